@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+#   make              build ./frbpf (no root needed); everything else goes to .output/
+#   make V=1          show the commands
+#   make SAN=1        build with AddressSanitizer and UBSan, into .output-san/
+#   make check        install what is missing, build, run all tests (root for the end-to-end part)
+#   make quickstart   install, build, and see a real latency spike being caught (root)
+#   make help         the rest
+
+O        ?= $(if $(SAN),.output-san,.output)
+CLANG    ?= clang
+BPFTOOL  ?= $(shell command -v bpftool || echo /usr/sbin/bpftool)
+ARCH     := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+ifeq ($(V),1)
+Q =
+msg =
+else
+Q = @
+msg = @printf '  %-8s %s\n' "$(1)" "$(patsubst $(abspath .)/%,%,$(2))";
+MAKEFLAGS += --no-print-directory
+endif
+
+SAN_FLAGS := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+, := ,
+SAN_FLAGS := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+
+CFLAGS   ?= -O2 -g
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
+	    -Wno-unused-parameter -Wno-missing-field-initializers
+ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DFRBPF_VERSION='"$(VERSION)"' $(WARNINGS) \
+	      -Iuser -Ibpf -I$(O)/bpf $(CFLAGS) $(SAN_FLAGS)
+LIBS     := -lbpf -ldw -lelf -ltraceevent -lcap -ljansson -lz -lpthread
+
+# frbpf itself
+SRCS     := $(wildcard user/*/*.c)
+OBJS     := $(SRCS:%.c=$(O)/%.o)
+MAIN_OBJ := $(O)/user/main.o
+LIB      := $(O)/libfrbpf.a
+BIN      := $(if $(SAN),$(O)/frbpf,frbpf)
+
+# BPF objects and their skeletons
+BPF_SRCS := $(wildcard bpf/*.bpf.c)
+SKELS    := $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.skel.h)
+ifeq ($(GEN_VMLINUX_H),1)
+VMLINUX_DIR := $(O)/vmlinux
+$(SKELS): $(O)/vmlinux/vmlinux.h
+else
+VMLINUX_DIR := vmlinux
+endif
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I$(VMLINUX_DIR) -Ibpf \
+	      -Wall -Wextra -Wno-unused-parameter -Wno-missing-declarations
+
+# tests
+UNIT_BINS := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+WORKLOADS := $(patsubst tests/workloads/%.c,$(O)/tests/workloads/%,$(wildcard tests/workloads/*.c))
+FUZZ_BINS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+.PHONY: all help check quickstart deps unit workloads fuzz bench install clean format tools-check
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(BIN)
+
+$(BIN): $(MAIN_OBJ) $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(LIB): $(OBJS)
+	$(call msg,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/%.o: %.c | $(SKELS)
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c
+	$(call msg,BPF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MT $@ -c $< -o $(@:.o=.tmp.o)
+	$(Q)$(BPFTOOL) gen object $@ $(@:.o=.tmp.o)
+
+$(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
+	$(call msg,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf > $@
+
+$(O)/vmlinux/vmlinux.h:
+	$(call msg,BTF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(BPFTOOL) btf dump file /sys/kernel/btf/vmlinux format c > $@
+
+$(O)/tests/unit/%: tests/unit/%.c $(LIB)
+	$(call msg,TEST,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d $< $(LIB) $(LIBS) -lcmocka -o $@
+
+$(O)/tests/workloads/%: tests/workloads/%.c
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -Wall -Wextra $< -lpthread -o $@
+
+# A fuzz target is built with the sanitizers, together with the sources it names in its first lines:
+#   /* fuzz-sources: user/rules/config.c ... */
+$(O)/tests/fuzz/%: tests/fuzz/%.c $(SRCS)
+	$(call msg,FUZZ,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE -g -O1 -Iuser -Ibpf \
+		-fsanitize=fuzzer$(,)address$(,)undefined -fno-sanitize-recover=all \
+		$< $$(sed -n 's|.*fuzz-sources: *\(.*\) \*/|\1|p' $<) -o $@
+
+unit: $(UNIT_BINS)
+workloads: $(WORKLOADS)
+
+fuzz: $(FUZZ_BINS)
+	scripts/fuzz.sh $(FUZZ_TIME) $(FUZZ_BINS)
+
+deps:
+	scripts/deps.sh
+
+check: deps
+	scripts/check.sh
+
+quickstart: deps
+	$(MAKE) all workloads
+	scripts/quickstart.sh
+
+install: all
+	install -D -m 0755 frbpf $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/frbpf
+
+format:
+	clang-format -i $$(git ls-files '*.[ch]')
+
+clean:
+	$(Q)rm -rf .output .output-san frbpf
+
+help:
+	@sed -n 's/^#   //p' Makefile
+	@echo 'make unit workloads   build the unit tests, the test workloads'
+	@echo 'make fuzz             fuzz every parser, 5 minutes each (FUZZ_TIME=seconds)'
+	@echo 'make install          copy frbpf to /usr/local/bin (PREFIX, DESTDIR)'
+	@echo 'make GEN_VMLINUX_H=1  take kernel types from the running kernel'
+
+-include $(OBJS:.o=.d) $(MAIN_OBJ:.o=.d) $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.d) $(UNIT_BINS:=.d)

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The whole ABI between bpf/ and user/: rules go in, triggers come out. Fixed widths, no pointers,
+ * no holes. Times and thresholds are nanoseconds of CLOCK_MONOTONIC, the clock of
+ * bpf_ktime_get_ns() and of every perf event that frbpf opens.
+ */
+#ifndef FRBPF_H
+#define FRBPF_H
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+
+#define FRBPF_COMM_LEN	16  /* TASK_COMM_LEN */
+#define FRBPF_MAX_RULES 256 /* of one source: one half of its rule map */
+#define FRBPF_MAX_SLOTS 1024 /* rule states, of all sources together */
+#define FRBPF_MAX_NODES 16  /* predicates of one rule, in disjunctive normal form */
+#define FRBPF_KEY_WORDS 8   /* bitmap of the small integers a rule watches: 512 system calls */
+#define FRBPF_KEY_MAX	(FRBPF_KEY_WORDS * 64)
+
+/* What a predicate looks at. Strings are 16 bytes, zero padded, compared as two words. */
+enum frbpf_field {
+	FRBPF_FIELD_COMM,    /* string: the thread's name */
+	FRBPF_FIELD_PROCESS, /* string: the thread group leader's name */
+	FRBPF_FIELD_PID,     /* thread group id, in the pid namespace of the daemon */
+	FRBPF_FIELD_TID,     /* thread id, likewise */
+	FRBPF_FIELD_UID,     /* effective uid, in the initial user namespace */
+	FRBPF_FIELD_CPU,
+	FRBPF_FIELD_MAX,
+};
+
+enum frbpf_op {
+	FRBPF_OP_EQ,
+	FRBPF_OP_NE,
+	FRBPF_OP_LT,
+	FRBPF_OP_LE,
+	FRBPF_OP_GT,
+	FRBPF_OP_GE,
+	FRBPF_OP_MAX,
+};
+
+#define FRBPF_NODE_CURRENT 0x1 /* of the task that runs, not of the subject */
+#define FRBPF_NODE_END	   0x2 /* the last predicate of its conjunction */
+
+/*
+ * One predicate. A rule's nodes are a disjunction of conjunctions: the nodes up to and including
+ * one with FRBPF_NODE_END must all hold, or those of the next such group. No node: always true.
+ */
+struct frbpf_node {
+	__u8 field; /* enum frbpf_field */
+	__u8 op;    /* enum frbpf_op */
+	__u8 flags; /* FRBPF_NODE_* */
+	__u8 pad[5];
+	__u64 val[2]; /* a number in val[0]; a string's 16 bytes in both */
+};
+
+/* One rule of one source. A source's rules lie sorted by threshold, the lowest first. */
+struct frbpf_rule {
+	__u64 id;	 /* hash of the rule's name and text: survives a reload */
+	__u64 threshold; /* fires when value > threshold */
+	__u64 cooldown;	 /* 0: every match fires */
+	__u32 slot;	 /* index of its struct frbpf_rule_state */
+	__u32 n_nodes;
+	__u64 keys[FRBPF_KEY_WORDS]; /* sources with keys (system calls): which ones, bit nr of the map */
+	struct frbpf_node nodes[FRBPF_MAX_NODES];
+};
+
+/* Why a match did not become a trigger. */
+enum frbpf_cause {
+	FRBPF_CAUSE_COOLDOWN, /* the rule fired less than its cooldown ago */
+	FRBPF_CAUSE_FULL,     /* no room in the trigger ring */
+	FRBPF_CAUSE_SELF,     /* the subject is one of our own processes */
+	FRBPF_CAUSE_MAX,
+};
+
+/* Counters of one rule; written by BPF with atomics, read by the daemon at any time. */
+struct frbpf_rule_state {
+	__u64 last_fired; /* 0: never */
+	__u64 matched;	  /* threshold, keys and predicates held */
+	__u64 fired;	  /* of these, a trigger was submitted */
+	__u64 suppressed[FRBPF_CAUSE_MAX]; /* of these, held back, by cause; matched = fired + sum */
+	__u64 last_value;
+	__u64 max_value;
+};
+
+struct frbpf_task {
+	__u32 pid; /* as perf's records carry it: in the daemon's pid namespace, 0 outside of it */
+	__u32 tid;
+	__u32 uid;
+	__u32 pad;
+	char comm[FRBPF_COMM_LEN];
+	char process[FRBPF_COMM_LEN];
+};
+
+enum frbpf_source {
+	FRBPF_SOURCE_RUNQLAT = 1,
+	FRBPF_SOURCE_SYSCALL = 2,
+};
+
+#define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
+
+/* One trigger, as it comes out of the ring buffer. */
+struct frbpf_trigger {
+	__u32 tag; /* FRBPF_TAG_TRIGGER */
+	__u32 source; /* enum frbpf_source */
+	__u64 time;  /* when the condition was seen to hold */
+	__u64 value; /* what was measured, ns; the wait began at time - value */
+	__u64 threshold;
+	__u64 rule_id;
+	__u32 slot;
+	__u32 cpu;
+	__u32 key; /* the system call's number; 0 for sources without keys */
+	__u32 pad;
+	__s64 ret; /* the system call's return value; 0 otherwise */
+	struct frbpf_task subject; /* who suffered */
+	struct frbpf_task current; /* who happened to run on that CPU */
+};
+
+/*
+ * The switch of one source, in its .bss: the programs read `generation` once per event and use
+ * half `generation & 1` of the rule map, so a reload writes the other half and then flips it.
+ */
+struct frbpf_half {
+	__u64 min_threshold;	       /* of its rules; ~0 when there is none */
+	__u32 n_rules;
+	__u32 pad;
+	__u64 keys[FRBPF_KEY_WORDS];   /* union of its rules' keys */
+};
+
+struct frbpf_control {
+	__u32 generation;
+	__u32 self_tgid; /* our own process, in the initial pid namespace; never a subject */
+	struct frbpf_half half[2];
+};
+
+_Static_assert(sizeof(struct frbpf_node) == 24, "node layout");
+_Static_assert(sizeof(struct frbpf_rule) == 480, "rule layout");
+_Static_assert(sizeof(struct frbpf_task) == 48, "task layout");
+_Static_assert(sizeof(struct frbpf_trigger) == 168, "trigger layout");
+_Static_assert(sizeof(struct frbpf_rule_state) == 72, "state layout");
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A growable byte buffer: { 0 } is an empty one; buf__free() or BUF_INIT ends its life. */
+#ifndef FRBPF_COMMON_BUF_H
+#define FRBPF_COMMON_BUF_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct buf {
+	char *data; /* owned; NULL while nothing was added. Text ends in a NUL that len does not count */
+	size_t len; /* bytes in use */
+	size_t cap; /* bytes allocated */
+};
+
+/* All of these return 0 or -ENOMEM; after -ENOMEM the buffer is as it was before the call. */
+int buf__add(struct buf *b, const void *data, size_t len);
+int buf__add_zero(struct buf *b, size_t len);
+int buf__add_str(struct buf *b, const char *s); /* without its NUL */
+int buf__printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int buf__vprintf(struct buf *b, const char *fmt, va_list ap);
+
+/* Read a whole file that may state no size (procfs, sysfs, tracefs) into @b; @max bounds it.
+ * 0, -errno of open or read, -EFBIG when the file is larger, -ENOMEM. */
+int buf__read_file(struct buf *b, const char *path, size_t max);
+int buf__read_fd(struct buf *b, int fd, size_t max);
+
+void buf__free(struct buf *b);
+
+#endif

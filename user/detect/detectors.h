@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * All BPF programs of the daemon behind one handle: it takes rules and gives triggers. Life: open (the shared maps),
+ * update (as often as rules change), poll the fd and consume, free.
+ *
+ * Every source is one BPF object (bpf/SOURCE.bpf.c), touched by one file (detect/SOURCE.c). They share
+ * two maps: the trigger ring and the rule states.
+ */
+#ifndef FRBPF_DETECT_DETECTORS_H
+#define FRBPF_DETECT_DETECTORS_H
+
+#include "common/err.h"
+#include "frbpf.h"
+#include "rules/ruleset.h"
+
+struct detectors;
+
+int detectors__open(struct err *err, struct detectors **ret);
+
+/*
+ * Make @rules the rules in force. Sources that are new are loaded and attached first; then every source's inactive
+ * half is written and its generation flipped; then sources without a rule are detached. A rule whose id was in force
+ * keeps its slot and its state (counters, cooldown); others get a clean slot. ret_slots[i] is rule i's.
+ * On failure (words in @err: the source, what the kernel said, the remedy) the old rules stay in force.
+ */
+int detectors__update(struct detectors *d, const struct rule_conf *rules, size_t n_rules,
+		      uint32_t *ret_slots, struct err *err);
+
+/* Readable when triggers wait (epoll). */
+int detectors__fd(const struct detectors *d);
+
+/* Hand every waiting trigger to @fn; records of a wrong size or tag are dropped and counted. Returns how many
+ * were handed over, or negative errno. @t is valid during the call only. */
+int detectors__consume(struct detectors *d, void (*fn)(const struct frbpf_trigger *t, void *arg),
+		       void *arg);
+
+int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf_rule_state *ret);
+
+struct detectors_stats {
+	uint64_t malformed;	  /* records of the trigger ring that were not triggers */
+	uint64_t missing_storage; /* tasks seen without task storage: their wait was not measured */
+};
+void detectors__stats(const struct detectors *d, struct detectors_stats *ret);
+
+void detectors__free(struct detectors *d);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Writes one perf.data file (file mode, header of 104 bytes). It knows perf's format and nothing of rules,
+ * sessions or rings. Life: create, write records in time order, finish (or free: then nothing is left).
+ *
+ * A file is whole or it is not there: it grows under a temporary name in its final directory;
+ * finish writes the features, the header and fsyncs; publish renames without replacing.
+ */
+#ifndef FRBPF_PERFDATA_WRITER_H
+#define FRBPF_PERFDATA_WRITER_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "perfdata/build_id.h"
+#include "perfdata/host_info.h"
+
+/* The format of a tracepoint, for TRACING_DATA. All borrowed. */
+struct perfdata_format {
+	const char *system, *name;
+	const char *text;
+	size_t len;
+};
+
+struct perfdata_attr {
+	const struct perf_event_attr *attr; /* written with size 128, user pointers zeroed */
+	const char *name;		    /* as EVENT_DESC shows it */
+	const uint64_t *ids;
+	size_t n_ids;
+	const struct perfdata_format *format; /* type PERF_TYPE_TRACEPOINT only: required then */
+};
+
+struct perfdata_build_id {
+	struct build_id id;
+	bool kernel;	  /* cpumode kernel: [kernel.kallsyms] and modules */
+	const char *name; /* path, [kernel.kallsyms] or [vdso] */
+};
+
+/* tracefs's parts of TRACING_DATA; read when the daemon starts. */
+struct perfdata_tracing {
+	struct buf header_page, header_event, printk_formats, saved_cmdlines;
+};
+
+/* A BPF program or BTF blob as the BPF_PROG_INFO and BPF_BTF sections hold it (perf-data section 3, bits 25, 26). */
+struct perfdata_blob {
+	uint32_t id;
+	const void *data;
+	size_t len;
+};
+
+/* What the features of this one file say; everything borrowed until finish returns. */
+struct perfdata_features {
+	const struct host_info *host;
+	const struct perfdata_tracing *tracing;
+	const char *const *cmdline; /* NULL terminated */
+	const struct perfdata_build_id *build_ids;
+	size_t n_build_ids;
+	const struct perfdata_blob *bpf_progs; /* each: {u32 info_len, u32 data_len, u64 arrays, info, data} */
+	size_t n_bpf_progs;
+	const struct perfdata_blob *btfs;
+	size_t n_btfs;
+	uint64_t first_sample, last_sample; /* ns; 0, 0: no sample */
+	uint64_t clock_resolution;	    /* ns, of CLOCK_MONOTONIC */
+	uint64_t realtime, monotonic;	    /* ns, read together: CLOCK_DATA */
+};
+
+struct perfdata_writer;
+
+/* Create @dirfd/@tmp_name (mode 0600, must not exist) and write header space, ids and attrs.
+ * Negative errno with words in @err. */
+int perfdata__create(int dirfd, const char *tmp_name, const struct perfdata_attr *attrs,
+		     size_t n_attrs, struct err *err, struct perfdata_writer **ret);
+
+/* Append one record (buffered). 0, negative errno of write, or -EINVAL for a record that perf would choke on:
+ * bad size, unknown type, an id that no attr lists. */
+int perfdata__write(struct perfdata_writer *w, const struct perf_event_header *rec, struct err *err);
+
+/* Write the feature sections and the header, fsync the file. After it only publish or free. */
+int perfdata__finish(struct perfdata_writer *w, const struct perfdata_features *f, struct err *err);
+
+/* Rename to @name without replacing (-EEXIST) and fsync the directory. *ret_size: bytes of the file. */
+int perfdata__publish(struct perfdata_writer *w, const char *name, uint64_t *ret_size,
+		      struct err *err);
+
+/* Unlinks the temporary file unless it was published. NULL is legal. */
+void perfdata__free(struct perfdata_writer *w);
+
+#endif

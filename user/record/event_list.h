@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The events of a session on this kernel: items of -e resolved to perf_event_attr, globs expanded,
+ * tracepoint formats read. Attributes are those that perf record makes of the same line, with the
+ * differences that a flight recorder needs (listed in event_list.c at event_attr__finish()).
+ */
+#ifndef FRBPF_RECORD_EVENT_LIST_H
+#define FRBPF_RECORD_EVENT_LIST_H
+
+#include <linux/perf_event.h>
+
+#include "record/record_opts.h"
+#include "record/tracefs.h"
+
+/* Every attr of frbpf carries at least this, so that all records are read alike (perf-data sections 1.3). */
+#define RECORD_SAMPLE_TYPE                                                                         \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
+	 PERF_SAMPLE_CPU)
+
+struct event {
+	struct perf_event_attr attr;
+	char *name;		/* as perf shows it; owned */
+	struct span span;	/* the item it came from */
+	struct tracepoint *tp;	/* PERF_TYPE_TRACEPOINT only; owned */
+	bool cycles_fallback;	/* may become cpu-clock when the PMU lacks cycles */
+};
+
+struct event_list {
+	struct event *v; /* owned */
+	size_t n;
+};
+
+/* Resolve @opts, whose spans point into @src. @tracefs may be NULL when no item is a tracepoint: then one
+ * that is gets an error. Unknown events get the nearest known name. 0, -EINVAL (see @d) or -ENOMEM. */
+int event_list__resolve(const struct record_opts *opts, const struct source_text *src,
+			struct tracefs *tracefs, struct diags *d, struct event_list **ret);
+void event_list__free(struct event_list *l);
+
+/* Open @ev on @cpu (all tasks), disabled, with what the kernel takes: fields that this kernel lacks are
+ * dropped in perf's order (perf-data section 10.6) and stay dropped in ev->attr, so that all CPUs agree; cycles
+ * falls back to cpu-clock, which @ret_notice (may be NULL) says, in words for the user, once.
+ * Returns the fd, or negative errno with the reason and the remedy in @err. */
+int event__open(struct event *ev, int cpu, struct err *err, const char **ret_notice);
+
+#endif

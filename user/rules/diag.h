@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is wrong with a text, and where: file:line:column, the line itself, a caret below the bad
+ * token and, where there is one, the remedy. All errors of a file are collected, then printed once.
+ */
+#ifndef FRBPF_RULES_DIAG_H
+#define FRBPF_RULES_DIAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+/* A text that messages point into: a configuration file, or a word of the command line. */
+struct source_text {
+	char *name; /* path or e.g. "--rules"; owned */
+	char *text; /* NUL terminated; owned */
+	size_t len;
+};
+
+/* Bytes [off, off + len) of a source_text. */
+struct span {
+	uint32_t off;
+	uint32_t len;
+};
+
+enum diag_level { DIAG_ERROR, DIAG_WARNING };
+
+struct diag {
+	enum diag_level level;
+	const struct source_text *src; /* borrowed; NULL for a message without a place */
+	struct span span;
+	char *msg; /* owned */
+};
+
+struct diags {
+	struct diag *v; /* owned */
+	size_t n;
+	size_t n_errors;
+	bool out_of_memory; /* a message could not be stored: counts as an error */
+};
+
+/* Add a message about @span of @src (both optional). Never fails: see out_of_memory. Returns -EINVAL. */
+int diags__error(struct diags *d, const struct source_text *src, struct span span, const char *fmt,
+		 ...) __attribute__((format(printf, 4, 5)));
+void diags__warn(struct diags *d, const struct source_text *src, struct span span, const char *fmt,
+		 ...) __attribute__((format(printf, 4, 5)));
+
+bool diags__failed(const struct diags *d);
+
+/* Append all of them to @out, in order of place:
+ *	rules.conf:7:15: error: unknown unit 'mss' in '20mss' (did you mean 'ms'?)
+ *	    7 | when = runqlat > 20mss
+ *	      |                  ^^^^^
+ * Tabs of the line are kept in the caret line so that it aligns. 0 or -ENOMEM. */
+int diags__format(const struct diags *d, struct buf *out);
+
+void diags__free(struct diags *d);
+
+/* Read @path (at most 1 MiB). 0 or negative errno; NULs and invalid sizes are errors for the caller
+ * to report. source_text__free(NULL) is legal. */
+int source_text__read(const char *path, struct source_text **ret);
+/* Make one of a string, e.g. an argument. 0 or -ENOMEM. */
+int source_text__from_string(const char *name, const char *text, struct source_text **ret);
+void source_text__free(struct source_text *src);
+
+/* The word of @words (NULL terminated) nearest to @word by edit distance, or NULL when none is near
+ * enough to be meant (distance at most 2 and less than half of the word's length). */
+const char *nearest_word(const char *word, size_t len, const char *const *words);
+
+#endif

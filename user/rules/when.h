@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The `when` of a rule: which source, which of its keys, above which threshold. */
+#ifndef FRBPF_RULES_WHEN_H
+#define FRBPF_RULES_WHEN_H
+
+#include "frbpf.h"
+#include "rules/diag.h"
+
+struct when {
+	enum frbpf_source source;
+	uint64_t threshold;	       /* ns */
+	uint64_t keys[FRBPF_KEY_WORDS]; /* system calls by number, for sources with keys */
+};
+
+/* Parse @span of @src: "runqlat > 20ms", "syscall:fsync,fdatasync > 50ms". Errors at their token, with
+ * the nearest known source, system call or unit. A source of the design that this version lacks gets
+ * "not supported yet", not "unknown". 0 or -EINVAL. */
+int when__parse(const struct source_text *src, struct span span, struct diags *d, struct when *ret);
+
+/* The sources that `when` knows; ends with name NULL. */
+struct when_source_desc {
+	const char *name;
+	enum frbpf_source source;
+	bool has_keys;
+	const char *meaning; /* one line: what is measured and who its subject is */
+};
+extern const struct when_source_desc when_sources[];
+
+/* "runqlat", "syscall". NULL for an unknown source. */
+const char *when__source_name(enum frbpf_source source);
+
+/* System call names of the machine frbpf was built for. */
+int syscall__number(const char *name, size_t len); /* or -ENOENT */
+const char *syscall__name(int nr);		   /* or NULL */
+
+#endif
