@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dump/ring_image.h"
+#include "perfdata/record.h"
+
+size_t ring_image__filled(uint64_t head, size_t size)
+{
+	uint64_t written = -head;
+
+	return written < size ? written : size;
+}
+
+void ring_image__copy(uint8_t *dst, const uint8_t *data, size_t size, uint64_t head)
+{
+	size_t filled = ring_image__filled(head, size);
+	size_t first = head & (size - 1);
+	size_t upper = size - first; /* bytes from the head to the end of the ring */
+
+	if (filled <= upper) {
+		memcpy(dst, data + first, filled);
+		return;
+	}
+	memcpy(dst + upper, data, filled - upper);
+	memcpy(dst, data + first, upper);
+}
+
+struct ring_image ring_image__make(const uint8_t *copy, size_t size, uint64_t head, uint64_t after,
+				   size_t margin)
+{
+	struct ring_image img = { .data = copy, .len = ring_image__filled(head, size) };
+	uint64_t claimed = head - after;
+	uint64_t room;
+
+	img.wrapped = -head > size;
+	/* A ring with room left gives it to writers before they reach the oldest record. */
+	room = size - img.len;
+	claimed += margin;
+	claimed = claimed > room ? claimed - room : 0;
+	if (claimed)
+		img.wrapped = true;
+	img.len -= claimed < img.len ? claimed : img.len;
+	return img;
+}
+
+static const struct perf_event_header *record_at(const struct ring_image *img, size_t off)
+{
+	const struct perf_event_header *h = (const void *)(img->data + off);
+
+	if (img->len - off < sizeof(*h) || !record__valid(h, img->len - off))
+		return NULL;
+	return h;
+}
+
+int ring_image__records(const struct ring_image *img, const struct perf_event_header ***ret,
+			size_t *ret_n, size_t *ret_torn)
+{
+	const struct perf_event_header **v = NULL, *h;
+	size_t n = 0, off = 0, i;
+
+	for (; off < img->len && (h = record_at(img, off)); off += h->size)
+		n++;
+	*ret_torn = img->len - off;
+	if (n) {
+		v = malloc(n * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+	}
+	off = 0;
+	for (i = n; i > 0; i--) {
+		v[i - 1] = (const void *)(img->data + off);
+		off += v[i - 1]->size;
+	}
+	*ret = v;
+	*ret_n = n;
+	return 0;
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/cpus.h"
+#include "record/session.h"
+
+uint64_t session__memory(size_t ring_bytes, size_t n_cpus)
+{
+	return 2 * (uint64_t)ring_bytes * n_cpus;
+}
+
+/* The anchor must agree with the events in clock and direction, or SET_OUTPUT refuses (kernel/events/core.c:
+ * perf_event_set_output). */
+static int open_anchor(int cpu, size_t ring_bytes, struct err *err)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.size = PERF_ATTR_SIZE_VER7,
+		.sample_type = RECORD_SAMPLE_TYPE,
+		.sample_period = 1,
+		.sample_id_all = 1,
+		.write_backward = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1, /* nobody polls: wake up as rarely as the kernel allows */
+	};
+	int fd;
+
+	attr.wakeup_watermark = ring_bytes;
+	fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, -errno, "cannot open the ring's event on CPU %d: %s%s", cpu,
+			       strerror(errno),
+			       errno == EACCES || errno == EPERM ?
+				       "; run as root or grant CAP_PERFMON" :
+				       "");
+	return fd;
+}
+
+static int open_event_on(struct session *s, size_t e, struct session_cpu *c, struct err *err)
+{
+	struct event *ev = &s->events->v[e];
+	const char *notice = NULL;
+	uint64_t id;
+	int fd;
+
+	fd = event__open(ev, c->cpu, err, &notice);
+	if (notice && !s->notice[0])
+		snprintf(s->notice, sizeof(s->notice), "%s", notice);
+	if (fd < 0)
+		return err_prefix(err, fd, "event '%s' on CPU %d: ", ev->name, c->cpu);
+	c->fds[e] = fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (long)c->anchor) < 0)
+		return err_set(err, -errno, "event '%s' on CPU %d: cannot be sent into the ring: %s",
+			       ev->name, c->cpu, strerror(errno));
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
+		return err_set(err, -errno, "event '%s' on CPU %d: has no id: %s", ev->name, c->cpu,
+			       strerror(errno));
+	s->ids[e * s->n_cpus + (c - s->cpus)] = id;
+	return 0;
+}
+
+static int open_cpu(struct session *s, struct session_cpu *c, size_t ring_bytes, struct err *err)
+{
+	int ret;
+
+	c->fds = malloc(s->events->n * sizeof(*c->fds));
+	if (!c->fds)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t e = 0; e < s->events->n; e++)
+		c->fds[e] = -1;
+	c->anchor = open_anchor(c->cpu, ring_bytes, err);
+	if (c->anchor < 0)
+		return c->anchor;
+	ret = ring__map(&c->ring, c->anchor, ring_bytes, err);
+	for (size_t e = 0; !ret && e < s->events->n; e++)
+		ret = open_event_on(s, e, c, err);
+	return ret;
+}
+
+/* Touched now, so that copying does not fault six times as long later; locked where we may. */
+static int reserve_copy_area(struct session *s, size_t ring_bytes, struct err *err)
+{
+	size_t bytes = ring_bytes * s->n_cpus;
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return err_set(err, -errno, "cannot reserve %zu MiB for copies of the rings: %s",
+			       bytes >> 20, strerror(errno));
+	s->copy_area = p;
+	s->copy_bytes = bytes;
+	madvise(p, bytes, MADV_HUGEPAGE);
+	madvise(p, bytes, MADV_DONTDUMP);
+	if (mlock(p, bytes) < 0)
+		memset(p, 0, bytes);
+	for (size_t i = 0; i < s->n_cpus; i++)
+		s->cpus[i].copy = s->copy_area + i * ring_bytes;
+	return 0;
+}
+
+static int alloc_cpus(struct session *s, struct err *err)
+{
+	_cleanup_free_ int *cpus = NULL;
+	int ret = cpus__online(&cpus, &s->n_cpus);
+
+	if (ret)
+		return err_set(err, ret, "cannot read the list of online CPUs: %s", strerror(-ret));
+	s->cpus = calloc(s->n_cpus, sizeof(*s->cpus));
+	s->ids = calloc(s->n_cpus * (s->events->n ?: 1), sizeof(*s->ids));
+	if (!s->cpus || !s->ids)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < s->n_cpus; i++)
+		s->cpus[i] = (struct session_cpu){ .cpu = cpus[i], .anchor = -1, .ring.fd = -1 };
+	return 0;
+}
+
+int session__open(const char *name, const char *run, struct event_list *events, size_t ring_bytes,
+		  struct err *err, struct session **ret)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	int code;
+
+	if (!s) {
+		event_list__free(events);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	atomic_init(&s->refs, 1);
+	s->events = events;
+	s->name = strdup(name);
+	s->run = strdup(run);
+	code = s->name && s->run ? alloc_cpus(s, err) : err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; !code && i < s->n_cpus; i++)
+		code = open_cpu(s, &s->cpus[i], ring_bytes, err);
+	if (!code)
+		code = reserve_copy_area(s, ring_bytes, err);
+	if (code) {
+		session__unref(s);
+		return err_prefix(err, code, "session '%s': ", name);
+	}
+	*ret = s;
+	return 0;
+}
+
+int session__start(struct session *s, struct err *err)
+{
+	s->started = now_ns();
+	for (size_t i = 0; i < s->n_cpus; i++) {
+		for (size_t e = 0; e < s->events->n; e++) {
+			if (ioctl(s->cpus[i].fds[e], PERF_EVENT_IOC_ENABLE, 0) < 0)
+				return err_set(err, -errno,
+					       "session '%s': cannot enable '%s' on CPU %d: %s",
+					       s->name, s->events->v[e].name, s->cpus[i].cpu,
+					       strerror(errno));
+		}
+	}
+	s->started = now_ns();
+	return 0;
+}
+
+const uint64_t *session__event_ids(const struct session *s, size_t e)
+{
+	return s->ids + e * s->n_cpus;
+}
+
+struct session *session__ref(struct session *s)
+{
+	atomic_fetch_add(&s->refs, 1);
+	return s;
+}
+
+static void close_cpu(struct session_cpu *c, size_t n_events)
+{
+	for (size_t e = 0; c->fds && e < n_events; e++) {
+		if (c->fds[e] >= 0)
+			close(c->fds[e]);
+	}
+	free(c->fds);
+	ring__unmap(&c->ring);
+	if (c->anchor >= 0)
+		close(c->anchor);
+}
+
+void session__unref(struct session *s)
+{
+	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
+		return;
+	for (size_t i = 0; s->cpus && i < s->n_cpus; i++)
+		close_cpu(&s->cpus[i], s->events->n);
+	if (s->copy_area)
+		munmap(s->copy_area, s->copy_bytes);
+	event_list__free(s->events);
+	free(s->cpus);
+	free(s->ids);
+	free(s->name);
+	free(s->run);
+	free(s);
+}
