@@ -27,20 +27,14 @@ void ring_image__copy(uint8_t *dst, const uint8_t *data, size_t size, uint64_t h
 	memcpy(dst, data + first, upper);
 }
 
-struct ring_image ring_image__make(const uint8_t *copy, size_t size, uint64_t head, uint64_t after,
-				   size_t margin)
+struct ring_image ring_image__make(const uint8_t *copy, size_t size, uint64_t head, uint64_t after)
 {
 	struct ring_image img = { .data = copy, .len = ring_image__filled(head, size) };
 	uint64_t claimed = head - after;
-	uint64_t room;
+	uint64_t room = size - img.len; /* given to writers before they reach the oldest record */
 
-	img.wrapped = -head > size;
-	/* A ring with room left gives it to writers before they reach the oldest record. */
-	room = size - img.len;
-	claimed += margin;
+	img.wrapped = -after > size;
 	claimed = claimed > room ? claimed - room : 0;
-	if (claimed)
-		img.wrapped = true;
 	img.len -= claimed < img.len ? claimed : img.len;
 	return img;
 }
@@ -54,13 +48,26 @@ static const struct perf_event_header *record_at(const struct ring_image *img, s
 	return h;
 }
 
+/* Where the image ends for a reader who cannot know what was in flight over its old end. */
+static size_t safe_end(const struct ring_image *img, size_t largest)
+{
+	size_t margin = RING_IMAGE_NESTING * largest;
+
+	if (!img->wrapped)
+		return img->len;
+	return img->len - (margin < img->len / 2 ? margin : img->len / 2);
+}
+
 int ring_image__records(const struct ring_image *img, const struct perf_event_header ***ret,
 			size_t *ret_n, size_t *ret_torn)
 {
 	const struct perf_event_header **v = NULL, *h;
-	size_t n = 0, off = 0, i;
+	size_t n = 0, off = 0, end, largest = 0, i;
 
 	for (; off < img->len && (h = record_at(img, off)); off += h->size)
+		largest = h->size > largest ? h->size : largest;
+	end = safe_end(img, largest);
+	for (off = 0; off < end && (h = record_at(img, off)) && off + h->size <= end; off += h->size)
 		n++;
 	*ret_torn = img->len - off;
 	if (n) {

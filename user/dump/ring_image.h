@@ -27,17 +27,18 @@ size_t ring_image__filled(uint64_t head, size_t size);
  * writer overtakes next is read first. */
 void ring_image__copy(uint8_t *dst, const uint8_t *data, size_t size, uint64_t head);
 
-/*
- * The image of a copy made at @head, when the head read after the copy is @after: writers have claimed
- * [after, head), which lies on the oldest @head - @after bytes. Records in flight are claimed only when complete, so a
- * further @margin bytes of a full ring are given up (0 where no writer can have been in flight).
- */
-struct ring_image ring_image__make(const uint8_t *copy, size_t size, uint64_t head, uint64_t after,
-				   size_t margin);
+/* The image of a copy made at @head, when the head read after the copy is @after: writers have claimed
+ * [after, head) meanwhile, which lies on the oldest @head - @after bytes of a full ring. */
+struct ring_image ring_image__make(const uint8_t *copy, size_t size, uint64_t head, uint64_t after);
+
+/* How many records one CPU can have in flight: task, softirq, hardirq, NMI (kernel/events/internal.h). */
+#define RING_IMAGE_NESTING 4
 
 /*
  * The records of the image, oldest first. Stops at the first thing that is not a whole valid record (the torn oldest
- * one, or the zeros of a ring that never filled). *ret is an array of *ret_n pointers into the image, owned by the
+ * one, or the zeros of a ring that never filled). A record in flight shows in the head only when it is complete, so of a
+ * wrapped ring the oldest RING_IMAGE_NESTING times the largest record are given up too (at most half of the image).
+ * *ret is an array of *ret_n pointers into the image, owned by the
  * caller, NULL when there is none; *ret_torn is the number of bytes at the old end that were no record.
  * 0 or -ENOMEM.
  */

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/realtime.h"
+#include "daemon/dumper.h"
+
+static void write_part(struct dumper *d)
+{
+	struct dump_job job = {
+		.env = d->env,
+		.inc = d->inc,
+		.session = d->session,
+		.shots = d->shots,
+		.gaps = d->gaps,
+		.dir_fd = d->dir_fd,
+	};
+
+	if (d->inc->freeze.live)
+		freeze__copy_live(d->session, d->shots);
+	dump__write(&job, &d->inc->results[d->index]);
+	for (size_t c = 0; !d->inc->freeze.live && c < d->session->n_cpus; c++)
+		gap_log__add(&d->gaps[c], d->shots[c].paused, d->shots[c].resumed);
+}
+
+static void *dumper_thread(void *arg)
+{
+	struct dumper *d = arg;
+	char name[16];
+
+	snprintf(name, sizeof(name), "dump-%.10s", d->session->name);
+	pthread_setname_np(pthread_self(), name);
+	thread__set_class(THREAD_BACKGROUND, 0);
+	d->tid = gettid();
+	sem_post(&d->ready);
+	for (;;) {
+		while (sem_wait(&d->wake) < 0)
+			;
+		if (!d->inc)
+			return NULL;
+		write_part(d);
+		d->done(d->done_arg, d, d->inc, d->index);
+	}
+}
+
+int dumper__start(struct session *session, const struct dump_env *env, dumper_done_fn done,
+		  void *done_arg, struct err *err, struct dumper **ret)
+{
+	struct dumper *d = calloc(1, sizeof(*d));
+	int code;
+
+	if (!d) {
+		session__unref(session);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	atomic_init(&d->refs, 1);
+	*d = (struct dumper){ .refs = 1, .session = session, .env = env, .done = done,
+			      .done_arg = done_arg };
+	sem_init(&d->wake, 0, 0);
+	sem_init(&d->ready, 0, 0);
+	d->shots = calloc(session->n_cpus, sizeof(*d->shots));
+	d->gaps = calloc(session->n_cpus, sizeof(*d->gaps));
+	code = d->dir_fd = base_dir__open_session(env->base, session->name, err);
+	if (code >= 0 && (!d->shots || !d->gaps))
+		code = err_set(err, -ENOMEM, "out of memory");
+	if (code >= 0) {
+		code = -pthread_create(&d->thread, NULL, dumper_thread, d);
+		if (code)
+			err_set(err, code, "cannot start a thread: %s", strerror(-code));
+	}
+	if (code < 0) {
+		dumper__unref(d);
+		return code;
+	}
+	d->running = true;
+	while (sem_wait(&d->ready) < 0)
+		;
+	*ret = d;
+	return 0;
+}
+
+void dumper__submit(struct dumper *d, struct incident *inc, size_t index)
+{
+	d->inc = inc;
+	d->index = index;
+	sem_post(&d->wake);
+}
+
+struct dumper *dumper__ref(struct dumper *d)
+{
+	atomic_fetch_add(&d->refs, 1);
+	return d;
+}
+
+void dumper__unref(struct dumper *d)
+{
+	if (!d || atomic_fetch_sub(&d->refs, 1) > 1)
+		return;
+	if (d->running) {
+		d->inc = NULL;
+		sem_post(&d->wake);
+		pthread_join(d->thread, NULL);
+	}
+	if (d->dir_fd >= 0)
+		close(d->dir_fd);
+	session__unref(d->session);
+	free(d->shots);
+	free(d->gaps);
+	sem_destroy(&d->wake);
+	sem_destroy(&d->ready);
+	free(d);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The writer of one session: a thread of low priority that turns what a freeze has copied into a file. Its thread id
+ * stands where `perf daemon` shows the pid of a session. Life: start, submit one job at a time, unref.
+ */
+#ifndef FRBPF_DAEMON_DUMPER_H
+#define FRBPF_DAEMON_DUMPER_H
+
+#include <semaphore.h>
+
+#include "dump/dump.h"
+
+struct dumper;
+
+/* Called in the dumper's thread when its part of @inc, result @index, is there. */
+typedef void (*dumper_done_fn)(void *arg, struct dumper *d, struct incident *inc, size_t index);
+
+struct dumper {
+	atomic_int refs;
+	struct session *session; /* owned */
+	const struct dump_env *env;
+	int dir_fd; /* BASE/session-NAME */
+	struct ring_shot *shots; /* one per CPU; owned. The freezer's while busy is false, else the thread's */
+	struct gap_log *gaps;	 /* one per CPU; owned, the thread's */
+	pthread_t thread;
+	pid_t tid;
+	bool running;
+	sem_t wake, ready;
+
+	dumper_done_fn done;
+	void *done_arg;
+
+	bool busy; /* from the freeze until the file is written; guarded by the recorder's lock */
+	struct incident *inc; /* the job; NULL wakes the thread to end */
+	size_t index;
+};
+
+/* Take over @session (also on failure) and start its thread. */
+int dumper__start(struct session *session, const struct dump_env *env, dumper_done_fn done,
+		  void *done_arg, struct err *err, struct dumper **ret);
+
+/* Hand over the job: the copies and shots of the session are the thread's until `done`. Does not block. */
+void dumper__submit(struct dumper *d, struct incident *inc, size_t index);
+
+struct dumper *dumper__ref(struct dumper *d);
+void dumper__unref(struct dumper *d); /* the last one ends the thread (after its job) and closes the session */
+
+#endif

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/generation.h"
+
+static struct dumper *find_unchanged(const struct generation *old, const struct session_conf *conf)
+{
+	for (size_t i = 0; old && i < old->n_dumpers; i++) {
+		const struct session *s = old->dumpers[i]->session;
+
+		if (strcmp(s->name, conf->name) == 0 && strcmp(s->run, conf->run) == 0)
+			return old->dumpers[i];
+	}
+	return NULL;
+}
+
+static int start_session(const struct session_conf *conf, struct session_plan *plan,
+			 const struct generation_env *env, struct err *err, struct dumper **ret)
+{
+	struct event_list *events = plan->events;
+	struct session *s;
+	int code;
+
+	plan->events = NULL;
+	code = session__open(conf->name, conf->run, events, plan->ring_bytes, err, &s);
+	if (code)
+		return code;
+	code = session__start(s, err);
+	if (code) {
+		session__unref(s);
+		return code;
+	}
+	return dumper__start(s, env->dump, env->done, env->done_arg, err, ret);
+}
+
+/* A rule that stays keeps its counts. */
+static void carry_tallies(struct generation *g, const struct generation *old)
+{
+	for (size_t i = 0; i < g->rules->n_rules; i++) {
+		for (size_t k = 0; old && k < old->rules->n_rules; k++) {
+			if (g->rules->rules[i].id == old->rules->rules[k].id)
+				g->tallies[i] = old->tallies[k];
+		}
+	}
+}
+
+int generation__make(struct ruleset *rs, struct plan *plan, const struct generation *old,
+		     const struct generation_env *env, struct err *err, struct generation **ret)
+{
+	struct generation *g = calloc(1, sizeof(*g));
+	int code = 0;
+
+	if (!g)
+		return err_set(err, -ENOMEM, "out of memory");
+	atomic_init(&g->refs, 1);
+	g->rules = rs;
+	g->memory = plan->memory;
+	g->max_memory = plan->max_memory;
+	g->dumpers = calloc(rs->n_sessions ?: 1, sizeof(*g->dumpers));
+	g->slots = calloc(rs->n_rules ?: 1, sizeof(*g->slots));
+	g->tallies = calloc(rs->n_rules ?: 1, sizeof(*g->tallies));
+	if (!g->dumpers || !g->slots || !g->tallies)
+		code = err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; !code && i < rs->n_sessions; i++) {
+		struct dumper *same = find_unchanged(old, &rs->sessions[i]);
+
+		if (same)
+			g->dumpers[i] = dumper__ref(same);
+		else
+			code = start_session(&rs->sessions[i], &plan->sessions[i], env, err,
+					     &g->dumpers[i]);
+		if (!code)
+			g->n_dumpers++;
+	}
+	if (code) {
+		g->rules = NULL;
+		generation__unref(g);
+		return code;
+	}
+	carry_tallies(g, old);
+	*ret = g;
+	return 0;
+}
+
+int generation__find_session(const struct generation *g, const char *name)
+{
+	for (size_t i = 0; i < g->rules->n_sessions; i++) {
+		if (strcmp(g->rules->sessions[i].name, name) == 0)
+			return i;
+	}
+	return -ENOENT;
+}
+
+uint64_t generation__all_sessions(const struct generation *g)
+{
+	return g->n_dumpers >= 64 ? ~0ULL : (1ULL << g->n_dumpers) - 1;
+}
+
+uint64_t generation__rule_sessions(const struct rule_conf *rule)
+{
+	uint64_t mask = 0;
+
+	for (size_t i = 0; i < rule->n_sessions; i++)
+		mask |= 1ULL << rule->sessions[i];
+	return mask;
+}
+
+struct generation *generation__ref(struct generation *g)
+{
+	atomic_fetch_add(&g->refs, 1);
+	return g;
+}
+
+void generation__unref(struct generation *g)
+{
+	if (!g || atomic_fetch_sub(&g->refs, 1) > 1)
+		return;
+	for (size_t i = 0; g->dumpers && i < g->n_dumpers; i++)
+		dumper__unref(g->dumpers[i]);
+	ruleset__free(g->rules);
+	free(g->dumpers);
+	free(g->slots);
+	free(g->tallies);
+	free(g);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The rules and sessions that are in force together. A reload makes a new generation beside the old one; sessions whose
+ * name and run line did not change are shared, so they keep their rings and their history. An incident holds the
+ * generation it began in.
+ */
+#ifndef FRBPF_DAEMON_GENERATION_H
+#define FRBPF_DAEMON_GENERATION_H
+
+#include "daemon/dumper.h"
+#include "daemon/plan.h"
+
+/* What became of a rule's triggers in user space. Guarded by the recorder's lock. */
+struct rule_tally {
+	uint64_t incidents; /* began one */
+	uint64_t joined;    /* became a further marker of one that was not frozen yet */
+	uint64_t merged;    /* came within the merge time of one: in its manifest */
+	uint64_t busy;	    /* no incident was free: only counted */
+	uint64_t last;	    /* ns: time of the last trigger */
+};
+
+struct generation {
+	atomic_int refs;
+	struct ruleset *rules; /* owned */
+	struct dumper **dumpers; /* one per session of the ruleset; references */
+	size_t n_dumpers;
+	uint32_t *slots; /* of the rules, see detectors__update() */
+	struct rule_tally *tallies; /* one per rule */
+	uint64_t memory, max_memory; /* bytes */
+};
+
+struct generation_env {
+	const struct dump_env *dump;
+	dumper_done_fn done;
+	void *done_arg;
+};
+
+/* Open and start what @plan says, sharing with @old (may be NULL) what did not change. @rs is taken over on success
+ * only; the event lists of @plan are taken over. */
+int generation__make(struct ruleset *rs, struct plan *plan, const struct generation *old,
+		     const struct generation_env *env, struct err *err, struct generation **ret);
+
+/* The session called @name; -ENOENT. */
+int generation__find_session(const struct generation *g, const char *name);
+/* Mask over all sessions. */
+uint64_t generation__all_sessions(const struct generation *g);
+/* Mask over the sessions that @rule dumps. */
+uint64_t generation__rule_sessions(const struct rule_conf *rule);
+
+struct generation *generation__ref(struct generation *g);
+void generation__unref(struct generation *g);
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/cpus.h"
+#include "daemon/plan.h"
+#include "record/session.h"
+#include "rules/units.h"
+
+#define DEFAULT_MEMORY_PERCENT 5
+#define FALLBACK_MLOCK_KB      516
+
+/* perf's default for -m: what an unprivileged user may lock, less the control page, rounded down. */
+static size_t default_ring_bytes(size_t page)
+{
+	struct buf b = { 0 };
+	size_t kb = FALLBACK_MLOCK_KB, bytes = page;
+
+	if (buf__read_file(&b, "/proc/sys/kernel/perf_event_mlock_kb", 64) == 0 && b.len)
+		kb = strtoul(b.data, NULL, 10);
+	buf__free(&b);
+	while (bytes * 2 + page <= kb * 1024)
+		bytes *= 2;
+	return bytes;
+}
+
+static uint64_t default_max_memory(void)
+{
+	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+
+	return ram / 100 * DEFAULT_MEMORY_PERCENT;
+}
+
+static int plan_session(const struct session_conf *conf, const struct source_text *src,
+			struct tracefs *tracefs, struct diags *d, struct session_plan *ret)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	struct record_opts *opts;
+	int err = record_opts__parse(src, conf->run_span, page, d, &opts);
+
+	if (err)
+		return err;
+	err = event_list__resolve(opts, src, tracefs, d, &ret->events);
+	ret->ring_bytes = opts->mmap_bytes ?: default_ring_bytes(page);
+	record_opts__free(opts);
+	return err;
+}
+
+/* One line that lets the user see which session to make smaller. */
+static void memory_error(const struct plan *p, const struct ruleset *rs, struct diags *d)
+{
+	struct buf sum = { 0 };
+	char a[16], b[16];
+	int err = 0;
+
+	for (size_t i = 0; !err && i < p->n_sessions; i++)
+		err = buf__printf(&sum, "%s%s %s", i ? " + " : "", rs->sessions[i].name,
+				  units__format_size(session__memory(p->sessions[i].ring_bytes,
+								     p->n_cpus),
+						     a, sizeof(a)));
+	diags__error(d, rs->config->src, rs->daemon.max_memory_span,
+		     "the sessions need %s of memory on %zu CPUs (ring and copy: %s), more than max-memory, which is "
+		     "%s; use a smaller -m or raise max-memory in [daemon]",
+		     units__format_size(p->memory, a, sizeof(a)), p->n_cpus, sum.data ? sum.data : "",
+		     units__format_size(p->max_memory, b, sizeof(b)));
+	buf__free(&sum);
+}
+
+int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *d, struct plan **ret)
+{
+	struct plan *p = calloc(1, sizeof(*p));
+	int *cpus = NULL, err = -ENOMEM;
+
+	if (p)
+		p->sessions = calloc(rs->n_sessions ?: 1, sizeof(*p->sessions));
+	if (p && p->sessions)
+		err = cpus__online(&cpus, &p->n_cpus);
+	free(cpus);
+	if (err) {
+		diags__error(d, NULL, (struct span){ 0 }, "cannot read the list of online CPUs: %s",
+			     strerror(-err));
+		plan__free(p);
+		return err;
+	}
+	p->n_sessions = rs->n_sessions;
+	p->max_memory = rs->daemon.max_memory ?: default_max_memory();
+	for (size_t i = 0; i < p->n_sessions; i++) {
+		int one = plan_session(&rs->sessions[i], rs->config->src, tracefs, d, &p->sessions[i]);
+
+		err = one ?: err;
+		p->memory += session__memory(p->sessions[i].ring_bytes, p->n_cpus);
+	}
+	if (!err && p->memory > p->max_memory) {
+		memory_error(p, rs, d);
+		err = -EINVAL;
+	}
+	if (err) {
+		plan__free(p);
+		return err;
+	}
+	*ret = p;
+	return 0;
+}
+
+void plan__free(struct plan *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; p->sessions && i < p->n_sessions; i++)
+		event_list__free(p->sessions[i].events);
+	free(p->sessions);
+	free(p);
+}
