@@ -7,7 +7,8 @@
 #include <stddef.h>
 
 struct buf {
-	char *data; /* owned; NULL while nothing was added. Text ends in a NUL that len does not count */
+	char *data; /* owned; NULL while nothing was added. Text ends in a NUL that len does not
+		       count */
 	size_t len; /* bytes in use */
 	size_t cap; /* bytes allocated */
 };

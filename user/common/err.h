@@ -11,7 +11,8 @@
 #define ERR_MSG_MAX 768
 
 struct err {
-	char msg[ERR_MSG_MAX]; /* one or more lines, no newline at the end; "" when nothing was said */
+	char msg[ERR_MSG_MAX]; /* one or more lines, no newline at the end; "" when nothing was said
+				*/
 };
 
 /*
@@ -19,10 +20,10 @@ struct err {
  *	return err_set(err, -errno, "%s: cannot open: %s", path, strerror(errno));
  * @err may be NULL; @code is a negative errno and is returned as it is.
  */
-int err_set(struct err *err, int code, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Put "fmt" in front of the message that is there: for callers that know the context. Returns @code. */
+/* Put "fmt" in front of the message that is there: for callers that know the context. Returns
+ * @code. */
 int err_prefix(struct err *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -12,8 +12,8 @@ enum thread_class {
 	THREAD_REALTIME,   /* SCHED_FIFO at the priority given, else nice -20 */
 };
 
-/* Give the calling thread @class. Returns whether SCHED_FIFO was granted (THREAD_REALTIME only); it can be refused
- * even to root (RT_GROUP_SCHED in a container), then the thread gets nice -20. */
+/* Give the calling thread @class. Returns whether SCHED_FIFO was granted (THREAD_REALTIME only); it
+ * can be refused even to root (RT_GROUP_SCHED in a container), then the thread gets nice -20. */
 bool thread__set_class(enum thread_class class, int priority);
 
 #endif

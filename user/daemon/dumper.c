@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/realtime.h"
 #include "daemon/dumper.h"
@@ -54,8 +56,8 @@ int dumper__start(struct session *session, const struct dump_env *env, dumper_do
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	atomic_init(&d->refs, 1);
-	*d = (struct dumper){ .refs = 1, .session = session, .env = env, .done = done,
-			      .done_arg = done_arg };
+	*d = (struct dumper){
+		.refs = 1, .session = session, .env = env, .done = done, .done_arg = done_arg};
 	sem_init(&d->wake, 0, 0);
 	sem_init(&d->ready, 0, 0);
 	d->shots = calloc(session->n_cpus, sizeof(*d->shots));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The writer of one session: a thread of low priority that turns what a freeze has copied into a file. Its thread id
- * stands where `perf daemon` shows the pid of a session. Life: start, submit one job at a time, unref.
+ * The writer of one session: a thread of low priority that turns what a freeze has copied into a
+ * file. Its thread id stands where `perf daemon` shows the pid of a session. Life: start, submit
+ * one job at a time, unref.
  */
 #ifndef FRBPF_DAEMON_DUMPER_H
 #define FRBPF_DAEMON_DUMPER_H
@@ -19,8 +20,9 @@ struct dumper {
 	atomic_int refs;
 	struct session *session; /* owned */
 	const struct dump_env *env;
-	int dir_fd; /* BASE/session-NAME */
-	struct ring_shot *shots; /* one per CPU; owned. The freezer's while busy is false, else the thread's */
+	int dir_fd;		 /* BASE/session-NAME */
+	struct ring_shot *shots; /* one per CPU; owned. The freezer's while busy is false, else the
+				    thread's */
 	struct gap_log *gaps;	 /* one per CPU; owned, the thread's */
 	pthread_t thread;
 	pid_t tid;
@@ -39,10 +41,12 @@ struct dumper {
 int dumper__start(struct session *session, const struct dump_env *env, dumper_done_fn done,
 		  void *done_arg, struct err *err, struct dumper **ret);
 
-/* Hand over the job: the copies and shots of the session are the thread's until `done`. Does not block. */
+/* Hand over the job: the copies and shots of the session are the thread's until `done`. Does not
+ * block. */
 void dumper__submit(struct dumper *d, struct incident *inc, size_t index);
 
 struct dumper *dumper__ref(struct dumper *d);
-void dumper__unref(struct dumper *d); /* the last one ends the thread (after its job) and closes the session */
+void dumper__unref(
+	struct dumper *d); /* the last one ends the thread (after its job) and closes the session */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The rules and sessions that are in force together. A reload makes a new generation beside the old one; sessions whose
- * name and run line did not change are shared, so they keep their rings and their history. An incident holds the
- * generation it began in.
+ * The rules and sessions that are in force together. A reload makes a new generation beside the old
+ * one; sessions whose name and run line did not change are shared, so they keep their rings and
+ * their history. An incident holds the generation it began in.
  */
 #ifndef FRBPF_DAEMON_GENERATION_H
 #define FRBPF_DAEMON_GENERATION_H
@@ -21,11 +21,11 @@ struct rule_tally {
 
 struct generation {
 	atomic_int refs;
-	struct ruleset *rules; /* owned */
+	struct ruleset *rules;	 /* owned */
 	struct dumper **dumpers; /* one per session of the ruleset; references */
 	size_t n_dumpers;
-	uint32_t *slots; /* of the rules, see detectors__update() */
-	struct rule_tally *tallies; /* one per rule */
+	uint32_t *slots;	     /* of the rules, see detectors__update() */
+	struct rule_tally *tallies;  /* one per rule */
 	uint64_t memory, max_memory; /* bytes */
 };
 
@@ -35,8 +35,8 @@ struct generation_env {
 	void *done_arg;
 };
 
-/* Open and start what @plan says, sharing with @old (may be NULL) what did not change. @rs is taken over on success
- * only; the event lists of @plan are taken over. */
+/* Open and start what @plan says, sharing with @old (may be NULL) what did not change. @rs is taken
+ * over on success only; the event lists of @plan are taken over. */
 int generation__make(struct ruleset *rs, struct plan *plan, const struct generation *old,
 		     const struct generation_env *env, struct err *err, struct generation **ret);
 

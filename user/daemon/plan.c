@@ -6,16 +6,18 @@
 #include "common/buf.h"
 #include "common/cpus.h"
 #include "daemon/plan.h"
+#include "dump/incident.h"
 #include "record/session.h"
 #include "rules/units.h"
 
 #define DEFAULT_MEMORY_PERCENT 5
 #define FALLBACK_MLOCK_KB      516
 
-/* perf's default for -m: what an unprivileged user may lock, less the control page, rounded down. */
+/* perf's default for -m: what an unprivileged user may lock, less the control page, rounded down.
+ */
 static size_t default_ring_bytes(size_t page)
 {
-	struct buf b = { 0 };
+	struct buf b = {0};
 	size_t kb = FALLBACK_MLOCK_KB, bytes = page;
 
 	if (buf__read_file(&b, "/proc/sys/kernel/perf_event_mlock_kb", 64) == 0 && b.len)
@@ -51,24 +53,26 @@ static int plan_session(const struct session_conf *conf, const struct source_tex
 /* One line that lets the user see which session to make smaller. */
 static void memory_error(const struct plan *p, const struct ruleset *rs, struct diags *d)
 {
-	struct buf sum = { 0 };
+	struct buf sum = {0};
 	char a[16], b[16];
 	int err = 0;
 
 	for (size_t i = 0; !err && i < p->n_sessions; i++)
-		err = buf__printf(&sum, "%s%s %s", i ? " + " : "", rs->sessions[i].name,
-				  units__format_size(session__memory(p->sessions[i].ring_bytes,
-								     p->n_cpus),
-						     a, sizeof(a)));
+		err = buf__printf(
+			&sum, "%s%s %s", i ? " + " : "", rs->sessions[i].name,
+			units__format_size(session__memory(p->sessions[i].ring_bytes, p->n_cpus), a,
+					   sizeof(a)));
 	diags__error(d, rs->config->src, rs->daemon.max_memory_span,
-		     "the sessions need %s of memory on %zu CPUs (ring and copy: %s), more than max-memory, which is "
+		     "the sessions need %s of memory on %zu CPUs (ring and copy: %s), more than "
+		     "max-memory, which is "
 		     "%s; use a smaller -m or raise max-memory in [daemon]",
-		     units__format_size(p->memory, a, sizeof(a)), p->n_cpus, sum.data ? sum.data : "",
-		     units__format_size(p->max_memory, b, sizeof(b)));
+		     units__format_size(p->memory, a, sizeof(a)), p->n_cpus,
+		     sum.data ? sum.data : "", units__format_size(p->max_memory, b, sizeof(b)));
 	buf__free(&sum);
 }
 
-int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *d, struct plan **ret)
+int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *d,
+	       struct plan **ret)
 {
 	struct plan *p = calloc(1, sizeof(*p));
 	int *cpus = NULL, err = -ENOMEM;
@@ -79,15 +83,24 @@ int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *
 		err = cpus__online(&cpus, &p->n_cpus);
 	free(cpus);
 	if (err) {
-		diags__error(d, NULL, (struct span){ 0 }, "cannot read the list of online CPUs: %s",
+		diags__error(d, NULL, (struct span){0}, "cannot read the list of online CPUs: %s",
 			     strerror(-err));
+		plan__free(p);
+		return err;
+	}
+	if (rs->n_sessions > INCIDENT_SESSIONS_MAX) {
+		err = diags__error(d, rs->config->src,
+				   rs->sessions[INCIDENT_SESSIONS_MAX].name_span,
+				   "more than %d sessions: put several events into one",
+				   INCIDENT_SESSIONS_MAX);
 		plan__free(p);
 		return err;
 	}
 	p->n_sessions = rs->n_sessions;
 	p->max_memory = rs->daemon.max_memory ?: default_max_memory();
 	for (size_t i = 0; i < p->n_sessions; i++) {
-		int one = plan_session(&rs->sessions[i], rs->config->src, tracefs, d, &p->sessions[i]);
+		int one = plan_session(&rs->sessions[i], rs->config->src, tracefs, d,
+				       &p->sessions[i]);
 
 		err = one ?: err;
 		p->memory += session__memory(p->sessions[i].ring_bytes, p->n_cpus);

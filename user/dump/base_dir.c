@@ -28,11 +28,13 @@ static int check_owner(int fd, const char *path, struct err *err)
 	if (fstat(fd, &st) < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (st.st_uid != geteuid())
-		return err_set(err, -EPERM, "%s belongs to uid %u, not to us (uid %u): choose another base",
+		return err_set(err, -EPERM,
+			       "%s belongs to uid %u, not to us (uid %u): choose another base",
 			       path, st.st_uid, geteuid());
 	if (st.st_mode & 0022)
 		return err_set(err, -EPERM,
-			       "%s can be written by others (mode %04o): chmod 0700 it, or choose another base",
+			       "%s can be written by others (mode %04o): chmod 0700 it, or choose "
+			       "another base",
 			       path, st.st_mode & 07777);
 	return 0;
 }
@@ -56,7 +58,7 @@ static int open_dir(int at, const char *name, const char *shown, bool *ret_creat
 
 static int lock_base(struct base_dir *b, struct err *err)
 {
-	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	char pid[16];
 	int n;
 
@@ -65,7 +67,8 @@ static int lock_base(struct base_dir *b, struct err *err)
 		return err_set(err, -errno, "cannot open %s/lock: %s", b->path, strerror(errno));
 	if (fcntl(b->lock_fd, F_SETLK, &fl) < 0) {
 		if (errno != EAGAIN && errno != EACCES)
-			return err_set(err, -errno, "cannot lock %s/lock: %s", b->path, strerror(errno));
+			return err_set(err, -errno, "cannot lock %s/lock: %s", b->path,
+				       strerror(errno));
 		if (fcntl(b->lock_fd, F_GETLK, &fl) < 0 || fl.l_type == F_UNLCK)
 			fl.l_pid = 0;
 		return err_set(err, -EBUSY, "another frbpf (pid %d) owns %s", fl.l_pid, b->path);
@@ -118,7 +121,7 @@ int base_dir__open(struct base_dir *b, const char *path, struct err *err)
 	bool created;
 	int ret;
 
-	*b = (struct base_dir){ .fd = -1, .lock_fd = -1, .incidents_fd = -1 };
+	*b = (struct base_dir){.fd = -1, .lock_fd = -1, .incidents_fd = -1};
 	pthread_mutex_init(&b->name_lock, NULL);
 	snprintf(b->path, sizeof(b->path), "%s", path);
 	ret = make_parents(b->path, err);
@@ -170,7 +173,7 @@ static void look_in_session(int fd, const char *name, void *arg)
 
 static bool name_taken(const struct base_dir *b, const char *name)
 {
-	struct name_search search = { .name = name };
+	struct name_search search = {.name = name};
 	char manifest[64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(b->names); i++) {
@@ -218,7 +221,8 @@ int base_dir__write_manifest(const struct base_dir *b, const char *name, const c
 
 	snprintf(tmp, sizeof(tmp), BASE_DIR_TMP_PREFIX "%s.json", name);
 	snprintf(final, sizeof(final), "%s.json", name);
-	fd = openat(b->incidents_fd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = openat(b->incidents_fd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
 	if (fd < 0)
 		return err_set(err, -errno, "cannot create %s/incidents/%s: %s", b->path, tmp,
 			       strerror(errno));

@@ -34,20 +34,20 @@ struct base_dir {
 	size_t n_names;
 };
 
-/* Create (0700) or check @path (ours, nobody else may write), lock it and clear temporary files. -EBUSY: another
- * daemon owns it, whose pid the message has. */
+/* Create (0700) or check @path (ours, nobody else may write), lock it and clear temporary files.
+ * -EBUSY: another daemon owns it, whose pid the message has. */
 int base_dir__open(struct base_dir *b, const char *path, struct err *err);
 
 /* Open, create if need be, the directory of session @name. Returns the fd or negative errno. */
 int base_dir__open_session(const struct base_dir *b, const char *name, struct err *err);
 
-/* A name for an incident at @realtime_ns that no file of the base has and that was not given away before: later by
- * hundredths of a second where needed. */
+/* A name for an incident at @realtime_ns that no file of the base has and that was not given away
+ * before: later by hundredths of a second where needed. */
 void base_dir__reserve_name(struct base_dir *b, uint64_t realtime_ns,
 			    char ret[static INCIDENT_NAME_SIZE]);
 
-/* Write BASE/incidents/NAME.json whole: temporary name, fsync, rename, fsync. Replaces only a manifest of that
- * very incident. */
+/* Write BASE/incidents/NAME.json whole: temporary name, fsync, rename, fsync. Replaces only a
+ * manifest of that very incident. */
 int base_dir__write_manifest(const struct base_dir *b, const char *name, const char *text,
 			     size_t len, struct err *err);
 

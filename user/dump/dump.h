@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One perf.data file: the rings of one session, trimmed to the incident's window, merged with what names addresses and
- * with the markers that say why the file exists.
+ * One perf.data file: the rings of one session, trimmed to the incident's window, merged with what
+ * names addresses and with the markers that say why the file exists.
  */
 #ifndef FRBPF_DUMP_DUMP_H
 #define FRBPF_DUMP_DUMP_H
 
 #include "dump/base_dir.h"
+#include "dump/gap_log.h"
 #include "dump/incident.h"
 #include "perfdata/writer.h"
 #include "record/sideband.h"
@@ -20,33 +21,18 @@ struct dump_env {
 	const char *program; /* path of this binary, for the CMDLINE feature */
 };
 
-#define GAP_LOG_SIZE 16
-
-/* When the rings of one CPU were paused, the last few times: what a LOST record in a ring is explained by. */
-struct gap_log {
-	struct {
-		uint64_t paused, resumed; /* ns */
-	} v[GAP_LOG_SIZE];
-	size_t n; /* ever added */
-};
-
-void gap_log__add(struct gap_log *g, uint64_t paused, uint64_t resumed);
-/* The last pause that ended at or before @time; false when there is none. */
-bool gap_log__find(const struct gap_log *g, uint64_t time, uint64_t *ret_paused,
-		   uint64_t *ret_resumed);
-
 /* What a dump is made of. */
 struct dump_job {
 	const struct dump_env *env;
 	struct incident *inc;
 	struct session *session;
-	const struct ring_shot *shots;	/* one per CPU, the copies are in session->cpus[].copy */
-	const struct gap_log *gaps;	/* one per CPU */
-	int dir_fd;			/* of the session */
+	const struct ring_shot *shots; /* one per CPU, the copies are in session->cpus[].copy */
+	const struct gap_log *gaps;    /* one per CPU */
+	int dir_fd;		       /* of the session */
 };
 
-/* Write the file and fill @ret (zeroed by the caller; ret->cpus is allocated here). Errors go to ret->error and
- * ret->error_text; then no file is left. */
+/* Write the file and fill @ret (zeroed by the caller; ret->cpus is allocated here). Errors go to
+ * ret->error and ret->error_text; then no file is left. */
 void dump__write(const struct dump_job *job, struct dump_result *ret);
 
 #endif

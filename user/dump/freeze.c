@@ -7,7 +7,8 @@
 #include "dump/ring_image.h"
 
 #define PROBE_BYTES (4UL << 20)
-#define PROBE_DEFAULT_NS_PER_MIB 500000ULL /* a slow machine: where memory for the probe is lacking */
+#define PROBE_DEFAULT_NS_PER_MIB                                                                   \
+	500000ULL /* a slow machine: where memory for the probe is lacking */
 
 uint64_t freeze__measure_copy(void)
 {
@@ -70,7 +71,7 @@ static uint64_t copy_and_resume(struct session *s, struct ring_shot *shots)
 void freeze__pause(struct session *const *sessions, struct ring_shot *const *shots, size_t n,
 		   struct freeze_report *ret)
 {
-	*ret = (struct freeze_report){ .begun = now_ns() };
+	*ret = (struct freeze_report){.begun = now_ns()};
 	for (size_t i = 0; i < n; i++)
 		pause_session(sessions[i], shots[i]);
 	ret->frozen = now_ns();
@@ -87,7 +88,7 @@ void freeze__copy_and_resume(struct session *const *sessions, struct ring_shot *
 void freeze__mark(struct session *const *sessions, struct ring_shot *const *shots, size_t n,
 		  struct freeze_report *ret)
 {
-	*ret = (struct freeze_report){ .begun = now_ns(), .live = true };
+	*ret = (struct freeze_report){.begun = now_ns(), .live = true};
 	for (size_t i = 0; i < n; i++) {
 		for (size_t c = 0; c < sessions[i]->n_cpus; c++) {
 			shots[i][c] = (struct ring_shot){

@@ -2,10 +2,10 @@
 /*
  * Taking the content of many rings at one moment. Two ways:
  *
- *   pause  flag every ring as paused, copy them, resume each as soon as it is copied. One instant over all CPUs; what
- *          happens on a CPU while its ring is paused is lost, and counted by the kernel.
- *   live   only read the heads; copy later, in any thread, while writers go on. Nothing is lost; the oldest part that
- *          writers reach during the copy is given up.
+ *   pause  flag every ring as paused, copy them, resume each as soon as it is copied. One instant
+ * over all CPUs; what happens on a CPU while its ring is paused is lost, and counted by the kernel.
+ *   live   only read the heads; copy later, in any thread, while writers go on. Nothing is lost;
+ * the oldest part that writers reach during the copy is given up.
  */
 #ifndef FRBPF_DUMP_FREEZE_H
 #define FRBPF_DUMP_FREEZE_H
@@ -28,13 +28,15 @@ struct freeze_report {
 	bool live;
 };
 
-/* Longest time, by estimate, that rings may be paused for, and that a real-time thread may copy for. */
+/* Longest time, by estimate, that rings may be paused for, and that a real-time thread may copy
+ * for. */
 #define FREEZE_PAUSE_MAX_NS 5000000ULL
 
 /* What copying into touched memory costs on this machine, measured: ns per MiB. */
 uint64_t freeze__measure_copy(void);
 
-/* Whether copying @bytes stays below FREEZE_PAUSE_MAX_NS: then it may be done paused, and in real time. */
+/* Whether copying @bytes stays below FREEZE_PAUSE_MAX_NS: then it may be done paused, and in real
+ * time. */
 bool freeze__is_short(uint64_t bytes, uint64_t ns_per_mib);
 
 /* Pause all rings of @sessions; shots[i] has one entry per CPU of session i. Begins @ret. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An incident: one or more triggers, one freeze, one file per session, one time in all of their names.
+ * An incident: one or more triggers, one freeze, one file per session, one time in all of their
+ *names.
  *
  *	FREE ──► PENDING ──► FROZEN ──► WRITTEN ──► FREE
  *
- *	PENDING  its deadline (trigger + post) is to come, or a session still writes an earlier incident from its copy
- *	         area; triggers of other rules may join
- *	FROZEN   the rings were read; every session's thread writes its file
- *	WRITTEN  files and manifest are there; triggers within the merge time are still added to the manifest
+ *	PENDING  its deadline (trigger + post) is to come, or a session still writes an earlier
+ *incident from its copy area; triggers of other rules may join FROZEN   the rings were read; every
+ *session's thread writes its file WRITTEN  files and manifest are there; triggers within the merge
+ *time are still added to the manifest
  */
 #ifndef FRBPF_DUMP_INCIDENT_H
 #define FRBPF_DUMP_INCIDENT_H
@@ -27,18 +28,19 @@
 enum incident_state { INCIDENT_FREE, INCIDENT_PENDING, INCIDENT_FROZEN, INCIDENT_WRITTEN };
 
 struct incident_trigger {
-	struct frbpf_trigger t; /* a manual dump has a time and nothing else */
+	struct frbpf_trigger t;	      /* a manual dump has a time and nothing else */
 	const struct rule_conf *rule; /* borrowed from the incident's generation; NULL: manual */
 };
 
 /* What one CPU's ring gave. */
 struct dump_cpu {
 	int cpu;
-	uint64_t records;  /* in the window */
-	uint64_t from;	   /* ns: complete from here on */
-	uint64_t lost;	   /* records dropped while the ring was paused by an earlier freeze, in the window */
-	uint64_t torn;	   /* bytes given up at the old end */
-	uint64_t paused;   /* ns that this freeze paused the ring */
+	uint64_t records; /* in the window */
+	uint64_t from;	  /* ns: complete from here on */
+	uint64_t lost;	  /* records dropped while the ring was paused by an earlier freeze, in the
+			     window */
+	uint64_t torn;	  /* bytes given up at the old end */
+	uint64_t paused;  /* ns that this freeze paused the ring */
 };
 
 /* One session's part: filled by its thread, read when the incident is WRITTEN. */
@@ -60,9 +62,9 @@ struct generation;
 
 struct incident {
 	enum incident_state state;
-	uint64_t number; /* since the daemon started, from 1 */
-	struct generation *gen; /* the rules and sessions it belongs to; a reference */
-	uint64_t sessions; /* mask over the generation's sessions */
+	uint64_t number;		  /* since the daemon started, from 1 */
+	struct generation *gen;		  /* the rules and sessions it belongs to; a reference */
+	uint64_t sessions;		  /* mask over the generation's sessions */
 	char reason[INCIDENT_REASON_MAX]; /* of a manual dump; "" otherwise */
 	bool manual;
 
@@ -72,21 +74,25 @@ struct incident {
 	size_t n_merged;
 	uint64_t more_merged; /* further ones, only counted */
 
-	uint64_t deadline; /* ns: when to freeze */
+	uint64_t deadline;	  /* ns: when to freeze */
 	uint64_t latest_deadline; /* joining triggers do not push it further */
 	struct freeze_report freeze;
 	uint64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the freeze, ns */
 
 	pthread_mutex_t name_lock;
 	char name[INCIDENT_NAME_SIZE]; /* "" until the first thread needs it */
-	struct dump_result results[INCIDENT_SESSIONS_MAX]; /* by index of the generation's session */
-	size_t writing; /* results that are still to come */
-	bool manifest_stale; /* a trigger was merged after the manifest was written */
+	struct dump_result
+		results[INCIDENT_SESSIONS_MAX]; /* by index of the generation's session */
+	size_t writing;				/* results that are still to come */
+	bool manifest_stale;			/* the manifest on disk does not say everything */
+	bool reported;				/* collected once; the collector's */
 };
 
-/* The window's start by the triggers' `pre`: the earliest, or RULESET_WINDOW_AUTO when any wants that. */
+/* The window's start by the triggers' `pre`: the earliest, or RULESET_WINDOW_AUTO when any wants
+ * that. */
 uint64_t incident__start(const struct incident *inc);
-/* When the window ends: the latest trigger + post; what was recorded later is not part of the incident. */
+/* When the window ends: the latest trigger + post; what was recorded later is not part of the
+ * incident. */
 uint64_t incident__end(const struct incident *inc);
 
 /* Write @realtime_ns as local time the way perf names its files. */

@@ -29,7 +29,7 @@ void ring_image__copy(uint8_t *dst, const uint8_t *data, size_t size, uint64_t h
 
 struct ring_image ring_image__make(const uint8_t *copy, size_t size, uint64_t head, uint64_t after)
 {
-	struct ring_image img = { .data = copy, .len = ring_image__filled(head, size) };
+	struct ring_image img = {.data = copy, .len = ring_image__filled(head, size)};
 	uint64_t claimed = head - after;
 	uint64_t room = size - img.len; /* given to writers before they reach the oldest record */
 
@@ -67,7 +67,8 @@ int ring_image__records(const struct ring_image *img, const struct perf_event_he
 	for (; off < img->len && (h = record_at(img, off)); off += h->size)
 		largest = h->size > largest ? h->size : largest;
 	end = safe_end(img, largest);
-	for (off = 0; off < end && (h = record_at(img, off)) && off + h->size <= end; off += h->size)
+	for (off = 0; off < end && (h = record_at(img, off)) && off + h->size <= end;
+	     off += h->size)
 		n++;
 	*ret_torn = img->len - off;
 	if (n) {

@@ -5,7 +5,7 @@
 
 #include "record/sideband.h"
 
-struct task_set { /* { 0 } is an empty one */
+struct task_set {		 /* { 0 } is an empty one */
 	struct sideband_task *v; /* owned; sorted and unique after task_set__sort() */
 	size_t n, cap;
 };

@@ -17,7 +17,7 @@ int timeline__add(struct timeline *t, uint64_t time, const struct perf_event_hea
 		t->v = v;
 		t->cap = cap;
 	}
-	t->v[t->n++] = (struct timeline_entry){ .time = time, .rec = rec };
+	t->v[t->n++] = (struct timeline_entry){.time = time, .rec = rec};
 	return 0;
 }
 
@@ -57,7 +57,8 @@ static void merge(const struct timeline_entry *v, size_t a, size_t b, size_t end
 	memcpy(out + k + (b - i), v + j, (end - j) * sizeof(*v));
 }
 
-/* Merge neighbouring runs of @v into @out. Returns whether @v was one run, then in order already. */
+/* Merge neighbouring runs of @v into @out. Returns whether @v was one run, then in order already.
+ */
 static int merge_pass(const struct timeline_entry *v, size_t n, struct timeline_entry *out)
 {
 	size_t a = 0, b, end;
@@ -94,5 +95,5 @@ int timeline__sort(struct timeline *t)
 void timeline__free(struct timeline *t)
 {
 	free(t->v);
-	*t = (struct timeline){ 0 };
+	*t = (struct timeline){0};
 }

@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# Dumps by hand, and what perf makes of the files.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	need_root
+	need_perf
+	need_btf
+	need_tracepoints
+	common_setup
+	write_rules </dev/null
+	frbpf_load
+}
+
+teardown() {
+	common_teardown
+}
+
+@test "dump prints the path of one file per session and nothing else" {
+	run -0 --separate-stderr frbpf dump
+	same "standard error" "$stderr" ""
+	same "lines" "${#lines[@]}" 2
+	same "paths" "$(sort <<<"$output")" "$(dumps)"
+	for path in "${lines[@]}"; do
+		[[ $path == "$BASE"/session-*/perf.data.* && -f $path ]]
+		[[ ${path##*.} =~ ^[0-9]{16}$ ]]
+	done
+	same "times in the names" "${lines[0]##*.}" "${lines[1]##*.}"
+	same "incidents" "$(incidents "$BASE")" "${lines[0]##*.}"
+}
+
+@test "dump --session writes one session, an unknown one is refused" {
+	run -0 --separate-stderr frbpf dump --session sched
+	same "output" "$output" "$(dumps)"
+	[[ $output == "$BASE"/session-sched/perf.data.* ]]
+	run -1 --separate-stderr frbpf dump --session nosuch
+	[[ $stderr == *nosuch* ]]
+	[[ ! $output ]]
+	same "dumps" "$(dumps | wc -l)" 1
+}
+
+@test "dump --reason is in the marker and in the manifest" {
+	path=$(frbpf dump --session sched --reason "customer 17 calls")
+	line=$(events "$path" frbpf:trigger)
+	same "markers" "$(wc -l <<<"$line")" 1
+	[[ $line == *"customer 17 calls"* ]] || fail "marker: $line"
+	same "reason" "$(manifest "${path##*.}" reason)" "customer 17 calls"
+}
+
+@test "SIGUSR2 dumps every session" {
+	kill -USR2 "$(daemon_pid)"
+	wait_for_incident "$BASE" 1
+	same "dumps" "$(dumps | wc -l)" 2
+}
+
+@test "dumps in a row get different names and keep each other" {
+	for _ in 1 2 3; do
+		frbpf dump >>"$BATS_TEST_TMPDIR/paths"
+	done
+	same "files" "$(sort -u "$BATS_TEST_TMPDIR/paths" | wc -l)" 6
+	same "dumps" "$(dumps)" "$(sort "$BATS_TEST_TMPDIR/paths")"
+}
+
+@test "dumps at the same time are all answered" {
+	local pids=() pid
+	for i in 1 2 3 4; do
+		frbpf dump >"$BATS_TEST_TMPDIR/paths.$i" &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid"
+	done
+	for i in 1 2 3 4; do
+		same "paths of command $i" "$(wc -l <"$BATS_TEST_TMPDIR/paths.$i")" 2
+		while read -r path; do
+			[[ -f $path ]] || fail "$path is not there"
+			perf_quiet script -i "$path"
+		done <"$BATS_TEST_TMPDIR/paths.$i"
+	done
+}
+
+@test "what happened before the dump is in it" {
+	burn=$(workload burn --seconds 0.5)
+	path=$(frbpf dump --session cpu)
+	perf script -i "$path" -F comm,pid,ip,sym --pid "$(json "$burn" .pid)" >"$BATS_TEST_TMPDIR/stacks"
+	# the call chain, innermost first
+	for sym in burn_inner burn_middle burn_outer; do
+		grep -q "$sym" "$BATS_TEST_TMPDIR/stacks" || fail "no $sym in the stacks"
+	done
+	same "unknown symbols of the burner's own code" \
+		"$(grep -A1 burn_inner "$BATS_TEST_TMPDIR/stacks" | grep -c '\[unknown\]')" 0
+}
+
+@test "every perf command that reads a file takes ours without a word" {
+	workload burn --seconds 0.3
+	frbpf dump >/dev/null
+	for path in $(dumps); do
+		perf_quiet script -i "$path"
+		[[ -s $perf_out ]]
+		perf_quiet report --stdio -i "$path"
+		perf_quiet report --header-only -I -i "$path"
+		for field in hostname 'os release' arch nrcpus cpudesc cmdline 'sample duration'; do
+			grep -q "^# $field" "$perf_out" || fail "no '$field' in the header of $path"
+		done
+		perf_quiet evlist -v -i "$path"
+		grep -q '^frbpf:trigger' "$perf_out"
+		perf_quiet buildid-list -i "$path"
+		perf_quiet data convert --to-json "$BATS_TEST_TMPDIR/out.json" --force -i "$path"
+		jq -e . "$BATS_TEST_TMPDIR/out.json" >/dev/null
+	done
+	perf_quiet sched timehist -i "$(dumps sched)"
+	[[ -s $perf_out ]]
+}
+
+@test "perf counts no unknown and no lost record" {
+	frbpf dump >/dev/null
+	for path in $(dumps); do
+		perf_quiet report --stats -i "$path"
+		run ! grep -iE 'unknown|lost' "$perf_out"
+	done
+}
+
+@test "records are in order of time" {
+	workload burn --seconds 0.2
+	frbpf dump >/dev/null
+	for path in $(dumps); do
+		# perf delivers by time: then the offsets, which it shows too, must rise as well
+		perf script -D -i "$path" 2>/dev/null |
+			sed -nE 's/^[0-9]+ [0-9]{3,} (0x[0-9a-f]+) \[0x[0-9a-f]+\]: PERF_RECORD_.*/\1/p' |
+			while read -r offset; do
+				echo $((offset))
+			done >"$BATS_TEST_TMPDIR/offsets"
+		[[ -s $BATS_TEST_TMPDIR/offsets ]]
+		sort -n -c "$BATS_TEST_TMPDIR/offsets"
+	done
+}
+
+@test "ls and show tell of every dump" {
+	frbpf dump --reason "first one" >/dev/null
+	frbpf dump --reason "second one" >/dev/null
+	run -0 frbpf ls
+	for name in $(incidents "$BASE"); do
+		[[ $output == *"$name"* ]] || fail "$name is not in: $output"
+	done
+	run -0 frbpf show
+	[[ $output == *"second one"* ]]
+	first=$(incidents "$BASE" | head -n 1)
+	run -0 frbpf show "$first"
+	[[ $output == *"first one"* ]]
+	run -0 frbpf show "$BASE/session-sched/perf.data.$first"
+	[[ $output == *"first one"* ]]
+	run -1 --separate-stderr frbpf show 1999
+	[[ $stderr == *1999* ]]
+}

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What the end-to-end tests share. FRBPF: the program under test; FRBPF_WORKLOADS: directory of tests/workloads'
+# programs. Every test has a base directory, a rules file and a perf configuration of its own.
+
+bats_require_minimum_version 1.5.0
+
+root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+FRBPF=${FRBPF:-$root/frbpf}
+WORKLOADS=${FRBPF_WORKLOADS:-$root/.output/tests/workloads}
+
+# Where the manifest has what (jq paths): the one place to change with its schema.
+# shellcheck disable=SC2034 # for the tests
+declare -gA M=(
+	[rule]='.triggers[0].rule'
+	[source]='.triggers[0].source'
+	[value]='.triggers[0].value_ns'
+	[threshold]='.triggers[0].threshold_ns'
+	[key]='.triggers[0].key'
+	[time]='.triggers[0].time.monotonic_ns'
+	[cpu]='.triggers[0].cpu'
+	[comm]='.triggers[0].subject.comm'
+	[process]='.triggers[0].subject.process'
+	[pid]='.triggers[0].subject.pid'
+	[tid]='.triggers[0].subject.tid'
+	[reason]='.triggers[0].reason'
+	[files]='.sessions[].file'
+)
+
+# --- life of a test
+
+common_setup() {
+	BASE=$BATS_TEST_TMPDIR/base
+	RULES=$BATS_TEST_TMPDIR/rules.conf
+	perf_out=$BATS_TEST_TMPDIR/perf.out
+	foreground_pid=
+	unset FRBPF_BASE
+	# what perf does must not depend on the user's settings, nor write into his home
+	export PERF_CONFIG=/dev/null HOME=$BATS_TEST_TMPDIR DEBUGINFOD_URLS='' PERF_PAGER=cat TZ=UTC
+	[[ -x $FRBPF ]] || fail "$FRBPF is not built"
+}
+
+common_teardown() {
+	local pid
+	[[ ${BASE-} ]] || return 0
+	timeout -k 5 15 "$FRBPF" stop --base "$BASE" >/dev/null 2>&1 3>&- || true
+	[[ ! $foreground_pid ]] || kill -KILL "$foreground_pid" 2>/dev/null || true
+	for pid in $(daemons_of "$BASE"); do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+}
+
+fail() { # MESSAGE
+	echo "$*" >&2
+	return 1
+}
+
+# --- what this machine can do
+
+need_root() {
+	((EUID == 0)) || skip "needs root"
+}
+
+need_perf() {
+	perf version >/dev/null 2>&1 || skip "no perf for this kernel"
+}
+
+need_btf() {
+	[[ -r /sys/kernel/btf/vmlinux ]] || skip "no BTF: /sys/kernel/btf/vmlinux"
+}
+
+need_tracepoints() { # [SYSTEM:NAME]
+	perf list "${1:-sched:sched_switch}" 2>/dev/null | grep -q 'Tracepoint event' ||
+		skip "no tracepoint ${1:-sched:sched_switch}"
+}
+
+need_fifo() {
+	chrt -f 1 true 2>/dev/null || skip "SCHED_FIFO is refused here"
+}
+
+# --- rules and the daemon
+
+# Two small sessions; rules are added by what comes on standard input.
+write_rules() {
+	{
+		cat <<-'EOF'
+			[session-cpu]
+			run = -e cpu-clock -F 999 -g -m 512K --overwrite --switch-output -a
+
+			[session-sched]
+			run = -e sched:sched_switch -e sched:sched_wakeup -m 1M --overwrite --switch-output -a
+
+		EOF
+		[[ -t 0 ]] || cat
+	} >"$RULES"
+}
+
+# frbpf COMMAND ARGUMENTS...; bats' own descriptor must not get into a daemon.
+frbpf() {
+	local command=$1
+	shift
+	timeout -k 5 "${FRBPF_LIMIT:-30}" "$FRBPF" "$command" --base "$BASE" "$@" </dev/null 3>&-
+}
+
+frbpf_load() { # [FILE]
+	frbpf load "${1:-$RULES}"
+}
+
+frbpf_stop() {
+	frbpf stop
+	wait_until 10 no_daemon
+}
+
+# Prints the pids of daemons that were given BASE (a path of this test alone).
+daemons_of() { # BASE
+	local file pid
+	for file in /proc/[0-9]*/cmdline; do
+		pid=${file#/proc/}
+		pid=${pid%/cmdline}
+		[[ $pid == "$$" || $pid == "$BASHPID" ]] && continue
+		[[ $(readlink "/proc/$pid/exe" 2>/dev/null) == "$FRBPF"* ]] || continue
+		[[ "$(tr '\0' ' ' 2>/dev/null <"$file") " == *" $1 "* ]] && echo "$pid"
+	done
+	return 0
+}
+
+no_daemon() {
+	[[ ! $(daemons_of "$BASE") ]]
+}
+
+# The daemon's pid as it stands in the lock file.
+daemon_pid() {
+	local pid
+	pid=$(tr -cd 0-9 <"$BASE/lock")
+	[[ $pid ]] && kill -0 "$pid" && echo "$pid"
+}
+
+# --- waiting
+
+wait_until() { # SECONDS COMMAND...
+	local deadline=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
+	shift
+	until "$@"; do
+		((${EPOCHREALTIME/[.,]/} < deadline)) || return 1
+		sleep 0.02
+	done
+}
+
+incidents() { # BASE: names, the oldest first
+	local file
+	for file in "$1"/incidents/*.json; do
+		[[ -e $file ]] && basename "$file" .json
+	done
+	return 0
+}
+
+has_incidents() { # BASE N
+	(($(incidents "$1" | wc -l) >= $2))
+}
+
+wait_for_incident() { # BASE N
+	wait_until 15 has_incidents "$1" "$2" ||
+		fail "$(incidents "$1" | wc -l) incidents instead of $2; output: $(cat "$1/output" 2>/dev/null)"
+}
+
+# For "and no more of them": as long as a dump takes here, and the merge time.
+settle() {
+	sleep 1.5
+}
+
+# --- looking at results
+
+# manifest NAME FIELD: the field (a key of M) of an incident's manifest
+manifest() {
+	jq -re "${M[$2]}" "$BASE/incidents/$1.json" || fail "no ${M[$2]} in $(cat "$BASE/incidents/$1.json")"
+}
+
+# json TEXT PATH: a number or string of a workload's line
+json() {
+	jq -re "$2" <<<"$1"
+}
+
+dumps() { # [SESSION]
+	find "$BASE" -path "*/session-${1:-*}/perf.data.*" | sort
+}
+
+workload() { # NAME ARGUMENTS...
+	local name=$1
+	shift
+	timeout -k 5 60 "$WORKLOADS/$name" "$@" 3>&-
+}
+
+# Prints events whose name matches EVENT (a regular expression): comm, pid, tid, cpu, ns, name, text, tab separated.
+events() { # DUMP EVENT
+	perf script -i "$1" --ns -F comm,pid,tid,cpu,time,event,trace 2>/dev/null |
+		sed -nE "s/^ *(.*[^ ]) +([0-9]+)\/([0-9]+) +\[0*([0-9]+)\] +0*([0-9]+)\.([0-9]{9}): +($2): ?(.*)/\1\t\2\t\3\t\4\t\5\6\t\7\t\8/p"
+}
+
+# between VALUE LOW HIGH WHAT
+between() {
+	(($1 >= $2 && $1 <= $3)) || fail "$4: $1 is not within $2..$3"
+}
+
+same() { # WHAT GOT WANTED
+	[[ $2 == "$3" ]] || fail "$1: got '$2', not '$3'"
+}
+
+# perf_quiet ARGUMENTS...: perf must do it and have nothing to say on standard error. Output in $perf_out.
+perf_quiet() {
+	local status=0 errors
+	timeout -k 5 60 perf "$@" </dev/null >"$perf_out" 2>"$BATS_TEST_TMPDIR/perf.err" || status=$?
+	# the sum at the end of a conversion is no complaint
+	errors=$(grep -v '^\[ perf data convert: ' "$BATS_TEST_TMPDIR/perf.err" | grep .) || true
+	((status == 0)) || fail "perf $*: status $status: $errors"
+	[[ ! $errors ]] || fail "perf $* says: $errors"
+}

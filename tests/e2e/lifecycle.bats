@@ -1,0 +1,173 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# Killed daemons, restarts, permissions, and the commands that tell of a daemon.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	need_root
+	need_perf
+	need_btf
+	need_tracepoints
+	common_setup
+	write_rules <<-'EOF'
+		[rule-spike]
+		when = runqlat > 20ms
+		if = comm == "frbpf-victim"
+	EOF
+}
+
+teardown() {
+	common_teardown
+}
+
+temporary_files() {
+	find "$BASE" -name '*tmp*'
+}
+
+kill_daemon() {
+	kill -KILL "$(daemon_pid)"
+	wait_until 10 no_daemon
+}
+
+@test "a daemon killed while it writes leaves no file that perf cannot read" {
+	for delay in 0.000 0.005 0.010 0.020 0.040; do
+		frbpf_load
+		frbpf dump >/dev/null 2>&1 &
+		client=$!
+		sleep $delay
+		kill_daemon
+		wait "$client" || true
+		for path in $(dumps); do
+			perf_quiet script -i "$path"
+		done
+		for name in $(incidents "$BASE"); do
+			jq -e . "$BASE/incidents/$name.json" >/dev/null
+		done
+	done
+}
+
+@test "a command whose daemon dies fails and does not hang" {
+	frbpf_load
+	pid=$(daemon_pid)
+	kill -STOP "$pid"
+	frbpf dump >/dev/null 2>"$BATS_TEST_TMPDIR/err" &
+	client=$!
+	sleep 0.2
+	kill -KILL "$pid"
+	status=0
+	wait "$client" || status=$?
+	same "exit status" "$status" 1
+	[[ -s $BATS_TEST_TMPDIR/err ]]
+}
+
+@test "the next start clears temporary files, keeps dumps, and works" {
+	frbpf_load
+	frbpf dump >/dev/null
+	kept=$(dumps)
+	kill_daemon
+	touch "$BASE/session-cpu/.tmp-left" "$BASE/incidents/.tmp-left"
+	frbpf_load
+	same "temporary files" "$(temporary_files)" ""
+	same "dumps" "$(dumps)" "$kept"
+	frbpf dump >/dev/null
+	same "number of dumps" "$(dumps | wc -l)" 4
+}
+
+@test "files are 0600, directories 0700, and all ours" {
+	umask 0
+	frbpf_load
+	frbpf dump >/dev/null
+	workload runq_spike --ms 60
+	wait_for_incident "$BASE" 2
+	same "files open to others" "$(find "$BASE" -type f ! -perm 0600)" ""
+	same "directories open to others" "$(find "$BASE" -type d ! -perm 0700)" ""
+	same "sockets and fifos open to others" "$(find "$BASE" ! -type f ! -type d -perm /077)" ""
+	same "entries of others" "$(find "$BASE" ! -user 0)" ""
+}
+
+@test "status has the daemon, then the sessions in the order of the file" {
+	frbpf_load
+	pid=$(daemon_pid)
+	run -0 frbpf status
+	[[ ${lines[0]} == "[$pid:daemon] base: $BASE" ]] || fail "first line: ${lines[0]}"
+	[[ ${lines[1]} =~ ^\[[0-9]+:cpu\]\ perf\ record\ -e\ cpu-clock ]] || fail "second line: ${lines[1]}"
+	[[ ${lines[2]} =~ ^\[[0-9]+:sched\]\ perf\ record\ -e\ sched:sched_switch ]] || fail "third line: ${lines[2]}"
+	[[ $output == *spike* ]]
+}
+
+@test "status without a command and with -x: as perf daemon" {
+	frbpf_load
+	pid=$(daemon_pid)
+	run -0 timeout -k 5 30 "$FRBPF" --base "$BASE" -x:
+	[[ ${lines[0]} =~ ^$pid:daemon:$BASE:$BASE/output:$BASE/lock:[0-9]+$ ]] || fail "first line: ${lines[0]}"
+	[[ ${lines[1]} =~ ^[0-9]+:cpu:-e\ cpu-clock\ .*:$BASE/session-cpu: ]] || fail "second line: ${lines[1]}"
+	[[ ${lines[2]} =~ ^[0-9]+:sched:-e\ sched: ]] || fail "third line: ${lines[2]}"
+}
+
+@test "status --json is JSON" {
+	frbpf_load
+	run -0 frbpf status --json
+	jq -e . <<<"$output" >/dev/null
+}
+
+@test "ls and show of a rule's incident say rule, subject and value" {
+	frbpf_load
+	workload runq_spike --ms 60
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	run -0 frbpf ls
+	[[ $output == *"$name"*spike*frbpf-victim* ]] || fail "ls: $output"
+	for incident in "$name" last spike:last "${name:0:12}"; do
+		run -0 frbpf show "$incident"
+		[[ $output == *spike* && $output == *frbpf-victim* && $output == *"runqlat > 20ms"* ]] ||
+			fail "show $incident: $output"
+		[[ $output == *"$BASE/session-sched/perf.data.$name"* ]] || fail "show $incident has no path: $output"
+	done
+}
+
+@test "ls of a base without incidents prints nothing of one, show fails" {
+	frbpf_load
+	run -0 frbpf ls
+	[[ $output != *perf.data* ]]
+	run -1 --separate-stderr frbpf show
+	[[ $stderr ]]
+}
+
+@test "incidents can be read when no daemon runs" {
+	frbpf_load
+	frbpf dump --reason "before the end" >/dev/null
+	frbpf_stop
+	run -0 frbpf ls
+	[[ $output == *"$(incidents "$BASE")"* ]]
+	run -0 frbpf show
+	[[ $output == *"before the end"* ]]
+}
+
+@test "SIGHUP reads the rules again" {
+	frbpf_load
+	sed -i 's/^\[rule-spike\]/[rule-renamed]/' "$RULES"
+	kill -HUP "$(daemon_pid)"
+	wait_until 10 status_has renamed
+	workload runq_spike --ms 60
+	wait_for_incident "$BASE" 1
+	same "rule" "$(manifest "$(incidents "$BASE")" rule)" renamed
+}
+
+status_has() { # WORD
+	[[ $(frbpf status) == *"$1"* ]]
+}
+
+@test "dumps of a loaded daemon go on while rules are replaced" {
+	frbpf_load
+	for i in 1 2 3 4 5; do
+		sed -i "s/^\[rule-.*\]/[rule-number$i]/" "$RULES"
+		frbpf_load
+		workload runq_spike --ms 60 >/dev/null
+		wait_for_incident "$BASE" "$i"
+		sleep 1.1 # further than the merge time from the last one
+	done
+	same "rules that fired" "$(for name in $(incidents "$BASE"); do manifest "$name" rule; done | xargs)" \
+		"number1 number2 number3 number4 number5"
+}

@@ -1,0 +1,215 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# From nothing to a running daemon and back, and what is refused on the way.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	need_root
+	need_btf
+	need_tracepoints
+	common_setup
+}
+
+teardown() {
+	common_teardown
+}
+
+good_rules() {
+	write_rules <<-'EOF'
+		[rule-spike]
+		when = runqlat > 20ms
+		if = comm == "frbpf-victim"
+	EOF
+}
+
+# What is below the test's directory, but for files that bats and these tests write.
+entries() {
+	find "$BATS_TEST_TMPDIR" -path "$BASE*" | sort
+}
+
+daemon_answers() {
+	frbpf status >/dev/null 2>&1
+}
+
+@test "load starts a daemon in the background and returns when it records" {
+	good_rules
+	frbpf_load
+	pid=$(daemon_pid)
+	same "parent of the daemon" "$(awk '/^PPid:/ {print $2}' "/proc/$pid/status")" 1
+	run -0 frbpf status
+	[[ $output == *"$pid"* ]]
+	run -0 frbpf dump
+	((${#lines[@]} == 2))
+}
+
+@test "stop ends the daemon, and a stopped base can be loaded again" {
+	good_rules
+	frbpf_load
+	pid=$(daemon_pid)
+	frbpf stop
+	wait_until 10 no_daemon
+	run ! kill -0 "$pid"
+	run -1 --separate-stderr frbpf status
+	[[ $stderr ]]
+	frbpf_load
+	[[ $(daemon_pid) != "$pid" ]]
+}
+
+@test "stop without a daemon fails with one line" {
+	run -1 --separate-stderr frbpf stop
+	same "lines on standard error" "${#stderr_lines[@]}" 1
+	[[ ! $output ]]
+}
+
+@test "a rules file with an error is refused with place, line and caret, and nothing is left" {
+	write_rules <<-'EOF'
+		[rule-spike]
+		when = runqlat > 20mss
+	EOF
+	before=$(entries)
+	line=$(grep -n 20mss "$RULES" | cut -d: -f1)
+	run -1 --separate-stderr frbpf_load
+	[[ ! $output ]]
+	[[ $stderr == *"$RULES:$line:"*"error:"* ]]
+	[[ $stderr == *"when = runqlat > 20mss"* ]]
+	# the caret stands below the bad token
+	text=$(grep -F '| when = runqlat > 20mss' <<<"$stderr")
+	caret=$(grep -E '^ *\| *\^+ *$' <<<"$stderr")
+	up_to_token=${text%%20mss*}
+	up_to_caret=${caret%%^*}
+	same "column of the caret" "${#up_to_caret}" "${#up_to_token}"
+	same "files" "$(entries)" "$before"
+	no_daemon
+}
+
+@test "every error of a file is reported, not just the first" {
+	write_rules <<-'EOF'
+		[rule-a]
+		when = runqlatt > 20ms
+		[rule-b]
+		when = runqlat > 20ms
+		colldown = 3s
+	EOF
+	run -1 --separate-stderr frbpf_load
+	[[ $stderr == *runqlatt* && $stderr == *colldown* ]]
+	same "errors" "$(grep -c ' error: ' <<<"$stderr")" 2
+}
+
+@test "an event that this kernel lacks is refused at its place, and nothing is left" {
+	cat >"$RULES" <<-'EOF'
+		[session-a]
+		run = -e sched:no_such_event --overwrite --switch-output -a
+	EOF
+	run -1 --separate-stderr frbpf_load
+	[[ $stderr == *"$RULES:2:"* && $stderr == *sched:no_such_event* ]]
+	[[ ! -e $BASE ]]
+	no_daemon
+}
+
+@test "a file that is not there, a directory, an unknown option and an unknown command are refused" {
+	run -1 --separate-stderr frbpf_load "$BATS_TEST_TMPDIR/none.conf"
+	[[ $stderr == *"$BATS_TEST_TMPDIR/none.conf"*"No such file"* ]]
+	run -1 --separate-stderr frbpf_load "$BATS_TEST_TMPDIR"
+	[[ $stderr == *"$BATS_TEST_TMPDIR"*directory* ]]
+	good_rules
+	run -1 --separate-stderr frbpf load --no-such-option "$RULES"
+	[[ $stderr == *no-such-option* ]]
+	run -1 --separate-stderr "$FRBPF" no-such-command
+	[[ $stderr == *no-such-command* ]]
+	[[ ! -e $BASE ]]
+	no_daemon
+}
+
+@test "a file that the user may not read is refused" {
+	good_rules
+	chmod 0600 "$RULES"
+	chmod 0755 "$BATS_TEST_TMPDIR"
+	setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$FRBPF" ||
+		skip "the program is not reachable for another user"
+	run -1 --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups \
+		timeout -k 5 30 "$FRBPF" load --base "$BASE" "$RULES"
+	[[ $stderr ]]
+	[[ ! -e $BASE ]]
+}
+
+@test "a second daemon on the same base is refused and the first goes on" {
+	good_rules
+	frbpf_load
+	pid=$(daemon_pid)
+	run -1 --separate-stderr frbpf load -f "$RULES"
+	[[ $stderr == *"$pid"* ]]
+	same "pid of the daemon" "$(daemon_pid)" "$pid"
+	frbpf dump >/dev/null
+}
+
+@test "load on a running daemon replaces its rules" {
+	good_rules
+	frbpf_load
+	pid=$(daemon_pid)
+	write_rules <<-'EOF'
+		[rule-other]
+		when = syscall:clock_nanosleep > 100ms
+		if = comm == "frbpf-victim"
+	EOF
+	frbpf_load
+	same "pid of the daemon" "$(daemon_pid)" "$pid"
+	run -0 frbpf status
+	[[ $output == *other* && $output != *spike* ]]
+	workload runq_spike --ms 60
+	settle
+	same "incidents of the old rule" "$(incidents "$BASE")" ""
+	workload slow_syscall --ms 200
+	wait_for_incident "$BASE" 1
+	same "rule" "$(manifest "$(incidents "$BASE")" rule)" other
+}
+
+@test "a bad file on a running daemon changes nothing" {
+	good_rules
+	frbpf_load
+	pid=$(daemon_pid)
+	write_rules <<-'EOF'
+		[rule-other]
+		when = runqlat >
+	EOF
+	run -1 --separate-stderr frbpf_load
+	[[ $stderr == *"$RULES:"* ]]
+	same "pid of the daemon" "$(daemon_pid)" "$pid"
+	workload runq_spike --ms 60
+	wait_for_incident "$BASE" 1
+	same "rule" "$(manifest "$(incidents "$BASE")" rule)" spike
+}
+
+@test "a base of another user is refused and left alone" {
+	good_rules
+	mkdir "$BASE"
+	chown 65534:65534 "$BASE"
+	run -1 --separate-stderr frbpf_load
+	[[ $stderr == *"$BASE"* ]]
+	same "files" "$(entries)" "$BASE"
+	no_daemon
+}
+
+@test "a base that others can write is refused and left alone" {
+	good_rules
+	mkdir -m 0777 "$BASE"
+	run -1 --separate-stderr frbpf_load
+	[[ $stderr == *"$BASE"* ]]
+	same "files" "$(entries)" "$BASE"
+	no_daemon
+}
+
+@test "load -f stays in front and SIGTERM stops it" {
+	good_rules
+	"$FRBPF" load -f --base "$BASE" "$RULES" </dev/null >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+	foreground_pid=$!
+	wait_until 15 daemon_answers || fail "no answer: $(cat "$BATS_TEST_TMPDIR/out")"
+	same "pid of the daemon" "$(daemon_pid)" "$foreground_pid"
+	kill -TERM "$foreground_pid"
+	status=0
+	wait "$foreground_pid" || status=$?
+	foreground_pid=
+	same "exit status" "$status" 0
+	no_daemon
+}

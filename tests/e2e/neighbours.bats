@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# What others record while our detectors are attached must be complete: counted against counters that go through
+# no tracepoint (context switches of getrusage, system calls by number of loops).
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	need_root
+	need_perf
+	need_btf
+	need_tracepoints sched:sched_switch
+	need_tracepoints raw_syscalls:sys_exit
+	common_setup
+}
+
+teardown() {
+	common_teardown
+}
+
+load_detectors() {
+	write_rules <<-'EOF'
+		[rule-runq]
+		when = runqlat > 1us
+		[rule-call]
+		when = syscall:read,write > 1us
+		cooldown = 0s
+		if = comm == "nobody-at-all"
+	EOF
+	frbpf_load
+}
+
+# Records EVENTS of all CPUs into FILE while pingpong runs; its line goes to $pingpong.
+record_pingpong() { # FILE EVENTS
+	timeout -k 5 60 perf record -q -a -k mono -m 32M -e "$2" -o "$1" \
+		-- "$WORKLOADS/pingpong" --loops 20000 --cpu 0 >"$BATS_TEST_TMPDIR/pingpong" 3>&-
+	pingpong=$(cat "$BATS_TEST_TMPDIR/pingpong")
+}
+
+no_lost() { # FILE
+	perf report --stats -i "$1" >"$BATS_TEST_TMPDIR/stats"
+	run ! grep LOST "$BATS_TEST_TMPDIR/stats"
+}
+
+# How many lines of events() are of TID, between the times, and begin with TEXT. perf record itself stores a few
+# records twice under load, the same to the nanosecond ("out of order events recorded"): once is enough.
+count_events() { # FILE TID BEGIN END TEXT
+	awk -F'\t' -v tid="$2" -v begin="$3" -v end="$4" -v text="$5" \
+		'$3 == tid && $5 > begin && $5 < end && (text == "" || index($7, text) == 1) && !seen[$0]++' "$1" | wc -l
+}
+
+# Prints tid, begin, end, switches, writes of both players.
+players() {
+	json "$pingpong" '.players[] | "\(.tid) \(.begin_ns) \(.end_ns) \(.switches) \(.writes)"'
+}
+
+@test "perf record sees every context switch beside us" {
+	load_detectors
+	file=$BATS_TEST_TMPDIR/perf.data
+	record_pingpong "$file" sched:sched_switch
+	no_lost "$file"
+	events "$file" sched:sched_switch >"$BATS_TEST_TMPDIR/events"
+	while read -r tid begin end switches _; do
+		seen=$(count_events "$BATS_TEST_TMPDIR/events" "$tid" "$begin" "$end" "")
+		same "switches away from $tid" "$seen" "$switches"
+	done < <(players)
+}
+
+@test "perf record sees every system call beside us" {
+	load_detectors
+	file=$BATS_TEST_TMPDIR/perf.data
+	record_pingpong "$file" raw_syscalls:sys_enter,raw_syscalls:sys_exit
+	no_lost "$file"
+	nr=$(json "$pingpong" .write_nr)
+	for event in sys_enter sys_exit; do
+		events "$file" "raw_syscalls:$event" >"$BATS_TEST_TMPDIR/events"
+		while read -r tid begin end _ writes; do
+			seen=$(count_events "$BATS_TEST_TMPDIR/events" "$tid" "$begin" "$end" "NR $nr ")
+			same "$event of write in $tid" "$seen" "$writes"
+		done < <(players)
+	done
+}
+
+@test "perf stat counts every context switch beside us" {
+	load_detectors
+	# both counters go on and off together; the second passes no tracepoint
+	timeout -k 5 60 perf stat -x, -e '{sched:sched_switch,context-switches}' -o "$BATS_TEST_TMPDIR/stat" \
+		-- "$WORKLOADS/pingpong" --loops 20000 --cpu 0 >/dev/null 3>&-
+	tracepoint=$(awk -F, '/sched:sched_switch/ {print $1}' "$BATS_TEST_TMPDIR/stat")
+	software=$(awk -F, '/context-switches/ {print $1}' "$BATS_TEST_TMPDIR/stat")
+	((software > 1000)) || fail "$(cat "$BATS_TEST_TMPDIR/stat")"
+	same "switches by the tracepoint" "$tracepoint" "$software"
+}
+
+@test "our own session of the same event is complete beside another perf" {
+	load_detectors
+	record_pingpong "$BATS_TEST_TMPDIR/perf.data" sched:sched_switch
+	dump=$(frbpf dump --session sched | grep session-sched)
+	events "$dump" sched:sched_switch >"$BATS_TEST_TMPDIR/ours"
+	events "$BATS_TEST_TMPDIR/perf.data" sched:sched_switch >"$BATS_TEST_TMPDIR/theirs"
+	read -r tid _ end _ < <(players)
+	# the ring may not reach back to the beginning: compare from its first record on
+	first=$(awk -F'\t' 'NR == 1 || $5 < min {min = $5} END {print min}' "$BATS_TEST_TMPDIR/ours")
+	ours=$(count_events "$BATS_TEST_TMPDIR/ours" "$tid" "$first" "$end" "")
+	theirs=$(count_events "$BATS_TEST_TMPDIR/theirs" "$tid" "$first" "$end" "")
+	((ours > 100)) || fail "only $ours switches in our dump"
+	same "switches in our dump" "$ours" "$theirs"
+}

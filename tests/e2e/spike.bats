@@ -1,0 +1,194 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# A wait that a workload makes and measures itself becomes one incident that says just that.
+# Values are compared with the workload's own; nothing is expected of the machine's speed.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	need_root
+	need_perf
+	need_btf
+	need_tracepoints
+	common_setup
+}
+
+teardown() {
+	common_teardown
+}
+
+# check_value NAME TOOK BEGIN END: the kernel's measure lies within the workload's, which encloses it
+check_value() {
+	local value time
+	value=$(manifest "$1" value)
+	time=$(manifest "$1" time)
+	between "$value" $(($2 * 9 / 10)) "$2" "value of the manifest"
+	between "$time" $(($3 + value)) "$4" "time of the trigger"
+}
+
+# check_markers NAME SESSION COMM PID TID: both markers, at the manifest's times, on the subject
+check_markers() {
+	local dump=$BASE/session-$2/perf.data.$1 time value comm pid tid cpu ns name text
+	time=$(manifest "$1" time)
+	value=$(manifest "$1" value)
+	same "number of frbpf:trigger in $2" "$(events "$dump" frbpf:trigger | wc -l)" 1
+	same "number of frbpf:begin in $2" "$(events "$dump" frbpf:begin | wc -l)" 1
+	IFS=$'\t' read -r comm pid tid cpu ns name text < <(events "$dump" frbpf:trigger)
+	same "comm of $name" "$comm" "$3"
+	same "pid of $name" "$pid" "$4"
+	same "tid of $name" "$tid" "$5"
+	same "cpu of $name" "$cpu" "$(manifest "$1" cpu)"
+	same "time of $name" "$ns" "$time"
+	[[ $text == *"$(manifest "$1" rule)"* ]] || fail "marker does not name the rule: $text"
+	IFS=$'\t' read -r comm pid tid cpu ns name text < <(events "$dump" frbpf:begin)
+	same "comm of $name" "$comm" "$3"
+	same "tid of $name" "$tid" "$5"
+	same "time of $name" "$ns" $((time - value))
+}
+
+@test "a run-queue wait makes one incident with who, what and how long" {
+	write_rules <<-'EOF'
+		[rule-spike]
+		when = runqlat > 20ms
+		if = comm == "frbpf-victim"
+	EOF
+	frbpf_load
+	spike=$(workload runq_spike --ms 80)
+	wait_for_incident "$BASE" 1
+	settle
+	name=$(incidents "$BASE")
+	same "number of incidents" "$(wc -l <<<"$name")" 1
+	[[ $name =~ ^[0-9]{16}$ ]] || fail "name of the incident: $name"
+
+	same "rule" "$(manifest "$name" rule)" spike
+	same "threshold" "$(manifest "$name" threshold)" 20000000
+	same "comm" "$(manifest "$name" comm)" frbpf-victim
+	same "process" "$(manifest "$name" process)" runq_spike
+	same "pid" "$(manifest "$name" pid)" "$(json "$spike" .pid)"
+	same "tid" "$(manifest "$name" tid)" "$(json "$spike" .tid)"
+	same "cpu" "$(manifest "$name" cpu)" "$(json "$spike" .cpu)"
+	check_value "$name" "$(json "$spike" .wait_ns)" "$(json "$spike" .begin_ns)" "$(json "$spike" .end_ns)"
+
+	same "dumps" "$(dumps)" "$BASE/session-cpu/perf.data.$name"$'\n'"$BASE/session-sched/perf.data.$name"
+	for session in cpu sched; do
+		check_markers "$name" "$session" frbpf-victim "$(json "$spike" .pid)" "$(json "$spike" .tid)"
+	done
+}
+
+@test "the switch that ended the wait stands right behind the marker" {
+	write_rules <<-'EOF'
+		[rule-spike]
+		when = runqlat > 20ms
+		if = comm == "frbpf-victim"
+	EOF
+	frbpf_load
+	spike=$(workload runq_spike --ms 80)
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	tid=$(json "$spike" .tid)
+	cpu=$(manifest "$name" cpu)
+	time=$(manifest "$name" time)
+	# of that CPU, the first switch at or after the trigger
+	line=$(events "$BASE/session-sched/perf.data.$name" sched:sched_switch |
+		awk -F'\t' -v cpu="$cpu" -v time="$time" '$4 == cpu && $5 >= time' | head -n 1)
+	[[ $line == *"next_comm=frbpf-victim next_pid=$tid "* ]] || fail "next switch: $line"
+	# and the wakeup lies at the begin marker, before it by what tracing one takes
+	wakeup=$(events "$BASE/session-sched/perf.data.$name" sched:sched_wakeup |
+		awk -F'\t' -v tid="$tid" -v time="$time" 'index($7, "pid=" tid " ") && $5 < time {ns = $5} END {print ns}')
+	[[ $wakeup ]] || fail "no wakeup of $tid before the trigger"
+	between "$wakeup" "$(json "$spike" .begin_ns)" "$time" "time of the wakeup"
+}
+
+@test "a slow system call makes one incident with who, what and how long" {
+	write_rules <<-'EOF'
+		[rule-slow]
+		when = syscall:clock_nanosleep,fsync > 300ms
+		if = comm == "frbpf-victim"
+	EOF
+	frbpf_load
+	slow=$(workload slow_syscall --ms 400)
+	wait_for_incident "$BASE" 1
+	settle
+	name=$(incidents "$BASE")
+	same "number of incidents" "$(wc -l <<<"$name")" 1
+	same "rule" "$(manifest "$name" rule)" slow
+	same "comm" "$(manifest "$name" comm)" frbpf-victim
+	same "process" "$(manifest "$name" process)" slow_syscall
+	same "pid" "$(manifest "$name" pid)" "$(json "$slow" .pid)"
+	same "tid" "$(manifest "$name" tid)" "$(json "$slow" .tid)"
+	[[ $(manifest "$name" key) == *clock_nanosleep* ]]
+	between "$(manifest "$name" value)" 400000000 "$(json "$slow" .took_ns)" value
+	check_value "$name" "$(json "$slow" .took_ns)" "$(json "$slow" .begin_ns)" "$(json "$slow" .end_ns)"
+	for session in cpu sched; do
+		check_markers "$name" "$session" frbpf-victim "$(json "$slow" .pid)" "$(json "$slow" .tid)"
+	done
+}
+
+@test "each call that is waited for differently is measured" {
+	for call in nanosleep read; do
+		write_rules <<-EOF
+			[rule-slow-$call]
+			when = syscall:$call > 100ms
+			if = comm == "frbpf-victim"
+		EOF
+		frbpf_load
+		before=$(incidents "$BASE" | wc -l)
+		slow=$(workload slow_syscall --ms 150 --call $call)
+		wait_for_incident "$BASE" $((before + 1))
+		name=$(incidents "$BASE" | tail -n 1)
+		same "rule" "$(manifest "$name" rule)" "slow-$call"
+		check_value "$name" "$(json "$slow" .took_ns)" "$(json "$slow" .begin_ns)" "$(json "$slow" .end_ns)"
+		settle
+	done
+}
+
+@test "waits below the threshold, of other names and other calls fire nothing" {
+	write_rules <<-'EOF'
+		[rule-spike]
+		when = runqlat > 900ms
+		if = comm == "frbpf-victim"
+		[rule-name]
+		when = runqlat > 20ms
+		if = comm == "frbpf-other"
+		[rule-call]
+		when = syscall:fsync > 1ms
+		if = comm == "frbpf-victim"
+	EOF
+	frbpf_load
+	workload runq_spike --ms 60
+	workload slow_syscall --ms 100
+	settle
+	same "incidents" "$(incidents "$BASE")" ""
+	same "dumps" "$(dumps)" ""
+}
+
+@test "within the cooldown a rule fires once, and what it held back is counted" {
+	write_rules <<-'EOF'
+		[rule-slow]
+		when = syscall:clock_nanosleep > 20ms
+		if = comm == "frbpf-victim"
+		cooldown = 60s
+	EOF
+	frbpf_load
+	workload slow_syscall --ms 40 --times 30
+	wait_for_incident "$BASE" 1
+	settle
+	same "number of incidents" "$(incidents "$BASE" | wc -l)" 1
+	run -0 frbpf status -v
+	[[ $output == *29* ]] || fail "29 matches held back are not in: $output"
+}
+
+@test "processes that are gone when the dump is made keep their name and symbols" {
+	write_rules </dev/null
+	frbpf_load
+	short=$(workload short_lived --count 10)
+	dump=$(frbpf dump --session cpu)
+	for pid in $(json "$short" '.children[]'); do
+		perf script -i "$dump" -F comm,pid,ip,sym --pid "$pid" >"$BATS_TEST_TMPDIR/one"
+		[[ -s $BATS_TEST_TMPDIR/one ]] || continue # 5 ms may go by without a sample on a busy machine
+		grep -q '^short_lived' "$BATS_TEST_TMPDIR/one" || fail "$pid: $(cat "$BATS_TEST_TMPDIR/one")"
+	done
+	perf script -i "$dump" -F comm,ip,sym --comm short_lived >"$BATS_TEST_TMPDIR/all"
+	grep -q short_lived_spin "$BATS_TEST_TMPDIR/all"
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Starts short processes, one after the other; each spins 5 ms in short_lived_spin() and exits:
+ *what a recorder must still be able to name when they are long gone.
+ *
+ *	short_lived [--count N]
+ *
+ * Prints one line of JSON with the children's pids. Their comm is "short_lived", as is the
+ *parent's.
+ */
+#include <getopt.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SPIN_ARG     "--spin-and-exit"
+#define SPIN_NS	     5000000
+#define MAX_COUNT    10000
+#define NSEC_PER_SEC 1000000000ULL
+
+extern char **environ;
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+__attribute__((noinline, noclone)) static uint64_t short_lived_spin(uint64_t ns)
+{
+	uint64_t end = now_ns() + ns, sum = 0;
+
+	while (now_ns() < end)
+		for (unsigned int i = 0; i < 10000; i++) {
+			sum += i * i;
+			__asm__ volatile("" : "+r"(sum));
+		}
+	return sum;
+}
+
+static pid_t spawn_one(void)
+{
+	char *child_argv[] = {"short_lived", SPIN_ARG, NULL};
+	int status, err;
+	pid_t pid;
+
+	err = posix_spawn(&pid, "/proc/self/exe", NULL, NULL, child_argv, environ);
+	if (err) {
+		fprintf(stderr, "short_lived: posix_spawn: %s\n", strerror(err));
+		exit(1);
+	}
+	if (waitpid(pid, &status, 0) != pid || status) {
+		fprintf(stderr, "short_lived: child %d failed\n", pid);
+		exit(1);
+	}
+	return pid;
+}
+
+static int parse_count(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"count", required_argument, NULL, 'n'},
+		{0},
+	};
+	int c, count = 20;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
+		count = c == 'n' ? atoi(optarg) : 0;
+	if (optind < argc || count < 1 || count > MAX_COUNT) {
+		fprintf(stderr, "usage: short_lived [--count N]\n");
+		exit(2);
+	}
+	return count;
+}
+
+int main(int argc, char **argv)
+{
+	pid_t pids[MAX_COUNT];
+	uint64_t begin;
+	int count;
+
+	if (argc == 2 && !strcmp(argv[1], SPIN_ARG)) {
+		short_lived_spin(SPIN_NS);
+		return 0;
+	}
+	count = parse_count(argc, argv);
+	begin = now_ns();
+	for (int i = 0; i < count; i++)
+		pids[i] = spawn_one();
+	printf("{\"pid\":%d,\"tid\":%d,\"comm\":\"short_lived\",\"begin_ns\":%llu,\"end_ns\":%llu,"
+	       "\"children\":[",
+	       getpid(), getpid(), (unsigned long long)begin, (unsigned long long)now_ns());
+	for (int i = 0; i < count; i++)
+		printf("%s%d", i ? "," : "", pids[i]);
+	printf("]}\n");
+	return 0;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "common/log.h"
+#include "daemon/control.h"
+
+static void print_help(const struct command *cmd)
+{
+	printf("Usage: frbpf %s %s\n\n%s.\n", cmd->name, cmd->usage, cmd->summary);
+	if (cmd->help[0])
+		printf("\n%s", cmd->help);
+	printf("\n      --base DIR      the daemon's base directory\n"
+	       "      --config FILE   find it through this rules file or perf config\n"
+	       "  -h, --help          this text\n");
+}
+
+int cmd_usage_error(const struct command *cmd, const char *what)
+{
+	fprintf(stderr, "frbpf %s: %s\nUsage: frbpf %s %s   (frbpf %s --help says more)\n",
+		cmd->name, what, cmd->name, cmd->usage, cmd->name);
+	return EXIT_FAILED;
+}
+
+enum cmd_parse cmd_next_option(const struct command *cmd, int argc, char **argv,
+			       const char *short_opts, const struct option *long_opts,
+			       struct location_hint *hint, int *ret_opt)
+{
+	char what[256];
+	int opt;
+
+	opterr = 0;
+	for (;;) {
+		opt = getopt_long(argc, argv, short_opts, long_opts, NULL);
+		switch (opt) {
+		case -1:
+			return CMD_DONE;
+		case 'B':
+			hint->base = optarg;
+			break;
+		case 'C':
+			hint->config = optarg;
+			break;
+		case 'h':
+			print_help(cmd);
+			*ret_opt = EXIT_DONE;
+			return CMD_EXIT;
+		case ':':
+			snprintf(what, sizeof(what), "option '%s' needs an argument",
+				 argv[optind - 1]);
+			*ret_opt = cmd_usage_error(cmd, what);
+			return CMD_EXIT;
+		case '?':
+			if (optopt && optopt < 128)
+				snprintf(what, sizeof(what), "unknown option '-%c'", optopt);
+			else
+				snprintf(what, sizeof(what), "unknown option '%s'",
+					 argv[optind - 1]);
+			*ret_opt = cmd_usage_error(cmd, what);
+			return CMD_EXIT;
+		default:
+			*ret_opt = opt;
+			return CMD_OPTION;
+		}
+	}
+}
+
+int cmd_find_base(const struct location_hint *hint, char base[static PATH_MAX])
+{
+	struct err err = {0};
+
+	if (location__find(hint, base, &err) == 0)
+		return 0;
+	log_error("%s", err.msg);
+	return EXIT_FAILED;
+}
+
+json_t *cmd_ask(const char *base, json_t *request)
+{
+	char path[PATH_MAX + 16];
+	struct err err = {0};
+	json_t *reply = NULL;
+	int code;
+
+	snprintf(path, sizeof(path), "%s/control", base);
+	code = control__request(path, request, &err, &reply);
+	if (code == -ENOENT || code == -ECONNREFUSED || code == -ENOTDIR)
+		log_error("no daemon runs at %s: start one with `frbpf load RULES`, or say where "
+			  "it is with --base",
+			  base);
+	else if (code == -EACCES)
+		log_error("the daemon at %s may only be asked by root or its own user: try sudo",
+			  base);
+	else if (code)
+		log_error("%s", err.msg);
+	if (code)
+		return NULL;
+	if (json_is_true(json_object_get(reply, "ok")))
+		return reply;
+	log_error("%s", json_string_value(json_object_get(reply, "error")) ?: "the daemon refused");
+	json_decref(reply);
+	return NULL;
+}

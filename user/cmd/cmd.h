@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The commands: one file each, found through the table in main.c. */
+#ifndef FRBPF_CMD_CMD_H
+#define FRBPF_CMD_CMD_H
+
+#include <getopt.h>
+#include <jansson.h>
+
+#include "daemon/location.h"
+
+/* Exit status of commands, see the design's section 5. */
+#define EXIT_DONE   0
+#define EXIT_FAILED 1
+
+struct command {
+	const char *name;
+	int (*run)(int argc,
+		   char **argv); /* argv[0] is the command's name; returns the exit status */
+	const char *usage;	 /* behind "frbpf NAME " */
+	const char *summary;	 /* one line */
+	const char *help;	 /* further lines for --help; "" for none */
+};
+
+extern const struct command cmd_status, cmd_load, cmd_dump, cmd_ls, cmd_show, cmd_stop, cmd_ping,
+	cmd_start, cmd_signal;
+
+/* ---- what commands share ---- */
+
+/* Options that every command takes. */
+#define CMD_COMMON_OPTIONS                                                                         \
+	{"base", required_argument, NULL, 'B'}, {"config", required_argument, NULL, 'C'},          \
+	{                                                                                          \
+		"help", no_argument, NULL, 'h'                                                     \
+	}
+
+enum cmd_parse { CMD_OPTION, CMD_DONE, CMD_EXIT };
+
+/*
+ * getopt_long() with the common options handled: CMD_OPTION hands the caller one of its own in
+ * *ret_opt, CMD_DONE ends the options (operands from optind on), CMD_EXIT means that the command is
+ * over with status *ret_opt (help was printed, or an error said).
+ */
+enum cmd_parse cmd_next_option(const struct command *cmd, int argc, char **argv,
+			       const char *short_opts, const struct option *long_opts,
+			       struct location_hint *hint, int *ret_opt);
+
+/* Say that operands are wrong and how the command is used. Returns EXIT_FAILED. */
+int cmd_usage_error(const struct command *cmd, const char *what);
+
+/* Find the daemon's base; prints the error. 0 or EXIT_FAILED. */
+int cmd_find_base(const struct location_hint *hint, char base[static PATH_MAX]);
+
+/* Ask the daemon of @base; an answer with "ok": false is printed as the error. NULL: failed, and
+ * said so. The request is taken over; the answer is the caller's. */
+json_t *cmd_ask(const char *base, json_t *request);
+
+#endif

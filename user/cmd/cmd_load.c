@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "daemon/control.h"
+#include "daemon/daemon.h"
+#include "dump/base_dir.h"
+
+struct load_opts {
+	struct location_hint hint;
+	const char *rules;
+	bool foreground;
+	bool only_start; /* `start`: a running daemon is an error */
+};
+
+/* A rules file, read and checked. */
+struct loaded {
+	char rules[PATH_MAX]; /* absolute */
+	char base[PATH_MAX];
+	struct ruleset *rs;
+	struct tracefs *tracefs;
+	struct plan *plan;
+};
+
+static void loaded__free(struct loaded *l)
+{
+	plan__free(l->plan);
+	tracefs__free(l->tracefs);
+	ruleset__free(l->rs);
+}
+
+static void print_diags(const struct diags *d)
+{
+	struct buf text = {0};
+
+	if (diags__format(d, &text) == 0 && text.len)
+		fputs(text.data, stderr);
+	buf__free(&text);
+}
+
+/* The base: --base, the file's, or where one is found without either. */
+static int choose_base(struct loaded *l, const struct location_hint *hint)
+{
+	struct location_hint only_base = {.base = hint->base};
+
+	if (!hint->base && l->rs->daemon.base) {
+		snprintf(l->base, sizeof(l->base), "%s", l->rs->daemon.base);
+		return 0;
+	}
+	return cmd_find_base(&only_base, l->base);
+}
+
+static int read_rules(const struct load_opts *opts, struct loaded *l)
+{
+	struct diags diags = {0};
+	int code;
+
+	if (!realpath(opts->rules, l->rules)) {
+		log_error("%s: cannot read it: %s", opts->rules, strerror(errno));
+		return EXIT_FAILED;
+	}
+	code = ruleset__load(opts->rules, &diags, &l->rs);
+	if (code)
+		print_diags(&diags);
+	diags__free(&diags);
+	return code ? EXIT_FAILED : 0;
+}
+
+static int make_plan(struct loaded *l)
+{
+	struct diags diags = {0};
+	struct err err = {0};
+	int code;
+
+	if (tracefs__open(&err, &l->tracefs))
+		l->tracefs = NULL; /* events that need it say so, at their place */
+	code = plan__make(l->rs, l->tracefs, &diags, &l->plan);
+	print_diags(&diags);
+	if (code && err.msg[0])
+		log_error("%s", err.msg);
+	diags__free(&diags);
+	return code ? EXIT_FAILED : 0;
+}
+
+/* 0: replaced; -ENOENT: nobody runs there; else EXIT_FAILED, and said why. */
+static int reload_running(const struct loaded *l)
+{
+	char path[PATH_MAX + 16];
+	struct err err = {0};
+	json_t *reply;
+	int code;
+
+	snprintf(path, sizeof(path), "%s/control", l->base);
+	code = control__request(path, json_pack("{s:s, s:s}", "cmd", "load", "path", l->rules),
+				&err, &reply);
+	if (code == -ENOENT || code == -ECONNREFUSED || code == -ENOTDIR)
+		return -ENOENT;
+	if (code) {
+		log_error("%s", err.msg);
+		return EXIT_FAILED;
+	}
+	if (json_is_true(json_object_get(reply, "ok"))) {
+		fputs(json_string_value(json_object_get(reply, "warnings")) ?: "", stderr);
+		log_info("%s: the daemon at %s (pid %d) has the new rules", l->rules, l->base,
+			 (int)json_integer_value(json_object_get(reply, "pid")));
+	} else {
+		fputs(json_string_value(json_object_get(reply, "error")) ?: "", stderr);
+		log_error("not loaded: the daemon at %s keeps its old rules", l->base);
+		code = EXIT_FAILED;
+	}
+	json_decref(reply);
+	return code;
+}
+
+/* ---- the background ---- */
+
+struct ready_note {
+	int fd; /* to the parent; -1: in front */
+	const struct loaded *l;
+};
+
+/* Standard streams of a daemon: nothing in, BASE/output out. */
+static void redirect_streams(const char *base)
+{
+	char path[PATH_MAX + 16];
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int out;
+
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+		close(null);
+	}
+	snprintf(path, sizeof(path), "%s/output", base);
+	out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (out < 0)
+		return;
+	dup2(out, STDERR_FILENO);
+	close(out);
+}
+
+static void tell_ready(const char *error, void *arg)
+{
+	struct ready_note *note = arg;
+
+	if (note->fd < 0) {
+		if (error)
+			log_error("%s", error);
+		return;
+	}
+	if (!error)
+		redirect_streams(note->l->base);
+	/* one NUL: it works; else the reason */
+	if (write(note->fd, error ? error : "", error ? strlen(error) : 1) < 0)
+		log_warn("the one who started us is gone");
+	close(note->fd);
+	note->fd = -1;
+}
+
+static int run_daemon(struct loaded *l, int ready_fd)
+{
+	struct ready_note note = {.fd = ready_fd, .l = l};
+	char program[PATH_MAX] = "frbpf";
+	struct daemon_opts opts = {.base = l->base, .rules_path = l->rules, .program = program};
+	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	int status;
+
+	if (n > 0)
+		program[n] = '\0';
+	log_setup(LOG_INFO, true);
+	status = daemon__run(&opts, TAKE_PTR(l->rs), TAKE_PTR(l->plan), l->tracefs, tell_ready,
+			     &note);
+	loaded__free(l);
+	return status;
+}
+
+static int wait_for_ready(const struct loaded *l, pid_t child, int fd)
+{
+	struct buf text = {0};
+	int code = buf__read_fd(&text, fd, 64 * 1024);
+
+	if (!code && text.len == 1 && text.data[0] == '\0') {
+		log_info(
+			"recording, pid %d, base %s; `frbpf status` shows it, `frbpf stop` ends it",
+			child, l->base);
+		buf__free(&text);
+		return EXIT_DONE;
+	}
+	if (text.len)
+		log_error("%s", text.data);
+	else
+		log_error("the daemon died while it started; its last words may be above");
+	waitpid(child, NULL, 0);
+	buf__free(&text);
+	return EXIT_FAILED;
+}
+
+static int start_in_background(struct loaded *l)
+{
+	int fds[2], status;
+	pid_t child;
+
+	if (pipe2(fds, O_CLOEXEC) < 0) {
+		log_error("pipe: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	fflush(NULL);
+	child = fork();
+	if (child < 0) {
+		log_error("fork: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	if (child == 0) {
+		close(fds[0]);
+		setsid();
+		if (chdir("/") < 0)
+			_exit(EXIT_FAILED);
+		_exit(run_daemon(l, fds[1]));
+	}
+	close(fds[1]);
+	status = wait_for_ready(l, child, fds[0]);
+	close(fds[0]);
+	return status;
+}
+
+static int load(const struct load_opts *opts)
+{
+	struct loaded l = {0};
+	int status = read_rules(opts, &l);
+
+	status = status ?: choose_base(&l, &opts->hint);
+	if (!status) {
+		status = opts->only_start ? -ENOENT : reload_running(&l);
+		if (status == -ENOENT && !(status = make_plan(&l)))
+			status = opts->foreground ? run_daemon(&l, -1) : start_in_background(&l);
+	}
+	loaded__free(&l);
+	return status;
+}
+
+static int run(const struct command *cmd, int argc, char **argv, bool only_start)
+{
+	static const struct option long_opts[] = {
+		{"foreground", no_argument, NULL, 'f'}, CMD_COMMON_OPTIONS, {0}};
+	struct load_opts opts = {.rules = LOCATION_RULES, .only_start = only_start};
+	enum cmd_parse p;
+	int opt;
+
+	while ((p = cmd_next_option(cmd, argc, argv, ":fh", long_opts, &opts.hint, &opt)) ==
+	       CMD_OPTION)
+		opts.foreground = true;
+	if (p == CMD_EXIT)
+		return opt;
+	if (argc - optind > (only_start ? 0 : 1))
+		return cmd_usage_error(cmd, "too many arguments");
+	if (optind < argc)
+		opts.rules = argv[optind];
+	else if (opts.hint.config)
+		opts.rules = opts.hint.config;
+	return load(&opts);
+}
+
+static int run_load(int argc, char **argv)
+{
+	return run(&cmd_load, argc, argv, false);
+}
+
+static int run_start(int argc, char **argv)
+{
+	return run(&cmd_start, argc, argv, true);
+}
+
+const struct command cmd_load = {
+	.name = "load",
+	.run = run_load,
+	.usage = "[-f] [RULES]",
+	.summary = "check RULES, then start the daemon with them or give them to the running one",
+	.help = "RULES defaults to " LOCATION_RULES
+		". Returns when all sessions record and all rules are\n"
+		"attached, or fails with the reason and changes nothing.\n\n"
+		"  -f, --foreground    stay in front, log to standard error\n",
+};
+
+const struct command cmd_start = {
+	.name = "start",
+	.run = run_start,
+	.usage = "[-f] [--config FILE]",
+	.summary = "start the daemon, as perf daemon does; fails when one runs already",
+	.help = "  -f, --foreground    stay in front, log to standard error\n",
+};

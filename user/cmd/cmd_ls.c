@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+
+#include "cmd/cmd.h"
+#include "cmd/incidents.h"
+#include "common/log.h"
+#include "rules/units.h"
+
+/* "syscall:fsync 812ms > 50ms by postgres (1234)", or the reason of a dump by hand. */
+static void print_cause(const json_t *t)
+{
+	const json_t *subject = json_object_get(t, "subject");
+	const char *rule = json_string_value(json_object_get(t, "rule"));
+	char value[32];
+
+	if (!rule) {
+		printf("manual: %s", json_string_value(json_object_get(t, "reason")) ?: "");
+		return;
+	}
+	units__format_duration(json_integer_value(json_object_get(t, "value_ns")), value,
+			       sizeof(value));
+	printf("%s: %s, %s by %s (tid %lld)", rule,
+	       json_string_value(json_object_get(t, "when")) ?: "?", value,
+	       json_string_value(json_object_get(subject, "comm")) ?: "?",
+	       (long long)json_integer_value(json_object_get(subject, "tid")));
+}
+
+static void print_sessions(const json_t *m)
+{
+	const json_t *s;
+	size_t i;
+
+	json_array_foreach (json_object_get(m, "sessions"), i, s) {
+		const json_t *window = json_object_get(s, "window");
+		char length[32], size[16];
+
+		printf("%s%s", i ? ", " : "  [",
+		       json_string_value(json_object_get(s, "name")) ?: "?");
+		if (json_is_string(json_object_get(s, "error"))) {
+			printf(" FAILED");
+			continue;
+		}
+		units__format_duration(json_integer_value(json_object_get(window, "length_ns")),
+				       length, sizeof(length));
+		units__format_size(json_integer_value(json_object_get(s, "bytes")), size,
+				   sizeof(size));
+		printf(" %s %s%s", length, size,
+		       json_is_true(json_object_get(window, "short")) ? " short" : "");
+	}
+	printf("%s\n", json_array_size(json_object_get(m, "sessions")) ? "]" : "");
+}
+
+static int list(const char *base, bool json)
+{
+	struct incidents v;
+	struct err err = {0};
+	json_t *all = json_array();
+	int status = EXIT_DONE;
+
+	if (incidents__read(base, &err, &v)) {
+		log_error("%s", err.msg);
+		json_decref(all);
+		return EXIT_FAILED;
+	}
+	for (size_t i = 0; i < v.n; i++) {
+		json_t *m = incidents__manifest(&v, i, &err);
+
+		if (!m) {
+			log_error("%s", err.msg);
+			status = EXIT_FAILED;
+			continue;
+		}
+		if (json) {
+			json_array_append_new(all, m);
+			continue;
+		}
+		printf("%s  ", v.names[i]);
+		print_cause(incidents__trigger(m));
+		print_sessions(m);
+		json_decref(m);
+	}
+	if (json && json_dumpf(all, stdout, JSON_INDENT(2)) == 0)
+		putchar('\n');
+	if (!v.n && !json)
+		log_info("no incident yet in %s", v.dir);
+	json_decref(all);
+	incidents__free(&v);
+	return status;
+}
+
+static int run_ls(int argc, char **argv)
+{
+	static const struct option long_opts[] = {
+		{"json", no_argument, NULL, 'j'}, CMD_COMMON_OPTIONS, {0}};
+	struct location_hint hint = {0};
+	char base[PATH_MAX];
+	bool json = false;
+	enum cmd_parse p;
+	int opt;
+
+	while ((p = cmd_next_option(&cmd_ls, argc, argv, ":h", long_opts, &hint, &opt)) ==
+	       CMD_OPTION)
+		json = true;
+	if (p == CMD_EXIT)
+		return opt;
+	if (optind < argc)
+		return cmd_usage_error(&cmd_ls, "takes no operands");
+	if (cmd_find_base(&hint, base))
+		return EXIT_FAILED;
+	return list(base, json);
+}
+
+const struct command cmd_ls = {
+	.name = "ls",
+	.run = run_ls,
+	.usage = "[--json]",
+	.summary = "incidents and what fired them",
+	.help = "      --json          their manifests, in an array\n",
+};

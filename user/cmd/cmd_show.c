@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+
+#include "cmd/cmd.h"
+#include "cmd/incidents.h"
+#include "common/log.h"
+#include "rules/units.h"
+
+static const char *str(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key)) ?: "";
+}
+
+static const char *duration(const json_t *o, const char *key, char *buf, size_t size)
+{
+	return units__format_duration(json_integer_value(json_object_get(o, key)), buf, size);
+}
+
+static void print_task(const char *label, const json_t *t)
+{
+	printf("  %-10s %s (pid %lld, tid %lld, process %s, uid %lld)\n", label, str(t, "comm"),
+	       (long long)json_integer_value(json_object_get(t, "pid")),
+	       (long long)json_integer_value(json_object_get(t, "tid")), str(t, "process"),
+	       (long long)json_integer_value(json_object_get(t, "uid")));
+}
+
+static void print_trigger(const json_t *t, const char *what)
+{
+	char value[32], threshold[32];
+
+	if (!str(t, "rule")[0]) {
+		printf("%s by hand: %s\n  at         %s\n", what, str(t, "reason"),
+		       str(json_object_get(t, "time"), "utc"));
+		return;
+	}
+	printf("%s by rule %s: %s%s%s\n", what, str(t, "rule"), str(t, "when"),
+	       str(t, "if")[0] ? " if " : "", str(t, "if"));
+	printf("  value      %s, threshold %s%s%s\n", duration(t, "value_ns", value, sizeof(value)),
+	       duration(t, "threshold_ns", threshold, sizeof(threshold)),
+	       str(t, "key")[0] ? ", " : "", str(t, "key"));
+	printf("  at         %s, CPU %lld\n", str(json_object_get(t, "time"), "utc"),
+	       (long long)json_integer_value(json_object_get(t, "cpu")));
+	print_task("subject", json_object_get(t, "subject"));
+	print_task("running", json_object_get(t, "current"));
+}
+
+static void print_session(const json_t *s)
+{
+	const json_t *window = json_object_get(s, "window"), *cpu;
+	uint64_t lost = 0, paused = 0;
+	char length[32], size[16];
+	size_t i;
+
+	if (str(s, "error")[0]) {
+		printf("session %s: no file: %s\n", str(s, "name"), str(s, "error"));
+		return;
+	}
+	json_array_foreach (json_object_get(s, "cpus"), i, cpu) {
+		uint64_t p = json_integer_value(json_object_get(cpu, "paused_ns"));
+
+		lost += json_integer_value(json_object_get(cpu, "lost"));
+		paused = p > paused ? p : paused;
+	}
+	printf("session %s: %s\n", str(s, "name"), str(s, "run"));
+	printf("  window     %s%s, %lld records, %s",
+	       duration(window, "length_ns", length, sizeof(length)),
+	       json_is_true(json_object_get(window, "short")) ? " (shorter than asked for)" : "",
+	       (long long)json_integer_value(json_object_get(s, "records")),
+	       units__format_size(json_integer_value(json_object_get(s, "bytes")), size,
+				  sizeof(size)));
+	if (lost)
+		printf(", %llu lost in earlier freezes", (unsigned long long)lost);
+	if (paused)
+		printf(", paused %s", units__format_duration(paused, length, sizeof(length)));
+	printf("\n  file       %s\n", str(s, "file"));
+}
+
+static void print_merged(const json_t *m)
+{
+	const json_t *merged = json_object_get(m, "merged"), *t;
+	json_int_t more = json_integer_value(json_object_get(m, "more_merged"));
+	size_t i;
+
+	json_array_foreach (merged, i, t)
+		print_trigger(t, "then fired");
+	if (more)
+		printf("and %lld further triggers within the merge time\n", (long long)more);
+}
+
+static void print_next(const json_t *m)
+{
+	const json_t *s;
+	size_t i;
+
+	json_array_foreach (json_object_get(m, "sessions"), i, s) {
+		if (!str(s, "file")[0])
+			continue;
+		printf("next: perf script -i %s | less +/frbpf:trigger\n", str(s, "file"));
+		return;
+	}
+}
+
+static void print_incident(const json_t *m)
+{
+	const json_t *freeze = json_object_get(m, "freeze"), *v;
+	char late[32];
+	size_t i;
+
+	printf("incident %s on %s\n", str(m, "incident"), str(json_object_get(m, "host"), "name"));
+	json_array_foreach (json_object_get(m, "triggers"), i, v)
+		print_trigger(v, i ? "also fired" : "fired");
+	printf("frozen %s after the deadline, %s\n",
+	       duration(freeze, "late_ns", late, sizeof(late)), str(freeze, "mode"));
+	json_array_foreach (json_object_get(m, "sessions"), i, v)
+		print_session(v);
+	print_merged(m);
+	print_next(m);
+}
+
+static int show(const char *base, const char *what, bool json)
+{
+	struct incidents v;
+	struct err err = {0};
+	json_t *m = NULL;
+	size_t i;
+
+	if (incidents__read(base, &err, &v) == 0) {
+		if (incidents__find(&v, what, &err, &i) == 0)
+			m = incidents__manifest(&v, i, &err);
+		incidents__free(&v);
+	}
+	if (!m) {
+		log_error("%s", err.msg);
+		return EXIT_FAILED;
+	}
+	if (json && json_dumpf(m, stdout, JSON_INDENT(2)) == 0)
+		putchar('\n');
+	else if (!json)
+		print_incident(m);
+	json_decref(m);
+	return EXIT_DONE;
+}
+
+static int run_show(int argc, char **argv)
+{
+	static const struct option long_opts[] = {
+		{"json", no_argument, NULL, 'j'}, CMD_COMMON_OPTIONS, {0}};
+	struct location_hint hint = {0};
+	char base[PATH_MAX];
+	bool json = false;
+	enum cmd_parse p;
+	int opt;
+
+	while ((p = cmd_next_option(&cmd_show, argc, argv, ":h", long_opts, &hint, &opt)) ==
+	       CMD_OPTION)
+		json = true;
+	if (p == CMD_EXIT)
+		return opt;
+	if (argc - optind > 1)
+		return cmd_usage_error(&cmd_show, "takes one incident");
+	if (cmd_find_base(&hint, base))
+		return EXIT_FAILED;
+	return show(base, optind < argc ? argv[optind] : "last", json);
+}
+
+const struct command cmd_show = {
+	.name = "show",
+	.run = run_show,
+	.usage = "[--json] [INCIDENT|DUMP]",
+	.summary = "one incident: what fired, who suffered, where the files are",
+	.help = "INCIDENT is its time or any unambiguous part of it, RULE:last, or last (the "
+		"default);\n"
+		"DUMP the path of a perf.data file of it.\n\n"
+		"      --json          the manifest\n",
+};

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "cmd/cmd.h"
+#include "rules/units.h"
+
+static const char *str(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key)) ?: "";
+}
+
+static uint64_t num(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+static const char *duration(const json_t *o, const char *key, char *buf, size_t size)
+{
+	return units__format_duration(num(o, key), buf, size);
+}
+
+/* As `perf daemon -x`. */
+static void print_separated(const json_t *s, const char *sep)
+{
+	uint64_t minutes = num(s, "uptime_ns") / (60 * NSEC_PER_SEC);
+	const char *base = str(s, "base");
+	const json_t *v;
+	size_t i;
+
+	printf("%" PRIu64 "%sdaemon%s%s%s%s/output%s%s/lock%s%" PRIu64 "\n", num(s, "pid"), sep,
+	       sep, base, sep, base, sep, base, sep, minutes);
+	json_array_foreach (json_object_get(s, "sessions"), i, v)
+		printf("%" PRIu64 "%s%s%s%s%s%s/session-%s%s%s/output%s%" PRIu64 "\n",
+		       num(v, "tid"), sep, str(v, "name"), sep, str(v, "run"), sep, base,
+		       str(v, "name"), sep, base, sep, minutes);
+}
+
+static void print_session(const json_t *v, bool verbose)
+{
+	char size[16];
+
+	printf("[%" PRIu64 ":%s] perf record %s\n", num(v, "tid"), str(v, "name"), str(v, "run"));
+	if (str(v, "notice")[0])
+		printf("  note:       %s\n", str(v, "notice"));
+	if (verbose)
+		printf("  rings:      %s on each of %" PRIu64 " CPUs, %zu events\n",
+		       units__format_size(num(v, "ring_bytes"), size, sizeof(size)), num(v, "cpus"),
+		       json_array_size(json_object_get(v, "events")));
+}
+
+static void print_held_back(const json_t *held)
+{
+	const char *const causes[][2] = {
+		{"cooldown", "cooldown"},
+		{"self", "our own"},
+		{"ring_full", "trigger ring full"},
+		{"busy", "too many incidents at once"},
+	};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < 4; i++)
+		sum += num(held, causes[i][0]);
+	if (!sum)
+		return;
+	printf(", held back %" PRIu64 " (", sum);
+	sum = 0;
+	for (size_t i = 0; i < 4; i++) {
+		if (num(held, causes[i][0]))
+			printf("%s%s %" PRIu64, sum++ ? ", " : "", causes[i][1],
+			       num(held, causes[i][0]));
+	}
+	putchar(')');
+}
+
+static void print_rule(const json_t *v)
+{
+	char last[32], max[32];
+
+	printf("rule %s: %s", str(v, "name"), str(v, "when"));
+	if (str(v, "if")[0])
+		printf(" if %s", str(v, "if"));
+	printf("\n  matched %" PRIu64 ", fired %" PRIu64, num(v, "matched"), num(v, "fired"));
+	print_held_back(json_object_get(v, "held_back"));
+	if (num(v, "joined") + num(v, "merged"))
+		printf(", %" PRIu64 " incidents, %" PRIu64 " joined, %" PRIu64 " merged",
+		       num(v, "incidents"), num(v, "joined"), num(v, "merged"));
+	if (num(v, "matched"))
+		printf("; last %s, largest %s", duration(v, "last_value_ns", last, sizeof(last)),
+		       duration(v, "max_value_ns", max, sizeof(max)));
+	putchar('\n');
+}
+
+static void print_verbose(const json_t *s)
+{
+	const json_t *trig = json_object_get(s, "triggers"), *sb = json_object_get(s, "sideband");
+	char a[32], b[32];
+
+	printf("  config:     %s\n  output:     %s/output\n  lock:       %s/lock\n",
+	       str(s, "config"), str(s, "base"), str(s, "base"));
+	printf("  up:         %s\n", duration(s, "uptime_ns", a, sizeof(a)));
+	printf("  memory:     %s of %s (rings and copies)\n",
+	       units__format_size(num(json_object_get(s, "memory"), "used_bytes"), a, sizeof(a)),
+	       units__format_size(num(json_object_get(s, "memory"), "max_bytes"), b, sizeof(b)));
+	printf("  triggers:   %" PRIu64 " incidents, freeze late by %s at most (%s)\n",
+	       num(trig, "incidents"), duration(trig, "freeze_late_max_ns", a, sizeof(a)),
+	       json_is_true(json_object_get(trig, "realtime"))
+		       ? "real time"
+		       : "SCHED_FIFO was refused: nice -20");
+	printf("  sideband:   %" PRIu64 " records, %" PRIu64 " lost, log %s, state %s\n",
+	       num(sb, "records"), num(sb, "lost"),
+	       units__format_size(num(sb, "log_bytes"), a, sizeof(a)),
+	       units__format_size(num(sb, "model_bytes"), b, sizeof(b)));
+	if (num(trig, "missing_storage"))
+		printf("  not seen:   %" PRIu64 " waits of tasks without task storage\n",
+		       num(trig, "missing_storage"));
+}
+
+static void print_status(const json_t *s, bool verbose)
+{
+	const json_t *v;
+	size_t i;
+
+	printf("[%" PRIu64 ":daemon] base: %s\n", num(s, "pid"), str(s, "base"));
+	if (verbose)
+		print_verbose(s);
+	json_array_foreach (json_object_get(s, "sessions"), i, v)
+		print_session(v, verbose);
+	json_array_foreach (json_object_get(s, "rules"), i, v)
+		print_rule(v);
+}
+
+static int run_status(int argc, char **argv)
+{
+	static const struct option long_opts[] = {{"json", no_argument, NULL, 'j'},
+						  {"field-separator", optional_argument, NULL, 'x'},
+						  {"verbose", no_argument, NULL, 'v'},
+						  CMD_COMMON_OPTIONS,
+						  {0}};
+	struct location_hint hint = {0};
+	const char *separator = NULL;
+	bool json = false, verbose = false;
+	char base[PATH_MAX];
+	enum cmd_parse p;
+	json_t *s;
+	int opt;
+
+	while ((p = cmd_next_option(&cmd_status, argc, argv, ":x::vh", long_opts, &hint, &opt)) ==
+	       CMD_OPTION) {
+		if (opt == 'j')
+			json = true;
+		else if (opt == 'v')
+			verbose = true;
+		else
+			separator = optarg ? optarg : ",";
+	}
+	if (p == CMD_EXIT)
+		return opt;
+	if (optind < argc)
+		return cmd_usage_error(&cmd_status, "takes no operands");
+	if (cmd_find_base(&hint, base))
+		return EXIT_FAILED;
+	s = cmd_ask(base, json_pack("{s:s}", "cmd", "status"));
+	if (!s)
+		return EXIT_FAILED;
+	if (json && json_dumpf(s, stdout, JSON_INDENT(2)) == 0)
+		putchar('\n');
+	else if (separator)
+		print_separated(s, separator);
+	else if (!json)
+		print_status(s, verbose);
+	json_decref(s);
+	return EXIT_DONE;
+}
+
+const struct command cmd_status = {
+	.name = "status",
+	.run = run_status,
+	.usage = "[-v] [-x[SEP]] [--json]",
+	.summary = "what runs: daemon, sessions, rules",
+	.help = "  -v, --verbose       with memory, latencies and losses\n"
+		"  -x[SEP]             daemon and sessions as perf daemon -x prints them\n"
+		"      --json          all of it, for programs\n",
+};

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/incidents.h"
+#include "dump/incident.h"
+
+#define SUFFIX ".json"
+
+/* 1 for TIME.json; temporary files and strangers are left out. */
+static int is_manifest(const struct dirent *e)
+{
+	size_t len = strlen(e->d_name), digits = strspn(e->d_name, "0123456789");
+
+	return digits == INCIDENT_NAME_SIZE - 1 && len == digits + strlen(SUFFIX) &&
+	       strcmp(e->d_name + digits, SUFFIX) == 0;
+}
+
+int incidents__read(const char *base, struct err *err, struct incidents *ret)
+{
+	struct dirent **entries = NULL;
+	int n, i, code = 0;
+
+	*ret = (struct incidents){0};
+	snprintf(ret->dir, sizeof(ret->dir), "%.*s/incidents", PATH_MAX - 16, base);
+	n = scandir(ret->dir, &entries, is_manifest, alphasort);
+	if (n < 0)
+		return err_set(err, -errno, "%s: cannot read it: %s%s", ret->dir, strerror(errno),
+			       errno == ENOENT ? " (no daemon has run there, or --base is another)"
+			       : errno == EACCES ? " (try sudo)"
+						 : "");
+	ret->names = calloc(n ?: 1, sizeof(*ret->names));
+	for (i = 0; i < n; i++) {
+		if (ret->names && !code)
+			ret->names[i] = strndup(entries[i]->d_name, INCIDENT_NAME_SIZE - 1);
+		if (!ret->names || !ret->names[i])
+			code = -ENOMEM;
+		else
+			ret->n++;
+		free(entries[i]);
+	}
+	free(entries);
+	if (!code)
+		return 0;
+	incidents__free(ret);
+	return err_set(err, code, "out of memory");
+}
+
+void incidents__free(struct incidents *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		free(v->names[i]);
+	free(v->names);
+	v->names = NULL;
+	v->n = 0;
+}
+
+json_t *incidents__manifest(const struct incidents *v, size_t i, struct err *err)
+{
+	char path[PATH_MAX + 32];
+	json_error_t why;
+	json_t *m;
+
+	snprintf(path, sizeof(path), "%s/%s" SUFFIX, v->dir, v->names[i]);
+	m = json_load_file(path, 0, &why);
+	if (json_is_object(m))
+		return m;
+	json_decref(m);
+	err_set(err, -EINVAL, "%s:%d: %s", path, why.line, why.text);
+	return NULL;
+}
+
+const json_t *incidents__trigger(const json_t *manifest)
+{
+	return json_array_get(json_object_get(manifest, "triggers"), 0);
+}
+
+/* The last incident that rule @rule (of @len bytes) began. */
+static int find_last_of_rule(const struct incidents *v, const char *rule, size_t len,
+			     struct err *err, size_t *ret)
+{
+	for (size_t i = v->n; i-- > 0;) {
+		json_t *m = incidents__manifest(v, i, err);
+		const char *name =
+			json_string_value(json_object_get(incidents__trigger(m), "rule"));
+		bool same = name && strlen(name) == len && strncmp(name, rule, len) == 0;
+
+		json_decref(m);
+		if (same) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return err_set(err, -ENOENT, "no incident of a rule '%.*s': `frbpf ls` lists them",
+		       (int)len, rule);
+}
+
+static int find_part(const struct incidents *v, const char *part, struct err *err, size_t *ret)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < v->n; i++) {
+		if (strstr(v->names[i], part)) {
+			*ret = i;
+			found++;
+		}
+	}
+	if (found == 1)
+		return 0;
+	if (found)
+		return err_set(err, -EINVAL, "'%s' is part of %zu incidents: give more of the time",
+			       part, found);
+	return err_set(err, -ENOENT, "no incident '%s': `frbpf ls` lists them", part);
+}
+
+int incidents__find(const struct incidents *v, const char *what, struct err *err, size_t *ret)
+{
+	const char *dump = strstr(what, "perf.data."), *colon = strrchr(what, ':');
+
+	if (!v->n)
+		return err_set(err, -ENOENT, "no incident yet in %s", v->dir);
+	if (strcmp(what, "last") == 0) {
+		*ret = v->n - 1;
+		return 0;
+	}
+	if (dump)
+		return find_part(v, dump + strlen("perf.data."), err, ret);
+	if (colon && strcmp(colon, ":last") == 0)
+		return find_last_of_rule(v, what, colon - what, err, ret);
+	return find_part(v, what, err, ret);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The incidents of a base, read from their manifests: no daemon is needed. */
+#ifndef FRBPF_CMD_INCIDENTS_H
+#define FRBPF_CMD_INCIDENTS_H
+
+#include <jansson.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/err.h"
+
+struct incidents {
+	char dir[PATH_MAX]; /* BASE/incidents */
+	char **names;	    /* their times, the oldest first; owned */
+	size_t n;
+};
+
+/* -ENOENT: the base has none. Words in @err. */
+int incidents__read(const char *base, struct err *err, struct incidents *ret);
+void incidents__free(struct incidents *v);
+
+/* The manifest of incident @i; the caller's. NULL with words in @err. */
+json_t *incidents__manifest(const struct incidents *v, size_t i, struct err *err);
+
+/*
+ * The incident that @what means: "last", its time or any unambiguous part of it, "RULE:last", or
+ * the path of a dump. -ENOENT or -EINVAL (ambiguous) with words in @err.
+ */
+int incidents__find(const struct incidents *v, const char *what, struct err *err, size_t *ret);
+
+/* What fired: member @key of the manifest's first trigger. */
+const json_t *incidents__trigger(const json_t *manifest);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The log of the daemon and of the commands; low modules do not log, they return a struct err. */
+#ifndef FRBPF_COMMON_LOG_H
+#define FRBPF_COMMON_LOG_H
+
+#include <stdbool.h>
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+
+/* Lines above @max are dropped. @timestamps: each line begins with local time and level (the
+ * daemon's file), else with "frbpf: " (people). Everything goes to standard error. */
+void log_setup(enum log_level max, bool timestamps);
+
+void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
+#define log_warn(...)  log_line(LOG_WARN, __VA_ARGS__)
+#define log_info(...)  log_line(LOG_INFO, __VA_ARGS__)
+#define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <poll.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "daemon/control.h"
+
+#define CLIENTS_MAX   32
+#define REQUEST_MAX   (64 * 1024)
+#define LAST_WORDS_MS 1000
+#define REPLY_MAX     (64 << 20)
+
+/*
+ *	READING ──► WAITING ──► WRITING ──► (gone)
+ * WAITING: the request was handed out, the answer is to come; a client that hangs up stays until
+ *then.
+ */
+enum client_state { CLIENT_READING, CLIENT_WAITING, CLIENT_WRITING };
+
+struct control_client {
+	struct control *owner;
+	int fd;
+	enum client_state state;
+	bool dead; /* hung up while WAITING */
+	struct buf in, out;
+	size_t sent;
+};
+
+struct control {
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	int fd, epoll;
+	control_fn fn;
+	void *arg;
+	struct control_client *clients[CLIENTS_MAX]; /* owned */
+};
+
+static int make_address(const char *path, struct sockaddr_un *ret, struct err *err)
+{
+	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof(ret->sun_path))
+		return err_set(err, -ENAMETOOLONG,
+			       "%s: longer than the %zu bytes a socket's path may have: choose a "
+			       "shorter base",
+			       path, sizeof(ret->sun_path) - 1);
+	memcpy(ret->sun_path, path, strlen(path) + 1);
+	return 0;
+}
+
+static int watch(struct control *c, int op, int fd, uint32_t events, void *ptr)
+{
+	struct epoll_event ev = {.events = events, .data.ptr = ptr};
+
+	return epoll_ctl(c->epoll, op, fd, &ev) < 0 ? -errno : 0;
+}
+
+static void drop_client(struct control_client *cl)
+{
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		if (cl->owner->clients[i] == cl)
+			cl->owner->clients[i] = NULL;
+	}
+	if (cl->fd >= 0)
+		close(cl->fd);
+	buf__free(&cl->in);
+	buf__free(&cl->out);
+	free(cl);
+}
+
+/* The peer is gone: nothing more to read or write, but the one who has the request may still
+ * answer. */
+static void lose_client(struct control_client *cl)
+{
+	if (cl->state != CLIENT_WAITING) {
+		drop_client(cl);
+		return;
+	}
+	close(cl->fd);
+	cl->fd = -1;
+	cl->dead = true;
+}
+
+static void flush_client(struct control_client *cl)
+{
+	ssize_t n;
+
+	while (cl->sent < cl->out.len) {
+		n = send(cl->fd, cl->out.data + cl->sent, cl->out.len - cl->sent,
+			 MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			watch(cl->owner, EPOLL_CTL_MOD, cl->fd, EPOLLOUT, cl);
+			return;
+		}
+		if (n < 0)
+			break;
+		cl->sent += n;
+	}
+	drop_client(cl);
+}
+
+void control_client__reply(struct control_client *cl, json_t *reply)
+{
+	_cleanup_free_ char *text = reply ? json_dumps(reply, JSON_COMPACT) : NULL;
+
+	json_decref(reply);
+	if (cl->dead) {
+		drop_client(cl);
+		return;
+	}
+	if (!text || buf__add_str(&cl->out, text) || buf__add_str(&cl->out, "\n")) {
+		drop_client(cl);
+		return;
+	}
+	cl->state = CLIENT_WRITING;
+	flush_client(cl);
+}
+
+void control_client__refuse(struct control_client *cl, const char *fmt, ...)
+{
+	char text[ERR_MSG_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	control_client__reply(cl, json_pack("{s:b, s:s}", "ok", 0, "error", text));
+}
+
+static void handle_request(struct control_client *cl)
+{
+	json_error_t why;
+	json_t *request = json_loadb(cl->in.data, cl->in.len, 0, &why);
+
+	cl->state = CLIENT_WAITING;
+	watch(cl->owner, EPOLL_CTL_MOD, cl->fd, EPOLLRDHUP, cl);
+	if (!json_is_object(request))
+		control_client__refuse(cl, "the request is not a JSON object: %s", why.text);
+	else
+		cl->owner->fn(cl, request, cl->owner->arg);
+	json_decref(request);
+}
+
+static void read_client(struct control_client *cl)
+{
+	char chunk[4096];
+	ssize_t n = recv(cl->fd, chunk, sizeof(chunk), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0 || cl->in.len + n > REQUEST_MAX || buf__add(&cl->in, chunk, n)) {
+		lose_client(cl);
+		return;
+	}
+	if (memchr(chunk, '\n', n))
+		handle_request(cl);
+}
+
+static bool peer_allowed(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+		return false;
+	return cred.uid == 0 || cred.uid == geteuid();
+}
+
+static void accept_client(struct control *c)
+{
+	_cleanup_close_ int fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct control_client *cl;
+	size_t i = 0;
+
+	if (fd < 0 || !peer_allowed(fd))
+		return;
+	while (i < CLIENTS_MAX && c->clients[i])
+		i++;
+	cl = i < CLIENTS_MAX ? calloc(1, sizeof(*cl)) : NULL;
+	if (!cl)
+		return;
+	*cl = (struct control_client){.owner = c, .fd = fd, .state = CLIENT_READING};
+	if (watch(c, EPOLL_CTL_ADD, fd, EPOLLIN, cl)) {
+		free(cl);
+		return;
+	}
+	TAKE_FD(fd);
+	c->clients[i] = cl;
+}
+
+int control__listen(const char *path, control_fn fn, void *arg, struct err *err,
+		    struct control **ret)
+{
+	struct control *c = calloc(1, sizeof(*c));
+	struct sockaddr_un addr;
+	mode_t mask;
+	int code;
+
+	if (!c)
+		return err_set(err, -ENOMEM, "out of memory");
+	*c = (struct control){.fd = -1, .epoll = -1, .fn = fn, .arg = arg};
+	code = make_address(path, &addr, err);
+	if (code) {
+		control__free(c);
+		return code;
+	}
+	unlink(path); /* the lock is held: whoever listened here is dead */
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	mask = umask(0177);
+	code = c->fd < 0 || bind(c->fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ? -errno : 0;
+	umask(mask);
+	if (!code) {
+		memcpy(c->path, path, strlen(path) + 1);
+		code = c->epoll < 0 || listen(c->fd, CLIENTS_MAX) < 0 ? -errno : 0;
+	}
+	code = code ?: watch(c, EPOLL_CTL_ADD, c->fd, EPOLLIN, NULL);
+	if (code) {
+		control__free(c);
+		return err_set(err, code, "cannot listen on %s: %s", path, strerror(-code));
+	}
+	*ret = c;
+	return 0;
+}
+
+int control__fd(const struct control *c)
+{
+	return c->epoll;
+}
+
+void control__process(struct control *c)
+{
+	struct epoll_event ev[16];
+	int n = epoll_wait(c->epoll, ev, ARRAY_SIZE(ev), 0);
+
+	for (int i = 0; i < n; i++) {
+		struct control_client *cl = ev[i].data.ptr;
+
+		if (!cl)
+			accept_client(c);
+		else if (cl->state == CLIENT_READING)
+			read_client(cl);
+		else if (cl->state == CLIENT_WRITING)
+			flush_client(cl);
+		else
+			lose_client(cl);
+	}
+}
+
+void control__free(struct control *c)
+{
+	uint64_t until = now_ns() + LAST_WORDS_MS * 1000000ULL;
+
+	if (!c)
+		return;
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		while (c->clients[i] && c->clients[i]->state == CLIENT_WRITING &&
+		       now_ns() < until) {
+			struct pollfd pfd = {.fd = c->clients[i]->fd, .events = POLLOUT};
+
+			poll(&pfd, 1, 10);
+			flush_client(c->clients[i]);
+		}
+		if (c->clients[i])
+			drop_client(c->clients[i]);
+	}
+	if (c->path[0])
+		unlink(c->path);
+	if (c->fd >= 0)
+		close(c->fd);
+	if (c->epoll >= 0)
+		close(c->epoll);
+	free(c);
+}
+
+static int send_all(int fd, const char *text, size_t len)
+{
+	ssize_t n;
+
+	for (; len; text += n, len -= n) {
+		n = send(fd, text, len, MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+int control__request(const char *path, json_t *request, struct err *err, json_t **ret)
+{
+	_cleanup_free_ char *text = json_dumps(request, JSON_COMPACT);
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un addr;
+	struct buf reply = {0};
+	int code;
+
+	json_decref(request);
+	if (!text)
+		return err_set(err, -ENOMEM, "out of memory");
+	code = make_address(path, &addr, err);
+	if (code)
+		return code;
+	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	code = send_all(fd, text, strlen(text));
+	code = code ?: send_all(fd, "\n", 1);
+	code = code ?: buf__read_fd(&reply, fd, REPLY_MAX);
+	if (!code && !reply.len)
+		code = -ECONNRESET;
+	if (code)
+		return err_set(err, code, "the daemon at %s went away: %s", path, strerror(-code));
+	*ret = json_loadb(reply.data, reply.len, 0, NULL);
+	buf__free(&reply);
+	if (!*ret)
+		return err_set(err, -EPROTO, "the daemon at %s sent something that is no answer",
+			       path);
+	return 0;
+}

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "daemon/control.h"
+#include "daemon/daemon.h"
+#include "daemon/location.h"
+#include "daemon/recorder.h"
+#include "daemon/status.h"
+#include "dump/manifest.h"
+#include "dump/tracing_parts.h"
+#include "rules/units.h"
+
+#define RT_PRIORITY_TRIGGER  50
+#define RT_PRIORITY_SIDEBAND (RT_PRIORITY_TRIGGER - 1)
+#define DUMPS_WAITING_MAX    16
+
+/* A client that waits for its dump. */
+struct waiting_dump {
+	struct control_client *client; /* NULL: free */
+	uint64_t incident;
+};
+
+struct daemon {
+	const struct daemon_opts *opts;
+	struct base_dir base;
+	struct host_info *host;
+	struct perfdata_tracing tracing;
+	struct tracefs *tracefs; /* borrowed; NULL: there is none */
+	struct sideband *sideband;
+	struct detectors *detectors;
+	struct recorder *recorder;
+	struct control *control;
+	struct dump_env dump_env;
+	struct generation_env gen_env;
+	struct waiting_dump waiting[DUMPS_WAITING_MAX];
+	struct control_client *stopping; /* who asked for the stop, answered last */
+	uint64_t started;
+	int epoll, signals;
+	bool stop;
+};
+
+/* ---- incidents ---- */
+
+static void answer_dump(struct daemon *d, struct waiting_dump *w, const struct incident *inc)
+{
+	json_t *files = json_array(), *errors = json_array();
+	char path[PATH_MAX + 256];
+
+	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {
+		const struct dump_result *res = &inc->results[i];
+
+		if (!res->session)
+			continue;
+		snprintf(path, sizeof(path), "%s/session-%s/%s", d->base.path, res->session->name,
+			 res->error ? "" : res->file);
+		if (res->error)
+			json_array_append_new(errors,
+					      json_sprintf("session '%s': %s", res->session->name,
+							   res->error_text));
+		else
+			json_array_append_new(files, json_string(path));
+	}
+	control_client__reply(w->client, json_pack("{s:b, s:s, s:o, s:o}", "ok", 1, "incident",
+						   inc->name, "files", files, "errors", errors));
+	w->client = NULL;
+}
+
+static void log_incident(const struct daemon *d, const struct incident *inc)
+{
+	const struct frbpf_trigger *t = &inc->triggers[0].t;
+	const struct rule_conf *rule = inc->triggers[0].rule;
+	char value[32];
+
+	if (rule)
+		log_info("incident %s: rule %s: %s: %s by %.16s (pid %u, tid %u)", inc->name,
+			 rule->name, rule->when_text,
+			 units__format_duration(t->value, value, sizeof(value)), t->subject.comm,
+			 t->subject.pid, t->subject.tid);
+	else
+		log_info("incident %s: dumped by hand: %s", inc->name, inc->reason);
+	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {
+		if (inc->results[i].session && inc->results[i].error)
+			log_error("incident %s: session '%s' has no file: %s", inc->name,
+				  inc->results[i].session->name, inc->results[i].error_text);
+	}
+}
+
+static void on_incident(struct incident *inc, bool first, void *arg)
+{
+	struct daemon *d = arg;
+	struct err err = {0};
+
+	if (!inc->name[0]) /* every session failed before it had a name */
+		base_dir__reserve_name(&d->base, inc->freeze.frozen + inc->realtime_offset,
+				       inc->name);
+	if (manifest__write(&d->base, inc, host_info__hostname(d->host), &err))
+		log_error("%s", err.msg);
+	if (!first)
+		return;
+	log_incident(d, inc);
+	for (size_t i = 0; i < DUMPS_WAITING_MAX; i++) {
+		if (d->waiting[i].client && d->waiting[i].incident == inc->number)
+			answer_dump(d, &d->waiting[i], inc);
+	}
+}
+
+/* ---- rules ---- */
+
+static int put_in_force(struct daemon *d, struct ruleset *rs, struct plan *plan, struct err *err)
+{
+	struct generation *g;
+	int code;
+
+	code = generation__make(rs, plan, recorder__generation(d->recorder), &d->gen_env, err, &g);
+	if (code) {
+		ruleset__free(rs);
+		return code;
+	}
+	recorder__offer(d->recorder, g);
+	code = detectors__update(d->detectors, rs->rules, rs->n_rules, g->slots, err);
+	if (code)
+		recorder__withdraw(d->recorder);
+	else
+		recorder__commit(d->recorder);
+	generation__unref(g);
+	return code;
+}
+
+/* Read @path again. On failure the old rules stay in force and @ret_text says why; it may hold
+ * warnings on success. */
+static int reload(struct daemon *d, const char *path, struct buf *ret_text)
+{
+	struct diags diags = {0};
+	struct ruleset *rs = NULL;
+	struct plan *plan = NULL;
+	struct err err = {0};
+	int code = ruleset__load(path, &diags, &rs);
+
+	if (!code)
+		code = plan__make(rs, d->tracefs, &diags, &plan);
+	diags__format(&diags, ret_text);
+	if (code)
+		ruleset__free(rs);
+	else
+		code = put_in_force(d, rs, plan, &err);
+	if (err.msg[0])
+		buf__printf(ret_text, "%s\n", err.msg);
+	plan__free(plan);
+	diags__free(&diags);
+	return code;
+}
+
+/* ---- requests ---- */
+
+static void serve_status(struct daemon *d, struct control_client *c, const json_t *request)
+{
+	struct status_sources s = {
+		.base = d->base.path,
+		.rules_path = d->opts->rules_path,
+		.started = d->started,
+		.recorder = d->recorder,
+		.detectors = d->detectors,
+		.sideband = d->sideband,
+	};
+
+	control_client__reply(c, status__make(&s));
+}
+
+static void serve_ping(struct daemon *d, struct control_client *c, const json_t *request)
+{
+	control_client__reply(c, json_pack("{s:b, s:i}", "ok", 1, "pid", (int)getpid()));
+}
+
+static void serve_load(struct daemon *d, struct control_client *c, const json_t *request)
+{
+	const char *path = json_string_value(json_object_get(request, "path"));
+	struct buf text = {0};
+	int code;
+
+	if (!path || path[0] != '/') {
+		control_client__refuse(c, "load: no absolute path in the request");
+		return;
+	}
+	code = reload(d, path, &text);
+	if (code)
+		control_client__reply(c, json_pack("{s:b, s:s}", "ok", 0, "error",
+						   text.len ? text.data : strerror(-code)));
+	else
+		control_client__reply(c, json_pack("{s:b, s:i, s:s}", "ok", 1, "pid", (int)getpid(),
+						   "warnings", text.len ? text.data : ""));
+	log_info("%s: %s", path, code ? "not loaded, the old rules stay" : "loaded");
+	buf__free(&text);
+}
+
+static void serve_dump(struct daemon *d, struct control_client *c, const json_t *request)
+{
+	const struct generation *g = recorder__generation(d->recorder);
+	const char *session = json_string_value(json_object_get(request, "session"));
+	const char *reason = json_string_value(json_object_get(request, "reason"));
+	uint64_t mask = generation__all_sessions(g);
+	struct waiting_dump *w = NULL;
+	int64_t number;
+	int i;
+
+	if (session) {
+		i = generation__find_session(g, session);
+		if (i < 0) {
+			control_client__refuse(c, "no session '%s' here: `frbpf status` lists them",
+					       session);
+			return;
+		}
+		mask = 1ULL << i;
+	}
+	for (i = 0; i < DUMPS_WAITING_MAX && !w; i++) {
+		if (!d->waiting[i].client)
+			w = &d->waiting[i];
+	}
+	number = w ? recorder__dump(d->recorder, mask, reason ? reason : "frbpf dump") : -EBUSY;
+	if (number < 0) {
+		control_client__refuse(
+			c, "too many dumps are under way: try again when they are written");
+		return;
+	}
+	*w = (struct waiting_dump){.client = c, .incident = number};
+}
+
+static void serve_stop(struct daemon *d, struct control_client *c, const json_t *request)
+{
+	if (d->stopping) {
+		control_client__refuse(c, "it is stopping already");
+		return;
+	}
+	d->stopping = c;
+	d->stop = true;
+}
+
+static const struct {
+	const char *name;
+	void (*serve)(struct daemon *d, struct control_client *c, const json_t *request);
+} requests[] = {
+	{"status", serve_status}, {"ping", serve_ping}, {"load", serve_load},
+	{"dump", serve_dump},	  {"stop", serve_stop},
+};
+
+static void on_request(struct control_client *c, const json_t *request, void *arg)
+{
+	const char *cmd = json_string_value(json_object_get(request, "cmd"));
+
+	for (size_t i = 0; cmd && i < ARRAY_SIZE(requests); i++) {
+		if (strcmp(requests[i].name, cmd) == 0) {
+			requests[i].serve(arg, c, request);
+			return;
+		}
+	}
+	control_client__refuse(c, "this daemon does not know the request '%s'", cmd ? cmd : "");
+}
+
+/* ---- signals ---- */
+
+static void on_hangup(struct daemon *d)
+{
+	struct buf text = {0};
+
+	if (reload(d, d->opts->rules_path, &text))
+		log_error("%s: not loaded, the old rules stay:\n%s", d->opts->rules_path,
+			  text.len ? text.data : "");
+	else
+		log_info("%s: loaded", d->opts->rules_path);
+	buf__free(&text);
+}
+
+static void on_signal(struct daemon *d)
+{
+	struct signalfd_siginfo si;
+
+	if (read(d->signals, &si, sizeof(si)) != sizeof(si))
+		return;
+	if (si.ssi_signo == SIGHUP)
+		on_hangup(d);
+	else if (si.ssi_signo != SIGUSR2)
+		d->stop = true;
+	else if (recorder__dump(d->recorder,
+				generation__all_sessions(recorder__generation(d->recorder)),
+				"SIGUSR2") < 0)
+		log_warn("SIGUSR2: too many dumps are under way, this one is not made");
+}
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR2);
+	if (pthread_sigmask(SIG_BLOCK, &set, NULL))
+		return -1;
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* ---- life ---- */
+
+static int start_recording(struct daemon *d, const struct ruleset *rs, struct err *err)
+{
+	struct sideband_opts sideband = {
+		.memory = rs->daemon.sideband_memory,
+		.rt_priority = RT_PRIORITY_SIDEBAND,
+	};
+	struct recorder_opts recorder = {.rt_priority = RT_PRIORITY_TRIGGER};
+	int code;
+
+	code = host_info__collect(err, &d->host);
+	if (!code && d->tracefs)
+		code = tracing_parts__read(d->tracefs, &d->tracing, err);
+	code = code ?: sideband__open(&sideband, err, &d->sideband);
+	code = code ?: sideband__scan(d->sideband, err);
+	code = code ?: sideband__start(d->sideband, err);
+	code = code ?: detectors__open(err, &d->detectors);
+	if (code)
+		return code;
+	recorder.detectors = d->detectors;
+	code = recorder__new(&recorder, err, &d->recorder);
+	if (code)
+		return code;
+	d->dump_env =
+		(struct dump_env){&d->base, d->sideband, d->host, &d->tracing, d->opts->program};
+	d->gen_env.dump = &d->dump_env;
+	recorder__dumper_callback(d->recorder, &d->gen_env.done, &d->gen_env.done_arg);
+	return 0;
+}
+
+static int watch(struct daemon *d, int fd)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
+}
+
+static int open_loop(struct daemon *d, struct err *err)
+{
+	char path[PATH_MAX + 16];
+	int code;
+
+	snprintf(path, sizeof(path), "%s/control", d->base.path);
+	code = control__listen(path, on_request, d, err, &d->control);
+	if (code)
+		return code;
+	d->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (d->epoll < 0)
+		code = -errno;
+	code = code ?: watch(d, d->signals);
+	code = code ?: watch(d, control__fd(d->control));
+	code = code ?: watch(d, recorder__fd(d->recorder));
+	return code ? err_set(err, code, "epoll: %s", strerror(-code)) : 0;
+}
+
+/* Sessions open an fd per event and CPU. */
+static void raise_fd_limit(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
+		rl.rlim_cur = rl.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &rl);
+	}
+}
+
+static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, struct err *err)
+{
+	int code;
+
+	raise_fd_limit();
+	d->signals = open_signals();
+	if (d->signals < 0)
+		code = err_set(err, -errno, "signalfd: %s", strerror(errno));
+	else
+		code = base_dir__open(&d->base, d->opts->base, err);
+	code = code ?: start_recording(d, rs, err);
+	if (code) {
+		ruleset__free(rs);
+		return code;
+	}
+	code = put_in_force(d, rs, plan, err);
+	code = code ?: open_loop(d, err);
+	if (code)
+		return code;
+	/* pages stay where they are once touched; not an error where it is refused */
+	mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+	location__announce(d->base.path);
+	return 0;
+}
+
+static void serve(struct daemon *d)
+{
+	struct epoll_event ev[4];
+	uint64_t wait;
+
+	while (!d->stop) {
+		wait = recorder__collect(d->recorder, on_incident, d);
+		int timeout = wait == UINT64_MAX ? -1 : (int)(wait / NSEC_PER_MSEC) + 1;
+		int n = epoll_wait(d->epoll, ev, ARRAY_SIZE(ev), timeout);
+
+		for (int i = 0; i < n; i++) {
+			if (ev[i].data.fd == d->signals)
+				on_signal(d);
+			else if (ev[i].data.fd == control__fd(d->control))
+				control__process(d->control);
+		}
+	}
+	recorder__drain(d->recorder, on_incident, d);
+}
+
+static void tear_down(struct daemon *d, bool undo)
+{
+	struct err err;
+
+	if (d->control)
+		location__withdraw(d->base.path);
+	if (d->detectors && !undo)
+		detectors__update(d->detectors, NULL, 0, NULL, &err);
+	recorder__free(d->recorder);
+	detectors__free(d->detectors);
+	sideband__free(d->sideband);
+	if (d->stopping)
+		control_client__reply(d->stopping,
+				      json_pack("{s:b, s:i}", "ok", 1, "pid", (int)getpid()));
+	control__free(d->control);
+	tracing_parts__free(&d->tracing);
+	host_info__free(d->host);
+	base_dir__close(&d->base, undo);
+	if (d->epoll >= 0)
+		close(d->epoll);
+	if (d->signals >= 0)
+		close(d->signals);
+}
+
+int daemon__run(const struct daemon_opts *opts, struct ruleset *rs, struct plan *plan,
+		struct tracefs *tracefs, void (*ready)(const char *error, void *arg), void *arg)
+{
+	struct daemon d = {.opts = opts,
+			   .tracefs = tracefs,
+			   .epoll = -1,
+			   .signals = -1,
+			   .base = {.fd = -1, .lock_fd = -1, .incidents_fd = -1}};
+	struct err err = {0};
+	int code;
+
+	d.started = now_ns();
+	code = bring_up(&d, rs, plan, &err);
+	plan__free(plan);
+	if (code) {
+		tear_down(&d, true);
+		ready(err.msg[0] ? err.msg : strerror(-code), arg);
+		return 1;
+	}
+	ready(NULL, arg);
+	log_info("recording: %zu sessions, %zu rules, base %s",
+		 recorder__generation(d.recorder)->n_dumpers,
+		 recorder__generation(d.recorder)->rules->n_rules, d.base.path);
+	serve(&d);
+	log_info("stopped");
+	tear_down(&d, false);
+	return 0;
+}

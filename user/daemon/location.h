@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where the daemon is: how commands find its base, and how it lets itself be found. */
+#ifndef FRBPF_DAEMON_LOCATION_H
+#define FRBPF_DAEMON_LOCATION_H
+
+#include <limits.h>
+
+#include "common/err.h"
+
+#define LOCATION_RUN_DIR "/run/frbpf"
+#define LOCATION_RULES	 "/etc/frbpf/rules.conf"
+
+/* What the user said; NULL: nothing. */
+struct location_hint {
+	const char *base;   /* --base */
+	const char *config; /* --config: its [daemon] base */
+};
+
+/* Find the base: --base, --config, $FRBPF_BASE, the running daemon's note in /run/frbpf,
+ * /etc/frbpf/rules.conf, perf's own configuration (~/.perfconfig, /etc/perfconfig), the default.
+ * -EINVAL with words when --config cannot be read. */
+int location__find(const struct location_hint *hint, char ret[static PATH_MAX], struct err *err);
+
+/* Leave and take back the note in /run/frbpf. The note of another daemon that is alive stays.
+ * Failures are harmless. */
+void location__announce(const char *base);
+void location__withdraw(const char *base);
+
+#endif

@@ -1,0 +1,654 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/realtime.h"
+#include "daemon/recorder.h"
+#include "rules/units.h"
+
+#define INCIDENT_POOL 16
+#define JOIN_LIMIT_NS                                                                              \
+	(60 * NSEC_PER_SEC) /* the longest `post`: joining never holds an incident longer */
+
+struct recorder {
+	struct detectors *detectors;
+	int rt_priority;
+	pthread_t thread;
+	bool running;
+	int epoll, timer, wake,
+		progress; /* fds; wake: for the thread, progress: for the collector */
+	uint64_t copy_ns_per_mib;
+	sem_t synced; /* the thread has passed a point that the caller of sync() waits for */
+
+	/* Guards everything below. Priority is inherited: the thread must not wait for a dumper's
+	 * time slice. */
+	pthread_mutex_t lock;
+	bool stop, sync_wanted, closed;
+	struct generation *gen, *offered;     /* references */
+	struct incident *pool[INCIDENT_POOL]; /* owned */
+	uint64_t last_number;
+	struct recorder_stats stats;
+};
+
+static void poke(int eventfd)
+{
+	uint64_t one = 1;
+
+	while (write(eventfd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+static void swallow(int eventfd)
+{
+	uint64_t n;
+
+	while (read(eventfd, &n, sizeof(n)) < 0 && errno == EINTR)
+		;
+}
+
+/* ---- incidents: the lock is held ---- */
+
+static struct incident *begin_incident(struct recorder *r, struct generation *g, uint64_t sessions)
+{
+	for (size_t i = 0; i < INCIDENT_POOL && !r->closed; i++) {
+		struct incident *inc = r->pool[i];
+
+		if (inc->state != INCIDENT_FREE)
+			continue;
+		inc->state = INCIDENT_PENDING;
+		inc->number = ++r->last_number;
+		inc->gen = generation__ref(g);
+		inc->sessions = sessions;
+		inc->reason[0] = inc->name[0] = '\0';
+		inc->manual = inc->manifest_stale = inc->reported = false;
+		inc->n_triggers = inc->n_merged = inc->more_merged = 0;
+		r->stats.incidents++;
+		return inc;
+	}
+	r->stats.busy++;
+	return NULL;
+}
+
+/* An incident that was not frozen yet and whose freeze will cover this trigger too. */
+static struct incident *find_to_join(struct recorder *r, const struct generation *g,
+				     const struct incident_trigger *it)
+{
+	for (size_t i = 0; i < INCIDENT_POOL; i++) {
+		struct incident *inc = r->pool[i];
+
+		if (inc->state == INCIDENT_PENDING && !inc->manual && inc->gen == g &&
+		    inc->n_triggers < INCIDENT_TRIGGERS_MAX &&
+		    it->t.time + it->rule->post <= inc->latest_deadline)
+			return inc;
+	}
+	return NULL;
+}
+
+/* An incident frozen less than `merge` ago that has dumped every session this trigger wants. */
+static struct incident *find_to_merge(struct recorder *r, const struct generation *g,
+				      const struct incident_trigger *it, uint64_t sessions)
+{
+	for (size_t i = 0; i < INCIDENT_POOL; i++) {
+		struct incident *inc = r->pool[i];
+
+		if ((inc->state == INCIDENT_FROZEN || inc->state == INCIDENT_WRITTEN) &&
+		    !inc->manual && inc->gen == g && !(sessions & ~inc->sessions) &&
+		    it->t.time < inc->freeze.frozen + g->rules->daemon.merge)
+			return inc;
+	}
+	return NULL;
+}
+
+static void merge_into(struct incident *inc, const struct incident_trigger *it)
+{
+	size_t n = inc->n_merged;
+
+	if (n == INCIDENT_MERGED_MAX) {
+		inc->more_merged++;
+	} else {
+		inc->merged[n] = *it;
+		/* the collector reads entries below n_merged without the lock */
+		__atomic_store_n(&inc->n_merged, n + 1, __ATOMIC_RELEASE);
+	}
+	inc->manifest_stale = true;
+}
+
+static void place_trigger(struct recorder *r, struct generation *g, size_t rule,
+			  const struct frbpf_trigger *t)
+{
+	struct incident_trigger it = {.t = *t, .rule = &g->rules->rules[rule]};
+	uint64_t deadline = t->time + it.rule->post;
+	uint64_t sessions = generation__rule_sessions(it.rule);
+	struct rule_tally *tally = &g->tallies[rule];
+	struct incident *inc;
+
+	tally->last = t->time;
+	inc = find_to_join(r, g, &it);
+	if (inc) {
+		tally->joined++;
+	} else if ((inc = find_to_merge(r, g, &it, sessions))) {
+		tally->merged++;
+		merge_into(inc, &it);
+		return;
+	} else if ((inc = begin_incident(r, g, sessions))) {
+		tally->incidents++;
+		inc->deadline = deadline;
+		inc->latest_deadline = deadline + JOIN_LIMIT_NS;
+	} else {
+		tally->busy++;
+		return;
+	}
+	inc->sessions |= sessions;
+	inc->triggers[inc->n_triggers++] = it;
+	if (deadline > inc->deadline)
+		inc->deadline = deadline;
+}
+
+/* ---- the thread ---- */
+
+static bool find_rule(const struct generation *g, uint64_t id, size_t *ret)
+{
+	for (size_t i = 0; g && i < g->rules->n_rules; i++) {
+		if (g->rules->rules[i].id == id) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void on_trigger(const struct frbpf_trigger *t, void *arg)
+{
+	struct recorder *r = arg;
+	size_t rule;
+
+	pthread_mutex_lock(&r->lock);
+	if (find_rule(r->gen, t->rule_id, &rule))
+		place_trigger(r, r->gen, rule, t);
+	else if (find_rule(r->offered, t->rule_id, &rule))
+		place_trigger(r, r->offered, rule, t);
+	else
+		r->stats.stale++;
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* What one freeze works on. */
+struct frozen_set {
+	struct session *sessions[INCIDENT_SESSIONS_MAX];
+	struct ring_shot *shots[INCIDENT_SESSIONS_MAX];
+	size_t n;
+	uint64_t bytes;
+};
+
+static void select_sessions(const struct incident *inc, struct frozen_set *set)
+{
+	set->n = set->bytes = 0;
+	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
+		struct dumper *d = inc->gen->dumpers[i];
+
+		if (!(inc->sessions & (1ULL << i)))
+			continue;
+		set->sessions[set->n] = d->session;
+		set->shots[set->n++] = d->shots;
+		set->bytes += d->session->copy_bytes;
+	}
+}
+
+static void freeze_rings(struct recorder *r, struct incident *inc, const struct frozen_set *set)
+{
+	enum snapshot_mode mode = inc->gen->rules->daemon.snapshot;
+	bool is_short = freeze__is_short(set->bytes, r->copy_ns_per_mib);
+
+	if (mode == SNAPSHOT_LIVE || (mode == SNAPSHOT_AUTO && !is_short)) {
+		freeze__mark(set->sessions, set->shots, set->n, &inc->freeze);
+	} else {
+		freeze__pause(set->sessions, set->shots, set->n, &inc->freeze);
+		if (!is_short) /* `snapshot = pause`: still, no real-time thread copies for long */
+			thread__set_class(THREAD_NORMAL, 0);
+		freeze__copy_and_resume(set->sessions, set->shots, set->n, &inc->freeze);
+		if (!is_short)
+			thread__set_class(THREAD_REALTIME, r->rt_priority);
+	}
+	inc->realtime_offset = clock_ns(CLOCK_REALTIME) - now_ns();
+}
+
+/* The lock is held: whether every session of @inc has its copy area free; then they are taken. */
+static bool claim_sessions(struct incident *inc)
+{
+	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
+		if ((inc->sessions & (1ULL << i)) && inc->gen->dumpers[i]->busy)
+			return false;
+	}
+	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
+		if (inc->sessions & (1ULL << i))
+			inc->gen->dumpers[i]->busy = true;
+	}
+	return true;
+}
+
+static void freeze_incident(struct recorder *r, struct incident *inc)
+{
+	struct frozen_set set;
+	uint64_t late;
+
+	select_sessions(inc, &set);
+	freeze_rings(r, inc, &set);
+
+	pthread_mutex_lock(&r->lock);
+	late = inc->freeze.frozen > inc->deadline ? inc->freeze.frozen - inc->deadline : 0;
+	r->stats.latency_last = late;
+	if (late > r->stats.latency_max)
+		r->stats.latency_max = late;
+	inc->state = INCIDENT_FROZEN;
+	inc->writing = set.n;
+	memset(inc->results, 0, sizeof(inc->results));
+	pthread_mutex_unlock(&r->lock);
+
+	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
+		if (inc->sessions & (1ULL << i))
+			dumper__submit(inc->gen->dumpers[i], inc, i);
+	}
+}
+
+/* The next incident that is due and has its sessions free, claimed; else NULL and when to look
+ * again. */
+static struct incident *next_due(struct recorder *r, uint64_t *ret_deadline)
+{
+	struct incident *best = NULL;
+	uint64_t now = now_ns();
+
+	*ret_deadline = UINT64_MAX;
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < INCIDENT_POOL; i++) {
+		struct incident *inc = r->pool[i];
+
+		if (inc->state != INCIDENT_PENDING)
+			continue;
+		if (inc->deadline > now) {
+			if (inc->deadline < *ret_deadline)
+				*ret_deadline = inc->deadline;
+		} else if (!best || inc->number < best->number) {
+			best = inc;
+		}
+	}
+	/* an earlier incident that waits for a session goes first: later ones wait with it */
+	if (best && !claim_sessions(best))
+		best = NULL;
+	pthread_mutex_unlock(&r->lock);
+	return best;
+}
+
+static void set_timer(struct recorder *r, uint64_t deadline)
+{
+	struct itimerspec its = {0};
+
+	if (deadline != UINT64_MAX) {
+		its.it_value.tv_sec = deadline / NSEC_PER_SEC;
+		its.it_value.tv_nsec = deadline % NSEC_PER_SEC;
+	}
+	timerfd_settime(r->timer, TFD_TIMER_ABSTIME, &its, NULL);
+}
+
+static void answer_sync(struct recorder *r)
+{
+	bool wanted;
+
+	pthread_mutex_lock(&r->lock);
+	wanted = r->sync_wanted;
+	r->sync_wanted = false;
+	pthread_mutex_unlock(&r->lock);
+	if (!wanted)
+		return;
+	detectors__consume(r->detectors, on_trigger, r);
+	sem_post(&r->synced);
+}
+
+static void *recorder_thread(void *arg)
+{
+	struct recorder *r = arg;
+	struct epoll_event ev[4];
+	struct incident *inc;
+	uint64_t deadline;
+
+	pthread_setname_np(pthread_self(), "frbpf-trigger");
+	r->stats.tid = gettid();
+	r->stats.realtime = thread__set_class(THREAD_REALTIME, r->rt_priority);
+	sem_post(&r->synced);
+	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
+		while ((inc = next_due(r, &deadline)))
+			freeze_incident(r, inc);
+		set_timer(r, deadline);
+		if (epoll_wait(r->epoll, ev, ARRAY_SIZE(ev), -1) < 0)
+			continue;
+		swallow(r->wake);
+		detectors__consume(r->detectors, on_trigger, r);
+		answer_sync(r);
+	}
+	return NULL;
+}
+
+/* In a dumper's thread. */
+static void on_dumped(void *arg, struct dumper *d, struct incident *inc, size_t index)
+{
+	struct recorder *r = arg;
+
+	pthread_mutex_lock(&r->lock);
+	d->busy = false;
+	if (--inc->writing == 0) {
+		inc->state = INCIDENT_WRITTEN;
+		inc->manifest_stale = true;
+		poke(r->progress);
+	}
+	pthread_mutex_unlock(&r->lock);
+	poke(r->wake);
+}
+
+/* ---- for the other threads ---- */
+
+void recorder__dumper_callback(struct recorder *r, dumper_done_fn *ret_fn, void **ret_arg)
+{
+	*ret_fn = on_dumped;
+	*ret_arg = r;
+}
+
+static int watch(struct recorder *r, int fd)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
+}
+
+static int open_fds(struct recorder *r)
+{
+	int err;
+
+	r->epoll = epoll_create1(EPOLL_CLOEXEC);
+	r->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r->progress = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (r->epoll < 0 || r->timer < 0 || r->wake < 0 || r->progress < 0)
+		return -errno;
+	err = watch(r, r->timer);
+	err = err ?: watch(r, r->wake);
+	return err ?: watch(r, detectors__fd(r->detectors));
+}
+
+static int init_lock(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attr;
+	int err;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	err = -pthread_mutex_init(lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+	return err;
+}
+
+static int fill_pool(struct recorder *r)
+{
+	for (size_t i = 0; i < INCIDENT_POOL; i++) {
+		r->pool[i] = calloc(1, sizeof(*r->pool[i]));
+		if (!r->pool[i])
+			return -ENOMEM;
+		pthread_mutex_init(&r->pool[i]->name_lock, NULL);
+	}
+	return 0;
+}
+
+int recorder__new(const struct recorder_opts *opts, struct err *err, struct recorder **ret)
+{
+	struct recorder *r = calloc(1, sizeof(*r));
+	int code;
+
+	if (!r)
+		return err_set(err, -ENOMEM, "out of memory");
+	*r = (struct recorder){.detectors = opts->detectors,
+			       .rt_priority = opts->rt_priority,
+			       .epoll = -1,
+			       .timer = -1,
+			       .wake = -1,
+			       .progress = -1};
+	sem_init(&r->synced, 0, 0);
+	r->copy_ns_per_mib = freeze__measure_copy();
+	code = init_lock(&r->lock);
+	code = code ?: fill_pool(r);
+	code = code ?: open_fds(r);
+	if (!code)
+		code = -pthread_create(&r->thread, NULL, recorder_thread, r);
+	if (code) {
+		recorder__free(r);
+		return err_set(err, code, "cannot start the trigger thread: %s", strerror(-code));
+	}
+	r->running = true;
+	while (sem_wait(&r->synced) < 0)
+		;
+	*ret = r;
+	return 0;
+}
+
+void recorder__offer(struct recorder *r, struct generation *g)
+{
+	pthread_mutex_lock(&r->lock);
+	r->offered = generation__ref(g);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* Wait until the thread has handled every trigger that was in the ring before this call. */
+static void sync_with_thread(struct recorder *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->sync_wanted = true;
+	pthread_mutex_unlock(&r->lock);
+	poke(r->wake);
+	while (sem_wait(&r->synced) < 0)
+		;
+}
+
+void recorder__commit(struct recorder *r)
+{
+	struct generation *old;
+
+	sync_with_thread(r);
+	pthread_mutex_lock(&r->lock);
+	old = r->gen;
+	r->gen = r->offered;
+	r->offered = NULL;
+	pthread_mutex_unlock(&r->lock);
+	generation__unref(old);
+}
+
+void recorder__withdraw(struct recorder *r)
+{
+	struct generation *g;
+
+	sync_with_thread(r);
+	pthread_mutex_lock(&r->lock);
+	g = r->offered;
+	r->offered = NULL;
+	pthread_mutex_unlock(&r->lock);
+	generation__unref(g);
+}
+
+struct generation *recorder__generation(struct recorder *r)
+{
+	return r->gen;
+}
+
+int64_t recorder__dump(struct recorder *r, uint64_t mask, const char *reason)
+{
+	struct incident *inc;
+	int64_t number = -EBUSY;
+
+	pthread_mutex_lock(&r->lock);
+	inc = begin_incident(r, r->gen, mask);
+	if (inc) {
+		inc->manual = true;
+		snprintf(inc->reason, sizeof(inc->reason), "%s", reason);
+		inc->triggers[0] = (struct incident_trigger){
+			.t = {.time = now_ns(),
+			      .cpu = sched_getcpu(),
+			      .subject = {.pid = getpid(),
+					  .tid = gettid(),
+					  .comm = "frbpf",
+					  .process = "frbpf"}},
+		};
+		inc->n_triggers = 1;
+		inc->deadline = inc->latest_deadline = inc->triggers[0].t.time;
+		number = inc->number;
+	}
+	pthread_mutex_unlock(&r->lock);
+	poke(r->wake);
+	return number;
+}
+
+int recorder__fd(const struct recorder *r)
+{
+	return r->progress;
+}
+
+static void let_go(struct recorder *r, struct incident *inc)
+{
+	struct generation *g = NULL;
+
+	pthread_mutex_lock(&r->lock);
+	if (!inc->manifest_stale) { /* else a trigger was merged this moment: collect it first */
+		g = inc->gen;
+		inc->gen = NULL;
+	}
+	pthread_mutex_unlock(&r->lock);
+	if (!g) {
+		poke(r->progress);
+		return;
+	}
+	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {
+		free(inc->results[i].cpus);
+		inc->results[i].cpus = NULL;
+	}
+	pthread_mutex_lock(&r->lock);
+	inc->state = INCIDENT_FREE;
+	pthread_mutex_unlock(&r->lock);
+	generation__unref(g);
+}
+
+/* Returns ns until @inc wants to be looked at again; 0: it is done with. */
+static uint64_t collect_one(struct recorder *r, struct incident *inc,
+			    void (*fn)(struct incident *inc, bool first, void *arg), void *arg)
+{
+	bool stale, first, closed;
+	uint64_t expires, now = now_ns();
+
+	pthread_mutex_lock(&r->lock);
+	expires = inc->freeze.frozen + (inc->manual ? 0 : inc->gen->rules->daemon.merge);
+	first = !inc->reported;
+	closed = r->closed;
+	stale = inc->manifest_stale && (first || now >= expires || closed);
+	if (stale)
+		inc->manifest_stale = false;
+	pthread_mutex_unlock(&r->lock);
+	if (stale)
+		fn(inc, first, arg);
+	inc->reported = true;
+	return now >= expires || closed ? 0 : expires - now;
+}
+
+uint64_t recorder__collect(struct recorder *r,
+			   void (*fn)(struct incident *inc, bool first, void *arg), void *arg)
+{
+	uint64_t next = UINT64_MAX, wait;
+
+	swallow(r->progress);
+	for (size_t i = 0; i < INCIDENT_POOL; i++) {
+		struct incident *inc = r->pool[i];
+		bool written;
+
+		pthread_mutex_lock(&r->lock);
+		written = inc->state == INCIDENT_WRITTEN;
+		pthread_mutex_unlock(&r->lock);
+		if (!written)
+			continue;
+		wait = collect_one(r, inc, fn, arg);
+		if (!wait)
+			let_go(r, inc);
+		else if (wait < next)
+			next = wait;
+	}
+	return next;
+}
+
+void recorder__stats(struct recorder *r, struct recorder_stats *ret)
+{
+	pthread_mutex_lock(&r->lock);
+	*ret = r->stats;
+	ret->writing = 0;
+	for (size_t i = 0; i < INCIDENT_POOL; i++) {
+		if (r->pool[i]->state == INCIDENT_PENDING || r->pool[i]->state == INCIDENT_FROZEN)
+			ret->writing++;
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret)
+{
+	pthread_mutex_lock(&r->lock);
+	*ret = r->gen->tallies[i];
+	pthread_mutex_unlock(&r->lock);
+}
+
+void recorder__drain(struct recorder *r, void (*fn)(struct incident *inc, bool first, void *arg),
+		     void *arg)
+{
+	struct pollfd pfd = {.fd = r->progress, .events = POLLIN};
+	struct recorder_stats stats;
+
+	pthread_mutex_lock(&r->lock);
+	r->closed = true;
+	for (size_t i = 0; i < INCIDENT_POOL; i++) {
+		if (r->pool[i]->state == INCIDENT_PENDING)
+			r->pool[i]->deadline = 0; /* what waits for its `post` is taken as it is */
+	}
+	pthread_mutex_unlock(&r->lock);
+	poke(r->wake);
+	for (;;) {
+		recorder__stats(r, &stats);
+		if (!stats.writing)
+			break;
+		poll(&pfd, 1, -1);
+		recorder__collect(r, fn, arg);
+	}
+	recorder__collect(r, fn, arg);
+}
+
+void recorder__free(struct recorder *r)
+{
+	if (!r)
+		return;
+	if (r->running) {
+		__atomic_store_n(&r->stop, true, __ATOMIC_RELEASE);
+		poke(r->wake);
+		pthread_join(r->thread, NULL);
+	}
+	generation__unref(r->gen);
+	generation__unref(r->offered);
+	for (size_t i = 0; i < INCIDENT_POOL; i++) {
+		if (r->pool[i])
+			generation__unref(r->pool[i]->gen);
+		free(r->pool[i]);
+	}
+	for (size_t i = 0; i < 4; i++) {
+		int fd = (int[]){r->epoll, r->timer, r->wake, r->progress}[i];
+
+		if (fd >= 0)
+			close(fd);
+	}
+	sem_destroy(&r->synced);
+	free(r);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The trigger thread: takes triggers out of the BPF ring, keeps the incidents and their deadlines,
+ * and freezes rings. It runs in real time, sleeps in epoll until a trigger or a deadline, allocates
+ * nothing and does no file I/O.
+ *
+ * Life: new, set_generation (again for every reload), dump and collect, free.
+ */
+#ifndef FRBPF_DAEMON_RECORDER_H
+#define FRBPF_DAEMON_RECORDER_H
+
+#include "daemon/generation.h"
+#include "detect/detectors.h"
+
+struct recorder;
+
+struct recorder_opts {
+	struct detectors *detectors; /* borrowed */
+	int rt_priority;	     /* SCHED_FIFO; see thread__set_class() */
+};
+
+int recorder__new(const struct recorder_opts *opts, struct err *err, struct recorder **ret);
+
+/* What every generation's dumpers must be told; the recorder's own. */
+void recorder__dumper_callback(struct recorder *r, dumper_done_fn *ret_fn, void **ret_arg);
+
+/*
+ * Make @g the generation in force, once the detectors have its rules, in three steps of the caller:
+ *	recorder__offer(r, g)      triggers of the old and the new rules are understood
+ *	detectors__update(...)     the kernel side flips
+ *	recorder__commit(r)        returns when no trigger of the old rules is left; the old
+ *generation is let go or recorder__withdraw(r) instead of commit. The recorder takes its own
+ *reference.
+ */
+void recorder__offer(struct recorder *r, struct generation *g);
+void recorder__commit(struct recorder *r);
+void recorder__withdraw(struct recorder *r);
+
+/* The generation in force, borrowed; only for the thread that offers and commits. */
+struct generation *recorder__generation(struct recorder *r);
+
+/* Begin an incident now, by hand: sessions of @mask, with @reason. Its number, or -EBUSY when too
+ * many are under way. */
+int64_t recorder__dump(struct recorder *r, uint64_t mask, const char *reason);
+
+/* Readable when recorder__collect() has something to do. */
+int recorder__fd(const struct recorder *r);
+
+/*
+ * Call @fn for every incident whose files are complete: once when they are (@first), and once more
+ * when triggers were merged into it after that. Incidents that are done with are let go. Returns ns
+ * until it should be called again even if the fd stays silent, or UINT64_MAX. For one thread only.
+ */
+uint64_t recorder__collect(struct recorder *r,
+			   void (*fn)(struct incident *inc, bool first, void *arg), void *arg);
+
+struct recorder_stats {
+	pid_t tid;
+	bool realtime;			    /* SCHED_FIFO was granted */
+	uint64_t incidents;		    /* begun */
+	uint64_t writing;		    /* not yet complete */
+	uint64_t busy;			    /* triggers that found no free incident */
+	uint64_t stale;			    /* triggers of rules that are in force no more */
+	uint64_t latency_last, latency_max; /* ns from trigger + post to all rings frozen */
+};
+void recorder__stats(struct recorder *r, struct recorder_stats *ret);
+/* A copy of the tally of rule @i of the generation in force. */
+void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret);
+
+/* Let nothing new begin and wait until all incidents are complete and collected through @fn. */
+void recorder__drain(struct recorder *r, void (*fn)(struct incident *inc, bool first, void *arg),
+		     void *arg);
+
+/* Ends the thread. The detectors must still exist. */
+void recorder__free(struct recorder *r);
+
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "daemon/status.h"
+
+static json_t *json_session(const struct dumper *d)
+{
+	const struct session *s = d->session;
+	json_t *events = json_array();
+
+	for (size_t i = 0; i < s->events->n; i++)
+		json_array_append_new(events, json_string(s->events->v[i].name));
+	return json_pack("{s:s, s:s, s:i, s:o, s:I, s:i, s:I, s:s}", "name", s->name, "run", s->run,
+			 "tid", (int)d->tid, "events", events, "ring_bytes",
+			 (json_int_t)(s->n_cpus ? s->cpus[0].ring.size : 0), "cpus", (int)s->n_cpus,
+			 "started_monotonic_ns", (json_int_t)s->started, "notice", s->notice);
+}
+
+static json_t *json_held_back(const struct frbpf_rule_state *st, const struct rule_tally *t)
+{
+	return json_pack("{s:I, s:I, s:I, s:I}", "cooldown",
+			 (json_int_t)st->suppressed[FRBPF_CAUSE_COOLDOWN], "self",
+			 (json_int_t)st->suppressed[FRBPF_CAUSE_SELF], "ring_full",
+			 (json_int_t)st->suppressed[FRBPF_CAUSE_FULL], "busy", (json_int_t)t->busy);
+}
+
+static json_t *json_rule(const struct status_sources *s, size_t i)
+{
+	const struct generation *g = recorder__generation(s->recorder);
+	const struct rule_conf *rule = &g->rules->rules[i];
+	struct frbpf_rule_state st = {0};
+	struct rule_tally tally;
+
+	detectors__rule_state(s->detectors, g->slots[i], &st);
+	recorder__tally(s->recorder, i, &tally);
+	return json_pack("{s:s, s:s, s:s?, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I}", "name",
+			 rule->name, "when", rule->when_text, "if", rule->if_text, "matched",
+			 (json_int_t)st.matched, "fired", (json_int_t)st.fired, "held_back",
+			 json_held_back(&st, &tally), "incidents", (json_int_t)tally.incidents,
+			 "joined", (json_int_t)tally.joined, "merged", (json_int_t)tally.merged,
+			 "last_value_ns", (json_int_t)st.last_value, "max_value_ns",
+			 (json_int_t)st.max_value);
+}
+
+static json_t *json_sideband(struct sideband *sb)
+{
+	struct sideband_stats st;
+
+	sideband__stats(sb, &st);
+	return json_pack("{s:i, s:b, s:I, s:I, s:I, s:I, s:I, s:I}", "tid", (int)st.tid, "realtime",
+			 st.realtime, "records", (json_int_t)st.records, "bytes",
+			 (json_int_t)st.bytes, "lost", (json_int_t)st.lost, "rescans",
+			 (json_int_t)st.rescans, "log_bytes", (json_int_t)st.log_bytes,
+			 "model_bytes", (json_int_t)st.model_bytes);
+}
+
+static json_t *json_triggers(const struct status_sources *s)
+{
+	struct detectors_stats ds;
+	struct recorder_stats rs;
+
+	detectors__stats(s->detectors, &ds);
+	recorder__stats(s->recorder, &rs);
+	return json_pack(
+		"{s:i, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tid", (int)rs.tid, "realtime",
+		rs.realtime, "incidents", (json_int_t)rs.incidents, "busy", (json_int_t)rs.busy,
+		"stale", (json_int_t)rs.stale, "malformed", (json_int_t)ds.malformed,
+		"missing_storage", (json_int_t)ds.missing_storage, "freeze_late_last_ns",
+		(json_int_t)rs.latency_last, "freeze_late_max_ns", (json_int_t)rs.latency_max);
+}
+
+json_t *status__make(const struct status_sources *s)
+{
+	const struct generation *g = recorder__generation(s->recorder);
+	json_t *sessions = json_array(), *rules = json_array();
+
+	for (size_t i = 0; i < g->n_dumpers; i++)
+		json_array_append_new(sessions, json_session(g->dumpers[i]));
+	for (size_t i = 0; i < g->rules->n_rules; i++)
+		json_array_append_new(rules, json_rule(s, i));
+	return json_pack("{s:b, s:i, s:s, s:s, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o}", "ok",
+			 1, "pid", (int)getpid(), "base", s->base, "config", s->rules_path,
+			 "version", FRBPF_VERSION, "uptime_ns", (json_int_t)(now_ns() - s->started),
+			 "memory", "used_bytes", (json_int_t)g->memory, "max_bytes",
+			 (json_int_t)g->max_memory, "sessions", sessions, "rules", rules,
+			 "triggers", json_triggers(s), "sideband", json_sideband(s->sideband));
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the daemon is doing, as the JSON that `frbpf status` gets and prints. */
+#ifndef FRBPF_DAEMON_STATUS_H
+#define FRBPF_DAEMON_STATUS_H
+
+#include <jansson.h>
+
+#include "daemon/recorder.h"
+#include "record/sideband.h"
+
+struct status_sources {
+	const char *base;
+	const char *rules_path;
+	uint64_t started; /* ns */
+	struct recorder *recorder;
+	const struct detectors *detectors;
+	struct sideband *sideband;
+};
+
+/* {"ok": true, "pid": …}; NULL: out of memory. */
+json_t *status__make(const struct status_sources *s);
+
+#endif

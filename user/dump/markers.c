@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+
+#include "dump/markers.h"
+#include "perfdata/marker.h"
+#include "perfdata/record.h"
+
+static int add_sample(struct buf *b, enum marker_kind kind, const struct frbpf_task *task,
+		      uint64_t time, uint32_t cpu, struct buf *raw, int err)
+{
+	if (!err)
+		err = record__add_raw_sample(b, marker__id(kind), task->pid, task->tid, time, cpu,
+					     raw->data, raw->len);
+	buf__free(raw);
+	return err;
+}
+
+int markers__add_trigger(struct buf *b, const struct incident_trigger *it, const char *reason)
+{
+	const struct frbpf_trigger *t = &it->t;
+	char comm[FRBPF_COMM_LEN + 1], process[FRBPF_COMM_LEN + 1];
+	struct marker_trigger m = {
+		.rule = it->rule ? it->rule->name : "manual",
+		.source = it->rule ? it->rule->when_text : "manual",
+		.value_ns = t->value,
+		.threshold_ns = t->threshold,
+		.comm = comm,
+		.pid = t->subject.pid,
+		.tid = t->subject.tid,
+		.process = process,
+		.key = t->source == FRBPF_SOURCE_SYSCALL ? syscall__name(t->key) : NULL,
+		.reason = reason,
+	};
+	struct buf raw = {0};
+
+	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
+	snprintf(process, sizeof(process), "%.*s", FRBPF_COMM_LEN, t->subject.process);
+	return add_sample(b, MARKER_TRIGGER, &t->subject, t->time, t->cpu, &raw,
+			  marker__encode_trigger(&raw, &m));
+}
+
+int markers__add_begin(struct buf *b, const struct incident_trigger *it)
+{
+	const struct frbpf_trigger *t = &it->t;
+	char comm[FRBPF_COMM_LEN + 1];
+	struct marker_begin m = {
+		.rule = it->rule->name,
+		.comm = comm,
+		.pid = t->subject.pid,
+		.tid = t->subject.tid,
+	};
+	struct buf raw = {0};
+
+	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
+	return add_sample(b, MARKER_BEGIN, &t->subject, t->time - t->value, t->cpu, &raw,
+			  marker__encode_begin(&raw, &m));
+}
+
+int markers__add_gap(struct buf *b, uint32_t cpu, uint64_t time, uint64_t paused, uint64_t resumed,
+		     uint64_t count)
+{
+	static const struct frbpf_task nobody;
+	struct marker_gap m = {.start = paused, .end = resumed, .count = count, .cpu = cpu};
+	struct buf raw = {0};
+
+	return add_sample(b, MARKER_GAP, &nobody, time, cpu, &raw, marker__encode_gap(&raw, &m));
+}

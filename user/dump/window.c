@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+
+#include "dump/markers.h"
+#include "dump/ring_image.h"
+#include "dump/task_set.h"
+#include "dump/window.h"
+#include "perfdata/record.h"
+
+/* The records of one CPU's ring, oldest first. */
+struct ring_records {
+	const struct perf_event_header **v;
+	size_t n;
+};
+
+/* A window while it is gathered. */
+struct gatherer {
+	const struct dump_job *job;
+	struct dump_result *res;
+	struct window *win;
+	struct ring_records *rings; /* one per CPU */
+	struct task_set tasks;
+};
+
+static int read_ring(struct gatherer *w, size_t c)
+{
+	const struct session_cpu *cpu = &w->job->session->cpus[c];
+	const struct ring_shot *shot = &w->job->shots[c];
+	struct ring_image img =
+		ring_image__make(cpu->copy, cpu->ring.size, shot->head, shot->after);
+	struct ring_records *r = &w->rings[c];
+	struct dump_cpu *res = &w->res->cpus[c];
+	size_t torn;
+	int err = ring_image__records(&img, &r->v, &r->n, &torn);
+
+	if (err)
+		return err;
+	res->cpu = cpu->cpu;
+	res->torn = torn;
+	res->paused = shot->resumed - shot->paused;
+	res->from = w->job->session->started;
+	if (img.wrapped)
+		res->from = r->n ? record__time(r->v[0]) : UINT64_MAX;
+	return 0;
+}
+
+/* The window: what the triggers asked for, or back to where every CPU is complete. */
+static void set_window(struct gatherer *w)
+{
+	struct dump_result *res = w->res;
+	uint64_t complete = 0, asked = incident__start(w->job->inc);
+
+	for (size_t c = 0; c < w->job->session->n_cpus; c++) {
+		if (res->cpus[c].from > complete)
+			complete = res->cpus[c].from;
+	}
+	res->end = incident__end(w->job->inc);
+	res->short_window = complete > res->end;
+	if (asked != RULESET_WINDOW_AUTO)
+		res->short_window = complete > asked;
+	res->start = asked == RULESET_WINDOW_AUTO ? complete : asked;
+	if (res->start > res->end)
+		res->start = res->end;
+}
+
+/* A LOST record in an overwritable ring means that records came while we had it paused. It becomes
+ * a marker that says so; perf would blame the disk for it. */
+static int add_gap(struct gatherer *w, size_t c, const struct record_lost *lost)
+{
+	uint64_t time = record__time(&lost->header), paused = time, resumed = time;
+
+	gap_log__find(&w->job->gaps[c], time, &paused, &resumed);
+	w->res->cpus[c].lost += lost->lost;
+	w->win->n_gaps++;
+	return markers__add_gap(&w->win->markers, w->job->session->cpus[c].cpu, time, paused,
+				resumed, lost->lost);
+}
+
+static void note_sample_time(struct gatherer *w, uint64_t time)
+{
+	if (!w->win->first_sample || time < w->win->first_sample)
+		w->win->first_sample = time;
+	if (time > w->win->last_sample)
+		w->win->last_sample = time;
+}
+
+static int add_ring_record(struct gatherer *w, size_t c, const struct perf_event_header *h)
+{
+	uint64_t time = record__time(h);
+	int err;
+
+	if (time < w->res->start || time > w->res->end)
+		return 0;
+	if (h->type == PERF_RECORD_LOST)
+		return add_gap(w, c, (const struct record_lost *)h);
+	w->res->cpus[c].records++;
+	if (h->type == PERF_RECORD_SAMPLE) {
+		note_sample_time(w, time);
+		err = task_set__add(&w->tasks, record__pid(h), record__tid(h));
+		if (err)
+			return err;
+	}
+	return timeline__add(&w->win->timeline, time, h);
+}
+
+static int add_rings(struct gatherer *w)
+{
+	int err = 0;
+
+	for (size_t c = 0; !err && c < w->job->session->n_cpus; c++) {
+		for (size_t i = 0; !err && i < w->rings[c].n; i++)
+			err = add_ring_record(w, c, w->rings[c].v[i]);
+	}
+	return err;
+}
+
+static int add_trigger_markers(struct gatherer *w)
+{
+	const struct incident *inc = w->job->inc;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < inc->n_triggers; i++) {
+		const struct incident_trigger *it = &inc->triggers[i];
+		uint64_t begin = it->t.time - it->t.value;
+
+		err = markers__add_trigger(&w->win->markers, it, inc->reason);
+		note_sample_time(w, it->t.time);
+		if (!err && it->rule && it->t.value && begin >= w->res->start) {
+			err = markers__add_begin(&w->win->markers, it);
+			note_sample_time(w, begin);
+		}
+		if (!err)
+			err = task_set__add(&w->tasks, it->t.subject.pid, it->t.subject.tid);
+		if (!err && it->rule)
+			err = task_set__add(&w->tasks, it->t.current.pid, it->t.current.tid);
+	}
+	return err;
+}
+
+static int add_sideband(struct gatherer *w, struct err *err)
+{
+	int ret;
+
+	task_set__sort(&w->tasks);
+	ret = sideband__slice(w->job->env->sideband, w->tasks.v, w->tasks.n, w->res->start,
+			      w->res->end, err, &w->win->slice);
+	if (ret)
+		return ret;
+	w->res->sideband_lost = w->win->slice->lost;
+	w->res->sideband_rescans = w->win->slice->rescans;
+	w->res->sideband_incomplete = w->win->slice->incomplete;
+	return timeline__add_buffer(&w->win->timeline, w->win->slice->records.data,
+				    w->win->slice->records.len);
+}
+
+/* Sideband first: what names an address comes before a sample of the same nanosecond. */
+static int gather(struct gatherer *w, struct err *err)
+{
+	struct timeline rings;
+	int ret = add_rings(w);
+
+	if (!ret)
+		ret = add_trigger_markers(w);
+	if (ret)
+		return err_set(err, ret, "out of memory");
+	rings = w->win->timeline;
+	w->win->timeline = (struct timeline){0};
+	ret = add_sideband(w, err);
+	for (size_t i = 0; !ret && i < rings.n; i++)
+		ret = timeline__add(&w->win->timeline, rings.v[i].time, rings.v[i].rec);
+	timeline__free(&rings);
+	if (!ret)
+		ret = timeline__add_buffer(&w->win->timeline, w->win->markers.data,
+					   w->win->markers.len);
+	if (!ret)
+		ret = timeline__sort(&w->win->timeline);
+	if (ret && !err->msg[0])
+		err_set(err, ret, "out of memory");
+	return ret;
+}
+
+static int read_rings(struct gatherer *w)
+{
+	size_t n_cpus = w->job->session->n_cpus;
+	int ret = 0;
+
+	w->res->cpus = calloc(n_cpus, sizeof(*w->res->cpus));
+	w->rings = calloc(n_cpus, sizeof(*w->rings));
+	if (!w->res->cpus || !w->rings)
+		return -ENOMEM;
+	for (size_t c = 0; !ret && c < n_cpus; c++)
+		ret = read_ring(w, c);
+	return ret;
+}
+
+int window__gather(const struct dump_job *job, struct dump_result *res, struct err *err,
+		   struct window *ret)
+{
+	struct gatherer w = {.job = job, .res = res, .win = ret};
+	int code = read_rings(&w);
+
+	if (code) {
+		err_set(err, code, "out of memory");
+	} else {
+		set_window(&w);
+		code = gather(&w, err);
+	}
+	for (size_t c = 0; w.rings && c < job->session->n_cpus; c++)
+		free(w.rings[c].v);
+	free(w.rings);
+	task_set__free(&w.tasks);
+	return code;
+}
+
+void window__free(struct window *win)
+{
+	buf__free(&win->markers);
+	sideband_slice__free(win->slice);
+	timeline__free(&win->timeline);
+	*win = (struct window){0};
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What goes into one file, in order: the records of a session's rings inside the incident's window,
+ * what names their addresses, and the markers.
+ */
+#ifndef FRBPF_DUMP_WINDOW_H
+#define FRBPF_DUMP_WINDOW_H
+
+#include "dump/dump.h"
+#include "dump/timeline.h"
+
+struct window { /* { 0 } before window__gather() */
+	struct timeline
+		timeline; /* points into the session's copy area, the slice and the markers */
+	struct sideband_slice *slice; /* owned */
+	struct buf markers;
+	uint64_t first_sample, last_sample; /* ns; 0: no sample */
+	size_t n_gaps;			    /* markers frbpf:gap */
+};
+
+/* Gather the window of @job; fills the window and the CPUs of @res. Free @ret also on failure. */
+int window__gather(const struct dump_job *job, struct dump_result *res, struct err *err,
+		   struct window *ret);
+void window__free(struct window *win);
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "common/cleanup.h"
+#include "rules/diag.h"
+
+static const struct command *const commands[] = {
+	&cmd_status, &cmd_load, &cmd_dump,  &cmd_ls,	 &cmd_show,
+	&cmd_stop,   &cmd_ping, &cmd_start, &cmd_signal,
+};
+
+static void print_help(void)
+{
+	printf("Usage: frbpf [COMMAND] [OPTIONS]\n\n"
+	       "A flight recorder: perf events go to memory all the time; when a rule holds, the "
+	       "last window\n"
+	       "is saved as an ordinary perf.data file.\n\nCommands (frbpf COMMAND --help says "
+	       "more):\n");
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		printf("  %-8s %-28s %s\n", commands[i]->name, commands[i]->usage,
+		       commands[i]->summary);
+	printf("\nWithout a command: status. --version prints the version.\n");
+}
+
+static int unknown_command(const char *name)
+{
+	const char *names[ARRAY_SIZE(commands) + 1] = {0};
+	const char *near;
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		names[i] = commands[i]->name;
+	near = nearest_word(name, strlen(name), names);
+	fprintf(stderr, "frbpf: unknown command '%s'", name);
+	if (near)
+		fprintf(stderr, " (did you mean '%s'?)", near);
+	fprintf(stderr, "; frbpf --help lists them\n");
+	return EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	static char *status_argv[] = {"status", NULL};
+
+	if (argc < 2)
+		return cmd_status.run(1, status_argv);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0) {
+		print_help();
+		return EXIT_DONE;
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+		printf("frbpf %s\n", FRBPF_VERSION);
+		return EXIT_DONE;
+	}
+	if (argv[1][0] == '-') /* as perf daemon: options without a command ask for the status */
+		return cmd_status.run(argc, argv);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (strcmp(commands[i]->name, argv[1]) == 0)
+			return commands[i]->run(argc - 1, argv + 1);
+	}
+	return unknown_command(argv[1]);
+}
