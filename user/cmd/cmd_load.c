@@ -37,6 +37,9 @@ static void loaded__free(struct loaded *l)
 	plan__free(l->plan);
 	tracefs__free(l->tracefs);
 	ruleset__free(l->rs);
+	l->plan = NULL;
+	l->tracefs = NULL;
+	l->rs = NULL;
 }
 
 static void print_diags(const struct diags *d)

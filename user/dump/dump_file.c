@@ -11,41 +11,53 @@ struct file_job {
 	const struct dump_job *job;
 	const struct window *win;
 	struct dump_result *res;
+	/* borrowed by the writer until the file is finished; owned */
+	struct perfdata_attr *attrs;
+	struct perfdata_format *formats;
+	size_t n_attrs;
 };
 
 #define EXTRA_ATTRS 4 /* sideband, trigger, begin, gap */
 
-static int create_file(const struct file_job *w, const char *tmp, struct err *err,
-		       struct perfdata_writer **ret)
+static void add_event(struct file_job *w, size_t e)
 {
 	const struct session *s = w->job->session;
-	_cleanup_free_ struct perfdata_attr *attrs =
-		calloc(s->events->n + EXTRA_ATTRS, sizeof(*attrs));
-	_cleanup_free_ struct perfdata_format *formats = calloc(s->events->n, sizeof(*formats));
-	size_t n = 0;
+	const struct event *ev = &s->events->v[e];
+	struct perfdata_attr *attr = &w->attrs[w->n_attrs++];
 
-	if (!attrs || !formats)
-		return err_set(err, -ENOMEM, "out of memory");
-	for (; n < s->events->n; n++) {
-		const struct event *ev = &s->events->v[n];
+	*attr = (struct perfdata_attr){
+		.attr = &ev->attr,
+		.name = ev->name,
+		.ids = session__event_ids(s, e),
+		.n_ids = s->n_cpus,
+	};
+	if (!ev->tp)
+		return;
+	w->formats[e] = (struct perfdata_format){ev->tp->system, ev->tp->name, ev->tp->format,
+						 ev->tp->format_len};
+	attr->format = &w->formats[e];
+}
 
-		attrs[n] = (struct perfdata_attr){&ev->attr, ev->name, session__event_ids(s, n),
-						  s->n_cpus, NULL};
-		if (!ev->tp)
-			continue;
-		formats[n] = (struct perfdata_format){ev->tp->system, ev->tp->name, ev->tp->format,
-						      ev->tp->format_len};
-		attrs[n].format = &formats[n];
-	}
-	attrs[n] = (struct perfdata_attr){.attr = sideband__attr(w->job->env->sideband),
-					  .name = "dummy:HG"};
-	attrs[n].ids = sideband__ids(w->job->env->sideband, &attrs[n].n_ids);
-	n++;
-	attrs[n++] = marker__event(MARKER_TRIGGER);
-	attrs[n++] = marker__event(MARKER_BEGIN);
+static int list_events(struct file_job *w)
+{
+	const struct sideband *sb = w->job->env->sideband;
+	size_t n = w->job->session->events->n;
+	struct perfdata_attr *attr;
+
+	w->attrs = calloc(n + EXTRA_ATTRS, sizeof(*w->attrs));
+	w->formats = calloc(n, sizeof(*w->formats));
+	if (!w->attrs || !w->formats)
+		return -ENOMEM;
+	for (size_t e = 0; e < n; e++)
+		add_event(w, e);
+	attr = &w->attrs[w->n_attrs++];
+	*attr = (struct perfdata_attr){.attr = sideband__attr(sb), .name = "dummy:HG"};
+	attr->ids = sideband__ids(sb, &attr->n_ids);
+	w->attrs[w->n_attrs++] = marker__event(MARKER_TRIGGER);
+	w->attrs[w->n_attrs++] = marker__event(MARKER_BEGIN);
 	if (w->win->n_gaps)
-		attrs[n++] = marker__event(MARKER_GAP);
-	return perfdata__create(w->job->dir_fd, tmp, attrs, n, err, ret);
+		w->attrs[w->n_attrs++] = marker__event(MARKER_GAP);
+	return 0;
 }
 
 static int write_records(struct file_job *w, struct perfdata_writer *writer, struct err *err)
@@ -101,14 +113,10 @@ static int finish_file(struct file_job *w, struct perfdata_writer *writer, struc
 	return perfdata__finish(writer, &f, err);
 }
 
-int dump_file__write(const struct dump_job *job, const struct window *win, struct dump_result *res,
-		     struct err *err)
+/* The first of an incident's sessions that gets here names it. */
+static void name_file(struct file_job *w)
 {
-	struct file_job file = {.job = job, .win = win, .res = res}, *w = &file;
-	struct incident *inc = job->inc;
-	struct perfdata_writer *writer = NULL;
-	char tmp[96];
-	int ret;
+	struct incident *inc = w->job->inc;
 
 	pthread_mutex_lock(&inc->name_lock);
 	if (!inc->name[0])
@@ -116,14 +124,33 @@ int dump_file__write(const struct dump_job *job, const struct window *win, struc
 				       inc->name);
 	pthread_mutex_unlock(&inc->name_lock);
 	snprintf(w->res->file, sizeof(w->res->file), "perf.data.%s", inc->name);
+}
+
+static int write_file(struct file_job *w, struct err *err)
+{
+	struct perfdata_writer *writer = NULL;
+	char tmp[96];
+	int ret;
+
+	name_file(w);
+	if (list_events(w))
+		return err_set(err, -ENOMEM, "out of memory");
 	snprintf(tmp, sizeof(tmp), BASE_DIR_TMP_PREFIX "%s", w->res->file);
-	ret = create_file(w, tmp, err, &writer);
-	if (!ret)
-		ret = write_records(w, writer, err);
-	if (!ret)
-		ret = finish_file(w, writer, err);
-	if (!ret)
-		ret = perfdata__publish(writer, w->res->file, &w->res->bytes, err);
+	ret = perfdata__create(w->job->dir_fd, tmp, w->attrs, w->n_attrs, err, &writer);
+	ret = ret ?: write_records(w, writer, err);
+	ret = ret ?: finish_file(w, writer, err);
+	ret = ret ?: perfdata__publish(writer, w->res->file, &w->res->bytes, err);
 	perfdata__free(writer);
+	return ret;
+}
+
+int dump_file__write(const struct dump_job *job, const struct window *win, struct dump_result *res,
+		     struct err *err)
+{
+	struct file_job w = {.job = job, .win = win, .res = res};
+	int ret = write_file(&w, err);
+
+	free(w.attrs);
+	free(w.formats);
 	return ret;
 }
