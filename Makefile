@@ -44,7 +44,7 @@ BPF_SRCS := $(wildcard bpf/*.bpf.c)
 SKELS    := $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.skel.h)
 ifeq ($(GEN_VMLINUX_H),1)
 VMLINUX_DIR := $(O)/vmlinux
-$(SKELS): $(O)/vmlinux/vmlinux.h
+$(BPF_SRCS:bpf/%.c=$(O)/bpf/%.o): $(O)/vmlinux/vmlinux.h
 else
 VMLINUX_DIR := vmlinux
 endif
@@ -78,7 +78,7 @@ $(O)/%.o: %.c | $(SKELS)
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MT $@ -c $< -o $(@:.o=.tmp.o)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $(@:.o=.tmp.o)
 	$(Q)$(BPFTOOL) gen object $@ $(@:.o=.tmp.o)
 
 $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
@@ -100,6 +100,14 @@ $(O)/tests/workloads/%: tests/workloads/%.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -Wall -Wextra $< -lpthread -o $@
 
+# Programs that tests look at files with: built from one source and the modules it names, without libraries.
+HELPERS := $(patsubst tests/helpers/%.c,$(O)/tests/helpers/%,$(wildcard tests/helpers/*.c))
+
+$(O)/tests/helpers/%: tests/helpers/%.c $(LIB)
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $< $(LIB) -o $@
+
 # A fuzz target is built with the sanitizers, together with the sources it names in its first lines:
 #   /* fuzz-sources: user/rules/config.c ... */
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(SRCS)
@@ -110,7 +118,7 @@ $(O)/tests/fuzz/%: tests/fuzz/%.c $(SRCS)
 		$< $$(sed -n 's|.*fuzz-sources: *\(.*\) \*/|\1|p' $<) -o $@
 
 unit: $(UNIT_BINS)
-workloads: $(WORKLOADS)
+workloads: $(WORKLOADS) $(HELPERS)
 
 fuzz: $(FUZZ_BINS)
 	scripts/fuzz.sh $(FUZZ_TIME) $(FUZZ_BINS)

@@ -17,6 +17,7 @@
 #define FRBPF_MAX_NODES 16  /* predicates of one rule, in disjunctive normal form */
 #define FRBPF_KEY_WORDS 8   /* bitmap of the small integers a rule watches: 512 system calls */
 #define FRBPF_KEY_MAX	(FRBPF_KEY_WORDS * 64)
+#define FRBPF_TRIGGERS_SIZE (256 * 1024) /* bytes of the trigger ring, room for 1560 */
 
 /* What a predicate looks at. Strings are 16 bytes, zero padded, compared as two words. */
 enum frbpf_field {
@@ -61,7 +62,7 @@ struct frbpf_rule {
 	__u64 cooldown;	 /* 0: every match fires */
 	__u32 slot;	 /* index of its struct frbpf_rule_state */
 	__u32 n_nodes;
-	__u64 keys[FRBPF_KEY_WORDS]; /* sources with keys (system calls): which ones, bit nr of the map */
+	__u64 keys[FRBPF_KEY_WORDS]; /* bitmap of the calls it watches; bit 0 without keys */
 	struct frbpf_node nodes[FRBPF_MAX_NODES];
 };
 
@@ -136,7 +137,7 @@ struct frbpf_control {
 _Static_assert(sizeof(struct frbpf_node) == 24, "node layout");
 _Static_assert(sizeof(struct frbpf_rule) == 480, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");
-_Static_assert(sizeof(struct frbpf_trigger) == 168, "trigger layout");
-_Static_assert(sizeof(struct frbpf_rule_state) == 72, "state layout");
+_Static_assert(sizeof(struct frbpf_trigger) == 160, "trigger layout");
+_Static_assert(sizeof(struct frbpf_rule_state) == 64, "state layout");
 
 #endif

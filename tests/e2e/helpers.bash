@@ -89,7 +89,7 @@ write_rules() {
 			run = -e cpu-clock -F 999 -g -m 512K --overwrite --switch-output -a
 
 			[session-sched]
-			run = -e sched:sched_switch -e sched:sched_wakeup -m 1M --overwrite --switch-output -a
+			run = -e sched:sched_switch -e sched:sched_wakeup -g -m 1M --overwrite --switch-output -a
 
 		EOF
 		[[ -t 0 ]] || cat
@@ -214,4 +214,11 @@ perf_quiet() {
 	errors=$(grep -v '^\[ perf data convert: ' "$BATS_TEST_TMPDIR/perf.err" | grep .) || true
 	((status == 0)) || fail "perf $*: status $status: $errors"
 	[[ ! $errors ]] || fail "perf $* says: $errors"
+}
+
+# Whether process $1 has ended; who has and is only not yet reaped by init counts as gone.
+is_gone() {
+	local state
+	state=$(awk '{print $3}' "/proc/$1/stat" 2>/dev/null) || return 0
+	[[ -z $state || $state == Z || $state == X ]]
 }

@@ -50,7 +50,7 @@ daemon_answers() {
 	pid=$(daemon_pid)
 	frbpf stop
 	wait_until 10 no_daemon
-	run ! kill -0 "$pid"
+	is_gone "$pid" || fail "the daemon still runs after stop"
 	run -1 --separate-stderr frbpf status
 	[[ $stderr ]]
 	frbpf_load

@@ -48,10 +48,13 @@ __attribute__((noinline, noclone)) static uint64_t short_lived_spin(uint64_t ns)
 static pid_t spawn_one(void)
 {
 	char *child_argv[] = {"short_lived", SPIN_ARG, NULL};
+	char self[4096]; /* by its real name: the name of a process is that of its file */
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int status, err;
 	pid_t pid;
 
-	err = posix_spawn(&pid, "/proc/self/exe", NULL, NULL, child_argv, environ);
+	self[len > 0 ? len : 0] = '\0';
+	err = posix_spawn(&pid, self, NULL, NULL, child_argv, environ);
 	if (err) {
 		fprintf(stderr, "short_lived: posix_spawn: %s\n", strerror(err));
 		exit(1);

@@ -243,7 +243,7 @@ static int load(const struct load_opts *opts)
 
 	status = status ?: choose_base(&l, &opts->hint);
 	if (!status) {
-		status = opts->only_start ? -ENOENT : reload_running(&l);
+		status = opts->only_start || opts->foreground ? -ENOENT : reload_running(&l);
 		if (status == -ENOENT && !(status = make_plan(&l)))
 			status = opts->foreground ? run_daemon(&l, -1) : start_in_background(&l);
 	}
@@ -291,7 +291,7 @@ const struct command cmd_load = {
 	.help = "RULES defaults to " LOCATION_RULES
 		". Returns when all sessions record and all rules are\n"
 		"attached, or fails with the reason and changes nothing.\n\n"
-		"  -f, --foreground    stay in front, log to standard error\n",
+		"  -f, --foreground    start one and stay in front, log to standard error\n",
 };
 
 const struct command cmd_start = {

@@ -4,7 +4,8 @@
  * update (as often as rules change), poll the fd and consume, free.
  *
  * Every source is one BPF object (bpf/SOURCE.bpf.c), touched by one file (detect/SOURCE.c). They share
- * two maps: the trigger ring and the rule states.
+ * two maps: the trigger ring and the rule states. One thread updates; another one may consume meanwhile.
+ * The process that loads a source is never a subject, so update after the daemon's last fork.
  */
 #ifndef FRBPF_DETECT_DETECTORS_H
 #define FRBPF_DETECT_DETECTORS_H

@@ -13,7 +13,8 @@ struct build_id {
 	uint8_t data[BUILD_ID_MAX];
 };
 
-/* From the notes of an open ELF file (libelf; only regular files are read). -ENOENT: it has none or is no ELF. */
+/* From the notes of an open ELF file (libelf; only regular files are read). -ENOENT: it has none or
+ * is no ELF. */
 int build_id__read_fd(int fd, struct build_id *ret);
 int build_id__read(const char *path, struct build_id *ret);
 /* From /sys/kernel/notes. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The feature sections of a perf.data file that speak of the machine, not of the recording: made once,
- * when the daemon starts, so that a dump does not read sysfs.
+ * The feature sections of a perf.data file that speak of the machine, not of the recording: made
+ * once, when the daemon starts, so that a dump does not read sysfs.
  */
 #ifndef FRBPF_PERFDATA_HOST_INFO_H
 #define FRBPF_PERFDATA_HOST_INFO_H
@@ -12,8 +12,9 @@
 struct host_info;
 
 /* Collect HOSTNAME OSRELEASE VERSION ARCH NRCPUS CPUDESC CPUID TOTAL_MEM CPU_TOPOLOGY NUMA_TOPOLOGY
- * PMU_MAPPINGS CACHE MEM_TOPOLOGY (and PMU_CAPS where it is valid). A section whose source is missing on this
- * machine is left out whole, but for those that readers cannot do without (the reference's 3.1): these always exist. */
+ * PMU_MAPPINGS CACHE MEM_TOPOLOGY (and PMU_CAPS where it is valid). A section whose source is
+ * missing on this machine is left out whole, but for those that readers cannot do without (the
+ * reference's 3.1): these always exist. */
 int host_info__collect(struct err *err, struct host_info **ret);
 
 /* The encoded body of feature @bit (HEADER_* number), NULL when there is none. Borrowed. */

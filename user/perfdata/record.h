@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Records of a perf ring and of a perf.data file. Every attr that frbpf opens carries
- * RECORD_SAMPLE_TYPE and sample_id_all, so id, task and time stand at the same place whatever the event:
- * in a sample behind the header {id, ip, pid+tid, time}, in any other record at its end
+ * RECORD_SAMPLE_TYPE and sample_id_all, so id, task and time stand at the same place whatever the
+ * event: in a sample behind the header {id, ip, pid+tid, time}, in any other record at its end
  * {pid+tid, time, cpu, id} (tools/perf/util/evsel.c: perf_evsel__parse_id_sample).
  */
 #ifndef FRBPF_PERFDATA_RECORD_H
@@ -14,6 +14,12 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+
+/* What every attr of frbpf carries at least, and of what the trailer is made: with ID or STREAM_ID
+ * it would be another one. */
+#define RECORD_SAMPLE_TYPE                                                                         \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
+	 PERF_SAMPLE_CPU)
 
 #define RECORD_TRAILER_SIZE 32 /* bytes of the sample_id at the end of every non-sample record */
 
@@ -100,8 +106,8 @@ struct record_namespaces {
 	} ns[];
 };
 
-/* Is the record at @h, of which @avail bytes can be read, one that may stand in our files: a kernel type
- * (1..21), a size that is a multiple of 8, fits, and has room for what its type says? */
+/* Is the record at @h, of which @avail bytes can be read, one that may stand in our files: a kernel
+ * type (1..21), a size that is a multiple of 8, fits, and has room for what its type says? */
 bool record__valid(const struct perf_event_header *h, size_t avail);
 
 /* The accessors below want a record that record__valid() accepted. */
@@ -111,11 +117,12 @@ uint32_t record__pid(const struct perf_event_header *h);
 uint32_t record__tid(const struct perf_event_header *h);
 
 /* Append one record of our own to @b (names are cut at PATH_MAX, padded to 8 bytes, trailer last).
- * 0 or -ENOMEM. */
+ * 0, -ENOMEM, or -EMSGSIZE: longer than a record can be (64 KiB). */
 int record__add_comm(struct buf *b, uint16_t misc, uint32_t pid, uint32_t tid, const char *comm,
 		     const struct record_trailer *t);
 int record__add_mmap(struct buf *b, uint16_t misc, uint32_t pid, uint32_t tid, uint64_t start,
-		     uint64_t len, uint64_t pgoff, const char *name, const struct record_trailer *t);
+		     uint64_t len, uint64_t pgoff, const char *name,
+		     const struct record_trailer *t);
 /* @head gives everything but header.type, header.size and the name. */
 int record__add_mmap2(struct buf *b, const struct record_mmap2 *head, const char *name,
 		      const struct record_trailer *t);
@@ -127,7 +134,8 @@ int record__add_cgroup(struct buf *b, uint64_t id, const char *path,
 		       const struct record_trailer *t);
 int record__add_namespaces(struct buf *b, uint32_t pid, uint32_t tid, const uint64_t (*dev_ino)[2],
 			   size_t n, const struct record_trailer *t);
-/* A PERF_RECORD_SAMPLE with RECORD_SAMPLE_TYPE | PERIOD | RAW: how our own markers look. */
+/* A PERF_RECORD_SAMPLE with RECORD_SAMPLE_TYPE | PERIOD | RAW: how our own markers look. @raw is
+ * padded so that its size + 4 is a multiple of 8. */
 int record__add_raw_sample(struct buf *b, uint64_t id, uint32_t pid, uint32_t tid, uint64_t time,
 			   uint32_t cpu, const void *raw, uint32_t raw_size);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes one perf.data file (file mode, header of 104 bytes). It knows perf's format and nothing of rules,
- * sessions or rings. Life: create, write records in time order, finish (or free: then nothing is left).
+ * Writes one perf.data file (file mode, header of 104 bytes). It knows perf's format and nothing of
+ * rules, sessions or rings. Life: create, write records in time order, finish (or free: then
+ * nothing is left).
  *
  * A file is whole or it is not there: it grows under a temporary name in its final directory;
  * finish writes the features, the header and fsyncs; publish renames without replacing.
@@ -42,7 +43,8 @@ struct perfdata_tracing {
 	struct buf header_page, header_event, printk_formats, saved_cmdlines;
 };
 
-/* A BPF program or BTF blob as the BPF_PROG_INFO and BPF_BTF sections hold it (perf-data section 3, bits 25, 26). */
+/* A BPF program or BTF blob as the BPF_PROG_INFO and BPF_BTF sections hold it (perf-data section 3,
+ * bits 25, 26). */
 struct perfdata_blob {
 	uint32_t id;
 	const void *data;
@@ -56,7 +58,8 @@ struct perfdata_features {
 	const char *const *cmdline; /* NULL terminated */
 	const struct perfdata_build_id *build_ids;
 	size_t n_build_ids;
-	const struct perfdata_blob *bpf_progs; /* each: {u32 info_len, u32 data_len, u64 arrays, info, data} */
+	/* each: {u32 info_len, u32 data_len, u64 arrays, info, data} */
+	const struct perfdata_blob *bpf_progs;
 	size_t n_bpf_progs;
 	const struct perfdata_blob *btfs;
 	size_t n_btfs;
@@ -67,19 +70,28 @@ struct perfdata_features {
 
 struct perfdata_writer;
 
-/* Create @dirfd/@tmp_name (mode 0600, must not exist) and write header space, ids and attrs.
- * Negative errno with words in @err. */
+/* Create @dirfd/@tmp_name (mode 0600, must not exist) and write header space, ids and attrs. @dirfd
+ * (open for reading, not O_PATH) is duplicated, @attrs copied; the names, ids and formats are
+ * borrowed until finish returns. Negative errno with words in @err; -EINVAL for attrs that readers
+ * would not read alike (RECORD_SAMPLE_TYPE and sample_id_all in all of them, no id twice, of each
+ * tracepoint the format of its config). */
 int perfdata__create(int dirfd, const char *tmp_name, const struct perfdata_attr *attrs,
 		     size_t n_attrs, struct err *err, struct perfdata_writer **ret);
 
-/* Append one record (buffered). 0, negative errno of write, or -EINVAL for a record that perf would choke on:
- * bad size, unknown type, an id that no attr lists. */
-int perfdata__write(struct perfdata_writer *w, const struct perf_event_header *rec, struct err *err);
+/* Append one record (buffered; its header.size bytes are readable). 0, negative errno of write, or
+ * -EINVAL for a record that perf would choke on: bad size, unknown type, an id that no attr lists
+ * (0, attr 0, is legal but in a sample). A refused record leaves the file as it was; after a failed
+ * write only free is left. */
+int perfdata__write(struct perfdata_writer *w, const struct perf_event_header *rec,
+		    struct err *err);
 
-/* Write the feature sections and the header, fsync the file. After it only publish or free. */
+/* Write the feature sections and the header, fsync the file. After it only publish or free.
+ * @f->host is required; sections without a source (tracing NULL, no build id, clock_resolution or
+ * realtime 0) are left out or empty. */
 int perfdata__finish(struct perfdata_writer *w, const struct perfdata_features *f, struct err *err);
 
-/* Rename to @name without replacing (-EEXIST) and fsync the directory. *ret_size: bytes of the file. */
+/* Rename to @name without replacing (-EEXIST: try another name) and fsync the directory; when only
+ * that fails the file stays under @name. *ret_size: bytes of the file. */
 int perfdata__publish(struct perfdata_writer *w, const char *name, uint64_t *ret_size,
 		      struct err *err);
 

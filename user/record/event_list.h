@@ -2,26 +2,23 @@
 /*
  * The events of a session on this kernel: items of -e resolved to perf_event_attr, globs expanded,
  * tracepoint formats read. Attributes are those that perf record makes of the same line, with the
- * differences that a flight recorder needs (listed in event_list.c at event_attr__finish()).
+ * differences that a flight recorder needs (listed in event_attr.c at event_attr__finish()).
  */
 #ifndef FRBPF_RECORD_EVENT_LIST_H
 #define FRBPF_RECORD_EVENT_LIST_H
 
 #include <linux/perf_event.h>
 
+#include "perfdata/record.h"
 #include "record/record_opts.h"
 #include "record/tracefs.h"
-
-/* Every attr of frbpf carries at least this, so that all records are read alike (perf-data sections 1.3). */
-#define RECORD_SAMPLE_TYPE                                                                         \
-	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
-	 PERF_SAMPLE_CPU)
 
 struct event {
 	struct perf_event_attr attr;
 	char *name;		/* as perf shows it; owned */
 	struct span span;	/* the item it came from */
 	struct tracepoint *tp;	/* PERF_TYPE_TRACEPOINT only; owned */
+	bool precise_max;	/* :P - precise_ip may be lowered */
 	bool cycles_fallback;	/* may become cpu-clock when the PMU lacks cycles */
 };
 

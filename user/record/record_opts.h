@@ -17,7 +17,9 @@ struct event_item {
 struct record_opts {
 	struct event_item *events; /* owned; none: perf's default, cycles */
 	size_t n_events;
+	struct span span;    /* the line */
 	uint64_t freq;	     /* Hz; 0: not given. At most one of freq and period is set */
+	struct span freq_span;
 	uint64_t period;     /* 0: not given */
 	bool freq_max;	     /* -F max */
 	bool callchain;	     /* -g, --call-graph fp */

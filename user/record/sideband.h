@@ -23,9 +23,10 @@ struct sideband;
 
 struct sideband_opts {
 	size_t ring_bytes;     /* per CPU, power of two; 0: 2 MiB */
-	size_t memory;	       /* bound of log and base in bytes; 0: 64 MiB */
+	size_t memory;	       /* bound of log and base in bytes; 0: 64 MiB. The log shrinks for it, down to
+				* one chunk; the state of living processes does not */
 	uint64_t max_age;      /* ns a log record is kept at least (longest window), memory permitting; 0: 60 s */
-	int rt_priority;       /* SCHED_FIFO priority of the thread; refused or 0: nice -19 */
+	int rt_priority;       /* SCHED_FIFO priority of the thread; refused or 0: nice -20 */
 };
 
 int sideband__open(const struct sideband_opts *opts, struct err *err, struct sideband **ret);

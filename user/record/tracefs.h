@@ -14,7 +14,7 @@ struct tracefs; /* the mounted file system, open as a directory */
 int tracefs__open(struct err *err, struct tracefs **ret);
 void tracefs__free(struct tracefs *t);
 
-/* A tracepoint of this kernel. Reference counted, because a dump may outlive the session. */
+/* A tracepoint of this kernel. */
 struct tracepoint {
 	char *system;
 	char *name;
@@ -27,10 +27,11 @@ struct tracepoint {
 int tracefs__tracepoint(struct tracefs *t, const char *system, const char *name, struct err *err,
 			struct tracepoint **ret);
 void tracepoint__free(struct tracepoint *tp);
-struct tracepoint *tracepoint__dup(const struct tracepoint *tp); /* NULL: out of memory */
+/* A deep copy, for a dump that may outlive the session. NULL: out of memory. */
+struct tracepoint *tracepoint__dup(const struct tracepoint *tp);
 
-/* Call @fn for every tracepoint that matches the globs (*, ?, []) of both halves, sorted by name, as perf
- * does, until it returns non-zero, which is returned. -ENOENT when none matches. */
+/* Call @fn for every tracepoint that matches the globs (*, ?, []) of both halves, sorted by name (newer
+ * versions of perf do; 6.1 takes the directory's order), until it returns non-zero, which is returned. -ENOENT when none matches. */
 int tracefs__glob(struct tracefs *t, const char *system_glob, const char *name_glob,
 		  int (*fn)(const char *system, const char *name, void *arg), void *arg);
 

@@ -24,17 +24,22 @@ struct config_section {
 	struct span span; /* of the name, without brackets */
 	struct config_entry *entries; /* owned */
 	size_t n_entries;
+	bool damaged; /* a line of it was a syntax error: a key that seems missing may be there */
 };
 
 struct config {
 	struct source_text *src; /* owned */
 	struct config_section *sections; /* owned, in the order of the file */
 	size_t n_sections;
+	bool damaged; /* a section's first line was a syntax error: a whole section may be missing */
 };
 
-/* Parse @src, which the config takes over, also on failure. Syntax errors go to @d, all of them.
- * 0, -EINVAL (see @d) or -ENOMEM; *ret is set only on 0. */
+/* Parse @src, which the config takes over; on failure @d keeps it. Syntax errors go to @d, all of
+ * them. 0, -EINVAL (see @d) or -ENOMEM; *ret is set only on 0. */
 int config__parse(struct source_text *src, struct diags *d, struct config **ret);
+/* The same for those who go on to check the meaning of what could be understood: syntax errors go
+ * to @d, what they spoil is marked as damaged, and *ret is set. 0 or -ENOMEM. */
+int config__parse_damaged(struct source_text *src, struct diags *d, struct config **ret);
 void config__free(struct config *c);
 
 /* The value as perf's own parser gives it: double quotes removed, \t \b \n \\ \" resolved, runs of

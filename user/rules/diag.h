@@ -17,6 +17,7 @@ struct source_text {
 	char *name; /* path or e.g. "--rules"; owned */
 	char *text; /* NUL terminated; owned */
 	size_t len;
+	struct source_text *next; /* of those that a struct diags keeps */
 };
 
 /* Bytes [off, off + len) of a source_text. */
@@ -34,10 +35,13 @@ struct diag {
 	char *msg; /* owned */
 };
 
+#define DIAGS_MAX 100 /* messages kept; further ones are counted and their number is told */
+
 struct diags {
-	struct diag *v; /* owned */
+	struct diag *v; /* owned; in the order they were added */
 	size_t n;
-	size_t n_errors;
+	size_t n_errors; /* all errors, also those not kept */
+	struct source_text *kept; /* owned, a list: texts whose parser failed */
 	bool out_of_memory; /* a message could not be stored: counts as an error */
 };
 
@@ -49,11 +53,17 @@ void diags__warn(struct diags *d, const struct source_text *src, struct span spa
 
 bool diags__failed(const struct diags *d);
 
+/* Take @src over until diags__free(): for a parser that owns a text and fails, so that the messages
+ * can still point into it. NULL is legal. */
+void diags__keep(struct diags *d, struct source_text *src);
+
 /* Append all of them to @out, in order of place:
- *	rules.conf:7:15: error: unknown unit 'mss' in '20mss' (did you mean 'ms'?)
+ *	rules.conf:7:18: error: unknown unit 'mss' in '20mss' (did you mean 'ms'?)
  *	    7 | when = runqlat > 20mss
  *	      |                  ^^^^^
- * Tabs of the line are kept in the caret line so that it aligns. 0 or -ENOMEM. */
+ * Tabs of the line are kept in the caret line so that it aligns; of a very long line the part
+ * around the place is shown; what a terminal could take for a command is shown as '?'. Columns count
+ * characters, from 1. 0 or -ENOMEM. */
 int diags__format(const struct diags *d, struct buf *out);
 
 void diags__free(struct diags *d);

@@ -62,7 +62,7 @@ struct ruleset {
  * without a rule is not (it serves `frbpf dump`). 0, -EINVAL (see @d), -ENOMEM, or the errno of reading
  * the file (also in @d). *ret is set only on 0. */
 int ruleset__load(const char *path, struct diags *d, struct ruleset **ret);
-/* The same for a text in memory; @src is taken over, also on failure. */
+/* The same for a text in memory; @src is taken over, by the ruleset or on failure by @d. */
 int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **ret);
 void ruleset__free(struct ruleset *rs);
 

@@ -10,6 +10,12 @@
 #define NSEC_PER_MSEC 1000000ULL
 #define NSEC_PER_SEC  1000000000ULL
 
+/* Their names, for messages; each ends with NULL. */
+extern const char *const units_of_duration[];
+extern const char *const units_of_size[];
+/* The reason given for an unknown unit: to be compared by address by those who can say more. */
+extern const char units_unknown[];
+
 /* "20ms", "1.5s", "0": ns us ms s m h d; a unit is required but for 0. Result in ns.
  * -EINVAL: not of that form (*ret_why says so in words, a static string), -ERANGE: too large. */
 int units__duration(const char *s, size_t len, uint64_t *ret_ns, const char **ret_why);

@@ -32,5 +32,6 @@ const char *when__source_name(enum frbpf_source source);
 /* System call names of the machine frbpf was built for. */
 int syscall__number(const char *name, size_t len); /* or -ENOENT */
 const char *syscall__name(int nr);		   /* or NULL */
+extern const char *const syscall_names[];	   /* sorted; ends with NULL */
 
 #endif

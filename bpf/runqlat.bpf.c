@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * runqlat: how long a runnable task waited for a CPU. The wait begins with a wake-up, or when the
+ * task is switched out though it could go on; it ends with the switch to it. The subject is the
+ * task switched in; at that tracepoint `current` is still the one before it.
+ *
+ * Attach rq_switch before the wake-ups: a wait that begins must be able to end.
+ */
+#include "vmlinux.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "rules.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct wait {
+	__u64 begin; /* 0: the task does not wait */
+};
+
+/*
+ * Created by the iterator and at fork only: the other programs run under a run-queue lock, where
+ * the allocator must not be called. A task's events are serialised by that lock: no atomics.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct wait);
+} waits SEC(".maps");
+
+SEC("iter/task")
+int rq_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (task)
+		bpf_task_storage_get(&waits, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	return 0;
+}
+
+SEC("tp_btf/task_newtask")
+int BPF_PROG(rq_newtask, struct task_struct *task)
+{
+	bpf_task_storage_get(&waits, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	return 0;
+}
+
+static __always_inline void wait_begin(struct task_struct *task, __u64 now)
+{
+	struct wait *wait = bpf_task_storage_get(&waits, task, 0, 0);
+
+	if (!wait) {
+		__sync_fetch_and_add(&missing_storage, 1);
+		return;
+	}
+	/* Preempted on its way to sleep, it waits since then: being woken changes nothing. */
+	if (!wait->begin)
+		wait->begin = now;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(rq_wakeup, struct task_struct *task)
+{
+	if (!task_is_on_cpu(task)) /* else: woken before it slept */
+		wait_begin(task, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(rq_wakeup_new, struct task_struct *task)
+{
+	wait_begin(task, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u64 begin, now = bpf_ktime_get_ns();
+	struct wait *wait;
+	struct match m;
+	__u32 half;
+
+	if (prev->pid && task_is_runnable(prev, preempt))
+		wait_begin(prev, now);
+	if (!next->pid) /* the idle task waits for nothing */
+		return 0;
+	wait = bpf_task_storage_get(&waits, next, 0, 0);
+	if (!wait || !wait->begin)
+		return 0;
+	begin = wait->begin;
+	wait->begin = 0;
+	half = rules_half();
+	if ((__s64)(now - begin) <= 0 || rules_below(half, now - begin))
+		return 0;
+	match_init(&m, next, prev);
+	m.source = FRBPF_SOURCE_RUNQLAT;
+	m.now = now;
+	m.value = now - begin;
+	rules_run(half, &m);
+	return 0;
+}

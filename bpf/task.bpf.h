@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A task as rules and triggers see it: one value per enum frbpf_field. */
+#ifndef FRBPF_TASK_BPF_H
+#define FRBPF_TASK_BPF_H
+
+#include "compat.bpf.h"
+#include "frbpf.h"
+
+#define PID_NS_INIT_INUM  0xEFFFFFFCU /* PROC_PID_INIT_INO: the initial pid namespace */
+#define MAX_PID_NS_LEVEL  32
+#define FRBPF_FIELD_WORDS 2
+
+/* inode of the daemon's pid namespace: the one whose pids perf puts into the daemon's records */
+const volatile __u32 daemon_pidns = PID_NS_INIT_INUM;
+
+/* The number of the struct pid at @addr in the daemon's namespace; 0 outside of it. */
+__noinline __u32 pid_in_daemon_ns(__u64 addr)
+{
+	struct pid *pid = (struct pid *)addr;
+	unsigned int level, inum, i;
+	struct pid_namespace *ns;
+	struct upid *upid;
+
+	if (!pid)
+		return 0;
+	level = BPF_CORE_READ(pid, level);
+	for (i = 0; i <= MAX_PID_NS_LEVEL; i++) {
+		if (i > level)
+			break;
+		upid = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+		       i * bpf_core_type_size(struct upid);
+		ns = BPF_CORE_READ(upid, ns);
+		inum = BPF_CORE_READ(ns, ns.inum);
+		if (inum == daemon_pidns)
+			return BPF_CORE_READ(upid, nr);
+	}
+	return 0;
+}
+
+/* Before a task is hashed and after it is unhashed, thread_pid says nothing: 0 as for an outsider.
+ */
+static __always_inline void task_pids(struct task_struct *task, __u64 *ret_pid, __u64 *ret_tid)
+{
+	if (daemon_pidns == PID_NS_INIT_INUM) {
+		*ret_pid = (__u32)task->tgid;
+		*ret_tid = (__u32)task->pid;
+		return;
+	}
+	*ret_pid = pid_in_daemon_ns((__u64)BPF_CORE_READ(task, group_leader, thread_pid));
+	*ret_tid = pid_in_daemon_ns((__u64)BPF_CORE_READ(task, thread_pid));
+}
+
+/*
+ * @val must be zero: the kernel need not pad a name with zeros, and only what stands before its NUL
+ * is copied. The uid is the objective one (real_cred), as /proc/PID/status shows it: a thread that
+ * overrides its credentials for a moment in the kernel does not change its owner.
+ */
+static __always_inline void task_fields(struct task_struct *task, __u64 (*val)[FRBPF_FIELD_WORDS],
+					__u32 cpu)
+{
+	bpf_probe_read_kernel_str(val[FRBPF_FIELD_COMM], FRBPF_COMM_LEN, task->comm);
+	bpf_probe_read_kernel_str(val[FRBPF_FIELD_PROCESS], FRBPF_COMM_LEN,
+				  task->group_leader->comm);
+	task_pids(task, val[FRBPF_FIELD_PID], val[FRBPF_FIELD_TID]);
+	val[FRBPF_FIELD_UID][0] = task->real_cred->euid.val;
+	val[FRBPF_FIELD_CPU][0] = cpu;
+}
+
+static __always_inline void task_record(struct frbpf_task *rec,
+					const __u64 (*val)[FRBPF_FIELD_WORDS])
+{
+	rec->pid = val[FRBPF_FIELD_PID][0];
+	rec->tid = val[FRBPF_FIELD_TID][0];
+	rec->uid = val[FRBPF_FIELD_UID][0];
+	rec->pad = 0;
+	__builtin_memcpy(rec->comm, val[FRBPF_FIELD_COMM], sizeof(rec->comm));
+	__builtin_memcpy(rec->process, val[FRBPF_FIELD_PROCESS], sizeof(rec->process));
+}
+
+#endif

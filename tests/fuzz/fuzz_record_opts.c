@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* fuzz-sources: user/record/record_opts.c user/record/words.c user/record/event_list.c */
+/* fuzz-sources: user/record/event_parse.c user/record/event_attr.c user/record/event_names.c */
+/* fuzz-sources: user/record/pmu.c user/record/sysctl.c user/record/tracefs.c */
+/* fuzz-sources: user/rules/diag.c user/rules/nearest.c user/rules/text.c user/rules/units.c */
+/* fuzz-sources: user/common/buf.c user/common/err.c */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/event_list.h"
+
+/* A `run` line, and the events in it as far as they need no tracefs. Every place must lie in the
+ * text. */
+static void check(const struct diags *d, const struct source_text *src)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->v[i].span.off > src->len || d->v[i].span.len > src->len - d->v[i].span.off)
+			abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = strndup((const char *)data, size);
+	struct source_text *src;
+	struct record_opts *opts;
+	struct event_list *list;
+	struct diags d = {0};
+	struct buf out = {0};
+
+	if (!text || source_text__from_string("run", text, &src))
+		abort();
+	if (!record_opts__parse(src, (struct span){0, src->len}, 4096, &d, &opts)) {
+		if (!event_list__resolve(opts, src, NULL, &d, &list))
+			event_list__free(list);
+		record_opts__free(opts);
+	}
+	check(&d, src);
+	diags__format(&d, &out);
+	buf__free(&out);
+	diags__free(&d);
+	source_text__free(src);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,970 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The detectors on the running kernel: real waits, real system calls, real triggers. Skips without
+ * root or kernel BTF. Whatever is to be measured runs in a child: our own process is never a
+ * subject.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <bpf/bpf.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "detect/detectors.h"
+#include "detect/load_error.h"
+
+#define MS	  1000000ULL
+#define REFUSED	  99			     /* exit status: not allowed here */
+#define RARE_CALL SYS_sched_get_priority_max /* nobody else makes it */
+
+static const char *skip_reason(void)
+{
+	if (geteuid())
+		return "needs root";
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return "needs kernel BTF";
+	return NULL;
+}
+
+#define SKIP_UNLESS_POSSIBLE()                                                                     \
+	do {                                                                                       \
+		const char *_why = skip_reason();                                                  \
+		if (_why) {                                                                        \
+			print_message("skipped: %s\n", _why);                                      \
+			skip();                                                                    \
+		}                                                                                  \
+	} while (0)
+
+/* rules */
+
+static struct rule_conf runqlat_rule(uint64_t id, uint64_t threshold)
+{
+	return (struct rule_conf){
+		.id = id,
+		.when = {.source = FRBPF_SOURCE_RUNQLAT, .threshold = threshold},
+	};
+}
+
+static struct rule_conf syscall_rule(uint64_t id, long nr, uint64_t threshold)
+{
+	struct rule_conf r = {
+		.id = id,
+		.when = {.source = FRBPF_SOURCE_SYSCALL, .threshold = threshold},
+	};
+
+	r.when.keys[nr / 64] |= 1ULL << (nr % 64);
+	return r;
+}
+
+static void add_node(struct rule_conf *r, enum frbpf_field field, enum frbpf_op op, uint64_t val,
+		     unsigned int flags)
+{
+	r->expr.nodes[r->expr.n_nodes++] =
+		(struct frbpf_node){.field = field, .op = op, .flags = flags, .val = {val}};
+}
+
+static void add_name(struct rule_conf *r, enum frbpf_field field, enum frbpf_op op,
+		     const char *name, unsigned int flags)
+{
+	struct frbpf_node *n = &r->expr.nodes[r->expr.n_nodes++];
+	char word[FRBPF_COMM_LEN] = "";
+
+	snprintf(word, sizeof(word), "%s", name);
+	*n = (struct frbpf_node){.field = field, .op = op, .flags = flags};
+	memcpy(n->val, word, sizeof(word));
+}
+
+/* detectors */
+
+static struct detectors *open_detectors(void)
+{
+	struct detectors *d = NULL;
+	struct err err = {""};
+
+	if (detectors__open(&err, &d))
+		fail_msg("open: %s", err.msg);
+	return d;
+}
+
+static void update(struct detectors *d, const struct rule_conf *rules, size_t n, uint32_t *slots)
+{
+	struct err err = {""};
+
+	if (detectors__update(d, rules, n, slots, &err))
+		fail_msg("update: %s", err.msg);
+}
+
+static struct frbpf_rule_state state_of(const struct detectors *d, uint32_t slot)
+{
+	struct frbpf_rule_state st;
+
+	assert_int_equal(detectors__rule_state(d, slot, &st), 0);
+	return st;
+}
+
+static uint64_t held_back(const struct frbpf_rule_state *st)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < FRBPF_CAUSE_MAX; i++)
+		sum += st->suppressed[i];
+	return sum;
+}
+
+struct sink {
+	struct frbpf_trigger last;
+	int n;
+};
+
+static void take(const struct frbpf_trigger *t, void *arg)
+{
+	struct sink *s = arg;
+
+	s->last = *t;
+	s->n++;
+}
+
+/* Everything that comes, waiting up to @ms for the first. */
+static struct sink collect(struct detectors *d, int ms)
+{
+	struct pollfd p = {.fd = detectors__fd(d), .events = POLLIN};
+	struct sink s = {.n = 0};
+	int n;
+
+	if (poll(&p, 1, ms) > 0) {
+		n = detectors__consume(d, take, &s);
+		assert_true(n >= 0);
+		assert_int_equal(n, s.n);
+	}
+	return s;
+}
+
+/* workloads */
+
+/* What a child found out about itself. */
+struct findings {
+	uint64_t begin, end;
+	pid_t pid, tid;
+	int ready;
+};
+
+static struct findings *shared_findings(void)
+{
+	void *p = mmap(NULL, sizeof(struct findings), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(p != MAP_FAILED);
+	return p;
+}
+
+static pid_t spawn(void (*fn)(struct findings *f, long arg), struct findings *f, long arg)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		fn(f, arg);
+		_exit(0);
+	}
+	return pid;
+}
+
+/* 0, or the signal that ended it, or its exit status */
+static int await(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void set_name(const char *name)
+{
+	prctl(PR_SET_NAME, name);
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		_exit(1);
+}
+
+static void make_rare_calls(struct findings *f, long n)
+{
+	set_name("frbpf-rare");
+	for (long i = 0; i < n; i++)
+		syscall(RARE_CALL, SCHED_FIFO);
+}
+
+/* In a thread, so that thread and process differ. */
+static void *nap_thread(void *arg)
+{
+	const struct timespec ts = {.tv_nsec = 50 * MS};
+	struct findings *f = arg;
+
+	set_name("frbpf-thread");
+	f->pid = getpid();
+	f->tid = gettid();
+	f->begin = now_ns();
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+	f->end = now_ns();
+	return NULL;
+}
+
+static void nap(struct findings *f, long arg)
+{
+	pthread_t t;
+
+	set_name("frbpf-leader");
+	if (pthread_create(&t, NULL, nap_thread, f) || pthread_join(t, NULL))
+		_exit(1);
+}
+
+static int wake_pipe[2];
+
+static void wait_for_cpu(struct findings *f, long cpu)
+{
+	char c;
+
+	pin(cpu);
+	set_name("frbpf-waiter");
+	f->pid = f->tid = getpid();
+	__atomic_store_n(&f->ready, 1, __ATOMIC_SEQ_CST);
+	if (read(wake_pipe[0], &c, 1) != 1)
+		_exit(1);
+	f->end = now_ns();
+}
+
+/* Wake the waiter, and keep the CPU from it. */
+static void hog_cpu(struct findings *f, long cpu)
+{
+	struct sched_param param = {.sched_priority = 1};
+	uint64_t end;
+
+	pin(cpu);
+	set_name("frbpf-hog");
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		_exit(REFUSED);
+	f->begin = now_ns();
+	end = f->begin + 30 * MS;
+	if (write(wake_pipe[1], "x", 1) != 1)
+		_exit(1);
+	while (now_ns() < end)
+		;
+}
+
+/* tests */
+
+/* Make a task wait 30 ms for @cpu, one that existed before the rule or not. 0, or REFUSED. */
+static int wait_behind_hog(struct detectors *d, const struct rule_conf *r, uint32_t *slot,
+			   struct findings *f, int cpu, bool load_first)
+{
+	pid_t waiter;
+	int status;
+
+	assert_int_equal(pipe(wake_pipe), 0);
+	if (load_first)
+		update(d, r, 1, slot);
+	waiter = spawn(wait_for_cpu, f, cpu);
+	while (!__atomic_load_n(&f->ready, __ATOMIC_SEQ_CST))
+		usleep(1000);
+	usleep(20000);
+	if (!load_first)
+		update(d, r, 1, slot);
+	status = await(spawn(hog_cpu, f, cpu));
+	if (status == REFUSED)
+		kill(waiter, SIGKILL);
+	else
+		assert_int_equal(status, 0);
+	assert_int_equal(await(waiter), status == REFUSED ? SIGKILL : 0);
+	close(wake_pipe[0]);
+	close(wake_pipe[1]);
+	return status;
+}
+
+static void check_runqlat(bool load_first)
+{
+	int cpu = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	struct rule_conf r = runqlat_rule(1, 20 * MS);
+	struct findings *f = shared_findings();
+	struct detectors *d = open_detectors();
+	struct detectors_stats stats;
+	struct sink s;
+	uint32_t slot;
+
+	r.cooldown = 10000 * MS;
+	add_name(&r, FRBPF_FIELD_COMM, FRBPF_OP_EQ, "frbpf-waiter", 0);
+	add_name(&r, FRBPF_FIELD_COMM, FRBPF_OP_NE, "frbpf-waiter",
+		 FRBPF_NODE_CURRENT | FRBPF_NODE_END);
+	if (wait_behind_hog(d, &r, &slot, f, cpu, load_first) == REFUSED) {
+		detectors__free(d);
+		print_message("skipped: SCHED_FIFO is refused here\n");
+		skip();
+	}
+	s = collect(d, 2000);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.last.tag, FRBPF_TAG_TRIGGER);
+	assert_int_equal(s.last.source, FRBPF_SOURCE_RUNQLAT);
+	assert_int_equal(s.last.rule_id, 1);
+	assert_int_equal(s.last.slot, slot);
+	assert_int_equal(s.last.cpu, cpu);
+	assert_int_equal(s.last.threshold, 20 * MS);
+	assert_in_range(s.last.value, 25 * MS, f->end - f->begin);
+	assert_in_range(s.last.time, f->begin + s.last.value, f->end);
+	assert_int_equal(s.last.subject.pid, f->pid);
+	assert_int_equal(s.last.subject.tid, f->tid);
+	assert_int_equal(s.last.subject.uid, 0);
+	assert_string_equal(s.last.subject.comm, "frbpf-waiter");
+	assert_string_equal(s.last.subject.process, "frbpf-waiter");
+	assert_int_not_equal(s.last.current.tid, f->tid);
+	detectors__stats(d, &stats);
+	assert_int_equal(stats.malformed, 0);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+}
+
+static void test_runqlat_of_new_task(void **state)
+{
+	SKIP_UNLESS_POSSIBLE();
+	check_runqlat(true);
+}
+
+static void test_runqlat_of_old_task(void **state)
+{
+	SKIP_UNLESS_POSSIBLE();
+	check_runqlat(false);
+}
+
+static void test_syscall(void **state)
+{
+	struct rule_conf r = syscall_rule(2, SYS_clock_nanosleep, 40 * MS);
+	struct findings *f = shared_findings();
+	struct detectors *d;
+	struct sink s;
+	uint32_t slot;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	add_name(&r, FRBPF_FIELD_PROCESS, FRBPF_OP_EQ, "frbpf-leader", FRBPF_NODE_END);
+	update(d, &r, 1, &slot);
+	assert_int_equal(await(spawn(nap, f, 0)), 0);
+	s = collect(d, 2000);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.last.source, FRBPF_SOURCE_SYSCALL);
+	assert_int_equal(s.last.key, SYS_clock_nanosleep);
+	assert_int_equal(s.last.ret, 0);
+	assert_in_range(s.last.value, 50 * MS, f->end - f->begin);
+	assert_in_range(s.last.time, f->begin + s.last.value, f->end);
+	assert_int_equal(s.last.subject.pid, f->pid);
+	assert_int_equal(s.last.subject.tid, f->tid);
+	assert_int_not_equal(f->pid, f->tid);
+	assert_string_equal(s.last.subject.comm, "frbpf-thread");
+	assert_string_equal(s.last.subject.process, "frbpf-leader");
+	assert_memory_equal(&s.last.subject, &s.last.current, sizeof(s.last.subject));
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+}
+
+enum { N_PREDICATES = 14 };
+
+/* Of each pair the first must match, the second must not. */
+static void fill_predicates(struct rule_conf *r, pid_t child)
+{
+	const unsigned int end = FRBPF_NODE_END;
+
+	for (int i = 0; i < N_PREDICATES; i++)
+		r[i] = syscall_rule(100 + i, RARE_CALL, 0);
+	add_name(&r[0], FRBPF_FIELD_COMM, FRBPF_OP_EQ, "frbpf-rare", end);
+	add_name(&r[1], FRBPF_FIELD_COMM, FRBPF_OP_EQ, "frbpf-rar", end);
+	add_name(&r[2], FRBPF_FIELD_COMM, FRBPF_OP_NE, "frbpf-rarer", FRBPF_NODE_CURRENT | end);
+	add_name(&r[3], FRBPF_FIELD_PROCESS, FRBPF_OP_NE, "frbpf-rare", end);
+	add_node(&r[4], FRBPF_FIELD_PID, FRBPF_OP_EQ, child, end);
+	add_node(&r[5], FRBPF_FIELD_PID, FRBPF_OP_NE, child, end);
+	add_node(&r[6], FRBPF_FIELD_TID, FRBPF_OP_GE, child, end);
+	add_node(&r[7], FRBPF_FIELD_TID, FRBPF_OP_LT, child, end);
+	add_node(&r[8], FRBPF_FIELD_UID, FRBPF_OP_LE, 0, 0);
+	add_node(&r[8], FRBPF_FIELD_CPU, FRBPF_OP_LT, 10000, end);
+	add_node(&r[9], FRBPF_FIELD_UID, FRBPF_OP_GT, 0, end);
+	/* false && true || true */
+	add_node(&r[10], FRBPF_FIELD_UID, FRBPF_OP_EQ, 1, 0);
+	add_node(&r[10], FRBPF_FIELD_PID, FRBPF_OP_EQ, child, end);
+	add_node(&r[10], FRBPF_FIELD_UID, FRBPF_OP_EQ, 0, end);
+	/* true && false || false */
+	add_node(&r[11], FRBPF_FIELD_UID, FRBPF_OP_EQ, 0, 0);
+	add_node(&r[11], FRBPF_FIELD_PID, FRBPF_OP_EQ, child + 1, end);
+	add_node(&r[11], FRBPF_FIELD_UID, FRBPF_OP_EQ, 1, end);
+	/* as many as a rule may have; the last one decides */
+	for (int i = 0; i < FRBPF_MAX_NODES; i++) {
+		bool last = i == FRBPF_MAX_NODES - 1;
+
+		add_node(&r[12], FRBPF_FIELD_PID, FRBPF_OP_EQ, last ? child : 1, end);
+		add_node(&r[13], FRBPF_FIELD_PID, last ? FRBPF_OP_NE : FRBPF_OP_EQ, child,
+			 last ? end : 0);
+	}
+}
+
+static void rare_calls_when_told(struct findings *f, long n)
+{
+	while (!__atomic_load_n(&f->ready, __ATOMIC_SEQ_CST))
+		usleep(1000);
+	make_rare_calls(f, n);
+}
+
+static void test_predicates(void **state)
+{
+	struct rule_conf rules[N_PREDICATES];
+	struct findings *f = shared_findings();
+	uint32_t slots[N_PREDICATES];
+	struct detectors *d;
+	struct sink s;
+	pid_t child;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	child = spawn(rare_calls_when_told, f, 3);
+	fill_predicates(rules, child);
+	update(d, rules, N_PREDICATES, slots);
+	__atomic_store_n(&f->ready, 1, __ATOMIC_SEQ_CST);
+	assert_int_equal(await(child), 0);
+	for (int i = 0; i < N_PREDICATES; i++) {
+		struct frbpf_rule_state st = state_of(d, slots[i]);
+
+		if (st.matched != (i % 2 ? 0 : 3))
+			fail_msg("rule %d matched %llu times", i, st.matched);
+		assert_int_equal(st.fired, st.matched);
+	}
+	s = collect(d, 2000);
+	assert_int_equal(s.n, 3 * N_PREDICATES / 2);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+}
+
+static void test_cooldown_fires_once(void **state)
+{
+	struct rule_conf r = syscall_rule(3, RARE_CALL, 0);
+	struct frbpf_rule_state st;
+	struct detectors *d;
+	pid_t child[4];
+	uint32_t slot;
+	struct sink s;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	r.cooldown = 60000 * MS;
+	update(d, &r, 1, &slot);
+	for (size_t i = 0; i < ARRAY_SIZE(child); i++)
+		child[i] = spawn(make_rare_calls, NULL, 250);
+	for (size_t i = 0; i < ARRAY_SIZE(child); i++)
+		assert_int_equal(await(child[i]), 0);
+	s = collect(d, 2000);
+	assert_int_equal(s.n, 1);
+	s = collect(d, 100);
+	assert_int_equal(s.n, 0);
+	st = state_of(d, slot);
+	assert_int_equal(st.matched, 1000);
+	assert_int_equal(st.fired, 1);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_COOLDOWN], 999);
+	assert_int_equal(st.matched, st.fired + held_back(&st));
+	assert_true(st.last_value > 0 && st.max_value >= st.last_value);
+	detectors__free(d);
+}
+
+static void test_full_ring_is_counted(void **state)
+{
+	struct rule_conf r = syscall_rule(4, RARE_CALL, 0);
+	struct frbpf_rule_state st;
+	struct detectors *d;
+	uint32_t slot;
+	struct sink s;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	update(d, &r, 1, &slot);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 3000)), 0);
+	st = state_of(d, slot);
+	assert_int_equal(st.matched, 3000);
+	assert_true(st.suppressed[FRBPF_CAUSE_FULL] > 0);
+	assert_int_equal(st.matched, st.fired + held_back(&st));
+	s = collect(d, 2000);
+	assert_int_equal(s.n, st.fired);
+	detectors__free(d);
+}
+
+static void test_own_calls_are_suppressed(void **state)
+{
+	struct rule_conf r = syscall_rule(5, RARE_CALL, 0);
+	struct frbpf_rule_state st;
+	struct detectors *d;
+	uint32_t slot;
+	struct sink s;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	update(d, &r, 1, &slot);
+	for (int i = 0; i < 10; i++)
+		syscall(RARE_CALL, SCHED_FIFO);
+	s = collect(d, 100);
+	assert_int_equal(s.n, 0);
+	st = state_of(d, slot);
+	assert_int_equal(st.matched, 10);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_SELF], 10);
+	detectors__free(d);
+}
+
+#ifdef __x86_64__
+/* Number RARE_CALL of the 32-bit table: writev, here with a bad descriptor. */
+static void make_compat_calls(struct findings *f, long n)
+{
+	for (long i = 0; i < n; i++) {
+		long ret = RARE_CALL;
+
+		__asm__ volatile("int $0x80" : "+a"(ret) : "b"(-1), "c"(0), "d"(0) : "memory");
+		if (ret != -EBADF)
+			_exit(1);
+	}
+}
+
+static void test_compat_calls_are_ignored(void **state)
+{
+	struct rule_conf r = syscall_rule(6, RARE_CALL, 0);
+	struct detectors *d;
+	uint32_t slot;
+
+	SKIP_UNLESS_POSSIBLE();
+	if (await(spawn(make_compat_calls, NULL, 1))) {
+		print_message("skipped: this kernel takes no 32-bit system calls\n");
+		skip();
+	}
+	d = open_detectors();
+	update(d, &r, 1, &slot);
+	assert_int_equal(await(spawn(make_compat_calls, NULL, 5)), 0);
+	assert_int_equal(state_of(d, slot).matched, 0);
+	detectors__free(d);
+}
+#endif
+
+static void make_odd_calls(struct findings *f, long arg)
+{
+	const long odd[] = {
+		-1,	   FRBPF_KEY_MAX, FRBPF_KEY_MAX + RARE_CALL, 0x40000000 + RARE_CALL,
+		INT32_MAX, INT32_MIN};
+
+	for (size_t i = 0; i < ARRAY_SIZE(odd); i++)
+		syscall(odd[i], 0);
+}
+
+static void test_odd_call_numbers(void **state)
+{
+	struct rule_conf r = syscall_rule(7, RARE_CALL, 0);
+	struct detectors *d;
+	uint32_t slot;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	update(d, &r, 1, &slot);
+	assert_int_equal(await(spawn(make_odd_calls, NULL, 0)), 0);
+	assert_int_equal(state_of(d, slot).matched, 0);
+	detectors__free(d);
+}
+
+static void test_update_keeps_state(void **state)
+{
+	struct rule_conf rules[] = {syscall_rule(8, RARE_CALL, 0), syscall_rule(9, RARE_CALL, 0)};
+	uint32_t slots[2], again[2];
+	struct detectors *d;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	rules[0].cooldown = rules[1].cooldown = 60000 * MS;
+	update(d, rules, 2, slots);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 2)), 0);
+
+	rules[0] = rules[1]; /* 9 stays, at another place; 8 goes, 10 comes */
+	rules[1] = syscall_rule(10, RARE_CALL, 0);
+	update(d, rules, 2, again);
+	assert_int_equal(again[0], slots[1]);
+	assert_int_not_equal(again[1], slots[0]);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
+	assert_int_equal(state_of(d, again[0]).matched, 3);
+	assert_int_equal(state_of(d, again[0]).fired, 1); /* its cooldown went on */
+	assert_int_equal(state_of(d, again[1]).matched, 1);
+	assert_int_equal(state_of(d, again[1]).fired, 1);
+
+	rules[1] = syscall_rule(11, RARE_CALL, 0);
+	rules[1].cooldown = 60000 * MS;
+	update(d, rules, 2, again);
+	assert_int_equal(again[1], slots[0]); /* 8's old slot, and clean */
+	assert_int_equal(state_of(d, again[1]).matched, 0);
+	detectors__free(d);
+}
+
+/* A call that begins before its rule's removal and one that ends after its return are not one. */
+static void sleep_twice(struct findings *f, long arg)
+{
+	const struct timespec ts = {.tv_nsec = 300 * MS};
+
+	set_name("frbpf-sleeper");
+	__atomic_store_n(&f->ready, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+}
+
+static void test_watch_interrupted(void **state)
+{
+	struct rule_conf rules[] = {syscall_rule(12, RARE_CALL, 0),
+				    syscall_rule(13, SYS_clock_nanosleep, 0)};
+	struct findings *f = shared_findings();
+	struct detectors *d;
+	uint32_t slots[2];
+	pid_t child;
+
+	SKIP_UNLESS_POSSIBLE();
+	add_name(&rules[1], FRBPF_FIELD_COMM, FRBPF_OP_EQ, "frbpf-sleeper", FRBPF_NODE_END);
+	d = open_detectors();
+	update(d, rules, 2, slots);
+	child = spawn(sleep_twice, f, 0);
+	while (!__atomic_load_n(&f->ready, __ATOMIC_SEQ_CST))
+		usleep(1000);
+	usleep(100000);
+	update(d, rules, 1, slots);
+	usleep(300000); /* now in its second sleep */
+	update(d, rules, 2, slots);
+	assert_int_equal(await(child), 0);
+	assert_int_equal(state_of(d, slots[1]).matched, 0);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+}
+
+/* A wait in flight survives a reload that keeps its rule. */
+static void test_update_keeps_wait(void **state)
+{
+	struct rule_conf rules[] = {syscall_rule(14, SYS_clock_nanosleep, 250 * MS),
+				    syscall_rule(15, RARE_CALL, 0)};
+	struct findings *f = shared_findings();
+	struct detectors *d;
+	uint32_t slots[2];
+	pid_t child;
+
+	SKIP_UNLESS_POSSIBLE();
+	add_name(&rules[0], FRBPF_FIELD_COMM, FRBPF_OP_EQ, "frbpf-sleeper", FRBPF_NODE_END);
+	d = open_detectors();
+	update(d, rules, 1, slots);
+	child = spawn(sleep_twice, f, 0);
+	while (!__atomic_load_n(&f->ready, __ATOMIC_SEQ_CST))
+		usleep(1000);
+	usleep(50000);
+	update(d, rules, 2, slots);
+	update(d, rules, 1, slots);
+	assert_int_equal(await(child), 0);
+	assert_int_equal(state_of(d, slots[0]).matched, 2);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+}
+
+static void test_bad_rules_leave_the_old_ones(void **state)
+{
+	enum { N = FRBPF_MAX_RULES + 1 };
+	struct rule_conf old = syscall_rule(16, RARE_CALL, 0), *many = calloc(N, sizeof(*many));
+	uint32_t slot, *slots = calloc(N, sizeof(*slots));
+	struct err err = {""};
+	struct detectors *d;
+
+	SKIP_UNLESS_POSSIBLE();
+	assert_true(many && slots);
+	d = open_detectors();
+	update(d, &old, 1, &slot);
+	for (int i = 0; i < N; i++)
+		many[i] = runqlat_rule(1000 + i, MS);
+	assert_int_equal(detectors__update(d, many, N, slots, &err), -E2BIG);
+	assert_string_equal(err.msg, "runqlat: more than 256 rules");
+	many[0].when.source = 77;
+	assert_int_equal(detectors__update(d, many, 1, slots, &err), -EINVAL);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
+	assert_int_equal(state_of(d, slot).matched, 1);
+	detectors__free(d);
+	free(many);
+	free(slots);
+}
+
+/* programs in the kernel */
+
+struct prog {
+	uint32_t id;
+	char name[16];
+	uint32_t verified_insns;
+	uint32_t maps[16];
+	uint32_t n_maps;
+};
+
+static bool prog_next(uint32_t *id, struct prog *ret)
+{
+	struct bpf_prog_info info;
+	uint32_t len = sizeof(info);
+	int fd;
+
+	while (!bpf_prog_get_next_id(*id, id)) {
+		fd = bpf_prog_get_fd_by_id(*id);
+		if (fd < 0)
+			continue;
+		memset(ret, 0, sizeof(*ret));
+		memset(&info, 0, sizeof(info));
+		info.map_ids = (uintptr_t)ret->maps;
+		info.nr_map_ids = ARRAY_SIZE(ret->maps);
+		if (!bpf_obj_get_info_by_fd(fd, &info, &len)) {
+			ret->id = *id;
+			ret->verified_insns = info.verified_insns;
+			ret->n_maps = info.nr_map_ids;
+			memcpy(ret->name, info.name, sizeof(ret->name) - 1);
+		}
+		close(fd);
+		return true;
+	}
+	return false;
+}
+
+static bool prog_uses(const struct prog *p, const uint32_t *maps, uint32_t n)
+{
+	for (uint32_t i = 0; i < p->n_maps && i < ARRAY_SIZE(p->maps); i++) {
+		for (uint32_t j = 0; j < n; j++) {
+			if (p->maps[i] == maps[j])
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The programs of @d: those that use its trigger ring, and those that share another map with them.
+ */
+static int progs_of(uint32_t triggers_id, struct prog *ret, int max)
+{
+	uint32_t maps[64] = {triggers_id}, n_maps = 1, id = 0;
+	struct prog p;
+	int n = 0;
+
+	while (prog_next(&id, &p)) {
+		if (!prog_uses(&p, &triggers_id, 1))
+			continue;
+		for (uint32_t i = 0; i < p.n_maps && n_maps < ARRAY_SIZE(maps); i++)
+			maps[n_maps++] = p.maps[i];
+	}
+	for (id = 0; prog_next(&id, &p) && n < max;) {
+		if (prog_uses(&p, maps, n_maps))
+			ret[n++] = p;
+	}
+	return n;
+}
+
+static uint32_t triggers_id(const struct detectors *d)
+{
+	struct bpf_map_info info = {0};
+	uint32_t len = sizeof(info);
+
+	assert_int_equal(bpf_obj_get_info_by_fd(detectors__fd(d), &info, &len), 0);
+	return info.id;
+}
+
+static void test_programs_go_with_the_last_rule(void **state)
+{
+	struct rule_conf rules[] = {runqlat_rule(17, 1000 * MS), syscall_rule(18, RARE_CALL, 0)};
+	struct prog progs[32];
+	struct detectors *d;
+	uint32_t slots[2];
+	int n = -1;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	assert_int_equal(progs_of(triggers_id(d), progs, 32), 0);
+	update(d, rules, 2, slots);
+	assert_int_equal(progs_of(triggers_id(d), progs, 32), 9);
+	update(d, NULL, 0, NULL);
+	for (int i = 0; i < 50 && n; i++) { /* the kernel frees them a little later */
+		usleep(20000);
+		n = progs_of(triggers_id(d), progs, 32);
+	}
+	assert_int_equal(n, 0);
+	update(d, rules, 2, slots);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
+	assert_int_equal(state_of(d, slots[1]).matched, 1);
+	detectors__free(d);
+}
+
+static void test_verified_instructions(void **state)
+{
+	enum { N = 2 * FRBPF_MAX_RULES };
+	struct rule_conf *rules = calloc(N, sizeof(*rules));
+	uint32_t *slots = calloc(N, sizeof(*slots));
+	struct prog progs[32];
+	struct detectors *d;
+	int n;
+
+	SKIP_UNLESS_POSSIBLE();
+	assert_true(rules && slots);
+	for (int i = 0; i < N; i++) {
+		rules[i] = i % 2 ? runqlat_rule(i, 1000 * MS + i)
+				 : syscall_rule(i, SYS_fsync, 1000 * MS + i);
+		for (int k = 0; k < FRBPF_MAX_NODES; k++)
+			add_node(&rules[i], FRBPF_FIELD_UID, FRBPF_OP_EQ, 0, FRBPF_NODE_END);
+	}
+	d = open_detectors();
+	update(d, rules, N, slots);
+	n = progs_of(triggers_id(d), progs, 32);
+	assert_int_equal(n, 9);
+	for (int i = 0; i < n; i++) {
+		print_message("%-16s %u instructions verified\n", progs[i].name,
+			      progs[i].verified_insns);
+		assert_in_range(progs[i].verified_insns, 1, 50000);
+	}
+	detectors__free(d);
+	free(rules);
+	free(slots);
+}
+
+/* surroundings */
+
+/* In a pid namespace of its own the daemon sees its own numbers. */
+static int check_pids_in_namespace(void)
+{
+	struct rule_conf r = syscall_rule(19, RARE_CALL, 0);
+	struct err err = {""};
+	struct detectors *d;
+	struct sink s = {.n = 0};
+	uint32_t slot;
+	pid_t child;
+
+	if (getpid() != 1 || detectors__open(&err, &d))
+		return 2;
+	if (detectors__update(d, &r, 1, &slot, &err))
+		return 3;
+	child = fork();
+	if (!child) {
+		make_rare_calls(NULL, 1);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	if (detectors__consume(d, take, &s) != 1)
+		return 4;
+	detectors__free(d);
+	return s.last.subject.pid == (uint32_t)child && s.last.subject.tid == (uint32_t)child &&
+			       child < 10
+		       ? 0
+		       : 5;
+}
+
+static void run_in_namespace(struct findings *f, long arg)
+{
+	int status;
+	pid_t pid;
+
+	if (unshare(CLONE_NEWPID))
+		_exit(REFUSED);
+	pid = fork();
+	if (!pid)
+		_exit(check_pids_in_namespace());
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		_exit(9);
+	_exit(WEXITSTATUS(status));
+}
+
+static void test_pid_namespace(void **state)
+{
+	int status;
+
+	SKIP_UNLESS_POSSIBLE();
+	status = await(spawn(run_in_namespace, NULL, 0));
+	if (status == REFUSED) {
+		print_message("skipped: no pid namespace to be had\n");
+		skip();
+	}
+	assert_int_equal(status, 0);
+}
+
+static void open_unprivileged(struct findings *f, long arg)
+{
+	struct err err = {""};
+	struct detectors *d;
+
+	if (setgid(65534) || setuid(65534))
+		_exit(1);
+	if (detectors__open(&err, &d) != -EPERM)
+		_exit(2);
+	_exit(strstr(err.msg, "CAP_BPF and CAP_PERFMON") ? 0 : 3);
+}
+
+static void test_no_privilege(void **state)
+{
+	SKIP_UNLESS_POSSIBLE();
+	assert_int_equal(await(spawn(open_unprivileged, NULL, 0)), 0);
+}
+
+static void test_load_errors_in_words(void **state)
+{
+	struct load_log log = {.cause = "prog 'rq_wakeup': failed to find kernel BTF type ID of "
+					"'sched_wakeup': -3"};
+	struct err err = {""};
+
+	assert_int_equal(load_error__explain(&err, -ESRCH, &log), -ESRCH);
+	assert_non_null(strstr(err.msg, "no tracepoint 'sched_wakeup' "));
+
+	log = (struct load_log){.cause = "whatever", .verifier = "7: (bf) r1 = r10\nR1 is bad"};
+	assert_int_equal(load_error__explain(&err, -EACCES, &log), -EACCES);
+	assert_non_null(strstr(err.msg, "verifier refused"));
+	assert_non_null(strstr(err.msg, "R1 is bad"));
+
+	log = (struct load_log){.cause = ""};
+	load_error__explain(&err, -EPERM, &log);
+	assert_non_null(strstr(err.msg, "CAP_BPF"));
+	load_error__explain(&err, -ENOSYS, &log);
+	assert_non_null(strstr(err.msg, "CONFIG_BPF_SYSCALL"));
+	load_error__explain(&err, -ENOMEM, &log);
+	assert_string_equal(err.msg, "Cannot allocate memory");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_runqlat_of_new_task),
+		cmocka_unit_test(test_runqlat_of_old_task),
+		cmocka_unit_test(test_syscall),
+		cmocka_unit_test(test_predicates),
+		cmocka_unit_test(test_cooldown_fires_once),
+		cmocka_unit_test(test_full_ring_is_counted),
+		cmocka_unit_test(test_own_calls_are_suppressed),
+#ifdef __x86_64__
+		cmocka_unit_test(test_compat_calls_are_ignored),
+#endif
+		cmocka_unit_test(test_odd_call_numbers),
+		cmocka_unit_test(test_update_keeps_state),
+		cmocka_unit_test(test_watch_interrupted),
+		cmocka_unit_test(test_update_keeps_wait),
+		cmocka_unit_test(test_bad_rules_leave_the_old_ones),
+		cmocka_unit_test(test_programs_go_with_the_last_rule),
+		cmocka_unit_test(test_verified_instructions),
+		cmocka_unit_test(test_pid_namespace),
+		cmocka_unit_test(test_no_privilege),
+		cmocka_unit_test(test_load_errors_in_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rules in the form of the BPF map, and who gets which slot: pure, no root. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "detect/rule_table.h"
+#include "detect/slots.h"
+
+static struct rule_conf rule(uint64_t id, enum frbpf_source source, uint64_t threshold)
+{
+	return (struct rule_conf){
+		.id = id,
+		.when = {.source = source, .threshold = threshold},
+		.cooldown = 7,
+	};
+}
+
+static struct rule_table *table_new(void)
+{
+	struct rule_table *t = malloc(sizeof(*t));
+
+	assert_non_null(t);
+	memset(t, 0xa5, sizeof(*t));
+	return t;
+}
+
+static void test_empty(void **state)
+{
+	struct rule_table *t = table_new();
+
+	assert_int_equal(rule_table__build(FRBPF_SOURCE_RUNQLAT, NULL, 0, NULL, t), 0);
+	assert_int_equal(t->half.n_rules, 0);
+	assert_true(t->half.min_threshold == UINT64_MAX);
+	for (int i = 0; i < FRBPF_KEY_WORDS; i++)
+		assert_true(t->half.keys[i] == 0);
+	free(t);
+}
+
+static void test_sorted_by_threshold(void **state)
+{
+	const struct rule_conf rules[] = {
+		rule(1, FRBPF_SOURCE_RUNQLAT, 300), rule(2, FRBPF_SOURCE_SYSCALL, 1),
+		rule(3, FRBPF_SOURCE_RUNQLAT, 100), rule(4, FRBPF_SOURCE_RUNQLAT, 200),
+		rule(5, FRBPF_SOURCE_RUNQLAT, 100),
+	};
+	const uint32_t slots[] = {10, 11, 12, 13, 14};
+	struct rule_table *t = table_new();
+
+	assert_int_equal(rule_table__build(FRBPF_SOURCE_RUNQLAT, rules, 5, slots, t), 0);
+	assert_int_equal(t->half.n_rules, 4);
+	assert_int_equal(t->half.min_threshold, 100);
+	assert_int_equal(t->half.keys[0], 1); /* a source without keys */
+	assert_int_equal(t->rules[0].id, 3);  /* before 5, as in the file */
+	assert_int_equal(t->rules[1].id, 5);
+	assert_int_equal(t->rules[2].id, 4);
+	assert_int_equal(t->rules[3].id, 1);
+	assert_int_equal(t->rules[0].slot, 12);
+	assert_int_equal(t->rules[3].slot, 10);
+	assert_int_equal(t->rules[3].cooldown, 7);
+	assert_int_equal(t->rules[0].keys[0], 1);
+	free(t);
+}
+
+static void test_keys_are_united(void **state)
+{
+	struct rule_conf rules[] = {
+		rule(1, FRBPF_SOURCE_SYSCALL, 50),
+		rule(2, FRBPF_SOURCE_SYSCALL, 20),
+		rule(3, FRBPF_SOURCE_RUNQLAT, 10),
+	};
+	const uint32_t slots[] = {0, 1, 2};
+	struct rule_table *t = table_new();
+
+	rules[0].when.keys[0] = 1ULL << 35;
+	rules[1].when.keys[3] = 1ULL << 38;
+	rules[2].when.keys[7] = 1; /* nonsense of another source */
+	assert_int_equal(rule_table__build(FRBPF_SOURCE_SYSCALL, rules, 3, slots, t), 0);
+	assert_int_equal(t->half.n_rules, 2);
+	assert_int_equal(t->half.min_threshold, 20);
+	assert_true(t->half.keys[0] == 1ULL << 35);
+	assert_true(t->half.keys[3] == 1ULL << 38);
+	assert_true(t->half.keys[7] == 0);
+	assert_true(t->rules[0].keys[3] == 1ULL << 38 && t->rules[0].keys[0] == 0);
+	free(t);
+}
+
+static void test_predicates_are_copied(void **state)
+{
+	struct rule_conf r = rule(1, FRBPF_SOURCE_RUNQLAT, 1);
+	const uint32_t slot = 0;
+	struct rule_table *t = table_new();
+
+	r.expr.n_nodes = 2;
+	r.expr.nodes[0] = (struct frbpf_node){.field = FRBPF_FIELD_CPU, .val = {3}};
+	r.expr.nodes[1] = (struct frbpf_node){.field = FRBPF_FIELD_PID, .val = {9}};
+	assert_int_equal(rule_table__build(FRBPF_SOURCE_RUNQLAT, &r, 1, &slot, t), -EINVAL);
+	r.expr.nodes[1].flags = FRBPF_NODE_END;
+	assert_int_equal(rule_table__build(FRBPF_SOURCE_RUNQLAT, &r, 1, &slot, t), 0);
+	assert_int_equal(t->rules[0].n_nodes, 2);
+	assert_memory_equal(t->rules[0].nodes, r.expr.nodes, sizeof(r.expr.nodes));
+	r.expr.n_nodes = FRBPF_MAX_NODES + 1;
+	assert_int_equal(rule_table__build(FRBPF_SOURCE_RUNQLAT, &r, 1, &slot, t), -EINVAL);
+	free(t);
+}
+
+static void test_too_many(void **state)
+{
+	enum { N = FRBPF_MAX_RULES + 1 };
+	struct rule_conf *rules = calloc(N, sizeof(*rules));
+	uint32_t *slots = calloc(N, sizeof(*slots));
+	struct rule_table *t = table_new();
+
+	assert_true(rules && slots);
+	for (int i = 0; i < N; i++)
+		rules[i] = rule(i, FRBPF_SOURCE_RUNQLAT, N - i);
+	assert_int_equal(rule_table__build(FRBPF_SOURCE_RUNQLAT, rules, N, slots, t), -E2BIG);
+	assert_int_equal(rule_table__build(FRBPF_SOURCE_RUNQLAT, rules, N - 1, slots, t), 0);
+	assert_int_equal(t->half.n_rules, FRBPF_MAX_RULES);
+	assert_int_equal(t->half.min_threshold, 2);
+	for (int i = 0; i < FRBPF_MAX_RULES; i++)
+		assert_int_equal(t->rules[i].threshold, i + 2);
+	free(rules);
+	free(slots);
+	free(t);
+}
+
+static void test_slots_are_kept(void **state)
+{
+	static struct slots none, a, b, c;
+	uint32_t slot[3], again[3], third[3];
+	bool fresh[3];
+
+	assert_int_equal(slots__assign(&none, (uint64_t[]){11, 22, 33}, 3, &a, slot, fresh), 0);
+	assert_true(fresh[0] && fresh[1] && fresh[2]);
+	assert_true(slot[0] != slot[1] && slot[1] != slot[2] && slot[0] != slot[2]);
+
+	/* 22 goes, 44 comes: it must not get the slot that 22's programs may still write */
+	assert_int_equal(slots__assign(&a, (uint64_t[]){33, 44, 11}, 3, &b, again, fresh), 0);
+	assert_int_equal(again[0], slot[2]);
+	assert_int_equal(again[2], slot[0]);
+	assert_true(!fresh[0] && fresh[1] && !fresh[2]);
+	assert_int_not_equal(again[1], slot[1]);
+
+	/* ... but the next one may */
+	assert_int_equal(slots__assign(&b, (uint64_t[]){55}, 1, &c, third, fresh), 0);
+	assert_int_equal(third[0], slot[1]);
+	assert_true(fresh[0]);
+}
+
+static void test_equal_ids_get_slots_of_their_own(void **state)
+{
+	static struct slots none, a, b;
+	uint32_t slot[2], again[2];
+	bool fresh[2];
+
+	assert_int_equal(slots__assign(&none, (uint64_t[]){0, 0}, 2, &a, slot, fresh), 0);
+	assert_int_not_equal(slot[0], slot[1]);
+	assert_int_equal(slots__assign(&a, (uint64_t[]){0, 0}, 2, &b, again, fresh), 0);
+	assert_true(!fresh[0] && !fresh[1]);
+	assert_int_not_equal(again[0], again[1]);
+}
+
+static void test_slots_run_out(void **state)
+{
+	static struct slots none, a, b;
+	static uint64_t ids[FRBPF_MAX_SLOTS + 1];
+	static uint32_t slot[FRBPF_MAX_SLOTS + 1];
+	static bool fresh[FRBPF_MAX_SLOTS + 1];
+
+	for (int i = 0; i <= FRBPF_MAX_SLOTS; i++)
+		ids[i] = i;
+	assert_int_equal(slots__assign(&none, ids, FRBPF_MAX_SLOTS + 1, &a, slot, fresh), -ENOSPC);
+	/* all rules of both sources replaced at once fit */
+	assert_int_equal(slots__assign(&none, ids, 2 * FRBPF_MAX_RULES, &a, slot, fresh), 0);
+	assert_int_equal(
+		slots__assign(&a, ids + 2 * FRBPF_MAX_RULES, 2 * FRBPF_MAX_RULES, &b, slot, fresh),
+		0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_sorted_by_threshold),
+		cmocka_unit_test(test_keys_are_united),
+		cmocka_unit_test(test_predicates_are_copied),
+		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_slots_are_kept),
+		cmocka_unit_test(test_equal_ids_get_slots_of_their_own),
+		cmocka_unit_test(test_slots_run_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Real rings of this kernel: processes come and go, slices must tell of them. Needs root (or CAP_PERFMON). */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+
+#include "common/clock.h"
+#include "perfdata/record.h"
+#include "record/event_list.h"
+#include "record/sideband.h"
+
+static struct sideband *open_sideband(const struct sideband_opts *opts)
+{
+	struct sideband *sb;
+	struct err err;
+	int ret = sideband__open(opts, &err, &sb);
+
+	if (ret == -EPERM || ret == -EACCES) {
+		print_message("not allowed here: %s\n", err.msg);
+		skip();
+	}
+	if (ret)
+		fail_msg("%s", err.msg);
+	return sb;
+}
+
+static struct sideband *start_sideband(const struct sideband_opts *opts)
+{
+	struct sideband *sb = open_sideband(opts);
+	struct err err;
+
+	assert_int_equal(sideband__scan(sb, &err), 0);
+	assert_int_equal(sideband__start(sb, &err), 0);
+	return sb;
+}
+
+static struct sideband_slice *slice_of(struct sideband *sb, const uint32_t *pids, size_t n,
+				       uint64_t start, uint64_t end)
+{
+	struct sideband_task tasks[16];
+	struct sideband_slice *s;
+	struct err err;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		tasks[i] = (struct sideband_task){ pids[i], pids[i] };
+	assert_int_equal(sideband__slice(sb, tasks, n, start, end, &err, &s), 0);
+	return s;
+}
+
+/* Find the record of @type and @pid whose name contains @name; the n-th of them. Checks the order on its way. */
+static const struct perf_event_header *find(const struct sideband_slice *s, uint32_t type,
+					    uint32_t pid, const char *name)
+{
+	const struct perf_event_header *h, *found = NULL;
+	uint64_t last = 0;
+	size_t off, n = 0;
+
+	for (off = 0; off < s->records.len; off += h->size, n++) {
+		const char *text = NULL;
+
+		h = (const void *)(s->records.data + off);
+		assert_true(record__valid(h, s->records.len - off));
+		assert_true(record__time(h) > 0);
+		assert_true(record__time(h) >= last);
+		last = record__time(h);
+		if (h->type == PERF_RECORD_COMM)
+			text = ((const struct record_comm *)h)->comm;
+		else if (h->type == PERF_RECORD_MMAP2)
+			text = ((const struct record_mmap2 *)h)->filename;
+		else if (h->type == PERF_RECORD_MMAP)
+			text = ((const struct record_mmap *)h)->filename;
+		if (h->type == type && ((const struct record_comm *)h)->pid == pid &&
+		    (!name || (text && strstr(text, name))) && !found)
+			found = h;
+	}
+	assert_int_equal(n, s->n_records);
+	return found;
+}
+
+/* Does a MMAP2 with this name and a build id stand in the slice, and is the build id in its table? */
+static void assert_mapped(const struct sideband_slice *s, uint32_t pid, const char *name)
+{
+	const struct record_mmap2 *r = (const void *)find(s, PERF_RECORD_MMAP2, pid, name);
+	size_t i;
+
+	assert_non_null(r);
+	assert_true(r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID);
+	assert_int_equal(r->build_id_size, 20);
+	for (i = 0; i < s->n_build_ids; i++)
+		if (!strcmp(s->build_ids[i].name, r->filename)) {
+			assert_false(s->build_ids[i].kernel);
+			assert_memory_equal(s->build_ids[i].id.data, r->build_id, 20);
+			return;
+		}
+	fail_msg("no build id of %s", r->filename);
+}
+
+static pid_t spawn(const char *path)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execl(path, path, NULL);
+		_exit(127);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+static void reap(pid_t pid)
+{
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void test_attr(void **state)
+{
+	struct sideband *sb = open_sideband(&(struct sideband_opts){ 0 });
+	const struct perf_event_attr *a = sideband__attr(sb);
+	const uint64_t *ids;
+	size_t n, i;
+
+	assert_int_equal(a->size, 128);
+	assert_true(a->sample_type == RECORD_SAMPLE_TYPE && a->sample_id_all && a->use_clockid);
+	ids = sideband__ids(sb, &n);
+	assert_int_equal(n, sysconf(_SC_NPROCESSORS_ONLN));
+	for (i = 0; i < n; i++)
+		assert_true(ids[i] && (!i || ids[i] != ids[i - 1]));
+	sideband__free(sb);
+	sideband__free(NULL);
+}
+
+/* Born, exec'ed and gone inside of the window. */
+static void test_in_window(void **state)
+{
+	struct sideband *sb = start_sideband(&(struct sideband_opts){ .rt_priority = 2 });
+	uint64_t start = now_ns();
+	struct sideband_slice *s;
+	const struct record_mmap *kernel;
+	uint32_t pid = spawn("/bin/true");
+
+	reap(pid);
+	s = slice_of(sb, &pid, 1, start, now_ns());
+	assert_false(s->incomplete);
+	assert_non_null(find(s, PERF_RECORD_FORK, pid, NULL));
+	assert_non_null(find(s, PERF_RECORD_COMM, pid, "true"));
+	assert_non_null(find(s, PERF_RECORD_EXIT, pid, NULL));
+	assert_mapped(s, pid, "/true");
+	assert_mapped(s, pid, "libc");
+	/* its parent, which nobody asked for, is there: the child has its maps until the exec */
+	assert_non_null(find(s, PERF_RECORD_COMM, getpid(), NULL));
+	assert_non_null(find(s, PERF_RECORD_MMAP2, getpid(), "test_sideband"));
+	assert_true(record__time(find(s, PERF_RECORD_COMM, getpid(), NULL)) < start);
+	kernel = (const void *)s->records.data; /* stands first, where addresses are not hidden */
+	if (kernel->header.type == PERF_RECORD_MMAP) {
+		assert_string_equal(kernel->filename, "[kernel.kallsyms]_text");
+		assert_true(s->n_build_ids > 0 && s->build_ids[0].kernel);
+	}
+	sideband_slice__free(s);
+	sideband__free(sb);
+}
+
+/* Lived before the rings were opened: /proc told. */
+static void test_before_open(void **state)
+{
+	struct sideband_slice *s;
+	struct sideband *sb;
+	uint64_t start;
+	int in[2], out[2];
+	uint32_t pid;
+	pid_t child;
+	char c;
+
+	assert_int_equal(pipe(in), 0);
+	assert_int_equal(pipe(out), 0);
+	child = fork();
+	if (child == 0) {
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		close(in[1]);
+		execl("/bin/cat", "cat", NULL);
+		_exit(127);
+	}
+	assert_int_equal(write(in[1], "x", 1), 1);
+	assert_int_equal(read(out[0], &c, 1), 1); /* cat runs */
+	sb = start_sideband(&(struct sideband_opts){ 0 });
+	start = now_ns();
+	pid = child;
+	s = slice_of(sb, &pid, 1, start, now_ns());
+	assert_false(s->incomplete);
+	assert_non_null(find(s, PERF_RECORD_COMM, pid, "cat"));
+	assert_mapped(s, pid, "/cat");
+	assert_true(record__time(find(s, PERF_RECORD_COMM, pid, "cat")) < start);
+	assert_non_null(find(s, PERF_RECORD_NAMESPACES, pid, NULL));
+	assert_null(find(s, PERF_RECORD_COMM, getpid(), NULL)); /* not asked for */
+	assert_null(find(s, PERF_RECORD_FORK, pid, NULL));
+	sideband_slice__free(s);
+	close(in[1]);
+	reap(child);
+	/* and once more when it is gone: base state and its EXIT */
+	s = slice_of(sb, &pid, 1, start, now_ns());
+	assert_mapped(s, pid, "/cat");
+	assert_non_null(find(s, PERF_RECORD_EXIT, pid, NULL));
+	sideband_slice__free(s);
+	/* a window that begins before anybody looked */
+	s = slice_of(sb, &pid, 1, start - 1000000000, now_ns());
+	assert_true(s->incomplete);
+	sideband_slice__free(s);
+	sideband__free(sb);
+}
+
+/* Forked before the window, of a parent that is not asked for; then exec, exec, in the window. */
+static void test_exec_chain(void **state)
+{
+	static const char script[] = "echo; read x; exec /bin/sh -c 'read y; exec /bin/cat'";
+	struct sideband *sb = start_sideband(&(struct sideband_opts){ 0 });
+	struct sideband_slice *s;
+	uint64_t start, first_exec;
+	int in[2], out[2];
+	uint32_t pid;
+	pid_t child;
+	char c;
+
+	assert_int_equal(pipe(in), 0);
+	assert_int_equal(pipe(out), 0);
+	child = fork();
+	if (child == 0) {
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		close(in[1]);
+		prctl(PR_SET_NAME, "before-exec");
+		assert_int_equal(write(1, "f", 1), 1);
+		assert_int_equal(read(0, &c, 1), 1);
+		execl("/bin/sh", "sh", "-c", script, NULL);
+		_exit(127);
+	}
+	pid = child;
+	assert_int_equal(read(out[0], &c, 1), 1);
+	start = now_ns();
+	assert_int_equal(write(in[1], "x", 1), 1);
+	assert_int_equal(read(out[0], &c, 1), 1); /* the first sh runs */
+	first_exec = now_ns();
+	assert_int_equal(write(in[1], "\n\nz", 3), 3);
+	assert_int_equal(read(out[0], &c, 1), 1); /* cat runs */
+	assert_int_equal(c, 'z');
+	s = slice_of(sb, &pid, 1, start, now_ns());
+	/* as of the start it has our maps */
+	assert_true(record__time(find(s, PERF_RECORD_COMM, pid, "before-exec")) < start);
+	assert_true(record__time(find(s, PERF_RECORD_MMAP2, pid, "test_sideband")) < start);
+	assert_true(record__time(find(s, PERF_RECORD_COMM, pid, "sh")) > start);
+	assert_true(record__time(find(s, PERF_RECORD_COMM, pid, "cat")) > first_exec);
+	assert_mapped(s, pid, "/cat");
+	sideband_slice__free(s);
+	/* a window that begins between the execs */
+	s = slice_of(sb, &pid, 1, first_exec, now_ns());
+	assert_null(find(s, PERF_RECORD_COMM, pid, "before-exec"));
+	assert_null(find(s, PERF_RECORD_MMAP2, pid, "test_sideband"));
+	assert_true(record__time(find(s, PERF_RECORD_COMM, pid, "sh")) < first_exec);
+	sideband_slice__free(s);
+	/* and one that ends before: nothing of the second exec */
+	s = slice_of(sb, &pid, 1, start, first_exec);
+	assert_null(find(s, PERF_RECORD_COMM, pid, "cat"));
+	sideband_slice__free(s);
+	close(in[1]);
+	reap(child);
+	sideband__free(sb);
+}
+
+/* The kernel's own NAMESPACES record equals what the scan made of /proc. */
+static void test_namespaces_agree(void **state)
+{
+	struct sideband *sb = start_sideband(&(struct sideband_opts){ 0 });
+	const struct record_namespaces *kernel, *scanned;
+	uint64_t start = now_ns();
+	struct sideband_slice *s;
+	uint32_t pid = spawn("/bin/true");
+
+	reap(pid);
+	s = slice_of(sb, &pid, 1, start, now_ns());
+	kernel = (const void *)find(s, PERF_RECORD_NAMESPACES, pid, NULL);
+	scanned = (const void *)find(s, PERF_RECORD_NAMESPACES, getpid(), NULL);
+	if (!kernel || !scanned)
+		skip();
+	assert_int_equal(kernel->nr, scanned->nr);
+	assert_memory_equal(kernel->ns, scanned->ns, kernel->nr * sizeof(kernel->ns[0]));
+	sideband_slice__free(s);
+	sideband__free(sb);
+}
+
+/* A storm of forks with little memory: the bound holds, living processes keep their names. */
+static void test_memory_bound(void **state)
+{
+	const struct sideband_opts opts = { .memory = 1 << 20, .max_age = 3600000000000ULL };
+	struct sideband *sb = start_sideband(&opts);
+	struct sideband_stats stats;
+	struct sideband_slice *s;
+	uint32_t self = getpid(), i;
+	uint64_t start;
+
+	for (i = 0; i < 1500; i++)
+		reap(spawn("/bin/true"));
+	start = now_ns();
+	s = slice_of(sb, &self, 1, start, now_ns());
+	sideband__stats(sb, &stats);
+	assert_true(stats.folded > 0);
+	assert_true(stats.log_bytes + stats.model_bytes <= opts.memory);
+	assert_false(s->incomplete);
+	assert_non_null(find(s, PERF_RECORD_COMM, self, NULL));
+	assert_non_null(find(s, PERF_RECORD_MMAP2, self, "test_sideband"));
+	sideband_slice__free(s);
+	sideband__free(sb);
+}
+
+/* A ring of one page overflows: the loss is counted and /proc is read again. */
+static void test_loss_is_repaired(void **state)
+{
+	const struct sideband_opts opts = { .ring_bytes = 4096 };
+	struct sideband *sb = open_sideband(&opts);
+	struct sideband_stats stats;
+	struct sideband_slice *s;
+	uint32_t pid, i;
+	struct err err;
+	uint64_t start;
+	int in[2], out[2];
+	char c;
+
+	assert_int_equal(pipe(in), 0);
+	assert_int_equal(pipe(out), 0);
+	assert_int_equal(sideband__scan(sb, &err), 0);
+	for (i = 0; i < 100; i++) /* nobody drains yet */
+		reap(spawn("/bin/true"));
+	pid = fork();
+	if (pid == 0) {
+		close(in[1]);
+		prctl(PR_SET_NAME, "unheard");
+		_exit(write(out[1], "r", 1) != 1 || read(in[0], &c, 1));
+	}
+	assert_int_equal(read(out[0], &c, 1), 1);
+	assert_int_equal(sideband__start(sb, &err), 0);
+	s = slice_of(sb, &pid, 1, now_ns(), now_ns());
+	assert_true(s->lost > 0);
+	assert_true(s->incomplete);
+	sideband_slice__free(s);
+	for (i = 0; i < 100; i++) {
+		usleep(50000);
+		sideband__stats(sb, &stats);
+		if (stats.rescans)
+			break;
+	}
+	assert_true(stats.rescans > 0);
+	start = now_ns();
+	s = slice_of(sb, &pid, 1, start, start);
+	assert_non_null(find(s, PERF_RECORD_COMM, pid, "unheard"));
+	assert_non_null(find(s, PERF_RECORD_MMAP2, pid, "test_sideband"));
+	sideband_slice__free(s);
+	close(in[1]);
+	reap(pid);
+	sideband__free(sb);
+}
+
+static int load_program(void)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "sideband_test", "GPL", insns, 2, NULL);
+}
+
+/* Symbols and infos of programs loaded before and inside of the window. */
+static void test_bpf(void **state)
+{
+	int before = load_program(), inside;
+	uint32_t self = getpid();
+	const struct perf_event_header *h;
+	struct sideband_slice *s;
+	struct sideband *sb;
+	size_t off, i, symbols = 0, infos = 0;
+	uint64_t start;
+
+	if (before < 0)
+		skip();
+	sb = start_sideband(&(struct sideband_opts){ 0 });
+	start = now_ns();
+	inside = load_program();
+	assert_true(inside >= 0);
+	s = slice_of(sb, &self, 1, start, now_ns());
+	for (off = 0; off < s->records.len; off += h->size) {
+		h = (const void *)(s->records.data + off);
+		if (h->type == PERF_RECORD_KSYMBOL &&
+		    strstr(((const struct record_ksymbol *)h)->name, "_sideband_test"))
+			symbols++;
+	}
+	assert_int_equal(symbols, 2);
+	for (i = 0; i < s->n_bpf_progs; i++) {
+		const struct buf *b = &s->bpf_progs[i];
+		const struct bpf_prog_info *info = (const void *)(b->data + 16);
+		const uint32_t *len = (const void *)b->data;
+
+		assert_int_equal(len[0], 232);
+		assert_int_equal(b->len, 16 + len[0] + len[1]);
+		if (!strcmp(info->name, "sideband_test"))
+			infos++;
+	}
+	assert_int_equal(infos, 2);
+	sideband_slice__free(s);
+	sideband__free(sb);
+	close(before);
+	close(inside);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_attr),
+		cmocka_unit_test(test_in_window),
+		cmocka_unit_test(test_before_open),
+		cmocka_unit_test(test_exec_chain),
+		cmocka_unit_test(test_namespaces_agree),
+		cmocka_unit_test(test_memory_bound),
+		cmocka_unit_test(test_loss_is_repaired),
+		cmocka_unit_test(test_bpf),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <asm/unistd.h>
+#include <errno.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "rules/when.h"
+
+#define UNTOUCHED 4711
+
+static int parse(const char *text, struct when *ret, char *message, size_t size)
+{
+	struct source_text *src;
+	struct diags d = { 0 };
+	int err;
+
+	assert_int_equal(source_text__from_string("f", text, &src), 0);
+	err = when__parse(src, (struct span){ 0, strlen(text) }, &d, ret);
+	assert_int_equal(err != 0, diags__failed(&d));
+	message[0] = '\0';
+	if (d.n)
+		strncat(message, d.v[0].msg, size - 1);
+	diags__free(&d);
+	source_text__free(src);
+	return err;
+}
+
+static bool has_key(const struct when *w, int nr)
+{
+	return w->keys[nr / 64] >> (nr % 64) & 1;
+}
+
+static int n_keys(const struct when *w)
+{
+	int n = 0;
+
+	for (int i = 0; i < FRBPF_KEY_WORDS; i++)
+		n += __builtin_popcountll(w->keys[i]);
+	return n;
+}
+
+static void accepted(void **state)
+{
+	static const struct {
+		const char *text;
+		enum frbpf_source source;
+		uint64_t threshold;
+		int n_keys;
+	} cases[] = {
+		{ "runqlat > 20ms", FRBPF_SOURCE_RUNQLAT, 20000000, 0 },
+		{ "runqlat>20ms", FRBPF_SOURCE_RUNQLAT, 20000000, 0 },
+		{ " \t runqlat  >  1.5us ", FRBPF_SOURCE_RUNQLAT, 1500, 0 },
+		{ "runqlat \\\n > \\\r\n 1ns", FRBPF_SOURCE_RUNQLAT, 1, 0 },
+		{ "syscall:fsync > 50ms", FRBPF_SOURCE_SYSCALL, 50000000, 1 },
+		{ "syscall:fsync,read>1s", FRBPF_SOURCE_SYSCALL, 1000000000, 2 },
+		{ "syscall : fsync , read , write > 1s", FRBPF_SOURCE_SYSCALL, 1000000000, 3 },
+	};
+	char message[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct when w;
+
+		if (parse(cases[i].text, &w, message, sizeof(message)))
+			fail_msg("'%s': %s", cases[i].text, message);
+		assert_int_equal(w.source, cases[i].source);
+		assert_int_equal(w.threshold, cases[i].threshold);
+		assert_int_equal(n_keys(&w), cases[i].n_keys);
+		if (cases[i].n_keys)
+			assert_true(has_key(&w, __NR_fsync));
+	}
+}
+
+static void refused(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *message; /* part of it */
+	} cases[] = {
+		{ "", "a source is expected" },
+		{ "> 5ms", "a source is expected" },
+		{ "runqlat", "threshold is missing" },
+		{ "runqlat 20ms", "'>' is expected here, not '20ms'" },
+		{ "runqlat >", "a duration is expected" },
+		{ "runqlat > > 5ms", "bad duration" },
+		{ "runqlat => 5ms", "'>' instead of '='" },
+		{ "runqlat == 5ms", "'>' instead of '=='" },
+		{ "runqlat >= 5ms", "'>' instead of '>='" },
+		{ "runqlat != 5ms", "'>' instead of '!='" },
+		{ "runqlat > 0", "larger than 0" },
+		{ "runqlat > 0ms", "larger than 0" },
+		{ "runqlat > 20", "a unit is missing" },
+		{ "runqlat > 5sm", "unknown unit 'sm'" },
+		{ "runqlat > 20ms 30ms", "nothing may follow" },
+		{ "runqlat > p99 * 4", "not supported yet" },
+		{ "runqlat > max(p99 * 4, 5ms)", "not supported yet" },
+		{ "runqlat: > 5ms", "takes nothing behind ':'" },
+		{ "runqlat + 5ms", "'>' is expected here, not '+'" },
+		{ "runqlat, > 5ms", "'>' is expected here, not ','" },
+		{ "runqlat (5ms)", "'>' is expected here, not '('" },
+		{ "runqlat \xc3\xb6", "'>' is expected here, not '\xc3\xb6'" },
+		{ "runqueue > 5ms", "unknown source 'runqueue': there are runqlat" },
+		{ "syscal:read > 5ms", "did you mean 'syscall'?" },
+		{ "syscall > 5ms", "which system calls?" },
+		{ "syscall: > 5ms", "the name of a system call is expected" },
+		{ "syscall:read,,write > 5ms", "the name of a system call is expected" },
+		{ "syscall:* > 5ms", "not supported yet" },
+		{ "syscall:openat fails", "'fails' is not supported yet" },
+		{ "syscall:reda > 5ms", "did you mean 'read'?" },
+		{ "syscall:read:write > 5ms", "'>' is expected here, not ':'" },
+		{ "syscall:exit > 5ms", "never returns" },
+		{ "blocked > 100ms", "the source 'blocked' is not supported yet" },
+		{ "offcpu > 1s", "not supported yet" },
+		{ "blkio > 1s", "not supported yet" },
+		{ "blkio.device > 1s", "the source 'blkio.device' is not supported yet" },
+		{ "hardirq > 1ms", "not supported yet" },
+		{ "softirq:net_rx > 2ms", "the source 'softirq' is not supported yet" },
+		{ "reclaim > 10ms", "not supported yet" },
+		{ "uprobe:/bin/sh:main > 5ms", "the source 'uprobe' is not supported yet" },
+		{ "usdt:/bin/sh:p:q", "not supported yet" },
+		{ "app:slow > 500ms", "not supported yet" },
+		{ "psi:memory some > 150ms in 2s", "not supported yet" },
+		{ "pending(runqlat) > 5s", "the source 'pending' is not supported yet" },
+		{ "absent(runqlat) > 5s", "not supported yet" },
+		{ "oom:mark_victim", "tracepoints" },
+		{ "syscalls:sys_enter_read", "tracepoints" },
+		{ "A -> B by tid > 5ms", "spans" },
+		{ "runqlat -> B by tid > 5ms", "spans" },
+	};
+	char message[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct when w = { .threshold = UNTOUCHED };
+
+		if (parse(cases[i].text, &w, message, sizeof(message)) != -EINVAL ||
+		    !strstr(message, cases[i].message) || w.threshold != UNTOUCHED)
+			fail_msg("'%s': '%s'", cases[i].text, message);
+	}
+}
+
+static void several_names_several_errors(void **state)
+{
+	static const char text[] = "syscall:reda,read,wriet > 5mz";
+	struct source_text *src;
+	struct diags d = { 0 };
+	struct when w;
+
+	assert_int_equal(source_text__from_string("f", text, &src), 0);
+	assert_int_equal(when__parse(src, (struct span){ 0, strlen(text) }, &d, &w), -EINVAL);
+	assert_int_equal(d.n_errors, 3);
+	assert_int_equal(d.v[1].span.off, 18);
+	assert_int_equal(d.v[1].span.len, 5);
+	diags__free(&d);
+	source_text__free(src);
+}
+
+static void syscall_table(void **state)
+{
+	size_t n = 0;
+
+	assert_int_equal(syscall__number("read", 4), __NR_read);
+	assert_int_equal(syscall__number("readv", 4), __NR_read);
+	assert_int_equal(syscall__number("futex_waitv", 11), __NR_futex_waitv);
+	assert_int_equal(syscall__number("futex_wait", 10), 455);
+	assert_int_equal(syscall__number("cachestat", 9), 451);
+	assert_int_equal(syscall__number("", 0), -ENOENT);
+	assert_int_equal(syscall__number("rea", 3), -ENOENT);
+	assert_int_equal(syscall__number("reads", 5), -ENOENT);
+	assert_string_equal(syscall__name(__NR_fsync), "fsync");
+	assert_null(syscall__name(-1));
+	assert_null(syscall__name(FRBPF_KEY_MAX));
+
+	for (; syscall_names[n]; n++) {
+		const char *name = syscall_names[n];
+		int nr = syscall__number(name, strlen(name));
+
+		assert_true(!n || strcmp(syscall_names[n - 1], name) < 0);
+		assert_in_range(nr, 0, FRBPF_KEY_MAX - 1);
+		assert_string_equal(syscall__name(nr), name);
+	}
+	assert_true(n > 300);
+}
+
+static void source_names(void **state)
+{
+	assert_string_equal(when__source_name(FRBPF_SOURCE_RUNQLAT), "runqlat");
+	assert_string_equal(when__source_name(FRBPF_SOURCE_SYSCALL), "syscall");
+	assert_null(when__source_name(0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(accepted),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(several_names_several_errors),
+		cmocka_unit_test(syscall_table),
+		cmocka_unit_test(source_names),
+	};
+
+	return cmocka_run_group_tests_name("when", tests, NULL, NULL);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The rules of one source in the form its BPF programs read: one half of their rule map. */
+#ifndef FRBPF_DETECT_RULE_TABLE_H
+#define FRBPF_DETECT_RULE_TABLE_H
+
+#include "rules/ruleset.h"
+
+struct rule_table {
+	struct frbpf_half half; /* n_rules, the lowest threshold, all keys */
+	struct frbpf_rule
+		rules[FRBPF_MAX_RULES]; /* sorted by threshold; equal ones as in the file */
+};
+
+/*
+ * Take from @rules those of @source; slots[i] is rule i's slot. 0, -E2BIG: more than
+ * FRBPF_MAX_RULES, -EINVAL: a rule BPF could not evaluate (more than FRBPF_MAX_NODES predicates, or
+ * a last one without FRBPF_NODE_END).
+ */
+int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, size_t n_rules,
+		      const uint32_t *slots, struct rule_table *ret);
+
+#endif

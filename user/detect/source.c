@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "detect/load_error.h"
+#include "detect/source.h"
+
+int source__prepare(struct bpf_object *obj, const struct source_env *env)
+{
+	const struct {
+		const char *name;
+		int fd;
+	} shared[] = {
+		{"states", env->states_fd},
+		{"triggers", env->triggers_fd},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(obj, shared[i].name);
+		int r = map ? bpf_map__reuse_fd(map, shared[i].fd) : -ENOENT;
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int source__iterate(struct bpf_program *prog)
+{
+	struct bpf_link *link = bpf_program__attach_iter(prog, NULL);
+	_cleanup_close_ int fd = -1;
+	char buf[64];
+	ssize_t n;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0) {
+		n = -errno;
+	} else {
+		do {
+			n = read(fd, buf, sizeof(buf));
+		} while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+		n = n < 0 ? -errno : 0;
+	}
+	bpf_link__destroy(link);
+	return n;
+}
+
+/* Has the programs take us for what we are: never a subject. */
+static int learn_self(struct source *s)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	return bpf_prog_test_run_opts(s->learn_self_fd, &opts);
+}
+
+static int load_and_attach(struct source *s, const struct source_env *env)
+{
+	int r = s->ops->load(s, env);
+
+	if (!r)
+		r = learn_self(s);
+	if (r)
+		return r;
+	/* Attached without a rule: nothing fires before the first flip. */
+	s->control->half[0].min_threshold = UINT64_MAX;
+	s->control->half[1].min_threshold = UINT64_MAX;
+	return s->ops->attach(s);
+}
+
+int source__open(const struct source_ops *ops, const struct source_env *env, struct source **ret,
+		 struct err *err)
+{
+	struct source *s = calloc(1, sizeof(*s));
+	struct load_log log;
+	int r;
+
+	if (!s)
+		return err_set(err, -ENOMEM, "%s: out of memory", ops->name);
+	s->ops = ops;
+	load_log__begin(&log);
+	r = load_and_attach(s, env);
+	load_log__end();
+	if (r) {
+		source__free(s);
+		load_error__explain(err, r, &log);
+		return err_prefix(err, r, "%s: ", ops->name);
+	}
+	*ret = s;
+	return 0;
+}
+
+static uint32_t half_in_force(const struct source *s)
+{
+	return s->control->generation & 1;
+}
+
+int source__write(struct source *s, const struct rule_table *table, struct err *err)
+{
+	uint32_t idle = !half_in_force(s);
+
+	for (uint32_t i = 0; i < table->half.n_rules; i++) {
+		uint32_t key = idle * FRBPF_MAX_RULES + i;
+
+		if (bpf_map_update_elem(s->rules_fd, &key, &table->rules[i], BPF_ANY)) {
+			int r = -errno;
+
+			return err_set(err, r, "%s: cannot write rule %u: %s", s->ops->name, i,
+				       strerror(-r));
+		}
+	}
+	s->control->half[idle] = table->half;
+	return 0;
+}
+
+void source__flip(struct source *s)
+{
+	uint32_t now = half_in_force(s);
+
+	if (s->ops->change_keys)
+		s->ops->change_keys(s, s->control->half[now].keys, s->control->half[!now].keys);
+	/* Release: whoever reads the new generation sees the half that it names. */
+	__atomic_add_fetch(&s->control->generation, 1, __ATOMIC_SEQ_CST);
+}
+
+void source__free(struct source *s)
+{
+	if (!s)
+		return;
+	s->ops->free(s);
+	free(s);
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#include "common/clock.h"
+#include "detect/source.h"
+#include "syscall.skel.h"
+
+static int syscall_load(struct source *s, const struct source_env *env)
+{
+	struct syscall_bpf *skel = syscall_bpf__open();
+	int r;
+
+	if (!skel)
+		return -errno;
+	s->skel = skel;
+	skel->rodata->daemon_pidns = env->pidns;
+	r = source__prepare(skel->obj, env);
+	if (!r)
+		r = syscall_bpf__load(skel);
+	if (r)
+		return r;
+	s->control = &skel->bss->control;
+	s->missing_storage = &skel->bss->missing_storage;
+	s->rules_fd = bpf_map__fd(skel->maps.rules);
+	s->learn_self_fd = bpf_program__fd(skel->progs.learn_self);
+	return 0;
+}
+
+static int syscall_attach(struct source *s)
+{
+	struct syscall_bpf *skel = s->skel;
+
+	skel->links.sc_exit = bpf_program__attach_trace(skel->progs.sc_exit);
+	if (!skel->links.sc_exit)
+		return -errno;
+	skel->links.sc_enter = bpf_program__attach_trace(skel->progs.sc_enter);
+	return skel->links.sc_enter ? 0 : -errno;
+}
+
+static void syscall_change_keys(struct source *s, const __u64 *from, const __u64 *to)
+{
+	struct syscall_bpf *skel = s->skel;
+	uint64_t now = now_ns();
+
+	for (int nr = 0; nr < FRBPF_KEY_MAX; nr++) {
+		uint64_t bit = 1ULL << (nr % 64);
+
+		if ((to[nr / 64] & bit) && !(from[nr / 64] & bit))
+			skel->bss->watched_since[nr] = now;
+	}
+}
+
+static void syscall_free(struct source *s)
+{
+	syscall_bpf__destroy(s->skel);
+}
+
+const struct source_ops source_syscall = {
+	.source = FRBPF_SOURCE_SYSCALL,
+	.name = "syscall",
+	.load = syscall_load,
+	.attach = syscall_attach,
+	.change_keys = syscall_change_keys,
+	.free = syscall_free,
+};

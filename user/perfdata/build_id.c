@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <sys/stat.h>
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "perfdata/build_id.h"
+
+#define KERNEL_NOTES_MAX (1 << 20)
+#define NOTES_MAX	 (1 << 20) /* of one segment or section */
+
+static int from_range(Elf *elf, uint64_t off, uint64_t size, struct build_id *ret)
+{
+	Elf_Data *data;
+
+	if (!size || size > NOTES_MAX || off > INT64_MAX)
+		return -ENOENT;
+	data = elf_getdata_rawchunk(elf, off, size, ELF_T_BYTE);
+	if (!data || !data->d_buf)
+		return -ENOENT;
+	return build_id__from_notes(data->d_buf, data->d_size, ret);
+}
+
+static int from_segments(Elf *elf, struct build_id *ret)
+{
+	size_t n, i;
+	GElf_Phdr ph;
+
+	if (elf_getphdrnum(elf, &n))
+		return -ENOENT;
+	for (i = 0; i < n; i++) {
+		if (!gelf_getphdr(elf, i, &ph))
+			break;
+		if (ph.p_type == PT_NOTE && !from_range(elf, ph.p_offset, ph.p_filesz, ret))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+/* Kernel modules are relocatable: they have no segments. */
+static int from_sections(Elf *elf, struct build_id *ret)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE &&
+		    !from_range(elf, sh.sh_offset, sh.sh_size, ret))
+			return 0;
+	return -ENOENT;
+}
+
+int build_id__read_fd(int fd, struct build_id *ret)
+{
+	struct stat st;
+	Elf *elf;
+	int err = -ENOENT;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOENT;
+	elf_version(EV_CURRENT);
+	/* Not mapped: a file that is cut meanwhile would be a SIGBUS. */
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!elf)
+		return -ENOENT;
+	if (elf_kind(elf) == ELF_K_ELF) {
+		err = from_segments(elf, ret);
+		if (err)
+			err = from_sections(elf, ret);
+	}
+	elf_end(elf);
+	return err;
+}
+
+int build_id__read(const char *path, struct build_id *ret)
+{
+	/* O_NONBLOCK: a fifo must not block us. */
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	return fd < 0 ? -errno : build_id__read_fd(fd, ret);
+}
+
+int build_id__read_kernel(struct build_id *ret)
+{
+	struct buf notes = { 0 };
+	int err = buf__read_file(&notes, "/sys/kernel/notes", KERNEL_NOTES_MAX);
+
+	if (!err)
+		err = build_id__from_notes(notes.data, notes.len, ret);
+	buf__free(&notes);
+	return err;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perfdata/features.h"
+#include "perfdata/file_attr.h"
+#include "perfdata/host_files.h"
+#include "perfdata/record.h"
+#include "perfdata/tracing_data.h"
+
+_Static_assert(sizeof(struct perf_event_attr) >= FEATURES_ATTR_SIZE, "linux headers before 5.13");
+
+/* sample_type bits that move what record.h finds at a fixed place. */
+#define MOVES_FIELDS (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID)
+
+/* PMUs whose config1 is a pointer to a path of the process that opened the event. */
+static const char *const pointer_pmus[] = { "uprobe", "kprobe" };
+
+#define N_POINTER_PMUS (sizeof(pointer_pmus) / sizeof(pointer_pmus[0]))
+
+static bool is_pointer_pmu(uint32_t type)
+{
+	uint64_t v;
+	size_t i;
+
+	if (type < PERF_TYPE_MAX)
+		return false;
+	for (i = 0; i < N_POINTER_PMUS; i++)
+		if (!host_files__u64("", 10, &v, "/sys/bus/event_source/devices/%s/type",
+				     pointer_pmus[i]) &&
+		    v == type)
+			return true;
+	return false;
+}
+
+static int check_format(const struct perfdata_attr *a, struct err *err)
+{
+	uint64_t id;
+
+	if (a->attr->type != PERF_TYPE_TRACEPOINT)
+		return 0;
+	/* One format that is missing, and no reader opens the file. */
+	if (!a->format)
+		return err_set(err, -EINVAL, "%s: a tracepoint without its format", a->name);
+	if (tracing_data__format_id(a->format, &id) || id != a->attr->config)
+		return err_set(err, -EINVAL, "%s: the format is not that of tracepoint %" PRIu64,
+			       a->name, (uint64_t)a->attr->config);
+	return 0;
+}
+
+static int check(const struct perfdata_attr *a, struct err *err)
+{
+	uint64_t type = a->attr->sample_type;
+
+	if ((type & RECORD_SAMPLE_TYPE) != RECORD_SAMPLE_TYPE || type & MOVES_FIELDS ||
+	    !a->attr->sample_id_all)
+		return err_set(err, -EINVAL, "%s: its records would not be read like the others'",
+			       a->name);
+	return check_format(a, err);
+}
+
+/* Only the first 128 bytes are written: what newer kernels have behind them (config3) changes no
+ * record's layout. */
+static void copy(struct perf_event_attr *to, const struct perf_event_attr *from)
+{
+	memcpy(to, from, FEATURES_ATTR_SIZE);
+	to->size = FEATURES_ATTR_SIZE;
+	if (is_pointer_pmu(to->type)) {
+		to->config1 = 0;
+		to->config2 = 0;
+	}
+}
+
+int file_attrs__init(struct file_attrs *fa, const struct perfdata_attr *attrs, size_t n,
+		     struct err *err)
+{
+	struct file_attrs new = { .n = n };
+	size_t i;
+	int r;
+
+	if (!n)
+		return err_set(err, -EINVAL, "no event to write a file for");
+	for (i = 0; i < n; i++) {
+		r = check(&attrs[i], err);
+		if (r)
+			return r;
+	}
+	new.v = calloc(n, sizeof(*new.v));
+	new.copies = calloc(n, sizeof(*new.copies));
+	if (!new.v || !new.copies) {
+		file_attrs__free(&new);
+		return err_set(err, -ENOMEM, "out of memory for %zu events", n);
+	}
+	for (i = 0; i < n; i++) {
+		copy(&new.copies[i], attrs[i].attr);
+		new.v[i] = attrs[i];
+		new.v[i].attr = &new.copies[i];
+	}
+	*fa = new;
+	return 0;
+}
+
+void file_attrs__free(struct file_attrs *fa)
+{
+	free(fa->v);
+	free(fa->copies);
+	*fa = (struct file_attrs){ 0 };
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Numbers of the feature sections of a perf.data file (tools/perf/util/header.h), those that we
+ * write. */
+#ifndef FRBPF_PERFDATA_HEADER_BITS_H
+#define FRBPF_PERFDATA_HEADER_BITS_H
+
+enum header_bit {
+	HEADER_TRACING_DATA = 1,
+	HEADER_BUILD_ID = 2,
+	HEADER_HOSTNAME = 3,
+	HEADER_OSRELEASE = 4,
+	HEADER_VERSION = 5,
+	HEADER_ARCH = 6,
+	HEADER_NRCPUS = 7,
+	HEADER_CPUDESC = 8,
+	HEADER_CPUID = 9,
+	HEADER_TOTAL_MEM = 10,
+	HEADER_CMDLINE = 11,
+	HEADER_EVENT_DESC = 12,
+	HEADER_CPU_TOPOLOGY = 13,
+	HEADER_NUMA_TOPOLOGY = 14,
+	HEADER_PMU_MAPPINGS = 16,
+	HEADER_CACHE = 20,
+	HEADER_SAMPLE_TIME = 21,
+	HEADER_MEM_TOPOLOGY = 22,
+	HEADER_CLOCKID = 23,
+	HEADER_BPF_PROG_INFO = 25,
+	HEADER_BPF_BTF = 26,
+	HEADER_CPU_PMU_CAPS = 28,
+	HEADER_CLOCK_DATA = 29,
+	HEADER_PMU_CAPS = 31,
+	HEADER_BITS = 32, /* one more than the highest that we write */
+};
+
+#endif

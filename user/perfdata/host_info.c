@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "perfdata/encode.h"
+#include "perfdata/header_bits.h"
+#include "perfdata/host_files.h"
+#include "perfdata/host_sections.h"
+
+#ifndef FRBPF_VERSION
+#define FRBPF_VERSION "unknown"
+#endif
+
+#define CPUS_MAX 65536
+
+/* Part numbers of arm64 without what changes between steppings
+ * (tools/perf/arch/arm64/util/header.c). */
+#define MIDR_VARIANT_REVISION 0xf0000fULL
+
+struct host_info {
+	struct buf sections[HEADER_BITS]; /* len 0: there is none */
+	char hostname[sizeof(((struct utsname *)0)->nodename)];
+};
+
+static int add_hostname(const struct host_env *env, struct buf *b)
+{
+	return encode__string(b, env->uts.nodename);
+}
+
+static int add_osrelease(const struct host_env *env, struct buf *b)
+{
+	return encode__string(b, env->uts.release);
+}
+
+static int add_version(const struct host_env *env, struct buf *b)
+{
+	return encode__string(b, FRBPF_VERSION);
+}
+
+static int add_arch(const struct host_env *env, struct buf *b)
+{
+	return encode__string(b, env->uts.machine);
+}
+
+static int add_nrcpus(const struct host_env *env, struct buf *b)
+{
+	return encode__u32(b, env->cpus_avail) ?: encode__u32(b, env->cpus_online);
+}
+
+/* Append the values of @keys (NULL terminated), @sep between them. */
+static int add_cpuinfo(const struct host_env *env, const char *const *keys, const char *sep,
+		       struct buf *text)
+{
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && keys[i]; i++)
+		err = (i ? buf__add_str(text, sep) : 0)
+			      ?: host_files__field(env->root, "/proc/cpuinfo", keys[i], text);
+	return err;
+}
+
+/* The first that this architecture's /proc/cpuinfo has; arm64 names no model. */
+static const char *const cpu_desc_keys[][3] = {
+	{ "model name" }, { "cpu model" }, { "cpu" }, { "CPU implementer", "CPU part" },
+	{ "uarch" },
+};
+
+static int add_cpudesc(const struct host_env *env, struct buf *b)
+{
+	struct buf text = { 0 };
+	int err = -ENOENT;
+	size_t i;
+
+	for (i = 0; err && err != -ENOMEM && i < sizeof(cpu_desc_keys) / sizeof(*cpu_desc_keys);
+	     i++) {
+		text.len = 0;
+		err = add_cpuinfo(env, cpu_desc_keys[i], " part ", &text);
+		if (!err && !text.len)
+			err = -ENOENT;
+	}
+	if (err != -ENOMEM)
+		err = encode__string(b, err ? "unknown" : text.data);
+	buf__free(&text);
+	return err;
+}
+
+static int add_cpuid(const struct host_env *env, struct buf *b)
+{
+	static const char *const x86[] = { "vendor_id", "cpu family", "model", "stepping", NULL };
+	struct buf text = { 0 };
+	uint64_t midr;
+	int err;
+
+	if (!host_files__u64(env->root, 16, &midr,
+			     "/sys/devices/system/cpu/cpu0/regs/identification/midr_el1"))
+		err = buf__printf(&text, "0x%016llx",
+				  (unsigned long long)(midr & ~MIDR_VARIANT_REVISION));
+	else
+		err = add_cpuinfo(env, x86, ",", &text);
+	if (!err)
+		err = encode__string(b, text.data);
+	buf__free(&text);
+	return err;
+}
+
+static const struct {
+	enum header_bit bit;
+	int (*encode)(const struct host_env *env, struct buf *b);
+} sections[] = {
+	{ HEADER_HOSTNAME, add_hostname },
+	{ HEADER_OSRELEASE, add_osrelease },
+	{ HEADER_VERSION, add_version },
+	{ HEADER_ARCH, add_arch },
+	{ HEADER_NRCPUS, add_nrcpus },
+	{ HEADER_CPUDESC, add_cpudesc },
+	{ HEADER_CPUID, add_cpuid },
+	{ HEADER_TOTAL_MEM, host_memory__total },
+	{ HEADER_CPU_TOPOLOGY, host_topology__cpus },
+	{ HEADER_NUMA_TOPOLOGY, host_memory__numa },
+	{ HEADER_PMU_MAPPINGS, host_pmu__mappings },
+	{ HEADER_CACHE, host_topology__caches },
+	{ HEADER_MEM_TOPOLOGY, host_memory__blocks },
+	{ HEADER_CPU_PMU_CAPS, host_pmu__cpu_caps },
+	{ HEADER_PMU_CAPS, host_pmu__other_caps },
+};
+
+/* Readers index per-CPU arrays by avail: it must exceed every CPU number that a sample can carry.
+ */
+static void count_cpus(struct host_env *env)
+{
+	struct buf present = { 0 };
+	long online = sysconf(_SC_NPROCESSORS_ONLN), avail = sysconf(_SC_NPROCESSORS_CONF);
+	uint32_t lo, hi;
+	const char *s;
+
+	env->cpus_online = online > 0 ? online : 1;
+	env->cpus_avail = avail > 0 ? avail : 1;
+	if (!host_files__text(env->root, &present, "/sys/devices/system/cpu/present") &&
+	    present.len) {
+		s = present.data;
+		while (host_files__next_range(&s, &lo, &hi) == 1 && hi < CPUS_MAX)
+			env->cpus_avail = hi + 1;
+	}
+	if (env->cpus_online > env->cpus_avail)
+		env->cpus_avail = env->cpus_online;
+	buf__free(&present);
+}
+
+int host_info__collect_from(const char *root, struct err *err, struct host_info **ret)
+{
+	struct host_env env = { .root = root };
+	struct host_info *h;
+	size_t i;
+
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return err_set(err, -ENOMEM, "out of memory for the host's description");
+	uname(&env.uts); /* cannot fail with a valid pointer */
+	count_cpus(&env);
+	memcpy(h->hostname, env.uts.nodename, sizeof(h->hostname));
+	for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+		struct buf *b = &h->sections[sections[i].bit];
+		int r = sections[i].encode(&env, b);
+
+		if (!r)
+			continue;
+		buf__free(b);
+		if (r == -ENOMEM) {
+			host_info__free(h);
+			return err_set(err, r, "out of memory for the host's description");
+		}
+	}
+	*ret = h;
+	return 0;
+}
+
+int host_info__collect(struct err *err, struct host_info **ret)
+{
+	return host_info__collect_from("", err, ret);
+}
+
+const struct buf *host_info__section(const struct host_info *h, unsigned int bit)
+{
+	return bit < HEADER_BITS && h->sections[bit].len ? &h->sections[bit] : NULL;
+}
+
+const char *host_info__hostname(const struct host_info *h)
+{
+	return h->hostname;
+}
+
+void host_info__free(struct host_info *h)
+{
+	size_t i;
+
+	if (!h)
+		return;
+	for (i = 0; i < HEADER_BITS; i++)
+		buf__free(&h->sections[i]);
+	free(h);
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* CPU_TOPOLOGY and CACHE: who shares what, one sysfs folder per CPU. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perfdata/encode.h"
+#include "perfdata/host_files.h"
+#include "perfdata/host_sections.h"
+
+#define CPU_DIR	   "/sys/devices/system/cpu/cpu%u"
+#define INDEX_MAX  10 /* cache levels looked for, as perf does */
+#define CACHES_MAX (1 << 20)
+
+/* Distinct strings, in order of appearance. */
+struct string_set {
+	char **v;
+	size_t n, cap;
+};
+
+static void string_set__free(struct string_set *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++)
+		free(s->v[i]);
+	free(s->v);
+}
+
+static int string_set__add(struct string_set *s, const char *text)
+{
+	size_t i;
+
+	for (i = s->n; i-- > 0;) /* the last one is the most probable */
+		if (!strcmp(s->v[i], text))
+			return 0;
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? s->cap * 2 : 16;
+		char **v = realloc(s->v, cap * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		s->v = v;
+		s->cap = cap;
+	}
+	s->v[s->n] = strdup(text);
+	if (!s->v[s->n])
+		return -ENOMEM;
+	s->n++;
+	return 0;
+}
+
+static int string_set__encode(const struct string_set *s, struct buf *b)
+{
+	int err = encode__u32(b, s->n);
+	size_t i;
+
+	for (i = 0; !err && i < s->n; i++)
+		err = encode__string(b, s->v[i]);
+	return err;
+}
+
+/* u32 n, n strings: the distinct lists of topology/@file; @old is its name before Linux 5.3, or
+ * NULL. -ENOENT: no CPU has it. */
+static int add_distinct_lists(const struct host_env *env, const char *file, const char *old,
+			      struct buf *b)
+{
+	struct string_set set = { 0 };
+	struct buf text = { 0 };
+	int err = 0;
+	uint32_t cpu;
+
+	for (cpu = 0; !err && cpu < env->cpus_avail; cpu++) {
+		text.len = 0;
+		err = host_files__text(env->root, &text, CPU_DIR "/topology/%s", cpu, file);
+		if (err && err != -ENOMEM && old)
+			err = host_files__text(env->root, &text, CPU_DIR "/topology/%s", cpu, old);
+		if (!err && text.len)
+			err = string_set__add(&set, text.data);
+		if (err != -ENOMEM)
+			err = 0; /* an offline CPU has no topology */
+	}
+	if (!err)
+		err = set.n ? string_set__encode(&set, b) : -ENOENT;
+	string_set__free(&set);
+	buf__free(&text);
+	return err;
+}
+
+/* -1, which readers know, for a CPU that is offline. */
+static uint32_t topology_id(const struct host_env *env, uint32_t cpu, const char *file)
+{
+	uint64_t v;
+
+	if (host_files__u64(env->root, 10, &v, CPU_DIR "/topology/%s", cpu, file) || v > INT32_MAX)
+		return -1;
+	return v;
+}
+
+/* perf refuses larger socket ids but on s390 and arm64 (header.c: process_cpu_topology). */
+static bool socket_id_legal(const struct host_env *env, uint32_t id)
+{
+	return id == (uint32_t)-1 || id <= env->cpus_avail ||
+	       !strncmp(env->uts.machine, "s390", 4) || !strcmp(env->uts.machine, "aarch64");
+}
+
+int host_topology__cpus(const struct host_env *env, struct buf *b)
+{
+	size_t without_dies;
+	uint32_t cpu;
+	int err;
+
+	err = add_distinct_lists(env, "package_cpus_list", "core_siblings_list", b)
+		      ?: add_distinct_lists(env, "core_cpus_list", "thread_siblings_list", b);
+	for (cpu = 0; !err && cpu < env->cpus_avail; cpu++) {
+		uint32_t socket = topology_id(env, cpu, "physical_package_id");
+
+		if (!socket_id_legal(env, socket))
+			return -ERANGE;
+		err = encode__u32(b, topology_id(env, cpu, "core_id")) ?: encode__u32(b, socket);
+	}
+	if (err)
+		return err;
+	without_dies = b->len;
+	err = add_distinct_lists(env, "die_cpus_list", NULL, b);
+	for (cpu = 0; !err && cpu < env->cpus_avail; cpu++)
+		err = encode__u32(b, topology_id(env, cpu, "die_id"));
+	if (err && err != -ENOMEM) { /* dies are optional */
+		b->len = without_dies;
+		err = 0;
+	}
+	return err;
+}
+
+struct cache {
+	size_t order; /* as found */
+	uint32_t level, line_size, sets, ways;
+	char *type, *size, *map;
+};
+
+struct cache_set {
+	struct cache *v;
+	size_t n, cap;
+};
+
+static void cache__clear(struct cache *c)
+{
+	free(c->type);
+	free(c->size);
+	free(c->map);
+}
+
+static void cache_set__free(struct cache_set *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++)
+		cache__clear(&s->v[i]);
+	free(s->v);
+}
+
+static int read_cache_text(const struct host_env *env, uint32_t cpu, uint32_t index,
+			   const char *file, char **ret)
+{
+	struct buf b = { 0 };
+	int err = host_files__text(env->root, &b, CPU_DIR "/cache/index%u/%s", cpu, index, file);
+
+	if (!err && !b.len)
+		err = -EINVAL;
+	if (err)
+		buf__free(&b);
+	else
+		*ret = b.data;
+	return err;
+}
+
+static int read_cache(const struct host_env *env, uint32_t cpu, uint32_t index, struct cache *c)
+{
+	const struct {
+		const char *file;
+		uint32_t *value;
+	} numbers[] = {
+		{ "level", &c->level },
+		{ "coherency_line_size", &c->line_size },
+		{ "number_of_sets", &c->sets },
+		{ "ways_of_associativity", &c->ways },
+	};
+	uint64_t v;
+	size_t i;
+	int err;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		err = host_files__u64(env->root, 10, &v, CPU_DIR "/cache/index%u/%s", cpu, index,
+				      numbers[i].file);
+		if (err)
+			return err;
+		*numbers[i].value = v;
+	}
+	return read_cache_text(env, cpu, index, "type", &c->type) ?:
+	       read_cache_text(env, cpu, index, "size", &c->size) ?:
+	       read_cache_text(env, cpu, index, "shared_cpu_list", &c->map);
+}
+
+static bool cache_set__has(const struct cache_set *s, const struct cache *c)
+{
+	size_t i;
+
+	for (i = s->n; i-- > 0;)
+		if (s->v[i].level == c->level && !strcmp(s->v[i].type, c->type) &&
+		    !strcmp(s->v[i].map, c->map))
+			return true;
+	return false;
+}
+
+/* Takes what @c points to when it returns 0. */
+static int cache_set__add(struct cache_set *s, const struct cache *c)
+{
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? s->cap * 2 : 16;
+		struct cache *v = cap > CACHES_MAX ? NULL : realloc(s->v, cap * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		s->v = v;
+		s->cap = cap;
+	}
+	s->v[s->n] = *c;
+	s->v[s->n].order = s->n;
+	s->n++;
+	return 0;
+}
+
+/* Level by level, as perf; within one as the CPUs come. */
+static int cache__compare(const void *a, const void *b)
+{
+	const struct cache *x = a, *y = b;
+
+	if (x->level != y->level)
+		return x->level < y->level ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int collect_caches(const struct host_env *env, struct cache_set *set)
+{
+	uint32_t cpu, index;
+
+	for (cpu = 0; cpu < env->cpus_avail; cpu++) {
+		for (index = 0; index < INDEX_MAX; index++) {
+			struct cache c = { 0 };
+			int err = read_cache(env, cpu, index, &c);
+
+			if (!err && !cache_set__has(set, &c)) {
+				err = cache_set__add(set, &c);
+				if (!err)
+					continue; /* the set has it now */
+			}
+			cache__clear(&c);
+			if (err == -ENOMEM)
+				return err;
+			if (err)
+				break; /* no more levels, or the CPU is offline */
+		}
+	}
+	return set->n ? 0 : -ENOENT;
+}
+
+int host_topology__caches(const struct host_env *env, struct buf *b)
+{
+	struct cache_set set = { 0 };
+	int err = collect_caches(env, &set);
+	size_t i;
+
+	if (!err) {
+		qsort(set.v, set.n, sizeof(*set.v), cache__compare);
+		err = encode__u32(b, 1 /* version */) ?: encode__u32(b, set.n);
+	}
+	for (i = 0; !err && i < set.n; i++) {
+		const struct cache *c = &set.v[i];
+
+		err = encode__u32(b, c->level) ?: encode__u32(b, c->line_size) ?:
+		      encode__u32(b, c->sets) ?: encode__u32(b, c->ways) ?:
+		      encode__string(b, c->type) ?: encode__string(b, c->size) ?:
+		      encode__string(b, c->map);
+	}
+	cache_set__free(&set);
+	return err;
+}

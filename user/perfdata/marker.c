@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+#include "perfdata/marker.h"
+#include "perfdata/record.h"
+
+/* common_type is a u16, and the kernel numbers its tracepoints upwards from about 1. */
+#define TRIGGER_TYPE 65534
+#define BEGIN_TYPE   65533
+#define GAP_TYPE     65532
+
+/* Ids of kernel events are a counter: 63 bits are not reached, and no reader takes it for a
+ * negative number. */
+#define MARKER_ID_BASE 0x6672627066000000ULL
+
+/* What the raw data of every tracepoint begins with. */
+struct raw_common {
+	uint16_t type;
+	uint8_t flags, preempt_count;
+	int32_t pid;
+};
+
+/* u64 fields stand at multiples of 8; the four bytes at the end make size + 4 a multiple of 8. */
+struct raw_trigger {
+	struct raw_common common;
+	char rule[64];
+	char source[64];
+	uint64_t value_ns, threshold_ns;
+	char comm[16];
+	uint32_t pid, tid;
+	char process[16];
+	char key[32];
+	char reason[128];
+	uint32_t pad;
+} __attribute__((packed));
+
+struct raw_begin {
+	struct raw_common common;
+	char rule[64];
+	char comm[16];
+	uint32_t pid, tid;
+	uint32_t pad;
+} __attribute__((packed));
+
+struct raw_gap {
+	struct raw_common common;
+	uint64_t start, end, count;
+	uint32_t cpu;
+} __attribute__((packed));
+
+/* The offsets are those of the formats below. */
+_Static_assert(offsetof(struct raw_trigger, value_ns) == 136, "trigger layout");
+_Static_assert(offsetof(struct raw_trigger, pid) == 168, "trigger layout");
+_Static_assert(offsetof(struct raw_trigger, reason) == 224, "trigger layout");
+_Static_assert(offsetof(struct raw_begin, pid) == 88, "begin layout");
+_Static_assert(sizeof(struct raw_trigger) == 356 && (sizeof(struct raw_trigger) + 4) % 8 == 0,
+	       "trigger size");
+_Static_assert((sizeof(struct raw_begin) + 4) % 8 == 0, "begin size");
+_Static_assert((sizeof(struct raw_gap) + 4) % 8 == 0, "gap size");
+
+#define STR(x)	#x
+#define XSTR(x) STR(x)
+
+#define COMMON_FIELDS                                                                              \
+	"format:\n"                                                                                \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"                                 \
+	"\n"
+
+static const char trigger_format[] =
+	"name: trigger\n"
+	"ID: " XSTR(
+		TRIGGER_TYPE) "\n" COMMON_FIELDS
+			      "\tfield:char rule[64];\toffset:8;\tsize:64;\tsigned:0;\n"
+			      "\tfield:char source[64];\toffset:72;\tsize:64;\tsigned:0;\n"
+			      "\tfield:u64 value_ns;\toffset:136;\tsize:8;\tsigned:0;\n"
+			      "\tfield:u64 threshold_ns;\toffset:144;\tsize:8;\tsigned:0;\n"
+			      "\tfield:char comm[16];\toffset:152;\tsize:16;\tsigned:0;\n"
+			      "\tfield:u32 pid;\toffset:168;\tsize:4;\tsigned:0;\n"
+			      "\tfield:u32 tid;\toffset:172;\tsize:4;\tsigned:0;\n"
+			      "\tfield:char process[16];\toffset:176;\tsize:16;\tsigned:0;\n"
+			      "\tfield:char key[32];\toffset:192;\tsize:32;\tsigned:0;\n"
+			      "\tfield:char reason[128];\toffset:224;\tsize:128;\tsigned:0;\n"
+			      "\n"
+			      "print fmt: \"rule=%s when=\\\"%s\\\" value=%llu.%03llu ms "
+			      "threshold=%llu.%03llu ms comm=%s "
+			      "pid=%u tid=%u process=%s%s%s%s%s\", "
+			      "REC->rule, REC->source, REC->value_ns / 1000000, (REC->value_ns / "
+			      "1000) % 1000, "
+			      "REC->threshold_ns / 1000000, (REC->threshold_ns / 1000) % 1000, "
+			      "REC->comm, REC->pid, "
+			      "REC->tid, REC->process, REC->key[0] ? \" key=\" : \"\", REC->key, "
+			      "REC->reason[0] ? \" reason=\" : \"\", REC->reason\n";
+
+static const char begin_format[] =
+	"name: begin\n"
+	"ID: " XSTR(BEGIN_TYPE) "\n" COMMON_FIELDS
+				"\tfield:char rule[64];\toffset:8;\tsize:64;\tsigned:0;\n"
+				"\tfield:char comm[16];\toffset:72;\tsize:16;\tsigned:0;\n"
+				"\tfield:u32 pid;\toffset:88;\tsize:4;\tsigned:0;\n"
+				"\tfield:u32 tid;\toffset:92;\tsize:4;\tsigned:0;\n"
+				"\n"
+				"print fmt: \"rule=%s comm=%s pid=%u tid=%u\", REC->rule, "
+				"REC->comm, REC->pid, REC->tid\n";
+
+static const char gap_format[] =
+	"name: gap\n"
+	"ID: " XSTR(GAP_TYPE) "\n" COMMON_FIELDS
+			      "\tfield:u64 start;\toffset:8;\tsize:8;\tsigned:0;\n"
+			      "\tfield:u64 end;\toffset:16;\tsize:8;\tsigned:0;\n"
+			      "\tfield:u64 count;\toffset:24;\tsize:8;\tsigned:0;\n"
+			      "\tfield:u32 cpu;\toffset:32;\tsize:4;\tsigned:0;\n"
+			      "\n"
+			      "print fmt: \"cpu=%u lost=%llu start=%llu.%09llu end=%llu.%09llu\", "
+			      "REC->cpu, REC->count, "
+			      "REC->start / 1000000000, REC->start % 1000000000, REC->end / "
+			      "1000000000, "
+			      "REC->end % 1000000000\n";
+
+#define MARKER_ATTR(type_id)                                                                       \
+	{                                                                                          \
+		.type = PERF_TYPE_TRACEPOINT, .size = PERF_ATTR_SIZE_VER7, .config = (type_id),    \
+		.sample_period = 1,                                                                \
+		.sample_type = RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW,          \
+		.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST, .sample_id_all = 1,              \
+		.use_clockid = 1, .write_backward = 1, .clockid = CLOCK_MONOTONIC,                 \
+	}
+
+static const struct marker {
+	struct perf_event_attr attr;
+	struct perfdata_format format;
+	const char *name;
+	uint64_t id;
+} markers[MARKER_KINDS] = {
+	[MARKER_TRIGGER] = { MARKER_ATTR(TRIGGER_TYPE),
+			     { "frbpf", "trigger", trigger_format, sizeof(trigger_format) - 1 },
+			     "frbpf:trigger",
+			     MARKER_ID_BASE + 1 },
+	[MARKER_BEGIN] = { MARKER_ATTR(BEGIN_TYPE),
+			   { "frbpf", "begin", begin_format, sizeof(begin_format) - 1 },
+			   "frbpf:begin",
+			   MARKER_ID_BASE + 2 },
+	[MARKER_GAP] = { MARKER_ATTR(GAP_TYPE),
+			 { "frbpf", "gap", gap_format, sizeof(gap_format) - 1 },
+			 "frbpf:gap",
+			 MARKER_ID_BASE + 3 },
+};
+
+const struct perfdata_format *marker__format(enum marker_kind kind)
+{
+	return &markers[kind].format;
+}
+
+const struct perf_event_attr *marker__attr(enum marker_kind kind)
+{
+	return &markers[kind].attr;
+}
+
+uint64_t marker__id(enum marker_kind kind)
+{
+	return markers[kind].id;
+}
+
+struct perfdata_attr marker__event(enum marker_kind kind)
+{
+	return (struct perfdata_attr){
+		.attr = &markers[kind].attr,
+		.name = markers[kind].name,
+		.ids = &markers[kind].id,
+		.n_ids = 1,
+		.format = &markers[kind].format,
+	};
+}
+
+/* @to is zeroed. A cut does not leave half of a UTF-8 character. */
+static void set_text(char *to, size_t size, const char *from)
+{
+	size_t len = from ? strlen(from) : 0, i;
+
+	if (len >= size) {
+		len = size - 1;
+		while (len && ((unsigned char)from[len] & 0xc0) == 0x80)
+			len--;
+	}
+	for (i = 0; i < len; i++)
+		to[i] = (unsigned char)from[i] < ' ' || from[i] == 0x7f ? ' ' : from[i];
+}
+
+int marker__encode_trigger(struct buf *raw, const struct marker_trigger *m)
+{
+	struct raw_trigger r = {
+		.common = { .type = TRIGGER_TYPE, .pid = m->tid },
+		.value_ns = m->value_ns,
+		.threshold_ns = m->threshold_ns,
+		.pid = m->pid,
+		.tid = m->tid,
+	};
+
+	set_text(r.rule, sizeof(r.rule), m->rule);
+	set_text(r.source, sizeof(r.source), m->source);
+	set_text(r.comm, sizeof(r.comm), m->comm);
+	set_text(r.process, sizeof(r.process), m->process);
+	set_text(r.key, sizeof(r.key), m->key);
+	set_text(r.reason, sizeof(r.reason), m->reason);
+	return buf__add(raw, &r, sizeof(r));
+}
+
+int marker__encode_begin(struct buf *raw, const struct marker_begin *m)
+{
+	struct raw_begin r = {
+		.common = { .type = BEGIN_TYPE, .pid = m->tid },
+		.pid = m->pid,
+		.tid = m->tid,
+	};
+
+	set_text(r.rule, sizeof(r.rule), m->rule);
+	set_text(r.comm, sizeof(r.comm), m->comm);
+	return buf__add(raw, &r, sizeof(r));
+}
+
+int marker__encode_gap(struct buf *raw, const struct marker_gap *m)
+{
+	const struct raw_gap r = {
+		.common = { .type = GAP_TYPE },
+		.start = m->start,
+		.end = m->end,
+		.count = m->count,
+		.cpu = m->cpu,
+	};
+
+	return buf__add(raw, &r, sizeof(r));
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "perfdata/out_file.h"
+
+#define PACE_BYTES (8ULL << 20)
+
+int out_file__create(int dirfd, const char *name, struct err *err, struct out_file *ret)
+{
+	struct out_file f = { .name = name };
+
+	f.buf = malloc(OUT_FILE_BUFFER);
+	if (!f.buf)
+		return err_set(err, -ENOMEM, "%s: out of memory for its buffer", name);
+	f.fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (f.fd < 0) {
+		int code = -errno;
+
+		free(f.buf);
+		return err_set(err, code, "%s: cannot create: %s", name, strerror(-code));
+	}
+	*ret = f;
+	return 0;
+}
+
+static int write_all(struct out_file *f, uint64_t off, const char *data, size_t len,
+		     struct err *err)
+{
+	while (len) {
+		ssize_t n = pwrite(f->fd, data, len, off);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			int code = n < 0 ? -errno : -EIO;
+
+			return err_set(err, code, "%s: cannot write: %s", f->name, strerror(-code));
+		}
+		data += n;
+		len -= n;
+		off += n;
+	}
+	return 0;
+}
+
+/* A hint: a file system without it only makes the fsync longer. */
+static void pace(struct out_file *f)
+{
+	if (f->flushed - f->paced < PACE_BYTES)
+		return;
+	sync_file_range(f->fd, f->paced, f->flushed - f->paced, SYNC_FILE_RANGE_WRITE);
+	f->paced = f->flushed;
+}
+
+static int append(struct out_file *f, const char *data, size_t len, struct err *err)
+{
+	while (len) {
+		size_t part = len < PACE_BYTES ? len : PACE_BYTES;
+		int r = write_all(f, f->flushed, data, part, err);
+
+		if (r)
+			return r;
+		f->flushed += part;
+		data += part;
+		len -= part;
+		pace(f);
+	}
+	return 0;
+}
+
+int out_file__flush(struct out_file *f, struct err *err)
+{
+	int r = append(f, f->buf, f->len, err);
+
+	if (!r)
+		f->len = 0;
+	return r;
+}
+
+int out_file__write_large(struct out_file *f, const void *data, size_t len, struct err *err)
+{
+	int r = out_file__flush(f, err);
+
+	if (r)
+		return r;
+	if (len >= OUT_FILE_BUFFER)
+		return append(f, data, len, err);
+	memcpy(f->buf, data, len);
+	f->len = len;
+	return 0;
+}
+
+int out_file__write_at(struct out_file *f, uint64_t off, const void *data, size_t len,
+		       struct err *err)
+{
+	return write_all(f, off, data, len, err);
+}
+
+int out_file__sync(struct out_file *f, struct err *err)
+{
+	if (fsync(f->fd)) {
+		int code = -errno;
+
+		return err_set(err, code, "%s: cannot write to disk: %s", f->name, strerror(-code));
+	}
+	return 0;
+}
+
+void out_file__close(struct out_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->buf);
+	f->fd = -1;
+	f->buf = NULL;
+}

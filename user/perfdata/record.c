@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "perfdata/record.h"
+
+#define RECORD_SIZE_MAX (UINT16_MAX & ~7U)
+
+/* The front of every sample; ADDR may stand between time and cpu, so cpu is not part of it. */
+struct sample_head {
+	struct perf_event_header header;
+	uint64_t id, ip;
+	uint32_t pid, tid;
+	uint64_t time;
+};
+
+/* Our own samples: RECORD_SAMPLE_TYPE | PERIOD | RAW. */
+struct raw_sample {
+	struct sample_head head;
+	uint32_t cpu, res;
+	uint64_t period;
+	uint32_t raw_size;
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct record_trailer) == RECORD_TRAILER_SIZE, "trailer layout");
+_Static_assert(sizeof(struct sample_head) == 40, "sample layout");
+_Static_assert(offsetof(struct raw_sample, raw_size) == 56, "raw sample layout");
+
+#define NO_NAME UINT16_MAX
+
+/* Bytes that a record has at least, and where the NUL-terminated name of it begins. */
+static const struct record_shape {
+	uint16_t body; /* header and fixed part, without the trailer; 0: no such type */
+	uint16_t name;
+} shapes[] = {
+	[PERF_RECORD_MMAP] = { sizeof(struct record_mmap), offsetof(struct record_mmap, filename) },
+	[PERF_RECORD_LOST] = { sizeof(struct record_lost), NO_NAME },
+	[PERF_RECORD_COMM] = { sizeof(struct record_comm), offsetof(struct record_comm, comm) },
+	[PERF_RECORD_EXIT] = { sizeof(struct record_task), NO_NAME },
+	[PERF_RECORD_THROTTLE] = { 32, NO_NAME },
+	[PERF_RECORD_UNTHROTTLE] = { 32, NO_NAME },
+	[PERF_RECORD_FORK] = { sizeof(struct record_task), NO_NAME },
+	[PERF_RECORD_READ] = { 24, NO_NAME },
+	[PERF_RECORD_SAMPLE] = { sizeof(struct sample_head) + 8, NO_NAME },
+	[PERF_RECORD_MMAP2] = { sizeof(struct record_mmap2),
+				offsetof(struct record_mmap2, filename) },
+	[PERF_RECORD_AUX] = { 32, NO_NAME },
+	[PERF_RECORD_ITRACE_START] = { 16, NO_NAME },
+	[PERF_RECORD_LOST_SAMPLES] = { 16, NO_NAME },
+	[PERF_RECORD_SWITCH] = { 8, NO_NAME },
+	[PERF_RECORD_SWITCH_CPU_WIDE] = { 16, NO_NAME },
+	[PERF_RECORD_NAMESPACES] = { sizeof(struct record_namespaces), NO_NAME },
+	[PERF_RECORD_KSYMBOL] = { sizeof(struct record_ksymbol),
+				  offsetof(struct record_ksymbol, name) },
+	[PERF_RECORD_BPF_EVENT] = { sizeof(struct record_bpf_event), NO_NAME },
+	[PERF_RECORD_CGROUP] = { sizeof(struct record_cgroup),
+				 offsetof(struct record_cgroup, path) },
+	[PERF_RECORD_TEXT_POKE] = { 24, NO_NAME },
+	[PERF_RECORD_AUX_OUTPUT_HW_ID] = { 16, NO_NAME },
+};
+
+/* Counts inside of the record: does what they announce end before the trailer at @end? */
+static bool record__counts_fit(const struct perf_event_header *h, size_t end)
+{
+	uint16_t text_poke_len[2];
+	uint64_t nr;
+
+	switch (h->type) {
+	case PERF_RECORD_NAMESPACES:
+		nr = ((const struct record_namespaces *)h)->nr;
+		return nr <= (end - sizeof(struct record_namespaces)) / 16;
+	case PERF_RECORD_TEXT_POKE:
+		memcpy(text_poke_len, (const char *)h + 16, sizeof(text_poke_len));
+		return 20u + text_poke_len[0] + text_poke_len[1] <= end;
+	case PERF_RECORD_MMAP2:
+		return !(h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) ||
+		       ((const struct record_mmap2 *)h)->build_id_size <= 20;
+	default:
+		return true;
+	}
+}
+
+bool record__valid(const struct perf_event_header *h, size_t avail)
+{
+	const struct record_shape *shape;
+	size_t end;
+
+	if (avail < sizeof(*h) || h->size > avail || h->size % 8)
+		return false;
+	if (h->type >= sizeof(shapes) / sizeof(shapes[0]) || !shapes[h->type].body)
+		return false;
+	shape = &shapes[h->type];
+	if (h->type == PERF_RECORD_SAMPLE)
+		return h->size >= shape->body;
+	if (h->size < shape->body + sizeof(struct record_trailer))
+		return false;
+	end = h->size - sizeof(struct record_trailer);
+	if (shape->name != NO_NAME && !memchr((const char *)h + shape->name, 0, end - shape->name))
+		return false;
+	return record__counts_fit(h, end);
+}
+
+static const struct record_trailer *record__trailer(const struct perf_event_header *h)
+{
+	return (const void *)((const char *)h + h->size - sizeof(struct record_trailer));
+}
+
+static const struct sample_head *record__sample(const struct perf_event_header *h)
+{
+	return (const void *)h;
+}
+
+uint64_t record__time(const struct perf_event_header *h)
+{
+	return h->type == PERF_RECORD_SAMPLE ? record__sample(h)->time : record__trailer(h)->time;
+}
+
+uint64_t record__id(const struct perf_event_header *h)
+{
+	return h->type == PERF_RECORD_SAMPLE ? record__sample(h)->id : record__trailer(h)->id;
+}
+
+uint32_t record__pid(const struct perf_event_header *h)
+{
+	return h->type == PERF_RECORD_SAMPLE ? record__sample(h)->pid : record__trailer(h)->pid;
+}
+
+uint32_t record__tid(const struct perf_event_header *h)
+{
+	return h->type == PERF_RECORD_SAMPLE ? record__sample(h)->tid : record__trailer(h)->tid;
+}
+
+/* @body: a fixed part of @body_size bytes whose header has type and misc; @name may be NULL. */
+static int record__add(struct buf *b, struct perf_event_header *body, size_t body_size,
+		       const void *extra, size_t extra_len, const struct record_trailer *t)
+{
+	size_t start = b->len, padded = (extra_len + 7) & ~(size_t)7;
+	int err;
+
+	if (body_size + padded + sizeof(*t) > RECORD_SIZE_MAX)
+		return -EMSGSIZE;
+	body->size = body_size + padded + sizeof(*t);
+	err = buf__add(b, body, body_size);
+	if (!err)
+		err = buf__add(b, extra, extra_len);
+	if (!err)
+		err = buf__add_zero(b, padded - extra_len);
+	if (!err)
+		err = buf__add(b, t, sizeof(*t));
+	if (err)
+		b->len = start;
+	return err;
+}
+
+static int record__add_named(struct buf *b, struct perf_event_header *body, size_t body_size,
+			     const char *name, const struct record_trailer *t)
+{
+	size_t len = strnlen(name, PATH_MAX - 1);
+	char text[PATH_MAX];
+
+	memcpy(text, name, len);
+	text[len] = '\0';
+	return record__add(b, body, body_size, text, len + 1, t);
+}
+
+int record__add_comm(struct buf *b, uint16_t misc, uint32_t pid, uint32_t tid, const char *comm,
+		     const struct record_trailer *t)
+{
+	struct record_comm r = {
+		.header = { .type = PERF_RECORD_COMM, .misc = misc },
+		.pid = pid,
+		.tid = tid,
+	};
+
+	return record__add_named(b, &r.header, sizeof(r), comm, t);
+}
+
+int record__add_mmap(struct buf *b, uint16_t misc, uint32_t pid, uint32_t tid, uint64_t start,
+		     uint64_t len, uint64_t pgoff, const char *name, const struct record_trailer *t)
+{
+	struct record_mmap r = {
+		.header = { .type = PERF_RECORD_MMAP, .misc = misc },
+		.pid = pid,
+		.tid = tid,
+		.start = start,
+		.len = len,
+		.pgoff = pgoff,
+	};
+
+	return record__add_named(b, &r.header, sizeof(r), name, t);
+}
+
+int record__add_mmap2(struct buf *b, const struct record_mmap2 *head, const char *name,
+		      const struct record_trailer *t)
+{
+	struct record_mmap2 r;
+
+	memcpy(&r, head, sizeof(r));
+	r.header.type = PERF_RECORD_MMAP2;
+	return record__add_named(b, &r.header, sizeof(r), name, t);
+}
+
+int record__add_ksymbol(struct buf *b, uint64_t addr, uint32_t len, uint16_t type, uint16_t flags,
+			const char *name, const struct record_trailer *t)
+{
+	struct record_ksymbol r = {
+		.header = { .type = PERF_RECORD_KSYMBOL },
+		.addr = addr,
+		.len = len,
+		.ksym_type = type,
+		.flags = flags,
+	};
+
+	return record__add_named(b, &r.header, sizeof(r), name, t);
+}
+
+int record__add_bpf_event(struct buf *b, uint16_t type, uint32_t prog_id, const uint8_t tag[8],
+			  const struct record_trailer *t)
+{
+	struct record_bpf_event r = {
+		.header = { .type = PERF_RECORD_BPF_EVENT },
+		.type = type,
+		.id = prog_id,
+	};
+
+	memcpy(r.tag, tag, sizeof(r.tag));
+	return record__add(b, &r.header, sizeof(r), NULL, 0, t);
+}
+
+int record__add_cgroup(struct buf *b, uint64_t id, const char *path, const struct record_trailer *t)
+{
+	struct record_cgroup r = {
+		.header = { .type = PERF_RECORD_CGROUP },
+		.id = id,
+	};
+
+	return record__add_named(b, &r.header, sizeof(r), path, t);
+}
+
+int record__add_namespaces(struct buf *b, uint32_t pid, uint32_t tid, const uint64_t (*dev_ino)[2],
+			   size_t n, const struct record_trailer *t)
+{
+	struct record_namespaces r = {
+		.header = { .type = PERF_RECORD_NAMESPACES },
+		.pid = pid,
+		.tid = tid,
+		.nr = n,
+	};
+
+	return record__add(b, &r.header, sizeof(r), dev_ino, n * sizeof(*dev_ino), t);
+}
+
+int record__add_raw_sample(struct buf *b, uint64_t id, uint32_t pid, uint32_t tid, uint64_t time,
+			   uint32_t cpu, const void *raw, uint32_t raw_size)
+{
+	/* The padding counts as raw data, as in the kernel (perf_sample_save_raw_data). */
+	size_t size = (sizeof(struct raw_sample) + raw_size + 7) & ~(size_t)7, start = b->len;
+	size_t pad = size - sizeof(struct raw_sample) - raw_size;
+	struct raw_sample r = {
+		.head.header = { .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_KERNEL },
+		.head.id = id,
+		.head.pid = pid,
+		.head.tid = tid,
+		.head.time = time,
+		.cpu = cpu,
+		.period = 1,
+		.raw_size = raw_size + pad,
+	};
+	int err;
+
+	if (size > RECORD_SIZE_MAX)
+		return -EMSGSIZE;
+	r.head.header.size = size;
+	err = buf__add(b, &r, sizeof(r));
+	if (!err)
+		err = buf__add(b, raw, raw_size);
+	if (!err)
+		err = buf__add_zero(b, pad);
+	if (err)
+		b->len = start;
+	return err;
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "perfdata/features.h"
+#include "perfdata/file_attr.h"
+#include "perfdata/id_set.h"
+#include "perfdata/out_file.h"
+#include "perfdata/record.h"
+#include "perfdata/writer.h"
+
+struct file_section {
+	uint64_t offset, size;
+};
+
+struct file_header {
+	char magic[8];
+	uint64_t size, attr_size;
+	struct file_section attrs, data, event_types;
+	uint64_t features[4]; /* bit n: feature n */
+};
+
+struct file_attr_entry {
+	uint8_t attr[FEATURES_ATTR_SIZE];
+	struct file_section ids;
+};
+
+_Static_assert(sizeof(struct file_header) == 104, "header layout");
+_Static_assert(sizeof(struct file_attr_entry) == 144, "attr entry layout");
+
+/*
+ *	RECORDS --finish--> FINISHED --publish--> PUBLISHED
+ *	   \____________________\____ any error ____> BROKEN
+ *
+ * In every state but PUBLISHED, free removes the file.
+ */
+enum writer_state { WRITER_RECORDS, WRITER_FINISHED, WRITER_PUBLISHED, WRITER_BROKEN };
+
+struct perfdata_writer {
+	enum writer_state state;
+	int dirfd; /* our own duplicate */
+	char *tmp_name;
+	struct out_file out;
+	struct file_attrs attrs;
+	struct id_set ids;
+	struct file_header header; /* written last: what has no magic is no perf.data file */
+};
+
+/* Any failure but that of a refused record leaves the file in an unknown state. */
+static int broken(struct perfdata_writer *w, int code)
+{
+	w->state = WRITER_BROKEN;
+	return code;
+}
+
+static int check_state(const struct perfdata_writer *w, enum writer_state want, struct err *err)
+{
+	if (w->state == want)
+		return 0;
+	return err_set(err, -EINVAL, "%s: a writer was used out of turn", w->tmp_name);
+}
+
+static int collect_ids(struct perfdata_writer *w, struct err *err)
+{
+	size_t i, j, n = 0;
+
+	for (i = 0; i < w->attrs.n; i++)
+		n += w->attrs.v[i].n_ids;
+	if (id_set__init(&w->ids, n))
+		return err_set(err, -ENOMEM, "out of memory for %zu event ids", n);
+	for (i = 0; i < w->attrs.n; i++) {
+		const struct perfdata_attr *a = &w->attrs.v[i];
+
+		for (j = 0; j < a->n_ids; j++)
+			if (id_set__add(&w->ids, a->ids[j]))
+				return err_set(err, -EINVAL,
+					       "%s: id %" PRIu64 " is 0 or another event's",
+					       a->name, a->ids[j]);
+	}
+	return 0;
+}
+
+/* Room for the header, then all ids, then the attrs, which say where their ids are. */
+static int write_front(struct perfdata_writer *w, struct err *err)
+{
+	static const struct file_header room;
+	struct file_attr_entry e;
+	uint64_t ids_at = sizeof(room);
+	size_t i;
+	int r = out_file__write(&w->out, &room, sizeof(room), err);
+
+	for (i = 0; !r && i < w->attrs.n; i++) {
+		const struct perfdata_attr *a = &w->attrs.v[i];
+
+		r = out_file__write(&w->out, a->ids, a->n_ids * sizeof(*a->ids), err);
+	}
+	w->header.attrs.offset = out_file__size(&w->out);
+	w->header.attrs.size = w->attrs.n * sizeof(e);
+	w->header.data.offset = w->header.attrs.offset + w->header.attrs.size;
+	for (i = 0; !r && i < w->attrs.n; i++) {
+		const struct perfdata_attr *a = &w->attrs.v[i];
+
+		memcpy(e.attr, a->attr, sizeof(e.attr));
+		e.ids = (struct file_section){ ids_at, a->n_ids * sizeof(*a->ids) };
+		ids_at += e.ids.size;
+		r = out_file__write(&w->out, &e, sizeof(e), err);
+	}
+	return r;
+}
+
+int perfdata__create(int dirfd, const char *tmp_name, const struct perfdata_attr *attrs,
+		     size_t n_attrs, struct err *err, struct perfdata_writer **ret)
+{
+	struct perfdata_writer *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return err_set(err, -ENOMEM, "%s: out of memory", tmp_name);
+	w->state = WRITER_BROKEN; /* until it is whole */
+	w->out.fd = -1;
+	w->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
+	r = w->dirfd < 0 ? -errno : 0;
+	w->tmp_name = strdup(tmp_name);
+	if (!r && !w->tmp_name)
+		r = -ENOMEM;
+	if (r)
+		err_set(err, r, "%s: cannot create: %s", tmp_name, strerror(-r));
+	if (!r)
+		r = file_attrs__init(&w->attrs, attrs, n_attrs, err);
+	if (!r)
+		r = collect_ids(w, err);
+	if (!r)
+		r = out_file__create(w->dirfd, w->tmp_name, err, &w->out);
+	if (!r)
+		r = write_front(w, err);
+	if (r) {
+		perfdata__free(w);
+		return r;
+	}
+	w->state = WRITER_RECORDS;
+	*ret = w;
+	return 0;
+}
+
+static int refuse(const struct perfdata_writer *w, const struct perf_event_header *rec,
+		  struct err *err)
+{
+	if (!record__valid(rec, UINT16_MAX))
+		return err_set(err, -EINVAL, "%s: record of type %u and size %u is malformed",
+			       w->tmp_name, rec->type, rec->size);
+	return err_set(err, -EINVAL, "%s: record of type %u has id %" PRIu64 ", which no event has",
+		       w->tmp_name, rec->type, record__id(rec));
+}
+
+int perfdata__write(struct perfdata_writer *w, const struct perf_event_header *rec, struct err *err)
+{
+	uint64_t id;
+	int r;
+
+	if (w->state != WRITER_RECORDS)
+		return check_state(w, WRITER_RECORDS, err);
+	if (!record__valid(rec, UINT16_MAX))
+		return refuse(w, rec, err);
+	id = record__id(rec);
+	if (!id_set__has(&w->ids, id) && (id || rec->type == PERF_RECORD_SAMPLE))
+		return refuse(w, rec, err);
+	r = out_file__write(&w->out, rec, rec->size, err);
+	return r ? broken(w, r) : 0;
+}
+
+/* All sections one behind the other in @bodies; table[] says where, w->header which. Returns their
+ * number. */
+static int encode_features(struct perfdata_writer *w, const struct perfdata_features *f,
+			   struct buf *bodies, struct file_section table[HEADER_BITS],
+			   struct err *err)
+{
+	unsigned int bit;
+	int n = 0, r;
+
+	for (bit = 1; bit < HEADER_BITS; bit++) {
+		size_t start = bodies->len;
+
+		r = features__encode(bit, f, w->attrs.v, w->attrs.n, bodies);
+		if (r == -ENOENT)
+			continue;
+		if (r)
+			return err_set(err, r, "%s: cannot encode feature %u: %s", w->tmp_name, bit,
+				       strerror(-r));
+		table[n++] = (struct file_section){ start, bodies->len - start };
+		w->header.features[bit / 64] |= 1ULL << (bit % 64);
+	}
+	return n;
+}
+
+static int write_features(struct perfdata_writer *w, const struct perfdata_features *f,
+			  struct err *err)
+{
+	struct file_section table[HEADER_BITS];
+	struct buf bodies = { 0 };
+	uint64_t bodies_at;
+	int i, n, r;
+
+	n = encode_features(w, f, &bodies, table, err);
+	if (n < 0) {
+		buf__free(&bodies);
+		return n;
+	}
+	bodies_at = out_file__size(&w->out) + n * sizeof(*table);
+	for (i = 0; i < n; i++)
+		table[i].offset += bodies_at;
+	r = out_file__write(&w->out, table, n * sizeof(*table), err);
+	if (!r)
+		r = out_file__write(&w->out, bodies.data, bodies.len, err);
+	buf__free(&bodies);
+	return r;
+}
+
+int perfdata__finish(struct perfdata_writer *w, const struct perfdata_features *f, struct err *err)
+{
+	int r = check_state(w, WRITER_RECORDS, err);
+
+	if (r)
+		return r;
+	if (!f->host) /* readers crash without the machine's name, release and CPUs */
+		return err_set(err, -EINVAL, "%s: the description of the host is missing",
+			       w->tmp_name);
+	memcpy(w->header.magic, "PERFILE2", sizeof(w->header.magic));
+	w->header.size = sizeof(w->header);
+	w->header.attr_size = sizeof(struct file_attr_entry);
+	w->header.data.size = out_file__size(&w->out) - w->header.data.offset;
+	r = write_features(w, f, err);
+	if (!r)
+		r = out_file__flush(&w->out, err);
+	if (!r)
+		r = out_file__write_at(&w->out, 0, &w->header, sizeof(w->header), err);
+	if (!r)
+		r = out_file__sync(&w->out, err);
+	if (r)
+		return broken(w, r);
+	w->state = WRITER_FINISHED;
+	return 0;
+}
+
+/* Not every file system can rename without replacing; all but a few can link, which never replaces.
+ */
+static int rename_noreplace(int dirfd, const char *from, const char *to)
+{
+	if (!renameat2(dirfd, from, dirfd, to, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (linkat(dirfd, from, dirfd, to, 0))
+		return -errno;
+	unlinkat(dirfd, from, 0);
+	return 0;
+}
+
+int perfdata__publish(struct perfdata_writer *w, const char *name, uint64_t *ret_size,
+		      struct err *err)
+{
+	int r = check_state(w, WRITER_FINISHED, err);
+
+	if (r)
+		return r;
+	r = rename_noreplace(w->dirfd, w->tmp_name, name);
+	if (r)
+		return err_set(err, r, "%s: cannot give the file this name: %s", name,
+			       strerror(-r));
+	w->state = WRITER_PUBLISHED;
+	if (fsync(w->dirfd)) {
+		r = -errno;
+		return err_set(err, r, "%s: cannot write its directory to disk: %s", name,
+			       strerror(-r));
+	}
+	*ret_size = out_file__size(&w->out);
+	return 0;
+}
+
+void perfdata__free(struct perfdata_writer *w)
+{
+	if (!w)
+		return;
+	if (w->out.fd >= 0 && w->state != WRITER_PUBLISHED)
+		unlinkat(w->dirfd, w->tmp_name, 0);
+	out_file__close(&w->out);
+	if (w->dirfd >= 0)
+		close(w->dirfd);
+	file_attrs__free(&w->attrs);
+	id_set__free(&w->ids);
+	free(w->tmp_name);
+	free(w);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The events that perf knows by name on every machine: hardware, software, cache. */
+#ifndef FRBPF_RECORD_EVENT_NAMES_H
+#define FRBPF_RECORD_EVENT_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct event_name {
+	const char *name;
+	uint32_t type; /* PERF_TYPE_HARDWARE or PERF_TYPE_SOFTWARE */
+	uint64_t config;
+};
+extern const struct event_name event_names[]; /* ends with name NULL */
+
+/* "cycles", "cs", ... 0 or -ENOENT. */
+int event_names__find(const char *s, size_t len, uint32_t *ret_type, uint64_t *ret_config);
+
+/* "L1-dcache-load-misses" and its kind: the config of a PERF_TYPE_HW_CACHE event. -ENOENT: no such
+ * name; -EINVAL: no cache has this operation. */
+int event_names__find_cache(const char *s, size_t len, uint64_t *ret_config);
+
+/* The known name that @s was probably meant to be, written to @buf; NULL: none is near. */
+const char *event_names__nearest(const char *s, size_t len, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "record/event_attr.h"
+#include "record/event_list.h"
+#include "record/sysctl.h"
+
+static int sys_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	int fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Lower the precision of :P until the PMU takes it. On failure attr is as before. */
+static int open_precise(struct event *ev, int cpu)
+{
+	unsigned int precise = ev->attr.precise_ip;
+	int first = sys_open(&ev->attr, -1, cpu), fd = first;
+
+	while (fd < 0 && ev->precise_max && ev->attr.precise_ip) {
+		ev->attr.precise_ip--;
+		fd = sys_open(&ev->attr, -1, cpu);
+	}
+	if (fd >= 0)
+		return fd;
+	ev->attr.precise_ip = precise;
+	return first;
+}
+
+/* Drop the next field that only newer kernels know, in perf's order. False: nothing is left to
+ * drop. */
+static bool drop_feature(struct perf_event_attr *attr)
+{
+	if (attr->read_format & PERF_FORMAT_LOST) { /* 6.0 */
+		attr->read_format &= ~(__u64)PERF_FORMAT_LOST;
+		return true;
+	}
+	if (attr->exclude_guest || attr->exclude_host) { /* 3.2, and not every PMU */
+		attr->exclude_guest = attr->exclude_host = 0;
+		return true;
+	}
+	return false;
+}
+
+static int open_dropping(struct event *ev, int cpu)
+{
+	const struct perf_event_attr before = ev->attr;
+	int fd = open_precise(ev, cpu);
+
+	while (fd == -EINVAL && drop_feature(&ev->attr))
+		fd = open_precise(ev, cpu);
+	if (fd < 0)
+		ev->attr = before;
+	return fd;
+}
+
+static bool no_such_event(int error)
+{
+	return error == -ENOENT || error == -ENODEV || error == -ENXIO || error == -EOPNOTSUPP;
+}
+
+/* What perf does too: sample by a timer where there are no cycles. On failure @ev is as before. */
+static int open_cpu_clock(struct event *ev, int cpu, const char **ret_notice)
+{
+	const struct perf_event_attr before = ev->attr;
+	char modifiers[16], *name;
+	int fd;
+
+	if (asprintf(&name, "cpu-clock%s",
+		     event_attr__modifiers(&ev->attr, modifiers, sizeof(modifiers))) < 0)
+		return -ENOMEM;
+	ev->attr.type = PERF_TYPE_SOFTWARE;
+	ev->attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	fd = open_dropping(ev, cpu);
+	if (fd < 0) {
+		ev->attr = before;
+		free(name);
+		return fd;
+	}
+	free(ev->name);
+	ev->name = name;
+	ev->cycles_fallback = false;
+	if (ret_notice)
+		*ret_notice = "cycles: not available on this machine (no hardware PMU, common in "
+			      "virtual machines): using cpu-clock";
+	return fd;
+}
+
+/* EINVAL has many causes: is it the kernel that lacks what every event of ours carries? */
+static bool kernel_too_old(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.size = PERF_ATTR_SIZE_VER7,
+		.sample_period = 1,
+		.disabled = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.write_backward = 1,
+	};
+	_cleanup_close_ int fd = sys_open(&attr, 0, -1);
+
+	return fd == -EINVAL || fd == -E2BIG;
+}
+
+static const struct {
+	int error;
+	const char *text;
+} causes[] = {
+	{ENOENT, "this machine has no such event (a virtual machine often has no hardware PMU): "
+		 "use cpu-clock"},
+	{ENODEV, "this CPU is offline, or its PMU has no such event"},
+	{ENXIO, "this machine has no such event"},
+	{EBUSY, "the PMU is taken: by another profiler, or by the NMI watchdog "
+		"(kernel.nmi_watchdog=0 frees it)"},
+	{EOPNOTSUPP,
+	 "the PMU cannot sample this event, or not this precisely: use cpu-clock, or remove :p"},
+	{EOVERFLOW, "the stack depth is above the limit: raise kernel.perf_event_max_stack"},
+	{EMFILE, "too many open files"},
+	{ENFILE, "the system has too many open files: raise fs.file-max"},
+	{ENOMEM, "out of memory"},
+	{E2BIG, "this kernel is too old: clockid and overwritable rings need 4.7"},
+	{ENOSYS, "this kernel was built without perf events (CONFIG_PERF_EVENTS)"},
+};
+
+static int explain(const struct event *ev, int cpu, int error, struct err *err)
+{
+	const char *text = strerror(-error);
+	struct rlimit files = {0};
+
+	if (error == -EACCES || error == -EPERM)
+		return err_set(err, error,
+			       "%s: no permission (kernel.perf_event_paranoid is %ld): run as "
+			       "root, or with "
+			       "CAP_PERFMON (before Linux 5.8: CAP_SYS_ADMIN)",
+			       ev->name, sysctl__kernel("perf_event_paranoid", 2));
+	if (error == -EMFILE && !getrlimit(RLIMIT_NOFILE, &files))
+		return err_set(err, error,
+			       "%s: too many open files (every event takes one per CPU; the limit "
+			       "is %llu): raise "
+			       "it with ulimit -n, or LimitNOFILE= of the systemd unit, or record "
+			       "fewer events",
+			       ev->name, (unsigned long long)files.rlim_cur);
+	if (error == -EINVAL)
+		text = kernel_too_old()
+			       ? "this kernel is too old: clockid and overwritable rings need 4.7"
+			       : "the PMU refuses these settings: can it sample, and is the config "
+				 "right?";
+	for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
+		if (causes[i].error == -error)
+			text = causes[i].text;
+	return err_set(err, error, "%s on CPU %d: %s", ev->name, cpu, text);
+}
+
+int event__open(struct event *ev, int cpu, struct err *err, const char **ret_notice)
+{
+	int fd = open_dropping(ev, cpu);
+
+	if (ev->cycles_fallback && no_such_event(fd))
+		fd = open_cpu_clock(ev, cpu, ret_notice);
+	return fd >= 0 ? fd : explain(ev, cpu, fd, err);
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "common/cleanup.h"
+#include "record/map_build_id.h"
+
+#define ENTRIES_MAX 8192 /* more files than a machine runs; then all are forgotten */
+
+struct entry {
+	UT_hash_handle hh; /* by key and name */
+	struct build_id id; /* size 0: the file has none */
+	struct key {
+		uint64_t ino;
+		uint32_t maj, min;
+	} key;
+	char name[];
+};
+_Static_assert(offsetof(struct entry, name) == offsetof(struct entry, key) + sizeof(struct key),
+	       "key and name are one key");
+
+struct map_build_ids {
+	pthread_mutex_t lock;
+	struct entry *entries;
+};
+
+int map_build_ids__new(struct map_build_ids **ret)
+{
+	struct map_build_ids *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	pthread_mutex_init(&c->lock, NULL);
+	*ret = c;
+	return 0;
+}
+
+static void forget_all(struct map_build_ids *c)
+{
+	struct entry *e, *next;
+
+	HASH_ITER(hh, c->entries, e, next) {
+		HASH_DEL(c->entries, e);
+		free(e);
+	}
+}
+
+void map_build_ids__free(struct map_build_ids *c)
+{
+	if (!c)
+		return;
+	forget_all(c);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+static bool lookup(struct map_build_ids *c, const struct entry *wanted, size_t key_len,
+		   struct build_id *ret)
+{
+	const struct entry *e;
+
+	pthread_mutex_lock(&c->lock);
+	HASH_FIND(hh, c->entries, &wanted->key, key_len, e);
+	if (e)
+		*ret = e->id;
+	pthread_mutex_unlock(&c->lock);
+	return e;
+}
+
+/* Takes @e over. What cannot be kept is read again next time. */
+static void remember(struct map_build_ids *c, struct entry *e, size_t key_len)
+{
+	const struct entry *there;
+
+	pthread_mutex_lock(&c->lock);
+	if (HASH_COUNT(c->entries) >= ENTRIES_MAX)
+		forget_all(c);
+	HASH_FIND(hh, c->entries, &e->key, key_len, there);
+	if (!there)
+		HASH_ADD_KEYPTR(hh, c->entries, &e->key, key_len, e);
+	if (there || !e->hh.tbl)
+		free(e);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static bool is_file(int fd, const struct map_file_id *file)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && st.st_ino == file->ino && major(st.st_dev) == file->maj &&
+	       minor(st.st_dev) == file->min;
+}
+
+static int open_mapped(uint32_t pid, uint64_t start, uint64_t end, const struct map_file_id *file,
+		       const char *name)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	char path[PATH_MAX + 64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, start, end);
+	fd = open(path, flags);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, name);
+	fd = open(path, flags);
+	if (fd < 0 || is_file(fd, file))
+		return fd;
+	close(fd); /* another file has taken the name */
+	return -1;
+}
+
+bool map_build_ids__find(struct map_build_ids *c, uint32_t pid, uint64_t start, uint64_t end,
+			 const struct map_file_id *file, const char *name, struct build_id *ret)
+{
+	size_t len = strlen(name), key_len = sizeof(struct key) + len;
+	struct entry *e;
+	int err;
+
+	if (name[0] != '/' || name[1] == '/' || !file->ino)
+		return false;
+	e = calloc(1, sizeof(*e) + len + 1);
+	if (!e)
+		return false;
+	e->key = (struct key){ .ino = file->ino, .maj = file->maj, .min = file->min };
+	memcpy(e->name, name, len);
+	if (lookup(c, e, key_len, ret)) {
+		free(e);
+		return ret->size;
+	}
+	_cleanup_close_ int fd = open_mapped(pid, start, end, file, name);
+	if (fd < 0) { /* not remembered: another process may still show it */
+		free(e);
+		return false;
+	}
+	err = build_id__read_fd(fd, &e->id);
+	if (err)
+		e->id.size = 0;
+	*ret = e->id;
+	remember(c, e, key_len);
+	return ret->size;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The processes that are there now, read from /proc. */
+#ifndef FRBPF_RECORD_PROC_SCAN_H
+#define FRBPF_RECORD_PROC_SCAN_H
+
+#include "common/err.h"
+#include "record/task_model.h"
+
+/* Read every process: threads' comm, executable maps, namespaces. What vanishes meanwhile is left out, and so are
+ * zombies: their EXIT record has been written. 0, -ENOMEM, or the errno of opening /proc. */
+int proc_scan__tasks(struct task_model *m, struct err *err);
+
+/* Read one process. 0 (also when it is gone) or -ENOMEM. */
+int proc_scan__process(struct task_model *m, uint32_t pid);
+
+#endif

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/cpus.h"
+#include "common/realtime.h"
+#include "record/proc_scan.h"
+#include "record/sideband_core.h"
+#include "record/sideband_repair.h"
+
+#define RING_BYTES_DEFAULT ((size_t)2 << 20)
+#define MEMORY_DEFAULT	   ((size_t)64 << 20)
+#define MAX_AGE_DEFAULT	   (60 * 1000000000ULL)
+#define CHUNK_MAX	   ((size_t)256 << 10)
+#define REPAIR_INTERVAL	   1000000000ULL  /* between two readings of /proc because of losses */
+#define TRIM_INTERVAL	   30000000000ULL /* ... because of memory */
+
+static void init_locks(struct sideband *sb)
+{
+	pthread_mutexattr_t mutex;
+	pthread_condattr_t cond;
+
+	pthread_mutexattr_init(&mutex);
+	pthread_mutexattr_setprotocol(&mutex, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&sb->lock, &mutex);
+	pthread_mutexattr_destroy(&mutex);
+	pthread_condattr_init(&cond);
+	pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
+	pthread_cond_init(&sb->unpinned, &cond);
+	pthread_cond_init(&sb->helper_wake, &cond);
+	pthread_cond_init(&sb->started, &cond);
+	pthread_condattr_destroy(&cond);
+}
+
+static int watch(struct sideband *sb, int fd, uint64_t what)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = what };
+
+	return epoll_ctl(sb->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+static int open_rings(struct sideband *sb, struct err *err)
+{
+	_cleanup_free_ int *cpus = NULL;
+	size_t n, i;
+	int ret = cpus__online(&cpus, &n);
+
+	if (ret)
+		return err_set(err, ret, "which CPUs are online: %s", strerror(-ret));
+	sb->rings = calloc(n, sizeof(*sb->rings));
+	sb->ids = calloc(n, sizeof(*sb->ids));
+	if (!sb->rings || !sb->ids)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		struct sideband_ring *r = &sb->rings[sb->n_rings];
+
+		ret = sideband_ring__open(r, cpus[i], &sb->attr, sb->opts.ring_bytes, err);
+		if (ret == -ENODEV) /* went offline just now */
+			continue;
+		if (ret)
+			return ret;
+		sb->ids[sb->n_rings] = r->id;
+		ret = watch(sb, r->fd, sb->n_rings++);
+		if (ret)
+			return err_set(err, ret, "epoll: %s", strerror(-ret));
+	}
+	return sb->n_rings ? 0 : err_set(err, -ENODEV, "no CPU is online");
+}
+
+static void set_opts(struct sideband *sb, const struct sideband_opts *opts)
+{
+	sb->opts = *opts;
+	if (!sb->opts.ring_bytes)
+		sb->opts.ring_bytes = RING_BYTES_DEFAULT;
+	if (!sb->opts.memory)
+		sb->opts.memory = MEMORY_DEFAULT;
+	if (!sb->opts.max_age)
+		sb->opts.max_age = MAX_AGE_DEFAULT;
+}
+
+static int open_parts(struct sideband *sb, struct err *err)
+{
+	size_t chunk = sb->opts.memory / 64;
+	int ret;
+
+	sb->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	sb->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (sb->epoll_fd < 0 || sb->stop_fd < 0 || watch(sb, sb->stop_fd, UINT64_MAX))
+		return err_set(err, -errno, "epoll: %s", strerror(errno));
+	ret = task_model__new(&sb->base);
+	if (!ret)
+		ret = sideband_log__new(chunk < CHUNK_MAX ? chunk : CHUNK_MAX, &sb->log);
+	if (!ret)
+		ret = bpf_store__new(&sb->bpf);
+	if (!ret)
+		ret = map_build_ids__new(&sb->build_ids);
+	return ret ? ret : open_rings(sb, err);
+}
+
+int sideband__open(const struct sideband_opts *opts, struct err *err, struct sideband **ret)
+{
+	struct sideband *sb = calloc(1, sizeof(*sb));
+	int code;
+
+	if (!sb)
+		return err_set(err, -ENOMEM, "out of memory");
+	sb->epoll_fd = sb->stop_fd = -1;
+	set_opts(sb, opts);
+	init_locks(sb);
+	sideband_ring__init_attr(&sb->attr, sb->opts.ring_bytes);
+	code = open_parts(sb, err);
+	if (code) {
+		if (code == -ENOMEM)
+			err_set(err, code, "out of memory for the side band");
+		sideband__free(sb);
+		return code;
+	}
+	*ret = sb;
+	return 0;
+}
+
+void sideband__free(struct sideband *sb)
+{
+	uint64_t one = 1;
+	size_t i;
+
+	if (!sb)
+		return;
+	if (sb->running) {
+		sideband__lock(sb);
+		sb->stopping = true;
+		pthread_cond_signal(&sb->helper_wake);
+		sideband__unlock(sb);
+		while (write(sb->stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+			;
+		pthread_join(sb->drainer, NULL);
+		pthread_join(sb->helper, NULL);
+	}
+	for (i = 0; i < sb->n_rings; i++)
+		sideband_ring__close(&sb->rings[i]);
+	free(sb->rings);
+	free(sb->ids);
+	cleanup_close(&sb->epoll_fd);
+	cleanup_close(&sb->stop_fd);
+	task_model__free(sb->base);
+	sideband_log__free(sb->log);
+	bpf_store__free(sb->bpf);
+	map_build_ids__free(sb->build_ids);
+	kernel_maps__free(&sb->kernel);
+	buf__free(&sb->late);
+	free(sb->bpf_wanted);
+	pthread_cond_destroy(&sb->unpinned);
+	pthread_cond_destroy(&sb->helper_wake);
+	pthread_cond_destroy(&sb->started);
+	pthread_mutex_destroy(&sb->lock);
+	free(sb);
+}
+
+const struct perf_event_attr *sideband__attr(const struct sideband *sb)
+{
+	return &sb->attr;
+}
+
+const uint64_t *sideband__ids(const struct sideband *sb, size_t *ret_n)
+{
+	*ret_n = sb->n_rings;
+	return sb->ids;
+}
+
+/* Reading the machine's state */
+
+static int scan_bpf(struct sideband *sb)
+{
+	struct bpf_info *info;
+	uint32_t id = 0;
+	int err = 0;
+	size_t i;
+
+	while (!err && !bpf_info__next(&id)) {
+		err = bpf_info__read(id, &info);
+		if (err) { /* gone meanwhile, or not for us */
+			err = err == -ENOMEM ? err : 0;
+			continue;
+		}
+		for (i = 0; i < info->n_symbols && !err; i++)
+			err = task_model__add_ksymbol(sb->base, info->symbols[i].addr,
+						      info->symbols[i].len,
+						      PERF_RECORD_KSYMBOL_TYPE_BPF,
+						      info->symbols[i].name);
+		if (!err)
+			err = task_model__add_bpf_prog(sb->base, id, info->tag);
+		if (!err)
+			err = bpf_store__add(sb->bpf, info);
+		bpf_info__free(info);
+	}
+	return err;
+}
+
+static void forget_record(const struct perf_event_header *rec, void *arg)
+{
+}
+
+int sideband__scan(struct sideband *sb, struct err *err)
+{
+	uint64_t start = now_ns();
+	int ret;
+
+	ret = proc_scan__tasks(sb->base, err);
+	if (ret)
+		return ret;
+	ret = kernel_maps__read_text(&sb->kernel);
+	if (!ret)
+		ret = scan_bpf(sb);
+	if (ret)
+		return err_set(err, ret, "reading the state of the machine: %s", strerror(-ret));
+	sideband_core__drain(sb);
+	sideband__lock(sb);
+	/* what was recorded before the scan began is contained in it */
+	sideband_log__fold(sb->log, start, forget_record, NULL);
+	sb->scanned = true;
+	sb->complete_from = sb->repaired = now_ns();
+	sb->scanned_bytes = task_model__bytes(sb->base);
+	sideband_core__settle(sb);
+	sideband__unlock(sb);
+	return 0;
+}
+
+/* Losses: read /proc again, log what differs from what we believe. */
+static int repair(struct sideband *sb)
+{
+	const struct perf_event_header *rec;
+	struct sideband_log_view view;
+	struct sideband_repair *r;
+	struct buf records = { 0 };
+	uint64_t lost_before;
+	size_t off;
+	int err;
+
+	sideband_core__drain(sb);
+	sideband__lock(sb);
+	lost_before = sb->stats.lost;
+	sideband__unlock(sb);
+	err = sideband_repair__new(&r);
+	if (err)
+		return err;
+	sideband_core__drain(sb); /* so that the log has all that /proc can show */
+	err = sideband_core__pin(sb, &view);
+	if (!err) {
+		err = sideband_repair__compare(r, sb->base, &view, &records);
+		sideband_core__unpin(sb, &view);
+	}
+	sideband__lock(sb);
+	for (off = 0; !err && off < records.len; off += rec->size) {
+		rec = (const void *)(records.data + off);
+		sideband_core__log(sb, rec);
+	}
+	if (!err) {
+		sb->complete_from = sideband_repair__time(r);
+		sb->scanned_bytes = sideband_repair__model_bytes(r);
+		sb->lost_any = sb->stats.lost != lost_before;
+		sb->trim_due = false;
+		sb->stats.rescans++;
+	}
+	sideband__unlock(sb);
+	buf__free(&records);
+	sideband_repair__free(r);
+	return err;
+}
+
+/* Threads */
+
+/* Nanoseconds until the next repair may begin; UINT64_MAX: none is needed. Under the lock. */
+static uint64_t repair_delay(const struct sideband *sb)
+{
+	uint64_t due, now = now_ns();
+
+	if (!sb->lost_any && !sb->trim_due)
+		return UINT64_MAX;
+	due = sb->repaired + (sb->lost_any ? REPAIR_INTERVAL : TRIM_INTERVAL);
+	return due > now ? due - now : 0;
+}
+
+static void wait_for_work(struct sideband *sb, uint64_t delay)
+{
+	uint64_t until = now_ns() + delay;
+	struct timespec ts = { .tv_sec = until / 1000000000, .tv_nsec = until % 1000000000 };
+
+	if (delay == UINT64_MAX)
+		pthread_cond_wait(&sb->helper_wake, &sb->lock);
+	else
+		pthread_cond_timedwait(&sb->helper_wake, &sb->lock, &ts);
+}
+
+static void *helper_main(void *arg)
+{
+	struct sideband *sb = arg;
+	uint64_t delay;
+	uint32_t id;
+
+	pthread_setname_np(pthread_self(), "frbpf-scan");
+	sideband__lock(sb);
+	while (!sb->stopping) {
+		if (sb->n_bpf_wanted) {
+			id = sb->bpf_wanted[--sb->n_bpf_wanted];
+			sideband__unlock(sb);
+			sideband_core__fetch_bpf(sb, id);
+			sideband__lock(sb);
+			continue;
+		}
+		delay = repair_delay(sb);
+		if (delay) {
+			wait_for_work(sb, delay);
+			continue;
+		}
+		sideband__unlock(sb);
+		repair(sb); /* without memory: again after the interval */
+		sideband__lock(sb);
+		sb->repaired = now_ns();
+	}
+	sideband__unlock(sb);
+	return NULL;
+}
+
+static void *drainer_main(void *arg)
+{
+	struct sideband *sb = arg;
+	struct epoll_event ev[16];
+	bool stop = false;
+	int n, i;
+
+	pthread_setname_np(pthread_self(), "frbpf-sideband");
+	sideband__lock(sb);
+	sb->stats.realtime = thread__set_class(THREAD_REALTIME, sb->opts.rt_priority);
+	sb->stats.tid = gettid();
+	pthread_cond_signal(&sb->started);
+	sideband__unlock(sb);
+	while (!stop) {
+		n = epoll_wait(sb->epoll_fd, ev, ARRAY_SIZE(ev), -1);
+		for (i = 0; i < n; i++) {
+			if (ev[i].data.u64 == UINT64_MAX)
+				stop = true;
+			else if (ev[i].events & (EPOLLHUP | EPOLLERR)) /* its CPU went offline */
+				epoll_ctl(sb->epoll_fd, EPOLL_CTL_DEL,
+					  sb->rings[ev[i].data.u64].fd, NULL);
+		}
+		/* all rings, so that the log is nearly in order across CPUs */
+		sideband_core__drain(sb);
+	}
+	return NULL;
+}
+
+int sideband__start(struct sideband *sb, struct err *err)
+{
+	int ret = pthread_create(&sb->helper, NULL, helper_main, sb);
+
+	if (ret)
+		return err_set(err, -ret, "a thread for the side band: %s", strerror(ret));
+	ret = pthread_create(&sb->drainer, NULL, drainer_main, sb);
+	if (ret) {
+		sideband__lock(sb);
+		sb->stopping = true;
+		pthread_cond_signal(&sb->helper_wake);
+		sideband__unlock(sb);
+		pthread_join(sb->helper, NULL);
+		return err_set(err, -ret, "a thread for the side band: %s", strerror(ret));
+	}
+	sb->running = true;
+	sideband__lock(sb);
+	while (!sb->stats.tid)
+		pthread_cond_wait(&sb->started, &sb->lock);
+	sideband__unlock(sb);
+	return 0;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "perfdata/record.h"
+#include "record/sideband_core.h"
+
+#define BPF_SHARE 4 /* BPF programs may take this part of the memory */
+
+static void lost(struct sideband *sb, uint64_t n)
+{
+	sb->stats.lost += n;
+	sb->lost_any = true;
+	pthread_cond_signal(&sb->helper_wake);
+}
+
+static void want_bpf_info(struct sideband *sb, uint32_t id)
+{
+	size_t cap = sb->cap_bpf_wanted ? sb->cap_bpf_wanted * 2 : 64;
+	uint32_t *v;
+
+	if (sb->n_bpf_wanted == sb->cap_bpf_wanted) {
+		v = reallocarray(sb->bpf_wanted, cap, sizeof(*v));
+		if (!v) /* a slice will ask */
+			return;
+		sb->bpf_wanted = v;
+		sb->cap_bpf_wanted = cap;
+	}
+	sb->bpf_wanted[sb->n_bpf_wanted++] = id;
+	pthread_cond_signal(&sb->helper_wake);
+}
+
+static void fold_record(const struct perf_event_header *rec, void *arg)
+{
+	const struct record_bpf_event *bpf = (const void *)rec;
+	struct sideband *sb = arg;
+	int err = task_model__apply(sb->base, rec);
+
+	if (err == -E2BIG)
+		sb->trim_due = true;
+	else if (err)
+		lost(sb, 1);
+	if (rec->type == PERF_RECORD_BPF_EVENT && bpf->type == PERF_BPF_EVENT_PROG_UNLOAD)
+		bpf_store__remove(sb->bpf, bpf->id);
+	sb->stats.folded++;
+}
+
+void sideband_core__log(struct sideband *sb, const struct perf_event_header *rec)
+{
+	int err = sideband_log__append(sb->log, rec);
+
+	if (err == -ESTALE && !sb->pins) {
+		fold_record(rec, sb);
+		err = 0;
+	} else if (err == -ESTALE) {
+		err = buf__add(&sb->late, rec, rec->size);
+	}
+	if (err)
+		lost(sb, 1);
+}
+
+static void drained_record(const struct perf_event_header *rec, void *arg)
+{
+	const struct record_bpf_event *bpf = (const void *)rec;
+	struct sideband *sb = arg;
+
+	if (rec->type == PERF_RECORD_LOST) {
+		lost(sb, ((const struct record_lost *)rec)->lost);
+		return;
+	}
+	sb->stats.records++;
+	sb->stats.bytes += rec->size;
+	if (rec->type == PERF_RECORD_BPF_EVENT && bpf->type == PERF_BPF_EVENT_PROG_LOAD)
+		want_bpf_info(sb, bpf->id);
+	sideband_core__log(sb, rec);
+}
+
+/* Memory */
+
+static size_t memory_used(const struct sideband *sb)
+{
+	return sideband_log__bytes(sb->log) + task_model__bytes(sb->base) +
+	       bpf_store__bytes(sb->bpf) + sb->late.cap;
+}
+
+static void fold_late(struct sideband *sb)
+{
+	const struct perf_event_header *rec;
+	size_t off;
+
+	for (off = 0; off < sb->late.len; off += rec->size) {
+		rec = (const void *)(sb->late.data + off);
+		fold_record(rec, sb);
+	}
+	buf__free(&sb->late);
+}
+
+void sideband_core__settle(struct sideband *sb)
+{
+	uint64_t now = now_ns(), end;
+	bool over = memory_used(sb) > sb->opts.memory;
+
+	if (!sb->scanned)
+		return;
+	if (sb->pins) {
+		sb->fold_due = over;
+		return;
+	}
+	fold_late(sb);
+	while (sideband_log__n_chunks(sb->log) > 1) {
+		end = sideband_log__oldest_chunk_end(sb->log);
+		over = memory_used(sb) > sb->opts.memory;
+		if (!over && end + sb->opts.max_age >= now)
+			break;
+		sideband_log__fold(sb->log, end + 1, fold_record, sb);
+	}
+	if (memory_used(sb) > sb->opts.memory &&
+	    task_model__bytes(sb->base) > 2 * sb->scanned_bytes)
+		sb->trim_due = true;
+	if (sb->trim_due)
+		pthread_cond_signal(&sb->helper_wake);
+}
+
+void sideband_core__drain(struct sideband *sb)
+{
+	uint64_t bad;
+	size_t i;
+
+	for (i = 0; i < sb->n_rings; i++) {
+		sideband__lock(sb);
+		bad = sideband_ring__drain(&sb->rings[i], drained_record, sb);
+		if (bad)
+			lost(sb, 1);
+		sideband__unlock(sb);
+	}
+	sideband__lock(sb);
+	sideband_core__settle(sb);
+	sideband__unlock(sb);
+}
+
+int sideband_core__pin(struct sideband *sb, struct sideband_log_view *ret)
+{
+	int err;
+
+	sideband__lock(sb);
+	while (sb->fold_due && sb->pins)
+		pthread_cond_wait(&sb->unpinned, &sb->lock);
+	err = sideband_log__view(sb->log, ret);
+	if (!err)
+		sb->pins++;
+	sideband__unlock(sb);
+	return err;
+}
+
+void sideband_core__unpin(struct sideband *sb, struct sideband_log_view *view)
+{
+	sideband_log_view__free(view);
+	sideband__lock(sb);
+	if (--sb->pins == 0) {
+		sb->fold_due = false;
+		sideband_core__settle(sb);
+		pthread_cond_broadcast(&sb->unpinned);
+	}
+	sideband__unlock(sb);
+}
+
+void sideband_core__fetch_bpf(struct sideband *sb, uint32_t id)
+{
+	struct bpf_info *info;
+
+	if (bpf_info__read(id, &info))
+		return;
+	sideband__lock(sb);
+	if (bpf_store__bytes(sb->bpf) < sb->opts.memory / BPF_SHARE)
+		bpf_store__add(sb->bpf, info);
+	sideband__unlock(sb);
+	bpf_info__free(info);
+}
+
+void sideband__stats(struct sideband *sb, struct sideband_stats *ret)
+{
+	sideband__lock(sb);
+	*ret = sb->stats;
+	ret->log_bytes = sideband_log__bytes(sb->log) + sb->late.cap;
+	ret->model_bytes = task_model__bytes(sb->base) + bpf_store__bytes(sb->bpf);
+	sideband__unlock(sb);
+}

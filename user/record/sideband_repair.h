@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * After a loss: what /proc shows, against what base and log say, as records for the log. So windows from here on are
+ * right, and those before keep what was known. Life: new reads /proc, compare writes the records, free.
+ */
+#ifndef FRBPF_RECORD_SIDEBAND_REPAIR_H
+#define FRBPF_RECORD_SIDEBAND_REPAIR_H
+
+#include "common/buf.h"
+#include "record/sideband_log.h"
+#include "record/task_model.h"
+
+struct sideband_repair;
+
+int sideband_repair__new(struct sideband_repair **ret); /* negative errno of proc_scan__tasks() */
+/* @log must contain what was recorded until new() returned. -ENOMEM. */
+int sideband_repair__compare(const struct sideband_repair *r, const struct task_model *base,
+			     const struct sideband_log_view *log, struct buf *out);
+uint64_t sideband_repair__time(const struct sideband_repair *r); /* ns: reading was done */
+size_t sideband_repair__model_bytes(const struct sideband_repair *r);
+void sideband_repair__free(struct sideband_repair *r);
+
+#endif

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "perfdata/record.h"
+#include "record/event_list.h"
+#include "record/sideband_ring.h"
+
+void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes)
+{
+	*attr = (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.size = PERF_ATTR_SIZE_VER7,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_period = 1,
+		.sample_type = RECORD_SAMPLE_TYPE,
+		.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.ksymbol = 1,
+		.bpf_event = 1,
+		.namespaces = 1,
+		.cgroup = 1,
+		.build_id = 1,
+		.watermark = 1,
+		.wakeup_watermark = ring_bytes / 4,
+	};
+}
+
+static void drop_lost(struct perf_event_attr *a)
+{
+	a->read_format &= ~(uint64_t)PERF_FORMAT_LOST;
+}
+
+static void drop_build_id(struct perf_event_attr *a)
+{
+	a->build_id = 0;
+}
+
+static void drop_cgroup(struct perf_event_attr *a)
+{
+	a->cgroup = 0;
+}
+
+static void drop_bpf_event(struct perf_event_attr *a)
+{
+	a->bpf_event = 0;
+}
+
+static void drop_ksymbol(struct perf_event_attr *a)
+{
+	a->ksymbol = 0;
+}
+
+static void drop_namespaces(struct perf_event_attr *a)
+{
+	a->namespaces = 0;
+}
+
+/* Newest first: Linux 6.0, 5.12, 5.7, 5.1, 5.1, 4.12. */
+static void (*const drops[])(struct perf_event_attr *a) = {
+	drop_lost, drop_build_id, drop_cgroup, drop_bpf_event, drop_ksymbol, drop_namespaces,
+};
+
+static int open_event(struct perf_event_attr *attr, int cpu)
+{
+	size_t i;
+	int fd;
+
+	for (i = 0;; i++) {
+		fd = syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		if (fd >= 0)
+			return fd;
+		if (errno != EINVAL || i == ARRAY_SIZE(drops))
+			return -errno;
+		drops[i](attr);
+	}
+}
+
+static int open_failed(int code, int cpu, struct err *err)
+{
+	if (code == -EPERM || code == -EACCES)
+		return err_set(err, code,
+			       "recording processes on all CPUs needs root, CAP_PERFMON, or "
+			       "kernel.perf_event_paranoid below 1");
+	if (code == -EMFILE || code == -ENFILE)
+		return err_set(err, code, "too many open files: raise the limit (ulimit -n)");
+	return err_set(err, code, "cannot open the side-band event of CPU %d: %s", cpu,
+		       strerror(-code));
+}
+
+static int map_failed(int code, size_t ring_bytes, struct err *err)
+{
+	if (code == -EPERM || code == -EAGAIN)
+		return err_set(err, code,
+			       "a side-band ring of %zu KiB per CPU exceeds the memory that may be locked: "
+			       "run as root, grant CAP_IPC_LOCK, or raise kernel.perf_event_mlock_kb",
+			       ring_bytes / 1024);
+	return err_set(err, code, "cannot map a side-band ring of %zu KiB: %s", ring_bytes / 1024,
+		       strerror(-code));
+}
+
+int sideband_ring__open(struct sideband_ring *r, int cpu, struct perf_event_attr *attr,
+			size_t ring_bytes, struct err *err)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	struct sideband_ring ring = { .cpu = cpu, .size = ring_bytes, .mapped = page + ring_bytes };
+	int code;
+
+	if (ring_bytes < page || (ring_bytes & (ring_bytes - 1)))
+		return err_set(err, -EINVAL, "a ring of %zu bytes: not a power of two of pages",
+			       ring_bytes);
+	ring.fd = open_event(attr, cpu);
+	if (ring.fd < 0)
+		return open_failed(ring.fd, cpu, err);
+	ring.base = mmap(NULL, ring.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, 0);
+	if (ring.base == MAP_FAILED) {
+		code = map_failed(-errno, ring_bytes, err);
+		close(ring.fd);
+		return code;
+	}
+	if (ioctl(ring.fd, PERF_EVENT_IOC_ID, &ring.id)) {
+		code = err_set(err, -errno, "the id of the side-band event: %s", strerror(errno));
+		sideband_ring__close(&ring);
+		return code;
+	}
+	*r = ring;
+	return 0;
+}
+
+void sideband_ring__close(struct sideband_ring *r)
+{
+	if (!r->base)
+		return;
+	munmap(r->base, r->mapped);
+	close(r->fd);
+	*r = (struct sideband_ring){ .fd = -1 };
+}
+
+/* The record at ring position @pos; one that wraps is put together in @bounce. */
+static const struct perf_event_header *record_at(const struct sideband_ring *r, uint64_t pos,
+						 uint64_t avail, char *bounce)
+{
+	const char *data = (const char *)r->base + (r->mapped - r->size);
+	size_t off = pos & (r->size - 1), first = r->size - off;
+	const struct perf_event_header *h = (const void *)(data + off);
+
+	/* records are multiples of 8 and so is the ring: a header never wraps */
+	if (avail < sizeof(*h) || h->size < sizeof(*h) || h->size % 8 || h->size > avail)
+		return NULL;
+	if (h->size <= first)
+		return h;
+	memcpy(bounce, h, first);
+	memcpy(bounce + first, data, h->size - first);
+	return (const void *)bounce;
+}
+
+uint64_t sideband_ring__drain(struct sideband_ring *r,
+			      void (*fn)(const struct perf_event_header *rec, void *arg),
+			      void *arg)
+{
+	struct perf_event_mmap_page *page = r->base;
+	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = page->data_tail, bad = 0;
+	char bounce[UINT16_MAX] __attribute__((aligned(8)));
+	const struct perf_event_header *h;
+
+	while (tail < head) {
+		h = record_at(r, tail, head - tail, bounce);
+		if (!h) {
+			bad += head - tail;
+			tail = head;
+			break;
+		}
+		if (record__valid(h, h->size))
+			fn(h, arg);
+		tail += h->size;
+	}
+	/* the records have been read: only now may the kernel write over them */
+	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+	return bad;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/sideband_core.h"
+#include "record/slice_draft.h"
+
+/* Which programs the store should have had, and which it can give. */
+struct bpf_list {
+	uint32_t *v; /* owned */
+	size_t n;
+};
+
+static int list_bpf_prog(uint32_t id, void *arg)
+{
+	struct bpf_list *l = arg;
+	uint32_t *v = reallocarray(l->v, l->n + 1, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	l->v = v;
+	v[l->n++] = id;
+	return 0;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void make_unique(struct bpf_list *l)
+{
+	size_t i, n = 0;
+
+	if (!l->n)
+		return;
+	qsort(l->v, l->n, sizeof(*l->v), compare_ids);
+	for (i = 0; i < l->n; i++)
+		if (!n || l->v[n - 1] != l->v[i])
+			l->v[n++] = l->v[i];
+	l->n = n;
+}
+
+static bool slice__has_btf(const struct sideband_slice *s, uint32_t id)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_btfs; i++)
+		if (s->btfs[i].id == id)
+			return true;
+	return false;
+}
+
+/* Under the lock. */
+static int copy_bpf_prog(struct sideband *sb, uint32_t id, struct sideband_slice *s)
+{
+	const struct buf *body, *btf;
+	uint32_t btf_id;
+	int err;
+
+	if (!bpf_store__get(sb->bpf, id, &body, &btf_id, &btf))
+		return 0;
+	err = buf__add(&s->bpf_progs[s->n_bpf_progs], body->data, body->len);
+	if (err)
+		return err;
+	s->n_bpf_progs++;
+	if (!btf || slice__has_btf(s, btf_id))
+		return 0;
+	s->btfs[s->n_btfs].id = btf_id;
+	err = buf__add(&s->btfs[s->n_btfs].data, btf->data, btf->len);
+	if (!err)
+		s->n_btfs++;
+	return err;
+}
+
+static int slice__add_bpf(struct sideband *sb, const struct slice_draft *d,
+			  struct sideband_slice *s)
+{
+	struct bpf_list l = { 0 };
+	int err = slice_draft__each_bpf_prog(d, list_bpf_prog, &l);
+	bool has;
+	size_t i;
+
+	make_unique(&l);
+	s->bpf_progs = calloc(l.n + 1, sizeof(*s->bpf_progs));
+	s->btfs = calloc(l.n + 1, sizeof(*s->btfs));
+	if (!s->bpf_progs || !s->btfs)
+		err = -ENOMEM;
+	for (i = 0; i < l.n && !err; i++) {
+		sideband__lock(sb);
+		has = bpf_store__has(sb->bpf, l.v[i]);
+		sideband__unlock(sb);
+		if (!has)
+			sideband_core__fetch_bpf(sb, l.v[i]);
+		sideband__lock(sb);
+		err = copy_bpf_prog(sb, l.v[i], s);
+		sideband__unlock(sb);
+	}
+	free(l.v);
+	return err;
+}
+
+static int slice__fill(struct sideband *sb, struct slice_draft *d, struct sideband_slice *s)
+{
+	struct kernel_maps modules = { 0 };
+	int err = slice__add_bpf(sb, d, s);
+
+	/* the kernel writes no record of a module: read them now */
+	if (!err)
+		err = kernel_maps__read_modules(&modules);
+	if (!err)
+		err = slice_draft__finish(d, &sb->kernel, &modules, sb->build_ids, s);
+	kernel_maps__free(&modules);
+	return err;
+}
+
+int sideband__slice(struct sideband *sb, const struct sideband_task *tasks, size_t n_tasks,
+		    uint64_t start, uint64_t end, struct err *err, struct sideband_slice **ret)
+{
+	struct sideband_slice *s = calloc(1, sizeof(*s));
+	struct sideband_log_view view;
+	struct slice_draft *d = NULL;
+	int code = s ? 0 : -ENOMEM;
+
+	if (!code) {
+		sideband_core__drain(sb);
+		code = sideband_core__pin(sb, &view);
+	}
+	if (!code) {
+		code = slice_draft__new(sb->base, &view, tasks, n_tasks, start, end, &d);
+		sideband__lock(sb);
+		s->lost = sb->stats.lost;
+		s->rescans = sb->stats.rescans;
+		s->incomplete = sb->lost_any || start < sb->complete_from ||
+				start < view.base_time;
+		sideband__unlock(sb);
+		sideband_core__unpin(sb, &view);
+	}
+	if (!code)
+		code = slice__fill(sb, d, s);
+	slice_draft__free(d);
+	if (code) {
+		sideband_slice__free(s);
+		return err_set(err, code, "the side band of the window: %s", strerror(-code));
+	}
+	*ret = s;
+	return 0;
+}
+
+void sideband_slice__free(struct sideband_slice *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	buf__free(&s->records);
+	for (i = 0; i < s->n_build_ids; i++)
+		free(s->build_ids[i].name);
+	free(s->build_ids);
+	for (i = 0; i < s->n_bpf_progs; i++)
+		buf__free(&s->bpf_progs[i]);
+	free(s->bpf_progs);
+	for (i = 0; i < s->n_btfs; i++)
+		buf__free(&s->btfs[i].data);
+	free(s->btfs);
+	free(s);
+}

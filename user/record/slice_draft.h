@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How a slice is made of the base state and the log. Two steps, because base and log stand still only for a short
+ * while: new copies what is needed, finish reads files and writes the records.
+ */
+#ifndef FRBPF_RECORD_SLICE_DRAFT_H
+#define FRBPF_RECORD_SLICE_DRAFT_H
+
+#include "record/kernel_maps.h"
+#include "record/map_build_id.h"
+#include "record/sideband.h"
+#include "record/sideband_log.h"
+#include "record/task_model.h"
+
+struct slice_draft;
+
+/* @tasks (sorted) is borrowed until the draft is freed; @base and @log are not needed after the return. -ENOMEM. */
+int slice_draft__new(const struct task_model *base, const struct sideband_log_view *log,
+		     const struct sideband_task *tasks, size_t n_tasks, uint64_t start,
+		     uint64_t end, struct slice_draft **ret);
+
+/* The BPF programs that are loaded at the start, or become so in the window. */
+int slice_draft__each_bpf_prog(const struct slice_draft *d, int (*fn)(uint32_t id, void *arg),
+			       void *arg);
+
+/* Fill records and build ids of @s. -ENOMEM. */
+int slice_draft__finish(struct slice_draft *d, const struct kernel_maps *text,
+			const struct kernel_maps *modules, struct map_build_ids *build_ids,
+			struct sideband_slice *s);
+void slice_draft__free(struct slice_draft *d);
+
+#endif

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "record/tracefs.h"
+
+#define TRACEFS_PATH  "/sys/kernel/tracing"
+#define TRACEFS_HINT  "run as root, or mount it: mount -t tracefs nodev " TRACEFS_PATH
+#define FILE_MAX_SIZE (64u << 20) /* far above any file of tracefs that we read */
+
+struct tracefs {
+	int fd; /* its top directory */
+};
+
+/* A directory that holds events/, or negative errno. */
+static int open_at(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (faccessat(fd, "events", R_OK | X_OK, 0) < 0)
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+static int find_or_mount(void)
+{
+	int fd = open_at(TRACEFS_PATH);
+
+	if (fd != -ENOENT)
+		return fd;
+	fd = open_at("/sys/kernel/debug/tracing"); /* kernels before 4.1, and tracefs's automount */
+	if (fd >= 0)
+		return fd;
+	if (mount("nodev", TRACEFS_PATH, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 &&
+	    errno != EBUSY) /* EBUSY: somebody else was quicker */
+		return -errno;
+	return open_at(TRACEFS_PATH);
+}
+
+int tracefs__open(struct err *err, struct tracefs **ret)
+{
+	struct tracefs *t;
+	int fd = find_or_mount();
+
+	if (fd == -EACCES) /* mounted, but not for us */
+		return err_set(err, -EPERM, "tracefs: no permission to read it: run as root");
+	if (fd == -EPERM)
+		return err_set(err, -EPERM, "tracefs: no permission: " TRACEFS_HINT);
+	if (fd < 0)
+		return err_set(err, -ENOENT, "tracefs: %s: " TRACEFS_HINT "%s", strerror(-fd),
+			       fd == -ENODEV || fd == -ENOENT
+				       ? " (this kernel may lack CONFIG_TRACING)"
+				       : "");
+	t = malloc(sizeof(*t));
+	if (!t) {
+		close(fd);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	t->fd = fd;
+	*ret = t;
+	return 0;
+}
+
+void tracefs__free(struct tracefs *t)
+{
+	if (!t)
+		return;
+	close(t->fd);
+	free(t);
+}
+
+int tracefs__read(struct tracefs *t, const char *path, struct buf *b)
+{
+	_cleanup_close_ int fd = openat(t->fd, path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return buf__read_fd(b, fd, FILE_MAX_SIZE);
+}
+
+/* Names become path components. */
+static bool safe_name(const char *s)
+{
+	return *s && *s != '.' && !strchr(s, '/');
+}
+
+/* The number in the line "ID: 372" of a format text. */
+static int format_id(const char *text, uint64_t *ret)
+{
+	const char *line = text ? strstr(text, "\nID: ") : NULL;
+
+	return line && sscanf(line, "\nID: %" SCNu64, ret) == 1 ? 0 : -EINVAL;
+}
+
+static struct tracepoint *tracepoint__new(const char *system, const char *name, uint64_t id,
+					  const char *format, size_t format_len)
+{
+	struct tracepoint *tp = calloc(1, sizeof(*tp));
+
+	if (!tp)
+		return NULL;
+	tp->id = id;
+	tp->system = strdup(system);
+	tp->name = strdup(name);
+	tp->format = malloc(format_len + 1);
+	if (!tp->system || !tp->name || !tp->format) {
+		tracepoint__free(tp);
+		return NULL;
+	}
+	memcpy(tp->format, format, format_len);
+	tp->format[format_len] = '\0';
+	tp->format_len = format_len;
+	return tp;
+}
+
+int tracefs__tracepoint(struct tracefs *t, const char *system, const char *name, struct err *err,
+			struct tracepoint **ret)
+{
+	struct buf format = {0};
+	struct tracepoint *tp;
+	char path[PATH_MAX];
+	uint64_t id;
+	int ret_code = -ENOENT;
+
+	if (safe_name(system) && safe_name(name) &&
+	    snprintf(path, sizeof(path), "events/%s/%s/format", system, name) < (int)sizeof(path))
+		ret_code = tracefs__read(t, path, &format);
+	if (ret_code == -ENOENT || ret_code == -ENOTDIR)
+		ret_code = err_set(err, -ENOENT, "this kernel has no tracepoint '%s:%s'", system,
+				   name);
+	else if (ret_code == -EACCES || ret_code == -EPERM)
+		err_set(err, ret_code, "no permission to read tracepoint '%s:%s': run as root",
+			system, name);
+	else if (ret_code)
+		err_set(err, ret_code, "cannot read tracepoint '%s:%s': %s", system, name,
+			strerror(-ret_code));
+	else if (format_id(format.data, &id))
+		ret_code = err_set(err, -EINVAL, "tracepoint '%s:%s': its format file has no ID",
+				   system, name);
+	if (!ret_code) {
+		tp = tracepoint__new(system, name, id, format.data, format.len);
+		if (tp)
+			*ret = tp;
+		else
+			ret_code = err_set(err, -ENOMEM, "out of memory");
+	}
+	buf__free(&format);
+	return ret_code;
+}
+
+void tracepoint__free(struct tracepoint *tp)
+{
+	if (!tp)
+		return;
+	free(tp->system);
+	free(tp->name);
+	free(tp->format);
+	free(tp);
+}
+
+struct tracepoint *tracepoint__dup(const struct tracepoint *tp)
+{
+	return tracepoint__new(tp->system, tp->name, tp->id, tp->format, tp->format_len);
+}
+
+static int is_event_dir(const struct dirent *e)
+{
+	return e->d_name[0] != '.' && (e->d_type == DT_DIR || e->d_type == DT_UNKNOWN);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name); /* not alphasort(): the locale must not matter */
+}
+
+static void free_entries(struct dirent **entries, int n)
+{
+	for (int i = 0; i < n; i++)
+		free(entries[i]);
+	free(entries);
+}
+
+struct glob_call {
+	const char *name_glob;
+	int (*fn)(const char *system, const char *name, void *arg);
+	void *arg;
+	bool matched;
+};
+
+static int glob_system(struct tracefs *t, const char *system, struct glob_call *call)
+{
+	struct dirent **entries;
+	char path[PATH_MAX];
+	int n, ret = 0;
+
+	snprintf(path, sizeof(path), "events/%s", system);
+	n = scandirat(t->fd, path, &entries, is_event_dir, by_name);
+	if (n < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	for (int i = 0; i < n && !ret; i++) {
+		if (fnmatch(call->name_glob, entries[i]->d_name, FNM_NOESCAPE))
+			continue;
+		call->matched = true;
+		ret = call->fn(system, entries[i]->d_name, call->arg);
+	}
+	free_entries(entries, n);
+	return ret;
+}
+
+int tracefs__glob(struct tracefs *t, const char *system_glob, const char *name_glob,
+		  int (*fn)(const char *system, const char *name, void *arg), void *arg)
+{
+	struct glob_call call = {.name_glob = name_glob, .fn = fn, .arg = arg};
+	struct dirent **entries;
+	int n, ret = 0;
+
+	n = scandirat(t->fd, "events", &entries, is_event_dir, by_name);
+	if (n < 0)
+		return -errno;
+	for (int i = 0; i < n && !ret; i++)
+		if (!fnmatch(system_glob, entries[i]->d_name, FNM_NOESCAPE))
+			ret = glob_system(t, entries[i]->d_name, &call);
+	free_entries(entries, n);
+	if (ret)
+		return ret;
+	return call.matched ? 0 : -ENOENT;
+}
+
+struct name_list {
+	char **v;
+	size_t n, cap;
+};
+
+static int add_name(const char *system, const char *name, void *arg)
+{
+	struct name_list *l = arg;
+
+	if (l->n + 1 >= l->cap) { /* one more than names: the NULL at the end */
+		size_t cap = l->cap ? 2 * l->cap : 512;
+		char **v = realloc(l->v, cap * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		l->v = v;
+		l->cap = cap;
+	}
+	if (asprintf(&l->v[l->n], "%s:%s", system, name) < 0)
+		return -ENOMEM;
+	l->v[++l->n] = NULL;
+	return 0;
+}
+
+int tracefs__list(struct tracefs *t, char ***ret)
+{
+	struct name_list l = {0};
+	int err = tracefs__glob(t, "*", "*", add_name, &l);
+
+	if (!err) {
+		*ret = l.v;
+		return 0;
+	}
+	for (size_t i = 0; i < l.n; i++)
+		free(l.v[i]);
+	free(l.v);
+	return err;
+}

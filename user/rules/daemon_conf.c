@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "rules/section.h"
+#include "rules/text.h"
+#include "rules/units.h"
+
+/* BASE/control is a socket, whose address ends in a NUL */
+#define BASE_MAX  (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/control"))
+#define MERGE_MAX (60 * NSEC_PER_SEC)
+
+static int parse_base(const struct entry_ctx *ctx, void *obj)
+{
+	struct daemon_conf *daemon = obj;
+	_cleanup_free_ char *base = NULL;
+
+	if (entry__string(ctx, &base))
+		return -ENOMEM;
+	if (base[0] != '/')
+		return diags__error(ctx->d, ctx->src, ctx->value,
+				    "'base' must be an absolute path: one that begins with '/'");
+	if (strlen(base) > BASE_MAX)
+		return diags__error(
+			ctx->d, ctx->src, ctx->value,
+			"'base' is too long: %zu bytes, and the path of a socket leaves "
+			"%zu for it",
+			strlen(base), BASE_MAX);
+	daemon->base = TAKE_PTR(base);
+	daemon->base_span = ctx->value;
+	return 0;
+}
+
+static int parse_memory(const struct entry_ctx *ctx, uint64_t *ret)
+{
+	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE), bytes;
+
+	if (text__size(ctx->src, ctx->value, ctx->d, ram, &bytes))
+		return -EINVAL;
+	if (!bytes)
+		return diags__error(ctx->d, ctx->src, ctx->value, "'%s' must be larger than 0",
+				    ctx->entry->key);
+	*ret = bytes;
+	return 0;
+}
+
+static int parse_max_memory(const struct entry_ctx *ctx, void *obj)
+{
+	struct daemon_conf *daemon = obj;
+
+	daemon->max_memory_span = ctx->value;
+	return parse_memory(ctx, &daemon->max_memory);
+}
+
+static int parse_sideband_memory(const struct entry_ctx *ctx, void *obj)
+{
+	struct daemon_conf *daemon = obj;
+
+	return parse_memory(ctx, &daemon->sideband_memory);
+}
+
+static int parse_merge(const struct entry_ctx *ctx, void *obj)
+{
+	struct daemon_conf *daemon = obj;
+
+	return entry__duration(ctx, MERGE_MAX, &daemon->merge);
+}
+
+static int parse_snapshot(const struct entry_ctx *ctx, void *obj)
+{
+	static const char *const words[] = {
+		[SNAPSHOT_AUTO] = "auto",
+		[SNAPSHOT_PAUSE] = "pause",
+		[SNAPSHOT_LIVE] = "live",
+		NULL,
+	};
+	struct daemon_conf *daemon = obj;
+	const char *nearest;
+
+	for (int i = 0; words[i]; i++) {
+		if (text__equals(ctx->src, ctx->value, words[i])) {
+			daemon->snapshot = i;
+			return 0;
+		}
+	}
+	nearest = nearest_word(ctx->src->text + ctx->value.off, ctx->value.len, words);
+	return diags__error(ctx->d, ctx->src, ctx->value,
+			    "'snapshot' is auto, pause or live, not " QUOTED DID_YOU_MEAN,
+			    QUOTE_SPAN(ctx->src, ctx->value), SUGGEST(nearest));
+}
+
+static const struct section_key keys[] = {
+	{ "base", parse_base },
+	{ "max-memory", parse_max_memory },
+	{ "sideband-memory", parse_sideband_memory },
+	{ "merge", parse_merge },
+	{ "snapshot", parse_snapshot },
+	{ "max-size" },
+	{ "max-incidents" },
+	{ "max-age" },
+	{ "min-free" },
+	{ "max-dumps" },
+	{ "on-dump" },
+	{ "watch" },
+	{ NULL },
+};
+const struct section_kind daemon_section = { "[daemon]", keys };

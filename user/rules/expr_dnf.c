@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+
+#include "rules/expr_tree.h"
+
+/* A leaf stands once in the tree, so a conjunction is the set of its leaves: bits of tree->nodes.
+ */
+typedef uint32_t leaf_set;
+_Static_assert(TREE_MAX <= 32, "a bit for each node of the tree");
+
+struct normal_form {
+	leaf_set terms[FRBPF_MAX_NODES];
+	uint32_t n;
+	leaf_set negated; /* of the leaves of all terms */
+};
+
+struct extent {
+	uint64_t terms;
+	uint64_t nodes; /* of all terms together */
+};
+
+static bool is_product(const struct tree_node *n, bool negate)
+{
+	return (n->type == TREE_AND) != negate;
+}
+
+/* How large the normal form of a part is. The first part that is too large gets the error. */
+static int measure(const struct tree *tree, uint8_t index, bool negate,
+		   const struct source_text *src, struct diags *d, struct extent *ret)
+{
+	const struct tree_node *n = &tree->nodes[index];
+	struct extent a, b;
+
+	if (n->type == TREE_LEAF) {
+		*ret = (struct extent){ 1, 1 };
+		return 0;
+	}
+	negate ^= n->negated;
+	if (measure(tree, n->left, negate, src, d, &a) ||
+	    measure(tree, n->right, negate, src, d, &b))
+		return -EINVAL;
+	if (is_product(n, negate))
+		*ret = (struct extent){ a.terms * b.terms, a.nodes * b.terms + b.nodes * a.terms };
+	else
+		*ret = (struct extent){ a.terms + b.terms, a.nodes + b.nodes };
+	if (ret->nodes <= FRBPF_MAX_NODES)
+		return 0;
+	return diags__error(
+		d, src, n->span,
+		"too large: as alternatives of comparisons joined by && this makes %llu "
+		"comparisons, and a rule has at most %d: split the rule in two",
+		(unsigned long long)ret->nodes, FRBPF_MAX_NODES);
+}
+
+static void multiply(const struct normal_form *a, const struct normal_form *b,
+		     struct normal_form *ret)
+{
+	for (uint32_t i = 0; i < a->n; i++) {
+		for (uint32_t k = 0; k < b->n; k++)
+			ret->terms[ret->n++] = a->terms[i] | b->terms[k];
+	}
+}
+
+static void add(const struct normal_form *a, const struct normal_form *b, struct normal_form *ret)
+{
+	for (uint32_t i = 0; i < a->n; i++)
+		ret->terms[ret->n++] = a->terms[i];
+	for (uint32_t i = 0; i < b->n; i++)
+		ret->terms[ret->n++] = b->terms[i];
+}
+
+/* measure() has said that all of it fits. */
+static struct normal_form build(const struct tree *tree, uint8_t index, bool negate)
+{
+	const struct tree_node *n = &tree->nodes[index];
+	struct normal_form a, b, form = { .n = 0 };
+
+	negate ^= n->negated;
+	if (n->type == TREE_LEAF) {
+		form.terms[form.n++] = (leaf_set)1 << index;
+		form.negated = (leaf_set)negate << index;
+		return form;
+	}
+	a = build(tree, n->left, negate);
+	b = build(tree, n->right, negate);
+	if (is_product(n, negate))
+		multiply(&a, &b, &form);
+	else
+		add(&a, &b, &form);
+	form.negated = a.negated | b.negated;
+	return form;
+}
+
+static const __u8 inverse[FRBPF_OP_MAX] = {
+	[FRBPF_OP_EQ] = FRBPF_OP_NE, [FRBPF_OP_NE] = FRBPF_OP_EQ, [FRBPF_OP_LT] = FRBPF_OP_GE,
+	[FRBPF_OP_GE] = FRBPF_OP_LT, [FRBPF_OP_GT] = FRBPF_OP_LE, [FRBPF_OP_LE] = FRBPF_OP_GT,
+};
+
+static void emit_term(const struct tree *tree, leaf_set term, leaf_set negated, struct expr *e)
+{
+	for (uint8_t i = 0; i < tree->n; i++) {
+		struct frbpf_node *node = &e->nodes[e->n_nodes];
+
+		if (!(term >> i & 1))
+			continue;
+		*node = tree->nodes[i].leaf;
+		if (negated >> i & 1)
+			node->op = inverse[node->op];
+		e->n_nodes++;
+	}
+	e->nodes[e->n_nodes - 1].flags |= FRBPF_NODE_END;
+}
+
+int tree__normalise(const struct tree *tree, const struct source_text *src, struct diags *d,
+		    struct expr *ret)
+{
+	struct expr e = { .n_nodes = 0 };
+	struct normal_form form;
+	struct extent extent;
+	int err = measure(tree, tree->root, false, src, d, &extent);
+
+	if (err)
+		return err;
+	form = build(tree, tree->root, false);
+	for (uint32_t i = 0; i < form.n; i++)
+		emit_term(tree, form.terms[i], form.negated, &e);
+	*ret = e;
+	return 0;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <errno.h>
+
+#include "rules/expr_tree.h"
+#include "rules/text.h"
+
+#define DEPTH_MAX 32 /* parentheses within parentheses */
+
+struct parser {
+	const struct source_text *src;
+	struct diags *d;
+	struct tree *tree;
+	struct token now;  /* looked at next */
+	uint32_t last_end; /* of the token before it */
+	uint32_t end;
+	bool failed; /* a comparison was wrong, but its form is right: go on for the errors behind
+			it */
+};
+
+/* All parse_*() return the index of a tree node or a negative errno. */
+static int parse_or(struct parser *p, int depth);
+
+static struct token parser__next(struct parser *p)
+{
+	struct token t = p->now;
+
+	p->last_end = t.span.off + t.span.len;
+	p->now = token__read(p->src, p->last_end, p->end);
+	return t;
+}
+
+static bool parser__at_word(const struct parser *p, const char *word)
+{
+	return p->now.type == TOKEN_WORD && text__equals(p->src, p->now.span, word);
+}
+
+static int tree__join(struct tree *tree, enum tree_type type, int left, int right)
+{
+	struct tree_node *n = &tree->nodes[tree->n];
+	uint32_t start = tree->nodes[left].span.off;
+	struct span last = tree->nodes[right].span;
+
+	*n = (struct tree_node){ .type = type, .left = left, .right = right };
+	n->span = (struct span){ start, last.off + last.len - start };
+	return tree->n++;
+}
+
+/* Operators of other languages and of later versions, and what to write instead. */
+static const struct {
+	const char *text;
+	const char *remedy;
+} foreign[] = {
+	{ "=", "'=' is not a comparison (did you mean '=='?)" },
+	{ "===", "'===' is not a comparison (did you mean '=='?)" },
+	{ "<>", "'<>' is not a comparison (did you mean '!='?)" },
+	{ "=<", "'=<' is not a comparison (did you mean '<='?)" },
+	{ "=>", "'=>' is not a comparison (did you mean '>='?)" },
+	{ "~", "globs ('~') are not supported yet: compare with '=='" },
+	{ "=~", "'=~' is not an operator, and globs ('~') are not supported yet" },
+	{ "!~", "'!~' is not an operator, and globs ('~') are not supported yet" },
+	{ "&", "'&' is not supported yet (did you mean '&&'?)" },
+	{ "|", "'|' is not an operator (did you mean '||'?)" },
+	{ "in", "'in' is not supported yet: write one '==' for each value, joined by '||'" },
+	{ "and", "'and' is not an operator (did you mean '&&'?)" },
+	{ "or", "'or' is not an operator (did you mean '||'?)" },
+	{ "not", "'not' is not an operator (did you mean '!'?)" },
+	{ "is", "'is' is not a comparison (did you mean '=='?)" },
+	{ "eq", "'eq' is not a comparison (did you mean '=='?)" },
+	{ NULL, NULL },
+};
+
+static const char *foreign_remedy(const struct parser *p)
+{
+	if (p->now.type != TOKEN_WORD && p->now.type != TOKEN_UNKNOWN)
+		return NULL;
+	for (size_t i = 0; foreign[i].text; i++) {
+		if (text__equals(p->src, p->now.span, foreign[i].text))
+			return foreign[i].remedy;
+	}
+	return NULL;
+}
+
+/* "WHAT is expected", in words that fit what is there instead. */
+static int expected(struct parser *p, const char *what)
+{
+	const char *remedy = foreign_remedy(p);
+	struct span span = p->now.span;
+
+	if (remedy)
+		return diags__error(p->d, p->src, span, "%s", remedy);
+	if (p->now.type == TOKEN_END)
+		return diags__error(p->d, p->src, span, "the condition ends where %s is expected",
+				    what);
+	if (p->src->text[span.off] == '\'')
+		return diags__error(p->d, p->src, span, "strings stand in double quotes");
+	return diags__error(p->d, p->src, span, "%s is expected here, not " QUOTED, what,
+			    QUOTE_SPAN(p->src, span));
+}
+
+static int parse_comparison(struct parser *p)
+{
+	struct token field, op, value;
+	struct frbpf_node leaf = { 0 };
+	struct tree_node *n;
+
+	if (p->now.type != TOKEN_WORD || parser__at_word(p, "not") ||
+	    isdigit((unsigned char)p->src->text[p->now.span.off]))
+		return expected(p, "a field");
+	field = parser__next(p);
+	if (p->now.type != TOKEN_COMPARE)
+		return expected(p, "a comparison (== != < <= > >=)");
+	op = parser__next(p);
+	if (p->now.type != TOKEN_WORD && p->now.type != TOKEN_STRING)
+		return expected(p, "a value");
+	value = parser__next(p);
+
+	if (p->tree->n_leaves == FRBPF_MAX_NODES)
+		return diags__error(p->d, p->src, field.span,
+				    "a rule has at most %d comparisons: split the rule in two",
+				    FRBPF_MAX_NODES);
+	if (leaf__parse(p->src, field, op, value, p->d, &leaf))
+		p->failed = true;
+	n = &p->tree->nodes[p->tree->n];
+	*n = (struct tree_node){ .type = TREE_LEAF, .leaf = leaf };
+	n->span = (struct span){ field.span.off, p->last_end - field.span.off };
+	p->tree->n_leaves++;
+	return p->tree->n++;
+}
+
+static int parse_group(struct parser *p, int depth)
+{
+	struct token open = p->now;
+	int n;
+
+	if (depth == DEPTH_MAX)
+		return diags__error(p->d, p->src, open.span,
+				    "more than %d parentheses within each other", DEPTH_MAX);
+	parser__next(p);
+	n = parse_or(p, depth + 1);
+	if (n < 0)
+		return n;
+	if (p->now.type == TOKEN_END)
+		return diags__error(p->d, p->src, open.span, "the ')' of this '(' is missing");
+	if (p->now.type != TOKEN_CLOSE)
+		return expected(p, "'&&', '||' or ')'");
+	parser__next(p);
+	p->tree->nodes[n].span = (struct span){ open.span.off, p->last_end - open.span.off };
+	return n;
+}
+
+static int parse_unary(struct parser *p, int depth)
+{
+	uint32_t start = p->now.span.off;
+	bool negated = false;
+	int n;
+
+	while (p->now.type == TOKEN_NOT) {
+		negated = !negated;
+		parser__next(p);
+	}
+	n = p->now.type == TOKEN_OPEN ? parse_group(p, depth) : parse_comparison(p);
+	if (n >= 0) {
+		struct tree_node *node = &p->tree->nodes[n];
+
+		node->negated ^= negated;
+		node->span = (struct span){ start, p->last_end - start };
+	}
+	return n;
+}
+
+static int parse_and(struct parser *p, int depth)
+{
+	int left = parse_unary(p, depth);
+
+	while (left >= 0 && p->now.type == TOKEN_AND) {
+		int right;
+
+		parser__next(p);
+		right = parse_unary(p, depth);
+		left = right < 0 ? right : tree__join(p->tree, TREE_AND, left, right);
+	}
+	return left;
+}
+
+static int parse_or(struct parser *p, int depth)
+{
+	int left = parse_and(p, depth);
+
+	while (left >= 0 && p->now.type == TOKEN_OR) {
+		int right;
+
+		parser__next(p);
+		right = parse_and(p, depth);
+		left = right < 0 ? right : tree__join(p->tree, TREE_OR, left, right);
+	}
+	return left;
+}
+
+int tree__parse(const struct source_text *src, struct span span, struct diags *d, struct tree *ret)
+{
+	struct parser p = { .src = src, .d = d, .tree = ret, .end = span.off + span.len };
+	int root;
+
+	*ret = (struct tree){ 0 };
+	p.now = token__read(src, span.off, p.end);
+	p.last_end = span.off;
+	if (p.now.type == TOKEN_END)
+		return diags__error(d, src, span,
+				    "the condition is empty: write a comparison such as cpu < 8");
+	root = parse_or(&p, 0);
+	if (root < 0)
+		return root;
+	if (p.now.type == TOKEN_CLOSE)
+		return diags__error(d, src, p.now.span, "this ')' has no '('");
+	if (p.now.type != TOKEN_END)
+		return expected(&p, "'&&' or '||'");
+	ret->root = root;
+	return p.failed ? -EINVAL : 0;
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "rules/section.h"
+#include "rules/text.h"
+#include "rules/units.h"
+
+#define PRE_MAX		 (3600 * NSEC_PER_SEC)
+#define POST_MAX	 (60 * NSEC_PER_SEC)
+#define POST_DEFAULT	 (1 * NSEC_PER_MSEC)
+#define COOLDOWN_MAX	 (365 * 86400 * NSEC_PER_SEC)
+#define COOLDOWN_DEFAULT (10 * NSEC_PER_SEC)
+
+void rule_conf__init(struct rule_conf *rule)
+{
+	rule->pre = RULESET_WINDOW_AUTO;
+	rule->post = POST_DEFAULT;
+	rule->cooldown = COOLDOWN_DEFAULT;
+}
+
+static int parse_when(const struct entry_ctx *ctx, void *obj)
+{
+	struct rule_conf *rule = obj;
+
+	rule->when_span = ctx->value;
+	rule->when_text = text__fold(ctx->src, ctx->value);
+	if (!rule->when_text)
+		return -ENOMEM;
+	return when__parse(ctx->src, ctx->value, ctx->d, &rule->when);
+}
+
+static int parse_if(const struct entry_ctx *ctx, void *obj)
+{
+	struct rule_conf *rule = obj;
+
+	/* with its quotes: "a" == "b" is no text in quotes */
+	rule->if_text = text__fold(ctx->src, ctx->entry->value);
+	if (!rule->if_text)
+		return -ENOMEM;
+	return expr__parse(ctx->src, ctx->entry->value, ctx->d, &rule->expr);
+}
+
+static int parse_pre(const struct entry_ctx *ctx, void *obj)
+{
+	struct rule_conf *rule = obj;
+
+	return entry__duration(ctx, PRE_MAX, &rule->pre);
+}
+
+static int parse_post(const struct entry_ctx *ctx, void *obj)
+{
+	struct rule_conf *rule = obj;
+
+	return entry__duration(ctx, POST_MAX, &rule->post);
+}
+
+/* The next word up to a blank, or to @sep. */
+static struct span next_word(const struct source_text *src, uint32_t *pos, uint32_t end, char sep)
+{
+	struct span word = { .off = text__skip_blanks(src, *pos, end) };
+	uint32_t p = word.off;
+
+	while (p < end && src->text[p] != sep && !text__blank(src, p, end))
+		p++;
+	word.len = p - word.off;
+	*pos = text__skip_blanks(src, p, end);
+	return word;
+}
+
+/* "30s" or "30s per rule" */
+static int parse_cooldown(const struct entry_ctx *ctx, void *obj)
+{
+	uint32_t pos = ctx->value.off, end = pos + ctx->value.len;
+	struct rule_conf *rule = obj;
+	struct entry_ctx duration = *ctx;
+	struct span per, by, last;
+
+	duration.value = next_word(ctx->src, &pos, end, '\0');
+	last = (struct span){ pos, end - pos };
+	per = next_word(ctx->src, &pos, end, '\0');
+	if (per.len && !text__equals(ctx->src, per, "per")) {
+		duration.value = ctx->value; /* "30 s", "ten seconds" */
+		return entry__duration(&duration, COOLDOWN_MAX, &rule->cooldown);
+	}
+	if (entry__duration(&duration, COOLDOWN_MAX, &rule->cooldown))
+		return -EINVAL;
+	if (!per.len)
+		return 0;
+	by = next_word(ctx->src, &pos, end, '\0');
+	if (!by.len)
+		return diags__error(ctx->d, ctx->src, per, "per what? write 'per rule' or nothing");
+	if (pos != end)
+		return diags__error(ctx->d, ctx->src, (struct span){ pos, end - pos },
+				    "nothing may follow here");
+	if (!text__equals(ctx->src, by, "rule"))
+		return diags__error(ctx->d, ctx->src, last,
+				    "a cooldown per " QUOTED
+				    " is not supported yet: write 'per rule'",
+				    QUOTE_SPAN(ctx->src, by));
+	return 0;
+}
+
+static int unknown_session(const struct entry_ctx *ctx, struct span word)
+{
+	const struct ruleset *rs = ctx->rs;
+	const char *nearest = NULL;
+	const char **names;
+
+	if (rs->config->damaged)
+		return -EINVAL; /* it may be there: the error in its section's line is told */
+	names = calloc(rs->n_sessions + 1, sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	for (size_t i = 0; i < rs->n_sessions; i++)
+		names[i] = rs->sessions[i].name;
+	nearest = nearest_word(ctx->src->text + word.off, word.len, names);
+	diags__error(ctx->d, ctx->src, word, "there is no session " QUOTED DID_YOU_MEAN,
+		     QUOTE_SPAN(ctx->src, word), SUGGEST(nearest));
+	free(names);
+	return -EINVAL;
+}
+
+static int add_session(const struct entry_ctx *ctx, struct rule_conf *rule, struct span word)
+{
+	const struct ruleset *rs = ctx->rs;
+	const char *s = ctx->src->text + word.off;
+	size_t i;
+
+	if (text__equals(ctx->src, word, "none"))
+		return diags__error(ctx->d, ctx->src, word, "'dump = none' is not supported yet");
+	/* names of sections are lower case, however they were written */
+	for (i = 0; i < rs->n_sessions; i++) {
+		if (strlen(rs->sessions[i].name) == word.len &&
+		    !strncasecmp(rs->sessions[i].name, s, word.len))
+			break;
+	}
+	if (i == rs->n_sessions)
+		return unknown_session(ctx, word);
+	for (size_t k = 0; k < rule->n_sessions; k++) {
+		if (rule->sessions[k] == i)
+			return diags__error(ctx->d, ctx->src, word,
+					    "the session " QUOTED " is named twice",
+					    QUOTE_SPAN(ctx->src, word));
+	}
+	rule->sessions[rule->n_sessions++] = i;
+	return 0;
+}
+
+/* Names with commas between them. */
+static int parse_dump(const struct entry_ctx *ctx, void *obj)
+{
+	uint32_t pos = ctx->value.off, end = pos + ctx->value.len;
+	struct rule_conf *rule = obj;
+	int ret = 0;
+
+	rule->sessions = calloc(ctx->rs->n_sessions + 1, sizeof(*rule->sessions));
+	if (!rule->sessions)
+		return -ENOMEM;
+	for (;;) {
+		struct span word = next_word(ctx->src, &pos, end, ',');
+		int err;
+
+		if (!word.len)
+			return diags__error(ctx->d, ctx->src,
+					    (struct span){ word.off, word.off < end },
+					    "the name of a session is expected here");
+		err = add_session(ctx, rule, word);
+		if (err == -ENOMEM)
+			return err;
+		ret = ret ? ret : err;
+		if (pos == end)
+			return ret;
+		if (ctx->src->text[pos] != ',')
+			return diags__error(ctx->d, ctx->src, next_word(ctx->src, &pos, end, ','),
+					    "a comma is missing before this");
+		pos++;
+	}
+}
+
+static const struct section_key keys[] = {
+	{ "when", parse_when, "what fires the rule, such as when = runqlat > 20ms" },
+	{ "if", parse_if },
+	{ "dump", parse_dump },
+	{ "pre", parse_pre },
+	{ "post", parse_post },
+	{ "cooldown", parse_cooldown },
+	{ "count" },
+	{ "max-dumps" },
+	{ "on-dump" },
+	{ NULL },
+};
+const struct section_kind rule_section = { "[rule-NAME]", keys };
+
+/* FNV-1a, 64 bit (draft-eastlake-fnv) */
+static uint64_t fnv1a(uint64_t hash, const void *data, size_t len)
+{
+	const unsigned char *p = data;
+
+	while (len--)
+		hash = (hash ^ *p++) * 0x100000001b3ULL;
+	return hash;
+}
+
+static uint64_t rule_id(const struct rule_conf *rule)
+{
+	const char *texts[] = { rule->name, rule->when_text, rule->if_text ? rule->if_text : "" };
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		hash = fnv1a(hash, texts[i], strlen(texts[i]) + 1);
+	hash = fnv1a(hash, &rule->cooldown, sizeof(rule->cooldown));
+	return hash ? hash : 1; /* 0 is no rule */
+}
+
+int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule)
+{
+	rule->id = rule_id(rule);
+	if (rule->sessions)
+		return 0;
+	rule->sessions = calloc(rs->n_sessions + 1, sizeof(*rule->sessions));
+	if (!rule->sessions)
+		return -ENOMEM;
+	for (; rule->n_sessions < rs->n_sessions; rule->n_sessions++)
+		rule->sessions[rule->n_sessions] = rule->n_sessions;
+	return 0;
+}
+
+void rule_conf__free(struct rule_conf *rule)
+{
+	free(rule->name);
+	free(rule->when_text);
+	free(rule->if_text);
+	free(rule->sessions);
+}

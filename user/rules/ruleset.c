@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "rules/section.h"
+#include "rules/text.h"
+#include "rules/units.h"
+
+#define SESSION	      "session-"
+#define RULE	      "rule-"
+#define SESSIONS_MAX  256
+#define MERGE_DEFAULT NSEC_PER_SEC
+
+/* Sections of perf's own config file (perf-config(1)): not ours, so whatever they say is right. */
+static const char *const perf_sections[] = {
+	"annotate", "auxtrace", "buildid", "buildid-cache", "call-graph", "colors", "convert",
+	"core",	    "diff",	"ftrace",  "gtk",	    "help",	  "hist",   "intel-pt",
+	"itrace",   "kmem",	"llvm",	   "man",	    "pager",	  "record", "report",
+	"samples",  "scripts",	"stat",	   "top",	    "trace",	  "tui",    "ui",
+	NULL,
+};
+
+struct parser {
+	struct ruleset *rs;
+	struct diags *d;
+	const struct config_section *daemon; /* the first [daemon] */
+};
+
+static bool starts_with(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+static bool is_perf_section(const char *name)
+{
+	size_t len = strcspn(name, ".");
+
+	for (size_t i = 0; perf_sections[i]; i++) {
+		if (strlen(perf_sections[i]) == len && !memcmp(perf_sections[i], name, len))
+			return true;
+	}
+	return false;
+}
+
+static int bad_name(struct parser *p, const struct config_section *s, struct span span,
+		    const char *name)
+{
+	if (!*name)
+		return diags__error(p->d, p->rs->config->src, s->span,
+				    "a name is missing: write [%sNAME]", s->name);
+	if (strlen(name) > RULESET_NAME_MAX)
+		return diags__error(p->d, p->rs->config->src, span,
+				    "this name has %zu characters: at most %d are allowed",
+				    strlen(name), RULESET_NAME_MAX);
+	return diags__error(p->d, p->rs->config->src, span,
+			    "bad name " QUOTED
+			    ": only letters, digits, '-' and '_' may stand in it",
+			    QUOTE_SPAN(p->rs->config->src, span));
+}
+
+/* The NAME of [session-NAME] or [rule-NAME]. 0, -EINVAL or -ENOMEM. */
+static int take_name(struct parser *p, const struct config_section *s, const char *prefix,
+		     char **ret_name, struct span *ret_span)
+{
+	const char *name = s->name + strlen(prefix);
+	struct span span = s->span;
+	size_t len = 0;
+
+	span.off += strlen(prefix);
+	span.len -= strlen(prefix);
+	while (isalnum((unsigned char)name[len]) || name[len] == '-' || name[len] == '_')
+		len++;
+	if (!len || name[len] || len > RULESET_NAME_MAX)
+		return bad_name(p, s, span, name);
+	*ret_name = strdup(name);
+	if (!*ret_name)
+		return -ENOMEM;
+	*ret_span = span;
+	return 0;
+}
+
+static int duplicate(struct parser *p, const struct config_section *s, struct span first)
+{
+	const struct source_text *src = p->rs->config->src;
+
+	return diags__error(p->d, src, s->span, "the section [%s] is here twice: first in line %zu",
+			    s->name, text__line(src, first.off));
+}
+
+static int parse_daemon(struct parser *p, const struct config_section *s)
+{
+	if (p->daemon)
+		return duplicate(p, s, p->daemon->span);
+	p->daemon = s;
+	return section__apply(&daemon_section, s, p->rs, p->d, &p->rs->daemon);
+}
+
+static int parse_session(struct parser *p, const struct config_section *s)
+{
+	struct ruleset *rs = p->rs;
+	struct session_conf session = { 0 }, *v;
+	int err;
+
+	if (rs->n_sessions == SESSIONS_MAX)
+		return diags__error(p->d, rs->config->src, s->span, "more than %d sessions",
+				    SESSIONS_MAX);
+	err = take_name(p, s, SESSION, &session.name, &session.name_span);
+	if (err)
+		return err;
+	for (size_t i = 0; i < rs->n_sessions; i++) {
+		if (strcmp(rs->sessions[i].name, session.name))
+			continue;
+		free(session.name);
+		return duplicate(p, s, rs->sessions[i].name_span);
+	}
+	v = reallocarray(rs->sessions, rs->n_sessions + 1, sizeof(*v));
+	if (!v) {
+		free(session.name);
+		return -ENOMEM;
+	}
+	rs->sessions = v;
+	rs->sessions[rs->n_sessions] = session;
+	return section__apply(&session_section, s, rs, p->d, &rs->sessions[rs->n_sessions++]);
+}
+
+static int check_limits(struct parser *p, const struct rule_conf *rule)
+{
+	const struct ruleset *rs = p->rs;
+	size_t same = 0;
+
+	for (size_t i = 0; i < rs->n_rules; i++)
+		same += rs->rules[i].when.source == rule->when.source;
+	if (same <= FRBPF_MAX_RULES)
+		return 0;
+	return diags__error(p->d, rs->config->src, rule->name_span, "more than %d rules on '%s'",
+			    FRBPF_MAX_RULES, when__source_name(rule->when.source));
+}
+
+static int parse_rule(struct parser *p, const struct config_section *s)
+{
+	struct ruleset *rs = p->rs;
+	struct rule_conf rule = { 0 }, *v;
+	int err;
+
+	if (rs->n_rules == FRBPF_MAX_SLOTS)
+		return diags__error(p->d, rs->config->src, s->span, "more than %d rules",
+				    FRBPF_MAX_SLOTS);
+	err = take_name(p, s, RULE, &rule.name, &rule.name_span);
+	if (err)
+		return err;
+	for (size_t i = 0; i < rs->n_rules; i++) {
+		if (strcmp(rs->rules[i].name, rule.name))
+			continue;
+		free(rule.name);
+		return duplicate(p, s, rs->rules[i].name_span);
+	}
+	v = reallocarray(rs->rules, rs->n_rules + 1, sizeof(*v));
+	if (!v) {
+		free(rule.name);
+		return -ENOMEM;
+	}
+	rs->rules = v;
+	v += rs->n_rules++;
+	*v = rule;
+	rule_conf__init(v);
+	err = section__apply(&rule_section, s, rs, p->d, v);
+	if (err || s->damaged)
+		return err;
+	err = check_limits(p, v);
+	return err ? err : rule_conf__finish(rs, v);
+}
+
+/* [rules-x], [sesion-x], [rule_x]: the prefix that was meant, and the name behind it. */
+static const char *nearest_prefix(const char *name, const char **ret_rest)
+{
+	static const char *const words[] = { "session", "rule", NULL };
+	size_t len = strcspn(name, "-_.");
+
+	*ret_rest = name[len] ? name + len + 1 : "";
+	return nearest_word(name, len, words);
+}
+
+static int unknown_section(struct parser *p, const struct config_section *s)
+{
+	const struct source_text *src = p->rs->config->src;
+	const char *words[ARRAY_SIZE(perf_sections) + 1] = { "daemon" };
+	const char *rest, *nearest = nearest_prefix(s->name, &rest);
+
+	if (nearest && *rest)
+		return diags__error(p->d, src, s->span,
+				    "unknown section " QUOTED " (did you mean [%s-%.*s]?)",
+				    QUOTE_SPAN(src, s->span), nearest, RULESET_NAME_MAX, rest);
+	if (nearest)
+		return diags__error(p->d, src, s->span,
+				    "unknown section " QUOTED ": write [%s-NAME]",
+				    QUOTE_SPAN(src, s->span), nearest);
+	memcpy(words + 1, perf_sections, sizeof(perf_sections));
+	nearest = nearest_word(s->name, strlen(s->name), words);
+	return diags__error(p->d, src, s->span, "unknown section " QUOTED DID_YOU_MEAN "%s",
+			    QUOTE_SPAN(src, s->span), SUGGEST(nearest),
+			    nearest ? "" : ": there are [daemon], [session-NAME] and [rule-NAME]");
+}
+
+/* Rules speak of sessions, wherever these stand: the sessions come first. */
+static int parse_sections(struct parser *p)
+{
+	const struct config *c = p->rs->config;
+	int err = 0;
+
+	for (size_t i = 0; i < c->n_sections && err != -ENOMEM; i++) {
+		const struct config_section *s = &c->sections[i];
+
+		if (!strcmp(s->name, "daemon"))
+			err = parse_daemon(p, s);
+		else if (starts_with(s->name, SESSION))
+			err = parse_session(p, s);
+		else if (!starts_with(s->name, RULE) && !is_perf_section(s->name))
+			err = unknown_section(p, s);
+	}
+	for (size_t i = 0; i < c->n_sections && err != -ENOMEM; i++) {
+		if (starts_with(c->sections[i].name, RULE))
+			err = parse_rule(p, &c->sections[i]);
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
+int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **ret)
+{
+	struct ruleset *rs = calloc(1, sizeof(*rs));
+	struct parser p = { .rs = rs, .d = d };
+	size_t errors = d->n_errors;
+	int err;
+
+	if (!rs) {
+		diags__keep(d, src);
+		return -ENOMEM;
+	}
+	rs->daemon.merge = MERGE_DEFAULT;
+	err = config__parse_damaged(src, d, &rs->config);
+	if (err) {
+		ruleset__free(rs);
+		return err;
+	}
+	err = parse_sections(&p);
+	if (!err && d->n_errors == errors && !rs->n_sessions)
+		diags__error(d, NULL, (struct span){ 0 },
+			     "%s: no session: without a [session-NAME] nothing is recorded",
+			     src->name);
+	if (!err && d->n_errors > errors)
+		err = -EINVAL;
+	if (!err && d->out_of_memory)
+		err = -ENOMEM;
+	if (err) {
+		diags__keep(d, TAKE_PTR(rs->config->src));
+		ruleset__free(rs);
+		return err;
+	}
+	*ret = rs;
+	return 0;
+}
+
+int ruleset__load(const char *path, struct diags *d, struct ruleset **ret)
+{
+	struct source_text *src;
+	int err = source_text__read(path, &src);
+
+	if (err == -ENOMEM)
+		return err;
+	if (err == -EFBIG)
+		diags__error(d, NULL, (struct span){ 0 }, "%s: larger than 1 MiB: no rules file",
+			     path);
+	else if (err)
+		diags__error(d, NULL, (struct span){ 0 }, "%s: cannot read it: %s", path,
+			     strerror(-err));
+	return err ? err : ruleset__parse(src, d, ret);
+}
+
+void ruleset__free(struct ruleset *rs)
+{
+	if (!rs)
+		return;
+	for (size_t i = 0; i < rs->n_sessions; i++) {
+		free(rs->sessions[i].name);
+		free(rs->sessions[i].run);
+	}
+	for (size_t i = 0; i < rs->n_rules; i++)
+		rule_conf__free(&rs->rules[i]);
+	free(rs->sessions);
+	free(rs->rules);
+	free(rs->daemon.base);
+	config__free(rs->config);
+	free(rs);
+}

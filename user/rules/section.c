@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "rules/section.h"
+#include "rules/text.h"
+#include "rules/units.h"
+
+#define KEYS_MAX 16 /* of one kind of section */
+
+static const struct section_kind *const kinds[] = {
+	&daemon_section,
+	&session_section,
+	&rule_section,
+};
+
+static const struct section_key *find_key(const struct section_kind *kind, const char *name)
+{
+	for (const struct section_key *key = kind->keys; key->name; key++) {
+		if (!strcmp(key->name, name))
+			return key;
+	}
+	return NULL;
+}
+
+static void unknown_key(const struct section_kind *kind, const struct source_text *src,
+			const struct config_entry *e, struct diags *d)
+{
+	const char *names[KEYS_MAX + 1] = { NULL }, *nearest;
+	char all[256] = "";
+	size_t n = 0, len = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (!find_key(kinds[i], e->key))
+			continue;
+		diags__error(d, src, e->key_span, "'%s' is no key of %s: it belongs in %s", e->key,
+			     kind->title, kinds[i]->title);
+		return;
+	}
+	for (const struct section_key *key = kind->keys; key->name && n < KEYS_MAX; key++) {
+		if (!key->parse)
+			continue;
+		names[n++] = key->name;
+		if (len < sizeof(all))
+			len += snprintf(all + len, sizeof(all) - len, " %s", key->name);
+	}
+	nearest = nearest_word(e->key, strlen(e->key), names);
+	diags__error(d, src, e->key_span, "unknown key " QUOTED " in %s" DID_YOU_MEAN "%s%s",
+		     QUOTE(e->key, strlen(e->key)), kind->title, SUGGEST(nearest),
+		     nearest ? "" : ": there are", nearest ? "" : all);
+}
+
+/* "value" is value: quotes around all of it are not part of it. */
+static struct span unquote(const struct source_text *src, struct span value)
+{
+	const char *s = src->text + value.off;
+
+	if (value.len < 2 || s[0] != '"' || s[value.len - 1] != '"' ||
+	    memchr(s + 1, '"', value.len - 2) || memchr(s, '\\', value.len))
+		return value;
+	return (struct span){ value.off + 1, value.len - 2 };
+}
+
+static int apply_entry(const struct section_key *key, const struct config_entry *e,
+		       const struct ruleset *rs, struct diags *d, void *obj)
+{
+	struct entry_ctx ctx = { .rs = rs, .src = rs->config->src, .entry = e, .d = d };
+
+	if (!key->parse)
+		return diags__error(d, ctx.src, e->key_span,
+				    "'%s' is not supported by this version of frbpf yet", e->key);
+	if (!e->has_value)
+		return diags__error(d, ctx.src, e->key_span, "'%s' has no value: write %s = ...",
+				    e->key, e->key);
+	if (!e->value.len)
+		return diags__error(d, ctx.src, e->value, "the value of '%s' is missing", e->key);
+	ctx.value = unquote(ctx.src, e->value);
+	return key->parse(&ctx, obj);
+}
+
+int section__apply(const struct section_kind *kind, const struct config_section *s,
+		   const struct ruleset *rs, struct diags *d, void *obj)
+{
+	const struct config_entry *seen[KEYS_MAX] = { NULL };
+	const struct source_text *src = rs->config->src;
+	const struct section_key *key;
+	int ret = 0;
+
+	for (size_t i = 0; i < s->n_entries; i++) {
+		const struct config_entry *e = &s->entries[i];
+		int err = -EINVAL;
+
+		key = find_key(kind, e->key);
+		if (!key) {
+			unknown_key(kind, src, e, d);
+		} else if (seen[key - kind->keys]) {
+			diags__error(d, src, e->key_span, "'%s' is here twice: first in line %zu",
+				     e->key, text__line(src, seen[key - kind->keys]->key_span.off));
+		} else {
+			seen[key - kind->keys] = e;
+			err = apply_entry(key, e, rs, d, obj);
+		}
+		if (err == -ENOMEM)
+			return err;
+		ret = ret ? ret : err;
+	}
+	for (key = kind->keys; key->name; key++) {
+		if (key->required && !seen[key - kind->keys] && !s->damaged)
+			ret = diags__error(d, src, s->span, "[%s] has no '%s': write %s", s->name,
+					   key->name, key->required);
+	}
+	return ret;
+}
+
+int entry__duration(const struct entry_ctx *ctx, uint64_t max, uint64_t *ret)
+{
+	char buf[32];
+	uint64_t ns;
+
+	if (text__duration(ctx->src, ctx->value, ctx->d, &ns))
+		return -EINVAL;
+	if (ns > max)
+		return diags__error(ctx->d, ctx->src, ctx->value, "'%s' is at most %s",
+				    ctx->entry->key, units__format_duration(max, buf, sizeof(buf)));
+	*ret = ns;
+	return 0;
+}
+
+int entry__string(const struct entry_ctx *ctx, char **ret)
+{
+	char *s = config__perf_value(ctx->rs->config, ctx->entry);
+
+	if (!s)
+		return -ENOMEM;
+	*ret = s;
+	return 0;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rules/text.h"
+#include "rules/units.h"
+
+/* Length of a well-formed UTF-8 sequence by its first byte, and the code point's bits of that byte.
+ */
+static size_t utf8_length(unsigned char c, uint32_t *ret_bits)
+{
+	if (c >= 0xc2 && c < 0xe0) {
+		*ret_bits = c & 0x1f;
+		return 2;
+	}
+	if (c >= 0xe0 && c < 0xf0) {
+		*ret_bits = c & 0x0f;
+		return 3;
+	}
+	if (c >= 0xf0 && c < 0xf5) {
+		*ret_bits = c & 0x07;
+		return 4;
+	}
+	return 0;
+}
+
+size_t text__char(const char *s, size_t len, bool *ret_printable)
+{
+	static const uint32_t smallest[] = { [2] = 0x80, [3] = 0x800, [4] = 0x10000 };
+	unsigned char c = *s;
+	uint32_t point = 0;
+	size_t n;
+
+	*ret_printable = false;
+	if (c < 0x80) {
+		*ret_printable = c >= 0x20 && c != 0x7f;
+		return 1;
+	}
+	n = utf8_length(c, &point);
+	if (!n || n > len)
+		return 1;
+	for (size_t i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 1;
+		point = point << 6 | (s[i] & 0x3f);
+	}
+	if (point < smallest[n] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
+		return 1;
+	/* C1 controls; marks that change the direction of what follows, or are not seen at all */
+	*ret_printable = point >= 0xa0 && !(point >= 0x200b && point <= 0x200f) &&
+			 !(point >= 0x2028 && point <= 0x202e) &&
+			 !(point >= 0x2066 && point <= 0x2069) && point != 0xfeff;
+	return n;
+}
+
+size_t text__blank(const struct source_text *src, uint32_t pos, uint32_t end)
+{
+	const char *s = src->text + pos;
+	size_t left = end - pos;
+
+	if (!left)
+		return 0;
+	if (isspace((unsigned char)s[0]))
+		return 1;
+	if (s[0] == '\\' && pos + 1 == src->len)
+		return 1; /* continued by nothing */
+	if (left >= 2 && s[0] == '\\' && s[1] == '\n')
+		return 2;
+	if (left >= 3 && s[0] == '\\' && s[1] == '\r' && s[2] == '\n')
+		return 3;
+	return 0;
+}
+
+uint32_t text__skip_blanks(const struct source_text *src, uint32_t pos, uint32_t end)
+{
+	size_t n;
+
+	while ((n = text__blank(src, pos, end)))
+		pos += n;
+	return pos;
+}
+
+struct span text__trim(const struct source_text *src, struct span span)
+{
+	uint32_t end = span.off + span.len;
+	uint32_t pos = text__skip_blanks(src, span.off, end), last = pos;
+
+	span.off = pos;
+	while (pos < end) {
+		size_t n = text__blank(src, pos, end);
+
+		pos += n ? n : 1;
+		if (!n)
+			last = pos;
+	}
+	span.len = last - span.off;
+	return span;
+}
+
+bool text__equals(const struct source_text *src, struct span span, const char *word)
+{
+	return span.len == strlen(word) && !memcmp(src->text + span.off, word, span.len);
+}
+
+char *text__fold(const struct source_text *src, struct span span)
+{
+	uint32_t pos = span.off, end = span.off + span.len;
+	char *out = malloc((size_t)span.len + 1);
+	bool quote = false, blank = false;
+	size_t len = 0;
+
+	if (!out)
+		return NULL;
+	while (pos < end) {
+		size_t n = text__blank(src, pos, end);
+
+		if (n && (!quote || n > 1)) {
+			pos += n;
+			blank = len > 0 && !quote;
+			continue;
+		}
+		if (blank)
+			out[len++] = ' ';
+		blank = false;
+		if (src->text[pos] == '"')
+			quote = !quote;
+		if (src->text[pos] == '\\' && pos + 1 < end)
+			out[len++] = src->text[pos++];
+		out[len++] = src->text[pos++];
+	}
+	out[len] = '\0';
+	return out;
+}
+
+size_t text__line(const struct source_text *src, uint32_t off)
+{
+	const char *p = src->text, *end = src->text + off;
+	size_t line = 1;
+
+	while ((p = memchr(p, '\n', end - p))) {
+		p++;
+		line++;
+	}
+	return line;
+}
+
+/* What stands behind the digits of a number with a unit. */
+static struct span unit_of(const struct source_text *src, struct span span)
+{
+	const char *s = src->text + span.off;
+	uint32_t n = 0;
+
+	while (n < span.len && (isdigit((unsigned char)s[n]) || s[n] == '.'))
+		n++;
+	return (struct span){ span.off + n, span.len - n };
+}
+
+/* Say why units.c refuses @span; a wrong unit is named, with the nearest right one. */
+static int bad_number(const struct source_text *src, struct span span, struct diags *d,
+		      const char *what, const char *const *units, const char *why)
+{
+	struct span unit = unit_of(src, span);
+	const char *nearest;
+
+	if (why != units_unknown)
+		return diags__error(d, src, span, "bad %s " QUOTED ": %s", what,
+				    QUOTE_SPAN(src, span), why);
+	nearest = nearest_word(src->text + unit.off, unit.len, units);
+	if (nearest)
+		return diags__error(d, src, span,
+				    "unknown unit " QUOTED " in " QUOTED " (did you mean '%s'?)",
+				    QUOTE_SPAN(src, unit), QUOTE_SPAN(src, span), nearest);
+	return diags__error(d, src, span,
+			    "unknown unit " QUOTED " in " QUOTED ": a %s has one of %s",
+			    QUOTE_SPAN(src, unit), QUOTE_SPAN(src, span), what,
+			    units == units_of_size ? "B K M G" : "ns us ms s m h d");
+}
+
+int text__duration(const struct source_text *src, struct span span, struct diags *d,
+		   uint64_t *ret_ns)
+{
+	const char *why;
+
+	if (!units__duration(src->text + span.off, span.len, ret_ns, &why))
+		return 0;
+	return bad_number(src, span, d, "duration", units_of_duration, why);
+}
+
+int text__size(const struct source_text *src, struct span span, struct diags *d, uint64_t whole,
+	       uint64_t *ret_bytes)
+{
+	const char *why;
+
+	if (!units__size_or_percent(src->text + span.off, span.len, whole, ret_bytes, &why))
+		return 0;
+	return bad_number(src, span, d, "size", units_of_size, why);
+}

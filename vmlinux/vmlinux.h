@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel types that bpf/ uses, by hand and with those fields only: libbpf relocates each access
+ * to the kernel at hand (CO-RE). Replaced as a whole by bpftool's dump with GEN_VMLINUX_H=1, so it
+ * declares nothing that such a dump lacks: what is ours, and every macro, lives in bpf/.
+ */
+#ifndef __VMLINUX_H__
+#define __VMLINUX_H__
+
+typedef signed char __s8;
+typedef unsigned char __u8;
+typedef short int __s16;
+typedef short unsigned int __u16;
+typedef int __s32;
+typedef unsigned int __u32;
+typedef long long int __s64;
+typedef long long unsigned int __u64;
+
+typedef __s32 s32;
+typedef __u32 u32;
+typedef __u64 u64;
+
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+
+typedef int pid_t;
+typedef _Bool bool;
+
+enum {
+	false = 0,
+	true = 1,
+};
+
+/* Of include/uapi/linux/bpf.h: numbers that never change. */
+enum bpf_map_type {
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+
+enum {
+	BPF_F_NO_PREALLOC = 1,
+};
+
+enum {
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
+};
+
+enum {
+	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2,
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+struct cred {
+	kuid_t euid;
+};
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[0];
+};
+
+struct thread_info {
+	unsigned long flags;
+	u32 status; /* x86 */
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
+	int on_cpu;
+	pid_t pid;
+	pid_t tgid;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	const struct cred *real_cred;
+	char comm[16];
+};
+
+struct pt_regs {
+	unsigned long orig_ax; /* x86 */
+	s32 syscallno;	       /* arm64 */
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+#endif
