@@ -11,12 +11,12 @@
 #include <linux/types.h>
 #endif
 
-#define FRBPF_COMM_LEN	16  /* TASK_COMM_LEN */
-#define FRBPF_MAX_RULES 256 /* of one source: one half of its rule map */
-#define FRBPF_MAX_SLOTS 1024 /* rule states, of all sources together */
-#define FRBPF_MAX_NODES 16  /* predicates of one rule, in disjunctive normal form */
-#define FRBPF_KEY_WORDS 8   /* bitmap of the small integers a rule watches: 512 system calls */
-#define FRBPF_KEY_MAX	(FRBPF_KEY_WORDS * 64)
+#define FRBPF_COMM_LEN	    16	 /* TASK_COMM_LEN */
+#define FRBPF_MAX_RULES	    256	 /* of one source: one half of its rule map */
+#define FRBPF_MAX_SLOTS	    1024 /* rule states, of all sources together */
+#define FRBPF_MAX_NODES	    16	 /* predicates of one rule, in disjunctive normal form */
+#define FRBPF_KEY_WORDS	    8	 /* bitmap of the small integers a rule watches: 512 system calls */
+#define FRBPF_KEY_MAX	    (FRBPF_KEY_WORDS * 64)
 #define FRBPF_TRIGGERS_SIZE (256 * 1024) /* bytes of the trigger ring, room for 1560 */
 
 /* What a predicate looks at. Strings are 16 bytes, zero padded, compared as two words. */
@@ -76,10 +76,11 @@ enum frbpf_cause {
 
 /* Counters of one rule; written by BPF with atomics, read by the daemon at any time. */
 struct frbpf_rule_state {
-	__u64 last_fired; /* 0: never */
-	__u64 matched;	  /* threshold, keys and predicates held */
-	__u64 fired;	  /* of these, a trigger was submitted */
-	__u64 suppressed[FRBPF_CAUSE_MAX]; /* of these, held back, by cause; matched = fired + sum */
+	__u64 last_fired;		   /* 0: never */
+	__u64 matched;			   /* threshold, keys and predicates held */
+	__u64 fired;			   /* of these, a trigger was submitted */
+	__u64 suppressed[FRBPF_CAUSE_MAX]; /* of these, held back, by cause; matched = fired + sum
+					    */
 	__u64 last_value;
 	__u64 max_value;
 };
@@ -102,17 +103,17 @@ enum frbpf_source {
 
 /* One trigger, as it comes out of the ring buffer. */
 struct frbpf_trigger {
-	__u32 tag; /* FRBPF_TAG_TRIGGER */
+	__u32 tag;    /* FRBPF_TAG_TRIGGER */
 	__u32 source; /* enum frbpf_source */
-	__u64 time;  /* when the condition was seen to hold */
-	__u64 value; /* what was measured, ns; the wait began at time - value */
+	__u64 time;   /* when the condition was seen to hold */
+	__u64 value;  /* what was measured, ns; the wait began at time - value */
 	__u64 threshold;
 	__u64 rule_id;
 	__u32 slot;
 	__u32 cpu;
 	__u32 key; /* the system call's number; 0 for sources without keys */
 	__u32 pad;
-	__s64 ret; /* the system call's return value; 0 otherwise */
+	__s64 ret;		   /* the system call's return value; 0 otherwise */
 	struct frbpf_task subject; /* who suffered */
 	struct frbpf_task current; /* who happened to run on that CPU */
 };
@@ -122,10 +123,10 @@ struct frbpf_trigger {
  * half `generation & 1` of the rule map, so a reload writes the other half and then flips it.
  */
 struct frbpf_half {
-	__u64 min_threshold;	       /* of its rules; ~0 when there is none */
+	__u64 min_threshold; /* of its rules; ~0 when there is none */
 	__u32 n_rules;
 	__u32 pad;
-	__u64 keys[FRBPF_KEY_WORDS];   /* union of its rules' keys */
+	__u64 keys[FRBPF_KEY_WORDS]; /* union of its rules' keys */
 };
 
 struct frbpf_control {

@@ -26,7 +26,7 @@ static void print_help(void)
 
 static int unknown_command(const char *name)
 {
-	const char *names[ARRAY_SIZE(commands) + 1] = {0};
+	const char *names[ARRAY_SIZE(commands) + 1] = { 0 };
 	const char *near;
 
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
@@ -41,7 +41,7 @@ static int unknown_command(const char *name)
 
 int main(int argc, char **argv)
 {
-	static char *status_argv[] = {"status", NULL};
+	static char *status_argv[] = { "status", NULL };
 
 	if (argc < 2)
 		return cmd_status.run(1, status_argv);

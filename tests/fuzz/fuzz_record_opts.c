@@ -25,12 +25,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct source_text *src;
 	struct record_opts *opts;
 	struct event_list *list;
-	struct diags d = {0};
-	struct buf out = {0};
+	struct diags d = { 0 };
+	struct buf out = { 0 };
 
 	if (!text || source_text__from_string("run", text, &src))
 		abort();
-	if (!record_opts__parse(src, (struct span){0, src->len}, 4096, &d, &opts)) {
+	if (!record_opts__parse(src, (struct span){ 0, src->len }, 4096, &d, &opts)) {
 		if (!event_list__resolve(opts, src, NULL, &d, &list))
 			event_list__free(list);
 		record_opts__free(opts);

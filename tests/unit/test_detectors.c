@@ -59,7 +59,7 @@ static struct rule_conf runqlat_rule(uint64_t id, uint64_t threshold)
 {
 	return (struct rule_conf){
 		.id = id,
-		.when = {.source = FRBPF_SOURCE_RUNQLAT, .threshold = threshold},
+		.when = { .source = FRBPF_SOURCE_RUNQLAT, .threshold = threshold },
 	};
 }
 
@@ -67,7 +67,7 @@ static struct rule_conf syscall_rule(uint64_t id, long nr, uint64_t threshold)
 {
 	struct rule_conf r = {
 		.id = id,
-		.when = {.source = FRBPF_SOURCE_SYSCALL, .threshold = threshold},
+		.when = { .source = FRBPF_SOURCE_SYSCALL, .threshold = threshold },
 	};
 
 	r.when.keys[nr / 64] |= 1ULL << (nr % 64);
@@ -78,7 +78,7 @@ static void add_node(struct rule_conf *r, enum frbpf_field field, enum frbpf_op 
 		     unsigned int flags)
 {
 	r->expr.nodes[r->expr.n_nodes++] =
-		(struct frbpf_node){.field = field, .op = op, .flags = flags, .val = {val}};
+		(struct frbpf_node){ .field = field, .op = op, .flags = flags, .val = { val } };
 }
 
 static void add_name(struct rule_conf *r, enum frbpf_field field, enum frbpf_op op,
@@ -88,7 +88,7 @@ static void add_name(struct rule_conf *r, enum frbpf_field field, enum frbpf_op 
 	char word[FRBPF_COMM_LEN] = "";
 
 	snprintf(word, sizeof(word), "%s", name);
-	*n = (struct frbpf_node){.field = field, .op = op, .flags = flags};
+	*n = (struct frbpf_node){ .field = field, .op = op, .flags = flags };
 	memcpy(n->val, word, sizeof(word));
 }
 
@@ -97,7 +97,7 @@ static void add_name(struct rule_conf *r, enum frbpf_field field, enum frbpf_op 
 static struct detectors *open_detectors(void)
 {
 	struct detectors *d = NULL;
-	struct err err = {""};
+	struct err err = { "" };
 
 	if (detectors__open(&err, &d))
 		fail_msg("open: %s", err.msg);
@@ -106,7 +106,7 @@ static struct detectors *open_detectors(void)
 
 static void update(struct detectors *d, const struct rule_conf *rules, size_t n, uint32_t *slots)
 {
-	struct err err = {""};
+	struct err err = { "" };
 
 	if (detectors__update(d, rules, n, slots, &err))
 		fail_msg("update: %s", err.msg);
@@ -145,8 +145,8 @@ static void take(const struct frbpf_trigger *t, void *arg)
 /* Everything that comes, waiting up to @ms for the first. */
 static struct sink collect(struct detectors *d, int ms)
 {
-	struct pollfd p = {.fd = detectors__fd(d), .events = POLLIN};
-	struct sink s = {.n = 0};
+	struct pollfd p = { .fd = detectors__fd(d), .events = POLLIN };
+	struct sink s = { .n = 0 };
 	int n;
 
 	if (poll(&p, 1, ms) > 0) {
@@ -221,7 +221,7 @@ static void make_rare_calls(struct findings *f, long n)
 /* In a thread, so that thread and process differ. */
 static void *nap_thread(void *arg)
 {
-	const struct timespec ts = {.tv_nsec = 50 * MS};
+	const struct timespec ts = { .tv_nsec = 50 * MS };
 	struct findings *f = arg;
 
 	set_name("frbpf-thread");
@@ -260,7 +260,7 @@ static void wait_for_cpu(struct findings *f, long cpu)
 /* Wake the waiter, and keep the CPU from it. */
 static void hog_cpu(struct findings *f, long cpu)
 {
-	struct sched_param param = {.sched_priority = 1};
+	struct sched_param param = { .sched_priority = 1 };
 	uint64_t end;
 
 	pin(cpu);
@@ -569,7 +569,8 @@ static void make_odd_calls(struct findings *f, long arg)
 {
 	const long odd[] = {
 		-1,	   FRBPF_KEY_MAX, FRBPF_KEY_MAX + RARE_CALL, 0x40000000 + RARE_CALL,
-		INT32_MAX, INT32_MIN};
+		INT32_MAX, INT32_MIN
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(odd); i++)
 		syscall(odd[i], 0);
@@ -591,7 +592,7 @@ static void test_odd_call_numbers(void **state)
 
 static void test_update_keeps_state(void **state)
 {
-	struct rule_conf rules[] = {syscall_rule(8, RARE_CALL, 0), syscall_rule(9, RARE_CALL, 0)};
+	struct rule_conf rules[] = { syscall_rule(8, RARE_CALL, 0), syscall_rule(9, RARE_CALL, 0) };
 	uint32_t slots[2], again[2];
 	struct detectors *d;
 
@@ -623,7 +624,7 @@ static void test_update_keeps_state(void **state)
 /* A call that begins before its rule's removal and one that ends after its return are not one. */
 static void sleep_twice(struct findings *f, long arg)
 {
-	const struct timespec ts = {.tv_nsec = 300 * MS};
+	const struct timespec ts = { .tv_nsec = 300 * MS };
 
 	set_name("frbpf-sleeper");
 	__atomic_store_n(&f->ready, 1, __ATOMIC_SEQ_CST);
@@ -633,8 +634,8 @@ static void sleep_twice(struct findings *f, long arg)
 
 static void test_watch_interrupted(void **state)
 {
-	struct rule_conf rules[] = {syscall_rule(12, RARE_CALL, 0),
-				    syscall_rule(13, SYS_clock_nanosleep, 0)};
+	struct rule_conf rules[] = { syscall_rule(12, RARE_CALL, 0),
+				     syscall_rule(13, SYS_clock_nanosleep, 0) };
 	struct findings *f = shared_findings();
 	struct detectors *d;
 	uint32_t slots[2];
@@ -660,8 +661,8 @@ static void test_watch_interrupted(void **state)
 /* A wait in flight survives a reload that keeps its rule. */
 static void test_update_keeps_wait(void **state)
 {
-	struct rule_conf rules[] = {syscall_rule(14, SYS_clock_nanosleep, 250 * MS),
-				    syscall_rule(15, RARE_CALL, 0)};
+	struct rule_conf rules[] = { syscall_rule(14, SYS_clock_nanosleep, 250 * MS),
+				     syscall_rule(15, RARE_CALL, 0) };
 	struct findings *f = shared_findings();
 	struct detectors *d;
 	uint32_t slots[2];
@@ -688,7 +689,7 @@ static void test_bad_rules_leave_the_old_ones(void **state)
 	enum { N = FRBPF_MAX_RULES + 1 };
 	struct rule_conf old = syscall_rule(16, RARE_CALL, 0), *many = calloc(N, sizeof(*many));
 	uint32_t slot, *slots = calloc(N, sizeof(*slots));
-	struct err err = {""};
+	struct err err = { "" };
 	struct detectors *d;
 
 	SKIP_UNLESS_POSSIBLE();
@@ -759,7 +760,7 @@ static bool prog_uses(const struct prog *p, const uint32_t *maps, uint32_t n)
  */
 static int progs_of(uint32_t triggers_id, struct prog *ret, int max)
 {
-	uint32_t maps[64] = {triggers_id}, n_maps = 1, id = 0;
+	uint32_t maps[64] = { triggers_id }, n_maps = 1, id = 0;
 	struct prog p;
 	int n = 0;
 
@@ -778,7 +779,7 @@ static int progs_of(uint32_t triggers_id, struct prog *ret, int max)
 
 static uint32_t triggers_id(const struct detectors *d)
 {
-	struct bpf_map_info info = {0};
+	struct bpf_map_info info = { 0 };
 	uint32_t len = sizeof(info);
 
 	assert_int_equal(bpf_obj_get_info_by_fd(detectors__fd(d), &info, &len), 0);
@@ -787,7 +788,7 @@ static uint32_t triggers_id(const struct detectors *d)
 
 static void test_programs_go_with_the_last_rule(void **state)
 {
-	struct rule_conf rules[] = {runqlat_rule(17, 1000 * MS), syscall_rule(18, RARE_CALL, 0)};
+	struct rule_conf rules[] = { runqlat_rule(17, 1000 * MS), syscall_rule(18, RARE_CALL, 0) };
 	struct prog progs[32];
 	struct detectors *d;
 	uint32_t slots[2];
@@ -847,9 +848,9 @@ static void test_verified_instructions(void **state)
 static int check_pids_in_namespace(void)
 {
 	struct rule_conf r = syscall_rule(19, RARE_CALL, 0);
-	struct err err = {""};
+	struct err err = { "" };
 	struct detectors *d;
-	struct sink s = {.n = 0};
+	struct sink s = { .n = 0 };
 	uint32_t slot;
 	pid_t child;
 
@@ -902,7 +903,7 @@ static void test_pid_namespace(void **state)
 
 static void open_unprivileged(struct findings *f, long arg)
 {
-	struct err err = {""};
+	struct err err = { "" };
 	struct detectors *d;
 
 	if (setgid(65534) || setuid(65534))
@@ -920,19 +921,19 @@ static void test_no_privilege(void **state)
 
 static void test_load_errors_in_words(void **state)
 {
-	struct load_log log = {.cause = "prog 'rq_wakeup': failed to find kernel BTF type ID of "
-					"'sched_wakeup': -3"};
-	struct err err = {""};
+	struct load_log log = { .cause = "prog 'rq_wakeup': failed to find kernel BTF type ID of "
+					 "'sched_wakeup': -3" };
+	struct err err = { "" };
 
 	assert_int_equal(load_error__explain(&err, -ESRCH, &log), -ESRCH);
 	assert_non_null(strstr(err.msg, "no tracepoint 'sched_wakeup' "));
 
-	log = (struct load_log){.cause = "whatever", .verifier = "7: (bf) r1 = r10\nR1 is bad"};
+	log = (struct load_log){ .cause = "whatever", .verifier = "7: (bf) r1 = r10\nR1 is bad" };
 	assert_int_equal(load_error__explain(&err, -EACCES, &log), -EACCES);
 	assert_non_null(strstr(err.msg, "verifier refused"));
 	assert_non_null(strstr(err.msg, "R1 is bad"));
 
-	log = (struct load_log){.cause = ""};
+	log = (struct load_log){ .cause = "" };
 	load_error__explain(&err, -EPERM, &log);
 	assert_non_null(strstr(err.msg, "CAP_BPF"));
 	load_error__explain(&err, -ENOSYS, &log);

@@ -186,11 +186,11 @@ static struct event_list *resolve(const char *line, struct tracefs *tracefs)
 	struct source_text *src;
 	struct record_opts *opts;
 	struct event_list *list;
-	struct diags d = {0};
-	struct buf text = {0};
+	struct diags d = { 0 };
+	struct buf text = { 0 };
 
 	assert_int_equal(source_text__from_string("run", line, &src), 0);
-	if (record_opts__parse(src, (struct span){0, src->len}, 4096, &d, &opts) ||
+	if (record_opts__parse(src, (struct span){ 0, src->len }, 4096, &d, &opts) ||
 	    event_list__resolve(opts, src, tracefs, &d, &list)) {
 		diags__format(&d, &text);
 		fail_msg("%s", text.data);

@@ -24,11 +24,11 @@ struct resolved {
 
 static struct resolved resolve(const char *line, struct tracefs *tracefs)
 {
-	struct resolved r = {0};
+	struct resolved r = { 0 };
 	int err;
 
 	assert_int_equal(source_text__from_string("run", line, &r.src), 0);
-	err = record_opts__parse(r.src, (struct span){0, r.src->len}, 4096, &r.d, &r.opts);
+	err = record_opts__parse(r.src, (struct span){ 0, r.src->len }, 4096, &r.d, &r.opts);
 	if (!err)
 		err = event_list__resolve(r.opts, r.src, tracefs, &r.d, &r.list);
 	assert_int_equal(err, r.d.n_errors ? -EINVAL : 0);
@@ -63,38 +63,38 @@ static void test_names(void **state)
 		uint32_t type;
 		uint64_t config;
 	} rows[] = {
-		{"cycles", 0, 0},
-		{"cpu-cycles:u", 0, 0},
-		{"instructions", 0, 1},
-		{"cache-misses", 0, 3},
-		{"branches", 0, 4},
-		{"branch-misses", 0, 5},
-		{"idle-cycles-backend", 0, 8},
-		{"ref-cycles", 0, 9},
-		{"task-clock", 1, 1},
-		{"major-faults", 1, 6},
-		{"cgroup-switches", 1, 11},
-		{"L1-dcache-loads", 3, 0},
-		{"L1-dcache-load-misses", 3, 0x10000},
-		{"L1-dcache-stores", 3, 0x100},
-		{"L1-icache-load-misses", 3, 0x10001},
-		{"LLC-prefetch-misses", 3, 0x10202},
-		{"LLC-misses-prefetch", 3, 0x10202},
-		{"LLC", 3, 2},
-		{"dTLB-speculative-read-miss:u", 3, 0x10203},
-		{"iTLB-load-misses", 3, 0x10004},
-		{"branch-loads", 3, 5},
-		{"branch-load-misses", 3, 0x10005},
-		{"node-store-misses", 3, 0x10106},
-		{"r1a8", 4, 0x1a8},
-		{"rFFffFFffFFffFFff:u", 4, UINT64_MAX},
-		{"1:0", 1, 0},
-		{"0x4:0x1A:k", 4, 0x1a},
-		{"3:65536", 3, 0x10000},
+		{ "cycles", 0, 0 },
+		{ "cpu-cycles:u", 0, 0 },
+		{ "instructions", 0, 1 },
+		{ "cache-misses", 0, 3 },
+		{ "branches", 0, 4 },
+		{ "branch-misses", 0, 5 },
+		{ "idle-cycles-backend", 0, 8 },
+		{ "ref-cycles", 0, 9 },
+		{ "task-clock", 1, 1 },
+		{ "major-faults", 1, 6 },
+		{ "cgroup-switches", 1, 11 },
+		{ "L1-dcache-loads", 3, 0 },
+		{ "L1-dcache-load-misses", 3, 0x10000 },
+		{ "L1-dcache-stores", 3, 0x100 },
+		{ "L1-icache-load-misses", 3, 0x10001 },
+		{ "LLC-prefetch-misses", 3, 0x10202 },
+		{ "LLC-misses-prefetch", 3, 0x10202 },
+		{ "LLC", 3, 2 },
+		{ "dTLB-speculative-read-miss:u", 3, 0x10203 },
+		{ "iTLB-load-misses", 3, 0x10004 },
+		{ "branch-loads", 3, 5 },
+		{ "branch-load-misses", 3, 0x10005 },
+		{ "node-store-misses", 3, 0x10106 },
+		{ "r1a8", 4, 0x1a8 },
+		{ "rFFffFFffFFffFFff:u", 4, UINT64_MAX },
+		{ "1:0", 1, 0 },
+		{ "0x4:0x1A:k", 4, 0x1a },
+		{ "3:65536", 3, 0x10000 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct buf line = {0};
+		struct buf line = { 0 };
 		struct resolved r;
 
 		buf__printf(&line, "--overwrite -F 100 -e %s", rows[i].item);
@@ -127,65 +127,65 @@ static void test_default_is_cycles(void **state)
 static const struct error_row {
 	const char *item, *token, *words;
 } errors[] = {
-	{"cycels", "cycels", "did you mean 'cycles'?"},
-	{"cpuclock:u", "cpuclock", "did you mean 'cpu-clock'?"},
-	{"L1-dcache-lods", "L1-dcache-lods", "did you mean 'L1-dcache-loads'?"},
-	{"nonesuch-event", "nonesuch-event", "unknown event"},
-	{"nonesuch/x=1/", "nonesuch", "unknown PMU or event"},
-	{"../x/", "..", "unknown PMU or event"},
-	{"iTLB-stores", "iTLB-stores", "no such operation"},
-	{"LLC-loads-loads", "LLC-loads-loads", "unknown event"},
-	{"LLC-", "LLC-", "unknown event"},
-	{"{cs,faults}", "{cs,faults}", "groups of events are not supported yet"},
-	{"{cs,faults}:S", "{cs,faults}:S", "groups"},
-	{"mem:0x1000:rw", "mem:0x1000:rw", "not supported yet"},
-	{"cs/period=5", "period=5", "a '/' is missing"},
-	{"cs/period=0/", "0", "out of range"},
-	{"cs/period=9223372036854775808/", "9223372036854775808", "out of range"},
-	{"cs/freq=x/", "x", "'x'"},
-	{"cs/freq=/", "freq=", "needs a value"},
-	{"cs/freq/", "freq", "needs a value"},
-	{"cs/inherit=1/", "inherit=1", "takes no value"},
-	{"cs/preiod=5/", "preiod", "did you mean 'period'?"},
-	{"cs/foo,freq=1/", "foo", "unknown term 'foo'"},
-	{"cs/freq=1,/", "", "a term is missing"},
-	{"cs/call-graph=dwarf/", "dwarf", "not supported yet"},
-	{"cs/call-graph=x/", "x", "fp or no"},
-	{"cs/max-stack=65535/", "65535", "above this kernel's limit"},
-	{"cs/time=0/", "time", "not supported yet"},
-	{"cs/no-inherit/", "no-inherit", "not supported yet"},
-	{"cs:x", "x", "unknown modifier 'x'"},
-	{"cs:uu", "u", "twice"},
-	{"cs:pppp", "p", "at most three"},
-	{"cs:S", "S", "not supported yet"},
-	{"cs/freq=5/ux", "x", "unknown modifier"},
-	{"cs:u/freq=5/", "u", "behind the last '/'"},
-	{"cs:u:k", "k", "modifiers"},
-	{"1:", "1:", "SYSTEM:NAME"},
-	{":u", ":u", "SYSTEM:NAME"},
-	{"2:300", "2", "write events of type 2 by name"},
-	{"99999999999:1", "99999999999", "out of range"},
-	{"tracepoint/config=3/", "tracepoint", "SYSTEM:NAME"},
-	{"software/umask=3/", "umask=3", "no term or event 'umask'"},
-	{"software/config=zz/", "config=zz", "'config=zz'"},
-	{"sched:sched_switch", "sched:sched_switch", "need tracefs"},
-	{"sched:sched_switch/period=5/", "period", "not for tracepoints"},
+	{ "cycels", "cycels", "did you mean 'cycles'?" },
+	{ "cpuclock:u", "cpuclock", "did you mean 'cpu-clock'?" },
+	{ "L1-dcache-lods", "L1-dcache-lods", "did you mean 'L1-dcache-loads'?" },
+	{ "nonesuch-event", "nonesuch-event", "unknown event" },
+	{ "nonesuch/x=1/", "nonesuch", "unknown PMU or event" },
+	{ "../x/", "..", "unknown PMU or event" },
+	{ "iTLB-stores", "iTLB-stores", "no such operation" },
+	{ "LLC-loads-loads", "LLC-loads-loads", "unknown event" },
+	{ "LLC-", "LLC-", "unknown event" },
+	{ "{cs,faults}", "{cs,faults}", "groups of events are not supported yet" },
+	{ "{cs,faults}:S", "{cs,faults}:S", "groups" },
+	{ "mem:0x1000:rw", "mem:0x1000:rw", "not supported yet" },
+	{ "cs/period=5", "period=5", "a '/' is missing" },
+	{ "cs/period=0/", "0", "out of range" },
+	{ "cs/period=9223372036854775808/", "9223372036854775808", "out of range" },
+	{ "cs/freq=x/", "x", "'x'" },
+	{ "cs/freq=/", "freq=", "needs a value" },
+	{ "cs/freq/", "freq", "needs a value" },
+	{ "cs/inherit=1/", "inherit=1", "takes no value" },
+	{ "cs/preiod=5/", "preiod", "did you mean 'period'?" },
+	{ "cs/foo,freq=1/", "foo", "unknown term 'foo'" },
+	{ "cs/freq=1,/", "", "a term is missing" },
+	{ "cs/call-graph=dwarf/", "dwarf", "not supported yet" },
+	{ "cs/call-graph=x/", "x", "fp or no" },
+	{ "cs/max-stack=65535/", "65535", "above this kernel's limit" },
+	{ "cs/time=0/", "time", "not supported yet" },
+	{ "cs/no-inherit/", "no-inherit", "not supported yet" },
+	{ "cs:x", "x", "unknown modifier 'x'" },
+	{ "cs:uu", "u", "twice" },
+	{ "cs:pppp", "p", "at most three" },
+	{ "cs:S", "S", "not supported yet" },
+	{ "cs/freq=5/ux", "x", "unknown modifier" },
+	{ "cs:u/freq=5/", "u", "behind the last '/'" },
+	{ "cs:u:k", "k", "modifiers" },
+	{ "1:", "1:", "SYSTEM:NAME" },
+	{ ":u", ":u", "SYSTEM:NAME" },
+	{ "2:300", "2", "write events of type 2 by name" },
+	{ "99999999999:1", "99999999999", "out of range" },
+	{ "tracepoint/config=3/", "tracepoint", "SYSTEM:NAME" },
+	{ "software/umask=3/", "umask=3", "no term or event 'umask'" },
+	{ "software/config=zz/", "config=zz", "'config=zz'" },
+	{ "sched:sched_switch", "sched:sched_switch", "need tracefs" },
+	{ "sched:sched_switch/period=5/", "period", "not for tracepoints" },
 };
 
 static const struct error_row tracepoint_errors[] = {
-	{"shed:sched_switch", "shed:sched_switch", "did you mean 'sched:sched_switch'?"},
-	{"sched:sched_swich:u", "sched:sched_swich:u", "did you mean 'sched:sched_switch'?"},
-	{"sched:nonesuch_at_all", "nonesuch_at_all", "'sched:*'` lists"},
-	{"nonesuch_at_all:x", "nonesuch_at_all", "no system 'nonesuch_at_all'"},
-	{"sched:nonesuch*", "sched:nonesuch*", "no tracepoint of this kernel matches"},
-	{"nonesuch*:*", "nonesuch*:*", "no tracepoint of this kernel matches"},
-	{"..:sched", "..", "no system '..'"},
-	{"red:foo", "red", "no system 'red'"}, /* not raw event 0xed */
+	{ "shed:sched_switch", "shed:sched_switch", "did you mean 'sched:sched_switch'?" },
+	{ "sched:sched_swich:u", "sched:sched_swich:u", "did you mean 'sched:sched_switch'?" },
+	{ "sched:nonesuch_at_all", "nonesuch_at_all", "'sched:*'` lists" },
+	{ "nonesuch_at_all:x", "nonesuch_at_all", "no system 'nonesuch_at_all'" },
+	{ "sched:nonesuch*", "sched:nonesuch*", "no tracepoint of this kernel matches" },
+	{ "nonesuch*:*", "nonesuch*:*", "no tracepoint of this kernel matches" },
+	{ "..:sched", "..", "no system '..'" },
+	{ "red:foo", "red", "no system 'red'" }, /* not raw event 0xed */
 };
 
 static void check_error(const struct error_row *row, struct tracefs *tracefs)
 {
-	struct buf line = {0};
+	struct buf line = { 0 };
 	struct resolved r;
 	const struct diag *e;
 
@@ -266,10 +266,10 @@ static void test_tracepoints(void **state)
 
 static void test_tracefs_files(void **state)
 {
-	static const char *const paths[] = {"events/header_page", "events/header_event",
-					    "printk_formats", "saved_cmdlines"};
+	static const char *const paths[] = { "events/header_page", "events/header_event",
+					     "printk_formats", "saved_cmdlines" };
 	struct tracefs *t = probe_tracefs();
-	struct buf b = {0};
+	struct buf b = { 0 };
 
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(tracefs__read(t, paths[i], &b), 0);
@@ -334,9 +334,9 @@ static void test_open(void **state)
 static void test_cycles_fallback(void **state)
 {
 	static const char *const rows[][2] = {
-		{"-a", "cpu-clock:ppp"},	   {"-e cycles", "cpu-clock"},
-		{"-e cycles:pp", "cpu-clock:ppH"}, {"-e cycles:u", "cpu-clock:uH"},
-		{"-e cycles:k", "cpu-clock:k"},
+		{ "-a", "cpu-clock:ppp" },	     { "-e cycles", "cpu-clock" },
+		{ "-e cycles:pp", "cpu-clock:ppH" }, { "-e cycles:u", "cpu-clock:uH" },
+		{ "-e cycles:k", "cpu-clock:k" },
 	};
 
 	probe_system_wide();
@@ -370,7 +370,7 @@ static void test_cycles_fallback(void **state)
 static void test_open_errors(void **state)
 {
 	struct resolved r = resolve("--overwrite -e r1a8,1:77,cs/max-stack=3/ -c 100", NULL);
-	struct rlimit old, few = {3, 3};
+	struct rlimit old, few = { 3, 3 };
 	struct perf_event_attr before;
 	struct err err;
 

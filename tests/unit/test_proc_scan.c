@@ -39,7 +39,8 @@ static char *shown(const struct task_model *m, uint32_t pid, const uint32_t *tid
 		if (h->type == PERF_RECORD_COMM)
 			buf__printf(&text, "%s/%u\n", comm->comm, comm->tid);
 		if (h->type == PERF_RECORD_MMAP2)
-			buf__printf(&text, "%" PRIx64 "-%" PRIx64 " %" PRIx64 " %x:%x %" PRIu64 " %s\n",
+			buf__printf(&text,
+				    "%" PRIx64 "-%" PRIx64 " %" PRIx64 " %x:%x %" PRIu64 " %s\n",
 				    r->start, r->start + r->len, r->pgoff, r->maj, r->min, r->ino,
 				    r->filename);
 	}

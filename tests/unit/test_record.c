@@ -115,7 +115,10 @@ static void test_too_long(void **state)
 	struct buf b = { 0 };
 
 	assert_int_equal(record__add_namespaces(&b, 1, 1, ns, 4096, &trailer), -EMSGSIZE);
-	assert_int_equal(record__add_raw_sample(&b, 1, 1, 1, 1, 0, raw, sizeof(raw)), -EMSGSIZE);
+	assert_int_equal(record__add_sample(&b, &(struct record_sample){ .id = 1,
+									 .raw = raw,
+									 .raw_size = sizeof(raw) }),
+			 -EMSGSIZE);
 	assert_int_equal(b.len, 0);
 	buf__free(&b);
 }
@@ -127,7 +130,14 @@ static void test_raw_sample(void **state)
 	struct buf b = { 0 };
 	uint32_t size;
 
-	assert_int_equal(record__add_raw_sample(&b, 99, 20, 21, 555, 1, raw, 10), 0);
+	assert_int_equal(record__add_sample(&b, &(struct record_sample){ .id = 99,
+									 .pid = 20,
+									 .tid = 21,
+									 .time = 555,
+									 .cpu = 1,
+									 .raw = raw,
+									 .raw_size = 10 }),
+			 0);
 	assert_int_equal(b.len, 56 + 4 + 12); /* 10 bytes are padded to 12, with the size 16 */
 	assert_true(record__valid(first(&b), b.len));
 	assert_int_equal(first(&b)->size, b.len);

@@ -17,7 +17,7 @@ static struct rule_conf rule(uint64_t id, enum frbpf_source source, uint64_t thr
 {
 	return (struct rule_conf){
 		.id = id,
-		.when = {.source = source, .threshold = threshold},
+		.when = { .source = source, .threshold = threshold },
 		.cooldown = 7,
 	};
 }
@@ -50,7 +50,7 @@ static void test_sorted_by_threshold(void **state)
 		rule(3, FRBPF_SOURCE_RUNQLAT, 100), rule(4, FRBPF_SOURCE_RUNQLAT, 200),
 		rule(5, FRBPF_SOURCE_RUNQLAT, 100),
 	};
-	const uint32_t slots[] = {10, 11, 12, 13, 14};
+	const uint32_t slots[] = { 10, 11, 12, 13, 14 };
 	struct rule_table *t = table_new();
 
 	assert_int_equal(rule_table__build(FRBPF_SOURCE_RUNQLAT, rules, 5, slots, t), 0);
@@ -75,7 +75,7 @@ static void test_keys_are_united(void **state)
 		rule(2, FRBPF_SOURCE_SYSCALL, 20),
 		rule(3, FRBPF_SOURCE_RUNQLAT, 10),
 	};
-	const uint32_t slots[] = {0, 1, 2};
+	const uint32_t slots[] = { 0, 1, 2 };
 	struct rule_table *t = table_new();
 
 	rules[0].when.keys[0] = 1ULL << 35;
@@ -98,8 +98,8 @@ static void test_predicates_are_copied(void **state)
 	struct rule_table *t = table_new();
 
 	r.expr.n_nodes = 2;
-	r.expr.nodes[0] = (struct frbpf_node){.field = FRBPF_FIELD_CPU, .val = {3}};
-	r.expr.nodes[1] = (struct frbpf_node){.field = FRBPF_FIELD_PID, .val = {9}};
+	r.expr.nodes[0] = (struct frbpf_node){ .field = FRBPF_FIELD_CPU, .val = { 3 } };
+	r.expr.nodes[1] = (struct frbpf_node){ .field = FRBPF_FIELD_PID, .val = { 9 } };
 	assert_int_equal(rule_table__build(FRBPF_SOURCE_RUNQLAT, &r, 1, &slot, t), -EINVAL);
 	r.expr.nodes[1].flags = FRBPF_NODE_END;
 	assert_int_equal(rule_table__build(FRBPF_SOURCE_RUNQLAT, &r, 1, &slot, t), 0);
@@ -137,19 +137,19 @@ static void test_slots_are_kept(void **state)
 	uint32_t slot[3], again[3], third[3];
 	bool fresh[3];
 
-	assert_int_equal(slots__assign(&none, (uint64_t[]){11, 22, 33}, 3, &a, slot, fresh), 0);
+	assert_int_equal(slots__assign(&none, (uint64_t[]){ 11, 22, 33 }, 3, &a, slot, fresh), 0);
 	assert_true(fresh[0] && fresh[1] && fresh[2]);
 	assert_true(slot[0] != slot[1] && slot[1] != slot[2] && slot[0] != slot[2]);
 
 	/* 22 goes, 44 comes: it must not get the slot that 22's programs may still write */
-	assert_int_equal(slots__assign(&a, (uint64_t[]){33, 44, 11}, 3, &b, again, fresh), 0);
+	assert_int_equal(slots__assign(&a, (uint64_t[]){ 33, 44, 11 }, 3, &b, again, fresh), 0);
 	assert_int_equal(again[0], slot[2]);
 	assert_int_equal(again[2], slot[0]);
 	assert_true(!fresh[0] && fresh[1] && !fresh[2]);
 	assert_int_not_equal(again[1], slot[1]);
 
 	/* ... but the next one may */
-	assert_int_equal(slots__assign(&b, (uint64_t[]){55}, 1, &c, third, fresh), 0);
+	assert_int_equal(slots__assign(&b, (uint64_t[]){ 55 }, 1, &c, third, fresh), 0);
 	assert_int_equal(third[0], slot[1]);
 	assert_true(fresh[0]);
 }
@@ -160,9 +160,9 @@ static void test_equal_ids_get_slots_of_their_own(void **state)
 	uint32_t slot[2], again[2];
 	bool fresh[2];
 
-	assert_int_equal(slots__assign(&none, (uint64_t[]){0, 0}, 2, &a, slot, fresh), 0);
+	assert_int_equal(slots__assign(&none, (uint64_t[]){ 0, 0 }, 2, &a, slot, fresh), 0);
 	assert_int_not_equal(slot[0], slot[1]);
-	assert_int_equal(slots__assign(&a, (uint64_t[]){0, 0}, 2, &b, again, fresh), 0);
+	assert_int_equal(slots__assign(&a, (uint64_t[]){ 0, 0 }, 2, &b, again, fresh), 0);
 	assert_true(!fresh[0] && !fresh[1]);
 	assert_int_not_equal(again[0], again[1]);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Real rings of this kernel: processes come and go, slices must tell of them. Needs root (or CAP_PERFMON). */
+/* Real rings of this kernel: processes come and go, slices must tell of them. Needs root (or
+ * CAP_PERFMON). */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -61,7 +62,8 @@ static struct sideband_slice *slice_of(struct sideband *sb, const uint32_t *pids
 	return s;
 }
 
-/* Find the record of @type and @pid whose name contains @name; the n-th of them. Checks the order on its way. */
+/* Find the record of @type and @pid whose name contains @name; the n-th of them. Checks the order
+ * on its way. */
 static const struct perf_event_header *find(const struct sideband_slice *s, uint32_t type,
 					    uint32_t pid, const char *name)
 {
@@ -91,7 +93,8 @@ static const struct perf_event_header *find(const struct sideband_slice *s, uint
 	return found;
 }
 
-/* Does a MMAP2 with this name and a build id stand in the slice, and is the build id in its table? */
+/* Does a MMAP2 with this name and a build id stand in the slice, and is the build id in its table?
+ */
 static void assert_mapped(const struct sideband_slice *s, uint32_t pid, const char *name)
 {
 	const struct record_mmap2 *r = (const void *)find(s, PERF_RECORD_MMAP2, pid, name);

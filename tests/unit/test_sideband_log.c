@@ -180,8 +180,8 @@ static void test_large_record(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty), cmocka_unit_test(test_stable),
-		cmocka_unit_test(test_fold),  cmocka_unit_test(test_view),
+		cmocka_unit_test(test_empty),	     cmocka_unit_test(test_stable),
+		cmocka_unit_test(test_fold),	     cmocka_unit_test(test_view),
 		cmocka_unit_test(test_large_record),
 	};
 

@@ -103,8 +103,8 @@ static char *show(const struct task_model *m, uint32_t pid, const uint32_t *tids
 			buf__printf(&text, "%s/%u ", comm->comm, comm->tid);
 		else if (h->type == PERF_RECORD_MMAP2)
 			buf__printf(&text, "%d-%d:%d %s ", (int)(map->start / PAGE),
-				    (int)((map->start + map->len) / PAGE),
-				    (int)(map->pgoff / PAGE), map->filename);
+				    (int)((map->start + map->len) / PAGE), (int)(map->pgoff / PAGE),
+				    map->filename);
 		else if (h->type == PERF_RECORD_NAMESPACES)
 			buf__printf(&text, "ns%d ",
 				    (int)((const struct record_namespaces *)h)->ns[0].ino);
@@ -471,16 +471,11 @@ static void test_too_many_maps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_overlay),
-		cmocka_unit_test(test_exec),
-		cmocka_unit_test(test_threads_and_exit),
-		cmocka_unit_test(test_fork_shares),
-		cmocka_unit_test(test_pid_reuse),
-		cmocka_unit_test(test_older_than_scan),
-		cmocka_unit_test(test_symbols),
-		cmocka_unit_test(test_build_id_survives),
-		cmocka_unit_test(test_repair),
-		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_overlay),		 cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_threads_and_exit), cmocka_unit_test(test_fork_shares),
+		cmocka_unit_test(test_pid_reuse),	 cmocka_unit_test(test_older_than_scan),
+		cmocka_unit_test(test_symbols),		 cmocka_unit_test(test_build_id_survives),
+		cmocka_unit_test(test_repair),		 cmocka_unit_test(test_random),
 		cmocka_unit_test(test_too_many_maps),
 	};
 

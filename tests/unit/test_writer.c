@@ -172,9 +172,15 @@ static void add_trigger(struct buf *b, const struct marker_trigger *m, uint64_t 
 
 	assert_int_equal(marker__encode_trigger(&raw, m), 0);
 	assert_int_equal((raw.len + 4) % 8, 0);
-	assert_int_equal(record__add_raw_sample(b, marker__id(MARKER_TRIGGER), PID, PID, time, 0,
-						raw.data, raw.len),
-			 0);
+	assert_int_equal(
+		record__add_sample(b, &(struct record_sample){ .id = marker__id(MARKER_TRIGGER),
+							       .pid = PID,
+							       .tid = PID,
+							       .time = time,
+							       .cpu = 0,
+							       .raw = raw.data,
+							       .raw_size = raw.len }),
+		0);
 	buf__free(&raw);
 }
 
@@ -674,15 +680,27 @@ static void test_perf_all_markers(void **state)
 	make_records(&b);
 	assert_int_equal(marker__encode_begin(&raw, &begin), 0);
 	assert_int_equal((raw.len + 4) % 8, 0);
-	assert_int_equal(record__add_raw_sample(&b, marker__id(MARKER_BEGIN), PID, PID + 1,
-						T0 + 6000000, 0, raw.data, raw.len),
-			 0);
+	assert_int_equal(
+		record__add_sample(&b, &(struct record_sample){ .id = marker__id(MARKER_BEGIN),
+								.pid = PID,
+								.tid = PID + 1,
+								.time = T0 + 6000000,
+								.cpu = 0,
+								.raw = raw.data,
+								.raw_size = raw.len }),
+		0);
 	raw.len = 0;
 	assert_int_equal(marker__encode_gap(&raw, &gap), 0);
 	assert_int_equal((raw.len + 4) % 8, 0);
-	assert_int_equal(record__add_raw_sample(&b, marker__id(MARKER_GAP), 0, 0, T0 + 7000000, 1,
-						raw.data, raw.len),
-			 0);
+	assert_int_equal(
+		record__add_sample(&b, &(struct record_sample){ .id = marker__id(MARKER_GAP),
+								.pid = 0,
+								.tid = 0,
+								.time = T0 + 7000000,
+								.cpu = 1,
+								.raw = raw.data,
+								.raw_size = raw.len }),
+		0);
 	write_all(x, w, &b);
 	assert_int_equal(perfdata__finish(w, &x->features, &x->err), 0);
 	assert_int_equal(perfdata__publish(w, "perf.data", &size, &x->err), 0);

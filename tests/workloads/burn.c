@@ -40,6 +40,9 @@ static uint64_t now_ns(void)
 
 static FRAME uint64_t burn_inner(uint64_t sum)
 {
+	/* a leaf function would have no frame of its own, and its caller would be skipped in
+	 * callchains */
+	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));
 	for (uint64_t i = 0; i < 100000; i++) {
 		sum += i * i;
 		KEEP(sum);
@@ -82,9 +85,9 @@ static void usage(void)
 static void parse_args(int argc, char **argv, double *seconds, int *threads)
 {
 	static const struct option options[] = {
-		{"seconds", required_argument, NULL, 's'},
-		{"threads", required_argument, NULL, 't'},
-		{0},
+		{ "seconds", required_argument, NULL, 's' },
+		{ "threads", required_argument, NULL, 't' },
+		{ 0 },
 	};
 	int c;
 
@@ -106,7 +109,7 @@ static void parse_args(int argc, char **argv, double *seconds, int *threads)
 
 int main(int argc, char **argv)
 {
-	struct burner burners[MAX_THREADS] = {0};
+	struct burner burners[MAX_THREADS] = { 0 };
 	uint64_t begin = now_ns(), rounds = 0;
 	double seconds = 1;
 	int threads = 1;

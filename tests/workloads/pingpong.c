@@ -87,9 +87,9 @@ static void *player_main(void *arg)
 static void parse_args(int argc, char **argv, int *loops, int *cpu)
 {
 	static const struct option options[] = {
-		{"loops", required_argument, NULL, 'n'},
-		{"cpu", required_argument, NULL, 'C'},
-		{0},
+		{ "loops", required_argument, NULL, 'n' },
+		{ "cpu", required_argument, NULL, 'C' },
+		{ 0 },
 	};
 	int c;
 
@@ -119,8 +119,8 @@ int main(int argc, char **argv)
 	parse_args(argc, argv, &loops, &cpu);
 	if (pipe(ping) || pipe(pong))
 		die("pipe", errno);
-	players[0] = (struct player){.cpu = cpu, .loops = loops, .in = pong[0], .out = ping[1]};
-	players[1] = (struct player){.cpu = cpu, .loops = loops, .in = ping[0], .out = pong[1]};
+	players[0] = (struct player){ .cpu = cpu, .loops = loops, .in = pong[0], .out = ping[1] };
+	players[1] = (struct player){ .cpu = cpu, .loops = loops, .in = ping[0], .out = pong[1] };
 	for (int i = 0; i < 2; i++) {
 		int err = pthread_create(&players[i].thread, NULL, player_main, &players[i]);
 

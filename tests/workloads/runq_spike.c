@@ -79,7 +79,7 @@ static int last_allowed_cpu(void)
 
 static void *victim_main(void *arg)
 {
-	const struct sched_param lowest = {0};
+	const struct sched_param lowest = { 0 };
 	struct spike *s = arg;
 	uint64_t count;
 
@@ -121,8 +121,8 @@ static void spin_until(uint64_t end)
 
 static void *waker_main(void *arg)
 {
-	const struct timespec tick = {.tv_nsec = 1000000};
-	const struct sched_param lowest_fifo = {.sched_priority = 1};
+	const struct timespec tick = { .tv_nsec = 1000000 };
+	const struct sched_param lowest_fifo = { .sched_priority = 1 };
 	struct spike *s = arg;
 	uint64_t one = 1;
 
@@ -142,7 +142,7 @@ static void *waker_main(void *arg)
 
 static void *hog_main(void *arg)
 {
-	const struct timespec tick = {.tv_nsec = 1000000};
+	const struct timespec tick = { .tv_nsec = 1000000 };
 	struct spike *s = arg;
 	uint64_t until;
 
@@ -155,7 +155,7 @@ static void *hog_main(void *arg)
 
 static bool fifo_allowed(void)
 {
-	const struct sched_param fifo = {.sched_priority = 1}, normal = {0};
+	const struct sched_param fifo = { .sched_priority = 1 }, normal = { 0 };
 
 	if (sched_setscheduler(0, SCHED_FIFO, &fifo))
 		return false;
@@ -189,11 +189,11 @@ static void run(struct spike *s)
 static void parse_args(int argc, char **argv, struct spike *s)
 {
 	static const struct option options[] = {
-		{"ms", required_argument, NULL, 'm'},
-		{"comm", required_argument, NULL, 'c'},
-		{"cpu", required_argument, NULL, 'C'},
-		{"no-fifo", no_argument, NULL, 'n'},
-		{0},
+		{ "ms", required_argument, NULL, 'm' },
+		{ "comm", required_argument, NULL, 'c' },
+		{ "cpu", required_argument, NULL, 'C' },
+		{ "no-fifo", no_argument, NULL, 'n' },
+		{ 0 },
 	};
 	int c;
 

@@ -47,7 +47,7 @@ __attribute__((noinline, noclone)) static uint64_t short_lived_spin(uint64_t ns)
 
 static pid_t spawn_one(void)
 {
-	char *child_argv[] = {"short_lived", SPIN_ARG, NULL};
+	char *child_argv[] = { "short_lived", SPIN_ARG, NULL };
 	char self[4096]; /* by its real name: the name of a process is that of its file */
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int status, err;
@@ -69,8 +69,8 @@ static pid_t spawn_one(void)
 static int parse_count(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"count", required_argument, NULL, 'n'},
-		{0},
+		{ "count", required_argument, NULL, 'n' },
+		{ 0 },
 	};
 	int c, count = 20;
 

@@ -64,7 +64,7 @@ static void die(const char *what, int err)
 
 static struct timespec duration(uint64_t ms)
 {
-	return (struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	return (struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 }
 
 static bool run_clock_nanosleep(const struct args *a, struct span_ns *ret)
@@ -108,7 +108,7 @@ static void *filler_main(void *arg)
 
 static bool run_read(const struct args *a, struct span_ns *ret)
 {
-	struct filler filler = {.ms = a->ms};
+	struct filler filler = { .ms = a->ms };
 	pthread_t thread;
 	int fds[2], err;
 	char byte;
@@ -144,7 +144,7 @@ static int open_scratch(const char *dir)
 
 static void make_dirty(int fd, size_t bytes)
 {
-	static const char block[1 << 20] = {1};
+	static const char block[1 << 20] = { 1 };
 
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		die("lseek", errno);
@@ -173,11 +173,11 @@ static bool run_fsync(const struct args *a, struct span_ns *ret)
 }
 
 static const struct call calls[] = {
-	{"clock_nanosleep", run_clock_nanosleep},
-	{"nanosleep", run_nanosleep},
-	{"read", run_read},
-	{"fsync", run_fsync},
-	{0},
+	{ "clock_nanosleep", run_clock_nanosleep },
+	{ "nanosleep", run_nanosleep },
+	{ "read", run_read },
+	{ "fsync", run_fsync },
+	{ 0 },
 };
 
 static const struct call *find_call(const char *name)
@@ -218,13 +218,13 @@ static void usage(void)
 static void parse_args(int argc, char **argv, struct args *a)
 {
 	static const struct option options[] = {
-		{"ms", required_argument, NULL, 'm'},
-		{"call", required_argument, NULL, 'x'},
-		{"comm", required_argument, NULL, 'c'},
-		{"threads", required_argument, NULL, 'k'},
-		{"times", required_argument, NULL, 't'},
-		{"dir", required_argument, NULL, 'd'},
-		{0},
+		{ "ms", required_argument, NULL, 'm' },
+		{ "call", required_argument, NULL, 'x' },
+		{ "comm", required_argument, NULL, 'c' },
+		{ "threads", required_argument, NULL, 'k' },
+		{ "times", required_argument, NULL, 't' },
+		{ "dir", required_argument, NULL, 'd' },
+		{ 0 },
 	};
 	int c;
 

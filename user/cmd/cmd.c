@@ -68,7 +68,7 @@ enum cmd_parse cmd_next_option(const struct command *cmd, int argc, char **argv,
 
 int cmd_find_base(const struct location_hint *hint, char base[static PATH_MAX])
 {
-	struct err err = {0};
+	struct err err = { 0 };
 
 	if (location__find(hint, base, &err) == 0)
 		return 0;
@@ -79,7 +79,7 @@ int cmd_find_base(const struct location_hint *hint, char base[static PATH_MAX])
 json_t *cmd_ask(const char *base, json_t *request)
 {
 	char path[PATH_MAX + 16];
-	struct err err = {0};
+	struct err err = { 0 };
 	json_t *reply = NULL;
 	int code;
 

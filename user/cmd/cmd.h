@@ -28,7 +28,7 @@ extern const struct command cmd_status, cmd_load, cmd_dump, cmd_ls, cmd_show, cm
 
 /* Options that every command takes. */
 #define CMD_COMMON_OPTIONS                                                                         \
-	{"base", required_argument, NULL, 'B'}, {"config", required_argument, NULL, 'C'},          \
+	{ "base", required_argument, NULL, 'B' }, { "config", required_argument, NULL, 'C' },      \
 	{                                                                                          \
 		"help", no_argument, NULL, 'h'                                                     \
 	}

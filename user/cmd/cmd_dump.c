@@ -19,12 +19,12 @@ static int print_files(const json_t *reply)
 
 static int run_dump(int argc, char **argv)
 {
-	static const struct option long_opts[] = {{"session", required_argument, NULL, 's'},
-						  {"reason", required_argument, NULL, 'r'},
-						  CMD_COMMON_OPTIONS,
-						  {0}};
+	static const struct option long_opts[] = { { "session", required_argument, NULL, 's' },
+						   { "reason", required_argument, NULL, 'r' },
+						   CMD_COMMON_OPTIONS,
+						   { 0 } };
 	const char *session = NULL, *reason = NULL;
-	struct location_hint hint = {0};
+	struct location_hint hint = { 0 };
 	char base[PATH_MAX];
 	enum cmd_parse p;
 	json_t *reply;

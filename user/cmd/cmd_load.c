@@ -44,7 +44,7 @@ static void loaded__free(struct loaded *l)
 
 static void print_diags(const struct diags *d)
 {
-	struct buf text = {0};
+	struct buf text = { 0 };
 
 	if (diags__format(d, &text) == 0 && text.len)
 		fputs(text.data, stderr);
@@ -54,7 +54,7 @@ static void print_diags(const struct diags *d)
 /* The base: --base, the file's, or where one is found without either. */
 static int choose_base(struct loaded *l, const struct location_hint *hint)
 {
-	struct location_hint only_base = {.base = hint->base};
+	struct location_hint only_base = { .base = hint->base };
 
 	if (!hint->base && l->rs->daemon.base) {
 		snprintf(l->base, sizeof(l->base), "%s", l->rs->daemon.base);
@@ -65,7 +65,7 @@ static int choose_base(struct loaded *l, const struct location_hint *hint)
 
 static int read_rules(const struct load_opts *opts, struct loaded *l)
 {
-	struct diags diags = {0};
+	struct diags diags = { 0 };
 	int code;
 
 	if (!realpath(opts->rules, l->rules)) {
@@ -73,16 +73,15 @@ static int read_rules(const struct load_opts *opts, struct loaded *l)
 		return EXIT_FAILED;
 	}
 	code = ruleset__load(opts->rules, &diags, &l->rs);
-	if (code)
-		print_diags(&diags);
+	print_diags(&diags);
 	diags__free(&diags);
 	return code ? EXIT_FAILED : 0;
 }
 
 static int make_plan(struct loaded *l)
 {
-	struct diags diags = {0};
-	struct err err = {0};
+	struct diags diags = { 0 };
+	struct err err = { 0 };
 	int code;
 
 	if (tracefs__open(&err, &l->tracefs))
@@ -99,7 +98,7 @@ static int make_plan(struct loaded *l)
 static int reload_running(const struct loaded *l)
 {
 	char path[PATH_MAX + 16];
-	struct err err = {0};
+	struct err err = { 0 };
 	json_t *reply;
 	int code;
 
@@ -172,9 +171,9 @@ static void tell_ready(const char *error, void *arg)
 
 static int run_daemon(struct loaded *l, int ready_fd)
 {
-	struct ready_note note = {.fd = ready_fd, .l = l};
+	struct ready_note note = { .fd = ready_fd, .l = l };
 	char program[PATH_MAX] = "frbpf";
-	struct daemon_opts opts = {.base = l->base, .rules_path = l->rules, .program = program};
+	struct daemon_opts opts = { .base = l->base, .rules_path = l->rules, .program = program };
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	int status;
 
@@ -189,7 +188,7 @@ static int run_daemon(struct loaded *l, int ready_fd)
 
 static int wait_for_ready(const struct loaded *l, pid_t child, int fd)
 {
-	struct buf text = {0};
+	struct buf text = { 0 };
 	int code = buf__read_fd(&text, fd, 64 * 1024);
 
 	if (!code && text.len == 1 && text.data[0] == '\0') {
@@ -238,7 +237,7 @@ static int start_in_background(struct loaded *l)
 
 static int load(const struct load_opts *opts)
 {
-	struct loaded l = {0};
+	struct loaded l = { 0 };
 	int status = read_rules(opts, &l);
 
 	status = status ?: choose_base(&l, &opts->hint);
@@ -253,9 +252,10 @@ static int load(const struct load_opts *opts)
 
 static int run(const struct command *cmd, int argc, char **argv, bool only_start)
 {
-	static const struct option long_opts[] = {
-		{"foreground", no_argument, NULL, 'f'}, CMD_COMMON_OPTIONS, {0}};
-	struct load_opts opts = {.rules = LOCATION_RULES, .only_start = only_start};
+	static const struct option long_opts[] = { { "foreground", no_argument, NULL, 'f' },
+						   CMD_COMMON_OPTIONS,
+						   { 0 } };
+	struct load_opts opts = { .rules = LOCATION_RULES, .only_start = only_start };
 	enum cmd_parse p;
 	int opt;
 

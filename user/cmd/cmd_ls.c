@@ -53,7 +53,7 @@ static void print_sessions(const json_t *m)
 static int list(const char *base, bool json)
 {
 	struct incidents v;
-	struct err err = {0};
+	struct err err = { 0 };
 	json_t *all = json_array();
 	int status = EXIT_DONE;
 
@@ -90,9 +90,10 @@ static int list(const char *base, bool json)
 
 static int run_ls(int argc, char **argv)
 {
-	static const struct option long_opts[] = {
-		{"json", no_argument, NULL, 'j'}, CMD_COMMON_OPTIONS, {0}};
-	struct location_hint hint = {0};
+	static const struct option long_opts[] = { { "json", no_argument, NULL, 'j' },
+						   CMD_COMMON_OPTIONS,
+						   { 0 } };
+	struct location_hint hint = { 0 };
 	char base[PATH_MAX];
 	bool json = false;
 	enum cmd_parse p;

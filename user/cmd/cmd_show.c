@@ -120,7 +120,7 @@ static void print_incident(const json_t *m)
 static int show(const char *base, const char *what, bool json)
 {
 	struct incidents v;
-	struct err err = {0};
+	struct err err = { 0 };
 	json_t *m = NULL;
 	size_t i;
 
@@ -143,9 +143,10 @@ static int show(const char *base, const char *what, bool json)
 
 static int run_show(int argc, char **argv)
 {
-	static const struct option long_opts[] = {
-		{"json", no_argument, NULL, 'j'}, CMD_COMMON_OPTIONS, {0}};
-	struct location_hint hint = {0};
+	static const struct option long_opts[] = { { "json", no_argument, NULL, 'j' },
+						   CMD_COMMON_OPTIONS,
+						   { 0 } };
+	struct location_hint hint = { 0 };
 	char base[PATH_MAX];
 	bool json = false;
 	enum cmd_parse p;

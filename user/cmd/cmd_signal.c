@@ -32,9 +32,10 @@ static int signal_sessions(const char *base, const char *only)
 
 static int run_signal(int argc, char **argv)
 {
-	static const struct option long_opts[] = {
-		{"session", required_argument, NULL, 's'}, CMD_COMMON_OPTIONS, {0}};
-	struct location_hint hint = {0};
+	static const struct option long_opts[] = { { "session", required_argument, NULL, 's' },
+						   CMD_COMMON_OPTIONS,
+						   { 0 } };
+	struct location_hint hint = { 0 };
 	const char *session = NULL;
 	char base[PATH_MAX];
 	enum cmd_parse p;

@@ -53,10 +53,10 @@ static void print_session(const json_t *v, bool verbose)
 static void print_held_back(const json_t *held)
 {
 	const char *const causes[][2] = {
-		{"cooldown", "cooldown"},
-		{"self", "our own"},
-		{"ring_full", "trigger ring full"},
-		{"busy", "too many incidents at once"},
+		{ "cooldown", "cooldown" },
+		{ "self", "our own" },
+		{ "ring_full", "trigger ring full" },
+		{ "busy", "too many incidents at once" },
 	};
 	uint64_t sum = 0;
 
@@ -133,12 +133,13 @@ static void print_status(const json_t *s, bool verbose)
 
 static int run_status(int argc, char **argv)
 {
-	static const struct option long_opts[] = {{"json", no_argument, NULL, 'j'},
-						  {"field-separator", optional_argument, NULL, 'x'},
-						  {"verbose", no_argument, NULL, 'v'},
-						  CMD_COMMON_OPTIONS,
-						  {0}};
-	struct location_hint hint = {0};
+	static const struct option long_opts[] = { { "json", no_argument, NULL, 'j' },
+						   { "field-separator", optional_argument, NULL,
+						     'x' },
+						   { "verbose", no_argument, NULL, 'v' },
+						   CMD_COMMON_OPTIONS,
+						   { 0 } };
+	struct location_hint hint = { 0 };
 	const char *separator = NULL;
 	bool json = false, verbose = false;
 	char base[PATH_MAX];

@@ -15,7 +15,7 @@
 static int wait_for_exit(pid_t pid)
 {
 	_cleanup_close_ int fd = syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd pfd = {.fd = fd, .events = POLLIN};
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 
 	if (fd < 0)
 		return 0; /* gone already */
@@ -50,8 +50,8 @@ static int ping(const char *base)
 
 static int run_simple(const struct command *cmd, int argc, char **argv, int (*fn)(const char *base))
 {
-	static const struct option long_opts[] = {CMD_COMMON_OPTIONS, {0}};
-	struct location_hint hint = {0};
+	static const struct option long_opts[] = { CMD_COMMON_OPTIONS, { 0 } };
+	struct location_hint hint = { 0 };
 	char base[PATH_MAX];
 	int opt;
 

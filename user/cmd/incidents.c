@@ -25,7 +25,7 @@ int incidents__read(const char *base, struct err *err, struct incidents *ret)
 	struct dirent **entries = NULL;
 	int n, i, code = 0;
 
-	*ret = (struct incidents){0};
+	*ret = (struct incidents){ 0 };
 	snprintf(ret->dir, sizeof(ret->dir), "%.*s/incidents", PATH_MAX - 16, base);
 	n = scandir(ret->dir, &entries, is_manifest, alphasort);
 	if (n < 0)

@@ -136,5 +136,5 @@ void buf__free(struct buf *b)
 	if (!b)
 		return;
 	free(b->data);
-	*b = (struct buf){0};
+	*b = (struct buf){ 0 };
 }

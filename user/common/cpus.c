@@ -60,7 +60,7 @@ fail:
 
 int cpus__online(int **ret, size_t *ret_n)
 {
-	struct buf b = {0};
+	struct buf b = { 0 };
 	int err = buf__read_file(&b, "/sys/devices/system/cpu/online", 64 * 1024);
 
 	if (!err)

@@ -16,7 +16,7 @@ void log_setup(enum log_level max, bool timestamps)
 
 static void format_prefix(enum log_level level, char *buf, size_t size)
 {
-	static const char *const names[] = {"error: ", "warning: ", "", "debug: "};
+	static const char *const names[] = { "error: ", "warning: ", "", "debug: " };
 	char date[32] = "";
 	time_t now = time(NULL);
 	struct tm tm;

@@ -13,7 +13,7 @@ static void set_nice(int nice_value)
 
 bool thread__set_class(enum thread_class class, int priority)
 {
-	struct sched_param param = {.sched_priority = priority};
+	struct sched_param param = { .sched_priority = priority };
 
 	if (class == THREAD_REALTIME) {
 		if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0)

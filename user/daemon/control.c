@@ -47,7 +47,7 @@ struct control {
 
 static int make_address(const char *path, struct sockaddr_un *ret, struct err *err)
 {
-	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof(ret->sun_path))
 		return err_set(err, -ENAMETOOLONG,
 			       "%s: longer than the %zu bytes a socket's path may have: choose a "
@@ -59,7 +59,7 @@ static int make_address(const char *path, struct sockaddr_un *ret, struct err *e
 
 static int watch(struct control *c, int op, int fd, uint32_t events, void *ptr)
 {
-	struct epoll_event ev = {.events = events, .data.ptr = ptr};
+	struct epoll_event ev = { .events = events, .data.ptr = ptr };
 
 	return epoll_ctl(c->epoll, op, fd, &ev) < 0 ? -errno : 0;
 }
@@ -190,7 +190,7 @@ static void accept_client(struct control *c)
 	cl = i < CLIENTS_MAX ? calloc(1, sizeof(*cl)) : NULL;
 	if (!cl)
 		return;
-	*cl = (struct control_client){.owner = c, .fd = fd, .state = CLIENT_READING};
+	*cl = (struct control_client){ .owner = c, .fd = fd, .state = CLIENT_READING };
 	if (watch(c, EPOLL_CTL_ADD, fd, EPOLLIN, cl)) {
 		free(cl);
 		return;
@@ -209,7 +209,7 @@ int control__listen(const char *path, control_fn fn, void *arg, struct err *err,
 
 	if (!c)
 		return err_set(err, -ENOMEM, "out of memory");
-	*c = (struct control){.fd = -1, .epoll = -1, .fn = fn, .arg = arg};
+	*c = (struct control){ .fd = -1, .epoll = -1, .fn = fn, .arg = arg };
 	code = make_address(path, &addr, err);
 	if (code) {
 		control__free(c);
@@ -267,7 +267,7 @@ void control__free(struct control *c)
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		while (c->clients[i] && c->clients[i]->state == CLIENT_WRITING &&
 		       now_ns() < until) {
-			struct pollfd pfd = {.fd = c->clients[i]->fd, .events = POLLOUT};
+			struct pollfd pfd = { .fd = c->clients[i]->fd, .events = POLLOUT };
 
 			poll(&pfd, 1, 10);
 			flush_client(c->clients[i]);
@@ -303,7 +303,7 @@ int control__request(const char *path, json_t *request, struct err *err, json_t 
 	_cleanup_free_ char *text = json_dumps(request, JSON_COMPACT);
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_un addr;
-	struct buf reply = {0};
+	struct buf reply = { 0 };
 	int code;
 
 	json_decref(request);

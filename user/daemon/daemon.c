@@ -99,7 +99,7 @@ static void log_incident(const struct daemon *d, const struct incident *inc)
 static void on_incident(struct incident *inc, bool first, void *arg)
 {
 	struct daemon *d = arg;
-	struct err err = {0};
+	struct err err = { 0 };
 
 	if (!inc->name[0]) /* every session failed before it had a name */
 		base_dir__reserve_name(&d->base, inc->freeze.frozen + inc->realtime_offset,
@@ -141,10 +141,10 @@ static int put_in_force(struct daemon *d, struct ruleset *rs, struct plan *plan,
  * warnings on success. */
 static int reload(struct daemon *d, const char *path, struct buf *ret_text)
 {
-	struct diags diags = {0};
+	struct diags diags = { 0 };
 	struct ruleset *rs = NULL;
 	struct plan *plan = NULL;
-	struct err err = {0};
+	struct err err = { 0 };
 	int code = ruleset__load(path, &diags, &rs);
 
 	if (!code)
@@ -185,7 +185,7 @@ static void serve_ping(struct daemon *d, struct control_client *c, const json_t 
 static void serve_load(struct daemon *d, struct control_client *c, const json_t *request)
 {
 	const char *path = json_string_value(json_object_get(request, "path"));
-	struct buf text = {0};
+	struct buf text = { 0 };
 	int code;
 
 	if (!path || path[0] != '/') {
@@ -232,7 +232,7 @@ static void serve_dump(struct daemon *d, struct control_client *c, const json_t 
 			c, "too many dumps are under way: try again when they are written");
 		return;
 	}
-	*w = (struct waiting_dump){.client = c, .incident = number};
+	*w = (struct waiting_dump){ .client = c, .incident = number };
 }
 
 static void serve_stop(struct daemon *d, struct control_client *c, const json_t *request)
@@ -249,8 +249,8 @@ static const struct {
 	const char *name;
 	void (*serve)(struct daemon *d, struct control_client *c, const json_t *request);
 } requests[] = {
-	{"status", serve_status}, {"ping", serve_ping}, {"load", serve_load},
-	{"dump", serve_dump},	  {"stop", serve_stop},
+	{ "status", serve_status }, { "ping", serve_ping }, { "load", serve_load },
+	{ "dump", serve_dump },	    { "stop", serve_stop },
 };
 
 static void on_request(struct control_client *c, const json_t *request, void *arg)
@@ -270,7 +270,7 @@ static void on_request(struct control_client *c, const json_t *request, void *ar
 
 static void on_hangup(struct daemon *d)
 {
-	struct buf text = {0};
+	struct buf text = { 0 };
 
 	if (reload(d, d->opts->rules_path, &text))
 		log_error("%s: not loaded, the old rules stay:\n%s", d->opts->rules_path,
@@ -319,7 +319,7 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 		.memory = rs->daemon.sideband_memory,
 		.rt_priority = RT_PRIORITY_SIDEBAND,
 	};
-	struct recorder_opts recorder = {.rt_priority = RT_PRIORITY_TRIGGER};
+	struct recorder_opts recorder = { .rt_priority = RT_PRIORITY_TRIGGER };
 	int code;
 
 	code = host_info__collect(err, &d->host);
@@ -336,7 +336,7 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	if (code)
 		return code;
 	d->dump_env =
-		(struct dump_env){&d->base, d->sideband, d->host, &d->tracing, d->opts->program};
+		(struct dump_env){ &d->base, d->sideband, d->host, &d->tracing, d->opts->program };
 	d->gen_env.dump = &d->dump_env;
 	recorder__dumper_callback(d->recorder, &d->gen_env.done, &d->gen_env.done_arg);
 	return 0;
@@ -344,7 +344,7 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 
 static int watch(struct daemon *d, int fd)
 {
-	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
+	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
 
 	return epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
@@ -450,12 +450,12 @@ static void tear_down(struct daemon *d, bool undo)
 int daemon__run(const struct daemon_opts *opts, struct ruleset *rs, struct plan *plan,
 		struct tracefs *tracefs, void (*ready)(const char *error, void *arg), void *arg)
 {
-	struct daemon d = {.opts = opts,
-			   .tracefs = tracefs,
-			   .epoll = -1,
-			   .signals = -1,
-			   .base = {.fd = -1, .lock_fd = -1, .incidents_fd = -1}};
-	struct err err = {0};
+	struct daemon d = { .opts = opts,
+			    .tracefs = tracefs,
+			    .epoll = -1,
+			    .signals = -1,
+			    .base = { .fd = -1, .lock_fd = -1, .incidents_fd = -1 } };
+	struct err err = { 0 };
 	int code;
 
 	d.started = now_ns();

@@ -57,7 +57,8 @@ int dumper__start(struct session *session, const struct dump_env *env, dumper_do
 	}
 	atomic_init(&d->refs, 1);
 	*d = (struct dumper){
-		.refs = 1, .session = session, .env = env, .done = done, .done_arg = done_arg};
+		.refs = 1, .session = session, .env = env, .done = done, .done_arg = done_arg
+	};
 	sem_init(&d->wake, 0, 0);
 	sem_init(&d->ready, 0, 0);
 	d->shots = calloc(session->n_cpus, sizeof(*d->shots));

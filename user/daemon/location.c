@@ -20,7 +20,7 @@ static bool base_of_config(const char *path, char ret[static PATH_MAX])
 {
 	struct source_text *src;
 	struct config *c = NULL;
-	struct diags d = {0};
+	struct diags d = { 0 };
 	char *value = NULL;
 
 	if (source_text__read(path, &src) == 0 && config__parse(src, &d, &c) != 0)
@@ -44,7 +44,7 @@ static bool base_of_config(const char *path, char ret[static PATH_MAX])
 /* Only root can have written the note: the directory is root's and 0755. */
 static bool read_note(char ret[static PATH_MAX])
 {
-	struct buf b = {0};
+	struct buf b = { 0 };
 	struct stat st;
 
 	if (stat(LOCATION_RUN_DIR, &st) < 0 || st.st_uid != 0 || (st.st_mode & 0022))
@@ -97,7 +97,7 @@ int location__find(const struct location_hint *hint, char ret[static PATH_MAX], 
 
 static bool is_alive(const char *base)
 {
-	struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	char lock[PATH_MAX];
 	_cleanup_close_ int fd = -1;
 

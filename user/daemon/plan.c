@@ -17,7 +17,7 @@
  */
 static size_t default_ring_bytes(size_t page)
 {
-	struct buf b = {0};
+	struct buf b = { 0 };
 	size_t kb = FALLBACK_MLOCK_KB, bytes = page;
 
 	if (buf__read_file(&b, "/proc/sys/kernel/perf_event_mlock_kb", 64) == 0 && b.len)
@@ -53,7 +53,7 @@ static int plan_session(const struct session_conf *conf, const struct source_tex
 /* One line that lets the user see which session to make smaller. */
 static void memory_error(const struct plan *p, const struct ruleset *rs, struct diags *d)
 {
-	struct buf sum = {0};
+	struct buf sum = { 0 };
 	char a[16], b[16];
 	int err = 0;
 
@@ -83,7 +83,7 @@ int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *
 		err = cpus__online(&cpus, &p->n_cpus);
 	free(cpus);
 	if (err) {
-		diags__error(d, NULL, (struct span){0}, "cannot read the list of online CPUs: %s",
+		diags__error(d, NULL, (struct span){ 0 }, "cannot read the list of online CPUs: %s",
 			     strerror(-err));
 		plan__free(p);
 		return err;

@@ -124,7 +124,7 @@ static void merge_into(struct incident *inc, const struct incident_trigger *it)
 static void place_trigger(struct recorder *r, struct generation *g, size_t rule,
 			  const struct frbpf_trigger *t)
 {
-	struct incident_trigger it = {.t = *t, .rule = &g->rules->rules[rule]};
+	struct incident_trigger it = { .t = *t, .rule = &g->rules->rules[rule] };
 	uint64_t deadline = t->time + it.rule->post;
 	uint64_t sessions = generation__rule_sessions(it.rule);
 	struct rule_tally *tally = &g->tallies[rule];
@@ -288,7 +288,7 @@ static struct incident *next_due(struct recorder *r, uint64_t *ret_deadline)
 
 static void set_timer(struct recorder *r, uint64_t deadline)
 {
-	struct itimerspec its = {0};
+	struct itimerspec its = { 0 };
 
 	if (deadline != UINT64_MAX) {
 		its.it_value.tv_sec = deadline / NSEC_PER_SEC;
@@ -361,7 +361,7 @@ void recorder__dumper_callback(struct recorder *r, dumper_done_fn *ret_fn, void 
 
 static int watch(struct recorder *r, int fd)
 {
-	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
+	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
 
 	return epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
@@ -411,12 +411,12 @@ int recorder__new(const struct recorder_opts *opts, struct err *err, struct reco
 
 	if (!r)
 		return err_set(err, -ENOMEM, "out of memory");
-	*r = (struct recorder){.detectors = opts->detectors,
-			       .rt_priority = opts->rt_priority,
-			       .epoll = -1,
-			       .timer = -1,
-			       .wake = -1,
-			       .progress = -1};
+	*r = (struct recorder){ .detectors = opts->detectors,
+				.rt_priority = opts->rt_priority,
+				.epoll = -1,
+				.timer = -1,
+				.wake = -1,
+				.progress = -1 };
 	sem_init(&r->synced, 0, 0);
 	r->copy_ns_per_mib = freeze__measure_copy();
 	code = init_lock(&r->lock);
@@ -494,12 +494,12 @@ int64_t recorder__dump(struct recorder *r, uint64_t mask, const char *reason)
 		inc->manual = true;
 		snprintf(inc->reason, sizeof(inc->reason), "%s", reason);
 		inc->triggers[0] = (struct incident_trigger){
-			.t = {.time = now_ns(),
-			      .cpu = sched_getcpu(),
-			      .subject = {.pid = getpid(),
-					  .tid = gettid(),
-					  .comm = "frbpf",
-					  .process = "frbpf"}},
+			.t = { .time = now_ns(),
+			       .cpu = sched_getcpu(),
+			       .subject = { .pid = getpid(),
+					    .tid = gettid(),
+					    .comm = "frbpf",
+					    .process = "frbpf" } },
 		};
 		inc->n_triggers = 1;
 		inc->deadline = inc->latest_deadline = inc->triggers[0].t.time;
@@ -606,7 +606,7 @@ void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret)
 void recorder__drain(struct recorder *r, void (*fn)(struct incident *inc, bool first, void *arg),
 		     void *arg)
 {
-	struct pollfd pfd = {.fd = r->progress, .events = POLLIN};
+	struct pollfd pfd = { .fd = r->progress, .events = POLLIN };
 	struct recorder_stats stats;
 
 	pthread_mutex_lock(&r->lock);
@@ -644,7 +644,7 @@ void recorder__free(struct recorder *r)
 		free(r->pool[i]);
 	}
 	for (size_t i = 0; i < 4; i++) {
-		int fd = (int[]){r->epoll, r->timer, r->wake, r->progress}[i];
+		int fd = (int[]){ r->epoll, r->timer, r->wake, r->progress }[i];
 
 		if (fd >= 0)
 			close(fd);

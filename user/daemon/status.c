@@ -29,7 +29,7 @@ static json_t *json_rule(const struct status_sources *s, size_t i)
 {
 	const struct generation *g = recorder__generation(s->recorder);
 	const struct rule_conf *rule = &g->rules->rules[i];
-	struct frbpf_rule_state st = {0};
+	struct frbpf_rule_state st = { 0 };
 	struct rule_tally tally;
 
 	detectors__rule_state(s->detectors, g->slots[i], &st);

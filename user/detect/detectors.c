@@ -14,7 +14,7 @@
 #include "detect/slots.h"
 #include "detect/source.h"
 
-static const struct source_ops *const all_sources[] = {&source_runqlat, &source_syscall};
+static const struct source_ops *const all_sources[] = { &source_runqlat, &source_syscall };
 
 #define N_SOURCES ARRAY_SIZE(all_sources)
 
@@ -79,7 +79,7 @@ int detectors__open(struct err *err, struct detectors **ret)
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return err_set(err, -ENOMEM, "out of memory");
-	d->env = (struct source_env){.states_fd = -1, .triggers_fd = -1, .pidns = own_pidns()};
+	d->env = (struct source_env){ .states_fd = -1, .triggers_fd = -1, .pidns = own_pidns() };
 	load_log__begin(&log);
 	r = open_maps(d);
 	load_log__end();

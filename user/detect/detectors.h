@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All BPF programs of the daemon behind one handle: it takes rules and gives triggers. Life: open (the shared maps),
- * update (as often as rules change), poll the fd and consume, free.
+ * All BPF programs of the daemon behind one handle: it takes rules and gives triggers. Life: open
+ * (the shared maps), update (as often as rules change), poll the fd and consume, free.
  *
- * Every source is one BPF object (bpf/SOURCE.bpf.c), touched by one file (detect/SOURCE.c). They share
- * two maps: the trigger ring and the rule states. One thread updates; another one may consume meanwhile.
- * The process that loads a source is never a subject, so update after the daemon's last fork.
+ * Every source is one BPF object (bpf/SOURCE.bpf.c), touched by one file (detect/SOURCE.c). They
+ * share two maps: the trigger ring and the rule states. One thread updates; another one may consume
+ * meanwhile. The process that loads a source is never a subject, so update after the daemon's last
+ * fork.
  */
 #ifndef FRBPF_DETECT_DETECTORS_H
 #define FRBPF_DETECT_DETECTORS_H
@@ -19,10 +20,11 @@ struct detectors;
 int detectors__open(struct err *err, struct detectors **ret);
 
 /*
- * Make @rules the rules in force. Sources that are new are loaded and attached first; then every source's inactive
- * half is written and its generation flipped; then sources without a rule are detached. A rule whose id was in force
- * keeps its slot and its state (counters, cooldown); others get a clean slot. ret_slots[i] is rule i's.
- * On failure (words in @err: the source, what the kernel said, the remedy) the old rules stay in force.
+ * Make @rules the rules in force. Sources that are new are loaded and attached first; then every
+ * source's inactive half is written and its generation flipped; then sources without a rule are
+ * detached. A rule whose id was in force keeps its slot and its state (counters, cooldown); others
+ * get a clean slot. ret_slots[i] is rule i's. On failure (words in @err: the source, what the
+ * kernel said, the remedy) the old rules stay in force.
  */
 int detectors__update(struct detectors *d, const struct rule_conf *rules, size_t n_rules,
 		      uint32_t *ret_slots, struct err *err);
@@ -30,8 +32,8 @@ int detectors__update(struct detectors *d, const struct rule_conf *rules, size_t
 /* Readable when triggers wait (epoll). */
 int detectors__fd(const struct detectors *d);
 
-/* Hand every waiting trigger to @fn; records of a wrong size or tag are dropped and counted. Returns how many
- * were handed over, or negative errno. @t is valid during the call only. */
+/* Hand every waiting trigger to @fn; records of a wrong size or tag are dropped and counted.
+ * Returns how many were handed over, or negative errno. @t is valid during the call only. */
 int detectors__consume(struct detectors *d, void (*fn)(const struct frbpf_trigger *t, void *arg),
 		       void *arg);
 

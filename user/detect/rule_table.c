@@ -40,7 +40,7 @@ static void insert(struct frbpf_rule *rules, size_t n, const struct frbpf_rule *
 int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, size_t n_rules,
 		      const uint32_t *slots, struct rule_table *ret)
 {
-	struct frbpf_half half = {.min_threshold = UINT64_MAX};
+	struct frbpf_half half = { .min_threshold = UINT64_MAX };
 	struct frbpf_rule rule;
 	int r;
 

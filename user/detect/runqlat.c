@@ -38,9 +38,9 @@ static int runqlat_attach(struct source *s)
 		struct bpf_program *prog;
 		struct bpf_link **link;
 	} order[] = {
-		{skel->progs.rq_switch, &skel->links.rq_switch},
-		{skel->progs.rq_wakeup_new, &skel->links.rq_wakeup_new},
-		{skel->progs.rq_wakeup, &skel->links.rq_wakeup},
+		{ skel->progs.rq_switch, &skel->links.rq_switch },
+		{ skel->progs.rq_wakeup_new, &skel->links.rq_wakeup_new },
+		{ skel->progs.rq_wakeup, &skel->links.rq_wakeup },
 	};
 	int r;
 

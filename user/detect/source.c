@@ -16,8 +16,8 @@ int source__prepare(struct bpf_object *obj, const struct source_env *env)
 		const char *name;
 		int fd;
 	} shared[] = {
-		{"states", env->states_fd},
-		{"triggers", env->triggers_fd},
+		{ "states", env->states_fd },
+		{ "triggers", env->triggers_fd },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {

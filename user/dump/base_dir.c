@@ -58,7 +58,7 @@ static int open_dir(int at, const char *name, const char *shown, bool *ret_creat
 
 static int lock_base(struct base_dir *b, struct err *err)
 {
-	struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	char pid[16];
 	int n;
 
@@ -121,7 +121,7 @@ int base_dir__open(struct base_dir *b, const char *path, struct err *err)
 	bool created;
 	int ret;
 
-	*b = (struct base_dir){.fd = -1, .lock_fd = -1, .incidents_fd = -1};
+	*b = (struct base_dir){ .fd = -1, .lock_fd = -1, .incidents_fd = -1 };
 	pthread_mutex_init(&b->name_lock, NULL);
 	snprintf(b->path, sizeof(b->path), "%s", path);
 	ret = make_parents(b->path, err);
@@ -173,7 +173,7 @@ static void look_in_session(int fd, const char *name, void *arg)
 
 static bool name_taken(const struct base_dir *b, const char *name)
 {
-	struct name_search search = {.name = name};
+	struct name_search search = { .name = name };
 	char manifest[64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(b->names); i++) {

@@ -8,9 +8,9 @@
 
 void dump__write(const struct dump_job *job, struct dump_result *ret)
 {
-	struct window win = {0};
+	struct window win = { 0 };
 	uint64_t begun = now_ns();
-	struct err err = {0};
+	struct err err = { 0 };
 
 	ret->session = job->session;
 	ret->error = window__gather(job, ret, &err, &win);

@@ -6,6 +6,8 @@
 #include "dump/dump_file.h"
 #include "perfdata/marker.h"
 
+#define EXTRA_ATTRS 4 /* sideband, trigger, begin, gap */
+
 /* A file while it is written. */
 struct file_job {
 	const struct dump_job *job;
@@ -15,9 +17,10 @@ struct file_job {
 	struct perfdata_attr *attrs;
 	struct perfdata_format *formats;
 	size_t n_attrs;
+	struct perf_event_attr
+		extra[EXTRA_ATTRS]; /* of these, with callchains where the session has them */
+	size_t n_extra;
 };
-
-#define EXTRA_ATTRS 4 /* sideband, trigger, begin, gap */
 
 static void add_event(struct file_job *w, size_t e)
 {
@@ -33,16 +36,28 @@ static void add_event(struct file_job *w, size_t e)
 	};
 	if (!ev->tp)
 		return;
-	w->formats[e] = (struct perfdata_format){ev->tp->system, ev->tp->name, ev->tp->format,
-						 ev->tp->format_len};
+	w->formats[e] = (struct perfdata_format){ ev->tp->system, ev->tp->name, ev->tp->format,
+						  ev->tp->format_len };
 	attr->format = &w->formats[e];
+}
+
+/* `perf sched timehist` shows no callchain at all where one attr of a file has none. */
+static void add_extra(struct file_job *w, struct perfdata_attr attr)
+{
+	struct perf_event_attr *copy = &w->extra[w->n_extra++];
+
+	*copy = *attr.attr;
+	if (w->win->markers.callchain)
+		copy->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	attr.attr = copy;
+	w->attrs[w->n_attrs++] = attr;
 }
 
 static int list_events(struct file_job *w)
 {
 	const struct sideband *sb = w->job->env->sideband;
+	struct perfdata_attr tracking = { .attr = sideband__attr(sb), .name = "dummy:HG" };
 	size_t n = w->job->session->events->n;
-	struct perfdata_attr *attr;
 
 	w->attrs = calloc(n + EXTRA_ATTRS, sizeof(*w->attrs));
 	w->formats = calloc(n, sizeof(*w->formats));
@@ -50,13 +65,12 @@ static int list_events(struct file_job *w)
 		return -ENOMEM;
 	for (size_t e = 0; e < n; e++)
 		add_event(w, e);
-	attr = &w->attrs[w->n_attrs++];
-	*attr = (struct perfdata_attr){.attr = sideband__attr(sb), .name = "dummy:HG"};
-	attr->ids = sideband__ids(sb, &attr->n_ids);
-	w->attrs[w->n_attrs++] = marker__event(MARKER_TRIGGER);
-	w->attrs[w->n_attrs++] = marker__event(MARKER_BEGIN);
+	tracking.ids = sideband__ids(sb, &tracking.n_ids);
+	add_extra(w, tracking);
+	add_extra(w, marker__event(MARKER_TRIGGER));
+	add_extra(w, marker__event(MARKER_BEGIN));
 	if (w->win->n_gaps)
-		w->attrs[w->n_attrs++] = marker__event(MARKER_GAP);
+		add_extra(w, marker__event(MARKER_GAP));
 	return 0;
 }
 
@@ -79,7 +93,7 @@ static int finish_file(struct file_job *w, struct perfdata_writer *writer, struc
 {
 	const struct dump_env *env = w->job->env;
 	const struct sideband_slice *s = w->win->slice;
-	const char *cmdline[] = {env->program, w->job->session->run, NULL};
+	const char *cmdline[] = { env->program, w->job->session->run, NULL };
 	_cleanup_free_ struct perfdata_build_id *ids = calloc(s->n_build_ids + 1, sizeof(*ids));
 	_cleanup_free_ struct perfdata_blob *progs = calloc(s->n_bpf_progs + 1, sizeof(*progs));
 	_cleanup_free_ struct perfdata_blob *btfs = calloc(s->n_btfs + 1, sizeof(*btfs));
@@ -103,13 +117,13 @@ static int finish_file(struct file_job *w, struct perfdata_writer *writer, struc
 	if (!ids || !progs || !btfs)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < s->n_build_ids; i++)
-		ids[i] = (struct perfdata_build_id){s->build_ids[i].id, s->build_ids[i].kernel,
-						    s->build_ids[i].name};
+		ids[i] = (struct perfdata_build_id){ s->build_ids[i].id, s->build_ids[i].kernel,
+						     s->build_ids[i].name };
 	for (size_t i = 0; i < s->n_bpf_progs; i++)
-		progs[i] = (struct perfdata_blob){0, s->bpf_progs[i].data, s->bpf_progs[i].len};
+		progs[i] = (struct perfdata_blob){ 0, s->bpf_progs[i].data, s->bpf_progs[i].len };
 	for (size_t i = 0; i < s->n_btfs; i++)
-		btfs[i] = (struct perfdata_blob){s->btfs[i].id, s->btfs[i].data.data,
-						 s->btfs[i].data.len};
+		btfs[i] = (struct perfdata_blob){ s->btfs[i].id, s->btfs[i].data.data,
+						  s->btfs[i].data.len };
 	return perfdata__finish(writer, &f, err);
 }
 
@@ -147,7 +161,7 @@ static int write_file(struct file_job *w, struct err *err)
 int dump_file__write(const struct dump_job *job, const struct window *win, struct dump_result *res,
 		     struct err *err)
 {
-	struct file_job w = {.job = job, .win = win, .res = res};
+	struct file_job w = { .job = job, .win = win, .res = res };
 	int ret = write_file(&w, err);
 
 	free(w.attrs);

@@ -71,7 +71,7 @@ static uint64_t copy_and_resume(struct session *s, struct ring_shot *shots)
 void freeze__pause(struct session *const *sessions, struct ring_shot *const *shots, size_t n,
 		   struct freeze_report *ret)
 {
-	*ret = (struct freeze_report){.begun = now_ns()};
+	*ret = (struct freeze_report){ .begun = now_ns() };
 	for (size_t i = 0; i < n; i++)
 		pause_session(sessions[i], shots[i]);
 	ret->frozen = now_ns();
@@ -88,7 +88,7 @@ void freeze__copy_and_resume(struct session *const *sessions, struct ring_shot *
 void freeze__mark(struct session *const *sessions, struct ring_shot *const *shots, size_t n,
 		  struct freeze_report *ret)
 {
-	*ret = (struct freeze_report){.begun = now_ns(), .live = true};
+	*ret = (struct freeze_report){ .begun = now_ns(), .live = true };
 	for (size_t i = 0; i < n; i++) {
 		for (size_t c = 0; c < sessions[i]->n_cpus; c++) {
 			shots[i][c] = (struct ring_shot){

@@ -137,7 +137,7 @@ static json_t *json_sessions(const struct base_dir *base, const struct incident 
 
 static json_t *json_host(const char *hostname)
 {
-	struct buf machine = {0}, boot = {0};
+	struct buf machine = { 0 }, boot = { 0 };
 	struct utsname u;
 	json_t *j;
 

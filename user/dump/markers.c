@@ -5,21 +5,36 @@
 #include "perfdata/marker.h"
 #include "perfdata/record.h"
 
-static int add_sample(struct buf *b, enum marker_kind kind, const struct frbpf_task *task,
+static int add_sample(struct markers *m, enum marker_kind kind, const struct frbpf_task *task,
 		      uint64_t time, uint32_t cpu, struct buf *raw, int err)
 {
+	struct record_sample sample = {
+		.id = marker__id(kind),
+		.pid = task->pid,
+		.tid = task->tid,
+		.time = time,
+		.cpu = cpu,
+		.callchain = m->callchain,
+		.raw = raw->data,
+		.raw_size = raw->len,
+	};
+
 	if (!err)
-		err = record__add_raw_sample(b, marker__id(kind), task->pid, task->tid, time, cpu,
-					     raw->data, raw->len);
+		err = record__add_sample(&m->records, &sample);
 	buf__free(raw);
 	return err;
 }
 
-int markers__add_trigger(struct buf *b, const struct incident_trigger *it, const char *reason)
+void markers__free(struct markers *m)
+{
+	buf__free(&m->records);
+}
+
+int markers__add_trigger(struct markers *m, const struct incident_trigger *it, const char *reason)
 {
 	const struct frbpf_trigger *t = &it->t;
 	char comm[FRBPF_COMM_LEN + 1], process[FRBPF_COMM_LEN + 1];
-	struct marker_trigger m = {
+	struct marker_trigger text = {
 		.rule = it->rule ? it->rule->name : "manual",
 		.source = it->rule ? it->rule->when_text : "manual",
 		.value_ns = t->value,
@@ -31,37 +46,37 @@ int markers__add_trigger(struct buf *b, const struct incident_trigger *it, const
 		.key = t->source == FRBPF_SOURCE_SYSCALL ? syscall__name(t->key) : NULL,
 		.reason = reason,
 	};
-	struct buf raw = {0};
+	struct buf raw = { 0 };
 
 	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
 	snprintf(process, sizeof(process), "%.*s", FRBPF_COMM_LEN, t->subject.process);
-	return add_sample(b, MARKER_TRIGGER, &t->subject, t->time, t->cpu, &raw,
-			  marker__encode_trigger(&raw, &m));
+	return add_sample(m, MARKER_TRIGGER, &t->subject, t->time, t->cpu, &raw,
+			  marker__encode_trigger(&raw, &text));
 }
 
-int markers__add_begin(struct buf *b, const struct incident_trigger *it)
+int markers__add_begin(struct markers *m, const struct incident_trigger *it)
 {
 	const struct frbpf_trigger *t = &it->t;
 	char comm[FRBPF_COMM_LEN + 1];
-	struct marker_begin m = {
+	struct marker_begin text = {
 		.rule = it->rule->name,
 		.comm = comm,
 		.pid = t->subject.pid,
 		.tid = t->subject.tid,
 	};
-	struct buf raw = {0};
+	struct buf raw = { 0 };
 
 	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
-	return add_sample(b, MARKER_BEGIN, &t->subject, t->time - t->value, t->cpu, &raw,
-			  marker__encode_begin(&raw, &m));
+	return add_sample(m, MARKER_BEGIN, &t->subject, t->time - t->value, t->cpu, &raw,
+			  marker__encode_begin(&raw, &text));
 }
 
-int markers__add_gap(struct buf *b, uint32_t cpu, uint64_t time, uint64_t paused, uint64_t resumed,
-		     uint64_t count)
+int markers__add_gap(struct markers *m, uint32_t cpu, uint64_t time, uint64_t paused,
+		     uint64_t resumed, uint64_t count)
 {
 	static const struct frbpf_task nobody;
-	struct marker_gap m = {.start = paused, .end = resumed, .count = count, .cpu = cpu};
-	struct buf raw = {0};
+	struct marker_gap text = { .start = paused, .end = resumed, .count = count, .cpu = cpu };
+	struct buf raw = { 0 };
 
-	return add_sample(b, MARKER_GAP, &nobody, time, cpu, &raw, marker__encode_gap(&raw, &m));
+	return add_sample(m, MARKER_GAP, &nobody, time, cpu, &raw, marker__encode_gap(&raw, &text));
 }

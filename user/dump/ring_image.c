@@ -29,7 +29,7 @@ void ring_image__copy(uint8_t *dst, const uint8_t *data, size_t size, uint64_t h
 
 struct ring_image ring_image__make(const uint8_t *copy, size_t size, uint64_t head, uint64_t after)
 {
-	struct ring_image img = {.data = copy, .len = ring_image__filled(head, size)};
+	struct ring_image img = { .data = copy, .len = ring_image__filled(head, size) };
 	uint64_t claimed = head - after;
 	uint64_t room = size - img.len; /* given to writers before they reach the oldest record */
 

@@ -56,12 +56,12 @@ int task_set__add(struct task_set *s, uint32_t pid, uint32_t tid)
 		if (err)
 			return err;
 	}
-	s->v[s->n++] = (struct sideband_task){.pid = pid, .tid = tid};
+	s->v[s->n++] = (struct sideband_task){ .pid = pid, .tid = tid };
 	return 0;
 }
 
 void task_set__free(struct task_set *s)
 {
 	free(s->v);
-	*s = (struct task_set){0};
+	*s = (struct task_set){ 0 };
 }

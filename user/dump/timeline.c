@@ -17,7 +17,7 @@ int timeline__add(struct timeline *t, uint64_t time, const struct perf_event_hea
 		t->v = v;
 		t->cap = cap;
 	}
-	t->v[t->n++] = (struct timeline_entry){.time = time, .rec = rec};
+	t->v[t->n++] = (struct timeline_entry){ .time = time, .rec = rec };
 	return 0;
 }
 
@@ -95,5 +95,5 @@ int timeline__sort(struct timeline *t)
 void timeline__free(struct timeline *t)
 {
 	free(t->v);
-	*t = (struct timeline){0};
+	*t = (struct timeline){ 0 };
 }

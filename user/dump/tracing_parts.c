@@ -10,10 +10,10 @@ int tracing_parts__read(struct tracefs *t, struct perfdata_tracing *ret, struct 
 		const char *path;
 		struct buf *to;
 	} parts[] = {
-		{"events/header_page", &ret->header_page},
-		{"events/header_event", &ret->header_event},
-		{"printk_formats", &ret->printk_formats},
-		{"saved_cmdlines", &ret->saved_cmdlines},
+		{ "events/header_page", &ret->header_page },
+		{ "events/header_event", &ret->header_event },
+		{ "printk_formats", &ret->printk_formats },
+		{ "saved_cmdlines", &ret->saved_cmdlines },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {

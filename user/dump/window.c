@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 
-#include "dump/markers.h"
 #include "dump/ring_image.h"
 #include "dump/task_set.h"
 #include "dump/window.h"
@@ -164,14 +163,14 @@ static int gather(struct gatherer *w, struct err *err)
 	if (ret)
 		return err_set(err, ret, "out of memory");
 	rings = w->win->timeline;
-	w->win->timeline = (struct timeline){0};
+	w->win->timeline = (struct timeline){ 0 };
 	ret = add_sideband(w, err);
 	for (size_t i = 0; !ret && i < rings.n; i++)
 		ret = timeline__add(&w->win->timeline, rings.v[i].time, rings.v[i].rec);
 	timeline__free(&rings);
 	if (!ret)
-		ret = timeline__add_buffer(&w->win->timeline, w->win->markers.data,
-					   w->win->markers.len);
+		ret = timeline__add_buffer(&w->win->timeline, w->win->markers.records.data,
+					   w->win->markers.records.len);
 	if (!ret)
 		ret = timeline__sort(&w->win->timeline);
 	if (ret && !err->msg[0])
@@ -196,9 +195,11 @@ static int read_rings(struct gatherer *w)
 int window__gather(const struct dump_job *job, struct dump_result *res, struct err *err,
 		   struct window *ret)
 {
-	struct gatherer w = {.job = job, .res = res, .win = ret};
-	int code = read_rings(&w);
+	struct gatherer w = { .job = job, .res = res, .win = ret };
+	int code;
 
+	ret->markers.callchain = session__has_callchain(job->session);
+	code = read_rings(&w);
 	if (code) {
 		err_set(err, code, "out of memory");
 	} else {
@@ -214,8 +215,8 @@ int window__gather(const struct dump_job *job, struct dump_result *res, struct e
 
 void window__free(struct window *win)
 {
-	buf__free(&win->markers);
+	markers__free(&win->markers);
 	sideband_slice__free(win->slice);
 	timeline__free(&win->timeline);
-	*win = (struct window){0};
+	*win = (struct window){ 0 };
 }

@@ -7,13 +7,14 @@
 #define FRBPF_DUMP_WINDOW_H
 
 #include "dump/dump.h"
+#include "dump/markers.h"
 #include "dump/timeline.h"
 
 struct window { /* { 0 } before window__gather() */
 	struct timeline
 		timeline; /* points into the session's copy area, the slice and the markers */
 	struct sideband_slice *slice; /* owned */
-	struct buf markers;
+	struct markers markers;
 	uint64_t first_sample, last_sample; /* ns; 0: no sample */
 	size_t n_gaps;			    /* markers frbpf:gap */
 };

@@ -54,7 +54,7 @@ struct marker_gap {
 	uint32_t cpu;
 };
 
-/* Append the raw data of a sample (for record__add_raw_sample); its size + 4 is a multiple of 8. 0
+/* Append the raw data of a sample (for record__add_sample); its size + 4 is a multiple of 8. 0
  * or -ENOMEM. */
 int marker__encode_trigger(struct buf *raw, const struct marker_trigger *m);
 int marker__encode_begin(struct buf *raw, const struct marker_begin *m);

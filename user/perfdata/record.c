@@ -15,17 +15,16 @@ struct sample_head {
 	uint64_t time;
 };
 
-/* Our own samples: RECORD_SAMPLE_TYPE | PERIOD | RAW. */
-struct raw_sample {
+/* Our own samples: RECORD_SAMPLE_TYPE | PERIOD, then callchain and raw data. */
+struct sample_fixed {
 	struct sample_head head;
 	uint32_t cpu, res;
 	uint64_t period;
-	uint32_t raw_size;
-} __attribute__((packed));
+};
 
 _Static_assert(sizeof(struct record_trailer) == RECORD_TRAILER_SIZE, "trailer layout");
 _Static_assert(sizeof(struct sample_head) == 40, "sample layout");
-_Static_assert(offsetof(struct raw_sample, raw_size) == 56, "raw sample layout");
+_Static_assert(sizeof(struct sample_fixed) == 56, "sample layout");
 
 #define NO_NAME UINT16_MAX
 
@@ -251,32 +250,37 @@ int record__add_namespaces(struct buf *b, uint32_t pid, uint32_t tid, const uint
 	return record__add(b, &r.header, sizeof(r), dev_ino, n * sizeof(*dev_ino), t);
 }
 
-int record__add_raw_sample(struct buf *b, uint64_t id, uint32_t pid, uint32_t tid, uint64_t time,
-			   uint32_t cpu, const void *raw, uint32_t raw_size)
+int record__add_sample(struct buf *b, const struct record_sample *s)
 {
-	/* The padding counts as raw data, as in the kernel (perf_sample_save_raw_data). */
-	size_t size = (sizeof(struct raw_sample) + raw_size + 7) & ~(size_t)7, start = b->len;
-	size_t pad = size - sizeof(struct raw_sample) - raw_size;
-	struct raw_sample r = {
+	struct sample_fixed r = {
 		.head.header = { .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_KERNEL },
-		.head.id = id,
-		.head.pid = pid,
-		.head.tid = tid,
-		.head.time = time,
-		.cpu = cpu,
+		.head.id = s->id,
+		.head.ip = s->n_ips ? s->ips[0] : 0,
+		.head.pid = s->pid,
+		.head.tid = s->tid,
+		.head.time = s->time,
+		.cpu = s->cpu,
 		.period = 1,
-		.raw_size = raw_size + pad,
 	};
+	uint64_t n_ips = s->n_ips;
+	size_t chain = s->callchain ? sizeof(n_ips) + n_ips * sizeof(*s->ips) : 0, start = b->len;
+	/* The padding counts as raw data, as in the kernel (perf_sample_save_raw_data). */
+	size_t unpadded = sizeof(r) + chain + sizeof(s->raw_size) + s->raw_size;
+	size_t size = (unpadded + 7) & ~(size_t)7;
+	uint32_t raw_size = s->raw_size + (size - unpadded);
 	int err;
 
 	if (size > RECORD_SIZE_MAX)
 		return -EMSGSIZE;
 	r.head.header.size = size;
 	err = buf__add(b, &r, sizeof(r));
-	if (!err)
-		err = buf__add(b, raw, raw_size);
-	if (!err)
-		err = buf__add_zero(b, pad);
+	if (chain) {
+		err = err ?: buf__add(b, &n_ips, sizeof(n_ips));
+		err = err ?: buf__add(b, s->ips, n_ips * sizeof(*s->ips));
+	}
+	err = err ?: buf__add(b, &raw_size, sizeof(raw_size));
+	err = err ?: buf__add(b, s->raw, s->raw_size);
+	err = err ?: buf__add_zero(b, size - unpadded);
 	if (err)
 		b->len = start;
 	return err;

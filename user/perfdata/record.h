@@ -134,9 +134,21 @@ int record__add_cgroup(struct buf *b, uint64_t id, const char *path,
 		       const struct record_trailer *t);
 int record__add_namespaces(struct buf *b, uint32_t pid, uint32_t tid, const uint64_t (*dev_ino)[2],
 			   size_t n, const struct record_trailer *t);
-/* A PERF_RECORD_SAMPLE with RECORD_SAMPLE_TYPE | PERIOD | RAW: how our own markers look. @raw is
- * padded so that its size + 4 is a multiple of 8. */
-int record__add_raw_sample(struct buf *b, uint64_t id, uint32_t pid, uint32_t tid, uint64_t time,
-			   uint32_t cpu, const void *raw, uint32_t raw_size);
+/* One sample of our own: how markers look. */
+struct record_sample {
+	uint64_t id;
+	uint32_t pid, tid;
+	uint64_t time; /* ns */
+	uint32_t cpu;
+	bool callchain; /* the attr has PERF_SAMPLE_CALLCHAIN: ips[] follow, the innermost first */
+	const uint64_t *ips;
+	size_t n_ips;
+	const void *raw;
+	uint32_t raw_size; /* bytes */
+};
+
+/* Append a PERF_RECORD_SAMPLE of RECORD_SAMPLE_TYPE | PERIOD | [CALLCHAIN |] RAW. 0, -ENOMEM or
+ * -EMSGSIZE. */
+int record__add_sample(struct buf *b, const struct record_sample *s);
 
 #endif

@@ -22,11 +22,18 @@ struct body_head {
 	uint64_t arrays;
 };
 
-/* The arrays that perf keeps: the bit of body_head.arrays, and where bpf_prog_info has pointer, count and size of
- * an element (either a member or a constant). */
+/* The arrays that perf keeps: the bit of body_head.arrays, and where bpf_prog_info has pointer,
+ * count and size of an element (either a member or a constant). */
 #define MEMBER(m) offsetof(struct bpf_prog_info, m)
-enum { BIT_JITED_INSNS, BIT_JITED_KSYMS = 3, BIT_FUNC_LENS, BIT_FUNC_INFO, BIT_LINE_INFO,
-       BIT_JITED_LINE_INFO, BIT_PROG_TAGS };
+enum {
+	BIT_JITED_INSNS,
+	BIT_JITED_KSYMS = 3,
+	BIT_FUNC_LENS,
+	BIT_FUNC_INFO,
+	BIT_LINE_INFO,
+	BIT_JITED_LINE_INFO,
+	BIT_PROG_TAGS
+};
 static const struct array_desc {
 	uint8_t bit;
 	uint16_t pointer, count;
@@ -168,7 +175,8 @@ static int read_btf(uint32_t id, struct buf *ret)
 	return 0;
 }
 
-/* The name of function @i: from BTF, else the program's when it is the only one, else "F" as in perf. */
+/* The name of function @i: from BTF, else the program's when it is the only one, else "F" as in
+ * perf. */
 static const char *function_name(const struct answer *a, const struct btf *btf, uint32_t i,
 				 uint32_t n)
 {
@@ -209,10 +217,9 @@ static int make_symbols(const struct answer *a, struct bpf_info *ret)
 			continue;
 		s->addr = addr[i];
 		s->len = lens[i];
-		snprintf(s->name, sizeof(s->name),
-			 "bpf_prog_%02x%02x%02x%02x%02x%02x%02x%02x%s%s", tags[i][0], tags[i][1],
-			 tags[i][2], tags[i][3], tags[i][4], tags[i][5], tags[i][6], tags[i][7],
-			 name && *name ? "_" : "", name ? name : "");
+		snprintf(s->name, sizeof(s->name), "bpf_prog_%02x%02x%02x%02x%02x%02x%02x%02x%s%s",
+			 tags[i][0], tags[i][1], tags[i][2], tags[i][3], tags[i][4], tags[i][5],
+			 tags[i][6], tags[i][7], name && *name ? "_" : "", name ? name : "");
 		ret->n_symbols++;
 	}
 	btf__free(btf);

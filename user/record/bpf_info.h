@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the kernel tells of loaded BPF programs: addresses and names of their code, and the bodies of the
- * BPF_PROG_INFO and BPF_BTF sections (perf-data section 3, bits 25 and 26). Asked for while a program is loaded,
- * because nobody knows it later. Reading takes no lock; the store is not locked.
+ * What the kernel tells of loaded BPF programs: addresses and names of their code, and the bodies
+ * of the BPF_PROG_INFO and BPF_BTF sections (perf-data section 3, bits 25 and 26). Asked for while
+ * a program is loaded, because nobody knows it later. Reading takes no lock; the store is not
+ * locked.
  */
 #ifndef FRBPF_RECORD_BPF_INFO_H
 #define FRBPF_RECORD_BPF_INFO_H
@@ -18,17 +19,19 @@ struct bpf_info {
 	uint32_t id;
 	uint32_t btf_id; /* 0: none */
 	uint8_t tag[8];
-	struct buf body; /* for BPF_PROG_INFO: {u32 info_len, u32 data_len, u64 arrays, info, data} */
-	struct buf btf;	 /* raw BTF; empty without */
+	struct buf
+		body; /* for BPF_PROG_INFO: {u32 info_len, u32 data_len, u64 arrays, info, data} */
+	struct buf btf; /* raw BTF; empty without */
 	struct bpf_info_symbol {
 		uint64_t addr;
 		uint32_t len;
 		char name[160]; /* bpf_prog_TAG_NAME, as the kernel and perf call it */
-	} *symbols; /* owned */
+	} * symbols;		/* owned */
 	size_t n_symbols;
 };
 
-/* The id of the next loaded program after *id. -ENOENT: there is none; -EPERM: CAP_SYS_ADMIN is needed. */
+/* The id of the next loaded program after *id. -ENOENT: there is none; -EPERM: CAP_SYS_ADMIN is
+ * needed. */
 int bpf_info__next(uint32_t *id);
 /* Ask the kernel. -ENOENT: gone; -EPERM, -ENOMEM. */
 int bpf_info__read(uint32_t id, struct bpf_info **ret);
@@ -39,7 +42,8 @@ struct bpf_store;
 
 int bpf_store__new(struct bpf_store **ret); /* -ENOMEM */
 void bpf_store__free(struct bpf_store *s);
-/* Keep body and BTF of @i, which stays the caller's and is emptied. 0, also when it is there; -ENOMEM. */
+/* Keep body and BTF of @i, which stays the caller's and is emptied. 0, also when it is there;
+ * -ENOMEM. */
 int bpf_store__add(struct bpf_store *s, struct bpf_info *i);
 void bpf_store__remove(struct bpf_store *s, uint32_t id);
 bool bpf_store__has(const struct bpf_store *s, uint32_t id);

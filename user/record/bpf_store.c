@@ -95,8 +95,8 @@ void bpf_store__free(struct bpf_store *s)
 
 	if (!s)
 		return;
-	HASH_ITER(hh, s->progs, p, next)
-	stored_prog__free(s, p);
+	HASH_ITER (hh, s->progs, p, next)
+		stored_prog__free(s, p);
 	free(s);
 }
 

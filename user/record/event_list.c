@@ -43,7 +43,7 @@ static int add_event(struct resolver *r, char *name, struct tracepoint *tp)
 	}
 	l->v = v;
 	ev = &v[l->n++];
-	*ev = (struct event){.name = name, .tp = tp, .span = r->item->span};
+	*ev = (struct event){ .name = name, .tp = tp, .span = r->item->span };
 	event_attr__make(r->spec, &r->sampling, &ev->attr);
 	ev->precise_max = r->spec->precise_max;
 	ev->cycles_fallback =
@@ -197,10 +197,10 @@ static int set_sampling(struct resolver *r)
 int event_list__resolve(const struct record_opts *opts, const struct source_text *src,
 			struct tracefs *tracefs, struct diags *d, struct event_list **ret)
 {
-	struct event_item cycles = {(char *)DEFAULT_EVENT, opts->span};
+	struct event_item cycles = { (char *)DEFAULT_EVENT, opts->span };
 	const struct event_item *items = opts->n_events ? opts->events : &cycles;
 	size_t n = opts->n_events ? opts->n_events : 1, errors = d->n_errors;
-	struct resolver r = {.opts = opts, .src = src, .tracefs = tracefs, .d = d};
+	struct resolver r = { .opts = opts, .src = src, .tracefs = tracefs, .d = d };
 	long freq_limit = sysctl__kernel("perf_event_max_sample_rate", 0);
 	int err;
 

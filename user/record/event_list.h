@@ -15,11 +15,11 @@
 
 struct event {
 	struct perf_event_attr attr;
-	char *name;		/* as perf shows it; owned */
-	struct span span;	/* the item it came from */
-	struct tracepoint *tp;	/* PERF_TYPE_TRACEPOINT only; owned */
-	bool precise_max;	/* :P - precise_ip may be lowered */
-	bool cycles_fallback;	/* may become cpu-clock when the PMU lacks cycles */
+	char *name;	       /* as perf shows it; owned */
+	struct span span;      /* the item it came from */
+	struct tracepoint *tp; /* PERF_TYPE_TRACEPOINT only; owned */
+	bool precise_max;      /* :P - precise_ip may be lowered */
+	bool cycles_fallback;  /* may become cpu-clock when the PMU lacks cycles */
 };
 
 struct event_list {
@@ -27,16 +27,17 @@ struct event_list {
 	size_t n;
 };
 
-/* Resolve @opts, whose spans point into @src. @tracefs may be NULL when no item is a tracepoint: then one
- * that is gets an error. Unknown events get the nearest known name. 0, -EINVAL (see @d) or -ENOMEM. */
+/* Resolve @opts, whose spans point into @src. @tracefs may be NULL when no item is a tracepoint:
+ * then one that is gets an error. Unknown events get the nearest known name. 0, -EINVAL (see @d) or
+ * -ENOMEM. */
 int event_list__resolve(const struct record_opts *opts, const struct source_text *src,
 			struct tracefs *tracefs, struct diags *d, struct event_list **ret);
 void event_list__free(struct event_list *l);
 
-/* Open @ev on @cpu (all tasks), disabled, with what the kernel takes: fields that this kernel lacks are
- * dropped in perf's order (perf-data section 10.6) and stay dropped in ev->attr, so that all CPUs agree; cycles
- * falls back to cpu-clock, which @ret_notice (may be NULL) says, in words for the user, once.
- * Returns the fd, or negative errno with the reason and the remedy in @err. */
+/* Open @ev on @cpu (all tasks), disabled, with what the kernel takes: fields that this kernel lacks
+ * are dropped in perf's order (perf-data section 10.6) and stay dropped in ev->attr, so that all
+ * CPUs agree; cycles falls back to cpu-clock, which @ret_notice (may be NULL) says, in words for
+ * the user, once. Returns the fd, or negative errno with the reason and the remedy in @err. */
 int event__open(struct event *ev, int cpu, struct err *err, const char **ret_notice);
 
 #endif

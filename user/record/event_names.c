@@ -47,7 +47,7 @@ const struct event_name event_names[] = {
 	SW("dummy", DUMMY),
 	SW("bpf-output", BPF_OUTPUT),
 	SW("cgroup-switches", CGROUP_SWITCHES),
-	{NULL},
+	{ NULL },
 };
 
 enum { MAX_ALIASES = 5 };
@@ -63,27 +63,27 @@ static const struct {
 	const char *names[MAX_ALIASES + 1];
 	unsigned int ops;
 } caches[] = {
-	[PERF_COUNT_HW_CACHE_L1D] = {{"L1-dcache", "l1-d", "l1d", "L1-data"},
-				     READ | WRITE | PREFETCH},
-	[PERF_COUNT_HW_CACHE_L1I] = {{"L1-icache", "l1-i", "l1i", "L1-instruction"},
-				     READ | PREFETCH},
-	[PERF_COUNT_HW_CACHE_LL] = {{"LLC", "L2"}, READ | WRITE | PREFETCH},
-	[PERF_COUNT_HW_CACHE_DTLB] = {{"dTLB", "d-tlb", "Data-TLB"}, READ | WRITE | PREFETCH},
-	[PERF_COUNT_HW_CACHE_ITLB] = {{"iTLB", "i-tlb", "Instruction-TLB"}, READ},
-	[PERF_COUNT_HW_CACHE_BPU] = {{"branch", "branches", "bpu", "btb", "bpc"}, READ},
-	[PERF_COUNT_HW_CACHE_NODE] = {{"node"}, READ | WRITE | PREFETCH},
+	[PERF_COUNT_HW_CACHE_L1D] = { { "L1-dcache", "l1-d", "l1d", "L1-data" },
+				      READ | WRITE | PREFETCH },
+	[PERF_COUNT_HW_CACHE_L1I] = { { "L1-icache", "l1-i", "l1i", "L1-instruction" },
+				      READ | PREFETCH },
+	[PERF_COUNT_HW_CACHE_LL] = { { "LLC", "L2" }, READ | WRITE | PREFETCH },
+	[PERF_COUNT_HW_CACHE_DTLB] = { { "dTLB", "d-tlb", "Data-TLB" }, READ | WRITE | PREFETCH },
+	[PERF_COUNT_HW_CACHE_ITLB] = { { "iTLB", "i-tlb", "Instruction-TLB" }, READ },
+	[PERF_COUNT_HW_CACHE_BPU] = { { "branch", "branches", "bpu", "btb", "bpc" }, READ },
+	[PERF_COUNT_HW_CACHE_NODE] = { { "node" }, READ | WRITE | PREFETCH },
 };
 
 static const char *const cache_ops[][MAX_ALIASES + 1] = {
-	[PERF_COUNT_HW_CACHE_OP_READ] = {"load", "loads", "read"},
-	[PERF_COUNT_HW_CACHE_OP_WRITE] = {"store", "stores", "write"},
-	[PERF_COUNT_HW_CACHE_OP_PREFETCH] = {"prefetch", "prefetches", "speculative-read",
-					     "speculative-load"},
+	[PERF_COUNT_HW_CACHE_OP_READ] = { "load", "loads", "read" },
+	[PERF_COUNT_HW_CACHE_OP_WRITE] = { "store", "stores", "write" },
+	[PERF_COUNT_HW_CACHE_OP_PREFETCH] = { "prefetch", "prefetches", "speculative-read",
+					      "speculative-load" },
 };
 
 static const char *const cache_results[][MAX_ALIASES + 1] = {
-	[PERF_COUNT_HW_CACHE_RESULT_ACCESS] = {"refs", "Reference", "ops", "access"},
-	[PERF_COUNT_HW_CACHE_RESULT_MISS] = {"misses", "miss"},
+	[PERF_COUNT_HW_CACHE_RESULT_ACCESS] = { "refs", "Reference", "ops", "access" },
+	[PERF_COUNT_HW_CACHE_RESULT_MISS] = { "misses", "miss" },
 };
 
 int event_names__find(const char *s, size_t len, uint32_t *ret_type, uint64_t *ret_config)

@@ -117,26 +117,26 @@ static const struct {
 	int error;
 	const char *text;
 } causes[] = {
-	{ENOENT, "this machine has no such event (a virtual machine often has no hardware PMU): "
-		 "use cpu-clock"},
-	{ENODEV, "this CPU is offline, or its PMU has no such event"},
-	{ENXIO, "this machine has no such event"},
-	{EBUSY, "the PMU is taken: by another profiler, or by the NMI watchdog "
-		"(kernel.nmi_watchdog=0 frees it)"},
-	{EOPNOTSUPP,
-	 "the PMU cannot sample this event, or not this precisely: use cpu-clock, or remove :p"},
-	{EOVERFLOW, "the stack depth is above the limit: raise kernel.perf_event_max_stack"},
-	{EMFILE, "too many open files"},
-	{ENFILE, "the system has too many open files: raise fs.file-max"},
-	{ENOMEM, "out of memory"},
-	{E2BIG, "this kernel is too old: clockid and overwritable rings need 4.7"},
-	{ENOSYS, "this kernel was built without perf events (CONFIG_PERF_EVENTS)"},
+	{ ENOENT, "this machine has no such event (a virtual machine often has no hardware PMU): "
+		  "use cpu-clock" },
+	{ ENODEV, "this CPU is offline, or its PMU has no such event" },
+	{ ENXIO, "this machine has no such event" },
+	{ EBUSY, "the PMU is taken: by another profiler, or by the NMI watchdog "
+		 "(kernel.nmi_watchdog=0 frees it)" },
+	{ EOPNOTSUPP,
+	  "the PMU cannot sample this event, or not this precisely: use cpu-clock, or remove :p" },
+	{ EOVERFLOW, "the stack depth is above the limit: raise kernel.perf_event_max_stack" },
+	{ EMFILE, "too many open files" },
+	{ ENFILE, "the system has too many open files: raise fs.file-max" },
+	{ ENOMEM, "out of memory" },
+	{ E2BIG, "this kernel is too old: clockid and overwritable rings need 4.7" },
+	{ ENOSYS, "this kernel was built without perf events (CONFIG_PERF_EVENTS)" },
 };
 
 static int explain(const struct event *ev, int cpu, int error, struct err *err)
 {
 	const char *text = strerror(-error);
-	struct rlimit files = {0};
+	struct rlimit files = { 0 };
 
 	if (error == -EACCES || error == -EPERM)
 		return err_set(err, error,

@@ -35,7 +35,7 @@ static struct span at(const struct parser *p, struct part part)
 {
 	if (strlen(p->item->text) != p->item->span.len)
 		return p->item->span;
-	return (struct span){p->item->span.off + (part.s - p->item->text), part.len};
+	return (struct span){ p->item->span.off + (part.s - p->item->text), part.len };
 }
 
 #define ERROR(p, part, ...) diags__error((p)->d, (p)->src, at(p, part), __VA_ARGS__)
@@ -50,10 +50,10 @@ static bool cut(struct part all, char c, struct part *ret_first, struct part *re
 {
 	const char *found = memchr(all.s, c, all.len);
 
-	*ret_first = (struct part){all.s, found ? (size_t)(found - all.s) : all.len};
-	*ret_rest = (struct part){all.s + all.len, 0};
+	*ret_first = (struct part){ all.s, found ? (size_t)(found - all.s) : all.len };
+	*ret_rest = (struct part){ all.s + all.len, 0 };
 	if (found)
-		*ret_rest = (struct part){found + 1, all.s + all.len - found - 1};
+		*ret_rest = (struct part){ found + 1, all.s + all.len - found - 1 };
 	return found;
 }
 
@@ -82,7 +82,7 @@ static int check_modifiers(struct parser *p, struct part m)
 	unsigned int precise = 0;
 
 	for (size_t i = 0; i < m.len; i++) {
-		struct part one = {m.s + i, 1};
+		struct part one = { m.s + i, 1 };
 		char c = m.s[i];
 
 		if (!strchr(MODIFIERS, c))
@@ -241,24 +241,24 @@ static const struct term {
 	bool tracepoint;				 /* legal on tracepoints too */
 	int (*set)(struct parser *p, struct part value); /* NULL: not supported yet */
 } terms[] = {
-	{"period", true, false, term_period},
-	{"freq", true, false, term_freq},
-	{"call-graph", true, true, term_call_graph},
-	{"max-stack", true, true, term_max_stack},
-	{"name", true, false, term_name},
-	{"config", true, false, term_config},
-	{"inherit", false, true, term_nothing_to_do},
-	{"overwrite", false, true, term_nothing_to_do},
-	{"no-inherit", false, true, NULL},
-	{"no-overwrite", false, true, NULL},
-	{"time", true, false, NULL},
-	{"branch_type", true, false, NULL},
-	{"stack-size", true, true, NULL},
-	{"nr", true, true, NULL},
-	{"percore", false, false, NULL},
-	{"aux-output", false, true, NULL},
-	{"aux-sample-size", true, true, NULL},
-	{"metric-id", true, false, NULL},
+	{ "period", true, false, term_period },
+	{ "freq", true, false, term_freq },
+	{ "call-graph", true, true, term_call_graph },
+	{ "max-stack", true, true, term_max_stack },
+	{ "name", true, false, term_name },
+	{ "config", true, false, term_config },
+	{ "inherit", false, true, term_nothing_to_do },
+	{ "overwrite", false, true, term_nothing_to_do },
+	{ "no-inherit", false, true, NULL },
+	{ "no-overwrite", false, true, NULL },
+	{ "time", true, false, NULL },
+	{ "branch_type", true, false, NULL },
+	{ "stack-size", true, true, NULL },
+	{ "nr", true, true, NULL },
+	{ "percore", false, false, NULL },
+	{ "aux-output", false, true, NULL },
+	{ "aux-sample-size", true, true, NULL },
+	{ "metric-id", true, false, NULL },
 };
 
 static const struct term *find_term(struct part name)
@@ -273,7 +273,7 @@ static int pmu_term(struct parser *p, struct part whole, struct part name, struc
 		    bool has_value)
 {
 	char *n = strndup(name.s, name.len), *v = strndup(value.s, value.len);
-	struct err err = {""};
+	struct err err = { "" };
 	int ret = -ENOMEM;
 
 	if (n && v && pmu__term(&p->pmu, n, has_value ? v : NULL, &p->spec->attr, &err) < 0)
@@ -287,7 +287,7 @@ static int pmu_term(struct parser *p, struct part whole, struct part name, struc
 
 static int unknown_term(struct parser *p, struct part name)
 {
-	const char *names[ARRAY_SIZE(terms) + 1] = {NULL}, *near;
+	const char *names[ARRAY_SIZE(terms) + 1] = { NULL }, *near;
 
 	for (size_t i = 0; i < ARRAY_SIZE(terms); i++)
 		names[i] = terms[i].name;
@@ -343,7 +343,7 @@ static int all_terms(struct parser *p)
 /* sys:name/terms/modifiers into its parts; that behind a second ':' of the head comes later. */
 static int split(struct parser *p)
 {
-	struct part all = {p->item->text, strlen(p->item->text)}, rest;
+	struct part all = { p->item->text, strlen(p->item->text) }, rest;
 
 	if (strpbrk(all.s, "{}"))
 		return ERROR(
@@ -460,7 +460,7 @@ static int pmu_event(struct parser *p, struct part name)
 	p->is_pmu = true;
 	set_event(p, p->pmu.type, 0);
 	err = check_pmu(p, name);
-	return err ? err : pmu_term(p, name, name, (struct part){name.s + name.len, 0}, false);
+	return err ? err : pmu_term(p, name, name, (struct part){ name.s + name.len, 0 }, false);
 }
 
 /* @first:@second... is a tracepoint, TYPE:CONFIG, or a misspelt event with modifiers. */
@@ -523,10 +523,10 @@ static int event(struct parser *p)
 int event_spec__parse(const struct event_item *item, const struct source_text *src, struct diags *d,
 		      struct event_spec *ret)
 {
-	struct parser p = {.item = item, .src = src, .d = d, .spec = ret};
+	struct parser p = { .item = item, .src = src, .d = d, .spec = ret };
 	int err;
 
-	*ret = (struct event_spec){.attr.exclude_guest = 1}; /* perf's default */
+	*ret = (struct event_spec){ .attr.exclude_guest = 1 }; /* perf's default */
 	err = split(&p);
 	if (!err)
 		err = event(&p);

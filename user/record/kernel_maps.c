@@ -74,7 +74,8 @@ static void read_bounds(int fd, struct text_bounds *b)
 
 	while (!b->etext && (n = read(fd, chunk + have, sizeof(chunk) - have)) > 0) {
 		have += n;
-		for (line = chunk; (end = memchr(line, '\n', chunk + have - line)); line = end + 1) {
+		for (line = chunk; (end = memchr(line, '\n', chunk + have - line));
+		     line = end + 1) {
 			*end = '\0';
 			check_symbol(b, line);
 		}

@@ -9,17 +9,18 @@
 #include "common/buf.h"
 
 struct kernel_map {
-	uint64_t start, len, pgoff; /* bytes; pgoff of the kernel is its start: how readers undo KASLR */
-	char *name; /* "[kernel.kallsyms]_text", path of a module's file, or "[module]"; owned */
+	uint64_t start, len,
+		pgoff; /* bytes; pgoff of the kernel is its start: how readers undo KASLR */
+	char *name;    /* "[kernel.kallsyms]_text", path of a module's file, or "[module]"; owned */
 };
 
-struct kernel_maps { /* { 0 } is an empty one */
+struct kernel_maps {	      /* { 0 } is an empty one */
 	struct kernel_map *v; /* owned */
 	size_t n;
 };
 
-/* Add the kernel's text (from /proc/kallsyms) or the modules (from /proc/modules, when there are any). Hidden
- * addresses (kernel.kptr_restrict) add nothing. 0 or -ENOMEM. */
+/* Add the kernel's text (from /proc/kallsyms) or the modules (from /proc/modules, when there are
+ * any). Hidden addresses (kernel.kptr_restrict) add nothing. 0 or -ENOMEM. */
 int kernel_maps__read_text(struct kernel_maps *k);
 int kernel_maps__read_modules(struct kernel_maps *k);
 void kernel_maps__free(struct kernel_maps *k);

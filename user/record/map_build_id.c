@@ -16,7 +16,7 @@
 #define ENTRIES_MAX 8192 /* more files than a machine runs; then all are forgotten */
 
 struct entry {
-	UT_hash_handle hh; /* by key and name */
+	UT_hash_handle hh;  /* by key and name */
 	struct build_id id; /* size 0: the file has none */
 	struct key {
 		uint64_t ino;
@@ -47,7 +47,7 @@ static void forget_all(struct map_build_ids *c)
 {
 	struct entry *e, *next;
 
-	HASH_ITER(hh, c->entries, e, next) {
+	HASH_ITER (hh, c->entries, e, next) {
 		HASH_DEL(c->entries, e);
 		free(e);
 	}

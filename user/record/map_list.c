@@ -119,7 +119,8 @@ static uint32_t map_list__above(const struct map_list *l, uint64_t addr)
 	return lo;
 }
 
-/* What replaces maps [first, last): the rest left of @m, @m, the rest right of it. Returns how many. */
+/* What replaces maps [first, last): the rest left of @m, @m, the rest right of it. Returns how
+ * many. */
 static uint32_t overlay_pieces(const struct map_list *l, uint32_t first, uint32_t last,
 			       const struct map *m, struct map piece[3])
 {

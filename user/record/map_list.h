@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Executable maps of a process: an ordered list without overlaps. Lists are shared between processes (a fork
- * copies nothing) and copied when one of the sharers writes; what a map shows is interned, because most
- * processes map the same few files. All of it lives in a pool, which counts its bytes. Not locked.
+ * Executable maps of a process: an ordered list without overlaps. Lists are shared between
+ * processes (a fork copies nothing) and copied when one of the sharers writes; what a map shows is
+ * interned, because most processes map the same few files. All of it lives in a pool, which counts
+ * its bytes. Not locked.
  */
 #ifndef FRBPF_RECORD_MAP_LIST_H
 #define FRBPF_RECORD_MAP_LIST_H
@@ -15,7 +16,8 @@
 
 #include "perfdata/build_id.h"
 
-/* More than vm.max_map_count's default: only a process whose unmapped maps we never heard of gets there. */
+/* More than vm.max_map_count's default: only a process whose unmapped maps we never heard of gets
+ * there. */
 #define MAP_LIST_MAX 65536
 
 /* Either the build id is known (from the kernel's MMAP2), or device and inode are. */
@@ -61,8 +63,9 @@ void map_file__put(struct map_pool *pool, struct map_file *f);
 /* The id to write: the kernel's, else the one found in the file; size 0: none. */
 const struct build_id *map_file__build_id(const struct map_file *f);
 
-/* Put @m over what *list (NULL: empty) has there: maps below it are split or trimmed. Takes a reference of its
- * own to m->file. 0, -ENOMEM, -E2BIG (MAP_LIST_MAX); the list is as it was then. */
+/* Put @m over what *list (NULL: empty) has there: maps below it are split or trimmed. Takes a
+ * reference of its own to m->file. 0, -ENOMEM, -E2BIG (MAP_LIST_MAX); the list is as it was then.
+ */
 int map_list__overlay(struct map_list **list, struct map_pool *pool, const struct map *m);
 /* The same list for another process; NULL stays NULL. */
 struct map_list *map_list__share(struct map_list *list);

@@ -36,7 +36,7 @@ static int read_attribute(const char *pmu, const char *dir, const char *name, st
 
 int pmu__find(const char *name, size_t len, struct pmu *ret)
 {
-	struct buf b = {0};
+	struct buf b = { 0 };
 	struct pmu pmu;
 	char *end;
 	int err;
@@ -65,7 +65,7 @@ int pmu__find_alias(const char *name, size_t len, struct pmu *ret)
 	int err = -ENOENT;
 
 	for (int i = 0; i < n; i++) {
-		struct buf b = {0};
+		struct buf b = { 0 };
 
 		if (err && entries[i]->d_name[0] != '.' &&
 		    !read_attribute(entries[i]->d_name, "events", alias, &b))
@@ -125,7 +125,7 @@ static int deposit(const char *format, uint64_t value, struct perf_event_attr *a
 static int set_field(const struct pmu *pmu, const char *term, const char *value,
 		     struct perf_event_attr *attr, struct err *err)
 {
-	struct buf format = {0};
+	struct buf format = { 0 };
 	const char *why = "";
 	uint64_t n = 1;
 	__u64 *field;
@@ -180,7 +180,7 @@ int pmu__term(const struct pmu *pmu, const char *term, const char *value,
 	      struct perf_event_attr *attr, struct err *err)
 {
 	struct perf_event_attr changed = *attr;
-	struct buf alias = {0};
+	struct buf alias = { 0 };
 	int ret;
 
 	if (!value && !read_attribute(pmu->name, "events", term, &alias))

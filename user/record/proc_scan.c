@@ -24,6 +24,7 @@
 struct scan {
 	struct task_model *m;
 	struct buf text; /* a file of /proc */
+	uint64_t ns_dev; /* the device of namespaces */
 	char name[PATH_MAX];
 };
 
@@ -122,7 +123,8 @@ static size_t kworker_comm_len(const struct task_stat *st)
 	return st->comm_len;
 }
 
-/* Returns whether the text is that of a living thread, which then is in the model; negative: -ENOMEM. */
+/* Returns whether the text is that of a living thread, which then is in the model; negative:
+ * -ENOMEM. */
 static int add_thread(struct scan *s, uint32_t pid, uint32_t tid, struct task_stat *ret)
 {
 	int err;
@@ -193,7 +195,8 @@ static size_t unescape(const char *s, size_t len, char *out, size_t size)
 }
 
 /* "start-end perms offset major:minor inode   name" */
-static bool parse_map(const char *line, const char *end, struct task_map *ret, const char **ret_name)
+static bool parse_map(const char *line, const char *end, struct task_map *ret,
+		      const char **ret_name)
 {
 	uint64_t to, maj, min;
 	const char *s;
@@ -273,17 +276,24 @@ static uint64_t encode_dev(dev_t dev)
 	return (min & 0xff) | major(dev) << 8 | (min & ~0xffU) << 12;
 }
 
+/* All namespaces are inodes of one device. Reading a link is half as dear as following it. */
 static int scan_namespaces(struct scan *s, int dir, uint32_t pid)
 {
 	uint64_t v[ARRAY_SIZE(ns_links)][2];
-	struct stat st;
+	char text[64], *number; /* "net:[4026531840]" */
+	ssize_t n;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(ns_links); i++) {
-		if (fstatat(dir, ns_links[i], &st, 0))
+		n = readlinkat(dir, ns_links[i], text, sizeof(text) - 1);
+		if (n < 0)
 			return 0;
-		v[i][0] = encode_dev(st.st_dev);
-		v[i][1] = st.st_ino;
+		text[n] = '\0';
+		number = strchr(text, '[');
+		if (!number)
+			return 0;
+		v[i][0] = s->ns_dev;
+		parse_dec(number + 1, &v[i][1]);
 	}
 	return task_model__set_namespaces(s->m, pid, v, i);
 }
@@ -313,16 +323,26 @@ static int scan_process(struct scan *s, uint32_t pid)
 		err = scan_threads(s, dir, pid);
 	if (!err && !(st.flags & PF_KTHREAD))
 		err = scan_maps(s, dir, pid);
-	if (!err)
+	if (!err && !(st.flags & PF_KTHREAD))
 		err = scan_namespaces(s, dir, pid);
 	if (!err && !task_model__n_threads(s->m, pid))
 		task_model__remove_process(s->m, pid);
 	return err;
 }
 
-int proc_scan__process(struct task_model *m, uint32_t pid)
+static struct scan scan_of(struct task_model *m)
 {
 	struct scan s = { .m = m };
+	struct stat st;
+
+	if (!stat("/proc/self/ns/net", &st))
+		s.ns_dev = encode_dev(st.st_dev);
+	return s;
+}
+
+int proc_scan__process(struct task_model *m, uint32_t pid)
+{
+	struct scan s = scan_of(m);
 	int err = scan_process(&s, pid);
 
 	buf__free(&s.text);
@@ -331,7 +351,7 @@ int proc_scan__process(struct task_model *m, uint32_t pid)
 
 int proc_scan__tasks(struct task_model *m, struct err *err)
 {
-	struct scan s = { .m = m };
+	struct scan s = scan_of(m);
 	DIR *proc = opendir("/proc");
 	struct dirent *de;
 	uint32_t pid;

@@ -6,8 +6,9 @@
 #include "common/err.h"
 #include "record/task_model.h"
 
-/* Read every process: threads' comm, executable maps, namespaces. What vanishes meanwhile is left out, and so are
- * zombies: their EXIT record has been written. 0, -ENOMEM, or the errno of opening /proc. */
+/* Read every process: threads' comm, executable maps, namespaces. What vanishes meanwhile is left
+ * out, and so are zombies: their EXIT record has been written. 0, -ENOMEM, or the errno of opening
+ * /proc. */
 int proc_scan__tasks(struct task_model *m, struct err *err);
 
 /* Read one process. 0 (also when it is gone) or -ENOMEM. */

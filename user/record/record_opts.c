@@ -55,87 +55,87 @@ static int set_switch_output(struct parser *p, const struct value *v);
 
 /* All of perf 6.1's, so that abbreviations and joined letters mean here what they mean there. */
 static const struct option options[] = {
-	{"affinity", 0, VALUE_REQUIRED},
-	{"aio", 0, VALUE_OPTIONAL},
-	{"all-cgroups", 0, VALUE_NONE},
-	{"all-cpus", 'a', VALUE_NONE, set_all_cpus, true},
-	{"all-kernel", 0, VALUE_NONE},
-	{"all-user", 0, VALUE_NONE},
-	{"aux-sample", 0, VALUE_OPTIONAL},
-	{"branch-any", 'b', VALUE_NONE},
-	{"branch-filter", 'j', VALUE_REQUIRED},
-	{"buildid-all", 0, VALUE_NONE},
-	{"buildid-mmap", 0, VALUE_NONE},
-	{"call-graph", 0, VALUE_REQUIRED, set_call_graph, true},
-	{"cgroup", 'G', VALUE_REQUIRED},
-	{"clang-opt", 0, VALUE_REQUIRED},
-	{"clang-path", 0, VALUE_REQUIRED},
-	{"clockid", 'k', VALUE_REQUIRED},
-	{"code-page-size", 0, VALUE_NONE},
-	{"compression-level", 'z', VALUE_OPTIONAL},
-	{"control", 0, VALUE_REQUIRED},
-	{"count", 'c', VALUE_REQUIRED, set_count},
-	{"cpu", 'C', VALUE_REQUIRED},
-	{"data", 'd', VALUE_NONE},
-	{"data-page-size", 0, VALUE_NONE},
-	{"debuginfod", 0, VALUE_OPTIONAL},
-	{"delay", 'D', VALUE_REQUIRED},
-	{"dry-run", 0, VALUE_NONE},
-	{"event", 'e', VALUE_REQUIRED, set_event},
-	{"exclude-perf", 0, VALUE_NONE},
-	{"filter", 0, VALUE_REQUIRED},
-	{"freq", 'F', VALUE_REQUIRED, set_freq},
-	{NULL, 'g', VALUE_NONE, set_callchain},
-	{"group", 0, VALUE_NONE},
-	{"intr-regs", 'I', VALUE_OPTIONAL},
-	{"kcore", 0, VALUE_NONE},
-	{"kernel-callchains", 0, VALUE_NONE},
-	{"max-size", 0, VALUE_REQUIRED},
-	{"mmap-flush", 0, VALUE_REQUIRED},
-	{"mmap-pages", 'm', VALUE_REQUIRED, set_mmap_pages},
-	{"namespaces", 0, VALUE_NONE},
-	{"no-bpf-event", 0, VALUE_NONE},
-	{"no-buffering", 0, VALUE_NONE},
-	{"no-buildid", 'B', VALUE_NONE},
-	{"no-buildid-cache", 'N', VALUE_NONE},
-	{"no-inherit", 'i', VALUE_NONE},
-	{"no-samples", 'n', VALUE_NONE},
-	{"num-thread-synthesize", 0, VALUE_REQUIRED},
-	{"off-cpu", 0, VALUE_NONE},
-	{"output", 'o', VALUE_REQUIRED},
-	{"overwrite", 0, VALUE_NONE, set_overwrite, true},
-	{"per-thread", 0, VALUE_NONE},
-	{"period", 'P', VALUE_NONE},
-	{"phys-data", 0, VALUE_NONE},
-	{"pid", 'p', VALUE_REQUIRED},
-	{"proc-map-timeout", 0, VALUE_REQUIRED},
-	{"quiet", 'q', VALUE_NONE},
-	{"raw-samples", 'R', VALUE_NONE},
-	{"realtime", 'r', VALUE_REQUIRED},
-	{"running-time", 0, VALUE_NONE},
-	{"sample-cpu", 0, VALUE_NONE},
-	{"sample-identifier", 0, VALUE_NONE},
-	{"snapshot", 'S', VALUE_OPTIONAL},
-	{"stat", 's', VALUE_NONE},
-	{"strict-freq", 0, VALUE_NONE},
-	{"switch-events", 0, VALUE_NONE},
-	{"switch-max-files", 0, VALUE_REQUIRED},
-	{"switch-output", 0, VALUE_OPTIONAL, set_switch_output, true},
-	{"switch-output-event", 0, VALUE_REQUIRED},
-	{"synth", 0, VALUE_REQUIRED},
-	{"tail-synthesize", 0, VALUE_NONE},
-	{"threads", 0, VALUE_OPTIONAL},
-	{"tid", 't', VALUE_REQUIRED},
-	{"timestamp", 'T', VALUE_NONE},
-	{"timestamp-boundary", 0, VALUE_NONE},
-	{"timestamp-filename", 0, VALUE_NONE},
-	{"transaction", 0, VALUE_NONE},
-	{"uid", 'u', VALUE_REQUIRED},
-	{"user-callchains", 0, VALUE_NONE},
-	{"user-regs", 0, VALUE_OPTIONAL},
-	{"verbose", 'v', VALUE_NONE},
-	{"vmlinux", 0, VALUE_REQUIRED},
-	{"weight", 'W', VALUE_NONE},
+	{ "affinity", 0, VALUE_REQUIRED },
+	{ "aio", 0, VALUE_OPTIONAL },
+	{ "all-cgroups", 0, VALUE_NONE },
+	{ "all-cpus", 'a', VALUE_NONE, set_all_cpus, true },
+	{ "all-kernel", 0, VALUE_NONE },
+	{ "all-user", 0, VALUE_NONE },
+	{ "aux-sample", 0, VALUE_OPTIONAL },
+	{ "branch-any", 'b', VALUE_NONE },
+	{ "branch-filter", 'j', VALUE_REQUIRED },
+	{ "buildid-all", 0, VALUE_NONE },
+	{ "buildid-mmap", 0, VALUE_NONE },
+	{ "call-graph", 0, VALUE_REQUIRED, set_call_graph, true },
+	{ "cgroup", 'G', VALUE_REQUIRED },
+	{ "clang-opt", 0, VALUE_REQUIRED },
+	{ "clang-path", 0, VALUE_REQUIRED },
+	{ "clockid", 'k', VALUE_REQUIRED },
+	{ "code-page-size", 0, VALUE_NONE },
+	{ "compression-level", 'z', VALUE_OPTIONAL },
+	{ "control", 0, VALUE_REQUIRED },
+	{ "count", 'c', VALUE_REQUIRED, set_count },
+	{ "cpu", 'C', VALUE_REQUIRED },
+	{ "data", 'd', VALUE_NONE },
+	{ "data-page-size", 0, VALUE_NONE },
+	{ "debuginfod", 0, VALUE_OPTIONAL },
+	{ "delay", 'D', VALUE_REQUIRED },
+	{ "dry-run", 0, VALUE_NONE },
+	{ "event", 'e', VALUE_REQUIRED, set_event },
+	{ "exclude-perf", 0, VALUE_NONE },
+	{ "filter", 0, VALUE_REQUIRED },
+	{ "freq", 'F', VALUE_REQUIRED, set_freq },
+	{ NULL, 'g', VALUE_NONE, set_callchain },
+	{ "group", 0, VALUE_NONE },
+	{ "intr-regs", 'I', VALUE_OPTIONAL },
+	{ "kcore", 0, VALUE_NONE },
+	{ "kernel-callchains", 0, VALUE_NONE },
+	{ "max-size", 0, VALUE_REQUIRED },
+	{ "mmap-flush", 0, VALUE_REQUIRED },
+	{ "mmap-pages", 'm', VALUE_REQUIRED, set_mmap_pages },
+	{ "namespaces", 0, VALUE_NONE },
+	{ "no-bpf-event", 0, VALUE_NONE },
+	{ "no-buffering", 0, VALUE_NONE },
+	{ "no-buildid", 'B', VALUE_NONE },
+	{ "no-buildid-cache", 'N', VALUE_NONE },
+	{ "no-inherit", 'i', VALUE_NONE },
+	{ "no-samples", 'n', VALUE_NONE },
+	{ "num-thread-synthesize", 0, VALUE_REQUIRED },
+	{ "off-cpu", 0, VALUE_NONE },
+	{ "output", 'o', VALUE_REQUIRED },
+	{ "overwrite", 0, VALUE_NONE, set_overwrite, true },
+	{ "per-thread", 0, VALUE_NONE },
+	{ "period", 'P', VALUE_NONE },
+	{ "phys-data", 0, VALUE_NONE },
+	{ "pid", 'p', VALUE_REQUIRED },
+	{ "proc-map-timeout", 0, VALUE_REQUIRED },
+	{ "quiet", 'q', VALUE_NONE },
+	{ "raw-samples", 'R', VALUE_NONE },
+	{ "realtime", 'r', VALUE_REQUIRED },
+	{ "running-time", 0, VALUE_NONE },
+	{ "sample-cpu", 0, VALUE_NONE },
+	{ "sample-identifier", 0, VALUE_NONE },
+	{ "snapshot", 'S', VALUE_OPTIONAL },
+	{ "stat", 's', VALUE_NONE },
+	{ "strict-freq", 0, VALUE_NONE },
+	{ "switch-events", 0, VALUE_NONE },
+	{ "switch-max-files", 0, VALUE_REQUIRED },
+	{ "switch-output", 0, VALUE_OPTIONAL, set_switch_output, true },
+	{ "switch-output-event", 0, VALUE_REQUIRED },
+	{ "synth", 0, VALUE_REQUIRED },
+	{ "tail-synthesize", 0, VALUE_NONE },
+	{ "threads", 0, VALUE_OPTIONAL },
+	{ "tid", 't', VALUE_REQUIRED },
+	{ "timestamp", 'T', VALUE_NONE },
+	{ "timestamp-boundary", 0, VALUE_NONE },
+	{ "timestamp-filename", 0, VALUE_NONE },
+	{ "transaction", 0, VALUE_NONE },
+	{ "uid", 'u', VALUE_REQUIRED },
+	{ "user-callchains", 0, VALUE_NONE },
+	{ "user-regs", 0, VALUE_OPTIONAL },
+	{ "verbose", 'v', VALUE_NONE },
+	{ "vmlinux", 0, VALUE_REQUIRED },
+	{ "weight", 'W', VALUE_NONE },
 };
 
 static int add_event(struct parser *p, const struct value *v, size_t from, size_t len)
@@ -154,7 +154,7 @@ static int add_event(struct parser *p, const struct value *v, size_t from, size_
 	text = strndup(v->text + from, len);
 	if (!text)
 		return -ENOMEM;
-	items[o->n_events++] = (struct event_item){text, word__span(v->word, v->off + from, len)};
+	items[o->n_events++] = (struct event_item){ text, word__span(v->word, v->off + from, len) };
 	return 0;
 }
 
@@ -344,7 +344,7 @@ struct hit {
 
 static int take_value(struct parser *p, const struct hit *h, struct value *v)
 {
-	*v = (struct value){.unset = h->unset, .place = h->place};
+	*v = (struct value){ .unset = h->unset, .place = h->place };
 	if (h->value_at) {
 		v->word = h->word;
 		v->off = h->value_at;
@@ -392,7 +392,7 @@ static const struct option *find_letter(char c)
 static int letters(struct parser *p, const struct word *w)
 {
 	for (size_t i = 1; i < w->len; i++) {
-		struct hit h = {.option = find_letter(w->text[i]), .word = w};
+		struct hit h = { .option = find_letter(w->text[i]), .word = w };
 		int err;
 
 		h.place = i == 1 ? word__span(w, 0, 2) : word__span(w, i, 1);
@@ -469,7 +469,7 @@ static int long_option(struct parser *p, const struct word *w)
 {
 	const char *arg = w->text + 2;
 	size_t len = strcspn(arg, "=");
-	struct hit h = {.word = w, .place = word__span(w, 0, len + 2)};
+	struct hit h = { .word = w, .place = word__span(w, 0, len + 2) };
 	const struct option *second = NULL;
 	enum match match = MATCH_NOT;
 
@@ -530,7 +530,7 @@ static void check_together(struct parser *p)
 int record_opts__parse(const struct source_text *src, struct span span, size_t page_size,
 		       struct diags *d, struct record_opts **ret)
 {
-	struct parser p = {.src = src, .d = d, .page_size = page_size};
+	struct parser p = { .src = src, .d = d, .page_size = page_size };
 	size_t errors = d->n_errors;
 	int err;
 

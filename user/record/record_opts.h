@@ -17,8 +17,8 @@ struct event_item {
 struct record_opts {
 	struct event_item *events; /* owned; none: perf's default, cycles */
 	size_t n_events;
-	struct span span;    /* the line */
-	uint64_t freq;	     /* Hz; 0: not given. At most one of freq and period is set */
+	struct span span; /* the line */
+	uint64_t freq;	  /* Hz; 0: not given. At most one of freq and period is set */
 	struct span freq_span;
 	uint64_t period;     /* 0: not given */
 	bool freq_max;	     /* -F max */
@@ -30,10 +30,10 @@ struct record_opts {
 	bool switch_output;
 };
 
-/* Parse @span of @src (the raw `run` value: words divided by blanks, quoted as in a shell; a backslash
- * and newline count as a blank). Options as perf's parser takes them: joined (-F99, -agm1), abbreviated
- * when unique, --opt=value, --no-opt. @page_size and the messages' units are in bytes.
- * 0, -EINVAL (all errors in @d) or -ENOMEM. *ret is set only on 0. */
+/* Parse @span of @src (the raw `run` value: words divided by blanks, quoted as in a shell; a
+ * backslash and newline count as a blank). Options as perf's parser takes them: joined (-F99,
+ * -agm1), abbreviated when unique, --opt=value, --no-opt. @page_size and the messages' units are in
+ * bytes. 0, -EINVAL (all errors in @d) or -ENOMEM. *ret is set only on 0. */
 int record_opts__parse(const struct source_text *src, struct span span, size_t page_size,
 		       struct diags *d, struct record_opts **ret);
 void record_opts__free(struct record_opts *o);

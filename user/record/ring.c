@@ -13,7 +13,8 @@ int ring__map(struct ring *r, int fd, size_t size, struct err *err)
 	void *base;
 
 	if (size < page || (size & (size - 1)))
-		return err_set(err, -EINVAL, "a ring of %zu bytes: not a power of two of pages", size);
+		return err_set(err, -EINVAL, "a ring of %zu bytes: not a power of two of pages",
+			       size);
 	/* PROT_READ alone is what makes the kernel overwrite: a writable map stops when full */
 	base = mmap(NULL, page + size, PROT_READ, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED) {
@@ -21,7 +22,8 @@ int ring__map(struct ring *r, int fd, size_t size, struct err *err)
 
 		if (code == -EPERM)
 			return err_set(err, code,
-				       "a ring of %zu KiB exceeds the memory that may be locked: run as root, grant "
+				       "a ring of %zu KiB exceeds the memory that may be locked: "
+				       "run as root, grant "
 				       "CAP_IPC_LOCK, or raise kernel.perf_event_mlock_kb",
 				       size / 1024);
 		return err_set(err, code, "cannot map a ring of %zu KiB: %s%s", size / 1024,

@@ -17,8 +17,8 @@ uint64_t session__memory(size_t ring_bytes, size_t n_cpus)
 	return 2 * (uint64_t)ring_bytes * n_cpus;
 }
 
-/* The anchor must agree with the events in clock and direction, or SET_OUTPUT refuses (kernel/events/core.c:
- * perf_event_set_output). */
+/* The anchor must agree with the events in clock and direction, or SET_OUTPUT refuses
+ * (kernel/events/core.c: perf_event_set_output). */
 static int open_anchor(int cpu, size_t ring_bytes, struct err *err)
 {
 	struct perf_event_attr attr = {
@@ -40,9 +40,9 @@ static int open_anchor(int cpu, size_t ring_bytes, struct err *err)
 	if (fd < 0)
 		return err_set(err, -errno, "cannot open the ring's event on CPU %d: %s%s", cpu,
 			       strerror(errno),
-			       errno == EACCES || errno == EPERM ?
-				       "; run as root or grant CAP_PERFMON" :
-				       "");
+			       errno == EACCES || errno == EPERM
+				       ? "; run as root or grant CAP_PERFMON"
+				       : "");
 	return fd;
 }
 
@@ -60,8 +60,9 @@ static int open_event_on(struct session *s, size_t e, struct session_cpu *c, str
 		return err_prefix(err, fd, "event '%s' on CPU %d: ", ev->name, c->cpu);
 	c->fds[e] = fd;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (long)c->anchor) < 0)
-		return err_set(err, -errno, "event '%s' on CPU %d: cannot be sent into the ring: %s",
-			       ev->name, c->cpu, strerror(errno));
+		return err_set(err, -errno,
+			       "event '%s' on CPU %d: cannot be sent into the ring: %s", ev->name,
+			       c->cpu, strerror(errno));
 	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
 		return err_set(err, -errno, "event '%s' on CPU %d: has no id: %s", ev->name, c->cpu,
 			       strerror(errno));
@@ -169,6 +170,15 @@ int session__start(struct session *s, struct err *err)
 const uint64_t *session__event_ids(const struct session *s, size_t e)
 {
 	return s->ids + e * s->n_cpus;
+}
+
+bool session__has_callchain(const struct session *s)
+{
+	for (size_t e = 0; e < s->events->n; e++) {
+		if (s->events->v[e].attr.sample_type & PERF_SAMPLE_CALLCHAIN)
+			return true;
+	}
+	return false;
 }
 
 struct session *session__ref(struct session *s)

@@ -190,10 +190,9 @@ static int scan_bpf(struct sideband *sb)
 			continue;
 		}
 		for (i = 0; i < info->n_symbols && !err; i++)
-			err = task_model__add_ksymbol(sb->base, info->symbols[i].addr,
-						      info->symbols[i].len,
-						      PERF_RECORD_KSYMBOL_TYPE_BPF,
-						      info->symbols[i].name);
+			err = task_model__add_ksymbol(
+				sb->base, info->symbols[i].addr, info->symbols[i].len,
+				PERF_RECORD_KSYMBOL_TYPE_BPF, info->symbols[i].name);
 		if (!err)
 			err = task_model__add_bpf_prog(sb->base, id, info->tag);
 		if (!err)
@@ -347,8 +346,8 @@ static void *drainer_main(void *arg)
 			if (ev[i].data.u64 == UINT64_MAX)
 				stop = true;
 			else if (ev[i].events & (EPOLLHUP | EPOLLERR)) /* its CPU went offline */
-				epoll_ctl(sb->epoll_fd, EPOLL_CTL_DEL,
-					  sb->rings[ev[i].data.u64].fd, NULL);
+				epoll_ctl(sb->epoll_fd, EPOLL_CTL_DEL, sb->rings[ev[i].data.u64].fd,
+					  NULL);
 		}
 		/* all rings, so that the log is nearly in order across CPUs */
 		sideband_core__drain(sb);

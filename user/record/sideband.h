@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What names addresses: mmap2, comm, fork, exit, ksymbol, bpf_event (cgroup, namespaces) of the whole machine,
- * kept from before /proc was read once until now. Life: open (rings record), scan (/proc becomes the base state),
- * start (a thread drains the rings into the log), slice per dump, stop, free.
+ * What names addresses: mmap2, comm, fork, exit, ksymbol, bpf_event (cgroup, namespaces) of the
+ * whole machine, kept from before /proc was read once until now. Life: open (rings record), scan
+ * (/proc becomes the base state), start (a thread drains the rings into the log), slice per dump,
+ * stop, free.
  *
- * State at any time = base state (a task model) + log of raw records younger than the base. When the log outgrows
- * its bound or its age limit, its oldest records are folded into the base.
+ * State at any time = base state (a task model) + log of raw records younger than the base. When
+ * the log outgrows its bound or its age limit, its oldest records are folded into the base.
  */
 #ifndef FRBPF_RECORD_SIDEBAND_H
 #define FRBPF_RECORD_SIDEBAND_H
@@ -22,11 +23,12 @@
 struct sideband;
 
 struct sideband_opts {
-	size_t ring_bytes;     /* per CPU, power of two; 0: 2 MiB */
-	size_t memory;	       /* bound of log and base in bytes; 0: 64 MiB. The log shrinks for it, down to
-				* one chunk; the state of living processes does not */
-	uint64_t max_age;      /* ns a log record is kept at least (longest window), memory permitting; 0: 60 s */
-	int rt_priority;       /* SCHED_FIFO priority of the thread; refused or 0: nice -20 */
+	size_t ring_bytes; /* per CPU, power of two; 0: 2 MiB */
+	size_t memory; /* bound of log and base in bytes; 0: 64 MiB. The log shrinks for it, down to
+			* one chunk; the state of living processes does not */
+	uint64_t max_age; /* ns a log record is kept at least (longest window), memory permitting;
+			     0: 60 s */
+	int rt_priority;  /* SCHED_FIFO priority of the thread; refused or 0: nice -20 */
 };
 
 int sideband__open(const struct sideband_opts *opts, struct err *err, struct sideband **ret);
@@ -52,22 +54,24 @@ struct sideband_slice {
 		struct build_id id;
 		bool kernel;
 		char *name;
-	} *build_ids; /* of the kernel and of every file mapped executable by the tasks asked for */
+	} * build_ids; /* of the kernel and of every file mapped executable by the tasks asked for
+			*/
 	size_t n_build_ids;
 	struct buf *bpf_progs; /* bodies for BPF_PROG_INFO, see perfdata_blob */
 	size_t n_bpf_progs;
 	struct {
 		uint32_t id;
 		struct buf data;
-	} *btfs;
+	} * btfs;
 	size_t n_btfs;
-	uint64_t lost;	   /* records that the rings lost since start */
-	uint64_t rescans;  /* how often /proc was read again because of a loss or the memory bound */
-	bool incomplete;   /* the window begins before what the log can prove: see rescans */
+	uint64_t lost;	  /* records that the rings lost since start */
+	uint64_t rescans; /* how often /proc was read again because of a loss or the memory bound */
+	bool incomplete;  /* the window begins before what the log can prove: see rescans */
 };
 
-/* Drain the rings, then copy what tasks[] (sorted by pid, tid; unique) need from @start to @end (ns). Processes
- * not asked for are left out. Called from any thread. -ENOMEM or errno of reading. */
+/* Drain the rings, then copy what tasks[] (sorted by pid, tid; unique) need from @start to @end
+ * (ns). Processes not asked for are left out. Called from any thread. -ENOMEM or errno of reading.
+ */
 int sideband__slice(struct sideband *sb, const struct sideband_task *tasks, size_t n_tasks,
 		    uint64_t start, uint64_t end, struct err *err, struct sideband_slice **ret);
 void sideband_slice__free(struct sideband_slice *s);
@@ -76,8 +80,8 @@ struct sideband_stats {
 	uint64_t records, bytes; /* drained since start */
 	uint64_t lost, rescans, folded;
 	size_t log_bytes, model_bytes;
-	pid_t tid;	    /* of the draining thread */
-	bool realtime;	    /* SCHED_FIFO was granted */
+	pid_t tid;     /* of the draining thread */
+	bool realtime; /* SCHED_FIFO was granted */
 };
 void sideband__stats(struct sideband *sb, struct sideband_stats *ret);
 

@@ -65,10 +65,6 @@ static void drained_record(const struct perf_event_header *rec, void *arg)
 	const struct record_bpf_event *bpf = (const void *)rec;
 	struct sideband *sb = arg;
 
-	if (rec->type == PERF_RECORD_LOST) {
-		lost(sb, ((const struct record_lost *)rec)->lost);
-		return;
-	}
 	sb->stats.records++;
 	sb->stats.bytes += rec->size;
 	if (rec->type == PERF_RECORD_BPF_EVENT && bpf->type == PERF_BPF_EVENT_PROG_LOAD)
@@ -124,14 +120,14 @@ void sideband_core__settle(struct sideband *sb)
 
 void sideband_core__drain(struct sideband *sb)
 {
-	uint64_t bad;
+	uint64_t n_lost;
 	size_t i;
 
 	for (i = 0; i < sb->n_rings; i++) {
 		sideband__lock(sb);
-		bad = sideband_ring__drain(&sb->rings[i], drained_record, sb);
-		if (bad)
-			lost(sb, 1);
+		n_lost = sideband_ring__drain(&sb->rings[i], drained_record, sb);
+		if (n_lost)
+			lost(sb, n_lost);
 		sideband__unlock(sb);
 	}
 	sideband__lock(sb);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Inside of the side band: the state that its threads share, and what all of them do to it. Private to sideband*.c. */
+/* Inside of the side band: the state that its threads share, and what all of them do to it. Private
+ * to sideband*.c. */
 #ifndef FRBPF_RECORD_SIDEBAND_CORE_H
 #define FRBPF_RECORD_SIDEBAND_CORE_H
 
@@ -14,11 +15,11 @@
 #include "record/task_model.h"
 
 /*
- * Threads: the drainer (real time) empties rings and folds; the helper (normal) does what may take long: it reads
- * /proc again and asks for BPF programs; slices run in their caller's thread.
+ * Threads: the drainer (real time) empties rings and folds; the helper (normal) does what may take
+ * long: it reads /proc again and asks for BPF programs; slices run in their caller's thread.
  *
- * Base and log are written under the lock. A slice reads them without it, while it holds a pin: then records are still
- * appended, but nothing is folded.
+ * Base and log are written under the lock. A slice reads them without it, while it holds a pin:
+ * then records are still appended, but nothing is folded.
  */
 struct sideband {
 	/* constant after open */
@@ -28,7 +29,7 @@ struct sideband {
 	uint64_t *ids;
 	size_t n_rings;
 	int epoll_fd;
-	int stop_fd; /* eventfd: the drainer ends */
+	int stop_fd;			 /* eventfd: the drainer ends */
 	struct map_build_ids *build_ids; /* locks itself */
 
 	/* constant after scan */
@@ -42,9 +43,9 @@ struct sideband {
 	struct bpf_store *bpf;
 	struct buf late; /* records older than the base that came while it was pinned */
 	unsigned int pins;
-	bool fold_due;	/* memory is short: no new pins */
-	bool lost_any;	/* since /proc was read: a window may miss something */
-	bool trim_due;	/* maps that nobody has any more fill the memory */
+	bool fold_due; /* memory is short: no new pins */
+	bool lost_any; /* since /proc was read: a window may miss something */
+	bool trim_due; /* maps that nobody has any more fill the memory */
 	bool stopping;
 	uint64_t complete_from; /* ns: windows from here on miss nothing */
 	uint64_t repaired;	/* ns: when /proc was last read */
@@ -67,7 +68,8 @@ static inline void sideband__unlock(struct sideband *sb)
 	pthread_mutex_unlock(&sb->lock);
 }
 
-/* Empty all rings into the log, fold what is due. The lock is taken ring by ring: nobody waits for more than one. */
+/* Empty all rings into the log, fold what is due. The lock is taken ring by ring: nobody waits for
+ * more than one. */
 void sideband_core__drain(struct sideband *sb);
 /* Put one record into the log, or into the base when it is older. Under the lock. */
 void sideband_core__log(struct sideband *sb, const struct perf_event_header *rec);
@@ -78,7 +80,8 @@ void sideband_core__settle(struct sideband *sb);
 int sideband_core__pin(struct sideband *sb, struct sideband_log_view *ret);
 void sideband_core__unpin(struct sideband *sb, struct sideband_log_view *view);
 
-/* Ask the kernel for a program and keep the answer, if there is one and room for it. Not under the lock. */
+/* Ask the kernel for a program and keep the answer, if there is one and room for it. Not under the
+ * lock. */
 void sideband_core__fetch_bpf(struct sideband *sb, uint32_t id);
 
 #endif

@@ -241,7 +241,8 @@ static void merge(const struct sideband_ref *a, size_t n_a, const struct sideban
 	memcpy(out, n_a ? a : b, (n_a + n_b) * sizeof(*out));
 }
 
-/* One pass over @v: every two neighbouring runs become one, in @out. Returns whether all is one run. */
+/* One pass over @v: every two neighbouring runs become one, in @out. Returns whether all is one
+ * run. */
 static bool merge_runs(const struct sideband_ref *v, size_t n, struct sideband_ref *out)
 {
 	size_t start = 0, middle, end;

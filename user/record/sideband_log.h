@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Raw records of the side band: appended in the order in which they were drained, read in the order of their
- * times. It holds the records from its base time on; what is older is folded: handed over once, in order of
- * time, and forgotten.
+ * Raw records of the side band: appended in the order in which they were drained, read in the order
+ * of their times. It holds the records from its base time on; what is older is folded: handed over
+ * once, in order of time, and forgotten.
  *
- * Not locked, but made so that reading needs the lock only for a moment: records never move, so a view taken under
- * the lock can be read without it as long as nobody folds.
+ * Not locked, but made so that reading needs the lock only for a moment: records never move, so a
+ * view taken under the lock can be read without it as long as nobody folds.
  */
 #ifndef FRBPF_RECORD_SIDEBAND_LOG_H
 #define FRBPF_RECORD_SIDEBAND_LOG_H
@@ -16,7 +16,8 @@
 
 struct sideband_log;
 
-/* Memory is taken in chunks of @chunk_bytes (at least 64 KiB, a record's largest size, are used). -ENOMEM. */
+/* Memory is taken in chunks of @chunk_bytes (at least 64 KiB, a record's largest size, are used).
+ * -ENOMEM. */
 int sideband_log__new(size_t chunk_bytes, struct sideband_log **ret);
 void sideband_log__free(struct sideband_log *l);
 
@@ -26,11 +27,12 @@ int sideband_log__append(struct sideband_log *l, const struct perf_event_header 
 uint64_t sideband_log__base_time(const struct sideband_log *l); /* ns; 0 at first */
 size_t sideband_log__bytes(const struct sideband_log *l);	/* allocated */
 size_t sideband_log__n_chunks(const struct sideband_log *l);
-/* The time of the newest record in the oldest chunk: folding what is not newer frees it. 0: the log is empty. */
+/* The time of the newest record in the oldest chunk: folding what is not newer frees it. 0: the log
+ * is empty. */
 uint64_t sideband_log__oldest_chunk_end(const struct sideband_log *l);
 
-/* Hand every record older than @before (ns) to @fn, in order of time (without memory to sort, in order of
- * arrival), and make @before the base time. Returns how many. */
+/* Hand every record older than @before (ns) to @fn, in order of time (without memory to sort, in
+ * order of arrival), and make @before the base time. Returns how many. */
 size_t sideband_log__fold(struct sideband_log *l, uint64_t before,
 			  void (*fn)(const struct perf_event_header *rec, void *arg), void *arg);
 
@@ -40,7 +42,7 @@ struct sideband_log_view {
 		const char *data;
 		size_t len;
 		uint64_t min_time, max_time;
-	} *spans; /* owned */
+	} * spans; /* owned */
 	size_t n_spans;
 	uint64_t base_time;
 };
@@ -52,8 +54,8 @@ struct sideband_ref {
 	uint64_t time;
 	const struct perf_event_header *rec; /* borrowed from the log */
 };
-/* The records of [@from, @to] (ns), sorted by time, stably; not those older than the base time. The array is the
- * caller's to free. -ENOMEM. */
+/* The records of [@from, @to] (ns), sorted by time, stably; not those older than the base time. The
+ * array is the caller's to free. -ENOMEM. */
 int sideband_log_view__sorted(const struct sideband_log_view *v, uint64_t from, uint64_t to,
 			      struct sideband_ref **ret, size_t *ret_n);
 

@@ -53,7 +53,8 @@ size_t sideband_repair__model_bytes(const struct sideband_repair *r)
 struct compare {
 	const struct sideband_repair *r;
 	const struct task_model *base;
-	struct task_model *is; /* every process as base and log have it when /proc was read for it */
+	struct task_model
+		*is; /* every process as base and log have it when /proc was read for it */
 	struct buf *out;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * After a loss: what /proc shows, against what base and log say, as records for the log. So windows from here on are
- * right, and those before keep what was known. Life: new reads /proc, compare writes the records, free.
+ * After a loss: what /proc shows, against what base and log say, as records for the log. So windows
+ * from here on are right, and those before keep what was known. Life: new reads /proc, compare
+ * writes the records, free.
  */
 #ifndef FRBPF_RECORD_SIDEBAND_REPAIR_H
 #define FRBPF_RECORD_SIDEBAND_REPAIR_H

@@ -104,10 +104,12 @@ static int open_failed(int code, int cpu, struct err *err)
 static int map_failed(int code, size_t ring_bytes, struct err *err)
 {
 	if (code == -EPERM || code == -EAGAIN)
-		return err_set(err, code,
-			       "a side-band ring of %zu KiB per CPU exceeds the memory that may be locked: "
-			       "run as root, grant CAP_IPC_LOCK, or raise kernel.perf_event_mlock_kb",
-			       ring_bytes / 1024);
+		return err_set(
+			err, code,
+			"a side-band ring of %zu KiB per CPU exceeds the memory that may be "
+			"locked: "
+			"run as root, grant CAP_IPC_LOCK, or raise kernel.perf_event_mlock_kb",
+			ring_bytes / 1024);
 	return err_set(err, code, "cannot map a side-band ring of %zu KiB: %s", ring_bytes / 1024,
 		       strerror(-code));
 }
@@ -136,6 +138,7 @@ int sideband_ring__open(struct sideband_ring *r, int cpu, struct perf_event_attr
 		sideband_ring__close(&ring);
 		return code;
 	}
+	ring.counts_lost = attr->read_format & PERF_FORMAT_LOST;
 	*r = ring;
 	return 0;
 }
@@ -167,28 +170,46 @@ static const struct perf_event_header *record_at(const struct sideband_ring *r, 
 	return (const void *)bounce;
 }
 
+/* What the event has lost since it was last asked. Asking interrupts its CPU, so not without need.
+ */
+static uint64_t ask_lost(struct sideband_ring *r)
+{
+	uint64_t v[3], before = r->lost; /* value, id, lost: PERF_FORMAT_ID | PERF_FORMAT_LOST */
+
+	if (read(r->fd, v, sizeof(v)) != sizeof(v))
+		return 0;
+	r->lost = v[2];
+	return v[2] - before;
+}
+
 uint64_t sideband_ring__drain(struct sideband_ring *r,
-			      void (*fn)(const struct perf_event_header *rec, void *arg),
-			      void *arg)
+			      void (*fn)(const struct perf_event_header *rec, void *arg), void *arg)
 {
 	struct perf_event_mmap_page *page = r->base;
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = page->data_tail, bad = 0;
+	uint64_t tail = page->data_tail, told = 0, corrupt = 0;
+	bool was_full = head - tail + UINT16_MAX >= r->size;
 	char bounce[UINT16_MAX] __attribute__((aligned(8)));
 	const struct perf_event_header *h;
 
 	while (tail < head) {
 		h = record_at(r, tail, head - tail, bounce);
 		if (!h) {
-			bad += head - tail;
+			corrupt = 1;
 			tail = head;
 			break;
 		}
-		if (record__valid(h, h->size))
-			fn(h, arg);
+		if (record__valid(h, h->size)) {
+			if (h->type == PERF_RECORD_LOST)
+				told += ((const struct record_lost *)h)->lost;
+			else
+				fn(h, arg);
+		}
 		tail += h->size;
 	}
 	/* the records have been read: only now may the kernel write over them */
 	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
-	return bad;
+	if (!r->counts_lost)
+		return told + corrupt;
+	return (was_full || told ? ask_lost(r) : 0) + corrupt;
 }

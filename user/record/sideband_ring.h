@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The dummy event of one CPU and its ring, which the kernel does not overwrite: what is not drained in time is
- * lost, and a LOST record says so. Life: open, drain as often as it is readable, close.
+ * The dummy event of one CPU and its ring, which the kernel does not overwrite: what is not drained
+ * in time is lost, and a LOST record says so. Life: open, drain as often as it is readable, close.
  */
 #ifndef FRBPF_RECORD_SIDEBAND_RING_H
 #define FRBPF_RECORD_SIDEBAND_RING_H
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,19 +20,23 @@ struct sideband_ring {
 	void *base;  /* control page and data; NULL: not mapped */
 	size_t size; /* bytes of data, a power of two */
 	size_t mapped;
+	bool counts_lost; /* the event can be asked (Linux 6.0); else only LOST records tell */
+	uint64_t lost;	  /* reported so far */
 };
 
 /* What a side-band event asks for; @ring_bytes decides when it wakes. */
 void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes);
 
-/* Open, map and enable. What this kernel lacks is dropped from @attr, newest feature first, so that the next CPU
- * opens at once. -ENODEV: the CPU is offline; else negative errno with the remedy in @err. */
+/* Open, map and enable. What this kernel lacks is dropped from @attr, newest feature first, so that
+ * the next CPU opens at once. -ENODEV: the CPU is offline; else negative errno with the remedy in
+ * @err. */
 int sideband_ring__open(struct sideband_ring *r, int cpu, struct perf_event_attr *attr,
 			size_t ring_bytes, struct err *err);
 void sideband_ring__close(struct sideband_ring *r);
 
-/* Hand every waiting record that is valid to @fn and give the room back. Returns how many bytes could not be
- * understood (0 unless the ring is corrupt). */
+/* Hand every waiting record that is valid, but no LOST, to @fn and give the room back. Returns how
+ * many records were lost since the last call. Where the event counts them this is known at once,
+ * not when the next record comes. */
 uint64_t sideband_ring__drain(struct sideband_ring *r,
 			      void (*fn)(const struct perf_event_header *rec, void *arg),
 			      void *arg);

@@ -134,8 +134,7 @@ int sideband__slice(struct sideband *sb, const struct sideband_task *tasks, size
 		sideband__lock(sb);
 		s->lost = sb->stats.lost;
 		s->rescans = sb->stats.rescans;
-		s->incomplete = sb->lost_any || start < sb->complete_from ||
-				start < view.base_time;
+		s->incomplete = sb->lost_any || start < sb->complete_from || start < view.base_time;
 		sideband__unlock(sb);
 		sideband_core__unpin(sb, &view);
 	}

@@ -66,7 +66,8 @@ static int need_parents(struct slice_draft *d, const struct sideband_ref *refs, 
 			continue;
 		child = needed__find(d, pid);
 		if (child)
-			err = needed__add(d, parent, child->emit && refs[n].time >= d->start, false);
+			err = needed__add(d, parent, child->emit && refs[n].time >= d->start,
+					  false);
 	}
 	return err;
 }
@@ -159,7 +160,7 @@ void slice_draft__free(struct slice_draft *d)
 
 	if (!d)
 		return;
-	HASH_ITER(hh, d->needed, n, next) {
+	HASH_ITER (hh, d->needed, n, next) {
 		HASH_DEL(d->needed, n);
 		free(n);
 	}
@@ -383,7 +384,7 @@ int slice_draft__finish(struct slice_draft *d, const struct kernel_maps *text,
 	struct id_entry *e, *next;
 	int err = make_build_ids(d, &f, s);
 
-	HASH_ITER(hh, f.ids, e, next) {
+	HASH_ITER (hh, f.ids, e, next) {
 		HASH_DEL(f.ids, e);
 		free(e);
 	}

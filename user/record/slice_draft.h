@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a slice is made of the base state and the log. Two steps, because base and log stand still only for a short
- * while: new copies what is needed, finish reads files and writes the records.
+ * How a slice is made of the base state and the log. Two steps, because base and log stand still
+ * only for a short while: new copies what is needed, finish reads files and writes the records.
  */
 #ifndef FRBPF_RECORD_SLICE_DRAFT_H
 #define FRBPF_RECORD_SLICE_DRAFT_H
@@ -14,7 +14,8 @@
 
 struct slice_draft;
 
-/* @tasks (sorted) is borrowed until the draft is freed; @base and @log are not needed after the return. -ENOMEM. */
+/* @tasks (sorted) is borrowed until the draft is freed; @base and @log are not needed after the
+ * return. -ENOMEM. */
 int slice_draft__new(const struct task_model *base, const struct sideband_log_view *log,
 		     const struct sideband_task *tasks, size_t n_tasks, uint64_t start,
 		     uint64_t end, struct slice_draft **ret);

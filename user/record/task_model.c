@@ -153,13 +153,13 @@ void task_model__free(struct task_model *m)
 
 	if (!m)
 		return;
-	HASH_ITER(hh, m->processes, p, next)
-	process__free(m, p);
-	HASH_ITER(hh, m->ksymbols, sym, next_sym) {
+	HASH_ITER (hh, m->processes, p, next)
+		process__free(m, p);
+	HASH_ITER (hh, m->ksymbols, sym, next_sym) {
 		HASH_DEL(m->ksymbols, sym);
 		free(sym);
 	}
-	HASH_ITER(hh, m->progs, prog, next_prog) {
+	HASH_ITER (hh, m->progs, prog, next_prog) {
 		HASH_DEL(m->progs, prog);
 		free(prog);
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What names addresses, as of one moment: per process the comm of its threads, its executable maps and its
- * namespaces; for all, the symbols of BPF programs. Filled from /proc (add_process ... ) and from records (apply);
- * written out as records again (emit). Not locked; many may read while nobody writes.
+ * What names addresses, as of one moment: per process the comm of its threads, its executable maps
+ * and its namespaces; for all, the symbols of BPF programs. Filled from /proc (add_process ... )
+ * and from records (apply); written out as records again (emit). Not locked; many may read while
+ * nobody writes.
  */
 #ifndef FRBPF_RECORD_TASK_MODEL_H
 #define FRBPF_RECORD_TASK_MODEL_H
@@ -22,10 +23,11 @@ int task_model__new(struct task_model **ret); /* -ENOMEM */
 void task_model__free(struct task_model *m);
 
 /*
- * Apply one record that record__valid() accepted: FORK to a new process copies maps, namespaces and comm, FORK
- * to a new thread adds one, COMM of an exec drops maps and other threads, MMAP2 overlays, EXIT of the last thread
- * removes the process, KSYMBOL and BPF_EVENT add or remove. Other types are ignored, and so is a record older than the
- * moment its process was read from /proc. 0, -ENOMEM, -E2BIG (too many maps in one process).
+ * Apply one record that record__valid() accepted: FORK to a new process copies maps, namespaces and
+ * comm, FORK to a new thread adds one, COMM of an exec drops maps and other threads, MMAP2
+ * overlays, EXIT of the last thread removes the process, KSYMBOL and BPF_EVENT add or remove. Other
+ * types are ignored, and so is a record older than the moment its process was read from /proc. 0,
+ * -ENOMEM, -E2BIG (too many maps in one process).
  */
 int task_model__apply(struct task_model *m, const struct perf_event_header *rec);
 
@@ -34,9 +36,11 @@ bool task_model__subject(const struct perf_event_header *rec, uint32_t *ret_pid)
 /* Does the record make a new process? Then of which parent? */
 bool task_model__is_birth(const struct perf_event_header *rec, uint32_t *ret_parent);
 
-/* A process read from /proc at @time (ns; taken before reading): one of that pid is replaced. 0 or -ENOMEM. */
+/* A process read from /proc at @time (ns; taken before reading): one of that pid is replaced. 0 or
+ * -ENOMEM. */
 int task_model__add_process(struct task_model *m, uint32_t pid, uint64_t time);
-/* The next ones make the process when it is not there. 0, -ENOMEM; for maps see map_list__overlay(). */
+/* The next ones make the process when it is not there. 0, -ENOMEM; for maps see
+ * map_list__overlay(). */
 int task_model__set_comm(struct task_model *m, uint32_t pid, uint32_t tid, const char *comm,
 			 size_t len);
 struct task_map {
@@ -76,15 +80,16 @@ int task_model__each_bpf_prog(const struct task_model *m, int (*fn)(uint32_t id,
 
 /* Append records, all at @time: KSYMBOL and BPF_EVENT of every symbol ... */
 int task_model__emit_symbols(const struct task_model *m, uint64_t time, struct buf *out);
-/* ... COMM of the leader and of the threads tids[] (ascending), NAMESPACES, MMAP2 of one process. @time 0 is
- * legal: the caller sets times later. 0 (also when there is no such process) or -ENOMEM. */
+/* ... COMM of the leader and of the threads tids[] (ascending), NAMESPACES, MMAP2 of one process.
+ * @time 0 is legal: the caller sets times later. 0 (also when there is no such process) or -ENOMEM.
+ */
 int task_model__emit_process(const struct task_model *m, uint32_t pid, const uint32_t *tids,
 			     size_t n_tids, uint64_t time, struct buf *out);
 
 /*
- * Append what turns the process as @is believes it into the one that @should has, at the time when it was read:
- * nothing when they agree; an exec's COMM, the other threads' COMM and all maps when not; EXIT at @gone when @should
- * does not have it.
+ * Append what turns the process as @is believes it into the one that @should has, at the time when
+ * it was read: nothing when they agree; an exec's COMM, the other threads' COMM and all maps when
+ * not; EXIT at @gone when @should does not have it.
  */
 int task_model__emit_repair(const struct task_model *is, const struct task_model *should,
 			    uint32_t pid, uint64_t gone, struct buf *out);

@@ -129,7 +129,7 @@ static struct tracepoint *tracepoint__new(const char *system, const char *name, 
 int tracefs__tracepoint(struct tracefs *t, const char *system, const char *name, struct err *err,
 			struct tracepoint **ret)
 {
-	struct buf format = {0};
+	struct buf format = { 0 };
 	struct tracepoint *tp;
 	char path[PATH_MAX];
 	uint64_t id;
@@ -223,7 +223,7 @@ static int glob_system(struct tracefs *t, const char *system, struct glob_call *
 int tracefs__glob(struct tracefs *t, const char *system_glob, const char *name_glob,
 		  int (*fn)(const char *system, const char *name, void *arg), void *arg)
 {
-	struct glob_call call = {.name_glob = name_glob, .fn = fn, .arg = arg};
+	struct glob_call call = { .name_glob = name_glob, .fn = fn, .arg = arg };
 	struct dirent **entries;
 	int n, ret = 0;
 
@@ -265,7 +265,7 @@ static int add_name(const char *system, const char *name, void *arg)
 
 int tracefs__list(struct tracefs *t, char ***ret)
 {
-	struct name_list l = {0};
+	struct name_list l = { 0 };
 	int err = tracefs__glob(t, "*", "*", add_name, &l);
 
 	if (!err) {

@@ -9,8 +9,8 @@
 
 struct tracefs; /* the mounted file system, open as a directory */
 
-/* Find tracefs (/sys/kernel/tracing, or debugfs/tracing), mount it at /sys/kernel/tracing when it is not
- * there and we may. -ENOENT or -EPERM with how to mend it in @err. */
+/* Find tracefs (/sys/kernel/tracing, or debugfs/tracing), mount it at /sys/kernel/tracing when it
+ * is not there and we may. -ENOENT or -EPERM with how to mend it in @err. */
 int tracefs__open(struct err *err, struct tracefs **ret);
 void tracefs__free(struct tracefs *t);
 
@@ -30,15 +30,18 @@ void tracepoint__free(struct tracepoint *tp);
 /* A deep copy, for a dump that may outlive the session. NULL: out of memory. */
 struct tracepoint *tracepoint__dup(const struct tracepoint *tp);
 
-/* Call @fn for every tracepoint that matches the globs (*, ?, []) of both halves, sorted by name (newer
- * versions of perf do; 6.1 takes the directory's order), until it returns non-zero, which is returned. -ENOENT when none matches. */
+/* Call @fn for every tracepoint that matches the globs (*, ?, []) of both halves, sorted by name
+ * (newer versions of perf do; 6.1 takes the directory's order), until it returns non-zero, which is
+ * returned. -ENOENT when none matches. */
 int tracefs__glob(struct tracefs *t, const char *system_glob, const char *name_glob,
 		  int (*fn)(const char *system, const char *name, void *arg), void *arg);
 
-/* The names in one NULL-terminated array of "system:name" (for nearest_word); free each and the array. */
+/* The names in one NULL-terminated array of "system:name" (for nearest_word); free each and the
+ * array. */
 int tracefs__list(struct tracefs *t, char ***ret);
 
-/* Contents of events/header_page, events/header_event, printk_formats, saved_cmdlines: appended to @b. */
+/* Contents of events/header_page, events/header_event, printk_formats, saved_cmdlines: appended to
+ * @b. */
 int tracefs__read(struct tracefs *t, const char *path, struct buf *b);
 
 #endif

@@ -38,7 +38,7 @@ static int begin_word(struct splitter *s, struct words *w)
 		return -ENOMEM;
 	w->v = v;
 	s->word = &v[w->n++];
-	*s->word = (struct word){0};
+	*s->word = (struct word){ 0 };
 	s->word->text = malloc(cap);
 	s->word->at = malloc(cap * sizeof(*s->word->at));
 	return s->word->text && s->word->at ? 0 : -ENOMEM;
@@ -79,7 +79,7 @@ static int quoted(struct splitter *s, char quote, struct diags *d)
 		s->pos++;
 	}
 	if (s->pos == s->end)
-		return diags__error(d, s->src, (struct span){open, 1},
+		return diags__error(d, s->src, (struct span){ open, 1 },
 				    "this %c has no closing one: add it, or put a \\ before it",
 				    quote);
 	s->pos++;
@@ -113,17 +113,17 @@ static struct span strip_quotes(const struct source_text *src, struct span span)
 
 	if (span.len >= 2 && first[0] == '"' &&
 	    memchr(first + 1, '"', span.len - 1) == first + span.len - 1)
-		return (struct span){span.off + 1, span.len - 2};
+		return (struct span){ span.off + 1, span.len - 2 };
 	return span;
 }
 
 int words__split(const struct source_text *src, struct span span, struct diags *d,
 		 struct words *ret)
 {
-	struct splitter s = {.src = src};
+	struct splitter s = { .src = src };
 	int err;
 
-	*ret = (struct words){0};
+	*ret = (struct words){ 0 };
 	span = strip_quotes(src, span);
 	s.pos = span.off;
 	s.end = span.off + span.len;
@@ -148,10 +148,10 @@ void words__free(struct words *w)
 		free(w->v[i].at);
 	}
 	free(w->v);
-	*w = (struct words){0};
+	*w = (struct words){ 0 };
 }
 
 struct span word__span(const struct word *w, size_t from, size_t len)
 {
-	return (struct span){w->at[from], len ? w->at[from + len - 1] + 1 - w->at[from] : 0};
+	return (struct span){ w->at[from], len ? w->at[from + len - 1] + 1 - w->at[from] : 0 };
 }

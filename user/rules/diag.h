@@ -40,12 +40,13 @@ struct diag {
 struct diags {
 	struct diag *v; /* owned; in the order they were added */
 	size_t n;
-	size_t n_errors; /* all errors, also those not kept */
+	size_t n_errors;	  /* all errors, also those not kept */
 	struct source_text *kept; /* owned, a list: texts whose parser failed */
-	bool out_of_memory; /* a message could not be stored: counts as an error */
+	bool out_of_memory;	  /* a message could not be stored: counts as an error */
 };
 
-/* Add a message about @span of @src (both optional). Never fails: see out_of_memory. Returns -EINVAL. */
+/* Add a message about @span of @src (both optional). Never fails: see out_of_memory. Returns
+ * -EINVAL. */
 int diags__error(struct diags *d, const struct source_text *src, struct span span, const char *fmt,
 		 ...) __attribute__((format(printf, 4, 5)));
 void diags__warn(struct diags *d, const struct source_text *src, struct span span, const char *fmt,
@@ -62,8 +63,8 @@ void diags__keep(struct diags *d, struct source_text *src);
  *	    7 | when = runqlat > 20mss
  *	      |                  ^^^^^
  * Tabs of the line are kept in the caret line so that it aligns; of a very long line the part
- * around the place is shown; what a terminal could take for a command is shown as '?'. Columns count
- * characters, from 1. 0 or -ENOMEM. */
+ * around the place is shown; what a terminal could take for a command is shown as '?'. Columns
+ *count characters, from 1. 0 or -ENOMEM. */
 int diags__format(const struct diags *d, struct buf *out);
 
 void diags__free(struct diags *d);

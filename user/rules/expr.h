@@ -17,13 +17,12 @@ struct expr {
 	uint32_t n_nodes;			  /* 0: always true */
 };
 
-/* Parse @span of @src and normalise it. Errors, each at its token, go to @d: unknown field (with the
- * nearest one), a string with <, a number for a string field, a comm constant over 15 bytes (cannot
- * match: the kernel keeps 15), a number out of the field's range, missing parenthesis, an empty
- * expression, more than FRBPF_MAX_NODES predicates after normalisation (which part made it so).
- * 0, -EINVAL or -ENOMEM. */
-int expr__parse(const struct source_text *src, struct span span, struct diags *d,
-		struct expr *ret);
+/* Parse @span of @src and normalise it. Errors, each at its token, go to @d: unknown field (with
+ * the nearest one), a string with <, a number for a string field, a comm constant over 15 bytes
+ * (cannot match: the kernel keeps 15), a number out of the field's range, missing parenthesis, an
+ * empty expression, more than FRBPF_MAX_NODES predicates after normalisation (which part made it
+ * so). 0, -EINVAL or -ENOMEM. */
+int expr__parse(const struct source_text *src, struct span span, struct diags *d, struct expr *ret);
 
 /* The value of every field for one task pair, as BPF sees it; for the reference evaluation. */
 struct expr_subject {
@@ -32,7 +31,8 @@ struct expr_subject {
 /* What BPF must answer too: used by tests and by matches on samples in user space. */
 bool expr__eval(const struct expr *e, const struct expr_subject *s);
 
-/* Names and types of the fields, for errors, `frbpf events` and documentation; ends with name NULL. */
+/* Names and types of the fields, for errors, `frbpf events` and documentation; ends with name NULL.
+ */
 struct expr_field_desc {
 	const char *name;
 	enum frbpf_field field;

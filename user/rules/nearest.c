@@ -27,7 +27,7 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 	for (size_t k = 0; k <= b_len; k++)
 		row[k] = k;
 	for (size_t i = 1; i <= a_len; i++) {
-		size_t *spare = before;
+		size_t *spare = before, least = i;
 
 		before = above;
 		above = row;
@@ -39,7 +39,10 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 			if (i > 1 && k > 1 && same_letter(a[i - 1], b[k - 2]) &&
 			    same_letter(a[i - 2], b[k - 1]))
 				row[k] = smaller(row[k], before[k - 2] + 1);
+			least = smaller(least, row[k]);
 		}
+		if (least > DISTANCE_MAX)
+			return least;
 	}
 	return row[b_len];
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The meaning of a rules file: daemon settings, sessions, rules. Nothing of the kernel is looked at
- * and nothing is opened; that is the plan's part. Every element keeps its place in the text, so that
- * later stages can point at it too.
+ * and nothing is opened; that is the plan's part. Every element keeps its place in the text, so
+ * that later stages can point at it too.
  */
 #ifndef FRBPF_RULES_RULESET_H
 #define FRBPF_RULES_RULESET_H
@@ -11,15 +11,15 @@
 #include "rules/expr.h"
 #include "rules/when.h"
 
-#define RULESET_NAME_MAX 64 /* of a session or a rule: [a-zA-Z0-9_-], also a path component */
+#define RULESET_NAME_MAX    64 /* of a session or a rule: [a-zA-Z0-9_-], also a path component */
 #define RULESET_WINDOW_AUTO UINT64_MAX /* pre: as far back as every CPU is complete */
 
 enum snapshot_mode { SNAPSHOT_AUTO, SNAPSHOT_PAUSE, SNAPSHOT_LIVE };
 
 struct daemon_conf {
-	char *base;		  /* absolute path, or NULL: not given. Owned */
+	char *base; /* absolute path, or NULL: not given. Owned */
 	struct span base_span;
-	uint64_t max_memory;	  /* bytes: rings and copies; 0: not given (5 % of RAM) */
+	uint64_t max_memory; /* bytes: rings and copies; 0: not given (5 % of RAM) */
 	struct span max_memory_span;
 	uint64_t sideband_memory; /* bytes; 0: not given */
 	uint64_t merge;		  /* ns; default 1 s */
@@ -29,7 +29,7 @@ struct daemon_conf {
 struct session_conf {
 	char *name; /* owned */
 	struct span name_span;
-	char *run; /* verbatim as `perf daemon` shows it (config__perf_value); owned */
+	char *run;	      /* verbatim as `perf daemon` shows it (config__perf_value); owned */
 	struct span run_span; /* the raw value: what record_opts__parse() takes */
 };
 
@@ -41,8 +41,8 @@ struct rule_conf {
 	struct span when_span;
 	struct when when;
 	struct expr expr;
-	uint64_t id; /* FNV-1a of name, when, if and cooldown: the identity of its state */
-	size_t *sessions; /* indices into ruleset.sessions; owned */
+	uint64_t id;	   /* FNV-1a of name, when, if and cooldown: the identity of its state */
+	size_t *sessions;  /* indices into ruleset.sessions; owned */
 	size_t n_sessions; /* all of them when `dump` is not given */
 	uint64_t pre;	   /* ns or RULESET_WINDOW_AUTO */
 	uint64_t post;	   /* ns; default 1 ms, at most 60 s */
@@ -58,9 +58,9 @@ struct ruleset {
 	size_t n_rules;
 };
 
-/* Read and check @path; every error and warning goes to @d. A file without a session is an error, one
- * without a rule is not (it serves `frbpf dump`). 0, -EINVAL (see @d), -ENOMEM, or the errno of reading
- * the file (also in @d). *ret is set only on 0. */
+/* Read and check @path; every error and warning goes to @d. A file without a session is an error,
+ * one without a rule is not (it serves `frbpf dump`). 0, -EINVAL (see @d), -ENOMEM, or the errno of
+ * reading the file (also in @d). *ret is set only on 0. */
 int ruleset__load(const char *path, struct diags *d, struct ruleset **ret);
 /* The same for a text in memory; @src is taken over, by the ruleset or on failure by @d. */
 int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **ret);

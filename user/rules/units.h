@@ -30,7 +30,8 @@ int units__size_or_percent(const char *s, size_t len, uint64_t whole, uint64_t *
 /* Decimal or 0x hex. Same errors. */
 int units__number(const char *s, size_t len, uint64_t *ret, const char **ret_why);
 
-/* Write @ns for people: "812ms", "25.3ms", "1.5s", "7us"; at most 4 significant digits. Returns @buf. */
+/* Write @ns for people: "812ms", "25.3ms", "1.5s", "7us"; at most 4 significant digits. Returns
+ * @buf. */
 char *units__format_duration(uint64_t ns, char *buf, size_t size);
 /* The same for bytes: "512K", "16M", "3.1G". Returns @buf. */
 char *units__format_size(uint64_t bytes, char *buf, size_t size);

@@ -140,6 +140,7 @@ static void add_syscall(struct parser *p, struct span name, uint64_t *keys)
 static int parse_syscalls(struct parser *p, struct span source, uint64_t *keys)
 {
 	struct span name;
+	int n = 0;
 
 	if (!parser__at(p, ":"))
 		return diags__error(p->d, p->src, source,
@@ -154,6 +155,9 @@ static int parse_syscalls(struct parser *p, struct span source, uint64_t *keys)
 		if (!name.len)
 			return diags__error(p->d, p->src, parser__here(p),
 					    "the name of a system call is expected here");
+		if (++n > FRBPF_KEY_MAX)
+			return diags__error(p->d, p->src, name,
+					    "more names than there are system calls");
 		add_syscall(p, name, keys);
 	} while (parser__at(p, ","));
 	return 0;

@@ -8,13 +8,13 @@
 
 struct when {
 	enum frbpf_source source;
-	uint64_t threshold;	       /* ns */
+	uint64_t threshold;		/* ns */
 	uint64_t keys[FRBPF_KEY_WORDS]; /* system calls by number, for sources with keys */
 };
 
-/* Parse @span of @src: "runqlat > 20ms", "syscall:fsync,fdatasync > 50ms". Errors at their token, with
- * the nearest known source, system call or unit. A source of the design that this version lacks gets
- * "not supported yet", not "unknown". 0 or -EINVAL. */
+/* Parse @span of @src: "runqlat > 20ms", "syscall:fsync,fdatasync > 50ms". Errors at their token,
+ * with the nearest known source, system call or unit. A source of the design that this version
+ * lacks gets "not supported yet", not "unknown". 0 or -EINVAL. */
 int when__parse(const struct source_text *src, struct span span, struct diags *d, struct when *ret);
 
 /* The sources that `when` knows; ends with name NULL. */
