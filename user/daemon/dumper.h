@@ -32,7 +32,10 @@ struct dumper {
 	dumper_done_fn done;
 	void *done_arg;
 
-	bool busy; /* from the freeze until the file is written; guarded by the recorder's lock */
+	/* guarded by the recorder's lock */
+	bool busy;   /* from the freeze until the file is written */
+	bool wanted; /* by an earlier incident that waits: see incident_pool__next_due() */
+
 	struct incident *inc; /* the job; NULL wakes the thread to end */
 	size_t index;
 };

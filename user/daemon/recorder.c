@@ -11,30 +11,27 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/realtime.h"
+#include "daemon/incident_pool.h"
 #include "daemon/recorder.h"
 #include "rules/units.h"
-
-#define INCIDENT_POOL 16
-#define JOIN_LIMIT_NS                                                                              \
-	(60 * NSEC_PER_SEC) /* the longest `post`: joining never holds an incident longer */
 
 struct recorder {
 	struct detectors *detectors;
 	int rt_priority;
 	pthread_t thread;
 	bool running;
-	int epoll, timer, wake,
-		progress; /* fds; wake: for the thread, progress: for the collector */
+	int epoll, timer;
+	int wake;     /* eventfd for the thread */
+	int progress; /* eventfd for the collector */
 	uint64_t copy_ns_per_mib;
-	sem_t synced; /* the thread has passed a point that the caller of sync() waits for */
+	sem_t synced; /* the thread has passed a point that another waits for */
 
-	/* Guards everything below. Priority is inherited: the thread must not wait for a dumper's
-	 * time slice. */
+	/* Guards everything below. Priority is inherited: the thread must not wait until a dumper
+	 * gets a time slice. */
 	pthread_mutex_t lock;
-	bool stop, sync_wanted, closed;
-	struct generation *gen, *offered;     /* references */
-	struct incident *pool[INCIDENT_POOL]; /* owned */
-	uint64_t last_number;
+	bool stop, sync_wanted;
+	struct generation *gen, *offered; /* references */
+	struct incident_pool pool;
 	struct recorder_stats stats;
 };
 
@@ -52,104 +49,6 @@ static void swallow(int eventfd)
 
 	while (read(eventfd, &n, sizeof(n)) < 0 && errno == EINTR)
 		;
-}
-
-/* ---- incidents: the lock is held ---- */
-
-static struct incident *begin_incident(struct recorder *r, struct generation *g, uint64_t sessions)
-{
-	for (size_t i = 0; i < INCIDENT_POOL && !r->closed; i++) {
-		struct incident *inc = r->pool[i];
-
-		if (inc->state != INCIDENT_FREE)
-			continue;
-		inc->state = INCIDENT_PENDING;
-		inc->number = ++r->last_number;
-		inc->gen = generation__ref(g);
-		inc->sessions = sessions;
-		inc->reason[0] = inc->name[0] = '\0';
-		inc->manual = inc->manifest_stale = inc->reported = false;
-		inc->n_triggers = inc->n_merged = inc->more_merged = 0;
-		r->stats.incidents++;
-		return inc;
-	}
-	r->stats.busy++;
-	return NULL;
-}
-
-/* An incident that was not frozen yet and whose freeze will cover this trigger too. */
-static struct incident *find_to_join(struct recorder *r, const struct generation *g,
-				     const struct incident_trigger *it)
-{
-	for (size_t i = 0; i < INCIDENT_POOL; i++) {
-		struct incident *inc = r->pool[i];
-
-		if (inc->state == INCIDENT_PENDING && !inc->manual && inc->gen == g &&
-		    inc->n_triggers < INCIDENT_TRIGGERS_MAX &&
-		    it->t.time + it->rule->post <= inc->latest_deadline)
-			return inc;
-	}
-	return NULL;
-}
-
-/* An incident frozen less than `merge` ago that has dumped every session this trigger wants. */
-static struct incident *find_to_merge(struct recorder *r, const struct generation *g,
-				      const struct incident_trigger *it, uint64_t sessions)
-{
-	for (size_t i = 0; i < INCIDENT_POOL; i++) {
-		struct incident *inc = r->pool[i];
-
-		if ((inc->state == INCIDENT_FROZEN || inc->state == INCIDENT_WRITTEN) &&
-		    !inc->manual && inc->gen == g && !(sessions & ~inc->sessions) &&
-		    it->t.time < inc->freeze.frozen + g->rules->daemon.merge)
-			return inc;
-	}
-	return NULL;
-}
-
-static void merge_into(struct incident *inc, const struct incident_trigger *it)
-{
-	size_t n = inc->n_merged;
-
-	if (n == INCIDENT_MERGED_MAX) {
-		inc->more_merged++;
-	} else {
-		inc->merged[n] = *it;
-		/* the collector reads entries below n_merged without the lock */
-		__atomic_store_n(&inc->n_merged, n + 1, __ATOMIC_RELEASE);
-	}
-	inc->manifest_stale = true;
-}
-
-static void place_trigger(struct recorder *r, struct generation *g, size_t rule,
-			  const struct frbpf_trigger *t)
-{
-	struct incident_trigger it = { .t = *t, .rule = &g->rules->rules[rule] };
-	uint64_t deadline = t->time + it.rule->post;
-	uint64_t sessions = generation__rule_sessions(it.rule);
-	struct rule_tally *tally = &g->tallies[rule];
-	struct incident *inc;
-
-	tally->last = t->time;
-	inc = find_to_join(r, g, &it);
-	if (inc) {
-		tally->joined++;
-	} else if ((inc = find_to_merge(r, g, &it, sessions))) {
-		tally->merged++;
-		merge_into(inc, &it);
-		return;
-	} else if ((inc = begin_incident(r, g, sessions))) {
-		tally->incidents++;
-		inc->deadline = deadline;
-		inc->latest_deadline = deadline + JOIN_LIMIT_NS;
-	} else {
-		tally->busy++;
-		return;
-	}
-	inc->sessions |= sessions;
-	inc->triggers[inc->n_triggers++] = it;
-	if (deadline > inc->deadline)
-		inc->deadline = deadline;
 }
 
 /* ---- the thread ---- */
@@ -172,9 +71,9 @@ static void on_trigger(const struct frbpf_trigger *t, void *arg)
 
 	pthread_mutex_lock(&r->lock);
 	if (find_rule(r->gen, t->rule_id, &rule))
-		place_trigger(r, r->gen, rule, t);
+		incident_pool__trigger(&r->pool, r->gen, rule, t);
 	else if (find_rule(r->offered, t->rule_id, &rule))
-		place_trigger(r, r->offered, rule, t);
+		incident_pool__trigger(&r->pool, r->offered, rule, t);
 	else
 		r->stats.stale++;
 	pthread_mutex_unlock(&r->lock);
@@ -220,20 +119,6 @@ static void freeze_rings(struct recorder *r, struct incident *inc, const struct 
 	inc->realtime_offset = clock_ns(CLOCK_REALTIME) - now_ns();
 }
 
-/* The lock is held: whether every session of @inc has its copy area free; then they are taken. */
-static bool claim_sessions(struct incident *inc)
-{
-	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
-		if ((inc->sessions & (1ULL << i)) && inc->gen->dumpers[i]->busy)
-			return false;
-	}
-	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
-		if (inc->sessions & (1ULL << i))
-			inc->gen->dumpers[i]->busy = true;
-	}
-	return true;
-}
-
 static void freeze_incident(struct recorder *r, struct incident *inc)
 {
 	struct frozen_set set;
@@ -258,32 +143,14 @@ static void freeze_incident(struct recorder *r, struct incident *inc)
 	}
 }
 
-/* The next incident that is due and has its sessions free, claimed; else NULL and when to look
- * again. */
 static struct incident *next_due(struct recorder *r, uint64_t *ret_deadline)
 {
-	struct incident *best = NULL;
-	uint64_t now = now_ns();
+	struct incident *inc;
 
-	*ret_deadline = UINT64_MAX;
 	pthread_mutex_lock(&r->lock);
-	for (size_t i = 0; i < INCIDENT_POOL; i++) {
-		struct incident *inc = r->pool[i];
-
-		if (inc->state != INCIDENT_PENDING)
-			continue;
-		if (inc->deadline > now) {
-			if (inc->deadline < *ret_deadline)
-				*ret_deadline = inc->deadline;
-		} else if (!best || inc->number < best->number) {
-			best = inc;
-		}
-	}
-	/* an earlier incident that waits for a session goes first: later ones wait with it */
-	if (best && !claim_sessions(best))
-		best = NULL;
+	inc = incident_pool__next_due(&r->pool, now_ns(), ret_deadline);
 	pthread_mutex_unlock(&r->lock);
-	return best;
+	return inc;
 }
 
 static void set_timer(struct recorder *r, uint64_t deadline)
@@ -393,17 +260,6 @@ static int init_lock(pthread_mutex_t *lock)
 	return err;
 }
 
-static int fill_pool(struct recorder *r)
-{
-	for (size_t i = 0; i < INCIDENT_POOL; i++) {
-		r->pool[i] = calloc(1, sizeof(*r->pool[i]));
-		if (!r->pool[i])
-			return -ENOMEM;
-		pthread_mutex_init(&r->pool[i]->name_lock, NULL);
-	}
-	return 0;
-}
-
 int recorder__new(const struct recorder_opts *opts, struct err *err, struct recorder **ret)
 {
 	struct recorder *r = calloc(1, sizeof(*r));
@@ -420,7 +276,7 @@ int recorder__new(const struct recorder_opts *opts, struct err *err, struct reco
 	sem_init(&r->synced, 0, 0);
 	r->copy_ns_per_mib = freeze__measure_copy();
 	code = init_lock(&r->lock);
-	code = code ?: fill_pool(r);
+	code = code ?: incident_pool__init(&r->pool);
 	code = code ?: open_fds(r);
 	if (!code)
 		code = -pthread_create(&r->thread, NULL, recorder_thread, r);
@@ -485,26 +341,20 @@ struct generation *recorder__generation(struct recorder *r)
 
 int64_t recorder__dump(struct recorder *r, uint64_t mask, const char *reason)
 {
+	struct frbpf_trigger t = {
+		.time = now_ns(),
+		.cpu = sched_getcpu(),
+		.subject = { .pid = getpid(),
+			     .tid = gettid(),
+			     .comm = "frbpf",
+			     .process = "frbpf" },
+	};
 	struct incident *inc;
-	int64_t number = -EBUSY;
+	int64_t number;
 
 	pthread_mutex_lock(&r->lock);
-	inc = begin_incident(r, r->gen, mask);
-	if (inc) {
-		inc->manual = true;
-		snprintf(inc->reason, sizeof(inc->reason), "%s", reason);
-		inc->triggers[0] = (struct incident_trigger){
-			.t = { .time = now_ns(),
-			       .cpu = sched_getcpu(),
-			       .subject = { .pid = getpid(),
-					    .tid = gettid(),
-					    .comm = "frbpf",
-					    .process = "frbpf" } },
-		};
-		inc->n_triggers = 1;
-		inc->deadline = inc->latest_deadline = inc->triggers[0].t.time;
-		number = inc->number;
-	}
+	inc = incident_pool__manual(&r->pool, r->gen, mask, reason, &t);
+	number = inc ? (int64_t)inc->number : -EBUSY;
 	pthread_mutex_unlock(&r->lock);
 	poke(r->wake);
 	return number;
@@ -547,9 +397,9 @@ static uint64_t collect_one(struct recorder *r, struct incident *inc,
 	uint64_t expires, now = now_ns();
 
 	pthread_mutex_lock(&r->lock);
-	expires = inc->freeze.frozen + (inc->manual ? 0 : inc->gen->rules->daemon.merge);
+	expires = incident_pool__merge_end(inc);
 	first = !inc->reported;
-	closed = r->closed;
+	closed = r->pool.closed;
 	stale = inc->manifest_stale && (first || now >= expires || closed);
 	if (stale)
 		inc->manifest_stale = false;
@@ -566,8 +416,8 @@ uint64_t recorder__collect(struct recorder *r,
 	uint64_t next = UINT64_MAX, wait;
 
 	swallow(r->progress);
-	for (size_t i = 0; i < INCIDENT_POOL; i++) {
-		struct incident *inc = r->pool[i];
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		struct incident *inc = r->pool.v[i];
 		bool written;
 
 		pthread_mutex_lock(&r->lock);
@@ -588,11 +438,9 @@ void recorder__stats(struct recorder *r, struct recorder_stats *ret)
 {
 	pthread_mutex_lock(&r->lock);
 	*ret = r->stats;
-	ret->writing = 0;
-	for (size_t i = 0; i < INCIDENT_POOL; i++) {
-		if (r->pool[i]->state == INCIDENT_PENDING || r->pool[i]->state == INCIDENT_FROZEN)
-			ret->writing++;
-	}
+	ret->incidents = r->pool.begun;
+	ret->busy = r->pool.busy;
+	ret->writing = incident_pool__under_way(&r->pool);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -610,11 +458,7 @@ void recorder__drain(struct recorder *r, void (*fn)(struct incident *inc, bool f
 	struct recorder_stats stats;
 
 	pthread_mutex_lock(&r->lock);
-	r->closed = true;
-	for (size_t i = 0; i < INCIDENT_POOL; i++) {
-		if (r->pool[i]->state == INCIDENT_PENDING)
-			r->pool[i]->deadline = 0; /* what waits for its `post` is taken as it is */
-	}
+	incident_pool__close(&r->pool);
 	pthread_mutex_unlock(&r->lock);
 	poke(r->wake);
 	for (;;) {
@@ -638,11 +482,7 @@ void recorder__free(struct recorder *r)
 	}
 	generation__unref(r->gen);
 	generation__unref(r->offered);
-	for (size_t i = 0; i < INCIDENT_POOL; i++) {
-		if (r->pool[i])
-			generation__unref(r->pool[i]->gen);
-		free(r->pool[i]);
-	}
+	incident_pool__free(&r->pool);
 	for (size_t i = 0; i < 4; i++) {
 		int fd = (int[]){ r->epoll, r->timer, r->wake, r->progress }[i];
 

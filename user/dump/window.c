@@ -43,20 +43,16 @@ static int read_ring(struct gatherer *w, size_t c)
 	return 0;
 }
 
-/* The window: what the triggers asked for, or back to where every CPU is complete. */
-static void set_window(struct gatherer *w)
+void window__set_bounds(const struct incident *inc, size_t n_cpus, struct dump_result *res)
 {
-	struct dump_result *res = w->res;
-	uint64_t complete = 0, asked = incident__start(w->job->inc);
+	uint64_t complete = 0, asked = incident__start(inc);
 
-	for (size_t c = 0; c < w->job->session->n_cpus; c++) {
+	for (size_t c = 0; c < n_cpus; c++) {
 		if (res->cpus[c].from > complete)
 			complete = res->cpus[c].from;
 	}
-	res->end = incident__end(w->job->inc);
-	res->short_window = complete > res->end;
-	if (asked != RULESET_WINDOW_AUTO)
-		res->short_window = complete > asked;
+	res->end = incident__end(inc);
+	res->short_window = complete > (asked == RULESET_WINDOW_AUTO ? res->end : asked);
 	res->start = asked == RULESET_WINDOW_AUTO ? complete : asked;
 	if (res->start > res->end)
 		res->start = res->end;
@@ -203,7 +199,7 @@ int window__gather(const struct dump_job *job, struct dump_result *res, struct e
 	if (code) {
 		err_set(err, code, "out of memory");
 	} else {
-		set_window(&w);
+		window__set_bounds(job->inc, job->session->n_cpus, res);
 		code = gather(&w, err);
 	}
 	for (size_t c = 0; w.rings && c < job->session->n_cpus; c++)

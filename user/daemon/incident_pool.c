@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "daemon/incident_pool.h"
+#include "rules/units.h"
+
+/* The longest `post`: joining never holds an incident longer. */
+#define JOIN_LIMIT_NS (60 * NSEC_PER_SEC)
+
+int incident_pool__init(struct incident_pool *p)
+{
+	*p = (struct incident_pool){ 0 };
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		p->v[i] = calloc(1, sizeof(*p->v[i]));
+		if (!p->v[i])
+			return -ENOMEM;
+		pthread_mutex_init(&p->v[i]->name_lock, NULL);
+	}
+	return 0;
+}
+
+void incident_pool__free(struct incident_pool *p)
+{
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		if (!p->v[i])
+			continue;
+		generation__unref(p->v[i]->gen);
+		for (size_t k = 0; k < INCIDENT_SESSIONS_MAX; k++)
+			free(p->v[i]->results[k].cpus);
+		pthread_mutex_destroy(&p->v[i]->name_lock);
+		free(p->v[i]);
+		p->v[i] = NULL;
+	}
+}
+
+static struct incident *begin(struct incident_pool *p, struct generation *g, uint64_t sessions)
+{
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE && !p->closed; i++) {
+		struct incident *inc = p->v[i];
+
+		if (inc->state != INCIDENT_FREE)
+			continue;
+		inc->state = INCIDENT_PENDING;
+		inc->number = ++p->begun;
+		inc->gen = generation__ref(g);
+		inc->sessions = sessions;
+		inc->reason[0] = inc->name[0] = '\0';
+		inc->manual = inc->manifest_stale = inc->reported = false;
+		inc->n_triggers = inc->n_merged = inc->more_merged = 0;
+		return inc;
+	}
+	p->busy++;
+	return NULL;
+}
+
+static struct incident *find_to_join(struct incident_pool *p, const struct generation *g,
+				     const struct incident_trigger *it)
+{
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		struct incident *inc = p->v[i];
+
+		if (inc->state == INCIDENT_PENDING && !inc->manual && inc->gen == g &&
+		    inc->n_triggers < INCIDENT_TRIGGERS_MAX &&
+		    it->t.time + it->rule->post <= inc->latest_deadline)
+			return inc;
+	}
+	return NULL;
+}
+
+uint64_t incident_pool__merge_end(const struct incident *inc)
+{
+	return inc->freeze.frozen + (inc->manual ? 0 : inc->gen->rules->daemon.merge);
+}
+
+static struct incident *find_to_merge(struct incident_pool *p, const struct generation *g,
+				      const struct incident_trigger *it, uint64_t sessions)
+{
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		struct incident *inc = p->v[i];
+
+		if ((inc->state == INCIDENT_FROZEN || inc->state == INCIDENT_WRITTEN) &&
+		    !inc->manual && inc->gen == g && !(sessions & ~inc->sessions) &&
+		    it->t.time < incident_pool__merge_end(inc))
+			return inc;
+	}
+	return NULL;
+}
+
+static void merge_into(struct incident *inc, const struct incident_trigger *it)
+{
+	size_t n = inc->n_merged;
+
+	if (n == INCIDENT_MERGED_MAX) {
+		inc->more_merged++;
+	} else {
+		inc->merged[n] = *it;
+		/* the collector reads entries below n_merged without the lock */
+		__atomic_store_n(&inc->n_merged, n + 1, __ATOMIC_RELEASE);
+	}
+	inc->manifest_stale = true;
+}
+
+void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_t rule,
+			    const struct frbpf_trigger *t)
+{
+	struct incident_trigger it = { .t = *t, .rule = &g->rules->rules[rule] };
+	uint64_t deadline = t->time + it.rule->post;
+	uint64_t sessions = generation__rule_sessions(it.rule);
+	struct rule_tally *tally = &g->tallies[rule];
+	struct incident *inc;
+
+	tally->last = t->time;
+	inc = find_to_join(p, g, &it);
+	if (inc) {
+		tally->joined++;
+	} else if ((inc = find_to_merge(p, g, &it, sessions))) {
+		tally->merged++;
+		merge_into(inc, &it);
+		return;
+	} else if ((inc = begin(p, g, sessions))) {
+		tally->incidents++;
+		inc->deadline = deadline;
+		inc->latest_deadline = deadline + JOIN_LIMIT_NS;
+	} else {
+		tally->busy++;
+		return;
+	}
+	inc->sessions |= sessions;
+	inc->triggers[inc->n_triggers++] = it;
+	if (deadline > inc->deadline)
+		inc->deadline = deadline;
+}
+
+struct incident *incident_pool__manual(struct incident_pool *p, struct generation *g, uint64_t mask,
+				       const char *reason, const struct frbpf_trigger *t)
+{
+	struct incident *inc = begin(p, g, mask);
+
+	if (!inc)
+		return NULL;
+	inc->manual = true;
+	snprintf(inc->reason, sizeof(inc->reason), "%s", reason);
+	inc->triggers[0] = (struct incident_trigger){ .t = *t };
+	inc->n_triggers = 1;
+	inc->deadline = inc->latest_deadline = t->time;
+	return inc;
+}
+
+static bool sessions_free(const struct incident *inc)
+{
+	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
+		const struct dumper *d = inc->gen->dumpers[i];
+
+		if ((inc->sessions & (1ULL << i)) && (d->busy || d->wanted))
+			return false;
+	}
+	return true;
+}
+
+static void mark_dumpers(struct incident *inc, bool busy, bool wanted)
+{
+	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
+		if (!(inc->sessions & (1ULL << i)))
+			continue;
+		if (busy)
+			inc->gen->dumpers[i]->busy = true;
+		inc->gen->dumpers[i]->wanted = wanted;
+	}
+}
+
+/* The pending incident with the lowest number above @after. */
+static struct incident *next_pending(struct incident_pool *p, uint64_t after)
+{
+	struct incident *best = NULL;
+
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		struct incident *inc = p->v[i];
+
+		if (inc->state == INCIDENT_PENDING && inc->number > after &&
+		    (!best || inc->number < best->number))
+			best = inc;
+	}
+	return best;
+}
+
+struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
+					 uint64_t *ret_deadline)
+{
+	struct incident *inc, *due = NULL;
+
+	*ret_deadline = UINT64_MAX;
+	for (inc = next_pending(p, 0); inc; inc = next_pending(p, inc->number))
+		mark_dumpers(inc, false, false);
+	for (inc = next_pending(p, 0); inc; inc = next_pending(p, inc->number)) {
+		if (inc->deadline > now) {
+			if (inc->deadline < *ret_deadline)
+				*ret_deadline = inc->deadline;
+			continue;
+		}
+		if (!due && sessions_free(inc))
+			due = inc;
+		mark_dumpers(inc, false, true);
+	}
+	if (due)
+		mark_dumpers(due, true, false);
+	return due;
+}
+
+size_t incident_pool__under_way(const struct incident_pool *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++)
+		n += p->v[i]->state == INCIDENT_PENDING || p->v[i]->state == INCIDENT_FROZEN;
+	return n;
+}
+
+void incident_pool__close(struct incident_pool *p)
+{
+	p->closed = true;
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		if (p->v[i]->state == INCIDENT_PENDING)
+			p->v[i]->deadline = 0;
+	}
+}

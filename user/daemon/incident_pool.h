@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where triggers become incidents: what joins which, what is merged, what must wait, what is only
+ * counted. No thread, no clock, no allocation after init: the caller holds a lock and says what
+ * time it is. The states are those of dump/incident.h.
+ */
+#ifndef FRBPF_DAEMON_INCIDENT_POOL_H
+#define FRBPF_DAEMON_INCIDENT_POOL_H
+
+#include "daemon/generation.h"
+
+#define INCIDENT_POOL_SIZE 16
+
+struct incident_pool {
+	struct incident *v[INCIDENT_POOL_SIZE]; /* owned */
+	bool closed;				/* nothing begins any more */
+	uint64_t begun;				/* incidents; also the number of the last one */
+	uint64_t busy; /* triggers and requests that found no free incident */
+};
+
+/* 0 or -ENOMEM; free also then. */
+int incident_pool__init(struct incident_pool *p);
+void incident_pool__free(struct incident_pool *p);
+
+/*
+ * A trigger of rule @rule of @g. In this order: it joins an incident that is not frozen yet, whose
+ * files will show its moment too; it is merged into one frozen less than the merge time ago that
+ * dumped every session it wants; it begins one; or it is counted as busy. The rule's tally is kept.
+ */
+void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_t rule,
+			    const struct frbpf_trigger *t);
+
+/* An incident by hand over the sessions of @mask, due at once; never joined, never merged into.
+ * NULL: none is free. */
+struct incident *incident_pool__manual(struct incident_pool *p, struct generation *g, uint64_t mask,
+				       const char *reason, const struct frbpf_trigger *t);
+
+/*
+ * The oldest incident that is due at @now and has all of its sessions free; they are marked busy.
+ * One that must wait for a session holds back later ones that want the same session, and no
+ * others. NULL: none; then *ret_deadline is the next deadline to come, or UINT64_MAX.
+ */
+struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
+					 uint64_t *ret_deadline);
+
+/* Until when triggers are merged into @inc, ns. */
+uint64_t incident_pool__merge_end(const struct incident *inc);
+
+/* How many incidents are not WRITTEN yet. */
+size_t incident_pool__under_way(const struct incident_pool *p);
+
+/* Begin nothing more, and make due what waits for its `post`. */
+void incident_pool__close(struct incident_pool *p);
+
+#endif
