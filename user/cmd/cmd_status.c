@@ -37,6 +37,29 @@ static void print_separated(const json_t *s, const char *sep)
 		       str(v, "name"), sep, base, sep, minutes);
 }
 
+/* The seconds that the emptiest and the fullest ring hold. */
+static void print_rings(const json_t *v)
+{
+	const json_t *ring, *least = NULL, *most = NULL;
+	char a[32], b[32];
+	size_t i;
+
+	json_array_foreach (json_object_get(v, "rings"), i, ring) {
+		if (!least || num(ring, "held_ns") < num(least, "held_ns"))
+			least = ring;
+		if (!most || num(ring, "held_ns") > num(most, "held_ns"))
+			most = ring;
+	}
+	if (!least)
+		return;
+	printf("  holds:      %s (CPU %" PRIu64 ")", duration(least, "held_ns", a, sizeof(a)),
+	       num(least, "cpu"));
+	if (least != most)
+		printf(" to %s (CPU %" PRIu64 ")", duration(most, "held_ns", b, sizeof(b)),
+		       num(most, "cpu"));
+	putchar('\n');
+}
+
 static void print_session(const json_t *v, bool verbose)
 {
 	char size[16];
@@ -44,10 +67,12 @@ static void print_session(const json_t *v, bool verbose)
 	printf("[%" PRIu64 ":%s] perf record %s\n", num(v, "tid"), str(v, "name"), str(v, "run"));
 	if (str(v, "notice")[0])
 		printf("  note:       %s\n", str(v, "notice"));
-	if (verbose)
-		printf("  rings:      %s on each of %" PRIu64 " CPUs, %zu events\n",
-		       units__format_size(num(v, "ring_bytes"), size, sizeof(size)), num(v, "cpus"),
-		       json_array_size(json_object_get(v, "events")));
+	if (!verbose)
+		return;
+	printf("  rings:      %s on each of %" PRIu64 " CPUs, %zu events\n",
+	       units__format_size(num(v, "ring_bytes"), size, sizeof(size)), num(v, "cpus"),
+	       json_array_size(json_object_get(v, "events")));
+	print_rings(v);
 }
 
 static void print_held_back(const json_t *held)
@@ -162,7 +187,7 @@ static int run_status(int argc, char **argv)
 		return cmd_usage_error(&cmd_status, "takes no operands");
 	if (cmd_find_base(&hint, base))
 		return EXIT_FAILED;
-	s = cmd_ask(base, json_pack("{s:s}", "cmd", "status"));
+	s = cmd_ask(base, json_pack("{s:s, s:b}", "cmd", "status", "held", json || verbose));
 	if (!s)
 		return EXIT_FAILED;
 	if (json && json_dumpf(s, stdout, JSON_INDENT(2)) == 0)
@@ -180,7 +205,8 @@ const struct command cmd_status = {
 	.run = run_status,
 	.usage = "[-v] [-x[SEP]] [--json]",
 	.summary = "what runs: daemon, sessions, rules",
-	.help = "  -v, --verbose       with memory, latencies and losses\n"
+	.help = "  -v, --verbose       with memory, latencies, losses, and the seconds that each "
+		"session holds\n"
 		"  -x[SEP]             daemon and sessions as perf daemon -x prints them\n"
 		"      --json          all of it, for programs\n",
 };

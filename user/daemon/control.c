@@ -319,8 +319,10 @@ int control__request(const char *path, json_t *request, struct err *err, json_t 
 	code = code ?: buf__read_fd(&reply, fd, REPLY_MAX);
 	if (!code && !reply.len)
 		code = -ECONNRESET;
-	if (code)
+	if (code) {
+		buf__free(&reply);
 		return err_set(err, code, "the daemon at %s went away: %s", path, strerror(-code));
+	}
 	*ret = json_loadb(reply.data, reply.len, 0, NULL);
 	buf__free(&reply);
 	if (!*ret)

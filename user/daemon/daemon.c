@@ -174,7 +174,7 @@ static void serve_status(struct daemon *d, struct control_client *c, const json_
 		.sideband = d->sideband,
 	};
 
-	control_client__reply(c, status__make(&s));
+	control_client__reply(c, status__make(&s, json_is_true(json_object_get(request, "held"))));
 }
 
 static void serve_ping(struct daemon *d, struct control_client *c, const json_t *request)

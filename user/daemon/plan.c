@@ -62,7 +62,7 @@ static void memory_error(const struct plan *p, const struct ruleset *rs, struct 
 			&sum, "%s%s %s", i ? " + " : "", rs->sessions[i].name,
 			units__format_size(session__memory(p->sessions[i].ring_bytes, p->n_cpus), a,
 					   sizeof(a)));
-	diags__error(d, rs->config->src, rs->daemon.max_memory_span,
+	diags__error(d, rs->daemon.max_memory ? rs->config->src : NULL, rs->daemon.max_memory_span,
 		     "the sessions need %s of memory on %zu CPUs (ring and copy: %s), more than "
 		     "max-memory, which is "
 		     "%s; use a smaller -m or raise max-memory in [daemon]",

@@ -1,20 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "daemon/status.h"
+#include "dump/coverage.h"
 
-static json_t *json_session(const struct dumper *d)
+/* How far back each CPU's ring reaches. */
+static json_t *json_held(const struct session *s)
+{
+	_cleanup_free_ struct coverage *v = calloc(s->n_cpus ?: 1, sizeof(*v));
+	json_t *list = json_array();
+	uint64_t now = now_ns();
+
+	if (!v || coverage__measure(s, v))
+		return list;
+	for (size_t c = 0; c < s->n_cpus; c++) {
+		uint64_t held = v[c].since < now ? now - v[c].since : 0;
+
+		json_array_append_new(list,
+				      json_pack("{s:i, s:I, s:I}", "cpu", v[c].cpu, "held_ns",
+						(json_int_t)held, "bytes", (json_int_t)v[c].bytes));
+	}
+	return list;
+}
+
+static json_t *json_session(const struct dumper *d, bool held)
 {
 	const struct session *s = d->session;
-	json_t *events = json_array();
+	json_t *events = json_array(), *j;
 
 	for (size_t i = 0; i < s->events->n; i++)
 		json_array_append_new(events, json_string(s->events->v[i].name));
-	return json_pack("{s:s, s:s, s:i, s:o, s:I, s:i, s:I, s:s}", "name", s->name, "run", s->run,
-			 "tid", (int)d->tid, "events", events, "ring_bytes",
-			 (json_int_t)(s->n_cpus ? s->cpus[0].ring.size : 0), "cpus", (int)s->n_cpus,
-			 "started_monotonic_ns", (json_int_t)s->started, "notice", s->notice);
+	j = json_pack("{s:s, s:s, s:i, s:o, s:I, s:i, s:I, s:s}", "name", s->name, "run", s->run,
+		      "tid", (int)d->tid, "events", events, "ring_bytes",
+		      (json_int_t)(s->n_cpus ? s->cpus[0].ring.size : 0), "cpus", (int)s->n_cpus,
+		      "started_monotonic_ns", (json_int_t)s->started, "notice", s->notice);
+	if (j && held)
+		json_object_set_new(j, "rings", json_held(s));
+	return j;
 }
 
 static json_t *json_held_back(const struct frbpf_rule_state *st, const struct rule_tally *t)
@@ -70,13 +94,13 @@ static json_t *json_triggers(const struct status_sources *s)
 		(json_int_t)rs.latency_last, "freeze_late_max_ns", (json_int_t)rs.latency_max);
 }
 
-json_t *status__make(const struct status_sources *s)
+json_t *status__make(const struct status_sources *s, bool held)
 {
 	const struct generation *g = recorder__generation(s->recorder);
 	json_t *sessions = json_array(), *rules = json_array();
 
 	for (size_t i = 0; i < g->n_dumpers; i++)
-		json_array_append_new(sessions, json_session(g->dumpers[i]));
+		json_array_append_new(sessions, json_session(g->dumpers[i], held));
 	for (size_t i = 0; i < g->rules->n_rules; i++)
 		json_array_append_new(rules, json_rule(s, i));
 	return json_pack("{s:b, s:i, s:s, s:s, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o}", "ok",

@@ -17,7 +17,8 @@ struct status_sources {
 	struct sideband *sideband;
 };
 
-/* {"ok": true, "pid": …}; NULL: out of memory. */
-json_t *status__make(const struct status_sources *s);
+/* {"ok": true, "pid": …}; NULL: out of memory. @held: also how far back every ring reaches, which
+ * reads all of their memory. */
+json_t *status__make(const struct status_sources *s, bool held);
 
 #endif

@@ -9,7 +9,8 @@
 /* The markers of one file, records back to back. */
 struct markers { /* { 0 }: none */
 	struct buf records;
-	bool callchain; /* the file's events have callchains: so have the markers, see dump_file.c */
+	bool callchain; /* the file's events have callchains: so have the markers, see dump_file.c
+			 */
 };
 
 /* Append a sample of frbpf:trigger at the trigger's time, CPU and subject; @reason is that of a

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What the benchmarks share. A benchmark calls bench_begin "$@" first; then it notes values under the name of a row and
+# prints them as a table. Everything that it starts ends with it.
+set -u
+# awk and sort must read a point as perf prints it
+export LC_ALL=C PERF_CONFIG=/dev/null
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+
+FRBPF=${FRBPF:-./frbpf}
+# shellcheck disable=SC2034 # for the benchmarks
+workloads=.output/tests/workloads
+n_cpus=$(getconf _NPROCESSORS_ONLN)
+# shellcheck disable=SC2034 # for the benchmarks
+pause_ioctl=0x40042409 # PERF_EVENT_IOC_PAUSE_OUTPUT
+children=()
+base='' tmp=''
+
+fail() { # MESSAGE...
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+	exit 1
+}
+
+progress() { # TEXT
+	[[ -t 2 ]] && printf '\r\033[K%s' "${1-}" >&2
+	return 0
+}
+
+# The comment on top of the benchmark.
+usage() {
+	sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"
+}
+
+cleanup() {
+	local pid
+	progress
+	recorder_stop
+	for pid in "${children[@]}"; do
+		kill "$pid" 2>/dev/null
+	done
+	[[ $tmp ]] && rm -rf "$tmp"
+}
+
+# bench_begin RUNS "$@": RUNS is the default of --runs. Sets runs and tmp.
+bench_begin() {
+	runs=$1
+	shift
+	while (($#)); do
+		case $1 in
+		--runs) runs=${2-} && shift ;;
+		-h | --help) usage && exit 0 ;;
+		*) usage >&2 && exit 1 ;;
+		esac
+		shift
+	done
+	[[ $runs =~ ^[1-9][0-9]*$ ]] || fail "--runs wants a number above 0"
+	((EUID == 0)) || fail "needs root"
+	[[ -x $FRBPF && -x $workloads/burn ]] || fail "not built yet: make all workloads"
+	perf version >/dev/null 2>&1 || fail "no perf for this kernel"
+	command -v jq >/dev/null || fail "needs jq"
+	trap cleanup EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	# on a disk, where dumps are kept; not in memory, as /tmp may be
+	tmp=$(mktemp -d "${BENCH_DIR:-/var/tmp}/frbpf-bench.XXXXXX") || exit 1
+	printf '%s: Linux %s, %d CPUs, %s; frbpf %s\n' "${0##*/}" "$(uname -r)" "$n_cpus" \
+		"$(perf version)" "$(git describe --always --dirty 2>/dev/null)"
+}
+
+# --- values
+
+note() { # ROW VALUE
+	printf '%s\t%s\n' "$1" "$2" >>"$tmp/values"
+}
+
+# notes ROW: one value per line of standard input
+notes() {
+	awk -v row="$1" 'NF {print row "\t" $1}' >>"$tmp/values"
+}
+
+forget_values() {
+	: >"$tmp/values"
+}
+
+median() { # of standard input
+	sort -g | awk '{v[NR] = $1} END {if (NR) print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2}'
+}
+
+# table TITLE REFERENCE [p99]: a line per row, in the order of the first values. The spread is that of the middle 80 %
+# of the values; the ratio is the median against that of REFERENCE. With p99: that too, and the ratio of these.
+table() {
+	local title=$1 reference=$2 tail=${3-}
+	[[ -s $tmp/values ]] || fail "$title: nothing was measured"
+	awk -F '\t' '!($1 in n) {n[$1] = ++rows} {print n[$1] "\t" $1 "\t" $2}' "$tmp/values" |
+		sort -t "$(printf '\t')" -k 1,1n -k 3,3g |
+		awk -F '\t' -v title="$title" -v reference="$reference" -v tail="$tail" '
+		function rank(row, share,   i) {
+			i = int(count[row] * share + 0.999999)
+			return v[row, i < 1 ? 1 : i]
+		}
+		function num(x) {
+			return sprintf(x >= 1000 || x <= -1000 ? "%.0f" : x >= 100 ? "%.1f" : x >= 1 ? "%.2f" : "%.3f", x)
+		}
+		{
+			row = $1; name[row] = $2; rows = row
+			v[row, ++count[row]] = $3
+			if ($2 == reference) ref = row
+		}
+		END {
+			printf "\n%-44s %6s %10s %21s", title, "n", "median", "10 % .. 90 %"
+			if (tail) printf " %10s", "p99"
+			printf " %7s\n", "ratio"
+			for (row = 1; row <= rows; row++) {
+				mid = (rank(row, 0.5) + v[row, int(count[row] / 2) + 1]) / 2
+				value = tail ? rank(row, 0.99) : mid
+				if (ref) {
+					base = tail ? rank(ref, 0.99) : (rank(ref, 0.5) + v[ref, int(count[ref] / 2) + 1]) / 2
+				}
+				printf "%-44s %6d %10s %21s", name[row], count[row], num(mid),
+					num(rank(row, 0.1)) " .. " num(rank(row, 0.9))
+				if (tail) printf " %10s", num(rank(row, 0.99))
+				if (ref && base) printf " %7.3g\n", value / base
+				else printf " %7s\n", "-"
+			}
+		}'
+}
+
+# --- processes
+
+# background COMMAND...: its pid is in $! and it ends with the benchmark
+background() {
+	"$@" </dev/null &
+	children+=($!)
+}
+
+end() { # PID [SIGNAL]
+	kill "-${2:-TERM}" "$1" 2>/dev/null
+	wait "$1" 2>/dev/null
+	return 0
+}
+
+now_us() {
+	echo "${EPOCHREALTIME/[.,]/}"
+}
+
+# --- the recorders
+
+# recorder_start: the rules come on standard input, without a base
+recorder_start() {
+	base=$tmp/base
+	rm -rf "$base"
+	cat >"$tmp/rules.conf"
+	timeout -k 5 60 "$FRBPF" load --base "$base" "$tmp/rules.conf" >"$tmp/load" 2>&1 ||
+		fail "frbpf load: $(cat "$tmp/load")"
+	recorder_pid=$(tr -cd 0-9 <"$base/lock")
+}
+
+recorder_stop() {
+	[[ $base ]] || return 0
+	timeout -k 5 60 "$FRBPF" stop --base "$base" >/dev/null 2>&1
+	while kill -0 "$recorder_pid" 2>/dev/null; do
+		sleep 0.05
+	done
+	base=''
+}
+
+# thread NAME: the id of a thread of the recorder
+thread() {
+	local comm
+	for comm in "/proc/$recorder_pid/task/"*/comm; do
+		[[ $(<"$comm") == "$1" ]] || continue
+		comm=${comm%/comm}
+		echo "${comm##*/}"
+	done
+}
+
+# manifests FILTER: what jq finds in each incident
+manifests() {
+	find "$base/incidents" -name '*.json' 2>/dev/null | sort | xargs -r jq -r "$1"
+}
+
+# perf_start DIR ARGUMENTS...: perf record into DIR/perf.data; returns when it records. Its pid: perf_pid.
+perf_start() {
+	local dir=$1 answer
+	shift
+	rm -rf "$dir"
+	mkdir -p "$dir" && mkfifo "$dir/control" "$dir/ack" || exit 1
+	# opened for reading and writing, so that nobody waits for the other end
+	exec {control}<>"$dir/control" {ack}<>"$dir/ack"
+	perf record -q -o "$dir/perf.data" --control "fifo:$dir/control,$dir/ack" "$@" \
+		{control}>&- {ack}>&- </dev/null >"$dir/output" 2>&1 &
+	perf_pid=$!
+	children+=("$perf_pid")
+	echo ping >&"$control"
+	read -r -t 20 -u "$ack" answer || fail "perf record $* did not start: $(cat "$dir/output")"
+	exec {control}>&- {ack}>&-
+}
+
+# --- load
+
+# More runnable tasks than cores, until end "$load_pid".
+load_start() {
+	background "$workloads/burn" --threads $((4 * n_cpus)) --seconds 3600 >/dev/null
+	load_pid=$!
+}
+
+# flood_start: system calls on every CPU, as fast as it can; ends with flood_end
+flood_start() {
+	local cpu
+	flood_pids=()
+	for ((cpu = 0; cpu < n_cpus; cpu++)); do
+		background taskset -c "$cpu" perf bench syscall basic -l 2000000000 >/dev/null 2>&1
+		flood_pids+=($!)
+	done
+}
+
+flood_end() {
+	local pid
+	for pid in "${flood_pids[@]}"; do
+		end "$pid"
+	done
+}
