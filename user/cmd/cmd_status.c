@@ -52,12 +52,13 @@ static void print_rings(const json_t *v)
 	}
 	if (!least)
 		return;
-	printf("  holds:      %s (CPU %" PRIu64 ")", duration(least, "held_ns", a, sizeof(a)),
-	       num(least, "cpu"));
-	if (least != most)
-		printf(" to %s (CPU %" PRIu64 ")", duration(most, "held_ns", b, sizeof(b)),
+	duration(least, "held_ns", a, sizeof(a));
+	if (least == most)
+		printf("  holds:      %s\n", a);
+	else
+		printf("  holds:      %s (CPU %" PRIu64 ") to %s (CPU %" PRIu64 ")\n", a,
+		       num(least, "cpu"), duration(most, "held_ns", b, sizeof(b)),
 		       num(most, "cpu"));
-	putchar('\n');
 }
 
 static void print_session(const json_t *v, bool verbose)

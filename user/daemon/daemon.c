@@ -397,8 +397,8 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 	code = code ?: open_loop(d, err);
 	if (code)
 		return code;
-	/* pages stay where they are once touched; not an error where it is refused */
-	mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+	/* what the real-time threads touch stays in memory; not an error where it is refused */
+	mlockall(MCL_CURRENT | MCL_ONFAULT);
 	location__announce(d->base.path);
 	return 0;
 }

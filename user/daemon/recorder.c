@@ -122,7 +122,8 @@ static void freeze_rings(struct recorder *r, struct incident *inc, const struct 
 static void freeze_incident(struct recorder *r, struct incident *inc)
 {
 	struct frozen_set set;
-	uint64_t late;
+	struct generation *g;
+	uint64_t late, left;
 
 	select_sessions(inc, &set);
 	freeze_rings(r, inc, &set);
@@ -137,10 +138,10 @@ static void freeze_incident(struct recorder *r, struct incident *inc)
 	memset(inc->results, 0, sizeof(inc->results));
 	pthread_mutex_unlock(&r->lock);
 
-	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
-		if (inc->sessions & (1ULL << i))
-			dumper__submit(inc->gen->dumpers[i], inc, i);
-	}
+	/* with the last part handed over the incident may be written and gone at any moment */
+	g = inc->gen;
+	for (left = inc->sessions; left; left &= left - 1)
+		dumper__submit(g->dumpers[__builtin_ctzll(left)], inc, __builtin_ctzll(left));
 }
 
 static struct incident *next_due(struct recorder *r, uint64_t *ret_deadline)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -87,11 +89,39 @@ int load_error__check_kernel(struct err *err)
 		       "): rules need one built with CONFIG_DEBUG_INFO_BTF=y");
 }
 
+/*
+ * The youngest of what every source needs is task_struct::__state (see bpf/compat.bpf.h). What such
+ * a kernel itself complains of differs: maps of task storage, types, instructions.
+ */
+static bool kernel_too_old(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf_type *task;
+	bool old = false;
+	int id;
+
+	id = btf ? btf__find_by_name_kind(btf, "task_struct", BTF_KIND_STRUCT) : -1;
+	if (id > 0) {
+		task = btf__type_by_id(btf, id);
+		old = true;
+		for (int i = 0; old && i < btf_vlen(task); i++)
+			old = strcmp(btf__name_by_offset(btf, btf_members(task)[i].name_off),
+				     "__state") != 0;
+	}
+	btf__free(btf);
+	return old;
+}
+
 int load_error__explain(struct err *err, int code, const struct load_log *log)
 {
 	static const char no_btf_id[] = "failed to find kernel BTF type ID of '";
+	struct utsname un = { 0 };
 	const char *p;
 
+	if (kernel_too_old() && !uname(&un))
+		return err_set(err, code,
+			       "this kernel (%s) is too old: rules need Linux 5.14 or later",
+			       un.release);
 	if (log->verifier[0])
 		return err_set(err, code, "the kernel's verifier refused the program (%s):\n%s",
 			       strerror(-code), log->verifier);

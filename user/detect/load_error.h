@@ -18,8 +18,8 @@ void load_log__end(void);
 /* Is there what every program needs? 0, or -EOPNOTSUPP with the kernel option that is missing. */
 int load_error__check_kernel(struct err *err);
 
-/* Turn what failed with @code into words: privileges, a tracepoint this kernel lacks, a refusal by
- * the verifier. Returns @code. */
+/* Turn what failed with @code into words: a kernel that is too old, privileges, a tracepoint this
+ * kernel lacks, a refusal by the verifier. Returns @code. */
 int load_error__explain(struct err *err, int code, const struct load_log *log);
 
 #endif

@@ -17,7 +17,7 @@ bool gap_log__find(const struct gap_log *g, uint64_t time, uint64_t *ret_paused,
 	for (size_t k = 1; k <= n; k++) {
 		size_t i = (g->n - k) % GAP_LOG_SIZE;
 
-		if (g->v[i].resumed <= time) {
+		if (g->v[i].paused <= time) {
 			*ret_paused = g->v[i].paused;
 			*ret_resumed = g->v[i].resumed;
 			return true;

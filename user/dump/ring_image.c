@@ -34,6 +34,7 @@ struct ring_image ring_image__make(const uint8_t *copy, size_t size, uint64_t he
 	uint64_t room = size - img.len; /* given to writers before they reach the oldest record */
 
 	img.wrapped = -after > size;
+	img.room = claimed < room ? room - claimed : 0;
 	claimed = claimed > room ? claimed - room : 0;
 	img.len -= claimed < img.len ? claimed : img.len;
 	return img;
@@ -53,8 +54,9 @@ static size_t safe_end(const struct ring_image *img, size_t largest)
 {
 	size_t margin = RING_IMAGE_NESTING * largest;
 
-	if (!img->wrapped)
+	if (margin <= img->room)
 		return img->len;
+	margin -= img->room;
 	return img->len - (margin < img->len / 2 ? margin : img->len / 2);
 }
 

@@ -18,6 +18,7 @@
 struct ring_image {
 	const uint8_t *data; /* borrowed: the copy */
 	size_t len;	     /* bytes that no writer can have touched since */
+	size_t room;	     /* bytes that writers can still take before they reach the oldest record */
 	bool wrapped;	     /* older records existed and were overwritten */
 };
 
@@ -40,10 +41,11 @@ struct ring_image ring_image__make(const uint8_t *copy, size_t size, uint64_t he
 /*
  * The records of the image, oldest first. Stops at the first thing that is not a whole valid record
  * (the torn oldest one, or the zeros of a ring that never filled). A record in flight shows in the
- * head only when it is complete, so of a wrapped ring the oldest RING_IMAGE_NESTING times the
- * largest record are given up too (at most half of the image). *ret is an array of *ret_n pointers
- * into the image, owned by the caller, NULL when there is none; *ret_torn is the number of bytes at
- * the old end that were no record. 0 or -ENOMEM.
+ * head only when it is complete, so RING_IMAGE_NESTING times the largest record may be on its way:
+ * what of that the room of the ring does not take is given up at the old end too (at most half of
+ * the image). *ret is an array of *ret_n pointers into the image, owned by the caller, NULL when
+ * there is none; *ret_torn is the number of bytes at the old end that were no record or given up:
+ * with any, older records existed. 0 or -ENOMEM.
  */
 int ring_image__records(const struct ring_image *img, const struct perf_event_header ***ret,
 			size_t *ret_n, size_t *ret_torn);

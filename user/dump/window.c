@@ -38,7 +38,7 @@ static int read_ring(struct gatherer *w, size_t c)
 	res->torn = torn;
 	res->paused = shot->resumed - shot->paused;
 	res->from = w->job->session->started;
-	if (img.wrapped)
+	if (img.wrapped || torn)
 		res->from = r->n ? record__time(r->v[0]) : UINT64_MAX;
 	return 0;
 }
