@@ -30,6 +30,7 @@ struct loaded {
 	struct ruleset *rs;
 	struct tracefs *tracefs;
 	struct plan *plan;
+	bool only_start; /* errors are worded as perf daemon words them: "failed: ..." */
 };
 
 static void loaded__free(struct loaded *l)
@@ -198,7 +199,9 @@ static int wait_for_ready(const struct loaded *l, pid_t child, int fd)
 		buf__free(&text);
 		return EXIT_DONE;
 	}
-	if (text.len)
+	if (text.len && l->only_start)
+		fprintf(stderr, "failed: %s\n", text.data);
+	else if (text.len)
 		log_error("%s", text.data);
 	else
 		log_error("the daemon died while it started; its last words may be above");
@@ -237,7 +240,7 @@ static int start_in_background(struct loaded *l)
 
 static int load(const struct load_opts *opts)
 {
-	struct loaded l = { 0 };
+	struct loaded l = { .only_start = opts->only_start };
 	int status = read_rules(opts, &l);
 
 	status = status ?: choose_base(&l, &opts->hint);
