@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,41 +36,20 @@ static int stop(const char *base)
 	return wait_for_exit(pid);
 }
 
-static int ping(const char *base)
-{
-	json_t *reply = cmd_ask(base, json_pack("{s:s}", "cmd", "ping"));
-
-	if (!reply)
-		return EXIT_FAILED;
-	printf("OK   %s (pid %d)\n", base, (int)json_integer_value(json_object_get(reply, "pid")));
-	json_decref(reply);
-	return EXIT_DONE;
-}
-
-static int run_simple(const struct command *cmd, int argc, char **argv, int (*fn)(const char *base))
+static int run_stop(int argc, char **argv)
 {
 	static const struct option long_opts[] = { CMD_COMMON_OPTIONS, { 0 } };
 	struct location_hint hint = { 0 };
 	char base[PATH_MAX];
 	int opt;
 
-	if (cmd_next_option(cmd, argc, argv, ":h", long_opts, &hint, &opt) == CMD_EXIT)
+	if (cmd_next_option(&cmd_stop, argc, argv, ":h", long_opts, &hint, &opt) == CMD_EXIT)
 		return opt;
 	if (optind < argc)
-		return cmd_usage_error(cmd, "takes no operands");
+		return cmd_usage_error(&cmd_stop, "takes no operands");
 	if (cmd_find_base(&hint, base))
 		return EXIT_FAILED;
-	return fn(base);
-}
-
-static int run_stop(int argc, char **argv)
-{
-	return run_simple(&cmd_stop, argc, argv, stop);
-}
-
-static int run_ping(int argc, char **argv)
-{
-	return run_simple(&cmd_ping, argc, argv, ping);
+	return stop(base);
 }
 
 const struct command cmd_stop = {
@@ -79,13 +57,5 @@ const struct command cmd_stop = {
 	.run = run_stop,
 	.usage = "",
 	.summary = "write what is under way, then end the daemon",
-	.help = "",
-};
-
-const struct command cmd_ping = {
-	.name = "ping",
-	.run = run_ping,
-	.usage = "",
-	.summary = "ask whether the daemon answers",
 	.help = "",
 };
