@@ -138,6 +138,9 @@ static void print_verbose(const json_t *s)
 	       num(sb, "records"), num(sb, "lost"),
 	       units__format_size(num(sb, "log_bytes"), a, sizeof(a)),
 	       units__format_size(num(sb, "model_bytes"), b, sizeof(b)));
+	if (num(trig, "failed_files"))
+		printf("  failed:     %" PRIu64 " files could not be written, see the output\n",
+		       num(trig, "failed_files"));
 	if (num(trig, "missing_storage"))
 		printf("  not seen:   %" PRIu64 " waits of tasks without task storage\n",
 		       num(trig, "missing_storage"));

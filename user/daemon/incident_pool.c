@@ -193,7 +193,7 @@ struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
 	for (inc = next_pending(p, 0); inc; inc = next_pending(p, inc->number))
 		mark_dumpers(inc, false, false);
 	for (inc = next_pending(p, 0); inc; inc = next_pending(p, inc->number)) {
-		if (inc->deadline > now) {
+		if (inc->deadline > now && !p->closed) {
 			if (inc->deadline < *ret_deadline)
 				*ret_deadline = inc->deadline;
 			continue;
@@ -219,8 +219,4 @@ size_t incident_pool__under_way(const struct incident_pool *p)
 void incident_pool__close(struct incident_pool *p)
 {
 	p->closed = true;
-	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
-		if (p->v[i]->state == INCIDENT_PENDING)
-			p->v[i]->deadline = 0;
-	}
 }

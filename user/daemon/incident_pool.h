@@ -13,7 +13,7 @@
 
 struct incident_pool {
 	struct incident *v[INCIDENT_POOL_SIZE]; /* owned */
-	bool closed;				/* nothing begins any more */
+	bool closed; /* nothing begins any more, and what is pending is due */
 	uint64_t begun;				/* incidents; also the number of the last one */
 	uint64_t busy; /* triggers and requests that found no free incident */
 };

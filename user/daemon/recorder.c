@@ -210,6 +210,8 @@ static void on_dumped(void *arg, struct dumper *d, struct incident *inc, size_t 
 
 	pthread_mutex_lock(&r->lock);
 	d->busy = false;
+	if (inc->results[index].error)
+		r->stats.failed++;
 	if (--inc->writing == 0) {
 		inc->state = INCIDENT_WRITTEN;
 		inc->manifest_stale = true;
