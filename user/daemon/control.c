@@ -19,6 +19,7 @@
 #define CLIENTS_MAX   32
 #define REQUEST_MAX   (64 * 1024)
 #define LAST_WORDS_MS 1000
+#define EVENTS_MAX    16 /* handled in one go */
 #define REPLY_MAX     (64 << 20)
 
 /*
@@ -130,12 +131,19 @@ void control_client__reply(struct control_client *cl, json_t *reply)
 void control_client__refuse(struct control_client *cl, const char *fmt, ...)
 {
 	char text[ERR_MSG_MAX];
+	json_t *words;
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	control_client__reply(cl, json_pack("{s:b, s:s}", "ok", 0, "error", text));
+	words = json_string(text);
+	if (!words) { /* no UTF-8: a name as it came, or cut in the middle of a character */
+		for (char *c = text; *c; c++)
+			*c = (unsigned char)*c < 0x80 ? *c : '?';
+		words = json_string(text);
+	}
+	control_client__reply(cl, json_pack("{s:b, s:o}", "ok", 0, "error", words));
 }
 
 static void handle_request(struct control_client *cl)
@@ -241,11 +249,12 @@ int control__fd(const struct control *c)
 
 void control__process(struct control *c)
 {
-	struct epoll_event ev[16];
-	int n = epoll_wait(c->epoll, ev, ARRAY_SIZE(ev), 0);
+	struct epoll_event ev;
 
-	for (int i = 0; i < n; i++) {
-		struct control_client *cl = ev[i].data.ptr;
+	/* one at a time: what one request does may end another client, whose event must not wait
+	 * here then */
+	for (int i = 0; i < EVENTS_MAX && epoll_wait(c->epoll, &ev, 1, 0) == 1; i++) {
+		struct control_client *cl = ev.data.ptr;
 
 		if (!cl)
 			accept_client(c);

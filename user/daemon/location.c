@@ -15,16 +15,25 @@
 
 #define NOTE LOCATION_RUN_DIR "/base"
 
-/* [daemon] base of the file @path; only its syntax must be right. */
-static bool base_of_config(const char *path, char ret[static PATH_MAX])
+/* [daemon] base of the file @path; only its syntax must be right. Returns whether it has one, or
+ * negative errno. */
+static int read_base(const char *path, char ret[static PATH_MAX], struct err *err)
 {
 	struct source_text *src;
 	struct config *c = NULL;
 	struct diags d = { 0 };
+	struct buf text = { 0 };
 	char *value = NULL;
+	int code = source_text__read(path, &src);
 
-	if (source_text__read(path, &src) == 0 && config__parse(src, &d, &c) != 0)
-		c = NULL;
+	if (code)
+		return err_set(err, code, "%s: cannot read it: %s", path, strerror(-code));
+	code = config__parse(src, &d, &c);
+	if (code) {
+		diags__format(&d, &text);
+		err_set(err, code, "%s", text.len ? text.data : strerror(-code));
+		buf__free(&text);
+	}
 	for (size_t s = 0; c && s < c->n_sections; s++) {
 		const struct config_section *sec = &c->sections[s];
 
@@ -38,7 +47,12 @@ static bool base_of_config(const char *path, char ret[static PATH_MAX])
 	free(value);
 	config__free(c);
 	diags__free(&d);
-	return ret[0] == '/';
+	return code ?: ret[0] == '/';
+}
+
+static bool base_of_config(const char *path, char ret[static PATH_MAX])
+{
+	return read_base(path, ret, NULL) > 0;
 }
 
 /* Only root can have written the note: the directory is root's and 0755. */
@@ -68,22 +82,32 @@ static bool base_of_perf(char ret[static PATH_MAX])
 	return base_of_config("/etc/perfconfig", ret);
 }
 
+/* Also for a base that is still to be made: the daemon leaves our directory. */
+static void make_absolute(const char *path, char ret[static PATH_MAX])
+{
+	char cwd[PATH_MAX];
+
+	if (realpath(path, ret))
+		return;
+	if (path[0] == '/' || !getcwd(cwd, sizeof(cwd)) ||
+	    snprintf(ret, PATH_MAX, "%s/%s", cwd, path) >= PATH_MAX)
+		snprintf(ret, PATH_MAX, "%s", path);
+}
+
 int location__find(const struct location_hint *hint, char ret[static PATH_MAX], struct err *err)
 {
 	const char *env = getenv("FRBPF_BASE");
+	int code;
 
 	ret[0] = '\0';
 	if (hint->base) {
-		if (!realpath(hint->base, ret))
-			snprintf(ret, PATH_MAX, "%s", hint->base);
+		make_absolute(hint->base, ret);
 		return 0;
 	}
 	if (hint->config) {
-		if (access(hint->config, R_OK) < 0)
-			return err_set(err, -errno, "%s: cannot read it: %s", hint->config,
-				       strerror(errno));
-		if (base_of_config(hint->config, ret))
-			return 0;
+		code = read_base(hint->config, ret, err);
+		if (code)
+			return code < 0 ? code : 0;
 	}
 	if (env && env[0]) {
 		snprintf(ret, PATH_MAX, "%s", env);
@@ -106,6 +130,13 @@ static bool is_alive(const char *base)
 	return fd >= 0 && fcntl(fd, F_GETLK, &fl) == 0 && fl.l_type != F_UNLCK;
 }
 
+static bool same_dir(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 void location__announce(const char *base)
 {
 	char other[PATH_MAX] = "";
@@ -113,7 +144,8 @@ void location__announce(const char *base)
 
 	if (geteuid() != 0 || (mkdir(LOCATION_RUN_DIR, 0755) < 0 && errno != EEXIST))
 		return;
-	if (read_note(other) && strcmp(other, base) != 0 && is_alive(other))
+	/* closing any descriptor of our own lock would give it away */
+	if (read_note(other) && !same_dir(other, base) && is_alive(other))
 		return;
 	fd = open(NOTE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd >= 0)

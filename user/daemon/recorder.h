@@ -58,6 +58,7 @@ struct recorder_stats {
 	pid_t tid;
 	bool realtime;			    /* SCHED_FIFO was granted */
 	uint64_t incidents;		    /* begun */
+	uint64_t failed;	     /* files that could not be written */
 	uint64_t writing;		    /* not yet complete */
 	uint64_t busy;			    /* triggers that found no free incident */
 	uint64_t stale;			    /* triggers of rules that are in force no more */
