@@ -4,6 +4,7 @@
  * root or kernel BTF. Whatever is to be measured runs in a child: our own process is never a
  * subject.
  */
+#include <limits.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -150,7 +151,7 @@ static struct sink collect(struct detectors *d, int ms)
 	int n;
 
 	if (poll(&p, 1, ms) > 0) {
-		n = detectors__consume(d, take, &s);
+		n = detectors__consume(d, INT_MAX, take, &s);
 		assert_true(n >= 0);
 		assert_int_equal(n, s.n);
 	}
@@ -864,7 +865,7 @@ static int check_pids_in_namespace(void)
 		_exit(0);
 	}
 	waitpid(child, NULL, 0);
-	if (detectors__consume(d, take, &s) != 1)
+	if (detectors__consume(d, INT_MAX, take, &s) != 1)
 		return 4;
 	detectors__free(d);
 	return s.last.subject.pid == (uint32_t)child && s.last.subject.tid == (uint32_t)child &&

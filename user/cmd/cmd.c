@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "common/log.h"
+#include "common/printable.h"
 #include "daemon/control.h"
 
 static void print_help(const struct command *cmd)
@@ -101,4 +103,27 @@ json_t *cmd_ask(const char *base, json_t *request)
 	log_error("%s", json_string_value(json_object_get(reply, "error")) ?: "the daemon refused");
 	json_decref(reply);
 	return NULL;
+}
+
+static void make_string_printable(json_t *j)
+{
+	char *text = strdup(json_string_value(j));
+
+	if (text)
+		json_string_set(j, make_printable(text));
+	free(text);
+}
+
+void cmd_make_printable(json_t *j)
+{
+	const char *key;
+	json_t *v;
+	size_t i;
+
+	if (json_is_string(j))
+		make_string_printable(j);
+	json_array_foreach (j, i, v)
+		cmd_make_printable(v);
+	json_object_foreach (j, key, v)
+		cmd_make_printable(v);
 }

@@ -54,4 +54,7 @@ int cmd_find_base(const struct location_hint *hint, char base[static PATH_MAX]);
  * said so. The request is taken over; the answer is the caller's. */
 json_t *cmd_ask(const char *base, json_t *request);
 
+/* Make every text of @j fit to be printed, see make_printable(). */
+void cmd_make_printable(json_t *j);
+
 #endif

@@ -243,6 +243,9 @@ static int load(const struct load_opts *opts)
 	struct loaded l = { .only_start = opts->only_start };
 	int status = read_rules(opts, &l);
 
+	/* what our caller has open is not for the daemon: a pipe would never end */
+	if (!opts->foreground)
+		close_range(3, ~0U, 0);
 	status = status ?: choose_base(&l, &opts->hint);
 	if (!status) {
 		status = opts->only_start || opts->foreground ? -ENOENT : reload_running(&l);

@@ -74,6 +74,7 @@ static int list(const char *base, bool json)
 			json_array_append_new(all, m);
 			continue;
 		}
+		cmd_make_printable(m);
 		printf("%s  ", v.names[i]);
 		print_cause(incidents__trigger(m));
 		print_sessions(m);

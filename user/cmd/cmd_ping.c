@@ -15,8 +15,7 @@ static int ping(const char *base, const char *only)
 
 	if (!status)
 		return EXIT_FAILED;
-	json_array_foreach(json_object_get(status, "sessions"), i, s)
-	{
+	json_array_foreach (json_object_get(status, "sessions"), i, s) {
 		const char *name = json_string_value(json_object_get(s, "name")) ?: "";
 
 		if (only && strcmp(only, name) != 0)

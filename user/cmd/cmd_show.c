@@ -135,8 +135,10 @@ static int show(const char *base, const char *what, bool json)
 	}
 	if (json && json_dumpf(m, stdout, JSON_INDENT(2)) == 0)
 		putchar('\n');
-	else if (!json)
+	else if (!json) {
+		cmd_make_printable(m);
 		print_incident(m);
+	}
 	json_decref(m);
 	return EXIT_DONE;
 }

@@ -139,8 +139,13 @@ static void print_verbose(const json_t *s)
 	       units__format_size(num(sb, "log_bytes"), a, sizeof(a)),
 	       units__format_size(num(sb, "model_bytes"), b, sizeof(b)));
 	if (num(trig, "failed_files"))
-		printf("  failed:     %" PRIu64 " files could not be written, see the output\n",
+		printf("  failed:     %" PRIu64
+		       " files or manifests could not be written, see the output\n",
 		       num(trig, "failed_files"));
+	if (num(trig, "stale") + num(trig, "malformed") + num(trig, "busy"))
+		printf("  no dump:    %" PRIu64 " too many at once, %" PRIu64
+		       " of rules replaced, %" PRIu64 " malformed\n",
+		       num(trig, "busy"), num(trig, "stale"), num(trig, "malformed"));
 	if (num(trig, "missing_storage"))
 		printf("  not seen:   %" PRIu64 " waits of tasks without task storage\n",
 		       num(trig, "missing_storage"));

@@ -124,7 +124,7 @@ int buf__read_fd(struct buf *b, int fd, size_t max)
 
 int buf__read_file(struct buf *b, const char *path, size_t max)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return -errno;

@@ -21,7 +21,7 @@ int buf__printf(struct buf *b, const char *fmt, ...) __attribute__((format(print
 int buf__vprintf(struct buf *b, const char *fmt, va_list ap);
 
 /* Read a whole file that may state no size (procfs, sysfs, tracefs) into @b; @max bounds it.
- * 0, -errno of open or read, -EFBIG when the file is larger, -ENOMEM. */
+ * 0, -errno of open or read, -EFBIG when the file is larger, -EAGAIN for a pipe that has nothing, -ENOMEM. */
 int buf__read_file(struct buf *b, const char *path, size_t max);
 int buf__read_fd(struct buf *b, int fd, size_t max);
 

@@ -152,7 +152,7 @@ static void handle_request(struct control_client *cl)
 	json_t *request = json_loadb(cl->in.data, cl->in.len, 0, &why);
 
 	cl->state = CLIENT_WAITING;
-	watch(cl->owner, EPOLL_CTL_MOD, cl->fd, EPOLLRDHUP, cl);
+	watch(cl->owner, EPOLL_CTL_MOD, cl->fd, 0, cl); /* EPOLLHUP comes all the same */
 	if (!json_is_object(request))
 		control_client__refuse(cl, "the request is not a JSON object: %s", why.text);
 	else
@@ -309,7 +309,7 @@ static int send_all(int fd, const char *text, size_t len)
 
 int control__request(const char *path, json_t *request, struct err *err, json_t **ret)
 {
-	_cleanup_free_ char *text = json_dumps(request, JSON_COMPACT);
+	_cleanup_free_ char *text = request ? json_dumps(request, JSON_COMPACT) : NULL;
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_un addr;
 	struct buf reply = { 0 };
@@ -317,7 +317,7 @@ int control__request(const char *path, json_t *request, struct err *err, json_t 
 
 	json_decref(request);
 	if (!text)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_set(err, -EINVAL, "the request cannot be written: are its texts UTF-8?");
 	code = make_address(path, &addr, err);
 	if (code)
 		return code;

@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/printable.h"
 #include "daemon/control.h"
 #include "daemon/daemon.h"
 #include "daemon/location.h"
@@ -23,7 +24,9 @@
 
 #define RT_PRIORITY_TRIGGER  50
 #define RT_PRIORITY_SIDEBAND (RT_PRIORITY_TRIGGER - 1)
-#define DUMPS_WAITING_MAX    16
+/* However far back a window reaches: what names its addresses is limited by memory, not by age. */
+#define SIDEBAND_MAX_AGE_NS (30ULL * 24 * 3600 * NSEC_PER_SEC)
+#define DUMPS_WAITING_MAX   16
 
 /* A client that waits for its dump. */
 struct waiting_dump {
@@ -80,15 +83,17 @@ static void log_incident(const struct daemon *d, const struct incident *inc)
 {
 	const struct frbpf_trigger *t = &inc->triggers[0].t;
 	const struct rule_conf *rule = inc->triggers[0].rule;
-	char value[32];
+	char value[32], comm[FRBPF_COMM_LEN + 1], reason[INCIDENT_REASON_MAX];
 
+	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
+	snprintf(reason, sizeof(reason), "%s", inc->reason);
 	if (rule)
-		log_info("incident %s: rule %s: %s: %s by %.16s (pid %u, tid %u)", inc->name,
+		log_info("incident %s: rule %s: %s: %s by %s (pid %u, tid %u)", inc->name,
 			 rule->name, rule->when_text,
-			 units__format_duration(t->value, value, sizeof(value)), t->subject.comm,
-			 t->subject.pid, t->subject.tid);
+			 units__format_duration(t->value, value, sizeof(value)),
+			 make_printable(comm), t->subject.pid, t->subject.tid);
 	else
-		log_info("incident %s: dumped by hand: %s", inc->name, inc->reason);
+		log_info("incident %s: dumped by hand: %s", inc->name, make_printable(reason));
 	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {
 		if (inc->results[i].session && inc->results[i].error)
 			log_error("incident %s: session '%s' has no file: %s", inc->name,
@@ -96,23 +101,25 @@ static void log_incident(const struct daemon *d, const struct incident *inc)
 	}
 }
 
-static void on_incident(struct incident *inc, bool first, void *arg)
+static bool on_incident(struct incident *inc, bool first, void *arg)
 {
 	struct daemon *d = arg;
 	struct err err = { 0 };
+	int code;
 
 	if (!inc->name[0]) /* every session failed before it had a name */
 		base_dir__reserve_name(&d->base, inc->freeze.frozen + inc->realtime_offset,
 				       inc->name);
-	if (manifest__write(&d->base, inc, host_info__hostname(d->host), &err))
+	code = manifest__write(&d->base, inc, host_info__hostname(d->host), &err);
+	if (code)
 		log_error("%s", err.msg);
-	if (!first)
-		return;
-	log_incident(d, inc);
-	for (size_t i = 0; i < DUMPS_WAITING_MAX; i++) {
+	if (first)
+		log_incident(d, inc);
+	for (size_t i = 0; first && i < DUMPS_WAITING_MAX; i++) {
 		if (d->waiting[i].client && d->waiting[i].incident == inc->number)
 			answer_dump(d, &d->waiting[i], inc);
 	}
+	return code == 0;
 }
 
 /* ---- rules ---- */
@@ -128,13 +135,32 @@ static int put_in_force(struct daemon *d, struct ruleset *rs, struct plan *plan,
 		return code;
 	}
 	recorder__offer(d->recorder, g);
+	generation__unref(g); /* the recorder has its own reference now */
 	code = detectors__update(d->detectors, rs->rules, rs->n_rules, g->slots, err);
 	if (code)
 		recorder__withdraw(d->recorder);
 	else
 		recorder__commit(d->recorder);
-	generation__unref(g);
+	/* what the real-time threads touch stays in memory; not an error where it is refused */
+	mlockall(MCL_CURRENT | MCL_ONFAULT);
 	return code;
+}
+
+/* What only a restart can change must not look as if it were in force. */
+static void warn_unchangeable(const struct daemon *d, const struct ruleset *rs, struct diags *diags)
+{
+	const struct daemon_conf *now = &recorder__generation(d->recorder)->rules->daemon;
+	const struct daemon_conf *new = &rs->daemon;
+
+	if (new->base && strcmp(new->base, d->base.path) != 0)
+		diags__warn(
+			diags, rs->config->src, new->base_span,
+			"the recorder runs with base %s: this takes effect when it is started anew",
+			d->base.path);
+	if (new->sideband_memory != now->sideband_memory)
+		diags__warn(
+			diags, NULL, (struct span){ 0 },
+			"a changed sideband-memory takes effect when the recorder is started anew");
 }
 
 /* Read @path again. On failure the old rules stay in force and @ret_text says why; it may hold
@@ -149,6 +175,8 @@ static int reload(struct daemon *d, const char *path, struct buf *ret_text)
 
 	if (!code)
 		code = plan__make(rs, d->tracefs, &diags, &plan);
+	if (!code)
+		warn_unchangeable(d, rs, &diags);
 	diags__format(&diags, ret_text);
 	if (code)
 		ruleset__free(rs);
@@ -317,6 +345,7 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 {
 	struct sideband_opts sideband = {
 		.memory = rs->daemon.sideband_memory,
+		.max_age = SIDEBAND_MAX_AGE_NS,
 		.rt_priority = RT_PRIORITY_SIDEBAND,
 	};
 	struct recorder_opts recorder = { .rt_priority = RT_PRIORITY_TRIGGER };
@@ -397,8 +426,6 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 	code = code ?: open_loop(d, err);
 	if (code)
 		return code;
-	/* what the real-time threads touch stays in memory; not an error where it is refused */
-	mlockall(MCL_CURRENT | MCL_ONFAULT);
 	location__announce(d->base.path);
 	return 0;
 }
@@ -420,17 +447,16 @@ static void serve(struct daemon *d)
 				control__process(d->control);
 		}
 	}
+	/* first nothing fires any more, then what has fired is written */
+	detectors__update(d->detectors, NULL, 0, NULL, NULL);
+	recorder__sync(d->recorder);
 	recorder__drain(d->recorder, on_incident, d);
 }
 
 static void tear_down(struct daemon *d, bool undo)
 {
-	struct err err;
-
 	if (d->control)
 		location__withdraw(d->base.path);
-	if (d->detectors && !undo)
-		detectors__update(d->detectors, NULL, 0, NULL, &err);
 	recorder__free(d->recorder);
 	detectors__free(d->detectors);
 	sideband__free(d->sideband);

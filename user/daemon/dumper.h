@@ -33,8 +33,9 @@ struct dumper {
 	void *done_arg;
 
 	/* guarded by the recorder's lock */
-	bool busy;   /* from the freeze until the file is written */
-	bool wanted; /* by an earlier incident that waits: see incident_pool__next_due() */
+	bool busy;	/* from the freeze until the file is written */
+	uint64_t freed; /* ns: when that was last over */
+	bool wanted;	/* by an earlier incident that waits: see incident_pool__next_due() */
 
 	struct incident *inc; /* the job; NULL wakes the thread to end */
 	size_t index;

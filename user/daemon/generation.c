@@ -34,13 +34,20 @@ static int start_session(const struct session_conf *conf, struct session_plan *p
 	return dumper__start(s, env->dump, env->done, env->done_arg, err, ret);
 }
 
-/* A rule that stays keeps its counts. */
-static void carry_tallies(struct generation *g, const struct generation *old)
+void generation__carry_tallies(struct generation *g, const struct generation *old)
 {
 	for (size_t i = 0; i < g->rules->n_rules; i++) {
-		for (size_t k = 0; old && k < old->rules->n_rules; k++) {
-			if (g->rules->rules[i].id == old->rules->rules[k].id)
-				g->tallies[i] = old->tallies[k];
+		for (size_t k = 0; k < old->rules->n_rules; k++) {
+			const struct rule_tally *from = &old->tallies[k];
+			struct rule_tally *to = &g->tallies[i];
+
+			if (g->rules->rules[i].id != old->rules->rules[k].id)
+				continue;
+			to->incidents += from->incidents;
+			to->joined += from->joined;
+			to->merged += from->merged;
+			to->busy += from->busy;
+			to->last = to->last > from->last ? to->last : from->last;
 		}
 	}
 }
@@ -78,7 +85,6 @@ int generation__make(struct ruleset *rs, struct plan *plan, const struct generat
 		generation__unref(g);
 		return code;
 	}
-	carry_tallies(g, old);
 	*ret = g;
 	return 0;
 }
@@ -110,6 +116,17 @@ struct generation *generation__ref(struct generation *g)
 {
 	atomic_fetch_add(&g->refs, 1);
 	return g;
+}
+
+bool generation__unref_unless_last(struct generation *g)
+{
+	int refs = atomic_load(&g->refs);
+
+	while (refs > 1) {
+		if (atomic_compare_exchange_weak(&g->refs, &refs, refs - 1))
+			return true;
+	}
+	return false;
 }
 
 void generation__unref(struct generation *g)

@@ -21,8 +21,9 @@ struct rule_tally {
 
 struct generation {
 	atomic_int refs;
-	struct ruleset *rules;	 /* owned */
-	struct dumper **dumpers; /* one per session of the ruleset; references */
+	struct generation *next_given; /* the reaper's */
+	struct ruleset *rules;	       /* owned */
+	struct dumper **dumpers;       /* one per session of the ruleset; references */
 	size_t n_dumpers;
 	uint32_t *slots;	     /* of the rules, see detectors__update() */
 	struct rule_tally *tallies;  /* one per rule */
@@ -40,6 +41,9 @@ struct generation_env {
 int generation__make(struct ruleset *rs, struct plan *plan, const struct generation *old,
 		     const struct generation_env *env, struct err *err, struct generation **ret);
 
+/* Add to the tallies of @g, which takes over, those of @old for every rule that stays. The recorder's lock is held. */
+void generation__carry_tallies(struct generation *g, const struct generation *old);
+
 /* The session called @name; -ENOENT. */
 int generation__find_session(const struct generation *g, const char *name);
 /* Mask over all sessions. */
@@ -49,5 +53,7 @@ uint64_t generation__rule_sessions(const struct rule_conf *rule);
 
 struct generation *generation__ref(struct generation *g);
 void generation__unref(struct generation *g);
+/* Give up one reference unless it is the last: then false, and it is still the caller's. */
+bool generation__unref_unless_last(struct generation *g);
 
 #endif

@@ -5,8 +5,9 @@
 #include "daemon/incident_pool.h"
 #include "rules/units.h"
 
-/* The longest `post`: joining never holds an incident longer. */
-#define JOIN_LIMIT_NS (60 * NSEC_PER_SEC)
+/* How far apart freezes that triggers want may lie to be one: enough for the triggers of one event, too
+ * little to push the moment of any of them out of the rings. */
+#define JOIN_SLACK_NS (10 * NSEC_PER_MSEC)
 
 int incident_pool__init(struct incident_pool *p)
 {
@@ -54,6 +55,17 @@ static struct incident *begin(struct incident_pool *p, struct generation *g, uin
 	return NULL;
 }
 
+/* Would the freeze of @inc, which is yet to come, show what @it wants to be seen? One that is overdue
+ * waits for a session: then a short `post` makes no difference. */
+static bool covers(const struct incident *inc, const struct incident_trigger *it)
+{
+	uint64_t deadline = it->t.time + it->rule->post;
+
+	if (inc->deadline < it->t.time)
+		return it->rule->post <= JOIN_SLACK_NS;
+	return deadline <= inc->latest_deadline && inc->deadline <= deadline + JOIN_SLACK_NS;
+}
+
 static struct incident *find_to_join(struct incident_pool *p, const struct generation *g,
 				     const struct incident_trigger *it)
 {
@@ -61,8 +73,7 @@ static struct incident *find_to_join(struct incident_pool *p, const struct gener
 		struct incident *inc = p->v[i];
 
 		if (inc->state == INCIDENT_PENDING && !inc->manual && inc->gen == g &&
-		    inc->n_triggers < INCIDENT_TRIGGERS_MAX &&
-		    it->t.time + it->rule->post <= inc->latest_deadline)
+		    covers(inc, it))
 			return inc;
 	}
 	return NULL;
@@ -101,35 +112,44 @@ static void merge_into(struct incident *inc, const struct incident_trigger *it)
 	inc->manifest_stale = true;
 }
 
+/* A further trigger of @inc, which is not frozen yet. */
+static void join(struct incident *inc, const struct incident_trigger *it, uint64_t sessions)
+{
+	uint64_t deadline = it->t.time + it->rule->post;
+
+	inc->sessions |= sessions;
+	inc->triggers[inc->n_triggers++] = *it;
+	if (deadline > inc->deadline)
+		inc->deadline = deadline;
+}
+
 void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_t rule,
 			    const struct frbpf_trigger *t)
 {
 	struct incident_trigger it = { .t = *t, .rule = &g->rules->rules[rule] };
-	uint64_t deadline = t->time + it.rule->post;
 	uint64_t sessions = generation__rule_sessions(it.rule);
 	struct rule_tally *tally = &g->tallies[rule];
 	struct incident *inc;
 
 	tally->last = t->time;
 	inc = find_to_join(p, g, &it);
-	if (inc) {
+	if (inc && inc->n_triggers == INCIDENT_TRIGGERS_MAX && !(sessions & ~inc->sessions)) {
+		tally->merged++; /* no room for its marker */
+		merge_into(inc, &it);
+	} else if (inc && inc->n_triggers < INCIDENT_TRIGGERS_MAX) {
 		tally->joined++;
+		join(inc, &it, sessions);
 	} else if ((inc = find_to_merge(p, g, &it, sessions))) {
 		tally->merged++;
 		merge_into(inc, &it);
-		return;
 	} else if ((inc = begin(p, g, sessions))) {
 		tally->incidents++;
-		inc->deadline = deadline;
-		inc->latest_deadline = deadline + JOIN_LIMIT_NS;
+		inc->deadline = t->time + it.rule->post;
+		inc->latest_deadline = inc->deadline + JOIN_SLACK_NS;
+		join(inc, &it, sessions);
 	} else {
 		tally->busy++;
-		return;
 	}
-	inc->sessions |= sessions;
-	inc->triggers[inc->n_triggers++] = it;
-	if (deadline > inc->deadline)
-		inc->deadline = deadline;
 }
 
 struct incident *incident_pool__manual(struct incident_pool *p, struct generation *g, uint64_t mask,
@@ -158,14 +178,25 @@ static bool sessions_free(const struct incident *inc)
 	return true;
 }
 
-static void mark_dumpers(struct incident *inc, bool busy, bool wanted)
+static void mark_wanted(struct incident *inc, bool wanted)
 {
 	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
+		if (inc->sessions & (1ULL << i))
+			inc->gen->dumpers[i]->wanted = wanted;
+	}
+}
+
+static void claim(struct incident *inc)
+{
+	inc->due = inc->deadline;
+	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
+		struct dumper *d = inc->gen->dumpers[i];
+
 		if (!(inc->sessions & (1ULL << i)))
 			continue;
-		if (busy)
-			inc->gen->dumpers[i]->busy = true;
-		inc->gen->dumpers[i]->wanted = wanted;
+		d->busy = true;
+		if (d->freed > inc->due)
+			inc->due = d->freed;
 	}
 }
 
@@ -191,7 +222,7 @@ struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
 
 	*ret_deadline = UINT64_MAX;
 	for (inc = next_pending(p, 0); inc; inc = next_pending(p, inc->number))
-		mark_dumpers(inc, false, false);
+		mark_wanted(inc, false);
 	for (inc = next_pending(p, 0); inc; inc = next_pending(p, inc->number)) {
 		if (inc->deadline > now && !p->closed) {
 			if (inc->deadline < *ret_deadline)
@@ -200,10 +231,10 @@ struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
 		}
 		if (!due && sessions_free(inc))
 			due = inc;
-		mark_dumpers(inc, false, true);
+		mark_wanted(inc, true);
 	}
 	if (due)
-		mark_dumpers(due, true, false);
+		claim(due);
 	return due;
 }
 

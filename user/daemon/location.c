@@ -127,7 +127,7 @@ static bool is_alive(const char *base)
 
 	snprintf(lock, sizeof(lock), "%.*s/lock", PATH_MAX - 8, base);
 	fd = open(lock, O_RDWR | O_CLOEXEC);
-	return fd >= 0 && fcntl(fd, F_GETLK, &fl) == 0 && fl.l_type != F_UNLCK;
+	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &fl) == 0 && fl.l_type != F_UNLCK;
 }
 
 static bool same_dir(const char *a, const char *b)

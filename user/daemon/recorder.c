@@ -12,11 +12,15 @@
 #include "common/clock.h"
 #include "common/realtime.h"
 #include "daemon/incident_pool.h"
+#include "daemon/reaper.h"
 #include "daemon/recorder.h"
 #include "rules/units.h"
 
+#define CONSUME_MAX 256
+
 struct recorder {
 	struct detectors *detectors;
+	struct reaper *reaper;
 	int rt_priority;
 	pthread_t thread;
 	bool running;
@@ -79,6 +83,12 @@ static void on_trigger(const struct frbpf_trigger *t, void *arg)
 	pthread_mutex_unlock(&r->lock);
 }
 
+/* At most CONSUME_MAX at a time: deadlines must be met in a storm, too. Returns how many. */
+static int consume_triggers(struct recorder *r)
+{
+	return detectors__consume(r->detectors, CONSUME_MAX, on_trigger, r);
+}
+
 /* What one freeze works on. */
 struct frozen_set {
 	struct session *sessions[INCIDENT_SESSIONS_MAX];
@@ -129,7 +139,7 @@ static void freeze_incident(struct recorder *r, struct incident *inc)
 	freeze_rings(r, inc, &set);
 
 	pthread_mutex_lock(&r->lock);
-	late = inc->freeze.frozen > inc->deadline ? inc->freeze.frozen - inc->deadline : 0;
+	late = inc->freeze.frozen > inc->due ? inc->freeze.frozen - inc->due : 0;
 	r->stats.latency_last = late;
 	if (late > r->stats.latency_max)
 		r->stats.latency_max = late;
@@ -175,7 +185,8 @@ static void answer_sync(struct recorder *r)
 	pthread_mutex_unlock(&r->lock);
 	if (!wanted)
 		return;
-	detectors__consume(r->detectors, on_trigger, r);
+	while (consume_triggers(r) == CONSUME_MAX)
+		;
 	sem_post(&r->synced);
 }
 
@@ -197,7 +208,7 @@ static void *recorder_thread(void *arg)
 		if (epoll_wait(r->epoll, ev, ARRAY_SIZE(ev), -1) < 0)
 			continue;
 		swallow(r->wake);
-		detectors__consume(r->detectors, on_trigger, r);
+		consume_triggers(r);
 		answer_sync(r);
 	}
 	return NULL;
@@ -210,6 +221,7 @@ static void on_dumped(void *arg, struct dumper *d, struct incident *inc, size_t 
 
 	pthread_mutex_lock(&r->lock);
 	d->busy = false;
+	d->freed = now_ns();
 	if (inc->results[index].error)
 		r->stats.failed++;
 	if (--inc->writing == 0) {
@@ -281,6 +293,7 @@ int recorder__new(const struct recorder_opts *opts, struct err *err, struct reco
 	code = init_lock(&r->lock);
 	code = code ?: incident_pool__init(&r->pool);
 	code = code ?: open_fds(r);
+	code = code ?: reaper__start(err, &r->reaper);
 	if (!code)
 		code = -pthread_create(&r->thread, NULL, recorder_thread, r);
 	if (code) {
@@ -301,8 +314,7 @@ void recorder__offer(struct recorder *r, struct generation *g)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Wait until the thread has handled every trigger that was in the ring before this call. */
-static void sync_with_thread(struct recorder *r)
+void recorder__sync(struct recorder *r)
 {
 	pthread_mutex_lock(&r->lock);
 	r->sync_wanted = true;
@@ -316,25 +328,27 @@ void recorder__commit(struct recorder *r)
 {
 	struct generation *old;
 
-	sync_with_thread(r);
+	recorder__sync(r);
 	pthread_mutex_lock(&r->lock);
 	old = r->gen;
 	r->gen = r->offered;
 	r->offered = NULL;
+	if (old)
+		generation__carry_tallies(r->gen, old);
 	pthread_mutex_unlock(&r->lock);
-	generation__unref(old);
+	reaper__give(r->reaper, old);
 }
 
 void recorder__withdraw(struct recorder *r)
 {
 	struct generation *g;
 
-	sync_with_thread(r);
+	recorder__sync(r);
 	pthread_mutex_lock(&r->lock);
 	g = r->offered;
 	r->offered = NULL;
 	pthread_mutex_unlock(&r->lock);
-	generation__unref(g);
+	reaper__give(r->reaper, g);
 }
 
 struct generation *recorder__generation(struct recorder *r)
@@ -389,12 +403,12 @@ static void let_go(struct recorder *r, struct incident *inc)
 	pthread_mutex_lock(&r->lock);
 	inc->state = INCIDENT_FREE;
 	pthread_mutex_unlock(&r->lock);
-	generation__unref(g);
+	reaper__give(r->reaper, g);
 }
 
 /* Returns ns until @inc wants to be looked at again; 0: it is done with. */
-static uint64_t collect_one(struct recorder *r, struct incident *inc,
-			    void (*fn)(struct incident *inc, bool first, void *arg), void *arg)
+static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_collect_fn fn,
+			    void *arg)
 {
 	bool stale, first, closed;
 	uint64_t expires, now = now_ns();
@@ -407,14 +421,17 @@ static uint64_t collect_one(struct recorder *r, struct incident *inc,
 	if (stale)
 		inc->manifest_stale = false;
 	pthread_mutex_unlock(&r->lock);
-	if (stale)
-		fn(inc, first, arg);
 	inc->reported = true;
+	if (stale && !fn(inc, first, arg)) {
+		pthread_mutex_lock(&r->lock);
+		r->stats.failed++;
+		inc->manifest_stale = first && now < expires; /* once more, when it expires */
+		pthread_mutex_unlock(&r->lock);
+	}
 	return now >= expires || closed ? 0 : expires - now;
 }
 
-uint64_t recorder__collect(struct recorder *r,
-			   void (*fn)(struct incident *inc, bool first, void *arg), void *arg)
+uint64_t recorder__collect(struct recorder *r, recorder_collect_fn fn, void *arg)
 {
 	uint64_t next = UINT64_MAX, wait;
 
@@ -454,8 +471,7 @@ void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret)
 	pthread_mutex_unlock(&r->lock);
 }
 
-void recorder__drain(struct recorder *r, void (*fn)(struct incident *inc, bool first, void *arg),
-		     void *arg)
+void recorder__drain(struct recorder *r, recorder_collect_fn fn, void *arg)
 {
 	struct pollfd pfd = { .fd = r->progress, .events = POLLIN };
 	struct recorder_stats stats;
@@ -486,6 +502,7 @@ void recorder__free(struct recorder *r)
 	generation__unref(r->gen);
 	generation__unref(r->offered);
 	incident_pool__free(&r->pool);
+	reaper__free(r->reaper);
 	for (size_t i = 0; i < 4; i++) {
 		int fd = (int[]){ r->epoll, r->timer, r->wake, r->progress }[i];
 

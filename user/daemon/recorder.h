@@ -26,11 +26,13 @@ void recorder__dumper_callback(struct recorder *r, dumper_done_fn *ret_fn, void 
 
 /*
  * Make @g the generation in force, once the detectors have its rules, in three steps of the caller:
- *	recorder__offer(r, g)      triggers of the old and the new rules are understood
+ *
+ *	recorder__offer(r, g)      triggers of the old and of the new rules are understood
  *	detectors__update(...)     the kernel side flips
- *	recorder__commit(r)        returns when no trigger of the old rules is left; the old
- *generation is let go or recorder__withdraw(r) instead of commit. The recorder takes its own
- *reference.
+ *	recorder__commit(r)        returns when no trigger of the old rules is left, and lets the
+ *	                           old generation go; or recorder__withdraw(r) to stay with it
+ *
+ * The recorder takes its own reference.
  */
 void recorder__offer(struct recorder *r, struct generation *g);
 void recorder__commit(struct recorder *r);
@@ -46,31 +48,36 @@ int64_t recorder__dump(struct recorder *r, uint64_t mask, const char *reason);
 /* Readable when recorder__collect() has something to do. */
 int recorder__fd(const struct recorder *r);
 
+/* Wait until the thread has handled every trigger that was in the ring before this call. */
+void recorder__sync(struct recorder *r);
+
+/* Told of an incident whose files are complete; @first: for the first time. False: what should be kept of it could not
+ * be written, ask again. */
+typedef bool (*recorder_collect_fn)(struct incident *inc, bool first, void *arg);
+
 /*
- * Call @fn for every incident whose files are complete: once when they are (@first), and once more
- * when triggers were merged into it after that. Incidents that are done with are let go. Returns ns
- * until it should be called again even if the fd stays silent, or UINT64_MAX. For one thread only.
+ * Call @fn for every incident whose files are complete: once when they are, and once more when triggers were merged into
+ * it after that or when @fn failed. Incidents that are done with are let go. Returns ns until it should be called again
+ * even if the fd stays silent, or UINT64_MAX. For one thread only.
  */
-uint64_t recorder__collect(struct recorder *r,
-			   void (*fn)(struct incident *inc, bool first, void *arg), void *arg);
+uint64_t recorder__collect(struct recorder *r, recorder_collect_fn fn, void *arg);
 
 struct recorder_stats {
 	pid_t tid;
 	bool realtime;			    /* SCHED_FIFO was granted */
 	uint64_t incidents;		    /* begun */
-	uint64_t failed;	     /* files that could not be written */
+	uint64_t failed;		    /* files and manifests that could not be written */
 	uint64_t writing;		    /* not yet complete */
 	uint64_t busy;			    /* triggers that found no free incident */
 	uint64_t stale;			    /* triggers of rules that are in force no more */
-	uint64_t latency_last, latency_max; /* ns from trigger + post to all rings frozen */
+	uint64_t latency_last, latency_max; /* ns from when a freeze was due to all rings frozen */
 };
 void recorder__stats(struct recorder *r, struct recorder_stats *ret);
 /* A copy of the tally of rule @i of the generation in force. */
 void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret);
 
 /* Let nothing new begin and wait until all incidents are complete and collected through @fn. */
-void recorder__drain(struct recorder *r, void (*fn)(struct incident *inc, bool first, void *arg),
-		     void *arg);
+void recorder__drain(struct recorder *r, recorder_collect_fn fn, void *arg);
 
 /* Ends the thread. The detectors must still exist. */
 void recorder__free(struct recorder *r);

@@ -29,7 +29,7 @@ struct detectors {
 	/* Of detectors__consume(), valid while it runs. */
 	void (*fn)(const struct frbpf_trigger *t, void *arg);
 	void *arg;
-	int handed_over;
+	int handed_over, max;
 };
 
 static int on_record(void *ctx, void *data, size_t size)
@@ -43,7 +43,7 @@ static int on_record(void *ctx, void *data, size_t size)
 	}
 	d->handed_over++;
 	d->fn(t, d->arg);
-	return 0;
+	return d->handed_over < d->max ? 0 : -ECANCELED; /* libbpf stops behind this one */
 }
 
 static uint32_t own_pidns(void)
@@ -255,16 +255,17 @@ int detectors__fd(const struct detectors *d)
 	return d->env.triggers_fd;
 }
 
-int detectors__consume(struct detectors *d, void (*fn)(const struct frbpf_trigger *t, void *arg),
-		       void *arg)
+int detectors__consume(struct detectors *d, int max,
+		       void (*fn)(const struct frbpf_trigger *t, void *arg), void *arg)
 {
 	int r;
 
 	d->fn = fn;
 	d->arg = arg;
 	d->handed_over = 0;
+	d->max = max;
 	r = ring_buffer__consume(d->ring);
-	return r < 0 ? r : d->handed_over;
+	return r < 0 && r != -ECANCELED ? r : d->handed_over;
 }
 
 int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf_rule_state *ret)

@@ -32,10 +32,11 @@ int detectors__update(struct detectors *d, const struct rule_conf *rules, size_t
 /* Readable when triggers wait (epoll). */
 int detectors__fd(const struct detectors *d);
 
-/* Hand every waiting trigger to @fn; records of a wrong size or tag are dropped and counted.
- * Returns how many were handed over, or negative errno. @t is valid during the call only. */
-int detectors__consume(struct detectors *d, void (*fn)(const struct frbpf_trigger *t, void *arg),
-		       void *arg);
+/* Hand at most @max of the waiting triggers to @fn; records of a wrong size or tag are dropped and
+ * counted. Returns how many were handed over, or negative errno. @t is valid during the call only.
+ * Allocates nothing. */
+int detectors__consume(struct detectors *d, int max,
+		       void (*fn)(const struct frbpf_trigger *t, void *arg), void *arg);
 
 int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf_rule_state *ret);
 

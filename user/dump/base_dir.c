@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,13 +10,16 @@
 #include "common/cleanup.h"
 #include "dump/base_dir.h"
 
-static int make_parents(const char *path, struct err *err)
+/* The directories above the base; *ret_made is the length of the first path that we had to make. */
+static int make_parents(const char *path, size_t *ret_made, struct err *err)
 {
 	char part[PATH_MAX];
 
 	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
-		if (mkdir(part, 0755) < 0 && errno != EEXIST)
+		if (mkdir(part, 0755) == 0)
+			*ret_made = *ret_made ?: strlen(part);
+		else if (errno != EEXIST)
 			return err_set(err, -errno, "cannot create %s: %s", part, strerror(errno));
 	}
 	return 0;
@@ -56,6 +60,14 @@ static int open_dir(int at, const char *name, const char *shown, bool *ret_creat
 	return TAKE_FD(fd);
 }
 
+/* Who holds the lock has written its pid into the file. */
+static int read_pid(int fd)
+{
+	char text[16] = "";
+
+	return pread(fd, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : 0;
+}
+
 static int lock_base(struct base_dir *b, struct err *err)
 {
 	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -65,13 +77,14 @@ static int lock_base(struct base_dir *b, struct err *err)
 	b->lock_fd = openat(b->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (b->lock_fd < 0)
 		return err_set(err, -errno, "cannot open %s/lock: %s", b->path, strerror(errno));
-	if (fcntl(b->lock_fd, F_SETLK, &fl) < 0) {
+	/* of the open file, not of the process: closing another fd of it does not give it up */
+	if (fcntl(b->lock_fd, F_OFD_SETLK, &fl) < 0) {
 		if (errno != EAGAIN && errno != EACCES)
 			return err_set(err, -errno, "cannot lock %s/lock: %s", b->path,
 				       strerror(errno));
-		if (fcntl(b->lock_fd, F_GETLK, &fl) < 0 || fl.l_type == F_UNLCK)
-			fl.l_pid = 0;
-		return err_set(err, -EBUSY, "another frbpf (pid %d) owns %s", fl.l_pid, b->path);
+		b->created = false; /* whoever was faster with the lock has it now */
+		return err_set(err, -EBUSY, "another frbpf (pid %d) owns %s", read_pid(b->lock_fd),
+			       b->path);
 	}
 	n = snprintf(pid, sizeof(pid), "%d\n", getpid());
 	if (ftruncate(b->lock_fd, 0) < 0 || pwrite(b->lock_fd, pid, n, 0) != n)
@@ -115,6 +128,15 @@ static void clean_session(int fd, const char *name, void *arg)
 	close(dir);
 }
 
+/* The last component is ours to create and to check, not a parent. */
+static void strip_slashes(char *path)
+{
+	size_t n = strlen(path);
+
+	while (n > 1 && path[n - 1] == '/')
+		path[--n] = '\0';
+}
+
 int base_dir__open(struct base_dir *b, const char *path, struct err *err)
 {
 	char shown[PATH_MAX + 16];
@@ -124,7 +146,8 @@ int base_dir__open(struct base_dir *b, const char *path, struct err *err)
 	*b = (struct base_dir){ .fd = -1, .lock_fd = -1, .incidents_fd = -1 };
 	pthread_mutex_init(&b->name_lock, NULL);
 	snprintf(b->path, sizeof(b->path), "%s", path);
-	ret = make_parents(b->path, err);
+	strip_slashes(b->path);
+	ret = make_parents(b->path, &b->parents_made, err);
 	if (ret)
 		return ret;
 	ret = open_dir(AT_FDCWD, b->path, b->path, &b->created, err);
@@ -245,6 +268,21 @@ static void remove_empty_session(int fd, const char *name, void *arg)
 		unlinkat(fd, name, AT_REMOVEDIR);
 }
 
+static void remove_parents(const struct base_dir *b)
+{
+	char part[PATH_MAX];
+	char *slash;
+
+	if (!b->parents_made)
+		return;
+	snprintf(part, sizeof(part), "%s", b->path);
+	while ((slash = strrchr(part, '/')) && (size_t)(slash - part) >= b->parents_made) {
+		*slash = '\0';
+		if (rmdir(part) < 0)
+			return;
+	}
+}
+
 void base_dir__close(struct base_dir *b, bool undo)
 {
 	if (b->fd >= 0 && b->lock_fd >= 0) {
@@ -255,8 +293,8 @@ void base_dir__close(struct base_dir *b, bool undo)
 		if (undo && b->created)
 			unlinkat(b->fd, "lock", 0);
 	}
-	if (undo && b->created)
-		rmdir(b->path);
+	if (undo && b->created && rmdir(b->path) == 0)
+		remove_parents(b);
 	if (b->incidents_fd >= 0)
 		close(b->incidents_fd);
 	if (b->lock_fd >= 0)

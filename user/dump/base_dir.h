@@ -28,7 +28,8 @@
 struct base_dir {
 	char path[PATH_MAX];
 	int fd, lock_fd, incidents_fd;
-	bool created; /* by us: removed again when starting fails */
+	bool created;	     /* by us: removed again when starting fails */
+	size_t parents_made; /* so are the directories above it, from path[0..parents_made) on; 0: none */
 	pthread_mutex_t name_lock;
 	char names[16][INCIDENT_NAME_SIZE]; /* given away last */
 	size_t n_names;
@@ -51,7 +52,7 @@ void base_dir__reserve_name(struct base_dir *b, uint64_t realtime_ns,
 int base_dir__write_manifest(const struct base_dir *b, const char *name, const char *text,
 			     size_t len, struct err *err);
 
-/* Unlock. @undo: remove again what opening has made, as far as it is empty. */
+/* Unlock. @undo: remove again what opening has made, and directories of ours that are empty. */
 void base_dir__close(struct base_dir *b, bool undo);
 
 #endif

@@ -21,7 +21,7 @@ static int measure_ring(const struct session *s, const struct ring *ring, uint8_
 		return -ENOMEM;
 	ret->bytes = ring_image__filled(head, ring->size);
 	ret->since = s->started;
-	if (img.wrapped)
+	if (img.wrapped || torn)
 		ret->since = n ? record__time(v[0]) : now_ns();
 	return 0;
 }

@@ -51,7 +51,6 @@ static void pause_session(struct session *s, struct ring_shot *shots)
 static size_t copy_ring(struct session_cpu *c, struct ring_shot *shot)
 {
 	ring_image__copy(c->copy, ring__data(&c->ring), c->ring.size, shot->head);
-	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* no byte of it may be read after the head is */
 	shot->after = ring__head(&c->ring);
 	return ring_image__filled(shot->head, c->ring.size);
 }

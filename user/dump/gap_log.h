@@ -18,8 +18,8 @@ struct gap_log {
 };
 
 void gap_log__add(struct gap_log *g, uint64_t paused, uint64_t resumed);
-/* The last pause that began at or before @time; false when there is none. A ring takes records again
- * before `resumed` was read, so the LOST record of a pause can be older than its end. */
+/* The last pause that began at or before @time; false when there is none. A ring takes records
+ * again before `resumed` was read, so the LOST record of a pause can be older than its end. */
 bool gap_log__find(const struct gap_log *g, uint64_t time, uint64_t *ret_paused,
 		   uint64_t *ret_resumed);
 

@@ -5,21 +5,23 @@
 #include "dump/incident.h"
 #include "rules/units.h"
 
-uint64_t incident__start(const struct incident *inc)
+uint64_t incident__asked(const struct incident *inc, bool *ret_more)
 {
-	uint64_t start = UINT64_MAX;
+	uint64_t asked = UINT64_MAX;
 
+	*ret_more = false;
 	for (size_t i = 0; i < inc->n_triggers; i++) {
 		const struct incident_trigger *it = &inc->triggers[i];
 		uint64_t pre = it->rule ? it->rule->pre : RULESET_WINDOW_AUTO;
-		uint64_t from;
+		uint64_t from = it->t.time;
 
 		if (pre == RULESET_WINDOW_AUTO)
-			return RULESET_WINDOW_AUTO;
-		from = it->t.time > pre ? it->t.time - pre : 1;
-		start = from < start ? from : start;
+			*ret_more = true;
+		else
+			from = it->t.time > pre ? it->t.time - pre : 1;
+		asked = from < asked ? from : asked;
 	}
-	return start;
+	return asked;
 }
 
 uint64_t incident__end(const struct incident *inc)
@@ -32,7 +34,7 @@ uint64_t incident__end(const struct incident *inc)
 
 		end = to > end ? to : end;
 	}
-	return end;
+	return end < inc->freeze.frozen ? end : inc->freeze.frozen;
 }
 
 void incident__format_name(uint64_t realtime_ns, char name[static INCIDENT_NAME_SIZE])

@@ -76,6 +76,7 @@ struct incident {
 
 	uint64_t deadline;	  /* ns: when to freeze */
 	uint64_t latest_deadline; /* joining triggers do not push it further */
+	uint64_t due; /* ns: the deadline, or later, when the last of its sessions was free again */
 	struct freeze_report freeze;
 	uint64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the freeze, ns */
 
@@ -88,11 +89,10 @@ struct incident {
 	bool reported;				/* collected once; the collector's */
 };
 
-/* The window's start by the triggers' `pre`: the earliest, or RULESET_WINDOW_AUTO when any wants
- * that. */
-uint64_t incident__start(const struct incident *inc);
-/* When the window ends: the latest trigger + post; what was recorded later is not part of the
- * incident. */
+/* From when on the triggers ask to see what happened: the earliest trigger - pre, or the trigger itself
+ * where no `pre` is given; *ret_more: then they want as much before it as every CPU has. */
+uint64_t incident__asked(const struct incident *inc, bool *ret_more);
+/* When the window ends: the latest trigger + post, or the freeze where that came before it (a stop). */
 uint64_t incident__end(const struct incident *inc);
 
 /* Write @realtime_ns as local time the way perf names its files. */

@@ -10,14 +10,14 @@
 #include "dump/manifest.h"
 #include "rules/units.h"
 
-/* Names of tasks are bytes that anybody chooses: what is not UTF-8 becomes '?'. */
+/* Names of tasks, files and hosts are bytes that anybody chooses: what is not UTF-8 becomes '?'. */
 static json_t *json_text(const char *s, size_t max)
 {
-	char clean[2048];
-	size_t n = strnlen(s, max < sizeof(clean) ? max : sizeof(clean) - 1);
+	size_t n = strnlen(s, max);
 	json_t *j = json_stringn(s, n);
+	_cleanup_free_ char *clean = j ? NULL : strndup(s, n);
 
-	if (j)
+	if (!clean)
 		return j;
 	for (size_t i = 0; i < n; i++)
 		clean[i] = (unsigned char)s[i] < 0x80 ? s[i] : '?';
@@ -50,8 +50,8 @@ static json_t *json_time(const struct incident *inc, uint64_t monotonic)
 
 static json_t *json_task(const struct frbpf_task *t)
 {
-	return json_pack("{s:i, s:i, s:i, s:o, s:o}", "pid", (int)t->pid, "tid", (int)t->tid, "uid",
-			 (int)t->uid, "comm", json_text(t->comm, FRBPF_COMM_LEN), "process",
+	return json_pack("{s:i, s:i, s:I, s:o, s:o}", "pid", (int)t->pid, "tid", (int)t->tid, "uid",
+			 (json_int_t)t->uid, "comm", json_text(t->comm, FRBPF_COMM_LEN), "process",
 			 json_text(t->process, FRBPF_COMM_LEN));
 }
 
@@ -109,18 +109,20 @@ static json_t *json_session(const struct base_dir *base, const struct incident *
 	char path[PATH_MAX + 256];
 
 	if (res->error)
-		return json_pack("{s:s, s:o, s:n, s:s}", "name", s->name, "run",
-				 json_text(s->run, SIZE_MAX), "file", "error", res->error_text);
+		return json_pack("{s:s, s:o, s:n, s:o}", "name", s->name, "run",
+				 json_text(s->run, SIZE_MAX), "file", "error",
+				 json_text(res->error_text, sizeof(res->error_text)));
 	snprintf(path, sizeof(path), "%s/session-%s/%s", base->path, s->name, res->file);
-	return json_pack("{s:s, s:o, s:s, s:n, s:I, s:I, s:{s:o, s:o, s:I, s:b}, s:o, s:I, s:I, "
+	return json_pack("{s:s, s:o, s:o, s:n, s:I, s:I, s:{s:o, s:o, s:I, s:b}, s:o, s:I, s:I, "
 			 "s:{s:I, s:I, s:b}}",
-			 "name", s->name, "run", json_text(s->run, SIZE_MAX), "file", path, "error",
-			 "bytes", (json_int_t)res->bytes, "records", (json_int_t)res->records,
-			 "window", "start", json_time(inc, res->start), "end",
-			 json_time(inc, res->end), "length_ns", (json_int_t)(res->end - res->start),
-			 "short", res->short_window, "cpus", json_cpus(res, res->end), "write_ns",
-			 (json_int_t)res->write_ns, "skipped_records", (json_int_t)res->skipped,
-			 "sideband", "lost", (json_int_t)res->sideband_lost, "rescans",
+			 "name", s->name, "run", json_text(s->run, SIZE_MAX), "file",
+			 json_text(path, SIZE_MAX), "error", "bytes", (json_int_t)res->bytes,
+			 "records", (json_int_t)res->records, "window", "start",
+			 json_time(inc, res->start), "end", json_time(inc, res->end), "length_ns",
+			 (json_int_t)(res->end - res->start), "short", res->short_window, "cpus",
+			 json_cpus(res, res->end), "write_ns", (json_int_t)res->write_ns,
+			 "skipped_records", (json_int_t)res->skipped, "sideband", "lost",
+			 (json_int_t)res->sideband_lost, "rescans",
 			 (json_int_t)res->sideband_rescans, "incomplete", res->sideband_incomplete);
 }
 
@@ -146,9 +148,9 @@ static json_t *json_host(const char *hostname)
 	if (buf__read_file(&boot, "/proc/sys/kernel/random/boot_id", 256) == 0 && boot.len)
 		boot.data[strcspn(boot.data, "\n")] = '\0';
 	uname(&u);
-	j = json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", hostname, "machine_id",
-		      machine.len ? machine.data : "", "boot_id", boot.len ? boot.data : "",
-		      "kernel", u.release, "arch", u.machine);
+	j = json_pack("{s:o, s:o, s:s, s:s, s:s}", "name", json_text(hostname, SIZE_MAX),
+		      "machine_id", json_text(machine.len ? machine.data : "", SIZE_MAX), "boot_id",
+		      boot.len ? boot.data : "", "kernel", u.release, "arch", u.machine);
 	buf__free(&machine);
 	buf__free(&boot);
 	return j;
@@ -157,14 +159,15 @@ static json_t *json_host(const char *hostname)
 static json_t *json_freeze(const struct incident *inc)
 {
 	const struct freeze_report *f = &inc->freeze;
-	uint64_t late = f->frozen > inc->deadline ? f->frozen - inc->deadline : 0;
+	uint64_t late = f->frozen > inc->due ? f->frozen - inc->due : 0;
 
-	return json_pack("{s:s, s:I, s:o, s:o, s:I, s:I, s:I}", "mode", f->live ? "live" : "pause",
-			 "deadline_monotonic_ns", (json_int_t)inc->deadline, "frozen",
-			 json_time(inc, f->frozen), "resumed", json_time(inc, f->finished),
-			 "late_ns", (json_int_t)late, "paused_ns",
-			 (json_int_t)(f->live ? 0 : f->finished - f->begun), "copied_bytes",
-			 (json_int_t)f->bytes);
+	return json_pack(
+		"{s:s, s:I, s:I, s:I, s:o, s:o, s:I, s:I}", "mode", f->live ? "live" : "pause",
+		"deadline_monotonic_ns", (json_int_t)inc->deadline, "waited_ns",
+		(json_int_t)(inc->due - inc->deadline), "late_ns", (json_int_t)late, "frozen",
+		json_time(inc, f->frozen), "resumed", json_time(inc, f->finished), "paused_ns",
+		(json_int_t)(f->live ? 0 : f->finished - f->begun), "copied_bytes",
+		(json_int_t)f->bytes);
 }
 
 static json_t *json_triggers(const struct incident *inc, const struct incident_trigger *v, size_t n)

@@ -19,12 +19,12 @@ void ring_image__copy(uint8_t *dst, const uint8_t *data, size_t size, uint64_t h
 	size_t first = head & (size - 1);
 	size_t upper = size - first; /* bytes from the head to the end of the ring */
 
-	if (filled <= upper) {
-		memcpy(dst, data + first, filled);
-		return;
+	if (filled > upper) {
+		memcpy(dst + upper, data, filled - upper);
+		filled = upper;
 	}
-	memcpy(dst + upper, data, filled - upper);
-	memcpy(dst, data + first, upper);
+	memcpy(dst, data + first, filled);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* before the caller reads the head again */
 }
 
 struct ring_image ring_image__make(const uint8_t *copy, size_t size, uint64_t head, uint64_t after)

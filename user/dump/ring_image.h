@@ -18,8 +18,8 @@
 struct ring_image {
 	const uint8_t *data; /* borrowed: the copy */
 	size_t len;	     /* bytes that no writer can have touched since */
-	size_t room;	     /* bytes that writers can still take before they reach the oldest record */
-	bool wrapped;	     /* older records existed and were overwritten */
+	size_t room;  /* bytes that writers can still take before they reach the oldest record */
+	bool wrapped; /* older records existed and were overwritten */
 };
 
 /* Bytes of a ring of @size that hold records when its head is @head: all of it once it has wrapped.

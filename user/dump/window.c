@@ -45,15 +45,17 @@ static int read_ring(struct gatherer *w, size_t c)
 
 void window__set_bounds(const struct incident *inc, size_t n_cpus, struct dump_result *res)
 {
-	uint64_t complete = 0, asked = incident__start(inc);
+	uint64_t complete = 0, asked;
+	bool more;
 
 	for (size_t c = 0; c < n_cpus; c++) {
 		if (res->cpus[c].from > complete)
 			complete = res->cpus[c].from;
 	}
+	asked = incident__asked(inc, &more);
 	res->end = incident__end(inc);
-	res->short_window = complete > (asked == RULESET_WINDOW_AUTO ? res->end : asked);
-	res->start = asked == RULESET_WINDOW_AUTO ? complete : asked;
+	res->short_window = complete > asked;
+	res->start = more && complete < asked ? complete : asked;
 	if (res->start > res->end)
 		res->start = res->end;
 }

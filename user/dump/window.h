@@ -19,8 +19,8 @@ struct window { /* { 0 } before window__gather() */
 	size_t n_gaps;			    /* markers frbpf:gap */
 };
 
-/* Set start, end and short_window of @res from what the triggers asked for and from where on the
- * rings of its CPUs are complete: without a `pre`, as far back as all of them are. */
+/* Set start, end and short_window of @res from what the triggers ask for and from where on the rings of its CPUs are
+ * complete. Short: some ring does not reach back to what was asked for. */
 void window__set_bounds(const struct incident *inc, size_t n_cpus, struct dump_result *res);
 
 /* Gather the window of @job; fills the window and the CPUs of @res. Free @ret also on failure. */

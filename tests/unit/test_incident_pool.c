@@ -1,0 +1,715 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The pool with a generation made by hand: dumpers without threads, and the test plays the trigger
+ * thread (freeze), the dumpers (written) and the collector (let go). */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "daemon/incident_pool.h"
+
+#define SESSIONS 4
+#define MERGE	 1000000000ULL
+#define POST	 1000
+
+enum { RULE_A, RULE_B, RULE_BOTH, RULE_ALL, RULE_LATE, RULE_NONE, RULES };
+
+struct world {
+	struct incident_pool pool;
+	struct generation gen;
+	struct ruleset rules;
+	struct rule_conf confs[RULES];
+	struct rule_tally tallies[RULES];
+	struct dumper dumpers[SESSIONS];
+	struct dumper *list[SESSIONS];
+	uint64_t now, fired;
+};
+
+static size_t sessions[] = { 0, 1, 2, 3 };
+
+static const struct rule_conf confs[RULES] = {
+	[RULE_A] = { .name = "a", .sessions = sessions, .n_sessions = 1, .post = POST },
+	[RULE_B] = { .name = "b", .sessions = sessions + 1, .n_sessions = 1, .post = POST },
+	[RULE_BOTH] = { .name = "both", .sessions = sessions, .n_sessions = 2, .post = POST },
+	[RULE_ALL] = { .name = "all", .sessions = sessions, .n_sessions = SESSIONS, .post = POST },
+	[RULE_LATE] = { .name = "late", .sessions = sessions, .n_sessions = 1, .post = 50 * POST },
+	[RULE_NONE] = { .name = "none", .post = POST },
+};
+
+static int set_up(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	if (!w || incident_pool__init(&w->pool))
+		return -1;
+	memcpy(w->confs, confs, sizeof(confs));
+	w->rules = (struct ruleset){ .rules = w->confs, .n_rules = RULES, .daemon.merge = MERGE };
+	w->gen = (struct generation){
+		.rules = &w->rules, .dumpers = w->list, .n_dumpers = SESSIONS, .tallies = w->tallies
+	};
+	atomic_init(&w->gen.refs, 1); /* the test's: it is never freed */
+	for (size_t i = 0; i < SESSIONS; i++)
+		w->list[i] = &w->dumpers[i];
+	w->now = 1000000;
+	*state = w;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+	int refs;
+
+	incident_pool__free(&w->pool);
+	refs = atomic_load(&w->gen.refs);
+	free(w);
+	return refs == 1 ? 0 : -1;
+}
+
+static void fire_at(struct world *w, size_t rule, uint64_t time)
+{
+	const struct frbpf_trigger t = { .time = time, .rule_id = rule, .value = w->fired };
+
+	w->fired++;
+	incident_pool__trigger(&w->pool, &w->gen, rule, &t);
+	assert_int_equal(w->tallies[rule].last, time);
+}
+
+static void fire(struct world *w, size_t rule)
+{
+	fire_at(w, rule, w->now);
+}
+
+static struct incident *dump(struct world *w, uint64_t mask)
+{
+	const struct frbpf_trigger t = { .time = w->now };
+
+	return incident_pool__manual(&w->pool, &w->gen, mask, "by hand", &t);
+}
+
+static struct incident *next_due(struct world *w)
+{
+	uint64_t deadline;
+
+	return incident_pool__next_due(&w->pool, w->now, &deadline);
+}
+
+static uint64_t next_deadline(struct world *w)
+{
+	uint64_t deadline = 0;
+
+	assert_null(incident_pool__next_due(&w->pool, w->now, &deadline));
+	return deadline;
+}
+
+/* What the trigger thread does with one that is due. */
+static void freeze(struct world *w, struct incident *inc)
+{
+	assert_int_equal(inc->state, INCIDENT_PENDING);
+	assert_true(inc->n_triggers >= 1);
+	for (size_t i = 0; i < SESSIONS; i++) {
+		if (inc->sessions & (1 << i))
+			assert_true(w->dumpers[i].busy);
+	}
+	inc->freeze = (struct freeze_report){ .begun = w->now, .frozen = w->now };
+	inc->state = INCIDENT_FROZEN;
+}
+
+static struct incident *freeze_next(struct world *w)
+{
+	struct incident *inc = next_due(w);
+
+	assert_non_null(inc);
+	freeze(w, inc);
+	return inc;
+}
+
+static void written(struct world *w, struct incident *inc)
+{
+	assert_int_equal(inc->state, INCIDENT_FROZEN);
+	for (size_t i = 0; i < SESSIONS; i++) {
+		if (inc->sessions & (1 << i))
+			w->dumpers[i].busy = false;
+	}
+	inc->state = INCIDENT_WRITTEN;
+}
+
+static void let_go(struct incident *inc)
+{
+	assert_int_equal(inc->state, INCIDENT_WRITTEN);
+	generation__unref(inc->gen);
+	inc->gen = NULL;
+	inc->state = INCIDENT_FREE;
+}
+
+static uint64_t counted(const struct world *w)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < RULES; i++)
+		n += w->tallies[i].incidents + w->tallies[i].joined + w->tallies[i].merged +
+		     w->tallies[i].busy;
+	return n;
+}
+
+static void test_one(void **state)
+{
+	struct world *w = *state;
+	struct incident *inc;
+
+	assert_int_equal(next_deadline(w), UINT64_MAX);
+	fire(w, RULE_BOTH);
+	assert_int_equal(w->tallies[RULE_BOTH].incidents, 1);
+	assert_int_equal(w->pool.begun, 1);
+	assert_int_equal(incident_pool__under_way(&w->pool), 1);
+	assert_int_equal(next_deadline(w), w->now + POST);
+	w->now += POST - 1;
+	assert_int_equal(next_deadline(w), w->now + 1);
+	w->now++;
+	inc = freeze_next(w);
+	assert_int_equal(inc->number, 1);
+	assert_int_equal(inc->sessions, 3);
+	assert_int_equal(inc->n_triggers, 1);
+	assert_ptr_equal(inc->triggers[0].rule, &w->confs[RULE_BOTH]);
+	assert_false(inc->manual);
+	assert_string_equal(inc->reason, "");
+	assert_false(w->dumpers[2].busy);
+	assert_int_equal(next_deadline(w), UINT64_MAX);
+	assert_int_equal(incident_pool__under_way(&w->pool), 1);
+	written(w, inc);
+	assert_int_equal(incident_pool__under_way(&w->pool), 0);
+	let_go(inc);
+	assert_int_equal(atomic_load(&w->gen.refs), 1);
+}
+
+/* ---- joining ---- */
+
+static void test_join(void **state)
+{
+	struct world *w = *state;
+	struct incident *inc;
+
+	fire(w, RULE_A);
+	w->now += 10;
+	fire(w, RULE_B);
+	assert_int_equal(next_deadline(w), w->now + POST); /* later by the second's post */
+	fire(w, RULE_LATE);
+	assert_int_equal(next_deadline(w), w->now + 50 * POST);
+	w->now += 10;
+	fire(w, RULE_A); /* does not bring it forward */
+	assert_int_equal(next_deadline(w), w->now - 10 + 50 * POST);
+	assert_int_equal(w->pool.begun, 1);
+	assert_int_equal(w->tallies[RULE_A].incidents, 1);
+	assert_int_equal(w->tallies[RULE_A].joined, 1);
+	assert_int_equal(w->tallies[RULE_B].joined, 1);
+	assert_int_equal(w->tallies[RULE_LATE].joined, 1);
+	w->now += 50 * POST;
+	inc = freeze_next(w);
+	assert_int_equal(inc->sessions, 3);
+	assert_int_equal(inc->n_triggers, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(inc->triggers[i].t.value, i);
+	assert_ptr_equal(inc->triggers[1].rule, &w->confs[RULE_B]);
+	assert_int_equal(counted(w), w->fired);
+}
+
+static void test_join_limit(void **state)
+{
+	struct world *w = *state;
+	uint64_t begun = w->now;
+
+	fire(w, RULE_A);
+	fire_at(w, RULE_A, begun + 10000000);
+	assert_int_equal(w->tallies[RULE_A].joined, 1);
+	/* the first one's moment must not leave the rings for the sake of a later one */
+	fire_at(w, RULE_A, begun + 10000001);
+	assert_int_equal(w->tallies[RULE_A].joined, 1);
+	assert_int_equal(w->tallies[RULE_A].incidents, 2);
+}
+
+/* Nor may a trigger that wants to be frozen at once wait for another's long `post`. */
+static void test_join_not_a_longer_wait(void **state)
+{
+	struct world *w = *state;
+
+	w->confs[RULE_LATE].post = 5000000000ULL;
+	fire(w, RULE_LATE);
+	fire(w, RULE_A);
+	assert_int_equal(w->tallies[RULE_A].joined, 0);
+	assert_int_equal(w->tallies[RULE_A].incidents, 1);
+}
+
+/* What waits for its session takes in what comes meanwhile, unless that wants a `post` of its own. */
+static void test_join_overdue(void **state)
+{
+	struct world *w = *state;
+	uint64_t begun = w->now;
+
+	w->dumpers[0].busy = true;
+	fire(w, RULE_A);
+	w->now += POST + 1;
+	assert_null(next_due(w));
+	fire_at(w, RULE_A, begun + 3000000000ULL);
+	assert_int_equal(w->tallies[RULE_A].joined, 1);
+	w->confs[RULE_LATE].post = 2000000000ULL;
+	fire_at(w, RULE_LATE, begun + 4000000000ULL);
+	assert_int_equal(w->tallies[RULE_LATE].joined, 0);
+	assert_int_equal(w->tallies[RULE_LATE].incidents, 1);
+}
+
+static void test_join_until_full(void **state)
+{
+	struct world *w = *state;
+	struct incident *inc;
+
+	for (size_t i = 0; i < INCIDENT_TRIGGERS_MAX + 5; i++)
+		fire(w, RULE_A);
+	assert_int_equal(w->tallies[RULE_A].incidents, 1);
+	assert_int_equal(w->tallies[RULE_A].joined, INCIDENT_TRIGGERS_MAX - 1);
+	assert_int_equal(w->tallies[RULE_A].merged, 5);
+	w->now += POST;
+	inc = freeze_next(w);
+	assert_int_equal(inc->n_triggers, INCIDENT_TRIGGERS_MAX);
+	assert_int_equal(inc->n_merged, 5);
+	assert_null(next_due(w));
+}
+
+static void test_join_own_generation_only(void **state)
+{
+	struct world *w = *state;
+	struct generation reloaded = w->gen;
+	const struct frbpf_trigger t = { .time = w->now };
+	uint64_t deadline;
+
+	fire(w, RULE_A);
+	incident_pool__trigger(&w->pool, &reloaded, RULE_A, &t);
+	assert_int_equal(w->pool.begun, 2);
+	w->now += POST;
+	written(w, freeze_next(w));
+	written(w, freeze_next(w));
+	assert_null(incident_pool__next_due(&w->pool, w->now, &deadline));
+	incident_pool__trigger(&w->pool, &reloaded, RULE_A, &t);
+	assert_int_equal(w->tallies[RULE_A].merged, 1);
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		if (w->pool.v[i]->state == INCIDENT_WRITTEN)
+			let_go(w->pool.v[i]);
+	}
+	assert_int_equal(atomic_load(&reloaded.refs), 1);
+}
+
+/* ---- merging ---- */
+
+static struct incident *frozen(struct world *w, size_t rule)
+{
+	fire(w, rule);
+	w->now += POST;
+	return freeze_next(w);
+}
+
+static void test_merge(void **state)
+{
+	struct world *w = *state;
+	struct incident *inc = frozen(w, RULE_BOTH);
+
+	assert_int_equal(incident_pool__merge_end(inc), w->now + MERGE);
+	inc->manifest_stale = false;
+	fire(w, RULE_A);
+	assert_true(inc->manifest_stale);
+	written(w, inc);
+	fire(w, RULE_B);
+	fire_at(w, RULE_BOTH, w->now + MERGE - 1);
+	fire(w, RULE_NONE);
+	assert_int_equal(inc->n_merged, 4);
+	assert_int_equal(inc->merged[1].t.value, 2);
+	assert_ptr_equal(inc->merged[1].rule, &w->confs[RULE_B]);
+	assert_int_equal(inc->n_triggers, 1);
+	assert_int_equal(w->tallies[RULE_A].merged, 1);
+	assert_int_equal(w->tallies[RULE_B].merged, 1);
+	assert_int_equal(w->tallies[RULE_BOTH].merged, 1);
+	assert_int_equal(w->pool.begun, 1);
+	assert_int_equal(counted(w), w->fired);
+}
+
+static void test_merge_ends(void **state)
+{
+	struct world *w = *state;
+	struct incident *inc = frozen(w, RULE_A);
+
+	fire_at(w, RULE_A, w->now + MERGE);
+	assert_int_equal(inc->n_merged, 0);
+	assert_int_equal(w->tallies[RULE_A].incidents, 2);
+	written(w, inc);
+	w->now += MERGE + POST;
+	inc = freeze_next(w);
+	written(w, inc);
+	let_go(inc);
+	w->rules.daemon.merge = 0;
+	fire(w, RULE_A);
+	assert_int_equal(w->tallies[RULE_A].incidents, 3);
+}
+
+/* A session that has no file of the earlier incident must get one. */
+static void test_merge_wants_every_session(void **state)
+{
+	struct world *w = *state;
+	struct incident *inc = frozen(w, RULE_A);
+
+	fire(w, RULE_B);
+	assert_int_equal(w->tallies[RULE_B].incidents, 1);
+	assert_int_equal(inc->n_merged, 0);
+	w->now += POST;
+	freeze_next(w);
+	fire(w, RULE_BOTH);
+	assert_int_equal(w->tallies[RULE_BOTH].incidents, 1);
+	assert_int_equal(counted(w), w->fired);
+}
+
+/* What is to come shows the trigger's moment with a marker of its own: better than a line. */
+static void test_join_before_merge(void **state)
+{
+	struct world *w = *state;
+	struct incident *inc = frozen(w, RULE_A);
+
+	fire(w, RULE_B);
+	fire(w, RULE_A);
+	assert_int_equal(w->tallies[RULE_A].joined, 1);
+	assert_int_equal(inc->n_merged, 0);
+}
+
+static void test_merged_max(void **state)
+{
+	struct world *w = *state;
+	struct incident *inc = frozen(w, RULE_A);
+
+	for (size_t i = 0; i < INCIDENT_MERGED_MAX + 10; i++) {
+		inc->manifest_stale = false;
+		fire(w, RULE_A);
+		assert_true(inc->manifest_stale);
+	}
+	assert_int_equal(inc->n_merged, INCIDENT_MERGED_MAX);
+	assert_int_equal(inc->more_merged, 10);
+	assert_int_equal(w->tallies[RULE_A].merged, INCIDENT_MERGED_MAX + 10);
+	assert_int_equal(counted(w), w->fired);
+	written(w, inc);
+	let_go(inc);
+	w->now += MERGE;
+	assert_ptr_equal(frozen(w, RULE_A), inc); /* used again, as new */
+	assert_int_equal(inc->n_merged, 0);
+	assert_int_equal(inc->more_merged, 0);
+	assert_int_equal(inc->n_triggers, 1);
+	assert_int_equal(inc->number, 2);
+}
+
+/* ---- by hand ---- */
+
+static void test_manual(void **state)
+{
+	struct world *w = *state;
+	struct incident *one = dump(w, 3), *two = dump(w, 3);
+
+	assert_non_null(one);
+	assert_non_null(two);
+	assert_ptr_not_equal(one, two);
+	assert_true(one->manual);
+	assert_string_equal(one->reason, "by hand");
+	assert_null(one->triggers[0].rule);
+	assert_int_equal(one->number, 1);
+	assert_int_equal(two->number, 2);
+	fire_at(w, RULE_A, w->now - 2 * POST); /* late, before their end; joins none of them */
+	assert_int_equal(w->tallies[RULE_A].incidents, 1);
+	assert_int_equal(one->n_triggers + two->n_triggers, 2);
+	assert_ptr_equal(freeze_next(w), one);
+	w->now += POST;
+	assert_null(next_due(w));
+	written(w, one);
+	assert_ptr_equal(freeze_next(w), two);
+	written(w, two);
+	written(w, freeze_next(w));
+	assert_int_equal(w->pool.busy, 0);
+}
+
+static void test_manual_takes_no_merges(void **state)
+{
+	struct world *w = *state;
+	struct incident *inc = dump(w, 15);
+
+	assert_ptr_equal(freeze_next(w), inc);
+	assert_int_equal(incident_pool__merge_end(inc), w->now);
+	fire(w, RULE_A);
+	assert_int_equal(inc->n_merged, 0);
+	assert_int_equal(w->tallies[RULE_A].incidents, 1);
+}
+
+static void test_long_reason(void **state)
+{
+	struct world *w = *state;
+	const struct frbpf_trigger t = { .time = 1 };
+	char reason[1000];
+	struct incident *inc;
+
+	memset(reason, 'x', sizeof(reason) - 1);
+	reason[sizeof(reason) - 1] = '\0';
+	inc = incident_pool__manual(&w->pool, &w->gen, 1, reason, &t);
+	assert_int_equal(strlen(inc->reason), INCIDENT_REASON_MAX - 1);
+	written(w, freeze_next(w));
+	let_go(inc);
+	fire(w, RULE_A);
+	assert_string_equal(inc->reason, "");
+	assert_false(inc->manual);
+}
+
+/* ---- busy sessions ---- */
+
+static void test_waits_for_its_session(void **state)
+{
+	struct world *w = *state;
+	struct incident *first = frozen(w, RULE_A), *other;
+
+	dump(w, 1);
+	assert_int_equal(next_deadline(w), UINT64_MAX); /* due, but it must wait */
+	dump(w, 2);
+	other = freeze_next(w); /* wants another session: goes first */
+	assert_int_equal(other->sessions, 2);
+	assert_null(next_due(w));
+	written(w, first);
+	assert_int_equal(freeze_next(w)->number, 2);
+}
+
+/* One that needs two sessions is not starved by others that need one of them. */
+static void test_no_overtaking(void **state)
+{
+	struct world *w = *state;
+	struct incident *first = frozen(w, RULE_A);
+
+	assert_int_equal(dump(w, 3)->number, 2);
+	assert_int_equal(dump(w, 2)->number, 3);
+	assert_int_equal(dump(w, 4)->number, 4);
+	assert_int_equal(dump(w, 6)->number, 5);
+	assert_int_equal(freeze_next(w)->number, 4);
+	assert_null(next_due(w));
+	written(w, first);
+	assert_int_equal(freeze_next(w)->number, 2);
+	assert_null(next_due(w)); /* 3 waits for 2, 5 for 4 and 3 */
+}
+
+/* Only what is due holds others back. */
+static void test_not_due_holds_nothing(void **state)
+{
+	struct world *w = *state;
+
+	fire(w, RULE_LATE);
+	assert_int_equal(dump(w, 1)->number, 2);
+	assert_int_equal(freeze_next(w)->number, 2);
+	assert_int_equal(next_deadline(w), w->now + 50 * POST);
+}
+
+static void test_next_deadline_is_the_earliest(void **state)
+{
+	struct world *w = *state;
+
+	fire(w, RULE_LATE);
+	w->confs[RULE_A].post = 70000000000ULL;
+	fire(w, RULE_A);
+	assert_int_equal(w->pool.begun, 2);
+	assert_int_equal(next_deadline(w), w->now + 50 * POST);
+}
+
+/* ---- full and closed ---- */
+
+static void fill(struct world *w)
+{
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++)
+		assert_non_null(dump(w, 1));
+}
+
+static void test_exhausted(void **state)
+{
+	struct world *w = *state;
+
+	fill(w);
+	assert_null(dump(w, 1));
+	assert_int_equal(w->pool.busy, 1);
+	fire(w, RULE_A);
+	assert_int_equal(w->pool.busy, 2);
+	assert_int_equal(w->tallies[RULE_A].busy, 1);
+	assert_int_equal(w->tallies[RULE_A].incidents, 0);
+	assert_int_equal(w->pool.begun, INCIDENT_POOL_SIZE);
+	assert_int_equal(incident_pool__under_way(&w->pool), INCIDENT_POOL_SIZE);
+	let_go((written(w, freeze_next(w)), w->pool.v[0]));
+	fire(w, RULE_A);
+	assert_int_equal(w->tallies[RULE_A].incidents, 1);
+	assert_int_equal(w->pool.begun, INCIDENT_POOL_SIZE + 1);
+}
+
+static void test_close(void **state)
+{
+	struct world *w = *state;
+	struct incident *inc;
+	uint64_t due;
+
+	fire(w, RULE_LATE);
+	due = w->now + 50 * POST;
+	incident_pool__close(&w->pool);
+	fire(w, RULE_LATE); /* still on its way: must not hold up the end */
+	assert_null(dump(w, 2));
+	assert_int_equal(w->pool.busy, 1);
+	inc = freeze_next(w);
+	assert_int_equal(inc->n_triggers, 2);
+	assert_int_equal(inc->deadline, due); /* of which the manifest tells */
+	fire(w, RULE_B);
+	assert_int_equal(w->tallies[RULE_B].busy, 1);
+	fire(w, RULE_A);
+	assert_int_equal(w->tallies[RULE_A].merged, 1);
+	assert_int_equal(incident_pool__under_way(&w->pool), 1);
+	written(w, inc);
+	assert_int_equal(incident_pool__under_way(&w->pool), 0);
+	assert_int_equal(counted(w), w->fired);
+}
+
+/* ---- at random ---- */
+
+static uint64_t in_manifests(const struct incident *inc)
+{
+	return inc->n_triggers + inc->n_merged + inc->more_merged;
+}
+
+/* What let_go() takes out of sight. */
+static uint64_t gone, by_hand;
+
+static void check_counts(const struct world *w)
+{
+	uint64_t seen = gone, busy = 0;
+
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		if (w->pool.v[i]->state != INCIDENT_FREE)
+			seen += in_manifests(w->pool.v[i]);
+	}
+	for (size_t i = 0; i < RULES; i++)
+		busy += w->tallies[i].busy;
+	assert_int_equal(counted(w), w->fired);
+	assert_int_equal(seen + busy, w->fired + by_hand);
+}
+
+/* No two incidents have a session's copy area at once. */
+static void check_owners(const struct world *w)
+{
+	uint64_t owned = 0;
+
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		const struct incident *inc = w->pool.v[i];
+
+		if (inc->state != INCIDENT_FROZEN)
+			continue;
+		assert_int_equal(owned & inc->sessions, 0);
+		owned |= inc->sessions;
+	}
+}
+
+static void step(struct world *w)
+{
+	struct incident *inc = w->pool.v[random() % INCIDENT_POOL_SIZE];
+
+	switch (random() % 8) {
+	case 0 ... 2:
+		fire_at(w, random() % RULES, w->now - random() % 500);
+		break;
+	case 3:
+		by_hand += dump(w, random() % 16) != NULL;
+		break;
+	case 4:
+		w->now += random() % 4 ? (uint64_t)random() % (2 * POST) : MERGE / 2;
+		break;
+	case 5:
+		while ((inc = next_due(w)))
+			freeze(w, inc);
+		break;
+	default:
+		if (inc->state == INCIDENT_FROZEN) {
+			written(w, inc);
+		} else if (inc->state == INCIDENT_WRITTEN) {
+			gone += in_manifests(inc);
+			let_go(inc);
+		}
+	}
+}
+
+static void drain(struct world *w)
+{
+	struct incident *inc;
+
+	incident_pool__close(&w->pool);
+	while (incident_pool__under_way(&w->pool)) {
+		inc = freeze_next(w);
+		written(w, inc);
+		check_counts(w);
+	}
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		if (w->pool.v[i]->state == INCIDENT_WRITTEN) {
+			gone += in_manifests(w->pool.v[i]);
+			let_go(w->pool.v[i]);
+		}
+	}
+}
+
+static void finish_frozen(struct world *w)
+{
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		if (w->pool.v[i]->state == INCIDENT_FROZEN)
+			written(w, w->pool.v[i]);
+	}
+}
+
+static void test_nothing_vanishes(void **state)
+{
+	struct world *w = *state;
+
+	srandom(7);
+	gone = by_hand = 0;
+	for (int i = 0; i < 100000; i++) {
+		step(w);
+		check_counts(w);
+		check_owners(w);
+	}
+	finish_frozen(w);
+	drain(w);
+	check_counts(w);
+	for (size_t i = 0; i < RULES; i++) {
+		assert_true(w->tallies[i].incidents && w->tallies[i].joined);
+		assert_true(w->tallies[i].merged && w->tallies[i].busy);
+	}
+	assert_int_equal(atomic_load(&w->gen.refs), 1);
+}
+
+#define pool_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pool_test(test_one),
+		pool_test(test_join),
+		pool_test(test_join_limit),
+		pool_test(test_join_not_a_longer_wait),
+		pool_test(test_join_overdue),
+		pool_test(test_join_until_full),
+		pool_test(test_join_own_generation_only),
+		pool_test(test_merge),
+		pool_test(test_merge_ends),
+		pool_test(test_merge_wants_every_session),
+		pool_test(test_join_before_merge),
+		pool_test(test_merged_max),
+		pool_test(test_manual),
+		pool_test(test_manual_takes_no_merges),
+		pool_test(test_long_reason),
+		pool_test(test_waits_for_its_session),
+		pool_test(test_no_overtaking),
+		pool_test(test_not_due_holds_nothing),
+		pool_test(test_next_deadline_is_the_earliest),
+		pool_test(test_exhausted),
+		pool_test(test_close),
+		pool_test(test_nothing_vanishes),
+	};
+
+	return cmocka_run_group_tests_name("incident_pool", tests, NULL, NULL);
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/reaper.h"
+
+struct reaper {
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t given;
+	struct generation *first; /* linked by next_given */
+	bool stop;
+};
+
+/* The next one to let go, NULL at the end of the thread's life. */
+static struct generation *take(struct reaper *r)
+{
+	struct generation *g;
+
+	pthread_mutex_lock(&r->lock);
+	while (!r->first && !r->stop)
+		pthread_cond_wait(&r->given, &r->lock);
+	g = r->first;
+	if (g)
+		r->first = g->next_given;
+	pthread_mutex_unlock(&r->lock);
+	return g;
+}
+
+static void *reaper_thread(void *arg)
+{
+	struct generation *g;
+
+	pthread_setname_np(pthread_self(), "frbpf-reaper");
+	while ((g = take(arg)))
+		generation__unref(g);
+	return NULL;
+}
+
+int reaper__start(struct err *err, struct reaper **ret)
+{
+	struct reaper *r = calloc(1, sizeof(*r));
+	int code;
+
+	if (!r)
+		return err_set(err, -ENOMEM, "out of memory");
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_cond_init(&r->given, NULL);
+	code = -pthread_create(&r->thread, NULL, reaper_thread, r);
+	if (code) {
+		free(r);
+		return err_set(err, code, "cannot start a thread: %s", strerror(-code));
+	}
+	*ret = r;
+	return 0;
+}
+
+void reaper__give(struct reaper *r, struct generation *g)
+{
+	if (!g || generation__unref_unless_last(g))
+		return;
+	pthread_mutex_lock(&r->lock);
+	g->next_given = r->first;
+	r->first = g;
+	pthread_cond_signal(&r->given);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void reaper__free(struct reaper *r)
+{
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->stop = true;
+	pthread_cond_signal(&r->given);
+	pthread_mutex_unlock(&r->lock);
+	pthread_join(r->thread, NULL);
+	pthread_mutex_destroy(&r->lock);
+	pthread_cond_destroy(&r->given);
+	free(r);
+}
