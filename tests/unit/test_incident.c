@@ -212,6 +212,7 @@ static struct recording *recording_new(void)
 	assert_non_null(r);
 	r->inc = calloc(1, sizeof(*r->inc));
 	assert_non_null(r->inc);
+	r->inc->freeze.frozen = 1000000; /* after every window of these tests */
 	r->session = (struct session){
 		.events = &r->events, .cpus = r->cpus, .n_cpus = 2, .started = 1000
 	};

@@ -265,7 +265,7 @@ static void test_freeze(void **state)
 	struct scene *s = *state;
 
 	s->inc->triggers[s->inc->n_triggers++] = by_rule(s, TIME);
-	s->inc->deadline = TIME + 1000;
+	s->inc->deadline = s->inc->due = TIME + 1000;
 	s->inc->freeze = (struct freeze_report){
 		.begun = TIME + 1010, .frozen = TIME + 1050, .finished = TIME + 3010, .bytes = 4096
 	};
@@ -278,7 +278,7 @@ static void test_freeze(void **state)
 	check_number(s, "freeze.paused_ns", 2000);
 	check_number(s, "freeze.copied_bytes", 4096);
 	s->inc->freeze.live = true;
-	s->inc->deadline = TIME + 2000; /* stopped before it was due */
+	s->inc->deadline = s->inc->due = TIME + 2000; /* stopped before it was due */
 	write_it(s);
 	check_text(s, "freeze.mode", "live");
 	check_number(s, "freeze.late_ns", 0);
