@@ -24,8 +24,9 @@
 
 /*
  *	READING ──► WAITING ──► WRITING ──► (gone)
+ *
  * WAITING: the request was handed out, the answer is to come; a client that hangs up stays until
- *then.
+ * then.
  */
 enum client_state { CLIENT_READING, CLIENT_WAITING, CLIENT_WRITING };
 

@@ -2,10 +2,11 @@
 /*
  * Taking the content of many rings at one moment. Two ways:
  *
- *   pause  flag every ring as paused, copy them, resume each as soon as it is copied. One instant
- * over all CPUs; what happens on a CPU while its ring is paused is lost, and counted by the kernel.
- *   live   only read the heads; copy later, in any thread, while writers go on. Nothing is lost;
- * the oldest part that writers reach during the copy is given up.
+ *	pause  flag every ring as paused, copy them, resume each as soon as it is copied. One
+ *	       instant over all CPUs; what happens on a CPU while its ring is paused is lost, and
+ *	       counted by the kernel.
+ *	live   only read the heads; copy later, in any thread, while writers go on. Nothing is
+ *	       lost; the oldest part that writers reach during the copy is given up.
  */
 #ifndef FRBPF_DUMP_FREEZE_H
 #define FRBPF_DUMP_FREEZE_H

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * An incident: one or more triggers, one freeze, one file per session, one time in all of their
- *names.
+ * names.
  *
  *	FREE ──► PENDING ──► FROZEN ──► WRITTEN ──► FREE
  *
  *	PENDING  its deadline (trigger + post) is to come, or a session still writes an earlier
- *incident from its copy area; triggers of other rules may join FROZEN   the rings were read; every
- *session's thread writes its file WRITTEN  files and manifest are there; triggers within the merge
- *time are still added to the manifest
+ *	         incident from its copy area; triggers of other rules may join
+ *	FROZEN   the rings were read; every session's thread writes its file
+ *	WRITTEN  files and manifest are there; triggers within the merge time are still added to
+ *	         the manifest
  */
 #ifndef FRBPF_DUMP_INCIDENT_H
 #define FRBPF_DUMP_INCIDENT_H

@@ -64,7 +64,7 @@ void diags__keep(struct diags *d, struct source_text *src);
  *	      |                  ^^^^^
  * Tabs of the line are kept in the caret line so that it aligns; of a very long line the part
  * around the place is shown; what a terminal could take for a command is shown as '?'. Columns
- *count characters, from 1. 0 or -ENOMEM. */
+ * count characters, from 1. 0 or -ENOMEM. */
 int diags__format(const struct diags *d, struct buf *out);
 
 void diags__free(struct diags *d);
