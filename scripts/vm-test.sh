@@ -224,6 +224,7 @@ fail_status() { # STATUS MESSAGE...
 kernel='' limit=3600
 debs=() command=()
 while (($#)); do
+	[[ $1 == --inside || $1 == -- || ${2-} ]] || usage
 	case $1 in
 	--kernel) kernel=${2-} && shift ;;
 	--deb) debs+=("$(realpath "${2-}")") && shift ;;

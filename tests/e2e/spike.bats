@@ -18,13 +18,14 @@ teardown() {
 	common_teardown
 }
 
-# check_value NAME TOOK BEGIN END: the kernel's measure lies within the workload's, which encloses it
+# check_value NAME MS TOOK BEGIN END: the kernel's measure lies within the workload's, which encloses it, and is at
+# least what was asked for: a victim may lose the CPU again (to the freeze) before it reads its clock
 check_value() {
 	local value time
 	value=$(manifest "$1" value)
 	time=$(manifest "$1" time)
-	between "$value" $(($2 * 9 / 10)) "$2" "value of the manifest"
-	between "$time" $(($3 + value)) "$4" "time of the trigger"
+	between "$value" $(($2 * 900000)) "$3" "value of the manifest"
+	between "$time" $(($4 + value)) "$5" "time of the trigger"
 }
 
 # check_markers NAME SESSION COMM PID TID: both markers, at the manifest's times, on the subject
@@ -68,7 +69,7 @@ check_markers() {
 	same "pid" "$(manifest "$name" pid)" "$(json "$spike" .pid)"
 	same "tid" "$(manifest "$name" tid)" "$(json "$spike" .tid)"
 	same "cpu" "$(manifest "$name" cpu)" "$(json "$spike" .cpu)"
-	check_value "$name" "$(json "$spike" .wait_ns)" "$(json "$spike" .begin_ns)" "$(json "$spike" .end_ns)"
+	check_value "$name" 80 "$(json "$spike" .wait_ns)" "$(json "$spike" .begin_ns)" "$(json "$spike" .end_ns)"
 
 	same "dumps" "$(dumps)" "$BASE/session-cpu/perf.data.$name"$'\n'"$BASE/session-sched/perf.data.$name"
 	for session in cpu sched; do
@@ -95,7 +96,8 @@ check_markers() {
 		awk -F'\t' -v cpu="$cpu" -v time="$time" '
 			$4 != cpu {next}
 			$5 < time {before = $0; next}
-			{print before; print; exit}')
+			{after = $0; exit}
+			END {print before; print after}')
 	[[ $beside == *"next_comm=frbpf-victim next_pid=$tid "* ]] || fail "switches beside: $beside"
 	# and the wakeup lies at the begin marker, before it by what tracing one takes
 	wakeup=$(events "$BASE/session-sched/perf.data.$name" sched:sched_wakeup |
@@ -123,7 +125,7 @@ check_markers() {
 	same "tid" "$(manifest "$name" tid)" "$(json "$slow" .tid)"
 	[[ $(manifest "$name" key) == *clock_nanosleep* ]]
 	between "$(manifest "$name" value)" 400000000 "$(json "$slow" .took_ns)" value
-	check_value "$name" "$(json "$slow" .took_ns)" "$(json "$slow" .begin_ns)" "$(json "$slow" .end_ns)"
+	check_value "$name" 400 "$(json "$slow" .took_ns)" "$(json "$slow" .begin_ns)" "$(json "$slow" .end_ns)"
 	for session in cpu sched; do
 		check_markers "$name" "$session" frbpf-victim "$(json "$slow" .pid)" "$(json "$slow" .tid)"
 	done
@@ -142,7 +144,7 @@ check_markers() {
 		wait_for_incident "$BASE" $((before + 1))
 		name=$(incidents "$BASE" | tail -n 1)
 		same "rule" "$(manifest "$name" rule)" "slow-$call"
-		check_value "$name" "$(json "$slow" .took_ns)" "$(json "$slow" .begin_ns)" "$(json "$slow" .end_ns)"
+		check_value "$name" 150 "$(json "$slow" .took_ns)" "$(json "$slow" .begin_ns)" "$(json "$slow" .end_ns)"
 		settle
 	done
 }

@@ -836,7 +836,8 @@ static void test_verified_instructions(void **state)
 	for (int i = 0; i < n; i++) {
 		print_message("%-16s %u instructions verified\n", progs[i].name,
 			      progs[i].verified_insns);
-		assert_in_range(progs[i].verified_insns, 1, 50000);
+		if (progs[i].verified_insns) /* 5.16 and later tell (aba64c7da983) */
+			assert_in_range(progs[i].verified_insns, 1, 50000);
 	}
 	detectors__free(d);
 	free(rules);
