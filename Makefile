@@ -133,8 +133,14 @@ quickstart: deps
 	$(MAKE) all workloads
 	scripts/quickstart.sh
 
+PREFIX ?= /usr/local
+
 install: all
-	install -D -m 0755 frbpf $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/frbpf
+	install -D -m 0755 frbpf $(DESTDIR)$(PREFIX)/bin/frbpf
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/frbpf configs/*.conf
+	install -D -m 0644 README.md $(DESTDIR)$(PREFIX)/share/doc/frbpf/README.md
+	install -d $(DESTDIR)/etc/systemd/system
+	sed 's|/usr/local|$(PREFIX)|' configs/frbpf.service > $(DESTDIR)/etc/systemd/system/frbpf.service
 
 format:
 	clang-format -i $$(git ls-files '*.[ch]')
@@ -146,7 +152,7 @@ help:
 	@sed -n 's/^#   //p' Makefile
 	@echo 'make unit workloads   build the unit tests, the test workloads'
 	@echo 'make fuzz             fuzz every parser, 5 minutes each (FUZZ_TIME=seconds)'
-	@echo 'make install          copy frbpf to /usr/local/bin (PREFIX, DESTDIR)'
+	@echo 'make install          program, rules files and systemd unit (PREFIX, DESTDIR)'
 	@echo 'make GEN_VMLINUX_H=1  take kernel types from the running kernel'
 
 -include $(OBJS:.o=.d) $(MAIN_OBJ:.o=.d) $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.d) $(UNIT_BINS:=.d)
