@@ -12,17 +12,18 @@ FRBPF=${FRBPF:-./frbpf}
 # shellcheck disable=SC2034 # for the benchmarks
 workloads=.output/tests/workloads
 n_cpus=$(getconf _NPROCESSORS_ONLN)
-# shellcheck disable=SC2034 # for the benchmarks
 pause_ioctl=0x40042409 # PERF_EVENT_IOC_PAUSE_OUTPUT
 children=()
-base='' tmp=''
+base='' tmp='' empty_pid='' tracer=''
+PATH=$PATH:/usr/sbin # bpftool, sysctl
 
 fail() { # MESSAGE...
 	printf '%s: %s\n' "${0##*/}" "$*" >&2
 	exit 1
 }
 
-progress() { # TEXT
+# shellcheck disable=SC2120 # no text: clear the line
+progress() { # [TEXT]
 	[[ -t 2 ]] && printf '\r\033[K%s' "${1-}" >&2
 	return 0
 }
@@ -34,11 +35,13 @@ usage() {
 
 cleanup() {
 	local pid
+	# shellcheck disable=SC2119
 	progress
 	recorder_stop
 	for pid in "${children[@]}"; do
 		kill "$pid" 2>/dev/null
 	done
+	[[ $tracer && -d $tracer ]] && rmdir "$tracer"
 	[[ $tmp ]] && rm -rf "$tmp"
 }
 
@@ -87,8 +90,9 @@ median() { # of standard input
 	sort -g | awk '{v[NR] = $1} END {if (NR) print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2}'
 }
 
-# table TITLE REFERENCE [p99]: a line per row, in the order of the first values. The spread is that of the middle 80 %
-# of the values; the ratio is the median against that of REFERENCE. With p99: that too, and the ratio of these.
+# table TITLE REFERENCE [p99|best]: a line per row, in the order of the first values. The spread is that of the middle 80 %
+# of the values; the ratio is the median against that of REFERENCE. With p99 or best (the least of all): that too, and
+# the ratio is of these. Best is for times that others on the machine can only lengthen.
 table() {
 	local title=$1 reference=$2 tail=${3-}
 	[[ -s $tmp/values ]] || fail "$title: nothing was measured"
@@ -98,6 +102,12 @@ table() {
 		function rank(row, share,   i) {
 			i = int(count[row] * share + 0.999999)
 			return v[row, i < 1 ? 1 : i]
+		}
+		function middle(row) {
+			return (rank(row, 0.5) + v[row, int(count[row] / 2) + 1]) / 2
+		}
+		function figure(row) {
+			return tail == "" ? middle(row) : rank(row, tail == "p99" ? 0.99 : 0)
 		}
 		function num(x) {
 			return sprintf(x >= 1000 || x <= -1000 ? "%.0f" : x >= 100 ? "%.1f" : x >= 1 ? "%.2f" : "%.3f", x)
@@ -109,18 +119,15 @@ table() {
 		}
 		END {
 			printf "\n%-44s %6s %10s %21s", title, "n", "median", "10 % .. 90 %"
-			if (tail) printf " %10s", "p99"
+			if (tail) printf " %10s", tail
 			printf " %7s\n", "ratio"
 			for (row = 1; row <= rows; row++) {
-				mid = (rank(row, 0.5) + v[row, int(count[row] / 2) + 1]) / 2
-				value = tail ? rank(row, 0.99) : mid
-				if (ref) {
-					base = tail ? rank(ref, 0.99) : (rank(ref, 0.5) + v[ref, int(count[ref] / 2) + 1]) / 2
-				}
-				printf "%-44s %6d %10s %21s", name[row], count[row], num(mid),
+				value = figure(row)
+				base = ref ? figure(ref) : 0
+				printf "%-44s %6d %10s %21s", name[row], count[row], num(middle(row)),
 					num(rank(row, 0.1)) " .. " num(rank(row, 0.9))
-				if (tail) printf " %10s", num(rank(row, 0.99))
-				if (ref && base) printf " %7.3g\n", value / base
+				if (tail) printf " %10s", num(figure(row))
+				if (base) printf " %7.3g\n", value / base
 				else printf " %7s\n", "-"
 			}
 		}'
@@ -180,21 +187,77 @@ manifests() {
 	find "$base/incidents" -name '*.json' 2>/dev/null | sort | xargs -r jq -r "$1"
 }
 
-# perf_start DIR ARGUMENTS...: perf record into DIR/perf.data; returns when it records. Its pid: perf_pid.
+# perf_start DIR ARGUMENTS...: perf record into DIR/perf.data; returns when it records. Its pid: perf_pid. Without build
+# ids: perf 6.1 fails in collecting them when others load BPF programs meanwhile.
 perf_start() {
-	local dir=$1 answer
+	local dir=$1
 	shift
 	rm -rf "$dir"
 	mkdir -p "$dir" && mkfifo "$dir/control" "$dir/ack" || exit 1
 	# opened for reading and writing, so that nobody waits for the other end
 	exec {control}<>"$dir/control" {ack}<>"$dir/ack"
-	perf record -q -o "$dir/perf.data" --control "fifo:$dir/control,$dir/ack" "$@" \
+	perf record -N -B -o "$dir/perf.data" --control "fifo:$dir/control,$dir/ack" "$@" \
 		{control}>&- {ack}>&- </dev/null >"$dir/output" 2>&1 &
 	perf_pid=$!
 	children+=("$perf_pid")
 	echo ping >&"$control"
-	read -r -t 20 -u "$ack" answer || fail "perf record $* did not start: $(cat "$dir/output")"
+	read -r -t 20 -u "$ack" || fail "perf record $* did not start: $(cat "$dir/output")"
 	exec {control}>&- {ack}>&-
+}
+
+# --- who pauses rings, seen from outside
+
+# observe_start TID: from now on, what that thread pauses and resumes, and the returns of frbpf-bench from nanosleep. By
+# ftrace: the reader of perf 6.1 crashes where another event with attr.build_id was opened after its own.
+observe_start() {
+	local tracefs=/sys/kernel/tracing calls
+	[[ -d $tracefs/instances ]] || tracefs=/sys/kernel/debug/tracing
+	tracer=$tracefs/instances/frbpf-bench-$$
+	calls=$tracer/events/syscalls
+	mkdir "$tracer" || fail "no tracefs"
+	echo mono >"$tracer/trace_clock"
+	echo "cmd == $pause_ioctl && common_pid == $1" >"$calls/sys_enter_ioctl/filter"
+	echo 'comm == "frbpf-bench"' >"$calls/sys_exit_nanosleep/filter"
+	echo 1 >"$calls/sys_enter_ioctl/enable"
+	echo 1 >"$calls/sys_exit_nanosleep/enable"
+}
+
+# Prints, a line each: us, then "trigger", or "pause" or "resume" and the descriptor.
+observe_end() {
+	echo 0 >"$tracer/tracing_on"
+	sed -nE -e 's/.* ([0-9]+)\.([0-9]{6}): sys_nanosleep.*/\1\2 trigger/p' \
+		-e 's/.* ([0-9]+)\.([0-9]{6}): sys_ioctl\(fd: ([^,]*),.* arg: (0x)?0*1\)/\1\2 pause \3/p' \
+		-e 's/.* ([0-9]+)\.([0-9]{6}): sys_ioctl\(fd: ([^,]*),.* arg: (0x)?0+\)/\1\2 resume \3/p' "$tracer/trace"
+	echo 0 >"$tracer/events/enable"
+	rmdir "$tracer"
+	tracer=''
+}
+
+# --- BPF programs that do nothing, as a measure of what attaching alone costs
+
+# empty_attach TRACEPOINT...: a tp_btf program on each, until empty_detach. Returns 1 where that cannot be built.
+empty_attach() {
+	local tracepoint i
+	for tracepoint; do
+		printf '__attribute__((section("tp_btf/%s"), used)) int empty_%s(void *ctx) { return 0; }\n' \
+			"$tracepoint" "$tracepoint"
+	done >"$tmp/empty.c"
+	echo 'char LICENSE[4] __attribute__((section("license"), used)) = "GPL";' >>"$tmp/empty.c"
+	clang -g -O2 -target bpf -c "$tmp/empty.c" -o "$tmp/empty.o" &&
+		gcc -O2 scripts/bench/attach.c -lbpf -o "$tmp/attach" || return 1
+	: >"$tmp/attached"
+	background "$tmp/attach" "$tmp/empty.o" >"$tmp/attached" 2>&1
+	empty_pid=$!
+	for ((i = 0; i < 100; i++)); do
+		grep -q '^attached' "$tmp/attached" && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+empty_detach() {
+	[[ $empty_pid ]] && end "$empty_pid"
+	empty_pid=
 }
 
 # --- load
@@ -202,6 +265,7 @@ perf_start() {
 # More runnable tasks than cores, until end "$load_pid".
 load_start() {
 	background "$workloads/burn" --threads $((4 * n_cpus)) --seconds 3600 >/dev/null
+	# shellcheck disable=SC2034 # for the benchmarks
 	load_pid=$!
 }
 

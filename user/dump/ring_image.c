@@ -60,29 +60,59 @@ static size_t safe_end(const struct ring_image *img, size_t largest)
 	return img->len - (margin < img->len / 2 ? margin : img->len / 2);
 }
 
+/* All whole records, the newest first, and the size of the largest. */
+static int walk(const struct ring_image *img, const struct perf_event_header ***ret, size_t *ret_n,
+		size_t *ret_largest)
+{
+	const struct perf_event_header **v = NULL, **grown, *h;
+	size_t n = 0, cap = 0;
+
+	for (size_t off = 0; off < img->len && (h = record_at(img, off)); off += h->size) {
+		if (n == cap) {
+			cap = cap ? cap * 2 : 1024;
+			grown = reallocarray(v, cap, sizeof(*v));
+			if (!grown) {
+				free(v);
+				return -ENOMEM;
+			}
+			v = grown;
+		}
+		v[n++] = h;
+		*ret_largest = h->size > *ret_largest ? h->size : *ret_largest;
+	}
+	*ret = v;
+	*ret_n = n;
+	return 0;
+}
+
+static void reverse(const struct perf_event_header **v, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		const struct perf_event_header *h = v[i];
+
+		v[i] = v[n - 1 - i];
+		v[n - 1 - i] = h;
+	}
+}
+
 int ring_image__records(const struct ring_image *img, const struct perf_event_header ***ret,
 			size_t *ret_n, size_t *ret_torn)
 {
-	const struct perf_event_header **v = NULL, *h;
-	size_t n = 0, off = 0, end, largest = 0, i;
+	const struct perf_event_header **v;
+	size_t n, largest = 0, end, whole = 0;
+	int err = walk(img, &v, &n, &largest);
 
-	for (; off < img->len && (h = record_at(img, off)); off += h->size)
-		largest = h->size > largest ? h->size : largest;
+	if (err)
+		return err;
 	end = safe_end(img, largest);
-	for (off = 0; off < end && (h = record_at(img, off)) && off + h->size <= end;
-	     off += h->size)
-		n++;
-	*ret_torn = img->len - off;
-	if (n) {
-		v = malloc(n * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
+	while (n && (whole = (const uint8_t *)v[n - 1] - img->data + v[n - 1]->size) > end)
+		n--;
+	*ret_torn = img->len - (n ? whole : 0);
+	if (!n) {
+		free(v);
+		v = NULL;
 	}
-	off = 0;
-	for (i = n; i > 0; i--) {
-		v[i - 1] = (const void *)(img->data + off);
-		off += v[i - 1]->size;
-	}
+	reverse(v, n);
 	*ret = v;
 	*ret_n = n;
 	return 0;
