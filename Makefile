@@ -123,6 +123,10 @@ workloads: $(WORKLOADS) $(HELPERS)
 fuzz: $(FUZZ_BINS)
 	scripts/fuzz.sh $(FUZZ_TIME) $(FUZZ_BINS)
 
+# side by side with perf, bcc and bpftrace; root, some 10 minutes
+bench: all workloads
+	set -e; for b in freeze gap detectors overhead dump quiet; do echo "== $$b"; scripts/bench/$$b; done
+
 deps:
 	scripts/deps.sh
 
@@ -152,6 +156,7 @@ help:
 	@sed -n 's/^#   //p' Makefile
 	@echo 'make unit workloads   build the unit tests, the test workloads'
 	@echo 'make fuzz             fuzz every parser, 5 minutes each (FUZZ_TIME=seconds)'
+	@echo 'make bench            measure beside perf, bcc and bpftrace (root)'
 	@echo 'make install          program, rules files and systemd unit (PREFIX, DESTDIR)'
 	@echo 'make GEN_VMLINUX_H=1  take kernel types from the running kernel'
 

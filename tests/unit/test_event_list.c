@@ -302,7 +302,7 @@ static void test_open(void **state)
 	struct resolved r;
 	struct err err;
 	int fds[64];
-	void *ring;
+	void *ring = MAP_FAILED;
 
 	probe_system_wide();
 	r = resolve("--overwrite -e cpu-clock -e sched:* -g", t);
