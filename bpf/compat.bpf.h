@@ -13,6 +13,9 @@
  *    1-element array with flex-array"): it is walked by its offset and the size of struct upid.
  *  - bpf_loop() came with 5.17 (e6f2dd0f8067), so loops here have a constant bound that the
  *    verifier walks.
+ *  - struct cgroup has the ids of its ancestors in ancestor_ids[], since 6.1 the ancestors
+ *    themselves in ancestors[] (7f203bc89eb6 "cgroup: Replace cgroup->ancestor_ids[] with
+ *    ->ancestors[]").
  *  - Local storage is looked up without a lock since 6.2; before, a look-up fails on a CPU where
  *    another one was interrupted: it is treated, and counted, as a task without storage.
  */
@@ -40,6 +43,31 @@ static __always_inline bool task_is_on_cpu(struct task_struct *task)
 	if (bpf_core_field_exists(task->on_cpu))
 		return task->on_cpu;
 	return task == bpf_get_current_task_btf();
+}
+
+struct cgroup___before_6_1 {
+	__u64 ancestor_ids[0];
+} __attribute__((preserve_access_index));
+
+/* @level must not be above cgrp->level. */
+static __always_inline __u64 cgroup_ancestor_id(struct cgroup *cgrp, __u32 level)
+{
+	struct cgroup___before_6_1 *old = (void *)cgrp;
+	struct cgroup *ancestor = NULL;
+	__u64 id = 0;
+
+	if (bpf_core_field_exists(old->ancestor_ids)) {
+		bpf_probe_read_kernel(
+			&id, sizeof(id),
+			(void *)cgrp +
+				bpf_core_field_offset(struct cgroup___before_6_1, ancestor_ids) +
+				level * sizeof(id));
+		return id;
+	}
+	bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
+			      (void *)cgrp + bpf_core_field_offset(struct cgroup, ancestors) +
+				      level * sizeof(ancestor));
+	return BPF_CORE_READ(ancestor, kn, id);
 }
 
 /*

@@ -17,6 +17,10 @@
 #define FRBPF_MAX_NODES	    16	 /* predicates of one rule, in disjunctive normal form */
 #define FRBPF_KEY_WORDS	    8	 /* bitmap of the small integers a rule watches: 512 system calls */
 #define FRBPF_KEY_MAX	    (FRBPF_KEY_WORDS * 64)
+#define FRBPF_MAX_GLOBS	    256	 /* of one source: one half of its glob map */
+#define FRBPF_MAX_CGROUPS   1024 /* cgroups that rules name, of all sources together */
+#define FRBPF_CGROUP_DEPTH  16	 /* levels of the cgroup hierarchy that a rule can tell apart */
+#define FRBPF_PATH_LEN	    256	 /* of a cgroup, with its NUL */
 #define FRBPF_TRIGGERS_SIZE (256 * 1024) /* bytes of the trigger ring, room for 1560 */
 
 /* What a predicate looks at. Strings are 16 bytes, zero padded, compared as two words. */
@@ -27,6 +31,13 @@ enum frbpf_field {
 	FRBPF_FIELD_TID,     /* thread id, likewise */
 	FRBPF_FIELD_UID,     /* effective uid, in the initial user namespace */
 	FRBPF_FIELD_CPU,
+	FRBPF_FIELD_PPID,    /* the parent's thread group id, likewise; 0: it has none there */
+	FRBPF_FIELD_PRIO,    /* as sched tracepoints show it: 120 is nice 0; -1 SCHED_DEADLINE */
+	FRBPF_FIELD_CGROUP,  /* not a value: the ids of its ancestors are compared */
+	FRBPF_FIELD_VALUE,   /* of the event, ns. From here on: of the event, not of a task */
+	FRBPF_FIELD_RET,     /* the system call's return value */
+	FRBPF_FIELD_SYSCALL, /* its number */
+	FRBPF_FIELD_STATE,   /* FRBPF_STATE_* in which the subject left its CPU */
 	FRBPF_FIELD_MAX,
 };
 
@@ -37,7 +48,23 @@ enum frbpf_op {
 	FRBPF_OP_LE,
 	FRBPF_OP_GT,
 	FRBPF_OP_GE,
+	FRBPF_OP_BITS,	  /* one of these bits is set */
+	FRBPF_OP_NO_BITS, /* none of them is */
+	FRBPF_OP_GLOB,	  /* strings only: the automaton of val[0] accepts it */
+	FRBPF_OP_NO_GLOB,
 	FRBPF_OP_MAX,
+};
+
+/* Why a task is off its CPU: the kernel's own numbers (include/linux/sched.h), without modifiers.
+ */
+enum frbpf_state {
+	FRBPF_STATE_RUNNABLE = 0,
+	FRBPF_STATE_INTERRUPTIBLE = 1,
+	FRBPF_STATE_UNINTERRUPTIBLE = 2,
+	FRBPF_STATE_STOPPED = 4,
+	FRBPF_STATE_TRACED = 8,
+	FRBPF_STATE_PARKED = 0x40,
+	FRBPF_STATE_IDLE = 0x402, /* TASK_UNINTERRUPTIBLE | TASK_NOLOAD */
 };
 
 #define FRBPF_NODE_CURRENT 0x1 /* of the task that runs, not of the subject */
@@ -52,7 +79,27 @@ struct frbpf_node {
 	__u8 op;    /* enum frbpf_op */
 	__u8 flags; /* FRBPF_NODE_* */
 	__u8 pad[5];
-	__u64 val[2]; /* a number in val[0]; a string's 16 bytes in both */
+	/* A number in val[0], compared as signed; a string's 16 bytes in both; for a glob the index
+	 * of its automaton in the half; for FRBPF_FIELD_CGROUP that of its id in the cgroup map. */
+	__u64 val[2];
+};
+
+/*
+ * A glob as an automaton that takes a string byte by byte, all of its states at once: bit i says
+ * that the first i elements (a character, '?', a set) may have been read. It starts with bit 0, and
+ *	set = (set & next[byte]) << 1 | (set & loop)
+ * `next` has a bit for each element that the byte fits, `loop` one for each place of a '*'.
+ */
+struct frbpf_glob {
+	__u32 next[256];
+	__u32 loop;
+	__u32 accept; /* the bit of the last state */
+};
+#define FRBPF_GLOB_ELEMENTS 31
+
+/* Of a cgroup that a rule names: from the root of the hierarchy, zero padded. */
+struct frbpf_cgroup_path {
+	char text[FRBPF_PATH_LEN];
 };
 
 /* One rule of one source. A source's rules lie sorted by threshold, the lowest first. */
@@ -97,6 +144,8 @@ struct frbpf_task {
 enum frbpf_source {
 	FRBPF_SOURCE_RUNQLAT = 1,
 	FRBPF_SOURCE_SYSCALL = 2,
+	FRBPF_SOURCE_BLOCKED = 3,
+	FRBPF_SOURCE_OFFCPU = 4,
 };
 
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
@@ -125,7 +174,7 @@ struct frbpf_trigger {
 struct frbpf_half {
 	__u64 min_threshold; /* of its rules; ~0 when there is none */
 	__u32 n_rules;
-	__u32 pad;
+	__u32 fields;		     /* bit per enum frbpf_field that a rule looks at */
 	__u64 keys[FRBPF_KEY_WORDS]; /* union of its rules' keys */
 };
 
@@ -136,6 +185,7 @@ struct frbpf_control {
 };
 
 _Static_assert(sizeof(struct frbpf_node) == 24, "node layout");
+_Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
 _Static_assert(sizeof(struct frbpf_rule) == 480, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");
 _Static_assert(sizeof(struct frbpf_trigger) == 160, "trigger layout");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The rule engine, the same in every source. A source measures a value and asks rules_below(),
- * which ends almost every event; otherwise it fills a struct match (match_init(), then its own
+ * which ends almost every event; otherwise it fills a struct match (match_begin(), then its own
  * members) and calls rules_run().
  *
  * Rules are data. Each is looked at by a global function: the verifier checks that once, for any
@@ -20,6 +20,23 @@ struct {
 	__type(key, __u32);
 	__type(value, struct frbpf_rule);
 } rules SEC(".maps");
+
+/* The automata of its globs: two halves, too. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2 * FRBPF_MAX_GLOBS);
+	__type(key, __u32);
+	__type(value, struct frbpf_glob);
+} globs SEC(".maps");
+
+/* The ids of the cgroups that rules name, 0 for one that does not exist. One map for all sources.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FRBPF_MAX_CGROUPS);
+	__type(key, __u32);
+	__type(value, __u64);
+} cgroups SEC(".maps");
 
 /* One map for all sources. */
 struct {
@@ -44,6 +61,7 @@ enum { MATCH_SUBJECT, MATCH_CURRENT, MATCH_TASKS };
 
 struct match {
 	__u64 val[MATCH_TASKS][FRBPF_FIELD_MAX][FRBPF_FIELD_WORDS];
+	struct cgroup_ids cgroup[MATCH_TASKS]; /* when a rule asks for them */
 	__u64 now;
 	__u64 value;
 	__s64 ret;
@@ -51,14 +69,23 @@ struct match {
 	__u32 source;
 	__u32 cpu;
 	__u32 self; /* the subject is one of our own */
+	__u32 half; /* of the maps of rules and globs */
 };
+
+/* Too large for the stack. Programs that use it neither sleep nor interrupt each other. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct match);
+} scratch SEC(".maps");
 
 static __always_inline bool key_in(const __u64 *keys, __u32 key)
 {
 	return keys[(key / 64) % FRBPF_KEY_WORDS] & (1ULL << (key % 64));
 }
 
-static __always_inline bool number_holds(__u64 val, __u8 op, __u64 arg)
+static __always_inline bool number_holds(__s64 val, __u8 op, __s64 arg)
 {
 	switch (op) {
 	case FRBPF_OP_LT:
@@ -69,27 +96,70 @@ static __always_inline bool number_holds(__u64 val, __u8 op, __u64 arg)
 		return val > arg;
 	case FRBPF_OP_GE:
 		return val >= arg;
+	case FRBPF_OP_BITS:
+		return val & arg;
+	case FRBPF_OP_NO_BITS:
+		return !(val & arg);
 	}
 	return false;
+}
+
+/* Does the automaton at @idx accept the string of these two words? See struct frbpf_glob. */
+__noinline int glob_holds(__u32 idx, __u64 low, __u64 high)
+{
+	struct frbpf_glob *glob = bpf_map_lookup_elem(&globs, &idx);
+	__u32 i, set = 1;
+	__u8 byte;
+
+	if (!glob)
+		return 0;
+	for (i = 0; i < FRBPF_COMM_LEN; i++) {
+		byte = i < 8 ? low >> 8 * i : high >> 8 * (i - 8);
+		if (!byte)
+			break;
+		set = (set & glob->next[byte]) << 1 | (set & glob->loop);
+	}
+	return (set & glob->accept) != 0;
+}
+
+/* Is the task in the cgroup at @idx, or in one below it? */
+__noinline int cgroup_holds(__u32 idx, __u32 task, const struct match *m)
+{
+	__u64 *id = bpf_map_lookup_elem(&cgroups, &idx);
+	__u32 i;
+
+	if (!id || !*id || !m || task >= MATCH_TASKS)
+		return 0;
+	for (i = 0; i < FRBPF_CGROUP_DEPTH; i++) {
+		if (m->cgroup[task].level[i] == *id)
+			return 1;
+	}
+	return 0;
 }
 
 __noinline int node_holds(const struct frbpf_node *node, const struct match *m)
 {
 	__u32 task, field;
-	bool same;
+	__u64 low, high;
+	__u8 op;
 
 	if (!node || !m)
 		return 0;
 	field = node->field;
 	if (field >= FRBPF_FIELD_MAX)
 		return 0;
+	op = node->op;
 	task = node->flags & FRBPF_NODE_CURRENT ? MATCH_CURRENT : MATCH_SUBJECT;
-	same = m->val[task][field][0] == node->val[0] && m->val[task][field][1] == node->val[1];
-	if (node->op == FRBPF_OP_EQ)
-		return same;
-	if (node->op == FRBPF_OP_NE)
-		return !same;
-	return number_holds(m->val[task][field][0], node->op, node->val[0]);
+	if (field == FRBPF_FIELD_CGROUP)
+		return cgroup_holds(node->val[0], task, m) == (op == FRBPF_OP_EQ);
+	low = m->val[task][field][0];
+	high = m->val[task][field][1];
+	if (op == FRBPF_OP_GLOB || op == FRBPF_OP_NO_GLOB)
+		return glob_holds(m->half * FRBPF_MAX_GLOBS + node->val[0], low, high) ==
+		       (op == FRBPF_OP_GLOB);
+	if (op == FRBPF_OP_EQ || op == FRBPF_OP_NE)
+		return (low == node->val[0] && high == node->val[1]) == (op == FRBPF_OP_EQ);
+	return number_holds(low, op, node->val[0]);
 }
 
 /* A disjunction of conjunctions, see struct frbpf_node. */
@@ -212,10 +282,35 @@ static __always_inline bool rules_below(__u32 half, __u64 value)
 	return value <= control.half[half].min_threshold;
 }
 
-static __always_inline void match_init(struct match *m, struct task_struct *subject,
-				       struct task_struct *current)
+static __always_inline void match_cgroups(struct match *m, struct task_struct *subject,
+					  struct task_struct *current)
 {
+	cgroup_ids((__u64)BPF_CORE_READ(subject, cgroups, dfl_cgrp), &m->cgroup[MATCH_SUBJECT]);
+	if (subject == current)
+		m->cgroup[MATCH_CURRENT] = m->cgroup[MATCH_SUBJECT];
+	else
+		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
+			   &m->cgroup[MATCH_CURRENT]);
+}
+
+/*
+ * An event above the lowest threshold, for the source to add to. Values of the event stand with
+ * those of the subject. NULL cannot be.
+ */
+static __always_inline struct match *match_begin(__u32 half, struct task_struct *subject,
+						 struct task_struct *current, __u64 now,
+						 __u64 value)
+{
+	__u32 zero = 0;
+	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (!m)
+		return NULL;
 	__builtin_memset(m, 0, sizeof(*m));
+	m->half = half;
+	m->now = now;
+	m->value = value;
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = value;
 	m->cpu = bpf_get_smp_processor_id();
 	m->self = (__u32)subject->tgid == control.self_tgid;
 	task_fields(subject, m->val[MATCH_SUBJECT], m->cpu);
@@ -224,11 +319,14 @@ static __always_inline void match_init(struct match *m, struct task_struct *subj
 				 sizeof(m->val[MATCH_CURRENT]));
 	else
 		task_fields(current, m->val[MATCH_CURRENT], m->cpu);
+	if (control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
+		match_cgroups(m, subject, current);
+	return m;
 }
 
-static __always_inline void rules_run(__u32 half, const struct match *m)
+static __always_inline void rules_run(const struct match *m)
 {
-	__u32 n_rules = control.half[half].n_rules;
+	__u32 half = m->half & 1, n_rules = control.half[half].n_rules;
 	__u32 i;
 
 	for (i = 0; i < FRBPF_MAX_RULES; i++) {

@@ -80,7 +80,7 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 {
 	__u64 begin, now = bpf_ktime_get_ns();
 	struct wait *wait;
-	struct match m;
+	struct match *m;
 	__u32 half;
 
 	if (prev->pid && task_is_runnable(prev, preempt))
@@ -95,10 +95,10 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 	half = rules_half();
 	if ((__s64)(now - begin) <= 0 || rules_below(half, now - begin))
 		return 0;
-	match_init(&m, next, prev);
-	m.source = FRBPF_SOURCE_RUNQLAT;
-	m.now = now;
-	m.value = now - begin;
-	rules_run(half, &m);
+	m = match_begin(half, next, prev, now, now - begin);
+	if (!m)
+		return 0;
+	m->source = FRBPF_SOURCE_RUNQLAT;
+	rules_run(m);
 	return 0;
 }

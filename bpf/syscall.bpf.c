@@ -66,7 +66,7 @@ int BPF_PROG(sc_exit, struct pt_regs *regs, long ret)
 	long nr = syscall_nr(regs);
 	struct task_struct *task;
 	struct call *call;
-	struct match m;
+	struct match *m;
 	__u64 begin, now;
 
 	if (!is_watched(half, nr))
@@ -84,12 +84,14 @@ int BPF_PROG(sc_exit, struct pt_regs *regs, long ret)
 		return 0;
 	if (begin < watched_since[nr % FRBPF_KEY_MAX])
 		return 0;
-	match_init(&m, task, task);
-	m.source = FRBPF_SOURCE_SYSCALL;
-	m.now = now;
-	m.value = now - begin;
-	m.key = nr;
-	m.ret = ret;
-	rules_run(half, &m);
+	m = match_begin(half, task, task, now, now - begin);
+	if (!m)
+		return 0;
+	m->source = FRBPF_SOURCE_SYSCALL;
+	m->key = nr;
+	m->ret = ret;
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_RET][0] = ret;
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_SYSCALL][0] = nr;
+	rules_run(m);
 	return 0;
 }

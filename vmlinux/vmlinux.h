@@ -34,7 +34,9 @@ enum {
 
 /* Of include/uapi/linux/bpf.h: numbers that never change. */
 enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
@@ -80,6 +82,25 @@ struct pid {
 	struct upid numbers[0];
 };
 
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup {
+	struct cgroup_root *root;
+	int level;
+	struct kernfs_node *kn;
+	struct cgroup *ancestors[0];
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
 struct thread_info {
 	unsigned long flags;
 	u32 status; /* x86 */
@@ -89,11 +110,15 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	int on_cpu;
+	int prio;
 	pid_t pid;
 	pid_t tgid;
+	u64 start_boottime;
+	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	const struct cred *real_cred;
+	struct css_set *cgroups;
 	char comm[16];
 };
 

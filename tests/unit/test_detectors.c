@@ -5,6 +5,7 @@
  * subject.
  */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +30,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "detect/cgroups.h"
 #include "detect/detectors.h"
 #include "detect/load_error.h"
 
@@ -90,6 +93,19 @@ static void add_name(struct rule_conf *r, enum frbpf_field field, enum frbpf_op 
 	snprintf(word, sizeof(word), "%s", name);
 	*n = (struct frbpf_node){ .field = field, .op = op, .flags = flags };
 	memcpy(n->val, word, sizeof(word));
+}
+
+/* As a rules file would have it. */
+static void set_condition(struct rule_conf *r, const char *text)
+{
+	struct source_text *src;
+	struct diags d = { 0 };
+
+	assert_int_equal(source_text__from_string("if", text, &src), 0);
+	diags__keep(&d, src);
+	if (expr__parse(src, (struct span){ 0, src->len }, &d, &r->expr))
+		fail_msg("%s: %s", text, d.v[0].msg);
+	diags__free(&d);
 }
 
 /* detectors */
@@ -459,6 +475,126 @@ static void test_predicates(void **state)
 	assert_int_equal(s.n, 3 * N_PREDICATES / 2);
 	detectors__free(d);
 	munmap(f, sizeof(*f));
+}
+
+static void test_conditions(void **state)
+{
+	/* of each pair the first must match, the second must not */
+	static const char *const fixed[] = {
+		"comm ~ \"frbpf-r?r*\"",
+		"comm ~ \"frbpf-r[!a]re\"",
+		"process in (a, \"frbpf-rare\")",
+		"!(comm in (a, \"frbpf-rare\"))",
+		"prio == 120",
+		"prio < 100",
+		"value > 1ns && value < 1s",
+		"value >= 1s",
+		"ret == 99 && ret > 0",
+		"ret < 0",
+		"syscall == sched_get_priority_max",
+		"syscall == read",
+		"ret & 1 && ret & 0x60",
+		"ret & 4",
+		"cgroup == / && current.cgroup == /",
+		"cgroup == /no/such/cgroup",
+		"current.cgroup != /no/such/cgroup",
+		"cgroup != /",
+	};
+	enum { N = ARRAY_SIZE(fixed) };
+	struct rule_conf rules[N + 2];
+	uint32_t slots[N + 2];
+	struct detectors *d;
+	char text[64];
+
+	SKIP_UNLESS_POSSIBLE();
+	for (int i = 0; i < N + 2; i++) {
+		rules[i] = syscall_rule(300 + i, RARE_CALL, 0);
+		snprintf(text, sizeof(text), "ppid %s %d", i % 2 ? "!=" : "==", getpid());
+		set_condition(&rules[i], i < N ? fixed[i] : text);
+	}
+	d = open_detectors();
+	update(d, rules, N + 2, slots);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 3)), 0);
+	for (int i = 0; i < N + 2; i++) {
+		if (state_of(d, slots[i]).matched != (i % 2 ? 0 : 3))
+			fail_msg("'%s' matched %llu times", i < N ? fixed[i] : "ppid",
+				 state_of(d, slots[i]).matched);
+		expr__free(&rules[i].expr);
+	}
+	detectors__free(d);
+}
+
+static void call_in_cgroup(struct findings *f, long dir)
+{
+	char path[PATH_MAX + 16];
+	FILE *procs;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", (const char *)dir);
+	procs = fopen(path, "we");
+	if (!procs || fprintf(procs, "0") < 0 || fclose(procs))
+		_exit(REFUSED);
+	make_rare_calls(f, 1);
+}
+
+/* One call in a cgroup of that path, made for it: 0 or REFUSED. */
+static int call_in_new_cgroup(const char *top, const char *below)
+{
+	char dir[PATH_MAX];
+	int status;
+
+	snprintf(dir, sizeof(dir), "%s%s", top, below);
+	if ((mkdir(top, 0755) && errno != EEXIST) || (*below && mkdir(dir, 0755)))
+		return REFUSED;
+	status = await(spawn(call_in_cgroup, NULL, (long)dir));
+	if (*below)
+		rmdir(dir);
+	for (int i = 0; rmdir(top) && i < 100; i++)
+		usleep(10000);
+	return status;
+}
+
+/* A rule follows its cgroup: one that does not exist yet, and one that is made anew. */
+static void test_cgroup_made_later(void **state)
+{
+	struct rule_conf r = syscall_rule(400, RARE_CALL, 0);
+	char mount[PATH_MAX], top[PATH_MAX + 64], other[PATH_MAX + 64], text[128];
+	struct detectors *d;
+	uint32_t slot;
+	int status;
+
+	SKIP_UNLESS_POSSIBLE();
+	if (cgroup__mount_point(mount, sizeof(mount))) {
+		print_message("skipped: no cgroup2 file system\n");
+		skip();
+	}
+	snprintf(top, sizeof(top), "%s/frbpf-test-%d", mount, getpid());
+	snprintf(other, sizeof(other), "%s/frbpf-test-%d-other", mount, getpid());
+	snprintf(text, sizeof(text), "cgroup == /frbpf-test-%d", getpid());
+	set_condition(&r, text);
+	d = open_detectors();
+	update(d, &r, 1, &slot);
+	status = call_in_new_cgroup(top, "");
+	if (status == REFUSED) {
+		detectors__free(d);
+		expr__free(&r.expr);
+		print_message("skipped: no cgroup to be had here\n");
+		skip();
+	}
+	assert_int_equal(state_of(d, slot).matched, 1);
+	assert_int_equal(call_in_new_cgroup(top, "/below"), 0);
+	assert_int_equal(state_of(d, slot).matched, 2);
+	assert_int_equal(call_in_new_cgroup(other, ""), 0);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
+	assert_int_equal(state_of(d, slot).matched, 2);
+
+	/* one that is there before the rule */
+	update(d, NULL, 0, NULL);
+	assert_int_equal(mkdir(top, 0755), 0);
+	update(d, &r, 1, &slot);
+	assert_int_equal(call_in_new_cgroup(top, "/below"), 0);
+	assert_int_equal(state_of(d, slot).matched, 1);
+	detectors__free(d);
+	expr__free(&r.expr);
 }
 
 static void test_cooldown_fires_once(void **state)
@@ -949,6 +1085,8 @@ int main(void)
 		cmocka_unit_test(test_runqlat_of_old_task),
 		cmocka_unit_test(test_syscall),
 		cmocka_unit_test(test_predicates),
+		cmocka_unit_test(test_conditions),
+		cmocka_unit_test(test_cgroup_made_later),
 		cmocka_unit_test(test_cooldown_fires_once),
 		cmocka_unit_test(test_full_ring_is_counted),
 		cmocka_unit_test(test_own_calls_are_suppressed),

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "detect/cgroups.h"
 #include "detect/detectors.h"
 #include "detect/grace.h"
 #include "detect/load_error.h"
@@ -23,6 +24,7 @@ struct detectors {
 	struct ring_buffer *ring;
 	struct source *sources[N_SOURCES]; /* NULL: no rule needs it */
 	struct slots slots;
+	struct cgroups *cgroups;
 	bool flipped;	       /* programs may still read the half that is not in force */
 	uint64_t missing_gone; /* missing_storage of sources that were detached */
 	uint64_t malformed;    /* written by the thread that consumes, read by any */
@@ -59,6 +61,13 @@ static int open_maps(struct detectors *d)
 					  sizeof(struct frbpf_rule_state), FRBPF_MAX_SLOTS, NULL);
 	if (d->env.states_fd < 0)
 		return -errno;
+	d->env.cgroups_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "frbpf_cgroups", sizeof(uint32_t),
+					   sizeof(uint64_t), FRBPF_MAX_CGROUPS, NULL);
+	if (d->env.cgroups_fd < 0)
+		return -errno;
+	d->cgroups = cgroups__new(d->env.cgroups_fd);
+	if (!d->cgroups)
+		return -ENOMEM;
 	d->env.triggers_fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "frbpf_triggers", 0, 0,
 					    FRBPF_TRIGGERS_SIZE, NULL);
 	if (d->env.triggers_fd < 0)
@@ -79,7 +88,9 @@ int detectors__open(struct err *err, struct detectors **ret)
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return err_set(err, -ENOMEM, "out of memory");
-	d->env = (struct source_env){ .states_fd = -1, .triggers_fd = -1, .pidns = own_pidns() };
+	d->env = (struct source_env){
+		.states_fd = -1, .triggers_fd = -1, .cgroups_fd = -1, .pidns = own_pidns()
+	};
 	load_log__begin(&log);
 	r = open_maps(d);
 	load_log__end();
@@ -100,6 +111,7 @@ struct update {
 	uint32_t *slot_of;		  /* per rule */
 	bool *fresh;			  /* per rule: its slot is not the one it had */
 	struct rule_table *tables;	  /* per source */
+	struct cgroup_set *cgroups;	  /* that they name */
 	struct source *opened[N_SOURCES]; /* sources that are new */
 };
 
@@ -107,6 +119,7 @@ static void update__free(struct update *u)
 {
 	for (size_t i = 0; i < N_SOURCES; i++)
 		source__free(u->opened[i]);
+	cgroup_set__free(u->cgroups);
 	free(u->ids);
 	free(u->slot_of);
 	free(u->fresh);
@@ -132,22 +145,29 @@ static struct update *update__new(const struct rule_conf *rules, size_t n_rules)
 	return NULL;
 }
 
-static int update__build_tables(struct update *u, const struct slots *cur, struct err *err)
+static int update__build_tables(struct update *u, const struct detectors *d, struct err *err)
 {
 	size_t taken = 0;
 	int r;
 
 	for (size_t i = 0; i < u->n_rules; i++)
 		u->ids[i] = u->rules[i].id;
-	r = slots__assign(cur, u->ids, u->n_rules, &u->slots, u->slot_of, u->fresh);
+	r = slots__assign(&d->slots, u->ids, u->n_rules, &u->slots, u->slot_of, u->fresh);
 	if (r)
 		return err_set(err, r, "too many rules: %zu", u->n_rules);
+	r = cgroup_set__make(d->cgroups, u->rules, u->n_rules, &u->cgroups);
+	if (r)
+		return err_set(err, r,
+			       r == -ENOSPC ? "too many cgroups in rules" : "out of memory");
 	for (size_t i = 0; i < N_SOURCES; i++) {
 		r = rule_table__build(all_sources[i]->source, u->rules, u->n_rules, u->slot_of,
-				      &u->tables[i]);
+				      u->cgroups, &u->tables[i]);
 		if (r == -E2BIG)
 			return err_set(err, r, "%s: more than %d rules", all_sources[i]->name,
 				       FRBPF_MAX_RULES);
+		if (r == -ENOSPC)
+			return err_set(err, r, "%s: more than %d different patterns",
+				       all_sources[i]->name, FRBPF_MAX_GLOBS);
 		if (r)
 			return err_set(err, r, "%s: a rule is malformed", all_sources[i]->name);
 		taken += u->tables[i].half.n_rules;
@@ -196,7 +216,7 @@ static int update__write(struct update *u, struct detectors *d, struct err *err)
 
 static int update__prepare(struct update *u, struct detectors *d, struct err *err)
 {
-	int r = update__build_tables(u, &d->slots, err);
+	int r = update__build_tables(u, d, err);
 
 	if (!r)
 		r = update__open_sources(u, d, err);
@@ -209,7 +229,8 @@ static int update__prepare(struct update *u, struct detectors *d, struct err *er
 				       strerror(-r));
 		d->flipped = false;
 	}
-	return update__write(u, d, err);
+	r = cgroup_set__resolve(u->cgroups, d->cgroups, err);
+	return r ? r : update__write(u, d, err);
 }
 
 /* Nothing in here can fail. */
@@ -223,6 +244,7 @@ static void update__commit(struct update *u, struct detectors *d)
 	}
 	d->flipped = true;
 	d->slots = u->slots;
+	cgroup_set__commit(u->cgroups, d->cgroups);
 	for (size_t i = 0; i < N_SOURCES; i++) {
 		if (!d->sources[i] || u->tables[i].half.n_rules)
 			continue;
@@ -294,7 +316,10 @@ void detectors__free(struct detectors *d)
 		return;
 	for (size_t i = 0; i < N_SOURCES; i++)
 		source__free(d->sources[i]);
+	cgroups__free(d->cgroups);
 	ring_buffer__free(d->ring);
+	if (d->env.cgroups_fd >= 0)
+		close(d->env.cgroups_fd);
 	if (d->env.triggers_fd >= 0)
 		close(d->env.triggers_fd);
 	if (d->env.states_fd >= 0)

@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "detect/cgroups.h"
 #include "detect/rule_table.h"
+#include "rules/glob.h"
 
 static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint32_t slot)
 {
@@ -27,6 +29,49 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 	return 0;
 }
 
+/* The index of @pattern's automaton: the same one for equal patterns. */
+static int add_glob(struct rule_table *t, const char *pattern, __u64 *ret)
+{
+	const char *why;
+	size_t least;
+
+	for (uint32_t i = 0; i < t->n_globs; i++) {
+		if (!strcmp(t->patterns[i], pattern)) {
+			*ret = i;
+			return 0;
+		}
+	}
+	if (t->n_globs == FRBPF_MAX_GLOBS)
+		return -ENOSPC;
+	if (glob__compile(pattern, &t->globs[t->n_globs], &least, &why))
+		return -EINVAL;
+	t->patterns[t->n_globs] = pattern;
+	*ret = t->n_globs++;
+	return 0;
+}
+
+/* What stands for a string of the expression, as BPF sees it. */
+static int place_strings(struct rule_table *t, struct frbpf_rule *rule, const struct expr *e,
+			 const struct cgroup_set *cgroups)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < e->n_nodes && !r; i++) {
+		struct frbpf_node *n = &rule->nodes[i];
+		uint32_t index;
+
+		if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
+			r = add_glob(t, e->strings[n->val[0]], &n->val[0]);
+		else if (n->field != FRBPF_FIELD_CGROUP)
+			continue;
+		else if (cgroups && cgroup_set__has(cgroups, e->strings[n->val[0]], &index))
+			n->val[0] = index;
+		else
+			r = -EINVAL;
+	}
+	return r;
+}
+
 /* By insertion: at most FRBPF_MAX_RULES, and rules of equal threshold keep their order. */
 static void insert(struct frbpf_rule *rules, size_t n, const struct frbpf_rule *rule)
 {
@@ -38,18 +83,22 @@ static void insert(struct frbpf_rule *rules, size_t n, const struct frbpf_rule *
 }
 
 int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, size_t n_rules,
-		      const uint32_t *slots, struct rule_table *ret)
+		      const uint32_t *slots, const struct cgroup_set *cgroups,
+		      struct rule_table *ret)
 {
 	struct frbpf_half half = { .min_threshold = UINT64_MAX };
 	struct frbpf_rule rule;
 	int r;
 
+	ret->n_globs = 0;
 	for (size_t i = 0; i < n_rules; i++) {
 		if (rules[i].when.source != source)
 			continue;
 		if (half.n_rules == FRBPF_MAX_RULES)
 			return -E2BIG;
 		r = fill_rule(&rule, &rules[i], slots[i]);
+		if (!r)
+			r = place_strings(ret, &rule, &rules[i].expr, cgroups);
 		if (r)
 			return r;
 		insert(ret->rules, half.n_rules++, &rule);
@@ -57,6 +106,8 @@ int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, s
 			half.min_threshold = rule.threshold;
 		for (int w = 0; w < FRBPF_KEY_WORDS; w++)
 			half.keys[w] |= rule.keys[w];
+		for (uint32_t n = 0; n < rule.n_nodes; n++)
+			half.fields |= 1U << rule.nodes[n].field;
 	}
 	ret->half = half;
 	return 0;

@@ -18,6 +18,7 @@ int source__prepare(struct bpf_object *obj, const struct source_env *env)
 	} shared[] = {
 		{ "states", env->states_fd },
 		{ "triggers", env->triggers_fd },
+		{ "cgroups", env->cgroups_fd },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
@@ -113,6 +114,16 @@ int source__write(struct source *s, const struct rule_table *table, struct err *
 
 			return err_set(err, r, "%s: cannot write rule %u: %s", s->ops->name, i,
 				       strerror(-r));
+		}
+	}
+	for (uint32_t i = 0; i < table->n_globs; i++) {
+		uint32_t key = idle * FRBPF_MAX_GLOBS + i;
+
+		if (bpf_map_update_elem(s->globs_fd, &key, &table->globs[i], BPF_ANY)) {
+			int r = -errno;
+
+			return err_set(err, r, "%s: cannot write the pattern %s: %s", s->ops->name,
+				       table->patterns[i], strerror(-r));
 		}
 	}
 	s->control->half[idle] = table->half;

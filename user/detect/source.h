@@ -17,6 +17,7 @@ struct bpf_program;
 struct source_env {
 	int states_fd;	 /* map of struct frbpf_rule_state, borrowed */
 	int triggers_fd; /* the trigger ring, borrowed */
+	int cgroups_fd;	 /* map of the ids of cgroups, borrowed */
 	uint32_t pidns;	 /* inode of the daemon's pid namespace */
 };
 
@@ -27,6 +28,7 @@ struct source {
 	struct frbpf_control *control;
 	const __u64 *missing_storage;
 	int rules_fd;
+	int globs_fd;
 	int learn_self_fd;
 };
 

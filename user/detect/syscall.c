@@ -23,6 +23,7 @@ static int syscall_load(struct source *s, const struct source_env *env)
 	s->control = &skel->bss->control;
 	s->missing_storage = &skel->bss->missing_storage;
 	s->rules_fd = bpf_map__fd(skel->maps.rules);
+	s->globs_fd = bpf_map__fd(skel->maps.globs);
 	s->learn_self_fd = bpf_program__fd(skel->progs.learn_self);
 	return 0;
 }

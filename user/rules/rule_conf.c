@@ -215,8 +215,10 @@ static uint64_t rule_id(const struct rule_conf *rule)
 	return hash ? hash : 1; /* 0 is no rule */
 }
 
-int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule)
+int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct diags *d)
 {
+	if (expr__check_source(&rule->expr, rule->when.source, rs->config->src, d))
+		return -EINVAL;
 	rule->id = rule_id(rule);
 	if (rule->sessions)
 		return 0;
@@ -233,5 +235,6 @@ void rule_conf__free(struct rule_conf *rule)
 	free(rule->name);
 	free(rule->when_text);
 	free(rule->if_text);
+	expr__free(&rule->expr);
 	free(rule->sessions);
 }

@@ -170,7 +170,7 @@ static int parse_rule(struct parser *p, const struct config_section *s)
 	if (err || s->damaged)
 		return err;
 	err = check_limits(p, v);
-	return err ? err : rule_conf__finish(rs, v);
+	return err ? err : rule_conf__finish(rs, v, p->d);
 }
 
 /* [rules-x], [sesion-x], [rule_x]: the prefix that was meant, and the name behind it. */
