@@ -17,10 +17,14 @@
 #define FRBPF_MAX_NODES	    16	 /* predicates of one rule, in disjunctive normal form */
 #define FRBPF_KEY_WORDS	    8	 /* bitmap of the small integers a rule watches: 512 system calls */
 #define FRBPF_KEY_MAX	    (FRBPF_KEY_WORDS * 64)
-#define FRBPF_MAX_GLOBS	    256	 /* of one source: one half of its glob map */
-#define FRBPF_MAX_CGROUPS   1024 /* cgroups that rules name, of all sources together */
-#define FRBPF_CGROUP_DEPTH  16	 /* levels of the cgroup hierarchy that a rule can tell apart */
-#define FRBPF_PATH_LEN	    256	 /* of a cgroup, with its NUL */
+#define FRBPF_MAX_GLOBS	    256	  /* of one source: one half of its glob map */
+#define FRBPF_MAX_CGROUPS   1024  /* cgroups that rules name, of all sources together */
+#define FRBPF_CGROUP_DEPTH  16	  /* levels of the cgroup hierarchy that a rule can tell apart */
+#define FRBPF_COUNT_MAX	    64	  /* N of `count = N in T` */
+#define FRBPF_MAX_COOLING   16384 /* cooldowns of processes, threads, ... under way */
+#define FRBPF_MAX_COUNTING  4096  /* counts of the same */
+#define FRBPF_MAX_VALUES    64	  /* buckets of a rule's histogram */
+#define FRBPF_PATH_LEN	    256	  /* of a cgroup, with its NUL */
 #define FRBPF_TRIGGERS_SIZE (256 * 1024) /* bytes of the trigger ring, room for 1560 */
 
 /* What a predicate looks at. Strings are 16 bytes, zero padded, compared as two words. */
@@ -102,13 +106,63 @@ struct frbpf_cgroup_path {
 	char text[FRBPF_PATH_LEN];
 };
 
+/* What a cooldown or a count is kept for. */
+enum frbpf_per {
+	FRBPF_PER_RULE,
+	FRBPF_PER_PROCESS,
+	FRBPF_PER_THREAD,
+	FRBPF_PER_CGROUP, /* the subject's own */
+	FRBPF_PER_FIELD,  /* the subject's value of a field */
+};
+
+struct frbpf_rate {
+	__u64 window; /* ns; 0: none */
+	__u32 n;
+	__u8 per;   /* enum frbpf_per */
+	__u8 field; /* enum frbpf_field, of FRBPF_PER_FIELD */
+	__u8 pad[2];
+};
+
+/*
+ * Whose cooldown or count it is. A process and a thread are their number in the initial namespace
+ * and their time of birth: numbers are used again.
+ */
+struct frbpf_key {
+	__u64 rule_id;
+	__u64 val[2];
+	__u32 per;
+	__u32 field;
+};
+
+struct frbpf_cooling {
+	__u64 last_fired;
+	__u64 until; /* means nothing any more from then on: may be deleted */
+};
+
+/*
+ * Counts matches: number i is at times[i % size], with the lap i / size in the lowest bits, so that
+ * one which another CPU has not written yet is known. A trigger uses up those below `base`.
+ */
+struct frbpf_count {
+	__u64 seen;
+	__u64 base;
+	__u64 until; /* as in struct frbpf_cooling */
+	__u64 times[FRBPF_COUNT_MAX];
+};
+#define FRBPF_COUNT_LAP_BITS 6
+
+#define FRBPF_RULE_QUIET 0x1 /* counts, and makes no trigger */
+
 /* One rule of one source. A source's rules lie sorted by threshold, the lowest first. */
 struct frbpf_rule {
-	__u64 id;	 /* hash of the rule's name and text: survives a reload */
-	__u64 threshold; /* fires when value > threshold */
-	__u64 cooldown;	 /* 0: every match fires */
-	__u32 slot;	 /* index of its struct frbpf_rule_state */
+	__u64 id;		    /* hash of the rule's name and text: survives a reload */
+	__u64 threshold;	    /* fires when value > threshold */
+	struct frbpf_rate cooldown; /* no window: every match fires */
+	struct frbpf_rate count; /* fires with the n-th match in its window; n 0 or 1: with each */
+	__u32 slot;		 /* index of its struct frbpf_rule_state */
 	__u32 n_nodes;
+	__u32 flags; /* FRBPF_RULE_* */
+	__u32 pad;
 	__u64 keys[FRBPF_KEY_WORDS]; /* bitmap of the calls it watches; bit 0 without keys */
 	struct frbpf_node nodes[FRBPF_MAX_NODES];
 };
@@ -118,6 +172,10 @@ enum frbpf_cause {
 	FRBPF_CAUSE_COOLDOWN, /* the rule fired less than its cooldown ago */
 	FRBPF_CAUSE_FULL,     /* no room in the trigger ring */
 	FRBPF_CAUSE_SELF,     /* the subject is one of our own processes */
+	FRBPF_CAUSE_COUNT,    /* not the n-th one in its time */
+	FRBPF_CAUSE_RULE_CAP, /* the rule's max-dumps is reached */
+	FRBPF_CAUSE_CAP,      /* that of all rules together is */
+	FRBPF_CAUSE_KEYS,     /* no room for one more process, thread, ... of `per` */
 	FRBPF_CAUSE_MAX,
 };
 
@@ -130,7 +188,14 @@ struct frbpf_rule_state {
 					    */
 	__u64 last_value;
 	__u64 max_value;
+	__u64 values[FRBPF_MAX_VALUES]; /* matches by value: bucket i has those from 2^i ns on */
+	struct frbpf_count count;	/* of FRBPF_PER_RULE */
 };
+
+/* Set by the daemon: until when triggers of a slot, and behind the last slot of all, are held back.
+ */
+#define FRBPF_MAX_HOLDS (FRBPF_MAX_SLOTS + 1)
+#define FRBPF_HOLD_ALL	FRBPF_MAX_SLOTS
 
 struct frbpf_task {
 	__u32 pid; /* as perf's records carry it: in the daemon's pid namespace, 0 outside of it */
@@ -186,9 +251,11 @@ struct frbpf_control {
 
 _Static_assert(sizeof(struct frbpf_node) == 24, "node layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
-_Static_assert(sizeof(struct frbpf_rule) == 480, "rule layout");
+_Static_assert(sizeof(struct frbpf_rule) == 512, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");
 _Static_assert(sizeof(struct frbpf_trigger) == 160, "trigger layout");
-_Static_assert(sizeof(struct frbpf_rule_state) == 64, "state layout");
+_Static_assert(sizeof(struct frbpf_key) == 32, "key layout");
+_Static_assert(1 << FRBPF_COUNT_LAP_BITS == FRBPF_COUNT_MAX, "laps in what a time leaves");
+_Static_assert(sizeof(struct frbpf_rule_state) == 1144, "state layout");
 
 #endif

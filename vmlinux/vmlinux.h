@@ -43,6 +43,12 @@ enum bpf_map_type {
 
 enum {
 	BPF_F_NO_PREALLOC = 1,
+	BPF_F_MMAPABLE = 1024,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
 };
 
 enum {

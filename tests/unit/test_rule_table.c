@@ -18,7 +18,7 @@ static struct rule_conf rule(uint64_t id, enum frbpf_source source, uint64_t thr
 	return (struct rule_conf){
 		.id = id,
 		.when = { .source = source, .threshold = threshold },
-		.cooldown = 7,
+		.cooldown = { .window = 7 },
 	};
 }
 
@@ -63,7 +63,7 @@ static void test_sorted_by_threshold(void **state)
 	assert_int_equal(t->rules[3].id, 1);
 	assert_int_equal(t->rules[0].slot, 12);
 	assert_int_equal(t->rules[3].slot, 10);
-	assert_int_equal(t->rules[3].cooldown, 7);
+	assert_int_equal(t->rules[3].cooldown.window, 7);
 	assert_int_equal(t->rules[0].keys[0], 1);
 	free(t);
 }

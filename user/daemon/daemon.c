@@ -108,6 +108,7 @@ static void on_incident(struct incident *inc, bool first, void *arg)
 		log_error("%s", err.msg);
 	if (!first)
 		return;
+	detectors__tidy(d->detectors);
 	log_incident(d, inc);
 	for (size_t i = 0; i < DUMPS_WAITING_MAX; i++) {
 		if (d->waiting[i].client && d->waiting[i].incident == inc->number)

@@ -118,8 +118,14 @@ void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_
 		tally->merged++;
 		merge_into(inc, &it);
 		return;
+	} else if (dump_log__free_at(&tally->dumps, &it.rule->max_dumps) > t->time ||
+		   dump_log__free_at(&p->dumps, &g->rules->daemon.max_dumps) > t->time) {
+		tally->capped++;
+		return;
 	} else if ((inc = begin(p, g, sessions))) {
 		tally->incidents++;
+		dump_log__note(&tally->dumps, t->time);
+		dump_log__note(&p->dumps, t->time);
 		inc->deadline = deadline;
 		inc->latest_deadline = deadline + JOIN_LIMIT_NS;
 	} else {

@@ -6,6 +6,30 @@
 #include "detect/rule_table.h"
 #include "rules/glob.h"
 
+static struct frbpf_rate rate_of(const struct rate *r)
+{
+	return (struct frbpf_rate){
+		.window = r->window, .n = r->n, .per = r->per, .field = r->field
+	};
+}
+
+/* The fields that a rule needs to be known. */
+static uint32_t fields_of(const struct frbpf_rule *rule)
+{
+	const struct frbpf_rate *rates[] = { &rule->cooldown, &rule->count };
+	uint32_t fields = 0;
+
+	for (uint32_t i = 0; i < rule->n_nodes; i++)
+		fields |= 1U << rule->nodes[i].field;
+	for (int i = 0; i < 2; i++) {
+		if (rates[i]->per == FRBPF_PER_CGROUP)
+			fields |= 1U << FRBPF_FIELD_CGROUP;
+		else if (rates[i]->per == FRBPF_PER_FIELD)
+			fields |= 1U << rates[i]->field;
+	}
+	return fields;
+}
+
 static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint32_t slot)
 {
 	const struct expr *e = &conf->expr;
@@ -17,7 +41,9 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 	memset(rule, 0, sizeof(*rule));
 	rule->id = conf->id;
 	rule->threshold = conf->when.threshold;
-	rule->cooldown = conf->cooldown;
+	rule->cooldown = rate_of(&conf->cooldown);
+	rule->count = rate_of(&conf->count);
+	rule->flags = conf->quiet ? FRBPF_RULE_QUIET : 0;
 	rule->slot = slot;
 	rule->n_nodes = e->n_nodes;
 	memcpy(rule->nodes, e->nodes, e->n_nodes * sizeof(e->nodes[0]));
@@ -106,8 +132,7 @@ int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, s
 			half.min_threshold = rule.threshold;
 		for (int w = 0; w < FRBPF_KEY_WORDS; w++)
 			half.keys[w] |= rule.keys[w];
-		for (uint32_t n = 0; n < rule.n_nodes; n++)
-			half.fields |= 1U << rule.nodes[n].field;
+		half.fields |= fields_of(&rule);
 	}
 	ret->half = half;
 	return 0;
