@@ -25,7 +25,11 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#define TASK_RUNNING 0
+/* include/linux/sched.h */
+#define TASK_RUNNING	     0
+#define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_NOLOAD	     0x400
+#define TASK_STATES	     0x7f /* without modifiers such as TASK_WAKEKILL or TASK_FREEZABLE */
 
 /*
  * Does the task that is being switched out stay on the run queue? One that blocks cannot read as
@@ -35,6 +39,24 @@
 static __always_inline bool task_is_runnable(struct task_struct *prev, bool preempt)
 {
 	return preempt || prev->__state == TASK_RUNNING;
+}
+
+/* Of a task that is being switched out without being preempted: in uninterruptible sleep? */
+static __always_inline bool task_is_blocked(struct task_struct *prev)
+{
+	return (prev->__state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE;
+}
+
+/* Why a task is being switched out: enum frbpf_state. */
+static __always_inline __u64 task_state(struct task_struct *prev, bool preempt)
+{
+	__u32 state = prev->__state;
+
+	if (preempt)
+		return TASK_RUNNING;
+	if ((state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == (TASK_UNINTERRUPTIBLE | TASK_NOLOAD))
+		return TASK_UNINTERRUPTIBLE | TASK_NOLOAD;
+	return state & TASK_STATES;
 }
 
 /* Kernels without CONFIG_SMP lack on_cpu; the only task that runs there is the current one. */
@@ -76,11 +98,18 @@ static __always_inline __u64 cgroup_ancestor_id(struct cgroup *cgrp, __u32 level
  * and so are out of every table's range.)
  */
 #if defined(__TARGET_ARCH_x86)
-#define TS_COMPAT 0x0002 /* arch/x86/include/asm/thread_info.h */
+#define NR_RESTART_SYSCALL 219
+#define TS_COMPAT	   0x0002 /* arch/x86/include/asm/thread_info.h */
 
 static __always_inline long syscall_nr(struct pt_regs *regs)
 {
 	return regs->orig_ax;
+}
+
+/* While the call is at work, and after it. */
+static __always_inline unsigned long syscall_first_arg(struct pt_regs *regs)
+{
+	return regs->di;
 }
 
 static __always_inline bool syscall_is_compat(struct task_struct *task)
@@ -88,11 +117,17 @@ static __always_inline bool syscall_is_compat(struct task_struct *task)
 	return task->thread_info.status & TS_COMPAT;
 }
 #elif defined(__TARGET_ARCH_arm64)
-#define TIF_32BIT 22 /* arch/arm64/include/asm/thread_info.h */
+#define NR_RESTART_SYSCALL 128
+#define TIF_32BIT	   22 /* arch/arm64/include/asm/thread_info.h */
 
 static __always_inline long syscall_nr(struct pt_regs *regs)
 {
 	return regs->syscallno;
+}
+
+static __always_inline unsigned long syscall_first_arg(struct pt_regs *regs)
+{
+	return regs->orig_x0;
 }
 
 static __always_inline bool syscall_is_compat(struct task_struct *task)

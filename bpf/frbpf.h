@@ -151,9 +151,17 @@ struct frbpf_count {
 };
 #define FRBPF_COUNT_LAP_BITS 6
 
-#define FRBPF_RULE_QUIET 0x1 /* counts, and makes no trigger */
+#define FRBPF_RULE_QUIET     0x1 /* counts, and makes no trigger */
+#define FRBPF_RULE_FAILS     0x2 /* looks at calls that failed, however long they took */
+#define FRBPF_RULE_ANY_ERRNO 0x4 /* with any error; else those of `errnos` */
+#define FRBPF_RULE_ALL_CALLS 0x8 /* not at calls that wait by their nature for a tty, a pipe ...   \
+				  */
 
-/* One rule of one source. A source's rules lie sorted by threshold, the lowest first. */
+#define FRBPF_ERRNO_WORDS 3 /* bitmap of errors: EHWPOISON, the largest of uapi, is 133 */
+#define FRBPF_ERRNO_MAX	  (FRBPF_ERRNO_WORDS * 64)
+
+/* One rule of one source. A source's rules lie sorted by threshold, the lowest first; those that
+ * look at failures have none, 0. */
 struct frbpf_rule {
 	__u64 id;		    /* hash of the rule's name and text: survives a reload */
 	__u64 threshold;	    /* fires when value > threshold */
@@ -164,6 +172,7 @@ struct frbpf_rule {
 	__u32 flags; /* FRBPF_RULE_* */
 	__u32 pad;
 	__u64 keys[FRBPF_KEY_WORDS]; /* bitmap of the calls it watches; bit 0 without keys */
+	__u64 errnos[FRBPF_ERRNO_WORDS];
 	struct frbpf_node nodes[FRBPF_MAX_NODES];
 };
 
@@ -237,10 +246,11 @@ struct frbpf_trigger {
  * half `generation & 1` of the rule map, so a reload writes the other half and then flips it.
  */
 struct frbpf_half {
-	__u64 min_threshold; /* of its rules; ~0 when there is none */
+	__u64 min_threshold; /* of its rules that have one; ~0 when there is none */
 	__u32 n_rules;
-	__u32 fields;		     /* bit per enum frbpf_field that a rule looks at */
-	__u64 keys[FRBPF_KEY_WORDS]; /* union of its rules' keys */
+	__u32 fields;			  /* bit per enum frbpf_field that a rule looks at */
+	__u64 keys[FRBPF_KEY_WORDS];	  /* union of its rules' keys */
+	__u64 fail_keys[FRBPF_KEY_WORDS]; /* of those that look at failures */
 };
 
 struct frbpf_control {
@@ -251,7 +261,7 @@ struct frbpf_control {
 
 _Static_assert(sizeof(struct frbpf_node) == 24, "node layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
-_Static_assert(sizeof(struct frbpf_rule) == 512, "rule layout");
+_Static_assert(sizeof(struct frbpf_rule) == 536, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");
 _Static_assert(sizeof(struct frbpf_trigger) == 160, "trigger layout");
 _Static_assert(sizeof(struct frbpf_key) == 32, "key layout");

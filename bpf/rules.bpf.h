@@ -100,8 +100,11 @@ struct match {
 	__u32 key; /* below FRBPF_KEY_MAX; 0 for sources without keys, whose rules have bit 0 set */
 	__u32 source;
 	__u32 cpu;
-	__u32 self; /* the subject is one of our own */
-	__u32 half; /* of the maps of rules and globs */
+	__u32 self;  /* the subject is one of our own */
+	__u32 half;  /* of the maps of rules and globs */
+	__u32 error; /* of a call that failed: errno; else 0 */
+	__u32 waits; /* a call that waits by its nature */
+	__u32 pad;
 };
 
 /* Too large for the stack. Programs that use it neither sleep nor interrupt each other. */
@@ -456,6 +459,13 @@ static __always_inline enum frbpf_cause fire(const struct frbpf_rule *rule,
 	return FRBPF_CAUSE_MAX;
 }
 
+static __always_inline bool error_fits(const struct frbpf_rule *rule, __u32 error)
+{
+	if (!error || rule->flags & FRBPF_RULE_ANY_ERRNO)
+		return error;
+	return error < FRBPF_ERRNO_MAX && rule->errnos[error / 64] & (1ULL << (error % 64));
+}
+
 /* Try one rule. Not 0: its threshold is not reached, nor are those of the rules after it. */
 __noinline int rule_run(__u32 idx, const struct match *m)
 {
@@ -467,8 +477,16 @@ __noinline int rule_run(__u32 idx, const struct match *m)
 	if (!m)
 		return 1;
 	rule = bpf_map_lookup_elem(&rules, &idx);
-	if (!rule || m->value <= rule->threshold)
+	if (!rule)
 		return 1;
+	if (rule->flags & FRBPF_RULE_FAILS) {
+		if (!error_fits(rule, m->error))
+			return 0;
+	} else if (m->value <= rule->threshold) {
+		return 1;
+	} else if (rule->flags & FRBPF_RULE_ALL_CALLS && m->waits) {
+		return 0;
+	}
 	if (!key_in(rule->keys, m->key) || !nodes_hold(rule, m))
 		return 0;
 	slot = rule->slot;

@@ -107,6 +107,23 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+struct inode {
+	unsigned short i_mode;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
 struct thread_info {
 	unsigned long flags;
 	u32 status; /* x86 */
@@ -125,11 +142,14 @@ struct task_struct {
 	struct pid *thread_pid;
 	const struct cred *real_cred;
 	struct css_set *cgroups;
+	struct files_struct *files;
 	char comm[16];
 };
 
 struct pt_regs {
+	unsigned long di;      /* x86 */
 	unsigned long orig_ax; /* x86 */
+	u64 orig_x0;	       /* arm64 */
 	s32 syscallno;	       /* arm64 */
 };
 

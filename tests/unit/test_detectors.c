@@ -5,6 +5,7 @@
  * subject.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -955,6 +956,293 @@ static void test_update_keeps_state(void **state)
 	detectors__free(d);
 }
 
+static struct rule_conf rule_when(uint64_t id, const char *when, const char *condition)
+{
+	struct rule_conf r = { .id = id };
+	struct source_text *src;
+	struct diags d = { 0 };
+
+	assert_int_equal(source_text__from_string("when", when, &src), 0);
+	diags__keep(&d, src);
+	if (when__parse(src, (struct span){ 0, src->len }, &d, &r.when))
+		fail_msg("%s: %s", when, d.v[0].msg);
+	diags__free(&d);
+	set_condition(&r, condition);
+	return r;
+}
+
+/* Its own process, under a name of its own. */
+static void name_findings(struct findings *f)
+{
+	set_name("frbpf-subject");
+	f->pid = f->tid = getpid();
+}
+
+/* The parent of vfork() is in uninterruptible sleep until its child is gone. */
+static void wait_for_vfork(struct findings *f, long ms)
+{
+	const struct timespec ts = { .tv_nsec = ms * MS };
+
+	name_findings(f);
+	f->begin = now_ns();
+	if (!vfork()) {
+		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+		_exit(0);
+	}
+	f->end = now_ns();
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+}
+
+static void test_blocked(void **state)
+{
+	struct rule_conf r = rule_when(600, "blocked > 40ms", "comm == frbpf-subject");
+	struct findings *f = shared_findings();
+	struct detectors *d;
+	struct sink s;
+	uint32_t slot;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	update(d, &r, 1, &slot);
+	assert_int_equal(await(spawn(wait_for_vfork, f, 60)), 0);
+	s = collect(d, 2000);
+	assert_int_equal(s.n, 1); /* the child that slept is not blocked */
+	assert_int_equal(s.last.source, FRBPF_SOURCE_BLOCKED);
+	assert_int_equal(s.last.subject.pid, f->pid);
+	assert_in_range(s.last.value, 60 * MS - MS, f->end - f->begin);
+	assert_in_range(s.last.time, f->begin + s.last.value, f->end);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+}
+
+/* Idle kernel threads would be there all the time. */
+static void test_blocked_is_not_idle(void **state)
+{
+	struct rule_conf r = rule_when(601, "blocked > 100ms", "ppid == 2 && comm ~ rcu_*");
+	struct detectors *d;
+	uint32_t slot;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	update(d, &r, 1, &slot);
+	usleep(500000);
+	assert_int_equal(state_of(d, slot).matched, 0);
+	detectors__free(d);
+}
+
+static void test_offcpu(void **state)
+{
+	struct rule_conf rules[] = {
+		rule_when(610, "offcpu > 40ms", "comm == frbpf-subject && state == D"),
+		rule_when(611, "offcpu > 40ms", "comm == frbpf-subject && state == S"),
+		rule_when(612, "offcpu > 40ms", "comm == frbpf-subject && state in (R, T, I)"),
+	};
+	struct findings *f = shared_findings();
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+	struct sink s;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	update(d, rules, 1, slots);
+	assert_int_equal(await(spawn(wait_for_vfork, f, 60)), 0);
+	s = collect(d, 2000);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.last.source, FRBPF_SOURCE_OFFCPU);
+	assert_int_equal(s.last.subject.pid, f->pid);
+	assert_in_range(s.last.value, 60 * MS - MS, f->end - f->begin);
+	update(d, rules, ARRAY_SIZE(rules), slots);
+	assert_int_equal(await(spawn(wait_for_vfork, f, 60)), 0);
+	assert_int_equal(state_of(d, slots[0]).matched, 2);
+	assert_int_equal(state_of(d, slots[1]).matched, 2); /* the child, and the nap */
+	assert_int_equal(state_of(d, slots[2]).matched, 0);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+}
+
+static void fail_to_open(struct findings *f, long arg)
+{
+	name_findings(f);
+	open("/no/such/file", O_RDONLY);
+	open("/proc/self/status/x", O_RDONLY); /* ENOTDIR */
+	close(open("/proc/self/status", O_RDONLY));
+	open("/no/such/file", O_RDONLY);
+}
+
+static void test_failing_calls(void **state)
+{
+	static const struct {
+		const char *when;
+		uint64_t matched;
+	} cases[] = {
+		{ "syscall:openat fails", 3 },
+		{ "syscall:openat fails (ENOENT)", 2 },
+		{ "syscall:openat fails (EMFILE, ENOTDIR)", 1 },
+		{ "syscall:openat fails (EMFILE, EHWPOISON)", 0 },
+		{ "syscall:* fails (ENOENT, ENOTDIR)", 3 },
+		{ "syscall:close fails", 0 },
+		{ "syscall:openat > 1ns", 4 },
+		{ "syscall:openat > 1h", 0 },
+	};
+	enum { N = ARRAY_SIZE(cases) };
+	struct findings *f = shared_findings();
+	struct rule_conf rules[N];
+	struct detectors *d;
+	uint32_t slots[N];
+	struct sink s;
+
+	SKIP_UNLESS_POSSIBLE();
+	for (int i = 0; i < N; i++)
+		rules[i] = rule_when(620 + i, cases[i].when, "comm == frbpf-subject");
+	d = open_detectors();
+	update(d, rules, N, slots);
+	assert_int_equal(await(spawn(fail_to_open, f, 0)), 0);
+	for (int i = 0; i < N; i++) {
+		if (state_of(d, slots[i]).matched != cases[i].matched)
+			fail_msg("%s: %llu", cases[i].when, state_of(d, slots[i]).matched);
+	}
+	collect(d, 100);
+	/* alone, below any threshold */
+	update(d, rules, 1, slots);
+	assert_int_equal(await(spawn(fail_to_open, f, 0)), 0);
+	assert_int_equal(state_of(d, slots[0]).matched, 6);
+	s = collect(d, 2000);
+	assert_int_equal(s.n, 3);
+	assert_int_equal(s.last.ret, -ENOENT);
+	assert_int_equal(s.last.key, SYS_openat);
+	assert_int_equal(s.last.threshold, 0);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+}
+
+/* What `syscall:*` is to see, 3 calls, and what not. */
+static void call_all_kinds(struct findings *f, long arg)
+{
+	struct timespec ts = { .tv_nsec = MS };
+	int file = open("/proc/self/status", O_RDONLY), p[2];
+	struct pollfd nothing = { .fd = -1 };
+	char c[2];
+
+	if (pipe(p) || write(p[1], "x", 1) != 1)
+		_exit(1);
+	name_findings(f);
+	if (read(p[0], c, 1) != 1)
+		_exit(1);
+	syscall(SYS_ppoll, &nothing, 1, &ts, NULL, 0);
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+	if (read(file, c, 1) != 1 || write(p[1], "x", 1) != 1)
+		_exit(1);
+	syscall(RARE_CALL, SCHED_FIFO);
+	set_name("frbpf-gone");
+}
+
+static void test_all_calls(void **state)
+{
+	struct rule_conf rules[] = {
+		rule_when(640, "syscall:* > 1ns", "comm == frbpf-subject"),
+		rule_when(641, "syscall:* > 1ns", "comm == frbpf-subject && syscall == read"),
+		rule_when(642, "syscall:read > 1ns", "comm == frbpf-subject"),
+		rule_when(643, "syscall:ppoll > 1ns", "comm == frbpf-subject"),
+	};
+	struct findings *f = shared_findings();
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	update(d, rules, ARRAY_SIZE(rules), slots);
+	assert_int_equal(await(spawn(call_all_kinds, f, 0)), 0);
+	/* and getpid() and prctl() behind the change of the name */
+	assert_in_range(state_of(d, slots[0]).matched, 3, 6);
+	assert_int_equal(state_of(d, slots[1]).matched, 1);
+	assert_int_equal(state_of(d, slots[2]).matched, 2);
+	assert_int_equal(state_of(d, slots[3]).matched, 1);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+}
+
+static void on_signal(int sig)
+{
+}
+
+/* Sleeps through signals that stop it, reads through signals with handlers. */
+static void be_interrupted(struct findings *f, long arg)
+{
+	struct sigaction restart = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	const struct timespec ts = { .tv_nsec = 300 * MS };
+	char c;
+
+	sigaction(SIGUSR1, &restart, NULL);
+	name_findings(f);
+	f->ready = 1;
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+	f->ready = 2;
+	if (read(wake_pipe[0], &c, 1) != 1)
+		_exit(1);
+	restart.sa_flags = 0;
+	sigaction(SIGUSR1, &restart, NULL);
+	f->ready = 3;
+	if (read(wake_pipe[0], &c, 1) != -1 || errno != EINTR)
+		_exit(2);
+	usleep(50000);
+	if (write(wake_pipe[1], "x", 1) != 1 || read(wake_pipe[0], &c, 1) != 1)
+		_exit(3);
+	set_name("frbpf-gone");
+}
+
+static void await_ready(struct findings *f, int ready)
+{
+	while (__atomic_load_n(&f->ready, __ATOMIC_SEQ_CST) != ready)
+		usleep(1000);
+	usleep(50000);
+}
+
+static void test_restarted_calls(void **state)
+{
+	struct rule_conf rules[] = {
+		rule_when(650, "syscall:clock_nanosleep > 200ms", "comm == frbpf-subject"),
+		rule_when(651, "syscall:read > 100ms", "comm == frbpf-subject"),
+		rule_when(652, "syscall:read,clock_nanosleep fails", "comm == frbpf-subject"),
+		rule_when(653, "syscall:read > 1ns", "comm == frbpf-subject"),
+	};
+	struct findings *f = shared_findings();
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+	pid_t child;
+
+	SKIP_UNLESS_POSSIBLE();
+	assert_int_equal(pipe(wake_pipe), 0);
+	d = open_detectors();
+	update(d, rules, ARRAY_SIZE(rules), slots);
+	child = spawn(be_interrupted, f, 0);
+	await_ready(f, 1);
+	kill(child, SIGSTOP);
+	usleep(50000);
+	kill(child, SIGCONT);
+	await_ready(f, 2);
+	for (int i = 0; i < 2; i++) {
+		kill(child, SIGUSR1);
+		usleep(50000);
+	}
+	assert_int_equal(write(wake_pipe[1], "x", 1), 1);
+	await_ready(f, 3);
+	kill(child, SIGUSR1);
+	assert_int_equal(await(child), 0);
+	/* one sleep, to its real end */
+	assert_int_equal(state_of(d, slots[0]).matched, 1);
+	assert_true(state_of(d, slots[0]).max_value >= 299 * MS);
+	/* one read of 150 ms; the third one does not begin with the second, which ended with EINTR
+	 */
+	assert_int_equal(state_of(d, slots[1]).matched, 1);
+	assert_true(state_of(d, slots[1]).max_value >= 149 * MS);
+	assert_int_equal(state_of(d, slots[3]).matched, 2);
+	assert_int_equal(state_of(d, slots[2]).matched, 0);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+	close(wake_pipe[0]);
+	close(wake_pipe[1]);
+}
+
 /* A call that begins before its rule's removal and one that ends after its return are not one. */
 static void sleep_twice(struct findings *f, long arg)
 {
@@ -1147,7 +1435,11 @@ static void test_programs_go_with_the_last_rule(void **state)
 
 static void test_verified_instructions(void **state)
 {
-	enum { N = 2 * FRBPF_MAX_RULES };
+	enum { SOURCES = 4, N = SOURCES * FRBPF_MAX_RULES };
+	static const enum frbpf_source sources[SOURCES] = { FRBPF_SOURCE_RUNQLAT,
+							    FRBPF_SOURCE_SYSCALL,
+							    FRBPF_SOURCE_BLOCKED,
+							    FRBPF_SOURCE_OFFCPU };
 	struct rule_conf *rules = calloc(N, sizeof(*rules));
 	uint32_t *slots = calloc(N, sizeof(*slots));
 	struct prog progs[32];
@@ -1157,15 +1449,15 @@ static void test_verified_instructions(void **state)
 	SKIP_UNLESS_POSSIBLE();
 	assert_true(rules && slots);
 	for (int i = 0; i < N; i++) {
-		rules[i] = i % 2 ? runqlat_rule(i, 1000 * MS + i)
-				 : syscall_rule(i, SYS_fsync, 1000 * MS + i);
+		rules[i] = syscall_rule(i, SYS_fsync, 1000 * MS + i);
+		rules[i].when.source = sources[i % SOURCES];
 		for (int k = 0; k < FRBPF_MAX_NODES; k++)
 			add_node(&rules[i], FRBPF_FIELD_UID, FRBPF_OP_EQ, 0, FRBPF_NODE_END);
 	}
 	d = open_detectors();
 	update(d, rules, N, slots);
 	n = progs_of(triggers_id(d), progs, 32);
-	assert_int_equal(n, 9);
+	assert_int_equal(n, 18);
 	for (int i = 0; i < n; i++) {
 		print_message("%-16s %u instructions verified\n", progs[i].name,
 			      progs[i].verified_insns);
@@ -1299,6 +1591,12 @@ int main(void)
 		cmocka_unit_test(test_compat_calls_are_ignored),
 #endif
 		cmocka_unit_test(test_odd_call_numbers),
+		cmocka_unit_test(test_blocked),
+		cmocka_unit_test(test_blocked_is_not_idle),
+		cmocka_unit_test(test_offcpu),
+		cmocka_unit_test(test_failing_calls),
+		cmocka_unit_test(test_all_calls),
+		cmocka_unit_test(test_restarted_calls),
 		cmocka_unit_test(test_update_keeps_state),
 		cmocka_unit_test(test_watch_interrupted),
 		cmocka_unit_test(test_update_keeps_wait),

@@ -19,7 +19,8 @@
 #include "detect/source.h"
 #include "rules/units.h"
 
-static const struct source_ops *const all_sources[] = { &source_runqlat, &source_syscall };
+static const struct source_ops *const all_sources[] = { &source_runqlat, &source_syscall,
+							&source_blocked, &source_offcpu };
 
 #define N_SOURCES ARRAY_SIZE(all_sources)
 /* A second: what ended just now may be of use to a program at work. */

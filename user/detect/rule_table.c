@@ -13,6 +13,15 @@ static struct frbpf_rate rate_of(const struct rate *r)
 	};
 }
 
+static uint32_t flags_of(const struct rule_conf *conf)
+{
+	uint32_t flags = conf->quiet ? FRBPF_RULE_QUIET : 0;
+
+	if (conf->when.fails)
+		flags |= FRBPF_RULE_FAILS | (conf->when.any_errno ? FRBPF_RULE_ANY_ERRNO : 0);
+	return flags | (conf->when.all_calls ? FRBPF_RULE_ALL_CALLS : 0);
+}
+
 /* The fields that a rule needs to be known. */
 static uint32_t fields_of(const struct frbpf_rule *rule)
 {
@@ -43,7 +52,8 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 	rule->threshold = conf->when.threshold;
 	rule->cooldown = rate_of(&conf->cooldown);
 	rule->count = rate_of(&conf->count);
-	rule->flags = conf->quiet ? FRBPF_RULE_QUIET : 0;
+	rule->flags = flags_of(conf);
+	memcpy(rule->errnos, conf->when.errnos, sizeof(rule->errnos));
 	rule->slot = slot;
 	rule->n_nodes = e->n_nodes;
 	memcpy(rule->nodes, e->nodes, e->n_nodes * sizeof(e->nodes[0]));
@@ -108,6 +118,21 @@ static void insert(struct frbpf_rule *rules, size_t n, const struct frbpf_rule *
 	rules[n] = *rule;
 }
 
+/* What the half says of its rules together. */
+static void count_in(struct frbpf_half *half, const struct frbpf_rule *rule)
+{
+	bool fails = rule->flags & FRBPF_RULE_FAILS;
+
+	if (!fails && rule->threshold < half->min_threshold)
+		half->min_threshold = rule->threshold;
+	for (int w = 0; w < FRBPF_KEY_WORDS; w++) {
+		half->keys[w] |= rule->keys[w];
+		if (fails)
+			half->fail_keys[w] |= rule->keys[w];
+	}
+	half->fields |= fields_of(rule);
+}
+
 int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, size_t n_rules,
 		      const uint32_t *slots, const struct cgroup_set *cgroups,
 		      struct rule_table *ret)
@@ -128,11 +153,7 @@ int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, s
 		if (r)
 			return r;
 		insert(ret->rules, half.n_rules++, &rule);
-		if (rule.threshold < half.min_threshold)
-			half.min_threshold = rule.threshold;
-		for (int w = 0; w < FRBPF_KEY_WORDS; w++)
-			half.keys[w] |= rule.keys[w];
-		half.fields |= fields_of(&rule);
+		count_in(&half, &rule);
 	}
 	ret->half = half;
 	return 0;

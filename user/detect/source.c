@@ -53,6 +53,23 @@ int source__iterate(struct bpf_program *prog)
 	return n;
 }
 
+int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
+			 struct bpf_program *tasks, const struct source_link *order, size_t n)
+{
+	int r;
+
+	*newtask_link = bpf_program__attach_trace(newtask);
+	if (!*newtask_link)
+		return -errno;
+	r = source__iterate(tasks);
+	for (size_t i = 0; i < n && !r; i++) {
+		*order[i].link = bpf_program__attach_trace(order[i].prog);
+		if (!*order[i].link)
+			r = -errno;
+	}
+	return r;
+}
+
 /* Has the programs take us for what we are: never a subject. */
 static int learn_self(struct source *s)
 {

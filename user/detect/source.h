@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "detect/rule_table.h"
 
+struct bpf_link;
 struct bpf_object;
 struct bpf_program;
 
@@ -49,6 +50,8 @@ struct source_ops {
 
 extern const struct source_ops source_runqlat;
 extern const struct source_ops source_syscall;
+extern const struct source_ops source_blocked;
+extern const struct source_ops source_offcpu;
 
 /* Load and attach. Negative errno with words in @err. */
 int source__open(const struct source_ops *ops, const struct source_env *env, struct source **ret,
@@ -63,6 +66,14 @@ void source__free(struct source *s);
 
 /* For the sources: share the maps of @env with @obj; before it is loaded. 0 or negative errno. */
 int source__prepare(struct bpf_object *obj, const struct source_env *env);
+/* For the sources that have waits.bpf.h: all tasks get their storage, first those of the future,
+ * then those that exist; then @order is attached. 0 or negative errno. */
+struct source_link {
+	struct bpf_program *prog;
+	struct bpf_link **link;
+};
+int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
+			 struct bpf_program *tasks, const struct source_link *order, size_t n);
 /* For the sources: run an iterator program to its end. 0 or negative errno. */
 int source__iterate(struct bpf_program *prog);
 

@@ -9,12 +9,16 @@
 static int syscall_load(struct source *s, const struct source_env *env)
 {
 	struct syscall_bpf *skel = syscall_bpf__open();
+	uint64_t reading[FRBPF_KEY_WORDS] = { 0 };
 	int r;
 
 	if (!skel)
 		return -errno;
 	s->skel = skel;
 	skel->rodata->daemon_pidns = env->pidns;
+	syscall__keys(1U << SYSCALL_READS, reading);
+	for (int i = 0; i < FRBPF_KEY_WORDS; i++)
+		skel->rodata->reading[i] = reading[i];
 	r = source__prepare(skel->obj, env);
 	if (!r)
 		r = syscall_bpf__load(skel);

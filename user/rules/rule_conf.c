@@ -227,6 +227,11 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 	    rate__check_source(&rule->cooldown, rule->when.source, src, d) |
 	    rate__check_source(&rule->count, rule->when.source, src, d))
 		return -EINVAL;
+	if (when__source(rule->when.source)->needs_if && !rule->if_text)
+		return diags__error(d, src, rule->when_span,
+				    "'%s' without an 'if' fires all the time: waiting is what most "
+				    "tasks do",
+				    when__source_name(rule->when.source));
 	rule->id = rule_id(rule);
 	if (rule->sessions)
 		return 0;
