@@ -1052,12 +1052,13 @@ static void test_blocked_is_not_idle(void **state)
 	uint32_t slot;
 
 	SKIP_UNLESS_POSSIBLE();
-	set_condition(&r, "ppid == 2 && comm ~ rcu_*");
+	set_condition(&r, "ppid == 2 && comm ~ \"rcu_*\"");
 	d = open_detectors();
 	update(d, &r, 1, &slot);
 	usleep(500000);
 	assert_int_equal(state_of(d, slot).matched, 0);
 	detectors__free(d);
+	expr__free(&r.expr);
 }
 
 static void test_offcpu(void **state)
