@@ -154,8 +154,9 @@ struct frbpf_count {
 #define FRBPF_RULE_QUIET     0x1 /* counts, and makes no trigger */
 #define FRBPF_RULE_FAILS     0x2 /* looks at calls that failed, however long they took */
 #define FRBPF_RULE_ANY_ERRNO 0x4 /* with any error; else those of `errnos` */
-#define FRBPF_RULE_ALL_CALLS 0x8 /* not at calls that wait by their nature for a tty, a pipe ...   \
-				  */
+#define FRBPF_RULE_ALL_CALLS                                                                       \
+	0x8 /* not at calls that wait by their nature for a tty, a pipe ...                        \
+	     */
 
 #define FRBPF_ERRNO_WORDS 3 /* bitmap of errors: EHWPOISON, the largest of uapi, is 133 */
 #define FRBPF_ERRNO_MAX	  (FRBPF_ERRNO_WORDS * 64)

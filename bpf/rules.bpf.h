@@ -244,10 +244,13 @@ static __always_inline __u32 log2_of(__u64 v)
 
 static __always_inline void state_count(struct frbpf_rule_state *st, __u64 value)
 {
+	__u32 bucket = log2_of(value);
 	__u64 max, i;
 
+	barrier_var(
+		bucket); /* the compiler knows it is in bounds, the verifier before 6.0 does not */
 	__sync_fetch_and_add(&st->matched, 1);
-	__sync_fetch_and_add(&st->values[log2_of(value) % FRBPF_MAX_VALUES], 1);
+	__sync_fetch_and_add(&st->values[bucket % FRBPF_MAX_VALUES], 1);
 	st->last_value = value;
 	/* A few attempts: whoever wins a race stored a maximum, too. */
 	for (i = 0; i < 4; i++) {
@@ -515,6 +518,8 @@ static __always_inline bool rules_below(__u32 half, __u64 value)
 static __always_inline void match_cgroups(struct match *m, struct task_struct *subject,
 					  struct task_struct *current)
 {
+	if (!bpf_core_field_exists(subject->cgroups)) /* CONFIG_CGROUPS=n */
+		return;
 	m->own_cgroup = BPF_CORE_READ(subject, cgroups, dfl_cgrp, kn, id);
 	cgroup_ids((__u64)BPF_CORE_READ(subject, cgroups, dfl_cgrp), &m->cgroup[MATCH_SUBJECT]);
 	if (subject == current)

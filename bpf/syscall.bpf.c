@@ -19,9 +19,9 @@
 char LICENSE[] SEC("license") = "GPL";
 
 #define MAX_ERRNO     4095
-#define ERESTARTSYS   512     /* include/linux/errno.h: the first, */
-#define ERESTART_LAST 516     /* and the last: ERESTART_RESTARTBLOCK */
-#define AT_ONCE	      1000000 /* ns */
+#define ERESTARTSYS   512      /* include/linux/errno.h: the first, */
+#define ERESTART_LAST 516      /* and the last: ERESTART_RESTARTBLOCK */
+#define AT_ONCE	      10000000 /* ns: a handler, perhaps preempted */
 
 /* uapi/linux/stat.h */
 #define S_IFMT	0170000

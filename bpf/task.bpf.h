@@ -57,7 +57,7 @@ __noinline int cgroup_ids(__u64 cgroup, struct cgroup_ids *ids)
 	struct cgroup *cgrp = (struct cgroup *)cgroup;
 	__u32 i, level;
 
-	if (!cgrp || !ids)
+	if (!bpf_core_type_exists(struct cgroup) || !cgrp || !ids)
 		return 0;
 	level = BPF_CORE_READ(cgrp, level);
 	for (i = 0; i < FRBPF_CGROUP_DEPTH; i++)

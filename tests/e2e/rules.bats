@@ -49,6 +49,8 @@ has_matched() { # AT-LEAST
 	same "rule" "$(manifest "$name" rule)" missing
 	same "comm" "$(manifest "$name" comm)" frbpf-cat
 	same "ret" "$(jq -re '.triggers[0].ret' "$BASE/incidents/$name.json")" -2
+	run -0 frbpf show
+	[[ $output == *"openat failed with ENOENT"* ]]
 	settle
 	for _ in 1 2 3; do
 		fail_to_open

@@ -1495,12 +1495,14 @@ static void test_verified_instructions(void **state)
 	for (int i = 0; i < n; i++) {
 		print_message("%-16s %u instructions verified\n", progs[i].name,
 			      progs[i].verified_insns);
-		assert_in_range(progs[i].verified_insns, 1, 50000);
+		assert_in_range(progs[i].verified_insns, 0, 50000); /* 0: not told before 5.16 */
 	}
 	detectors__free(d);
 	free(rules);
 	free(slots);
 }
+
+#define SLOW_NS 1000 /* nothing takes that long but where instructions are emulated */
 
 /* Calls, and switches between two tasks on one CPU. */
 static void call_and_switch(struct findings *f, long n)
@@ -1577,7 +1579,10 @@ static void test_many_rules_cost_like_one(void **state)
 	for (int i = 0; i < PROGS; i++)
 		print_message("%-16s %.1f ns with one rule, %.1f ns with %d\n", names[i], one[i],
 			      many[i], FRBPF_MAX_RULES);
-	assert_true(ratio <= 1.1);
+	if (one[0] > SLOW_NS)
+		print_message("an emulated machine: not compared\n");
+	else
+		assert_true(ratio <= 1.1);
 	close(stats);
 	detectors__free(d);
 	free(rules);
