@@ -1502,7 +1502,7 @@ static void test_verified_instructions(void **state)
 	free(slots);
 }
 
-#define SLOW_NS 1000 /* nothing takes that long but where instructions are emulated */
+#define SLOW_NS 400 /* nothing takes that long but where instructions are emulated */
 
 /* Calls, and switches between two tasks on one CPU. */
 static void call_and_switch(struct findings *f, long n)
