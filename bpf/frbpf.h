@@ -17,6 +17,14 @@
 #define FRBPF_MAX_NODES	    16	 /* predicates of one rule, in disjunctive normal form */
 #define FRBPF_KEY_WORDS	    8	 /* bitmap of the small integers a rule watches: 512 system calls */
 #define FRBPF_KEY_MAX	    (FRBPF_KEY_WORDS * 64)
+#define FRBPF_MAX_GLOBS	    256	  /* of one source: one half of its glob map */
+#define FRBPF_MAX_CGROUPS   1024  /* cgroups that rules name, of all sources together */
+#define FRBPF_CGROUP_DEPTH  16	  /* levels of the cgroup hierarchy that a rule can tell apart */
+#define FRBPF_COUNT_MAX	    64	  /* N of `count = N in T` */
+#define FRBPF_MAX_COOLING   16384 /* cooldowns of processes, threads, ... under way */
+#define FRBPF_MAX_COUNTING  4096  /* counts of the same */
+#define FRBPF_MAX_VALUES    64	  /* buckets of a rule's histogram */
+#define FRBPF_PATH_LEN	    256	  /* of a cgroup, with its NUL */
 #define FRBPF_TRIGGERS_SIZE (256 * 1024) /* bytes of the trigger ring, room for 1560 */
 
 /* What a predicate looks at. Strings are 16 bytes, zero padded, compared as two words. */
@@ -27,6 +35,13 @@ enum frbpf_field {
 	FRBPF_FIELD_TID,     /* thread id, likewise */
 	FRBPF_FIELD_UID,     /* effective uid, in the initial user namespace */
 	FRBPF_FIELD_CPU,
+	FRBPF_FIELD_PPID,    /* the parent's thread group id, likewise; 0: it has none there */
+	FRBPF_FIELD_PRIO,    /* as sched tracepoints show it: 120 is nice 0; -1 SCHED_DEADLINE */
+	FRBPF_FIELD_CGROUP,  /* not a value: the ids of its ancestors are compared */
+	FRBPF_FIELD_VALUE,   /* of the event, ns. From here on: of the event, not of a task */
+	FRBPF_FIELD_RET,     /* the system call's return value */
+	FRBPF_FIELD_SYSCALL, /* its number */
+	FRBPF_FIELD_STATE,   /* FRBPF_STATE_* in which the subject left its CPU */
 	FRBPF_FIELD_MAX,
 };
 
@@ -37,7 +52,23 @@ enum frbpf_op {
 	FRBPF_OP_LE,
 	FRBPF_OP_GT,
 	FRBPF_OP_GE,
+	FRBPF_OP_BITS,	  /* one of these bits is set */
+	FRBPF_OP_NO_BITS, /* none of them is */
+	FRBPF_OP_GLOB,	  /* strings only: the automaton of val[0] accepts it */
+	FRBPF_OP_NO_GLOB,
 	FRBPF_OP_MAX,
+};
+
+/* Why a task is off its CPU: the kernel's own numbers (include/linux/sched.h), without modifiers.
+ */
+enum frbpf_state {
+	FRBPF_STATE_RUNNABLE = 0,
+	FRBPF_STATE_INTERRUPTIBLE = 1,
+	FRBPF_STATE_UNINTERRUPTIBLE = 2,
+	FRBPF_STATE_STOPPED = 4,
+	FRBPF_STATE_TRACED = 8,
+	FRBPF_STATE_PARKED = 0x40,
+	FRBPF_STATE_IDLE = 0x402, /* TASK_UNINTERRUPTIBLE | TASK_NOLOAD */
 };
 
 #define FRBPF_NODE_CURRENT 0x1 /* of the task that runs, not of the subject */
@@ -52,17 +83,97 @@ struct frbpf_node {
 	__u8 op;    /* enum frbpf_op */
 	__u8 flags; /* FRBPF_NODE_* */
 	__u8 pad[5];
-	__u64 val[2]; /* a number in val[0]; a string's 16 bytes in both */
+	/* A number in val[0], compared as signed; a string's 16 bytes in both; for a glob the index
+	 * of its automaton in the half; for FRBPF_FIELD_CGROUP that of its id in the cgroup map. */
+	__u64 val[2];
 };
 
-/* One rule of one source. A source's rules lie sorted by threshold, the lowest first. */
+/*
+ * A glob as an automaton that takes a string byte by byte, all of its states at once: bit i says
+ * that the first i elements (a character, '?', a set) may have been read. It starts with bit 0, and
+ *	set = (set & next[byte]) << 1 | (set & loop)
+ * `next` has a bit for each element that the byte fits, `loop` one for each place of a '*'.
+ */
+struct frbpf_glob {
+	__u32 next[256];
+	__u32 loop;
+	__u32 accept; /* the bit of the last state */
+};
+#define FRBPF_GLOB_ELEMENTS 31
+
+/* Of a cgroup that a rule names: from the root of the hierarchy, zero padded. */
+struct frbpf_cgroup_path {
+	char text[FRBPF_PATH_LEN];
+};
+
+/* What a cooldown or a count is kept for. */
+enum frbpf_per {
+	FRBPF_PER_RULE,
+	FRBPF_PER_PROCESS,
+	FRBPF_PER_THREAD,
+	FRBPF_PER_CGROUP, /* the subject's own */
+	FRBPF_PER_FIELD,  /* the subject's value of a field */
+};
+
+struct frbpf_rate {
+	__u64 window; /* ns; 0: none */
+	__u32 n;
+	__u8 per;   /* enum frbpf_per */
+	__u8 field; /* enum frbpf_field, of FRBPF_PER_FIELD */
+	__u8 pad[2];
+};
+
+/*
+ * Whose cooldown or count it is. A process and a thread are their number in the initial namespace
+ * and their time of birth: numbers are used again.
+ */
+struct frbpf_key {
+	__u64 rule_id;
+	__u64 val[2];
+	__u32 per;
+	__u32 field;
+};
+
+struct frbpf_cooling {
+	__u64 last_fired;
+	__u64 until; /* means nothing any more from then on: may be deleted */
+};
+
+/*
+ * Counts matches: number i is at times[i % size], with the lap i / size in the lowest bits, so that
+ * one which another CPU has not written yet is known. A trigger uses up those below `base`.
+ */
+struct frbpf_count {
+	__u64 seen;
+	__u64 base;
+	__u64 until; /* as in struct frbpf_cooling */
+	__u64 times[FRBPF_COUNT_MAX];
+};
+#define FRBPF_COUNT_LAP_BITS 6
+
+#define FRBPF_RULE_QUIET     0x1 /* counts, and makes no trigger */
+#define FRBPF_RULE_FAILS     0x2 /* looks at calls that failed, however long they took */
+#define FRBPF_RULE_ANY_ERRNO 0x4 /* with any error; else those of `errnos` */
+#define FRBPF_RULE_ALL_CALLS                                                                       \
+	0x8 /* not at calls that wait by their nature for a tty, a pipe ...                        \
+	     */
+
+#define FRBPF_ERRNO_WORDS 3 /* bitmap of errors: EHWPOISON, the largest of uapi, is 133 */
+#define FRBPF_ERRNO_MAX	  (FRBPF_ERRNO_WORDS * 64)
+
+/* One rule of one source. A source's rules lie sorted by threshold, the lowest first; those that
+ * look at failures have none, 0. */
 struct frbpf_rule {
-	__u64 id;	 /* hash of the rule's name and text: survives a reload */
-	__u64 threshold; /* fires when value > threshold */
-	__u64 cooldown;	 /* 0: every match fires */
-	__u32 slot;	 /* index of its struct frbpf_rule_state */
+	__u64 id;		    /* hash of the rule's name and text: survives a reload */
+	__u64 threshold;	    /* fires when value > threshold */
+	struct frbpf_rate cooldown; /* no window: every match fires */
+	struct frbpf_rate count; /* fires with the n-th match in its window; n 0 or 1: with each */
+	__u32 slot;		 /* index of its struct frbpf_rule_state */
 	__u32 n_nodes;
+	__u32 flags; /* FRBPF_RULE_* */
+	__u32 pad;
 	__u64 keys[FRBPF_KEY_WORDS]; /* bitmap of the calls it watches; bit 0 without keys */
+	__u64 errnos[FRBPF_ERRNO_WORDS];
 	struct frbpf_node nodes[FRBPF_MAX_NODES];
 };
 
@@ -71,6 +182,10 @@ enum frbpf_cause {
 	FRBPF_CAUSE_COOLDOWN, /* the rule fired less than its cooldown ago */
 	FRBPF_CAUSE_FULL,     /* no room in the trigger ring */
 	FRBPF_CAUSE_SELF,     /* the subject is one of our own processes */
+	FRBPF_CAUSE_COUNT,    /* not the n-th one in its time */
+	FRBPF_CAUSE_RULE_CAP, /* the rule's max-dumps is reached */
+	FRBPF_CAUSE_CAP,      /* that of all rules together is */
+	FRBPF_CAUSE_KEYS,     /* no room for one more process, thread, ... of `per` */
 	FRBPF_CAUSE_MAX,
 };
 
@@ -83,7 +198,14 @@ struct frbpf_rule_state {
 					    */
 	__u64 last_value;
 	__u64 max_value;
+	__u64 values[FRBPF_MAX_VALUES]; /* matches by value: bucket i has those from 2^i ns on */
+	struct frbpf_count count;	/* of FRBPF_PER_RULE */
 };
+
+/* Set by the daemon: until when triggers of a slot, and behind the last slot of all, are held back.
+ */
+#define FRBPF_MAX_HOLDS (FRBPF_MAX_SLOTS + 1)
+#define FRBPF_HOLD_ALL	FRBPF_MAX_SLOTS
 
 struct frbpf_task {
 	__u32 pid; /* as perf's records carry it: in the daemon's pid namespace, 0 outside of it */
@@ -97,6 +219,8 @@ struct frbpf_task {
 enum frbpf_source {
 	FRBPF_SOURCE_RUNQLAT = 1,
 	FRBPF_SOURCE_SYSCALL = 2,
+	FRBPF_SOURCE_BLOCKED = 3,
+	FRBPF_SOURCE_OFFCPU = 4,
 };
 
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
@@ -123,10 +247,11 @@ struct frbpf_trigger {
  * half `generation & 1` of the rule map, so a reload writes the other half and then flips it.
  */
 struct frbpf_half {
-	__u64 min_threshold; /* of its rules; ~0 when there is none */
+	__u64 min_threshold; /* of its rules that have one; ~0 when there is none */
 	__u32 n_rules;
-	__u32 pad;
-	__u64 keys[FRBPF_KEY_WORDS]; /* union of its rules' keys */
+	__u32 fields;			  /* bit per enum frbpf_field that a rule looks at */
+	__u64 keys[FRBPF_KEY_WORDS];	  /* union of its rules' keys */
+	__u64 fail_keys[FRBPF_KEY_WORDS]; /* of those that look at failures */
 };
 
 struct frbpf_control {
@@ -136,9 +261,12 @@ struct frbpf_control {
 };
 
 _Static_assert(sizeof(struct frbpf_node) == 24, "node layout");
-_Static_assert(sizeof(struct frbpf_rule) == 480, "rule layout");
+_Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
+_Static_assert(sizeof(struct frbpf_rule) == 536, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");
 _Static_assert(sizeof(struct frbpf_trigger) == 160, "trigger layout");
-_Static_assert(sizeof(struct frbpf_rule_state) == 64, "state layout");
+_Static_assert(sizeof(struct frbpf_key) == 32, "key layout");
+_Static_assert(1 << FRBPF_COUNT_LAP_BITS == FRBPF_COUNT_MAX, "laps in what a time leaves");
+_Static_assert(sizeof(struct frbpf_rule_state) == 1144, "state layout");
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The rule engine, the same in every source. A source measures a value and asks rules_below(),
- * which ends almost every event; otherwise it fills a struct match (match_init(), then its own
+ * which ends almost every event; otherwise it fills a struct match (match_begin(), then its own
  * members) and calls rules_run().
  *
  * Rules are data. Each is looked at by a global function: the verifier checks that once, for any
@@ -13,6 +13,8 @@
 
 #include "task.bpf.h"
 
+#define EEXIST 17
+
 /* Two halves; control.generation says which one is in force. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -20,6 +22,23 @@ struct {
 	__type(key, __u32);
 	__type(value, struct frbpf_rule);
 } rules SEC(".maps");
+
+/* The automata of its globs: two halves, too. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2 * FRBPF_MAX_GLOBS);
+	__type(key, __u32);
+	__type(value, struct frbpf_glob);
+} globs SEC(".maps");
+
+/* The ids of the cgroups that rules name, 0 for one that does not exist. One map for all sources.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FRBPF_MAX_CGROUPS);
+	__type(key, __u32);
+	__type(value, __u64);
+} cgroups SEC(".maps");
 
 /* One map for all sources. */
 struct {
@@ -35,6 +54,33 @@ struct {
 	__uint(max_entries, FRBPF_TRIGGERS_SIZE);
 } triggers SEC(".maps");
 
+/* Cooldowns and counts that are not per rule. When full, what is new is suppressed and counted; the
+ * daemon deletes those that mean nothing any more. One map of each for all sources. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FRBPF_MAX_COOLING);
+	__type(key, struct frbpf_key);
+	__type(value, struct frbpf_cooling);
+} cooling SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FRBPF_MAX_COUNTING);
+	__type(key, struct frbpf_key);
+	__type(value, struct frbpf_count);
+} counting SEC(".maps");
+
+/* One map for all sources. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, FRBPF_MAX_HOLDS);
+	__type(key, __u32);
+	__type(value, __u64);
+} holds SEC(".maps");
+
+const struct frbpf_count no_count = {};
+
 struct frbpf_control control;
 /* Waits not measured because the task has no storage. On a cache line of its own: control is read
  * by every event. */
@@ -44,21 +90,37 @@ enum { MATCH_SUBJECT, MATCH_CURRENT, MATCH_TASKS };
 
 struct match {
 	__u64 val[MATCH_TASKS][FRBPF_FIELD_MAX][FRBPF_FIELD_WORDS];
+	struct cgroup_ids cgroup[MATCH_TASKS]; /* when a rule asks for them */
+	__u64 process[2];		       /* of the subject, as in struct frbpf_key */
+	__u64 thread[2];
+	__u64 own_cgroup; /* as cgroup */
 	__u64 now;
 	__u64 value;
 	__s64 ret;
 	__u32 key; /* below FRBPF_KEY_MAX; 0 for sources without keys, whose rules have bit 0 set */
 	__u32 source;
 	__u32 cpu;
-	__u32 self; /* the subject is one of our own */
+	__u32 self;  /* the subject is one of our own */
+	__u32 half;  /* of the maps of rules and globs */
+	__u32 error; /* of a call that failed: errno; else 0 */
+	__u32 waits; /* a call that waits by its nature */
+	__u32 pad;
 };
+
+/* Too large for the stack. Programs that use it neither sleep nor interrupt each other. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct match);
+} scratch SEC(".maps");
 
 static __always_inline bool key_in(const __u64 *keys, __u32 key)
 {
 	return keys[(key / 64) % FRBPF_KEY_WORDS] & (1ULL << (key % 64));
 }
 
-static __always_inline bool number_holds(__u64 val, __u8 op, __u64 arg)
+static __always_inline bool number_holds(__s64 val, __u8 op, __s64 arg)
 {
 	switch (op) {
 	case FRBPF_OP_LT:
@@ -69,27 +131,70 @@ static __always_inline bool number_holds(__u64 val, __u8 op, __u64 arg)
 		return val > arg;
 	case FRBPF_OP_GE:
 		return val >= arg;
+	case FRBPF_OP_BITS:
+		return val & arg;
+	case FRBPF_OP_NO_BITS:
+		return !(val & arg);
 	}
 	return false;
+}
+
+/* Does the automaton at @idx accept the string of these two words? See struct frbpf_glob. */
+__noinline int glob_holds(__u32 idx, __u64 low, __u64 high)
+{
+	struct frbpf_glob *glob = bpf_map_lookup_elem(&globs, &idx);
+	__u32 i, set = 1;
+	__u8 byte;
+
+	if (!glob)
+		return 0;
+	for (i = 0; i < FRBPF_COMM_LEN; i++) {
+		byte = i < 8 ? low >> 8 * i : high >> 8 * (i - 8);
+		if (!byte)
+			break;
+		set = (set & glob->next[byte]) << 1 | (set & glob->loop);
+	}
+	return (set & glob->accept) != 0;
+}
+
+/* Is the task in the cgroup at @idx, or in one below it? */
+__noinline int cgroup_holds(__u32 idx, __u32 task, const struct match *m)
+{
+	__u64 *id = bpf_map_lookup_elem(&cgroups, &idx);
+	__u32 i;
+
+	if (!id || !*id || !m || task >= MATCH_TASKS)
+		return 0;
+	for (i = 0; i < FRBPF_CGROUP_DEPTH; i++) {
+		if (m->cgroup[task].level[i] == *id)
+			return 1;
+	}
+	return 0;
 }
 
 __noinline int node_holds(const struct frbpf_node *node, const struct match *m)
 {
 	__u32 task, field;
-	bool same;
+	__u64 low, high;
+	__u8 op;
 
 	if (!node || !m)
 		return 0;
 	field = node->field;
 	if (field >= FRBPF_FIELD_MAX)
 		return 0;
+	op = node->op;
 	task = node->flags & FRBPF_NODE_CURRENT ? MATCH_CURRENT : MATCH_SUBJECT;
-	same = m->val[task][field][0] == node->val[0] && m->val[task][field][1] == node->val[1];
-	if (node->op == FRBPF_OP_EQ)
-		return same;
-	if (node->op == FRBPF_OP_NE)
-		return !same;
-	return number_holds(m->val[task][field][0], node->op, node->val[0]);
+	if (field == FRBPF_FIELD_CGROUP)
+		return cgroup_holds(node->val[0], task, m) == (op == FRBPF_OP_EQ);
+	low = m->val[task][field][0];
+	high = m->val[task][field][1];
+	if (op == FRBPF_OP_GLOB || op == FRBPF_OP_NO_GLOB)
+		return glob_holds(m->half * FRBPF_MAX_GLOBS + node->val[0], low, high) ==
+		       (op == FRBPF_OP_GLOB);
+	if (op == FRBPF_OP_EQ || op == FRBPF_OP_NE)
+		return (low == node->val[0] && high == node->val[1]) == (op == FRBPF_OP_EQ);
+	return number_holds(low, op, node->val[0]);
 }
 
 /* A disjunction of conjunctions, see struct frbpf_node. */
@@ -116,11 +221,36 @@ __noinline int nodes_hold(const struct frbpf_rule *rule, const struct match *m)
 	return 0;
 }
 
+/* The highest bit set, without a branch: the verifier walks one path. 0 for 0. */
+static __always_inline __u32 log2_of(__u64 v)
+{
+	__u32 shift, r;
+
+	r = (v > 0xffffffff) << 5;
+	v >>= r;
+	shift = (v > 0xffff) << 4;
+	v >>= shift;
+	r |= shift;
+	shift = (v > 0xff) << 3;
+	v >>= shift;
+	r |= shift;
+	shift = (v > 0xf) << 2;
+	v >>= shift;
+	r |= shift;
+	shift = (v > 0x3) << 1;
+	v >>= shift;
+	return r | shift | v >> 1;
+}
+
 static __always_inline void state_count(struct frbpf_rule_state *st, __u64 value)
 {
+	__u32 bucket = log2_of(value);
 	__u64 max, i;
 
+	barrier_var(
+		bucket); /* the compiler knows it is in bounds, the verifier before 6.0 does not */
 	__sync_fetch_and_add(&st->matched, 1);
+	__sync_fetch_and_add(&st->values[bucket % FRBPF_MAX_VALUES], 1);
 	st->last_value = value;
 	/* A few attempts: whoever wins a race stored a maximum, too. */
 	for (i = 0; i < 4; i++) {
@@ -130,33 +260,160 @@ static __always_inline void state_count(struct frbpf_rule_state *st, __u64 value
 	}
 }
 
-/*
- * The cooldown ends for exactly one match, however many CPUs see one: the winner of the exchange.
- * Its record is reserved before, so that a full ring does not start a cooldown. `now` may be older
- * than what another CPU stored: the difference is signed.
- */
-static __always_inline void fire(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
-				 const struct match *m)
+static __always_inline void key_of(const struct frbpf_rule *rule, const struct frbpf_rate *rate,
+				   const struct match *m, struct frbpf_key *ret)
 {
-	__u64 last = *(volatile __u64 *)&st->last_fired;
-	struct frbpf_trigger *t;
+	__u32 field = rate->field;
 
-	if (rule->cooldown && last && (__s64)(m->now - last) < (__s64)rule->cooldown) {
-		__sync_fetch_and_add(&st->suppressed[FRBPF_CAUSE_COOLDOWN], 1);
-		return;
+	ret->rule_id = rule->id;
+	ret->val[0] = ret->val[1] = 0;
+	ret->per = rate->per;
+	ret->field = field;
+	if (ret->per == FRBPF_PER_PROCESS) {
+		ret->val[0] = m->process[0];
+		ret->val[1] = m->process[1];
+	} else if (ret->per == FRBPF_PER_THREAD) {
+		ret->val[0] = m->thread[0];
+		ret->val[1] = m->thread[1];
+	} else if (ret->per == FRBPF_PER_CGROUP || field == FRBPF_FIELD_CGROUP) {
+		ret->val[0] = m->own_cgroup;
+	} else if (field < FRBPF_FIELD_MAX) {
+		ret->val[0] = m->val[MATCH_SUBJECT][field][0];
+		ret->val[1] = m->val[MATCH_SUBJECT][field][1];
 	}
-	t = bpf_ringbuf_reserve(&triggers, sizeof(*t), 0);
-	if (!t) {
-		__sync_fetch_and_add(&st->suppressed[FRBPF_CAUSE_FULL], 1);
-		return;
+}
+
+/* The count that this match belongs to; NULL: no room for it. */
+static __always_inline struct frbpf_count *
+count_of(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struct match *m)
+{
+	struct frbpf_count *count;
+	struct frbpf_key key;
+
+	if (rule->count.per == FRBPF_PER_RULE)
+		return &st->count;
+	key_of(rule, &rule->count, m, &key);
+	count = bpf_map_lookup_elem(&counting, &key);
+	if (count)
+		return count;
+	/* whoever is first makes it */
+	bpf_map_update_elem(&counting, &key, &no_count, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&counting, &key);
+}
+
+/* One more match. Is it the n-th within the window since the last trigger? */
+static __always_inline bool count_reached(struct frbpf_count *count, const struct frbpf_rate *rate,
+					  __u64 now)
+{
+	__u64 i = __sync_fetch_and_add(&count->seen, 1), base, first, lap, k;
+
+	lap = (i / FRBPF_COUNT_MAX + 1) % FRBPF_COUNT_MAX;
+	count->times[i % FRBPF_COUNT_MAX] = now << FRBPF_COUNT_LAP_BITS | lap;
+	count->until = now + rate->window;
+	k = i + 1 - rate->n;
+	for (__u32 attempt = 0; attempt < 4; attempt++) {
+		base = *(volatile __u64 *)&count->base;
+		if ((__s64)(k - base) < 0)
+			return false;
+		first = *(volatile __u64 *)&count->times[k % FRBPF_COUNT_MAX];
+		lap = (k / FRBPF_COUNT_MAX + 1) % FRBPF_COUNT_MAX;
+		/* of another lap: it is being written at this moment */
+		if (first % FRBPF_COUNT_MAX == lap &&
+		    (__s64)(now - (first >> FRBPF_COUNT_LAP_BITS)) > (__s64)rate->window)
+			return false;
+		if (__sync_val_compare_and_swap(&count->base, base, i + 1) == base)
+			return true;
 	}
-	if (!rule->cooldown) {
-		st->last_fired = m->now;
-	} else if (__sync_val_compare_and_swap(&st->last_fired, last, m->now) != last) {
-		bpf_ringbuf_discard(t, BPF_RB_NO_WAKEUP);
-		__sync_fetch_and_add(&st->suppressed[FRBPF_CAUSE_COOLDOWN], 1);
-		return;
+	return false;
+}
+
+static __always_inline bool held_until(__u32 slot, __u64 now)
+{
+	__u64 *until = bpf_map_lookup_elem(&holds, &slot);
+
+	return until && (__s64)(now - *until) < 0;
+}
+
+/* Why this match must not fire; FRBPF_CAUSE_MAX: it may, unless another CPU is faster. */
+static __always_inline enum frbpf_cause
+cause_against(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struct match *m)
+{
+	struct frbpf_count *count;
+
+	if (m->self)
+		return FRBPF_CAUSE_SELF;
+	if (rule->count.n > 1) {
+		count = count_of(rule, st, m);
+		if (!count)
+			return FRBPF_CAUSE_KEYS;
+		if (!count_reached(count, &rule->count, m->now))
+			return FRBPF_CAUSE_COUNT;
 	}
+	if (rule->flags & FRBPF_RULE_QUIET)
+		return FRBPF_CAUSE_MAX;
+	if (held_until(rule->slot, m->now))
+		return FRBPF_CAUSE_RULE_CAP;
+	if (held_until(FRBPF_HOLD_ALL, m->now))
+		return FRBPF_CAUSE_CAP;
+	return FRBPF_CAUSE_MAX;
+}
+
+/* A cooldown under way, or the last one. */
+struct cooldown {
+	struct frbpf_key key;
+	__u64 *last_fired; /* NULL: none yet */
+	__u64 last;	   /* what it was */
+};
+
+static __always_inline bool is_cooling(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
+				       const struct match *m, struct cooldown *c)
+{
+	if (rule->cooldown.per == FRBPF_PER_RULE) {
+		c->last_fired = &st->last_fired;
+	} else {
+		key_of(rule, &rule->cooldown, m, &c->key);
+		c->last_fired = bpf_map_lookup_elem(&cooling, &c->key);
+	}
+	c->last = c->last_fired ? *(volatile __u64 *)c->last_fired : 0;
+	return rule->cooldown.window && c->last &&
+	       (__s64)(m->now - c->last) < (__s64)rule->cooldown.window;
+}
+
+/*
+ * The cooldown begins for exactly one match, however many CPUs see one: the winner of the exchange,
+ * or whoever makes the entry. `now` may be older than what another CPU stored: differences are
+ * signed.
+ */
+static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *rule,
+						       const struct match *m, struct cooldown *c)
+{
+	struct frbpf_cooling fresh = { m->now, m->now + rule->cooldown.window };
+	long err;
+
+	if (!rule->cooldown.window)
+		return FRBPF_CAUSE_MAX;
+	if (!c->last_fired) {
+		err = bpf_map_update_elem(&cooling, &c->key, &fresh, BPF_NOEXIST);
+		if (!err)
+			return FRBPF_CAUSE_MAX;
+		return err == -EEXIST ? FRBPF_CAUSE_COOLDOWN : FRBPF_CAUSE_KEYS;
+	}
+	if (__sync_val_compare_and_swap(c->last_fired, c->last, m->now) != c->last)
+		return FRBPF_CAUSE_COOLDOWN;
+	if (rule->cooldown.per != FRBPF_PER_RULE)
+		c->last_fired[1] = fresh.until;
+	return FRBPF_CAUSE_MAX;
+}
+
+static __always_inline void suppress(struct frbpf_rule_state *st, enum frbpf_cause cause)
+{
+	if (cause < FRBPF_CAUSE_MAX)
+		__sync_fetch_and_add(&st->suppressed[cause], 1);
+}
+
+static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct frbpf_rule *rule,
+					 const struct match *m)
+{
 	t->tag = FRBPF_TAG_TRIGGER;
 	t->source = m->source;
 	t->time = m->now;
@@ -170,9 +427,46 @@ static __always_inline void fire(const struct frbpf_rule *rule, struct frbpf_rul
 	t->ret = m->ret;
 	task_record(&t->subject, m->val[MATCH_SUBJECT]);
 	task_record(&t->current, m->val[MATCH_CURRENT]);
+}
+
+/* The record is reserved first, so that a full ring does not begin a cooldown. */
+static __always_inline enum frbpf_cause fire(const struct frbpf_rule *rule,
+					     struct frbpf_rule_state *st, const struct match *m)
+{
+	struct frbpf_trigger *t = NULL;
+	struct cooldown c = {};
+	enum frbpf_cause cause;
+
+	if (is_cooling(rule, st, m, &c))
+		return FRBPF_CAUSE_COOLDOWN;
+	if (rule->flags & FRBPF_RULE_QUIET) {
+		cause = cooldown_begin(rule, m, &c);
+		if (cause == FRBPF_CAUSE_MAX)
+			__sync_fetch_and_add(&st->fired, 1);
+		return cause;
+	}
+	t = bpf_ringbuf_reserve(&triggers, sizeof(*t), 0);
+	if (!t)
+		return FRBPF_CAUSE_FULL;
+	cause = cooldown_begin(rule, m, &c);
+	if (cause != FRBPF_CAUSE_MAX) {
+		bpf_ringbuf_discard(t, BPF_RB_NO_WAKEUP);
+		return cause;
+	}
+	if (!rule->cooldown.window || rule->cooldown.per != FRBPF_PER_RULE)
+		st->last_fired = m->now;
+	trigger_fill(t, rule, m);
 	__sync_fetch_and_add(&st->fired, 1);
 	/* Forced: the kernel's own choice wakes nobody when a discarded record is still unread. */
 	bpf_ringbuf_submit(t, BPF_RB_FORCE_WAKEUP);
+	return FRBPF_CAUSE_MAX;
+}
+
+static __always_inline bool error_fits(const struct frbpf_rule *rule, __u32 error)
+{
+	if (!error || rule->flags & FRBPF_RULE_ANY_ERRNO)
+		return error;
+	return error < FRBPF_ERRNO_MAX && rule->errnos[error / 64] & (1ULL << (error % 64));
 }
 
 /* Try one rule. Not 0: its threshold is not reached, nor are those of the rules after it. */
@@ -180,13 +474,22 @@ __noinline int rule_run(__u32 idx, const struct match *m)
 {
 	struct frbpf_rule_state *st;
 	struct frbpf_rule *rule;
+	enum frbpf_cause cause;
 	__u32 slot;
 
 	if (!m)
 		return 1;
 	rule = bpf_map_lookup_elem(&rules, &idx);
-	if (!rule || m->value <= rule->threshold)
+	if (!rule)
 		return 1;
+	if (rule->flags & FRBPF_RULE_FAILS) {
+		if (!error_fits(rule, m->error))
+			return 0;
+	} else if (m->value <= rule->threshold) {
+		return 1;
+	} else if (rule->flags & FRBPF_RULE_ALL_CALLS && m->waits) {
+		return 0;
+	}
 	if (!key_in(rule->keys, m->key) || !nodes_hold(rule, m))
 		return 0;
 	slot = rule->slot;
@@ -194,10 +497,10 @@ __noinline int rule_run(__u32 idx, const struct match *m)
 	if (!st)
 		return 0;
 	state_count(st, m->value);
-	if (m->self)
-		__sync_fetch_and_add(&st->suppressed[FRBPF_CAUSE_SELF], 1);
-	else
-		fire(rule, st, m);
+	cause = cause_against(rule, st, m);
+	if (cause == FRBPF_CAUSE_MAX)
+		cause = fire(rule, st, m);
+	suppress(st, cause);
 	return 0;
 }
 
@@ -212,23 +515,58 @@ static __always_inline bool rules_below(__u32 half, __u64 value)
 	return value <= control.half[half].min_threshold;
 }
 
-static __always_inline void match_init(struct match *m, struct task_struct *subject,
-				       struct task_struct *current)
+static __always_inline void match_cgroups(struct match *m, struct task_struct *subject,
+					  struct task_struct *current)
 {
+	if (!bpf_core_field_exists(subject->cgroups)) /* CONFIG_CGROUPS=n */
+		return;
+	m->own_cgroup = BPF_CORE_READ(subject, cgroups, dfl_cgrp, kn, id);
+	cgroup_ids((__u64)BPF_CORE_READ(subject, cgroups, dfl_cgrp), &m->cgroup[MATCH_SUBJECT]);
+	if (subject == current)
+		m->cgroup[MATCH_CURRENT] = m->cgroup[MATCH_SUBJECT];
+	else
+		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
+			   &m->cgroup[MATCH_CURRENT]);
+}
+
+/*
+ * An event above the lowest threshold, for the source to add to. Values of the event stand with
+ * those of the subject. NULL cannot be.
+ */
+static __always_inline struct match *match_begin(__u32 half, struct task_struct *subject,
+						 struct task_struct *current, __u64 now,
+						 __u64 value)
+{
+	__u32 zero = 0;
+	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (!m)
+		return NULL;
 	__builtin_memset(m, 0, sizeof(*m));
+	m->half = half;
+	m->now = now;
+	m->value = value;
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = value;
 	m->cpu = bpf_get_smp_processor_id();
 	m->self = (__u32)subject->tgid == control.self_tgid;
+	m->process[0] = (__u32)subject->tgid;
+	m->process[1] = subject->group_leader->start_boottime;
+	m->thread[0] = (__u32)subject->pid;
+	m->thread[1] = subject->start_boottime;
 	task_fields(subject, m->val[MATCH_SUBJECT], m->cpu);
 	if (subject == current)
 		__builtin_memcpy(m->val[MATCH_CURRENT], m->val[MATCH_SUBJECT],
 				 sizeof(m->val[MATCH_CURRENT]));
 	else
 		task_fields(current, m->val[MATCH_CURRENT], m->cpu);
+	if (control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
+		match_cgroups(m, subject, current);
+	return m;
 }
 
-static __always_inline void rules_run(__u32 half, const struct match *m)
+static __always_inline void rules_run(const struct match *m)
 {
-	__u32 n_rules = control.half[half].n_rules;
+	__u32 half = m->half & 1, n_rules = control.half[half].n_rules;
 	__u32 i;
 
 	for (i = 0; i < FRBPF_MAX_RULES; i++) {

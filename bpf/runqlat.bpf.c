@@ -11,52 +11,16 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "rules.bpf.h"
+#include "waits.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-struct wait {
-	__u64 begin; /* 0: the task does not wait */
-};
-
-/*
- * Created by the iterator and at fork only: the other programs run under a run-queue lock, where
- * the allocator must not be called. A task's events are serialised by that lock: no atomics.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct wait);
-} waits SEC(".maps");
-
-SEC("iter/task")
-int rq_tasks(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-
-	if (task)
-		bpf_task_storage_get(&waits, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	return 0;
-}
-
-SEC("tp_btf/task_newtask")
-int BPF_PROG(rq_newtask, struct task_struct *task)
-{
-	bpf_task_storage_get(&waits, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	return 0;
-}
-
 static __always_inline void wait_begin(struct task_struct *task, __u64 now)
 {
-	struct wait *wait = bpf_task_storage_get(&waits, task, 0, 0);
+	struct wait *wait = wait_of(task);
 
-	if (!wait) {
-		__sync_fetch_and_add(&missing_storage, 1);
-		return;
-	}
 	/* Preempted on its way to sleep, it waits since then: being woken changes nothing. */
-	if (!wait->begin)
+	if (wait && !wait->begin)
 		wait->begin = now;
 }
 
@@ -80,7 +44,7 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 {
 	__u64 begin, now = bpf_ktime_get_ns();
 	struct wait *wait;
-	struct match m;
+	struct match *m;
 	__u32 half;
 
 	if (prev->pid && task_is_runnable(prev, preempt))
@@ -95,10 +59,10 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 	half = rules_half();
 	if ((__s64)(now - begin) <= 0 || rules_below(half, now - begin))
 		return 0;
-	match_init(&m, next, prev);
-	m.source = FRBPF_SOURCE_RUNQLAT;
-	m.now = now;
-	m.value = now - begin;
-	rules_run(half, &m);
+	m = match_begin(half, next, prev, now, now - begin);
+	if (!m)
+		return 0;
+	m->source = FRBPF_SOURCE_RUNQLAT;
+	rules_run(m);
 	return 0;
 }

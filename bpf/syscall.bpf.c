@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * syscall: how long a system call took, from entry to exit. The subject is the caller, which is
- * also `current`. A call that a signal interrupts and the kernel restarts is measured as two. Calls
- * of the 32-bit table are not looked at: their numbers mean something else.
+ * syscall: how long a system call took, from entry to exit, and whether it failed. The subject is
+ * the caller, which is also `current`. Calls of the 32-bit table are not looked at: their numbers
+ * mean something else.
+ *
+ * A call that a signal interrupts may leave the kernel with one of -512 to -516, which no program
+ * ever sees: it is entered again, by its number or as restart_syscall, and goes on; or a handler
+ * runs and it ends with EINTR, which no tracepoint tells. It is taken as going on if it is entered
+ * again at once.
  */
 #include "vmlinux.h"
 
@@ -13,9 +18,21 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+#define MAX_ERRNO     4095
+#define ERESTARTSYS   512      /* include/linux/errno.h: the first, */
+#define ERESTART_LAST 516      /* and the last: ERESTART_RESTARTBLOCK */
+#define AT_ONCE	      10000000 /* ns: a handler, perhaps preempted */
+
+/* uapi/linux/stat.h */
+#define S_IFMT	0170000
+#define S_IFDIR 0040000
+#define S_IFBLK 0060000
+#define S_IFREG 0100000
+
 struct call {
 	__u64 begin; /* 0: no watched call is under way */
 	__u64 nr;
+	__u64 left; /* when it left the kernel to be restarted; 0: it did not */
 };
 
 /* Created when a task first makes a watched call: no lock is held there. */
@@ -32,6 +49,9 @@ struct {
  */
 __u64 watched_since[FRBPF_KEY_MAX];
 
+/* Calls that wait if their first argument is no file of a disk. */
+const volatile __u64 reading[FRBPF_KEY_WORDS];
+
 static __always_inline bool is_watched(__u32 half, long nr)
 {
 	/* the unsigned comparison also refuses -1: no call, or one that a tracer cancelled */
@@ -41,55 +61,106 @@ static __always_inline bool is_watched(__u32 half, long nr)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sc_enter, struct pt_regs *regs, long nr)
 {
+	bool restart = nr == NR_RESTART_SYSCALL;
 	struct task_struct *task;
 	struct call *call;
+	__u64 now;
 
-	if (!is_watched(rules_half(), nr))
+	if (!restart && !is_watched(rules_half(), nr))
 		return 0;
 	task = bpf_get_current_task_btf();
 	if (syscall_is_compat(task))
 		return 0;
-	call = bpf_task_storage_get(&calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (restart)
+		call = bpf_task_storage_get(&calls, task, 0, 0);
+	else
+		call = bpf_task_storage_get(&calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!call) {
-		__sync_fetch_and_add(&missing_storage, 1);
+		if (!restart)
+			__sync_fetch_and_add(&missing_storage, 1);
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	if (call->begin && call->left &&
+	    (restart || (call->nr == (__u64)nr && now - call->left < AT_ONCE))) {
+		call->left = 0;
 		return 0;
 	}
 	call->nr = nr;
-	call->begin = bpf_ktime_get_ns();
+	call->begin = restart ? 0 : now;
+	call->left = 0;
 	return 0;
+}
+
+/* Is the first argument of the call something that is waited at: a tty, a pipe, a socket, or one of
+ * those without a name, such as eventfd? An unknown one is taken for that. */
+static __always_inline bool waits_at_fd(struct task_struct *task, struct pt_regs *regs)
+{
+	unsigned long n = syscall_first_arg(regs);
+	struct file *file = NULL, **files;
+	struct fdtable *fdt;
+	__u32 type;
+
+	fdt = BPF_CORE_READ(task, files, fdt);
+	if ((__u32)n >= BPF_CORE_READ(fdt, max_fds))
+		return true;
+	files = BPF_CORE_READ(fdt, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), files + (__u32)n);
+	type = BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT;
+	return type != S_IFREG && type != S_IFDIR && type != S_IFBLK;
+}
+
+static __always_inline void check_call(struct task_struct *task, struct pt_regs *regs, __u32 nr,
+				       long ret, __u64 begin, __u64 now)
+{
+	__u64 value = (__s64)(now - begin) > 0 ? now - begin : 0;
+	__u32 half = rules_half(), error;
+	struct match *m;
+
+	if (!is_watched(half, nr))
+		return;
+	error = ret < 0 && ret >= -MAX_ERRNO ? -ret : 0;
+	if (rules_below(half, value) && !(error && key_in(control.half[half].fail_keys, nr)))
+		return;
+	if (begin < watched_since[nr % FRBPF_KEY_MAX])
+		return;
+	m = match_begin(half, task, task, now, value);
+	if (!m)
+		return;
+	m->source = FRBPF_SOURCE_SYSCALL;
+	m->key = nr;
+	m->ret = ret;
+	m->error = error;
+	m->waits = key_in((const __u64 *)reading, nr) && waits_at_fd(task, regs);
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_RET][0] = ret;
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_SYSCALL][0] = nr;
+	rules_run(m);
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sc_exit, struct pt_regs *regs, long ret)
 {
-	__u32 half = rules_half();
 	long nr = syscall_nr(regs);
+	bool restart = nr == NR_RESTART_SYSCALL;
 	struct task_struct *task;
 	struct call *call;
-	struct match m;
 	__u64 begin, now;
 
-	if (!is_watched(half, nr))
+	if (!restart && !is_watched(rules_half(), nr))
 		return 0;
 	task = bpf_get_current_task_btf();
 	if (syscall_is_compat(task))
 		return 0;
 	call = bpf_task_storage_get(&calls, task, 0, 0);
-	if (!call || !call->begin || call->nr != (__u64)nr)
+	if (!call || !call->begin || (!restart && call->nr != (__u64)nr))
 		return 0;
+	now = bpf_ktime_get_ns();
+	if (ret <= -ERESTARTSYS && ret >= -ERESTART_LAST) {
+		call->left = now;
+		return 0;
+	}
 	begin = call->begin;
 	call->begin = 0;
-	now = bpf_ktime_get_ns();
-	if ((__s64)(now - begin) <= 0 || rules_below(half, now - begin))
-		return 0;
-	if (begin < watched_since[nr % FRBPF_KEY_MAX])
-		return 0;
-	match_init(&m, task, task);
-	m.source = FRBPF_SOURCE_SYSCALL;
-	m.now = now;
-	m.value = now - begin;
-	m.key = nr;
-	m.ret = ret;
-	rules_run(half, &m);
+	check_call(task, regs, call->nr, ret, begin, now);
 	return 0;
 }

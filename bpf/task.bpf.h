@@ -37,6 +37,34 @@ __noinline __u32 pid_in_daemon_ns(__u64 addr)
 	return 0;
 }
 
+/* The parent's process; 0 when it is outside of the daemon's namespace. */
+static __always_inline __u64 task_ppid(struct task_struct *task)
+{
+	struct task_struct *parent = task->real_parent;
+
+	if (daemon_pidns == PID_NS_INIT_INUM)
+		return (__u32)BPF_CORE_READ(parent, tgid);
+	return pid_in_daemon_ns((__u64)BPF_CORE_READ(parent, group_leader, thread_pid));
+}
+
+/* The ids of a task's cgroup (v2) and of those above it, by level, the root's first; 0 behind. */
+struct cgroup_ids {
+	__u64 level[FRBPF_CGROUP_DEPTH];
+};
+
+__noinline int cgroup_ids(__u64 cgroup, struct cgroup_ids *ids)
+{
+	struct cgroup *cgrp = (struct cgroup *)cgroup;
+	__u32 i, level;
+
+	if (!bpf_core_type_exists(struct cgroup) || !cgrp || !ids)
+		return 0;
+	level = BPF_CORE_READ(cgrp, level);
+	for (i = 0; i < FRBPF_CGROUP_DEPTH; i++)
+		ids->level[i] = i <= level ? cgroup_ancestor_id(cgrp, i) : 0;
+	return 0;
+}
+
 /* Before a task is hashed and after it is unhashed, thread_pid says nothing: 0 as for an outsider.
  */
 static __always_inline void task_pids(struct task_struct *task, __u64 *ret_pid, __u64 *ret_tid)
@@ -64,6 +92,8 @@ static __always_inline void task_fields(struct task_struct *task, __u64 (*val)[F
 	task_pids(task, val[FRBPF_FIELD_PID], val[FRBPF_FIELD_TID]);
 	val[FRBPF_FIELD_UID][0] = task->real_cred->euid.val;
 	val[FRBPF_FIELD_CPU][0] = cpu;
+	val[FRBPF_FIELD_PPID][0] = task_ppid(task);
+	val[FRBPF_FIELD_PRIO][0] = (__s64)task->prio;
 }
 
 static __always_inline void task_record(struct frbpf_task *rec,

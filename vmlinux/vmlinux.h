@@ -34,13 +34,21 @@ enum {
 
 /* Of include/uapi/linux/bpf.h: numbers that never change. */
 enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 
 enum {
 	BPF_F_NO_PREALLOC = 1,
+	BPF_F_MMAPABLE = 1024,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
 };
 
 enum {
@@ -80,6 +88,42 @@ struct pid {
 	struct upid numbers[0];
 };
 
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup {
+	struct cgroup_root *root;
+	int level;
+	struct kernfs_node *kn;
+	struct cgroup *ancestors[0];
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct inode {
+	unsigned short i_mode;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
 struct thread_info {
 	unsigned long flags;
 	u32 status; /* x86 */
@@ -89,16 +133,23 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	int on_cpu;
+	int prio;
 	pid_t pid;
 	pid_t tgid;
+	u64 start_boottime;
+	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	const struct cred *real_cred;
+	struct css_set *cgroups;
+	struct files_struct *files;
 	char comm[16];
 };
 
 struct pt_regs {
+	unsigned long di;      /* x86 */
 	unsigned long orig_ax; /* x86 */
+	u64 orig_x0;	       /* arm64 */
 	s32 syscallno;	       /* arm64 */
 };
 

@@ -4,8 +4,9 @@
  * root or kernel BTF. Whatever is to be measured runs in a child: our own process is never a
  * subject.
  */
-#include <limits.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,12 +31,29 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "detect/cgroups.h"
 #include "detect/detectors.h"
 #include "detect/load_error.h"
 
-#define MS	  1000000ULL
-#define REFUSED	  99			     /* exit status: not allowed here */
-#define RARE_CALL SYS_sched_get_priority_max /* nobody else makes it */
+#define MS	1000000ULL
+#define REFUSED 99 /* exit status: not allowed here */
+/*
+ * A call that nobody else makes: of the numbers that no 64-bit table has, so it fails with ENOSYS.
+ * Several of these tests may run on a machine at once.
+ */
+#define RARE_CALL	(RARE_CALL_FIRST + getpid_of_test() % 80)
+#define RARE_CALL_FIRST 340
+#define COMPAT_CALL	SYS_sched_get_priority_max /* of the 32-bit table: writev */
+
+/* In its children, too. */
+static pid_t getpid_of_test(void)
+{
+	static pid_t pid;
+
+	if (!pid)
+		pid = getpid();
+	return pid;
+}
 
 static const char *skip_reason(void)
 {
@@ -91,6 +110,47 @@ static void add_name(struct rule_conf *r, enum frbpf_field field, enum frbpf_op 
 	snprintf(word, sizeof(word), "%s", name);
 	*n = (struct frbpf_node){ .field = field, .op = op, .flags = flags };
 	memcpy(n->val, word, sizeof(word));
+}
+
+/* As a rules file would have it. */
+static void set_condition(struct rule_conf *r, const char *text)
+{
+	struct source_text *src;
+	struct diags d = { 0 };
+
+	assert_int_equal(source_text__from_string("if", text, &src), 0);
+	diags__keep(&d, src);
+	if (expr__parse(src, (struct span){ 0, src->len }, &d, &r->expr))
+		fail_msg("%s: %s", text, d.v[0].msg);
+	diags__free(&d);
+}
+
+/* A name that only children of this test have. */
+static const char *subject_name(void)
+{
+	static char name[FRBPF_COMM_LEN];
+
+	snprintf(name, sizeof(name), "frbpf-%d", getpid_of_test());
+	return name;
+}
+
+/* A rule for those that call themselves so. @condition may be NULL. */
+static struct rule_conf rule_when(uint64_t id, const char *when, const char *condition)
+{
+	struct rule_conf r = { .id = id };
+	struct source_text *src;
+	struct diags d = { 0 };
+	char text[256];
+
+	assert_int_equal(source_text__from_string("when", when, &src), 0);
+	diags__keep(&d, src);
+	if (when__parse(src, (struct span){ 0, src->len }, &d, &r.when))
+		fail_msg("%s: %s", when, d.v[0].msg);
+	diags__free(&d);
+	snprintf(text, sizeof(text), "comm == %s%s%s%s", subject_name(), condition ? " && (" : "",
+		 condition ? condition : "", condition ? ")" : "");
+	set_condition(&r, text);
+	return r;
 }
 
 /* detectors */
@@ -315,7 +375,7 @@ static void check_runqlat(bool load_first)
 	struct sink s;
 	uint32_t slot;
 
-	r.cooldown = 10000 * MS;
+	r.cooldown.window = 10000 * MS;
 	add_name(&r, FRBPF_FIELD_COMM, FRBPF_OP_EQ, "frbpf-waiter", 0);
 	add_name(&r, FRBPF_FIELD_COMM, FRBPF_OP_NE, "frbpf-waiter",
 		 FRBPF_NODE_CURRENT | FRBPF_NODE_END);
@@ -462,6 +522,126 @@ static void test_predicates(void **state)
 	munmap(f, sizeof(*f));
 }
 
+static void test_conditions(void **state)
+{
+	/* of each pair the first must match, the second must not */
+	static const char *const fixed[] = {
+		"comm ~ \"frbpf-r?r*\"",
+		"comm ~ \"frbpf-r[!a]re\"",
+		"process in (a, \"frbpf-rare\")",
+		"!(comm in (a, \"frbpf-rare\"))",
+		"prio >= 100 && prio < 140",
+		"prio < 100",
+		"value > 1ns && value < 1s",
+		"value >= 1s",
+		"ret == -ENOSYS && ret < 0",
+		"ret >= 0",
+		"syscall >= 340 && syscall < 420",
+		"syscall == read",
+		"ret & 2 && ret & 0x40",
+		"ret & 1 && ret & 4",
+		"cgroup == / && current.cgroup == /",
+		"cgroup == /no/such/cgroup",
+		"current.cgroup != /no/such/cgroup",
+		"cgroup != /",
+	};
+	enum { N = ARRAY_SIZE(fixed) };
+	struct rule_conf rules[N + 2];
+	uint32_t slots[N + 2];
+	struct detectors *d;
+	char text[64];
+
+	SKIP_UNLESS_POSSIBLE();
+	for (int i = 0; i < N + 2; i++) {
+		rules[i] = syscall_rule(300 + i, RARE_CALL, 0);
+		snprintf(text, sizeof(text), "ppid %s %d", i % 2 ? "!=" : "==", getpid());
+		set_condition(&rules[i], i < N ? fixed[i] : text);
+	}
+	d = open_detectors();
+	update(d, rules, N + 2, slots);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 3)), 0);
+	for (int i = 0; i < N + 2; i++) {
+		if (state_of(d, slots[i]).matched != (i % 2 ? 0 : 3))
+			fail_msg("'%s' matched %llu times", i < N ? fixed[i] : "ppid",
+				 state_of(d, slots[i]).matched);
+		expr__free(&rules[i].expr);
+	}
+	detectors__free(d);
+}
+
+static void call_in_cgroup(struct findings *f, long dir)
+{
+	char path[PATH_MAX + 16];
+	FILE *procs;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", (const char *)dir);
+	procs = fopen(path, "we");
+	if (!procs || fprintf(procs, "0") < 0 || fclose(procs))
+		_exit(REFUSED);
+	make_rare_calls(f, 1);
+}
+
+/* One call in a cgroup of that path, made for it: 0 or REFUSED. */
+static int call_in_new_cgroup(const char *top, const char *below)
+{
+	char dir[PATH_MAX];
+	int status;
+
+	snprintf(dir, sizeof(dir), "%s%s", top, below);
+	if ((mkdir(top, 0755) && errno != EEXIST) || (*below && mkdir(dir, 0755)))
+		return REFUSED;
+	status = await(spawn(call_in_cgroup, NULL, (long)dir));
+	if (*below)
+		rmdir(dir);
+	for (int i = 0; rmdir(top) && i < 100; i++)
+		usleep(10000);
+	return status;
+}
+
+/* A rule follows its cgroup: one that does not exist yet, and one that is made anew. */
+static void test_cgroup_made_later(void **state)
+{
+	struct rule_conf r = syscall_rule(400, RARE_CALL, 0);
+	char mount[PATH_MAX], top[PATH_MAX + 64], other[PATH_MAX + 64], text[128];
+	struct detectors *d;
+	uint32_t slot;
+	int status;
+
+	SKIP_UNLESS_POSSIBLE();
+	if (cgroup__mount_point(mount, sizeof(mount))) {
+		print_message("skipped: no cgroup2 file system\n");
+		skip();
+	}
+	snprintf(top, sizeof(top), "%s/frbpf-test-%d", mount, getpid());
+	snprintf(other, sizeof(other), "%s/frbpf-test-%d-other", mount, getpid());
+	snprintf(text, sizeof(text), "cgroup == /frbpf-test-%d", getpid());
+	set_condition(&r, text);
+	d = open_detectors();
+	update(d, &r, 1, &slot);
+	status = call_in_new_cgroup(top, "");
+	if (status == REFUSED) {
+		detectors__free(d);
+		expr__free(&r.expr);
+		print_message("skipped: no cgroup to be had here\n");
+		skip();
+	}
+	assert_int_equal(state_of(d, slot).matched, 1);
+	assert_int_equal(call_in_new_cgroup(top, "/below"), 0);
+	assert_int_equal(state_of(d, slot).matched, 2);
+	assert_int_equal(call_in_new_cgroup(other, ""), 0);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
+	assert_int_equal(state_of(d, slot).matched, 2);
+
+	/* one that is there before the rule */
+	update(d, NULL, 0, NULL);
+	assert_int_equal(mkdir(top, 0755), 0);
+	update(d, &r, 1, &slot);
+	assert_int_equal(call_in_new_cgroup(top, "/below"), 0);
+	assert_int_equal(state_of(d, slot).matched, 1);
+	detectors__free(d);
+	expr__free(&r.expr);
+}
+
 static void test_cooldown_fires_once(void **state)
 {
 	struct rule_conf r = syscall_rule(3, RARE_CALL, 0);
@@ -473,7 +653,7 @@ static void test_cooldown_fires_once(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	d = open_detectors();
-	r.cooldown = 60000 * MS;
+	r.cooldown.window = 60000 * MS;
 	update(d, &r, 1, &slot);
 	for (size_t i = 0; i < ARRAY_SIZE(child); i++)
 		child[i] = spawn(make_rare_calls, NULL, 250);
@@ -491,6 +671,204 @@ static void test_cooldown_fires_once(void **state)
 	assert_true(st.last_value > 0 && st.max_value >= st.last_value);
 	detectors__free(d);
 }
+
+/* Three calls in each of two threads. */
+static void *rare_thread(void *arg)
+{
+	make_rare_calls(NULL, 3);
+	return NULL;
+}
+
+static void make_rare_calls_in_threads(struct findings *f, long arg)
+{
+	pthread_t t[2];
+
+	for (int i = 0; i < 2; i++) {
+		if (pthread_create(&t[i], NULL, rare_thread, NULL) || pthread_join(t[i], NULL))
+			_exit(1);
+	}
+}
+
+static void test_cooldown_per(void **state)
+{
+	/* two processes with two threads each */
+	static const struct {
+		enum frbpf_per per;
+		enum frbpf_field field;
+		int fired;
+	} cases[] = {
+		{ FRBPF_PER_RULE, 0, 1 },
+		{ FRBPF_PER_PROCESS, 0, 2 },
+		{ FRBPF_PER_THREAD, 0, 4 },
+		{ FRBPF_PER_CGROUP, 0, 1 },
+		{ FRBPF_PER_FIELD, FRBPF_FIELD_PID, 2 },
+		{ FRBPF_PER_FIELD, FRBPF_FIELD_TID, 4 },
+		{ FRBPF_PER_FIELD, FRBPF_FIELD_COMM, 1 },
+		{ FRBPF_PER_FIELD, FRBPF_FIELD_SYSCALL, 1 },
+	};
+	enum { N = ARRAY_SIZE(cases) };
+	struct rule_conf rules[N];
+	struct detectors *d;
+	uint32_t slots[N];
+
+	SKIP_UNLESS_POSSIBLE();
+	for (int i = 0; i < N; i++) {
+		rules[i] = syscall_rule(500 + i, RARE_CALL, 0);
+		rules[i].cooldown.window = 60000 * MS;
+		rules[i].cooldown.per = cases[i].per;
+		rules[i].cooldown.field = cases[i].field;
+	}
+	d = open_detectors();
+	update(d, rules, N, slots);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(await(spawn(make_rare_calls_in_threads, NULL, 0)), 0);
+	for (int i = 0; i < N; i++) {
+		struct frbpf_rule_state st = state_of(d, slots[i]);
+
+		assert_int_equal(st.matched, 12);
+		if ((int)st.fired != cases[i].fired)
+			fail_msg("case %d fired %llu times", i, st.fired);
+		assert_int_equal(st.suppressed[FRBPF_CAUSE_COOLDOWN], 12 - st.fired);
+	}
+	detectors__tidy(d); /* nothing has ended */
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
+	assert_int_equal(state_of(d, slots[3]).fired, 1);
+	assert_int_equal(state_of(d, slots[1]).fired, 3);
+	detectors__free(d);
+}
+
+static void test_count(void **state)
+{
+	struct rule_conf rules[] = {
+		syscall_rule(520, RARE_CALL, 0),
+		syscall_rule(521, RARE_CALL, 0),
+		syscall_rule(522, RARE_CALL, 0),
+		syscall_rule(523, RARE_CALL, 0),
+	};
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+	pid_t child[4];
+
+	SKIP_UNLESS_POSSIBLE();
+	rules[0].count = (struct rate){ .n = 7, .window = 60000 * MS };
+	rules[1].count = (struct rate){ .n = FRBPF_COUNT_MAX, .window = 60000 * MS };
+	rules[2].count = (struct rate){ .n = 7, .window = 60000 * MS, .per = FRBPF_PER_THREAD };
+	rules[3].count = (struct rate){ .n = 3, .window = 1 };
+	d = open_detectors();
+	update(d, rules, ARRAY_SIZE(rules), slots);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 6)), 0);
+	assert_int_equal(state_of(d, slots[0]).fired, 0);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 2)), 0);
+	assert_int_equal(state_of(d, slots[0]).fired, 1);
+	assert_int_equal(state_of(d, slots[0]).suppressed[FRBPF_CAUSE_COUNT], 7);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 14 - 8 + 7)), 0);
+	assert_int_equal(state_of(d, slots[0]).fired, 3);
+	/* 6, 2 and 13 of three threads */
+	assert_int_equal(state_of(d, slots[2]).fired, 1);
+	/* too far apart */
+	assert_int_equal(state_of(d, slots[3]).fired, 0);
+	assert_int_equal(state_of(d, slots[3]).suppressed[FRBPF_CAUSE_COUNT], 21);
+	collect(d, 100);
+	for (size_t i = 0; i < ARRAY_SIZE(child); i++)
+		child[i] = spawn(make_rare_calls, NULL, 7 * 64 / 4);
+	for (size_t i = 0; i < ARRAY_SIZE(child); i++)
+		assert_int_equal(await(child[i]), 0);
+	/* every 64th of 21 + 448; never more often, though they race */
+	assert_int_equal(state_of(d, slots[1]).fired, (21 + 448) / FRBPF_COUNT_MAX);
+	assert_in_range(state_of(d, slots[0]).fired, 60, (21 + 448) / 7);
+	assert_int_equal(state_of(d, slots[2]).fired, 1 + 4 * 7 * 64 / 4 / 7);
+	detectors__free(d);
+}
+
+static void test_quiet_rule(void **state)
+{
+	struct rule_conf r = syscall_rule(530, RARE_CALL, 0);
+	struct frbpf_rule_state st;
+	struct detectors *d;
+	uint64_t sum = 0;
+	uint32_t slot;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	r.quiet = true;
+	update(d, &r, 1, &slot);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 20)), 0);
+	assert_int_equal(collect(d, 100).n, 0);
+	st = state_of(d, slot);
+	assert_int_equal(st.matched, 20);
+	assert_int_equal(st.fired, 20);
+	for (int i = 0; i < FRBPF_MAX_VALUES; i++) {
+		sum += st.values[i];
+		if (st.values[i])
+			assert_true(st.max_value >= 1ULL << i);
+	}
+	assert_int_equal(sum, 20);
+	assert_true(st.values[63 - __builtin_clzll(st.max_value)]);
+	detectors__free(d);
+}
+
+static void test_held_back(void **state)
+{
+	struct rule_conf rules[] = { syscall_rule(540, RARE_CALL, 0),
+				     syscall_rule(541, RARE_CALL, 0) };
+	struct detectors *d;
+	uint32_t slots[2];
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	update(d, rules, 2, slots);
+	detectors__hold(d, slots[0], now_ns() + 60000 * MS);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
+	detectors__hold(d, FRBPF_HOLD_ALL, now_ns() + 60000 * MS);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
+	detectors__hold(d, slots[0], now_ns() - 1);
+	detectors__hold(d, FRBPF_HOLD_ALL, 0);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
+	assert_int_equal(state_of(d, slots[0]).suppressed[FRBPF_CAUSE_RULE_CAP], 2);
+	assert_int_equal(state_of(d, slots[0]).fired, 1);
+	assert_int_equal(state_of(d, slots[1]).suppressed[FRBPF_CAUSE_CAP], 1);
+	assert_int_equal(state_of(d, slots[1]).fired, 2);
+	detectors__free(d);
+}
+
+#ifdef SYS_alarm
+/* alarm() returns what it was called with the last time: any key one likes. */
+static void make_keys(struct findings *f, long n)
+{
+	set_name(subject_name());
+	for (long i = 1; i <= n; i++)
+		syscall(SYS_alarm, 1000000 + i);
+	syscall(SYS_alarm, 0);
+}
+
+static void test_no_room_for_keys(void **state)
+{
+	enum { ROOM = FRBPF_MAX_COUNTING, N = ROOM + 100 };
+	struct rule_conf r = rule_when(550, "syscall:alarm > 1ns", "ret > 1000000");
+	struct frbpf_rule_state st;
+	struct detectors *d;
+	uint32_t slot;
+
+	SKIP_UNLESS_POSSIBLE();
+	r.count = (struct rate){
+		.n = 2, .window = 1, .per = FRBPF_PER_FIELD, .field = FRBPF_FIELD_RET
+	};
+	d = open_detectors();
+	update(d, &r, 1, &slot);
+	assert_int_equal(await(spawn(make_keys, NULL, N)), 0);
+	st = state_of(d, slot);
+	assert_int_equal(st.matched, N);
+	/* the map lends each CPU some entries in advance */
+	assert_in_range(st.suppressed[FRBPF_CAUSE_KEYS], 100 - 64, 100 + 64);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_COUNT], N - st.suppressed[FRBPF_CAUSE_KEYS]);
+	sleep(2);
+	detectors__tidy(d);
+	assert_int_equal(await(spawn(make_keys, NULL, 10)), 0);
+	assert_int_equal(state_of(d, slot).suppressed[FRBPF_CAUSE_KEYS],
+			 st.suppressed[FRBPF_CAUSE_KEYS]);
+	detectors__free(d);
+}
+#endif
 
 static void test_full_ring_is_counted(void **state)
 {
@@ -535,11 +913,11 @@ static void test_own_calls_are_suppressed(void **state)
 }
 
 #ifdef __x86_64__
-/* Number RARE_CALL of the 32-bit table: writev, here with a bad descriptor. */
+/* Number COMPAT_CALL of the 32-bit table: writev, here with a bad descriptor. */
 static void make_compat_calls(struct findings *f, long n)
 {
 	for (long i = 0; i < n; i++) {
-		long ret = RARE_CALL;
+		long ret = COMPAT_CALL;
 
 		__asm__ volatile("int $0x80" : "+a"(ret) : "b"(-1), "c"(0), "d"(0) : "memory");
 		if (ret != -EBADF)
@@ -549,7 +927,7 @@ static void make_compat_calls(struct findings *f, long n)
 
 static void test_compat_calls_are_ignored(void **state)
 {
-	struct rule_conf r = syscall_rule(6, RARE_CALL, 0);
+	struct rule_conf r = syscall_rule(6, COMPAT_CALL, 0);
 	struct detectors *d;
 	uint32_t slot;
 
@@ -599,7 +977,7 @@ static void test_update_keeps_state(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	d = open_detectors();
-	rules[0].cooldown = rules[1].cooldown = 60000 * MS;
+	rules[0].cooldown.window = rules[1].cooldown.window = 60000 * MS;
 	update(d, rules, 2, slots);
 	assert_int_equal(await(spawn(make_rare_calls, NULL, 2)), 0);
 
@@ -615,11 +993,285 @@ static void test_update_keeps_state(void **state)
 	assert_int_equal(state_of(d, again[1]).fired, 1);
 
 	rules[1] = syscall_rule(11, RARE_CALL, 0);
-	rules[1].cooldown = 60000 * MS;
+	rules[1].cooldown.window = 60000 * MS;
 	update(d, rules, 2, again);
 	assert_int_equal(again[1], slots[0]); /* 8's old slot, and clean */
 	assert_int_equal(state_of(d, again[1]).matched, 0);
 	detectors__free(d);
+}
+
+/* Its own process, under a name of its own. */
+static void name_findings(struct findings *f)
+{
+	set_name(subject_name());
+	f->pid = f->tid = getpid();
+}
+
+/* The parent of vfork() is in uninterruptible sleep until its child is gone. */
+static void wait_for_vfork(struct findings *f, long ms)
+{
+	const struct timespec ts = { .tv_nsec = ms * MS };
+
+	name_findings(f);
+	f->begin = now_ns();
+	if (!vfork()) {
+		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+		_exit(0);
+	}
+	f->end = now_ns();
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+}
+
+static void test_blocked(void **state)
+{
+	struct rule_conf r = rule_when(600, "blocked > 40ms", NULL);
+	struct findings *f = shared_findings();
+	struct detectors *d;
+	struct sink s;
+	uint32_t slot;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	update(d, &r, 1, &slot);
+	assert_int_equal(await(spawn(wait_for_vfork, f, 60)), 0);
+	s = collect(d, 2000);
+	assert_int_equal(s.n, 1); /* the child that slept is not blocked */
+	assert_int_equal(s.last.source, FRBPF_SOURCE_BLOCKED);
+	assert_int_equal(s.last.subject.pid, f->pid);
+	assert_in_range(s.last.value, 60 * MS - MS, f->end - f->begin);
+	assert_in_range(s.last.time, f->begin + s.last.value, f->end);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+}
+
+/* Idle kernel threads would be there all the time. */
+static void test_blocked_is_not_idle(void **state)
+{
+	struct rule_conf r = rule_when(601, "blocked > 100ms", NULL);
+	struct detectors *d;
+	uint32_t slot;
+
+	SKIP_UNLESS_POSSIBLE();
+	set_condition(&r, "ppid == 2 && comm ~ \"rcu_*\"");
+	d = open_detectors();
+	update(d, &r, 1, &slot);
+	usleep(500000);
+	assert_int_equal(state_of(d, slot).matched, 0);
+	detectors__free(d);
+	expr__free(&r.expr);
+}
+
+static void test_offcpu(void **state)
+{
+	struct rule_conf rules[] = {
+		rule_when(610, "offcpu > 40ms", "state == D"),
+		rule_when(611, "offcpu > 40ms", "state == S"),
+		rule_when(612, "offcpu > 40ms", "state in (R, T, I)"),
+	};
+	struct findings *f = shared_findings();
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+	struct sink s;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	update(d, rules, 1, slots);
+	assert_int_equal(await(spawn(wait_for_vfork, f, 60)), 0);
+	s = collect(d, 2000);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.last.source, FRBPF_SOURCE_OFFCPU);
+	assert_int_equal(s.last.subject.pid, f->pid);
+	assert_in_range(s.last.value, 60 * MS - MS, f->end - f->begin);
+	update(d, rules, ARRAY_SIZE(rules), slots);
+	assert_int_equal(await(spawn(wait_for_vfork, f, 60)), 0);
+	assert_int_equal(state_of(d, slots[0]).matched, 2);
+	assert_int_equal(state_of(d, slots[1]).matched, 2); /* the child, and the nap */
+	assert_int_equal(state_of(d, slots[2]).matched, 0);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+}
+
+static void fail_to_open(struct findings *f, long arg)
+{
+	name_findings(f);
+	open("/no/such/file", O_RDONLY);
+	open("/proc/self/status/x", O_RDONLY); /* ENOTDIR */
+	close(open("/proc/self/status", O_RDONLY));
+	open("/no/such/file", O_RDONLY);
+}
+
+static void test_failing_calls(void **state)
+{
+	static const struct {
+		const char *when;
+		uint64_t matched;
+	} cases[] = {
+		{ "syscall:openat fails", 3 },
+		{ "syscall:openat fails (ENOENT)", 2 },
+		{ "syscall:openat fails (EMFILE, ENOTDIR)", 1 },
+		{ "syscall:openat fails (EMFILE, EHWPOISON)", 0 },
+		{ "syscall:* fails (ENOENT, ENOTDIR)", 3 },
+		{ "syscall:close fails", 0 },
+		{ "syscall:openat > 1ns", 4 },
+		{ "syscall:openat > 1h", 0 },
+	};
+	enum { N = ARRAY_SIZE(cases) };
+	struct findings *f = shared_findings();
+	struct rule_conf rules[N];
+	struct detectors *d;
+	uint32_t slots[N];
+	struct sink s;
+
+	SKIP_UNLESS_POSSIBLE();
+	for (int i = 0; i < N; i++)
+		rules[i] = rule_when(620 + i, cases[i].when, NULL);
+	d = open_detectors();
+	update(d, rules, N, slots);
+	assert_int_equal(await(spawn(fail_to_open, f, 0)), 0);
+	for (int i = 0; i < N; i++) {
+		if (state_of(d, slots[i]).matched != cases[i].matched)
+			fail_msg("%s: %llu", cases[i].when, state_of(d, slots[i]).matched);
+	}
+	collect(d, 100);
+	/* alone, below any threshold */
+	update(d, rules, 1, slots);
+	assert_int_equal(await(spawn(fail_to_open, f, 0)), 0);
+	assert_int_equal(state_of(d, slots[0]).matched, 6);
+	s = collect(d, 2000);
+	assert_int_equal(s.n, 3);
+	assert_int_equal(s.last.ret, -ENOENT);
+	assert_int_equal(s.last.key, SYS_openat);
+	assert_int_equal(s.last.threshold, 0);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+}
+
+/* What `syscall:*` is to see, 3 calls, and what not. */
+static void call_all_kinds(struct findings *f, long arg)
+{
+	struct timespec ts = { .tv_nsec = MS };
+	int file = open("/proc/self/status", O_RDONLY), p[2];
+	struct pollfd nothing = { .fd = -1 };
+	char c[2];
+
+	if (pipe(p) || write(p[1], "x", 1) != 1)
+		_exit(1);
+	name_findings(f);
+	if (read(p[0], c, 1) != 1)
+		_exit(1);
+	syscall(SYS_ppoll, &nothing, 1, &ts, NULL, 0);
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+	if (read(file, c, 1) != 1 || write(p[1], "x", 1) != 1)
+		_exit(1);
+	syscall(RARE_CALL, SCHED_FIFO);
+	set_name("frbpf-gone");
+}
+
+static void test_all_calls(void **state)
+{
+	struct rule_conf rules[] = {
+		rule_when(640, "syscall:* > 1ns", NULL),
+		rule_when(641, "syscall:* > 1ns", "syscall == read"),
+		rule_when(642, "syscall:read > 1ns", NULL),
+		rule_when(643, "syscall:ppoll > 1ns", NULL),
+	};
+	struct findings *f = shared_findings();
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	update(d, rules, ARRAY_SIZE(rules), slots);
+	assert_int_equal(await(spawn(call_all_kinds, f, 0)), 0);
+	/* and getpid() and prctl() behind the change of the name */
+	assert_in_range(state_of(d, slots[0]).matched, 3, 6);
+	assert_int_equal(state_of(d, slots[1]).matched, 1);
+	assert_int_equal(state_of(d, slots[2]).matched, 2);
+	assert_int_equal(state_of(d, slots[3]).matched, 1);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+}
+
+static void on_signal(int sig)
+{
+}
+
+/* Sleeps through signals that stop it, reads through signals with handlers. */
+static void be_interrupted(struct findings *f, long arg)
+{
+	struct sigaction restart = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	const struct timespec ts = { .tv_nsec = 300 * MS };
+	char c;
+
+	sigaction(SIGUSR1, &restart, NULL);
+	name_findings(f);
+	f->ready = 1;
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+	f->ready = 2;
+	if (read(wake_pipe[0], &c, 1) != 1)
+		_exit(1);
+	restart.sa_flags = 0;
+	sigaction(SIGUSR1, &restart, NULL);
+	f->ready = 3;
+	if (read(wake_pipe[0], &c, 1) != -1 || errno != EINTR)
+		_exit(2);
+	usleep(50000);
+	if (write(wake_pipe[1], "x", 1) != 1 || read(wake_pipe[0], &c, 1) != 1)
+		_exit(3);
+	set_name("frbpf-gone");
+}
+
+static void await_ready(struct findings *f, int ready)
+{
+	while (__atomic_load_n(&f->ready, __ATOMIC_SEQ_CST) != ready)
+		usleep(1000);
+	usleep(50000);
+}
+
+static void test_restarted_calls(void **state)
+{
+	struct rule_conf rules[] = {
+		rule_when(650, "syscall:clock_nanosleep > 200ms", NULL),
+		rule_when(651, "syscall:read > 100ms", NULL),
+		rule_when(652, "syscall:read,clock_nanosleep fails", NULL),
+		rule_when(653, "syscall:read > 1ns", NULL),
+	};
+	struct findings *f = shared_findings();
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+	pid_t child;
+
+	SKIP_UNLESS_POSSIBLE();
+	assert_int_equal(pipe(wake_pipe), 0);
+	d = open_detectors();
+	update(d, rules, ARRAY_SIZE(rules), slots);
+	child = spawn(be_interrupted, f, 0);
+	await_ready(f, 1);
+	kill(child, SIGSTOP);
+	usleep(50000);
+	kill(child, SIGCONT);
+	await_ready(f, 2);
+	for (int i = 0; i < 2; i++) {
+		kill(child, SIGUSR1);
+		usleep(50000);
+	}
+	assert_int_equal(write(wake_pipe[1], "x", 1), 1);
+	await_ready(f, 3);
+	kill(child, SIGUSR1);
+	assert_int_equal(await(child), 0);
+	/* one sleep, to its real end */
+	assert_int_equal(state_of(d, slots[0]).matched, 1);
+	assert_true(state_of(d, slots[0]).max_value >= 299 * MS);
+	/* one read of 150 ms; the third one does not begin with the second, which ended with EINTR
+	 */
+	assert_int_equal(state_of(d, slots[1]).matched, 1);
+	assert_true(state_of(d, slots[1]).max_value >= 149 * MS);
+	assert_int_equal(state_of(d, slots[3]).matched, 2);
+	assert_int_equal(state_of(d, slots[2]).matched, 0);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+	close(wake_pipe[0]);
+	close(wake_pipe[1]);
 }
 
 /* A call that begins before its rule's removal and one that ends after its return are not one. */
@@ -627,7 +1279,7 @@ static void sleep_twice(struct findings *f, long arg)
 {
 	const struct timespec ts = { .tv_nsec = 300 * MS };
 
-	set_name("frbpf-sleeper");
+	set_name(subject_name());
 	__atomic_store_n(&f->ready, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
 	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
@@ -643,7 +1295,7 @@ static void test_watch_interrupted(void **state)
 	pid_t child;
 
 	SKIP_UNLESS_POSSIBLE();
-	add_name(&rules[1], FRBPF_FIELD_COMM, FRBPF_OP_EQ, "frbpf-sleeper", FRBPF_NODE_END);
+	add_name(&rules[1], FRBPF_FIELD_COMM, FRBPF_OP_EQ, subject_name(), FRBPF_NODE_END);
 	d = open_detectors();
 	update(d, rules, 2, slots);
 	child = spawn(sleep_twice, f, 0);
@@ -670,7 +1322,7 @@ static void test_update_keeps_wait(void **state)
 	pid_t child;
 
 	SKIP_UNLESS_POSSIBLE();
-	add_name(&rules[0], FRBPF_FIELD_COMM, FRBPF_OP_EQ, "frbpf-sleeper", FRBPF_NODE_END);
+	add_name(&rules[0], FRBPF_FIELD_COMM, FRBPF_OP_EQ, subject_name(), FRBPF_NODE_END);
 	d = open_detectors();
 	update(d, rules, 1, slots);
 	child = spawn(sleep_twice, f, 0);
@@ -716,6 +1368,7 @@ struct prog {
 	uint32_t id;
 	char name[16];
 	uint32_t verified_insns;
+	uint64_t run_ns, runs; /* while statistics are switched on */
 	uint32_t maps[16];
 	uint32_t n_maps;
 };
@@ -737,6 +1390,8 @@ static bool prog_next(uint32_t *id, struct prog *ret)
 		if (!bpf_obj_get_info_by_fd(fd, &info, &len)) {
 			ret->id = *id;
 			ret->verified_insns = info.verified_insns;
+			ret->run_ns = info.run_time_ns;
+			ret->runs = info.run_cnt;
 			ret->n_maps = info.nr_map_ids;
 			memcpy(ret->name, info.name, sizeof(ret->name) - 1);
 		}
@@ -814,7 +1469,11 @@ static void test_programs_go_with_the_last_rule(void **state)
 
 static void test_verified_instructions(void **state)
 {
-	enum { N = 2 * FRBPF_MAX_RULES };
+	enum { SOURCES = 4, N = SOURCES * FRBPF_MAX_RULES };
+	static const enum frbpf_source sources[SOURCES] = { FRBPF_SOURCE_RUNQLAT,
+							    FRBPF_SOURCE_SYSCALL,
+							    FRBPF_SOURCE_BLOCKED,
+							    FRBPF_SOURCE_OFFCPU };
 	struct rule_conf *rules = calloc(N, sizeof(*rules));
 	uint32_t *slots = calloc(N, sizeof(*slots));
 	struct prog progs[32];
@@ -824,15 +1483,15 @@ static void test_verified_instructions(void **state)
 	SKIP_UNLESS_POSSIBLE();
 	assert_true(rules && slots);
 	for (int i = 0; i < N; i++) {
-		rules[i] = i % 2 ? runqlat_rule(i, 1000 * MS + i)
-				 : syscall_rule(i, SYS_fsync, 1000 * MS + i);
+		rules[i] = syscall_rule(i, SYS_fsync, 1000 * MS + i);
+		rules[i].when.source = sources[i % SOURCES];
 		for (int k = 0; k < FRBPF_MAX_NODES; k++)
 			add_node(&rules[i], FRBPF_FIELD_UID, FRBPF_OP_EQ, 0, FRBPF_NODE_END);
 	}
 	d = open_detectors();
 	update(d, rules, N, slots);
 	n = progs_of(triggers_id(d), progs, 32);
-	assert_int_equal(n, 9);
+	assert_int_equal(n, 18);
 	for (int i = 0; i < n; i++) {
 		print_message("%-16s %u instructions verified\n", progs[i].name,
 			      progs[i].verified_insns);
@@ -951,13 +1610,28 @@ int main(void)
 		cmocka_unit_test(test_runqlat_of_old_task),
 		cmocka_unit_test(test_syscall),
 		cmocka_unit_test(test_predicates),
+		cmocka_unit_test(test_conditions),
+		cmocka_unit_test(test_cgroup_made_later),
 		cmocka_unit_test(test_cooldown_fires_once),
+		cmocka_unit_test(test_cooldown_per),
+		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_quiet_rule),
+		cmocka_unit_test(test_held_back),
+#ifdef SYS_alarm
+		cmocka_unit_test(test_no_room_for_keys),
+#endif
 		cmocka_unit_test(test_full_ring_is_counted),
 		cmocka_unit_test(test_own_calls_are_suppressed),
 #ifdef __x86_64__
 		cmocka_unit_test(test_compat_calls_are_ignored),
 #endif
 		cmocka_unit_test(test_odd_call_numbers),
+		cmocka_unit_test(test_blocked),
+		cmocka_unit_test(test_blocked_is_not_idle),
+		cmocka_unit_test(test_offcpu),
+		cmocka_unit_test(test_failing_calls),
+		cmocka_unit_test(test_all_calls),
+		cmocka_unit_test(test_restarted_calls),
 		cmocka_unit_test(test_update_keeps_state),
 		cmocka_unit_test(test_watch_interrupted),
 		cmocka_unit_test(test_update_keeps_wait),
@@ -969,5 +1643,6 @@ int main(void)
 		cmocka_unit_test(test_load_errors_in_words),
 	};
 
+	getpid_of_test();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static void defaults(void **state)
 	assert_int_equal(rule->sessions[1], 1);
 	assert_true(rule->pre == RULESET_WINDOW_AUTO);
 	assert_int_equal(rule->post, NSEC_PER_MSEC);
-	assert_int_equal(rule->cooldown, 10 * NSEC_PER_SEC);
+	assert_int_equal(rule->cooldown.window, 10 * NSEC_PER_SEC);
 	assert_true(rule->id != 0);
 	ruleset__free(rs);
 }
@@ -112,7 +112,7 @@ static void rules_and_sessions(void **state)
 	assert_int_equal(rule->sessions[1], 0);
 	assert_int_equal(rule->pre, 5 * NSEC_PER_SEC);
 	assert_int_equal(rule->post, 100 * NSEC_PER_MSEC);
-	assert_int_equal(rule->cooldown, 30 * NSEC_PER_SEC);
+	assert_int_equal(rule->cooldown.window, 30 * NSEC_PER_SEC);
 	ruleset__free(rs);
 }
 
@@ -142,6 +142,8 @@ static void identity(void **state)
 	assert_true(id != id_of("r", "when = runqlat > 20ms\nif = cpu < 9\n"));
 	assert_true(id != id_of("r", "when = runqlat > 20ms\n"));
 	assert_true(id != id_of("r", "when = runqlat > 20ms\nif = cpu < 8\ncooldown = 11s\n"));
+	assert_true(id != id_of("r", "when = runqlat > 20ms\nif = cpu < 8\ncount = 2 in 1s\n"));
+	assert_true(id == id_of("r", "when = runqlat > 20ms\nif = cpu < 8\nmax-dumps = 2 in 1s\n"));
 }
 
 static void check_refused(const char *text, size_t n_errors, const char *message)

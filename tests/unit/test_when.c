@@ -60,6 +60,11 @@ static void accepted(void **state)
 		{ "syscall:fsync > 50ms", FRBPF_SOURCE_SYSCALL, 50000000, 1 },
 		{ "syscall:fsync,read>1s", FRBPF_SOURCE_SYSCALL, 1000000000, 2 },
 		{ "syscall : fsync , read , write > 1s", FRBPF_SOURCE_SYSCALL, 1000000000, 3 },
+		{ "syscall:fsync fails", FRBPF_SOURCE_SYSCALL, 0, 1 },
+		{ "syscall:fsync,read fails (EIO)", FRBPF_SOURCE_SYSCALL, 0, 2 },
+		{ "syscall:fsync fails(EIO , ENOSPC)", FRBPF_SOURCE_SYSCALL, 0, 1 },
+		{ "blocked > 100ms", FRBPF_SOURCE_BLOCKED, 100000000, 0 },
+		{ "offcpu > 1s", FRBPF_SOURCE_OFFCPU, 1000000000, 0 },
 	};
 	char message[256];
 
@@ -104,18 +109,29 @@ static void refused(void **state)
 		{ "runqlat, > 5ms", "'>' is expected here, not ','" },
 		{ "runqlat (5ms)", "'>' is expected here, not '('" },
 		{ "runqlat \xc3\xb6", "'>' is expected here, not '\xc3\xb6'" },
-		{ "runqueue > 5ms", "unknown source 'runqueue': there are runqlat" },
+		{ "runqueue > 5ms", "unknown source 'runqueue': there are runqlat, blocked, offcpu "
+				    "and syscall:NAME" },
 		{ "syscal:read > 5ms", "did you mean 'syscall'?" },
 		{ "syscall > 5ms", "which system calls?" },
 		{ "syscall: > 5ms", "the name of a system call is expected" },
 		{ "syscall:read,,write > 5ms", "the name of a system call is expected" },
-		{ "syscall:* > 5ms", "not supported yet" },
-		{ "syscall:openat fails", "'fails' is not supported yet" },
+		{ "syscall:*,read > 5ms", "'>' is expected here, not ','" },
+		{ "syscall:read,* > 5ms", "the name of a system call is expected" },
+		{ "syscall:* > 5ms fails", "nothing may follow" },
+		{ "syscall:openat fails > 5ms", "nothing may follow 'fails'" },
+		{ "syscall:openat fails ()", "the name of an error is expected" },
+		{ "syscall:openat fails (EMFILE", "',' or ')' is expected" },
+		{ "syscall:openat fails (EMFILE,)", "the name of an error is expected" },
+		{ "syscall:openat fails (EMFLIE)", "did you mean 'EMFILE'?" },
+		{ "syscall:openat fails (24)", "write names such as EMFILE" },
+		{ "syscall:openat fails (EIO, EIO)", "named twice" },
+		{ "syscall:openat fials", "'>' is expected here, not 'fials'" },
+		{ "syscall:exit_group fails", "never returns" },
+		{ "runqlat fails", "only system calls can fail" },
+		{ "blocked:x > 5ms", "takes nothing behind ':'" },
 		{ "syscall:reda > 5ms", "did you mean 'read'?" },
 		{ "syscall:read:write > 5ms", "'>' is expected here, not ':'" },
 		{ "syscall:exit > 5ms", "never returns" },
-		{ "blocked > 100ms", "the source 'blocked' is not supported yet" },
-		{ "offcpu > 1s", "not supported yet" },
 		{ "blkio > 1s", "not supported yet" },
 		{ "blkio.device > 1s", "the source 'blkio.device' is not supported yet" },
 		{ "hardirq > 1ms", "not supported yet" },
@@ -186,8 +202,30 @@ static void syscall_table(void **state)
 	assert_true(n > 300);
 }
 
+static void all_calls(void **state)
+{
+	struct when w = { 0 };
+	char message[256];
+
+	assert_int_equal(parse("syscall:* > 1s", &w, message, sizeof(message)), 0);
+	assert_true(w.all_calls && !w.fails);
+	assert_true(has_key(&w, __NR_read) && has_key(&w, __NR_fsync));
+	assert_false(has_key(&w, __NR_ppoll) || has_key(&w, __NR_futex) ||
+		     has_key(&w, __NR_exit_group) || has_key(&w, __NR_clock_nanosleep));
+	assert_true(n_keys(&w) > 250);
+	assert_int_equal(parse("syscall:* fails (ENOMEM)", &w, message, sizeof(message)), 0);
+	assert_true(w.all_calls && w.fails && !w.any_errno);
+	assert_true(has_key(&w, __NR_futex));
+	assert_false(has_key(&w, __NR_exit_group));
+	assert_true(w.errnos[0] == 1ULL << ENOMEM && !w.errnos[1] && !w.errnos[2]);
+	assert_int_equal(parse("syscall:read fails", &w, message, sizeof(message)), 0);
+	assert_true(w.fails && w.any_errno && !w.all_calls);
+}
+
 static void source_names(void **state)
 {
+	assert_string_equal(when__source_name(FRBPF_SOURCE_BLOCKED), "blocked");
+	assert_string_equal(when__source_name(FRBPF_SOURCE_OFFCPU), "offcpu");
 	assert_string_equal(when__source_name(FRBPF_SOURCE_RUNQLAT), "runqlat");
 	assert_string_equal(when__source_name(FRBPF_SOURCE_SYSCALL), "syscall");
 	assert_null(when__source_name(0));
@@ -200,6 +238,7 @@ int main(void)
 		cmocka_unit_test(refused),
 		cmocka_unit_test(several_names_several_errors),
 		cmocka_unit_test(syscall_table),
+		cmocka_unit_test(all_calls),
 		cmocka_unit_test(source_names),
 	};
 

@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/incidents.h"
 #include "common/log.h"
+#include "rules/symbols.h"
 #include "rules/units.h"
 
 static const char *str(const json_t *o, const char *key)
@@ -26,6 +27,8 @@ static void print_task(const char *label, const json_t *t)
 
 static void print_trigger(const json_t *t, const char *what)
 {
+	long ret = json_integer_value(json_object_get(t, "ret"));
+	const char *error = ret < 0 ? symbol__name(symbols_errno, -ret) : NULL;
 	char value[32], threshold[32];
 
 	if (!str(t, "rule")[0]) {
@@ -35,9 +38,14 @@ static void print_trigger(const json_t *t, const char *what)
 	}
 	printf("%s by rule %s: %s%s%s\n", what, str(t, "rule"), str(t, "when"),
 	       str(t, "if")[0] ? " if " : "", str(t, "if"));
-	printf("  value      %s, threshold %s%s%s\n", duration(t, "value_ns", value, sizeof(value)),
-	       duration(t, "threshold_ns", threshold, sizeof(threshold)),
-	       str(t, "key")[0] ? ", " : "", str(t, "key"));
+	printf("  value      %s", duration(t, "value_ns", value, sizeof(value)));
+	if (json_integer_value(json_object_get(t, "threshold_ns")))
+		printf(", threshold %s", duration(t, "threshold_ns", threshold, sizeof(threshold)));
+	if (str(t, "key")[0])
+		printf(", %s", str(t, "key"));
+	if (error)
+		printf(" failed with %s", error);
+	putchar('\n');
 	printf("  at         %s, CPU %lld\n", str(json_object_get(t, "time"), "utc"),
 	       (long long)json_integer_value(json_object_get(t, "cpu")));
 	print_task("subject", json_object_get(t, "subject"));

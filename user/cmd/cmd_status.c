@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cmd/cmd.h"
+#include "common/cleanup.h"
 #include "rules/units.h"
 
 static const char *str(const json_t *o, const char *key)
@@ -81,18 +82,23 @@ static void print_held_back(const json_t *held)
 	const char *const causes[][2] = {
 		{ "cooldown", "cooldown" },
 		{ "self", "our own" },
+		{ "count", "count not reached" },
+		{ "rule_max_dumps", "max-dumps of the rule" },
+		{ "max_dumps", "max-dumps of all rules" },
+		{ "capped", "max-dumps reached meanwhile" },
+		{ "keys_full", "too many of what its 'per' counts" },
 		{ "ring_full", "trigger ring full" },
 		{ "busy", "too many incidents at once" },
 	};
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
 		sum += num(held, causes[i][0]);
 	if (!sum)
 		return;
 	printf(", held back %" PRIu64 " (", sum);
 	sum = 0;
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(causes); i++) {
 		if (num(held, causes[i][0]))
 			printf("%s%s %" PRIu64, sum++ ? ", " : "", causes[i][1],
 			       num(held, causes[i][0]));
@@ -100,13 +106,35 @@ static void print_held_back(const json_t *held)
 	putchar(')');
 }
 
-static void print_rule(const json_t *v)
+#define BAR_LENGTH 40
+
+/* Matches by value: each line has those up to twice its value. */
+static void print_values(const json_t *values)
+{
+	uint64_t most = 1;
+	const json_t *v;
+	char from[32];
+	size_t i;
+
+	json_array_foreach (values, i, v) {
+		if (num(v, "matches") > most)
+			most = num(v, "matches");
+	}
+	json_array_foreach (values, i, v)
+		printf("  %10s  %8" PRIu64 " %.*s\n", duration(v, "from_ns", from, sizeof(from)),
+		       num(v, "matches"), (int)(num(v, "matches") * BAR_LENGTH / most),
+		       "****************************************");
+}
+
+static void print_rule(const json_t *v, bool verbose)
 {
 	char last[32], max[32];
 
 	printf("rule %s: %s", str(v, "name"), str(v, "when"));
 	if (str(v, "if")[0])
 		printf(" if %s", str(v, "if"));
+	if (json_is_true(json_object_get(v, "quiet")))
+		printf(" (only counts)");
 	printf("\n  matched %" PRIu64 ", fired %" PRIu64, num(v, "matched"), num(v, "fired"));
 	print_held_back(json_object_get(v, "held_back"));
 	if (num(v, "joined") + num(v, "merged"))
@@ -116,6 +144,8 @@ static void print_rule(const json_t *v)
 		printf("; last %s, largest %s", duration(v, "last_value_ns", last, sizeof(last)),
 		       duration(v, "max_value_ns", max, sizeof(max)));
 	putchar('\n');
+	if (verbose)
+		print_values(json_object_get(v, "values"));
 }
 
 static void print_verbose(const json_t *s)
@@ -162,7 +192,7 @@ static void print_status(const json_t *s, bool verbose)
 	json_array_foreach (json_object_get(s, "sessions"), i, v)
 		print_session(v, verbose);
 	json_array_foreach (json_object_get(s, "rules"), i, v)
-		print_rule(v);
+		print_rule(v, verbose);
 }
 
 static int run_status(int argc, char **argv)

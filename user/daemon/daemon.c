@@ -113,6 +113,7 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 	code = manifest__write(&d->base, inc, host_info__hostname(d->host), &err);
 	if (code)
 		log_error("%s", err.msg);
+	detectors__tidy(d->detectors);
 	if (first)
 		log_incident(d, inc);
 	for (size_t i = 0; first && i < DUMPS_WAITING_MAX; i++) {

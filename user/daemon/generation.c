@@ -47,6 +47,8 @@ void generation__carry_tallies(struct generation *g, const struct generation *ol
 			to->joined += from->joined;
 			to->merged += from->merged;
 			to->busy += from->busy;
+			to->capped += from->capped;
+			to->dumps = from->dumps;
 			to->last = to->last > from->last ? to->last : from->last;
 		}
 	}

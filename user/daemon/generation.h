@@ -7,6 +7,7 @@
 #ifndef FRBPF_DAEMON_GENERATION_H
 #define FRBPF_DAEMON_GENERATION_H
 
+#include "daemon/dump_log.h"
 #include "daemon/dumper.h"
 #include "daemon/plan.h"
 
@@ -16,7 +17,9 @@ struct rule_tally {
 	uint64_t joined;    /* became a further marker of one that was not frozen yet */
 	uint64_t merged;    /* came within the merge time of one: in its manifest */
 	uint64_t busy;	    /* no incident was free: only counted */
+	uint64_t capped;    /* max-dumps was reached, its own or that of all: only counted */
 	uint64_t last;	    /* ns: time of the last trigger */
+	struct dump_log dumps;
 };
 
 struct generation {

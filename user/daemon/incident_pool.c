@@ -142,8 +142,13 @@ void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_
 	} else if ((inc = find_to_merge(p, g, &it, sessions))) {
 		tally->merged++;
 		merge_into(inc, &it);
+	} else if (dump_log__free_at(&tally->dumps, &it.rule->max_dumps) > t->time ||
+		   dump_log__free_at(&p->dumps, &g->rules->daemon.max_dumps) > t->time) {
+		tally->capped++;
 	} else if ((inc = begin(p, g, sessions))) {
 		tally->incidents++;
+		dump_log__note(&tally->dumps, t->time);
+		dump_log__note(&p->dumps, t->time);
 		inc->deadline = t->time + it.rule->post;
 		inc->latest_deadline = inc->deadline + JOIN_SLACK_NS;
 		join(inc, &it, sessions);

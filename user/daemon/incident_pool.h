@@ -13,9 +13,10 @@
 
 struct incident_pool {
 	struct incident *v[INCIDENT_POOL_SIZE]; /* owned */
-	bool closed;	/* nothing begins any more, and what is pending is due */
-	uint64_t begun; /* incidents; also the number of the last one */
-	uint64_t busy;	/* triggers and requests that found no free incident */
+	bool closed;	       /* nothing begins any more, and what is pending is due */
+	uint64_t begun;	       /* incidents; also the number of the last one */
+	struct dump_log dumps; /* begun by triggers, of all rules */
+	uint64_t busy;	       /* triggers and requests that found no free incident */
 };
 
 /* 0 or -ENOMEM; free also then. */
@@ -26,7 +27,8 @@ void incident_pool__free(struct incident_pool *p);
  * A trigger of rule @rule of @g. In this order: it joins an incident that is not frozen yet and whose
  * freeze will show its moment too (noted as merged where that has no room for a further marker); it
  * is merged into one frozen less than the merge time ago that dumped every session it wants; it
- * begins one; or it is counted as busy. The rule's tally is kept.
+ * begins one; or it is counted as busy, or as capped where max-dumps leaves none. The rule's tally
+ * is kept.
  */
 void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_t rule,
 			    const struct frbpf_trigger *t);

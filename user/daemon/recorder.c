@@ -68,6 +68,24 @@ static bool find_rule(const struct generation *g, uint64_t id, size_t *ret)
 	return false;
 }
 
+/* Once max-dumps is reached the kernel need not wake us for more. Under the lock. */
+static void hold_capped(struct recorder *r, const struct generation *g, size_t rule)
+{
+	detectors__hold(r->detectors, g->slots[rule],
+			dump_log__free_at(&g->tallies[rule].dumps,
+					  &g->rules->rules[rule].max_dumps));
+	detectors__hold(r->detectors, FRBPF_HOLD_ALL,
+			dump_log__free_at(&r->pool.dumps, &g->rules->daemon.max_dumps));
+}
+
+static void take_trigger(struct recorder *r, struct generation *g, size_t rule,
+			 const struct frbpf_trigger *t)
+{
+	incident_pool__trigger(&r->pool, g, rule, t);
+	if (g == r->gen)
+		hold_capped(r, g, rule);
+}
+
 static void on_trigger(const struct frbpf_trigger *t, void *arg)
 {
 	struct recorder *r = arg;
@@ -75,9 +93,9 @@ static void on_trigger(const struct frbpf_trigger *t, void *arg)
 
 	pthread_mutex_lock(&r->lock);
 	if (find_rule(r->gen, t->rule_id, &rule))
-		incident_pool__trigger(&r->pool, r->gen, rule, t);
+		take_trigger(r, r->gen, rule, t);
 	else if (find_rule(r->offered, t->rule_id, &rule))
-		incident_pool__trigger(&r->pool, r->offered, rule, t);
+		take_trigger(r, r->offered, rule, t);
 	else
 		r->stats.stale++;
 	pthread_mutex_unlock(&r->lock);
@@ -335,6 +353,8 @@ void recorder__commit(struct recorder *r)
 	r->offered = NULL;
 	if (old)
 		generation__carry_tallies(r->gen, old);
+	for (size_t i = 0; i < r->gen->rules->n_rules; i++)
+		hold_capped(r, r->gen, i);
 	pthread_mutex_unlock(&r->lock);
 	reaper__give(r->reaper, old);
 }

@@ -43,10 +43,36 @@ static json_t *json_session(const struct dumper *d, bool held)
 
 static json_t *json_held_back(const struct frbpf_rule_state *st, const struct rule_tally *t)
 {
-	return json_pack("{s:I, s:I, s:I, s:I}", "cooldown",
-			 (json_int_t)st->suppressed[FRBPF_CAUSE_COOLDOWN], "self",
-			 (json_int_t)st->suppressed[FRBPF_CAUSE_SELF], "ring_full",
-			 (json_int_t)st->suppressed[FRBPF_CAUSE_FULL], "busy", (json_int_t)t->busy);
+	static const char *const names[FRBPF_CAUSE_MAX] = {
+		[FRBPF_CAUSE_COOLDOWN] = "cooldown",
+		[FRBPF_CAUSE_FULL] = "ring_full",
+		[FRBPF_CAUSE_SELF] = "self",
+		[FRBPF_CAUSE_COUNT] = "count",
+		[FRBPF_CAUSE_RULE_CAP] = "rule_max_dumps",
+		[FRBPF_CAUSE_CAP] = "max_dumps",
+		[FRBPF_CAUSE_KEYS] = "keys_full",
+	};
+	json_t *j = json_object();
+
+	for (int i = 0; i < FRBPF_CAUSE_MAX; i++)
+		json_object_set_new(j, names[i], json_integer((json_int_t)st->suppressed[i]));
+	json_object_set_new(j, "busy", json_integer((json_int_t)t->busy));
+	json_object_set_new(j, "capped", json_integer((json_int_t)t->capped));
+	return j;
+}
+
+/* Matches by value; only buckets that have some: [{"from_ns": 2^i, "matches": n}, ...] */
+static json_t *json_values(const struct frbpf_rule_state *st)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < FRBPF_MAX_VALUES; i++) {
+		if (st->values[i])
+			json_array_append_new(list, json_pack("{s:I, s:I}", "from_ns",
+							      (json_int_t)(1ULL << i), "matches",
+							      (json_int_t)st->values[i]));
+	}
+	return list;
 }
 
 static json_t *json_rule(const struct status_sources *s, size_t i)
@@ -58,13 +84,14 @@ static json_t *json_rule(const struct status_sources *s, size_t i)
 
 	detectors__rule_state(s->detectors, g->slots[i], &st);
 	recorder__tally(s->recorder, i, &tally);
-	return json_pack("{s:s, s:s, s:s?, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I}", "name",
-			 rule->name, "when", rule->when_text, "if", rule->if_text, "matched",
-			 (json_int_t)st.matched, "fired", (json_int_t)st.fired, "held_back",
-			 json_held_back(&st, &tally), "incidents", (json_int_t)tally.incidents,
-			 "joined", (json_int_t)tally.joined, "merged", (json_int_t)tally.merged,
+	return json_pack("{s:s, s:s, s:s?, s:b, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:o}",
+			 "name", rule->name, "when", rule->when_text, "if", rule->if_text, "quiet",
+			 rule->quiet, "matched", (json_int_t)st.matched, "fired",
+			 (json_int_t)st.fired, "held_back", json_held_back(&st, &tally),
+			 "incidents", (json_int_t)tally.incidents, "joined",
+			 (json_int_t)tally.joined, "merged", (json_int_t)tally.merged,
 			 "last_value_ns", (json_int_t)st.last_value, "max_value_ns",
-			 (json_int_t)st.max_value);
+			 (json_int_t)st.max_value, "values", json_values(&st));
 }
 
 static json_t *json_sideband(struct sideband *sb)
@@ -100,6 +127,7 @@ json_t *status__make(const struct status_sources *s, bool held)
 	const struct generation *g = recorder__generation(s->recorder);
 	json_t *sessions = json_array(), *rules = json_array();
 
+	detectors__tidy(s->detectors);
 	for (size_t i = 0; i < g->n_dumpers; i++)
 		json_array_append_new(sessions, json_session(g->dumpers[i], held));
 	for (size_t i = 0; i < g->rules->n_rules; i++)

@@ -13,7 +13,7 @@ struct status_sources {
 	const char *rules_path;
 	uint64_t started; /* ns */
 	struct recorder *recorder;
-	const struct detectors *detectors;
+	struct detectors *detectors;
 	struct sideband *sideband;
 };
 

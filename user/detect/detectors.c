@@ -2,27 +2,39 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
+#include "detect/cgroups.h"
 #include "detect/detectors.h"
 #include "detect/grace.h"
 #include "detect/load_error.h"
 #include "detect/slots.h"
 #include "detect/source.h"
+#include "rules/units.h"
 
-static const struct source_ops *const all_sources[] = { &source_runqlat, &source_syscall };
+static const struct source_ops *const all_sources[] = { &source_runqlat, &source_syscall,
+							&source_blocked, &source_offcpu };
 
 #define N_SOURCES ARRAY_SIZE(all_sources)
+/* A second: what ended just now may be of use to a program at work. */
+#define TIDY_AFTER_NS NSEC_PER_SEC
+#define HOLDS_SIZE    (FRBPF_MAX_HOLDS * sizeof(uint64_t))
 
 struct detectors {
 	struct source_env env; /* its fds are owned */
 	struct ring_buffer *ring;
 	struct source *sources[N_SOURCES]; /* NULL: no rule needs it */
 	struct slots slots;
+	struct cgroups *cgroups;
+	uint64_t *holds;       /* mapped: read by the programs */
+	uint64_t tidied;       /* ns: when detectors__tidy() last worked */
 	bool flipped;	       /* programs may still read the half that is not in force */
 	uint64_t missing_gone; /* missing_storage of sources that were detached */
 	uint64_t malformed;    /* written by the thread that consumes, read by any */
@@ -53,17 +65,47 @@ static uint32_t own_pidns(void)
 	return stat("/proc/self/ns/pid", &st) ? 0 : (uint32_t)st.st_ino;
 }
 
+/* Maps that all sources share. */
 static int open_maps(struct detectors *d)
 {
-	d->env.states_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "frbpf_states", sizeof(uint32_t),
-					  sizeof(struct frbpf_rule_state), FRBPF_MAX_SLOTS, NULL);
-	if (d->env.states_fd < 0)
+	LIBBPF_OPTS(bpf_map_create_opts, mmapable, .map_flags = BPF_F_MMAPABLE);
+	struct source_env *e = &d->env;
+	const struct {
+		int *fd;
+		enum bpf_map_type type;
+		const char *name;
+		uint32_t key, value, max;
+		const struct bpf_map_create_opts *opts;
+	} maps[] = {
+		{ &e->states_fd, BPF_MAP_TYPE_ARRAY, "frbpf_states", sizeof(uint32_t),
+		  sizeof(struct frbpf_rule_state), FRBPF_MAX_SLOTS },
+		{ &e->cgroups_fd, BPF_MAP_TYPE_ARRAY, "frbpf_cgroups", sizeof(uint32_t),
+		  sizeof(uint64_t), FRBPF_MAX_CGROUPS },
+		{ &e->cooling_fd, BPF_MAP_TYPE_HASH, "frbpf_cooling", sizeof(struct frbpf_key),
+		  sizeof(struct frbpf_cooling), FRBPF_MAX_COOLING },
+		{ &e->counting_fd, BPF_MAP_TYPE_HASH, "frbpf_counting", sizeof(struct frbpf_key),
+		  sizeof(struct frbpf_count), FRBPF_MAX_COUNTING },
+		{ &e->holds_fd, BPF_MAP_TYPE_ARRAY, "frbpf_holds", sizeof(uint32_t),
+		  sizeof(uint64_t), FRBPF_MAX_HOLDS, &mmapable },
+		{ &e->triggers_fd, BPF_MAP_TYPE_RINGBUF, "frbpf_triggers", 0, 0,
+		  FRBPF_TRIGGERS_SIZE },
+	};
+	void *holds;
+
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
+		*maps[i].fd = bpf_map_create(maps[i].type, maps[i].name, maps[i].key, maps[i].value,
+					     maps[i].max, maps[i].opts);
+		if (*maps[i].fd < 0)
+			return -errno;
+	}
+	holds = mmap(NULL, HOLDS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, e->holds_fd, 0);
+	if (holds == MAP_FAILED)
 		return -errno;
-	d->env.triggers_fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "frbpf_triggers", 0, 0,
-					    FRBPF_TRIGGERS_SIZE, NULL);
-	if (d->env.triggers_fd < 0)
-		return -errno;
-	d->ring = ring_buffer__new(d->env.triggers_fd, on_record, d, NULL);
+	d->holds = holds;
+	d->cgroups = cgroups__new(e->cgroups_fd);
+	if (!d->cgroups)
+		return -ENOMEM;
+	d->ring = ring_buffer__new(e->triggers_fd, on_record, d, NULL);
 	return d->ring ? 0 : -errno;
 }
 
@@ -79,7 +121,15 @@ int detectors__open(struct err *err, struct detectors **ret)
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return err_set(err, -ENOMEM, "out of memory");
-	d->env = (struct source_env){ .states_fd = -1, .triggers_fd = -1, .pidns = own_pidns() };
+	d->env = (struct source_env){
+		.states_fd = -1,
+		.triggers_fd = -1,
+		.cgroups_fd = -1,
+		.cooling_fd = -1,
+		.counting_fd = -1,
+		.holds_fd = -1,
+		.pidns = own_pidns(),
+	};
 	load_log__begin(&log);
 	r = open_maps(d);
 	load_log__end();
@@ -100,6 +150,7 @@ struct update {
 	uint32_t *slot_of;		  /* per rule */
 	bool *fresh;			  /* per rule: its slot is not the one it had */
 	struct rule_table *tables;	  /* per source */
+	struct cgroup_set *cgroups;	  /* that they name */
 	struct source *opened[N_SOURCES]; /* sources that are new */
 };
 
@@ -107,6 +158,7 @@ static void update__free(struct update *u)
 {
 	for (size_t i = 0; i < N_SOURCES; i++)
 		source__free(u->opened[i]);
+	cgroup_set__free(u->cgroups);
 	free(u->ids);
 	free(u->slot_of);
 	free(u->fresh);
@@ -132,22 +184,29 @@ static struct update *update__new(const struct rule_conf *rules, size_t n_rules)
 	return NULL;
 }
 
-static int update__build_tables(struct update *u, const struct slots *cur, struct err *err)
+static int update__build_tables(struct update *u, const struct detectors *d, struct err *err)
 {
 	size_t taken = 0;
 	int r;
 
 	for (size_t i = 0; i < u->n_rules; i++)
 		u->ids[i] = u->rules[i].id;
-	r = slots__assign(cur, u->ids, u->n_rules, &u->slots, u->slot_of, u->fresh);
+	r = slots__assign(&d->slots, u->ids, u->n_rules, &u->slots, u->slot_of, u->fresh);
 	if (r)
 		return err_set(err, r, "too many rules: %zu", u->n_rules);
+	r = cgroup_set__make(d->cgroups, u->rules, u->n_rules, &u->cgroups);
+	if (r)
+		return err_set(err, r,
+			       r == -ENOSPC ? "too many cgroups in rules" : "out of memory");
 	for (size_t i = 0; i < N_SOURCES; i++) {
 		r = rule_table__build(all_sources[i]->source, u->rules, u->n_rules, u->slot_of,
-				      &u->tables[i]);
+				      u->cgroups, &u->tables[i]);
 		if (r == -E2BIG)
 			return err_set(err, r, "%s: more than %d rules", all_sources[i]->name,
 				       FRBPF_MAX_RULES);
+		if (r == -ENOSPC)
+			return err_set(err, r, "%s: more than %d different patterns",
+				       all_sources[i]->name, FRBPF_MAX_GLOBS);
 		if (r)
 			return err_set(err, r, "%s: a rule is malformed", all_sources[i]->name);
 		taken += u->tables[i].half.n_rules;
@@ -196,7 +255,7 @@ static int update__write(struct update *u, struct detectors *d, struct err *err)
 
 static int update__prepare(struct update *u, struct detectors *d, struct err *err)
 {
-	int r = update__build_tables(u, &d->slots, err);
+	int r = update__build_tables(u, d, err);
 
 	if (!r)
 		r = update__open_sources(u, d, err);
@@ -209,7 +268,8 @@ static int update__prepare(struct update *u, struct detectors *d, struct err *er
 				       strerror(-r));
 		d->flipped = false;
 	}
-	return update__write(u, d, err);
+	r = cgroup_set__resolve(u->cgroups, d->cgroups, err);
+	return r ? r : update__write(u, d, err);
 }
 
 /* Nothing in here can fail. */
@@ -223,6 +283,11 @@ static void update__commit(struct update *u, struct detectors *d)
 	}
 	d->flipped = true;
 	d->slots = u->slots;
+	for (size_t i = 0; i < u->n_rules; i++) {
+		if (u->fresh[i])
+			detectors__hold(d, u->slot_of[i], 0);
+	}
+	cgroup_set__commit(u->cgroups, d->cgroups);
 	for (size_t i = 0; i < N_SOURCES; i++) {
 		if (!d->sources[i] || u->tables[i].half.n_rules)
 			continue;
@@ -278,6 +343,43 @@ int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf
 	return 0;
 }
 
+void detectors__hold(struct detectors *d, uint32_t slot, uint64_t until)
+{
+	__atomic_store_n(&d->holds[slot], until, __ATOMIC_RELAXED);
+}
+
+/* Delete what means nothing any more: @until lies at that offset of the value. */
+static void tidy(int fd, size_t value_size, size_t until_at, uint64_t now)
+{
+	_cleanup_free_ char *value = malloc(value_size);
+	struct frbpf_key key, next;
+	bool more = value && !bpf_map_get_next_key(fd, NULL, &next);
+	uint64_t until;
+
+	while (more) {
+		key = next;
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		if (bpf_map_lookup_elem(fd, &key, value))
+			continue;
+		memcpy(&until, value + until_at, sizeof(until));
+		if ((int64_t)(now - until) > (int64_t)TIDY_AFTER_NS)
+			bpf_map_delete_elem(fd, &key);
+	}
+}
+
+void detectors__tidy(struct detectors *d)
+{
+	uint64_t now = now_ns();
+
+	if (now - d->tidied < TIDY_AFTER_NS)
+		return;
+	d->tidied = now;
+	tidy(d->env.cooling_fd, sizeof(struct frbpf_cooling), offsetof(struct frbpf_cooling, until),
+	     now);
+	tidy(d->env.counting_fd, sizeof(struct frbpf_count), offsetof(struct frbpf_count, until),
+	     now);
+}
+
 void detectors__stats(const struct detectors *d, struct detectors_stats *ret)
 {
 	ret->malformed = __atomic_load_n(&d->malformed, __ATOMIC_RELAXED);
@@ -289,16 +391,27 @@ void detectors__stats(const struct detectors *d, struct detectors_stats *ret)
 	}
 }
 
+static void close_maps(struct source_env *e)
+{
+	const int fds[] = { e->states_fd,  e->triggers_fd, e->cgroups_fd,
+			    e->cooling_fd, e->counting_fd, e->holds_fd };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+}
+
 void detectors__free(struct detectors *d)
 {
 	if (!d)
 		return;
 	for (size_t i = 0; i < N_SOURCES; i++)
 		source__free(d->sources[i]);
+	cgroups__free(d->cgroups);
 	ring_buffer__free(d->ring);
-	if (d->env.triggers_fd >= 0)
-		close(d->env.triggers_fd);
-	if (d->env.states_fd >= 0)
-		close(d->env.states_fd);
+	if (d->holds)
+		munmap(d->holds, HOLDS_SIZE);
+	close_maps(&d->env);
 	free(d);
 }

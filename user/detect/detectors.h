@@ -40,6 +40,15 @@ int detectors__consume(struct detectors *d, int max,
 
 int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf_rule_state *ret);
 
+/* Hold back the triggers of @slot, or of all with FRBPF_HOLD_ALL, until then, ns; 0: not. A rule
+ * that comes into force is not held back. Writes memory, nothing else. */
+void detectors__hold(struct detectors *d, uint32_t slot, uint64_t until);
+
+/* Make room: forget cooldowns and counts of processes, cgroups and so on whose time is over. At
+ * most once a second, so it may be called whenever there is something else to do. Only for the
+ * thread that updates. */
+void detectors__tidy(struct detectors *d);
+
 struct detectors_stats {
 	uint64_t malformed;	  /* records of the trigger ring that were not triggers */
 	uint64_t missing_storage; /* tasks seen without task storage: their wait was not measured */

@@ -5,18 +5,25 @@
 
 #include "rules/ruleset.h"
 
+struct cgroup_set;
+
 struct rule_table {
-	struct frbpf_half half; /* n_rules, the lowest threshold, all keys */
+	struct frbpf_half half; /* n_rules, the lowest threshold, all keys, all fields */
 	struct frbpf_rule
 		rules[FRBPF_MAX_RULES]; /* sorted by threshold; equal ones as in the file */
+	uint32_t n_globs;
+	struct frbpf_glob globs[FRBPF_MAX_GLOBS];
+	const char *patterns[FRBPF_MAX_GLOBS]; /* of these; the rules' own */
 };
 
 /*
- * Take from @rules those of @source; slots[i] is rule i's slot. 0, -E2BIG: more than
- * FRBPF_MAX_RULES, -EINVAL: a rule BPF could not evaluate (more than FRBPF_MAX_NODES predicates, or
- * a last one without FRBPF_NODE_END).
+ * Take from @rules those of @source; slots[i] is rule i's slot, @cgroups has the cgroups they name
+ * (NULL: they name none). 0; -E2BIG: more than FRBPF_MAX_RULES; -ENOSPC: more than FRBPF_MAX_GLOBS
+ * different patterns; -EINVAL: a rule BPF could not evaluate (more than FRBPF_MAX_NODES predicates,
+ * or a last one without FRBPF_NODE_END).
  */
 int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, size_t n_rules,
-		      const uint32_t *slots, struct rule_table *ret);
+		      const uint32_t *slots, const struct cgroup_set *cgroups,
+		      struct rule_table *ret);
 
 #endif

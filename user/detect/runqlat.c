@@ -23,39 +23,23 @@ static int runqlat_load(struct source *s, const struct source_env *env)
 	s->control = &skel->bss->control;
 	s->missing_storage = &skel->bss->missing_storage;
 	s->rules_fd = bpf_map__fd(skel->maps.rules);
+	s->globs_fd = bpf_map__fd(skel->maps.globs);
 	s->learn_self_fd = bpf_program__fd(skel->progs.learn_self);
 	return 0;
 }
 
-/*
- * Tasks get their storage first: those of the future, then those that exist. A wait begins only
- * once it can be seen to end: the switch comes before the wake-ups.
- */
+/* A wait begins only once it can be seen to end: the switch comes before the wake-ups. */
 static int runqlat_attach(struct source *s)
 {
 	struct runqlat_bpf *skel = s->skel;
-	struct {
-		struct bpf_program *prog;
-		struct bpf_link **link;
-	} order[] = {
+	const struct source_link order[] = {
 		{ skel->progs.rq_switch, &skel->links.rq_switch },
 		{ skel->progs.rq_wakeup_new, &skel->links.rq_wakeup_new },
 		{ skel->progs.rq_wakeup, &skel->links.rq_wakeup },
 	};
-	int r;
 
-	skel->links.rq_newtask = bpf_program__attach_trace(skel->progs.rq_newtask);
-	if (!skel->links.rq_newtask)
-		return -errno;
-	r = source__iterate(skel->progs.rq_tasks);
-	if (r)
-		return r;
-	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		*order[i].link = bpf_program__attach_trace(order[i].prog);
-		if (!*order[i].link)
-			return -errno;
-	}
-	return 0;
+	return source__attach_waits(skel->progs.waits_newtask, &skel->links.waits_newtask,
+				    skel->progs.waits_tasks, order, ARRAY_SIZE(order));
 }
 
 static void runqlat_free(struct source *s)

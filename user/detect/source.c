@@ -16,8 +16,9 @@ int source__prepare(struct bpf_object *obj, const struct source_env *env)
 		const char *name;
 		int fd;
 	} shared[] = {
-		{ "states", env->states_fd },
-		{ "triggers", env->triggers_fd },
+		{ "states", env->states_fd },	  { "triggers", env->triggers_fd },
+		{ "cgroups", env->cgroups_fd },	  { "cooling", env->cooling_fd },
+		{ "counting", env->counting_fd }, { "holds", env->holds_fd },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
@@ -50,6 +51,23 @@ int source__iterate(struct bpf_program *prog)
 	}
 	bpf_link__destroy(link);
 	return n;
+}
+
+int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
+			 struct bpf_program *tasks, const struct source_link *order, size_t n)
+{
+	int r;
+
+	*newtask_link = bpf_program__attach_trace(newtask);
+	if (!*newtask_link)
+		return -errno;
+	r = source__iterate(tasks);
+	for (size_t i = 0; i < n && !r; i++) {
+		*order[i].link = bpf_program__attach_trace(order[i].prog);
+		if (!*order[i].link)
+			r = -errno;
+	}
+	return r;
 }
 
 /* Has the programs take us for what we are: never a subject. */
@@ -113,6 +131,16 @@ int source__write(struct source *s, const struct rule_table *table, struct err *
 
 			return err_set(err, r, "%s: cannot write rule %u: %s", s->ops->name, i,
 				       strerror(-r));
+		}
+	}
+	for (uint32_t i = 0; i < table->n_globs; i++) {
+		uint32_t key = idle * FRBPF_MAX_GLOBS + i;
+
+		if (bpf_map_update_elem(s->globs_fd, &key, &table->globs[i], BPF_ANY)) {
+			int r = -errno;
+
+			return err_set(err, r, "%s: cannot write the pattern %s: %s", s->ops->name,
+				       table->patterns[i], strerror(-r));
 		}
 	}
 	s->control->half[idle] = table->half;

@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "detect/rule_table.h"
 
+struct bpf_link;
 struct bpf_object;
 struct bpf_program;
 
@@ -17,6 +18,10 @@ struct bpf_program;
 struct source_env {
 	int states_fd;	 /* map of struct frbpf_rule_state, borrowed */
 	int triggers_fd; /* the trigger ring, borrowed */
+	int cgroups_fd;	 /* map of the ids of cgroups, borrowed */
+	int cooling_fd;	 /* map of struct frbpf_cooling, borrowed */
+	int counting_fd; /* map of struct frbpf_count, borrowed */
+	int holds_fd;	 /* map of times, borrowed */
 	uint32_t pidns;	 /* inode of the daemon's pid namespace */
 };
 
@@ -27,6 +32,7 @@ struct source {
 	struct frbpf_control *control;
 	const __u64 *missing_storage;
 	int rules_fd;
+	int globs_fd;
 	int learn_self_fd;
 };
 
@@ -44,6 +50,8 @@ struct source_ops {
 
 extern const struct source_ops source_runqlat;
 extern const struct source_ops source_syscall;
+extern const struct source_ops source_blocked;
+extern const struct source_ops source_offcpu;
 
 /* Load and attach. Negative errno with words in @err. */
 int source__open(const struct source_ops *ops, const struct source_env *env, struct source **ret,
@@ -58,6 +66,14 @@ void source__free(struct source *s);
 
 /* For the sources: share the maps of @env with @obj; before it is loaded. 0 or negative errno. */
 int source__prepare(struct bpf_object *obj, const struct source_env *env);
+/* For the sources that have waits.bpf.h: all tasks get their storage, first those of the future,
+ * then those that exist; then @order is attached. 0 or negative errno. */
+struct source_link {
+	struct bpf_program *prog;
+	struct bpf_link **link;
+};
+int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
+			 struct bpf_program *tasks, const struct source_link *order, size_t n);
 /* For the sources: run an iterator program to its end. 0 or negative errno. */
 int source__iterate(struct bpf_program *prog);
 

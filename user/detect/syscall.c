@@ -9,12 +9,16 @@
 static int syscall_load(struct source *s, const struct source_env *env)
 {
 	struct syscall_bpf *skel = syscall_bpf__open();
+	uint64_t reading[FRBPF_KEY_WORDS] = { 0 };
 	int r;
 
 	if (!skel)
 		return -errno;
 	s->skel = skel;
 	skel->rodata->daemon_pidns = env->pidns;
+	syscall__keys(1U << SYSCALL_READS, reading);
+	for (int i = 0; i < FRBPF_KEY_WORDS; i++)
+		skel->rodata->reading[i] = reading[i];
 	r = source__prepare(skel->obj, env);
 	if (!r)
 		r = syscall_bpf__load(skel);
@@ -23,6 +27,7 @@ static int syscall_load(struct source *s, const struct source_env *env)
 	s->control = &skel->bss->control;
 	s->missing_storage = &skel->bss->missing_storage;
 	s->rules_fd = bpf_map__fd(skel->maps.rules);
+	s->globs_fd = bpf_map__fd(skel->maps.globs);
 	s->learn_self_fd = bpf_program__fd(skel->progs.learn_self);
 	return 0;
 }

@@ -93,6 +93,14 @@ static int parse_snapshot(const struct entry_ctx *ctx, void *obj)
 			    QUOTE_SPAN(ctx->src, ctx->value), SUGGEST(nearest));
 }
 
+static int parse_max_dumps(const struct entry_ctx *ctx, void *obj)
+{
+	struct daemon_conf *daemon = obj;
+
+	return rate__parse(ctx->src, ctx->value, ctx->entry->key, RULESET_DUMPS_MAX, false, ctx->d,
+			   &daemon->max_dumps);
+}
+
 static const struct section_key keys[] = {
 	{ "base", parse_base },
 	{ "max-memory", parse_max_memory },
@@ -103,7 +111,7 @@ static const struct section_key keys[] = {
 	{ "max-incidents" },
 	{ "max-age" },
 	{ "min-free" },
-	{ "max-dumps" },
+	{ "max-dumps", parse_max_dumps },
 	{ "on-dump" },
 	{ "watch" },
 	{ NULL },

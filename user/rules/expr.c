@@ -1,32 +1,88 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "common/cleanup.h"
 #include "rules/expr_tree.h"
+#include "rules/glob.h"
+#include "rules/when.h"
 
-#define PID_MAX_LIMIT 4194304	    /* include/linux/threads.h, 64 bit */
-#define CPU_MAX	      8191	    /* CONFIG_NR_CPUS is at most 8192 (arch/x86/Kconfig) */
-#define UID_MAX	      0xfffffffeULL /* (uid_t)-1 is no user */
+#define PID_MAX_LIMIT 4194304	   /* include/linux/threads.h, 64 bit */
+#define CPU_MAX	      8191	   /* CONFIG_NR_CPUS is at most 8192 (arch/x86/Kconfig) */
+#define UID_MAX	      0xfffffffeLL /* (uid_t)-1 is no user */
+#define OF(source)    (1U << (source))
 
 const struct expr_field_desc expr_fields[] = {
-	{ "comm", FRBPF_FIELD_COMM, true, 0, "name of the thread, at most 15 bytes" },
-	{ "process", FRBPF_FIELD_PROCESS, true, 0,
-	  "name of the process: of its first thread, at most 15 bytes" },
-	{ "pid", FRBPF_FIELD_PID, false, PID_MAX_LIMIT, "process id (thread group id)" },
-	{ "tid", FRBPF_FIELD_TID, false, PID_MAX_LIMIT, "thread id" },
-	{ "uid", FRBPF_FIELD_UID, false, UID_MAX, "effective user id" },
-	{ "cpu", FRBPF_FIELD_CPU, false, CPU_MAX, "processor" },
+	{ "comm", FRBPF_FIELD_COMM, EXPR_STRING,
+	  .meaning = "name of the thread, at most 15 bytes" },
+	{ "process", FRBPF_FIELD_PROCESS, EXPR_STRING,
+	  .meaning = "name of the process: of its first thread, at most 15 bytes" },
+	{ "pid", FRBPF_FIELD_PID, EXPR_NUMBER, 0, PID_MAX_LIMIT,
+	  .meaning = "process id (thread group id)" },
+	{ "tid", FRBPF_FIELD_TID, EXPR_NUMBER, 0, PID_MAX_LIMIT, .meaning = "thread id" },
+	{ "ppid", FRBPF_FIELD_PPID, EXPR_NUMBER, 0, PID_MAX_LIMIT,
+	  .meaning = "process id of the parent" },
+	{ "uid", FRBPF_FIELD_UID, EXPR_NUMBER, 0, UID_MAX, .meaning = "effective user id" },
+	{ "cgroup", FRBPF_FIELD_CGROUP, EXPR_PATH,
+	  .meaning = "the cgroup (v2) of this path, or one below it" },
+	{ "prio", FRBPF_FIELD_PRIO, EXPR_NUMBER, -1, 140,
+	  .meaning = "priority as sched tracepoints show it: below 100 real time, 120 nice 0" },
+	{ "cpu", FRBPF_FIELD_CPU, EXPR_NUMBER, 0, CPU_MAX, .meaning = "processor" },
+	{ "value", FRBPF_FIELD_VALUE, EXPR_DURATION, 0, INT64_MAX, .of_event = true,
+	  .meaning = "what was measured" },
+	{ "ret", FRBPF_FIELD_RET, EXPR_NUMBER, INT64_MIN, INT64_MAX, OF(FRBPF_SOURCE_SYSCALL), true,
+	  symbols_errno,
+	  "return value of the system call; EAGAIN and so on stand for the negative number" },
+	{ "syscall", FRBPF_FIELD_SYSCALL, EXPR_NUMBER, 0, FRBPF_KEY_MAX - 1,
+	  OF(FRBPF_SOURCE_SYSCALL), true, NULL, "the system call, by name or number" },
+	{ "state", FRBPF_FIELD_STATE, EXPR_NUMBER, 0, 0xffff, OF(FRBPF_SOURCE_OFFCPU), true,
+	  symbols_state, "why the task left its CPU: R S D T t P I, as ps shows it" },
 	{ NULL },
 };
+
+const struct expr_field_desc *expr_field__find(const char *s, size_t len)
+{
+	for (const struct expr_field_desc *f = expr_fields; f->name; f++) {
+		if (strlen(f->name) == len && !memcmp(f->name, s, len))
+			return f;
+	}
+	return NULL;
+}
 
 int expr__parse(const struct source_text *src, struct span span, struct diags *d, struct expr *ret)
 {
 	struct tree tree;
 	int err = tree__parse(src, span, d, &tree);
 
-	return err ? err : tree__normalise(&tree, src, d, ret);
+	err = err ? err : tree__normalise(&tree, src, d, ret);
+	if (err)
+		tree__free(&tree);
+	return err;
 }
 
-static bool compare(enum frbpf_op op, __u64 a, __u64 b)
+void expr__free(struct expr *e)
+{
+	for (uint32_t i = 0; i < e->n_strings; i++)
+		free(e->strings[i]);
+	e->n_strings = 0;
+}
+
+int expr__check_source(const struct expr *e, enum frbpf_source source,
+		       const struct source_text *src, struct diags *d)
+{
+	int err = 0;
+
+	for (const struct expr_field_desc *f = expr_fields; f->name; f++) {
+		if (!e->field_at[f->field].len || !f->sources || f->sources & OF(source))
+			continue;
+		err = diags__error(d, src, e->field_at[f->field], "'%s' has no field '%s'",
+				   when__source_name(source), f->name);
+	}
+	return err;
+}
+
+static bool compare(enum frbpf_op op, __s64 a, __s64 b)
 {
 	switch (op) {
 	case FRBPF_OP_EQ:
@@ -41,16 +97,40 @@ static bool compare(enum frbpf_op op, __u64 a, __u64 b)
 		return a > b;
 	case FRBPF_OP_GE:
 		return a >= b;
+	case FRBPF_OP_BITS:
+		return a & b;
+	case FRBPF_OP_NO_BITS:
+		return !(a & b);
+	case FRBPF_OP_GLOB:
+	case FRBPF_OP_NO_GLOB:
 	case FRBPF_OP_MAX:
 		break;
 	}
 	return false;
 }
 
-static bool node_holds(const struct frbpf_node *n, const struct expr_subject *s)
+static bool is_at_or_below(const char *path, const char *top)
 {
-	const __u64 *val = s->val[n->flags & FRBPF_NODE_CURRENT ? 1 : 0][n->field];
+	size_t len = strlen(top);
 
+	if (!path)
+		return false;
+	return !strcmp(top, "/") || (!strncmp(path, top, len) && (!path[len] || path[len] == '/'));
+}
+
+static bool node_holds(const struct expr *e, const struct frbpf_node *n,
+		       const struct expr_subject *s)
+{
+	int who = n->flags & FRBPF_NODE_CURRENT ? 1 : 0;
+	const __u64 *val = s->val[who][n->field];
+	const char *name = (const char *)val;
+
+	if (n->field == FRBPF_FIELD_CGROUP)
+		return is_at_or_below(s->cgroup[who], e->strings[n->val[0]]) ==
+		       (n->op == FRBPF_OP_EQ);
+	if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
+		return glob__match(e->strings[n->val[0]], name, strnlen(name, FRBPF_COMM_LEN)) ==
+		       (n->op == FRBPF_OP_GLOB);
 	if (n->field == FRBPF_FIELD_COMM || n->field == FRBPF_FIELD_PROCESS) {
 		bool same = val[0] == n->val[0] && val[1] == n->val[1];
 
@@ -66,7 +146,7 @@ bool expr__eval(const struct expr *e, const struct expr_subject *s)
 	if (!e->n_nodes)
 		return true;
 	for (uint32_t i = 0; i < e->n_nodes; i++) {
-		all = all && node_holds(&e->nodes[i], s);
+		all = all && node_holds(e, &e->nodes[i], s);
 		if (!(e->nodes[i].flags & FRBPF_NODE_END))
 			continue;
 		if (all)

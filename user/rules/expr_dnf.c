@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <string.h>
 
 #include "rules/expr_tree.h"
+#include "rules/text.h"
 
 /* A leaf stands once in the tree, so a conjunction is the set of its leaves: bits of tree->nodes.
  */
@@ -24,11 +26,27 @@ static bool is_product(const struct tree_node *n, bool negate)
 	return (n->type == TREE_AND) != negate;
 }
 
+/* The first alternatives of a part that is too large; it has some. */
+static struct span first_sum(const struct tree *tree, uint8_t index, bool negate)
+{
+	const struct tree_node *n = &tree->nodes[index];
+	struct span sum;
+
+	if (n->type == TREE_LEAF)
+		return (struct span){ 0, 0 };
+	negate ^= n->negated;
+	if (!is_product(n, negate))
+		return n->span;
+	sum = first_sum(tree, n->left, negate);
+	return sum.len ? sum : first_sum(tree, n->right, negate);
+}
+
 /* How large the normal form of a part is. The first part that is too large gets the error. */
 static int measure(const struct tree *tree, uint8_t index, bool negate,
 		   const struct source_text *src, struct diags *d, struct extent *ret)
 {
 	const struct tree_node *n = &tree->nodes[index];
+	struct span part;
 	struct extent a, b;
 
 	if (n->type == TREE_LEAF) {
@@ -45,11 +63,13 @@ static int measure(const struct tree *tree, uint8_t index, bool negate,
 		*ret = (struct extent){ a.terms + b.terms, a.nodes + b.nodes };
 	if (ret->nodes <= FRBPF_MAX_NODES)
 		return 0;
+	part = first_sum(tree, index, negate ^ n->negated);
 	return diags__error(
 		d, src, n->span,
 		"too large: as alternatives of comparisons joined by && this makes %llu "
-		"comparisons, and a rule has at most %d: split the rule in two",
-		(unsigned long long)ret->nodes, FRBPF_MAX_NODES);
+		"comparisons, and a rule has at most %d: make one rule for each alternative "
+		"of " QUOTED,
+		(unsigned long long)ret->nodes, FRBPF_MAX_NODES, QUOTE_SPAN(src, part));
 }
 
 static void multiply(const struct normal_form *a, const struct normal_form *b,
@@ -92,8 +112,11 @@ static struct normal_form build(const struct tree *tree, uint8_t index, bool neg
 }
 
 static const __u8 inverse[FRBPF_OP_MAX] = {
-	[FRBPF_OP_EQ] = FRBPF_OP_NE, [FRBPF_OP_NE] = FRBPF_OP_EQ, [FRBPF_OP_LT] = FRBPF_OP_GE,
-	[FRBPF_OP_GE] = FRBPF_OP_LT, [FRBPF_OP_GT] = FRBPF_OP_LE, [FRBPF_OP_LE] = FRBPF_OP_GT,
+	[FRBPF_OP_EQ] = FRBPF_OP_NE,	    [FRBPF_OP_NE] = FRBPF_OP_EQ,
+	[FRBPF_OP_LT] = FRBPF_OP_GE,	    [FRBPF_OP_GE] = FRBPF_OP_LT,
+	[FRBPF_OP_GT] = FRBPF_OP_LE,	    [FRBPF_OP_LE] = FRBPF_OP_GT,
+	[FRBPF_OP_BITS] = FRBPF_OP_NO_BITS, [FRBPF_OP_NO_BITS] = FRBPF_OP_BITS,
+	[FRBPF_OP_GLOB] = FRBPF_OP_NO_GLOB, [FRBPF_OP_NO_GLOB] = FRBPF_OP_GLOB,
 };
 
 static void emit_term(const struct tree *tree, leaf_set term, leaf_set negated, struct expr *e)
@@ -111,7 +134,7 @@ static void emit_term(const struct tree *tree, leaf_set term, leaf_set negated, 
 	e->nodes[e->n_nodes - 1].flags |= FRBPF_NODE_END;
 }
 
-int tree__normalise(const struct tree *tree, const struct source_text *src, struct diags *d,
+int tree__normalise(struct tree *tree, const struct source_text *src, struct diags *d,
 		    struct expr *ret)
 {
 	struct expr e = { .n_nodes = 0 };
@@ -124,6 +147,10 @@ int tree__normalise(const struct tree *tree, const struct source_text *src, stru
 	form = build(tree, tree->root, false);
 	for (uint32_t i = 0; i < form.n; i++)
 		emit_term(tree, form.terms[i], form.negated, &e);
+	memcpy(e.strings, tree->strings, sizeof(e.strings));
+	memcpy(e.field_at, tree->field_at, sizeof(e.field_at));
+	e.n_strings = tree->n_strings;
+	tree->n_strings = 0;
 	*ret = e;
 	return 0;
 }

@@ -1,38 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "rules/expr_tree.h"
+#include "rules/glob.h"
 #include "rules/text.h"
 #include "rules/units.h"
+#include "rules/when.h"
 
-#define CURRENT "current."
+#define CURRENT	    "current."
+#define PATTERN_MAX 128
+#define OP(name)    (1U << FRBPF_OP_##name)
 
 /* Of the design, for later versions. */
-static const char *const later_fields[] = { "exe", "ppid", "cgroup", "prio", "value", NULL };
+static const char *const later_fields[] = { "exe", NULL };
 
-static const char *const names[] = {
-	"comm",	       "process",     "pid",	      "tid",
-	"uid",	       "cpu",	      CURRENT "comm", CURRENT "process",
-	CURRENT "pid", CURRENT "tid", CURRENT "uid",  CURRENT "cpu",
-	NULL,
-};
+#define NAMES_MAX 32
 
-static const struct expr_field_desc *find_field(const char *s, size_t len)
+/* All names of fields, those of tasks also with "current." before them. */
+static const char *nearest_field(const char *s, size_t len)
 {
-	for (const struct expr_field_desc *f = expr_fields; f->name; f++) {
-		if (strlen(f->name) == len && !memcmp(f->name, s, len))
-			return f;
-	}
-	return NULL;
+	static const char *const currents[] = {
+		CURRENT "comm", CURRENT "process", CURRENT "pid",  CURRENT "tid", CURRENT "ppid",
+		CURRENT "uid",	CURRENT "cgroup",  CURRENT "prio", CURRENT "cpu",
+	};
+	const char *names[NAMES_MAX + ARRAY_SIZE(currents) + 1] = { NULL };
+	size_t n = 0;
+
+	for (; n < NAMES_MAX && expr_fields[n].name; n++)
+		names[n] = expr_fields[n].name;
+	memcpy(names + n, currents, sizeof(currents));
+	return nearest_word(s, len, names);
 }
 
 static int unknown_field(const struct source_text *src, struct span span, struct span base,
 			 struct diags *d)
 {
+	char all[256] = "";
 	const char *nearest;
+	size_t len = 0;
 
 	for (const char *const *later = later_fields; *later; later++) {
 		if (text__equals(src, base, *later))
@@ -42,11 +52,36 @@ static int unknown_field(const struct source_text *src, struct span span, struct
 	if (text__equals(src, span, "current") || text__equals(src, span, CURRENT))
 		return diags__error(d, src, span,
 				    "'current' is followed by a field, such as current.comm");
-	nearest = nearest_word(src->text + span.off, span.len, names);
-	return diags__error(d, src, span, "unknown field " QUOTED DID_YOU_MEAN "%s",
-			    QUOTE_SPAN(src, span), SUGGEST(nearest),
-			    nearest ? ""
-				    : ": there are comm process pid tid uid cpu and current.FIELD");
+	nearest = nearest_field(src->text + span.off, span.len);
+	for (const struct expr_field_desc *f = expr_fields; f->name && len < sizeof(all); f++)
+		len += snprintf(all + len, sizeof(all) - len, " %s", f->name);
+	return diags__error(d, src, span, "unknown field " QUOTED DID_YOU_MEAN "%s%s%s",
+			    QUOTE_SPAN(src, span), SUGGEST(nearest), nearest ? "" : ": there are",
+			    nearest ? "" : all, nearest ? "" : " and current.FIELD");
+}
+
+int leaf__field(const struct source_text *src, struct token field, struct diags *d,
+		struct leaf_field *ret)
+{
+	const struct expr_field_desc *desc;
+	struct span base = field.span;
+	bool current = false;
+
+	if (base.len > strlen(CURRENT) && !memcmp(src->text + base.off, CURRENT, strlen(CURRENT))) {
+		base.off += strlen(CURRENT);
+		base.len -= strlen(CURRENT);
+		current = true;
+	}
+	desc = expr_field__find(src->text + base.off, base.len);
+	if (!desc)
+		return unknown_field(src, field.span, base, d);
+	if (current && desc->of_event)
+		return diags__error(d, src, field.span,
+				    "'%s' is of the event, not of a task: write it without "
+				    "'" CURRENT "'",
+				    desc->name);
+	*ret = (struct leaf_field){ desc, current };
+	return 0;
 }
 
 /* Decode a quoted string or take a bare word; *ret_len may exceed what fits into @buf. */
@@ -82,6 +117,40 @@ static int string_value(const struct source_text *src, struct token value, struc
 	return 0;
 }
 
+static int add_string(struct tree *tree, const char *s, __u64 *ret_index)
+{
+	char *copy = strdup(s);
+
+	if (!copy)
+		return -ENOMEM;
+	*ret_index = tree->n_strings;
+	tree->strings[tree->n_strings++] = copy;
+	return 0;
+}
+
+static int parse_glob(const struct source_text *src, struct token value, struct diags *d,
+		      struct tree *tree, __u64 *val)
+{
+	char buf[PATTERN_MAX] = "";
+	size_t len = 0, least;
+	const char *why;
+
+	if (string_value(src, value, d, buf, sizeof(buf) - 1, &len))
+		return -EINVAL;
+	if (len >= sizeof(buf))
+		return diags__error(d, src, value.span,
+				    "this pattern is too long: at most %zu bytes", sizeof(buf) - 1);
+	if (glob__compile(buf, NULL, &least, &why))
+		return diags__error(d, src, value.span, "bad pattern " QUOTED ": %s",
+				    QUOTE_SPAN(src, value.span), why);
+	if (least >= FRBPF_COMM_LEN)
+		return diags__error(d, src, value.span,
+				    "this can never match: it asks for %zu bytes, and the kernel "
+				    "keeps the first %d of a name",
+				    least, FRBPF_COMM_LEN - 1);
+	return add_string(tree, buf, val);
+}
+
 static int parse_string(const struct source_text *src, const struct expr_field_desc *field,
 			struct token value, struct diags *d, __u64 *val)
 {
@@ -106,54 +175,175 @@ static int parse_string(const struct source_text *src, const struct expr_field_d
 	return 0;
 }
 
+/* "/a/b": as /proc/PID/cgroup shows it, from the root of the hierarchy. */
+static int parse_path(const struct source_text *src, struct token value, struct diags *d,
+		      struct tree *tree, __u64 *val)
+{
+	char buf[FRBPF_PATH_LEN] = "";
+	size_t len = 0, levels = 0;
+
+	if (string_value(src, value, d, buf, sizeof(buf) - 1, &len))
+		return -EINVAL;
+	if (len >= sizeof(buf))
+		return diags__error(d, src, value.span, "this path is too long: at most %zu bytes",
+				    sizeof(buf) - 1);
+	if (buf[0] != '/' || strstr(buf, "//") || strstr(buf, "/../") || strstr(buf, "/./"))
+		return diags__error(d, src, value.span,
+				    "a cgroup is a path such as \"/system.slice\", as in "
+				    "/proc/PID/cgroup behind \"0::\"");
+	while (len > 1 && buf[len - 1] == '/')
+		buf[--len] = '\0';
+	for (const char *p = buf; len > 1 && *p; p++)
+		levels += *p == '/';
+	if (levels >= FRBPF_CGROUP_DEPTH)
+		return diags__error(d, src, value.span,
+				    "this cgroup lies %zu levels deep: the first %d can be told "
+				    "apart",
+				    levels, FRBPF_CGROUP_DEPTH - 1);
+	return add_string(tree, buf, val);
+}
+
+/* A name for a number of the field: 0, or -ENOENT. */
+static int find_symbol(const struct expr_field_desc *field, const char *s, size_t len, long *ret)
+{
+	bool minus = len && s[0] == '-';
+
+	if (field->field == FRBPF_FIELD_SYSCALL) {
+		*ret = syscall__number(s, len);
+		return *ret < 0 ? -ENOENT : 0;
+	}
+	if (field->symbols != symbols_errno)
+		return field->symbols ? symbol__find(field->symbols, s, len, ret) : -ENOENT;
+	/* calls return -EAGAIN; nobody means the number 11 by the name */
+	if (symbol__find(symbols_errno, s + minus, len - minus, ret))
+		return -ENOENT;
+	*ret = -*ret;
+	return 0;
+}
+
+static int unknown_symbol(const struct source_text *src, const struct expr_field_desc *field,
+			  struct token value, struct diags *d)
+{
+	const char *s = src->text + value.span.off, *nearest = NULL;
+
+	if (field->field == FRBPF_FIELD_SYSCALL)
+		nearest = nearest_word(s, value.span.len, syscall_names);
+	else if (field->symbols)
+		nearest = symbol__nearest(field->symbols, s, value.span.len);
+	else
+		return diags__error(d, src, value.span, "'%s' is a number, and " QUOTED " is none",
+				    field->name, QUOTE_SPAN(src, value.span));
+	return diags__error(d, src, value.span, "'%s' knows no name " QUOTED DID_YOU_MEAN,
+			    field->name, QUOTE_SPAN(src, value.span), SUGGEST(nearest));
+}
+
+static int out_of_range(const struct source_text *src, const struct expr_field_desc *field,
+			struct token value, struct diags *d, bool small)
+{
+	return diags__error(d, src, value.span, "'%s' is never %s than %lld", field->name,
+			    small ? "smaller" : "larger",
+			    (long long)(small ? field->min : field->max));
+}
+
 static int parse_number(const struct source_text *src, const struct expr_field_desc *field,
 			struct token value, struct diags *d, __u64 *val)
 {
 	const char *s = src->text + value.span.off, *why;
+	size_t len = value.span.len;
+	bool minus = field->min < 0 && s[0] == '-' && len > 1;
 	uint64_t number;
+	long symbol;
 	int err;
 
 	if (value.type == TOKEN_STRING)
 		return diags__error(d, src, value.span, "'%s' is a number: write it without quotes",
 				    field->name);
-	err = units__number(s, value.span.len, &number, &why);
-	if (err == -EINVAL && (s[0] < '0' || s[0] > '9') && s[0] != '-')
-		return diags__error(d, src, value.span,
-				    "'%s' is a number, and names such as " QUOTED
-				    " are not supported yet",
-				    field->name, QUOTE_SPAN(src, value.span));
+	if (!find_symbol(field, s, len, &symbol)) {
+		val[0] = symbol;
+		return 0;
+	}
+	err = units__number(s + minus, len - minus, &number, &why);
+	if (err == -EINVAL && (s[minus] < '0' || s[minus] > '9') && (minus || s[0] != '-'))
+		return unknown_symbol(src, field, value, d);
 	if (err == -EINVAL)
 		return diags__error(d, src, value.span, "bad number " QUOTED ": %s",
 				    QUOTE_SPAN(src, value.span), why);
-	if (err || number > field->max)
-		return diags__error(d, src, value.span, "'%s' is never larger than %llu",
-				    field->name, (unsigned long long)field->max);
-	val[0] = number;
+	if (err || number > (minus ? -(uint64_t)field->min : (uint64_t)field->max))
+		return out_of_range(src, field, value, d, minus);
+	val[0] = minus ? -number : number;
 	return 0;
 }
 
-int leaf__parse(const struct source_text *src, struct token field, struct token op,
-		struct token value, struct diags *d, struct frbpf_node *ret)
+static int parse_duration(const struct source_text *src, const struct expr_field_desc *field,
+			  struct token value, struct diags *d, __u64 *val)
 {
-	struct frbpf_node leaf = { .op = op.op };
-	const struct expr_field_desc *desc;
-	struct span base = field.span;
-	int err;
+	uint64_t ns;
 
-	if (base.len > strlen(CURRENT) && !memcmp(src->text + base.off, CURRENT, strlen(CURRENT))) {
-		base.off += strlen(CURRENT);
-		base.len -= strlen(CURRENT);
-		leaf.flags = FRBPF_NODE_CURRENT;
-	}
-	desc = find_field(src->text + base.off, base.len);
-	if (!desc)
-		return unknown_field(src, field.span, base, d);
-	leaf.field = desc->field;
-	if (desc->is_string && op.op != FRBPF_OP_EQ && op.op != FRBPF_OP_NE)
+	if (value.type == TOKEN_STRING)
+		return diags__error(d, src, value.span,
+				    "'%s' is a duration: write it without quotes", field->name);
+	if (text__duration(src, value.span, d, &ns))
+		return -EINVAL;
+	if (ns > (uint64_t)field->max)
+		return out_of_range(src, field, value, d, false);
+	val[0] = ns;
+	return 0;
+}
+
+/* What can be asked of a field of each type. */
+static const struct {
+	uint32_t ops;
+	const char *text;
+} type_ops[] = {
+	[EXPR_STRING] = { OP(EQ) | OP(NE) | OP(GLOB), "a string: it has only ==, !=, ~ and in" },
+	[EXPR_NUMBER] = { ~OP(GLOB), "a number: it has no ~" },
+	[EXPR_DURATION] = { ~(OP(GLOB) | OP(BITS)), "a duration: it has neither ~ nor &" },
+	[EXPR_PATH] = { OP(EQ) | OP(NE), "the path of a cgroup: it has only ==, != and in" },
+};
+
+static int wrong_operator(const struct source_text *src, const struct expr_field_desc *field,
+			  struct token op, struct diags *d)
+{
+	if (field->type == EXPR_PATH && op.op == FRBPF_OP_GLOB)
 		return diags__error(d, src, op.span,
-				    "'%s' is a string: it has only == and !=", desc->name);
-	err = desc->is_string ? parse_string(src, desc, value, d, leaf.val)
-			      : parse_number(src, desc, value, d, leaf.val);
+				    "globs over cgroups are not supported yet: with == a cgroup "
+				    "stands for all below it");
+	return diags__error(d, src, op.span, "'%s' is %s", field->name, type_ops[field->type].text);
+}
+
+int leaf__parse(const struct source_text *src, const struct leaf_field *field, struct token op,
+		struct token value, struct diags *d, struct tree *tree, struct frbpf_node *ret)
+{
+	const struct expr_field_desc *desc = field->desc;
+	struct frbpf_node leaf = {
+		.field = desc->field,
+		.op = op.op,
+		.flags = field->current ? FRBPF_NODE_CURRENT : 0,
+	};
+	int err = -EINVAL;
+
+	if (!(type_ops[desc->type].ops & 1U << op.op))
+		return wrong_operator(src, desc, op, d);
+	if (op.op == FRBPF_OP_GLOB) {
+		err = parse_glob(src, value, d, tree, leaf.val);
+	} else {
+		switch (desc->type) {
+		case EXPR_STRING:
+			err = parse_string(src, desc, value, d, leaf.val);
+			break;
+		case EXPR_NUMBER:
+			err = parse_number(src, desc, value, d, leaf.val);
+			break;
+		case EXPR_DURATION:
+			err = parse_duration(src, desc, value, d, leaf.val);
+			break;
+		case EXPR_PATH:
+			err = parse_path(src, value, d, tree, leaf.val);
+			break;
+		}
+	}
+	if (!err && op.op == FRBPF_OP_BITS && !leaf.val[0])
+		err = diags__error(d, src, value.span, "this can never match: no bit is set in 0");
 	if (!err)
 		*ret = leaf;
 	return err;

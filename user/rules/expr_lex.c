@@ -28,14 +28,14 @@ static const struct {
 	{ ">>", TOKEN_UNKNOWN, 0 },
 	{ ">", TOKEN_COMPARE, FRBPF_OP_GT },
 	{ "&&", TOKEN_AND, 0 },
-	{ "&", TOKEN_UNKNOWN, 0 },
+	{ "&", TOKEN_COMPARE, FRBPF_OP_BITS },
 	{ "||", TOKEN_OR, 0 },
 	{ "|", TOKEN_UNKNOWN, 0 },
 	{ "(", TOKEN_OPEN, 0 },
 	{ ")", TOKEN_CLOSE, 0 },
-	{ "~", TOKEN_UNKNOWN, 0 },
+	{ "~", TOKEN_COMPARE, FRBPF_OP_GLOB },
 	{ "^", TOKEN_UNKNOWN, 0 },
-	{ ",", TOKEN_UNKNOWN, 0 },
+	{ ",", TOKEN_COMMA, 0 },
 };
 
 static bool read_operator(const char *s, size_t len, struct token *t)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 
 #include "rules/expr_tree.h"
 #include "rules/text.h"
@@ -56,12 +57,11 @@ static const struct {
 	{ "<>", "'<>' is not a comparison (did you mean '!='?)" },
 	{ "=<", "'=<' is not a comparison (did you mean '<='?)" },
 	{ "=>", "'=>' is not a comparison (did you mean '>='?)" },
-	{ "~", "globs ('~') are not supported yet: compare with '=='" },
-	{ "=~", "'=~' is not an operator, and globs ('~') are not supported yet" },
-	{ "!~", "'!~' is not an operator, and globs ('~') are not supported yet" },
-	{ "&", "'&' is not supported yet (did you mean '&&'?)" },
+	{ "~", "'~' stands between a field and its pattern: comm ~ \"post*\"" },
+	{ "=~", "'=~' is not an operator (did you mean '~'?)" },
+	{ "!~", "'!~' is not an operator: write !(FIELD ~ PATTERN)" },
+	{ "&", "'&' stands between a field and a bit mask (did you mean '&&'?)" },
 	{ "|", "'|' is not an operator (did you mean '||'?)" },
-	{ "in", "'in' is not supported yet: write one '==' for each value, joined by '||'" },
 	{ "and", "'and' is not an operator (did you mean '&&'?)" },
 	{ "or", "'or' is not an operator (did you mean '||'?)" },
 	{ "not", "'not' is not an operator (did you mean '!'?)" },
@@ -72,7 +72,8 @@ static const struct {
 
 static const char *foreign_remedy(const struct parser *p)
 {
-	if (p->now.type != TOKEN_WORD && p->now.type != TOKEN_UNKNOWN)
+	if (p->now.type != TOKEN_WORD && p->now.type != TOKEN_UNKNOWN &&
+	    p->now.type != TOKEN_COMPARE)
 		return NULL;
 	for (size_t i = 0; foreign[i].text; i++) {
 		if (text__equals(p->src, p->now.span, foreign[i].text))
@@ -98,34 +99,81 @@ static int expected(struct parser *p, const char *what)
 			    QUOTE_SPAN(p->src, span));
 }
 
-static int parse_comparison(struct parser *p)
+/* One comparison. A wrong one does not stop the parser. */
+static int add_leaf(struct parser *p, struct span start, const struct leaf_field *field,
+		    struct token op, struct token value)
 {
-	struct token field, op, value;
 	struct frbpf_node leaf = { 0 };
 	struct tree_node *n;
+	int err;
+
+	if (p->tree->n_leaves == FRBPF_MAX_NODES)
+		return diags__error(p->d, p->src, start,
+				    "a rule has at most %d comparisons: split the rule in two",
+				    FRBPF_MAX_NODES);
+	if (field->desc) {
+		err = leaf__parse(p->src, field, op, value, p->d, p->tree, &leaf);
+		if (err == -ENOMEM)
+			return err;
+		p->failed |= err;
+	}
+	n = &p->tree->nodes[p->tree->n];
+	*n = (struct tree_node){ .type = TREE_LEAF, .leaf = leaf };
+	n->span = (struct span){ start.off, p->last_end - start.off };
+	p->tree->n_leaves++;
+	return p->tree->n++;
+}
+
+/* "(a, b, c)" behind `in`: one comparison for each. */
+static int parse_list(struct parser *p, struct span start, const struct leaf_field *field)
+{
+	struct token op = { .type = TOKEN_COMPARE, .op = FRBPF_OP_EQ, .span = p->now.span };
+	int list = -1;
+
+	parser__next(p);
+	if (p->now.type != TOKEN_OPEN)
+		return expected(p, "'(' and a list of values");
+	do {
+		struct token value;
+		int leaf;
+
+		parser__next(p);
+		if (p->now.type != TOKEN_WORD && p->now.type != TOKEN_STRING)
+			return expected(p, "a value");
+		value = parser__next(p);
+		leaf = add_leaf(p, list < 0 ? start : value.span, field, op, value);
+		if (leaf < 0)
+			return leaf;
+		list = list < 0 ? leaf : tree__join(p->tree, TREE_OR, list, leaf);
+	} while (p->now.type == TOKEN_COMMA);
+	if (p->now.type != TOKEN_CLOSE)
+		return expected(p, "',' or ')'");
+	parser__next(p);
+	p->tree->nodes[list].span = (struct span){ start.off, p->last_end - start.off };
+	return list;
+}
+
+static int parse_comparison(struct parser *p)
+{
+	struct leaf_field field = { NULL };
+	struct token name, op;
 
 	if (p->now.type != TOKEN_WORD || parser__at_word(p, "not") ||
 	    isdigit((unsigned char)p->src->text[p->now.span.off]))
 		return expected(p, "a field");
-	field = parser__next(p);
+	name = parser__next(p);
+	if (p->now.type != TOKEN_COMPARE && !parser__at_word(p, "in"))
+		return expected(p, "a comparison (== != < <= > >= & ~ in)");
+	if (leaf__field(p->src, name, p->d, &field))
+		p->failed = true;
+	else if (!p->tree->field_at[field.desc->field].len)
+		p->tree->field_at[field.desc->field] = name.span;
 	if (p->now.type != TOKEN_COMPARE)
-		return expected(p, "a comparison (== != < <= > >=)");
+		return parse_list(p, name.span, &field);
 	op = parser__next(p);
 	if (p->now.type != TOKEN_WORD && p->now.type != TOKEN_STRING)
 		return expected(p, "a value");
-	value = parser__next(p);
-
-	if (p->tree->n_leaves == FRBPF_MAX_NODES)
-		return diags__error(p->d, p->src, field.span,
-				    "a rule has at most %d comparisons: split the rule in two",
-				    FRBPF_MAX_NODES);
-	if (leaf__parse(p->src, field, op, value, p->d, &leaf))
-		p->failed = true;
-	n = &p->tree->nodes[p->tree->n];
-	*n = (struct tree_node){ .type = TREE_LEAF, .leaf = leaf };
-	n->span = (struct span){ field.span.off, p->last_end - field.span.off };
-	p->tree->n_leaves++;
-	return p->tree->n++;
+	return add_leaf(p, name.span, &field, op, parser__next(p));
 }
 
 static int parse_group(struct parser *p, int depth)
@@ -195,6 +243,13 @@ static int parse_or(struct parser *p, int depth)
 		left = right < 0 ? right : tree__join(p->tree, TREE_OR, left, right);
 	}
 	return left;
+}
+
+void tree__free(struct tree *tree)
+{
+	for (uint8_t i = 0; i < tree->n_strings; i++)
+		free(tree->strings[i]);
+	tree->n_strings = 0;
 }
 
 int tree__parse(const struct source_text *src, struct span span, struct diags *d, struct tree *ret)

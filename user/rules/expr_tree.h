@@ -15,6 +15,7 @@ enum token_type {
 	TOKEN_NOT,
 	TOKEN_OPEN,
 	TOKEN_CLOSE,
+	TOKEN_COMMA,
 	TOKEN_UNKNOWN, /* one character, or an operator, that the language lacks */
 };
 
@@ -45,17 +46,33 @@ struct tree {
 	uint8_t n;
 	uint8_t n_leaves;
 	uint8_t root;
+	uint8_t n_strings;
+	char *strings[FRBPF_MAX_NODES];	       /* of struct expr; owned */
+	struct span field_at[FRBPF_FIELD_MAX]; /* of struct expr */
 };
 
-/* 0 or -EINVAL with what is wrong in @d; -EINVAL also after errors that do not stop the parser. */
+/* Frees what it owns. */
+void tree__free(struct tree *tree);
+
+/* 0, -ENOMEM, or -EINVAL with what is wrong in @d, also after errors that do not stop the parser.
+ * To be freed in each case. */
 int tree__parse(const struct source_text *src, struct span span, struct diags *d, struct tree *ret);
 
-/* Fill @ret from "field op value". 0 or -EINVAL. */
-int leaf__parse(const struct source_text *src, struct token field, struct token op,
-		struct token value, struct diags *d, struct frbpf_node *ret);
+/* "field", perhaps with "current." before it. */
+struct leaf_field {
+	const struct expr_field_desc *desc;
+	bool current;
+};
+/* 0, or -EINVAL: unknown. */
+int leaf__field(const struct source_text *src, struct token field, struct diags *d,
+		struct leaf_field *ret);
+/* Fill @ret from "field op value"; strings go to @tree. 0, -EINVAL or -ENOMEM. */
+int leaf__parse(const struct source_text *src, const struct leaf_field *field, struct token op,
+		struct token value, struct diags *d, struct tree *tree, struct frbpf_node *ret);
 
-/* Push negations down to the leaves and multiply out. 0 or -EINVAL when that is too large. */
-int tree__normalise(const struct tree *tree, const struct source_text *src, struct diags *d,
+/* Push negations down to the leaves and multiply out. On success the strings are @ret's. 0 or
+ * -EINVAL when that is too large. */
+int tree__normalise(struct tree *tree, const struct source_text *src, struct diags *d,
 		    struct expr *ret);
 
 #endif

@@ -8,17 +8,20 @@
 #include "rules/text.h"
 #include "rules/units.h"
 
-#define PRE_MAX		 (3600 * NSEC_PER_SEC)
-#define POST_MAX	 (60 * NSEC_PER_SEC)
-#define POST_DEFAULT	 (1 * NSEC_PER_MSEC)
-#define COOLDOWN_MAX	 (365 * 86400 * NSEC_PER_SEC)
-#define COOLDOWN_DEFAULT (10 * NSEC_PER_SEC)
+#define PRE_MAX		     (3600 * NSEC_PER_SEC)
+#define POST_MAX	     (60 * NSEC_PER_SEC)
+#define POST_DEFAULT	     (1 * NSEC_PER_MSEC)
+#define COOLDOWN_MAX	     (365 * 86400 * NSEC_PER_SEC)
+#define COOLDOWN_DEFAULT     (10 * NSEC_PER_SEC)
+#define DUMPS_DEFAULT	     10
+#define DUMPS_WINDOW_DEFAULT (3600 * NSEC_PER_SEC)
 
 void rule_conf__init(struct rule_conf *rule)
 {
 	rule->pre = RULESET_WINDOW_AUTO;
 	rule->post = POST_DEFAULT;
-	rule->cooldown = COOLDOWN_DEFAULT;
+	rule->cooldown.window = COOLDOWN_DEFAULT;
+	rule->max_dumps = (struct rate){ .n = DUMPS_DEFAULT, .window = DUMPS_WINDOW_DEFAULT };
 }
 
 static int parse_when(const struct entry_ctx *ctx, void *obj)
@@ -70,37 +73,28 @@ static struct span next_word(const struct source_text *src, uint32_t *pos, uint3
 	return word;
 }
 
-/* "30s" or "30s per rule" */
 static int parse_cooldown(const struct entry_ctx *ctx, void *obj)
 {
-	uint32_t pos = ctx->value.off, end = pos + ctx->value.len;
 	struct rule_conf *rule = obj;
-	struct entry_ctx duration = *ctx;
-	struct span per, by, last;
 
-	duration.value = next_word(ctx->src, &pos, end, '\0');
-	last = (struct span){ pos, end - pos };
-	per = next_word(ctx->src, &pos, end, '\0');
-	if (per.len && !text__equals(ctx->src, per, "per")) {
-		duration.value = ctx->value; /* "30 s", "ten seconds" */
-		return entry__duration(&duration, COOLDOWN_MAX, &rule->cooldown);
-	}
-	if (entry__duration(&duration, COOLDOWN_MAX, &rule->cooldown))
-		return -EINVAL;
-	if (!per.len)
-		return 0;
-	by = next_word(ctx->src, &pos, end, '\0');
-	if (!by.len)
-		return diags__error(ctx->d, ctx->src, per, "per what? write 'per rule' or nothing");
-	if (pos != end)
-		return diags__error(ctx->d, ctx->src, (struct span){ pos, end - pos },
-				    "nothing may follow here");
-	if (!text__equals(ctx->src, by, "rule"))
-		return diags__error(ctx->d, ctx->src, last,
-				    "a cooldown per " QUOTED
-				    " is not supported yet: write 'per rule'",
-				    QUOTE_SPAN(ctx->src, by));
-	return 0;
+	return rate__parse_cooldown(ctx->src, ctx->value, ctx->entry->key, COOLDOWN_MAX, ctx->d,
+				    &rule->cooldown);
+}
+
+static int parse_count(const struct entry_ctx *ctx, void *obj)
+{
+	struct rule_conf *rule = obj;
+
+	return rate__parse(ctx->src, ctx->value, ctx->entry->key, FRBPF_COUNT_MAX, true, ctx->d,
+			   &rule->count);
+}
+
+static int parse_max_dumps(const struct entry_ctx *ctx, void *obj)
+{
+	struct rule_conf *rule = obj;
+
+	return rate__parse(ctx->src, ctx->value, ctx->entry->key, RULESET_DUMPS_MAX, false, ctx->d,
+			   &rule->max_dumps);
 }
 
 static int unknown_session(const struct entry_ctx *ctx, struct span word)
@@ -129,8 +123,6 @@ static int add_session(const struct entry_ctx *ctx, struct rule_conf *rule, stru
 	const char *s = ctx->src->text + word.off;
 	size_t i;
 
-	if (text__equals(ctx->src, word, "none"))
-		return diags__error(ctx->d, ctx->src, word, "'dump = none' is not supported yet");
 	/* names of sections are lower case, however they were written */
 	for (i = 0; i < rs->n_sessions; i++) {
 		if (strlen(rs->sessions[i].name) == word.len &&
@@ -149,7 +141,7 @@ static int add_session(const struct entry_ctx *ctx, struct rule_conf *rule, stru
 	return 0;
 }
 
-/* Names with commas between them. */
+/* Names with commas between them, or "none". */
 static int parse_dump(const struct entry_ctx *ctx, void *obj)
 {
 	uint32_t pos = ctx->value.off, end = pos + ctx->value.len;
@@ -159,6 +151,10 @@ static int parse_dump(const struct entry_ctx *ctx, void *obj)
 	rule->sessions = calloc(ctx->rs->n_sessions + 1, sizeof(*rule->sessions));
 	if (!rule->sessions)
 		return -ENOMEM;
+	if (text__equals(ctx->src, ctx->value, "none")) {
+		rule->quiet = true;
+		return 0;
+	}
 	for (;;) {
 		struct span word = next_word(ctx->src, &pos, end, ',');
 		int err;
@@ -187,8 +183,8 @@ static const struct section_key keys[] = {
 	{ "pre", parse_pre },
 	{ "post", parse_post },
 	{ "cooldown", parse_cooldown },
-	{ "count" },
-	{ "max-dumps" },
+	{ "count", parse_count },
+	{ "max-dumps", parse_max_dumps },
 	{ "on-dump" },
 	{ NULL },
 };
@@ -204,6 +200,13 @@ static uint64_t fnv1a(uint64_t hash, const void *data, size_t len)
 	return hash;
 }
 
+static uint64_t hash_rate(uint64_t hash, const struct rate *r)
+{
+	const uint64_t words[] = { r->n, r->window, r->per, r->field };
+
+	return fnv1a(hash, words, sizeof(words));
+}
+
 static uint64_t rule_id(const struct rule_conf *rule)
 {
 	const char *texts[] = { rule->name, rule->when_text, rule->if_text ? rule->if_text : "" };
@@ -211,12 +214,24 @@ static uint64_t rule_id(const struct rule_conf *rule)
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		hash = fnv1a(hash, texts[i], strlen(texts[i]) + 1);
-	hash = fnv1a(hash, &rule->cooldown, sizeof(rule->cooldown));
+	hash = hash_rate(hash, &rule->cooldown);
+	hash = hash_rate(hash, &rule->count);
 	return hash ? hash : 1; /* 0 is no rule */
 }
 
-int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule)
+int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct diags *d)
 {
+	const struct source_text *src = rs->config->src;
+
+	if (expr__check_source(&rule->expr, rule->when.source, src, d) |
+	    rate__check_source(&rule->cooldown, rule->when.source, src, d) |
+	    rate__check_source(&rule->count, rule->when.source, src, d))
+		return -EINVAL;
+	if (when__source(rule->when.source)->needs_if && !rule->if_text)
+		return diags__error(d, src, rule->when_span,
+				    "'%s' without an 'if' fires all the time: waiting is what most "
+				    "tasks do",
+				    when__source_name(rule->when.source));
 	rule->id = rule_id(rule);
 	if (rule->sessions)
 		return 0;
@@ -233,5 +248,6 @@ void rule_conf__free(struct rule_conf *rule)
 	free(rule->name);
 	free(rule->when_text);
 	free(rule->if_text);
+	expr__free(&rule->expr);
 	free(rule->sessions);
 }

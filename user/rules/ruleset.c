@@ -9,10 +9,12 @@
 #include "rules/text.h"
 #include "rules/units.h"
 
-#define SESSION	      "session-"
-#define RULE	      "rule-"
-#define SESSIONS_MAX  256
-#define MERGE_DEFAULT NSEC_PER_SEC
+#define SESSION		     "session-"
+#define RULE		     "rule-"
+#define SESSIONS_MAX	     256
+#define MERGE_DEFAULT	     NSEC_PER_SEC
+#define DUMPS_DEFAULT	     50
+#define DUMPS_WINDOW_DEFAULT (86400 * NSEC_PER_SEC)
 
 /* Sections of perf's own config file (perf-config(1)): not ours, so whatever they say is right. */
 static const char *const perf_sections[] = {
@@ -170,7 +172,7 @@ static int parse_rule(struct parser *p, const struct config_section *s)
 	if (err || s->damaged)
 		return err;
 	err = check_limits(p, v);
-	return err ? err : rule_conf__finish(rs, v);
+	return err ? err : rule_conf__finish(rs, v, p->d);
 }
 
 /* [rules-x], [sesion-x], [rule_x]: the prefix that was meant, and the name behind it. */
@@ -239,6 +241,7 @@ int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **re
 		return -ENOMEM;
 	}
 	rs->daemon.merge = MERGE_DEFAULT;
+	rs->daemon.max_dumps = (struct rate){ .n = DUMPS_DEFAULT, .window = DUMPS_WINDOW_DEFAULT };
 	err = config__parse_damaged(src, d, &rs->config);
 	if (err) {
 		ruleset__free(rs);

@@ -9,6 +9,7 @@
 
 #include "rules/config.h"
 #include "rules/expr.h"
+#include "rules/rate.h"
 #include "rules/when.h"
 
 #define RULESET_NAME_MAX    64 /* of a session or a rule: [a-zA-Z0-9_-], also a path component */
@@ -24,6 +25,7 @@ struct daemon_conf {
 	uint64_t sideband_memory; /* bytes; 0: not given */
 	uint64_t merge;		  /* ns; default 1 s */
 	enum snapshot_mode snapshot;
+	struct rate max_dumps; /* of all rules together; default 50 in 24 h */
 };
 
 struct session_conf {
@@ -41,12 +43,15 @@ struct rule_conf {
 	struct span when_span;
 	struct when when;
 	struct expr expr;
-	uint64_t id;	   /* FNV-1a of name, when, if and cooldown: the identity of its state */
-	size_t *sessions;  /* indices into ruleset.sessions; owned */
-	size_t n_sessions; /* all of them when `dump` is not given */
-	uint64_t pre;	   /* ns or RULESET_WINDOW_AUTO */
-	uint64_t post;	   /* ns; default 1 ms, at most 60 s */
-	uint64_t cooldown; /* ns; default 10 s */
+	uint64_t id; /* FNV-1a of name, when, if, cooldown and count: the identity of its state */
+	bool quiet;  /* dump = none: only count */
+	size_t *sessions;      /* indices into ruleset.sessions; owned */
+	size_t n_sessions;     /* all of them when `dump` is not given */
+	uint64_t pre;	       /* ns or RULESET_WINDOW_AUTO */
+	uint64_t post;	       /* ns; default 1 ms, at most 60 s */
+	struct rate cooldown;  /* window in ns, per; default 10 s per rule */
+	struct rate count;     /* default: every match */
+	struct rate max_dumps; /* default 10 in 1 h */
 };
 
 struct ruleset {

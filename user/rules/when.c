@@ -2,24 +2,31 @@
 #include <errno.h>
 #include <string.h>
 
+#include "rules/symbols.h"
 #include "rules/text.h"
 #include "rules/units.h"
 #include "rules/when.h"
 
 const struct when_source_desc when_sources[] = {
-	{ "runqlat", FRBPF_SOURCE_RUNQLAT, false,
-	  "a runnable task waited that long for a CPU; its subject is the task that waited" },
-	{ "syscall", FRBPF_SOURCE_SYSCALL, true,
-	  "one of the system calls named took that long; its subject is the caller" },
+	{ "runqlat", FRBPF_SOURCE_RUNQLAT,
+	  .meaning = "a runnable task waited that long for a CPU; its subject is the task that "
+		     "waited" },
+	{ "blocked", FRBPF_SOURCE_BLOCKED,
+	  .meaning = "a task was in uninterruptible sleep that long; its subject is that task" },
+	{ "offcpu", FRBPF_SOURCE_OFFCPU, .needs_if = true,
+	  .meaning = "a task was off its CPU that long for any reason; its subject is that task" },
+	{ "syscall", FRBPF_SOURCE_SYSCALL, .has_keys = true,
+	  .meaning = "one of the system calls named took that long, or failed; its subject is the "
+		     "caller" },
 	{ NULL },
 };
 
-static const char *const source_names[] = { "runqlat", "syscall", NULL };
+static const char *const source_names[] = { "runqlat", "blocked", "offcpu", "syscall", NULL };
 
 /* Of the design, for later versions. */
 static const char *const later_sources[] = {
-	"blocked", "offcpu", "blkio", "blkio.device", "hardirq", "softirq", "reclaim",
-	"uprobe",  "usdt",   "app",   "psi",	      "pending", "absent",  NULL,
+	"blkio", "blkio.device", "hardirq", "softirq", "reclaim", "uprobe",
+	"usdt",	 "app",		 "psi",	    "pending", "absent",  NULL,
 };
 
 struct parser {
@@ -90,13 +97,14 @@ static int unknown_source(struct parser *p, struct span name)
 	if (!name.len)
 		return diags__error(p->d, p->src, here,
 				    "a source is expected here, such as runqlat");
-	if (parser__at(p, ":") && (!nearest || text__equals(p->src, name, "syscalls")))
+	if (parser__at(p, ":") &&
+	    (!nearest || strcmp(nearest, "syscall") || text__equals(p->src, name, "syscalls")))
 		return diags__error(p->d, p->src, name,
 				    "tracepoints (" QUOTED ":...) are not supported yet",
 				    QUOTE(s, name.len));
 	return diags__error(p->d, p->src, name, "unknown source " QUOTED DID_YOU_MEAN "%s",
 			    QUOTE(s, name.len), SUGGEST(nearest),
-			    nearest ? "" : ": there are runqlat and syscall:NAME");
+			    nearest ? "" : ": there are runqlat, blocked, offcpu and syscall:NAME");
 }
 
 static const struct when_source_desc *find_source(const struct parser *p, struct span name)
@@ -119,9 +127,8 @@ static void add_syscall(struct parser *p, struct span name, uint64_t *keys)
 		diags__error(p->d, p->src, name, "unknown system call " QUOTED DID_YOU_MEAN,
 			     QUOTE(s, name.len), SUGGEST(nearest));
 		p->failed = true;
-	} else if (text__equals(p->src, name, "exit") || text__equals(p->src, name, "exit_group")) {
-		diags__error(p->d, p->src, name, QUOTED " never returns: it has no duration",
-			     QUOTE(s, name.len));
+	} else if (syscall__kind(syscall__name(nr)) == SYSCALL_ENDLESS) {
+		diags__error(p->d, p->src, name, QUOTED " never returns", QUOTE(s, name.len));
 		p->failed = true;
 	} else if (nr >= FRBPF_KEY_MAX) {
 		diags__error(p->d, p->src, name,
@@ -137,7 +144,7 @@ static void add_syscall(struct parser *p, struct span name, uint64_t *keys)
 	}
 }
 
-static int parse_syscalls(struct parser *p, struct span source, uint64_t *keys)
+static int parse_syscalls(struct parser *p, struct span source, struct when *ret)
 {
 	struct span name;
 	int n = 0;
@@ -148,17 +155,19 @@ static int parse_syscalls(struct parser *p, struct span source, uint64_t *keys)
 	do {
 		p->pos++; /* the colon or comma */
 		name = parser__word(p);
-		if (!name.len && parser__at(p, "*"))
-			return diags__error(
-				p->d, p->src, parser__here(p),
-				"'syscall:*' is not supported yet: name the system calls");
+		if (!name.len && !n && parser__at(p, "*")) {
+			p->pos++;
+			parser__skip_blanks(p);
+			ret->all_calls = true;
+			return 0;
+		}
 		if (!name.len)
 			return diags__error(p->d, p->src, parser__here(p),
 					    "the name of a system call is expected here");
 		if (++n > FRBPF_KEY_MAX)
 			return diags__error(p->d, p->src, name,
 					    "more names than there are system calls");
-		add_syscall(p, name, keys);
+		add_syscall(p, name, ret->keys);
 	} while (parser__at(p, ","));
 	return 0;
 }
@@ -194,7 +203,7 @@ static int parse_comparison(struct parser *p)
 	}
 	word = parser__word(p);
 	if (text__equals(p->src, word, "fails"))
-		return diags__error(p->d, p->src, word, "'fails' is not supported yet");
+		return diags__error(p->d, p->src, word, "only system calls can fail");
 	if (word.len)
 		here = word;
 	return diags__error(p->d, p->src, here, "'>' is expected here, not " QUOTED,
@@ -239,6 +248,92 @@ static int parse_threshold(struct parser *p, uint64_t *ret)
 	return 0;
 }
 
+/* One name of an error. A wrong one does not stop the parser. */
+static void add_errno(struct parser *p, struct span name, struct when *ret)
+{
+	const char *s = p->src->text + name.off, *nearest;
+	long value;
+
+	if (symbol__find(symbols_errno, s, name.len, &value)) {
+		nearest = symbol__nearest(symbols_errno, s, name.len);
+		diags__error(p->d, p->src, name, "unknown error " QUOTED DID_YOU_MEAN "%s",
+			     QUOTE(s, name.len), SUGGEST(nearest),
+			     nearest ? "" : ": write names such as EMFILE");
+		p->failed = true;
+	} else if (ret->errnos[value / 64] >> (value % 64) & 1) {
+		diags__error(p->d, p->src, name, QUOTED " is named twice", QUOTE(s, name.len));
+		p->failed = true;
+	} else {
+		ret->errnos[value / 64] |= 1ULL << (value % 64);
+	}
+}
+
+/* What stands behind "fails": nothing, or "(EMFILE, ENFILE)". */
+static int parse_errors(struct parser *p, struct when *ret)
+{
+	struct span name;
+
+	ret->fails = true;
+	ret->any_errno = !parser__at(p, "(");
+	if (!ret->any_errno) {
+		do {
+			p->pos++; /* the parenthesis or comma */
+			name = parser__word(p);
+			if (!name.len)
+				return diags__error(p->d, p->src, parser__here(p),
+						    "the name of an error is expected here, such "
+						    "as EMFILE");
+			add_errno(p, name, ret);
+		} while (parser__at(p, ","));
+		if (!parser__at(p, ")"))
+			return diags__error(p->d, p->src, parser__here(p),
+					    "',' or ')' is expected here");
+		p->pos++;
+		parser__skip_blanks(p);
+	}
+	if (p->pos == p->end)
+		return 0;
+	return diags__error(p->d, p->src, parser__rest(p),
+			    "nothing may follow 'fails': conditions stand in 'if'");
+}
+
+/* "fails" behind the names of system calls? Then it is read over. */
+static bool parser__take_fails(struct parser *p)
+{
+	struct parser q = *p;
+
+	if (!text__equals(p->src, parser__word(&q), "fails"))
+		return false;
+	*p = q;
+	return true;
+}
+
+/* "*": all calls that end, and for durations less those whose job it is to wait. */
+static void fill_all_calls(struct when *when)
+{
+	unsigned int kinds = 1U << SYSCALL_WORKS | 1U << SYSCALL_READS;
+
+	if (when->fails)
+		kinds |= 1U << SYSCALL_WAITS;
+	syscall__keys(kinds, when->keys);
+}
+
+static int parse_condition(struct parser *p, const struct when_source_desc *source,
+			   struct when *ret)
+{
+	int err;
+
+	if (source->has_keys && parser__take_fails(p)) {
+		err = parse_errors(p, ret);
+	} else {
+		err = parse_comparison(p);
+		err = err ? err : parse_threshold(p, &ret->threshold);
+	}
+	if (!err && ret->all_calls)
+		fill_all_calls(ret);
+	return err;
+}
+
 int when__parse(const struct source_text *src, struct span span, struct diags *d, struct when *ret)
 {
 	struct parser p = { .src = src, .d = d, .pos = span.off, .end = span.off + span.len };
@@ -255,23 +350,29 @@ int when__parse(const struct source_text *src, struct span span, struct diags *d
 		return unknown_source(&p, name);
 	when.source = source->source;
 	if (source->has_keys)
-		err = parse_syscalls(&p, name, when.keys);
+		err = parse_syscalls(&p, name, &when);
 	else if (parser__at(&p, ":"))
 		err = diags__error(d, src, parser__here(&p), "'%s' takes nothing behind ':'",
 				   source->name);
-	err = err ? err : parse_comparison(&p);
-	err = err ? err : parse_threshold(&p, &when.threshold);
+	err = err ? err : parse_condition(&p, source, &when);
 	if (err || p.failed)
 		return -EINVAL;
 	*ret = when;
 	return 0;
 }
 
-const char *when__source_name(enum frbpf_source source)
+const struct when_source_desc *when__source(enum frbpf_source source)
 {
 	for (const struct when_source_desc *s = when_sources; s->name; s++) {
 		if (s->source == source)
-			return s->name;
+			return s;
 	}
 	return NULL;
+}
+
+const char *when__source_name(enum frbpf_source source)
+{
+	const struct when_source_desc *s = when__source(source);
+
+	return s ? s->name : NULL;
 }

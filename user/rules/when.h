@@ -10,9 +10,14 @@ struct when {
 	enum frbpf_source source;
 	uint64_t threshold;		/* ns */
 	uint64_t keys[FRBPF_KEY_WORDS]; /* system calls by number, for sources with keys */
+	bool all_calls;			/* syscall:*: less those that wait */
+	bool fails;			/* no threshold: a call that failed */
+	bool any_errno;			/* with any error, else with those of errnos */
+	uint64_t errnos[FRBPF_ERRNO_WORDS];
 };
 
-/* Parse @span of @src: "runqlat > 20ms", "syscall:fsync,fdatasync > 50ms". Errors at their token,
+/* Parse @span of @src: "runqlat > 20ms", "syscall:fsync,fdatasync > 50ms", "syscall:* > 1s",
+ * "syscall:openat fails (EMFILE, ENFILE)". Errors at their token,
  * with the nearest known source, system call or unit. A source of the design that this version
  * lacks gets "not supported yet", not "unknown". 0 or -EINVAL. */
 int when__parse(const struct source_text *src, struct span span, struct diags *d, struct when *ret);
@@ -22,16 +27,28 @@ struct when_source_desc {
 	const char *name;
 	enum frbpf_source source;
 	bool has_keys;
+	bool needs_if;	     /* what it measures is nothing unusual */
 	const char *meaning; /* one line: what is measured and who its subject is */
 };
 extern const struct when_source_desc when_sources[];
 
-/* "runqlat", "syscall". NULL for an unknown source. */
+/* "runqlat", "syscall" ... NULL for an unknown source. */
 const char *when__source_name(enum frbpf_source source);
+const struct when_source_desc *when__source(enum frbpf_source source);
 
 /* System call names of the machine frbpf was built for. */
 int syscall__number(const char *name, size_t len); /* or -ENOENT */
 const char *syscall__name(int nr);		   /* or NULL */
 extern const char *const syscall_names[];	   /* sorted; ends with NULL */
+
+enum syscall_kind {
+	SYSCALL_WORKS,
+	SYSCALL_WAITS,	 /* that is its job */
+	SYSCALL_READS,	 /* waits at a tty, a pipe, a socket */
+	SYSCALL_ENDLESS, /* never returns */
+};
+enum syscall_kind syscall__kind(const char *name);
+/* Set the bits of all calls of these kinds (a bit for each enum syscall_kind). */
+void syscall__keys(unsigned int kinds, uint64_t *keys);
 
 #endif

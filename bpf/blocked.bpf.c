@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * blocked: how long a task was in uninterruptible sleep, from the switch away from it until it is
+ * woken. Kernel threads that idle are no such tasks: they set TASK_NOLOAD. The subject is the task
+ * that slept, `current` is who woke it.
+ *
+ * Attach bl_wakeup before bl_switch: a sleep that begins must be able to end.
+ */
+#include "vmlinux.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "waits.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(bl_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct wait *wait;
+
+	if (preempt || !task_is_blocked(prev))
+		return 0;
+	wait = wait_of(prev);
+	if (wait)
+		wait->begin = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(bl_wakeup, struct task_struct *task)
+{
+	struct wait *wait = bpf_task_storage_get(&waits, task, 0, 0);
+	__u64 begin, now;
+	struct match *m;
+	__u32 half;
+
+	if (!wait || !wait->begin)
+		return 0;
+	begin = wait->begin;
+	wait->begin = 0;
+	now = bpf_ktime_get_ns();
+	half = rules_half();
+	if ((__s64)(now - begin) <= 0 || rules_below(half, now - begin))
+		return 0;
+	m = match_begin(half, task, bpf_get_current_task_btf(), now, now - begin);
+	if (!m)
+		return 0;
+	m->source = FRBPF_SOURCE_BLOCKED;
+	rules_run(m);
+	return 0;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The engine on events that a test makes up: run through BPF_PROG_TEST_RUN, attached to nothing. */
+#include "vmlinux.h"
+
+#include <bpf/bpf_helpers.h>
+
+#include "rules.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* One event per rule of the first half; set by the test. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FRBPF_MAX_RULES);
+	__type(key, __u32);
+	__type(value, struct match);
+} events SEC(".maps");
+
+__u32 n_events;
+__u8 held[FRBPF_MAX_RULES]; /* does the condition of rule i hold for event i? */
+
+__noinline int event_run(__u32 i)
+{
+	struct match *m = bpf_map_lookup_elem(&events, &i);
+	struct frbpf_rule *rule = bpf_map_lookup_elem(&rules, &i);
+
+	if (m && rule)
+		held[i % FRBPF_MAX_RULES] = nodes_hold(rule, m);
+	return 0;
+}
+
+SEC("raw_tp")
+int conditions(void *ctx)
+{
+	__u32 i;
+
+	for (i = 0; i < FRBPF_MAX_RULES; i++) {
+		if (i >= n_events)
+			break;
+		event_run(i);
+	}
+	return 0;
+}

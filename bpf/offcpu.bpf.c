@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * offcpu: how long a task was off its CPU, for whatever reason, from the switch away from it to the
+ * switch back. The subject is the task switched in; at that tracepoint `current` is still the one
+ * before it.
+ */
+#include "vmlinux.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "waits.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(oc_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u64 begin, state, now = bpf_ktime_get_ns();
+	struct wait *wait;
+	struct match *m;
+	__u32 half;
+
+	if (prev->pid) {
+		wait = wait_of(prev);
+		if (wait) {
+			wait->begin = now;
+			wait->state = task_state(prev, preempt);
+		}
+	}
+	if (!next->pid)
+		return 0;
+	wait = bpf_task_storage_get(&waits, next, 0, 0);
+	if (!wait || !wait->begin)
+		return 0;
+	begin = wait->begin;
+	state = wait->state;
+	wait->begin = 0;
+	half = rules_half();
+	if ((__s64)(now - begin) <= 0 || rules_below(half, now - begin))
+		return 0;
+	m = match_begin(half, next, prev, now, now - begin);
+	if (!m)
+		return 0;
+	m->source = FRBPF_SOURCE_OFFCPU;
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_STATE][0] = state;
+	rules_run(m);
+	return 0;
+}

@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# What rules can say, through the daemon: failures, caps, rules that only count.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	need_root
+	need_btf
+	need_tracepoints
+	common_setup
+	# a program under a name that nobody else has
+	cp "$(command -v cat)" "$BATS_TEST_TMPDIR/frbpf-cat"
+}
+
+teardown() {
+	common_teardown
+}
+
+fail_to_open() {
+	! "$BATS_TEST_TMPDIR/frbpf-cat" /no/such/file 2>/dev/null
+}
+
+# rule PATH: of the only rule, in `frbpf status --json`
+rule() {
+	frbpf status --json | jq -re ".rules[0]$1"
+}
+
+has_matched() { # AT-LEAST
+	(($(rule .matched) >= $1))
+}
+
+@test "a failing call makes an incident, and max-dumps are the last ones" {
+	write_rules <<-'EOF'
+		[daemon]
+		merge = 0
+
+		[rule-missing]
+		when = syscall:openat fails (ENOENT)
+		if = comm ~ "frbpf-c?t" && ret == -ENOENT
+		cooldown = 0
+		max-dumps = 2 in 1h
+	EOF
+	frbpf_load
+	fail_to_open
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	same "rule" "$(manifest "$name" rule)" missing
+	same "comm" "$(manifest "$name" comm)" frbpf-cat
+	same "ret" "$(jq -re '.triggers[0].ret' "$BASE/incidents/$name.json")" -2
+	run -0 frbpf show
+	[[ $output == *"openat failed with ENOENT"* ]]
+	settle
+	for _ in 1 2 3; do
+		fail_to_open
+		settle
+	done
+	same "number of incidents" "$(incidents "$BASE" | wc -l)" 2
+	same "incidents of the rule" "$(rule .incidents)" 2
+	between "$(rule .held_back.rule_max_dumps)" 2 1000 "held back by max-dumps"
+	run -0 frbpf status
+	[[ $output == *"max-dumps of the rule"* ]]
+}
+
+@test "max-dumps of all rules together outlast a reload" {
+	write_rules <<-'EOF'
+		[daemon]
+		max-dumps = 1 in 1h
+		merge = 0
+
+		[rule-missing]
+		when = syscall:openat fails
+		if = comm == "frbpf-cat"
+		cooldown = 0
+	EOF
+	frbpf_load
+	fail_to_open
+	wait_for_incident "$BASE" 1
+	settle
+	sed -i 's/^cooldown = 0/cooldown = 1ms/' "$RULES"
+	frbpf_load
+	fail_to_open
+	settle
+	same "number of incidents" "$(incidents "$BASE" | wc -l)" 1
+	between "$(rule .held_back.max_dumps)" 1 1000 "held back by max-dumps of all"
+}
+
+@test "dump = none only counts, and status -v draws the values" {
+	write_rules <<-'EOF'
+		[rule-opens]
+		when = syscall:openat > 1ns
+		if = comm == "frbpf-cat"
+		dump = none
+		cooldown = 0
+	EOF
+	frbpf_load
+	fail_to_open
+	wait_until 5 has_matched 1
+	settle
+	same "number of incidents" "$(incidents "$BASE" | wc -l)" 0
+	same "sum of the histogram" "$(rule '.values | map(.matches) | add')" "$(rule .matched)"
+	run -0 frbpf status -v
+	[[ $output == *"(only counts)"* && $output == *"***"* ]]
+}

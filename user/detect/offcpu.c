@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#include "common/cleanup.h"
+#include "detect/source.h"
+#include "offcpu.skel.h"
+
+static int offcpu_load(struct source *s, const struct source_env *env)
+{
+	struct offcpu_bpf *skel = offcpu_bpf__open();
+	int r;
+
+	if (!skel)
+		return -errno;
+	s->skel = skel;
+	skel->rodata->daemon_pidns = env->pidns;
+	r = source__prepare(skel->obj, env);
+	if (!r)
+		r = offcpu_bpf__load(skel);
+	if (r)
+		return r;
+	s->control = &skel->bss->control;
+	s->missing_storage = &skel->bss->missing_storage;
+	s->rules_fd = bpf_map__fd(skel->maps.rules);
+	s->globs_fd = bpf_map__fd(skel->maps.globs);
+	s->learn_self_fd = bpf_program__fd(skel->progs.learn_self);
+	return 0;
+}
+
+static int offcpu_attach(struct source *s)
+{
+	struct offcpu_bpf *skel = s->skel;
+	const struct source_link order[] = {
+		{ skel->progs.oc_switch, &skel->links.oc_switch },
+	};
+
+	return source__attach_waits(skel->progs.waits_newtask, &skel->links.waits_newtask,
+				    skel->progs.waits_tasks, order, ARRAY_SIZE(order));
+}
+
+static void offcpu_free(struct source *s)
+{
+	offcpu_bpf__destroy(s->skel);
+}
+
+const struct source_ops source_offcpu = {
+	.source = FRBPF_SOURCE_OFFCPU,
+	.name = "offcpu",
+	.load = offcpu_load,
+	.attach = offcpu_attach,
+	.free = offcpu_free,
+};

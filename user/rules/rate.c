@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "rules/rate.h"
+#include "rules/text.h"
+#include "rules/units.h"
+#include "rules/when.h"
+
+#define WINDOW_MAX (365 * 86400 * NSEC_PER_SEC)
+
+static const struct {
+	const char *name;
+	enum frbpf_per per;
+} per_words[] = {
+	{ "rule", FRBPF_PER_RULE },
+	{ "process", FRBPF_PER_PROCESS },
+	{ "thread", FRBPF_PER_THREAD },
+	{ "cgroup", FRBPF_PER_CGROUP },
+};
+
+struct parser {
+	const struct source_text *src;
+	struct diags *d;
+	const char *key;
+	uint32_t pos, end;
+};
+
+/* Up to the next blank; perhaps nothing. */
+static struct span parser__word(struct parser *p)
+{
+	struct span word = { .off = text__skip_blanks(p->src, p->pos, p->end) };
+
+	p->pos = word.off;
+	while (p->pos < p->end && !text__blank(p->src, p->pos, p->end))
+		p->pos++;
+	word.len = p->pos - word.off;
+	p->pos = text__skip_blanks(p->src, p->pos, p->end);
+	return word;
+}
+
+static struct span parser__rest(const struct parser *p)
+{
+	return (struct span){ p->pos, p->end - p->pos };
+}
+
+static int unknown_per(struct parser *p, struct span what)
+{
+	const char *names[ARRAY_SIZE(per_words) + FRBPF_FIELD_MAX + 1] = { NULL }, *nearest;
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(per_words); i++)
+		names[n++] = per_words[i].name;
+	for (const struct expr_field_desc *f = expr_fields; f->name; f++)
+		names[n++] = f->name;
+	nearest = nearest_word(p->src->text + what.off, what.len, names);
+	return diags__error(p->d, p->src, what,
+			    "per " QUOTED
+			    "? write rule, process, thread, cgroup or a field" DID_YOU_MEAN,
+			    QUOTE_SPAN(p->src, what), SUGGEST(nearest));
+}
+
+static int parse_what(struct parser *p, struct span what, struct rate *ret)
+{
+	const struct expr_field_desc *field;
+
+	ret->per_at = what;
+	for (size_t i = 0; i < ARRAY_SIZE(per_words); i++) {
+		if (text__equals(p->src, what, per_words[i].name)) {
+			ret->per = per_words[i].per;
+			return 0;
+		}
+	}
+	field = expr_field__find(p->src->text + what.off, what.len);
+	if (!field)
+		return unknown_per(p, what);
+	if (field->type == EXPR_DURATION)
+		return diags__error(p->d, p->src, what, "'%s' differs with every match",
+				    field->name);
+	ret->per = FRBPF_PER_FIELD;
+	ret->field = field->field;
+	return 0;
+}
+
+/* "per WHAT" or nothing. */
+static int parse_per(struct parser *p, struct span per, struct rate *ret)
+{
+	struct span what;
+
+	if (!per.len)
+		return 0;
+	if (!text__equals(p->src, per, "per"))
+		return diags__error(p->d, p->src, per, "'per' is expected here, not " QUOTED,
+				    QUOTE_SPAN(p->src, per));
+	what = parser__word(p);
+	if (!what.len)
+		return diags__error(p->d, p->src, per,
+				    "per what? rule, process, thread, cgroup or a field");
+	if (p->pos != p->end)
+		return diags__error(p->d, p->src, parser__rest(p), "nothing may follow here");
+	return parse_what(p, what, ret);
+}
+
+static int parse_window(struct parser *p, struct span word, uint64_t max, uint64_t *ret)
+{
+	char buf[32];
+	uint64_t ns;
+
+	if (text__duration(p->src, word, p->d, &ns))
+		return -EINVAL;
+	if (ns > max)
+		return diags__error(p->d, p->src, word, "'%s' is at most %s", p->key,
+				    units__format_duration(max, buf, sizeof(buf)));
+	*ret = ns;
+	return 0;
+}
+
+int rate__parse(const struct source_text *src, struct span span, const char *key, uint32_t n_max,
+		bool per_allowed, struct diags *d, struct rate *ret)
+{
+	struct parser p = { src, d, key, span.off, span.off + span.len };
+	struct span number = parser__word(&p), in = parser__word(&p), window = parser__word(&p);
+	struct rate rate = { 0 };
+	const char *why;
+	uint64_t n;
+
+	if (units__number(src->text + number.off, number.len, &n, &why) ||
+	    !text__equals(src, in, "in") || !window.len)
+		return diags__error(d, src, span, "'%s' is a number and a time, such as 3 in 10s",
+				    key);
+	if (!n || n > n_max)
+		return diags__error(d, src, number, "'%s' is at least 1 and at most %u", key,
+				    n_max);
+	rate.n = n;
+	if (parse_window(&p, window, WINDOW_MAX, &rate.window))
+		return -EINVAL;
+	if (!rate.window)
+		return diags__error(d, src, window, "the time must be larger than 0");
+	if (!per_allowed && p.pos != p.end)
+		return diags__error(d, src, parser__rest(&p), "nothing may follow here");
+	if (parse_per(&p, parser__word(&p), &rate))
+		return -EINVAL;
+	*ret = rate;
+	return 0;
+}
+
+int rate__parse_cooldown(const struct source_text *src, struct span span, const char *key,
+			 uint64_t max, struct diags *d, struct rate *ret)
+{
+	struct parser p = { src, d, key, span.off, span.off + span.len };
+	struct span window = parser__word(&p), per = parser__word(&p);
+	struct rate rate = { 0 };
+
+	if (per.len && !text__equals(src, per, "per")) { /* "30 s", "ten seconds" */
+		window = span;
+		per.len = 0;
+	}
+	if (parse_window(&p, window, max, &rate.window) || parse_per(&p, per, &rate))
+		return -EINVAL;
+	*ret = rate;
+	return 0;
+}
+
+int rate__check_source(const struct rate *r, enum frbpf_source source,
+		       const struct source_text *src, struct diags *d)
+{
+	for (const struct expr_field_desc *f = expr_fields; f->name; f++) {
+		if (r->per == FRBPF_PER_FIELD && f->field == r->field && f->sources &&
+		    !(f->sources & 1U << source))
+			return diags__error(d, src, r->per_at, "'%s' has no field '%s'",
+					    when__source_name(source), f->name);
+	}
+	return 0;
+}

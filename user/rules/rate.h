@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How often something may be, or must be: "3 in 10s", "30s per process", "3 in 10s per comm". */
+#ifndef FRBPF_RULES_RATE_H
+#define FRBPF_RULES_RATE_H
+
+#include "rules/expr.h"
+
+#define RULESET_DUMPS_MAX 256 /* N of max-dumps */
+
+struct rate {
+	uint32_t n;	 /* 0: not given, or a time alone */
+	uint64_t window; /* ns */
+	enum frbpf_per per;
+	enum frbpf_field field; /* of FRBPF_PER_FIELD */
+	struct span per_at;	/* what stands behind "per"; len 0: nothing */
+};
+
+/* "N in T", with @per_allowed also "N in T per WHAT". 0 or -EINVAL. @key is the name of the key. */
+int rate__parse(const struct source_text *src, struct span span, const char *key, uint32_t n_max,
+		bool per_allowed, struct diags *d, struct rate *ret);
+
+/* "T", or "T per WHAT" */
+int rate__parse_cooldown(const struct source_text *src, struct span span, const char *key,
+			 uint64_t max, struct diags *d, struct rate *ret);
+
+/* An error if events of @source have no such field. 0 or -EINVAL. */
+int rate__check_source(const struct rate *r, enum frbpf_source source,
+		       const struct source_text *src, struct diags *d);
+
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+
+#include "frbpf.h"
+#include "rules/diag.h"
+#include "rules/symbols.h"
+
+#define ERRNO(name)                                                                                \
+	{                                                                                          \
+#name, name                                                                        \
+	}
+
+/* Of one value the first is its usual name. */
+// clang-format off
+const struct symbol symbols_errno[] = {
+	ERRNO(EPERM),
+	ERRNO(ENOENT),
+	ERRNO(ESRCH),
+	ERRNO(EINTR),
+	ERRNO(EIO),
+	ERRNO(ENXIO),
+	ERRNO(E2BIG),
+	ERRNO(ENOEXEC),
+	ERRNO(EBADF),
+	ERRNO(ECHILD),
+	ERRNO(EAGAIN),
+	ERRNO(EWOULDBLOCK),
+	ERRNO(ENOMEM),
+	ERRNO(EACCES),
+	ERRNO(EFAULT),
+	ERRNO(ENOTBLK),
+	ERRNO(EBUSY),
+	ERRNO(EEXIST),
+	ERRNO(EXDEV),
+	ERRNO(ENODEV),
+	ERRNO(ENOTDIR),
+	ERRNO(EISDIR),
+	ERRNO(EINVAL),
+	ERRNO(ENFILE),
+	ERRNO(EMFILE),
+	ERRNO(ENOTTY),
+	ERRNO(ETXTBSY),
+	ERRNO(EFBIG),
+	ERRNO(ENOSPC),
+	ERRNO(ESPIPE),
+	ERRNO(EROFS),
+	ERRNO(EMLINK),
+	ERRNO(EPIPE),
+	ERRNO(EDOM),
+	ERRNO(ERANGE),
+	ERRNO(EDEADLK),
+	ERRNO(EDEADLOCK),
+	ERRNO(ENAMETOOLONG),
+	ERRNO(ENOLCK),
+	ERRNO(ENOSYS),
+	ERRNO(ENOTEMPTY),
+	ERRNO(ELOOP),
+	ERRNO(ENOMSG),
+	ERRNO(EIDRM),
+	ERRNO(ECHRNG),
+	ERRNO(EL2NSYNC),
+	ERRNO(EL3HLT),
+	ERRNO(EL3RST),
+	ERRNO(ELNRNG),
+	ERRNO(EUNATCH),
+	ERRNO(ENOCSI),
+	ERRNO(EL2HLT),
+	ERRNO(EBADE),
+	ERRNO(EBADR),
+	ERRNO(EXFULL),
+	ERRNO(ENOANO),
+	ERRNO(EBADRQC),
+	ERRNO(EBADSLT),
+	ERRNO(EBFONT),
+	ERRNO(ENOSTR),
+	ERRNO(ENODATA),
+	ERRNO(ETIME),
+	ERRNO(ENOSR),
+	ERRNO(ENONET),
+	ERRNO(ENOPKG),
+	ERRNO(EREMOTE),
+	ERRNO(ENOLINK),
+	ERRNO(EADV),
+	ERRNO(ESRMNT),
+	ERRNO(ECOMM),
+	ERRNO(EPROTO),
+	ERRNO(EMULTIHOP),
+	ERRNO(EDOTDOT),
+	ERRNO(EBADMSG),
+	ERRNO(EOVERFLOW),
+	ERRNO(ENOTUNIQ),
+	ERRNO(EBADFD),
+	ERRNO(EREMCHG),
+	ERRNO(ELIBACC),
+	ERRNO(ELIBBAD),
+	ERRNO(ELIBSCN),
+	ERRNO(ELIBMAX),
+	ERRNO(ELIBEXEC),
+	ERRNO(EILSEQ),
+	ERRNO(ERESTART),
+	ERRNO(ESTRPIPE),
+	ERRNO(EUSERS),
+	ERRNO(ENOTSOCK),
+	ERRNO(EDESTADDRREQ),
+	ERRNO(EMSGSIZE),
+	ERRNO(EPROTOTYPE),
+	ERRNO(ENOPROTOOPT),
+	ERRNO(EPROTONOSUPPORT),
+	ERRNO(ESOCKTNOSUPPORT),
+	ERRNO(EOPNOTSUPP),
+	ERRNO(ENOTSUP),
+	ERRNO(EPFNOSUPPORT),
+	ERRNO(EAFNOSUPPORT),
+	ERRNO(EADDRINUSE),
+	ERRNO(EADDRNOTAVAIL),
+	ERRNO(ENETDOWN),
+	ERRNO(ENETUNREACH),
+	ERRNO(ENETRESET),
+	ERRNO(ECONNABORTED),
+	ERRNO(ECONNRESET),
+	ERRNO(ENOBUFS),
+	ERRNO(EISCONN),
+	ERRNO(ENOTCONN),
+	ERRNO(ESHUTDOWN),
+	ERRNO(ETOOMANYREFS),
+	ERRNO(ETIMEDOUT),
+	ERRNO(ECONNREFUSED),
+	ERRNO(EHOSTDOWN),
+	ERRNO(EHOSTUNREACH),
+	ERRNO(EALREADY),
+	ERRNO(EINPROGRESS),
+	ERRNO(ESTALE),
+	ERRNO(EUCLEAN),
+	ERRNO(ENOTNAM),
+	ERRNO(ENAVAIL),
+	ERRNO(EISNAM),
+	ERRNO(EREMOTEIO),
+	ERRNO(EDQUOT),
+	ERRNO(ENOMEDIUM),
+	ERRNO(EMEDIUMTYPE),
+	ERRNO(ECANCELED),
+	ERRNO(ENOKEY),
+	ERRNO(EKEYEXPIRED),
+	ERRNO(EKEYREVOKED),
+	ERRNO(EKEYREJECTED),
+	ERRNO(EOWNERDEAD),
+	ERRNO(ENOTRECOVERABLE),
+	ERRNO(ERFKILL),
+	ERRNO(EHWPOISON),
+	{ NULL },
+};
+// clang-format on
+
+const struct symbol symbols_state[] = {
+	{ "R", FRBPF_STATE_RUNNABLE },
+	{ "S", FRBPF_STATE_INTERRUPTIBLE },
+	{ "D", FRBPF_STATE_UNINTERRUPTIBLE },
+	{ "T", FRBPF_STATE_STOPPED },
+	{ "t", FRBPF_STATE_TRACED },
+	{ "P", FRBPF_STATE_PARKED },
+	{ "I", FRBPF_STATE_IDLE },
+	{ NULL },
+};
+
+#define NAMES_MAX 160
+
+int symbol__find(const struct symbol *symbols, const char *s, size_t len, long *ret)
+{
+	for (; symbols->name; symbols++) {
+		if (strlen(symbols->name) == len && !memcmp(symbols->name, s, len)) {
+			*ret = symbols->value;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+const char *symbol__nearest(const struct symbol *symbols, const char *s, size_t len)
+{
+	const char *names[NAMES_MAX + 1] = { NULL };
+
+	for (size_t i = 0; i < NAMES_MAX && symbols[i].name; i++)
+		names[i] = symbols[i].name;
+	return nearest_word(s, len, names);
+}
+
+const char *symbol__name(const struct symbol *symbols, long value)
+{
+	for (; symbols->name; symbols++) {
+		if (symbols->value == value)
+			return symbols->name;
+	}
+	return NULL;
+}

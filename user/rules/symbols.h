@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Names that stand for numbers in a condition. */
+#ifndef FRBPF_RULES_SYMBOLS_H
+#define FRBPF_RULES_SYMBOLS_H
+
+#include <stddef.h>
+
+struct symbol {
+	const char *name;
+	long value;
+};
+
+/* Each ends with name NULL. */
+extern const struct symbol symbols_errno[]; /* "EAGAIN", positive */
+extern const struct symbol symbols_state[]; /* "D": letters as ps shows them */
+
+/* 0, or -ENOENT. */
+int symbol__find(const struct symbol *symbols, const char *s, size_t len, long *ret);
+/* The name nearest to the word, see nearest_word(); or NULL. */
+const char *symbol__nearest(const struct symbol *symbols, const char *s, size_t len);
+/* The name of @value, or NULL. */
+const char *symbol__name(const struct symbol *symbols, long value);
+
+#endif

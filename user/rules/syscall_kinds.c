@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "rules/when.h"
+
+/* Calls whose job is to wait: `syscall:*` leaves them out. */
+static const char *const waiting[] = {
+	"accept",	  "accept4",	     "clock_nanosleep",
+	"epoll_pwait",	  "epoll_pwait2",    "epoll_wait",
+	"epoll_wait_old", "futex",	     "futex_wait",
+	"futex_waitv",	  "io_getevents",    "io_pgetevents",
+	"io_uring_enter", "mq_timedreceive", "msgrcv",
+	"nanosleep",	  "pause",	     "poll",
+	"ppoll",	  "pselect6",	     "recvfrom",
+	"recvmmsg",	  "recvmsg",	     "restart_syscall",
+	"rt_sigsuspend",  "rt_sigtimedwait", "select",
+	"semop",	  "semtimedop",	     "vfork",
+	"wait4",	  "waitid",
+};
+
+/* Calls that wait where their first argument is a tty, a pipe or a socket, and not at a file. */
+static const char *const reading[] = { "preadv2", "read", "readv", "splice", "tee" };
+
+/* They never return. */
+static const char *const endless[] = { "exit", "exit_group" };
+
+static bool is_one_of(const char *const *list, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!strcmp(list[i], name))
+			return true;
+	}
+	return false;
+}
+
+enum syscall_kind syscall__kind(const char *name)
+{
+	if (is_one_of(waiting, ARRAY_SIZE(waiting), name))
+		return SYSCALL_WAITS;
+	if (is_one_of(reading, ARRAY_SIZE(reading), name))
+		return SYSCALL_READS;
+	return is_one_of(endless, ARRAY_SIZE(endless), name) ? SYSCALL_ENDLESS : SYSCALL_WORKS;
+}
+
+void syscall__keys(unsigned int kinds, uint64_t *keys)
+{
+	for (size_t i = 0; syscall_names[i]; i++) {
+		int nr = syscall__number(syscall_names[i], strlen(syscall_names[i]));
+
+		if (nr < FRBPF_KEY_MAX && kinds & 1U << syscall__kind(syscall_names[i]))
+			keys[nr / 64] |= 1ULL << (nr % 64);
+	}
+}
