@@ -145,14 +145,10 @@ static int reload(struct daemon *d, const char *path, struct buf *ret_text)
 	struct ruleset *rs = NULL;
 	struct plan *plan = NULL;
 	struct err err = { 0 };
-	int code = ruleset__load(path, &diags, &rs);
+	int code = plan__load(path, d->tracefs, &diags, &rs, &plan);
 
-	if (!code)
-		code = plan__make(rs, d->tracefs, &diags, &plan);
 	diags__format(&diags, ret_text);
-	if (code)
-		ruleset__free(rs);
-	else
+	if (!code)
 		code = put_in_force(d, rs, plan, &err);
 	if (err.msg[0])
 		buf__printf(ret_text, "%s\n", err.msg);

@@ -29,7 +29,8 @@ struct daemon_conf {
 struct session_conf {
 	char *name; /* owned */
 	struct span name_span;
-	char *run;	      /* verbatim as `perf daemon` shows it (config__perf_value); owned */
+	char *run;	      /* verbatim as `perf daemon` shows it (config__perf_value); owned.
+			       * NULL: the ruleset is damaged */
 	struct span run_span; /* the raw value: what record_opts__parse() takes */
 };
 
@@ -64,6 +65,13 @@ struct ruleset {
 int ruleset__load(const char *path, struct diags *d, struct ruleset **ret);
 /* The same for a text in memory; @src is taken over, by the ruleset or on failure by @d. */
 int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **ret);
+/* The same for those who go on to find further mistakes: errors of the text go to @d and *ret is
+ * what could be understood. Rules of it may be incomplete; a session whose `run` is not known has
+ * none. 0, -ENOMEM, or the errno of reading the file. */
+int ruleset__load_damaged(const char *path, struct diags *d, struct ruleset **ret);
+int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct ruleset **ret);
+/* Free it, but leave its text to @d, whose messages point into it. */
+void ruleset__discard(struct ruleset *rs, struct diags *d);
 void ruleset__free(struct ruleset *rs);
 
 #endif
