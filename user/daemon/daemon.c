@@ -16,6 +16,7 @@
 #include "daemon/daemon.h"
 #include "daemon/location.h"
 #include "daemon/recorder.h"
+#include "daemon/rules_watch.h"
 #include "daemon/status.h"
 #include "dump/manifest.h"
 #include "dump/tracing_parts.h"
@@ -41,6 +42,9 @@ struct daemon {
 	struct detectors *detectors;
 	struct recorder *recorder;
 	struct control *control;
+	char watched[PATH_MAX];
+	struct rules_watch *watch; /* NULL: the file is not followed */
+	char rules_path[PATH_MAX]; /* of the rules in force; read again on SIGHUP */
 	struct dump_env dump_env;
 	struct generation_env gen_env;
 	struct waiting_dump waiting[DUMPS_WAITING_MAX];
@@ -157,13 +161,98 @@ static int reload(struct daemon *d, const char *path, struct buf *ret_text)
 	return code;
 }
 
+static int watch_fd(struct daemon *d, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
+
+	return epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
+}
+
+static bool has_changed(const struct source_text *in_force, const char *path)
+{
+	struct source_text *now;
+	bool changed;
+
+	if (source_text__read(path, &now))
+		return false;
+	changed = now->len != in_force->len || memcmp(now->text, in_force->text, now->len) != 0;
+	source_text__free(now);
+	return changed;
+}
+
+static void load_again(struct daemon *d);
+
+/* Follow the file, or no longer, as its own [daemon] says. */
+static void follow_rules(struct daemon *d)
+{
+	const struct ruleset *rs = recorder__generation(d->recorder)->rules;
+	struct err err = { 0 };
+	int code;
+
+	if (d->watch && rs->daemon.watch && strcmp(d->watched, d->rules_path) == 0)
+		return;
+	rules_watch__free(d->watch);
+	d->watch = NULL;
+	if (!rs->daemon.watch)
+		return;
+	memcpy(d->watched, d->rules_path, sizeof(d->watched));
+	code = rules_watch__open(d->rules_path, &err, &d->watch);
+	if (!code)
+		code = watch_fd(d, rules_watch__fd(d->watch));
+	if (code)
+		log_error("watch = yes: changes of %s are not seen: %s", d->rules_path,
+			  err.msg[0] ? err.msg : strerror(-code));
+	else if (has_changed(rs->config->src, d->rules_path)) /* after it was read, before now */
+		load_again(d);
+}
+
+/* Load @path, and on success go on with it. What people must know goes to @ret_text. */
+static int load_rules(struct daemon *d, const char *path, struct buf *ret_text)
+{
+	int code = reload(d, path, ret_text);
+
+	if (code) {
+		log_error("%s: not loaded, the old rules stay", path);
+		return code;
+	}
+	log_info("%s: loaded", path);
+	if (strcmp(path, d->rules_path) != 0)
+		snprintf(d->rules_path, sizeof(d->rules_path), "%s", path);
+	follow_rules(d);
+	return 0;
+}
+
+/* The same where nobody waits for the answer: it goes to the log. */
+static void load_again(struct daemon *d)
+{
+	struct buf text = { 0 };
+	int code = load_rules(d, d->rules_path, &text);
+
+	if (text.len)
+		log_line(code ? LOG_ERROR : LOG_WARN, "%s:\n%s", d->rules_path, text.data);
+	buf__free(&text);
+}
+
+static void on_rules_changed(struct daemon *d)
+{
+	int changed = rules_watch__changed(d->watch);
+
+	if (changed > 0) {
+		load_again(d);
+	} else if (changed < 0) {
+		log_warn("%s: its directory has gone: changes are no longer seen", d->rules_path);
+		rules_watch__free(d->watch);
+		d->watch = NULL;
+	}
+}
+
 /* ---- requests ---- */
 
 static void serve_status(struct daemon *d, struct control_client *c, const json_t *request)
 {
 	struct status_sources s = {
 		.base = d->base.path,
-		.rules_path = d->opts->rules_path,
+		.rules_path = d->rules_path,
 		.started = d->started,
 		.recorder = d->recorder,
 		.detectors = d->detectors,
@@ -184,18 +273,17 @@ static void serve_load(struct daemon *d, struct control_client *c, const json_t 
 	struct buf text = { 0 };
 	int code;
 
-	if (!path || path[0] != '/') {
+	if (!path || path[0] != '/' || strlen(path) >= PATH_MAX) {
 		control_client__refuse(c, "load: no absolute path in the request");
 		return;
 	}
-	code = reload(d, path, &text);
+	code = load_rules(d, path, &text);
 	if (code)
 		control_client__reply(c, json_pack("{s:b, s:s}", "ok", 0, "error",
 						   text.len ? text.data : strerror(-code)));
 	else
 		control_client__reply(c, json_pack("{s:b, s:i, s:s}", "ok", 1, "pid", (int)getpid(),
 						   "warnings", text.len ? text.data : ""));
-	log_info("%s: %s", path, code ? "not loaded, the old rules stay" : "loaded");
 	buf__free(&text);
 }
 
@@ -264,18 +352,6 @@ static void on_request(struct control_client *c, const json_t *request, void *ar
 
 /* ---- signals ---- */
 
-static void on_hangup(struct daemon *d)
-{
-	struct buf text = { 0 };
-
-	if (reload(d, d->opts->rules_path, &text))
-		log_error("%s: not loaded, the old rules stay:\n%s", d->opts->rules_path,
-			  text.len ? text.data : "");
-	else
-		log_info("%s: loaded", d->opts->rules_path);
-	buf__free(&text);
-}
-
 static void on_signal(struct daemon *d)
 {
 	struct signalfd_siginfo si;
@@ -283,7 +359,7 @@ static void on_signal(struct daemon *d)
 	if (read(d->signals, &si, sizeof(si)) != sizeof(si))
 		return;
 	if (si.ssi_signo == SIGHUP)
-		on_hangup(d);
+		load_again(d);
 	else if (si.ssi_signo != SIGUSR2)
 		d->stop = true;
 	else if (recorder__dump(d->recorder,
@@ -338,13 +414,6 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	return 0;
 }
 
-static int watch(struct daemon *d, int fd)
-{
-	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
-
-	return epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
-}
-
 static int open_loop(struct daemon *d, struct err *err)
 {
 	char path[PATH_MAX + 16];
@@ -357,9 +426,9 @@ static int open_loop(struct daemon *d, struct err *err)
 	d->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (d->epoll < 0)
 		code = -errno;
-	code = code ?: watch(d, d->signals);
-	code = code ?: watch(d, control__fd(d->control));
-	code = code ?: watch(d, recorder__fd(d->recorder));
+	code = code ?: watch_fd(d, d->signals);
+	code = code ?: watch_fd(d, control__fd(d->control));
+	code = code ?: watch_fd(d, recorder__fd(d->recorder));
 	return code ? err_set(err, code, "epoll: %s", strerror(-code)) : 0;
 }
 
@@ -396,6 +465,7 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 	/* what the real-time threads touch stays in memory; not an error where it is refused */
 	mlockall(MCL_CURRENT | MCL_ONFAULT);
 	location__announce(d->base.path);
+	follow_rules(d);
 	return 0;
 }
 
@@ -414,6 +484,8 @@ static void serve(struct daemon *d)
 				on_signal(d);
 			else if (ev[i].data.fd == control__fd(d->control))
 				control__process(d->control);
+			else if (d->watch && ev[i].data.fd == rules_watch__fd(d->watch))
+				on_rules_changed(d);
 		}
 	}
 	recorder__drain(d->recorder, on_incident, d);
@@ -434,6 +506,7 @@ static void tear_down(struct daemon *d, bool undo)
 		control_client__reply(d->stopping,
 				      json_pack("{s:b, s:i}", "ok", 1, "pid", (int)getpid()));
 	control__free(d->control);
+	rules_watch__free(d->watch);
 	tracing_parts__free(&d->tracing);
 	host_info__free(d->host);
 	base_dir__close(&d->base, undo);
@@ -455,6 +528,7 @@ int daemon__run(const struct daemon_opts *opts, struct ruleset *rs, struct plan 
 	int code;
 
 	d.started = now_ns();
+	snprintf(d.rules_path, sizeof(d.rules_path), "%s", opts->rules_path);
 	code = bring_up(&d, rs, plan, &err);
 	plan__free(plan);
 	if (code) {

@@ -34,14 +34,33 @@ static int start_session(const struct session_conf *conf, struct session_plan *p
 	return dumper__start(s, env->dump, env->done, env->done_arg, err, ret);
 }
 
-/* A rule that stays keeps its counts. */
-static void carry_tallies(struct generation *g, const struct generation *old)
+/* Which of @old's rules goes on as each of ours. */
+static void find_kept_rules(struct generation *g, const struct generation *old)
 {
 	for (size_t i = 0; i < g->rules->n_rules; i++) {
+		g->kept[i] = SIZE_MAX;
 		for (size_t k = 0; old && k < old->rules->n_rules; k++) {
 			if (g->rules->rules[i].id == old->rules->rules[k].id)
-				g->tallies[i] = old->tallies[k];
+				g->kept[i] = k;
 		}
+	}
+}
+
+void generation__take_tallies(struct generation *g, const struct generation *old)
+{
+	for (size_t i = 0; i < g->rules->n_rules; i++) {
+		const struct rule_tally *from;
+		struct rule_tally *to = &g->tallies[i];
+
+		if (g->kept[i] == SIZE_MAX)
+			continue;
+		from = &old->tallies[g->kept[i]];
+		to->incidents += from->incidents;
+		to->joined += from->joined;
+		to->merged += from->merged;
+		to->busy += from->busy;
+		if (from->last > to->last)
+			to->last = from->last;
 	}
 }
 
@@ -60,7 +79,8 @@ int generation__make(struct ruleset *rs, struct plan *plan, const struct generat
 	g->dumpers = calloc(rs->n_sessions ?: 1, sizeof(*g->dumpers));
 	g->slots = calloc(rs->n_rules ?: 1, sizeof(*g->slots));
 	g->tallies = calloc(rs->n_rules ?: 1, sizeof(*g->tallies));
-	if (!g->dumpers || !g->slots || !g->tallies)
+	g->kept = calloc(rs->n_rules ?: 1, sizeof(*g->kept));
+	if (!g->dumpers || !g->slots || !g->tallies || !g->kept)
 		code = err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !code && i < rs->n_sessions; i++) {
 		struct dumper *same = find_unchanged(old, &rs->sessions[i]);
@@ -78,7 +98,7 @@ int generation__make(struct ruleset *rs, struct plan *plan, const struct generat
 		generation__unref(g);
 		return code;
 	}
-	carry_tallies(g, old);
+	find_kept_rules(g, old);
 	*ret = g;
 	return 0;
 }
@@ -122,5 +142,6 @@ void generation__unref(struct generation *g)
 	free(g->dumpers);
 	free(g->slots);
 	free(g->tallies);
+	free(g->kept);
 	free(g);
 }

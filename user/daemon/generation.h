@@ -24,8 +24,9 @@ struct generation {
 	struct ruleset *rules;	 /* owned */
 	struct dumper **dumpers; /* one per session of the ruleset; references */
 	size_t n_dumpers;
-	uint32_t *slots;	     /* of the rules, see detectors__update() */
-	struct rule_tally *tallies;  /* one per rule */
+	uint32_t *slots;	    /* of the rules, see detectors__update() */
+	struct rule_tally *tallies; /* one per rule */
+	size_t *kept; /* per rule: its index in the generation before; SIZE_MAX: it is new */
 	uint64_t memory, max_memory; /* bytes */
 };
 
@@ -39,6 +40,10 @@ struct generation_env {
  * over on success only; the event lists of @plan are taken over. */
 int generation__make(struct ruleset *rs, struct plan *plan, const struct generation *old,
 		     const struct generation_env *env, struct err *err, struct generation **ret);
+
+/* A rule that stays keeps its counts: add those of @old, the generation that @g was made beside.
+ * Once, when @old gets no more triggers; under the recorder's lock. */
+void generation__take_tallies(struct generation *g, const struct generation *old);
 
 /* The session called @name; -ENOENT. */
 int generation__find_session(const struct generation *g, const char *name);

@@ -319,6 +319,8 @@ void recorder__commit(struct recorder *r)
 	sync_with_thread(r);
 	pthread_mutex_lock(&r->lock);
 	old = r->gen;
+	if (old)
+		generation__take_tallies(r->offered, old);
 	r->gen = r->offered;
 	r->offered = NULL;
 	pthread_mutex_unlock(&r->lock);

@@ -24,6 +24,7 @@ struct daemon_conf {
 	uint64_t sideband_memory; /* bytes; 0: not given */
 	uint64_t merge;		  /* ns; default 1 s */
 	enum snapshot_mode snapshot;
+	bool watch; /* load the file again whenever it changes */
 };
 
 struct session_conf {
