@@ -63,16 +63,19 @@ static void print_rings(const json_t *v)
 
 static void print_session(const json_t *v, bool verbose)
 {
-	char size[16];
+	char size[16], ring[32];
 
 	printf("[%" PRIu64 ":%s] perf record %s\n", num(v, "tid"), str(v, "name"), str(v, "run"));
 	if (str(v, "notice")[0])
 		printf("  note:       %s\n", str(v, "notice"));
 	if (!verbose)
 		return;
-	printf("  rings:      %s on each of %" PRIu64 " CPUs, %zu events\n",
+	printf("  rings:      %s on each of %" PRIu64 " CPUs, %zu events",
 	       units__format_size(num(v, "ring_bytes"), size, sizeof(size)), num(v, "cpus"),
 	       json_array_size(json_object_get(v, "events")));
+	if (num(v, "ring_ns"))
+		printf(", to hold %s", duration(v, "ring_ns", ring, sizeof(ring)));
+	putchar('\n');
 	print_rings(v);
 }
 

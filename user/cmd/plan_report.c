@@ -63,6 +63,8 @@ static json_t *make_session(const struct session_conf *conf, const struct sessio
 		      "events", events, "left_out", (json_int_t)s->events->left_out, "ring_bytes",
 		      (json_int_t)s->ring_bytes, "memory_bytes",
 		      (json_int_t)session__memory(s->ring_bytes, n_cpus));
+	if (j && conf->ring)
+		json_object_set_new(j, "ring_ns", json_integer(conf->ring));
 	if (j && s->window_most)
 		json_object_set_new(j, "window_ns",
 				    json_pack("{s:I, s:I}", "least", (json_int_t)s->window_least,
@@ -176,6 +178,10 @@ static void print_window(const json_t *s)
 	const json_t *window = json_object_get(s, "window_ns");
 	char least[32], most[32];
 
+	if (num(s, "ring_ns"))
+		printf("  rings:      are sized from the measured rate to hold %s; this is what "
+		       "they begin with\n",
+		       units__format_duration(num(s, "ring_ns"), least, sizeof(least)));
 	if (!window) {
 		printf("  window:     depends on how often the events happen: `frbpf status -v` "
 		       "tells when it records\n");

@@ -16,6 +16,7 @@
 #include "daemon/daemon.h"
 #include "daemon/location.h"
 #include "daemon/recorder.h"
+#include "daemon/ring_fit.h"
 #include "daemon/rules_watch.h"
 #include "daemon/status.h"
 #include "dump/manifest.h"
@@ -141,6 +142,33 @@ static int put_in_force(struct daemon *d, struct ruleset *rs, struct plan *plan,
 	return code;
 }
 
+/* The ruleset in force and a plan of it, once more: sessions and rules are made of these. */
+static int plan_again(struct daemon *d, struct ruleset **ret_rs, struct plan **ret, struct err *err)
+{
+	const struct source_text *in_force = recorder__generation(d->recorder)->rules->config->src;
+	struct diags diags = { 0 };
+	struct source_text *src;
+	struct buf text = { 0 };
+	struct ruleset *rs;
+	int code = source_text__from_string(in_force->name, in_force->text, &src);
+
+	code = code ?: ruleset__parse(src, &diags, &rs);
+	if (!code) {
+		code = plan__make(rs, d->tracefs, &diags, ret);
+		if (code)
+			ruleset__discard(rs, &diags);
+		else
+			*ret_rs = rs;
+	}
+	if (code) {
+		diags__format(&diags, &text);
+		err_set(err, code, "%s", text.len ? text.data : strerror(-code));
+		buf__free(&text);
+	}
+	diags__free(&diags);
+	return code;
+}
+
 /* Read @path again. On failure the old rules stay in force and @ret_text says why; it may hold
  * warnings on success. */
 static int reload(struct daemon *d, const char *path, struct buf *ret_text)
@@ -160,6 +188,47 @@ static int reload(struct daemon *d, const char *path, struct buf *ret_text)
 	diags__free(&diags);
 	return code;
 }
+
+/* ---- rings that follow the rate ---- */
+
+static int start_successor(void *arg, size_t i, size_t bytes, struct err *err, struct dumper **ret)
+{
+	struct daemon *d = arg;
+	struct ruleset *rs;
+	struct plan *plan;
+	int code = plan_again(d, &rs, &plan, err);
+
+	if (code)
+		return code;
+	plan->sessions[i].ring_bytes = bytes;
+	code = generation__start_session(&rs->sessions[i], &plan->sessions[i], &d->gen_env, err,
+					 ret);
+	plan__free(plan);
+	ruleset__free(rs);
+	return code;
+}
+
+/* Returns ns until the next look. */
+static uint64_t fit_rings(struct daemon *d)
+{
+	struct err err = { 0 };
+	struct ruleset *rs;
+	struct plan *plan;
+	uint64_t wait;
+
+	if (!ring_fit__step(d->gen_env.fit, recorder__generation(d->recorder), start_successor, d,
+			    &wait))
+		return wait;
+	if (plan_again(d, &rs, &plan, &err) == 0) {
+		put_in_force(d, rs, plan, &err);
+		plan__free(plan);
+	}
+	if (err.msg[0])
+		log_error("rings stay as they are: %s", err.msg);
+	return 0;
+}
+
+/* ---- the file ---- */
 
 static int watch_fd(struct daemon *d, int fd)
 {
@@ -403,6 +472,9 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	code = code ?: detectors__open(err, &d->detectors);
 	if (code)
 		return code;
+	d->gen_env.fit = ring_fit__new();
+	if (!d->gen_env.fit)
+		return err_set(err, -ENOMEM, "out of memory");
 	recorder.detectors = d->detectors;
 	code = recorder__new(&recorder, err, &d->recorder);
 	if (code)
@@ -472,10 +544,12 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 static void serve(struct daemon *d)
 {
 	struct epoll_event ev[4];
-	uint64_t wait;
+	uint64_t wait, fit;
 
 	while (!d->stop) {
 		wait = recorder__collect(d->recorder, on_incident, d);
+		fit = fit_rings(d);
+		wait = fit < wait ? fit : wait;
 		int timeout = wait == UINT64_MAX ? -1 : (int)(wait / NSEC_PER_MSEC) + 1;
 		int n = epoll_wait(d->epoll, ev, ARRAY_SIZE(ev), timeout);
 
@@ -499,6 +573,7 @@ static void tear_down(struct daemon *d, bool undo)
 		location__withdraw(d->base.path);
 	if (d->detectors && !undo)
 		detectors__update(d->detectors, NULL, 0, NULL, &err);
+	ring_fit__free(d->gen_env.fit); /* its dumpers tell the recorder */
 	recorder__free(d->recorder);
 	detectors__free(d->detectors);
 	sideband__free(d->sideband);

@@ -34,7 +34,13 @@ struct generation_env {
 	const struct dump_env *dump;
 	dumper_done_fn done;
 	void *done_arg;
+	struct ring_fit *fit; /* has successors of sessions whose rings were resized; may be NULL */
 };
+
+/* Open and start one session; the event list of @plan is taken over. */
+int generation__start_session(const struct session_conf *conf, struct session_plan *plan,
+			      const struct generation_env *env, struct err *err,
+			      struct dumper **ret);
 
 /* Open and start what @plan says, sharing with @old (may be NULL) what did not change. @rs is taken
  * over on success only; the event lists of @plan are taken over. */

@@ -7,6 +7,7 @@
 #include "common/cpus.h"
 #include "daemon/lint.h"
 #include "daemon/plan.h"
+#include "daemon/ring_fit.h"
 #include "dump/incident.h"
 #include "record/session.h"
 #include "rules/units.h"
@@ -44,12 +45,17 @@ static uint64_t default_max_memory(void)
 	return ram / 100 * DEFAULT_MEMORY_PERCENT;
 }
 
-static void expect_window(struct session_plan *s)
+/* Its rings and windows, as far as the rate is known beforehand. */
+static void expect_window(struct session_plan *s, uint64_t ring)
 {
 	uint64_t most, least;
 
 	if (!event_list__rate(s->events, &most, &least))
 		return;
+	if (ring && most != least)
+		return; /* to be measured */
+	if (ring)
+		s->ring_bytes = ring_fit__size(most, ring, sysconf(_SC_PAGESIZE));
 	s->window_least = (unsigned __int128)s->ring_bytes * NSEC_PER_SEC / most;
 	s->window_most = (unsigned __int128)s->ring_bytes * NSEC_PER_SEC / least;
 }
@@ -71,11 +77,14 @@ static int plan_session(const struct planner *pl, const struct session_conf *con
 	err = pl->partly ? event_list__resolve_partly(opts, src, pl->d, &ret->events)
 			 : event_list__resolve(opts, src, pl->tracefs, pl->d, &ret->events);
 	ret->ring_bytes = opts->mmap_bytes ?: default_ring_bytes(page);
+	if (conf->ring && opts->mmap_bytes)
+		diags__error(pl->d, src, conf->ring_span,
+			     "the `run` line has a size already: remove its -m, or 'ring'");
 	record_opts__free(opts);
 	if (!err && pl->d->n_errors > errors)
 		err = -EINVAL;
 	if (!err)
-		expect_window(ret);
+		expect_window(ret, conf->ring);
 	return err;
 }
 

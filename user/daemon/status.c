@@ -25,7 +25,7 @@ static json_t *json_held(const struct session *s)
 	return list;
 }
 
-static json_t *json_session(const struct dumper *d, bool held)
+static json_t *json_session(const struct dumper *d, uint64_t ring, bool held)
 {
 	const struct session *s = d->session;
 	json_t *events = json_array(), *j;
@@ -36,6 +36,8 @@ static json_t *json_session(const struct dumper *d, bool held)
 		      "tid", (int)d->tid, "events", events, "ring_bytes",
 		      (json_int_t)(s->n_cpus ? s->cpus[0].ring.size : 0), "cpus", (int)s->n_cpus,
 		      "started_monotonic_ns", (json_int_t)s->started, "notice", s->notice);
+	if (j && ring)
+		json_object_set_new(j, "ring_ns", json_integer(ring));
 	if (j && held)
 		json_object_set_new(j, "rings", json_held(s));
 	return j;
@@ -101,7 +103,8 @@ json_t *status__make(const struct status_sources *s, bool held)
 	json_t *sessions = json_array(), *rules = json_array();
 
 	for (size_t i = 0; i < g->n_dumpers; i++)
-		json_array_append_new(sessions, json_session(g->dumpers[i], held));
+		json_array_append_new(
+			sessions, json_session(g->dumpers[i], g->rules->sessions[i].ring, held));
 	for (size_t i = 0; i < g->rules->n_rules; i++)
 		json_array_append_new(rules, json_rule(s, i));
 	return json_pack("{s:b, s:i, s:s, s:s, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o}", "ok",

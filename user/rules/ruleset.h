@@ -33,6 +33,8 @@ struct session_conf {
 	char *run;	      /* verbatim as `perf daemon` shows it (config__perf_value); owned.
 			       * NULL: the ruleset is damaged */
 	struct span run_span; /* the raw value: what record_opts__parse() takes */
+	uint64_t ring;	      /* ns that its rings are to hold; 0: not given */
+	struct span ring_span;
 };
 
 struct rule_conf {
