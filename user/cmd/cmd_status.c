@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cmd/cmd.h"
+#include "common/cleanup.h"
 #include "rules/units.h"
 
 static const char *str(const json_t *o, const char *key)
@@ -86,21 +87,36 @@ static void print_held_back(const json_t *held)
 		{ "self", "our own" },
 		{ "ring_full", "trigger ring full" },
 		{ "busy", "too many incidents at once" },
+		{ "muted", "muted" },
 	};
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
 		sum += num(held, causes[i][0]);
 	if (!sum)
 		return;
 	printf(", held back %" PRIu64 " (", sum);
 	sum = 0;
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(causes); i++) {
 		if (num(held, causes[i][0]))
 			printf("%s%s %" PRIu64, sum++ ? ", " : "", causes[i][1],
 			       num(held, causes[i][0]));
 	}
 	putchar(')');
+}
+
+/* "armed for another 5m", "muted until it is taken back". */
+static void print_end(const json_t *end, const char *what)
+{
+	char text[32];
+
+	if (!json_is_object(end))
+		return;
+	if (json_object_get(end, "ends_in_ns"))
+		printf("  %s for another %s\n", what,
+		       duration(end, "ends_in_ns", text, sizeof(text)));
+	else
+		printf("  %s until `frbpf %s --off`\n", what, what[0] == 'm' ? "mute" : "arm");
 }
 
 static void print_rule(const json_t *v)
@@ -119,6 +135,8 @@ static void print_rule(const json_t *v)
 		printf("; last %s, largest %s", duration(v, "last_value_ns", last, sizeof(last)),
 		       duration(v, "max_value_ns", max, sizeof(max)));
 	putchar('\n');
+	print_end(json_object_get(v, "armed"), "armed");
+	print_end(json_object_get(v, "muted"), "muted");
 }
 
 static void print_verbose(const json_t *s)
@@ -161,6 +179,12 @@ static void print_status(const json_t *s, bool verbose)
 		print_session(v, verbose);
 	json_array_foreach (json_object_get(s, "rules"), i, v)
 		print_rule(v);
+	json_array_foreach (json_object_get(s, "mutes"), i, v) {
+		if (json_is_true(json_object_get(v, "present")))
+			continue;
+		printf("rule %s: not in the file now\n", str(v, "rule"));
+		print_end(v, "muted");
+	}
 }
 
 static int run_status(int argc, char **argv)

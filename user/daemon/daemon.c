@@ -15,6 +15,7 @@
 #include "daemon/control.h"
 #include "daemon/daemon.h"
 #include "daemon/location.h"
+#include "daemon/overlay.h"
 #include "daemon/recorder.h"
 #include "daemon/ring_fit.h"
 #include "daemon/rules_watch.h"
@@ -44,6 +45,7 @@ struct daemon {
 	struct recorder *recorder;
 	struct control *control;
 	char watched[PATH_MAX];
+	struct overlay *overlay;
 	struct rules_watch *watch; /* NULL: the file is not followed */
 	char rules_path[PATH_MAX]; /* of the rules in force; read again on SIGHUP */
 	struct dump_env dump_env;
@@ -132,6 +134,7 @@ static int put_in_force(struct daemon *d, struct ruleset *rs, struct plan *plan,
 		ruleset__free(rs);
 		return code;
 	}
+	overlay__apply_mutes(d->overlay, g);
 	recorder__offer(d->recorder, g);
 	code = detectors__update(d->detectors, rs->rules, rs->n_rules, g->slots, err);
 	if (code)
@@ -154,7 +157,8 @@ static int plan_again(struct daemon *d, struct ruleset **ret_rs, struct plan **r
 
 	code = code ?: ruleset__parse(src, &diags, &rs);
 	if (!code) {
-		code = plan__make(rs, d->tracefs, &diags, ret);
+		code = overlay__extend(d->overlay, rs, &diags);
+		code = code ?: plan__make(rs, d->tracefs, &diags, ret);
 		if (code)
 			ruleset__discard(rs, &diags);
 		else
@@ -179,6 +183,8 @@ static int reload(struct daemon *d, const char *path, struct buf *ret_text)
 	struct err err = { 0 };
 	int code = plan__load(path, d->tracefs, &diags, &rs, &plan);
 
+	if (!code && (code = overlay__extend(d->overlay, rs, &diags)))
+		ruleset__discard(rs, &diags);
 	diags__format(&diags, ret_text);
 	if (!code)
 		code = put_in_force(d, rs, plan, &err);
@@ -187,6 +193,31 @@ static int reload(struct daemon *d, const char *path, struct buf *ret_text)
 	plan__free(plan);
 	diags__free(&diags);
 	return code;
+}
+
+/* Put the rules in force together with an overlay that has changed. */
+static int apply_overlay(struct daemon *d, struct err *err)
+{
+	struct ruleset *rs;
+	struct plan *plan;
+	int code = plan_again(d, &rs, &plan, err);
+
+	if (code)
+		return code;
+	code = put_in_force(d, rs, plan, err);
+	plan__free(plan);
+	return code;
+}
+
+/* Returns ns until the next arm or mute ends. */
+static uint64_t expire_overlay(struct daemon *d)
+{
+	struct err err = { 0 };
+	uint64_t wait;
+
+	if (overlay__expire(d->overlay, now_ns(), &wait) && apply_overlay(d, &err))
+		log_error("the rules stay as they are: %s", err.msg);
+	return wait;
 }
 
 /* ---- rings that follow the rate ---- */
@@ -212,18 +243,12 @@ static int start_successor(void *arg, size_t i, size_t bytes, struct err *err, s
 static uint64_t fit_rings(struct daemon *d)
 {
 	struct err err = { 0 };
-	struct ruleset *rs;
-	struct plan *plan;
 	uint64_t wait;
 
 	if (!ring_fit__step(d->gen_env.fit, recorder__generation(d->recorder), start_successor, d,
 			    &wait))
 		return wait;
-	if (plan_again(d, &rs, &plan, &err) == 0) {
-		put_in_force(d, rs, plan, &err);
-		plan__free(plan);
-	}
-	if (err.msg[0])
+	if (apply_overlay(d, &err))
 		log_error("rings stay as they are: %s", err.msg);
 	return 0;
 }
@@ -326,6 +351,7 @@ static void serve_status(struct daemon *d, struct control_client *c, const json_
 		.recorder = d->recorder,
 		.detectors = d->detectors,
 		.sideband = d->sideband,
+		.overlay = d->overlay,
 	};
 
 	control_client__reply(c, status__make(&s, json_is_true(json_object_get(request, "held"))));
@@ -388,6 +414,99 @@ static void serve_dump(struct daemon *d, struct control_client *c, const json_t 
 	*w = (struct waiting_dump){ .client = c, .incident = number };
 }
 
+static uint64_t end_of(const json_t *request)
+{
+	json_int_t ns = json_integer_value(json_object_get(request, "for_ns"));
+
+	return ns > 0 ? now_ns() + ns : OVERLAY_FOREVER;
+}
+
+static void refuse_rule(struct daemon *d, struct control_client *c, const char *name)
+{
+	const struct ruleset *rs = recorder__generation(d->recorder)->rules;
+	const char **names = calloc(rs->n_rules + 1, sizeof(*names)), *near = NULL;
+
+	for (size_t i = 0; names && i < rs->n_rules; i++)
+		names[i] = rs->rules[i].name;
+	if (names)
+		near = nearest_word(name, strlen(name), names);
+	control_client__refuse(c, "no rule '%.64s' here%s%s%s", name,
+			       near ? " (did you mean '" : "", near ?: "",
+			       near ? "'?)" : ": `frbpf status` lists them");
+	free(names);
+}
+
+static void serve_mute(struct daemon *d, struct control_client *c, const json_t *request)
+{
+	const struct ruleset *rs = recorder__generation(d->recorder)->rules;
+	const char *name = json_string_value(json_object_get(request, "rule")) ?: "";
+	bool off = json_is_true(json_object_get(request, "off"));
+	uint64_t until = off ? 0 : end_of(request);
+	size_t i = 0;
+	int code;
+
+	while (i < rs->n_rules && strcmp(rs->rules[i].name, name) != 0)
+		i++;
+	if (!off && i == rs->n_rules) {
+		refuse_rule(d, c, name);
+		return;
+	}
+	code = off ? overlay__unmute(d->overlay, name) : overlay__mute(d->overlay, name, until);
+	if (code) {
+		control_client__refuse(c,
+				       off ? "rule '%.64s' is not muted"
+					   : "too many rules are muted: '%.64s' is not",
+				       name);
+		return;
+	}
+	if (i < rs->n_rules)
+		recorder__mute(d->recorder, i, until);
+	log_info("rule '%s' is %s", name, off ? "no longer muted" : "muted");
+	control_client__reply(c, json_pack("{s:b}", "ok", 1));
+}
+
+static void serve_disarm(struct daemon *d, struct control_client *c, const char *name)
+{
+	struct err err = { 0 };
+
+	if (overlay__disarm(d->overlay, name)) {
+		control_client__refuse(c, "no rule '%.64s' was armed: `frbpf status` lists them",
+				       name);
+	} else if (apply_overlay(d, &err)) {
+		control_client__refuse(c, "%s", err.msg);
+	} else {
+		log_info("rule '%s' is no longer armed", name);
+		control_client__reply(c, json_pack("{s:b}", "ok", 1));
+	}
+}
+
+static void serve_arm(struct daemon *d, struct control_client *c, const json_t *request)
+{
+	const struct ruleset *rs = recorder__generation(d->recorder)->rules;
+	const char *when = json_string_value(json_object_get(request, "when")) ?: "";
+	const char *condition = json_string_value(json_object_get(request, "if"));
+	const char *off = json_string_value(json_object_get(request, "off"));
+	char name[RULESET_NAME_MAX + 1];
+	struct err err = { 0 };
+
+	if (off) {
+		serve_disarm(d, c, off);
+		return;
+	}
+	if (overlay__arm(d->overlay, rs, when, condition, end_of(request), name, &err)) {
+		control_client__refuse(c, "%s", err.msg);
+		return;
+	}
+	if (apply_overlay(d, &err)) {
+		overlay__disarm(d->overlay, name);
+		control_client__refuse(c, "%s", err.msg);
+		return;
+	}
+	log_info("rule '%s' is armed: %s%s%s", name, when, condition ? " if " : "",
+		 condition ?: "");
+	control_client__reply(c, json_pack("{s:b, s:s}", "ok", 1, "rule", name));
+}
+
 static void serve_stop(struct daemon *d, struct control_client *c, const json_t *request)
 {
 	if (d->stopping) {
@@ -403,7 +522,8 @@ static const struct {
 	void (*serve)(struct daemon *d, struct control_client *c, const json_t *request);
 } requests[] = {
 	{ "status", serve_status }, { "ping", serve_ping }, { "load", serve_load },
-	{ "dump", serve_dump },	    { "stop", serve_stop },
+	{ "mute", serve_mute },	    { "arm", serve_arm },   { "dump", serve_dump },
+	{ "stop", serve_stop },
 };
 
 static void on_request(struct control_client *c, const json_t *request, void *arg)
@@ -473,7 +593,8 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	if (code)
 		return code;
 	d->gen_env.fit = ring_fit__new();
-	if (!d->gen_env.fit)
+	d->overlay = overlay__new();
+	if (!d->gen_env.fit || !d->overlay)
 		return err_set(err, -ENOMEM, "out of memory");
 	recorder.detectors = d->detectors;
 	code = recorder__new(&recorder, err, &d->recorder);
@@ -544,12 +665,14 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 static void serve(struct daemon *d)
 {
 	struct epoll_event ev[4];
-	uint64_t wait, fit;
+	uint64_t wait, fit, end;
 
 	while (!d->stop) {
 		wait = recorder__collect(d->recorder, on_incident, d);
 		fit = fit_rings(d);
 		wait = fit < wait ? fit : wait;
+		end = expire_overlay(d);
+		wait = end < wait ? end : wait;
 		int timeout = wait == UINT64_MAX ? -1 : (int)(wait / NSEC_PER_MSEC) + 1;
 		int n = epoll_wait(d->epoll, ev, ARRAY_SIZE(ev), timeout);
 
@@ -582,6 +705,7 @@ static void tear_down(struct daemon *d, bool undo)
 				      json_pack("{s:b, s:i}", "ok", 1, "pid", (int)getpid()));
 	control__free(d->control);
 	rules_watch__free(d->watch);
+	overlay__free(d->overlay);
 	tracing_parts__free(&d->tracing);
 	host_info__free(d->host);
 	base_dir__close(&d->base, undo);

@@ -80,6 +80,7 @@ void generation__take_tallies(struct generation *g, const struct generation *old
 		to->incidents += from->incidents;
 		to->joined += from->joined;
 		to->merged += from->merged;
+		to->muted += from->muted;
 		to->busy += from->busy;
 		if (from->last > to->last)
 			to->last = from->last;
@@ -101,7 +102,8 @@ int generation__make(struct ruleset *rs, struct plan *plan, const struct generat
 	g->slots = calloc(rs->n_rules ?: 1, sizeof(*g->slots));
 	g->tallies = calloc(rs->n_rules ?: 1, sizeof(*g->tallies));
 	g->kept = calloc(rs->n_rules ?: 1, sizeof(*g->kept));
-	if (!g->dumpers || !g->slots || !g->tallies || !g->kept)
+	g->muted_until = calloc(rs->n_rules ?: 1, sizeof(*g->muted_until));
+	if (!g->dumpers || !g->slots || !g->tallies || !g->kept || !g->muted_until)
 		code = err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !code && i < rs->n_sessions; i++) {
 		const struct session_conf *conf = &rs->sessions[i];
@@ -170,5 +172,6 @@ void generation__unref(struct generation *g)
 	free(g->slots);
 	free(g->tallies);
 	free(g->kept);
+	free(g->muted_until);
 	free(g);
 }

@@ -15,6 +15,7 @@ struct rule_tally {
 	uint64_t incidents; /* began one */
 	uint64_t joined;    /* became a further marker of one that was not frozen yet */
 	uint64_t merged;    /* came within the merge time of one: in its manifest */
+	uint64_t muted;	    /* held back by `frbpf mute` */
 	uint64_t busy;	    /* no incident was free: only counted */
 	uint64_t last;	    /* ns: time of the last trigger */
 };
@@ -26,6 +27,8 @@ struct generation {
 	size_t n_dumpers;
 	uint32_t *slots;	    /* of the rules, see detectors__update() */
 	struct rule_tally *tallies; /* one per rule */
+	/* per rule: ns until which its triggers are only counted; guarded by the recorder's lock */
+	uint64_t *muted_until;
 	size_t *kept; /* per rule: its index in the generation before; SIZE_MAX: it is new */
 	uint64_t memory, max_memory; /* bytes */
 };

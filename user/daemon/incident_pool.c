@@ -111,6 +111,10 @@ void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_
 	struct incident *inc;
 
 	tally->last = t->time;
+	if (t->time < g->muted_until[rule]) {
+		tally->muted++;
+		return;
+	}
 	inc = find_to_join(p, g, &it);
 	if (inc) {
 		tally->joined++;

@@ -344,6 +344,13 @@ struct generation *recorder__generation(struct recorder *r)
 	return r->gen;
 }
 
+void recorder__mute(struct recorder *r, size_t i, uint64_t until)
+{
+	pthread_mutex_lock(&r->lock);
+	r->gen->muted_until[i] = until;
+	pthread_mutex_unlock(&r->lock);
+}
+
 int64_t recorder__dump(struct recorder *r, uint64_t mask, const char *reason)
 {
 	struct frbpf_trigger t = {

@@ -128,16 +128,19 @@ static void say_no_room(struct session *s, const struct session_conf *conf,
 			const struct generation *g, size_t want, size_t got)
 {
 	uint64_t others = g->memory - session__memory(s->cpus[0].ring.size, s->n_cpus);
-	char t[32], own[16], rest[16], max[16], size[16];
+	char t[32], own[16], rest[16], max[16], size[16], notice[sizeof(s->notice)];
 
-	snprintf(s->notice, sizeof(s->notice),
+	snprintf(notice, sizeof(notice),
 		 "ring = %s wants %s, others have %s, max-memory is %s: rings of %s hold less",
 		 units__format_duration(conf->ring, t, sizeof(t)),
 		 units__format_size(session__memory(want, s->n_cpus), own, sizeof(own)),
 		 units__format_size(others, rest, sizeof(rest)),
 		 units__format_size(g->max_memory, max, sizeof(max)),
 		 units__format_size(got, size, sizeof(size)));
-	log_warn("session '%s': %s", s->name, s->notice);
+	if (strcmp(notice, s->notice) == 0)
+		return; /* as at the last look */
+	strcpy(s->notice, notice);
+	log_warn("session '%s': %s", s->name, notice);
 }
 
 /* What is being decided about one session. */

@@ -45,10 +45,23 @@ static json_t *json_session(const struct dumper *d, uint64_t ring, bool held)
 
 static json_t *json_held_back(const struct frbpf_rule_state *st, const struct rule_tally *t)
 {
-	return json_pack("{s:I, s:I, s:I, s:I}", "cooldown",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "cooldown",
 			 (json_int_t)st->suppressed[FRBPF_CAUSE_COOLDOWN], "self",
 			 (json_int_t)st->suppressed[FRBPF_CAUSE_SELF], "ring_full",
-			 (json_int_t)st->suppressed[FRBPF_CAUSE_FULL], "busy", (json_int_t)t->busy);
+			 (json_int_t)st->suppressed[FRBPF_CAUSE_FULL], "busy", (json_int_t)t->busy,
+			 "muted", (json_int_t)t->muted);
+}
+
+/* {"ends_in_ns"?}, or null when it never began. */
+static json_t *json_end(uint64_t until)
+{
+	uint64_t now = now_ns();
+
+	if (!until)
+		return json_null();
+	if (until == OVERLAY_FOREVER)
+		return json_object();
+	return json_pack("{s:I}", "ends_in_ns", (json_int_t)(until > now ? until - now : 0));
 }
 
 static json_t *json_rule(const struct status_sources *s, size_t i)
@@ -60,8 +73,10 @@ static json_t *json_rule(const struct status_sources *s, size_t i)
 
 	detectors__rule_state(s->detectors, g->slots[i], &st);
 	recorder__tally(s->recorder, i, &tally);
-	return json_pack("{s:s, s:s, s:s?, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I}", "name",
-			 rule->name, "when", rule->when_text, "if", rule->if_text, "matched",
+	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I}",
+			 "name", rule->name, "when", rule->when_text, "if", rule->if_text, "armed",
+			 json_end(overlay__armed_until(s->overlay, rule->name)), "muted",
+			 json_end(overlay__muted_until(s->overlay, rule->name)), "matched",
 			 (json_int_t)st.matched, "fired", (json_int_t)st.fired, "held_back",
 			 json_held_back(&st, &tally), "incidents", (json_int_t)tally.incidents,
 			 "joined", (json_int_t)tally.joined, "merged", (json_int_t)tally.merged,
@@ -107,10 +122,11 @@ json_t *status__make(const struct status_sources *s, bool held)
 			sessions, json_session(g->dumpers[i], g->rules->sessions[i].ring, held));
 	for (size_t i = 0; i < g->rules->n_rules; i++)
 		json_array_append_new(rules, json_rule(s, i));
-	return json_pack("{s:b, s:i, s:s, s:s, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o}", "ok",
-			 1, "pid", (int)getpid(), "base", s->base, "config", s->rules_path,
+	return json_pack("{s:b, s:i, s:s, s:s, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o, s:o}",
+			 "ok", 1, "pid", (int)getpid(), "base", s->base, "config", s->rules_path,
 			 "version", FRBPF_VERSION, "uptime_ns", (json_int_t)(now_ns() - s->started),
 			 "memory", "used_bytes", (json_int_t)g->memory, "max_bytes",
-			 (json_int_t)g->max_memory, "sessions", sessions, "rules", rules,
-			 "triggers", json_triggers(s), "sideband", json_sideband(s->sideband));
+			 (json_int_t)g->max_memory, "sessions", sessions, "rules", rules, "mutes",
+			 overlay__mutes(s->overlay, g->rules), "triggers", json_triggers(s),
+			 "sideband", json_sideband(s->sideband));
 }

@@ -276,6 +276,30 @@ int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **re
 	return 0;
 }
 
+int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d)
+{
+	struct parser p = { .rs = rs, .d = d };
+	struct config *own = rs->config;
+	size_t errors = d->n_errors;
+	int err = config__parse_damaged(src, d, &rs->config);
+
+	if (err) {
+		rs->config = own;
+		return err;
+	}
+	for (size_t i = 0; i < rs->config->n_sections && err != -ENOMEM; i++) {
+		const struct config_section *s = &rs->config->sections[i];
+
+		err = starts_with(s->name, RULE)
+			      ? parse_rule(&p, s)
+			      : diags__error(d, src, s->span, "only rules may stand here");
+	}
+	diags__keep(d, TAKE_PTR(rs->config->src));
+	config__free(rs->config);
+	rs->config = own;
+	return err == -ENOMEM ? err : d->n_errors > errors ? -EINVAL : 0;
+}
+
 static int load(const char *path, struct diags *d, struct ruleset **ret,
 		int (*parse)(struct source_text *src, struct diags *d, struct ruleset **ret))
 {

@@ -73,6 +73,10 @@ int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **re
  * none. 0, -ENOMEM, or the errno of reading the file. */
 int ruleset__load_damaged(const char *path, struct diags *d, struct ruleset **ret);
 int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct ruleset **ret);
+/* Add the rules of @src, which is taken over, to a ruleset that has no errors; sections of another
+ * kind and names that are taken are errors. 0, -EINVAL (see @d; @rs is damaged then) or -ENOMEM.
+ * The places of these rules are not in the ruleset's own text. */
+int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d);
 /* Free it, but leave its text to @d, whose messages point into it. */
 void ruleset__discard(struct ruleset *rs, struct diags *d);
 void ruleset__free(struct ruleset *rs);
