@@ -10,10 +10,11 @@ setup() {
 	need_btf
 	need_tracepoints
 	common_setup
-	write_rules <<-'EOF'
+	victim=frbpf-$$ # a thread's name of our own: rules look at the whole machine
+	write_rules <<-EOF
 		[rule-slow]
 		when = syscall:clock_nanosleep > 10ms
-		if = comm == "frbpf-victim"
+		if = comm == "$victim"
 		cooldown = 0
 	EOF
 }
@@ -31,7 +32,7 @@ has_no_rule() { # RULE
 }
 
 slow_calls() { # N
-	workload slow_syscall --ms 20 --times "$1" --comm frbpf-victim >/dev/null
+	workload slow_syscall --ms 20 --times "$1" --comm "$victim" >/dev/null
 }
 
 is_muted() { # RULE
@@ -85,10 +86,10 @@ when = runqlat > 10s' >>"$RULES"
 @test "an armed rule fires beside those of the file, over a reload, until its time ends" {
 	frbpf_load
 	frbpf mute slow
-	run -0 --separate-stderr frbpf arm 'syscall:clock_nanosleep > 15ms' --if 'comm == "frbpf-victim"' --for 8s
+	run -0 --separate-stderr frbpf arm 'syscall:clock_nanosleep > 15ms' --if "comm == \"$victim\"" --for 8s
 	same "name" "$output" arm-1
 	run -0 frbpf status
-	[[ $output == *'rule arm-1: syscall:clock_nanosleep > 15ms if comm == "frbpf-victim"'*"armed for another "* ]]
+	[[ $output == *"rule arm-1: syscall:clock_nanosleep > 15ms if comm == \"$victim\""*"armed for another "* ]]
 	slow_calls 1
 	wait_for_incident "$BASE" 1
 	same "rule" "$(manifest "$(incidents "$BASE")" rule)" arm-1

@@ -7,6 +7,7 @@ load helpers
 
 setup() {
 	common_setup
+	victim=frbpf-$$ # a thread's name of our own: rules look at the whole machine
 }
 
 teardown() {
@@ -32,7 +33,7 @@ unprivileged() { # COMMAND...
 }
 
 two_rules() {
-	write_rules <<-'EOF'
+	write_rules <<-EOF
 		[rule-one]
 		when = runqlat > 20ms
 		[rule-two]
@@ -40,7 +41,7 @@ two_rules() {
 		dump = sched
 		[rule-slow]
 		when = syscall:clock_nanosleep > 10ms
-		if = comm == "frbpf-victim"
+		if = comm == "$victim"
 	EOF
 }
 
@@ -111,7 +112,7 @@ two_rules() {
 	check --json --live 3s "$RULES" >"$BATS_TEST_TMPDIR/live" 2>/dev/null &
 	pid=$!
 	sleep 1
-	workload slow_syscall --ms 20 --times 10 --comm frbpf-victim >/dev/null
+	workload slow_syscall --ms 20 --times 10 --comm "$victim" >/dev/null
 	wait "$pid"
 	live=$(jq -c '.live.rules[] | select(.name == "slow")' "$BATS_TEST_TMPDIR/live")
 	same "matched" "$(json "$live" .matched)" 10

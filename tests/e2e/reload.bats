@@ -10,6 +10,7 @@ setup() {
 	need_btf
 	need_tracepoints
 	common_setup
+	victim=frbpf-$$ # a thread's name of our own: rules look at the whole machine
 }
 
 teardown() {
@@ -27,12 +28,12 @@ has_rule() { # RULE
 # One small session, and a rule whose every match counts; more rules from standard input.
 counting_rules() { # FILE
 	{
-		cat <<-'EOF'
+		cat <<-EOF
 			[session-clock]
 			run = -e cpu-clock -F 99 -m 4K --overwrite --switch-output -a
 			[rule-count]
 			when = syscall:clock_nanosleep > 1ms
-			if = comm == "frbpf-counted"
+			if = comm == "$victim"
 			cooldown = 0
 		EOF
 		cat
@@ -40,26 +41,26 @@ counting_rules() { # FILE
 }
 
 @test "unchanged rules keep their counters and cooldowns, whatever changes around them" {
-	write_rules <<-'EOF'
+	write_rules <<-EOF
 		[rule-one]
 		when = syscall:clock_nanosleep > 10ms
-		if = comm == "frbpf-victim"
+		if = comm == "$victim"
 		cooldown = 1h
 	EOF
 	frbpf_load
-	workload slow_syscall --ms 20 --times 3 >/dev/null
+	workload slow_syscall --ms 20 --times 3 --comm "$victim" >/dev/null
 	wait_for_incident "$BASE" 1
 	same "matched" "$(status_of one .matched)" 3
-	cat >>"$RULES" <<-'EOF'
+	cat >>"$RULES" <<-EOF
 		pre = 1s
 		[rule-two]
 		when = syscall:clock_nanosleep > 15ms
-		if = comm == "frbpf-victim"
+		if = comm == "$victim"
 		cooldown = 1h
 	EOF
 	frbpf_load
 	same "matched after the reload" "$(status_of one .matched)" 3
-	workload slow_syscall --ms 20 --times 2 >/dev/null
+	workload slow_syscall --ms 20 --times 2 --comm "$victim" >/dev/null
 	wait_for_incident "$BASE" 2
 	same "matched of the old" "$(status_of one .matched)" 5
 	same "fired of the old: its cooldown goes on" "$(status_of one .fired)" 1
@@ -134,14 +135,14 @@ counting_rules() { # FILE
 	run_counted "$BATS_TEST_TMPDIR/stop" "$WORKLOADS/reload_storm" "$BASE/control" 100 "$RULES.2" "$RULES"
 }
 
-# COMMAND... under calls of frbpf-counted, which end when the file STOP is there. All of them were matched, and what
+# COMMAND... under calls of $victim, which end when the file STOP is there. All of them were matched, and what
 # became of the matches adds up.
 run_counted() { # STOP COMMAND...
 	local stop=$1 calls status made
 	shift
 	(
 		until [[ -e $stop ]]; do
-			"$WORKLOADS/slow_syscall" --ms 2 --times 100 --threads 2 --comm frbpf-counted
+			"$WORKLOADS/slow_syscall" --ms 2 --times 100 --threads 2 --comm "$victim"
 		done
 	) >"$BATS_TEST_TMPDIR/calls" 3>&- &
 	calls=$!

@@ -15,10 +15,8 @@
 #include "daemon/control.h"
 #include "daemon/daemon.h"
 #include "daemon/location.h"
-#include "daemon/overlay.h"
 #include "daemon/recorder.h"
-#include "daemon/ring_fit.h"
-#include "daemon/rules_watch.h"
+#include "daemon/rulebook.h"
 #include "daemon/status.h"
 #include "dump/manifest.h"
 #include "dump/tracing_parts.h"
@@ -44,12 +42,8 @@ struct daemon {
 	struct detectors *detectors;
 	struct recorder *recorder;
 	struct control *control;
-	char watched[PATH_MAX];
-	struct overlay *overlay;
-	struct rules_watch *watch; /* NULL: the file is not followed */
-	char rules_path[PATH_MAX]; /* of the rules in force; read again on SIGHUP */
+	struct rulebook *rulebook;
 	struct dump_env dump_env;
-	struct generation_env gen_env;
 	struct waiting_dump waiting[DUMPS_WAITING_MAX];
 	struct control_client *stopping; /* who asked for the stop, answered last */
 	uint64_t started;
@@ -122,236 +116,18 @@ static void on_incident(struct incident *inc, bool first, void *arg)
 	}
 }
 
-/* ---- rules ---- */
-
-static int put_in_force(struct daemon *d, struct ruleset *rs, struct plan *plan, struct err *err)
-{
-	struct generation *g;
-	int code;
-
-	code = generation__make(rs, plan, recorder__generation(d->recorder), &d->gen_env, err, &g);
-	if (code) {
-		ruleset__free(rs);
-		return code;
-	}
-	overlay__apply_mutes(d->overlay, g);
-	recorder__offer(d->recorder, g);
-	code = detectors__update(d->detectors, rs->rules, rs->n_rules, g->slots, err);
-	if (code)
-		recorder__withdraw(d->recorder);
-	else
-		recorder__commit(d->recorder);
-	generation__unref(g);
-	return code;
-}
-
-/* The ruleset in force and a plan of it, once more: sessions and rules are made of these. */
-static int plan_again(struct daemon *d, struct ruleset **ret_rs, struct plan **ret, struct err *err)
-{
-	const struct source_text *in_force = recorder__generation(d->recorder)->rules->config->src;
-	struct diags diags = { 0 };
-	struct source_text *src;
-	struct buf text = { 0 };
-	struct ruleset *rs;
-	int code = source_text__from_string(in_force->name, in_force->text, &src);
-
-	code = code ?: ruleset__parse(src, &diags, &rs);
-	if (!code) {
-		code = overlay__extend(d->overlay, rs, &diags);
-		code = code ?: plan__make(rs, d->tracefs, &diags, ret);
-		if (code)
-			ruleset__discard(rs, &diags);
-		else
-			*ret_rs = rs;
-	}
-	if (code) {
-		diags__format(&diags, &text);
-		err_set(err, code, "%s", text.len ? text.data : strerror(-code));
-		buf__free(&text);
-	}
-	diags__free(&diags);
-	return code;
-}
-
-/* Read @path again. On failure the old rules stay in force and @ret_text says why; it may hold
- * warnings on success. */
-static int reload(struct daemon *d, const char *path, struct buf *ret_text)
-{
-	struct diags diags = { 0 };
-	struct ruleset *rs = NULL;
-	struct plan *plan = NULL;
-	struct err err = { 0 };
-	int code = plan__load(path, d->tracefs, &diags, &rs, &plan);
-
-	if (!code && (code = overlay__extend(d->overlay, rs, &diags)))
-		ruleset__discard(rs, &diags);
-	diags__format(&diags, ret_text);
-	if (!code)
-		code = put_in_force(d, rs, plan, &err);
-	if (err.msg[0])
-		buf__printf(ret_text, "%s\n", err.msg);
-	plan__free(plan);
-	diags__free(&diags);
-	return code;
-}
-
-/* Put the rules in force together with an overlay that has changed. */
-static int apply_overlay(struct daemon *d, struct err *err)
-{
-	struct ruleset *rs;
-	struct plan *plan;
-	int code = plan_again(d, &rs, &plan, err);
-
-	if (code)
-		return code;
-	code = put_in_force(d, rs, plan, err);
-	plan__free(plan);
-	return code;
-}
-
-/* Returns ns until the next arm or mute ends. */
-static uint64_t expire_overlay(struct daemon *d)
-{
-	struct err err = { 0 };
-	uint64_t wait;
-
-	if (overlay__expire(d->overlay, now_ns(), &wait) && apply_overlay(d, &err))
-		log_error("the rules stay as they are: %s", err.msg);
-	return wait;
-}
-
-/* ---- rings that follow the rate ---- */
-
-static int start_successor(void *arg, size_t i, size_t bytes, struct err *err, struct dumper **ret)
-{
-	struct daemon *d = arg;
-	struct ruleset *rs;
-	struct plan *plan;
-	int code = plan_again(d, &rs, &plan, err);
-
-	if (code)
-		return code;
-	plan->sessions[i].ring_bytes = bytes;
-	code = generation__start_session(&rs->sessions[i], &plan->sessions[i], &d->gen_env, err,
-					 ret);
-	plan__free(plan);
-	ruleset__free(rs);
-	return code;
-}
-
-/* Returns ns until the next look. */
-static uint64_t fit_rings(struct daemon *d)
-{
-	struct err err = { 0 };
-	uint64_t wait;
-
-	if (!ring_fit__step(d->gen_env.fit, recorder__generation(d->recorder), start_successor, d,
-			    &wait))
-		return wait;
-	if (apply_overlay(d, &err))
-		log_error("rings stay as they are: %s", err.msg);
-	return 0;
-}
-
-/* ---- the file ---- */
-
-static int watch_fd(struct daemon *d, int fd)
-{
-	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
-
-	return epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
-}
-
-static bool has_changed(const struct source_text *in_force, const char *path)
-{
-	struct source_text *now;
-	bool changed;
-
-	if (source_text__read(path, &now))
-		return false;
-	changed = now->len != in_force->len || memcmp(now->text, in_force->text, now->len) != 0;
-	source_text__free(now);
-	return changed;
-}
-
-static void load_again(struct daemon *d);
-
-/* Follow the file, or no longer, as its own [daemon] says. */
-static void follow_rules(struct daemon *d)
-{
-	const struct ruleset *rs = recorder__generation(d->recorder)->rules;
-	struct err err = { 0 };
-	int code;
-
-	if (d->watch && rs->daemon.watch && strcmp(d->watched, d->rules_path) == 0)
-		return;
-	rules_watch__free(d->watch);
-	d->watch = NULL;
-	if (!rs->daemon.watch)
-		return;
-	memcpy(d->watched, d->rules_path, sizeof(d->watched));
-	code = rules_watch__open(d->rules_path, &err, &d->watch);
-	if (!code)
-		code = watch_fd(d, rules_watch__fd(d->watch));
-	if (code)
-		log_error("watch = yes: changes of %s are not seen: %s", d->rules_path,
-			  err.msg[0] ? err.msg : strerror(-code));
-	else if (has_changed(rs->config->src, d->rules_path)) /* after it was read, before now */
-		load_again(d);
-}
-
-/* Load @path, and on success go on with it. What people must know goes to @ret_text. */
-static int load_rules(struct daemon *d, const char *path, struct buf *ret_text)
-{
-	int code = reload(d, path, ret_text);
-
-	if (code) {
-		log_error("%s: not loaded, the old rules stay", path);
-		return code;
-	}
-	log_info("%s: loaded", path);
-	if (strcmp(path, d->rules_path) != 0)
-		snprintf(d->rules_path, sizeof(d->rules_path), "%s", path);
-	follow_rules(d);
-	return 0;
-}
-
-/* The same where nobody waits for the answer: it goes to the log. */
-static void load_again(struct daemon *d)
-{
-	struct buf text = { 0 };
-	int code = load_rules(d, d->rules_path, &text);
-
-	if (text.len)
-		log_line(code ? LOG_ERROR : LOG_WARN, "%s:\n%s", d->rules_path, text.data);
-	buf__free(&text);
-}
-
-static void on_rules_changed(struct daemon *d)
-{
-	int changed = rules_watch__changed(d->watch);
-
-	if (changed > 0) {
-		load_again(d);
-	} else if (changed < 0) {
-		log_warn("%s: its directory has gone: changes are no longer seen", d->rules_path);
-		rules_watch__free(d->watch);
-		d->watch = NULL;
-	}
-}
-
 /* ---- requests ---- */
 
 static void serve_status(struct daemon *d, struct control_client *c, const json_t *request)
 {
 	struct status_sources s = {
 		.base = d->base.path,
-		.rules_path = d->rules_path,
+		.rules_path = rulebook__path(d->rulebook),
 		.started = d->started,
 		.recorder = d->recorder,
 		.detectors = d->detectors,
 		.sideband = d->sideband,
-		.overlay = d->overlay,
+		.overlay = rulebook__overlay(d->rulebook),
 	};
 
 	control_client__reply(c, status__make(&s, json_is_true(json_object_get(request, "held"))));
@@ -372,7 +148,7 @@ static void serve_load(struct daemon *d, struct control_client *c, const json_t 
 		control_client__refuse(c, "load: no absolute path in the request");
 		return;
 	}
-	code = load_rules(d, path, &text);
+	code = rulebook__load(d->rulebook, path, &text);
 	if (code)
 		control_client__reply(c, json_pack("{s:b, s:s}", "ok", 0, "error",
 						   text.len ? text.data : strerror(-code)));
@@ -421,90 +197,37 @@ static uint64_t end_of(const json_t *request)
 	return ns > 0 ? now_ns() + ns : OVERLAY_FOREVER;
 }
 
-static void refuse_rule(struct daemon *d, struct control_client *c, const char *name)
+static void answer(struct control_client *c, int code, const struct err *err)
 {
-	const struct ruleset *rs = recorder__generation(d->recorder)->rules;
-	const char **names = calloc(rs->n_rules + 1, sizeof(*names)), *near = NULL;
-
-	for (size_t i = 0; names && i < rs->n_rules; i++)
-		names[i] = rs->rules[i].name;
-	if (names)
-		near = nearest_word(name, strlen(name), names);
-	control_client__refuse(c, "no rule '%.64s' here%s%s%s", name,
-			       near ? " (did you mean '" : "", near ?: "",
-			       near ? "'?)" : ": `frbpf status` lists them");
-	free(names);
+	if (code)
+		control_client__refuse(c, "%s", err->msg);
+	else
+		control_client__reply(c, json_pack("{s:b}", "ok", 1));
 }
 
 static void serve_mute(struct daemon *d, struct control_client *c, const json_t *request)
 {
-	const struct ruleset *rs = recorder__generation(d->recorder)->rules;
 	const char *name = json_string_value(json_object_get(request, "rule")) ?: "";
 	bool off = json_is_true(json_object_get(request, "off"));
-	uint64_t until = off ? 0 : end_of(request);
-	size_t i = 0;
-	int code;
-
-	while (i < rs->n_rules && strcmp(rs->rules[i].name, name) != 0)
-		i++;
-	if (!off && i == rs->n_rules) {
-		refuse_rule(d, c, name);
-		return;
-	}
-	code = off ? overlay__unmute(d->overlay, name) : overlay__mute(d->overlay, name, until);
-	if (code) {
-		control_client__refuse(c,
-				       off ? "rule '%.64s' is not muted"
-					   : "too many rules are muted: '%.64s' is not",
-				       name);
-		return;
-	}
-	if (i < rs->n_rules)
-		recorder__mute(d->recorder, i, until);
-	log_info("rule '%s' is %s", name, off ? "no longer muted" : "muted");
-	control_client__reply(c, json_pack("{s:b}", "ok", 1));
-}
-
-static void serve_disarm(struct daemon *d, struct control_client *c, const char *name)
-{
 	struct err err = { 0 };
 
-	if (overlay__disarm(d->overlay, name)) {
-		control_client__refuse(c, "no rule '%.64s' was armed: `frbpf status` lists them",
-				       name);
-	} else if (apply_overlay(d, &err)) {
-		control_client__refuse(c, "%s", err.msg);
-	} else {
-		log_info("rule '%s' is no longer armed", name);
-		control_client__reply(c, json_pack("{s:b}", "ok", 1));
-	}
+	answer(c, rulebook__mute(d->rulebook, name, off ? 0 : end_of(request), &err), &err);
 }
 
 static void serve_arm(struct daemon *d, struct control_client *c, const json_t *request)
 {
-	const struct ruleset *rs = recorder__generation(d->recorder)->rules;
 	const char *when = json_string_value(json_object_get(request, "when")) ?: "";
 	const char *condition = json_string_value(json_object_get(request, "if"));
 	const char *off = json_string_value(json_object_get(request, "off"));
 	char name[RULESET_NAME_MAX + 1];
 	struct err err = { 0 };
 
-	if (off) {
-		serve_disarm(d, c, off);
-		return;
-	}
-	if (overlay__arm(d->overlay, rs, when, condition, end_of(request), name, &err)) {
+	if (off)
+		answer(c, rulebook__disarm(d->rulebook, off, &err), &err);
+	else if (rulebook__arm(d->rulebook, when, condition, end_of(request), name, &err))
 		control_client__refuse(c, "%s", err.msg);
-		return;
-	}
-	if (apply_overlay(d, &err)) {
-		overlay__disarm(d->overlay, name);
-		control_client__refuse(c, "%s", err.msg);
-		return;
-	}
-	log_info("rule '%s' is armed: %s%s%s", name, when, condition ? " if " : "",
-		 condition ?: "");
-	control_client__reply(c, json_pack("{s:b, s:s}", "ok", 1, "rule", name));
+	else
+		control_client__reply(c, json_pack("{s:b, s:s}", "ok", 1, "rule", name));
 }
 
 static void serve_stop(struct daemon *d, struct control_client *c, const json_t *request)
@@ -548,7 +271,7 @@ static void on_signal(struct daemon *d)
 	if (read(d->signals, &si, sizeof(si)) != sizeof(si))
 		return;
 	if (si.ssi_signo == SIGHUP)
-		load_again(d);
+		rulebook__load_again(d->rulebook);
 	else if (si.ssi_signo != SIGUSR2)
 		d->stop = true;
 	else if (recorder__dump(d->recorder,
@@ -581,6 +304,11 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 		.rt_priority = RT_PRIORITY_SIDEBAND,
 	};
 	struct recorder_opts recorder = { .rt_priority = RT_PRIORITY_TRIGGER };
+	struct rulebook_opts rules = {
+		.tracefs = d->tracefs,
+		.dump = &d->dump_env,
+		.path = d->opts->rules_path,
+	};
 	int code;
 
 	code = host_info__collect(err, &d->host);
@@ -592,19 +320,22 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	code = code ?: detectors__open(err, &d->detectors);
 	if (code)
 		return code;
-	d->gen_env.fit = ring_fit__new();
-	d->overlay = overlay__new();
-	if (!d->gen_env.fit || !d->overlay)
-		return err_set(err, -ENOMEM, "out of memory");
 	recorder.detectors = d->detectors;
 	code = recorder__new(&recorder, err, &d->recorder);
 	if (code)
 		return code;
 	d->dump_env =
 		(struct dump_env){ &d->base, d->sideband, d->host, &d->tracing, d->opts->program };
-	d->gen_env.dump = &d->dump_env;
-	recorder__dumper_callback(d->recorder, &d->gen_env.done, &d->gen_env.done_arg);
-	return 0;
+	rules.recorder = d->recorder;
+	rules.detectors = d->detectors;
+	return rulebook__new(&rules, err, &d->rulebook);
+}
+
+static int watch_fd(struct daemon *d, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
+
+	return epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
 static int open_loop(struct daemon *d, struct err *err)
@@ -622,6 +353,7 @@ static int open_loop(struct daemon *d, struct err *err)
 	code = code ?: watch_fd(d, d->signals);
 	code = code ?: watch_fd(d, control__fd(d->control));
 	code = code ?: watch_fd(d, recorder__fd(d->recorder));
+	code = code ?: watch_fd(d, rulebook__fd(d->rulebook));
 	return code ? err_set(err, code, "epoll: %s", strerror(-code)) : 0;
 }
 
@@ -651,38 +383,45 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 		ruleset__free(rs);
 		return code;
 	}
-	code = put_in_force(d, rs, plan, err);
+	code = rulebook__begin(d->rulebook, rs, plan, err);
 	code = code ?: open_loop(d, err);
 	if (code)
 		return code;
 	/* what the real-time threads touch stays in memory; not an error where it is refused */
 	mlockall(MCL_CURRENT | MCL_ONFAULT);
 	location__announce(d->base.path);
-	follow_rules(d);
+	rulebook__follow(d->rulebook);
 	return 0;
+}
+
+/* For epoll_wait(), which takes an int: the loop may well wake up once a day. */
+static int timeout_ms(uint64_t ns)
+{
+	const int day = 24 * 3600 * 1000;
+
+	if (ns == UINT64_MAX)
+		return -1;
+	return ns / NSEC_PER_MSEC < (uint64_t)day ? (int)(ns / NSEC_PER_MSEC) + 1 : day;
 }
 
 static void serve(struct daemon *d)
 {
 	struct epoll_event ev[4];
-	uint64_t wait, fit, end;
+	uint64_t wait, step;
 
 	while (!d->stop) {
 		wait = recorder__collect(d->recorder, on_incident, d);
-		fit = fit_rings(d);
-		wait = fit < wait ? fit : wait;
-		end = expire_overlay(d);
-		wait = end < wait ? end : wait;
-		int timeout = wait == UINT64_MAX ? -1 : (int)(wait / NSEC_PER_MSEC) + 1;
-		int n = epoll_wait(d->epoll, ev, ARRAY_SIZE(ev), timeout);
+		step = rulebook__step(d->rulebook);
+		wait = step < wait ? step : wait;
+		int n = epoll_wait(d->epoll, ev, ARRAY_SIZE(ev), timeout_ms(wait));
 
 		for (int i = 0; i < n; i++) {
 			if (ev[i].data.fd == d->signals)
 				on_signal(d);
 			else if (ev[i].data.fd == control__fd(d->control))
 				control__process(d->control);
-			else if (d->watch && ev[i].data.fd == rules_watch__fd(d->watch))
-				on_rules_changed(d);
+			else if (ev[i].data.fd == rulebook__fd(d->rulebook))
+				rulebook__on_change(d->rulebook);
 		}
 	}
 	recorder__drain(d->recorder, on_incident, d);
@@ -696,7 +435,7 @@ static void tear_down(struct daemon *d, bool undo)
 		location__withdraw(d->base.path);
 	if (d->detectors && !undo)
 		detectors__update(d->detectors, NULL, 0, NULL, &err);
-	ring_fit__free(d->gen_env.fit); /* its dumpers tell the recorder */
+	rulebook__free(d->rulebook);
 	recorder__free(d->recorder);
 	detectors__free(d->detectors);
 	sideband__free(d->sideband);
@@ -704,8 +443,6 @@ static void tear_down(struct daemon *d, bool undo)
 		control_client__reply(d->stopping,
 				      json_pack("{s:b, s:i}", "ok", 1, "pid", (int)getpid()));
 	control__free(d->control);
-	rules_watch__free(d->watch);
-	overlay__free(d->overlay);
 	tracing_parts__free(&d->tracing);
 	host_info__free(d->host);
 	base_dir__close(&d->base, undo);
@@ -727,7 +464,6 @@ int daemon__run(const struct daemon_opts *opts, struct ruleset *rs, struct plan 
 	int code;
 
 	d.started = now_ns();
-	snprintf(d.rules_path, sizeof(d.rules_path), "%s", opts->rules_path);
 	code = bring_up(&d, rs, plan, &err);
 	plan__free(plan);
 	if (code) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Follows a file that editors and tools replace: its directory is watched, so a rename over it is
- * seen as well as a write into it. Life: open, changed as often as the fd is readable, free.
+ * seen as well as a write into it. Life: new, follow and changed as often as wanted, free.
  */
 #ifndef FRBPF_DAEMON_RULES_WATCH_H
 #define FRBPF_DAEMON_RULES_WATCH_H
@@ -12,9 +12,13 @@
 
 struct rules_watch;
 
-/* Watch the file @path, absolute and without symbolic links. */
-int rules_watch__open(const char *path, struct err *err, struct rules_watch **ret);
+int rules_watch__new(struct err *err, struct rules_watch **ret);
+/* Readable when rules_watch__changed() has something to say. */
 int rules_watch__fd(const struct rules_watch *w);
+
+/* Follow the file @path (absolute and without symbolic links) from now on and no other; NULL: none.
+ * Returns 1 when it begins to, 0 when it did already; on failure none is followed. */
+int rules_watch__follow(struct rules_watch *w, const char *path, struct err *err);
 
 /* Take what waits at the fd: whether the file was written and closed, or replaced, since the last
  * call. -ESTALE: its directory has gone, and nothing more will be seen. */
