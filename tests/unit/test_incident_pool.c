@@ -22,6 +22,7 @@ struct world {
 	struct ruleset rules;
 	struct rule_conf confs[RULES];
 	struct rule_tally tallies[RULES];
+	uint64_t muted_until[RULES];
 	struct dumper dumpers[SESSIONS];
 	struct dumper *list[SESSIONS];
 	uint64_t now, fired;
@@ -46,9 +47,11 @@ static int set_up(void **state)
 		return -1;
 	memcpy(w->confs, confs, sizeof(confs));
 	w->rules = (struct ruleset){ .rules = w->confs, .n_rules = RULES, .daemon.merge = MERGE };
-	w->gen = (struct generation){
-		.rules = &w->rules, .dumpers = w->list, .n_dumpers = SESSIONS, .tallies = w->tallies
-	};
+	w->gen = (struct generation){ .rules = &w->rules,
+				      .dumpers = w->list,
+				      .n_dumpers = SESSIONS,
+				      .tallies = w->tallies,
+				      .muted_until = w->muted_until };
 	atomic_init(&w->gen.refs, 1); /* the test's: it is never freed */
 	for (size_t i = 0; i < SESSIONS; i++)
 		w->list[i] = &w->dumpers[i];

@@ -17,6 +17,7 @@ struct setting {
 	struct ruleset rules;
 	struct rule_conf rule[2];
 	struct rule_tally tally[2];
+	uint64_t muted_until[2];
 	uint32_t slots[2];
 	struct generation g;
 	struct incident_pool pool;
@@ -30,7 +31,10 @@ static struct setting *setting_new(struct rate rule, struct rate all)
 	s->rule[0].max_dumps = s->rule[1].max_dumps = rule;
 	s->rules = (struct ruleset){ .rules = s->rule, .n_rules = 2 };
 	s->rules.daemon.max_dumps = all;
-	s->g = (struct generation){ .rules = &s->rules, .tallies = s->tally, .slots = s->slots };
+	s->g = (struct generation){ .rules = &s->rules,
+				    .tallies = s->tally,
+				    .slots = s->slots,
+				    .muted_until = s->muted_until };
 	atomic_init(&s->g.refs, 1000);
 	assert_int_equal(incident_pool__init(&s->pool), 0);
 	return s;

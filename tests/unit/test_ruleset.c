@@ -48,7 +48,8 @@ static void daemon_keys(void **state)
 					"max-memory = 64M\n"
 					"sideband-memory = 1G\n"
 					"merge = 250ms\n"
-					"snapshot = pause\n" SESSION);
+					"snapshot = pause\n"
+					"watch = yes\n" SESSION);
 
 	assert_string_equal(rs->daemon.base, "/var/lib/a b");
 	check_span(rs, rs->daemon.base_span, "/var/lib/a b");
@@ -57,6 +58,7 @@ static void daemon_keys(void **state)
 	assert_int_equal(rs->daemon.sideband_memory, 1 << 30);
 	assert_int_equal(rs->daemon.merge, 250 * NSEC_PER_MSEC);
 	assert_int_equal(rs->daemon.snapshot, SNAPSHOT_PAUSE);
+	assert_true(rs->daemon.watch);
 	ruleset__free(rs);
 }
 
@@ -71,6 +73,7 @@ static void defaults(void **state)
 	assert_int_equal(rs->daemon.sideband_memory, 0);
 	assert_int_equal(rs->daemon.merge, NSEC_PER_SEC);
 	assert_int_equal(rs->daemon.snapshot, SNAPSHOT_AUTO);
+	assert_false(rs->daemon.watch);
 	assert_int_equal(rs->n_rules, 1);
 	assert_null(rule->if_text);
 	assert_int_equal(rule->expr.n_nodes, 0);

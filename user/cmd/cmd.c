@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/printable.h"
 #include "daemon/control.h"
+#include "rules/units.h"
 
 static void print_help(const struct command *cmd)
 {
@@ -76,6 +77,29 @@ int cmd_find_base(const struct location_hint *hint, char base[static PATH_MAX])
 		return 0;
 	log_error("%s", err.msg);
 	return EXIT_FAILED;
+}
+
+void cmd_print_diags(const struct diags *d)
+{
+	struct buf text = { 0 };
+
+	if (diags__format(d, &text) == 0 && text.len)
+		fputs(text.data, stderr);
+	buf__free(&text);
+}
+
+int cmd_duration(const struct command *cmd, const char *name, const char *text, uint64_t *ret_ns)
+{
+	const char *why = "it is 0";
+	char what[256];
+	uint64_t ns = 0;
+
+	if (units__duration(text, strlen(text), &ns, &why) || !ns) {
+		snprintf(what, sizeof(what), "%s %s: %s", name, text, why);
+		return cmd_usage_error(cmd, what);
+	}
+	*ret_ns = ns;
+	return 0;
 }
 
 json_t *cmd_ask(const char *base, json_t *request)

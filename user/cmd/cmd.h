@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "daemon/location.h"
+#include "rules/diag.h"
 
 /* Exit status of commands, see the design's section 5. */
 #define EXIT_DONE   0
@@ -22,7 +23,7 @@ struct command {
 };
 
 extern const struct command cmd_status, cmd_load, cmd_dump, cmd_ls, cmd_show, cmd_stop, cmd_ping,
-	cmd_start, cmd_signal;
+	cmd_start, cmd_signal, cmd_check, cmd_events, cmd_mute, cmd_arm;
 
 /* ---- what commands share ---- */
 
@@ -49,6 +50,12 @@ int cmd_usage_error(const struct command *cmd, const char *what);
 
 /* Find the daemon's base; prints the error. 0 or EXIT_FAILED. */
 int cmd_find_base(const struct location_hint *hint, char base[static PATH_MAX]);
+
+/* Write errors and warnings to standard error. */
+void cmd_print_diags(const struct diags *d);
+
+/* The duration that option @name was given, in ns. 0, or EXIT_FAILED, and said why. */
+int cmd_duration(const struct command *cmd, const char *name, const char *text, uint64_t *ret_ns);
 
 /* Ask the daemon of @base; an answer with "ok": false is printed as the error. NULL: failed, and
  * said so. The request is taken over; the answer is the caller's. */

@@ -43,15 +43,6 @@ static void loaded__free(struct loaded *l)
 	l->rs = NULL;
 }
 
-static void print_diags(const struct diags *d)
-{
-	struct buf text = { 0 };
-
-	if (diags__format(d, &text) == 0 && text.len)
-		fputs(text.data, stderr);
-	buf__free(&text);
-}
-
 /* The base: --base, the file's, or where one is found without either. */
 static int choose_base(struct loaded *l, const struct location_hint *hint)
 {
@@ -64,33 +55,22 @@ static int choose_base(struct loaded *l, const struct location_hint *hint)
 	return cmd_find_base(&only_base, l->base);
 }
 
+/* Read and plan the file. A running daemon does that again by itself: errors are told before it is
+ * bothered. */
 static int read_rules(const struct load_opts *opts, struct loaded *l)
 {
 	struct diags diags = { 0 };
+	struct err err = { 0 };
 	int code;
 
 	if (!realpath(opts->rules, l->rules)) {
 		log_error("%s: cannot read it: %s", opts->rules, strerror(errno));
 		return EXIT_FAILED;
 	}
-	code = ruleset__load(opts->rules, &diags, &l->rs);
-	print_diags(&diags);
-	diags__free(&diags);
-	return code ? EXIT_FAILED : 0;
-}
-
-static int make_plan(struct loaded *l)
-{
-	struct diags diags = { 0 };
-	struct err err = { 0 };
-	int code;
-
 	if (tracefs__open(&err, &l->tracefs))
 		l->tracefs = NULL; /* events that need it say so, at their place */
-	code = plan__make(l->rs, l->tracefs, &diags, &l->plan);
-	print_diags(&diags);
-	if (code && err.msg[0])
-		log_error("%s", err.msg);
+	code = plan__load(opts->rules, l->tracefs, &diags, &l->rs, &l->plan);
+	cmd_print_diags(&diags);
 	diags__free(&diags);
 	return code ? EXIT_FAILED : 0;
 }
@@ -113,7 +93,6 @@ static int reload_running(const struct loaded *l)
 		return EXIT_FAILED;
 	}
 	if (json_is_true(json_object_get(reply, "ok"))) {
-		fputs(json_string_value(json_object_get(reply, "warnings")) ?: "", stderr);
 		log_info("%s: the daemon at %s (pid %d) has the new rules", l->rules, l->base,
 			 (int)json_integer_value(json_object_get(reply, "pid")));
 	} else {
@@ -249,7 +228,7 @@ static int load(const struct load_opts *opts)
 	status = status ?: choose_base(&l, &opts->hint);
 	if (!status) {
 		status = opts->only_start || opts->foreground ? -ENOENT : reload_running(&l);
-		if (status == -ENOENT && !(status = make_plan(&l)))
+		if (status == -ENOENT)
 			status = opts->foreground ? run_daemon(&l, -1) : start_in_background(&l);
 	}
 	loaded__free(&l);

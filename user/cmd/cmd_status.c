@@ -64,16 +64,19 @@ static void print_rings(const json_t *v)
 
 static void print_session(const json_t *v, bool verbose)
 {
-	char size[16];
+	char size[16], ring[32];
 
 	printf("[%" PRIu64 ":%s] perf record %s\n", num(v, "tid"), str(v, "name"), str(v, "run"));
 	if (str(v, "notice")[0])
 		printf("  note:       %s\n", str(v, "notice"));
 	if (!verbose)
 		return;
-	printf("  rings:      %s on each of %" PRIu64 " CPUs, %zu events\n",
+	printf("  rings:      %s on each of %" PRIu64 " CPUs, %zu events",
 	       units__format_size(num(v, "ring_bytes"), size, sizeof(size)), num(v, "cpus"),
 	       json_array_size(json_object_get(v, "events")));
+	if (num(v, "ring_ns"))
+		printf(", to hold %s", duration(v, "ring_ns", ring, sizeof(ring)));
+	putchar('\n');
 	print_rings(v);
 }
 
@@ -89,6 +92,7 @@ static void print_held_back(const json_t *held)
 		{ "keys_full", "too many of what its 'per' counts" },
 		{ "ring_full", "trigger ring full" },
 		{ "busy", "too many incidents at once" },
+		{ "muted", "muted" },
 	};
 	uint64_t sum = 0;
 
@@ -126,6 +130,20 @@ static void print_values(const json_t *values)
 		       "****************************************");
 }
 
+/* "armed for another 5m", "muted until it is taken back". */
+static void print_end(const json_t *end, const char *what)
+{
+	char text[32];
+
+	if (!json_is_object(end))
+		return;
+	if (json_object_get(end, "ends_in_ns"))
+		printf("  %s for another %s\n", what,
+		       duration(end, "ends_in_ns", text, sizeof(text)));
+	else
+		printf("  %s until `frbpf %s --off`\n", what, what[0] == 'm' ? "mute" : "arm");
+}
+
 static void print_rule(const json_t *v, bool verbose)
 {
 	char last[32], max[32];
@@ -146,6 +164,8 @@ static void print_rule(const json_t *v, bool verbose)
 	putchar('\n');
 	if (verbose)
 		print_values(json_object_get(v, "values"));
+	print_end(json_object_get(v, "armed"), "armed");
+	print_end(json_object_get(v, "muted"), "muted");
 }
 
 static void print_verbose(const json_t *s)
@@ -193,6 +213,12 @@ static void print_status(const json_t *s, bool verbose)
 		print_session(v, verbose);
 	json_array_foreach (json_object_get(s, "rules"), i, v)
 		print_rule(v, verbose);
+	json_array_foreach (json_object_get(s, "mutes"), i, v) {
+		if (json_is_true(json_object_get(v, "present")))
+			continue;
+		printf("rule %s: not in the file now\n", str(v, "rule"));
+		print_end(v, "muted");
+	}
 }
 
 static int run_status(int argc, char **argv)

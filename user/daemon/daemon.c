@@ -17,6 +17,7 @@
 #include "daemon/daemon.h"
 #include "daemon/location.h"
 #include "daemon/recorder.h"
+#include "daemon/rulebook.h"
 #include "daemon/status.h"
 #include "dump/manifest.h"
 #include "dump/tracing_parts.h"
@@ -44,8 +45,8 @@ struct daemon {
 	struct detectors *detectors;
 	struct recorder *recorder;
 	struct control *control;
+	struct rulebook *rulebook;
 	struct dump_env dump_env;
-	struct generation_env gen_env;
 	struct waiting_dump waiting[DUMPS_WAITING_MAX];
 	struct control_client *stopping; /* who asked for the stop, answered last */
 	uint64_t started;
@@ -123,84 +124,18 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 	return code == 0;
 }
 
-/* ---- rules ---- */
-
-static int put_in_force(struct daemon *d, struct ruleset *rs, struct plan *plan, struct err *err)
-{
-	struct generation *g;
-	int code;
-
-	code = generation__make(rs, plan, recorder__generation(d->recorder), &d->gen_env, err, &g);
-	if (code) {
-		ruleset__free(rs);
-		return code;
-	}
-	recorder__offer(d->recorder, g);
-	generation__unref(g); /* the recorder has its own reference now */
-	code = detectors__update(d->detectors, rs->rules, rs->n_rules, g->slots, err);
-	if (code)
-		recorder__withdraw(d->recorder);
-	else
-		recorder__commit(d->recorder);
-	/* what the real-time threads touch stays in memory; not an error where it is refused */
-	mlockall(MCL_CURRENT | MCL_ONFAULT);
-	return code;
-}
-
-/* What only a restart can change must not look as if it were in force. */
-static void warn_unchangeable(const struct daemon *d, const struct ruleset *rs, struct diags *diags)
-{
-	const struct daemon_conf *now = &recorder__generation(d->recorder)->rules->daemon;
-	const struct daemon_conf *new = &rs->daemon;
-
-	if (new->base && strcmp(new->base, d->base.path) != 0)
-		diags__warn(
-			diags, rs->config->src, new->base_span,
-			"the recorder runs with base %s: this takes effect when it is started anew",
-			d->base.path);
-	if (new->sideband_memory != now->sideband_memory)
-		diags__warn(
-			diags, NULL, (struct span){ 0 },
-			"a changed sideband-memory takes effect when the recorder is started anew");
-}
-
-/* Read @path again. On failure the old rules stay in force and @ret_text says why; it may hold
- * warnings on success. */
-static int reload(struct daemon *d, const char *path, struct buf *ret_text)
-{
-	struct diags diags = { 0 };
-	struct ruleset *rs = NULL;
-	struct plan *plan = NULL;
-	struct err err = { 0 };
-	int code = ruleset__load(path, &diags, &rs);
-
-	if (!code)
-		code = plan__make(rs, d->tracefs, &diags, &plan);
-	if (!code)
-		warn_unchangeable(d, rs, &diags);
-	diags__format(&diags, ret_text);
-	if (code)
-		ruleset__free(rs);
-	else
-		code = put_in_force(d, rs, plan, &err);
-	if (err.msg[0])
-		buf__printf(ret_text, "%s\n", err.msg);
-	plan__free(plan);
-	diags__free(&diags);
-	return code;
-}
-
 /* ---- requests ---- */
 
 static void serve_status(struct daemon *d, struct control_client *c, const json_t *request)
 {
 	struct status_sources s = {
 		.base = d->base.path,
-		.rules_path = d->opts->rules_path,
+		.rules_path = rulebook__path(d->rulebook),
 		.started = d->started,
 		.recorder = d->recorder,
 		.detectors = d->detectors,
 		.sideband = d->sideband,
+		.overlay = rulebook__overlay(d->rulebook),
 	};
 
 	control_client__reply(c, status__make(&s, json_is_true(json_object_get(request, "held"))));
@@ -217,18 +152,17 @@ static void serve_load(struct daemon *d, struct control_client *c, const json_t 
 	struct buf text = { 0 };
 	int code;
 
-	if (!path || path[0] != '/') {
+	if (!path || path[0] != '/' || strlen(path) >= PATH_MAX) {
 		control_client__refuse(c, "load: no absolute path in the request");
 		return;
 	}
-	code = reload(d, path, &text);
+	code = rulebook__load(d->rulebook, path, &text);
 	if (code)
 		control_client__reply(c, json_pack("{s:b, s:s}", "ok", 0, "error",
 						   text.len ? text.data : strerror(-code)));
 	else
 		control_client__reply(c, json_pack("{s:b, s:i, s:s}", "ok", 1, "pid", (int)getpid(),
 						   "warnings", text.len ? text.data : ""));
-	log_info("%s: %s", path, code ? "not loaded, the old rules stay" : "loaded");
 	buf__free(&text);
 }
 
@@ -264,6 +198,46 @@ static void serve_dump(struct daemon *d, struct control_client *c, const json_t 
 	*w = (struct waiting_dump){ .client = c, .incident = number };
 }
 
+static uint64_t end_of(const json_t *request)
+{
+	json_int_t ns = json_integer_value(json_object_get(request, "for_ns"));
+
+	return ns > 0 ? now_ns() + ns : OVERLAY_FOREVER;
+}
+
+static void answer(struct control_client *c, int code, const struct err *err)
+{
+	if (code)
+		control_client__refuse(c, "%s", err->msg);
+	else
+		control_client__reply(c, json_pack("{s:b}", "ok", 1));
+}
+
+static void serve_mute(struct daemon *d, struct control_client *c, const json_t *request)
+{
+	const char *name = json_string_value(json_object_get(request, "rule")) ?: "";
+	bool off = json_is_true(json_object_get(request, "off"));
+	struct err err = { 0 };
+
+	answer(c, rulebook__mute(d->rulebook, name, off ? 0 : end_of(request), &err), &err);
+}
+
+static void serve_arm(struct daemon *d, struct control_client *c, const json_t *request)
+{
+	const char *when = json_string_value(json_object_get(request, "when")) ?: "";
+	const char *condition = json_string_value(json_object_get(request, "if"));
+	const char *off = json_string_value(json_object_get(request, "off"));
+	char name[RULESET_NAME_MAX + 1];
+	struct err err = { 0 };
+
+	if (off)
+		answer(c, rulebook__disarm(d->rulebook, off, &err), &err);
+	else if (rulebook__arm(d->rulebook, when, condition, end_of(request), name, &err))
+		control_client__refuse(c, "%s", err.msg);
+	else
+		control_client__reply(c, json_pack("{s:b, s:s}", "ok", 1, "rule", name));
+}
+
 static void serve_stop(struct daemon *d, struct control_client *c, const json_t *request)
 {
 	if (d->stopping) {
@@ -279,7 +253,8 @@ static const struct {
 	void (*serve)(struct daemon *d, struct control_client *c, const json_t *request);
 } requests[] = {
 	{ "status", serve_status }, { "ping", serve_ping }, { "load", serve_load },
-	{ "dump", serve_dump },	    { "stop", serve_stop },
+	{ "mute", serve_mute },	    { "arm", serve_arm },   { "dump", serve_dump },
+	{ "stop", serve_stop },
 };
 
 static void on_request(struct control_client *c, const json_t *request, void *arg)
@@ -297,18 +272,6 @@ static void on_request(struct control_client *c, const json_t *request, void *ar
 
 /* ---- signals ---- */
 
-static void on_hangup(struct daemon *d)
-{
-	struct buf text = { 0 };
-
-	if (reload(d, d->opts->rules_path, &text))
-		log_error("%s: not loaded, the old rules stay:\n%s", d->opts->rules_path,
-			  text.len ? text.data : "");
-	else
-		log_info("%s: loaded", d->opts->rules_path);
-	buf__free(&text);
-}
-
 static void on_signal(struct daemon *d)
 {
 	struct signalfd_siginfo si;
@@ -316,7 +279,7 @@ static void on_signal(struct daemon *d)
 	if (read(d->signals, &si, sizeof(si)) != sizeof(si))
 		return;
 	if (si.ssi_signo == SIGHUP)
-		on_hangup(d);
+		rulebook__load_again(d->rulebook);
 	else if (si.ssi_signo != SIGUSR2)
 		d->stop = true;
 	else if (recorder__dump(d->recorder,
@@ -350,6 +313,11 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 		.rt_priority = RT_PRIORITY_SIDEBAND,
 	};
 	struct recorder_opts recorder = { .rt_priority = RT_PRIORITY_TRIGGER };
+	struct rulebook_opts rules = {
+		.tracefs = d->tracefs,
+		.dump = &d->dump_env,
+		.path = d->opts->rules_path,
+	};
 	int code;
 
 	code = host_info__collect(err, &d->host);
@@ -367,12 +335,12 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 		return code;
 	d->dump_env =
 		(struct dump_env){ &d->base, d->sideband, d->host, &d->tracing, d->opts->program };
-	d->gen_env.dump = &d->dump_env;
-	recorder__dumper_callback(d->recorder, &d->gen_env.done, &d->gen_env.done_arg);
-	return 0;
+	rules.recorder = d->recorder;
+	rules.detectors = d->detectors;
+	return rulebook__new(&rules, err, &d->rulebook);
 }
 
-static int watch(struct daemon *d, int fd)
+static int watch_fd(struct daemon *d, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
 
@@ -391,9 +359,10 @@ static int open_loop(struct daemon *d, struct err *err)
 	d->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (d->epoll < 0)
 		code = -errno;
-	code = code ?: watch(d, d->signals);
-	code = code ?: watch(d, control__fd(d->control));
-	code = code ?: watch(d, recorder__fd(d->recorder));
+	code = code ?: watch_fd(d, d->signals);
+	code = code ?: watch_fd(d, control__fd(d->control));
+	code = code ?: watch_fd(d, recorder__fd(d->recorder));
+	code = code ?: watch_fd(d, rulebook__fd(d->rulebook));
 	return code ? err_set(err, code, "epoll: %s", strerror(-code)) : 0;
 }
 
@@ -423,29 +392,43 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 		ruleset__free(rs);
 		return code;
 	}
-	code = put_in_force(d, rs, plan, err);
+	code = rulebook__begin(d->rulebook, rs, plan, err);
 	code = code ?: open_loop(d, err);
 	if (code)
 		return code;
 	location__announce(d->base.path);
+	rulebook__follow(d->rulebook);
 	return 0;
+}
+
+/* For epoll_wait(), which takes an int: the loop may well wake up once a day. */
+static int timeout_ms(uint64_t ns)
+{
+	const int day = 24 * 3600 * 1000;
+
+	if (ns == UINT64_MAX)
+		return -1;
+	return ns / NSEC_PER_MSEC < (uint64_t)day ? (int)(ns / NSEC_PER_MSEC) + 1 : day;
 }
 
 static void serve(struct daemon *d)
 {
 	struct epoll_event ev[4];
-	uint64_t wait;
+	uint64_t wait, step;
 
 	while (!d->stop) {
 		wait = recorder__collect(d->recorder, on_incident, d);
-		int timeout = wait == UINT64_MAX ? -1 : (int)(wait / NSEC_PER_MSEC) + 1;
-		int n = epoll_wait(d->epoll, ev, ARRAY_SIZE(ev), timeout);
+		step = rulebook__step(d->rulebook);
+		wait = step < wait ? step : wait;
+		int n = epoll_wait(d->epoll, ev, ARRAY_SIZE(ev), timeout_ms(wait));
 
 		for (int i = 0; i < n; i++) {
 			if (ev[i].data.fd == d->signals)
 				on_signal(d);
 			else if (ev[i].data.fd == control__fd(d->control))
 				control__process(d->control);
+			else if (ev[i].data.fd == rulebook__fd(d->rulebook))
+				rulebook__on_change(d->rulebook);
 		}
 	}
 	/* first nothing fires any more, then what has fired is written */
@@ -458,6 +441,7 @@ static void tear_down(struct daemon *d, bool undo)
 {
 	if (d->control)
 		location__withdraw(d->base.path);
+	rulebook__free(d->rulebook);
 	recorder__free(d->recorder);
 	detectors__free(d->detectors);
 	sideband__free(d->sideband);

@@ -12,7 +12,7 @@
 
 struct daemon_opts {
 	const char *base;	/* absolute */
-	const char *rules_path; /* absolute; read again on SIGHUP */
+	const char *rules_path; /* absolute */
 	const char *program;	/* path of this binary */
 };
 

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "daemon/generation.h"
+#include "daemon/ring_fit.h"
+#include "rules/units.h"
 
 static struct dumper *find_unchanged(const struct generation *old, const struct session_conf *conf)
 {
@@ -15,8 +17,9 @@ static struct dumper *find_unchanged(const struct generation *old, const struct 
 	return NULL;
 }
 
-static int start_session(const struct session_conf *conf, struct session_plan *plan,
-			 const struct generation_env *env, struct err *err, struct dumper **ret)
+int generation__start_session(const struct session_conf *conf, struct session_plan *plan,
+			      const struct generation_env *env, struct err *err,
+			      struct dumper **ret)
 {
 	struct event_list *events = plan->events;
 	struct session *s;
@@ -34,23 +37,55 @@ static int start_session(const struct session_conf *conf, struct session_plan *p
 	return dumper__start(s, env->dump, env->done, env->done_arg, err, ret);
 }
 
-void generation__carry_tallies(struct generation *g, const struct generation *old)
+/* What the sessions really have: rings may have been resized since they were planned. */
+static int sum_memory(struct generation *g, struct err *err)
+{
+	char need[16], max[16];
+
+	g->memory = 0;
+	for (size_t i = 0; i < g->n_dumpers; i++)
+		g->memory += session__memory(g->dumpers[i]->session->cpus[0].ring.size,
+					     g->dumpers[i]->session->n_cpus);
+	if (g->memory <= g->max_memory)
+		return 0;
+	return err_set(
+		err, -EINVAL,
+		"the sessions need %s with the rings as they were sized by 'ring', more than "
+		"max-memory, which is %s",
+		units__format_size(g->memory, need, sizeof(need)),
+		units__format_size(g->max_memory, max, sizeof(max)));
+}
+
+/* Which of @old's rules goes on as each of ours. */
+static void find_kept_rules(struct generation *g, const struct generation *old)
 {
 	for (size_t i = 0; i < g->rules->n_rules; i++) {
-		for (size_t k = 0; k < old->rules->n_rules; k++) {
-			const struct rule_tally *from = &old->tallies[k];
-			struct rule_tally *to = &g->tallies[i];
-
-			if (g->rules->rules[i].id != old->rules->rules[k].id)
-				continue;
-			to->incidents += from->incidents;
-			to->joined += from->joined;
-			to->merged += from->merged;
-			to->busy += from->busy;
-			to->capped += from->capped;
-			to->dumps = from->dumps;
-			to->last = to->last > from->last ? to->last : from->last;
+		g->kept[i] = SIZE_MAX;
+		for (size_t k = 0; old && k < old->rules->n_rules; k++) {
+			if (g->rules->rules[i].id == old->rules->rules[k].id)
+				g->kept[i] = k;
 		}
+	}
+}
+
+void generation__take_tallies(struct generation *g, const struct generation *old)
+{
+	for (size_t i = 0; i < g->rules->n_rules; i++) {
+		const struct rule_tally *from;
+		struct rule_tally *to = &g->tallies[i];
+
+		if (g->kept[i] == SIZE_MAX)
+			continue;
+		from = &old->tallies[g->kept[i]];
+		to->incidents += from->incidents;
+		to->joined += from->joined;
+		to->merged += from->merged;
+		to->muted += from->muted;
+		to->busy += from->busy;
+		to->capped += from->capped;
+		to->dumps = from->dumps;
+		if (from->last > to->last)
+			to->last = from->last;
 	}
 }
 
@@ -64,29 +99,37 @@ int generation__make(struct ruleset *rs, struct plan *plan, const struct generat
 		return err_set(err, -ENOMEM, "out of memory");
 	atomic_init(&g->refs, 1);
 	g->rules = rs;
-	g->memory = plan->memory;
 	g->max_memory = plan->max_memory;
 	g->dumpers = calloc(rs->n_sessions ?: 1, sizeof(*g->dumpers));
 	g->slots = calloc(rs->n_rules ?: 1, sizeof(*g->slots));
 	g->tallies = calloc(rs->n_rules ?: 1, sizeof(*g->tallies));
-	if (!g->dumpers || !g->slots || !g->tallies)
+	g->kept = calloc(rs->n_rules ?: 1, sizeof(*g->kept));
+	g->muted_until = calloc(rs->n_rules ?: 1, sizeof(*g->muted_until));
+	if (!g->dumpers || !g->slots || !g->tallies || !g->kept || !g->muted_until)
 		code = err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !code && i < rs->n_sessions; i++) {
-		struct dumper *same = find_unchanged(old, &rs->sessions[i]);
+		const struct session_conf *conf = &rs->sessions[i];
+		struct dumper *same = find_unchanged(old, conf), *next = NULL;
 
-		if (same)
+		if (env->fit && conf->ring)
+			next = ring_fit__take(env->fit, conf->name, conf->run);
+		if (next)
+			g->dumpers[i] = next;
+		else if (same)
 			g->dumpers[i] = dumper__ref(same);
 		else
-			code = start_session(&rs->sessions[i], &plan->sessions[i], env, err,
-					     &g->dumpers[i]);
+			code = generation__start_session(&rs->sessions[i], &plan->sessions[i], env,
+							 err, &g->dumpers[i]);
 		if (!code)
 			g->n_dumpers++;
 	}
+	code = code ?: sum_memory(g, err);
 	if (code) {
 		g->rules = NULL;
 		generation__unref(g);
 		return code;
 	}
+	find_kept_rules(g, old);
 	*ret = g;
 	return 0;
 }
@@ -141,5 +184,7 @@ void generation__unref(struct generation *g)
 	free(g->dumpers);
 	free(g->slots);
 	free(g->tallies);
+	free(g->kept);
+	free(g->muted_until);
 	free(g);
 }

@@ -16,6 +16,7 @@ struct rule_tally {
 	uint64_t incidents; /* began one */
 	uint64_t joined;    /* became a further marker of one that was not frozen yet */
 	uint64_t merged;    /* came within the merge time of one: in its manifest */
+	uint64_t muted;	    /* held back by `frbpf mute` */
 	uint64_t busy;	    /* no incident was free: only counted */
 	uint64_t capped;    /* max-dumps was reached, its own or that of all: only counted */
 	uint64_t last;	    /* ns: time of the last trigger */
@@ -28,8 +29,11 @@ struct generation {
 	struct ruleset *rules;	       /* owned */
 	struct dumper **dumpers;       /* one per session of the ruleset; references */
 	size_t n_dumpers;
-	uint32_t *slots;	     /* of the rules, see detectors__update() */
-	struct rule_tally *tallies;  /* one per rule */
+	uint32_t *slots;	    /* of the rules, see detectors__update() */
+	struct rule_tally *tallies; /* one per rule */
+	/* per rule: ns until which its triggers are only counted; guarded by the recorder's lock */
+	uint64_t *muted_until;
+	size_t *kept; /* per rule: its index in the generation before; SIZE_MAX: it is new */
 	uint64_t memory, max_memory; /* bytes */
 };
 
@@ -37,15 +41,22 @@ struct generation_env {
 	const struct dump_env *dump;
 	dumper_done_fn done;
 	void *done_arg;
+	struct ring_fit *fit; /* has successors of sessions whose rings were resized; may be NULL */
 };
+
+/* Open and start one session; the event list of @plan is taken over. */
+int generation__start_session(const struct session_conf *conf, struct session_plan *plan,
+			      const struct generation_env *env, struct err *err,
+			      struct dumper **ret);
 
 /* Open and start what @plan says, sharing with @old (may be NULL) what did not change. @rs is taken
  * over on success only; the event lists of @plan are taken over. */
 int generation__make(struct ruleset *rs, struct plan *plan, const struct generation *old,
 		     const struct generation_env *env, struct err *err, struct generation **ret);
 
-/* Add to the tallies of @g, which takes over, those of @old for every rule that stays. The recorder's lock is held. */
-void generation__carry_tallies(struct generation *g, const struct generation *old);
+/* A rule that stays keeps its counts: add those of @old, the generation that @g was made beside.
+ * Once, when @old gets no more triggers; under the recorder's lock. */
+void generation__take_tallies(struct generation *g, const struct generation *old);
 
 /* The session called @name; -ENOENT. */
 int generation__find_session(const struct generation *g, const char *name);

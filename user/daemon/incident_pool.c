@@ -132,6 +132,10 @@ void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_
 	struct incident *inc;
 
 	tally->last = t->time;
+	if (t->time < g->muted_until[rule]) {
+		tally->muted++;
+		return;
+	}
 	inc = find_to_join(p, g, &it);
 	if (inc && inc->n_triggers == INCIDENT_TRIGGERS_MAX && !(sessions & ~inc->sessions)) {
 		tally->merged++; /* no room for its marker */

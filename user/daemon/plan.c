@@ -5,13 +5,23 @@
 
 #include "common/buf.h"
 #include "common/cpus.h"
+#include "daemon/lint.h"
 #include "daemon/plan.h"
+#include "daemon/ring_fit.h"
 #include "dump/incident.h"
 #include "record/session.h"
 #include "rules/units.h"
 
 #define DEFAULT_MEMORY_PERCENT 5
 #define FALLBACK_MLOCK_KB      516
+
+/* What all steps of one planning share. */
+struct planner {
+	const struct ruleset *rs;
+	struct tracefs *tracefs; /* NULL: there is none */
+	bool partly;		 /* leave tracepoints out */
+	struct diags *d;
+};
 
 /* perf's default for -m: what an unprivileged user may lock, less the control page, rounded down.
  */
@@ -35,18 +45,46 @@ static uint64_t default_max_memory(void)
 	return ram / 100 * DEFAULT_MEMORY_PERCENT;
 }
 
-static int plan_session(const struct session_conf *conf, const struct source_text *src,
-			struct tracefs *tracefs, struct diags *d, struct session_plan *ret)
+/* Its rings and windows, as far as the rate is known beforehand. */
+static void expect_window(struct session_plan *s, uint64_t ring)
 {
-	size_t page = sysconf(_SC_PAGESIZE);
-	struct record_opts *opts;
-	int err = record_opts__parse(src, conf->run_span, page, d, &opts);
+	uint64_t most, least;
 
+	if (!event_list__rate(s->events, &most, &least))
+		return;
+	if (ring && most != least)
+		return; /* to be measured */
+	if (ring)
+		s->ring_bytes = ring_fit__size(most, ring, sysconf(_SC_PAGESIZE));
+	s->window_least = (unsigned __int128)s->ring_bytes * NSEC_PER_SEC / most;
+	s->window_most = (unsigned __int128)s->ring_bytes * NSEC_PER_SEC / least;
+}
+
+static int plan_session(const struct planner *pl, const struct session_conf *conf,
+			struct session_plan *ret)
+{
+	const struct source_text *src = pl->rs->config->src;
+	size_t page = sysconf(_SC_PAGESIZE);
+	size_t errors = pl->d->n_errors;
+	struct record_opts *opts;
+	int err;
+
+	if (!conf->run)
+		return -EINVAL; /* said when it was parsed */
+	err = record_opts__parse_damaged(src, conf->run_span, page, pl->d, &opts);
 	if (err)
 		return err;
-	err = event_list__resolve(opts, src, tracefs, d, &ret->events);
+	err = pl->partly ? event_list__resolve_partly(opts, src, pl->d, &ret->events)
+			 : event_list__resolve(opts, src, pl->tracefs, pl->d, &ret->events);
 	ret->ring_bytes = opts->mmap_bytes ?: default_ring_bytes(page);
+	if (conf->ring && opts->mmap_bytes)
+		diags__error(pl->d, src, conf->ring_span,
+			     "the `run` line has a size already: remove its -m, or 'ring'");
 	record_opts__free(opts);
+	if (!err && pl->d->n_errors > errors)
+		err = -EINVAL;
+	if (!err)
+		expect_window(ret, conf->ring);
 	return err;
 }
 
@@ -71,9 +109,10 @@ static void memory_error(const struct plan *p, const struct ruleset *rs, struct 
 	buf__free(&sum);
 }
 
-int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *d,
-	       struct plan **ret)
+static int make(const struct planner *pl, struct plan **ret)
 {
+	const struct ruleset *rs = pl->rs;
+	struct diags *d = pl->d;
 	struct plan *p = calloc(1, sizeof(*p));
 	int *cpus = NULL, err = -ENOMEM;
 
@@ -99,8 +138,7 @@ int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *
 	p->n_sessions = rs->n_sessions;
 	p->max_memory = rs->daemon.max_memory ?: default_max_memory();
 	for (size_t i = 0; i < p->n_sessions; i++) {
-		int one = plan_session(&rs->sessions[i], rs->config->src, tracefs, d,
-				       &p->sessions[i]);
+		int one = plan_session(pl, &rs->sessions[i], &p->sessions[i]);
 
 		err = one ?: err;
 		p->memory += session__memory(p->sessions[i].ring_bytes, p->n_cpus);
@@ -115,6 +153,52 @@ int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *
 	}
 	*ret = p;
 	return 0;
+}
+
+int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *d,
+	       struct plan **ret)
+{
+	return make(&(struct planner){ rs, tracefs, false, d }, ret);
+}
+
+int plan__make_partly(const struct ruleset *rs, struct diags *d, struct plan **ret)
+{
+	return make(&(struct planner){ rs, NULL, true, d }, ret);
+}
+
+static int load(const char *path, struct planner *pl, struct ruleset **ret_rs, struct plan **ret)
+{
+	size_t errors = pl->d->n_errors;
+	struct ruleset *rs;
+	struct plan *p = NULL;
+	int err = ruleset__load_damaged(path, pl->d, &rs);
+
+	if (err)
+		return err;
+	pl->rs = rs;
+	err = make(pl, &p);
+	if (!err && pl->d->n_errors > errors)
+		err = -EINVAL;
+	if (err) {
+		plan__free(p);
+		ruleset__discard(rs, pl->d);
+		return err;
+	}
+	lint__ruleset(rs, p, pl->d);
+	*ret_rs = rs;
+	*ret = p;
+	return 0;
+}
+
+int plan__load(const char *path, struct tracefs *tracefs, struct diags *d, struct ruleset **ret_rs,
+	       struct plan **ret)
+{
+	return load(path, &(struct planner){ .tracefs = tracefs, .d = d }, ret_rs, ret);
+}
+
+int plan__load_partly(const char *path, struct diags *d, struct ruleset **ret_rs, struct plan **ret)
+{
+	return load(path, &(struct planner){ .partly = true, .d = d }, ret_rs, ret);
 }
 
 void plan__free(struct plan *p)

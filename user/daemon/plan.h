@@ -12,6 +12,8 @@
 struct session_plan {
 	struct event_list *events; /* owned until the session takes it */
 	size_t ring_bytes;	   /* per CPU */
+	/* ns that a ring holds on a busy CPU, between these; 0: nobody can know beforehand */
+	uint64_t window_least, window_most;
 };
 
 struct plan {
@@ -21,10 +23,20 @@ struct plan {
 	uint64_t memory, max_memory; /* bytes: rings and copies; what the ruleset allows */
 };
 
-/* 0, -EINVAL (see @d) or another negative errno with words in @d. @tracefs may be NULL: no
- * tracepoint resolves then. */
+/* 0, -EINVAL (see @d) or another negative errno with words in @d. @tracefs may be NULL: a
+ * tracepoint is an error then. @rs may be damaged: then it is planned for the errors in @d only. */
 int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *d,
 	       struct plan **ret);
+/* The same without tracefs, to check and not to record: tracepoints are left out, see
+ * event_list.left_out. */
+int plan__make_partly(const struct ruleset *rs, struct diags *d, struct plan **ret);
+
+/* The ruleset of @path and its plan, with the errors of both and what lint__ruleset() has to say in
+ * @d. Errors as those of ruleset__load() and plan__make(); outputs are set only on 0. */
+int plan__load(const char *path, struct tracefs *tracefs, struct diags *d, struct ruleset **ret_rs,
+	       struct plan **ret);
+int plan__load_partly(const char *path, struct diags *d, struct ruleset **ret_rs,
+		      struct plan **ret);
 void plan__free(struct plan *p);
 
 #endif

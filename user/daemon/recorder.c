@@ -71,9 +71,9 @@ static bool find_rule(const struct generation *g, uint64_t id, size_t *ret)
 /* Once max-dumps is reached the kernel need not wake us for more. Under the lock. */
 static void hold_capped(struct recorder *r, const struct generation *g, size_t rule)
 {
-	detectors__hold(r->detectors, g->slots[rule],
-			dump_log__free_at(&g->tallies[rule].dumps,
-					  &g->rules->rules[rule].max_dumps));
+	detectors__hold(
+		r->detectors, g->slots[rule],
+		dump_log__free_at(&g->tallies[rule].dumps, &g->rules->rules[rule].max_dumps));
 	detectors__hold(r->detectors, FRBPF_HOLD_ALL,
 			dump_log__free_at(&r->pool.dumps, &g->rules->daemon.max_dumps));
 }
@@ -349,10 +349,10 @@ void recorder__commit(struct recorder *r)
 	recorder__sync(r);
 	pthread_mutex_lock(&r->lock);
 	old = r->gen;
+	if (old)
+		generation__take_tallies(r->offered, old);
 	r->gen = r->offered;
 	r->offered = NULL;
-	if (old)
-		generation__carry_tallies(r->gen, old);
 	for (size_t i = 0; i < r->gen->rules->n_rules; i++)
 		hold_capped(r, r->gen, i);
 	pthread_mutex_unlock(&r->lock);
@@ -374,6 +374,13 @@ void recorder__withdraw(struct recorder *r)
 struct generation *recorder__generation(struct recorder *r)
 {
 	return r->gen;
+}
+
+void recorder__mute(struct recorder *r, size_t i, uint64_t until)
+{
+	pthread_mutex_lock(&r->lock);
+	r->gen->muted_until[i] = until;
+	pthread_mutex_unlock(&r->lock);
 }
 
 int64_t recorder__dump(struct recorder *r, uint64_t mask, const char *reason)

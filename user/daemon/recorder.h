@@ -41,6 +41,9 @@ void recorder__withdraw(struct recorder *r);
 /* The generation in force, borrowed; only for the thread that offers and commits. */
 struct generation *recorder__generation(struct recorder *r);
 
+/* Only count the triggers of rule @i of the generation in force until @until, ns. */
+void recorder__mute(struct recorder *r, size_t i, uint64_t until);
+
 /* Begin an incident now, by hand: sessions of @mask, with @reason. Its number, or -EBUSY when too
  * many are under way. */
 int64_t recorder__dump(struct recorder *r, uint64_t mask, const char *reason);

@@ -25,7 +25,7 @@ static json_t *json_held(const struct session *s)
 	return list;
 }
 
-static json_t *json_session(const struct dumper *d, bool held)
+static json_t *json_session(const struct dumper *d, uint64_t ring, bool held)
 {
 	const struct session *s = d->session;
 	json_t *events = json_array(), *j;
@@ -36,6 +36,8 @@ static json_t *json_session(const struct dumper *d, bool held)
 		      "tid", (int)d->tid, "events", events, "ring_bytes",
 		      (json_int_t)(s->n_cpus ? s->cpus[0].ring.size : 0), "cpus", (int)s->n_cpus,
 		      "started_monotonic_ns", (json_int_t)s->started, "notice", s->notice);
+	if (j && ring)
+		json_object_set_new(j, "ring_ns", json_integer(ring));
 	if (j && held)
 		json_object_set_new(j, "rings", json_held(s));
 	return j;
@@ -57,6 +59,7 @@ static json_t *json_held_back(const struct frbpf_rule_state *st, const struct ru
 	for (int i = 0; i < FRBPF_CAUSE_MAX; i++)
 		json_object_set_new(j, names[i], json_integer((json_int_t)st->suppressed[i]));
 	json_object_set_new(j, "busy", json_integer((json_int_t)t->busy));
+	json_object_set_new(j, "muted", json_integer((json_int_t)t->muted));
 	json_object_set_new(j, "capped", json_integer((json_int_t)t->capped));
 	return j;
 }
@@ -75,6 +78,18 @@ static json_t *json_values(const struct frbpf_rule_state *st)
 	return list;
 }
 
+/* {"ends_in_ns"?}, or null when it never began. */
+static json_t *json_end(uint64_t until)
+{
+	uint64_t now = now_ns();
+
+	if (!until)
+		return json_null();
+	if (until == OVERLAY_FOREVER)
+		return json_object();
+	return json_pack("{s:I}", "ends_in_ns", (json_int_t)(until > now ? until - now : 0));
+}
+
 static json_t *json_rule(const struct status_sources *s, size_t i)
 {
 	const struct generation *g = recorder__generation(s->recorder);
@@ -84,14 +99,16 @@ static json_t *json_rule(const struct status_sources *s, size_t i)
 
 	detectors__rule_state(s->detectors, g->slots[i], &st);
 	recorder__tally(s->recorder, i, &tally);
-	return json_pack("{s:s, s:s, s:s?, s:b, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:o}",
-			 "name", rule->name, "when", rule->when_text, "if", rule->if_text, "quiet",
-			 rule->quiet, "matched", (json_int_t)st.matched, "fired",
-			 (json_int_t)st.fired, "held_back", json_held_back(&st, &tally),
-			 "incidents", (json_int_t)tally.incidents, "joined",
-			 (json_int_t)tally.joined, "merged", (json_int_t)tally.merged,
-			 "last_value_ns", (json_int_t)st.last_value, "max_value_ns",
-			 (json_int_t)st.max_value, "values", json_values(&st));
+	return json_pack(
+		"{s:s, s:s, s:s?, s:b, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:o}",
+		"name", rule->name, "when", rule->when_text, "if", rule->if_text, "quiet",
+		rule->quiet, "armed", json_end(overlay__armed_until(s->overlay, rule->name)),
+		"muted", json_end(overlay__muted_until(s->overlay, rule->name)), "matched",
+		(json_int_t)st.matched, "fired", (json_int_t)st.fired, "held_back",
+		json_held_back(&st, &tally), "incidents", (json_int_t)tally.incidents, "joined",
+		(json_int_t)tally.joined, "merged", (json_int_t)tally.merged, "last_value_ns",
+		(json_int_t)st.last_value, "max_value_ns", (json_int_t)st.max_value, "values",
+		json_values(&st));
 }
 
 static json_t *json_sideband(struct sideband *sb)
@@ -129,13 +146,15 @@ json_t *status__make(const struct status_sources *s, bool held)
 
 	detectors__tidy(s->detectors);
 	for (size_t i = 0; i < g->n_dumpers; i++)
-		json_array_append_new(sessions, json_session(g->dumpers[i], held));
+		json_array_append_new(
+			sessions, json_session(g->dumpers[i], g->rules->sessions[i].ring, held));
 	for (size_t i = 0; i < g->rules->n_rules; i++)
 		json_array_append_new(rules, json_rule(s, i));
-	return json_pack("{s:b, s:i, s:s, s:s, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o}", "ok",
-			 1, "pid", (int)getpid(), "base", s->base, "config", s->rules_path,
+	return json_pack("{s:b, s:i, s:s, s:s, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o, s:o}",
+			 "ok", 1, "pid", (int)getpid(), "base", s->base, "config", s->rules_path,
 			 "version", FRBPF_VERSION, "uptime_ns", (json_int_t)(now_ns() - s->started),
 			 "memory", "used_bytes", (json_int_t)g->memory, "max_bytes",
-			 (json_int_t)g->max_memory, "sessions", sessions, "rules", rules,
-			 "triggers", json_triggers(s), "sideband", json_sideband(s->sideband));
+			 (json_int_t)g->max_memory, "sessions", sessions, "rules", rules, "mutes",
+			 overlay__mutes(s->overlay, g->rules), "triggers", json_triggers(s),
+			 "sideband", json_sideband(s->sideband));
 }

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "daemon/overlay.h"
 #include "daemon/recorder.h"
 #include "record/sideband.h"
 
@@ -15,6 +16,7 @@ struct status_sources {
 	struct recorder *recorder;
 	struct detectors *detectors;
 	struct sideband *sideband;
+	const struct overlay *overlay;
 };
 
 /* {"ok": true, "pid": …}; NULL: out of memory. @held: also how far back every ring reaches, which

@@ -52,4 +52,5 @@ const struct source_ops source_blocked = {
 	.load = blocked_load,
 	.attach = blocked_attach,
 	.free = blocked_free,
+	.elf = blocked_bpf__elf_bytes,
 };

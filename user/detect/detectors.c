@@ -3,6 +3,7 @@
 #include <bpf/libbpf.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -414,4 +415,46 @@ void detectors__free(struct detectors *d)
 		munmap(d->holds, HOLDS_SIZE);
 	close_maps(&d->env);
 	free(d);
+}
+
+static const struct source_ops *find_ops(enum frbpf_source source)
+{
+	for (size_t i = 0; i < N_SOURCES; i++) {
+		if (all_sources[i]->source == source)
+			return all_sources[i];
+	}
+	return NULL;
+}
+
+int detectors__programs(enum frbpf_source source,
+			void (*fn)(const char *kind, const char *target, void *arg), void *arg)
+{
+	const struct source_ops *ops = find_ops(source);
+	struct bpf_object *obj = NULL;
+	struct bpf_program *prog;
+	struct load_log log;
+	const void *elf;
+	size_t size;
+
+	if (!ops || !ops->elf)
+		return -ENOENT;
+	load_log__begin(&log);
+	elf = ops->elf(&size);
+	obj = bpf_object__open_mem(elf, size, NULL);
+	load_log__end();
+	if (!obj)
+		return -errno;
+	bpf_object__for_each_program(prog, obj)
+	{
+		const char *section = bpf_program__section_name(prog);
+		size_t kind = strcspn(section, "/");
+		char text[32];
+
+		if (!section[kind] || kind >= sizeof(text))
+			continue; /* of no event: run by hand */
+		snprintf(text, sizeof(text), "%.*s", (int)kind, section);
+		fn(text, section + kind + 1, arg);
+	}
+	bpf_object__close(obj);
+	return 0;
 }

@@ -38,6 +38,12 @@ int detectors__fd(const struct detectors *d);
 int detectors__consume(struct detectors *d, int max,
 		       void (*fn)(const struct frbpf_trigger *t, void *arg), void *arg);
 
+/* Call @fn with what each program of @source attaches to: a kind ("tp_btf", "iter") and a target
+ * ("sched_switch"). Needs no privilege, nothing is loaded. 0, -ENOENT: nothing detects it, or the
+ * errno of reading the object. */
+int detectors__programs(enum frbpf_source source,
+			void (*fn)(const char *kind, const char *target, void *arg), void *arg);
+
 int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf_rule_state *ret);
 
 /* Hold back the triggers of @slot, or of all with FRBPF_HOLD_ALL, until then, ns; 0: not. A rule

@@ -50,4 +50,5 @@ const struct source_ops source_offcpu = {
 	.load = offcpu_load,
 	.attach = offcpu_attach,
 	.free = offcpu_free,
+	.elf = offcpu_bpf__elf_bytes,
 };

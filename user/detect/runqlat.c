@@ -50,6 +50,7 @@ static void runqlat_free(struct source *s)
 const struct source_ops source_runqlat = {
 	.source = FRBPF_SOURCE_RUNQLAT,
 	.name = "runqlat",
+	.elf = runqlat_bpf__elf_bytes,
 	.load = runqlat_load,
 	.attach = runqlat_attach,
 	.free = runqlat_free,

@@ -39,6 +39,7 @@ struct source {
 struct source_ops {
 	enum frbpf_source source;
 	const char *name;
+	const void *(*elf)(size_t *ret_size); /* the BPF object, as it was built */
 	/* Open the skeleton, source__prepare() it, load it. 0 or negative errno; free is called
 	 * anyway. */
 	int (*load)(struct source *s, const struct source_env *env);

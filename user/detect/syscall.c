@@ -64,6 +64,7 @@ static void syscall_free(struct source *s)
 const struct source_ops source_syscall = {
 	.source = FRBPF_SOURCE_SYSCALL,
 	.name = "syscall",
+	.elf = syscall_bpf__elf_bytes,
 	.load = syscall_load,
 	.attach = syscall_attach,
 	.change_keys = syscall_change_keys,

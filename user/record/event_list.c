@@ -17,6 +17,7 @@ struct resolver {
 	const struct record_opts *opts;
 	const struct source_text *src;
 	struct tracefs *tracefs;
+	bool partly; /* tracepoints are counted and left out */
 	struct diags *d;
 	struct sampling sampling;
 	uint64_t freq_limit; /* Hz; 0: unknown */
@@ -108,6 +109,10 @@ static int resolve_tracepoints(struct resolver *r)
 	bool glob = strpbrk(spec->system, "*?[") || strpbrk(spec->event, "*?[");
 	int err;
 
+	if (r->partly) {
+		r->list->left_out++;
+		return 0;
+	}
 	if (!r->tracefs)
 		return diags__error(r->d, r->src, r->item->span,
 				    "tracepoints need tracefs: run as root, or mount it: "
@@ -194,13 +199,15 @@ static int set_sampling(struct resolver *r)
 	return 0;
 }
 
-int event_list__resolve(const struct record_opts *opts, const struct source_text *src,
-			struct tracefs *tracefs, struct diags *d, struct event_list **ret)
+static int resolve(const struct record_opts *opts, const struct source_text *src,
+		   struct tracefs *tracefs, bool partly, struct diags *d, struct event_list **ret)
 {
 	struct event_item cycles = { (char *)DEFAULT_EVENT, opts->span };
 	const struct event_item *items = opts->n_events ? opts->events : &cycles;
 	size_t n = opts->n_events ? opts->n_events : 1, errors = d->n_errors;
-	struct resolver r = { .opts = opts, .src = src, .tracefs = tracefs, .d = d };
+	struct resolver r = {
+		.opts = opts, .src = src, .tracefs = tracefs, .partly = partly, .d = d
+	};
 	long freq_limit = sysctl__kernel("perf_event_max_sample_rate", 0);
 	int err;
 
@@ -220,6 +227,53 @@ int event_list__resolve(const struct record_opts *opts, const struct source_text
 	}
 	*ret = r.list;
 	return 0;
+}
+
+int event_list__resolve(const struct record_opts *opts, const struct source_text *src,
+			struct tracefs *tracefs, struct diags *d, struct event_list **ret)
+{
+	return resolve(opts, src, tracefs, false, d, ret);
+}
+
+int event_list__resolve_partly(const struct record_opts *opts, const struct source_text *src,
+			       struct diags *d, struct event_list **ret)
+{
+	return resolve(opts, src, NULL, true, d, ret);
+}
+
+/* Of a sample whose every member but the callchain has 8 bytes. */
+static uint64_t sample_bytes(const struct perf_event_attr *a, bool longest)
+{
+	uint64_t bytes = sizeof(struct perf_event_header);
+	long frames;
+
+	bytes += 8 * __builtin_popcountll(a->sample_type & ~(__u64)PERF_SAMPLE_CALLCHAIN);
+	if (!(a->sample_type & PERF_SAMPLE_CALLCHAIN))
+		return bytes;
+	bytes += 8; /* their number */
+	if (!longest)
+		return bytes;
+	frames = a->sample_max_stack ?: sysctl__kernel("perf_event_max_stack", UINT16_MAX);
+	return bytes + 8 * (frames + sysctl__kernel("perf_event_max_contexts_per_stack", 8));
+}
+
+bool event_list__rate(const struct event_list *l, uint64_t *ret_most, uint64_t *ret_least)
+{
+	uint64_t most = 0, least = 0;
+
+	if (l->left_out || !l->n)
+		return false;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct perf_event_attr *a = &l->v[i].attr;
+
+		if (!a->freq || a->sample_type & PERF_SAMPLE_RAW)
+			return false;
+		most += a->sample_freq * sample_bytes(a, true);
+		least += a->sample_freq * sample_bytes(a, false);
+	}
+	*ret_most = most;
+	*ret_least = least;
+	return true;
 }
 
 void event_list__free(struct event_list *l)

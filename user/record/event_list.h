@@ -25,6 +25,7 @@ struct event {
 struct event_list {
 	struct event *v; /* owned */
 	size_t n;
+	size_t left_out; /* tracepoint items that were not looked up */
 };
 
 /* Resolve @opts, whose spans point into @src. @tracefs may be NULL when no item is a tracepoint:
@@ -32,7 +33,17 @@ struct event_list {
  * -ENOMEM. */
 int event_list__resolve(const struct record_opts *opts, const struct source_text *src,
 			struct tracefs *tracefs, struct diags *d, struct event_list **ret);
+/* The same without tracefs, for those who only check: tracepoints are left out and counted. */
+int event_list__resolve_partly(const struct record_opts *opts, const struct source_text *src,
+			       struct diags *d, struct event_list **ret);
 void event_list__free(struct event_list *l);
+
+/*
+ * Bytes per second that one busy CPU writes at most and at least: known when every event samples at
+ * a frequency; the bounds differ by the length of callchains. False: some event samples by hits or
+ * by a period, and only time will tell.
+ */
+bool event_list__rate(const struct event_list *l, uint64_t *ret_most, uint64_t *ret_least);
 
 /* Open @ev on @cpu (all tasks), disabled, with what the kernel takes: fields that this kernel lacks
  * are dropped in perf's order (perf-data section 10.6) and stay dropped in ev->attr, so that all

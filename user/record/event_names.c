@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,45 +9,46 @@
 #include "record/event_names.h"
 #include "rules/diag.h"
 
-#define HW(name, config)                                                                           \
+#define HW(name, config, meaning)                                                                  \
 	{                                                                                          \
-		name, PERF_TYPE_HARDWARE, PERF_COUNT_HW_##config                                   \
+		name, PERF_TYPE_HARDWARE, PERF_COUNT_HW_##config, meaning                          \
 	}
-#define SW(name, config)                                                                           \
+#define SW(name, config, meaning)                                                                  \
 	{                                                                                          \
-		name, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##config                                   \
+		name, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##config, meaning                          \
 	}
 
 const struct event_name event_names[] = {
-	HW("cpu-cycles", CPU_CYCLES),
-	HW("cycles", CPU_CYCLES),
-	HW("instructions", INSTRUCTIONS),
-	HW("cache-references", CACHE_REFERENCES),
-	HW("cache-misses", CACHE_MISSES),
-	HW("branch-instructions", BRANCH_INSTRUCTIONS),
-	HW("branches", BRANCH_INSTRUCTIONS),
-	HW("branch-misses", BRANCH_MISSES),
-	HW("bus-cycles", BUS_CYCLES),
-	HW("ref-cycles", REF_CPU_CYCLES),
-	HW("stalled-cycles-frontend", STALLED_CYCLES_FRONTEND),
-	HW("idle-cycles-frontend", STALLED_CYCLES_FRONTEND),
-	HW("stalled-cycles-backend", STALLED_CYCLES_BACKEND),
-	HW("idle-cycles-backend", STALLED_CYCLES_BACKEND),
-	SW("cpu-clock", CPU_CLOCK),
-	SW("task-clock", TASK_CLOCK),
-	SW("page-faults", PAGE_FAULTS),
-	SW("faults", PAGE_FAULTS),
-	SW("minor-faults", PAGE_FAULTS_MIN),
-	SW("major-faults", PAGE_FAULTS_MAJ),
-	SW("context-switches", CONTEXT_SWITCHES),
-	SW("cs", CONTEXT_SWITCHES),
-	SW("cpu-migrations", CPU_MIGRATIONS),
-	SW("migrations", CPU_MIGRATIONS),
-	SW("alignment-faults", ALIGNMENT_FAULTS),
-	SW("emulation-faults", EMULATION_FAULTS),
-	SW("dummy", DUMMY),
-	SW("bpf-output", BPF_OUTPUT),
-	SW("cgroup-switches", CGROUP_SWITCHES),
+	HW("cpu-cycles", CPU_CYCLES, "cycles of the CPU, at its present frequency"),
+	HW("cycles", CPU_CYCLES, "the same as cpu-cycles"),
+	HW("instructions", INSTRUCTIONS, "instructions retired"),
+	HW("cache-references", CACHE_REFERENCES, "accesses to the last level cache"),
+	HW("cache-misses", CACHE_MISSES, "misses of the last level cache"),
+	HW("branch-instructions", BRANCH_INSTRUCTIONS, "branches retired"),
+	HW("branches", BRANCH_INSTRUCTIONS, "the same as branch-instructions"),
+	HW("branch-misses", BRANCH_MISSES, "branches predicted wrongly"),
+	HW("bus-cycles", BUS_CYCLES, "cycles of the bus"),
+	HW("ref-cycles", REF_CPU_CYCLES, "cycles at the nominal frequency"),
+	HW("stalled-cycles-frontend", STALLED_CYCLES_FRONTEND,
+	   "cycles in which nothing was issued"),
+	HW("idle-cycles-frontend", STALLED_CYCLES_FRONTEND, "the same as stalled-cycles-frontend"),
+	HW("stalled-cycles-backend", STALLED_CYCLES_BACKEND, "cycles in which nothing was retired"),
+	HW("idle-cycles-backend", STALLED_CYCLES_BACKEND, "the same as stalled-cycles-backend"),
+	SW("cpu-clock", CPU_CLOCK, "a timer per CPU: what it runs, idle included"),
+	SW("task-clock", TASK_CLOCK, "a timer that counts while a task runs"),
+	SW("page-faults", PAGE_FAULTS, "page faults"),
+	SW("faults", PAGE_FAULTS, "the same as page-faults"),
+	SW("minor-faults", PAGE_FAULTS_MIN, "page faults served without the disk"),
+	SW("major-faults", PAGE_FAULTS_MAJ, "page faults that waited for the disk"),
+	SW("context-switches", CONTEXT_SWITCHES, "switches from one task to another"),
+	SW("cs", CONTEXT_SWITCHES, "the same as context-switches"),
+	SW("cpu-migrations", CPU_MIGRATIONS, "tasks moved to another CPU"),
+	SW("migrations", CPU_MIGRATIONS, "the same as cpu-migrations"),
+	SW("alignment-faults", ALIGNMENT_FAULTS, "unaligned accesses that the kernel mended"),
+	SW("emulation-faults", EMULATION_FAULTS, "instructions that the kernel emulated"),
+	SW("dummy", DUMMY, "nothing: carries records about tasks and mappings"),
+	SW("bpf-output", BPF_OUTPUT, "data that a BPF program sends"),
+	SW("cgroup-switches", CGROUP_SWITCHES, "switches to a task of another cgroup"),
 	{ NULL },
 };
 
@@ -164,22 +166,39 @@ int event_names__find_cache(const char *s, size_t len, uint64_t *ret_config)
 
 #define N_CACHE_NAMES (ARRAY_SIZE(caches) * ARRAY_SIZE(cache_ops) * 2)
 
+/* As `perf list` spells them. False: there is no such one, or no more of them. */
+static bool cache_name(size_t i, char *buf, size_t size)
+{
+	size_t cache = i / 2 / ARRAY_SIZE(cache_ops), op = i / 2 % ARRAY_SIZE(cache_ops);
+
+	if (i >= N_CACHE_NAMES || !(caches[cache].ops & 1U << op))
+		return false;
+	snprintf(buf, size, "%s-%s%s", caches[cache].names[0], cache_ops[op][i % 2 ? 0 : 1],
+		 i % 2 ? "-misses" : "");
+	return true;
+}
+
+void event_names__each_cache(void (*fn)(const char *name, void *arg), void *arg)
+{
+	char name[EVENT_NAMES_CACHE_MAX];
+
+	for (size_t i = 0; i < N_CACHE_NAMES; i++) {
+		if (cache_name(i, name, sizeof(name)))
+			fn(name, arg);
+	}
+}
+
 const char *event_names__nearest(const char *s, size_t len, char *buf, size_t size)
 {
-	char cache_names[N_CACHE_NAMES][32]; /* as `perf list` spells them */
+	char cache_names[N_CACHE_NAMES][EVENT_NAMES_CACHE_MAX];
 	const char *words[ARRAY_SIZE(event_names) + N_CACHE_NAMES], *near;
-	size_t n = 0, c = 0;
+	size_t n = 0;
 
 	for (const struct event_name *e = event_names; e->name; e++)
 		words[n++] = e->name;
 	for (size_t i = 0; i < N_CACHE_NAMES; i++) {
-		size_t cache = i / 2 / ARRAY_SIZE(cache_ops), op = i / 2 % ARRAY_SIZE(cache_ops);
-
-		if (!(caches[cache].ops & 1U << op))
-			continue;
-		snprintf(cache_names[c], sizeof(cache_names[c]), "%s-%s%s", caches[cache].names[0],
-			 cache_ops[op][i % 2 ? 0 : 1], i % 2 ? "-misses" : "");
-		words[n++] = cache_names[c++];
+		if (cache_name(i, cache_names[i], sizeof(cache_names[i])))
+			words[n++] = cache_names[i];
 	}
 	words[n] = NULL;
 	near = nearest_word(s, len, words);

@@ -10,6 +10,7 @@ struct event_name {
 	const char *name;
 	uint32_t type; /* PERF_TYPE_HARDWARE or PERF_TYPE_SOFTWARE */
 	uint64_t config;
+	const char *meaning; /* one line */
 };
 extern const struct event_name event_names[]; /* ends with name NULL */
 
@@ -19,6 +20,10 @@ int event_names__find(const char *s, size_t len, uint32_t *ret_type, uint64_t *r
 /* "L1-dcache-load-misses" and its kind: the config of a PERF_TYPE_HW_CACHE event. -ENOENT: no such
  * name; -EINVAL: no cache has this operation. */
 int event_names__find_cache(const char *s, size_t len, uint64_t *ret_config);
+
+/* Call @fn for the name of every cache event, as `perf list` spells it. */
+#define EVENT_NAMES_CACHE_MAX 32 /* bytes of a name */
+void event_names__each_cache(void (*fn)(const char *name, void *arg), void *arg);
 
 /* The known name that @s was probably meant to be, written to @buf; NULL: none is near. */
 const char *event_names__nearest(const char *s, size_t len, char *buf, size_t size);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -76,6 +77,52 @@ int pmu__find_alias(const char *name, size_t len, struct pmu *ret)
 	if (n >= 0)
 		free(entries);
 	return err;
+}
+
+/* Not the ".scale", ".unit" and ".snapshot" beside an event. */
+static int is_event(const struct dirent *e)
+{
+	return !strchr(e->d_name, '.');
+}
+
+static void each_event_of(const char *pmu,
+			  void (*fn)(const char *pmu, const char *event, const char *terms,
+				     void *arg),
+			  void *arg)
+{
+	struct dirent **events;
+	char path[PATH_MAX];
+	int n;
+
+	snprintf(path, sizeof(path), DEVICES "/%s/events", pmu);
+	n = scandir(path, &events, is_event, alphasort);
+	for (int i = 0; i < n; i++) {
+		struct buf b = { 0 };
+
+		if (!read_attribute(pmu, "events", events[i]->d_name, &b))
+			fn(pmu, events[i]->d_name, b.data, arg);
+		buf__free(&b);
+		free(events[i]);
+	}
+	if (n >= 0)
+		free(events);
+}
+
+int pmu__each_event(void (*fn)(const char *pmu, const char *event, const char *terms, void *arg),
+		    void *arg)
+{
+	struct dirent **entries;
+	int n = scandir(DEVICES, &entries, NULL, alphasort);
+
+	if (n < 0)
+		return -errno;
+	for (int i = 0; i < n; i++) {
+		if (entries[i]->d_name[0] != '.')
+			each_event_of(entries[i]->d_name, fn, arg);
+		free(entries[i]);
+	}
+	free(entries);
+	return 0;
 }
 
 static __u64 *config_field(struct perf_event_attr *attr, const char *name, size_t len)

@@ -23,6 +23,11 @@ int pmu__find(const char *name, size_t len, struct pmu *ret);
  * none. */
 int pmu__find_alias(const char *name, size_t len, struct pmu *ret);
 
+/* Call @fn for every event that a PMU names: "cpu", "mem-loads", "event=0xcd,umask=0x1"; sorted. 0
+ * or negative errno. */
+int pmu__each_event(void (*fn)(const char *pmu, const char *event, const char *terms, void *arg),
+		    void *arg);
+
 /* Put one term ("umask=0x10", "inv", or an alias from events/) into @attr. @value is NULL for a
  * term without one. -ENOENT: the PMU does not know it; -EINVAL or -ERANGE: the value; all with
  * words in @err. */

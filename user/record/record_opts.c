@@ -527,11 +527,10 @@ static void check_together(struct parser *p)
 			    "without --overwrite: records into an overwritable ring all the same");
 }
 
-int record_opts__parse(const struct source_text *src, struct span span, size_t page_size,
-		       struct diags *d, struct record_opts **ret)
+int record_opts__parse_damaged(const struct source_text *src, struct span span, size_t page_size,
+			       struct diags *d, struct record_opts **ret)
 {
 	struct parser p = { .src = src, .d = d, .page_size = page_size };
-	size_t errors = d->n_errors;
 	int err;
 
 	p.opts = calloc(1, sizeof(*p.opts));
@@ -543,8 +542,8 @@ int record_opts__parse(const struct source_text *src, struct span span, size_t p
 		err = parse_words(&p);
 	if (!err)
 		check_together(&p);
-	if (!err && (d->n_errors > errors || d->out_of_memory))
-		err = d->out_of_memory ? -ENOMEM : -EINVAL;
+	if (!err && d->out_of_memory)
+		err = -ENOMEM;
 	words__free(&p.words);
 	if (err) {
 		record_opts__free(p.opts);
@@ -552,6 +551,22 @@ int record_opts__parse(const struct source_text *src, struct span span, size_t p
 	}
 	*ret = p.opts;
 	return 0;
+}
+
+int record_opts__parse(const struct source_text *src, struct span span, size_t page_size,
+		       struct diags *d, struct record_opts **ret)
+{
+	size_t errors = d->n_errors;
+	struct record_opts *opts;
+	int err = record_opts__parse_damaged(src, span, page_size, d, &opts);
+
+	if (!err && d->n_errors > errors) {
+		record_opts__free(opts);
+		err = -EINVAL;
+	}
+	if (!err)
+		*ret = opts;
+	return err;
 }
 
 void record_opts__free(struct record_opts *o)

@@ -36,6 +36,10 @@ struct record_opts {
  * bytes. 0, -EINVAL (all errors in @d) or -ENOMEM. *ret is set only on 0. */
 int record_opts__parse(const struct source_text *src, struct span span, size_t page_size,
 		       struct diags *d, struct record_opts **ret);
+/* The same for those who go on to find further mistakes: *ret is what could be understood. -EINVAL
+ * only where not even the words are known. */
+int record_opts__parse_damaged(const struct source_text *src, struct span span, size_t page_size,
+			       struct diags *d, struct record_opts **ret);
 void record_opts__free(struct record_opts *o);
 
 #endif

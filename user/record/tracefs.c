@@ -171,6 +171,39 @@ void tracepoint__free(struct tracepoint *tp)
 	free(tp);
 }
 
+/* "	field:char prev_comm[16];	offset:8;	size:16;	signed:0;": split behind
+ * the last blank. */
+static bool split_field(const char *line, char *type, char *name, size_t max,
+			unsigned int *ret_size)
+{
+	size_t len = strcspn(line, ";"), blank = len;
+
+	while (blank && line[blank - 1] != ' ')
+		blank--;
+	if (blank < 2 || len >= max)
+		return false;
+	snprintf(type, max, "%.*s", (int)(blank - 1), line);
+	snprintf(name, max, "%.*s", (int)(len - blank), line + blank);
+	return sscanf(line + len, ";%*[ \t]offset:%*u;%*[ \t]size:%u;", ret_size) == 1;
+}
+
+void tracepoint__each_field(const struct tracepoint *tp,
+			    void (*fn)(const char *type, const char *name, unsigned int size,
+				       void *arg),
+			    void *arg)
+{
+	static const char key[] = "\tfield:";
+	char type[256], name[256];
+	unsigned int size;
+
+	for (const char *p = strstr(tp->format, key); p; p = strstr(p, key)) {
+		p += strlen(key);
+		if (split_field(p, type, name, sizeof(type), &size) &&
+		    strncmp(name, "common_", 7) != 0)
+			fn(type, name, size, arg);
+	}
+}
+
 struct tracepoint *tracepoint__dup(const struct tracepoint *tp)
 {
 	return tracepoint__new(tp->system, tp->name, tp->id, tp->format, tp->format_len);

@@ -27,6 +27,12 @@ struct tracepoint {
 int tracefs__tracepoint(struct tracefs *t, const char *system, const char *name, struct err *err,
 			struct tracepoint **ret);
 void tracepoint__free(struct tracepoint *tp);
+/* Call @fn for every field of its own ("char", "prev_comm[16]", 16 bytes), not for the common ones.
+ * The texts are valid during the call. */
+void tracepoint__each_field(const struct tracepoint *tp,
+			    void (*fn)(const char *type, const char *name, unsigned int size,
+				       void *arg),
+			    void *arg);
 /* A deep copy, for a dump that may outlive the session. NULL: out of memory. */
 struct tracepoint *tracepoint__dup(const struct tracepoint *tp);
 

@@ -101,19 +101,32 @@ static int parse_max_dumps(const struct entry_ctx *ctx, void *obj)
 			   &daemon->max_dumps);
 }
 
+static int parse_watch(const struct entry_ctx *ctx, void *obj)
+{
+	struct daemon_conf *daemon = obj;
+
+	if (text__equals(ctx->src, ctx->value, "yes"))
+		daemon->watch = true;
+	else if (!text__equals(ctx->src, ctx->value, "no"))
+		return diags__error(ctx->d, ctx->src, ctx->value,
+				    "'watch' is yes or no, not " QUOTED,
+				    QUOTE_SPAN(ctx->src, ctx->value));
+	return 0;
+}
+
 static const struct section_key keys[] = {
 	{ "base", parse_base },
 	{ "max-memory", parse_max_memory },
 	{ "sideband-memory", parse_sideband_memory },
 	{ "merge", parse_merge },
 	{ "snapshot", parse_snapshot },
+	{ "watch", parse_watch },
 	{ "max-size" },
 	{ "max-incidents" },
 	{ "max-age" },
 	{ "min-free" },
 	{ "max-dumps", parse_max_dumps },
 	{ "on-dump" },
-	{ "watch" },
 	{ NULL },
 };
 const struct section_kind daemon_section = { "[daemon]", keys };

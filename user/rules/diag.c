@@ -221,6 +221,15 @@ static int diag__format(const struct diag *diag, struct buf *out)
 	return err ? err : format_line(&line, diag, out);
 }
 
+void diag__place(const struct diag *diag, size_t *ret_line, size_t *ret_column)
+{
+	struct line line;
+
+	line__find(&line, diag->src, diag->span.off);
+	*ret_line = line.number;
+	*ret_column = line.column;
+}
+
 int diags__format(const struct diags *d, struct buf *out)
 {
 	size_t order[DIAGS_MAX], shown = 0;

@@ -67,6 +67,9 @@ void diags__keep(struct diags *d, struct source_text *src);
  * count characters, from 1. 0 or -ENOMEM. */
 int diags__format(const struct diags *d, struct buf *out);
 
+/* Where a message with a source stands: its line and column (in characters), both from 1. */
+void diag__place(const struct diag *diag, size_t *ret_line, size_t *ret_column);
+
 void diags__free(struct diags *d);
 
 /* Read @path (at most 1 MiB). 0 or negative errno; NULs and invalid sizes are errors for the caller

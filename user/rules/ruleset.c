@@ -229,7 +229,7 @@ static int parse_sections(struct parser *p)
 	return err == -ENOMEM ? err : 0;
 }
 
-int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **ret)
+int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct ruleset **ret)
 {
 	struct ruleset *rs = calloc(1, sizeof(*rs));
 	struct parser p = { .rs = rs, .d = d };
@@ -252,8 +252,6 @@ int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **re
 		diags__error(d, NULL, (struct span){ 0 },
 			     "%s: no session: without a [session-NAME] nothing is recorded",
 			     src->name);
-	if (!err && d->n_errors > errors)
-		err = -EINVAL;
 	if (!err && d->out_of_memory)
 		err = -ENOMEM;
 	if (err) {
@@ -265,7 +263,48 @@ int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **re
 	return 0;
 }
 
-int ruleset__load(const char *path, struct diags *d, struct ruleset **ret)
+int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **ret)
+{
+	size_t errors = d->n_errors;
+	struct ruleset *rs;
+	int err = ruleset__parse_damaged(src, d, &rs);
+
+	if (err)
+		return err;
+	if (d->n_errors > errors) {
+		ruleset__discard(rs, d);
+		return -EINVAL;
+	}
+	*ret = rs;
+	return 0;
+}
+
+int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d)
+{
+	struct parser p = { .rs = rs, .d = d };
+	struct config *own = rs->config;
+	size_t errors = d->n_errors;
+	int err = config__parse_damaged(src, d, &rs->config);
+
+	if (err) {
+		rs->config = own;
+		return err;
+	}
+	for (size_t i = 0; i < rs->config->n_sections && err != -ENOMEM; i++) {
+		const struct config_section *s = &rs->config->sections[i];
+
+		err = starts_with(s->name, RULE)
+			      ? parse_rule(&p, s)
+			      : diags__error(d, src, s->span, "only rules may stand here");
+	}
+	diags__keep(d, TAKE_PTR(rs->config->src));
+	config__free(rs->config);
+	rs->config = own;
+	return err == -ENOMEM ? err : d->n_errors > errors ? -EINVAL : 0;
+}
+
+static int load(const char *path, struct diags *d, struct ruleset **ret,
+		int (*parse)(struct source_text *src, struct diags *d, struct ruleset **ret))
 {
 	struct source_text *src;
 	int err = source_text__read(path, &src);
@@ -278,7 +317,23 @@ int ruleset__load(const char *path, struct diags *d, struct ruleset **ret)
 	else if (err)
 		diags__error(d, NULL, (struct span){ 0 }, "%s: cannot read it: %s", path,
 			     strerror(-err));
-	return err ? err : ruleset__parse(src, d, ret);
+	return err ? err : parse(src, d, ret);
+}
+
+int ruleset__load(const char *path, struct diags *d, struct ruleset **ret)
+{
+	return load(path, d, ret, ruleset__parse);
+}
+
+int ruleset__load_damaged(const char *path, struct diags *d, struct ruleset **ret)
+{
+	return load(path, d, ret, ruleset__parse_damaged);
+}
+
+void ruleset__discard(struct ruleset *rs, struct diags *d)
+{
+	diags__keep(d, TAKE_PTR(rs->config->src));
+	ruleset__free(rs);
 }
 
 void ruleset__free(struct ruleset *rs)

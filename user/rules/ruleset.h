@@ -26,13 +26,17 @@ struct daemon_conf {
 	uint64_t merge;		  /* ns; default 1 s */
 	enum snapshot_mode snapshot;
 	struct rate max_dumps; /* of all rules together; default 50 in 24 h */
+	bool watch; /* load the file again whenever it changes */
 };
 
 struct session_conf {
 	char *name; /* owned */
 	struct span name_span;
-	char *run;	      /* verbatim as `perf daemon` shows it (config__perf_value); owned */
+	char *run;	      /* verbatim as `perf daemon` shows it (config__perf_value); owned.
+			       * NULL: the ruleset is damaged */
 	struct span run_span; /* the raw value: what record_opts__parse() takes */
+	uint64_t ring;	      /* ns that its rings are to hold; 0: not given */
+	struct span ring_span;
 };
 
 struct rule_conf {
@@ -69,6 +73,17 @@ struct ruleset {
 int ruleset__load(const char *path, struct diags *d, struct ruleset **ret);
 /* The same for a text in memory; @src is taken over, by the ruleset or on failure by @d. */
 int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **ret);
+/* The same for those who go on to find further mistakes: errors of the text go to @d and *ret is
+ * what could be understood. Rules of it may be incomplete; a session whose `run` is not known has
+ * none. 0, -ENOMEM, or the errno of reading the file. */
+int ruleset__load_damaged(const char *path, struct diags *d, struct ruleset **ret);
+int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct ruleset **ret);
+/* Add the rules of @src, which is taken over, to a ruleset that has no errors; sections of another
+ * kind and names that are taken are errors. 0, -EINVAL (see @d; @rs is damaged then) or -ENOMEM.
+ * The places of these rules are not in the ruleset's own text. */
+int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d);
+/* Free it, but leave its text to @d, whose messages point into it. */
+void ruleset__discard(struct ruleset *rs, struct diags *d);
 void ruleset__free(struct ruleset *rs);
 
 #endif

@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# frbpf check: every mistake in one run, what loading would do, and rules on trial.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	common_setup
+	victim=frbpf-$$ # a thread's name of our own: rules look at the whole machine
+}
+
+teardown() {
+	[[ ! ${open_dir-} ]] || rm -rf "$open_dir"
+	common_teardown
+}
+
+check() { # ARGUMENTS...
+	timeout -k 5 30 "$FRBPF" check "$@" </dev/null 3>&-
+}
+
+# Moves RULES to where any user can read it; the directory goes with the test.
+need_unprivileged() {
+	need_root
+	open_dir=$(mktemp -d /tmp/frbpf-test.XXXXXX)
+	chmod 0755 "$open_dir"
+	RULES=$open_dir/rules.conf
+	unprivileged test -x "$FRBPF" || skip "the program is not reachable for another user"
+}
+
+unprivileged() { # COMMAND...
+	setpriv --reuid 65534 --regid 65534 --clear-groups timeout -k 5 30 "$@" </dev/null 3>&-
+}
+
+two_rules() {
+	write_rules <<-EOF
+		[rule-one]
+		when = runqlat > 20ms
+		[rule-two]
+		when = runqlat > 30ms
+		dump = sched
+		[rule-slow]
+		when = syscall:clock_nanosleep > 10ms
+		if = comm == "$victim"
+	EOF
+}
+
+@test "errors of rules and of run lines come in one run, each at its place, with the nearest word" {
+	cat >"$RULES" <<-'EOF'
+		[session-a]
+		run = -e cpu-clok -m 3Q -a --overwrite
+		[rule-r]
+		when = runqlatt > 20ms
+		coldown = 3s
+	EOF
+	run -1 --separate-stderr check "$RULES"
+	[[ ! $output ]]
+	same "errors" "$(grep -c ' error: ' <<<"$stderr")" 4
+	[[ $stderr == *"$RULES:2:10: error: "*"(did you mean 'cpu-clock'?)"* ]]
+	[[ $stderr == *"$RULES:2:22: error: "* ]]
+	[[ $stderr == *"$RULES:4:8: error: "*"(did you mean 'runqlat'?)"* ]]
+	[[ $stderr == *"$RULES:5:1: error: "*"(did you mean 'cooldown'?)"* ]]
+	same "lines of carets" "$(grep -cE '^ +\| +\^+$|^ +\| \^+$' <<<"$stderr")" 4
+	[[ ! -e $BASE ]]
+}
+
+@test "the plan: sources and what they attach to, rules that share them, sessions, memory" {
+	need_root
+	need_tracepoints
+	two_rules
+	run -0 --separate-stderr check "$RULES"
+	[[ $output == *"source runqlat"*tp_btf/sched_wakeup*"share them: one, two"* ]]
+	[[ $output == *"source syscall"*tp_btf/sys_enter*"1: slow"* ]]
+	[[ $output == *"session cpu"*"1: cpu-clock"*"512K of ring"* ]]
+	[[ $output == *"session sched"*"2: sched:sched_switch, sched:sched_wakeup"*"1M of ring"* ]]
+	[[ $output == *"memory: "*" of rings + "*" of copies = "*"(max-memory)"* ]]
+	[[ ! -e $BASE ]]
+	no_daemon
+}
+
+@test "check --json is JSON, with and without errors" {
+	need_root
+	need_tracepoints
+	two_rules
+	run -0 --separate-stderr check --json "$RULES"
+	same "rules of runqlat" "$(json "$output" '.plan.sources[] | select(.name == "runqlat") | .rules | join(",")')" one,two
+	same "sum" "$(json "$output" '.plan.memory | .used_bytes == .ring_bytes + .copy_bytes')" true
+	sed -i 's/20ms/20mss/' "$RULES"
+	run -1 --separate-stderr check --json "$RULES"
+	same "line" "$(json "$output" '.messages[] | select(.level == "error") | .text')" 20mss
+	same "ok" "$(jq .ok <<<"$output")" false
+}
+
+@test "without root: what needs none is checked, what is left out is said" {
+	need_unprivileged
+	two_rules
+	run -0 --separate-stderr unprivileged "$FRBPF" check "$RULES"
+	[[ $output == *"source runqlat"*tp_btf/sched_wakeup* ]]
+	if [[ $output == *"not looked up"* ]]; then
+		[[ $output == *"not checked: the tracepoints of sessions"*"run as root"* ]]
+	fi
+	sed -i 's/cpu-clock/cpu-clok/' "$RULES"
+	run -1 --separate-stderr unprivileged "$FRBPF" check "$RULES"
+	[[ $stderr == *"did you mean 'cpu-clock'?"* ]]
+}
+
+@test "--live counts what a rule matches, with the largest value, and dumps nothing" {
+	need_root
+	need_btf
+	need_tracepoints
+	two_rules
+	check --json --live 3s "$RULES" >"$BATS_TEST_TMPDIR/live" 2>/dev/null &
+	pid=$!
+	sleep 1
+	workload slow_syscall --ms 20 --times 10 --comm "$victim" >/dev/null
+	wait "$pid"
+	live=$(jq -c '.live.rules[] | select(.name == "slow")' "$BATS_TEST_TMPDIR/live")
+	same "matched" "$(json "$live" .matched)" 10
+	same "fired, with its cooldown" "$(json "$live" .fired)" 1
+	between "$(json "$live" .max_value_ns)" 20000000 2000000000 "largest value"
+	[[ ! -e $BASE ]]
+}
+
+@test "--live of an unprivileged user fails with words" {
+	need_unprivileged
+	two_rules
+	run -1 --separate-stderr unprivileged "$FRBPF" check --live 1s "$RULES"
+	[[ $stderr == *"run as root"* || $stderr == *permission* || $stderr == *CAP_* ]] || fail "$stderr"
+}
+
+@test "what needs more than max-memory is refused with the sum" {
+	write_rules <<-'EOF'
+		[daemon]
+		max-memory = 1M
+	EOF
+	sed -i '/^run = -e sched/s/-e sched:[^ ]*/-e cpu-clock/g' "$RULES"
+	run -1 --separate-stderr check "$RULES"
+	[[ $stderr == *"cpu "*" + sched "*"more than max-memory"* ]]
+}

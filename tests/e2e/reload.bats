@@ -1,0 +1,160 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# Replacing the rules of a daemon: what stays as it was, what follows the file, and that nothing is lost meanwhile.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	need_root
+	need_btf
+	need_tracepoints
+	common_setup
+	victim=frbpf-$$ # a thread's name of our own: rules look at the whole machine
+}
+
+teardown() {
+	common_teardown
+}
+
+status_of() { # RULE FIELD
+	frbpf status --json | jq -re --arg rule "$1" ".rules[] | select(.name == \$rule) | $2"
+}
+
+has_rule() { # RULE
+	status_of "$1" .name >/dev/null 2>&1
+}
+
+# One small session, and a rule whose every match counts; more rules from standard input.
+counting_rules() { # FILE
+	{
+		cat <<-EOF
+			[session-clock]
+			run = -e cpu-clock -F 99 -m 4K --overwrite --switch-output -a
+			[rule-count]
+			when = syscall:clock_nanosleep > 1ms
+			if = comm == "$victim"
+			cooldown = 0
+		EOF
+		cat
+	} >"$1"
+}
+
+@test "unchanged rules keep their counters and cooldowns, whatever changes around them" {
+	write_rules <<-EOF
+		[rule-one]
+		when = syscall:clock_nanosleep > 10ms
+		if = comm == "$victim"
+		cooldown = 1h
+	EOF
+	frbpf_load
+	workload slow_syscall --ms 20 --times 3 --comm "$victim" >/dev/null
+	wait_for_incident "$BASE" 1
+	same "matched" "$(status_of one .matched)" 3
+	cat >>"$RULES" <<-EOF
+		pre = 1s
+		[rule-two]
+		when = syscall:clock_nanosleep > 15ms
+		if = comm == "$victim"
+		cooldown = 1h
+	EOF
+	frbpf_load
+	same "matched after the reload" "$(status_of one .matched)" 3
+	workload slow_syscall --ms 20 --times 2 --comm "$victim" >/dev/null
+	wait_for_incident "$BASE" 2
+	same "matched of the old" "$(status_of one .matched)" 5
+	same "fired of the old: its cooldown goes on" "$(status_of one .fired)" 1
+	same "incidents of the old" "$(status_of one .incidents)" 1
+	same "fired of the new" "$(status_of two .fired)" 1
+	sed -i 's/> 10ms/> 11ms/' "$RULES"
+	frbpf_load
+	same "matched of a rule that changed" "$(status_of one .matched)" 0
+}
+
+@test "a dump after a reload reaches back before it, in sessions whose line did not change" {
+	need_perf
+	write_rules </dev/null
+	frbpf_load
+	sleep 1
+	before=$(awk '{printf "%.0f", $1 * 1000000000}' /proc/uptime)
+	sed -i 's/-F 999/-F 998/' "$RULES"
+	frbpf_load
+	frbpf dump >/dev/null
+	perf_quiet script -i "$(dumps sched)" --ns -F time
+	first=$(sed -nE '1s/^ *([0-9]+)\.([0-9]{9}):.*/\1\2/p' "$perf_out")
+	((10#$first < before)) || fail "the first record is of $first, the reload of $before"
+	perf_quiet script -i "$(dumps cpu)" --ns -F time
+	first=$(sed -nE '1s/^ *([0-9]+)\.([0-9]{9}):.*/\1\2/p' "$perf_out")
+	((10#$first > before)) || fail "the changed session has records from before it"
+}
+
+@test "watch = yes: a write and an editor's rename are followed, a bad file is logged and changes nothing" {
+	write_rules <<-'EOF'
+		[daemon]
+		watch = yes
+		[rule-one]
+		when = runqlat > 1s
+	EOF
+	frbpf_load
+	sed 's/rule-one/rule-two/' "$RULES" >"$RULES.new"
+	cat "$RULES.new" >"$RULES" # a write in place
+	wait_until 10 has_rule two || fail "$(cat "$BASE/output")"
+	sed -i 's/rule-two/rule-three/' "$RULES.new"
+	mv "$RULES.new" "$RULES" # a rename over it
+	wait_until 10 has_rule three || fail "$(cat "$BASE/output")"
+	sed 's/> 1s/> 1sec/' "$RULES" >"$RULES.new"
+	mv "$RULES.new" "$RULES"
+	wait_until 10 grep -q "$RULES:.*error: unknown unit" "$BASE/output"
+	has_rule three
+	sed 's/> 1sec/> 2s/; s/rule-three/rule-four/; s/watch = yes/watch = no/' "$RULES" >"$RULES.new"
+	mv "$RULES.new" "$RULES"
+	wait_until 10 has_rule four || fail "$(cat "$BASE/output")"
+	# and from now on no more
+	sed -i 's/rule-four/rule-five/' "$RULES"
+	sleep 0.5
+	has_rule four
+}
+
+@test "1,000 reloads under a stream of matches lose none and double none" {
+	counting_rules "$RULES" </dev/null
+	counting_rules "$RULES.2" <<-'EOF'
+		[rule-other]
+		when = syscall:clock_nanosleep,fsync > 10s
+	EOF
+	frbpf_load
+	run_counted "$BATS_TEST_TMPDIR/stop" "$WORKLOADS/reload_storm" "$BASE/control" 1000 "$RULES.2" "$RULES"
+}
+
+@test "reloads that load and detach programs meanwhile lose none and double none" {
+	counting_rules "$RULES" </dev/null
+	counting_rules "$RULES.2" <<-'EOF'
+		[rule-other]
+		when = runqlat > 10s
+	EOF
+	frbpf_load
+	run_counted "$BATS_TEST_TMPDIR/stop" "$WORKLOADS/reload_storm" "$BASE/control" 100 "$RULES.2" "$RULES"
+}
+
+# COMMAND... under calls of $victim, which end when the file STOP is there. All of them were matched, and what
+# became of the matches adds up.
+run_counted() { # STOP COMMAND...
+	local stop=$1 calls status made
+	shift
+	(
+		until [[ -e $stop ]]; do
+			"$WORKLOADS/slow_syscall" --ms 2 --times 100 --threads 2 --comm "$victim"
+		done
+	) >"$BATS_TEST_TMPDIR/calls" 3>&- &
+	calls=$!
+	status=0
+	timeout -k 5 55 "$@" 3>&- || status=$?
+	touch "$stop"
+	wait "$calls"
+	((status == 0)) || fail "$*: exit status $status"
+	made=$(wc -l <"$BATS_TEST_TMPDIR/calls")
+	((made >= 1000)) || fail "only $made calls"
+	same "matched" "$(status_of count .matched)" "$made"
+	same "what became of them" "$(status_of count '.fired + (.held_back | .cooldown + .self + .ring_full)')" "$made"
+	same "what became of what fired" \
+		"$(status_of count '.incidents + .joined + .merged + .held_back.busy')" "$(status_of count .fired)"
+}

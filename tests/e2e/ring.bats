@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# ring = T: rings that are sized from the measured rate.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	need_root
+	need_btf
+	common_setup
+}
+
+teardown() {
+	common_teardown
+}
+
+# 10,000 samples a second on every CPU, idle or not: some 500 KB.
+ring_rules() { # MAX-MEMORY
+	cat >"$RULES" <<-EOF
+		[daemon]
+		max-memory = $1
+		[session-clock]
+		run = -e cpu-clock -c 100000 --overwrite --switch-output -a
+		ring = 4s
+	EOF
+}
+
+session() { # FIELD
+	frbpf status --json | jq -re ".sessions[] | select(.name == \"clock\") | $1"
+}
+
+is_larger() { # BYTES
+	(($(session .ring_bytes) > $1))
+}
+
+first_sample() { # DUMP
+	perf script -i "$1" --ns -F time 2>/dev/null | sed -nE '1s/^ *([0-9]+)\.([0-9]{9}):.*/\1\2/p'
+}
+
+@test "ring = T grows the rings once the rate is known, and no history is lost" {
+	need_perf
+	ring_rules 1G
+	frbpf_load
+	began=$(session .ring_bytes)
+	wait_until 15 is_larger "$began" || fail "$(cat "$BASE/output")"
+	# right behind the change a dump reaches back as far as the small rings did
+	dump=$(frbpf dump)
+	asked=$(jq -r '.triggers[0].time.monotonic_ns' "$BASE/incidents/$(incidents "$BASE").json")
+	held=$((asked - $(first_sample "$dump")))
+	smaller=$((began * 1000000000 / 700000))
+	((held > smaller * 8 / 10)) || fail "the dump reaches back $held ns, the rings before $smaller"
+	same "notice" "$(session .notice)" ""
+	sleep 4
+	for ns in $(session '.rings[].held_ns'); do
+		((ns >= 4000000000)) || fail "a ring holds $ns ns"
+	done
+	grep -q "session 'clock': rings go from" "$BASE/output"
+}
+
+@test "ring = T stays within max-memory and says the sum" {
+	cpus=$(getconf _NPROCESSORS_ONLN)
+	ring_rules $((cpus * 2))M
+	frbpf_load
+	wait_until 15 grep -q "session 'clock': ring = 4s wants" "$BASE/output" || fail "$(cat "$BASE/output")"
+	(($(session .ring_bytes) * 2 * cpus <= cpus * 2 * 1024 * 1024))
+	[[ $(session .notice) == "ring = 4s wants "*"max-memory is "* ]]
+}
+
+@test "ring = T and -m exclude each other; a known rate gives the size before anything is measured" {
+	cat >"$RULES" <<-'EOF'
+		[session-clock]
+		run = -e cpu-clock -F 1000 -m 1M --overwrite --switch-output -a
+		ring = 10s
+	EOF
+	run -1 --separate-stderr "$FRBPF" check "$RULES"
+	[[ $stderr == *"$RULES:3:8: error: "*-m* ]]
+	sed -i 's/-m 1M //' "$RULES"
+	run -0 --separate-stderr "$FRBPF" check --json "$RULES"
+	same "ring" "$(json "$output" '.plan.sessions[0].ring_bytes')" $((1024 * 1024))
+}
+
+@test "a reload keeps rings that were sized" {
+	ring_rules 1G
+	frbpf_load
+	began=$(session .ring_bytes)
+	wait_until 15 is_larger "$began" || fail "$(cat "$BASE/output")"
+	grown=$(session .ring_bytes)
+	started=$(session .started_monotonic_ns)
+	printf '[rule-one]\nwhen = runqlat > 10s\n' >>"$RULES"
+	frbpf_load
+	same "ring" "$(session .ring_bytes)" "$grown"
+	same "start of the session" "$(session .started_monotonic_ns)" "$started"
+}

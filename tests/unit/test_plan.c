@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/plan.h"
+#include "rules/units.h"
+
+/* A rules file planned as far as that goes without tracefs. */
+struct planned {
+	struct diags d;
+	struct ruleset *rs;
+	struct plan *plan;
+	int err;
+};
+
+static struct planned plan_text(const char *text)
+{
+	char path[] = "/tmp/frbpf-test-plan-XXXXXX";
+	struct planned p = { 0 };
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	p.err = plan__load_partly(path, &p.d, &p.rs, &p.plan);
+	unlink(path);
+	return p;
+}
+
+static void release(struct planned *p)
+{
+	plan__free(p->plan);
+	ruleset__free(p->rs);
+	diags__free(&p->d);
+}
+
+static const struct diag *find(const struct planned *p, const char *part)
+{
+	for (size_t i = 0; i < p->d.n; i++) {
+		if (strstr(p->d.v[i].msg, part))
+			return &p->d.v[i];
+	}
+	return NULL;
+}
+
+static void check_said(const struct planned *p, const char *part, enum diag_level level,
+		       size_t line, size_t column)
+{
+	const struct diag *d = find(p, part);
+	size_t l, c;
+
+	if (!d)
+		fail_msg("nothing says: %s", part);
+	assert_int_equal(d->level, level);
+	assert_non_null(d->src);
+	diag__place(d, &l, &c);
+	assert_int_equal(l, line);
+	assert_int_equal(c, column);
+}
+
+static void all_errors_in_one_run(void **state)
+{
+	struct planned p = plan_text("[session-a]\n"
+				     "run = -m 3Q -e cycels -a --overwrite\n"
+				     "[session-b]\n"
+				     "rnu = -a\n"
+				     "[session-c]\n"
+				     "run = -e cpu-clok -a --overwrite\n"
+				     "[rule-r]\n"
+				     "when = runqlat > 20mss\n"
+				     "if = comn == \"x\"\n");
+
+	assert_int_equal(p.err, -EINVAL);
+	assert_null(p.rs);
+	assert_null(p.plan);
+	assert_int_equal(p.d.n_errors, 7);
+	check_said(&p, "unknown unit (pages", DIAG_ERROR, 2, 10);
+	check_said(&p, "(did you mean 'cycles'?)", DIAG_ERROR, 2, 16);
+	check_said(&p, "unknown key 'rnu'", DIAG_ERROR, 4, 1);
+	check_said(&p, "(did you mean 'cpu-clock'?)", DIAG_ERROR, 6, 10);
+	check_said(&p, "(did you mean 'ms'?)", DIAG_ERROR, 8, 18);
+	check_said(&p, "unknown field 'comn'", DIAG_ERROR, 9, 6);
+	release(&p);
+}
+
+static void warnings(void **state)
+{
+	struct planned p = plan_text("[daemon]\nmax-memory = 1G\n"
+				     "[session-clock]\n"
+				     "run = -e cpu-clock -F 4000 -m 64K -a --overwrite\n"
+				     "[session-idle]\n"
+				     "run = -e cpu-clock -F 1 -m 64K -a --overwrite\n"
+				     "[rule-r]\n"
+				     "when = runqlat > 20ms\n"
+				     "dump = clock\n"
+				     "pre = 10ms\n"
+				     "post = 1s\n"
+				     "cooldown = 500ms\n"
+				     "[rule-long]\n"
+				     "when = runqlat > 20ms\n"
+				     "dump = clock\n"
+				     "pre = 1h\n");
+
+	assert_int_equal(p.err, 0);
+	check_said(&p, "no rule dumps the session 'idle'", DIAG_WARNING, 5, 10);
+	check_said(&p, "the beginning is never in the dump", DIAG_WARNING, 10, 7);
+	check_said(&p, "use a shorter post", DIAG_WARNING, 11, 8);
+	check_said(&p, "shorter than this rule's post", DIAG_WARNING, 12, 12);
+	check_said(&p, "pre and post together", DIAG_WARNING, 16, 7);
+	assert_int_equal(p.d.n, 5);
+	release(&p);
+}
+
+/* What says what it does gets no warning: every match, every session by default. */
+static void no_warnings(void **state)
+{
+	struct planned p = plan_text("[daemon]\nmax-memory = 1G\n"
+				     "[session-a]\nrun = -e cpu-clock -F 99 -m 64K -a --overwrite\n"
+				     "[rule-r]\nwhen = runqlat > 20ms\npre = 20ms\ncooldown = 0\n"
+				     "[rule-s]\nwhen = runqlat > 20ms\ncooldown = 1s\npost = 1s\n");
+
+	assert_int_equal(p.err, 0);
+	assert_int_equal(p.d.n, 0);
+	release(&p);
+	p = plan_text("[daemon]\nmax-memory = 1G\n"
+		      "[session-a]\nrun = -e cpu-clock -F 99 -m 64K -a --overwrite\n");
+	assert_int_equal(p.d.n, 0);
+	release(&p);
+}
+
+static void memory(void **state)
+{
+	const char *sessions = "[session-a]\nrun = -e cpu-clock -m 1M -a --overwrite\n"
+			       "[session-b]\nrun = -e cpu-clock -m 2M -a --overwrite\n";
+	char text[512], sum[64];
+	struct planned p;
+	size_t n_cpus;
+
+	snprintf(text, sizeof(text), "%s[daemon]\nmax-memory = 64G\n", sessions);
+	p = plan_text(text);
+	assert_int_equal(p.err, 0);
+	assert_int_equal(p.d.n, 0);
+	n_cpus = p.plan->n_cpus;
+	assert_int_equal(p.plan->memory, (uint64_t)n_cpus * 6 << 20);
+	release(&p);
+
+	snprintf(text, sizeof(text), "%s[daemon]\nmax-memory = %zuM\n", sessions, n_cpus * 7);
+	p = plan_text(text);
+	assert_int_equal(p.err, 0);
+	check_said(&p, "more than half of max-memory", DIAG_WARNING, 6, 14);
+	release(&p);
+
+	/* the refusal has the sum and its parts */
+	snprintf(text, sizeof(text), "%s[daemon]\nmax-memory = %zuM\n", sessions, n_cpus * 6 - 1);
+	p = plan_text(text);
+	assert_int_equal(p.err, -EINVAL);
+	snprintf(sum, sizeof(sum), "need %zuM of memory on %zu CPUs", n_cpus * 6, n_cpus);
+	check_said(&p, sum, DIAG_ERROR, 6, 14);
+	snprintf(sum, sizeof(sum), "a %zuM + b %zuM", n_cpus * 2, n_cpus * 4);
+	check_said(&p, sum, DIAG_ERROR, 6, 14);
+	release(&p);
+}
+
+static void windows(void **state)
+{
+	struct planned p = plan_text("[daemon]\nmax-memory = 1G\n"
+				     "[session-flat]\nrun = -e cpu-clock -F 100 -m 64K -a --overwrite\n"
+				     "[session-deep]\nrun = -e cpu-clock -F 100 -g -m 64K -a --overwrite\n"
+				     "[session-period]\nrun = -e cpu-clock -c 9 -m 64K -a --overwrite\n"
+				     "[session-tp]\nrun = -e sched:sched_switch -m 64K -a --overwrite\n");
+	const struct session_plan *s;
+
+	assert_int_equal(p.err, 0);
+	s = p.plan->sessions;
+	/* a header and id, ip, pid and tid, time, cpu, period */
+	assert_int_equal(s[0].window_least, 65536 * NSEC_PER_SEC / (100 * 56));
+	assert_int_equal(s[0].window_most, s[0].window_least);
+	assert_int_equal(s[1].window_most, 65536 * NSEC_PER_SEC / (100 * 64));
+	assert_true(s[1].window_least < s[1].window_most);
+	assert_int_equal(s[2].window_most, 0);
+	assert_int_equal(s[3].window_most, 0);
+	assert_int_equal(s[3].events->left_out, 1);
+	release(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_errors_in_one_run),
+		cmocka_unit_test(warnings),
+		cmocka_unit_test(no_warnings),
+		cmocka_unit_test(memory),
+		cmocka_unit_test(windows),
+	};
+
+	return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/cmd.h"
+#include "cmd/live.h"
+#include "cmd/plan_report.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "rules/units.h"
+
+struct check_opts {
+	struct location_hint hint;
+	const char *rules;
+	uint64_t live; /* ns; 0: no trial */
+	bool json;
+};
+
+/* A check under way. */
+struct check {
+	const struct check_opts *opts;
+	struct tracefs *tracefs; /* NULL: tracepoints are left out */
+	struct diags diags;
+	struct ruleset *rs; /* NULL: there are errors */
+	struct plan *plan;
+	json_t *out; /* of --json, and what the texts are printed from */
+};
+
+static bool leaves_out_tracepoints(const struct check *c)
+{
+	for (size_t i = 0; c->plan && i < c->plan->n_sessions; i++) {
+		if (c->plan->sessions[i].events->left_out)
+			return true;
+	}
+	return false;
+}
+
+/* What this check could not look at, and why. */
+static json_t *left_out(const struct check *c, const struct err *no_tracefs)
+{
+	json_t *list = json_array();
+
+	if (leaves_out_tracepoints(c))
+		json_array_append_new(
+			list, json_sprintf("the tracepoints of sessions: %s", no_tracefs->msg));
+	if (c->rs && c->rs->n_rules && !c->opts->live)
+		json_array_append_new(list, json_string("whether this kernel takes the programs of "
+							"the sources: --live tells"));
+	if (c->rs)
+		json_array_append_new(list, json_string("whether the events of sessions can be "
+							"opened: load tells"));
+	return list;
+}
+
+static void print_live(const json_t *live)
+{
+	const json_t *r;
+	char a[32], b[32];
+	size_t i;
+
+	printf("attached for %s\n",
+	       units__format_duration(json_integer_value(json_object_get(live, "ns")), a,
+				      sizeof(a)));
+	json_array_foreach (json_object_get(live, "rules"), i, r) {
+		uint64_t matched = json_integer_value(json_object_get(r, "matched"));
+		uint64_t max = json_integer_value(json_object_get(r, "max_value_ns"));
+
+		printf("rule %s: matched %" PRIu64 ", would have fired %" PRIu64,
+		       json_string_value(json_object_get(r, "name")), matched,
+		       (uint64_t)json_integer_value(json_object_get(r, "fired")));
+		if (matched)
+			printf("; largest %s", units__format_duration(max, b, sizeof(b)));
+		putchar('\n');
+	}
+}
+
+static int try_live(struct check *c)
+{
+	_cleanup_free_ struct frbpf_rule_state *st = calloc(c->rs->n_rules + 1, sizeof(*st));
+	json_t *rules = json_array();
+	struct err err = { 0 };
+	uint64_t ns;
+
+	if (!st || live__run(c->rs, c->opts->live, st, &ns, &err)) {
+		log_error("%s", st ? err.msg : "out of memory");
+		json_decref(rules);
+		return EXIT_FAILED;
+	}
+	for (size_t i = 0; i < c->rs->n_rules; i++)
+		json_array_append_new(rules, json_pack("{s:s, s:I, s:I, s:I, s:I}", "name",
+						       c->rs->rules[i].name, "matched",
+						       (json_int_t)st[i].matched, "fired",
+						       (json_int_t)st[i].fired, "last_value_ns",
+						       (json_int_t)st[i].last_value, "max_value_ns",
+						       (json_int_t)st[i].max_value));
+	json_object_set_new(c->out, "live",
+			    json_pack("{s:I, s:o}", "ns", (json_int_t)ns, "rules", rules));
+	return EXIT_DONE;
+}
+
+static void print_text(const struct check *c)
+{
+	const json_t *live = json_object_get(c->out, "live"), *v;
+	size_t i;
+
+	if (!c->rs)
+		return;
+	plan_report__print(json_object_get(c->out, "plan"));
+	json_array_foreach (json_object_get(c->out, "left_out"), i, v)
+		printf("not checked: %s\n", json_string_value(v));
+	if (live)
+		print_live(live);
+}
+
+static int check(const struct check_opts *opts)
+{
+	struct check c = { .opts = opts };
+	struct err no_tracefs = { 0 };
+	int code, status;
+
+	if (tracefs__open(&no_tracefs, &c.tracefs))
+		c.tracefs = NULL;
+	code = c.tracefs ? plan__load(opts->rules, c.tracefs, &c.diags, &c.rs, &c.plan)
+			 : plan__load_partly(opts->rules, &c.diags, &c.rs, &c.plan);
+	status = code ? EXIT_FAILED : EXIT_DONE;
+	c.out = json_pack("{s:b, s:s, s:o, s:o}", "ok", !code, "file", opts->rules, "messages",
+			  plan_report__messages(&c.diags), "left_out", left_out(&c, &no_tracefs));
+	if (!opts->json)
+		cmd_print_diags(&c.diags);
+	if (!code)
+		json_object_set_new(c.out, "plan", plan_report__make(c.rs, c.plan));
+	if (!code && opts->live)
+		status = try_live(&c);
+	if (!opts->json)
+		print_text(&c);
+	else if (json_dumpf(c.out, stdout, JSON_INDENT(2)) == 0)
+		putchar('\n');
+	json_decref(c.out);
+	plan__free(c.plan);
+	ruleset__free(c.rs);
+	tracefs__free(c.tracefs);
+	diags__free(&c.diags);
+	return status;
+}
+
+static int run_check(int argc, char **argv)
+{
+	static const struct option long_opts[] = { { "json", no_argument, NULL, 'j' },
+						   { "live", required_argument, NULL, 'l' },
+						   CMD_COMMON_OPTIONS,
+						   { 0 } };
+	struct check_opts opts = { .rules = LOCATION_RULES };
+	enum cmd_parse p;
+	int opt;
+
+	while ((p = cmd_next_option(&cmd_check, argc, argv, ":h", long_opts, &opts.hint, &opt)) ==
+	       CMD_OPTION) {
+		if (opt == 'j')
+			opts.json = true;
+		else if (cmd_duration(&cmd_check, "--live", optarg, &opts.live))
+			return EXIT_FAILED;
+	}
+	if (p == CMD_EXIT)
+		return opt;
+	if (argc - optind > 1)
+		return cmd_usage_error(&cmd_check, "too many arguments");
+	if (optind < argc)
+		opts.rules = argv[optind];
+	else if (opts.hint.config)
+		opts.rules = opts.hint.config;
+	return check(&opts);
+}
+
+const struct command cmd_check = {
+	.name = "check",
+	.run = run_check,
+	.usage = "[--json] [--live T] [RULES]",
+	.summary = "what is wrong with RULES, and what loading them would do",
+	.help = "RULES defaults to " LOCATION_RULES ". Errors and warnings go to standard error, "
+		"the plan to\n"
+		"standard output: sources and what they attach to, rules, sessions, memory. It "
+		"needs no root; what\n"
+		"it could not look at, it says. Exit status 1: there are errors.\n\n"
+		"      --live T        attach the rules for T (such as 10s) and tell how often "
+		"each "
+		"matched;\n"
+		"                      nothing is recorded or dumped\n"
+		"      --json          all of it, for programs\n",
+};

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fnmatch.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cmd/event_catalog.h"
+#include "common/cleanup.h"
+#include "record/event_names.h"
+#include "record/pmu.h"
+#include "record/tracefs.h"
+#include "rules/expr.h"
+#include "rules/when.h"
+
+struct catalog {
+	const char *glob;
+	bool fields;
+	struct tracefs *tracefs;
+	json_t *events, *left_out;
+};
+
+/* The new entry, borrowed; NULL: the glob does not match, or out of memory. */
+static json_t *add(struct catalog *c, const char *name, const char *where, const char *kind,
+		   const char *meaning)
+{
+	json_t *e;
+
+	if (c->glob && fnmatch(c->glob, name, FNM_NOESCAPE) != 0)
+		return NULL;
+	e = json_pack("{s:s, s:s, s:s, s:s}", "name", name, "in", where, "kind", kind, "meaning",
+		      meaning);
+	json_array_append_new(c->events, e);
+	return e;
+}
+
+/* ---- sources ---- */
+
+/* The fields that `if` knows where @source is watched. */
+static json_t *make_condition_fields(enum frbpf_source source)
+{
+	static const char *const types[] = {
+		[EXPR_STRING] = "string",
+		[EXPR_NUMBER] = "number",
+		[EXPR_DURATION] = "duration",
+		[EXPR_PATH] = "path",
+	};
+	json_t *fields = json_array();
+
+	for (const struct expr_field_desc *f = expr_fields; f->name; f++) {
+		if (f->sources && !(f->sources & (1U << source)))
+			continue;
+		json_array_append_new(fields,
+				      json_pack("{s:s, s:s, s:s}", "name", f->name, "type",
+						types[f->type], "meaning", f->meaning));
+	}
+	return fields;
+}
+
+static void add_sources(struct catalog *c)
+{
+	for (const struct when_source_desc *s = when_sources; s->name; s++) {
+		json_t *e = add(c, s->name, "when", "source", s->meaning);
+
+		if (e && c->fields)
+			json_object_set_new(e, "fields", make_condition_fields(s->source));
+	}
+}
+
+/* ---- events by name ---- */
+
+/* Whether the kernel counts it, for ourselves and in user space only: that needs no privilege. */
+static void set_available(json_t *e, uint32_t type, uint64_t config)
+{
+	struct perf_event_attr attr = {
+		.type = type,
+		.config = config,
+		.size = PERF_ATTR_SIZE_VER0,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	_cleanup_close_ int fd = -1;
+
+	if (!e)
+		return;
+	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd >= 0)
+		json_object_set_new(e, "available", json_true());
+	else if (errno == ENOENT || errno == ENODEV || errno == ENXIO || errno == EOPNOTSUPP)
+		json_object_set_new(e, "available", json_false());
+}
+
+static void add_cache(const char *name, void *arg)
+{
+	json_t *e = add(arg, name, "-e", "cache", "");
+	uint64_t config;
+
+	if (e && event_names__find_cache(name, strlen(name), &config) == 0)
+		set_available(e, PERF_TYPE_HW_CACHE, config);
+}
+
+static void add_names(struct catalog *c, uint32_t type, const char *kind)
+{
+	for (const struct event_name *n = event_names; n->name; n++) {
+		if (n->type == type)
+			set_available(add(c, n->name, "-e", kind, n->meaning), type, n->config);
+	}
+}
+
+static void add_pmu_event(const char *pmu, const char *event, const char *terms, void *arg)
+{
+	char name[PMU_NAME_MAX + 256];
+
+	snprintf(name, sizeof(name), "%s/%s/", pmu, event);
+	add(arg, name, "-e", "PMU", terms);
+}
+
+/* ---- tracepoints ---- */
+
+static void add_field(const char *type, const char *name, unsigned int size, void *arg)
+{
+	json_array_append_new(
+		arg, json_pack("{s:s, s:s, s:i}", "name", name, "type", type, "size", (int)size));
+}
+
+static void set_tracepoint_fields(struct catalog *c, json_t *e, const char *system,
+				  const char *name)
+{
+	json_t *fields = json_array();
+	struct tracepoint *tp;
+	struct err err;
+
+	if (tracefs__tracepoint(c->tracefs, system, name, &err, &tp) == 0) {
+		tracepoint__each_field(tp, add_field, fields);
+		tracepoint__free(tp);
+	}
+	json_object_set_new(e, "fields", fields);
+}
+
+static int add_tracepoint(const char *system, const char *name, void *arg)
+{
+	struct catalog *c = arg;
+	char full[512], meaning[300] = "";
+	json_t *e;
+
+	if (strcmp(system, "syscalls") == 0 && strncmp(name, "sys_enter_", 10) == 0)
+		snprintf(meaning, sizeof(meaning), "the system call %s begins", name + 10);
+	else if (strcmp(system, "syscalls") == 0 && strncmp(name, "sys_exit_", 9) == 0)
+		snprintf(meaning, sizeof(meaning), "the system call %s ends", name + 9);
+	snprintf(full, sizeof(full), "%s:%s", system, name);
+	e = add(c, full, "-e", "tracepoint", meaning);
+	if (e && c->fields)
+		set_tracepoint_fields(c, e, system, name);
+	return 0;
+}
+
+static bool wants_tracepoints(const struct catalog *c)
+{
+	return !c->glob || strpbrk(c->glob, ":*?[");
+}
+
+static void add_tracepoints(struct catalog *c)
+{
+	struct err err = { 0 };
+
+	if (tracefs__open(&err, &c->tracefs) == 0) {
+		tracefs__glob(c->tracefs, "*", "*", add_tracepoint, c);
+		tracefs__free(c->tracefs);
+	} else if (wants_tracepoints(c)) {
+		json_array_append_new(c->left_out, json_sprintf("tracepoints: %s", err.msg));
+	}
+}
+
+json_t *event_catalog__make(const char *glob, bool fields)
+{
+	struct catalog c = {
+		.glob = glob,
+		.fields = fields,
+		.events = json_array(),
+		.left_out = json_array(),
+	};
+
+	add_sources(&c);
+	add_names(&c, PERF_TYPE_HARDWARE, "hardware");
+	add_names(&c, PERF_TYPE_SOFTWARE, "software");
+	event_names__each_cache(add_cache, &c);
+	if (pmu__each_event(add_pmu_event, &c))
+		json_array_append_new(c.left_out, json_string("events of PMUs: no sysfs here"));
+	add_tracepoints(&c);
+	return json_pack("{s:o, s:o}", "events", c.events, "left_out", c.left_out);
+}

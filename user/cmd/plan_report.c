@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/plan_report.h"
+#include "detect/detectors.h"
+#include "record/session.h"
+#include "rules/units.h"
+
+#define EVENTS_SHOWN 6 /* names; the rest is a number */
+
+/* ---- make ---- */
+
+static void add_program(const char *kind, const char *target, void *arg)
+{
+	json_array_append_new(arg, json_sprintf("%s/%s", kind, target));
+}
+
+static json_t *make_source(const struct ruleset *rs, const struct when_source_desc *source)
+{
+	json_t *rules = json_array(), *programs;
+
+	for (size_t i = 0; i < rs->n_rules; i++) {
+		if (rs->rules[i].when.source == source->source)
+			json_array_append_new(rules, json_string(rs->rules[i].name));
+	}
+	if (!json_array_size(rules)) {
+		json_decref(rules);
+		return NULL;
+	}
+	programs = json_array();
+	detectors__programs(source->source, add_program, programs);
+	return json_pack("{s:s, s:s, s:o, s:o}", "name", source->name, "meaning", source->meaning,
+			 "programs", programs, "rules", rules);
+}
+
+static json_t *make_duration(uint64_t ns)
+{
+	return ns == RULESET_WINDOW_AUTO ? json_null() : json_integer(ns);
+}
+
+static json_t *make_rule(const struct ruleset *rs, const struct rule_conf *rule)
+{
+	json_t *sessions = json_array();
+
+	for (size_t i = 0; i < rule->n_sessions; i++)
+		json_array_append_new(sessions, json_string(rs->sessions[rule->sessions[i]].name));
+	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:I, s:I}", "name", rule->name, "when",
+			 rule->when_text, "if", rule->if_text, "sessions", sessions, "pre_ns",
+			 make_duration(rule->pre), "post_ns", (json_int_t)rule->post, "cooldown_ns",
+			 (json_int_t)rule->cooldown.window);
+}
+
+static json_t *make_session(const struct session_conf *conf, const struct session_plan *s,
+			    size_t n_cpus)
+{
+	json_t *events = json_array(), *j;
+
+	for (size_t i = 0; i < s->events->n; i++)
+		json_array_append_new(events, json_string(s->events->v[i].name));
+	j = json_pack("{s:s, s:s, s:o, s:I, s:I, s:I}", "name", conf->name, "run", conf->run,
+		      "events", events, "left_out", (json_int_t)s->events->left_out, "ring_bytes",
+		      (json_int_t)s->ring_bytes, "memory_bytes",
+		      (json_int_t)session__memory(s->ring_bytes, n_cpus));
+	if (j && conf->ring)
+		json_object_set_new(j, "ring_ns", json_integer(conf->ring));
+	if (j && s->window_most)
+		json_object_set_new(j, "window_ns",
+				    json_pack("{s:I, s:I}", "least", (json_int_t)s->window_least,
+					      "most", (json_int_t)s->window_most));
+	return j;
+}
+
+json_t *plan_report__make(const struct ruleset *rs, const struct plan *p)
+{
+	json_t *sources = json_array(), *rules = json_array(), *sessions = json_array(), *j;
+	uint64_t rings = 0;
+
+	for (const struct when_source_desc *s = when_sources; s->name; s++) {
+		if ((j = make_source(rs, s)))
+			json_array_append_new(sources, j);
+	}
+	for (size_t i = 0; i < rs->n_rules; i++)
+		json_array_append_new(rules, make_rule(rs, &rs->rules[i]));
+	for (size_t i = 0; i < p->n_sessions; i++) {
+		rings += p->sessions[i].ring_bytes;
+		json_array_append_new(sessions,
+				      make_session(&rs->sessions[i], &p->sessions[i], p->n_cpus));
+	}
+	return json_pack("{s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I}}", "sources", sources,
+			 "rules", rules, "sessions", sessions, "memory", "cpus",
+			 (json_int_t)p->n_cpus, "ring_bytes_per_cpu", (json_int_t)rings,
+			 "ring_bytes", (json_int_t)(rings * p->n_cpus), "copy_bytes",
+			 (json_int_t)(p->memory - rings * p->n_cpus), "used_bytes",
+			 (json_int_t)p->memory, "max_bytes", (json_int_t)p->max_memory);
+}
+
+json_t *plan_report__messages(const struct diags *d)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct diag *m = &d->v[i];
+		json_t *j =
+			json_pack("{s:s, s:s}", "level",
+				  m->level == DIAG_ERROR ? "error" : "warning", "message", m->msg);
+
+		if (j && m->src) {
+			size_t line, column;
+
+			diag__place(m, &line, &column);
+			json_object_set_new(j, "line", json_integer(line));
+			json_object_set_new(j, "column", json_integer(column));
+			json_object_set_new(j, "text",
+					    json_stringn(m->src->text + m->span.off, m->span.len));
+		}
+		json_array_append_new(list, j);
+	}
+	return list;
+}
+
+/* ---- print ---- */
+
+static const char *str(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key)) ?: "";
+}
+
+static uint64_t num(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+static void print_names(const json_t *names, size_t max)
+{
+	size_t n = json_array_size(names);
+
+	for (size_t i = 0; i < n && i < max; i++)
+		printf("%s%s", i ? ", " : "", json_string_value(json_array_get(names, i)) ?: "");
+	if (n > max)
+		printf(", and %zu more", n - max);
+}
+
+static void print_source(const json_t *s)
+{
+	const json_t *rules = json_object_get(s, "rules");
+	const json_t *programs = json_object_get(s, "programs");
+	size_t n = json_array_size(rules);
+
+	printf("source %s: %s\n  programs:   %zu: ", str(s, "name"), str(s, "meaning"),
+	       json_array_size(programs));
+	print_names(programs, SIZE_MAX);
+	printf("\n  rules:      %zu%s: ", n, n > 1 ? " share them" : "");
+	print_names(rules, SIZE_MAX);
+	putchar('\n');
+}
+
+static void print_rule(const json_t *r)
+{
+	const json_t *pre = json_object_get(r, "pre_ns");
+	char a[32];
+
+	printf("rule %s: %s", str(r, "name"), str(r, "when"));
+	if (str(r, "if")[0])
+		printf(" if %s", str(r, "if"));
+	printf("\n  dumps:      ");
+	print_names(json_object_get(r, "sessions"), SIZE_MAX);
+	printf("; pre %s", json_is_integer(pre)
+				   ? units__format_duration(json_integer_value(pre), a, sizeof(a))
+				   : "as far as the rings reach");
+	printf(", post %s", units__format_duration(num(r, "post_ns"), a, sizeof(a)));
+	printf(", cooldown %s\n", units__format_duration(num(r, "cooldown_ns"), a, sizeof(a)));
+}
+
+static void print_window(const json_t *s)
+{
+	const json_t *window = json_object_get(s, "window_ns");
+	char least[32], most[32];
+
+	if (num(s, "ring_ns"))
+		printf("  rings:      are sized from the measured rate to hold %s; this is what "
+		       "they begin with\n",
+		       units__format_duration(num(s, "ring_ns"), least, sizeof(least)));
+	if (!window) {
+		printf("  window:     depends on how often the events happen: `frbpf status -v` "
+		       "tells when it records\n");
+		return;
+	}
+	units__format_duration(num(window, "least"), least, sizeof(least));
+	units__format_duration(num(window, "most"), most, sizeof(most));
+	if (strcmp(least, most) == 0)
+		printf("  window:     %s of a busy CPU\n", least);
+	else
+		printf("  window:     %s to %s of a busy CPU, as deep as its stacks are\n", least,
+		       most);
+}
+
+static void print_session(const json_t *s, uint64_t cpus)
+{
+	const json_t *events = json_object_get(s, "events");
+	char ring[16], memory[16];
+
+	printf("session %s: perf record %s\n  events:     %zu", str(s, "name"), str(s, "run"),
+	       json_array_size(events));
+	if (json_array_size(events)) {
+		printf(": ");
+		print_names(events, EVENTS_SHOWN);
+	}
+	if (num(s, "left_out"))
+		printf("; %" PRIu64 " of the line are tracepoints, not looked up",
+		       num(s, "left_out"));
+	printf("\n  memory:     %s of ring and %s of copy on each of %" PRIu64 " CPUs, %s\n",
+	       units__format_size(num(s, "ring_bytes"), ring, sizeof(ring)), ring, cpus,
+	       units__format_size(num(s, "memory_bytes"), memory, sizeof(memory)));
+	print_window(s);
+}
+
+static void print_memory(const json_t *m)
+{
+	char rings[16], copies[16], used[16], max[16];
+
+	printf("memory: %s of rings + %s of copies = %s of %s (max-memory)\n",
+	       units__format_size(num(m, "ring_bytes"), rings, sizeof(rings)),
+	       units__format_size(num(m, "copy_bytes"), copies, sizeof(copies)),
+	       units__format_size(num(m, "used_bytes"), used, sizeof(used)),
+	       units__format_size(num(m, "max_bytes"), max, sizeof(max)));
+}
+
+void plan_report__print(const json_t *plan)
+{
+	const json_t *memory = json_object_get(plan, "memory"), *v;
+	size_t i;
+
+	json_array_foreach (json_object_get(plan, "sources"), i, v)
+		print_source(v);
+	json_array_foreach (json_object_get(plan, "rules"), i, v)
+		print_rule(v);
+	json_array_foreach (json_object_get(plan, "sessions"), i, v)
+		print_session(v, num(memory, "cpus"));
+	print_memory(memory);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/lint.h"
+#include "rules/units.h"
+
+struct linter {
+	const struct ruleset *rs;
+	const struct plan *plan;
+	struct diags *d;
+};
+
+/* Where the value of @key of @rule stands. False: the rule does not have it. */
+static bool find_key(const struct ruleset *rs, const struct rule_conf *rule, const char *key,
+		     struct span *ret)
+{
+	const struct config *c = rs->config;
+
+	for (size_t s = 0; s < c->n_sections; s++) {
+		const struct config_section *sec = &c->sections[s];
+
+		/* the name is the end of its section's */
+		if (sec->span.off + sec->span.len != rule->name_span.off + rule->name_span.len)
+			continue;
+		for (size_t e = 0; e < sec->n_entries; e++) {
+			if (strcmp(sec->entries[e].key, key) == 0) {
+				*ret = sec->entries[e].value;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+static void check_threshold(const struct linter *l, const struct rule_conf *rule)
+{
+	char threshold[32], pre[32];
+	struct span span;
+
+	if (rule->pre >= rule->when.threshold || !find_key(l->rs, rule, "pre", &span))
+		return;
+	diags__warn(l->d, l->rs->config->src, span,
+		    "what fires this rule takes more than %s: %s before its end, the beginning is "
+		    "never in the dump",
+		    units__format_duration(rule->when.threshold, threshold, sizeof(threshold)),
+		    units__format_duration(rule->pre, pre, sizeof(pre)));
+}
+
+static void check_cooldown(const struct linter *l, const struct rule_conf *rule)
+{
+	char cooldown[32], post[32];
+	struct span span, post_span;
+
+	if (rule->cooldown.window >= rule->post || !find_key(l->rs, rule, "cooldown", &span))
+		return;
+	if (!rule->cooldown.window && !find_key(l->rs, rule, "post", &post_span))
+		return; /* every match, as it says */
+	diags__warn(l->d, l->rs->config->src, span,
+		    "shorter than this rule's post: what it fires within %s of a trigger becomes a "
+		    "marker of the same dump, so a cooldown of %s makes no dump more",
+		    units__format_duration(rule->post, post, sizeof(post)),
+		    units__format_duration(rule->cooldown.window, cooldown, sizeof(cooldown)));
+}
+
+/* Against what a busy CPU's ring can hold at best, where that is known. False: it is too much. */
+static bool check_window(const struct linter *l, const struct rule_conf *rule, const char *key,
+			 uint64_t wanted)
+{
+	const char *name = NULL;
+	uint64_t most = UINT64_MAX;
+	struct span span;
+	char text[32];
+
+	for (size_t i = 0; i < rule->n_sessions; i++) {
+		const struct session_plan *s = &l->plan->sessions[rule->sessions[i]];
+
+		if (!s->window_most || s->window_most >= most)
+			continue;
+		most = s->window_most;
+		name = l->rs->sessions[rule->sessions[i]].name;
+	}
+	if (!name || wanted <= most || !find_key(l->rs, rule, key, &span))
+		return true;
+	units__format_duration(most, text, sizeof(text));
+	if (strcmp(key, "post") == 0)
+		diags__warn(
+			l->d, l->rs->config->src, span,
+			"the rings of session '%s' hold %s of a busy CPU at most: by then they "
+			"have overwritten what fired the rule; use a shorter post or a larger -m",
+			name, text);
+	else
+		diags__warn(l->d, l->rs->config->src, span,
+			    "the rings of session '%s' hold %s of a busy CPU at most, pre and post "
+			    "together: use a larger -m, or a lower frequency",
+			    name, text);
+	return false;
+}
+
+static void check_rule(const struct linter *l, const struct rule_conf *rule)
+{
+	check_threshold(l, rule);
+	check_cooldown(l, rule);
+	if (check_window(l, rule, "post", rule->post) && rule->pre != RULESET_WINDOW_AUTO)
+		check_window(l, rule, "pre", rule->pre + rule->post);
+}
+
+static void check_memory(const struct linter *l)
+{
+	const struct daemon_conf *daemon = &l->rs->daemon;
+	char need[16], max[16];
+
+	if (l->plan->memory <= l->plan->max_memory / 2)
+		return;
+	diags__warn(l->d, daemon->max_memory ? l->rs->config->src : NULL, daemon->max_memory_span,
+		    "rings and copies need %s, more than half of max-memory, which is %s: while a "
+		    "reload replaces sessions, the old and the new ones exist together",
+		    units__format_size(l->plan->memory, need, sizeof(need)),
+		    units__format_size(l->plan->max_memory, max, sizeof(max)));
+}
+
+static void check_use(const struct linter *l, size_t session)
+{
+	const struct ruleset *rs = l->rs;
+
+	for (size_t i = 0; i < rs->n_rules; i++) {
+		for (size_t k = 0; k < rs->rules[i].n_sessions; k++) {
+			if (rs->rules[i].sessions[k] == session)
+				return;
+		}
+	}
+	diags__warn(l->d, rs->config->src, rs->sessions[session].name_span,
+		    "no rule dumps the session '%s': it records for `frbpf dump` only",
+		    rs->sessions[session].name);
+}
+
+void lint__ruleset(const struct ruleset *rs, const struct plan *p, struct diags *d)
+{
+	const struct linter l = { .rs = rs, .plan = p, .d = d };
+
+	for (size_t i = 0; i < rs->n_rules; i++)
+		check_rule(&l, &rs->rules[i]);
+	for (size_t i = 0; rs->n_rules && i < rs->n_sessions; i++)
+		check_use(&l, i);
+	check_memory(&l);
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "daemon/ring_fit.h"
+#include "daemon/rulebook.h"
+#include "daemon/rules_watch.h"
+
+struct rulebook {
+	struct recorder *recorder;
+	struct detectors *detectors;
+	struct tracefs *tracefs;
+	struct generation_env env; /* env.fit is owned */
+	struct overlay *overlay;
+	struct rules_watch *watch;
+	char path[PATH_MAX]; /* of the rules in force */
+};
+
+int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rulebook **ret)
+{
+	struct rulebook *b = calloc(1, sizeof(*b));
+	int code;
+
+	if (!b)
+		return err_set(err, -ENOMEM, "out of memory");
+	b->recorder = opts->recorder;
+	b->detectors = opts->detectors;
+	b->tracefs = opts->tracefs;
+	b->env.dump = opts->dump;
+	recorder__dumper_callback(b->recorder, &b->env.done, &b->env.done_arg);
+	snprintf(b->path, sizeof(b->path), "%s", opts->path);
+	b->env.fit = ring_fit__new();
+	b->overlay = overlay__new();
+	if (b->env.fit && b->overlay)
+		code = rules_watch__new(err, &b->watch);
+	else
+		code = err_set(err, -ENOMEM, "out of memory");
+	if (code) {
+		rulebook__free(b);
+		return code;
+	}
+	*ret = b;
+	return 0;
+}
+
+const char *rulebook__path(const struct rulebook *b)
+{
+	return b->path;
+}
+
+const struct overlay *rulebook__overlay(const struct rulebook *b)
+{
+	return b->overlay;
+}
+
+static const struct ruleset *in_force(const struct rulebook *b)
+{
+	return recorder__generation(b->recorder)->rules;
+}
+
+/* ---- making rules ---- */
+
+static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *plan, struct err *err)
+{
+	struct generation *g;
+	int code;
+
+	code = generation__make(rs, plan, recorder__generation(b->recorder), &b->env, err, &g);
+	if (code) {
+		ruleset__free(rs);
+		return code;
+	}
+	overlay__apply_mutes(b->overlay, g);
+	recorder__offer(b->recorder, g);
+	generation__unref(g); /* the recorder has its own reference now */
+	code = detectors__update(b->detectors, rs->rules, rs->n_rules, g->slots, err);
+	if (code)
+		recorder__withdraw(b->recorder);
+	else
+		recorder__commit(b->recorder);
+	/* what the real-time threads touch stays in memory; not an error where it is refused */
+	mlockall(MCL_CURRENT | MCL_ONFAULT);
+	return code;
+}
+
+int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan, struct err *err)
+{
+	return put_in_force(b, rs, plan, err);
+}
+
+/* The ruleset in force and a plan of it, once more: sessions and rules are made of these. */
+static int plan_again(struct rulebook *b, struct ruleset **ret_rs, struct plan **ret,
+		      struct err *err)
+{
+	const struct source_text *text_in_force = in_force(b)->config->src;
+	struct diags diags = { 0 };
+	struct source_text *src;
+	struct buf text = { 0 };
+	struct ruleset *rs;
+	int code = source_text__from_string(text_in_force->name, text_in_force->text, &src);
+
+	code = code ?: ruleset__parse(src, &diags, &rs);
+	if (!code) {
+		code = overlay__extend(b->overlay, rs, &diags);
+		code = code ?: plan__make(rs, b->tracefs, &diags, ret);
+		if (code)
+			ruleset__discard(rs, &diags);
+		else
+			*ret_rs = rs;
+	}
+	if (code) {
+		diags__format(&diags, &text);
+		err_set(err, code, "%s", text.len ? text.data : strerror(-code));
+		buf__free(&text);
+	}
+	diags__free(&diags);
+	return code;
+}
+
+/* What only a restart can change must not look as if it were in force. */
+static void warn_unchangeable(const struct rulebook *b, const struct ruleset *rs,
+			      struct diags *diags)
+{
+	const char *base = b->env.dump->base->path;
+
+	if (rs->daemon.base && strcmp(rs->daemon.base, base) != 0)
+		diags__warn(
+			diags, rs->config->src, rs->daemon.base_span,
+			"the recorder runs with base %s: this takes effect when it is started anew",
+			base);
+	if (rs->daemon.sideband_memory != in_force(b)->daemon.sideband_memory)
+		diags__warn(
+			diags, NULL, (struct span){ 0 },
+			"a changed sideband-memory takes effect when the recorder is started anew");
+}
+
+/* Read @path again. On failure the old rules stay in force and @ret_text says why; it may hold
+ * warnings on success. */
+static int reload(struct rulebook *b, const char *path, struct buf *ret_text)
+{
+	struct diags diags = { 0 };
+	struct ruleset *rs = NULL;
+	struct plan *plan = NULL;
+	struct err err = { 0 };
+	int code = plan__load(path, b->tracefs, &diags, &rs, &plan);
+
+	if (!code && (code = overlay__extend(b->overlay, rs, &diags)))
+		ruleset__discard(rs, &diags);
+	if (!code)
+		warn_unchangeable(b, rs, &diags);
+	diags__format(&diags, ret_text);
+	if (!code)
+		code = put_in_force(b, rs, plan, &err);
+	if (err.msg[0])
+		buf__printf(ret_text, "%s\n", err.msg);
+	plan__free(plan);
+	diags__free(&diags);
+	return code;
+}
+
+/* Make the generation in force once more, with what has changed around the file's rules. */
+static int make_anew(struct rulebook *b, struct err *err)
+{
+	struct ruleset *rs;
+	struct plan *plan;
+	int code = plan_again(b, &rs, &plan, err);
+
+	if (code)
+		return code;
+	code = put_in_force(b, rs, plan, err);
+	plan__free(plan);
+	return code;
+}
+
+/* Returns ns until the next arm or mute ends. */
+static uint64_t expire_overlay(struct rulebook *b)
+{
+	struct err err = { 0 };
+	uint64_t wait;
+
+	if (overlay__expire(b->overlay, now_ns(), &wait) && make_anew(b, &err))
+		log_error("the rules stay as they are: %s", err.msg);
+	return wait;
+}
+
+/* ---- rings that follow the rate ---- */
+
+static int start_successor(void *arg, size_t i, size_t bytes, struct err *err, struct dumper **ret)
+{
+	struct rulebook *b = arg;
+	struct ruleset *rs;
+	struct plan *plan;
+	int code = plan_again(b, &rs, &plan, err);
+
+	if (code)
+		return code;
+	plan->sessions[i].ring_bytes = bytes;
+	code = generation__start_session(&rs->sessions[i], &plan->sessions[i], &b->env, err, ret);
+	plan__free(plan);
+	ruleset__free(rs);
+	return code;
+}
+
+/* Returns ns until the next look. */
+static uint64_t fit_rings(struct rulebook *b)
+{
+	struct err err = { 0 };
+	uint64_t wait;
+
+	if (!ring_fit__step(b->env.fit, recorder__generation(b->recorder), start_successor, b,
+			    &wait))
+		return wait;
+	if (make_anew(b, &err))
+		log_error("rings stay as they are: %s", err.msg);
+	return 0;
+}
+
+/* ---- the file ---- */
+
+static bool has_changed(const struct source_text *was, const char *path)
+{
+	struct source_text *now;
+	bool changed;
+
+	if (source_text__read(path, &now))
+		return false;
+	changed = now->len != was->len || memcmp(now->text, was->text, now->len) != 0;
+	source_text__free(now);
+	return changed;
+}
+
+void rulebook__follow(struct rulebook *b)
+{
+	const struct ruleset *rs = in_force(b);
+	struct err err = { 0 };
+	int code = rules_watch__follow(b->watch, rs->daemon.watch ? b->path : NULL, &err);
+
+	if (code < 0)
+		log_error("watch = yes: changes of %s are not seen: %s", b->path, err.msg);
+	else if (code && has_changed(rs->config->src, b->path)) /* after it was read, before now */
+		rulebook__load_again(b);
+}
+
+int rulebook__load(struct rulebook *b, const char *path, struct buf *ret_text)
+{
+	int code = reload(b, path, ret_text);
+
+	if (code) {
+		log_error("%s: not loaded, the old rules stay", path);
+		return code;
+	}
+	log_info("%s: loaded", path);
+	if (strcmp(path, b->path) != 0)
+		snprintf(b->path, sizeof(b->path), "%s", path);
+	rulebook__follow(b);
+	return 0;
+}
+
+void rulebook__load_again(struct rulebook *b)
+{
+	struct buf text = { 0 };
+	int code = rulebook__load(b, b->path, &text);
+
+	if (text.len)
+		log_line(code ? LOG_ERROR : LOG_WARN, "%s:\n%s", b->path, text.data);
+	buf__free(&text);
+}
+
+int rulebook__fd(const struct rulebook *b)
+{
+	return rules_watch__fd(b->watch);
+}
+
+void rulebook__on_change(struct rulebook *b)
+{
+	int changed = rules_watch__changed(b->watch);
+
+	if (changed > 0)
+		rulebook__load_again(b);
+	else if (changed < 0)
+		log_warn("%s: its directory has gone: changes are no longer seen", b->path);
+}
+
+/* ---- what was said on top of the file ---- */
+
+static int refuse_rule(const struct ruleset *rs, const char *name, struct err *err)
+{
+	const char **names = calloc(rs->n_rules + 1, sizeof(*names)), *near = NULL;
+	int code;
+
+	for (size_t i = 0; names && i < rs->n_rules; i++)
+		names[i] = rs->rules[i].name;
+	if (names)
+		near = nearest_word(name, strlen(name), names);
+	code = err_set(err, -ENOENT, "no rule '%.64s' here%s%s%s", name,
+		       near ? " (did you mean '" : "", near ?: "",
+		       near ? "'?)" : ": `frbpf status` lists them");
+	free(names);
+	return code;
+}
+
+int rulebook__mute(struct rulebook *b, const char *name, uint64_t until, struct err *err)
+{
+	const struct ruleset *rs = in_force(b);
+	size_t i = 0;
+
+	while (i < rs->n_rules && strcmp(rs->rules[i].name, name) != 0)
+		i++;
+	if (until && i == rs->n_rules)
+		return refuse_rule(rs, name, err);
+	if (!until && overlay__unmute(b->overlay, name))
+		return err_set(err, -ENOENT, "rule '%.64s' is not muted", name);
+	if (until && overlay__mute(b->overlay, name, until))
+		return err_set(err, -ENOSPC, "%d rules are muted already", OVERLAY_MAX);
+	if (i < rs->n_rules)
+		recorder__mute(b->recorder, i, until);
+	log_info("rule '%s' is %s", name, until ? "muted" : "no longer muted");
+	return 0;
+}
+
+int rulebook__arm(struct rulebook *b, const char *when, const char *condition, uint64_t until,
+		  char ret_name[static RULESET_NAME_MAX + 1], struct err *err)
+{
+	int code = overlay__arm(b->overlay, in_force(b), when, condition, until, ret_name, err);
+
+	if (code)
+		return code;
+	code = make_anew(b, err);
+	if (code) {
+		overlay__disarm(b->overlay, ret_name);
+		return code;
+	}
+	log_info("rule '%s' is armed: %s%s%s", ret_name, when, condition ? " if " : "",
+		 condition ?: "");
+	return 0;
+}
+
+int rulebook__disarm(struct rulebook *b, const char *name, struct err *err)
+{
+	int code;
+
+	if (overlay__disarm(b->overlay, name))
+		return err_set(err, -ENOENT, "no rule '%.64s' was armed: `frbpf status` lists them",
+			       name);
+	code = make_anew(b, err);
+	if (!code)
+		log_info("rule '%s' is no longer armed", name);
+	return code;
+}
+
+uint64_t rulebook__step(struct rulebook *b)
+{
+	uint64_t rings = fit_rings(b), ends = expire_overlay(b);
+
+	return rings < ends ? rings : ends;
+}
+
+void rulebook__free(struct rulebook *b)
+{
+	if (!b)
+		return;
+	ring_fit__free(b->env.fit);
+	overlay__free(b->overlay);
+	rules_watch__free(b->watch);
+	free(b);
+}
