@@ -116,3 +116,16 @@ players() {
 	((ours > 100)) || fail "only $ours switches in our dump"
 	same "switches in our dump" "$ours" "$theirs"
 }
+
+# The kernel tells events of the same record one after another, the newest first: ours must not leave anything in it.
+@test "a perf record that began before us reads as without us" {
+	write_rules </dev/null
+	file=$BATS_TEST_TMPDIR/perf.data
+	# shellcheck disable=SC2016 # the inner shell's
+	timeout -k 5 60 perf record -q -a -e dummy -o "$file" -- bash -c '
+		"$1" load --base "$2" "$3" && for _ in {1..50}; do /bin/true; done' - "$FRBPF" "$BASE" "$RULES" 3>&-
+	perf_quiet script --show-mmap-events -i "$file"
+	[[ $(grep -c 'PERF_RECORD_MMAP2.*bin/true' "$perf_out") -ge 50 ]]
+	# with a build id in place of the device, there is none of these
+	run ! grep -E 'PERF_RECORD_MMAP2.*<[0-9a-f]*>' "$perf_out"
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/record/task_model.c user/record/map_list.c */
+/* fuzz-sources: user/record/task_model.c user/record/kernel_state.c user/record/map_list.c */
 /* fuzz-sources: user/perfdata/record.c user/common/buf.c */
 /* Bytes as the records of a ring: what record__valid() accepts must neither crash the task model
  * nor spoil its books, and what the model emits must be valid. */
@@ -72,7 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	empty = task_model__bytes(e.copy);
 	apply_all(m, copy, len);
 	e.m = m;
-	if (task_model__emit_symbols(m, 1, &e.out) || task_model__each_process(m, emit_process, &e))
+	if (kernel_state__emit(task_model__kernel(m), 1, &e.out) ||
+	    task_model__each_process(m, emit_process, &e))
 		abort();
 	check_emitted(&e.out);
 	task_model__free(m);

@@ -168,19 +168,19 @@ static void test_bounds_asked(void **state)
 
 /* ---- gathering ---- */
 
-int sideband__slice(struct sideband *sb, const struct sideband_task *tasks, size_t n_tasks,
-		    uint64_t start, uint64_t end, struct err *err, struct sideband_slice **ret)
+int sideband__slice(struct sideband *sb, const struct sideband_request *req, struct err *err,
+		    struct sideband_slice **ret)
 {
-	const struct record_trailer t = { .time = start - 1 };
+	const struct record_trailer t = { .time = req->start - 1 };
 
 	*ret = calloc(1, sizeof(**ret));
 	assert_non_null(*ret);
-	for (size_t i = 0; i < n_tasks; i++) {
-		assert_int_equal(
-			record__add_comm(&(*ret)->records, 0, tasks[i].pid, tasks[i].tid, "x", &t),
-			0);
+	for (size_t i = 0; i < req->n_tasks; i++) {
+		assert_int_equal(record__add_comm(&(*ret)->records, 0, req->tasks[i].pid,
+						  req->tasks[i].tid, "x", &t),
+				 0);
 	}
-	(*ret)->n_records = n_tasks;
+	(*ret)->n_records = req->n_tasks;
 	return 0;
 }
 

@@ -309,6 +309,7 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 {
 	struct sideband_opts sideband = {
 		.memory = rs->daemon.sideband_memory,
+		.all = rs->daemon.sideband_all,
 		.max_age = SIDEBAND_MAX_AGE_NS,
 		.rt_priority = RT_PRIORITY_SIDEBAND,
 	};

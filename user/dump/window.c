@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 
+#include "dump/page_set.h"
 #include "dump/ring_image.h"
 #include "dump/task_set.h"
 #include "dump/window.h"
@@ -19,6 +20,7 @@ struct gatherer {
 	struct window *win;
 	struct ring_records *rings; /* one per CPU */
 	struct task_set tasks;
+	struct page_set pages;
 };
 
 static int read_ring(struct gatherer *w, size_t c)
@@ -94,6 +96,8 @@ static int add_ring_record(struct gatherer *w, size_t c, const struct perf_event
 	if (h->type == PERF_RECORD_SAMPLE) {
 		note_sample_time(w, time);
 		err = task_set__add(&w->tasks, record__pid(h), record__tid(h));
+		if (!err)
+			err = page_set__add_sample(&w->pages, h);
 		if (err)
 			return err;
 	}
@@ -136,11 +140,17 @@ static int add_trigger_markers(struct gatherer *w)
 
 static int add_sideband(struct gatherer *w, struct err *err)
 {
+	struct sideband_request req = { .start = w->res->start, .end = w->res->end };
 	int ret;
 
 	task_set__sort(&w->tasks);
-	ret = sideband__slice(w->job->env->sideband, w->tasks.v, w->tasks.n, w->res->start,
-			      w->res->end, err, &w->win->slice);
+	page_set__sort(&w->pages);
+	req.tasks = w->tasks.v;
+	req.n_tasks = w->tasks.n;
+	req.all_files = w->pages.incomplete;
+	req.pages = w->pages.v;
+	req.n_pages = w->pages.n;
+	ret = sideband__slice(w->job->env->sideband, &req, err, &w->win->slice);
 	if (ret)
 		return ret;
 	w->res->sideband_lost = w->win->slice->lost;
@@ -154,8 +164,10 @@ static int add_sideband(struct gatherer *w, struct err *err)
 static int gather(struct gatherer *w, struct err *err)
 {
 	struct timeline rings;
-	int ret = add_rings(w);
+	int ret = page_set__init(&w->pages, w->job->session);
 
+	if (!ret)
+		ret = add_rings(w);
 	if (!ret)
 		ret = add_trigger_markers(w);
 	if (ret)
@@ -208,6 +220,7 @@ int window__gather(const struct dump_job *job, struct dump_result *res, struct e
 		free(w.rings[c].v);
 	free(w.rings);
 	task_set__free(&w.tasks);
+	page_set__free(&w.pages);
 	return code;
 }
 

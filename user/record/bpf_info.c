@@ -66,6 +66,13 @@ int bpf_info__next(uint32_t *id)
 	return bpf_prog_get_next_id(*id, id) ? -errno : 0;
 }
 
+int bpf_info__hold(uint32_t id)
+{
+	int fd = bpf_prog_get_fd_by_id(id);
+
+	return fd < 0 ? -1 : fd;
+}
+
 /* An answer of the kernel with its arrays in one block. */
 struct answer {
 	struct bpf_prog_info info;

@@ -33,6 +33,8 @@ struct bpf_info {
 /* The id of the next loaded program after *id. -ENOENT: there is none; -EPERM: CAP_SYS_ADMIN is
  * needed. */
 int bpf_info__next(uint32_t *id);
+/* Keep a program from going until the fd is closed. -1: it is gone, or not for us. */
+int bpf_info__hold(uint32_t id);
 /* Ask the kernel. -ENOENT: gone; -EPERM, -ENOMEM. */
 int bpf_info__read(uint32_t id, struct bpf_info **ret);
 void bpf_info__free(struct bpf_info *i);

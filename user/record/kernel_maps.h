@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the kernel's text and its modules are. The kernel writes no record of either. */
+/* Where the kernel's text and its modules (kernel_modules.h) are. The kernel writes no record of
+ * either. */
 #ifndef FRBPF_RECORD_KERNEL_MAPS_H
 #define FRBPF_RECORD_KERNEL_MAPS_H
 
@@ -7,11 +8,13 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "perfdata/build_id.h"
 
 struct kernel_map {
 	uint64_t start, len,
 		pgoff; /* bytes; pgoff of the kernel is its start: how readers undo KASLR */
 	char *name;    /* "[kernel.kallsyms]_text", path of a module's file, or "[module]"; owned */
+	struct build_id id; /* of a module, where it has one */
 };
 
 struct kernel_maps {	      /* { 0 } is an empty one */
@@ -19,10 +22,11 @@ struct kernel_maps {	      /* { 0 } is an empty one */
 	size_t n;
 };
 
-/* Add the kernel's text (from /proc/kallsyms) or the modules (from /proc/modules, when there are
- * any). Hidden addresses (kernel.kptr_restrict) add nothing. 0 or -ENOMEM. */
+/* Add a copy. 0 or -ENOMEM. */
+int kernel_maps__add(struct kernel_maps *k, const struct kernel_map *map);
+/* Add the kernel's text (from /proc/kallsyms). Hidden addresses (kernel.kptr_restrict) add nothing.
+ * 0 or -ENOMEM. */
 int kernel_maps__read_text(struct kernel_maps *k);
-int kernel_maps__read_modules(struct kernel_maps *k);
 void kernel_maps__free(struct kernel_maps *k);
 
 /* Append them as MMAP records at @time. 0 or -ENOMEM. */

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -19,7 +21,7 @@ struct entry {
 	UT_hash_handle hh;  /* by key and name */
 	struct build_id id; /* size 0: the file has none */
 	struct key {
-		uint64_t ino;
+		uint64_t ino, generation;
 		uint32_t maj, min;
 	} key;
 	char name[];
@@ -99,23 +101,56 @@ static bool is_file(int fd, const struct map_file_id *file)
 	       minor(st.st_dev) == file->min;
 }
 
+/* What the process has mapped there need not be what it had: ids are used again. On btrfs and
+ * overlayfs fstat() tells another device than the map, then the path has to agree. */
+static bool is_mapped_file(int fd, const char *map_file, const struct map_file_id *file,
+			   const char *name)
+{
+	char path[PATH_MAX];
+	ssize_t n;
+
+	if (is_file(fd, file))
+		return true;
+	n = readlink(map_file, path, sizeof(path));
+	return n > 0 && (size_t)n == strlen(name) && !memcmp(path, name, n);
+}
+
+/* An inode that was used again has another generation; where the file system does not tell, believe
+ * it. */
+static bool is_generation(int fd, const struct map_file_id *file)
+{
+	long now = 0;
+
+	return !file->ino_generation || ioctl(fd, FS_IOC_GETVERSION, &now) ||
+	       (uint32_t)now == (uint32_t)file->ino_generation;
+}
+
+static int open_path(const char *path, const struct map_file_id *file)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0 || (is_file(fd, file) && is_generation(fd, file)))
+		return fd;
+	close(fd); /* another file has taken the name */
+	return -1;
+}
+
+/* As the process has it, by its path; when it has ended, as we have that path. */
 static int open_mapped(uint32_t pid, uint64_t start, uint64_t end, const struct map_file_id *file,
 		       const char *name)
 {
-	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	char path[PATH_MAX + 64];
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, start, end);
-	fd = open(path, flags);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 && is_mapped_file(fd, path, file, name))
+		return fd;
 	if (fd >= 0)
-		return fd;
+		close(fd);
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, name);
-	fd = open(path, flags);
-	if (fd < 0 || is_file(fd, file))
-		return fd;
-	close(fd); /* another file has taken the name */
-	return -1;
+	fd = open_path(path, file);
+	return fd < 0 ? open_path(name, file) : fd;
 }
 
 bool map_build_ids__find(struct map_build_ids *c, uint32_t pid, uint64_t start, uint64_t end,
@@ -130,7 +165,7 @@ bool map_build_ids__find(struct map_build_ids *c, uint32_t pid, uint64_t start, 
 	e = calloc(1, sizeof(*e) + len + 1);
 	if (!e)
 		return false;
-	e->key = (struct key){ .ino = file->ino, .maj = file->maj, .min = file->min };
+	e->key = (struct key){ file->ino, file->ino_generation, file->maj, file->min };
 	memcpy(e->name, name, len);
 	if (lookup(c, e, key_len, ret)) {
 		free(e);

@@ -8,6 +8,7 @@
 #ifndef FRBPF_RECORD_MAP_LIST_H
 #define FRBPF_RECORD_MAP_LIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,7 @@ struct map_file {
 	UT_hash_handle hh;
 	uint32_t refs;
 	uint32_t name_len;
+	bool asked;	       /* somebody looks for the build id; for the caller's use */
 	struct build_id found; /* read from the file later: not part of what is compared */
 	struct map_file_id id; /* the key of the hash: id and name */
 	char name[];

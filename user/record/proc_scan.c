@@ -1,138 +1,122 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "record/proc_maps.h"
 #include "record/proc_scan.h"
+#include "record/proc_text.h"
 
-#define STAT_MAX ((size_t)4096)
-#define MAPS_MAX ((size_t)256 << 20)
+#define STAT_MAX    ((size_t)4096)
+#define READERS_MAX 4
+#define BATCH	    16 /* processes that a reader takes at once */
 
 /* include/linux/sched.h; what field 9 of stat shows */
-#define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 
-/* One scan: what is reused from process to process. */
+/* the order of NET_NS_INDEX ... in include/uapi/linux/perf_event.h */
+static const char *const ns_links[] = { "net", "uts", "ipc", "pid", "user", "mnt", "cgroup" };
+
+/* One scan, by several readers. */
 struct scan {
-	struct task_model *m;
-	struct buf text; /* a file of /proc */
+	int proc; /* directory */
+	uint32_t *pids;
+	size_t n_pids, cap_pids;
+	size_t next;	 /* atomic: of pids */
 	uint64_t ns_dev; /* the device of namespaces */
-	char name[PATH_MAX];
+	pthread_mutex_t lock;
+	struct task_model *m; /* under the lock */
 };
 
-/* The fields of /proc/PID/stat that matter. */
-struct task_stat {
-	const char *comm; /* in the text */
-	size_t comm_len;
+struct thread_name {
+	uint32_t tid;
+	uint32_t len;
+	char comm[TASK_COMM_LEN];
+};
+
+/* What one reader knows of the process at hand; reused from process to process. */
+struct reader {
+	struct scan *scan;
+	pthread_t thread;
+	int err;
+	struct buf text; /* a file of /proc */
+	uint64_t time;	 /* ns: before reading it */
 	uint64_t flags, n_threads;
-	bool dead;
+	bool zombie;
+	struct buf threads; /* struct thread_name: the leader first */
+	struct proc_maps maps;
+	uint64_t ns[ARRAY_SIZE(ns_links)][2];
+	size_t n_ns;
 };
 
-static int read_at(struct buf *b, int dir, const char *name, size_t max)
+static int read_at(struct buf *b, int dir, const char *name)
 {
 	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 
 	b->len = 0;
-	return fd < 0 ? -errno : buf__read_fd(b, fd, max);
+	return fd < 0 ? -errno : buf__read_fd(b, fd, STAT_MAX);
 }
 
-static const char *parse_dec(const char *s, uint64_t *ret)
+static int add_name(struct reader *r, uint32_t tid, const char *comm, size_t len)
 {
-	uint64_t v = 0;
+	struct thread_name t = { .tid = tid };
 
-	while (*s >= '0' && *s <= '9')
-		v = v * 10 + (*s++ - '0');
-	*ret = v;
-	return s;
-}
-
-static const char *parse_hex(const char *s, uint64_t *ret)
-{
-	uint64_t v = 0;
-
-	for (;; s++) {
-		if (*s >= '0' && *s <= '9')
-			v = v << 4 | (*s - '0');
-		else if (*s >= 'a' && *s <= 'f')
-			v = v << 4 | (*s - 'a' + 10);
-		else
-			break;
-	}
-	*ret = v;
-	return s;
-}
-
-static const char *next_field(const char *s)
-{
-	while (*s && *s != ' ' && *s != '\n')
-		s++;
-	while (*s == ' ')
-		s++;
-	return s;
-}
-
-/* proc_pid_stat(5): "pid (comm) state ppid ...", flags is field 9, num_threads field 20. */
-static bool parse_stat(const struct buf *text, struct task_stat *ret)
-{
-	const char *open, *close, *s;
-	int field;
-
-	if (!text->len)
-		return false;
-	open = strchr(text->data, '(');
-	close = strrchr(text->data, ')');
-	if (!open || !close || close < open || close[1] != ' ')
-		return false;
-	ret->comm = open + 1;
-	ret->comm_len = close - open - 1;
-	s = close + 2;
-	ret->dead = *s == 'Z' || *s == 'X';
-	for (field = 3; field < 9; field++)
-		s = next_field(s);
-	parse_dec(s, &ret->flags);
-	for (; field < 20; field++)
-		s = next_field(s);
-	parse_dec(s, &ret->n_threads);
-	if (ret->flags & PF_EXITING)
-		ret->dead = true;
-	return true;
+	t.len = len < sizeof(t.comm) ? len : sizeof(t.comm) - 1;
+	memcpy(t.comm, comm, t.len);
+	return buf__add(&r->threads, &t, sizeof(t));
 }
 
 /* procfs appends to a kworker's comm what it works on ("kworker/0:1-events"); records do not. */
-static size_t kworker_comm_len(const struct task_stat *st)
+static size_t kworker_comm_len(const char *comm, size_t len)
 {
 	static const char prefix[] = "kworker/";
 	const char *colon;
 	size_t i;
 
-	if (!(st->flags & PF_KTHREAD) || st->comm_len < sizeof(prefix) ||
-	    memcmp(st->comm, prefix, sizeof(prefix) - 1) != 0)
-		return st->comm_len;
-	colon = memchr(st->comm, ':', st->comm_len);
-	for (i = colon ? (size_t)(colon - st->comm) : st->comm_len; i < st->comm_len; i++)
-		if (st->comm[i] == '-' || st->comm[i] == '+')
+	if (len < sizeof(prefix) || memcmp(comm, prefix, sizeof(prefix) - 1) != 0)
+		return len;
+	colon = memchr(comm, ':', len);
+	for (i = colon ? (size_t)(colon - comm) : len; i < len; i++)
+		if (comm[i] == '-' || comm[i] == '+')
 			return i;
-	return st->comm_len;
+	return len;
 }
 
-/* Returns whether the text is that of a living thread, which then is in the model; negative:
- * -ENOMEM. */
-static int add_thread(struct scan *s, uint32_t pid, uint32_t tid, struct task_stat *ret)
+/* proc_pid_stat(5): "pid (comm) state ppid ...", flags is field 9, num_threads field 20. -ENODATA:
+ * not like that. */
+static int parse_stat(struct reader *r, uint32_t pid)
 {
-	int err;
+	const char *open, *close, *s;
+	size_t len;
+	int field;
 
-	if (!parse_stat(&s->text, ret) || ret->dead)
-		return 0;
-	err = task_model__set_comm(s->m, pid, tid, ret->comm, kworker_comm_len(ret));
-	return err ? err : 1;
+	if (!r->text.len)
+		return -ENODATA;
+	open = strchr(r->text.data, '(');
+	close = strrchr(r->text.data, ')');
+	if (!open || !close || close < open || close[1] != ' ')
+		return -ENODATA;
+	s = close + 2;
+	r->zombie = *s == 'Z' || *s == 'X';
+	for (field = 3; field < 9; field++)
+		s = next_field(s);
+	parse_dec(s, &r->flags);
+	for (; field < 20; field++)
+		s = next_field(s);
+	parse_dec(s, &r->n_threads);
+	len = close - open - 1;
+	if (r->flags & PF_KTHREAD)
+		len = kworker_comm_len(open + 1, len);
+	return add_name(r, pid, open + 1, len);
 }
 
 static bool is_number(const char *s, uint32_t *ret)
@@ -145,11 +129,10 @@ static bool is_number(const char *s, uint32_t *ret)
 	return true;
 }
 
-static int scan_threads(struct scan *s, int dir, uint32_t pid)
+static int read_threads(struct reader *r, int dir, uint32_t pid)
 {
-	int fd = openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret = 0;
+	int fd = openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
 	DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
-	struct task_stat st;
 	struct dirent *de;
 	char path[32];
 	uint32_t tid;
@@ -159,114 +142,17 @@ static int scan_threads(struct scan *s, int dir, uint32_t pid)
 			close(fd);
 		return 0;
 	}
-	while (ret >= 0 && (de = readdir(tasks))) {
+	while (err != -ENOMEM && (de = readdir(tasks))) {
 		if (!is_number(de->d_name, &tid) || tid == pid)
 			continue;
-		snprintf(path, sizeof(path), "%u/stat", tid);
-		ret = read_at(&s->text, fd, path, STAT_MAX);
-		ret = ret == -ENOMEM ? ret : ret < 0 ? 0 : add_thread(s, pid, tid, &st);
+		snprintf(path, sizeof(path), "%u/comm", tid);
+		err = read_at(&r->text, fd, path);
+		if (!err && r->text.len)
+			err = add_name(r, tid, r->text.data, r->text.len - 1); /* a newline */
 	}
 	closedir(tasks);
-	return ret < 0 ? ret : 0;
-}
-
-/* What perf's records call memory without a file; the rest keeps its name ([vdso], [heap] ...). */
-static bool is_anonymous(const char *name, size_t len)
-{
-	static const char named[] = "[anon:", shmem[] = "[anon_shmem:";
-
-	return len == 0 || (len >= sizeof(named) && !memcmp(name, named, sizeof(named) - 1)) ||
-	       (len >= sizeof(shmem) && !memcmp(name, shmem, sizeof(shmem) - 1));
-}
-
-/* The kernel writes a newline in a name as \012 (seq_path). */
-static size_t unescape(const char *s, size_t len, char *out, size_t size)
-{
-	size_t n = 0;
-
-	while (len && n < size - 1) {
-		bool newline = len >= 4 && !memcmp(s, "\\012", 4);
-
-		out[n++] = newline ? '\n' : *s;
-		s += newline ? 4 : 1;
-		len -= newline ? 4 : 1;
-	}
-	return n;
-}
-
-/* "start-end perms offset major:minor inode   name" */
-static bool parse_map(const char *line, const char *end, struct task_map *ret,
-		      const char **ret_name)
-{
-	uint64_t to, maj, min;
-	const char *s;
-
-	s = parse_hex(line, &ret->start);
-	if (*s++ != '-')
-		return false;
-	s = parse_hex(s, &to);
-	if (*s != ' ' || end - s < 6 || to < ret->start)
-		return false;
-	ret->len = to - ret->start;
-	s++;
-	ret->prot = (s[0] == 'r' ? PROT_READ : 0) | (s[1] == 'w' ? PROT_WRITE : 0) |
-		    (s[2] == 'x' ? PROT_EXEC : 0);
-	ret->flags = s[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
-	s = parse_hex(next_field(s), &ret->pgoff);
-	s = parse_hex(next_field(s), &maj);
-	if (*s++ != ':')
-		return false;
-	s = parse_hex(s, &min);
-	s = parse_dec(next_field(s), &ret->file.ino);
-	ret->file.maj = maj;
-	ret->file.min = min;
-	while (s < end && *s == ' ')
-		s++;
-	*ret_name = s < end ? s : end;
-	return true;
-}
-
-static int add_map_line(struct scan *s, uint32_t pid, const char *line, const char *end)
-{
-	struct task_map map = { 0 };
-	const char *name;
-	int err;
-
-	if (!parse_map(line, end, &map, &name) || !(map.prot & PROT_EXEC))
-		return 0;
-	if (is_anonymous(name, end - name)) {
-		map.name = "//anon";
-		map.name_len = strlen(map.name);
-	} else {
-		map.name = s->name;
-		map.name_len = unescape(name, end - name, s->name, sizeof(s->name));
-	}
-	err = task_model__add_map(s->m, pid, &map);
 	return err == -ENOMEM ? err : 0;
 }
-
-static int scan_maps(struct scan *s, int dir, uint32_t pid)
-{
-	const char *line, *end, *stop;
-	int err = read_at(&s->text, dir, "maps", MAPS_MAX);
-
-	if (err)
-		return err == -ENOMEM ? err : 0;
-	line = s->text.data;
-	stop = line + s->text.len;
-	for (; line < stop && !err; line = end + 1) {
-		end = memchr(line, '\n', stop - line);
-		if (!end)
-			break;
-		err = add_map_line(s, pid, line, end);
-	}
-	return err;
-}
-
-/* the order of NET_NS_INDEX ... in include/uapi/linux/perf_event.h */
-static const char *const ns_links[] = {
-	"ns/net", "ns/uts", "ns/ipc", "ns/pid", "ns/user", "ns/mnt", "ns/cgroup",
-};
 
 /* As the kernel's records have it: new_encode_dev() of include/linux/kdev_t.h. */
 static uint64_t encode_dev(dev_t dev)
@@ -277,92 +163,203 @@ static uint64_t encode_dev(dev_t dev)
 }
 
 /* All namespaces are inodes of one device. Reading a link is half as dear as following it. */
-static int scan_namespaces(struct scan *s, int dir, uint32_t pid)
+static void read_namespaces(struct reader *r, int dir)
 {
-	uint64_t v[ARRAY_SIZE(ns_links)][2];
+	_cleanup_close_ int fd = openat(dir, "ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char text[64], *number; /* "net:[4026531840]" */
 	ssize_t n;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(ns_links); i++) {
-		n = readlinkat(dir, ns_links[i], text, sizeof(text) - 1);
+	for (i = 0; fd >= 0 && i < ARRAY_SIZE(ns_links); i++) {
+		n = readlinkat(fd, ns_links[i], text, sizeof(text) - 1);
 		if (n < 0)
-			return 0;
+			return;
 		text[n] = '\0';
 		number = strchr(text, '[');
 		if (!number)
-			return 0;
-		v[i][0] = s->ns_dev;
-		parse_dec(number + 1, &v[i][1]);
+			return;
+		r->ns[i][0] = r->scan->ns_dev;
+		parse_dec(number + 1, &r->ns[i][1]);
 	}
-	return task_model__set_namespaces(s->m, pid, v, i);
+	r->n_ns = i;
 }
 
-static int scan_process(struct scan *s, uint32_t pid)
+/* 0; 1: it is gone; -ENOMEM. */
+static int read_process(struct reader *r, uint32_t pid)
 {
-	uint64_t time = now_ns();
-	struct task_stat st;
 	char path[32];
-	int alive, err;
+	int err;
 
-	snprintf(path, sizeof(path), "/proc/%u", pid);
-	_cleanup_close_ int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r->time = now_ns();
+	r->threads.len = r->maps.n = r->n_ns = 0;
+	snprintf(path, sizeof(path), "%u/stat", pid);
+	err = read_at(&r->text, r->scan->proc, path);
+	if (!err)
+		err = parse_stat(r, pid);
+	if (err)
+		return err == -ENOMEM ? err : 1;
+	if (r->flags & PF_KTHREAD || (r->zombie && r->n_threads <= 1))
+		return 0;
+	path[strlen(path) - strlen("/stat")] = '\0';
+	_cleanup_close_ int dir = openat(r->scan->proc, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return 0;
-	err = read_at(&s->text, dir, "stat", STAT_MAX);
-	if (err)
-		return err == -ENOMEM ? err : 0;
-	err = task_model__add_process(s->m, pid, time);
-	if (err)
-		return err;
-	st = (struct task_stat){ 0 };
-	alive = add_thread(s, pid, pid, &st);
-	if (alive < 0)
-		return alive;
-	if (st.n_threads > 1)
-		err = scan_threads(s, dir, pid);
-	if (!err && !(st.flags & PF_KTHREAD))
-		err = scan_maps(s, dir, pid);
-	if (!err && !(st.flags & PF_KTHREAD))
-		err = scan_namespaces(s, dir, pid);
-	if (!err && !task_model__n_threads(s->m, pid))
-		task_model__remove_process(s->m, pid);
+	if (r->n_threads > 1)
+		err = read_threads(r, dir, pid);
+	if (!err)
+		err = proc_maps__read(&r->maps, dir);
+	read_namespaces(r, dir);
+	return err == -ENOMEM ? err : 0;
+}
+
+/* Put what was read into the model. Under the lock. */
+static int add_process(struct reader *r, uint32_t pid)
+{
+	const struct thread_name *t = (const void *)r->threads.data;
+	size_t n = r->threads.len / sizeof(*t), i;
+	struct task_model *m = r->scan->m;
+	int err = task_model__add_process(m, pid, r->time);
+
+	for (i = 0; i < n && !err; i++)
+		err = task_model__set_comm(m, pid, t[i].tid, t[i].comm, t[i].len);
+	for (i = 0; i < r->maps.n && !err; i++) {
+		err = task_model__add_map(m, pid, &r->maps.v[i]);
+		if (err != -ENOMEM)
+			err = 0;
+	}
+	if (!err && r->n_ns)
+		err = task_model__set_namespaces(m, pid, (const void *)r->ns, r->n_ns);
+	if (!err && r->zombie) /* of the leader alone, when others live on */
+		err = task_model__exit(m, pid, pid, r->time);
 	return err;
 }
 
-static struct scan scan_of(struct task_model *m)
+static int scan_process(struct reader *r, uint32_t pid)
 {
-	struct scan s = { .m = m };
+	int err = read_process(r, pid);
+
+	if (err)
+		return err < 0 ? err : 0;
+	pthread_mutex_lock(&r->scan->lock);
+	err = add_process(r, pid);
+	pthread_mutex_unlock(&r->scan->lock);
+	return err;
+}
+
+static void *reader_main(void *arg)
+{
+	struct reader *r = arg;
+	struct scan *s = r->scan;
+	size_t i, end;
+
+	do {
+		i = __atomic_fetch_add(&s->next, BATCH, __ATOMIC_RELAXED);
+		for (end = i + BATCH; i < end && i < s->n_pids && !r->err; i++)
+			r->err = scan_process(r, s->pids[i]);
+	} while (i == end && !r->err);
+	buf__free(&r->text);
+	buf__free(&r->threads);
+	proc_maps__free(&r->maps);
+	return NULL;
+}
+
+static int list_pid(struct scan *s, uint32_t pid)
+{
+	size_t cap = s->cap_pids ? s->cap_pids * 2 : 1024;
+	uint32_t *v;
+
+	if (s->n_pids == s->cap_pids) {
+		v = reallocarray(s->pids, cap, sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		s->pids = v;
+		s->cap_pids = cap;
+	}
+	s->pids[s->n_pids++] = pid;
+	return 0;
+}
+
+static int list_pids(struct scan *s)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *de;
+	uint32_t pid;
+	int err = 0;
+
+	if (!proc)
+		return -errno;
+	while (!err && (de = readdir(proc)))
+		if (is_number(de->d_name, &pid))
+			err = list_pid(s, pid);
+	closedir(proc);
+	return err;
+}
+
+/* The first reader is the caller. */
+static int run_readers(struct scan *s, unsigned int n)
+{
+	struct reader readers[READERS_MAX] = { 0 };
+	unsigned int started = 1, i;
+	int err = 0;
+
+	for (i = 0; i < READERS_MAX; i++)
+		readers[i].scan = s;
+	while (started < n && started < READERS_MAX && s->n_pids > started * BATCH &&
+	       !pthread_create(&readers[started].thread, NULL, reader_main, &readers[started]))
+		started++;
+	reader_main(&readers[0]);
+	for (i = 1; i < started; i++)
+		pthread_join(readers[i].thread, NULL);
+	for (i = 0; i < started && !err; i++)
+		err = readers[i].err;
+	return err;
+}
+
+static int open_scan(struct scan *s, struct task_model *m)
+{
 	struct stat st;
 
+	*s = (struct scan){ .m = m };
+	s->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (s->proc < 0)
+		return -errno;
+	pthread_mutex_init(&s->lock, NULL);
 	if (!stat("/proc/self/ns/net", &st))
-		s.ns_dev = encode_dev(st.st_dev);
-	return s;
+		s->ns_dev = encode_dev(st.st_dev);
+	return 0;
+}
+
+static void close_scan(struct scan *s)
+{
+	close(s->proc);
+	free(s->pids);
+	pthread_mutex_destroy(&s->lock);
 }
 
 int proc_scan__process(struct task_model *m, uint32_t pid)
 {
-	struct scan s = scan_of(m);
-	int err = scan_process(&s, pid);
+	struct scan s;
+	int err;
 
-	buf__free(&s.text);
+	if (open_scan(&s, m))
+		return 0;
+	err = list_pid(&s, pid);
+	if (!err)
+		err = run_readers(&s, 1);
+	close_scan(&s);
 	return err;
 }
 
-int proc_scan__tasks(struct task_model *m, struct err *err)
+int proc_scan__tasks(struct task_model *m, unsigned int n_readers, struct err *err)
 {
-	struct scan s = scan_of(m);
-	DIR *proc = opendir("/proc");
-	struct dirent *de;
-	uint32_t pid;
-	int ret = 0;
+	struct scan s;
+	int ret = open_scan(&s, m);
 
-	if (!proc)
-		return err_set(err, -errno, "cannot read /proc: %s", strerror(errno));
-	while (!ret && (de = readdir(proc)))
-		if (is_number(de->d_name, &pid))
-			ret = scan_process(&s, pid);
-	closedir(proc);
-	buf__free(&s.text);
+	if (ret)
+		return err_set(err, ret, "cannot read /proc: %s", strerror(-ret));
+	ret = list_pids(&s);
+	if (!ret)
+		ret = run_readers(&s, n_readers);
+	close_scan(&s);
 	return ret ? err_set(err, ret, "reading /proc: %s", strerror(-ret)) : 0;
 }

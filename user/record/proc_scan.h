@@ -6,10 +6,10 @@
 #include "common/err.h"
 #include "record/task_model.h"
 
-/* Read every process: threads' comm, executable maps, namespaces. What vanishes meanwhile is left
- * out, and so are zombies: their EXIT record has been written. 0, -ENOMEM, or the errno of opening
- * /proc. */
-int proc_scan__tasks(struct task_model *m, struct err *err);
+/* Read every process with @n_readers threads (at least 1): threads' comm, executable maps,
+ * namespaces. What vanishes meanwhile is left out; a zombie counts as exited now. 0, -ENOMEM, or the
+ * errno of opening /proc. */
+int proc_scan__tasks(struct task_model *m, unsigned int n_readers, struct err *err);
 
 /* Read one process. 0 (also when it is gone) or -ENOMEM. */
 int proc_scan__process(struct task_model *m, uint32_t pid);

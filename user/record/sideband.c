@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/cpus.h"
 #include "common/realtime.h"
+#include "record/cgroup_scan.h"
 #include "record/proc_scan.h"
 #include "record/sideband_core.h"
 #include "record/sideband_repair.h"
@@ -19,6 +20,11 @@
 #define MEMORY_DEFAULT	   ((size_t)64 << 20)
 #define MAX_AGE_DEFAULT	   (60 * 1000000000ULL)
 #define CHUNK_MAX	   ((size_t)256 << 10)
+#define DRAIN_INTERVAL	   1000 /* ms: files are asked for their build ids no later than that */
+#define WATCH_BIT	   (1ULL << 32) /* of what epoll tells: it is no ring but a watch */
+#define WATCH_BYTES	   ((size_t)64 << 10)
+#define STOP		   UINT64_MAX
+#define SCAN_READERS	   4
 #define REPAIR_INTERVAL	   1000000000ULL  /* between two readings of /proc because of losses */
 #define TRIM_INTERVAL	   30000000000ULL /* ... because of memory */
 
@@ -46,6 +52,30 @@ static int watch(struct sideband *sb, int fd, uint64_t what)
 	return epoll_ctl(sb->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
+/* A BPF program may be gone when a ring comes to its watermark: so its events have rings of their
+ * own, which wake at once. */
+static int open_watches(struct sideband *sb, const int *cpus, size_t n)
+{
+	struct perf_event_attr attr;
+	struct err err;
+	size_t i;
+
+	sb->watches = calloc(n, sizeof(*sb->watches));
+	if (!sb->watches)
+		return -ENOMEM;
+	sideband_ring__init_watch_attr(&attr);
+	for (i = 0; i < n; i++) {
+		struct sideband_ring *r = &sb->watches[sb->n_watches];
+
+		if (sideband_ring__open(r, cpus[i], &attr, WATCH_BYTES, &err))
+			continue; /* a kernel before 5.1 tells nothing of BPF programs */
+		if (watch(sb, r->fd, WATCH_BIT | sb->n_watches++))
+			return -ENOMEM;
+	}
+	sb->attr.bpf_event = sb->n_watches > 0; /* as the files say it */
+	return 0;
+}
+
 static int open_rings(struct sideband *sb, struct err *err)
 {
 	_cleanup_free_ int *cpus = NULL;
@@ -71,7 +101,7 @@ static int open_rings(struct sideband *sb, struct err *err)
 		if (ret)
 			return err_set(err, ret, "epoll: %s", strerror(-ret));
 	}
-	return sb->n_rings ? 0 : err_set(err, -ENODEV, "no CPU is online");
+	return sb->n_rings ? open_watches(sb, cpus, n) : err_set(err, -ENODEV, "no CPU is online");
 }
 
 static void set_opts(struct sideband *sb, const struct sideband_opts *opts)
@@ -92,7 +122,7 @@ static int open_parts(struct sideband *sb, struct err *err)
 
 	sb->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	sb->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (sb->epoll_fd < 0 || sb->stop_fd < 0 || watch(sb, sb->stop_fd, UINT64_MAX))
+	if (sb->epoll_fd < 0 || sb->stop_fd < 0 || watch(sb, sb->stop_fd, STOP))
 		return err_set(err, -errno, "epoll: %s", strerror(errno));
 	ret = task_model__new(&sb->base);
 	if (!ret)
@@ -114,6 +144,7 @@ int sideband__open(const struct sideband_opts *opts, struct err *err, struct sid
 	sb->epoll_fd = sb->stop_fd = -1;
 	set_opts(sb, opts);
 	init_locks(sb);
+	kernel_modules__init(&sb->modules, NULL, NULL);
 	sideband_ring__init_attr(&sb->attr, sb->opts.ring_bytes);
 	code = open_parts(sb, err);
 	if (code) {
@@ -145,7 +176,12 @@ void sideband__free(struct sideband *sb)
 	}
 	for (i = 0; i < sb->n_rings; i++)
 		sideband_ring__close(&sb->rings[i]);
+	for (i = 0; i < sb->n_watches; i++)
+		sideband_ring__close(&sb->watches[i]);
+	for (i = 0; i < sb->n_bpf_wanted; i++)
+		cleanup_close(&sb->bpf_wanted[i].fd);
 	free(sb->rings);
+	free(sb->watches);
 	free(sb->ids);
 	cleanup_close(&sb->epoll_fd);
 	cleanup_close(&sb->stop_fd);
@@ -154,8 +190,12 @@ void sideband__free(struct sideband *sb)
 	bpf_store__free(sb->bpf);
 	map_build_ids__free(sb->build_ids);
 	kernel_maps__free(&sb->kernel);
+	kernel_modules__free(&sb->modules);
 	buf__free(&sb->late);
 	free(sb->bpf_wanted);
+	for (i = 0; i < sb->n_unidentified; i++)
+		free(sb->unidentified[i].name);
+	free(sb->unidentified);
 	pthread_cond_destroy(&sb->unpinned);
 	pthread_cond_destroy(&sb->helper_wake);
 	pthread_cond_destroy(&sb->started);
@@ -176,7 +216,7 @@ const uint64_t *sideband__ids(const struct sideband *sb, size_t *ret_n)
 
 /* Reading the machine's state */
 
-static int scan_bpf(struct sideband *sb)
+static int scan_bpf(struct sideband *sb, struct kernel_state *kernel)
 {
 	struct bpf_info *info;
 	uint32_t id = 0;
@@ -190,15 +230,44 @@ static int scan_bpf(struct sideband *sb)
 			continue;
 		}
 		for (i = 0; i < info->n_symbols && !err; i++)
-			err = task_model__add_ksymbol(
-				sb->base, info->symbols[i].addr, info->symbols[i].len,
+			err = kernel_state__add_symbol(
+				kernel, info->symbols[i].addr, info->symbols[i].len,
 				PERF_RECORD_KSYMBOL_TYPE_BPF, info->symbols[i].name);
 		if (!err)
-			err = task_model__add_bpf_prog(sb->base, id, info->tag);
+			err = kernel_state__add_bpf_prog(kernel, id, info->tag);
+		sideband__lock(sb);
 		if (!err)
 			err = bpf_store__add(sb->bpf, info);
+		sideband__unlock(sb);
 		bpf_info__free(info);
 	}
+	return err;
+}
+
+static int scan_kernel_state(struct sideband *sb, struct kernel_state *k)
+{
+	int err = scan_bpf(sb, k);
+
+	return err ? err : cgroup_scan__tree(k);
+}
+
+/* Of what belongs to no process: @found as records, and what has gone forgotten. Under the lock. */
+static int repair_kernel_state(struct sideband *sb, const struct kernel_state *found, uint64_t time)
+{
+	struct kernel_state *base = task_model__edit_kernel(sb->base);
+	const struct perf_event_header *rec;
+	struct buf records = { 0 };
+	size_t off;
+	int err = kernel_state__emit(found, time, &records);
+
+	for (off = 0; !err && off < records.len; off += rec->size) {
+		rec = (const void *)(records.data + off);
+		sideband_core__log(sb, rec);
+	}
+	buf__free(&records);
+	if (!sb->pins)
+		kernel_state__forget_cgroups(base, found);
+	sb->scanned_cgroups = kernel_state__n_cgroups(found);
 	return err;
 }
 
@@ -211,12 +280,12 @@ int sideband__scan(struct sideband *sb, struct err *err)
 	uint64_t start = now_ns();
 	int ret;
 
-	ret = proc_scan__tasks(sb->base, err);
+	ret = proc_scan__tasks(sb->base, SCAN_READERS, err);
 	if (ret)
 		return ret;
 	ret = kernel_maps__read_text(&sb->kernel);
 	if (!ret)
-		ret = scan_bpf(sb);
+		ret = scan_kernel_state(sb, task_model__edit_kernel(sb->base));
 	if (ret)
 		return err_set(err, ret, "reading the state of the machine: %s", strerror(-ret));
 	sideband_core__drain(sb);
@@ -226,6 +295,8 @@ int sideband__scan(struct sideband *sb, struct err *err)
 	sb->scanned = true;
 	sb->complete_from = sb->repaired = now_ns();
 	sb->scanned_bytes = task_model__bytes(sb->base);
+	sb->scanned_cgroups = kernel_state__n_cgroups(task_model__kernel(sb->base));
+	sb->identify_due = true;
 	sideband_core__settle(sb);
 	sideband__unlock(sb);
 	return 0;
@@ -235,6 +306,7 @@ int sideband__scan(struct sideband *sb, struct err *err)
 static int repair(struct sideband *sb)
 {
 	const struct perf_event_header *rec;
+	struct kernel_state kernel = { 0 };
 	struct sideband_log_view view;
 	struct sideband_repair *r;
 	struct buf records = { 0 };
@@ -249,8 +321,10 @@ static int repair(struct sideband *sb)
 	err = sideband_repair__new(&r);
 	if (err)
 		return err;
+	err = scan_kernel_state(sb, &kernel);
 	sideband_core__drain(sb); /* so that the log has all that /proc can show */
-	err = sideband_core__pin(sb, &view);
+	if (!err)
+		err = sideband_core__pin(sb, &view);
 	if (!err) {
 		err = sideband_repair__compare(r, sb->base, &view, &records);
 		sideband_core__unpin(sb, &view);
@@ -260,15 +334,19 @@ static int repair(struct sideband *sb)
 		rec = (const void *)(records.data + off);
 		sideband_core__log(sb, rec);
 	}
+	if (!err)
+		err = repair_kernel_state(sb, &kernel, sideband_repair__time(r));
 	if (!err) {
 		sb->complete_from = sideband_repair__time(r);
 		sb->scanned_bytes = sideband_repair__model_bytes(r);
 		sb->lost_any = sb->stats.lost != lost_before;
 		sb->trim_due = false;
+		sb->identify_due = true;
 		sb->stats.rescans++;
 	}
 	sideband__unlock(sb);
 	buf__free(&records);
+	kernel_state__free(&kernel);
 	sideband_repair__free(r);
 	return err;
 }
@@ -297,20 +375,42 @@ static void wait_for_work(struct sideband *sb, uint64_t delay)
 		pthread_cond_timedwait(&sb->helper_wake, &sb->lock, &ts);
 }
 
+static void fetch_wanted(struct sideband *sb)
+{
+	struct bpf_wanted wanted = sb->bpf_wanted[--sb->n_bpf_wanted];
+
+	sideband__unlock(sb);
+	sideband_core__fetch_bpf(sb, wanted.id);
+	cleanup_close(&wanted.fd);
+	sideband__lock(sb);
+}
+
+static void identify(struct sideband *sb)
+{
+	bool base = sb->identify_due;
+
+	sb->identify_due = false;
+	sideband__unlock(sb);
+	sideband_core__identify_wanted(sb);
+	if (base)
+		sideband_core__identify(sb);
+	sideband__lock(sb);
+}
+
 static void *helper_main(void *arg)
 {
 	struct sideband *sb = arg;
 	uint64_t delay;
-	uint32_t id;
 
 	pthread_setname_np(pthread_self(), "frbpf-scan");
 	sideband__lock(sb);
 	while (!sb->stopping) {
 		if (sb->n_bpf_wanted) {
-			id = sb->bpf_wanted[--sb->n_bpf_wanted];
-			sideband__unlock(sb);
-			sideband_core__fetch_bpf(sb, id);
-			sideband__lock(sb);
+			fetch_wanted(sb);
+			continue;
+		}
+		if (sb->n_unidentified || sb->identify_due) {
+			identify(sb);
 			continue;
 		}
 		delay = repair_delay(sb);
@@ -327,11 +427,29 @@ static void *helper_main(void *arg)
 	return NULL;
 }
 
+/* What one event of epoll asks for. Returns false: to stop. */
+static bool handle(struct sideband *sb, const struct epoll_event *ev, bool *drain)
+{
+	uint64_t what = ev->data.u64;
+	const struct sideband_ring *r;
+
+	if (what == STOP)
+		return false;
+	r = what & WATCH_BIT ? &sb->watches[what & ~WATCH_BIT] : &sb->rings[what];
+	if (ev->events & (EPOLLHUP | EPOLLERR)) /* its CPU went offline */
+		epoll_ctl(sb->epoll_fd, EPOLL_CTL_DEL, r->fd, NULL);
+	if (what & WATCH_BIT)
+		sideband_core__watch(sb);
+	else
+		*drain = true;
+	return true;
+}
+
 static void *drainer_main(void *arg)
 {
 	struct sideband *sb = arg;
 	struct epoll_event ev[16];
-	bool stop = false;
+	bool stop = false, drain;
 	int n, i;
 
 	pthread_setname_np(pthread_self(), "frbpf-sideband");
@@ -341,16 +459,12 @@ static void *drainer_main(void *arg)
 	pthread_cond_signal(&sb->started);
 	sideband__unlock(sb);
 	while (!stop) {
-		n = epoll_wait(sb->epoll_fd, ev, ARRAY_SIZE(ev), -1);
-		for (i = 0; i < n; i++) {
-			if (ev[i].data.u64 == UINT64_MAX)
-				stop = true;
-			else if (ev[i].events & (EPOLLHUP | EPOLLERR)) /* its CPU went offline */
-				epoll_ctl(sb->epoll_fd, EPOLL_CTL_DEL, sb->rings[ev[i].data.u64].fd,
-					  NULL);
-		}
-		/* all rings, so that the log is nearly in order across CPUs */
-		sideband_core__drain(sb);
+		n = epoll_wait(sb->epoll_fd, ev, ARRAY_SIZE(ev), DRAIN_INTERVAL);
+		drain = n == 0;
+		for (i = 0; i < n; i++)
+			stop |= !handle(sb, &ev[i], &drain);
+		if (drain || stop) /* all rings, so that the log is nearly in order across CPUs */
+			sideband_core__drain(sb);
 	}
 	return NULL;
 }

@@ -29,10 +29,11 @@ struct sideband_opts {
 	uint64_t max_age; /* ns a log record is kept at least (longest window), memory permitting;
 			     0: 60 s */
 	int rt_priority;  /* SCHED_FIFO priority of the thread; refused or 0: nice -20 */
+	bool all;	  /* slices tell of every task, not only of those asked for */
 };
 
 int sideband__open(const struct sideband_opts *opts, struct err *err, struct sideband **ret);
-/* Read /proc: processes, threads, maps, kernel map, modules, loaded BPF programs. */
+/* Read /proc: processes, threads, maps, kernel map, loaded BPF programs, cgroups. */
 int sideband__scan(struct sideband *sb, struct err *err);
 int sideband__start(struct sideband *sb, struct err *err);
 void sideband__free(struct sideband *sb); /* stops the thread */
@@ -45,6 +46,24 @@ struct sideband_task {
 	uint32_t pid, tid;
 };
 
+/* A page of code that was hit. */
+#define SIDEBAND_PAGE_SHIFT 12
+#define SIDEBAND_KERNEL	    UINT32_MAX /* as pid: it is the kernel's */
+struct sideband_page {
+	uint32_t pid;
+	uint64_t page; /* address >> SIDEBAND_PAGE_SHIFT */
+};
+
+struct sideband_request {
+	const struct sideband_task *tasks; /* sorted by pid, tid; unique */
+	size_t n_tasks;
+	const struct sideband_page *pages; /* sorted by pid, page; unique */
+	size_t n_pages;
+	bool all_files;	     /* build ids of all files that the tasks have mapped, not only of the
+				pages' */
+	uint64_t start, end; /* ns */
+};
+
 /* What one dump needs. All of it is a copy that belongs to the slice. */
 struct sideband_slice {
 	struct buf records; /* back to back, in time order; base state first, at rising times in
@@ -54,8 +73,7 @@ struct sideband_slice {
 		struct build_id id;
 		bool kernel;
 		char *name;
-	} * build_ids; /* of the kernel and of every file mapped executable by the tasks asked for
-			*/
+	} * build_ids; /* of the kernel and of every file whose pages were hit */
 	size_t n_build_ids;
 	struct buf *bpf_progs; /* bodies for BPF_PROG_INFO, see perfdata_blob */
 	size_t n_bpf_progs;
@@ -69,11 +87,10 @@ struct sideband_slice {
 	bool incomplete;  /* the window begins before what the log can prove: see rescans */
 };
 
-/* Drain the rings, then copy what tasks[] (sorted by pid, tid; unique) need from @start to @end
- * (ns). Processes not asked for are left out. Called from any thread. -ENOMEM or errno of reading.
- */
-int sideband__slice(struct sideband *sb, const struct sideband_task *tasks, size_t n_tasks,
-		    uint64_t start, uint64_t end, struct err *err, struct sideband_slice **ret);
+/* Drain the rings, then copy what the request's tasks need from its start to its end. Processes not
+ * asked for are left out. Called from any thread. -ENOMEM or errno of reading. */
+int sideband__slice(struct sideband *sb, const struct sideband_request *req, struct err *err,
+		    struct sideband_slice **ret);
 void sideband_slice__free(struct sideband_slice *s);
 
 struct sideband_stats {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "perfdata/record.h"
 #include "record/sideband_core.h"
 
-#define BPF_SHARE 4 /* BPF programs may take this part of the memory */
+#define BPF_SHARE     4	   /* BPF programs may take this part of the memory */
+#define CGROUPS_SPARE 4096 /* that may have gone before the living ones are looked up again */
 
 static void lost(struct sideband *sb, uint64_t n)
 {
@@ -15,10 +17,11 @@ static void lost(struct sideband *sb, uint64_t n)
 	pthread_cond_signal(&sb->helper_wake);
 }
 
+/* Its fd is taken at once: then it stays until the helper has asked for it. */
 static void want_bpf_info(struct sideband *sb, uint32_t id)
 {
 	size_t cap = sb->cap_bpf_wanted ? sb->cap_bpf_wanted * 2 : 64;
-	uint32_t *v;
+	struct bpf_wanted *v;
 
 	if (sb->n_bpf_wanted == sb->cap_bpf_wanted) {
 		v = reallocarray(sb->bpf_wanted, cap, sizeof(*v));
@@ -27,7 +30,7 @@ static void want_bpf_info(struct sideband *sb, uint32_t id)
 		sb->bpf_wanted = v;
 		sb->cap_bpf_wanted = cap;
 	}
-	sb->bpf_wanted[sb->n_bpf_wanted++] = id;
+	sb->bpf_wanted[sb->n_bpf_wanted++] = (struct bpf_wanted){ id, bpf_info__hold(id) };
 	pthread_cond_signal(&sb->helper_wake);
 }
 
@@ -62,14 +65,31 @@ void sideband_core__log(struct sideband *sb, const struct perf_event_header *rec
 
 static void drained_record(const struct perf_event_header *rec, void *arg)
 {
-	const struct record_bpf_event *bpf = (const void *)rec;
 	struct sideband *sb = arg;
 
 	sb->stats.records++;
 	sb->stats.bytes += rec->size;
-	if (rec->type == PERF_RECORD_BPF_EVENT && bpf->type == PERF_BPF_EVENT_PROG_LOAD)
-		want_bpf_info(sb, bpf->id);
+	if (rec->type == PERF_RECORD_MMAP2)
+		sideband_core__want_file(sb, (const void *)rec);
 	sideband_core__log(sb, rec);
+}
+
+/* In the files, all records are of one event per CPU. */
+static void watched_record(const struct perf_event_header *rec, void *arg)
+{
+	struct {
+		struct record_bpf_event bpf;
+		struct record_trailer t;
+	} r;
+	struct sideband *sb = arg;
+
+	if (rec->type != PERF_RECORD_BPF_EVENT || rec->size != sizeof(r))
+		return;
+	memcpy(&r, rec, sizeof(r));
+	r.t.id = sb->ids[0];
+	if (r.bpf.type == PERF_BPF_EVENT_PROG_LOAD)
+		want_bpf_info(sb, r.bpf.id);
+	drained_record(&r.bpf.header, sb);
 }
 
 /* Memory */
@@ -111,11 +131,29 @@ void sideband_core__settle(struct sideband *sb)
 			break;
 		sideband_log__fold(sb->log, end + 1, fold_record, sb);
 	}
+	if (memory_used(sb) > sb->opts.memory)
+		task_model__forget_exited(sb->base);
 	if (memory_used(sb) > sb->opts.memory &&
 	    task_model__bytes(sb->base) > 2 * sb->scanned_bytes)
 		sb->trim_due = true;
+	if (kernel_state__n_cgroups(task_model__kernel(sb->base)) >
+	    2 * sb->scanned_cgroups + CGROUPS_SPARE)
+		sb->trim_due = true;
 	if (sb->trim_due)
 		pthread_cond_signal(&sb->helper_wake);
+}
+
+void sideband_core__watch(struct sideband *sb)
+{
+	uint64_t n_lost = 0;
+	size_t i;
+
+	sideband__lock(sb);
+	for (i = 0; i < sb->n_watches; i++)
+		n_lost += sideband_ring__drain(&sb->watches[i], watched_record, sb);
+	if (n_lost)
+		lost(sb, n_lost);
+	sideband__unlock(sb);
 }
 
 void sideband_core__drain(struct sideband *sb)
@@ -123,6 +161,7 @@ void sideband_core__drain(struct sideband *sb)
 	uint64_t n_lost;
 	size_t i;
 
+	sideband_core__watch(sb);
 	for (i = 0; i < sb->n_rings; i++) {
 		sideband__lock(sb);
 		n_lost = sideband_ring__drain(&sb->rings[i], drained_record, sb);
@@ -165,7 +204,12 @@ void sideband_core__fetch_bpf(struct sideband *sb, uint32_t id)
 {
 	struct bpf_info *info;
 
-	if (bpf_info__read(id, &info))
+	bool has;
+
+	sideband__lock(sb);
+	has = bpf_store__has(sb->bpf, id);
+	sideband__unlock(sb);
+	if (has || bpf_info__read(id, &info))
 		return;
 	sideband__lock(sb);
 	if (bpf_store__bytes(sb->bpf) < sb->opts.memory / BPF_SHARE)

@@ -6,8 +6,10 @@
 
 #include <pthread.h>
 
+#include "perfdata/record.h"
 #include "record/bpf_info.h"
 #include "record/kernel_maps.h"
+#include "record/kernel_modules.h"
 #include "record/map_build_id.h"
 #include "record/sideband.h"
 #include "record/sideband_log.h"
@@ -28,6 +30,8 @@ struct sideband {
 	struct sideband_ring *rings;
 	uint64_t *ids;
 	size_t n_rings;
+	struct sideband_ring *watches; /* wake at once when a BPF program is loaded */
+	size_t n_watches;
 	int epoll_fd;
 	int stop_fd;			 /* eventfd: the drainer ends */
 	struct map_build_ids *build_ids; /* locks itself */
@@ -50,8 +54,22 @@ struct sideband {
 	uint64_t complete_from; /* ns: windows from here on miss nothing */
 	uint64_t repaired;	/* ns: when /proc was last read */
 	size_t scanned_bytes;	/* of the model, when /proc was last read */
-	uint32_t *bpf_wanted;	/* programs to ask for; owned */
+	struct bpf_wanted {
+		uint32_t id;
+		int fd; /* keeps the program until it was asked; -1: it is gone already */
+	} * bpf_wanted; /* programs to ask for; owned */
 	size_t n_bpf_wanted, cap_bpf_wanted;
+	struct unidentified { /* a file whose build id nobody has read, and where it is mapped */
+		uint32_t pid;
+		uint64_t start, end;
+		struct map_file_id id;
+		char *name; /* owned */
+	} * unidentified;   /* owned */
+	size_t n_unidentified, cap_unidentified;
+	uint64_t asked_files[1024]; /* hashes of files that were put there lately */
+	bool identify_due;	    /* files of the base whose build ids nobody has read */
+	struct kernel_modules modules;
+	size_t scanned_cgroups;
 	struct sideband_stats stats;
 
 	pthread_t drainer, helper;
@@ -80,6 +98,15 @@ void sideband_core__settle(struct sideband *sb);
 int sideband_core__pin(struct sideband *sb, struct sideband_log_view *ret);
 void sideband_core__unpin(struct sideband *sb, struct sideband_log_view *view);
 
+/* Read the build ids of the base's files that the kernel did not tell, while somebody maps them. */
+void sideband_core__identify(struct sideband *sb);
+/* The same for one file that was mapped just now: remember it (under the lock) ... */
+void sideband_core__want_file(struct sideband *sb, const struct record_mmap2 *r);
+/* ... and read what was remembered (not under the lock). */
+void sideband_core__identify_wanted(struct sideband *sb);
+
+/* Look which BPF programs have been loaded, and ask for them before they are gone. */
+void sideband_core__watch(struct sideband *sb);
 /* Ask the kernel for a program and keep the answer, if there is one and room for it. Not under the
  * lock. */
 void sideband_core__fetch_bpf(struct sideband *sb, uint32_t id);

@@ -22,7 +22,7 @@ int sideband_repair__new(struct sideband_repair **ret)
 	err = task_model__new(&r->should);
 	r->begin = now_ns();
 	if (!err)
-		err = proc_scan__tasks(r->should, NULL);
+		err = proc_scan__tasks(r->should, 1, NULL);
 	r->end = now_ns();
 	if (err) {
 		sideband_repair__free(r);

@@ -12,6 +12,12 @@
 #include "record/event_list.h"
 #include "record/sideband_ring.h"
 
+/*
+ * Not attr.build_id, though it would save reading ELF files: the kernel's perf_event_mmap_output() sets
+ * PERF_RECORD_MISC_MMAP_BUILD_ID in a header that it shares between events and does not take it back, so
+ * that every perf event opened before ours gets MMAP2 records that say build id and hold none
+ * (seen on 6.18: `perf record` then aborts). Nothing we open may disturb what others record.
+ */
 void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes)
 {
 	*attr = (struct perf_event_attr){
@@ -30,12 +36,28 @@ void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes)
 		.comm_exec = 1,
 		.task = 1,
 		.ksymbol = 1,
-		.bpf_event = 1,
 		.namespaces = 1,
 		.cgroup = 1,
-		.build_id = 1,
 		.watermark = 1,
 		.wakeup_watermark = ring_bytes / 4,
+	};
+}
+
+void sideband_ring__init_watch_attr(struct perf_event_attr *attr)
+{
+	*attr = (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.size = PERF_ATTR_SIZE_VER7,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_period = 1,
+		.sample_type = RECORD_SAMPLE_TYPE,
+		.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.bpf_event = 1,
+		.watermark = 1,
+		.wakeup_watermark = 1,
 	};
 }
 
@@ -44,19 +66,9 @@ static void drop_lost(struct perf_event_attr *a)
 	a->read_format &= ~(uint64_t)PERF_FORMAT_LOST;
 }
 
-static void drop_build_id(struct perf_event_attr *a)
-{
-	a->build_id = 0;
-}
-
 static void drop_cgroup(struct perf_event_attr *a)
 {
 	a->cgroup = 0;
-}
-
-static void drop_bpf_event(struct perf_event_attr *a)
-{
-	a->bpf_event = 0;
 }
 
 static void drop_ksymbol(struct perf_event_attr *a)
@@ -69,9 +81,12 @@ static void drop_namespaces(struct perf_event_attr *a)
 	a->namespaces = 0;
 }
 
-/* Newest first: Linux 6.0, 5.12, 5.7, 5.1, 5.1, 4.12. */
+/* Newest first: Linux 6.0, 5.7, 5.1, 4.12. */
 static void (*const drops[])(struct perf_event_attr *a) = {
-	drop_lost, drop_build_id, drop_cgroup, drop_bpf_event, drop_ksymbol, drop_namespaces,
+	drop_lost,
+	drop_cgroup,
+	drop_ksymbol,
+	drop_namespaces,
 };
 
 static int open_event(struct perf_event_attr *attr, int cpu)
@@ -170,6 +185,40 @@ static const struct perf_event_header *record_at(const struct sideband_ring *r, 
 	return (const void *)bounce;
 }
 
+/* The kernel adds the size of the trailer to that of a KSYMBOL or BPF_EVENT record for every event
+ * that wants it, and forgets to start anew for the next one (perf_event_ksymbol_output() and
+ * perf_event_bpf_output(), up to Linux 6.18 at least): where somebody else records too, ours has
+ * bytes behind its end. Returns its real size. */
+static size_t real_size(const struct perf_event_header *h)
+{
+	const struct record_ksymbol *sym = (const void *)h;
+	size_t size = h->size, name;
+
+	if (h->type == PERF_RECORD_BPF_EVENT) {
+		size = sizeof(struct record_bpf_event) + RECORD_TRAILER_SIZE;
+	} else if (h->type == PERF_RECORD_KSYMBOL && h->size > sizeof(*sym)) {
+		name = strnlen(sym->name, h->size - sizeof(*sym)) + 1;
+		size = sizeof(*sym) + ((name + 7) & ~(size_t)7) + RECORD_TRAILER_SIZE;
+	}
+	return size < h->size ? size : h->size;
+}
+
+/* The record without what other events have left in it (see init_attr for the build id); a copy in
+ * @bounce, where anything was. */
+static const struct perf_event_header *mended(const struct perf_event_header *h, char *bounce)
+{
+	uint16_t leaked = h->type == PERF_RECORD_MMAP2 ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0;
+	struct perf_event_header *copy = (void *)bounce;
+	size_t size = real_size(h);
+
+	if (size == h->size && !(h->misc & leaked))
+		return h;
+	memmove(copy, h, size);
+	copy->size = size;
+	copy->misc &= ~leaked;
+	return copy;
+}
+
 /* What the event has lost since it was last asked. Asking interrupts its CPU, so not without need.
  */
 static uint64_t ask_lost(struct sideband_ring *r)
@@ -191,6 +240,7 @@ uint64_t sideband_ring__drain(struct sideband_ring *r,
 	bool was_full = head - tail + UINT16_MAX >= r->size;
 	char bounce[UINT16_MAX] __attribute__((aligned(8)));
 	const struct perf_event_header *h;
+	size_t size;
 
 	while (tail < head) {
 		h = record_at(r, tail, head - tail, bounce);
@@ -199,13 +249,15 @@ uint64_t sideband_ring__drain(struct sideband_ring *r,
 			tail = head;
 			break;
 		}
+		size = h->size;
+		h = mended(h, bounce);
 		if (record__valid(h, h->size)) {
 			if (h->type == PERF_RECORD_LOST)
 				told += ((const struct record_lost *)h)->lost;
 			else
 				fn(h, arg);
 		}
-		tail += h->size;
+		tail += size;
 	}
 	/* the records have been read: only now may the kernel write over them */
 	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);

@@ -27,6 +27,10 @@ struct sideband_ring {
 /* What a side-band event asks for; @ring_bytes decides when it wakes. */
 void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes);
 
+/* The other event of a CPU: it tells of BPF programs, which the first does not, and each of its
+ * records wakes. */
+void sideband_ring__init_watch_attr(struct perf_event_attr *attr);
+
 /* Open, map and enable. What this kernel lacks is dropped from @attr, newest feature first, so that
  * the next CPU opens at once. -ENODEV: the CPU is offline; else negative errno with the remedy in
  * @err. */

@@ -110,15 +110,15 @@ static int slice__fill(struct sideband *sb, struct slice_draft *d, struct sideba
 
 	/* the kernel writes no record of a module: read them now */
 	if (!err)
-		err = kernel_maps__read_modules(&modules);
+		err = kernel_modules__current(&sb->modules, &modules);
 	if (!err)
 		err = slice_draft__finish(d, &sb->kernel, &modules, sb->build_ids, s);
 	kernel_maps__free(&modules);
 	return err;
 }
 
-int sideband__slice(struct sideband *sb, const struct sideband_task *tasks, size_t n_tasks,
-		    uint64_t start, uint64_t end, struct err *err, struct sideband_slice **ret)
+int sideband__slice(struct sideband *sb, const struct sideband_request *req, struct err *err,
+		    struct sideband_slice **ret)
 {
 	struct sideband_slice *s = calloc(1, sizeof(*s));
 	struct sideband_log_view view;
@@ -130,11 +130,12 @@ int sideband__slice(struct sideband *sb, const struct sideband_task *tasks, size
 		code = sideband_core__pin(sb, &view);
 	}
 	if (!code) {
-		code = slice_draft__new(sb->base, &view, tasks, n_tasks, start, end, &d);
+		code = slice_draft__new(sb->base, &view, req, sb->opts.all, &d);
 		sideband__lock(sb);
 		s->lost = sb->stats.lost;
 		s->rescans = sb->stats.rescans;
-		s->incomplete = sb->lost_any || start < sb->complete_from || start < view.base_time;
+		s->incomplete = sb->lost_any || req->start < sb->complete_from ||
+				req->start < view.base_time;
 		sideband__unlock(sb);
 		sideband_core__unpin(sb, &view);
 	}

@@ -11,17 +11,19 @@
 struct needed {
 	UT_hash_handle hh; /* by pid */
 	uint32_t pid;
-	bool emit;  /* false: only to know what a child had at the start of the window */
-	bool asked; /* its files belong into the table of build ids */
+	bool emit; /* false: only to know what a child had at the start of the window */
+	/* Who gave birth to whom in the window: what one of a family hit, it may have hit in a map
+	 * that it inherited. The root's own pid names the family. */
+	struct needed *parent; /* NULL: the root */
 };
 
 struct slice_draft {
 	struct task_model *model; /* as of start */
 	struct needed *needed;
-	const struct sideband_task *tasks; /* borrowed */
-	size_t n_tasks;
-	uint64_t start;
-	struct buf window; /* records of [start, end] */
+	const struct sideband_request *req; /* borrowed */
+	bool all;
+	struct sideband_page *pages; /* owned: those of the request, by family instead of pid */
+	struct buf window;	     /* records of [start, end] */
 };
 
 static struct needed *needed__find(const struct slice_draft *d, uint32_t pid)
@@ -32,7 +34,7 @@ static struct needed *needed__find(const struct slice_draft *d, uint32_t pid)
 	return n;
 }
 
-static int needed__add(struct slice_draft *d, uint32_t pid, bool emit, bool asked)
+static int needed__add(struct slice_draft *d, uint32_t pid, bool emit)
 {
 	struct needed *n = needed__find(d, pid);
 
@@ -48,8 +50,25 @@ static int needed__add(struct slice_draft *d, uint32_t pid, bool emit, bool aske
 		}
 	}
 	n->emit |= emit;
-	n->asked |= asked;
 	return 0;
+}
+
+static struct needed *family_of(struct needed *n)
+{
+	while (n->parent) {
+		if (n->parent->parent)
+			n->parent = n->parent->parent;
+		n = n->parent;
+	}
+	return n;
+}
+
+static void join_families(struct needed *child, struct needed *parent)
+{
+	child = family_of(child);
+	parent = family_of(parent);
+	if (child != parent)
+		child->parent = parent;
 }
 
 /* Parents of births, newest first: so that a grandparent is found after its child. */
@@ -59,23 +78,52 @@ static int need_parents(struct slice_draft *d, const struct sideband_ref *refs, 
 	int err = 0;
 
 	while (n-- && !err) {
-		const struct needed *child;
+		struct needed *child;
+		bool inside;
 
 		if (!task_model__is_birth(refs[n].rec, &parent) ||
 		    !task_model__subject(refs[n].rec, &pid))
 			continue;
 		child = needed__find(d, pid);
-		if (child)
-			err = needed__add(d, parent, child->emit && refs[n].time >= d->start,
-					  false);
+		if (!child)
+			continue;
+		inside = child->emit && refs[n].time >= d->req->start;
+		err = needed__add(d, parent, inside);
+		if (!err && inside)
+			join_families(child, needed__find(d, parent));
 	}
 	return err;
+}
+
+static int need_process(uint32_t pid, void *arg)
+{
+	return needed__add(arg, pid, true);
+}
+
+/* The tasks asked for, or all that there are. */
+static int need_tasks(struct slice_draft *d, const struct task_model *base,
+		      const struct sideband_ref *refs, size_t n)
+{
+	const struct sideband_request *req = d->req;
+	uint32_t pid;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < req->n_tasks && !err; i++)
+		if (i == 0 || req->tasks[i].pid != req->tasks[i - 1].pid)
+			err = needed__add(d, req->tasks[i].pid, true);
+	if (!d->all)
+		return err;
+	for (i = 0; i < n && !err; i++)
+		if (task_model__subject(refs[i].rec, &pid))
+			err = needed__add(d, pid, true);
+	return err ? err : task_model__each_process(base, need_process, d);
 }
 
 static int copy_needed(struct slice_draft *d, const struct task_model *base)
 {
 	const struct needed *n;
-	int err = task_model__copy_symbols(d->model, base);
+	int err = kernel_state__copy(task_model__edit_kernel(d->model), task_model__kernel(base));
 
 	for (n = d->needed; n && !err; n = n->hh.next)
 		err = task_model__copy_process(d->model, base, n->pid);
@@ -99,7 +147,7 @@ static int replay(struct slice_draft *d, const struct sideband_ref *refs, size_t
 			if (!needed)
 				continue;
 		}
-		if (refs[i].time < d->start)
+		if (refs[i].time < d->req->start)
 			err = task_model__apply(d->model, rec);
 		else if (!needed || needed->emit)
 			err = buf__add(&d->window, rec, rec->size);
@@ -109,20 +157,67 @@ static int replay(struct slice_draft *d, const struct sideband_ref *refs, size_t
 	return err;
 }
 
+static int compare_pages(const void *a, const void *b)
+{
+	const struct sideband_page *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->page > y->page) - (x->page < y->page);
+}
+
+static int sort_pages(struct slice_draft *d)
+{
+	const struct sideband_request *req = d->req;
+	struct needed *n;
+	size_t i;
+
+	d->pages = calloc(req->n_pages + 1, sizeof(*d->pages));
+	if (!d->pages)
+		return -ENOMEM;
+	for (i = 0; i < req->n_pages; i++) {
+		n = needed__find(d, req->pages[i].pid);
+		d->pages[i] = req->pages[i];
+		if (n)
+			d->pages[i].pid = family_of(n)->pid;
+	}
+	qsort(d->pages, req->n_pages, sizeof(*d->pages), compare_pages);
+	return 0;
+}
+
+/* Was a page of [start, end) hit, by @family or SIDEBAND_KERNEL? */
+static bool was_hit(const struct slice_draft *d, uint32_t family, uint64_t start, uint64_t end)
+{
+	const struct sideband_page key = { family, start >> SIDEBAND_PAGE_SHIFT };
+	size_t first = 0, last = d->req->n_pages;
+
+	if (d->req->all_files)
+		return true;
+	while (first < last) { /* the first page that is not below the map */
+		size_t mid = first + (last - first) / 2;
+
+		if (compare_pages(&d->pages[mid], &key) < 0)
+			first = mid + 1;
+		else
+			last = mid;
+	}
+	return first < d->req->n_pages && d->pages[first].pid == family &&
+	       d->pages[first].page <= (end - 1) >> SIDEBAND_PAGE_SHIFT;
+}
+
 static int draft__build(struct slice_draft *d, const struct task_model *base,
-			const struct sideband_log_view *log, uint64_t end)
+			const struct sideband_log_view *log)
 {
 	struct sideband_ref *refs = NULL;
-	size_t n = 0, i;
-	int err = 0;
+	size_t n = 0;
+	int err = sideband_log_view__sorted(log, 0, d->req->end, &refs, &n);
 
-	for (i = 0; i < d->n_tasks && !err; i++)
-		if (i == 0 || d->tasks[i].pid != d->tasks[i - 1].pid)
-			err = needed__add(d, d->tasks[i].pid, true, true);
 	if (!err)
-		err = sideband_log_view__sorted(log, 0, end, &refs, &n);
+		err = need_tasks(d, base, refs, n);
 	if (!err)
 		err = need_parents(d, refs, n);
+	if (!err)
+		err = sort_pages(d);
 	if (!err)
 		err = copy_needed(d, base);
 	if (!err)
@@ -132,20 +227,18 @@ static int draft__build(struct slice_draft *d, const struct task_model *base,
 }
 
 int slice_draft__new(const struct task_model *base, const struct sideband_log_view *log,
-		     const struct sideband_task *tasks, size_t n_tasks, uint64_t start,
-		     uint64_t end, struct slice_draft **ret)
+		     const struct sideband_request *req, bool all, struct slice_draft **ret)
 {
 	struct slice_draft *d = calloc(1, sizeof(*d));
 	int err;
 
 	if (!d)
 		return -ENOMEM;
-	d->tasks = tasks;
-	d->n_tasks = n_tasks;
-	d->start = start;
+	d->req = req;
+	d->all = all;
 	err = task_model__new(&d->model);
 	if (!err)
-		err = draft__build(d, base, log, end);
+		err = draft__build(d, base, log);
 	if (err) {
 		slice_draft__free(d);
 		return err;
@@ -166,6 +259,7 @@ void slice_draft__free(struct slice_draft *d)
 	}
 	task_model__free(d->model);
 	buf__free(&d->window);
+	free(d->pages);
 	free(d);
 }
 
@@ -184,7 +278,7 @@ int slice_draft__each_bpf_prog(const struct slice_draft *d, int (*fn)(uint32_t i
 {
 	const struct perf_event_header *h;
 	size_t off = 0;
-	int ret = task_model__each_bpf_prog(d->model, fn, arg);
+	int ret = kernel_state__each_bpf_prog(task_model__kernel(d->model), fn, arg);
 
 	while (!ret && (h = next_record(&d->window, &off))) {
 		const struct record_bpf_event *r = (const void *)h;
@@ -199,22 +293,22 @@ int slice_draft__each_bpf_prog(const struct slice_draft *d, int (*fn)(uint32_t i
 struct id_entry {
 	UT_hash_handle hh; /* by name */
 	struct build_id id;
+	bool kernel;
 	char name[];
 };
 
 struct finish {
+	const struct slice_draft *d;
 	struct map_build_ids *cache;
 	struct id_entry *ids;
-	bool asked; /* of the process at hand */
+	uint32_t family; /* of the process at hand */
 };
 
-static int id_table__add(struct finish *f, const char *name, const struct build_id *id)
+static int id_table__add(struct finish *f, bool kernel, const char *name, const struct build_id *id)
 {
 	size_t len = strlen(name);
 	struct id_entry *e;
 
-	if (!id->size || name[0] != '/')
-		return 0;
 	HASH_FIND(hh, f->ids, name, len, e);
 	if (!e) {
 		e = calloc(1, sizeof(*e) + len + 1);
@@ -227,8 +321,16 @@ static int id_table__add(struct finish *f, const char *name, const struct build_
 			return -ENOMEM;
 		}
 	}
+	e->kernel = kernel;
 	e->id = *id;
 	return 0;
+}
+
+/* @id: what is known, or size 0. Not the vdso: where perf finds an id of [vdso] in a file, it looks for
+ * the image in its cache and nowhere else; without one it takes the running kernel's. */
+static int add_hit_file(struct finish *f, const char *name, const struct build_id *id)
+{
+	return id->size && name[0] == '/' ? id_table__add(f, false, name, id) : 0;
 }
 
 static int identify_map(uint32_t pid, const struct map *map, void *arg)
@@ -236,46 +338,71 @@ static int identify_map(uint32_t pid, const struct map *map, void *arg)
 	struct map_file *file = map->file;
 	struct finish *f = arg;
 
+	if (!was_hit(f->d, f->family, map->start, map->end))
+		return 0;
 	if (!map_file__build_id(file)->size)
 		map_build_ids__find(f->cache, pid, map->start, map->end, &file->id, file->name,
 				    &file->found);
-	return f->asked ? id_table__add(f, file->name, map_file__build_id(file)) : 0;
+	return add_hit_file(f, file->name, map_file__build_id(file));
 }
 
-static int identify_record(const struct slice_draft *d, struct finish *f,
-			   const struct record_mmap2 *r)
+/* A record of the window that was hit becomes what the kernel writes with attr.build_id: so two files
+ * that had one name in turn are told apart. */
+static int identify_record(struct finish *f, struct record_mmap2 *r)
 {
-	const struct map_file_id file = { .maj = r->maj, .min = r->min, .ino = r->ino };
-	const struct needed *n = needed__find(d, r->pid);
+	const struct map_file_id file = {
+		.maj = r->maj,
+		.min = r->min,
+		.ino = r->ino,
+		.ino_generation = r->ino_generation,
+	};
+	struct needed *n = needed__find(f->d, r->pid);
 	struct build_id id = { 0 };
 
-	if (!n || !n->asked)
+	if (!n || !was_hit(f->d, family_of(n)->pid, r->start, r->start + r->len))
 		return 0;
 	if (r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 		id.size = r->build_id_size;
 		memcpy(id.data, r->build_id, sizeof(id.data));
-	} else if (!map_build_ids__find(f->cache, r->pid, r->start, r->start + r->len, &file,
-					r->filename, &id)) {
-		return 0;
+	} else if (map_build_ids__find(f->cache, r->pid, r->start, r->start + r->len, &file,
+				       r->filename, &id)) {
+		r->header.misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
+		r->build_id_size = id.size;
+		r->res1 = r->res2 = 0;
+		memcpy(r->build_id, id.data, sizeof(r->build_id));
 	}
-	return id_table__add(f, r->filename, &id);
+	return add_hit_file(f, r->filename, &id);
 }
 
-static int identify_all(const struct slice_draft *d, struct finish *f)
+static int identify_modules(struct finish *f, const struct kernel_maps *modules)
+{
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < modules->n && !err; i++) {
+		const struct kernel_map *m = &modules->v[i];
+
+		if (m->id.size && was_hit(f->d, SIDEBAND_KERNEL, m->start, m->start + m->len))
+			err = id_table__add(f, true, m->name, &m->id);
+	}
+	return err;
+}
+
+static int identify_all(struct finish *f, const struct kernel_maps *modules)
 {
 	const struct perf_event_header *h;
-	const struct needed *n;
+	struct needed *n;
 	size_t off = 0;
-	int err = 0;
+	int err = identify_modules(f, modules);
 
-	for (n = d->needed; n && !err; n = n->hh.next) {
-		f->asked = n->asked;
+	for (n = f->d->needed; n && !err; n = n->hh.next) {
+		f->family = family_of(n)->pid;
 		if (n->emit)
-			err = task_model__each_map(d->model, n->pid, identify_map, f);
+			err = task_model__each_map(f->d->model, n->pid, identify_map, f);
 	}
-	while (!err && (h = next_record(&d->window, &off)))
+	while (!err && (h = next_record(&f->d->window, &off)))
 		if (h->type == PERF_RECORD_MMAP2)
-			err = identify_record(d, f, (const void *)h);
+			err = identify_record(f, (struct record_mmap2 *)h); /* in our copy */
 	return err;
 }
 
@@ -292,11 +419,12 @@ static int slice__add_build_id(struct sideband_slice *s, const struct build_id *
 	return 0;
 }
 
-static int make_build_ids(const struct slice_draft *d, struct finish *f, struct sideband_slice *s)
+static int make_build_ids(struct finish *f, const struct kernel_maps *modules,
+			  struct sideband_slice *s)
 {
 	struct build_id kernel;
 	const struct id_entry *e;
-	int err = identify_all(d, f);
+	int err = identify_all(f, modules);
 
 	if (err)
 		return err;
@@ -306,31 +434,35 @@ static int make_build_ids(const struct slice_draft *d, struct finish *f, struct 
 	if (!build_id__read_kernel(&kernel))
 		err = slice__add_build_id(s, &kernel, true, "[kernel.kallsyms]");
 	for (e = f->ids; e && !err; e = e->hh.next)
-		err = slice__add_build_id(s, &e->id, false, e->name);
+		err = slice__add_build_id(s, &e->id, e->kernel, e->name);
 	return err;
 }
 
 /* COMM and MMAP2 of one process, with the threads of it that were asked for. */
 static int emit_needed(const struct slice_draft *d, uint32_t pid, struct buf *out)
 {
+	const struct sideband_task *tasks = d->req->tasks;
 	_cleanup_free_ uint32_t *tids = NULL;
-	size_t first = 0, last = d->n_tasks, n = 0;
+	size_t first = 0, last = d->req->n_tasks, n = 0;
+
+	if (d->all)
+		return task_model__emit_process(d->model, pid, NULL, 0, 0, out);
 
 	while (first < last) { /* the first task that is not of a lower pid */
 		size_t mid = first + (last - first) / 2;
 
-		if (d->tasks[mid].pid < pid)
+		if (tasks[mid].pid < pid)
 			first = mid + 1;
 		else
 			last = mid;
 	}
-	while (first + n < d->n_tasks && d->tasks[first + n].pid == pid)
+	while (first + n < d->req->n_tasks && tasks[first + n].pid == pid)
 		n++;
 	tids = calloc(n + 1, sizeof(*tids));
 	if (!tids)
 		return -ENOMEM;
 	for (last = 0; last < n; last++)
-		tids[last] = d->tasks[first + last].tid;
+		tids[last] = tasks[first + last].tid;
 	return task_model__emit_process(d->model, pid, tids, n, 0, out);
 }
 
@@ -364,13 +496,13 @@ static int make_records(const struct slice_draft *d, const struct kernel_maps *t
 	if (!err)
 		err = kernel_maps__emit(modules, 0, &s->records);
 	if (!err)
-		err = task_model__emit_symbols(d->model, 0, &s->records);
+		err = kernel_state__emit(task_model__kernel(d->model), 0, &s->records);
 	for (n = d->needed; n && !err; n = n->hh.next)
 		if (n->emit)
 			err = emit_needed(d, n->pid, &s->records);
 	if (err)
 		return err;
-	s->n_records = set_times(&s->records, d->start);
+	s->n_records = set_times(&s->records, d->req->start);
 	while (next_record(&d->window, &off))
 		s->n_records++;
 	return buf__add(&s->records, d->window.data, d->window.len);
@@ -380,9 +512,9 @@ int slice_draft__finish(struct slice_draft *d, const struct kernel_maps *text,
 			const struct kernel_maps *modules, struct map_build_ids *build_ids,
 			struct sideband_slice *s)
 {
-	struct finish f = { .cache = build_ids };
+	struct finish f = { .d = d, .cache = build_ids };
 	struct id_entry *e, *next;
-	int err = make_build_ids(d, &f, s);
+	int err = make_build_ids(&f, modules, s);
 
 	HASH_ITER (hh, f.ids, e, next) {
 		HASH_DEL(f.ids, e);

@@ -14,11 +14,10 @@
 
 struct slice_draft;
 
-/* @tasks (sorted) is borrowed until the draft is freed; @base and @log are not needed after the
- * return. -ENOMEM. */
+/* @req is borrowed until the draft is freed; @base and @log are not needed after the return. @all:
+ * every task is as good as asked for. -ENOMEM. */
 int slice_draft__new(const struct task_model *base, const struct sideband_log_view *log,
-		     const struct sideband_task *tasks, size_t n_tasks, uint64_t start,
-		     uint64_t end, struct slice_draft **ret);
+		     const struct sideband_request *req, bool all, struct slice_draft **ret);
 
 /* The BPF programs that are loaded at the start, or become so in the window. */
 int slice_draft__each_bpf_prog(const struct slice_draft *d, int (*fn)(uint32_t id, void *arg),

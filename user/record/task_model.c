@@ -8,8 +8,11 @@
 #include "record/task_model.h"
 
 #define NO_PID UINT32_MAX /* the kernel's word for a task that is gone */
+#define EXITED_KEEP                                                                                \
+	2000000000ULL /* ns: a task is still sampled between its EXIT and its last switch */
 
 struct thread {
+	uint64_t exited; /* ns; 0: it lives */
 	uint32_t tid;
 	char comm[TASK_COMM_LEN]; /* NUL terminated; "": not known */
 };
@@ -26,33 +29,29 @@ struct process {
 	UT_hash_handle hh; /* by pid */
 	uint32_t pid;
 	uint32_t n_threads, cap_threads;
+	uint32_t n_living;	/* of the threads */
 	uint64_t since;		/* records older than this are contained already */
 	struct thread *threads; /* by tid; owned */
 	struct map_list *maps;	/* shared */
 	struct namespaces *ns;	/* shared; NULL: not known */
 };
 
-struct ksymbol {
-	UT_hash_handle hh; /* by addr */
-	uint64_t addr;
-	uint32_t len;
-	uint16_t type;
-	char name[];
-};
-
-struct bpf_prog {
-	UT_hash_handle hh; /* by id */
-	uint32_t id;
-	uint8_t tag[8];
+/* Threads in the order of their exits: a ring that grows. */
+struct exits {
+	struct exited {
+		uint64_t time; /* ns */
+		uint32_t pid, tid;
+	} * v; /* owned */
+	size_t first, n, cap;
 };
 
 struct task_model {
 	struct process *processes;
 	struct namespaces *namespaces;
-	struct ksymbol *ksymbols;
-	struct bpf_prog *progs;
 	struct map_pool maps;
-	size_t bytes; /* without maps.bytes */
+	struct kernel_state kernel;
+	struct exits exits;
+	size_t bytes; /* without those of the parts */
 };
 
 int task_model__new(struct task_model **ret)
@@ -147,22 +146,14 @@ static int process__find_or_new(struct task_model *m, uint32_t pid, struct proce
 
 void task_model__free(struct task_model *m)
 {
-	struct ksymbol *sym, *next_sym;
-	struct bpf_prog *prog, *next_prog;
 	struct process *p, *next;
 
 	if (!m)
 		return;
 	HASH_ITER (hh, m->processes, p, next)
 		process__free(m, p);
-	HASH_ITER (hh, m->ksymbols, sym, next_sym) {
-		HASH_DEL(m->ksymbols, sym);
-		free(sym);
-	}
-	HASH_ITER (hh, m->progs, prog, next_prog) {
-		HASH_DEL(m->progs, prog);
-		free(prog);
-	}
+	kernel_state__free(&m->kernel);
+	free(m->exits.v);
 	free(m);
 }
 
@@ -212,6 +203,9 @@ static int thread__set(struct task_model *m, struct process *p, uint32_t tid, co
 		t = &p->threads[i];
 		memmove(t + 1, t, (p->n_threads - i) * sizeof(*t));
 		p->n_threads++;
+		p->n_living++;
+	} else if (p->threads[i].exited) { /* the id is used again */
+		p->n_living++;
 	}
 	t = &p->threads[i];
 	*t = (struct thread){ .tid = tid };
@@ -228,6 +222,7 @@ static void thread__remove(struct process *p, uint32_t tid)
 		return;
 	i = t - p->threads;
 	p->n_threads--;
+	p->n_living -= !t->exited;
 	memmove(&p->threads[i], &p->threads[i + 1], (p->n_threads - i) * sizeof(*t));
 }
 
@@ -297,70 +292,6 @@ void task_model__remove_process(struct task_model *m, uint32_t pid)
 		process__free(m, p);
 }
 
-static void ksymbol__remove(struct task_model *m, uint64_t addr)
-{
-	struct ksymbol *s;
-
-	HASH_FIND(hh, m->ksymbols, &addr, sizeof(addr), s);
-	if (!s)
-		return;
-	HASH_DEL(m->ksymbols, s);
-	m->bytes -= sizeof(*s) + strlen(s->name) + 1;
-	free(s);
-}
-
-int task_model__add_ksymbol(struct task_model *m, uint64_t addr, uint32_t len, uint16_t type,
-			    const char *name)
-{
-	size_t name_len = strlen(name);
-	struct ksymbol *s = calloc(1, sizeof(*s) + name_len + 1);
-
-	if (!s)
-		return -ENOMEM;
-	ksymbol__remove(m, addr);
-	s->addr = addr;
-	s->len = len;
-	s->type = type;
-	memcpy(s->name, name, name_len);
-	HASH_ADD(hh, m->ksymbols, addr, sizeof(s->addr), s);
-	if (!s->hh.tbl) {
-		free(s);
-		return -ENOMEM;
-	}
-	m->bytes += sizeof(*s) + name_len + 1;
-	return 0;
-}
-
-static void bpf_prog__remove(struct task_model *m, uint32_t id)
-{
-	struct bpf_prog *p;
-
-	HASH_FIND(hh, m->progs, &id, sizeof(id), p);
-	if (!p)
-		return;
-	HASH_DEL(m->progs, p);
-	m->bytes -= sizeof(*p);
-	free(p);
-}
-
-int task_model__add_bpf_prog(struct task_model *m, uint32_t id, const uint8_t tag[8])
-{
-	struct bpf_prog *p = calloc(1, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	bpf_prog__remove(m, id);
-	p->id = id;
-	memcpy(p->tag, tag, sizeof(p->tag));
-	HASH_ADD(hh, m->progs, id, sizeof(p->id), p);
-	if (!p->hh.tbl) {
-		free(p);
-		return -ENOMEM;
-	}
-	m->bytes += sizeof(*p);
-	return 0;
-}
-
 /* Apply */
 
 static int apply_comm(struct task_model *m, const struct perf_event_header *h)
@@ -374,7 +305,8 @@ static int apply_comm(struct task_model *m, const struct perf_event_header *h)
 	if (h->misc & PERF_RECORD_MISC_COMM_EXEC) {
 		map_list__put(p->maps, &m->maps);
 		p->maps = NULL;
-		p->n_threads = 0; /* an exec ends all other threads, and takes the leader's id */
+		/* an exec ends all other threads, and takes the leader's id */
+		p->n_threads = p->n_living = 0;
 	}
 	return thread__set(m, p, r->tid, r->comm, strlen(r->comm));
 }
@@ -474,57 +406,90 @@ static int apply_fork(struct task_model *m, const struct perf_event_header *h)
 	return err;
 }
 
+static int exits__add(struct task_model *m, const struct exited *e)
+{
+	struct exits *x = &m->exits;
+	size_t cap = x->cap ? x->cap * 2 : 64, i;
+	struct exited *v;
+
+	if (x->n == x->cap) {
+		v = malloc(cap * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		for (i = 0; i < x->n; i++)
+			v[i] = x->v[(x->first + i) % x->cap];
+		m->bytes += (cap - x->cap) * sizeof(*v);
+		free(x->v);
+		x->v = v;
+		x->cap = cap;
+		x->first = 0;
+	}
+	x->v[(x->first + x->n++) % x->cap] = *e;
+	return 0;
+}
+
+/* Forget who exited so long before @now that nothing can name it any more. */
+static void exits__reap(struct task_model *m, uint64_t now)
+{
+	struct exits *x = &m->exits;
+	const struct thread *t;
+	struct process *p;
+
+	while (x->n && x->v[x->first].time + EXITED_KEEP < now) {
+		const struct exited *e = &x->v[x->first];
+
+		p = process__find(m, e->pid);
+		t = p ? thread__find(p, e->tid) : NULL;
+		if (t && t->exited && t->exited <= e->time)
+			thread__remove(p, e->tid);
+		if (p && !p->n_threads)
+			process__free(m, p);
+		x->first = (x->first + 1) % x->cap;
+		x->n--;
+	}
+}
+
+void task_model__forget_exited(struct task_model *m)
+{
+	exits__reap(m, UINT64_MAX);
+	m->bytes -= m->exits.cap * sizeof(*m->exits.v);
+	free(m->exits.v);
+	m->exits = (struct exits){ 0 };
+}
+
+int task_model__exit(struct task_model *m, uint32_t pid, uint32_t tid, uint64_t time)
+{
+	const struct exited e = { time, pid, tid };
+	struct process *p = process__find(m, pid);
+	const struct thread *t = p ? thread__find(p, tid) : NULL;
+
+	if (!t || t->exited)
+		return 0;
+	p->threads[t - p->threads].exited = time;
+	if (!--p->n_living) { /* its memory is gone already, its name is still needed */
+		map_list__put(p->maps, &m->maps);
+		p->maps = NULL;
+	}
+	return exits__add(m, &e);
+}
+
 static int apply_exit(struct task_model *m, const struct perf_event_header *h)
 {
 	const struct record_task *r = (const void *)h;
-	struct process *p = process__find(m, r->pid);
 
-	if (!p)
-		return 0;
-	thread__remove(p, r->tid);
-	if (!p->n_threads)
-		process__free(m, p);
-	return 0;
+	return task_model__exit(m, r->pid, r->tid, record__time(h));
 }
 
-static int apply_ksymbol(struct task_model *m, const struct perf_event_header *h)
-{
-	const struct record_ksymbol *r = (const void *)h;
-
-	if (!(r->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER))
-		return task_model__add_ksymbol(m, r->addr, r->len, r->ksym_type, r->name);
-	ksymbol__remove(m, r->addr);
-	return 0;
-}
-
-static int apply_bpf_event(struct task_model *m, const struct perf_event_header *h)
-{
-	const struct record_bpf_event *r = (const void *)h;
-
-	if (r->type == PERF_BPF_EVENT_PROG_LOAD)
-		return task_model__add_bpf_prog(m, r->id, r->tag);
-	if (r->type == PERF_BPF_EVENT_PROG_UNLOAD)
-		bpf_prog__remove(m, r->id);
-	return 0;
-}
-
-static const struct handler {
-	int (*apply)(struct task_model *m, const struct perf_event_header *h);
-	bool of_process; /* the body begins with the pid */
-} handlers[] = {
-	[PERF_RECORD_MMAP] = { apply_mmap, true },
-	[PERF_RECORD_COMM] = { apply_comm, true },
-	[PERF_RECORD_EXIT] = { apply_exit, true },
-	[PERF_RECORD_FORK] = { apply_fork, true },
-	[PERF_RECORD_MMAP2] = { apply_mmap2, true },
-	[PERF_RECORD_NAMESPACES] = { apply_namespaces, true },
-	[PERF_RECORD_KSYMBOL] = { apply_ksymbol, false },
-	[PERF_RECORD_BPF_EVENT] = { apply_bpf_event, false },
+/* Of the records whose body begins with a pid. */
+static int (*const handlers[])(struct task_model *m, const struct perf_event_header *h) = {
+	[PERF_RECORD_MMAP] = apply_mmap,   [PERF_RECORD_COMM] = apply_comm,
+	[PERF_RECORD_EXIT] = apply_exit,   [PERF_RECORD_FORK] = apply_fork,
+	[PERF_RECORD_MMAP2] = apply_mmap2, [PERF_RECORD_NAMESPACES] = apply_namespaces,
 };
 
 bool task_model__subject(const struct perf_event_header *rec, uint32_t *ret_pid)
 {
-	if (rec->type >= ARRAY_SIZE(handlers) || !handlers[rec->type].of_process)
+	if (rec->type >= ARRAY_SIZE(handlers) || !handlers[rec->type])
 		return false;
 	*ret_pid = ((const struct record_comm *)rec)->pid;
 	return true;
@@ -545,16 +510,15 @@ int task_model__apply(struct task_model *m, const struct perf_event_header *rec)
 	const struct process *p;
 	uint32_t pid;
 
-	if (rec->type >= ARRAY_SIZE(handlers) || !handlers[rec->type].apply)
+	if (!task_model__subject(rec, &pid))
+		return kernel_state__apply(&m->kernel, rec);
+	if (pid == 0 || pid == NO_PID) /* of another pid namespace, or of the kernel */
 		return 0;
-	if (task_model__subject(rec, &pid)) {
-		if (pid == 0 || pid == NO_PID) /* of another pid namespace, or of the kernel */
-			return 0;
-		p = process__find(m, pid);
-		if (p && record__time(rec) < p->since)
-			return 0;
-	}
-	return handlers[rec->type].apply(m, rec);
+	exits__reap(m, record__time(rec));
+	p = process__find(m, pid);
+	if (p && record__time(rec) < p->since)
+		return 0;
+	return handlers[rec->type](m, rec);
 }
 
 /* Copies and questions */
@@ -577,6 +541,7 @@ int task_model__copy_process(struct task_model *to, const struct task_model *fro
 			goto fail;
 		memcpy(p->threads, src->threads, src->n_threads * sizeof(*p->threads));
 		p->n_threads = p->cap_threads = src->n_threads;
+		p->n_living = src->n_living;
 		to->bytes += p->cap_threads * sizeof(*p->threads);
 	}
 	if (map_list__copy(src->maps, &to->maps, &p->maps))
@@ -589,34 +554,36 @@ fail:
 	return -ENOMEM;
 }
 
-int task_model__copy_symbols(struct task_model *to, const struct task_model *from)
+const struct kernel_state *task_model__kernel(const struct task_model *m)
 {
-	const struct ksymbol *s;
-	const struct bpf_prog *p;
-	int err = 0;
+	return &m->kernel;
+}
 
-	for (s = from->ksymbols; s && !err; s = s->hh.next)
-		err = task_model__add_ksymbol(to, s->addr, s->len, s->type, s->name);
-	for (p = from->progs; p && !err; p = p->hh.next)
-		err = task_model__add_bpf_prog(to, p->id, p->tag);
-	return err;
+struct kernel_state *task_model__edit_kernel(struct task_model *m)
+{
+	return &m->kernel;
 }
 
 size_t task_model__bytes(const struct task_model *m)
 {
-	return sizeof(*m) + m->bytes + m->maps.bytes;
+	return sizeof(*m) + m->bytes + m->maps.bytes + m->kernel.bytes;
 }
 
 size_t task_model__n_processes(const struct task_model *m)
 {
-	return HASH_COUNT(m->processes);
+	const struct process *p;
+	size_t n = 0;
+
+	for (p = m->processes; p; p = p->hh.next)
+		n += p->n_living || !p->n_threads;
+	return n;
 }
 
 size_t task_model__n_threads(const struct task_model *m, uint32_t pid)
 {
 	const struct process *p = process__find(m, pid);
 
-	return p ? p->n_threads : 0;
+	return p ? p->n_living : 0;
 }
 
 bool task_model__since(const struct task_model *m, uint32_t pid, uint64_t *ret_time)
@@ -651,32 +618,7 @@ int task_model__each_map(const struct task_model *m, uint32_t pid,
 	return ret;
 }
 
-int task_model__each_bpf_prog(const struct task_model *m, int (*fn)(uint32_t id, void *arg),
-			      void *arg)
-{
-	const struct bpf_prog *p;
-	int ret = 0;
-
-	for (p = m->progs; p && !ret; p = p->hh.next)
-		ret = fn(p->id, arg);
-	return ret;
-}
-
 /* Emit */
-
-int task_model__emit_symbols(const struct task_model *m, uint64_t time, struct buf *out)
-{
-	const struct record_trailer t = { .time = time };
-	const struct ksymbol *s;
-	const struct bpf_prog *p;
-	int err = 0;
-
-	for (s = m->ksymbols; s && !err; s = s->hh.next)
-		err = record__add_ksymbol(out, s->addr, s->len, s->type, 0, s->name, &t);
-	for (p = m->progs; p && !err; p = p->hh.next)
-		err = record__add_bpf_event(out, PERF_BPF_EVENT_PROG_LOAD, p->id, p->tag, &t);
-	return err;
-}
 
 static int emit_map(uint32_t pid, const struct map *map, const struct record_trailer *t,
 		    struct buf *out)
@@ -737,9 +679,12 @@ int task_model__emit_process(const struct task_model *m, uint32_t pid, const uin
 	if (!p)
 		return 0;
 	err = emit_comm(p, pid, 0, &t, out);
-	for (i = 0; i < n_tids && !err; i++)
-		if (tids[i] != pid)
-			err = emit_comm(p, tids[i], 0, &t, out);
+	for (i = 0; i < (tids ? n_tids : p->n_threads) && !err; i++) {
+		uint32_t tid = tids ? tids[i] : p->threads[i].tid;
+
+		if (tid != pid)
+			err = emit_comm(p, tid, 0, &t, out);
+	}
 	if (!err && p->ns)
 		err = record__add_namespaces(out, pid, pid, (const void *)p->ns->v, p->ns->n, &t);
 	return err ? err : emit_maps(p, &t, out);
@@ -747,12 +692,25 @@ int task_model__emit_process(const struct task_model *m, uint32_t pid, const uin
 
 /* Repair */
 
+/* The first living thread at or after @i; NULL: none. */
+static const struct thread *next_living(const struct process *p, uint32_t i)
+{
+	for (; i < p->n_threads; i++)
+		if (!p->threads[i].exited)
+			return &p->threads[i];
+	return NULL;
+}
+
+#define FOR_EACH_LIVING(t, p)                                                                      \
+	for (t = next_living(p, 0); t; t = next_living(p, t - (p)->threads + 1))
+
 static int emit_exits(const struct process *p, uint64_t time, struct buf *out)
 {
-	int err = 0;
-	uint32_t i;
+	const struct thread *t;
+	int err;
 
-	for (i = 0; i < p->n_threads && !err; i++) {
+	FOR_EACH_LIVING(t, p)
+	{
 		struct {
 			struct record_task task;
 			struct record_trailer t;
@@ -761,16 +719,18 @@ static int emit_exits(const struct process *p, uint64_t time, struct buf *out)
 				.header = { .type = PERF_RECORD_EXIT, .size = sizeof(r) },
 				.pid = p->pid,
 				.ppid = p->pid,
-				.tid = p->threads[i].tid,
+				.tid = t->tid,
 				.ptid = p->pid,
 				.time = time,
 			},
-			.t = { .pid = p->pid, .tid = p->threads[i].tid, .time = time },
+			.t = { .pid = p->pid, .tid = t->tid, .time = time },
 		};
 
 		err = buf__add(out, &r, sizeof(r));
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static bool same_maps(const struct map_list *a, const struct map_list *b)
@@ -791,14 +751,16 @@ static bool same_maps(const struct map_list *a, const struct map_list *b)
 
 static bool same_process(const struct process *a, const struct process *b)
 {
-	uint32_t i;
+	const struct thread *x, *y = next_living(b, 0);
 
-	if (a->n_threads != b->n_threads)
+	if (a->n_living != b->n_living)
 		return false;
-	for (i = 0; i < a->n_threads; i++)
-		if (a->threads[i].tid != b->threads[i].tid ||
-		    strcmp(a->threads[i].comm, b->threads[i].comm) != 0)
+	FOR_EACH_LIVING(x, a)
+	{
+		if (!y || x->tid != y->tid || strcmp(x->comm, y->comm) != 0)
 			return false;
+		y = next_living(b, y - b->threads + 1);
+	}
 	return same_maps(a->maps, b->maps);
 }
 
@@ -807,18 +769,23 @@ int task_model__emit_repair(const struct task_model *is, const struct task_model
 {
 	const struct process *p = process__find(is, pid), *to = process__find(should, pid);
 	struct record_trailer t = { .pid = pid, .tid = pid };
+	uint16_t misc = PERF_RECORD_MISC_COMM_EXEC;
+	const struct thread *thread;
 	int err = 0;
-	uint32_t i;
 
 	if (p && !to)
 		return emit_exits(p, gone, out);
-	if (!to || (p && same_process(p, to)))
+	if (!to || !to->n_living || (p && same_process(p, to)))
 		return 0;
 	t.time = to->since;
 	/* The leader may have exited: then any thread's COMM has to carry the exec */
-	for (i = 0; i < to->n_threads && !err; i++)
-		err = record__add_comm(out, i ? 0 : PERF_RECORD_MISC_COMM_EXEC, pid,
-				       to->threads[i].tid, to->threads[i].comm, &t);
+	FOR_EACH_LIVING(thread, to)
+	{
+		err = record__add_comm(out, misc, pid, thread->tid, thread->comm, &t);
+		if (err)
+			return err;
+		misc = 0;
+	}
 	if (!err && to->ns)
 		err = record__add_namespaces(out, pid, pid, (const void *)to->ns->v, to->ns->n, &t);
 	return err ? err : emit_maps(to, &t, out);

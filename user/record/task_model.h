@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What names addresses, as of one moment: per process the comm of its threads, its executable maps
- * and its namespaces; for all, the symbols of BPF programs. Filled from /proc (add_process ... )
+ * and its namespaces; for all, the kernel's state. Filled from /proc (add_process ... )
  * and from records (apply); written out as records again (emit). Not locked; many may read while
  * nobody writes.
  */
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "record/kernel_state.h"
 #include "record/map_list.h"
 
 #define TASK_COMM_LEN 16
@@ -25,8 +26,9 @@ void task_model__free(struct task_model *m);
 /*
  * Apply one record that record__valid() accepted: FORK to a new process copies maps, namespaces and
  * comm, FORK to a new thread adds one, COMM of an exec drops maps and other threads, MMAP2
- * overlays, EXIT of the last thread removes the process, KSYMBOL and BPF_EVENT add or remove. Other
- * types are ignored, and so is a record older than the moment its process was read from /proc. 0,
+ * overlays, EXIT of the last thread drops the maps; names of who exited are kept for two seconds
+ * more, because a task is still sampled after its EXIT. KSYMBOL, BPF_EVENT and CGROUP add or remove.
+ * Other types are ignored, and so is a record older than the moment its process was read from /proc. 0,
  * -ENOMEM, -E2BIG (too many maps in one process).
  */
 int task_model__apply(struct task_model *m, const struct perf_event_header *rec);
@@ -54,15 +56,18 @@ int task_model__add_map(struct task_model *m, uint32_t pid, const struct task_ma
 /* net uts ipc pid user mnt cgroup, each {device, inode}: the kernel's order. */
 int task_model__set_namespaces(struct task_model *m, uint32_t pid, const uint64_t (*dev_ino)[2],
 			       size_t n);
+/* A thread has exited at @time (ns): see apply. */
+int task_model__exit(struct task_model *m, uint32_t pid, uint32_t tid, uint64_t time);
+/* Forget the names of who exited at once: memory is short. */
+void task_model__forget_exited(struct task_model *m);
 void task_model__remove_process(struct task_model *m, uint32_t pid);
 
-int task_model__add_ksymbol(struct task_model *m, uint64_t addr, uint32_t len, uint16_t type,
-			    const char *name);
-int task_model__add_bpf_prog(struct task_model *m, uint32_t id, const uint8_t tag[8]);
+/* What belongs to no process. */
+const struct kernel_state *task_model__kernel(const struct task_model *m);
+struct kernel_state *task_model__edit_kernel(struct task_model *m);
 
-/* Copy one process (when there is one), or all symbols, from another model. 0 or -ENOMEM. */
+/* Copy one process (when there is one) from another model. 0 or -ENOMEM. */
 int task_model__copy_process(struct task_model *to, const struct task_model *from, uint32_t pid);
-int task_model__copy_symbols(struct task_model *to, const struct task_model *from);
 
 size_t task_model__bytes(const struct task_model *m);
 size_t task_model__n_processes(const struct task_model *m);
@@ -75,14 +80,9 @@ int task_model__each_process(const struct task_model *m, int (*fn)(uint32_t pid,
 			     void *arg);
 int task_model__each_map(const struct task_model *m, uint32_t pid,
 			 int (*fn)(uint32_t pid, const struct map *map, void *arg), void *arg);
-int task_model__each_bpf_prog(const struct task_model *m, int (*fn)(uint32_t id, void *arg),
-			      void *arg);
-
-/* Append records, all at @time: KSYMBOL and BPF_EVENT of every symbol ... */
-int task_model__emit_symbols(const struct task_model *m, uint64_t time, struct buf *out);
-/* ... COMM of the leader and of the threads tids[] (ascending), NAMESPACES, MMAP2 of one process.
- * @time 0 is legal: the caller sets times later. 0 (also when there is no such process) or -ENOMEM.
- */
+/* Append records, all at @time: COMM of the leader and of the threads tids[] (ascending; NULL: of
+ * all), NAMESPACES, MMAP2 of one process. @time 0 is legal: the caller sets times later. 0 (also
+ * when there is no such process) or -ENOMEM. */
 int task_model__emit_process(const struct task_model *m, uint32_t pid, const uint32_t *tids,
 			     size_t n_tids, uint64_t time, struct buf *out);
 

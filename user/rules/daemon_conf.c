@@ -70,6 +70,24 @@ static int parse_merge(const struct entry_ctx *ctx, void *obj)
 	return entry__duration(ctx, MERGE_MAX, &daemon->merge);
 }
 
+/* One of @words (NULL terminated), by its index; @list names them in the error. */
+static int parse_word(const struct entry_ctx *ctx, const char *const *words, const char *list,
+		      int *ret)
+{
+	const char *nearest;
+
+	for (int i = 0; words[i]; i++) {
+		if (text__equals(ctx->src, ctx->value, words[i])) {
+			*ret = i;
+			return 0;
+		}
+	}
+	nearest = nearest_word(ctx->src->text + ctx->value.off, ctx->value.len, words);
+	return diags__error(ctx->d, ctx->src, ctx->value, "'%s' is %s, not " QUOTED DID_YOU_MEAN,
+			    ctx->entry->key, list, QUOTE_SPAN(ctx->src, ctx->value),
+			    SUGGEST(nearest));
+}
+
 static int parse_snapshot(const struct entry_ctx *ctx, void *obj)
 {
 	static const char *const words[] = {
@@ -79,18 +97,24 @@ static int parse_snapshot(const struct entry_ctx *ctx, void *obj)
 		NULL,
 	};
 	struct daemon_conf *daemon = obj;
-	const char *nearest;
+	int i;
 
-	for (int i = 0; words[i]; i++) {
-		if (text__equals(ctx->src, ctx->value, words[i])) {
-			daemon->snapshot = i;
-			return 0;
-		}
-	}
-	nearest = nearest_word(ctx->src->text + ctx->value.off, ctx->value.len, words);
-	return diags__error(ctx->d, ctx->src, ctx->value,
-			    "'snapshot' is auto, pause or live, not " QUOTED DID_YOU_MEAN,
-			    QUOTE_SPAN(ctx->src, ctx->value), SUGGEST(nearest));
+	if (parse_word(ctx, words, "auto, pause or live", &i))
+		return -EINVAL;
+	daemon->snapshot = i;
+	return 0;
+}
+
+static int parse_sideband(const struct entry_ctx *ctx, void *obj)
+{
+	static const char *const words[] = { "sampled", "all", NULL };
+	struct daemon_conf *daemon = obj;
+	int i;
+
+	if (parse_word(ctx, words, "sampled or all", &i))
+		return -EINVAL;
+	daemon->sideband_all = i;
+	return 0;
 }
 
 static int parse_max_dumps(const struct entry_ctx *ctx, void *obj)
@@ -117,6 +141,7 @@ static int parse_watch(const struct entry_ctx *ctx, void *obj)
 static const struct section_key keys[] = {
 	{ "base", parse_base },
 	{ "max-memory", parse_max_memory },
+	{ "sideband", parse_sideband },
 	{ "sideband-memory", parse_sideband_memory },
 	{ "merge", parse_merge },
 	{ "snapshot", parse_snapshot },

@@ -23,6 +23,7 @@ struct daemon_conf {
 	uint64_t max_memory; /* bytes: rings and copies; 0: not given (5 % of RAM) */
 	struct span max_memory_span;
 	uint64_t sideband_memory; /* bytes; 0: not given */
+	bool sideband_all;	  /* dumps tell of every task, not only of those sampled */
 	uint64_t merge;		  /* ns; default 1 s */
 	enum snapshot_mode snapshot;
 	struct rate max_dumps; /* of all rules together; default 50 in 24 h */

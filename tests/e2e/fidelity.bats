@@ -1,0 +1,486 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# Every sample has its name, its map and its symbol, whatever its task did before, in and after the window. What perf
+# makes of a dump is compared by name; perfdata_check looks at the records.
+
+# shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
+load helpers
+
+PERFDATA_CHECK=${FRBPF_HELPERS:-$WORKLOADS/../helpers}/perfdata_check
+
+setup_file() {
+	export IMAGES=$BATS_FILE_TMPDIR/images
+	mkdir "$IMAGES"
+	local image source=$BATS_TEST_DIRNAME/../workloads/image.c
+	command -v cc >/dev/null || return 0
+	for image in alpha beta gamma; do
+		cc -O2 -g "-DIMAGE=$image" -Wl,--build-id "$source" -o "$IMAGES/$image"
+		cc -O2 -g "-DIMAGE=lib_$image" -DLIBRARY -shared -fPIC -Wl,--build-id "$source" \
+			-o "$IMAGES/lib$image.so"
+	done
+}
+
+setup() {
+	need_root
+	need_perf
+	need_btf
+	common_setup
+	[[ -x $IMAGES/gamma ]] || skip "needs cc"
+}
+
+teardown() {
+	end_jobs
+	common_teardown
+}
+
+record() { # [LINE OF [daemon]]...
+	{
+		printf '[daemon]\n'
+		((!$#)) || printf '%s\n' "$@"
+		printf '[session-cpu]\nrun = -e cpu-clock -F 1999 -m 4M --overwrite --switch-output -a\n'
+	} >"$RULES"
+	frbpf_load
+}
+
+# image NAME ARGUMENTS...: runs it; prints its line of JSON
+image() {
+	local name=$1
+	shift
+	timeout -k 5 60 "$IMAGES/$name" "$@" 3>&-
+}
+
+# job COMMAND...: runs in the background until end_jobs; its input stays open, its output is $job_out, its pid $job.
+job() {
+	job_out=$BATS_TEST_TMPDIR/job.${#jobs[@]}
+	mkfifo "$job_out.in"
+	"$@" <"$job_out.in" >"$job_out" 3>&- &
+	job=$!
+	jobs+=("$job")
+	# shellcheck disable=SC2034 # held open
+	exec {job_in}>"$job_out.in"
+}
+
+end_jobs() {
+	local pid
+	for pid in ${jobs[@]+"${jobs[@]}"}; do
+		kill -KILL "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
+	jobs=()
+}
+
+burns() { # PID-FILE: the job has printed its line, which is when it burns
+	[[ -s $1 ]]
+}
+
+# Writes the dump's samples to $samples, one per line: comm, pid, tid, symbol, object; and checks the file.
+dump() {
+	path=$(frbpf dump --session cpu)
+	check "$path"
+	names_of "$path"
+}
+
+check() { # DUMP
+	"$PERFDATA_CHECK" "$1" >"$BATS_TEST_TMPDIR/checked" || fail "perfdata_check refuses $1"
+}
+
+names_of() { # DUMP [ARGUMENTS OF perf script]...
+	samples=$BATS_TEST_TMPDIR/samples
+	perf script -i "$1" "${@:2}" -F comm,pid,tid,event,ip,sym,dso 2>"$BATS_TEST_TMPDIR/perf.err" |
+		sed -nE 's/^ *(.*[^ ]) +(-?[0-9]+)\/(-?[0-9]+) +cpu-clock: +[0-9a-f]+ ([^ ]+) \((.*)\)$/\1\t\2\t\3\t\4\t\5/p' \
+			>"$samples"
+	[[ -s $samples ]] || fail "no samples: $(cat "$BATS_TEST_TMPDIR/perf.err")"
+}
+
+# count COMM PID SYMBOL OBJECT: samples of that; each a regular expression for the whole field
+count() {
+	awk -F '\t' -v comm="^($1)$" -v pid="^($2)$" -v symbol="^(${3-.*})$" -v object="^(${4-.*})$" \
+		'$1 ~ comm && $2 ~ pid && $4 ~ symbol && $5 ~ object {n++} END {print n + 0}' "$samples"
+}
+
+# seen COMM PID SYMBOL [OBJECT]: many samples of that, and none of the symbol under another name
+seen() {
+	local n others
+	n=$(count "$1" "$2" "$3" "${4-.*}")
+	((n >= 20)) || fail "$n samples of $1 ($2) in $3 of ${4-any}; there are: $(awk -F '\t' -v pid="^($2)$" \
+		'$2 ~ pid' "$samples" | sort | uniq -c | sort -rn | head -20)"
+	others=$(($(count '.*' "$2" "$3") - $(count "$1" "$2" "$3")))
+	((others == 0)) || fail "$others samples in $3 that are not of $1"
+}
+
+# all_known PID: no sample of it without comm, object or symbol. A thread that is past its end has no id any more: the
+# kernel calls it -1, and nobody can name it.
+all_known() {
+	local bad
+	bad=$(awk -F '\t' -v pid="^($1)$" '$2 ~ pid && $3 != -1 && ($1 ~ /^:/ || $4 == "[unknown]" || $5 == "[unknown]")' \
+		"$samples")
+	[[ ! $bad ]] || fail "samples of $1 without a name: $bad"
+}
+
+build_ids() { # DUMP: id and object of the BUILD_ID feature
+	perf buildid-list -i "$1" 2>/dev/null
+}
+
+build_id() { # FILE
+	readelf -n "$1" 2>/dev/null | sed -n 's/^ *Build ID: //p'
+}
+
+@test "exec chain: each image under its own name and with its own symbols" {
+	record
+	line=$(image alpha 0.2 "$IMAGES/beta" 0.2 "$IMAGES/gamma" 0.2 | tail -n 1)
+	pid=$(json "$line" .pid)
+	dump
+	for name in alpha beta gamma; do
+		seen "$name" "$pid" "burn_$name" "$IMAGES/$name"
+	done
+	all_known "$pid"
+}
+
+@test "exec before and in the window: the state at its start is the old image" {
+	{
+		printf '[session-cpu]\nrun = -e cpu-clock -F 1999 -m 4M --overwrite --switch-output -a\n'
+		printf '[rule-r]\nwhen = runqlat > 100s\npre = 1s\n'
+	} >"$RULES"
+	frbpf_load
+	job image gamma 0.3 "$IMAGES/alpha" 1.2 "$IMAGES/beta" 30
+	wait_until 10 grep -q . "$job_out"
+	sleep 2
+	dump
+	pid=$(json "$(head -n 1 "$job_out")" .pid)
+	seen alpha "$pid" burn_alpha
+	seen beta "$pid" burn_beta
+	all_known "$pid"
+}
+
+@test "libraries loaded and unloaded at the same addresses" {
+	record
+	line=$(workload reload 0.15 "$IMAGES"/lib{alpha,beta,gamma,alpha}.so)
+	pid=$(json "$line" .pid)
+	same "one address" "$(json "$line" '.same | tostring')" true
+	dump
+	for name in alpha beta gamma; do
+		seen reload "$pid" "burn_lib_$name" "$IMAGES/lib$name.so"
+	done
+	all_known "$pid"
+}
+
+@test "a deleted binary keeps its name, and its symbols by build id" {
+	record
+	cp "$IMAGES/alpha" "$BATS_TEST_TMPDIR/doomed"
+	job "$BATS_TEST_TMPDIR/doomed" 30
+	wait_until 10 burns "$job_out"
+	rm "$BATS_TEST_TMPDIR/doomed"
+	sleep 0.3
+	dump
+	(($(count doomed "$job" '.*' "$BATS_TEST_TMPDIR/doomed") >= 20)) || fail "$(sort "$samples" | uniq -c)"
+	build_ids "$path" | grep -q "^$(build_id "$IMAGES/alpha") $BATS_TEST_TMPDIR/doomed" || fail "$(build_ids "$path")"
+	perf buildid-cache -a "$IMAGES/alpha"
+	names_of "$path"
+	seen doomed "$job" burn_alpha
+}
+
+@test "a binary that was deleted, and one that was replaced, before the recorder started" {
+	cp "$IMAGES/alpha" "$BATS_TEST_TMPDIR/deleted"
+	cp "$IMAGES/alpha" "$BATS_TEST_TMPDIR/replaced"
+	job "$BATS_TEST_TMPDIR/deleted" 30
+	deleted=$job
+	wait_until 10 burns "$job_out"
+	job "$BATS_TEST_TMPDIR/replaced" 30
+	replaced=$job
+	wait_until 10 burns "$job_out"
+	rm "$BATS_TEST_TMPDIR/deleted"
+	record
+	# an upgrade while the recorder runs: the old file is gone, and so is then the process
+	cp "$IMAGES/beta" "$BATS_TEST_TMPDIR/new"
+	sleep 0.5
+	mv "$BATS_TEST_TMPDIR/new" "$BATS_TEST_TMPDIR/replaced"
+	sleep 0.3
+	end_jobs
+	dump
+	same "wrong symbols" "$(count '.*' "$replaced" 'burn_beta|burn_gamma')" 0
+	perf buildid-cache -a "$IMAGES/alpha"
+	names_of "$path"
+	seen deleted "$deleted" burn_alpha
+	seen replaced "$replaced" burn_alpha
+}
+
+@test "threads that come, rename themselves and go" {
+	record
+	line=$(workload rename_storm 200)
+	pid=$(json "$line" .pid)
+	dump
+	(($(count 'early-[0-9]+' "$pid" burn_early) >= 200)) || fail "$(sort "$samples" | uniq -c | sort -rn | head -20)"
+	(($(count 'late-[0-9]+' "$pid" burn_late) >= 200))
+	same "late ones in burn_early" "$(count 'late-.*' "$pid" burn_early)" 0
+	same "early ones in burn_late" "$(count 'early-.*' "$pid" burn_late)" 0
+	same "others in them" "$(count '[^el].*' "$pid" 'burn_early|burn_late')" 0
+	# every thread by its own number: as many names as threads
+	(($(awk -F '\t' '$4 == "burn_late" {print $1, $3}' "$samples" | sort -u | wc -l) >= 190))
+	same "names of a thread" "$(awk -F '\t' '$4 == "burn_late" {print $1, $3}' "$samples" | sort -u | awk '{print $2}' |
+		uniq -d | wc -l)" 0
+	all_known "$pid"
+}
+
+@test "a process id that is used again" {
+	record
+	line=$(workload reuse_pid "$IMAGES/alpha" 0.2 -- "$IMAGES/beta" 0.2 -- "$IMAGES/gamma" 0.2 | tail -n 1)
+	pid=$(json "$line" .pid)
+	dump
+	for name in alpha beta gamma; do
+		seen "$name" "$pid" "burn_$name" "$IMAGES/$name"
+	done
+	all_known "$pid"
+}
+
+@test "recorded in a small pid namespace: ids are those of the namespace, and are used again" {
+	unshare --fork --pid --mount-proc true 2>/dev/null || skip "no pid namespaces"
+	record_inside() {
+		echo 300 >/proc/sys/kernel/pid_max 2>/dev/null || true # of this namespace since Linux 6.14
+		record
+		for ((i = 0; i < 400; i++)); do
+			/bin/true
+		done
+		image alpha 0.2
+		image beta 0.2
+		dump
+		frbpf_stop
+		cp "$samples" "$BATS_TEST_TMPDIR/inside"
+	}
+	export -f record_inside record dump check names_of image frbpf frbpf_load frbpf_stop fail wait_until no_daemon daemons_of
+	export BASE RULES FRBPF IMAGES PERFDATA_CHECK
+	run -0 timeout -k 5 50 unshare --fork --pid --mount-proc bash -euc record_inside 3>&-
+	samples=$BATS_TEST_TMPDIR/inside
+	for name in alpha beta; do
+		pid=$(sed -nE 's/.*"pid":([0-9]+).*/\1/p' <<<"$output" | sed -n "$([[ $name == alpha ]] && echo 1 || echo 2)p")
+		((pid < 2000)) || fail "pid $pid is not of the namespace"
+		seen "$name" "$pid" "burn_$name"
+		all_known "$pid"
+	done
+}
+
+@test "a binary that only its mount namespace has: by its root while it lives, by build id afterwards" {
+	unshare --mount true 2>/dev/null || skip "no mount namespaces"
+	record
+	mkdir "$BATS_TEST_TMPDIR/private"
+	job unshare --mount bash -c "mount -t tmpfs none $BATS_TEST_TMPDIR/private &&
+		cp $IMAGES/alpha $BATS_TEST_TMPDIR/private/contained && exec $BATS_TEST_TMPDIR/private/contained 30"
+	wait_until 10 burns "$job_out"
+	[[ ! -e $BATS_TEST_TMPDIR/private/contained ]]
+	sleep 0.3
+	dump
+	seen contained "$job" burn_alpha
+	build_ids "$path" | grep -q "^$(build_id "$IMAGES/alpha") $BATS_TEST_TMPDIR/private/contained"
+	end_jobs
+	names_of "$path"
+	same "symbols of nobody" "$(count contained "$job" burn_alpha)" 0
+	perf buildid-cache -a "$IMAGES/alpha"
+	names_of "$path"
+	seen contained "$job" burn_alpha
+}
+
+@test "a mount namespace from before the recorder started" {
+	unshare --mount true 2>/dev/null || skip "no mount namespaces"
+	mkdir "$BATS_TEST_TMPDIR/private"
+	job unshare --mount bash -c "mount -t tmpfs none $BATS_TEST_TMPDIR/private &&
+		cp $IMAGES/alpha $BATS_TEST_TMPDIR/private/contained && exec $BATS_TEST_TMPDIR/private/contained 30"
+	wait_until 10 burns "$job_out"
+	record
+	sleep 0.5
+	end_jobs # nobody can ask it any more
+	dump
+	perf buildid-cache -a "$IMAGES/alpha"
+	names_of "$path"
+	seen contained "$job" burn_alpha
+}
+
+@test "a BPF program that was loaded, ran and was unloaded in the window" {
+	record
+	line=$(workload bpf_burn 0.5) || skip "no BPF_PROG_TEST_RUN"
+	pid=$(json "$line" .pid)
+	dump
+	seen bpf_burn "$pid" "bpf_prog_$(json "$line" .tag)_bpf_burner"
+	perf report --header-only -I -i "$path" 2>/dev/null >"$perf_out"
+	grep -q "bpf_prog_info $(json "$line" .id): bpf_prog_$(json "$line" .tag)_bpf_burner " "$perf_out" || fail "$(grep -i bpf "$perf_out")"
+	all_known "$pid"
+}
+
+@test "a process that was gone long before the dump, in a small memory" {
+	record 'sideband-memory = 256K'
+	line=$(image alpha 0.3)
+	pid=$(json "$line" .pid)
+	for ((i = 0; i < 1000; i++)); do # 700 KB of records
+		/bin/true
+	done
+	path=$(frbpf dump --session cpu)
+	names_of "$path"
+	# what the memory holds no more is said, not made up
+	if (($(count alpha "$pid" burn_alpha) < 20)); then
+		jq -e '.sessions[].sideband.incomplete' "$BASE"/incidents/*.json
+	fi
+	rm -rf "$BASE"/incidents/*
+	frbpf_stop
+	record
+	line=$(image alpha 0.3)
+	pid=$(json "$line" .pid)
+	for ((i = 0; i < 1000; i++)); do
+		/bin/true
+	done
+	dump
+	seen alpha "$pid" burn_alpha
+	all_known "$pid"
+	same "incomplete" "$(jq -r '.sessions[].sideband.incomplete' "$BASE"/incidents/*.json)" false
+}
+
+@test "a process that had mapped its text before the recorder started" {
+	job "$IMAGES/alpha" 30
+	wait_until 10 burns "$job_out"
+	record
+	sleep 0.3
+	dump
+	seen alpha "$job" burn_alpha "$IMAGES/alpha"
+	all_known "$job"
+}
+
+@test "short-lived processes leave no sample without a name" {
+	record
+	for ((i = 0; i < 200; i++)); do
+		/bin/true
+	done
+	workload short_lived --count 20
+	dump
+	same "unnamed" "$(awk -F '\t' '$1 ~ /^:/' "$samples" | wc -l)" 0
+	# the kernel's own fast paths before a task has any map are not among them
+	grep -q '^unmapped 0$' "$BATS_TEST_TMPDIR/checked" || fail "$(cat "$BATS_TEST_TMPDIR/checked")"
+}
+
+@test "code of a JIT: its perf map is found, its dump stays mapped" {
+	record
+	line=$(workload jit 0.4 "$BATS_TEST_TMPDIR")
+	pid=$(json "$line" .pid)
+	dump
+	rm -f "/tmp/perf-$pid.map.gone"
+	seen jit "$pid" jitted_loop
+	perf script -i "$path" --show-mmap-events 2>/dev/null | grep -q "PERF_RECORD_MMAP2 $pid/.*jit-$pid.dump" ||
+		fail "the map of jit-$pid.dump is lost"
+	rm -f "/tmp/perf-$pid.map"
+}
+
+@test "build ids: of what samples hit, not of what else is mapped" {
+	record
+	line=$(image alpha 0.3)
+	dump
+	build_ids "$path" >"$BATS_TEST_TMPDIR/ids"
+	grep -q "^$(build_id "$IMAGES/alpha") $IMAGES/alpha$" "$BATS_TEST_TMPDIR/ids" || fail "$(cat "$BATS_TEST_TMPDIR/ids")"
+	grep -q '\[kernel.kallsyms\]' "$BATS_TEST_TMPDIR/ids"
+	while read -r _ object; do
+		[[ $object == '['* ]] || grep -qF "$object" "$samples" || fail "$object was not hit"
+	done <"$BATS_TEST_TMPDIR/ids"
+}
+
+@test "sideband: only tasks that were sampled, or all" {
+	job "$IMAGES/alpha" --wait 1 # sleeps
+	sleeper=$job
+	record
+	image beta 0.2
+	dump
+	run -0 perf script -i "$path" --show-task-events --show-mmap-events
+	[[ $output != *"PERF_RECORD_MMAP2 $sleeper/"* ]] || fail "maps of a process without a sample"
+	frbpf_stop
+	record 'sideband = all'
+	image beta 0.2
+	dump
+	run -0 perf script -i "$path" --show-task-events --show-mmap-events
+	[[ $output == *"PERF_RECORD_MMAP2 $sleeper/"* ]] || fail "sideband = all leaves a process out"
+	[[ $output == *"PERF_RECORD_COMM: alpha:$sleeper/$sleeper"* ]]
+}
+
+@test "cgroups: those of before the start and those of the window" {
+	local root2 name
+	root2=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/mounts)
+	[[ $root2 ]] || skip "no cgroup2"
+	name=frbpf-test-$$
+	mkdir "$root2/$name" || skip "no cgroups can be made"
+	record
+	mkdir "$root2/$name/inside"
+	image beta 0.2
+	path=$(frbpf dump)
+	ids=$(stat -c '%i %n' "$root2/$name" "$root2/$name/inside")
+	rmdir "$root2/$name/inside" "$root2/$name"
+	check "$path"
+	perf script -i "$path" --show-cgroup-events 2>/dev/null >"$perf_out"
+	while read -r id dir; do
+		grep -q "PERF_RECORD_CGROUP cgroup: $id ${dir#"$root2"}$" "$perf_out" || fail "no $id $dir in $(grep CGROUP "$perf_out")"
+	done <<<"$ids"
+}
+
+# --- the checker
+
+# broken WHAT OFFSET BYTES: a copy of the dump with these bytes (as printf takes them) must be refused
+broken() {
+	local copy=$BATS_TEST_TMPDIR/broken
+	cp "$path" "$copy"
+	printf "%b" "$3" | dd of="$copy" bs=1 seek="$2" conv=notrunc status=none
+	if cmp -s "$path" "$copy"; then
+		fail "$1: nothing was changed"
+	fi
+	if "$PERFDATA_CHECK" "$copy" >/dev/null 2>"$BATS_TEST_TMPDIR/said"; then
+		fail "$1: taken for good"
+	fi
+	grep -q '^offset ' "$BATS_TEST_TMPDIR/said" || fail "$1: $(cat "$BATS_TEST_TMPDIR/said")"
+}
+
+u64() { # OFFSET: the number there
+	od -An -t u8 -j "$1" -N 8 "$path" | tr -d ' '
+}
+
+u16() { # OFFSET
+	od -An -t u2 -j "$1" -N 2 "$path" | tr -d ' '
+}
+
+# The offset of the n-th record of TYPE.
+record_offset() { # TYPE [N]
+	local at end n=${2:-1}
+	at=$(u64 40) end=$(($(u64 40) + $(u64 48)))
+	while ((at < end)); do
+		if (($(od -An -t u4 -j "$at" -N 4 "$path") == $1)) && ((--n == 0)); then
+			echo "$at"
+			return
+		fi
+		((at += $(u16 $((at + 6)))))
+	done
+	fail "no record of type $1"
+}
+
+@test "perfdata_check refuses broken files" {
+	record
+	image alpha 0.05
+	path=$(frbpf dump)
+	check "$path"
+	local data comm sample
+	data=$(u64 40) comm=$(record_offset 3 2) sample=$(record_offset 9)
+	local end=$((data + $(u64 48)))
+	broken "the magic" 0 'X'
+	broken "the size of the header" 8 '\x10'
+	broken "attrs outside of the file" 31 '\x10'
+	broken "the length of the data" 48 '\x08'
+	broken "a feature that is not there" 76 '\xff'
+	broken "a record of an unknown type" "$comm" '\x63'
+	broken "a record of no length" $((comm + 6)) '\x00\x00'
+	broken "a record of an odd length" $((comm + 6)) '\x29'
+	broken "a comm without an end" $((comm + 16)) "$(printf 'A%.0s' {1..64})"
+	broken "a record before the one before it" $((comm + $(u16 $((comm + 6))) - 24)) '\x01\x00\x00\x00\x00\x00\x00\x00'
+	broken "a record without a time" $((comm + $(u16 $((comm + 6))) - 24)) '\x00\x00\x00\x00\x00\x00\x00\x00'
+	broken "an id that no event has" $((sample + 8)) '\xff\xff\xff'
+	broken "a sample of an unnamed process" $((sample + 24)) '\xee\xee\x7f\x00'
+	broken "no map of the kernel" "$data" '\x03'
+	broken "a feature's place" $((end + 1)) '\xff'
+	cp "$path" "$BATS_TEST_TMPDIR/short"
+	truncate -s $(($(stat -c %s "$path") - 9)) "$BATS_TEST_TMPDIR/short"
+	run -1 "$PERFDATA_CHECK" "$BATS_TEST_TMPDIR/short"
+	truncate -s 50 "$BATS_TEST_TMPDIR/short"
+	run -1 "$PERFDATA_CHECK" "$BATS_TEST_TMPDIR/short"
+	cat "$path" >"$BATS_TEST_TMPDIR/long"
+	echo >>"$BATS_TEST_TMPDIR/long"
+	run -1 "$PERFDATA_CHECK" "$BATS_TEST_TMPDIR/long"
+	run -2 "$PERFDATA_CHECK" "$BATS_TEST_TMPDIR/missing"
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Loads a BPF program named bpf_burner, runs it for a while, and unloads it.
+ *
+ *	bpf_burn SECONDS
+ *
+ * Prints one line of JSON: the program's id and tag.
+ */
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOPS 5000
+
+static int bpf(int cmd, union bpf_attr *attr)
+{
+	return syscall(SYS_bpf, cmd, attr, sizeof(*attr));
+}
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "bpf_burn: %s: %s\n", what, strerror(errno));
+	return 1;
+}
+
+static int load(void)
+{
+	/* for (r1 = LOOPS; r1; r1--) ; return 0 */
+	static const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1, .imm = LOOPS },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0 },
+		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 1, .imm = -1 },
+		{ .code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = 1, .off = -2, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
+		.insns = (uintptr_t)insns,
+		.insn_cnt = sizeof(insns) / sizeof(insns[0]),
+		.license = (uintptr_t) "GPL",
+	};
+
+	strcpy(attr.prog_name, "bpf_burner");
+	return bpf(BPF_PROG_LOAD, &attr);
+}
+
+int main(int argc, char **argv)
+{
+	struct bpf_prog_info info = { 0 };
+	union bpf_attr attr = { 0 };
+	char packet[64] = "";
+	time_t end;
+	int fd;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: bpf_burn SECONDS\n");
+		return 2;
+	}
+	fd = load();
+	if (fd < 0)
+		return fail("load");
+	attr.info.bpf_fd = fd;
+	attr.info.info_len = sizeof(info);
+	attr.info.info = (uintptr_t)&info;
+	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr))
+		return fail("info");
+	end = clock() + atof(argv[1]) * CLOCKS_PER_SEC;
+	while (clock() < end) {
+		attr = (union bpf_attr){
+			.test.prog_fd = fd,
+			.test.data_in = (uintptr_t)packet,
+			.test.data_size_in = sizeof(packet),
+			.test.repeat = 1000,
+		};
+		if (bpf(BPF_PROG_TEST_RUN, &attr))
+			return fail("run");
+	}
+	close(fd);
+	printf("{\"pid\":%d,\"tid\":%d,\"id\":%u,\"tag\":\"", getpid(), getpid(), info.id);
+	for (size_t i = 0; i < sizeof(info.tag); i++)
+		printf("%02x", info.tag[i]);
+	printf("\"}\n");
+	return 0;
+}

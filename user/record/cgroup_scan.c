@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <mntent.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/cleanup.h"
+#include "record/cgroup_scan.h"
+
+#define DEPTH_MAX 64
+
+static bool find_mount(char *ret, size_t size)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent m;
+	char line[2 * PATH_MAX];
+	bool found = false;
+
+	if (!mounts)
+		return false;
+	while (getmntent_r(mounts, &m, line, sizeof(line))) {
+		bool v1 = !strcmp(m.mnt_type, "cgroup") && hasmntopt(&m, "perf_event");
+
+		if (!v1 && (found || strcmp(m.mnt_type, "cgroup2") != 0))
+			continue;
+		snprintf(ret, size, "%s", m.mnt_dir);
+		found = true;
+		if (v1)
+			break;
+	}
+	endmntent(mounts);
+	return found;
+}
+
+/* The id of records and of bpf_get_current_cgroup_id(): that of kernfs, in the file handle. */
+static bool cgroup_id(int dir, uint64_t *ret)
+{
+	union {
+		struct file_handle handle;
+		char room[sizeof(struct file_handle) + sizeof(uint64_t)];
+	} h = { .handle.handle_bytes = sizeof(uint64_t) };
+	struct stat st;
+	int mount;
+
+	if (!name_to_handle_at(dir, "", &h.handle, &mount, AT_EMPTY_PATH) &&
+	    h.handle.handle_bytes == sizeof(*ret)) {
+		memcpy(ret, h.handle.f_handle, sizeof(*ret));
+		return true;
+	}
+	if (fstat(dir, &st))
+		return false;
+	*ret = st.st_ino; /* the same where it has 64 bits */
+	return true;
+}
+
+/* @path: of the cgroup, without the mount's; as long as @len, "" is the root. Takes @fd over. */
+static int scan_dir(struct kernel_state *k, int fd, char path[PATH_MAX], size_t len, int depth)
+{
+	DIR *dir = fdopendir(fd);
+	struct dirent *de;
+	uint64_t id;
+	int err = 0;
+
+	if (!dir) {
+		close(fd);
+		return 0;
+	}
+	if (cgroup_id(fd, &id))
+		err = kernel_state__add_cgroup(k, id, len ? path : "/");
+	while (!err && depth < DEPTH_MAX && (de = readdir(dir))) {
+		size_t n = strlen(de->d_name);
+		int child;
+
+		if (de->d_type != DT_DIR || de->d_name[0] == '.' || len + n + 2 > PATH_MAX)
+			continue;
+		child = openat(fd, de->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (child < 0)
+			continue;
+		path[len] = '/';
+		memcpy(path + len + 1, de->d_name, n + 1);
+		err = scan_dir(k, child, path, len + n + 1, depth + 1);
+		path[len] = '\0';
+	}
+	closedir(dir);
+	return err;
+}
+
+int cgroup_scan__tree(struct kernel_state *k)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (!find_mount(path, sizeof(path)))
+		return 0;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	path[0] = '\0';
+	return fd < 0 ? 0 : scan_dir(k, fd, path, 0, 0);
+}
