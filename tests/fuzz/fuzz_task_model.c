@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/record/task_model.c user/record/kernel_state.c user/record/map_list.c */
+/* fuzz-sources: user/sideband/task_model.c user/sideband/kernel_state.c user/sideband/map_list.c */
 /* fuzz-sources: user/perfdata/record.c user/common/buf.c */
 /* Bytes as the records of a ring: what record__valid() accepts must neither crash the task model
  * nor spoil its books, and what the model emits must be valid. */
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "perfdata/record.h"
-#include "record/task_model.h"
+#include "sideband/task_model.h"
 
 static void apply_all(struct task_model *m, const char *data, size_t len)
 {

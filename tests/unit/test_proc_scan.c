@@ -17,10 +17,10 @@
 
 #include "common/clock.h"
 #include "perfdata/record.h"
-#include "record/cgroup_scan.h"
-#include "record/kernel_maps.h"
-#include "record/kernel_modules.h"
-#include "record/proc_scan.h"
+#include "sideband/cgroup_scan.h"
+#include "sideband/kernel_maps.h"
+#include "sideband/kernel_modules.h"
+#include "sideband/proc_scan.h"
 
 /* "comm/tid " and "start-end pgoff name\n" of a process, from the model. */
 static char *shown(const struct task_model *m, uint32_t pid, const uint32_t *tids, size_t n)

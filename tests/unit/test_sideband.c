@@ -21,8 +21,8 @@
 #include "common/clock.h"
 #include "perfdata/record.h"
 #include "record/event_list.h"
-#include "record/sideband.h"
-#include "record/sideband_ring.h"
+#include "sideband/sideband.h"
+#include "sideband/sideband_ring.h"
 
 static struct sideband *open_sideband(const struct sideband_opts *opts)
 {

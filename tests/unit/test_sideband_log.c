@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "perfdata/record.h"
-#include "record/sideband_log.h"
+#include "sideband/sideband_log.h"
 
 static int add(struct sideband_log *l, uint64_t time, uint32_t tag)
 {

@@ -21,9 +21,9 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "perfdata/record.h"
-#include "record/sideband_log.h"
-#include "record/sideband_ring.h"
-#include "record/slice_draft.h"
+#include "sideband/sideband_log.h"
+#include "sideband/sideband_ring.h"
+#include "sideband/slice_draft.h"
 
 #define STREAM "tests/unit/data/sideband.rec"
 #define CUTS   60

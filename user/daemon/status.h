@@ -7,7 +7,7 @@
 
 #include "daemon/overlay.h"
 #include "daemon/recorder.h"
-#include "record/sideband.h"
+#include "sideband/sideband.h"
 
 struct status_sources {
 	const char *base;

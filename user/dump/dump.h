@@ -10,7 +10,7 @@
 #include "dump/gap_log.h"
 #include "dump/incident.h"
 #include "perfdata/writer.h"
-#include "record/sideband.h"
+#include "sideband/sideband.h"
 
 /* What all dumps of a daemon share; made at its start. Everything borrowed. */
 struct dump_env {

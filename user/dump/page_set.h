@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "record/session.h"
-#include "record/sideband.h"
+#include "sideband/sideband.h"
 
 struct page_set {		 /* { 0 } is an empty one */
 	struct sideband_page *v; /* owned; sorted and unique after page_set__sort() */

@@ -3,7 +3,7 @@
 #ifndef FRBPF_DUMP_TASK_SET_H
 #define FRBPF_DUMP_TASK_SET_H
 
-#include "record/sideband.h"
+#include "sideband/sideband.h"
 
 struct task_set {		 /* { 0 } is an empty one */
 	struct sideband_task *v; /* owned; sorted and unique after task_set__sort() */

@@ -11,10 +11,10 @@
 #include "common/clock.h"
 #include "common/cpus.h"
 #include "common/realtime.h"
-#include "record/cgroup_scan.h"
-#include "record/proc_scan.h"
-#include "record/sideband_core.h"
-#include "record/sideband_repair.h"
+#include "sideband/cgroup_scan.h"
+#include "sideband/proc_scan.h"
+#include "sideband/sideband_core.h"
+#include "sideband/sideband_repair.h"
 
 #define RING_BYTES_DEFAULT ((size_t)2 << 20)
 #define MEMORY_DEFAULT	   ((size_t)64 << 20)

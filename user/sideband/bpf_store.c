@@ -5,7 +5,7 @@
 #define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL then */
 #include <uthash.h>
 
-#include "record/bpf_info.h"
+#include "sideband/bpf_info.h"
 
 struct stored_btf {
 	UT_hash_handle hh; /* by id */

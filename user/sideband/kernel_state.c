@@ -7,7 +7,7 @@
 #include <uthash.h>
 
 #include "perfdata/record.h"
-#include "record/kernel_state.h"
+#include "sideband/kernel_state.h"
 
 struct ksymbol {
 	UT_hash_handle hh; /* by addr */

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
-#include "record/cgroup_scan.h"
+#include "sideband/cgroup_scan.h"
 
 #define DEPTH_MAX 64
 

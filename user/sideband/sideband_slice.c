@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/sideband_core.h"
-#include "record/slice_draft.h"
+#include "sideband/sideband_core.h"
+#include "sideband/slice_draft.h"
 
 /* Which programs the store should have had, and which it can give. */
 struct bpf_list {

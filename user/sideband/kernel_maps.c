@@ -6,7 +6,7 @@
 
 #include "common/cleanup.h"
 #include "perfdata/record.h"
-#include "record/kernel_maps.h"
+#include "sideband/kernel_maps.h"
 
 #define KERNEL_PID  UINT32_MAX
 #define SYMBOL_LINE 1024 /* KSYM_NAME_LEN is 512 */

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "common/buf.h"
-#include "record/kernel_state.h"
-#include "record/map_list.h"
+#include "sideband/kernel_state.h"
+#include "sideband/map_list.h"
 
 #define TASK_COMM_LEN 16
 

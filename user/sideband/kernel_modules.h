@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-#include "record/kernel_maps.h"
+#include "sideband/kernel_maps.h"
 
 struct kernel_modules {
 	pthread_mutex_t lock;

@@ -12,9 +12,9 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "record/proc_maps.h"
-#include "record/proc_scan.h"
-#include "record/proc_text.h"
+#include "sideband/proc_maps.h"
+#include "sideband/proc_scan.h"
+#include "sideband/proc_text.h"
 
 #define STAT_MAX    ((size_t)4096)
 #define READERS_MAX 4

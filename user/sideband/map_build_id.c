@@ -13,7 +13,7 @@
 #include <sys/sysmacros.h>
 
 #include "common/cleanup.h"
-#include "record/map_build_id.h"
+#include "sideband/map_build_id.h"
 
 #define ENTRIES_MAX 8192 /* more files than a machine runs; then all are forgotten */
 

@@ -5,7 +5,7 @@
 
 #include "common/cleanup.h"
 #include "perfdata/record.h"
-#include "record/slice_draft.h"
+#include "sideband/slice_draft.h"
 
 /* A process that the slice needs: asked for, or because a child inherits its maps. */
 struct needed {

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "common/cleanup.h"
-#include "record/sideband_core.h"
+#include "sideband/sideband_core.h"
 
 #define WANTED_MAX 4096 /* beyond it, slices look for themselves */
 

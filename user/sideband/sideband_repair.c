@@ -4,8 +4,8 @@
 
 #include "common/clock.h"
 #include "perfdata/record.h"
-#include "record/proc_scan.h"
-#include "record/sideband_repair.h"
+#include "sideband/proc_scan.h"
+#include "sideband/sideband_repair.h"
 
 struct sideband_repair {
 	struct task_model *should; /* as /proc shows it */

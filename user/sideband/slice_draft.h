@@ -6,11 +6,11 @@
 #ifndef FRBPF_RECORD_SLICE_DRAFT_H
 #define FRBPF_RECORD_SLICE_DRAFT_H
 
-#include "record/kernel_maps.h"
-#include "record/map_build_id.h"
-#include "record/sideband.h"
-#include "record/sideband_log.h"
-#include "record/task_model.h"
+#include "sideband/kernel_maps.h"
+#include "sideband/map_build_id.h"
+#include "sideband/sideband.h"
+#include "sideband/sideband_log.h"
+#include "sideband/task_model.h"
 
 struct slice_draft;
 

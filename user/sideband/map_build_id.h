@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "perfdata/build_id.h"
-#include "record/map_list.h"
+#include "sideband/map_list.h"
 
 struct map_build_ids;
 

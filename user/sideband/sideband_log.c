@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "perfdata/record.h"
-#include "record/sideband_log.h"
+#include "sideband/sideband_log.h"
 
 #define CHUNK_MIN ((size_t)64 * 1024) /* perf_event_header.size is 16 bits wide */
 

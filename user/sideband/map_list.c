@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/map_list.h"
+#include "sideband/map_list.h"
 
 _Static_assert(offsetof(struct map_file, name) ==
 		       offsetof(struct map_file, id) + sizeof(struct map_file_id),

@@ -5,7 +5,7 @@
 
 #include "common/cleanup.h"
 #include "perfdata/record.h"
-#include "record/task_model.h"
+#include "sideband/task_model.h"
 
 #define NO_PID UINT32_MAX /* the kernel's word for a task that is gone */
 #define EXITED_KEEP                                                                                \

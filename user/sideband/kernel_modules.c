@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "record/kernel_modules.h"
+#include "sideband/kernel_modules.h"
 
 #define FILE_MAX ((size_t)64 << 20)
 #define NOTE_MAX 4096

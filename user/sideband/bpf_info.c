@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "record/bpf_info.h"
+#include "sideband/bpf_info.h"
 
 /* What every reader since perf 5.1 takes: a longer info makes it reject the section. */
 #define INFO_LEN 232

@@ -8,8 +8,8 @@
 #define FRBPF_RECORD_SIDEBAND_REPAIR_H
 
 #include "common/buf.h"
-#include "record/sideband_log.h"
-#include "record/task_model.h"
+#include "sideband/sideband_log.h"
+#include "sideband/task_model.h"
 
 struct sideband_repair;
 

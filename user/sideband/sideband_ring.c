@@ -9,8 +9,7 @@
 
 #include "common/cleanup.h"
 #include "perfdata/record.h"
-#include "record/event_list.h"
-#include "record/sideband_ring.h"
+#include "sideband/sideband_ring.h"
 
 /*
  * Not attr.build_id, though it would save reading ELF files: the kernel's perf_event_mmap_output() sets

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "record/proc_text.h"
+#include "sideband/proc_text.h"
 
 const char *parse_dec(const char *s, uint64_t *ret)
 {

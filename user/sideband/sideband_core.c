@@ -5,7 +5,7 @@
 
 #include "common/clock.h"
 #include "perfdata/record.h"
-#include "record/sideband_core.h"
+#include "sideband/sideband_core.h"
 
 #define BPF_SHARE     4	   /* BPF programs may take this part of the memory */
 #define CGROUPS_SPARE 4096 /* that may have gone before the living ones are looked up again */

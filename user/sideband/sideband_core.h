@@ -7,14 +7,14 @@
 #include <pthread.h>
 
 #include "perfdata/record.h"
-#include "record/bpf_info.h"
-#include "record/kernel_maps.h"
-#include "record/kernel_modules.h"
-#include "record/map_build_id.h"
-#include "record/sideband.h"
-#include "record/sideband_log.h"
-#include "record/sideband_ring.h"
-#include "record/task_model.h"
+#include "sideband/bpf_info.h"
+#include "sideband/kernel_maps.h"
+#include "sideband/kernel_modules.h"
+#include "sideband/map_build_id.h"
+#include "sideband/sideband.h"
+#include "sideband/sideband_log.h"
+#include "sideband/sideband_ring.h"
+#include "sideband/task_model.h"
 
 /*
  * Threads: the drainer (real time) empties rings and folds; the helper (normal) does what may take

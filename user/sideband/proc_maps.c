@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 
 #include "common/cleanup.h"
-#include "record/proc_maps.h"
-#include "record/proc_text.h"
+#include "sideband/proc_maps.h"
+#include "sideband/proc_text.h"
 
 #define MAPS_MAX ((size_t)256 << 20)
 
