@@ -220,11 +220,12 @@ static int start_in_background(struct loaded *l)
 static int load(const struct load_opts *opts)
 {
 	struct loaded l = { .only_start = opts->only_start };
-	int status = read_rules(opts, &l);
+	int status;
 
-	/* what our caller has open is not for the daemon: a pipe would never end */
+	/* before we open anything: what our caller has open is not for the daemon, a pipe would never end */
 	if (!opts->foreground)
 		close_range(3, ~0U, 0);
+	status = read_rules(opts, &l);
 	status = status ?: choose_base(&l, &opts->hint);
 	if (!status) {
 		status = opts->only_start || opts->foreground ? -ENOENT : reload_running(&l);
