@@ -29,12 +29,15 @@ has_rule() { # RULE
 counting_rules() { # FILE
 	{
 		cat <<-EOF
+			[daemon]
+			max-dumps = 256 in 1s
 			[session-clock]
 			run = -e cpu-clock -F 99 -m 4K --overwrite --switch-output -a
 			[rule-count]
 			when = syscall:clock_nanosleep > 1ms
 			if = comm == "$victim"
 			cooldown = 0
+			max-dumps = 256 in 1s
 		EOF
 		cat
 	} >"$1"
@@ -154,7 +157,7 @@ run_counted() { # STOP COMMAND...
 	made=$(wc -l <"$BATS_TEST_TMPDIR/calls")
 	((made >= 1000)) || fail "only $made calls"
 	same "matched" "$(status_of count .matched)" "$made"
-	same "what became of them" "$(status_of count '.fired + (.held_back | .cooldown + .self + .ring_full)')" "$made"
+	same "what became of them" "$(status_of count '.fired + (.held_back | .cooldown + .self + .ring_full + .count + .rule_max_dumps + .max_dumps + .keys_full)')" "$made"
 	same "what became of what fired" \
-		"$(status_of count '.incidents + .joined + .merged + .held_back.busy')" "$(status_of count .fired)"
+		"$(status_of count '.incidents + .joined + .merged + (.held_back | .busy + .capped + .muted)')" "$(status_of count .fired)"
 }
