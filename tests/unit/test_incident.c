@@ -358,6 +358,34 @@ static void test_wrapped_ring(void **state)
 	recording_free(r);
 }
 
+/* The kernel has stopped an event that came too often: kept in the file, and summed. */
+static void test_throttled(void **state)
+{
+	struct rule_conf conf = rule(5000, 1000);
+	struct recording *r = recording_new();
+	struct {
+		struct perf_event_header header;
+		uint64_t time, id, stream_id;
+		struct record_trailer t;
+	} rec = { .header = { PERF_RECORD_THROTTLE, 0, sizeof(rec) } };
+	const uint64_t times[] = { 1000, 6000, 7000 }; /* the first is before the window */
+
+	for (size_t i = 0; i < 3; i++) {
+		struct buf b = { 0 };
+
+		rec.time = rec.t.time = times[i];
+		assert_int_equal(buf__add(&b, &rec, sizeof(rec)), 0);
+		prepend(r, 1, &b);
+		buf__free(&b);
+	}
+	add_trigger(r->inc, &conf, 10000);
+	gather(r);
+	assert_int_equal(count_type(r, PERF_RECORD_THROTTLE), 2);
+	assert_int_equal(r->res.cpus[0].throttled, 0);
+	assert_int_equal(r->res.cpus[1].throttled, 2);
+	recording_free(r);
+}
+
 /* A LOST record becomes a marker that names the pause it comes from. */
 static void test_gaps(void **state)
 {
@@ -391,6 +419,7 @@ int main(void)
 		cmocka_unit_test(test_trimmed_to_the_window),
 		cmocka_unit_test(test_everything_of_young_rings),
 		cmocka_unit_test(test_wrapped_ring),
+		cmocka_unit_test(test_throttled),
 		cmocka_unit_test(test_gaps),
 	};
 

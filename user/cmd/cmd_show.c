@@ -55,7 +55,7 @@ static void print_trigger(const json_t *t, const char *what)
 static void print_session(const json_t *s)
 {
 	const json_t *window = json_object_get(s, "window"), *cpu;
-	uint64_t lost = 0, paused = 0;
+	uint64_t lost = 0, throttled = 0, paused = 0;
 	char length[32], size[16];
 	size_t i;
 
@@ -67,6 +67,7 @@ static void print_session(const json_t *s)
 		uint64_t p = json_integer_value(json_object_get(cpu, "paused_ns"));
 
 		lost += json_integer_value(json_object_get(cpu, "lost"));
+		throttled += json_integer_value(json_object_get(cpu, "throttled"));
 		paused = p > paused ? p : paused;
 	}
 	printf("session %s: %s\n", str(s, "name"), str(s, "run"));
@@ -78,6 +79,8 @@ static void print_session(const json_t *s)
 				  sizeof(size)));
 	if (lost)
 		printf(", %llu lost in earlier freezes", (unsigned long long)lost);
+	if (throttled)
+		printf(", throttled %llu times", (unsigned long long)throttled);
 	if (paused)
 		printf(", paused %s", units__format_duration(paused, length, sizeof(length)));
 	printf("\n  file       %s\n", str(s, "file"));

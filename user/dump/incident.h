@@ -40,8 +40,10 @@ struct dump_cpu {
 	uint64_t from;	  /* ns: complete from here on */
 	uint64_t lost;	  /* records dropped while the ring was paused by an earlier freeze, in the
 			     window */
-	uint64_t torn;	  /* bytes given up at the old end */
-	uint64_t paused;  /* ns that this freeze paused the ring */
+	uint64_t
+		throttled; /* times the kernel stopped an event that came too often, in the window */
+	uint64_t torn;	   /* bytes given up at the old end */
+	uint64_t paused;   /* ns that this freeze paused the ring */
 };
 
 /* One session's part: filled by its thread, read when the incident is WRITTEN. */

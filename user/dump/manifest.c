@@ -92,12 +92,13 @@ static json_t *json_cpus(const struct dump_result *res, uint64_t end)
 		const struct dump_cpu *cpu = &res->cpus[c];
 		uint64_t covered = cpu->from < end ? end - cpu->from : 0;
 
-		json_array_append_new(list,
-				      json_pack("{s:i, s:I, s:I, s:I, s:I, s:I}", "cpu", cpu->cpu,
-						"records", (json_int_t)cpu->records, "covered_ns",
-						(json_int_t)covered, "lost", (json_int_t)cpu->lost,
-						"torn_bytes", (json_int_t)cpu->torn, "paused_ns",
-						(json_int_t)cpu->paused));
+		json_array_append_new(list, json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "cpu",
+						      cpu->cpu, "records", (json_int_t)cpu->records,
+						      "covered_ns", (json_int_t)covered, "lost",
+						      (json_int_t)cpu->lost, "throttled",
+						      (json_int_t)cpu->throttled, "torn_bytes",
+						      (json_int_t)cpu->torn, "paused_ns",
+						      (json_int_t)cpu->paused));
 	}
 	return list;
 }

@@ -93,6 +93,7 @@ static int add_ring_record(struct gatherer *w, size_t c, const struct perf_event
 	if (h->type == PERF_RECORD_LOST)
 		return add_gap(w, c, (const struct record_lost *)h);
 	w->res->cpus[c].records++;
+	w->res->cpus[c].throttled += h->type == PERF_RECORD_THROTTLE;
 	if (h->type == PERF_RECORD_SAMPLE) {
 		note_sample_time(w, time);
 		err = task_set__add(&w->tasks, record__pid(h), record__tid(h));
