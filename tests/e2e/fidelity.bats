@@ -142,7 +142,7 @@ build_id() { # FILE
 		printf '[rule-r]\nwhen = runqlat > 100s\npre = 1s\n'
 	} >"$RULES"
 	frbpf_load
-	job image gamma 0.3 "$IMAGES/alpha" 1.2 "$IMAGES/beta" 30
+	job "$IMAGES/gamma" 0.3 "$IMAGES/alpha" 1.2 "$IMAGES/beta" 30
 	wait_until 10 grep -q . "$job_out"
 	sleep 2
 	dump
@@ -348,7 +348,8 @@ build_id() { # FILE
 	done
 	workload short_lived --count 20
 	dump
-	same "unnamed" "$(awk -F '\t' '$1 ~ /^:/' "$samples" | wc -l)" 0
+	# the kernel itself gives a task that is released already the id -1
+	same "unnamed" "$(awk -F '\t' '$1 ~ /^:/ && $3 != -1' "$samples" | wc -l)" 0
 	# the kernel's own fast paths before a task has any map are not among them
 	grep -q '^unmapped 0$' "$BATS_TEST_TMPDIR/checked" || fail "$(cat "$BATS_TEST_TMPDIR/checked")"
 }
