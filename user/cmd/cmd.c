@@ -102,6 +102,29 @@ int cmd_duration(const struct command *cmd, const char *name, const char *text, 
 	return 0;
 }
 
+enum cmd_parse cmd_parse_session(const struct command *cmd, int argc, char **argv,
+				 char base[static PATH_MAX], const char **ret_session,
+				 int *ret_status)
+{
+	static const struct option long_opts[] = { { "session", required_argument, NULL, 's' },
+						   CMD_COMMON_OPTIONS,
+						   { 0 } };
+	struct location_hint hint = { 0 };
+	enum cmd_parse p;
+
+	*ret_session = NULL;
+	while ((p = cmd_next_option(cmd, argc, argv, ":h", long_opts, &hint, ret_status)) ==
+	       CMD_OPTION)
+		*ret_session = optarg;
+	if (p == CMD_EXIT)
+		return p;
+	if (optind < argc)
+		*ret_status = cmd_usage_error(cmd, "takes no operands");
+	else
+		*ret_status = cmd_find_base(&hint, base);
+	return *ret_status ? CMD_EXIT : CMD_DONE;
+}
+
 json_t *cmd_ask(const char *base, json_t *request)
 {
 	char path[PATH_MAX + 16];

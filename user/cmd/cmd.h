@@ -45,6 +45,12 @@ enum cmd_parse cmd_next_option(const struct command *cmd, int argc, char **argv,
 			       const char *short_opts, const struct option *long_opts,
 			       struct location_hint *hint, int *ret_opt);
 
+/* The whole command line of one whose only option is --session: CMD_DONE with the base and the session (NULL: all), or
+ * CMD_EXIT with the status. */
+enum cmd_parse cmd_parse_session(const struct command *cmd, int argc, char **argv,
+				 char base[static PATH_MAX], const char **ret_session,
+				 int *ret_status);
+
 /* Say that operands are wrong and how the command is used. Returns EXIT_FAILED. */
 int cmd_usage_error(const struct command *cmd, const char *what);
 

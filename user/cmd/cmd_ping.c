@@ -31,24 +31,12 @@ static int ping(const char *base, const char *only)
 
 static int run_ping(int argc, char **argv)
 {
-	static const struct option long_opts[] = { { "session", required_argument, NULL, 's' },
-						   CMD_COMMON_OPTIONS,
-						   { 0 } };
-	struct location_hint hint = { 0 };
-	const char *session = NULL;
+	const char *session;
 	char base[PATH_MAX];
-	enum cmd_parse p;
-	int opt;
+	int status;
 
-	while ((p = cmd_next_option(&cmd_ping, argc, argv, ":h", long_opts, &hint, &opt)) ==
-	       CMD_OPTION)
-		session = optarg;
-	if (p == CMD_EXIT)
-		return opt;
-	if (optind < argc)
-		return cmd_usage_error(&cmd_ping, "takes no operands");
-	if (cmd_find_base(&hint, base))
-		return EXIT_FAILED;
+	if (cmd_parse_session(&cmd_ping, argc, argv, base, &session, &status) == CMD_EXIT)
+		return status;
 	return ping(base, session);
 }
 

@@ -32,24 +32,12 @@ static int signal_sessions(const char *base, const char *only)
 
 static int run_signal(int argc, char **argv)
 {
-	static const struct option long_opts[] = { { "session", required_argument, NULL, 's' },
-						   CMD_COMMON_OPTIONS,
-						   { 0 } };
-	struct location_hint hint = { 0 };
-	const char *session = NULL;
+	const char *session;
 	char base[PATH_MAX];
-	enum cmd_parse p;
-	int opt;
+	int status;
 
-	while ((p = cmd_next_option(&cmd_signal, argc, argv, ":h", long_opts, &hint, &opt)) ==
-	       CMD_OPTION)
-		session = optarg;
-	if (p == CMD_EXIT)
-		return opt;
-	if (optind < argc)
-		return cmd_usage_error(&cmd_signal, "takes no operands");
-	if (cmd_find_base(&hint, base))
-		return EXIT_FAILED;
+	if (cmd_parse_session(&cmd_signal, argc, argv, base, &session, &status) == CMD_EXIT)
+		return status;
 	return signal_sessions(base, session);
 }
 
