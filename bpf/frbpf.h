@@ -18,6 +18,7 @@
 #define FRBPF_KEY_WORDS	    8	 /* bitmap of the small integers a rule watches: 512 system calls */
 #define FRBPF_KEY_MAX	    (FRBPF_KEY_WORDS * 64)
 #define FRBPF_MAX_GLOBS	    256	  /* of one source: one half of its glob map */
+#define FRBPF_MAX_ARGS	    8	  /* values of its own that an event has for rules to look at */
 #define FRBPF_MAX_CGROUPS   1024  /* cgroups that rules name, of all sources together */
 #define FRBPF_CGROUP_DEPTH  16	  /* levels of the cgroup hierarchy that a rule can tell apart */
 #define FRBPF_COUNT_MAX	    64	  /* N of `count = N in T` */
@@ -25,7 +26,7 @@
 #define FRBPF_MAX_COUNTING  4096  /* counts of the same */
 #define FRBPF_MAX_VALUES    64	  /* buckets of a rule's histogram */
 #define FRBPF_PATH_LEN	    256	  /* of a cgroup, with its NUL */
-#define FRBPF_TRIGGERS_SIZE (256 * 1024) /* bytes of the trigger ring, room for 1560 */
+#define FRBPF_TRIGGERS_SIZE (256 * 1024) /* bytes of the trigger ring, room for 880 */
 
 /* What a predicate looks at. Strings are 16 bytes, zero padded, compared as two words. */
 enum frbpf_field {
@@ -42,7 +43,8 @@ enum frbpf_field {
 	FRBPF_FIELD_RET,     /* the system call's return value */
 	FRBPF_FIELD_SYSCALL, /* its number */
 	FRBPF_FIELD_STATE,   /* FRBPF_STATE_* in which the subject left its CPU */
-	FRBPF_FIELD_MAX,
+	FRBPF_FIELD_ARG,     /* the first of FRBPF_MAX_ARGS; what each is, its source says */
+	FRBPF_FIELD_MAX = FRBPF_FIELD_ARG + FRBPF_MAX_ARGS,
 };
 
 enum frbpf_op {
@@ -151,9 +153,10 @@ struct frbpf_count {
 };
 #define FRBPF_COUNT_LAP_BITS 6
 
-#define FRBPF_RULE_QUIET     0x1 /* counts, and makes no trigger */
-#define FRBPF_RULE_FAILS     0x2 /* looks at calls that failed, however long they took */
-#define FRBPF_RULE_ANY_ERRNO 0x4 /* with any error; else those of `errnos` */
+#define FRBPF_RULE_QUIET     0x1  /* counts, and makes no trigger */
+#define FRBPF_RULE_FAILS     0x2  /* looks at calls that failed, however long they took */
+#define FRBPF_RULE_ANY_ERRNO 0x4  /* with any error; else those of `errnos` */
+#define FRBPF_RULE_HIT	     0x10 /* has no threshold: each event of its source */
 #define FRBPF_RULE_ALL_CALLS                                                                       \
 	0x8 /* not at calls that wait by their nature for a tty, a pipe ...                        \
 	     */
@@ -162,7 +165,7 @@ struct frbpf_count {
 #define FRBPF_ERRNO_MAX	  (FRBPF_ERRNO_WORDS * 64)
 
 /* One rule of one source. A source's rules lie sorted by threshold, the lowest first; those that
- * look at failures have none, 0. */
+ * look at failures or at each event have none, 0. */
 struct frbpf_rule {
 	__u64 id;		    /* hash of the rule's name and text: survives a reload */
 	__u64 threshold;	    /* fires when value > threshold */
@@ -221,6 +224,17 @@ enum frbpf_source {
 	FRBPF_SOURCE_SYSCALL = 2,
 	FRBPF_SOURCE_BLOCKED = 3,
 	FRBPF_SOURCE_OFFCPU = 4,
+	FRBPF_SOURCE_BLKIO = 5,
+	FRBPF_SOURCE_BLKIO_DEVICE = 6,
+	FRBPF_SOURCE_HARDIRQ = 7,
+	FRBPF_SOURCE_SOFTIRQ = 8,
+	FRBPF_SOURCE_RECLAIM = 9,
+	FRBPF_SOURCE_TRACEPOINT = 10,
+	FRBPF_SOURCE_SPAN = 11,
+	FRBPF_SOURCE_UPROBE = 12,
+	FRBPF_SOURCE_USDT = 13,
+	FRBPF_SOURCE_PSI = 14,
+	FRBPF_SOURCE_APP = 15,
 };
 
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
@@ -237,9 +251,10 @@ struct frbpf_trigger {
 	__u32 cpu;
 	__u32 key; /* the system call's number; 0 for sources without keys */
 	__u32 pad;
-	__s64 ret;		   /* the system call's return value; 0 otherwise */
-	struct frbpf_task subject; /* who suffered */
-	struct frbpf_task current; /* who happened to run on that CPU */
+	__s64 ret;		       /* the system call's return value; 0 otherwise */
+	struct frbpf_task subject;     /* who suffered */
+	struct frbpf_task current;     /* who happened to run on that CPU */
+	__u64 args[FRBPF_MAX_ARGS][2]; /* a number in the first word, or a string of 16 bytes */
 };
 
 /*
@@ -264,7 +279,7 @@ _Static_assert(sizeof(struct frbpf_node) == 24, "node layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
 _Static_assert(sizeof(struct frbpf_rule) == 536, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");
-_Static_assert(sizeof(struct frbpf_trigger) == 160, "trigger layout");
+_Static_assert(sizeof(struct frbpf_trigger) == 288, "trigger layout");
 _Static_assert(sizeof(struct frbpf_key) == 32, "key layout");
 _Static_assert(1 << FRBPF_COUNT_LAP_BITS == FRBPF_COUNT_MAX, "laps in what a time leaves");
 _Static_assert(sizeof(struct frbpf_rule_state) == 1144, "state layout");

@@ -15,7 +15,8 @@
 
 #define EEXIST 17
 
-/* Two halves; control.generation says which one is in force. */
+/* Two halves, of which control.generation says which one is in force: entry i of half h is at
+ * 2 * i + h. A source that is loaded often, for few rules each time, has less room in both. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2 * FRBPF_MAX_RULES);
@@ -23,7 +24,7 @@ struct {
 	__type(value, struct frbpf_rule);
 } rules SEC(".maps");
 
-/* The automata of its globs: two halves, too. */
+/* The automata of its globs: two halves, too, in the same order. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2 * FRBPF_MAX_GLOBS);
@@ -190,7 +191,7 @@ __noinline int node_holds(const struct frbpf_node *node, const struct match *m)
 	low = m->val[task][field][0];
 	high = m->val[task][field][1];
 	if (op == FRBPF_OP_GLOB || op == FRBPF_OP_NO_GLOB)
-		return glob_holds(m->half * FRBPF_MAX_GLOBS + node->val[0], low, high) ==
+		return glob_holds(2 * node->val[0] + m->half, low, high) ==
 		       (op == FRBPF_OP_GLOB);
 	if (op == FRBPF_OP_EQ || op == FRBPF_OP_NE)
 		return (low == node->val[0] && high == node->val[1]) == (op == FRBPF_OP_EQ);
@@ -427,6 +428,7 @@ static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct f
 	t->ret = m->ret;
 	task_record(&t->subject, m->val[MATCH_SUBJECT]);
 	task_record(&t->current, m->val[MATCH_CURRENT]);
+	__builtin_memcpy(t->args, m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG], sizeof(t->args));
 }
 
 /* The record is reserved first, so that a full ring does not begin a cooldown. */
@@ -485,7 +487,7 @@ __noinline int rule_run(__u32 idx, const struct match *m)
 	if (rule->flags & FRBPF_RULE_FAILS) {
 		if (!error_fits(rule, m->error))
 			return 0;
-	} else if (m->value <= rule->threshold) {
+	} else if (!(rule->flags & FRBPF_RULE_HIT) && m->value <= rule->threshold) {
 		return 1;
 	} else if (rule->flags & FRBPF_RULE_ALL_CALLS && m->waits) {
 		return 0;
@@ -572,7 +574,7 @@ static __always_inline void rules_run(const struct match *m)
 	for (i = 0; i < FRBPF_MAX_RULES; i++) {
 		if (i >= n_rules)
 			break;
-		if (rule_run(half * FRBPF_MAX_RULES + i, m))
+		if (rule_run(2 * i + half, m))
 			break;
 	}
 }

@@ -120,7 +120,8 @@ static void set_condition(struct rule_conf *r, const char *text)
 
 	assert_int_equal(source_text__from_string("if", text, &src), 0);
 	diags__keep(&d, src);
-	if (expr__parse(src, (struct span){ 0, src->len }, &d, &r->expr))
+	if (expr__parse(src, (struct span){ 0, src->len }, &(struct field_scope){ 0 }, &d,
+			&r->expr))
 		fail_msg("%s: %s", text, d.v[0].msg);
 	diags__free(&d);
 }

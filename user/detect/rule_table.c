@@ -19,6 +19,8 @@ static uint32_t flags_of(const struct rule_conf *conf)
 
 	if (conf->when.fails)
 		flags |= FRBPF_RULE_FAILS | (conf->when.any_errno ? FRBPF_RULE_ANY_ERRNO : 0);
+	if (conf->when.hit)
+		flags |= FRBPF_RULE_HIT;
 	return flags | (conf->when.all_calls ? FRBPF_RULE_ALL_CALLS : 0);
 }
 
@@ -123,7 +125,9 @@ static void count_in(struct frbpf_half *half, const struct frbpf_rule *rule)
 {
 	bool fails = rule->flags & FRBPF_RULE_FAILS;
 
-	if (!fails && rule->threshold < half->min_threshold)
+	if (rule->flags & FRBPF_RULE_HIT)
+		half->min_threshold = 0;
+	else if (!fails && rule->threshold < half->min_threshold)
 		half->min_threshold = rule->threshold;
 	for (int w = 0; w < FRBPF_KEY_WORDS; w++) {
 		half->keys[w] |= rule->keys[w];
@@ -133,7 +137,7 @@ static void count_in(struct frbpf_half *half, const struct frbpf_rule *rule)
 	half->fields |= fields_of(rule);
 }
 
-int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, size_t n_rules,
+int rule_table__build(const struct when *when, const struct rule_conf *rules, size_t n_rules,
 		      const uint32_t *slots, const struct cgroup_set *cgroups,
 		      struct rule_table *ret)
 {
@@ -142,8 +146,9 @@ int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, s
 	int r;
 
 	ret->n_globs = 0;
+	memset(ret->args, 0, sizeof(ret->args));
 	for (size_t i = 0; i < n_rules; i++) {
-		if (rules[i].when.source != source)
+		if (!when__same_events(&rules[i].when, when))
 			continue;
 		if (half.n_rules == FRBPF_MAX_RULES)
 			return -E2BIG;
@@ -152,6 +157,8 @@ int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, s
 			r = place_strings(ret, &rule, &rules[i].expr, cgroups);
 		if (r)
 			return r;
+		for (uint32_t k = 0; k < rules[i].args.n; k++)
+			ret->args[rules[i].args.v[k].slot] = &rules[i].args.v[k];
 		insert(ret->rules, half.n_rules++, &rule);
 		count_in(&half, &rule);
 	}

@@ -148,7 +148,6 @@ int tree__normalise(struct tree *tree, const struct source_text *src, struct dia
 	for (uint32_t i = 0; i < form.n; i++)
 		emit_term(tree, form.terms[i], form.negated, &e);
 	memcpy(e.strings, tree->strings, sizeof(e.strings));
-	memcpy(e.field_at, tree->field_at, sizeof(e.field_at));
 	e.n_strings = tree->n_strings;
 	tree->n_strings = 0;
 	*ret = e;
