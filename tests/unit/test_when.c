@@ -65,6 +65,9 @@ static void accepted(void **state)
 		{ "syscall:fsync fails(EIO , ENOSPC)", FRBPF_SOURCE_SYSCALL, 0, 1 },
 		{ "blocked > 100ms", FRBPF_SOURCE_BLOCKED, 100000000, 0 },
 		{ "offcpu > 1s", FRBPF_SOURCE_OFFCPU, 1000000000, 0 },
+		{ "oom:mark_victim", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
+		{ " block : block_rq_issue ", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
+		{ "tracepoint:syscalls:sys_enter_read", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
 	};
 	char message[256];
 
@@ -78,6 +81,8 @@ static void accepted(void **state)
 		assert_int_equal(n_keys(&w), cases[i].n_keys);
 		if (cases[i].n_keys)
 			assert_true(has_key(&w, __NR_fsync));
+		assert_int_equal(w.hit, w.source == FRBPF_SOURCE_TRACEPOINT);
+		when__free(&w);
 	}
 }
 
@@ -109,8 +114,9 @@ static void refused(void **state)
 		{ "runqlat, > 5ms", "'>' is expected here, not ','" },
 		{ "runqlat (5ms)", "'>' is expected here, not '('" },
 		{ "runqlat \xc3\xb6", "'>' is expected here, not '\xc3\xb6'" },
-		{ "runqueue > 5ms", "unknown source 'runqueue': there are runqlat, blocked, offcpu "
-				    "and syscall:NAME" },
+		{ "runqueue > 5ms",
+		  "unknown source 'runqueue': there are runqlat, blocked, offcpu, "
+		  "syscall:NAME and tracepoints, SYSTEM:NAME" },
 		{ "syscal:read > 5ms", "did you mean 'syscall'?" },
 		{ "syscall > 5ms", "which system calls?" },
 		{ "syscall: > 5ms", "the name of a system call is expected" },
@@ -143,8 +149,9 @@ static void refused(void **state)
 		{ "psi:memory some > 150ms in 2s", "not supported yet" },
 		{ "pending(runqlat) > 5s", "the source 'pending' is not supported yet" },
 		{ "absent(runqlat) > 5s", "not supported yet" },
-		{ "oom:mark_victim", "tracepoints" },
-		{ "syscalls:sys_enter_read", "tracepoints" },
+		{ "oom:", "the name of a tracepoint is expected" },
+		{ "oom:mark_victim > 5ms", "nothing may follow a tracepoint" },
+		{ "tracepoint > 5ms", "which tracepoint?" },
 		{ "A -> B by tid > 5ms", "spans" },
 		{ "runqlat -> B by tid > 5ms", "spans" },
 	};

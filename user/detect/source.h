@@ -60,6 +60,7 @@ extern const struct source_ops source_runqlat;
 extern const struct source_ops source_syscall;
 extern const struct source_ops source_blocked;
 extern const struct source_ops source_offcpu;
+extern const struct source_ops source_tracepoint;
 
 /* NULL: nothing detects it. */
 const struct source_ops *source_ops__find(enum frbpf_source source);

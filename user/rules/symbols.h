@@ -11,8 +11,9 @@ struct symbol {
 };
 
 /* Each ends with name NULL. */
-extern const struct symbol symbols_errno[]; /* "EAGAIN", positive */
-extern const struct symbol symbols_state[]; /* "D": letters as ps shows them */
+extern const struct symbol symbols_errno[];  /* "EAGAIN", positive */
+extern const struct symbol symbols_state[];  /* "D": letters as ps shows them */
+extern const struct symbol symbols_signal[]; /* "SIGSEGV" */
 
 /* 0, or -ENOENT. */
 int symbol__find(const struct symbol *symbols, const char *s, size_t len, long *ret);
