@@ -48,6 +48,7 @@ static int bind_arg(struct rule_conf *rule, struct rule_arg *arg, const struct b
 	if (!err) {
 		arg->bound = true;
 		arg->type = value.type;
+		arg->symbols = tracepoint_info__symbols(rule->when.target, arg->name);
 	}
 	btf_value__free(&value);
 	return err;
