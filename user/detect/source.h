@@ -13,16 +13,18 @@
 struct bpf_link;
 struct bpf_object;
 struct bpf_program;
+struct listener;
 
 /* What all sources are given. */
 struct source_env {
-	int states_fd;	 /* map of struct frbpf_rule_state, borrowed */
-	int triggers_fd; /* the trigger ring, borrowed */
-	int cgroups_fd;	 /* map of the ids of cgroups, borrowed */
-	int cooling_fd;	 /* map of struct frbpf_cooling, borrowed */
-	int counting_fd; /* map of struct frbpf_count, borrowed */
-	int holds_fd;	 /* map of times, borrowed */
-	uint32_t pidns;	 /* inode of the daemon's pid namespace */
+	int states_fd;		   /* map of struct frbpf_rule_state, borrowed */
+	int triggers_fd;	   /* the trigger ring, borrowed */
+	int cgroups_fd;		   /* map of the ids of cgroups, borrowed */
+	int cooling_fd;		   /* map of struct frbpf_cooling, borrowed */
+	int counting_fd;	   /* map of struct frbpf_count, borrowed */
+	int holds_fd;		   /* map of times, borrowed */
+	uint32_t pidns;		   /* inode of the daemon's pid namespace */
+	struct listener *listener; /* for sources whose events user space sees; borrowed */
 };
 
 struct source {
