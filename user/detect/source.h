@@ -33,6 +33,7 @@ struct source {
 	uint32_t max_rules; /* room in a half */
 	uint32_t max_globs;
 	void *skel; /* owned through ops->free */
+	struct err *err; /* while it is opened: for words, where an errno says too little */
 	/* Set by ops->load; all of it belongs to the skeleton. */
 	struct frbpf_control *control;
 	const __u64 *missing_storage;
@@ -62,6 +63,7 @@ extern const struct source_ops source_runqlat;
 extern const struct source_ops source_syscall;
 extern const struct source_ops source_blocked;
 extern const struct source_ops source_offcpu;
+extern const struct source_ops source_psi;
 
 /* NULL: nothing detects it. */
 const struct source_ops *source_ops__find(enum frbpf_source source);

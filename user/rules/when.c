@@ -17,15 +17,23 @@ const struct when_source_desc when_sources[] = {
 	{ "syscall", FRBPF_SOURCE_SYSCALL, .has_keys = true, .parse = when__parse_syscall,
 	  .meaning = "one of the system calls named took that long, or failed; its subject is the "
 		     "caller" },
+	{ "psi", FRBPF_SOURCE_PSI, .parse = when__parse_psi, .no_begin = true,
+	  .meaning = "tasks were stalled that long within a window, for want of cpu, memory or io; "
+		     "it has no subject" },
+	{ "app", FRBPF_SOURCE_APP, .has_args = true, .parse = when__parse_app,
+	  .bind = when__bind_app,
+	  .meaning = "a program sent a message of this name, with a duration longer than that; "
+		     "its subject is the sender" },
 	{ NULL },
 };
 
-static const char *const source_names[] = { "runqlat", "blocked", "offcpu", "syscall", NULL };
+static const char *const source_names[] = { "runqlat", "blocked", "offcpu", "syscall",
+					    "psi",     "app",	  NULL };
 
 /* Of the design, for later versions. */
 static const char *const later_sources[] = {
 	"blkio", "blkio.device", "hardirq", "softirq", "reclaim", "uprobe",
-	"usdt",	 "app",		 "psi",	    "pending", "absent",  NULL,
+	"usdt",	 "pending",	 "absent",  NULL,
 };
 
 struct span when_parser__rest(const struct when_parser *p)
