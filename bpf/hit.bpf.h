@@ -346,4 +346,13 @@ static __always_inline void hit_match_fill(struct match *m, struct hit_subject s
 			      (struct task_struct *)bpf_get_current_task());
 }
 
+/* Behind rules_run(): where the subject was, if it is the one that runs. */
+static __always_inline void hit_stacks(const struct match *m)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+
+	if (m->fired && m->thread[0] == (__u32)current->pid)
+		stacks_send(m, current, true);
+}
+
 #endif

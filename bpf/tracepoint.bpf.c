@@ -28,6 +28,7 @@ static __always_inline void check_hit(const struct hit_args *args)
 	hit_match_fill(m, hit_subject(args), bpf_ktime_get_ns(), 0);
 	m->source = FRBPF_SOURCE_TRACEPOINT;
 	rules_run(m);
+	hit_stacks(m);
 }
 
 SEC("raw_tp")

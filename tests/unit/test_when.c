@@ -145,7 +145,6 @@ static void refused(void **state)
 		{ "reclaim > 10ms", "not supported yet" },
 		{ "uprobe:/bin/sh:main > 5ms", "the source 'uprobe' is not supported yet" },
 		{ "usdt:/bin/sh:p:q", "not supported yet" },
-		{ "app:slow > 500ms", "not supported yet" },
 		{ "psi:memory some > 150ms in 2s", "not supported yet" },
 		{ "pending(runqlat) > 5s", "the source 'pending' is not supported yet" },
 		{ "absent(runqlat) > 5s", "not supported yet" },

@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "detect/detectors_core.h"
+#include "detect/listener.h"
 #include "detect/load_error.h"
 #include "rules/units.h"
 
@@ -93,7 +94,8 @@ static int open_maps(struct detectors *d)
 		return -errno;
 	d->holds = holds;
 	d->cgroups = cgroups__new(e->cgroups_fd);
-	if (!d->cgroups)
+	e->listener = listener__new();
+	if (!d->cgroups || !e->listener)
 		return -ENOMEM;
 	d->ring = ring_buffer__new(e->triggers_fd, on_record, d, NULL);
 	return d->ring ? 0 : -errno;
@@ -230,6 +232,7 @@ void detectors__free(struct detectors *d)
 	for (size_t i = 0; i < d->n_sources; i++)
 		source__free(d->sources[i]);
 	free(d->sources);
+	listener__free(d->env.listener);
 	cgroups__free(d->cgroups);
 	ring_buffer__free(d->ring);
 	if (d->holds)

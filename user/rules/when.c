@@ -25,15 +25,23 @@ const struct when_source_desc when_sources[] = {
 	  .parse = when__parse_tracepoint,
 	  .meaning = "SYSTEM:NAME: this tracepoint is hit, and `if` asks for fields of its format; "
 		     "its subject is the task that runs" },
+	{ "psi", FRBPF_SOURCE_PSI, .parse = when__parse_psi, .no_begin = true,
+	  .meaning = "tasks were stalled that long within a window, for want of cpu, memory or io; "
+		     "it has no subject" },
+	{ "app", FRBPF_SOURCE_APP, .has_args = true, .parse = when__parse_app,
+	  .bind = when__bind_app,
+	  .meaning = "a program sent a message of this name, with a duration longer than that; "
+		     "its subject is the sender" },
 	{ NULL },
 };
 
-static const char *const source_names[] = { "runqlat", "blocked", "offcpu", "syscall", NULL };
+static const char *const source_names[] = { "runqlat", "blocked", "offcpu", "syscall",
+					    "psi",     "app",	  NULL };
 
 /* Of the design, for later versions. */
 static const char *const later_sources[] = {
-	"blkio", "blkio.device", "hardirq", "softirq", "reclaim", "uprobe",
-	"usdt",	 "app",		 "psi",	    "pending", "absent",  NULL,
+	"blkio",  "blkio.device", "hardirq", "softirq", "reclaim",
+	"uprobe", "usdt",	  "pending", "absent",	NULL,
 };
 
 struct span when_parser__rest(const struct when_parser *p)

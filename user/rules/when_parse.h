@@ -33,5 +33,8 @@ int when__parse_tracepoint(struct when_parser *p, struct span name, struct when 
 
 /* Behind the system @system of a tracepoint: its name. 0 or -EINVAL. */
 int when_parser__tracepoint(struct when_parser *p, struct span system, struct span *ret_name);
+int when__parse_psi(struct when_parser *p, struct span source, struct when *ret);
+int when__parse_app(struct when_parser *p, struct span source, struct when *ret);
+int when__bind_app(const struct ruleset *rs, struct rule_conf *rule, struct diags *d);
 
 #endif
