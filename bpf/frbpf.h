@@ -247,8 +247,8 @@ enum frbpf_source {
  * there, behind the last the value.
  */
 #define FRBPF_MAX_DEREFS 4
-#define FRBPF_MAX_STEPS	 (FRBPF_MAX_DEREFS + 1) /* one more to what a string pointer points to */
-#define FRBPF_TP_ARGS	 12			/* a tracepoint has no more: MAX_BPF_FUNC_ARGS */
+#define FRBPF_MAX_STEPS	 6  /* as frbpf itself needs for the name of a memory cgroup */
+#define FRBPF_TP_ARGS	 12 /* a tracepoint has no more: MAX_BPF_FUNC_ARGS */
 
 enum frbpf_extract_kind {
 	FRBPF_EXTRACT_NONE,
@@ -355,7 +355,7 @@ struct frbpf_control {
 };
 
 _Static_assert(sizeof(struct frbpf_node) == 24, "node layout");
-_Static_assert(sizeof(struct frbpf_extract) == 28, "extract layout");
+_Static_assert(sizeof(struct frbpf_extract) == 32, "extract layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
 _Static_assert(sizeof(struct frbpf_rule) == 536, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");

@@ -14,7 +14,7 @@ static int find_value(const struct rule_conf *rule, const struct rule_arg *arg,
 	const char *path = tracepoint_info__path(rule->when.target, arg->name);
 	struct err err = { 0 };
 	struct span bad;
-	int code = btf_trace__value(trace, path, ret, &bad, &err);
+	int code = btf_trace__value(trace, path, path != arg->name, ret, &bad, &err);
 
 	if (!code || code == -ENOMEM)
 		return code;
@@ -82,23 +82,6 @@ static bool is_bound(const struct rule_conf *rule)
 	return rule->args.n;
 }
 
-static int bind_rule(struct rule_conf *rule, struct diags *d)
-{
-	struct btf_trace *trace;
-	int err = btf_trace__find(tracepoint_info__name(rule->when.target), &trace), one;
-
-	if (err == -ENOENT || err == -EOPNOTSUPP)
-		return unknown_tracepoint(rule, d);
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < rule->args.n && err != -ENOMEM; i++) {
-		one = rule->args.v[i].bound ? 0 : bind_arg(rule, &rule->args.v[i], trace, d);
-		err = err ?: one;
-	}
-	btf_trace__free(trace);
-	return err;
-}
-
 /* The slot in which a rule on the same events has @name, or a free one. */
 static int find_slot(const struct ruleset *rs, const struct rule_conf *rule, const char *name)
 {
@@ -122,14 +105,20 @@ static int find_slot(const struct ruleset *rs, const struct rule_conf *rule, con
 	return -ENOSPC;
 }
 
-/* Have it extracted for what dumps tell, too. Where there is no room, they do not. */
-static int show(const struct ruleset *rs, struct rule_conf *rule, const char *name)
+/* Have it extracted for what dumps tell, too. Where this kernel has no such thing, or there is no
+ * room, they do not. */
+static int show(const struct ruleset *rs, struct rule_conf *rule, const struct btf_trace *trace,
+		const char *name)
 {
+	const char *path = tracepoint_info__path(rule->when.target, name);
 	int slot = find_slot(rs, rule, name), i;
 	uint32_t n = rule->args.n;
+	struct btf_value value;
+	struct span bad;
 
-	if (slot < 0)
+	if (slot < 0 || btf_trace__value(trace, path, path != name, &value, &bad, NULL))
 		return 0;
+	btf_value__free(&value);
 	i = rule_args__add(&rule->args, name, strlen(name), rule->when_span);
 	if (i < 0)
 		return i == -ENOSPC ? 0 : i;
@@ -138,14 +127,49 @@ static int show(const struct ruleset *rs, struct rule_conf *rule, const char *na
 	return 0;
 }
 
+/* A condition on a subject that is never there. */
+static void warn_nobody(const struct rule_conf *rule, const struct btf_trace *trace,
+			struct diags *d)
+{
+	if (!tracepoint_info__subject(rule->when.target, trace).nobody)
+		return;
+	for (uint32_t i = 0; i < rule->expr.n_nodes; i++) {
+		const struct frbpf_node *n = &rule->expr.nodes[i];
+
+		if (n->flags & FRBPF_NODE_CURRENT || n->field == FRBPF_FIELD_CPU ||
+		    n->field >= FRBPF_FIELD_VALUE)
+			continue;
+		diags__warn(d, rule->src, rule->when_span,
+			    "%s happens to whatever task runs: it has no subject, so its comm, pid "
+			    "and so on are empty; current.comm ... are those of that task",
+			    rule->when.target);
+		return;
+	}
+}
+
+static int bind_rule(const struct ruleset *rs, struct rule_conf *rule, struct diags *d)
+{
+	struct btf_trace *trace;
+	const char *name;
+	int err = btf_trace__find(tracepoint_info__name(rule->when.target), &trace), one;
+
+	if (err == -ENOENT || err == -EOPNOTSUPP)
+		return unknown_tracepoint(rule, d);
+	if (err)
+		return err;
+	for (size_t k = 0; !err && (name = tracepoint_info__shown(rule->when.target, k)); k++)
+		err = show(rs, rule, trace, name);
+	for (uint32_t i = 0; i < rule->args.n && err != -ENOMEM; i++) {
+		one = rule->args.v[i].bound ? 0 : bind_arg(rule, &rule->args.v[i], trace, d);
+		err = err ?: one;
+	}
+	if (!err)
+		warn_nobody(rule, trace, d);
+	btf_trace__free(trace);
+	return err;
+}
+
 int tracepoint_bind__rule(const struct ruleset *rs, struct rule_conf *rule, struct diags *d)
 {
-	const char *name;
-	int err = 0;
-
-	if (is_bound(rule))
-		return 0;
-	for (size_t k = 0; !err && (name = tracepoint_info__shown(rule->when.target, k)); k++)
-		err = show(rs, rule, name);
-	return err ?: bind_rule(rule, d);
+	return is_bound(rule) ? 0 : bind_rule(rs, rule, d);
 }
