@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "cmd/plan_report.h"
+#include "common/cleanup.h"
 #include "detect/detectors.h"
+#include "detect/tracepoint_bind.h"
 #include "record/session.h"
 #include "rules/units.h"
 
@@ -42,14 +44,18 @@ static json_t *make_duration(uint64_t ns)
 
 static json_t *make_rule(const struct ruleset *rs, const struct rule_conf *rule)
 {
-	json_t *sessions = json_array();
+	_cleanup_free_ char *way = tracepoint_bind__way(rule);
+	json_t *sessions = json_array(), *j;
 
 	for (size_t i = 0; i < rule->n_sessions; i++)
 		json_array_append_new(sessions, json_string(rs->sessions[rule->sessions[i]].name));
-	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:I, s:I}", "name", rule->name, "when",
-			 rule->when_text, "if", rule->if_text, "sessions", sessions, "pre_ns",
-			 make_duration(rule->pre), "post_ns", (json_int_t)rule->post, "cooldown_ns",
-			 (json_int_t)rule->cooldown.window);
+	j = json_pack("{s:s, s:s, s:s?, s:o, s:o, s:I, s:I}", "name", rule->name, "when",
+		      rule->when_text, "if", rule->if_text, "sessions", sessions, "pre_ns",
+		      make_duration(rule->pre), "post_ns", (json_int_t)rule->post, "cooldown_ns",
+		      (json_int_t)rule->cooldown.window);
+	if (j && way && *way)
+		json_object_set_new(j, "way", json_string(way));
+	return j;
 }
 
 static json_t *make_session(const struct session_conf *conf, const struct session_plan *s,
@@ -164,6 +170,8 @@ static void print_rule(const json_t *r)
 	printf("rule %s: %s", str(r, "name"), str(r, "when"));
 	if (str(r, "if")[0])
 		printf(" if %s", str(r, "if"));
+	if (str(r, "way")[0])
+		printf("\n  looks:      %s", str(r, "way"));
 	printf("\n  dumps:      ");
 	print_names(json_object_get(r, "sessions"), SIZE_MAX);
 	printf("; pre %s", json_is_integer(pre)

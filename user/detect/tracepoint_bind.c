@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,4 +173,16 @@ static int bind_rule(const struct ruleset *rs, struct rule_conf *rule, struct di
 int tracepoint_bind__rule(const struct ruleset *rs, struct rule_conf *rule, struct diags *d)
 {
 	return is_bound(rule) ? 0 : bind_rule(rs, rule, d);
+}
+
+char *tracepoint_bind__way(const struct rule_conf *rule)
+{
+	char *text = NULL;
+
+	if (rule->when.source != FRBPF_SOURCE_TRACEPOINT)
+		return strdup("");
+	if (asprintf(&text, "a BPF program, raw_tp/%s, reads the arguments",
+		     tracepoint_info__name(rule->when.target)) < 0)
+		return NULL;
+	return text;
 }

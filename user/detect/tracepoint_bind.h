@@ -12,4 +12,8 @@
  * @d. 0, -EINVAL or -ENOMEM. */
 int tracepoint_bind__rule(const struct ruleset *rs, struct rule_conf *rule, struct diags *d);
 
+/* How @rule, which is bound, looks at its tracepoint, in words. An empty text: it is on none. The
+ * caller's to free; NULL: out of memory. */
+char *tracepoint_bind__way(const struct rule_conf *rule);
+
 #endif
