@@ -163,30 +163,32 @@ expect_line() { # FD WANTED
 	need_perf
 	need_tracepoints tcp:tcp_retransmit_skb
 	make_network
-	write_rules <<-'EOF'
+	# sockets of namespaces that are gone may go on for a while: a port of our own
+	port=$((20000 + $$ % 40000))
+	write_rules <<-EOF
 		[rule-retransmit]
 		when  = tcp:tcp_retransmit_skb
-		if    = daddr == 10.77.0.0/24 && saddr in (10.77.0.1, 10.0.0.0/16) && dport == 7700
+		if    = daddr == 10.77.0.0/24 && saddr in (10.77.0.1, 10.0.0.0/16) && dport == $port
 		count = 2 in 1m
 
 		[rule-other-net]
 		when = tcp:tcp_retransmit_skb
-		if   = daddr == 10.77.0.128/25 || daddr != 10.0.0.0/8 && dport == 7700 || dport == 1 && daddr == 10.77.0.2
+		if   = daddr == 10.77.0.128/25 || daddr != 10.0.0.0/8 && dport == $port || dport == 1 && daddr == 10.77.0.2
 		dump = none
 
 		[rule-not-other]
 		when = tcp:tcp_retransmit_skb
-		if   = !(daddr == 10.77.1.0/24) && dport == 7700
+		if   = !(daddr == 10.77.1.0/24) && dport == $port
 		dump = none
 	EOF
 	frbpf_load
-	witness_begin tcp:tcp_retransmit_skb 'dport == 7700'
-	coproc LISTENER { exec ip netns exec "$net-b" "$WORKLOADS/tcp_pair" listen 10.77.0.2 7700 3>&-; }
+	witness_begin tcp:tcp_retransmit_skb "dport == $port"
+	coproc LISTENER { exec ip netns exec "$net-b" "$WORKLOADS/tcp_pair" listen 10.77.0.2 $port 3>&-; }
 	listener=$LISTENER_PID
 	exec 5<&"${LISTENER[0]}"
 	expect_line 5 listening
 	mkfifo "$BATS_TEST_TMPDIR/in" "$BATS_TEST_TMPDIR/out"
-	ip netns exec "$net-a" "$WORKLOADS/tcp_pair" send 10.77.0.2 7700 <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/out" 3>&- 5<&- 7>&- 8>&- &
+	ip netns exec "$net-a" "$WORKLOADS/tcp_pair" send 10.77.0.2 $port <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/out" 3>&- 5<&- 7>&- 8>&- &
 	sender=$!
 	exec 4>"$BATS_TEST_TMPDIR/in" 6<"$BATS_TEST_TMPDIR/out"
 	expect_line 6 connected
@@ -221,19 +223,18 @@ expect_line() { # FD WANTED
 
 		[rule-pid]
 		when = sched:sched_process_exec
-		if   = old_pid == 1 && comm == "frbpf-xa"
+		if   = old_pid == 1 && comm ~ "frb*-xa"
 		dump = none
 	EOF
-	dir=$(mktemp -d /tmp/frbXXX)
-	cp "$(type -P true)" "$dir/"
-	ln "$dir/true" "/tmp/frbpf$$-xa" 2>/dev/null || cp "$dir/true" "/tmp/frbpf$$-xa"
-	rm -r "$dir"
+	# 15 bytes are seen: "/tmp/frbXXXX-xa" has these
+	program=$(mktemp -u /tmp/frbXXXX)-xa
+	cp "$(type -P true)" "$program"
 	frbpf_load
-	witness_begin sched:sched_process_exec "filename ~ \"/tmp/frbpf$$-x*\""
+	witness_begin sched:sched_process_exec "filename == \"$program\""
 	for _ in 1 2 3 4 5; do
-		"/tmp/frbpf$$-xa"
+		"$program"
 	done
-	rm "/tmp/frbpf$$-xa"
+	rm "$program"
 	witness_end
 	rules=$(frbpf status --json)
 	same "what perf saw" "$(grep -c sched_process_exec "$BATS_TEST_TMPDIR/seen")" 5
