@@ -43,6 +43,10 @@ witness_end() { # its events: into the file seen
 	perf script -i "$BATS_TEST_TMPDIR/witness" --ns -F comm,pid,tid,cpu,time,event,trace >"$BATS_TEST_TMPDIR/seen" 2>/dev/null
 }
 
+rules_matched() { # RULE N
+	(($(frbpf status --json | jq ".rules[] | select(.name == \"$1\").matched") == $2))
+}
+
 trigger() { # NAME PATH: of the first trigger in the manifest
 	jq -re ".triggers[0]$2" "$BASE/incidents/$1.json"
 }
@@ -240,6 +244,46 @@ expect_line() { # FD WANTED
 	same "what perf saw" "$(grep -c sched_process_exec "$BATS_TEST_TMPDIR/seen")" 5
 	same "what the rule saw" "$(jq '.rules[] | select(.name == "exec").matched' <<<"$rules")" 5
 	same "of another pid" "$(jq '.rules[] | select(.name == "pid").matched' <<<"$rules")" 0
+}
+
+@test "a field of the format: a file name longer than 15 bytes, as often as perf saw it" {
+	need_perf
+	need_tracepoints sched:sched_process_exec
+	program=$BATS_TEST_TMPDIR/frbpf-a-program-with-a-long-name
+	cp "$(type -P true)" "$program"
+	write_rules <<-EOF
+		[rule-glob]
+		when     = sched:sched_process_exec
+		if       = filename ~ "*/frbpf-*-long-name" && pid != 1
+		cooldown = 1h
+
+		[rule-name]
+		when     = sched:sched_process_exec
+		if       = filename == "$program"
+		dump     = none
+		cooldown = 0
+
+		[rule-shorter]
+		when     = sched:sched_process_exec
+		if       = filename in ("${program%?}", "/bin/frbpf-a-program-with-a-long-name")
+		dump     = none
+	EOF
+	run -0 frbpf check "$RULES"
+	[[ $output == *"filtered by the kernel: (filename ~ \"*/frbpf-*-long-name\")"* ]]
+	frbpf_load
+	witness_begin sched:sched_process_exec "filename == \"$program\""
+	for _ in 1 2 3; do
+		"$program"
+	done
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	same "rule" "$(manifest "$name" rule)" glob
+	wait_until 5 rules_matched name 3
+	witness_end
+	same "what perf saw" "$(grep -c sched_process_exec "$BATS_TEST_TMPDIR/seen")" 3
+	rules_matched name 3
+	rules_matched shorter 0
+	grep -q "$(manifest "$name" pid)" "$BATS_TEST_TMPDIR/seen" || fail "perf saw no such pid"
 }
 
 @test "check says how a rule looks at its tracepoint, also without root" {

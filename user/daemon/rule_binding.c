@@ -49,20 +49,20 @@ static int check_tracepoint(const struct rule_conf *rule, struct tracefs *tracef
 }
 
 static int bind_rule(struct ruleset *rs, struct rule_conf *rule, struct tracefs *tracefs,
-		     struct diags *d)
+		     bool partly, struct diags *d)
 {
 	if (rule->when.source != FRBPF_SOURCE_TRACEPOINT)
 		return 0;
 	if (tracefs && check_tracepoint(rule, tracefs, d))
 		return -EINVAL;
-	return tracepoint_bind__rule(rs, rule, d);
+	return tracepoint_bind__rule(rs, rule, partly, d);
 }
 
-int rule_binding__bind(struct ruleset *rs, struct tracefs *tracefs, struct diags *d)
+int rule_binding__bind(struct ruleset *rs, struct tracefs *tracefs, bool partly, struct diags *d)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < rs->n_rules && err != -ENOMEM; i++)
-		err = bind_rule(rs, &rs->rules[i], tracefs, d) ?: err;
+		err = bind_rule(rs, &rs->rules[i], tracefs, partly, d) ?: err;
 	return err;
 }

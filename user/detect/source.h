@@ -64,6 +64,7 @@ extern const struct source_ops source_syscall;
 extern const struct source_ops source_blocked;
 extern const struct source_ops source_offcpu;
 extern const struct source_ops source_tracepoint;
+extern const struct source_ops source_tracepoint_fields;
 extern const struct source_ops source_psi;
 
 /* NULL: nothing detects it. */

@@ -8,9 +8,15 @@
 
 #include "rules/ruleset.h"
 
-/* Bind @rule of @rs, which is on a tracepoint, if it is not bound yet. Errors at their place go to
- * @d. 0, -EINVAL or -ENOMEM. */
-int tracepoint_bind__rule(const struct ruleset *rs, struct rule_conf *rule, struct diags *d);
+/* Bind @rule of @rs, if it is on a tracepoint and not bound yet. What names no argument is a field of
+ * the tracepoint's format in tracefs: the rule's source is FRBPF_SOURCE_TRACEPOINT_FIELDS then. With
+ * @partly, a rule that asks for fields where tracefs cannot be read stays unbound. Errors at their
+ * place go to @d. 0, -EINVAL or -ENOMEM. */
+int tracepoint_bind__rule(const struct ruleset *rs, struct rule_conf *rule, bool partly,
+			  struct diags *d);
+
+/* Has it been left unbound? */
+bool tracepoint_bind__left_out(const struct rule_conf *rule);
 
 /* How @rule, which is bound, looks at its tracepoint, in words. An empty text: it is on none. The
  * caller's to free; NULL: out of memory. */
