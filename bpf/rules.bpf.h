@@ -191,8 +191,7 @@ __noinline int node_holds(const struct frbpf_node *node, const struct match *m)
 	low = m->val[task][field][0];
 	high = m->val[task][field][1];
 	if (op == FRBPF_OP_GLOB || op == FRBPF_OP_NO_GLOB)
-		return glob_holds(2 * node->val[0] + m->half, low, high) ==
-		       (op == FRBPF_OP_GLOB);
+		return glob_holds(2 * node->val[0] + m->half, low, high) == (op == FRBPF_OP_GLOB);
 	if (op == FRBPF_OP_EQ || op == FRBPF_OP_NE)
 		return (low == node->val[0] && high == node->val[1]) == (op == FRBPF_OP_EQ);
 	return number_holds(low, op, node->val[0]);
@@ -531,13 +530,8 @@ static __always_inline void match_cgroups(struct match *m, struct task_struct *s
 			   &m->cgroup[MATCH_CURRENT]);
 }
 
-/*
- * An event above the lowest threshold, for the source to add to. Values of the event stand with
- * those of the subject. NULL cannot be.
- */
-static __always_inline struct match *match_begin(__u32 half, struct task_struct *subject,
-						 struct task_struct *current, __u64 now,
-						 __u64 value)
+/* An event above the lowest threshold, without tasks. NULL cannot be. */
+static __always_inline struct match *match_new(__u32 half, __u64 now, __u64 value)
 {
 	__u32 zero = 0;
 	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
@@ -550,6 +544,26 @@ static __always_inline struct match *match_begin(__u32 half, struct task_struct 
 	m->value = value;
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = value;
 	m->cpu = bpf_get_smp_processor_id();
+	return m;
+}
+
+static __always_inline bool rules_look_at_cgroups(__u32 half)
+{
+	return control.half[half].fields & (1U << FRBPF_FIELD_CGROUP);
+}
+
+/*
+ * An event above the lowest threshold, for the source to add to. Values of the event stand with
+ * those of the subject. NULL cannot be.
+ */
+static __always_inline struct match *match_begin(__u32 half, struct task_struct *subject,
+						 struct task_struct *current, __u64 now,
+						 __u64 value)
+{
+	struct match *m = match_new(half, now, value);
+
+	if (!m)
+		return NULL;
 	m->self = (__u32)subject->tgid == control.self_tgid;
 	m->process[0] = (__u32)subject->tgid;
 	m->process[1] = subject->group_leader->start_boottime;
@@ -561,9 +575,16 @@ static __always_inline struct match *match_begin(__u32 half, struct task_struct 
 				 sizeof(m->val[MATCH_CURRENT]));
 	else
 		task_fields(current, m->val[MATCH_CURRENT], m->cpu);
-	if (control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
+	if (rules_look_at_cgroups(half))
 		match_cgroups(m, subject, current);
 	return m;
+}
+
+/* Of sources that a dump being written disturbs: for as long as the daemon says, it is `self`. */
+static __always_inline void match_check_self(struct match *m)
+{
+	if (held_until(FRBPF_HOLD_SELF, m->now))
+		m->self = 1;
 }
 
 static __always_inline void rules_run(const struct match *m)

@@ -65,6 +65,8 @@ static void accepted(void **state)
 		{ "syscall:fsync fails(EIO , ENOSPC)", FRBPF_SOURCE_SYSCALL, 0, 1 },
 		{ "blocked > 100ms", FRBPF_SOURCE_BLOCKED, 100000000, 0 },
 		{ "offcpu > 1s", FRBPF_SOURCE_OFFCPU, 1000000000, 0 },
+		{ "blkio > 1ms", FRBPF_SOURCE_BLKIO, 1000000, 0 },
+		{ "blkio.device>1ms", FRBPF_SOURCE_BLKIO_DEVICE, 1000000, 0 },
 	};
 	char message[256];
 
@@ -109,8 +111,7 @@ static void refused(void **state)
 		{ "runqlat, > 5ms", "'>' is expected here, not ','" },
 		{ "runqlat (5ms)", "'>' is expected here, not '('" },
 		{ "runqlat \xc3\xb6", "'>' is expected here, not '\xc3\xb6'" },
-		{ "runqueue > 5ms", "unknown source 'runqueue': there are runqlat, blocked, offcpu "
-				    "and syscall:NAME" },
+		{ "runqueue > 5ms", "unknown source 'runqueue': `frbpf events` lists them" },
 		{ "syscal:read > 5ms", "did you mean 'syscall'?" },
 		{ "syscall > 5ms", "which system calls?" },
 		{ "syscall: > 5ms", "the name of a system call is expected" },
@@ -132,8 +133,8 @@ static void refused(void **state)
 		{ "syscall:reda > 5ms", "did you mean 'read'?" },
 		{ "syscall:read:write > 5ms", "'>' is expected here, not ':'" },
 		{ "syscall:exit > 5ms", "never returns" },
-		{ "blkio > 1s", "not supported yet" },
-		{ "blkio.device > 1s", "the source 'blkio.device' is not supported yet" },
+		{ "blkio.devices > 1s", "did you mean 'blkio.device'?" },
+		{ "blkio:sda > 1s", "takes nothing behind ':'" },
 		{ "hardirq > 1ms", "not supported yet" },
 		{ "softirq:net_rx > 2ms", "the source 'softirq' is not supported yet" },
 		{ "reclaim > 10ms", "not supported yet" },

@@ -17,15 +17,22 @@ const struct when_source_desc when_sources[] = {
 	{ "syscall", FRBPF_SOURCE_SYSCALL, .has_keys = true, .parse = when__parse_syscall,
 	  .meaning = "one of the system calls named took that long, or failed; its subject is the "
 		     "caller" },
+	{ "blkio", FRBPF_SOURCE_BLKIO,
+	  .meaning = "a block request took that long from being queued to its completion; its "
+		     "subject is the task that queued it" },
+	{ "blkio.device", FRBPF_SOURCE_BLKIO_DEVICE,
+	  .meaning = "a block request took that long from being issued to its completion; its "
+		     "subject is the task that queued it" },
 	{ NULL },
 };
 
-static const char *const source_names[] = { "runqlat", "blocked", "offcpu", "syscall", NULL };
+static const char *const source_names[] = {
+	"runqlat", "blocked", "offcpu", "syscall", "blkio", "blkio.device", NULL,
+};
 
 /* Of the design, for later versions. */
 static const char *const later_sources[] = {
-	"blkio", "blkio.device", "hardirq", "softirq", "reclaim", "uprobe",
-	"usdt",	 "app",		 "psi",	    "pending", "absent",  NULL,
+	"hardirq", "softirq", "reclaim", "uprobe", "usdt", "app", "psi", "pending", "absent", NULL,
 };
 
 struct span when_parser__rest(const struct when_parser *p)
@@ -92,7 +99,7 @@ static int unknown_source(struct when_parser *p, struct span name)
 				    QUOTE(s, name.len));
 	return diags__error(p->d, p->src, name, "unknown source " QUOTED DID_YOU_MEAN "%s",
 			    QUOTE(s, name.len), SUGGEST(nearest),
-			    nearest ? "" : ": there are runqlat, blocked, offcpu and syscall:NAME");
+			    nearest ? "" : ": `frbpf events` lists them");
 }
 
 static const struct when_source_desc *find_source(const struct when_parser *p, struct span name)
