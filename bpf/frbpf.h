@@ -294,6 +294,23 @@ struct frbpf_trigger {
 	__u64 args[FRBPF_MAX_ARGS][2]; /* a number in the first word, or a string of 16 bytes */
 };
 
+#define FRBPF_TAG_STACKS 0x46524253u
+#define FRBPF_STACK_MAX	 127 /* frames, as perf's default */
+
+/*
+ * Where the subject was: behind a trigger, or several of one event, of the same time and CPU. Only
+ * the kernel's part for a subject that did not run.
+ */
+struct frbpf_stacks {
+	__u32 tag; /* FRBPF_TAG_STACKS */
+	__u32 cpu;
+	__u64 time;
+	__u32 n_kernel; /* frames, the innermost first */
+	__u32 n_user;
+	__u64 kernel[FRBPF_STACK_MAX];
+	__u64 user[FRBPF_STACK_MAX];
+};
+
 /*
  * The switch of one source, in its .bss: the programs read `generation` once per event and use
  * half `generation & 1` of the rule map, so a reload writes the other half and then flips it.
@@ -317,6 +334,7 @@ _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
 _Static_assert(sizeof(struct frbpf_rule) == 536, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");
 _Static_assert(sizeof(struct frbpf_trigger) == 288, "trigger layout");
+_Static_assert(sizeof(struct frbpf_stacks) == 2056, "stacks layout");
 _Static_assert(sizeof(struct frbpf_key) == 32, "key layout");
 _Static_assert(1 << FRBPF_COUNT_LAP_BITS == FRBPF_COUNT_MAX, "laps in what a time leaves");
 _Static_assert(sizeof(struct frbpf_rule_state) == 1144, "state layout");

@@ -105,7 +105,7 @@ struct match {
 	__u32 half;  /* of the maps of rules and globs */
 	__u32 error; /* of a call that failed: errno; else 0 */
 	__u32 waits; /* a call that waits by its nature */
-	__u32 pad;
+	__u32 fired; /* set by the engine: a trigger was sent */
 };
 
 /* Too large for the stack. Programs that use it neither sleep nor interrupt each other. */
@@ -432,7 +432,7 @@ static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct f
 
 /* The record is reserved first, so that a full ring does not begin a cooldown. */
 static __always_inline enum frbpf_cause fire(const struct frbpf_rule *rule,
-					     struct frbpf_rule_state *st, const struct match *m)
+					     struct frbpf_rule_state *st, struct match *m)
 {
 	struct frbpf_trigger *t = NULL;
 	struct cooldown c = {};
@@ -460,6 +460,7 @@ static __always_inline enum frbpf_cause fire(const struct frbpf_rule *rule,
 	__sync_fetch_and_add(&st->fired, 1);
 	/* Forced: the kernel's own choice wakes nobody when a discarded record is still unread. */
 	bpf_ringbuf_submit(t, BPF_RB_FORCE_WAKEUP);
+	m->fired = 1;
 	return FRBPF_CAUSE_MAX;
 }
 
@@ -471,7 +472,7 @@ static __always_inline bool error_fits(const struct frbpf_rule *rule, __u32 erro
 }
 
 /* Try one rule. Not 0: its threshold is not reached, nor are those of the rules after it. */
-__noinline int rule_run(__u32 idx, const struct match *m)
+__noinline int rule_run(__u32 idx, struct match *m)
 {
 	struct frbpf_rule_state *st;
 	struct frbpf_rule *rule;
@@ -587,7 +588,7 @@ static __always_inline void match_check_self(struct match *m)
 		m->self = 1;
 }
 
-static __always_inline void rules_run(const struct match *m)
+static __always_inline void rules_run(struct match *m)
 {
 	__u32 half = m->half & 1, n_rules = control.half[half].n_rules;
 	__u32 i;
@@ -598,6 +599,39 @@ static __always_inline void rules_run(const struct match *m)
 		if (rule_run(2 * i + half, m))
 			break;
 	}
+}
+
+/* Bytes, or a negative error, to frames. */
+static __always_inline __u32 n_frames(long bytes)
+{
+	return bytes > 0 ? bytes / sizeof(__u64) : 0;
+}
+
+/* Behind the trigger, whose wake-up need not wait for this. No room: there are no stacks. */
+static __always_inline void stacks_send(const struct match *m, struct task_struct *task,
+					bool is_current)
+{
+	struct frbpf_stacks *s = bpf_ringbuf_reserve(&triggers, sizeof(*s), 0);
+
+	if (!s)
+		return;
+	s->tag = FRBPF_TAG_STACKS;
+	s->cpu = m->cpu;
+	s->time = m->now;
+	s->n_kernel = n_frames(bpf_get_task_stack(task, s->kernel, sizeof(s->kernel), 0));
+	s->n_user = 0;
+	if (is_current)
+		s->n_user = n_frames(bpf_get_task_stack(task, s->user, sizeof(s->user),
+							BPF_F_USER_STACK));
+	bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
+}
+
+/* The same, for a source that has its subject at hand. */
+static __always_inline void rules_run_for(struct match *m, struct task_struct *subject)
+{
+	rules_run(m);
+	if (m->fired)
+		stacks_send(m, subject, subject == bpf_get_current_task_btf());
 }
 
 /* Run once by the daemon, in its own context: who are we, in the initial pid namespace? */

@@ -82,6 +82,10 @@ enum {
 };
 
 enum {
+	BPF_F_USER_STACK = 0x100,
+};
+
+enum {
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_RB_FORCE_WAKEUP = 2,
 };

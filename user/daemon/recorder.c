@@ -115,6 +115,15 @@ static void on_trigger(const struct frbpf_trigger *t, void *arg)
 	pthread_mutex_unlock(&r->lock);
 }
 
+static void on_stacks(const struct frbpf_stacks *s, void *arg)
+{
+	struct recorder *r = arg;
+
+	pthread_mutex_lock(&r->lock);
+	incident_pool__stacks(&r->pool, s);
+	pthread_mutex_unlock(&r->lock);
+}
+
 /* At most CONSUME_MAX at a time: deadlines must be met in a storm, too. Returns how many. */
 static int consume_triggers(struct recorder *r)
 {
@@ -324,6 +333,7 @@ int recorder__new(const struct recorder_opts *opts, struct err *err, struct reco
 				.progress = -1 };
 	sem_init(&r->synced, 0, 0);
 	r->copy_ns_per_mib = freeze__measure_copy();
+	detectors__on_stacks(r->detectors, on_stacks, r);
 	code = init_lock(&r->lock);
 	code = code ?: incident_pool__init(&r->pool);
 	code = code ?: open_fds(r);
