@@ -43,9 +43,9 @@ struct psi {
 	struct psi_target target;
 	char path[2 * PATH_MAX];
 	enum psi_state state;
-	int rule_fd, early_fd;	 /* -1 when GONE */
-	int retry_fd;		 /* timerfd; -1 for the machine's own pressure */
-	struct psi_meter meter;	 /* of the thread that listens */
+	int rule_fd, early_fd;	/* -1 when GONE */
+	int retry_fd;		/* timerfd; -1 for the machine's own pressure */
+	struct psi_meter meter; /* of the thread that listens */
 };
 
 static int psi_read(struct psi *p, uint64_t *ret_total)
@@ -68,10 +68,11 @@ static int open_error(const struct psi *p, int code, struct err *err)
 	switch (code) {
 	case -ENOENT:
 		if (access("/proc/pressure", F_OK))
-			return err_set(err, code,
-				       "this kernel tells no pressure (/proc/pressure): it needs "
-				       "CONFIG_PSI, and psi=1 on its command line where it is off by "
-				       "default");
+			return err_set(
+				err, code,
+				"this kernel tells no pressure (/proc/pressure): it needs "
+				"CONFIG_PSI, and psi=1 on its command line where it is off by "
+				"default");
 		return err_set(err, code, "this kernel tells no pressure of %s: there is no %s",
 			       t->resource, p->path);
 	case -EOPNOTSUPP:
@@ -86,12 +87,13 @@ static int open_error(const struct psi *p, int code, struct err *err)
 			       p->path);
 	case -EINVAL:
 		if (t->window_us % 2000000)
-			return err_set(err, code,
-				       "the kernel refuses a window of %s: without CAP_SYS_RESOURCE "
-				       "only multiples of 2s are allowed, such as 'in 2s', because "
-				       "others need a thread of the kernel's",
-				       units__format_duration(t->window_us * NSEC_PER_USEC, window,
-							      sizeof(window)));
+			return err_set(
+				err, code,
+				"the kernel refuses a window of %s: without CAP_SYS_RESOURCE "
+				"only multiples of 2s are allowed, such as 'in 2s', because "
+				"others need a thread of the kernel's",
+				units__format_duration(t->window_us * NSEC_PER_USEC, window,
+						       sizeof(window)));
 		break;
 	}
 	return err_set(err, code, "%s: %s", p->path, strerror(-code));

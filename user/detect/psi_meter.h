@@ -13,8 +13,8 @@
 
 struct psi_meter { /* { 0 }: no reading yet */
 	struct psi_reading {
-		uint64_t time;	/* ns */
-		uint64_t total; /* us */
+		uint64_t time;	 /* ns */
+		uint64_t total;	 /* us */
 	} v[PSI_METER_READINGS]; /* the oldest first */
 	size_t n;
 };

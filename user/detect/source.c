@@ -11,8 +11,7 @@
 #include "detect/source.h"
 
 static const struct source_ops *const all_sources[] = {
-	&source_runqlat, &source_syscall, &source_blocked,
-	&source_offcpu,	 &source_psi,
+	&source_runqlat, &source_syscall, &source_blocked, &source_offcpu, &source_psi, &source_app,
 };
 
 const struct source_ops *source_ops__find(enum frbpf_source source)

@@ -108,8 +108,7 @@ static int read_duration(struct reader *r, uint64_t *ret)
 	case -ERANGE:
 		return fail(r, r->pos, "the duration is too long");
 	default:
-		return fail(r, r->pos,
-			    "neither a duration, such as 812ms, nor KEY=VALUE");
+		return fail(r, r->pos, "neither a duration, such as 812ms, nor KEY=VALUE");
 	}
 	if (*ret > APP_DURATION_MAX)
 		return fail(r, r->pos, "the duration is longer than 30 days");
@@ -185,7 +184,8 @@ static int read_arg(struct reader *r, struct app_message *m)
 	if (start + n == r->len || r->s[start + n] != '=')
 		return fail(r, start, "KEY=VALUE is expected here");
 	if (!app_key__is_valid(r->s + start, n))
-		return fail(r, start, "a key is a letter and at most 30 letters, digits, '_', '-', '.'");
+		return fail(r, start,
+			    "a key is a letter and at most 30 letters, digits, '_', '-', '.'");
 	if (m->n_args == APP_ARGS_MAX)
 		return fail(r, start, "a message has at most 32 values");
 	memset(arg, 0, sizeof(*arg));

@@ -90,8 +90,9 @@ static int check_type(const struct ruleset *rs, const struct rule_conf *rule,
 		    (r->args.v[i].type == EXPR_STRING) == (arg->type == EXPR_STRING))
 			continue;
 		return diags__error(d, rule->src, arg->at,
-				    "rule '%s' compares '%s' with %s, and this one with %s", r->name,
-				    arg->name, arg->type == EXPR_STRING ? "a number" : "a string",
+				    "rule '%s' compares '%s' with %s, and this one with %s",
+				    r->name, arg->name,
+				    arg->type == EXPR_STRING ? "a number" : "a string",
 				    arg->type == EXPR_STRING ? "a string" : "a number");
 	}
 	return 0;

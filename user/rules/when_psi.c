@@ -26,7 +26,8 @@ static int take_word(struct when_parser *p, const char *const *words, const char
 
 	*ret_at = word;
 	if (!word.len)
-		return diags__error(p->d, p->src, when_parser__here(p), "%s is expected here", what);
+		return diags__error(p->d, p->src, when_parser__here(p), "%s is expected here",
+				    what);
 	for (const char *const *w = words; *w; w++) {
 		if (text__equals(p->src, word, *w)) {
 			snprintf(ret, PSI_WORD_MAX, "%s", *w);
@@ -111,8 +112,7 @@ static int take_cgroup(struct when_parser *p, struct psi_target *t)
 		s++;
 	}
 	if (path.len >= sizeof(t->cgroup))
-		return diags__error(p->d, p->src, path,
-				    "this path is too long: at most %zu bytes",
+		return diags__error(p->d, p->src, path, "this path is too long: at most %zu bytes",
 				    sizeof(t->cgroup) - 1);
 	snprintf(t->cgroup, sizeof(t->cgroup), "%.*s", (int)path.len, s);
 	if (t->cgroup[0] != '/' || strlen(t->cgroup) != path.len || strpbrk(t->cgroup, "\"\n\\") ||
