@@ -312,6 +312,28 @@ struct frbpf_stacks {
 };
 
 /*
+ * An event that user space saw and has the rules look at: bpf/inject.bpf.c. Whoever fills it in
+ * gives a task what it knows of it; what is 0 or "" is not known.
+ */
+struct frbpf_event {
+	__u64 time; /* ns; of the trigger, which is never later than now */
+	__u64 value;
+	__s64 ret;
+	__u32 key;
+	__u32 source; /* enum frbpf_source */
+	__u32 cpu;    /* where it happened */
+	__u32 error;
+	__u32 self; /* the subject is one of our own */
+	__u32 half; /* 1 + the half whose rules its arguments are for; 0: it has none */
+	__u64 val[2][FRBPF_FIELD_MAX][2];    /* [0 subject and event, 1 current][field]; value and
+						 * cpu are put there from above */
+	__u64 cgroup[2][FRBPF_CGROUP_DEPTH]; /* ids by level, the root's first, 0 behind */
+	__u64 process[2];		     /* of the subject, as in struct frbpf_key */
+	__u64 thread[2];
+	__u64 own_cgroup;
+};
+
+/*
  * The switch of one source, in its .bss: the programs read `generation` once per event and use
  * half `generation & 1` of the rule map, so a reload writes the other half and then flips it.
  */

@@ -23,17 +23,33 @@ const struct when_source_desc when_sources[] = {
 	{ "blkio.device", FRBPF_SOURCE_BLKIO_DEVICE,
 	  .meaning = "a block request took that long from being issued to its completion; its "
 		     "subject is the task that queued it" },
+	{ "psi", FRBPF_SOURCE_PSI, .parse = when__parse_psi, .no_begin = true,
+	  .meaning = "tasks were stalled that long within a window, for want of cpu, memory or io; "
+		     "it has no subject" },
+	{ "app", FRBPF_SOURCE_APP, .has_args = true, .parse = when__parse_app,
+	  .bind = when__bind_app,
+	  .meaning = "a program sent a message of this name, with a duration longer than that; "
+		     "its subject is the sender" },
 	{ NULL },
 };
 
-static const char *const source_names[] = {
-	"runqlat", "blocked", "offcpu", "syscall", "blkio", "blkio.device", NULL,
-};
-
-/* Of the design, for later versions. */
+/* Of the design, for later versions. clang-format off: one a line */
 static const char *const later_sources[] = {
-	"hardirq", "softirq", "reclaim", "uprobe", "usdt", "app", "psi", "pending", "absent", NULL,
+	"hardirq", "softirq", "reclaim", "uprobe", "usdt", "pending", "absent", NULL,
 };
+/* clang-format on */
+
+#define SOURCES_MAX 32
+
+/* The source whose name is nearest, or NULL. */
+static const char *nearest_source(const char *s, size_t len)
+{
+	const char *names[SOURCES_MAX + 1] = { NULL };
+
+	for (size_t i = 0; when_sources[i].name && i < SOURCES_MAX; i++)
+		names[i] = when_sources[i].name;
+	return nearest_word(s, len, names);
+}
 
 struct span when_parser__rest(const struct when_parser *p)
 {
@@ -78,7 +94,7 @@ struct span when_parser__here(const struct when_parser *p)
 static int unknown_source(struct when_parser *p, struct span name)
 {
 	const char *s = p->src->text + name.off;
-	const char *nearest = nearest_word(s, name.len, source_names);
+	const char *nearest = nearest_source(s, name.len);
 	struct span here = when_parser__here(p);
 
 	for (const char *const *later = later_sources; *later; later++) {
