@@ -58,6 +58,8 @@ enum frbpf_op {
 	FRBPF_OP_NO_BITS, /* none of them is */
 	FRBPF_OP_GLOB,	  /* strings only: the automaton of val[0] accepts it */
 	FRBPF_OP_NO_GLOB,
+	FRBPF_OP_PREFIX, /* addresses only: the first bits are the same */
+	FRBPF_OP_NO_PREFIX,
 	FRBPF_OP_MAX,
 };
 
@@ -117,10 +119,11 @@ enum frbpf_blkio_op {
  * one with FRBPF_NODE_END must all hold, or those of the next such group. No node: always true.
  */
 struct frbpf_node {
-	__u8 field; /* enum frbpf_field */
-	__u8 op;    /* enum frbpf_op */
-	__u8 flags; /* FRBPF_NODE_* */
-	__u8 pad[5];
+	__u8 field;  /* enum frbpf_field */
+	__u8 op;     /* enum frbpf_op */
+	__u8 flags;  /* FRBPF_NODE_* */
+	__u8 prefix; /* bits, of FRBPF_OP_PREFIX: 1 to 128 */
+	__u8 pad[4];
 	/* A number in val[0], compared as signed; a string's 16 bytes in both; for a glob the index
 	 * of its automaton in the half; for FRBPF_FIELD_CGROUP that of its id in the cgroup map. */
 	__u64 val[2];
@@ -272,6 +275,43 @@ enum frbpf_source {
 	FRBPF_SOURCE_USDT = 13,
 	FRBPF_SOURCE_PSI = 14,
 	FRBPF_SOURCE_APP = 15,
+	FRBPF_SOURCE_TRACEPOINT_FIELDS = 16,
+};
+
+/*
+ * Where a value of an event lies: an argument of the tracepoint, or what is found from it over
+ * pointers. Step i adds offset[i] to the address; behind each but the last, an address is read
+ * there, behind the last the value.
+ */
+#define FRBPF_MAX_DEREFS 4
+#define FRBPF_MAX_STEPS	 (FRBPF_MAX_DEREFS + 1) /* one more to what a string pointer points to */
+#define FRBPF_TP_ARGS	 12			/* a tracepoint has no more: MAX_BPF_FUNC_ARGS */
+
+enum frbpf_extract_kind {
+	FRBPF_EXTRACT_NONE,
+	FRBPF_EXTRACT_NUMBER,
+	FRBPF_EXTRACT_BE,     /* a number whose first byte is the highest */
+	FRBPF_EXTRACT_STRING, /* its first 15 bytes */
+	FRBPF_EXTRACT_IPV4,   /* addresses: the highest bits of the first word come first */
+	FRBPF_EXTRACT_IPV6,
+};
+
+struct frbpf_extract {
+	__u8 kind; /* enum frbpf_extract_kind */
+	__u8 arg;
+	__u8 n_steps;	  /* 0: the argument itself */
+	__u8 size;	  /* of a number: 1, 2, 4 or 8 bytes are read */
+	__u8 shift_left;  /* then these bits are cut off: what is above the value, */
+	__u8 shift_right; /* and what is below it */
+	__u8 is_signed;
+	__u8 pad;
+	__u32 offset[FRBPF_MAX_STEPS];
+};
+
+/* What the programs of a tracepoint extract for the rules of one half. */
+struct frbpf_extracts {
+	__u32 n; /* slots from the first on */
+	struct frbpf_extract slot[FRBPF_MAX_ARGS];
 };
 
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
@@ -352,6 +392,7 @@ struct frbpf_control {
 };
 
 _Static_assert(sizeof(struct frbpf_node) == 24, "node layout");
+_Static_assert(sizeof(struct frbpf_extract) == 28, "extract layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
 _Static_assert(sizeof(struct frbpf_rule) == 536, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");

@@ -10,10 +10,17 @@
 #include "detect/load_error.h"
 #include "detect/source.h"
 
-/* clang-format off: one a line */
+/* clang-format off */
 static const struct source_ops *const all_sources[] = {
-	&source_runqlat, &source_syscall,      &source_blocked, &source_offcpu,
-	&source_blkio,	 &source_blkio_device, &source_psi,	&source_app,
+	&source_runqlat,
+	&source_syscall,
+	&source_blocked,
+	&source_offcpu,
+	&source_blkio,
+	&source_blkio_device,
+	&source_psi,
+	&source_app,
+	&source_tracepoint,
 };
 /* clang-format on */
 

@@ -67,6 +67,7 @@ extern const struct source_ops source_blocked;
 extern const struct source_ops source_offcpu;
 extern const struct source_ops source_blkio;
 extern const struct source_ops source_blkio_device;
+extern const struct source_ops source_tracepoint;
 extern const struct source_ops source_psi;
 extern const struct source_ops source_app;
 

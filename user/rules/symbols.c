@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdio.h>
+#include <signal.h>
 #include <string.h>
 
 #include "frbpf.h"
@@ -188,6 +189,25 @@ const struct symbol symbols_blkio_flags[] = {
 	{ "nowait", FRBPF_BLKIO_NOWAIT },
 	{ "swap", FRBPF_BLKIO_SWAP },
 	{ NULL },
+};
+
+const struct symbol symbols_signal[] = {
+	{ "SIGHUP", SIGHUP },	{ "SIGINT", SIGINT },
+	{ "SIGQUIT", SIGQUIT }, { "SIGILL", SIGILL },
+	{ "SIGTRAP", SIGTRAP }, { "SIGABRT", SIGABRT },
+	{ "SIGBUS", SIGBUS },	{ "SIGFPE", SIGFPE },
+	{ "SIGKILL", SIGKILL }, { "SIGUSR1", SIGUSR1 },
+	{ "SIGSEGV", SIGSEGV }, { "SIGUSR2", SIGUSR2 },
+	{ "SIGPIPE", SIGPIPE }, { "SIGALRM", SIGALRM },
+	{ "SIGTERM", SIGTERM }, { "SIGSTKFLT", SIGSTKFLT },
+	{ "SIGCHLD", SIGCHLD }, { "SIGCONT", SIGCONT },
+	{ "SIGSTOP", SIGSTOP }, { "SIGTSTP", SIGTSTP },
+	{ "SIGTTIN", SIGTTIN }, { "SIGTTOU", SIGTTOU },
+	{ "SIGURG", SIGURG },	{ "SIGXCPU", SIGXCPU },
+	{ "SIGXFSZ", SIGXFSZ }, { "SIGVTALRM", SIGVTALRM },
+	{ "SIGPROF", SIGPROF }, { "SIGWINCH", SIGWINCH },
+	{ "SIGIO", SIGIO },	{ "SIGPWR", SIGPWR },
+	{ "SIGSYS", SIGSYS },	{ NULL },
 };
 
 #define NAMES_MAX 160
