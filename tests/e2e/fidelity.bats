@@ -331,6 +331,65 @@ build_id() { # FILE
 	same "incomplete" "$(jq -r '.sessions[].sideband.incomplete' "$BASE"/incidents/*.json)" false
 }
 
+sideband() { # FIELD
+	frbpf status --json -v | jq -re ".sideband.$1"
+}
+
+log_has_shrunk() {
+	(($(sideband folded) > 1000 && $(sideband log_bytes) < $(sideband bytes)))
+}
+
+@test "the log of names reaches no further back than the windows, and they miss nothing" {
+	{
+		printf '[session-cpu]\nrun = -e cpu-clock -F 1999 -m 64K --overwrite --switch-output -a\n'
+		printf '[session-other]\nrun = -e cpu-clock -F 999 -m 32K --overwrite --switch-output -a\n'
+	} >"$RULES"
+	frbpf_load
+	job "$IMAGES/alpha" 60
+	alpha=$job
+	wait_until 10 burns "$job_out"
+	job "$IMAGES/beta" 60
+	wait_until 10 burns "$job_out"
+	workload fork_storm 1000 2 /bin/true >/dev/null # some 1.4 MB of records
+	same "records folded at once" "$(sideband folded)" 0
+	# a busy process makes the rings of a CPU go round in a second or two
+	wait_until 40 log_has_shrunk || fail "$(frbpf status --json -v | jq .sideband)"
+	dump
+	seen alpha "$alpha" burn_alpha "$IMAGES/alpha"
+	seen beta "$job" burn_beta "$IMAGES/beta"
+	all_known "$alpha"
+	all_known "$job"
+	same "incomplete" "$(jq -r '.sessions[].sideband.incomplete' "$BASE"/incidents/*.json | sort -u)" false
+}
+
+needs_back() { # SECONDS
+	(($(sideband 'needed_ns // 0') > $1 * 1000000000))
+}
+
+@test "the log of names is kept for rings that have not gone round, and for a rule's pre" {
+	printf '[session-cpu]\nrun = -e cpu-clock -F 1999 -m 64K --overwrite --switch-output -a\n' >"$RULES"
+	printf '[session-slow]\nrun = -e cpu-clock -F 99 -m 4M --overwrite --switch-output -a\n' >>"$RULES"
+	frbpf_load
+	line=$(image alpha 0.5)
+	pid=$(json "$line" .pid)
+	job "$IMAGES/beta" 60
+	wait_until 10 burns "$job_out"
+	workload fork_storm 1000 2 /bin/true >/dev/null
+	# the fast session alone needs no more than two rounds of its rings
+	wait_until 40 needs_back 12
+	same "folded" "$(sideband folded)" 0
+	path=$(frbpf dump --session slow)
+	names_of "$path"
+	(($(count alpha "$pid" burn_alpha) >= 10)) || fail "$(count alpha "$pid" burn_alpha) samples of what ended first"
+	all_known "$pid"
+	same "incomplete" "$(jq -r '.sessions[].sideband.incomplete' "$BASE"/incidents/*.json)" false
+	printf '[rule-far]\nwhen = runqlat > 10s\npre = 1m\n' >>"$RULES"
+	sed -i '3,4d' "$RULES" # without the slow session
+	frbpf_load
+	wait_until 60 needs_back 60
+	same "folded" "$(sideband folded)" 0
+}
+
 @test "a process that had mapped its text before the recorder started" {
 	job "$IMAGES/alpha" 30
 	wait_until 10 burns "$job_out"
