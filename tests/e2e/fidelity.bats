@@ -304,6 +304,38 @@ build_id() { # FILE
 	all_known "$pid"
 }
 
+dispatcher_is_named() {
+	sleep 0.5 # of samples
+	dump
+	(($(count bpf_burn "$job" bpf_dispatcher_xdp) >= 2))
+}
+
+has_dispatcher() {
+	grep -qE 'bpf_dispatcher_xdp.\[bpf\]' /proc/kallsyms
+}
+
+@test "code that the kernel made before the recorder started: the dispatcher of XDP programs" {
+	job "$WORKLOADS/bpf_burn" --xdp 60
+	wait_until 5 has_dispatcher || skip "no BPF dispatcher on this kernel"
+	# a handful of instructions: one of some 250 samples is in it
+	printf '[session-cpu]\nrun = -e cpu-clock -F 20000 -m 8M --overwrite --switch-output -a\n' >"$RULES"
+	frbpf_load
+	wait_until 30 dispatcher_is_named || fail "$(sort "$samples" | uniq -c | sort -rn | head -20)"
+	all_known "$job"
+}
+
+@test "code of the vdso has symbols" {
+	grep -q '\[vdso\]' /proc/self/maps || skip "no vdso"
+	record
+	line=$(workload clock_burn 0.5)
+	dump
+	pid=$(json "$line" .pid)
+	n=$(count clock_burn "$pid" '__(vdso|kernel)_clock_gettime.*|[^\[].*' '\[vdso\]')
+	((n >= 5)) || fail "$n samples in the vdso; there are: $(awk -F '\t' -v pid="$pid" \
+		'$2 == pid' "$samples" | sort | uniq -c | sort -rn | head -20)"
+	all_known "$pid"
+}
+
 @test "a process that was gone long before the dump, in a small memory" {
 	record 'sideband-memory = 256K'
 	line=$(image alpha 0.3)

@@ -12,6 +12,7 @@
 #include "common/cpus.h"
 #include "common/realtime.h"
 #include "sideband/cgroup_scan.h"
+#include "sideband/kernel_images.h"
 #include "sideband/proc_scan.h"
 #include "sideband/sideband_core.h"
 #include "sideband/sideband_repair.h"
@@ -250,6 +251,8 @@ static int scan_kernel_state(struct sideband *sb, struct kernel_state *k)
 {
 	int err = scan_bpf(sb, k);
 
+	if (!err)
+		err = kernel_images__read(NULL, k);
 	return err ? err : cgroup_scan__tree(k);
 }
 
