@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Finds the files that have the symbols of user code, where perf looks for them. Each returns NULL,
+ * or why there are no symbols: a static text that completes "FILE: ". */
+#ifndef FRBPF_SYMBOLS_MODULE_FILES_H
+#define FRBPF_SYMBOLS_MODULE_FILES_H
+
+#include "perfdata/build_id.h"
+#include "symbols/elf_symbols.h"
+
+/*
+ * Of the file at @path, of build id @id (size 0: not known), that @pid had mapped: from debug files
+ * in ~/.debug/.build-id and /usr/lib/debug, by its .gnu_debuglink, or from itself, as seen by @pid
+ * if it still lives, else by us. A file of another build id is passed over.
+ */
+const char *module_files__read(const char *path, const struct build_id *id, uint32_t pid,
+			       struct elf_symbols *ret);
+
+/* Of the vDSO: the one that we run with, if it is that of @id, or a kept one. */
+const char *module_files__read_vdso(const struct build_id *id, struct elf_symbols *ret);
+
+/* From the perf-PID.map of the process: one that root, we or its own user wrote. */
+const char *module_files__read_perf_map(uint32_t pid, struct symbol_table *ret);
+
+#endif
