@@ -185,7 +185,8 @@ static int finish(struct diff *d)
 	symbols__each_missing(d->tables.symbols, print_missing, d);
 	symbols__each_missing(d->tables.symbols, count_missing, &missing);
 	if (missing && !d->opts.verbose)
-		log_info("%d modules without symbols: -v says which and why", missing);
+		log_info("%d module%s without symbols: -v says which and why", missing,
+			 missing == 1 ? "" : "s");
 	return EXIT_DONE;
 }
 

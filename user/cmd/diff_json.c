@@ -97,11 +97,12 @@ static json_t *offcpu(const struct profile *a, const struct profile *b,
 		const struct stack *stack = stacks__get(a->tables->stacks, s->stack);
 
 		json_array_append_new(
-			rows, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "state",
+			rows, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "state",
 					offcpu__state_name(stack->state), "comm",
 					diff_json__text(s->comm), "ms_per_second", change(&s->rate),
 					"percent", change(&s->share), "times_per_second",
-					change(&s->times), "frames", frames(a, stack)));
+					change(&s->times), "open_percent", change(&s->open), "frames",
+				      frames(a, stack)));
 	}
 	out = json_pack("{s:o, s:{s:I, s:I}, s:i, s:o}", "ms_per_second", change(&c.rate),
 			"returns_not_recorded", "a", (json_int_t)a->offcpu.lost, "b",

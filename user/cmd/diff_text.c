@@ -67,26 +67,43 @@ static void print_window(const char *side, const struct event_profile *e, const 
 		printf(" of %zu files", p->n_files);
 }
 
+/* Which columns an event has: of a tracepoint, self is always the same place. */
+struct columns {
+	bool self, total;
+	bool total_rate; /* what the rates are of */
+};
+
+static void print_head(const struct event_change *c, const struct columns *columns)
+{
+	const char *unit = c->clock ? "ms/s" : "1/s";
+
+	printf(" ");
+	if (columns->self)
+		printf(" %8s %8s %8s ", "self A", "self B", "change");
+	if (columns->total)
+		printf(" %8s %8s %8s ", "total A", "total B", "change");
+	printf(" %8s A %8s B  function\n", unit, unit);
+}
+
 static void print_function_rows(const struct event_change *c, const struct profile *a,
 				const struct diff_options *opts)
 {
-	const char *unit = c->clock ? "ms/s" : "1/s";
+	struct columns columns = { .self = !c->tracepoint || !c->callchains,
+				   .total = c->callchains };
 	size_t i;
 
-	printf("  %8s %8s %8s ", "self A", "self B", "change");
-	if (c->callchains)
-		printf(" %8s %8s %8s ", "total A", "total B", "change");
-	printf(" %8s A %8s B  function\n", unit, unit);
+	columns.total_rate = columns.total &&
+			     (!columns.self || opts->order == CHANGE_BY_TOTAL);
+	print_head(c, &columns);
 	for (i = 0; i < limited(c->n, opts); i++) {
 		const struct function_change *f = &c->v[i];
-		const struct change *rate = &f->self_rate;
+		const struct change *rate = columns.total_rate ? &f->total_rate : &f->self_rate;
 
 		printf(" ");
-		print_shares(&f->self, f->self_noise);
-		if (c->callchains)
+		if (columns.self)
+			print_shares(&f->self, f->self_noise);
+		if (columns.total)
 			print_shares(&f->total, f->total_noise);
-		if (opts->order == CHANGE_BY_TOTAL)
-			rate = &f->total_rate;
 		printf(" %10.2f %10.2f  ", rate->a, rate->b);
 		print_function(a->tables->functions, f->function);
 		putchar('\n');
@@ -130,8 +147,8 @@ static int print_event(const char *session, const char *name, const struct profi
 /* "comm: inner <- outer": all but the scheduler's own part. */
 static void print_stack(const struct profile *p, const struct stack_change *c)
 {
-	static const char *const scheduler[] = { "__schedule", "schedule", "schedule_idle",
-						 "preempt_schedule_common" };
+	static const char *const scheduler[] = { "__traceiter_sched_switch", "__schedule",
+						 "schedule", "preempt_schedule_common" };
 	const struct stack *s = stacks__get(p->tables->stacks, c->stack);
 	uint32_t i = 0, k, end;
 
@@ -158,6 +175,14 @@ static void print_stack(const struct profile *p, const struct stack_change *c)
 	printf("%s\n", end < s->n ? " <- ..." : "");
 }
 
+/* What had not ended says less: how long it was is known from below only. */
+static void print_open(const struct stack_change *s)
+{
+	if (s->open.a > 0 || s->open.b > 0)
+		printf(", not ended: %.0f%% of A, %.0f%% of B", s->open.a, s->open.b);
+	putchar('\n');
+}
+
 static int print_offcpu(const char *session, const struct profile *a, const struct profile *b,
 			const struct diff_options *opts, bool *differs)
 {
@@ -180,8 +205,9 @@ static int print_offcpu(const char *session, const struct profile *a, const stru
 
 		printf("  %10.2f %10.2f %+10.2f ", s->rate.a, s->rate.b, change__by(&s->rate));
 		print_shares(&s->share, false);
-		printf("  %9.2f %9.2f  %s\n", s->times.a, s->times.b,
+		printf("  %9.2f %9.2f  %s", s->times.a, s->times.b,
 		       offcpu__state_name(stack->state));
+		print_open(s);
 		print_stack(a, s);
 	}
 	print_rest(c.n, opts);

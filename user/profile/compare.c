@@ -36,6 +36,8 @@ static bool is_noise(uint64_t hits_a, uint64_t all_a, uint64_t hits_b, uint64_t 
 		return false;
 	p = ((double)hits_a + (double)hits_b) / ((double)all_a + (double)all_b);
 	d = (double)hits_a / (double)all_a - (double)hits_b / (double)all_b;
+	if (100 * d > -PERCENT_MIN && 100 * d < PERCENT_MIN)
+		return false;
 	variance = p * (1 - p) * (1 / (double)all_a + 1 / (double)all_b);
 	return d * d <= NOISE_ERRORS * NOISE_ERRORS * variance;
 }
@@ -116,6 +118,7 @@ int event_change__make(const struct profile *a, const struct profile *b, const c
 	struct ordering o = { order, a->tables->functions };
 
 	c.clock = (c.a && c.a->clock) || (c.b && c.b->clock);
+	c.tracepoint = (c.a && c.a->tracepoint) || (c.b && c.b->tracepoint);
 	c.callchains = (c.a && c.a->callchains) || (c.b && c.b->callchains);
 	c.rate.a = c.a ? per_second(c.a->samples, a) : 0;
 	c.rate.b = c.b ? per_second(c.b->samples, b) : 0;
@@ -171,6 +174,7 @@ int offcpu_change__make(const struct profile *a, const struct profile *b, struct
 		*v = (struct stack_change){
 			.stack = id,
 			.rate = { per_second((double)x.ns / 1e6, a), per_second((double)y.ns / 1e6, b) },
+			.open = { percent(x.open_ns, x.ns), percent(y.open_ns, y.ns) },
 			.share = { percent(x.ns, oa->ns), percent(y.ns, ob->ns) },
 			.times = { per_second(x.times, a), per_second(y.times, b) },
 			.comm = x.ns > y.ns ? oa->v[id].comm : id < ob->n ? ob->v[id].comm : "",

@@ -29,6 +29,7 @@ struct event_change {
 	const char *name;
 	const struct event_profile *a, *b; /* NULL: no sample there */
 	bool clock, callchains;
+	bool tracepoint; /* self is the same place for all of its samples */
 	struct change rate;	   /* samples a second, whatever the event */
 	struct function_change *v; /* the greatest change first; what did not change is left out */
 	size_t n;
@@ -44,6 +45,7 @@ struct stack_change {
 	struct change rate;  /* ms off CPU a second of window */
 	struct change share; /* percent of all time off CPU */
 	struct change times; /* a second of window */
+	struct change open;  /* percent of the stack's time that had not ended with the recording */
 	const char *comm;    /* who had most of it, in the recording where it is longer */
 };
 

@@ -86,7 +86,7 @@ static void vote(struct offcpu_stack *s, const char *comm, uint64_t ns)
 	}
 }
 
-static int count(struct offcpu *o, const struct away *a, uint64_t until)
+static int count(struct offcpu *o, const struct away *a, uint64_t until, bool open)
 {
 	uint64_t ns = until > a->since ? until - a->since : 0;
 
@@ -104,6 +104,8 @@ static int count(struct offcpu *o, const struct away *a, uint64_t until)
 		o->ns = UINT64_MAX;
 	if (__builtin_add_overflow(o->v[a->stack].ns, ns, &o->v[a->stack].ns))
 		o->v[a->stack].ns = UINT64_MAX;
+	if (open)
+		o->v[a->stack].open_ns += ns;
 	o->v[a->stack].times++;
 	vote(&o->v[a->stack], a->comm, ns);
 	return 0;
@@ -117,9 +119,9 @@ static struct away *find(const struct offcpu *o, uint32_t prev)
 	return a;
 }
 
-static int come_back(struct offcpu *o, struct away *a, uint64_t time)
+static int come_back(struct offcpu *o, struct away *a, uint64_t time, bool open)
 {
-	int err = count(o, a, time);
+	int err = count(o, a, time, open);
 
 	HASH_DEL(o->away, a);
 	free(a);
@@ -155,7 +157,7 @@ static int leave(struct offcpu *o, const struct task_switch *s, uint32_t stack)
 int offcpu__switch(struct offcpu *o, const struct task_switch *s, uint32_t stack)
 {
 	struct away *next = s->next ? find(o, s->next) : NULL;
-	int err = next ? come_back(o, next, s->time) : 0;
+	int err = next ? come_back(o, next, s->time, false) : 0;
 
 	return err || !s->prev ? err : leave(o, s, stack);
 }
@@ -167,7 +169,7 @@ int offcpu__ran(struct offcpu *o, uint32_t tid, uint64_t time)
 	/* in a container the event's tids are not those of samples */
 	if (!a || a->tid != tid || time < a->since || time - a->since < SWITCH_NS)
 		return 0;
-	return come_back(o, a, time);
+	return come_back(o, a, time, false);
 }
 
 int offcpu__end(struct offcpu *o, uint64_t time)
@@ -176,7 +178,7 @@ int offcpu__end(struct offcpu *o, uint64_t time)
 	int err = 0;
 
 	HASH_ITER (hh, o->away, a, next)
-		err = come_back(o, a, time) ?: err;
+		err = come_back(o, a, time, true) ?: err;
 	return err;
 }
 

@@ -21,6 +21,7 @@
 
 struct offcpu_stack {
 	uint64_t ns;
+	uint64_t open_ns;	 /* of it: had not ended when the recording did */
 	uint64_t times;		 /* how often */
 	char comm[OFFCPU_COMM]; /* of the task that has most of it */
 	uint64_t lead;		 /* ns; how sure that is: see offcpu.c */

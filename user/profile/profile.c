@@ -113,7 +113,8 @@ static int add_events(struct adding *a)
 			;
 		a->events[i] = &a->p->events[k];
 		if (e->attr.type != PERF_TYPE_TRACEPOINT || strcmp(e->name, OFFCPU_EVENT) ||
-		    !(e->attr.sample_type & PERF_SAMPLE_TIME))
+		    !(e->attr.sample_type & PERF_SAMPLE_TIME) || e->attr.freq ||
+		    e->attr.sample_period > 1) /* only some of the switches */
 			continue;
 		format = perf_file__format(replay__file(a->r), e->attr.config);
 		a->is_switch[i] = format && switch_fields__find(format->text, format->len,

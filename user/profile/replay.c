@@ -164,10 +164,10 @@ int replay__frames(struct replay *r, const struct sample *s, struct location *v,
 			first = true;
 			continue;
 		}
-		if (!known)
+		if (!known || !ip) /* 0: where unwinding ended */
 			continue;
 		/* behind the first of each part are return addresses */
-		err = resolve(r, s, first || !ip ? ip : ip - 1, kernel, &v[n++]);
+		err = resolve(r, s, first ? ip : ip - 1, kernel, &v[n++]);
 		first = false;
 	}
 	if (!n && !err && max)

@@ -39,9 +39,9 @@ static int check_magic(const struct perf_file *f, const struct file_header *h, s
 		return err_set(err, -EINVAL, "%s: not a perf.data file", f->path);
 	if (h->size == PIPE_HEADER_SIZE)
 		return err_set(err, -EINVAL,
-			       "%s: in pipe mode, as `perf record -o -` writes it: use `perf "
-			       "inject -i %s -o FILE`, or record with -o FILE",
-			       f->path, f->path);
+			       "%s: in pipe mode, as `perf record -o -` writes it: record with -o "
+			       "FILE",
+			       f->path);
 	return 0;
 }
 

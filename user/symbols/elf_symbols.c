@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "symbols/elf_plt.h"
 #include "symbols/elf_symbols.h"
 
 static int read_segments(Elf *elf, struct elf_symbols *e)
@@ -17,10 +18,10 @@ static int read_segments(Elf *elf, struct elf_symbols *e)
 	for (i = 0; i < n && e->n_segments < ELF_SEGMENTS_MAX; i++) {
 		if (!gelf_getphdr(elf, i, &ph))
 			return -ENOENT;
-		/* of a file with debug information alone p_filesz may be 0 */
-		if (ph.p_type == PT_LOAD && ph.p_flags & PF_X)
+		/* a file with debug information alone has nothing of them, and another p_offset */
+		if (ph.p_type == PT_LOAD && ph.p_flags & PF_X && ph.p_filesz)
 			e->segments[e->n_segments++] =
-				(struct elf_segment){ ph.p_offset, ph.p_memsz, ph.p_vaddr };
+				(struct elf_segment){ ph.p_offset, ph.p_filesz, ph.p_vaddr };
 	}
 	return 0;
 }
@@ -79,7 +80,9 @@ static int add_symbol(Elf *elf, const GElf_Sym *sym, const char *name, struct el
 	if (!scn || !gelf_getshdr(scn, &section) || !(section.sh_flags & SHF_EXECINSTR))
 		return 0;
 	return symbol_table__add(&e->table, sym->st_value, sym->st_size,
-				 section.sh_addr + section.sh_size, name, strlen(name), rank(sym));
+				 section.sh_addr + section.sh_size, name,
+				 strcspn(name, "@"), /* without its version */
+				 rank(sym));
 }
 
 static int read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *header, struct elf_symbols *e)
@@ -141,7 +144,9 @@ static int read_elf(Elf *elf, struct elf_symbols *ret)
 
 	if (elf && elf_kind(elf) == ELF_K_ELF)
 		err = read_segments(elf, &e) ?:
-		      read_sections(elf, &e) ?: symbol_table__finish(&e.table);
+		      read_sections(elf, &e) ?:
+		      elf_plt__read(elf, &e.stubs) ?:
+		      symbol_table__finish(&e.table) ?: symbol_table__finish(&e.stubs);
 	elf_end(elf);
 	if (err)
 		elf_symbols__free(&e);
@@ -161,8 +166,14 @@ int elf_symbols__read(int fd, struct elf_symbols *ret)
 	return read_elf(elf_begin(fd, ELF_C_READ, NULL), ret);
 }
 
+const struct symbol *elf_symbols__find(const struct elf_symbols *e, uint64_t vaddr)
+{
+	return symbol_table__find(&e->table, vaddr) ?: symbol_table__find(&e->stubs, vaddr);
+}
+
 void elf_symbols__free(struct elf_symbols *e)
 {
+	symbol_table__free(&e->stubs);
 	symbol_table__free(&e->table);
 	*e = (struct elf_symbols){ 0 };
 }

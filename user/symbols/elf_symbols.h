@@ -16,7 +16,8 @@ struct elf_segment {
 
 struct elf_symbols { /* { 0 } is an empty one */
 	struct symbol_table table; /* by vaddr */
-	struct elf_segment segments[ELF_SEGMENTS_MAX];
+	struct symbol_table stubs; /* elf_plt.h */
+	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* none in a file of debug information */
 	size_t n_segments;
 	bool full;			 /* .symtab, not only what is exported */
 	char debuglink[ELF_DEBUGLINK_MAX]; /* name of the file with the rest; "": not told */
@@ -26,6 +27,8 @@ struct elf_symbols { /* { 0 } is an empty one */
 int elf_symbols__read(int fd, struct elf_symbols *ret);
 /* Where the byte at @offset of the file is linked to. False: in no executable segment. */
 bool elf_symbols__vaddr(const struct elf_symbols *e, uint64_t offset, uint64_t *ret);
+/* The symbol at an address of the kind that elf_symbols__vaddr() gives. NULL: none. */
+const struct symbol *elf_symbols__find(const struct elf_symbols *e, uint64_t vaddr);
 void elf_symbols__free(struct elf_symbols *e);
 
 #endif

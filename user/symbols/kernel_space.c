@@ -23,6 +23,11 @@ static int add(struct kernel_space *k, struct map *m, uint64_t len, const struct
 	if (err)
 		return err == -ENAMETOOLONG ? 0 : err;
 	err = map_list__overlay(&k->maps, &k->pool, m);
+	if (!err && kernel_space__is_text(name)) {
+		map_file__put(&k->pool, k->text.file);
+		k->text = *m; /* with the reference */
+		return 0;
+	}
 	map_file__put(&k->pool, m->file);
 	return err;
 }
@@ -73,11 +78,14 @@ int kernel_space__apply(struct kernel_space *k, const struct perf_event_header *
 
 const struct map *kernel_space__find(const struct kernel_space *k, uint64_t addr)
 {
-	return map_list__find(k->maps, addr);
+	const struct map *m = map_list__find(k->maps, addr);
+
+	return m || !k->text.file || addr < k->text.start ? m : &k->text;
 }
 
 void kernel_space__free(struct kernel_space *k)
 {
+	map_file__put(&k->pool, k->text.file);
 	map_list__put(k->maps, &k->pool);
 	*k = (struct kernel_space){ 0 };
 }

@@ -13,12 +13,14 @@
 struct kernel_space { /* { 0 } is an empty one */
 	struct map_pool pool;
 	struct map_list *maps;
+	struct map text; /* of the kernel itself; file NULL: not known */
 };
 
 /* Apply an MMAP or MMAP2 of the kernel, or a KSYMBOL, that record__valid() accepted; others are
  * ignored. 0, -ENOMEM, -E2BIG. */
 int kernel_space__apply(struct kernel_space *k, const struct perf_event_header *rec);
-/* NULL: nothing is known to be there. */
+/* What is at an address: where no map is, the kernel itself, whose map ends before its init text.
+ * NULL: nothing is known to be there. */
 const struct map *kernel_space__find(const struct kernel_space *k, uint64_t addr);
 void kernel_space__free(struct kernel_space *k);
 

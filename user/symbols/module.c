@@ -12,8 +12,7 @@
 
 enum module_kind module__user_kind(const char *name)
 {
-	static const char *const anon[] = { "//anon", "[anon", "/anon_hugepage", "/dev/zero",
-					    "/memfd:" };
+	static const char *const anon[] = { "//anon", "[anon", "/anon_hugepage", "/dev/zero" };
 
 	for (size_t i = 0; i < sizeof(anon) / sizeof(anon[0]); i++)
 		if (!strncmp(name, anon[i], strlen(anon[i])))
@@ -135,7 +134,7 @@ const struct symbol *module__find(struct module *m, const struct map *map, uint6
 	default:
 		break;
 	}
-	symbol = symbol_table__find(&m->symbols.table, at);
+	symbol = elf_symbols__find(&m->symbols, at);
 	if (symbol)
 		*ret_offset = at - symbol->start;
 	return symbol;

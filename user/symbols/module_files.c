@@ -48,12 +48,11 @@ static bool has_id(int fd, const struct build_id *id)
 			     !memcmp(is.data, id->data, id->size));
 }
 
-/* Take @path's symbols when they are more than *best has. True: nothing better can come. */
-static bool try_file(const char *path, const struct build_id *id, struct elf_symbols *best,
-		     bool *ret_other)
+/* Open @path and read it if it is of that build id. *ret_other: becomes true when it is not. */
+static bool read_file(const char *path, const struct build_id *id, struct elf_symbols *ret,
+		      bool *ret_other)
 {
 	_cleanup_close_ int fd = open_file(path);
-	struct elf_symbols e = { 0 };
 
 	if (fd < 0)
 		return false;
@@ -61,86 +60,95 @@ static bool try_file(const char *path, const struct build_id *id, struct elf_sym
 		*ret_other = true;
 		return false;
 	}
-	if (elf_symbols__read(fd, &e))
-		return false;
-	/* how the file is mapped is better known from itself than from its debug file */
-	if (e.full || e.table.n > best->table.n) {
-		elf_symbols__free(best);
-		*best = e;
-	} else {
-		elf_symbols__free(&e);
-	}
-	return best->full;
+	return !elf_symbols__read(fd, ret);
 }
 
-/* Debug files by build id. */
-static bool try_build_id(const struct build_id *id, const char *file, struct elf_symbols *best)
+/* A file below ~/.debug, where perf keeps copies. False: there is no home. */
+static bool kept_path(const struct build_id *id, const char *file, char path[static PATH_MAX])
 {
-	char hex[2 * BUILD_ID_MAX + 2], path[PATH_MAX];
+	char hex[2 * BUILD_ID_MAX + 2];
 	const char *home = getenv("HOME");
-	bool other;
 
-	if (!id->size)
+	if (!home || home[0] != '/' || !id->size)
 		return false;
 	format_id(id, hex);
-	if (home && home[0] == '/') {
-		snprintf(path, sizeof(path), "%s/.debug/.build-id/%s/debug", home, hex);
-		if (try_file(path, id, best, &other))
-			return true;
-		snprintf(path, sizeof(path), "%s/.debug/.build-id/%s/%s", home, hex, file);
-		if (try_file(path, id, best, &other))
-			return true;
-	}
-	snprintf(path, sizeof(path), DEBUG_DIR "/.build-id/%s.debug", hex);
-	return try_file(path, id, best, &other);
+	return snprintf(path, PATH_MAX, "%s/.debug/.build-id/%s/%s", home, hex, file) < PATH_MAX;
 }
 
-/* Debug files by the name that the file gives. */
-static void try_debuglink(const char *file, const struct build_id *id, struct elf_symbols *best)
+/* The file that was mapped, or a copy. */
+static bool read_mapped(const char *path, const struct build_id *id, uint32_t pid,
+			struct elf_symbols *ret, bool *ret_other)
+{
+	char other[PATH_MAX];
+
+	/* without a build id the pid may be another process's by now */
+	if (pid && id->size &&
+	    snprintf(other, sizeof(other), "/proc/%u/root%s", pid, path) < PATH_MAX &&
+	    read_file(other, id, ret, ret_other))
+		return true;
+	return read_file(path, id, ret, ret_other) ||
+	       (kept_path(id, "elf", other) && read_file(other, id, ret, ret_other));
+}
+
+/* Take the symbols of a debug file: where they are mapped only the file itself tells. */
+static bool take_debug_file(const char *path, const struct build_id *id, struct elf_symbols *to)
+{
+	struct elf_symbols e = { 0 };
+	bool other;
+
+	if (!read_file(path, id, &e, &other))
+		return false;
+	if (!e.full || !e.table.n) {
+		elf_symbols__free(&e);
+		return false;
+	}
+	symbol_table__free(&to->table);
+	to->table = e.table;
+	to->full = true;
+	symbol_table__free(&e.stubs);
+	return true;
+}
+
+/* By build id, then by the name that the file gives; as perf looks for them. */
+static void find_debug_file(const char *file, const struct build_id *id, struct elf_symbols *to)
 {
 	const char *slash = strrchr(file, '/');
 	int dir = slash ? slash - file : 0;
-	char link[ELF_DEBUGLINK_MAX], path[PATH_MAX];
-	bool other;
+	char hex[2 * BUILD_ID_MAX + 2], path[PATH_MAX];
 
-	/* without a build id nothing would tell whether it is of this very file */
-	if (!best->debuglink[0] || !id->size)
+	if (!id->size) /* nothing would tell whether it is of this very file */
 		return;
-	memcpy(link, best->debuglink, sizeof(link));
-	snprintf(path, sizeof(path), "%.*s/%s", dir, file, link);
-	if (strcmp(path, file) && try_file(path, id, best, &other))
+	if (kept_path(id, "debug", path) && take_debug_file(path, id, to))
 		return;
-	snprintf(path, sizeof(path), "%.*s/.debug/%s", dir, file, link);
-	if (try_file(path, id, best, &other))
+	format_id(id, hex);
+	snprintf(path, sizeof(path), DEBUG_DIR "/.build-id/%s.debug", hex);
+	if (take_debug_file(path, id, to) || !to->debuglink[0])
 		return;
-	snprintf(path, sizeof(path), DEBUG_DIR "%.*s/%s", dir, file, link);
-	try_file(path, id, best, &other);
+	snprintf(path, sizeof(path), "%.*s/%s", dir, file, to->debuglink);
+	if (strcmp(path, file) && take_debug_file(path, id, to))
+		return;
+	snprintf(path, sizeof(path), "%.*s/.debug/%s", dir, file, to->debuglink);
+	if (take_debug_file(path, id, to))
+		return;
+	snprintf(path, sizeof(path), DEBUG_DIR "%.*s/%s", dir, file, to->debuglink);
+	take_debug_file(path, id, to);
 }
 
 const char *module_files__read(const char *path, const struct build_id *id, uint32_t pid,
 			       struct elf_symbols *ret)
 {
-	struct elf_symbols best = { 0 };
-	char through[PATH_MAX + 64];
+	struct elf_symbols e = { 0 };
 	bool other = false;
 
-	if (!try_build_id(id, "elf", &best)) {
-		bool done = false;
-
-		snprintf(through, sizeof(through), "/proc/%u/root%s", pid, path);
-		/* without a build id the pid may be another process's by now */
-		if (pid && id->size)
-			done = try_file(through, id, &best, &other);
-		if (!done)
-			done = try_file(path, id, &best, &other);
-		if (!done)
-			try_debuglink(path, id, &best);
+	if (!read_mapped(path, id, pid, &e, &other))
+		return other ? "is another build than the one recorded" : "is not here";
+	if (!e.full)
+		find_debug_file(path, id, &e);
+	if (!e.table.n || !e.n_segments) {
+		elf_symbols__free(&e);
+		return "has no symbols";
 	}
-	if (!best.table.n) {
-		elf_symbols__free(&best);
-		return other ? "is another build than the one recorded" : "has no symbols here";
-	}
-	*ret = best;
+	*ret = e;
 	return NULL;
 }
 
@@ -163,24 +171,27 @@ static int open_vdso(void)
 	return -1;
 }
 
+static bool is_running_kernel(const struct build_id *id)
+{
+	struct build_id is;
+
+	return !build_id__read_kernel(&is) && is.size == id->size &&
+	       !memcmp(is.data, id->data, id->size);
+}
+
 const char *module_files__read_vdso(const struct build_id *id, struct elf_symbols *ret)
 {
 	_cleanup_close_ int fd = open_vdso();
-	struct elf_symbols best = { 0 };
+	char kept[PATH_MAX];
+	bool other;
 
-	/* Kernels share addresses of nothing: without an id it may be anybody's. */
-	if (!id->size)
+	if (!id->size) /* it may be any kernel's */
 		return "has no build id";
-	if (fd >= 0 && has_id(fd, id)) {
-		if (elf_symbols__read(fd, ret))
-			return "has no symbols here";
+	if (fd >= 0 && (has_id(fd, id) || is_running_kernel(id)))
+		return elf_symbols__read(fd, ret) ? "has no symbols" : NULL;
+	if (kept_path(id, "vdso", kept) && read_file(kept, id, ret, &other))
 		return NULL;
-	}
-	try_build_id(id, "vdso", &best);
-	if (!best.table.n)
-		return "is that of another kernel";
-	*ret = best;
-	return NULL;
+	return "is that of another kernel";
 }
 
 /* The pid of a living process in its own namespace, else @pid itself. */

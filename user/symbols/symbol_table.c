@@ -5,7 +5,8 @@
 
 #include "symbols/symbol_table.h"
 
-#define LOOK_BACK 16 /* symbols that may begin inside of a larger one */
+#define LOOK_BACK 16   /* symbols that may begin inside of a larger one */
+#define LAST_SIZE 4096 /* of one behind which nothing is known, as perf takes it */
 
 struct raw_symbol {
 	uint64_t start, size, limit;
@@ -56,6 +57,8 @@ static int compare(const void *a, const void *b, void *names)
 		return x->size ? -1 : 1;
 	if (x->rank != y->rank)
 		return x->rank > y->rank ? -1 : 1;
+	if (x->rank == SYMBOL_KALLSYMS)
+		return x->order > y->order ? -1 : 1;
 	if (underscores(x_name) != underscores(y_name))
 		return underscores(x_name) < underscores(y_name) ? -1 : 1;
 	x_len = strlen(x_name);
@@ -73,6 +76,8 @@ static uint64_t end_of(const struct raw_symbol *s, uint64_t next)
 		return end;
 	if (s->limit > s->start && s->limit < end)
 		end = s->limit;
+	if (end == UINT64_MAX && s->start < UINT64_MAX - LAST_SIZE) /* the last of them */
+		end = s->start + LAST_SIZE;
 	return end;
 }
 

@@ -9,8 +9,9 @@
 
 #include "common/buf.h"
 
-/* Of several at one address the one of highest rank is kept; as perf, which prefers global ones. */
-enum symbol_rank { SYMBOL_WEAK_LOCAL, SYMBOL_WEAK, SYMBOL_LOCAL, SYMBOL_GLOBAL };
+/* Of several at one address one is kept, the same as perf takes: that of highest rank; of kallsyms
+ * the last. */
+enum symbol_rank { SYMBOL_WEAK, SYMBOL_LOCAL, SYMBOL_GLOBAL, SYMBOL_KALLSYMS };
 
 struct symbol {
 	uint64_t start, end; /* end is exclusive */

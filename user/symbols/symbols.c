@@ -50,7 +50,7 @@ void symbols__free(struct symbols *s)
 
 /* Find or make. NULL: out of memory. */
 static struct entry *get_module(struct symbols *s, enum module_kind kind, const struct map *map,
-				uint32_t pid)
+				uint32_t pid, const struct kernel_space *kernel)
 {
 	const struct map_file *f = map->file;
 	size_t len = offsetof(struct module_key, name) + f->name_len;
@@ -61,6 +61,8 @@ static struct entry *get_module(struct symbols *s, enum module_kind kind, const 
 	key.kind = kind;
 	key.pid = kind == MODULE_ANON ? pid : 0;
 	key.id = *map_file__build_id(f);
+	if (kind == MODULE_VDSO && !key.id.size && kernel->text.file) /* it came with the kernel */
+		key.id = *map_file__build_id(kernel->text.file);
 	memcpy(key.name, f->name, f->name_len); /* shorter than PATH_MAX: map_file__get() */
 	HASH_FIND(hh, s->modules, &key, len, e);
 	if (e)
@@ -104,7 +106,7 @@ int symbols__resolve(struct symbols *s, const struct task_model *tasks,
 		return 0;
 	}
 	e = get_module(s, kernel ? kernel_kind(map) : module__user_kind(map->file->name), map,
-		       pid);
+		       pid, kernel_maps);
 	if (!e)
 		return -ENOMEM;
 	l.module = e->module.name;

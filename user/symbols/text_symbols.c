@@ -60,7 +60,7 @@ static int add_kallsyms_line(const char *p, const char *end, const char *module,
 	/* data only ends the function before it, as perf takes them */
 	if (!strchr("tTwWdDbB", type))
 		return 0;
-	return symbol_table__add(t, addr, 0, 0, name, name_end - name, SYMBOL_GLOBAL);
+	return symbol_table__add(t, addr, 0, 0, name, name_end - name, SYMBOL_KALLSYMS);
 }
 
 int text_symbols__kallsyms(const struct buf *text, const char *module, struct symbol_table *t,
