@@ -314,3 +314,18 @@ int task_model__each_map(const struct task_model *m, uint32_t pid,
 		ret = fn(pid, &p->maps->v[i], arg);
 	return ret;
 }
+
+const struct map *task_model__find_map(const struct task_model *m, uint32_t pid, uint64_t addr)
+{
+	const struct process *p = process__find(m, pid);
+
+	return p ? map_list__find(p->maps, addr) : NULL;
+}
+
+const char *task_model__comm(const struct task_model *m, uint32_t pid, uint32_t tid)
+{
+	const struct process *p = process__find(m, pid);
+	const struct thread *t = p ? thread_list__find(&p->threads, tid) : NULL;
+
+	return t && t->comm[0] ? t->comm : NULL;
+}
