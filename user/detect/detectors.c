@@ -16,6 +16,7 @@
 #include "detect/detectors.h"
 #include "detect/grace.h"
 #include "detect/load_error.h"
+#include "detect/scope.h"
 #include "detect/slots.h"
 #include "detect/source.h"
 #include "rules/units.h"
@@ -34,6 +35,7 @@ struct detectors {
 	struct source *sources[N_SOURCES]; /* NULL: no rule needs it */
 	struct slots slots;
 	struct cgroups *cgroups;
+	struct scope *scope;   /* NULL: not confined to tasks */
 	uint64_t *holds;       /* mapped: read by the programs */
 	uint64_t tidied;       /* ns: when detectors__tidy() last worked */
 	bool flipped;	       /* programs may still read the half that is not in force */
@@ -129,6 +131,7 @@ int detectors__open(struct err *err, struct detectors **ret)
 		.cooling_fd = -1,
 		.counting_fd = -1,
 		.holds_fd = -1,
+		.scope_fd = -1,
 		.pidns = own_pidns(),
 	};
 	load_log__begin(&log);
@@ -140,6 +143,28 @@ int detectors__open(struct err *err, struct detectors **ret)
 	}
 	*ret = d;
 	return 0;
+}
+
+int detectors__confine_to_tasks(struct detectors *d, struct err *err)
+{
+	int r = scope__open(err, &d->scope);
+
+	if (r)
+		return r;
+	d->env.scope = FRBPF_SCOPE_TASKS;
+	d->env.scope_fd = scope__map_fd(d->scope);
+	return 0;
+}
+
+int detectors__include(struct detectors *d, pid_t pid, struct err *err)
+{
+	return scope__add(d->scope, pid, err);
+}
+
+void detectors__confine_to_cgroup(struct detectors *d, uint64_t id)
+{
+	d->env.scope = FRBPF_SCOPE_CGROUP;
+	d->env.scope_cgroup = id;
 }
 
 /* An update under way: everything that may fail is prepared in here, and committed as a whole. */
@@ -384,7 +409,7 @@ void detectors__tidy(struct detectors *d)
 void detectors__stats(const struct detectors *d, struct detectors_stats *ret)
 {
 	ret->malformed = __atomic_load_n(&d->malformed, __ATOMIC_RELAXED);
-	ret->missing_storage = d->missing_gone;
+	ret->missing_storage = d->missing_gone + (d->scope ? scope__missing(d->scope) : 0);
 	for (size_t i = 0; i < N_SOURCES; i++) {
 		if (d->sources[i])
 			ret->missing_storage +=
@@ -409,6 +434,7 @@ void detectors__free(struct detectors *d)
 		return;
 	for (size_t i = 0; i < N_SOURCES; i++)
 		source__free(d->sources[i]);
+	scope__free(d->scope);
 	cgroups__free(d->cgroups);
 	ring_buffer__free(d->ring);
 	if (d->holds)

@@ -23,6 +23,9 @@ struct source_env {
 	int counting_fd; /* map of struct frbpf_count, borrowed */
 	int holds_fd;	 /* map of times, borrowed */
 	uint32_t pidns;	 /* inode of the daemon's pid namespace */
+	enum frbpf_scope scope;
+	int scope_fd;	       /* map of the tasks in the scope, borrowed; -1: each has its own */
+	uint64_t scope_cgroup; /* id of a cgroup */
 };
 
 struct source {
