@@ -133,9 +133,12 @@ static void add_switches(struct event_list *events)
 {
 	for (size_t e = 0; e < events->n; e++) {
 		const struct tracepoint *tp = events->v[e].tp;
+		struct perf_event_attr *attr = &events->v[e].attr;
 
-		if (tp && !strcmp(tp->system, "sched") && !strcmp(tp->name, "sched_switch"))
-			events->v[e].attr.context_switch = 1;
+		if (tp ? !strcmp(tp->system, "sched") && !strcmp(tp->name, "sched_switch")
+		       : attr->type == PERF_TYPE_SOFTWARE &&
+				    attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES)
+			attr->context_switch = 1;
 	}
 }
 

@@ -44,7 +44,7 @@ struct session {
 
 /* Open @events (taken over, also on failure) on every online CPU with rings of @ring_bytes per CPU;
  * disabled. @target: NULL for every task; a session of some tasks also records when they leave their
- * CPU and come back, where it has sched:sched_switch: that event alone tells the former only.
+ * CPU and come back, where it has sched:sched_switch or context-switches: these tell the former only.
  * Negative errno with words in @err. */
 int session__open(const char *name, const char *run, struct event_list *events, size_t ring_bytes,
 		  const struct record_target *target, struct err *err, struct session **ret);
