@@ -22,7 +22,7 @@
 static const struct privilege all[] = {
 	{ "CAP_PERFMON", CAP_PERFMON, "perf events and BPF programs that read the kernel", true },
 	{ "CAP_BPF", CAP_BPF, "the rules' BPF programs", true },
-	{ "CAP_IPC_LOCK", CAP_IPC_LOCK, "rings larger than kernel.perf_event_mlock_kb", true },
+	{ "CAP_IPC_LOCK", CAP_IPC_LOCK, "rings of more than kernel.perf_event_mlock_kb", false },
 	{ "CAP_DAC_READ_SEARCH", CAP_DAC_READ_SEARCH, "tracepoints: tracefs is closed to others",
 	  false },
 	{ "CAP_SYS_PTRACE", CAP_SYS_PTRACE, "the maps of other users' processes", false },
@@ -87,17 +87,12 @@ size_t privilege__missing(const struct privilege *ret[static PRIVILEGES_MAX])
 }
 
 /* "CAP_BPF (...), CAP_IPC_LOCK (...)" */
-static int list_missing(struct buf *b, const struct privilege *const *v, size_t n, bool must)
+static int list_missing(struct buf *b, const struct privilege *const *v, size_t n)
 {
-	bool first = true;
 	int err = 0;
 
-	for (size_t i = 0; i < n && !err; i++) {
-		if (v[i]->must != must)
-			continue;
-		err = buf__printf(b, "%s%s (%s)", first ? "" : ", ", v[i]->name, v[i]->why);
-		first = false;
-	}
+	for (size_t i = 0; i < n && !err; i++)
+		err = buf__printf(b, "%s%s (%s)", i ? ", " : "", v[i]->name, v[i]->why);
 	return err;
 }
 
@@ -113,40 +108,51 @@ static int list_lower(struct buf *b)
 	return err;
 }
 
-static int explain(const struct privilege *const *v, size_t n, struct err *err)
+/* How to get it. */
+static int add_remedy(struct buf *b)
 {
-	struct buf missing = { 0 }, caps = { 0 };
 	char exe[PATH_MAX] = "frbpf";
 	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	int err;
 
 	if (len > 0)
 		exe[len] = '\0';
-	if (list_missing(&missing, v, n, true) || list_lower(&caps))
-		err_set(err, -ENOMEM, "out of memory");
-	else
-		err_set(err, -EPERM,
-			"not allowed to record: missing %s\n"
-			"run it as root, or once:  sudo setcap %s+ep %s\n"
-			"in a container:  --cap-add PERFMON --cap-add BPF --cap-add IPC_LOCK "
-			"--cap-add "
-			"DAC_READ_SEARCH --cap-add SYS_PTRACE --cap-add SYSLOG --cap-add SYS_NICE",
-			missing.data, caps.data, exe);
-	buf__free(&missing);
-	buf__free(&caps);
+	err = buf__add_str(b, "\nrun it as root, or once:  sudo setcap ");
+	err = err ? err : list_lower(b);
+	err = err ? err : buf__printf(b, "+ep %s\nin a container:  ", exe);
+	for (size_t i = 0; i < ARRAY_SIZE(all) && !err; i++)
+		err = buf__printf(b, "%s--cap-add %s", i ? " " : "", all[i].name + strlen("CAP_"));
+	return err;
+}
+
+int privilege__explain(const char *what, struct err *err)
+{
+	const struct privilege *v[PRIVILEGES_MAX];
+	size_t n = privilege__missing(v);
+	struct buf b = { 0 };
+	int code = buf__printf(&b, "%s", what);
+
+	if (n) {
+		code = code ? code : buf__add_str(&b, "\nmissing: ");
+		code = code ? code : list_missing(&b, v, n);
+		code = code ? code : add_remedy(&b);
+	}
+	err_set(err, -EPERM, "%s", code ? what : b.data);
+	buf__free(&b);
 	return -EPERM;
 }
 
 int privilege__check(struct err *ret_less, struct err *err)
 {
 	const struct privilege *v[PRIVILEGES_MAX];
-	size_t n = privilege__missing(v), must = 0;
+	size_t n = privilege__missing(v);
 	struct buf less = { 0 };
 
-	for (size_t i = 0; i < n; i++)
-		must += v[i]->must;
-	if (must)
-		return explain(v, n, err);
-	if (n && !list_missing(&less, v, n, false))
+	for (size_t i = 0; i < n; i++) {
+		if (v[i]->must)
+			return privilege__explain("not allowed to record", err);
+	}
+	if (n && !list_missing(&less, v, n))
 		err_set(ret_less, 0, "%s", less.data);
 	buf__free(&less);
 	return 0;

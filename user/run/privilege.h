@@ -24,9 +24,12 @@ struct privilege {
 /* What of it this process lacks. Returns how many. */
 size_t privilege__missing(const struct privilege *ret[static PRIVILEGES_MAX]);
 
-/* -EPERM, with everything that is missing and how to get it, when something is that must be there;
- * 0 otherwise, with words in @ret_less when something is missing that would be good to have ("":
- * nothing is). */
+/* -EPERM, as of privilege__explain(), when something is missing that must be there; 0 otherwise, with
+ * words in @ret_less when something is missing that would be good to have ("": nothing is). */
 int privilege__check(struct err *ret_less, struct err *err);
+
+/* @what was refused: add everything that is missing, if anything is, and the commands to get it.
+ * Returns -EPERM. */
+int privilege__explain(const char *what, struct err *err);
 
 #endif

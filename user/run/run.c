@@ -135,7 +135,13 @@ static int arm(struct run *r)
 
 	if (r->opts->scope == RUN_TREE)
 		code = run_target__set_command(&r->target, r->child.pid, &r->err);
-	return code ?: recording__open(&rec, &r->rules, &r->err, &r->recording);
+	code = code ?: recording__open(&rec, &r->rules, &r->err, &r->recording);
+	if (code == -EPERM || code == -EACCES) {
+		struct err refused = r->err;
+
+		privilege__explain(refused.msg, &r->err);
+	}
+	return code;
 }
 
 /* The reports, the folder's owner. What was recorded stays, whatever fails here. */
