@@ -93,8 +93,7 @@ static void *worker(void *arg)
 		handle_request(s, item++);
 		took = now_us() - begin;
 		slowest = atomic_load(&s->slowest);
-		while (took > slowest &&
-		       !atomic_compare_exchange_weak(&s->slowest, &slowest, took))
+		while (took > slowest && !atomic_compare_exchange_weak(&s->slowest, &slowest, took))
 			;
 		atomic_fetch_add(&s->requests, 1);
 		usleep(1000); /* the next request comes */
