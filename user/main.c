@@ -14,6 +14,7 @@ static const struct command *const commands[] = {
 	&cmd_dump,
 	&cmd_ls,
 	&cmd_show,
+	&cmd_run,
 	&cmd_diff,
 	&cmd_stop,
 	&cmd_ping,
