@@ -75,6 +75,42 @@ enum frbpf_state {
 	FRBPF_STATE_IDLE = 0x402, /* TASK_UNINTERRUPTIBLE | TASK_NOLOAD */
 };
 
+/* Of FRBPF_SOURCE_BLKIO and FRBPF_SOURCE_BLKIO_DEVICE. */
+enum frbpf_blkio_field {
+	FRBPF_BLKIO_DEV = FRBPF_FIELD_ARG, /* FRBPF_DEV() of the disk */
+	FRBPF_BLKIO_SECTOR,		   /* the first, of 512 bytes */
+	FRBPF_BLKIO_BYTES,
+	FRBPF_BLKIO_OP,	   /* enum frbpf_blkio_op */
+	FRBPF_BLKIO_FLAGS, /* FRBPF_BLKIO_* */
+};
+
+#define FRBPF_DEV(major, minor) ((__u64)(major) << 20 | (minor)) /* as in the kernel */
+#define FRBPF_DEV_MAJOR(dev)	((dev) >> 20)
+#define FRBPF_DEV_MINOR(dev)	((dev)&0xfffff)
+
+/* The kernel's numbers differ between versions. */
+enum frbpf_blkio_op {
+	FRBPF_BLKIO_READ,
+	FRBPF_BLKIO_WRITE,
+	FRBPF_BLKIO_FLUSH,
+	FRBPF_BLKIO_DISCARD,
+	FRBPF_BLKIO_SECURE_ERASE,
+	FRBPF_BLKIO_WRITE_ZEROES,
+	FRBPF_BLKIO_ZONE_APPEND,
+	FRBPF_BLKIO_DRIVER, /* a command of the driver, or of a program that talks to the device */
+	FRBPF_BLKIO_OTHER,
+};
+
+#define FRBPF_BLKIO_SYNC       0x1
+#define FRBPF_BLKIO_META       0x2
+#define FRBPF_BLKIO_PRIO       0x4
+#define FRBPF_BLKIO_FUA	       0x8
+#define FRBPF_BLKIO_PREFLUSH   0x10
+#define FRBPF_BLKIO_AHEAD      0x20
+#define FRBPF_BLKIO_BACKGROUND 0x40
+#define FRBPF_BLKIO_NOWAIT     0x80
+#define FRBPF_BLKIO_SWAP       0x100
+
 #define FRBPF_NODE_CURRENT 0x1 /* of the task that runs, not of the subject */
 #define FRBPF_NODE_END	   0x2 /* the last predicate of its conjunction */
 
@@ -187,7 +223,7 @@ struct frbpf_rule {
 enum frbpf_cause {
 	FRBPF_CAUSE_COOLDOWN, /* the rule fired less than its cooldown ago */
 	FRBPF_CAUSE_FULL,     /* no room in the trigger ring */
-	FRBPF_CAUSE_SELF,     /* the subject is one of our own processes */
+	FRBPF_CAUSE_SELF,     /* the subject is one of our own processes, or we write a dump */
 	FRBPF_CAUSE_COUNT,    /* not the n-th one in its time */
 	FRBPF_CAUSE_RULE_CAP, /* the rule's max-dumps is reached */
 	FRBPF_CAUSE_CAP,      /* that of all rules together is */
@@ -208,10 +244,11 @@ struct frbpf_rule_state {
 	struct frbpf_count count;	/* of FRBPF_PER_RULE */
 };
 
-/* Set by the daemon: until when triggers of a slot, and behind the last slot of all, are held back.
- */
-#define FRBPF_MAX_HOLDS (FRBPF_MAX_SLOTS + 1)
+/* Set by the daemon: until when triggers of a slot are held back, behind the last slot those of all,
+ * and behind that those of sources that a dump being written disturbs. */
+#define FRBPF_MAX_HOLDS (FRBPF_MAX_SLOTS + 2)
 #define FRBPF_HOLD_ALL	FRBPF_MAX_SLOTS
+#define FRBPF_HOLD_SELF (FRBPF_MAX_SLOTS + 1)
 
 struct frbpf_task {
 	__u32 pid; /* as perf's records carry it: in the daemon's pid namespace, 0 outside of it */
@@ -348,9 +385,19 @@ struct frbpf_half {
 	__u64 fail_keys[FRBPF_KEY_WORDS]; /* of those that look at failures */
 };
 
+/* Whom the rules are about. Others are no subjects, and are not counted either. */
+enum frbpf_scope {
+	FRBPF_SCOPE_ALL,
+	FRBPF_SCOPE_TASKS,  /* those in the scope map: see bpf/scope.bpf.c */
+	FRBPF_SCOPE_CGROUP, /* those in a cgroup (v2), or in one below it */
+};
+
 struct frbpf_control {
 	__u32 generation;
 	__u32 self_tgid; /* our own process, in the initial pid namespace; never a subject */
+	__u32 scope;	 /* enum frbpf_scope; this and the next are set before anything is attached */
+	__u32 pad;
+	__u64 scope_cgroup; /* its id */
 	struct frbpf_half half[2];
 };
 

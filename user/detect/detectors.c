@@ -12,9 +12,11 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "detect/app_socket.h"
 #include "detect/detectors_core.h"
 #include "detect/listener.h"
 #include "detect/load_error.h"
+#include "detect/scope.h"
 #include "rules/units.h"
 
 /* A second: what ended just now may be of use to a program at work. */
@@ -95,7 +97,8 @@ static int open_maps(struct detectors *d)
 	d->holds = holds;
 	d->cgroups = cgroups__new(e->cgroups_fd);
 	e->listener = listener__new();
-	if (!d->cgroups || !e->listener)
+	e->app_socket = app_socket__new(e->listener);
+	if (!d->cgroups || !e->listener || !e->app_socket)
 		return -ENOMEM;
 	d->ring = ring_buffer__new(e->triggers_fd, on_record, d, NULL);
 	return d->ring ? 0 : -errno;
@@ -120,6 +123,7 @@ int detectors__open(struct err *err, struct detectors **ret)
 		.cooling_fd = -1,
 		.counting_fd = -1,
 		.holds_fd = -1,
+		.scope_fd = -1,
 		.pidns = own_pidns(),
 	};
 	load_log__begin(&log);
@@ -131,6 +135,38 @@ int detectors__open(struct err *err, struct detectors **ret)
 	}
 	*ret = d;
 	return 0;
+}
+
+int detectors__confine_to_tasks(struct detectors *d, struct err *err)
+{
+	int r = scope__open(err, &d->scope);
+
+	if (r)
+		return r;
+	d->env.scope = FRBPF_SCOPE_TASKS;
+	d->env.scope_fd = scope__map_fd(d->scope);
+	return 0;
+}
+
+int detectors__include(struct detectors *d, pid_t pid, struct err *err)
+{
+	return scope__add(d->scope, pid, err);
+}
+
+void detectors__confine_to_cgroup(struct detectors *d, uint64_t id)
+{
+	d->env.scope = FRBPF_SCOPE_CGROUP;
+	d->env.scope_cgroup = id;
+}
+
+void detectors__set_app_path(struct detectors *d, const char *path)
+{
+	app_socket__set_path(d->env.app_socket, path);
+}
+
+void detectors__app_stats(const struct detectors *d, struct app_stats *ret)
+{
+	app_socket__stats(d->env.app_socket, ret);
 }
 
 int detectors__fd(const struct detectors *d)
@@ -208,7 +244,7 @@ void detectors__tidy(struct detectors *d)
 void detectors__stats(const struct detectors *d, struct detectors_stats *ret)
 {
 	ret->malformed = __atomic_load_n(&d->malformed, __ATOMIC_RELAXED);
-	ret->missing_storage = d->missing_gone;
+	ret->missing_storage = d->missing_gone + (d->scope ? scope__missing(d->scope) : 0);
 	for (size_t i = 0; i < d->n_sources; i++)
 		ret->missing_storage +=
 			__atomic_load_n(d->sources[i]->missing_storage, __ATOMIC_RELAXED);
@@ -232,7 +268,9 @@ void detectors__free(struct detectors *d)
 	for (size_t i = 0; i < d->n_sources; i++)
 		source__free(d->sources[i]);
 	free(d->sources);
+	app_socket__free(d->env.app_socket);
 	listener__free(d->env.listener);
+	scope__free(d->scope);
 	cgroups__free(d->cgroups);
 	ring_buffer__free(d->ring);
 	if (d->holds)

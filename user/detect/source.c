@@ -10,10 +10,20 @@
 #include "detect/load_error.h"
 #include "detect/source.h"
 
+/* clang-format off */
 static const struct source_ops *const all_sources[] = {
-	&source_runqlat, &source_syscall,    &source_blocked,		&source_offcpu,
-	&source_psi,	 &source_tracepoint, &source_tracepoint_fields,
+	&source_runqlat,
+	&source_syscall,
+	&source_blocked,
+	&source_offcpu,
+	&source_blkio,
+	&source_blkio_device,
+	&source_psi,
+	&source_app,
+	&source_tracepoint,
+	&source_tracepoint_fields,
 };
+/* clang-format on */
 
 const struct source_ops *source_ops__find(enum frbpf_source source)
 {
@@ -43,12 +53,16 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		{ "states", env->states_fd },	  { "triggers", env->triggers_fd },
 		{ "cgroups", env->cgroups_fd },	  { "cooling", env->cooling_fd },
 		{ "counting", env->counting_fd }, { "holds", env->holds_fd },
+		{ "scope", env->scope_fd },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
 		struct bpf_map *map = bpf_object__find_map_by_name(obj, shared[i].name);
-		int r = map ? bpf_map__reuse_fd(map, shared[i].fd) : -ENOENT;
+		int r;
 
+		if (shared[i].fd < 0) /* nobody looks into it */
+			continue;
+		r = map ? bpf_map__reuse_fd(map, shared[i].fd) : -ENOENT;
 		if (r)
 			return r;
 	}
@@ -78,6 +92,18 @@ int source__iterate(struct bpf_program *prog)
 	return n;
 }
 
+int source__attach(const struct source_link *order, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!bpf_program__autoload(order[i].prog))
+			continue;
+		*order[i].link = bpf_program__attach_trace(order[i].prog);
+		if (!*order[i].link)
+			return -errno;
+	}
+	return 0;
+}
+
 int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
 			 struct bpf_program *tasks, const struct source_link *order, size_t n)
 {
@@ -87,12 +113,7 @@ int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_
 	if (!*newtask_link)
 		return -errno;
 	r = source__iterate(tasks);
-	for (size_t i = 0; i < n && !r; i++) {
-		*order[i].link = bpf_program__attach_trace(order[i].prog);
-		if (!*order[i].link)
-			r = -errno;
-	}
-	return r;
+	return r ? r : source__attach(order, n);
 }
 
 /* Has the programs take us for what we are: never a subject. */
@@ -114,6 +135,8 @@ static int load_and_attach(struct source *s, const struct source_env *env)
 	/* Attached without a rule: nothing fires before the first flip. */
 	s->control->half[0].min_threshold = UINT64_MAX;
 	s->control->half[1].min_threshold = UINT64_MAX;
+	s->control->scope = env->scope;
+	s->control->scope_cgroup = env->scope_cgroup;
 	return s->ops->attach(s);
 }
 

@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "detect/rule_table.h"
 
+struct app_socket;
 struct bpf_link;
 struct bpf_object;
 struct bpf_program;
@@ -17,14 +18,18 @@ struct listener;
 
 /* What all sources are given. */
 struct source_env {
-	int states_fd;		   /* map of struct frbpf_rule_state, borrowed */
-	int triggers_fd;	   /* the trigger ring, borrowed */
-	int cgroups_fd;		   /* map of the ids of cgroups, borrowed */
-	int cooling_fd;		   /* map of struct frbpf_cooling, borrowed */
-	int counting_fd;	   /* map of struct frbpf_count, borrowed */
-	int holds_fd;		   /* map of times, borrowed */
-	uint32_t pidns;		   /* inode of the daemon's pid namespace */
-	struct listener *listener; /* for sources whose events user space sees; borrowed */
+	int states_fd;		       /* map of struct frbpf_rule_state, borrowed */
+	int triggers_fd;	       /* the trigger ring, borrowed */
+	int cgroups_fd;		       /* map of the ids of cgroups, borrowed */
+	int cooling_fd;		       /* map of struct frbpf_cooling, borrowed */
+	int counting_fd;	       /* map of struct frbpf_count, borrowed */
+	int holds_fd;		       /* map of times, borrowed */
+	uint32_t pidns;		       /* inode of the daemon's pid namespace */
+	struct listener *listener;     /* for sources whose events user space sees; borrowed */
+	struct app_socket *app_socket; /* borrowed */
+	enum frbpf_scope scope;
+	int scope_fd;	       /* map of the tasks in the scope, borrowed; -1: each has its own */
+	uint64_t scope_cgroup; /* id of a cgroup */
 };
 
 struct source {
@@ -63,9 +68,12 @@ extern const struct source_ops source_runqlat;
 extern const struct source_ops source_syscall;
 extern const struct source_ops source_blocked;
 extern const struct source_ops source_offcpu;
+extern const struct source_ops source_blkio;
+extern const struct source_ops source_blkio_device;
 extern const struct source_ops source_tracepoint;
 extern const struct source_ops source_tracepoint_fields;
 extern const struct source_ops source_psi;
+extern const struct source_ops source_app;
 
 /* NULL: nothing detects it. */
 const struct source_ops *source_ops__find(enum frbpf_source source);
@@ -96,12 +104,14 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		(s_)->globs_fd = bpf_map__fd((skel_)->maps.globs);                                 \
 		(s_)->learn_self_fd = bpf_program__fd((skel_)->progs.learn_self);                  \
 	} while (0)
-/* For the sources that have waits.bpf.h: all tasks get their storage, first those of the future,
- * then those that exist; then @order is attached. 0 or negative errno. */
 struct source_link {
 	struct bpf_program *prog;
 	struct bpf_link **link;
 };
+/* For the sources: attach those programs of @order that were loaded. 0 or negative errno. */
+int source__attach(const struct source_link *order, size_t n);
+/* For the sources that have waits.bpf.h: all tasks get their storage, first those of the future,
+ * then those that exist; then @order is attached. 0 or negative errno. */
 int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
 			 struct bpf_program *tasks, const struct source_link *order, size_t n);
 /* For the sources: run an iterator program to its end. 0 or negative errno. */

@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "dump/manifest.h"
 #include "dump/stack_frames.h"
+#include "dump/trigger_args.h"
 #include "rules/units.h"
 
 /* Names of tasks, files and hosts are bytes that anybody chooses: what is not UTF-8 becomes '?'. */
@@ -63,6 +64,20 @@ static json_t *json_key(const struct frbpf_trigger *t)
 	return name ? json_string(name) : json_null();
 }
 
+/* What the event has of its own; NULL: nothing. */
+static json_t *json_args(const struct incident_trigger *it)
+{
+	struct trigger_arg args[FRBPF_MAX_ARGS];
+	size_t n = trigger_args__get(it, args);
+	json_t *j = n ? json_object() : NULL;
+
+	for (size_t i = 0; i < n && j; i++)
+		json_object_set_new(j, args[i].name,
+				    args[i].is_text ? json_text(args[i].text, sizeof(args[i].text))
+						    : json_integer(args[i].number));
+	return j;
+}
+
 /* The innermost first. */
 static json_t *json_stack(const __u64 *ips, const struct stack_frame *frames, size_t n)
 {
@@ -99,7 +114,7 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 {
 	const struct frbpf_trigger *t = &it->t;
 	const char *source = when__source_name(t->source);
-	json_t *j;
+	json_t *j, *args;
 
 	if (!it->rule)
 		return json_pack("{s:n, s:s, s:o, s:o}", "rule", "source", "manual", "reason",
@@ -116,6 +131,9 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 		json_object_set_new(j, "stacks", json_stacks(incident__stacks(inc, t)));
 	if (j && t->source == FRBPF_SOURCE_SYSCALL)
 		json_object_set_new(j, "ret", json_integer(t->ret));
+	args = json_args(it);
+	if (args)
+		json_object_set_new(j, "args", args);
 	return j;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dump/markers.h"
+#include "dump/trigger_args.h"
 #include "perfdata/marker.h"
 #include "perfdata/record.h"
 
@@ -54,7 +55,7 @@ int markers__add_trigger(struct markers *m, const struct incident_trigger *it,
 			 const struct frbpf_stacks *stacks, const char *reason)
 {
 	const struct frbpf_trigger *t = &it->t;
-	char comm[FRBPF_COMM_LEN + 1], process[FRBPF_COMM_LEN + 1];
+	char comm[FRBPF_COMM_LEN + 1], process[FRBPF_COMM_LEN + 1], args[128];
 	struct marker_trigger text = {
 		.rule = it->rule ? it->rule->name : "manual",
 		.source = it->rule ? it->rule->when_text : "manual",
@@ -66,6 +67,7 @@ int markers__add_trigger(struct markers *m, const struct incident_trigger *it,
 		.process = process,
 		.key = t->source == FRBPF_SOURCE_SYSCALL ? syscall__name(t->key) : NULL,
 		.reason = reason,
+		.args = trigger_args__format(it, args, sizeof(args)),
 	};
 	struct buf raw = { 0 };
 	struct chain chain = { .n = 0 };

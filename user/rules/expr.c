@@ -12,6 +12,7 @@
 #define CPU_MAX	      8191	   /* CONFIG_NR_CPUS is at most 8192 (arch/x86/Kconfig) */
 #define UID_MAX	      0xfffffffeLL /* (uid_t)-1 is no user */
 #define OF(source)    (1U << (source))
+#define OF_BLKIO      (OF(FRBPF_SOURCE_BLKIO) | OF(FRBPF_SOURCE_BLKIO_DEVICE))
 
 const struct expr_field_desc expr_fields[] = {
 	{ "comm", FRBPF_FIELD_COMM, EXPR_STRING,
@@ -38,8 +39,28 @@ const struct expr_field_desc expr_fields[] = {
 	  OF(FRBPF_SOURCE_SYSCALL), true, NULL, "the system call, by name or number" },
 	{ "state", FRBPF_FIELD_STATE, EXPR_NUMBER, 0, 0xffff, OF(FRBPF_SOURCE_OFFCPU), true,
 	  symbols_state, "why the task left its CPU: R S D T t P I, as ps shows it" },
+	{ "dev", (enum frbpf_field)FRBPF_BLKIO_DEV, EXPR_DEVICE, .sources = OF_BLKIO,
+	  .of_event = true, .meaning = "the disk, by name (\"sda\") or number (\"8:0\")" },
+	{ "sector", (enum frbpf_field)FRBPF_BLKIO_SECTOR, EXPR_NUMBER, 0, INT64_MAX, OF_BLKIO, true,
+	  NULL, "the request's first sector, of 512 bytes" },
+	{ "bytes", (enum frbpf_field)FRBPF_BLKIO_BYTES, EXPR_NUMBER, 0, UINT32_MAX, OF_BLKIO, true,
+	  NULL, "the request's length" },
+	{ "op", (enum frbpf_field)FRBPF_BLKIO_OP, EXPR_NUMBER, 0, FRBPF_BLKIO_OTHER, OF_BLKIO, true,
+	  symbols_blkio_op, "what is asked of the disk: read write flush discard ..." },
+	{ "flags", (enum frbpf_field)FRBPF_BLKIO_FLAGS, EXPR_NUMBER, 0, UINT32_MAX, OF_BLKIO, true,
+	  symbols_blkio_flags,
+	  "how, as bits: sync meta prio fua preflush ahead background nowait swap", true },
 	{ NULL },
 };
+
+const struct expr_field_desc *expr_field__of(enum frbpf_source source, enum frbpf_field field)
+{
+	for (const struct expr_field_desc *f = expr_fields; f->name; f++) {
+		if (f->field == field && expr_field__is_of(f, source))
+			return f;
+	}
+	return NULL;
+}
 
 bool expr_field__is_of(const struct expr_field_desc *f, enum frbpf_source source)
 {

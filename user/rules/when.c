@@ -18,6 +18,12 @@ const struct when_source_desc when_sources[] = {
 	{ "syscall", FRBPF_SOURCE_SYSCALL, .has_keys = true, .parse = when__parse_syscall,
 	  .meaning = "one of the system calls named took that long, or failed; its subject is the "
 		     "caller" },
+	{ "blkio", FRBPF_SOURCE_BLKIO,
+	  .meaning = "a block request took that long from being queued to its completion; its "
+		     "subject is the task that queued it" },
+	{ "blkio.device", FRBPF_SOURCE_BLKIO_DEVICE,
+	  .meaning = "a block request took that long from being issued to its completion; its "
+		     "subject is the task that queued it" },
 	{ "tracepoint", FRBPF_SOURCE_TRACEPOINT, .has_args = true, .parse = when__parse_tracepoint,
 	  .meaning = "SYSTEM:NAME: this tracepoint of the kernel is hit; its subject is the task "
 		     "that it is about, or else the one that runs" },
@@ -35,14 +41,31 @@ const struct when_source_desc when_sources[] = {
 	{ NULL },
 };
 
-static const char *const source_names[] = { "runqlat", "blocked", "offcpu", "syscall",
-					    "psi",     "app",	  NULL };
-
 /* Of the design, for later versions. */
+/* clang-format off */
 static const char *const later_sources[] = {
-	"blkio",  "blkio.device", "hardirq", "softirq", "reclaim",
-	"uprobe", "usdt",	  "pending", "absent",	NULL,
+	"hardirq",
+	"softirq",
+	"reclaim",
+	"uprobe",
+	"usdt",
+	"pending",
+	"absent",
+	NULL,
 };
+/* clang-format on */
+
+#define SOURCES_MAX 32
+
+/* The source whose name is nearest, or NULL. */
+static const char *nearest_source(const char *s, size_t len)
+{
+	const char *names[SOURCES_MAX + 1] = { NULL };
+
+	for (size_t i = 0; when_sources[i].name && i < SOURCES_MAX; i++)
+		names[i] = when_sources[i].name;
+	return nearest_word(s, len, names);
+}
 
 struct span when_parser__rest(const struct when_parser *p)
 {
@@ -96,7 +119,7 @@ static bool is_later(const struct when_parser *p, struct span name)
 static int unknown_source(struct when_parser *p, struct span name)
 {
 	const char *s = p->src->text + name.off;
-	const char *nearest = nearest_word(s, name.len, source_names);
+	const char *nearest = nearest_source(s, name.len);
 	struct span here = when_parser__here(p);
 
 	if (is_later(p, name))
@@ -111,9 +134,7 @@ static int unknown_source(struct when_parser *p, struct span name)
 				    "a source is expected here, such as runqlat");
 	return diags__error(p->d, p->src, name, "unknown source " QUOTED DID_YOU_MEAN "%s",
 			    QUOTE(s, name.len), SUGGEST(nearest),
-			    nearest ? ""
-				    : ": there are runqlat, blocked, offcpu, syscall:NAME and "
-				      "tracepoints, SYSTEM:NAME");
+			    nearest ? "" : ": `frbpf events` lists them");
 }
 
 static const struct when_source_desc *find_source(const struct when_parser *p, struct span name)
