@@ -294,6 +294,9 @@ enum frbpf_extract_kind {
 	FRBPF_EXTRACT_STRING, /* its first 15 bytes */
 	FRBPF_EXTRACT_IPV4,   /* addresses: the highest bits of the first word come first */
 	FRBPF_EXTRACT_IPV6,
+	FRBPF_EXTRACT_TID, /* of the task that runs; keys of spans only, as the next two */
+	FRBPF_EXTRACT_PID,
+	FRBPF_EXTRACT_CPU,
 };
 
 struct frbpf_extract {
@@ -313,6 +316,10 @@ struct frbpf_extracts {
 	__u32 n; /* slots from the first on */
 	struct frbpf_extract slot[FRBPF_MAX_ARGS];
 };
+
+#define FRBPF_SPAN_KEYS	 4
+#define FRBPF_SPAN_DEPTH 8     /* starts within each other of one key */
+#define FRBPF_MAX_SPANS	 16384 /* begun and not ended, of one target; a power of two */
 
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
 
@@ -395,7 +402,7 @@ enum frbpf_scope {
 struct frbpf_control {
 	__u32 generation;
 	__u32 self_tgid; /* our own process, in the initial pid namespace; never a subject */
-	__u32 scope;	 /* enum frbpf_scope; this and the next are set before anything is attached */
+	__u32 scope; /* enum frbpf_scope; this and the next are set before anything is attached */
 	__u32 pad;
 	__u64 scope_cgroup; /* its id */
 	struct frbpf_half half[2];

@@ -135,7 +135,7 @@ __noinline int extract(const struct frbpf_extract *x, const struct hit_args *arg
 	__u64 v, addr, word[2] = { 0, 0 };
 	__u32 i;
 
-	if (!x || !args || !ret)
+	if (!x || !args || !ret || x->kind == FRBPF_EXTRACT_NONE)
 		return 0;
 	v = addr = args->v[x->arg % HIT_ARGS];
 	for (i = 0; i < FRBPF_MAX_STEPS; i++) {

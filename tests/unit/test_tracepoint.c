@@ -94,7 +94,7 @@ static void test_values(void **state)
 		struct span bad;
 
 		assert_int_equal(btf_trace__find(cases[i].tracepoint, &t), 0);
-		if (btf_trace__value(t, cases[i].path, false, &v, &bad, &err))
+		if (btf_trace__value(t, cases[i].path, BTF_PATH_RULE, &v, &bad, &err))
 			fail_msg("%s %s: %s", cases[i].tracepoint, cases[i].path, err.msg);
 		assert_int_equal(v.type, cases[i].type);
 		assert_int_equal(v.where.kind, cases[i].kind);
@@ -151,7 +151,7 @@ static void test_bad_paths(void **state)
 		struct btf_value v;
 		struct span bad;
 
-		if (!btf_trace__value(t, path, false, &v, &bad, &err))
+		if (!btf_trace__value(t, path, BTF_PATH_RULE, &v, &bad, &err))
 			fail_msg("'%s' is accepted", path);
 		if (!strstr(err.msg, cases[i].message))
 			fail_msg("'%s': %s", path, err.msg);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/rule_binding.h"
+#include "detect/span_ends.h"
 #include "detect/tracepoint_bind.h"
 #include "rules/text.h"
 
@@ -51,6 +52,8 @@ static int check_tracepoint(const struct rule_conf *rule, struct tracefs *tracef
 static int bind_rule(struct ruleset *rs, struct rule_conf *rule, struct tracefs *tracefs,
 		     bool partly, struct diags *d)
 {
+	if (rule->when.source == FRBPF_SOURCE_SPAN)
+		return span_ends__bind(rule, d);
 	if (rule->when.source != FRBPF_SOURCE_TRACEPOINT)
 		return 0;
 	if (tracefs && check_tracepoint(rule, tracefs, d))

@@ -613,15 +613,30 @@ static int take_value(struct walk *w)
 	return err;
 }
 
-int btf_trace__value(const struct btf_trace *t, const char *path, bool our_own,
+/* Whatever is the same at both ends; how it is compared does not matter. */
+static int take_key(struct walk *w)
+{
+	const struct btf_type *t = plain(w->btf, w->type);
+	char text[128];
+	int err;
+
+	if (!t || !(btf_is_int(t) || btf_is_any_enum(t) || btf_is_ptr(t)))
+		return err_set(w->err, -EINVAL, "a key is a number or a pointer, and not a %s",
+			       type_text(w->btf, w->type, text, sizeof(text)));
+	err = place_number(w, btf_is_ptr(t) ? sizeof(__u64) : t->size);
+	w->v->where.is_signed = !w->v->where.shift_right; /* all of its bits */
+	return err;
+}
+
+int btf_trace__value(const struct btf_trace *t, const char *path, enum btf_path_use use,
 		     struct btf_value *ret, struct span *ret_bad, struct err *err)
 {
 	struct btf_value v = { 0 };
 	struct walk w = { .t = t, .btf = t->btf, .path = path, .v = &v, .err = err };
 	int code;
 
-	w.max_derefs = our_own ? FRBPF_MAX_STEPS - 1 : FRBPF_MAX_DEREFS;
-	code = follow(&w) ?: take_value(&w);
+	w.max_derefs = use == BTF_PATH_OWN ? FRBPF_MAX_STEPS - 1 : FRBPF_MAX_DEREFS;
+	code = follow(&w) ?: use == BTF_PATH_KEY ? take_key(&w) : take_value(&w);
 
 	if (code) {
 		*ret_bad = w.part;

@@ -35,7 +35,9 @@ int extracts__make(const char *target, const struct rule_table *table, struct fr
 		if (!table->args[i])
 			continue;
 		path = tracepoint_info__path(target, table->args[i]->name);
-		r = btf_trace__value(trace, path, path != table->args[i]->name, &v, &bad, err);
+		r = btf_trace__value(trace, path,
+				     path != table->args[i]->name ? BTF_PATH_OWN : BTF_PATH_RULE,
+				     &v, &bad, err);
 		if (r)
 			break;
 		xs.slot[i] = v.where;

@@ -22,6 +22,7 @@ static const struct source_ops *const all_sources[] = {
 	&source_app,
 	&source_tracepoint,
 	&source_tracepoint_fields,
+	&source_span,
 };
 /* clang-format on */
 

@@ -72,6 +72,7 @@ extern const struct source_ops source_blkio;
 extern const struct source_ops source_blkio_device;
 extern const struct source_ops source_tracepoint;
 extern const struct source_ops source_tracepoint_fields;
+extern const struct source_ops source_span;
 extern const struct source_ops source_psi;
 extern const struct source_ops source_app;
 

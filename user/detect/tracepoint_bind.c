@@ -9,6 +9,7 @@
 #include "detect/fields_bind.h"
 #include "detect/tracepoint_bind.h"
 #include "detect/tracepoint_info.h"
+#include "rules/span_target.h"
 #include "rules/text.h"
 
 /* What BTF says of the value that @arg names. */
@@ -18,7 +19,8 @@ static int find_value(const struct rule_conf *rule, const struct rule_arg *arg,
 	const char *path = tracepoint_info__path(rule->when.target, arg->name);
 	struct err err = { 0 };
 	struct span bad;
-	int code = btf_trace__value(trace, path, path != arg->name, ret, &bad, &err);
+	int code = btf_trace__value(trace, path, path != arg->name ? BTF_PATH_OWN : BTF_PATH_RULE,
+				    ret, &bad, &err);
 
 	if (!code || code == -ENOMEM)
 		return code;
@@ -119,7 +121,8 @@ static int show(const struct ruleset *rs, struct rule_conf *rule, const struct b
 	struct span bad;
 	int i;
 
-	if (btf_trace__value(trace, path, path != name, &value, &bad, NULL))
+	if (btf_trace__value(trace, path, path != name ? BTF_PATH_OWN : BTF_PATH_RULE, &value, &bad,
+			     NULL))
 		return 0;
 	btf_value__free(&value);
 	i = arg_slots__add(rs, rule, name);
@@ -282,12 +285,27 @@ static char *fields_way(const struct rule_conf *rule)
 	return text;
 }
 
+static char *span_way(const struct rule_conf *rule)
+{
+	struct span_target t;
+	char *text;
+
+	if (span_target__parse(rule->when.target, &t))
+		return strdup("");
+	if (asprintf(&text, "BPF programs, raw_tp/%s and raw_tp/%s, read the arguments",
+		     tracepoint_info__name(t.start), tracepoint_info__name(t.end)) < 0)
+		return NULL;
+	return text;
+}
+
 char *tracepoint_bind__way(const struct rule_conf *rule)
 {
 	char *text = NULL;
 
 	if (rule->when.source == FRBPF_SOURCE_TRACEPOINT_FIELDS)
 		return fields_way(rule);
+	if (rule->when.source == FRBPF_SOURCE_SPAN)
+		return span_way(rule);
 	if (rule->when.source != FRBPF_SOURCE_TRACEPOINT)
 		return strdup("");
 	if (asprintf(&text, "a BPF program, raw_tp/%s, reads the arguments",

@@ -47,6 +47,8 @@ static const struct {
 	{ "signal:signal_generate", "code", "info.si_code" },
 	{ "signal:signal_generate", "errno", "info.si_errno" },
 	{ "oom:mark_victim", "memcg", "task.cgroups.subsys[memory_cgrp_id].cgroup.kn.name" },
+	{ "block:block_rq_*", "dev", "rq.q.disk.part0.bd_dev" },
+	{ "block:block_rq_*", "sector", "rq.__sector" },
 	{ "tcp:*", "saddr", "sk.__sk_common.skc_rcv_saddr" },
 	{ "tcp:*", "daddr", "sk.__sk_common.skc_daddr" },
 	{ "tcp:*", "saddr_v6", "sk.__sk_common.skc_v6_rcv_saddr" },
