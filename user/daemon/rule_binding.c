@@ -52,6 +52,8 @@ static int check_tracepoint(const struct rule_conf *rule, struct tracefs *tracef
 static int bind_rule(struct ruleset *rs, struct rule_conf *rule, struct tracefs *tracefs,
 		     bool partly, struct diags *d)
 {
+	if (!rule->id)
+		return 0; /* it has a mistake already, which has been told */
 	if (rule->when.source == FRBPF_SOURCE_SPAN)
 		return span_ends__bind(rule, d);
 	if (rule->when.source != FRBPF_SOURCE_TRACEPOINT)
