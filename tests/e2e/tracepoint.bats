@@ -9,7 +9,7 @@ setup() {
 	need_root
 	need_btf
 	common_setup
-	net= sender= listener= perf_pid= cgroup=
+	net='' sender='' listener='' perf_pid='' cgroup=''
 }
 
 teardown() {
@@ -38,7 +38,7 @@ witness_begin() { # EVENT [FILTER]
 witness_end() { # its events: into the file seen
 	kill -INT "$perf_pid"
 	wait "$perf_pid" || true
-	perf_pid=
+	perf_pid=''
 	exec 7>&- 8>&-
 	perf script -i "$BATS_TEST_TMPDIR/witness" --ns -F comm,pid,tid,cpu,time,event,trace >"$BATS_TEST_TMPDIR/seen" 2>/dev/null
 }
@@ -203,10 +203,10 @@ expect_line() { # FD WANTED
 	name=$(incidents "$BASE")
 	same "rule" "$(manifest "$name" rule)" retransmit
 	same "subject" "$(trigger "$name" .subject.comm)" ""
-	rules=$(frbpf status --json)
-	between "$(jq '.rules[] | select(.name == "retransmit").matched' <<<"$rules")" 2 100 matched
-	same "of another net" "$(jq '.rules[] | select(.name == "other-net").matched' <<<"$rules")" 0
-	between "$(jq '.rules[] | select(.name == "not-other").matched' <<<"$rules")" 2 100 "not another net"
+	status=$(frbpf status --json)
+	between "$(jq '.rules[] | select(.name == "retransmit").matched' <<<"$status")" 2 100 matched
+	same "of another net" "$(jq '.rules[] | select(.name == "other-net").matched' <<<"$status")" 0
+	between "$(jq '.rules[] | select(.name == "not-other").matched' <<<"$status")" 2 100 "not another net"
 	witness_end
 	between "$(grep -c 'daddr=10.77.0.2' "$BATS_TEST_TMPDIR/seen")" 2 100 "retransmits that perf saw in $(cat "$BATS_TEST_TMPDIR/seen")"
 	# the trigger is one of these, to the microsecond
@@ -240,10 +240,10 @@ expect_line() { # FD WANTED
 	done
 	rm "$program"
 	witness_end
-	rules=$(frbpf status --json)
+	status=$(frbpf status --json)
 	same "what perf saw" "$(grep -c sched_process_exec "$BATS_TEST_TMPDIR/seen")" 5
-	same "what the rule saw" "$(jq '.rules[] | select(.name == "exec").matched' <<<"$rules")" 5
-	same "of another pid" "$(jq '.rules[] | select(.name == "pid").matched' <<<"$rules")" 0
+	same "what the rule saw" "$(jq '.rules[] | select(.name == "exec").matched' <<<"$status")" 5
+	same "of another pid" "$(jq '.rules[] | select(.name == "pid").matched' <<<"$status")" 0
 }
 
 @test "a field of the format: a file name longer than 15 bytes, as often as perf saw it" {
