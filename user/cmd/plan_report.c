@@ -19,19 +19,37 @@ static void add_program(const char *kind, const char *target, void *arg)
 	json_array_append_new(arg, json_sprintf("%s/%s", kind, target));
 }
 
+/* One that rules on the same tracepoint share is told once. */
+static void add_new_program(const char *kind, const char *target, void *arg)
+{
+	json_t *text = json_sprintf("%s/%s", kind, target), *v;
+	size_t i;
+
+	json_array_foreach ((json_t *)arg, i, v) {
+		if (json_equal(v, text)) {
+			json_decref(text);
+			return;
+		}
+	}
+	json_array_append_new(arg, text);
+}
+
 static json_t *make_source(const struct ruleset *rs, const struct when_source_desc *source)
 {
 	json_t *rules = json_array(), *programs;
 
+	programs = json_array();
 	for (size_t i = 0; i < rs->n_rules; i++) {
-		if (rs->rules[i].when.source == source->source)
-			json_array_append_new(rules, json_string(rs->rules[i].name));
+		if (rs->rules[i].when.source != source->source)
+			continue;
+		json_array_append_new(rules, json_string(rs->rules[i].name));
+		tracepoint_bind__programs(&rs->rules[i], add_new_program, programs);
 	}
 	if (!json_array_size(rules)) {
 		json_decref(rules);
+		json_decref(programs);
 		return NULL;
 	}
-	programs = json_array();
 	detectors__programs(source->source, add_program, programs);
 	return json_pack("{s:s, s:s, s:o, s:o}", "name", source->name, "meaning", source->meaning,
 			 "programs", programs, "rules", rules);

@@ -313,3 +313,18 @@ char *tracepoint_bind__way(const struct rule_conf *rule)
 		return NULL;
 	return text;
 }
+
+void tracepoint_bind__programs(const struct rule_conf *rule,
+			       void (*fn)(const char *kind, const char *target, void *arg),
+			       void *arg)
+{
+	struct span_target t;
+
+	if (rule->when.source == FRBPF_SOURCE_TRACEPOINT) {
+		fn("raw_tp", tracepoint_info__name(rule->when.target), arg);
+	} else if (rule->when.source == FRBPF_SOURCE_SPAN &&
+		   !span_target__parse(rule->when.target, &t)) {
+		fn("raw_tp", tracepoint_info__name(t.start), arg);
+		fn("raw_tp", tracepoint_info__name(t.end), arg);
+	}
+}

@@ -18,6 +18,12 @@ int tracepoint_bind__rule(const struct ruleset *rs, struct rule_conf *rule, bool
 /* Has it been left unbound? */
 bool tracepoint_bind__left_out(const struct rule_conf *rule);
 
+/* Call @fn with the kind and the target of the programs that @rule needs, if it is on a tracepoint or a
+ * span: of other sources the programs are known without a rule. */
+void tracepoint_bind__programs(const struct rule_conf *rule,
+			       void (*fn)(const char *kind, const char *target, void *arg),
+			       void *arg);
+
 /* How @rule, which is bound, looks at its tracepoint, in words. An empty text: it is on none. The
  * caller's to free; NULL: out of memory. */
 char *tracepoint_bind__way(const struct rule_conf *rule);
