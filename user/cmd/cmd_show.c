@@ -44,19 +44,15 @@ static void print_args(json_t *args)
 		putchar('\n');
 }
 
-static void print_trigger(const json_t *t, const char *what)
+/* Nothing for what takes no time, such as a tracepoint that is hit. */
+static void print_value(const json_t *t)
 {
 	long ret = json_integer_value(json_object_get(t, "ret"));
 	const char *error = ret < 0 ? symbol__name(symbols_errno, -ret) : NULL;
 	char value[32], threshold[32];
 
-	if (!str(t, "rule")[0]) {
-		printf("%s by hand: %s\n  at         %s\n", what, str(t, "reason"),
-		       str(json_object_get(t, "time"), "utc"));
+	if (!json_integer_value(json_object_get(t, "value_ns")) && !str(t, "key")[0])
 		return;
-	}
-	printf("%s by rule %s: %s%s%s\n", what, str(t, "rule"), str(t, "when"),
-	       str(t, "if")[0] ? " if " : "", str(t, "if"));
 	printf("  value      %s", duration(t, "value_ns", value, sizeof(value)));
 	if (json_integer_value(json_object_get(t, "threshold_ns")))
 		printf(", threshold %s", duration(t, "threshold_ns", threshold, sizeof(threshold)));
@@ -65,6 +61,18 @@ static void print_trigger(const json_t *t, const char *what)
 	if (error)
 		printf(" failed with %s", error);
 	putchar('\n');
+}
+
+static void print_trigger(const json_t *t, const char *what)
+{
+	if (!str(t, "rule")[0]) {
+		printf("%s by hand: %s\n  at         %s\n", what, str(t, "reason"),
+		       str(json_object_get(t, "time"), "utc"));
+		return;
+	}
+	printf("%s by rule %s: %s%s%s\n", what, str(t, "rule"), str(t, "when"),
+	       str(t, "if")[0] ? " if " : "", str(t, "if"));
+	print_value(t);
 	printf("  at         %s, CPU %lld\n", str(json_object_get(t, "time"), "utc"),
 	       (long long)json_integer_value(json_object_get(t, "cpu")));
 	print_args(json_object_get(t, "args"));
