@@ -38,6 +38,8 @@ const volatile __u32 n_args;
 const volatile __s32 subject_arg = -1;
 /* Which argument is its number, where no task is at hand. */
 const volatile __s32 subject_pid_arg = -1;
+/* It is of what a dump being written does, too. */
+const volatile bool is_disturbed;
 /* It is about nobody. */
 const volatile bool subject_nobody;
 
@@ -343,6 +345,8 @@ static __always_inline void hit_match_fill(struct match *m, struct hit_subject s
 		subject_fields(subject.task, m);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = value;
 	m->self = m->process[0] == control.self_tgid;
+	if (is_disturbed)
+		match_check_self(m);
 	if (subject.task && control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
 		match_cgroups(m, (struct task_struct *)subject.task,
 			      (struct task_struct *)bpf_get_current_task());

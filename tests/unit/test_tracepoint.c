@@ -242,16 +242,28 @@ static int consume(struct detectors *d, struct frbpf_trigger *ret)
 	return n;
 }
 
+/* Has its name when this returns. */
 static pid_t spawn(void (*fn)(long arg), long arg)
 {
-	pid_t pid = fork();
+	int ready[2];
+	char c;
+	pid_t pid;
 
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
 		prctl(PR_SET_NAME, subject_name());
+		close(ready[0]);
+		if (write(ready[1], "", 1) != 1)
+			_exit(98);
+		close(ready[1]);
 		fn(arg);
 		_exit(0);
 	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
 	return pid;
 }
 

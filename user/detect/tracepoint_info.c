@@ -112,6 +112,18 @@ struct tracepoint_subject tracepoint_info__subject(const char *target, const str
 	return ret;
 }
 
+bool tracepoint_info__disturbed(const char *target)
+{
+	static const char *const systems[] = { "block:*", "irq:*",  "irq_vectors:*", "vmscan:*",
+					       "scsi:*",  "nvme:*", "writeback:*" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(systems); i++) {
+		if (!fnmatch(systems[i], target, 0))
+			return true;
+	}
+	return false;
+}
+
 const char *tracepoint_info__path(const char *target, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
