@@ -273,7 +273,6 @@ void recording__free(struct recording *r)
 	detectors__free(r->detectors);
 	sideband__free(r->sideband);
 	tracing_parts__free(&r->tracing);
-	tracing_parts__free(&r->tracing);
 	host_info__free(r->host);
 	free(r->values);
 	free(r);
