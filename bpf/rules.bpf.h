@@ -533,17 +533,11 @@ static __always_inline void match_cgroups(struct match *m, struct task_struct *s
 
 /*
  * An event above the lowest threshold, for the source to add to. Values of the event stand with
- * those of the subject. NULL cannot be.
+ * those of the subject.
  */
-static __always_inline struct match *match_begin(__u32 half, struct task_struct *subject,
-						 struct task_struct *current, __u64 now,
-						 __u64 value)
+static __always_inline void match_init(struct match *m, __u32 half, struct task_struct *subject,
+				       struct task_struct *current, __u64 now, __u64 value)
 {
-	__u32 zero = 0;
-	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
-
-	if (!m)
-		return NULL;
 	__builtin_memset(m, 0, sizeof(*m));
 	m->half = half;
 	m->now = now;
@@ -563,6 +557,18 @@ static __always_inline struct match *match_begin(__u32 half, struct task_struct 
 		task_fields(current, m->val[MATCH_CURRENT], m->cpu);
 	if (control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
 		match_cgroups(m, subject, current);
+}
+
+/* The same in `scratch`. NULL cannot be. */
+static __always_inline struct match *match_begin(__u32 half, struct task_struct *subject,
+						 struct task_struct *current, __u64 now,
+						 __u64 value)
+{
+	__u32 zero = 0;
+	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (m)
+		match_init(m, half, subject, current, now, value);
 	return m;
 }
 

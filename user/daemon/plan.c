@@ -8,6 +8,7 @@
 #include "daemon/lint.h"
 #include "daemon/plan.h"
 #include "daemon/ring_fit.h"
+#include "detect/detectors.h"
 #include "dump/incident.h"
 #include "record/session.h"
 #include "rules/units.h"
@@ -109,6 +110,20 @@ static void memory_error(const struct plan *p, const struct ruleset *rs, struct 
 	buf__free(&sum);
 }
 
+/* What its `when` speaks of must be there. */
+static int plan_rule(const struct planner *pl, const struct rule_conf *rule)
+{
+	const struct source_text *src = pl->rs->config->src;
+	struct err err;
+	int r = detectors__check(&rule->when, &err);
+
+	if (r == -EACCES && geteuid())
+		diags__warn(pl->d, src, rule->when_span, "not checked without root: %s", err.msg);
+	else if (r)
+		diags__error(pl->d, src, rule->when_span, "%s", err.msg);
+	return r == -EACCES && geteuid() ? 0 : r;
+}
+
 static int make(const struct planner *pl, struct plan **ret)
 {
 	const struct ruleset *rs = pl->rs;
@@ -143,6 +158,8 @@ static int make(const struct planner *pl, struct plan **ret)
 		err = one ?: err;
 		p->memory += session__memory(p->sessions[i].ring_bytes, p->n_cpus);
 	}
+	for (size_t i = 0; i < rs->n_rules; i++)
+		err = plan_rule(pl, &rs->rules[i]) ?: err;
 	if (!err && p->memory > p->max_memory) {
 		memory_error(p, rs, d);
 		err = -EINVAL;

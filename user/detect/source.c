@@ -11,7 +11,8 @@
 #include "detect/source.h"
 
 static const struct source_ops *const all_sources[] = { &source_runqlat, &source_syscall,
-							&source_blocked, &source_offcpu };
+							&source_blocked, &source_offcpu,
+							&source_uprobe,	 &source_usdt };
 
 const struct source_ops *source_ops__find(enum frbpf_source source)
 {
@@ -146,6 +147,11 @@ int source__open(const struct source_ops *ops, const char *target, const struct 
 		s->target = strdup(target);
 		s->max_rules = room_for(table->half.n_rules, FRBPF_MAX_RULES);
 		s->max_globs = room_for(table->n_globs, FRBPF_MAX_GLOBS);
+	}
+	r = ops->resolve && (s->target || !target) ? ops->resolve(s, err) : 0;
+	if (r) {
+		source__free(s);
+		return err_prefix(err, r, "%s:%s: ", ops->name, target ?: "");
 	}
 	load_log__begin(&log);
 	r = target && !s->target ? -ENOMEM : load_and_attach(s, env);

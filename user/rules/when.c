@@ -17,15 +17,22 @@ const struct when_source_desc when_sources[] = {
 	{ "syscall", FRBPF_SOURCE_SYSCALL, .has_keys = true, .parse = when__parse_syscall,
 	  .meaning = "one of the system calls named took that long, or failed; its subject is the "
 		     "caller" },
+	{ "uprobe", FRBPF_SOURCE_UPROBE, .parse = when__parse_uprobe,
+	  .meaning = "a function of a program or library was called, or a call of it took that long; "
+		     "its subject is the caller" },
+	{ "usdt", FRBPF_SOURCE_USDT, .parse = when__parse_usdt,
+	  .meaning = "a static probe of a program or library was hit; its subject is the task that "
+		     "ran into it" },
 	{ NULL },
 };
 
-static const char *const source_names[] = { "runqlat", "blocked", "offcpu", "syscall", NULL };
+static const char *const source_names[] = { "runqlat", "blocked", "offcpu", "syscall",
+					    "uprobe",  "usdt",	  NULL };
 
 /* Of the design, for later versions. */
 static const char *const later_sources[] = {
-	"blkio", "blkio.device", "hardirq", "softirq", "reclaim", "uprobe",
-	"usdt",	 "app",		 "psi",	    "pending", "absent",  NULL,
+	"blkio", "blkio.device", "hardirq", "softirq", "reclaim",
+	"app",	 "psi",		 "pending", "absent",  NULL,
 };
 
 struct span when_parser__rest(const struct when_parser *p)
