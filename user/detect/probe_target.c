@@ -76,9 +76,9 @@ static int add_func(const struct probe_target *t, struct elf_file *f, const stru
 	if (!ret->name)
 		return err_set(err, -ENOMEM, "out of memory");
 	place->n_funcs++;
-	if (elf_file__offset(f, func->addr + t->offset, &ret->offset))
-		return err_set(err, -EINVAL, "%s: '%s' is not code", elf_file__name(f), func->name);
 	r = check_offset(t, f, func, err);
+	if (!r && elf_file__offset(f, func->addr + t->offset, &ret->offset))
+		r = err_set(err, -EINVAL, "%s: '%s' is not code", elf_file__name(f), func->name);
 	return r ? r : find_exits(t, f, func, ret, err);
 }
 
