@@ -91,8 +91,9 @@ static void decodes_x86(void **state)
 
 static void refuses_others(void **state)
 {
-	static const uint8_t bad[][15] = { { 0x06 }, { 0x60 }, { 0x9a }, { 0xd6 }, { 0xea },
-					   { 0x0f, 0x04 }, { 0x0f, 0x36 }, { 0xc4, 0, 0, 0 } };
+	static const uint8_t bad[][15] = { { 0x06 },	   { 0x60 },	     { 0x9a },
+					   { 0xd6 },	   { 0xea },	     { 0x0f, 0x04 },
+					   { 0x0f, 0x36 }, { 0xc4, 0, 0, 0 } };
 	uint8_t prefixes[20];
 	struct insn insn;
 
@@ -105,8 +106,8 @@ static void refuses_others(void **state)
 static void exits_x86(void **state)
 {
 	/* test; je 4f; ret; 4: jmp to the cold part; jmp elsewhere */
-	static const uint8_t body[] = { 0x85, 0xff, 0x74, 0x01, 0xc3, 0xe9, 0xf6,
-					0x0f, 0,    0,	  0xe9, 0,    0x10, 0, 0 };
+	static const uint8_t body[] = { 0x85, 0xff, 0x74, 0x01, 0xc3, 0xe9, 0xf6, 0x0f,
+					0,    0,    0xe9, 0,	0x10, 0,    0 };
 	static const uint8_t cold[] = { 0x90, 0xc3 };
 	const struct func_part parts[] = { { 0x1000, sizeof(body), body },
 					   { 0x2000, sizeof(cold), cold } };

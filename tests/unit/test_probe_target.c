@@ -208,7 +208,8 @@ static void stripped(void **state)
 	Elf64_Ehdr *eh = (Elf64_Ehdr *)self.data, kept = *eh;
 
 	eh->e_shoff = eh->e_shnum = eh->e_shstrndx = 0;
-	refused(FRBPF_SOURCE_UPROBE, file("bare", self.data, self.len), "target_function", "stripped");
+	refused(FRBPF_SOURCE_UPROBE, file("bare", self.data, self.len), "target_function",
+		"stripped");
 	*eh = kept;
 }
 
@@ -346,12 +347,18 @@ static void linker_cache(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_function),	   cmocka_unit_test(names),
-		cmocka_unit_test(offsets),	   cmocka_unit_test(files),
-		cmocka_unit_test(go),		   cmocka_unit_test(stripped),
-		cmocka_unit_test(damaged),	   cmocka_unit_test(libraries),
-		cmocka_unit_test(running_processes), cmocka_unit_test(replaced_files),
-		cmocka_unit_test(notes),	   cmocka_unit_test(linker_cache),
+		cmocka_unit_test(a_function),
+		cmocka_unit_test(names),
+		cmocka_unit_test(offsets),
+		cmocka_unit_test(files),
+		cmocka_unit_test(go),
+		cmocka_unit_test(stripped),
+		cmocka_unit_test(damaged),
+		cmocka_unit_test(libraries),
+		cmocka_unit_test(running_processes),
+		cmocka_unit_test(replaced_files),
+		cmocka_unit_test(notes),
+		cmocka_unit_test(linker_cache),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -44,11 +44,12 @@ __attribute__((noinline)) int outer(long ms, int more)
 {
 	return inner(ms) + more;
 }
-}
+} // namespace demo
 
 int main(int argc, char **argv)
 {
-	int times = argc > 1 ? atoi(argv[1]) : 3, ms = argc > 2 ? atoi(argv[2]) : 50, caught = 0, ret;
+	int times = argc > 1 ? atoi(argv[1]) : 3, ms = argc > 2 ? atoi(argv[2]) : 50, caught = 0,
+	    ret;
 	uint64_t begin, end;
 
 	for (int i = 0; i < times; i++) {

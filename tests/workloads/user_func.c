@@ -32,19 +32,19 @@
 #define ARG_FORMAT "-8@%0 8@%1 -8@-5"
 #endif
 #define PROBE(a, b)                                                                                \
-	__asm__ volatile("990:	nop\n"                                                             \
+	__asm__ volatile("990:	nop\n"                                                              \
 			 ".pushsection .note.stapsdt,\"\",\"note\"\n"                              \
 			 ".balign 4\n"                                                             \
 			 ".4byte 992f-991f, 994f-993f, 3\n"                                        \
-			 "991:	.asciz \"stapsdt\"\n"                                              \
-			 "992:	.balign 4\n"                                                       \
-			 "993:	.8byte 990b\n"                                                     \
+			 "991:	.asciz \"stapsdt\"\n"                                               \
+			 "992:	.balign 4\n"                                                        \
+			 "993:	.8byte 990b\n"                                                      \
 			 ".8byte _.stapsdt.base\n"                                                 \
 			 ".8byte frbpf_test_tick_semaphore\n"                                      \
 			 ".asciz \"frbpf_test\"\n"                                                 \
 			 ".asciz \"tick\"\n"                                                       \
 			 ".asciz \"" ARG_FORMAT "\"\n"                                             \
-			 "994:	.balign 4\n"                                                       \
+			 "994:	.balign 4\n"                                                        \
 			 ".popsection\n"                                                           \
 			 ".ifndef _.stapsdt.base\n"                                                \
 			 ".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n"   \
@@ -164,17 +164,21 @@ static void run(const struct args *a)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: user_func [--call slow|recurse|jump|hit|probe] [--ms N] [--times T]\n"
-			"                 [--depth D] [--comm NAME] [--wait]\n");
+	fprintf(stderr,
+		"usage: user_func [--call slow|recurse|jump|hit|probe] [--ms N] [--times T]\n"
+		"                 [--depth D] [--comm NAME] [--wait]\n");
 	exit(2);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "call", required_argument, NULL, 'x' },  { "ms", required_argument, NULL, 'm' },
-		{ "times", required_argument, NULL, 't' }, { "depth", required_argument, NULL, 'd' },
-		{ "comm", required_argument, NULL, 'c' },  { "wait", no_argument, NULL, 'w' },
+		{ "call", required_argument, NULL, 'x' },
+		{ "ms", required_argument, NULL, 'm' },
+		{ "times", required_argument, NULL, 't' },
+		{ "depth", required_argument, NULL, 'd' },
+		{ "comm", required_argument, NULL, 'c' },
+		{ "wait", no_argument, NULL, 'w' },
 		{ 0 },
 	};
 	struct args a = { .call = "slow", .ms = 50, .times = 1, .depth = 3 };

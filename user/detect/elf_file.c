@@ -93,8 +93,8 @@ static bool needs_cxx(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
  * threads that are cancelled, which end well. */
 static bool is_of_throwing_code(const char *symbol)
 {
-	static const char *const names[] = { "__gxx_personality_v0", "__cxa_throw",
-					     "rust_eh_personality", "__objc_personality_v0",
+	static const char *const names[] = { "__gxx_personality_v0",  "__cxa_throw",
+					     "rust_eh_personality",   "__objc_personality_v0",
 					     "__gnat_personality_v0", "__gdc_personality_v0" };
 
 	for (size_t i = 0; symbol && i < ARRAY_SIZE(names); i++) {
@@ -131,8 +131,9 @@ static void look_at_sections(struct elf_file *f)
 		if (!gelf_getshdr(scn, &sh))
 			continue;
 		name = elf_strptr(f->elf, names, sh.sh_name);
-		if (name && (!strcmp(name, ".gopclntab") || !strcmp(name, ".data.rel.ro.gopclntab") ||
-			     !strcmp(name, ".go.buildinfo") || !strcmp(name, ".note.go.buildid")))
+		if (name &&
+		    (!strcmp(name, ".gopclntab") || !strcmp(name, ".data.rel.ro.gopclntab") ||
+		     !strcmp(name, ".go.buildinfo") || !strcmp(name, ".note.go.buildid")))
 			f->go = true;
 		if (sh.sh_type == SHT_SYMTAB)
 			f->stripped = false;
@@ -351,8 +352,7 @@ static int each_of_debuginfo(struct elf_file *f, const struct each_function *eac
 	for (int i = 1; i < n && !r; i++) {
 		GElf_Sym sym;
 		GElf_Addr addr;
-		const char *name =
-			dwfl_module_getsym_info(mod, i, &sym, &addr, NULL, NULL, NULL);
+		const char *name = dwfl_module_getsym_info(mod, i, &sym, &addr, NULL, NULL, NULL);
 
 		if (!name || sym.st_shndx == SHN_UNDEF)
 			continue;
@@ -369,7 +369,8 @@ int elf_file__each_function(struct elf_file *f, int (*fn)(const struct elf_symbo
 {
 	const struct each_function each = { fn, arg };
 	bool stripped = f->stripped;
-	int r = each_of_section(f->elf, SHT_SYMTAB, &each) ?: each_of_section(f->elf, SHT_DYNSYM, &each);
+	int r = each_of_section(f->elf, SHT_SYMTAB, &each)
+			?: each_of_section(f->elf, SHT_DYNSYM, &each);
 
 	if (!r && stripped)
 		r = each_of_debuginfo(f, &each);

@@ -111,14 +111,16 @@ static int not_found(struct elf_file *f, const char *name, const struct search *
 	const char *file = elf_file__name(f), *nearest = NULL;
 
 	if (s->chosen)
-		return err_set(err, -EINVAL,
-			       "%s: which function '%s' is, is chosen when a program starts (IFUNC): "
-			       "name the one that this CPU gets",
-			       file, name);
+		return err_set(
+			err, -EINVAL,
+			"%s: which function '%s' is, is chosen when a program starts (IFUNC): "
+			"name the one that this CPU gets",
+			file, name);
 	if (s->elsewhere)
-		return err_set(err, -ENOENT,
-			       "%s calls '%s', which is in another file: name the library that has it",
-			       file, name);
+		return err_set(
+			err, -ENOENT,
+			"%s calls '%s', which is in another file: name the library that has it",
+			file, name);
 	if (!elf_file__each_function(f, keep_near, &names) && names.n)
 		nearest = nearest_word(name, names.len, (const char *const *)names.v);
 	err_set(err, -ENOENT, "%s has no function '%s'%s%s%s%s", file, name,
@@ -141,8 +143,7 @@ static int several(const struct elf_file *f, const struct search *s, struct err 
 	int r = 0;
 
 	for (uint32_t i = 0; i < s->found->n && !r && list.len < 400; i++) {
-		_cleanup_free_ char *full =
-			demangler__run(s->demangler, s->found->v[i].name);
+		_cleanup_free_ char *full = demangler__run(s->demangler, s->found->v[i].name);
 
 		r = buf__printf(&list, "%s%s", i ? ", " : "", full ?: s->found->v[i].name);
 	}
@@ -163,8 +164,7 @@ static bool all_the_same(const struct search *s)
 	_cleanup_free_ char *first = demangler__run(s->demangler, s->found->v[0].name);
 
 	for (uint32_t i = 1; i < s->found->n; i++) {
-		_cleanup_free_ char *other =
-			demangler__run(s->demangler, s->found->v[i].name);
+		_cleanup_free_ char *other = demangler__run(s->demangler, s->found->v[i].name);
 
 		if (!first || !other || strcmp(first, other) != 0)
 			return false;
@@ -195,10 +195,11 @@ int funcs__find(struct elf_file *f, const char *name, struct funcs *ret, struct 
 	int r;
 
 	if (is_cxx(name) && !demangler)
-		return err_set(err, -ENOENT,
-			       "'%s' cannot be looked up without libstdc++.so.6: write the symbol as "
-			       "`nm` shows it (_Z...)",
-			       name);
+		return err_set(
+			err, -ENOENT,
+			"'%s' cannot be looked up without libstdc++.so.6: write the symbol as "
+			"`nm` shows it (_Z...)",
+			name);
 	r = search(f, &s, err);
 	demangler__free(demangler);
 	if (r)
@@ -263,8 +264,9 @@ int func__exits(struct elf_file *f, const struct func *func, struct func_exits *
 		return err_set(err, r, "its instructions cannot be read");
 	if (!exits.n)
 		return err_set(err, -EINVAL,
-			       exits.jumps ? "it never returns itself: it goes on in another function"
-					   : "it never returns");
+			       exits.jumps
+				       ? "it never returns itself: it goes on in another function"
+				       : "it never returns");
 	*ret = exits;
 	return 0;
 }

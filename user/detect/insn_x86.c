@@ -22,6 +22,7 @@ enum {
 	X = BAD,
 };
 
+// clang-format off
 /* Opcodes of one byte. */
 static const uint8_t map_one[256] = {
 	M, M, M, M, B, Z, X, X, M, M, M, M, B, Z, X, S, /* 00 */
@@ -61,6 +62,7 @@ static const uint8_t map_two[256] = {
 	M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, /* e0 */
 	M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, /* f0 */
 };
+// clang-format on
 
 /* An instruction being read. */
 struct decoder {
@@ -138,7 +140,8 @@ static int vector(struct decoder *d, uint8_t map)
 	if (!map || map == 4 || map == 7 || map > 10)
 		return -EILSEQ;
 	take_modrm(d);
-	if (map == 3 || map == 8 || (map == 1 && two == MB && op >= 0x70 && op != 0xa4 && op != 0xac))
+	if (map == 3 || map == 8 ||
+	    (map == 1 && two == MB && op >= 0x70 && op != 0xa4 && op != 0xac))
 		skip(d, 1);
 	else if (map == 10)
 		skip(d, 4);

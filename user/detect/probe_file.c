@@ -23,11 +23,17 @@
 
 /* Where libraries are if the linker's list lacks them: musl has none. */
 static const char *const library_folders[] = {
-	"/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib",
+	"/lib64",
+	"/usr/lib64",
+	"/lib",
+	"/usr/lib",
+	"/usr/local/lib",
 #if defined(__x86_64__)
-	"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
+	"/lib/x86_64-linux-gnu",
+	"/usr/lib/x86_64-linux-gnu",
 #elif defined(__aarch64__)
-	"/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+	"/lib/aarch64-linux-gnu",
+	"/usr/lib/aarch64-linux-gnu",
 #endif
 };
 
@@ -112,7 +118,8 @@ static int look_at_map(const struct search *s, const char *pid, char *line)
 	char perms[5], link[64];
 	int at = 0;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &start, &end, perms, &at) < 3 ||
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &start, &end, perms, &at) <
+		    3 ||
 	    !at || perms[2] != 'x' || line[at] != '/')
 		return 0;
 	strip_deleted(line + at);
@@ -172,10 +179,11 @@ static int find_in_processes(const char *path, struct probe_files *ret, struct e
 		return err_set(err, r,
 			       "%s: there is no such file, nor does a running process%s have one",
 			       path, geteuid() ? " that may be looked at" : "");
-	return err_set(err, r,
-		       "no running process%s has mapped a file that matches %s: a glob is looked up "
-		       "when the rules are loaded",
-		       geteuid() ? " that may be looked at" : "", path);
+	return err_set(
+		err, r,
+		"no running process%s has mapped a file that matches %s: a glob is looked up "
+		"when the rules are loaded",
+		geteuid() ? " that may be looked at" : "", path);
 }
 
 /* ---- names ---- */
@@ -216,7 +224,8 @@ static void list_folder(const char *folder, struct library *lib)
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir))) {
-		if (strncmp(e->d_name, "lib", 3) && strncmp(e->d_name, lib->name, strlen(lib->name)))
+		if (strncmp(e->d_name, "lib", 3) &&
+		    strncmp(e->d_name, lib->name, strlen(lib->name)))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
 		compare_library(e->d_name, path, lib);
@@ -270,7 +279,8 @@ static int find_by_name(const char *name, struct probe_files *ret, struct err *e
 	lib->name = name;
 	r = find_library(lib);
 	if (r == -EINVAL)
-		return err_set(err, r, "there are several libraries %s: write the whole name, such as %s",
+		return err_set(err, r,
+			       "there are several libraries %s: write the whole name, such as %s",
 			       name, lib->soname);
 	if (!r)
 		r = add_path(ret, lib->path);

@@ -24,19 +24,21 @@ static int find_exits(const struct probe_target *t, struct elf_file *f, const st
 	if (!t->latency)
 		return 0;
 	if (elf_file__is_go(f))
-		return err_set(err, -EINVAL,
-			       "%s is a Go program: its stacks move, and a return probe in one would "
-			       "end it. Without a threshold, calls can be watched",
-			       elf_file__name(f));
+		return err_set(
+			err, -EINVAL,
+			"%s is a Go program: its stacks move, and a return probe in one would "
+			"end it. Without a threshold, calls can be watched",
+			elf_file__name(f));
 	if (!elf_file__throws(f))
 		return 0;
 	ret->by_exits = true;
 	if (func__exits(f, func, &exits, &why))
-		return err_set(err, -EINVAL,
-			       "%s: how long '%s' takes cannot be measured: a return probe would end "
-			       "the program when an exception is thrown through it, and where it "
-			       "returns cannot be told: %s",
-			       elf_file__name(f), func->name, why.msg);
+		return err_set(
+			err, -EINVAL,
+			"%s: how long '%s' takes cannot be measured: a return probe would end "
+			"the program when an exception is thrown through it, and where it "
+			"returns cannot be told: %s",
+			elf_file__name(f), func->name, why.msg);
 	ret->jumps = exits.jumps;
 	ret->n_exits = exits.n;
 	for (uint32_t i = 0; i < exits.n; i++) {
@@ -226,8 +228,9 @@ static int find_places(struct probe_target *t, struct err *err)
 		}
 	}
 	if (!r && !t->n_places && files.n > 1)
-		r = err_set(err, code, "none of %zu files that running processes have mapped as %s "
-				       "has it; of the first: %s",
+		r = err_set(err, code,
+			    "none of %zu files that running processes have mapped as %s "
+			    "has it; of the first: %s",
 			    files.n, t->path, first.msg);
 	else if (!r && !t->n_places)
 		r = err_set(err, code, "%s", first.msg);

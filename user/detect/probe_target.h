@@ -16,7 +16,7 @@
 #define PROBE_PLACES_MAX 64 /* files of one target */
 
 struct probe_func {
-	char *name; /* of the symbol; owned */
+	char *name;	 /* of the symbol; owned */
 	uint64_t offset; /* in the file, of its first instruction, or of that at +OFFSET */
 	bool by_exits;	 /* a call ends at the return instructions, else by a return probe */
 	uint32_t jumps;	 /* calls may end in another function: these are not measured */
@@ -25,9 +25,9 @@ struct probe_func {
 };
 
 struct probe_place {
-	char *name; /* of the file; owned */
-	int fd;	    /* it is; owned */
-	struct stat st; /* when it was looked at */
+	char *name;		  /* of the file; owned */
+	int fd;			  /* it is; owned */
+	struct stat st;		  /* when it was looked at */
 	struct probe_func *funcs; /* owned; of uprobe */
 	uint32_t n_funcs;
 	uint32_t n_probes; /* of usdt: places in the code */

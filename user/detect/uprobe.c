@@ -49,8 +49,7 @@ static int attach(struct user_probe *p, const struct bpf_program *prog, const ch
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = at_return);
 
-	return user_probe__keep(
-		p, bpf_program__attach_uprobe_opts(prog, -1, path, offset, &opts));
+	return user_probe__keep(p, bpf_program__attach_uprobe_opts(prog, -1, path, offset, &opts));
 }
 
 /* The ends first: what began before is not known. */

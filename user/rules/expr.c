@@ -39,8 +39,12 @@ const struct expr_field_desc expr_fields[] = {
 	{ "ret", FRBPF_FIELD_RET, EXPR_NUMBER, INT64_MIN, INT64_MAX, OF(FRBPF_SOURCE_UPROBE), true,
 	  NULL, "return value of the function: the whole register, an int of -1 is 0xffffffff" },
 #define PROBE_ARG(n, sources)                                                                      \
-	{ "arg" #n, FRBPF_FIELD_ARG + (n), EXPR_NUMBER, INT64_MIN, INT64_MAX, sources, true,       \
-	  NULL, "argument " #n ": of a function the whole register, of a static probe its value" }
+	{                                                                                          \
+		"arg" #n, FRBPF_FIELD_ARG + (n), EXPR_NUMBER, INT64_MIN, INT64_MAX, sources, true, \
+			NULL,                                                                      \
+			"argument " #n                                                             \
+			": of a function the whole register, of a static probe its value"          \
+	}
 	PROBE_ARG(0, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
 	PROBE_ARG(1, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
 	PROBE_ARG(2, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),

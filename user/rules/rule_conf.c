@@ -255,9 +255,10 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 				    "tasks do",
 				    when__source_name(rule->when.source));
 	if (asks_for_ret_too_early(rule))
-		return diags__error(d, src, rule->when_span,
-				    "'ret' is known when the function returns: add a threshold, such "
-				    "as > 1ns");
+		return diags__error(
+			d, src, rule->when_span,
+			"'ret' is known when the function returns: add a threshold, such "
+			"as > 1ns");
 	rule->id = rule_id(rule);
 	if (rule->sessions)
 		return 0;

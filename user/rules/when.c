@@ -18,8 +18,9 @@ const struct when_source_desc when_sources[] = {
 	  .meaning = "one of the system calls named took that long, or failed; its subject is the "
 		     "caller" },
 	{ "uprobe", FRBPF_SOURCE_UPROBE, .parse = when__parse_uprobe,
-	  .meaning = "a function of a program or library was called, or a call of it took that long; "
-		     "its subject is the caller" },
+	  .meaning =
+		  "a function of a program or library was called, or a call of it took that long; "
+		  "its subject is the caller" },
 	{ "usdt", FRBPF_SOURCE_USDT, .parse = when__parse_usdt,
 	  .meaning = "a static probe of a program or library was hit; its subject is the task that "
 		     "ran into it" },

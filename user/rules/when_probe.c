@@ -52,16 +52,17 @@ static int parse_path(struct when_parser *p, struct span source, struct span *re
 	*ret = take_until(p, ":");
 	s = p->src->text + ret->off;
 	if (!ret->len)
-		return diags__error(p->d, p->src, when_parser__here(p),
-				    "the path of a program or library is expected here, or its name: "
-				    "write %s",
-				    form);
+		return diags__error(
+			p->d, p->src, when_parser__here(p),
+			"the path of a program or library is expected here, or its name: "
+			"write %s",
+			form);
 	if (ret->len >= PATH_MAX)
 		return diags__error(p->d, p->src, *ret, "this path is too long");
 	if (s[0] != '/' && contains(p, *ret, '/'))
 		return diags__error(p->d, p->src, *ret,
-				    "a path must begin with '/': what the recorder's directory is, is "
-				    "nobody's choice");
+				    "a path must begin with '/': the recorder does not run in your "
+				    "directory");
 	if (s[0] != '/' && !text__equals(p->src, *ret, "*") &&
 	    (contains(p, *ret, '*') || contains(p, *ret, '?') || contains(p, *ret, '[')))
 		return diags__error(p->d, p->src, *ret,
@@ -116,7 +117,8 @@ static int parse_offset(struct when_parser *p, struct span at, uint64_t *ret)
 }
 
 /* What stands behind the function's name or, if that is not in quotes, at its end. */
-static int take_offset(struct when_parser *p, struct span *symbol, struct span *ret, uint64_t *offset)
+static int take_offset(struct when_parser *p, struct span *symbol, struct span *ret,
+		       uint64_t *offset)
 {
 	const char *s = p->src->text, *plus = NULL;
 
@@ -132,8 +134,7 @@ static int take_offset(struct when_parser *p, struct span *symbol, struct span *
 	return ret->len ? parse_offset(p, *ret, offset) : 0;
 }
 
-static int make_target(char **ret, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+static int make_target(char **ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static int make_target(char **ret, const char *format, ...)
 {
@@ -151,11 +152,13 @@ static int make_target(char **ret, const char *format, ...)
 static int check_symbol(struct when_parser *p, struct span symbol)
 {
 	if (!symbol.len)
-		return diags__error(p->d, p->src, symbol, "the name of a function is expected here");
-	if ((contains(p, symbol, '*') || contains(p, symbol, '?')) && !contains(p, symbol, '('))
 		return diags__error(p->d, p->src, symbol,
-				    "one function, not a glob: `frbpf events 'uprobe:PATH:GLOB'` lists "
-				    "them");
+				    "the name of a function is expected here");
+	if ((contains(p, symbol, '*') || contains(p, symbol, '?')) && !contains(p, symbol, '('))
+		return diags__error(
+			p->d, p->src, symbol,
+			"one function, not a glob: `frbpf events 'uprobe:PATH:GLOB'` lists "
+			"them");
 	return 0;
 }
 
