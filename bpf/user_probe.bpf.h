@@ -25,10 +25,12 @@ static __always_inline struct match *user_match(__u32 half, __u64 now, __u64 val
 	struct match *m;
 
 	m = bpf_task_storage_get(&matches, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (m)
-		match_init(m, half, task, task, now, value);
-	else
+	if (!m) {
 		__sync_fetch_and_add(&missing_storage, 1);
+		return NULL;
+	}
+	match_clear(m, half, now, value);
+	match_tasks(m, half, task, task);
 	return m;
 }
 

@@ -144,6 +144,17 @@ static void print_names(const json_t *names, size_t max)
 		printf(", and %zu more", n - max);
 }
 
+static void print_programs(const json_t *programs)
+{
+	printf("  programs:   ");
+	if (json_array_size(programs))
+		printf("%zu: ", json_array_size(programs));
+	else
+		printf("none: the recorder waits for these events itself");
+	print_names(programs, SIZE_MAX);
+	putchar('\n');
+}
+
 static void print_source(const json_t *s)
 {
 	const json_t *rules = json_object_get(s, "rules");
@@ -152,13 +163,10 @@ static void print_source(const json_t *s)
 	size_t n = json_array_size(rules);
 
 	printf("source %s: %s\n", str(s, "name"), str(s, "meaning"));
-	if (places) {
+	if (places)
 		probe_report__print(places);
-	} else {
-		printf("  programs:   %zu: ", json_array_size(programs));
-		print_names(programs, SIZE_MAX);
-		putchar('\n');
-	}
+	else
+		print_programs(programs);
 	printf("  rules:      %zu%s: ", n, n > 1 && !places ? " share them" : "");
 	print_names(rules, SIZE_MAX);
 	putchar('\n');

@@ -12,7 +12,9 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "detect/app_socket.h"
 #include "detect/detectors_core.h"
+#include "detect/listener.h"
 #include "detect/load_error.h"
 #include "rules/units.h"
 
@@ -20,10 +22,24 @@
 #define TIDY_AFTER_NS NSEC_PER_SEC
 #define HOLDS_SIZE    (FRBPF_MAX_HOLDS * sizeof(uint64_t))
 
+static bool is_stacks(const void *data, size_t size)
+{
+	const struct frbpf_stacks *s = data;
+
+	return size == sizeof(*s) && s->tag == FRBPF_TAG_STACKS && s->n_kernel <= FRBPF_STACK_MAX &&
+	       s->n_user <= FRBPF_STACK_MAX;
+}
+
 static int on_record(void *ctx, void *data, size_t size)
 {
 	const struct frbpf_trigger *t = data;
 	struct detectors *d = ctx;
+
+	if (is_stacks(data, size)) {
+		if (d->stacks_fn)
+			d->stacks_fn(data, d->stacks_arg);
+		return 0;
+	}
 
 	if (size != sizeof(*t) || t->tag != FRBPF_TAG_TRIGGER) {
 		__atomic_add_fetch(&d->malformed, 1, __ATOMIC_RELAXED);
@@ -79,7 +95,9 @@ static int open_maps(struct detectors *d)
 		return -errno;
 	d->holds = holds;
 	d->cgroups = cgroups__new(e->cgroups_fd);
-	if (!d->cgroups)
+	e->listener = listener__new();
+	e->app_socket = app_socket__new(e->listener);
+	if (!d->cgroups || !e->listener || !e->app_socket)
 		return -ENOMEM;
 	d->ring = ring_buffer__new(e->triggers_fd, on_record, d, NULL);
 	return d->ring ? 0 : -errno;
@@ -117,6 +135,16 @@ int detectors__open(struct err *err, struct detectors **ret)
 	return 0;
 }
 
+void detectors__set_app_path(struct detectors *d, const char *path)
+{
+	app_socket__set_path(d->env.app_socket, path);
+}
+
+void detectors__app_stats(const struct detectors *d, struct app_stats *ret)
+{
+	app_socket__stats(d->env.app_socket, ret);
+}
+
 int detectors__fd(const struct detectors *d)
 {
 	return d->env.triggers_fd;
@@ -133,6 +161,13 @@ int detectors__consume(struct detectors *d, int max,
 	d->max = max;
 	r = ring_buffer__consume(d->ring);
 	return r < 0 && r != -ECANCELED ? r : d->handed_over;
+}
+
+void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_stacks *s, void *arg),
+			  void *arg)
+{
+	d->stacks_fn = fn;
+	d->stacks_arg = arg;
 }
 
 int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf_rule_state *ret)
@@ -209,6 +244,8 @@ void detectors__free(struct detectors *d)
 	for (size_t i = 0; i < d->n_sources; i++)
 		source__free(d->sources[i]);
 	free(d->sources);
+	app_socket__free(d->env.app_socket);
+	listener__free(d->env.listener);
 	cgroups__free(d->cgroups);
 	ring_buffer__free(d->ring);
 	if (d->holds)

@@ -10,9 +10,21 @@
 #include "detect/load_error.h"
 #include "detect/source.h"
 
-static const struct source_ops *const all_sources[] = { &source_runqlat, &source_syscall,
-							&source_blocked, &source_offcpu,
-							&source_uprobe,	 &source_usdt };
+/* clang-format off */
+static const struct source_ops *const all_sources[] = {
+	&source_runqlat,
+	&source_syscall,
+	&source_blocked,
+	&source_offcpu,
+	&source_blkio,
+	&source_blkio_device,
+	&source_psi,
+	&source_app,
+	&source_tracepoint,
+	&source_uprobe,
+	&source_usdt,
+};
+/* clang-format on */
 
 const struct source_ops *source_ops__find(enum frbpf_source source)
 {
@@ -77,6 +89,18 @@ int source__iterate(struct bpf_program *prog)
 	return n;
 }
 
+int source__attach(const struct source_link *order, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!bpf_program__autoload(order[i].prog))
+			continue;
+		*order[i].link = bpf_program__attach_trace(order[i].prog);
+		if (!*order[i].link)
+			return -errno;
+	}
+	return 0;
+}
+
 int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
 			 struct bpf_program *tasks, const struct source_link *order, size_t n)
 {
@@ -86,12 +110,7 @@ int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_
 	if (!*newtask_link)
 		return -errno;
 	r = source__iterate(tasks);
-	for (size_t i = 0; i < n && !r; i++) {
-		*order[i].link = bpf_program__attach_trace(order[i].prog);
-		if (!*order[i].link)
-			r = -errno;
-	}
-	return r;
+	return r ? r : source__attach(order, n);
 }
 
 /* Has the programs take us for what we are: never a subject. */
@@ -135,12 +154,14 @@ int source__open(const struct source_ops *ops, const char *target, const struct 
 		 const struct rule_table *table, struct source **ret, struct err *err)
 {
 	struct source *s = calloc(1, sizeof(*s));
+	struct err words = { "" };
 	struct load_log log;
 	int r;
 
 	if (!s)
 		return err_set(err, -ENOMEM, "%s: out of memory", ops->name);
 	s->ops = ops;
+	s->err = &words;
 	s->max_rules = FRBPF_MAX_RULES;
 	s->max_globs = FRBPF_MAX_GLOBS;
 	if (target) {
@@ -148,19 +169,18 @@ int source__open(const struct source_ops *ops, const char *target, const struct 
 		s->max_rules = room_for(table->half.n_rules, FRBPF_MAX_RULES);
 		s->max_globs = room_for(table->n_globs, FRBPF_MAX_GLOBS);
 	}
-	r = ops->resolve && (s->target || !target) ? ops->resolve(s, err) : 0;
-	if (r) {
-		source__free(s);
-		return err_prefix(err, r, "%s:%s: ", ops->name, target ?: "");
-	}
 	load_log__begin(&log);
 	r = target && !s->target ? -ENOMEM : load_and_attach(s, env);
 	load_log__end();
 	if (r) {
 		source__free(s);
-		load_error__explain(err, r, &log);
+		if (words.msg[0])
+			err_set(err, r, "%s", words.msg);
+		else
+			load_error__explain(err, r, &log);
 		return err_prefix(err, r, "%s%s%s: ", ops->name, target ? ":" : "", target ?: "");
 	}
+	s->err = NULL;
 	*ret = s;
 	return 0;
 }

@@ -10,19 +10,23 @@
 #include "common/err.h"
 #include "detect/rule_table.h"
 
+struct app_socket;
 struct bpf_link;
 struct bpf_object;
 struct bpf_program;
+struct listener;
 
 /* What all sources are given. */
 struct source_env {
-	int states_fd;	 /* map of struct frbpf_rule_state, borrowed */
-	int triggers_fd; /* the trigger ring, borrowed */
-	int cgroups_fd;	 /* map of the ids of cgroups, borrowed */
-	int cooling_fd;	 /* map of struct frbpf_cooling, borrowed */
-	int counting_fd; /* map of struct frbpf_count, borrowed */
-	int holds_fd;	 /* map of times, borrowed */
-	uint32_t pidns;	 /* inode of the daemon's pid namespace */
+	int states_fd;		       /* map of struct frbpf_rule_state, borrowed */
+	int triggers_fd;	       /* the trigger ring, borrowed */
+	int cgroups_fd;		       /* map of the ids of cgroups, borrowed */
+	int cooling_fd;		       /* map of struct frbpf_cooling, borrowed */
+	int counting_fd;	       /* map of struct frbpf_count, borrowed */
+	int holds_fd;		       /* map of times, borrowed */
+	uint32_t pidns;		       /* inode of the daemon's pid namespace */
+	struct listener *listener;     /* for sources whose events user space sees; borrowed */
+	struct app_socket *app_socket; /* borrowed */
 };
 
 struct source {
@@ -30,7 +34,8 @@ struct source {
 	char *target;	    /* of struct when; NULL: the source has one kind of events. Owned */
 	uint32_t max_rules; /* room in a half */
 	uint32_t max_globs;
-	void *skel; /* owned through ops->free */
+	void *skel;	 /* owned through ops->free */
+	struct err *err; /* while it is opened: for words, where an errno says too little */
 	/* Set by ops->load; all of it belongs to the skeleton. */
 	struct frbpf_control *control;
 	const __u64 *missing_storage;
@@ -46,9 +51,6 @@ struct source_ops {
 	/* Optional: can @target be found here? Without privilege. 0, or negative errno with words in
 	 * @err. */
 	int (*check)(enum frbpf_source source, const char *target, struct err *err);
-	/* Optional; before load: find what the target means. 0, or negative errno with words in
-	 * @err; free is called anyway. */
-	int (*resolve)(struct source *s, struct err *err);
 	/* Optional: does the target mean something else by now? Then it is opened anew. */
 	bool (*is_stale)(const struct source *s);
 	/* Open the skeleton, source__prepare() it, load it. 0 or negative errno; free is called
@@ -68,6 +70,11 @@ extern const struct source_ops source_runqlat;
 extern const struct source_ops source_syscall;
 extern const struct source_ops source_blocked;
 extern const struct source_ops source_offcpu;
+extern const struct source_ops source_blkio;
+extern const struct source_ops source_blkio_device;
+extern const struct source_ops source_tracepoint;
+extern const struct source_ops source_psi;
+extern const struct source_ops source_app;
 extern const struct source_ops source_uprobe;
 extern const struct source_ops source_usdt;
 
@@ -100,12 +107,14 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		(s_)->globs_fd = bpf_map__fd((skel_)->maps.globs);                                 \
 		(s_)->learn_self_fd = bpf_program__fd((skel_)->progs.learn_self);                  \
 	} while (0)
-/* For the sources that have waits.bpf.h: all tasks get their storage, first those of the future,
- * then those that exist; then @order is attached. 0 or negative errno. */
 struct source_link {
 	struct bpf_program *prog;
 	struct bpf_link **link;
 };
+/* For the sources: attach those programs of @order that were loaded. 0 or negative errno. */
+int source__attach(const struct source_link *order, size_t n);
+/* For the sources that have waits.bpf.h: all tasks get their storage, first those of the future,
+ * then those that exist; then @order is attached. 0 or negative errno. */
 int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
 			 struct bpf_program *tasks, const struct source_link *order, size_t n);
 /* For the sources: run an iterator program to its end. 0 or negative errno. */

@@ -27,12 +27,16 @@ static void choose_programs(struct uprobe_bpf *skel, const struct probe_target *
 
 static int uprobe_load(struct source *s, const struct source_env *env)
 {
-	struct user_probe *p = s->skel;
-	struct uprobe_bpf *skel = uprobe_bpf__open();
-	int r;
+	struct uprobe_bpf *skel;
+	struct user_probe *p;
+	int r = user_probe__resolve(s);
 
+	if (r)
+		return r;
+	skel = uprobe_bpf__open();
 	if (!skel)
 		return -errno;
+	p = s->skel;
 	p->skel = skel;
 	skel->rodata->daemon_pidns = env->pidns;
 	choose_programs(skel, p->target);
@@ -98,7 +102,6 @@ const struct source_ops source_uprobe = {
 	.name = "uprobe",
 	.elf = uprobe_bpf__elf_bytes,
 	.check = user_probe__check,
-	.resolve = user_probe__resolve,
 	.is_stale = user_probe__is_stale,
 	.load = uprobe_load,
 	.attach = uprobe_attach,

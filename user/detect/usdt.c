@@ -8,12 +8,16 @@
 
 static int usdt_load(struct source *s, const struct source_env *env)
 {
-	struct user_probe *p = s->skel;
-	struct usdt_bpf *skel = usdt_bpf__open();
-	int r;
+	struct usdt_bpf *skel;
+	struct user_probe *p;
+	int r = user_probe__resolve(s);
 
+	if (r)
+		return r;
+	skel = usdt_bpf__open();
 	if (!skel)
 		return -errno;
+	p = s->skel;
 	p->skel = skel;
 	skel->rodata->daemon_pidns = env->pidns;
 	bpf_map__set_autocreate(skel->maps.scratch, false);
@@ -56,7 +60,6 @@ const struct source_ops source_usdt = {
 	.name = "usdt",
 	.elf = usdt_bpf__elf_bytes,
 	.check = user_probe__check,
-	.resolve = user_probe__resolve,
 	.is_stale = user_probe__is_stale,
 	.load = usdt_load,
 	.attach = usdt_attach,

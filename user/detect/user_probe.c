@@ -19,19 +19,19 @@ int user_probe__check(enum frbpf_source source, const char *target, struct err *
 	return r;
 }
 
-int user_probe__resolve(struct source *s, struct err *err)
+int user_probe__resolve(struct source *s)
 {
 	struct user_probe *p;
 
 	if (access(UPROBE_PMU, F_OK))
-		return err_set(err, -EOPNOTSUPP,
+		return err_set(s->err, -EOPNOTSUPP,
 			       "this kernel has no uprobes: it needs CONFIG_UPROBE_EVENTS=y (and "
 			       "/sys mounted)");
 	p = calloc(1, sizeof(*p));
 	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_set(s->err, -ENOMEM, "out of memory");
 	s->skel = p;
-	return probe_target__find(s->ops->source, s->target, &p->target, err);
+	return probe_target__find(s->ops->source, s->target, &p->target, s->err);
 }
 
 bool user_probe__is_stale(const struct source *s)

@@ -16,9 +16,10 @@ struct user_probe {
 
 /* Of struct source_ops. */
 int user_probe__check(enum frbpf_source source, const char *target, struct err *err);
-int user_probe__resolve(struct source *s, struct err *err);
 bool user_probe__is_stale(const struct source *s);
 
+/* Begins its load: find what its target means. 0, or negative errno with words in s->err. */
+int user_probe__resolve(struct source *s);
 /* Keep @link; NULL: negative errno is returned, that of making it. */
 int user_probe__keep(struct user_probe *p, struct bpf_link *link);
 /* By which a file is opened once more, while it is. */
