@@ -88,10 +88,14 @@ static __always_inline void scratch_give(struct scratch_pending *s)
 /* @issued 0: not yet. */
 static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued)
 {
-	struct scratch_pending *s = scratch_take();
+	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 key = (__u64)rq;
+	struct scratch_pending *s;
 	struct pending *p;
 
+	if (!in_scope(task))
+		return;
+	s = scratch_take();
 	if (!s)
 		return;
 	p = &s->v;
@@ -100,7 +104,7 @@ static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued
 	p->sector = 0;
 	p->done = 0;
 	p->cmd_flags = rq->cmd_flags;
-	subject_save(&p->subject, bpf_get_current_task_btf(),
+	subject_save(&p->subject, task,
 		     rules_look_at_cgroups(rules_half()) ? &p->cgroups : NULL);
 	if (bpf_map_update_elem(&requests, &key, p, BPF_ANY))
 		__sync_fetch_and_add(&dropped, 1);

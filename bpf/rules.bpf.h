@@ -584,20 +584,25 @@ static __always_inline void match_cgroups(struct match *m, struct task_struct *s
 			   &m->cgroup[MATCH_CURRENT]);
 }
 
-/* An event above the lowest threshold, without tasks. NULL cannot be. */
-static __always_inline struct match *match_new(__u32 half, __u64 now, __u64 value)
+/* An event above the lowest threshold, without tasks. */
+static __always_inline void match_clear(struct match *m, __u32 half, __u64 now, __u64 value)
 {
-	__u32 zero = 0;
-	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
-
-	if (!m)
-		return NULL;
 	__builtin_memset(m, 0, sizeof(*m));
 	m->half = half;
 	m->now = now;
 	m->value = value;
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = value;
 	m->cpu = bpf_get_smp_processor_id();
+}
+
+/* The same in `scratch`. NULL cannot be. */
+static __always_inline struct match *match_new(__u32 half, __u64 now, __u64 value)
+{
+	__u32 zero = 0;
+	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (m)
+		match_clear(m, half, now, value);
 	return m;
 }
 
@@ -606,21 +611,9 @@ static __always_inline bool rules_look_at_cgroups(__u32 half)
 	return control.half[half].fields & (1U << FRBPF_FIELD_CGROUP);
 }
 
-/*
- * An event above the lowest threshold, for the source to add to. Values of the event stand with
- * those of the subject. NULL cannot be.
- */
-static __always_inline struct match *match_begin(__u32 half, struct task_struct *subject,
-						 struct task_struct *current, __u64 now,
-						 __u64 value)
+static __always_inline void match_tasks(struct match *m, __u32 half, struct task_struct *subject,
+					struct task_struct *current)
 {
-	struct match *m;
-
-	if (!in_scope(subject))
-		return NULL;
-	m = match_new(half, now, value);
-	if (!m)
-		return NULL;
 	m->self = (__u32)subject->tgid == control.self_tgid;
 	m->process[0] = (__u32)subject->tgid;
 	m->process[1] = subject->group_leader->start_boottime;
@@ -634,6 +627,23 @@ static __always_inline struct match *match_begin(__u32 half, struct task_struct 
 		task_fields(current, m->val[MATCH_CURRENT], m->cpu);
 	if (rules_look_at_cgroups(half))
 		match_cgroups(m, subject, current);
+}
+
+/*
+ * An event above the lowest threshold, for the source to add to. Values of the event stand with
+ * those of the subject. NULL: the rules are not about this subject.
+ */
+static __always_inline struct match *match_begin(__u32 half, struct task_struct *subject,
+						 struct task_struct *current, __u64 now,
+						 __u64 value)
+{
+	struct match *m;
+
+	if (!in_scope(subject))
+		return NULL;
+	m = match_new(half, now, value);
+	if (m)
+		match_tasks(m, half, subject, current);
 	return m;
 }
 

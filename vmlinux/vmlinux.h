@@ -195,10 +195,24 @@ struct request {
 };
 
 struct pt_regs {
+	unsigned long r9;      /* x86 */
+	unsigned long r8;      /* x86 */
+	unsigned long ax;      /* x86 */
+	unsigned long cx;      /* x86 */
+	unsigned long dx;      /* x86 */
+	unsigned long si;      /* x86 */
 	unsigned long di;      /* x86 */
 	unsigned long orig_ax; /* x86 */
+	unsigned long ip;      /* x86 */
+	unsigned long sp;      /* x86 */
 	u64 orig_x0;	       /* arm64 */
 	s32 syscallno;	       /* arm64 */
+};
+
+struct user_pt_regs { /* arm64 */
+	u64 regs[31];
+	u64 sp;
+	u64 pc;
 };
 
 struct seq_file;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "rules/when.h"
+#include "rules/when_probe.h"
 
 #define UNTOUCHED 4711
 
@@ -143,8 +143,35 @@ static void refused(void **state)
 		{ "hardirq > 1ms", "not supported yet" },
 		{ "softirq:net_rx > 2ms", "the source 'softirq' is not supported yet" },
 		{ "reclaim > 10ms", "not supported yet" },
-		{ "uprobe:/bin/sh:main > 5ms", "the source 'uprobe' is not supported yet" },
-		{ "usdt:/bin/sh:p:q", "not supported yet" },
+		{ "uprobe", "of which program? write uprobe:PATH:SYMBOL" },
+		{ "uprobe > 5ms", "of which program? write uprobe:PATH:SYMBOL" },
+		{ "uprobe:", "the path of a program or library is expected here" },
+		{ "uprobe::main", "the path of a program or library is expected here" },
+		{ "uprobe:libc", "':' and a name are expected here: write uprobe:PATH:SYMBOL" },
+		{ "uprobe:libc > 5ms", "':' and a name are expected here" },
+		{ "uprobe:./a.out:main", "a path must begin with '/'" },
+		{ "uprobe:lib*:main", "a glob is compared with whole paths" },
+		{ "uprobe:libc:", "the name of a function is expected here" },
+		{ "uprobe:libc: > 5ms", "the name of a function is expected here" },
+		{ "uprobe:libc:\"\" > 5ms", "the name of a function is expected here" },
+		{ "uprobe:libc:\"f(int) > 5ms", "this quote is not closed" },
+		{ "uprobe:libc:mem*", "one function, not a glob" },
+		{ "uprobe:libc:+0x10", "the name of a function is expected here" },
+		{ "uprobe:libc:read+", "a number of bytes is expected behind '+'" },
+		{ "uprobe:libc:read+0x", "a number of bytes is expected behind '+'" },
+		{ "uprobe:libc:read+-4", "a number of bytes is expected behind '+'" },
+		{ "uprobe:libc:read+0x99999999999999999999", "a number of bytes is expected" },
+		{ "uprobe:libc:read+4 > 5ms", "with a threshold there is no offset" },
+		{ "uprobe:libc:read fails", "only system calls can fail" },
+		{ "uprobe:libc:read > 0ms", "larger than 0" },
+		{ "uprobe:libc:read > 5ms more", "nothing may follow the threshold" },
+		{ "uprobe:libc:read < 5ms", "write '>' instead of '<'" },
+		{ "usdt", "of which program? write usdt:PATH:PROVIDER:PROBE" },
+		{ "usdt:/bin/sh:q", "the probe's name are expected here" },
+		{ "usdt:/bin/sh:p:", "the name of a static probe is expected here" },
+		{ "usdt:/bin/sh::q", "the provider of a static probe is expected here" },
+		{ "usdt:/bin/sh:p:q > 5ms", "it has no threshold" },
+		{ "usdt:/bin/sh:p:q twice", "nothing may follow the probe" },
 		{ "pending(runqlat) > 5s", "the source 'pending' is not supported yet" },
 		{ "absent(runqlat) > 5s", "not supported yet" },
 		{ "oom:", "the name of a tracepoint is expected" },
@@ -161,6 +188,87 @@ static void refused(void **state)
 		if (parse(cases[i].text, &w, message, sizeof(message)) != -EINVAL ||
 		    !strstr(message, cases[i].message) || w.threshold != UNTOUCHED)
 			fail_msg("'%s': '%s'", cases[i].text, message);
+	}
+}
+
+static void probes(void **state)
+{
+	static const struct {
+		const char *text, *target;
+		enum frbpf_source source;
+		bool hit;
+		struct when_probe parts;
+	} cases[] = {
+		{ "uprobe:/bin/sh:main",
+		  "/bin/sh:main",
+		  FRBPF_SOURCE_UPROBE,
+		  true,
+		  { "/bin/sh", NULL, "main", 0, false } },
+		{ "uprobe:libc:fopen > 5ms",
+		  "libc:fopen latency",
+		  FRBPF_SOURCE_UPROBE,
+		  false,
+		  { "libc", NULL, "fopen", 0, true } },
+		{ "uprobe:libc:fopen>5ms",
+		  "libc:fopen latency",
+		  FRBPF_SOURCE_UPROBE,
+		  false,
+		  { "libc", NULL, "fopen", 0, true } },
+		{ "uprobe:/a b/c:f", NULL },
+		{ "uprobe:/opt/*/bin/x:f+16",
+		  "/opt/*/bin/x:f+0x10",
+		  FRBPF_SOURCE_UPROBE,
+		  true,
+		  { "/opt/*/bin/x", NULL, "f", 16, false } },
+		{ "uprobe:/x:ns::f > 1s",
+		  "/x:ns::f latency",
+		  FRBPF_SOURCE_UPROBE,
+		  false,
+		  { "/x", NULL, "ns::f", 0, true } },
+		{ "uprobe:/x:\"ns::f(int, g<int>*)\" > 1s",
+		  "/x:ns::f(int, g<int>*) latency",
+		  FRBPF_SOURCE_UPROBE,
+		  false,
+		  { "/x", NULL, "ns::f(int, g<int>*)", 0, true } },
+		{ "uprobe:/x:\"operator+(a, b)\"",
+		  "/x:operator+(a, b)",
+		  FRBPF_SOURCE_UPROBE,
+		  true,
+		  { "/x", NULL, "operator+(a, b)", 0, false } },
+		{ "uprobe:/x:\"f(int)\"+0x1c",
+		  "/x:f(int)+0x1c",
+		  FRBPF_SOURCE_UPROBE,
+		  true,
+		  { "/x", NULL, "f(int)", 28, false } },
+		{ "usdt:/bin/x:p:q",
+		  "/bin/x:p:q",
+		  FRBPF_SOURCE_USDT,
+		  true,
+		  { "/bin/x", "p", "q", 0, false } },
+		{ "usdt:*:p:q", "*:p:q", FRBPF_SOURCE_USDT, true, { "*", "p", "q", 0, false } },
+	};
+	char message[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct when_probe p;
+		struct when w;
+
+		if (parse(cases[i].text, &w, message, sizeof(message))) {
+			if (cases[i].target)
+				fail_msg("'%s': %s", cases[i].text, message);
+			continue;
+		}
+		assert_int_equal(w.source, cases[i].source);
+		assert_string_equal(w.target, cases[i].target);
+		assert_int_equal(w.hit, cases[i].hit);
+		assert_int_equal(when_probe__split(w.source, w.target, &p), 0);
+		assert_string_equal(p.path, cases[i].parts.path);
+		assert_string_equal(p.symbol, cases[i].parts.symbol);
+		assert_string_equal(p.provider ?: "", cases[i].parts.provider ?: "");
+		assert_int_equal(p.offset, cases[i].parts.offset);
+		assert_int_equal(p.latency, cases[i].parts.latency);
+		when_probe__free(&p);
+		when__free(&w);
 	}
 }
 
@@ -239,11 +347,9 @@ static void source_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(accepted),
-		cmocka_unit_test(refused),
-		cmocka_unit_test(several_names_several_errors),
-		cmocka_unit_test(syscall_table),
-		cmocka_unit_test(all_calls),
+		cmocka_unit_test(accepted),	 cmocka_unit_test(refused),
+		cmocka_unit_test(probes),	 cmocka_unit_test(several_names_several_errors),
+		cmocka_unit_test(syscall_table), cmocka_unit_test(all_calls),
 		cmocka_unit_test(source_names),
 	};
 

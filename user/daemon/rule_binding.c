@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "daemon/rule_binding.h"
+#include "detect/detectors.h"
 #include "detect/tracepoint_bind.h"
 #include "rules/text.h"
 
@@ -48,11 +50,24 @@ static int check_tracepoint(const struct rule_conf *rule, struct tracefs *tracef
 	return 0;
 }
 
+/* Is what its `when` speaks of there? */
+static int check_target(const struct rule_conf *rule, struct diags *d)
+{
+	struct err err = { 0 };
+	int r = detectors__check(&rule->when, &err);
+
+	if (r == -EACCES && geteuid()) {
+		diags__warn(d, rule->src, rule->when_span, "not checked without root: %s", err.msg);
+		return 0;
+	}
+	return r ? diags__error(d, rule->src, rule->when_span, "%s", err.msg) : 0;
+}
+
 static int bind_rule(struct ruleset *rs, struct rule_conf *rule, struct tracefs *tracefs,
 		     struct diags *d)
 {
 	if (rule->when.source != FRBPF_SOURCE_TRACEPOINT)
-		return 0;
+		return check_target(rule, d);
 	if (tracefs && check_tracepoint(rule, tracefs, d))
 		return -EINVAL;
 	return tracepoint_bind__rule(rs, rule, d);

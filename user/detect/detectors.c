@@ -311,3 +311,10 @@ int detectors__programs(enum frbpf_source source,
 	bpf_object__close(obj);
 	return 0;
 }
+
+int detectors__check(const struct when *when, struct err *err)
+{
+	const struct source_ops *ops = source_ops__find(when->source);
+
+	return ops && ops->check ? ops->check(when->source, when->target, err) : 0;
+}

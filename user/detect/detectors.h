@@ -60,6 +60,10 @@ int detectors__consume(struct detectors *d, int max,
 int detectors__programs(enum frbpf_source source,
 			void (*fn)(const char *kind, const char *target, void *arg), void *arg);
 
+/* Can what @when speaks of be found on this machine? Nothing is loaded. 0, or negative errno with words
+ * in @err; -EACCES: more privilege could tell. */
+int detectors__check(const struct when *when, struct err *err);
+
 int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf_rule_state *ret);
 
 /* Hold back the triggers of @slot, or of all with FRBPF_HOLD_ALL, until then, ns; 0: not. A rule

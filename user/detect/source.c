@@ -21,6 +21,8 @@ static const struct source_ops *const all_sources[] = {
 	&source_psi,
 	&source_app,
 	&source_tracepoint,
+	&source_uprobe,
+	&source_usdt,
 };
 /* clang-format on */
 

@@ -51,6 +51,11 @@ struct source_ops {
 	enum frbpf_source source;
 	const char *name;
 	const void *(*elf)(size_t *ret_size); /* the BPF object, as it was built */
+	/* Optional: can @target be found here? Without privilege. 0, or negative errno with words in
+	 * @err. */
+	int (*check)(enum frbpf_source source, const char *target, struct err *err);
+	/* Optional: does the target mean something else by now? Then it is opened anew. */
+	bool (*is_stale)(const struct source *s);
 	/* Open the skeleton, source__prepare() it, load it. 0 or negative errno; free is called
 	 * anyway. */
 	int (*load)(struct source *s, const struct source_env *env);
@@ -73,6 +78,8 @@ extern const struct source_ops source_blkio_device;
 extern const struct source_ops source_tracepoint;
 extern const struct source_ops source_psi;
 extern const struct source_ops source_app;
+extern const struct source_ops source_uprobe;
+extern const struct source_ops source_usdt;
 
 /* NULL: nothing detects it. */
 const struct source_ops *source_ops__find(enum frbpf_source source);

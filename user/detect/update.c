@@ -143,8 +143,11 @@ static struct source *find_source(const struct detectors *d, const struct group 
 	for (size_t i = 0; i < d->n_sources; i++) {
 		struct source *s = d->sources[i];
 
-		if (s->ops == g->ops && !strcmp(s->target ?: "", g->when->target ?: ""))
-			return source__fits(s, g->table) ? s : NULL;
+		if (s->ops != g->ops || strcmp(s->target ?: "", g->when->target ?: "") != 0)
+			continue;
+		return source__fits(s, g->table) && !(s->ops->is_stale && s->ops->is_stale(s))
+			       ? s
+			       : NULL;
 	}
 	return NULL;
 }

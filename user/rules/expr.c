@@ -37,6 +37,23 @@ const struct expr_field_desc expr_fields[] = {
 	  "return value of the system call; EAGAIN and so on stand for the negative number" },
 	{ "syscall", FRBPF_FIELD_SYSCALL, EXPR_NUMBER, 0, FRBPF_KEY_MAX - 1,
 	  OF(FRBPF_SOURCE_SYSCALL), true, NULL, "the system call, by name or number" },
+	{ "ret", FRBPF_FIELD_RET, EXPR_NUMBER, INT64_MIN, INT64_MAX, OF(FRBPF_SOURCE_UPROBE), true,
+	  NULL, "return value of the function: the whole register, an int of -1 is 0xffffffff" },
+#define PROBE_ARG(n, sources)                                                                      \
+	{                                                                                          \
+		"arg" #n, FRBPF_FIELD_ARG + (n), EXPR_NUMBER, INT64_MIN, INT64_MAX, sources, true, \
+			NULL,                                                                      \
+			"argument " #n                                                             \
+			": of a function the whole register, of a static probe its value"          \
+	}
+	PROBE_ARG(0, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_ARG(1, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_ARG(2, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_ARG(3, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_ARG(4, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_ARG(5, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_ARG(6, OF(FRBPF_SOURCE_USDT)),
+	PROBE_ARG(7, OF(FRBPF_SOURCE_USDT)),
 	{ "state", FRBPF_FIELD_STATE, EXPR_NUMBER, 0, 0xffff, OF(FRBPF_SOURCE_OFFCPU), true,
 	  symbols_state, "why the task left its CPU: R S D T t P I, as ps shows it" },
 	{ "dev", (enum frbpf_field)FRBPF_BLKIO_DEV, EXPR_DEVICE, .sources = OF_BLKIO,

@@ -38,6 +38,13 @@ const struct when_source_desc when_sources[] = {
 	  .bind = when__bind_app,
 	  .meaning = "a program sent a message of this name, with a duration longer than that; "
 		     "its subject is the sender" },
+	{ "uprobe", FRBPF_SOURCE_UPROBE, .parse = when__parse_uprobe,
+	  .meaning =
+		  "a function of a program or library was called, or a call of it took that long; "
+		  "its subject is the caller" },
+	{ "usdt", FRBPF_SOURCE_USDT, .parse = when__parse_usdt,
+	  .meaning = "a static probe of a program or library was hit; its subject is the task that "
+		     "ran into it" },
 	{ NULL },
 };
 
@@ -47,8 +54,6 @@ static const char *const later_sources[] = {
 	"hardirq",
 	"softirq",
 	"reclaim",
-	"uprobe",
-	"usdt",
 	"pending",
 	"absent",
 	NULL,

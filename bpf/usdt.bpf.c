@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * usdt: a static probe of a program is hit. The subject is the task that runs into it. Where its
+ * arguments are, and how large, libbpf has read from the program's notes.
+ */
+#include "vmlinux.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+/* Places of one probe that differ in where their arguments are. */
+#define BPF_USDT_MAX_SPEC_CNT 256
+/* Of kernels before 5.15. */
+#define BPF_USDT_MAX_IP_CNT 1
+#include <bpf/usdt.bpf.h>
+
+#include "user_probe.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+SEC("usdt")
+int ud_hit(struct pt_regs *ctx)
+{
+	__u32 half = rules_half(), i;
+	struct match *m;
+	long arg;
+
+	if (!control.half[half].n_rules)
+		return 0;
+	m = user_match(half, bpf_ktime_get_ns(), 0);
+	if (!m)
+		return 0;
+	m->source = FRBPF_SOURCE_USDT;
+	for (i = 0; i < FRBPF_MAX_ARGS; i++) {
+		bpf_usdt_arg(ctx, i, &arg);
+		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = arg;
+	}
+	rules_run(m);
+	return 0;
+}
