@@ -13,6 +13,7 @@
  */
 #ifndef FRBPF_TRIGGER
 
+/* clang-format off */
 #if defined(__ELF__) && (defined(__x86_64__) || defined(__aarch64__))
 #define FRBPF_TRIGGER(NAME, NS)                                                                    \
 	__asm__ __volatile__("990:	nop\n"                                                     \
@@ -43,5 +44,6 @@
 #else
 #define FRBPF_TRIGGER(NAME, NS) ((void)(NS))
 #endif
+/* clang-format on */
 
 #endif

@@ -22,10 +22,24 @@
 #define TIDY_AFTER_NS NSEC_PER_SEC
 #define HOLDS_SIZE    (FRBPF_MAX_HOLDS * sizeof(uint64_t))
 
+static bool is_stacks(const void *data, size_t size)
+{
+	const struct frbpf_stacks *s = data;
+
+	return size == sizeof(*s) && s->tag == FRBPF_TAG_STACKS && s->n_kernel <= FRBPF_STACK_MAX &&
+	       s->n_user <= FRBPF_STACK_MAX;
+}
+
 static int on_record(void *ctx, void *data, size_t size)
 {
 	const struct frbpf_trigger *t = data;
 	struct detectors *d = ctx;
+
+	if (is_stacks(data, size)) {
+		if (d->stacks_fn)
+			d->stacks_fn(data, d->stacks_arg);
+		return 0;
+	}
 
 	if (size != sizeof(*t) || t->tag != FRBPF_TAG_TRIGGER) {
 		__atomic_add_fetch(&d->malformed, 1, __ATOMIC_RELAXED);
@@ -147,6 +161,13 @@ int detectors__consume(struct detectors *d, int max,
 	d->max = max;
 	r = ring_buffer__consume(d->ring);
 	return r < 0 && r != -ECANCELED ? r : d->handed_over;
+}
+
+void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_stacks *s, void *arg),
+			  void *arg)
+{
+	d->stacks_fn = fn;
+	d->stacks_arg = arg;
 }
 
 int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf_rule_state *ret)

@@ -59,6 +59,11 @@ void detectors__hold(struct detectors *d, uint32_t slot, uint64_t until);
  * thread that updates. */
 void detectors__tidy(struct detectors *d);
 
+/* Have @fn called, by detectors__consume(), with the stacks that stand behind a trigger; before the
+ * first of these. @s is valid during the call only. */
+void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_stacks *s, void *arg),
+			  void *arg);
+
 struct detectors_stats {
 	uint64_t malformed;	  /* records of the trigger ring that were not triggers */
 	uint64_t missing_storage; /* tasks seen without task storage: their wait was not measured */

@@ -26,6 +26,8 @@ struct detectors {
 	void (*fn)(const struct frbpf_trigger *t, void *arg);
 	void *arg;
 	int handed_over, max;
+	void (*stacks_fn)(const struct frbpf_stacks *s, void *arg); /* or NULL */
+	void *stacks_arg;
 };
 
 #endif

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "detect/block_device.h"
 #include "detect/cgroups.h"
 #include "detect/rule_table.h"
 #include "rules/glob.h"
@@ -88,18 +89,33 @@ static int add_glob(struct rule_table *t, const char *pattern, __u64 *ret)
 	return 0;
 }
 
+static int place_device(const char *text, struct frbpf_node *n)
+{
+	struct err why;
+	uint64_t dev;
+
+	if (block_device__find(text, &dev, &why))
+		return -ENODEV;
+	n->val[0] = dev;
+	n->val[1] = 0;
+	return 0;
+}
+
 /* What stands for a string of the expression, as BPF sees it. */
-static int place_strings(struct rule_table *t, struct frbpf_rule *rule, const struct expr *e,
-			 const struct cgroup_set *cgroups)
+static int place_strings(struct rule_table *t, struct frbpf_rule *rule, enum frbpf_source source,
+			 const struct expr *e, const struct cgroup_set *cgroups)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; i < e->n_nodes && !r; i++) {
 		struct frbpf_node *n = &rule->nodes[i];
+		const struct expr_field_desc *f = expr_field__of(source, n->field);
 		uint32_t index;
 
 		if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
 			r = add_glob(t, e->strings[n->val[0]], &n->val[0]);
+		else if (f && f->type == EXPR_DEVICE)
+			r = place_device(e->strings[n->val[0]], n);
 		else if (n->field != FRBPF_FIELD_CGROUP)
 			continue;
 		else if (cgroups && cgroup_set__has(cgroups, e->strings[n->val[0]], &index))
@@ -154,7 +170,7 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 			return -E2BIG;
 		r = fill_rule(&rule, &rules[i], slots[i]);
 		if (!r)
-			r = place_strings(ret, &rule, &rules[i].expr, cgroups);
+			r = place_strings(ret, &rule, when->source, &rules[i].expr, cgroups);
 		if (r)
 			return r;
 		for (uint32_t k = 0; k < rules[i].args.n; k++)

@@ -20,7 +20,7 @@ struct rule_table {
 /*
  * Take from @rules those on the events of @when; slots[i] is rule i's slot, @cgroups has the cgroups they name
  * (NULL: they name none). 0; -E2BIG: more than FRBPF_MAX_RULES; -ENOSPC: more than FRBPF_MAX_GLOBS
- * different patterns; -EINVAL: a rule BPF could not evaluate (more than FRBPF_MAX_NODES predicates,
+ * different patterns; -ENODEV: a block device that is not there; -EINVAL: a rule BPF could not evaluate (more than FRBPF_MAX_NODES predicates,
  * or a last one without FRBPF_NODE_END).
  */
 int rule_table__build(const struct when *when, const struct rule_conf *rules, size_t n_rules,

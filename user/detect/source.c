@@ -10,9 +10,19 @@
 #include "detect/load_error.h"
 #include "detect/source.h"
 
+/* clang-format off */
 static const struct source_ops *const all_sources[] = {
-	&source_runqlat, &source_syscall, &source_blocked, &source_offcpu, &source_psi, &source_app,
+	&source_runqlat,
+	&source_syscall,
+	&source_blocked,
+	&source_offcpu,
+	&source_blkio,
+	&source_blkio_device,
+	&source_psi,
+	&source_app,
+	&source_tracepoint,
 };
+/* clang-format on */
 
 const struct source_ops *source_ops__find(enum frbpf_source source)
 {
@@ -77,6 +87,18 @@ int source__iterate(struct bpf_program *prog)
 	return n;
 }
 
+int source__attach(const struct source_link *order, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!bpf_program__autoload(order[i].prog))
+			continue;
+		*order[i].link = bpf_program__attach_trace(order[i].prog);
+		if (!*order[i].link)
+			return -errno;
+	}
+	return 0;
+}
+
 int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
 			 struct bpf_program *tasks, const struct source_link *order, size_t n)
 {
@@ -86,12 +108,7 @@ int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_
 	if (!*newtask_link)
 		return -errno;
 	r = source__iterate(tasks);
-	for (size_t i = 0; i < n && !r; i++) {
-		*order[i].link = bpf_program__attach_trace(order[i].prog);
-		if (!*order[i].link)
-			r = -errno;
-	}
-	return r;
+	return r ? r : source__attach(order, n);
 }
 
 /* Has the programs take us for what we are: never a subject. */

@@ -65,6 +65,9 @@ extern const struct source_ops source_runqlat;
 extern const struct source_ops source_syscall;
 extern const struct source_ops source_blocked;
 extern const struct source_ops source_offcpu;
+extern const struct source_ops source_blkio;
+extern const struct source_ops source_blkio_device;
+extern const struct source_ops source_tracepoint;
 extern const struct source_ops source_psi;
 extern const struct source_ops source_app;
 
@@ -97,12 +100,14 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		(s_)->globs_fd = bpf_map__fd((skel_)->maps.globs);                                 \
 		(s_)->learn_self_fd = bpf_program__fd((skel_)->progs.learn_self);                  \
 	} while (0)
-/* For the sources that have waits.bpf.h: all tasks get their storage, first those of the future,
- * then those that exist; then @order is attached. 0 or negative errno. */
 struct source_link {
 	struct bpf_program *prog;
 	struct bpf_link **link;
 };
+/* For the sources: attach those programs of @order that were loaded. 0 or negative errno. */
+int source__attach(const struct source_link *order, size_t n);
+/* For the sources that have waits.bpf.h: all tasks get their storage, first those of the future,
+ * then those that exist; then @order is attached. 0 or negative errno. */
 int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
 			 struct bpf_program *tasks, const struct source_link *order, size_t n);
 /* For the sources: run an iterator program to its end. 0 or negative errno. */

@@ -109,6 +109,9 @@ static int build_table(const struct update *u, struct group *g, struct err *err)
 	if (r == -ENOSPC)
 		return err_set(err, r, "%s: more than %d different patterns",
 			       group_name(g, name, sizeof(name)), FRBPF_MAX_GLOBS);
+	if (r == -ENODEV)
+		return err_set(err, r, "%s: a rule names a block device that is not there",
+			       group_name(g, name, sizeof(name)));
 	if (r)
 		return err_set(err, r, "%s: a rule is malformed",
 			       group_name(g, name, sizeof(name)));

@@ -52,3 +52,13 @@ void incident__format_name(uint64_t realtime_ns, char name[static INCIDENT_NAME_
 		strftime(date, sizeof(date), "%Y%m%d%H%M%S", &tm);
 	snprintf(name, INCIDENT_NAME_SIZE, "%.14s%02u", date, hundredths);
 }
+
+const struct incident_stacks *incident__stacks(const struct incident *inc,
+					       const struct frbpf_trigger *t)
+{
+	for (size_t i = 0; i < inc->n_stacks; i++) {
+		if (inc->stacks[i].raw.time == t->time && inc->stacks[i].raw.cpu == t->cpu)
+			return &inc->stacks[i];
+	}
+	return NULL;
+}

@@ -16,7 +16,8 @@
 
 /*
  * What BPF gets, but for that which only the kernel at hand knows: val[0] of a glob or of a
- * comparison of cgroups is an index into `strings`.
+ * comparison of cgroups or devices is an index into `strings`. val[1] of a device is the place in
+ * the text: offset << 32 | length.
  */
 struct expr {
 	struct frbpf_node nodes[FRBPF_MAX_NODES]; /* disjunctive normal form, as frbpf.h says */
@@ -64,7 +65,10 @@ enum expr_type {
 	EXPR_STRING, /* == != ~ in */
 	EXPR_NUMBER, /* == != < <= > >= & in */
 	EXPR_DURATION,
-	EXPR_PATH, /* == != in; of a cgroup: it and what is below it */
+	EXPR_PATH,   /* == != in; of a cgroup: it and what is below it */
+	EXPR_DEVICE, /* == != in; of a block device: its name, its path in /dev, or "MAJOR:MINOR" */
+	EXPR_IPV4,   /* == != in; an address, or a prefix such as 10.0.0.0/8 */
+	EXPR_IPV6,
 };
 
 /* Names and types of the fields, for errors, `frbpf events` and documentation; ends with name NULL.
@@ -78,12 +82,15 @@ struct expr_field_desc {
 	bool of_event;		      /* not of a task: there is no current.FIELD */
 	const struct symbol *symbols; /* names for its numbers, or NULL */
 	const char *meaning;	      /* one line */
+	bool bits;		      /* the symbols are bits of it */
 };
 extern const struct expr_field_desc expr_fields[];
 
 /* The field called so, or NULL; one of another source if @scope's has none. */
 const struct expr_field_desc *expr_field__find(const struct field_scope *scope, const char *s,
 					       size_t len);
+/* What @field is of an event of @source; NULL: it has none. */
+const struct expr_field_desc *expr_field__of(enum frbpf_source source, enum frbpf_field field);
 bool expr_field__is_of(const struct expr_field_desc *f, enum frbpf_source source);
 
 /* What @name, at @at, means: a field, or NULL and the slot of an argument in *ret_slot. Errors, with

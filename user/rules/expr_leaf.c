@@ -14,6 +14,7 @@
 
 #define CURRENT	    "current."
 #define PATTERN_MAX 128
+#define DEVICE_MAX  128
 #define OP(name)    (1U << FRBPF_OP_##name)
 
 /* Of the design, for later versions. */
@@ -195,6 +196,7 @@ static int parse_glob(const struct source_text *src, struct token value, struct 
 static int parse_string(const struct source_text *src, const struct expr_field_desc *field,
 			struct token value, struct diags *d, __u64 *val)
 {
+	bool of_arg = field->field >= FRBPF_FIELD_ARG;
 	char buf[FRBPF_COMM_LEN] = { 0 };
 	const char *why;
 	uint64_t number;
@@ -209,9 +211,10 @@ static int parse_string(const struct source_text *src, const struct expr_field_d
 		return -EINVAL;
 	if (len >= FRBPF_COMM_LEN)
 		return diags__error(d, src, value.span,
-				    "this can never match: the kernel keeps the first %d bytes of "
-				    "a name, here \"%.*s\"",
-				    FRBPF_COMM_LEN - 1, FRBPF_COMM_LEN - 1, buf);
+				    "this can never match: %s the first %d bytes of %s, here "
+				    "\"%.*s\"",
+				    of_arg ? "a rule sees" : "the kernel keeps", FRBPF_COMM_LEN - 1,
+				    of_arg ? "it" : "a name", FRBPF_COMM_LEN - 1, buf);
 	memcpy(val, buf, sizeof(buf));
 	return 0;
 }
@@ -241,6 +244,24 @@ static int parse_path(const struct source_text *src, struct token value, struct 
 				    "this cgroup lies %zu levels deep: the first %d can be told "
 				    "apart",
 				    levels, FRBPF_CGROUP_DEPTH - 1);
+	return add_string(tree, buf, val);
+}
+
+/* Which device that is, is known where the rule is loaded. */
+static int parse_device(const struct source_text *src, struct token value, struct diags *d,
+			struct tree *tree, __u64 *val)
+{
+	char buf[DEVICE_MAX] = "";
+	size_t len = 0;
+
+	if (string_value(src, value, d, buf, sizeof(buf) - 1, &len))
+		return -EINVAL;
+	if (!len || len >= sizeof(buf) || !strcmp(buf, "/dev/") ||
+	    (strncmp(buf, "/dev/", 5) && strchr(buf, '/')))
+		return diags__error(d, src, value.span,
+				    "a device is a name such as \"sda\", a path in /dev, or its "
+				    "numbers \"8:0\"");
+	val[1] = (__u64)value.span.off << 32 | value.span.len;
 	return add_string(tree, buf, val);
 }
 
@@ -340,6 +361,9 @@ static const struct {
 	[EXPR_NUMBER] = { ~OP(GLOB), "a number: it has no ~" },
 	[EXPR_DURATION] = { ~(OP(GLOB) | OP(BITS)), "a duration: it has neither ~ nor &" },
 	[EXPR_PATH] = { OP(EQ) | OP(NE), "the path of a cgroup: it has only ==, != and in" },
+	[EXPR_DEVICE] = { OP(EQ) | OP(NE), "a block device: it has only ==, != and in" },
+	[EXPR_IPV4] = { OP(EQ) | OP(NE), "an IPv4 address: it has only ==, != and in" },
+	[EXPR_IPV6] = { OP(EQ) | OP(NE), "an IPv6 address: it has only ==, != and in" },
 };
 
 static int wrong_operator(const struct source_text *src, const struct expr_field_desc *field,
@@ -397,6 +421,13 @@ int leaf__parse(const struct source_text *src, const struct leaf_field *field, s
 			break;
 		case EXPR_PATH:
 			err = parse_path(src, value, d, tree, leaf.val);
+			break;
+		case EXPR_DEVICE:
+			err = parse_device(src, value, d, tree, leaf.val);
+			break;
+		case EXPR_IPV4:
+		case EXPR_IPV6:
+			err = leaf__parse_address(src, desc, value, d, &leaf);
 			break;
 		}
 	}
