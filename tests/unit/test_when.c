@@ -65,6 +65,11 @@ static void accepted(void **state)
 		{ "syscall:fsync fails(EIO , ENOSPC)", FRBPF_SOURCE_SYSCALL, 0, 1 },
 		{ "blocked > 100ms", FRBPF_SOURCE_BLOCKED, 100000000, 0 },
 		{ "offcpu > 1s", FRBPF_SOURCE_OFFCPU, 1000000000, 0 },
+		{ "app:slow-request", FRBPF_SOURCE_APP, 0, 0 },
+		{ "app:a.b_9 > 500ms", FRBPF_SOURCE_APP, 500000000, 0 },
+		{ "psi:memory some > 150ms in 2s", FRBPF_SOURCE_PSI, 150000000, 0 },
+		{ "psi:cpu full>1s in 10s of /a", FRBPF_SOURCE_PSI, 1000000000, 0 },
+		{ "psi:irq full > 1us in 500ms", FRBPF_SOURCE_PSI, 1000, 0 },
 		{ "blkio > 1ms", FRBPF_SOURCE_BLKIO, 1000000, 0 },
 		{ "blkio.device>1ms", FRBPF_SOURCE_BLKIO_DEVICE, 1000000, 0 },
 		{ "oom:mark_victim", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
@@ -83,7 +88,9 @@ static void accepted(void **state)
 		assert_int_equal(n_keys(&w), cases[i].n_keys);
 		if (cases[i].n_keys)
 			assert_true(has_key(&w, __NR_fsync));
-		assert_int_equal(w.hit, w.source == FRBPF_SOURCE_TRACEPOINT);
+		assert_int_equal(w.hit, w.source == FRBPF_SOURCE_TRACEPOINT ||
+						w.source == FRBPF_SOURCE_PSI ||
+						(w.source == FRBPF_SOURCE_APP && !w.threshold));
 		when__free(&w);
 	}
 }
@@ -172,6 +179,37 @@ static void refused(void **state)
 		{ "usdt:/bin/sh::q", "the provider of a static probe is expected here" },
 		{ "usdt:/bin/sh:p:q > 5ms", "it has no threshold" },
 		{ "usdt:/bin/sh:p:q twice", "nothing may follow the probe" },
+		{ "app > 5ms", "which message?" },
+		{ "app: > 5ms", "the name of a message is expected" },
+		{ "app:a/b > 5ms", "only letters, digits" },
+		{ "app:x fails", "only system calls can fail" },
+		{ "app:x > 5", "a unit is missing" },
+		{ "app:x:y", "'>' is expected here, not ':'" },
+		{ "app:x1234567890123456789012345678901234567890123456789012345678901234",
+		  "at most 63" },
+		{ "psi > 5ms", "pressure of what?" },
+		{ "psi: some > 5ms in 2s", "cpu, memory, io or irq is expected" },
+		{ "psi:memroy some > 5ms in 2s", "did you mean 'memory'?" },
+		{ "psi:memory > 5ms in 2s", "'some' or 'full' is expected" },
+		{ "psi:memory all > 5ms in 2s", "'some' or 'full' is expected here, not 'all'" },
+		{ "psi:memory some", "'>', a stall and a window are expected" },
+		{ "psi:memory some >= 5ms in 2s", "'>', a stall and a window are expected" },
+		{ "psi:memory some > in 2s", "unit" },
+		{ "psi:memory some > 5ms", "in which time? write > 5ms in 2s" },
+		{ "psi:memory some > 5ms on 2s", "in which time?" },
+		{ "psi:memory some > 5ms in", "a time is expected behind 'in'" },
+		{ "psi:memory some > 5ms in 2", "a unit is missing" },
+		{ "psi:memory some > 5ms in 499ms", "from 500ms to 10s" },
+		{ "psi:memory some > 5ms in 11s", "from 500ms to 10s" },
+		{ "psi:memory some > 999ns in 2s", "in microseconds" },
+		{ "psi:memory some > 3s in 2s", "cannot be longer than the window" },
+		{ "psi:memory some > 5ms in 2s /a", "only 'of' and a cgroup" },
+		{ "psi:memory some > 5ms in 2s of", "a cgroup is a path" },
+		{ "psi:memory some > 5ms in 2s of a/b", "a cgroup is a path" },
+		{ "psi:memory some > 5ms in 2s of /a/../b", "a cgroup is a path" },
+		{ "psi:irq some > 5ms in 2s", "'full' only" },
+		{ "psi:cpu full > 5ms in 2s", "there is no 'cpu full'" },
+		{ "psi:cpu full > 5ms in 2s of /", "there is no 'cpu full'" },
 		{ "pending(runqlat) > 5s", "the source 'pending' is not supported yet" },
 		{ "absent(runqlat) > 5s", "not supported yet" },
 		{ "oom:", "the name of a tracepoint is expected" },
@@ -335,6 +373,30 @@ static void all_calls(void **state)
 	assert_true(w.fails && w.any_errno && !w.all_calls);
 }
 
+/* One way to write the same: rules of equal targets share what watches. */
+static void targets(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "app: slow  > 5ms", "slow" },
+		{ "psi:memory  some > 1500us in 2s", "memory some > 1500us in 2000000us" },
+		{ "psi:memory some>1.5ms in 2s of \"/\"", "memory some > 1500us in 2000000us" },
+		{ "psi:io full > 1s in 10s of /a/b/", "io full > 1000000us in 10000000us of /a/b" },
+		{ "psi:io full > 1s in 10s of \"/a b\"",
+		  "io full > 1000000us in 10000000us of /a b" },
+	};
+	char message[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct when w = { 0 };
+
+		if (parse(cases[i][0], &w, message, sizeof(message)))
+			fail_msg("'%s': %s", cases[i][0], message);
+		assert_string_equal(w.target, cases[i][1]);
+		assert_int_equal(w.hit, w.source == FRBPF_SOURCE_PSI);
+		when__free(&w);
+	}
+}
+
 static void source_names(void **state)
 {
 	assert_string_equal(when__source_name(FRBPF_SOURCE_BLOCKED), "blocked");
@@ -347,9 +409,13 @@ static void source_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(accepted),	 cmocka_unit_test(refused),
-		cmocka_unit_test(probes),	 cmocka_unit_test(several_names_several_errors),
-		cmocka_unit_test(syscall_table), cmocka_unit_test(all_calls),
+		cmocka_unit_test(accepted),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(probes),
+		cmocka_unit_test(several_names_several_errors),
+		cmocka_unit_test(syscall_table),
+		cmocka_unit_test(all_calls),
+		cmocka_unit_test(targets),
 		cmocka_unit_test(source_names),
 	};
 

@@ -19,6 +19,9 @@ static const char *duration(const json_t *o, const char *key, char *buf, size_t 
 
 static void print_task(const char *label, const json_t *t)
 {
+	if (!json_integer_value(json_object_get(t, "tid")) &&
+	    !json_integer_value(json_object_get(t, "uid")) && !str(t, "comm")[0])
+		return; /* the event has none */
 	printf("  %-10s %s (pid %lld, tid %lld, process %s, uid %lld)\n", label, str(t, "comm"),
 	       (long long)json_integer_value(json_object_get(t, "pid")),
 	       (long long)json_integer_value(json_object_get(t, "tid")), str(t, "process"),
