@@ -19,10 +19,12 @@ static void print_cause(const json_t *t)
 	}
 	units__format_duration(json_integer_value(json_object_get(t, "value_ns")), value,
 			       sizeof(value));
-	printf("%s: %s, %s by %s (tid %lld)", rule,
-	       json_string_value(json_object_get(t, "when")) ?: "?", value,
-	       json_string_value(json_object_get(subject, "comm")) ?: "?",
-	       (long long)json_integer_value(json_object_get(subject, "tid")));
+	printf("%s: %s, %s", rule, json_string_value(json_object_get(t, "when")) ?: "?", value);
+	if (!*(json_string_value(json_object_get(subject, "comm")) ?: "")) /* it has none */
+		printf(" on CPU %lld", (long long)json_integer_value(json_object_get(t, "cpu")));
+	else
+		printf(" by %s (tid %lld)", json_string_value(json_object_get(subject, "comm")),
+		       (long long)json_integer_value(json_object_get(subject, "tid")));
 }
 
 static void print_sessions(const json_t *m)

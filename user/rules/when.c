@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rules/symbols.h"
 #include "rules/units.h"
 #include "rules/when_parse.h"
 
@@ -23,16 +24,24 @@ const struct when_source_desc when_sources[] = {
 	{ "blkio.device", FRBPF_SOURCE_BLKIO_DEVICE,
 	  .meaning = "a block request took that long from being issued to its completion; its "
 		     "subject is the task that queued it" },
+	{ "hardirq", FRBPF_SOURCE_HARDIRQ, .no_subject = true,
+	  .meaning = "the handler of an interrupt ran that long; it has no subject" },
+	{ "softirq", FRBPF_SOURCE_SOFTIRQ, .has_keys = true, .no_subject = true,
+	  .parse = when__parse_softirq,
+	  .meaning = "one of the softirq vectors named ran that long; it has no subject" },
+	{ "reclaim", FRBPF_SOURCE_RECLAIM,
+	  .meaning = "a task had to reclaim memory itself for that long; its subject is that "
+		     "task" },
 	{ NULL },
 };
 
 static const char *const source_names[] = {
-	"runqlat", "blocked", "offcpu", "syscall", "blkio", "blkio.device", NULL,
+	"runqlat", "blocked", "offcpu", "syscall", "blkio", "blkio.device", "hardirq", "softirq", "reclaim", NULL,
 };
 
 /* Of the design, for later versions. */
 static const char *const later_sources[] = {
-	"hardirq", "softirq", "reclaim", "uprobe", "usdt", "app", "psi", "pending", "absent", NULL,
+	"uprobe", "usdt", "app", "psi", "pending", "absent", NULL,
 };
 
 struct span when_parser__rest(const struct when_parser *p)
@@ -248,6 +257,27 @@ const struct when_source_desc *when__source(enum frbpf_source source)
 			return s;
 	}
 	return NULL;
+}
+
+bool when__has_keys(enum frbpf_source source)
+{
+	const struct when_source_desc *s = when__source(source);
+
+	return s && s->has_keys;
+}
+
+bool when__has_subject(enum frbpf_source source)
+{
+	const struct when_source_desc *s = when__source(source);
+
+	return !s || !s->no_subject;
+}
+
+const char *when__key_name(enum frbpf_source source, uint32_t key)
+{
+	if (source == FRBPF_SOURCE_SYSCALL)
+		return syscall__name(key);
+	return source == FRBPF_SOURCE_SOFTIRQ ? symbol__name(symbols_softirq, key) : NULL;
 }
 
 const char *when__source_name(enum frbpf_source source)
