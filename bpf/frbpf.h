@@ -58,6 +58,8 @@ enum frbpf_op {
 	FRBPF_OP_NO_BITS, /* none of them is */
 	FRBPF_OP_GLOB,	  /* strings only: the automaton of val[0] accepts it */
 	FRBPF_OP_NO_GLOB,
+	FRBPF_OP_PREFIX, /* addresses only: the first bits are the same */
+	FRBPF_OP_NO_PREFIX,
 	FRBPF_OP_MAX,
 };
 
@@ -142,10 +144,11 @@ enum frbpf_blkio_op {
  * one with FRBPF_NODE_END must all hold, or those of the next such group. No node: always true.
  */
 struct frbpf_node {
-	__u8 field; /* enum frbpf_field */
-	__u8 op;    /* enum frbpf_op */
-	__u8 flags; /* FRBPF_NODE_* */
-	__u8 pad[5];
+	__u8 field;  /* enum frbpf_field */
+	__u8 op;     /* enum frbpf_op */
+	__u8 flags;  /* FRBPF_NODE_* */
+	__u8 prefix; /* bits, of FRBPF_OP_PREFIX: 1 to 128 */
+	__u8 pad[4];
 	/* A number in val[0], compared as signed; a string's 16 bytes in both; for a glob the index
 	 * of its automaton in the half; for FRBPF_FIELD_CGROUP that of its id in the cgroup map. */
 	__u64 val[2];
@@ -297,6 +300,43 @@ enum frbpf_source {
 	FRBPF_SOURCE_USDT = 13,
 	FRBPF_SOURCE_PSI = 14,
 	FRBPF_SOURCE_APP = 15,
+	FRBPF_SOURCE_TRACEPOINT_FIELDS = 16,
+};
+
+/*
+ * Where a value of an event lies: an argument of the tracepoint, or what is found from it over
+ * pointers. Step i adds offset[i] to the address; behind each but the last, an address is read
+ * there, behind the last the value.
+ */
+#define FRBPF_MAX_DEREFS 4
+#define FRBPF_MAX_STEPS	 (FRBPF_MAX_DEREFS + 1) /* one more to what a string pointer points to */
+#define FRBPF_TP_ARGS	 12			/* a tracepoint has no more: MAX_BPF_FUNC_ARGS */
+
+enum frbpf_extract_kind {
+	FRBPF_EXTRACT_NONE,
+	FRBPF_EXTRACT_NUMBER,
+	FRBPF_EXTRACT_BE,     /* a number whose first byte is the highest */
+	FRBPF_EXTRACT_STRING, /* its first 15 bytes */
+	FRBPF_EXTRACT_IPV4,   /* addresses: the highest bits of the first word come first */
+	FRBPF_EXTRACT_IPV6,
+};
+
+struct frbpf_extract {
+	__u8 kind; /* enum frbpf_extract_kind */
+	__u8 arg;
+	__u8 n_steps;	  /* 0: the argument itself */
+	__u8 size;	  /* of a number: 1, 2, 4 or 8 bytes are read */
+	__u8 shift_left;  /* then these bits are cut off: what is above the value, */
+	__u8 shift_right; /* and what is below it */
+	__u8 is_signed;
+	__u8 pad;
+	__u32 offset[FRBPF_MAX_STEPS];
+};
+
+/* What the programs of a tracepoint extract for the rules of one half. */
+struct frbpf_extracts {
+	__u32 n; /* slots from the first on */
+	struct frbpf_extract slot[FRBPF_MAX_ARGS];
 };
 
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
@@ -337,6 +377,28 @@ struct frbpf_stacks {
 };
 
 /*
+ * An event that user space saw and has the rules look at: bpf/inject.bpf.c. Whoever fills it in
+ * gives a task what it knows of it; what is 0 or "" is not known.
+ */
+struct frbpf_event {
+	__u64 time; /* ns; of the trigger, which is never later than now */
+	__u64 value;
+	__s64 ret;
+	__u32 key;
+	__u32 source; /* enum frbpf_source */
+	__u32 cpu;    /* where it happened */
+	__u32 error;
+	__u32 self; /* the subject is one of our own */
+	__u32 half; /* 1 + the half whose rules its arguments are for; 0: it has none */
+	__u64 val[2][FRBPF_FIELD_MAX][2];    /* [0 subject and event, 1 current][field]; value and
+						 * cpu are put there from above */
+	__u64 cgroup[2][FRBPF_CGROUP_DEPTH]; /* ids by level, the root's first, 0 behind */
+	__u64 process[2];		     /* of the subject, as in struct frbpf_key */
+	__u64 thread[2];
+	__u64 own_cgroup;
+};
+
+/*
  * The switch of one source, in its .bss: the programs read `generation` once per event and use
  * half `generation & 1` of the rule map, so a reload writes the other half and then flips it.
  */
@@ -355,6 +417,7 @@ struct frbpf_control {
 };
 
 _Static_assert(sizeof(struct frbpf_node) == 24, "node layout");
+_Static_assert(sizeof(struct frbpf_extract) == 28, "extract layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
 _Static_assert(sizeof(struct frbpf_rule) == 536, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");

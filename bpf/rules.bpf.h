@@ -173,6 +173,16 @@ __noinline int cgroup_holds(__u32 idx, __u32 task, const struct match *m)
 	return 0;
 }
 
+/* Are the first @bits of two addresses the same? Their highest bits come first. */
+static __always_inline bool prefix_holds(const __u64 *a, const __u64 *b, __u32 bits)
+{
+	__u64 high = a[0] ^ b[0], low = a[1] ^ b[1];
+
+	if (bits <= 64)
+		return !bits || !(high >> (64 - bits) % 64);
+	return !high && !(low >> (128 - bits) % 64);
+}
+
 __noinline int node_holds(const struct frbpf_node *node, const struct match *m)
 {
 	__u32 task, field;
@@ -192,6 +202,9 @@ __noinline int node_holds(const struct frbpf_node *node, const struct match *m)
 	high = m->val[task][field][1];
 	if (op == FRBPF_OP_GLOB || op == FRBPF_OP_NO_GLOB)
 		return glob_holds(2 * node->val[0] + m->half, low, high) == (op == FRBPF_OP_GLOB);
+	if (op == FRBPF_OP_PREFIX || op == FRBPF_OP_NO_PREFIX)
+		return prefix_holds(m->val[task][field], node->val, node->prefix) ==
+		       (op == FRBPF_OP_PREFIX);
 	if (op == FRBPF_OP_EQ || op == FRBPF_OP_NE)
 		return (low == node->val[0] && high == node->val[1]) == (op == FRBPF_OP_EQ);
 	return number_holds(low, op, node->val[0]);
@@ -637,8 +650,8 @@ static __always_inline void stacks_send(const struct match *m, struct task_struc
 	s->n_kernel = n_frames(bpf_get_task_stack(task, s->kernel, sizeof(s->kernel), 0));
 	s->n_user = 0;
 	if (is_current)
-		s->n_user = n_frames(bpf_get_task_stack(task, s->user, sizeof(s->user),
-							BPF_F_USER_STACK));
+		s->n_user = n_frames(
+			bpf_get_task_stack(task, s->user, sizeof(s->user), BPF_F_USER_STACK));
 	bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
 }
 

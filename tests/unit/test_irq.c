@@ -19,7 +19,8 @@ static uint64_t arg(const struct frbpf_trigger *t, int field)
 /* Each is received by the softirq that its sending raises, most often at once, in the sender. */
 static int send_packets(void *arg_)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(to);
 	uint64_t *spent = arg_, begin;
 	int in = socket(AF_INET, SOCK_DGRAM, 0), out = socket(AF_INET, SOCK_DGRAM, 0);

@@ -69,6 +69,9 @@ static void accepted(void **state)
 		{ "blkio.device>1ms", FRBPF_SOURCE_BLKIO_DEVICE, 1000000, 0 },
 		{ "hardirq > 1ms", FRBPF_SOURCE_HARDIRQ, 1000000, 0 },
 		{ "reclaim > 10ms", FRBPF_SOURCE_RECLAIM, 10000000, 0 },
+		{ "oom:mark_victim", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
+		{ " block : block_rq_issue ", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
+		{ "tracepoint:syscalls:sys_enter_read", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
 	};
 	char message[256];
 
@@ -82,6 +85,8 @@ static void accepted(void **state)
 		assert_int_equal(n_keys(&w), cases[i].n_keys);
 		if (cases[i].n_keys)
 			assert_true(has_key(&w, __NR_fsync));
+		assert_int_equal(w.hit, w.source == FRBPF_SOURCE_TRACEPOINT);
+		when__free(&w);
 	}
 }
 
@@ -174,12 +179,11 @@ static void refused(void **state)
 		{ "blkio:sda > 1s", "takes nothing behind ':'" },
 		{ "uprobe:/bin/sh:main > 5ms", "the source 'uprobe' is not supported yet" },
 		{ "usdt:/bin/sh:p:q", "not supported yet" },
-		{ "app:slow > 500ms", "not supported yet" },
-		{ "psi:memory some > 150ms in 2s", "not supported yet" },
 		{ "pending(runqlat) > 5s", "the source 'pending' is not supported yet" },
 		{ "absent(runqlat) > 5s", "not supported yet" },
-		{ "oom:mark_victim", "tracepoints" },
-		{ "syscalls:sys_enter_read", "tracepoints" },
+		{ "oom:", "the name of a tracepoint is expected" },
+		{ "oom:mark_victim > 5ms", "nothing may follow a tracepoint" },
+		{ "tracepoint > 5ms", "which tracepoint?" },
 		{ "A -> B by tid > 5ms", "spans" },
 		{ "runqlat -> B by tid > 5ms", "spans" },
 	};
@@ -269,12 +273,9 @@ static void source_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(accepted),
-		cmocka_unit_test(softirq_vectors),
-		cmocka_unit_test(refused),
-		cmocka_unit_test(several_names_several_errors),
-		cmocka_unit_test(syscall_table),
-		cmocka_unit_test(all_calls),
+		cmocka_unit_test(accepted),	 cmocka_unit_test(softirq_vectors),
+		cmocka_unit_test(refused),	 cmocka_unit_test(several_names_several_errors),
+		cmocka_unit_test(syscall_table), cmocka_unit_test(all_calls),
 		cmocka_unit_test(source_names),
 	};
 

@@ -115,8 +115,7 @@ static bool asks_for_subject(const struct expr *e)
 
 static bool is_per_subject(const struct rate *r)
 {
-	return r->per != FRBPF_PER_RULE &&
-	       (r->per != FRBPF_PER_FIELD || is_of_subject(r->field));
+	return r->per != FRBPF_PER_RULE && (r->per != FRBPF_PER_FIELD || is_of_subject(r->field));
 }
 
 /* Of events that no task suffers from. */

@@ -9,6 +9,7 @@
 #include "daemon/plan.h"
 #include "daemon/ring_fit.h"
 #include "detect/block_device.h"
+#include "daemon/rule_binding.h"
 #include "dump/incident.h"
 #include "record/session.h"
 #include "rules/units.h"
@@ -202,7 +203,9 @@ static int load(const char *path, struct planner *pl, struct ruleset **ret_rs, s
 	if (err)
 		return err;
 	pl->rs = rs;
-	err = make(pl, &p);
+	err = rule_binding__bind(rs, pl->tracefs, pl->d);
+	if (err != -ENOMEM)
+		err = make(pl, &p);
 	if (!err && pl->d->n_errors > errors)
 		err = -EINVAL;
 	if (err) {

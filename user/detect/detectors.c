@@ -12,7 +12,9 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "detect/app_socket.h"
 #include "detect/detectors_core.h"
+#include "detect/listener.h"
 #include "detect/load_error.h"
 #include "rules/units.h"
 
@@ -93,7 +95,9 @@ static int open_maps(struct detectors *d)
 		return -errno;
 	d->holds = holds;
 	d->cgroups = cgroups__new(e->cgroups_fd);
-	if (!d->cgroups)
+	e->listener = listener__new();
+	e->app_socket = app_socket__new(e->listener);
+	if (!d->cgroups || !e->listener || !e->app_socket)
 		return -ENOMEM;
 	d->ring = ring_buffer__new(e->triggers_fd, on_record, d, NULL);
 	return d->ring ? 0 : -errno;
@@ -129,6 +133,16 @@ int detectors__open(struct err *err, struct detectors **ret)
 	}
 	*ret = d;
 	return 0;
+}
+
+void detectors__set_app_path(struct detectors *d, const char *path)
+{
+	app_socket__set_path(d->env.app_socket, path);
+}
+
+void detectors__app_stats(const struct detectors *d, struct app_stats *ret)
+{
+	app_socket__stats(d->env.app_socket, ret);
 }
 
 int detectors__fd(const struct detectors *d)
@@ -230,6 +244,8 @@ void detectors__free(struct detectors *d)
 	for (size_t i = 0; i < d->n_sources; i++)
 		source__free(d->sources[i]);
 	free(d->sources);
+	app_socket__free(d->env.app_socket);
+	listener__free(d->env.listener);
 	cgroups__free(d->cgroups);
 	ring_buffer__free(d->ring);
 	if (d->holds)

@@ -12,12 +12,16 @@
 #define FRBPF_DETECT_DETECTORS_H
 
 #include "common/err.h"
+#include "detect/app_socket.h"
 #include "frbpf.h"
 #include "rules/ruleset.h"
 
 struct detectors;
 
 int detectors__open(struct err *err, struct detectors **ret);
+
+/* Where applications send their messages; before rules that want any are put in force. */
+void detectors__set_app_path(struct detectors *d, const char *path);
 
 /*
  * Make @rules the rules in force. Sources that are new are loaded and attached first; then every
@@ -65,6 +69,9 @@ struct detectors_stats {
 	uint64_t missing_storage; /* tasks seen without task storage: their wait was not measured */
 };
 void detectors__stats(const struct detectors *d, struct detectors_stats *ret);
+
+/* Only for the thread that updates. */
+void detectors__app_stats(const struct detectors *d, struct app_stats *ret);
 
 void detectors__free(struct detectors *d);
 

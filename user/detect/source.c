@@ -12,11 +12,22 @@
 #include "detect/load_error.h"
 #include "detect/source.h"
 
+/* clang-format off */
 static const struct source_ops *const all_sources[] = {
-	&source_runqlat, &source_syscall, &source_blocked,
-	&source_offcpu,	 &source_blkio,	  &source_blkio_device,
-	&source_hardirq, &source_softirq, &source_reclaim,
+	&source_runqlat,
+	&source_syscall,
+	&source_blocked,
+	&source_offcpu,
+	&source_blkio,
+	&source_blkio_device,
+	&source_hardirq,
+	&source_softirq,
+	&source_reclaim,
+	&source_psi,
+	&source_app,
+	&source_tracepoint,
 };
+/* clang-format on */
 
 const struct source_ops *source_ops__find(enum frbpf_source source)
 {
@@ -159,12 +170,14 @@ int source__open(const struct source_ops *ops, const char *target, const struct 
 		 const struct rule_table *table, struct source **ret, struct err *err)
 {
 	struct source *s = calloc(1, sizeof(*s));
+	struct err words = { "" };
 	struct load_log log;
 	int r;
 
 	if (!s)
 		return err_set(err, -ENOMEM, "%s: out of memory", ops->name);
 	s->ops = ops;
+	s->err = &words;
 	s->max_rules = FRBPF_MAX_RULES;
 	s->max_globs = FRBPF_MAX_GLOBS;
 	if (target) {
@@ -177,9 +190,13 @@ int source__open(const struct source_ops *ops, const char *target, const struct 
 	load_log__end();
 	if (r) {
 		source__free(s);
-		load_error__explain(err, r, &log);
+		if (words.msg[0])
+			err_set(err, r, "%s", words.msg);
+		else
+			load_error__explain(err, r, &log);
 		return err_prefix(err, r, "%s%s%s: ", ops->name, target ? ":" : "", target ?: "");
 	}
+	s->err = NULL;
 	*ret = s;
 	return 0;
 }

@@ -10,19 +10,23 @@
 #include "common/err.h"
 #include "detect/rule_table.h"
 
+struct app_socket;
 struct bpf_link;
 struct bpf_object;
 struct bpf_program;
+struct listener;
 
 /* What all sources are given. */
 struct source_env {
-	int states_fd;	 /* map of struct frbpf_rule_state, borrowed */
-	int triggers_fd; /* the trigger ring, borrowed */
-	int cgroups_fd;	 /* map of the ids of cgroups, borrowed */
-	int cooling_fd;	 /* map of struct frbpf_cooling, borrowed */
-	int counting_fd; /* map of struct frbpf_count, borrowed */
-	int holds_fd;	 /* map of times, borrowed */
-	uint32_t pidns;	 /* inode of the daemon's pid namespace */
+	int states_fd;		       /* map of struct frbpf_rule_state, borrowed */
+	int triggers_fd;	       /* the trigger ring, borrowed */
+	int cgroups_fd;		       /* map of the ids of cgroups, borrowed */
+	int cooling_fd;		       /* map of struct frbpf_cooling, borrowed */
+	int counting_fd;	       /* map of struct frbpf_count, borrowed */
+	int holds_fd;		       /* map of times, borrowed */
+	uint32_t pidns;		       /* inode of the daemon's pid namespace */
+	struct listener *listener;     /* for sources whose events user space sees; borrowed */
+	struct app_socket *app_socket; /* borrowed */
 };
 
 struct source {
@@ -30,7 +34,8 @@ struct source {
 	char *target;	    /* of struct when; NULL: the source has one kind of events. Owned */
 	uint32_t max_rules; /* room in a half */
 	uint32_t max_globs;
-	void *skel; /* owned through ops->free */
+	void *skel;	 /* owned through ops->free */
+	struct err *err; /* while it is opened: for words, where an errno says too little */
 	/* Set by ops->load; all of it belongs to the skeleton. */
 	struct frbpf_control *control;
 	const __u64 *missing_storage;
@@ -65,6 +70,9 @@ extern const struct source_ops source_blkio_device;
 extern const struct source_ops source_hardirq;
 extern const struct source_ops source_softirq;
 extern const struct source_ops source_reclaim;
+extern const struct source_ops source_tracepoint;
+extern const struct source_ops source_psi;
+extern const struct source_ops source_app;
 
 /* NULL: nothing detects it. */
 const struct source_ops *source_ops__find(enum frbpf_source source);

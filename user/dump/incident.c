@@ -15,10 +15,14 @@ uint64_t incident__asked(const struct incident *inc, bool *ret_more)
 		uint64_t pre = it->rule ? it->rule->pre : RULESET_WINDOW_AUTO;
 		uint64_t from = it->t.time;
 
-		if (pre == RULESET_WINDOW_AUTO)
+		if (pre == RULESET_WINDOW_AUTO) {
 			*ret_more = true;
-		else
+			/* what a program says took that long is to be seen as a whole */
+			if (it->t.source == FRBPF_SOURCE_APP)
+				from -= it->t.value < from ? it->t.value : 0;
+		} else {
 			from = it->t.time > pre ? it->t.time - pre : 1;
+		}
 		asked = from < asked ? from : asked;
 	}
 	return asked;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <arpa/inet.h>
+#include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +30,16 @@ static void set_number(struct trigger_arg *a, int64_t v, const struct symbol *sy
 		snprintf(a->text, sizeof(a->text), "%" PRId64, v);
 }
 
+/* Its words are numbers, the first byte of the address the highest. */
+static void set_address(struct trigger_arg *a, int family, const __u64 *val)
+{
+	uint64_t net[2] = { htobe64(val[0]), htobe64(val[1]) };
+
+	a->is_text = true;
+	if (!inet_ntop(family, net, a->text, sizeof(a->text)))
+		a->text[0] = '\0';
+}
+
 static void set_value(struct trigger_arg *a, enum expr_type type, const __u64 *val,
 		      const struct expr_field_desc *f)
 {
@@ -43,6 +55,12 @@ static void set_value(struct trigger_arg *a, enum expr_type type, const __u64 *v
 	case EXPR_DURATION:
 		a->number = val[0];
 		units__format_duration(val[0], a->text, sizeof(a->text));
+		break;
+	case EXPR_IPV4:
+		set_address(a, AF_INET, val);
+		break;
+	case EXPR_IPV6:
+		set_address(a, AF_INET6, val);
 		break;
 	case EXPR_NUMBER:
 		set_number(a, val[0], f ? f->symbols : NULL, f && f->bits);

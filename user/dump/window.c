@@ -131,6 +131,7 @@ static int add_trigger_markers(struct gatherer *w)
 	for (size_t i = 0; !err && i < inc->n_triggers; i++) {
 		const struct incident_trigger *it = &inc->triggers[i];
 		uint64_t begin = it->t.time - it->t.value;
+		bool begins = it->rule && it->t.value && !when__source(it->t.source)->no_begin;
 
 		const struct incident_stacks *stacks = incident__stacks(inc, &it->t);
 
@@ -139,7 +140,7 @@ static int add_trigger_markers(struct gatherer *w)
 		if (!err && stacks)
 			err = add_stack_pages(w, it->t.subject.pid, &stacks->raw);
 		note_sample_time(w, it->t.time);
-		if (!err && it->rule && it->t.value && begin >= w->res->start) {
+		if (!err && begins && begin >= w->res->start) {
 			err = markers__add_begin(&w->win->markers, it);
 			note_sample_time(w, begin);
 		}

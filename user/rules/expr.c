@@ -133,6 +133,10 @@ static int bind_node(struct expr *e, struct frbpf_node *n, const struct expr_fie
 	if (err)
 		return err;
 	memcpy(n->val, read.val, sizeof(n->val));
+	if (read.op == FRBPF_OP_PREFIX || read.op == FRBPF_OP_NO_PREFIX) {
+		n->op = read.op;
+		n->prefix = read.prefix;
+	}
 	if (tree.n_strings) {
 		free(e->strings[index]);
 		e->strings[index] = tree.strings[0];
@@ -155,10 +159,13 @@ int expr__bind(struct expr *e, uint32_t slot, const struct expr_field_desc *fiel
 		if (n->field != FRBPF_FIELD_ARG + slot)
 			continue;
 		/* a comparison may stand in several conjunctions */
-		if (first[index])
+		if (first[index]) {
 			memcpy(n->val, first[index]->val, sizeof(n->val));
-		else
+			n->op = first[index]->op; /* of one place in the text: negated alike */
+			n->prefix = first[index]->prefix;
+		} else {
 			one = bind_node(e, n, field, src, d);
+		}
 		first[index] = n;
 		if (one == -ENOMEM)
 			return one;
@@ -193,6 +200,8 @@ static bool compare(enum frbpf_op op, __s64 a, __s64 b)
 	case FRBPF_OP_NE:
 	case FRBPF_OP_GLOB:
 	case FRBPF_OP_NO_GLOB:
+	case FRBPF_OP_PREFIX:
+	case FRBPF_OP_NO_PREFIX:
 	case FRBPF_OP_MAX:
 		break;
 	}
@@ -208,6 +217,16 @@ static bool is_at_or_below(const char *path, const char *top)
 	return !strcmp(top, "/") || (!strncmp(path, top, len) && (!path[len] || path[len] == '/'));
 }
 
+/* Are the first @bits the same? See bpf/rules.bpf.h. */
+static bool prefix_holds(const __u64 *a, const __u64 *b, unsigned int bits)
+{
+	__u64 high = a[0] ^ b[0], low = a[1] ^ b[1];
+
+	if (bits <= 64)
+		return !bits || !(high >> (64 - bits));
+	return !high && !(low >> (128 - bits));
+}
+
 static bool node_holds(const struct expr *e, const struct frbpf_node *n,
 		       const struct expr_subject *s)
 {
@@ -221,6 +240,8 @@ static bool node_holds(const struct expr *e, const struct frbpf_node *n,
 	if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
 		return glob__match(e->strings[n->val[0]], name, strnlen(name, FRBPF_COMM_LEN)) ==
 		       (n->op == FRBPF_OP_GLOB);
+	if (n->op == FRBPF_OP_PREFIX || n->op == FRBPF_OP_NO_PREFIX)
+		return prefix_holds(val, n->val, n->prefix) == (n->op == FRBPF_OP_PREFIX);
 	if (n->op == FRBPF_OP_EQ || n->op == FRBPF_OP_NE) {
 		bool same = val[0] == n->val[0] && val[1] == n->val[1];
 

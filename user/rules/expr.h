@@ -67,6 +67,8 @@ enum expr_type {
 	EXPR_DURATION,
 	EXPR_PATH,   /* == != in; of a cgroup: it and what is below it */
 	EXPR_DEVICE, /* == != in; of a block device: its name, its path in /dev, or "MAJOR:MINOR" */
+	EXPR_IPV4,   /* == != in; an address, or a prefix such as 10.0.0.0/8 */
+	EXPR_IPV6,
 };
 
 /* Names and types of the fields, for errors, `frbpf events` and documentation; ends with name NULL.

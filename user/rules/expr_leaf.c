@@ -196,6 +196,7 @@ static int parse_glob(const struct source_text *src, struct token value, struct 
 static int parse_string(const struct source_text *src, const struct expr_field_desc *field,
 			struct token value, struct diags *d, __u64 *val)
 {
+	bool of_arg = field->field >= FRBPF_FIELD_ARG;
 	char buf[FRBPF_COMM_LEN] = { 0 };
 	const char *why;
 	uint64_t number;
@@ -210,9 +211,10 @@ static int parse_string(const struct source_text *src, const struct expr_field_d
 		return -EINVAL;
 	if (len >= FRBPF_COMM_LEN)
 		return diags__error(d, src, value.span,
-				    "this can never match: the kernel keeps the first %d bytes of "
-				    "a name, here \"%.*s\"",
-				    FRBPF_COMM_LEN - 1, FRBPF_COMM_LEN - 1, buf);
+				    "this can never match: %s the first %d bytes of %s, here "
+				    "\"%.*s\"",
+				    of_arg ? "a rule sees" : "the kernel keeps", FRBPF_COMM_LEN - 1,
+				    of_arg ? "it" : "a name", FRBPF_COMM_LEN - 1, buf);
 	memcpy(val, buf, sizeof(buf));
 	return 0;
 }
@@ -360,6 +362,8 @@ static const struct {
 	[EXPR_DURATION] = { ~(OP(GLOB) | OP(BITS)), "a duration: it has neither ~ nor &" },
 	[EXPR_PATH] = { OP(EQ) | OP(NE), "the path of a cgroup: it has only ==, != and in" },
 	[EXPR_DEVICE] = { OP(EQ) | OP(NE), "a block device: it has only ==, != and in" },
+	[EXPR_IPV4] = { OP(EQ) | OP(NE), "an IPv4 address: it has only ==, != and in" },
+	[EXPR_IPV6] = { OP(EQ) | OP(NE), "an IPv6 address: it has only ==, != and in" },
 };
 
 static int wrong_operator(const struct source_text *src, const struct expr_field_desc *field,
@@ -420,6 +424,10 @@ int leaf__parse(const struct source_text *src, const struct leaf_field *field, s
 			break;
 		case EXPR_DEVICE:
 			err = parse_device(src, value, d, tree, leaf.val);
+			break;
+		case EXPR_IPV4:
+		case EXPR_IPV6:
+			err = leaf__parse_address(src, desc, value, d, &leaf);
 			break;
 		}
 	}

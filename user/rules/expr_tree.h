@@ -71,6 +71,11 @@ int leaf__field(const struct source_text *src, struct token field, const struct 
 int leaf__parse(const struct source_text *src, const struct leaf_field *field, struct token op,
 		struct token value, struct diags *d, struct tree *tree, struct frbpf_node *ret);
 
+/* An address or a prefix of the field's family, for `==` or `!=`: leaf->val, op and prefix. 0 or
+ * -EINVAL. */
+int leaf__parse_address(const struct source_text *src, const struct expr_field_desc *field,
+			struct token value, struct diags *d, struct frbpf_node *leaf);
+
 /* Push negations down to the leaves and multiply out. On success the strings are @ret's. 0 or
  * -EINVAL when that is too large. */
 int tree__normalise(struct tree *tree, const struct source_text *src, struct diags *d,

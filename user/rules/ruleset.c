@@ -223,7 +223,10 @@ static int parse_rule(struct parser *p, const struct config_section *s)
 		return err;
 	err = check_limits(p, v);
 	err = err ? err : rule_conf__finish(rs, v, p->d);
-	return err || !v->args.n ? err : place_args(p, v);
+	err = err || !v->args.n ? err : place_args(p, v);
+	if (!err && when__source(v->when.source)->bind)
+		err = when__source(v->when.source)->bind(rs, v, p->d);
+	return err;
 }
 
 /* [rules-x], [sesion-x], [rule_x]: the prefix that was meant, and the name behind it. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdio.h>
+#include <signal.h>
 #include <string.h>
 
 #include "frbpf.h"
@@ -192,15 +193,34 @@ const struct symbol symbols_blkio_flags[] = {
 
 /* include/linux/interrupt.h: they have not changed since 2.6.37. */
 const struct symbol symbols_softirq[] = {
-	{ "hi", 0 },	   { "timer", 1 },   { "net_tx", 2 }, { "net_rx", 3 },	{ "block", 4 },
-	{ "irq_poll", 5 }, { "tasklet", 6 }, { "sched", 7 },  { "hrtimer", 8 }, { "rcu", 9 },
-	{ NULL },
+	{ "hi", 0 },	  { "timer", 1 },    { "net_tx", 2 },  { "net_rx", 3 },
+	{ "block", 4 },	  { "irq_poll", 5 }, { "tasklet", 6 }, { "sched", 7 },
+	{ "hrtimer", 8 }, { "rcu", 9 },	     { NULL },
 };
 
 const struct symbol symbols_reclaim_scope[] = {
 	{ "machine", FRBPF_RECLAIM_MACHINE },
 	{ "cgroup", FRBPF_RECLAIM_CGROUP },
 	{ NULL },
+};
+
+const struct symbol symbols_signal[] = {
+	{ "SIGHUP", SIGHUP },	{ "SIGINT", SIGINT },
+	{ "SIGQUIT", SIGQUIT }, { "SIGILL", SIGILL },
+	{ "SIGTRAP", SIGTRAP }, { "SIGABRT", SIGABRT },
+	{ "SIGBUS", SIGBUS },	{ "SIGFPE", SIGFPE },
+	{ "SIGKILL", SIGKILL }, { "SIGUSR1", SIGUSR1 },
+	{ "SIGSEGV", SIGSEGV }, { "SIGUSR2", SIGUSR2 },
+	{ "SIGPIPE", SIGPIPE }, { "SIGALRM", SIGALRM },
+	{ "SIGTERM", SIGTERM }, { "SIGSTKFLT", SIGSTKFLT },
+	{ "SIGCHLD", SIGCHLD }, { "SIGCONT", SIGCONT },
+	{ "SIGSTOP", SIGSTOP }, { "SIGTSTP", SIGTSTP },
+	{ "SIGTTIN", SIGTTIN }, { "SIGTTOU", SIGTTOU },
+	{ "SIGURG", SIGURG },	{ "SIGXCPU", SIGXCPU },
+	{ "SIGXFSZ", SIGXFSZ }, { "SIGVTALRM", SIGVTALRM },
+	{ "SIGPROF", SIGPROF }, { "SIGWINCH", SIGWINCH },
+	{ "SIGIO", SIGIO },	{ "SIGPWR", SIGPWR },
+	{ "SIGSYS", SIGSYS },	{ NULL },
 };
 
 #define NAMES_MAX 160

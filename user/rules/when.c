@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "rules/symbols.h"
 #include "rules/units.h"
 #include "rules/when_parse.h"
@@ -32,17 +33,45 @@ const struct when_source_desc when_sources[] = {
 	{ "reclaim", FRBPF_SOURCE_RECLAIM,
 	  .meaning = "a task had to reclaim memory itself for that long; its subject is that "
 		     "task" },
+	{ "tracepoint", FRBPF_SOURCE_TRACEPOINT, .has_args = true, .parse = when__parse_tracepoint,
+	  .meaning = "SYSTEM:NAME: this tracepoint of the kernel is hit; its subject is the task "
+		     "that it is about, or else the one that runs" },
+	{ "tracepoint", FRBPF_SOURCE_TRACEPOINT_FIELDS, .has_args = true,
+	  .parse = when__parse_tracepoint,
+	  .meaning = "SYSTEM:NAME: this tracepoint is hit, and `if` asks for fields of its format; "
+		     "its subject is the task that runs" },
+	{ "psi", FRBPF_SOURCE_PSI, .parse = when__parse_psi, .no_begin = true, .no_subject = true,
+	  .meaning = "tasks were stalled that long within a window, for want of cpu, memory or io; "
+		     "it has no subject" },
+	{ "app", FRBPF_SOURCE_APP, .has_args = true, .parse = when__parse_app,
+	  .bind = when__bind_app,
+	  .meaning = "a program sent a message of this name, with a duration longer than that; "
+		     "its subject is the sender" },
 	{ NULL },
 };
 
-static const char *const source_names[] = {
-	"runqlat", "blocked", "offcpu", "syscall", "blkio", "blkio.device", "hardirq", "softirq", "reclaim", NULL,
-};
-
 /* Of the design, for later versions. */
+/* clang-format off */
 static const char *const later_sources[] = {
-	"uprobe", "usdt", "app", "psi", "pending", "absent", NULL,
+	"uprobe",
+	"usdt",
+	"pending",
+	"absent",
+	NULL,
 };
+/* clang-format on */
+
+#define SOURCES_MAX 32
+
+/* The source whose name is nearest, or NULL. */
+static const char *nearest_source(const char *s, size_t len)
+{
+	const char *names[SOURCES_MAX + 1] = { NULL };
+
+	for (size_t i = 0; when_sources[i].name && i < SOURCES_MAX; i++)
+		names[i] = when_sources[i].name;
+	return nearest_word(s, len, names);
+}
 
 struct span when_parser__rest(const struct when_parser *p)
 {
@@ -84,28 +113,31 @@ struct span when_parser__here(const struct when_parser *p)
 	return here;
 }
 
+static bool is_later(const struct when_parser *p, struct span name)
+{
+	for (const char *const *later = later_sources; *later; later++) {
+		if (text__equals(p->src, name, *later))
+			return true;
+	}
+	return false;
+}
+
 static int unknown_source(struct when_parser *p, struct span name)
 {
 	const char *s = p->src->text + name.off;
-	const char *nearest = nearest_word(s, name.len, source_names);
+	const char *nearest = nearest_source(s, name.len);
 	struct span here = when_parser__here(p);
 
-	for (const char *const *later = later_sources; *later; later++) {
-		if (text__equals(p->src, name, *later))
-			return diags__error(p->d, p->src, name,
-					    "the source '%s' is not supported yet", *later);
-	}
+	if (is_later(p, name))
+		return diags__error(p->d, p->src, name,
+				    "the source " QUOTED " is not supported yet",
+				    QUOTE(s, name.len));
 	if (when_parser__at(p, "->"))
 		return diags__error(p->d, p->src, (struct span){ p->pos, 2 },
 				    "spans ('A -> B by KEY') are not supported yet");
 	if (!name.len)
 		return diags__error(p->d, p->src, here,
 				    "a source is expected here, such as runqlat");
-	if (when_parser__at(p, ":") &&
-	    (!nearest || strcmp(nearest, "syscall") || text__equals(p->src, name, "syscalls")))
-		return diags__error(p->d, p->src, name,
-				    "tracepoints (" QUOTED ":...) are not supported yet",
-				    QUOTE(s, name.len));
 	return diags__error(p->d, p->src, name, "unknown source " QUOTED DID_YOU_MEAN "%s",
 			    QUOTE(s, name.len), SUGGEST(nearest),
 			    nearest ? "" : ": `frbpf events` lists them");
@@ -118,6 +150,20 @@ static const struct when_source_desc *find_source(const struct when_parser *p, s
 			return s;
 	}
 	return NULL;
+}
+
+/* A misspelt source that takes something behind ':', rather than the system of a tracepoint? */
+static bool is_misspelt(const struct when_parser *p, struct span name)
+{
+	const char *names[ARRAY_SIZE(when_sources)] = { NULL };
+	size_t n = 0;
+
+	for (const struct when_source_desc *s = when_sources; s->name; s++) {
+		if (s->parse && s->source != FRBPF_SOURCE_TRACEPOINT)
+			names[n++] = s->name;
+	}
+	return !text__equals(p->src, name, "syscalls") &&
+	       nearest_word(p->src->text + name.off, name.len, names);
 }
 
 static int parse_comparison(struct when_parser *p)
@@ -226,6 +272,9 @@ int when__parse(const struct source_text *src, struct span span, struct diags *d
 	p.end = span.off + span.len;
 	name = when_parser__word(&p);
 	source = find_source(&p, name);
+	if (!source && name.len && when_parser__at(&p, ":") && !is_misspelt(&p, name) &&
+	    !is_later(&p, name))
+		source = when__source(FRBPF_SOURCE_TRACEPOINT);
 	if (!source)
 		return unknown_source(&p, name);
 	when.source = source->source;

@@ -31,6 +31,8 @@ void when__free(struct when *when);
 bool when__same_events(const struct when *a, const struct when *b);
 
 struct when_parser;
+struct ruleset;
+struct rule_conf;
 
 /* The sources that `when` knows; ends with name NULL. */
 struct when_source_desc {
@@ -40,9 +42,13 @@ struct when_source_desc {
 	bool has_args;	     /* its events have fields that only the kernel or others know */
 	bool needs_if;	     /* what it measures is nothing unusual */
 	bool no_subject;     /* no task suffers: only cpu and current.FIELD are known of tasks */
+	bool no_begin;	     /* its value is no time that ended with the event */
 	const char *meaning; /* one line: what is measured and who its subject is */
 	/* What stands behind the name; NULL: "> DURATION" and nothing else. */
 	int (*parse)(struct when_parser *p, struct span name, struct when *ret);
+	/* Optional; for those whose arguments are what rules compare them with: bind those of
+	 * @rule, the last of @rs, once they have their slots. 0, -EINVAL or -ENOMEM. */
+	int (*bind)(const struct ruleset *rs, struct rule_conf *rule, struct diags *d);
 };
 extern const struct when_source_desc when_sources[];
 

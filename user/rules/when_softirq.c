@@ -15,8 +15,8 @@ static void add_vector(struct when_parser *p, struct span name, uint64_t *keys)
 		nearest = symbol__nearest(symbols_softirq, s, name.len);
 		diags__error(p->d, p->src, name, "unknown softirq " QUOTED DID_YOU_MEAN "%s",
 			     QUOTE(s, name.len), SUGGEST(nearest),
-			     nearest ? "" :
-				       ": there are hi timer net_tx net_rx block irq_poll tasklet "
+			     nearest ? ""
+				     : ": there are hi timer net_tx net_rx block irq_poll tasklet "
 				       "sched hrtimer rcu, and *");
 		p->failed = true;
 	} else if (keys[0] >> vec & 1) {
