@@ -80,7 +80,7 @@ const struct expr_field_desc *expr_field__of(enum frbpf_source source, enum frbp
 
 bool expr_field__is_of(const struct expr_field_desc *f, enum frbpf_source source)
 {
-	return !source || !f->sources || f->sources & OF(source);
+	return !source || !f->sources || (source < 32 && f->sources & OF(source));
 }
 
 const struct expr_field_desc *expr_field__find(const struct field_scope *scope, const char *s,
