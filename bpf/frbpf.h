@@ -84,6 +84,31 @@ enum frbpf_blkio_field {
 	FRBPF_BLKIO_FLAGS, /* FRBPF_BLKIO_* */
 };
 
+/* Of FRBPF_SOURCE_HARDIRQ. */
+enum frbpf_hardirq_field {
+	FRBPF_HARDIRQ_IRQ = FRBPF_FIELD_ARG,
+	FRBPF_HARDIRQ_NAME, /* string: its handler's */
+};
+
+/* Of FRBPF_SOURCE_SOFTIRQ, whose rules have a key for each vector that they watch. */
+enum frbpf_softirq_field {
+	FRBPF_SOFTIRQ_VEC = FRBPF_FIELD_ARG, /* enum of include/linux/interrupt.h */
+};
+#define FRBPF_SOFTIRQ_VECS 10
+
+/* Of FRBPF_SOURCE_RECLAIM. */
+enum frbpf_reclaim_field {
+	FRBPF_RECLAIM_ORDER = FRBPF_FIELD_ARG, /* 2^order pages were asked for */
+	FRBPF_RECLAIM_GFP,		       /* flags of the allocation, as the kernel has them */
+	FRBPF_RECLAIM_SCOPE,		       /* enum frbpf_reclaim_scope */
+	FRBPF_RECLAIM_PAGES,		       /* that it brought */
+};
+
+enum frbpf_reclaim_scope {
+	FRBPF_RECLAIM_MACHINE,
+	FRBPF_RECLAIM_CGROUP, /* a limit of a memory cgroup */
+};
+
 #define FRBPF_DEV(major, minor) ((__u64)(major) << 20 | (minor)) /* as in the kernel */
 #define FRBPF_DEV_MAJOR(dev)	((dev) >> 20)
 #define FRBPF_DEV_MINOR(dev)	((dev)&0xfffff)

@@ -56,6 +56,8 @@ int inject(void *ctx)
 	if (event.half && event.half != 1 + half)
 		return EAGAIN;
 	match_fill(m, bpf_ktime_get_ns());
+	if (m->source == FRBPF_SOURCE_PSI)
+		match_check_self(m);
 	m->half = half;
 	rules_run(m);
 	return 0;

@@ -647,6 +647,22 @@ static __always_inline struct match *match_begin(__u32 half, struct task_struct 
 	return m;
 }
 
+/* The same for an event that no task suffers from: its subject's fields are empty, but for `cpu`. */
+static __always_inline struct match *match_of_cpu(__u32 half, __u64 now, __u64 value)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct match *m = match_new(half, now, value);
+
+	if (!m)
+		return NULL;
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_CPU][0] = m->cpu;
+	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
+	if (rules_look_at_cgroups(half) && bpf_core_field_exists(current->cgroups))
+		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
+			   &m->cgroup[MATCH_CURRENT]);
+	return m;
+}
+
 /* Of sources that a dump being written disturbs: for as long as the daemon says, it is `self`. */
 static __always_inline void match_check_self(struct match *m)
 {
@@ -687,8 +703,8 @@ static __always_inline void stacks_send(const struct match *m, struct task_struc
 	s->n_kernel = n_frames(bpf_get_task_stack(task, s->kernel, sizeof(s->kernel), 0));
 	s->n_user = 0;
 	if (is_current)
-		s->n_user = n_frames(bpf_get_task_stack(task, s->user, sizeof(s->user),
-							BPF_F_USER_STACK));
+		s->n_user = n_frames(
+			bpf_get_task_stack(task, s->user, sizeof(s->user), BPF_F_USER_STACK));
 	bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
 }
 

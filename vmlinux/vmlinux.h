@@ -27,6 +27,7 @@ typedef __u32 __wsum;
 typedef int pid_t;
 typedef _Bool bool;
 typedef u64 sector_t;
+typedef unsigned int gfp_t;
 
 enum {
 	false = 0,
@@ -192,6 +193,10 @@ struct request {
 	unsigned int __data_len;
 	sector_t __sector;
 	u64 start_time_ns;
+};
+
+struct irqaction {
+	const char *name;
 };
 
 struct pt_regs {

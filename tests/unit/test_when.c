@@ -72,6 +72,8 @@ static void accepted(void **state)
 		{ "psi:irq full > 1us in 500ms", FRBPF_SOURCE_PSI, 1000, 0 },
 		{ "blkio > 1ms", FRBPF_SOURCE_BLKIO, 1000000, 0 },
 		{ "blkio.device>1ms", FRBPF_SOURCE_BLKIO_DEVICE, 1000000, 0 },
+		{ "hardirq > 1ms", FRBPF_SOURCE_HARDIRQ, 1000000, 0 },
+		{ "reclaim > 10ms", FRBPF_SOURCE_RECLAIM, 10000000, 0 },
 		{ "oom:mark_victim", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
 		{ " block : block_rq_issue ", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
 		{ "tracepoint:syscalls:sys_enter_read", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
@@ -92,6 +94,29 @@ static void accepted(void **state)
 						w.source == FRBPF_SOURCE_PSI ||
 						(w.source == FRBPF_SOURCE_APP && !w.threshold));
 		when__free(&w);
+	}
+}
+
+static void softirq_vectors(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t keys;
+	} cases[] = {
+		{ "softirq:net_rx > 2ms", 1 << 3 },
+		{ "softirq : hi , rcu,net_tx > 2ms", 1 << 0 | 1 << 9 | 1 << 2 },
+		{ "softirq:* > 2ms", 0x3ff },
+	};
+	char message[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct when w;
+
+		if (parse(cases[i].text, &w, message, sizeof(message)))
+			fail_msg("'%s': %s", cases[i].text, message);
+		assert_int_equal(w.source, FRBPF_SOURCE_SOFTIRQ);
+		assert_int_equal(w.threshold, 2000000);
+		assert_int_equal(w.keys[0], cases[i].keys);
 	}
 }
 
@@ -145,11 +170,20 @@ static void refused(void **state)
 		{ "syscall:reda > 5ms", "did you mean 'read'?" },
 		{ "syscall:read:write > 5ms", "'>' is expected here, not ':'" },
 		{ "syscall:exit > 5ms", "never returns" },
+		{ "hardirq:41 > 1ms", "takes nothing behind ':'" },
+		{ "softirq > 2ms", "which softirq?" },
+		{ "softirq: > 2ms", "the name of a softirq is expected" },
+		{ "softirq:net_rx,,rcu > 2ms", "the name of a softirq is expected" },
+		{ "softirq:net_xr > 2ms", "did you mean 'net_rx'?" },
+		{ "softirq:NET_RX > 2ms", "unknown softirq 'NET_RX'" },
+		{ "softirq:net_rx,net_rx > 2ms", "'net_rx' is named twice" },
+		{ "softirq:*,rcu > 2ms", "'>' is expected here, not ','" },
+		{ "softirq:rcu,* > 2ms", "the name of a softirq is expected" },
+		{ "softirq:rcu", "threshold is missing" },
+		{ "softirq:rcu fails", "only system calls can fail" },
+		{ "reclaim:x > 2ms", "takes nothing behind ':'" },
 		{ "blkio.devices > 1s", "did you mean 'blkio.device'?" },
 		{ "blkio:sda > 1s", "takes nothing behind ':'" },
-		{ "hardirq > 1ms", "not supported yet" },
-		{ "softirq:net_rx > 2ms", "the source 'softirq' is not supported yet" },
-		{ "reclaim > 10ms", "not supported yet" },
 		{ "uprobe", "of which program? write uprobe:PATH:SYMBOL" },
 		{ "uprobe > 5ms", "of which program? write uprobe:PATH:SYMBOL" },
 		{ "uprobe:", "the path of a program or library is expected here" },
@@ -416,6 +450,9 @@ int main(void)
 		cmocka_unit_test(syscall_table),
 		cmocka_unit_test(all_calls),
 		cmocka_unit_test(targets),
+		cmocka_unit_test(accepted),	 cmocka_unit_test(softirq_vectors),
+		cmocka_unit_test(refused),	 cmocka_unit_test(several_names_several_errors),
+		cmocka_unit_test(syscall_table), cmocka_unit_test(all_calls),
 		cmocka_unit_test(source_names),
 	};
 

@@ -71,7 +71,8 @@ static void print_trigger(const json_t *t, const char *what)
 	printf("  at         %s, CPU %lld\n", str(json_object_get(t, "time"), "utc"),
 	       (long long)json_integer_value(json_object_get(t, "cpu")));
 	print_args(json_object_get(t, "args"));
-	print_task("subject", json_object_get(t, "subject"));
+	if (str(json_object_get(t, "subject"), "comm")[0]) /* interrupts have none */
+		print_task("subject", json_object_get(t, "subject"));
 	print_task("running", json_object_get(t, "current"));
 }
 

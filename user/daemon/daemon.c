@@ -84,18 +84,21 @@ static void log_incident(const struct daemon *d, const struct incident *inc)
 {
 	const struct frbpf_trigger *t = &inc->triggers[0].t;
 	const struct rule_conf *rule = inc->triggers[0].rule;
+	bool subject = when__has_subject(t->source);
+	const struct frbpf_task *who = subject ? &t->subject : &t->current;
 	char value[32], comm[FRBPF_COMM_LEN + 1], reason[INCIDENT_REASON_MAX];
 
-	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
+	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, who->comm);
 	snprintf(reason, sizeof(reason), "%s", inc->reason);
-	if (rule && !t->subject.tid && !comm[0])
+	if (rule && !who->tid && !comm[0])
 		log_info("incident %s: rule %s: %s: %s", inc->name, rule->name, rule->when_text,
 			 units__format_duration(t->value, value, sizeof(value)));
 	else if (rule)
-		log_info("incident %s: rule %s: %s: %s by %s (pid %u, tid %u)", inc->name,
+		log_info("incident %s: rule %s: %s: %s %s %s (pid %u, tid %u)", inc->name,
 			 rule->name, rule->when_text,
 			 units__format_duration(t->value, value, sizeof(value)),
-			 make_printable(comm), t->subject.pid, t->subject.tid);
+			 subject ? "by" : "while there ran", make_printable(comm), who->pid,
+			 who->tid);
 	else
 		log_info("incident %s: dumped by hand: %s", inc->name, make_printable(reason));
 	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {

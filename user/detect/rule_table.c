@@ -61,7 +61,7 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 	rule->n_nodes = e->n_nodes;
 	memcpy(rule->nodes, e->nodes, e->n_nodes * sizeof(e->nodes[0]));
 	/* Events of a source without keys have key 0. */
-	if (conf->when.source == FRBPF_SOURCE_SYSCALL)
+	if (when__has_keys(conf->when.source))
 		memcpy(rule->keys, conf->when.keys, sizeof(rule->keys));
 	else
 		rule->keys[0] = 1;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +20,9 @@ static const struct source_ops *const all_sources[] = {
 	&source_offcpu,
 	&source_blkio,
 	&source_blkio_device,
+	&source_hardirq,
+	&source_softirq,
+	&source_reclaim,
 	&source_psi,
 	&source_app,
 	&source_tracepoint,
@@ -91,6 +96,19 @@ int source__iterate(struct bpf_program *prog)
 	}
 	bpf_link__destroy(link);
 	return n;
+}
+
+int source__kernel_has(const char *tracepoint, bool *ret)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	char type[128];
+
+	if (!btf)
+		return -errno;
+	snprintf(type, sizeof(type), "btf_trace_%s", tracepoint);
+	*ret = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+	btf__free(btf);
+	return 0;
 }
 
 int source__attach(const struct source_link *order, size_t n)

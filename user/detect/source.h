@@ -75,6 +75,9 @@ extern const struct source_ops source_blocked;
 extern const struct source_ops source_offcpu;
 extern const struct source_ops source_blkio;
 extern const struct source_ops source_blkio_device;
+extern const struct source_ops source_hardirq;
+extern const struct source_ops source_softirq;
+extern const struct source_ops source_reclaim;
 extern const struct source_ops source_tracepoint;
 extern const struct source_ops source_psi;
 extern const struct source_ops source_app;
@@ -110,6 +113,9 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		(s_)->globs_fd = bpf_map__fd((skel_)->maps.globs);                                 \
 		(s_)->learn_self_fd = bpf_program__fd((skel_)->progs.learn_self);                  \
 	} while (0)
+/* For the sources: does this kernel have the tracepoint? 0 or negative errno. */
+int source__kernel_has(const char *tracepoint, bool *ret);
+
 struct source_link {
 	struct bpf_program *prog;
 	struct bpf_link **link;

@@ -59,7 +59,7 @@ static json_t *json_task(const struct frbpf_task *t)
 
 static json_t *json_key(const struct frbpf_trigger *t)
 {
-	const char *name = t->source == FRBPF_SOURCE_SYSCALL ? syscall__name(t->key) : NULL;
+	const char *name = when__key_name(t->source, t->key);
 
 	return name ? json_string(name) : json_null();
 }

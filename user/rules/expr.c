@@ -67,6 +67,22 @@ const struct expr_field_desc expr_fields[] = {
 	{ "flags", (enum frbpf_field)FRBPF_BLKIO_FLAGS, EXPR_NUMBER, 0, UINT32_MAX, OF_BLKIO, true,
 	  symbols_blkio_flags,
 	  "how, as bits: sync meta prio fua preflush ahead background nowait swap", true },
+	{ "irq", (enum frbpf_field)FRBPF_HARDIRQ_IRQ, EXPR_NUMBER, 0, INT32_MAX,
+	  OF(FRBPF_SOURCE_HARDIRQ), true, NULL, "number of the interrupt, as in /proc/interrupts" },
+	{ "name", (enum frbpf_field)FRBPF_HARDIRQ_NAME, EXPR_STRING,
+	  .sources = OF(FRBPF_SOURCE_HARDIRQ), .of_event = true,
+	  .meaning = "name of its handler, as in /proc/interrupts, at most 15 bytes" },
+	{ "vec", (enum frbpf_field)FRBPF_SOFTIRQ_VEC, EXPR_NUMBER, 0, FRBPF_SOFTIRQ_VECS - 1,
+	  OF(FRBPF_SOURCE_SOFTIRQ), true, symbols_softirq, "the vector: net_rx, timer ..." },
+	{ "order", (enum frbpf_field)FRBPF_RECLAIM_ORDER, EXPR_NUMBER, 0, 64,
+	  OF(FRBPF_SOURCE_RECLAIM), true, NULL, "2^order pages were asked for" },
+	{ "gfp", (enum frbpf_field)FRBPF_RECLAIM_GFP, EXPR_NUMBER, 0, UINT32_MAX,
+	  OF(FRBPF_SOURCE_RECLAIM), true, NULL, "flags of the allocation, a number" },
+	{ "scope", (enum frbpf_field)FRBPF_RECLAIM_SCOPE, EXPR_NUMBER, 0, FRBPF_RECLAIM_CGROUP,
+	  OF(FRBPF_SOURCE_RECLAIM), true, symbols_reclaim_scope,
+	  "whose memory was short: machine, or cgroup (its limit)" },
+	{ "pages", (enum frbpf_field)FRBPF_RECLAIM_PAGES, EXPR_NUMBER, 0, INT64_MAX,
+	  OF(FRBPF_SOURCE_RECLAIM), true, NULL, "pages that it brought" },
 	{ NULL },
 };
 
@@ -81,7 +97,7 @@ const struct expr_field_desc *expr_field__of(enum frbpf_source source, enum frbp
 
 bool expr_field__is_of(const struct expr_field_desc *f, enum frbpf_source source)
 {
-	return !source || !f->sources || f->sources & OF(source);
+	return !source || !f->sources || (source < 32 && f->sources & OF(source));
 }
 
 const struct expr_field_desc *expr_field__find(const struct field_scope *scope, const char *s,

@@ -31,6 +31,7 @@ int when_parser__threshold(struct when_parser *p, uint64_t *ret);
 int when__parse_syscall(struct when_parser *p, struct span name, struct when *ret);
 int when__parse_uprobe(struct when_parser *p, struct span name, struct when *ret);
 int when__parse_usdt(struct when_parser *p, struct span name, struct when *ret);
+int when__parse_softirq(struct when_parser *p, struct span name, struct when *ret);
 int when__parse_tracepoint(struct when_parser *p, struct span name, struct when *ret);
 
 /* Behind the system @system of a tracepoint: its name. 0 or -EINVAL. */
