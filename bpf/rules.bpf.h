@@ -11,6 +11,7 @@
 #ifndef FRBPF_RULES_BPF_H
 #define FRBPF_RULES_BPF_H
 
+#include "paths.bpf.h"
 #include "task.bpf.h"
 
 #define EEXIST 17
@@ -88,7 +89,10 @@ __u64 missing_storage __attribute__((aligned(64)));
 
 enum { MATCH_SUBJECT, MATCH_CURRENT, MATCH_TASKS };
 
+enum { MATCH_CGROUP_PATH, MATCH_EXE_PATH, MATCH_PATHS };
+
 struct match {
+	struct path_text path[MATCH_TASKS][MATCH_PATHS]; /* when a rule asks for them */
 	__u64 val[MATCH_TASKS][FRBPF_FIELD_MAX][FRBPF_FIELD_WORDS];
 	struct cgroup_ids cgroup[MATCH_TASKS]; /* when a rule asks for them */
 	__u64 process[2];		       /* of the subject, as in struct frbpf_key */
@@ -104,7 +108,7 @@ struct match {
 	__u32 half;  /* of the maps of rules and globs */
 	__u32 error; /* of a call that failed: errno; else 0 */
 	__u32 waits; /* a call that waits by its nature */
-	__u32 pad;
+	__u32 alone; /* the subject is the current task: its paths stand there once */
 };
 
 /* Too large for the stack. Programs that use it neither sleep nor interrupt each other. */
@@ -172,6 +176,19 @@ __noinline int cgroup_holds(__u32 idx, __u32 task, const struct match *m)
 	return 0;
 }
 
+/* A comparison of a path: == is a pattern without wildcards. */
+static __always_inline int path_holds(const struct frbpf_node *node, const struct match *m,
+				      __u32 task)
+{
+	__u32 path = node->field == FRBPF_FIELD_EXE ? MATCH_EXE_PATH : MATCH_CGROUP_PATH;
+	__u8 op = node->op;
+
+	if (m->alone)
+		task = MATCH_SUBJECT;
+	return path_glob_holds(node->val[0], &m->path[task][path]) ==
+	       (op == FRBPF_OP_GLOB || op == FRBPF_OP_EQ);
+}
+
 __noinline int node_holds(const struct frbpf_node *node, const struct match *m)
 {
 	__u32 task, field;
@@ -187,6 +204,8 @@ __noinline int node_holds(const struct frbpf_node *node, const struct match *m)
 	task = node->flags & FRBPF_NODE_CURRENT ? MATCH_CURRENT : MATCH_SUBJECT;
 	if (field == FRBPF_FIELD_CGROUP)
 		return cgroup_holds(node->val[0], task, m) == (op == FRBPF_OP_EQ);
+	if (field == FRBPF_FIELD_CGROUP_PATH || field == FRBPF_FIELD_EXE)
+		return path_holds(node, m, task);
 	low = m->val[task][field][0];
 	high = m->val[task][field][1];
 	if (op == FRBPF_OP_GLOB || op == FRBPF_OP_NO_GLOB)
@@ -529,6 +548,25 @@ static __always_inline void match_cgroups(struct match *m, struct task_struct *s
 			   &m->cgroup[MATCH_CURRENT]);
 }
 
+static __always_inline void task_paths(struct match *m, __u32 which, struct task_struct *task,
+				       __u32 fields)
+{
+	struct mm_struct *mm;
+	struct file *exe;
+
+	if (fields & (1U << FRBPF_FIELD_CGROUP_PATH) && bpf_core_field_exists(task->cgroups))
+		cgroup_path((__u64)BPF_CORE_READ(task, cgroups, dfl_cgrp),
+			    &m->path[which][MATCH_CGROUP_PATH]);
+	/* a kernel thread may have somebody's memory for a while */
+	if (!(fields & (1U << FRBPF_FIELD_EXE)) || task->flags & PF_KTHREAD)
+		return;
+	mm = BPF_CORE_READ(task, mm);
+	exe_path((__u64)mm, &m->path[which][MATCH_EXE_PATH]);
+	exe = BPF_CORE_READ(mm, exe_file);
+	m->val[which][FRBPF_FIELD_EXE][0] = BPF_CORE_READ(exe, f_inode, i_ino);
+	m->val[which][FRBPF_FIELD_EXE][1] = BPF_CORE_READ(exe, f_inode, i_sb, s_dev);
+}
+
 /*
  * An event above the lowest threshold, for the source to add to. Values of the event stand with
  * those of the subject. NULL cannot be.
@@ -542,7 +580,12 @@ static __always_inline struct match *match_begin(__u32 half, struct task_struct 
 
 	if (!m)
 		return NULL;
-	__builtin_memset(m, 0, sizeof(*m));
+	__builtin_memset(m->val, 0, sizeof(*m) - offsetof(struct match, val));
+	m->path[MATCH_SUBJECT][MATCH_CGROUP_PATH].text[0] = '\0';
+	m->path[MATCH_SUBJECT][MATCH_EXE_PATH].text[0] = '\0';
+	m->path[MATCH_CURRENT][MATCH_CGROUP_PATH].text[0] = '\0';
+	m->path[MATCH_CURRENT][MATCH_EXE_PATH].text[0] = '\0';
+	m->alone = subject == current;
 	m->half = half;
 	m->now = now;
 	m->value = value;
@@ -561,6 +604,11 @@ static __always_inline struct match *match_begin(__u32 half, struct task_struct 
 		task_fields(current, m->val[MATCH_CURRENT], m->cpu);
 	if (control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
 		match_cgroups(m, subject, current);
+	if (control.half[half].fields & (1U << FRBPF_FIELD_CGROUP_PATH | 1U << FRBPF_FIELD_EXE)) {
+		task_paths(m, MATCH_SUBJECT, subject, control.half[half].fields);
+		if (subject != current)
+			task_paths(m, MATCH_CURRENT, current, control.half[half].fields);
+	}
 	return m;
 }
 

@@ -16,6 +16,7 @@
 #include "detect/detectors.h"
 #include "detect/grace.h"
 #include "detect/load_error.h"
+#include "detect/patterns.h"
 #include "detect/slots.h"
 #include "detect/source.h"
 #include "rules/units.h"
@@ -34,6 +35,7 @@ struct detectors {
 	struct source *sources[N_SOURCES]; /* NULL: no rule needs it */
 	struct slots slots;
 	struct cgroups *cgroups;
+	struct slots patterns; /* of the map of automata */
 	uint64_t *holds;       /* mapped: read by the programs */
 	uint64_t tidied;       /* ns: when detectors__tidy() last worked */
 	bool flipped;	       /* programs may still read the half that is not in force */
@@ -82,6 +84,8 @@ static int open_maps(struct detectors *d)
 		  sizeof(struct frbpf_rule_state), FRBPF_MAX_SLOTS },
 		{ &e->cgroups_fd, BPF_MAP_TYPE_ARRAY, "frbpf_cgroups", sizeof(uint32_t),
 		  sizeof(uint64_t), FRBPF_MAX_CGROUPS },
+		{ &e->path_globs_fd, BPF_MAP_TYPE_ARRAY, "frbpf_paths", sizeof(uint32_t),
+		  sizeof(struct frbpf_path_glob), 2 * FRBPF_MAX_PATH_GLOBS },
 		{ &e->cooling_fd, BPF_MAP_TYPE_HASH, "frbpf_cooling", sizeof(struct frbpf_key),
 		  sizeof(struct frbpf_cooling), FRBPF_MAX_COOLING },
 		{ &e->counting_fd, BPF_MAP_TYPE_HASH, "frbpf_counting", sizeof(struct frbpf_key),
@@ -126,6 +130,7 @@ int detectors__open(struct err *err, struct detectors **ret)
 		.states_fd = -1,
 		.triggers_fd = -1,
 		.cgroups_fd = -1,
+		.path_globs_fd = -1,
 		.cooling_fd = -1,
 		.counting_fd = -1,
 		.holds_fd = -1,
@@ -152,6 +157,7 @@ struct update {
 	bool *fresh;			  /* per rule: its slot is not the one it had */
 	struct rule_table *tables;	  /* per source */
 	struct cgroup_set *cgroups;	  /* that they name */
+	struct pattern_set *patterns;	  /* that they hold paths against */
 	struct source *opened[N_SOURCES]; /* sources that are new */
 };
 
@@ -160,6 +166,7 @@ static void update__free(struct update *u)
 	for (size_t i = 0; i < N_SOURCES; i++)
 		source__free(u->opened[i]);
 	cgroup_set__free(u->cgroups);
+	pattern_set__free(u->patterns);
 	free(u->ids);
 	free(u->slot_of);
 	free(u->fresh);
@@ -199,9 +206,15 @@ static int update__build_tables(struct update *u, const struct detectors *d, str
 	if (r)
 		return err_set(err, r,
 			       r == -ENOSPC ? "too many cgroups in rules" : "out of memory");
+	r = pattern_set__make(&d->patterns, u->rules, u->n_rules, &u->patterns);
+	if (r == -ENOSPC)
+		return err_set(err, r, "more than %d different patterns on 'exe' and 'cgroup'",
+			       FRBPF_MAX_PATH_GLOBS);
+	if (r)
+		return err_set(err, r, "out of memory");
 	for (size_t i = 0; i < N_SOURCES; i++) {
 		r = rule_table__build(all_sources[i]->source, u->rules, u->n_rules, u->slot_of,
-				      u->cgroups, &u->tables[i]);
+				      u->cgroups, u->patterns, &u->tables[i]);
 		if (r == -E2BIG)
 			return err_set(err, r, "%s: more than %d rules", all_sources[i]->name,
 				       FRBPF_MAX_RULES);
@@ -269,6 +282,9 @@ static int update__prepare(struct update *u, struct detectors *d, struct err *er
 				       strerror(-r));
 		d->flipped = false;
 	}
+	r = pattern_set__write(u->patterns, d->env.path_globs_fd);
+	if (r)
+		return err_set(err, r, "cannot write a pattern: %s", strerror(-r));
 	r = cgroup_set__resolve(u->cgroups, d->cgroups, err);
 	return r ? r : update__write(u, d, err);
 }
@@ -289,6 +305,7 @@ static void update__commit(struct update *u, struct detectors *d)
 			detectors__hold(d, u->slot_of[i], 0);
 	}
 	cgroup_set__commit(u->cgroups, d->cgroups);
+	d->patterns = *pattern_set__slots(u->patterns);
 	for (size_t i = 0; i < N_SOURCES; i++) {
 		if (!d->sources[i] || u->tables[i].half.n_rules)
 			continue;
@@ -394,8 +411,8 @@ void detectors__stats(const struct detectors *d, struct detectors_stats *ret)
 
 static void close_maps(struct source_env *e)
 {
-	const int fds[] = { e->states_fd,  e->triggers_fd, e->cgroups_fd,
-			    e->cooling_fd, e->counting_fd, e->holds_fd };
+	const int fds[] = { e->states_fd,   e->triggers_fd, e->cgroups_fd,   e->cooling_fd,
+			    e->counting_fd, e->holds_fd,    e->path_globs_fd };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		if (fds[i] >= 0)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "detect/cgroups.h"
+#include "detect/patterns.h"
 #include "detect/rule_table.h"
 #include "rules/glob.h"
 
@@ -88,7 +89,7 @@ static int add_glob(struct rule_table *t, const char *pattern, __u64 *ret)
 
 /* What stands for a string of the expression, as BPF sees it. */
 static int place_strings(struct rule_table *t, struct frbpf_rule *rule, const struct expr *e,
-			 const struct cgroup_set *cgroups)
+			 const struct cgroup_set *cgroups, const struct pattern_set *patterns)
 {
 	int r = 0;
 
@@ -96,7 +97,11 @@ static int place_strings(struct rule_table *t, struct frbpf_rule *rule, const st
 		struct frbpf_node *n = &rule->nodes[i];
 		uint32_t index;
 
-		if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
+		if (!pattern_set__find(patterns, e, i, &index))
+			n->val[0] = index;
+		else if (n->field == FRBPF_FIELD_CGROUP_PATH || n->field == FRBPF_FIELD_EXE)
+			r = -EINVAL;
+		else if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
 			r = add_glob(t, e->strings[n->val[0]], &n->val[0]);
 		else if (n->field != FRBPF_FIELD_CGROUP)
 			continue;
@@ -135,7 +140,7 @@ static void count_in(struct frbpf_half *half, const struct frbpf_rule *rule)
 
 int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, size_t n_rules,
 		      const uint32_t *slots, const struct cgroup_set *cgroups,
-		      struct rule_table *ret)
+		      const struct pattern_set *patterns, struct rule_table *ret)
 {
 	struct frbpf_half half = { .min_threshold = UINT64_MAX };
 	struct frbpf_rule rule;
@@ -149,7 +154,7 @@ int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, s
 			return -E2BIG;
 		r = fill_rule(&rule, &rules[i], slots[i]);
 		if (!r)
-			r = place_strings(ret, &rule, &rules[i].expr, cgroups);
+			r = place_strings(ret, &rule, &rules[i].expr, cgroups, patterns);
 		if (r)
 			return r;
 		insert(ret->rules, half.n_rules++, &rule);

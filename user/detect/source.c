@@ -16,9 +16,10 @@ int source__prepare(struct bpf_object *obj, const struct source_env *env)
 		const char *name;
 		int fd;
 	} shared[] = {
-		{ "states", env->states_fd },	  { "triggers", env->triggers_fd },
-		{ "cgroups", env->cgroups_fd },	  { "cooling", env->cooling_fd },
-		{ "counting", env->counting_fd }, { "holds", env->holds_fd },
+		{ "states", env->states_fd },	      { "triggers", env->triggers_fd },
+		{ "cgroups", env->cgroups_fd },	      { "cooling", env->cooling_fd },
+		{ "counting", env->counting_fd },     { "holds", env->holds_fd },
+		{ "path_globs", env->path_globs_fd },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {

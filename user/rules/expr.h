@@ -43,6 +43,7 @@ int expr__check_source(const struct expr *e, enum frbpf_source source,
 struct expr_subject {
 	__u64 val[2][FRBPF_FIELD_MAX][2]; /* [0 subject, 1 current][field][words] */
 	const char *cgroup[2];		  /* path; NULL: none */
+	const char *exe[2];		  /* likewise */
 };
 /* What BPF must answer too: used by tests and by matches on samples in user space. */
 bool expr__eval(const struct expr *e, const struct expr_subject *s);
@@ -51,7 +52,8 @@ enum expr_type {
 	EXPR_STRING, /* == != ~ in */
 	EXPR_NUMBER, /* == != < <= > >= & in */
 	EXPR_DURATION,
-	EXPR_PATH, /* == != in; of a cgroup: it and what is below it */
+	EXPR_PATH, /* == != ~ in; of a cgroup: it and what is below it */
+	EXPR_EXE,  /* == != ~ in; path of a file */
 };
 
 /* Names and types of the fields, for errors, `frbpf events` and documentation; ends with name NULL.
