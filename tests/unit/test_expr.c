@@ -214,7 +214,7 @@ static void refused(void **state)
 		{ "pid == 1, uid == 2", ",", "'&&' or '||' is expected" },
 		{ "pid == 1 uid == 2", "uid", "'&&' or '||' is expected" },
 		{ "not pid == 1", "not", "did you mean '!'?" },
-		{ "exe == x", "x", "*/NAME" },
+		{ "exe == b", "b", "*/NAME" },
 		{ "exe == \"*/a\"", "\"*/a\"", "begins with '/'" },
 		{ "exe < /a", "<", "only ==, !=, ~ and in" },
 		{ "cgroup ~ \"a*\"", "\"a*\"", "begins with '/'" },

@@ -15,6 +15,7 @@
 #include "common/printable.h"
 #include "daemon/control.h"
 #include "daemon/daemon.h"
+#include "daemon/keeper.h"
 #include "daemon/location.h"
 #include "daemon/recorder.h"
 #include "daemon/rulebook.h"
@@ -46,6 +47,7 @@ struct daemon {
 	struct recorder *recorder;
 	struct control *control;
 	struct rulebook *rulebook;
+	struct keeper *keeper;
 	struct dump_env dump_env;
 	struct waiting_dump waiting[DUMPS_WAITING_MAX];
 	struct control_client *stopping; /* who asked for the stop, answered last */
@@ -115,6 +117,7 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 	if (code)
 		log_error("%s", err.msg);
 	detectors__tidy(d->detectors);
+	keeper__save(d->keeper, d->recorder, d->detectors);
 	if (first)
 		log_incident(d, inc);
 	for (size_t i = 0; first && i < DUMPS_WAITING_MAX; i++) {
@@ -330,6 +333,9 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	code = code ?: detectors__open(err, &d->detectors);
 	if (code)
 		return code;
+	code = keeper__new(&d->base, d->detectors, err, &d->keeper);
+	if (code)
+		return code;
 	recorder.detectors = d->detectors;
 	code = recorder__new(&recorder, err, &d->recorder);
 	if (code)
@@ -393,7 +399,7 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 		ruleset__free(rs);
 		return code;
 	}
-	code = rulebook__begin(d->rulebook, rs, plan, err);
+	code = rulebook__begin(d->rulebook, rs, plan, keeper__past(d->keeper), err);
 	code = code ?: open_loop(d, err);
 	if (code)
 		return code;
@@ -436,6 +442,7 @@ static void serve(struct daemon *d)
 	detectors__update(d->detectors, NULL, 0, NULL, NULL);
 	recorder__sync(d->recorder);
 	recorder__drain(d->recorder, on_incident, d);
+	keeper__save(d->keeper, d->recorder, d->detectors);
 }
 
 static void tear_down(struct daemon *d, bool undo)
@@ -445,6 +452,7 @@ static void tear_down(struct daemon *d, bool undo)
 	rulebook__free(d->rulebook);
 	recorder__free(d->recorder);
 	detectors__free(d->detectors);
+	keeper__free(d->keeper);
 	sideband__free(d->sideband);
 	if (d->stopping)
 		control_client__reply(d->stopping,

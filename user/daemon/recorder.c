@@ -498,6 +498,20 @@ void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret)
 	pthread_mutex_unlock(&r->lock);
 }
 
+void recorder__dumps(struct recorder *r, struct dump_log *ret)
+{
+	pthread_mutex_lock(&r->lock);
+	*ret = r->pool.dumps;
+	pthread_mutex_unlock(&r->lock);
+}
+
+void recorder__remember_dumps(struct recorder *r, const struct dump_log *dumps)
+{
+	pthread_mutex_lock(&r->lock);
+	r->pool.dumps = *dumps;
+	pthread_mutex_unlock(&r->lock);
+}
+
 void recorder__drain(struct recorder *r, recorder_collect_fn fn, void *arg)
 {
 	struct pollfd pfd = { .fd = r->progress, .events = POLLIN };

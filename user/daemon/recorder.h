@@ -79,6 +79,10 @@ void recorder__stats(struct recorder *r, struct recorder_stats *ret);
 /* A copy of the tally of rule @i of the generation in force. */
 void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret);
 
+/* The dumps begun by triggers, of all rules together: a copy, or what is known of the time before. */
+void recorder__dumps(struct recorder *r, struct dump_log *ret);
+void recorder__remember_dumps(struct recorder *r, const struct dump_log *dumps);
+
 /* Let nothing new begin and wait until all incidents are complete and collected through @fn. */
 void recorder__drain(struct recorder *r, recorder_collect_fn fn, void *arg);
 

@@ -35,12 +35,13 @@ struct detectors {
 	struct source *sources[N_SOURCES]; /* NULL: no rule needs it */
 	struct slots slots;
 	struct cgroups *cgroups;
-	struct slots patterns; /* of the map of automata */
-	uint64_t *holds;       /* mapped: read by the programs */
-	uint64_t tidied;       /* ns: when detectors__tidy() last worked */
-	bool flipped;	       /* programs may still read the half that is not in force */
-	uint64_t missing_gone; /* missing_storage of sources that were detached */
-	uint64_t malformed;    /* written by the thread that consumes, read by any */
+	struct slots patterns;	 /* of the map of automata */
+	const struct past *past; /* borrowed; NULL: none */
+	uint64_t *holds;	 /* mapped: read by the programs */
+	uint64_t tidied;	 /* ns: when detectors__tidy() last worked */
+	bool flipped;		 /* programs may still read the half that is not in force */
+	uint64_t missing_gone;	 /* missing_storage of sources that were detached */
+	uint64_t malformed;	 /* written by the thread that consumes, read by any */
 	/* Of detectors__consume(), valid while it runs. */
 	void (*fn)(const struct frbpf_trigger *t, void *arg);
 	void *arg;
@@ -244,13 +245,23 @@ static int update__open_sources(struct update *u, const struct detectors *d, str
 	return 0;
 }
 
+static uint64_t last_fired_before(const struct detectors *d, uint64_t id)
+{
+	for (size_t i = 0; d->past && i < d->past->n_rules; i++) {
+		if (d->past->rules[i].id == id)
+			return d->past->rules[i].last_fired;
+	}
+	return 0;
+}
+
 /* Write what nothing reads yet: the states of new slots, the halves that are not in force. */
 static int update__write(struct update *u, struct detectors *d, struct err *err)
 {
-	static const struct frbpf_rule_state clean;
+	struct frbpf_rule_state clean = { .last_fired = 0 };
 	int r;
 
 	for (size_t i = 0; i < u->n_rules; i++) {
+		clean.last_fired = last_fired_before(d, u->ids[i]);
 		if (!u->fresh[i] ||
 		    !bpf_map_update_elem(d->env.states_fd, &u->slot_of[i], &clean, BPF_ANY))
 			continue;
@@ -382,6 +393,36 @@ static void tidy(int fd, size_t value_size, size_t until_at, uint64_t now)
 		memcpy(&until, value + until_at, sizeof(until));
 		if ((int64_t)(now - until) > (int64_t)TIDY_AFTER_NS)
 			bpf_map_delete_elem(fd, &key);
+	}
+}
+
+int detectors__remember(struct detectors *d, const struct past *past)
+{
+	d->past = past;
+	for (size_t i = 0; i < past->n_cooling; i++) {
+		const struct past_cooling *c = &past->cooling[i];
+
+		if (bpf_map_update_elem(d->env.cooling_fd, &c->key, &c->value, BPF_ANY) &&
+		    errno != E2BIG)
+			return -errno;
+	}
+	return 0;
+}
+
+void detectors__each_cooling(const struct detectors *d,
+			     void (*fn)(const struct past_cooling *c, void *arg), void *arg)
+{
+	struct past_cooling c;
+	struct frbpf_key next;
+	bool more = !bpf_map_get_next_key(d->env.cooling_fd, NULL, &next);
+	uint64_t now = now_ns();
+
+	while (more) {
+		c.key = next;
+		more = !bpf_map_get_next_key(d->env.cooling_fd, &c.key, &next);
+		if (!bpf_map_lookup_elem(d->env.cooling_fd, &c.key, &c.value) &&
+		    (int64_t)(now - c.value.until) < 0)
+			fn(&c, arg);
 	}
 }
 

@@ -13,6 +13,7 @@
 
 #include "common/err.h"
 #include "frbpf.h"
+#include "detect/past.h"
 #include "rules/ruleset.h"
 
 struct detectors;
@@ -54,6 +55,14 @@ void detectors__hold(struct detectors *d, uint32_t slot, uint64_t until);
  * most once a second, so it may be called whenever there is something else to do. Only for the
  * thread that updates. */
 void detectors__tidy(struct detectors *d);
+
+/* Cooldowns of the time before, for rules that come into force from now on; @past is borrowed. 0 or
+ * negative errno; cooldowns for which there is no room are left out. */
+int detectors__remember(struct detectors *d, const struct past *past);
+/* Call @fn with every cooldown of a process, thread, ... that is not over. Only for the thread that
+ * updates. */
+void detectors__each_cooling(const struct detectors *d,
+			     void (*fn)(const struct past_cooling *c, void *arg), void *arg);
 
 struct detectors_stats {
 	uint64_t malformed;	  /* records of the trigger ring that were not triggers */
