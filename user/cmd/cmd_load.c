@@ -55,16 +55,29 @@ static int choose_base(struct loaded *l, const struct location_hint *hint)
 	return cmd_find_base(&only_base, l->base);
 }
 
+/* Absolute, for the daemon, which leaves our directory; with its symbolic links, which may be
+ * switched later. */
+static int find_rules(const char *path, char ret[static PATH_MAX])
+{
+	char resolved[PATH_MAX], cwd[PATH_MAX] = "";
+
+	if (!realpath(path, resolved) || (path[0] != '/' && !getcwd(cwd, sizeof(cwd))))
+		return -errno;
+	if (snprintf(ret, PATH_MAX, "%s%s%s", cwd, cwd[0] ? "/" : "", path) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
 /* Read and plan the file. A running daemon does that again by itself: errors are told before it is
  * bothered. */
 static int read_rules(const struct load_opts *opts, struct loaded *l)
 {
 	struct diags diags = { 0 };
 	struct err err = { 0 };
-	int code;
+	int code = find_rules(opts->rules, l->rules);
 
-	if (!realpath(opts->rules, l->rules)) {
-		log_error("%s: cannot read it: %s", opts->rules, strerror(errno));
+	if (code) {
+		log_error("%s: cannot read it: %s", opts->rules, strerror(-code));
 		return EXIT_FAILED;
 	}
 	if (tracefs__open(&err, &l->tracefs))
