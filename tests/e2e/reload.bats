@@ -118,6 +118,35 @@ counting_rules() { # FILE
 	has_rule four
 }
 
+@test "sessions that an incident under way still needs count towards max-memory" {
+	cpus=$(getconf _NPROCESSORS_ONLN)
+	# two of the sessions fit, and not three
+	cat >"$RULES" <<-EOF
+		[daemon]
+		max-memory = $((cpus * 5))M
+		[session-clock]
+		run = -e cpu-clock -F 999 -m 1M --overwrite --switch-output -a
+		[rule-missing]
+		when = syscall:openat fails (ENOENT)
+		if = exe ~ "$BATS_TEST_TMPDIR/*"
+		post = 6s
+	EOF
+	cp "$(command -v cat)" "$BATS_TEST_TMPDIR/frbpf-cat"
+	frbpf_load
+	one=$(frbpf status --json | jq .memory.used_bytes)
+	! "$BATS_TEST_TMPDIR/frbpf-cat" /no/such/file 2>/dev/null
+	sed -i 's/-F 999/-F 998/' "$RULES"
+	frbpf_load # beside the one that the incident has
+	same "both" "$(frbpf status --json | jq .memory.used_bytes)" $((one * 2))
+	sed -i 's/-F 998/-F 997/; s/-m 1M/-m 2M/' "$RULES"
+	run -1 --separate-stderr frbpf_load
+	[[ $stderr == *"the sessions need "*" and those before them hold "*"max-memory"* ]]
+	wait_for_incident "$BASE" 1
+	fits() { frbpf_load 2>/dev/null; }
+	wait_until 10 fits
+	same "one" "$(frbpf status --json | jq .memory.used_bytes)" $((one * 2))
+}
+
 # What Kubernetes does to a volume of a ConfigMap: rules.conf -> ..data/rules.conf, ..data -> ..N.
 publish() { # NUMBER RULE
 	local dir=$BATS_TEST_TMPDIR/volume

@@ -371,6 +371,11 @@ void recorder__withdraw(struct recorder *r)
 	reaper__give(r->reaper, g);
 }
 
+void recorder__reap(struct recorder *r)
+{
+	reaper__wait(r->reaper);
+}
+
 struct generation *recorder__generation(struct recorder *r)
 {
 	return r->gen;

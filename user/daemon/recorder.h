@@ -38,6 +38,9 @@ void recorder__offer(struct recorder *r, struct generation *g);
 void recorder__commit(struct recorder *r);
 void recorder__withdraw(struct recorder *r);
 
+/* Wait until what has been replaced, and is not needed by an incident, has gone. */
+void recorder__reap(struct recorder *r);
+
 /* The generation in force, borrowed; only for the thread that offers and commits. */
 struct generation *recorder__generation(struct recorder *r);
 

@@ -20,6 +20,11 @@ struct rulebook {
 	char path[PATH_MAX]; /* of the rules in force */
 };
 
+static void reap(void *arg)
+{
+	recorder__reap(arg);
+}
+
 int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rulebook **ret)
 {
 	struct rulebook *b = calloc(1, sizeof(*b));
@@ -32,6 +37,8 @@ int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rule
 	b->tracefs = opts->tracefs;
 	b->env.dump = opts->dump;
 	recorder__dumper_callback(b->recorder, &b->env.done, &b->env.done_arg);
+	b->env.reap = reap;
+	b->env.reap_arg = b->recorder;
 	snprintf(b->path, sizeof(b->path), "%s", opts->path);
 	b->env.fit = ring_fit__new();
 	b->overlay = overlay__new();

@@ -153,7 +153,7 @@ json_t *status__make(const struct status_sources *s, bool held)
 	return json_pack("{s:b, s:i, s:s, s:s, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o, s:o}",
 			 "ok", 1, "pid", (int)getpid(), "base", s->base, "config", s->rules_path,
 			 "version", FRBPF_VERSION, "uptime_ns", (json_int_t)(now_ns() - s->started),
-			 "memory", "used_bytes", (json_int_t)g->memory, "max_bytes",
+			 "memory", "used_bytes", (json_int_t)dumper__memory_of_all(), "max_bytes",
 			 (json_int_t)g->max_memory, "sessions", sessions, "rules", rules, "mutes",
 			 overlay__mutes(s->overlay, g->rules), "triggers", json_triggers(s),
 			 "sideband", json_sideband(s->sideband));
