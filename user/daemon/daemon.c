@@ -18,6 +18,7 @@
 #include "daemon/keeper.h"
 #include "daemon/location.h"
 #include "daemon/recorder.h"
+#include "daemon/retainer.h"
 #include "daemon/rulebook.h"
 #include "daemon/status.h"
 #include "dump/manifest.h"
@@ -48,6 +49,9 @@ struct daemon {
 	struct control *control;
 	struct rulebook *rulebook;
 	struct keeper *keeper;
+	struct retainer *retainer;
+	struct retention_limits retained; /* what the retainer has */
+	bool looked;
 	struct dump_env dump_env;
 	struct waiting_dump waiting[DUMPS_WAITING_MAX];
 	struct control_client *stopping; /* who asked for the stop, answered last */
@@ -104,6 +108,30 @@ static void log_incident(const struct daemon *d, const struct incident *inc)
 	}
 }
 
+/* What may stay on disk, as the rules in force say it. */
+static struct retention_limits retention_limits(const struct daemon *d)
+{
+	const struct daemon_conf *conf = &recorder__generation(d->recorder)->rules->daemon;
+
+	return (struct retention_limits){ conf->max_size, conf->max_incidents, conf->max_age };
+}
+
+static void poke_retainer(struct daemon *d)
+{
+	d->retained = retention_limits(d);
+	retainer__poke(d->retainer, &d->retained);
+}
+
+/* After a reload; the first look is at the start. */
+static void follow_limits(struct daemon *d)
+{
+	const struct retention_limits now = retention_limits(d);
+
+	if (!d->looked || memcmp(&now, &d->retained, sizeof(now)) != 0)
+		poke_retainer(d);
+	d->looked = true;
+}
+
 static bool on_incident(struct incident *inc, bool first, void *arg)
 {
 	struct daemon *d = arg;
@@ -118,6 +146,7 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 		log_error("%s", err.msg);
 	detectors__tidy(d->detectors);
 	keeper__save(d->keeper, d->recorder, d->detectors);
+	poke_retainer(d);
 	if (first)
 		log_incident(d, inc);
 	for (size_t i = 0; first && i < DUMPS_WAITING_MAX; i++) {
@@ -139,6 +168,7 @@ static void serve_status(struct daemon *d, struct control_client *c, const json_
 		.detectors = d->detectors,
 		.sideband = d->sideband,
 		.overlay = rulebook__overlay(d->rulebook),
+		.retainer = d->retainer,
 	};
 
 	control_client__reply(c, status__make(&s, json_is_true(json_object_get(request, "held"))));
@@ -340,6 +370,9 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	code = recorder__new(&recorder, err, &d->recorder);
 	if (code)
 		return code;
+	code = retainer__start(&d->base, d->recorder, err, &d->retainer);
+	if (code)
+		return code;
 	d->dump_env =
 		(struct dump_env){ &d->base, d->sideband, d->host, &d->tracing, d->opts->program };
 	rules.recorder = d->recorder;
@@ -426,6 +459,7 @@ static void serve(struct daemon *d)
 	while (!d->stop) {
 		wait = recorder__collect(d->recorder, on_incident, d);
 		step = rulebook__step(d->rulebook);
+		follow_limits(d);
 		wait = step < wait ? step : wait;
 		int n = epoll_wait(d->epoll, ev, ARRAY_SIZE(ev), timeout_ms(wait));
 
@@ -450,6 +484,7 @@ static void tear_down(struct daemon *d, bool undo)
 	if (d->control)
 		location__withdraw(d->base.path);
 	rulebook__free(d->rulebook);
+	retainer__free(d->retainer);
 	recorder__free(d->recorder);
 	detectors__free(d->detectors);
 	keeper__free(d->keeper);

@@ -9,7 +9,7 @@
 #ifndef FRBPF_DAEMON_RECORDER_H
 #define FRBPF_DAEMON_RECORDER_H
 
-#include "daemon/generation.h"
+#include "daemon/incident_pool.h"
 #include "detect/detectors.h"
 
 struct recorder;
@@ -81,6 +81,10 @@ struct recorder_stats {
 void recorder__stats(struct recorder *r, struct recorder_stats *ret);
 /* A copy of the tally of rule @i of the generation in force. */
 void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret);
+
+/* The names of incidents whose files are complete, and whose manifest may still change. */
+size_t recorder__written_names(struct recorder *r,
+			       char ret[INCIDENT_POOL_SIZE][INCIDENT_NAME_SIZE]);
 
 /* The dumps begun by triggers, of all rules together: a copy, or what is known of the time before. */
 void recorder__dumps(struct recorder *r, struct dump_log *ret);
