@@ -16,7 +16,8 @@
 
 #define EEXIST 17
 
-/* Two halves; control.generation says which one is in force. */
+/* Two halves, of which control.generation says which one is in force: entry i of half h is at
+ * 2 * i + h. A source that is loaded often, for few rules each time, has less room in both. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2 * FRBPF_MAX_RULES);
@@ -24,7 +25,7 @@ struct {
 	__type(value, struct frbpf_rule);
 } rules SEC(".maps");
 
-/* The automata of its globs: two halves, too. */
+/* The automata of its globs: two halves, too, in the same order. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2 * FRBPF_MAX_GLOBS);
@@ -109,6 +110,7 @@ struct match {
 	__u32 error; /* of a call that failed: errno; else 0 */
 	__u32 waits; /* a call that waits by its nature */
 	__u32 alone; /* the subject is the current task: its paths stand there once */
+	__u32 fired; /* set by the engine: a trigger was sent */
 };
 
 /* Too large for the stack. Programs that use it neither sleep nor interrupt each other. */
@@ -189,6 +191,16 @@ static __always_inline int path_holds(const struct frbpf_node *node, const struc
 	       (op == FRBPF_OP_GLOB || op == FRBPF_OP_EQ);
 }
 
+/* Are the first @bits of two addresses the same? Their highest bits come first. */
+static __always_inline bool prefix_holds(const __u64 *a, const __u64 *b, __u32 bits)
+{
+	__u64 high = a[0] ^ b[0], low = a[1] ^ b[1];
+
+	if (bits <= 64)
+		return !bits || !(high >> (64 - bits) % 64);
+	return !high && !(low >> (128 - bits) % 64);
+}
+
 __noinline int node_holds(const struct frbpf_node *node, const struct match *m)
 {
 	__u32 task, field;
@@ -209,8 +221,10 @@ __noinline int node_holds(const struct frbpf_node *node, const struct match *m)
 	low = m->val[task][field][0];
 	high = m->val[task][field][1];
 	if (op == FRBPF_OP_GLOB || op == FRBPF_OP_NO_GLOB)
-		return glob_holds(m->half * FRBPF_MAX_GLOBS + node->val[0], low, high) ==
-		       (op == FRBPF_OP_GLOB);
+		return glob_holds(2 * node->val[0] + m->half, low, high) == (op == FRBPF_OP_GLOB);
+	if (op == FRBPF_OP_PREFIX || op == FRBPF_OP_NO_PREFIX)
+		return prefix_holds(m->val[task][field], node->val, node->prefix) ==
+		       (op == FRBPF_OP_PREFIX);
 	if (op == FRBPF_OP_EQ || op == FRBPF_OP_NE)
 		return (low == node->val[0] && high == node->val[1]) == (op == FRBPF_OP_EQ);
 	return number_holds(low, op, node->val[0]);
@@ -446,11 +460,12 @@ static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct f
 	t->ret = m->ret;
 	task_record(&t->subject, m->val[MATCH_SUBJECT]);
 	task_record(&t->current, m->val[MATCH_CURRENT]);
+	__builtin_memcpy(t->args, m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG], sizeof(t->args));
 }
 
 /* The record is reserved first, so that a full ring does not begin a cooldown. */
 static __always_inline enum frbpf_cause fire(const struct frbpf_rule *rule,
-					     struct frbpf_rule_state *st, const struct match *m)
+					     struct frbpf_rule_state *st, struct match *m)
 {
 	struct frbpf_trigger *t = NULL;
 	struct cooldown c = {};
@@ -478,6 +493,7 @@ static __always_inline enum frbpf_cause fire(const struct frbpf_rule *rule,
 	__sync_fetch_and_add(&st->fired, 1);
 	/* Forced: the kernel's own choice wakes nobody when a discarded record is still unread. */
 	bpf_ringbuf_submit(t, BPF_RB_FORCE_WAKEUP);
+	m->fired = 1;
 	return FRBPF_CAUSE_MAX;
 }
 
@@ -489,7 +505,7 @@ static __always_inline bool error_fits(const struct frbpf_rule *rule, __u32 erro
 }
 
 /* Try one rule. Not 0: its threshold is not reached, nor are those of the rules after it. */
-__noinline int rule_run(__u32 idx, const struct match *m)
+__noinline int rule_run(__u32 idx, struct match *m)
 {
 	struct frbpf_rule_state *st;
 	struct frbpf_rule *rule;
@@ -504,7 +520,7 @@ __noinline int rule_run(__u32 idx, const struct match *m)
 	if (rule->flags & FRBPF_RULE_FAILS) {
 		if (!error_fits(rule, m->error))
 			return 0;
-	} else if (m->value <= rule->threshold) {
+	} else if (!(rule->flags & FRBPF_RULE_HIT) && m->value <= rule->threshold) {
 		return 1;
 	} else if (rule->flags & FRBPF_RULE_ALL_CALLS && m->waits) {
 		return 0;
@@ -548,6 +564,23 @@ static __always_inline void match_cgroups(struct match *m, struct task_struct *s
 			   &m->cgroup[MATCH_CURRENT]);
 }
 
+static __always_inline void match_no_paths(struct match *m)
+{
+	m->path[MATCH_SUBJECT][MATCH_CGROUP_PATH].text[0] = '\0';
+	m->path[MATCH_SUBJECT][MATCH_EXE_PATH].text[0] = '\0';
+	m->path[MATCH_CURRENT][MATCH_CGROUP_PATH].text[0] = '\0';
+	m->path[MATCH_CURRENT][MATCH_EXE_PATH].text[0] = '\0';
+}
+
+static __always_inline void match_clear(struct match *m)
+{
+	match_no_paths(m);
+	/* in two: one of more than 1 KB the compiler leaves to a function that BPF lacks */
+	__builtin_memset(m->val, 0, sizeof(m->val));
+	barrier();
+	__builtin_memset(m->cgroup, 0, sizeof(*m) - offsetof(struct match, cgroup));
+}
+
 static __always_inline void task_paths(struct match *m, __u32 which, struct task_struct *task,
 				       __u32 fields)
 {
@@ -558,13 +591,49 @@ static __always_inline void task_paths(struct match *m, __u32 which, struct task
 		cgroup_path((__u64)BPF_CORE_READ(task, cgroups, dfl_cgrp),
 			    &m->path[which][MATCH_CGROUP_PATH]);
 	/* a kernel thread may have somebody's memory for a while */
-	if (!(fields & (1U << FRBPF_FIELD_EXE)) || task->flags & PF_KTHREAD)
+	if (!(fields & (1U << FRBPF_FIELD_EXE)) || BPF_CORE_READ(task, flags) & PF_KTHREAD)
 		return;
 	mm = BPF_CORE_READ(task, mm);
 	exe_path((__u64)mm, &m->path[which][MATCH_EXE_PATH]);
 	exe = BPF_CORE_READ(mm, exe_file);
 	m->val[which][FRBPF_FIELD_EXE][0] = BPF_CORE_READ(exe, f_inode, i_ino);
 	m->val[which][FRBPF_FIELD_EXE][1] = BPF_CORE_READ(exe, f_inode, i_sb, s_dev);
+}
+
+/* An event above the lowest threshold, without tasks. NULL cannot be. */
+static __always_inline struct match *match_new(__u32 half, __u64 now, __u64 value)
+{
+	__u32 zero = 0;
+	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (!m)
+		return NULL;
+	match_clear(m);
+	m->half = half;
+	m->now = now;
+	m->value = value;
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = value;
+	m->cpu = bpf_get_smp_processor_id();
+	return m;
+}
+
+static __always_inline bool rules_look_at_cgroups(__u32 half)
+{
+	return control.half[half].fields & (1U << FRBPF_FIELD_CGROUP);
+}
+
+/* When a rule asks for them. */
+static __always_inline void match_paths(struct match *m, __u32 half, struct task_struct *subject,
+					struct task_struct *current)
+{
+	__u32 fields = control.half[half & 1].fields;
+
+	if (!(fields & (1U << FRBPF_FIELD_CGROUP_PATH | 1U << FRBPF_FIELD_EXE)))
+		return;
+	m->alone = subject == current;
+	task_paths(m, MATCH_SUBJECT, subject, fields);
+	if (subject != current)
+		task_paths(m, MATCH_CURRENT, current, fields);
 }
 
 /*
@@ -575,22 +644,10 @@ static __always_inline struct match *match_begin(__u32 half, struct task_struct 
 						 struct task_struct *current, __u64 now,
 						 __u64 value)
 {
-	__u32 zero = 0;
-	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
+	struct match *m = match_new(half, now, value);
 
 	if (!m)
 		return NULL;
-	__builtin_memset(m->val, 0, sizeof(*m) - offsetof(struct match, val));
-	m->path[MATCH_SUBJECT][MATCH_CGROUP_PATH].text[0] = '\0';
-	m->path[MATCH_SUBJECT][MATCH_EXE_PATH].text[0] = '\0';
-	m->path[MATCH_CURRENT][MATCH_CGROUP_PATH].text[0] = '\0';
-	m->path[MATCH_CURRENT][MATCH_EXE_PATH].text[0] = '\0';
-	m->alone = subject == current;
-	m->half = half;
-	m->now = now;
-	m->value = value;
-	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = value;
-	m->cpu = bpf_get_smp_processor_id();
 	m->self = (__u32)subject->tgid == control.self_tgid;
 	m->process[0] = (__u32)subject->tgid;
 	m->process[1] = subject->group_leader->start_boottime;
@@ -602,17 +659,20 @@ static __always_inline struct match *match_begin(__u32 half, struct task_struct 
 				 sizeof(m->val[MATCH_CURRENT]));
 	else
 		task_fields(current, m->val[MATCH_CURRENT], m->cpu);
-	if (control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
+	if (rules_look_at_cgroups(half))
 		match_cgroups(m, subject, current);
-	if (control.half[half].fields & (1U << FRBPF_FIELD_CGROUP_PATH | 1U << FRBPF_FIELD_EXE)) {
-		task_paths(m, MATCH_SUBJECT, subject, control.half[half].fields);
-		if (subject != current)
-			task_paths(m, MATCH_CURRENT, current, control.half[half].fields);
-	}
+	match_paths(m, half, subject, current);
 	return m;
 }
 
-static __always_inline void rules_run(const struct match *m)
+/* Of sources that a dump being written disturbs: for as long as the daemon says, it is `self`. */
+static __always_inline void match_check_self(struct match *m)
+{
+	if (held_until(FRBPF_HOLD_SELF, m->now))
+		m->self = 1;
+}
+
+static __always_inline void rules_run(struct match *m)
 {
 	__u32 half = m->half & 1, n_rules = control.half[half].n_rules;
 	__u32 i;
@@ -620,9 +680,42 @@ static __always_inline void rules_run(const struct match *m)
 	for (i = 0; i < FRBPF_MAX_RULES; i++) {
 		if (i >= n_rules)
 			break;
-		if (rule_run(half * FRBPF_MAX_RULES + i, m))
+		if (rule_run(2 * i + half, m))
 			break;
 	}
+}
+
+/* Bytes, or a negative error, to frames. */
+static __always_inline __u32 n_frames(long bytes)
+{
+	return bytes > 0 ? bytes / sizeof(__u64) : 0;
+}
+
+/* Behind the trigger, whose wake-up need not wait for this. No room: there are no stacks. */
+static __always_inline void stacks_send(const struct match *m, struct task_struct *task,
+					bool is_current)
+{
+	struct frbpf_stacks *s = bpf_ringbuf_reserve(&triggers, sizeof(*s), 0);
+
+	if (!s)
+		return;
+	s->tag = FRBPF_TAG_STACKS;
+	s->cpu = m->cpu;
+	s->time = m->now;
+	s->n_kernel = n_frames(bpf_get_task_stack(task, s->kernel, sizeof(s->kernel), 0));
+	s->n_user = 0;
+	if (is_current)
+		s->n_user = n_frames(
+			bpf_get_task_stack(task, s->user, sizeof(s->user), BPF_F_USER_STACK));
+	bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
+}
+
+/* The same, for a source that has its subject at hand. */
+static __always_inline void rules_run_for(struct match *m, struct task_struct *subject)
+{
+	rules_run(m);
+	if (m->fired)
+		stacks_send(m, subject, subject == bpf_get_current_task_btf());
 }
 
 /* Run once by the daemon, in its own context: who are we, in the initial pid namespace? */

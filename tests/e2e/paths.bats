@@ -69,11 +69,14 @@ need_cgroups() {
 		rule part "comm == frbpf-cat && exe == \"${exe%t}\""
 		rule none "comm == frbpf-cat && !(exe ~ \"*/frbpf-cat\")"
 		rule current "current.exe == \"$exe\""
+		printf '[rule-hit]\nwhen = sched:sched_process_exit\nif = %s\ndump = none\ncooldown = 0\n\n' \
+			'process == frbpf-cat && cgroup ~ "/*" && exe != "/no/such"'
 	} | write_rules
 	frbpf_load
 	for _ in 1 2 3; do miss "$prog"; done
 	between "$(matched same)" 3 1000 same
 	for name in list glob current; do same "$name" "$(matched "$name")" "$(matched same)"; done
+	between "$(matched hit)" 3 1000 "a tracepoint"
 	for name in other part none; do same "$name" "$(matched "$name")" 0; done
 }
 

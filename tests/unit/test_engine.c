@@ -138,7 +138,7 @@ static void random_value(const struct expr_field_desc *f, struct buf *out)
 static void random_comparison(struct buf *out)
 {
 	static const char *const ops[] = { "==", "!=", "<", "<=", ">", ">=" };
-	const struct expr_field_desc *f = &expr_fields[draw(FRBPF_FIELD_MAX - 1)];
+	const struct expr_field_desc *f = &expr_fields[draw(FRBPF_FIELD_ARG - 1)];
 	unsigned int kind = draw(4);
 
 	buf__printf(out, "%s%s ", !f->of_event && draw(3) == 0 ? "current." : "", f->name);
@@ -232,7 +232,8 @@ static void random_rule(struct rule_conf *rule, struct buf *text)
 		random_expr(text, 2);
 		assert_int_equal(source_text__from_string("f", text->data, &src), 0);
 		diags__keep(&d, src);
-		err = expr__parse(src, (struct span){ 0, src->len }, &d, &rule->expr);
+		err = expr__parse(src, (struct span){ 0, src->len }, &(struct field_scope){ 0 }, &d,
+				  &rule->expr);
 		if (err && !strstr(d.v[0].msg, "a rule has at most"))
 			fail_msg("%s: %s", text->data, d.v[0].msg);
 		diags__free(&d);
@@ -257,7 +258,7 @@ static void put_batch(struct batch *b, struct engine_test_bpf *skel)
 	assert_int_equal(cgroup_set__make(b->cgroups, b->rules, BATCH, &set), 0);
 	assert_int_equal(pattern_set__make(&b->in_force, b->rules, BATCH, &wanted), 0);
 	assert_int_equal(pattern_set__write(wanted, bpf_map__fd(skel->maps.path_globs)), 0);
-	assert_int_equal(rule_table__build(FRBPF_SOURCE_RUNQLAT, b->rules, BATCH, b->slots, set,
+	assert_int_equal(rule_table__build(&b->rules[0].when, b->rules, BATCH, b->slots, set,
 					   wanted, &b->table),
 			 0);
 	b->in_force = *pattern_set__slots(wanted);
@@ -277,10 +278,14 @@ static void put_batch(struct batch *b, struct engine_test_bpf *skel)
 		for (int who = 0; who < 2; who++)
 			put_paths(&b->subjects[i], who, &e);
 		assert_int_equal(bpf_map_update_elem(events, &i, &e, BPF_ANY), 0);
-		assert_int_equal(bpf_map_update_elem(rules, &i, &b->table.rules[i], BPF_ANY), 0);
+		assert_int_equal(bpf_map_update_elem(rules, &(uint32_t){ 2 * i },
+						     &b->table.rules[i], BPF_ANY),
+				 0);
 	}
 	for (uint32_t i = 0; i < b->table.n_globs; i++)
-		assert_int_equal(bpf_map_update_elem(globs, &i, &b->table.globs[i], BPF_ANY), 0);
+		assert_int_equal(bpf_map_update_elem(globs, &(uint32_t){ 2 * i },
+						     &b->table.globs[i], BPF_ANY),
+				 0);
 	skel->bss->n_events = BATCH;
 }
 

@@ -23,7 +23,7 @@ struct command {
 };
 
 extern const struct command cmd_status, cmd_load, cmd_dump, cmd_ls, cmd_show, cmd_stop, cmd_ping,
-	cmd_start, cmd_signal, cmd_check, cmd_events, cmd_mute, cmd_arm;
+	cmd_start, cmd_signal, cmd_check, cmd_events, cmd_mute, cmd_arm, cmd_trigger;
 
 /* ---- what commands share ---- */
 

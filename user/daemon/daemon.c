@@ -94,7 +94,10 @@ static void log_incident(const struct daemon *d, const struct incident *inc)
 
 	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
 	snprintf(reason, sizeof(reason), "%s", inc->reason);
-	if (rule)
+	if (rule && !t->subject.tid && !comm[0])
+		log_info("incident %s: rule %s: %s: %s", inc->name, rule->name, rule->when_text,
+			 units__format_duration(t->value, value, sizeof(value)));
+	else if (rule)
 		log_info("incident %s: rule %s: %s: %s by %s (pid %u, tid %u)", inc->name,
 			 rule->name, rule->when_text,
 			 units__format_duration(t->value, value, sizeof(value)),
@@ -347,6 +350,7 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 		.rt_priority = RT_PRIORITY_SIDEBAND,
 	};
 	struct recorder_opts recorder = { .rt_priority = RT_PRIORITY_TRIGGER };
+	char app_path[PATH_MAX];
 	struct rulebook_opts rules = {
 		.tracefs = d->tracefs,
 		.dump = &d->dump_env,
@@ -366,6 +370,8 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	code = keeper__new(&d->base, d->detectors, err, &d->keeper);
 	if (code)
 		return code;
+	location__app_socket(d->base.path, app_path);
+	detectors__set_app_path(d->detectors, app_path);
 	recorder.detectors = d->detectors;
 	code = recorder__new(&recorder, err, &d->recorder);
 	if (code)

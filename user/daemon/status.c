@@ -154,6 +154,19 @@ static json_t *json_disk(const struct status_sources *s)
 			 "min_free_bytes", (json_int_t)conf->min_free);
 }
 
+/* null when no rule wants messages. */
+static json_t *json_app(const struct detectors *d)
+{
+	struct app_stats st;
+
+	detectors__app_stats(d, &st);
+	if (!st.path)
+		return json_null();
+	return json_pack("{s:s, s:I, s:I, s:I, s:I}", "socket", st.path, "received",
+			 (json_int_t)st.received, "limited", (json_int_t)st.limited, "malformed",
+			 (json_int_t)st.malformed, "unknown", (json_int_t)st.unknown);
+}
+
 json_t *status__make(const struct status_sources *s, bool held)
 {
 	const struct generation *g = recorder__generation(s->recorder);
@@ -166,11 +179,11 @@ json_t *status__make(const struct status_sources *s, bool held)
 	for (size_t i = 0; i < g->rules->n_rules; i++)
 		json_array_append_new(rules, json_rule(s, i));
 	return json_pack(
-		"{s:b, s:i, s:s, s:s, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o, s:o, s:o}", "ok",
-		1, "pid", (int)getpid(), "base", s->base, "config", s->rules_path, "version",
+		"{s:b, s:i, s:s, s:s, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"ok", 1, "pid", (int)getpid(), "base", s->base, "config", s->rules_path, "version",
 		FRBPF_VERSION, "uptime_ns", (json_int_t)(now_ns() - s->started), "memory",
 		"used_bytes", (json_int_t)dumper__memory_of_all(), "max_bytes",
 		(json_int_t)g->max_memory, "sessions", sessions, "rules", rules, "mutes",
 		overlay__mutes(s->overlay, g->rules), "triggers", json_triggers(s), "sideband",
-		json_sideband(s->sideband), "disk", json_disk(s));
+		json_sideband(s->sideband), "app", json_app(s->detectors), "disk", json_disk(s));
 }

@@ -12,6 +12,7 @@
 #define FRBPF_DETECT_DETECTORS_H
 
 #include "common/err.h"
+#include "detect/app_socket.h"
 #include "frbpf.h"
 #include "detect/past.h"
 #include "rules/ruleset.h"
@@ -19,6 +20,9 @@
 struct detectors;
 
 int detectors__open(struct err *err, struct detectors **ret);
+
+/* Where applications send their messages; before rules that want any are put in force. */
+void detectors__set_app_path(struct detectors *d, const char *path);
 
 /*
  * Make @rules the rules in force. Sources that are new are loaded and attached first; then every
@@ -63,12 +67,19 @@ int detectors__remember(struct detectors *d, const struct past *past);
  * updates. */
 void detectors__each_cooling(const struct detectors *d,
 			     void (*fn)(const struct past_cooling *c, void *arg), void *arg);
+/* Have @fn called, by detectors__consume(), with the stacks that stand behind a trigger; before the
+ * first of these. @s is valid during the call only. */
+void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_stacks *s, void *arg),
+			  void *arg);
 
 struct detectors_stats {
 	uint64_t malformed;	  /* records of the trigger ring that were not triggers */
 	uint64_t missing_storage; /* tasks seen without task storage: their wait was not measured */
 };
 void detectors__stats(const struct detectors *d, struct detectors_stats *ret);
+
+/* Only for the thread that updates. */
+void detectors__app_stats(const struct detectors *d, struct app_stats *ret);
 
 void detectors__free(struct detectors *d);
 
