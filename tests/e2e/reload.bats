@@ -134,7 +134,7 @@ counting_rules() { # FILE
 	cp "$(command -v cat)" "$BATS_TEST_TMPDIR/frbpf-cat"
 	frbpf_load
 	one=$(frbpf status --json | jq .memory.used_bytes)
-	! "$BATS_TEST_TMPDIR/frbpf-cat" /no/such/file 2>/dev/null
+	run ! "$BATS_TEST_TMPDIR/frbpf-cat" /no/such/file
 	sed -i 's/-F 999/-F 998/' "$RULES"
 	frbpf_load # beside the one that the incident has
 	same "both" "$(frbpf status --json | jq .memory.used_bytes)" $((one * 2))
