@@ -44,6 +44,7 @@ struct generation_env {
 	/* Lets go what was replaced before and is on its way out, for its memory; may be NULL. */
 	void (*reap)(void *arg);
 	void *reap_arg;
+	const struct record_target *target; /* of every session; NULL: all tasks */
 	struct ring_fit *fit; /* has successors of sessions whose rings were resized; may be NULL */
 };
 

@@ -90,6 +90,9 @@ size_t recorder__written_names(struct recorder *r,
 void recorder__dumps(struct recorder *r, struct dump_log *ret);
 void recorder__remember_dumps(struct recorder *r, const struct dump_log *dumps);
 
+/* The largest `pre` of the rules that triggers are taken of (ns); 0: none gives any. For any thread. */
+uint64_t recorder__longest_pre(struct recorder *r);
+
 /* Let nothing new begin and wait until all incidents are complete and collected through @fn. */
 void recorder__drain(struct recorder *r, recorder_collect_fn fn, void *arg);
 

@@ -17,6 +17,7 @@ struct detectors {
 	size_t n_sources;
 	struct slots slots;
 	struct cgroups *cgroups;
+	struct scope *scope;	 /* NULL: not confined to tasks */
 	struct slots patterns;	 /* of the map of automata */
 	const struct past *past; /* borrowed; NULL: none */
 	uint64_t *holds;	 /* mapped: read by the programs */
