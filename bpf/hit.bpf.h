@@ -344,6 +344,10 @@ static __always_inline void hit_match_fill(struct match *m, struct hit_subject s
 	if (subject.task && control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
 		match_cgroups(m, (struct task_struct *)subject.task,
 			      (struct task_struct *)bpf_get_current_task());
+	match_no_paths(m);
+	if (subject.task)
+		match_paths(m, half, (struct task_struct *)subject.task,
+			    (struct task_struct *)bpf_get_current_task());
 }
 
 /* Behind rules_run(): where the subject was, if it is the one that runs. */

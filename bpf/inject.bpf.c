@@ -22,7 +22,7 @@ _Static_assert(sizeof(event.cgroup) == sizeof(((struct match *)0)->cgroup), "cgr
 
 static __always_inline void match_fill(struct match *m, __u64 now)
 {
-	__builtin_memset(m, 0, sizeof(*m));
+	match_empty(m);
 	/* Its time was read before: on another CPU, perhaps, or from another clock. */
 	m->now = (__s64)(now - event.time) < 0 ? now : event.time;
 	m->value = event.value;

@@ -120,6 +120,7 @@ struct pid {
 };
 
 struct kernfs_node {
+	const char *name;
 	u64 id;
 };
 
@@ -127,7 +128,15 @@ struct cgroup_root {
 	int hierarchy_id;
 };
 
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
 struct cgroup {
+	struct cgroup_subsys_state self;
 	struct cgroup_root *root;
 	int level;
 	struct kernfs_node *kn;
@@ -138,12 +147,47 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+struct super_block {
+	u32 s_dev;
+};
+
 struct inode {
 	unsigned short i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
 };
 
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
+};
+
+struct mm_struct {
+	struct file *exe_file;
 };
 
 struct fdtable {
@@ -163,6 +207,7 @@ struct thread_info {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
+	unsigned int flags;
 	int on_cpu;
 	int prio;
 	pid_t pid;
@@ -174,6 +219,7 @@ struct task_struct {
 	const struct cred *real_cred;
 	struct css_set *cgroups;
 	struct files_struct *files;
+	struct mm_struct *mm;
 	char comm[16];
 };
 

@@ -21,6 +21,7 @@ struct source_env {
 	int states_fd;		       /* map of struct frbpf_rule_state, borrowed */
 	int triggers_fd;	       /* the trigger ring, borrowed */
 	int cgroups_fd;		       /* map of the ids of cgroups, borrowed */
+	int path_globs_fd;	       /* map of struct frbpf_path_glob, borrowed */
 	int cooling_fd;		       /* map of struct frbpf_cooling, borrowed */
 	int counting_fd;	       /* map of struct frbpf_count, borrowed */
 	int holds_fd;		       /* map of times, borrowed */

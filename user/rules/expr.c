@@ -19,6 +19,9 @@ const struct expr_field_desc expr_fields[] = {
 	  .meaning = "name of the thread, at most 15 bytes" },
 	{ "process", FRBPF_FIELD_PROCESS, EXPR_STRING,
 	  .meaning = "name of the process: of its first thread, at most 15 bytes" },
+	{ "exe", FRBPF_FIELD_EXE, EXPR_EXE, .sources = EXPR_PATH_SOURCES,
+	  .meaning =
+		  "path of the executable, as /proc/PID/exe shows it; kernel threads have none" },
 	{ "pid", FRBPF_FIELD_PID, EXPR_NUMBER, 0, PID_MAX_LIMIT,
 	  .meaning = "process id (thread group id)" },
 	{ "tid", FRBPF_FIELD_TID, EXPR_NUMBER, 0, PID_MAX_LIMIT, .meaning = "thread id" },
@@ -234,6 +237,31 @@ static bool is_at_or_below(const char *path, const char *top)
 	return !strcmp(top, "/") || (!strncmp(path, top, len) && (!path[len] || path[len] == '/'));
 }
 
+/* A pattern of a cgroup fits also what lies below. */
+static bool cgroup_fits(const char *pattern, const char *path)
+{
+	size_t len = path ? strlen(path) : 0;
+
+	if (!len)
+		return false;
+	if (glob__match(pattern, path, len) || glob__match(pattern, "/", 1))
+		return true;
+	for (size_t i = 1; i < len; i++) {
+		if (path[i] == '/' && glob__match(pattern, path, i))
+			return true;
+	}
+	return false;
+}
+
+static bool exe_fits(const struct frbpf_node *n, const char *text, const char *path)
+{
+	if (!path || !*path)
+		return false;
+	if (n->op == FRBPF_OP_EQ || n->op == FRBPF_OP_NE)
+		return !strcmp(text, path);
+	return glob__match(text, path, strlen(path));
+}
+
 /* Are the first @bits the same? See bpf/rules.bpf.h. */
 static bool prefix_holds(const __u64 *a, const __u64 *b, unsigned int bits)
 {
@@ -254,6 +282,12 @@ static bool node_holds(const struct expr *e, const struct frbpf_node *n,
 	if (n->field == FRBPF_FIELD_CGROUP)
 		return is_at_or_below(s->cgroup[who], e->strings[n->val[0]]) ==
 		       (n->op == FRBPF_OP_EQ);
+	if (n->field == FRBPF_FIELD_CGROUP_PATH)
+		return cgroup_fits(e->strings[n->val[0]], s->cgroup[who]) ==
+		       (n->op == FRBPF_OP_GLOB);
+	if (n->field == FRBPF_FIELD_EXE)
+		return exe_fits(n, e->strings[n->val[0]], s->exe[who]) ==
+		       (n->op == FRBPF_OP_EQ || n->op == FRBPF_OP_GLOB);
 	if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
 		return glob__match(e->strings[n->val[0]], name, strnlen(name, FRBPF_COMM_LEN)) ==
 		       (n->op == FRBPF_OP_GLOB);
