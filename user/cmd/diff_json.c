@@ -4,6 +4,7 @@
 
 #include "cmd/diff_report.h"
 #include "common/cleanup.h"
+#include "symbols/demangle.h"
 
 json_t *diff_json__text(const char *s)
 {
@@ -28,9 +29,11 @@ static json_t *change(const struct change *c)
 static json_t *function(const struct functions *functions, uint32_t id)
 {
 	const struct function *f = functions__get(functions, id);
+	_cleanup_free_ char *name = f->symbol ? demangle(f->symbol) : NULL;
 
-	return json_pack("{s:o?, s:o, s:b}", "symbol", f->symbol ? diff_json__text(f->symbol) : NULL,
-			 "module", diff_json__text(f->module), "kernel", f->kernel);
+	return json_pack("{s:o?, s:o?, s:o, s:b}", "symbol",
+			 f->symbol ? diff_json__text(f->symbol) : NULL, "name",
+			 f->symbol ? diff_json__text(name ?: f->symbol) : NULL, "module", diff_json__text(f->module), "kernel", f->kernel);
 }
 
 static json_t *function_changes(const struct event_change *c, const struct profile *p,

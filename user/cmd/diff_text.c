@@ -8,6 +8,7 @@
 #include "cmd/diff_report.h"
 #include "common/cleanup.h"
 #include "common/printable.h"
+#include "symbols/demangle.h"
 
 #define STACK_FRAMES 12 /* of one stack; all of them are in the JSON */
 
@@ -27,7 +28,7 @@ static void print_rest(size_t n, const struct diff_options *opts)
 /* Names come from files that anybody may write. */
 static void print_name(const char *name)
 {
-	char *copy = strdup(name);
+	char *copy = demangle(name) ?: strdup(name);
 
 	fputs(copy ? make_printable(copy) : "?", stdout);
 	free(copy);
