@@ -8,7 +8,7 @@
 
 static const struct command *const commands[] = {
 	&cmd_status, &cmd_load,	 &cmd_check,  &cmd_dump,   &cmd_ls,   &cmd_show, &cmd_stop,
-	&cmd_ping,   &cmd_start, &cmd_signal, &cmd_events, &cmd_mute, &cmd_arm,   &cmd_diff,
+	&cmd_ping,   &cmd_start, &cmd_signal, &cmd_events, &cmd_mute, &cmd_arm,	 &cmd_diff,
 };
 
 static void print_help(void)

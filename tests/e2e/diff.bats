@@ -55,7 +55,7 @@ perf_shares() {
 			END {for (s in n) print s, n[s]}' | sort
 }
 
-# Every share that perf prints as 0.1 % or more is ours, and the other way round.
+# A quarter of a percent apart at most, a few samples: what takes the place of a file that has gone meanwhile.
 assert_same_shares() { # FILE EVENT
 	local bad
 	perf_record none.data -e page-faults -c 1000000 true
@@ -63,7 +63,7 @@ assert_same_shares() { # FILE EVENT
 	all_shares "$1" "$2" >our.shares
 	[[ -s perf.shares ]] || fail "perf report shows nothing of $2 in $1"
 	bad=$(join -a 1 -a 2 -e 0 -o 0,1.2,2.2 perf.shares our.shares |
-		awk '{d = $2 - $3; if (d < 0) d = -d} d > 0.1 {print $1 ": perf " $2 ", frbpf " $3}')
+		awk '{d = $2 - $3; if (d < 0) d = -d} d > 0.25 {print $1 ": perf " $2 ", frbpf " $3}')
 	[[ ! $bad ]] || fail "$1, $2: $bad"
 }
 
@@ -197,6 +197,7 @@ switched_out() { # PID
 	changes before after '[.sessions[].session] == ["cpu", "sched"]'
 	changes before after '[.sessions[0].events[].event] | index("cpu-clock") != null'
 	# the share of each depends on what else runs, their proportion does not
+	# shellcheck disable=SC2016 # variables of jq
 	changes before after '[.sessions[] | select(.session == "cpu").events[] | select(.event == "cpu-clock").functions[]] |
 		([.[] | select(.symbol == "mix_heavy")][0].self_percent) as $heavy |
 		([.[] | select(.symbol == "mix_light")][0].self_percent) as $light |

@@ -221,9 +221,8 @@ static struct location resolve(struct self *s, uint64_t addr, bool kernel)
 {
 	struct location l;
 
-	assert_int_equal(symbols__resolve(s->symbols, s->tasks, &s->kernel, getpid(), addr, kernel,
-					  &l),
-			 0);
+	assert_int_equal(
+		symbols__resolve(s->symbols, s->tasks, &s->kernel, getpid(), addr, kernel, &l), 0);
 	return l;
 }
 

@@ -84,7 +84,10 @@ static void parse_args(int argc, char **argv, struct args *a)
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		int *v = c == 'h' ? &a->heavy : c == 'r' ? &a->rounds : c == 'w' ? &a->wait_ms : &a->waits;
+		int *v = c == 'h'   ? &a->heavy
+			 : c == 'r' ? &a->rounds
+			 : c == 'w' ? &a->wait_ms
+				    : &a->waits;
 
 		if (c == '?') {
 			fprintf(stderr, "usage: mix [--heavy PERCENT] [--rounds N] [--wait MS] "

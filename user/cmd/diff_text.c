@@ -62,8 +62,7 @@ static void print_shares(const struct change *c, bool noise)
 
 static void print_window(const char *side, const struct event_profile *e, const struct profile *p)
 {
-	printf("%s %" PRIu64 " samples in %.3f s", side, e ? e->samples : 0,
-	       (double)p->ns / 1e9);
+	printf("%s %" PRIu64 " samples in %.3f s", side, e ? e->samples : 0, (double)p->ns / 1e9);
 	if (p->n_files > 1)
 		printf(" of %zu files", p->n_files);
 }
@@ -93,8 +92,7 @@ static void print_function_rows(const struct event_change *c, const struct profi
 				   .total = c->callchains };
 	size_t i;
 
-	columns.total_rate = columns.total &&
-			     (!columns.self || opts->order == CHANGE_BY_TOTAL);
+	columns.total_rate = columns.total && (!columns.self || opts->order == CHANGE_BY_TOTAL);
 	print_head(c, &columns);
 	for (i = 0; i < limited(c->n, opts); i++) {
 		const struct function_change *f = &c->v[i];

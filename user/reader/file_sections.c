@@ -174,7 +174,7 @@ static int read_tracing_data(struct perf_file *f, struct cursor *c, struct err *
 	uint32_t n, events;
 	int r = 0;
 
-	cursor__name(c);					       /* version */
+	cursor__name(c);			    /* version */
 	cursor__bytes(c, 1 + 1 + sizeof(uint32_t)); /* byte order, size of a long, of a page */
 	for (int i = 0; i < 2; i++) {		    /* header_page, header_event */
 		cursor__name(c);
@@ -243,8 +243,7 @@ static int find_section(struct perf_file *f, unsigned int bit, struct file_range
 	return r;
 }
 
-static int read_section(struct perf_file *f, const struct section *s, void **kept,
-			struct err *err)
+static int read_section(struct perf_file *f, const struct section *s, void **kept, struct err *err)
 {
 	struct file_range range;
 	struct cursor c;

@@ -138,12 +138,15 @@ const char *module_files__read(const char *path, const struct build_id *id, uint
 			       struct elf_symbols *ret)
 {
 	struct elf_symbols e = { 0 };
+	struct build_id own = *id;
 	bool other = false;
 
 	if (!read_mapped(path, id, pid, &e, &other))
 		return other ? "is another build than the one recorded" : "is not here";
+	if (!own.size && build_id__read(path, &own)) /* the recording did not tell */
+		own.size = 0;
 	if (!e.full)
-		find_debug_file(path, id, &e);
+		find_debug_file(path, &own, &e);
 	if (!e.table.n || !e.n_segments) {
 		elf_symbols__free(&e);
 		return "has no symbols";
