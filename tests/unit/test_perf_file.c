@@ -464,6 +464,11 @@ static void test_unknown_id(void **state)
 	struct err err;
 
 	make_usual(&f);
+	add_comm(&f, T0, "other");
+	((struct record_trailer *)(f.records.data + f.records.len))[-1].id = 999;
+	finish(&f);
+	/* a name is one, whoever wrote it; what a sample says depends on its event */
+	assert_int_equal(read_all(f.whole.data, f.whole.len, &err), 6);
 	add_sample(&f, 999, T0);
 	finish(&f);
 	assert_int_equal(read_all(f.whole.data, f.whole.len, &err), -EINVAL);

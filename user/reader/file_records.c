@@ -199,6 +199,9 @@ static int read_record(struct perf_file *f, uint64_t offset, struct err *err,
 		if (!record_id(f, h, &id))
 			return perf_file__bad_record(f, rec, "it is too short", err);
 		rec->event = perf_file__event_of_id(f, id);
+		/* perf record has been seen to leave one of an event that it does not list */
+		if (!rec->event && h->type != PERF_RECORD_SAMPLE)
+			rec->event = &f->events[0];
 		if (!rec->event)
 			return perf_file__bad_record(f, rec, "its id is not that of any event",
 						     err);
