@@ -15,8 +15,7 @@
 #include "common/buf.h"
 #include "sideband/kernel_state.h"
 #include "sideband/map_list.h"
-
-#define TASK_COMM_LEN 16
+#include "sideband/thread_list.h"
 
 struct task_model;
 
