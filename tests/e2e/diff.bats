@@ -42,7 +42,8 @@ row() {
 # all_shares FILE EVENT: "symbol percent" of self, by us: against a recording that has none of its samples
 all_shares() {
 	changes "$1" "$BATS_TEST_TMPDIR/none.data" ".sessions[0].events[] | select(.event == \"$2\") | .functions[] |
-		select(.symbol) | \"\(.symbol) \(.self_percent.a)\"" | sort
+		select(.symbol) | \"\(.symbol) \(.self_percent.a)\"" |
+		awk '{n[$1] += $2} END {for (s in n) print s, n[s]}' | sort # modules may share a name
 }
 
 # The same by perf; of names without their version, as we print them.
@@ -51,7 +52,7 @@ perf_shares() {
 		2>/dev/null </dev/null |
 		awk -v event="$2" -F '|' '/^# Samples:/ {on = index($0, "\047" event "\047")}
 			on && /^ *[0-9.]+%/ {sub(/^ *\[.\] /, "", $2); sub(/ +$/, "", $2); sub(/%/, "", $1)
-				if ($2 !~ /@plt$/) sub(/@.*/, "", $2); if ($2 !~ /^0x|^0+$/) n[$2] += $1}
+				if ($2 !~ /@plt$/) sub(/@.*/, "", $2); if ($2 !~ /^0x|^0+$|^@plt$/) n[$2] += $1}
 			END {for (s in n) print s, n[s]}' | sort
 }
 
