@@ -19,10 +19,15 @@
 
 static const char no_memory[] = "out of memory for its symbols";
 
-/* A file that may have the symbols. */
+/* A file that may have the symbols. The path may come from a recording of anybody's making: opening a
+ * device can do something by itself. */
 static int open_file(const char *path)
 {
-	/* O_NONBLOCK: a fifo must not block us. */
+	struct stat st;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return -1;
+	/* O_NONBLOCK: a fifo that has taken its place must not block us. */
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
