@@ -174,8 +174,8 @@ static void print_app(const json_t *app)
 		return;
 	printf("  app:        %s: %" PRIu64 " messages, %" PRIu64 " dropped (their user sent too "
 	       "many), %" PRIu64 " malformed, %" PRIu64 " of no rule\n",
-	       str(app, "socket"), num(app, "received"), num(app, "limited"),
-	       num(app, "malformed"), num(app, "unknown"));
+	       str(app, "socket"), num(app, "received"), num(app, "limited"), num(app, "malformed"),
+	       num(app, "unknown"));
 }
 
 static void print_verbose(const json_t *s)
@@ -208,7 +208,8 @@ static void print_verbose(const json_t *s)
 		       " of rules replaced, %" PRIu64 " malformed\n",
 		       num(trig, "busy"), num(trig, "stale"), num(trig, "malformed"));
 	if (num(trig, "missing_storage"))
-		printf("  not seen:   %" PRIu64 " waits of tasks without task storage\n",
+		printf("  not seen:   %" PRIu64
+		       " waits whose beginning there was no room to note\n",
 		       num(trig, "missing_storage"));
 }
 
