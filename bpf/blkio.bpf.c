@@ -31,6 +31,7 @@ struct pending {
 	__u64 issued;	 /* 0: not yet */
 	__u64 sector;	 /* the first, once a part is done */
 	__u64 done;	 /* bytes of parts that are done */
+	__u64 foreign;	 /* the rules are not about who queued it */
 	__u64 cmd_flags; /* while it waits for a flush, the kernel takes away that it asked for one */
 	struct subject subject;
 	struct cgroup_ids cgroups; /* when a rule looks at them */
@@ -102,24 +103,23 @@ static __always_inline void entry_end(struct pending *p, __u64 key)
 static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct pending *p;
+	struct pending *p = entry_for((__u64)rq);
 
-	if (!in_scope(task))
-		return;
-	p = entry_for((__u64)rq);
 	if (!p)
 		return;
 	p->queued = queued;
 	p->issued = issued;
 	p->sector = 0;
 	p->done = 0;
+	p->foreign = !in_scope(task);
+	if (p->foreign)
+		return;
 	p->cmd_flags = rq->cmd_flags;
-	subject_save(&p->subject, task,
-		     rules_look_at_cgroups(rules_half()) ? &p->cgroups : NULL);
+	subject_save(&p->subject, task, rules_look_at_cgroups(rules_half()) ? &p->cgroups : NULL);
 }
 
 SEC("tp_btf/block_io_start")
-int BPF_PROG(rq_start, struct request *rq)
+int BPF_PROG(io_start, struct request *rq)
 {
 	begin(rq, bpf_ktime_get_ns(), 0);
 	return 0;
@@ -127,7 +127,7 @@ int BPF_PROG(rq_start, struct request *rq)
 
 /* Only of kernels without block_io_start. */
 SEC("tp_btf/block_rq_insert")
-int BPF_PROG(rq_insert, struct request *rq)
+int BPF_PROG(io_insert, struct request *rq)
 {
 	if (!entry_under_way((__u64)rq))
 		begin(rq, rq->start_time_ns ?: bpf_ktime_get_ns(), 0);
@@ -135,7 +135,7 @@ int BPF_PROG(rq_insert, struct request *rq)
 }
 
 SEC("tp_btf/block_rq_issue")
-int BPF_PROG(rq_issue, struct request *rq)
+int BPF_PROG(io_issue, struct request *rq)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct pending *p = entry_under_way((__u64)rq);
@@ -149,7 +149,7 @@ int BPF_PROG(rq_issue, struct request *rq)
 
 /* Two requests become one: this one never completes. */
 SEC("tp_btf/block_rq_merge")
-int BPF_PROG(rq_merge, struct request *rq)
+int BPF_PROG(io_merge, struct request *rq)
 {
 	struct pending *p = entry_under_way((__u64)rq);
 
@@ -213,7 +213,7 @@ static __always_inline void add_part(struct pending *p, struct request *rq, __u3
 }
 
 SEC("tp_btf/block_rq_complete")
-int BPF_PROG(rq_complete, struct request *rq, int error, unsigned int bytes)
+int BPF_PROG(io_complete, struct request *rq, int error, unsigned int bytes)
 {
 	struct pending *p = entry_under_way((__u64)rq);
 	__u64 begin, now;
@@ -228,7 +228,7 @@ int BPF_PROG(rq_complete, struct request *rq, int error, unsigned int bytes)
 	now = bpf_ktime_get_ns();
 	half = rules_half();
 	begin = of_device ? p->issued : p->queued;
-	if (begin && (__s64)(now - begin) > 0 && !rules_below(half, now - begin))
+	if (begin && !p->foreign && (__s64)(now - begin) > 0 && !rules_below(half, now - begin))
 		check_request(rq, p, bytes, half, now, now - begin);
 	entry_end(p, (__u64)rq);
 	return 0;

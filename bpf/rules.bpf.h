@@ -718,12 +718,16 @@ static __always_inline struct match *match_begin(__u32 half, struct task_struct 
 	return m;
 }
 
-/* The same for an event that no task suffers from: its subject's fields are empty, but for `cpu`. */
+/* The same for an event that no task suffers from: its subject's fields are empty, but for `cpu`. In
+ * scope it is where it holds up a task that is. */
 static __always_inline struct match *match_of_cpu(__u32 half, __u64 now, __u64 value)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
-	struct match *m = match_new(half, now, value);
+	struct match *m;
 
+	if (!in_scope(current))
+		return NULL;
+	m = match_new(half, now, value);
 	if (!m)
 		return NULL;
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_CPU][0] = m->cpu;

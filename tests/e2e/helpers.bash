@@ -207,7 +207,8 @@ same_span() {
 	begin=$((end - value))
 	entry=$(events "$2" "$3" | awk -F '\t' -v end="$end" "$5 {if (\$5 < end) t = \$5} END {print t}")
 	span_exit=$(events "$2" "$4" | awk -F '\t' -v begin="$begin" "$5 {if (\$5 > begin) {print \$5; exit}}")
-	[[ $entry && $span_exit ]] && ((entry < span_exit && (entry <= begin) == (span_exit <= end))) ||
+	[[ $entry && $span_exit ]] || fail "perf saw no $3 and $4 from $begin to $end"
+	((entry < span_exit && (entry <= begin) == (span_exit <= end))) ||
 		fail "perf saw $3 at $entry and $4 at $span_exit, the incident is from $begin to $end"
 }
 

@@ -216,7 +216,8 @@ static void print_verbose(const json_t *s)
 		       " of rules replaced, %" PRIu64 " malformed\n",
 		       num(trig, "busy"), num(trig, "stale"), num(trig, "malformed"));
 	if (num(trig, "missing_storage"))
-		printf("  not seen:   %" PRIu64 " waits of tasks without task storage\n",
+		printf("  not seen:   %" PRIu64
+		       " waits whose beginning there was no room to note\n",
 		       num(trig, "missing_storage"));
 }
 
