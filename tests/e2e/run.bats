@@ -3,6 +3,8 @@
 # frbpf run: what it records of a command and of what that forks, how it ends, and what it leaves.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# shellcheck disable=SC2030,SC2031 # every test is a shell of its own
+# shellcheck disable=SC2016 # what stands in single quotes is for other shells
 load helpers
 
 setup() {
@@ -214,7 +216,7 @@ need_bpftool() {
 	dump=$(summary '.incidents[0].files[] | select(.session == "sched").file')
 	pids=$(events "$dump" 'sched:[a-z_]*' | cut -f2 | sort -u)
 	[[ $pids ]]
-	[[ ! $(grep -x "$sleeper" <<<"$pids") ]]
+	same "of others" "$(grep -cx "$sleeper" <<<"$pids" || true)" 0
 	same "swapper" "$(grep -cx 0 <<<"$pids" || true)" 0
 }
 
@@ -287,17 +289,17 @@ recording() { # FOLDER
 # --- how it ends
 
 @test "--for and --dumps end the recording, and the command goes on to its own end" {
-	run -2 frbpf_run --for 500ms --when "$WHEN" -o "$OUT" -- bash -c 'sleep 0.2; sleep 0.6; touch done'
+	run -2 frbpf_run --for 500ms --when "$WHEN" -o "$OUT" -- bash -c 'sleep 0.2; sleep 0.6; touch finished'
 	same "ended by" "$(summary .ended_by)" time
-	[[ -e done ]]
-	rm done
+	[[ -e finished ]]
+	rm finished
 	run -2 frbpf_run --dumps 1 --when "$WHEN" -o "$OUT.2" -- bash -c '
 		sleep 0.2
 		until compgen -G "$1/incidents/2*.json"; do sleep 0.05; done
 		sleep 1
-		touch done' _ "$OUT.2"
+		touch finished' _ "$OUT.2"
 	same "ended by" "$(summary .ended_by "$OUT.2")" dumps
-	[[ -e done ]]
+	[[ -e finished ]]
 }
 
 @test "signals are for the command, and its end is ours" {
@@ -317,6 +319,41 @@ recording() { # FOLDER
 	wait "$run_pid" || status=$?
 	same "status" "$status" 7
 	grep -q terminated trap.out
+	same "ended by" "$(summary .ended_by)" command
+}
+
+@test "Ctrl-C reaches the command once, by the terminal, and frbpf goes on to report" {
+	cat >count.py <<-'EOF'
+		import os, signal, sys, time
+		hits = 0
+		def hit(*_):
+		    global hits
+		    hits += 1
+		signal.signal(signal.SIGINT, hit)
+		print("foreground", os.tcgetpgrp(0) == os.getpgrp(), flush=True)
+		end = time.monotonic() + 20
+		while not hits and time.monotonic() < end: time.sleep(0.05)
+		time.sleep(0.5)  # for a second one
+		print("hits", hits, flush=True)
+	EOF
+	cat >terminal.py <<-'EOF'
+		import os, pty, sys
+		pid, fd = pty.fork()
+		if pid == 0:
+		    os.execvp(sys.argv[1], sys.argv[1:])
+		out, sent = b"", False
+		while True:
+		    try: data = os.read(fd, 4096)
+		    except OSError: break
+		    if not data: break
+		    out += data
+		    if not sent and b"foreground" in out:
+		        os.write(fd, b"\x03")
+		        sent = True
+		print(out.decode(), "status", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+	EOF
+	run -0 timeout 60 python3 terminal.py "$FRBPF" run --when 'runqlat > 1h' -o "$OUT" -- python3 count.py 3>&-
+	[[ $output == *True* && $output == *"hits 1"* && $output == *"status 0"* ]] || fail "$output"
 	same "ended by" "$(summary .ended_by)" command
 }
 
@@ -437,7 +474,7 @@ refused() { # WANTED ARGUMENTS...
 }
 
 @test "killed, it takes its programs with it, and the command goes on" {
-	"$FRBPF" run --when 'runqlat > 1h' -o "$OUT" -- bash -c 'echo ready >ready; sleep 1; touch done' 2>/dev/null </dev/null 3>&- &
+	"$FRBPF" run --when 'runqlat > 1h' -o "$OUT" -- bash -c 'echo ready >ready; sleep 1; touch finished' 2>/dev/null </dev/null 3>&- &
 	need_bpftool
 	local run_pid=$! objects
 	wait_until 15 test -e ready
@@ -446,7 +483,7 @@ refused() { # WANTED ARGUMENTS...
 	kill -KILL "$run_pid"
 	wait "$run_pid" || true
 	wait_until 15 nothing_left_of "$objects"
-	wait_until 15 test -e done
+	wait_until 15 test -e finished
 }
 
 # --- who may
@@ -558,7 +595,7 @@ as_nobody() { # CAPABILITIES ARGUMENTS...
 	xmllint --noout "$OUT/junit.xml"
 	jq -e . "$OUT/summary.json" >/dev/null
 	same "commands" "$(grep -c '^::' <<<"$stderr")" 1
-	[[ ! $(grep -F '</x>|`' "$OUT/summary.md") ]]
+	run -1 grep -F '</x>|`' "$OUT/summary.md"
 }
 
 @test "the pipelines to paste are YAML, and their rules are right" {
