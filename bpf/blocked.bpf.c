@@ -48,6 +48,6 @@ int BPF_PROG(bl_wakeup, struct task_struct *task)
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_BLOCKED;
-	rules_run(m);
+	rules_run_for(m, task);
 	return 0;
 }

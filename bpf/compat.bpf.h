@@ -16,6 +16,13 @@
  *  - struct cgroup has the ids of its ancestors in ancestor_ids[], since 6.1 the ancestors
  *    themselves in ancestors[] (7f203bc89eb6 "cgroup: Replace cgroup->ancestor_ids[] with
  *    ->ancestors[]").
+ *  - struct request had its disk itself until 5.17 (f3fa33acca9f "block: remove the ->rq_disk field
+ *    in struct request").
+ *  - enum req_opf is enum req_op since 6.0 (ff07a02e9e8e "treewide: Rename enum req_opf into enum
+ *    req_op"), and its numbers of zone commands have moved.
+ *  - block_io_start, the only tracepoint that each request passes in its issuer's context, came with
+ *    6.5 (5a80bd075f3b "block: introduce block_io_start/block_io_done tracepoints").
+ *  - Flags of requests (RQF_*) were no enum until 6.11: user/detect/blkio.c looks for it.
  *  - Local storage is looked up without a lock since 6.2; before, a look-up fails on a CPU where
  *    another one was interrupted: it is treated, and counted, as a task without storage.
  */
@@ -24,6 +31,8 @@
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
+
+#include "frbpf.h"
 
 /* include/linux/sched.h */
 #define TASK_RUNNING	     0
@@ -90,6 +99,88 @@ static __always_inline __u64 cgroup_ancestor_id(struct cgroup *cgrp, __u32 level
 			      (void *)cgrp + bpf_core_field_offset(struct cgroup, ancestors) +
 				      level * sizeof(ancestor));
 	return BPF_CORE_READ(ancestor, kn, id);
+}
+
+struct request___before_5_17 {
+	struct gendisk *rq_disk;
+} __attribute__((preserve_access_index));
+
+enum req_opf___before_6_0 {
+	REQ_OP_ZONE_APPEND___before_6_0 = 13,
+};
+
+/* FRBPF_DEV() of the disk that a request is for; 0: it has none. */
+static __always_inline __u64 request_dev(struct request *rq)
+{
+	struct request___before_5_17 *old = (void *)rq;
+	struct gendisk *disk;
+
+	if (bpf_core_field_exists(old->rq_disk))
+		disk = BPF_CORE_READ(old, rq_disk);
+	else
+		disk = BPF_CORE_READ(rq, q, disk);
+	if (!disk)
+		return 0;
+	return FRBPF_DEV(BPF_CORE_READ(disk, major), BPF_CORE_READ(disk, first_minor));
+}
+
+#define REQ_OP_MASK 0xff
+
+static __always_inline __u32 op_zone_append(void)
+{
+	if (bpf_core_enum_value_exists(enum req_op, REQ_OP_ZONE_APPEND))
+		return bpf_core_enum_value(enum req_op, REQ_OP_ZONE_APPEND);
+	if (bpf_core_enum_value_exists(enum req_opf___before_6_0, REQ_OP_ZONE_APPEND___before_6_0))
+		return bpf_core_enum_value(enum req_opf___before_6_0,
+					   REQ_OP_ZONE_APPEND___before_6_0);
+	return ~0U;
+}
+
+/* enum frbpf_blkio_op. Numbers that are written here have been the same since 4.10. */
+static __always_inline __u64 request_op(__u32 cmd_flags)
+{
+	__u32 op = cmd_flags & REQ_OP_MASK;
+
+	if (op == op_zone_append())
+		return FRBPF_BLKIO_ZONE_APPEND;
+	switch (op) {
+	case REQ_OP_READ:
+		return FRBPF_BLKIO_READ;
+	case REQ_OP_WRITE:
+		return FRBPF_BLKIO_WRITE;
+	case REQ_OP_FLUSH:
+		return FRBPF_BLKIO_FLUSH;
+	case REQ_OP_DISCARD:
+		return FRBPF_BLKIO_DISCARD;
+	case REQ_OP_SECURE_ERASE:
+		return FRBPF_BLKIO_SECURE_ERASE;
+	case REQ_OP_WRITE_ZEROES:
+		return FRBPF_BLKIO_WRITE_ZEROES;
+	case REQ_OP_DRV_IN:
+	case REQ_OP_DRV_OUT:
+		return FRBPF_BLKIO_DRIVER;
+	}
+	return FRBPF_BLKIO_OTHER;
+}
+
+#define REQUEST_FLAG(cmd_flags, name, flag)                                                        \
+	(bpf_core_enum_value_exists(enum req_flag_bits, name) &&                                   \
+			 (cmd_flags)&1U << bpf_core_enum_value(enum req_flag_bits, name)           \
+		 ? (flag)                                                                          \
+		 : 0)
+
+/* FRBPF_BLKIO_SYNC and so on. */
+static __always_inline __u64 request_flags(__u32 cmd_flags)
+{
+	return REQUEST_FLAG(cmd_flags, __REQ_SYNC, FRBPF_BLKIO_SYNC) |
+	       REQUEST_FLAG(cmd_flags, __REQ_META, FRBPF_BLKIO_META) |
+	       REQUEST_FLAG(cmd_flags, __REQ_PRIO, FRBPF_BLKIO_PRIO) |
+	       REQUEST_FLAG(cmd_flags, __REQ_FUA, FRBPF_BLKIO_FUA) |
+	       REQUEST_FLAG(cmd_flags, __REQ_PREFLUSH, FRBPF_BLKIO_PREFLUSH) |
+	       REQUEST_FLAG(cmd_flags, __REQ_RAHEAD, FRBPF_BLKIO_AHEAD) |
+	       REQUEST_FLAG(cmd_flags, __REQ_BACKGROUND, FRBPF_BLKIO_BACKGROUND) |
+	       REQUEST_FLAG(cmd_flags, __REQ_NOWAIT, FRBPF_BLKIO_NOWAIT) |
+	       REQUEST_FLAG(cmd_flags, __REQ_SWAP, FRBPF_BLKIO_SWAP);
 }
 
 /*

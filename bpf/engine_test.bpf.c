@@ -22,7 +22,8 @@ __u8 held[FRBPF_MAX_RULES]; /* does the condition of rule i hold for event i? */
 __noinline int event_run(__u32 i)
 {
 	struct match *m = bpf_map_lookup_elem(&events, &i);
-	struct frbpf_rule *rule = bpf_map_lookup_elem(&rules, &i);
+	__u32 idx = 2 * i;
+	struct frbpf_rule *rule = bpf_map_lookup_elem(&rules, &idx);
 
 	if (m && rule)
 		held[i % FRBPF_MAX_RULES] = nodes_hold(rule, m);

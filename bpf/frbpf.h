@@ -18,6 +18,7 @@
 #define FRBPF_KEY_WORDS	    8	 /* bitmap of the small integers a rule watches: 512 system calls */
 #define FRBPF_KEY_MAX	    (FRBPF_KEY_WORDS * 64)
 #define FRBPF_MAX_GLOBS	    256	  /* of one source: one half of its glob map */
+#define FRBPF_MAX_ARGS	    8	  /* values of its own that an event has for rules to look at */
 #define FRBPF_MAX_CGROUPS   1024  /* cgroups that rules name, of all sources together */
 #define FRBPF_CGROUP_DEPTH  16	  /* levels of the cgroup hierarchy that a rule can tell apart */
 #define FRBPF_COUNT_MAX	    64	  /* N of `count = N in T` */
@@ -25,7 +26,7 @@
 #define FRBPF_MAX_COUNTING  4096  /* counts of the same */
 #define FRBPF_MAX_VALUES    64	  /* buckets of a rule's histogram */
 #define FRBPF_PATH_LEN	    256	  /* of a cgroup, with its NUL */
-#define FRBPF_TRIGGERS_SIZE (256 * 1024) /* bytes of the trigger ring, room for 1560 */
+#define FRBPF_TRIGGERS_SIZE (256 * 1024) /* bytes of the trigger ring, room for 880 */
 
 /* What a predicate looks at. Strings are 16 bytes, zero padded, compared as two words. */
 enum frbpf_field {
@@ -42,7 +43,8 @@ enum frbpf_field {
 	FRBPF_FIELD_RET,     /* the system call's return value */
 	FRBPF_FIELD_SYSCALL, /* its number */
 	FRBPF_FIELD_STATE,   /* FRBPF_STATE_* in which the subject left its CPU */
-	FRBPF_FIELD_MAX,
+	FRBPF_FIELD_ARG,     /* the first of FRBPF_MAX_ARGS; what each is, its source says */
+	FRBPF_FIELD_MAX = FRBPF_FIELD_ARG + FRBPF_MAX_ARGS,
 };
 
 enum frbpf_op {
@@ -56,6 +58,8 @@ enum frbpf_op {
 	FRBPF_OP_NO_BITS, /* none of them is */
 	FRBPF_OP_GLOB,	  /* strings only: the automaton of val[0] accepts it */
 	FRBPF_OP_NO_GLOB,
+	FRBPF_OP_PREFIX, /* addresses only: the first bits are the same */
+	FRBPF_OP_NO_PREFIX,
 	FRBPF_OP_MAX,
 };
 
@@ -71,6 +75,42 @@ enum frbpf_state {
 	FRBPF_STATE_IDLE = 0x402, /* TASK_UNINTERRUPTIBLE | TASK_NOLOAD */
 };
 
+/* Of FRBPF_SOURCE_BLKIO and FRBPF_SOURCE_BLKIO_DEVICE. */
+enum frbpf_blkio_field {
+	FRBPF_BLKIO_DEV = FRBPF_FIELD_ARG, /* FRBPF_DEV() of the disk */
+	FRBPF_BLKIO_SECTOR,		   /* the first, of 512 bytes */
+	FRBPF_BLKIO_BYTES,
+	FRBPF_BLKIO_OP,	   /* enum frbpf_blkio_op */
+	FRBPF_BLKIO_FLAGS, /* FRBPF_BLKIO_* */
+};
+
+#define FRBPF_DEV(major, minor) ((__u64)(major) << 20 | (minor)) /* as in the kernel */
+#define FRBPF_DEV_MAJOR(dev)	((dev) >> 20)
+#define FRBPF_DEV_MINOR(dev)	((dev)&0xfffff)
+
+/* The kernel's numbers differ between versions. */
+enum frbpf_blkio_op {
+	FRBPF_BLKIO_READ,
+	FRBPF_BLKIO_WRITE,
+	FRBPF_BLKIO_FLUSH,
+	FRBPF_BLKIO_DISCARD,
+	FRBPF_BLKIO_SECURE_ERASE,
+	FRBPF_BLKIO_WRITE_ZEROES,
+	FRBPF_BLKIO_ZONE_APPEND,
+	FRBPF_BLKIO_DRIVER, /* a command of the driver, or of a program that talks to the device */
+	FRBPF_BLKIO_OTHER,
+};
+
+#define FRBPF_BLKIO_SYNC       0x1
+#define FRBPF_BLKIO_META       0x2
+#define FRBPF_BLKIO_PRIO       0x4
+#define FRBPF_BLKIO_FUA	       0x8
+#define FRBPF_BLKIO_PREFLUSH   0x10
+#define FRBPF_BLKIO_AHEAD      0x20
+#define FRBPF_BLKIO_BACKGROUND 0x40
+#define FRBPF_BLKIO_NOWAIT     0x80
+#define FRBPF_BLKIO_SWAP       0x100
+
 #define FRBPF_NODE_CURRENT 0x1 /* of the task that runs, not of the subject */
 #define FRBPF_NODE_END	   0x2 /* the last predicate of its conjunction */
 
@@ -79,10 +119,11 @@ enum frbpf_state {
  * one with FRBPF_NODE_END must all hold, or those of the next such group. No node: always true.
  */
 struct frbpf_node {
-	__u8 field; /* enum frbpf_field */
-	__u8 op;    /* enum frbpf_op */
-	__u8 flags; /* FRBPF_NODE_* */
-	__u8 pad[5];
+	__u8 field;  /* enum frbpf_field */
+	__u8 op;     /* enum frbpf_op */
+	__u8 flags;  /* FRBPF_NODE_* */
+	__u8 prefix; /* bits, of FRBPF_OP_PREFIX: 1 to 128 */
+	__u8 pad[4];
 	/* A number in val[0], compared as signed; a string's 16 bytes in both; for a glob the index
 	 * of its automaton in the half; for FRBPF_FIELD_CGROUP that of its id in the cgroup map. */
 	__u64 val[2];
@@ -151,9 +192,10 @@ struct frbpf_count {
 };
 #define FRBPF_COUNT_LAP_BITS 6
 
-#define FRBPF_RULE_QUIET     0x1 /* counts, and makes no trigger */
-#define FRBPF_RULE_FAILS     0x2 /* looks at calls that failed, however long they took */
-#define FRBPF_RULE_ANY_ERRNO 0x4 /* with any error; else those of `errnos` */
+#define FRBPF_RULE_QUIET     0x1  /* counts, and makes no trigger */
+#define FRBPF_RULE_FAILS     0x2  /* looks at calls that failed, however long they took */
+#define FRBPF_RULE_ANY_ERRNO 0x4  /* with any error; else those of `errnos` */
+#define FRBPF_RULE_HIT	     0x10 /* has no threshold: each event of its source */
 #define FRBPF_RULE_ALL_CALLS                                                                       \
 	0x8 /* not at calls that wait by their nature for a tty, a pipe ...                        \
 	     */
@@ -162,7 +204,7 @@ struct frbpf_count {
 #define FRBPF_ERRNO_MAX	  (FRBPF_ERRNO_WORDS * 64)
 
 /* One rule of one source. A source's rules lie sorted by threshold, the lowest first; those that
- * look at failures have none, 0. */
+ * look at failures or at each event have none, 0. */
 struct frbpf_rule {
 	__u64 id;		    /* hash of the rule's name and text: survives a reload */
 	__u64 threshold;	    /* fires when value > threshold */
@@ -181,7 +223,7 @@ struct frbpf_rule {
 enum frbpf_cause {
 	FRBPF_CAUSE_COOLDOWN, /* the rule fired less than its cooldown ago */
 	FRBPF_CAUSE_FULL,     /* no room in the trigger ring */
-	FRBPF_CAUSE_SELF,     /* the subject is one of our own processes */
+	FRBPF_CAUSE_SELF,     /* the subject is one of our own processes, or we write a dump */
 	FRBPF_CAUSE_COUNT,    /* not the n-th one in its time */
 	FRBPF_CAUSE_RULE_CAP, /* the rule's max-dumps is reached */
 	FRBPF_CAUSE_CAP,      /* that of all rules together is */
@@ -202,10 +244,11 @@ struct frbpf_rule_state {
 	struct frbpf_count count;	/* of FRBPF_PER_RULE */
 };
 
-/* Set by the daemon: until when triggers of a slot, and behind the last slot of all, are held back.
- */
-#define FRBPF_MAX_HOLDS (FRBPF_MAX_SLOTS + 1)
+/* Set by the daemon: until when triggers of a slot are held back, behind the last slot those of all,
+ * and behind that those of sources that a dump being written disturbs. */
+#define FRBPF_MAX_HOLDS (FRBPF_MAX_SLOTS + 2)
 #define FRBPF_HOLD_ALL	FRBPF_MAX_SLOTS
+#define FRBPF_HOLD_SELF (FRBPF_MAX_SLOTS + 1)
 
 struct frbpf_task {
 	__u32 pid; /* as perf's records carry it: in the daemon's pid namespace, 0 outside of it */
@@ -221,6 +264,54 @@ enum frbpf_source {
 	FRBPF_SOURCE_SYSCALL = 2,
 	FRBPF_SOURCE_BLOCKED = 3,
 	FRBPF_SOURCE_OFFCPU = 4,
+	FRBPF_SOURCE_BLKIO = 5,
+	FRBPF_SOURCE_BLKIO_DEVICE = 6,
+	FRBPF_SOURCE_HARDIRQ = 7,
+	FRBPF_SOURCE_SOFTIRQ = 8,
+	FRBPF_SOURCE_RECLAIM = 9,
+	FRBPF_SOURCE_TRACEPOINT = 10,
+	FRBPF_SOURCE_SPAN = 11,
+	FRBPF_SOURCE_UPROBE = 12,
+	FRBPF_SOURCE_USDT = 13,
+	FRBPF_SOURCE_PSI = 14,
+	FRBPF_SOURCE_APP = 15,
+	FRBPF_SOURCE_TRACEPOINT_FIELDS = 16,
+};
+
+/*
+ * Where a value of an event lies: an argument of the tracepoint, or what is found from it over
+ * pointers. Step i adds offset[i] to the address; behind each but the last, an address is read
+ * there, behind the last the value.
+ */
+#define FRBPF_MAX_DEREFS 4
+#define FRBPF_MAX_STEPS	 (FRBPF_MAX_DEREFS + 1) /* one more to what a string pointer points to */
+#define FRBPF_TP_ARGS	 12			/* a tracepoint has no more: MAX_BPF_FUNC_ARGS */
+
+enum frbpf_extract_kind {
+	FRBPF_EXTRACT_NONE,
+	FRBPF_EXTRACT_NUMBER,
+	FRBPF_EXTRACT_BE,     /* a number whose first byte is the highest */
+	FRBPF_EXTRACT_STRING, /* its first 15 bytes */
+	FRBPF_EXTRACT_IPV4,   /* addresses: the highest bits of the first word come first */
+	FRBPF_EXTRACT_IPV6,
+};
+
+struct frbpf_extract {
+	__u8 kind; /* enum frbpf_extract_kind */
+	__u8 arg;
+	__u8 n_steps;	  /* 0: the argument itself */
+	__u8 size;	  /* of a number: 1, 2, 4 or 8 bytes are read */
+	__u8 shift_left;  /* then these bits are cut off: what is above the value, */
+	__u8 shift_right; /* and what is below it */
+	__u8 is_signed;
+	__u8 pad;
+	__u32 offset[FRBPF_MAX_STEPS];
+};
+
+/* What the programs of a tracepoint extract for the rules of one half. */
+struct frbpf_extracts {
+	__u32 n; /* slots from the first on */
+	struct frbpf_extract slot[FRBPF_MAX_ARGS];
 };
 
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
@@ -237,9 +328,49 @@ struct frbpf_trigger {
 	__u32 cpu;
 	__u32 key; /* the system call's number; 0 for sources without keys */
 	__u32 pad;
-	__s64 ret;		   /* the system call's return value; 0 otherwise */
-	struct frbpf_task subject; /* who suffered */
-	struct frbpf_task current; /* who happened to run on that CPU */
+	__s64 ret;		       /* the system call's return value; 0 otherwise */
+	struct frbpf_task subject;     /* who suffered */
+	struct frbpf_task current;     /* who happened to run on that CPU */
+	__u64 args[FRBPF_MAX_ARGS][2]; /* a number in the first word, or a string of 16 bytes */
+};
+
+#define FRBPF_TAG_STACKS 0x46524253u
+#define FRBPF_STACK_MAX	 127 /* frames, as perf's default */
+
+/*
+ * Where the subject was: behind a trigger, or several of one event, of the same time and CPU. Only
+ * the kernel's part for a subject that did not run.
+ */
+struct frbpf_stacks {
+	__u32 tag; /* FRBPF_TAG_STACKS */
+	__u32 cpu;
+	__u64 time;
+	__u32 n_kernel; /* frames, the innermost first */
+	__u32 n_user;
+	__u64 kernel[FRBPF_STACK_MAX];
+	__u64 user[FRBPF_STACK_MAX];
+};
+
+/*
+ * An event that user space saw and has the rules look at: bpf/inject.bpf.c. Whoever fills it in
+ * gives a task what it knows of it; what is 0 or "" is not known.
+ */
+struct frbpf_event {
+	__u64 time; /* ns; of the trigger, which is never later than now */
+	__u64 value;
+	__s64 ret;
+	__u32 key;
+	__u32 source; /* enum frbpf_source */
+	__u32 cpu;    /* where it happened */
+	__u32 error;
+	__u32 self; /* the subject is one of our own */
+	__u32 half; /* 1 + the half whose rules its arguments are for; 0: it has none */
+	__u64 val[2][FRBPF_FIELD_MAX][2];    /* [0 subject and event, 1 current][field]; value and
+						 * cpu are put there from above */
+	__u64 cgroup[2][FRBPF_CGROUP_DEPTH]; /* ids by level, the root's first, 0 behind */
+	__u64 process[2];		     /* of the subject, as in struct frbpf_key */
+	__u64 thread[2];
+	__u64 own_cgroup;
 };
 
 /*
@@ -271,10 +402,12 @@ struct frbpf_control {
 };
 
 _Static_assert(sizeof(struct frbpf_node) == 24, "node layout");
+_Static_assert(sizeof(struct frbpf_extract) == 28, "extract layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
 _Static_assert(sizeof(struct frbpf_rule) == 536, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");
-_Static_assert(sizeof(struct frbpf_trigger) == 160, "trigger layout");
+_Static_assert(sizeof(struct frbpf_trigger) == 288, "trigger layout");
+_Static_assert(sizeof(struct frbpf_stacks) == 2056, "stacks layout");
 _Static_assert(sizeof(struct frbpf_key) == 32, "key layout");
 _Static_assert(1 << FRBPF_COUNT_LAP_BITS == FRBPF_COUNT_MAX, "laps in what a time leaves");
 _Static_assert(sizeof(struct frbpf_rule_state) == 1144, "state layout");

@@ -44,6 +44,6 @@ int BPF_PROG(oc_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	m->source = FRBPF_SOURCE_OFFCPU;
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_STATE][0] = state;
-	rules_run(m);
+	rules_run_for(m, next);
 	return 0;
 }

@@ -15,7 +15,8 @@
 
 #define EEXIST 17
 
-/* Two halves; control.generation says which one is in force. */
+/* Two halves, of which control.generation says which one is in force: entry i of half h is at
+ * 2 * i + h. A source that is loaded often, for few rules each time, has less room in both. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2 * FRBPF_MAX_RULES);
@@ -23,7 +24,7 @@ struct {
 	__type(value, struct frbpf_rule);
 } rules SEC(".maps");
 
-/* The automata of its globs: two halves, too. */
+/* The automata of its globs: two halves, too, in the same order. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2 * FRBPF_MAX_GLOBS);
@@ -113,7 +114,7 @@ struct match {
 	__u32 half;  /* of the maps of rules and globs */
 	__u32 error; /* of a call that failed: errno; else 0 */
 	__u32 waits; /* a call that waits by its nature */
-	__u32 pad;
+	__u32 fired; /* set by the engine: a trigger was sent */
 };
 
 /* Too large for the stack. Programs that use it neither sleep nor interrupt each other. */
@@ -181,6 +182,16 @@ __noinline int cgroup_holds(__u32 idx, __u32 task, const struct match *m)
 	return 0;
 }
 
+/* Are the first @bits of two addresses the same? Their highest bits come first. */
+static __always_inline bool prefix_holds(const __u64 *a, const __u64 *b, __u32 bits)
+{
+	__u64 high = a[0] ^ b[0], low = a[1] ^ b[1];
+
+	if (bits <= 64)
+		return !bits || !(high >> (64 - bits) % 64);
+	return !high && !(low >> (128 - bits) % 64);
+}
+
 __noinline int node_holds(const struct frbpf_node *node, const struct match *m)
 {
 	__u32 task, field;
@@ -199,8 +210,10 @@ __noinline int node_holds(const struct frbpf_node *node, const struct match *m)
 	low = m->val[task][field][0];
 	high = m->val[task][field][1];
 	if (op == FRBPF_OP_GLOB || op == FRBPF_OP_NO_GLOB)
-		return glob_holds(m->half * FRBPF_MAX_GLOBS + node->val[0], low, high) ==
-		       (op == FRBPF_OP_GLOB);
+		return glob_holds(2 * node->val[0] + m->half, low, high) == (op == FRBPF_OP_GLOB);
+	if (op == FRBPF_OP_PREFIX || op == FRBPF_OP_NO_PREFIX)
+		return prefix_holds(m->val[task][field], node->val, node->prefix) ==
+		       (op == FRBPF_OP_PREFIX);
 	if (op == FRBPF_OP_EQ || op == FRBPF_OP_NE)
 		return (low == node->val[0] && high == node->val[1]) == (op == FRBPF_OP_EQ);
 	return number_holds(low, op, node->val[0]);
@@ -436,11 +449,12 @@ static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct f
 	t->ret = m->ret;
 	task_record(&t->subject, m->val[MATCH_SUBJECT]);
 	task_record(&t->current, m->val[MATCH_CURRENT]);
+	__builtin_memcpy(t->args, m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG], sizeof(t->args));
 }
 
 /* The record is reserved first, so that a full ring does not begin a cooldown. */
 static __always_inline enum frbpf_cause fire(const struct frbpf_rule *rule,
-					     struct frbpf_rule_state *st, const struct match *m)
+					     struct frbpf_rule_state *st, struct match *m)
 {
 	struct frbpf_trigger *t = NULL;
 	struct cooldown c = {};
@@ -468,6 +482,7 @@ static __always_inline enum frbpf_cause fire(const struct frbpf_rule *rule,
 	__sync_fetch_and_add(&st->fired, 1);
 	/* Forced: the kernel's own choice wakes nobody when a discarded record is still unread. */
 	bpf_ringbuf_submit(t, BPF_RB_FORCE_WAKEUP);
+	m->fired = 1;
 	return FRBPF_CAUSE_MAX;
 }
 
@@ -479,7 +494,7 @@ static __always_inline bool error_fits(const struct frbpf_rule *rule, __u32 erro
 }
 
 /* Try one rule. Not 0: its threshold is not reached, nor are those of the rules after it. */
-__noinline int rule_run(__u32 idx, const struct match *m)
+__noinline int rule_run(__u32 idx, struct match *m)
 {
 	struct frbpf_rule_state *st;
 	struct frbpf_rule *rule;
@@ -494,7 +509,7 @@ __noinline int rule_run(__u32 idx, const struct match *m)
 	if (rule->flags & FRBPF_RULE_FAILS) {
 		if (!error_fits(rule, m->error))
 			return 0;
-	} else if (m->value <= rule->threshold) {
+	} else if (!(rule->flags & FRBPF_RULE_HIT) && m->value <= rule->threshold) {
 		return 1;
 	} else if (rule->flags & FRBPF_RULE_ALL_CALLS && m->waits) {
 		return 0;
@@ -569,20 +584,12 @@ static __always_inline void match_cgroups(struct match *m, struct task_struct *s
 			   &m->cgroup[MATCH_CURRENT]);
 }
 
-/*
- * An event above the lowest threshold, for the source to add to. Values of the event stand with
- * those of the subject. NULL: the rules are not about this subject.
- */
-static __always_inline struct match *match_begin(__u32 half, struct task_struct *subject,
-						 struct task_struct *current, __u64 now,
-						 __u64 value)
+/* An event above the lowest threshold, without tasks. NULL cannot be. */
+static __always_inline struct match *match_new(__u32 half, __u64 now, __u64 value)
 {
 	__u32 zero = 0;
-	struct match *m;
+	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
 
-	if (!in_scope(subject))
-		return NULL;
-	m = bpf_map_lookup_elem(&scratch, &zero);
 	if (!m)
 		return NULL;
 	__builtin_memset(m, 0, sizeof(*m));
@@ -591,6 +598,29 @@ static __always_inline struct match *match_begin(__u32 half, struct task_struct 
 	m->value = value;
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = value;
 	m->cpu = bpf_get_smp_processor_id();
+	return m;
+}
+
+static __always_inline bool rules_look_at_cgroups(__u32 half)
+{
+	return control.half[half].fields & (1U << FRBPF_FIELD_CGROUP);
+}
+
+/*
+ * An event above the lowest threshold, for the source to add to. Values of the event stand with
+ * those of the subject. NULL cannot be.
+ */
+static __always_inline struct match *match_begin(__u32 half, struct task_struct *subject,
+						 struct task_struct *current, __u64 now,
+						 __u64 value)
+{
+	struct match *m;
+
+	if (!in_scope(subject))
+		return NULL;
+	m = match_new(half, now, value);
+	if (!m)
+		return NULL;
 	m->self = (__u32)subject->tgid == control.self_tgid;
 	m->process[0] = (__u32)subject->tgid;
 	m->process[1] = subject->group_leader->start_boottime;
@@ -602,12 +632,19 @@ static __always_inline struct match *match_begin(__u32 half, struct task_struct 
 				 sizeof(m->val[MATCH_CURRENT]));
 	else
 		task_fields(current, m->val[MATCH_CURRENT], m->cpu);
-	if (control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
+	if (rules_look_at_cgroups(half))
 		match_cgroups(m, subject, current);
 	return m;
 }
 
-static __always_inline void rules_run(const struct match *m)
+/* Of sources that a dump being written disturbs: for as long as the daemon says, it is `self`. */
+static __always_inline void match_check_self(struct match *m)
+{
+	if (held_until(FRBPF_HOLD_SELF, m->now))
+		m->self = 1;
+}
+
+static __always_inline void rules_run(struct match *m)
 {
 	__u32 half = m->half & 1, n_rules = control.half[half].n_rules;
 	__u32 i;
@@ -615,9 +652,42 @@ static __always_inline void rules_run(const struct match *m)
 	for (i = 0; i < FRBPF_MAX_RULES; i++) {
 		if (i >= n_rules)
 			break;
-		if (rule_run(half * FRBPF_MAX_RULES + i, m))
+		if (rule_run(2 * i + half, m))
 			break;
 	}
+}
+
+/* Bytes, or a negative error, to frames. */
+static __always_inline __u32 n_frames(long bytes)
+{
+	return bytes > 0 ? bytes / sizeof(__u64) : 0;
+}
+
+/* Behind the trigger, whose wake-up need not wait for this. No room: there are no stacks. */
+static __always_inline void stacks_send(const struct match *m, struct task_struct *task,
+					bool is_current)
+{
+	struct frbpf_stacks *s = bpf_ringbuf_reserve(&triggers, sizeof(*s), 0);
+
+	if (!s)
+		return;
+	s->tag = FRBPF_TAG_STACKS;
+	s->cpu = m->cpu;
+	s->time = m->now;
+	s->n_kernel = n_frames(bpf_get_task_stack(task, s->kernel, sizeof(s->kernel), 0));
+	s->n_user = 0;
+	if (is_current)
+		s->n_user = n_frames(bpf_get_task_stack(task, s->user, sizeof(s->user),
+							BPF_F_USER_STACK));
+	bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
+}
+
+/* The same, for a source that has its subject at hand. */
+static __always_inline void rules_run_for(struct match *m, struct task_struct *subject)
+{
+	rules_run(m);
+	if (m->fired)
+		stacks_send(m, subject, subject == bpf_get_current_task_btf());
 }
 
 /* Run once by the daemon, in its own context: who are we, in the initial pid namespace? */

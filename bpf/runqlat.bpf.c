@@ -63,6 +63,6 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_RUNQLAT;
-	rules_run(m);
+	rules_run_for(m, next);
 	return 0;
 }

@@ -134,7 +134,7 @@ static __always_inline void check_call(struct task_struct *task, struct pt_regs 
 	m->waits = key_in((const __u64 *)reading, nr) && waits_at_fd(task, regs);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_RET][0] = ret;
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_SYSCALL][0] = nr;
-	rules_run(m);
+	rules_run_for(m, task);
 }
 
 SEC("tp_btf/sys_exit")

@@ -6,11 +6,26 @@
 #include "common/cleanup.h"
 #include "rules/diag.h"
 
+/* clang-format off */
 static const struct command *const commands[] = {
-	&cmd_status, &cmd_load,	 &cmd_check,  &cmd_dump,   &cmd_ls,   &cmd_show, &cmd_stop,
-	&cmd_ping,   &cmd_start, &cmd_signal, &cmd_events, &cmd_mute, &cmd_arm,
+	&cmd_status,
+	&cmd_load,
+	&cmd_check,
+	&cmd_dump,
+	&cmd_ls,
+	&cmd_show,
 	&cmd_run,
+	&cmd_diff,
+	&cmd_stop,
+	&cmd_ping,
+	&cmd_start,
+	&cmd_signal,
+	&cmd_events,
+	&cmd_mute,
+	&cmd_arm,
+	&cmd_trigger,
 };
+/* clang-format on */
 
 static void print_help(void)
 {
@@ -40,12 +55,38 @@ static int unknown_command(const char *name)
 	return EXIT_FAILED;
 }
 
+/* How many words are options that may stand before the command, as perf daemon takes them. */
+static int leading_options(int argc, char **argv)
+{
+	int i = 1;
+
+	while (i < argc) {
+		if (strncmp(argv[i], "--base=", 7) == 0 || strncmp(argv[i], "--config=", 9) == 0)
+			i++;
+		else if (strcmp(argv[i], "--base") == 0 || strcmp(argv[i], "--config") == 0)
+			i += 2;
+		else
+			break;
+	}
+	return i < argc && argv[i][0] != '-' ? i - 1 : 0;
+}
+
+/* "--base B load R": as if the command came first. */
+static void move_command_first(char **argv, int n_options)
+{
+	char *name = argv[1 + n_options];
+
+	memmove(argv + 2, argv + 1, n_options * sizeof(*argv));
+	argv[1] = name;
+}
+
 int main(int argc, char **argv)
 {
 	static char *status_argv[] = { "status", NULL };
 
 	if (argc < 2)
 		return cmd_status.run(1, status_argv);
+	move_command_first(argv, leading_options(argc, argv));
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0) {
 		print_help();

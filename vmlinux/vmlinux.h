@@ -26,6 +26,7 @@ typedef __u32 __wsum;
 
 typedef int pid_t;
 typedef _Bool bool;
+typedef u64 sector_t;
 
 enum {
 	false = 0,
@@ -51,8 +52,37 @@ enum {
 	BPF_NOEXIST = 1,
 };
 
+/* Their values are the running kernel's, by CO-RE. */
+enum req_op {
+	REQ_OP_READ = 0,
+	REQ_OP_WRITE = 1,
+	REQ_OP_FLUSH = 2,
+	REQ_OP_DISCARD = 3,
+	REQ_OP_SECURE_ERASE = 5,
+	REQ_OP_ZONE_APPEND = 7,
+	REQ_OP_WRITE_ZEROES = 9,
+	REQ_OP_DRV_IN = 34,
+	REQ_OP_DRV_OUT = 35,
+};
+
+enum req_flag_bits {
+	__REQ_SYNC = 11,
+	__REQ_META = 12,
+	__REQ_PRIO = 13,
+	__REQ_FUA = 17,
+	__REQ_PREFLUSH = 18,
+	__REQ_RAHEAD = 19,
+	__REQ_BACKGROUND = 20,
+	__REQ_NOWAIT = 21,
+	__REQ_SWAP = 24,
+};
+
 enum {
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
+};
+
+enum {
+	BPF_F_USER_STACK = 0x100,
 };
 
 enum {
@@ -144,6 +174,24 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct files_struct *files;
 	char comm[16];
+};
+
+struct gendisk {
+	int major;
+	int first_minor;
+};
+
+struct request_queue {
+	struct gendisk *disk;
+};
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int rq_flags;
+	unsigned int __data_len;
+	sector_t __sector;
+	u64 start_time_ns;
 };
 
 struct pt_regs {

@@ -106,6 +106,15 @@ kill_daemon() {
 	[[ ${lines[2]} =~ ^[0-9]+:sched:-e\ sched: ]] || fail "third line: ${lines[2]}"
 }
 
+@test "--base may stand before the command, as with perf daemon" {
+	frbpf_load
+	run -0 "$FRBPF" --base "$BASE" ping
+	run -0 "$FRBPF" --base="$BASE" dump --session cpu
+	same "dump" "$output" "$(dumps cpu)"
+	run -0 "$FRBPF" --base "$BASE" stop
+	no_daemon
+}
+
 @test "status --json is JSON" {
 	frbpf_load
 	run -0 frbpf status --json

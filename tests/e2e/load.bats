@@ -213,3 +213,15 @@ daemon_answers() {
 	same "exit status" "$status" 0
 	no_daemon
 }
+
+@test "rules files that come with frbpf are loaded by name, from the tree and once installed" {
+	run -1 --separate-stderr "$FRBPF" load --base "$BASE" @nothing
+	[[ $stderr == *"@nothing: there are @"* && $stderr == *" @latency"* ]] || fail "$stderr"
+	run -1 --separate-stderr "$FRBPF" check @../configs/latency
+	[[ $stderr == *"there are @"* ]] || fail "$stderr"
+	make -s -C "$root" install DESTDIR="$BATS_TEST_TMPDIR/root" >/dev/null
+	run -0 "$BATS_TEST_TMPDIR/root/usr/local/bin/frbpf" check @latency
+	[[ $output == *runqlat* ]]
+	run -0 "$FRBPF" load --base "$BASE" @latency
+	daemon_answers
+}

@@ -131,6 +131,30 @@ check_markers() {
 	done
 }
 
+@test "a trigger says where its subject was: the marker has the callchain, the manifest the files" {
+	write_rules <<-'EOF'
+		[rule-slow]
+		when = syscall:clock_nanosleep > 100ms
+		if = comm == "frbpf-victim"
+	EOF
+	frbpf_load
+	workload slow_syscall --ms 150
+	wait_for_incident "$BASE" 1
+	settle
+	name=$(incidents "$BASE")
+	# frame pointers lead from the C library's call to the workload's own function
+	perf script -i "$BASE/session-cpu/perf.data.$name" -F event,ip,sym,dso |
+		awk -v RS= /frbpf:trigger/ >"$BATS_TEST_TMPDIR/chain"
+	grep -q 'victim_main.*slow_syscall' "$BATS_TEST_TMPDIR/chain" || fail "$(cat "$BATS_TEST_TMPDIR/chain")"
+	grep -q 'sys.*kernel' "$BATS_TEST_TMPDIR/chain" || fail "$(cat "$BATS_TEST_TMPDIR/chain")"
+	frame=$(jq -c '.triggers[0].stacks.user[0]' "$BASE/incidents/$name.json")
+	[[ $(jq -r .module <<<"$frame") == */libc* ]] || fail "$frame"
+	# the file's offset is that of the call's end: what perf shows for the address is in the same function
+	offset=$(jq .offset <<<"$frame")
+	((offset > 0)) || fail "$frame"
+	same "kernel frames" "$(jq '.triggers[0].stacks.kernel | length > 1' "$BASE/incidents/$name.json")" true
+}
+
 @test "each call that is waited for differently is measured" {
 	for call in nanosleep read; do
 		write_rules <<-EOF

@@ -120,7 +120,8 @@ static void set_condition(struct rule_conf *r, const char *text)
 
 	assert_int_equal(source_text__from_string("if", text, &src), 0);
 	diags__keep(&d, src);
-	if (expr__parse(src, (struct span){ 0, src->len }, &d, &r->expr))
+	if (expr__parse(src, (struct span){ 0, src->len }, &(struct field_scope){ 0 }, &d,
+			&r->expr))
 		fail_msg("%s: %s", text, d.v[0].msg);
 	diags__free(&d);
 }
@@ -193,7 +194,17 @@ static uint64_t held_back(const struct frbpf_rule_state *st)
 struct sink {
 	struct frbpf_trigger last;
 	int n;
+	struct frbpf_stacks stacks; /* the last ones */
+	int n_stacks;
 };
+
+static void take_stacks(const struct frbpf_stacks *stacks, void *arg)
+{
+	struct sink *s = arg;
+
+	s->stacks = *stacks;
+	s->n_stacks++;
+}
 
 static void take(const struct frbpf_trigger *t, void *arg)
 {
@@ -210,6 +221,7 @@ static struct sink collect(struct detectors *d, int ms)
 	struct sink s = { .n = 0 };
 	int n;
 
+	detectors__on_stacks(d, take_stacks, &s);
 	if (poll(&p, 1, ms) > 0) {
 		n = detectors__consume(d, INT_MAX, take, &s);
 		assert_true(n >= 0);
@@ -444,6 +456,16 @@ static void test_syscall(void **state)
 	assert_string_equal(s.last.subject.comm, "frbpf-thread");
 	assert_string_equal(s.last.subject.process, "frbpf-leader");
 	assert_memory_equal(&s.last.subject, &s.last.current, sizeof(s.last.subject));
+	/* where it was: in the kernel, called from this program */
+	assert_int_equal(s.n_stacks, 1);
+	assert_int_equal(s.stacks.time, s.last.time);
+	assert_int_equal(s.stacks.cpu, s.last.cpu);
+	assert_true(s.stacks.n_kernel > 1);
+	assert_true(s.stacks.n_user >= 1);
+	for (uint32_t i = 0; i < s.stacks.n_kernel; i++)
+		assert_true((int64_t)s.stacks.kernel[i] < 0);
+	for (uint32_t i = 0; i < s.stacks.n_user; i++)
+		assert_true((int64_t)s.stacks.user[i] > 0);
 	detectors__free(d);
 	munmap(f, sizeof(*f));
 }

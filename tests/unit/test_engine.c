@@ -77,7 +77,7 @@ static void random_value(const struct expr_field_desc *f, struct buf *out)
 static void random_comparison(struct buf *out)
 {
 	static const char *const ops[] = { "==", "!=", "<", "<=", ">", ">=" };
-	const struct expr_field_desc *f = &expr_fields[draw(FRBPF_FIELD_MAX)];
+	const struct expr_field_desc *f = &expr_fields[draw(FRBPF_FIELD_ARG)];
 	unsigned int kind = draw(4);
 
 	buf__printf(out, "%s%s ", !f->of_event && draw(3) == 0 ? "current." : "", f->name);
@@ -161,7 +161,8 @@ static void random_rule(struct rule_conf *rule, struct buf *text)
 		random_expr(text, 2);
 		assert_int_equal(source_text__from_string("f", text->data, &src), 0);
 		diags__keep(&d, src);
-		err = expr__parse(src, (struct span){ 0, src->len }, &d, &rule->expr);
+		err = expr__parse(src, (struct span){ 0, src->len }, &(struct field_scope){ 0 }, &d,
+				  &rule->expr);
 		if (err && !strstr(d.v[0].msg, "a rule has at most"))
 			fail_msg("%s: %s", text->data, d.v[0].msg);
 		diags__free(&d);
@@ -184,8 +185,7 @@ static void put_batch(struct batch *b, struct engine_test_bpf *skel)
 
 	assert_int_equal(cgroup_set__make(b->cgroups, b->rules, BATCH, &set), 0);
 	assert_int_equal(
-		rule_table__build(FRBPF_SOURCE_RUNQLAT, b->rules, BATCH, b->slots, set, &b->table),
-		0);
+		rule_table__build(&b->rules[0].when, b->rules, BATCH, b->slots, set, &b->table), 0);
 	for (uint32_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		__u64 id = i + 1;
 		uint32_t index;
@@ -201,10 +201,14 @@ static void put_batch(struct batch *b, struct engine_test_bpf *skel)
 		for (int who = 0; who < 2; who++)
 			put_cgroup(b->subjects[i].cgroup[who], e.cgroup[who]);
 		assert_int_equal(bpf_map_update_elem(events, &i, &e, BPF_ANY), 0);
-		assert_int_equal(bpf_map_update_elem(rules, &i, &b->table.rules[i], BPF_ANY), 0);
+		assert_int_equal(bpf_map_update_elem(rules, &(uint32_t){ 2 * i },
+						     &b->table.rules[i], BPF_ANY),
+				 0);
 	}
 	for (uint32_t i = 0; i < b->table.n_globs; i++)
-		assert_int_equal(bpf_map_update_elem(globs, &i, &b->table.globs[i], BPF_ANY), 0);
+		assert_int_equal(bpf_map_update_elem(globs, &(uint32_t){ 2 * i },
+						     &b->table.globs[i], BPF_ANY),
+				 0);
 	skel->bss->n_events = BATCH;
 }
 

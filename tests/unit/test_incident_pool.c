@@ -687,6 +687,49 @@ static void test_nothing_vanishes(void **state)
 
 #define pool_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
+static void stacks_find_their_trigger(void **state)
+{
+	struct world *w = *state;
+	struct frbpf_stacks s = { .tag = FRBPF_TAG_STACKS, .time = w->now, .n_user = 1 };
+	const struct frbpf_trigger *t;
+	struct incident *inc;
+
+	fire(w, RULE_A);
+	incident_pool__stacks(&w->pool, &s);
+	s.time++; /* of nobody */
+	incident_pool__stacks(&w->pool, &s);
+	s.time--;
+	s.cpu = 1;
+	incident_pool__stacks(&w->pool, &s);
+	w->now += POST;
+	inc = freeze_next(w);
+	t = &inc->triggers[0].t;
+	assert_int_equal(inc->n_stacks, 1);
+	assert_ptr_equal(incident__stacks(inc, t), &inc->stacks[0]);
+	s.cpu = 0; /* too late */
+	incident_pool__stacks(&w->pool, &s);
+	assert_int_equal(inc->n_stacks, 1);
+	written(w, inc);
+}
+
+static void no_more_stacks_than_there_is_room_for(void **state)
+{
+	struct world *w = *state;
+	struct incident *inc;
+
+	for (int i = 0; i < INCIDENT_STACKS_MAX + 2; i++) {
+		struct frbpf_stacks s = { .tag = FRBPF_TAG_STACKS, .time = w->now };
+
+		fire(w, i & 1 ? RULE_A : RULE_B);
+		incident_pool__stacks(&w->pool, &s);
+		w->now++;
+	}
+	w->now += POST;
+	inc = freeze_next(w);
+	assert_int_equal(inc->n_stacks, INCIDENT_STACKS_MAX);
+	written(w, inc);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -698,6 +741,8 @@ int main(void)
 		pool_test(test_join_until_full),
 		pool_test(test_join_own_generation_only),
 		pool_test(test_merge),
+		pool_test(stacks_find_their_trigger),
+		pool_test(no_more_stacks_than_there_is_room_for),
 		pool_test(test_merge_ends),
 		pool_test(test_merge_wants_every_session),
 		pool_test(test_join_before_merge),

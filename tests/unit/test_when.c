@@ -65,6 +65,11 @@ static void accepted(void **state)
 		{ "syscall:fsync fails(EIO , ENOSPC)", FRBPF_SOURCE_SYSCALL, 0, 1 },
 		{ "blocked > 100ms", FRBPF_SOURCE_BLOCKED, 100000000, 0 },
 		{ "offcpu > 1s", FRBPF_SOURCE_OFFCPU, 1000000000, 0 },
+		{ "blkio > 1ms", FRBPF_SOURCE_BLKIO, 1000000, 0 },
+		{ "blkio.device>1ms", FRBPF_SOURCE_BLKIO_DEVICE, 1000000, 0 },
+		{ "oom:mark_victim", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
+		{ " block : block_rq_issue ", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
+		{ "tracepoint:syscalls:sys_enter_read", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
 	};
 	char message[256];
 
@@ -78,6 +83,8 @@ static void accepted(void **state)
 		assert_int_equal(n_keys(&w), cases[i].n_keys);
 		if (cases[i].n_keys)
 			assert_true(has_key(&w, __NR_fsync));
+		assert_int_equal(w.hit, w.source == FRBPF_SOURCE_TRACEPOINT);
+		when__free(&w);
 	}
 }
 
@@ -109,8 +116,7 @@ static void refused(void **state)
 		{ "runqlat, > 5ms", "'>' is expected here, not ','" },
 		{ "runqlat (5ms)", "'>' is expected here, not '('" },
 		{ "runqlat \xc3\xb6", "'>' is expected here, not '\xc3\xb6'" },
-		{ "runqueue > 5ms", "unknown source 'runqueue': there are runqlat, blocked, offcpu "
-				    "and syscall:NAME" },
+		{ "runqueue > 5ms", "unknown source 'runqueue': `frbpf events` lists them" },
 		{ "syscal:read > 5ms", "did you mean 'syscall'?" },
 		{ "syscall > 5ms", "which system calls?" },
 		{ "syscall: > 5ms", "the name of a system call is expected" },
@@ -132,19 +138,18 @@ static void refused(void **state)
 		{ "syscall:reda > 5ms", "did you mean 'read'?" },
 		{ "syscall:read:write > 5ms", "'>' is expected here, not ':'" },
 		{ "syscall:exit > 5ms", "never returns" },
-		{ "blkio > 1s", "not supported yet" },
-		{ "blkio.device > 1s", "the source 'blkio.device' is not supported yet" },
+		{ "blkio.devices > 1s", "did you mean 'blkio.device'?" },
+		{ "blkio:sda > 1s", "takes nothing behind ':'" },
 		{ "hardirq > 1ms", "not supported yet" },
 		{ "softirq:net_rx > 2ms", "the source 'softirq' is not supported yet" },
 		{ "reclaim > 10ms", "not supported yet" },
 		{ "uprobe:/bin/sh:main > 5ms", "the source 'uprobe' is not supported yet" },
 		{ "usdt:/bin/sh:p:q", "not supported yet" },
-		{ "app:slow > 500ms", "not supported yet" },
-		{ "psi:memory some > 150ms in 2s", "not supported yet" },
 		{ "pending(runqlat) > 5s", "the source 'pending' is not supported yet" },
 		{ "absent(runqlat) > 5s", "not supported yet" },
-		{ "oom:mark_victim", "tracepoints" },
-		{ "syscalls:sys_enter_read", "tracepoints" },
+		{ "oom:", "the name of a tracepoint is expected" },
+		{ "oom:mark_victim > 5ms", "nothing may follow a tracepoint" },
+		{ "tracepoint > 5ms", "which tracepoint?" },
 		{ "A -> B by tid > 5ms", "spans" },
 		{ "runqlat -> B by tid > 5ms", "spans" },
 	};

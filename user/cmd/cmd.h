@@ -25,7 +25,8 @@ struct command {
 };
 
 extern const struct command cmd_status, cmd_load, cmd_dump, cmd_ls, cmd_show, cmd_stop, cmd_ping,
-	cmd_start, cmd_signal, cmd_check, cmd_events, cmd_mute, cmd_arm, cmd_run;
+	cmd_start, cmd_signal, cmd_check, cmd_events, cmd_mute, cmd_arm, cmd_trigger, cmd_diff,
+	cmd_run;
 
 /* ---- what commands share ---- */
 

@@ -9,6 +9,7 @@
 #include "cmd/plan_report.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "daemon/shipped_rules.h"
 #include "rules/units.h"
 
 struct check_opts {
@@ -152,6 +153,8 @@ static int run_check(int argc, char **argv)
 						   CMD_COMMON_OPTIONS,
 						   { 0 } };
 	struct check_opts opts = { .rules = LOCATION_RULES };
+	struct err err = { 0 };
+	char path[PATH_MAX];
 	enum cmd_parse p;
 	int opt;
 
@@ -170,13 +173,18 @@ static int run_check(int argc, char **argv)
 		opts.rules = argv[optind];
 	else if (opts.hint.config)
 		opts.rules = opts.hint.config;
+	if (shipped_rules__path(opts.rules, path, &err)) {
+		log_error("%s", err.msg);
+		return EXIT_FAILED;
+	}
+	opts.rules = path;
 	return check(&opts);
 }
 
 const struct command cmd_check = {
 	.name = "check",
 	.run = run_check,
-	.usage = "[--json] [--live T] [RULES]",
+	.usage = "[--json] [--live T] [RULES|@NAME]",
 	.summary = "what is wrong with RULES, and what loading them would do",
 	.help = "RULES defaults to " LOCATION_RULES ". Errors and warnings go to standard error, "
 		"the plan to\n"

@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "daemon/control.h"
 #include "daemon/daemon.h"
+#include "daemon/shipped_rules.h"
 #include "dump/base_dir.h"
 
 struct load_opts {
@@ -61,15 +62,20 @@ static int read_rules(const struct load_opts *opts, struct loaded *l)
 {
 	struct diags diags = { 0 };
 	struct err err = { 0 };
+	char path[PATH_MAX];
 	int code;
 
-	if (!realpath(opts->rules, l->rules)) {
-		log_error("%s: cannot read it: %s", opts->rules, strerror(errno));
+	if (shipped_rules__path(opts->rules, path, &err)) {
+		log_error("%s", err.msg);
+		return EXIT_FAILED;
+	}
+	if (!realpath(path, l->rules)) {
+		log_error("%s: cannot read it: %s", path, strerror(errno));
 		return EXIT_FAILED;
 	}
 	if (tracefs__open(&err, &l->tracefs))
 		l->tracefs = NULL; /* events that need it say so, at their place */
-	code = plan__load(opts->rules, l->tracefs, &diags, &l->rs, &l->plan);
+	code = plan__load(path, l->tracefs, &diags, &l->rs, &l->plan);
 	cmd_print_diags(&diags);
 	diags__free(&diags);
 	return code ? EXIT_FAILED : 0;
@@ -272,10 +278,10 @@ static int run_start(int argc, char **argv)
 const struct command cmd_load = {
 	.name = "load",
 	.run = run_load,
-	.usage = "[-f] [RULES]",
+	.usage = "[-f] [RULES|@NAME]",
 	.summary = "check RULES, then start the daemon with them or give them to the running one",
-	.help = "RULES defaults to " LOCATION_RULES
-		". Returns when all sessions record and all rules are\n"
+	.help = "RULES defaults to " LOCATION_RULES "; @NAME is one that comes with frbpf:\n"
+		"@latency, and what `frbpf load @` lists. Returns when all sessions record and all rules are\n"
 		"attached, or fails with the reason and changes nothing.\n\n"
 		"  -f, --foreground    start one and stay in front, log to standard error\n",
 };

@@ -25,6 +25,25 @@ static void print_task(const char *label, const json_t *t)
 	       (long long)json_integer_value(json_object_get(t, "uid")));
 }
 
+/* What the event has of its own. */
+static void print_args(json_t *args)
+{
+	const char *name, *lead = "  event      ";
+	json_t *v;
+
+	json_object_foreach (args, name, v) {
+		if (json_is_integer(v))
+			printf("%s%s=%" JSON_INTEGER_FORMAT, lead, name, json_integer_value(v));
+		else if (json_string_value(v) && *json_string_value(v))
+			printf("%s%s=%s", lead, name, json_string_value(v));
+		else
+			continue;
+		lead = " ";
+	}
+	if (*lead == ' ' && !lead[1])
+		putchar('\n');
+}
+
 static void print_trigger(const json_t *t, const char *what)
 {
 	long ret = json_integer_value(json_object_get(t, "ret"));
@@ -48,6 +67,7 @@ static void print_trigger(const json_t *t, const char *what)
 	putchar('\n');
 	printf("  at         %s, CPU %lld\n", str(json_object_get(t, "time"), "utc"),
 	       (long long)json_integer_value(json_object_get(t, "cpu")));
+	print_args(json_object_get(t, "args"));
 	print_task("subject", json_object_get(t, "subject"));
 	print_task("running", json_object_get(t, "current"));
 }

@@ -168,6 +168,16 @@ static void print_rule(const json_t *v, bool verbose)
 	print_end(json_object_get(v, "muted"), "muted");
 }
 
+static void print_app(const json_t *app)
+{
+	if (!json_is_object(app))
+		return;
+	printf("  app:        %s: %" PRIu64 " messages, %" PRIu64 " dropped (their user sent too "
+	       "many), %" PRIu64 " malformed, %" PRIu64 " of no rule\n",
+	       str(app, "socket"), num(app, "received"), num(app, "limited"),
+	       num(app, "malformed"), num(app, "unknown"));
+}
+
 static void print_verbose(const json_t *s)
 {
 	const json_t *trig = json_object_get(s, "triggers"), *sb = json_object_get(s, "sideband");
@@ -188,6 +198,7 @@ static void print_verbose(const json_t *s)
 	       num(sb, "records"), num(sb, "lost"),
 	       units__format_size(num(sb, "log_bytes"), a, sizeof(a)),
 	       units__format_size(num(sb, "model_bytes"), b, sizeof(b)));
+	print_app(json_object_get(s, "app"));
 	if (num(trig, "failed_files"))
 		printf("  failed:     %" PRIu64
 		       " files or manifests could not be written, see the output\n",

@@ -41,19 +41,17 @@ static json_t *add(struct catalog *c, const char *name, const char *where, const
 static json_t *make_condition_fields(enum frbpf_source source)
 {
 	static const char *const types[] = {
-		[EXPR_STRING] = "string",
-		[EXPR_NUMBER] = "number",
-		[EXPR_DURATION] = "duration",
-		[EXPR_PATH] = "path",
+		[EXPR_STRING] = "string", [EXPR_NUMBER] = "number", [EXPR_DURATION] = "duration",
+		[EXPR_PATH] = "path",	  [EXPR_DEVICE] = "device",
+		[EXPR_IPV4] = "IPv4 address", [EXPR_IPV6] = "IPv6 address",
 	};
 	json_t *fields = json_array();
 
 	for (const struct expr_field_desc *f = expr_fields; f->name; f++) {
 		if (f->sources && !(f->sources & (1U << source)))
 			continue;
-		json_array_append_new(fields,
-				      json_pack("{s:s, s:s, s:s}", "name", f->name, "type",
-						types[f->type], "meaning", f->meaning));
+		json_array_append_new(fields, json_pack("{s:s, s:s, s:s}", "name", f->name, "type",
+							types[f->type], "meaning", f->meaning));
 	}
 	return fields;
 }

@@ -148,8 +148,11 @@ static void print_source(const json_t *s)
 	const json_t *programs = json_object_get(s, "programs");
 	size_t n = json_array_size(rules);
 
-	printf("source %s: %s\n  programs:   %zu: ", str(s, "name"), str(s, "meaning"),
-	       json_array_size(programs));
+	printf("source %s: %s\n  programs:   ", str(s, "name"), str(s, "meaning"));
+	if (json_array_size(programs))
+		printf("%zu: ", json_array_size(programs));
+	else
+		printf("none: the recorder waits for these events itself");
 	print_names(programs, SIZE_MAX);
 	printf("\n  rules:      %zu%s: ", n, n > 1 ? " share them" : "");
 	print_names(rules, SIZE_MAX);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "daemon/incident_pool.h"
+#include "dump/stack_frames.h"
 #include "rules/units.h"
 
 /* How far apart freezes that triggers want may lie to be one: enough for the triggers of one event, too
@@ -21,12 +22,20 @@ int incident_pool__init(struct incident_pool *p)
 	return 0;
 }
 
+static void drop_stacks(struct incident *inc)
+{
+	for (size_t i = 0; i < inc->n_stacks; i++)
+		stack_frames__free(&inc->stacks[i]);
+	inc->n_stacks = 0;
+}
+
 void incident_pool__free(struct incident_pool *p)
 {
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
 		if (!p->v[i])
 			continue;
 		generation__unref(p->v[i]->gen);
+		drop_stacks(p->v[i]);
 		for (size_t k = 0; k < INCIDENT_SESSIONS_MAX; k++)
 			free(p->v[i]->results[k].cpus);
 		pthread_mutex_destroy(&p->v[i]->name_lock);
@@ -49,6 +58,7 @@ static struct incident *begin(struct incident_pool *p, struct generation *g, uin
 		inc->reason[0] = inc->name[0] = '\0';
 		inc->manual = inc->manifest_stale = inc->reported = false;
 		inc->n_triggers = inc->n_merged = inc->more_merged = 0;
+		drop_stacks(inc);
 		return inc;
 	}
 	p->busy++;
@@ -158,6 +168,28 @@ void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_
 		join(inc, &it, sessions);
 	} else {
 		tally->busy++;
+	}
+}
+
+static bool has_trigger(const struct incident *inc, const struct frbpf_stacks *s)
+{
+	for (size_t i = 0; i < inc->n_triggers; i++) {
+		if (inc->triggers[i].t.time == s->time && inc->triggers[i].t.cpu == s->cpu)
+			return true;
+	}
+	return false;
+}
+
+void incident_pool__stacks(struct incident_pool *p, const struct frbpf_stacks *s)
+{
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		struct incident *inc = p->v[i];
+
+		if (inc->state != INCIDENT_PENDING || inc->n_stacks == INCIDENT_STACKS_MAX ||
+		    !has_trigger(inc, s))
+			continue;
+		inc->stacks[inc->n_stacks++] = (struct incident_stacks){ .raw = *s };
+		return;
 	}
 }
 

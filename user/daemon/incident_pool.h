@@ -33,6 +33,10 @@ void incident_pool__free(struct incident_pool *p);
 void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_t rule,
 			    const struct frbpf_trigger *t);
 
+/* The stacks of a trigger that was handed in before them; those of one that is frozen, merged or
+ * unknown are dropped, and so is what goes beyond INCIDENT_STACKS_MAX. */
+void incident_pool__stacks(struct incident_pool *p, const struct frbpf_stacks *s);
+
 /* An incident by hand over the sessions of @mask, due at once; never joined, never merged into.
  * NULL: none is free. */
 struct incident *incident_pool__manual(struct incident_pool *p, struct generation *g, uint64_t mask,

@@ -137,15 +137,22 @@ static bool same_dir(const char *a, const char *b)
 	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-void location__announce(const char *base)
+/* May the daemon of @base have what is in /run/frbpf? */
+static bool take_run_dir(const char *base)
 {
 	char other[PATH_MAX] = "";
-	_cleanup_close_ int fd = -1;
 
 	if (geteuid() != 0 || (mkdir(LOCATION_RUN_DIR, 0755) < 0 && errno != EEXIST))
-		return;
+		return false;
 	/* closing any descriptor of our own lock would give it away */
-	if (read_note(other) && !same_dir(other, base) && is_alive(other))
+	return !read_note(other) || same_dir(other, base) || !is_alive(other);
+}
+
+void location__announce(const char *base)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (!take_run_dir(base))
 		return;
 	fd = open(NOTE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd >= 0)
@@ -158,4 +165,19 @@ void location__withdraw(const char *base)
 
 	if (read_note(noted) && strcmp(noted, base) == 0)
 		unlink(NOTE);
+}
+
+void location__app_socket(const char *base, char ret[static PATH_MAX])
+{
+	if (take_run_dir(base))
+		snprintf(ret, PATH_MAX, "%s", LOCATION_APP);
+	else
+		snprintf(ret, PATH_MAX, "%.*s/app", PATH_MAX - 8, base);
+}
+
+bool location__is_noted(const char *base)
+{
+	char noted[PATH_MAX] = "";
+
+	return read_note(noted) && strcmp(noted, base) == 0;
 }

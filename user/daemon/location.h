@@ -4,10 +4,12 @@
 #define FRBPF_DAEMON_LOCATION_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "common/err.h"
 
 #define LOCATION_RUN_DIR "/run/frbpf"
+#define LOCATION_APP	 LOCATION_RUN_DIR "/app"
 #define LOCATION_RULES	 "/etc/frbpf/rules.conf"
 
 /* What the user said; NULL: nothing. */
@@ -25,5 +27,11 @@ int location__find(const struct location_hint *hint, char ret[static PATH_MAX], 
  * Failures are harmless. */
 void location__announce(const char *base);
 void location__withdraw(const char *base);
+
+/* Where the daemon of @base has its application socket: /run/frbpf/app for the one whose note is in
+ * /run/frbpf, or would be; BASE/app for others. Makes /run/frbpf if it is to be there. */
+void location__app_socket(const char *base, char ret[static PATH_MAX]);
+/* Is the note in /run/frbpf that of @base? */
+bool location__is_noted(const char *base);
 
 #endif

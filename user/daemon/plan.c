@@ -8,6 +8,8 @@
 #include "daemon/lint.h"
 #include "daemon/plan.h"
 #include "daemon/ring_fit.h"
+#include "detect/block_device.h"
+#include "daemon/rule_binding.h"
 #include "dump/incident.h"
 #include "record/session.h"
 #include "rules/units.h"
@@ -109,6 +111,26 @@ static void memory_error(const struct plan *p, const struct ruleset *rs, struct 
 	buf__free(&sum);
 }
 
+/* Devices that conditions name. */
+static int check_devices(const struct planner *pl, const struct rule_conf *rule)
+{
+	const struct expr *e = &rule->expr;
+	struct err why;
+	uint64_t dev;
+	int err = 0;
+
+	for (uint32_t i = 0; i < e->n_nodes; i++) {
+		const struct frbpf_node *n = &e->nodes[i];
+		const struct expr_field_desc *f = expr_field__of(rule->when.source, n->field);
+		struct span at = { n->val[1] >> 32, (uint32_t)n->val[1] };
+
+		if (f && f->type == EXPR_DEVICE &&
+		    block_device__find(e->strings[n->val[0]], &dev, &why))
+			err = diags__error(pl->d, rule->src, at, "%s", why.msg);
+	}
+	return err;
+}
+
 static int make(const struct planner *pl, struct plan **ret)
 {
 	const struct ruleset *rs = pl->rs;
@@ -143,6 +165,11 @@ static int make(const struct planner *pl, struct plan **ret)
 		err = one ?: err;
 		p->memory += session__memory(p->sessions[i].ring_bytes, p->n_cpus);
 	}
+	for (size_t i = 0; i < rs->n_rules; i++) {
+		int one = check_devices(pl, &rs->rules[i]);
+
+		err = one ?: err;
+	}
 	if (!err && p->memory > p->max_memory) {
 		memory_error(p, rs, d);
 		err = -EINVAL;
@@ -176,7 +203,9 @@ static int load(const char *path, struct planner *pl, struct ruleset **ret_rs, s
 	if (err)
 		return err;
 	pl->rs = rs;
-	err = make(pl, &p);
+	err = rule_binding__bind(rs, pl->tracefs, pl->d);
+	if (err != -ENOMEM)
+		err = make(pl, &p);
 	if (!err && pl->d->n_errors > errors)
 		err = -EINVAL;
 	if (err) {

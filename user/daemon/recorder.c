@@ -17,6 +17,8 @@
 #include "rules/units.h"
 
 #define CONSUME_MAX 256
+/* What a dump makes the kernel do goes on for so long: its journal, the disk's own flushes. */
+#define SELF_AFTER_NS NSEC_PER_SEC
 
 struct recorder {
 	struct detectors *detectors;
@@ -37,6 +39,7 @@ struct recorder {
 	struct generation *gen, *offered; /* references */
 	struct incident_pool pool;
 	struct recorder_stats stats;
+	int n_writing; /* incidents and manifests that are being written */
 };
 
 static void poke(int eventfd)
@@ -53,6 +56,17 @@ static void swallow(int eventfd)
 
 	while (read(eventfd, &n, sizeof(n)) < 0 && errno == EINTR)
 		;
+}
+
+/*
+ * We begin to write (@more 1) or are done with that (-1). Meanwhile, and for a while after, sources
+ * that writing disturbs take it for ours. Under the lock.
+ */
+static void count_writing(struct recorder *r, int more)
+{
+	r->n_writing += more;
+	detectors__hold(r->detectors, FRBPF_HOLD_SELF,
+			r->n_writing ? now_ns() + INT64_MAX / 2 : now_ns() + SELF_AFTER_NS);
 }
 
 /* ---- the thread ---- */
@@ -98,6 +112,15 @@ static void on_trigger(const struct frbpf_trigger *t, void *arg)
 		take_trigger(r, r->offered, rule, t);
 	else
 		r->stats.stale++;
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void on_stacks(const struct frbpf_stacks *s, void *arg)
+{
+	struct recorder *r = arg;
+
+	pthread_mutex_lock(&r->lock);
+	incident_pool__stacks(&r->pool, s);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -163,6 +186,7 @@ static void freeze_incident(struct recorder *r, struct incident *inc)
 		r->stats.latency_max = late;
 	inc->state = INCIDENT_FROZEN;
 	inc->writing = set.n;
+	count_writing(r, 1);
 	memset(inc->results, 0, sizeof(inc->results));
 	pthread_mutex_unlock(&r->lock);
 
@@ -245,6 +269,7 @@ static void on_dumped(void *arg, struct dumper *d, struct incident *inc, size_t 
 	if (--inc->writing == 0) {
 		inc->state = INCIDENT_WRITTEN;
 		inc->manifest_stale = true;
+		count_writing(r, -1);
 		poke(r->progress);
 	}
 	pthread_mutex_unlock(&r->lock);
@@ -308,6 +333,7 @@ int recorder__new(const struct recorder_opts *opts, struct err *err, struct reco
 				.progress = -1 };
 	sem_init(&r->synced, 0, 0);
 	r->copy_ns_per_mib = freeze__measure_copy();
+	detectors__on_stacks(r->detectors, on_stacks, r);
 	code = init_lock(&r->lock);
 	code = code ?: incident_pool__init(&r->pool);
 	code = code ?: open_fds(r);
@@ -437,7 +463,7 @@ static void let_go(struct recorder *r, struct incident *inc)
 static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_collect_fn fn,
 			    void *arg)
 {
-	bool stale, first, closed;
+	bool stale, first, closed, written;
 	uint64_t expires, now = now_ns();
 
 	pthread_mutex_lock(&r->lock);
@@ -445,14 +471,21 @@ static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_c
 	first = !inc->reported;
 	closed = r->pool.closed;
 	stale = inc->manifest_stale && (first || now >= expires || closed);
-	if (stale)
+	if (stale) {
 		inc->manifest_stale = false;
+		count_writing(r, 1);
+	}
 	pthread_mutex_unlock(&r->lock);
 	inc->reported = true;
-	if (stale && !fn(inc, first, arg)) {
+	if (stale) {
+		written = fn(inc, first, arg);
 		pthread_mutex_lock(&r->lock);
-		r->stats.failed++;
-		inc->manifest_stale = first && now < expires; /* once more, when it expires */
+		count_writing(r, -1);
+		if (!written) {
+			r->stats.failed++;
+			inc->manifest_stale =
+				first && now < expires; /* once more, when it expires */
+		}
 		pthread_mutex_unlock(&r->lock);
 	}
 	return now >= expires || closed ? 0 : expires - now;
@@ -489,6 +522,27 @@ void recorder__stats(struct recorder *r, struct recorder_stats *ret)
 	ret->busy = r->pool.busy;
 	ret->writing = incident_pool__under_way(&r->pool);
 	pthread_mutex_unlock(&r->lock);
+}
+
+static uint64_t longest_pre(const struct generation *g, uint64_t longest)
+{
+	for (size_t i = 0; g && i < g->rules->n_rules; i++) {
+		uint64_t pre = g->rules->rules[i].pre;
+
+		if (pre != RULESET_WINDOW_AUTO && pre > longest)
+			longest = pre;
+	}
+	return longest;
+}
+
+uint64_t recorder__longest_pre(struct recorder *r)
+{
+	uint64_t longest;
+
+	pthread_mutex_lock(&r->lock);
+	longest = longest_pre(r->offered, longest_pre(r->gen, 0));
+	pthread_mutex_unlock(&r->lock);
+	return longest;
 }
 
 void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret)

@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "daemon/ring_fit.h"
+#include "daemon/rule_binding.h"
 #include "daemon/rulebook.h"
 #include "daemon/rules_watch.h"
 
@@ -106,6 +107,7 @@ static int plan_again(struct rulebook *b, struct ruleset **ret_rs, struct plan *
 	code = code ?: ruleset__parse(src, &diags, &rs);
 	if (!code) {
 		code = overlay__extend(b->overlay, rs, &diags);
+		code = code ?: rule_binding__bind(rs, b->tracefs, &diags);
 		code = code ?: plan__make(rs, b->tracefs, &diags, ret);
 		if (code)
 			ruleset__discard(rs, &diags);
@@ -148,8 +150,12 @@ static int reload(struct rulebook *b, const char *path, struct buf *ret_text)
 	struct err err = { 0 };
 	int code = plan__load(path, b->tracefs, &diags, &rs, &plan);
 
-	if (!code && (code = overlay__extend(b->overlay, rs, &diags)))
-		ruleset__discard(rs, &diags);
+	if (!code) {
+		code = overlay__extend(b->overlay, rs, &diags);
+		code = code ?: rule_binding__bind(rs, b->tracefs, &diags);
+		if (code)
+			ruleset__discard(rs, &diags);
+	}
 	if (!code)
 		warn_unchangeable(b, rs, &diags);
 	diags__format(&diags, ret_text);

@@ -114,13 +114,17 @@ static json_t *json_rule(const struct status_sources *s, size_t i)
 static json_t *json_sideband(struct sideband *sb)
 {
 	struct sideband_stats st;
+	json_t *j;
 
 	sideband__stats(sb, &st);
-	return json_pack("{s:i, s:b, s:I, s:I, s:I, s:I, s:I, s:I}", "tid", (int)st.tid, "realtime",
-			 st.realtime, "records", (json_int_t)st.records, "bytes",
-			 (json_int_t)st.bytes, "lost", (json_int_t)st.lost, "rescans",
-			 (json_int_t)st.rescans, "log_bytes", (json_int_t)st.log_bytes,
-			 "model_bytes", (json_int_t)st.model_bytes);
+	j = json_pack("{s:i, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tid", (int)st.tid,
+		      "realtime", st.realtime, "records", (json_int_t)st.records, "bytes",
+		      (json_int_t)st.bytes, "lost", (json_int_t)st.lost, "rescans",
+		      (json_int_t)st.rescans, "folded", (json_int_t)st.folded, "log_bytes",
+		      (json_int_t)st.log_bytes, "model_bytes", (json_int_t)st.model_bytes);
+	if (j && st.needed_from)
+		json_object_set_new(j, "needed_ns", json_integer(now_ns() - st.needed_from));
+	return j;
 }
 
 static json_t *json_triggers(const struct status_sources *s)
@@ -139,6 +143,19 @@ static json_t *json_triggers(const struct status_sources *s)
 			 (json_int_t)rs.latency_max);
 }
 
+/* null when no rule wants messages. */
+static json_t *json_app(const struct detectors *d)
+{
+	struct app_stats st;
+
+	detectors__app_stats(d, &st);
+	if (!st.path)
+		return json_null();
+	return json_pack("{s:s, s:I, s:I, s:I, s:I}", "socket", st.path, "received",
+			 (json_int_t)st.received, "limited", (json_int_t)st.limited, "malformed",
+			 (json_int_t)st.malformed, "unknown", (json_int_t)st.unknown);
+}
+
 json_t *status__make(const struct status_sources *s, bool held)
 {
 	const struct generation *g = recorder__generation(s->recorder);
@@ -150,11 +167,11 @@ json_t *status__make(const struct status_sources *s, bool held)
 			sessions, json_session(g->dumpers[i], g->rules->sessions[i].ring, held));
 	for (size_t i = 0; i < g->rules->n_rules; i++)
 		json_array_append_new(rules, json_rule(s, i));
-	return json_pack("{s:b, s:i, s:s, s:s, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o, s:o}",
+	return json_pack("{s:b, s:i, s:s, s:s, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o, s:o, s:o}",
 			 "ok", 1, "pid", (int)getpid(), "base", s->base, "config", s->rules_path,
 			 "version", FRBPF_VERSION, "uptime_ns", (json_int_t)(now_ns() - s->started),
 			 "memory", "used_bytes", (json_int_t)g->memory, "max_bytes",
 			 (json_int_t)g->max_memory, "sessions", sessions, "rules", rules, "mutes",
 			 overlay__mutes(s->overlay, g->rules), "triggers", json_triggers(s),
-			 "sideband", json_sideband(s->sideband));
+			 "sideband", json_sideband(s->sideband), "app", json_app(s->detectors));
 }

@@ -15,17 +15,12 @@ static int blocked_load(struct source *s, const struct source_env *env)
 		return -errno;
 	s->skel = skel;
 	skel->rodata->daemon_pidns = env->pidns;
-	r = source__prepare(skel->obj, env);
+	r = source__prepare(s, skel->obj, env);
 	if (!r)
 		r = blocked_bpf__load(skel);
-	if (r)
-		return r;
-	s->control = &skel->bss->control;
-	s->missing_storage = &skel->bss->missing_storage;
-	s->rules_fd = bpf_map__fd(skel->maps.rules);
-	s->globs_fd = bpf_map__fd(skel->maps.globs);
-	s->learn_self_fd = bpf_program__fd(skel->progs.learn_self);
-	return 0;
+	if (!r)
+		source__bind(s, skel);
+	return r;
 }
 
 /* A sleep begins only once it can be seen to end: the wake-up comes before the switch. */

@@ -12,45 +12,35 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "detect/cgroups.h"
-#include "detect/detectors.h"
-#include "detect/grace.h"
+#include "detect/app_socket.h"
+#include "detect/detectors_core.h"
+#include "detect/listener.h"
 #include "detect/load_error.h"
 #include "detect/scope.h"
-#include "detect/slots.h"
-#include "detect/source.h"
 #include "rules/units.h"
 
-static const struct source_ops *const all_sources[] = { &source_runqlat, &source_syscall,
-							&source_blocked, &source_offcpu };
-
-#define N_SOURCES ARRAY_SIZE(all_sources)
 /* A second: what ended just now may be of use to a program at work. */
 #define TIDY_AFTER_NS NSEC_PER_SEC
 #define HOLDS_SIZE    (FRBPF_MAX_HOLDS * sizeof(uint64_t))
 
-struct detectors {
-	struct source_env env; /* its fds are owned */
-	struct ring_buffer *ring;
-	struct source *sources[N_SOURCES]; /* NULL: no rule needs it */
-	struct slots slots;
-	struct cgroups *cgroups;
-	struct scope *scope;   /* NULL: not confined to tasks */
-	uint64_t *holds;       /* mapped: read by the programs */
-	uint64_t tidied;       /* ns: when detectors__tidy() last worked */
-	bool flipped;	       /* programs may still read the half that is not in force */
-	uint64_t missing_gone; /* missing_storage of sources that were detached */
-	uint64_t malformed;    /* written by the thread that consumes, read by any */
-	/* Of detectors__consume(), valid while it runs. */
-	void (*fn)(const struct frbpf_trigger *t, void *arg);
-	void *arg;
-	int handed_over, max;
-};
+static bool is_stacks(const void *data, size_t size)
+{
+	const struct frbpf_stacks *s = data;
+
+	return size == sizeof(*s) && s->tag == FRBPF_TAG_STACKS && s->n_kernel <= FRBPF_STACK_MAX &&
+	       s->n_user <= FRBPF_STACK_MAX;
+}
 
 static int on_record(void *ctx, void *data, size_t size)
 {
 	const struct frbpf_trigger *t = data;
 	struct detectors *d = ctx;
+
+	if (is_stacks(data, size)) {
+		if (d->stacks_fn)
+			d->stacks_fn(data, d->stacks_arg);
+		return 0;
+	}
 
 	if (size != sizeof(*t) || t->tag != FRBPF_TAG_TRIGGER) {
 		__atomic_add_fetch(&d->malformed, 1, __ATOMIC_RELAXED);
@@ -106,7 +96,9 @@ static int open_maps(struct detectors *d)
 		return -errno;
 	d->holds = holds;
 	d->cgroups = cgroups__new(e->cgroups_fd);
-	if (!d->cgroups)
+	e->listener = listener__new();
+	e->app_socket = app_socket__new(e->listener);
+	if (!d->cgroups || !e->listener || !e->app_socket)
 		return -ENOMEM;
 	d->ring = ring_buffer__new(e->triggers_fd, on_record, d, NULL);
 	return d->ring ? 0 : -errno;
@@ -167,178 +159,14 @@ void detectors__confine_to_cgroup(struct detectors *d, uint64_t id)
 	d->env.scope_cgroup = id;
 }
 
-/* An update under way: everything that may fail is prepared in here, and committed as a whole. */
-struct update {
-	const struct rule_conf *rules;
-	size_t n_rules;
-	struct slots slots;
-	uint64_t *ids;			  /* per rule */
-	uint32_t *slot_of;		  /* per rule */
-	bool *fresh;			  /* per rule: its slot is not the one it had */
-	struct rule_table *tables;	  /* per source */
-	struct cgroup_set *cgroups;	  /* that they name */
-	struct source *opened[N_SOURCES]; /* sources that are new */
-};
-
-static void update__free(struct update *u)
+void detectors__set_app_path(struct detectors *d, const char *path)
 {
-	for (size_t i = 0; i < N_SOURCES; i++)
-		source__free(u->opened[i]);
-	cgroup_set__free(u->cgroups);
-	free(u->ids);
-	free(u->slot_of);
-	free(u->fresh);
-	free(u->tables);
-	free(u);
+	app_socket__set_path(d->env.app_socket, path);
 }
 
-static struct update *update__new(const struct rule_conf *rules, size_t n_rules)
+void detectors__app_stats(const struct detectors *d, struct app_stats *ret)
 {
-	struct update *u = calloc(1, sizeof(*u));
-
-	if (!u)
-		return NULL;
-	u->rules = rules;
-	u->n_rules = n_rules;
-	u->ids = calloc(n_rules + 1, sizeof(*u->ids));
-	u->slot_of = calloc(n_rules + 1, sizeof(*u->slot_of));
-	u->fresh = calloc(n_rules + 1, sizeof(*u->fresh));
-	u->tables = calloc(N_SOURCES, sizeof(*u->tables));
-	if (u->ids && u->slot_of && u->fresh && u->tables)
-		return u;
-	update__free(u);
-	return NULL;
-}
-
-static int update__build_tables(struct update *u, const struct detectors *d, struct err *err)
-{
-	size_t taken = 0;
-	int r;
-
-	for (size_t i = 0; i < u->n_rules; i++)
-		u->ids[i] = u->rules[i].id;
-	r = slots__assign(&d->slots, u->ids, u->n_rules, &u->slots, u->slot_of, u->fresh);
-	if (r)
-		return err_set(err, r, "too many rules: %zu", u->n_rules);
-	r = cgroup_set__make(d->cgroups, u->rules, u->n_rules, &u->cgroups);
-	if (r)
-		return err_set(err, r,
-			       r == -ENOSPC ? "too many cgroups in rules" : "out of memory");
-	for (size_t i = 0; i < N_SOURCES; i++) {
-		r = rule_table__build(all_sources[i]->source, u->rules, u->n_rules, u->slot_of,
-				      u->cgroups, &u->tables[i]);
-		if (r == -E2BIG)
-			return err_set(err, r, "%s: more than %d rules", all_sources[i]->name,
-				       FRBPF_MAX_RULES);
-		if (r == -ENOSPC)
-			return err_set(err, r, "%s: more than %d different patterns",
-				       all_sources[i]->name, FRBPF_MAX_GLOBS);
-		if (r)
-			return err_set(err, r, "%s: a rule is malformed", all_sources[i]->name);
-		taken += u->tables[i].half.n_rules;
-	}
-	if (taken != u->n_rules)
-		return err_set(err, -EINVAL, "a rule is of a source that nothing detects");
-	return 0;
-}
-
-static int update__open_sources(struct update *u, const struct detectors *d, struct err *err)
-{
-	for (size_t i = 0; i < N_SOURCES; i++) {
-		int r;
-
-		if (d->sources[i] || !u->tables[i].half.n_rules)
-			continue;
-		r = source__open(all_sources[i], &d->env, &u->opened[i], err);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-/* Write what nothing reads yet: the states of new slots, the halves that are not in force. */
-static int update__write(struct update *u, struct detectors *d, struct err *err)
-{
-	static const struct frbpf_rule_state clean;
-	int r;
-
-	for (size_t i = 0; i < u->n_rules; i++) {
-		if (!u->fresh[i] ||
-		    !bpf_map_update_elem(d->env.states_fd, &u->slot_of[i], &clean, BPF_ANY))
-			continue;
-		r = -errno;
-		return err_set(err, r, "cannot clear the state of a rule: %s", strerror(-r));
-	}
-	for (size_t i = 0; i < N_SOURCES; i++) {
-		struct source *s = d->sources[i] ? d->sources[i] : u->opened[i];
-
-		r = s ? source__write(s, &u->tables[i], err) : 0;
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-static int update__prepare(struct update *u, struct detectors *d, struct err *err)
-{
-	int r = update__build_tables(u, d, err);
-
-	if (!r)
-		r = update__open_sources(u, d, err);
-	if (r)
-		return r;
-	if (d->flipped) {
-		r = grace_period();
-		if (r)
-			return err_set(err, r, "cannot wait for the programs at work: %s",
-				       strerror(-r));
-		d->flipped = false;
-	}
-	r = cgroup_set__resolve(u->cgroups, d->cgroups, err);
-	return r ? r : update__write(u, d, err);
-}
-
-/* Nothing in here can fail. */
-static void update__commit(struct update *u, struct detectors *d)
-{
-	for (size_t i = 0; i < N_SOURCES; i++) {
-		if (u->opened[i])
-			d->sources[i] = TAKE_PTR(u->opened[i]);
-		if (d->sources[i])
-			source__flip(d->sources[i]);
-	}
-	d->flipped = true;
-	d->slots = u->slots;
-	for (size_t i = 0; i < u->n_rules; i++) {
-		if (u->fresh[i])
-			detectors__hold(d, u->slot_of[i], 0);
-	}
-	cgroup_set__commit(u->cgroups, d->cgroups);
-	for (size_t i = 0; i < N_SOURCES; i++) {
-		if (!d->sources[i] || u->tables[i].half.n_rules)
-			continue;
-		d->missing_gone +=
-			__atomic_load_n(d->sources[i]->missing_storage, __ATOMIC_RELAXED);
-		source__free(TAKE_PTR(d->sources[i]));
-	}
-}
-
-int detectors__update(struct detectors *d, const struct rule_conf *rules, size_t n_rules,
-		      uint32_t *ret_slots, struct err *err)
-{
-	struct update *u = update__new(rules, n_rules);
-	int r;
-
-	if (!u)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = update__prepare(u, d, err);
-	if (!r) {
-		update__commit(u, d);
-		if (n_rules)
-			memcpy(ret_slots, u->slot_of, n_rules * sizeof(*ret_slots));
-	}
-	update__free(u);
-	return r;
+	app_socket__stats(d->env.app_socket, ret);
 }
 
 int detectors__fd(const struct detectors *d)
@@ -357,6 +185,13 @@ int detectors__consume(struct detectors *d, int max,
 	d->max = max;
 	r = ring_buffer__consume(d->ring);
 	return r < 0 && r != -ECANCELED ? r : d->handed_over;
+}
+
+void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_stacks *s, void *arg),
+			  void *arg)
+{
+	d->stacks_fn = fn;
+	d->stacks_arg = arg;
 }
 
 int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf_rule_state *ret)
@@ -410,11 +245,9 @@ void detectors__stats(const struct detectors *d, struct detectors_stats *ret)
 {
 	ret->malformed = __atomic_load_n(&d->malformed, __ATOMIC_RELAXED);
 	ret->missing_storage = d->missing_gone + (d->scope ? scope__missing(d->scope) : 0);
-	for (size_t i = 0; i < N_SOURCES; i++) {
-		if (d->sources[i])
-			ret->missing_storage +=
-				__atomic_load_n(d->sources[i]->missing_storage, __ATOMIC_RELAXED);
-	}
+	for (size_t i = 0; i < d->n_sources; i++)
+		ret->missing_storage +=
+			__atomic_load_n(d->sources[i]->missing_storage, __ATOMIC_RELAXED);
 }
 
 static void close_maps(struct source_env *e)
@@ -432,8 +265,11 @@ void detectors__free(struct detectors *d)
 {
 	if (!d)
 		return;
-	for (size_t i = 0; i < N_SOURCES; i++)
+	for (size_t i = 0; i < d->n_sources; i++)
 		source__free(d->sources[i]);
+	free(d->sources);
+	app_socket__free(d->env.app_socket);
+	listener__free(d->env.listener);
 	scope__free(d->scope);
 	cgroups__free(d->cgroups);
 	ring_buffer__free(d->ring);
@@ -443,19 +279,10 @@ void detectors__free(struct detectors *d)
 	free(d);
 }
 
-static const struct source_ops *find_ops(enum frbpf_source source)
-{
-	for (size_t i = 0; i < N_SOURCES; i++) {
-		if (all_sources[i]->source == source)
-			return all_sources[i];
-	}
-	return NULL;
-}
-
 int detectors__programs(enum frbpf_source source,
 			void (*fn)(const char *kind, const char *target, void *arg), void *arg)
 {
-	const struct source_ops *ops = find_ops(source);
+	const struct source_ops *ops = source_ops__find(source);
 	struct bpf_object *obj = NULL;
 	struct bpf_program *prog;
 	struct load_log log;

@@ -14,12 +14,16 @@
 #include <sys/types.h>
 
 #include "common/err.h"
+#include "detect/app_socket.h"
 #include "frbpf.h"
 #include "rules/ruleset.h"
 
 struct detectors;
 
 int detectors__open(struct err *err, struct detectors **ret);
+
+/* Where applications send their messages; before rules that want any are put in force. */
+void detectors__set_app_path(struct detectors *d, const char *path);
 
 /*
  * The rules are about these only, others are no subjects and not counted. At most one of them, and
@@ -67,12 +71,20 @@ void detectors__hold(struct detectors *d, uint32_t slot, uint64_t until);
  * thread that updates. */
 void detectors__tidy(struct detectors *d);
 
+/* Have @fn called, by detectors__consume(), with the stacks that stand behind a trigger; before the
+ * first of these. @s is valid during the call only. */
+void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_stacks *s, void *arg),
+			  void *arg);
+
 struct detectors_stats {
 	uint64_t malformed;	  /* records of the trigger ring that were not triggers */
 	uint64_t missing_storage; /* tasks seen without task storage: their wait was not measured;
 				     or they are not in the scope, where they should be */
 };
 void detectors__stats(const struct detectors *d, struct detectors_stats *ret);
+
+/* Only for the thread that updates. */
+void detectors__app_stats(const struct detectors *d, struct app_stats *ret);
 
 void detectors__free(struct detectors *d);
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "detect/block_device.h"
 #include "detect/cgroups.h"
 #include "detect/rule_table.h"
 #include "rules/glob.h"
@@ -19,6 +20,8 @@ static uint32_t flags_of(const struct rule_conf *conf)
 
 	if (conf->when.fails)
 		flags |= FRBPF_RULE_FAILS | (conf->when.any_errno ? FRBPF_RULE_ANY_ERRNO : 0);
+	if (conf->when.hit)
+		flags |= FRBPF_RULE_HIT;
 	return flags | (conf->when.all_calls ? FRBPF_RULE_ALL_CALLS : 0);
 }
 
@@ -86,18 +89,33 @@ static int add_glob(struct rule_table *t, const char *pattern, __u64 *ret)
 	return 0;
 }
 
+static int place_device(const char *text, struct frbpf_node *n)
+{
+	struct err why;
+	uint64_t dev;
+
+	if (block_device__find(text, &dev, &why))
+		return -ENODEV;
+	n->val[0] = dev;
+	n->val[1] = 0;
+	return 0;
+}
+
 /* What stands for a string of the expression, as BPF sees it. */
-static int place_strings(struct rule_table *t, struct frbpf_rule *rule, const struct expr *e,
-			 const struct cgroup_set *cgroups)
+static int place_strings(struct rule_table *t, struct frbpf_rule *rule, enum frbpf_source source,
+			 const struct expr *e, const struct cgroup_set *cgroups)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; i < e->n_nodes && !r; i++) {
 		struct frbpf_node *n = &rule->nodes[i];
+		const struct expr_field_desc *f = expr_field__of(source, n->field);
 		uint32_t index;
 
 		if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
 			r = add_glob(t, e->strings[n->val[0]], &n->val[0]);
+		else if (f && f->type == EXPR_DEVICE)
+			r = place_device(e->strings[n->val[0]], n);
 		else if (n->field != FRBPF_FIELD_CGROUP)
 			continue;
 		else if (cgroups && cgroup_set__has(cgroups, e->strings[n->val[0]], &index))
@@ -123,7 +141,9 @@ static void count_in(struct frbpf_half *half, const struct frbpf_rule *rule)
 {
 	bool fails = rule->flags & FRBPF_RULE_FAILS;
 
-	if (!fails && rule->threshold < half->min_threshold)
+	if (rule->flags & FRBPF_RULE_HIT)
+		half->min_threshold = 0;
+	else if (!fails && rule->threshold < half->min_threshold)
 		half->min_threshold = rule->threshold;
 	for (int w = 0; w < FRBPF_KEY_WORDS; w++) {
 		half->keys[w] |= rule->keys[w];
@@ -133,7 +153,7 @@ static void count_in(struct frbpf_half *half, const struct frbpf_rule *rule)
 	half->fields |= fields_of(rule);
 }
 
-int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, size_t n_rules,
+int rule_table__build(const struct when *when, const struct rule_conf *rules, size_t n_rules,
 		      const uint32_t *slots, const struct cgroup_set *cgroups,
 		      struct rule_table *ret)
 {
@@ -142,16 +162,19 @@ int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, s
 	int r;
 
 	ret->n_globs = 0;
+	memset(ret->args, 0, sizeof(ret->args));
 	for (size_t i = 0; i < n_rules; i++) {
-		if (rules[i].when.source != source)
+		if (!when__same_events(&rules[i].when, when))
 			continue;
 		if (half.n_rules == FRBPF_MAX_RULES)
 			return -E2BIG;
 		r = fill_rule(&rule, &rules[i], slots[i]);
 		if (!r)
-			r = place_strings(ret, &rule, &rules[i].expr, cgroups);
+			r = place_strings(ret, &rule, when->source, &rules[i].expr, cgroups);
 		if (r)
 			return r;
+		for (uint32_t k = 0; k < rules[i].args.n; k++)
+			ret->args[rules[i].args.v[k].slot] = &rules[i].args.v[k];
 		insert(ret->rules, half.n_rules++, &rule);
 		count_in(&half, &rule);
 	}

@@ -13,16 +13,17 @@ struct rule_table {
 		rules[FRBPF_MAX_RULES]; /* sorted by threshold; equal ones as in the file */
 	uint32_t n_globs;
 	struct frbpf_glob globs[FRBPF_MAX_GLOBS];
-	const char *patterns[FRBPF_MAX_GLOBS]; /* of these; the rules' own */
+	const char *patterns[FRBPF_MAX_GLOBS];	     /* of these; the rules' own */
+	const struct rule_arg *args[FRBPF_MAX_ARGS]; /* by slot; the rules' own, NULL: none asks */
 };
 
 /*
- * Take from @rules those of @source; slots[i] is rule i's slot, @cgroups has the cgroups they name
+ * Take from @rules those on the events of @when; slots[i] is rule i's slot, @cgroups has the cgroups they name
  * (NULL: they name none). 0; -E2BIG: more than FRBPF_MAX_RULES; -ENOSPC: more than FRBPF_MAX_GLOBS
- * different patterns; -EINVAL: a rule BPF could not evaluate (more than FRBPF_MAX_NODES predicates,
+ * different patterns; -ENODEV: a block device that is not there; -EINVAL: a rule BPF could not evaluate (more than FRBPF_MAX_NODES predicates,
  * or a last one without FRBPF_NODE_END).
  */
-int rule_table__build(enum frbpf_source source, const struct rule_conf *rules, size_t n_rules,
+int rule_table__build(const struct when *when, const struct rule_conf *rules, size_t n_rules,
 		      const uint32_t *slots, const struct cgroup_set *cgroups,
 		      struct rule_table *ret);
 

@@ -10,7 +10,40 @@
 #include "detect/load_error.h"
 #include "detect/source.h"
 
-int source__prepare(struct bpf_object *obj, const struct source_env *env)
+/* clang-format off */
+static const struct source_ops *const all_sources[] = {
+	&source_runqlat,
+	&source_syscall,
+	&source_blocked,
+	&source_offcpu,
+	&source_blkio,
+	&source_blkio_device,
+	&source_psi,
+	&source_app,
+	&source_tracepoint,
+};
+/* clang-format on */
+
+const struct source_ops *source_ops__find(enum frbpf_source source)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(all_sources); i++) {
+		if (all_sources[i]->source == source)
+			return all_sources[i];
+	}
+	return NULL;
+}
+
+/* With targets there are many of a source, for few rules each. */
+#define FEW_RULES 16
+
+static int give_room(struct bpf_object *obj, const char *name, uint32_t entries)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(obj, name);
+
+	return map ? bpf_map__set_max_entries(map, entries) : -ENOENT;
+}
+
+int source__prepare(struct source *s, struct bpf_object *obj, const struct source_env *env)
 {
 	const struct {
 		const char *name;
@@ -32,7 +65,8 @@ int source__prepare(struct bpf_object *obj, const struct source_env *env)
 		if (r)
 			return r;
 	}
-	return 0;
+	return give_room(obj, "rules", 2 * s->max_rules)
+		       ?: give_room(obj, "globs", 2 * s->max_globs);
 }
 
 int source__iterate(struct bpf_program *prog)
@@ -57,6 +91,18 @@ int source__iterate(struct bpf_program *prog)
 	return n;
 }
 
+int source__attach(const struct source_link *order, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!bpf_program__autoload(order[i].prog))
+			continue;
+		*order[i].link = bpf_program__attach_trace(order[i].prog);
+		if (!*order[i].link)
+			return -errno;
+	}
+	return 0;
+}
+
 int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
 			 struct bpf_program *tasks, const struct source_link *order, size_t n)
 {
@@ -66,12 +112,7 @@ int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_
 	if (!*newtask_link)
 		return -errno;
 	r = source__iterate(tasks);
-	for (size_t i = 0; i < n && !r; i++) {
-		*order[i].link = bpf_program__attach_trace(order[i].prog);
-		if (!*order[i].link)
-			r = -errno;
-	}
-	return r;
+	return r ? r : source__attach(order, n);
 }
 
 /* Has the programs take us for what we are: never a subject. */
@@ -98,24 +139,52 @@ static int load_and_attach(struct source *s, const struct source_env *env)
 	return s->ops->attach(s);
 }
 
-int source__open(const struct source_ops *ops, const struct source_env *env, struct source **ret,
-		 struct err *err)
+/* Room for some more than there are now. */
+static uint32_t room_for(uint32_t n, uint32_t max)
+{
+	uint32_t room = FEW_RULES;
+
+	while (room < n)
+		room *= 2;
+	return room < max ? room : max;
+}
+
+bool source__fits(const struct source *s, const struct rule_table *table)
+{
+	return table->half.n_rules <= s->max_rules && table->n_globs <= s->max_globs;
+}
+
+int source__open(const struct source_ops *ops, const char *target, const struct source_env *env,
+		 const struct rule_table *table, struct source **ret, struct err *err)
 {
 	struct source *s = calloc(1, sizeof(*s));
+	struct err words = { "" };
 	struct load_log log;
 	int r;
 
 	if (!s)
 		return err_set(err, -ENOMEM, "%s: out of memory", ops->name);
 	s->ops = ops;
+	s->err = &words;
+	s->max_rules = FRBPF_MAX_RULES;
+	s->max_globs = FRBPF_MAX_GLOBS;
+	if (target) {
+		s->target = strdup(target);
+		s->max_rules = room_for(table->half.n_rules, FRBPF_MAX_RULES);
+		s->max_globs = room_for(table->n_globs, FRBPF_MAX_GLOBS);
+	}
 	load_log__begin(&log);
-	r = load_and_attach(s, env);
+	r = target && !s->target ? -ENOMEM : load_and_attach(s, env);
 	load_log__end();
 	if (r) {
 		source__free(s);
-		load_error__explain(err, r, &log);
-		return err_prefix(err, r, "%s: ", ops->name);
+		if (words.msg[0])
+			err_set(err, r, "%s", words.msg);
+		else
+			load_error__explain(err, r, &log);
+		return err_prefix(err, r, "%s%s%s: ", ops->name, target ? ":" : "", target ?: "");
 	}
+	s->err = NULL;
 	*ret = s;
 	return 0;
 }
@@ -130,7 +199,7 @@ int source__write(struct source *s, const struct rule_table *table, struct err *
 	uint32_t idle = !half_in_force(s);
 
 	for (uint32_t i = 0; i < table->half.n_rules; i++) {
-		uint32_t key = idle * FRBPF_MAX_RULES + i;
+		uint32_t key = 2 * i + idle;
 
 		if (bpf_map_update_elem(s->rules_fd, &key, &table->rules[i], BPF_ANY)) {
 			int r = -errno;
@@ -140,7 +209,7 @@ int source__write(struct source *s, const struct rule_table *table, struct err *
 		}
 	}
 	for (uint32_t i = 0; i < table->n_globs; i++) {
-		uint32_t key = idle * FRBPF_MAX_GLOBS + i;
+		uint32_t key = 2 * i + idle;
 
 		if (bpf_map_update_elem(s->globs_fd, &key, &table->globs[i], BPF_ANY)) {
 			int r = -errno;
@@ -150,7 +219,7 @@ int source__write(struct source *s, const struct rule_table *table, struct err *
 		}
 	}
 	s->control->half[idle] = table->half;
-	return 0;
+	return s->ops->write ? s->ops->write(s, idle, table, err) : 0;
 }
 
 void source__flip(struct source *s)
@@ -168,5 +237,6 @@ void source__free(struct source *s)
 	if (!s)
 		return;
 	s->ops->free(s);
+	free(s->target);
 	free(s);
 }

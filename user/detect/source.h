@@ -10,19 +10,23 @@
 #include "common/err.h"
 #include "detect/rule_table.h"
 
+struct app_socket;
 struct bpf_link;
 struct bpf_object;
 struct bpf_program;
+struct listener;
 
 /* What all sources are given. */
 struct source_env {
-	int states_fd;	 /* map of struct frbpf_rule_state, borrowed */
-	int triggers_fd; /* the trigger ring, borrowed */
-	int cgroups_fd;	 /* map of the ids of cgroups, borrowed */
-	int cooling_fd;	 /* map of struct frbpf_cooling, borrowed */
-	int counting_fd; /* map of struct frbpf_count, borrowed */
-	int holds_fd;	 /* map of times, borrowed */
-	uint32_t pidns;	 /* inode of the daemon's pid namespace */
+	int states_fd;		       /* map of struct frbpf_rule_state, borrowed */
+	int triggers_fd;	       /* the trigger ring, borrowed */
+	int cgroups_fd;		       /* map of the ids of cgroups, borrowed */
+	int cooling_fd;		       /* map of struct frbpf_cooling, borrowed */
+	int counting_fd;	       /* map of struct frbpf_count, borrowed */
+	int holds_fd;		       /* map of times, borrowed */
+	uint32_t pidns;		       /* inode of the daemon's pid namespace */
+	struct listener *listener;     /* for sources whose events user space sees; borrowed */
+	struct app_socket *app_socket; /* borrowed */
 	enum frbpf_scope scope;
 	int scope_fd;	       /* map of the tasks in the scope, borrowed; -1: each has its own */
 	uint64_t scope_cgroup; /* id of a cgroup */
@@ -30,7 +34,11 @@ struct source_env {
 
 struct source {
 	const struct source_ops *ops;
-	void *skel; /* owned through ops->free */
+	char *target;	    /* of struct when; NULL: the source has one kind of events. Owned */
+	uint32_t max_rules; /* room in a half */
+	uint32_t max_globs;
+	void *skel;	 /* owned through ops->free */
+	struct err *err; /* while it is opened: for words, where an errno says too little */
 	/* Set by ops->load; all of it belongs to the skeleton. */
 	struct frbpf_control *control;
 	const __u64 *missing_storage;
@@ -49,6 +57,10 @@ struct source_ops {
 	int (*attach)(struct source *s);
 	/* Optional; before a flip: the keys watched until then and from then on. */
 	void (*change_keys)(struct source *s, const __u64 *from, const __u64 *to);
+	/* Optional; with the rules of a half that is not in force: what else it needs. 0, or negative
+	 * errno with words in @err. */
+	int (*write)(struct source *s, uint32_t half, const struct rule_table *table,
+		     struct err *err);
 	void (*free)(struct source *s);
 };
 
@@ -56,10 +68,21 @@ extern const struct source_ops source_runqlat;
 extern const struct source_ops source_syscall;
 extern const struct source_ops source_blocked;
 extern const struct source_ops source_offcpu;
+extern const struct source_ops source_blkio;
+extern const struct source_ops source_blkio_device;
+extern const struct source_ops source_tracepoint;
+extern const struct source_ops source_psi;
+extern const struct source_ops source_app;
 
-/* Load and attach. Negative errno with words in @err. */
-int source__open(const struct source_ops *ops, const struct source_env *env, struct source **ret,
-		 struct err *err);
+/* NULL: nothing detects it. */
+const struct source_ops *source_ops__find(enum frbpf_source source);
+
+/* Load and attach, with room for the rules of @table; @target is of struct when. Negative errno with
+ * words in @err. */
+int source__open(const struct source_ops *ops, const char *target, const struct source_env *env,
+		 const struct rule_table *table, struct source **ret, struct err *err);
+/* Does it have room for these? */
+bool source__fits(const struct source *s, const struct rule_table *table);
 
 /* Fill the half that is not in force. A grace period must have passed since the last flip. */
 int source__write(struct source *s, const struct rule_table *table, struct err *err);
@@ -68,14 +91,26 @@ void source__flip(struct source *s);
 
 void source__free(struct source *s);
 
-/* For the sources: share the maps of @env with @obj; before it is loaded. 0 or negative errno. */
-int source__prepare(struct bpf_object *obj, const struct source_env *env);
-/* For the sources that have waits.bpf.h: all tasks get their storage, first those of the future,
- * then those that exist; then @order is attached. 0 or negative errno. */
+/* For the sources: share the maps of @env with @obj and give its own their size; before it is loaded.
+ * 0 or negative errno. */
+int source__prepare(struct source *s, struct bpf_object *obj, const struct source_env *env);
+/* For the sources: what they have in common, once @skel_ is loaded. */
+#define source__bind(s_, skel_)                                                                    \
+	do {                                                                                       \
+		(s_)->control = &(skel_)->bss->control;                                            \
+		(s_)->missing_storage = &(skel_)->bss->missing_storage;                            \
+		(s_)->rules_fd = bpf_map__fd((skel_)->maps.rules);                                 \
+		(s_)->globs_fd = bpf_map__fd((skel_)->maps.globs);                                 \
+		(s_)->learn_self_fd = bpf_program__fd((skel_)->progs.learn_self);                  \
+	} while (0)
 struct source_link {
 	struct bpf_program *prog;
 	struct bpf_link **link;
 };
+/* For the sources: attach those programs of @order that were loaded. 0 or negative errno. */
+int source__attach(const struct source_link *order, size_t n);
+/* For the sources that have waits.bpf.h: all tasks get their storage, first those of the future,
+ * then those that exist; then @order is attached. 0 or negative errno. */
 int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
 			 struct bpf_program *tasks, const struct source_link *order, size_t n);
 /* For the sources: run an iterator program to its end. 0 or negative errno. */

@@ -19,17 +19,12 @@ static int syscall_load(struct source *s, const struct source_env *env)
 	syscall__keys(1U << SYSCALL_READS, reading);
 	for (int i = 0; i < FRBPF_KEY_WORDS; i++)
 		skel->rodata->reading[i] = reading[i];
-	r = source__prepare(skel->obj, env);
+	r = source__prepare(s, skel->obj, env);
 	if (!r)
 		r = syscall_bpf__load(skel);
-	if (r)
-		return r;
-	s->control = &skel->bss->control;
-	s->missing_storage = &skel->bss->missing_storage;
-	s->rules_fd = bpf_map__fd(skel->maps.rules);
-	s->globs_fd = bpf_map__fd(skel->maps.globs);
-	s->learn_self_fd = bpf_program__fd(skel->progs.learn_self);
-	return 0;
+	if (!r)
+		source__bind(s, skel);
+	return r;
 }
 
 static int syscall_attach(struct source *s)

@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "dump/dump.h"
 #include "dump/dump_file.h"
+#include "dump/stack_frames.h"
 #include "dump/window.h"
 
 void dump__write(const struct dump_job *job, struct dump_result *ret)
@@ -14,8 +15,12 @@ void dump__write(const struct dump_job *job, struct dump_result *ret)
 
 	ret->session = job->session;
 	ret->error = window__gather(job, ret, &err, &win);
-	if (!ret->error)
+	if (!ret->error) {
+		pthread_mutex_lock(&job->inc->name_lock);
+		stack_frames__name(job->inc, win.slice);
+		pthread_mutex_unlock(&job->inc->name_lock);
 		ret->error = dump_file__write(job, &win, ret, &err);
+	}
 	if (ret->error) {
 		snprintf(ret->error_text, sizeof(ret->error_text), "%.*s",
 			 (int)sizeof(ret->error_text) - 1, err.msg);

@@ -15,10 +15,14 @@ uint64_t incident__asked(const struct incident *inc, bool *ret_more)
 		uint64_t pre = it->rule ? it->rule->pre : RULESET_WINDOW_AUTO;
 		uint64_t from = it->t.time;
 
-		if (pre == RULESET_WINDOW_AUTO)
+		if (pre == RULESET_WINDOW_AUTO) {
 			*ret_more = true;
-		else
+			/* what a program says took that long is to be seen as a whole */
+			if (it->t.source == FRBPF_SOURCE_APP)
+				from -= it->t.value < from ? it->t.value : 0;
+		} else {
 			from = it->t.time > pre ? it->t.time - pre : 1;
+		}
 		asked = from < asked ? from : asked;
 	}
 	return asked;
@@ -47,4 +51,14 @@ void incident__format_name(uint64_t realtime_ns, char name[static INCIDENT_NAME_
 	if (localtime_r(&sec, &tm))
 		strftime(date, sizeof(date), "%Y%m%d%H%M%S", &tm);
 	snprintf(name, INCIDENT_NAME_SIZE, "%.14s%02u", date, hundredths);
+}
+
+const struct incident_stacks *incident__stacks(const struct incident *inc,
+					       const struct frbpf_trigger *t)
+{
+	for (size_t i = 0; i < inc->n_stacks; i++) {
+		if (inc->stacks[i].raw.time == t->time && inc->stacks[i].raw.cpu == t->cpu)
+			return &inc->stacks[i];
+	}
+	return NULL;
 }

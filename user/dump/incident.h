@@ -25,6 +25,7 @@
 #define INCIDENT_MERGED_MAX   64
 #define INCIDENT_SESSIONS_MAX 64
 #define INCIDENT_REASON_MAX   128
+#define INCIDENT_STACKS_MAX   8
 
 enum incident_state { INCIDENT_FREE, INCIDENT_PENDING, INCIDENT_FROZEN, INCIDENT_WRITTEN };
 
@@ -61,6 +62,14 @@ struct dump_result {
 	struct dump_cpu *cpus; /* owned; session->n_cpus of them */
 };
 
+struct stack_frame;
+
+/* Where the subjects of triggers of one event were. */
+struct incident_stacks {
+	struct frbpf_stacks raw;
+	struct stack_frame *kernel, *user; /* as many as raw has; NULL: not named. Owned */
+};
+
 struct generation;
 
 struct incident {
@@ -73,6 +82,8 @@ struct incident {
 
 	struct incident_trigger triggers[INCIDENT_TRIGGERS_MAX];
 	size_t n_triggers;
+	struct incident_stacks stacks[INCIDENT_STACKS_MAX]; /* of the first of these */
+	size_t n_stacks;
 	struct incident_trigger merged[INCIDENT_MERGED_MAX];
 	size_t n_merged;
 	uint64_t more_merged; /* further ones, only counted */
@@ -83,7 +94,7 @@ struct incident {
 	struct freeze_report freeze;
 	uint64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the freeze, ns */
 
-	pthread_mutex_t name_lock;
+	pthread_mutex_t name_lock;     /* of the name and of the stacks' */
 	char name[INCIDENT_NAME_SIZE]; /* "" until the first thread needs it */
 	struct dump_result
 		results[INCIDENT_SESSIONS_MAX]; /* by index of the generation's session */
@@ -97,6 +108,10 @@ struct incident {
 uint64_t incident__asked(const struct incident *inc, bool *ret_more);
 /* When the window ends: the latest trigger + post, or the freeze where that came before it (a stop). */
 uint64_t incident__end(const struct incident *inc);
+
+/* Those of a trigger, or NULL. */
+const struct incident_stacks *incident__stacks(const struct incident *inc,
+					       const struct frbpf_trigger *t);
 
 /* Write @realtime_ns as local time the way perf names its files. */
 void incident__format_name(uint64_t realtime_ns, char name[static INCIDENT_NAME_SIZE]);

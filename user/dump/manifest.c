@@ -8,6 +8,8 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "dump/manifest.h"
+#include "dump/stack_frames.h"
+#include "dump/trigger_args.h"
 #include "rules/units.h"
 
 /* Names of tasks, files and hosts are bytes that anybody chooses: what is not UTF-8 becomes '?'. */
@@ -62,11 +64,57 @@ static json_t *json_key(const struct frbpf_trigger *t)
 	return name ? json_string(name) : json_null();
 }
 
+/* What the event has of its own; NULL: nothing. */
+static json_t *json_args(const struct incident_trigger *it)
+{
+	struct trigger_arg args[FRBPF_MAX_ARGS];
+	size_t n = trigger_args__get(it, args);
+	json_t *j = n ? json_object() : NULL;
+
+	for (size_t i = 0; i < n && j; i++)
+		json_object_set_new(j, args[i].name,
+				    args[i].is_text ? json_text(args[i].text, sizeof(args[i].text))
+						    : json_integer(args[i].number));
+	return j;
+}
+
+/* The innermost first. */
+static json_t *json_stack(const __u64 *ips, const struct stack_frame *frames, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		const struct stack_frame *f = frames ? &frames[i] : NULL;
+		json_t *j = json_pack("{s:o}", "address", json_sprintf("0x%llx", ips[i]));
+
+		if (j && f && f->module) {
+			json_object_set_new(j, "module", json_text(f->module, SIZE_MAX));
+			json_object_set_new(j, "offset", json_u64(f->offset));
+		}
+		if (j && f && f->symbol) {
+			json_object_set_new(j, "symbol", json_text(f->symbol, SIZE_MAX));
+			json_object_set_new(j, "symbol_offset", json_u64(f->symbol_offset));
+		}
+		json_array_append_new(list, j);
+	}
+	return list;
+}
+
+/* Null: the trigger has none. */
+static json_t *json_stacks(const struct incident_stacks *s)
+{
+	if (!s)
+		return json_null();
+	return json_pack("{s:o, s:o}", "kernel",
+			 json_stack(s->raw.kernel, s->kernel, s->raw.n_kernel), "user",
+			 json_stack(s->raw.user, s->user, s->raw.n_user));
+}
+
 static json_t *json_trigger(const struct incident *inc, const struct incident_trigger *it)
 {
 	const struct frbpf_trigger *t = &it->t;
 	const char *source = when__source_name(t->source);
-	json_t *j;
+	json_t *j, *args;
 
 	if (!it->rule)
 		return json_pack("{s:n, s:s, s:o, s:o}", "rule", "source", "manual", "reason",
@@ -79,8 +127,13 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 		      (json_int_t)t->value, "threshold_ns", (json_int_t)t->threshold, "key",
 		      json_key(t), "cpu", (int)t->cpu, "subject", json_task(&t->subject), "current",
 		      json_task(&t->current));
+	if (j)
+		json_object_set_new(j, "stacks", json_stacks(incident__stacks(inc, t)));
 	if (j && t->source == FRBPF_SOURCE_SYSCALL)
 		json_object_set_new(j, "ret", json_integer(t->ret));
+	args = json_args(it);
+	if (args)
+		json_object_set_new(j, "args", args);
 	return j;
 }
 

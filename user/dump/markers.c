@@ -1,12 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/perf_event.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "dump/markers.h"
+#include "dump/trigger_args.h"
 #include "perfdata/marker.h"
 #include "perfdata/record.h"
 
+/* A callchain as perf has it: whose half, then its addresses. */
+struct chain {
+	uint64_t ips[2 * (1 + FRBPF_STACK_MAX)];
+	size_t n;
+};
+
+static void chain__add(struct chain *c, uint64_t context, const __u64 *ips, size_t n)
+{
+	if (!n)
+		return;
+	c->ips[c->n++] = context;
+	memcpy(c->ips + c->n, ips, n * sizeof(*ips));
+	c->n += n;
+}
+
 static int add_sample(struct markers *m, enum marker_kind kind, const struct frbpf_task *task,
-		      uint64_t time, uint32_t cpu, struct buf *raw, int err)
+		      uint64_t time, uint32_t cpu, const struct chain *chain, struct buf *raw,
+		      int err)
 {
 	struct record_sample sample = {
 		.id = marker__id(kind),
@@ -15,6 +34,8 @@ static int add_sample(struct markers *m, enum marker_kind kind, const struct frb
 		.time = time,
 		.cpu = cpu,
 		.callchain = m->callchain,
+		.ips = chain && m->callchain ? chain->ips : NULL,
+		.n_ips = chain && m->callchain ? chain->n : 0,
 		.raw = raw->data,
 		.raw_size = raw->len,
 	};
@@ -30,10 +51,11 @@ void markers__free(struct markers *m)
 	buf__free(&m->records);
 }
 
-int markers__add_trigger(struct markers *m, const struct incident_trigger *it, const char *reason)
+int markers__add_trigger(struct markers *m, const struct incident_trigger *it,
+			 const struct frbpf_stacks *stacks, const char *reason)
 {
 	const struct frbpf_trigger *t = &it->t;
-	char comm[FRBPF_COMM_LEN + 1], process[FRBPF_COMM_LEN + 1];
+	char comm[FRBPF_COMM_LEN + 1], process[FRBPF_COMM_LEN + 1], args[128];
 	struct marker_trigger text = {
 		.rule = it->rule ? it->rule->name : "manual",
 		.source = it->rule ? it->rule->when_text : "manual",
@@ -45,12 +67,18 @@ int markers__add_trigger(struct markers *m, const struct incident_trigger *it, c
 		.process = process,
 		.key = t->source == FRBPF_SOURCE_SYSCALL ? syscall__name(t->key) : NULL,
 		.reason = reason,
+		.args = trigger_args__format(it, args, sizeof(args)),
 	};
 	struct buf raw = { 0 };
+	struct chain chain = { .n = 0 };
 
+	if (stacks) {
+		chain__add(&chain, PERF_CONTEXT_KERNEL, stacks->kernel, stacks->n_kernel);
+		chain__add(&chain, PERF_CONTEXT_USER, stacks->user, stacks->n_user);
+	}
 	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
 	snprintf(process, sizeof(process), "%.*s", FRBPF_COMM_LEN, t->subject.process);
-	return add_sample(m, MARKER_TRIGGER, &t->subject, t->time, t->cpu, &raw,
+	return add_sample(m, MARKER_TRIGGER, &t->subject, t->time, t->cpu, &chain, &raw,
 			  marker__encode_trigger(&raw, &text));
 }
 
@@ -67,7 +95,7 @@ int markers__add_begin(struct markers *m, const struct incident_trigger *it)
 	struct buf raw = { 0 };
 
 	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
-	return add_sample(m, MARKER_BEGIN, &t->subject, t->time - t->value, t->cpu, &raw,
+	return add_sample(m, MARKER_BEGIN, &t->subject, t->time - t->value, t->cpu, NULL, &raw,
 			  marker__encode_begin(&raw, &text));
 }
 
@@ -78,5 +106,6 @@ int markers__add_gap(struct markers *m, uint32_t cpu, uint64_t time, uint64_t pa
 	struct marker_gap text = { .start = paused, .end = resumed, .count = count, .cpu = cpu };
 	struct buf raw = { 0 };
 
-	return add_sample(m, MARKER_GAP, &nobody, time, cpu, &raw, marker__encode_gap(&raw, &text));
+	return add_sample(m, MARKER_GAP, &nobody, time, cpu, NULL, &raw,
+			  marker__encode_gap(&raw, &text));
 }

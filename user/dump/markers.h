@@ -13,9 +13,10 @@ struct markers { /* { 0 }: none */
 			 */
 };
 
-/* Append a sample of frbpf:trigger at the trigger's time, CPU and subject; @reason is that of a
- * manual dump. All return 0 or -ENOMEM. */
-int markers__add_trigger(struct markers *m, const struct incident_trigger *it, const char *reason);
+/* Append a sample of frbpf:trigger at the trigger's time, CPU and subject, with its callchain where
+ * there is one (else NULL); @reason is that of a manual dump. All return 0 or -ENOMEM. */
+int markers__add_trigger(struct markers *m, const struct incident_trigger *it,
+			 const struct frbpf_stacks *stacks, const char *reason);
 /* frbpf:begin, where the wait that fired began. */
 int markers__add_begin(struct markers *m, const struct incident_trigger *it);
 /* frbpf:gap at @time: from @paused to @resumed (ns) the ring of @cpu dropped @count records. */

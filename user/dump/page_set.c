@@ -173,6 +173,15 @@ int page_set__add_sample(struct page_set *p, const struct perf_event_header *h)
 	return err;
 }
 
+int page_set__add(struct page_set *p, uint32_t pid, const __u64 *addrs, size_t n)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = add(p, pid, addrs[i]);
+	return err;
+}
+
 void page_set__sort(struct page_set *p)
 {
 	size_t n = 0, i;

@@ -22,6 +22,8 @@ struct page_set {		 /* { 0 } is an empty one */
 int page_set__init(struct page_set *p, const struct session *s);
 /* A PERF_RECORD_SAMPLE that record__valid() accepted. 0 or -ENOMEM. */
 int page_set__add_sample(struct page_set *p, const struct perf_event_header *h);
+/* Addresses of the kernel, as pid SIDEBAND_KERNEL, or of a process. 0 or -ENOMEM. */
+int page_set__add(struct page_set *p, uint32_t pid, const __u64 *addrs, size_t n);
 void page_set__sort(struct page_set *p);
 void page_set__free(struct page_set *p);
 

@@ -116,6 +116,13 @@ static int add_rings(struct gatherer *w)
 	return err;
 }
 
+static int add_stack_pages(struct gatherer *w, uint32_t pid, const struct frbpf_stacks *s)
+{
+	int err = page_set__add(&w->pages, SIDEBAND_KERNEL, s->kernel, s->n_kernel);
+
+	return err ?: page_set__add(&w->pages, pid, s->user, s->n_user);
+}
+
 static int add_trigger_markers(struct gatherer *w)
 {
 	const struct incident *inc = w->job->inc;
@@ -124,10 +131,16 @@ static int add_trigger_markers(struct gatherer *w)
 	for (size_t i = 0; !err && i < inc->n_triggers; i++) {
 		const struct incident_trigger *it = &inc->triggers[i];
 		uint64_t begin = it->t.time - it->t.value;
+		bool begins = it->rule && it->t.value && !when__source(it->t.source)->no_begin;
 
-		err = markers__add_trigger(&w->win->markers, it, inc->reason);
+		const struct incident_stacks *stacks = incident__stacks(inc, &it->t);
+
+		err = markers__add_trigger(&w->win->markers, it, stacks ? &stacks->raw : NULL,
+					   inc->reason);
+		if (!err && stacks)
+			err = add_stack_pages(w, it->t.subject.pid, &stacks->raw);
 		note_sample_time(w, it->t.time);
-		if (!err && it->rule && it->t.value && begin >= w->res->start) {
+		if (!err && begins && begin >= w->res->start) {
 			err = markers__add_begin(&w->win->markers, it);
 			note_sample_time(w, begin);
 		}

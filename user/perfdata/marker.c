@@ -33,6 +33,7 @@ struct raw_trigger {
 	char process[16];
 	char key[32];
 	char reason[128];
+	char args[128];
 	uint32_t pad;
 } __attribute__((packed));
 
@@ -54,8 +55,9 @@ struct raw_gap {
 _Static_assert(offsetof(struct raw_trigger, value_ns) == 136, "trigger layout");
 _Static_assert(offsetof(struct raw_trigger, pid) == 168, "trigger layout");
 _Static_assert(offsetof(struct raw_trigger, reason) == 224, "trigger layout");
+_Static_assert(offsetof(struct raw_trigger, args) == 352, "trigger layout");
 _Static_assert(offsetof(struct raw_begin, pid) == 88, "begin layout");
-_Static_assert(sizeof(struct raw_trigger) == 356 && (sizeof(struct raw_trigger) + 4) % 8 == 0,
+_Static_assert(sizeof(struct raw_trigger) == 484 && (sizeof(struct raw_trigger) + 4) % 8 == 0,
 	       "trigger size");
 _Static_assert((sizeof(struct raw_begin) + 4) % 8 == 0, "begin size");
 _Static_assert((sizeof(struct raw_gap) + 4) % 8 == 0, "gap size");
@@ -85,16 +87,18 @@ static const char trigger_format[] =
 			      "\tfield:char process[16];\toffset:176;\tsize:16;\tsigned:0;\n"
 			      "\tfield:char key[32];\toffset:192;\tsize:32;\tsigned:0;\n"
 			      "\tfield:char reason[128];\toffset:224;\tsize:128;\tsigned:0;\n"
+			      "\tfield:char args[128];\toffset:352;\tsize:128;\tsigned:0;\n"
 			      "\n"
 			      "print fmt: \"rule=%s when=\\\"%s\\\" value=%llu.%03llu ms "
 			      "threshold=%llu.%03llu ms comm=%s "
-			      "pid=%u tid=%u process=%s%s%s%s%s\", "
+			      "pid=%u tid=%u process=%s%s%s%s%s%s%s\", "
 			      "REC->rule, REC->source, REC->value_ns / 1000000, (REC->value_ns / "
 			      "1000) % 1000, "
 			      "REC->threshold_ns / 1000000, (REC->threshold_ns / 1000) % 1000, "
 			      "REC->comm, REC->pid, "
 			      "REC->tid, REC->process, REC->key[0] ? \" key=\" : \"\", REC->key, "
-			      "REC->reason[0] ? \" reason=\" : \"\", REC->reason\n";
+			      "REC->reason[0] ? \" reason=\" : \"\", REC->reason, "
+			      "REC->args[0] ? \" \" : \"\", REC->args\n";
 
 static const char begin_format[] =
 	"name: begin\n"
@@ -206,6 +210,7 @@ int marker__encode_trigger(struct buf *raw, const struct marker_trigger *m)
 	set_text(r.process, sizeof(r.process), m->process);
 	set_text(r.key, sizeof(r.key), m->key);
 	set_text(r.reason, sizeof(r.reason), m->reason);
+	set_text(r.args, sizeof(r.args), m->args);
 	return buf__add(raw, &r, sizeof(r));
 }
 

@@ -40,6 +40,7 @@ struct marker_trigger {
 	const char *process;
 	const char *key;    /* e.g. the system call's name */
 	const char *reason; /* of a manual dump */
+	const char *args;   /* "dev=sda op=write" */
 };
 
 struct marker_begin {

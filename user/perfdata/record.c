@@ -250,12 +250,22 @@ int record__add_namespaces(struct buf *b, uint32_t pid, uint32_t tid, const uint
 	return record__add(b, &r.header, sizeof(r), dev_ino, n * sizeof(*dev_ino), t);
 }
 
+/* Behind the word that says whose it is. */
+static uint64_t first_ip(const struct record_sample *s)
+{
+	for (size_t i = 0; i < s->n_ips; i++) {
+		if (s->ips[i] < PERF_CONTEXT_MAX)
+			return s->ips[i];
+	}
+	return 0;
+}
+
 int record__add_sample(struct buf *b, const struct record_sample *s)
 {
 	struct sample_fixed r = {
 		.head.header = { .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_KERNEL },
 		.head.id = s->id,
-		.head.ip = s->n_ips ? s->ips[0] : 0,
+		.head.ip = first_ip(s),
 		.head.pid = s->pid,
 		.head.tid = s->tid,
 		.head.time = s->time,

@@ -121,7 +121,7 @@ static int parse_max_dumps(const struct entry_ctx *ctx, void *obj)
 {
 	struct daemon_conf *daemon = obj;
 
-	return rate__parse(ctx->src, ctx->value, ctx->entry->key, RULESET_DUMPS_MAX, false, ctx->d,
+	return rate__parse(ctx->src, ctx->value, ctx->entry->key, RULESET_DUMPS_MAX, NULL, ctx->d,
 			   &daemon->max_dumps);
 }
 

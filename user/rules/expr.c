@@ -12,6 +12,7 @@
 #define CPU_MAX	      8191	   /* CONFIG_NR_CPUS is at most 8192 (arch/x86/Kconfig) */
 #define UID_MAX	      0xfffffffeLL /* (uid_t)-1 is no user */
 #define OF(source)    (1U << (source))
+#define OF_BLKIO      (OF(FRBPF_SOURCE_BLKIO) | OF(FRBPF_SOURCE_BLKIO_DEVICE))
 
 const struct expr_field_desc expr_fields[] = {
 	{ "comm", FRBPF_FIELD_COMM, EXPR_STRING,
@@ -38,26 +39,122 @@ const struct expr_field_desc expr_fields[] = {
 	  OF(FRBPF_SOURCE_SYSCALL), true, NULL, "the system call, by name or number" },
 	{ "state", FRBPF_FIELD_STATE, EXPR_NUMBER, 0, 0xffff, OF(FRBPF_SOURCE_OFFCPU), true,
 	  symbols_state, "why the task left its CPU: R S D T t P I, as ps shows it" },
+	{ "dev", (enum frbpf_field)FRBPF_BLKIO_DEV, EXPR_DEVICE, .sources = OF_BLKIO,
+	  .of_event = true, .meaning = "the disk, by name (\"sda\") or number (\"8:0\")" },
+	{ "sector", (enum frbpf_field)FRBPF_BLKIO_SECTOR, EXPR_NUMBER, 0, INT64_MAX, OF_BLKIO, true,
+	  NULL, "the request's first sector, of 512 bytes" },
+	{ "bytes", (enum frbpf_field)FRBPF_BLKIO_BYTES, EXPR_NUMBER, 0, UINT32_MAX, OF_BLKIO, true,
+	  NULL, "the request's length" },
+	{ "op", (enum frbpf_field)FRBPF_BLKIO_OP, EXPR_NUMBER, 0, FRBPF_BLKIO_OTHER, OF_BLKIO, true,
+	  symbols_blkio_op, "what is asked of the disk: read write flush discard ..." },
+	{ "flags", (enum frbpf_field)FRBPF_BLKIO_FLAGS, EXPR_NUMBER, 0, UINT32_MAX, OF_BLKIO, true,
+	  symbols_blkio_flags,
+	  "how, as bits: sync meta prio fua preflush ahead background nowait swap", true },
 	{ NULL },
 };
 
-const struct expr_field_desc *expr_field__find(const char *s, size_t len)
+const struct expr_field_desc *expr_field__of(enum frbpf_source source, enum frbpf_field field)
 {
 	for (const struct expr_field_desc *f = expr_fields; f->name; f++) {
-		if (strlen(f->name) == len && !memcmp(f->name, s, len))
+		if (f->field == field && expr_field__is_of(f, source))
 			return f;
 	}
 	return NULL;
 }
 
-int expr__parse(const struct source_text *src, struct span span, struct diags *d, struct expr *ret)
+bool expr_field__is_of(const struct expr_field_desc *f, enum frbpf_source source)
+{
+	return !source || !f->sources || f->sources & OF(source);
+}
+
+const struct expr_field_desc *expr_field__find(const struct field_scope *scope, const char *s,
+					       size_t len)
+{
+	const struct expr_field_desc *of_others = NULL;
+
+	for (const struct expr_field_desc *f = expr_fields; f->name; f++) {
+		if (strlen(f->name) != len || memcmp(f->name, s, len))
+			continue;
+		if (expr_field__is_of(f, scope->source))
+			return f;
+		of_others = f;
+	}
+	return of_others;
+}
+
+int expr__parse(const struct source_text *src, struct span span, const struct field_scope *scope,
+		struct diags *d, struct expr *ret)
 {
 	struct tree tree;
-	int err = tree__parse(src, span, d, &tree);
+	int err = tree__parse(src, span, scope, d, &tree);
 
 	err = err ? err : tree__normalise(&tree, src, d, ret);
 	if (err)
 		tree__free(&tree);
+	return err;
+}
+
+static enum frbpf_op positive(enum frbpf_op op)
+{
+	return op == FRBPF_OP_NO_GLOB ? FRBPF_OP_GLOB : op == FRBPF_OP_NO_BITS ? FRBPF_OP_BITS : op;
+}
+
+/* Read one node's text. A pattern takes its place in the strings. */
+static int bind_node(struct expr *e, struct frbpf_node *n, const struct expr_field_desc *field,
+		     const struct source_text *src, struct diags *d)
+{
+	struct leaf_field leaf = { .desc = field };
+	uint32_t index = n->val[0];
+	struct token op = { TOKEN_COMPARE, positive(n->op) }, value = { 0 };
+	struct tree tree = { 0 };
+	struct frbpf_node read;
+	int err;
+
+	value.span = (struct span){ n->val[1] >> 32, (uint32_t)n->val[1] };
+	value.type = e->strings[index][0] == '"' ? TOKEN_STRING : TOKEN_WORD;
+	op.span = value.span;
+	err = leaf__parse(src, &leaf, op, value, d, &tree, &read);
+	if (err)
+		return err;
+	memcpy(n->val, read.val, sizeof(n->val));
+	if (read.op == FRBPF_OP_PREFIX || read.op == FRBPF_OP_NO_PREFIX) {
+		n->op = read.op;
+		n->prefix = read.prefix;
+	}
+	if (tree.n_strings) {
+		free(e->strings[index]);
+		e->strings[index] = tree.strings[0];
+		n->val[0] = index;
+	}
+	return 0;
+}
+
+int expr__bind(struct expr *e, uint32_t slot, const struct expr_field_desc *field,
+	       const struct source_text *src, struct diags *d)
+{
+	const struct frbpf_node *first[FRBPF_MAX_NODES] = { NULL };
+	int err = 0;
+
+	for (uint32_t i = 0; i < e->n_nodes; i++) {
+		struct frbpf_node *n = &e->nodes[i];
+		uint32_t index = n->val[0];
+		int one = 0;
+
+		if (n->field != FRBPF_FIELD_ARG + slot)
+			continue;
+		/* a comparison may stand in several conjunctions */
+		if (first[index]) {
+			memcpy(n->val, first[index]->val, sizeof(n->val));
+			n->op = first[index]->op; /* of one place in the text: negated alike */
+			n->prefix = first[index]->prefix;
+		} else {
+			one = bind_node(e, n, field, src, d);
+		}
+		first[index] = n;
+		if (one == -ENOMEM)
+			return one;
+		err = err ? err : one;
+	}
 	return err;
 }
 
@@ -68,27 +165,9 @@ void expr__free(struct expr *e)
 	e->n_strings = 0;
 }
 
-int expr__check_source(const struct expr *e, enum frbpf_source source,
-		       const struct source_text *src, struct diags *d)
-{
-	int err = 0;
-
-	for (const struct expr_field_desc *f = expr_fields; f->name; f++) {
-		if (!e->field_at[f->field].len || !f->sources || f->sources & OF(source))
-			continue;
-		err = diags__error(d, src, e->field_at[f->field], "'%s' has no field '%s'",
-				   when__source_name(source), f->name);
-	}
-	return err;
-}
-
 static bool compare(enum frbpf_op op, __s64 a, __s64 b)
 {
 	switch (op) {
-	case FRBPF_OP_EQ:
-		return a == b;
-	case FRBPF_OP_NE:
-		return a != b;
 	case FRBPF_OP_LT:
 		return a < b;
 	case FRBPF_OP_LE:
@@ -101,8 +180,12 @@ static bool compare(enum frbpf_op op, __s64 a, __s64 b)
 		return a & b;
 	case FRBPF_OP_NO_BITS:
 		return !(a & b);
+	case FRBPF_OP_EQ:
+	case FRBPF_OP_NE:
 	case FRBPF_OP_GLOB:
 	case FRBPF_OP_NO_GLOB:
+	case FRBPF_OP_PREFIX:
+	case FRBPF_OP_NO_PREFIX:
 	case FRBPF_OP_MAX:
 		break;
 	}
@@ -118,6 +201,16 @@ static bool is_at_or_below(const char *path, const char *top)
 	return !strcmp(top, "/") || (!strncmp(path, top, len) && (!path[len] || path[len] == '/'));
 }
 
+/* Are the first @bits the same? See bpf/rules.bpf.h. */
+static bool prefix_holds(const __u64 *a, const __u64 *b, unsigned int bits)
+{
+	__u64 high = a[0] ^ b[0], low = a[1] ^ b[1];
+
+	if (bits <= 64)
+		return !bits || !(high >> (64 - bits));
+	return !high && !(low >> (128 - bits));
+}
+
 static bool node_holds(const struct expr *e, const struct frbpf_node *n,
 		       const struct expr_subject *s)
 {
@@ -131,7 +224,9 @@ static bool node_holds(const struct expr *e, const struct frbpf_node *n,
 	if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
 		return glob__match(e->strings[n->val[0]], name, strnlen(name, FRBPF_COMM_LEN)) ==
 		       (n->op == FRBPF_OP_GLOB);
-	if (n->field == FRBPF_FIELD_COMM || n->field == FRBPF_FIELD_PROCESS) {
+	if (n->op == FRBPF_OP_PREFIX || n->op == FRBPF_OP_NO_PREFIX)
+		return prefix_holds(val, n->val, n->prefix) == (n->op == FRBPF_OP_PREFIX);
+	if (n->op == FRBPF_OP_EQ || n->op == FRBPF_OP_NE) {
 		bool same = val[0] == n->val[0] && val[1] == n->val[1];
 
 		return same == (n->op == FRBPF_OP_EQ);

@@ -11,18 +11,26 @@
 
 #include "frbpf.h"
 #include "rules/diag.h"
+#include "rules/rule_args.h"
 #include "rules/symbols.h"
 
 /*
  * What BPF gets, but for that which only the kernel at hand knows: val[0] of a glob or of a
- * comparison of cgroups is an index into `strings`.
+ * comparison of cgroups or devices is an index into `strings`. val[1] of a device is the place in
+ * the text: offset << 32 | length.
  */
 struct expr {
 	struct frbpf_node nodes[FRBPF_MAX_NODES]; /* disjunctive normal form, as frbpf.h says */
 	uint32_t n_nodes;			  /* 0: always true */
 	uint32_t n_strings;
-	char *strings[FRBPF_MAX_NODES];	       /* patterns and paths; owned */
-	struct span field_at[FRBPF_FIELD_MAX]; /* where each field is used first; len 0: not */
+	char *strings[FRBPF_MAX_NODES]; /* patterns and paths; owned */
+};
+
+/* Which fields a name can mean. */
+struct field_scope {
+	enum frbpf_source source; /* whose events are looked at; 0: any field of any source */
+	struct rule_args
+		*args; /* takes the names that frbpf does not know; NULL: these are errors */
 };
 
 /* Parse @span of @src and normalise it. Errors, each at its token, go to @d: unknown field (with
@@ -30,14 +38,20 @@ struct expr {
  * cannot match (the kernel keeps 15 bytes), a number out of the field's range, missing parenthesis,
  * an empty expression, more than FRBPF_MAX_NODES predicates after normalisation (which part made it
  * so, and what to split). 0, -EINVAL or -ENOMEM. */
-int expr__parse(const struct source_text *src, struct span span, struct diags *d, struct expr *ret);
+int expr__parse(const struct source_text *src, struct span span, const struct field_scope *scope,
+		struct diags *d, struct expr *ret);
+
+struct expr_field_desc;
+/*
+ * Read what argument @slot is compared with as values of the type that @field says. Until then,
+ * val[0] of its nodes is the index of the text in `strings` and val[1] the text's place in @src.
+ * Errors as from expr__parse(). 0, -EINVAL or -ENOMEM.
+ */
+int expr__bind(struct expr *e, uint32_t slot, const struct expr_field_desc *field,
+	       const struct source_text *src, struct diags *d);
 
 /* Frees what it owns, not @e itself. A zeroed one is legal. */
 void expr__free(struct expr *e);
-
-/* Errors for fields that events of @source do not have. 0 or -EINVAL. */
-int expr__check_source(const struct expr *e, enum frbpf_source source,
-		       const struct source_text *src, struct diags *d);
 
 /* The value of every field for one task pair, as BPF sees it; for the reference evaluation. */
 struct expr_subject {
@@ -51,7 +65,10 @@ enum expr_type {
 	EXPR_STRING, /* == != ~ in */
 	EXPR_NUMBER, /* == != < <= > >= & in */
 	EXPR_DURATION,
-	EXPR_PATH, /* == != in; of a cgroup: it and what is below it */
+	EXPR_PATH,   /* == != in; of a cgroup: it and what is below it */
+	EXPR_DEVICE, /* == != in; of a block device: its name, its path in /dev, or "MAJOR:MINOR" */
+	EXPR_IPV4,   /* == != in; an address, or a prefix such as 10.0.0.0/8 */
+	EXPR_IPV6,
 };
 
 /* Names and types of the fields, for errors, `frbpf events` and documentation; ends with name NULL.
@@ -65,10 +82,21 @@ struct expr_field_desc {
 	bool of_event;		      /* not of a task: there is no current.FIELD */
 	const struct symbol *symbols; /* names for its numbers, or NULL */
 	const char *meaning;	      /* one line */
+	bool bits;		      /* the symbols are bits of it */
 };
 extern const struct expr_field_desc expr_fields[];
 
-/* The field called so, or NULL. */
-const struct expr_field_desc *expr_field__find(const char *s, size_t len);
+/* The field called so, or NULL; one of another source if @scope's has none. */
+const struct expr_field_desc *expr_field__find(const struct field_scope *scope, const char *s,
+					       size_t len);
+/* What @field is of an event of @source; NULL: it has none. */
+const struct expr_field_desc *expr_field__of(enum frbpf_source source, enum frbpf_field field);
+bool expr_field__is_of(const struct expr_field_desc *f, enum frbpf_source source);
+
+/* What @name, at @at, means: a field, or NULL and the slot of an argument in *ret_slot. Errors, with
+ * the nearest name, go to @d. 0, -EINVAL or -ENOMEM. */
+int field_scope__find(const struct field_scope *scope, const struct source_text *src,
+		      struct span at, struct diags *d, const struct expr_field_desc **ret,
+		      uint32_t *ret_slot);
 
 #endif

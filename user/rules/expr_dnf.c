@@ -112,11 +112,18 @@ static struct normal_form build(const struct tree *tree, uint8_t index, bool neg
 }
 
 static const __u8 inverse[FRBPF_OP_MAX] = {
-	[FRBPF_OP_EQ] = FRBPF_OP_NE,	    [FRBPF_OP_NE] = FRBPF_OP_EQ,
-	[FRBPF_OP_LT] = FRBPF_OP_GE,	    [FRBPF_OP_GE] = FRBPF_OP_LT,
-	[FRBPF_OP_GT] = FRBPF_OP_LE,	    [FRBPF_OP_LE] = FRBPF_OP_GT,
-	[FRBPF_OP_BITS] = FRBPF_OP_NO_BITS, [FRBPF_OP_NO_BITS] = FRBPF_OP_BITS,
-	[FRBPF_OP_GLOB] = FRBPF_OP_NO_GLOB, [FRBPF_OP_NO_GLOB] = FRBPF_OP_GLOB,
+	[FRBPF_OP_EQ] = FRBPF_OP_NE,
+	[FRBPF_OP_NE] = FRBPF_OP_EQ,
+	[FRBPF_OP_LT] = FRBPF_OP_GE,
+	[FRBPF_OP_GE] = FRBPF_OP_LT,
+	[FRBPF_OP_GT] = FRBPF_OP_LE,
+	[FRBPF_OP_LE] = FRBPF_OP_GT,
+	[FRBPF_OP_BITS] = FRBPF_OP_NO_BITS,
+	[FRBPF_OP_NO_BITS] = FRBPF_OP_BITS,
+	[FRBPF_OP_GLOB] = FRBPF_OP_NO_GLOB,
+	[FRBPF_OP_NO_GLOB] = FRBPF_OP_GLOB,
+	[FRBPF_OP_PREFIX] = FRBPF_OP_NO_PREFIX,
+	[FRBPF_OP_NO_PREFIX] = FRBPF_OP_PREFIX,
 };
 
 static void emit_term(const struct tree *tree, leaf_set term, leaf_set negated, struct expr *e)
@@ -148,7 +155,6 @@ int tree__normalise(struct tree *tree, const struct source_text *src, struct dia
 	for (uint32_t i = 0; i < form.n; i++)
 		emit_term(tree, form.terms[i], form.negated, &e);
 	memcpy(e.strings, tree->strings, sizeof(e.strings));
-	memcpy(e.field_at, tree->field_at, sizeof(e.field_at));
 	e.n_strings = tree->n_strings;
 	tree->n_strings = 0;
 	*ret = e;

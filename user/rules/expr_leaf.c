@@ -14,6 +14,7 @@
 
 #define CURRENT	    "current."
 #define PATTERN_MAX 128
+#define DEVICE_MAX  128
 #define OP(name)    (1U << FRBPF_OP_##name)
 
 /* Of the design, for later versions. */
@@ -22,7 +23,7 @@ static const char *const later_fields[] = { "exe", NULL };
 #define NAMES_MAX 32
 
 /* All names of fields, those of tasks also with "current." before them. */
-static const char *nearest_field(const char *s, size_t len)
+static const char *nearest_field(const struct field_scope *scope, const char *s, size_t len)
 {
 	static const char *const currents[] = {
 		CURRENT "comm", CURRENT "process", CURRENT "pid",  CURRENT "tid", CURRENT "ppid",
@@ -31,14 +32,16 @@ static const char *nearest_field(const char *s, size_t len)
 	const char *names[NAMES_MAX + ARRAY_SIZE(currents) + 1] = { NULL };
 	size_t n = 0;
 
-	for (; n < NAMES_MAX && expr_fields[n].name; n++)
-		names[n] = expr_fields[n].name;
+	for (const struct expr_field_desc *f = expr_fields; f->name && n < NAMES_MAX; f++) {
+		if (expr_field__is_of(f, scope->source))
+			names[n++] = f->name;
+	}
 	memcpy(names + n, currents, sizeof(currents));
 	return nearest_word(s, len, names);
 }
 
-static int unknown_field(const struct source_text *src, struct span span, struct span base,
-			 struct diags *d)
+static int unknown_field(const struct field_scope *scope, const struct source_text *src,
+			 struct span span, struct span base, struct diags *d)
 {
 	char all[256] = "";
 	const char *nearest;
@@ -52,16 +55,51 @@ static int unknown_field(const struct source_text *src, struct span span, struct
 	if (text__equals(src, span, "current") || text__equals(src, span, CURRENT))
 		return diags__error(d, src, span,
 				    "'current' is followed by a field, such as current.comm");
-	nearest = nearest_field(src->text + span.off, span.len);
-	for (const struct expr_field_desc *f = expr_fields; f->name && len < sizeof(all); f++)
-		len += snprintf(all + len, sizeof(all) - len, " %s", f->name);
+	nearest = nearest_field(scope, src->text + span.off, span.len);
+	for (const struct expr_field_desc *f = expr_fields; f->name && len < sizeof(all); f++) {
+		if (expr_field__is_of(f, scope->source))
+			len += snprintf(all + len, sizeof(all) - len, " %s", f->name);
+	}
 	return diags__error(d, src, span, "unknown field " QUOTED DID_YOU_MEAN "%s%s%s",
 			    QUOTE_SPAN(src, span), SUGGEST(nearest), nearest ? "" : ": there are",
 			    nearest ? "" : all, nearest ? "" : " and current.FIELD");
 }
 
-int leaf__field(const struct source_text *src, struct token field, struct diags *d,
-		struct leaf_field *ret)
+/* A name that frbpf does not know, of an event whose fields only others know. */
+static int take_arg(const struct field_scope *scope, const struct source_text *src, struct span at,
+		    struct diags *d, uint32_t *ret_slot)
+{
+	int i = rule_args__add(scope->args, src->text + at.off, at.len, at);
+
+	if (i == -ENOSPC)
+		return diags__error(d, src, at,
+				    "a rule looks at no more than %d fields of its event",
+				    FRBPF_MAX_ARGS);
+	if (i >= 0)
+		*ret_slot = scope->args->v[i].slot;
+	return i < 0 ? i : 0;
+}
+
+int field_scope__find(const struct field_scope *scope, const struct source_text *src,
+		      struct span at, struct diags *d, const struct expr_field_desc **ret,
+		      uint32_t *ret_slot)
+{
+	const struct expr_field_desc *desc = expr_field__find(scope, src->text + at.off, at.len);
+
+	*ret = NULL;
+	if (scope->args && (!desc || !expr_field__is_of(desc, scope->source)))
+		return take_arg(scope, src, at, d, ret_slot);
+	if (!desc)
+		return unknown_field(scope, src, at, at, d);
+	if (!expr_field__is_of(desc, scope->source))
+		return diags__error(d, src, at, "'%s' has no field '%s'",
+				    when__source_name(scope->source), desc->name);
+	*ret = desc;
+	return 0;
+}
+
+int leaf__field(const struct source_text *src, struct token field, const struct field_scope *scope,
+		struct diags *d, struct leaf_field *ret)
 {
 	const struct expr_field_desc *desc;
 	struct span base = field.span;
@@ -72,15 +110,19 @@ int leaf__field(const struct source_text *src, struct token field, struct diags 
 		base.len -= strlen(CURRENT);
 		current = true;
 	}
-	desc = expr_field__find(src->text + base.off, base.len);
+	if (!current) {
+		*ret = (struct leaf_field){ 0 };
+		return field_scope__find(scope, src, base, d, &ret->desc, &ret->slot);
+	}
+	desc = expr_field__find(scope, src->text + base.off, base.len);
 	if (!desc)
-		return unknown_field(src, field.span, base, d);
-	if (current && desc->of_event)
+		return unknown_field(scope, src, field.span, base, d);
+	if (desc->of_event)
 		return diags__error(d, src, field.span,
 				    "'%s' is of the event, not of a task: write it without "
 				    "'" CURRENT "'",
 				    desc->name);
-	*ret = (struct leaf_field){ desc, current };
+	*ret = (struct leaf_field){ .desc = desc, .current = current };
 	return 0;
 }
 
@@ -154,6 +196,7 @@ static int parse_glob(const struct source_text *src, struct token value, struct 
 static int parse_string(const struct source_text *src, const struct expr_field_desc *field,
 			struct token value, struct diags *d, __u64 *val)
 {
+	bool of_arg = field->field >= FRBPF_FIELD_ARG;
 	char buf[FRBPF_COMM_LEN] = { 0 };
 	const char *why;
 	uint64_t number;
@@ -168,9 +211,10 @@ static int parse_string(const struct source_text *src, const struct expr_field_d
 		return -EINVAL;
 	if (len >= FRBPF_COMM_LEN)
 		return diags__error(d, src, value.span,
-				    "this can never match: the kernel keeps the first %d bytes of "
-				    "a name, here \"%.*s\"",
-				    FRBPF_COMM_LEN - 1, FRBPF_COMM_LEN - 1, buf);
+				    "this can never match: %s the first %d bytes of %s, here "
+				    "\"%.*s\"",
+				    of_arg ? "a rule sees" : "the kernel keeps", FRBPF_COMM_LEN - 1,
+				    of_arg ? "it" : "a name", FRBPF_COMM_LEN - 1, buf);
 	memcpy(val, buf, sizeof(buf));
 	return 0;
 }
@@ -200,6 +244,24 @@ static int parse_path(const struct source_text *src, struct token value, struct 
 				    "this cgroup lies %zu levels deep: the first %d can be told "
 				    "apart",
 				    levels, FRBPF_CGROUP_DEPTH - 1);
+	return add_string(tree, buf, val);
+}
+
+/* Which device that is, is known where the rule is loaded. */
+static int parse_device(const struct source_text *src, struct token value, struct diags *d,
+			struct tree *tree, __u64 *val)
+{
+	char buf[DEVICE_MAX] = "";
+	size_t len = 0;
+
+	if (string_value(src, value, d, buf, sizeof(buf) - 1, &len))
+		return -EINVAL;
+	if (!len || len >= sizeof(buf) || !strcmp(buf, "/dev/") ||
+	    (strncmp(buf, "/dev/", 5) && strchr(buf, '/')))
+		return diags__error(d, src, value.span,
+				    "a device is a name such as \"sda\", a path in /dev, or its "
+				    "numbers \"8:0\"");
+	val[1] = (__u64)value.span.off << 32 | value.span.len;
 	return add_string(tree, buf, val);
 }
 
@@ -299,6 +361,9 @@ static const struct {
 	[EXPR_NUMBER] = { ~OP(GLOB), "a number: it has no ~" },
 	[EXPR_DURATION] = { ~(OP(GLOB) | OP(BITS)), "a duration: it has neither ~ nor &" },
 	[EXPR_PATH] = { OP(EQ) | OP(NE), "the path of a cgroup: it has only ==, != and in" },
+	[EXPR_DEVICE] = { OP(EQ) | OP(NE), "a block device: it has only ==, != and in" },
+	[EXPR_IPV4] = { OP(EQ) | OP(NE), "an IPv4 address: it has only ==, != and in" },
+	[EXPR_IPV6] = { OP(EQ) | OP(NE), "an IPv6 address: it has only ==, != and in" },
 };
 
 static int wrong_operator(const struct source_text *src, const struct expr_field_desc *field,
@@ -311,17 +376,34 @@ static int wrong_operator(const struct source_text *src, const struct expr_field
 	return diags__error(d, src, op.span, "'%s' is %s", field->name, type_ops[field->type].text);
 }
 
+/* As it stands: what it means is known when the argument is. See expr__bind(). */
+static int keep_text(const struct source_text *src, const struct leaf_field *field, struct token op,
+		     struct token value, struct tree *tree, struct frbpf_node *ret)
+{
+	char *text = strndup(src->text + value.span.off, value.span.len);
+
+	if (!text)
+		return -ENOMEM;
+	*ret = (struct frbpf_node){
+		.field = FRBPF_FIELD_ARG + field->slot,
+		.op = op.op,
+		.val = { tree->n_strings, (__u64)value.span.off << 32 | value.span.len },
+	};
+	tree->strings[tree->n_strings++] = text;
+	return 0;
+}
+
 int leaf__parse(const struct source_text *src, const struct leaf_field *field, struct token op,
 		struct token value, struct diags *d, struct tree *tree, struct frbpf_node *ret)
 {
 	const struct expr_field_desc *desc = field->desc;
-	struct frbpf_node leaf = {
-		.field = desc->field,
-		.op = op.op,
-		.flags = field->current ? FRBPF_NODE_CURRENT : 0,
-	};
+	struct frbpf_node leaf = { .op = op.op };
 	int err = -EINVAL;
 
+	if (!desc)
+		return keep_text(src, field, op, value, tree, ret);
+	leaf.field = desc->field;
+	leaf.flags = field->current ? FRBPF_NODE_CURRENT : 0;
 	if (!(type_ops[desc->type].ops & 1U << op.op))
 		return wrong_operator(src, desc, op, d);
 	if (op.op == FRBPF_OP_GLOB) {
@@ -339,6 +421,13 @@ int leaf__parse(const struct source_text *src, const struct leaf_field *field, s
 			break;
 		case EXPR_PATH:
 			err = parse_path(src, value, d, tree, leaf.val);
+			break;
+		case EXPR_DEVICE:
+			err = parse_device(src, value, d, tree, leaf.val);
+			break;
+		case EXPR_IPV4:
+		case EXPR_IPV6:
+			err = leaf__parse_address(src, desc, value, d, &leaf);
 			break;
 		}
 	}

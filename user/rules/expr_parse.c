@@ -12,9 +12,11 @@ struct parser {
 	const struct source_text *src;
 	struct diags *d;
 	struct tree *tree;
+	const struct field_scope *scope;
 	struct token now;  /* looked at next */
 	uint32_t last_end; /* of the token before it */
 	uint32_t end;
+	bool field_failed; /* that of the comparison at hand is not known */
 	bool failed; /* a comparison was wrong, but its form is right: go on for the errors behind
 			it */
 };
@@ -111,7 +113,7 @@ static int add_leaf(struct parser *p, struct span start, const struct leaf_field
 		return diags__error(p->d, p->src, start,
 				    "a rule has at most %d comparisons: split the rule in two",
 				    FRBPF_MAX_NODES);
-	if (field->desc) {
+	if (!p->field_failed) {
 		err = leaf__parse(p->src, field, op, value, p->d, p->tree, &leaf);
 		if (err == -ENOMEM)
 			return err;
@@ -157,6 +159,7 @@ static int parse_comparison(struct parser *p)
 {
 	struct leaf_field field = { NULL };
 	struct token name, op;
+	int err;
 
 	if (p->now.type != TOKEN_WORD || parser__at_word(p, "not") ||
 	    isdigit((unsigned char)p->src->text[p->now.span.off]))
@@ -164,10 +167,11 @@ static int parse_comparison(struct parser *p)
 	name = parser__next(p);
 	if (p->now.type != TOKEN_COMPARE && !parser__at_word(p, "in"))
 		return expected(p, "a comparison (== != < <= > >= & ~ in)");
-	if (leaf__field(p->src, name, p->d, &field))
-		p->failed = true;
-	else if (!p->tree->field_at[field.desc->field].len)
-		p->tree->field_at[field.desc->field] = name.span;
+	err = leaf__field(p->src, name, p->scope, p->d, &field);
+	if (err == -ENOMEM)
+		return err;
+	p->field_failed = err;
+	p->failed |= err;
 	if (p->now.type != TOKEN_COMPARE)
 		return parse_list(p, name.span, &field);
 	op = parser__next(p);
@@ -252,9 +256,12 @@ void tree__free(struct tree *tree)
 	tree->n_strings = 0;
 }
 
-int tree__parse(const struct source_text *src, struct span span, struct diags *d, struct tree *ret)
+int tree__parse(const struct source_text *src, struct span span, const struct field_scope *scope,
+		struct diags *d, struct tree *ret)
 {
-	struct parser p = { .src = src, .d = d, .tree = ret, .end = span.off + span.len };
+	struct parser p = {
+		.src = src, .d = d, .tree = ret, .scope = scope, .end = span.off + span.len
+	};
 	int root;
 
 	*ret = (struct tree){ 0 };

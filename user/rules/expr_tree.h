@@ -47,8 +47,7 @@ struct tree {
 	uint8_t n_leaves;
 	uint8_t root;
 	uint8_t n_strings;
-	char *strings[FRBPF_MAX_NODES];	       /* of struct expr; owned */
-	struct span field_at[FRBPF_FIELD_MAX]; /* of struct expr */
+	char *strings[FRBPF_MAX_NODES]; /* of struct expr; owned */
 };
 
 /* Frees what it owns. */
@@ -56,19 +55,26 @@ void tree__free(struct tree *tree);
 
 /* 0, -ENOMEM, or -EINVAL with what is wrong in @d, also after errors that do not stop the parser.
  * To be freed in each case. */
-int tree__parse(const struct source_text *src, struct span span, struct diags *d, struct tree *ret);
+int tree__parse(const struct source_text *src, struct span span, const struct field_scope *scope,
+		struct diags *d, struct tree *ret);
 
 /* "field", perhaps with "current." before it. */
 struct leaf_field {
-	const struct expr_field_desc *desc;
+	const struct expr_field_desc *desc; /* NULL: an argument */
+	uint32_t slot;			    /* of that */
 	bool current;
 };
-/* 0, or -EINVAL: unknown. */
-int leaf__field(const struct source_text *src, struct token field, struct diags *d,
-		struct leaf_field *ret);
+/* 0, -EINVAL: unknown, or -ENOMEM. */
+int leaf__field(const struct source_text *src, struct token field, const struct field_scope *scope,
+		struct diags *d, struct leaf_field *ret);
 /* Fill @ret from "field op value"; strings go to @tree. 0, -EINVAL or -ENOMEM. */
 int leaf__parse(const struct source_text *src, const struct leaf_field *field, struct token op,
 		struct token value, struct diags *d, struct tree *tree, struct frbpf_node *ret);
+
+/* An address or a prefix of the field's family, for `==` or `!=`: leaf->val, op and prefix. 0 or
+ * -EINVAL. */
+int leaf__parse_address(const struct source_text *src, const struct expr_field_desc *field,
+			struct token value, struct diags *d, struct frbpf_node *leaf);
 
 /* Push negations down to the leaves and multiply out. On success the strings are @ret's. 0 or
  * -EINVAL when that is too large. */

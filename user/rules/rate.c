@@ -9,6 +9,7 @@
 #include "rules/when.h"
 
 #define WINDOW_MAX (365 * 86400 * NSEC_PER_SEC)
+#define FIELDS_MAX 64 /* that an error looks at for the nearest name */
 
 static const struct {
 	const char *name;
@@ -25,6 +26,7 @@ struct parser {
 	struct diags *d;
 	const char *key;
 	uint32_t pos, end;
+	const struct field_scope *scope; /* NULL: `per` is not allowed */
 };
 
 /* Up to the next blank; perhaps nothing. */
@@ -45,15 +47,18 @@ static struct span parser__rest(const struct parser *p)
 	return (struct span){ p->pos, p->end - p->pos };
 }
 
+/* A word that is neither one of these nor a field. */
 static int unknown_per(struct parser *p, struct span what)
 {
-	const char *names[ARRAY_SIZE(per_words) + FRBPF_FIELD_MAX + 1] = { NULL }, *nearest;
+	const char *names[ARRAY_SIZE(per_words) + FIELDS_MAX + 1] = { NULL }, *nearest;
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(per_words); i++)
 		names[n++] = per_words[i].name;
-	for (const struct expr_field_desc *f = expr_fields; f->name; f++)
-		names[n++] = f->name;
+	for (const struct expr_field_desc *f = expr_fields; f->name; f++) {
+		if (n < ARRAY_SIZE(names) - 1 && expr_field__is_of(f, p->scope->source))
+			names[n++] = f->name;
+	}
 	nearest = nearest_word(p->src->text + what.off, what.len, names);
 	return diags__error(p->d, p->src, what,
 			    "per " QUOTED
@@ -63,23 +68,27 @@ static int unknown_per(struct parser *p, struct span what)
 
 static int parse_what(struct parser *p, struct span what, struct rate *ret)
 {
+	const char *s = p->src->text + what.off;
 	const struct expr_field_desc *field;
+	uint32_t slot;
+	int err;
 
-	ret->per_at = what;
 	for (size_t i = 0; i < ARRAY_SIZE(per_words); i++) {
 		if (text__equals(p->src, what, per_words[i].name)) {
 			ret->per = per_words[i].per;
 			return 0;
 		}
 	}
-	field = expr_field__find(p->src->text + what.off, what.len);
-	if (!field)
+	if (!p->scope->args && !expr_field__find(p->scope, s, what.len))
 		return unknown_per(p, what);
-	if (field->type == EXPR_DURATION)
+	err = field_scope__find(p->scope, p->src, what, p->d, &field, &slot);
+	if (err)
+		return err;
+	if (field && field->type == EXPR_DURATION)
 		return diags__error(p->d, p->src, what, "'%s' differs with every match",
 				    field->name);
 	ret->per = FRBPF_PER_FIELD;
-	ret->field = field->field;
+	ret->field = field ? field->field : FRBPF_FIELD_ARG + slot;
 	return 0;
 }
 
@@ -117,13 +126,14 @@ static int parse_window(struct parser *p, struct span word, uint64_t max, uint64
 }
 
 int rate__parse(const struct source_text *src, struct span span, const char *key, uint32_t n_max,
-		bool per_allowed, struct diags *d, struct rate *ret)
+		const struct field_scope *scope, struct diags *d, struct rate *ret)
 {
-	struct parser p = { src, d, key, span.off, span.off + span.len };
+	struct parser p = { src, d, key, span.off, span.off + span.len, scope };
 	struct span number = parser__word(&p), in = parser__word(&p), window = parser__word(&p);
 	struct rate rate = { 0 };
 	const char *why;
 	uint64_t n;
+	int err;
 
 	if (units__number(src->text + number.off, number.len, &n, &why) ||
 	    !text__equals(src, in, "in") || !window.len)
@@ -137,39 +147,32 @@ int rate__parse(const struct source_text *src, struct span span, const char *key
 		return -EINVAL;
 	if (!rate.window)
 		return diags__error(d, src, window, "the time must be larger than 0");
-	if (!per_allowed && p.pos != p.end)
+	if (!scope && p.pos != p.end)
 		return diags__error(d, src, parser__rest(&p), "nothing may follow here");
-	if (parse_per(&p, parser__word(&p), &rate))
-		return -EINVAL;
+	err = parse_per(&p, parser__word(&p), &rate);
+	if (err)
+		return err;
 	*ret = rate;
 	return 0;
 }
 
 int rate__parse_cooldown(const struct source_text *src, struct span span, const char *key,
-			 uint64_t max, struct diags *d, struct rate *ret)
+			 uint64_t max, const struct field_scope *scope, struct diags *d,
+			 struct rate *ret)
 {
-	struct parser p = { src, d, key, span.off, span.off + span.len };
+	struct parser p = { src, d, key, span.off, span.off + span.len, scope };
 	struct span window = parser__word(&p), per = parser__word(&p);
 	struct rate rate = { 0 };
+	int err;
 
 	if (per.len && !text__equals(src, per, "per")) { /* "30 s", "ten seconds" */
 		window = span;
 		per.len = 0;
 	}
-	if (parse_window(&p, window, max, &rate.window) || parse_per(&p, per, &rate))
-		return -EINVAL;
+	err = parse_window(&p, window, max, &rate.window);
+	err = err ? err : parse_per(&p, per, &rate);
+	if (err)
+		return err;
 	*ret = rate;
-	return 0;
-}
-
-int rate__check_source(const struct rate *r, enum frbpf_source source,
-		       const struct source_text *src, struct diags *d)
-{
-	for (const struct expr_field_desc *f = expr_fields; f->name; f++) {
-		if (r->per == FRBPF_PER_FIELD && f->field == r->field && f->sources &&
-		    !(f->sources & 1U << source))
-			return diags__error(d, src, r->per_at, "'%s' has no field '%s'",
-					    when__source_name(source), f->name);
-	}
 	return 0;
 }

@@ -12,19 +12,16 @@ struct rate {
 	uint64_t window; /* ns */
 	enum frbpf_per per;
 	enum frbpf_field field; /* of FRBPF_PER_FIELD */
-	struct span per_at;	/* what stands behind "per"; len 0: nothing */
 };
 
-/* "N in T", with @per_allowed also "N in T per WHAT". 0 or -EINVAL. @key is the name of the key. */
+/* "N in T", with a @scope also "N in T per WHAT". 0, -EINVAL or -ENOMEM. @key is the name of the key.
+ */
 int rate__parse(const struct source_text *src, struct span span, const char *key, uint32_t n_max,
-		bool per_allowed, struct diags *d, struct rate *ret);
+		const struct field_scope *scope, struct diags *d, struct rate *ret);
 
 /* "T", or "T per WHAT" */
 int rate__parse_cooldown(const struct source_text *src, struct span span, const char *key,
-			 uint64_t max, struct diags *d, struct rate *ret);
-
-/* An error if events of @source have no such field. 0 or -EINVAL. */
-int rate__check_source(const struct rate *r, enum frbpf_source source,
-		       const struct source_text *src, struct diags *d);
+			 uint64_t max, const struct field_scope *scope, struct diags *d,
+			 struct rate *ret);
 
 #endif

@@ -24,6 +24,17 @@ void rule_conf__init(struct rule_conf *rule)
 	rule->max_dumps = (struct rate){ .n = DUMPS_DEFAULT, .window = DUMPS_WINDOW_DEFAULT };
 }
 
+/* The fields that other keys may speak of: `when` comes first. */
+static struct field_scope scope_of(struct rule_conf *rule)
+{
+	const struct when_source_desc *source = when__source(rule->when.source);
+
+	return (struct field_scope){
+		.source = rule->when.source,
+		.args = source && source->has_args ? &rule->args : NULL,
+	};
+}
+
 static int parse_when(const struct entry_ctx *ctx, void *obj)
 {
 	struct rule_conf *rule = obj;
@@ -38,12 +49,13 @@ static int parse_when(const struct entry_ctx *ctx, void *obj)
 static int parse_if(const struct entry_ctx *ctx, void *obj)
 {
 	struct rule_conf *rule = obj;
+	struct field_scope scope = scope_of(rule);
 
 	/* with its quotes: "a" == "b" is no text in quotes */
 	rule->if_text = text__fold(ctx->src, ctx->entry->value);
 	if (!rule->if_text)
 		return -ENOMEM;
-	return expr__parse(ctx->src, ctx->entry->value, ctx->d, &rule->expr);
+	return expr__parse(ctx->src, ctx->entry->value, &scope, ctx->d, &rule->expr);
 }
 
 static int parse_pre(const struct entry_ctx *ctx, void *obj)
@@ -76,16 +88,18 @@ static struct span next_word(const struct source_text *src, uint32_t *pos, uint3
 static int parse_cooldown(const struct entry_ctx *ctx, void *obj)
 {
 	struct rule_conf *rule = obj;
+	struct field_scope scope = scope_of(rule);
 
-	return rate__parse_cooldown(ctx->src, ctx->value, ctx->entry->key, COOLDOWN_MAX, ctx->d,
-				    &rule->cooldown);
+	return rate__parse_cooldown(ctx->src, ctx->value, ctx->entry->key, COOLDOWN_MAX, &scope,
+				    ctx->d, &rule->cooldown);
 }
 
 static int parse_count(const struct entry_ctx *ctx, void *obj)
 {
 	struct rule_conf *rule = obj;
+	struct field_scope scope = scope_of(rule);
 
-	return rate__parse(ctx->src, ctx->value, ctx->entry->key, FRBPF_COUNT_MAX, true, ctx->d,
+	return rate__parse(ctx->src, ctx->value, ctx->entry->key, FRBPF_COUNT_MAX, &scope, ctx->d,
 			   &rule->count);
 }
 
@@ -93,7 +107,7 @@ static int parse_max_dumps(const struct entry_ctx *ctx, void *obj)
 {
 	struct rule_conf *rule = obj;
 
-	return rate__parse(ctx->src, ctx->value, ctx->entry->key, RULESET_DUMPS_MAX, false, ctx->d,
+	return rate__parse(ctx->src, ctx->value, ctx->entry->key, RULESET_DUMPS_MAX, NULL, ctx->d,
 			   &rule->max_dumps);
 }
 
@@ -177,7 +191,7 @@ static int parse_dump(const struct entry_ctx *ctx, void *obj)
 }
 
 static const struct section_key keys[] = {
-	{ "when", parse_when, "what fires the rule, such as when = runqlat > 20ms" },
+	{ "when", parse_when, "what fires the rule, such as when = runqlat > 20ms", .first = true },
 	{ "if", parse_if },
 	{ "dump", parse_dump },
 	{ "pre", parse_pre },
@@ -223,10 +237,6 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 {
 	const struct source_text *src = rs->config->src;
 
-	if (expr__check_source(&rule->expr, rule->when.source, src, d) |
-	    rate__check_source(&rule->cooldown, rule->when.source, src, d) |
-	    rate__check_source(&rule->count, rule->when.source, src, d))
-		return -EINVAL;
 	if (when__source(rule->when.source)->needs_if && !rule->if_text)
 		return diags__error(d, src, rule->when_span,
 				    "'%s' without an 'if' fires all the time: waiting is what most "
@@ -248,6 +258,8 @@ void rule_conf__free(struct rule_conf *rule)
 	free(rule->name);
 	free(rule->when_text);
 	free(rule->if_text);
+	when__free(&rule->when);
+	rule_args__free(&rule->args);
 	expr__free(&rule->expr);
 	free(rule->sessions);
 }

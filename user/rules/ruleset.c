@@ -134,11 +134,60 @@ static int check_limits(struct parser *p, const struct rule_conf *rule)
 	size_t same = 0;
 
 	for (size_t i = 0; i < rs->n_rules; i++)
-		same += rs->rules[i].when.source == rule->when.source;
+		same += when__same_events(&rs->rules[i].when, &rule->when);
 	if (same <= FRBPF_MAX_RULES)
 		return 0;
 	return diags__error(p->d, rs->config->src, rule->name_span, "more than %d rules on '%s'",
 			    FRBPF_MAX_RULES, when__source_name(rule->when.source));
+}
+
+/* Which arguments of its events earlier rules have in which slot. */
+static void find_slots(const struct ruleset *rs, const struct rule_conf *rule,
+		       const struct rule_arg **slots)
+{
+	for (const struct rule_conf *r = rs->rules; r < rule; r++) {
+		for (uint32_t i = 0; when__same_events(&r->when, &rule->when) && i < r->args.n; i++)
+			slots[r->args.v[i].slot] = &r->args.v[i];
+	}
+}
+
+static int slot_for(const struct rule_arg **slots, const struct rule_arg *arg)
+{
+	for (int i = 0; i < FRBPF_MAX_ARGS; i++) {
+		if (!slots[i] || !strcmp(slots[i]->name, arg->name))
+			return i;
+	}
+	return -ENOSPC;
+}
+
+/* Rules on the same events find an argument at the same place. Conditions speak of the first slots
+ * so far, in the order in which they name them. */
+static int place_args(struct parser *p, struct rule_conf *rule)
+{
+	const struct rule_arg *slots[FRBPF_MAX_ARGS] = { NULL };
+	uint8_t to[FRBPF_FIELD_MAX];
+
+	for (int i = 0; i < FRBPF_FIELD_MAX; i++)
+		to[i] = i;
+	find_slots(p->rs, rule, slots);
+	for (uint32_t i = 0; i < rule->args.n; i++) {
+		struct rule_arg *arg = &rule->args.v[i];
+		int slot = slot_for(slots, arg);
+
+		if (slot < 0)
+			return diags__error(p->d, rule->src, arg->at,
+					    "rules on '%s' look at more than %d of its fields "
+					    "together",
+					    rule->when_text, FRBPF_MAX_ARGS);
+		slots[slot] = arg;
+		to[FRBPF_FIELD_ARG + arg->slot] = FRBPF_FIELD_ARG + slot;
+		arg->slot = slot;
+	}
+	for (uint32_t i = 0; i < rule->expr.n_nodes; i++)
+		rule->expr.nodes[i].field = to[rule->expr.nodes[i].field];
+	rule->cooldown.field = to[rule->cooldown.field];
+	rule->count.field = to[rule->count.field];
+	return 0;
 }
 
 static int parse_rule(struct parser *p, const struct config_section *s)
@@ -168,11 +217,16 @@ static int parse_rule(struct parser *p, const struct config_section *s)
 	v += rs->n_rules++;
 	*v = rule;
 	rule_conf__init(v);
+	v->src = rs->config->src;
 	err = section__apply(&rule_section, s, rs, p->d, v);
 	if (err || s->damaged)
 		return err;
 	err = check_limits(p, v);
-	return err ? err : rule_conf__finish(rs, v, p->d);
+	err = err ? err : rule_conf__finish(rs, v, p->d);
+	err = err || !v->args.n ? err : place_args(p, v);
+	if (!err && when__source(v->when.source)->bind)
+		err = when__source(v->when.source)->bind(rs, v, p->d);
+	return err;
 }
 
 /* [rules-x], [sesion-x], [rule_x]: the prefix that was meant, and the name behind it. */
@@ -297,7 +351,9 @@ int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d
 			      ? parse_rule(&p, s)
 			      : diags__error(d, src, s->span, "only rules may stand here");
 	}
-	diags__keep(d, TAKE_PTR(rs->config->src));
+	src = TAKE_PTR(rs->config->src);
+	src->next = rs->more;
+	rs->more = src;
 	config__free(rs->config);
 	rs->config = own;
 	return err == -ENOMEM ? err : d->n_errors > errors ? -EINVAL : 0;
@@ -333,6 +389,12 @@ int ruleset__load_damaged(const char *path, struct diags *d, struct ruleset **re
 void ruleset__discard(struct ruleset *rs, struct diags *d)
 {
 	diags__keep(d, TAKE_PTR(rs->config->src));
+	while (rs->more) {
+		struct source_text *src = rs->more;
+
+		rs->more = src->next;
+		diags__keep(d, src);
+	}
 	ruleset__free(rs);
 }
 
@@ -349,6 +411,12 @@ void ruleset__free(struct ruleset *rs)
 	free(rs->sessions);
 	free(rs->rules);
 	free(rs->daemon.base);
+	while (rs->more) {
+		struct source_text *src = rs->more;
+
+		rs->more = src->next;
+		source_text__free(src);
+	}
 	config__free(rs->config);
 	free(rs);
 }

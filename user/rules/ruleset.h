@@ -27,7 +27,7 @@ struct daemon_conf {
 	uint64_t merge;		  /* ns; default 1 s */
 	enum snapshot_mode snapshot;
 	struct rate max_dumps; /* of all rules together; default 50 in 24 h */
-	bool watch; /* load the file again whenever it changes */
+	bool watch;	       /* load the file again whenever it changes */
 };
 
 struct session_conf {
@@ -47,7 +47,9 @@ struct rule_conf {
 	char *if_text;	 /* or NULL; owned */
 	struct span when_span;
 	struct when when;
+	struct rule_args args; /* what `if` and `per` name of an event that frbpf does not know */
 	struct expr expr;
+	const struct source_text *src; /* that its places are in; borrowed from the ruleset */
 	uint64_t id; /* FNV-1a of name, when, if, cooldown and count: the identity of its state */
 	bool quiet;  /* dump = none: only count */
 	size_t *sessions;      /* indices into ruleset.sessions; owned */
@@ -66,6 +68,7 @@ struct ruleset {
 	size_t n_sessions;
 	struct rule_conf *rules; /* owned */
 	size_t n_rules;
+	struct source_text *more; /* a list of the texts that extended it; owned */
 };
 
 /* Read and check @path; every error and warning goes to @d. A file without a session is an error,
@@ -81,7 +84,7 @@ int ruleset__load_damaged(const char *path, struct diags *d, struct ruleset **re
 int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct ruleset **ret);
 /* Add the rules of @src, which is taken over, to a ruleset that has no errors; sections of another
  * kind and names that are taken are errors. 0, -EINVAL (see @d; @rs is damaged then) or -ENOMEM.
- * The places of these rules are not in the ruleset's own text. */
+ * The places of these rules are in a text of their own. */
 int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d);
 /* Free it, but leave its text to @d, whose messages point into it. */
 void ruleset__discard(struct ruleset *rs, struct diags *d);

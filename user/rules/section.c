@@ -80,36 +80,68 @@ static int apply_entry(const struct section_key *key, const struct config_entry 
 	return key->parse(&ctx, obj);
 }
 
-int section__apply(const struct section_kind *kind, const struct config_section *s,
-		   const struct ruleset *rs, struct diags *d, void *obj)
+/* Entries of one section, as they are met. */
+struct applying {
+	const struct section_kind *kind;
+	const struct config_section *section;
+	const struct ruleset *rs;
+	struct diags *d;
+	void *obj;
+	const struct config_entry *seen[KEYS_MAX]; /* by index of the key */
+};
+
+static int apply_known(struct applying *a, const struct section_key *key,
+		       const struct config_entry *e)
 {
-	const struct config_entry *seen[KEYS_MAX] = { NULL };
-	const struct source_text *src = rs->config->src;
-	const struct section_key *key;
+	const struct config_entry **seen = &a->seen[key - a->kind->keys];
+	const struct source_text *src = a->rs->config->src;
+
+	if (*seen)
+		return diags__error(a->d, src, e->key_span, "'%s' is here twice: first in line %zu",
+				    e->key, text__line(src, (*seen)->key_span.off));
+	*seen = e;
+	return apply_entry(key, e, a->rs, a->d, a->obj);
+}
+
+/* The entries whose key is to be read first, or the others. */
+static int apply_entries(struct applying *a, bool first)
+{
 	int ret = 0;
 
-	for (size_t i = 0; i < s->n_entries; i++) {
-		const struct config_entry *e = &s->entries[i];
+	for (size_t i = 0; i < a->section->n_entries; i++) {
+		const struct config_entry *e = &a->section->entries[i];
+		const struct section_key *key = find_key(a->kind, e->key);
 		int err = -EINVAL;
 
-		key = find_key(kind, e->key);
-		if (!key) {
-			unknown_key(kind, src, e, d);
-		} else if (seen[key - kind->keys]) {
-			diags__error(d, src, e->key_span, "'%s' is here twice: first in line %zu",
-				     e->key, text__line(src, seen[key - kind->keys]->key_span.off));
-		} else {
-			seen[key - kind->keys] = e;
-			err = apply_entry(key, e, rs, d, obj);
-		}
+		if ((key && key->first) != first)
+			continue;
+		if (key)
+			err = apply_known(a, key, e);
+		else
+			unknown_key(a->kind, a->rs->config->src, e, a->d);
 		if (err == -ENOMEM)
 			return err;
 		ret = ret ? ret : err;
 	}
-	for (key = kind->keys; key->name; key++) {
-		if (key->required && !seen[key - kind->keys] && !s->damaged)
-			ret = diags__error(d, src, s->span, "[%s] has no '%s': write %s", s->name,
-					   key->name, key->required);
+	return ret;
+}
+
+int section__apply(const struct section_kind *kind, const struct config_section *s,
+		   const struct ruleset *rs, struct diags *d, void *obj)
+{
+	struct applying a = { .kind = kind, .section = s, .rs = rs, .d = d, .obj = obj };
+	int ret = apply_entries(&a, true), err = -ENOMEM;
+
+	if (ret != -ENOMEM)
+		err = apply_entries(&a, false);
+	if (err == -ENOMEM)
+		return err;
+	ret = ret ? ret : err;
+	for (const struct section_key *key = kind->keys; key->name; key++) {
+		if (key->required && !a.seen[key - kind->keys] && !s->damaged)
+			ret = diags__error(d, rs->config->src, s->span,
+					   "[%s] has no '%s': write %s", s->name, key->name,
+					   key->required);
 	}
 	return ret;
 }

@@ -21,6 +21,7 @@ struct section_key {
 	const char *name;
 	key_parse_fn parse;   /* NULL: of the design, for a later version */
 	const char *required; /* NULL, or what to write when it is missing */
+	bool first;	      /* read before the others, wherever it stands */
 };
 
 struct section_kind {

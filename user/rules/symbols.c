@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdio.h>
+#include <signal.h>
 #include <string.h>
 
 #include "frbpf.h"
@@ -163,6 +165,51 @@ const struct symbol symbols_state[] = {
 	{ NULL },
 };
 
+const struct symbol symbols_blkio_op[] = {
+	{ "read", FRBPF_BLKIO_READ },
+	{ "write", FRBPF_BLKIO_WRITE },
+	{ "flush", FRBPF_BLKIO_FLUSH },
+	{ "discard", FRBPF_BLKIO_DISCARD },
+	{ "secure_erase", FRBPF_BLKIO_SECURE_ERASE },
+	{ "write_zeroes", FRBPF_BLKIO_WRITE_ZEROES },
+	{ "zone_append", FRBPF_BLKIO_ZONE_APPEND },
+	{ "driver", FRBPF_BLKIO_DRIVER },
+	{ "other", FRBPF_BLKIO_OTHER },
+	{ NULL },
+};
+
+const struct symbol symbols_blkio_flags[] = {
+	{ "sync", FRBPF_BLKIO_SYNC },
+	{ "meta", FRBPF_BLKIO_META },
+	{ "prio", FRBPF_BLKIO_PRIO },
+	{ "fua", FRBPF_BLKIO_FUA },
+	{ "preflush", FRBPF_BLKIO_PREFLUSH },
+	{ "ahead", FRBPF_BLKIO_AHEAD },
+	{ "background", FRBPF_BLKIO_BACKGROUND },
+	{ "nowait", FRBPF_BLKIO_NOWAIT },
+	{ "swap", FRBPF_BLKIO_SWAP },
+	{ NULL },
+};
+
+const struct symbol symbols_signal[] = {
+	{ "SIGHUP", SIGHUP },	{ "SIGINT", SIGINT },
+	{ "SIGQUIT", SIGQUIT }, { "SIGILL", SIGILL },
+	{ "SIGTRAP", SIGTRAP }, { "SIGABRT", SIGABRT },
+	{ "SIGBUS", SIGBUS },	{ "SIGFPE", SIGFPE },
+	{ "SIGKILL", SIGKILL }, { "SIGUSR1", SIGUSR1 },
+	{ "SIGSEGV", SIGSEGV }, { "SIGUSR2", SIGUSR2 },
+	{ "SIGPIPE", SIGPIPE }, { "SIGALRM", SIGALRM },
+	{ "SIGTERM", SIGTERM }, { "SIGSTKFLT", SIGSTKFLT },
+	{ "SIGCHLD", SIGCHLD }, { "SIGCONT", SIGCONT },
+	{ "SIGSTOP", SIGSTOP }, { "SIGTSTP", SIGTSTP },
+	{ "SIGTTIN", SIGTTIN }, { "SIGTTOU", SIGTTOU },
+	{ "SIGURG", SIGURG },	{ "SIGXCPU", SIGXCPU },
+	{ "SIGXFSZ", SIGXFSZ }, { "SIGVTALRM", SIGVTALRM },
+	{ "SIGPROF", SIGPROF }, { "SIGWINCH", SIGWINCH },
+	{ "SIGIO", SIGIO },	{ "SIGPWR", SIGPWR },
+	{ "SIGSYS", SIGSYS },	{ NULL },
+};
+
 #define NAMES_MAX 160
 
 int symbol__find(const struct symbol *symbols, const char *s, size_t len, long *ret)
@@ -192,4 +239,20 @@ const char *symbol__name(const struct symbol *symbols, long value)
 			return symbols->name;
 	}
 	return NULL;
+}
+
+char *symbol__format_bits(const struct symbol *symbols, unsigned long value, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (; symbols->name && len < size; symbols++) {
+		if (!(value & symbols->value))
+			continue;
+		value &= ~symbols->value;
+		len += snprintf(buf + len, size - len, "%s%s", len ? "|" : "", symbols->name);
+	}
+	if (value && len < size)
+		snprintf(buf + len, size - len, "%s0x%lx", len ? "|" : "", value);
+	return buf;
 }

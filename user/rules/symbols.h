@@ -11,8 +11,12 @@ struct symbol {
 };
 
 /* Each ends with name NULL. */
-extern const struct symbol symbols_errno[]; /* "EAGAIN", positive */
-extern const struct symbol symbols_state[]; /* "D": letters as ps shows them */
+extern const struct symbol symbols_errno[];  /* "EAGAIN", positive */
+extern const struct symbol symbols_state[];  /* "D": letters as ps shows them */
+extern const struct symbol symbols_signal[]; /* "SIGSEGV" */
+
+extern const struct symbol symbols_blkio_op[];
+extern const struct symbol symbols_blkio_flags[]; /* bits */
 
 /* 0, or -ENOENT. */
 int symbol__find(const struct symbol *symbols, const char *s, size_t len, long *ret);
@@ -20,5 +24,9 @@ int symbol__find(const struct symbol *symbols, const char *s, size_t len, long *
 const char *symbol__nearest(const struct symbol *symbols, const char *s, size_t len);
 /* The name of @value, or NULL. */
 const char *symbol__name(const struct symbol *symbols, long value);
+/* "sync|meta" for the bits of @value, what has no name as a hex number; "" for none. Cut to @size.
+ * Returns @buf. */
+char *symbol__format_bits(const struct symbol *symbols, unsigned long value, char *buf,
+			  size_t size);
 
 #endif

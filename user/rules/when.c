@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "rules/symbols.h"
-#include "rules/text.h"
+#include "common/cleanup.h"
 #include "rules/units.h"
-#include "rules/when.h"
+#include "rules/when_parse.h"
 
 const struct when_source_desc when_sources[] = {
 	{ "runqlat", FRBPF_SOURCE_RUNQLAT,
@@ -15,61 +15,88 @@ const struct when_source_desc when_sources[] = {
 	  .meaning = "a task was in uninterruptible sleep that long; its subject is that task" },
 	{ "offcpu", FRBPF_SOURCE_OFFCPU, .needs_if = true,
 	  .meaning = "a task was off its CPU that long for any reason; its subject is that task" },
-	{ "syscall", FRBPF_SOURCE_SYSCALL, .has_keys = true,
+	{ "syscall", FRBPF_SOURCE_SYSCALL, .has_keys = true, .parse = when__parse_syscall,
 	  .meaning = "one of the system calls named took that long, or failed; its subject is the "
 		     "caller" },
+	{ "blkio", FRBPF_SOURCE_BLKIO,
+	  .meaning = "a block request took that long from being queued to its completion; its "
+		     "subject is the task that queued it" },
+	{ "blkio.device", FRBPF_SOURCE_BLKIO_DEVICE,
+	  .meaning = "a block request took that long from being issued to its completion; its "
+		     "subject is the task that queued it" },
+	{ "tracepoint", FRBPF_SOURCE_TRACEPOINT, .has_args = true, .parse = when__parse_tracepoint,
+	  .meaning = "SYSTEM:NAME: this tracepoint of the kernel is hit; its subject is the task "
+		     "that it is about, or else the one that runs" },
+	{ "tracepoint", FRBPF_SOURCE_TRACEPOINT_FIELDS, .has_args = true,
+	  .parse = when__parse_tracepoint,
+	  .meaning = "SYSTEM:NAME: this tracepoint is hit, and `if` asks for fields of its format; "
+		     "its subject is the task that runs" },
+	{ "psi", FRBPF_SOURCE_PSI, .parse = when__parse_psi, .no_begin = true,
+	  .meaning = "tasks were stalled that long within a window, for want of cpu, memory or io; "
+		     "it has no subject" },
+	{ "app", FRBPF_SOURCE_APP, .has_args = true, .parse = when__parse_app,
+	  .bind = when__bind_app,
+	  .meaning = "a program sent a message of this name, with a duration longer than that; "
+		     "its subject is the sender" },
 	{ NULL },
 };
 
-static const char *const source_names[] = { "runqlat", "blocked", "offcpu", "syscall", NULL };
-
 /* Of the design, for later versions. */
+/* clang-format off */
 static const char *const later_sources[] = {
-	"blkio", "blkio.device", "hardirq", "softirq", "reclaim", "uprobe",
-	"usdt",	 "app",		 "psi",	    "pending", "absent",  NULL,
+	"hardirq",
+	"softirq",
+	"reclaim",
+	"uprobe",
+	"usdt",
+	"pending",
+	"absent",
+	NULL,
 };
+/* clang-format on */
 
-struct parser {
-	const struct source_text *src;
-	struct diags *d;
-	uint32_t pos;
-	uint32_t end;
-	bool failed; /* something was wrong, but its form is right: go on for the errors behind it
-		      */
-};
+#define SOURCES_MAX 32
 
-static struct span parser__rest(const struct parser *p)
+/* The source whose name is nearest, or NULL. */
+static const char *nearest_source(const char *s, size_t len)
+{
+	const char *names[SOURCES_MAX + 1] = { NULL };
+
+	for (size_t i = 0; when_sources[i].name && i < SOURCES_MAX; i++)
+		names[i] = when_sources[i].name;
+	return nearest_word(s, len, names);
+}
+
+struct span when_parser__rest(const struct when_parser *p)
 {
 	return text__trim(p->src, (struct span){ p->pos, p->end - p->pos });
 }
 
-static bool parser__at(const struct parser *p, const char *s)
+bool when_parser__at(const struct when_parser *p, const char *s)
 {
 	return p->end - p->pos >= strlen(s) && !memcmp(p->src->text + p->pos, s, strlen(s));
 }
 
-static void parser__skip_blanks(struct parser *p)
+void when_parser__skip_blanks(struct when_parser *p)
 {
 	p->pos = text__skip_blanks(p->src, p->pos, p->end);
 }
 
-/* What stands here up to a blank or one of the signs of the language; perhaps nothing. */
-static struct span parser__word(struct parser *p)
+struct span when_parser__word(struct when_parser *p)
 {
 	struct span span;
 
-	parser__skip_blanks(p);
+	when_parser__skip_blanks(p);
 	span.off = p->pos;
 	while (p->pos < p->end && !strchr(":,<>=!()*\\\"", p->src->text[p->pos]) &&
-	       !text__blank(p->src, p->pos, p->end) && !parser__at(p, "->"))
+	       !text__blank(p->src, p->pos, p->end) && !when_parser__at(p, "->"))
 		p->pos++;
 	span.len = p->pos - span.off;
-	parser__skip_blanks(p);
+	when_parser__skip_blanks(p);
 	return span;
 }
 
-/* The place of an error: the character here, or the one behind the last word at the end. */
-static struct span parser__here(const struct parser *p)
+struct span when_parser__here(const struct when_parser *p)
 {
 	struct span here = { p->pos, 1 };
 	bool printable;
@@ -80,34 +107,37 @@ static struct span parser__here(const struct parser *p)
 	return here;
 }
 
-static int unknown_source(struct parser *p, struct span name)
+static bool is_later(const struct when_parser *p, struct span name)
 {
-	const char *s = p->src->text + name.off;
-	const char *nearest = nearest_word(s, name.len, source_names);
-	struct span here = parser__here(p);
-
 	for (const char *const *later = later_sources; *later; later++) {
 		if (text__equals(p->src, name, *later))
-			return diags__error(p->d, p->src, name,
-					    "the source '%s' is not supported yet", *later);
+			return true;
 	}
-	if (parser__at(p, "->"))
+	return false;
+}
+
+static int unknown_source(struct when_parser *p, struct span name)
+{
+	const char *s = p->src->text + name.off;
+	const char *nearest = nearest_source(s, name.len);
+	struct span here = when_parser__here(p);
+
+	if (is_later(p, name))
+		return diags__error(p->d, p->src, name,
+				    "the source " QUOTED " is not supported yet",
+				    QUOTE(s, name.len));
+	if (when_parser__at(p, "->"))
 		return diags__error(p->d, p->src, (struct span){ p->pos, 2 },
 				    "spans ('A -> B by KEY') are not supported yet");
 	if (!name.len)
 		return diags__error(p->d, p->src, here,
 				    "a source is expected here, such as runqlat");
-	if (parser__at(p, ":") &&
-	    (!nearest || strcmp(nearest, "syscall") || text__equals(p->src, name, "syscalls")))
-		return diags__error(p->d, p->src, name,
-				    "tracepoints (" QUOTED ":...) are not supported yet",
-				    QUOTE(s, name.len));
 	return diags__error(p->d, p->src, name, "unknown source " QUOTED DID_YOU_MEAN "%s",
 			    QUOTE(s, name.len), SUGGEST(nearest),
-			    nearest ? "" : ": there are runqlat, blocked, offcpu and syscall:NAME");
+			    nearest ? "" : ": `frbpf events` lists them");
 }
 
-static const struct when_source_desc *find_source(const struct parser *p, struct span name)
+static const struct when_source_desc *find_source(const struct when_parser *p, struct span name)
 {
 	for (const struct when_source_desc *s = when_sources; s->name; s++) {
 		if (text__equals(p->src, name, s->name))
@@ -116,80 +146,38 @@ static const struct when_source_desc *find_source(const struct parser *p, struct
 	return NULL;
 }
 
-/* One system call's name. Errors of the name do not stop the parser. */
-static void add_syscall(struct parser *p, struct span name, uint64_t *keys)
+/* A misspelt source that takes something behind ':', rather than the system of a tracepoint? */
+static bool is_misspelt(const struct when_parser *p, struct span name)
 {
-	const char *s = p->src->text + name.off, *nearest;
-	int nr = syscall__number(s, name.len);
+	const char *names[ARRAY_SIZE(when_sources)] = { NULL };
+	size_t n = 0;
 
-	if (nr < 0) {
-		nearest = nearest_word(s, name.len, syscall_names);
-		diags__error(p->d, p->src, name, "unknown system call " QUOTED DID_YOU_MEAN,
-			     QUOTE(s, name.len), SUGGEST(nearest));
-		p->failed = true;
-	} else if (syscall__kind(syscall__name(nr)) == SYSCALL_ENDLESS) {
-		diags__error(p->d, p->src, name, QUOTED " never returns", QUOTE(s, name.len));
-		p->failed = true;
-	} else if (nr >= FRBPF_KEY_MAX) {
-		diags__error(p->d, p->src, name,
-			     QUOTED " has number %d: only those below %d can be "
-				    "watched",
-			     QUOTE(s, name.len), nr, FRBPF_KEY_MAX);
-		p->failed = true;
-	} else if (keys[nr / 64] >> (nr % 64) & 1) {
-		diags__error(p->d, p->src, name, QUOTED " is named twice", QUOTE(s, name.len));
-		p->failed = true;
-	} else {
-		keys[nr / 64] |= 1ULL << (nr % 64);
+	for (const struct when_source_desc *s = when_sources; s->name; s++) {
+		if (s->parse && s->source != FRBPF_SOURCE_TRACEPOINT)
+			names[n++] = s->name;
 	}
+	return !text__equals(p->src, name, "syscalls") &&
+	       nearest_word(p->src->text + name.off, name.len, names);
 }
 
-static int parse_syscalls(struct parser *p, struct span source, struct when *ret)
+static int parse_comparison(struct when_parser *p)
 {
-	struct span name;
-	int n = 0;
-
-	if (!parser__at(p, ":"))
-		return diags__error(p->d, p->src, source,
-				    "which system calls? write syscall:NAME or syscall:NAME,NAME");
-	do {
-		p->pos++; /* the colon or comma */
-		name = parser__word(p);
-		if (!name.len && !n && parser__at(p, "*")) {
-			p->pos++;
-			parser__skip_blanks(p);
-			ret->all_calls = true;
-			return 0;
-		}
-		if (!name.len)
-			return diags__error(p->d, p->src, parser__here(p),
-					    "the name of a system call is expected here");
-		if (++n > FRBPF_KEY_MAX)
-			return diags__error(p->d, p->src, name,
-					    "more names than there are system calls");
-		add_syscall(p, name, ret->keys);
-	} while (parser__at(p, ","));
-	return 0;
-}
-
-static int parse_comparison(struct parser *p)
-{
-	struct span here = parser__here(p), word;
+	struct span here = when_parser__here(p), word;
 
 	if (p->pos == p->end)
 		return diags__error(
 			p->d, p->src, here,
 			"a threshold is missing: write '> ' and a duration, such as > 20ms");
-	if (parser__at(p, ">=")) {
+	if (when_parser__at(p, ">=")) {
 		here.len = 2;
 		return diags__error(p->d, p->src, here,
 				    "a rule fires above its threshold: write '>' instead of '>='");
 	}
-	if (parser__at(p, ">")) {
+	if (when_parser__at(p, ">")) {
 		p->pos++;
 		return 0;
 	}
-	if (parser__at(p, "->")) {
+	if (when_parser__at(p, "->")) {
 		here.len = 2;
 		return diags__error(p->d, p->src, here,
 				    "spans ('A -> B by KEY') are not supported yet");
@@ -201,7 +189,7 @@ static int parse_comparison(struct parser *p)
 			"a rule fires above its threshold: write '>' instead of " QUOTED,
 			QUOTE_SPAN(p->src, here));
 	}
-	word = parser__word(p);
+	word = when_parser__word(p);
 	if (text__equals(p->src, word, "fails"))
 		return diags__error(p->d, p->src, word, "only system calls can fail");
 	if (word.len)
@@ -212,29 +200,30 @@ static int parse_comparison(struct parser *p)
 
 /* "20ms garbage": the duration is right, what follows is not. Otherwise the duration is to blame.
  */
-static struct span behind_duration(const struct parser *p, struct span span)
+static struct span behind_duration(const struct when_parser *p, struct span span)
 {
-	struct parser q = *p;
+	struct when_parser q = *p;
 	const char *why;
 	struct span first;
 	uint64_t ns;
 
-	first = parser__word(&q);
+	first = when_parser__word(&q);
 	if (q.pos == q.end || units__duration(p->src->text + first.off, first.len, &ns, &why))
 		return (struct span){ span.off, 0 };
-	return parser__rest(&q);
+	return when_parser__rest(&q);
 }
 
-static int parse_threshold(struct parser *p, uint64_t *ret)
+static int parse_duration(struct when_parser *p, uint64_t *ret)
 {
-	struct span span = parser__rest(p), behind;
+	struct span span = when_parser__rest(p), behind;
 	const char *s = p->src->text + span.off;
 
 	p->pos = span.off;
 	if (!span.len)
 		return diags__error(p->d, p->src, (struct span){ p->end, 0 },
 				    "a duration is expected behind '>', such as 20ms");
-	if ((s[0] == 'p' && span.len > 1 && s[1] >= '0' && s[1] <= '9') || parser__at(p, "max("))
+	if ((s[0] == 'p' && span.len > 1 && s[1] >= '0' && s[1] <= '9') ||
+	    when_parser__at(p, "max("))
 		return diags__error(p->d, p->src, span,
 				    "thresholds relative to a percentile are not supported yet");
 	behind = behind_duration(p, span);
@@ -248,117 +237,60 @@ static int parse_threshold(struct parser *p, uint64_t *ret)
 	return 0;
 }
 
-/* One name of an error. A wrong one does not stop the parser. */
-static void add_errno(struct parser *p, struct span name, struct when *ret)
+int when_parser__threshold(struct when_parser *p, uint64_t *ret)
 {
-	const char *s = p->src->text + name.off, *nearest;
-	long value;
+	int err = parse_comparison(p);
 
-	if (symbol__find(symbols_errno, s, name.len, &value)) {
-		nearest = symbol__nearest(symbols_errno, s, name.len);
-		diags__error(p->d, p->src, name, "unknown error " QUOTED DID_YOU_MEAN "%s",
-			     QUOTE(s, name.len), SUGGEST(nearest),
-			     nearest ? "" : ": write names such as EMFILE");
-		p->failed = true;
-	} else if (ret->errnos[value / 64] >> (value % 64) & 1) {
-		diags__error(p->d, p->src, name, QUOTED " is named twice", QUOTE(s, name.len));
-		p->failed = true;
-	} else {
-		ret->errnos[value / 64] |= 1ULL << (value % 64);
-	}
+	return err ? err : parse_duration(p, ret);
 }
 
-/* What stands behind "fails": nothing, or "(EMFILE, ENFILE)". */
-static int parse_errors(struct parser *p, struct when *ret)
+/* A source that takes nothing but a threshold. */
+static int parse_plain(struct when_parser *p, struct span name, struct when *ret)
 {
-	struct span name;
-
-	ret->fails = true;
-	ret->any_errno = !parser__at(p, "(");
-	if (!ret->any_errno) {
-		do {
-			p->pos++; /* the parenthesis or comma */
-			name = parser__word(p);
-			if (!name.len)
-				return diags__error(p->d, p->src, parser__here(p),
-						    "the name of an error is expected here, such "
-						    "as EMFILE");
-			add_errno(p, name, ret);
-		} while (parser__at(p, ","));
-		if (!parser__at(p, ")"))
-			return diags__error(p->d, p->src, parser__here(p),
-					    "',' or ')' is expected here");
-		p->pos++;
-		parser__skip_blanks(p);
-	}
-	if (p->pos == p->end)
-		return 0;
-	return diags__error(p->d, p->src, parser__rest(p),
-			    "nothing may follow 'fails': conditions stand in 'if'");
-}
-
-/* "fails" behind the names of system calls? Then it is read over. */
-static bool parser__take_fails(struct parser *p)
-{
-	struct parser q = *p;
-
-	if (!text__equals(p->src, parser__word(&q), "fails"))
-		return false;
-	*p = q;
-	return true;
-}
-
-/* "*": all calls that end, and for durations less those whose job it is to wait. */
-static void fill_all_calls(struct when *when)
-{
-	unsigned int kinds = 1U << SYSCALL_WORKS | 1U << SYSCALL_READS;
-
-	if (when->fails)
-		kinds |= 1U << SYSCALL_WAITS;
-	syscall__keys(kinds, when->keys);
-}
-
-static int parse_condition(struct parser *p, const struct when_source_desc *source,
-			   struct when *ret)
-{
-	int err;
-
-	if (source->has_keys && parser__take_fails(p)) {
-		err = parse_errors(p, ret);
-	} else {
-		err = parse_comparison(p);
-		err = err ? err : parse_threshold(p, &ret->threshold);
-	}
-	if (!err && ret->all_calls)
-		fill_all_calls(ret);
-	return err;
+	if (when_parser__at(p, ":"))
+		return diags__error(p->d, p->src, when_parser__here(p),
+				    "'%.*s' takes nothing behind ':'", (int)name.len,
+				    p->src->text + name.off);
+	return when_parser__threshold(p, &ret->threshold);
 }
 
 int when__parse(const struct source_text *src, struct span span, struct diags *d, struct when *ret)
 {
-	struct parser p = { .src = src, .d = d, .pos = span.off, .end = span.off + span.len };
+	struct when_parser p = { .src = src, .d = d, .pos = span.off, .end = span.off + span.len };
 	const struct when_source_desc *source;
 	struct when when = { 0 };
 	struct span name;
-	int err = 0;
+	int err;
 
 	span = text__trim(src, span);
 	p.end = span.off + span.len;
-	name = parser__word(&p);
+	name = when_parser__word(&p);
 	source = find_source(&p, name);
+	if (!source && name.len && when_parser__at(&p, ":") && !is_misspelt(&p, name) &&
+	    !is_later(&p, name))
+		source = when__source(FRBPF_SOURCE_TRACEPOINT);
 	if (!source)
 		return unknown_source(&p, name);
 	when.source = source->source;
-	if (source->has_keys)
-		err = parse_syscalls(&p, name, &when);
-	else if (parser__at(&p, ":"))
-		err = diags__error(d, src, parser__here(&p), "'%s' takes nothing behind ':'",
-				   source->name);
-	err = err ? err : parse_condition(&p, source, &when);
-	if (err || p.failed)
-		return -EINVAL;
+	err = (source->parse ? source->parse : parse_plain)(&p, name, &when);
+	if (err || p.failed) {
+		when__free(&when);
+		return err ? err : -EINVAL;
+	}
 	*ret = when;
 	return 0;
+}
+
+bool when__same_events(const struct when *a, const struct when *b)
+{
+	return a->source == b->source &&
+	       !strcmp(a->target ? a->target : "", b->target ? b->target : "");
+}
+
+void when__free(struct when *when)
+{
+	free(when->target);
+	when->target = NULL;
 }
 
 const struct when_source_desc *when__source(enum frbpf_source source)

@@ -8,7 +8,10 @@
 
 struct when {
 	enum frbpf_source source;
-	uint64_t threshold;		/* ns */
+	char *target;	    /* which events of it, in one way to write it; NULL: the source has
+					   but one kind. Rules of equal targets share programs. Owned */
+	bool hit;	    /* no threshold: each event */
+	uint64_t threshold; /* ns */
 	uint64_t keys[FRBPF_KEY_WORDS]; /* system calls by number, for sources with keys */
 	bool all_calls;			/* syscall:*: less those that wait */
 	bool fails;			/* no threshold: a call that failed */
@@ -19,16 +22,32 @@ struct when {
 /* Parse @span of @src: "runqlat > 20ms", "syscall:fsync,fdatasync > 50ms", "syscall:* > 1s",
  * "syscall:openat fails (EMFILE, ENFILE)". Errors at their token,
  * with the nearest known source, system call or unit. A source of the design that this version
- * lacks gets "not supported yet", not "unknown". 0 or -EINVAL. */
+ * lacks gets "not supported yet", not "unknown". 0, -EINVAL or -ENOMEM. */
 int when__parse(const struct source_text *src, struct span span, struct diags *d, struct when *ret);
+/* Frees what it owns, not @when. A zeroed one is legal. */
+void when__free(struct when *when);
+
+/* Do they speak of the same events, seen by the same programs? */
+bool when__same_events(const struct when *a, const struct when *b);
+
+struct when_parser;
+struct ruleset;
+struct rule_conf;
 
 /* The sources that `when` knows; ends with name NULL. */
 struct when_source_desc {
 	const char *name;
 	enum frbpf_source source;
 	bool has_keys;
+	bool has_args;	     /* its events have fields that only the kernel or others know */
 	bool needs_if;	     /* what it measures is nothing unusual */
+	bool no_begin;	     /* its value is no time that ended with the event */
 	const char *meaning; /* one line: what is measured and who its subject is */
+	/* What stands behind the name; NULL: "> DURATION" and nothing else. */
+	int (*parse)(struct when_parser *p, struct span name, struct when *ret);
+	/* Optional; for those whose arguments are what rules compare them with: bind those of
+	 * @rule, the last of @rs, once they have their slots. 0, -EINVAL or -ENOMEM. */
+	int (*bind)(const struct ruleset *rs, struct rule_conf *rule, struct diags *d);
 };
 extern const struct when_source_desc when_sources[];
 

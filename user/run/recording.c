@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "daemon/recorder.h"
+#include "dump/horizon.h"
 #include "dump/manifest.h"
 #include "dump/tracing_parts.h"
 #include "run/incident_note.h"
@@ -17,7 +18,6 @@
 /* As the daemon's. */
 #define RT_PRIORITY_TRIGGER  50
 #define RT_PRIORITY_SIDEBAND (RT_PRIORITY_TRIGGER - 1)
-#define SIDEBAND_MAX_AGE_NS  (30ULL * 24 * 3600 * 1000000000)
 #define THREADS_TRIES	     5
 
 struct recording {
@@ -27,6 +27,7 @@ struct recording {
 	struct sideband *sideband;
 	struct detectors *detectors;
 	struct recorder *recorder;
+	struct horizon *horizon;
 	struct dump_env dump_env;
 	size_t n_own;
 	size_t *values; /* see struct run_rules; owned */
@@ -49,7 +50,6 @@ static int open_parts(struct recording *r, const struct ruleset *rs, struct err 
 	struct sideband_opts sideband = {
 		.memory = rs->daemon.sideband_memory,
 		.all = rs->daemon.sideband_all,
-		.max_age = SIDEBAND_MAX_AGE_NS,
 		.rt_priority = RT_PRIORITY_SIDEBAND,
 	};
 	struct recorder_opts recorder = { .rt_priority = RT_PRIORITY_TRIGGER };
@@ -165,8 +165,16 @@ int recording__open(const struct recording_opts *opts, struct run_rules *rules, 
 	r->values = TAKE_PTR(rules->values);
 	raise_fd_limit();
 	code = open_parts(r, rules->rs, err);
-	r->dump_env =
-		(struct dump_env){ opts->base, r->sideband, r->host, &r->tracing, "frbpf run" };
+	if (!code && horizon__new(&r->horizon))
+		code = err_set(err, -ENOMEM, "out of memory");
+	r->dump_env = (struct dump_env){
+		.base = opts->base,
+		.sideband = r->sideband,
+		.host = r->host,
+		.tracing = &r->tracing,
+		.program = "frbpf run",
+		.horizon = r->horizon,
+	};
 	code = code ?: put_in_force(r, rules, err);
 	code = code ?: describe_sessions(r, err);
 	code = code ?: describe_rules(r, err);
@@ -261,8 +269,10 @@ void recording__free(struct recording *r)
 	if (!r)
 		return;
 	recorder__free(r->recorder);
+	horizon__free(r->horizon);
 	detectors__free(r->detectors);
 	sideband__free(r->sideband);
+	tracing_parts__free(&r->tracing);
 	tracing_parts__free(&r->tracing);
 	host_info__free(r->host);
 	free(r->values);

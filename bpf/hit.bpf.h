@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the generic sources share, whose programs serve any tracepoint: values of the event found as
+ * struct frbpf_extract says, and a subject that is known by its address only.
+ */
+#ifndef FRBPF_HIT_BPF_H
+#define FRBPF_HIT_BPF_H
+
+#include "rules.bpf.h"
+
+/* Arguments of the tracepoint, as its programs get them: each widened to a word, with zeros. */
+#define HIT_ARGS 16 /* a power of two: an index is masked for the verifier */
+struct hit_args {
+	__u64 v[HIT_ARGS];
+};
+_Static_assert(HIT_ARGS >= FRBPF_TP_ARGS, "room for all arguments");
+
+/* Of one hit, on its CPU. A tracepoint may be hit again by an interrupt while its program runs
+ * (kernels from 6.1 on do not let it): such a hit is dropped and counted. */
+struct hit {
+	__u32 busy;
+	__u32 pad;
+	struct hit_args args;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct hit);
+} hits SEC(".maps");
+
+/* Set when it is loaded: how many arguments the tracepoint has. A program that could read more is
+ * not attached, so what is behind the last one must be dead code for the verifier. */
+const volatile __u32 n_args;
+
+/* Which argument is the task that the event is about; none: the one that runs. */
+const volatile __s32 subject_arg = -1;
+/* Which argument is its number, where no task is at hand. */
+const volatile __s32 subject_pid_arg = -1;
+
+static __always_inline struct hit *hit_begin(void)
+{
+	__u32 zero = 0;
+	struct hit *hit = bpf_map_lookup_elem(&hits, &zero);
+
+	if (!hit)
+		return NULL;
+	if (hit->busy) {
+		__sync_fetch_and_add(&missing_storage, 1);
+		return NULL;
+	}
+	hit->busy = 1;
+	barrier();
+	return hit;
+}
+
+static __always_inline void hit_end(struct hit *hit)
+{
+	barrier();
+	hit->busy = 0;
+}
+
+#define HIT_TAKE(i_)                                                                               \
+	do {                                                                                       \
+		if (n > (i_))                                                                      \
+			args->v[i_] = *(volatile const __u64 *)&ctx[i_];                           \
+	} while (0)
+
+/* The first @n of them. @n is a constant, known to the verifier if not to the compiler. */
+static __always_inline void hit_take(struct hit_args *args, const __u64 *ctx, __u32 n)
+{
+	HIT_TAKE(0);
+	HIT_TAKE(1);
+	HIT_TAKE(2);
+	HIT_TAKE(3);
+	HIT_TAKE(4);
+	HIT_TAKE(5);
+	HIT_TAKE(6);
+	HIT_TAKE(7);
+	HIT_TAKE(8);
+	HIT_TAKE(9);
+	HIT_TAKE(10);
+	HIT_TAKE(11);
+}
+
+static __always_inline __u64 read_number(const struct frbpf_extract *x, __u64 addr)
+{
+	__u64 v = 0;
+
+	switch (x->size) {
+	case 1:
+		bpf_probe_read_kernel(&v, 1, (void *)addr);
+		break;
+	case 2:
+		bpf_probe_read_kernel(&v, 2, (void *)addr);
+		break;
+	case 4:
+		bpf_probe_read_kernel(&v, 4, (void *)addr);
+		break;
+	case 8:
+		bpf_probe_read_kernel(&v, 8, (void *)addr);
+		break;
+	}
+	return v;
+}
+
+static __always_inline __u64 trim_number(const struct frbpf_extract *x, __u64 v)
+{
+	__u32 left = x->shift_left % 64, right = x->shift_right % 64;
+
+	v <<= left;
+	if (x->is_signed)
+		return (__s64)v >> right;
+	v >>= right;
+	/* conditions compare signed numbers: what is too large is taken for the largest */
+	return (__s64)v < 0 ? ~0ULL >> 1 : v;
+}
+
+static __always_inline __u64 swap_number(const struct frbpf_extract *x, __u64 v)
+{
+	return __builtin_bswap64(v) >> x->shift_right % 64;
+}
+
+struct hit_value {
+	__u64 word[2];
+};
+
+/* The value @x tells of; what cannot be read is 0 or "". */
+__noinline int extract(const struct frbpf_extract *x, const struct hit_args *args,
+		       struct hit_value *ret)
+{
+	__u64 v, addr, word[2] = { 0, 0 };
+	__u32 i;
+
+	if (!x || !args || !ret)
+		return 0;
+	v = addr = args->v[x->arg % HIT_ARGS];
+	for (i = 0; i < FRBPF_MAX_STEPS; i++) {
+		if (i >= x->n_steps)
+			break;
+		addr = v + x->offset[i];
+		if (i + 1 >= x->n_steps)
+			break;
+		v = 0;
+		bpf_probe_read_kernel(&v, sizeof(v), (void *)addr);
+		if (!v) {
+			addr = 0;
+			break;
+		}
+	}
+	switch (x->kind) {
+	case FRBPF_EXTRACT_NUMBER:
+		word[0] = trim_number(x, x->n_steps ? read_number(x, addr) : v);
+		break;
+	case FRBPF_EXTRACT_BE:
+		word[0] = swap_number(x, x->n_steps ? read_number(x, addr) : v);
+		break;
+	case FRBPF_EXTRACT_STRING:
+		bpf_probe_read_kernel_str(word, FRBPF_COMM_LEN, (void *)addr);
+		break;
+	case FRBPF_EXTRACT_IPV4:
+		word[0] = __builtin_bswap64(x->n_steps ? read_number(x, addr) : v);
+		break;
+	case FRBPF_EXTRACT_IPV6:
+		bpf_probe_read_kernel(word, sizeof(word), (void *)addr);
+		word[0] = __builtin_bswap64(word[0]);
+		word[1] = __builtin_bswap64(word[1]);
+		break;
+	}
+	ret->word[0] = word[0];
+	ret->word[1] = word[1];
+	return 0;
+}
+
+/* Values of the event into @m, from where they lie in @args. */
+static __always_inline void hit_extract(const struct frbpf_extracts *xs,
+					const struct hit_args *args, struct match *m)
+{
+	__u32 i;
+
+	for (i = 0; i < FRBPF_MAX_ARGS; i++) {
+		if (i >= xs->n)
+			break;
+		extract(&xs->slot[i], args, (void *)m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i]);
+	}
+}
+
+/* Can the rule's condition still hold, as far as its values of the event tell? Most hits end here,
+ * before anything is asked of tasks. */
+__noinline int rule_may_hold(__u32 idx, const struct match *m)
+{
+	struct frbpf_rule *rule = bpf_map_lookup_elem(&rules, &idx);
+	bool all = true;
+	__u32 i;
+
+	if (!rule || !m)
+		return 0;
+	if (!rule->n_nodes)
+		return 1;
+	for (i = 0; i < FRBPF_MAX_NODES; i++) {
+		if (i >= rule->n_nodes)
+			break;
+		if (all && rule->nodes[i].field >= FRBPF_FIELD_ARG &&
+		    !node_holds(&rule->nodes[i], m))
+			all = false;
+		if (rule->nodes[i].flags & FRBPF_NODE_END) {
+			if (all)
+				return 1;
+			all = true;
+		}
+	}
+	return 0;
+}
+
+static __always_inline bool rules_may_hold(const struct match *m, __u32 half)
+{
+	__u32 i, n_rules = control.half[half & 1].n_rules;
+
+	for (i = 0; i < FRBPF_MAX_RULES; i++) {
+		if (i >= n_rules)
+			break;
+		if (rule_may_hold(2 * i + (half & 1), m))
+			return true;
+	}
+	return false;
+}
+
+/* task_fields() of a task that is known by its address only, and who it is for cooldowns. */
+__noinline int subject_fields(__u64 addr, struct match *m)
+{
+	struct task_struct *task = (struct task_struct *)addr, *leader, *parent;
+	__u64(*val)[FRBPF_FIELD_WORDS];
+
+	if (!m || !addr)
+		return 0;
+	val = m->val[MATCH_SUBJECT];
+	leader = BPF_CORE_READ(task, group_leader);
+	parent = BPF_CORE_READ(task, real_parent);
+	bpf_probe_read_kernel_str(val[FRBPF_FIELD_COMM], FRBPF_COMM_LEN, task->comm);
+	bpf_probe_read_kernel_str(val[FRBPF_FIELD_PROCESS], FRBPF_COMM_LEN, leader->comm);
+	m->process[0] = (__u32)BPF_CORE_READ(task, tgid);
+	m->process[1] = BPF_CORE_READ(leader, start_boottime);
+	m->thread[0] = (__u32)BPF_CORE_READ(task, pid);
+	m->thread[1] = BPF_CORE_READ(task, start_boottime);
+	if (daemon_pidns == PID_NS_INIT_INUM) {
+		val[FRBPF_FIELD_PID][0] = m->process[0];
+		val[FRBPF_FIELD_TID][0] = m->thread[0];
+		val[FRBPF_FIELD_PPID][0] = (__u32)BPF_CORE_READ(parent, tgid);
+	} else {
+		val[FRBPF_FIELD_PID][0] =
+			pid_in_daemon_ns((__u64)BPF_CORE_READ(leader, thread_pid));
+		val[FRBPF_FIELD_TID][0] = pid_in_daemon_ns((__u64)BPF_CORE_READ(task, thread_pid));
+		val[FRBPF_FIELD_PPID][0] =
+			pid_in_daemon_ns((__u64)BPF_CORE_READ(parent, group_leader, thread_pid));
+	}
+	val[FRBPF_FIELD_UID][0] = BPF_CORE_READ(task, real_cred, euid.val);
+	val[FRBPF_FIELD_PRIO][0] = (__s64)BPF_CORE_READ(task, prio);
+	val[FRBPF_FIELD_CPU][0] = m->cpu;
+	return 0;
+}
+
+/* A subject of which no more is known than its number in the initial namespace. */
+static __always_inline void subject_pid(struct match *m, __u64 pid)
+{
+	if (daemon_pidns == PID_NS_INIT_INUM) {
+		m->val[MATCH_SUBJECT][FRBPF_FIELD_PID][0] = (__u32)pid;
+		m->val[MATCH_SUBJECT][FRBPF_FIELD_TID][0] = (__u32)pid;
+	}
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_CPU][0] = m->cpu;
+	m->process[0] = m->thread[0] = (__u32)pid;
+}
+
+/*
+ * A hit, for its values to be extracted: these alone are zero so far. match_begin() does everything
+ * at once, and most hits are of no interest.
+ */
+static __always_inline struct match *hit_match_begin(__u32 half)
+{
+	__u32 zero = 0;
+	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (!m)
+		return NULL;
+	__builtin_memset(m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG], 0,
+			 sizeof(m->val[0][0]) * FRBPF_MAX_ARGS);
+	m->half = half;
+	return m;
+}
+
+/* Whom a hit is about. */
+struct hit_subject {
+	__u64 task; /* its address; 0: it is known by its number */
+	__u64 pid;
+};
+
+static __always_inline struct hit_subject hit_subject(const struct hit_args *args)
+{
+	struct hit_subject s = { 0 };
+
+	if (subject_arg >= 0)
+		s.task = args->v[(__u32)subject_arg % HIT_ARGS];
+	else if (subject_pid_arg >= 0)
+		s.pid = args->v[(__u32)subject_pid_arg % HIT_ARGS];
+	else
+		s.task = bpf_get_current_task();
+	return s;
+}
+
+/* The subject is the task that runs. */
+static __always_inline void subject_current(struct match *m, struct task_struct *current)
+{
+	__builtin_memcpy(m->val[MATCH_SUBJECT], m->val[MATCH_CURRENT],
+			 sizeof(m->val[0][0]) * FRBPF_FIELD_VALUE);
+	m->process[0] = (__u32)current->tgid;
+	m->process[1] = current->group_leader->start_boottime;
+	m->thread[0] = (__u32)current->pid;
+	m->thread[1] = current->start_boottime;
+}
+
+/* All else of a hit that may match. */
+static __always_inline void hit_match_fill(struct match *m, struct hit_subject subject, __u64 now,
+					   __u64 value)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	__u32 half = m->half & 1;
+
+	__builtin_memset(m->val[MATCH_SUBJECT], 0, sizeof(m->val[0][0]) * FRBPF_FIELD_ARG);
+	__builtin_memset(m->val[MATCH_CURRENT], 0,
+			 sizeof(*m) - __builtin_offsetof(struct match, val[MATCH_CURRENT]));
+	m->half = half;
+	m->now = now;
+	m->value = value;
+	m->cpu = bpf_get_smp_processor_id();
+	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
+	if (!subject.task)
+		subject_pid(m, subject.pid);
+	else if (subject.task == bpf_get_current_task())
+		subject_current(m, current);
+	else
+		subject_fields(subject.task, m);
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = value;
+	m->self = m->process[0] == control.self_tgid;
+	if (subject.task && control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
+		match_cgroups(m, (struct task_struct *)subject.task,
+			      (struct task_struct *)bpf_get_current_task());
+}
+
+/* Behind rules_run(): where the subject was, if it is the one that runs. */
+static __always_inline void hit_stacks(const struct match *m)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+
+	if (m->fired && m->thread[0] == (__u32)current->pid)
+		stacks_send(m, current, true);
+}
+
+#endif

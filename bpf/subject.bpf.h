@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A subject that may be gone when its wait is over: what rules ask of a task, saved where the wait
+ * begins. That is done for each event, so names are taken as they are and put in order by those few
+ * that are looked at.
+ */
+#ifndef FRBPF_SUBJECT_BPF_H
+#define FRBPF_SUBJECT_BPF_H
+
+#include "rules.bpf.h"
+
+struct subject {
+	char comm[FRBPF_COMM_LEN];
+	char process[FRBPF_COMM_LEN];
+	__u64 process_born; /* see struct frbpf_key */
+	__u64 thread_born;
+	__u64 own_cgroup;
+	__u32 tgid, tid; /* in the initial namespace */
+	__u32 ns_pid, ns_tid;
+	__u32 uid;
+	__u32 ppid;
+	__s32 prio;
+	__u32 cpu;
+};
+
+/* @cgroups: NULL when no rule looks at them. A rule that comes to do so while the subject waits
+ * finds it in none. */
+static __always_inline void subject_save(struct subject *s, struct task_struct *task,
+					 struct cgroup_ids *cgroups)
+{
+	struct task_struct *leader = task->group_leader;
+	struct cgroup *cgrp;
+	__u64 pid, tid;
+
+	bpf_probe_read_kernel(s->comm, sizeof(s->comm), task->comm);
+	bpf_probe_read_kernel(s->process, sizeof(s->process), leader->comm);
+	task_pids(task, &pid, &tid);
+	s->ns_pid = pid;
+	s->ns_tid = tid;
+	s->tgid = task->tgid;
+	s->tid = task->pid;
+	s->process_born = leader->start_boottime;
+	s->thread_born = task->start_boottime;
+	s->uid = task->real_cred->euid.val;
+	s->ppid = task_ppid(task);
+	s->prio = task->prio;
+	s->cpu = bpf_get_smp_processor_id();
+	s->own_cgroup = 0;
+	if (!cgroups || !bpf_core_field_exists(task->cgroups))
+		return;
+	cgrp = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	s->own_cgroup = BPF_CORE_READ(cgrp, kn, id);
+	cgroup_ids((__u64)cgrp, cgroups);
+}
+
+/* As match_begin(), with a subject from subject_save(); @cgroups as there. Its `cpu` is that where
+ * it was saved. */
+static __always_inline struct match *match_saved(__u32 half, const struct subject *s,
+						 const struct cgroup_ids *cgroups, __u64 now,
+						 __u64 value)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct match *m = match_new(half, now, value);
+	__u64(*val)[FRBPF_FIELD_WORDS];
+
+	if (!m)
+		return NULL;
+	m->self = s->tgid == control.self_tgid;
+	m->process[0] = s->tgid;
+	m->process[1] = s->process_born;
+	m->thread[0] = s->tid;
+	m->thread[1] = s->thread_born;
+	m->own_cgroup = s->own_cgroup;
+	val = m->val[MATCH_SUBJECT];
+	bpf_probe_read_kernel_str(val[FRBPF_FIELD_COMM], FRBPF_COMM_LEN, s->comm);
+	bpf_probe_read_kernel_str(val[FRBPF_FIELD_PROCESS], FRBPF_COMM_LEN, s->process);
+	val[FRBPF_FIELD_PID][0] = s->ns_pid;
+	val[FRBPF_FIELD_TID][0] = s->ns_tid;
+	val[FRBPF_FIELD_UID][0] = s->uid;
+	val[FRBPF_FIELD_PPID][0] = s->ppid;
+	val[FRBPF_FIELD_PRIO][0] = (__s64)s->prio;
+	val[FRBPF_FIELD_CPU][0] = s->cpu;
+	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
+	if (rules_look_at_cgroups(half) && bpf_core_field_exists(current->cgroups)) {
+		m->cgroup[MATCH_SUBJECT] = *cgroups;
+		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
+			   &m->cgroup[MATCH_CURRENT]);
+	}
+	return m;
+}
+
+#endif

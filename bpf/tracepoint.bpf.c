@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Any tracepoint is hit: one program, attached by name to the tracepoint of this object. What its
+ * rules look at lies in its arguments, where user space found it in the kernel's BTF.
+ */
+#include "vmlinux.h"
+
+#include <bpf/bpf_helpers.h>
+
+#include "hit.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* By half, as the rules. */
+struct frbpf_extracts extracts[2];
+
+static __always_inline void check_hit(const struct hit_args *args)
+{
+	__u32 half = rules_half();
+	struct match *m;
+
+	m = hit_match_begin(half);
+	if (!m)
+		return;
+	hit_extract(&extracts[half], args, m);
+	if (!rules_may_hold(m, half))
+		return;
+	hit_match_fill(m, hit_subject(args), bpf_ktime_get_ns(), 0);
+	m->source = FRBPF_SOURCE_TRACEPOINT;
+	rules_run(m);
+	hit_stacks(m);
+}
+
+SEC("raw_tp")
+int tp_hit(__u64 *ctx)
+{
+	struct hit *hit;
+
+	if (!control.half[rules_half()].n_rules)
+		return 0;
+	hit = hit_begin();
+	if (!hit)
+		return 0;
+	hit_take(&hit->args, ctx, n_args);
+	check_hit(&hit->args);
+	hit_end(hit);
+	return 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A disk of our own: a loop device on a file without a name. */
+#ifndef TESTS_UNIT_LOOP_DEVICE_H
+#define TESTS_UNIT_LOOP_DEVICE_H
+
+#include <fcntl.h>
+#include <linux/loop.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+struct loop_device {
+	int fd;
+	int number;
+	char path[32];
+};
+
+/* 0, or -1: not possible here. It goes with its last descriptor. */
+static inline int loop_device_open(struct loop_device *ret, off_t size)
+{
+	struct loop_config config = { .info = { .lo_flags = LO_FLAGS_AUTOCLEAR } };
+	char name[] = "/var/tmp/frbpf-loop-XXXXXX";
+	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC),
+	    file = mkostemp(name, O_CLOEXEC);
+
+	ret->fd = -1;
+	if (file >= 0)
+		unlink(name);
+	for (int i = 0; control >= 0 && file >= 0 && !ftruncate(file, size) && i < 100; i++) {
+		ret->number = ioctl(control, LOOP_CTL_GET_FREE);
+		if (ret->number < 0)
+			break;
+		snprintf(ret->path, sizeof(ret->path), "/dev/loop%d", ret->number);
+		ret->fd = open(ret->path, O_RDWR | O_CLOEXEC);
+		if (ret->fd < 0)
+			break;
+		config.fd = file;
+		if (!ioctl(ret->fd, LOOP_CONFIGURE, &config))
+			break;
+		close(ret->fd); /* somebody else was faster */
+		ret->fd = -1;
+	}
+	if (control >= 0)
+		close(control);
+	if (file >= 0)
+		close(file);
+	return ret->fd < 0 ? -1 : 0;
+}
+
+#endif

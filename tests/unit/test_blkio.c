@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* blkio and blkio.device on the running kernel: requests to a loop device of this test. */
+#include <bpf/btf.h>
+#include <errno.h>
+
+#include "detect/block_device.h"
+#include "detect_fixture.h"
+#include "loop_device.h"
+
+#define DISK	(16 << 20)
+#define BYTES	65536
+#define OFFSET	(1 << 20)
+#define IO_NAME "frbpf-io"
+
+struct io {
+	const char *path;
+	int (*fn)(struct io *io, int fd, void *buf);
+	uint64_t begin, end;
+};
+
+static bool has_io_start(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool has = btf &&
+		   btf__find_by_name_kind(btf, "btf_trace_block_io_start", BTF_KIND_TYPEDEF) > 0;
+
+	btf__free(btf);
+	return has;
+}
+
+static int write_direct(struct io *io, int fd, void *buf)
+{
+	return pwrite(fd, buf, BYTES, OFFSET) != BYTES;
+}
+
+static int read_direct(struct io *io, int fd, void *buf)
+{
+	return pread(fd, buf, BYTES, OFFSET) != BYTES;
+}
+
+static int flush(struct io *io, int fd, void *buf)
+{
+	return fsync(fd);
+}
+
+static int run_io(void *arg)
+{
+	struct io *io = arg;
+	int fd = open(io->path, O_RDWR | O_DIRECT | O_CLOEXEC), r;
+	void *buf;
+
+	prctl(PR_SET_NAME, IO_NAME);
+	if (fd < 0 || posix_memalign(&buf, 4096, BYTES))
+		return 1;
+	memset(buf, 0x5a, BYTES);
+	io->begin = now_ns();
+	r = io->fn(io, fd, buf);
+	io->end = now_ns();
+	return r;
+}
+
+struct scene {
+	struct loop_device loop;
+	struct io *io;
+	struct detectors *d;
+	struct rule_conf rules[3];
+	uint32_t slots[3];
+	size_t n;
+};
+
+/* The rule applies to the loop device only. */
+static void add_rule(struct scene *s, const char *when, const char *condition)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "dev == \"loop%d\"%s%s", s->loop.number,
+		 condition ? " && " : "", condition ? condition : "");
+	s->rules[s->n] = rule_of(s->n + 1, when, text);
+	s->n++;
+}
+
+static bool begin(struct scene *s)
+{
+	*s = (struct scene){ .io = shared_memory(sizeof(*s->io)) };
+	if (loop_device_open(&s->loop, DISK))
+		return false;
+	s->io->path = s->loop.path;
+	return true;
+}
+
+static void load(struct scene *s)
+{
+	s->d = detectors_with(s->rules, s->n, s->slots);
+}
+
+static pid_t run(struct scene *s, int (*fn)(struct io *io, int fd, void *buf))
+{
+	pid_t pid;
+
+	s->io->fn = fn;
+	assert_int_equal(in_child(run_io, s->io, &pid), 0);
+	return pid;
+}
+
+static void end(struct scene *s)
+{
+	detectors__free(s->d);
+	for (size_t i = 0; i < s->n; i++)
+		rule_free(&s->rules[i]);
+	close(s->loop.fd);
+	munmap(s->io, sizeof(*s->io));
+}
+
+#define BEGIN(s)                                                                                   \
+	do {                                                                                       \
+		SKIP_UNLESS_POSSIBLE();                                                            \
+		SKIP_IF(!begin(s), "no loop devices here");                                        \
+	} while (0)
+
+static uint64_t arg(const struct frbpf_trigger *t, int field)
+{
+	return t->args[field - FRBPF_FIELD_ARG][0];
+}
+
+static void check_issuer(const struct scene *s, const struct frbpf_trigger *t, pid_t pid)
+{
+	assert_int_equal(t->subject.pid, pid);
+	assert_int_equal(t->subject.tid, pid);
+	assert_int_equal(t->subject.uid, 0);
+	assert_string_equal(t->subject.comm, IO_NAME);
+	assert_string_equal(t->subject.process, IO_NAME);
+	assert_int_equal(arg(t, FRBPF_BLKIO_DEV), FRBPF_DEV(7, s->loop.number));
+	assert_in_range(t->value, 1, s->io->end - s->io->begin);
+	assert_in_range(t->time, s->io->begin + t->value, s->io->end);
+}
+
+static void check_data(const struct frbpf_trigger *t, enum frbpf_blkio_op op)
+{
+	assert_int_equal(arg(t, FRBPF_BLKIO_OP), op);
+	assert_int_equal(arg(t, FRBPF_BLKIO_SECTOR), OFFSET / 512);
+	assert_int_equal(arg(t, FRBPF_BLKIO_BYTES), BYTES);
+}
+
+static void test_write(void **state)
+{
+	struct frbpf_rule_state st;
+	struct scene s;
+	struct sink got;
+	pid_t pid;
+
+	BEGIN(&s);
+	add_rule(&s, "blkio > 1ns",
+		 "op == write && flags & sync && bytes >= 65536 && sector == 2048 && comm "
+		 "== " IO_NAME);
+	add_rule(&s, "blkio > 1h", NULL);
+	add_rule(&s, "blkio > 2ns", "op == read");
+	load(&s);
+	pid = run(&s, write_direct);
+	got = collect(s.d, 2000);
+	assert_int_equal(got.n, 1);
+	assert_int_equal(got.last.source, FRBPF_SOURCE_BLKIO);
+	assert_int_equal(got.last.rule_id, 1);
+	check_issuer(&s, &got.last, pid);
+	check_data(&got.last, FRBPF_BLKIO_WRITE);
+	assert_true(arg(&got.last, FRBPF_BLKIO_FLAGS) & FRBPF_BLKIO_SYNC);
+	st = state_of(s.d, s.slots[0]);
+	assert_int_equal(st.matched, 1);
+	assert_int_equal(st.fired, 1);
+	assert_int_equal(st.last_value, got.last.value);
+	assert_int_equal(state_of(s.d, s.slots[1]).matched, 0);
+	assert_int_equal(state_of(s.d, s.slots[2]).matched, 0);
+	end(&s);
+}
+
+static void test_device_is_part_of_it(void **state)
+{
+	struct scene s;
+	uint64_t all, device;
+	struct sink got;
+	pid_t pid;
+
+	BEGIN(&s);
+	add_rule(&s, "blkio > 1ns", "op == read && comm == " IO_NAME);
+	add_rule(&s, "blkio.device > 1ns", "op == read && comm == " IO_NAME);
+	load(&s);
+	pid = run(&s, read_direct);
+	got = collect(s.d, 2000);
+	assert_int_equal(got.n, 2);
+	check_issuer(&s, &got.first, pid);
+	check_issuer(&s, &got.last, pid);
+	check_data(&got.first, FRBPF_BLKIO_READ);
+	check_data(&got.last, FRBPF_BLKIO_READ);
+	assert_int_not_equal(got.first.source, got.last.source);
+	all = state_of(s.d, s.slots[0]).last_value;
+	device = state_of(s.d, s.slots[1]).last_value;
+	/* each is seen by a program of its own, one after the other */
+	if (got.first.source == FRBPF_SOURCE_BLKIO)
+		assert_in_range(device, 1, all + (got.last.time - got.first.time));
+	else
+		assert_in_range(device, 1, all);
+	end(&s);
+}
+
+/* The issuer of an fsync is not the worker that sends the flush. */
+static void test_flush(void **state)
+{
+	struct frbpf_rule_state all, device;
+	struct scene s;
+
+	BEGIN(&s);
+	add_rule(&s, "blkio > 1ns", "op == flush && flags & preflush && comm == " IO_NAME);
+	add_rule(&s, "blkio.device > 1ns", "op == flush");
+	load(&s);
+	run(&s, flush);
+	device = state_of(s.d, s.slots[1]);
+	all = state_of(s.d, s.slots[0]);
+	if (!has_io_start()) {
+		assert_int_equal(all.matched, 0);
+		end(&s);
+		SKIP_IF(true, "no tracepoint block_io_start: a flush has no issuer here");
+	}
+	assert_int_equal(all.matched, 1);
+	assert_int_equal(device.matched, 1);
+	assert_in_range(all.last_value, 1, s.io->end - s.io->begin);
+	assert_in_range(device.last_value, 1, all.last_value);
+	end(&s);
+}
+
+static int dirty(struct io *io, int fd, void *buf)
+{
+	int plain = open(io->path, O_RDWR | O_CLOEXEC);
+
+	return plain < 0 || pwrite(plain, buf, BYTES, OFFSET) != BYTES;
+}
+
+static int clean(void *arg)
+{
+	struct io *io = arg;
+	int fd = open(io->path, O_RDWR | O_CLOEXEC);
+
+	return fd < 0 || fsync(fd);
+}
+
+/* What one task left in the page cache is written by whoever syncs, or by the kernel. */
+static void test_subject_is_who_queues(void **state)
+{
+	struct scene s;
+	struct sink got;
+	pid_t pid, other;
+
+	BEGIN(&s);
+	add_rule(&s, "blkio > 1ns", "op == write && bytes > 0 && comm != " IO_NAME);
+	load(&s);
+	pid = run(&s, dirty);
+	assert_int_equal(in_child(clean, s.io, &other), 0);
+	got = collect(s.d, 5000);
+	assert_true(got.n >= 1);
+	assert_int_not_equal(got.first.subject.pid, pid);
+	assert_int_equal(arg(&got.first, FRBPF_BLKIO_DEV), FRBPF_DEV(7, s.loop.number));
+	end(&s);
+}
+
+/* While we write, what happens to disks is our own doing. */
+static void test_held_as_self(void **state)
+{
+	struct frbpf_rule_state st;
+	struct scene s;
+
+	BEGIN(&s);
+	add_rule(&s, "blkio > 1ns", "op == write && comm == " IO_NAME);
+	load(&s);
+	detectors__hold(s.d, FRBPF_HOLD_SELF, now_ns() + 3600000 * MS);
+	run(&s, write_direct);
+	assert_int_equal(collect(s.d, 200).n, 0);
+	st = state_of(s.d, s.slots[0]);
+	assert_int_equal(st.matched, 1);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_SELF], 1);
+	detectors__hold(s.d, FRBPF_HOLD_SELF, now_ns());
+	run(&s, write_direct);
+	assert_int_equal(collect(s.d, 2000).n, 1);
+	end(&s);
+}
+
+static void test_instructions(void **state)
+{
+	struct scene s;
+
+	BEGIN(&s);
+	add_rule(&s, "blkio > 1h", NULL);
+	add_rule(&s, "blkio.device > 1h", NULL);
+	load(&s);
+	assert_true(check_instructions("rq_") >= 2);
+	end(&s);
+}
+
+static void test_devices_by_name(void **state)
+{
+	struct loop_device loop;
+	uint64_t dev = 0;
+	struct err err;
+	char text[64];
+
+	assert_int_equal(block_device__find("8:16", &dev, &err), 0);
+	assert_int_equal(dev, 8 << 20 | 16);
+	assert_int_equal(block_device__find("nosuchdisk", &dev, &err), -ENODEV);
+	assert_non_null(strstr(err.msg, "no block device \"nosuchdisk\""));
+	assert_int_equal(block_device__find("/dev/null", &dev, &err), -ENOTBLK);
+	assert_int_equal(block_device__find("8:99999999", &dev, &err), -ENODEV);
+	assert_int_equal(block_device__find("8:1x", &dev, &err), -ENODEV);
+	assert_int_equal(dev, 8 << 20 | 16);
+	assert_string_equal(block_device__name(FRBPF_DEV(4000, 1), text, sizeof(text)), "4000:1");
+	SKIP_IF(geteuid() || loop_device_open(&loop, DISK), "no loop devices here");
+	assert_int_equal(block_device__find(loop.path, &dev, &err), 0);
+	assert_int_equal(dev, FRBPF_DEV(7, loop.number));
+	assert_int_equal(block_device__find(loop.path + 5, &dev, &err), 0);
+	assert_int_equal(dev, FRBPF_DEV(7, loop.number));
+	assert_string_equal(block_device__name(dev, text, sizeof(text)), loop.path + 5);
+	close(loop.fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_write),
+		cmocka_unit_test(test_device_is_part_of_it),
+		cmocka_unit_test(test_flush),
+		cmocka_unit_test(test_subject_is_who_queues),
+		cmocka_unit_test(test_held_as_self),
+		cmocka_unit_test(test_instructions),
+		cmocka_unit_test(test_devices_by_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

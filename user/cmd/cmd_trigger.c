@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "rules/app_message.h"
+
+/* "key=a b" of the shell: the value gets its quotes back. */
+static int add_word(struct buf *b, const char *word)
+{
+	const char *equals = strchr(word, '=');
+	int err = b->len ? buf__add_str(b, " ") : 0;
+
+	if (!equals || !strpbrk(equals, " \t\"\\"))
+		return err ?: buf__add_str(b, word);
+	err = err ?: buf__add(b, word, equals + 1 - word);
+	err = err ?: buf__add_str(b, "\"");
+	for (const char *p = equals + 1; *p && !err; p++) {
+		if (*p == '"' || *p == '\\')
+			err = buf__add_str(b, "\\");
+		err = err ?: buf__add(b, p, 1);
+	}
+	return err ?: buf__add_str(b, "\"");
+}
+
+static int make_message(int argc, char **argv, struct buf *b)
+{
+	struct app_message m;
+	const char *why;
+	char what[256];
+	size_t at;
+
+	for (int i = 0; i < argc; i++) {
+		if (add_word(b, argv[i])) {
+			log_error("out of memory");
+			return EXIT_FAILED;
+		}
+	}
+	if (!app_message__parse(b->data, b->len, &m, &why, &at))
+		return 0;
+	snprintf(what, sizeof(what), "'%.*s': %s", (int)strcspn(b->data + at, " "), b->data + at,
+		 why);
+	return cmd_usage_error(&cmd_trigger, at < b->len ? what : why);
+}
+
+/* 0 or negative errno. Never waits. */
+static int send_to(const char *path, const struct buf *b)
+{
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+	if (fd < 0)
+		return -errno;
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(addr.sun_path, path, strlen(path) + 1);
+	if (sendto(fd, b->data, b->len, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&addr,
+		   sizeof(addr)) < 0)
+		return -errno;
+	return 0;
+}
+
+/* The base is root's: whoever cannot look into it can still write to the socket in /run. */
+static int deliver(const char *base, const struct buf *b)
+{
+	char path[PATH_MAX + 16];
+	int err;
+
+	snprintf(path, sizeof(path), "%s/app", base);
+	err = send_to(path, b);
+	if (err && err != -EAGAIN && location__is_noted(base)) {
+		snprintf(path, sizeof(path), "%s", LOCATION_APP);
+		err = send_to(path, b);
+	}
+	switch (err) {
+	case 0:
+		return EXIT_DONE;
+	case -ENOENT:
+	case -ENOTDIR:
+	case -ECONNREFUSED:
+		log_error("nobody listens at %s: no daemon with a rule 'when = app:...' runs for "
+			  "base %s",
+			  path, base);
+		break;
+	case -EAGAIN:
+		log_error("%s: so many messages wait there that this one was dropped", path);
+		break;
+	default:
+		log_error("%s: %s", path, strerror(-err));
+	}
+	return EXIT_FAILED;
+}
+
+static int run_trigger(int argc, char **argv)
+{
+	static const struct option long_opts[] = { CMD_COMMON_OPTIONS, { 0 } };
+	struct location_hint hint = { 0 };
+	struct buf message = { 0 };
+	char base[PATH_MAX];
+	int opt, status;
+
+	if (cmd_next_option(&cmd_trigger, argc, argv, ":h", long_opts, &hint, &opt) == CMD_EXIT)
+		return opt;
+	if (optind == argc)
+		return cmd_usage_error(&cmd_trigger, "the name of a message is expected");
+	status = make_message(argc - optind, argv + optind, &message);
+	if (!status)
+		status = cmd_find_base(&hint, base);
+	if (!status)
+		status = deliver(base, &message);
+	buf__free(&message);
+	return status;
+}
+
+const struct command cmd_trigger = {
+	.name = "trigger",
+	.run = run_trigger,
+	.usage = "NAME [DURATION] [KEY=VALUE...]",
+	.summary = "send a message, for rules with `when = app:NAME`",
+	.help = "Any user may send one. It has been sent when the exit status is 0; what comes of "
+		"it "
+		"is up to the rules.\n\n"
+		"  DURATION            how long it took until now, such as 812ms\n"
+		"  KEY=VALUE           for the `if` of rules, such as status=500\n",
+};

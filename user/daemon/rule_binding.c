@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/rule_binding.h"
+#include "detect/tracepoint_bind.h"
+#include "rules/text.h"
+
+static int unknown_tracepoint(const struct rule_conf *rule, struct tracefs *tracefs,
+			      struct diags *d)
+{
+	const char *nearest;
+	char **names;
+
+	if (tracefs__list(tracefs, &names))
+		return diags__error(d, rule->src, rule->when_span,
+				    "this kernel has no tracepoint '%s'", rule->when.target);
+	nearest = nearest_word(rule->when.target, strlen(rule->when.target),
+			       (const char *const *)names);
+	diags__error(d, rule->src, rule->when_span,
+		     "this kernel has no tracepoint '%s'" DID_YOU_MEAN, rule->when.target,
+		     SUGGEST(nearest));
+	for (char **n = names; *n; n++)
+		free(*n);
+	free(names);
+	return -EINVAL;
+}
+
+/* Does tracefs know it under its system, too? */
+static int check_tracepoint(const struct rule_conf *rule, struct tracefs *tracefs, struct diags *d)
+{
+	const char *colon = strchr(rule->when.target, ':');
+	struct tracepoint *tp;
+	struct err err = { 0 };
+	char system[256];
+	int code;
+
+	snprintf(system, sizeof(system), "%.*s", (int)(colon - rule->when.target),
+		 rule->when.target);
+	code = tracefs__tracepoint(tracefs, system, colon + 1, &err, &tp);
+	if (code == -ENOENT)
+		return unknown_tracepoint(rule, tracefs, d);
+	if (code)
+		return diags__error(d, rule->src, rule->when_span, "%s", err.msg);
+	tracepoint__free(tp);
+	return 0;
+}
+
+static int bind_rule(struct ruleset *rs, struct rule_conf *rule, struct tracefs *tracefs,
+		     struct diags *d)
+{
+	if (rule->when.source != FRBPF_SOURCE_TRACEPOINT)
+		return 0;
+	if (tracefs && check_tracepoint(rule, tracefs, d))
+		return -EINVAL;
+	return tracepoint_bind__rule(rs, rule, d);
+}
+
+int rule_binding__bind(struct ruleset *rs, struct tracefs *tracefs, struct diags *d)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < rs->n_rules && err != -ENOMEM; i++)
+		err = bind_rule(rs, &rs->rules[i], tracefs, d) ?: err;
+	return err;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "daemon/shipped_rules.h"
+
+#define SUFFIX ".conf"
+
+/* From the folder of the program. */
+static const char *const folders[] = { "configs", "../share/frbpf" };
+
+static bool program_folder(char ret[static PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", ret, PATH_MAX - 1);
+	char *slash;
+
+	if (n <= 0)
+		return false;
+	ret[n] = '\0';
+	slash = strrchr(ret, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+static int is_rules_file(const struct dirent *e)
+{
+	size_t len = strlen(e->d_name);
+
+	return e->d_name[0] != '.' && len > strlen(SUFFIX) &&
+	       !strcmp(e->d_name + len - strlen(SUFFIX), SUFFIX);
+}
+
+/* " @latency @memory", sorted; "" when there is none. */
+static int list_names(const char *program, struct buf *ret)
+{
+	int err = buf__add_str(ret, "");
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders) && !err; i++) {
+		_cleanup_free_ char *path = NULL;
+		struct dirent **v;
+		int n;
+
+		if (asprintf(&path, "%s/%s", program, folders[i]) < 0)
+			return -ENOMEM;
+		n = scandir(path, &v, is_rules_file, alphasort);
+		for (int k = 0; k < n; k++) {
+			int len = strlen(v[k]->d_name) - strlen(SUFFIX);
+
+			err = err ?: buf__printf(ret, " @%.*s", len, v[k]->d_name);
+			free(v[k]);
+		}
+		if (n >= 0)
+			free(v);
+	}
+	return err;
+}
+
+static int unknown(const char *arg, const char *program, struct err *err)
+{
+	struct buf names = { 0 };
+	int code;
+
+	if (list_names(program, &names) == 0 && names.len)
+		code = err_set(err, -ENOENT, "%s: there are%s", arg, names.data);
+	else
+		code = err_set(err, -ENOENT, "%s: no rules files are installed with %s/frbpf", arg,
+			       program);
+	buf__free(&names);
+	return code;
+}
+
+int shipped_rules__path(const char *arg, char ret[static PATH_MAX], struct err *err)
+{
+	char program[PATH_MAX];
+	int n;
+
+	if (arg[0] != '@') {
+		n = snprintf(ret, PATH_MAX, "%s", arg);
+		return n < PATH_MAX ? 0 : err_set(err, -ENAMETOOLONG, "%s: too long a path", arg);
+	}
+	if (!program_folder(program))
+		return err_set(err, -ENOENT, "%s: cannot tell where frbpf is installed", arg);
+	for (size_t i = 0; i < ARRAY_SIZE(folders) && !strchr(arg, '/'); i++) {
+		n = snprintf(ret, PATH_MAX, "%s/%s/%s" SUFFIX, program, folders[i], arg + 1);
+		if (n < PATH_MAX && access(ret, F_OK) == 0)
+			return 0;
+	}
+	return unknown(arg, program, err);
+}

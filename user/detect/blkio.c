@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "detect/source.h"
+#include "blkio.skel.h"
+
+/* The value of an enumerator, in whichever enum it stands: some have no name. -ENOENT. */
+static int find_enumerator(const struct btf *btf, const char *name)
+{
+	for (uint32_t id = 1; id < btf__type_cnt(btf); id++) {
+		const struct btf_type *t = btf__type_by_id(btf, id);
+
+		for (int i = 0; btf_is_enum(t) && i < btf_vlen(t); i++) {
+			if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name))
+				return btf_enum(t)[i].val;
+		}
+	}
+	return -ENOENT;
+}
+
+/* What differs between kernels: see bpf/compat.bpf.h. */
+static int fit_to_kernel(struct blkio_bpf *skel)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool io_start;
+	int bit;
+
+	if (!btf)
+		return -errno;
+	io_start = btf__find_by_name_kind(btf, "btf_trace_block_io_start", BTF_KIND_TYPEDEF) > 0;
+	bit = find_enumerator(btf, "__RQF_FLUSH_SEQ");
+	btf__free(btf);
+	if (bit >= 0)
+		skel->rodata->rqf_flush_seq = 1U << bit;
+	bpf_program__set_autoload(skel->progs.rq_start, io_start);
+	bpf_program__set_autoload(skel->progs.rq_insert, !io_start);
+	bpf_program__set_autoload(skel->progs.rq_issue, !io_start || skel->rodata->of_device);
+	return 0;
+}
+
+static int blkio_load(struct source *s, const struct source_env *env)
+{
+	struct blkio_bpf *skel = blkio_bpf__open();
+	int r;
+
+	if (!skel)
+		return -errno;
+	s->skel = skel;
+	skel->rodata->daemon_pidns = env->pidns;
+	skel->rodata->of_device = s->ops->source == FRBPF_SOURCE_BLKIO_DEVICE;
+	r = fit_to_kernel(skel);
+	if (!r)
+		r = source__prepare(s, skel->obj, env);
+	if (!r)
+		r = blkio_bpf__load(skel);
+	if (!r) {
+		source__bind(s, skel);
+		s->missing_storage = &skel->bss->dropped;
+	}
+	return r;
+}
+
+/* What ends a request before what begins one: a table that fills up never empties. */
+static int blkio_attach(struct source *s)
+{
+	struct blkio_bpf *skel = s->skel;
+	const struct source_link order[] = {
+		{ skel->progs.rq_complete, &skel->links.rq_complete },
+		{ skel->progs.rq_merge, &skel->links.rq_merge },
+		{ skel->progs.rq_issue, &skel->links.rq_issue },
+		{ skel->progs.rq_insert, &skel->links.rq_insert },
+		{ skel->progs.rq_start, &skel->links.rq_start },
+	};
+
+	return source__attach(order, ARRAY_SIZE(order));
+}
+
+static void blkio_free(struct source *s)
+{
+	blkio_bpf__destroy(s->skel);
+}
+
+const struct source_ops source_blkio = {
+	.source = FRBPF_SOURCE_BLKIO,
+	.name = "blkio",
+	.elf = blkio_bpf__elf_bytes,
+	.load = blkio_load,
+	.attach = blkio_attach,
+	.free = blkio_free,
+};
+
+const struct source_ops source_blkio_device = {
+	.source = FRBPF_SOURCE_BLKIO_DEVICE,
+	.name = "blkio.device",
+	.elf = blkio_bpf__elf_bytes,
+	.load = blkio_load,
+	.attach = blkio_attach,
+	.free = blkio_free,
+};

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Inside of detectors: what its files share. */
+#ifndef FRBPF_DETECT_DETECTORS_CORE_H
+#define FRBPF_DETECT_DETECTORS_CORE_H
+
+#include "detect/cgroups.h"
+#include "detect/detectors.h"
+#include "detect/slots.h"
+#include "detect/source.h"
+
+struct ring_buffer;
+
+struct detectors {
+	struct source_env env; /* its fds are owned */
+	struct ring_buffer *ring;
+	struct source **sources; /* those that rules need */
+	size_t n_sources;
+	struct slots slots;
+	struct cgroups *cgroups;
+	struct scope *scope;   /* NULL: not confined to tasks */
+	uint64_t *holds;       /* mapped: read by the programs */
+	uint64_t tidied;       /* ns: when detectors__tidy() last worked */
+	bool flipped;	       /* programs may still read the half that is not in force */
+	uint64_t missing_gone; /* missing_storage of sources that were detached */
+	uint64_t malformed;    /* written by the thread that consumes, read by any */
+	/* Of detectors__consume(), valid while it runs. */
+	void (*fn)(const struct frbpf_trigger *t, void *arg);
+	void *arg;
+	int handed_over, max;
+	void (*stacks_fn)(const struct frbpf_stacks *s, void *arg); /* or NULL */
+	void *stacks_arg;
+};
+
+#endif

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * psi: the kernel's own triggers tell when tasks were stalled for too long. Two of them: the rule's,
+ * and one at an eighth of it, at which total= is only read, so that the rule's event knows from
+ * where it grew.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "detect/cgroups.h"
+#include "detect/inject.h"
+#include "detect/listener.h"
+#include "detect/psi_meter.h"
+#include "rules/psi_target.h"
+#include "rules/units.h"
+
+#define EARLY	     8 /* part of the threshold at which readings begin */
+#define RETRY_NS     (2 * NSEC_PER_SEC)
+#define PSI_TEXT_MAX 512
+
+/*
+ *	WATCHING ◄──► GONE
+ *
+ * GONE: the cgroup does not exist; looked for every two seconds.
+ */
+enum psi_state { PSI_GONE, PSI_WATCHING };
+
+struct psi {
+	struct inject *inject;
+	struct listener *listener;
+	struct psi_target target;
+	char path[2 * PATH_MAX];
+	enum psi_state state;
+	int rule_fd, early_fd;	/* -1 when GONE */
+	int retry_fd;		/* timerfd; -1 for the machine's own pressure */
+	struct psi_meter meter; /* of the thread that listens */
+};
+
+static int psi_read(struct psi *p, uint64_t *ret_total)
+{
+	char text[PSI_TEXT_MAX];
+	ssize_t n = pread(p->rule_fd, text, sizeof(text) - 1, 0);
+
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	return psi__total(text, p->target.kind, ret_total);
+}
+
+/* In the target's words: "psi: ..." is put before it by the caller. */
+static int open_error(const struct psi *p, int code, struct err *err)
+{
+	const struct psi_target *t = &p->target;
+	char window[32];
+
+	switch (code) {
+	case -ENOENT:
+		if (access("/proc/pressure", F_OK))
+			return err_set(
+				err, code,
+				"this kernel tells no pressure (/proc/pressure): it needs "
+				"CONFIG_PSI, and psi=1 on its command line where it is off by "
+				"default");
+		return err_set(err, code, "this kernel tells no pressure of %s: there is no %s",
+			       t->resource, p->path);
+	case -EOPNOTSUPP:
+		return err_set(err, code,
+			       "pressure is switched off: boot with psi=1, or write 1 to "
+			       "cgroup.pressure of that cgroup");
+	case -EPERM:
+	case -EACCES:
+		return err_set(err, code,
+			       "%s: no permission to set a trigger: that needs CAP_SYS_RESOURCE "
+			       "before Linux 6.5",
+			       p->path);
+	case -EINVAL:
+		if (t->window_us % 2000000)
+			return err_set(
+				err, code,
+				"the kernel refuses a window of %s: without CAP_SYS_RESOURCE "
+				"only multiples of 2s are allowed, such as 'in 2s', because "
+				"others need a thread of the kernel's",
+				units__format_duration(t->window_us * NSEC_PER_USEC, window,
+						       sizeof(window)));
+		break;
+	}
+	return err_set(err, code, "%s: %s", p->path, strerror(-code));
+}
+
+/* O_NONBLOCK: as psi.rst has it. One descriptor has one trigger. */
+static int open_trigger(const struct psi *p, uint64_t threshold_us)
+{
+	_cleanup_close_ int fd = open(p->path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	char text[64];
+	int n;
+
+	if (fd < 0)
+		return -errno;
+	n = snprintf(text, sizeof(text), "%s %" PRIu64 " %" PRIu64, p->target.kind, threshold_us,
+		     p->target.window_us);
+	if (write(fd, text, n + 1) < 0) /* with its NUL */
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+static void on_rule(void *arg, uint32_t events);
+static void on_early(void *arg, uint32_t events);
+
+static void psi_unwatch(struct psi *p)
+{
+	int *const fds[] = { &p->rule_fd, &p->early_fd };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		if (*fds[i] < 0)
+			continue;
+		listener__remove(p->listener, *fds[i]);
+		close(*fds[i]);
+		*fds[i] = -1;
+	}
+	p->state = PSI_GONE;
+}
+
+static int psi_watch(struct psi *p)
+{
+	uint64_t early = p->target.threshold_us / EARLY, total;
+	int r;
+
+	p->meter.n = 0;
+	p->rule_fd = open_trigger(p, p->target.threshold_us);
+	if (p->rule_fd < 0)
+		return p->rule_fd;
+	r = psi_read(p, &total);
+	if (!r) {
+		psi_meter__add(&p->meter, now_ns(), total);
+		p->early_fd = open_trigger(p, early ? early : 1);
+		r = p->early_fd < 0 ? p->early_fd : 0;
+	}
+	r = r ?: listener__add(p->listener, p->rule_fd, EPOLLPRI, on_rule, p);
+	r = r ?: listener__add(p->listener, p->early_fd, EPOLLPRI, on_early, p);
+	if (r)
+		psi_unwatch(p);
+	else
+		p->state = PSI_WATCHING;
+	return r;
+}
+
+static void set_retry(struct psi *p, uint64_t ns)
+{
+	struct itimerspec its = { 0 };
+
+	its.it_value.tv_sec = its.it_interval.tv_sec = ns / NSEC_PER_SEC;
+	timerfd_settime(p->retry_fd, 0, &its, NULL);
+}
+
+static void on_retry(void *arg, uint32_t events)
+{
+	struct psi *p = arg;
+	uint64_t n;
+
+	if (read(p->retry_fd, &n, sizeof(n)) < 0)
+		return;
+	if (!psi_watch(p))
+		set_retry(p, 0);
+}
+
+/* A cgroup that is removed ends its triggers; a service that is started again has another one. */
+static void psi_lose(struct psi *p)
+{
+	psi_unwatch(p);
+	if (p->retry_fd >= 0)
+		set_retry(p, RETRY_NS);
+}
+
+static bool take_reading(struct psi *p, uint32_t events, uint64_t *ret_now)
+{
+	uint64_t total;
+
+	if (events & EPOLLERR) {
+		psi_lose(p);
+		return false;
+	}
+	*ret_now = now_ns();
+	if (!(events & EPOLLPRI) || psi_read(p, &total))
+		return false;
+	psi_meter__add(&p->meter, *ret_now, total);
+	return true;
+}
+
+static void on_early(void *arg, uint32_t events)
+{
+	uint64_t now;
+
+	take_reading(arg, events, &now);
+}
+
+static void on_rule(void *arg, uint32_t events)
+{
+	struct psi *p = arg;
+	struct frbpf_event e = { .time = 0 };
+	int cpu = sched_getcpu();
+
+	if (!take_reading(p, events, (uint64_t *)&e.time))
+		return;
+	e.value = psi_meter__stall(&p->meter, p->target.window_us * NSEC_PER_USEC,
+				   p->target.threshold_us * NSEC_PER_USEC);
+	e.cpu = cpu < 0 ? 0 : cpu;
+	inject__event(p->inject, &e);
+}
+
+static int find_path(struct psi *p)
+{
+	char mount[PATH_MAX];
+	int r;
+
+	if (!p->target.cgroup[0]) {
+		snprintf(p->path, sizeof(p->path), "/proc/pressure/%s", p->target.resource);
+		return 0;
+	}
+	r = cgroup__mount_point(mount, sizeof(mount));
+	if (!r)
+		snprintf(p->path, sizeof(p->path), "%s%s/%s.pressure", mount, p->target.cgroup,
+			 p->target.resource);
+	return r;
+}
+
+static int psi_load(struct source *s, const struct source_env *env)
+{
+	struct psi *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	s->skel = p;
+	p->rule_fd = p->early_fd = p->retry_fd = -1;
+	p->listener = env->listener;
+	r = psi_target__parse(s->target, &p->target);
+	r = r ?: inject__load(s, env, &p->inject);
+	if (r)
+		return r;
+	r = find_path(p);
+	return r ? err_set(s->err, r, "no cgroup2 file system is mounted here") : 0;
+}
+
+/* Is only the cgroup missing? Then it may be made later. */
+static bool may_come(const struct psi *p)
+{
+	char root[2 * PATH_MAX];
+
+	if (!p->target.cgroup[0] || cgroup__mount_point(root, PATH_MAX))
+		return false;
+	snprintf(root + strlen(root), PSI_WORD_MAX + 16, "/%s.pressure", p->target.resource);
+	return !access(root, R_OK);
+}
+
+static int psi_attach(struct source *s)
+{
+	struct psi *p = s->skel;
+	int r;
+
+	if (p->target.cgroup[0]) {
+		p->retry_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+		r = p->retry_fd < 0 ? -errno
+				    : listener__add(p->listener, p->retry_fd, EPOLLIN, on_retry, p);
+		if (r)
+			return r;
+	}
+	r = psi_watch(p);
+	if (r == -ENOENT && may_come(p)) {
+		set_retry(p, RETRY_NS);
+		return 0;
+	}
+	return r ? open_error(p, r, s->err) : 0;
+}
+
+/* The timer first: nothing watches anew then. */
+static void psi_free(struct source *s)
+{
+	struct psi *p = s->skel;
+
+	if (!p)
+		return;
+	if (p->retry_fd >= 0) {
+		listener__remove(p->listener, p->retry_fd);
+		close(p->retry_fd);
+	}
+	psi_unwatch(p);
+	inject__free(p->inject);
+	free(p);
+}
+
+const struct source_ops source_psi = {
+	.source = FRBPF_SOURCE_PSI,
+	.name = "psi",
+	.elf = inject__elf,
+	.load = psi_load,
+	.attach = psi_attach,
+	.free = psi_free,
+};

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "detect/psi_meter.h"
+#include "rules/units.h"
+
+int psi__total(const char *text, const char *kind, uint64_t *ret_us)
+{
+	size_t len = strlen(kind);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		const char *total;
+
+		line += *line == '\n';
+		if (strncmp(line, kind, len) != 0 || line[len] != ' ')
+			continue;
+		total = strstr(line, "total=");
+		return total && sscanf(total, "total=%" SCNu64, ret_us) == 1 ? 0 : -EPROTO;
+	}
+	return -EPROTO;
+}
+
+void psi_meter__add(struct psi_meter *m, uint64_t time, uint64_t total_us)
+{
+	if (m->n == PSI_METER_READINGS) {
+		memmove(m->v, m->v + 1, (PSI_METER_READINGS - 1) * sizeof(m->v[0]));
+		m->n--;
+	}
+	m->v[m->n++] = (struct psi_reading){ time, total_us };
+}
+
+/*
+ * total= when the window began. Between two readings that are near to each other it grew evenly;
+ * between those far from each other it did not grow but at the end: the kernel would have told of
+ * pressure.
+ */
+static uint64_t total_at(const struct psi_meter *m, uint64_t begin, uint64_t window)
+{
+	size_t i = m->n - 1;
+	const struct psi_reading *a, *b;
+
+	while (i && m->v[i].time > begin)
+		i--;
+	a = &m->v[i];
+	if (a->time >= begin || i + 1 == m->n)
+		return a->total;
+	b = &m->v[i + 1];
+	if (b->time - a->time > 2 * window)
+		return a->total;
+	return a->total +
+	       (unsigned __int128)(b->total - a->total) * (begin - a->time) / (b->time - a->time);
+}
+
+uint64_t psi_meter__stall(const struct psi_meter *m, uint64_t window, uint64_t least)
+{
+	const struct psi_reading *last = &m->v[m->n - 1];
+	uint64_t begin = last->time > window ? last->time - window : 0, stall;
+
+	stall = (last->total - total_at(m, begin, window)) * NSEC_PER_USEC;
+	if (stall < least)
+		return least;
+	return stall < window ? stall : window;
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* detectors__update(): what is in force becomes what the rules say. */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "detect/detectors_core.h"
+#include "detect/grace.h"
+
+/* The rules of an update that are looked at by the same programs. */
+struct group {
+	const struct source_ops *ops;
+	const struct when *when; /* of one of them */
+	struct rule_table *table;
+	struct source *source; /* in force already, or opened */
+	bool opened;	       /* owned */
+};
+
+/* An update under way: everything that may fail is prepared in here, and committed as a whole. */
+struct update {
+	const struct rule_conf *rules;
+	size_t n_rules;
+	struct slots slots;
+	uint64_t *ids;	      /* per rule */
+	uint32_t *slot_of;    /* per rule */
+	bool *fresh;	      /* per rule: its slot is not the one it had */
+	struct group *groups; /* at most one per rule */
+	size_t n_groups;
+	struct source **sources;    /* of the groups: what will be in force */
+	struct cgroup_set *cgroups; /* that they name */
+};
+
+static void update__free(struct update *u)
+{
+	for (size_t i = 0; i < u->n_groups; i++) {
+		free(u->groups[i].table);
+		if (u->groups[i].opened)
+			source__free(u->groups[i].source);
+	}
+	cgroup_set__free(u->cgroups);
+	free(u->ids);
+	free(u->slot_of);
+	free(u->fresh);
+	free(u->groups);
+	free(u->sources);
+	free(u);
+}
+
+static struct update *update__new(const struct rule_conf *rules, size_t n_rules)
+{
+	struct update *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return NULL;
+	u->rules = rules;
+	u->n_rules = n_rules;
+	u->ids = calloc(n_rules + 1, sizeof(*u->ids));
+	u->slot_of = calloc(n_rules + 1, sizeof(*u->slot_of));
+	u->fresh = calloc(n_rules + 1, sizeof(*u->fresh));
+	u->groups = calloc(n_rules + 1, sizeof(*u->groups));
+	u->sources = calloc(n_rules + 1, sizeof(*u->sources));
+	if (u->ids && u->slot_of && u->fresh && u->groups && u->sources)
+		return u;
+	update__free(u);
+	return NULL;
+}
+
+/* As users write it: "syscall", "tracepoint:sched:sched_switch". */
+static const char *group_name(const struct group *g, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s", g->ops->name, g->when->target ? ":" : "",
+		 g->when->target ?: "");
+	return buf;
+}
+
+static int update__group(struct update *u, struct err *err)
+{
+	for (size_t i = 0; i < u->n_rules; i++) {
+		const struct when *when = &u->rules[i].when;
+		size_t k = 0;
+
+		while (k < u->n_groups && !when__same_events(u->groups[k].when, when))
+			k++;
+		if (k < u->n_groups)
+			continue;
+		u->groups[k].when = when;
+		u->groups[k].ops = source_ops__find(when->source);
+		u->groups[k].table = malloc(sizeof(*u->groups[k].table));
+		u->n_groups++;
+		if (!u->groups[k].ops)
+			return err_set(err, -EINVAL, "a rule is of a source that nothing detects");
+		if (!u->groups[k].table)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+static int build_table(const struct update *u, struct group *g, struct err *err)
+{
+	int r = rule_table__build(g->when, u->rules, u->n_rules, u->slot_of, u->cgroups, g->table);
+	char name[128];
+
+	if (r == -E2BIG)
+		return err_set(err, r, "%s: more than %d rules", group_name(g, name, sizeof(name)),
+			       FRBPF_MAX_RULES);
+	if (r == -ENOSPC)
+		return err_set(err, r, "%s: more than %d different patterns",
+			       group_name(g, name, sizeof(name)), FRBPF_MAX_GLOBS);
+	if (r == -ENODEV)
+		return err_set(err, r, "%s: a rule names a block device that is not there",
+			       group_name(g, name, sizeof(name)));
+	if (r)
+		return err_set(err, r, "%s: a rule is malformed",
+			       group_name(g, name, sizeof(name)));
+	return 0;
+}
+
+static int update__build_tables(struct update *u, const struct detectors *d, struct err *err)
+{
+	int r;
+
+	for (size_t i = 0; i < u->n_rules; i++)
+		u->ids[i] = u->rules[i].id;
+	r = slots__assign(&d->slots, u->ids, u->n_rules, &u->slots, u->slot_of, u->fresh);
+	if (r)
+		return err_set(err, r, "too many rules: %zu", u->n_rules);
+	r = cgroup_set__make(d->cgroups, u->rules, u->n_rules, &u->cgroups);
+	if (r)
+		return err_set(err, r,
+			       r == -ENOSPC ? "too many cgroups in rules" : "out of memory");
+	r = update__group(u, err);
+	for (size_t i = 0; i < u->n_groups && !r; i++)
+		r = build_table(u, &u->groups[i], err);
+	return r;
+}
+
+/* The source in force that has these rules' events, and room for them. */
+static struct source *find_source(const struct detectors *d, const struct group *g)
+{
+	for (size_t i = 0; i < d->n_sources; i++) {
+		struct source *s = d->sources[i];
+
+		if (s->ops == g->ops && !strcmp(s->target ?: "", g->when->target ?: ""))
+			return source__fits(s, g->table) ? s : NULL;
+	}
+	return NULL;
+}
+
+static int update__open_sources(struct update *u, const struct detectors *d, struct err *err)
+{
+	for (size_t i = 0; i < u->n_groups; i++) {
+		struct group *g = &u->groups[i];
+		int r;
+
+		g->source = find_source(d, g);
+		if (!g->source) {
+			r = source__open(g->ops, g->when->target, &d->env, g->table, &g->source,
+					 err);
+			if (r)
+				return r;
+			g->opened = true;
+		}
+		u->sources[i] = g->source;
+	}
+	return 0;
+}
+
+static bool update__keeps(const struct update *u, const struct source *s)
+{
+	for (size_t i = 0; i < u->n_groups; i++) {
+		if (u->sources[i] == s)
+			return true;
+	}
+	return false;
+}
+
+/* What no rule needs any more: nothing fires from its next half. */
+static int write_empty(struct source *s, struct err *err)
+{
+	_cleanup_free_ struct rule_table *none = calloc(1, sizeof(*none));
+
+	if (!none)
+		return err_set(err, -ENOMEM, "out of memory");
+	none->half.min_threshold = UINT64_MAX;
+	return source__write(s, none, err);
+}
+
+/* Write what nothing reads yet: the states of new slots, the halves that are not in force. */
+static int update__write(struct update *u, struct detectors *d, struct err *err)
+{
+	static const struct frbpf_rule_state clean;
+	int r;
+
+	for (size_t i = 0; i < u->n_rules; i++) {
+		if (!u->fresh[i] ||
+		    !bpf_map_update_elem(d->env.states_fd, &u->slot_of[i], &clean, BPF_ANY))
+			continue;
+		r = -errno;
+		return err_set(err, r, "cannot clear the state of a rule: %s", strerror(-r));
+	}
+	for (size_t i = 0; i < u->n_groups; i++) {
+		r = source__write(u->groups[i].source, u->groups[i].table, err);
+		if (r)
+			return r;
+	}
+	for (size_t i = 0; i < d->n_sources; i++) {
+		r = update__keeps(u, d->sources[i]) ? 0 : write_empty(d->sources[i], err);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int update__prepare(struct update *u, struct detectors *d, struct err *err)
+{
+	int r = update__build_tables(u, d, err);
+
+	if (!r)
+		r = update__open_sources(u, d, err);
+	if (r)
+		return r;
+	if (d->flipped) {
+		r = grace_period();
+		if (r)
+			return err_set(err, r, "cannot wait for the programs at work: %s",
+				       strerror(-r));
+		d->flipped = false;
+	}
+	r = cgroup_set__resolve(u->cgroups, d->cgroups, err);
+	return r ? r : update__write(u, d, err);
+}
+
+static bool is_in_force(const struct detectors *d, const struct source *s)
+{
+	for (size_t i = 0; i < d->n_sources; i++) {
+		if (d->sources[i] == s)
+			return true;
+	}
+	return false;
+}
+
+/* Nothing in here can fail. */
+static void update__commit(struct update *u, struct detectors *d)
+{
+	struct source **gone = d->sources;
+	size_t n_gone = d->n_sources;
+
+	for (size_t i = 0; i < u->n_groups; i++) {
+		u->groups[i].opened = false;
+		source__flip(u->groups[i].source);
+	}
+	for (size_t i = 0; i < n_gone; i++) {
+		if (!update__keeps(u, gone[i]))
+			source__flip(gone[i]);
+	}
+	d->flipped = true;
+	d->slots = u->slots;
+	for (size_t i = 0; i < u->n_rules; i++) {
+		if (u->fresh[i])
+			detectors__hold(d, u->slot_of[i], 0);
+	}
+	cgroup_set__commit(u->cgroups, d->cgroups);
+	d->n_sources = u->n_groups;
+	d->sources = TAKE_PTR(u->sources);
+	for (size_t i = 0; i < n_gone; i++) {
+		if (is_in_force(d, gone[i]))
+			continue;
+		d->missing_gone += __atomic_load_n(gone[i]->missing_storage, __ATOMIC_RELAXED);
+		source__free(gone[i]);
+	}
+	free(gone);
+}
+
+int detectors__update(struct detectors *d, const struct rule_conf *rules, size_t n_rules,
+		      uint32_t *ret_slots, struct err *err)
+{
+	struct update *u = update__new(rules, n_rules);
+	int r;
+
+	if (!u)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = update__prepare(u, d, err);
+	if (!r) {
+		update__commit(u, d);
+		if (n_rules)
+			memcpy(ret_slots, u->slot_of, n_rules * sizeof(*ret_slots));
+	}
+	update__free(u);
+	return r;
+}

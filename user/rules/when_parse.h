@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Inside of when: what the parsers of its forms share. */
+#ifndef FRBPF_RULES_WHEN_PARSE_H
+#define FRBPF_RULES_WHEN_PARSE_H
+
+#include "rules/text.h"
+#include "rules/when.h"
+
+struct when_parser {
+	const struct source_text *src;
+	struct diags *d;
+	uint32_t pos;
+	uint32_t end;
+	bool failed; /* something was wrong, but its form is right: go on for the errors behind it
+		      */
+};
+
+bool when_parser__at(const struct when_parser *p, const char *s);
+void when_parser__skip_blanks(struct when_parser *p);
+/* What stands here up to a blank or one of the signs of the language; perhaps nothing. */
+struct span when_parser__word(struct when_parser *p);
+struct span when_parser__rest(const struct when_parser *p);
+/* The place of an error: the character here, or the one behind the last word at the end. */
+struct span when_parser__here(const struct when_parser *p);
+
+/* "> 20ms" and the end of the text, in ns. 0 or -EINVAL. */
+int when_parser__threshold(struct when_parser *p, uint64_t *ret);
+
+/* What stands behind the name @name of a source, up to the end: into @ret, whose source is set. 0,
+ * -EINVAL (or p->failed) or -ENOMEM. */
+int when__parse_syscall(struct when_parser *p, struct span name, struct when *ret);
+int when__parse_tracepoint(struct when_parser *p, struct span name, struct when *ret);
+
+/* Behind the system @system of a tracepoint: its name. 0 or -EINVAL. */
+int when_parser__tracepoint(struct when_parser *p, struct span system, struct span *ret_name);
+int when__parse_psi(struct when_parser *p, struct span source, struct when *ret);
+int when__parse_app(struct when_parser *p, struct span source, struct when *ret);
+int when__bind_app(const struct ruleset *rs, struct rule_conf *rule, struct diags *d);
+
+#endif
