@@ -88,10 +88,15 @@ static __always_inline void scratch_give(struct scratch_pending *s)
 /* @issued 0: not yet. */
 static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued)
 {
-	struct scratch_pending *s = scratch_take();
+	struct scratch_pending *s;
 	__u64 key = (__u64)rq;
 	struct pending *p;
 
+	if (!in_scope(bpf_get_current_task_btf())) {
+		bpf_map_delete_elem(&requests, &key); /* of an earlier one at this address */
+		return;
+	}
+	s = scratch_take();
 	if (!s)
 		return;
 	p = &s->v;

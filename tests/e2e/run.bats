@@ -126,6 +126,38 @@ load run_helpers
 	same "swapper" "$(grep -cx 0 <<<"$pids" || true)" 0
 }
 
+@test "events without a threshold: of the command's tree only, by whoever they are caused" {
+	need_tracepoints sched:sched_process_exec
+	start_sleeper
+	cat >events.sh <<-'EOF'
+		/bin/true
+		/bin/true
+		( setsid sh -c '/bin/true; sleep 0.5' & )
+	EOF
+	run -2 frbpf_run --when 'sched:sched_process_exec' --when 'syscall:openat fails (ELOOP)' -o "$OUT" -- sh events.sh
+	# sh, two, setsid, sh, one, sleep; what others execute meanwhile is not counted
+	same "executed" "$(summary '.rules[0].matched')" 7
+	same "values" "$(summary '.rules[0].values')" null
+	same "failed" "$(summary '.rules[1].matched')" 0
+	grep -q 'it happened to' "$OUT/summary.md"
+}
+
+@test "a signal from outside: the rule is about whom it is for" {
+	need_tracepoints signal:signal_generate
+	"$FRBPF" run --when 'signal:signal_generate' --if 'sig == SIGUSR2' -o "$OUT" -- \
+		sh -c 'trap : USR2; echo $$ >pid; while ! [ -e finished ]; do sleep 0.05; done' 2>run.err </dev/null 3>&- &
+	local run_pid=$!
+	background+=" $run_pid"
+	wait_until 15 test -s pid || fail "$(cat run.err)"
+	kill -USR2 "$(cat pid)"
+	start_sleeper
+	kill -USR2 "$sleeper"
+	touch finished
+	wait "$run_pid" || true
+	same "signals" "$(summary '.rules[0].matched')" 1
+	same "task" "$(summary '.incidents[0].triggers[0].pid')" "$(cat pid)"
+}
+
 @test "a task's way back to its CPU is recorded, too" {
 	need_perf
 	need_tracepoints
