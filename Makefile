@@ -135,7 +135,7 @@ fuzz: $(FUZZ_BINS)
 
 # side by side with perf, bcc and bpftrace; root, some 10 minutes
 bench: all workloads
-	set -e; for b in freeze gap detectors detectors_io overhead dump quiet; do echo "== $$b"; scripts/bench/$$b; done
+	set -e; for b in freeze gap detectors detectors_io overhead run dump quiet; do echo "== $$b"; scripts/bench/$$b; done
 
 deps:
 	scripts/deps.sh
@@ -152,6 +152,7 @@ PREFIX ?= /usr/local
 install: all
 	install -D -m 0755 frbpf $(DESTDIR)$(PREFIX)/bin/frbpf
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/frbpf configs/*.conf
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/frbpf/ci configs/ci/*
 	install -D -m 0644 README.md $(DESTDIR)$(PREFIX)/share/doc/frbpf/README.md
 	install -d $(DESTDIR)/etc/systemd/system
 	sed 's|/usr/local|$(PREFIX)|' configs/frbpf.service > $(DESTDIR)/etc/systemd/system/frbpf.service

@@ -307,6 +307,11 @@ static __always_inline struct hit_subject hit_subject(const struct hit_args *arg
 	return s;
 }
 
+static __always_inline bool hit_in_scope(struct hit_subject s)
+{
+	return s.task ? address_in_scope(s.task) : number_in_scope(s.pid);
+}
+
 /* The subject is the task that runs. */
 static __always_inline void subject_current(struct match *m, struct task_struct *current)
 {

@@ -55,6 +55,9 @@ int inject(void *ctx)
 		return 0;
 	if (event.half && event.half != 1 + half)
 		return EAGAIN;
+	/* one that is about no task is about the machine, or about a cgroup that its rule names */
+	if (event.thread[0] && !number_in_scope(event.thread[0]))
+		return 0;
 	match_fill(m, bpf_ktime_get_ns());
 	if (m->source == FRBPF_SOURCE_PSI)
 		match_check_self(m);

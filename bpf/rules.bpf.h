@@ -90,6 +90,14 @@ struct {
 	__type(value, __u32);
 } scope SEC(".maps");
 
+/* As above, by the address and by the number of a task. Its size is that of bpf/scope.bpf.c. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u64);
+} scope_keys SEC(".maps");
+
 const struct frbpf_count no_count = {};
 
 struct frbpf_control control;
@@ -587,6 +595,28 @@ static __always_inline bool in_scope(struct task_struct *task)
 		return bpf_core_field_exists(task->cgroups) &&
 		       cgroup_below((__u64)BPF_CORE_READ(task, cgroups, dfl_cgrp),
 				    control.scope_cgroup);
+	return true;
+}
+
+/* The same for a task of which no more is known than its address, or its number in the initial
+ * namespace: of the latter the cgroup cannot be told. */
+static __always_inline bool address_in_scope(__u64 task)
+{
+	struct task_struct *t = (struct task_struct *)task;
+
+	if (control.scope == FRBPF_SCOPE_TASKS)
+		return bpf_map_lookup_elem(&scope_keys, &task);
+	if (control.scope == FRBPF_SCOPE_CGROUP)
+		return bpf_core_field_exists(t->cgroups) &&
+		       cgroup_below((__u64)BPF_CORE_READ(t, cgroups, dfl_cgrp),
+				    control.scope_cgroup);
+	return true;
+}
+
+static __always_inline bool number_in_scope(__u64 tid)
+{
+	if (control.scope == FRBPF_SCOPE_TASKS)
+		return bpf_map_lookup_elem(&scope_keys, &tid);
 	return true;
 }
 

@@ -127,6 +127,7 @@ int detectors__open(struct err *err, struct detectors **ret)
 		.counting_fd = -1,
 		.holds_fd = -1,
 		.scope_fd = -1,
+		.scope_keys_fd = -1,
 		.pidns = own_pidns(),
 	};
 	load_log__begin(&log);
@@ -148,6 +149,7 @@ int detectors__confine_to_tasks(struct detectors *d, struct err *err)
 		return r;
 	d->env.scope = FRBPF_SCOPE_TASKS;
 	d->env.scope_fd = scope__map_fd(d->scope);
+	d->env.scope_keys_fd = scope__keys_fd(d->scope);
 	return 0;
 }
 

@@ -30,6 +30,7 @@ struct source_env {
 	struct app_socket *app_socket; /* borrowed */
 	enum frbpf_scope scope;
 	int scope_fd;	       /* map of the tasks in the scope, borrowed; -1: each has its own */
+	int scope_keys_fd;     /* the same by address and number */
 	uint64_t scope_cgroup; /* id of a cgroup */
 };
 
