@@ -323,8 +323,8 @@ enum frbpf_source {
  * there, behind the last the value.
  */
 #define FRBPF_MAX_DEREFS 4
-#define FRBPF_MAX_STEPS	 (FRBPF_MAX_DEREFS + 1) /* one more to what a string pointer points to */
-#define FRBPF_TP_ARGS	 12			/* a tracepoint has no more: MAX_BPF_FUNC_ARGS */
+#define FRBPF_MAX_STEPS	 6  /* as frbpf itself needs for the name of a memory cgroup */
+#define FRBPF_TP_ARGS	 12 /* a tracepoint has no more: MAX_BPF_FUNC_ARGS */
 
 enum frbpf_extract_kind {
 	FRBPF_EXTRACT_NONE,
@@ -333,6 +333,9 @@ enum frbpf_extract_kind {
 	FRBPF_EXTRACT_STRING, /* its first 15 bytes */
 	FRBPF_EXTRACT_IPV4,   /* addresses: the highest bits of the first word come first */
 	FRBPF_EXTRACT_IPV6,
+	FRBPF_EXTRACT_TID, /* of the task that runs; keys of spans only, as the next two */
+	FRBPF_EXTRACT_PID,
+	FRBPF_EXTRACT_CPU,
 };
 
 struct frbpf_extract {
@@ -352,6 +355,10 @@ struct frbpf_extracts {
 	__u32 n; /* slots from the first on */
 	struct frbpf_extract slot[FRBPF_MAX_ARGS];
 };
+
+#define FRBPF_SPAN_KEYS	 4
+#define FRBPF_SPAN_DEPTH 8     /* starts within each other of one key */
+#define FRBPF_MAX_SPANS	 16384 /* begun and not ended, of one target; a power of two */
 
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
 
@@ -434,14 +441,14 @@ enum frbpf_scope {
 struct frbpf_control {
 	__u32 generation;
 	__u32 self_tgid; /* our own process, in the initial pid namespace; never a subject */
-	__u32 scope;	 /* enum frbpf_scope; this and the next are set before anything is attached */
+	__u32 scope; /* enum frbpf_scope; this and the next are set before anything is attached */
 	__u32 pad;
 	__u64 scope_cgroup; /* its id */
 	struct frbpf_half half[2];
 };
 
 _Static_assert(sizeof(struct frbpf_node) == 24, "node layout");
-_Static_assert(sizeof(struct frbpf_extract) == 28, "extract layout");
+_Static_assert(sizeof(struct frbpf_extract) == 32, "extract layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
 _Static_assert(sizeof(struct frbpf_rule) == 536, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");

@@ -38,6 +38,8 @@ const volatile __u32 n_args;
 const volatile __s32 subject_arg = -1;
 /* Which argument is its number, where no task is at hand. */
 const volatile __s32 subject_pid_arg = -1;
+/* It is about nobody. */
+const volatile bool subject_nobody;
 
 static __always_inline struct hit *hit_begin(void)
 {
@@ -133,7 +135,7 @@ __noinline int extract(const struct frbpf_extract *x, const struct hit_args *arg
 	__u64 v, addr, word[2] = { 0, 0 };
 	__u32 i;
 
-	if (!x || !args || !ret)
+	if (!x || !args || !ret || x->kind == FRBPF_EXTRACT_NONE)
 		return 0;
 	v = addr = args->v[x->arg % HIT_ARGS];
 	for (i = 0; i < FRBPF_MAX_STEPS; i++) {
@@ -290,7 +292,7 @@ static __always_inline struct match *hit_match_begin(__u32 half)
 
 /* Whom a hit is about. */
 struct hit_subject {
-	__u64 task; /* its address; 0: it is known by its number */
+	__u64 task; /* its address; 0: it is known by its number, or it is nobody */
 	__u64 pid;
 };
 
@@ -302,7 +304,7 @@ static __always_inline struct hit_subject hit_subject(const struct hit_args *arg
 		s.task = args->v[(__u32)subject_arg % HIT_ARGS];
 	else if (subject_pid_arg >= 0)
 		s.pid = args->v[(__u32)subject_pid_arg % HIT_ARGS];
-	else
+	else if (!subject_nobody)
 		s.task = bpf_get_current_task();
 	return s;
 }
@@ -360,7 +362,7 @@ static __always_inline void hit_stacks(const struct match *m)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 
-	if (m->fired && m->thread[0] == (__u32)current->pid)
+	if (m->fired && m->process[1] && m->thread[0] == (__u32)current->pid)
 		stacks_send(m, current, true);
 }
 

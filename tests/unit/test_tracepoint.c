@@ -27,6 +27,8 @@
 #include "common/cleanup.h"
 #include "detect/btf_path.h"
 #include "detect/detectors.h"
+#include "detect/event_filter.h"
+#include "detect/fields_bind.h"
 #include "detect/tracepoint_bind.h"
 
 #define NEED_BTF()                                                                                 \
@@ -92,7 +94,7 @@ static void test_values(void **state)
 		struct span bad;
 
 		assert_int_equal(btf_trace__find(cases[i].tracepoint, &t), 0);
-		if (btf_trace__value(t, cases[i].path, &v, &bad, &err))
+		if (btf_trace__value(t, cases[i].path, BTF_PATH_RULE, &v, &bad, &err))
 			fail_msg("%s %s: %s", cases[i].tracepoint, cases[i].path, err.msg);
 		assert_int_equal(v.type, cases[i].type);
 		assert_int_equal(v.where.kind, cases[i].kind);
@@ -149,7 +151,7 @@ static void test_bad_paths(void **state)
 		struct btf_value v;
 		struct span bad;
 
-		if (!btf_trace__value(t, path, &v, &bad, &err))
+		if (!btf_trace__value(t, path, BTF_PATH_RULE, &v, &bad, &err))
 			fail_msg("'%s' is accepted", path);
 		if (!strstr(err.msg, cases[i].message))
 			fail_msg("'%s': %s", path, err.msg);
@@ -191,7 +193,7 @@ static struct ruleset *load_rules(const char *format)
 	assert_int_equal(source_text__from_string("rules", text, &src), 0);
 	err = ruleset__parse(src, &d, &rs);
 	for (size_t i = 0; !err && i < rs->n_rules; i++)
-		err = tracepoint_bind__rule(rs, &rs->rules[i], &d);
+		err = tracepoint_bind__rule(rs, &rs->rules[i], false, &d);
 	if (err) {
 		diags__format(&d, &said);
 		fail_msg("%s", said.data);
@@ -465,6 +467,269 @@ static void test_reload(void **state)
 	detectors__free(d);
 }
 
+/* ---- fields of the format ---- */
+
+static const char format_text[] =
+	"name: test\nID: 4711\nformat:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+	"\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:0;\n"
+	"\tfield:int res;\toffset:12;\tsize:4;\tsigned:1;\n"
+	"\tfield:char name[8];\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:__u8 saddr[4];\toffset:24;\tsize:4;\tsigned:0;\n"
+	"\tfield:__u8 saddr_v6[16];\toffset:28;\tsize:16;\tsigned:0;\n"
+	"\tfield:unsigned int state;\toffset:44;\tsize:4;\tsigned:0;\n"
+	"\tfield:const void * skaddr;\toffset:48;\tsize:8;\tsigned:0;\n"
+	"\tfield:u64 big;\toffset:56;\tsize:8;\tsigned:0;\n\n"
+	"print fmt: \"%s\", __print_symbolic(REC->state, { 1, \"ONE\" }, { 0x2, \"TWO\" }, "
+	"{ X, \"NONE\" })\n";
+
+static const char format_raw[80] = "\0\0\0\0\0\0\0\0"
+				   "\x40\0\x0b\0"     /* 11 bytes at 64 */
+				   "\xfb\xff\xff\xff" /* -5 */
+				   "abcdefgh"
+				   "\x0a\x4d\0\1" /* 10.77.0.1 */
+				   "\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\1"
+				   "\2\0\0\0"
+				   "\0\0\0\0\0\0\0\0"
+				   "\xff\xff\xff\xff\xff\xff\xff\xff"
+				   "/bin/a-file";
+
+static struct event_format *make_format(void)
+{
+	struct event_format *f;
+
+	assert_int_equal(event_format__parse(format_text, strlen(format_text), &f), 0);
+	return f;
+}
+
+static void test_format(void **state)
+{
+	static const struct {
+		const char *name;
+		enum event_field_kind kind;
+		uint64_t value[2];
+	} cases[] = {
+		{ "res", EVENT_FIELD_NUMBER, { -5LL } },
+		{ "saddr", EVENT_FIELD_IPV4, { 0x0a4d000100000000 } },
+		{ "saddr_v6", EVENT_FIELD_IPV6, { 0x20010db800000000, 1 } },
+		{ "state", EVENT_FIELD_NUMBER, { 2 } },
+		{ "big", EVENT_FIELD_NUMBER, { INT64_MAX } },
+		{ "skaddr", EVENT_FIELD_OTHER },
+	};
+	struct event_format *f = make_format();
+	const struct event_field *field;
+	__u64 v[2];
+	size_t len;
+	const char *s;
+
+	assert_int_equal(f->id, 4711);
+	assert_null(event_format__find(f, "common_pid", 10));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		field = event_format__find(f, cases[i].name, strlen(cases[i].name));
+		assert_non_null(field);
+		assert_int_equal(field->kind, cases[i].kind);
+		event_field__value(field, format_raw, sizeof(format_raw), v);
+		assert_int_equal(v[0], cases[i].value[0]);
+		assert_int_equal(v[1], cases[i].value[1]);
+		event_field__value(field, format_raw, field->offset, v); /* cut off */
+		assert_int_equal(v[0], 0);
+	}
+	field = event_format__find(f, "state", 5);
+	assert_string_equal(field->symbols[1].name, "TWO");
+	assert_null(field->symbols[2].name);
+	field = event_format__find(f, "filename", 8);
+	s = event_field__string(field, format_raw, sizeof(format_raw), &len);
+	assert_int_equal(len, 11);
+	assert_memory_equal(s, "/bin/a-file", 11);
+	event_field__string(field, format_raw, 70, &len); /* its end is not there */
+	assert_int_equal(len, 0);
+	field = event_format__find(f, "name", 4); /* without a NUL */
+	event_field__string(field, format_raw, sizeof(format_raw), &len);
+	assert_int_equal(len, 8);
+	fields_bind__value(f, "filename~*/a-*", format_raw, sizeof(format_raw), v);
+	assert_int_equal(v[0], 1);
+	fields_bind__value(f, "filename==/bin/a-file", format_raw, sizeof(format_raw), v);
+	assert_int_equal(v[0], 1);
+	fields_bind__value(f, "filename==/bin/a-fil", format_raw, sizeof(format_raw), v);
+	assert_int_equal(v[0], 0);
+	event_format__free(f);
+	assert_int_equal(event_format__parse("nothing", 7, &f), -EINVAL);
+}
+
+static void test_filter(void **state)
+{
+	static const struct {
+		const char *condition, *filter;
+	} cases[] = {
+		{ "res < -1 && state == TWO", "(res < -1 && state == 2)" },
+		{ "res in (1, 2) && comm == \"x\"",
+		  "(res == 1 && COMM == \"x\") || (res == 2 && COMM == \"x\")" },
+		{ "filename ~ \"*/a?\" && !(name == \"abc\")",
+		  "(filename ~ \"*/a?\" && name != \"abc\")" },
+		{ "!(filename ~ \"*/a?\")", "(!(filename ~ \"*/a?\"))" },
+		{ "filename == \"/a/name/of/more/than/15/bytes\" || state & 6",
+		  "(filename == \"/a/name/of/more/than/15/bytes\") || (state & 6)" },
+		{ "saddr == 10.0.0.0/8 && res == 1", "(res == 1)" },
+		{ "saddr == 10.0.0.0/8", "" },
+		{ "res == 1 || uid == 0", "" },
+		{ "cpu < 2 && process == \"x\"", "(CPU < 2)" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct event_format *f = make_format();
+		struct ruleset *rs;
+		struct source_text *src;
+		struct diags d = { 0 };
+		char text[512], *filter;
+
+		snprintf(text, sizeof(text),
+			 "[session-s]\nrun = -e cs\n[rule-a]\nwhen = a:b\nif = %s\n",
+			 cases[i].condition);
+		assert_int_equal(source_text__from_string("rules", text, &src), 0);
+		assert_int_equal(ruleset__parse(src, &d, &rs), 0);
+		if (fields_bind__rule(rs, &rs->rules[0], f, "", &d))
+			fail_msg("%s: %s", cases[i].condition, d.v[0].msg);
+		assert_int_equal(rs->rules[0].when.source, FRBPF_SOURCE_TRACEPOINT_FIELDS);
+		filter = event_filter__of_rule(&rs->rules[0], f);
+		assert_string_equal(filter, cases[i].filter);
+		free(filter);
+		ruleset__free(rs);
+		event_format__free(f);
+		diags__free(&d);
+	}
+}
+
+#define NEED_TRACEFS()                                                                             \
+	do {                                                                                       \
+		NEED_ROOT();                                                                       \
+		if (access("/sys/kernel/tracing/events/syscalls/sys_enter_close/format", R_OK)) {  \
+			print_message("skipped: needs tracefs with system calls\n");               \
+			skip();                                                                    \
+		}                                                                                  \
+	} while (0)
+
+#define RARE_FD 12345
+
+static void close_rare(long n)
+{
+	while (n--)
+		close(RARE_FD + n % 2);
+}
+
+/* No faster than they are looked at. */
+static void close_rare_slowly(long n)
+{
+	while (n--) {
+		close(RARE_FD);
+		usleep(200);
+	}
+}
+
+/* Until it has seen so many. */
+static uint64_t matched_by(struct detectors *d, uint32_t slot, uint64_t n)
+{
+	for (int i = 0; i < 200 && matched(d, slot) < n; i++)
+		usleep(20000);
+	return matched(d, slot);
+}
+
+static void test_fields(void **state)
+{
+	struct frbpf_trigger t = { 0 };
+	struct detectors *d;
+	struct ruleset *rs;
+	uint32_t slots[4];
+	pid_t pid;
+
+	NEED_TRACEFS();
+	rs = load_rules("[rule-a]\nwhen = syscalls:sys_enter_close\n"
+			"if = fd in (12345, 12346) && comm == NAME\ncount = 10 in 1m\n"
+			"[rule-b]\nwhen = syscalls:sys_enter_close\n"
+			"if = fd == 12346 && comm == NAME\ndump = none\n"
+			"[rule-c]\nwhen = sched:sched_process_exec\n"
+			"if = filename ~ \"/proc/s*/exe\" && filename != \"/proc/self/exec\"\n"
+			"dump = none\n"
+			"[rule-d]\nwhen = sched:sched_process_exec\n"
+			"if = filename ~ \"/proc/s*/exec\"\ndump = none\n");
+	d = open_detectors();
+	update(d, rs, slots);
+	pid = spawn(close_rare, 10);
+	matched_by(d, slots[0], 10); /* it is looked for in /proc: not reaped before */
+	assert_int_equal(await(pid), 0);
+	assert_int_equal(matched(d, slots[0]), 10);
+	assert_int_equal(matched(d, slots[1]), 5);
+	assert_int_equal(consume(d, &t), 1);
+	assert_int_equal(t.subject.pid, pid);
+	assert_int_equal(t.current.pid, pid);
+	assert_string_equal(t.subject.comm, subject_name());
+	assert_int_equal(arg_of(rs, 0, &t, "fd"), RARE_FD);
+	assert_int_equal(await(spawn(exec_self, 0)), 42);
+	assert_in_range(matched_by(d, slots[2], 1), 1, 100);
+	assert_int_equal(matched(d, slots[3]), 0);
+	detectors__free(d);
+	ruleset__free(rs);
+}
+
+/* While the filter changes, no event is missed and none is seen twice. */
+static void test_fields_reload(void **state)
+{
+	enum { N = 2000 };
+	struct detectors_stats stats;
+	struct ruleset *rs[2];
+	struct detectors *d;
+	uint32_t slots[2];
+	pid_t pid;
+
+	NEED_TRACEFS();
+	rs[0] = load_rules(
+		"[rule-a]\nwhen = syscalls:sys_enter_close\nif = fd == 12345\ndump = none\n");
+	rs[1] = load_rules(
+		"[rule-a]\nwhen = syscalls:sys_enter_close\nif = fd == 12345\ndump = none\n"
+		"[rule-b]\nwhen = syscalls:sys_enter_close\nif = fd == 54321\ndump = none\n");
+	d = open_detectors();
+	update(d, rs[0], slots);
+	pid = spawn(close_rare_slowly, N);
+	for (int i = 1; i < 8; i++)
+		update(d, rs[i % 2], slots);
+	assert_int_equal(await(pid), 0);
+	matched_by(d, slots[0], N);
+	detectors__stats(d, &stats);
+	assert_int_equal(stats.missing_storage, 0);
+	assert_int_equal(matched(d, slots[0]), N);
+	detectors__free(d);
+	ruleset__free(rs[0]);
+	ruleset__free(rs[1]);
+}
+
+/* While its only rule cools down, the event is paused. */
+static void test_fields_pause(void **state)
+{
+	struct frbpf_trigger t = { 0 };
+	struct detectors *d;
+	struct ruleset *rs;
+	uint32_t slot;
+
+	NEED_TRACEFS();
+	rs = load_rules("[rule-a]\nwhen = syscalls:sys_enter_close\nif = fd == 12345\n"
+			"cooldown = 200ms\n");
+	d = open_detectors();
+	update(d, rs, &slot);
+	assert_int_equal(await(spawn(close_rare, 2)), 0);
+	assert_int_equal(matched_by(d, slot, 1), 1);
+	for (int i = 0; i < 200 && matched(d, slot) < 2; i++) {
+		assert_int_equal(await(spawn(close_rare, 20)), 0);
+		usleep(10000);
+	}
+	/* it came back; of the 200 and more that were made meanwhile, few were looked at */
+	assert_in_range(matched(d, slot), 2, 50);
+	assert_in_range(consume(d, &t), 1, 3);
+	detectors__free(d);
+	ruleset__free(rs);
+}
+
 /* ---- what the kernel thinks of the programs ---- */
 
 /* Those whose names are ours and that were loaded behind @after. */
@@ -542,6 +807,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_signal_target),
 		cmocka_unit_test(test_kinds_of_values),
 		cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_format),
+		cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_fields_reload),
+		cmocka_unit_test(test_fields_pause),
 		cmocka_unit_test(test_verified_instructions),
 	};
 

@@ -247,10 +247,11 @@ static void refused(void **state)
 		{ "pending(runqlat) > 5s", "the source 'pending' is not supported yet" },
 		{ "absent(runqlat) > 5s", "not supported yet" },
 		{ "oom:", "the name of a tracepoint is expected" },
-		{ "oom:mark_victim > 5ms", "nothing may follow a tracepoint" },
+		{ "oom:mark_victim > 5ms", "a tracepoint is hit, it takes no time" },
+		{ "oom:mark_victim x", "nothing may follow a tracepoint" },
 		{ "tracepoint > 5ms", "which tracepoint?" },
-		{ "A -> B by tid > 5ms", "spans" },
-		{ "runqlat -> B by tid > 5ms", "spans" },
+		{ "A -> B by tid > 5ms", "from one tracepoint to another" },
+		{ "runqlat -> B by tid > 5ms", "from one tracepoint to another" },
 	};
 	char message[256];
 

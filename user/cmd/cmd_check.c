@@ -9,6 +9,7 @@
 #include "cmd/plan_report.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "detect/tracepoint_bind.h"
 #include "daemon/shipped_rules.h"
 #include "rules/units.h"
 
@@ -46,6 +47,12 @@ static json_t *left_out(const struct check *c, const struct err *no_tracefs)
 	if (leaves_out_tracepoints(c))
 		json_array_append_new(
 			list, json_sprintf("the tracepoints of sessions: %s", no_tracefs->msg));
+	for (size_t i = 0; c->rs && i < c->rs->n_rules; i++) {
+		if (tracepoint_bind__left_out(&c->rs->rules[i]))
+			json_array_append_new(list,
+					      json_sprintf("the fields that rule %s names: %s",
+							   c->rs->rules[i].name, no_tracefs->msg));
+	}
 	if (c->rs && c->rs->n_rules && !c->opts->live)
 		json_array_append_new(list, json_string("whether this kernel takes the programs of "
 							"the sources: --live tells"));

@@ -9,6 +9,7 @@
 #include "cmd/event_catalog.h"
 #include "cmd/probe_report.h"
 #include "common/cleanup.h"
+#include "detect/btf_path.h"
 #include "record/event_names.h"
 #include "record/pmu.h"
 #include "record/tracefs.h"
@@ -61,7 +62,11 @@ static json_t *make_condition_fields(enum frbpf_source source)
 static void add_sources(struct catalog *c)
 {
 	for (const struct when_source_desc *s = when_sources; s->name; s++) {
-		json_t *e = add(c, s->name, "when", "source", s->meaning);
+		json_t *e;
+
+		if (s->source == FRBPF_SOURCE_TRACEPOINT_FIELDS)
+			continue; /* as users write it the same as the other one */
+		e = add(c, s->name, "when", "source", s->meaning);
 
 		if (e && c->fields)
 			json_object_set_new(e, "fields", make_condition_fields(s->source));
@@ -125,6 +130,22 @@ static void add_field(const char *type, const char *name, unsigned int size, voi
 		arg, json_pack("{s:s, s:s, s:i}", "name", name, "type", type, "size", (int)size));
 }
 
+/* What conditions read in the kernel. Only for one that is named: the types are searched for it. */
+static void add_arguments(const char *name, json_t *fields)
+{
+	struct btf_trace *t;
+	char type[128];
+
+	if (btf_trace__find(name, &t))
+		return;
+	for (uint32_t i = 0; i < btf_trace__n_args(t); i++)
+		json_array_append_new(
+			fields, json_pack("{s:s, s:s, s:s}", "name", btf_trace__arg_name(t, i),
+					  "type", btf_trace__arg_type(t, i, type, sizeof(type)),
+					  "meaning", "argument"));
+	btf_trace__free(t);
+}
+
 static void set_tracepoint_fields(struct catalog *c, json_t *e, const char *system,
 				  const char *name)
 {
@@ -134,6 +155,8 @@ static void set_tracepoint_fields(struct catalog *c, json_t *e, const char *syst
 
 	if (tracefs__tracepoint(c->tracefs, system, name, &err, &tp) == 0) {
 		tracepoint__each_field(tp, add_field, fields);
+		if (c->glob && !strpbrk(c->glob, "*?["))
+			add_arguments(name, fields);
 		tracepoint__free(tp);
 	}
 	json_object_set_new(e, "fields", fields);

@@ -5,7 +5,9 @@
 
 #include "cmd/plan_report.h"
 #include "cmd/probe_report.h"
+#include "common/cleanup.h"
 #include "detect/detectors.h"
+#include "detect/tracepoint_bind.h"
 #include "record/session.h"
 #include "rules/units.h"
 
@@ -18,19 +20,37 @@ static void add_program(const char *kind, const char *target, void *arg)
 	json_array_append_new(arg, json_sprintf("%s/%s", kind, target));
 }
 
+/* One that rules on the same tracepoint share is told once. */
+static void add_new_program(const char *kind, const char *target, void *arg)
+{
+	json_t *text = json_sprintf("%s/%s", kind, target), *v;
+	size_t i;
+
+	json_array_foreach ((json_t *)arg, i, v) {
+		if (json_equal(v, text)) {
+			json_decref(text);
+			return;
+		}
+	}
+	json_array_append_new(arg, text);
+}
+
 static json_t *make_source(const struct ruleset *rs, const struct when_source_desc *source)
 {
 	json_t *rules = json_array(), *programs, *places;
 
+	programs = json_array();
 	for (size_t i = 0; i < rs->n_rules; i++) {
-		if (rs->rules[i].when.source == source->source)
-			json_array_append_new(rules, json_string(rs->rules[i].name));
+		if (rs->rules[i].when.source != source->source)
+			continue;
+		json_array_append_new(rules, json_string(rs->rules[i].name));
+		tracepoint_bind__programs(&rs->rules[i], add_new_program, programs);
 	}
 	if (!json_array_size(rules)) {
 		json_decref(rules);
+		json_decref(programs);
 		return NULL;
 	}
-	programs = json_array();
 	detectors__programs(source->source, add_program, programs);
 	places = probe_report__make(rs, source->source);
 	return json_pack("{s:s, s:s, s:o, s:o, s:o*}", "name", source->name, "meaning",
@@ -44,14 +64,18 @@ static json_t *make_duration(uint64_t ns)
 
 static json_t *make_rule(const struct ruleset *rs, const struct rule_conf *rule)
 {
-	json_t *sessions = json_array();
+	_cleanup_free_ char *way = tracepoint_bind__way(rule);
+	json_t *sessions = json_array(), *j;
 
 	for (size_t i = 0; i < rule->n_sessions; i++)
 		json_array_append_new(sessions, json_string(rs->sessions[rule->sessions[i]].name));
-	return json_pack("{s:s, s:s, s:s?, s:o, s:o, s:I, s:I}", "name", rule->name, "when",
-			 rule->when_text, "if", rule->if_text, "sessions", sessions, "pre_ns",
-			 make_duration(rule->pre), "post_ns", (json_int_t)rule->post, "cooldown_ns",
-			 (json_int_t)rule->cooldown.window);
+	j = json_pack("{s:s, s:s, s:s?, s:o, s:o, s:I, s:I}", "name", rule->name, "when",
+		      rule->when_text, "if", rule->if_text, "sessions", sessions, "pre_ns",
+		      make_duration(rule->pre), "post_ns", (json_int_t)rule->post, "cooldown_ns",
+		      (json_int_t)rule->cooldown.window);
+	if (j && way && *way)
+		json_object_set_new(j, "way", json_string(way));
+	return j;
 }
 
 static json_t *make_session(const struct session_conf *conf, const struct session_plan *s,
@@ -180,6 +204,8 @@ static void print_rule(const json_t *r)
 	printf("rule %s: %s", str(r, "name"), str(r, "when"));
 	if (str(r, "if")[0])
 		printf(" if %s", str(r, "if"));
+	if (str(r, "way")[0])
+		printf("\n  looks:      %s", str(r, "way"));
 	printf("\n  dumps:      ");
 	print_names(json_object_get(r, "sessions"), SIZE_MAX);
 	printf("; pre %s", json_is_integer(pre)

@@ -203,7 +203,7 @@ static int load(const char *path, struct planner *pl, struct ruleset **ret_rs, s
 	if (err)
 		return err;
 	pl->rs = rs;
-	err = rule_binding__bind(rs, pl->tracefs, pl->d);
+	err = rule_binding__bind(rs, pl->tracefs, pl->partly, pl->d);
 	if (err != -ENOMEM)
 		err = make(pl, &p);
 	if (!err && pl->d->n_errors > errors)

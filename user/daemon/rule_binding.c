@@ -7,6 +7,7 @@
 
 #include "daemon/rule_binding.h"
 #include "detect/detectors.h"
+#include "detect/span_ends.h"
 #include "detect/tracepoint_bind.h"
 #include "rules/text.h"
 
@@ -64,20 +65,24 @@ static int check_target(const struct rule_conf *rule, struct diags *d)
 }
 
 static int bind_rule(struct ruleset *rs, struct rule_conf *rule, struct tracefs *tracefs,
-		     struct diags *d)
+		     bool partly, struct diags *d)
 {
+	if (!rule->id)
+		return 0; /* it has a mistake already, which has been told */
+	if (rule->when.source == FRBPF_SOURCE_SPAN)
+		return span_ends__bind(rule, d);
 	if (rule->when.source != FRBPF_SOURCE_TRACEPOINT)
 		return check_target(rule, d);
 	if (tracefs && check_tracepoint(rule, tracefs, d))
 		return -EINVAL;
-	return tracepoint_bind__rule(rs, rule, d);
+	return tracepoint_bind__rule(rs, rule, partly, d);
 }
 
-int rule_binding__bind(struct ruleset *rs, struct tracefs *tracefs, struct diags *d)
+int rule_binding__bind(struct ruleset *rs, struct tracefs *tracefs, bool partly, struct diags *d)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < rs->n_rules && err != -ENOMEM; i++)
-		err = bind_rule(rs, &rs->rules[i], tracefs, d) ?: err;
+		err = bind_rule(rs, &rs->rules[i], tracefs, partly, d) ?: err;
 	return err;
 }

@@ -7,7 +7,7 @@
 #include "rules/ruleset.h"
 
 /* Bind those rules of @rs that are not bound yet. @tracefs may be NULL: what it knows is not checked
- * then. 0, -EINVAL (see @d) or -ENOMEM. */
-int rule_binding__bind(struct ruleset *rs, struct tracefs *tracefs, struct diags *d);
+ * then. With @partly, what cannot be known without it is left out. 0, -EINVAL (see @d) or -ENOMEM. */
+int rule_binding__bind(struct ruleset *rs, struct tracefs *tracefs, bool partly, struct diags *d);
 
 #endif

@@ -137,7 +137,7 @@ static int plan_again(struct rulebook *b, struct ruleset **ret_rs, struct plan *
 	code = code ?: ruleset__parse(src, &diags, &rs);
 	if (!code) {
 		code = overlay__extend(b->overlay, rs, &diags);
-		code = code ?: rule_binding__bind(rs, b->tracefs, &diags);
+		code = code ?: rule_binding__bind(rs, b->tracefs, false, &diags);
 		code = code ?: plan__make(rs, b->tracefs, &diags, ret);
 		if (code)
 			ruleset__discard(rs, &diags);
@@ -182,7 +182,7 @@ static int reload(struct rulebook *b, const char *path, struct buf *ret_text)
 
 	if (!code) {
 		code = overlay__extend(b->overlay, rs, &diags);
-		code = code ?: rule_binding__bind(rs, b->tracefs, &diags);
+		code = code ?: rule_binding__bind(rs, b->tracefs, false, &diags);
 		if (code)
 			ruleset__discard(rs, &diags);
 	}

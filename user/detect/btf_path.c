@@ -236,10 +236,11 @@ struct walk {
 	const char *path;
 	uint32_t pos;	  /* in the path */
 	struct span part; /* the part at hand */
-	uint32_t type;	  /* where we are */
-	bool in_memory;	  /* it lies at the end of the steps; else it is the argument itself */
-	uint64_t bit;	  /* from where the last step's address points */
-	uint32_t bits;	  /* of a bit field, else 0 */
+	uint32_t max_derefs;
+	uint32_t type;	/* where we are */
+	bool in_memory; /* it lies at the end of the steps; else it is the argument itself */
+	uint64_t bit;	/* from where the last step's address points */
+	uint32_t bits;	/* of a bit field, else 0 */
 	struct btf_value *v;
 	struct err *err;
 };
@@ -251,7 +252,7 @@ static int dereference(struct walk *w, uint32_t target)
 
 	if (x->n_steps)
 		x->offset[x->n_steps - 1] = w->bit / 8;
-	if (x->n_steps == FRBPF_MAX_DEREFS)
+	if (x->n_steps == w->max_derefs)
 		return err_set(w->err, -EINVAL, "more than %d pointers are followed to get there",
 			       FRBPF_MAX_DEREFS);
 	x->n_steps++;
@@ -334,16 +335,47 @@ static int step_to_member(struct walk *w)
 	return 0;
 }
 
+/* "memory_cgrp_id": which of the kernel's cgroup subsystems has which index, its build decides. */
+static bool find_subsystem(const struct btf *btf, const char *name, size_t len, unsigned long *ret)
+{
+	int id = btf__find_by_name_kind(btf, "cgroup_subsys_id", BTF_KIND_ENUM);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+
+	for (uint32_t i = 0; t && i < btf_vlen(t); i++) {
+		const char *s = btf__name_by_offset(btf, btf_enum(t)[i].name_off);
+
+		if (strlen(s) == len && !memcmp(s, name, len)) {
+			*ret = btf_enum(t)[i].val;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "[3]": the number, and what is behind it. */
+static bool read_index(const struct walk *w, unsigned long *ret, const char **ret_end)
+{
+	const char *s = w->path + w->pos + 1, *close = strchr(s, ']');
+	char *end;
+
+	if (!close)
+		return false;
+	*ret_end = close + 1;
+	if (find_subsystem(w->btf, s, close - s, ret))
+		return true;
+	*ret = strtoul(s, &end, 10);
+	return end == close && *s >= '0' && *s <= '9' && *ret <= ARRAY_INDEX_MAX;
+}
+
 /* "[3]" behind a name. */
 static int step_to_element(struct walk *w)
 {
 	const struct btf_type *t = plain(w->btf, w->type);
 	const struct btf_array *array;
+	const char *end;
 	unsigned long i;
-	char *end;
 
-	i = strtoul(w->path + w->pos + 1, &end, 10);
-	if (*end != ']' || end == w->path + w->pos + 1 || i > ARRAY_INDEX_MAX)
+	if (!read_index(w, &i, &end))
 		return err_set(w->err, -EINVAL, "a number in brackets is expected, such as [0]");
 	if (!t || !btf_is_array(t) || !w->in_memory)
 		return err_set(w->err, -EINVAL, "this is no array");
@@ -352,8 +384,8 @@ static int step_to_element(struct walk *w)
 		return err_set(w->err, -EINVAL, "the array has %u elements", array->nelems);
 	w->type = array->type;
 	w->bit += 8ULL * i * btf__resolve_size(w->btf, array->type);
-	w->part.len = end + 1 - (w->path + w->part.off);
-	w->pos = end + 1 - w->path;
+	w->part.len = end - (w->path + w->part.off);
+	w->pos = end - w->path;
 	return 0;
 }
 
@@ -581,12 +613,30 @@ static int take_value(struct walk *w)
 	return err;
 }
 
-int btf_trace__value(const struct btf_trace *t, const char *path, struct btf_value *ret,
-		     struct span *ret_bad, struct err *err)
+/* Whatever is the same at both ends; how it is compared does not matter. */
+static int take_key(struct walk *w)
+{
+	const struct btf_type *t = plain(w->btf, w->type);
+	char text[128];
+	int err;
+
+	if (!t || !(btf_is_int(t) || btf_is_any_enum(t) || btf_is_ptr(t)))
+		return err_set(w->err, -EINVAL, "a key is a number or a pointer, and not a %s",
+			       type_text(w->btf, w->type, text, sizeof(text)));
+	err = place_number(w, btf_is_ptr(t) ? sizeof(__u64) : t->size);
+	w->v->where.is_signed = !w->v->where.shift_right; /* all of its bits */
+	return err;
+}
+
+int btf_trace__value(const struct btf_trace *t, const char *path, enum btf_path_use use,
+		     struct btf_value *ret, struct span *ret_bad, struct err *err)
 {
 	struct btf_value v = { 0 };
 	struct walk w = { .t = t, .btf = t->btf, .path = path, .v = &v, .err = err };
-	int code = follow(&w) ?: take_value(&w);
+	int code;
+
+	w.max_derefs = use == BTF_PATH_OWN ? FRBPF_MAX_STEPS - 1 : FRBPF_MAX_DEREFS;
+	code = follow(&w) ?: use == BTF_PATH_KEY ? take_key(&w) : take_value(&w);
 
 	if (code) {
 		*ret_bad = w.part;

@@ -34,11 +34,17 @@ struct btf_value {
 	struct symbol *symbols; /* of an enum, or NULL; owned, its names are the btf_trace's */
 };
 
+enum btf_path_use {
+	BTF_PATH_RULE,
+	BTF_PATH_OWN, /* may be longer than those of rules */
+	BTF_PATH_KEY, /* of a span: numbers as they are, and pointers */
+};
+
 /* Follow @path. On -EINVAL @err has what is wrong with the part @ret_bad of it: an unknown name (the
  * nearest one, or all there are), a pointer or struct that is no value, more than FRBPF_MAX_DEREFS
  * dereferences. */
-int btf_trace__value(const struct btf_trace *t, const char *path, struct btf_value *ret,
-		     struct span *ret_bad, struct err *err);
+int btf_trace__value(const struct btf_trace *t, const char *path, enum btf_path_use use,
+		     struct btf_value *ret, struct span *ret_bad, struct err *err);
 void btf_value__free(struct btf_value *v);
 
 /* The names of all tracepoints in the kernel's BTF (modules left out), for nearest_word(): NULL

@@ -19,6 +19,7 @@ int extracts__make(const char *target, const struct rule_table *table, struct fr
 	struct frbpf_extracts xs = { 0 };
 	struct btf_trace *trace;
 	struct btf_value v;
+	const char *path;
 	struct span bad;
 	int r = 0;
 
@@ -33,8 +34,10 @@ int extracts__make(const char *target, const struct rule_table *table, struct fr
 	for (uint32_t i = 0; i < FRBPF_MAX_ARGS && !r; i++) {
 		if (!table->args[i])
 			continue;
-		r = btf_trace__value(trace, tracepoint_info__path(target, table->args[i]->name), &v,
-				     &bad, err);
+		path = tracepoint_info__path(target, table->args[i]->name);
+		r = btf_trace__value(trace, path,
+				     path != table->args[i]->name ? BTF_PATH_OWN : BTF_PATH_RULE,
+				     &v, &bad, err);
 		if (r)
 			break;
 		xs.slot[i] = v.where;

@@ -95,7 +95,7 @@ static int create_thread(struct listener *l)
 	r = -pthread_create(&l->thread, NULL, listen_thread, l);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!r)
-		pthread_setname_np(l->thread, "frbpf-listen");
+		pthread_setname_np(l->thread, LISTENER_NAME);
 	return r;
 }
 

@@ -9,6 +9,9 @@
 
 #include <stdint.h>
 
+/* Of the thread, as the kernel keeps it. */
+#define LISTENER_NAME "frbpf-listen"
+
 struct listener;
 
 typedef void (*listener_fn)(void *arg, uint32_t events);

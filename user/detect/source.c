@@ -28,6 +28,8 @@ static const struct source_ops *const all_sources[] = {
 	&source_tracepoint,
 	&source_uprobe,
 	&source_usdt,
+	&source_tracepoint_fields,
+	&source_span,
 };
 /* clang-format on */
 

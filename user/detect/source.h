@@ -81,6 +81,8 @@ extern const struct source_ops source_hardirq;
 extern const struct source_ops source_softirq;
 extern const struct source_ops source_reclaim;
 extern const struct source_ops source_tracepoint;
+extern const struct source_ops source_tracepoint_fields;
+extern const struct source_ops source_span;
 extern const struct source_ops source_psi;
 extern const struct source_ops source_app;
 extern const struct source_ops source_uprobe;

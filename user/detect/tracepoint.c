@@ -13,7 +13,8 @@ static int tracepoint_load(struct source *s, const struct source_env *env)
 {
 	struct tracepoint_bpf *skel = tracepoint_bpf__open();
 	struct btf_trace *trace = NULL;
-	int task, pid, r;
+	struct tracepoint_subject subject;
+	int r;
 
 	if (!skel)
 		return -errno;
@@ -21,11 +22,12 @@ static int tracepoint_load(struct source *s, const struct source_env *env)
 	r = btf_trace__find(tracepoint_info__name(s->target), &trace);
 	if (r)
 		return r;
-	tracepoint_info__subject(s->target, trace, &task, &pid);
+	subject = tracepoint_info__subject(s->target, trace);
 	skel->rodata->daemon_pidns = env->pidns;
 	skel->rodata->n_args = btf_trace__n_args(trace);
-	skel->rodata->subject_arg = task;
-	skel->rodata->subject_pid_arg = pid;
+	skel->rodata->subject_arg = subject.task;
+	skel->rodata->subject_pid_arg = subject.pid;
+	skel->rodata->subject_nobody = subject.nobody;
 	btf_trace__free(trace);
 	r = source__prepare(s, skel->obj, env);
 	if (!r)

@@ -22,6 +22,22 @@ static const struct {
 	{ "task:task_rename", "task" },		{ "cgroup:cgroup_*_task*", "task" },
 };
 
+/* They happen to whatever task they interrupt. */
+static const char *const nobodys[] = {
+	"irq:irq_*",
+	"irq:softirq_*",
+	"irq:tasklet_*",
+	"irq_vectors:*",
+	"timer:timer_*",
+	"timer:hrtimer_*",
+	"tcp:tcp_retransmit_*",
+	"napi:*",
+	"net:netif_rece*",
+	"block:block_rq_complete",
+	"nmi:*",
+	"ipi:*",
+};
+
 /* Names of their formats. A signal without siginfo has code 0: SI_USER. */
 static const struct {
 	const char *target;
@@ -30,6 +46,9 @@ static const struct {
 } paths[] = {
 	{ "signal:signal_generate", "code", "info.si_code" },
 	{ "signal:signal_generate", "errno", "info.si_errno" },
+	{ "oom:mark_victim", "memcg", "task.cgroups.subsys[memory_cgrp_id].cgroup.kn.name" },
+	{ "block:block_rq_*", "dev", "rq.q.disk.part0.bd_dev" },
+	{ "block:block_rq_*", "sector", "rq.__sector" },
 	{ "tcp:*", "saddr", "sk.__sk_common.skc_rcv_saddr" },
 	{ "tcp:*", "daddr", "sk.__sk_common.skc_daddr" },
 	{ "tcp:*", "saddr_v6", "sk.__sk_common.skc_v6_rcv_saddr" },
@@ -52,9 +71,11 @@ static const struct {
 
 static const struct {
 	const char *target;
-	const char *names[4];
+	const char *names[4]; /* NULL behind the last one */
 } shown[] = {
 	{ "signal:signal_generate", { "sig", "code" } },
+	{ "oom:mark_victim", { "memcg" } },
+	{ "tcp:tcp_retransmit_skb", { "saddr", "sport", "daddr", "dport" } },
 };
 
 const char *tracepoint_info__name(const char *target)
@@ -69,10 +90,12 @@ static int find_arg(const struct btf_trace *t, const char *name)
 	return name ? btf_trace__arg(t, name, strlen(name)) : -ENOENT;
 }
 
-void tracepoint_info__subject(const char *target, const struct btf_trace *t, int *ret_task,
-			      int *ret_pid)
+struct tracepoint_subject tracepoint_info__subject(const char *target, const struct btf_trace *t)
 {
-	*ret_task = *ret_pid = -1;
+	struct tracepoint_subject ret = { -1, -1, false };
+
+	for (size_t i = 0; i < ARRAY_SIZE(nobodys); i++)
+		ret.nobody |= !fnmatch(nobodys[i], target, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(subjects); i++) {
 		int task, pid;
 
@@ -81,11 +104,12 @@ void tracepoint_info__subject(const char *target, const struct btf_trace *t, int
 		task = find_arg(t, subjects[i].task);
 		pid = find_arg(t, subjects[i].pid);
 		if (task >= 0 && btf_trace__arg_points_to(t, task, "task_struct"))
-			*ret_task = task;
+			ret.task = task;
 		else if (pid >= 0)
-			*ret_pid = pid;
-		return;
+			ret.pid = pid;
+		break;
 	}
+	return ret;
 }
 
 const char *tracepoint_info__path(const char *target, const char *name)

@@ -9,10 +9,14 @@
 /* Here, @target is that of struct when, "sched:sched_switch". Returns its name without the system. */
 const char *tracepoint_info__name(const char *target);
 
-/* Index of the argument that is the subject: a task, or in *ret_pid its number. -1: there is none,
- * which makes the task that runs the subject. */
-void tracepoint_info__subject(const char *target, const struct btf_trace *t, int *ret_task,
-			      int *ret_pid);
+/* Whom it is about. */
+struct tracepoint_subject {
+	int task; /* index of the argument that is the task; -1: none */
+	int pid;  /* of that which is its number */
+	bool nobody;
+};
+/* Neither of them: the task that runs. */
+struct tracepoint_subject tracepoint_info__subject(const char *target, const struct btf_trace *t);
 
 /* The path that @name stands for there; @name itself when nothing else is known. */
 const char *tracepoint_info__path(const char *target, const char *name);

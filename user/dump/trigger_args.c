@@ -92,7 +92,9 @@ static size_t add_named(const struct frbpf_trigger *t, const struct rule_args *a
 		if (!arg->bound)
 			continue;
 		ret[n] = (struct trigger_arg){ .name = arg->name };
-		set_value(&ret[n++], arg->type, t->args[arg->slot], NULL);
+		set_value(&ret[n++], arg->type, t->args[arg->slot],
+			  arg->symbols ? &(struct expr_field_desc){ .symbols = arg->symbols }
+				       : NULL);
 	}
 	return n;
 }

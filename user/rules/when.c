@@ -36,6 +36,9 @@ const struct when_source_desc when_sources[] = {
 	{ "tracepoint", FRBPF_SOURCE_TRACEPOINT, .has_args = true, .parse = when__parse_tracepoint,
 	  .meaning = "SYSTEM:NAME: this tracepoint of the kernel is hit; its subject is the task "
 		     "that it is about, or else the one that runs" },
+	{ "span", FRBPF_SOURCE_SPAN, .has_args = true, .parse = when__parse_tracepoint,
+	  .meaning = "A:start -> B:end by KEY: it took that long from one tracepoint to the other; "
+		     "its subject is the task that runs at the end" },
 	{ "tracepoint", FRBPF_SOURCE_TRACEPOINT_FIELDS, .has_args = true,
 	  .parse = when__parse_tracepoint,
 	  .meaning = "SYSTEM:NAME: this tracepoint is hit, and `if` asks for fields of its format; "
@@ -139,7 +142,8 @@ static int unknown_source(struct when_parser *p, struct span name)
 				    QUOTE(s, name.len));
 	if (when_parser__at(p, "->"))
 		return diags__error(p->d, p->src, (struct span){ p->pos, 2 },
-				    "spans ('A -> B by KEY') are not supported yet");
+				    "a span is from one tracepoint to another: write A:start -> "
+				    "B:end by KEY > 50ms");
 	if (!name.len)
 		return diags__error(p->d, p->src, here,
 				    "a source is expected here, such as runqlat");
@@ -164,7 +168,7 @@ static bool is_misspelt(const struct when_parser *p, struct span name)
 	size_t n = 0;
 
 	for (const struct when_source_desc *s = when_sources; s->name; s++) {
-		if (s->parse && s->source != FRBPF_SOURCE_TRACEPOINT)
+		if (s->parse && s->parse != when__parse_tracepoint)
 			names[n++] = s->name;
 	}
 	return !text__equals(p->src, name, "syscalls") &&
@@ -191,7 +195,8 @@ static int parse_comparison(struct when_parser *p)
 	if (when_parser__at(p, "->")) {
 		here.len = 2;
 		return diags__error(p->d, p->src, here,
-				    "spans ('A -> B by KEY') are not supported yet");
+				    "a span is from one tracepoint to another: write A:start -> "
+				    "B:end by KEY > 50ms");
 	}
 	if (strchr("<=!", p->src->text[p->pos])) {
 		here.len += p->pos + 1 < p->end && p->src->text[p->pos + 1] == '=';

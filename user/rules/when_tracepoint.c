@@ -34,6 +34,13 @@ int when__parse_tracepoint(struct when_parser *p, struct span name, struct when 
 	err = when_parser__tracepoint(p, name, &tracepoint);
 	if (err)
 		return err;
+	if (when_parser__at(p, "->"))
+		return when_parser__span(p, name, tracepoint, ret);
+	if (when_parser__at(p, ">"))
+		return diags__error(
+			p->d, p->src, when_parser__rest(p),
+			"a tracepoint is hit, it takes no time; for the time between two "
+			"write A:start -> B:end by KEY > 50ms");
 	if (p->pos < p->end) {
 		here = when_parser__rest(p);
 		return diags__error(

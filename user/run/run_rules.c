@@ -279,13 +279,13 @@ static int make(const struct maker *m, struct run_rules *ret)
 		diags__error(m->d, NULL, (struct span){ 0 }, "out of memory");
 	if (err)
 		return err;
-	err = rule_binding__bind(r.rs, m->tracefs, m->d);
+	err = rule_binding__bind(r.rs, m->tracefs, false, m->d);
 	err = err ?: plan(m, r.rs, &r.plan);
 	if (!err) {
 		lint__ruleset(r.rs, r.plan, m->d);
 		warn_unused(r.rs, m->d);
 		err = add_all_values(m->opts, &r, m->d);
-		err = err ?: rule_binding__bind(r.rs, m->tracefs, m->d);
+		err = err ?: rule_binding__bind(r.rs, m->tracefs, false, m->d);
 	}
 	if (err) {
 		ruleset__discard(TAKE_PTR(r.rs), m->d);

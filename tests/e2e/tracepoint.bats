@@ -1,0 +1,302 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# Rules on any tracepoint: crashes, OOM kills, retransmits, programs that start; seen by perf, too.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	need_root
+	need_btf
+	common_setup
+	net='' sender='' listener='' perf_pid='' cgroup=''
+}
+
+teardown() {
+	local pid
+	for pid in "$perf_pid" "$sender" "$listener"; do
+		[[ ! $pid ]] || kill -KILL "$pid" 2>/dev/null || true
+	done
+	[[ ! $net ]] || ip netns del "$net-a" 2>/dev/null || true
+	[[ ! $net ]] || ip netns del "$net-b" 2>/dev/null || true
+	common_teardown
+	[[ ! $cgroup ]] || rmdir "$cgroup" 2>/dev/null || true
+}
+
+# perf record as a witness of EVENT (with a filter, perhaps), machine-wide, until witness_end.
+witness_begin() { # EVENT [FILTER]
+	local arguments=(-q -a -e "$1" -o "$BATS_TEST_TMPDIR/witness" --control "fifo:$BATS_TEST_TMPDIR/ctl,$BATS_TEST_TMPDIR/ack")
+	[[ ! ${2-} ]] || arguments+=(--filter "$2")
+	mkfifo "$BATS_TEST_TMPDIR/ctl" "$BATS_TEST_TMPDIR/ack"
+	perf record -D -1 "${arguments[@]}" -- sleep 60 >/dev/null 2>&1 3>&- &
+	perf_pid=$!
+	exec 7<>"$BATS_TEST_TMPDIR/ctl" 8<>"$BATS_TEST_TMPDIR/ack"
+	echo enable >&7
+	read -r -t 20 -u 8 _ || fail "perf does not begin"
+}
+
+witness_end() { # its events: into the file seen
+	kill -INT "$perf_pid"
+	wait "$perf_pid" || true
+	perf_pid=''
+	exec 7>&- 8>&-
+	perf script -i "$BATS_TEST_TMPDIR/witness" --ns -F comm,pid,tid,cpu,time,event,trace >"$BATS_TEST_TMPDIR/seen" 2>/dev/null
+}
+
+rules_matched() { # RULE N
+	(($(frbpf status --json | jq ".rules[] | select(.name == \"$1\").matched") == $2))
+}
+
+trigger() { # NAME PATH: of the first trigger in the manifest
+	jq -re ".triggers[0]$2" "$BASE/incidents/$1.json"
+}
+
+@test "a crash makes a dump with the name, the maps and the symbols of who has died" {
+	need_perf
+	need_tracepoints signal:signal_generate
+	cp "$WORKLOADS/crash" "$BATS_TEST_TMPDIR/frbpf-crash"
+	write_rules <<-'EOF'
+		[session-faults]
+		run = -e page-faults -c 1 -g -m 512K --overwrite --switch-output -a
+
+		[rule-crash]
+		when = signal:signal_generate
+		if   = sig in (SIGSEGV, SIGABRT, SIGBUS) && comm == "frbpf-crash"
+	EOF
+	frbpf_load
+	run -139 "$BATS_TEST_TMPDIR/frbpf-crash"
+	pid=$(json "${lines[0]}" .pid)
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	same "rule" "$(manifest "$name" rule)" crash
+	same "pid" "$(manifest "$name" pid)" "$pid"
+	same "comm" "$(manifest "$name" comm)" frbpf-crash
+	dump=$(dumps faults)
+	perf_quiet script -i "$dump" --ns -F comm,pid,event,ip,sym,dso
+	grep -q "^frbpf-crash  *$pid .*frbpf:trigger" "$perf_out" || fail "no marker of the process"
+	# the marker's own stack: where it wrote
+	awk '/frbpf:trigger/ { on = 1; next } /^$/ { on = 0 } on' "$perf_out" >"$BATS_TEST_TMPDIR/stack"
+	grep -q 'crash_write (.*/frbpf-crash)' "$BATS_TEST_TMPDIR/stack" || fail "$(cat "$BATS_TEST_TMPDIR/stack")"
+	grep -q 'crash_outer (.*/frbpf-crash)' "$BATS_TEST_TMPDIR/stack" || fail "$(cat "$BATS_TEST_TMPDIR/stack")"
+	# and its page faults, though it is gone
+	grep -q "^frbpf-crash  *$pid .*page-faults" "$perf_out" || fail "no page fault of the process"
+	run ! grep -q ":$pid" "$perf_out"
+}
+
+@test "the target of a signal suffers, not its sender" {
+	write_rules <<-'EOF'
+		[rule-usr1]
+		when = signal:signal_generate
+		if   = sig == SIGUSR1 && comm == "frbpf-target" && current.comm == "frbpf-sender"
+	EOF
+	cp "$(type -P sleep)" "$BATS_TEST_TMPDIR/frbpf-target"
+	cp "$(type -P bash)" "$BATS_TEST_TMPDIR/frbpf-sender"
+	frbpf_load
+	"$BATS_TEST_TMPDIR/frbpf-target" 60 3>&- &
+	target=$!
+	wait_until 5 grep -q frbpf-target "/proc/$target/comm"
+	"$BATS_TEST_TMPDIR/frbpf-sender" -c "kill -USR1 $target"
+	wait "$target" || true
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	same "subject" "$(manifest "$name" pid)" "$target"
+	same "current" "$(trigger "$name" .current.comm)" frbpf-sender
+}
+
+# A memory cgroup of 24M, v1 or v2.
+make_memory_cgroup() {
+	local dir=/sys/fs/cgroup
+	if [[ -e $dir/memory/memory.limit_in_bytes ]]; then
+		cgroup=$dir/memory/frbpf-oom-$$
+		mkdir "$cgroup" && echo $((24 << 20)) >"$cgroup/memory.limit_in_bytes"
+	elif grep -qw memory $dir/cgroup.subtree_control 2>/dev/null; then
+		cgroup=$dir/frbpf-oom-$$
+		mkdir "$cgroup" && echo $((24 << 20)) >"$cgroup/memory.max"
+		echo 0 >"$cgroup/memory.swap.max" 2>/dev/null || true
+	else
+		skip "no memory cgroup that we may make"
+	fi
+}
+
+@test "an OOM kill in a memory cgroup: the victim is the subject" {
+	need_tracepoints oom:mark_victim
+	make_memory_cgroup
+	# it keeps the last line of its input, which has no end
+	cp "$(type -P tail)" "$BATS_TEST_TMPDIR/frbpf-hog"
+	write_rules <<-'EOF'
+		[rule-oom]
+		when = oom:mark_victim
+		if   = comm == "frbpf-hog"
+	EOF
+	frbpf_load
+	status=0
+	bash -c 'echo $$ >"$1/cgroup.procs" && exec "$2" /dev/zero' _ "$cgroup" "$BATS_TEST_TMPDIR/frbpf-hog" 3>&- &
+	hog=$!
+	wait "$hog" || status=$?
+	same "end of the hog" "$status" 137
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	same "rule" "$(manifest "$name" rule)" oom
+	same "pid" "$(manifest "$name" pid)" "$hog"
+	same "comm" "$(manifest "$name" comm)" frbpf-hog
+	between "$(awk '$1 == "oom_kill" { print $2 }' "$cgroup"/memory.{oom_control,events} 2>/dev/null)" 1 1 "kills as the cgroup counts them"
+	run -0 frbpf show
+	[[ $output == *"memcg=frbpf-oom-"* || $output == *frbpf-hog* ]]
+}
+
+# Two network namespaces with a link between them: 10.77.0.1 in a, 10.77.0.2 in b.
+make_network() {
+	net=frbpf-$$
+	{ ip netns add "$net-a" && ip netns add "$net-b" &&
+		ip -n "$net-a" link add frbpf0 type veth peer name frbpf1 netns "$net-b"; } 2>/dev/null ||
+		skip "no network namespaces or veth here"
+	ip -n "$net-a" addr add 10.77.0.1/24 dev frbpf0
+	ip -n "$net-b" addr add 10.77.0.2/24 dev frbpf1
+	ip -n "$net-a" link set frbpf0 up
+	ip -n "$net-b" link set frbpf1 up
+}
+
+# The next line of what a workload says.
+expect_line() { # FD WANTED
+	local line
+	read -r -t 10 -u "$1" line || fail "nothing came instead of '$2'"
+	same "what it says" "$line" "$2"
+}
+
+@test "a TCP retransmit over a link that is down, by addresses and port" {
+	need_perf
+	need_tracepoints tcp:tcp_retransmit_skb
+	make_network
+	# sockets of namespaces that are gone may go on for a while: a port of our own
+	port=$((20000 + $$ % 40000))
+	write_rules <<-EOF
+		[rule-retransmit]
+		when  = tcp:tcp_retransmit_skb
+		if    = daddr == 10.77.0.0/24 && saddr in (10.77.0.1, 10.0.0.0/16) && dport == $port
+		count = 2 in 1m
+
+		[rule-other-net]
+		when = tcp:tcp_retransmit_skb
+		if   = daddr == 10.77.0.128/25 || daddr != 10.0.0.0/8 && dport == $port || dport == 1 && daddr == 10.77.0.2
+		dump = none
+
+		[rule-not-other]
+		when = tcp:tcp_retransmit_skb
+		if   = !(daddr == 10.77.1.0/24) && dport == $port
+		dump = none
+	EOF
+	frbpf_load
+	witness_begin tcp:tcp_retransmit_skb "dport == $port"
+	coproc LISTENER { exec ip netns exec "$net-b" "$WORKLOADS/tcp_pair" listen 10.77.0.2 $port 3>&-; }
+	listener=$LISTENER_PID
+	exec 5<&"${LISTENER[0]}"
+	expect_line 5 listening
+	mkfifo "$BATS_TEST_TMPDIR/in" "$BATS_TEST_TMPDIR/out"
+	ip netns exec "$net-a" "$WORKLOADS/tcp_pair" send 10.77.0.2 $port <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/out" 3>&- 5<&- 7>&- 8>&- &
+	sender=$!
+	exec 4>"$BATS_TEST_TMPDIR/in" 6<"$BATS_TEST_TMPDIR/out"
+	expect_line 6 connected
+	ip -n "$net-b" link set frbpf1 down
+	echo go >&4
+	expect_line 6 sent
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	same "rule" "$(manifest "$name" rule)" retransmit
+	same "subject" "$(trigger "$name" .subject.comm)" ""
+	status=$(frbpf status --json)
+	between "$(jq '.rules[] | select(.name == "retransmit").matched' <<<"$status")" 2 100 matched
+	same "of another net" "$(jq '.rules[] | select(.name == "other-net").matched' <<<"$status")" 0
+	between "$(jq '.rules[] | select(.name == "not-other").matched' <<<"$status")" 2 100 "not another net"
+	witness_end
+	between "$(grep -c 'daddr=10.77.0.2' "$BATS_TEST_TMPDIR/seen")" 2 100 "retransmits that perf saw in $(cat "$BATS_TEST_TMPDIR/seen")"
+	# the trigger is one of these, to the microsecond
+	time=$(manifest "$name" time)
+	awk -v t="$time" '{ for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+\.[0-9]+:$/) { split($i, a, /[.:]/); d = (a[1] * 1e9 + a[2]) - t; if (d > -1e6 && d < 1e6) ok = 1 } } END { exit !ok }' "$BATS_TEST_TMPDIR/seen" ||
+		fail "$time is none of $(cat "$BATS_TEST_TMPDIR/seen")"
+}
+
+@test "a program starts: its file, by pattern, as often as perf saw it" {
+	need_perf
+	need_tracepoints sched:sched_process_exec
+	write_rules <<-'EOF'
+		[rule-exec]
+		when     = sched:sched_process_exec
+		if       = bprm.filename ~ "/tmp/frb*-x?"
+		dump     = none
+		cooldown = 0
+
+		[rule-pid]
+		when = sched:sched_process_exec
+		if   = old_pid == 1 && comm ~ "frb*-xa"
+		dump = none
+	EOF
+	# 15 bytes are seen: "/tmp/frbXXXX-xa" has these
+	program=$(mktemp -u /tmp/frbXXXX)-xa
+	cp "$(type -P true)" "$program"
+	frbpf_load
+	witness_begin sched:sched_process_exec "filename == \"$program\""
+	for _ in 1 2 3 4 5; do
+		"$program"
+	done
+	rm "$program"
+	witness_end
+	status=$(frbpf status --json)
+	same "what perf saw" "$(grep -c sched_process_exec "$BATS_TEST_TMPDIR/seen")" 5
+	same "what the rule saw" "$(jq '.rules[] | select(.name == "exec").matched' <<<"$status")" 5
+	same "of another pid" "$(jq '.rules[] | select(.name == "pid").matched' <<<"$status")" 0
+}
+
+@test "a field of the format: a file name longer than 15 bytes, as often as perf saw it" {
+	need_perf
+	need_tracepoints sched:sched_process_exec
+	program=$BATS_TEST_TMPDIR/frbpf-a-program-with-a-long-name
+	cp "$(type -P true)" "$program"
+	write_rules <<-EOF
+		[rule-glob]
+		when     = sched:sched_process_exec
+		if       = filename ~ "*/frbpf-*-long-name" && pid != 1
+		cooldown = 1h
+
+		[rule-name]
+		when     = sched:sched_process_exec
+		if       = filename == "$program"
+		dump     = none
+		cooldown = 0
+
+		[rule-shorter]
+		when     = sched:sched_process_exec
+		if       = filename in ("${program%?}", "/bin/frbpf-a-program-with-a-long-name")
+		dump     = none
+	EOF
+	run -0 frbpf check "$RULES"
+	[[ $output == *"filtered by the kernel: (filename ~ \"*/frbpf-*-long-name\")"* ]]
+	frbpf_load
+	witness_begin sched:sched_process_exec "filename == \"$program\""
+	for _ in 1 2 3; do
+		"$program"
+	done
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	same "rule" "$(manifest "$name" rule)" glob
+	wait_until 5 rules_matched name 3
+	witness_end
+	same "what perf saw" "$(grep -c sched_process_exec "$BATS_TEST_TMPDIR/seen")" 3
+	rules_matched name 3
+	rules_matched shorter 0
+	grep -q "$(manifest "$name" pid)" "$BATS_TEST_TMPDIR/seen" || fail "perf saw no such pid"
+}
+
+@test "check says how a rule looks at its tracepoint, also without root" {
+	write_rules <<-'EOF'
+		[rule-args]
+		when = sched:sched_switch
+		if   = prev.pid == 1 && next.comm ~ "x*"
+	EOF
+	run -0 frbpf check "$RULES"
+	[[ $output == *"raw_tp/sched_switch"* ]]
+	cp "$RULES" "$BATS_TEST_TMPDIR/r.conf"
+	chmod 755 "$BATS_TEST_TMPDIR"
+	sed -i 's/prev.pid/prev.pidd/' "$RULES"
+	run -1 frbpf check "$RULES"
+	[[ $output == *"has no member 'pidd' (did you mean 'pid'?)"* ]]
+}

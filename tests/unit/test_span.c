@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Spans between tracepoints: their text, and on the running kernel (needs root and BTF). What is
+ * measured happens in children: our own process is never a subject.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <bpf/bpf.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "detect/detectors.h"
+#include "detect/span_ends.h"
+#include "rules/units.h"
+#include "span.skel.h"
+
+#define MS NSEC_PER_MSEC
+
+#define NEED_ROOT()                                                                                \
+	do {                                                                                       \
+		if (geteuid() || access("/sys/kernel/btf/vmlinux", R_OK)) {                        \
+			print_message("skipped: needs root and kernel BTF\n");                     \
+			skip();                                                                    \
+		}                                                                                  \
+	} while (0)
+
+/* ---- text ---- */
+
+static void test_target(void **state)
+{
+	static const struct {
+		const char *when, *target;
+	} cases[] = {
+		{ "a:b -> c:d by tid > 5ms", "a:b -> c:d by tid" },
+		{ "a:b->c:d by x.y , z>5ms", "a:b -> c:d by x.y, z" },
+		{ "  tracepoint:a:b -> c : d by rq = req, cpu nested > 1s",
+		  "a:b -> c:d by rq=req, cpu nested" },
+		{ "a:b -> a:c by k1,k2=k3,k4,k5 > 1ns", "a:b -> a:c by k1, k2=k3, k4, k5" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ char *again = NULL;
+		struct source_text *src;
+		struct span_target t;
+		struct diags d = { 0 };
+		struct when w;
+
+		assert_int_equal(source_text__from_string("f", cases[i].when, &src), 0);
+		if (when__parse(src, (struct span){ 0, src->len }, &d, &w))
+			fail_msg("%s: %s", cases[i].when, d.v[0].msg);
+		assert_int_equal(w.source, FRBPF_SOURCE_SPAN);
+		assert_false(w.hit);
+		assert_string_equal(w.target, cases[i].target);
+		assert_int_equal(span_target__parse(w.target, &t), 0);
+		again = span_target__format(&t);
+		assert_string_equal(again, w.target);
+		when__free(&w);
+		source_text__free(src);
+	}
+}
+
+static void test_bad_targets(void **state)
+{
+	static const char *const bad[] = { "",
+					   "a:b",
+					   "a:b -> c:d",
+					   "a:b -> c:d by",
+					   "a:b -> c:d by x y",
+					   "a:b -> c:d by x,",
+					   "a:b -> c:d by x=",
+					   "a:b -> c:d by ,x",
+					   "a:b -> c:d by a, b, c, d, e" };
+	struct span_target t;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(span_target__parse(bad[i], &t), -EINVAL);
+}
+
+/* ---- rules ---- */
+
+static const char *subject_name(void)
+{
+	static char name[FRBPF_COMM_LEN];
+
+	if (!*name)
+		snprintf(name, sizeof(name), "frbpf-%d", getpid());
+	return name;
+}
+
+/* "NAME" is the subject's name. *ret_said: the errors, if that is not NULL. */
+static struct ruleset *load_rules(const char *rules, char *ret_said, size_t size)
+{
+	struct ruleset *rs = NULL;
+	struct source_text *src;
+	struct diags d = { 0 };
+	char text[4096];
+	int err;
+
+	snprintf(text, sizeof(text), "[session-s]\nrun = -e cs\n%s", rules);
+	for (char *p; (p = strstr(text, "NAME"));) {
+		memmove(p + strlen(subject_name()), p + 4, strlen(p + 4) + 1);
+		memcpy(p, subject_name(), strlen(subject_name()));
+	}
+	assert_int_equal(source_text__from_string("rules", text, &src), 0);
+	err = ruleset__parse(src, &d, &rs);
+	for (size_t i = 0; !err && i < rs->n_rules; i++)
+		err = span_ends__bind(&rs->rules[i], &d);
+	if (ret_said)
+		snprintf(ret_said, size, "%s", d.n ? d.v[0].msg : "");
+	else if (err)
+		fail_msg("%s", d.n ? d.v[0].msg : strerror(-err));
+	diags__free(&d);
+	return rs;
+}
+
+static void test_errors(void **state)
+{
+	static const struct {
+		const char *rule, *message; /* part of it */
+	} cases[] = {
+		{ "when = irq:softirq_entry -> irq:softirq_exit by vec > 1ms",
+		  "the key 'vec' at irq:softirq_entry: no argument 'vec'" },
+		{ "when = sched:sched_wakeup -> sched:sched_switch by p.pid > 1ms",
+		  "the key 'p.pid' at sched:sched_switch: no argument 'p'" },
+		{ "when = sched:sched_wakeup -> sched:sched_switch by p.pid = next.pidd > 1ms",
+		  "has no member 'pidd' (did you mean 'pid'?)" },
+		{ "when = sched:sched_wakeup -> sched:sched_switch by p.comm = next.comm > 1ms",
+		  "a key is a number or a pointer, and not a char[16]" },
+		{ "when = sched:sched_wakeupp -> sched:sched_switch by tid > 1ms",
+		  "no tracepoint 'sched:sched_wakeupp'" },
+		{ "when = sched:sched_wakeup -> sched:sched_swich by tid > 1ms",
+		  "no tracepoint 'sched:sched_swich'" },
+		{ "when = irq:softirq_entry -> irq:softirq_exit by cpu > 1ms\nif = vec == 3",
+		  "'vec' of the span's end: no argument 'vec'" },
+		{ "when = irq:softirq_entry -> irq:softirq_exit by cpu > 1ms\nif = start.vec == 3",
+		  "'start.vec' of the span's start: no argument 'vec'" },
+		{ "when = irq:softirq_entry -> irq:softirq_exit by cpu nested > 1ms\n"
+		  "if = start.vec_nr == 3",
+		  "a nested span has many starts" },
+	};
+
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		print_message("skipped: needs kernel BTF\n");
+		skip();
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char rule[512], said[512];
+		struct ruleset *rs;
+
+		snprintf(rule, sizeof(rule), "[rule-a]\n%s\n", cases[i].rule);
+		rs = load_rules(rule, said, sizeof(said));
+		if (!strstr(said, cases[i].message))
+			fail_msg("'%s': '%s'", cases[i].rule, said);
+		ruleset__free(rs);
+	}
+}
+
+/* ---- the kernel ---- */
+
+static struct detectors *open_detectors(void)
+{
+	struct detectors *d = NULL;
+	struct err err = { "" };
+
+	if (detectors__open(&err, &d))
+		fail_msg("open: %s", err.msg);
+	return d;
+}
+
+static void update(struct detectors *d, const struct ruleset *rs, uint32_t *slots)
+{
+	struct err err = { "" };
+
+	if (detectors__update(d, rs->rules, rs->n_rules, slots, &err))
+		fail_msg("update: %s", err.msg);
+}
+
+static uint64_t matched(const struct detectors *d, uint32_t slot)
+{
+	struct frbpf_rule_state st;
+
+	assert_int_equal(detectors__rule_state(d, slot, &st), 0);
+	return st.matched;
+}
+
+struct sink {
+	struct frbpf_trigger v[8];
+	int n;
+};
+
+static void keep(const struct frbpf_trigger *t, void *arg)
+{
+	struct sink *s = arg;
+
+	if (s->n < (int)ARRAY_SIZE(s->v))
+		s->v[s->n++] = *t;
+}
+
+static struct sink consume(struct detectors *d)
+{
+	struct sink s = { .n = 0 };
+
+	assert_true(detectors__consume(d, INT_MAX, keep, &s) >= 0);
+	return s;
+}
+
+/* What a child measured of itself. */
+struct findings {
+	uint64_t value[4];
+	pid_t pid;
+	atomic_int step;
+};
+
+static struct findings *shared_findings(void)
+{
+	void *p = mmap(NULL, sizeof(struct findings), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(p != MAP_FAILED);
+	return p;
+}
+
+static void run(void (*fn)(struct findings *f), struct findings *f)
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_NAME, subject_name());
+		f->pid = getpid();
+		fn(f);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+static uint64_t nap(uint64_t ns)
+{
+	struct timespec t = { 0, ns };
+	uint64_t begin = now_ns();
+
+	syscall(SYS_nanosleep, &t, NULL);
+	return now_ns() - begin;
+}
+
+static void nap_twice(struct findings *f)
+{
+	f->value[0] = nap(30 * MS);
+	f->value[1] = nap(60 * MS);
+	nap(MS);
+}
+
+/* As long as the workload itself measured, by thread; with a value of the start. */
+static void test_calls(void **state)
+{
+	struct findings *f = shared_findings();
+	struct detectors *d;
+	struct ruleset *rs;
+	uint32_t slots[3];
+	char rules[1024];
+	struct sink s;
+
+	NEED_ROOT();
+	snprintf(rules, sizeof(rules),
+		 "[rule-a]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid > 20ms\n"
+		 "if = start.id == %ld && ret == 0 && comm == NAME\ncooldown = 0\n"
+		 "[rule-b]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid > 50ms\n"
+		 "if = start.id == %ld && comm == NAME\ndump = none\ncooldown = 0\n"
+		 "[rule-c]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid > 20ms\n"
+		 "if = start.id != %ld && comm == NAME\ndump = none\n",
+		 (long)SYS_nanosleep, (long)SYS_nanosleep, (long)SYS_nanosleep);
+	rs = load_rules(rules, NULL, 0);
+	d = open_detectors();
+	update(d, rs, slots);
+	run(nap_twice, f);
+	s = consume(d);
+	assert_int_equal(s.n, 2);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(s.v[i].source, FRBPF_SOURCE_SPAN);
+		assert_int_equal(s.v[i].subject.pid, f->pid);
+		assert_in_range(s.v[i].value, i ? 60 * MS : 30 * MS, f->value[i]);
+	}
+	assert_int_equal(matched(d, slots[0]), 2);
+	assert_int_equal(matched(d, slots[1]), 1);
+	assert_int_equal(matched(d, slots[2]), 0);
+	detectors__free(d);
+	ruleset__free(rs);
+	munmap(f, sizeof(*f));
+}
+
+/* Without a system call, as long as another thread's begin is not to be hidden. */
+static void spin(uint64_t ns)
+{
+	uint64_t end = now_ns() + ns;
+
+	while (now_ns() < end)
+		;
+}
+
+static void *inner(void *arg)
+{
+	struct findings *f = arg;
+
+	f->step = 1;
+	while (f->step < 2)
+		;
+	spin(40 * MS);
+	f->value[1] = nap(40 * MS);
+	while (f->step < 3)
+		;
+	return NULL;
+}
+
+static void nap_within_nap(struct findings *f)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, inner, f))
+		_exit(1);
+	while (f->step < 1)
+		;
+	f->step = 2;
+	f->value[0] = nap(200 * MS);
+	f->step = 3;
+	pthread_join(t, NULL);
+}
+
+/* By process, two calls lie within each other. */
+static void check_within(const char *nested, int n)
+{
+	struct findings *f = shared_findings();
+	struct detectors *d;
+	struct ruleset *rs;
+	char rules[512];
+	uint32_t slot;
+	struct sink s;
+
+	snprintf(rules, sizeof(rules),
+		 "[rule-a]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by pid %s > "
+		 "20ms\n"
+		 "if = process == NAME && ret == 0\ncooldown = 0\n",
+		 nested);
+	rs = load_rules(rules, NULL, 0);
+	d = open_detectors();
+	update(d, rs, &slot);
+	run(nap_within_nap, f);
+	s = consume(d);
+	assert_true(s.n >= n);
+	/* the inner one, which ends first */
+	assert_in_range(s.v[0].value, 40 * MS, f->value[1]);
+	if (n > 1)
+		assert_in_range(s.v[1].value, 200 * MS, f->value[0]);
+	detectors__free(d);
+	ruleset__free(rs);
+	munmap(f, sizeof(*f));
+}
+
+static void test_nested(void **state)
+{
+	NEED_ROOT();
+	check_within("nested", 2);
+	check_within("", 1);
+}
+
+/* Pointers and what lies behind them, on both sides of a switch. */
+static void test_keys(void **state)
+{
+	struct findings *f = shared_findings();
+	struct detectors *d;
+	struct ruleset *rs;
+	uint32_t slots[3];
+
+	NEED_ROOT();
+	rs = load_rules(
+		"[rule-a]\nwhen = sched:sched_switch -> sched:sched_switch by "
+		"prev.pid = next.pid, prev.start_boottime = next.start_boottime > 20ms\n"
+		"if = next.comm == NAME\ndump = none\n"
+		"[rule-b]\nwhen = sched:sched_switch -> sched:sched_switch by prev = next > 20ms\n"
+		"if = next.comm == NAME && start.prev.comm == NAME\ndump = none\n"
+		"[rule-c]\nwhen = sched:sched_switch -> sched:sched_switch by prev = next > 50ms\n"
+		"if = next.comm == NAME\ndump = none\n",
+		NULL, 0);
+	d = open_detectors();
+	update(d, rs, slots);
+	run(nap_twice, f);
+	assert_int_equal(matched(d, slots[0]), 2);
+	assert_int_equal(matched(d, slots[1]), 2);
+	assert_int_equal(matched(d, slots[2]), 1);
+	detectors__free(d);
+	ruleset__free(rs);
+	munmap(f, sizeof(*f));
+}
+
+/* ---- the table ---- */
+
+#define STARTS (4 * FRBPF_MAX_SPANS)
+
+/* Each of another key; what has the end never happens. */
+static void begin_many(struct findings *f)
+{
+	for (long i = 0; i < STARTS; i++)
+		syscall(SYS_close, 1000000 + i);
+}
+
+/* How many were dropped, when what is older than @age may be replaced. */
+static uint64_t dropped(uint64_t age)
+{
+	struct findings *f = shared_findings();
+	struct span_bpf *skel = span_bpf__open();
+	struct btf_trace *trace;
+	struct btf_value v;
+	struct span bad;
+	uint64_t n;
+
+	assert_non_null(skel);
+	assert_int_equal(btf_trace__find("sys_enter", &trace), 0);
+#if defined(__x86_64__)
+	assert_int_equal(btf_trace__value(trace, "regs.di", BTF_PATH_KEY, &v, &bad, NULL), 0);
+#else
+	assert_int_equal(btf_trace__value(trace, "regs.orig_x0", BTF_PATH_KEY, &v, &bad, NULL), 0);
+#endif
+	btf_trace__free(trace);
+	skel->rodata->n_args = 2;
+	skel->rodata->n_keys = 1;
+	skel->bss->start_keys[0] = v.where;
+	skel->bss->control.half[0].n_rules = 1;
+	skel->data->max_age = age;
+	assert_int_equal(span_bpf__load(skel), 0);
+	skel->links.span_start =
+		bpf_program__attach_raw_tracepoint(skel->progs.span_start, "sys_enter");
+	assert_non_null(skel->links.span_start);
+	run(begin_many, f);
+	n = skel->bss->missing_storage;
+	span_bpf__destroy(skel);
+	munmap(f, sizeof(*f));
+	return n;
+}
+
+static void test_full(void **state)
+{
+	NEED_ROOT();
+	assert_in_range(dropped(60 * NSEC_PER_SEC), STARTS / 2, STARTS * 2);
+}
+
+static void test_age(void **state)
+{
+	NEED_ROOT();
+	assert_in_range(dropped(1), 0, STARTS / 1000);
+}
+
+static void test_verified_instructions(void **state)
+{
+	struct bpf_prog_info info;
+	struct span_bpf *skel;
+	uint32_t len;
+
+	NEED_ROOT();
+	skel = span_bpf__open();
+	assert_non_null(skel);
+	skel->rodata->n_args = FRBPF_TP_ARGS;
+	skel->rodata->n_end_args = FRBPF_TP_ARGS;
+	skel->rodata->n_keys = FRBPF_SPAN_KEYS;
+	skel->rodata->nested = true;
+	skel->rodata->subject_arg = 1;
+	assert_int_equal(span_bpf__load(skel), 0);
+	for (int i = 0; i < 2; i++) {
+		const struct bpf_program *p = i ? skel->progs.span_end : skel->progs.span_start;
+
+		memset(&info, 0, sizeof(info));
+		len = sizeof(info);
+		assert_int_equal(bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len), 0);
+		print_message("%-16s %u instructions verified\n", info.name, info.verified_insns);
+		if (info.verified_insns) /* 5.16 and later tell (aba64c7da983) */
+			assert_in_range(info.verified_insns, 1, 50000);
+	}
+	span_bpf__destroy(skel);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_target),
+		cmocka_unit_test(test_bad_targets),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_age),
+		cmocka_unit_test(test_verified_instructions),
+	};
+
+	return cmocka_run_group_tests_name("span", tests, NULL, NULL);
+}

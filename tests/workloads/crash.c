@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Ends by a fault in a named function, at once: crash [segv|abort]. Prints its pid before. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static volatile uintptr_t nowhere = 8;
+
+__attribute__((noipa)) void crash_write(int value)
+{
+	*(volatile int *)(nowhere + (getppid() < 0)) = value; /* no leaf: it has a frame */
+	nowhere = value;
+}
+
+__attribute__((noipa)) void crash_outer(int value)
+{
+	crash_write(value);
+	nowhere = value + 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit none = { 0, 0 };
+
+	setrlimit(RLIMIT_CORE, &none);
+	printf("{\"pid\": %d}\n", getpid());
+	fflush(stdout);
+	if (argc > 1 && !strcmp(argv[1], "abort"))
+		abort();
+	crash_outer(1);
+	return 0;
+}
