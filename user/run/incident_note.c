@@ -109,8 +109,8 @@ void incident_note__log(const struct outcome *o, uint64_t number)
 
 		snprintf(comm, sizeof(comm), "%s", t->comm);
 		units__format_duration(t->value, value, sizeof(value));
-		log_info("rule %s fired: %s%s%s: %s (pid %u, tid %u), incident %s", rule->name,
-			 rule->when, rule->is_event ? "" : ": ", rule->is_event ? "" : value,
+		log_info("rule %s fired: %s: %s%s%s (pid %u, tid %u), incident %s", rule->name,
+			 rule->when, rule->is_event ? "" : value, rule->is_event ? "" : " by ",
 			 make_printable(comm), t->pid, t->tid, inc->name);
 	}
 	for (size_t i = 0; i < inc->n_files; i++) {
