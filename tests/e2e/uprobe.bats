@@ -76,6 +76,10 @@ go_on() {
 	same "pid" "$(manifest "$name" pid)" "$(json "$line" .pid)"
 	between "$(manifest "$name" value)" 50000000 "$(json "$line" .took_ns)" "time in the function"
 	between "$(manifest "$name" time)" "$(json "$line" .begin_ns)" "$(json "$line" .end_ns)" "moment"
+	same "arg0" "$(jq -re '.triggers[0].args.arg0' "$BASE/incidents/$name.json")" 50
+	same "ret" "$(jq -re '.triggers[0].ret' "$BASE/incidents/$name.json")" 350
+	run -0 frbpf show
+	[[ $output == *"threshold 20ms, returned 350"*"arg0=50 arg1=2 arg2=3 "* ]]
 	settle
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
 }
