@@ -251,6 +251,26 @@ go_on() {
 	wait_for_incident "$BASE" 2
 }
 
+@test "functions of a stripped program that has mini debug information" {
+	command -v objcopy >/dev/null && command -v xz >/dev/null || skip "no objcopy or xz"
+	local mini=$BATS_TEST_TMPDIR/mini
+	nm "$program" --format=posix --defined-only | awk '$2 ~ /^[Tt]$/ {print $1}' >"$mini.keep"
+	objcopy --only-keep-debug "$program" "$mini.debug"
+	objcopy -S --remove-section .comment --keep-symbols="$mini.keep" "$mini.debug" "$mini"
+	xz "$mini"
+	strip "$program"
+	run -1 frbpf events "uprobe:$program:user_func_slow"
+	objcopy --add-section .gnu_debugdata="$mini.xz" "$program"
+	run -0 frbpf events "uprobe:$program:user_func_slow"
+	rules <<-EOF
+		[rule-slow]
+		when = uprobe:$program:user_func_slow > 5ms
+	EOF
+	frbpf_load
+	program "$program" --ms 20 >/dev/null
+	wait_for_incident "$BASE" 1
+}
+
 @test "check and events need no root" {
 	command -v setpriv >/dev/null || skip "no setpriv"
 	open_dir=$(mktemp -d /tmp/frbpf-e2e.XXXXXX)
