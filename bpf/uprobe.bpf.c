@@ -74,7 +74,7 @@ int up_hit(struct pt_regs *ctx)
 		return 0;
 	m->source = FRBPF_SOURCE_UPROBE;
 	match_args(m, &args);
-	rules_run(m);
+	rules_run_for(m, bpf_get_current_task_btf());
 	return 0;
 }
 
@@ -149,7 +149,7 @@ static __always_inline int check_call(struct pt_regs *ctx, __u64 frame)
 	m->source = FRBPF_SOURCE_UPROBE;
 	for (int i = 0; i < N_ARGS; i++)
 		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = c->v[n].args[i];
-	rules_run(m);
+	rules_run_for(m, task);
 	return 0;
 }
 

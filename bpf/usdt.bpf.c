@@ -39,6 +39,6 @@ int ud_hit(struct pt_regs *ctx)
 		return 0;
 	m->source = FRBPF_SOURCE_USDT;
 	match_args(m, &args);
-	rules_run(m);
+	rules_run_for(m, bpf_get_current_task_btf());
 	return 0;
 }

@@ -78,12 +78,15 @@ static __always_inline void match_args(struct match *m, const struct probe_args 
 		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = args->v[i];
 }
 
-/* As match_begin(), of the task that runs. NULL is counted. */
+/* As match_begin(), of the task that runs. NULL: it is out of scope, or has no storage, which is
+ * counted. */
 static __always_inline struct match *user_match(__u32 half, __u64 now, __u64 value)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct match *m;
 
+	if (!in_scope(task))
+		return NULL;
 	m = bpf_task_storage_get(&matches, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!m) {
 		__sync_fetch_and_add(&missing_storage, 1);
