@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What sources of events in user space share. Their programs may be preempted since Linux 6.0
- * (8c7dcb84e3b7 "bpf: implement sleepable uprobes by chaining gps"): others of the same source may
- * run on that CPU meanwhile, so they have no use for `scratch`, which is not made. A task is in one
- * of them at a time: nothing that they attach to runs within the kernel.
+ * What sources of events in user space share. Their programs may be preempted, and others of the
+ * same source run on that CPU meanwhile, so they have no use for `scratch`, which is not made. A task
+ * is in one of them at a time: nothing that they attach to runs within the kernel.
  */
 #ifndef FRBPF_USER_PROBE_BPF_H
 #define FRBPF_USER_PROBE_BPF_H

@@ -474,7 +474,8 @@ static void test_usdt(void **state)
 	free_rules(rules, 3);
 }
 
-/* Programs on these probes are preempted: what one task has must not get into another's. */
+/* Programs on these probes are preempted where the kernel is (preempt=full): what one task has must
+ * not get into another's. */
 static void run_pairs(struct findings *f, long number)
 {
 	cpu_set_t set;
