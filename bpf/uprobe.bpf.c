@@ -59,28 +59,22 @@ static __always_inline void read_args(struct pt_regs *ctx, __u64 *args)
 #endif
 }
 
-static __always_inline void run_rules(struct match *m, const __u64 *args)
-{
-	m->source = FRBPF_SOURCE_UPROBE;
-	for (int i = 0; i < N_ARGS; i++)
-		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = args[i];
-	rules_run(m);
-}
-
 SEC("uprobe")
 int up_hit(struct pt_regs *ctx)
 {
+	struct probe_args args = {};
 	__u32 half = rules_half();
-	__u64 args[N_ARGS];
 	struct match *m;
 
-	if (!control.half[half].n_rules)
+	read_args(ctx, args.v);
+	if (!rules_may_hold(half, &args))
 		return 0;
 	m = user_match(half, bpf_ktime_get_ns(), 0);
 	if (!m)
 		return 0;
-	read_args(ctx, args);
-	run_rules(m, args);
+	m->source = FRBPF_SOURCE_UPROBE;
+	match_args(m, &args);
+	rules_run_for(m, bpf_get_current_task_btf());
 	return 0;
 }
 
@@ -152,7 +146,10 @@ static __always_inline int check_call(struct pt_regs *ctx, __u64 frame)
 		return 0;
 	m->ret = PT_REGS_RC(ctx);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_RET][0] = m->ret;
-	run_rules(m, c->v[n].args);
+	m->source = FRBPF_SOURCE_UPROBE;
+	for (int i = 0; i < N_ARGS; i++)
+		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = c->v[n].args[i];
+	rules_run_for(m, task);
 	return 0;
 }
 

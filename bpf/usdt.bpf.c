@@ -21,20 +21,24 @@ char LICENSE[] SEC("license") = "GPL";
 SEC("usdt")
 int ud_hit(struct pt_regs *ctx)
 {
+	struct probe_args args = {};
 	__u32 half = rules_half(), i;
 	struct match *m;
 	long arg;
 
 	if (!control.half[half].n_rules)
 		return 0;
+	for (i = 0; i < FRBPF_MAX_ARGS; i++) {
+		bpf_usdt_arg(ctx, i, &arg);
+		args.v[i] = arg;
+	}
+	if (!rules_may_hold(half, &args))
+		return 0;
 	m = user_match(half, bpf_ktime_get_ns(), 0);
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_USDT;
-	for (i = 0; i < FRBPF_MAX_ARGS; i++) {
-		bpf_usdt_arg(ctx, i, &arg);
-		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = arg;
-	}
-	rules_run(m);
+	match_args(m, &args);
+	rules_run_for(m, bpf_get_current_task_btf());
 	return 0;
 }

@@ -76,6 +76,10 @@ go_on() {
 	same "pid" "$(manifest "$name" pid)" "$(json "$line" .pid)"
 	between "$(manifest "$name" value)" 50000000 "$(json "$line" .took_ns)" "time in the function"
 	between "$(manifest "$name" time)" "$(json "$line" .begin_ns)" "$(json "$line" .end_ns)" "moment"
+	same "arg0" "$(jq -re '.triggers[0].args.arg0' "$BASE/incidents/$name.json")" 50
+	same "ret" "$(jq -re '.triggers[0].ret' "$BASE/incidents/$name.json")" 350
+	run -0 frbpf show
+	[[ $output == *"threshold 20ms, returned 350"*"arg0=50 arg1=2 arg2=3 "* ]]
 	settle
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
 }
@@ -245,6 +249,26 @@ go_on() {
 	frbpf_load
 	program "$program" --ms 20
 	wait_for_incident "$BASE" 2
+}
+
+@test "functions of a stripped program that has mini debug information" {
+	command -v objcopy >/dev/null && command -v xz >/dev/null || skip "no objcopy or xz"
+	local mini=$BATS_TEST_TMPDIR/mini
+	nm "$program" --format=posix --defined-only | awk '$2 ~ /^[Tt]$/ {print $1}' >"$mini.keep"
+	objcopy --only-keep-debug "$program" "$mini.debug"
+	objcopy -S --remove-section .comment --keep-symbols="$mini.keep" "$mini.debug" "$mini"
+	xz "$mini"
+	strip "$program"
+	run -1 frbpf events "uprobe:$program:user_func_slow"
+	objcopy --add-section .gnu_debugdata="$mini.xz" "$program"
+	run -0 frbpf events "uprobe:$program:user_func_slow"
+	rules <<-EOF
+		[rule-slow]
+		when = uprobe:$program:user_func_slow > 5ms
+	EOF
+	frbpf_load
+	program "$program" --ms 20 >/dev/null
+	wait_for_incident "$BASE" 1
 }
 
 @test "check and events need no root" {

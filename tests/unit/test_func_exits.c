@@ -156,6 +156,7 @@ static void exits_arm64(void **state)
 	assert_int_equal(e.at[0], 0x1008);
 	assert_int_equal(e.at[1], 0x1010);
 	assert_int_equal(e.jumps, 1);
+	assert_int_equal(e.indirect, 1);
 	assert_int_equal(func_exits__check_boundary(EM_AARCH64, part.code, part.size, 8), 0);
 	assert_int_equal(func_exits__check_boundary(EM_AARCH64, part.code, part.size, 6), -EINVAL);
 }

@@ -2,12 +2,13 @@
 /*
  * Calls functions of its own that are there to be watched, and measures them itself.
  *
- *	user_func [--call slow|recurse|jump|hit|probe] [--ms N] [--times T] [--depth D] [--comm NAME]
+ *	user_func [--call slow|recurse|jump|hit|spin|probe] [--ms N] [--times T] [--depth D] [--comm NAME]
  *		  [--wait]
  *
  * slow: user_func_slow(ms, 2, 3) sleeps that long and returns 7 * ms. recurse: user_func_recurse(depth) calls
  * itself until 0, where it sleeps. jump: user_func_jump(1) leaves by longjmp, T times, and then user_func_jump(0)
- * sleeps. hit: user_func_hit(i) does nothing. probe: runs into the static probe frbpf_test:tick with -i, 1000 + i
+ * sleeps. hit: user_func_hit(i) does nothing. spin: it is called T times, and told
+ * once. probe: runs into the static probe frbpf_test:tick with -i, 1000 + i
  * and a constant. --wait: until a line comes on standard input.
  * Prints one line of JSON per call that returns; the function's own time is inside of what it says.
  */
@@ -136,10 +137,24 @@ static void run_jumps(const struct args *a)
 	report(a, begin, user_func_jump(0, a->ms));
 }
 
+static void run_spin(const struct args *a)
+{
+	uint64_t begin = now_ns();
+	long sum = 0;
+
+	for (int i = 0; i < a->times; i++)
+		sum += user_func_hit(i);
+	report(a, begin, sum);
+}
+
 static void run(const struct args *a)
 {
 	if (!strcmp(a->call, "jump")) {
 		run_jumps(a);
+		return;
+	}
+	if (!strcmp(a->call, "spin")) {
+		run_spin(a);
 		return;
 	}
 	for (int i = 0; i < a->times; i++) {
@@ -165,7 +180,7 @@ static void run(const struct args *a)
 static void usage(void)
 {
 	fprintf(stderr,
-		"usage: user_func [--call slow|recurse|jump|hit|probe] [--ms N] [--times T]\n"
+		"usage: user_func [--call slow|recurse|jump|hit|spin|probe] [--ms N] [--times T]\n"
 		"                 [--depth D] [--comm NAME] [--wait]\n");
 	exit(2);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/incidents.h"
@@ -47,10 +49,17 @@ static void print_args(json_t *args)
 		putchar('\n');
 }
 
+/* Of what a system call returned; NULL: it has not failed. */
+static const char *error_name(json_int_t ret)
+{
+	return ret < 0 ? symbol__name(symbols_errno, -ret) : NULL;
+}
+
 static void print_trigger(const json_t *t, const char *what)
 {
-	long ret = json_integer_value(json_object_get(t, "ret"));
-	const char *error = ret < 0 ? symbol__name(symbols_errno, -ret) : NULL;
+	const json_t *ret = json_object_get(t, "ret");
+	bool is_call = strcmp(str(t, "source"), "syscall") == 0;
+	const char *error = is_call ? error_name(json_integer_value(ret)) : NULL;
 	char value[32], threshold[32];
 
 	if (!str(t, "rule")[0]) {
@@ -67,6 +76,8 @@ static void print_trigger(const json_t *t, const char *what)
 		printf(", %s", str(t, "key"));
 	if (error)
 		printf(" failed with %s", error);
+	if (ret && !is_call)
+		printf(", returned %" JSON_INTEGER_FORMAT, json_integer_value(ret));
 	putchar('\n');
 	printf("  at         %s, CPU %lld\n", str(json_object_get(t, "time"), "utc"),
 	       (long long)json_integer_value(json_object_get(t, "cpu")));

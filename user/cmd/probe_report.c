@@ -24,12 +24,13 @@ static void add_functions(json_t *list, const struct probe_target *t, const stru
 	for (uint32_t i = 0; i < p->n_funcs; i++) {
 		const struct probe_func *f = &p->funcs[i];
 
-		json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:I, s:s*, s:i, s:i}",
-						      "file", p->name, "symbol", f->name,
-						      "symbol_offset", (json_int_t)t->offset,
-						      "file_offset", (json_int_t)f->offset, "end",
-						      end_of(t, f), "exits", (int)f->n_exits,
-						      "unmeasured_exits", (int)f->jumps));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:I, s:I, s:s*, s:i, s:i, s:i}", "file",
+						p->name, "symbol", f->name, "symbol_offset",
+						(json_int_t)t->offset, "file_offset",
+						(json_int_t)f->offset, "end", end_of(t, f), "exits",
+						(int)f->n_exits, "unmeasured_exits", (int)f->jumps,
+						"unknown_jumps", (int)f->indirect));
 	}
 }
 
@@ -99,8 +100,12 @@ static void print_function(const json_t *p)
 	if (num(p, "exits"))
 		printf(" (%" PRIu64 ")", num(p, "exits"));
 	if (num(p, "unmeasured_exits"))
-		printf("; not measured where it goes on in another function (%" PRIu64 " places)",
+		printf("; not measured where it goes on in another function (%" PRIu64 ")",
 		       num(p, "unmeasured_exits"));
+	if (num(p, "unknown_jumps"))
+		printf("; perhaps neither where it jumps to an address that it computes (%" PRIu64
+		       ")",
+		       num(p, "unknown_jumps"));
 	putchar('\n');
 }
 
@@ -113,10 +118,11 @@ void probe_report__print(const json_t *places)
 		if (!str(p, "provider")[0])
 			print_function(p);
 		else
-			printf("  attaches:   %s: %s:%s, %" PRIu64 " places, %" PRIu64
+			printf("  attaches:   %s: %s:%s, in %" PRIu64 " place%s, %" PRIu64
 			       " arguments\n",
 			       str(p, "file"), str(p, "provider"), str(p, "probe"),
-			       num(p, "locations"), num(p, "arguments"));
+			       num(p, "locations"), num(p, "locations") == 1 ? "" : "s",
+			       num(p, "arguments"));
 	}
 }
 

@@ -55,6 +55,7 @@ static int look_at(int machine, const struct func_part *part, const struct func_
 		if (insn.kind == INSN_JUMP &&
 		    !is_within(parts, n_parts, part->addr + at + insn.target))
 			ret->jumps++;
+		ret->indirect += insn.kind == INSN_INDIRECT;
 		if (insn.kind == INSN_RETURN) {
 			if (ret->n == FUNC_EXITS_MAX)
 				return -E2BIG;

@@ -16,6 +16,8 @@ struct func_exits {
 	uint64_t at[FUNC_EXITS_MAX]; /* addresses of return instructions */
 	uint32_t n;
 	uint32_t jumps; /* ways out that go on in another function, without a return of its own */
+	uint32_t
+		indirect; /* jumps of which cannot be told where they lead: within it, or out of it */
 };
 
 /* Another part of the same function, away from it. */

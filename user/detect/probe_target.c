@@ -40,6 +40,7 @@ static int find_exits(const struct probe_target *t, struct elf_file *f, const st
 			"returns cannot be told: %s",
 			elf_file__name(f), func->name, why.msg);
 	ret->jumps = exits.jumps;
+	ret->indirect = exits.indirect;
 	ret->n_exits = exits.n;
 	for (uint32_t i = 0; i < exits.n; i++) {
 		if (elf_file__offset(f, exits.at[i], &ret->exits[i]))

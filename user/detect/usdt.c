@@ -43,6 +43,12 @@ static int usdt_attach(struct source *s)
 								 p->target->symbol, NULL));
 	}
 	user_probe__close_files(p);
+	if (r == -ENOENT || r == -EINVAL) /* the probe itself was found before */
+		err_set(s->err, r,
+			"libbpf cannot tell from the program's notes where an argument of %s:%s "
+			"is; "
+			"`frbpf events -v 'usdt:PATH:*'` shows them",
+			p->target->provider, p->target->symbol);
 	return r;
 }
 

@@ -129,7 +129,9 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 		      json_task(&t->current));
 	if (j)
 		json_object_set_new(j, "stacks", json_stacks(incident__stacks(inc, t)));
-	if (j && t->source == FRBPF_SOURCE_SYSCALL)
+	/* a function that was called has not returned yet */
+	if (j &&
+	    (t->source == FRBPF_SOURCE_SYSCALL || (t->source == FRBPF_SOURCE_UPROBE && t->value)))
 		json_object_set_new(j, "ret", json_integer(t->ret));
 	args = json_args(it);
 	if (args)
