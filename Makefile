@@ -30,7 +30,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvl
 	    -Wno-unused-parameter -Wno-missing-field-initializers
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DFRBPF_VERSION='"$(VERSION)"' $(WARNINGS) \
 	      -Iuser -Ibpf -I$(O)/bpf $(CFLAGS) $(SAN_FLAGS)
-LIBS     := -lbpf -ldw -lelf -ltraceevent -lcap -ljansson -lz -lpthread
+LIBS     := -lbpf -ldw -lelf -ltraceevent -lcap -ljansson -lz -lpthread -ldl
 
 # frbpf itself
 SRCS     := $(wildcard user/*/*.c)
@@ -49,11 +49,16 @@ else
 VMLINUX_DIR := vmlinux
 endif
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I$(VMLINUX_DIR) -Ibpf \
+	      $(addprefix -idirafter /usr/include/,$(shell $(CC) -print-multiarch)) \
 	      -Wall -Wextra -Wno-unused-parameter -Wno-missing-declarations
 
 # tests
 UNIT_BINS := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 WORKLOADS := $(patsubst tests/workloads/%.c,$(O)/tests/workloads/%,$(wildcard tests/workloads/*.c))
+# without a C++ compiler, the tests that need these are skipped
+ifneq ($(shell command -v $(CXX)),)
+WORKLOADS += $(patsubst tests/workloads/%.cc,$(O)/tests/workloads/%,$(wildcard tests/workloads/*.cc))
+endif
 FUZZ_BINS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 .PHONY: all help check quickstart deps unit workloads fuzz bench install clean format tools-check
@@ -100,6 +105,11 @@ $(O)/tests/workloads/%: tests/workloads/%.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -Wall -Wextra $< -lpthread -o $@
 
+$(O)/tests/workloads/%: tests/workloads/%.cc
+	$(call msg,CXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -Wall -Wextra $< -o $@
+
 # Programs that tests look at files with: built from one source and the modules it names, without libraries.
 HELPERS := $(patsubst tests/helpers/%.c,$(O)/tests/helpers/%,$(wildcard tests/helpers/*.c))
 
@@ -125,7 +135,7 @@ fuzz: $(FUZZ_BINS)
 
 # side by side with perf, bcc and bpftrace; root, some 10 minutes
 bench: all workloads
-	set -e; for b in freeze gap detectors overhead dump quiet; do echo "== $$b"; scripts/bench/$$b; done
+	set -e; for b in freeze gap detectors detectors_io overhead run dump quiet; do echo "== $$b"; scripts/bench/$$b; done
 
 deps:
 	scripts/deps.sh
@@ -142,6 +152,7 @@ PREFIX ?= /usr/local
 install: all
 	install -D -m 0755 frbpf $(DESTDIR)$(PREFIX)/bin/frbpf
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/frbpf configs/*.conf
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/frbpf/ci configs/ci/*
 	install -D -m 0644 README.md $(DESTDIR)$(PREFIX)/share/doc/frbpf/README.md
 	install -d $(DESTDIR)/etc/systemd/system
 	sed 's|/usr/local|$(PREFIX)|' configs/frbpf.service > $(DESTDIR)/etc/systemd/system/frbpf.service

@@ -27,16 +27,20 @@ char LICENSE[] SEC("license") = "GPL";
 #define MAX_REQUESTS 8192
 
 struct pending {
-	__u64 queued;
-	__u64 issued; /* 0: not yet */
-	__u64 sector; /* the first, once a part is done */
-	__u64 done;   /* bytes of parts that are done */
-	__u64 cmd_flags; /* while a request waits for a flush, the kernel takes away that it asked for it */
+	__u64 queued;	 /* 0: it is over */
+	__u64 issued;	 /* 0: not yet */
+	__u64 sector;	 /* the first, once a part is done */
+	__u64 done;	 /* bytes of parts that are done */
+	__u64 foreign;	 /* the rules are not about who queued it */
+	__u64 cmd_flags; /* while it waits for a flush, the kernel takes away that it asked for one */
 	struct subject subject;
 	struct cgroup_ids cgroups; /* when a rule looks at them */
 };
 
-/* By the address of struct request, which is used again: whoever queues one makes the entry anew. */
+/*
+ * By the address of struct request. The kernel uses these again and again, so an entry stays for the
+ * next request at its address, until there are many.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_REQUESTS);
@@ -44,17 +48,15 @@ struct {
 	__type(value, struct pending);
 } requests SEC(".maps");
 
-struct scratch_pending {
-	struct pending v;
-	__u64 busy; /* a program on this CPU is at work with it, and with `scratch` */
-};
+static const struct pending no_pending = {};
 
+/* Is a program of this CPU at work with `scratch`? Before 6.2 an interrupt may run it once more. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct scratch_pending);
-} fresh SEC(".maps");
+	__type(value, __u64);
+} at_work SEC(".maps");
 
 /* Which of the two sources this is. */
 const volatile bool of_device;
@@ -63,52 +65,61 @@ const volatile __u32 rqf_flush_seq = 1U << 4;
 
 /* Requests not measured since the table was full, or since the CPU was at work with another one. */
 __u64 dropped;
+/* Entries of the table, about. */
+__u32 n_entries;
 
-static __always_inline struct scratch_pending *scratch_take(void)
+/* The entry for @key, a new one if need be. Events of one request come one after the other. */
+static __always_inline struct pending *entry_for(__u64 key)
 {
-	__u32 zero = 0;
-	struct scratch_pending *s = bpf_map_lookup_elem(&fresh, &zero);
+	struct pending *p = bpf_map_lookup_elem(&requests, &key);
 
-	/* An interrupt can come in between: then it finds it taken. */
-	if (s && !s->busy) {
-		s->busy = 1;
-		barrier();
-		return s;
+	if (p)
+		return p;
+	if (bpf_map_update_elem(&requests, &key, &no_pending, BPF_NOEXIST)) {
+		__sync_fetch_and_add(&dropped, 1);
+		return NULL;
 	}
-	__sync_fetch_and_add(&dropped, 1);
-	return NULL;
+	__sync_fetch_and_add(&n_entries, 1);
+	return bpf_map_lookup_elem(&requests, &key);
 }
 
-static __always_inline void scratch_give(struct scratch_pending *s)
+static __always_inline struct pending *entry_under_way(__u64 key)
 {
-	barrier();
-	s->busy = 0;
+	struct pending *p = bpf_map_lookup_elem(&requests, &key);
+
+	return p && p->queued ? p : NULL;
+}
+
+static __always_inline void entry_end(struct pending *p, __u64 key)
+{
+	p->queued = 0;
+	if (*(volatile __u32 *)&n_entries <= MAX_REQUESTS / 2)
+		return;
+	if (!bpf_map_delete_elem(&requests, &key))
+		__sync_fetch_and_add(&n_entries, -1);
 }
 
 /* @issued 0: not yet. */
 static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued)
 {
-	struct scratch_pending *s = scratch_take();
-	__u64 key = (__u64)rq;
-	struct pending *p;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pending *p = entry_for((__u64)rq);
 
-	if (!s)
+	if (!p)
 		return;
-	p = &s->v;
 	p->queued = queued;
 	p->issued = issued;
 	p->sector = 0;
 	p->done = 0;
+	p->foreign = !in_scope(task);
+	if (p->foreign)
+		return;
 	p->cmd_flags = rq->cmd_flags;
-	subject_save(&p->subject, bpf_get_current_task_btf(),
-		     rules_look_at_cgroups(rules_half()) ? &p->cgroups : NULL);
-	if (bpf_map_update_elem(&requests, &key, p, BPF_ANY))
-		__sync_fetch_and_add(&dropped, 1);
-	scratch_give(s);
+	subject_save(&p->subject, task, rules_look_at_cgroups(rules_half()) ? &p->cgroups : NULL);
 }
 
 SEC("tp_btf/block_io_start")
-int BPF_PROG(rq_start, struct request *rq)
+int BPF_PROG(io_start, struct request *rq)
 {
 	begin(rq, bpf_ktime_get_ns(), 0);
 	return 0;
@@ -116,20 +127,18 @@ int BPF_PROG(rq_start, struct request *rq)
 
 /* Only of kernels without block_io_start. */
 SEC("tp_btf/block_rq_insert")
-int BPF_PROG(rq_insert, struct request *rq)
+int BPF_PROG(io_insert, struct request *rq)
 {
-	__u64 key = (__u64)rq;
-
-	if (!bpf_map_lookup_elem(&requests, &key))
+	if (!entry_under_way((__u64)rq))
 		begin(rq, rq->start_time_ns ?: bpf_ktime_get_ns(), 0);
 	return 0;
 }
 
 SEC("tp_btf/block_rq_issue")
-int BPF_PROG(rq_issue, struct request *rq)
+int BPF_PROG(io_issue, struct request *rq)
 {
-	__u64 key = (__u64)rq, now = bpf_ktime_get_ns();
-	struct pending *p = bpf_map_lookup_elem(&requests, &key);
+	__u64 now = bpf_ktime_get_ns();
+	struct pending *p = entry_under_way((__u64)rq);
 
 	if (p)
 		p->issued = now;
@@ -140,11 +149,12 @@ int BPF_PROG(rq_issue, struct request *rq)
 
 /* Two requests become one: this one never completes. */
 SEC("tp_btf/block_rq_merge")
-int BPF_PROG(rq_merge, struct request *rq)
+int BPF_PROG(io_merge, struct request *rq)
 {
-	__u64 key = (__u64)rq;
+	struct pending *p = entry_under_way((__u64)rq);
 
-	bpf_map_delete_elem(&requests, &key);
+	if (p)
+		entry_end(p, (__u64)rq);
 	return 0;
 }
 
@@ -171,11 +181,18 @@ static __always_inline void match_request(struct match *m, struct request *rq,
 static __always_inline void check_request(struct request *rq, const struct pending *p, __u32 bytes,
 					  __u32 half, __u64 now, __u64 value)
 {
-	struct scratch_pending *s = scratch_take();
+	__u32 zero = 0;
+	__u64 *busy = bpf_map_lookup_elem(&at_work, &zero);
 	struct match *m;
 
-	if (!s)
+	if (!busy)
 		return;
+	if (*busy) {
+		__sync_fetch_and_add(&dropped, 1);
+		return;
+	}
+	*busy = 1;
+	barrier();
 	m = match_saved(half, &p->subject, &p->cgroups, now, value);
 	if (m) {
 		m->source = of_device ? FRBPF_SOURCE_BLKIO_DEVICE : FRBPF_SOURCE_BLKIO;
@@ -183,7 +200,8 @@ static __always_inline void check_request(struct request *rq, const struct pendi
 		match_request(m, rq, p, bytes);
 		rules_run(m);
 	}
-	scratch_give(s);
+	barrier();
+	*busy = 0;
 }
 
 /* Some of it is done, and the request goes on. */
@@ -195,10 +213,10 @@ static __always_inline void add_part(struct pending *p, struct request *rq, __u3
 }
 
 SEC("tp_btf/block_rq_complete")
-int BPF_PROG(rq_complete, struct request *rq, int error, unsigned int bytes)
+int BPF_PROG(io_complete, struct request *rq, int error, unsigned int bytes)
 {
-	__u64 key = (__u64)rq, begin, now;
-	struct pending *p = bpf_map_lookup_elem(&requests, &key);
+	struct pending *p = entry_under_way((__u64)rq);
+	__u64 begin, now;
 	__u32 half;
 
 	if (!p)
@@ -210,8 +228,8 @@ int BPF_PROG(rq_complete, struct request *rq, int error, unsigned int bytes)
 	now = bpf_ktime_get_ns();
 	half = rules_half();
 	begin = of_device ? p->issued : p->queued;
-	if (begin && (__s64)(now - begin) > 0 && !rules_below(half, now - begin))
+	if (begin && !p->foreign && (__s64)(now - begin) > 0 && !rules_below(half, now - begin))
 		check_request(rq, p, bytes, half, now, now - begin);
-	bpf_map_delete_elem(&requests, &key);
+	entry_end(p, (__u64)rq);
 	return 0;
 }

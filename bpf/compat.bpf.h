@@ -23,6 +23,8 @@
  *  - block_io_start, the only tracepoint that each request passes in its issuer's context, came with
  *    6.5 (5a80bd075f3b "block: introduce block_io_start/block_io_done tracepoints").
  *  - Flags of requests (RQF_*) were no enum until 6.11: user/detect/blkio.c looks for it.
+ *  - Programs on uprobes may be preempted since 6.0 (8c7dcb84e3b7 "bpf: implement sleepable uprobes
+ *    by chaining gps"), by others of the same object: see user_probe.bpf.h.
  *  - Local storage is looked up without a lock since 6.2; before, a look-up fails on a CPU where
  *    another one was interrupted: it is treated, and counted, as a task without storage.
  */

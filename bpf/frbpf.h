@@ -11,22 +11,24 @@
 #include <linux/types.h>
 #endif
 
-#define FRBPF_COMM_LEN	    16	 /* TASK_COMM_LEN */
-#define FRBPF_MAX_RULES	    256	 /* of one source: one half of its rule map */
-#define FRBPF_MAX_SLOTS	    1024 /* rule states, of all sources together */
-#define FRBPF_MAX_NODES	    16	 /* predicates of one rule, in disjunctive normal form */
-#define FRBPF_KEY_WORDS	    8	 /* bitmap of the small integers a rule watches: 512 system calls */
-#define FRBPF_KEY_MAX	    (FRBPF_KEY_WORDS * 64)
-#define FRBPF_MAX_GLOBS	    256	  /* of one source: one half of its glob map */
-#define FRBPF_MAX_ARGS	    8	  /* values of its own that an event has for rules to look at */
-#define FRBPF_MAX_CGROUPS   1024  /* cgroups that rules name, of all sources together */
-#define FRBPF_CGROUP_DEPTH  16	  /* levels of the cgroup hierarchy that a rule can tell apart */
-#define FRBPF_COUNT_MAX	    64	  /* N of `count = N in T` */
-#define FRBPF_MAX_COOLING   16384 /* cooldowns of processes, threads, ... under way */
-#define FRBPF_MAX_COUNTING  4096  /* counts of the same */
-#define FRBPF_MAX_VALUES    64	  /* buckets of a rule's histogram */
-#define FRBPF_PATH_LEN	    256	  /* of a cgroup, with its NUL */
-#define FRBPF_TRIGGERS_SIZE (256 * 1024) /* bytes of the trigger ring, room for 880 */
+#define FRBPF_COMM_LEN	     16	  /* TASK_COMM_LEN */
+#define FRBPF_MAX_RULES	     256  /* of one source: one half of its rule map */
+#define FRBPF_MAX_SLOTS	     1024 /* rule states, of all sources together */
+#define FRBPF_MAX_NODES	     16	  /* predicates of one rule, in disjunctive normal form */
+#define FRBPF_KEY_WORDS	     8 /* bitmap of the small integers a rule watches: 512 system calls */
+#define FRBPF_KEY_MAX	     (FRBPF_KEY_WORDS * 64)
+#define FRBPF_MAX_GLOBS	     256   /* of one source: one half of its glob map */
+#define FRBPF_MAX_ARGS	     8	   /* values of its own that an event has for rules to look at */
+#define FRBPF_MAX_CGROUPS    1024  /* cgroups that rules name, of all sources together */
+#define FRBPF_CGROUP_DEPTH   16	   /* levels of the cgroup hierarchy that a rule can tell apart */
+#define FRBPF_COUNT_MAX	     64	   /* N of `count = N in T` */
+#define FRBPF_MAX_COOLING    16384 /* cooldowns of processes, threads, ... under way */
+#define FRBPF_MAX_COUNTING   4096  /* counts of the same */
+#define FRBPF_MAX_VALUES     64	   /* buckets of a rule's histogram */
+#define FRBPF_PATH_LEN	     256   /* of a cgroup, with its NUL */
+#define FRBPF_MATCH_PATH     512   /* bytes of a path that a pattern looks at */
+#define FRBPF_MAX_PATH_GLOBS 64	   /* patterns on paths, of all sources together */
+#define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger ring, room for 880 */
 
 /* What a predicate looks at. Strings are 16 bytes, zero padded, compared as two words. */
 enum frbpf_field {
@@ -36,9 +38,11 @@ enum frbpf_field {
 	FRBPF_FIELD_TID,     /* thread id, likewise */
 	FRBPF_FIELD_UID,     /* effective uid, in the initial user namespace */
 	FRBPF_FIELD_CPU,
-	FRBPF_FIELD_PPID,    /* the parent's thread group id, likewise; 0: it has none there */
-	FRBPF_FIELD_PRIO,    /* as sched tracepoints show it: 120 is nice 0; -1 SCHED_DEADLINE */
-	FRBPF_FIELD_CGROUP,  /* not a value: the ids of its ancestors are compared */
+	FRBPF_FIELD_PPID,   /* the parent's thread group id, likewise; 0: it has none there */
+	FRBPF_FIELD_PRIO,   /* as sched tracepoints show it: 120 is nice 0; -1 SCHED_DEADLINE */
+	FRBPF_FIELD_CGROUP, /* not a value: the ids of its ancestors are compared */
+	FRBPF_FIELD_CGROUP_PATH, /* not a value: conditions look at its path */
+	FRBPF_FIELD_EXE,     /* conditions look at its path; the value: inode number and device */
 	FRBPF_FIELD_VALUE,   /* of the event, ns. From here on: of the event, not of a task */
 	FRBPF_FIELD_RET,     /* the system call's return value */
 	FRBPF_FIELD_SYSCALL, /* its number */
@@ -56,7 +60,7 @@ enum frbpf_op {
 	FRBPF_OP_GE,
 	FRBPF_OP_BITS,	  /* one of these bits is set */
 	FRBPF_OP_NO_BITS, /* none of them is */
-	FRBPF_OP_GLOB,	  /* strings only: the automaton of val[0] accepts it */
+	FRBPF_OP_GLOB, /* strings only: the automaton of val[0] accepts it. On paths == is one, too */
 	FRBPF_OP_NO_GLOB,
 	FRBPF_OP_PREFIX, /* addresses only: the first bits are the same */
 	FRBPF_OP_NO_PREFIX,
@@ -82,6 +86,31 @@ enum frbpf_blkio_field {
 	FRBPF_BLKIO_BYTES,
 	FRBPF_BLKIO_OP,	   /* enum frbpf_blkio_op */
 	FRBPF_BLKIO_FLAGS, /* FRBPF_BLKIO_* */
+};
+
+/* Of FRBPF_SOURCE_HARDIRQ. */
+enum frbpf_hardirq_field {
+	FRBPF_HARDIRQ_IRQ = FRBPF_FIELD_ARG,
+	FRBPF_HARDIRQ_NAME, /* string: its handler's */
+};
+
+/* Of FRBPF_SOURCE_SOFTIRQ, whose rules have a key for each vector that they watch. */
+enum frbpf_softirq_field {
+	FRBPF_SOFTIRQ_VEC = FRBPF_FIELD_ARG, /* enum of include/linux/interrupt.h */
+};
+#define FRBPF_SOFTIRQ_VECS 10
+
+/* Of FRBPF_SOURCE_RECLAIM. */
+enum frbpf_reclaim_field {
+	FRBPF_RECLAIM_ORDER = FRBPF_FIELD_ARG, /* 2^order pages were asked for */
+	FRBPF_RECLAIM_GFP,		       /* flags of the allocation, as the kernel has them */
+	FRBPF_RECLAIM_SCOPE,		       /* enum frbpf_reclaim_scope */
+	FRBPF_RECLAIM_PAGES,		       /* that it brought */
+};
+
+enum frbpf_reclaim_scope {
+	FRBPF_RECLAIM_MACHINE,
+	FRBPF_RECLAIM_CGROUP, /* a limit of a memory cgroup */
 };
 
 #define FRBPF_DEV(major, minor) ((__u64)(major) << 20 | (minor)) /* as in the kernel */
@@ -125,7 +154,8 @@ struct frbpf_node {
 	__u8 prefix; /* bits, of FRBPF_OP_PREFIX: 1 to 128 */
 	__u8 pad[4];
 	/* A number in val[0], compared as signed; a string's 16 bytes in both; for a glob the index
-	 * of its automaton in the half; for FRBPF_FIELD_CGROUP that of its id in the cgroup map. */
+	 * of its automaton in the half; for FRBPF_FIELD_CGROUP that of its id in the cgroup map; for
+	 * a path that of its automaton in the map of those. */
 	__u64 val[2];
 };
 
@@ -141,6 +171,15 @@ struct frbpf_glob {
 	__u32 accept; /* the bit of the last state */
 };
 #define FRBPF_GLOB_ELEMENTS 31
+
+/* The same for paths, with room for longer patterns: bit i is in word i / 64; there may be several
+ * bits to accept. */
+struct frbpf_path_glob {
+	__u64 next[256][2];
+	__u64 loop[2];
+	__u64 accept[2];
+};
+#define FRBPF_PATH_GLOB_ELEMENTS 127
 
 /* Of a cgroup that a rule names: from the root of the hierarchy, zero padded. */
 struct frbpf_cgroup_path {

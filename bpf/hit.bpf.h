@@ -311,6 +311,11 @@ static __always_inline struct hit_subject hit_subject(const struct hit_args *arg
 	return s;
 }
 
+static __always_inline bool hit_in_scope(struct hit_subject s)
+{
+	return s.task ? address_in_scope(s.task) : number_in_scope(s.pid);
+}
+
 /* The subject is the task that runs. */
 static __always_inline void subject_current(struct match *m, struct task_struct *current)
 {
@@ -350,6 +355,10 @@ static __always_inline void hit_match_fill(struct match *m, struct hit_subject s
 	if (subject.task && control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
 		match_cgroups(m, (struct task_struct *)subject.task,
 			      (struct task_struct *)bpf_get_current_task());
+	match_no_paths(m);
+	if (subject.task)
+		match_paths(m, half, (struct task_struct *)subject.task,
+			    (struct task_struct *)bpf_get_current_task());
 }
 
 /* Behind rules_run(): where the subject was, if it is the one that runs. */

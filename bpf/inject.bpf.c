@@ -22,7 +22,7 @@ _Static_assert(sizeof(event.cgroup) == sizeof(((struct match *)0)->cgroup), "cgr
 
 static __always_inline void match_fill(struct match *m, __u64 now)
 {
-	__builtin_memset(m, 0, sizeof(*m));
+	match_empty(m);
 	/* Its time was read before: on another CPU, perhaps, or from another clock. */
 	m->now = (__s64)(now - event.time) < 0 ? now : event.time;
 	m->value = event.value;
@@ -55,7 +55,12 @@ int inject(void *ctx)
 		return 0;
 	if (event.half && event.half != 1 + half)
 		return EAGAIN;
+	/* one that is about no task is about the machine, or about a cgroup that its rule names */
+	if (event.thread[0] && !number_in_scope(event.thread[0]))
+		return 0;
 	match_fill(m, bpf_ktime_get_ns());
+	if (m->source == FRBPF_SOURCE_PSI)
+		match_check_self(m);
 	m->half = half;
 	rules_run(m);
 	return 0;

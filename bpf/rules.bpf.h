@@ -11,6 +11,7 @@
 #ifndef FRBPF_RULES_BPF_H
 #define FRBPF_RULES_BPF_H
 
+#include "paths.bpf.h"
 #include "task.bpf.h"
 
 #define EEXIST 17
@@ -89,6 +90,14 @@ struct {
 	__type(value, __u32);
 } scope SEC(".maps");
 
+/* As above, by the address and by the number of a task. Its size is that of bpf/scope.bpf.c. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u64);
+} scope_keys SEC(".maps");
+
 const struct frbpf_count no_count = {};
 
 struct frbpf_control control;
@@ -98,7 +107,10 @@ __u64 missing_storage __attribute__((aligned(64)));
 
 enum { MATCH_SUBJECT, MATCH_CURRENT, MATCH_TASKS };
 
+enum { MATCH_CGROUP_PATH, MATCH_EXE_PATH, MATCH_PATHS };
+
 struct match {
+	struct path_text path[MATCH_TASKS][MATCH_PATHS]; /* when a rule asks for them */
 	__u64 val[MATCH_TASKS][FRBPF_FIELD_MAX][FRBPF_FIELD_WORDS];
 	struct cgroup_ids cgroup[MATCH_TASKS]; /* when a rule asks for them */
 	__u64 process[2];		       /* of the subject, as in struct frbpf_key */
@@ -114,6 +126,7 @@ struct match {
 	__u32 half;  /* of the maps of rules and globs */
 	__u32 error; /* of a call that failed: errno; else 0 */
 	__u32 waits; /* a call that waits by its nature */
+	__u32 alone; /* the subject is the current task: its paths stand there once */
 	__u32 fired; /* set by the engine: a trigger was sent */
 };
 
@@ -182,6 +195,19 @@ __noinline int cgroup_holds(__u32 idx, __u32 task, const struct match *m)
 	return 0;
 }
 
+/* A comparison of a path: == is a pattern without wildcards. */
+static __always_inline int path_holds(const struct frbpf_node *node, const struct match *m,
+				      __u32 task)
+{
+	__u32 path = node->field == FRBPF_FIELD_EXE ? MATCH_EXE_PATH : MATCH_CGROUP_PATH;
+	__u8 op = node->op;
+
+	if (m->alone)
+		task = MATCH_SUBJECT;
+	return path_glob_holds(node->val[0], &m->path[task][path]) ==
+	       (op == FRBPF_OP_GLOB || op == FRBPF_OP_EQ);
+}
+
 /* Are the first @bits of two addresses the same? Their highest bits come first. */
 static __always_inline bool prefix_holds(const __u64 *a, const __u64 *b, __u32 bits)
 {
@@ -207,6 +233,8 @@ __noinline int node_holds(const struct frbpf_node *node, const struct match *m)
 	task = node->flags & FRBPF_NODE_CURRENT ? MATCH_CURRENT : MATCH_SUBJECT;
 	if (field == FRBPF_FIELD_CGROUP)
 		return cgroup_holds(node->val[0], task, m) == (op == FRBPF_OP_EQ);
+	if (field == FRBPF_FIELD_CGROUP_PATH || field == FRBPF_FIELD_EXE)
+		return path_holds(node, m, task);
 	low = m->val[task][field][0];
 	high = m->val[task][field][1];
 	if (op == FRBPF_OP_GLOB || op == FRBPF_OP_NO_GLOB)
@@ -570,6 +598,28 @@ static __always_inline bool in_scope(struct task_struct *task)
 	return true;
 }
 
+/* The same for a task of which no more is known than its address, or its number in the initial
+ * namespace: of the latter the cgroup cannot be told. */
+static __always_inline bool address_in_scope(__u64 task)
+{
+	struct task_struct *t = (struct task_struct *)task;
+
+	if (control.scope == FRBPF_SCOPE_TASKS)
+		return bpf_map_lookup_elem(&scope_keys, &task);
+	if (control.scope == FRBPF_SCOPE_CGROUP)
+		return bpf_core_field_exists(t->cgroups) &&
+		       cgroup_below((__u64)BPF_CORE_READ(t, cgroups, dfl_cgrp),
+				    control.scope_cgroup);
+	return true;
+}
+
+static __always_inline bool number_in_scope(__u64 tid)
+{
+	if (control.scope == FRBPF_SCOPE_TASKS)
+		return bpf_map_lookup_elem(&scope_keys, &tid);
+	return true;
+}
+
 static __always_inline void match_cgroups(struct match *m, struct task_struct *subject,
 					  struct task_struct *current)
 {
@@ -584,20 +634,61 @@ static __always_inline void match_cgroups(struct match *m, struct task_struct *s
 			   &m->cgroup[MATCH_CURRENT]);
 }
 
-/* An event above the lowest threshold, without tasks. NULL cannot be. */
-static __always_inline struct match *match_new(__u32 half, __u64 now, __u64 value)
+static __always_inline void match_no_paths(struct match *m)
 {
-	__u32 zero = 0;
-	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
+	m->path[MATCH_SUBJECT][MATCH_CGROUP_PATH].text[0] = '\0';
+	m->path[MATCH_SUBJECT][MATCH_EXE_PATH].text[0] = '\0';
+	m->path[MATCH_CURRENT][MATCH_CGROUP_PATH].text[0] = '\0';
+	m->path[MATCH_CURRENT][MATCH_EXE_PATH].text[0] = '\0';
+}
 
-	if (!m)
-		return NULL;
-	__builtin_memset(m, 0, sizeof(*m));
+static __always_inline void match_empty(struct match *m)
+{
+	match_no_paths(m);
+	/* in two: one of more than 1 KB the compiler leaves to a function that BPF lacks */
+	__builtin_memset(m->val, 0, sizeof(m->val));
+	barrier();
+	__builtin_memset(m->cgroup, 0, sizeof(*m) - offsetof(struct match, cgroup));
+}
+
+static __always_inline void task_paths(struct match *m, __u32 which, struct task_struct *task,
+				       __u32 fields)
+{
+	struct mm_struct *mm;
+	struct file *exe;
+
+	if (fields & (1U << FRBPF_FIELD_CGROUP_PATH) && bpf_core_field_exists(task->cgroups))
+		cgroup_path((__u64)BPF_CORE_READ(task, cgroups, dfl_cgrp),
+			    &m->path[which][MATCH_CGROUP_PATH]);
+	/* a kernel thread may have somebody's memory for a while */
+	if (!(fields & (1U << FRBPF_FIELD_EXE)) || BPF_CORE_READ(task, flags) & PF_KTHREAD)
+		return;
+	mm = BPF_CORE_READ(task, mm);
+	exe_path((__u64)mm, &m->path[which][MATCH_EXE_PATH]);
+	exe = BPF_CORE_READ(mm, exe_file);
+	m->val[which][FRBPF_FIELD_EXE][0] = BPF_CORE_READ(exe, f_inode, i_ino);
+	m->val[which][FRBPF_FIELD_EXE][1] = BPF_CORE_READ(exe, f_inode, i_sb, s_dev);
+}
+
+/* An event above the lowest threshold, without tasks. */
+static __always_inline void match_clear(struct match *m, __u32 half, __u64 now, __u64 value)
+{
+	match_empty(m);
 	m->half = half;
 	m->now = now;
 	m->value = value;
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = value;
 	m->cpu = bpf_get_smp_processor_id();
+}
+
+/* The same in `scratch`. NULL cannot be. */
+static __always_inline struct match *match_new(__u32 half, __u64 now, __u64 value)
+{
+	__u32 zero = 0;
+	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (m)
+		match_clear(m, half, now, value);
 	return m;
 }
 
@@ -606,21 +697,23 @@ static __always_inline bool rules_look_at_cgroups(__u32 half)
 	return control.half[half].fields & (1U << FRBPF_FIELD_CGROUP);
 }
 
-/*
- * An event above the lowest threshold, for the source to add to. Values of the event stand with
- * those of the subject. NULL cannot be.
- */
-static __always_inline struct match *match_begin(__u32 half, struct task_struct *subject,
-						 struct task_struct *current, __u64 now,
-						 __u64 value)
+/* When a rule asks for them. */
+static __always_inline void match_paths(struct match *m, __u32 half, struct task_struct *subject,
+					struct task_struct *current)
 {
-	struct match *m;
+	__u32 fields = control.half[half & 1].fields;
 
-	if (!in_scope(subject))
-		return NULL;
-	m = match_new(half, now, value);
-	if (!m)
-		return NULL;
+	if (!(fields & (1U << FRBPF_FIELD_CGROUP_PATH | 1U << FRBPF_FIELD_EXE)))
+		return;
+	m->alone = subject == current;
+	task_paths(m, MATCH_SUBJECT, subject, fields);
+	if (subject != current)
+		task_paths(m, MATCH_CURRENT, current, fields);
+}
+
+static __always_inline void match_tasks(struct match *m, __u32 half, struct task_struct *subject,
+					struct task_struct *current)
+{
 	m->self = (__u32)subject->tgid == control.self_tgid;
 	m->process[0] = (__u32)subject->tgid;
 	m->process[1] = subject->group_leader->start_boottime;
@@ -634,6 +727,44 @@ static __always_inline struct match *match_begin(__u32 half, struct task_struct 
 		task_fields(current, m->val[MATCH_CURRENT], m->cpu);
 	if (rules_look_at_cgroups(half))
 		match_cgroups(m, subject, current);
+	match_paths(m, half, subject, current);
+}
+
+/*
+ * An event above the lowest threshold, for the source to add to. Values of the event stand with
+ * those of the subject. NULL: the rules are not about this subject.
+ */
+static __always_inline struct match *match_begin(__u32 half, struct task_struct *subject,
+						 struct task_struct *current, __u64 now,
+						 __u64 value)
+{
+	struct match *m;
+
+	if (!in_scope(subject))
+		return NULL;
+	m = match_new(half, now, value);
+	if (m)
+		match_tasks(m, half, subject, current);
+	return m;
+}
+
+/* The same for an event that no task suffers from: its subject's fields are empty, but for `cpu`. In
+ * scope it is where it holds up a task that is. */
+static __always_inline struct match *match_of_cpu(__u32 half, __u64 now, __u64 value)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct match *m;
+
+	if (!in_scope(current))
+		return NULL;
+	m = match_new(half, now, value);
+	if (!m)
+		return NULL;
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_CPU][0] = m->cpu;
+	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
+	if (rules_look_at_cgroups(half) && bpf_core_field_exists(current->cgroups))
+		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
+			   &m->cgroup[MATCH_CURRENT]);
 	return m;
 }
 
@@ -677,8 +808,8 @@ static __always_inline void stacks_send(const struct match *m, struct task_struc
 	s->n_kernel = n_frames(bpf_get_task_stack(task, s->kernel, sizeof(s->kernel), 0));
 	s->n_user = 0;
 	if (is_current)
-		s->n_user = n_frames(bpf_get_task_stack(task, s->user, sizeof(s->user),
-							BPF_F_USER_STACK));
+		s->n_user = n_frames(
+			bpf_get_task_stack(task, s->user, sizeof(s->user), BPF_F_USER_STACK));
 	bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
 }
 

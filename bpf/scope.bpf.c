@@ -19,12 +19,39 @@ struct {
 	__type(value, __u32);
 } scope SEC(".maps");
 
+/* The same tasks, for those who have no more of one than its address or its number: both are keys,
+ * the value is the address. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, __u64);
+} scope_keys SEC(".maps");
+
 __u64 missing; /* tasks that should have an entry, and for which there was no memory */
 
 static __always_inline void include(struct task_struct *task)
 {
-	if (!bpf_task_storage_get(&scope, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE))
+	__u64 address = (__u64)task, number = (__u32)task->pid;
+
+	if (!bpf_task_storage_get(&scope, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) ||
+	    bpf_map_update_elem(&scope_keys, &address, &address, BPF_ANY) ||
+	    bpf_map_update_elem(&scope_keys, &number, &address, BPF_ANY))
 		__sync_fetch_and_add(&missing, 1);
+}
+
+/* Its address, and long before its number, may be used again from now on. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(scope_free, struct task_struct *task)
+{
+	__u64 address = (__u64)task, number = (__u32)task->pid, *of;
+
+	if (bpf_map_delete_elem(&scope_keys, &address))
+		return 0;
+	of = bpf_map_lookup_elem(&scope_keys, &number);
+	if (of && *of == address)
+		bpf_map_delete_elem(&scope_keys, &number);
+	return 0;
 }
 
 /* The current task is the one that forks. */

@@ -10,8 +10,8 @@
 #include "rules.bpf.h"
 
 struct subject {
-	char comm[FRBPF_COMM_LEN];
-	char process[FRBPF_COMM_LEN];
+	__u64 comm[2];
+	__u64 process[2];
 	__u64 process_born; /* see struct frbpf_key */
 	__u64 thread_born;
 	__u64 own_cgroup;
@@ -23,6 +23,13 @@ struct subject {
 	__u32 cpu;
 };
 
+/* Without a call: the verifier knows what a task is. */
+static __always_inline void name_save(__u64 *to, struct task_struct *task)
+{
+	to[0] = *(__u64 *)&task->comm[0];
+	to[1] = *(__u64 *)&task->comm[8];
+}
+
 /* @cgroups: NULL when no rule looks at them. A rule that comes to do so while the subject waits
  * finds it in none. */
 static __always_inline void subject_save(struct subject *s, struct task_struct *task,
@@ -32,8 +39,8 @@ static __always_inline void subject_save(struct subject *s, struct task_struct *
 	struct cgroup *cgrp;
 	__u64 pid, tid;
 
-	bpf_probe_read_kernel(s->comm, sizeof(s->comm), task->comm);
-	bpf_probe_read_kernel(s->process, sizeof(s->process), leader->comm);
+	name_save(s->comm, task);
+	name_save(s->process, leader);
 	task_pids(task, &pid, &tid);
 	s->ns_pid = pid;
 	s->ns_tid = tid;
@@ -42,7 +49,7 @@ static __always_inline void subject_save(struct subject *s, struct task_struct *
 	s->process_born = leader->start_boottime;
 	s->thread_born = task->start_boottime;
 	s->uid = task->real_cred->euid.val;
-	s->ppid = task_ppid(task);
+	s->ppid = daemon_pidns == PID_NS_INIT_INUM ? task->real_parent->tgid : task_ppid(task);
 	s->prio = task->prio;
 	s->cpu = bpf_get_smp_processor_id();
 	s->own_cgroup = 0;

@@ -17,6 +17,7 @@ struct frbpf_extracts extracts[2];
 static __always_inline void check_hit(const struct hit_args *args)
 {
 	__u32 half = rules_half();
+	struct hit_subject subject;
 	struct match *m;
 
 	m = hit_match_begin(half);
@@ -25,7 +26,10 @@ static __always_inline void check_hit(const struct hit_args *args)
 	hit_extract(&extracts[half], args, m);
 	if (!rules_may_hold(m, half))
 		return;
-	hit_match_fill(m, hit_subject(args), bpf_ktime_get_ns(), 0);
+	subject = hit_subject(args);
+	if (!hit_in_scope(subject))
+		return;
+	hit_match_fill(m, subject, bpf_ktime_get_ns(), 0);
 	m->source = FRBPF_SOURCE_TRACEPOINT;
 	rules_run(m);
 	hit_stacks(m);

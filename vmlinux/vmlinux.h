@@ -27,6 +27,7 @@ typedef __u32 __wsum;
 typedef int pid_t;
 typedef _Bool bool;
 typedef u64 sector_t;
+typedef unsigned int gfp_t;
 
 enum {
 	false = 0,
@@ -119,6 +120,7 @@ struct pid {
 };
 
 struct kernfs_node {
+	const char *name;
 	u64 id;
 };
 
@@ -126,7 +128,15 @@ struct cgroup_root {
 	int hierarchy_id;
 };
 
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
 struct cgroup {
+	struct cgroup_subsys_state self;
 	struct cgroup_root *root;
 	int level;
 	struct kernfs_node *kn;
@@ -137,12 +147,47 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+struct super_block {
+	u32 s_dev;
+};
+
 struct inode {
 	unsigned short i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
 };
 
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
+};
+
+struct mm_struct {
+	struct file *exe_file;
 };
 
 struct fdtable {
@@ -162,6 +207,7 @@ struct thread_info {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
+	unsigned int flags;
 	int on_cpu;
 	int prio;
 	pid_t pid;
@@ -173,6 +219,7 @@ struct task_struct {
 	const struct cred *real_cred;
 	struct css_set *cgroups;
 	struct files_struct *files;
+	struct mm_struct *mm;
 	char comm[16];
 };
 
@@ -194,11 +241,29 @@ struct request {
 	u64 start_time_ns;
 };
 
+struct irqaction {
+	const char *name;
+};
+
 struct pt_regs {
+	unsigned long r9;      /* x86 */
+	unsigned long r8;      /* x86 */
+	unsigned long ax;      /* x86 */
+	unsigned long cx;      /* x86 */
+	unsigned long dx;      /* x86 */
+	unsigned long si;      /* x86 */
 	unsigned long di;      /* x86 */
 	unsigned long orig_ax; /* x86 */
+	unsigned long ip;      /* x86 */
+	unsigned long sp;      /* x86 */
 	u64 orig_x0;	       /* arm64 */
 	s32 syscallno;	       /* arm64 */
+};
+
+struct user_pt_regs { /* arm64 */
+	u64 regs[31];
+	u64 sp;
+	u64 pc;
 };
 
 struct seq_file;

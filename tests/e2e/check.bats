@@ -121,6 +121,29 @@ two_rules() {
 	[[ ! -e $BASE ]]
 }
 
+@test "--live tells the largest value below the threshold, and that nothing was seen" {
+	need_root
+	need_btf
+	need_tracepoints
+	write_rules <<-EOF
+		[rule-high]
+		when = syscall:clock_nanosleep > 10m
+		if = comm == "$victim"
+
+		[rule-nobody]
+		when = syscall:clock_nanosleep > 10m
+		if = comm == "$victim-x"
+	EOF
+	check --live 3s "$RULES" >"$BATS_TEST_TMPDIR/live" 2>/dev/null &
+	pid=$!
+	sleep 1
+	workload slow_syscall --ms 20 --times 10 --comm "$victim" >/dev/null
+	wait "$pid"
+	grep -qE '^rule high: matched 0, would have fired 0; largest seen [0-9.]+ms of 10, threshold 10m' "$BATS_TEST_TMPDIR/live" ||
+		fail "$(cat "$BATS_TEST_TMPDIR/live")"
+	grep -q '^rule nobody: matched 0, would have fired 0; nothing of its kind was seen' "$BATS_TEST_TMPDIR/live"
+}
+
 @test "--live of an unprivileged user fails with words" {
 	need_unprivileged
 	two_rules

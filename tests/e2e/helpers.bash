@@ -197,6 +197,21 @@ events() { # DUMP EVENT
 		sed -nE "s/^ *(.*[^ ]) +(-?[0-9]+)\/(-?[0-9]+) +\[0*([0-9]+)\] +0*([0-9]+)\.([0-9]{9}): +($2): ?(.*)/\1\t\2\t\3\t\4\t\5\6\t\7\t\8/p"
 }
 
+# same_span NAME DUMP ENTRY EXIT CONDITION: the incident measured what perf's events ENTRY and EXIT, those for which an
+# awk CONDITION on the columns of events holds, enclose. Ours and perf's programs of one tracepoint run one after the
+# other, whichever is first. Sets $span_exit, the time of perf's EXIT.
+same_span() {
+	local begin end entry value
+	end=$(manifest "$1" time)
+	value=$(manifest "$1" value)
+	begin=$((end - value))
+	entry=$(events "$2" "$3" | awk -F '\t' -v end="$end" "$5 {if (\$5 < end) t = \$5} END {print t}")
+	span_exit=$(events "$2" "$4" | awk -F '\t' -v begin="$begin" "$5 {if (\$5 > begin) {print \$5; exit}}")
+	[[ $entry && $span_exit ]] || fail "perf saw no $3 and $4 from $begin to $end"
+	((entry < span_exit && (entry <= begin) == (span_exit <= end))) ||
+		fail "perf saw $3 at $entry and $4 at $span_exit, the incident is from $begin to $end"
+}
+
 # between VALUE LOW HIGH WHAT
 between() {
 	(($1 >= $2 && $1 <= $3)) || fail "$4: $1 is not within $2..$3"

@@ -118,6 +118,75 @@ counting_rules() { # FILE
 	has_rule four
 }
 
+@test "sessions that an incident under way still needs count towards max-memory" {
+	cpus=$(getconf _NPROCESSORS_ONLN)
+	# two of the sessions fit, and not three
+	cat >"$RULES" <<-EOF
+		[daemon]
+		max-memory = $((cpus * 5))M
+		[session-clock]
+		run = -e cpu-clock -F 999 -m 1M --overwrite --switch-output -a
+		[rule-missing]
+		when = syscall:openat fails (ENOENT)
+		if = exe ~ "$BATS_TEST_TMPDIR/*"
+		post = 6s
+	EOF
+	cp "$(command -v cat)" "$BATS_TEST_TMPDIR/frbpf-cat"
+	frbpf_load
+	one=$(frbpf status --json | jq .memory.used_bytes)
+	run ! "$BATS_TEST_TMPDIR/frbpf-cat" /no/such/file
+	sed -i 's/-F 999/-F 998/' "$RULES"
+	frbpf_load # beside the one that the incident has
+	same "both" "$(frbpf status --json | jq .memory.used_bytes)" $((one * 2))
+	sed -i 's/-F 998/-F 997/; s/-m 1M/-m 2M/' "$RULES"
+	run -1 --separate-stderr frbpf_load
+	[[ $stderr == *"the sessions need "*" and those before them hold "*"max-memory"* ]]
+	wait_for_incident "$BASE" 1
+	fits() { frbpf_load 2>/dev/null; }
+	wait_until 10 fits
+	same "one" "$(frbpf status --json | jq .memory.used_bytes)" $((one * 2))
+}
+
+# What Kubernetes does to a volume of a ConfigMap: rules.conf -> ..data/rules.conf, ..data -> ..N.
+publish() { # NUMBER RULE
+	local dir=$BATS_TEST_TMPDIR/volume
+	mkdir -p "$dir/..$1"
+	sed "s/rule-one/rule-$2/" "$RULES" >"$dir/..$1/rules.conf"
+	ln -s "..$1" "$dir/..data_tmp"
+	mv -T "$dir/..data_tmp" "$dir/..data"
+}
+
+@test "watch = yes: a symbolic link on the way to the file is switched, again and again" {
+	write_rules <<-'EOF'
+		[daemon]
+		watch = yes
+		[rule-one]
+		when = runqlat > 1s
+	EOF
+	volume=$BATS_TEST_TMPDIR/volume
+	publish 1 one
+	ln -s ..data/rules.conf "$volume/rules.conf"
+	ln -s "$volume/rules.conf" "$BATS_TEST_TMPDIR/link.conf"
+	frbpf_load "$BATS_TEST_TMPDIR/link.conf"
+	for i in 2 3 4; do
+		publish "$i" "of-$i"
+		rm -r "$volume/..$((i - 1))"
+		wait_until 10 has_rule "of-$i" || fail "$(cat "$BASE/output")"
+	done
+	# a write to what the link leads to now, and another first link
+	sed 's/rule-of-4/rule-written/' "$volume/rules.conf" >"$RULES.new"
+	cat "$RULES.new" >"$volume/..4/rules.conf"
+	wait_until 10 has_rule written || fail "$(cat "$BASE/output")"
+	sed 's/rule-one/rule-other/' "$RULES" >"$BATS_TEST_TMPDIR/other.conf"
+	rm "$BATS_TEST_TMPDIR/link.conf"
+	ln -s other.conf "$BATS_TEST_TMPDIR/link.conf"
+	wait_until 10 has_rule other || fail "$(cat "$BASE/output")"
+	# what it leads to no more is not followed
+	publish 5 of-5
+	sleep 0.5
+	has_rule other
+}
+
 @test "1,000 reloads under a stream of matches lose none and double none" {
 	counting_rules "$RULES" </dev/null
 	counting_rules "$RULES.2" <<-'EOF'

@@ -67,6 +67,20 @@ first_sample() { # DUMP
 	[[ $(session .notice) == "ring = 4s wants "*"max-memory is "* ]]
 }
 
+@test "ring = T: without room for the old rings and the new ones the old ones go on" {
+	need_perf
+	cpus=$(getconf _NPROCESSORS_ONLN)
+	ring_rules $((cpus * 2))M # enough for rings of 1M, not beside those of 512K
+	frbpf_load
+	began=$(session .ring_bytes) started=$(session .started_monotonic_ns)
+	wait_until 15 grep -q "session 'clock': ring = 4s wants .* beside the .* in use" "$BASE/output" ||
+		fail "$(cat "$BASE/output")"
+	same "ring" "$(session .ring_bytes)" "$began"
+	same "start of the session" "$(session .started_monotonic_ns)" "$started"
+	frbpf dump >/dev/null
+	between "$(frbpf status --json | jq .memory.used_bytes)" 1 $((cpus * 2 * 1024 * 1024)) "memory in use"
+}
+
 @test "ring = T and -m exclude each other; a known rate gives the size before anything is measured" {
 	cat >"$RULES" <<-'EOF'
 		[session-clock]

@@ -3,101 +3,9 @@
 # frbpf run: what it records of a command and of what that forks, how it ends, and what it leaves.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
-load helpers
-
-setup() {
-	common_setup
-	need_root
-	need_btf
-	work=$BATS_TEST_TMPDIR/work
-	OUT=$work/out
-	mkdir "$work"
-	cd "$work" || return 1
-	background=
-	cgroup=
-	unset GITHUB_ACTIONS GITHUB_STEP_SUMMARY GITLAB_CI CI_JOB_URL CI_PROJECT_DIR SUDO_UID
-}
-
-teardown() {
-	local pid
-	for pid in $background; do
-		kill -KILL "$pid" 2>/dev/null || true
-	done
-	[[ ! $cgroup ]] || rmdir "$cgroup" || true
-	[[ ! ${open_dir-} ]] || rm -rf "$open_dir"
-	cd / || true
-	common_teardown
-}
-
-# What is slow in these tests: a sleep that no other test makes.
-WHEN='syscall:clock_nanosleep > 100ms'
-
-# frbpf_run ARGUMENTS...
-frbpf_run() {
-	timeout -k 5 60 "$FRBPF" run "$@" 3>&-
-}
-
-summary() { # JQ-PATH [FOLDER]
-	jq -rc "$1" "${2:-$OUT}/summary.json"
-}
-
-cgroup_mount() {
-	awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts
-}
-
-need_cgroup2() {
-	[[ $(cgroup_mount) ]] || skip "no cgroup2 file system"
-	cgroup=$(cgroup_mount)/frbpf-test-$$-$BATS_TEST_NUMBER
-	mkdir "$cgroup" 2>/dev/null || {
-		cgroup=
-		skip "cgroup2 cannot be written"
-	}
-}
-
-# A process of its own that sleeps for 200 ms again and again; its pid is in $sleeper.
-start_sleeper() {
-	bash -c 'while :; do sleep 0.2; done' </dev/null &>/dev/null 3>&- &
-	sleeper=$!
-	background+=" $sleeper"
-}
-
-# The same within one process: a thread of it, too.
-start_slow_process() {
-	python3 -c '
-import threading, time
-def loop():
-    while True: time.sleep(0.2)
-threading.Thread(target=loop, daemon=True).start()
-loop()' </dev/null &>/dev/null 3>&- &
-	sleeper=$!
-	background+=" $sleeper"
-}
-
-# Lines such as "prog 12" of the BPF objects that the process $1 has open.
-bpf_objects_of() {
-	sed -nE 's/^(prog|map|link)_id:[[:space:]]*([0-9]+)$/\1 \2/p' "/proc/$1/fdinfo/"* 2>/dev/null | sort -u
-}
-
-has_links() {
-	bpf_objects_of "$1" | grep -q '^link '
-}
-
-# Those of the list $1 that the kernel still has. Links are freed by a worker of it, a moment later.
-left_of() {
-	local kind id
-	while read -r kind id; do
-		PATH=$PATH:/usr/sbin bpftool "$kind" show id "$id" >/dev/null 2>&1 && echo "$kind $id"
-	done <<<"$1"
-	return 0
-}
-
-nothing_left_of() {
-	[[ ! $(left_of "$1") ]]
-}
-
-need_bpftool() {
-	PATH=$PATH:/usr/sbin bpftool prog show >/dev/null 2>&1 || skip "no bpftool"
-}
+# shellcheck disable=SC2030,SC2031 # every test is a shell of its own
+# shellcheck disable=SC2016 # what stands in single quotes is for other shells
+load run_helpers
 
 # --- passing and failing
 
@@ -214,8 +122,40 @@ need_bpftool() {
 	dump=$(summary '.incidents[0].files[] | select(.session == "sched").file')
 	pids=$(events "$dump" 'sched:[a-z_]*' | cut -f2 | sort -u)
 	[[ $pids ]]
-	[[ ! $(grep -x "$sleeper" <<<"$pids") ]]
+	same "of others" "$(grep -cx "$sleeper" <<<"$pids" || true)" 0
 	same "swapper" "$(grep -cx 0 <<<"$pids" || true)" 0
+}
+
+@test "events without a threshold: of the command's tree only, by whoever they are caused" {
+	need_tracepoints sched:sched_process_exec
+	start_sleeper
+	cat >events.sh <<-'EOF'
+		/bin/true
+		/bin/true
+		( setsid sh -c '/bin/true; sleep 0.5' & )
+	EOF
+	run -2 frbpf_run --when 'sched:sched_process_exec' --when 'syscall:openat fails (ELOOP)' -o "$OUT" -- sh events.sh
+	# sh, two, setsid, sh, one, sleep; what others execute meanwhile is not counted
+	same "executed" "$(summary '.rules[0].matched')" 7
+	same "values" "$(summary '.rules[0].values')" null
+	same "failed" "$(summary '.rules[1].matched')" 0
+	grep -q 'it happened to' "$OUT/summary.md"
+}
+
+@test "a signal from outside: the rule is about whom it is for" {
+	need_tracepoints signal:signal_generate
+	"$FRBPF" run --when 'signal:signal_generate' --if 'sig == SIGUSR2' -o "$OUT" -- \
+		sh -c 'trap : USR2; echo $$ >pid; while ! [ -e finished ]; do sleep 0.05; done' 2>run.err </dev/null 3>&- &
+	local run_pid=$!
+	background+=" $run_pid"
+	wait_until 15 test -s pid || fail "$(cat run.err)"
+	kill -USR2 "$(cat pid)"
+	start_sleeper
+	kill -USR2 "$sleeper"
+	touch finished
+	wait "$run_pid" || true
+	same "signals" "$(summary '.rules[0].matched')" 1
+	same "task" "$(summary '.incidents[0].triggers[0].pid')" "$(cat pid)"
 }
 
 @test "a task's way back to its CPU is recorded, too" {
@@ -252,11 +192,6 @@ need_bpftool() {
 	[[ $stderr == *"-p $slow: "* && ! -e $OUT.4 ]]
 }
 
-# Its sessions' folders come with the rings.
-recording() { # FOLDER
-	[[ -d $1/session-cpu && -d $1/session-sched ]]
-}
-
 @test "--cgroup: what is in it, and what is below" {
 	need_cgroup2
 	start_sleeper
@@ -287,17 +222,17 @@ recording() { # FOLDER
 # --- how it ends
 
 @test "--for and --dumps end the recording, and the command goes on to its own end" {
-	run -2 frbpf_run --for 500ms --when "$WHEN" -o "$OUT" -- bash -c 'sleep 0.2; sleep 0.6; touch done'
+	run -2 frbpf_run --for 500ms --when "$WHEN" -o "$OUT" -- bash -c 'sleep 0.2; sleep 0.6; touch finished'
 	same "ended by" "$(summary .ended_by)" time
-	[[ -e done ]]
-	rm done
+	[[ -e finished ]]
+	rm finished
 	run -2 frbpf_run --dumps 1 --when "$WHEN" -o "$OUT.2" -- bash -c '
 		sleep 0.2
 		until compgen -G "$1/incidents/2*.json"; do sleep 0.05; done
 		sleep 1
-		touch done' _ "$OUT.2"
+		touch finished' _ "$OUT.2"
 	same "ended by" "$(summary .ended_by "$OUT.2")" dumps
-	[[ -e done ]]
+	[[ -e finished ]]
 }
 
 @test "signals are for the command, and its end is ours" {
@@ -317,6 +252,41 @@ recording() { # FOLDER
 	wait "$run_pid" || status=$?
 	same "status" "$status" 7
 	grep -q terminated trap.out
+	same "ended by" "$(summary .ended_by)" command
+}
+
+@test "Ctrl-C reaches the command once, by the terminal, and frbpf goes on to report" {
+	cat >count.py <<-'EOF'
+		import os, signal, sys, time
+		hits = 0
+		def hit(*_):
+		    global hits
+		    hits += 1
+		signal.signal(signal.SIGINT, hit)
+		print("foreground", os.tcgetpgrp(0) == os.getpgrp(), flush=True)
+		end = time.monotonic() + 20
+		while not hits and time.monotonic() < end: time.sleep(0.05)
+		time.sleep(0.5)  # for a second one
+		print("hits", hits, flush=True)
+	EOF
+	cat >terminal.py <<-'EOF'
+		import os, pty, sys
+		pid, fd = pty.fork()
+		if pid == 0:
+		    os.execvp(sys.argv[1], sys.argv[1:])
+		out, sent = b"", False
+		while True:
+		    try: data = os.read(fd, 4096)
+		    except OSError: break
+		    if not data: break
+		    out += data
+		    if not sent and b"foreground" in out:
+		        os.write(fd, b"\x03")
+		        sent = True
+		print(out.decode(), "status", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+	EOF
+	run -0 timeout 60 python3 terminal.py "$FRBPF" run --when 'runqlat > 1h' -o "$OUT" -- python3 count.py 3>&-
+	[[ $output == *True* && $output == *"hits 1"* && $output == *"status 0"* ]] || fail "$output"
 	same "ended by" "$(summary .ended_by)" command
 }
 
@@ -437,7 +407,7 @@ refused() { # WANTED ARGUMENTS...
 }
 
 @test "killed, it takes its programs with it, and the command goes on" {
-	"$FRBPF" run --when 'runqlat > 1h' -o "$OUT" -- bash -c 'echo ready >ready; sleep 1; touch done' 2>/dev/null </dev/null 3>&- &
+	"$FRBPF" run --when 'runqlat > 1h' -o "$OUT" -- bash -c 'echo ready >ready; sleep 1; touch finished' 2>/dev/null </dev/null 3>&- &
 	need_bpftool
 	local run_pid=$! objects
 	wait_until 15 test -e ready
@@ -446,142 +416,5 @@ refused() { # WANTED ARGUMENTS...
 	kill -KILL "$run_pid"
 	wait "$run_pid" || true
 	wait_until 15 nothing_left_of "$objects"
-	wait_until 15 test -e done
-}
-
-# --- who may
-
-# A place that any user reaches, with the program and a folder of theirs.
-need_unprivileged() {
-	open_dir=$(mktemp -d /tmp/frbpf-test.XXXXXX)
-	chmod 0755 "$open_dir"
-	cp "$FRBPF" "$open_dir/frbpf"
-	mkdir "$open_dir/theirs"
-	chown 65534:65534 "$open_dir/theirs"
-	cd "$open_dir/theirs" || return 1
-}
-
-as_nobody() { # CAPABILITIES ARGUMENTS...
-	local caps=$1
-	shift
-	setpriv --reuid 65534 --regid 65534 --clear-groups ${caps:+--inh-caps "$caps" --ambient-caps "$caps"} \
-		timeout -k 5 60 "$open_dir/frbpf" run "$@" </dev/null 3>&-
-}
-
-@test "not allowed: everything that is missing, and the command that gives it" {
-	need_unprivileged
-	run -125 --separate-stderr as_nobody '' --when "$WHEN" -o out -- touch ran
-	[[ $stderr == *"CAP_PERFMON"*"CAP_BPF"*"sudo setcap cap_perfmon,cap_bpf"*"+ep $open_dir/frbpf"* ]]
-	[[ $stderr == *"--cap-add PERFMON --cap-add BPF"* ]]
-	run -125 --separate-stderr as_nobody '+perfmon' --when "$WHEN" -o out -- touch ran
-	[[ $stderr == *"missing: CAP_BPF"* && $stderr != *"CAP_PERFMON ("* ]]
-	[[ ! -e ran && ! -e out ]]
-	# what is wrong all the same is said as such
-	run -125 --separate-stderr as_nobody '' --when 'runqlatt > 1s' -o out -- touch ran
-	[[ $stderr == *"command line:"*"runqlatt"* ]]
-}
-
-@test "--optional runs the command all the same, and the reports say so" {
-	need_unprivileged
-	run -5 --separate-stderr as_nobody '' --optional --when "$WHEN" -o out -- bash -c 'echo ran; exit 5'
-	same "output" "$output" ran
-	[[ $stderr == *"not recorded: running the command without"* ]]
-	same "recorded" "$(summary .recorded out)" false
-	[[ $(summary .reason out) == *CAP_PERFMON* ]]
-	same "skipped" "$(xmllint --xpath 'string(//testsuite/@skipped)' out/junit.xml)" 1
-	run -125 as_nobody '' --optional --when 'runqlatt > 1s' -o out2 -- touch ran
-	[[ ! -e ran ]]
-}
-
-@test "a user with CAP_PERFMON and CAP_BPF records; with CAP_IPC_LOCK and more as root does" {
-	need_perf
-	need_unprivileged
-	run -2 as_nobody '+perfmon,+bpf' --when "$WHEN" --session '-e cpu-clock -F 99 -g -m 16K' -o one -- sleep 0.2
-	same "owner" "$(stat -c %u one one/summary.json | sort -u)" 65534
-	run -2 --separate-stderr as_nobody '+perfmon,+bpf,+ipc_lock,+dac_read_search,+syslog' --when "$WHEN" -o two -- sleep 0.2
-	[[ $stderr != *warning* ]]
-	local dump
-	dump=$(summary '.incidents[0].files[] | select(.session == "sched").file' two)
-	perf script -f -i "$dump" >script.txt 2>/dev/null
-	grep -q 'sched:sched_switch' script.txt
-	grep -q '__schedule' script.txt
-	grep -q 'clock_nanosleep' script.txt
-}
-
-@test "file capabilities are enough, and the command does not get them" {
-	need_unprivileged
-	setcap cap_perfmon,cap_bpf,cap_ipc_lock,cap_dac_read_search,cap_sys_ptrace,cap_syslog,cap_sys_nice+ep \
-		"$open_dir/frbpf" 2>/dev/null || skip "no file capabilities on this file system"
-	run -0 --separate-stderr as_nobody '' --when 'runqlat > 1h' -o out -- grep CapEff /proc/self/status
-	same "capabilities" "$output" "$(printf 'CapEff:\t0000000000000000')"
-	same "recorded" "$(summary .recorded out)" true
-}
-
-@test "--user: the command runs as who called sudo, and the folder is theirs" {
-	local name
-	name=$(getent passwd 65534 | cut -d: -f1)
-	[[ $name ]] || skip "no user with uid 65534"
-	need_unprivileged
-	SUDO_UID=65534 run -2 --separate-stderr frbpf_run --user --when "$WHEN" -o "$open_dir/out" -- \
-		bash -c 'id -u; id -g; echo $USER; sleep 0.2'
-	same "identity" "$(tr '\n' ' ' <<<"$output")" "65534 $(id -g "$name") $name "
-	same "owner" "$(find "$open_dir/out" -printf '%U\n' | sort -u)" 65534
-	SUDO_UID=65534 run -0 frbpf_run "--user=$name" --when 'runqlat > 1h' -o "$open_dir/out2" -- true
-}
-
-# --- pipelines
-
-@test "GitHub: an annotation per rule that fired, and the summary on the job's page" {
-	: >step.md
-	GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY=$work/step.md \
-		run -2 --separate-stderr frbpf_run --when "$WHEN" --when 'runqlat > 1h' -o "$OUT" -- sleep 0.2
-	same "annotations" "$(grep -c '^::error title=frbpf%3A rule when-1::' <<<"$stderr")" 1
-	same "of other rules" "$(grep -c 'when-2' <<<"$stderr" || true)" 0
-	cmp step.md "$OUT/summary.md"
-}
-
-@test "GitLab: links from the job to the summary" {
-	GITLAB_CI=true CI_JOB_URL=https://gitlab.example/g/p/-/jobs/7 CI_PROJECT_DIR=$work \
-		run -2 frbpf_run --when "$WHEN" -o "$OUT" -- sleep 0.2
-	same "links" "$(jq -r '.frbpf[].external_link.url' "$OUT/gl-annotations.json" | sort -u)" \
-		https://gitlab.example/g/p/-/jobs/7/artifacts/file/out/summary.md
-	same "labels" "$(jq '.frbpf | length' "$OUT/gl-annotations.json")" 2
-}
-
-@test "names of tasks cannot write into the reports" {
-	cat >evil.py <<-'EOF'
-		import ctypes, time
-		ctypes.CDLL(None).prctl(15, b'</x>|`\n::e]\xff', 0, 0, 0)
-		time.sleep(0.2)
-	EOF
-	GITHUB_ACTIONS=true run -2 --separate-stderr frbpf_run --when "$WHEN" -o "$OUT" -- python3 evil.py
-	xmllint --noout "$OUT/junit.xml"
-	jq -e . "$OUT/summary.json" >/dev/null
-	same "commands" "$(grep -c '^::' <<<"$stderr")" 1
-	[[ ! $(grep -F '</x>|`' "$OUT/summary.md") ]]
-}
-
-@test "the pipelines to paste are YAML, and their rules are right" {
-	python3 -c 'import yaml' 2>/dev/null || skip "no yaml module for python3"
-	python3 -c 'import sys, yaml
-for f in sys.argv[1:]: yaml.safe_load(open(f))' "$root"/configs/ci/*.yml
-	run -0 "$FRBPF" run --rules "$root/configs/ci/rules.conf" --matches-only -o "$OUT" -- true
-}
-
-# --- the worked example
-
-@test "a lock convoy fails the run, and the dump names the function that holds the lock" {
-	need_perf
-	need_tracepoints
-	local conf=$root/tests/workloads/lock_service.conf dump
-	run -0 frbpf_run --rules "$conf" -o "$OUT.good" -- "$WORKLOADS/lock_service"
-	same "matched" "$(summary '.rules[0].matched' "$OUT.good")" 0
-	run -2 frbpf_run --rules "$conf" -o "$OUT" -- "$WORKLOADS/lock_service" --convoy
-	same "task" "$(summary '.incidents[0].triggers[0].comm')" worker
-	dump=$(summary '.incidents[0].files[] | select(.session == "sched").file')
-	perf_quiet script -i "$dump"
-	# who went to sleep with the lock: between the begin of the wait and its end
-	awk -v RS= '/^ *refresher/ && /sched_switch/ && /refresh_catalog/ && /nanosleep/' "$perf_out" | grep -q refresh_catalog
-	# and who waited for it
-	awk -v RS= '/^ *worker/ && /sched_switch/ && /futex_wait/' "$perf_out" | grep -q futex_wait
+	wait_until 15 test -e finished
 }

@@ -2,7 +2,10 @@
 /* fuzz-sources: user/reader/perf_file.c user/reader/file_sections.c user/reader/file_records.c */
 /* fuzz-sources: user/reader/sample.c user/reader/block_file.c user/reader/format_field.c */
 /* fuzz-sources: user/perfdata/record.c user/perfdata/tracing_data.c user/perfdata/encode.c */
-/* fuzz-sources: user/sideband/task_model.c user/sideband/kernel_state.c user/sideband/map_list.c */
+/* fuzz-sources: user/sideband/task_model.c user/sideband/task_apply.c */
+/* fuzz-sources: user/sideband/task_emit.c user/sideband/thread_list.c */
+/* fuzz-sources: user/sideband/namespace_pool.c user/sideband/kernel_state.c */
+/* fuzz-sources: user/sideband/map_list.c */
 /* fuzz-sources: user/symbols/kernel_space.c user/profile/offcpu.c */
 /* fuzz-sources: user/common/buf.c user/common/err.c */
 /* A perf.data file of anybody's making: it is read to its end or refused with words; every byte

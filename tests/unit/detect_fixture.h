@@ -71,6 +71,19 @@ static inline void rule_free(struct rule_conf *r)
 	expr__free(&r->expr);
 }
 
+/* The rules are about nobody yet. */
+static inline struct detectors *detectors_confined(struct rule_conf *rules, size_t n,
+						   uint32_t *slots)
+{
+	struct detectors *d = NULL;
+	struct err err = { "" };
+
+	if (detectors__open(&err, &d) || detectors__confine_to_tasks(d, &err) ||
+	    detectors__update(d, rules, n, slots, &err))
+		fail_msg("%s", err.msg);
+	return d;
+}
+
 static inline struct detectors *detectors_with(struct rule_conf *rules, size_t n, uint32_t *slots)
 {
 	struct detectors *d = NULL;

@@ -281,6 +281,31 @@ static void test_held_as_self(void **state)
 	end(&s);
 }
 
+/* Rules about some tasks only: the request of another is nobody's, whoever issues it. */
+static void test_foreign_requests(void **state)
+{
+	struct err err = { "" };
+	struct sink got;
+	struct scene s;
+	pid_t pid;
+
+	BEGIN(&s);
+	add_rule(&s, "blkio > 1ns", "op == write");
+	add_rule(&s, "blkio.device > 1ns", "op == write");
+	s.d = detectors_confined(s.rules, s.n, s.slots);
+	run(&s, write_direct);
+	assert_int_equal(state_of(s.d, s.slots[0]).matched, 0);
+	assert_int_equal(state_of(s.d, s.slots[1]).matched, 0);
+	if (detectors__include(s.d, getpid(), &err)) /* and its children */
+		fail_msg("%s", err.msg);
+	pid = run(&s, write_direct);
+	assert_int_equal(state_of(s.d, s.slots[0]).matched, 1);
+	assert_int_equal(state_of(s.d, s.slots[1]).matched, 1);
+	got = collect(s.d, 2000);
+	check_issuer(&s, &got.last, pid);
+	end(&s);
+}
+
 static void test_instructions(void **state)
 {
 	struct scene s;
@@ -289,7 +314,7 @@ static void test_instructions(void **state)
 	add_rule(&s, "blkio > 1h", NULL);
 	add_rule(&s, "blkio.device > 1h", NULL);
 	load(&s);
-	assert_true(check_instructions("rq_") >= 2);
+	assert_true(check_instructions("io_") >= 2);
 	end(&s);
 }
 
@@ -309,6 +334,10 @@ static void test_devices_by_name(void **state)
 	assert_int_equal(block_device__find("8:1x", &dev, &err), -ENODEV);
 	assert_int_equal(dev, 8 << 20 | 16);
 	assert_string_equal(block_device__name(FRBPF_DEV(4000, 1), text, sizeof(text)), "4000:1");
+	if (!access("/sys/class/block/zram0/dev", F_OK)) {
+		assert_int_equal(block_device__find("zram0", &dev, &err), -EINVAL);
+		assert_non_null(strstr(err.msg, "no request is ever made"));
+	}
 	SKIP_IF(geteuid() || loop_device_open(&loop, DISK), "no loop devices here");
 	assert_int_equal(block_device__find(loop.path, &dev, &err), 0);
 	assert_int_equal(dev, FRBPF_DEV(7, loop.number));
@@ -321,13 +350,10 @@ static void test_devices_by_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_write),
-		cmocka_unit_test(test_device_is_part_of_it),
-		cmocka_unit_test(test_flush),
-		cmocka_unit_test(test_subject_is_who_queues),
-		cmocka_unit_test(test_held_as_self),
-		cmocka_unit_test(test_instructions),
-		cmocka_unit_test(test_devices_by_name),
+		cmocka_unit_test(test_write),	     cmocka_unit_test(test_device_is_part_of_it),
+		cmocka_unit_test(test_flush),	     cmocka_unit_test(test_subject_is_who_queues),
+		cmocka_unit_test(test_held_as_self), cmocka_unit_test(test_foreign_requests),
+		cmocka_unit_test(test_instructions), cmocka_unit_test(test_devices_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

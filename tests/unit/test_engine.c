@@ -19,14 +19,16 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "detect/cgroups.h"
+#include "detect/patterns.h"
 #include "detect/rule_table.h"
 #include "engine_test.skel.h"
 
 #define EXPRESSIONS 10000
-#define BATCH	    128 /* less than FRBPF_MAX_GLOBS patterns */
+#define BATCH	    64 /* fewer patterns than BPF has room for */
 
 /* How struct match of bpf/rules.bpf.h begins, and room for the rest of it. */
 struct event {
+	char path[2][2][768]; /* [task][of the cgroup, of the executable] */
 	__u64 val[2][FRBPF_FIELD_MAX][2];
 	__u64 cgroup[2][FRBPF_CGROUP_DEPTH];
 	__u64 rest[32];
@@ -38,6 +40,7 @@ struct batch {
 	uint32_t slots[BATCH];
 	struct rule_table table;
 	struct cgroups *cgroups;
+	struct slots in_force; /* of patterns: what the last batch had */
 };
 
 static uint64_t seed = 20261120;
@@ -60,6 +63,64 @@ static const long long numbers[] = { -516, -11, -1, 0, 1, 2, 3, 7, 64, 120, 139,
 /* level and path of cgroup i; its ancestors are those whose path it begins with */
 static const char *const paths[] = { "/", "/a", "/b", "/a/b", "/a/b/c", "/ab" };
 
+/* of cgroups and of executables */
+static const char *const path_patterns[] = {
+	"/",
+	"/*",
+	"*",
+	"/a",
+	"/?",
+	"/a/*",
+	"*/b",
+	"/[!a]*",
+	"/a/b/c",
+	"/*/*/*",
+	"/a*/b*",
+	"*/c*b",
+	"?*?*?*",
+	"/*b*",
+	"/*c",
+	"[/]",
+	"*\\\"*",
+	"/usr/*/postgresql/*/bin/post*",
+	"/usr/lib/a-rather-long-name/of-a-path/with-more-than-64/elements-in-it/and-still-one/*x",
+	"*/elements*",
+	"*elements-in-it/*",
+	"*1",
+	"*/*/*/*/*/*/*/*/*/*"
+};
+static const char *const exes[] = {
+	"",
+	"/",
+	"/a",
+	"/a/b",
+	"/usr/lib/postgresql/15/bin/postgres",
+	"/memfd:x",
+	"/a/[b]*",
+	"/usr/lib/a-rather-long-name/of-a-path/with-more-than-64/elements-in-it/and-still-one/ax",
+	"/usr/lib/a-rather-long-name/of-a-path/with-more-than-64/elements-in-it/and-still-one/b",
+};
+
+static void random_path(const struct expr_field_desc *f, struct buf *out)
+{
+	static const char *const ops[] = { "==", "!=" };
+	const char *exe;
+
+	if (draw(2)) {
+		buf__printf(out, "~ \"%s\"", PICK(path_patterns));
+	} else if (f->type == EXPR_PATH) {
+		buf__printf(out, "%s %s", ops[draw(2)], PICK(paths));
+	} else {
+		do
+			exe = PICK(exes);
+		while (!*exe);
+		if (draw(2))
+			buf__printf(out, "%s \"%s\"", ops[draw(2)], exe);
+		else
+			buf__printf(out, "in (/a/b, \"%s\")", exe);
+	}
+}
+
 static void random_value(const struct expr_field_desc *f, struct buf *out)
 {
 	long long n;
@@ -77,12 +138,12 @@ static void random_value(const struct expr_field_desc *f, struct buf *out)
 static void random_comparison(struct buf *out)
 {
 	static const char *const ops[] = { "==", "!=", "<", "<=", ">", ">=" };
-	const struct expr_field_desc *f = &expr_fields[draw(FRBPF_FIELD_ARG)];
+	const struct expr_field_desc *f = &expr_fields[draw(FRBPF_FIELD_ARG - 1)];
 	unsigned int kind = draw(4);
 
 	buf__printf(out, "%s%s ", !f->of_event && draw(3) == 0 ? "current." : "", f->name);
-	if (f->type == EXPR_PATH) {
-		buf__printf(out, "%s %s", ops[draw(2)], PICK(paths));
+	if (f->type == EXPR_PATH || f->type == EXPR_EXE) {
+		random_path(f, out);
 	} else if (f->type == EXPR_STRING && kind < 2) {
 		buf__printf(out, "~ \"%s\"", PICK(patterns));
 	} else if (kind == 2) {
@@ -130,6 +191,7 @@ static void random_subject(struct expr_subject *s)
 				val[0] = PICK(numbers);
 		}
 		s->cgroup[who] = PICK(paths);
+		s->exe[who] = PICK(exes);
 	}
 }
 
@@ -143,6 +205,15 @@ static void put_cgroup(const char *path, __u64 *ids)
 		if (!strncmp(path, paths[i], len) && (!path[len] || path[len] == '/'))
 			ids[++level] = i + 1;
 	}
+}
+
+/* Behind the NUL anything may stand. */
+static void put_paths(const struct expr_subject *s, int who, struct event *e)
+{
+	put_cgroup(s->cgroup[who], e->cgroup[who]);
+	memset(e->path[who], 'x', sizeof(e->path[who]));
+	strcpy(e->path[who][0], s->cgroup[who]);
+	strcpy(e->path[who][1], s->exe[who]);
 }
 
 /* A condition small enough to be one, and its rule. */
@@ -181,11 +252,17 @@ static void put_batch(struct batch *b, struct engine_test_bpf *skel)
 {
 	int rules = bpf_map__fd(skel->maps.rules), globs = bpf_map__fd(skel->maps.globs);
 	int events = bpf_map__fd(skel->maps.events), ids = bpf_map__fd(skel->maps.cgroups);
+	struct pattern_set *wanted;
 	struct cgroup_set *set;
 
 	assert_int_equal(cgroup_set__make(b->cgroups, b->rules, BATCH, &set), 0);
-	assert_int_equal(
-		rule_table__build(&b->rules[0].when, b->rules, BATCH, b->slots, set, &b->table), 0);
+	assert_int_equal(pattern_set__make(&b->in_force, b->rules, BATCH, &wanted), 0);
+	assert_int_equal(pattern_set__write(wanted, bpf_map__fd(skel->maps.path_globs)), 0);
+	assert_int_equal(rule_table__build(&b->rules[0].when, b->rules, BATCH, b->slots, set,
+					   wanted, &b->table),
+			 0);
+	b->in_force = *pattern_set__slots(wanted);
+	pattern_set__free(wanted);
 	for (uint32_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		__u64 id = i + 1;
 		uint32_t index;
@@ -199,7 +276,7 @@ static void put_batch(struct batch *b, struct engine_test_bpf *skel)
 
 		memcpy(e.val, b->subjects[i].val, sizeof(e.val));
 		for (int who = 0; who < 2; who++)
-			put_cgroup(b->subjects[i].cgroup[who], e.cgroup[who]);
+			put_paths(&b->subjects[i], who, &e);
 		assert_int_equal(bpf_map_update_elem(events, &i, &e, BPF_ANY), 0);
 		assert_int_equal(bpf_map_update_elem(rules, &(uint32_t){ 2 * i },
 						     &b->table.rules[i], BPF_ANY),

@@ -354,6 +354,49 @@ static void test_merge_ends(void **state)
 }
 
 /* A session that has no file of the earlier incident must get one. */
+/* A rule that stays is merged into what it fired before the reload, as the rule it was there; one
+ * that changed is not. */
+static void test_merge_over_a_reload(void **state)
+{
+	struct world *w = *state;
+	struct rule_conf now[] = { w->confs[RULE_B], w->confs[RULE_A] };
+	struct ruleset rules = { .rules = now, .n_rules = 2, .daemon.merge = MERGE };
+	struct rule_tally tallies[2] = { 0 };
+	uint64_t muted_until[2] = { 0 };
+	struct generation next = { .rules = &rules,
+				   .dumpers = w->list,
+				   .n_dumpers = SESSIONS,
+				   .tallies = tallies,
+				   .muted_until = muted_until };
+	struct frbpf_trigger t;
+	struct incident *inc;
+
+	atomic_init(&next.refs, 1);
+	for (size_t i = 0; i < RULES; i++)
+		w->confs[i].id = 100 + i;
+	now[0].id = 999;
+	now[1].id = w->confs[RULE_A].id;
+	fire(w, RULE_BOTH);
+	w->now += POST;
+	inc = freeze_next(w);
+	t = (struct frbpf_trigger){ .time = w->now + 1 };
+	incident_pool__trigger(&w->pool, &next, 1, &t);
+	assert_int_equal(tallies[1].merged, 1);
+	assert_int_equal(inc->n_merged, 1);
+	assert_ptr_equal(inc->merged[0].rule, &w->confs[RULE_A]);
+	incident_pool__trigger(&w->pool, &next, 0, &t);
+	assert_int_equal(tallies[0].incidents, 1);
+	assert_int_equal(inc->n_merged, 1);
+	written(w, inc);
+	let_go(inc);
+	w->now += 2 * POST;
+	inc = freeze_next(w);
+	assert_ptr_equal(inc->gen, &next);
+	written(w, inc);
+	let_go(inc);
+	assert_int_equal(atomic_load(&next.refs), 1);
+}
+
 static void test_merge_wants_every_session(void **state)
 {
 	struct world *w = *state;
@@ -744,6 +787,7 @@ int main(void)
 		pool_test(stacks_find_their_trigger),
 		pool_test(no_more_stacks_than_there_is_room_for),
 		pool_test(test_merge_ends),
+		pool_test(test_merge_over_a_reload),
 		pool_test(test_merge_wants_every_session),
 		pool_test(test_join_before_merge),
 		pool_test(test_merged_max),

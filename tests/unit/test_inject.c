@@ -86,7 +86,8 @@ static void bench_write(struct bench *b, const struct rule_conf *rules, size_t n
 	uint32_t slots[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	struct err err = { "" };
 
-	assert_int_equal(rule_table__build(&rules[0].when, rules, n, slots, NULL, b->table), 0);
+	assert_int_equal(rule_table__build(&rules[0].when, rules, n, slots, NULL, NULL, b->table),
+			 0);
 	if (!b->s && source__open(&made_up, NULL, &b->d->env, b->table, &b->s, &err))
 		fail_msg("open: %s", err.msg);
 	if (source__write(b->s, b->table, &err))

@@ -389,7 +389,10 @@ static void test_header(void **state)
 	} cases[] = {
 		{ 0, "2ELIFREP", "other byte order" },
 		{ 0, "PERFFILE", "before 2010" },
-		{ 0, "\x7f" "ELF\2\1\1\0", "not a perf.data file" },
+		{ 0,
+		  "\x7f"
+		  "ELF\2\1\1\0",
+		  "not a perf.data file" },
 		{ 8, "\x10\0\0\0\0\0\0\0", "pipe mode" },
 		{ 8, "\x69\0\0\0\0\0\0\0", "offset 8: its size is not 104" },
 		{ 16, "\0\0\0\0\0\0\0\0", "offset 16" },
@@ -461,6 +464,11 @@ static void test_unknown_id(void **state)
 	struct err err;
 
 	make_usual(&f);
+	add_comm(&f, T0, "other");
+	((struct record_trailer *)(f.records.data + f.records.len))[-1].id = 999;
+	finish(&f);
+	/* a name is one, whoever wrote it; what a sample says depends on its event */
+	assert_int_equal(read_all(f.whole.data, f.whole.len, &err), 6);
 	add_sample(&f, 999, T0);
 	finish(&f);
 	assert_int_equal(read_all(f.whole.data, f.whole.len, &err), -EINVAL);
@@ -546,25 +554,56 @@ static void test_trailer_of_perf(void **state)
 
 /* Every field that a sample can have, as words of which each names its place. */
 static const uint64_t full_sample[] = {
-	501, 0x1000, 42ULL << 32 | 41, T0, 0xadd2, 501, 502, 2, 99, /* identifier .. period */
-	2, 11, 12, 21, 22, 31, 32,					/* READ: a group of two */
-	3, (uint64_t)PERF_CONTEXT_KERNEL, 0x81, 0x82,			/* callchain */
+	501,
+	0x1000,
+	42ULL << 32 | 41,
+	T0,
+	0xadd2,
+	501,
+	502,
+	2,
+	99, /* identifier .. period */
+	2,
+	11,
+	12,
+	21,
+	22,
+	31,
+	32, /* READ: a group of two */
+	3,
+	(uint64_t)PERF_CONTEXT_KERNEL,
+	0x81,
+	0x82,		    /* callchain */
 	0x1122334400000004, /* RAW: size 4, four bytes */
-	1, 0, 0x91, 0x92, 0x93, /* branch stack with its index */
-	2, 0x51, 0x52,		/* user registers */
-	16, 0x61, 0x62, 8,	/* user stack */
-	70, 71, 72,		/* weight, data source, transaction */
-	0,			/* no registers of the interrupt */
-	80, 81, 82, 83,		/* physical address, cgroup, page sizes */
-	8, 0x95,		/* AUX */
+	1,
+	0,
+	0x91,
+	0x92,
+	0x93, /* branch stack with its index */
+	2,
+	0x51,
+	0x52, /* user registers */
+	16,
+	0x61,
+	0x62,
+	8, /* user stack */
+	70,
+	71,
+	72, /* weight, data source, transaction */
+	0,  /* no registers of the interrupt */
+	80,
+	81,
+	82,
+	83, /* physical address, cgroup, page sizes */
+	8,
+	0x95, /* AUX */
 };
 
 static void add_full_attr(struct file *f)
 {
 	struct perf_event_attr *a;
 
-	add_attr(f, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK,
-		 (1ULL << 24) - 1, 501);
+	add_attr(f, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, (1ULL << 24) - 1, 501);
 	a = last_attr(f);
 	a->sample_type |= PERF_SAMPLE_IDENTIFIER;
 	a->read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED |

@@ -17,15 +17,14 @@
 
 #define MS 1000000ULL
 
-static const char format[] =
-	"name: sched_switch\nID: 314\nformat:\n"
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
-	"\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
-	"\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
-	"\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"
-	"\tfield:pid_t next_pid;\toffset:40;\tsize:4;\tsigned:1;\n\n"
-	"print fmt: \"prev_pid=%d\", REC->prev_pid\n";
+static const char format[] = "name: sched_switch\nID: 314\nformat:\n"
+			     "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+			     "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+			     "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+			     "\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+			     "\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"
+			     "\tfield:pid_t next_pid;\toffset:40;\tsize:4;\tsigned:1;\n\n"
+			     "print fmt: \"prev_pid=%d\", REC->prev_pid\n";
 
 static void test_fields(void **state)
 {
@@ -54,8 +53,8 @@ static void test_fields(void **state)
 	assert_false(format_field__number(&f, raw, sizeof(raw), &v));
 }
 
-static void switch_to(struct offcpu *o, uint64_t time, uint32_t prev, uint32_t next,
-		      uint32_t state, uint32_t stack)
+static void switch_to(struct offcpu *o, uint64_t time, uint32_t prev, uint32_t next, uint32_t state,
+		      uint32_t stack)
 {
 	struct task_switch t = {
 		.time = time, .prev = prev, .next = next, .tid = prev, .state = state
@@ -69,10 +68,10 @@ static void test_offcpu(void **state)
 {
 	struct offcpu o = { 0 };
 
-	switch_to(&o, 10 * MS, 1, 0, 1, 0);  /* 1 sleeps */
-	switch_to(&o, 15 * MS, 0, 1, 0, 9);  /* for 5 ms; idle does not count */
-	switch_to(&o, 20 * MS, 1, 2, 2, 1);  /* then in D, until the end */
-	switch_to(&o, 22 * MS, 2, 3, 0, 2);  /* 2 is preempted */
+	switch_to(&o, 10 * MS, 1, 0, 1, 0);    /* 1 sleeps */
+	switch_to(&o, 15 * MS, 0, 1, 0, 9);    /* for 5 ms; idle does not count */
+	switch_to(&o, 20 * MS, 1, 2, 2, 1);    /* then in D, until the end */
+	switch_to(&o, 22 * MS, 2, 3, 0, 2);    /* 2 is preempted */
 	switch_to(&o, 30 * MS, 3, 0, 0x20, 3); /* 3 ends */
 	switch_to(&o, 40 * MS, 0, 2, 0, 9);
 	assert_int_equal(offcpu__end(&o, 50 * MS), 0);
@@ -148,9 +147,11 @@ static void make_profile(struct profile *p, struct profile_tables *t, struct wei
 
 	profile__init(p, t);
 	p->ns = 2000 * MS;
-	*e = (struct event_profile){
-		.name = "cpu-clock", .clock = true, .callchains = true, .functions = v, .n_functions = n
-	};
+	*e = (struct event_profile){ .name = "cpu-clock",
+				     .clock = true,
+				     .callchains = true,
+				     .functions = v,
+				     .n_functions = n };
 	for (size_t i = 0; i < n; i++) {
 		v[i].total_samples += v[i].self_samples;
 		v[i].self = v[i].self_samples * 1e6;
@@ -174,8 +175,12 @@ static uint32_t function_id(struct profile_tables *t, const char *symbol)
 static void test_compare(void **state)
 {
 	/* total_samples: those of callees; main calls f and g */
-	struct weight va[] = { { .total_samples = 1000 }, { .self_samples = 400 }, { .self_samples = 600 } };
-	struct weight vb[] = { { .total_samples = 1000 }, { .self_samples = 800 }, { .self_samples = 200 } };
+	struct weight va[] = { { .total_samples = 1000 },
+			       { .self_samples = 400 },
+			       { .self_samples = 600 } };
+	struct weight vb[] = { { .total_samples = 1000 },
+			       { .self_samples = 800 },
+			       { .self_samples = 200 } };
 	struct profile_tables t = { 0 };
 	struct event_change c;
 	struct profile a, b;
@@ -188,7 +193,7 @@ static void test_compare(void **state)
 	make_profile(&a, &t, va, 3);
 	make_profile(&b, &t, vb, 3);
 	assert_int_equal(event_change__make(&a, &b, "cpu-clock", CHANGE_BY_SELF, &c), 0);
-	assert_int_equal(c.n, 2); /* main did not change */
+	assert_int_equal(c.n, 2);	      /* main did not change */
 	assert_int_equal(c.v[0].function, 1); /* equal changes: by name */
 	assert_float_equal(c.v[0].self.a, 40, 1e-9);
 	assert_float_equal(change__by(&c.v[0].self), 40, 1e-9);
@@ -290,10 +295,10 @@ static void test_recordings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fields),	    cmocka_unit_test(test_offcpu),
+		cmocka_unit_test(test_fields),		cmocka_unit_test(test_offcpu),
 		cmocka_unit_test(test_offcpu_of_tasks), cmocka_unit_test(test_states),
-		cmocka_unit_test(test_stacks),	    cmocka_unit_test(test_compare),
-		cmocka_unit_test(test_noise),	    cmocka_unit_test(test_recordings),
+		cmocka_unit_test(test_stacks),		cmocka_unit_test(test_compare),
+		cmocka_unit_test(test_noise),		cmocka_unit_test(test_recordings),
 	};
 
 	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);

@@ -38,7 +38,7 @@ static void test_empty(void **state)
 {
 	struct rule_table *t = table_new();
 
-	assert_int_equal(rule_table__build(&runqlat, NULL, 0, NULL, NULL, t), 0);
+	assert_int_equal(rule_table__build(&runqlat, NULL, 0, NULL, NULL, NULL, t), 0);
 	assert_int_equal(t->half.n_rules, 0);
 	assert_true(t->half.min_threshold == UINT64_MAX);
 	for (int i = 0; i < FRBPF_KEY_WORDS; i++)
@@ -56,7 +56,7 @@ static void test_sorted_by_threshold(void **state)
 	const uint32_t slots[] = { 10, 11, 12, 13, 14 };
 	struct rule_table *t = table_new();
 
-	assert_int_equal(rule_table__build(&runqlat, rules, 5, slots, NULL, t), 0);
+	assert_int_equal(rule_table__build(&runqlat, rules, 5, slots, NULL, NULL, t), 0);
 	assert_int_equal(t->half.n_rules, 4);
 	assert_int_equal(t->half.min_threshold, 100);
 	assert_int_equal(t->half.keys[0], 1); /* a source without keys */
@@ -84,7 +84,7 @@ static void test_keys_are_united(void **state)
 	rules[0].when.keys[0] = 1ULL << 35;
 	rules[1].when.keys[3] = 1ULL << 38;
 	rules[2].when.keys[7] = 1; /* nonsense of another source */
-	assert_int_equal(rule_table__build(&syscalls, rules, 3, slots, NULL, t), 0);
+	assert_int_equal(rule_table__build(&syscalls, rules, 3, slots, NULL, NULL, t), 0);
 	assert_int_equal(t->half.n_rules, 2);
 	assert_int_equal(t->half.min_threshold, 20);
 	assert_true(t->half.keys[0] == 1ULL << 35);
@@ -103,13 +103,13 @@ static void test_predicates_are_copied(void **state)
 	r.expr.n_nodes = 2;
 	r.expr.nodes[0] = (struct frbpf_node){ .field = FRBPF_FIELD_CPU, .val = { 3 } };
 	r.expr.nodes[1] = (struct frbpf_node){ .field = FRBPF_FIELD_PID, .val = { 9 } };
-	assert_int_equal(rule_table__build(&runqlat, &r, 1, &slot, NULL, t), -EINVAL);
+	assert_int_equal(rule_table__build(&runqlat, &r, 1, &slot, NULL, NULL, t), -EINVAL);
 	r.expr.nodes[1].flags = FRBPF_NODE_END;
-	assert_int_equal(rule_table__build(&runqlat, &r, 1, &slot, NULL, t), 0);
+	assert_int_equal(rule_table__build(&runqlat, &r, 1, &slot, NULL, NULL, t), 0);
 	assert_int_equal(t->rules[0].n_nodes, 2);
 	assert_memory_equal(t->rules[0].nodes, r.expr.nodes, sizeof(r.expr.nodes));
 	r.expr.n_nodes = FRBPF_MAX_NODES + 1;
-	assert_int_equal(rule_table__build(&runqlat, &r, 1, &slot, NULL, t), -EINVAL);
+	assert_int_equal(rule_table__build(&runqlat, &r, 1, &slot, NULL, NULL, t), -EINVAL);
 	free(t);
 }
 
@@ -131,7 +131,7 @@ static void test_globs_are_shared(void **state)
 							      .op = FRBPF_OP_NO_GLOB,
 							      .flags = FRBPF_NODE_END };
 	}
-	assert_int_equal(rule_table__build(&runqlat, rules, 2, slots, NULL, t), 0);
+	assert_int_equal(rule_table__build(&runqlat, rules, 2, slots, NULL, NULL, t), 0);
 	assert_int_equal(t->n_globs, 2);
 	assert_string_equal(t->patterns[0], "post*");
 	assert_int_equal(t->globs[0].accept, 1 << 4);
@@ -154,8 +154,8 @@ static void test_too_many(void **state)
 	assert_true(rules && slots);
 	for (int i = 0; i < N; i++)
 		rules[i] = rule(i, FRBPF_SOURCE_RUNQLAT, N - i);
-	assert_int_equal(rule_table__build(&runqlat, rules, N, slots, NULL, t), -E2BIG);
-	assert_int_equal(rule_table__build(&runqlat, rules, N - 1, slots, NULL, t), 0);
+	assert_int_equal(rule_table__build(&runqlat, rules, N, slots, NULL, NULL, t), -E2BIG);
+	assert_int_equal(rule_table__build(&runqlat, rules, N - 1, slots, NULL, NULL, t), 0);
 	assert_int_equal(t->half.n_rules, FRBPF_MAX_RULES);
 	assert_int_equal(t->half.min_threshold, 2);
 	for (int i = 0; i < FRBPF_MAX_RULES; i++)

@@ -515,7 +515,7 @@ static int record_stream(const char *self, const char *file)
 	FILE *out = fopen(file, "we");
 	pid_t child;
 
-	sideband_ring__init_attr(&attr, 1 << 20);
+	sideband_ring__init_attr(&attr, 1 << 20, false);
 	if (!out || n_cpus > 64 || sideband_log__new(0, &r.log))
 		return 1;
 	for (size_t c = 0; c < n_cpus; c++)

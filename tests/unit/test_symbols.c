@@ -13,6 +13,7 @@
 
 #include "perfdata/record.h"
 #include "sideband/proc_scan.h"
+#include "symbols/demangle.h"
 #include "symbols/module.h"
 #include "symbols/symbols.h"
 #include "symbols/text_symbols.h"
@@ -220,9 +221,8 @@ static struct location resolve(struct self *s, uint64_t addr, bool kernel)
 {
 	struct location l;
 
-	assert_int_equal(symbols__resolve(s->symbols, s->tasks, &s->kernel, getpid(), addr, kernel,
-					  &l),
-			 0);
+	assert_int_equal(
+		symbols__resolve(s->symbols, s->tasks, &s->kernel, getpid(), addr, kernel, &l), 0);
 	return l;
 }
 
@@ -330,6 +330,30 @@ static void test_kernel_space(void **state)
 	buf__free(&b);
 }
 
+static void test_demangle(void **state)
+{
+	static const struct {
+		const char *symbol, *name;
+	} cases[] = {
+		{ "_ZNK4llvm10BasicBlock13getTerminatorEv", "llvm::BasicBlock::getTerminator" },
+		{ "_ZN12_GLOBAL__N_13runEi", "(anonymous namespace)::run" },
+		{ "_ZN1AclEii", "A::operator()" },
+	};
+	char *name = demangle("_ZN1A1fEv");
+
+	assert_null(demangle("main"));
+	assert_null(demangle("_Zgarbage"));
+	if (!name) /* no libstdc++ */
+		skip();
+	free(name);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		name = demangle(cases[i].symbol);
+		assert_non_null(name);
+		assert_string_equal(name, cases[i].name);
+		free(name);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,6 +364,7 @@ int main(void)
 		cmocka_unit_test(test_perf_map),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_demangle),
 		cmocka_unit_test_setup_teardown(test_own_function, setup_self, teardown_self),
 		cmocka_unit_test_setup_teardown(test_library_function, setup_self, teardown_self),
 		cmocka_unit_test_setup_teardown(test_no_map, setup_self, teardown_self),

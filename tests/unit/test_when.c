@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "rules/when.h"
+#include "rules/when_probe.h"
 
 #define UNTOUCHED 4711
 
@@ -65,8 +65,15 @@ static void accepted(void **state)
 		{ "syscall:fsync fails(EIO , ENOSPC)", FRBPF_SOURCE_SYSCALL, 0, 1 },
 		{ "blocked > 100ms", FRBPF_SOURCE_BLOCKED, 100000000, 0 },
 		{ "offcpu > 1s", FRBPF_SOURCE_OFFCPU, 1000000000, 0 },
+		{ "app:slow-request", FRBPF_SOURCE_APP, 0, 0 },
+		{ "app:a.b_9 > 500ms", FRBPF_SOURCE_APP, 500000000, 0 },
+		{ "psi:memory some > 150ms in 2s", FRBPF_SOURCE_PSI, 150000000, 0 },
+		{ "psi:cpu full>1s in 10s of /a", FRBPF_SOURCE_PSI, 1000000000, 0 },
+		{ "psi:irq full > 1us in 500ms", FRBPF_SOURCE_PSI, 1000, 0 },
 		{ "blkio > 1ms", FRBPF_SOURCE_BLKIO, 1000000, 0 },
 		{ "blkio.device>1ms", FRBPF_SOURCE_BLKIO_DEVICE, 1000000, 0 },
+		{ "hardirq > 1ms", FRBPF_SOURCE_HARDIRQ, 1000000, 0 },
+		{ "reclaim > 10ms", FRBPF_SOURCE_RECLAIM, 10000000, 0 },
 		{ "oom:mark_victim", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
 		{ " block : block_rq_issue ", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
 		{ "tracepoint:syscalls:sys_enter_read", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
@@ -83,8 +90,33 @@ static void accepted(void **state)
 		assert_int_equal(n_keys(&w), cases[i].n_keys);
 		if (cases[i].n_keys)
 			assert_true(has_key(&w, __NR_fsync));
-		assert_int_equal(w.hit, w.source == FRBPF_SOURCE_TRACEPOINT);
+		assert_int_equal(w.hit, w.source == FRBPF_SOURCE_TRACEPOINT ||
+						w.source == FRBPF_SOURCE_PSI ||
+						(w.source == FRBPF_SOURCE_APP && !w.threshold));
 		when__free(&w);
+	}
+}
+
+static void softirq_vectors(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t keys;
+	} cases[] = {
+		{ "softirq:net_rx > 2ms", 1 << 3 },
+		{ "softirq : hi , rcu,net_tx > 2ms", 1 << 0 | 1 << 9 | 1 << 2 },
+		{ "softirq:* > 2ms", 0x3ff },
+	};
+	char message[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct when w;
+
+		if (parse(cases[i].text, &w, message, sizeof(message)))
+			fail_msg("'%s': %s", cases[i].text, message);
+		assert_int_equal(w.source, FRBPF_SOURCE_SOFTIRQ);
+		assert_int_equal(w.threshold, 2000000);
+		assert_int_equal(w.keys[0], cases[i].keys);
 	}
 }
 
@@ -138,13 +170,80 @@ static void refused(void **state)
 		{ "syscall:reda > 5ms", "did you mean 'read'?" },
 		{ "syscall:read:write > 5ms", "'>' is expected here, not ':'" },
 		{ "syscall:exit > 5ms", "never returns" },
+		{ "hardirq:41 > 1ms", "takes nothing behind ':'" },
+		{ "softirq > 2ms", "which softirq?" },
+		{ "softirq: > 2ms", "the name of a softirq is expected" },
+		{ "softirq:net_rx,,rcu > 2ms", "the name of a softirq is expected" },
+		{ "softirq:net_xr > 2ms", "did you mean 'net_rx'?" },
+		{ "softirq:NET_RX > 2ms", "unknown softirq 'NET_RX'" },
+		{ "softirq:net_rx,net_rx > 2ms", "'net_rx' is named twice" },
+		{ "softirq:*,rcu > 2ms", "'>' is expected here, not ','" },
+		{ "softirq:rcu,* > 2ms", "the name of a softirq is expected" },
+		{ "softirq:rcu", "threshold is missing" },
+		{ "softirq:rcu fails", "only system calls can fail" },
+		{ "reclaim:x > 2ms", "takes nothing behind ':'" },
 		{ "blkio.devices > 1s", "did you mean 'blkio.device'?" },
 		{ "blkio:sda > 1s", "takes nothing behind ':'" },
-		{ "hardirq > 1ms", "not supported yet" },
-		{ "softirq:net_rx > 2ms", "the source 'softirq' is not supported yet" },
-		{ "reclaim > 10ms", "not supported yet" },
-		{ "uprobe:/bin/sh:main > 5ms", "the source 'uprobe' is not supported yet" },
-		{ "usdt:/bin/sh:p:q", "not supported yet" },
+		{ "uprobe", "of which program? write uprobe:PATH:SYMBOL" },
+		{ "uprobe > 5ms", "of which program? write uprobe:PATH:SYMBOL" },
+		{ "uprobe:", "the path of a program or library is expected here" },
+		{ "uprobe::main", "the path of a program or library is expected here" },
+		{ "uprobe:libc", "':' and a name are expected here: write uprobe:PATH:SYMBOL" },
+		{ "uprobe:libc > 5ms", "':' and a name are expected here" },
+		{ "uprobe:./a.out:main", "a path must begin with '/'" },
+		{ "uprobe:lib*:main", "a glob is compared with whole paths" },
+		{ "uprobe:libc:", "the name of a function is expected here" },
+		{ "uprobe:libc: > 5ms", "the name of a function is expected here" },
+		{ "uprobe:libc:\"\" > 5ms", "the name of a function is expected here" },
+		{ "uprobe:libc:\"f(int) > 5ms", "this quote is not closed" },
+		{ "uprobe:libc:mem*", "one function, not a glob" },
+		{ "uprobe:libc:+0x10", "the name of a function is expected here" },
+		{ "uprobe:libc:read+", "a number of bytes is expected behind '+'" },
+		{ "uprobe:libc:read+0x", "a number of bytes is expected behind '+'" },
+		{ "uprobe:libc:read+-4", "a number of bytes is expected behind '+'" },
+		{ "uprobe:libc:read+0x99999999999999999999", "a number of bytes is expected" },
+		{ "uprobe:libc:read+4 > 5ms", "with a threshold there is no offset" },
+		{ "uprobe:libc:read fails", "only system calls can fail" },
+		{ "uprobe:libc:read > 0ms", "larger than 0" },
+		{ "uprobe:libc:read > 5ms more", "nothing may follow the threshold" },
+		{ "uprobe:libc:read < 5ms", "write '>' instead of '<'" },
+		{ "usdt", "of which program? write usdt:PATH:PROVIDER:PROBE" },
+		{ "usdt:/bin/sh:q", "the probe's name are expected here" },
+		{ "usdt:/bin/sh:p:", "the name of a static probe is expected here" },
+		{ "usdt:/bin/sh::q", "the provider of a static probe is expected here" },
+		{ "usdt:/bin/sh:p:q > 5ms", "it has no threshold" },
+		{ "usdt:/bin/sh:p:q twice", "nothing may follow the probe" },
+		{ "app > 5ms", "which message?" },
+		{ "app: > 5ms", "the name of a message is expected" },
+		{ "app:a/b > 5ms", "only letters, digits" },
+		{ "app:x fails", "only system calls can fail" },
+		{ "app:x > 5", "a unit is missing" },
+		{ "app:x:y", "'>' is expected here, not ':'" },
+		{ "app:x1234567890123456789012345678901234567890123456789012345678901234",
+		  "at most 63" },
+		{ "psi > 5ms", "pressure of what?" },
+		{ "psi: some > 5ms in 2s", "cpu, memory, io or irq is expected" },
+		{ "psi:memroy some > 5ms in 2s", "did you mean 'memory'?" },
+		{ "psi:memory > 5ms in 2s", "'some' or 'full' is expected" },
+		{ "psi:memory all > 5ms in 2s", "'some' or 'full' is expected here, not 'all'" },
+		{ "psi:memory some", "'>', a stall and a window are expected" },
+		{ "psi:memory some >= 5ms in 2s", "'>', a stall and a window are expected" },
+		{ "psi:memory some > in 2s", "unit" },
+		{ "psi:memory some > 5ms", "in which time? write > 5ms in 2s" },
+		{ "psi:memory some > 5ms on 2s", "in which time?" },
+		{ "psi:memory some > 5ms in", "a time is expected behind 'in'" },
+		{ "psi:memory some > 5ms in 2", "a unit is missing" },
+		{ "psi:memory some > 5ms in 499ms", "from 500ms to 10s" },
+		{ "psi:memory some > 5ms in 11s", "from 500ms to 10s" },
+		{ "psi:memory some > 999ns in 2s", "in microseconds" },
+		{ "psi:memory some > 3s in 2s", "cannot be longer than the window" },
+		{ "psi:memory some > 5ms in 2s /a", "only 'of' and a cgroup" },
+		{ "psi:memory some > 5ms in 2s of", "a cgroup is a path" },
+		{ "psi:memory some > 5ms in 2s of a/b", "a cgroup is a path" },
+		{ "psi:memory some > 5ms in 2s of /a/../b", "a cgroup is a path" },
+		{ "psi:irq some > 5ms in 2s", "'full' only" },
+		{ "psi:cpu full > 5ms in 2s", "there is no 'cpu full'" },
+		{ "psi:cpu full > 5ms in 2s of /", "there is no 'cpu full'" },
 		{ "pending(runqlat) > 5s", "the source 'pending' is not supported yet" },
 		{ "absent(runqlat) > 5s", "not supported yet" },
 		{ "oom:", "the name of a tracepoint is expected" },
@@ -162,6 +261,87 @@ static void refused(void **state)
 		if (parse(cases[i].text, &w, message, sizeof(message)) != -EINVAL ||
 		    !strstr(message, cases[i].message) || w.threshold != UNTOUCHED)
 			fail_msg("'%s': '%s'", cases[i].text, message);
+	}
+}
+
+static void probes(void **state)
+{
+	static const struct {
+		const char *text, *target;
+		enum frbpf_source source;
+		bool hit;
+		struct when_probe parts;
+	} cases[] = {
+		{ "uprobe:/bin/sh:main",
+		  "/bin/sh:main",
+		  FRBPF_SOURCE_UPROBE,
+		  true,
+		  { "/bin/sh", NULL, "main", 0, false } },
+		{ "uprobe:libc:fopen > 5ms",
+		  "libc:fopen latency",
+		  FRBPF_SOURCE_UPROBE,
+		  false,
+		  { "libc", NULL, "fopen", 0, true } },
+		{ "uprobe:libc:fopen>5ms",
+		  "libc:fopen latency",
+		  FRBPF_SOURCE_UPROBE,
+		  false,
+		  { "libc", NULL, "fopen", 0, true } },
+		{ "uprobe:/a b/c:f", NULL },
+		{ "uprobe:/opt/*/bin/x:f+16",
+		  "/opt/*/bin/x:f+0x10",
+		  FRBPF_SOURCE_UPROBE,
+		  true,
+		  { "/opt/*/bin/x", NULL, "f", 16, false } },
+		{ "uprobe:/x:ns::f > 1s",
+		  "/x:ns::f latency",
+		  FRBPF_SOURCE_UPROBE,
+		  false,
+		  { "/x", NULL, "ns::f", 0, true } },
+		{ "uprobe:/x:\"ns::f(int, g<int>*)\" > 1s",
+		  "/x:ns::f(int, g<int>*) latency",
+		  FRBPF_SOURCE_UPROBE,
+		  false,
+		  { "/x", NULL, "ns::f(int, g<int>*)", 0, true } },
+		{ "uprobe:/x:\"operator+(a, b)\"",
+		  "/x:operator+(a, b)",
+		  FRBPF_SOURCE_UPROBE,
+		  true,
+		  { "/x", NULL, "operator+(a, b)", 0, false } },
+		{ "uprobe:/x:\"f(int)\"+0x1c",
+		  "/x:f(int)+0x1c",
+		  FRBPF_SOURCE_UPROBE,
+		  true,
+		  { "/x", NULL, "f(int)", 28, false } },
+		{ "usdt:/bin/x:p:q",
+		  "/bin/x:p:q",
+		  FRBPF_SOURCE_USDT,
+		  true,
+		  { "/bin/x", "p", "q", 0, false } },
+		{ "usdt:*:p:q", "*:p:q", FRBPF_SOURCE_USDT, true, { "*", "p", "q", 0, false } },
+	};
+	char message[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct when_probe p;
+		struct when w;
+
+		if (parse(cases[i].text, &w, message, sizeof(message))) {
+			if (cases[i].target)
+				fail_msg("'%s': %s", cases[i].text, message);
+			continue;
+		}
+		assert_int_equal(w.source, cases[i].source);
+		assert_string_equal(w.target, cases[i].target);
+		assert_int_equal(w.hit, cases[i].hit);
+		assert_int_equal(when_probe__split(w.source, w.target, &p), 0);
+		assert_string_equal(p.path, cases[i].parts.path);
+		assert_string_equal(p.symbol, cases[i].parts.symbol);
+		assert_string_equal(p.provider ?: "", cases[i].parts.provider ?: "");
+		assert_int_equal(p.offset, cases[i].parts.offset);
+		assert_int_equal(p.latency, cases[i].parts.latency);
+		when_probe__free(&p);
+		when__free(&w);
 	}
 }
 
@@ -228,6 +408,30 @@ static void all_calls(void **state)
 	assert_true(w.fails && w.any_errno && !w.all_calls);
 }
 
+/* One way to write the same: rules of equal targets share what watches. */
+static void targets(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "app: slow  > 5ms", "slow" },
+		{ "psi:memory  some > 1500us in 2s", "memory some > 1500us in 2000000us" },
+		{ "psi:memory some>1.5ms in 2s of \"/\"", "memory some > 1500us in 2000000us" },
+		{ "psi:io full > 1s in 10s of /a/b/", "io full > 1000000us in 10000000us of /a/b" },
+		{ "psi:io full > 1s in 10s of \"/a b\"",
+		  "io full > 1000000us in 10000000us of /a b" },
+	};
+	char message[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct when w = { 0 };
+
+		if (parse(cases[i][0], &w, message, sizeof(message)))
+			fail_msg("'%s': %s", cases[i][0], message);
+		assert_string_equal(w.target, cases[i][1]);
+		assert_int_equal(w.hit, w.source == FRBPF_SOURCE_PSI);
+		when__free(&w);
+	}
+}
+
 static void source_names(void **state)
 {
 	assert_string_equal(when__source_name(FRBPF_SOURCE_BLOCKED), "blocked");
@@ -241,6 +445,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(accepted),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(probes),
+		cmocka_unit_test(several_names_several_errors),
+		cmocka_unit_test(syscall_table),
+		cmocka_unit_test(all_calls),
+		cmocka_unit_test(targets),
+		cmocka_unit_test(accepted),
+		cmocka_unit_test(softirq_vectors),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(several_names_several_errors),
 		cmocka_unit_test(syscall_table),

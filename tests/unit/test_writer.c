@@ -164,6 +164,7 @@ static const struct marker_trigger trigger = {
 	.tid = PID,
 	.process = "postmaster",
 	.key = "fsync",
+	.args = "dev=sda op=write",
 };
 
 static void add_trigger(struct buf *b, const struct marker_trigger *m, uint64_t time)
@@ -575,7 +576,7 @@ static void test_perf_script(void **state)
 		"cpu-clock:",
 		"frbpf:trigger: rule=runq-spike when=\"runqlat > 20ms\" "
 		"value=25.334 ms threshold=20.000 ms comm=postgres pid=4242 tid=4242 "
-		"process=postmaster key=fsync\n",
+		"process=postmaster key=fsync dev=sda op=write\n",
 		"100.002000:",
 		"rule=manual",
 		"reason=by hand\n",

@@ -62,6 +62,26 @@ static json_t *left_out(const struct check *c, const struct err *no_tracefs)
 	return list;
 }
 
+/* How far a rule that did not match was from it. */
+static void print_seen(const json_t *rule)
+{
+	const json_t *seen = json_object_get(rule, "seen");
+	char a[32], b[32];
+
+	if (!seen)
+		return;
+	if (!json_integer_value(seen)) {
+		printf("; nothing of its kind was seen");
+		return;
+	}
+	printf("; largest seen %s of %" PRIu64 ", threshold %s",
+	       units__format_duration(json_integer_value(json_object_get(rule, "max_seen_ns")), a,
+				      sizeof(a)),
+	       (uint64_t)json_integer_value(seen),
+	       units__format_duration(json_integer_value(json_object_get(rule, "threshold_ns")), b,
+				      sizeof(b)));
+}
+
 static void print_live(const json_t *live)
 {
 	const json_t *r;
@@ -80,13 +100,30 @@ static void print_live(const json_t *live)
 		       (uint64_t)json_integer_value(json_object_get(r, "fired")));
 		if (matched)
 			printf("; largest %s", units__format_duration(max, b, sizeof(b)));
+		else
+			print_seen(r);
 		putchar('\n');
 	}
 }
 
+static json_t *json_live_rule(const struct rule_conf *rule, const struct live_rule *l)
+{
+	json_t *j = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "name", rule->name, "matched",
+			      (json_int_t)l->counted.matched, "fired", (json_int_t)l->counted.fired,
+			      "last_value_ns", (json_int_t)l->counted.last_value, "max_value_ns",
+			      (json_int_t)l->counted.max_value, "threshold_ns",
+			      (json_int_t)rule->when.threshold);
+
+	if (j && l->has_seen) {
+		json_object_set_new(j, "seen", json_integer((json_int_t)l->seen.matched));
+		json_object_set_new(j, "max_seen_ns", json_integer((json_int_t)l->seen.max_value));
+	}
+	return j;
+}
+
 static int try_live(struct check *c)
 {
-	_cleanup_free_ struct frbpf_rule_state *st = calloc(c->rs->n_rules + 1, sizeof(*st));
+	_cleanup_free_ struct live_rule *st = calloc(c->rs->n_rules + 1, sizeof(*st));
 	json_t *rules = json_array();
 	struct err err = { 0 };
 	uint64_t ns;
@@ -97,12 +134,7 @@ static int try_live(struct check *c)
 		return EXIT_FAILED;
 	}
 	for (size_t i = 0; i < c->rs->n_rules; i++)
-		json_array_append_new(rules, json_pack("{s:s, s:I, s:I, s:I, s:I}", "name",
-						       c->rs->rules[i].name, "matched",
-						       (json_int_t)st[i].matched, "fired",
-						       (json_int_t)st[i].fired, "last_value_ns",
-						       (json_int_t)st[i].last_value, "max_value_ns",
-						       (json_int_t)st[i].max_value));
+		json_array_append_new(rules, json_live_rule(&c->rs->rules[i], &st[i]));
 	json_object_set_new(c->out, "live",
 			    json_pack("{s:I, s:o}", "ns", (json_int_t)ns, "rules", rules));
 	return EXIT_DONE;

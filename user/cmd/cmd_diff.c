@@ -100,7 +100,7 @@ static int compare_session(struct diff *d, const struct recording_session *a,
 		json_array_append_new(d->sessions, s);
 	} else if (!status) {
 		status = diff_text__session(a->name, &pa, &pb, &d->opts, &d->differs) ? EXIT_FAILED
-										     : 0;
+										      : 0;
 	}
 	profile__free(&pa);
 	profile__free(&pb);
@@ -161,9 +161,9 @@ static int count_missing(const char *path, const char *why, void *arg)
 
 static int print_json(const struct diff *d)
 {
-	json_t *out = json_pack("{s:i, s:o, s:o, s:O}", "schema", 1, "a",
-				diff_json__text(d->operands[0]), "b",
-				diff_json__text(d->operands[1]), "sessions", d->sessions);
+	json_t *out =
+		json_pack("{s:i, s:o, s:o, s:O}", "schema", 1, "a", diff_json__text(d->operands[0]),
+			  "b", diff_json__text(d->operands[1]), "sessions", d->sessions);
 	int failed = !out || json_dumpf(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
 
 	json_decref(out);
@@ -194,8 +194,8 @@ static int run_with(struct diff *d, const struct location_hint *hint)
 {
 	int status;
 
-	status = find_side(hint, d->operands[0], &d->sides[0]) ?:
-		 find_side(hint, d->operands[1], &d->sides[1]);
+	status = find_side(hint, d->operands[0], &d->sides[0])
+			 ?: find_side(hint, d->operands[1], &d->sides[1]);
 	if (status)
 		return status;
 	d->sessions = json_array();
@@ -273,8 +273,7 @@ const struct command cmd_diff = {
 	.run = run_diff,
 	.usage = "[--limit N] [--sort self|total] [--json] A B",
 	.summary = "what grew and what shrank between two recordings",
-	.help =
-		"A and B are each a dump or another perf.data file, a folder (all perf.data* below "
+	.help = "A and B are each a dump or another perf.data file, a folder (all perf.data* below "
 		"it, grouped by\n"
 		"session), or an incident as `frbpf show` takes it. Per session and event: "
 		"functions whose share of\n"

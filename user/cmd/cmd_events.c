@@ -85,7 +85,8 @@ const struct command cmd_events = {
 	.summary = "what may stand in `when` and in -e here",
 	.help = "GLOB is matched against the whole name: 'sched:*', '*cache*'. Without root the "
 		"tracepoints may be\n"
-		"missing, which is said.\n\n"
+		"missing, which is said. 'uprobe:PATH:GLOB' lists functions of a program, "
+		"'usdt:PATH:GLOB' its static probes.\n\n"
 		"  -v, --verbose       with the fields of each and their types; for a source those "
 		"of "
 		"`if`, each\n"

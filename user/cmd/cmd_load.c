@@ -56,6 +56,19 @@ static int choose_base(struct loaded *l, const struct location_hint *hint)
 	return cmd_find_base(&only_base, l->base);
 }
 
+/* Absolute, for the daemon, which leaves our directory; with its symbolic links, which may be
+ * switched later. */
+static int find_rules(const char *path, char ret[static PATH_MAX])
+{
+	char resolved[PATH_MAX], cwd[PATH_MAX] = "";
+
+	if (!realpath(path, resolved) || (path[0] != '/' && !getcwd(cwd, sizeof(cwd))))
+		return -errno;
+	if (snprintf(ret, PATH_MAX, "%s%s%s", cwd, cwd[0] ? "/" : "", path) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
 /* Read and plan the file. A running daemon does that again by itself: errors are told before it is
  * bothered. */
 static int read_rules(const struct load_opts *opts, struct loaded *l)
@@ -69,8 +82,9 @@ static int read_rules(const struct load_opts *opts, struct loaded *l)
 		log_error("%s", err.msg);
 		return EXIT_FAILED;
 	}
-	if (!realpath(path, l->rules)) {
-		log_error("%s: cannot read it: %s", path, strerror(errno));
+	code = find_rules(path, l->rules);
+	if (code) {
+		log_error("%s: cannot read it: %s", path, strerror(-code));
 		return EXIT_FAILED;
 	}
 	if (tracefs__open(&err, &l->tracefs))
@@ -281,7 +295,8 @@ const struct command cmd_load = {
 	.usage = "[-f] [RULES|@NAME]",
 	.summary = "check RULES, then start the daemon with them or give them to the running one",
 	.help = "RULES defaults to " LOCATION_RULES "; @NAME is one that comes with frbpf:\n"
-		"@latency, and what `frbpf load @` lists. Returns when all sessions record and all rules are\n"
+		"@latency, and what `frbpf load @` lists. Returns when all sessions record and all "
+		"rules are\n"
 		"attached, or fails with the reason and changes nothing.\n\n"
 		"  -f, --foreground    start one and stay in front, log to standard error\n",
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/incidents.h"
@@ -19,10 +20,13 @@ static void print_cause(const json_t *t)
 	}
 	units__format_duration(json_integer_value(json_object_get(t, "value_ns")), value,
 			       sizeof(value));
-	printf("%s: %s, %s by %s (tid %lld)", rule,
-	       json_string_value(json_object_get(t, "when")) ?: "?", value,
-	       json_string_value(json_object_get(subject, "comm")) ?: "?",
-	       (long long)json_integer_value(json_object_get(subject, "tid")));
+	printf("%s: %s, %s", rule, json_string_value(json_object_get(t, "when")) ?: "?", value);
+	if (json_integer_value(json_object_get(subject, "tid")))
+		printf(" by %s (tid %lld)",
+		       json_string_value(json_object_get(subject, "comm")) ?: "?",
+		       (long long)json_integer_value(json_object_get(subject, "tid")));
+	else if (strcmp(json_string_value(json_object_get(t, "source")) ?: "", "psi"))
+		printf(" on CPU %lld", (long long)json_integer_value(json_object_get(t, "cpu")));
 }
 
 static void print_sessions(const json_t *m)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/incidents.h"
@@ -19,6 +21,9 @@ static const char *duration(const json_t *o, const char *key, char *buf, size_t 
 
 static void print_task(const char *label, const json_t *t)
 {
+	if (!json_integer_value(json_object_get(t, "tid")) &&
+	    !json_integer_value(json_object_get(t, "uid")) && !str(t, "comm")[0])
+		return; /* the event has none */
 	printf("  %-10s %s (pid %lld, tid %lld, process %s, uid %lld)\n", label, str(t, "comm"),
 	       (long long)json_integer_value(json_object_get(t, "pid")),
 	       (long long)json_integer_value(json_object_get(t, "tid")), str(t, "process"),
@@ -44,14 +49,21 @@ static void print_args(json_t *args)
 		putchar('\n');
 }
 
+/* Of what a system call returned; NULL: it has not failed. */
+static const char *error_name(json_int_t ret)
+{
+	return ret < 0 ? symbol__name(symbols_errno, -ret) : NULL;
+}
+
 /* Nothing for what takes no time, such as a tracepoint that is hit. */
 static void print_value(const json_t *t)
 {
-	long ret = json_integer_value(json_object_get(t, "ret"));
-	const char *error = ret < 0 ? symbol__name(symbols_errno, -ret) : NULL;
+	const json_t *ret = json_object_get(t, "ret");
+	bool is_call = strcmp(str(t, "source"), "syscall") == 0;
+	const char *error = is_call ? error_name(json_integer_value(ret)) : NULL;
 	char value[32], threshold[32];
 
-	if (!json_integer_value(json_object_get(t, "value_ns")) && !str(t, "key")[0])
+	if (!json_integer_value(json_object_get(t, "value_ns")) && !str(t, "key")[0] && !ret)
 		return;
 	printf("  value      %s", duration(t, "value_ns", value, sizeof(value)));
 	if (json_integer_value(json_object_get(t, "threshold_ns")))
@@ -60,6 +72,8 @@ static void print_value(const json_t *t)
 		printf(", %s", str(t, "key"));
 	if (error)
 		printf(" failed with %s", error);
+	if (ret && !is_call)
+		printf(", returned %" JSON_INTEGER_FORMAT, json_integer_value(ret));
 	putchar('\n');
 }
 
@@ -76,7 +90,8 @@ static void print_trigger(const json_t *t, const char *what)
 	printf("  at         %s, CPU %lld\n", str(json_object_get(t, "time"), "utc"),
 	       (long long)json_integer_value(json_object_get(t, "cpu")));
 	print_args(json_object_get(t, "args"));
-	print_task("subject", json_object_get(t, "subject"));
+	if (str(json_object_get(t, "subject"), "comm")[0]) /* interrupts have none */
+		print_task("subject", json_object_get(t, "subject"));
 	print_task("running", json_object_get(t, "current"));
 }
 

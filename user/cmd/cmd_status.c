@@ -174,13 +174,14 @@ static void print_app(const json_t *app)
 		return;
 	printf("  app:        %s: %" PRIu64 " messages, %" PRIu64 " dropped (their user sent too "
 	       "many), %" PRIu64 " malformed, %" PRIu64 " of no rule\n",
-	       str(app, "socket"), num(app, "received"), num(app, "limited"),
-	       num(app, "malformed"), num(app, "unknown"));
+	       str(app, "socket"), num(app, "received"), num(app, "limited"), num(app, "malformed"),
+	       num(app, "unknown"));
 }
 
 static void print_verbose(const json_t *s)
 {
 	const json_t *trig = json_object_get(s, "triggers"), *sb = json_object_get(s, "sideband");
+	const json_t *disk = json_object_get(s, "disk");
 	char a[32], b[32];
 
 	printf("  config:     %s\n  output:     %s/output\n  lock:       %s/lock\n",
@@ -198,6 +199,13 @@ static void print_verbose(const json_t *s)
 	       num(sb, "records"), num(sb, "lost"),
 	       units__format_size(num(sb, "log_bytes"), a, sizeof(a)),
 	       units__format_size(num(sb, "model_bytes"), b, sizeof(b)));
+	printf("  on disk:    %" PRIu64 " incidents, %s; removed %" PRIu64 ", %s\n",
+	       num(disk, "incidents"), units__format_size(num(disk, "bytes"), a, sizeof(a)),
+	       num(disk, "removed_incidents"),
+	       units__format_size(num(disk, "removed_bytes"), b, sizeof(b)));
+	if (num(disk, "failed_files"))
+		printf("              %" PRIu64 " old files could not be removed, see the output\n",
+		       num(disk, "failed_files"));
 	print_app(json_object_get(s, "app"));
 	if (num(trig, "failed_files"))
 		printf("  failed:     %" PRIu64
@@ -208,7 +216,8 @@ static void print_verbose(const json_t *s)
 		       " of rules replaced, %" PRIu64 " malformed\n",
 		       num(trig, "busy"), num(trig, "stale"), num(trig, "malformed"));
 	if (num(trig, "missing_storage"))
-		printf("  not seen:   %" PRIu64 " waits of tasks without task storage\n",
+		printf("  not seen:   %" PRIu64
+		       " waits whose beginning there was no room to note\n",
 		       num(trig, "missing_storage"));
 }
 

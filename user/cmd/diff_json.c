@@ -4,6 +4,7 @@
 
 #include "cmd/diff_report.h"
 #include "common/cleanup.h"
+#include "symbols/demangle.h"
 
 json_t *diff_json__text(const char *s)
 {
@@ -28,9 +29,12 @@ static json_t *change(const struct change *c)
 static json_t *function(const struct functions *functions, uint32_t id)
 {
 	const struct function *f = functions__get(functions, id);
+	_cleanup_free_ char *name = f->symbol ? demangle(f->symbol) : NULL;
 
-	return json_pack("{s:o?, s:o, s:b}", "symbol", f->symbol ? diff_json__text(f->symbol) : NULL,
-			 "module", diff_json__text(f->module), "kernel", f->kernel);
+	return json_pack("{s:o?, s:o?, s:o, s:b}", "symbol",
+			 f->symbol ? diff_json__text(f->symbol) : NULL, "name",
+			 f->symbol ? diff_json__text(name ?: f->symbol) : NULL, "module",
+			 diff_json__text(f->module), "kernel", f->kernel);
 }
 
 static json_t *function_changes(const struct event_change *c, const struct profile *p,
@@ -101,8 +105,8 @@ static json_t *offcpu(const struct profile *a, const struct profile *b,
 					offcpu__state_name(stack->state), "comm",
 					diff_json__text(s->comm), "ms_per_second", change(&s->rate),
 					"percent", change(&s->share), "times_per_second",
-					change(&s->times), "open_percent", change(&s->open), "frames",
-				      frames(a, stack)));
+					change(&s->times), "open_percent", change(&s->open),
+					"frames", frames(a, stack)));
 	}
 	out = json_pack("{s:o, s:{s:I, s:I}, s:i, s:o}", "ms_per_second", change(&c.rate),
 			"returns_not_recorded", "a", (json_int_t)a->offcpu.lost, "b",

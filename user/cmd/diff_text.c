@@ -8,6 +8,7 @@
 #include "cmd/diff_report.h"
 #include "common/cleanup.h"
 #include "common/printable.h"
+#include "symbols/demangle.h"
 
 #define STACK_FRAMES 12 /* of one stack; all of them are in the JSON */
 
@@ -27,7 +28,7 @@ static void print_rest(size_t n, const struct diff_options *opts)
 /* Names come from files that anybody may write. */
 static void print_name(const char *name)
 {
-	char *copy = strdup(name);
+	char *copy = demangle(name) ?: strdup(name);
 
 	fputs(copy ? make_printable(copy) : "?", stdout);
 	free(copy);
@@ -61,8 +62,7 @@ static void print_shares(const struct change *c, bool noise)
 
 static void print_window(const char *side, const struct event_profile *e, const struct profile *p)
 {
-	printf("%s %" PRIu64 " samples in %.3f s", side, e ? e->samples : 0,
-	       (double)p->ns / 1e9);
+	printf("%s %" PRIu64 " samples in %.3f s", side, e ? e->samples : 0, (double)p->ns / 1e9);
 	if (p->n_files > 1)
 		printf(" of %zu files", p->n_files);
 }
@@ -92,8 +92,7 @@ static void print_function_rows(const struct event_change *c, const struct profi
 				   .total = c->callchains };
 	size_t i;
 
-	columns.total_rate = columns.total &&
-			     (!columns.self || opts->order == CHANGE_BY_TOTAL);
+	columns.total_rate = columns.total && (!columns.self || opts->order == CHANGE_BY_TOTAL);
 	print_head(c, &columns);
 	for (i = 0; i < limited(c->n, opts); i++) {
 		const struct function_change *f = &c->v[i];

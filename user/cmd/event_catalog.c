@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/event_catalog.h"
+#include "cmd/probe_report.h"
 #include "common/cleanup.h"
 #include "detect/btf_path.h"
 #include "record/event_names.h"
@@ -44,8 +45,8 @@ static json_t *make_condition_fields(enum frbpf_source source)
 	static const char *const types[] = {
 		[EXPR_STRING] = "string",     [EXPR_NUMBER] = "number",
 		[EXPR_DURATION] = "duration", [EXPR_PATH] = "path",
-		[EXPR_DEVICE] = "device",     [EXPR_IPV4] = "IPv4 address",
-		[EXPR_IPV6] = "IPv6 address",
+		[EXPR_EXE] = "path",	      [EXPR_DEVICE] = "device",
+		[EXPR_IPV4] = "IPv4 address", [EXPR_IPV6] = "IPv6 address",
 	};
 	json_t *fields = json_array();
 
@@ -195,6 +196,27 @@ static void add_tracepoints(struct catalog *c)
 	}
 }
 
+/* ---- what a program has ---- */
+
+static void add_probe(const char *name, enum frbpf_source source, const char *meaning, void *arg)
+{
+	struct catalog *c = arg;
+	json_t *e = json_pack("{s:s, s:s, s:s, s:s}", "name", name, "in", "when", "kind",
+			      source == FRBPF_SOURCE_USDT ? "static probe" : "function", "meaning",
+			      meaning);
+
+	if (e && c->fields)
+		json_object_set_new(e, "fields", make_condition_fields(source));
+	json_array_append_new(c->events, e);
+}
+
+static void leave_out(const char *why, void *arg)
+{
+	struct catalog *c = arg;
+
+	json_array_append_new(c->left_out, json_string(why));
+}
+
 json_t *event_catalog__make(const char *glob, bool fields)
 {
 	struct catalog c = {
@@ -204,6 +226,8 @@ json_t *event_catalog__make(const char *glob, bool fields)
 		.left_out = json_array(),
 	};
 
+	if (probe_report__list(glob, add_probe, leave_out, &c))
+		return json_pack("{s:o, s:o}", "events", c.events, "left_out", c.left_out);
 	add_sources(&c);
 	add_names(&c, PERF_TYPE_HARDWARE, "hardware");
 	add_names(&c, PERF_TYPE_SOFTWARE, "software");

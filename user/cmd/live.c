@@ -46,29 +46,86 @@ static void wait_until(struct detectors *d, uint64_t end)
 	}
 }
 
-int live__run(const struct ruleset *rs, uint64_t ns, struct frbpf_rule_state *ret, uint64_t *ret_ns,
+/* The rules, and behind them each once more without its threshold, where there is room. Shallow
+ * copies: what they point to is the ruleset's. */
+struct trial {
+	struct rule_conf *rules;
+	size_t *shadow_of; /* per rule behind the first ones */
+	size_t n_shadows;
+	uint32_t *slots;
+};
+
+static int trial__make(const struct ruleset *rs, struct trial *t)
+{
+	*t = (struct trial){
+		.rules = calloc(2 * rs->n_rules + 1, sizeof(*t->rules)),
+		.shadow_of = calloc(rs->n_rules + 1, sizeof(*t->shadow_of)),
+		.slots = calloc(2 * rs->n_rules + 1, sizeof(*t->slots)),
+	};
+	if (!t->rules || !t->shadow_of || !t->slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < rs->n_rules; i++)
+		t->rules[i] = rs->rules[i];
+	for (size_t i = 0; i < rs->n_rules && rs->n_rules + t->n_shadows < FRBPF_MAX_RULES; i++) {
+		struct rule_conf *shadow = &t->rules[rs->n_rules + t->n_shadows];
+
+		if (rs->rules[i].when.fails || !rs->rules[i].when.threshold)
+			continue;
+		*shadow = rs->rules[i];
+		shadow->id = ~shadow->id;
+		shadow->when.threshold = 0;
+		shadow->quiet = true;
+		shadow->count = shadow->cooldown = (struct rate){ 0 };
+		t->shadow_of[t->n_shadows++] = i;
+	}
+	return 0;
+}
+
+static void trial__free(struct trial *t)
+{
+	free(t->rules);
+	free(t->shadow_of);
+	free(t->slots);
+}
+
+static int read_results(const struct ruleset *rs, const struct trial *t, const struct detectors *d,
+			struct live_rule *ret)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < rs->n_rules && !code; i++)
+		code = detectors__rule_state(d, t->slots[i], &ret[i].counted);
+	for (size_t i = 0; i < t->n_shadows && !code; i++) {
+		struct live_rule *of = &ret[t->shadow_of[i]];
+
+		code = detectors__rule_state(d, t->slots[rs->n_rules + i], &of->seen);
+		of->has_seen = true;
+	}
+	return code;
+}
+
+int live__run(const struct ruleset *rs, uint64_t ns, struct live_rule *ret, uint64_t *ret_ns,
 	      struct err *err)
 {
-	_cleanup_free_ uint32_t *slots = calloc(rs->n_rules + 1, sizeof(*slots));
 	struct detectors *d = NULL;
+	struct trial t;
 	uint64_t begin;
-	int code;
+	int code = trial__make(rs, &t);
 
-	if (!slots)
-		return err_set(err, -ENOMEM, "out of memory");
-	code = detectors__open(err, &d);
-	code = code ?: detectors__update(d, rs->rules, rs->n_rules, slots, err);
+	if (code)
+		err_set(err, code, "out of memory");
+	code = code ?: detectors__open(err, &d);
+	code = code ?: detectors__update(d, t.rules, rs->n_rules + t.n_shadows, t.slots, err);
 	if (!code) {
 		begin = now_ns();
 		wait_until(d, begin + ns);
 		*ret_ns = now_ns() - begin;
-	}
-	for (size_t i = 0; !code && i < rs->n_rules; i++) {
-		code = detectors__rule_state(d, slots[i], &ret[i]);
+		code = read_results(rs, &t, d, ret);
 		if (code)
-			err_set(err, code, "cannot read the counters of rule '%s': %s",
-				rs->rules[i].name, strerror(-code));
+			err_set(err, code, "cannot read the counters of rules: %s",
+				strerror(-code));
 	}
 	detectors__free(d);
+	trial__free(&t);
 	return code;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/plan_report.h"
+#include "cmd/probe_report.h"
 #include "common/cleanup.h"
 #include "detect/detectors.h"
 #include "detect/tracepoint_bind.h"
@@ -36,7 +37,7 @@ static void add_new_program(const char *kind, const char *target, void *arg)
 
 static json_t *make_source(const struct ruleset *rs, const struct when_source_desc *source)
 {
-	json_t *rules = json_array(), *programs;
+	json_t *rules = json_array(), *programs, *places;
 
 	programs = json_array();
 	for (size_t i = 0; i < rs->n_rules; i++) {
@@ -51,8 +52,9 @@ static json_t *make_source(const struct ruleset *rs, const struct when_source_de
 		return NULL;
 	}
 	detectors__programs(source->source, add_program, programs);
-	return json_pack("{s:s, s:s, s:o, s:o}", "name", source->name, "meaning", source->meaning,
-			 "programs", programs, "rules", rules);
+	places = probe_report__make(rs, source->source);
+	return json_pack("{s:s, s:s, s:o, s:o, s:o*}", "name", source->name, "meaning",
+			 source->meaning, "programs", programs, "rules", rules, "places", places);
 }
 
 static json_t *make_duration(uint64_t ns)
@@ -166,19 +168,30 @@ static void print_names(const json_t *names, size_t max)
 		printf(", and %zu more", n - max);
 }
 
-static void print_source(const json_t *s)
+static void print_programs(const json_t *programs)
 {
-	const json_t *rules = json_object_get(s, "rules");
-	const json_t *programs = json_object_get(s, "programs");
-	size_t n = json_array_size(rules);
-
-	printf("source %s: %s\n  programs:   ", str(s, "name"), str(s, "meaning"));
+	printf("  programs:   ");
 	if (json_array_size(programs))
 		printf("%zu: ", json_array_size(programs));
 	else
 		printf("none: the recorder waits for these events itself");
 	print_names(programs, SIZE_MAX);
-	printf("\n  rules:      %zu%s: ", n, n > 1 ? " share them" : "");
+	putchar('\n');
+}
+
+static void print_source(const json_t *s)
+{
+	const json_t *rules = json_object_get(s, "rules");
+	const json_t *programs = json_object_get(s, "programs");
+	const json_t *places = json_object_get(s, "places");
+	size_t n = json_array_size(rules);
+
+	printf("source %s: %s\n", str(s, "name"), str(s, "meaning"));
+	if (places)
+		probe_report__print(places);
+	else
+		print_programs(programs);
+	printf("  rules:      %zu%s: ", n, n > 1 && !places ? " share them" : "");
 	print_names(rules, SIZE_MAX);
 	putchar('\n');
 }

@@ -15,8 +15,10 @@
 #include "common/printable.h"
 #include "daemon/control.h"
 #include "daemon/daemon.h"
+#include "daemon/keeper.h"
 #include "daemon/location.h"
 #include "daemon/recorder.h"
+#include "daemon/retainer.h"
 #include "daemon/rulebook.h"
 #include "daemon/status.h"
 #include "dump/manifest.h"
@@ -46,6 +48,10 @@ struct daemon {
 	struct recorder *recorder;
 	struct control *control;
 	struct rulebook *rulebook;
+	struct keeper *keeper;
+	struct retainer *retainer;
+	struct retention_limits retained; /* what the retainer has */
+	bool looked;
 	struct dump_env dump_env;
 	struct waiting_dump waiting[DUMPS_WAITING_MAX];
 	struct control_client *stopping; /* who asked for the stop, answered last */
@@ -84,18 +90,21 @@ static void log_incident(const struct daemon *d, const struct incident *inc)
 {
 	const struct frbpf_trigger *t = &inc->triggers[0].t;
 	const struct rule_conf *rule = inc->triggers[0].rule;
+	bool subject = when__has_subject(t->source);
+	const struct frbpf_task *who = subject ? &t->subject : &t->current;
 	char value[32], comm[FRBPF_COMM_LEN + 1], reason[INCIDENT_REASON_MAX];
 
-	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
+	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, who->comm);
 	snprintf(reason, sizeof(reason), "%s", inc->reason);
-	if (rule && !t->subject.tid && !comm[0])
+	if (rule && !who->tid && !comm[0])
 		log_info("incident %s: rule %s: %s: %s", inc->name, rule->name, rule->when_text,
 			 units__format_duration(t->value, value, sizeof(value)));
 	else if (rule)
-		log_info("incident %s: rule %s: %s: %s by %s (pid %u, tid %u)", inc->name,
+		log_info("incident %s: rule %s: %s: %s %s %s (pid %u, tid %u)", inc->name,
 			 rule->name, rule->when_text,
 			 units__format_duration(t->value, value, sizeof(value)),
-			 make_printable(comm), t->subject.pid, t->subject.tid);
+			 subject ? "by" : "while there ran", make_printable(comm), who->pid,
+			 who->tid);
 	else
 		log_info("incident %s: dumped by hand: %s", inc->name, make_printable(reason));
 	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {
@@ -103,6 +112,30 @@ static void log_incident(const struct daemon *d, const struct incident *inc)
 			log_error("incident %s: session '%s' has no file: %s", inc->name,
 				  inc->results[i].session->name, inc->results[i].error_text);
 	}
+}
+
+/* What may stay on disk, as the rules in force say it. */
+static struct retention_limits retention_limits(const struct daemon *d)
+{
+	const struct daemon_conf *conf = &recorder__generation(d->recorder)->rules->daemon;
+
+	return (struct retention_limits){ conf->max_size, conf->max_incidents, conf->max_age };
+}
+
+static void poke_retainer(struct daemon *d)
+{
+	d->retained = retention_limits(d);
+	retainer__poke(d->retainer, &d->retained);
+}
+
+/* After a reload; the first look is at the start. */
+static void follow_limits(struct daemon *d)
+{
+	const struct retention_limits now = retention_limits(d);
+
+	if (!d->looked || memcmp(&now, &d->retained, sizeof(now)) != 0)
+		poke_retainer(d);
+	d->looked = true;
 }
 
 static bool on_incident(struct incident *inc, bool first, void *arg)
@@ -118,6 +151,8 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 	if (code)
 		log_error("%s", err.msg);
 	detectors__tidy(d->detectors);
+	keeper__save(d->keeper, d->recorder, d->detectors);
+	poke_retainer(d);
 	if (first)
 		log_incident(d, inc);
 	for (size_t i = 0; first && i < DUMPS_WAITING_MAX; i++) {
@@ -139,6 +174,7 @@ static void serve_status(struct daemon *d, struct control_client *c, const json_
 		.detectors = d->detectors,
 		.sideband = d->sideband,
 		.overlay = rulebook__overlay(d->rulebook),
+		.retainer = d->retainer,
 	};
 
 	control_client__reply(c, status__make(&s, json_is_true(json_object_get(request, "held"))));
@@ -352,10 +388,16 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 		code = err_set(err, -ENOMEM, "out of memory");
 	if (code)
 		return code;
+	code = keeper__new(&d->base, d->detectors, err, &d->keeper);
+	if (code)
+		return code;
 	location__app_socket(d->base.path, app_path);
 	detectors__set_app_path(d->detectors, app_path);
 	recorder.detectors = d->detectors;
 	code = recorder__new(&recorder, err, &d->recorder);
+	if (code)
+		return code;
+	code = retainer__start(&d->base, d->recorder, err, &d->retainer);
 	if (code)
 		return code;
 	d->dump_env = (struct dump_env){
@@ -424,7 +466,7 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 		ruleset__free(rs);
 		return code;
 	}
-	code = rulebook__begin(d->rulebook, rs, plan, err);
+	code = rulebook__begin(d->rulebook, rs, plan, keeper__past(d->keeper), err);
 	code = code ?: open_loop(d, err);
 	if (code)
 		return code;
@@ -451,6 +493,7 @@ static void serve(struct daemon *d)
 	while (!d->stop) {
 		wait = recorder__collect(d->recorder, on_incident, d);
 		step = rulebook__step(d->rulebook);
+		follow_limits(d);
 		wait = step < wait ? step : wait;
 		int n = epoll_wait(d->epoll, ev, ARRAY_SIZE(ev), timeout_ms(wait));
 
@@ -467,6 +510,7 @@ static void serve(struct daemon *d)
 	detectors__update(d->detectors, NULL, 0, NULL, NULL);
 	recorder__sync(d->recorder);
 	recorder__drain(d->recorder, on_incident, d);
+	keeper__save(d->keeper, d->recorder, d->detectors);
 }
 
 static void tear_down(struct daemon *d, bool undo)
@@ -476,8 +520,10 @@ static void tear_down(struct daemon *d, bool undo)
 	if (d->sideband)
 		sideband__follow(d->sideband, NULL, NULL);
 	rulebook__free(d->rulebook);
+	retainer__free(d->retainer);
 	recorder__free(d->recorder);
 	detectors__free(d->detectors);
+	keeper__free(d->keeper);
 	sideband__free(d->sideband);
 	horizon__free(d->horizon);
 	if (d->stopping)

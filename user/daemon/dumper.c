@@ -7,6 +7,20 @@
 #include "common/realtime.h"
 #include "daemon/dumper.h"
 
+static atomic_ullong memory_of_all;
+
+uint64_t dumper__memory(const struct dumper *d)
+{
+	const struct session *s = d->session;
+
+	return s->n_cpus ? session__memory(s->cpus[0].ring.size, s->n_cpus) : 0;
+}
+
+uint64_t dumper__memory_of_all(void)
+{
+	return atomic_load(&memory_of_all);
+}
+
 static void write_part(struct dumper *d)
 {
 	struct dump_job job = {
@@ -59,6 +73,7 @@ int dumper__start(struct session *session, const struct dump_env *env, dumper_do
 	*d = (struct dumper){
 		.refs = 1, .session = session, .env = env, .done = done, .done_arg = done_arg
 	};
+	atomic_fetch_add(&memory_of_all, dumper__memory(d));
 	sem_init(&d->wake, 0, 0);
 	sem_init(&d->ready, 0, 0);
 	d->shots = calloc(session->n_cpus, sizeof(*d->shots));
@@ -108,6 +123,7 @@ void dumper__unref(struct dumper *d)
 	}
 	if (d->dir_fd >= 0)
 		close(d->dir_fd);
+	atomic_fetch_sub(&memory_of_all, dumper__memory(d));
 	horizon__remove(d->env->horizon, d->session);
 	session__unref(d->session);
 	free(d->shots);

@@ -49,6 +49,11 @@ int dumper__start(struct session *session, const struct dump_env *env, dumper_do
  * block. */
 void dumper__submit(struct dumper *d, struct incident *inc, size_t index);
 
+/* Bytes of rings and copies of its session, and of all dumpers that exist: also of those that only
+ * an incident under way still holds, and of successors that have not taken over yet. */
+uint64_t dumper__memory(const struct dumper *d);
+uint64_t dumper__memory_of_all(void);
+
 struct dumper *dumper__ref(struct dumper *d);
 void dumper__unref(
 	struct dumper *d); /* the last one ends the thread (after its job) and closes the session */

@@ -37,23 +37,62 @@ int generation__start_session(const struct session_conf *conf, struct session_pl
 	return dumper__start(s, env->dump, env->done, env->done_arg, err, ret);
 }
 
-/* What the sessions really have: rings may have been resized since they were planned. */
-static int sum_memory(struct generation *g, struct err *err)
+static bool has_dumper(const struct generation *g, const struct dumper *d)
 {
-	char need[16], max[16];
+	for (size_t i = 0; i < g->n_dumpers; i++) {
+		if (g->dumpers[i] == d)
+			return true;
+	}
+	return false;
+}
+
+/* What ends as soon as @g is in force: nothing that an incident under way holds. Both exist for that
+ * moment, and are not counted together. */
+static uint64_t replaced_memory(const struct generation *g, struct generation *old)
+{
+	uint64_t sum = 0;
+
+	if (!old || atomic_load(&old->refs) > 1)
+		return 0;
+	for (size_t i = 0; i < old->n_dumpers; i++) {
+		if (!has_dumper(g, old->dumpers[i]))
+			sum += dumper__memory(old->dumpers[i]);
+	}
+	return sum;
+}
+
+/* What the sessions really have, as rings may have been resized since they were planned, and what
+ * lives on beside them. */
+static int sum_memory(struct generation *g, struct generation *old,
+		      const struct generation_env *env, struct err *err)
+{
+	char need[16], held[16], max[16];
+	uint64_t others;
 
 	g->memory = 0;
 	for (size_t i = 0; i < g->n_dumpers; i++)
-		g->memory += session__memory(g->dumpers[i]->session->cpus[0].ring.size,
-					     g->dumpers[i]->session->n_cpus);
-	if (g->memory <= g->max_memory)
-		return 0;
-	return err_set(
-		err, -EINVAL,
-		"the sessions need %s with the rings as they were sized by 'ring', more than "
-		"max-memory, which is %s",
-		units__format_size(g->memory, need, sizeof(need)),
-		units__format_size(g->max_memory, max, sizeof(max)));
+		g->memory += dumper__memory(g->dumpers[i]);
+	others = dumper__memory_of_all() - g->memory - replaced_memory(g, old);
+	if (g->memory + others > g->max_memory && env->reap) {
+		env->reap(env->reap_arg);
+		others = dumper__memory_of_all() - g->memory - replaced_memory(g, old);
+	}
+	units__format_size(g->memory, need, sizeof(need));
+	units__format_size(others, held, sizeof(held));
+	units__format_size(g->max_memory, max, sizeof(max));
+	if (g->memory > g->max_memory)
+		return err_set(
+			err, -EINVAL,
+			"the sessions need %s with the rings as they were sized by 'ring', more "
+			"than max-memory, which is %s",
+			need, max);
+	if (g->memory + others > g->max_memory)
+		return err_set(err, -EBUSY,
+			       "the sessions need %s, and those before them hold %s until the "
+			       "incidents under way are written and rings are resized, together "
+			       "more than max-memory, which is %s: try again then",
+			       need, held, max);
+	return 0;
 }
 
 /* Which of @old's rules goes on as each of ours. */
@@ -89,7 +128,7 @@ void generation__take_tallies(struct generation *g, const struct generation *old
 	}
 }
 
-int generation__make(struct ruleset *rs, struct plan *plan, const struct generation *old,
+int generation__make(struct ruleset *rs, struct plan *plan, struct generation *old,
 		     const struct generation_env *env, struct err *err, struct generation **ret)
 {
 	struct generation *g = calloc(1, sizeof(*g));
@@ -123,7 +162,7 @@ int generation__make(struct ruleset *rs, struct plan *plan, const struct generat
 		if (!code)
 			g->n_dumpers++;
 	}
-	code = code ?: sum_memory(g, err);
+	code = code ?: sum_memory(g, old, env, err);
 	if (code) {
 		g->rules = NULL;
 		generation__unref(g);

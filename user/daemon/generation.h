@@ -41,6 +41,9 @@ struct generation_env {
 	const struct dump_env *dump;
 	dumper_done_fn done;
 	void *done_arg;
+	/* Lets go what was replaced before and is on its way out, for its memory; may be NULL. */
+	void (*reap)(void *arg);
+	void *reap_arg;
 	const struct record_target *target; /* of every session; NULL: all tasks */
 	struct ring_fit *fit; /* has successors of sessions whose rings were resized; may be NULL */
 };
@@ -50,9 +53,10 @@ int generation__start_session(const struct session_conf *conf, struct session_pl
 			      const struct generation_env *env, struct err *err,
 			      struct dumper **ret);
 
-/* Open and start what @plan says, sharing with @old (may be NULL) what did not change. @rs is taken
+/* Open and start what @plan says, sharing with @old (may be NULL) what did not change. -EBUSY: not
+ * enough of max-memory while sessions from before are still needed. @rs is taken
  * over on success only; the event lists of @plan are taken over. */
-int generation__make(struct ruleset *rs, struct plan *plan, const struct generation *old,
+int generation__make(struct ruleset *rs, struct plan *plan, struct generation *old,
 		     const struct generation_env *env, struct err *err, struct generation **ret);
 
 /* A rule that stays keeps its counts: add those of @old, the generation that @g was made beside.

@@ -89,21 +89,43 @@ static struct incident *find_to_join(struct incident_pool *p, const struct gener
 	return NULL;
 }
 
+/* The rule of @it as @inc knows it, which holds the rules and sessions that were in force when it
+ * began: a reload does not part it from a rule that stays. NULL: it has no such rule. */
+static const struct rule_conf *rule_in(const struct incident *inc, const struct generation *g,
+				       const struct incident_trigger *it)
+{
+	const struct ruleset *rs = inc->gen->rules;
+
+	if (inc->gen == g)
+		return it->rule;
+	for (size_t i = 0; i < rs->n_rules; i++) {
+		if (rs->rules[i].id == it->rule->id)
+			return &rs->rules[i];
+	}
+	return NULL;
+}
+
 uint64_t incident_pool__merge_end(const struct incident *inc)
 {
 	return inc->freeze.frozen + (inc->manual ? 0 : inc->gen->rules->daemon.merge);
 }
 
 static struct incident *find_to_merge(struct incident_pool *p, const struct generation *g,
-				      const struct incident_trigger *it, uint64_t sessions)
+				      const struct incident_trigger *it,
+				      const struct rule_conf **ret_own)
 {
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
 		struct incident *inc = p->v[i];
+		const struct rule_conf *own;
 
-		if ((inc->state == INCIDENT_FROZEN || inc->state == INCIDENT_WRITTEN) &&
-		    !inc->manual && inc->gen == g && !(sessions & ~inc->sessions) &&
-		    it->t.time < incident_pool__merge_end(inc))
-			return inc;
+		if ((inc->state != INCIDENT_FROZEN && inc->state != INCIDENT_WRITTEN) ||
+		    inc->manual || it->t.time >= incident_pool__merge_end(inc))
+			continue;
+		own = rule_in(inc, g, it);
+		if (!own || generation__rule_sessions(own) & ~inc->sessions)
+			continue;
+		*ret_own = own;
+		return inc;
 	}
 	return NULL;
 }
@@ -153,7 +175,7 @@ void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_
 	} else if (inc && inc->n_triggers < INCIDENT_TRIGGERS_MAX) {
 		tally->joined++;
 		join(inc, &it, sessions);
-	} else if ((inc = find_to_merge(p, g, &it, sessions))) {
+	} else if ((inc = find_to_merge(p, g, &it, &it.rule))) {
 		tally->merged++;
 		merge_into(inc, &it);
 	} else if (dump_log__free_at(&tally->dumps, &it.rule->max_dumps) > t->time ||

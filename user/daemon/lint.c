@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "daemon/lint.h"
 #include "detect/tracepoint_bind.h"
 #include "rules/units.h"
@@ -99,8 +100,52 @@ static bool check_window(const struct linter *l, const struct rule_conf *rule, c
 	return false;
 }
 
+static bool is_of_subject(uint8_t field)
+{
+	return field < FRBPF_FIELD_VALUE && field != FRBPF_FIELD_CPU;
+}
+
+static bool asks_for_subject(const struct expr *e)
+{
+	for (uint32_t i = 0; i < e->n_nodes; i++) {
+		if (is_of_subject(e->nodes[i].field) && !(e->nodes[i].flags & FRBPF_NODE_CURRENT))
+			return true;
+	}
+	return false;
+}
+
+static bool is_per_subject(const struct rate *r)
+{
+	return r->per != FRBPF_PER_RULE && (r->per != FRBPF_PER_FIELD || is_of_subject(r->field));
+}
+
+/* Of events that no task suffers from. */
+static void check_subject(const struct linter *l, const struct rule_conf *rule)
+{
+	const struct {
+		const char *key;
+		bool asks;
+	} keys[] = {
+		{ "if", asks_for_subject(&rule->expr) },
+		{ "cooldown", is_per_subject(&rule->cooldown) },
+		{ "count", is_per_subject(&rule->count) },
+	};
+	struct span span;
+
+	for (size_t i = 0; !when__has_subject(rule->when.source) && i < ARRAY_SIZE(keys); i++) {
+		if (!keys[i].asks || !find_key(l->rs, rule, keys[i].key, &span))
+			continue;
+		diags__warn(l->d, l->rs->config->src, span,
+			    "no task suffers from '%s': its comm, pid and so on are empty; %s",
+			    when__source_name(rule->when.source),
+			    i ? "this is one for all"
+			      : "current.comm is the task that was interrupted");
+	}
+}
+
 static void check_rule(const struct linter *l, const struct rule_conf *rule)
 {
+	check_subject(l, rule);
 	check_threshold(l, rule);
 	check_cooldown(l, rule);
 	if (check_window(l, rule, "post", rule->post) && rule->pre != RULESET_WINDOW_AUTO)

@@ -8,8 +8,9 @@
 struct reaper {
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards what follows */
-	pthread_cond_t given;
+	pthread_cond_t given, idle;
 	struct generation *first; /* linked by next_given */
+	bool busy;
 	bool stop;
 };
 
@@ -19,11 +20,16 @@ static struct generation *take(struct reaper *r)
 	struct generation *g;
 
 	pthread_mutex_lock(&r->lock);
+	r->busy = false;
+	if (!r->first)
+		pthread_cond_broadcast(&r->idle);
 	while (!r->first && !r->stop)
 		pthread_cond_wait(&r->given, &r->lock);
 	g = r->first;
-	if (g)
+	if (g) {
 		r->first = g->next_given;
+		r->busy = true;
+	}
 	pthread_mutex_unlock(&r->lock);
 	return g;
 }
@@ -47,6 +53,7 @@ int reaper__start(struct err *err, struct reaper **ret)
 		return err_set(err, -ENOMEM, "out of memory");
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->given, NULL);
+	pthread_cond_init(&r->idle, NULL);
 	code = -pthread_create(&r->thread, NULL, reaper_thread, r);
 	if (code) {
 		free(r);
@@ -64,6 +71,14 @@ void reaper__give(struct reaper *r, struct generation *g)
 	g->next_given = r->first;
 	r->first = g;
 	pthread_cond_signal(&r->given);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void reaper__wait(struct reaper *r)
+{
+	pthread_mutex_lock(&r->lock);
+	while (r->first || r->busy)
+		pthread_cond_wait(&r->idle, &r->lock);
 	pthread_mutex_unlock(&r->lock);
 }
 

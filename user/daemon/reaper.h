@@ -14,6 +14,8 @@ int reaper__start(struct err *err, struct reaper **ret);
 /* Take over one reference of @g; NULL is legal. Never blocks for long, never fails. */
 void reaper__give(struct reaper *r, struct generation *g);
 /* Let go what was given, then end the thread. NULL is legal. */
+/* Wait until all that was given has been let go. */
+void reaper__wait(struct reaper *r);
 void reaper__free(struct reaper *r);
 
 #endif

@@ -176,6 +176,7 @@ static void freeze_incident(struct recorder *r, struct incident *inc)
 	struct generation *g;
 	uint64_t late, left;
 
+	inc->min_free = inc->gen->rules->daemon.min_free;
 	select_sessions(inc, &set);
 	freeze_rings(r, inc, &set);
 
@@ -397,6 +398,11 @@ void recorder__withdraw(struct recorder *r)
 	reaper__give(r->reaper, g);
 }
 
+void recorder__reap(struct recorder *r)
+{
+	reaper__wait(r->reaper);
+}
+
 struct generation *recorder__generation(struct recorder *r)
 {
 	return r->gen;
@@ -549,6 +555,33 @@ void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret)
 {
 	pthread_mutex_lock(&r->lock);
 	*ret = r->gen->tallies[i];
+	pthread_mutex_unlock(&r->lock);
+}
+
+size_t recorder__written_names(struct recorder *r, char ret[INCIDENT_POOL_SIZE][INCIDENT_NAME_SIZE])
+{
+	size_t n = 0;
+
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		if (r->pool.v[i]->state == INCIDENT_WRITTEN)
+			memcpy(ret[n++], r->pool.v[i]->name, INCIDENT_NAME_SIZE);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return n;
+}
+
+void recorder__dumps(struct recorder *r, struct dump_log *ret)
+{
+	pthread_mutex_lock(&r->lock);
+	*ret = r->pool.dumps;
+	pthread_mutex_unlock(&r->lock);
+}
+
+void recorder__remember_dumps(struct recorder *r, const struct dump_log *dumps)
+{
+	pthread_mutex_lock(&r->lock);
+	r->pool.dumps = *dumps;
 	pthread_mutex_unlock(&r->lock);
 }
 

@@ -9,7 +9,7 @@
 #ifndef FRBPF_DAEMON_RECORDER_H
 #define FRBPF_DAEMON_RECORDER_H
 
-#include "daemon/generation.h"
+#include "daemon/incident_pool.h"
 #include "detect/detectors.h"
 
 struct recorder;
@@ -37,6 +37,9 @@ void recorder__dumper_callback(struct recorder *r, dumper_done_fn *ret_fn, void 
 void recorder__offer(struct recorder *r, struct generation *g);
 void recorder__commit(struct recorder *r);
 void recorder__withdraw(struct recorder *r);
+
+/* Wait until what has been replaced, and is not needed by an incident, has gone. */
+void recorder__reap(struct recorder *r);
 
 /* The generation in force, borrowed; only for the thread that offers and commits. */
 struct generation *recorder__generation(struct recorder *r);
@@ -78,6 +81,14 @@ struct recorder_stats {
 void recorder__stats(struct recorder *r, struct recorder_stats *ret);
 /* A copy of the tally of rule @i of the generation in force. */
 void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret);
+
+/* The names of incidents whose files are complete, and whose manifest may still change. */
+size_t recorder__written_names(struct recorder *r,
+			       char ret[INCIDENT_POOL_SIZE][INCIDENT_NAME_SIZE]);
+
+/* The dumps begun by triggers, of all rules together: a copy, or what is known of the time before. */
+void recorder__dumps(struct recorder *r, struct dump_log *ret);
+void recorder__remember_dumps(struct recorder *r, const struct dump_log *dumps);
 
 /* The largest `pre` of the rules that triggers are taken of (ns); 0: none gives any. For any thread. */
 uint64_t recorder__longest_pre(struct recorder *r);

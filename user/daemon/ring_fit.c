@@ -127,14 +127,14 @@ static uint64_t measure(struct fit *fit, const struct session *s, uint64_t now)
 static void say_no_room(struct session *s, const struct session_conf *conf,
 			const struct generation *g, size_t want, size_t got)
 {
-	uint64_t others = g->memory - session__memory(s->cpus[0].ring.size, s->n_cpus);
 	char t[32], own[16], rest[16], max[16], size[16], notice[sizeof(s->notice)];
 
 	snprintf(notice, sizeof(notice),
-		 "ring = %s wants %s, others have %s, max-memory is %s: rings of %s hold less",
+		 "ring = %s wants %s beside the %s in use until it has taken over, max-memory is "
+		 "%s: rings of %s hold less",
 		 units__format_duration(conf->ring, t, sizeof(t)),
 		 units__format_size(session__memory(want, s->n_cpus), own, sizeof(own)),
-		 units__format_size(others, rest, sizeof(rest)),
+		 units__format_size(dumper__memory_of_all(), rest, sizeof(rest)),
 		 units__format_size(g->max_memory, max, sizeof(max)),
 		 units__format_size(got, size, sizeof(size)));
 	if (strcmp(notice, s->notice) == 0)
@@ -154,7 +154,6 @@ static void start_successor(struct fit *fit, const struct change *c, ring_fit_st
 			    void *arg)
 {
 	const struct session *s = c->g->dumpers[c->i]->session;
-	uint64_t both = c->g->memory + session__memory(c->want, s->n_cpus);
 	uint64_t now = now_ns(), age = now - s->started, wrap;
 	char from[16], to[16];
 	struct err err = { 0 };
@@ -170,16 +169,7 @@ static void start_successor(struct fit *fit, const struct change *c, ring_fit_st
 		return;
 	}
 	fit->takes_over = now + (wrap < age ? wrap : age);
-	if (both > c->g->max_memory) {
-		fit->takes_over = now;
-		snprintf(fit->next->session->notice, sizeof(fit->next->session->notice),
-			 "rings went from %s to %s; max-memory had no room for both: what was "
-			 "recorded before is gone",
-			 from, to);
-	}
-	log_info("session '%s': rings go from %s to %s%s", s->name, from, to,
-		 both > c->g->max_memory ? ", its history is lost: no room for both in max-memory"
-					 : "");
+	log_info("session '%s': rings go from %s to %s", s->name, from, to);
 }
 
 static void look(struct fit *fit, const struct generation *g, size_t i, ring_fit_start_fn start,
@@ -189,16 +179,19 @@ static void look(struct fit *fit, const struct generation *g, size_t i, ring_fit
 	struct session *s = g->dumpers[i]->session;
 	bool first = fit->looked == s->started;
 	struct change c = { .g = g, .i = i, .now = s->cpus[0].ring.size };
-	uint64_t others = g->memory - session__memory(c.now, s->n_cpus);
 	size_t ideal = ring_fit__size(measure(fit, s, now_ns()), conf->ring, fit->least);
 
 	if (ideal == c.now || (ideal < c.now && (first || ideal > c.now / 4)))
 		return;
-	c.want = ring_fit__within(ideal, fit->least, s->n_cpus, others, g->max_memory);
+	/* until the successor takes over there are both */
+	c.want = ring_fit__within(ideal, fit->least, s->n_cpus, dumper__memory_of_all(),
+				  g->max_memory);
 	if (ideal > c.now && c.want <= c.now) {
 		say_no_room(s, conf, g, ideal, c.now);
 		return;
 	}
+	if (!c.want) /* smaller ones, and no room to change */
+		return;
 	start_successor(fit, &c, start, arg);
 	if (fit->next && c.want < ideal)
 		say_no_room(fit->next->session, conf, g, ideal, c.want);

@@ -2,8 +2,8 @@
 /*
  * Sessions with `ring = T`: their rings are made as large as the measured rate wants. A ring cannot
  * grow, so the session gets a successor that records beside it; once that holds as much of the
- * past, it takes the session's place and no history is lost. Where max-memory has no room for both,
- * the past goes with the old rings, and the notice of the session says so.
+ * past, it takes the session's place and no history is lost. Both count towards max-memory; where
+ * that has no room for both, the rings stay as they are, and the notice of the session says so.
  *
  * Sizes are looked at two seconds after a session's start, then once a minute.
  * Life: new, step in the main loop, take when a generation is made, free.

@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "daemon/rule_binding.h"
+#include "detect/detectors.h"
 #include "detect/span_ends.h"
 #include "detect/tracepoint_bind.h"
 #include "rules/text.h"
@@ -49,6 +51,24 @@ static int check_tracepoint(const struct rule_conf *rule, struct tracefs *tracef
 	return 0;
 }
 
+/* Is what its `when` speaks of there? Said once of rules on the same. */
+static int check_target(const struct ruleset *rs, const struct rule_conf *rule, struct diags *d)
+{
+	struct err err = { 0 };
+	int r;
+
+	for (const struct rule_conf *other = rs->rules; other < rule; other++) {
+		if (when__same_events(&other->when, &rule->when))
+			return 0;
+	}
+	r = detectors__check(&rule->when, &err);
+	if (r == -EACCES && geteuid()) {
+		diags__warn(d, rule->src, rule->when_span, "not checked without root: %s", err.msg);
+		return 0;
+	}
+	return r ? diags__error(d, rule->src, rule->when_span, "%s", err.msg) : 0;
+}
+
 static int bind_rule(struct ruleset *rs, struct rule_conf *rule, struct tracefs *tracefs,
 		     bool partly, struct diags *d)
 {
@@ -57,7 +77,7 @@ static int bind_rule(struct ruleset *rs, struct rule_conf *rule, struct tracefs 
 	if (rule->when.source == FRBPF_SOURCE_SPAN)
 		return span_ends__bind(rule, d);
 	if (rule->when.source != FRBPF_SOURCE_TRACEPOINT)
-		return 0;
+		return check_target(rs, rule, d);
 	if (tracefs && check_tracepoint(rule, tracefs, d))
 		return -EINVAL;
 	return tracepoint_bind__rule(rs, rule, partly, d);

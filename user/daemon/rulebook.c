@@ -21,6 +21,11 @@ struct rulebook {
 	char path[PATH_MAX]; /* of the rules in force */
 };
 
+static void reap(void *arg)
+{
+	recorder__reap(arg);
+}
+
 int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rulebook **ret)
 {
 	struct rulebook *b = calloc(1, sizeof(*b));
@@ -33,6 +38,8 @@ int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rule
 	b->tracefs = opts->tracefs;
 	b->env.dump = opts->dump;
 	recorder__dumper_callback(b->recorder, &b->env.done, &b->env.done_arg);
+	b->env.reap = reap;
+	b->env.reap_arg = b->recorder;
 	snprintf(b->path, sizeof(b->path), "%s", opts->path);
 	b->env.fit = ring_fit__new();
 	b->overlay = overlay__new();
@@ -65,7 +72,27 @@ static const struct ruleset *in_force(const struct rulebook *b)
 
 /* ---- making rules ---- */
 
-static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *plan, struct err *err)
+/* What rules have dumped before this daemon was started. @g is not in force yet. */
+static void count_in(struct rulebook *b, struct generation *g, const struct keep *past)
+{
+	struct dump_log all = { .begun = 0 };
+	uint64_t now = now_ns();
+
+	for (size_t i = 0; i < g->rules->n_rules; i++) {
+		const struct rule_conf *rule = &g->rules->rules[i];
+		const struct keep_rule *kept = keep__find(past, rule->id);
+
+		if (kept)
+			keep__take_dumps(&g->tallies[i].dumps, &kept->dumps, rule->max_dumps.window,
+					 now);
+	}
+	keep__take_dumps(&all, &past->dumps, g->rules->daemon.max_dumps.window, now);
+	recorder__remember_dumps(b->recorder, &all);
+}
+
+/* @past: for the first rules, else NULL */
+static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *plan,
+			const struct keep *past, struct err *err)
 {
 	struct generation *g;
 	int code;
@@ -76,6 +103,8 @@ static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *pla
 		return code;
 	}
 	overlay__apply_mutes(b->overlay, g);
+	if (past)
+		count_in(b, g, past);
 	recorder__offer(b->recorder, g);
 	generation__unref(g); /* the recorder has its own reference now */
 	code = detectors__update(b->detectors, rs->rules, rs->n_rules, g->slots, err);
@@ -88,9 +117,10 @@ static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *pla
 	return code;
 }
 
-int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan, struct err *err)
+int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan,
+		    const struct keep *past, struct err *err)
 {
-	return put_in_force(b, rs, plan, err);
+	return put_in_force(b, rs, plan, past, err);
 }
 
 /* The ruleset in force and a plan of it, once more: sessions and rules are made of these. */
@@ -160,7 +190,7 @@ static int reload(struct rulebook *b, const char *path, struct buf *ret_text)
 		warn_unchangeable(b, rs, &diags);
 	diags__format(&diags, ret_text);
 	if (!code)
-		code = put_in_force(b, rs, plan, &err);
+		code = put_in_force(b, rs, plan, NULL, &err);
 	if (err.msg[0])
 		buf__printf(ret_text, "%s\n", err.msg);
 	plan__free(plan);
@@ -177,7 +207,7 @@ static int make_anew(struct rulebook *b, struct err *err)
 
 	if (code)
 		return code;
-	code = put_in_force(b, rs, plan, err);
+	code = put_in_force(b, rs, plan, NULL, err);
 	plan__free(plan);
 	return code;
 }

@@ -9,6 +9,7 @@
 #define FRBPF_DAEMON_RULEBOOK_H
 
 #include "common/buf.h"
+#include "daemon/keep.h"
 #include "daemon/overlay.h"
 #include "daemon/recorder.h"
 
@@ -24,8 +25,9 @@ struct rulebook_opts {
 
 int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rulebook **ret);
 
-/* Put the first rules in force; @rs is taken over, also on failure. */
-int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan, struct err *err);
+/* Put the first rules in force; @rs is taken over, also on failure. Dumps of @past are counted in. */
+int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan,
+		    const struct keep *past, struct err *err);
 /* Follow the file from now on, where it says so. */
 void rulebook__follow(struct rulebook *b);
 

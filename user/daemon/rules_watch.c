@@ -8,13 +8,30 @@
 #include "common/cleanup.h"
 #include "daemon/rules_watch.h"
 
-/* A file that is open for writing is not complete: only its close counts. */
-#define EVENTS (IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR)
+/* A file that is open for writing is not complete: only its close counts. A symbolic link is
+ * complete when it is there. */
+#define FILE_EVENTS (IN_CLOSE_WRITE | IN_MOVED_TO)
+#define LINK_EVENTS (IN_CREATE | IN_MOVED_TO)
+#define EVENTS	    (FILE_EVENTS | LINK_EVENTS | IN_ONLYDIR)
+
+#define LINKS_MAX 40 /* as the kernel's */
+
+/* A name in a directory: the file itself, or a symbolic link on the way to it. */
+struct place {
+	int wd;
+	uint32_t events;
+	char name[NAME_MAX + 1];
+};
+
+struct places {
+	struct place v[LINKS_MAX + 1];
+	size_t n;
+};
 
 struct rules_watch {
 	int fd;
-	int dir;    /* watch descriptor; -1: nothing is followed */
-	char *path; /* owned; NULL: nothing */
+	char *path; /* owned; NULL: nothing is followed */
+	struct places places;
 };
 
 int rules_watch__new(struct err *err, struct rules_watch **ret)
@@ -23,7 +40,6 @@ int rules_watch__new(struct err *err, struct rules_watch **ret)
 
 	if (!w)
 		return err_set(err, -ENOMEM, "out of memory");
-	w->dir = -1;
 	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (w->fd < 0) {
 		free(w);
@@ -38,64 +54,207 @@ int rules_watch__fd(const struct rules_watch *w)
 	return w->fd;
 }
 
+/* ---- the places that a path goes through ---- */
+
+/* A path under way: what is resolved, and what is to come. */
+struct walk {
+	char dir[PATH_MAX]; /* no symbolic link in it */
+	char rest[2 * PATH_MAX];
+};
+
+static int add_place(struct rules_watch *w, struct places *to, const char *dir, const char *name,
+		     uint32_t events)
+{
+	struct place *p = &to->v[to->n];
+
+	if (to->n == ARRAY_SIZE(to->v) || strlen(name) > NAME_MAX)
+		return -ELOOP;
+	p->wd = inotify_add_watch(w->fd, dir[0] ? dir : "/", EVENTS);
+	if (p->wd < 0)
+		return -errno;
+	p->events = events;
+	strcpy(p->name, name);
+	to->n++;
+	return 0;
+}
+
+/* Put @target in front of what is to come. */
+static int follow_link(struct walk *k, const char *target)
+{
+	char rest[sizeof(k->rest)];
+	int n = snprintf(rest, sizeof(rest), "%s/%s", target, k->rest);
+
+	if (n >= (int)sizeof(rest))
+		return -ENAMETOOLONG;
+	if (target[0] == '/')
+		k->dir[0] = '\0';
+	memcpy(k->rest, rest, n + 1);
+	return 0;
+}
+
+static int descend(struct walk *k, const char *name)
+{
+	size_t len = strlen(k->dir);
+
+	if (!strcmp(name, "..")) {
+		char *slash = strrchr(k->dir, '/');
+
+		if (slash)
+			*slash = '\0';
+		return 0;
+	}
+	if (len + strlen(name) + 2 > sizeof(k->dir))
+		return -ENAMETOOLONG;
+	k->dir[len] = '/';
+	strcpy(k->dir + len + 1, name);
+	return 0;
+}
+
+/* Take the next name out of k->rest; false: there is none. */
+static bool next_name(struct walk *k, char name[static NAME_MAX + 2])
+{
+	char *p = k->rest + strspn(k->rest, "/");
+	size_t len = strcspn(p, "/");
+
+	snprintf(name, NAME_MAX + 2, "%.*s", (int)len, p);
+	memmove(k->rest, p + len, strlen(p + len) + 1);
+	return len;
+}
+
+/* The target of a symbolic link; 0: it is none, or not there. */
+static ssize_t read_target(const struct walk *k, const char *name, char target[static PATH_MAX])
+{
+	char path[PATH_MAX + NAME_MAX + 2];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/%s", k->dir, name);
+	n = readlink(path, target, PATH_MAX - 1);
+	if (n < 0)
+		return 0;
+	target[n] = '\0';
+	return n;
+}
+
+/* One name further. 1: there was none. Each place is watched before it is read, so that no switch
+ * of a link falls between the two. */
+static int step(struct rules_watch *w, struct walk *k, struct places *to)
+{
+	char name[NAME_MAX + 2], target[PATH_MAX];
+	bool last;
+	int code;
+
+	if (!next_name(k, name))
+		return 1;
+	if (!strcmp(name, "."))
+		return 0;
+	last = !k->rest[strspn(k->rest, "/")];
+	if (strcmp(name, "..") != 0 && read_target(k, name, target)) {
+		code = add_place(w, to, k->dir, name, LINK_EVENTS);
+		if (!code && read_target(k, name, target))
+			code = follow_link(k, target);
+		return code;
+	}
+	if (last)
+		return add_place(w, to, k->dir, name, FILE_EVENTS);
+	return descend(k, name);
+}
+
+static bool watches(const struct places *p, int wd)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->v[i].wd == wd)
+			return true;
+	}
+	return false;
+}
+
+/* Follow the path as it leads now. What of it is there is watched, also when the rest is missing:
+ * 0, or negative errno when nothing is. */
+static int find_places(struct rules_watch *w)
+{
+	struct places now = { .n = 0 };
+	struct walk k = { .dir = "" };
+	int code = 0;
+
+	if (w->path && snprintf(k.rest, sizeof(k.rest), "%s", w->path) >= (int)sizeof(k.rest))
+		code = -ENAMETOOLONG;
+	while (w->path && !code)
+		code = step(w, &k, &now);
+	for (size_t i = 0; i < w->places.n; i++) {
+		if (!watches(&now, w->places.v[i].wd))
+			inotify_rm_watch(w->fd, w->places.v[i].wd);
+	}
+	w->places = now;
+	return now.n || code > 0 ? 0 : code;
+}
+
 static void stop(struct rules_watch *w)
 {
-	if (w->dir >= 0)
-		inotify_rm_watch(w->fd, w->dir);
-	w->dir = -1;
 	free(w->path);
 	w->path = NULL;
+	find_places(w);
 }
 
 int rules_watch__follow(struct rules_watch *w, const char *path, struct err *err)
 {
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	_cleanup_free_ char *dir = NULL;
+	int code;
 
 	if (path && w->path && strcmp(path, w->path) == 0)
 		return 0;
 	stop(w);
 	if (!path)
 		return 0;
-	if (!slash)
+	if (path[0] != '/')
 		return err_set(err, -EINVAL, "%s: not an absolute path", path);
-	dir = strndup(path, slash == path ? 1 : slash - path);
 	w->path = strdup(path);
-	if (!dir || !w->path) {
-		stop(w);
+	if (!w->path)
 		return err_set(err, -ENOMEM, "out of memory");
-	}
-	w->dir = inotify_add_watch(w->fd, dir, EVENTS);
-	if (w->dir < 0) {
-		err_set(err, -errno, "cannot watch %s: %s", dir, strerror(errno));
+	code = find_places(w);
+	if (code) {
+		err_set(err, code, "cannot watch %s: %s", path, strerror(-code));
 		stop(w);
 		return -EIO;
 	}
 	return 1;
 }
 
+/* ---- what has changed ---- */
+
+static bool concerns(const struct rules_watch *w, const struct inotify_event *e)
+{
+	/* what the queue had no room for may have been of our file */
+	if (e->mask & IN_Q_OVERFLOW)
+		return true;
+	for (size_t i = 0; i < w->places.n; i++) {
+		const struct place *p = &w->places.v[i];
+
+		if (e->wd != p->wd)
+			continue;
+		if (e->mask & IN_IGNORED ||
+		    (e->mask & p->events && e->len && !strcmp(e->name, p->name)))
+			return true;
+	}
+	return false;
+}
+
 int rules_watch__changed(struct rules_watch *w)
 {
 	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-	const char *name = w->path ? strrchr(w->path, '/') + 1 : "";
-	bool changed = false, gone = false;
+	bool changed = false;
 	ssize_t n;
 
 	while ((n = read(w->fd, events, sizeof(events))) > 0) {
 		for (const char *p = events; p < events + n;) {
 			const struct inotify_event *e = (const void *)p;
-			bool ours = w->dir >= 0 && e->wd == w->dir;
 
-			gone = gone || (ours && (e->mask & IN_IGNORED));
-			/* what the queue had no room for may have been of our file */
-			changed = changed || (w->path && (e->mask & IN_Q_OVERFLOW)) ||
-				  (ours && e->len && strcmp(e->name, name) == 0);
+			changed = changed || concerns(w, e);
 			p += sizeof(*e) + e->len;
 		}
 	}
-	if (!gone)
-		return changed;
-	w->dir = -1;
+	if (!changed || !w->path)
+		return false;
+	if (!find_places(w))
+		return true;
 	stop(w);
 	return -ESTALE;
 }

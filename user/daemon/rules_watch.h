@@ -16,7 +16,8 @@ int rules_watch__new(struct err *err, struct rules_watch **ret);
 /* Readable when rules_watch__changed() has something to say. */
 int rules_watch__fd(const struct rules_watch *w);
 
-/* Follow the file @path (absolute and without symbolic links) from now on and no other; NULL: none.
+/* Follow the file @path (absolute) from now on and no other; NULL: none. Symbolic links on the way
+ * to it are followed, too: one that is switched is a change of the file.
  * Returns 1 when it begins to, 0 when it did already; on failure none is followed. */
 int rules_watch__follow(struct rules_watch *w, const char *path, struct err *err);
 

@@ -143,6 +143,21 @@ static json_t *json_triggers(const struct status_sources *s)
 			 (json_int_t)rs.latency_max);
 }
 
+static json_t *json_disk(const struct status_sources *s)
+{
+	const struct daemon_conf *conf = &recorder__generation(s->recorder)->rules->daemon;
+	struct retainer_stats st;
+
+	retainer__stats(s->retainer, &st);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "incidents",
+			 (json_int_t)st.incidents, "bytes", (json_int_t)st.bytes,
+			 "removed_incidents", (json_int_t)st.removed, "removed_bytes",
+			 (json_int_t)st.removed_bytes, "failed_files", (json_int_t)st.failed,
+			 "max_bytes", (json_int_t)conf->max_size, "max_incidents",
+			 (json_int_t)conf->max_incidents, "max_age_ns", (json_int_t)conf->max_age,
+			 "min_free_bytes", (json_int_t)conf->min_free);
+}
+
 /* null when no rule wants messages. */
 static json_t *json_app(const struct detectors *d)
 {
@@ -167,11 +182,12 @@ json_t *status__make(const struct status_sources *s, bool held)
 			sessions, json_session(g->dumpers[i], g->rules->sessions[i].ring, held));
 	for (size_t i = 0; i < g->rules->n_rules; i++)
 		json_array_append_new(rules, json_rule(s, i));
-	return json_pack("{s:b, s:i, s:s, s:s, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "ok", 1, "pid", (int)getpid(), "base", s->base, "config", s->rules_path,
-			 "version", FRBPF_VERSION, "uptime_ns", (json_int_t)(now_ns() - s->started),
-			 "memory", "used_bytes", (json_int_t)g->memory, "max_bytes",
-			 (json_int_t)g->max_memory, "sessions", sessions, "rules", rules, "mutes",
-			 overlay__mutes(s->overlay, g->rules), "triggers", json_triggers(s),
-			 "sideband", json_sideband(s->sideband), "app", json_app(s->detectors));
+	return json_pack(
+		"{s:b, s:i, s:s, s:s, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"ok", 1, "pid", (int)getpid(), "base", s->base, "config", s->rules_path, "version",
+		FRBPF_VERSION, "uptime_ns", (json_int_t)(now_ns() - s->started), "memory",
+		"used_bytes", (json_int_t)dumper__memory_of_all(), "max_bytes",
+		(json_int_t)g->max_memory, "sessions", sessions, "rules", rules, "mutes",
+		overlay__mutes(s->overlay, g->rules), "triggers", json_triggers(s), "sideband",
+		json_sideband(s->sideband), "app", json_app(s->detectors), "disk", json_disk(s));
 }

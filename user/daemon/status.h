@@ -7,6 +7,7 @@
 
 #include "daemon/overlay.h"
 #include "daemon/recorder.h"
+#include "daemon/retainer.h"
 #include "sideband/sideband.h"
 
 struct status_sources {
@@ -17,6 +18,7 @@ struct status_sources {
 	struct detectors *detectors;
 	struct sideband *sideband;
 	const struct overlay *overlay;
+	struct retainer *retainer;
 };
 
 /* {"ok": true, "pid": …}; NULL: out of memory. @held: also how far back every ring reaches, which

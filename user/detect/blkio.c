@@ -36,9 +36,9 @@ static int fit_to_kernel(struct blkio_bpf *skel)
 	btf__free(btf);
 	if (bit >= 0)
 		skel->rodata->rqf_flush_seq = 1U << bit;
-	bpf_program__set_autoload(skel->progs.rq_start, io_start);
-	bpf_program__set_autoload(skel->progs.rq_insert, !io_start);
-	bpf_program__set_autoload(skel->progs.rq_issue, !io_start || skel->rodata->of_device);
+	bpf_program__set_autoload(skel->progs.io_start, io_start);
+	bpf_program__set_autoload(skel->progs.io_insert, !io_start);
+	bpf_program__set_autoload(skel->progs.io_issue, !io_start || skel->rodata->of_device);
 	return 0;
 }
 
@@ -69,11 +69,11 @@ static int blkio_attach(struct source *s)
 {
 	struct blkio_bpf *skel = s->skel;
 	const struct source_link order[] = {
-		{ skel->progs.rq_complete, &skel->links.rq_complete },
-		{ skel->progs.rq_merge, &skel->links.rq_merge },
-		{ skel->progs.rq_issue, &skel->links.rq_issue },
-		{ skel->progs.rq_insert, &skel->links.rq_insert },
-		{ skel->progs.rq_start, &skel->links.rq_start },
+		{ skel->progs.io_complete, &skel->links.io_complete },
+		{ skel->progs.io_merge, &skel->links.io_merge },
+		{ skel->progs.io_issue, &skel->links.io_issue },
+		{ skel->progs.io_insert, &skel->links.io_insert },
+		{ skel->progs.io_start, &skel->links.io_start },
 	};
 
 	return source__attach(order, ARRAY_SIZE(order));

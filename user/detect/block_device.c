@@ -75,14 +75,33 @@ static char *link_of(uint64_t dev, char *buf, size_t size)
 	return buf;
 }
 
+/* Does the device's directory have it? */
+static bool has_attribute(uint64_t dev, const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%llu:%llu/%s",
+		 (unsigned long long)FRBPF_DEV_MAJOR(dev), (unsigned long long)FRBPF_DEV_MINOR(dev),
+		 name);
+	return access(path, F_OK) == 0;
+}
+
+/* The queue of requests of what maps, mirrors or keeps in memory is that of others, or none. */
+static int refuse_without_requests(const char *text, uint64_t dev, struct err *err)
+{
+	if (!has_attribute(dev, "dev") || has_attribute(dev, "mq"))
+		return 0;
+	return err_set(err, -EINVAL,
+		       "no request is ever made to \"%s\": they are made to the disks below it, if "
+		       "there are any",
+		       text);
+}
+
 static int refuse_partition(const char *text, uint64_t dev, struct err *err)
 {
-	char path[64], link[PATH_MAX], *disk, *name;
+	char link[PATH_MAX], *disk, *name;
 
-	snprintf(path, sizeof(path), "/sys/dev/block/%llu:%llu/partition",
-		 (unsigned long long)FRBPF_DEV_MAJOR(dev),
-		 (unsigned long long)FRBPF_DEV_MINOR(dev));
-	if (access(path, F_OK) || !link_of(dev, link, sizeof(link)))
+	if (!has_attribute(dev, "partition") || !link_of(dev, link, sizeof(link)))
 		return 0;
 	name = strrchr(link, '/');
 	if (!name)
@@ -105,6 +124,8 @@ int block_device__find(const char *text, uint64_t *ret, struct err *err)
 		r = find_by_name(text, &dev, err);
 	if (!r)
 		r = refuse_partition(text, dev, err);
+	if (!r)
+		r = refuse_without_requests(text, dev, err);
 	if (!r)
 		*ret = dev;
 	return r;

@@ -9,7 +9,7 @@
 #include "common/err.h"
 
 /* FRBPF_DEV() of "sda", "/dev/disk/by-id/..." or "8:0". A number need not exist (yet); a partition is
- * an error: requests are of disks. Negative errno with words in @err. */
+ * an error, as requests are of disks, and so is a device that has none. Negative errno with words in @err. */
 int block_device__find(const char *text, uint64_t *ret, struct err *err);
 
 /* The name of the device of that number, or "8:0" if there is none. Returns @buf. */

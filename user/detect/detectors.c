@@ -74,6 +74,8 @@ static int open_maps(struct detectors *d)
 		  sizeof(struct frbpf_rule_state), FRBPF_MAX_SLOTS },
 		{ &e->cgroups_fd, BPF_MAP_TYPE_ARRAY, "frbpf_cgroups", sizeof(uint32_t),
 		  sizeof(uint64_t), FRBPF_MAX_CGROUPS },
+		{ &e->path_globs_fd, BPF_MAP_TYPE_ARRAY, "frbpf_paths", sizeof(uint32_t),
+		  sizeof(struct frbpf_path_glob), 2 * FRBPF_MAX_PATH_GLOBS },
 		{ &e->cooling_fd, BPF_MAP_TYPE_HASH, "frbpf_cooling", sizeof(struct frbpf_key),
 		  sizeof(struct frbpf_cooling), FRBPF_MAX_COOLING },
 		{ &e->counting_fd, BPF_MAP_TYPE_HASH, "frbpf_counting", sizeof(struct frbpf_key),
@@ -120,10 +122,12 @@ int detectors__open(struct err *err, struct detectors **ret)
 		.states_fd = -1,
 		.triggers_fd = -1,
 		.cgroups_fd = -1,
+		.path_globs_fd = -1,
 		.cooling_fd = -1,
 		.counting_fd = -1,
 		.holds_fd = -1,
 		.scope_fd = -1,
+		.scope_keys_fd = -1,
 		.pidns = own_pidns(),
 	};
 	load_log__begin(&log);
@@ -145,6 +149,7 @@ int detectors__confine_to_tasks(struct detectors *d, struct err *err)
 		return r;
 	d->env.scope = FRBPF_SCOPE_TASKS;
 	d->env.scope_fd = scope__map_fd(d->scope);
+	d->env.scope_keys_fd = scope__keys_fd(d->scope);
 	return 0;
 }
 
@@ -228,6 +233,36 @@ static void tidy(int fd, size_t value_size, size_t until_at, uint64_t now)
 	}
 }
 
+int detectors__remember(struct detectors *d, const struct past *past)
+{
+	d->past = past;
+	for (size_t i = 0; i < past->n_cooling; i++) {
+		const struct past_cooling *c = &past->cooling[i];
+
+		if (bpf_map_update_elem(d->env.cooling_fd, &c->key, &c->value, BPF_ANY) &&
+		    errno != E2BIG)
+			return -errno;
+	}
+	return 0;
+}
+
+void detectors__each_cooling(const struct detectors *d,
+			     void (*fn)(const struct past_cooling *c, void *arg), void *arg)
+{
+	struct past_cooling c;
+	struct frbpf_key next;
+	bool more = !bpf_map_get_next_key(d->env.cooling_fd, NULL, &next);
+	uint64_t now = now_ns();
+
+	while (more) {
+		c.key = next;
+		more = !bpf_map_get_next_key(d->env.cooling_fd, &c.key, &next);
+		if (!bpf_map_lookup_elem(d->env.cooling_fd, &c.key, &c.value) &&
+		    (int64_t)(now - c.value.until) < 0)
+			fn(&c, arg);
+	}
+}
+
 void detectors__tidy(struct detectors *d)
 {
 	uint64_t now = now_ns();
@@ -252,8 +287,8 @@ void detectors__stats(const struct detectors *d, struct detectors_stats *ret)
 
 static void close_maps(struct source_env *e)
 {
-	const int fds[] = { e->states_fd,  e->triggers_fd, e->cgroups_fd,
-			    e->cooling_fd, e->counting_fd, e->holds_fd };
+	const int fds[] = { e->states_fd,   e->triggers_fd, e->cgroups_fd,   e->cooling_fd,
+			    e->counting_fd, e->holds_fd,    e->path_globs_fd };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		if (fds[i] >= 0)
@@ -310,4 +345,11 @@ int detectors__programs(enum frbpf_source source,
 	}
 	bpf_object__close(obj);
 	return 0;
+}
+
+int detectors__check(const struct when *when, struct err *err)
+{
+	const struct source_ops *ops = source_ops__find(when->source);
+
+	return ops && ops->check ? ops->check(when->source, when->target, err) : 0;
 }

@@ -16,6 +16,7 @@
 #include "common/err.h"
 #include "detect/app_socket.h"
 #include "frbpf.h"
+#include "detect/past.h"
 #include "rules/ruleset.h"
 
 struct detectors;
@@ -60,6 +61,10 @@ int detectors__consume(struct detectors *d, int max,
 int detectors__programs(enum frbpf_source source,
 			void (*fn)(const char *kind, const char *target, void *arg), void *arg);
 
+/* Can what @when speaks of be found on this machine? Nothing is loaded. 0, or negative errno with words
+ * in @err; -EACCES: more privilege could tell. */
+int detectors__check(const struct when *when, struct err *err);
+
 int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf_rule_state *ret);
 
 /* Hold back the triggers of @slot, or of all with FRBPF_HOLD_ALL, until then, ns; 0: not. A rule
@@ -71,6 +76,13 @@ void detectors__hold(struct detectors *d, uint32_t slot, uint64_t until);
  * thread that updates. */
 void detectors__tidy(struct detectors *d);
 
+/* Cooldowns of the time before, for rules that come into force from now on; @past is borrowed. 0 or
+ * negative errno; cooldowns for which there is no room are left out. */
+int detectors__remember(struct detectors *d, const struct past *past);
+/* Call @fn with every cooldown of a process, thread, ... that is not over. Only for the thread that
+ * updates. */
+void detectors__each_cooling(const struct detectors *d,
+			     void (*fn)(const struct past_cooling *c, void *arg), void *arg);
 /* Have @fn called, by detectors__consume(), with the stacks that stand behind a trigger; before the
  * first of these. @s is valid during the call only. */
 void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_stacks *s, void *arg),

@@ -17,8 +17,10 @@ int psi__total(const char *text, const char *kind, uint64_t *ret_us)
 		line += *line == '\n';
 		if (strncmp(line, kind, len) != 0 || line[len] != ' ')
 			continue;
-		total = strstr(line, "total=");
-		return total && sscanf(total, "total=%" SCNu64, ret_us) == 1 ? 0 : -EPROTO;
+		total = strstr(line, " total=");
+		if (!total || total > strchrnul(line, '\n'))
+			return -EPROTO;
+		return sscanf(total, " total=%" SCNu64, ret_us) == 1 ? 0 : -EPROTO;
 	}
 	return -EPROTO;
 }

@@ -4,6 +4,7 @@
 
 #include "detect/block_device.h"
 #include "detect/cgroups.h"
+#include "detect/patterns.h"
 #include "detect/rule_table.h"
 #include "rules/glob.h"
 
@@ -61,7 +62,7 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 	rule->n_nodes = e->n_nodes;
 	memcpy(rule->nodes, e->nodes, e->n_nodes * sizeof(e->nodes[0]));
 	/* Events of a source without keys have key 0. */
-	if (conf->when.source == FRBPF_SOURCE_SYSCALL)
+	if (when__has_keys(conf->when.source))
 		memcpy(rule->keys, conf->when.keys, sizeof(rule->keys));
 	else
 		rule->keys[0] = 1;
@@ -103,7 +104,8 @@ static int place_device(const char *text, struct frbpf_node *n)
 
 /* What stands for a string of the expression, as BPF sees it. */
 static int place_strings(struct rule_table *t, struct frbpf_rule *rule, enum frbpf_source source,
-			 const struct expr *e, const struct cgroup_set *cgroups)
+			 const struct expr *e, const struct cgroup_set *cgroups,
+			 const struct pattern_set *patterns)
 {
 	int r = 0;
 
@@ -112,7 +114,11 @@ static int place_strings(struct rule_table *t, struct frbpf_rule *rule, enum frb
 		const struct expr_field_desc *f = expr_field__of(source, n->field);
 		uint32_t index;
 
-		if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
+		if (!pattern_set__find(patterns, e, i, &index))
+			n->val[0] = index;
+		else if (n->field == FRBPF_FIELD_CGROUP_PATH || n->field == FRBPF_FIELD_EXE)
+			r = -EINVAL;
+		else if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
 			r = add_glob(t, e->strings[n->val[0]], &n->val[0]);
 		else if (f && f->type == EXPR_DEVICE)
 			r = place_device(e->strings[n->val[0]], n);
@@ -155,7 +161,7 @@ static void count_in(struct frbpf_half *half, const struct frbpf_rule *rule)
 
 int rule_table__build(const struct when *when, const struct rule_conf *rules, size_t n_rules,
 		      const uint32_t *slots, const struct cgroup_set *cgroups,
-		      struct rule_table *ret)
+		      const struct pattern_set *patterns, struct rule_table *ret)
 {
 	struct frbpf_half half = { .min_threshold = UINT64_MAX };
 	struct frbpf_rule rule;
@@ -170,7 +176,8 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 			return -E2BIG;
 		r = fill_rule(&rule, &rules[i], slots[i]);
 		if (!r)
-			r = place_strings(ret, &rule, when->source, &rules[i].expr, cgroups);
+			r = place_strings(ret, &rule, when->source, &rules[i].expr, cgroups,
+					  patterns);
 		if (r)
 			return r;
 		for (uint32_t k = 0; k < rules[i].args.n; k++)

@@ -6,6 +6,7 @@
 #include "rules/ruleset.h"
 
 struct cgroup_set;
+struct pattern_set;
 
 struct rule_table {
 	struct frbpf_half half; /* n_rules, the lowest threshold, all keys, all fields */
@@ -19,12 +20,12 @@ struct rule_table {
 
 /*
  * Take from @rules those on the events of @when; slots[i] is rule i's slot, @cgroups has the cgroups they name
- * (NULL: they name none). 0; -E2BIG: more than FRBPF_MAX_RULES; -ENOSPC: more than FRBPF_MAX_GLOBS
+ * (NULL: they name none), @patterns what they hold paths against (NULL: nothing). 0; -E2BIG: more than FRBPF_MAX_RULES; -ENOSPC: more than FRBPF_MAX_GLOBS
  * different patterns; -ENODEV: a block device that is not there; -EINVAL: a rule BPF could not evaluate (more than FRBPF_MAX_NODES predicates,
  * or a last one without FRBPF_NODE_END).
  */
 int rule_table__build(const struct when *when, const struct rule_conf *rules, size_t n_rules,
 		      const uint32_t *slots, const struct cgroup_set *cgroups,
-		      struct rule_table *ret);
+		      const struct pattern_set *patterns, struct rule_table *ret);
 
 #endif

@@ -16,6 +16,17 @@ struct scope {
 	struct scope_bpf *skel;
 };
 
+/* What is added must be able to go again: the end comes first. */
+static int attach(struct scope_bpf *skel)
+{
+	const struct source_link order[] = {
+		{ skel->progs.scope_free, &skel->links.scope_free },
+		{ skel->progs.scope_newtask, &skel->links.scope_newtask },
+	};
+
+	return source__attach(order, ARRAY_SIZE(order));
+}
+
 static int load_and_attach(struct scope *s)
 {
 	int r;
@@ -24,10 +35,7 @@ static int load_and_attach(struct scope *s)
 	if (!s->skel)
 		return -errno;
 	r = scope_bpf__load(s->skel);
-	if (r)
-		return r;
-	s->skel->links.scope_newtask = bpf_program__attach_trace(s->skel->progs.scope_newtask);
-	return s->skel->links.scope_newtask ? 0 : -errno;
+	return r ? r : attach(s->skel);
 }
 
 int scope__open(struct err *err, struct scope **ret)
@@ -53,6 +61,11 @@ int scope__open(struct err *err, struct scope **ret)
 int scope__map_fd(const struct scope *s)
 {
 	return bpf_map__fd(s->skel->maps.scope);
+}
+
+int scope__keys_fd(const struct scope *s)
+{
+	return bpf_map__fd(s->skel->maps.scope_keys);
 }
 
 /* The leader by its pidfd, as user space names a task to the map; its threads by the iterator.

@@ -17,6 +17,7 @@ struct scope;
 int scope__open(struct err *err, struct scope **ret);
 /* The map of those that are in, for the sources; borrowed. */
 int scope__map_fd(const struct scope *s);
+int scope__keys_fd(const struct scope *s);
 /* Add the process @pid with all of its threads. -ESRCH: it has ended. */
 int scope__add(struct scope *s, pid_t pid, struct err *err);
 /* Tasks that should be in, and for which there was no memory. */

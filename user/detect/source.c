@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,9 +20,14 @@ static const struct source_ops *const all_sources[] = {
 	&source_offcpu,
 	&source_blkio,
 	&source_blkio_device,
+	&source_hardirq,
+	&source_softirq,
+	&source_reclaim,
 	&source_psi,
 	&source_app,
 	&source_tracepoint,
+	&source_uprobe,
+	&source_usdt,
 	&source_tracepoint_fields,
 	&source_span,
 };
@@ -51,10 +58,11 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		const char *name;
 		int fd;
 	} shared[] = {
-		{ "states", env->states_fd },	  { "triggers", env->triggers_fd },
-		{ "cgroups", env->cgroups_fd },	  { "cooling", env->cooling_fd },
-		{ "counting", env->counting_fd }, { "holds", env->holds_fd },
-		{ "scope", env->scope_fd },
+		{ "states", env->states_fd },	      { "triggers", env->triggers_fd },
+		{ "cgroups", env->cgroups_fd },	      { "cooling", env->cooling_fd },
+		{ "counting", env->counting_fd },     { "holds", env->holds_fd },
+		{ "path_globs", env->path_globs_fd }, { "scope", env->scope_fd },
+		{ "scope_keys", env->scope_keys_fd },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
@@ -91,6 +99,19 @@ int source__iterate(struct bpf_program *prog)
 	}
 	bpf_link__destroy(link);
 	return n;
+}
+
+int source__kernel_has(const char *tracepoint, bool *ret)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	char type[128];
+
+	if (!btf)
+		return -errno;
+	snprintf(type, sizeof(type), "btf_trace_%s", tracepoint);
+	*ret = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+	btf__free(btf);
+	return 0;
 }
 
 int source__attach(const struct source_link *order, size_t n)

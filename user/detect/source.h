@@ -21,6 +21,7 @@ struct source_env {
 	int states_fd;		       /* map of struct frbpf_rule_state, borrowed */
 	int triggers_fd;	       /* the trigger ring, borrowed */
 	int cgroups_fd;		       /* map of the ids of cgroups, borrowed */
+	int path_globs_fd;	       /* map of struct frbpf_path_glob, borrowed */
 	int cooling_fd;		       /* map of struct frbpf_cooling, borrowed */
 	int counting_fd;	       /* map of struct frbpf_count, borrowed */
 	int holds_fd;		       /* map of times, borrowed */
@@ -29,6 +30,7 @@ struct source_env {
 	struct app_socket *app_socket; /* borrowed */
 	enum frbpf_scope scope;
 	int scope_fd;	       /* map of the tasks in the scope, borrowed; -1: each has its own */
+	int scope_keys_fd;     /* the same by address and number */
 	uint64_t scope_cgroup; /* id of a cgroup */
 };
 
@@ -51,6 +53,11 @@ struct source_ops {
 	enum frbpf_source source;
 	const char *name;
 	const void *(*elf)(size_t *ret_size); /* the BPF object, as it was built */
+	/* Optional: can @target be found here? Without privilege. 0, or negative errno with words in
+	 * @err. */
+	int (*check)(enum frbpf_source source, const char *target, struct err *err);
+	/* Optional: does the target mean something else by now? Then it is opened anew. */
+	bool (*is_stale)(const struct source *s);
 	/* Open the skeleton, source__prepare() it, load it. 0 or negative errno; free is called
 	 * anyway. */
 	int (*load)(struct source *s, const struct source_env *env);
@@ -70,11 +77,16 @@ extern const struct source_ops source_blocked;
 extern const struct source_ops source_offcpu;
 extern const struct source_ops source_blkio;
 extern const struct source_ops source_blkio_device;
+extern const struct source_ops source_hardirq;
+extern const struct source_ops source_softirq;
+extern const struct source_ops source_reclaim;
 extern const struct source_ops source_tracepoint;
 extern const struct source_ops source_tracepoint_fields;
 extern const struct source_ops source_span;
 extern const struct source_ops source_psi;
 extern const struct source_ops source_app;
+extern const struct source_ops source_uprobe;
+extern const struct source_ops source_usdt;
 
 /* NULL: nothing detects it. */
 const struct source_ops *source_ops__find(enum frbpf_source source);
@@ -105,6 +117,9 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		(s_)->globs_fd = bpf_map__fd((skel_)->maps.globs);                                 \
 		(s_)->learn_self_fd = bpf_program__fd((skel_)->progs.learn_self);                  \
 	} while (0)
+/* For the sources: does this kernel have the tracepoint? 0 or negative errno. */
+int source__kernel_has(const char *tracepoint, bool *ret);
+
 struct source_link {
 	struct bpf_program *prog;
 	struct bpf_link **link;

@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "detect/detectors_core.h"
 #include "detect/grace.h"
+#include "detect/patterns.h"
 
 /* The rules of an update that are looked at by the same programs. */
 struct group {
@@ -29,8 +30,9 @@ struct update {
 	bool *fresh;	      /* per rule: its slot is not the one it had */
 	struct group *groups; /* at most one per rule */
 	size_t n_groups;
-	struct source **sources;    /* of the groups: what will be in force */
-	struct cgroup_set *cgroups; /* that they name */
+	struct source **sources;      /* of the groups: what will be in force */
+	struct cgroup_set *cgroups;   /* that they name */
+	struct pattern_set *patterns; /* that they hold paths against */
 };
 
 static void update__free(struct update *u)
@@ -41,6 +43,7 @@ static void update__free(struct update *u)
 			source__free(u->groups[i].source);
 	}
 	cgroup_set__free(u->cgroups);
+	pattern_set__free(u->patterns);
 	free(u->ids);
 	free(u->slot_of);
 	free(u->fresh);
@@ -100,7 +103,8 @@ static int update__group(struct update *u, struct err *err)
 
 static int build_table(const struct update *u, struct group *g, struct err *err)
 {
-	int r = rule_table__build(g->when, u->rules, u->n_rules, u->slot_of, u->cgroups, g->table);
+	int r = rule_table__build(g->when, u->rules, u->n_rules, u->slot_of, u->cgroups,
+				  u->patterns, g->table);
 	char name[128];
 
 	if (r == -E2BIG)
@@ -131,6 +135,12 @@ static int update__build_tables(struct update *u, const struct detectors *d, str
 	if (r)
 		return err_set(err, r,
 			       r == -ENOSPC ? "too many cgroups in rules" : "out of memory");
+	r = pattern_set__make(&d->patterns, u->rules, u->n_rules, &u->patterns);
+	if (r == -ENOSPC)
+		return err_set(err, r, "more than %d different patterns on 'exe' and 'cgroup'",
+			       FRBPF_MAX_PATH_GLOBS);
+	if (r)
+		return err_set(err, r, "out of memory");
 	r = update__group(u, err);
 	for (size_t i = 0; i < u->n_groups && !r; i++)
 		r = build_table(u, &u->groups[i], err);
@@ -143,8 +153,11 @@ static struct source *find_source(const struct detectors *d, const struct group 
 	for (size_t i = 0; i < d->n_sources; i++) {
 		struct source *s = d->sources[i];
 
-		if (s->ops == g->ops && !strcmp(s->target ?: "", g->when->target ?: ""))
-			return source__fits(s, g->table) ? s : NULL;
+		if (s->ops != g->ops || strcmp(s->target ?: "", g->when->target ?: "") != 0)
+			continue;
+		return source__fits(s, g->table) && !(s->ops->is_stale && s->ops->is_stale(s))
+			       ? s
+			       : NULL;
 	}
 	return NULL;
 }
@@ -188,13 +201,23 @@ static int write_empty(struct source *s, struct err *err)
 	return source__write(s, none, err);
 }
 
+static uint64_t last_fired_before(const struct detectors *d, uint64_t id)
+{
+	for (size_t i = 0; d->past && i < d->past->n_rules; i++) {
+		if (d->past->rules[i].id == id)
+			return d->past->rules[i].last_fired;
+	}
+	return 0;
+}
+
 /* Write what nothing reads yet: the states of new slots, the halves that are not in force. */
 static int update__write(struct update *u, struct detectors *d, struct err *err)
 {
-	static const struct frbpf_rule_state clean;
+	struct frbpf_rule_state clean = { .last_fired = 0 };
 	int r;
 
 	for (size_t i = 0; i < u->n_rules; i++) {
+		clean.last_fired = last_fired_before(d, u->ids[i]);
 		if (!u->fresh[i] ||
 		    !bpf_map_update_elem(d->env.states_fd, &u->slot_of[i], &clean, BPF_ANY))
 			continue;
@@ -229,6 +252,9 @@ static int update__prepare(struct update *u, struct detectors *d, struct err *er
 				       strerror(-r));
 		d->flipped = false;
 	}
+	r = pattern_set__write(u->patterns, d->env.path_globs_fd);
+	if (r)
+		return err_set(err, r, "cannot write a pattern: %s", strerror(-r));
 	r = cgroup_set__resolve(u->cgroups, d->cgroups, err);
 	return r ? r : update__write(u, d, err);
 }
@@ -263,6 +289,7 @@ static void update__commit(struct update *u, struct detectors *d)
 			detectors__hold(d, u->slot_of[i], 0);
 	}
 	cgroup_set__commit(u->cgroups, d->cgroups);
+	d->patterns = *pattern_set__slots(u->patterns);
 	d->n_sources = u->n_groups;
 	d->sources = TAKE_PTR(u->sources);
 	for (size_t i = 0; i < n_gone; i++) {

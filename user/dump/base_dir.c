@@ -236,30 +236,44 @@ static int write_all(int fd, const char *text, size_t len)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-int base_dir__write_manifest(const struct base_dir *b, const char *name, const char *text,
-			     size_t len, struct err *err)
+/* @where: the directory's path below the base, with a '/' behind, for words. */
+static int write_whole(const struct base_dir *b, int dir, const char *where, const char *name,
+		       const char *text, size_t len, struct err *err)
 {
-	char tmp[64], final[64];
+	char tmp[64];
 	int fd, ret;
 
-	snprintf(tmp, sizeof(tmp), BASE_DIR_TMP_PREFIX "%s.json", name);
-	snprintf(final, sizeof(final), "%s.json", name);
-	fd = openat(b->incidents_fd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
+	snprintf(tmp, sizeof(tmp), BASE_DIR_TMP_PREFIX "%s", name);
+	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return err_set(err, -errno, "cannot create %s/incidents/%s: %s", b->path, tmp,
+		return err_set(err, -errno, "cannot create %s/%s%s: %s", b->path, where, tmp,
 			       strerror(errno));
 	ret = write_all(fd, text, len);
 	close(fd);
-	if (!ret && renameat(b->incidents_fd, tmp, b->incidents_fd, final) < 0)
+	if (!ret && renameat(dir, tmp, dir, name) < 0)
 		ret = -errno;
 	if (ret) {
-		unlinkat(b->incidents_fd, tmp, 0);
-		return err_set(err, ret, "cannot write %s/incidents/%s: %s", b->path, final,
+		unlinkat(dir, tmp, 0);
+		return err_set(err, ret, "cannot write %s/%s%s: %s", b->path, where, name,
 			       strerror(-ret));
 	}
-	fsync(b->incidents_fd);
+	fsync(dir);
 	return 0;
+}
+
+int base_dir__write_manifest(const struct base_dir *b, const char *name, const char *text,
+			     size_t len, struct err *err)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "%s.json", name);
+	return write_whole(b, b->incidents_fd, "incidents/", file, text, len, err);
+}
+
+int base_dir__write_file(const struct base_dir *b, const char *name, const char *text, size_t len,
+			 struct err *err)
+{
+	return write_whole(b, b->fd, "", name, text, len, err);
 }
 
 static void remove_empty_session(int fd, const char *name, void *arg)

@@ -4,6 +4,7 @@
  *
  *	BASE/lock                          held while a daemon owns the base; its pid
  *	BASE/control                       socket of the commands
+ *	BASE/state.json                    what outlives the daemon, see daemon/keep.h
  *	BASE/output                        what the daemon logs in the background
  *	BASE/incidents/TIME.json           manifests
  *	BASE/session-NAME/perf.data.TIME   dumps
@@ -51,6 +52,10 @@ void base_dir__reserve_name(struct base_dir *b, uint64_t realtime_ns,
  * manifest of that very incident. */
 int base_dir__write_manifest(const struct base_dir *b, const char *name, const char *text,
 			     size_t len, struct err *err);
+
+/* Write BASE/@name in the same way, in place of what was there. */
+int base_dir__write_file(const struct base_dir *b, const char *name, const char *text, size_t len,
+			 struct err *err);
 
 /* Unlock. @undo: remove again what opening has made, and directories of ours that are empty. */
 void base_dir__close(struct base_dir *b, bool undo);

@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "dump/dump.h"
 #include "dump/dump_file.h"
+#include "dump/retention.h"
 #include "dump/stack_frames.h"
 #include "dump/window.h"
 
@@ -14,7 +15,10 @@ void dump__write(const struct dump_job *job, struct dump_result *ret)
 	struct err err = { 0 };
 
 	ret->session = job->session;
-	ret->error = window__gather(job, ret, &err, &win);
+	ret->error = retention__check_free(job->dir_fd, job->inc->min_free,
+					   job->session->copy_bytes, &err);
+	if (!ret->error)
+		ret->error = window__gather(job, ret, &err, &win);
 	if (!ret->error) {
 		pthread_mutex_lock(&job->inc->name_lock);
 		stack_frames__name(job->inc, win.slice);

@@ -92,6 +92,7 @@ struct incident {
 	uint64_t latest_deadline; /* joining triggers do not push it further */
 	uint64_t due; /* ns: the deadline, or later, when the last of its sessions was free again */
 	struct freeze_report freeze;
+	uint64_t min_free;	  /* bytes that its files must leave on disk */
 	uint64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the freeze, ns */
 
 	pthread_mutex_t name_lock;     /* of the name and of the stacks' */

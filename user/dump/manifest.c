@@ -59,7 +59,7 @@ static json_t *json_task(const struct frbpf_task *t)
 
 static json_t *json_key(const struct frbpf_trigger *t)
 {
-	const char *name = t->source == FRBPF_SOURCE_SYSCALL ? syscall__name(t->key) : NULL;
+	const char *name = when__key_name(t->source, t->key);
 
 	return name ? json_string(name) : json_null();
 }
@@ -129,7 +129,9 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 		      json_task(&t->current));
 	if (j)
 		json_object_set_new(j, "stacks", json_stacks(incident__stacks(inc, t)));
-	if (j && t->source == FRBPF_SOURCE_SYSCALL)
+	/* a function that was called has not returned yet */
+	if (j &&
+	    (t->source == FRBPF_SOURCE_SYSCALL || (t->source == FRBPF_SOURCE_UPROBE && t->value)))
 		json_object_set_new(j, "ret", json_integer(t->ret));
 	args = json_args(it);
 	if (args)

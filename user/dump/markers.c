@@ -51,6 +51,12 @@ void markers__free(struct markers *m)
 	buf__free(&m->records);
 }
 
+/* Whose sample it is: where no task suffers, of the one that was interrupted. */
+static const struct frbpf_task *task_of(const struct frbpf_trigger *t)
+{
+	return when__has_subject(t->source) ? &t->subject : &t->current;
+}
+
 int markers__add_trigger(struct markers *m, const struct incident_trigger *it,
 			 const struct frbpf_stacks *stacks, const char *reason)
 {
@@ -65,7 +71,7 @@ int markers__add_trigger(struct markers *m, const struct incident_trigger *it,
 		.pid = t->subject.pid,
 		.tid = t->subject.tid,
 		.process = process,
-		.key = t->source == FRBPF_SOURCE_SYSCALL ? syscall__name(t->key) : NULL,
+		.key = when__key_name(t->source, t->key),
 		.reason = reason,
 		.args = trigger_args__format(it, args, sizeof(args)),
 	};
@@ -78,7 +84,7 @@ int markers__add_trigger(struct markers *m, const struct incident_trigger *it,
 	}
 	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
 	snprintf(process, sizeof(process), "%.*s", FRBPF_COMM_LEN, t->subject.process);
-	return add_sample(m, MARKER_TRIGGER, &t->subject, t->time, t->cpu, &chain, &raw,
+	return add_sample(m, MARKER_TRIGGER, task_of(t), t->time, t->cpu, &chain, &raw,
 			  marker__encode_trigger(&raw, &text));
 }
 
@@ -95,7 +101,7 @@ int markers__add_begin(struct markers *m, const struct incident_trigger *it)
 	struct buf raw = { 0 };
 
 	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
-	return add_sample(m, MARKER_BEGIN, &t->subject, t->time - t->value, t->cpu, NULL, &raw,
+	return add_sample(m, MARKER_BEGIN, task_of(t), t->time - t->value, t->cpu, NULL, &raw,
 			  marker__encode_begin(&raw, &text));
 }
 

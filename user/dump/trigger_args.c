@@ -46,6 +46,7 @@ static void set_value(struct trigger_arg *a, enum expr_type type, const __u64 *v
 	switch (type) {
 	case EXPR_STRING:
 	case EXPR_PATH:
+	case EXPR_EXE:
 		set_string(a, val);
 		break;
 	case EXPR_DEVICE:
@@ -68,10 +69,11 @@ static void set_value(struct trigger_arg *a, enum expr_type type, const __u64 *v
 	}
 }
 
-/* Fields that every event of its source has. */
+/* Fields that every event of its source has; a dump by hand has no source. */
 static size_t add_fields(const struct frbpf_trigger *t, struct trigger_arg *ret, size_t n)
 {
-	for (const struct expr_field_desc *f = expr_fields; f->name && n < FRBPF_MAX_ARGS; f++) {
+	for (const struct expr_field_desc *f = expr_fields;
+	     t->source && f->name && n < FRBPF_MAX_ARGS; f++) {
 		if (f->field < FRBPF_FIELD_ARG || !f->sources || !expr_field__is_of(f, t->source))
 			continue;
 		ret[n] = (struct trigger_arg){ .name = f->name };

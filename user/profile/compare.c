@@ -49,8 +49,7 @@ static double rate_of(const struct event_profile *e, const struct profile *p, do
 }
 
 static void compare_function(const struct profile *pa, const struct profile *pb,
-			     const struct event_change *e, uint32_t id,
-			     struct function_change *ret)
+			     const struct event_change *e, uint32_t id, struct function_change *ret)
 {
 	struct weight a = event_profile__weight(e->a, id), b = event_profile__weight(e->b, id);
 	double whole_a = e->a ? e->a->weight : 0, whole_b = e->b ? e->b->weight : 0;
@@ -161,7 +160,8 @@ int offcpu_change__make(const struct profile *a, const struct profile *b, struct
 	const struct offcpu *oa = &a->offcpu, *ob = &b->offcpu;
 	size_t n = oa->n > ob->n ? oa->n : ob->n;
 	struct offcpu_change c = {
-		.rate = { per_second((double)oa->ns / 1e6, a), per_second((double)ob->ns / 1e6, b) },
+		.rate = { per_second((double)oa->ns / 1e6, a),
+			  per_second((double)ob->ns / 1e6, b) },
 		.v = calloc(n ? n : 1, sizeof(*c.v)),
 	};
 
@@ -173,11 +173,14 @@ int offcpu_change__make(const struct profile *a, const struct profile *b, struct
 
 		*v = (struct stack_change){
 			.stack = id,
-			.rate = { per_second((double)x.ns / 1e6, a), per_second((double)y.ns / 1e6, b) },
+			.rate = { per_second((double)x.ns / 1e6, a),
+				  per_second((double)y.ns / 1e6, b) },
 			.open = { percent(x.open_ns, x.ns), percent(y.open_ns, y.ns) },
 			.share = { percent(x.ns, oa->ns), percent(y.ns, ob->ns) },
 			.times = { per_second(x.times, a), per_second(y.times, b) },
-			.comm = x.ns > y.ns ? oa->v[id].comm : id < ob->n ? ob->v[id].comm : "",
+			.comm = x.ns > y.ns  ? oa->v[id].comm
+				: id < ob->n ? ob->v[id].comm
+					     : "",
 		};
 		c.n += magnitude(&v->rate) >= RATE_MIN || magnitude(&v->share) >= PERCENT_MIN;
 	}

@@ -16,9 +16,9 @@ static inline double change__by(const struct change *c)
 
 struct function_change {
 	uint32_t function;
-	struct change self, total; /* percent of the event's weight */
+	struct change self, total;	     /* percent of the event's weight */
 	struct change self_rate, total_rate; /* a second of window: see event_change */
-	bool self_noise, total_noise; /* so many samples differ by that much by chance */
+	bool self_noise, total_noise;	     /* so many samples differ by that much by chance */
 };
 
 enum change_order { CHANGE_BY_SELF, CHANGE_BY_TOTAL };
@@ -29,7 +29,7 @@ struct event_change {
 	const char *name;
 	const struct event_profile *a, *b; /* NULL: no sample there */
 	bool clock, callchains;
-	bool tracepoint; /* self is the same place for all of its samples */
+	bool tracepoint;	   /* self is the same place for all of its samples */
 	struct change rate;	   /* samples a second, whatever the event */
 	struct function_change *v; /* the greatest change first; what did not change is left out */
 	size_t n;
@@ -50,7 +50,7 @@ struct stack_change {
 };
 
 struct offcpu_change {
-	struct change rate; /* of all, ms a second of window */
+	struct change rate;	/* of all, ms a second of window */
 	struct stack_change *v; /* the greatest change of the rate first; as above */
 	size_t n;
 };

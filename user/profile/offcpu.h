@@ -21,19 +21,20 @@
 
 struct offcpu_stack {
 	uint64_t ns;
-	uint64_t open_ns;	 /* of it: had not ended when the recording did */
-	uint64_t times;		 /* how often */
+	uint64_t open_ns;	/* of it: had not ended when the recording did */
+	uint64_t times;		/* how often */
 	char comm[OFFCPU_COMM]; /* of the task that has most of it */
-	uint64_t lead;		 /* ns; how sure that is: see offcpu.c */
+	uint64_t lead;		/* ns; how sure that is: see offcpu.c */
 };
 
 /* Of one recording or of several, one after the other. */
-struct offcpu { /* { 0 } is an empty one */
+struct offcpu {			/* { 0 } is an empty one */
 	struct offcpu_stack *v; /* by id of the stack; owned */
 	size_t n;
 	uint64_t ns; /* all */
-	uint64_t lost; /* switch-outs without an end: the task's next sign was its next switch-out */
-	struct away *away;  /* tasks that are off their CPU now */
+	uint64_t
+		lost; /* switch-outs without an end: the task's next sign was its next switch-out */
+	struct away *away; /* tasks that are off their CPU now */
 };
 
 /* Fields of the event in raw data. */
@@ -45,7 +46,7 @@ struct switch_fields {
 bool switch_fields__find(const char *format, size_t len, struct switch_fields *ret);
 
 struct task_switch {
-	uint64_t time; /* ns */
+	uint64_t time;	     /* ns */
 	uint32_t prev, next; /* tids as the event tells them */
 	uint32_t tid;	     /* prev, as the recorder's pid namespace has it */
 	uint32_t state;

@@ -117,8 +117,8 @@ static int add_events(struct adding *a)
 		    e->attr.sample_period > 1) /* only some of the switches */
 			continue;
 		format = perf_file__format(replay__file(a->r), e->attr.config);
-		a->is_switch[i] = format && switch_fields__find(format->text, format->len,
-								&a->fields);
+		a->is_switch[i] =
+			format && switch_fields__find(format->text, format->len, &a->fields);
 		a->p->switches |= a->is_switch[i];
 	}
 	return 0;
@@ -134,7 +134,7 @@ static int room_for(void **v, size_t *n, size_t size, uint32_t id)
 	new = reallocarray(*v, want, size);
 	if (!new)
 		return -ENOMEM;
-	memset((char *)new + *n * size, 0, (want - *n) * size);
+	memset((char *)new + *n *size, 0, (want - *n) * size);
 	*v = new;
 	*n = want;
 	return 0;

@@ -39,7 +39,7 @@ struct event_profile {
 
 struct profile {
 	struct profile_tables *tables; /* borrowed */
-	uint64_t ns; /* from the first to the last sample, of all files in sum */
+	uint64_t ns;		       /* from the first to the last sample, of all files in sum */
 	size_t n_files;
 	struct event_profile *events; /* owned */
 	size_t n_events;

@@ -100,7 +100,8 @@ static int walk(const char *path, struct err *err, struct recordings *r)
 	while (!code && (e = fts_read(fts))) {
 		switch (e->fts_info) {
 		case FTS_F:
-			if (is_recording(e->fts_name) && add_file(r, e->fts_path, e->fts_level == 1))
+			if (is_recording(e->fts_name) &&
+			    add_file(r, e->fts_path, e->fts_level == 1))
 				code = err_set(err, -ENOMEM, "out of memory");
 			break;
 		case FTS_DNR:

@@ -15,7 +15,7 @@ struct recording_session {
 	size_t n_files;
 };
 
-struct recordings { /* { 0 } is an empty one */
+struct recordings {		     /* { 0 } is an empty one */
 	struct recording_session *v; /* by name; owned */
 	size_t n;
 };

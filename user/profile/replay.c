@@ -5,7 +5,7 @@
 #include "perfdata/record.h"
 #include "profile/replay.h"
 
-#define FORK_EXEC (1 << 13) /* PERF_RECORD_MISC_FORK_EXEC: perf made the record, from /proc */
+#define FORK_EXEC   (1 << 13) /* PERF_RECORD_MISC_FORK_EXEC: perf made the record, from /proc */
 #define KERNEL_TEXT "[kernel.kallsyms]"
 
 struct replay {
@@ -58,8 +58,7 @@ static void add_build_id(struct replay *r, const struct map *map)
 		return;
 	f->asked = true;
 	if (!map_file__build_id(f)->size)
-		perf_file__build_id(r->file,
-				    kernel_space__is_text(f->name) ? KERNEL_TEXT : f->name,
+		perf_file__build_id(r->file, kernel_space__is_text(f->name) ? KERNEL_TEXT : f->name,
 				    &f->found);
 }
 

@@ -37,8 +37,7 @@ void stacks__free(struct stacks *s)
 	free(s);
 }
 
-int stacks__id(struct stacks *s, uint32_t state, const uint32_t *functions, size_t n,
-	       uint32_t *ret)
+int stacks__id(struct stacks *s, uint32_t state, const uint32_t *functions, size_t n, uint32_t *ret)
 {
 	size_t size = sizeof(struct stack) + n * sizeof(*functions);
 	struct entry *e = calloc(1, offsetof(struct entry, stack) + size), *there;

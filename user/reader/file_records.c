@@ -16,24 +16,17 @@ enum {
 };
 
 static const char *const type_names[] = {
-	[PERF_RECORD_MMAP] = "MMAP",
-	[PERF_RECORD_LOST] = "LOST",
-	[PERF_RECORD_COMM] = "COMM",
-	[PERF_RECORD_EXIT] = "EXIT",
-	[PERF_RECORD_THROTTLE] = "THROTTLE",
-	[PERF_RECORD_UNTHROTTLE] = "UNTHROTTLE",
-	[PERF_RECORD_FORK] = "FORK",
-	[PERF_RECORD_READ] = "READ",
-	[PERF_RECORD_SAMPLE] = "SAMPLE",
-	[PERF_RECORD_MMAP2] = "MMAP2",
-	[PERF_RECORD_KSYMBOL] = "KSYMBOL",
-	[PERF_RECORD_NAMESPACES] = "NAMESPACES",
-	[PERF_RECORD_BPF_EVENT] = "BPF_EVENT",
-	[PERF_RECORD_CGROUP] = "CGROUP",
+	[PERF_RECORD_MMAP] = "MMAP",	       [PERF_RECORD_LOST] = "LOST",
+	[PERF_RECORD_COMM] = "COMM",	       [PERF_RECORD_EXIT] = "EXIT",
+	[PERF_RECORD_THROTTLE] = "THROTTLE",   [PERF_RECORD_UNTHROTTLE] = "UNTHROTTLE",
+	[PERF_RECORD_FORK] = "FORK",	       [PERF_RECORD_READ] = "READ",
+	[PERF_RECORD_SAMPLE] = "SAMPLE",       [PERF_RECORD_MMAP2] = "MMAP2",
+	[PERF_RECORD_KSYMBOL] = "KSYMBOL",     [PERF_RECORD_NAMESPACES] = "NAMESPACES",
+	[PERF_RECORD_BPF_EVENT] = "BPF_EVENT", [PERF_RECORD_CGROUP] = "CGROUP",
 };
 
-int perf_file__bad_record(const struct perf_file *f, const struct file_record *rec,
-			  const char *why, struct err *err)
+int perf_file__bad_record(const struct perf_file *f, const struct file_record *rec, const char *why,
+			  struct err *err)
 {
 	const char *name = rec->h->type < sizeof(type_names) / sizeof(type_names[0])
 				   ? type_names[rec->h->type]
@@ -138,8 +131,7 @@ static int normalise(struct perf_file *f, struct file_record *rec, struct err *e
 	memcpy(f->normal + body, &t, sizeof(t));
 	h->size = body + sizeof(t);
 	if (!record__valid(h, h->size))
-		return perf_file__bad_record(
-			f, rec, "what it announces does not fit into it", err);
+		return perf_file__bad_record(f, rec, "what it announces does not fit into it", err);
 	rec->h = h;
 	return 0;
 }
@@ -158,8 +150,8 @@ static int read_user_record(struct perf_file *f, const struct file_record *rec, 
 	switch (rec->h->type) {
 	case TYPE_COMPRESSED:
 	case TYPE_COMPRESSED2:
-		return perf_file__bad_record(
-			f, rec, "compressed (`perf record -z`): record without", err);
+		return perf_file__bad_record(f, rec,
+					     "compressed (`perf record -z`): record without", err);
 	case TYPE_HEADER_TRACING_DATA:
 		return perf_file__bad_record(f, rec, "it belongs into pipe mode", err);
 	case TYPE_AUXTRACE:
@@ -207,6 +199,9 @@ static int read_record(struct perf_file *f, uint64_t offset, struct err *err,
 		if (!record_id(f, h, &id))
 			return perf_file__bad_record(f, rec, "it is too short", err);
 		rec->event = perf_file__event_of_id(f, id);
+		/* perf record has been seen to leave one of an event that it does not list */
+		if (!rec->event && h->type != PERF_RECORD_SAMPLE)
+			rec->event = &f->events[0];
 		if (!rec->event)
 			return perf_file__bad_record(f, rec, "its id is not that of any event",
 						     err);
@@ -254,8 +249,8 @@ static int by_time(const void *a, const void *b)
 {
 	const struct file_entry *x = a, *y = b;
 
-	return (x->time > y->time) - (x->time < y->time) ?:
-	       (x->offset > y->offset) - (x->offset < y->offset);
+	return (x->time > y->time) - (x->time < y->time)
+		       ?: (x->offset > y->offset) - (x->offset < y->offset);
 }
 
 /* Look at every record once. */

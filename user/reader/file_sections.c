@@ -174,7 +174,7 @@ static int read_tracing_data(struct perf_file *f, struct cursor *c, struct err *
 	uint32_t n, events;
 	int r = 0;
 
-	cursor__name(c);					       /* version */
+	cursor__name(c);			    /* version */
 	cursor__bytes(c, 1 + 1 + sizeof(uint32_t)); /* byte order, size of a long, of a page */
 	for (int i = 0; i < 2; i++) {		    /* header_page, header_event */
 		cursor__name(c);
@@ -243,8 +243,7 @@ static int find_section(struct perf_file *f, unsigned int bit, struct file_range
 	return r;
 }
 
-static int read_section(struct perf_file *f, const struct section *s, void **kept,
-			struct err *err)
+static int read_section(struct perf_file *f, const struct section *s, void **kept, struct err *err)
 {
 	struct file_range range;
 	struct cursor c;
@@ -299,6 +298,18 @@ static int name_event(struct perf_file *f, size_t i, struct err *err)
 	return 0;
 }
 
+/* All of them, also those that are not read: a file that was cut is not whole. */
+static int check_sections(struct perf_file *f, struct err *err)
+{
+	struct file_range range;
+	int r = 0;
+
+	for (unsigned int bit = 0; bit < FILE_FEATURES && !r; bit++)
+		if (has_feature(f, bit))
+			r = find_section(f, bit, &range, err);
+	return r;
+}
+
 int file_sections__read(struct perf_file *f, struct err *err)
 {
 	size_t i, n_kept = 0;
@@ -313,6 +324,7 @@ int file_sections__read(struct perf_file *f, struct err *err)
 		return err_set(err, -EINVAL,
 			       "%s: its records are compressed (`perf record -z`): record without",
 			       f->path);
+	r = check_sections(f, err);
 	for (i = 0; i < sizeof(sections) / sizeof(sections[0]) && !r; i++) {
 		if (has_feature(f, sections[i].bit))
 			r = read_section(f, &sections[i], &f->sections[n_kept], err);

@@ -30,9 +30,10 @@ static bool in_file(const struct perf_file *f, const struct file_range *r)
 static int check_magic(const struct perf_file *f, const struct file_header *h, struct err *err)
 {
 	if (!memcmp(h->magic, "2ELIFREP", 8))
-		return err_set(err, -EINVAL,
-			       "%s: recorded on a machine of the other byte order: look at it there",
-			       f->path);
+		return err_set(
+			err, -EINVAL,
+			"%s: recorded on a machine of the other byte order: look at it there",
+			f->path);
 	if (!memcmp(h->magic, "PERFFILE", 8))
 		return err_set(err, -EINVAL, "%s: in perf's format of before 2010", f->path);
 	if (memcmp(h->magic, "PERFILE2", 8))
@@ -101,8 +102,8 @@ static int read_ids(struct perf_file *f, uint32_t i, uint64_t attr_off, const st
 		return err_set(err, -ENOMEM, "%s: out of memory", f->path);
 	f->ids = ids;
 	for (k = 0; k < n; k++) {
-		ret = block_file__read(f->file, r->offset + k * sizeof(uint64_t),
-				       &ids[f->n_ids].id, sizeof(uint64_t), err);
+		ret = block_file__read(f->file, r->offset + k * sizeof(uint64_t), &ids[f->n_ids].id,
+				       sizeof(uint64_t), err);
 		if (ret)
 			return ret;
 		ids[f->n_ids++].event = i;
@@ -118,8 +119,8 @@ static int read_attr(struct perf_file *f, uint32_t i, struct err *err)
 	struct file_range ids;
 	int r;
 
-	r = block_file__read(f->file, off, a, size < sizeof(*a) ? size : sizeof(*a), err) ?:
-	    block_file__read(f->file, off + size, &ids, sizeof(ids), err);
+	r = block_file__read(f->file, off, a, size < sizeof(*a) ? size : sizeof(*a), err)
+		    ?: block_file__read(f->file, off + size, &ids, sizeof(ids), err);
 	if (r)
 		return r;
 	if ((a->size ? a->size : ATTR_SIZE_VER0) != size)

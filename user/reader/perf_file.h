@@ -45,8 +45,8 @@ struct file_format {
 /* What the header and the feature sections say. Owned by the file. */
 struct file_info {
 	const char *path;
-	const char *hostname, *osrelease; /* NULL: not told */
-	const char *const *cmdline;	  /* NULL terminated; NULL: not told */
+	const char *hostname, *osrelease;   /* NULL: not told */
+	const char *const *cmdline;	    /* NULL terminated; NULL: not told */
 	uint64_t first_sample, last_sample; /* ns; 0, 0: not told */
 	const struct file_event *events;
 	size_t n_events;
@@ -90,7 +90,7 @@ bool perf_file__build_id(const struct perf_file *f, const char *name, struct bui
 int perf_file__next(struct perf_file *f, struct err *err, struct file_record *ret);
 
 /* Say that @rec is wrong; returns -EINVAL. */
-int perf_file__bad_record(const struct perf_file *f, const struct file_record *rec,
-			  const char *why, struct err *err);
+int perf_file__bad_record(const struct perf_file *f, const struct file_record *rec, const char *why,
+			  struct err *err);
 
 #endif

@@ -10,7 +10,7 @@ struct sample { /* a field that the event does not have is 0 or NULL */
 	uint8_t cpumode; /* PERF_RECORD_MISC_KERNEL, _USER ... */
 	uint64_t ip, time /* ns */, addr;
 	uint32_t pid, tid, cpu;
-	uint64_t period; /* how much of the event it stands for */
+	uint64_t period;     /* how much of the event it stands for */
 	const uint64_t *ips; /* callchain with PERF_CONTEXT_* marks, the innermost first */
 	size_t n_ips;
 	const void *raw; /* fields of a tracepoint, at any alignment */

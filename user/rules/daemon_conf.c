@@ -13,6 +13,7 @@
 /* BASE/control is a socket, whose address ends in a NUL */
 #define BASE_MAX  (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/control"))
 #define MERGE_MAX (60 * NSEC_PER_SEC)
+#define AGE_MAX	  (100ULL * 365 * 86400 * NSEC_PER_SEC)
 
 static int parse_base(const struct entry_ctx *ctx, void *obj)
 {
@@ -138,6 +139,57 @@ static int parse_watch(const struct entry_ctx *ctx, void *obj)
 	return 0;
 }
 
+/* Bytes on disk: a percentage would be one of memory. */
+static int parse_disk_size(const struct entry_ctx *ctx, uint64_t *ret)
+{
+	uint64_t bytes;
+
+	if (text__size(ctx->src, ctx->value, ctx->d, 0, &bytes))
+		return -EINVAL;
+	if (!bytes)
+		return diags__error(ctx->d, ctx->src, ctx->value,
+				    "'%s' is a size such as 2G, and larger than 0",
+				    ctx->entry->key);
+	*ret = bytes;
+	return 0;
+}
+
+static int parse_max_size(const struct entry_ctx *ctx, void *obj)
+{
+	return parse_disk_size(ctx, &((struct daemon_conf *)obj)->max_size);
+}
+
+static int parse_min_free(const struct entry_ctx *ctx, void *obj)
+{
+	return parse_disk_size(ctx, &((struct daemon_conf *)obj)->min_free);
+}
+
+static int parse_max_incidents(const struct entry_ctx *ctx, void *obj)
+{
+	struct daemon_conf *daemon = obj;
+	const char *why;
+	uint64_t n;
+
+	if (units__number(ctx->src->text + ctx->value.off, ctx->value.len, &n, &why) || !n)
+		return diags__error(ctx->d, ctx->src, ctx->value,
+				    "'max-incidents' is a number from 1 on, not " QUOTED,
+				    QUOTE_SPAN(ctx->src, ctx->value));
+	daemon->max_incidents = n;
+	return 0;
+}
+
+static int parse_max_age(const struct entry_ctx *ctx, void *obj)
+{
+	struct daemon_conf *daemon = obj;
+
+	if (entry__duration(ctx, AGE_MAX, &daemon->max_age))
+		return -EINVAL;
+	if (!daemon->max_age)
+		return diags__error(ctx->d, ctx->src, ctx->value,
+				    "'max-age' must be larger than 0");
+	return 0;
+}
+
 static const struct section_key keys[] = {
 	{ "base", parse_base },
 	{ "max-memory", parse_max_memory },
@@ -146,10 +198,10 @@ static const struct section_key keys[] = {
 	{ "merge", parse_merge },
 	{ "snapshot", parse_snapshot },
 	{ "watch", parse_watch },
-	{ "max-size" },
-	{ "max-incidents" },
-	{ "max-age" },
-	{ "min-free" },
+	{ "max-size", parse_max_size },
+	{ "max-incidents", parse_max_incidents },
+	{ "max-age", parse_max_age },
+	{ "min-free", parse_min_free },
 	{ "max-dumps", parse_max_dumps },
 	{ "on-dump" },
 	{ NULL },

@@ -19,6 +19,9 @@ const struct expr_field_desc expr_fields[] = {
 	  .meaning = "name of the thread, at most 15 bytes" },
 	{ "process", FRBPF_FIELD_PROCESS, EXPR_STRING,
 	  .meaning = "name of the process: of its first thread, at most 15 bytes" },
+	{ "exe", FRBPF_FIELD_EXE, EXPR_EXE, .sources = EXPR_PATH_SOURCES,
+	  .meaning =
+		  "path of the executable, as /proc/PID/exe shows it; kernel threads have none" },
 	{ "pid", FRBPF_FIELD_PID, EXPR_NUMBER, 0, PID_MAX_LIMIT,
 	  .meaning = "process id (thread group id)" },
 	{ "tid", FRBPF_FIELD_TID, EXPR_NUMBER, 0, PID_MAX_LIMIT, .meaning = "thread id" },
@@ -37,6 +40,23 @@ const struct expr_field_desc expr_fields[] = {
 	  "return value of the system call; EAGAIN and so on stand for the negative number" },
 	{ "syscall", FRBPF_FIELD_SYSCALL, EXPR_NUMBER, 0, FRBPF_KEY_MAX - 1,
 	  OF(FRBPF_SOURCE_SYSCALL), true, NULL, "the system call, by name or number" },
+	{ "ret", FRBPF_FIELD_RET, EXPR_NUMBER, INT64_MIN, INT64_MAX, OF(FRBPF_SOURCE_UPROBE), true,
+	  NULL, "return value of the function: the whole register, an int of -1 is 0xffffffff" },
+#define PROBE_ARG(n, sources)                                                                      \
+	{                                                                                          \
+		"arg" #n, FRBPF_FIELD_ARG + (n), EXPR_NUMBER, INT64_MIN, INT64_MAX, sources, true, \
+			NULL,                                                                      \
+			"argument " #n                                                             \
+			": of a function the whole register, of a static probe its value"          \
+	}
+	PROBE_ARG(0, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_ARG(1, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_ARG(2, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_ARG(3, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_ARG(4, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_ARG(5, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_ARG(6, OF(FRBPF_SOURCE_USDT)),
+	PROBE_ARG(7, OF(FRBPF_SOURCE_USDT)),
 	{ "state", FRBPF_FIELD_STATE, EXPR_NUMBER, 0, 0xffff, OF(FRBPF_SOURCE_OFFCPU), true,
 	  symbols_state, "why the task left its CPU: R S D T t P I, as ps shows it" },
 	{ "dev", (enum frbpf_field)FRBPF_BLKIO_DEV, EXPR_DEVICE, .sources = OF_BLKIO,
@@ -50,6 +70,22 @@ const struct expr_field_desc expr_fields[] = {
 	{ "flags", (enum frbpf_field)FRBPF_BLKIO_FLAGS, EXPR_NUMBER, 0, UINT32_MAX, OF_BLKIO, true,
 	  symbols_blkio_flags,
 	  "how, as bits: sync meta prio fua preflush ahead background nowait swap", true },
+	{ "irq", (enum frbpf_field)FRBPF_HARDIRQ_IRQ, EXPR_NUMBER, 0, INT32_MAX,
+	  OF(FRBPF_SOURCE_HARDIRQ), true, NULL, "number of the interrupt, as in /proc/interrupts" },
+	{ "name", (enum frbpf_field)FRBPF_HARDIRQ_NAME, EXPR_STRING,
+	  .sources = OF(FRBPF_SOURCE_HARDIRQ), .of_event = true,
+	  .meaning = "name of its handler, as in /proc/interrupts, at most 15 bytes" },
+	{ "vec", (enum frbpf_field)FRBPF_SOFTIRQ_VEC, EXPR_NUMBER, 0, FRBPF_SOFTIRQ_VECS - 1,
+	  OF(FRBPF_SOURCE_SOFTIRQ), true, symbols_softirq, "the vector: net_rx, timer ..." },
+	{ "order", (enum frbpf_field)FRBPF_RECLAIM_ORDER, EXPR_NUMBER, 0, 64,
+	  OF(FRBPF_SOURCE_RECLAIM), true, NULL, "2^order pages were asked for" },
+	{ "gfp", (enum frbpf_field)FRBPF_RECLAIM_GFP, EXPR_NUMBER, 0, UINT32_MAX,
+	  OF(FRBPF_SOURCE_RECLAIM), true, NULL, "flags of the allocation, a number" },
+	{ "scope", (enum frbpf_field)FRBPF_RECLAIM_SCOPE, EXPR_NUMBER, 0, FRBPF_RECLAIM_CGROUP,
+	  OF(FRBPF_SOURCE_RECLAIM), true, symbols_reclaim_scope,
+	  "whose memory was short: machine, or cgroup (its limit)" },
+	{ "pages", (enum frbpf_field)FRBPF_RECLAIM_PAGES, EXPR_NUMBER, 0, INT64_MAX,
+	  OF(FRBPF_SOURCE_RECLAIM), true, NULL, "pages that it brought" },
 	{ NULL },
 };
 
@@ -64,7 +100,7 @@ const struct expr_field_desc *expr_field__of(enum frbpf_source source, enum frbp
 
 bool expr_field__is_of(const struct expr_field_desc *f, enum frbpf_source source)
 {
-	return !source || !f->sources || f->sources & OF(source);
+	return !source || !f->sources || (source < 32 && f->sources & OF(source));
 }
 
 const struct expr_field_desc *expr_field__find(const struct field_scope *scope, const char *s,
@@ -201,6 +237,31 @@ static bool is_at_or_below(const char *path, const char *top)
 	return !strcmp(top, "/") || (!strncmp(path, top, len) && (!path[len] || path[len] == '/'));
 }
 
+/* A pattern of a cgroup fits also what lies below. */
+static bool cgroup_fits(const char *pattern, const char *path)
+{
+	size_t len = path ? strlen(path) : 0;
+
+	if (!len)
+		return false;
+	if (glob__match(pattern, path, len) || glob__match(pattern, "/", 1))
+		return true;
+	for (size_t i = 1; i < len; i++) {
+		if (path[i] == '/' && glob__match(pattern, path, i))
+			return true;
+	}
+	return false;
+}
+
+static bool exe_fits(const struct frbpf_node *n, const char *text, const char *path)
+{
+	if (!path || !*path)
+		return false;
+	if (n->op == FRBPF_OP_EQ || n->op == FRBPF_OP_NE)
+		return !strcmp(text, path);
+	return glob__match(text, path, strlen(path));
+}
+
 /* Are the first @bits the same? See bpf/rules.bpf.h. */
 static bool prefix_holds(const __u64 *a, const __u64 *b, unsigned int bits)
 {
@@ -221,6 +282,12 @@ static bool node_holds(const struct expr *e, const struct frbpf_node *n,
 	if (n->field == FRBPF_FIELD_CGROUP)
 		return is_at_or_below(s->cgroup[who], e->strings[n->val[0]]) ==
 		       (n->op == FRBPF_OP_EQ);
+	if (n->field == FRBPF_FIELD_CGROUP_PATH)
+		return cgroup_fits(e->strings[n->val[0]], s->cgroup[who]) ==
+		       (n->op == FRBPF_OP_GLOB);
+	if (n->field == FRBPF_FIELD_EXE)
+		return exe_fits(n, e->strings[n->val[0]], s->exe[who]) ==
+		       (n->op == FRBPF_OP_EQ || n->op == FRBPF_OP_GLOB);
 	if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
 		return glob__match(e->strings[n->val[0]], name, strnlen(name, FRBPF_COMM_LEN)) ==
 		       (n->op == FRBPF_OP_GLOB);

@@ -57,6 +57,7 @@ void expr__free(struct expr *e);
 struct expr_subject {
 	__u64 val[2][FRBPF_FIELD_MAX][2]; /* [0 subject, 1 current][field][words] */
 	const char *cgroup[2];		  /* path; NULL: none */
+	const char *exe[2];		  /* likewise */
 };
 /* What BPF must answer too: used by tests and by matches on samples in user space. */
 bool expr__eval(const struct expr *e, const struct expr_subject *s);
@@ -65,11 +66,17 @@ enum expr_type {
 	EXPR_STRING, /* == != ~ in */
 	EXPR_NUMBER, /* == != < <= > >= & in */
 	EXPR_DURATION,
-	EXPR_PATH,   /* == != in; of a cgroup: it and what is below it */
+	EXPR_PATH,   /* == != ~ in; of a cgroup: it and what is below it */
+	EXPR_EXE,    /* == != ~ in; path of a file */
 	EXPR_DEVICE, /* == != in; of a block device: its name, its path in /dev, or "MAJOR:MINOR" */
 	EXPR_IPV4,   /* == != in; an address, or a prefix such as 10.0.0.0/8 */
 	EXPR_IPV6,
 };
+
+/* Sources that look at their tasks while these are there: only they know paths. */
+#define EXPR_PATH_SOURCES                                                                          \
+	(1U << FRBPF_SOURCE_RUNQLAT | 1U << FRBPF_SOURCE_SYSCALL | 1U << FRBPF_SOURCE_BLOCKED |    \
+	 1U << FRBPF_SOURCE_OFFCPU | 1U << FRBPF_SOURCE_TRACEPOINT)
 
 /* Names and types of the fields, for errors, `frbpf events` and documentation; ends with name NULL.
  */

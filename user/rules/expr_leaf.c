@@ -17,9 +17,6 @@
 #define DEVICE_MAX  128
 #define OP(name)    (1U << FRBPF_OP_##name)
 
-/* Of the design, for later versions. */
-static const char *const later_fields[] = { "exe", NULL };
-
 #define NAMES_MAX 32
 
 /* All names of fields, those of tasks also with "current." before them. */
@@ -27,7 +24,7 @@ static const char *nearest_field(const struct field_scope *scope, const char *s,
 {
 	static const char *const currents[] = {
 		CURRENT "comm", CURRENT "process", CURRENT "pid",  CURRENT "tid", CURRENT "ppid",
-		CURRENT "uid",	CURRENT "cgroup",  CURRENT "prio", CURRENT "cpu",
+		CURRENT "uid",	CURRENT "cgroup",  CURRENT "prio", CURRENT "cpu", CURRENT "exe",
 	};
 	const char *names[NAMES_MAX + ARRAY_SIZE(currents) + 1] = { NULL };
 	size_t n = 0;
@@ -41,17 +38,12 @@ static const char *nearest_field(const struct field_scope *scope, const char *s,
 }
 
 static int unknown_field(const struct field_scope *scope, const struct source_text *src,
-			 struct span span, struct span base, struct diags *d)
+			 struct span span, struct diags *d)
 {
 	char all[256] = "";
 	const char *nearest;
 	size_t len = 0;
 
-	for (const char *const *later = later_fields; *later; later++) {
-		if (text__equals(src, base, *later))
-			return diags__error(d, src, span, "the field '%s' is not supported yet",
-					    *later);
-	}
 	if (text__equals(src, span, "current") || text__equals(src, span, CURRENT))
 		return diags__error(d, src, span,
 				    "'current' is followed by a field, such as current.comm");
@@ -90,7 +82,7 @@ int field_scope__find(const struct field_scope *scope, const struct source_text 
 	if (scope->args && (!desc || !expr_field__is_of(desc, scope->source)))
 		return take_arg(scope, src, at, d, ret_slot);
 	if (!desc)
-		return unknown_field(scope, src, at, at, d);
+		return unknown_field(scope, src, at, d);
 	if (!expr_field__is_of(desc, scope->source))
 		return diags__error(d, src, at, "'%s' has no field '%s'",
 				    when__source_name(scope->source), desc->name);
@@ -116,7 +108,7 @@ int leaf__field(const struct source_text *src, struct token field, const struct 
 	}
 	desc = expr_field__find(scope, src->text + base.off, base.len);
 	if (!desc)
-		return unknown_field(scope, src, field.span, base, d);
+		return unknown_field(scope, src, field.span, d);
 	if (desc->of_event)
 		return diags__error(d, src, field.span,
 				    "'%s' is of the event, not of a task: write it without "
@@ -247,6 +239,35 @@ static int parse_path(const struct source_text *src, struct token value, struct 
 	return add_string(tree, buf, val);
 }
 
+/* A path or a pattern on paths, for == != and ~. It begins with '/', or a wildcard may stand for
+ * that. */
+static int parse_path_pattern(const struct source_text *src, const struct expr_field_desc *field,
+			      struct token value, bool literal, struct diags *d, struct tree *tree,
+			      __u64 *val)
+{
+	bool exe = field->type == EXPR_EXE;
+	char buf[FRBPF_PATH_LEN] = "";
+	const char *why;
+	size_t len = 0;
+
+	if (string_value(src, value, d, buf, sizeof(buf) - 1, &len))
+		return -EINVAL;
+	if (len >= sizeof(buf))
+		return diags__error(d, src, value.span, "this is too long: at most %d bytes",
+				    GLOB_PATH_MAX);
+	if (buf[0] != '/' && (literal || !buf[0] || !strchr("*?[", buf[0])))
+		return diags__error(d, src, value.span,
+				    "this can never match: the path of %s begins with '/': write "
+				    "\"%s\", or %s ~ \"*/%s\"",
+				    exe ? "an executable" : "a cgroup",
+				    exe ? "/usr/bin/..." : "/system.slice/...", field->name,
+				    exe ? "NAME" : "*.service");
+	if (glob__compile_path(buf, literal ? PATH_GLOB_EXACT : PATH_GLOB, NULL, &why))
+		return diags__error(d, src, value.span, "bad pattern " QUOTED ": %s",
+				    QUOTE_SPAN(src, value.span), why);
+	return add_string(tree, buf, val);
+}
+
 /* Which device that is, is known where the rule is loaded. */
 static int parse_device(const struct source_text *src, struct token value, struct diags *d,
 			struct tree *tree, __u64 *val)
@@ -360,7 +381,10 @@ static const struct {
 	[EXPR_STRING] = { OP(EQ) | OP(NE) | OP(GLOB), "a string: it has only ==, !=, ~ and in" },
 	[EXPR_NUMBER] = { ~OP(GLOB), "a number: it has no ~" },
 	[EXPR_DURATION] = { ~(OP(GLOB) | OP(BITS)), "a duration: it has neither ~ nor &" },
-	[EXPR_PATH] = { OP(EQ) | OP(NE), "the path of a cgroup: it has only ==, != and in" },
+	[EXPR_PATH] = { OP(EQ) | OP(NE) | OP(GLOB),
+			"the path of a cgroup: it has only ==, !=, ~ and in" },
+	[EXPR_EXE] = { OP(EQ) | OP(NE) | OP(GLOB),
+		       "the path of an executable: it has only ==, !=, ~ and in" },
 	[EXPR_DEVICE] = { OP(EQ) | OP(NE), "a block device: it has only ==, != and in" },
 	[EXPR_IPV4] = { OP(EQ) | OP(NE), "an IPv4 address: it has only ==, != and in" },
 	[EXPR_IPV6] = { OP(EQ) | OP(NE), "an IPv6 address: it has only ==, != and in" },
@@ -369,10 +393,6 @@ static const struct {
 static int wrong_operator(const struct source_text *src, const struct expr_field_desc *field,
 			  struct token op, struct diags *d)
 {
-	if (field->type == EXPR_PATH && op.op == FRBPF_OP_GLOB)
-		return diags__error(d, src, op.span,
-				    "globs over cgroups are not supported yet: with == a cgroup "
-				    "stands for all below it");
 	return diags__error(d, src, op.span, "'%s' is %s", field->name, type_ops[field->type].text);
 }
 
@@ -406,7 +426,11 @@ int leaf__parse(const struct source_text *src, const struct leaf_field *field, s
 	leaf.flags = field->current ? FRBPF_NODE_CURRENT : 0;
 	if (!(type_ops[desc->type].ops & 1U << op.op))
 		return wrong_operator(src, desc, op, d);
-	if (op.op == FRBPF_OP_GLOB) {
+	if (desc->type == EXPR_EXE || (desc->type == EXPR_PATH && op.op == FRBPF_OP_GLOB)) {
+		leaf.field = desc->type == EXPR_PATH ? FRBPF_FIELD_CGROUP_PATH : desc->field;
+		err = parse_path_pattern(src, desc, value, op.op != FRBPF_OP_GLOB, d, tree,
+					 leaf.val);
+	} else if (op.op == FRBPF_OP_GLOB) {
 		err = parse_glob(src, value, d, tree, leaf.val);
 	} else {
 		switch (desc->type) {
@@ -428,6 +452,8 @@ int leaf__parse(const struct source_text *src, const struct leaf_field *field, s
 		case EXPR_IPV4:
 		case EXPR_IPV6:
 			err = leaf__parse_address(src, desc, value, d, &leaf);
+			break;
+		case EXPR_EXE: /* above */
 			break;
 		}
 	}

@@ -5,6 +5,7 @@
 
 #include "rules/expr_tree.h"
 #include "rules/text.h"
+#include "rules/when.h"
 
 #define DEPTH_MAX 32 /* parentheses within parentheses */
 
@@ -117,6 +118,12 @@ static int add_leaf(struct parser *p, struct span start, const struct leaf_field
 		err = leaf__parse(p->src, field, op, value, p->d, p->tree, &leaf);
 		if (err == -ENOMEM)
 			return err;
+		if (!err && leaf.field == FRBPF_FIELD_CGROUP_PATH && p->scope->source &&
+		    !(EXPR_PATH_SOURCES & 1U << p->scope->source))
+			err = diags__error(p->d, p->src, op.span,
+					   "'%s' does not know the path of a cgroup: name it, "
+					   "with == or in",
+					   when__source_name(p->scope->source));
 		p->failed |= err;
 	}
 	n = &p->tree->nodes[p->tree->n];

@@ -85,6 +85,63 @@ int glob__compile(const char *pattern, struct frbpf_glob *ret, size_t *ret_least
 	return 0;
 }
 
+static void set_bit(__u64 *words, size_t i)
+{
+	words[i / 64] |= 1ULL << i % 64;
+}
+
+static int add_path_element(struct frbpf_path_glob *glob, const struct element *e, bool exact,
+			    size_t n, const char **ret_why)
+{
+	if (!e->len) {
+		*ret_why = "the ']' of a '[' is missing";
+		return -EINVAL;
+	}
+	if (n == GLOB_PATH_MAX) {
+		*ret_why = "it is too long: at most 126 bytes, sets and '?'";
+		return -EINVAL;
+	}
+	for (int c = 1; c < 256; c++) {
+		if (exact ? (unsigned char)*e->text == c : element_fits(e, c))
+			set_bit(glob->next[c], n);
+	}
+	return 0;
+}
+
+int glob__compile_path(const char *pattern, enum path_glob kind, struct frbpf_path_glob *ret,
+		       const char **ret_why)
+{
+	struct frbpf_path_glob glob = { .loop = { 0 } };
+	bool exact = kind == PATH_GLOB_EXACT;
+	size_t n = 0;
+
+	/* all lies below the root */
+	if (kind == PATH_GLOB_BELOW && glob__match(pattern, "/", 1))
+		pattern = "*";
+	while (*pattern) {
+		struct element e = exact ? (struct element){ pattern, 1 } : element_at(pattern);
+
+		if (*pattern == '*' && !exact) {
+			set_bit(glob.loop, n);
+			pattern++;
+			continue;
+		}
+		if (add_path_element(&glob, &e, exact, n, ret_why))
+			return -EINVAL;
+		pattern += e.len;
+		n++;
+	}
+	set_bit(glob.accept, n);
+	if (kind == PATH_GLOB_BELOW) { /* "/" and anything */
+		set_bit(glob.next['/'], n);
+		set_bit(glob.loop, n + 1);
+		set_bit(glob.accept, n + 1);
+	}
+	if (ret)
+		*ret = glob;
+	return 0;
+}
+
 bool glob__match(const char *pattern, const char *name, size_t len)
 {
 	struct element e;

@@ -19,6 +19,17 @@
 int glob__compile(const char *pattern, struct frbpf_glob *ret, size_t *ret_least,
 		  const char **ret_why);
 
+enum path_glob {
+	PATH_GLOB_EXACT, /* no byte is special */
+	PATH_GLOB,
+	PATH_GLOB_BELOW, /* what lies below a path that fits does, too */
+};
+
+/* The automaton of @pattern on paths. -EINVAL as above, for more than GLOB_PATH_MAX elements. */
+#define GLOB_PATH_MAX (FRBPF_PATH_GLOB_ELEMENTS - 1)
+int glob__compile_path(const char *pattern, enum path_glob kind, struct frbpf_path_glob *ret,
+		       const char **ret_why);
+
 /* Does the name of @len bytes fit? By backtracking: what the automaton must answer, too. */
 bool glob__match(const char *pattern, const char *name, size_t len);
 

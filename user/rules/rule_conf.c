@@ -233,6 +233,18 @@ static uint64_t rule_id(const struct rule_conf *rule)
 	return hash ? hash : 1; /* 0 is no rule */
 }
 
+/* A function that is called has not returned yet. */
+static bool asks_for_ret_too_early(const struct rule_conf *rule)
+{
+	if (rule->when.source != FRBPF_SOURCE_UPROBE || !rule->when.hit)
+		return false;
+	for (uint32_t i = 0; i < rule->expr.n_nodes; i++) {
+		if (rule->expr.nodes[i].field == FRBPF_FIELD_RET)
+			return true;
+	}
+	return false;
+}
+
 int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct diags *d)
 {
 	const struct source_text *src = rs->config->src;
@@ -242,6 +254,11 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 				    "'%s' without an 'if' fires all the time: waiting is what most "
 				    "tasks do",
 				    when__source_name(rule->when.source));
+	if (asks_for_ret_too_early(rule))
+		return diags__error(
+			d, src, rule->when_span,
+			"'ret' is known when the function returns: add a threshold, such "
+			"as > 1ns");
 	rule->id = rule_id(rule);
 	if (rule->sessions)
 		return 0;

@@ -28,6 +28,11 @@ struct daemon_conf {
 	enum snapshot_mode snapshot;
 	struct rate max_dumps; /* of all rules together; default 50 in 24 h */
 	bool watch;	       /* load the file again whenever it changes */
+	/* of dumps on disk; 0: no limit */
+	uint64_t max_size; /* bytes, of all together */
+	uint64_t max_incidents;
+	uint64_t max_age;  /* ns */
+	uint64_t min_free; /* bytes that they leave on their file system */
 };
 
 struct session_conf {

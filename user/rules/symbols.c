@@ -191,6 +191,19 @@ const struct symbol symbols_blkio_flags[] = {
 	{ NULL },
 };
 
+/* include/linux/interrupt.h: they have not changed since 2.6.37. */
+const struct symbol symbols_softirq[] = {
+	{ "hi", 0 },	  { "timer", 1 },    { "net_tx", 2 },  { "net_rx", 3 },
+	{ "block", 4 },	  { "irq_poll", 5 }, { "tasklet", 6 }, { "sched", 7 },
+	{ "hrtimer", 8 }, { "rcu", 9 },	     { NULL },
+};
+
+const struct symbol symbols_reclaim_scope[] = {
+	{ "machine", FRBPF_RECLAIM_MACHINE },
+	{ "cgroup", FRBPF_RECLAIM_CGROUP },
+	{ NULL },
+};
+
 const struct symbol symbols_signal[] = {
 	{ "SIGHUP", SIGHUP },	{ "SIGINT", SIGINT },
 	{ "SIGQUIT", SIGQUIT }, { "SIGILL", SIGILL },

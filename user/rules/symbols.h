@@ -17,6 +17,8 @@ extern const struct symbol symbols_signal[]; /* "SIGSEGV" */
 
 extern const struct symbol symbols_blkio_op[];
 extern const struct symbol symbols_blkio_flags[]; /* bits */
+extern const struct symbol symbols_softirq[];	  /* "net_rx": vectors */
+extern const struct symbol symbols_reclaim_scope[];
 
 /* 0, or -ENOENT. */
 int symbol__find(const struct symbol *symbols, const char *s, size_t len, long *ret);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "rules/symbols.h"
 #include "rules/units.h"
 #include "rules/when_parse.h"
 
@@ -24,6 +25,14 @@ const struct when_source_desc when_sources[] = {
 	{ "blkio.device", FRBPF_SOURCE_BLKIO_DEVICE,
 	  .meaning = "a block request took that long from being issued to its completion; its "
 		     "subject is the task that queued it" },
+	{ "hardirq", FRBPF_SOURCE_HARDIRQ, .no_subject = true,
+	  .meaning = "the handler of an interrupt ran that long; it has no subject" },
+	{ "softirq", FRBPF_SOURCE_SOFTIRQ, .has_keys = true, .no_subject = true,
+	  .parse = when__parse_softirq,
+	  .meaning = "one of the softirq vectors named ran that long; it has no subject" },
+	{ "reclaim", FRBPF_SOURCE_RECLAIM,
+	  .meaning = "a task had to reclaim memory itself for that long; its subject is that "
+		     "task" },
 	{ "tracepoint", FRBPF_SOURCE_TRACEPOINT, .has_args = true, .parse = when__parse_tracepoint,
 	  .meaning = "SYSTEM:NAME: this tracepoint of the kernel is hit; its subject is the task "
 		     "that it is about, or else the one that runs" },
@@ -34,24 +43,26 @@ const struct when_source_desc when_sources[] = {
 	  .parse = when__parse_tracepoint,
 	  .meaning = "SYSTEM:NAME: this tracepoint is hit, and `if` asks for fields of its format; "
 		     "its subject is the task that runs" },
-	{ "psi", FRBPF_SOURCE_PSI, .parse = when__parse_psi, .no_begin = true,
+	{ "psi", FRBPF_SOURCE_PSI, .parse = when__parse_psi, .no_begin = true, .no_subject = true,
 	  .meaning = "tasks were stalled that long within a window, for want of cpu, memory or io; "
 		     "it has no subject" },
 	{ "app", FRBPF_SOURCE_APP, .has_args = true, .parse = when__parse_app,
 	  .bind = when__bind_app,
 	  .meaning = "a program sent a message of this name, with a duration longer than that; "
 		     "its subject is the sender" },
+	{ "uprobe", FRBPF_SOURCE_UPROBE, .parse = when__parse_uprobe,
+	  .meaning =
+		  "a function of a program or library was called, or a call of it took that long; "
+		  "its subject is the caller" },
+	{ "usdt", FRBPF_SOURCE_USDT, .parse = when__parse_usdt,
+	  .meaning = "a static probe of a program or library was hit; its subject is the task that "
+		     "ran into it" },
 	{ NULL },
 };
 
 /* Of the design, for later versions. */
 /* clang-format off */
 static const char *const later_sources[] = {
-	"hardirq",
-	"softirq",
-	"reclaim",
-	"uprobe",
-	"usdt",
 	"pending",
 	"absent",
 	NULL,
@@ -305,6 +316,27 @@ const struct when_source_desc *when__source(enum frbpf_source source)
 			return s;
 	}
 	return NULL;
+}
+
+bool when__has_keys(enum frbpf_source source)
+{
+	const struct when_source_desc *s = when__source(source);
+
+	return s && s->has_keys;
+}
+
+bool when__has_subject(enum frbpf_source source)
+{
+	const struct when_source_desc *s = when__source(source);
+
+	return !s || !s->no_subject;
+}
+
+const char *when__key_name(enum frbpf_source source, uint32_t key)
+{
+	if (source == FRBPF_SOURCE_SYSCALL)
+		return syscall__name(key);
+	return source == FRBPF_SOURCE_SOFTIRQ ? symbol__name(symbols_softirq, key) : NULL;
 }
 
 const char *when__source_name(enum frbpf_source source)

@@ -41,6 +41,7 @@ struct when_source_desc {
 	bool has_keys;
 	bool has_args;	     /* its events have fields that only the kernel or others know */
 	bool needs_if;	     /* what it measures is nothing unusual */
+	bool no_subject;     /* no task suffers: only cpu and current.FIELD are known of tasks */
 	bool no_begin;	     /* its value is no time that ended with the event */
 	const char *meaning; /* one line: what is measured and who its subject is */
 	/* What stands behind the name; NULL: "> DURATION" and nothing else. */
@@ -54,6 +55,11 @@ extern const struct when_source_desc when_sources[];
 /* "runqlat", "syscall" ... NULL for an unknown source. */
 const char *when__source_name(enum frbpf_source source);
 const struct when_source_desc *when__source(enum frbpf_source source);
+
+bool when__has_keys(enum frbpf_source source);
+bool when__has_subject(enum frbpf_source source);
+/* "fsync", "net_rx": what the key of an event means; NULL: nothing. */
+const char *when__key_name(enum frbpf_source source, uint32_t key);
 
 /* System call names of the machine frbpf was built for. */
 int syscall__number(const char *name, size_t len); /* or -ENOENT */

@@ -29,6 +29,9 @@ int when_parser__threshold(struct when_parser *p, uint64_t *ret);
 /* What stands behind the name @name of a source, up to the end: into @ret, whose source is set. 0,
  * -EINVAL (or p->failed) or -ENOMEM. */
 int when__parse_syscall(struct when_parser *p, struct span name, struct when *ret);
+int when__parse_uprobe(struct when_parser *p, struct span name, struct when *ret);
+int when__parse_usdt(struct when_parser *p, struct span name, struct when *ret);
+int when__parse_softirq(struct when_parser *p, struct span name, struct when *ret);
 int when__parse_tracepoint(struct when_parser *p, struct span name, struct when *ret);
 
 /* At the "->" behind the tracepoint SYSTEM:NAME: the span from there. 0, -EINVAL or -ENOMEM. */

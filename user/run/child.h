@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The command of a run. It is forked before anything is opened or started, so that it inherits
- * nothing of ours, and waits until everything is armed; only then it is executed. It stays in our
+ * The command of a run. It is forked before any thread of ours is started, and waits until
+ * everything is armed; only then it is executed, which closes what is ours. It stays in our
  * process group and keeps the terminal, so that keys reach it as without us, and standard streams
  * are what we were given. Life: fork, go, reap until it has ended, or free to have it never run.
  */

@@ -108,8 +108,9 @@ void incident_note__log(const struct outcome *o, uint64_t number)
 		const struct run_rule *rule = &o->rules[t->rule];
 
 		snprintf(comm, sizeof(comm), "%s", t->comm);
-		log_info("rule %s fired: %s: %s by %s (pid %u, tid %u), incident %s", rule->name,
-			 rule->when, units__format_duration(t->value, value, sizeof(value)),
+		units__format_duration(t->value, value, sizeof(value));
+		log_info("rule %s fired: %s: %s%s%s (pid %u, tid %u), incident %s", rule->name,
+			 rule->when, rule->is_event ? "" : value, rule->is_event ? "" : " by ",
 			 make_printable(comm), t->pid, t->tid, inc->name);
 	}
 	for (size_t i = 0; i < inc->n_files; i++) {

@@ -56,8 +56,8 @@ struct run_incident {
 struct run_rule {
 	char *name, *when, *condition; /* owned; condition may be NULL */
 	bool quiet;		       /* `dump = none`: counts, and fails no run */
-	bool fails;		       /* about calls that fail: without a threshold */
-	uint64_t threshold;	       /* ns */
+	bool is_event;		       /* it happens: there is no threshold */
+	uint64_t threshold;	       /* ns; 0 for those */
 	struct frbpf_rule_state state; /* at the end */
 	struct histogram matches;
 	bool has_values;

@@ -61,7 +61,10 @@ static int open_parts(struct recording *r, const struct ruleset *rs, struct err 
 	code = code ?: sideband__scan(r->sideband, err);
 	code = code ?: sideband__start(r->sideband, err);
 	code = code ?: detectors__open(err, &r->detectors);
-	code = code ?: run_target__confine(r->opts.target, r->detectors, err);
+	if (code)
+		return code;
+	detectors__set_app_path(r->detectors, r->opts.app_path);
+	code = run_target__confine(r->opts.target, r->detectors, err);
 	recorder.detectors = r->detectors;
 	return code ?: recorder__new(&recorder, err, &r->recorder);
 }
@@ -144,7 +147,7 @@ static int describe_rules(struct recording *r, struct err *err)
 		to->when = strdup(rule->when_text);
 		to->condition = rule->if_text ? strdup(rule->if_text) : NULL;
 		to->quiet = rule->quiet;
-		to->fails = rule->when.fails;
+		to->is_event = rule->when.fails || rule->when.hit;
 		to->threshold = rule->when.threshold;
 		if (!to->name || !to->when || (rule->if_text && !to->condition))
 			return err_set(err, -ENOMEM, "out of memory");
@@ -272,7 +275,6 @@ void recording__free(struct recording *r)
 	horizon__free(r->horizon);
 	detectors__free(r->detectors);
 	sideband__free(r->sideband);
-	tracing_parts__free(&r->tracing);
 	tracing_parts__free(&r->tracing);
 	host_info__free(r->host);
 	free(r->values);

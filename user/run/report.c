@@ -9,8 +9,8 @@ int report__fact(const struct run_rule *rule, const struct run_trigger *t, struc
 
 	units__format_duration(t->value, value, sizeof(value));
 	units__format_duration(t->threshold, threshold, sizeof(threshold));
-	if (rule->fails)
-		return buf__printf(b, "a call failed, by %s (process %s, pid %u, tid %u)", t->comm,
+	if (rule->is_event)
+		return buf__printf(b, "it happened to %s (process %s, pid %u, tid %u)", t->comm,
 				   t->process, t->pid, t->tid);
 	return buf__printf(b, "%s > %s, by %s (process %s, pid %u, tid %u)", value, threshold,
 			   t->comm, t->process, t->pid, t->tid);

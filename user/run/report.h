@@ -28,7 +28,7 @@ int report_gitlab(const struct outcome *o, const char *url, const char *folder, 
 
 /* What the reports share. */
 
-/* "80.1ms > 20ms by frbpf-victim (pid 1, tid 2)"; of a failing call, who did it. */
+/* "80.1ms > 20ms by frbpf-victim (pid 1, tid 2)"; of what has no threshold: to whom it happened. */
 int report__fact(const struct run_rule *rule, const struct run_trigger *t, struct buf *b);
 /* The command that opens the dump, or the incident where it has none, for a shell. */
 int report__open_command(const struct outcome *o, const struct run_incident *inc, struct buf *b);

@@ -14,6 +14,8 @@
 #include "run/run.h"
 #include "run/wait.h"
 
+#define APP_VARIABLE "FRBPF_APP" /* where the command finds the application socket */
+
 struct run {
 	const struct run_opts *opts;
 	struct tracefs *tracefs; /* NULL: there is none */
@@ -24,6 +26,7 @@ struct run {
 	struct child child;
 	struct recording *recording;
 	struct outcome outcome;
+	char app_path[PATH_MAX + 8];
 	sigset_t mask; /* the command's */
 	int signals;
 	struct err err;
@@ -103,8 +106,11 @@ static int fork_command(struct run *r, struct err *err)
 {
 	int code;
 
+	snprintf(r->app_path, sizeof(r->app_path), "%s/app", r->folder.base.path);
 	if (!r->opts->command)
 		return 0;
+	if (setenv(APP_VARIABLE, r->app_path, 1))
+		return err_set(err, -errno, "setenv: %s", strerror(errno));
 	code = child__fork(r->opts->command, &r->user, &r->mask, err, &r->child);
 	signal(SIGPIPE, SIG_IGN); /* of --log and the like; the command has its own */
 	return code;
@@ -128,6 +134,7 @@ static bool check_ability(struct run *r, bool *ret_able)
 static int arm(struct run *r)
 {
 	struct recording_opts rec = { .base = &r->folder.base,
+				      .app_path = r->app_path,
 				      .tracefs = r->tracefs,
 				      .target = &r->target,
 				      .outcome = &r->outcome };

@@ -6,6 +6,7 @@
 
 #include "common/cleanup.h"
 #include "daemon/lint.h"
+#include "daemon/rule_binding.h"
 #include "run/run_rules.h"
 
 #define COMMAND_LINE "command line"
@@ -225,7 +226,8 @@ static int add_values(struct run_rules *r, size_t i, size_t *number, struct diag
 	struct buf text = { 0 };
 	int err;
 
-	if (rule->when.fails || r->rs->n_rules == FRBPF_MAX_SLOTS)
+	if (rule->when.fails || rule->when.hit || when__source(rule->when.source)->no_begin ||
+	    r->rs->n_rules == FRBPF_MAX_SLOTS)
 		return 0;
 	free_name(r->rs, "values", number, name);
 	err = buf__printf(&text, "[rule-%s]\nwhen = %s\ndump = none\ncooldown = 0\n", name,
@@ -277,11 +279,13 @@ static int make(const struct maker *m, struct run_rules *ret)
 		diags__error(m->d, NULL, (struct span){ 0 }, "out of memory");
 	if (err)
 		return err;
-	err = plan(m, r.rs, &r.plan);
+	err = rule_binding__bind(r.rs, m->tracefs, false, m->d);
+	err = err ?: plan(m, r.rs, &r.plan);
 	if (!err) {
 		lint__ruleset(r.rs, r.plan, m->d);
 		warn_unused(r.rs, m->d);
 		err = add_all_values(m->opts, &r, m->d);
+		err = err ?: rule_binding__bind(r.rs, m->tracefs, false, m->d);
 	}
 	if (err) {
 		ruleset__discard(TAKE_PTR(r.rs), m->d);

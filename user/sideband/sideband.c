@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/cpus.h"
 #include "common/realtime.h"
+#include "sideband/build_id_probe.h"
 #include "sideband/cgroup_scan.h"
 #include "sideband/kernel_images.h"
 #include "sideband/proc_scan.h"
@@ -147,7 +148,7 @@ int sideband__open(const struct sideband_opts *opts, struct err *err, struct sid
 	set_opts(sb, opts);
 	init_locks(sb);
 	kernel_modules__init(&sb->modules, NULL, NULL);
-	sideband_ring__init_attr(&sb->attr, sb->opts.ring_bytes);
+	sideband_ring__init_attr(&sb->attr, sb->opts.ring_bytes, build_id_probe__is_clean());
 	code = open_parts(sb, err);
 	if (code) {
 		if (code == -ENOMEM)

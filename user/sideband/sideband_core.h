@@ -113,7 +113,7 @@ void sideband_core__unpin(struct sideband *sb, struct sideband_log_view *view);
 
 /* Read the build ids of the base's files that the kernel did not tell, while somebody maps them. */
 void sideband_core__identify(struct sideband *sb);
-/* The same for one file that was mapped just now: remember it (under the lock) ... */
+/* The same for one file that was mapped just now, whose id the kernel did not tell: remember it (under the lock) ... */
 void sideband_core__want_file(struct sideband *sb, const struct record_mmap2 *r);
 /* ... and read what was remembered (not under the lock). */
 void sideband_core__identify_wanted(struct sideband *sb);

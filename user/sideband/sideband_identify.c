@@ -102,8 +102,9 @@ void sideband_core__want_file(struct sideband *sb, const struct record_mmap2 *r)
 	uint64_t hash = hash_file(r), *asked = &sb->asked_files[hash % ARRAY_SIZE(sb->asked_files)];
 	struct files f = { NULL, sb->unidentified, sb->n_unidentified, sb->cap_unidentified };
 
-	if (!(r->prot & PROT_EXEC) || r->filename[0] != '/' || !r->ino || *asked == hash ||
-	    f.n >= WANTED_MAX || files__add(&f, &u, r->filename))
+	if ((r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) || !(r->prot & PROT_EXEC) ||
+	    r->filename[0] != '/' || !r->ino || *asked == hash || f.n >= WANTED_MAX ||
+	    files__add(&f, &u, r->filename))
 		return;
 	*asked = hash;
 	sb->unidentified = f.v;

@@ -11,13 +11,7 @@
 #include "perfdata/record.h"
 #include "sideband/sideband_ring.h"
 
-/*
- * Not attr.build_id, though it would save reading ELF files: the kernel's perf_event_mmap_output() sets
- * PERF_RECORD_MISC_MMAP_BUILD_ID in a header that it shares between events and does not take it back, so
- * that every perf event opened before ours gets MMAP2 records that say build id and hold none
- * (seen on 6.18: `perf record` then aborts). Nothing we open may disturb what others record.
- */
-void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes)
+void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes, bool build_id)
 {
 	*attr = (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,
@@ -37,6 +31,7 @@ void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes)
 		.ksymbol = 1,
 		.namespaces = 1,
 		.cgroup = 1,
+		.build_id = build_id,
 		.watermark = 1,
 		.wakeup_watermark = ring_bytes / 4,
 	};
@@ -153,6 +148,7 @@ int sideband_ring__open(struct sideband_ring *r, int cpu, struct perf_event_attr
 		return code;
 	}
 	ring.counts_lost = attr->read_format & PERF_FORMAT_LOST;
+	ring.build_ids = attr->build_id;
 	*r = ring;
 	return 0;
 }
@@ -202,11 +198,13 @@ static size_t real_size(const struct perf_event_header *h)
 	return size < h->size ? size : h->size;
 }
 
-/* The record without what other events have left in it (see init_attr for the build id); a copy in
- * @bounce, where anything was. */
-static const struct perf_event_header *mended(const struct perf_event_header *h, char *bounce)
+/* The record without what other events have left in it (see build_id_probe.h for the build id); a
+ * copy in @bounce, where anything was. */
+static const struct perf_event_header *mended(const struct sideband_ring *r,
+					      const struct perf_event_header *h, char *bounce)
 {
-	uint16_t leaked = h->type == PERF_RECORD_MMAP2 ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0;
+	uint16_t leaked =
+		h->type == PERF_RECORD_MMAP2 && !r->build_ids ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0;
 	struct perf_event_header *copy = (void *)bounce;
 	size_t size = real_size(h);
 
@@ -249,7 +247,7 @@ uint64_t sideband_ring__drain(struct sideband_ring *r,
 			break;
 		}
 		size = h->size;
-		h = mended(h, bounce);
+		h = mended(r, h, bounce);
 		if (record__valid(h, h->size)) {
 			if (h->type == PERF_RECORD_LOST)
 				told += ((const struct record_lost *)h)->lost;

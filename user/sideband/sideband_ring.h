@@ -20,12 +20,14 @@ struct sideband_ring {
 	void *base;  /* control page and data; NULL: not mapped */
 	size_t size; /* bytes of data, a power of two */
 	size_t mapped;
+	bool build_ids;	  /* the event asked for them */
 	bool counts_lost; /* the event can be asked (Linux 6.0); else only LOST records tell */
 	uint64_t lost;	  /* reported so far */
 };
 
-/* What a side-band event asks for; @ring_bytes decides when it wakes. */
-void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes);
+/* What a side-band event asks for; @ring_bytes decides when it wakes. @build_id: MMAP2 records tell
+ * the file's, where the kernel can (build_id_probe.h says when that is allowed). */
+void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes, bool build_id);
 
 /* The other event of a CPU: it tells of BPF programs, which the first does not, and each of its
  * records wakes. */

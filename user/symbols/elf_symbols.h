@@ -11,15 +11,15 @@ struct elf_segment {
 	uint64_t vaddr;
 };
 
-#define ELF_SEGMENTS_MAX 16
+#define ELF_SEGMENTS_MAX  16
 #define ELF_DEBUGLINK_MAX 256
 
-struct elf_symbols { /* { 0 } is an empty one */
-	struct symbol_table table; /* by vaddr */
-	struct symbol_table stubs; /* elf_plt.h */
+struct elf_symbols {				       /* { 0 } is an empty one */
+	struct symbol_table table;		       /* by vaddr */
+	struct symbol_table stubs;		       /* elf_plt.h */
 	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* none in a file of debug information */
 	size_t n_segments;
-	bool full;			 /* .symtab, not only what is exported */
+	bool full;			   /* .symtab, not only what is exported */
 	char debuglink[ELF_DEBUGLINK_MAX]; /* name of the file with the rest; "": not told */
 };
 

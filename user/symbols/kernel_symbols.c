@@ -31,8 +31,8 @@ static const char *read_kallsyms(const char *path, const char *module, struct sy
 	int err = buf__read_file(&text, path, KALLSYMS_MAX);
 
 	if (!err)
-		err = text_symbols__kallsyms(&text, module, &t, ret_text) ?:
-		      symbol_table__finish(&t);
+		err = text_symbols__kallsyms(&text, module, &t, ret_text)
+			      ?: symbol_table__finish(&t);
 	buf__free(&text);
 	if (!err && t.n) {
 		*ret = t;
@@ -61,8 +61,8 @@ static bool kept_kallsyms(const struct build_id *id, char path[static PATH_MAX])
 	return true;
 }
 
-const char *kernel_symbols__read(uint64_t text, const struct build_id *id,
-				 struct symbol_table *ret, uint64_t *ret_delta)
+const char *kernel_symbols__read(uint64_t text, const struct build_id *id, struct symbol_table *ret,
+				 uint64_t *ret_delta)
 {
 	struct build_id running = { 0 };
 	struct symbol_table t = { 0 };
@@ -123,9 +123,8 @@ static bool is_module_of_id(const char *name, size_t len, const struct build_id 
 	return !err && same_id(&is, id);
 }
 
-const char *kernel_symbols__read_module(const char *name, uint64_t start,
-					const struct build_id *id, struct symbol_table *ret,
-					uint64_t *ret_delta)
+const char *kernel_symbols__read_module(const char *name, uint64_t start, const struct build_id *id,
+					struct symbol_table *ret, uint64_t *ret_delta)
 {
 	size_t len = strcspn(++name, "]");
 	char bare[128];

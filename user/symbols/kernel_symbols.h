@@ -10,12 +10,11 @@
 
 /* @text: where the recorded kernel had its _text; 0: it hid that. @id: its build id; size 0: not
  * known, then it is the running one if that has its text there. */
-const char *kernel_symbols__read(uint64_t text, const struct build_id *id,
-				 struct symbol_table *ret, uint64_t *ret_delta);
+const char *kernel_symbols__read(uint64_t text, const struct build_id *id, struct symbol_table *ret,
+				 uint64_t *ret_delta);
 
 /* @name: "[NAME]". @start: where it was recorded. */
-const char *kernel_symbols__read_module(const char *name, uint64_t start,
-					const struct build_id *id, struct symbol_table *ret,
-					uint64_t *ret_delta);
+const char *kernel_symbols__read_module(const char *name, uint64_t start, const struct build_id *id,
+					struct symbol_table *ret, uint64_t *ret_delta);
 
 #endif

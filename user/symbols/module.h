@@ -13,8 +13,8 @@
 enum module_kind {
 	MODULE_FILE,
 	MODULE_VDSO,
-	MODULE_ANON,   /* made code: /tmp/perf-PID.map may name it */
-	MODULE_OTHER,  /* [stack], [heap], a device ... */
+	MODULE_ANON,  /* made code: /tmp/perf-PID.map may name it */
+	MODULE_OTHER, /* [stack], [heap], a device ... */
 	MODULE_KERNEL,
 	MODULE_KERNEL_MODULE,
 	MODULE_KSYMBOL, /* a BPF program or trampoline: it is its only symbol */
@@ -23,7 +23,8 @@ enum module_kind {
 struct module {
 	enum module_kind kind;
 	const char *path; /* as mapped */
-	const char *name; /* for people, the same on any machine: "libc.so.6", "[kernel]", "[jit]" */
+	const char
+		*name; /* for people, the same on any machine: "libc.so.6", "[kernel]", "[jit]" */
 	struct build_id id;
 	uint32_t pid; /* who mapped it: some process that did */
 

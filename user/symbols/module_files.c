@@ -19,10 +19,15 @@
 
 static const char no_memory[] = "out of memory for its symbols";
 
-/* A file that may have the symbols. */
+/* A file that may have the symbols. The path may come from a recording of anybody's making: opening a
+ * device can do something by itself. */
 static int open_file(const char *path)
 {
-	/* O_NONBLOCK: a fifo must not block us. */
+	struct stat st;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return -1;
+	/* O_NONBLOCK: a fifo that has taken its place must not block us. */
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
@@ -138,12 +143,15 @@ const char *module_files__read(const char *path, const struct build_id *id, uint
 			       struct elf_symbols *ret)
 {
 	struct elf_symbols e = { 0 };
+	struct build_id own = *id;
 	bool other = false;
 
 	if (!read_mapped(path, id, pid, &e, &other))
 		return other ? "is another build than the one recorded" : "is not here";
+	if (!own.size && build_id__read(path, &own)) /* the recording did not tell */
+		own.size = 0;
 	if (!e.full)
-		find_debug_file(path, id, &e);
+		find_debug_file(path, &own, &e);
 	if (!e.table.n || !e.n_segments) {
 		elf_symbols__free(&e);
 		return "has no symbols";

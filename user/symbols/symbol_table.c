@@ -44,7 +44,7 @@ static size_t underscores(const char *s)
 }
 
 /* The better one of an address comes first: with a size, of higher rank, with fewer underscores,
- * with the longer name, and, of what is equal in all of that, the later one, as perf has it. */
+ * with the longer name, and, of what is equal in all of that, the earlier one, as perf has it. */
 static int compare(const void *a, const void *b, void *names)
 {
 	const struct raw_symbol *x = a, *y = b;
@@ -65,7 +65,7 @@ static int compare(const void *a, const void *b, void *names)
 	y_len = strlen(y_name);
 	if (x_len != y_len)
 		return x_len > y_len ? -1 : 1;
-	return x->order > y->order ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
 }
 
 static uint64_t end_of(const struct raw_symbol *s, uint64_t next)

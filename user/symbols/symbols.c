@@ -105,8 +105,8 @@ int symbols__resolve(struct symbols *s, const struct task_model *tasks,
 		*ret = l;
 		return 0;
 	}
-	e = get_module(s, kernel ? kernel_kind(map) : module__user_kind(map->file->name), map,
-		       pid, kernel_maps);
+	e = get_module(s, kernel ? kernel_kind(map) : module__user_kind(map->file->name), map, pid,
+		       kernel_maps);
 	if (!e)
 		return -ENOMEM;
 	l.module = e->module.name;

@@ -13,7 +13,8 @@
 struct symbols;
 
 struct location {
-	const char *module; /* "libc.so.6", "[kernel]", "[vdso]", "[jit]", "[unknown]": no map there */
+	const char
+		*module; /* "libc.so.6", "[kernel]", "[vdso]", "[jit]", "[unknown]": no map there */
 	const char *path;   /* as mapped; NULL: no map */
 	uint64_t offset;    /* in the module's file; in memory for kernel, made code and no map */
 	const char *symbol; /* NULL: not known */

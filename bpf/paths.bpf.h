@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Paths that conditions look at: of a task's cgroup and of its executable. They are put together
+ * when an event is above the lowest threshold and a rule asks for them, so one that was made or
+ * renamed a moment ago is right, too. Longer ones end after FRBPF_MATCH_PATH bytes; one of more
+ * than PATH_STEPS names (mounts count, too) is empty: unknown.
+ */
+#ifndef FRBPF_PATHS_BPF_H
+#define FRBPF_PATHS_BPF_H
+
+#include "compat.bpf.h"
+#include "frbpf.h"
+
+#define PATH_NAME  256 /* NAME_MAX and its NUL */
+#define PATH_STEPS 32
+#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+
+/* Ends with a NUL or after FRBPF_MATCH_PATH bytes; what lies behind has no meaning. */
+struct path_text {
+	char text[FRBPF_MATCH_PATH + PATH_NAME];
+};
+
+/* Names from the leaf up: addresses of strings of the kernel. */
+struct path_walk {
+	__u64 name[PATH_STEPS];
+	__u64 n; /* in memory: the verifier need not follow it */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct path_walk);
+} walk SEC(".maps");
+
+/* The automata of patterns on paths. One map for all sources. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2 * FRBPF_MAX_PATH_GLOBS); /* of old rules and new ones */
+	__type(key, __u32);
+	__type(value, struct frbpf_path_glob);
+} path_globs SEC(".maps");
+
+static __always_inline struct path_walk *walk_begin(struct path_text *out)
+{
+	struct path_walk *w;
+	__u32 zero = 0;
+
+	w = bpf_map_lookup_elem(&walk, &zero);
+	if (w)
+		w->n = 0;
+	if (out)
+		out->text[0] = '\0';
+	return w;
+}
+
+static __always_inline void walk_add(struct path_walk *w, const void *name)
+{
+	w->name[w->n % PATH_STEPS] = (__u64)name;
+	w->n++;
+}
+
+/* The names of @w from the root down, each behind a '/'. */
+static __always_inline void path_join(struct path_text *out, const struct path_walk *w)
+{
+	__u32 i, pos = 0;
+	long len;
+
+	for (i = 0; i < PATH_STEPS; i++) {
+		if (i >= w->n || pos >= FRBPF_MATCH_PATH - 1)
+			break;
+		len = bpf_probe_read_kernel_str(out->text + pos + 1, PATH_NAME,
+						(void *)w->name[(w->n - 1 - i) % PATH_STEPS]);
+		if (len <= 0) {
+			out->text[0] = '\0';
+			return;
+		}
+		out->text[pos] = '/';
+		pos += len;
+	}
+	if (i)
+		return;
+	out->text[0] = '/';
+	out->text[1] = '\0';
+}
+
+/* As /proc/PID/cgroup shows it, from the root of the hierarchy. */
+__noinline int cgroup_path(__u64 cgroup, struct path_text *out)
+{
+	struct cgroup *parent, *cgrp = (struct cgroup *)cgroup;
+	struct path_walk *w = walk_begin(out);
+	__u32 i;
+
+	if (!bpf_core_type_exists(struct cgroup) || !w || !out || !cgrp)
+		return 0;
+	for (i = 0; i < PATH_STEPS; i++) {
+		parent = (void *)BPF_CORE_READ(cgrp, self.parent);
+		if (!parent) {
+			path_join(out, w);
+			return 0;
+		}
+		walk_add(w, BPF_CORE_READ(cgrp, kn, name));
+		cgrp = BPF_CORE_READ((struct cgroup_subsys_state *)parent, cgroup);
+	}
+	return 0;
+}
+
+/*
+ * As /proc/PID/exe shows it to one who has the task's mounts and has not changed its root. It stays
+ * empty for a task that has given up its memory, @mm, on its way out.
+ */
+__noinline int exe_path(__u64 mm, struct path_text *out)
+{
+	struct file *file = BPF_CORE_READ((struct mm_struct *)mm, exe_file);
+	struct path_walk *w = walk_begin(out);
+	struct dentry *dentry, *parent;
+	struct mount *mount, *above;
+	__u32 i;
+
+	if (!w || !out || !file)
+		return 0;
+	dentry = BPF_CORE_READ(file, f_path.dentry);
+	mount = (void *)BPF_CORE_READ(file, f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
+	for (i = 0; i < PATH_STEPS; i++) {
+		above = mount;
+		if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
+			above = BPF_CORE_READ(mount, mnt_parent);
+			if (above == mount)
+				break;
+			dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+			mount = above;
+			continue;
+		}
+		walk_add(w, BPF_CORE_READ(dentry, d_name.name));
+		parent = BPF_CORE_READ(dentry, d_parent);
+		if (parent == dentry) /* of no directory: memfd_create() */
+			break;
+		dentry = parent;
+	}
+	if (i < PATH_STEPS)
+		path_join(out, w);
+	return 0;
+}
+
+/* Does the automaton at @idx accept the path? See struct frbpf_path_glob. No path fits nothing. */
+__noinline int path_glob_holds(__u32 idx, const struct path_text *path)
+{
+	struct frbpf_path_glob *glob = bpf_map_lookup_elem(&path_globs, &idx);
+	__u64 low = 1, high = 0, was, loop_low, loop_high;
+	__u32 i, byte;
+
+	if (!glob || !path)
+		return 0;
+	loop_low = glob->loop[0];
+	loop_high = glob->loop[1];
+	for (i = 0; i < FRBPF_MATCH_PATH; i++) {
+		byte = (__u8)path->text[i];
+		if (!byte)
+			break;
+		was = low & glob->next[byte][0];
+		low = was << 1 | (low & loop_low);
+		high = (high & glob->next[byte][1]) << 1 | was >> 63 | (high & loop_high);
+	}
+	return i && ((low & glob->accept[0]) | (high & glob->accept[1]));
+}
+
+#endif

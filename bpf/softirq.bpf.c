@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * softirq: how long one run of a vector took (net_rx, timer ...): everything that was pending for it
+ * on that CPU, less nothing: interrupts that came in between are in it. There is no subject; `current`
+ * is the task that was interrupted, or ksoftirqd.
+ */
+#include "vmlinux.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "rules.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Since when a watched vector runs on this CPU; 0: none does. They do not interrupt each other. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} begun SEC(".maps");
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(si_entry, unsigned int vec)
+{
+	__u32 zero = 0;
+	__u64 *begin;
+
+	if (vec >= FRBPF_SOFTIRQ_VECS || !key_in(control.half[rules_half()].keys, vec))
+		return 0;
+	begin = bpf_map_lookup_elem(&begun, &zero);
+	if (begin)
+		*begin = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(si_exit, unsigned int vec)
+{
+	__u32 zero = 0, half = rules_half();
+	__u64 *begin = bpf_map_lookup_elem(&begun, &zero), now, value;
+	struct match *m;
+
+	/* also when it is not watched any more: the next one must not find it */
+	if (!begin || !*begin || vec >= FRBPF_SOFTIRQ_VECS)
+		return 0;
+	now = bpf_ktime_get_ns();
+	value = now - *begin;
+	*begin = 0;
+	if ((__s64)value <= 0 || rules_below(half, value))
+		return 0;
+	m = match_of_cpu(half, now, value);
+	if (!m)
+		return 0;
+	m->source = FRBPF_SOURCE_SOFTIRQ;
+	m->key = vec;
+	match_check_self(m);
+	m->val[MATCH_SUBJECT][FRBPF_SOFTIRQ_VEC][0] = vec;
+	rules_run(m);
+	return 0;
+}

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What benchmarks of BPF programs share: their run time by kernel.bpf_stats_enabled, while a workload runs. Behind
+# lib.bash.
+
+# Behind bench_begin: statistics are on until the benchmark ends.
+programs_begin() {
+	command -v bpftool >/dev/null || fail "needs bpftool"
+	stats_before=$(sysctl -n kernel.bpf_stats_enabled) || fail "this kernel has no statistics of BPF programs"
+	trap 'sysctl -q kernel.bpf_stats_enabled="$stats_before"; cleanup' EXIT
+	sysctl -q kernel.bpf_stats_enabled=1
+}
+
+# id, run time and count of the programs that are not in $tmp/others
+our_programs() {
+	bpftool -j prog show | jq -r '.[] | select(.run_cnt) | "\(.id) \(.run_time_ns) \(.run_cnt)"' |
+		awk 'NR == FNR {other[$1]; next} !($1 in other)' "$tmp/others" -
+}
+
+list_others() {
+	bpftool -j prog show | jq -r '.[].id' >"$tmp/others"
+	echo 0 >>"$tmp/others"
+}
+
+# measure ROW WORKLOAD...: run time of all our programs together, by the runs of the one that runs most often
+# less wake-ups than switches, as many entries as exits: that is the number of switches, or of calls
+measure() {
+	local row=$1
+	shift
+	our_programs >"$tmp/before"
+	"$@" >/dev/null 2>&1
+	our_programs | awk 'NR == FNR {time[$1] = $2; count[$1] = $3; next}
+		{t += $2 - time[$1]; n = $3 - count[$1]; most = n > most ? n : most}
+		END {if (most) printf "%.1f\n", t / most}' "$tmp/before" - | notes "$row"
+}
+
+# tool ROW WORKLOAD -- COMMAND...
+tool() {
+	local row=$1 workload=$2 i
+	shift 3
+	command -v "$1" >/dev/null || return 0
+	progress "$row"
+	list_others
+	background "$@" >"$tmp/tool" 2>&1
+	# attached, when its programs have begun to run
+	for ((i = 0; i < 200; i++)); do
+		[[ $(our_programs) ]] && break
+		sleep 0.1
+	done
+	sleep 0.5
+	# one that cannot work here has ended, and the programs are somebody else's
+	kill -0 "${children[-1]}" 2>/dev/null && [[ $(our_programs) ]] && measure "$row" "$workload"
+	end "${children[-1]}" INT
+}
+
+# empty WORKLOAD TRACEPOINT...
+empty() {
+	local workload=$1
+	shift
+	progress "empty programs"
+	list_others
+	empty_attach "$@" && measure "empty programs" "$workload"
+	empty_detach
+}
+
+# frbpf_rules ROW WORKLOAD N WHEN
+frbpf_rules() {
+	local i
+	progress "$1"
+	list_others
+	recorder_start < <(
+		printf '[daemon]\nmax-memory = 1G\n\n[session-x]\nrun = -e dummy -m 64K --overwrite --switch-output -a\n\n'
+		for ((i = 0; i < $3; i++)); do
+			printf '[rule-r%d]\nwhen = %s > %ds\n\n' $i "$4" $((3600 + i))
+		done
+	)
+	measure "$1" "$2"
+	recorder_stop
+}

@@ -1,0 +1,297 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# app:NAME: messages of applications, and of those who mean no good.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	need_root
+	need_btf
+	need_tracepoints
+	common_setup
+	write_rules <<-'EOF'
+		[rule-slow]
+		when = app:slow > 100ms
+		cooldown = 0
+
+		[rule-bad]
+		when = app:answer
+		if = status >= 500 && route ~ "/api/*"
+		cooldown = 0
+	EOF
+}
+
+teardown() {
+	common_teardown
+}
+
+status_of() { # RULE FIELD
+	frbpf status --json | jq -re --arg rule "$1" ".rules[] | select(.name == \$rule) | $2"
+}
+
+app() { # FIELD
+	frbpf status --json | jq -re ".app.$1"
+}
+
+send() { # MESSAGE ARGUMENTS...
+	local message=$1
+	shift
+	printf %b "$message" | timeout -k 5 60 "$WORKLOADS/app_send" "$(app socket)" "$@" 3>&-
+}
+
+# The same by nobody, who is let into the base for this.
+send_as_nobody() { # MESSAGE ARGUMENTS...
+	local message=$1 socket
+	shift
+	socket=$(app socket)
+	chmod 711 "$BASE"
+	cp "$WORKLOADS/app_send" "$BASE/"
+	(
+		cd "$BASE" || exit 1
+		[[ $socket != "$BASE"/* ]] || socket=app
+		printf %b "$message" |
+			timeout -k 5 60 setpriv --reuid 65534 --regid 65534 --clear-groups ./app_send "$socket" "$@" 3>&-
+	)
+}
+
+received() { # N
+	(($(app received) >= $1))
+}
+
+# In a mount namespace in which the socket is where the examples look for it.
+at_run() { # COMMAND...
+	unshare -m sh -c 'mkdir -p /run/frbpf && { [ "$1" = /run/frbpf/app ] ||
+		mount --bind "$(dirname "$1")" /run/frbpf; } && shift && exec "$@"' - "$(app socket)" "$@" 3>&-
+}
+
+@test "a message fires its rule: sender, value, and a window that goes as far back" {
+	local sent name dump time
+	frbpf_load
+	workload slow_syscall --ms 300 --times 1 >/dev/null
+	sent=$(send 'slow 200ms' --comm frbpf-app)
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	same rule "$(manifest "$name" rule)" slow
+	same source "$(manifest "$name" source)" app
+	same value "$(manifest "$name" value)" 200000000
+	same comm "$(manifest "$name" comm)" frbpf-app
+	same pid "$(manifest "$name" pid)" "$(json "$sent" .pid)"
+	time=$(manifest "$name" time)
+	# when it was sent, not when it was read
+	between "$time" "$(($(json "$sent" .end_ns) - $(json "$sent" .longest_ns)))" "$(json "$sent" .end_ns)" "time"
+	dump=$(dumps sched)
+	same trigger "$(events "$dump" frbpf:trigger | cut -f5)" "$time"
+	same begin "$(events "$dump" frbpf:begin | cut -f5)" "$((time - 200000000))"
+	jq -e ".sessions[] | select(.name == \"sched\") | .window.start.monotonic_ns <= $((time - 200000000))" \
+		"$BASE/incidents/$name.json"
+	# it reaches back: others' switches before the begin
+	(($(events "$dump" sched:sched_switch | awk -F'\t' -v t=$((time - 200000000)) '$5 < t' | wc -l) > 0))
+}
+
+@test "a duration up to the threshold does not fire, nor does a message without one" {
+	frbpf_load
+	for text in 'slow 100ms' 'slow' 'slow 0' 'slow 99999us' 'slower 1s' 'slow 1s\n'; do
+		send "$text" >/dev/null
+	done
+	wait_until 10 received 6
+	same matched "$(status_of slow .matched)" 1
+	same "of no rule" "$(app unknown)" 1
+}
+
+@test "conditions look at the values of a message" {
+	frbpf_load
+	for text in 'answer status=500 route=/api/x' 'answer status=499 route=/api/x' 'answer status=500 route=/app' \
+		'answer status=500' 'answer route=/api/x' 'answer 3s route="/api/a b" status=0x1F4 other=1' \
+		'answer status=abc route=/api/x'; do
+		send "$text" >/dev/null
+	done
+	wait_until 10 received 7
+	same matched "$(status_of bad .matched)" 2
+	same "largest" "$(status_of bad .max_value_ns)" 3000000000
+}
+
+@test "the sender may say which of its threads it means, and of no other" {
+	local sent name other
+	frbpf_load
+	sent=$(send 'slow 1s' --thread)
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	same tid "$(manifest "$name" tid)" "$(json "$sent" .tid)"
+	same pid "$(manifest "$name" pid)" "$(json "$sent" .pid)"
+	[[ $(manifest "$name" tid) != "$(manifest "$name" pid)" ]]
+	settle
+	other=$(send "slow 1s tid=$$")
+	wait_for_incident "$BASE" 2
+	name=$(incidents "$BASE" | tail -n 1)
+	same "tid of another" "$(manifest "$name" tid)" "$(json "$other" .pid)"
+}
+
+@test "any user may send, and is known; uid and cooldown look at the sender" {
+	local sent name
+	cat >>"$RULES" <<-'EOF'
+
+		[rule-nobody]
+		when = app:hello
+		if = uid == 65534
+		cooldown = 1h per uid
+	EOF
+	frbpf_load
+	send hello >/dev/null
+	sent=$(send_as_nobody 'hello tid=1' --comm frbpf-nobody)
+	send_as_nobody hello >/dev/null
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	same rule "$(manifest "$name" rule)" nobody
+	same comm "$(manifest "$name" comm)" frbpf-nobody
+	same pid "$(manifest "$name" pid)" "$(json "$sent" .pid)"
+	same tid "$(manifest "$name" tid)" "$(json "$sent" .pid)"
+	same uid "$(jq .triggers[0].subject.uid "$BASE/incidents/$name.json")" 65534
+	wait_until 10 received 3
+	same matched "$(status_of nobody .matched)" 2
+	same cooldown "$(status_of nobody .held_back.cooldown)" 1
+}
+
+@test "what is no message is counted and does no harm" {
+	local pid fds n=0 text
+	frbpf_load
+	pid=$(daemon_pid)
+	fds=$(find "/proc/$pid/fd" -type l | wc -l)
+	for text in '' '\n' 'slow\0' 'slow 1s\0 x=1' '\x1b[2J 1s' 'slow 1' 'slow 99999999999999999999d' 'slow 31d' \
+		'slow 29d' 'slow 1s a=1 a=2' 'slow 1s a="' '../../etc/passwd 1s' '%s%n 1s' "$(printf 'A%.0s' {1..5000})"; do
+		n=$((n + 1))
+		send "$text" >/dev/null
+	done
+	head -c 60000 /dev/urandom | "$WORKLOADS/app_send" "$(app socket)" >/dev/null 3>&-
+	wait_until 10 received $((n + 1))
+	same malformed "$(app malformed)" $((n + 1))
+	same matched "$(status_of slow .matched)" 0
+	# descriptors that nobody asked for are closed again
+	send 'slow 1s' --fds 253 >/dev/null
+	wait_for_incident "$BASE" 1
+	same pid "$(daemon_pid)" "$pid"
+	same descriptors "$(find "/proc/$pid/fd" -type l | wc -l)" "$fds"
+}
+
+@test "a flood of one user is limited, counted, and disturbs no other and no other rule" {
+	local flood victim=frbpf-$$
+	cat >>"$RULES" <<-EOF
+
+		[rule-call]
+		when = syscall:clock_nanosleep > 10ms
+		if = comm == "$victim"
+		cooldown = 0
+	EOF
+	frbpf_load
+	send_as_nobody 'slow 1s' --times 100000 >"$BATS_TEST_TMPDIR/flood" &
+	flood=$!
+	wait_until 10 received 1000
+	workload slow_syscall --ms 20 --times 1 --comm "$victim" >/dev/null
+	wait "$flood"
+	flood=$(cat "$BATS_TEST_TMPDIR/flood")
+	same "sent or refused" "$(($(json "$flood" .sent) + $(json "$flood" .refused)))" 100000
+	wait_until 10 received "$(json "$flood" .sent)"
+	same "received" "$(app received)" "$(json "$flood" .sent)"
+	(($(app limited) > 0))
+	same "matched and limited" "$(($(app limited) + $(status_of slow .matched)))" "$(app received)"
+	same "the other rule" "$(status_of call .fired)" 1
+	# another user's are heard at once
+	send 'answer status=500 route=/api/' >/dev/null
+	wait_until 10 received $(($(json "$flood" .sent) + 1))
+	same "another user's" "$(status_of bad .matched)" 1
+	[[ $(frbpf status -v) == *"messages, "*" dropped (their user sent too many)"* ]]
+}
+
+@test "the socket comes with the first rule that wants messages and goes with the last" {
+	local socket
+	frbpf_load
+	socket=$(app socket)
+	[[ -S $socket && $(stat -c %a "$socket") == 666 ]]
+	send 'answer status=500 route=/api/' >/dev/null
+	wait_until 10 received 1
+	# other values of the same message, and the socket stays
+	sed -i 's/^if = status.*/if = code == 7/' "$RULES"
+	frbpf_load
+	send 'answer code=7' >/dev/null
+	send 'answer status=500 route=/api/' >/dev/null
+	wait_until 10 received 3
+	same matched "$(status_of bad .matched)" 1
+	sed -i '/^\[rule/,$d' "$RULES"
+	printf '[rule-x]\nwhen = runqlat > 10s\n' >>"$RULES"
+	frbpf_load
+	[[ ! -e $socket ]]
+	same app "$(frbpf status --json | jq -c .app)" null
+	run -1 --separate-stderr frbpf trigger slow
+	[[ $stderr == *"nobody listens at"*"app:"* ]]
+}
+
+@test "frbpf trigger sends, and says what is wrong with a message" {
+	frbpf_load
+	run -0 frbpf trigger answer 1s status=500 'route=/api/a "b" \c'
+	[[ ! $output ]]
+	wait_for_incident "$BASE" 1
+	same rule "$(manifest "$(incidents "$BASE")" rule)" bad
+	run -1 --separate-stderr frbpf trigger
+	[[ $stderr == *"the name of a message is expected"*"Usage:"* ]]
+	run -1 --separate-stderr frbpf trigger slow 5
+	[[ $stderr == *"'5': neither a duration, such as 812ms, nor KEY=VALUE"* ]]
+	run -1 --separate-stderr frbpf trigger slow a=1 a=2
+	[[ $stderr == *"'a=2': this key is there twice"* ]]
+	run -1 --separate-stderr frbpf trigger 'a b' x
+	[[ $stderr == *"'b': neither a duration"* ]]
+	same received "$(app received)" 1
+	frbpf_stop
+	run -1 --separate-stderr frbpf trigger slow
+	[[ $stderr == *"nobody listens at"* ]]
+}
+
+@test "a daemon that was killed leaves a socket that the next one takes over" {
+	frbpf_load
+	kill -KILL "$(daemon_pid)"
+	wait_until 10 no_daemon
+	frbpf_load
+	send 'slow 1s' >/dev/null
+	wait_for_incident "$BASE" 1
+}
+
+@test "the examples send what their rule looks for" {
+	local dir=$root/configs/examples n=1
+	cat >"$RULES" <<-'EOF'
+		[session-sched]
+		run = -e sched:sched_switch -m 256K --overwrite --switch-output -a
+		[rule-example]
+		when = app:slow-request > 500ms
+		if = status == 500 && route ~ "/api/*"
+		cooldown = 0
+	EOF
+	frbpf_load
+	at_run true || skip "no mount namespace to be had"
+	cc -Wall -Wextra -Werror -o "$BATS_TEST_TMPDIR/app" "$dir/app.c"
+	at_run "$BATS_TEST_TMPDIR/app"
+	if command -v python3 >/dev/null; then
+		at_run python3 "$dir/app.py"
+		n=$((n + 1))
+	fi
+	if command -v go >/dev/null; then
+		HOME=$BATS_TEST_TMPDIR go build -o "$BATS_TEST_TMPDIR/go-app" "$dir/app.go"
+		at_run "$BATS_TEST_TMPDIR/go-app"
+		n=$((n + 1))
+	fi
+	if java --list-modules 2>/dev/null | grep -q '^jdk.compiler'; then
+		PATH=${FRBPF%/*}:$PATH FRBPF_BASE=$BASE timeout 60 java "$dir/App.java" 3>&-
+		n=$((n + 1))
+	fi
+	wait_until 10 received "$n"
+	same matched "$(status_of example .matched)" "$n"
+	# at most ten lines each
+	for file in "$dir"/*; do
+		(($(wc -l <"$file") <= 10)) || fail "$file is longer than ten lines"
+	done
+}
+
+@test "the probe of frbpf.h is a USDT note that perf and readelf know" {
+	run -0 readelf -n "$WORKLOADS/app_probe"
+	[[ $output == *"Provider: frbpf"*"Name: slow_request"* && $output == *"Name: constant"* ]]
+	[[ $output == *"Arguments: 8@"* ]]
+	workload app_probe 3
+}

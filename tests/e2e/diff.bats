@@ -1,0 +1,283 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# frbpf diff, on recordings of perf's and of ours of which it is known what changed. perf report is the witness for the
+# shares.
+
+# shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
+load helpers
+
+setup() {
+	common_setup
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+teardown() {
+	[[ ! ${recorder-} ]] || kill -KILL "$recorder" 2>/dev/null || true
+	common_teardown
+}
+
+need_recording() {
+	need_root
+	need_perf
+}
+
+# perf_record FILE OPTIONS...
+perf_record() {
+	local file=$1
+	shift
+	timeout -k 5 60 perf record -q -o "$file" "$@" >/dev/null 2>"$BATS_TEST_TMPDIR/perf.err" </dev/null 3>&- ||
+		fail "perf record $*: $(cat "$BATS_TEST_TMPDIR/perf.err")"
+}
+
+# changes A B JQ: what the filter gives of the JSON
+changes() {
+	frbpf diff --json --limit 0 "$1" "$2" | jq -er "$3"
+}
+
+# function FUNCTION PATH: filter for a function's row of the first event
+row() {
+	echo "[.sessions[0].events[0].functions[] | select(.symbol == \"$1\")][0].$2"
+}
+
+# all_shares FILE EVENT: "symbol percent" of self, by us: against a recording that has none of its samples
+all_shares() {
+	changes "$1" "$BATS_TEST_TMPDIR/none.data" ".sessions[0].events[] | select(.event == \"$2\") | .functions[] |
+		select(.symbol) | \"\(.symbol) \(.self_percent.a)\"" |
+		awk '{n[$1] += $2} END {for (s in n) print s, n[s]}' | sort # modules may share a name
+}
+
+# The same by perf; of names without their version, as we print them.
+perf_shares() {
+	timeout -k 5 40 perf report -i "$1" --no-children --no-inline --no-demangle --stdio -g none -F overhead,sym -t '|' \
+		2>/dev/null </dev/null |
+		awk -v event="$2" -F '|' '/^# Samples:/ {on = index($0, "\047" event "\047")}
+			on && /^ *[0-9.]+%/ {sub(/^ *\[.\] /, "", $2); sub(/ +$/, "", $2); sub(/%/, "", $1)
+				if ($2 !~ /@plt$/) sub(/@.*/, "", $2); if ($2 !~ /^0x|^0+$|^@plt$/) n[$2] += $1}
+			END {for (s in n) print s, n[s]}' | sort
+}
+
+# A quarter of a percent apart at most, a few samples: what takes the place of a file that has gone meanwhile.
+assert_same_shares() { # FILE EVENT
+	local bad
+	perf_record none.data -e page-faults -c 1000000 true
+	perf_shares "$1" "$2" >perf.shares
+	all_shares "$1" "$2" >our.shares
+	[[ -s perf.shares ]] || fail "perf report shows nothing of $2 in $1"
+	bad=$(join -a 1 -a 2 -e 0 -o 0,1.2,2.2 perf.shares our.shares |
+		awk '{d = $2 - $3; if (d < 0) d = -d} d > 0.25 {print $1 ": perf " $2 ", frbpf " $3}')
+	[[ ! $bad ]] || fail "$1, $2: $bad"
+}
+
+# perf does not hear the signal while it is still opening events
+switched_out() { # PID
+	kill -USR2 "$1"
+	sleep 0.2
+	compgen -G 's.data.[0-9]*' >/dev/null
+}
+
+@test "a function that takes more of the time is the first that diff names" {
+	need_recording
+	perf_record a.data -e cpu-clock -F 4999 -g "$WORKLOADS/mix" --heavy 10 --rounds 300
+	perf_record b.data -e cpu-clock -F 4999 -g "$WORKLOADS/mix" --heavy 60 --rounds 300
+	run -0 frbpf diff a.data b.data
+	[[ $output == *"mix_heavy  mix"* && $output == *"mix_light  mix"* ]] || fail "$output"
+	changes a.data b.data "$(row mix_heavy self_percent.change) | . > 35 and . < 65" >/dev/null ||
+		fail "$output"
+	changes a.data b.data "$(row mix_light self_percent.change) | . < -35 and . > -65" >/dev/null
+	changes a.data b.data "$(row mix_heavy self_noise) == false" >/dev/null
+	# it takes the place of the other: what calls them does not change by as much
+	changes a.data b.data "($(row mix_round total_percent.change) // 0) | fabs < 10" >/dev/null
+	changes a.data b.data '.sessions[0].events[0].functions[0:2] | map(.symbol) | sort == ["mix_heavy", "mix_light"]'
+	# and the other way round
+	changes b.data a.data "$(row mix_heavy self_percent.change) < -35" >/dev/null
+}
+
+@test "--limit and --sort are obeyed" {
+	need_recording
+	perf_record a.data -e cpu-clock -F 1999 -g "$WORKLOADS/mix" --heavy 10
+	perf_record b.data -e cpu-clock -F 1999 -g "$WORKLOADS/mix" --heavy 60
+	[[ $(frbpf diff --json --limit 1 a.data b.data | jq '.sessions[0].events[0].functions | length') == 1 ]]
+	frbpf diff --json --limit 0 --sort total a.data b.data | jq -e '.sessions[0].events[0].functions |
+		map(.total_percent.change | fabs) | . == (sort | reverse)'
+	run -0 --separate-stderr frbpf diff --limit 1 a.data b.data
+	[[ $output == *"smaller changes: --limit 0 shows all"* ]] || fail "$output"
+}
+
+@test "a recording does not differ from itself" {
+	need_recording
+	need_tracepoints
+	perf_record a.data -a -g -e cpu-clock -e sched:sched_switch "$WORKLOADS/mix" --waits 2
+	run -0 --separate-stderr frbpf diff a.data a.data
+	[[ ${lines[-1]} == "no difference" ]] || fail "$output"
+	[[ $output == *"off CPU:"* ]] || fail "$output"
+	changes a.data a.data '[.sessions[] | .events[].functions[], .offcpu.stacks[]] == []'
+}
+
+@test "shares agree with perf report: callchains, all CPUs, kernel and user" {
+	need_recording
+	perf_record a.data -a -g -e cpu-clock -F 1999 "$WORKLOADS/mix"
+	assert_same_shares a.data cpu-clock
+}
+
+@test "shares agree with perf report: several events, tracepoints" {
+	need_recording
+	need_tracepoints
+	perf_record a.data -a -e cpu-clock -e page-faults -e sched:sched_wakeup -e sched:sched_switch \
+		"$WORKLOADS/mix" --waits 5 --wait 5
+	assert_same_shares a.data cpu-clock
+	assert_same_shares a.data page-faults
+	assert_same_shares a.data sched:sched_switch
+}
+
+@test "shares agree with perf report: user stacks, registers and all other fields in the samples" {
+	need_recording
+	perf_record a.data -e cpu-clock -F 1999 --call-graph dwarf,512 "$WORKLOADS/mix"
+	assert_same_shares a.data cpu-clock
+	run -0 frbpf diff a.data a.data
+	[[ $output == *"not unwound"* ]] || fail "$output"
+	perf_record b.data -e cpu-clock -F 1999 -d --phys-data -W --transaction -I --data-page-size --code-page-size \
+		-s --running-time --namespaces --all-cgroups --switch-events "$WORKLOADS/mix"
+	assert_same_shares b.data cpu-clock
+	perf_record c.data -e '{cpu-clock,page-faults}:S' -F 1999 --buildid-mmap "$WORKLOADS/mix"
+	# what perf shows of the group's other member it makes itself, from the leader's samples
+	same "samples of a group" "$(changes c.data c.data '[.sessions[0].events[].samples.a] | add')" \
+		"$(perf script -i c.data -F event 2>/dev/null | grep -c cpu-clock)"
+}
+
+@test "shares agree with perf report: overwritten rings that were switched out" {
+	need_recording
+	local file
+	perf record -o s.data -e cpu-clock -F 1999 -g -m 64 --overwrite --switch-output=signal -a \
+		>/dev/null 2>perf.err </dev/null 3>&- &
+	recorder=$!
+	wait_until 10 test -s s.data
+	"$WORKLOADS/mix" >/dev/null
+	wait_until 20 switched_out "$recorder" || fail "$(cat perf.err)"
+	kill -INT "$recorder"
+	wait "$recorder" || true
+	for file in s.data.[0-9]*; do
+		[[ $(perf script -i "$file" 2>/dev/null | head -n 1) ]] || continue
+		assert_same_shares "$file" cpu-clock
+		return
+	done
+	fail "no sample: $(cat perf.err)"
+}
+
+@test "waiting that is new is the off-CPU stack that grew" {
+	need_recording
+	need_tracepoints
+	perf_record a.data -a -g -e sched:sched_switch "$WORKLOADS/mix" --waits 0
+	perf_record b.data -a -g -e sched:sched_switch "$WORKLOADS/mix" --waits 6 --wait 50
+	local of_mix='[.sessions[0].offcpu.stacks[] | select(.comm == "mix" and .state == "S" and
+		([.frames[].symbol] | index("do_nanosleep")))]'
+	# ms in sum: 6 times 50 and what waking takes, in B alone
+	changes a.data b.data ". as \$all | $of_mix | map(.ms_per_second.b) | add * \$all.sessions[0].seconds.b >= 290"
+	changes a.data b.data "$of_mix | map(.ms_per_second.a) | add == 0"
+	changes a.data b.data "$of_mix | any(.frames[].symbol == \"mix_waits\")"
+	changes a.data b.data "$of_mix | map(.percent.change) | add > 0"
+	run -0 --separate-stderr frbpf diff --limit 0 a.data b.data
+	[[ $output == *"mix: do_nanosleep <- "* ]] || fail "$output"
+}
+
+@test "dumps of ours: two folders are compared by session, incidents by name" {
+	need_recording
+	need_btf
+	write_rules
+	frbpf_load
+	workload mix --heavy 10 --rounds 100 >/dev/null
+	frbpf dump >/dev/null
+	mkdir before
+	cp -r "$BASE"/session-* before/
+	workload mix --heavy 70 --rounds 600 >/dev/null
+	frbpf dump >/dev/null
+	mkdir after
+	for session in cpu sched; do
+		mkdir "after/session-$session"
+		mv "$(find "$BASE/session-$session" -name 'perf.data.*' | sort | tail -n 1)" "after/session-$session"
+	done
+	changes before after '[.sessions[].session] == ["cpu", "sched"]'
+	changes before after '[.sessions[0].events[].event] | index("cpu-clock") != null'
+	# the share of each depends on what else runs, their proportion does not
+	# shellcheck disable=SC2016 # variables of jq
+	changes before after '[.sessions[] | select(.session == "cpu").events[] | select(.event == "cpu-clock").functions[]] |
+		([.[] | select(.symbol == "mix_heavy")][0].self_percent) as $heavy |
+		([.[] | select(.symbol == "mix_light")][0].self_percent) as $light |
+		$heavy.b * $light.a > 2 * $heavy.a * $light.b'
+	changes before after '.sessions[1].offcpu.stacks | length > 0'
+	changes before after '[.sessions[].events[].event] | any(startswith("frbpf:")) | not'
+	run -0 --separate-stderr frbpf diff before after
+	[[ $output == *"session cpu, cpu-clock: A "* && $output == *"session sched, off CPU:"* ]] || fail "$output"
+	# B's dump was moved away: its incident names a file that is not there
+	local names
+	mapfile -t names < <(incidents "$BASE")
+	run -0 --separate-stderr frbpf diff "${names[0]}" "${names[0]}"
+	[[ ${lines[-1]} == "no difference" ]] || fail "$output"
+	run -1 frbpf diff "${names[0]}" "${names[1]}"
+	[[ $output == *"cannot open it: No such file"* ]] || fail "$output"
+	frbpf_stop
+}
+
+@test "shares of a dump of ours agree with perf report" {
+	need_recording
+	need_btf
+	write_rules
+	frbpf_load
+	workload mix >/dev/null
+	dump=$(frbpf dump --session cpu)
+	assert_same_shares "$dump" cpu-clock
+	frbpf_stop
+}
+
+@test "a program that was built again gives no wrong names" {
+	need_recording
+	cp "$WORKLOADS/mix" prog
+	perf_record a.data -e cpu-clock -F 1999 ./prog
+	changes a.data a.data '.sessions[0].events[0].samples.a > 0'
+	rm prog # a new file: perf's copy is a link to the old one
+	cp "$WORKLOADS/burn" prog
+	perf_record none.data -e page-faults -c 1000000 true
+	# perf has kept a copy of the program as it was
+	all_shares a.data cpu-clock | grep -q '^mix_light '
+	rm -r "$HOME/.debug"
+	run ! grep -q '^mix_light \|^burn' <(all_shares a.data cpu-clock)
+	run -0 frbpf diff -v a.data a.data
+	[[ $output == *"/prog is another build than the one recorded"* ]] || fail "$output"
+}
+
+@test "what cannot be compared is said in one line" {
+	need_recording
+	perf_record a.data -e cpu-clock "$WORKLOADS/mix" --rounds 20
+	perf_record z.data -z -e cpu-clock "$WORKLOADS/mix" --rounds 20
+	perf record -q -o - -e cpu-clock true >p.data 2>/dev/null 3>&-
+	head -c 300 a.data >cut.data
+	head -c $(($(stat -c %s a.data) - 1)) a.data >short.data
+	: >empty.data
+	mkdir nothing here there
+	mkdir here/session-a there/session-b here/session-c
+	cp a.data here/session-a/perf.data
+	cp a.data here/session-c/perf.data
+	cp a.data there/session-b/perf.data
+	while IFS='|' read -r operand words; do
+		run -1 frbpf diff a.data "$operand"
+		[[ ${#lines[@]} == 1 && $output == *"$words"* ]] || fail "$operand: $output"
+	done <<-'EOF'
+		nowhere|nowhere: no such file or folder, and no incident
+		./nowhere|./nowhere: No such file
+		nothing|no perf.data file in this folder
+		/etc/passwd|/etc/passwd: not a perf.data file
+		/dev/null|not a regular file
+		empty.data|not a perf.data file
+		z.data|compressed
+		p.data|in pipe mode
+		cut.data|offset
+		short.data|offset
+	EOF
+	run -1 frbpf diff here there
+	[[ $output == *"no session in common"* ]] || fail "$output"
+	run -1 frbpf diff a.data
+	[[ $output == *"takes two recordings"* ]] || fail "$output"
+	run -1 frbpf diff --sort name a.data a.data
+	[[ $output == *"self or total"* ]] || fail "$output"
+	run -1 frbpf diff --limit many a.data a.data
+	[[ $output == *"--limit many"* ]] || fail "$output"
+}

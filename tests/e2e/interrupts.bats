@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# Interrupts that run long, beside perf's own record of the same ones.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	need_root
+	need_perf
+	need_btf
+	need_tracepoints irq:softirq_entry
+	common_setup
+	cp "$(command -v bash)" "$BATS_TEST_TMPDIR/frbpf-net"
+}
+
+teardown() {
+	common_teardown
+}
+
+# Packets to nobody: each is received by a softirq, which its sending raises.
+send_packets() {
+	"$BATS_TEST_TMPDIR/frbpf-net" -c 'for i in {1..20}; do echo x >/dev/udp/127.0.0.1/9; done' 2>/dev/null 3>&- || true
+}
+
+@test "a softirq is measured between perf's events of it, and has no subject" {
+	cat >"$RULES" <<-'EOF'
+		[session-irq]
+		run = -e irq:softirq_entry -e irq:softirq_exit -m 1M --overwrite --switch-output -a
+
+		[rule-net]
+		when = softirq:net_rx > 1ns
+		if = current.comm == "frbpf-net"
+	EOF
+	frbpf_load
+	send_packets
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	dump=$BASE/session-irq/perf.data.$name
+	same "source" "$(manifest "$name" source)" softirq
+	same "key" "$(manifest "$name" key)" net_rx
+	same "vec" "$(jq -r '.triggers[0].args.vec' "$BASE/incidents/$name.json")" net_rx
+	same "comm" "$(manifest "$name" comm)" ""
+	same "current" "$(jq -r '.triggers[0].current.comm' "$BASE/incidents/$name.json")" frbpf-net
+	IFS=$'\t' read -r comm _ _ cpu _ _ text < <(events "$dump" frbpf:trigger)
+	same "comm of the marker" "$comm" frbpf-net
+	[[ $text == *" key=net_rx vec=net_rx" ]] || fail "marker: $text"
+	same_span "$name" "$dump" irq:softirq_entry irq:softirq_exit "\$4 == $cpu && \$7 ~ /vec=3 /"
+	run -0 frbpf show
+	[[ $output == *"softirq:net_rx > 1ns"*"net_rx"* && $output != *"subject "* ]]
+	run -0 frbpf ls
+	[[ $output == *"on CPU $cpu"* ]]
+}
+
+@test "a hard interrupt is measured between perf's events of it" {
+	need_tracepoints irq:irq_handler_entry
+	cat >"$RULES" <<-'EOF'
+		[session-irq]
+		run = -e irq:irq_handler_entry -e irq:irq_handler_exit -m 1M --overwrite --switch-output -a
+
+		[rule-irq]
+		when = hardirq > 1ns
+	EOF
+	frbpf_load
+	dd if=/dev/zero of="$BATS_TEST_TMPDIR/file" bs=4k count=20 oflag=direct status=none || true
+	wait_until 5 has_incidents "$BASE" 1 || skip "devices do not interrupt here"
+	name=$(incidents "$BASE" | head -n 1)
+	dump=$BASE/session-irq/perf.data.$name
+	cpu=$(manifest "$name" cpu)
+	irq=$(jq -re '.triggers[0].args.irq' "$BASE/incidents/$name.json")
+	handler=$(jq -re '.triggers[0].args.name' "$BASE/incidents/$name.json")
+	grep -E "^ *$irq:.* ${handler}" /proc/interrupts || fail "/proc/interrupts has no $irq of $handler"
+	same_span "$name" "$dump" irq:irq_handler_entry irq:irq_handler_exit "\$4 == $cpu && \$7 ~ /irq=$irq /"
+	events "$dump" irq:irq_handler_entry | grep -q "irq=$irq name=$handler" || fail "perf saw no $irq of $handler"
+}
+
+@test "check warns where an interrupt's rule asks for a task" {
+	write_rules <<-'EOF'
+		[rule-net]
+		when = softirq:net_rx > 1ms
+		if = comm == "postgres" && cpu < 8
+		cooldown = 10s per process
+
+		[rule-irq]
+		when = hardirq > 1ms
+		if = current.comm == "postgres" && cpu < 8
+	EOF
+	run -0 frbpf check "$RULES"
+	same "warnings" "$(grep -c "no task suffers from 'softirq'" <<<"$output")" 2
+	[[ $output != *"no task suffers from 'hardirq'"* ]]
+}

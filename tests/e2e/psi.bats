@@ -1,0 +1,178 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# psi: the kernel's pressure stall triggers, with real pressure.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	need_root
+	need_btf
+	need_tracepoints
+	[[ -r /proc/pressure/cpu ]] && cat /proc/pressure/cpu >/dev/null 2>&1 ||
+		skip "no PSI: /proc/pressure"
+	common_setup
+	group='' pids=()
+}
+
+teardown() {
+	local pid
+	for pid in "${pids[@]}"; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+	common_teardown
+	[[ ! $group ]] || remove_group
+}
+
+status_of() { # RULE FIELD
+	frbpf status --json | jq -re --arg rule "$1" ".rules[] | select(.name == \$rule) | $2"
+}
+
+total() { # FILE KIND: us
+	sed -n "s/^$2 .*total=//p" "$1"
+}
+
+remove_group() {
+	local pid
+	while read -r pid; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done <"$group/cgroup.procs" 2>/dev/null || true
+	wait_until 5 rmdir "$group" 2>/dev/null
+}
+
+has_fired() { # RULE N
+	(($(status_of "$1" .fired) >= $2))
+}
+
+# More threads than CPUs, for SECONDS, in the cgroup if there is one.
+hog() { # SECONDS
+	(
+		[[ ! $group ]] || echo "$BASHPID" >"$group/cgroup.procs"
+		exec "$WORKLOADS/burn" --seconds "$1" --threads $(($(nproc) * 3)) 3>&- >/dev/null
+	) &
+	pids+=("$!")
+}
+
+@test "cpu pressure fires, with the stall that the kernel counted and without a subject" {
+	local before after name value
+	write_rules <<-'EOF'
+		[rule-cpu]
+		when = psi:cpu some > 300ms in 2s
+		cooldown = 0
+	EOF
+	before=$(total /proc/pressure/cpu some)
+	frbpf_load
+	hog 8
+	wait_for_incident "$BASE" 1
+	after=$(total /proc/pressure/cpu some)
+	name=$(incidents "$BASE" | head -n 1)
+	value=$(manifest "$name" value)
+	same source "$(manifest "$name" source)" psi
+	same threshold "$(manifest "$name" threshold)" 300000000
+	between "$value" 300000000 2000000000 "the value"
+	between "$value" 0 "$(((after - before) * 1000))" "the value, beside total="
+	same subject "$(jq -c '.triggers[0].subject | [.pid, .comm]' "$BASE/incidents/$name.json")" '[0,""]'
+	same triggers "$(events "$(dumps sched | head -n 1)" frbpf:trigger | wc -l)" 1
+	# the stall was no wait that began at one moment
+	same begins "$(events "$(dumps sched | head -n 1)" frbpf:begin | wc -l)" 0
+	# it goes on: nearly all of the next window
+	wait_until 15 has_fired cpu 3
+	between "$(status_of cpu .max_value_ns)" 1000000000 2000000000 "the largest"
+	run -0 frbpf show "$name"
+	[[ $output != *subject* ]]
+}
+
+@test "memory pressure of a cgroup at its limit fires" {
+	local v1 name before after
+	v1=$(findmnt -n -o TARGET -t cgroup -O memory | head -n 1) || true
+	group=$(findmnt -n -o TARGET -t cgroup2 | head -n 1)
+	if [[ $v1 ]]; then
+		group=$v1/frbpf-$$
+		mkdir "$group" && echo 16M >"$group/memory.limit_in_bytes" || skip "no memory cgroup to be had"
+	else
+		[[ $group ]] && mkdir "$group/frbpf-$$" || skip "no cgroup to be had"
+		group+=/frbpf-$$
+		[[ -e $group/memory.high ]] || skip "the memory controller is not enabled for cgroups"
+		echo 16M >"$group/memory.high"
+	fi
+	write_rules <<-'EOF'
+		[rule-memory]
+		when = psi:memory some > 10ms in 2s
+		cooldown = 0
+	EOF
+	before=$(total /proc/pressure/memory some)
+	frbpf_load
+	(
+		echo "$BASHPID" >"$group/cgroup.procs"
+		dd if=/dev/zero of="$BATS_TEST_TMPDIR/file" bs=1M count=64 2>/dev/null
+		for ((i = 0; i < 400; i++)); do
+			dd if="$BATS_TEST_TMPDIR/file" of=/dev/null bs=1M 2>/dev/null
+		done
+	) 3>&- &
+	pids+=("$!")
+	wait_for_incident "$BASE" 1
+	after=$(total /proc/pressure/memory some)
+	name=$(incidents "$BASE" | head -n 1)
+	same rule "$(manifest "$name" rule)" memory
+	between "$(manifest "$name" value)" 10000000 "$(((after - before) * 1000))" "the value, beside total="
+}
+
+@test "a cgroup may come later, go, and come again" {
+	local mount path
+	mount=$(findmnt -n -o TARGET -t cgroup2 | head -n 1)
+	[[ $mount && -e $mount/cpu.pressure ]] || skip "no pressure of cgroups (v2)"
+	path=/frbpf-psi-$$
+	write_rules <<-EOF
+		[rule-group]
+		when = psi:cpu some > 100ms in 2s of $path
+		cooldown = 0
+	EOF
+	frbpf_load
+	group=$mount$path
+	for n in 1 2; do
+		mkdir "$group"
+		hog 20
+		wait_until 20 has_fired group "$n"
+		remove_group
+		# what it fired last while it ended
+		settle
+		group_fired=$(status_of group .fired)
+		[[ $n == 2 ]] || between "$group_fired" 1 20 fired
+	done
+	between "$(status_of group .fired)" $((group_fired > 1 ? 2 : 1)) 40 "fired in both"
+	[[ $(daemon_pid) ]]
+	group=''
+}
+
+@test "windows that need a privilege, and resources that the kernel lacks, are refused in words" {
+	write_rules <<-'EOF'
+		[rule-cpu]
+		when = psi:cpu some > 100ms in 3s
+	EOF
+	run -1 --separate-stderr timeout 30 setpriv --bounding-set -sys_resource --inh-caps -sys_resource \
+		"$FRBPF" load "$RULES" --base "$BASE" 3>&-
+	[[ $stderr == *"window of 3s"*"CAP_SYS_RESOURCE"*"multiples of 2s"* ||
+		$stderr == *"needs CAP_SYS_RESOURCE before Linux 6.5"* ]] || fail "$stderr"
+	no_daemon
+	write_rules <<-'EOF'
+		[rule-none]
+		when = psi:cpu some > 100ms in 2s of /frbpf/../x
+	EOF
+	run -1 --separate-stderr frbpf_load
+	[[ $stderr == *"a cgroup is a path"*"^^^"* ]]
+}
+
+@test "armed and quiet: the thread that waits for pressure does not run" {
+	local task switches pid
+	write_rules <<-'EOF'
+		[rule-io]
+		when = psi:io full > 10s in 10s
+	EOF
+	frbpf_load
+	pid=$(daemon_pid)
+	task=$(grep -lx frbpf-listen "/proc/$pid/task/"*/comm) || fail "no frbpf-listen"
+	task=${task%/comm}
+	switches=$(awk '/ctxt_switches/ { n += $2 } END { print n }' "$task/status")
+	settle
+	between "$(awk '/ctxt_switches/ { n += $2 } END { print n }' "$task/status")" "$switches" $((switches + 2)) switches
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# What outlives the daemon: cooldowns and max-dumps.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	need_root
+	need_btf
+	need_tracepoints
+	common_setup
+	cp "$(command -v cat)" "$BATS_TEST_TMPDIR/frbpf-cat"
+}
+
+teardown() {
+	common_teardown
+}
+
+rules() { # LINES OF THE RULE
+	write_rules <<-EOF
+		[daemon]
+		merge = 0
+
+		[rule-missing]
+		when = syscall:openat fails (ENOENT)
+		if = comm == frbpf-cat
+		$1
+	EOF
+}
+
+miss() {
+	! "$BATS_TEST_TMPDIR/frbpf-cat" /no/such/file 2>/dev/null
+}
+
+held_back() { # CAUSE
+	frbpf status --json | jq -re ".rules[0].held_back.$1"
+}
+
+kill_daemon() {
+	kill -KILL "$(daemon_pid)"
+	wait_until 10 no_daemon
+}
+
+has_state() {
+	[[ -s $BASE/state.json ]]
+}
+
+@test "a cooldown outlives stop and load" {
+	rules "cooldown = 1h"
+	frbpf_load
+	miss
+	wait_for_incident "$BASE" 1
+	frbpf_stop
+	same "mode" "$(stat -c %a "$BASE/state.json")" 600
+	frbpf_load
+	miss
+	between "$(held_back cooldown)" 1 1000 "held back by the cooldown"
+	settle
+	same "incidents" "$(incidents "$BASE" | wc -l)" 1
+}
+
+@test "a cooldown per process and max-dumps outlive kill -9" {
+	rules $'cooldown = 1h per comm\nmax-dumps = 5 in 1h'
+	frbpf_load
+	miss
+	wait_for_incident "$BASE" 1
+	wait_until 5 has_state
+	kill_daemon
+	frbpf_load
+	miss
+	between "$(held_back cooldown)" 1 1000 "held back by the cooldown"
+	frbpf_stop
+
+	rm "$BASE/state.json"
+	rules $'cooldown = 0\nmax-dumps = 2 in 1h'
+	frbpf_load
+	miss
+	wait_for_incident "$BASE" 2
+	settle
+	miss
+	wait_for_incident "$BASE" 3
+	settle
+	kill_daemon
+	frbpf_load
+	miss
+	settle
+	same "incidents" "$(incidents "$BASE" | wc -l)" 3
+	between "$(held_back rule_max_dumps)" 1 1000 "held back by max-dumps"
+}
+
+@test "a state file that is damaged, or not ours, is said and not used" {
+	rules "cooldown = 1h"
+	frbpf_load
+	miss
+	wait_for_incident "$BASE" 1
+	frbpf_stop
+	echo '{"version": 1, "rules": 7' >"$BASE/state.json"
+	frbpf_load 2>"$BATS_TEST_TMPDIR/said"
+	grep -q 'state.json is not used' "$BATS_TEST_TMPDIR/said"
+	miss
+	wait_for_incident "$BASE" 2
+	frbpf_stop
+	ln -sf /etc/passwd "$BASE/state.json"
+	frbpf_load 2>"$BATS_TEST_TMPDIR/said"
+	grep -q 'state.json is not used' "$BATS_TEST_TMPDIR/said"
+	miss
+	wait_for_incident "$BASE" 3
+	frbpf_stop
+	[[ -f $BASE/state.json && ! -L $BASE/state.json ]]
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# What dumps may take on disk.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	need_root
+	need_tracepoints
+	common_setup
+}
+
+teardown() {
+	common_teardown
+}
+
+disk() { # FIELD
+	frbpf status --json | jq -re ".disk.$1"
+}
+
+are() { # FIELD N
+	(($(disk "$1") == $2))
+}
+
+is_expired() {
+	[[ ! $(incidents "$BASE") && ! $(dumps) ]]
+}
+
+@test "max-incidents: the oldest go with all of their files, also by a reload; status counts them" {
+	write_rules <<-'EOF'
+		[daemon]
+		max-incidents = 3
+	EOF
+	frbpf_load
+	for _ in 1 2 3 4 5; do frbpf dump >/dev/null; done
+	wait_until 10 are removed_incidents 2 || fail "$(cat "$BASE/output")"
+	same "incidents" "$(incidents "$BASE" | wc -l)" 3
+	same "files" "$(dumps | wc -l)" 6
+	same "on disk" "$(disk incidents)" 3
+	same "bytes" "$(disk bytes)" "$(cat "$BASE"/incidents/*.json "$BASE"/session-*/perf.data.* | wc -c)"
+	last=$(incidents "$BASE" | tail -1)
+	sed -i 's/max-incidents = 3/max-size = 1K/' "$RULES"
+	frbpf_load
+	wait_until 10 are incidents 1 || fail "$(cat "$BASE/output")"
+	same "the last one" "$(incidents "$BASE")" "$last"
+	same "files" "$(dumps | wc -l)" 2
+	run -0 frbpf status -v
+	[[ $output == *"on disk:    1 incidents, "*"; removed 4, "* ]]
+}
+
+@test "max-age: what gets too old goes without anything else happening" {
+	write_rules <<-'EOF'
+		[daemon]
+		max-age = 2s
+	EOF
+	frbpf_load
+	frbpf dump >/dev/null
+	same "incidents" "$(incidents "$BASE" | wc -l)" 1
+	wait_until 15 is_expired || fail "$(cat "$BASE/output")"
+}
+
+@test "min-free: no file is written, the manifest says why, and recording goes on" {
+	write_rules <<-'EOF'
+		[daemon]
+		min-free = 1000000G
+	EOF
+	frbpf_load
+	run frbpf dump
+	((status != 0))
+	same "incidents" "$(incidents "$BASE" | wc -l)" 1
+	same "files" "$(dumps | wc -l)" 0
+	grep -q 'min-free = ' "$BASE/incidents/$(incidents "$BASE").json"
+	sed -i 's/min-free = .*/min-free = 1K/' "$RULES"
+	frbpf_load
+	frbpf dump >/dev/null
+	same "files" "$(dumps | wc -l)" 2
+}

@@ -1,0 +1,145 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# frbpf run in a pipeline: who may record, what CI services read, and the worked example.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+# shellcheck disable=SC2030,SC2031 # every test is a shell of its own
+# shellcheck disable=SC2016 # what stands in single quotes is for other shells
+load run_helpers
+
+# --- who may
+
+# A place that any user reaches, with the program and a folder of theirs.
+need_unprivileged() {
+	open_dir=$(mktemp -d /tmp/frbpf-test.XXXXXX)
+	chmod 0755 "$open_dir"
+	cp "$FRBPF" "$open_dir/frbpf"
+	mkdir "$open_dir/theirs"
+	chown 65534:65534 "$open_dir/theirs"
+	cd "$open_dir/theirs" || return 1
+}
+
+as_nobody() { # CAPABILITIES ARGUMENTS...
+	local caps=$1
+	shift
+	setpriv --reuid 65534 --regid 65534 --clear-groups ${caps:+--inh-caps "$caps" --ambient-caps "$caps"} \
+		timeout -k 5 60 "$open_dir/frbpf" run "$@" </dev/null 3>&-
+}
+
+@test "not allowed: everything that is missing, and the command that gives it" {
+	need_unprivileged
+	run -125 --separate-stderr as_nobody '' --when "$WHEN" -o out -- touch ran
+	[[ $stderr == *"CAP_PERFMON"*"CAP_BPF"*"sudo setcap cap_perfmon,cap_bpf"*"+ep $open_dir/frbpf"* ]]
+	[[ $stderr == *"--cap-add PERFMON --cap-add BPF"* ]]
+	run -125 --separate-stderr as_nobody '+perfmon' --when "$WHEN" -o out -- touch ran
+	[[ $stderr == *"missing: CAP_BPF"* && $stderr != *"CAP_PERFMON ("* ]]
+	[[ ! -e ran && ! -e out ]]
+	# what is wrong all the same is said as such
+	run -125 --separate-stderr as_nobody '' --when 'runqlatt > 1s' -o out -- touch ran
+	[[ $stderr == *"command line:"*"runqlatt"* ]]
+}
+
+@test "--optional runs the command all the same, and the reports say so" {
+	need_unprivileged
+	run -5 --separate-stderr as_nobody '' --optional --when "$WHEN" -o out -- bash -c 'echo ran; exit 5'
+	same "output" "$output" ran
+	[[ $stderr == *"not recorded: running the command without"* ]]
+	same "recorded" "$(summary .recorded out)" false
+	[[ $(summary .reason out) == *CAP_PERFMON* ]]
+	same "skipped" "$(xmllint --xpath 'string(//testsuite/@skipped)' out/junit.xml)" 1
+	run -125 as_nobody '' --optional --when 'runqlatt > 1s' -o out2 -- touch ran
+	[[ ! -e ran ]]
+}
+
+@test "a user with CAP_PERFMON and CAP_BPF records; with CAP_IPC_LOCK and more as root does" {
+	need_perf
+	need_unprivileged
+	run -2 as_nobody '+perfmon,+bpf' --when "$WHEN" --session '-e cpu-clock -F 99 -g -m 16K' -o one -- sleep 0.2
+	same "owner" "$(stat -c %u one one/summary.json | sort -u)" 65534
+	run -2 --separate-stderr as_nobody '+perfmon,+bpf,+ipc_lock,+dac_read_search,+syslog' --when "$WHEN" -o two -- sleep 0.2
+	[[ $stderr != *warning* ]]
+	local dump
+	dump=$(summary '.incidents[0].files[] | select(.session == "sched").file' two)
+	perf script -f -i "$dump" >script.txt 2>/dev/null
+	grep -q 'sched:sched_switch' script.txt
+	grep -q '__schedule' script.txt
+	grep -q 'clock_nanosleep' script.txt
+}
+
+@test "file capabilities are enough, and the command does not get them" {
+	need_unprivileged
+	setcap cap_perfmon,cap_bpf,cap_ipc_lock,cap_dac_read_search,cap_sys_ptrace,cap_syslog,cap_sys_nice+ep \
+		"$open_dir/frbpf" 2>/dev/null || skip "no file capabilities on this file system"
+	run -0 --separate-stderr as_nobody '' --when 'runqlat > 1h' -o out -- grep CapEff /proc/self/status
+	same "capabilities" "$output" "$(printf 'CapEff:\t0000000000000000')"
+	same "recorded" "$(summary .recorded out)" true
+}
+
+@test "--user: the command runs as who called sudo, and the folder is theirs" {
+	local name
+	name=$(getent passwd 65534 | cut -d: -f1)
+	[[ $name ]] || skip "no user with uid 65534"
+	need_unprivileged
+	SUDO_UID=65534 run -2 --separate-stderr frbpf_run --user --when "$WHEN" -o "$open_dir/out" -- \
+		bash -c 'id -u; id -g; echo $USER; sleep 0.2'
+	same "identity" "$(tr '\n' ' ' <<<"$output")" "65534 $(id -g "$name") $name "
+	same "owner" "$(find "$open_dir/out" -printf '%U\n' | sort -u)" 65534
+	SUDO_UID=65534 run -0 frbpf_run "--user=$name" --when 'runqlat > 1h' -o "$open_dir/out2" -- true
+}
+
+# --- pipelines
+
+@test "GitHub: an annotation per rule that fired, and the summary on the job's page" {
+	: >step.md
+	GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY=$work/step.md \
+		run -2 --separate-stderr frbpf_run --when "$WHEN" --when 'runqlat > 1h' -o "$OUT" -- sleep 0.2
+	same "annotations" "$(grep -c '^::error title=frbpf%3A rule when-1::' <<<"$stderr")" 1
+	same "of other rules" "$(grep -c 'when-2' <<<"$stderr" || true)" 0
+	cmp step.md "$OUT/summary.md"
+}
+
+@test "GitLab: links from the job to the summary" {
+	GITLAB_CI=true CI_JOB_URL=https://gitlab.example/g/p/-/jobs/7 CI_PROJECT_DIR=$work \
+		run -2 frbpf_run --when "$WHEN" -o "$OUT" -- sleep 0.2
+	same "links" "$(jq -r '.frbpf[].external_link.url' "$OUT/gl-annotations.json" | sort -u)" \
+		https://gitlab.example/g/p/-/jobs/7/artifacts/file/out/summary.md
+	same "labels" "$(jq '.frbpf | length' "$OUT/gl-annotations.json")" 2
+}
+
+@test "names of tasks cannot write into the reports" {
+	cat >evil.py <<-'EOF'
+		import ctypes, time
+		ctypes.CDLL(None).prctl(15, b'</x>|`\n::e]\xff', 0, 0, 0)
+		time.sleep(0.2)
+	EOF
+	GITHUB_ACTIONS=true run -2 --separate-stderr frbpf_run --when "$WHEN" -o "$OUT" -- python3 evil.py
+	xmllint --noout "$OUT/junit.xml"
+	jq -e . "$OUT/summary.json" >/dev/null
+	same "commands" "$(grep -c '^::' <<<"$stderr")" 1
+	run -1 grep -F '</x>|`' "$OUT/summary.md"
+}
+
+@test "the pipelines to paste are YAML, and their rules are right" {
+	python3 -c 'import yaml' 2>/dev/null || skip "no yaml module for python3"
+	python3 -c 'import sys, yaml
+for f in sys.argv[1:]: yaml.safe_load(open(f))' "$root"/configs/ci/*.yml
+	run -0 "$FRBPF" run --rules "$root/configs/ci/rules.conf" --matches-only -o "$OUT" -- true
+}
+
+# --- the worked example
+
+@test "a lock convoy fails the run, and the dump names the function that holds the lock" {
+	need_perf
+	need_tracepoints
+	local conf=$root/tests/workloads/lock_service.conf dump
+	run -0 frbpf_run --rules "$conf" -o "$OUT.good" -- "$WORKLOADS/lock_service"
+	same "matched" "$(summary '.rules[0].matched' "$OUT.good")" 0
+	run -2 frbpf_run --rules "$conf" -o "$OUT" -- "$WORKLOADS/lock_service" --convoy
+	same "task" "$(summary '.incidents[0].triggers[0].comm')" worker
+	dump=$(summary '.incidents[0].files[] | select(.session == "sched").file')
+	perf_quiet script -i "$dump"
+	# who went to sleep with the lock: between the begin of the wait and its end
+	awk -v RS= '/^ *refresher/ && /sched_switch/ && /refresh_catalog/ && /nanosleep/' "$perf_out" | grep -q refresh_catalog
+	# and who waited for it
+	awk -v RS= '/^ *worker/ && /sched_switch/ && /futex_wait/' "$perf_out" | grep -q futex_wait
+}

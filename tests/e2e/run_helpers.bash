@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# shellcheck disable=SC2030,SC2031,SC2034,SC2154 # every test is a shell of its own; for the tests; set by bats
+#
+# What the tests of frbpf run share: each works in a folder of its own, with OUT as the output folder.
+
+load helpers
+
+setup() {
+	common_setup
+	need_root
+	need_btf
+	work=$BATS_TEST_TMPDIR/work
+	OUT=$work/out
+	mkdir "$work"
+	cd "$work" || return 1
+	background=
+	cgroup=
+	unset GITHUB_ACTIONS GITHUB_STEP_SUMMARY GITLAB_CI CI_JOB_URL CI_PROJECT_DIR SUDO_UID
+}
+
+teardown() {
+	local pid
+	for pid in $background; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+	[[ ! $cgroup ]] || rmdir "$cgroup" || true
+	[[ ! ${open_dir-} ]] || rm -rf "$open_dir"
+	cd / || true
+	common_teardown
+}
+
+# What is slow in these tests: a sleep that no other test makes.
+WHEN='syscall:clock_nanosleep > 100ms'
+
+# frbpf_run ARGUMENTS...
+frbpf_run() {
+	timeout -k 5 60 "$FRBPF" run "$@" 3>&-
+}
+
+summary() { # JQ-PATH [FOLDER]
+	jq -rc "$1" "${2:-$OUT}/summary.json"
+}
+
+cgroup_mount() {
+	awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts
+}
+
+need_cgroup2() {
+	[[ $(cgroup_mount) ]] || skip "no cgroup2 file system"
+	cgroup=$(cgroup_mount)/frbpf-test-$$-$BATS_TEST_NUMBER
+	mkdir "$cgroup" 2>/dev/null || {
+		cgroup=
+		skip "cgroup2 cannot be written"
+	}
+}
+
+# A process of its own that sleeps for 200 ms again and again; its pid is in $sleeper.
+start_sleeper() {
+	bash -c 'while :; do sleep 0.2; done' </dev/null &>/dev/null 3>&- &
+	sleeper=$!
+	background+=" $sleeper"
+}
+
+# The same within one process: a thread of it, too.
+start_slow_process() {
+	python3 -c '
+import threading, time
+def loop():
+    while True: time.sleep(0.2)
+threading.Thread(target=loop, daemon=True).start()
+loop()' </dev/null &>/dev/null 3>&- &
+	sleeper=$!
+	background+=" $sleeper"
+}
+
+# Lines such as "prog 12" of the BPF objects that the process $1 has open.
+bpf_objects_of() {
+	sed -nE 's/^(prog|map|link)_id:[[:space:]]*([0-9]+)$/\1 \2/p' "/proc/$1/fdinfo/"* 2>/dev/null | sort -u
+}
+
+has_links() {
+	bpf_objects_of "$1" | grep -q '^link '
+}
+
+# Those of the list $1 that the kernel still has. Links are freed by a worker of it, a moment later.
+left_of() {
+	local kind id
+	while read -r kind id; do
+		PATH=$PATH:/usr/sbin bpftool "$kind" show id "$id" >/dev/null 2>&1 && echo "$kind $id"
+	done <<<"$1"
+	return 0
+}
+
+nothing_left_of() {
+	[[ ! $(left_of "$1") ]]
+}
+
+need_bpftool() {
+	PATH=$PATH:/usr/sbin bpftool prog show >/dev/null 2>&1 || skip "no bpftool"
+}
+
+# Its sessions' folders come with the rings.
+recording() { # FOLDER
+	[[ -d $1/session-cpu && -d $1/session-sched ]]
+}

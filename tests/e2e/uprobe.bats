@@ -1,0 +1,293 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# Rules on functions and static probes of programs: values are compared with what the program measured itself.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+load helpers
+
+setup() {
+	need_root
+	need_btf
+	[[ -e /sys/bus/event_source/devices/uprobe/type ]] || skip "no uprobes in this kernel"
+	common_setup
+	# of this test alone
+	program=$BATS_TEST_TMPDIR/user_func
+	cp "$WORKLOADS/user_func" "$program"
+}
+
+teardown() {
+	[[ ! ${waiting-} ]] || kill -KILL "$waiting" 2>/dev/null || true
+	[[ ! ${open_dir-} ]] || rm -rf "$open_dir"
+	common_teardown
+}
+
+rules() {
+	{
+		cat <<-'EOF'
+			[daemon]
+			merge = 0
+
+			[session-x]
+			run = -e dummy -m 64K --overwrite --switch-output -a
+
+		EOF
+		cat
+	} >"$RULES"
+}
+
+# program ARGUMENTS...: a run of it, to its end
+program() {
+	timeout -k 5 60 "${1-$program}" "${@:2}" 3>&-
+}
+
+# start_waiting PROGRAM ARGUMENTS...: it goes on with go_on, and writes to $BATS_TEST_TMPDIR/out
+start_waiting() {
+	mkfifo "$BATS_TEST_TMPDIR/in"
+	timeout -k 5 60 "$@" --wait <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+	waiting=$!
+	exec 7>"$BATS_TEST_TMPDIR/in"
+	wait_until 10 grep -q waiting "$BATS_TEST_TMPDIR/out"
+}
+
+go_on() {
+	echo >&7
+	exec 7>&-
+	wait "$waiting"
+	waiting=
+}
+
+@test "a slow function fires with its own time, its caller and its arguments" {
+	rules <<-EOF
+		[rule-slow]
+		when = uprobe:$program:user_func_slow > 20ms
+		if = arg0 == 50 && ret == 350
+
+		[rule-never]
+		when = uprobe:$program:user_func_slow > 100s
+	EOF
+	frbpf_load
+	program "$program" --ms 1 >/dev/null
+	line=$(program "$program" --ms 50 --comm frbpf-uf)
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	same "rule" "$(manifest "$name" rule)" slow
+	same "source" "$(manifest "$name" source)" uprobe
+	same "comm" "$(manifest "$name" comm)" frbpf-uf
+	same "pid" "$(manifest "$name" pid)" "$(json "$line" .pid)"
+	between "$(manifest "$name" value)" 50000000 "$(json "$line" .took_ns)" "time in the function"
+	between "$(manifest "$name" time)" "$(json "$line" .begin_ns)" "$(json "$line" .end_ns)" "moment"
+	same "arg0" "$(jq -re '.triggers[0].args.arg0' "$BASE/incidents/$name.json")" 50
+	same "ret" "$(jq -re '.triggers[0].ret' "$BASE/incidents/$name.json")" 350
+	run -0 frbpf show
+	[[ $output == *"threshold 20ms, returned 350"*"arg0=50 arg1=2 arg2=3 "* ]]
+	settle
+	same "incidents" "$(incidents "$BASE" | wc -l)" 1
+}
+
+@test "a call fires, also of a function of a library by its name" {
+	rules <<-EOF
+		[rule-hit]
+		when = uprobe:$program:user_func_hit
+		if = arg0 == 3
+
+		[rule-library]
+		when = uprobe:libc:nanosleep > 10ms
+		if = comm == "frbpf-uf"
+	EOF
+	frbpf_load
+	program "$program" --call hit --times 5 >/dev/null
+	wait_for_incident "$BASE" 1
+	same "rule" "$(manifest "$(incidents "$BASE")" rule)" hit
+	line=$(program "$program" --ms 30 --comm frbpf-uf)
+	wait_for_incident "$BASE" 2
+	name=$(incidents "$BASE" | tail -n 1)
+	same "rule" "$(manifest "$name" rule)" library
+	between "$(manifest "$name" value)" 30000000 "$(json "$line" .took_ns)" "time in libc"
+	same "matched" "$(frbpf status --json | jq -re '.rules[] | select(.name == "hit").matched')" 1
+}
+
+@test "calls that longjmp leaves are not measured" {
+	rules <<-EOF
+		[rule-jump]
+		when = uprobe:$program:user_func_jump > 5ms
+		cooldown = 0
+	EOF
+	frbpf_load
+	line=$(program "$program" --call jump --times 40 --ms 30)
+	wait_for_incident "$BASE" 1
+	settle
+	same "incidents" "$(incidents "$BASE" | wc -l)" 1
+	between "$(manifest "$(incidents "$BASE")" value)" 30000000 "$(json "$line" .took_ns)" "the last call"
+}
+
+@test "exceptions pass through a function that is measured" {
+	[[ -x $WORKLOADS/throws ]] || skip "no C++ compiler"
+	cp "$WORKLOADS/throws" "$BATS_TEST_TMPDIR/throws"
+	rules <<-EOF
+		[rule-outer]
+		when = uprobe:$BATS_TEST_TMPDIR/throws:"demo::outer(int)" > 5ms
+		cooldown = 0
+
+		[rule-inner]
+		when = uprobe:$BATS_TEST_TMPDIR/throws:_ZN4demo5innerEi > 5ms
+		dump = none
+	EOF
+	run -0 frbpf check "$RULES"
+	[[ $output == *"to its end by return instructions"* ]]
+	frbpf_load
+	line=$(program "$BATS_TEST_TMPDIR/throws" 20 40)
+	same "caught" "$(json "$line" .caught)" 20
+	wait_for_incident "$BASE" 1
+	settle
+	same "incidents" "$(incidents "$BASE" | wc -l)" 1
+	between "$(manifest "$(incidents "$BASE")" value)" 40000000 "$(json "$line" .took_ns)" "demo::outer"
+	same "matched" "$(frbpf status --json | jq -re '.rules[] | select(.name == "inner").matched')" 1
+	sed -i 's/"demo::outer(int)"/demo::outer/' "$RULES"
+	run -1 frbpf check "$RULES"
+	[[ $output == *"several functions 'demo::outer', write one in full: "*"demo::outer(int)"* ]]
+}
+
+@test "programs without position independence, static and stripped ones" {
+	command -v gcc >/dev/null || skip "no compiler"
+	local source=$root/tests/workloads/user_func.c
+	gcc -O2 -D_GNU_SOURCE -no-pie "$source" -o "$program.fixed"
+	gcc -O2 -D_GNU_SOURCE -static "$source" -o "$program.static" || skip "no static libc"
+	strip -o "$program.stripped" "$program"
+	rules <<-EOF
+		[rule-fixed]
+		when = uprobe:$program.fixed:user_func_slow > 5ms
+
+		[rule-static]
+		when = uprobe:$program.static:user_func_slow > 5ms
+	EOF
+	frbpf_load
+	program "$program.fixed" --ms 20 >/dev/null
+	wait_for_incident "$BASE" 1
+	program "$program.static" --ms 20 >/dev/null
+	wait_for_incident "$BASE" 2
+	sed -i "s|$program.fixed|$program.stripped|" "$RULES"
+	run -1 frbpf check "$RULES"
+	[[ $output == *"$program.stripped has no function 'user_func_slow': it is stripped"* ]]
+	# the old rules stay
+	run -1 frbpf load "$RULES"
+	same "rules" "$(frbpf status --json | jq -re '.rules | length')" 2
+}
+
+@test "a static probe fires with its arguments, and its semaphore counts us" {
+	rules <<-EOF
+		[rule-tick]
+		when = usdt:$program:frbpf_test:tick
+		if = arg0 == -3 && arg1 == 1003 && arg2 == -5
+	EOF
+	run -0 frbpf check "$RULES"
+	[[ $output == *"frbpf_test:tick"*"3 arguments"* ]]
+	same "semaphore" "$(json "$(program "$program" --call probe)" .semaphore)" 0
+	frbpf_load
+	line=$(program "$program" --call probe --times 6 | tail -n 1)
+	same "semaphore" "$(json "$line" .semaphore)" 1
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	same "source" "$(manifest "$name" source)" usdt
+	same "pid" "$(manifest "$name" pid)" "$(json "$line" .pid)"
+	frbpf_stop
+	same "semaphore" "$(json "$(program "$program" --call probe)" .semaphore)" 0
+}
+
+@test "a glob is looked for in running processes" {
+	mkdir -p "$BATS_TEST_TMPDIR/v1/bin"
+	mv "$program" "$BATS_TEST_TMPDIR/v1/bin/server"
+	rules <<-EOF
+		[rule-server]
+		when = uprobe:$BATS_TEST_TMPDIR/*/bin/server:user_func_slow > 5ms
+	EOF
+	run -1 frbpf check "$RULES"
+	[[ $output == *"no running process has mapped a file that matches"* ]]
+	start_waiting "$BATS_TEST_TMPDIR/v1/bin/server" --ms 30
+	frbpf_load
+	go_on
+	wait_for_incident "$BASE" 1
+	# others that run the same file later, too
+	program "$BATS_TEST_TMPDIR/v1/bin/server" --ms 30
+	matched_twice() {
+		(($(frbpf status --json | jq -re '.rules[0].matched') == 2))
+	}
+	wait_until 10 matched_twice
+}
+
+@test "a program that only another mount namespace has" {
+	mkdir "$BATS_TEST_TMPDIR/inside"
+	rules <<-EOF
+		[rule-inside]
+		when = uprobe:$BATS_TEST_TMPDIR/inside/server:user_func_slow > 5ms
+	EOF
+	run -1 frbpf check "$RULES"
+	[[ $output == *"there is no such file, nor does a running process have one"* ]]
+	unshare -m true 2>/dev/null || skip "no mount namespaces"
+	# shellcheck disable=SC2016 # for the shell in there
+	start_waiting unshare -m bash -c 'mount -t tmpfs none "$1" && cp "$2" "$1/server" && exec "$1/server" "${@:3}"' \
+		- "$BATS_TEST_TMPDIR/inside" "$program" --ms 30
+	[[ ! -e $BATS_TEST_TMPDIR/inside/server ]]
+	frbpf_load
+	go_on
+	wait_for_incident "$BASE" 1
+}
+
+@test "after a program was replaced, a reload watches the new one" {
+	rules <<-EOF
+		[rule-slow]
+		when = uprobe:$program:user_func_slow > 5ms
+		cooldown = 0
+	EOF
+	frbpf_load
+	program "$program" --ms 20
+	wait_for_incident "$BASE" 1
+	cp "$program" "$program.new"
+	mv "$program.new" "$program"
+	program "$program" --ms 20
+	settle
+	same "incidents before the reload" "$(incidents "$BASE" | wc -l)" 1
+	frbpf_load
+	program "$program" --ms 20
+	wait_for_incident "$BASE" 2
+}
+
+@test "functions of a stripped program that has mini debug information" {
+	command -v objcopy >/dev/null && command -v xz >/dev/null || skip "no objcopy or xz"
+	local mini=$BATS_TEST_TMPDIR/mini
+	nm "$program" --format=posix --defined-only | awk '$2 ~ /^[Tt]$/ {print $1}' >"$mini.keep"
+	objcopy --only-keep-debug "$program" "$mini.debug"
+	objcopy -S --remove-section .comment --keep-symbols="$mini.keep" "$mini.debug" "$mini"
+	xz "$mini"
+	strip "$program"
+	run -1 frbpf events "uprobe:$program:user_func_slow"
+	objcopy --add-section .gnu_debugdata="$mini.xz" "$program"
+	run -0 frbpf events "uprobe:$program:user_func_slow"
+	rules <<-EOF
+		[rule-slow]
+		when = uprobe:$program:user_func_slow > 5ms
+	EOF
+	frbpf_load
+	program "$program" --ms 20 >/dev/null
+	wait_for_incident "$BASE" 1
+}
+
+@test "check and events need no root" {
+	command -v setpriv >/dev/null || skip "no setpriv"
+	open_dir=$(mktemp -d /tmp/frbpf-e2e.XXXXXX)
+	chmod 755 "$open_dir"
+	rules <<-EOF
+		[rule-slow]
+		when = uprobe:libc:nanosleep > 5ms
+	EOF
+	cp "$FRBPF" "$program" "$RULES" "$open_dir"
+	as_nobody() {
+		setpriv --reuid 65534 --clear-groups "$open_dir/frbpf" "$@"
+	}
+	run -0 as_nobody check "$open_dir/${RULES##*/}"
+	[[ $output == *"libc"*": nanosleep, 0x"*"return probe"* ]]
+	run -0 as_nobody events "uprobe:$open_dir/user_func:user_func_s*"
+	[[ ${lines[0]} == "uprobe:$open_dir/user_func:user_func_slow "* ]]
+	same "functions" "${#lines[@]}" 1
+	run -0 as_nobody events "usdt:$open_dir/user_func:*"
+	[[ $output == "usdt:$open_dir/user_func:frbpf_test:tick "*"static probe"* ]]
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Texts of others in reports: whatever they are, nothing of ours can be imitated, and it is UTF-8. */
+/* fuzz-sources: user/run/escape.c user/common/buf.c */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/escape.h"
+
+static void check(int (*fn)(struct buf *b, const char *s), const char *text, const char *never)
+{
+	struct buf b = { 0 };
+
+	if (fn(&b, text))
+		abort();
+	for (size_t i = 0; i < b.len; i++) {
+		unsigned char c = b.data[i];
+
+		if (c < ' ' || c == 0x7f || strchr(never, c))
+			abort();
+		if (c >= 0xf5 || c == 0xc0 || c == 0xc1) /* in no UTF-8 */
+			abort();
+	}
+	buf__free(&b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = malloc(size + 1);
+
+	if (!text)
+		return 0;
+	memcpy(text, data, size);
+	text[size] = '\0';
+	check(escape__plain, text, "");
+	check(escape__xml, text, "<>\"'");
+	check(escape__markdown, text, "<>|`*[]\\@~");
+	check(escape__github_property, text, ":,");
+	check(escape__github, text, "");
+	check(escape__shell, text, "");
+	free(text);
+	return 0;
+}

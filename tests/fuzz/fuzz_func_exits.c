@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* fuzz-sources: user/detect/func_exits.c user/detect/insn_x86.c */
+#include <assert.h>
+#include <elf.h>
+
+#include "detect/func_exits.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const int machines[] = { EM_X86_64, EM_AARCH64 };
+	struct func_exits e;
+
+	for (int i = 0; i < 2; i++) {
+		const struct func_part part = { 0x1000, size, data };
+
+		if (func_exits__find(machines[i], &part, 1, &e))
+			continue;
+		for (uint32_t k = 0; k < e.n; k++) {
+			assert(e.at[k] - 0x1000 < size);
+			assert(!func_exits__check_boundary(machines[i], data, size,
+							   e.at[k] - 0x1000));
+		}
+	}
+	return 0;
+}

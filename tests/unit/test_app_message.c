@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "detect/app_limits.h"
+#include "rules/app_message.h"
+
+#define SEC 1000000000ULL
+
+static int parse(const char *s, size_t len, struct app_message *m, const char **why, size_t *at)
+{
+	/* on the heap, of the exact size: a sanitizer sees the first byte too many */
+	char *copy = len ? malloc(len) : NULL;
+	int err;
+
+	if (len)
+		memcpy(copy, s, len);
+	err = app_message__parse(copy, len, m, why, at);
+	free(copy);
+	return err;
+}
+
+static struct app_message accept(const char *s)
+{
+	struct app_message m;
+	const char *why;
+	size_t at;
+
+	if (parse(s, strlen(s), &m, &why, &at))
+		fail_msg("'%s': %s at %zu", s, why, at);
+	return m;
+}
+
+static void names_and_durations(void **state)
+{
+	static const struct {
+		const char *text, *name;
+		uint64_t duration;
+	} cases[] = {
+		{ "x", "x", 0 },
+		{ "slow-request", "slow-request", 0 },
+		{ "a.b_C-9 812ms", "a.b_C-9", 812000000 },
+		{ "x 1.5s\n", "x", 1500000000 },
+		{ " \t x \t 7us \t ", "x", 7000 },
+		{ "x 0", "x", 0 },
+		{ "x 30d", "x", 30 * 86400 * SEC },
+		{ "x a=1", "x", 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct app_message m = accept(cases[i].text);
+
+		assert_string_equal(m.name, cases[i].name);
+		assert_int_equal(m.duration, cases[i].duration);
+	}
+}
+
+static void values(void **state)
+{
+	static const struct {
+		const char *text, *value;
+		int64_t number;
+	} cases[] = {
+		{ "x k=500", "500", 500 },
+		{ "x k=-5", "-5", -5 },
+		{ "x k=0x10", "0x10", 16 },
+		{ "x k=20ms", "20ms", 20000000 },
+		{ "x k=-20ms", "-20ms", -20000000 },
+		{ "x k=", "", 0 },
+		{ "x k=-", "-", 0 },
+		{ "x k=\"\"", "", 0 },
+		{ "x k=\"500\"", "500", 500 },
+		{ "x k=\"a b\"", "a b", 0 },
+		{ "x k=\"a\\\"\\\\b\" l=1", "a\"\\b", 0 },
+		{ "x k=/api/orders?a=b", "/api/orders?a=b", 0 },
+		{ "x k=0123456789abcdefgh", "0123456789abcde", 0 },
+		{ "x k=\xff\xfe\x80", "\xff\xfe\x80", 0 },
+		{ "x k=9223372036854775807", "922337203685477", INT64_MAX },
+		{ "x k=9223372036854775808", "922337203685477", 0 },
+		{ "x k=99999999999999999999999999", "999999999999999", 0 },
+		{ "x k=99999999999999999999999999d", "999999999999999", 0 },
+		{ "x 1ms k=NaN", "NaN", 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct app_message m = accept(cases[i].text);
+		const struct app_arg *a = app_message__arg(&m, "k");
+
+		assert_non_null(a);
+		assert_string_equal(a->text, cases[i].value);
+		assert_int_equal(a->number, cases[i].number);
+		assert_null(app_message__arg(&m, "K"));
+	}
+	/* what stands behind a short text is zero: it is compared as two words */
+	assert_memory_equal(accept("x k=a").args[0].text, "a\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
+}
+
+#define LIT(s) s, sizeof(s) - 1
+
+static void refused(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t len;
+		const char *why; /* part of it */
+		size_t at;
+	} cases[] = {
+		{ LIT(""), "a name is missing", 0 },
+		{ LIT("\n"), "a name is missing", 0 },
+		{ LIT("  "), "a name is missing", 2 },
+		{ LIT("=5"), "a name has only", 0 },
+		{ LIT("a/b"), "a name has only", 0 },
+		{ LIT("caf\xc3\xa9"), "a name has only", 0 },
+		{ LIT("x 5"), "neither a duration", 2 },
+		{ LIT("x -5ms"), "neither a duration", 2 },
+		{ LIT("x 5mss"), "neither a duration", 2 },
+		{ LIT("x 99999999999999999999s"), "too long", 2 },
+		{ LIT("x 31d"), "longer than 30 days", 2 },
+		{ LIT("x 1ms 2ms"), "KEY=VALUE", 6 },
+		{ LIT("x a=1 2ms"), "KEY=VALUE", 6 },
+		{ LIT("x =1"), "a key is", 2 },
+		{ LIT("x 9a=1"), "a key is", 2 },
+		{ LIT("x a=1 a=2"), "there twice", 6 },
+		{ LIT("x a=\"b"), "closing", 4 },
+		{ LIT("x a=\"b\\"), "closing", 4 },
+		{ LIT("x a=\"b\\\""), "closing", 4 },
+		{ LIT("x a=\"b\\n\""), "only \\\"", 6 },
+		{ LIT("x a=\"b\"c"), "a blank is missing", 7 },
+		{ LIT("x a=b\"c\""), "stands in quotes", 4 },
+		{ LIT("x\0"), "NUL", 1 },
+		{ LIT("x a=\0"), "NUL", 4 },
+		{ LIT("x\n1ms"), "control character", 1 },
+		{ LIT("x\n\n"), "control character", 1 },
+		{ LIT("x a=\x1b[2J"), "control character", 4 },
+		{ LIT("x a=\x7f"), "control character", 4 },
+		{ LIT("x\r\n"), "control character", 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct app_message m;
+		const char *why = "";
+		size_t at = SIZE_MAX;
+
+		if (parse(cases[i].text, cases[i].len, &m, &why, &at) != -EINVAL ||
+		    !strstr(why, cases[i].why) || at != cases[i].at)
+			fail_msg("'%s': '%s' at %zu", cases[i].text, why, at);
+	}
+}
+
+/* Each length at its limit is accepted, one more is not. */
+static void lengths(void **state)
+{
+	char text[APP_MESSAGE_MAX + 8];
+	struct app_message m;
+	const char *why;
+	size_t at, len;
+
+	memset(text, 'x', sizeof(text));
+	assert_int_equal(parse(text, APP_NAME_MAX, &m, &why, &at), 0);
+	assert_int_equal(strlen(m.name), APP_NAME_MAX);
+	assert_int_equal(parse(text, APP_NAME_MAX + 1, &m, &why, &at), -EINVAL);
+
+	memcpy(text, "x kk=", 5);
+	memset(text + 5, 'v', sizeof(text) - 5);
+	assert_int_equal(parse(text, APP_MESSAGE_MAX, &m, &why, &at), 0);
+	assert_string_equal(m.args[0].text, "vvvvvvvvvvvvvvv");
+	assert_int_equal(parse(text, APP_MESSAGE_MAX + 1, &m, &why, &at), -EINVAL);
+	assert_non_null(strstr(why, "longer than 1024"));
+	text[APP_MESSAGE_MAX] = '\n';
+	assert_int_equal(parse(text, APP_MESSAGE_MAX + 1, &m, &why, &at), 0);
+
+	memset(text, 'k', sizeof(text));
+	memcpy(text, "x ", 2);
+	text[2 + APP_KEY_MAX] = '=';
+	assert_int_equal(parse(text, 2 + APP_KEY_MAX + 2, &m, &why, &at), 0);
+	text[2 + APP_KEY_MAX] = 'k';
+	text[2 + APP_KEY_MAX + 1] = '=';
+	assert_int_equal(parse(text, 2 + APP_KEY_MAX + 3, &m, &why, &at), -EINVAL);
+
+	len = sprintf(text, "x");
+	for (int i = 0; i < APP_ARGS_MAX; i++)
+		len += sprintf(text + len, " k%d=%d", i, i);
+	assert_int_equal(parse(text, len, &m, &why, &at), 0);
+	assert_int_equal(m.n_args, APP_ARGS_MAX);
+	assert_int_equal(app_message__arg(&m, "k31")->number, 31);
+	len += sprintf(text + len, " l=1");
+	assert_int_equal(parse(text, len, &m, &why, &at), -EINVAL);
+	assert_non_null(strstr(why, "at most 32"));
+}
+
+static int take_many(struct app_limits *l, uid_t uid, uint64_t now, int n)
+{
+	int taken = 0;
+
+	while (n--)
+		taken += app_limits__take(l, uid, now);
+	return taken;
+}
+
+static void limits(void **state)
+{
+	struct app_limits l = { 0 };
+	uint64_t now = 1000 * SEC;
+
+	assert_int_equal(take_many(&l, 1, now, 1000), APP_LIMIT_BURST);
+	assert_int_equal(take_many(&l, 2, now, 10), 10); /* another one's bucket */
+	assert_int_equal(take_many(&l, 1, now + SEC, 1000), APP_LIMIT_RATE);
+	assert_int_equal(take_many(&l, 1, now + SEC, 1000), 0);
+	assert_int_equal(take_many(&l, 1, now + 1000 * SEC, 1000), APP_LIMIT_BURST);
+}
+
+/* Many users cannot make room for themselves by driving out others. */
+static void limits_of_many_users(void **state)
+{
+	struct app_limits l = { 0 };
+	uint64_t now = 1000 * SEC;
+	uid_t uid;
+
+	assert_int_equal(take_many(&l, 0, now, 1000), APP_LIMIT_BURST);
+	for (uid = 1; uid < 10 * APP_LIMIT_USERS; uid++)
+		assert_int_equal(app_limits__take(&l, uid, now), uid < APP_LIMIT_USERS);
+	assert_int_equal(take_many(&l, 0, now, 1), 0);
+	/* those of one message are full again 10 ms later; his is not */
+	now += SEC / 10;
+	assert_int_equal(take_many(&l, 5000, now, 1), 1);
+	assert_int_equal(take_many(&l, 0, now, 1000), APP_LIMIT_RATE / 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_and_durations),
+		cmocka_unit_test(values),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(lengths),
+		cmocka_unit_test(limits),
+		cmocka_unit_test(limits_of_many_users),
+	};
+
+	return cmocka_run_group_tests_name("app_message", tests, NULL, NULL);
+}

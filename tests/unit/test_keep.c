@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What outlives the daemon: to text and back, on the same boot, on another, damaged. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/cleanup.h"
+#include "daemon/keep.h"
+#include "rules/units.h"
+
+#define S NSEC_PER_SEC
+
+static const struct keep_clock first = { "boot-1", 1000 * S, 500 * S };
+
+static struct keep make(void)
+{
+	struct keep k = { .n_rules = 2, .n_cooling = 2 };
+
+	k.rules = calloc(2, sizeof(*k.rules));
+	k.cooling = calloc(2, sizeof(*k.cooling));
+	assert_true(k.rules && k.cooling);
+	k.rules[0] = (struct keep_rule){ .id = 0xfedcba9876543210, .last_fired = 490 * S };
+	dump_log__note(&k.rules[0].dumps, 480 * S);
+	dump_log__note(&k.rules[0].dumps, 490 * S);
+	k.rules[1] = (struct keep_rule){ .id = 7 };
+	for (int i = 0; i < 300; i++) /* more than it remembers */
+		dump_log__note(&k.dumps, (i + 1) * S);
+	k.cooling[0] =
+		(struct past_cooling){ { 7, { 0xffffffffffffffff, 2 }, FRBPF_PER_PROCESS, 0 },
+				       { 450 * S, 600 * S } };
+	k.cooling[1] = (struct past_cooling){ { 7, { 3, 4 }, FRBPF_PER_FIELD, FRBPF_FIELD_COMM },
+					      { 460 * S, 700 * S } };
+	return k;
+}
+
+static struct keep through_text(const struct keep_clock *clock)
+{
+	struct keep k = make(), back = { 0 };
+	struct err err = { "" };
+	char *text = keep__format(&k, &first);
+
+	assert_non_null(text);
+	assert_int_equal(keep__parse(text, strlen(text), clock, &back, &err), 0);
+	keep__free(&k);
+	free(text);
+	return back;
+}
+
+static void test_same_boot(void **state)
+{
+	struct keep_clock later = { "boot-1", 5000 * S, 510 * S }; /* the clock was set */
+	struct keep want = make(), got = through_text(&later);
+
+	assert_int_equal(got.n_rules, 2);
+	assert_ptr_equal(keep__find(&got, 0xfedcba9876543210), &got.rules[0]);
+	assert_null(keep__find(&got, 8));
+	assert_memory_equal(got.rules, want.rules, 2 * sizeof(*got.rules));
+	assert_int_equal(got.n_cooling, 2);
+	assert_memory_equal(got.cooling, want.cooling, 2 * sizeof(*got.cooling));
+	assert_int_equal(got.dumps.begun, RULESET_DUMPS_MAX);
+	assert_int_equal(got.dumps.times[RULESET_DUMPS_MAX - 1], 300 * S);
+	keep__free(&want);
+	keep__free(&got);
+}
+
+/* 60 s later by UTC, 5 s after the machine was started: what was at 490 is at -65. */
+static void test_other_boot(void **state)
+{
+	struct keep_clock boot = { "boot-2", 1555 * S, 5 * S };
+	struct keep got = through_text(&boot);
+	struct dump_log log = { 0 };
+
+	assert_int_equal((int64_t)got.rules[0].last_fired, -65LL * (int64_t)S);
+	keep__take_dumps(&log, &got.rules[0].dumps, 75 * S, boot.now);
+	assert_int_equal(log.begun, 1);
+	assert_int_equal((int64_t)log.times[0], -65LL * (int64_t)S);
+	/* so it may begin at -65 + 75 */
+	assert_int_equal(dump_log__free_at(&log, &(struct rate){ .n = 1, .window = 75 * S }),
+			 10 * S);
+	/* of processes nothing is left */
+	assert_int_equal(got.n_cooling, 1);
+	assert_int_equal(got.cooling[0].key.per, FRBPF_PER_FIELD);
+	assert_int_equal(got.cooling[0].value.until - got.cooling[0].value.last_fired, 240 * S);
+	keep__free(&got);
+}
+
+/* UTC went back: nothing may last longer than from now on. */
+static void test_future(void **state)
+{
+	struct keep_clock boot = { "boot-2", 10 * S, 5 * S };
+	struct keep got = through_text(&boot);
+
+	assert_int_equal(got.rules[0].last_fired, 5 * S);
+	assert_int_equal(got.cooling[0].value.until, 245 * S);
+	assert_int_equal(got.dumps.times[0], 5 * S);
+	keep__free(&got);
+}
+
+static void test_damaged(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"{",
+		"[]",
+		"null",
+		"{}",
+		"{\"version\": 2}",
+		"{\"version\": \"1\"}",
+		"{\"version\": 1, \"version\": 1}",
+		"{\"version\": 1, \"boot_id\": 1, \"utc_offset_ns\": 0, \"dumps\": [], \"rules\": "
+		"[], "
+		"\"cooldowns\": []}",
+		"{\"version\": 1, \"boot_id\": \"\", \"utc_offset_ns\": 0, \"dumps\": [\"\"], "
+		"\"rules\": [], \"cooldowns\": []}",
+		"{\"version\": 1, \"boot_id\": \"\", \"utc_offset_ns\": 0, \"dumps\": [], "
+		"\"rules\": [{\"id\": \"1\", \"last_fired\": 0, \"dumps\": []}], \"cooldowns\": "
+		"[]}",
+		"{\"version\": 1, \"boot_id\": \"\", \"utc_offset_ns\": 0, \"dumps\": [], "
+		"\"rules\": [], \"cooldowns\": [{\"rule\": \"0000000000000001\", \"per\": 9, "
+		"\"field\": 0, \"key\": [\"0000000000000001\", \"0000000000000001\"], "
+		"\"last_fired\": 1, \"until\": 2}]}",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct keep k = { .n_rules = 77 };
+		struct err err = { "" };
+
+		assert_int_equal(keep__parse(texts[i], strlen(texts[i]), &first, &k, &err),
+				 -EINVAL);
+		assert_true(err.msg[0]);
+		assert_int_equal(k.n_rules, 77);
+	}
+}
+
+/* Every prefix of a text, and every byte of it changed: no crash, and never half of it. */
+static void test_cut_and_changed(void **state)
+{
+	struct keep k = make(), back;
+	char *text = keep__format(&k, &first);
+	size_t len = strlen(text);
+	struct err err;
+
+	for (size_t i = 0; i < len; i++)
+		assert_int_equal(keep__parse(text, i, &first, &back, &err), -EINVAL);
+	for (size_t i = 0; i < len; i++) {
+		char was = text[i];
+
+		text[i] = "0\"}{-9e\xff"[i % 8];
+		if (!keep__parse(text, len, &first, &back, &err)) {
+			assert_true(back.n_rules <= 2 && back.n_cooling <= 2);
+			keep__free(&back);
+		}
+		text[i] = was;
+	}
+	free(text);
+	keep__free(&k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same_boot),	cmocka_unit_test(test_other_boot),
+		cmocka_unit_test(test_future),		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_cut_and_changed),
+	};
+
+	return cmocka_run_group_tests_name("keep", tests, NULL, NULL);
+}

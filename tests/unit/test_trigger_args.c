@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What events have of their own, by name: for manifests and markers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "dump/trigger_args.h"
+
+#define NO_DISK FRBPF_DEV(4000, 7) /* a number that no driver has */
+
+static void set(struct incident_trigger *it, int field, uint64_t value)
+{
+	it->t.args[field - FRBPF_FIELD_ARG][0] = value;
+}
+
+static struct incident_trigger request(uint64_t op, uint64_t flags)
+{
+	struct incident_trigger it = { .t = { .source = FRBPF_SOURCE_BLKIO } };
+
+	set(&it, FRBPF_BLKIO_DEV, NO_DISK);
+	set(&it, FRBPF_BLKIO_SECTOR, 2048);
+	set(&it, FRBPF_BLKIO_BYTES, 65536);
+	set(&it, FRBPF_BLKIO_OP, op);
+	set(&it, FRBPF_BLKIO_FLAGS, flags);
+	return it;
+}
+
+static void check_text(const struct incident_trigger *it, const char *want)
+{
+	char buf[256];
+
+	assert_string_equal(trigger_args__format(it, buf, sizeof(buf)), want);
+}
+
+static void test_request(void **state)
+{
+	struct incident_trigger it = request(FRBPF_BLKIO_WRITE, FRBPF_BLKIO_FUA | FRBPF_BLKIO_SYNC);
+	struct trigger_arg args[FRBPF_MAX_ARGS];
+
+	check_text(&it, "dev=4000:7 sector=2048 bytes=65536 op=write flags=sync|fua");
+	assert_int_equal(trigger_args__get(&it, args), 5);
+	assert_string_equal(args[0].name, "dev");
+	assert_true(args[0].is_text);
+	assert_false(args[1].is_text);
+	assert_int_equal(args[1].number, 2048);
+	assert_true(args[3].is_text);
+	it.t.source = FRBPF_SOURCE_BLKIO_DEVICE;
+	check_text(&it, "dev=4000:7 sector=2048 bytes=65536 op=write flags=sync|fua");
+}
+
+static void test_names_that_are_missing(void **state)
+{
+	struct incident_trigger it = request(99, 1U << 30 | FRBPF_BLKIO_META);
+
+	check_text(&it, "dev=4000:7 sector=2048 bytes=65536 op=99 flags=meta|0x40000000");
+	it = request(FRBPF_BLKIO_READ, 0);
+	check_text(&it, "dev=4000:7 sector=2048 bytes=65536 op=read");
+}
+
+static void test_interrupts(void **state)
+{
+	struct incident_trigger it = { .t = { .source = FRBPF_SOURCE_HARDIRQ } };
+
+	set(&it, FRBPF_HARDIRQ_IRQ, 41);
+	memcpy(it.t.args[FRBPF_HARDIRQ_NAME - FRBPF_FIELD_ARG], "0123456789abcdef", 16);
+	check_text(&it, "irq=41 name=0123456789abcdef"); /* without a NUL */
+	it = (struct incident_trigger){ .t = { .source = FRBPF_SOURCE_SOFTIRQ } };
+	set(&it, FRBPF_SOFTIRQ_VEC, 3);
+	check_text(&it, "vec=net_rx");
+}
+
+static void test_sources_without(void **state)
+{
+	struct incident_trigger it = { .t = { .source = FRBPF_SOURCE_RUNQLAT } };
+
+	check_text(&it, "");
+	it.t.source = 99; /* of a newer version */
+	check_text(&it, "");
+	it.t.source = 0; /* by hand */
+	check_text(&it, "");
+}
+
+static void test_named_by_the_rule(void **state)
+{
+	struct rule_conf rule = { .args = { .n = 4 } };
+	struct incident_trigger it = { .rule = &rule, .t = { .source = FRBPF_SOURCE_APP } };
+
+	rule.args.v[0] = (struct rule_arg){
+		.name = (char *)"code", .slot = 2, .bound = true, .type = EXPR_NUMBER
+	};
+	rule.args.v[1] = (struct rule_arg){
+		.name = (char *)"user", .slot = 0, .bound = true, .type = EXPR_STRING
+	};
+	rule.args.v[2] = (struct rule_arg){ .name = (char *)"unknown", .slot = 1 };
+	rule.args.v[3] = (struct rule_arg){
+		.name = (char *)"took", .slot = 3, .bound = true, .type = EXPR_DURATION
+	};
+	it.t.args[2][0] = -5;
+	memcpy(it.t.args[0], "alice", 5);
+	it.t.args[3][0] = 1500000;
+	check_text(&it, "code=-5 user=alice took=1.5ms");
+}
+
+static void test_cut_at_the_end_of_one(void **state)
+{
+	struct incident_trigger it = request(FRBPF_BLKIO_WRITE, FRBPF_BLKIO_SYNC);
+	char buf[64];
+
+	assert_string_equal(trigger_args__format(&it, buf, sizeof("dev=4000:7 sector=2048")),
+			    "dev=4000:7 sector=2048");
+	assert_string_equal(trigger_args__format(&it, buf, sizeof("dev=4000:7 sector=204")),
+			    "dev=4000:7");
+	assert_string_equal(trigger_args__format(&it, buf, 1), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_request),
+		cmocka_unit_test(test_names_that_are_missing),
+		cmocka_unit_test(test_interrupts),
+		cmocka_unit_test(test_sources_without),
+		cmocka_unit_test(test_named_by_the_rule),
+		cmocka_unit_test(test_cut_at_the_end_of_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

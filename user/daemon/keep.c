@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "daemon/keep.h"
+
+#define VERSION	 1
+#define FILE_MAX (16 << 20)
+
+void keep_clock__read(struct keep_clock *ret)
+{
+	struct buf boot = { 0 };
+
+	*ret = (struct keep_clock){ .boot = "" };
+	if (buf__read_file(&boot, "/proc/sys/kernel/random/boot_id", sizeof(ret->boot)) == 0)
+		snprintf(ret->boot, sizeof(ret->boot), "%.*s",
+			 (int)strcspn(boot.len ? boot.data : "", "\n"), boot.len ? boot.data : "");
+	buf__free(&boot);
+	ret->now = now_ns();
+	ret->utc_offset = (int64_t)(clock_ns(CLOCK_REALTIME) - ret->now);
+}
+
+/* ---- to text ---- */
+
+static json_t *json_hex(uint64_t v)
+{
+	return json_sprintf("%016" PRIx64, v);
+}
+
+static json_t *json_dumps_begun(const struct dump_log *log)
+{
+	uint64_t n = log->begun < RULESET_DUMPS_MAX ? log->begun : RULESET_DUMPS_MAX;
+	json_t *list = json_array();
+
+	for (uint64_t i = log->begun - n; i < log->begun; i++)
+		json_array_append_new(list,
+				      json_integer((json_int_t)log->times[i % RULESET_DUMPS_MAX]));
+	return list;
+}
+
+static json_t *json_rules(const struct keep *k)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < k->n_rules; i++)
+		json_array_append_new(list,
+				      json_pack("{s:o, s:I, s:o}", "id", json_hex(k->rules[i].id),
+						"last_fired", (json_int_t)k->rules[i].last_fired,
+						"dumps", json_dumps_begun(&k->rules[i].dumps)));
+	return list;
+}
+
+static json_t *json_cooling(const struct keep *k)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < k->n_cooling; i++) {
+		const struct past_cooling *c = &k->cooling[i];
+
+		json_array_append_new(list,
+				      json_pack("{s:o, s:i, s:i, s:[o, o], s:I, s:I}", "rule",
+						json_hex(c->key.rule_id), "per", (int)c->key.per,
+						"field", (int)c->key.field, "key",
+						json_hex(c->key.val[0]), json_hex(c->key.val[1]),
+						"last_fired", (json_int_t)c->value.last_fired,
+						"until", (json_int_t)c->value.until));
+	}
+	return list;
+}
+
+char *keep__format(const struct keep *k, const struct keep_clock *clock)
+{
+	json_t *j = json_pack("{s:i, s:s, s:I, s:o, s:o, s:o}", "version", VERSION, "boot_id",
+			      clock->boot, "utc_offset_ns", (json_int_t)clock->utc_offset, "dumps",
+			      json_dumps_begun(&k->dumps), "rules", json_rules(k), "cooldowns",
+			      json_cooling(k));
+	char *text = j ? json_dumps(j, JSON_INDENT(1)) : NULL;
+
+	json_decref(j);
+	return text;
+}
+
+/* ---- from text ---- */
+
+struct reader {
+	const struct keep_clock *clock;
+	int64_t shift; /* to be added to times of the file */
+	bool other_boot;
+};
+
+static bool read_hex(const json_t *j, __u64 *ret)
+{
+	const char *s = json_string_value(j);
+
+	if (!s || strlen(s) != 16 || strspn(s, "0123456789abcdef") != 16)
+		return false;
+	*ret = strtoull(s, NULL, 16);
+	return true;
+}
+
+/* Never 0, which says "never", and not later than now. */
+static bool read_time(const struct reader *r, const json_t *j, __u64 *ret)
+{
+	__u64 t;
+
+	if (!json_is_integer(j))
+		return false;
+	t = (uint64_t)json_integer_value(j) + r->shift;
+	if ((int64_t)(t - r->clock->now) > 0)
+		t = r->clock->now;
+	*ret = t ?: 1;
+	return true;
+}
+
+static bool read_dumps(const struct reader *r, const json_t *list, struct dump_log *ret)
+{
+	__u64 time;
+	size_t i;
+	json_t *j;
+
+	if (!json_is_array(list) || json_array_size(list) > RULESET_DUMPS_MAX)
+		return false;
+	json_array_foreach (list, i, j) {
+		if (!read_time(r, j, &time))
+			return false;
+		dump_log__note(ret, time);
+	}
+	return true;
+}
+
+static bool read_rule(const struct reader *r, const json_t *j, struct keep_rule *ret)
+{
+	const json_t *fired = json_object_get(j, "last_fired");
+
+	return read_hex(json_object_get(j, "id"), &ret->id) && json_is_integer(fired) &&
+	       (!json_integer_value(fired) || read_time(r, fired, &ret->last_fired)) &&
+	       read_dumps(r, json_object_get(j, "dumps"), &ret->dumps);
+}
+
+static bool read_rules(const struct reader *r, const json_t *list, struct keep *k)
+{
+	size_t i, n = json_array_size(list);
+	json_t *j;
+
+	if (!json_is_array(list) || n > FRBPF_MAX_SLOTS)
+		return false;
+	k->rules = calloc(n + 1, sizeof(*k->rules));
+	json_array_foreach (list, i, j) {
+		if (!k->rules || !read_rule(r, j, &k->rules[i]))
+			return false;
+		k->n_rules++;
+	}
+	return true;
+}
+
+/* Does it mean the same after a restart of the machine? */
+static bool outlives_boot(const struct frbpf_key *key)
+{
+	return key->per == FRBPF_PER_FIELD &&
+	       (key->field == FRBPF_FIELD_COMM || key->field == FRBPF_FIELD_PROCESS ||
+		key->field == FRBPF_FIELD_UID || key->field == FRBPF_FIELD_CPU ||
+		key->field == FRBPF_FIELD_PRIO);
+}
+
+static bool read_number(const json_t *j, uint32_t max, uint32_t *ret)
+{
+	if (!json_is_integer(j) || json_integer_value(j) < 0 || json_integer_value(j) > max)
+		return false;
+	*ret = json_integer_value(j);
+	return true;
+}
+
+static bool read_one_cooling(const struct reader *r, const json_t *j, struct past_cooling *ret)
+{
+	const json_t *key = json_object_get(j, "key"), *until = json_object_get(j, "until");
+	const json_t *fired = json_object_get(j, "last_fired");
+	uint64_t length;
+
+	if (!read_hex(json_object_get(j, "rule"), &ret->key.rule_id) ||
+	    !read_hex(json_array_get(key, 0), &ret->key.val[0]) ||
+	    !read_hex(json_array_get(key, 1), &ret->key.val[1]) ||
+	    !read_number(json_object_get(j, "per"), FRBPF_PER_FIELD, &ret->key.per) ||
+	    !read_number(json_object_get(j, "field"), FRBPF_FIELD_MAX - 1, &ret->key.field) ||
+	    !json_is_integer(until) || !read_time(r, fired, &ret->value.last_fired))
+		return false;
+	length = (uint64_t)json_integer_value(until) - (uint64_t)json_integer_value(fired);
+	ret->value.until = ret->value.last_fired + length;
+	return (int64_t)length >= 0;
+}
+
+static bool read_cooling(const struct reader *r, const json_t *list, struct keep *k)
+{
+	size_t i, n = json_array_size(list);
+	json_t *j;
+
+	if (!json_is_array(list) || n > FRBPF_MAX_COOLING)
+		return false;
+	k->cooling = calloc(n + 1, sizeof(*k->cooling));
+	json_array_foreach (list, i, j) {
+		struct past_cooling *c = k->cooling ? &k->cooling[k->n_cooling] : NULL;
+
+		if (!c || !read_one_cooling(r, j, c))
+			return false;
+		if (r->other_boot && !outlives_boot(&c->key))
+			*c = (struct past_cooling){ .key = { 0 } };
+		else
+			k->n_cooling++;
+	}
+	return true;
+}
+
+static bool read_all(const json_t *j, const struct keep_clock *clock, struct keep *k)
+{
+	const json_t *offset = json_object_get(j, "utc_offset_ns");
+	const char *boot = json_string_value(json_object_get(j, "boot_id"));
+	struct reader r = { .clock = clock };
+
+	if (!boot || !json_is_integer(offset))
+		return false;
+	r.other_boot = !*boot || strcmp(boot, clock->boot) != 0;
+	if (r.other_boot)
+		r.shift = (int64_t)((uint64_t)json_integer_value(offset) -
+				    (uint64_t)clock->utc_offset);
+	return read_dumps(&r, json_object_get(j, "dumps"), &k->dumps) &&
+	       read_rules(&r, json_object_get(j, "rules"), k) &&
+	       read_cooling(&r, json_object_get(j, "cooldowns"), k);
+}
+
+int keep__parse(const char *text, size_t len, const struct keep_clock *clock, struct keep *ret,
+		struct err *err)
+{
+	struct keep k = { 0 };
+	json_error_t why;
+	json_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+	const json_t *version = json_object_get(j, "version");
+	int code = 0;
+
+	if (!j)
+		code = err_set(err, -EINVAL, "damaged at line %d: %s", why.line, why.text);
+	else if (json_is_integer(version) && json_integer_value(version) != VERSION)
+		code = err_set(err, -EINVAL, "written by another version of frbpf");
+	else if (!version || !read_all(j, clock, &k))
+		code = err_set(err, -EINVAL, "damaged, or not written by frbpf");
+	json_decref(j);
+	if (code)
+		keep__free(&k);
+	else
+		*ret = k;
+	return code;
+}
+
+void keep__take_dumps(struct dump_log *log, const struct dump_log *past, uint64_t window,
+		      uint64_t now)
+{
+	uint64_t n = past->begun < RULESET_DUMPS_MAX ? past->begun : RULESET_DUMPS_MAX;
+
+	for (uint64_t i = past->begun - n; i < past->begun; i++) {
+		uint64_t time = past->times[i % RULESET_DUMPS_MAX];
+
+		if ((int64_t)(now - time) < (int64_t)window)
+			dump_log__note(log, time);
+	}
+}
+
+const struct keep_rule *keep__find(const struct keep *k, uint64_t id)
+{
+	for (size_t i = 0; i < k->n_rules; i++) {
+		if (k->rules[i].id == id)
+			return &k->rules[i];
+	}
+	return NULL;
+}
+
+/* ---- the file ---- */
+
+int keep__load(const struct base_dir *b, struct keep *ret, struct err *err)
+{
+	_cleanup_close_ int fd =
+		openat(b->fd, KEEP_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct buf text = { 0 };
+	struct keep_clock clock;
+	struct stat st;
+	int code;
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(err, -errno, "%s", strerror(errno));
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022)
+		return err_set(err, -EPERM, "not a file that only we can write");
+	code = buf__read_fd(&text, fd, FILE_MAX);
+	if (code) {
+		buf__free(&text);
+		return err_set(err, code, "%s", strerror(-code));
+	}
+	keep_clock__read(&clock);
+	code = keep__parse(text.data ? text.data : "", text.len, &clock, ret, err);
+	buf__free(&text);
+	return code;
+}
+
+int keep__save(const struct base_dir *b, const struct keep *k, struct err *err)
+{
+	_cleanup_free_ char *text = NULL;
+	struct keep_clock clock;
+
+	keep_clock__read(&clock);
+	text = keep__format(k, &clock);
+	if (!text)
+		return err_set(err, -ENOMEM, "out of memory");
+	return base_dir__write_file(b, KEEP_FILE, text, strlen(text), err);
+}
+
+void keep__free(struct keep *k)
+{
+	free(k->rules);
+	free(k->cooling);
+	*k = (struct keep){ 0 };
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "daemon/keeper.h"
+
+struct keeper {
+	const struct base_dir *base;
+	struct keep past;
+	struct past told; /* to the detectors: the same cooldowns */
+};
+
+static int tell(struct keeper *k, struct detectors *d, struct err *err)
+{
+	const struct keep *p = &k->past;
+	int code;
+
+	k->told.rules = calloc(p->n_rules + 1, sizeof(*k->told.rules));
+	if (!k->told.rules)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < p->n_rules; i++)
+		k->told.rules[i] = (struct past_rule){ p->rules[i].id, p->rules[i].last_fired };
+	k->told.n_rules = p->n_rules;
+	k->told.cooling = p->cooling;
+	k->told.n_cooling = p->n_cooling;
+	code = detectors__remember(d, &k->told);
+	return code ? err_set(err, code, "cannot go on with cooldowns: %s", strerror(-code)) : 0;
+}
+
+int keeper__new(const struct base_dir *base, struct detectors *d, struct err *err,
+		struct keeper **ret)
+{
+	struct keeper *k = calloc(1, sizeof(*k));
+	struct err why = { 0 };
+	int code;
+
+	if (!k)
+		return err_set(err, -ENOMEM, "out of memory");
+	k->base = base;
+	if (keep__load(base, &k->past, &why))
+		log_warn("%s/" KEEP_FILE " is not used, cooldowns and max-dumps begin anew: %s",
+			 base->path, why.msg);
+	code = tell(k, d, err);
+	if (code) {
+		keeper__free(k);
+		return code;
+	}
+	*ret = k;
+	return 0;
+}
+
+const struct keep *keeper__past(const struct keeper *k)
+{
+	return &k->past;
+}
+
+struct cooling_list {
+	struct past_cooling *v;
+	size_t n;
+};
+
+static void add_cooling(const struct past_cooling *c, void *arg)
+{
+	struct cooling_list *list = arg;
+
+	if (list->v && list->n < FRBPF_MAX_COOLING)
+		list->v[list->n++] = *c;
+}
+
+static int collect(struct recorder *r, const struct detectors *d, struct keep *ret)
+{
+	const struct generation *g = recorder__generation(r);
+	struct cooling_list list = { .v = calloc(FRBPF_MAX_COOLING, sizeof(*list.v)) };
+	struct rule_tally tally;
+
+	ret->rules = calloc(g->rules->n_rules + 1, sizeof(*ret->rules));
+	ret->cooling = list.v;
+	if (!ret->rules || !ret->cooling)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->rules->n_rules; i++) {
+		struct frbpf_rule_state st = { 0 };
+
+		detectors__rule_state(d, g->slots[i], &st);
+		recorder__tally(r, i, &tally);
+		if (!st.last_fired && !tally.dumps.begun)
+			continue;
+		ret->rules[ret->n_rules++] =
+			(struct keep_rule){ g->rules->rules[i].id, st.last_fired, tally.dumps };
+	}
+	recorder__dumps(r, &ret->dumps);
+	detectors__each_cooling(d, add_cooling, &list);
+	ret->n_cooling = list.n;
+	return 0;
+}
+
+void keeper__save(struct keeper *k, struct recorder *r, const struct detectors *d)
+{
+	struct keep now = { 0 };
+	struct err err = { 0 };
+	int code = collect(r, d, &now);
+
+	if (code)
+		err_set(&err, code, "out of memory");
+	else
+		code = keep__save(k->base, &now, &err);
+	if (code)
+		log_error("a restart would begin cooldowns and max-dumps anew: %s", err.msg);
+	keep__free(&now);
+}
+
+void keeper__free(struct keeper *k)
+{
+	if (!k)
+		return;
+	keep__free(&k->past);
+	free(k->told.rules);
+	free(k);
+}

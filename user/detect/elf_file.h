@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A program or library that probes are put into: what it is, its code, its functions, its static
+ * probes. Nothing in it is trusted. */
+#ifndef FRBPF_DETECT_ELF_FILE_H
+#define FRBPF_DETECT_ELF_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/err.h"
+
+struct elf_file;
+
+/*
+ * Read @path, which messages call @name. Only programs and libraries of this machine that uprobes
+ * can be put into. -EINVAL, or the errno of opening it, with words in @err; -ENOEXEC: it is no ELF
+ * file.
+ */
+int elf_file__open(const char *path, const char *name, struct elf_file **ret, struct err *err);
+void elf_file__free(struct elf_file *f);
+
+const char *elf_file__name(const struct elf_file *f);
+int elf_file__fd(const struct elf_file *f); /* borrowed */
+/* e_machine */
+int elf_file__machine(const struct elf_file *f);
+/* Built by Go: stacks move, and with them the return addresses that are in it. */
+bool elf_file__is_go(const struct elf_file *f);
+/* May exceptions (or panics of Rust) be thrown through its functions? */
+bool elf_file__throws(const struct elf_file *f);
+
+/* Where in the file the code at @addr is. -ENOENT: no code is there. */
+int elf_file__offset(const struct elf_file *f, uint64_t addr, uint64_t *ret);
+/* @size bytes of code at an address, or NULL. Valid as long as @f. */
+const void *elf_file__code(const struct elf_file *f, uint64_t addr, uint64_t size);
+
+struct elf_symbol {
+	const char *name; /* without a version; valid during the call only */
+	uint64_t addr;
+	uint64_t size;	/* 0: unknown */
+	bool chosen;	/* IFUNC: what is called is chosen when the program starts */
+	bool elsewhere; /* it is in another file: this one only calls it */
+};
+/*
+ * Call @fn with each function: of the file itself, of its mini debug information (.gnu_debugdata), or
+ * of the file that the debug folders have under its build id. A function may come twice. Not 0 from
+ * @fn ends it and is returned. -EINVAL: what is there cannot be read.
+ */
+int elf_file__each_function(struct elf_file *f, int (*fn)(const struct elf_symbol *s, void *arg),
+			    void *arg);
+/* Has it nothing but the symbols that are needed to link it at run time? After the functions were
+ * asked for. */
+bool elf_file__is_stripped(const struct elf_file *f);
+
+struct elf_usdt {
+	const char *provider, *name, *args; /* valid during the call only */
+	uint64_t addr;			    /* as the note has it */
+};
+/* Call @fn with each static probe; one that is in several places comes as often. As above. */
+int elf_file__each_usdt(struct elf_file *f, int (*fn)(const struct elf_usdt *p, void *arg),
+			void *arg);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Cooldowns that began before this process did. Times are ns of CLOCK_MONOTONIC; those of another
+ * boot may lie before its zero: compare differences as signed. */
+#ifndef FRBPF_DETECT_PAST_H
+#define FRBPF_DETECT_PAST_H
+
+#include <stddef.h>
+
+#include "frbpf.h"
+
+struct past_rule {
+	__u64 id;
+	__u64 last_fired; /* 0: never */
+};
+
+struct past_cooling {
+	struct frbpf_key key;
+	struct frbpf_cooling value;
+};
+
+struct past {
+	struct past_rule *rules;
+	size_t n_rules;
+	struct past_cooling *cooling; /* per process, thread, ... */
+	size_t n_cooling;
+};
+
+#endif

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#include "common/cleanup.h"
+#include "detect/source.h"
+#include "reclaim.skel.h"
+
+/* Kernels without CONFIG_MEMCG have the tracepoints of direct reclaim only. */
+static int fit_to_kernel(struct reclaim_bpf *skel)
+{
+	bool cgroups;
+	int r = source__kernel_has("mm_vmscan_memcg_reclaim_begin", &cgroups);
+
+	if (r)
+		return r;
+	bpf_program__set_autoload(skel->progs.rc_cgroup_begin, cgroups);
+	bpf_program__set_autoload(skel->progs.rc_cgroup_end, cgroups);
+	return 0;
+}
+
+static int reclaim_load(struct source *s, const struct source_env *env)
+{
+	struct reclaim_bpf *skel = reclaim_bpf__open();
+	int r;
+
+	if (!skel)
+		return -errno;
+	s->skel = skel;
+	skel->rodata->daemon_pidns = env->pidns;
+	r = fit_to_kernel(skel);
+	if (!r)
+		r = source__prepare(s, skel->obj, env);
+	if (!r)
+		r = reclaim_bpf__load(skel);
+	if (!r)
+		source__bind(s, skel);
+	return r;
+}
+
+/* What ends before what begins. */
+static int reclaim_attach(struct source *s)
+{
+	struct reclaim_bpf *skel = s->skel;
+	const struct source_link order[] = {
+		{ skel->progs.rc_end, &skel->links.rc_end },
+		{ skel->progs.rc_begin, &skel->links.rc_begin },
+		{ skel->progs.rc_cgroup_end, &skel->links.rc_cgroup_end },
+		{ skel->progs.rc_cgroup_begin, &skel->links.rc_cgroup_begin },
+	};
+
+	return source__attach(order, ARRAY_SIZE(order));
+}
+
+static void reclaim_free(struct source *s)
+{
+	reclaim_bpf__destroy(s->skel);
+}
+
+const struct source_ops source_reclaim = {
+	.source = FRBPF_SOURCE_RECLAIM,
+	.name = "reclaim",
+	.elf = reclaim_bpf__elf_bytes,
+	.load = reclaim_load,
+	.attach = reclaim_attach,
+	.free = reclaim_free,
+};

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+
+#include "rules/symbols.h"
+#include "rules/when_parse.h"
+
+/* One vector's name. Errors of the name do not stop the parser. */
+static void add_vector(struct when_parser *p, struct span name, uint64_t *keys)
+{
+	const char *s = p->src->text + name.off, *nearest;
+	long vec;
+
+	if (symbol__find(symbols_softirq, s, name.len, &vec)) {
+		nearest = symbol__nearest(symbols_softirq, s, name.len);
+		diags__error(p->d, p->src, name, "unknown softirq " QUOTED DID_YOU_MEAN "%s",
+			     QUOTE(s, name.len), SUGGEST(nearest),
+			     nearest ? ""
+				     : ": there are hi timer net_tx net_rx block irq_poll tasklet "
+				       "sched hrtimer rcu, and *");
+		p->failed = true;
+	} else if (keys[0] >> vec & 1) {
+		diags__error(p->d, p->src, name, QUOTED " is named twice", QUOTE(s, name.len));
+		p->failed = true;
+	} else {
+		keys[0] |= 1ULL << vec;
+	}
+}
+
+/* ":net_rx,net_tx > 2ms", ":* > 2ms" */
+int when__parse_softirq(struct when_parser *p, struct span source, struct when *ret)
+{
+	struct span name;
+	int n = 0;
+
+	if (!when_parser__at(p, ":"))
+		return diags__error(p->d, p->src, source,
+				    "which softirq? write softirq:net_rx, or softirq:* for all");
+	do {
+		p->pos++; /* the colon or comma */
+		name = when_parser__word(p);
+		if (!name.len && !n && when_parser__at(p, "*")) {
+			p->pos++;
+			when_parser__skip_blanks(p);
+			ret->keys[0] = (1ULL << FRBPF_SOFTIRQ_VECS) - 1;
+			break;
+		}
+		if (!name.len)
+			return diags__error(p->d, p->src, when_parser__here(p),
+					    "the name of a softirq is expected here");
+		add_vector(p, name, ret->keys);
+		n++;
+	} while (when_parser__at(p, ","));
+	return when_parser__threshold(p, &ret->threshold);
+}
