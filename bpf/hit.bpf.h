@@ -327,13 +327,17 @@ static __always_inline void subject_current(struct match *m, struct task_struct 
 	m->thread[1] = current->start_boottime;
 }
 
-/* All else of a hit that may match. */
-static __always_inline void hit_match_fill(struct match *m, struct hit_subject subject, __u64 now,
-					   __u64 value)
+/* All else of a hit that may match. Global: what follows is verified once, not for each kind of
+ * subject. */
+__noinline int hit_fill(struct match *m, __u64 task, __u64 pid, __u64 now, __u64 value)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
-	__u32 half = m->half & 1;
+	struct hit_subject subject = { task, pid };
+	__u32 half;
 
+	if (!m)
+		return 0;
+	half = m->half & 1;
 	__builtin_memset(m->val[MATCH_SUBJECT], 0, sizeof(m->val[0][0]) * FRBPF_FIELD_ARG);
 	__builtin_memset(m->val[MATCH_CURRENT], 0,
 			 sizeof(*m) - __builtin_offsetof(struct match, val[MATCH_CURRENT]));
@@ -359,6 +363,13 @@ static __always_inline void hit_match_fill(struct match *m, struct hit_subject s
 	if (subject.task)
 		match_paths(m, half, (struct task_struct *)subject.task,
 			    (struct task_struct *)bpf_get_current_task());
+	return 0;
+}
+
+static __always_inline void hit_match_fill(struct match *m, struct hit_subject subject, __u64 now,
+					   __u64 value)
+{
+	hit_fill(m, subject.task, subject.pid, now, value);
 }
 
 /* Behind rules_run(): where the subject was, if it is the one that runs. */

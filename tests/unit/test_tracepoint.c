@@ -78,6 +78,7 @@ static void test_values(void **state)
 		{ "signal_generate", "sig", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 0, 0, 32, true },
 		{ "signal_generate", "info.si_code", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 1, 1, 32,
 		  true },
+		{ "hrtimer_start", "mode", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 1, 0, 32, false },
 		{ "tcp_retransmit_skb", "sk.__sk_common.skc_daddr", EXPR_IPV4, FRBPF_EXTRACT_IPV4,
 		  0, 1, 32, false },
 		{ "tcp_retransmit_skb", "sk.__sk_common.skc_v6_daddr", EXPR_IPV6,
@@ -92,6 +93,7 @@ static void test_values(void **state)
 		struct btf_value v;
 		struct err err = { "" };
 		struct span bad;
+		long number;
 
 		assert_int_equal(btf_trace__find(cases[i].tracepoint, &t), 0);
 		if (btf_trace__value(t, cases[i].path, BTF_PATH_RULE, &v, &bad, &err))
@@ -109,6 +111,9 @@ static void test_values(void **state)
 				assert_true(v.max ==
 					    (1LL << (cases[i].bits - v.where.is_signed)) - 1);
 		}
+		if (!strcmp(cases[i].path, "mode")) /* an enum */
+			assert_int_equal(symbol__find(v.symbols, "HRTIMER_MODE_REL", 16, &number),
+					 0);
 		btf_value__free(&v);
 		btf_trace__free(t);
 	}
