@@ -217,14 +217,33 @@ __noinline int rule_may_hold(__u32 idx, const struct match *m)
 	return 0;
 }
 
+#define RULES_AT_ONCE 16
+
+/* Some of them: a function of its own, which is verified once and not for every rule that there can
+ * be. */
+__noinline int some_may_hold(__u32 first, __u32 n_rules, const struct match *m)
+{
+	__u32 i;
+
+	if (!m)
+		return 0;
+	for (i = 0; i < RULES_AT_ONCE; i++) {
+		if (first + i >= n_rules)
+			break;
+		if (rule_may_hold(2 * (first + i) + (m->half & 1), m))
+			return 1;
+	}
+	return 0;
+}
+
 static __always_inline bool rules_may_hold(const struct match *m, __u32 half)
 {
 	__u32 i, n_rules = control.half[half & 1].n_rules;
 
-	for (i = 0; i < FRBPF_MAX_RULES; i++) {
+	for (i = 0; i < FRBPF_MAX_RULES; i += RULES_AT_ONCE) {
 		if (i >= n_rules)
 			break;
-		if (rule_may_hold(2 * i + (half & 1), m))
+		if (some_may_hold(i, n_rules, m))
 			return true;
 	}
 	return false;
