@@ -57,6 +57,8 @@ int inject(void *ctx)
 		return EAGAIN;
 	match_fill(m, bpf_ktime_get_ns());
 	m->half = half;
+	if (m->source == FRBPF_SOURCE_PSI)
+		match_check_self(m);
 	rules_run(m);
 	return 0;
 }

@@ -9,8 +9,7 @@ setup() {
 	need_root
 	need_btf
 	need_tracepoints
-	[[ -r /proc/pressure/cpu ]] && cat /proc/pressure/cpu >/dev/null 2>&1 ||
-		skip "no PSI: /proc/pressure"
+	cat /proc/pressure/cpu >/dev/null 2>&1 || skip "no PSI: /proc/pressure"
 	common_setup
 	group='' pids=()
 }
@@ -62,7 +61,7 @@ hog() { # SECONDS
 	EOF
 	before=$(total /proc/pressure/cpu some)
 	frbpf_load
-	hog 8
+	hog 30
 	wait_for_incident "$BASE" 1
 	after=$(total /proc/pressure/cpu some)
 	name=$(incidents "$BASE" | head -n 1)
@@ -88,10 +87,12 @@ hog() { # SECONDS
 	group=$(findmnt -n -o TARGET -t cgroup2 | head -n 1)
 	if [[ $v1 ]]; then
 		group=$v1/frbpf-$$
-		mkdir "$group" && echo 16M >"$group/memory.limit_in_bytes" || skip "no memory cgroup to be had"
+		mkdir "$group" || skip "no memory cgroup to be had"
+		echo 16M >"$group/memory.limit_in_bytes"
 	else
-		[[ $group ]] && mkdir "$group/frbpf-$$" || skip "no cgroup to be had"
+		[[ $group ]] || skip "no cgroup file system"
 		group+=/frbpf-$$
+		mkdir "$group" || skip "no cgroup to be had"
 		[[ -e $group/memory.high ]] || skip "the memory controller is not enabled for cgroups"
 		echo 16M >"$group/memory.high"
 	fi
