@@ -153,7 +153,7 @@ hog() { # SECONDS
 	run -1 --separate-stderr timeout 30 setpriv --bounding-set -sys_resource --inh-caps -sys_resource \
 		"$FRBPF" load "$RULES" --base "$BASE" 3>&-
 	[[ $stderr == *"window of 3s"*"CAP_SYS_RESOURCE"*"multiples of 2s"* ||
-		$stderr == *"needs CAP_SYS_RESOURCE before Linux 6.5"* ]] || fail "$stderr"
+		$stderr == *"this kernel wants CAP_SYS_RESOURCE"* ]] || fail "$stderr"
 	no_daemon
 	write_rules <<-'EOF'
 		[rule-none]
