@@ -385,9 +385,19 @@ struct frbpf_half {
 	__u64 fail_keys[FRBPF_KEY_WORDS]; /* of those that look at failures */
 };
 
+/* Whom the rules are about. Others are no subjects, and are not counted either. */
+enum frbpf_scope {
+	FRBPF_SCOPE_ALL,
+	FRBPF_SCOPE_TASKS,  /* those in the scope map: see bpf/scope.bpf.c */
+	FRBPF_SCOPE_CGROUP, /* those in a cgroup (v2), or in one below it */
+};
+
 struct frbpf_control {
 	__u32 generation;
 	__u32 self_tgid; /* our own process, in the initial pid namespace; never a subject */
+	__u32 scope;	 /* enum frbpf_scope; this and the next are set before anything is attached */
+	__u32 pad;
+	__u64 scope_cgroup; /* its id */
 	struct frbpf_half half[2];
 };
 

@@ -80,6 +80,15 @@ struct {
 	__type(value, __u64);
 } holds SEC(".maps");
 
+/* Who is in the scope: a task that has an entry. One map for all sources, written by
+ * bpf/scope.bpf.c and used with FRBPF_SCOPE_TASKS only. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u32);
+} scope SEC(".maps");
+
 const struct frbpf_count no_count = {};
 
 struct frbpf_control control;
@@ -530,6 +539,37 @@ static __always_inline bool rules_below(__u32 half, __u64 value)
 	return value <= control.half[half].min_threshold;
 }
 
+/* Is the cgroup (v2) at @cgroup the one of this id, or below it? */
+__noinline int cgroup_below(__u64 cgroup, __u64 id)
+{
+	struct cgroup *cgrp = (struct cgroup *)cgroup;
+	__u32 i, level;
+
+	if (!bpf_core_type_exists(struct cgroup) || !cgrp)
+		return 0;
+	level = BPF_CORE_READ(cgrp, level);
+	for (i = 0; i < FRBPF_CGROUP_DEPTH; i++) {
+		if (i > level)
+			break;
+		if (cgroup_ancestor_id(cgrp, i) == id)
+			return 1;
+	}
+	return 0;
+}
+
+/* Are the rules about this task? A source whose subject is not at hand when it measures asks this
+ * while it is. */
+static __always_inline bool in_scope(struct task_struct *task)
+{
+	if (control.scope == FRBPF_SCOPE_TASKS)
+		return bpf_task_storage_get(&scope, task, 0, 0);
+	if (control.scope == FRBPF_SCOPE_CGROUP)
+		return bpf_core_field_exists(task->cgroups) &&
+		       cgroup_below((__u64)BPF_CORE_READ(task, cgroups, dfl_cgrp),
+				    control.scope_cgroup);
+	return true;
+}
+
 static __always_inline void match_cgroups(struct match *m, struct task_struct *subject,
 					  struct task_struct *current)
 {
@@ -574,8 +614,11 @@ static __always_inline struct match *match_begin(__u32 half, struct task_struct 
 						 struct task_struct *current, __u64 now,
 						 __u64 value)
 {
-	struct match *m = match_new(half, now, value);
+	struct match *m;
 
+	if (!in_scope(subject))
+		return NULL;
+	m = match_new(half, now, value);
 	if (!m)
 		return NULL;
 	m->self = (__u32)subject->tgid == control.self_tgid;

@@ -78,7 +78,7 @@ write_init() { # DIR
 		tree=$(/bin/busybox cat /tree)
 		/bin/busybox mkdir -p "/root$tree"
 		/bin/busybox mount -t 9p -o $options tree "/root$tree"
-		/bin/busybox cp /stage2 /command run/
+		/bin/busybox cp /stage2 /command /modules_dir /bin/busybox run/
 		exec /bin/busybox switch_root /root /bin/bash /run/stage2
 	INIT
 	cat >"$1/stage2" <<-'INIT'
@@ -95,6 +95,17 @@ write_init() { # DIR
 		ln -sf /proc/self/fd/2 /dev/stderr
 		export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 		export HOME=/tmp TERM=dumb LANG=C.UTF-8
+		# modules of this kernel, which the shared root does not have
+		modules=$(cat /run/modules_dir)
+		mkdir /run/bin
+		ln -s /run/busybox /run/bin/modprobe
+		ln -s /run/busybox /run/bin/rmmod
+		PATH=$PATH:/run/bin
+		if [ -d /lib/modules ] && [ -d "$modules" ]; then
+			mount -t tmpfs tmpfs /lib/modules
+			mkdir "/lib/modules/$(uname -r)"
+			mount --bind "$modules" "/lib/modules/$(uname -r)"
+		fi
 		ulimit -Hn 524288
 		stty -F /dev/ttyS1 raw -echo
 		# through cat: no terminal for the command
@@ -183,6 +194,7 @@ make_initramfs() { # KERNEL-DIR BUSYBOX
 	: >"$run/initramfs/modules"
 	copy_modules "$modules" "$run/initramfs/lib/modules/$version"
 	echo "$tree" >"$run/initramfs/tree"
+	realpath "$modules" >"$run/initramfs/modules_dir"
 	write_init "$run/initramfs"
 	printf 'cd %q || exit 125\n%s\n' "$PWD" "$(printf '%q ' "${command[@]}")" >"$run/initramfs/command"
 	(cd "$run/initramfs" && find . | cpio --quiet -o -H newc) >"$run/initramfs.cpio" || fail "no initramfs"

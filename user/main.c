@@ -6,10 +6,26 @@
 #include "common/cleanup.h"
 #include "rules/diag.h"
 
+/* clang-format off */
 static const struct command *const commands[] = {
-	&cmd_status, &cmd_load,	 &cmd_check,  &cmd_dump,   &cmd_ls,   &cmd_show, &cmd_stop,
-	&cmd_ping,   &cmd_start, &cmd_signal, &cmd_events, &cmd_mute, &cmd_arm,	 &cmd_trigger,
+	&cmd_status,
+	&cmd_load,
+	&cmd_check,
+	&cmd_dump,
+	&cmd_ls,
+	&cmd_show,
+	&cmd_run,
+	&cmd_diff,
+	&cmd_stop,
+	&cmd_ping,
+	&cmd_start,
+	&cmd_signal,
+	&cmd_events,
+	&cmd_mute,
+	&cmd_arm,
+	&cmd_trigger,
 };
+/* clang-format on */
 
 static void print_help(void)
 {

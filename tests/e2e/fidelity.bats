@@ -304,6 +304,65 @@ build_id() { # FILE
 	all_known "$pid"
 }
 
+dispatcher_is_named() {
+	sleep 0.5 # of samples
+	dump
+	(($(count bpf_burn "$job" bpf_dispatcher_xdp) >= 2))
+}
+
+has_dispatcher() {
+	grep -qE 'bpf_dispatcher_xdp.\[bpf\]' /proc/kallsyms
+}
+
+@test "code that the kernel made before the recorder started: the dispatcher of XDP programs" {
+	job "$WORKLOADS/bpf_burn" --xdp 60
+	wait_until 5 has_dispatcher || skip "no BPF dispatcher on this kernel"
+	# a handful of instructions: one of some 250 samples is in it
+	printf '[session-cpu]\nrun = -e cpu-clock -F 20000 -m 8M --overwrite --switch-output -a\n' >"$RULES"
+	frbpf_load
+	wait_until 30 dispatcher_is_named || fail "$(sort "$samples" | uniq -c | sort -rn | head -20)"
+	all_known "$job"
+}
+
+# Modules need no depmod of this test's: busybox' modprobe shows dependencies, too.
+need_loadable_module() { # NAME
+	[[ -e /proc/modules ]] || skip "a kernel without modules"
+	modprobe -D "$1" >/dev/null 2>&1 || skip "no module $1 here"
+	! grep -q "^$1 " /proc/modules || skip "module $1 is loaded already"
+}
+
+# The one that works when it is loaded: it tries which of its functions is the fastest.
+@test "a kernel module loaded in the window, and one that is gone: map, build id and symbols" {
+	need_loadable_module raid6_pq
+	record
+	modprobe raid6_pq
+	id=$(od -An -v -tx1 -j 16 /sys/module/raid6_pq/notes/.note.gnu.build-id | tr -d ' \n')
+	dump
+	# where there is /proc/kcore, perf counts all modules as [kernel.kallsyms]
+	n=$(count '.*' '.*' 'raid6_.*' '.(raid6_pq|kernel.kallsyms).')
+	((n >= 5)) || fail "$n samples in raid6_pq: $(cut -f 4,5 "$samples" | sort | uniq -c | sort -rn | head -20)"
+	same "samples of it without a symbol" "$(count '.*' '.*' '.unknown.' '.raid6_pq.')" 0
+	build_ids "$path" | grep -qE "^$id .*raid6_pq" || fail "no $id of raid6_pq: $(build_ids "$path")"
+	perf script -i "$path" --show-mmap-events 2>/dev/null | grep 'PERF_RECORD_MMAP -1/0.*raid6_pq' >"$perf_out"
+	same "maps of it" "$(wc -l <"$perf_out")" 1
+	rmmod raid6_pq
+	dump
+	build_ids "$path" | grep -qE "^$id .*raid6_pq" || fail "after its end no $id of raid6_pq: $(build_ids "$path")"
+	perf script -i "$path" --show-mmap-events 2>/dev/null | grep -q 'PERF_RECORD_MMAP -1/0.*raid6_pq'
+}
+
+@test "code of the vdso has symbols" {
+	grep -q '\[vdso\]' /proc/self/maps || skip "no vdso"
+	record
+	line=$(workload clock_burn 0.5)
+	dump
+	pid=$(json "$line" .pid)
+	n=$(count clock_burn "$pid" '[^[].*' '.vdso.')
+	((n >= 5)) || fail "$n samples in the vdso; there are: $(awk -F '\t' -v pid="$pid" \
+		'$2 == pid' "$samples" | sort | uniq -c | sort -rn | head -20)"
+	all_known "$pid"
+}
+
 @test "a process that was gone long before the dump, in a small memory" {
 	record 'sideband-memory = 256K'
 	line=$(image alpha 0.3)
@@ -329,6 +388,65 @@ build_id() { # FILE
 	seen alpha "$pid" burn_alpha
 	all_known "$pid"
 	same "incomplete" "$(jq -r '.sessions[].sideband.incomplete' "$BASE"/incidents/*.json)" false
+}
+
+sideband() { # FIELD
+	frbpf status --json -v | jq -re ".sideband.$1"
+}
+
+log_has_shrunk() {
+	(($(sideband folded) > 1000 && $(sideband log_bytes) < $(sideband bytes)))
+}
+
+@test "the log of names reaches no further back than the windows, and they miss nothing" {
+	{
+		printf '[session-cpu]\nrun = -e cpu-clock -F 1999 -m 64K --overwrite --switch-output -a\n'
+		printf '[session-other]\nrun = -e cpu-clock -F 999 -m 32K --overwrite --switch-output -a\n'
+	} >"$RULES"
+	frbpf_load
+	job "$IMAGES/alpha" 60
+	alpha=$job
+	wait_until 10 burns "$job_out"
+	job "$IMAGES/beta" 60
+	wait_until 10 burns "$job_out"
+	workload fork_storm 1000 2 /bin/true >/dev/null # some 1.4 MB of records
+	same "records folded at once" "$(sideband folded)" 0
+	# a busy process makes the rings of a CPU go round in a second or two
+	wait_until 40 log_has_shrunk || fail "$(frbpf status --json -v | jq .sideband)"
+	dump
+	seen alpha "$alpha" burn_alpha "$IMAGES/alpha"
+	seen beta "$job" burn_beta "$IMAGES/beta"
+	all_known "$alpha"
+	all_known "$job"
+	same "incomplete" "$(jq -r '.sessions[].sideband.incomplete' "$BASE"/incidents/*.json | sort -u)" false
+}
+
+needs_back() { # SECONDS
+	(($(sideband 'needed_ns // 0') > $1 * 1000000000))
+}
+
+@test "the log of names is kept for rings that have not gone round, and for a rule's pre" {
+	printf '[session-cpu]\nrun = -e cpu-clock -F 1999 -m 64K --overwrite --switch-output -a\n' >"$RULES"
+	printf '[session-slow]\nrun = -e cpu-clock -F 99 -m 4M --overwrite --switch-output -a\n' >>"$RULES"
+	frbpf_load
+	line=$(image alpha 0.5)
+	pid=$(json "$line" .pid)
+	job "$IMAGES/beta" 60
+	wait_until 10 burns "$job_out"
+	workload fork_storm 1000 2 /bin/true >/dev/null
+	# the fast session alone needs no more than two rounds of its rings
+	wait_until 40 needs_back 12
+	same "folded" "$(sideband folded)" 0
+	path=$(frbpf dump --session slow)
+	names_of "$path"
+	(($(count alpha "$pid" burn_alpha) >= 10)) || fail "$(count alpha "$pid" burn_alpha) samples of what ended first"
+	all_known "$pid"
+	same "incomplete" "$(jq -r '.sessions[].sideband.incomplete' "$BASE"/incidents/*.json)" false
+	printf '[rule-far]\nwhen = runqlat > 10s\npre = 1m\n' >>"$RULES"
+	sed -i '3,4d' "$RULES" # without the slow session
+	frbpf_load
+	wait_until 60 needs_back 60
+	same "folded" "$(sideband folded)" 0
 }
 
 @test "a process that had mapped its text before the recorder started" {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/sideband/task_model.c user/sideband/kernel_state.c user/sideband/map_list.c */
+/* fuzz-sources: user/sideband/task_model.c user/sideband/task_apply.c user/sideband/task_emit.c */
+/* fuzz-sources: user/sideband/thread_list.c user/sideband/namespace_pool.c */
+/* fuzz-sources: user/sideband/kernel_state.c user/sideband/map_list.c */
 /* fuzz-sources: user/perfdata/record.c user/common/buf.c */
 /* Bytes as the records of a ring: what record__valid() accepts must neither crash the task model
  * nor spoil its books, and what the model emits must be valid. */

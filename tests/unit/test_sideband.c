@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,7 +317,7 @@ static void test_namespaces_agree(void **state)
 /* A storm of forks with little memory: the bound holds, living processes keep their names. */
 static void test_memory_bound(void **state)
 {
-	const struct sideband_opts opts = { .memory = 1 << 20, .max_age = 3600000000000ULL };
+	const struct sideband_opts opts = { .memory = 1 << 20 };
 	struct sideband *sb = start_sideband(&opts);
 	struct sideband_stats stats;
 	struct sideband_slice *s;
@@ -335,6 +336,79 @@ static void test_memory_bound(void **state)
 	assert_non_null(find(s, PERF_RECORD_MMAP2, self, "test_sideband"));
 	sideband_slice__free(s);
 	sideband__free(sb);
+}
+
+struct followed {
+	atomic_ullong from, asked;
+};
+
+static uint64_t needed_from(void *arg)
+{
+	struct followed *f = arg;
+
+	atomic_fetch_add(&f->asked, 1);
+	return atomic_load(&f->from);
+}
+
+static void wait_for_questions(struct followed *f, uint64_t n)
+{
+	uint64_t before = atomic_load(&f->asked), i;
+
+	for (i = 0; i < 3000 && atomic_load(&f->asked) < before + n; i++)
+		usleep(10000);
+	assert_true(atomic_load(&f->asked) >= before + n);
+}
+
+/* The log keeps what is needed and no more, with memory in plenty. */
+static void test_follow(void **state)
+{
+	const struct sideband_opts opts = { .memory = 8 << 20, .follow_interval = 1 };
+	struct sideband *sb = start_sideband(&opts);
+	struct followed f = { 0 };
+	struct sideband_stats stats, before;
+	struct sideband_slice *s;
+	uint32_t self = getpid(), last = 0, i;
+	uint64_t start = 0;
+
+	for (i = 0; i < 1000; i++) {
+		if (i == 500) { /* drained, so that no part of the log has records of both halves */
+			sideband_slice__free(slice_of(sb, &self, 1, now_ns(), now_ns()));
+			start = now_ns();
+		}
+		last = spawn("/bin/true");
+		reap(last);
+	}
+	s = slice_of(sb, &self, 1, start, now_ns()); /* all is in the log */
+	sideband_slice__free(s);
+	sideband__follow(sb, needed_from, &f);
+	wait_for_questions(&f, 2); /* "nobody can tell" folds nothing */
+	sideband__stats(sb, &before);
+	assert_int_equal(before.folded, 0);
+	atomic_store(&f.from, start);
+	/* other processes of the machine go on writing into it */
+	for (i = 0, stats = before; i < 3000 && (!stats.folded || stats.log_bytes >= stats.bytes);
+	     i++) {
+		usleep(10000);
+		sideband__stats(sb, &stats);
+	}
+	assert_true(stats.folded > 0);
+	assert_true(stats.log_bytes < stats.bytes);
+	/* the window that is needed is whole, one before it is not */
+	s = slice_of(sb, &last, 1, start, now_ns());
+	assert_false(s->incomplete);
+	assert_non_null(find(s, PERF_RECORD_FORK, last, NULL));
+	assert_mapped(s, last, "/true");
+	sideband_slice__free(s);
+	s = slice_of(sb, &self, 1, start, now_ns());
+	assert_true(record__time(find(s, PERF_RECORD_MMAP2, self, "test_sideband")) < start);
+	sideband_slice__free(s);
+	/* what is not followed any more is not asked */
+	sideband__follow(sb, NULL, NULL);
+	i = atomic_load(&f.asked);
+	s = slice_of(sb, &self, 1, start, now_ns());
+	sideband_slice__free(s);
+	sideband__free(sb);
+	assert_int_equal(atomic_load(&f.asked), i);
 }
 
 /* A ring of one page overflows: the loss is counted and /proc is read again. */
@@ -633,6 +707,7 @@ int main(void)
 		cmocka_unit_test(test_exec_chain),
 		cmocka_unit_test(test_namespaces_agree),
 		cmocka_unit_test(test_memory_bound),
+		cmocka_unit_test(test_follow),
 		cmocka_unit_test(test_loss_is_repaired),
 		cmocka_unit_test(test_bpf),
 		cmocka_unit_test(test_bpf_gone),

@@ -14,9 +14,10 @@ static void print_help(const struct command *cmd)
 	printf("Usage: frbpf %s %s\n\n%s.\n", cmd->name, cmd->usage, cmd->summary);
 	if (cmd->help[0])
 		printf("\n%s", cmd->help);
-	printf("\n      --base DIR      the daemon's base directory\n"
-	       "      --config FILE   find it through this rules file or perf config\n"
-	       "  -h, --help          this text\n");
+	if (!cmd->no_base)
+		printf("\n      --base DIR      the daemon's base directory\n"
+		       "      --config FILE   find it through this rules file or perf config\n");
+	printf("%s  -h, --help          this text\n", cmd->no_base ? "\n" : "");
 }
 
 int cmd_usage_error(const struct command *cmd, const char *what)

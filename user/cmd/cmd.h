@@ -5,6 +5,7 @@
 
 #include <getopt.h>
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "daemon/location.h"
 #include "rules/diag.h"
@@ -20,10 +21,12 @@ struct command {
 	const char *usage;	 /* behind "frbpf NAME " */
 	const char *summary;	 /* one line */
 	const char *help;	 /* further lines for --help; "" for none */
+	bool no_base;		 /* it has nothing to do with a daemon: no --base, no --config */
 };
 
 extern const struct command cmd_status, cmd_load, cmd_dump, cmd_ls, cmd_show, cmd_stop, cmd_ping,
-	cmd_start, cmd_signal, cmd_check, cmd_events, cmd_mute, cmd_arm, cmd_trigger;
+	cmd_start, cmd_signal, cmd_check, cmd_events, cmd_mute, cmd_arm, cmd_trigger, cmd_diff,
+	cmd_run;
 
 /* ---- what commands share ---- */
 

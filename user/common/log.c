@@ -7,11 +7,17 @@
 
 static enum log_level max_level = LOG_INFO;
 static bool with_time;
+static FILE *out; /* NULL: standard error */
 
 void log_setup(enum log_level max, bool timestamps)
 {
 	max_level = max;
 	with_time = timestamps;
+}
+
+void log_to(FILE *f)
+{
+	out = f;
 }
 
 static void format_prefix(enum log_level level, char *buf, size_t size)
@@ -41,5 +47,10 @@ void log_line(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "%s%s\n", prefix, text); /* one call: lines of threads do not mix */
+	fprintf(out ?: stderr, "%s%s\n", prefix, text); /* one call: lines of threads do not mix */
+}
+
+void log_text(const char *text)
+{
+	fputs(text, out ?: stderr);
 }

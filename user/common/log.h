@@ -4,14 +4,21 @@
 #define FRBPF_COMMON_LOG_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 /* Lines above @max are dropped. @timestamps: each line begins with local time and level (the
- * daemon's file), else with "frbpf: " (people). Everything goes to standard error. */
+ * daemon's file), else with "frbpf: " (people). Everything goes to standard error, see log_to(). */
 void log_setup(enum log_level max, bool timestamps);
 
+/* Everything goes to @f from now on, which stays the caller's; NULL: to standard error again. */
+void log_to(FILE *f);
+
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Text of several lines that is complete as it is, such as that of diags__format(). */
+void log_text(const char *text);
 
 #define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
 #define log_warn(...)  log_line(LOG_WARN, __VA_ARGS__)

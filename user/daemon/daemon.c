@@ -25,9 +25,8 @@
 
 #define RT_PRIORITY_TRIGGER  50
 #define RT_PRIORITY_SIDEBAND (RT_PRIORITY_TRIGGER - 1)
-/* However far back a window reaches: what names its addresses is limited by memory, not by age. */
-#define SIDEBAND_MAX_AGE_NS (30ULL * 24 * 3600 * NSEC_PER_SEC)
-#define DUMPS_WAITING_MAX   16
+#define TRIGGER_ON_ITS_WAY   (2 * NSEC_PER_SEC) /* from the kernel to the trigger thread, at most */
+#define DUMPS_WAITING_MAX    16
 
 /* A client that waits for its dump. */
 struct waiting_dump {
@@ -42,6 +41,7 @@ struct daemon {
 	struct perfdata_tracing tracing;
 	struct tracefs *tracefs; /* borrowed; NULL: there is none */
 	struct sideband *sideband;
+	struct horizon *horizon;
 	struct detectors *detectors;
 	struct recorder *recorder;
 	struct control *control;
@@ -308,12 +308,28 @@ static int open_signals(void)
 
 /* ---- life ---- */
 
+/* From when on dumps may still ask for names; 0: nobody can tell. In the side band's thread. */
+static uint64_t names_needed_from(void *arg)
+{
+	struct daemon *d = arg;
+	/* first the rings, then the incidents: what is frozen after that shows nothing older */
+	uint64_t from = horizon__measure(d->horizon), back, now = now_ns();
+	struct recorder_stats stats;
+
+	recorder__stats(d->recorder, &stats);
+	if (stats.writing)
+		return 0;
+	back = recorder__longest_pre(d->recorder) + TRIGGER_ON_ITS_WAY;
+	if (now < back)
+		return 0;
+	return from < now - back ? from : now - back;
+}
+
 static int start_recording(struct daemon *d, const struct ruleset *rs, struct err *err)
 {
 	struct sideband_opts sideband = {
 		.memory = rs->daemon.sideband_memory,
 		.all = rs->daemon.sideband_all,
-		.max_age = SIDEBAND_MAX_AGE_NS,
 		.rt_priority = RT_PRIORITY_SIDEBAND,
 	};
 	struct recorder_opts recorder = { .rt_priority = RT_PRIORITY_TRIGGER };
@@ -332,6 +348,8 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	code = code ?: sideband__scan(d->sideband, err);
 	code = code ?: sideband__start(d->sideband, err);
 	code = code ?: detectors__open(err, &d->detectors);
+	if (!code && horizon__new(&d->horizon))
+		code = err_set(err, -ENOMEM, "out of memory");
 	if (code)
 		return code;
 	location__app_socket(d->base.path, app_path);
@@ -340,8 +358,15 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	code = recorder__new(&recorder, err, &d->recorder);
 	if (code)
 		return code;
-	d->dump_env =
-		(struct dump_env){ &d->base, d->sideband, d->host, &d->tracing, d->opts->program };
+	d->dump_env = (struct dump_env){
+		.base = &d->base,
+		.sideband = d->sideband,
+		.host = d->host,
+		.tracing = &d->tracing,
+		.program = d->opts->program,
+		.horizon = d->horizon,
+	};
+	sideband__follow(d->sideband, names_needed_from, d);
 	rules.recorder = d->recorder;
 	rules.detectors = d->detectors;
 	return rulebook__new(&rules, err, &d->rulebook);
@@ -448,10 +473,13 @@ static void tear_down(struct daemon *d, bool undo)
 {
 	if (d->control)
 		location__withdraw(d->base.path);
+	if (d->sideband)
+		sideband__follow(d->sideband, NULL, NULL);
 	rulebook__free(d->rulebook);
 	recorder__free(d->recorder);
 	detectors__free(d->detectors);
 	sideband__free(d->sideband);
+	horizon__free(d->horizon);
 	if (d->stopping)
 		control_client__reply(d->stopping,
 				      json_pack("{s:b, s:i}", "ok", 1, "pid", (int)getpid()));

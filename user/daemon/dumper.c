@@ -66,6 +66,8 @@ int dumper__start(struct session *session, const struct dump_env *env, dumper_do
 	code = d->dir_fd = base_dir__open_session(env->base, session->name, err);
 	if (code >= 0 && (!d->shots || !d->gaps))
 		code = err_set(err, -ENOMEM, "out of memory");
+	if (code >= 0 && horizon__add(env->horizon, session))
+		code = err_set(err, -ENOMEM, "out of memory");
 	if (code >= 0) {
 		code = -pthread_create(&d->thread, NULL, dumper_thread, d);
 		if (code)
@@ -106,6 +108,7 @@ void dumper__unref(struct dumper *d)
 	}
 	if (d->dir_fd >= 0)
 		close(d->dir_fd);
+	horizon__remove(d->env->horizon, d->session);
 	session__unref(d->session);
 	free(d->shots);
 	free(d->gaps);

@@ -26,7 +26,7 @@ int generation__start_session(const struct session_conf *conf, struct session_pl
 	int code;
 
 	plan->events = NULL;
-	code = session__open(conf->name, conf->run, events, plan->ring_bytes, err, &s);
+	code = session__open(conf->name, conf->run, events, plan->ring_bytes, env->target, err, &s);
 	if (code)
 		return code;
 	code = session__start(s, err);

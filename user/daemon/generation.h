@@ -41,6 +41,7 @@ struct generation_env {
 	const struct dump_env *dump;
 	dumper_done_fn done;
 	void *done_arg;
+	const struct record_target *target; /* of every session; NULL: all tasks */
 	struct ring_fit *fit; /* has successors of sessions whose rings were resized; may be NULL */
 };
 

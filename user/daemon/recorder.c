@@ -524,6 +524,27 @@ void recorder__stats(struct recorder *r, struct recorder_stats *ret)
 	pthread_mutex_unlock(&r->lock);
 }
 
+static uint64_t longest_pre(const struct generation *g, uint64_t longest)
+{
+	for (size_t i = 0; g && i < g->rules->n_rules; i++) {
+		uint64_t pre = g->rules->rules[i].pre;
+
+		if (pre != RULESET_WINDOW_AUTO && pre > longest)
+			longest = pre;
+	}
+	return longest;
+}
+
+uint64_t recorder__longest_pre(struct recorder *r)
+{
+	uint64_t longest;
+
+	pthread_mutex_lock(&r->lock);
+	longest = longest_pre(r->offered, longest_pre(r->gen, 0));
+	pthread_mutex_unlock(&r->lock);
+	return longest;
+}
+
 void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret)
 {
 	pthread_mutex_lock(&r->lock);

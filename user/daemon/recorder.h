@@ -79,6 +79,9 @@ void recorder__stats(struct recorder *r, struct recorder_stats *ret);
 /* A copy of the tally of rule @i of the generation in force. */
 void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret);
 
+/* The largest `pre` of the rules that triggers are taken of (ns); 0: none gives any. For any thread. */
+uint64_t recorder__longest_pre(struct recorder *r);
+
 /* Let nothing new begin and wait until all incidents are complete and collected through @fn. */
 void recorder__drain(struct recorder *r, recorder_collect_fn fn, void *arg);
 

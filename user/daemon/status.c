@@ -114,13 +114,17 @@ static json_t *json_rule(const struct status_sources *s, size_t i)
 static json_t *json_sideband(struct sideband *sb)
 {
 	struct sideband_stats st;
+	json_t *j;
 
 	sideband__stats(sb, &st);
-	return json_pack("{s:i, s:b, s:I, s:I, s:I, s:I, s:I, s:I}", "tid", (int)st.tid, "realtime",
-			 st.realtime, "records", (json_int_t)st.records, "bytes",
-			 (json_int_t)st.bytes, "lost", (json_int_t)st.lost, "rescans",
-			 (json_int_t)st.rescans, "log_bytes", (json_int_t)st.log_bytes,
-			 "model_bytes", (json_int_t)st.model_bytes);
+	j = json_pack("{s:i, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tid", (int)st.tid,
+		      "realtime", st.realtime, "records", (json_int_t)st.records, "bytes",
+		      (json_int_t)st.bytes, "lost", (json_int_t)st.lost, "rescans",
+		      (json_int_t)st.rescans, "folded", (json_int_t)st.folded, "log_bytes",
+		      (json_int_t)st.log_bytes, "model_bytes", (json_int_t)st.model_bytes);
+	if (j && st.needed_from)
+		json_object_set_new(j, "needed_ns", json_integer(now_ns() - st.needed_from));
+	return j;
 }
 
 static json_t *json_triggers(const struct status_sources *s)

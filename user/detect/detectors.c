@@ -16,6 +16,7 @@
 #include "detect/detectors_core.h"
 #include "detect/listener.h"
 #include "detect/load_error.h"
+#include "detect/scope.h"
 #include "rules/units.h"
 
 /* A second: what ended just now may be of use to a program at work. */
@@ -122,6 +123,7 @@ int detectors__open(struct err *err, struct detectors **ret)
 		.cooling_fd = -1,
 		.counting_fd = -1,
 		.holds_fd = -1,
+		.scope_fd = -1,
 		.pidns = own_pidns(),
 	};
 	load_log__begin(&log);
@@ -133,6 +135,28 @@ int detectors__open(struct err *err, struct detectors **ret)
 	}
 	*ret = d;
 	return 0;
+}
+
+int detectors__confine_to_tasks(struct detectors *d, struct err *err)
+{
+	int r = scope__open(err, &d->scope);
+
+	if (r)
+		return r;
+	d->env.scope = FRBPF_SCOPE_TASKS;
+	d->env.scope_fd = scope__map_fd(d->scope);
+	return 0;
+}
+
+int detectors__include(struct detectors *d, pid_t pid, struct err *err)
+{
+	return scope__add(d->scope, pid, err);
+}
+
+void detectors__confine_to_cgroup(struct detectors *d, uint64_t id)
+{
+	d->env.scope = FRBPF_SCOPE_CGROUP;
+	d->env.scope_cgroup = id;
 }
 
 void detectors__set_app_path(struct detectors *d, const char *path)
@@ -220,7 +244,7 @@ void detectors__tidy(struct detectors *d)
 void detectors__stats(const struct detectors *d, struct detectors_stats *ret)
 {
 	ret->malformed = __atomic_load_n(&d->malformed, __ATOMIC_RELAXED);
-	ret->missing_storage = d->missing_gone;
+	ret->missing_storage = d->missing_gone + (d->scope ? scope__missing(d->scope) : 0);
 	for (size_t i = 0; i < d->n_sources; i++)
 		ret->missing_storage +=
 			__atomic_load_n(d->sources[i]->missing_storage, __ATOMIC_RELAXED);
@@ -246,6 +270,7 @@ void detectors__free(struct detectors *d)
 	free(d->sources);
 	app_socket__free(d->env.app_socket);
 	listener__free(d->env.listener);
+	scope__free(d->scope);
 	cgroups__free(d->cgroups);
 	ring_buffer__free(d->ring);
 	if (d->holds)

@@ -11,6 +11,8 @@
 #ifndef FRBPF_DETECT_DETECTORS_H
 #define FRBPF_DETECT_DETECTORS_H
 
+#include <sys/types.h>
+
 #include "common/err.h"
 #include "detect/app_socket.h"
 #include "frbpf.h"
@@ -22,6 +24,16 @@ int detectors__open(struct err *err, struct detectors **ret);
 
 /* Where applications send their messages, before the first update; without it none are seen. */
 void detectors__set_app_path(struct detectors *d, const char *path);
+
+/*
+ * The rules are about these only, others are no subjects and not counted. At most one of them, and
+ * before the first update. Tasks: nobody until detectors__include() adds a process with its
+ * threads; what they fork from then on is in, whoever its parent is later. Cgroup: the one of this
+ * id (see cgroup__id()) and those below it.
+ */
+int detectors__confine_to_tasks(struct detectors *d, struct err *err);
+int detectors__include(struct detectors *d, pid_t pid, struct err *err);
+void detectors__confine_to_cgroup(struct detectors *d, uint64_t id);
 
 /*
  * Make @rules the rules in force. Sources that are new are loaded and attached first; then every
@@ -66,7 +78,8 @@ void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_sta
 
 struct detectors_stats {
 	uint64_t malformed;	  /* records of the trigger ring that were not triggers */
-	uint64_t missing_storage; /* tasks seen without task storage: their wait was not measured */
+	uint64_t missing_storage; /* tasks seen without task storage: their wait was not measured;
+				     or they are not in the scope, where they should be */
 };
 void detectors__stats(const struct detectors *d, struct detectors_stats *ret);
 

@@ -17,6 +17,7 @@ struct detectors {
 	size_t n_sources;
 	struct slots slots;
 	struct cgroups *cgroups;
+	struct scope *scope;   /* NULL: not confined to tasks */
 	uint64_t *holds;       /* mapped: read by the programs */
 	uint64_t tidied;       /* ns: when detectors__tidy() last worked */
 	bool flipped;	       /* programs may still read the half that is not in force */

@@ -52,12 +52,16 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		{ "states", env->states_fd },	  { "triggers", env->triggers_fd },
 		{ "cgroups", env->cgroups_fd },	  { "cooling", env->cooling_fd },
 		{ "counting", env->counting_fd }, { "holds", env->holds_fd },
+		{ "scope", env->scope_fd },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
 		struct bpf_map *map = bpf_object__find_map_by_name(obj, shared[i].name);
-		int r = map ? bpf_map__reuse_fd(map, shared[i].fd) : -ENOENT;
+		int r;
 
+		if (shared[i].fd < 0) /* nobody looks into it */
+			continue;
+		r = map ? bpf_map__reuse_fd(map, shared[i].fd) : -ENOENT;
 		if (r)
 			return r;
 	}
@@ -130,6 +134,8 @@ static int load_and_attach(struct source *s, const struct source_env *env)
 	/* Attached without a rule: nothing fires before the first flip. */
 	s->control->half[0].min_threshold = UINT64_MAX;
 	s->control->half[1].min_threshold = UINT64_MAX;
+	s->control->scope = env->scope;
+	s->control->scope_cgroup = env->scope_cgroup;
 	return s->ops->attach(s);
 }
 

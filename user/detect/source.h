@@ -27,6 +27,9 @@ struct source_env {
 	uint32_t pidns;		       /* inode of the daemon's pid namespace */
 	struct listener *listener;     /* for sources whose events user space sees; borrowed */
 	struct app_socket *app_socket; /* borrowed */
+	enum frbpf_scope scope;
+	int scope_fd;	       /* map of the tasks in the scope, borrowed; -1: each has its own */
+	uint64_t scope_cgroup; /* id of a cgroup */
 };
 
 struct source {

@@ -8,6 +8,7 @@
 
 #include "dump/base_dir.h"
 #include "dump/gap_log.h"
+#include "dump/horizon.h"
 #include "dump/incident.h"
 #include "perfdata/writer.h"
 #include "sideband/sideband.h"
@@ -18,7 +19,8 @@ struct dump_env {
 	struct sideband *sideband;
 	const struct host_info *host;
 	const struct perfdata_tracing *tracing;
-	const char *program; /* path of this binary, for the CMDLINE feature */
+	const char *program;	 /* path of this binary, for the CMDLINE feature */
+	struct horizon *horizon; /* knows every session that dumps are made of */
 };
 
 /* What a dump is made of. */

@@ -31,9 +31,8 @@ static void add_event(struct file_job *w, size_t e)
 	*attr = (struct perfdata_attr){
 		.attr = &ev->attr,
 		.name = ev->name,
-		.ids = session__event_ids(s, e),
-		.n_ids = s->n_cpus,
 	};
+	attr->ids = session__event_ids(s, e, &attr->n_ids);
 	if (!ev->tp)
 		return;
 	w->formats[e] = (struct perfdata_format){ ev->tp->system, ev->tp->name, ev->tp->format,

@@ -32,21 +32,21 @@ static int compare_pages(const void *a, const void *b)
 
 int page_set__init(struct page_set *p, const struct session *s)
 {
-	size_t e, c;
+	size_t e, i, n = s->n_targets * s->n_cpus;
 
 	*p = (struct page_set){ 0 };
-	p->events = calloc(s->events->n * s->n_cpus + 1, sizeof(*p->events));
+	p->events = calloc(s->events->n * n + 1, sizeof(*p->events));
 	p->seen = calloc(SEEN_SIZE, sizeof(*p->seen));
 	if (!p->events || !p->seen)
 		return -ENOMEM;
 	for (e = 0; e < s->events->n; e++) {
 		const struct perf_event_attr *attr = &s->events->v[e].attr;
+		const uint64_t *ids = session__event_ids(s, e, &n);
 
 		p->incomplete |= attr->sample_type & PERF_SAMPLE_STACK_USER;
-		for (c = 0; c < s->n_cpus; c++)
+		for (i = 0; i < n; i++)
 			p->events[p->n_events++] =
-				(struct page_event){ session__event_ids(s, e)[c], attr->sample_type,
-						     attr->read_format };
+				(struct page_event){ ids[i], attr->sample_type, attr->read_format };
 	}
 	qsort(p->events, p->n_events, sizeof(*p->events), compare_events);
 	return 0;

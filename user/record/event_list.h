@@ -11,6 +11,7 @@
 
 #include "perfdata/record.h"
 #include "record/record_opts.h"
+#include "record/target.h"
 #include "record/tracefs.h"
 
 struct event {
@@ -50,5 +51,9 @@ bool event_list__rate(const struct event_list *l, uint64_t *ret_most, uint64_t *
  * CPUs agree; cycles falls back to cpu-clock, which @ret_notice (may be NULL) says, in words for
  * the user, once. Returns the fd, or negative errno with the reason and the remedy in @err. */
 int event__open(struct event *ev, int cpu, struct err *err, const char **ret_notice);
+/* The same for the @i-th of @target; an event of a thread is inherited by what it forks. -ESRCH: the
+ * thread has ended. */
+int event__open_for(struct event *ev, const struct record_target *target, size_t i, int cpu,
+		    struct err *err, const char **ret_notice);
 
 #endif

@@ -13,22 +13,30 @@
 #include "record/event_list.h"
 #include "record/sysctl.h"
 
-static int sys_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+/* Where an event counts: see perf_event_open(2). */
+struct place {
+	pid_t pid; /* -1: all; with PERF_FLAG_PID_CGROUP an fd */
+	int cpu;
+	unsigned long flags;
+};
+
+static int sys_open(struct perf_event_attr *attr, const struct place *at)
 {
-	int fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = syscall(SYS_perf_event_open, attr, at->pid, at->cpu, -1,
+			 PERF_FLAG_FD_CLOEXEC | at->flags);
 
 	return fd < 0 ? -errno : fd;
 }
 
 /* Lower the precision of :P until the PMU takes it. On failure attr is as before. */
-static int open_precise(struct event *ev, int cpu)
+static int open_precise(struct event *ev, const struct place *at)
 {
 	unsigned int precise = ev->attr.precise_ip;
-	int first = sys_open(&ev->attr, -1, cpu), fd = first;
+	int first = sys_open(&ev->attr, at), fd = first;
 
 	while (fd < 0 && ev->precise_max && ev->attr.precise_ip) {
 		ev->attr.precise_ip--;
-		fd = sys_open(&ev->attr, -1, cpu);
+		fd = sys_open(&ev->attr, at);
 	}
 	if (fd >= 0)
 		return fd;
@@ -51,13 +59,13 @@ static bool drop_feature(struct perf_event_attr *attr)
 	return false;
 }
 
-static int open_dropping(struct event *ev, int cpu)
+static int open_dropping(struct event *ev, const struct place *at)
 {
 	const struct perf_event_attr before = ev->attr;
-	int fd = open_precise(ev, cpu);
+	int fd = open_precise(ev, at);
 
 	while (fd == -EINVAL && drop_feature(&ev->attr))
-		fd = open_precise(ev, cpu);
+		fd = open_precise(ev, at);
 	if (fd < 0)
 		ev->attr = before;
 	return fd;
@@ -69,7 +77,7 @@ static bool no_such_event(int error)
 }
 
 /* What perf does too: sample by a timer where there are no cycles. On failure @ev is as before. */
-static int open_cpu_clock(struct event *ev, int cpu, const char **ret_notice)
+static int open_cpu_clock(struct event *ev, const struct place *at, const char **ret_notice)
 {
 	const struct perf_event_attr before = ev->attr;
 	char modifiers[16], *name;
@@ -80,7 +88,7 @@ static int open_cpu_clock(struct event *ev, int cpu, const char **ret_notice)
 		return -ENOMEM;
 	ev->attr.type = PERF_TYPE_SOFTWARE;
 	ev->attr.config = PERF_COUNT_SW_CPU_CLOCK;
-	fd = open_dropping(ev, cpu);
+	fd = open_dropping(ev, at);
 	if (fd < 0) {
 		ev->attr = before;
 		free(name);
@@ -108,7 +116,7 @@ static bool kernel_too_old(void)
 		.clockid = CLOCK_MONOTONIC,
 		.write_backward = 1,
 	};
-	_cleanup_close_ int fd = sys_open(&attr, 0, -1);
+	_cleanup_close_ int fd = sys_open(&attr, &(struct place){ 0, -1, 0 });
 
 	return fd == -EINVAL || fd == -E2BIG;
 }
@@ -129,6 +137,9 @@ static const struct {
 	{ EMFILE, "too many open files" },
 	{ ENFILE, "the system has too many open files: raise fs.file-max" },
 	{ ENOMEM, "out of memory" },
+	{ ESRCH, "the thread has ended" },
+	{ EBADF, "not a cgroup that the kernel's perf events know: it must be of cgroup2, and the "
+		 "kernel built with CONFIG_CGROUP_PERF" },
 	{ E2BIG, "this kernel is too old: clockid and overwritable rings need 4.7" },
 	{ ENOSYS, "this kernel was built without perf events (CONFIG_PERF_EVENTS)" },
 };
@@ -162,11 +173,31 @@ static int explain(const struct event *ev, int cpu, int error, struct err *err)
 	return err_set(err, error, "%s on CPU %d: %s", ev->name, cpu, text);
 }
 
-int event__open(struct event *ev, int cpu, struct err *err, const char **ret_notice)
+static int open_at(struct event *ev, const struct place *at, struct err *err,
+		   const char **ret_notice)
 {
-	int fd = open_dropping(ev, cpu);
+	int fd = open_dropping(ev, at);
 
 	if (ev->cycles_fallback && no_such_event(fd))
-		fd = open_cpu_clock(ev, cpu, ret_notice);
-	return fd >= 0 ? fd : explain(ev, cpu, fd, err);
+		fd = open_cpu_clock(ev, at, ret_notice);
+	return fd >= 0 ? fd : explain(ev, at->cpu, fd, err);
+}
+
+int event__open(struct event *ev, int cpu, struct err *err, const char **ret_notice)
+{
+	return open_at(ev, &(struct place){ .pid = -1, .cpu = cpu }, err, ret_notice);
+}
+
+int event__open_for(struct event *ev, const struct record_target *target, size_t i, int cpu,
+		    struct err *err, const char **ret_notice)
+{
+	struct place at = { .pid = -1, .cpu = cpu };
+
+	if (target->kind == RECORD_TASKS) {
+		at.pid = target->tids[i];
+	} else if (target->kind == RECORD_CGROUP) {
+		at.pid = target->cgroup_fd;
+		at.flags = PERF_FLAG_PID_CGROUP;
+	}
+	return open_at(ev, &at, err, ret_notice);
 }

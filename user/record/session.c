@@ -46,19 +46,20 @@ static int open_anchor(int cpu, size_t ring_bytes, struct err *err)
 	return fd;
 }
 
-static int open_event_on(struct session *s, size_t e, struct session_cpu *c, struct err *err)
+static int open_event_on(struct session *s, size_t e, const struct record_target *target, size_t t,
+			 struct session_cpu *c, struct err *err)
 {
 	struct event *ev = &s->events->v[e];
 	const char *notice = NULL;
 	uint64_t id;
 	int fd;
 
-	fd = event__open(ev, c->cpu, err, &notice);
+	fd = event__open_for(ev, target, t, c->cpu, err, &notice);
 	if (notice && !s->notice[0])
 		snprintf(s->notice, sizeof(s->notice), "%s", notice);
 	if (fd < 0)
 		return err_prefix(err, fd, "event '%s' on CPU %d: ", ev->name, c->cpu);
-	c->fds[e] = fd;
+	c->fds[t * s->events->n + e] = fd;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (long)c->anchor) < 0)
 		return err_set(err, -errno,
 			       "event '%s' on CPU %d: cannot be sent into the ring: %s", ev->name,
@@ -66,25 +67,27 @@ static int open_event_on(struct session *s, size_t e, struct session_cpu *c, str
 	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
 		return err_set(err, -errno, "event '%s' on CPU %d: has no id: %s", ev->name, c->cpu,
 			       strerror(errno));
-	s->ids[e * s->n_cpus + (c - s->cpus)] = id;
+	s->ids[(e * s->n_targets + t) * s->n_cpus + (c - s->cpus)] = id;
 	return 0;
 }
 
-static int open_cpu(struct session *s, struct session_cpu *c, size_t ring_bytes, struct err *err)
+static int open_cpu(struct session *s, const struct record_target *target, struct session_cpu *c,
+		    size_t ring_bytes, struct err *err)
 {
+	size_t n = s->events->n * s->n_targets;
 	int ret;
 
-	c->fds = malloc(s->events->n * sizeof(*c->fds));
+	c->fds = calloc(n, sizeof(*c->fds));
 	if (!c->fds)
 		return err_set(err, -ENOMEM, "out of memory");
-	for (size_t e = 0; e < s->events->n; e++)
-		c->fds[e] = -1;
+	for (size_t i = 0; i < n; i++)
+		c->fds[i] = -1;
 	c->anchor = open_anchor(c->cpu, ring_bytes, err);
 	if (c->anchor < 0)
 		return c->anchor;
 	ret = ring__map(&c->ring, c->anchor, ring_bytes, err);
-	for (size_t e = 0; !ret && e < s->events->n; e++)
-		ret = open_event_on(s, e, c, err);
+	for (size_t i = 0; !ret && i < n; i++)
+		ret = open_event_on(s, i % s->events->n, target, i / s->events->n, c, err);
 	return ret;
 }
 
@@ -108,15 +111,16 @@ static int reserve_copy_area(struct session *s, size_t ring_bytes, struct err *e
 	return 0;
 }
 
-static int alloc_cpus(struct session *s, struct err *err)
+static int alloc_cpus(struct session *s, const struct record_target *target, struct err *err)
 {
 	_cleanup_free_ int *cpus = NULL;
 	int ret = cpus__online(&cpus, &s->n_cpus);
 
 	if (ret)
 		return err_set(err, ret, "cannot read the list of online CPUs: %s", strerror(-ret));
+	s->n_targets = target->kind == RECORD_TASKS ? target->n_tids : 1;
 	s->cpus = calloc(s->n_cpus, sizeof(*s->cpus));
-	s->ids = calloc(s->n_cpus * (s->events->n ?: 1), sizeof(*s->ids));
+	s->ids = calloc(s->n_cpus * s->n_targets * (s->events->n ?: 1), sizeof(*s->ids));
 	if (!s->cpus || !s->ids)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < s->n_cpus; i++)
@@ -124,9 +128,24 @@ static int alloc_cpus(struct session *s, struct err *err)
 	return 0;
 }
 
-int session__open(const char *name, const char *run, struct event_list *events, size_t ring_bytes,
-		  struct err *err, struct session **ret)
+/* A task's own sched_switch is that away from it: the way back is a record of another kind. */
+static void add_switches(struct event_list *events)
 {
+	for (size_t e = 0; e < events->n; e++) {
+		const struct tracepoint *tp = events->v[e].tp;
+		struct perf_event_attr *attr = &events->v[e].attr;
+
+		if (tp ? !strcmp(tp->system, "sched") && !strcmp(tp->name, "sched_switch")
+		       : attr->type == PERF_TYPE_SOFTWARE &&
+				    attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES)
+			attr->context_switch = 1;
+	}
+}
+
+int session__open(const char *name, const char *run, struct event_list *events, size_t ring_bytes,
+		  const struct record_target *target, struct err *err, struct session **ret)
+{
+	static const struct record_target everybody = { .kind = RECORD_ALL };
 	struct session *s = calloc(1, sizeof(*s));
 	int code;
 
@@ -135,12 +154,16 @@ int session__open(const char *name, const char *run, struct event_list *events, 
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	atomic_init(&s->refs, 1);
+	target = target ?: &everybody;
+	if (target->kind != RECORD_ALL)
+		add_switches(events);
 	s->events = events;
 	s->name = strdup(name);
 	s->run = strdup(run);
-	code = s->name && s->run ? alloc_cpus(s, err) : err_set(err, -ENOMEM, "out of memory");
+	code = s->name && s->run ? alloc_cpus(s, target, err)
+				 : err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !code && i < s->n_cpus; i++)
-		code = open_cpu(s, &s->cpus[i], ring_bytes, err);
+		code = open_cpu(s, target, &s->cpus[i], ring_bytes, err);
 	if (!code)
 		code = reserve_copy_area(s, ring_bytes, err);
 	if (code) {
@@ -155,21 +178,22 @@ int session__start(struct session *s, struct err *err)
 {
 	s->started = now_ns();
 	for (size_t i = 0; i < s->n_cpus; i++) {
-		for (size_t e = 0; e < s->events->n; e++) {
-			if (ioctl(s->cpus[i].fds[e], PERF_EVENT_IOC_ENABLE, 0) < 0)
+		for (size_t k = 0; k < s->events->n * s->n_targets; k++) {
+			if (ioctl(s->cpus[i].fds[k], PERF_EVENT_IOC_ENABLE, 0) < 0)
 				return err_set(err, -errno,
 					       "session '%s': cannot enable '%s' on CPU %d: %s",
-					       s->name, s->events->v[e].name, s->cpus[i].cpu,
-					       strerror(errno));
+					       s->name, s->events->v[k % s->events->n].name,
+					       s->cpus[i].cpu, strerror(errno));
 		}
 	}
 	s->started = now_ns();
 	return 0;
 }
 
-const uint64_t *session__event_ids(const struct session *s, size_t e)
+const uint64_t *session__event_ids(const struct session *s, size_t e, size_t *ret_n)
 {
-	return s->ids + e * s->n_cpus;
+	*ret_n = s->n_targets * s->n_cpus;
+	return s->ids + e * *ret_n;
 }
 
 bool session__has_callchain(const struct session *s)
@@ -187,11 +211,11 @@ struct session *session__ref(struct session *s)
 	return s;
 }
 
-static void close_cpu(struct session_cpu *c, size_t n_events)
+static void close_cpu(struct session_cpu *c, size_t n_fds)
 {
-	for (size_t e = 0; c->fds && e < n_events; e++) {
-		if (c->fds[e] >= 0)
-			close(c->fds[e]);
+	for (size_t i = 0; c->fds && i < n_fds; i++) {
+		if (c->fds[i] >= 0)
+			close(c->fds[i]);
 	}
 	free(c->fds);
 	ring__unmap(&c->ring);
@@ -204,7 +228,7 @@ void session__unref(struct session *s)
 	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
 		return;
 	for (size_t i = 0; s->cpus && i < s->n_cpus; i++)
-		close_cpu(&s->cpus[i], s->events->n);
+		close_cpu(&s->cpus[i], s->events->n * s->n_targets);
 	if (s->copy_area)
 		munmap(s->copy_area, s->copy_bytes);
 	event_list__free(s->events);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A recording session: perf events on every online CPU, all of a CPU's events in one overwritable
+ * A recording session: perf events on every online CPU, of every task or of some, all of a CPU's events in one overwritable
  * ring, and the memory that a copy of the rings goes to, set aside and touched beforehand. Life:
  * open (nothing records yet), start, then any number of reads through the rings; unref closes it.
  *
@@ -22,7 +22,7 @@ struct session_cpu {
 	int cpu;
 	int anchor; /* fd that owns the ring */
 	struct ring ring;
-	int *fds;      /* one per event, or -1; owned */
+	int *fds;      /* of event e and target t at [t * events->n + e], or -1; owned */
 	uint8_t *copy; /* ring.size bytes of the session's copy area */
 };
 
@@ -33,7 +33,9 @@ struct session {
 	struct event_list *events; /* owned */
 	struct session_cpu *cpus;  /* owned */
 	size_t n_cpus;
-	uint64_t *ids;	    /* of event e on cpu c at [e * n_cpus + c]; owned */
+	size_t n_targets;   /* threads that it was opened for; 1 for all, or for a cgroup */
+	uint64_t *ids;	    /* of event e, target t and cpu c at [(e * n_targets + t) * n_cpus + c];
+			  owned */
 	uint8_t *copy_area; /* mapped, touched and, where allowed, locked */
 	size_t copy_bytes;
 	uint64_t started; /* ns: every ring holds everything since, until it wraps */
@@ -41,15 +43,17 @@ struct session {
 };
 
 /* Open @events (taken over, also on failure) on every online CPU with rings of @ring_bytes per CPU;
- * disabled. Negative errno with words in @err. */
+ * disabled. @target: NULL for every task; a session of some tasks also records when they leave their
+ * CPU and come back, where it has sched:sched_switch or context-switches: these tell the former only.
+ * Negative errno with words in @err. */
 int session__open(const char *name, const char *run, struct event_list *events, size_t ring_bytes,
-		  struct err *err, struct session **ret);
+		  const struct record_target *target, struct err *err, struct session **ret);
 
 /* Enable every event. */
 int session__start(struct session *s, struct err *err);
 
-/* The ids of event @e, one per CPU. */
-const uint64_t *session__event_ids(const struct session *s, size_t e);
+/* The ids of event @e, one per target and CPU. */
+const uint64_t *session__event_ids(const struct session *s, size_t e, size_t *ret_n);
 
 /* Whether any event of it records callchains. */
 bool session__has_callchain(const struct session *s);

@@ -23,14 +23,17 @@ struct tracefs {
 	int fd; /* its top directory */
 };
 
-/* A directory that holds events/, or negative errno. */
+/* A directory that holds events/, or negative errno. Opened, not asked for: access(2) looks at the
+ * real uid and forgets capabilities. */
 static int open_at(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int events = -1;
 
 	if (fd < 0)
 		return -errno;
-	if (faccessat(fd, "events", R_OK | X_OK, 0) < 0)
+	events = openat(fd, "events", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (events < 0)
 		return -errno;
 	return TAKE_FD(fd);
 }
@@ -56,7 +59,9 @@ int tracefs__open(struct err *err, struct tracefs **ret)
 	int fd = find_or_mount();
 
 	if (fd == -EACCES) /* mounted, but not for us */
-		return err_set(err, -EPERM, "tracefs: no permission to read it: run as root");
+		return err_set(err, -EPERM,
+			       "tracefs: no permission to read it: run as root, or "
+			       "with CAP_DAC_READ_SEARCH");
 	if (fd == -EPERM)
 		return err_set(err, -EPERM, "tracefs: no permission: " TRACEFS_HINT);
 	if (fd < 0)

@@ -119,6 +119,13 @@ static uint32_t map_list__above(const struct map_list *l, uint64_t addr)
 	return lo;
 }
 
+const struct map *map_list__find(const struct map_list *list, uint64_t addr)
+{
+	uint32_t i = map_list__above(list, addr);
+
+	return list && i < list->n && list->v[i].start <= addr ? &list->v[i] : NULL;
+}
+
 /* What replaces maps [first, last): the rest left of @m, @m, the rest right of it. Returns how
  * many. */
 static uint32_t overlay_pieces(const struct map_list *l, uint32_t first, uint32_t last,

@@ -69,6 +69,8 @@ const struct build_id *map_file__build_id(const struct map_file *f);
  * reference of its own to m->file. 0, -ENOMEM, -E2BIG (MAP_LIST_MAX); the list is as it was then.
  */
 int map_list__overlay(struct map_list **list, struct map_pool *pool, const struct map *m);
+/* The map that has @addr; NULL: none (@list may be NULL). */
+const struct map *map_list__find(const struct map_list *list, uint64_t addr);
 /* The same list for another process; NULL stays NULL. */
 struct map_list *map_list__share(struct map_list *list);
 /* A copy whose files live in @to. */

@@ -12,13 +12,14 @@
 #include "common/cpus.h"
 #include "common/realtime.h"
 #include "sideband/cgroup_scan.h"
+#include "sideband/kernel_images.h"
 #include "sideband/proc_scan.h"
 #include "sideband/sideband_core.h"
 #include "sideband/sideband_repair.h"
 
 #define RING_BYTES_DEFAULT ((size_t)2 << 20)
 #define MEMORY_DEFAULT	   ((size_t)64 << 20)
-#define MAX_AGE_DEFAULT	   (60 * 1000000000ULL)
+#define FOLLOW_INTERVAL	   5000000000ULL /* ns; a question costs a few reads per ring */
 #define CHUNK_MAX	   ((size_t)256 << 10)
 #define DRAIN_INTERVAL	   1000 /* ms: files are asked for their build ids no later than that */
 #define WATCH_BIT	   (1ULL << 32) /* of what epoll tells: it is no ring but a watch */
@@ -36,6 +37,7 @@ static void init_locks(struct sideband *sb)
 	pthread_mutexattr_init(&mutex);
 	pthread_mutexattr_setprotocol(&mutex, PTHREAD_PRIO_INHERIT);
 	pthread_mutex_init(&sb->lock, &mutex);
+	pthread_mutex_init(&sb->follow_lock, &mutex);
 	pthread_mutexattr_destroy(&mutex);
 	pthread_condattr_init(&cond);
 	pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
@@ -111,8 +113,8 @@ static void set_opts(struct sideband *sb, const struct sideband_opts *opts)
 		sb->opts.ring_bytes = RING_BYTES_DEFAULT;
 	if (!sb->opts.memory)
 		sb->opts.memory = MEMORY_DEFAULT;
-	if (!sb->opts.max_age)
-		sb->opts.max_age = MAX_AGE_DEFAULT;
+	if (!sb->opts.follow_interval)
+		sb->opts.follow_interval = FOLLOW_INTERVAL;
 }
 
 static int open_parts(struct sideband *sb, struct err *err)
@@ -200,6 +202,7 @@ void sideband__free(struct sideband *sb)
 	pthread_cond_destroy(&sb->helper_wake);
 	pthread_cond_destroy(&sb->started);
 	pthread_mutex_destroy(&sb->lock);
+	pthread_mutex_destroy(&sb->follow_lock);
 	free(sb);
 }
 
@@ -248,6 +251,8 @@ static int scan_kernel_state(struct sideband *sb, struct kernel_state *k)
 {
 	int err = scan_bpf(sb, k);
 
+	if (!err)
+		err = kernel_images__read(NULL, k);
 	return err ? err : cgroup_scan__tree(k);
 }
 
@@ -413,6 +418,13 @@ static void *helper_main(void *arg)
 			identify(sb);
 			continue;
 		}
+		if (sideband_core__outlived(
+			    sb)) { /* part by part: the drainer waits for the lock */
+			sideband_core__fold_oldest(sb);
+			sideband__unlock(sb);
+			sideband__lock(sb);
+			continue;
+		}
 		delay = repair_delay(sb);
 		if (delay) {
 			wait_for_work(sb, delay);
@@ -465,6 +477,7 @@ static void *drainer_main(void *arg)
 			stop |= !handle(sb, &ev[i], &drain);
 		if (drain || stop) /* all rings, so that the log is nearly in order across CPUs */
 			sideband_core__drain(sb);
+		sideband_core__follow(sb);
 	}
 	return NULL;
 }

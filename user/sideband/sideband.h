@@ -6,7 +6,8 @@
  * stop, free.
  *
  * State at any time = base state (a task model) + log of raw records younger than the base. When
- * the log outgrows its bound or its age limit, its oldest records are folded into the base.
+ * the log outgrows its bound, or reaches further back than anybody needs (follow), its oldest records
+ * are folded into the base.
  */
 #ifndef FRBPF_RECORD_SIDEBAND_H
 #define FRBPF_RECORD_SIDEBAND_H
@@ -26,10 +27,9 @@ struct sideband_opts {
 	size_t ring_bytes; /* per CPU, power of two; 0: 2 MiB */
 	size_t memory; /* bound of log and base in bytes; 0: 64 MiB. The log shrinks for it, down to
 			* one chunk; the state of living processes does not */
-	uint64_t max_age; /* ns a log record is kept at least (longest window), memory permitting;
-			     0: 60 s */
-	int rt_priority;  /* SCHED_FIFO priority of the thread; refused or 0: nice -20 */
-	bool all;	  /* slices tell of every task, not only of those asked for */
+	uint64_t follow_interval; /* ns between two questions to what is followed; 0: 5 s */
+	int rt_priority;	  /* SCHED_FIFO priority of the thread; refused or 0: nice -20 */
+	bool all;		  /* slices tell of every task, not only of those asked for */
 };
 
 int sideband__open(const struct sideband_opts *opts, struct err *err, struct sideband **ret);
@@ -37,6 +37,11 @@ int sideband__open(const struct sideband_opts *opts, struct err *err, struct sid
 int sideband__scan(struct sideband *sb, struct err *err);
 int sideband__start(struct sideband *sb, struct err *err);
 void sideband__free(struct sideband *sb); /* stops the thread */
+
+/* Ask @fn now and then (in the draining thread, which is awake anyway, and without a lock of the side
+ * band's) from when on records are still needed (ns; 0: nobody can tell): older ones are folded. NULL:
+ * only the memory bounds the log. When it returns, what was followed before is asked no more. */
+void sideband__follow(struct sideband *sb, uint64_t (*fn)(void *arg), void *arg);
 
 /* The dummy event: one attr, one id per CPU. Borrowed. */
 const struct perf_event_attr *sideband__attr(const struct sideband *sb);
@@ -96,6 +101,7 @@ void sideband_slice__free(struct sideband_slice *s);
 struct sideband_stats {
 	uint64_t records, bytes; /* drained since start */
 	uint64_t lost, rescans, folded;
+	uint64_t needed_from; /* ns: what was followed needs nothing older; 0: not known */
 	size_t log_bytes, model_bytes;
 	pid_t tid;     /* of the draining thread */
 	bool realtime; /* SCHED_FIFO was granted */

@@ -112,25 +112,22 @@ static void fold_late(struct sideband *sb)
 	buf__free(&sb->late);
 }
 
+void sideband_core__fold_oldest(struct sideband *sb)
+{
+	sideband_log__fold(sb->log, sideband_log__oldest_chunk_end(sb->log) + 1, fold_record, sb);
+}
+
 void sideband_core__settle(struct sideband *sb)
 {
-	uint64_t now = now_ns(), end;
-	bool over = memory_used(sb) > sb->opts.memory;
-
 	if (!sb->scanned)
 		return;
 	if (sb->pins) {
-		sb->fold_due = over;
+		sb->fold_due = memory_used(sb) > sb->opts.memory;
 		return;
 	}
 	fold_late(sb);
-	while (sideband_log__n_chunks(sb->log) > 1) {
-		end = sideband_log__oldest_chunk_end(sb->log);
-		over = memory_used(sb) > sb->opts.memory;
-		if (!over && end + sb->opts.max_age >= now)
-			break;
-		sideband_log__fold(sb->log, end + 1, fold_record, sb);
-	}
+	while (memory_used(sb) > sb->opts.memory && sideband_log__n_chunks(sb->log) > 1)
+		sideband_core__fold_oldest(sb);
 	if (memory_used(sb) > sb->opts.memory)
 		task_model__forget_exited(sb->base);
 	if (memory_used(sb) > sb->opts.memory &&
@@ -141,6 +138,38 @@ void sideband_core__settle(struct sideband *sb)
 		sb->trim_due = true;
 	if (sb->trim_due)
 		pthread_cond_signal(&sb->helper_wake);
+}
+
+bool sideband_core__outlived(const struct sideband *sb)
+{
+	return sb->scanned && !sb->pins && sideband_log__n_chunks(sb->log) > 1 &&
+	       sideband_log__oldest_chunk_end(sb->log) < sb->fold_before;
+}
+
+void sideband_core__follow(struct sideband *sb)
+{
+	uint64_t now = now_ns(), before = 0;
+
+	if (now - sb->followed < sb->opts.follow_interval)
+		return;
+	sb->followed = now;
+	pthread_mutex_lock(&sb->follow_lock);
+	if (sb->needed_from)
+		before = sb->needed_from(sb->needed_arg);
+	pthread_mutex_unlock(&sb->follow_lock);
+	sideband__lock(sb);
+	sb->fold_before = before;
+	if (sideband_core__outlived(sb))
+		pthread_cond_signal(&sb->helper_wake);
+	sideband__unlock(sb);
+}
+
+void sideband__follow(struct sideband *sb, uint64_t (*fn)(void *arg), void *arg)
+{
+	pthread_mutex_lock(&sb->follow_lock);
+	sb->needed_from = fn;
+	sb->needed_arg = arg;
+	pthread_mutex_unlock(&sb->follow_lock);
 }
 
 void sideband_core__watch(struct sideband *sb)
@@ -222,6 +251,7 @@ void sideband__stats(struct sideband *sb, struct sideband_stats *ret)
 {
 	sideband__lock(sb);
 	*ret = sb->stats;
+	ret->needed_from = sb->fold_before;
 	ret->log_bytes = sideband_log__bytes(sb->log) + sb->late.cap;
 	ret->model_bytes = task_model__bytes(sb->base) + bpf_store__bytes(sb->bpf);
 	sideband__unlock(sb);

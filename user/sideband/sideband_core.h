@@ -47,9 +47,10 @@ struct sideband {
 	struct bpf_store *bpf;
 	struct buf late; /* records older than the base that came while it was pinned */
 	unsigned int pins;
-	bool fold_due; /* memory is short: no new pins */
-	bool lost_any; /* since /proc was read: a window may miss something */
-	bool trim_due; /* maps that nobody has any more fill the memory */
+	bool fold_due;	      /* memory is short: no new pins */
+	bool lost_any;	      /* since /proc was read: a window may miss something */
+	bool trim_due;	      /* maps that nobody has any more fill the memory */
+	uint64_t fold_before; /* ns: nobody needs what is older */
 	bool stopping;
 	uint64_t complete_from; /* ns: windows from here on miss nothing */
 	uint64_t repaired;	/* ns: when /proc was last read */
@@ -72,6 +73,11 @@ struct sideband {
 	size_t scanned_cgroups;
 	struct sideband_stats stats;
 
+	pthread_mutex_t follow_lock; /* the two below; inherits priority */
+	uint64_t (*needed_from)(void *arg);
+	void *needed_arg;
+	uint64_t followed; /* ns: when it was asked last; the drainer's */
+
 	pthread_t drainer, helper;
 	bool running;
 };
@@ -91,8 +97,15 @@ static inline void sideband__unlock(struct sideband *sb)
 void sideband_core__drain(struct sideband *sb);
 /* Put one record into the log, or into the base when it is older. Under the lock. */
 void sideband_core__log(struct sideband *sb, const struct perf_event_header *rec);
-/* Fold what is too old or too much. Under the lock. */
+/* Fold what is too much. Under the lock. */
 void sideband_core__settle(struct sideband *sb);
+
+/* Learn what nobody needs any more, when it is time to ask. The drainer's; not under the lock. */
+void sideband_core__follow(struct sideband *sb);
+/* Is there a part of the log that nobody needs, and may it be folded now? Under the lock ... */
+bool sideband_core__outlived(const struct sideband *sb);
+/* ... then fold one, of a few hundred KiB. */
+void sideband_core__fold_oldest(struct sideband *sb);
 
 /* Base and log stand still from pin to unpin. -ENOMEM. */
 int sideband_core__pin(struct sideband *sb, struct sideband_log_view *ret);

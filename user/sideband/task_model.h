@@ -15,8 +15,7 @@
 #include "common/buf.h"
 #include "sideband/kernel_state.h"
 #include "sideband/map_list.h"
-
-#define TASK_COMM_LEN 16
+#include "sideband/thread_list.h"
 
 struct task_model;
 
@@ -80,6 +79,10 @@ int task_model__each_process(const struct task_model *m, int (*fn)(uint32_t pid,
 			     void *arg);
 int task_model__each_map(const struct task_model *m, uint32_t pid,
 			 int (*fn)(uint32_t pid, const struct map *map, void *arg), void *arg);
+/* The map of a process that has @addr. NULL: none. Valid until the model changes. */
+const struct map *task_model__find_map(const struct task_model *m, uint32_t pid, uint64_t addr);
+/* The comm of a thread. NULL: not known. Valid until the model changes. */
+const char *task_model__comm(const struct task_model *m, uint32_t pid, uint32_t tid);
 /* Append records, all at @time: COMM of the leader and of the threads tids[] (ascending; NULL: of
  * all), NAMESPACES, MMAP2 of one process. @time 0 is legal: the caller sets times later. 0 (also
  * when there is no such process) or -ENOMEM. */

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "perfdata/record.h"
+#include "sideband/kernel_images.h"
+
+static void read_text(const char *text, struct kernel_state *k)
+{
+	char path[] = "/tmp/frbpf-kallsyms-XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	assert_int_equal(kernel_images__read(path, k), 0);
+	unlink(path);
+}
+
+/* "address+length type name", one per line, by address */
+static char *describe(const struct kernel_state *k)
+{
+	const struct record_ksymbol *v[16], *swap;
+	size_t n = 0, off, i, j, len = 0;
+	const struct perf_event_header *h;
+	static char text[2048];
+	struct buf b = { 0 };
+
+	assert_int_equal(kernel_state__emit(k, 5, &b), 0);
+	for (off = 0; off < b.len; off += h->size) {
+		h = (const void *)(b.data + off);
+		assert_true(record__valid(h, b.len - off));
+		assert_int_equal(h->type, PERF_RECORD_KSYMBOL);
+		assert_true(n < 16);
+		v[n++] = (const void *)h;
+	}
+	for (i = 0; i < n; i++)
+		for (j = i + 1; j < n; j++)
+			if (v[j]->addr < v[i]->addr) {
+				swap = v[i];
+				v[i] = v[j];
+				v[j] = swap;
+			}
+	text[0] = '\0';
+	for (i = 0; i < n; i++)
+		len += snprintf(text + len, sizeof(text) - len, "%" PRIx64 "+%x %u %s\n",
+				(uint64_t)v[i]->addr, v[i]->len, v[i]->ksym_type, v[i]->name);
+	buf__free(&b);
+	return text;
+}
+
+static void test_read(void **state)
+{
+	struct kernel_state k = { 0 };
+
+	if (sysconf(_SC_PAGESIZE) != 4096)
+		skip();
+	read_text("ffffffff81000000 T _text\n"
+		  "ffffffff81000100 t bpf_trampoline_enter\n" /* no module: the kernel's own text */
+		  "ffffffffc0100000 t ext4_init\t[ext4]\n"
+		  "ffffffffc0201000 t ftrace_trampoline\t[__builtin__ftrace]\n"
+		  "ffffffffc0001cc0 t bpf_trampoline_6442450955\t[bpf]\n"
+		  "ffffffffc00011cc t bpf_prog_a7ffe9a2ce0e99de_x\t[bpf]\n"
+		  "ffffffffc0001c00 t bpf_trampoline_6442450944\t[bpf]\n"
+		  "ffffffffc0001d00 t bpf_prog_6765ae14618521ce_y\t[bpf]\n"
+		  "ffffffffc0025c00 t bpf_dispatcher_xdp\t[bpf]\n"
+		  "ffffffffc0301000 t kprobe_insn_page\t[__builtin__kprobes]\n",
+		  &k);
+	assert_string_equal(describe(&k), "ffffffffc0001c00+c0 1 bpf_trampoline_6442450944\n"
+					  "ffffffffc0001cc0+40 1 bpf_trampoline_6442450955\n"
+					  "ffffffffc0025c00+1000 1 bpf_dispatcher_xdp\n"
+					  "ffffffffc0201000+1000 2 ftrace_trampoline\n"
+					  "ffffffffc0301000+1000 2 kprobe_insn_page\n");
+	kernel_state__free(&k);
+}
+
+static void test_nothing_to_read(void **state)
+{
+	struct kernel_state k = { 0 };
+
+	assert_int_equal(kernel_images__read("/nonexistent/kallsyms", &k), 0);
+	read_text("", &k);
+	/* hidden addresses, broken lines, two of one address */
+	read_text("0000000000000000 t bpf_trampoline_1\t[bpf]\n"
+		  "ffffffffc0001c00 t \t[bpf]\n"
+		  "ffffffffc0001c00\t[bpf]\n"
+		  "ffffffffc0001c00 \t[bpf]\n"
+		  "ffffffffc0001c00 t\t[bpf]\n"
+		  "xyz t bpf_trampoline_1\t[bpf]\n"
+		  "\t[bpf]\n"
+		  "ffffffffc0001c00 t bpf_trampoline_1\t[bpf",
+		  &k);
+	assert_string_equal(describe(&k), "");
+	read_text("ffffffffc0001c00 t one\t[bpf]\nffffffffc0001c00 t two\t[bpf]\n", &k);
+	assert_non_null(strstr(describe(&k), "ffffffffc0001c00+1000 1 "));
+	kernel_state__free(&k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_nothing_to_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What diff is made of: fields of tracepoints, time off CPU, comparison, the choice of files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "profile/compare.h"
+#include "profile/recordings.h"
+
+#define MS 1000000ULL
+
+static const char format[] =
+	"name: sched_switch\nID: 314\nformat:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+	"\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+	"\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+	"\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"
+	"\tfield:pid_t next_pid;\toffset:40;\tsize:4;\tsigned:1;\n\n"
+	"print fmt: \"prev_pid=%d\", REC->prev_pid\n";
+
+static void test_fields(void **state)
+{
+	struct format_field f;
+	uint64_t v;
+	char raw[48] = { 0 }, text[8];
+	int32_t minus = -2;
+
+	assert_true(format_field__find(format, sizeof(format) - 1, "prev_pid", &f));
+	assert_int_equal(f.offset, 24);
+	assert_int_equal(f.size, 4);
+	memcpy(raw + 24, &minus, 4);
+	assert_true(format_field__number(&f, raw, sizeof(raw), &v));
+	assert_int_equal((int64_t)v, -2);
+	assert_false(format_field__number(&f, raw, 27, &v)); /* it reaches past the end */
+	assert_false(format_field__find(format, sizeof(format) - 1, "pid", &f));
+	assert_true(format_field__find(format, sizeof(format) - 1, "prev_comm", &f));
+	assert_false(format_field__number(&f, raw, sizeof(raw), &v));
+	memcpy(raw + 8, "0123456789abcdef", 16);
+	assert_true(format_field__text(&f, raw, sizeof(raw), text, sizeof(text)));
+	assert_string_equal(text, "0123456");
+	/* cut anywhere, the text of a format is no more than incomplete */
+	for (size_t n = 0; n < sizeof(format); n++)
+		format_field__find(format, n, "next_pid", &f);
+	f = (struct format_field){ UINT32_MAX, 8, false };
+	assert_false(format_field__number(&f, raw, sizeof(raw), &v));
+}
+
+static void switch_to(struct offcpu *o, uint64_t time, uint32_t prev, uint32_t next,
+		      uint32_t state, uint32_t stack)
+{
+	struct task_switch t = {
+		.time = time, .prev = prev, .next = next, .tid = prev, .state = state
+	};
+
+	snprintf(t.comm, sizeof(t.comm), "task%u", prev);
+	assert_int_equal(offcpu__switch(o, &t, stack), 0);
+}
+
+static void test_offcpu(void **state)
+{
+	struct offcpu o = { 0 };
+
+	switch_to(&o, 10 * MS, 1, 0, 1, 0);  /* 1 sleeps */
+	switch_to(&o, 15 * MS, 0, 1, 0, 9);  /* for 5 ms; idle does not count */
+	switch_to(&o, 20 * MS, 1, 2, 2, 1);  /* then in D, until the end */
+	switch_to(&o, 22 * MS, 2, 3, 0, 2);  /* 2 is preempted */
+	switch_to(&o, 30 * MS, 3, 0, 0x20, 3); /* 3 ends */
+	switch_to(&o, 40 * MS, 0, 2, 0, 9);
+	assert_int_equal(offcpu__end(&o, 50 * MS), 0);
+	assert_int_equal(o.v[0].ns, 5 * MS);
+	assert_int_equal(o.v[0].open_ns, 0);
+	assert_string_equal(o.v[0].comm, "task1");
+	assert_int_equal(o.v[1].ns, 30 * MS);
+	assert_int_equal(o.v[1].open_ns, 30 * MS);
+	assert_int_equal(o.v[2].ns, 18 * MS);
+	assert_int_equal(o.v[2].times, 1);
+	assert_true(o.n <= 3 || o.v[3].ns == 0);
+	assert_int_equal(o.ns, 53 * MS);
+	assert_int_equal(o.lost, 0);
+	assert_null(o.away);
+	offcpu__free(&o);
+}
+
+/* A recording of tasks: their switch-ins are events of others, which it does not have. */
+static void test_offcpu_of_tasks(void **state)
+{
+	struct offcpu o = { 0 };
+
+	switch_to(&o, 10 * MS, 1, 7, 1, 0);
+	assert_int_equal(offcpu__ran(&o, 1, 10 * MS + 500), 0); /* it is still on its way out */
+	assert_int_equal(offcpu__ran(&o, 1, 14 * MS), 0);
+	assert_int_equal(o.v[0].ns, 4 * MS);
+	switch_to(&o, 20 * MS, 1, 7, 1, 0);
+	switch_to(&o, 30 * MS, 1, 7, 1, 0); /* nobody knows since when it ran */
+	assert_int_equal(o.lost, 1);
+	assert_int_equal(offcpu__end(&o, 31 * MS), 0);
+	assert_int_equal(o.v[0].ns, 5 * MS);
+	offcpu__free(&o);
+}
+
+static void test_states(void **state)
+{
+	assert_string_equal(offcpu__state_name(0), "R");
+	assert_string_equal(offcpu__state_name(0x100), "R+");
+	assert_string_equal(offcpu__state_name(1), "S");
+	assert_string_equal(offcpu__state_name(2), "D");
+	assert_string_equal(offcpu__state_name(0x80), "I");
+	assert_true(offcpu__is_end(0x10));
+	assert_false(offcpu__is_end(2));
+}
+
+static void test_stacks(void **state)
+{
+	static const uint32_t ab[] = { 1, 2 }, ba[] = { 2, 1 };
+	struct stacks *s;
+	uint32_t first, id;
+
+	assert_int_equal(stacks__new(&s), 0);
+	assert_int_equal(stacks__id(s, 1, ab, 2, &first), 0);
+	assert_int_equal(stacks__id(s, 1, ab, 2, &id), 0);
+	assert_int_equal(id, first);
+	assert_int_equal(stacks__id(s, 2, ab, 2, &id), 0);
+	assert_int_not_equal(id, first);
+	assert_int_equal(stacks__id(s, 1, ba, 2, &id), 0);
+	assert_int_not_equal(id, first);
+	assert_int_equal(stacks__id(s, 1, ab, 1, &id), 0);
+	assert_int_equal(stacks__id(s, 1, NULL, 0, &id), 0);
+	assert_int_equal(stacks__n(s), 5);
+	assert_int_equal(stacks__get(s, first)->functions[1], 2);
+	stacks__free(s);
+}
+
+/* Two profiles of one event: v[i] has what function i weighs, in samples of period 1 ms. */
+static void make_profile(struct profile *p, struct profile_tables *t, struct weight *v, size_t n)
+{
+	static struct event_profile events[2];
+	static size_t used;
+	struct event_profile *e = &events[used++ % 2];
+
+	profile__init(p, t);
+	p->ns = 2000 * MS;
+	*e = (struct event_profile){
+		.name = "cpu-clock", .clock = true, .callchains = true, .functions = v, .n_functions = n
+	};
+	for (size_t i = 0; i < n; i++) {
+		v[i].total_samples += v[i].self_samples;
+		v[i].self = v[i].self_samples * 1e6;
+		v[i].total = v[i].total_samples * 1e6;
+		e->samples += v[i].self_samples;
+	}
+	e->weight = e->samples * 1e6;
+	p->events = e;
+	p->n_events = 1;
+}
+
+static uint32_t function_id(struct profile_tables *t, const char *symbol)
+{
+	const struct location l = { .module = "app", .symbol = symbol };
+	uint32_t id;
+
+	assert_int_equal(functions__id(t->functions, &l, &id), 0);
+	return id;
+}
+
+static void test_compare(void **state)
+{
+	/* total_samples: those of callees; main calls f and g */
+	struct weight va[] = { { .total_samples = 1000 }, { .self_samples = 400 }, { .self_samples = 600 } };
+	struct weight vb[] = { { .total_samples = 1000 }, { .self_samples = 800 }, { .self_samples = 200 } };
+	struct profile_tables t = { 0 };
+	struct event_change c;
+	struct profile a, b;
+
+	assert_int_equal(profile_tables__init(&t), 0);
+	assert_int_equal(function_id(&t, "main"), 0);
+	assert_int_equal(function_id(&t, "f"), 1);
+	assert_int_equal(function_id(&t, "g"), 2);
+	assert_int_equal(function_id(&t, "f"), 1);
+	make_profile(&a, &t, va, 3);
+	make_profile(&b, &t, vb, 3);
+	assert_int_equal(event_change__make(&a, &b, "cpu-clock", CHANGE_BY_SELF, &c), 0);
+	assert_int_equal(c.n, 2); /* main did not change */
+	assert_int_equal(c.v[0].function, 1); /* equal changes: by name */
+	assert_float_equal(c.v[0].self.a, 40, 1e-9);
+	assert_float_equal(change__by(&c.v[0].self), 40, 1e-9);
+	assert_float_equal(change__by(&c.v[1].self), -40, 1e-9);
+	assert_float_equal(c.v[0].self_rate.b, 400, 1e-9); /* 800 ms in 2 s */
+	assert_float_equal(c.rate.a, 500, 1e-9);
+	assert_false(c.v[0].self_noise);
+	event_change__free(&c);
+
+	assert_int_equal(event_change__make(&a, &a, "cpu-clock", CHANGE_BY_SELF, &c), 0);
+	assert_int_equal(c.n, 0);
+	event_change__free(&c);
+	profile_tables__free(&t);
+}
+
+/* 40 of 100 and 50 of 100 samples is nothing; 400 and 500 of 1000 is. */
+static void test_noise(void **state)
+{
+	struct weight va[] = { { .self_samples = 40 }, { .self_samples = 60 } };
+	struct weight vb[] = { { .self_samples = 50 }, { .self_samples = 50 } };
+	struct weight va10[] = { { .self_samples = 400 }, { .self_samples = 600 } };
+	struct weight vb10[] = { { .self_samples = 500 }, { .self_samples = 500 } };
+	struct profile_tables t = { 0 };
+	struct event_change c;
+	struct profile a, b;
+
+	assert_int_equal(profile_tables__init(&t), 0);
+	function_id(&t, "f");
+	function_id(&t, "g");
+	make_profile(&a, &t, va, 2);
+	make_profile(&b, &t, vb, 2);
+	assert_int_equal(event_change__make(&a, &b, "cpu-clock", CHANGE_BY_SELF, &c), 0);
+	assert_int_equal(c.n, 2);
+	assert_true(c.v[0].self_noise && c.v[1].self_noise);
+	event_change__free(&c);
+	make_profile(&a, &t, va10, 2);
+	make_profile(&b, &t, vb10, 2);
+	assert_int_equal(event_change__make(&a, &b, "cpu-clock", CHANGE_BY_SELF, &c), 0);
+	assert_false(c.v[0].self_noise || c.v[1].self_noise);
+	event_change__free(&c);
+	profile_tables__free(&t);
+}
+
+static void make_file(const char *root, const char *dir, const char *name)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", root, dir);
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/%s/%s", root, dir, name);
+	fd = open(path, O_CREAT | O_WRONLY, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static void test_recordings(void **state)
+{
+	char root[] = "/tmp/frbpf-recordings-XXXXXX", command[64], path[128];
+	const struct recording_session *s;
+	struct recordings r = { 0 };
+	struct err err = { 0 };
+
+	assert_non_null(mkdtemp(root));
+	assert_int_equal(recordings__find(root, &err, &r), -ENOENT);
+	assert_non_null(strstr(err.msg, "no perf.data file"));
+	make_file(root, "session-cpu", "perf.data.2026010203125542");
+	make_file(root, "session-cpu", "perf.data.2026010203125543");
+	make_file(root, "session-cpu", ".tmp-perf.data");
+	make_file(root, "other", "perf.data");
+	make_file(root, "other", "perf.data.old");
+	make_file(root, "other", "perf.database");
+	make_file(root, ".", "perf.data");
+	snprintf(path, sizeof(path), "%s/session-link", root);
+	assert_int_equal(symlink("session-cpu", path), 0);
+	assert_int_equal(recordings__find(root, &err, &r), 0);
+	assert_int_equal(r.n, 3);
+	s = recordings__session(&r, "cpu");
+	assert_non_null(s);
+	assert_int_equal(s->n_files, 2);
+	assert_non_null(strstr(s->files[0], "perf.data.2026010203125542"));
+	s = recordings__session(&r, "other");
+	assert_non_null(s);
+	assert_int_equal(s->n_files, 1);
+	assert_non_null(recordings__session(&r, ""));
+	recordings__free(&r);
+
+	snprintf(path, sizeof(path), "%s/session-cpu/perf.data.2026010203125542", root);
+	assert_int_equal(recordings__find(path, &err, &r), 0);
+	assert_int_equal(r.n, 1);
+	assert_string_equal(r.v[0].name, "cpu");
+	recordings__free(&r);
+	snprintf(path, sizeof(path), "%s/nothing", root);
+	assert_int_equal(recordings__find(path, &err, &r), -ENOENT);
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fields),	    cmocka_unit_test(test_offcpu),
+		cmocka_unit_test(test_offcpu_of_tasks), cmocka_unit_test(test_states),
+		cmocka_unit_test(test_stacks),	    cmocka_unit_test(test_compare),
+		cmocka_unit_test(test_noise),	    cmocka_unit_test(test_recordings),
+	};
+
+	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The command line of frbpf run. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cmd/run_args.h"
+#include "common/cleanup.h"
+
+#define WORDS_MAX 32
+
+static const struct command command = {
+	.name = "run", .usage = "", .summary = "", .help = "", .no_base = true
+};
+
+/* What it says goes nowhere. */
+static int silence(void)
+{
+	int saved = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	fflush(stderr);
+	dup2(null, STDERR_FILENO);
+	close(null);
+	return saved;
+}
+
+static bool parse(const char *const *words, struct run_opts *ret, int *ret_status)
+{
+	char *argv[WORDS_MAX + 2] = { "run" };
+	int argc = 1, saved = silence();
+	bool good;
+
+	while (words[argc - 1]) {
+		argv[argc] = (char *)words[argc - 1];
+		argc++;
+	}
+	optind = 0; /* getopt() begins anew */
+	good = run_args__parse(&command, argc, argv, ret, ret_status);
+	/* argv is gone in a moment: the tests look at its first word only */
+	if (ret->command)
+		ret->command = (char *const *)ret->command[0];
+	fflush(stderr);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	return good;
+}
+
+#define ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static void test_all_options(void **state)
+{
+	struct run_opts o;
+	int status;
+
+	assert_true(parse(ARGS("--rules", "r", "--when", "a > 1s", "--when", "b > 2s", "--if", "x",
+			       "--session", "-e x", "--session", "-e y", "--for", "2s", "--dumps",
+			       "3", "-o", "d", "--exit-code", "9", "--optional", "--user=joe",
+			       "--last-window", "--matches-only", "--log", "l", "--", "cmd", "-a"),
+			  &o, &status));
+	assert_string_equal(o.rules, "r");
+	assert_int_equal(o.n_whens, 2);
+	assert_null(o.whens[0].condition);
+	assert_string_equal(o.whens[1].when, "b > 2s");
+	assert_string_equal(o.whens[1].condition, "x");
+	assert_int_equal(o.n_sessions, 2);
+	assert_int_equal(o.for_ns, 2000000000);
+	assert_int_equal(o.max_dumps, 3);
+	assert_string_equal(o.out, "d");
+	assert_int_equal(o.exit_code, 9);
+	assert_true(o.optional && o.as_user && o.last_window && o.matches_only);
+	assert_string_equal(o.user, "joe");
+	assert_string_equal(o.log, "l");
+	assert_int_equal(o.scope, RUN_TREE);
+	assert_string_equal((const char *)o.command, "cmd");
+	run_args__free(&o);
+}
+
+static void test_defaults(void **state)
+{
+	struct run_opts o;
+	int status;
+
+	assert_true(parse(ARGS("cmd", "--for", "never looked at"), &o, &status));
+	assert_int_equal(o.exit_code, 2);
+	assert_int_equal(o.scope, RUN_TREE);
+	assert_int_equal(o.for_ns, 0);
+	assert_null(o.out);
+	assert_false(o.as_user);
+	assert_string_equal((const char *)o.command, "cmd");
+	run_args__free(&o);
+	assert_true(parse(ARGS("-p", "12", "--user", "--", "cmd"), &o, &status));
+	assert_int_equal(o.scope, RUN_PID);
+	assert_int_equal(o.pid, 12);
+	assert_true(o.as_user);
+	assert_null(o.user);
+	run_args__free(&o);
+	assert_true(parse(ARGS("--cgroup", "/x"), &o, &status));
+	assert_int_equal(o.scope, RUN_CGROUP);
+	assert_null(o.command);
+	run_args__free(&o);
+}
+
+static void test_bad(void **state)
+{
+	static const char *const lines[][6] = {
+		{ "--for", "1s" },
+		{ "--if", "x", "--", "cmd" },
+		{ "--when", "a", "--if", "x", "--if", "y" },
+		{ "-a", "-p", "1" },
+		{ "-a", "-a" },
+		{ "-p", "0" },
+		{ "-p", "x" },
+		{ "-p", "99999999999" },
+		{ "--for", "0s", "cmd" },
+		{ "--for", "5", "cmd" },
+		{ "--dumps", "0", "cmd" },
+		{ "--dumps", "-1", "cmd" },
+		{ "--exit-code", "256", "cmd" },
+		{ "--exit-code", "", "cmd" },
+		{ "-a", "--user" },
+		{ "-a", "--optional" },
+		{ "--nonsense", "cmd" },
+		{ "-o" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		struct run_opts o;
+		int status = -1;
+
+		if (parse(lines[i], &o, &status))
+			fail_msg("line %zu is taken", i);
+		assert_int_equal(status, 125);
+		run_args__free(&o);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_options),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_bad),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

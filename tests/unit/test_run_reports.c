@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What came of a run: exit status, distributions, and texts of others in reports. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "common/cleanup.h"
+#include "run/escape.h"
+#include "run/report.h"
+
+#define MS 1000000ULL
+
+/* ---- exit status ---- */
+
+#define EXITED(code)   ((code) << 8)
+#define SIGNALLED(sig) (sig)
+
+static void test_exit_status(void **state)
+{
+	static const struct {
+		bool recorded, ended, fires, quiet;
+		int status, exec_error, exit_code, wanted;
+	} table[] = {
+		{ .recorded = true, .ended = true, .wanted = 0, .exit_code = 2 },
+		{ .recorded = true, .ended = true, .fires = true, .exit_code = 2, .wanted = 2 },
+		{ .recorded = true, .ended = true, .fires = true, .exit_code = 0, .wanted = 0 },
+		{ .recorded = true,
+		  .ended = true,
+		  .fires = true,
+		  .quiet = true,
+		  .exit_code = 2,
+		  .wanted = 0 },
+		{ .recorded = true,
+		  .ended = true,
+		  .fires = true,
+		  .status = EXITED(3),
+		  .exit_code = 2,
+		  .wanted = 3 },
+		{ .recorded = true,
+		  .ended = true,
+		  .fires = true,
+		  .status = SIGNALLED(SIGKILL),
+		  .exit_code = 2,
+		  .wanted = 137 },
+		{ .recorded = true,
+		  .ended = true,
+		  .status = SIGNALLED(SIGSEGV) | 0x80, /* with a core */
+		  .exit_code = 2,
+		  .wanted = 139 },
+		{ .recorded = true, .exec_error = ENOENT, .exit_code = 2, .wanted = 127 },
+		{ .recorded = true, .exec_error = EACCES, .exit_code = 2, .wanted = 126 },
+		{ .recorded = true, .exec_error = ENOEXEC, .exit_code = 2, .wanted = 126 },
+		{ .ended = true, .status = EXITED(5), .exit_code = 2, .wanted = 5 },
+		{ .recorded = true, .fires = true, .exit_code = 9, .wanted = 9 }, /* no command */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		struct run_opts opts = { .exit_code = table[i].exit_code };
+		struct run_rule rules[2] = { { .quiet = false },
+					     { .quiet = table[i].quiet,
+					       .state.fired = table[i].fires } };
+		struct outcome o = { .opts = &opts,
+				     .recorded = table[i].recorded,
+				     .command_ended = table[i].ended,
+				     .command_status = table[i].status,
+				     .exec_error = table[i].exec_error,
+				     .rules = rules,
+				     .n_rules = 2 };
+
+		if (outcome__exit_status(&o) != table[i].wanted)
+			fail_msg("line %zu: %d, not %d", i, outcome__exit_status(&o),
+				 table[i].wanted);
+	}
+}
+
+/* ---- distributions ---- */
+
+static void add(struct frbpf_rule_state *st, uint64_t value, uint64_t n)
+{
+	int bucket = value ? 63 - __builtin_clzll(value) : 0;
+
+	st->values[bucket] += n;
+	st->matched += n;
+	if (value > st->max_value)
+		st->max_value = value;
+}
+
+static void test_percentiles(void **state)
+{
+	struct frbpf_rule_state st = { 0 };
+	struct histogram h = histogram__of(&st);
+
+	assert_int_equal(histogram__percentile(&h, 50), 0);
+	assert_int_equal(histogram__percentile(&h, 100), 0);
+	add(&st, 0, 1);
+	h = histogram__of(&st);
+	assert_int_equal(histogram__percentile(&h, 99), 0);
+
+	st = (struct frbpf_rule_state){ 0 };
+	for (uint64_t v = 1; v <= 1000; v++)
+		add(&st, v * MS, 1);
+	h = histogram__of(&st);
+	assert_int_equal(h.n, 1000);
+	/* interpolated: even values come out nearly right, and always in their own power of two */
+	assert_in_range(histogram__percentile(&h, 50), 490 * MS, 510 * MS);
+	assert_in_range(histogram__percentile(&h, 90), 880 * MS, 920 * MS);
+	assert_in_range(histogram__percentile(&h, 99), 980 * MS, 1000 * MS);
+	assert_int_equal(histogram__percentile(&h, 100), 1000 * MS);
+	assert_true(histogram__percentile(&h, 0) <= 2 * MS);
+}
+
+static void test_percentiles_in_order(void **state)
+{
+	struct frbpf_rule_state st = { 0 };
+	uint64_t last = 0;
+	struct histogram h;
+
+	add(&st, 3, 10);
+	add(&st, 100 * MS, 1);
+	add(&st, UINT64_MAX, 1);
+	h = histogram__of(&st);
+	for (double p = 0; p <= 100; p += 0.5) {
+		uint64_t v = histogram__percentile(&h, p);
+
+		assert_true(v >= last && v <= h.max);
+		last = v;
+	}
+	assert_in_range(histogram__percentile(&h, 50), 2, 4);
+	assert_in_range(histogram__percentile(&h, 90), 1ULL << 26, 1ULL << 27);
+	assert_int_equal(histogram__percentile(&h, 100), UINT64_MAX);
+}
+
+/* ---- texts of others ---- */
+
+typedef int (*escape_fn)(struct buf *b, const char *s);
+
+static void check_escape(escape_fn fn, const char *s, const char *wanted)
+{
+	struct buf b = { 0 };
+
+	assert_int_equal(fn(&b, s), 0);
+	assert_string_equal(b.data ? b.data : "", wanted);
+	buf__free(&b);
+}
+
+static void test_xml(void **state)
+{
+	check_escape(escape__xml, "", "");
+	check_escape(escape__xml, "a<b>&\"'", "a&lt;b&gt;&amp;&quot;&#39;");
+	check_escape(escape__xml, "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x9a\x80",
+		     "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x9a\x80");
+	check_escape(escape__xml, "\x01\n\t\x7f\x1b[0m",
+		     "????"
+		     "?[0m");
+	check_escape(escape__xml, "]]>", "]]&gt;");
+	/* not UTF-8: lone, cut off, too long, surrogates, beyond the last, no characters */
+	check_escape(escape__xml, "\x80\xff", "??");
+	check_escape(escape__xml, "\xe2\x82", "??");
+	check_escape(escape__xml, "\xc0\xaf", "??");
+	check_escape(escape__xml, "\xed\xa0\x80", "???");
+	check_escape(escape__xml, "\xf4\x90\x80\x80", "????");
+	check_escape(escape__xml, "\xef\xbf\xbf", "???");
+	/* and what would move the text around on a screen */
+	check_escape(escape__xml, "\xc2\x9b\xe2\x80\xae", "?????");
+}
+
+static void test_markdown(void **state)
+{
+	check_escape(escape__markdown, "a | b", "a &#124; b");
+	check_escape(escape__markdown, "`x` *y* [z](http://q) <img>",
+		     "&#96;x&#96; &#42;y&#42; &#91;z&#93;(http&#58;//q) &lt;img&gt;");
+	check_escape(escape__markdown, "@all #1\nx", "&#64;all &#35;1?x");
+	check_escape(escape__markdown, "syscall:fsync > 5ms", "syscall:fsync &gt; 5ms");
+}
+
+static void test_github(void **state)
+{
+	check_escape(escape__github, "100%\n::error::x\r", "100%25?::error::x?");
+	check_escape(escape__github_property, "a:b,c%", "a%3Ab%2Cc%25");
+}
+
+static void test_shell(void **state)
+{
+	check_escape(escape__shell, "/a/b-c.d", "/a/b-c.d");
+	check_escape(escape__shell, "", "''");
+	check_escape(escape__shell, "a b;c", "'a b;c'");
+	check_escape(escape__shell, "it's $x", "'it'\\''s $x'");
+	check_escape(escape__shell, "~", "'~'");
+}
+
+/* ---- reports ---- */
+
+#define EVIL "</x>\"|`\n::e]\xff"
+
+static const char *const evil_command[] = { "./a b", EVIL, NULL };
+
+/* An outcome with everything that others can choose chosen badly. */
+struct sample {
+	struct run_opts opts;
+	struct run_rule rules[2];
+	struct run_trigger triggers[2];
+	struct run_file files[2];
+	struct run_incident incidents[1];
+	struct run_session sessions[1];
+	struct outcome o;
+};
+
+static void make_sample(struct sample *s)
+{
+	*s = (struct sample){ 0 };
+	s->opts.command = (char *const *)evil_command;
+	s->opts.exit_code = 2;
+	s->rules[0] = (struct run_rule){ .name = "slow",
+					 .when = "runqlat > 20ms",
+					 .condition = "comm == \"a|b\"",
+					 .threshold = 20 * MS };
+	add(&s->rules[0].state, 30 * MS, 3);
+	s->rules[0].state.fired = 1;
+	s->rules[0].matches = histogram__of(&s->rules[0].state);
+	s->rules[1] = (struct run_rule){ .name = "fine", .when = "blocked > 1s" };
+	s->triggers[0] = (struct run_trigger){ .rule = 0,
+					       .value = 30 * MS,
+					       .threshold = 20 * MS,
+					       .comm = EVIL,
+					       .process = "p",
+					       .pid = 7,
+					       .tid = 8 };
+	s->triggers[1] = s->triggers[0];
+	s->triggers[1].value = 40 * MS;
+	s->triggers[1].merged = true;
+	s->files[0] = (struct run_file){ .session = "cpu", .error = EVIL };
+	s->files[1] = (struct run_file){ .session = "sched", .path = "/o/" EVIL };
+	s->incidents[0] = (struct run_incident){ .name = "2026010203040506",
+						 .triggers = s->triggers,
+						 .n_triggers = 2,
+						 .files = s->files,
+						 .n_files = 2 };
+	s->sessions[0] = (struct run_session){ .name = "cpu", .run = EVIL, .notice = "note" };
+	s->o = (struct outcome){ .recorded = true,
+				 .opts = &s->opts,
+				 .folder = "/o/" EVIL,
+				 .wall_ns = 1500 * MS,
+				 .command_ended = true,
+				 .rules = s->rules,
+				 .n_rules = 2,
+				 .sessions = s->sessions,
+				 .n_sessions = 1,
+				 .incidents = s->incidents,
+				 .n_incidents = 1 };
+}
+
+static void test_worst(void **state)
+{
+	const struct run_incident *inc = NULL;
+	struct sample s;
+
+	make_sample(&s);
+	assert_int_equal(outcome__worst(&s.o, 0, &inc)->value, 40 * MS);
+	assert_ptr_equal(inc, s.incidents);
+	assert_null(outcome__worst(&s.o, 1, &inc));
+	assert_string_equal(run_incident__dump(inc)->session, "sched");
+}
+
+static void test_json(void **state)
+{
+	struct buf b = { 0 };
+	struct sample s;
+	json_t *j;
+
+	make_sample(&s);
+	assert_int_equal(report_json(&s.o, &b), 0);
+	j = json_loads(b.data, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(j);
+	assert_int_equal(json_integer_value(json_object_get(j, "exit_status")), 2);
+	assert_int_equal(json_array_size(json_object_get(j, "rules")), 2);
+	json_decref(j);
+	buf__free(&b);
+}
+
+/* Every '<' is of an element of ours. */
+static void test_junit(void **state)
+{
+	static const char *const ours[] = { "<?xml",	 "<testsuite",	"</testsuite",
+					    "<testcase", "</testcase",	"<failure",
+					    "</failure", "<system-out", "</system-out" };
+	struct buf b = { 0 };
+	struct sample s;
+
+	make_sample(&s);
+	assert_int_equal(report_junit(&s.o, &b), 0);
+	for (const char *p = b.data; (p = strchr(p, '<')); p++) {
+		bool known = false;
+
+		for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+			known |= !strncmp(p, ours[i], strlen(ours[i]));
+		if (!known)
+			fail_msg("%.40s", p);
+	}
+	assert_non_null(strstr(b.data, "failures=\"1\""));
+	assert_non_null(strstr(b.data, "tests=\"2\""));
+	assert_non_null(strstr(b.data, "40ms &gt; 20ms, by &lt;/x&gt;"));
+	buf__free(&b);
+}
+
+/* Every row of the table has as many cells as its head, and no line is of others. */
+static void test_table(void **state)
+{
+	struct buf b = { 0 };
+	struct sample s;
+	int rows = 0;
+
+	make_sample(&s);
+	assert_int_equal(report_markdown(&s.o, &b), 0);
+	for (char *line = strtok(b.data, "\n"); line; line = strtok(NULL, "\n")) {
+		int bars = 0;
+
+		for (const char *c = line; *c; c++)
+			bars += *c == '|';
+		assert_true(strncmp(line, "::", 2) != 0);
+		if (line[0] != '|')
+			continue;
+		assert_int_equal(bars, 9);
+		rows++;
+	}
+	assert_int_equal(rows, 4);
+	buf__free(&b);
+}
+
+static void test_annotations(void **state)
+{
+	struct buf b = { 0 };
+	struct sample s;
+
+	make_sample(&s);
+	assert_int_equal(report_github(&s.o, &b), 0);
+	assert_int_equal(strncmp(b.data, "::error title=frbpf%3A rule slow::", 34), 0);
+	assert_ptr_equal(strchr(b.data, '\n'), b.data + b.len - 1); /* one line */
+	buf__free(&b);
+
+	assert_int_equal(report_gitlab(&s.o, "https://x/jobs/1", "out dir", &b), 0);
+	assert_non_null(strstr(b.data, "https://x/jobs/1/artifacts/file/out%20dir/summary.md"));
+	buf__free(&b);
+}
+
+static void test_not_recorded(void **state)
+{
+	struct buf b = { 0 };
+	struct sample s;
+
+	make_sample(&s);
+	s.o = (struct outcome){ .opts = &s.opts, .reason = "no <CAP_BPF>" };
+	assert_int_equal(report_junit(&s.o, &b), 0);
+	assert_non_null(strstr(b.data, "<skipped message=\"no &lt;CAP_BPF&gt;\"/>"));
+	buf__free(&b);
+	assert_int_equal(report_markdown(&s.o, &b), 0);
+	assert_non_null(strstr(b.data, "not recorded"));
+	buf__free(&b);
+	assert_int_equal(report_json(&s.o, &b), 0);
+	buf__free(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_exit_status),
+		cmocka_unit_test(test_percentiles),
+		cmocka_unit_test(test_percentiles_in_order),
+		cmocka_unit_test(test_xml),
+		cmocka_unit_test(test_markdown),
+		cmocka_unit_test(test_github),
+		cmocka_unit_test(test_shell),
+		cmocka_unit_test(test_worst),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_junit),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_annotations),
+		cmocka_unit_test(test_not_recorded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rules about some tasks only, against the kernel. Skips without root or kernel BTF. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <bpf/bpf.h>
+
+#include "common/cleanup.h"
+#include "detect/cgroups.h"
+#include "detect/detectors.h"
+#include "detect/scope.h"
+
+#define SKIP_UNLESS_POSSIBLE()                                                                     \
+	do {                                                                                       \
+		if (geteuid() != 0 || access("/sys/kernel/btf/vmlinux", R_OK))                     \
+			skip();                                                                    \
+	} while (0)
+
+/* Counts what fails in the way of fail_to_open(). */
+static struct ruleset *make_rules(void)
+{
+	static const char text[] = "[session-x]\nrun = -e dummy\n"
+				   "[rule-x]\nwhen = syscall:openat fails (ELOOP)\n"
+				   "dump = none\ncooldown = 0\n";
+	struct diags d = { 0 };
+	struct source_text *src;
+	struct ruleset *rs = NULL;
+
+	assert_int_equal(source_text__from_string("test", text, &src), 0);
+	if (ruleset__parse(src, &d, &rs))
+		fail_msg("%s", d.v[0].msg);
+	diags__free(&d);
+	return rs;
+}
+
+/* With ELOOP, which nobody else gets here at that time: the link leads to itself. */
+static char loop_path[64];
+
+static void fail_to_open(int times)
+{
+	while (times--) {
+		if (open(loop_path, O_RDONLY | O_CLOEXEC) >= 0)
+			abort();
+	}
+}
+
+static void *open_and_exec(void *arg)
+{
+	fail_to_open(1);
+	execl("/bin/cat", "cat", loop_path, NULL); /* one more */
+	return NULL;
+}
+
+static void wait_for(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0)
+		;
+}
+
+/* 2 itself, 3 as an orphan's, 2 by a thread that becomes another program: 7. */
+static void be_a_tree(void)
+{
+	pthread_t thread;
+	pid_t pid;
+
+	fail_to_open(2);
+	pid = fork();
+	if (pid == 0) {
+		pid = fork();
+		if (pid)
+			_exit(0);
+		setsid();
+		fail_to_open(3);
+		_exit(0);
+	}
+	wait_for(pid);
+	pid = fork();
+	if (pid == 0) {
+		close(STDERR_FILENO);
+		pthread_create(&thread, NULL, open_and_exec, NULL);
+		pause();
+	}
+	wait_for(pid);
+}
+
+/* A process that waits for a byte from @go; everything in its tree has ended at the end of @done. */
+static pid_t spawn_tree(int go[2], int done[2])
+{
+	pid_t pid;
+	char byte;
+
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(done), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	close(done[0]);
+	if (read(go[0], &byte, 1) == 1)
+		be_a_tree();
+	_exit(0);
+}
+
+static void let_go(pid_t pid, int go[2], int done[2])
+{
+	char byte = 0;
+
+	close(done[1]);
+	assert_int_equal(write(go[1], &byte, 1), 1);
+	wait_for(pid);
+	assert_int_equal(read(done[0], &byte, 1), 0);
+	close(go[0]);
+	close(go[1]);
+	close(done[0]);
+}
+
+static uint64_t matched(const struct detectors *d, uint32_t slot)
+{
+	struct frbpf_rule_state st;
+
+	assert_int_equal(detectors__rule_state(d, slot, &st), 0);
+	return st.matched;
+}
+
+static struct detectors *open_detectors(void)
+{
+	struct detectors *d = NULL;
+	struct err err = { "" };
+
+	if (detectors__open(&err, &d))
+		fail_msg("open: %s", err.msg);
+	snprintf(loop_path, sizeof(loop_path), "/tmp/frbpf-test-loop.%d", getpid());
+	unlink(loop_path);
+	assert_int_equal(symlink(loop_path, loop_path), 0);
+	return d;
+}
+
+static void update(struct detectors *d, const struct ruleset *rs, uint32_t *slot)
+{
+	struct err err = { "" };
+
+	if (detectors__update(d, rs->rules, rs->n_rules, slot, &err))
+		fail_msg("update: %s", err.msg);
+}
+
+static void close_detectors(struct detectors *d, struct ruleset *rs)
+{
+	detectors__free(d);
+	ruleset__free(rs);
+	unlink(loop_path);
+}
+
+static void test_tree(void **state)
+{
+	int go[2], done[2], other_go[2], other_done[2];
+	struct err err = { "" };
+	struct detectors_stats stats;
+	struct detectors *d;
+	struct ruleset *rs;
+	uint32_t slot;
+	pid_t in, out;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	rs = make_rules();
+	in = spawn_tree(go, done);
+	if (detectors__confine_to_tasks(d, &err) || detectors__include(d, in, &err))
+		fail_msg("%s", err.msg);
+	update(d, rs, &slot);
+	out = spawn_tree(other_go, other_done);
+	let_go(out, other_go, other_done);
+	fail_to_open(5);
+	assert_int_equal(matched(d, slot), 0);
+	let_go(in, go, done);
+	assert_int_equal(matched(d, slot), 7);
+	detectors__stats(d, &stats);
+	assert_int_equal(stats.missing_storage, 0);
+	close_detectors(d, rs);
+}
+
+static void *open_when_asked(void *arg)
+{
+	char byte;
+
+	if (read(*(int *)arg, &byte, 1) == 1)
+		fail_to_open(4);
+	return NULL;
+}
+
+/* A process that has a thread already when it is included. */
+static void test_threads(void **state)
+{
+	int go[2], ready[2];
+	struct err err = { "" };
+	struct detectors *d;
+	struct ruleset *rs;
+	pthread_t thread;
+	uint32_t slot;
+	char byte = 0;
+	pid_t pid;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	rs = make_rules();
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		pthread_create(&thread, NULL, open_when_asked, &go[0]);
+		if (write(ready[1], &byte, 1) != 1)
+			abort();
+		pthread_join(thread, NULL);
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	if (detectors__confine_to_tasks(d, &err) || detectors__include(d, pid, &err))
+		fail_msg("%s", err.msg);
+	update(d, rs, &slot);
+	assert_int_equal(write(go[1], &byte, 1), 1);
+	wait_for(pid);
+	assert_int_equal(matched(d, slot), 4);
+	assert_int_equal(detectors__include(d, pid, &err), -ESRCH);
+	for (int i = 0; i < 2; i++) {
+		close(go[i]);
+		close(ready[i]);
+	}
+	close_detectors(d, rs);
+}
+
+static void enter(const char *cgroup)
+{
+	char path[4200];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, "0", 1) != 1)
+		abort();
+	close(fd);
+}
+
+static void open_in(const char *cgroup, int times)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		enter(cgroup);
+		fail_to_open(times);
+		_exit(0);
+	}
+	wait_for(pid);
+}
+
+static void test_cgroup(void **state)
+{
+	char mount[4096], top[4200], below[4300];
+	struct detectors *d;
+	struct ruleset *rs;
+	uint32_t slot;
+	uint64_t id;
+
+	SKIP_UNLESS_POSSIBLE();
+	if (cgroup__mount_point(mount, sizeof(mount)))
+		skip();
+	snprintf(top, sizeof(top), "%s/frbpf-test-%d", mount, getpid());
+	snprintf(below, sizeof(below), "%s/below", top);
+	if (mkdir(top, 0755) || mkdir(below, 0755))
+		skip();
+	d = open_detectors();
+	rs = make_rules();
+	assert_int_equal(cgroup__id("", top, &id), 0);
+	detectors__confine_to_cgroup(d, id);
+	update(d, rs, &slot);
+	fail_to_open(5);
+	open_in(mount, 5);
+	assert_int_equal(matched(d, slot), 0);
+	open_in(top, 2);
+	open_in(below, 3);
+	assert_int_equal(matched(d, slot), 5);
+	close_detectors(d, rs);
+	while (rmdir(below) && errno == EBUSY)
+		;
+	while (rmdir(top) && errno == EBUSY)
+		;
+}
+
+/* Few enough for every verifier, and none of a type that may disturb others. */
+static void test_programs(void **state)
+{
+	struct err err = { "" };
+	struct scope *s = NULL;
+	uint32_t id = 0;
+	int found = 0;
+
+	SKIP_UNLESS_POSSIBLE();
+	if (scope__open(&err, &s))
+		fail_msg("%s", err.msg);
+	while (!bpf_prog_get_next_id(id, &id)) {
+		int fd = bpf_prog_get_fd_by_id(id);
+		struct bpf_prog_info info = { 0 };
+		uint32_t len = sizeof(info);
+
+		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len) &&
+		    !strncmp(info.name, "scope_", 6)) {
+			assert_int_equal(info.type, BPF_PROG_TYPE_TRACING);
+			assert_true(info.verified_insns <= 50000);
+			found++;
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	assert_true(found >= 2);
+	scope__free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_cgroup),
+		cmocka_unit_test(test_programs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

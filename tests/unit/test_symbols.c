@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From addresses to names: tables, kallsyms, perf-PID.map, this very program, another build of it. */
+#include <gnu/libc-version.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "perfdata/record.h"
+#include "sideband/proc_scan.h"
+#include "symbols/module.h"
+#include "symbols/symbols.h"
+#include "symbols/text_symbols.h"
+
+static void add(struct symbol_table *t, uint64_t start, uint64_t size, const char *name,
+		enum symbol_rank rank)
+{
+	assert_int_equal(symbol_table__add(t, start, size, 0, name, strlen(name), rank), 0);
+}
+
+static void assert_symbol(const struct symbol_table *t, uint64_t addr, const char *name)
+{
+	const struct symbol *s = symbol_table__find(t, addr);
+
+	if (!name)
+		assert_null(s);
+	else if (!s)
+		fail_msg("nothing at 0x%lx instead of %s", (unsigned long)addr, name);
+	else
+		assert_string_equal(s->name, name);
+}
+
+static void test_table(void **state)
+{
+	struct symbol_table t = { 0 };
+
+	add(&t, 0x300, 0x10, "third", SYMBOL_GLOBAL);
+	add(&t, 0x100, 0x100, "outer", SYMBOL_GLOBAL);
+	add(&t, 0x140, 0x10, "inner", SYMBOL_LOCAL);
+	add(&t, 0x280, 0, "label", SYMBOL_LOCAL);
+	assert_int_equal(symbol_table__finish(&t), 0);
+	assert_symbol(&t, 0xff, NULL);
+	assert_symbol(&t, 0x100, "outer");
+	assert_symbol(&t, 0x145, "inner");
+	assert_symbol(&t, 0x150, "outer"); /* behind what it contains */
+	assert_symbol(&t, 0x200, NULL);
+	assert_symbol(&t, 0x2ff, "label");
+	assert_symbol(&t, 0x30f, "third");
+	assert_symbol(&t, 0x310, NULL);
+	assert_symbol(&t, UINT64_MAX, NULL);
+	symbol_table__free(&t);
+}
+
+/* The same that perf chooses. */
+static void test_aliases(void **state)
+{
+	struct symbol_table t = { 0 };
+
+	add(&t, 1, 8, "weak_but_long", SYMBOL_WEAK);
+	add(&t, 1, 8, "global", SYMBOL_GLOBAL);
+	add(&t, 1, 0, "without_a_size", SYMBOL_GLOBAL);
+	add(&t, 16, 8, "__internal", SYMBOL_GLOBAL);
+	add(&t, 16, 8, "read", SYMBOL_GLOBAL);
+	add(&t, 32, 8, "abc", SYMBOL_GLOBAL);
+	add(&t, 32, 8, "abcd", SYMBOL_GLOBAL);
+	assert_int_equal(symbol_table__finish(&t), 0);
+	assert_symbol(&t, 1, "global");
+	assert_symbol(&t, 16, "read");
+	assert_symbol(&t, 32, "abcd");
+	symbol_table__free(&t);
+}
+
+static void test_empty_table(void **state)
+{
+	struct symbol_table t = { 0 };
+
+	assert_int_equal(symbol_table__finish(&t), 0);
+	assert_symbol(&t, 0, NULL);
+	symbol_table__free(&t);
+}
+
+static struct buf text(const char *s)
+{
+	struct buf b = { 0 };
+
+	assert_int_equal(buf__add_str(&b, s), 0);
+	return b;
+}
+
+static void test_kallsyms(void **state)
+{
+	struct buf b = text("0000000000000000 A fixed_percpu_data\n"
+			    "ffffffff81000000 T _text\n"
+			    "ffffffff81000000 T startup_64\n"
+			    "ffffffff81001000 T memcpy\n"
+			    "ffffffff81001000 T __pi_memcpy\n"
+			    "ffffffff81002000 d some_data\n"
+			    "ffffffff81003000 r read_only\n"
+			    "ffffffffc0000000 t nft_do_chain\t[nf_tables]\n"
+			    "ffffffffc0001000 t other\t[nf_tables_set]\n"
+			    "garbage\n"
+			    "12345678123456781 T too_long\n"
+			    "ffffffff81009000 T last");
+	struct symbol_table t = { 0 };
+	uint64_t start;
+
+	assert_int_equal(text_symbols__kallsyms(&b, NULL, &t, &start), 0);
+	assert_int_equal(symbol_table__finish(&t), 0);
+	assert_int_equal(start, 0xffffffff81000000);
+	assert_symbol(&t, 0xffffffff81001fff, "__pi_memcpy");
+	assert_symbol(&t, 0xffffffff81002001, "some_data");
+	assert_symbol(&t, 0xffffffff81009fff, "last");
+	assert_symbol(&t, 0xffffffff8100a000, NULL);
+	assert_symbol(&t, 0xffffffffc0000000, NULL);
+	symbol_table__free(&t);
+
+	assert_int_equal(text_symbols__kallsyms(&b, "nf_tables", &t, &start), 0);
+	assert_int_equal(symbol_table__finish(&t), 0);
+	assert_symbol(&t, 0xffffffffc0000008, "nft_do_chain");
+	assert_int_equal(t.n, 1);
+	symbol_table__free(&t);
+	buf__free(&b);
+}
+
+static void test_perf_map(void **state)
+{
+	struct buf b = text("7f0000001000 40 LazyCompile:~main /srv/app.js:1\n"
+			    "0x7f0000002000 0x10 hex prefix\n"
+			    "7f0000003000 0 empty\n"
+			    "7f0000004000 zz not a size\n"
+			    "\n"
+			    "7f0000005000 10");
+	struct symbol_table t = { 0 };
+
+	assert_int_equal(text_symbols__perf_map(&b, &t), 0);
+	assert_int_equal(symbol_table__finish(&t), 0);
+	assert_int_equal(t.n, 2);
+	assert_symbol(&t, 0x7f000000103f, "LazyCompile:~main /srv/app.js:1");
+	assert_symbol(&t, 0x7f0000001040, NULL);
+	assert_symbol(&t, 0x7f000000200f, "hex prefix");
+	symbol_table__free(&t);
+	buf__free(&b);
+}
+
+static void test_kinds(void **state)
+{
+	assert_int_equal(module__user_kind("/usr/bin/true"), MODULE_FILE);
+	assert_int_equal(module__user_kind("//anon"), MODULE_ANON);
+	assert_int_equal(module__user_kind("[vdso]"), MODULE_VDSO);
+	assert_int_equal(module__user_kind("[stack]"), MODULE_OTHER);
+}
+
+static void test_names(void **state)
+{
+	static const struct {
+		enum module_kind kind;
+		const char *path, *name;
+	} cases[] = {
+		{ MODULE_FILE, "/usr/bin/true", "true" },
+		{ MODULE_FILE, "/srv/app (deleted)", "app" },
+		{ MODULE_KERNEL, "[kernel.kallsyms]_text", "[kernel]" },
+		{ MODULE_KERNEL_MODULE, "/lib/modules/6.1/kernel/net/nf-tables.ko.xz",
+		  "[nf_tables]" },
+		{ MODULE_KERNEL_MODULE, "[nf_tables]", "[nf_tables]" },
+		{ MODULE_ANON, "//anon", "[jit]" },
+		{ MODULE_OTHER, "[heap]", "[heap]" },
+	};
+	static const struct build_id none;
+	struct module m;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(module__init(&m, cases[i].kind, cases[i].path, &none, 1), 0);
+		assert_string_equal(m.name, cases[i].name);
+		module__free(&m);
+	}
+}
+
+/* This process, as it is now. */
+struct self {
+	struct task_model *tasks;
+	struct kernel_space kernel;
+	struct symbols *symbols;
+};
+
+static int setup_self(void **state)
+{
+	struct self *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	assert_int_equal(task_model__new(&s->tasks), 0);
+	assert_int_equal(symbols__new(&s->symbols), 0);
+	assert_int_equal(proc_scan__process(s->tasks, getpid()), 0);
+	*state = s;
+	return 0;
+}
+
+static int teardown_self(void **state)
+{
+	struct self *s = *state;
+
+	symbols__free(s->symbols);
+	task_model__free(s->tasks);
+	kernel_space__free(&s->kernel);
+	free(s);
+	return 0;
+}
+
+static __attribute__((noinline, used)) int a_function_to_be_found(int x)
+{
+	__asm__ volatile("");
+	return x + 1;
+}
+
+static struct location resolve(struct self *s, uint64_t addr, bool kernel)
+{
+	struct location l;
+
+	assert_int_equal(symbols__resolve(s->symbols, s->tasks, &s->kernel, getpid(), addr, kernel,
+					  &l),
+			 0);
+	return l;
+}
+
+static void test_own_function(void **state)
+{
+	struct location l = resolve(*state, (uintptr_t)a_function_to_be_found + 1, false);
+
+	assert_string_equal(l.module, "test_symbols");
+	assert_string_equal(l.symbol, "a_function_to_be_found");
+	assert_int_equal(l.symbol_offset, 1);
+	assert_false(l.kernel);
+}
+
+/* Of a library, whose symbols may come from a debug file that is laid out otherwise. */
+static void test_library_function(void **state)
+{
+	struct location l = resolve(*state, (uintptr_t)gnu_get_libc_version, false);
+
+	assert_non_null(strstr(l.module, "libc"));
+	assert_non_null(l.symbol);
+	assert_non_null(strstr(l.symbol, "gnu_get_libc_version"));
+	assert_int_equal(l.symbol_offset, 0);
+}
+
+static void test_no_map(void **state)
+{
+	struct location l = resolve(*state, 8, false);
+
+	assert_string_equal(l.module, "[unknown]");
+	assert_null(l.path);
+	assert_null(l.symbol);
+	assert_int_equal(l.offset, 8);
+}
+
+/* The file at the path is not the one that was mapped. */
+static void test_other_build(void **state)
+{
+	struct self *s = *state;
+	const struct map *m =
+		task_model__find_map(s->tasks, getpid(), (uintptr_t)a_function_to_be_found);
+	struct task_map other = { .file.build_id = { 20, { 1, 2, 3 } } };
+	struct location l;
+
+	assert_non_null(m);
+	other.start = m->start;
+	other.len = m->end - m->start;
+	other.pgoff = m->pgoff;
+	other.name = m->file->name;
+	other.name_len = strlen(other.name);
+	assert_int_equal(task_model__add_map(s->tasks, getpid(), &other), 0);
+	l = resolve(s, (uintptr_t)a_function_to_be_found, false);
+	assert_string_equal(l.module, "test_symbols");
+	assert_null(l.symbol);
+	assert_int_equal(l.offset, (uintptr_t)a_function_to_be_found - other.start + other.pgoff);
+}
+
+static void test_vdso(void **state)
+{
+	struct self *s = *state;
+	uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
+	const struct map *m = task_model__find_map(s->tasks, getpid(), vdso);
+	struct build_id kernel;
+	const struct symbol *symbol;
+	struct module module;
+
+	if (!m || build_id__read_kernel(&kernel))
+		skip();
+	assert_int_equal(module__init(&module, MODULE_VDSO, "[vdso]", &kernel, getpid()), 0);
+	for (uint64_t addr = m->start; addr < m->end; addr += 16) {
+		uint64_t offset;
+
+		symbol = module__find(&module, m, addr, &offset);
+		if (symbol && strstr(symbol->name, "vdso_clock_gettime"))
+			break;
+	}
+	assert_non_null(symbol);
+	assert_null(module.why_not);
+	module__free(&module);
+}
+
+/* The text's map ends before the kernel's init code; a program's name comes from its record. */
+static void test_kernel_space(void **state)
+{
+	struct self *s = *state;
+	const struct record_trailer t = { 0 };
+	struct buf b = { 0 };
+	const struct perf_event_header *h;
+	struct location l;
+
+	assert_int_equal(record__add_mmap(&b, PERF_RECORD_MISC_KERNEL, UINT32_MAX, 0, 0x1000000,
+					  0x1000, 0x1000000, "[kernel.kallsyms]_text", &t),
+			 0);
+	assert_int_equal(record__add_ksymbol(&b, 0x2000000, 0x100, 1, 0, "bpf_prog_1234_f", &t), 0);
+	for (size_t off = 0; off < b.len; off += h->size) {
+		h = (const void *)(b.data + off);
+		assert_int_equal(kernel_space__apply(&s->kernel, h), 0);
+	}
+	l = resolve(s, 0x2000010, true);
+	assert_string_equal(l.module, "[bpf]");
+	assert_string_equal(l.symbol, "bpf_prog_1234_f");
+	assert_int_equal(l.symbol_offset, 0x10);
+	assert_string_equal(resolve(s, 0x1000008, true).module, "[kernel]");
+	assert_string_equal(resolve(s, 0x1800000, true).module, "[kernel]");
+	assert_string_equal(resolve(s, 0xfff000, true).module, "[unknown]");
+	buf__free(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_aliases),
+		cmocka_unit_test(test_empty_table),
+		cmocka_unit_test(test_kallsyms),
+		cmocka_unit_test(test_perf_map),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test_setup_teardown(test_own_function, setup_self, teardown_self),
+		cmocka_unit_test_setup_teardown(test_library_function, setup_self, teardown_self),
+		cmocka_unit_test_setup_teardown(test_no_map, setup_self, teardown_self),
+		cmocka_unit_test_setup_teardown(test_other_build, setup_self, teardown_self),
+		cmocka_unit_test_setup_teardown(test_vdso, setup_self, teardown_self),
+		cmocka_unit_test_setup_teardown(test_kernel_space, setup_self, teardown_self),
+	};
+
+	return cmocka_run_group_tests_name("symbols", tests, NULL, NULL);
+}

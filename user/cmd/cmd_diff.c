@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/cmd.h"
+#include "cmd/diff_report.h"
+#include "cmd/incidents.h"
+#include "common/log.h"
+#include "common/printable.h"
+#include "profile/recordings.h"
+#include "rules/units.h"
+
+struct diff {
+	struct diff_options opts;
+	const char *operands[2];
+	struct recordings sides[2];
+	struct profile_tables tables;
+	json_t *sessions;
+	bool differs;
+};
+
+/* The dumps of an incident of the base. */
+static int find_incident(const struct location_hint *hint, const char *what, struct err *err,
+			 struct recordings *ret)
+{
+	struct incidents v = { 0 };
+	char base[PATH_MAX];
+	json_t *m, *s;
+	size_t i;
+	int code;
+
+	code = location__find(hint, base, err) ?: incidents__read(base, err, &v);
+	if (code)
+		return code;
+	code = incidents__find(&v, what, err, &i);
+	m = code ? NULL : incidents__manifest(&v, i, err);
+	if (!code && !m)
+		code = -EINVAL;
+	json_array_foreach (json_object_get(m, "sessions"), i, s) {
+		const char *name = json_string_value(json_object_get(s, "name"));
+		const char *file = json_string_value(json_object_get(s, "file"));
+
+		if (name && file && recordings__add(ret, name, file))
+			code = err_set(err, -ENOMEM, "out of memory");
+	}
+	if (!code && !ret->n)
+		code = err_set(err, -ENOENT, "incident %s has no dump", what);
+	json_decref(m);
+	incidents__free(&v);
+	return code;
+}
+
+static int find_side(const struct location_hint *hint, const char *what, struct recordings *ret)
+{
+	struct err err = { 0 }, not_incident = { 0 };
+	struct stat st;
+	int code;
+
+	if (stat(what, &st) && errno == ENOENT && !strchr(what, '/')) {
+		if (!find_incident(hint, what, &not_incident, ret))
+			return 0;
+		log_error("%s: no such file or folder, and no incident: %s", what,
+			  not_incident.msg);
+		return EXIT_FAILED;
+	}
+	code = recordings__find(what, &err, ret);
+	if (code)
+		log_error("%s", err.msg);
+	return code ? EXIT_FAILED : 0;
+}
+
+static int add_files(struct profile *p, const struct recording_session *s)
+{
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < s->n_files; i++) {
+		if (profile__add_file(p, s->files[i], &err)) {
+			log_error("%s", make_printable(err.msg));
+			return EXIT_FAILED;
+		}
+	}
+	return 0;
+}
+
+static int compare_session(struct diff *d, const struct recording_session *a,
+			   const struct recording_session *b)
+{
+	struct profile pa, pb;
+	int status;
+
+	profile__init(&pa, &d->tables);
+	profile__init(&pb, &d->tables);
+	status = add_files(&pa, a) ?: add_files(&pb, b);
+	if (!status && d->opts.json) {
+		json_t *s = diff_json__session(a->name, &pa, &pb, &d->opts);
+
+		status = s ? 0 : EXIT_FAILED;
+		json_array_append_new(d->sessions, s);
+	} else if (!status) {
+		status = diff_text__session(a->name, &pa, &pb, &d->opts, &d->differs) ? EXIT_FAILED
+										     : 0;
+	}
+	profile__free(&pa);
+	profile__free(&pb);
+	return status;
+}
+
+static void note_alone(const struct recordings *of, const struct recordings *other, char side)
+{
+	for (size_t i = 0; i < of->n; i++)
+		if (!recordings__session(other, of->v[i].name))
+			log_info("session %s is only in %c: not compared",
+				 of->v[i].name[0] ? of->v[i].name : "(without a name)", side);
+}
+
+static int compare_sessions(struct diff *d)
+{
+	const struct recordings *a = &d->sides[0], *b = &d->sides[1];
+	size_t i, n = 0;
+	int status = 0;
+
+	if (a->n == 1 && b->n == 1) /* whatever they are called */
+		return compare_session(d, &a->v[0], &b->v[0]);
+	for (i = 0; i < a->n && !status; i++) {
+		const struct recording_session *s = recordings__session(b, a->v[i].name);
+
+		if (!s)
+			continue;
+		n++;
+		status = compare_session(d, &a->v[i], s);
+	}
+	if (status)
+		return status;
+	if (!n) {
+		log_error("%s and %s have no session in common", d->operands[0], d->operands[1]);
+		return EXIT_FAILED;
+	}
+	note_alone(a, b, 'A');
+	note_alone(b, a, 'B');
+	return 0;
+}
+
+static int print_missing(const char *path, const char *why, void *arg)
+{
+	const struct diff *d = arg;
+	char *name = d->opts.verbose ? strdup(path) : NULL;
+
+	if (name)
+		log_info("%s %s", make_printable(name), why);
+	free(name);
+	return 0;
+}
+
+static int count_missing(const char *path, const char *why, void *arg)
+{
+	++*(int *)arg;
+	return 0;
+}
+
+static int print_json(const struct diff *d)
+{
+	json_t *out = json_pack("{s:i, s:o, s:o, s:O}", "schema", 1, "a",
+				diff_json__text(d->operands[0]), "b",
+				diff_json__text(d->operands[1]), "sessions", d->sessions);
+	int failed = !out || json_dumpf(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+
+	json_decref(out);
+	if (failed)
+		log_error("out of memory, or the output cannot be written");
+	else
+		putchar('\n');
+	return failed ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int finish(struct diff *d)
+{
+	int missing = 0;
+
+	if (d->opts.json)
+		return print_json(d);
+	if (!d->differs)
+		printf("no difference\n");
+	symbols__each_missing(d->tables.symbols, print_missing, d);
+	symbols__each_missing(d->tables.symbols, count_missing, &missing);
+	if (missing && !d->opts.verbose)
+		log_info("%d module%s without symbols: -v says which and why", missing,
+			 missing == 1 ? "" : "s");
+	return EXIT_DONE;
+}
+
+static int run_with(struct diff *d, const struct location_hint *hint)
+{
+	int status;
+
+	status = find_side(hint, d->operands[0], &d->sides[0]) ?:
+		 find_side(hint, d->operands[1], &d->sides[1]);
+	if (status)
+		return status;
+	d->sessions = json_array();
+	if (!d->sessions || profile_tables__init(&d->tables)) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
+	return compare_sessions(d) ?: finish(d);
+}
+
+/* 0 or EXIT_FAILED. */
+static int set_option(struct diff_options *o, int opt)
+{
+	const char *why = "";
+	char what[128];
+	uint64_t n;
+
+	switch (opt) {
+	case 'j':
+		o->json = true;
+		return 0;
+	case 'v':
+		o->verbose = true;
+		return 0;
+	case 'n':
+		if (units__number(optarg, strlen(optarg), &n, &why)) {
+			snprintf(what, sizeof(what), "--limit %.32s: %.64s", optarg, why);
+			return cmd_usage_error(&cmd_diff, what);
+		}
+		o->limit = n;
+		return 0;
+	default: /* 's' */
+		if (strcmp(optarg, "self") && strcmp(optarg, "total")) {
+			snprintf(what, sizeof(what), "--sort %.32s: self or total", optarg);
+			return cmd_usage_error(&cmd_diff, what);
+		}
+		o->order = strcmp(optarg, "self") ? CHANGE_BY_TOTAL : CHANGE_BY_SELF;
+		return 0;
+	}
+}
+
+static int run_diff(int argc, char **argv)
+{
+	static const struct option long_opts[] = { { "json", no_argument, NULL, 'j' },
+						   { "limit", required_argument, NULL, 'n' },
+						   { "sort", required_argument, NULL, 's' },
+						   { "verbose", no_argument, NULL, 'v' },
+						   CMD_COMMON_OPTIONS,
+						   { 0 } };
+	struct diff d = { .opts.limit = 20 };
+	struct location_hint hint = { 0 };
+	enum cmd_parse p;
+	int opt;
+
+	while ((p = cmd_next_option(&cmd_diff, argc, argv, ":vh", long_opts, &hint, &opt)) ==
+	       CMD_OPTION)
+		if (set_option(&d.opts, opt))
+			return EXIT_FAILED;
+	if (p == CMD_EXIT)
+		return opt;
+	if (argc - optind != 2)
+		return cmd_usage_error(&cmd_diff, "takes two recordings, A and B");
+	d.operands[0] = argv[optind];
+	d.operands[1] = argv[optind + 1];
+	opt = run_with(&d, &hint);
+	json_decref(d.sessions);
+	profile_tables__free(&d.tables);
+	recordings__free(&d.sides[0]);
+	recordings__free(&d.sides[1]);
+	return opt;
+}
+
+const struct command cmd_diff = {
+	.name = "diff",
+	.run = run_diff,
+	.usage = "[--limit N] [--sort self|total] [--json] A B",
+	.summary = "what grew and what shrank between two recordings",
+	.help =
+		"A and B are each a dump or another perf.data file, a folder (all perf.data* below "
+		"it, grouped by\n"
+		"session), or an incident as `frbpf show` takes it. Per session and event: "
+		"functions whose share of\n"
+		"the samples changed, alone (self) and with what they called (total), and what "
+		"that is a second of\n"
+		"window. A change with ~ is no greater than such a number of samples differs by "
+		"chance. Where\n"
+		"sched:sched_switch was recorded: the time that tasks were off their CPUs, by the "
+		"stack and the\n"
+		"state they left in.\n\n"
+		"      --limit N       rows of each table (20; 0: all)\n"
+		"      --sort WHAT     by the change of `self` or of `total`\n"
+		"      --json          all of it, for programs\n"
+		"  -v, --verbose       which modules have no symbols, and why\n",
+};

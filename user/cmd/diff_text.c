@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/diff_report.h"
+#include "common/cleanup.h"
+#include "common/printable.h"
+
+#define STACK_FRAMES 12 /* of one stack; all of them are in the JSON */
+
+/* Rows to print. */
+static size_t limited(size_t n, const struct diff_options *opts)
+{
+	return opts->limit && n > opts->limit ? opts->limit : n;
+}
+
+static void print_rest(size_t n, const struct diff_options *opts)
+{
+	if (limited(n, opts) < n)
+		printf("  ... and %zu smaller changes: --limit 0 shows all\n",
+		       n - limited(n, opts));
+}
+
+/* Names come from files that anybody may write. */
+static void print_name(const char *name)
+{
+	char *copy = strdup(name);
+
+	fputs(copy ? make_printable(copy) : "?", stdout);
+	free(copy);
+}
+
+static void print_function(const struct functions *functions, uint32_t id)
+{
+	const struct function *f = functions__get(functions, id);
+
+	print_name(f->symbol ?: f->module);
+	if (!f->symbol)
+		printf(f->kernel ? " (kernel, no symbol)" : " (no symbol)");
+	else
+		printf("  "), print_name(f->module);
+}
+
+static const char *percent(double v, char buf[static 16])
+{
+	snprintf(buf, 16, "%.2f%%", v);
+	return buf;
+}
+
+/* A, B and their difference in percent; @noise: it may be chance. */
+static void print_shares(const struct change *c, bool noise)
+{
+	char a[16], b[16];
+
+	printf(" %8s %8s %+8.2f%c", percent(c->a, a), percent(c->b, b), change__by(c),
+	       noise ? '~' : ' ');
+}
+
+static void print_window(const char *side, const struct event_profile *e, const struct profile *p)
+{
+	printf("%s %" PRIu64 " samples in %.3f s", side, e ? e->samples : 0,
+	       (double)p->ns / 1e9);
+	if (p->n_files > 1)
+		printf(" of %zu files", p->n_files);
+}
+
+/* Which columns an event has: of a tracepoint, self is always the same place. */
+struct columns {
+	bool self, total;
+	bool total_rate; /* what the rates are of */
+};
+
+static void print_head(const struct event_change *c, const struct columns *columns)
+{
+	const char *unit = c->clock ? "ms/s" : "1/s";
+
+	printf(" ");
+	if (columns->self)
+		printf(" %8s %8s %8s ", "self A", "self B", "change");
+	if (columns->total)
+		printf(" %8s %8s %8s ", "total A", "total B", "change");
+	printf(" %8s A %8s B  function\n", unit, unit);
+}
+
+static void print_function_rows(const struct event_change *c, const struct profile *a,
+				const struct diff_options *opts)
+{
+	struct columns columns = { .self = !c->tracepoint || !c->callchains,
+				   .total = c->callchains };
+	size_t i;
+
+	columns.total_rate = columns.total &&
+			     (!columns.self || opts->order == CHANGE_BY_TOTAL);
+	print_head(c, &columns);
+	for (i = 0; i < limited(c->n, opts); i++) {
+		const struct function_change *f = &c->v[i];
+		const struct change *rate = columns.total_rate ? &f->total_rate : &f->self_rate;
+
+		printf(" ");
+		if (columns.self)
+			print_shares(&f->self, f->self_noise);
+		if (columns.total)
+			print_shares(&f->total, f->total_noise);
+		printf(" %10.2f %10.2f  ", rate->a, rate->b);
+		print_function(a->tables->functions, f->function);
+		putchar('\n');
+	}
+	print_rest(c->n, opts);
+}
+
+static int print_event(const char *session, const char *name, const struct profile *a,
+		       const struct profile *b, const struct diff_options *opts, bool *differs)
+{
+	struct event_change c;
+
+	if (event_change__make(a, b, name, opts->order, &c))
+		return -ENOMEM;
+	if (session[0])
+		printf("session "), print_name(session), printf(", ");
+	print_name(name);
+	printf(": ");
+	print_window("A", c.a, a);
+	printf(", ");
+	print_window("B", c.b, b);
+	/* of a tracepoint the place is always the same: how often is all there is to say */
+	if (c.rate.a > 0 && c.rate.b > 0)
+		printf(", %.2f/s to %.2f/s", c.rate.a, c.rate.b);
+	putchar('\n');
+	if (!c.a || !c.b)
+		printf("  only in %s\n", c.a ? "A" : "B");
+	else if (!c.n)
+		printf("  no difference%s\n",
+		       c.rate.a < c.rate.b || c.rate.a > c.rate.b ? " in where" : "");
+	else
+		print_function_rows(&c, a, opts);
+	if ((c.a && c.a->user_stacks) || (c.b && c.b->user_stacks))
+		printf("  recorded with copies of user stacks (--call-graph dwarf), which are not "
+		       "unwound: \"total\" lacks user functions\n");
+	*differs |= !c.a || !c.b || c.n || c.rate.a < c.rate.b || c.rate.a > c.rate.b;
+	event_change__free(&c);
+	return 0;
+}
+
+/* "comm: inner <- outer": all but the scheduler's own part. */
+static void print_stack(const struct profile *p, const struct stack_change *c)
+{
+	static const char *const scheduler[] = { "__traceiter_sched_switch", "__schedule",
+						 "schedule", "preempt_schedule_common" };
+	const struct stack *s = stacks__get(p->tables->stacks, c->stack);
+	uint32_t i = 0, k, end;
+
+	for (k = 0; i < s->n && k < ARRAY_SIZE(scheduler); k++) {
+		const struct function *f = functions__get(p->tables->functions, s->functions[i]);
+
+		if (f->kernel && f->symbol && !strcmp(f->symbol, scheduler[k])) {
+			i++;
+			k = -1; /* from the first name on */
+		}
+	}
+	if (i == s->n) /* nothing else is in it */
+		i = 0;
+	printf("      ");
+	print_name(c->comm[0] ? c->comm : "?");
+	printf(": ");
+	end = s->n - i > STACK_FRAMES ? i + STACK_FRAMES : s->n;
+	for (k = i; k < end; k++) {
+		const struct function *f = functions__get(p->tables->functions, s->functions[k]);
+
+		printf("%s", k > i ? " <- " : "");
+		print_name(f->symbol ?: f->module);
+	}
+	printf("%s\n", end < s->n ? " <- ..." : "");
+}
+
+/* What had not ended says less: how long it was is known from below only. */
+static void print_open(const struct stack_change *s)
+{
+	if (s->open.a > 0 || s->open.b > 0)
+		printf(", not ended: %.0f%% of A, %.0f%% of B", s->open.a, s->open.b);
+	putchar('\n');
+}
+
+static int print_offcpu(const char *session, const struct profile *a, const struct profile *b,
+			const struct diff_options *opts, bool *differs)
+{
+	struct offcpu_change c;
+
+	if (offcpu_change__make(a, b, &c))
+		return -ENOMEM;
+	if (session[0])
+		printf("session "), print_name(session), printf(", ");
+	printf("off CPU: A %.2f ms/s of all tasks, B %.2f ms/s\n", c.rate.a, c.rate.b);
+	if (!c.n) {
+		printf("  no difference\n");
+	} else {
+		printf("  %10s %10s %10s  %8s %8s %8s   %8s %8s  state\n", "ms/s A", "ms/s B",
+		       "change", "share A", "share B", "change", "times/s A", "times/s B");
+	}
+	for (size_t i = 0; i < limited(c.n, opts); i++) {
+		const struct stack_change *s = &c.v[i];
+		const struct stack *stack = stacks__get(a->tables->stacks, s->stack);
+
+		printf("  %10.2f %10.2f %+10.2f ", s->rate.a, s->rate.b, change__by(&s->rate));
+		print_shares(&s->share, false);
+		printf("  %9.2f %9.2f  %s", s->times.a, s->times.b,
+		       offcpu__state_name(stack->state));
+		print_open(s);
+		print_stack(a, s);
+	}
+	print_rest(c.n, opts);
+	if (a->offcpu.lost + b->offcpu.lost)
+		printf("  %" PRIu64 " times in A and %" PRIu64 " in B a task's return was not "
+		       "recorded: these do not count\n",
+		       a->offcpu.lost, b->offcpu.lost);
+	*differs |= c.n;
+	offcpu_change__free(&c);
+	return 0;
+}
+
+int diff_text__session(const char *name, const struct profile *a, const struct profile *b,
+		       const struct diff_options *opts, bool *ret_differs)
+{
+	_cleanup_free_ const char **names = diff_event_names(a, b);
+	int err = names ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && names[i]; i++) {
+		err = print_event(name, names[i], a, b, opts, ret_differs);
+		putchar('\n');
+	}
+	if (!err && a->switches && b->switches) {
+		err = print_offcpu(name, a, b, opts, ret_differs);
+		putchar('\n');
+	}
+	return err;
+}
+
+static bool is_listed(const char **names, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+const char **diff_event_names(const struct profile *a, const struct profile *b)
+{
+	const struct profile *const sides[] = { a, b };
+	const char **names = calloc(a->n_events + b->n_events + 1, sizeof(*names));
+	size_t n = 0, s, i;
+
+	for (s = 0; names && s < ARRAY_SIZE(sides); s++)
+		for (i = 0; i < sides[s]->n_events; i++)
+			if (sides[s]->events[i].samples &&
+			    !is_listed(names, n, sides[s]->events[i].name))
+				names[n++] = sides[s]->events[i].name;
+	return names;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/run_args.h"
+#include "rules/units.h"
+#include "run/outcome.h"
+
+enum { /* options without a letter */
+       OPT_RULES = 256,
+       OPT_WHEN,
+       OPT_IF,
+       OPT_SESSION,
+       OPT_CGROUP,
+       OPT_FOR,
+       OPT_DUMPS,
+       OPT_EXIT_CODE,
+       OPT_OPTIONAL,
+       OPT_USER,
+       OPT_LAST_WINDOW,
+       OPT_MATCHES_ONLY,
+       OPT_LOG,
+};
+
+static const struct option long_opts[] = {
+	{ "rules", required_argument, NULL, OPT_RULES },
+	{ "when", required_argument, NULL, OPT_WHEN },
+	{ "if", required_argument, NULL, OPT_IF },
+	{ "session", required_argument, NULL, OPT_SESSION },
+	{ "all", no_argument, NULL, 'a' },
+	{ "pid", required_argument, NULL, 'p' },
+	{ "cgroup", required_argument, NULL, OPT_CGROUP },
+	{ "for", required_argument, NULL, OPT_FOR },
+	{ "dumps", required_argument, NULL, OPT_DUMPS },
+	{ "output", required_argument, NULL, 'o' },
+	{ "exit-code", required_argument, NULL, OPT_EXIT_CODE },
+	{ "optional", no_argument, NULL, OPT_OPTIONAL },
+	{ "user", optional_argument, NULL, OPT_USER },
+	{ "last-window", no_argument, NULL, OPT_LAST_WINDOW },
+	{ "matches-only", no_argument, NULL, OPT_MATCHES_ONLY },
+	{ "log", required_argument, NULL, OPT_LOG },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+struct parser {
+	const struct command *cmd;
+	struct run_opts *opts;
+};
+
+/* Every error of the command line is one: nothing was recorded, and nothing was run. */
+static bool wrong(const struct parser *p, const char *what)
+{
+	cmd_usage_error(p->cmd, what);
+	return false;
+}
+
+static bool wrong_value(const struct parser *p, const char *name, const char *value,
+			const char *why)
+{
+	char what[256];
+
+	snprintf(what, sizeof(what), "%s %.100s: %s", name, value, why);
+	return wrong(p, what);
+}
+
+/* A number from @least to @most. */
+static bool set_number(const struct parser *p, const char *name, const char *text, uint64_t least,
+		       uint64_t most, uint64_t *ret)
+{
+	const char *why;
+	char range[80];
+	uint64_t n;
+
+	if (units__number(text, strlen(text), &n, &why))
+		return wrong_value(p, name, text, why);
+	if (n < least || n > most) {
+		snprintf(range, sizeof(range), "a number from %llu to %llu is expected",
+			 (unsigned long long)least, (unsigned long long)most);
+		return wrong_value(p, name, text, range);
+	}
+	*ret = n;
+	return true;
+}
+
+static bool set_scope(const struct parser *p, enum run_scope scope)
+{
+	if (p->opts->scope != RUN_TREE)
+		return wrong(p, "-a, -p and --cgroup exclude each other, and can be given once");
+	p->opts->scope = scope;
+	return true;
+}
+
+static bool add_when(const struct parser *p, const char *when)
+{
+	struct run_opts *o = p->opts;
+	struct run_when *v = reallocarray(o->whens, o->n_whens + 1, sizeof(*v));
+
+	if (!v)
+		return wrong(p, "out of memory");
+	o->whens = v;
+	v[o->n_whens++] = (struct run_when){ .when = when };
+	return true;
+}
+
+static bool add_if(const struct parser *p, const char *condition)
+{
+	struct run_opts *o = p->opts;
+
+	if (!o->n_whens)
+		return wrong(p, "--if belongs to a --when before it");
+	if (o->whens[o->n_whens - 1].condition)
+		return wrong(p, "a --when has one --if: join conditions by &&");
+	o->whens[o->n_whens - 1].condition = condition;
+	return true;
+}
+
+static bool add_session(const struct parser *p, const char *line)
+{
+	struct run_opts *o = p->opts;
+	const char **v = reallocarray(o->sessions, o->n_sessions + 1, sizeof(*v));
+
+	if (!v)
+		return wrong(p, "out of memory");
+	o->sessions = v;
+	v[o->n_sessions++] = line;
+	return true;
+}
+
+static bool set_duration(const struct parser *p, const char *text)
+{
+	const char *why = "it is 0";
+
+	if (units__duration(text, strlen(text), &p->opts->for_ns, &why) || !p->opts->for_ns)
+		return wrong_value(p, "--for", text, why);
+	return true;
+}
+
+static bool set_pid(const struct parser *p, const char *text)
+{
+	uint64_t pid;
+
+	if (!set_scope(p, RUN_PID) || !set_number(p, "-p", text, 1, INT_MAX, &pid))
+		return false;
+	p->opts->pid = pid;
+	return true;
+}
+
+static bool set_exit_code(const struct parser *p, const char *text)
+{
+	uint64_t n;
+
+	if (!set_number(p, "--exit-code", text, 0, 255, &n))
+		return false;
+	p->opts->exit_code = n;
+	return true;
+}
+
+static bool take(const struct parser *p, int opt, const char *value)
+{
+	struct run_opts *o = p->opts;
+
+	switch (opt) {
+	case OPT_RULES:
+		o->rules = value;
+		return true;
+	case OPT_WHEN:
+		return add_when(p, value);
+	case OPT_IF:
+		return add_if(p, value);
+	case OPT_SESSION:
+		return add_session(p, value);
+	case 'a':
+		return set_scope(p, RUN_ALL);
+	case 'p':
+		return set_pid(p, value);
+	case OPT_CGROUP:
+		o->cgroup = value;
+		return set_scope(p, RUN_CGROUP);
+	case OPT_FOR:
+		return set_duration(p, value);
+	case OPT_DUMPS:
+		return set_number(p, "--dumps", value, 1, 1000000, &o->max_dumps);
+	case 'o':
+		o->out = value;
+		return true;
+	case OPT_EXIT_CODE:
+		return set_exit_code(p, value);
+	case OPT_OPTIONAL:
+		o->optional = true;
+		return true;
+	case OPT_USER:
+		o->as_user = true;
+		o->user = value;
+		return true;
+	case OPT_LAST_WINDOW:
+		o->last_window = true;
+		return true;
+	case OPT_MATCHES_ONLY:
+		o->matches_only = true;
+		return true;
+	default:
+		o->log = value;
+		return true;
+	}
+}
+
+static bool check(const struct parser *p)
+{
+	const struct run_opts *o = p->opts;
+
+	if (!o->command && o->scope == RUN_TREE)
+		return wrong(p, "no command: give one behind --, or -a, -p or --cgroup");
+	if (!o->command && o->as_user)
+		return wrong(p, "--user is about a command, and none is given");
+	if (!o->command && o->optional)
+		return wrong(p, "--optional is about a command, and none is given");
+	return true;
+}
+
+bool run_args__parse(const struct command *cmd, int argc, char **argv, struct run_opts *ret,
+		     int *ret_status)
+{
+	struct location_hint unused = { 0 };
+	struct parser p = { cmd, ret };
+	enum cmd_parse parsed;
+	int opt;
+
+	*ret = (struct run_opts){ .scope = RUN_TREE, .exit_code = RUN_EXIT_FIRED };
+	*ret_status = RUN_EXIT_NOT_RECORDED;
+	/* '+': the first word that is no option begins the command */
+	while ((parsed = cmd_next_option(cmd, argc, argv, "+:ap:o:h", long_opts, &unused, &opt)) ==
+	       CMD_OPTION) {
+		if (!take(&p, opt, optarg))
+			return false;
+	}
+	if (parsed == CMD_EXIT) {
+		if (opt == EXIT_DONE)
+			*ret_status = EXIT_DONE;
+		return false;
+	}
+	if (optind < argc)
+		ret->command = argv + optind;
+	return check(&p);
+}
+
+void run_args__free(struct run_opts *opts)
+{
+	free(opts->whens);
+	free(opts->sessions);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The command line of `frbpf run`. */
+#ifndef FRBPF_CMD_RUN_ARGS_H
+#define FRBPF_CMD_RUN_ARGS_H
+
+#include <stdbool.h>
+
+#include "cmd/cmd.h"
+#include "run/run_opts.h"
+
+/* False: the command is over with *ret_status: help was printed, or an error said. Free @ret in any
+ * case; it borrows from @argv. */
+bool run_args__parse(const struct command *cmd, int argc, char **argv, struct run_opts *ret,
+		     int *ret_status);
+void run_args__free(struct run_opts *opts);
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "run/escape.h"
+
+/* How long the UTF-8 sequence at @s is; 0: it is none, or one that XML does not allow. */
+static size_t sequence(const char *s)
+{
+	const unsigned char *u = (const unsigned char *)s;
+	size_t n = u[0] < 0x80 ? 1 : u[0] < 0xc2 ? 0 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
+	uint32_t c = n == 2 ? u[0] & 0x1f : n == 3 ? u[0] & 0x0f : u[0] & 0x07;
+
+	if (n <= 1)
+		return n && u[0] >= ' ' && u[0] != 0x7f;
+	if (u[0] > 0xf4)
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		if ((u[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (u[i] & 0x3f);
+	}
+	if (n == 2) /* C1 control characters */
+		return c < 0xa0 ? 0 : n;
+	if (n == 3) /* too long; surrogates; no characters; those that turn the writing direction */
+		return c < 0x800 || (c >= 0xd800 && c < 0xe000) || c > 0xfffd ||
+				       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069)
+			       ? 0
+			       : n;
+	return c < 0x10000 || c > 0x10ffff ? 0 : n;
+}
+
+/* What stands for an ASCII character; NULL: it does itself. */
+typedef const char *(*replace_fn)(const char *s);
+
+static int escape(struct buf *b, const char *s, replace_fn replace)
+{
+	int err = 0;
+
+	while (*s && !err) {
+		size_t n = sequence(s);
+		const char *with = n == 1 && replace ? replace(s) : NULL;
+
+		if (!n)
+			err = buf__add_str(b, "?");
+		else if (with)
+			err = buf__add_str(b, with);
+		else
+			err = buf__add(b, s, n);
+		s += n ? n : 1;
+	}
+	return err;
+}
+
+static const char *replace_xml(const char *s)
+{
+	switch (*s) {
+	case '&':
+		return "&amp;";
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '"':
+		return "&quot;";
+	case '\'':
+		return "&#39;";
+	}
+	return NULL;
+}
+
+/* Entities also where a backslash would do: a cell of a table cannot hold an escaped bar within code,
+ * and HTML passes through markdown. '@' would call people, '#' issues, "://" is part of a link. */
+static const char *replace_markdown(const char *s)
+{
+	static const struct {
+		char c;
+		const char *with;
+	} table[] = {
+		{ '&', "&amp;" },  { '<', "&lt;" },  { '>', "&gt;" },  { '|', "&#124;" },
+		{ '`', "&#96;" },  { '*', "&#42;" }, { '[', "&#91;" }, { ']', "&#93;" },
+		{ '\\', "&#92;" }, { '#', "&#35;" }, { '@', "&#64;" }, { '~', "&#126;" },
+		{ '!', "&#33;" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		if (table[i].c == *s)
+			return table[i].with;
+	}
+	return strncmp(s, "://", 3) == 0 ? "&#58;" : NULL;
+}
+
+static const char *replace_github(const char *s)
+{
+	return *s == '%' ? "%25" : NULL;
+}
+
+static const char *replace_github_property(const char *s)
+{
+	return *s == '%' ? "%25" : *s == ':' ? "%3A" : *s == ',' ? "%2C" : NULL;
+}
+
+static const char *replace_quote(const char *s)
+{
+	return *s == '\'' ? "'\\''" : NULL;
+}
+
+int escape__xml(struct buf *b, const char *s)
+{
+	return escape(b, s, replace_xml);
+}
+
+int escape__markdown(struct buf *b, const char *s)
+{
+	return escape(b, s, replace_markdown);
+}
+
+int escape__plain(struct buf *b, const char *s)
+{
+	return escape(b, s, NULL);
+}
+
+int escape__github(struct buf *b, const char *s)
+{
+	return escape(b, s, replace_github);
+}
+
+int escape__github_property(struct buf *b, const char *s)
+{
+	return escape(b, s, replace_github_property);
+}
+
+int escape__shell(struct buf *b, const char *s)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				   "0123456789_-./=:,+%@";
+	int err;
+
+	if (*s && strspn(s, safe) == strlen(s))
+		return buf__add_str(b, s);
+	err = buf__add_str(b, "'");
+	err = err ? err : escape(b, s, replace_quote);
+	return err ? err : buf__add_str(b, "'");
+}

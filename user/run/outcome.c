@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "run/outcome.h"
+
+bool run_rule__fired(const struct run_rule *rule)
+{
+	return !rule->quiet && rule->state.fired;
+}
+
+bool outcome__fired(const struct outcome *o)
+{
+	for (size_t i = 0; i < o->n_rules; i++) {
+		if (run_rule__fired(&o->rules[i]))
+			return true;
+	}
+	return false;
+}
+
+static int command_status(const struct outcome *o)
+{
+	if (o->exec_error)
+		return o->exec_error == ENOENT ? RUN_EXIT_NOT_FOUND : RUN_EXIT_NOT_EXECUTED;
+	if (!o->command_ended)
+		return 0;
+	if (WIFSIGNALED(o->command_status))
+		return 128 + WTERMSIG(o->command_status);
+	return WEXITSTATUS(o->command_status);
+}
+
+int outcome__exit_status(const struct outcome *o)
+{
+	int status = command_status(o);
+
+	if (status)
+		return status;
+	return outcome__fired(o) ? o->opts->exit_code : 0;
+}
+
+const struct run_trigger *outcome__worst(const struct outcome *o, size_t rule,
+					 const struct run_incident **ret_incident)
+{
+	const struct run_trigger *worst = NULL;
+
+	for (size_t i = 0; i < o->n_incidents; i++) {
+		const struct run_incident *inc = &o->incidents[i];
+
+		for (size_t k = 0; k < inc->n_triggers; k++) {
+			const struct run_trigger *t = &inc->triggers[k];
+
+			if (t->rule != rule || (worst && t->value <= worst->value))
+				continue;
+			worst = t;
+			*ret_incident = inc;
+		}
+	}
+	return worst;
+}
+
+/* The first that is there: sessions stand in the order of the rules file. */
+const struct run_file *run_incident__dump(const struct run_incident *inc)
+{
+	const struct run_file *first = NULL;
+
+	for (size_t i = 0; i < inc->n_files; i++) {
+		if (!inc->files[i].path)
+			continue;
+		first = first ?: &inc->files[i];
+	}
+	return first;
+}
+
+const char *run_end__name(enum run_end end)
+{
+	static const char *const names[] = {
+		[RUN_END_COMMAND] = "command", [RUN_END_TIME] = "time",
+		[RUN_END_DUMPS] = "dumps",     [RUN_END_SIGNAL] = "signal",
+		[RUN_END_TARGET] = "target",
+	};
+
+	return names[end];
+}
+
+static void free_incident(struct run_incident *inc)
+{
+	for (size_t i = 0; i < inc->n_files; i++) {
+		free(inc->files[i].session);
+		free(inc->files[i].path);
+		free(inc->files[i].error);
+	}
+	free(inc->files);
+	free(inc->triggers);
+}
+
+void outcome__free(struct outcome *o)
+{
+	for (size_t i = 0; i < o->n_rules; i++) {
+		free(o->rules[i].name);
+		free(o->rules[i].when);
+		free(o->rules[i].condition);
+	}
+	for (size_t i = 0; i < o->n_sessions; i++) {
+		free(o->sessions[i].name);
+		free(o->sessions[i].run);
+	}
+	for (size_t i = 0; i < o->n_incidents; i++)
+		free_incident(&o->incidents[i]);
+	free(o->rules);
+	free(o->sessions);
+	free(o->incidents);
+	*o = (struct outcome){ 0 };
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The parts of the daemon, for the time of one run and in this process: side band, detectors,
+ * recorder, one generation of rules and sessions, with the output folder as its base. There is no
+ * socket, nothing is announced, and what it attaches ends with it. Life: open (records from then
+ * on), step whenever its fd is readable or its time has come, finish, free.
+ */
+#ifndef FRBPF_RUN_RECORDING_H
+#define FRBPF_RUN_RECORDING_H
+
+#include "dump/base_dir.h"
+#include "run/outcome.h"
+#include "run/run_rules.h"
+#include "run/target.h"
+
+struct recording;
+
+struct recording_opts { /* all of it is borrowed until recording__free() */
+	struct base_dir *base;
+	struct tracefs *tracefs; /* NULL: there is none */
+	struct run_target *target;
+	struct outcome *outcome; /* told of every incident, and of the rest at the end */
+};
+
+/* The ruleset of @rules is taken over, and the events of its plan, also on failure. */
+int recording__open(const struct recording_opts *opts, struct run_rules *rules, struct err *err,
+		    struct recording **ret);
+
+int recording__fd(const struct recording *r);
+/* Take what was written. Returns ns until it is to be called again at the latest, or UINT64_MAX. */
+uint64_t recording__step(struct recording *r);
+
+/* Nothing fires any more; save the last window, too, if @last; write what is under way; fill the
+ * outcome. */
+void recording__finish(struct recording *r, bool last);
+
+void recording__free(struct recording *r);
+
+#endif

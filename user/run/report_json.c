@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "common/cleanup.h"
+#include "rules/units.h"
+#include "run/escape.h"
+#include "run/report.h"
+
+static json_t *json_text(const char *s)
+{
+	struct buf b = { 0 };
+	json_t *j = escape__plain(&b, s) ? NULL : json_string(b.data ? b.data : "");
+
+	buf__free(&b);
+	return j;
+}
+
+static json_t *json_utc(uint64_t ns)
+{
+	time_t sec = ns / NSEC_PER_SEC;
+	char date[32] = "", text[64];
+	struct tm tm;
+
+	if (gmtime_r(&sec, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s.%03lluZ", date,
+		 (unsigned long long)(ns % NSEC_PER_SEC / 1000000));
+	return json_string(text);
+}
+
+static json_t *json_histogram(const struct histogram *h)
+{
+	json_t *buckets = json_array();
+
+	for (int i = 0; i < FRBPF_MAX_VALUES; i++) {
+		if (h->buckets[i])
+			json_array_append_new(buckets, json_pack("{s:I, s:I}", "from_ns",
+								 (json_int_t)(i ? 1ULL << i : 0),
+								 "n", (json_int_t)h->buckets[i]));
+	}
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}", "n", (json_int_t)h->n, "p50_ns",
+			 (json_int_t)histogram__percentile(h, 50), "p90_ns",
+			 (json_int_t)histogram__percentile(h, 90), "p99_ns",
+			 (json_int_t)histogram__percentile(h, 99), "max_ns", (json_int_t)h->max,
+			 "buckets", buckets);
+}
+
+static json_t *json_held_back(const struct frbpf_rule_state *st)
+{
+	static const char *const names[FRBPF_CAUSE_MAX] = {
+		[FRBPF_CAUSE_COOLDOWN] = "cooldown",
+		[FRBPF_CAUSE_FULL] = "ring_full",
+		[FRBPF_CAUSE_SELF] = "self",
+		[FRBPF_CAUSE_COUNT] = "count",
+		[FRBPF_CAUSE_RULE_CAP] = "rule_max_dumps",
+		[FRBPF_CAUSE_CAP] = "max_dumps",
+		[FRBPF_CAUSE_KEYS] = "keys_full",
+	};
+	json_t *j = json_object();
+
+	for (int i = 0; i < FRBPF_CAUSE_MAX; i++) {
+		if (names[i])
+			json_object_set_new(j, names[i], json_integer(st->suppressed[i]));
+	}
+	return j;
+}
+
+static json_t *json_rules(const struct outcome *o)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < o->n_rules; i++) {
+		const struct run_rule *r = &o->rules[i];
+
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:o, s:o, s:b, s:b, s:I, s:I, s:I, s:o, s:o, s:o}", "name",
+				  r->name, "when", json_text(r->when), "if",
+				  r->condition ? json_text(r->condition) : json_null(),
+				  "counts_only", r->quiet, "failed", run_rule__fired(r),
+				  "threshold_ns", (json_int_t)r->threshold, "matched",
+				  (json_int_t)r->state.matched, "fired", (json_int_t)r->state.fired,
+				  "held_back", json_held_back(&r->state), "matches",
+				  json_histogram(&r->matches), "values",
+				  r->has_values ? json_histogram(&r->values) : json_null()));
+	}
+	return list;
+}
+
+static json_t *json_triggers(const struct outcome *o, const struct run_incident *inc)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < inc->n_triggers; i++) {
+		const struct run_trigger *t = &inc->triggers[i];
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:i, s:i, s:b}", "rule",
+					o->rules[t->rule].name, "monotonic_ns", (json_int_t)t->time,
+					"value_ns", (json_int_t)t->value, "threshold_ns",
+					(json_int_t)t->threshold, "comm", json_text(t->comm),
+					"process", json_text(t->process), "pid", (int)t->pid, "tid",
+					(int)t->tid, "merged", t->merged));
+	}
+	return list;
+}
+
+static json_t *json_files(const struct run_incident *inc)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < inc->n_files; i++) {
+		const struct run_file *f = &inc->files[i];
+
+		json_array_append_new(list,
+				      json_pack("{s:s, s:o, s:o}", "session", f->session, "file",
+						f->path ? json_text(f->path) : json_null(), "error",
+						f->error ? json_text(f->error) : json_null()));
+	}
+	return list;
+}
+
+static json_t *json_incidents(const struct outcome *o)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < o->n_incidents; i++) {
+		const struct run_incident *inc = &o->incidents[i];
+
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:b, s:o, s:I, s:o}", "name", inc->name, "last_window",
+				  inc->last, "triggers", json_triggers(o, inc), "more_triggers",
+				  (json_int_t)inc->more_triggers, "files", json_files(inc)));
+	}
+	return list;
+}
+
+static json_t *json_sessions(const struct outcome *o)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < o->n_sessions; i++)
+		json_array_append_new(list,
+				      json_pack("{s:s, s:o, s:o}", "name", o->sessions[i].name,
+						"run", json_text(o->sessions[i].run), "notice",
+						json_text(o->sessions[i].notice)));
+	return list;
+}
+
+static json_t *json_command(const struct outcome *o)
+{
+	json_t *argv;
+
+	if (!o->opts->command)
+		return json_null();
+	argv = json_array();
+	for (size_t i = 0; o->opts->command[i]; i++)
+		json_array_append_new(argv, json_text(o->opts->command[i]));
+	return json_pack("{s:o, s:o, s:o}", "argv", argv, "exit_status",
+			 o->command_ended && WIFEXITED(o->command_status)
+				 ? json_integer(WEXITSTATUS(o->command_status))
+				 : json_null(),
+			 "signal",
+			 o->command_ended && WIFSIGNALED(o->command_status)
+				 ? json_integer(WTERMSIG(o->command_status))
+				 : json_null());
+}
+
+static json_t *json_scope(const struct outcome *o)
+{
+	switch (o->opts->scope) {
+	case RUN_ALL:
+		return json_pack("{s:s}", "kind", "all");
+	case RUN_PID:
+		return json_pack("{s:s, s:i}", "kind", "process", "pid", (int)o->opts->pid);
+	case RUN_CGROUP:
+		return json_pack("{s:s, s:o}", "kind", "cgroup", "path", json_text(o->cgroup));
+	default:
+		return json_pack("{s:s}", "kind", "command");
+	}
+}
+
+int report_json(const struct outcome *o, struct buf *b)
+{
+	_cleanup_free_ char *text = NULL;
+	json_t *j;
+
+	j = json_pack("{s:i, s:s, s:b, s:o, s:i, s:b, s:o, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:I, "
+		      "s:I, s:I}",
+		      "schema", REPORT_SCHEMA, "frbpf", FRBPF_VERSION, "recorded", o->recorded,
+		      "reason", o->recorded ? json_null() : json_text(o->reason), "exit_status",
+		      outcome__exit_status(o), "fired", outcome__fired(o), "command",
+		      json_command(o), "scope", json_scope(o), "started",
+		      o->realtime ? json_utc(o->realtime) : json_null(), "recorded_ns",
+		      (json_int_t)o->wall_ns, "ended_by", run_end__name(o->end), "rules",
+		      json_rules(o), "incidents", json_incidents(o), "sessions", json_sessions(o),
+		      "lost_triggers", (json_int_t)o->lost_triggers, "failed_files",
+		      (json_int_t)o->failed_files, "unmeasured_tasks", (json_int_t)o->unseen);
+	if (j)
+		text = json_dumps(j, JSON_INDENT(2));
+	json_decref(j);
+	return text ? buf__printf(b, "%s\n", text) : -ENOMEM;
+}

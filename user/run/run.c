@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "run/folder.h"
+#include "run/incident_note.h"
+#include "run/privilege.h"
+#include "run/report.h"
+#include "run/run.h"
+#include "run/wait.h"
+
+struct run {
+	const struct run_opts *opts;
+	struct tracefs *tracefs; /* NULL: there is none */
+	struct run_rules rules;
+	struct run_target target;
+	struct child_user user;
+	struct folder folder;
+	struct child child;
+	struct recording *recording;
+	struct outcome outcome;
+	sigset_t mask; /* the command's */
+	int signals;
+	struct err err;
+};
+
+static int refuse(const struct err *err)
+{
+	log_error("%s", err->msg);
+	return RUN_EXIT_NOT_RECORDED;
+}
+
+static void print_diags(struct diags *diags)
+{
+	struct buf text = { 0 };
+
+	if (diags__format(diags, &text) == 0 && text.len)
+		log_text(text.data);
+	buf__free(&text);
+	diags__free(diags);
+}
+
+/* Where nothing can be recorded the rules can still be wrong. False: they are, and it was said. */
+static bool check_rules(struct run *r)
+{
+	struct diags diags = { 0 };
+	int code = run_rules__check(r->opts, &diags);
+
+	print_diags(&diags);
+	return !code;
+}
+
+/* The rules, for this kernel. False: they are wrong, and it was said. Not *ret_able: they are right,
+ * and it has no tracepoints for them. */
+static bool read_rules(struct run *r, bool *ret_able)
+{
+	struct diags diags = { 0 };
+	struct err no_tracefs = { 0 };
+	int code;
+
+	if (tracefs__open(&no_tracefs, &r->tracefs))
+		r->tracefs = NULL;
+	code = run_rules__make(r->opts, r->tracefs, &diags, &r->rules);
+	if (code && !r->tracefs && check_rules(r)) {
+		diags__free(&diags);
+		err_set(&r->err, -ENOENT, "%s", no_tracefs.msg);
+		*ret_able = false;
+		return true;
+	}
+	print_diags(&diags);
+	if (!code && !r->tracefs && !r->opts->n_sessions)
+		log_warn("no tracepoints, so our own sessions have context switches only, and not "
+			 "who woke whom: %s",
+			 no_tracefs.msg);
+	*ret_able = !code;
+	return !code;
+}
+
+/* Everything that can be wrong with what we were told, before anything is made. 0 or an exit
+ * status. */
+static int check(struct run *r)
+{
+	const struct run_opts *opts = r->opts;
+
+	if (opts->as_user && child_user__find(opts->user, &r->user, &r->err))
+		return refuse(&r->err);
+	if (run_target__find(opts, &r->err, &r->target))
+		return refuse(&r->err);
+	r->signals = wait__block_signals(&r->mask);
+	if (r->signals < 0) {
+		err_set(&r->err, r->signals, "signalfd: %s", strerror(-r->signals));
+		return refuse(&r->err);
+	}
+	return 0;
+}
+
+static int fork_command(struct run *r, struct err *err)
+{
+	int code;
+
+	if (!r->opts->command)
+		return 0;
+	code = child__fork(r->opts->command, &r->user, &r->mask, err, &r->child);
+	signal(SIGPIPE, SIG_IGN); /* of --log and the like; the command has its own */
+	return code;
+}
+
+/* Are we allowed to record, and are the rules right? As read_rules(). */
+static bool check_ability(struct run *r, bool *ret_able)
+{
+	struct err less = { 0 };
+
+	if (privilege__check(&less, &r->err)) {
+		*ret_able = false;
+		return check_rules(r);
+	}
+	if (less.msg[0] && r->opts->scope != RUN_TREE)
+		log_warn("recorded without %s", less.msg);
+	return read_rules(r, ret_able);
+}
+
+/* Bring everything up. Negative errno with words: it cannot be recorded. */
+static int arm(struct run *r)
+{
+	struct recording_opts rec = { .base = &r->folder.base,
+				      .tracefs = r->tracefs,
+				      .target = &r->target,
+				      .outcome = &r->outcome };
+	int code = 0;
+
+	if (r->opts->scope == RUN_TREE)
+		code = run_target__set_command(&r->target, r->child.pid, &r->err);
+	code = code ?: recording__open(&rec, &r->rules, &r->err, &r->recording);
+	if (code == -EPERM || code == -EACCES) {
+		struct err refused = r->err;
+
+		privilege__explain(refused.msg, &r->err);
+	}
+	return code;
+}
+
+/* The reports, the folder's owner. What was recorded stays, whatever fails here. */
+static void report(struct run *r)
+{
+	struct err err = { 0 };
+
+	if (report__write(&r->outcome, r->folder.base.fd, &err))
+		log_error("%s: %s", r->outcome.folder, err.msg);
+	err = (struct err){ 0 };
+	if (folder__finish(&r->folder, &r->user, &err))
+		log_error("%s", err.msg);
+	log_info("%s", r->outcome.folder);
+}
+
+static void start_command(struct run *r)
+{
+	int code;
+
+	if (!r->opts->command)
+		return;
+	code = child__go(&r->child, r->opts->command[0], &r->err);
+	r->outcome.exec_error = -code;
+	if (code)
+		log_error("%s", r->err.msg);
+}
+
+static void note_end(struct run *r)
+{
+	if (!r->opts->command)
+		return;
+	r->outcome.command_ended = r->child.ended;
+	r->outcome.command_status = r->child.status;
+}
+
+/* Armed: the run itself. */
+static int record(struct run *r)
+{
+	struct waiter w = { .opts = r->opts,
+			    .child = r->opts->command ? &r->child : NULL,
+			    .recording = r->recording,
+			    .target = &r->target,
+			    .outcome = &r->outcome,
+			    .signals = r->signals };
+	bool last;
+
+	start_command(r);
+	if (r->outcome.exec_error) { /* nothing was run: nothing is left */
+		recording__free(TAKE_PTR(r->recording));
+		folder__undo(&r->folder);
+		return outcome__exit_status(&r->outcome);
+	}
+	wait__recording(&w);
+	last = r->opts->last_window || !r->outcome.n_rules;
+	recording__finish(r->recording, last);
+	recording__free(TAKE_PTR(r->recording));
+	wait__command(&w);
+	note_end(r);
+	report(r);
+	return outcome__exit_status(&r->outcome);
+}
+
+/* --optional: the command is what matters. */
+static int run_plainly(struct run *r)
+{
+	struct waiter w = {
+		.opts = r->opts, .child = &r->child, .outcome = &r->outcome, .signals = r->signals
+	};
+
+	snprintf(r->outcome.reason, sizeof(r->outcome.reason), "%s", r->err.msg);
+	for (char *c = r->outcome.reason; *c; c++)
+		*c = *c == '\n' ? ' ' : *c;
+	log_warn("%s", r->err.msg);
+	log_warn("not recorded: running the command without (--optional)");
+	start_command(r);
+	wait__command(&w);
+	note_end(r);
+	if (r->outcome.exec_error)
+		folder__undo(&r->folder);
+	else
+		report(r);
+	return outcome__exit_status(&r->outcome);
+}
+
+static int make_and_run(struct run *r)
+{
+	bool plainly = r->opts->optional && r->opts->command, able;
+	struct err err = { 0 };
+
+	if (!check_ability(r, &able))
+		return RUN_EXIT_NOT_RECORDED;
+	if (!able && !plainly)
+		return refuse(&r->err);
+	if (folder__make(r->opts->out, &r->folder, &err))
+		return refuse(&err);
+	snprintf(r->outcome.folder, sizeof(r->outcome.folder), "%s", r->folder.base.path);
+	snprintf(r->outcome.cgroup, sizeof(r->outcome.cgroup), "%s", r->target.cgroup);
+	if (fork_command(r, &err))
+		return refuse(&err);
+	if (able && !arm(r))
+		return record(r);
+	return plainly ? run_plainly(r) : refuse(&r->err);
+}
+
+int run__run(const struct run_opts *opts)
+{
+	struct run r = { .opts = opts,
+			 .signals = -1,
+			 .target = { .pidfd = -1, .record.cgroup_fd = -1 },
+			 .child = { .go = -1, .result = -1 },
+			 .outcome = { .opts = opts } };
+	int status = check(&r);
+
+	status = status ?: make_and_run(&r);
+	recording__free(r.recording);
+	child__free(&r.child);
+	folder__undo(&r.folder);
+	run_rules__free(&r.rules);
+	run_target__free(&r.target);
+	tracefs__free(r.tracefs);
+	outcome__free(&r.outcome);
+	if (r.signals >= 0)
+		close(r.signals);
+	return status;
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "daemon/lint.h"
+#include "run/run_rules.h"
+
+#define COMMAND_LINE "command line"
+
+/* As configs/ has them: stacks of what runs, and of what leaves its CPU or is woken. */
+#define SESSION_CPU                                                                                \
+	"[session-cpu]\n"                                                                          \
+	"run = -e cycles -F 99 -g -m 512K --overwrite --switch-output\n"
+static const char default_sessions[] =
+	SESSION_CPU "[session-sched]\n"
+		    "run = -e sched:sched_switch -e sched:sched_wakeup -g -m 2M --overwrite "
+		    "--switch-output\n";
+/* Without tracefs: the same stacks of what leaves its CPU, but not who woke it. */
+static const char default_sessions_plain[] =
+	SESSION_CPU "[session-sched]\n"
+		    "run = -e context-switches -c 1 -g -m 2M --overwrite --switch-output\n";
+
+/* What all steps share. */
+struct maker {
+	const struct run_opts *opts;
+	struct tracefs *tracefs; /* NULL: there is none */
+	bool partly;		 /* only to check */
+	struct diags *d;
+};
+
+/* A value is one line of a rules file, and must not become two, nor go on in the next. */
+static bool is_one_line(const char *value)
+{
+	size_t len = strlen(value);
+
+	return !strpbrk(value, "\r\n") && (!len || value[len - 1] != '\\');
+}
+
+static int check_lines(const struct run_opts *opts, struct diags *d)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < opts->n_sessions; i++)
+		good &= is_one_line(opts->sessions[i]);
+	for (size_t i = 0; i < opts->n_whens; i++) {
+		const struct run_when *w = &opts->whens[i];
+
+		good &= is_one_line(w->when) && (!w->condition || is_one_line(w->condition));
+	}
+	if (good)
+		return 0;
+	return diags__error(d, NULL, (struct span){ 0 },
+			    COMMAND_LINE ": --session, --when and --if take one line each");
+}
+
+static int add_sessions(const struct maker *m, struct buf *text)
+{
+	const struct run_opts *opts = m->opts;
+	int err = 0;
+
+	if (!opts->n_sessions)
+		err = buf__add_str(text, m->tracefs ? default_sessions : default_sessions_plain);
+
+	for (size_t i = 0; i < opts->n_sessions && !err; i++) {
+		/* neither is needed here, and both are meant */
+		const char *more = " --overwrite --switch-output";
+
+		if (strstr(opts->sessions[i], "--overwrite"))
+			more = "";
+		err = buf__printf(text, "[session-run-%zu]\nrun = %s%s\n", i + 1, opts->sessions[i],
+				  more);
+	}
+	return err;
+}
+
+static bool has_rule(const struct ruleset *rs, const char *name)
+{
+	for (size_t i = 0; rs && i < rs->n_rules; i++) {
+		if (strcmp(rs->rules[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* PREFIX-1, PREFIX-2 ..., whatever the file has taken already. */
+static void free_name(const struct ruleset *rs, const char *prefix, size_t *number,
+		      char ret[static RULESET_NAME_MAX + 1])
+{
+	do
+		snprintf(ret, RULESET_NAME_MAX + 1, "%s-%zu", prefix, ++*number);
+	while (has_rule(rs, ret));
+}
+
+/* Sections of the rules of --when, with names that @rs (may be NULL) does not have. */
+static int add_whens(const struct run_opts *opts, const struct ruleset *rs, struct buf *text)
+{
+	char name[RULESET_NAME_MAX + 1];
+	size_t number = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < opts->n_whens && !err; i++) {
+		const struct run_when *w = &opts->whens[i];
+
+		free_name(rs, "when", &number, name);
+		err = buf__printf(text, "[rule-%s]\nwhen = %s\n", name, w->when);
+		if (!err && w->condition)
+			err = buf__printf(text, "if = %s\n", w->condition);
+	}
+	return err;
+}
+
+static int make_text(const char *name, const struct buf *text, struct source_text **ret)
+{
+	return source_text__from_string(name, text->data ? text->data : "", ret);
+}
+
+/* Rules and sessions of the command line alone: their errors are shown as what they are. */
+static int parse_command_line(const struct maker *m, struct ruleset **ret)
+{
+	struct buf text = { 0 };
+	struct source_text *src;
+	int err = check_lines(m->opts, m->d);
+
+	err = err ?: add_sessions(m, &text);
+	err = err ?: add_whens(m->opts, NULL, &text);
+	err = err ?: make_text(COMMAND_LINE, &text, &src);
+	buf__free(&text);
+	return err ?: ruleset__parse(src, m->d, ret);
+}
+
+/* The file, with our sessions behind its text where they are wanted: a line of it stays where it
+ * is. */
+static int parse_file(const struct maker *m, struct ruleset **ret)
+{
+	const struct run_opts *opts = m->opts;
+	struct diags ignored = { 0 };
+	struct source_text *src = NULL, *again = NULL;
+	struct ruleset *rs = NULL;
+	struct buf text = { 0 };
+	bool has_sessions;
+	int err = source_text__read(opts->rules, &src);
+
+	if (err)
+		return diags__error(m->d, NULL, (struct span){ 0 }, "%s: cannot read it: %s",
+				    opts->rules, strerror(-err));
+	if (memchr(src->text, '\0', src->len)) /* the parser says so, at its place */
+		return ruleset__parse(src, m->d, ret);
+	err = buf__printf(&text, "%s\n", src->text);
+	err = err ?: ruleset__parse_damaged(TAKE_PTR(src), &ignored, &rs);
+	has_sessions = rs && rs->n_sessions;
+	if (rs)
+		ruleset__discard(rs, &ignored);
+	diags__free(&ignored);
+	if (!err && (opts->n_sessions || !has_sessions))
+		err = add_sessions(m, &text);
+	err = err ?: make_text(opts->rules, &text, &again);
+	buf__free(&text);
+	source_text__free(src);
+	return err ?: ruleset__parse(again, m->d, ret);
+}
+
+static int extend(struct ruleset *rs, const char *name, struct buf *text, struct diags *d)
+{
+	struct source_text *src;
+	int err;
+
+	if (!text->len)
+		return 0;
+	err = make_text(name, text, &src);
+	return err ?: ruleset__extend(rs, src, d);
+}
+
+static int plan(const struct maker *m, const struct ruleset *rs, struct plan **ret)
+{
+	return m->partly ? plan__make_partly(rs, m->d, ret) : plan__make(rs, m->tracefs, m->d, ret);
+}
+
+/* What is wrong with a line of --session is not to be said of the rules file. */
+static int check_sessions(const struct maker *m, const struct ruleset *rs)
+{
+	struct plan *p = NULL;
+	int err = m->opts->n_sessions ? plan(m, rs, &p) : 0;
+
+	plan__free(p);
+	return err;
+}
+
+static int parse(const struct maker *m, struct ruleset **ret)
+{
+	struct ruleset *rs;
+	struct buf text = { 0 };
+	int err = parse_command_line(m, &rs);
+
+	if (err)
+		return err;
+	if (!m->opts->rules) {
+		*ret = rs;
+		return 0;
+	}
+	err = check_sessions(m, rs);
+	ruleset__discard(rs, m->d);
+	if (err)
+		return err;
+	err = parse_file(m, &rs);
+	if (err)
+		return err;
+	err = add_whens(m->opts, rs, &text);
+	err = err ?: extend(rs, COMMAND_LINE, &text, m->d);
+	buf__free(&text);
+	if (err)
+		ruleset__discard(rs, m->d);
+	else
+		*ret = rs;
+	return err;
+}
+
+/* One that has the same subject and condition, and no threshold. */
+static int add_values(struct run_rules *r, size_t i, size_t *number, struct diags *d)
+{
+	const struct rule_conf *rule = &r->rs->rules[i];
+	char name[RULESET_NAME_MAX + 1];
+	struct buf text = { 0 };
+	int err;
+
+	if (rule->when.fails || r->rs->n_rules == FRBPF_MAX_SLOTS)
+		return 0;
+	free_name(r->rs, "values", number, name);
+	err = buf__printf(&text, "[rule-%s]\nwhen = %s\ndump = none\ncooldown = 0\n", name,
+			  rule->when_text);
+	if (!err && rule->if_text)
+		err = buf__printf(&text, "if = %s\n", rule->if_text);
+	err = err ?: extend(r->rs, "values of a rule", &text, d);
+	buf__free(&text);
+	if (err)
+		return err;
+	r->values[i] = r->rs->n_rules - 1;
+	r->rs->rules[r->values[i]].when.threshold = 0;
+	return 0;
+}
+
+static int add_all_values(const struct run_opts *opts, struct run_rules *r, struct diags *d)
+{
+	size_t number = 0;
+	int err = 0;
+
+	r->n_own = r->rs->n_rules;
+	r->values = calloc(r->n_own ?: 1, sizeof(*r->values));
+	if (!r->values)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->n_own; i++)
+		r->values[i] = SIZE_MAX;
+	for (size_t i = 0; i < r->n_own && !err && !opts->matches_only; i++)
+		err = add_values(r, i, &number, d);
+	return err;
+}
+
+static void warn_unused(const struct ruleset *rs, struct diags *d)
+{
+	for (size_t i = 0; i < rs->n_sessions; i++) {
+		if (rs->sessions[i].ring)
+			diags__warn(d, rs->config->src, rs->sessions[i].ring_span,
+				    "a run does not measure the rate of events first: where it "
+				    "cannot be known beforehand the rings have the default size; "
+				    "give -m instead");
+	}
+}
+
+static int make(const struct maker *m, struct run_rules *ret)
+{
+	struct run_rules r = { 0 };
+	int err = parse(m, &r.rs);
+
+	if (err == -ENOMEM)
+		diags__error(m->d, NULL, (struct span){ 0 }, "out of memory");
+	if (err)
+		return err;
+	err = plan(m, r.rs, &r.plan);
+	if (!err) {
+		lint__ruleset(r.rs, r.plan, m->d);
+		warn_unused(r.rs, m->d);
+		err = add_all_values(m->opts, &r, m->d);
+	}
+	if (err) {
+		ruleset__discard(TAKE_PTR(r.rs), m->d);
+		run_rules__free(&r);
+		return err;
+	}
+	*ret = r;
+	return 0;
+}
+
+int run_rules__make(const struct run_opts *opts, struct tracefs *tracefs, struct diags *d,
+		    struct run_rules *ret)
+{
+	return make(&(struct maker){ opts, tracefs, false, d }, ret);
+}
+
+int run_rules__check(const struct run_opts *opts, struct diags *d)
+{
+	struct run_rules r = { 0 };
+	int err = make(&(struct maker){ opts, NULL, true, d }, &r);
+
+	if (!err)
+		ruleset__discard(TAKE_PTR(r.rs), d);
+	run_rules__free(&r);
+	return err;
+}
+
+void run_rules__free(struct run_rules *r)
+{
+	plan__free(r->plan);
+	ruleset__free(r->rs);
+	free(r->values);
+	*r = (struct run_rules){ 0 };
+}

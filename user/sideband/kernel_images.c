@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "sideband/kernel_images.h"
+
+#define PROGRAM_PREFIX "bpf_prog_" /* known by their ids: bpf_info.h */
+
+static const struct {
+	const char *module; /* what kallsyms says they belong to */
+	uint16_t type;
+} sources[] = {
+	{ "[bpf]", PERF_RECORD_KSYMBOL_TYPE_BPF },
+	{ "[__builtin__ftrace]", PERF_RECORD_KSYMBOL_TYPE_OOL },
+	{ "[__builtin__kprobes]", PERF_RECORD_KSYMBOL_TYPE_OOL },
+};
+
+struct images {
+	struct image {
+		uint64_t addr;
+		uint16_t type;
+		char *name; /* owned; NULL: a program, which is only there to end others */
+	} * v;		    /* owned */
+	size_t n, cap;
+};
+
+static int images__add(struct images *l, uint64_t addr, uint16_t type, const char *name)
+{
+	size_t cap = l->cap ? l->cap * 2 : 64;
+	struct image *v;
+
+	if (l->n == l->cap) {
+		v = reallocarray(l->v, cap, sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		l->v = v;
+		l->cap = cap;
+	}
+	l->v[l->n] = (struct image){ .addr = addr, .type = type };
+	if (strncmp(name, PROGRAM_PREFIX, strlen(PROGRAM_PREFIX)) != 0) {
+		l->v[l->n].name = strdup(name);
+		if (!l->v[l->n].name)
+			return -ENOMEM;
+	}
+	l->n++;
+	return 0;
+}
+
+static void images__free(struct images *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++)
+		free(l->v[i].name);
+	free(l->v);
+}
+
+/* "address type name\t[module]\n", cut where the name ends */
+static int add_line(struct images *l, char *line)
+{
+	char *module = strchr(line, '\t'), *name, *end;
+	uint64_t addr;
+	size_t i;
+
+	if (!module) /* the kernel's own */
+		return 0;
+	*module++ = '\0';
+	module[strcspn(module, "\n")] = '\0';
+	for (i = 0; i < ARRAY_SIZE(sources) && strcmp(sources[i].module, module) != 0; i++)
+		;
+	addr = strtoull(line, &end, 16);
+	if (i == ARRAY_SIZE(sources) || !addr || end[0] != ' ' || !end[1] || end[2] != ' ')
+		return 0;
+	name = end + 3;
+	return name[0] ? images__add(l, addr, sources[i].type, name) : 0;
+}
+
+static int compare_images(const void *a, const void *b)
+{
+	const struct image *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static int add_symbols(const struct images *l, struct kernel_state *k)
+{
+	uint64_t page = sysconf(_SC_PAGESIZE), len;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < l->n && !err; i++) {
+		const struct image *v = &l->v[i];
+
+		len = page;
+		if (i + 1 < l->n && v[1].addr - v->addr < len)
+			len = v[1].addr - v->addr;
+		if (v->name && len)
+			err = kernel_state__add_symbol(k, v->addr, len, v->type, v->name);
+	}
+	return err;
+}
+
+int kernel_images__read(const char *path, struct kernel_state *k)
+{
+	FILE *f = fopen(path ? path : "/proc/kallsyms", "re");
+	struct images l = { 0 };
+	char *line = NULL;
+	size_t size = 0;
+	int err = 0;
+
+	if (!f)
+		return 0;
+	while (!err && getline(&line, &size, f) > 0)
+		err = add_line(&l, line);
+	free(line);
+	fclose(f);
+	if (!err && l.n) {
+		qsort(l.v, l.n, sizeof(*l.v), compare_images);
+		err = add_symbols(&l, k);
+	}
+	images__free(&l);
+	return err;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/kernel_space.h"
+#include "symbols/kernel_symbols.h"
+#include "symbols/module.h"
+#include "symbols/module_files.h"
+
+#define DELETED " (deleted)"
+
+enum module_kind module__user_kind(const char *name)
+{
+	static const char *const anon[] = { "//anon", "[anon", "/anon_hugepage", "/dev/zero" };
+
+	for (size_t i = 0; i < sizeof(anon) / sizeof(anon[0]); i++)
+		if (!strncmp(name, anon[i], strlen(anon[i])))
+			return MODULE_ANON;
+	if (!strcmp(name, "[vdso]"))
+		return MODULE_VDSO;
+	return name[0] == '/' && name[1] != '/' ? MODULE_FILE : MODULE_OTHER;
+}
+
+/* "/lib/modules/6.1.0/kernel/net/nf-tables.ko.xz" or "[nf_tables]": "[nf_tables]". */
+static void name_kernel_module(const char *path, char *to)
+{
+	const char *base = strrchr(path, '/');
+	size_t n;
+
+	base = base ? base + 1 : path + (path[0] == '[');
+	n = strcspn(base, ".]");
+	*to++ = '[';
+	for (size_t i = 0; i < n; i++)
+		*to++ = base[i] == '-' ? '_' : base[i];
+	strcpy(to, "]");
+}
+
+static void name_file(const char *path, char *to)
+{
+	const char *base = strrchr(path, '/');
+	size_t len, cut = strlen(DELETED);
+
+	strcpy(to, base ? base + 1 : path);
+	len = strlen(to);
+	if (len > cut && !strcmp(to + len - cut, DELETED))
+		to[len - cut] = '\0';
+}
+
+int module__init(struct module *m, enum module_kind kind, const char *path,
+		 const struct build_id *id, uint32_t pid)
+{
+	size_t len = strlen(path) + 1;
+	char *owned = malloc(2 * len + 16), *name = owned + len;
+
+	if (!owned)
+		return -ENOMEM;
+	memcpy(owned, path, len);
+	switch (kind) {
+	case MODULE_KERNEL:
+		strcpy(name, "[kernel]");
+		break;
+	case MODULE_KERNEL_MODULE:
+		name_kernel_module(path, name);
+		break;
+	case MODULE_KSYMBOL:
+		strcpy(name, "[bpf]");
+		break;
+	case MODULE_ANON:
+		strcpy(name, "[jit]");
+		break;
+	default:
+		name_file(path, name);
+		break;
+	}
+	*m = (struct module){
+		.kind = kind, .path = owned, .name = name, .id = *id, .pid = pid, .owned = owned
+	};
+	return 0;
+}
+
+void module__free(struct module *m)
+{
+	elf_symbols__free(&m->symbols);
+	free(m->owned);
+}
+
+static void load(struct module *m, const struct map *map)
+{
+	m->loaded = true;
+	switch (m->kind) {
+	case MODULE_FILE:
+		m->why_not = module_files__read(m->path, &m->id, m->pid, &m->symbols);
+		break;
+	case MODULE_VDSO:
+		m->why_not = module_files__read_vdso(&m->id, &m->symbols);
+		break;
+	case MODULE_ANON:
+		m->why_not = module_files__read_perf_map(m->pid, &m->symbols.table);
+		break;
+	case MODULE_KERNEL:
+		m->why_not = kernel_symbols__read(map->pgoff, &m->id, &m->symbols.table, &m->delta);
+		break;
+	case MODULE_KERNEL_MODULE:
+		m->why_not = kernel_symbols__read_module(m->name, map->start, &m->id,
+							 &m->symbols.table, &m->delta);
+		break;
+	default:
+		m->why_not = "has no symbols";
+		break;
+	}
+}
+
+const struct symbol *module__find(struct module *m, const struct map *map, uint64_t addr,
+				  uint64_t *ret_offset)
+{
+	const struct symbol *symbol;
+	uint64_t at = addr;
+
+	if (!m->loaded)
+		load(m, map);
+	if (m->why_not)
+		return NULL;
+	switch (m->kind) {
+	case MODULE_FILE:
+	case MODULE_VDSO:
+		if (!elf_symbols__vaddr(&m->symbols, addr - map->start + map->pgoff, &at))
+			return NULL;
+		break;
+	case MODULE_KERNEL:
+	case MODULE_KERNEL_MODULE:
+		at += m->delta;
+		break;
+	default:
+		break;
+	}
+	symbol = elf_symbols__find(&m->symbols, at);
+	if (symbol)
+		*ret_offset = at - symbol->start;
+	return symbol;
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "symbols/module_files.h"
+#include "symbols/text_symbols.h"
+
+#define PERF_MAP_MAX (256u << 20)
+#define DEBUG_DIR    "/usr/lib/debug"
+
+static const char no_memory[] = "out of memory for its symbols";
+
+/* A file that may have the symbols. */
+static int open_file(const char *path)
+{
+	/* O_NONBLOCK: a fifo must not block us. */
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+/* "12/3456...": the file's place below a .build-id. */
+static void format_id(const struct build_id *id, char to[2 * BUILD_ID_MAX + 2])
+{
+	char *p = to;
+
+	for (int i = 0; i < id->size; i++) {
+		p += sprintf(p, "%02x", id->data[i]);
+		if (!i)
+			*p++ = '/';
+	}
+	*p = '\0';
+}
+
+/* Is the open file of that build id? What is not known is believed. */
+static bool has_id(int fd, const struct build_id *id)
+{
+	struct build_id is = { 0 };
+
+	return !id->size || (!build_id__read_fd(fd, &is) && is.size == id->size &&
+			     !memcmp(is.data, id->data, id->size));
+}
+
+/* Open @path and read it if it is of that build id. *ret_other: becomes true when it is not. */
+static bool read_file(const char *path, const struct build_id *id, struct elf_symbols *ret,
+		      bool *ret_other)
+{
+	_cleanup_close_ int fd = open_file(path);
+
+	if (fd < 0)
+		return false;
+	if (!has_id(fd, id)) {
+		*ret_other = true;
+		return false;
+	}
+	return !elf_symbols__read(fd, ret);
+}
+
+/* A file below ~/.debug, where perf keeps copies. False: there is no home. */
+static bool kept_path(const struct build_id *id, const char *file, char path[static PATH_MAX])
+{
+	char hex[2 * BUILD_ID_MAX + 2];
+	const char *home = getenv("HOME");
+
+	if (!home || home[0] != '/' || !id->size)
+		return false;
+	format_id(id, hex);
+	return snprintf(path, PATH_MAX, "%s/.debug/.build-id/%s/%s", home, hex, file) < PATH_MAX;
+}
+
+/* The file that was mapped, or a copy. */
+static bool read_mapped(const char *path, const struct build_id *id, uint32_t pid,
+			struct elf_symbols *ret, bool *ret_other)
+{
+	char other[PATH_MAX];
+
+	/* without a build id the pid may be another process's by now */
+	if (pid && id->size &&
+	    snprintf(other, sizeof(other), "/proc/%u/root%s", pid, path) < PATH_MAX &&
+	    read_file(other, id, ret, ret_other))
+		return true;
+	return read_file(path, id, ret, ret_other) ||
+	       (kept_path(id, "elf", other) && read_file(other, id, ret, ret_other));
+}
+
+/* Take the symbols of a debug file: where they are mapped only the file itself tells. */
+static bool take_debug_file(const char *path, const struct build_id *id, struct elf_symbols *to)
+{
+	struct elf_symbols e = { 0 };
+	bool other;
+
+	if (!read_file(path, id, &e, &other))
+		return false;
+	if (!e.full || !e.table.n) {
+		elf_symbols__free(&e);
+		return false;
+	}
+	symbol_table__free(&to->table);
+	to->table = e.table;
+	to->full = true;
+	symbol_table__free(&e.stubs);
+	return true;
+}
+
+/* By build id, then by the name that the file gives; as perf looks for them. */
+static void find_debug_file(const char *file, const struct build_id *id, struct elf_symbols *to)
+{
+	const char *slash = strrchr(file, '/');
+	int dir = slash ? slash - file : 0;
+	char hex[2 * BUILD_ID_MAX + 2], path[PATH_MAX];
+
+	if (!id->size) /* nothing would tell whether it is of this very file */
+		return;
+	if (kept_path(id, "debug", path) && take_debug_file(path, id, to))
+		return;
+	format_id(id, hex);
+	snprintf(path, sizeof(path), DEBUG_DIR "/.build-id/%s.debug", hex);
+	if (take_debug_file(path, id, to) || !to->debuglink[0])
+		return;
+	snprintf(path, sizeof(path), "%.*s/%s", dir, file, to->debuglink);
+	if (strcmp(path, file) && take_debug_file(path, id, to))
+		return;
+	snprintf(path, sizeof(path), "%.*s/.debug/%s", dir, file, to->debuglink);
+	if (take_debug_file(path, id, to))
+		return;
+	snprintf(path, sizeof(path), DEBUG_DIR "%.*s/%s", dir, file, to->debuglink);
+	take_debug_file(path, id, to);
+}
+
+const char *module_files__read(const char *path, const struct build_id *id, uint32_t pid,
+			       struct elf_symbols *ret)
+{
+	struct elf_symbols e = { 0 };
+	bool other = false;
+
+	if (!read_mapped(path, id, pid, &e, &other))
+		return other ? "is another build than the one recorded" : "is not here";
+	if (!e.full)
+		find_debug_file(path, id, &e);
+	if (!e.table.n || !e.n_segments) {
+		elf_symbols__free(&e);
+		return "has no symbols";
+	}
+	*ret = e;
+	return NULL;
+}
+
+/* Our own vDSO as a file, so that it is read like one. -1: there is none. */
+static int open_vdso(void)
+{
+	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
+	_cleanup_close_ int fd = memfd_create("vdso", MFD_CLOEXEC);
+	char line[PATH_MAX + 128];
+	uintptr_t start, end;
+
+	while (maps && fd >= 0 && fgets(line, sizeof(line), maps)) {
+		if (!strstr(line, "[vdso]") ||
+		    sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &start, &end) != 2)
+			continue;
+		if (write(fd, (const void *)start, end - start) != (ssize_t)(end - start))
+			return -1;
+		return TAKE_FD(fd);
+	}
+	return -1;
+}
+
+static bool is_running_kernel(const struct build_id *id)
+{
+	struct build_id is;
+
+	return !build_id__read_kernel(&is) && is.size == id->size &&
+	       !memcmp(is.data, id->data, id->size);
+}
+
+const char *module_files__read_vdso(const struct build_id *id, struct elf_symbols *ret)
+{
+	_cleanup_close_ int fd = open_vdso();
+	char kept[PATH_MAX];
+	bool other;
+
+	if (!id->size) /* it may be any kernel's */
+		return "has no build id";
+	if (fd >= 0 && (has_id(fd, id) || is_running_kernel(id)))
+		return elf_symbols__read(fd, ret) ? "has no symbols" : NULL;
+	if (kept_path(id, "vdso", kept) && read_file(kept, id, ret, &other))
+		return NULL;
+	return "is that of another kernel";
+}
+
+/* The pid of a living process in its own namespace, else @pid itself. */
+static uint32_t inner_pid(uint32_t pid)
+{
+	char path[64], line[512];
+	uint32_t inner = pid;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		const char *last;
+
+		if (strncmp(line, "NSpid:", 6))
+			continue;
+		last = strrchr(line, '\t');
+		if (last)
+			inner = strtoul(last, NULL, 10);
+	}
+	return inner;
+}
+
+/* Anybody may write to /tmp: believe root, ourselves, and the user of the process. */
+static bool is_trusted(int fd, uint32_t pid)
+{
+	struct stat st, process;
+	char path[32];
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return false;
+	if (!st.st_uid || st.st_uid == geteuid())
+		return true;
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	return !stat(path, &process) && process.st_uid == st.st_uid;
+}
+
+const char *module_files__read_perf_map(uint32_t pid, struct symbol_table *ret)
+{
+	struct symbol_table t = { 0 };
+	struct buf text = { 0 };
+	char path[64];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", pid, inner_pid(pid));
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	}
+	if (fd < 0)
+		return "has no /tmp/perf-PID.map";
+	if (!is_trusted(fd, pid))
+		return "has a perf-PID.map of another user";
+	err = buf__read_fd(&text, fd, PERF_MAP_MAX);
+	if (!err)
+		err = text_symbols__perf_map(&text, &t) ?: symbol_table__finish(&t);
+	buf__free(&text);
+	if (err) {
+		symbol_table__free(&t);
+		return err == -ENOMEM ? no_memory : "has a perf-PID.map that cannot be read";
+	}
+	*ret = t;
+	return NULL;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/symbol_table.h"
+
+#define LOOK_BACK 16   /* symbols that may begin inside of a larger one */
+#define LAST_SIZE 4096 /* of one behind which nothing is known, as perf takes it */
+
+struct raw_symbol {
+	uint64_t start, size, limit;
+	size_t name; /* offset in names */
+	uint32_t order;
+	enum symbol_rank rank;
+};
+
+int symbol_table__add(struct symbol_table *t, uint64_t start, uint64_t size, uint64_t limit,
+		      const char *name, size_t name_len, enum symbol_rank rank)
+{
+	size_t at = t->names.len;
+
+	if (t->n_raw == UINT32_MAX)
+		return -ENOMEM;
+	if (t->n_raw == t->cap_raw) {
+		size_t cap = t->cap_raw ? 2 * t->cap_raw : 1024;
+		struct raw_symbol *v = reallocarray(t->raw, cap, sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		t->raw = v;
+		t->cap_raw = cap;
+	}
+	if (buf__add(&t->names, name, name_len) || buf__add_zero(&t->names, 1))
+		return -ENOMEM;
+	t->raw[t->n_raw] = (struct raw_symbol){ start, size, limit, at, t->n_raw, rank };
+	t->n_raw++;
+	return 0;
+}
+
+static size_t underscores(const char *s)
+{
+	return strspn(s, "_");
+}
+
+/* The better one of an address comes first: with a size, of higher rank, with fewer underscores,
+ * with the longer name, and, of what is equal in all of that, the later one, as perf has it. */
+static int compare(const void *a, const void *b, void *names)
+{
+	const struct raw_symbol *x = a, *y = b;
+	const char *x_name = (const char *)names + x->name, *y_name = (const char *)names + y->name;
+	size_t x_len, y_len;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (!x->size != !y->size)
+		return x->size ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? -1 : 1;
+	if (x->rank == SYMBOL_KALLSYMS)
+		return x->order > y->order ? -1 : 1;
+	if (underscores(x_name) != underscores(y_name))
+		return underscores(x_name) < underscores(y_name) ? -1 : 1;
+	x_len = strlen(x_name);
+	y_len = strlen(y_name);
+	if (x_len != y_len)
+		return x_len > y_len ? -1 : 1;
+	return x->order > y->order ? -1 : 1;
+}
+
+static uint64_t end_of(const struct raw_symbol *s, uint64_t next)
+{
+	uint64_t end = next;
+
+	if (s->size && !__builtin_add_overflow(s->start, s->size, &end))
+		return end;
+	if (s->limit > s->start && s->limit < end)
+		end = s->limit;
+	if (end == UINT64_MAX && s->start < UINT64_MAX - LAST_SIZE) /* the last of them */
+		end = s->start + LAST_SIZE;
+	return end;
+}
+
+int symbol_table__finish(struct symbol_table *t)
+{
+	size_t i, k, n = 0;
+
+	if (!t->n_raw)
+		return 0;
+	qsort_r(t->raw, t->n_raw, sizeof(*t->raw), compare, t->names.data);
+	t->v = calloc(t->n_raw, sizeof(*t->v));
+	if (!t->v)
+		return -ENOMEM;
+	for (i = 0; i < t->n_raw; i = k) {
+		const struct raw_symbol *s = &t->raw[i];
+
+		for (k = i + 1; k < t->n_raw && t->raw[k].start == s->start; k++)
+			;
+		t->v[n++] = (struct symbol){
+			.start = s->start,
+			.end = end_of(s, k < t->n_raw ? t->raw[k].start : UINT64_MAX),
+			.name = t->names.data + s->name,
+		};
+	}
+	t->n = n;
+	free(t->raw);
+	t->raw = NULL;
+	t->n_raw = t->cap_raw = 0;
+	return 0;
+}
+
+const struct symbol *symbol_table__find(const struct symbol_table *t, uint64_t addr)
+{
+	size_t lo = 0, hi = t->n, i;
+
+	while (lo < hi) { /* the first that begins above @addr */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->v[mid].start > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	for (i = 0; i < LOOK_BACK && i < lo; i++)
+		if (addr < t->v[lo - 1 - i].end)
+			return &t->v[lo - 1 - i];
+	return NULL;
+}
+
+void symbol_table__free(struct symbol_table *t)
+{
+	free(t->v);
+	free(t->raw);
+	buf__free(&t->names);
+	*t = (struct symbol_table){ 0 };
+}

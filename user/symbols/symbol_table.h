@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Symbols of one module by address. Life: { 0 }, add as many as there are, finish, find, free. */
+#ifndef FRBPF_SYMBOLS_SYMBOL_TABLE_H
+#define FRBPF_SYMBOLS_SYMBOL_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+/* Of several at one address one is kept, the same as perf takes: that of highest rank; of kallsyms
+ * the last. */
+enum symbol_rank { SYMBOL_WEAK, SYMBOL_LOCAL, SYMBOL_GLOBAL, SYMBOL_KALLSYMS };
+
+struct symbol {
+	uint64_t start, end; /* end is exclusive */
+	const char *name;
+};
+
+struct symbol_table {
+	struct symbol *v; /* by start, once finished; owned */
+	size_t n;
+	struct raw_symbol *raw; /* until finished */
+	size_t n_raw, cap_raw;
+	struct buf names;
+};
+
+/* @size 0: up to the next symbol, or to @limit (0: no such bound). 0 or -ENOMEM. */
+int symbol_table__add(struct symbol_table *t, uint64_t start, uint64_t size, uint64_t limit,
+		      const char *name, size_t name_len, enum symbol_rank rank);
+/* 0 or -ENOMEM. */
+int symbol_table__finish(struct symbol_table *t);
+/* NULL: none covers @addr. Valid as long as the table. */
+const struct symbol *symbol_table__find(const struct symbol_table *t, uint64_t addr);
+void symbol_table__free(struct symbol_table *t);
+
+#endif

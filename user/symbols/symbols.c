@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/module.h"
+#include "symbols/symbols.h"
+
+static const char unknown[] = "[unknown]";
+
+/* What makes two maps show the same module. */
+struct module_key {
+	uint32_t kind;
+	uint32_t pid; /* of made code, which is its process's alone */
+	struct build_id id;
+	uint8_t zero[3];
+	char name[PATH_MAX];
+};
+
+struct entry {
+	UT_hash_handle hh; /* by key */
+	struct module module;
+	struct module_key key; /* as long as the name is */
+};
+
+struct symbols {
+	struct entry *modules;
+};
+
+int symbols__new(struct symbols **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
+}
+
+void symbols__free(struct symbols *s)
+{
+	struct entry *e, *next;
+
+	if (!s)
+		return;
+	HASH_ITER (hh, s->modules, e, next) {
+		HASH_DEL(s->modules, e);
+		module__free(&e->module);
+		free(e);
+	}
+	free(s);
+}
+
+/* Find or make. NULL: out of memory. */
+static struct entry *get_module(struct symbols *s, enum module_kind kind, const struct map *map,
+				uint32_t pid, const struct kernel_space *kernel)
+{
+	const struct map_file *f = map->file;
+	size_t len = offsetof(struct module_key, name) + f->name_len;
+	struct module_key key;
+	struct entry *e;
+
+	memset(&key, 0, offsetof(struct module_key, name));
+	key.kind = kind;
+	key.pid = kind == MODULE_ANON ? pid : 0;
+	key.id = *map_file__build_id(f);
+	if (kind == MODULE_VDSO && !key.id.size && kernel->text.file) /* it came with the kernel */
+		key.id = *map_file__build_id(kernel->text.file);
+	memcpy(key.name, f->name, f->name_len); /* shorter than PATH_MAX: map_file__get() */
+	HASH_FIND(hh, s->modules, &key, len, e);
+	if (e)
+		return e;
+	e = calloc(1, offsetof(struct entry, key) + len);
+	if (!e)
+		return NULL;
+	memcpy(&e->key, &key, len);
+	if (module__init(&e->module, kind, f->name, &key.id, pid)) {
+		free(e);
+		return NULL;
+	}
+	HASH_ADD_KEYPTR(hh, s->modules, &e->key, len, e);
+	if (!e->hh.tbl) {
+		module__free(&e->module);
+		free(e);
+		return NULL;
+	}
+	return e;
+}
+
+static enum module_kind kernel_kind(const struct map *map)
+{
+	if (map->flags & KERNEL_SPACE_KSYMBOL)
+		return MODULE_KSYMBOL;
+	return kernel_space__is_text(map->file->name) ? MODULE_KERNEL : MODULE_KERNEL_MODULE;
+}
+
+int symbols__resolve(struct symbols *s, const struct task_model *tasks,
+		     const struct kernel_space *kernel_maps, uint32_t pid, uint64_t addr,
+		     bool kernel, struct location *ret)
+{
+	const struct map *map = kernel ? kernel_space__find(kernel_maps, addr)
+				       : task_model__find_map(tasks, pid, addr);
+	struct location l = { .module = unknown, .offset = addr, .kernel = kernel };
+	const struct symbol *symbol;
+	struct entry *e;
+
+	if (!map) {
+		*ret = l;
+		return 0;
+	}
+	e = get_module(s, kernel ? kernel_kind(map) : module__user_kind(map->file->name), map,
+		       pid, kernel_maps);
+	if (!e)
+		return -ENOMEM;
+	l.module = e->module.name;
+	l.path = e->module.path;
+	if (!kernel && e->module.kind != MODULE_ANON)
+		l.offset = addr - map->start + map->pgoff;
+	if (e->module.kind == MODULE_KSYMBOL) {
+		l.symbol = e->module.path;
+		l.symbol_offset = addr - map->start;
+	} else {
+		symbol = module__find(&e->module, map, addr, &l.symbol_offset);
+		if (symbol)
+			l.symbol = symbol->name;
+	}
+	*ret = l;
+	return 0;
+}
+
+int symbols__each_missing(const struct symbols *s,
+			  int (*fn)(const char *path, const char *why, void *arg), void *arg)
+{
+	int ret = 0;
+
+	for (const struct entry *e = s->modules; e && !ret; e = e->hh.next)
+		if (e->module.why_not)
+			ret = fn(e->module.path, e->module.why_not, arg);
+	return ret;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/text_symbols.h"
+
+/* A hex number and the blank behind it. */
+static bool take_hex(const char **p, const char *end, uint64_t *ret)
+{
+	const char *s = *p;
+	uint64_t v = 0;
+	int digits = 0;
+
+	if (end - s > 2 && s[0] == '0' && s[1] == 'x')
+		s += 2;
+	for (; s < end && isxdigit((unsigned char)*s); s++) {
+		v = v << 4 |
+		    (isdigit((unsigned char)*s) ? *s - '0' : tolower((unsigned char)*s) - 'a' + 10);
+		digits++;
+	}
+	if (!digits || digits > 16 || s == end || *s != ' ')
+		return false;
+	*p = s + 1;
+	*ret = v;
+	return true;
+}
+
+/* Is "[NAME]" at @p? NULL: is nothing there? */
+static bool in_module(const char *p, const char *end, const char *module)
+{
+	size_t len = module ? strlen(module) : 0;
+
+	if (!module)
+		return p == end;
+	return (size_t)(end - p) >= len + 2 && p[0] == '[' && !memcmp(p + 1, module, len) &&
+	       p[len + 1] == ']';
+}
+
+static int add_kallsyms_line(const char *p, const char *end, const char *module,
+			     struct symbol_table *t, uint64_t *text)
+{
+	const char *name, *name_end;
+	uint64_t addr;
+	char type;
+
+	if (!take_hex(&p, end, &addr) || end - p < 3 || !addr || p[1] != ' ')
+		return 0;
+	type = p[0];
+	name = p + 2;
+	for (name_end = name; name_end < end && !isspace((unsigned char)*name_end); name_end++)
+		;
+	for (p = name_end; p < end && isspace((unsigned char)*p); p++)
+		;
+	if (!in_module(p, end, module))
+		return 0;
+	if (!*text && ((name_end - name == 5 && !memcmp(name, "_text", 5)) ||
+		       (name_end - name == 6 && !memcmp(name, "_stext", 6))))
+		*text = addr;
+	/* data only ends the function before it, as perf takes them */
+	if (!strchr("tTwWdDbB", type))
+		return 0;
+	return symbol_table__add(t, addr, 0, 0, name, name_end - name, SYMBOL_KALLSYMS);
+}
+
+int text_symbols__kallsyms(const struct buf *text, const char *module, struct symbol_table *t,
+			   uint64_t *ret_text)
+{
+	const char *end = text->data + text->len, *line, *eol;
+	uint64_t start = 0;
+	int err = 0;
+
+	for (line = text->data; line < end && !err; line = eol + 1) {
+		eol = memchr(line, '\n', end - line) ?: end;
+		err = add_kallsyms_line(line, eol, module, t, &start);
+	}
+	*ret_text = start;
+	return err;
+}
+
+int text_symbols__perf_map(const struct buf *text, struct symbol_table *t)
+{
+	const char *end = text->data + text->len, *line, *eol, *p;
+	uint64_t start, size;
+	int err = 0;
+
+	for (line = text->data; line < end && !err; line = eol + 1) {
+		eol = memchr(line, '\n', end - line) ?: end;
+		p = line;
+		if (take_hex(&p, eol, &start) && take_hex(&p, eol, &size) && p < eol && size)
+			err = symbol_table__add(t, start, size, 0, p, eol - p, SYMBOL_GLOBAL);
+	}
+	return err;
+}
