@@ -155,6 +155,12 @@ hog() { # SECONDS
 	[[ $stderr == *"window of 3s"*"CAP_SYS_RESOURCE"*"multiples of 2s"* ||
 		$stderr == *"this kernel wants CAP_SYS_RESOURCE"* ]] || fail "$stderr"
 	no_daemon
+	sed -i 's/in 3s/in 2s/' "$RULES"
+	# shellcheck disable=SC2016 # of the inner shell
+	run -1 --separate-stderr timeout 30 unshare -m sh -c 'mount -t tmpfs none /proc/pressure && exec "$@"' - \
+		"$FRBPF" load "$RULES" --base "$BASE" 3>&-
+	[[ $stderr == *"tells no pressure of cpu: there is no /proc/pressure/cpu"* ]] || fail "$stderr"
+	no_daemon
 	write_rules <<-'EOF'
 		[rule-none]
 		when = psi:cpu some > 100ms in 2s of /frbpf/../x
