@@ -318,3 +318,24 @@ at_run() { # COMMAND...
 	[[ $output == *"Arguments: 8@"* ]]
 	workload app_probe 3
 }
+
+@test "frbpf run hears the messages of its command, and not those of others" {
+	local out=$BATS_TEST_TMPDIR/out go=$BATS_TEST_TMPDIR/go socket=/run/frbpf/app others
+	cat >"$BATS_TEST_TMPDIR/cmd" <<-'EOF'
+		[ -S "$3" ] || set -- "$1" "$2" "$4/app"
+		printf 'slow 200ms' | "$1" "$3" || exit 9
+		echo "$3" >"$2.socket" && mv "$2.socket" "$2.inside"
+		while [ ! -e "$2" ]; do sleep 0.05; done
+	EOF
+	timeout -k 5 60 "$FRBPF" run --rules "$RULES" -o "$out" -- \
+		sh "$BATS_TEST_TMPDIR/cmd" "$WORKLOADS/app_send" "$go" "$socket" "$out" >/dev/null 3>&- &
+	others=$!
+	wait_until 30 test -e "$go.inside"
+	# this one is there while it is looked up, and does not come from the command
+	printf 'slow 300ms' | "$WORKLOADS/app_send" "$(cat "$go.inside")" --until "$go" >/dev/null 3>&- &
+	printf 'slow 400ms' | "$WORKLOADS/app_send" "$(cat "$go.inside")" --until "$go" >/dev/null 3>&- &
+	settle
+	touch "$go"
+	wait "$others" && fail "no rule has fired"
+	same matched "$(jq -r '.rules[] | select(.name == "slow") | "\(.matched) \(.matches.max_ns)"' "$out/summary.json")" "1 200000000"
+}

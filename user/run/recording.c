@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "daemon/location.h"
 #include "daemon/recorder.h"
 #include "dump/horizon.h"
 #include "dump/manifest.h"
@@ -54,6 +55,7 @@ static int open_parts(struct recording *r, const struct ruleset *rs, struct err 
 	};
 	struct recorder_opts recorder = { .rt_priority = RT_PRIORITY_TRIGGER };
 	int code = host_info__collect(err, &r->host);
+	char app_path[PATH_MAX];
 
 	if (!code && r->opts.tracefs)
 		code = tracing_parts__read(r->opts.tracefs, &r->tracing, err);
@@ -62,6 +64,10 @@ static int open_parts(struct recording *r, const struct ruleset *rs, struct err 
 	code = code ?: sideband__start(r->sideband, err);
 	code = code ?: detectors__open(err, &r->detectors);
 	code = code ?: run_target__confine(r->opts.target, r->detectors, err);
+	if (!code) {
+		location__app_socket(r->opts.base->path, app_path);
+		detectors__set_app_path(r->detectors, app_path);
+	}
 	recorder.detectors = r->detectors;
 	return code ?: recorder__new(&recorder, err, &r->recorder);
 }
