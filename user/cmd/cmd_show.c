@@ -55,30 +55,13 @@ static const char *error_name(json_int_t ret)
 	return ret < 0 ? symbol__name(symbols_errno, -ret) : NULL;
 }
 
-/* Nothing for what takes no time, such as a tracepoint that is hit. */
-static void print_value(const json_t *t)
+static void print_trigger(const json_t *t, const char *what)
 {
 	const json_t *ret = json_object_get(t, "ret");
 	bool is_call = strcmp(str(t, "source"), "syscall") == 0;
 	const char *error = is_call ? error_name(json_integer_value(ret)) : NULL;
 	char value[32], threshold[32];
 
-	if (!json_integer_value(json_object_get(t, "value_ns")) && !str(t, "key")[0] && !ret)
-		return;
-	printf("  value      %s", duration(t, "value_ns", value, sizeof(value)));
-	if (json_integer_value(json_object_get(t, "threshold_ns")))
-		printf(", threshold %s", duration(t, "threshold_ns", threshold, sizeof(threshold)));
-	if (str(t, "key")[0])
-		printf(", %s", str(t, "key"));
-	if (error)
-		printf(" failed with %s", error);
-	if (ret && !is_call)
-		printf(", returned %" JSON_INTEGER_FORMAT, json_integer_value(ret));
-	putchar('\n');
-}
-
-static void print_trigger(const json_t *t, const char *what)
-{
 	if (!str(t, "rule")[0]) {
 		printf("%s by hand: %s\n  at         %s\n", what, str(t, "reason"),
 		       str(json_object_get(t, "time"), "utc"));
@@ -86,7 +69,19 @@ static void print_trigger(const json_t *t, const char *what)
 	}
 	printf("%s by rule %s: %s%s%s\n", what, str(t, "rule"), str(t, "when"),
 	       str(t, "if")[0] ? " if " : "", str(t, "if"));
-	print_value(t);
+	if (json_integer_value(json_object_get(t, "value_ns"))) { /* else it just happened */
+		printf("  value      %s", duration(t, "value_ns", value, sizeof(value)));
+		if (json_integer_value(json_object_get(t, "threshold_ns")))
+			printf(", threshold %s",
+			       duration(t, "threshold_ns", threshold, sizeof(threshold)));
+		if (str(t, "key")[0])
+			printf(", %s", str(t, "key"));
+		if (error)
+			printf(" failed with %s", error);
+		if (ret && !is_call)
+			printf(", returned %" JSON_INTEGER_FORMAT, json_integer_value(ret));
+		putchar('\n');
+	}
 	printf("  at         %s, CPU %lld\n", str(json_object_get(t, "time"), "utc"),
 	       (long long)json_integer_value(json_object_get(t, "cpu")));
 	print_args(json_object_get(t, "args"));
