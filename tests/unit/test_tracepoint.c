@@ -242,16 +242,26 @@ static int consume(struct detectors *d, struct frbpf_trigger *ret)
 	return n;
 }
 
+/* When it returns, the child has its name. */
 static pid_t spawn(void (*fn)(long arg), long arg)
 {
-	pid_t pid = fork();
+	int named[2];
+	pid_t pid;
+	char c;
 
+	assert_int_equal(pipe(named), 0);
+	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
 		prctl(PR_SET_NAME, subject_name());
+		close(named[0]);
+		close(named[1]);
 		fn(arg);
 		_exit(0);
 	}
+	close(named[1]);
+	assert_int_equal(read(named[0], &c, 1), 0);
+	close(named[0]);
 	return pid;
 }
 
