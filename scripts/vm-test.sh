@@ -106,6 +106,7 @@ write_init() { # DIR
 			mount -t tmpfs tmpfs /lib/modules
 			mkdir "/lib/modules/$(uname -r)"
 			mount --bind "$modules" "/lib/modules/$(uname -r)"
+			modprobe -q loop # no one else asks for it, and tests have their disks there
 		fi
 		ulimit -Hn 524288
 		stty -F /dev/ttyS1 raw -echo
