@@ -263,10 +263,14 @@ static uint64_t nap(uint64_t ns)
 	return now_ns() - begin;
 }
 
+/* So far apart that also a slow machine tells one from the other: at 100 ms and at 500 ms. */
+#define SHORT_NAP (200 * MS)
+#define LONG_NAP  (900 * MS)
+
 static void nap_twice(struct findings *f)
 {
-	f->value[0] = nap(30 * MS);
-	f->value[1] = nap(60 * MS);
+	f->value[0] = nap(SHORT_NAP);
+	f->value[1] = nap(LONG_NAP);
 	nap(MS);
 }
 
@@ -283,11 +287,11 @@ static void test_calls(void **state)
 
 	NEED_ROOT();
 	snprintf(rules, sizeof(rules),
-		 "[rule-a]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid > 20ms\n"
+		 "[rule-a]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid > 100ms\n"
 		 "if = start.id == %ld && ret == 0 && comm == NAME\ncooldown = 0\n"
-		 "[rule-b]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid > 50ms\n"
+		 "[rule-b]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid > 500ms\n"
 		 "if = start.id == %ld && comm == NAME\ndump = none\ncooldown = 0\n"
-		 "[rule-c]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid > 20ms\n"
+		 "[rule-c]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid > 100ms\n"
 		 "if = start.id == %ld && comm == NAME\ndump = none\n",
 		 (long)SYS_nanosleep, (long)SYS_nanosleep, (long)SYS_getppid);
 	rs = load_rules(rules, NULL, 0);
@@ -297,10 +301,10 @@ static void test_calls(void **state)
 	s = consume(d);
 	assert_int_equal(s.n, 2);
 	for (int i = 0; i < 2; i++) {
-		longer += s.v[i].value > 50 * MS;
+		longer += s.v[i].value > 500 * MS;
 		assert_int_equal(s.v[i].source, FRBPF_SOURCE_SPAN);
 		assert_int_equal(s.v[i].subject.pid, f->pid);
-		assert_in_range(s.v[i].value, i ? 60 * MS : 30 * MS, f->value[i]);
+		assert_in_range(s.v[i].value, i ? LONG_NAP : SHORT_NAP, f->value[i]);
 	}
 	assert_int_equal(matched(d, slots[0]), 2);
 	assert_int_equal(matched(d, slots[1]), longer);
@@ -401,11 +405,11 @@ static void test_keys(void **state)
 	NEED_ROOT();
 	rs = load_rules(
 		"[rule-a]\nwhen = sched:sched_switch -> sched:sched_switch by "
-		"prev.pid = next.pid, prev.start_boottime = next.start_boottime > 20ms\n"
+		"prev.pid = next.pid, prev.start_boottime = next.start_boottime > 100ms\n"
 		"if = next.comm == NAME\ndump = none\n"
-		"[rule-b]\nwhen = sched:sched_switch -> sched:sched_switch by prev = next > 20ms\n"
+		"[rule-b]\nwhen = sched:sched_switch -> sched:sched_switch by prev = next > 100ms\n"
 		"if = next.comm == NAME && start.prev.comm == NAME\ndump = none\n"
-		"[rule-c]\nwhen = sched:sched_switch -> sched:sched_switch by prev = next > 50ms\n"
+		"[rule-c]\nwhen = sched:sched_switch -> sched:sched_switch by prev = next > 500ms\n"
 		"if = next.comm == NAME\ndump = none\n",
 		NULL, 0);
 	d = open_detectors();

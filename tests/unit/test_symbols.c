@@ -316,6 +316,13 @@ static void test_kernel_space(void **state)
 					  0x1000, 0x1000000, "[kernel.kallsyms]_text", &t),
 			 0);
 	assert_int_equal(record__add_ksymbol(&b, 0x2000000, 0x100, 1, 0, "bpf_prog_1234_f", &t), 0);
+	/* its end, and what keeps its place: samples of it may still come */
+	assert_int_equal(record__add_ksymbol(&b, 0x2000000, 0x100, 1,
+					     PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER,
+					     "bpf_prog_1234_f", &t),
+			 0);
+	assert_int_equal(record__add_ksymbol(&b, 0x2000000, 0x200, 1, 0, RECORD_KSYMBOL_NONE, &t),
+			 0);
 	for (size_t off = 0; off < b.len; off += h->size) {
 		h = (const void *)(b.data + off);
 		assert_int_equal(kernel_space__apply(&s->kernel, h), 0);
