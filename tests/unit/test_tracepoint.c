@@ -332,6 +332,50 @@ static void test_crash(void **state)
 	ruleset__free(rs);
 }
 
+static void survive(int sig)
+{
+	_exit(7);
+}
+
+static void fall_on_purpose(long arg)
+{
+	volatile uintptr_t nowhere = 8;
+
+	signal(SIGSEGV, survive);
+	*(volatile int *)(nowhere + arg) = 1;
+}
+
+/* A signal that ends its target, and one that it has a handler for: a pointer to a function is compared. */
+static void test_handler(void **state)
+{
+	struct frbpf_trigger t = { 0 };
+	struct detectors *d;
+	struct ruleset *rs;
+	uint32_t slots[2];
+	pid_t pid;
+
+	NEED_ROOT();
+	rs = load_rules("[rule-crash]\nwhen = signal:signal_deliver\n"
+			"if = sig == SIGSEGV && sa_handler == SIG_DFL && comm == NAME\n"
+			"[rule-handled]\nwhen = signal:signal_deliver\n"
+			"if = sig == SIGSEGV && ka.sa.sa_handler > 1 && comm == NAME\n"
+			"dump = none\n");
+	d = open_detectors();
+	update(d, rs, slots);
+	assert_int_equal(await(spawn(fall_on_purpose, 0)), 7);
+	assert_int_equal(matched(d, slots[0]), 0);
+	assert_int_equal(matched(d, slots[1]), 1);
+	pid = spawn(fall, 0);
+	assert_int_equal(await(pid), -SIGSEGV);
+	assert_int_equal(matched(d, slots[0]), 1);
+	assert_int_equal(matched(d, slots[1]), 1);
+	assert_true(consume(d, &t) > 0);
+	assert_int_equal(t.subject.pid, pid);
+	assert_int_equal(arg_of(rs, 0, &t, "sa_handler"), 0);
+	detectors__free(d);
+	ruleset__free(rs);
+}
+
 static void wait_for_signals(long n)
 {
 	sigset_t set;
@@ -822,6 +866,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_bad_paths),
 		cmocka_unit_test(test_crash),
+		cmocka_unit_test(test_handler),
 		cmocka_unit_test(test_signal_target),
 		cmocka_unit_test(test_kinds_of_values),
 		cmocka_unit_test(test_reload),
