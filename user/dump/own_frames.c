@@ -11,10 +11,11 @@
  * include/trace/bpf_probe.h, kernel/tracepoint.c), and of uprobes (kernel/trace/trace_uprobe.c,
  * kernel/events/uprobes.c). */
 static const char *const callers[] = {
-	"bpf_trace_run",    "__bpf_trace_",	    "__traceiter_",	    "__bpf_prog_",
-	"trace_call_bpf",   "uprobe_prog_run",	    "uprobe_perf_func",	    "__uprobe_perf_func",
-	"uprobe_dispatcher", "uretprobe_dispatcher", "uretprobe_perf_func", "handler_chain",
-	"handle_swbp",	    "handle_uretprobe_chain", "uprobe_handle_trampoline",
+	"bpf_trace_run",	"__bpf_trace_",		  "__traceiter_",
+	"__bpf_prog_",		"trace_call_bpf",	  "uprobe_prog_run",
+	"uprobe_perf_func",	"__uprobe_perf_func",	  "uprobe_dispatcher",
+	"uretprobe_dispatcher", "uretprobe_perf_func",	  "handler_chain",
+	"handle_swbp",		"handle_uretprobe_chain", "uprobe_handle_trampoline",
 	"uprobe_notify_resume",
 };
 

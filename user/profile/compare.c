@@ -200,8 +200,8 @@ static int by_share(const void *a, const void *b)
 {
 	const struct cpu_stack_change *x = a, *y = b;
 
-	return descending(magnitude(&x->share), magnitude(&y->share)) ?:
-	       (x->stack > y->stack) - (x->stack < y->stack);
+	return descending(magnitude(&x->share), magnitude(&y->share))
+		       ?: (x->stack > y->stack) - (x->stack < y->stack);
 }
 
 static struct stack_weight cpu_stack_of(const struct event_profile *e, uint32_t id)

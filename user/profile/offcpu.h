@@ -39,7 +39,7 @@ struct offcpu {			/* { 0 } is an empty one */
 	uint64_t ns; /* all */
 	uint64_t
 		lost; /* switch-outs without an end: the task's next sign was its next switch-out */
-	struct away *away; /* tasks that are off their CPU now */
+	struct away *away;	       /* tasks that are off their CPU now */
 	const struct time_range *skip; /* times that do not count, by start; borrowed */
 	size_t n_skip;
 };

@@ -215,8 +215,8 @@ static int add_stack(struct adding *a, struct event_profile *e, const struct sam
 
 	if (!a->p->keep_stacks || !e->on_cpu)
 		return 0;
-	err = stacks__id(a->p->tables->stacks, STACK_ON_CPU, a->ids, a->n_frames, &id) ?:
-	      room_for((void **)&e->stacks, &e->n_stacks, sizeof(*e->stacks), id);
+	err = stacks__id(a->p->tables->stacks, STACK_ON_CPU, a->ids, a->n_frames, &id)
+		      ?: room_for((void **)&e->stacks, &e->n_stacks, sizeof(*e->stacks), id);
 	if (err)
 		return err;
 	e->stacks[id].weight += s->period;

@@ -12,11 +12,11 @@
 #include "symbols/demangle.h"
 
 #define HOTTEST	      5
-#define GREW_MOST     3   /* of those that are not among the hottest */
+#define GREW_MOST     3	  /* of those that are not among the hottest */
 #define GREW_PERCENT  1.0 /* below that it is not worth a line */
 #define SHARE_MIN     0.05
-#define REST_FILES    8	  /* of one session; the newest */
-#define INCIDENTS_MAX 10  /* that are looked at */
+#define REST_FILES    8	 /* of one session; the newest */
+#define INCIDENTS_MAX 10 /* that are looked at */
 
 /* One table in the making. */
 struct finder {

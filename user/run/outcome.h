@@ -28,9 +28,9 @@ enum run_end {
 };
 
 struct run_file {
-	char *session; /* owned */
-	char *path;    /* absolute; owned. NULL: it could not be written */
-	char *error;   /* why; owned. NULL: it was */
+	char *session;	     /* owned */
+	char *path;	     /* absolute; owned. NULL: it could not be written */
+	char *error;	     /* why; owned. NULL: it was */
 	uint64_t start, end; /* ns: its window */
 };
 
@@ -42,9 +42,9 @@ struct run_frame {
 
 /* A stack of an incident's window, the innermost frame first. */
 struct run_stack {
-	double here, rest; /* percent of what its table is about */
-	bool noise;	   /* so many samples differ by that much by chance */
-	const char *state; /* in which tasks left their CPU; NULL: they ran */
+	double here, rest;	   /* percent of what its table is about */
+	bool noise;		   /* so many samples differ by that much by chance */
+	const char *state;	   /* in which tasks left their CPU; NULL: they ran */
 	char comm[FRBPF_COMM_LEN]; /* who waited most; "" of those that ran */
 	struct run_frame *frames;  /* owned */
 	size_t n_frames;
@@ -116,8 +116,8 @@ struct outcome {
 	struct run_incident *incidents; /* owned, in the order of their freeze */
 	size_t n_incidents;
 	struct run_incident rest; /* the last window, where it was saved for comparison only */
-	uint64_t lost_triggers; /* found no free incident */
-	uint64_t unseen;	/* tasks that could not be followed or measured */
+	uint64_t lost_triggers;	  /* found no free incident */
+	uint64_t unseen;	  /* tasks that could not be followed or measured */
 	uint64_t failed_files;
 };
 

@@ -131,11 +131,10 @@ static json_t *json_frames(const struct run_stack *s)
 	for (size_t i = 0; i < s->n_frames; i++) {
 		const struct run_frame *f = &s->frames[i];
 
-		json_array_append_new(list,
-				      json_pack("{s:o, s:o, s:b}", "symbol",
-						f->symbol ? json_text(f->symbol) : json_null(),
-						"module", json_text(f->module), "kernel",
-						f->kernel));
+		json_array_append_new(
+			list, json_pack("{s:o, s:o, s:b}", "symbol",
+					f->symbol ? json_text(f->symbol) : json_null(), "module",
+					json_text(f->module), "kernel", f->kernel));
 	}
 	return list;
 }
@@ -159,12 +158,12 @@ static json_t *json_stacks(const struct run_incident *inc)
 
 		for (size_t k = 0; k < t->n; k++)
 			json_array_append_new(rows, json_stack(t, &t->v[k]));
-		json_array_append_new(
-			list, json_pack("{s:s, s:o, s:s, s:I, s:I, s:o}", "session", t->session,
-					"event", t->event ? json_text(t->event) : json_null(),
-					"unit", t->event ? "samples" : "off_cpu_ns", "here",
-					(json_int_t)t->here, "rest", (json_int_t)t->rest, "stacks",
-					rows));
+		json_array_append_new(list, json_pack("{s:s, s:o, s:s, s:I, s:I, s:o}", "session",
+						      t->session, "event",
+						      t->event ? json_text(t->event) : json_null(),
+						      "unit", t->event ? "samples" : "off_cpu_ns",
+						      "here", (json_int_t)t->here, "rest",
+						      (json_int_t)t->rest, "stacks", rows));
 	}
 	return list;
 }
@@ -177,11 +176,10 @@ static json_t *json_incidents(const struct outcome *o)
 		const struct run_incident *inc = &o->incidents[i];
 
 		json_array_append_new(
-			list,
-			json_pack("{s:s, s:b, s:o, s:I, s:o, s:o}", "name", inc->name,
-				  "last_window", inc->last, "triggers", json_triggers(o, inc),
-				  "more_triggers", (json_int_t)inc->more_triggers, "files",
-				  json_files(inc), "hot_stacks", json_stacks(inc)));
+			list, json_pack("{s:s, s:b, s:o, s:I, s:o, s:o}", "name", inc->name,
+					"last_window", inc->last, "triggers", json_triggers(o, inc),
+					"more_triggers", (json_int_t)inc->more_triggers, "files",
+					json_files(inc), "hot_stacks", json_stacks(inc)));
 	}
 	return list;
 }

@@ -23,12 +23,18 @@ static bool begins_with_any(const char *s, const char *const *v, size_t n)
 static bool says_nothing(const struct run_frame *f)
 {
 	static const char *const common[] = {
-		"__traceiter_sched_switch", "perf_trace_sched_switch",
-		"__schedule",		    "schedule",
-		"preempt_schedule_common",  "do_syscall_64",
-		"x64_sys_call",		    "entry_SYSCALL_64",
-		"invoke_syscall",	    "el0_svc",
-		"do_el0_svc",		    "el0t_64_sync",
+		"__traceiter_sched_switch",
+		"perf_trace_sched_switch",
+		"__schedule",
+		"schedule",
+		"preempt_schedule_common",
+		"do_syscall_64",
+		"x64_sys_call",
+		"entry_SYSCALL_64",
+		"invoke_syscall",
+		"el0_svc",
+		"do_el0_svc",
+		"el0t_64_sync",
 	};
 
 	return f->kernel && f->symbol && begins_with_any(f->symbol, common, ARRAY_SIZE(common));
@@ -116,9 +122,10 @@ static int add_table(const struct run_stack_table *t, struct buf *b)
 {
 	int err = add_title(t, b);
 
-	err = err ?: buf__printf(b, "| window |%s%s stack |\n|--:|%s%s---|\n",
-				 t->rest ? " rest |" : "", t->event ? "" : " who, state |",
-				 t->rest ? "--:|" : "", t->event ? "" : "---|");
+	err = err
+		      ?: buf__printf(b, "| window |%s%s stack |\n|--:|%s%s---|\n",
+				     t->rest ? " rest |" : "", t->event ? "" : " who, state |",
+				     t->rest ? "--:|" : "", t->event ? "" : "---|");
 	for (size_t i = 0; i < t->n && !err; i++)
 		err = add_row(t, &t->v[i], b);
 	return err;

@@ -113,8 +113,9 @@ static int read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *header, struct 
 	GElf_Sym sym;
 	int err = 0;
 
-	if (e->wanted && (!gelf_getshdr(elf_getscn(elf, header->sh_link), &names) ||
-			  header->sh_size > WANTED_SECTION_MAX || names.sh_size > WANTED_SECTION_MAX))
+	if (e->wanted &&
+	    (!gelf_getshdr(elf_getscn(elf, header->sh_link), &names) ||
+	     header->sh_size > WANTED_SECTION_MAX || names.sh_size > WANTED_SECTION_MAX))
 		return -EFBIG;
 	data = elf_getdata(scn, NULL);
 	for (int i = 0; data && !err && gelf_getsym(data, i, &sym); i++)

@@ -107,8 +107,8 @@ static void read_symbols(struct module *m, const struct map *map)
 {
 	switch (m->kind) {
 	case MODULE_FILE:
-		m->why_not = module_files__read(m->path, &m->id, m->pid, map->start,
-						 map->end, &m->symbols);
+		m->why_not = module_files__read(m->path, &m->id, m->pid, map->start, map->end,
+						&m->symbols);
 		break;
 	case MODULE_VDSO:
 		m->why_not = module_files__read_vdso(&m->id, &m->symbols);
@@ -136,8 +136,7 @@ static void load(struct module *m, const struct map *map)
 	m->loaded = true;
 	if (m->only_wanted && is_elf(m))
 		m->symbols.wanted = &wanted;
-	else if (m->only_wanted &&
-		 symbol_table__want(&m->symbols.table, m->wanted, m->n_wanted))
+	else if (m->only_wanted && symbol_table__want(&m->symbols.table, m->wanted, m->n_wanted))
 		m->why_not = "out of memory for its symbols";
 	if (!m->why_not)
 		read_symbols(m, map);
