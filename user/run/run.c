@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "run/folder.h"
+#include "run/hot_stacks.h"
 #include "run/incident_note.h"
 #include "run/privilege.h"
 #include "run/report.h"
@@ -207,6 +208,8 @@ static int record(struct run *r)
 	recording__free(TAKE_PTR(r->recording));
 	wait__command(&w);
 	note_end(r);
+	hot_stacks__find(&r->outcome);
+	hot_stacks__drop_rest(&r->outcome);
 	report(r);
 	return outcome__exit_status(&r->outcome);
 }
