@@ -33,19 +33,28 @@ static __attribute__((noinline)) void hit(long ns)
 	FRBPF_TRIGGER(slow_request, ns);
 }
 
-/* x86 has int3 for its nop, or a jump; other machines a breakpoint of their own. */
-static int is_watched(const unsigned char *was)
+/* Is a breakpoint of an uprobe there? */
+static int is_watched(void)
 {
-	return memcmp(was, (const void *)(unsigned long)hit, 16) != 0;
+	const void *code = (const void *)(unsigned long)hit;
+#if defined(__aarch64__)
+	const unsigned *insns = code;
+
+	for (int i = 0; i < 4; i++) {
+		if (insns[i] == 0xd42000a0) /* BRK64_OPCODE_UPROBES */
+			return 1;
+	}
+	return 0;
+#else
+	return memchr(code, 0xcc, 8) != NULL; /* int3; it has no number with such a byte */
+#endif
 }
 
 static long wait_for_probe(long ns, long most)
 {
-	unsigned char was[16];
 	long begin = now_ns(), n = 0;
 
-	memcpy(was, (const void *)(unsigned long)hit, sizeof(was));
-	for (; n < most && !is_watched(was); n++) {
+	for (; n < most && !is_watched(); n++) {
 		hit(ns);
 		usleep(100);
 	}
