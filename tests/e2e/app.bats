@@ -392,6 +392,8 @@ hit_probe() { # FILE TIMES MS
 	timeout -k 5 60 "$program" 1 200 --until "$BASE.go" >"$stay" 3>&- &
 	stayed=$!
 	wait_until 10 runs "$program"
+	run -0 frbpf check "$RULES"
+	[[ $output == *"attaches:   $program: frbpf:slow_request, in 1 place"* ]]
 	frbpf_load
 	touch "$BASE.go"
 	wait "$stayed"

@@ -37,9 +37,9 @@ int app_watch__join(struct app_watch *a, struct app_watcher *w);
 void app_watch__leave(struct app_watch *a, struct app_watcher *w);
 
 struct app_watch_stats {
-	size_t files, places;	/* that have a FRBPF_TRIGGER(), whatever its name */
-	uint64_t left_out;	/* times that there was no room for a file */
-	uint64_t failed;	/* times that the kernel refused a place */
+	size_t files, places; /* that have a FRBPF_TRIGGER(), whatever its name */
+	uint64_t left_out;    /* times that there was no room for a file */
+	uint64_t failed;      /* times that the kernel refused a place */
 };
 void app_watch__stats(struct app_watch *a, struct app_watch_stats *ret);
 

@@ -33,7 +33,7 @@ struct event_map {
 	uint32_t pid; /* in our pid namespace; 0: outside of it */
 	uint64_t start, end;
 	uint64_t inode, device; /* together they tell files apart; inode 0: it is no file */
-	const char *name; /* as the process sees it; valid during the call only */
+	const char *name;	/* as the process sees it; valid during the call only */
 };
 
 size_t event_ring__n(const struct event_ring *r);

@@ -20,17 +20,20 @@
 
 #define REG(member_, ...)                                                                          \
 	{                                                                                          \
-		offsetof(struct pt_regs, member_), { __VA_ARGS__ }                                 \
+		offsetof(struct pt_regs, member_),                                                 \
+		{                                                                                  \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
 	}
 static const struct {
 	size_t offset;
 	const char *names[4]; /* of 8, 4, 2 and 1 bytes */
 } regs[] = {
-	REG(rax, "rax", "eax", "ax", "al"),	REG(rbx, "rbx", "ebx", "bx", "bl"),
-	REG(rcx, "rcx", "ecx", "cx", "cl"),	REG(rdx, "rdx", "edx", "dx", "dl"),
-	REG(rsi, "rsi", "esi", "si", "sil"),	REG(rdi, "rdi", "edi", "di", "dil"),
-	REG(rbp, "rbp", "ebp", "bp", "bpl"),	REG(rsp, "rsp", "esp", "sp", "spl"),
-	REG(r8, "r8", "r8d", "r8w", "r8b"),	REG(r9, "r9", "r9d", "r9w", "r9b"),
+	REG(rax, "rax", "eax", "ax", "al"),	 REG(rbx, "rbx", "ebx", "bx", "bl"),
+	REG(rcx, "rcx", "ecx", "cx", "cl"),	 REG(rdx, "rdx", "edx", "dx", "dl"),
+	REG(rsi, "rsi", "esi", "si", "sil"),	 REG(rdi, "rdi", "edi", "di", "dil"),
+	REG(rbp, "rbp", "ebp", "bp", "bpl"),	 REG(rsp, "rsp", "esp", "sp", "spl"),
+	REG(r8, "r8", "r8d", "r8w", "r8b"),	 REG(r9, "r9", "r9d", "r9w", "r9b"),
 	REG(r10, "r10", "r10d", "r10w", "r10b"), REG(r11, "r11", "r11d", "r11w", "r11b"),
 	REG(r12, "r12", "r12d", "r12w", "r12b"), REG(r13, "r13", "r13d", "r13w", "r13b"),
 	REG(r14, "r14", "r14d", "r14w", "r14b"), REG(r15, "r15", "r15d", "r15w", "r15b"),
@@ -40,8 +43,7 @@ static int find_reg(const char *name, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(regs); i++) {
 		for (size_t k = 0; k < ARRAY_SIZE(regs[i].names); k++) {
-			if (strlen(regs[i].names[k]) == len &&
-			    !memcmp(regs[i].names[k], name, len))
+			if (strlen(regs[i].names[k]) == len && !memcmp(regs[i].names[k], name, len))
 				return regs[i].offset;
 		}
 	}
@@ -85,8 +87,7 @@ static bool take_number(const char **p, long long *ret)
 {
 	char *end;
 
-	if (!isdigit((unsigned char)**p) &&
-	    !(**p == '-' && isdigit((unsigned char)(*p)[1])))
+	if (!isdigit((unsigned char)**p) && !(**p == '-' && isdigit((unsigned char)(*p)[1])))
 		return false;
 	errno = 0;
 	*ret = strtoll(*p, &end, 0);

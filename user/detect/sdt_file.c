@@ -68,9 +68,8 @@ static int read_head(struct file *f)
 	    h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != OWN_MACHINE ||
 	    (h->e_type != ET_EXEC && h->e_type != ET_DYN))
 		return -ENOEXEC;
-	if (h->e_shnum &&
-	    (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shnum > SECTIONS_MAX ||
-	     h->e_shstrndx >= h->e_shnum))
+	if (h->e_shnum && (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shnum > SECTIONS_MAX ||
+			   h->e_shstrndx >= h->e_shnum))
 		return -EINVAL;
 	if (h->e_phnum > SEGMENTS_MAX || (h->e_phnum && h->e_phentsize != sizeof(Elf64_Phdr)))
 		return -EINVAL;
