@@ -30,7 +30,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvl
 	    -Wno-unused-parameter -Wno-missing-field-initializers
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DFRBPF_VERSION='"$(VERSION)"' $(WARNINGS) \
 	      -Iuser -Ibpf -I$(O)/bpf $(CFLAGS) $(SAN_FLAGS)
-LIBS     := -lbpf -ldw -lelf -ltraceevent -lcap -ljansson -lz -lpthread -ldl
+LIBS     := -lbpf -ldw -lelf -ltraceevent -lcap -ljansson -lz -lm -lpthread -ldl
 
 # frbpf itself
 SRCS     := $(wildcard user/*/*.c)
