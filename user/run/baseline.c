@@ -11,11 +11,10 @@
 #include "run/baseline.h"
 #include "run/escape.h"
 
-#define FORMAT	 "frbpf-baseline"
-#define TEXT_MAX (1 << 20)
-/* a thousand years of ns would not fit */
-#define NUMBER_MAX     ((json_int_t)1 << 60)
-#define HISTOGRAMS_MAX 100000 /* runs times rules: 60 MB */
+#define FORMAT	       "frbpf-baseline"
+#define TEXT_MAX       (1 << 20)
+#define NUMBER_MAX     ((json_int_t)1 << 62) /* 146 years of ns */
+#define HISTOGRAMS_MAX 100000		     /* runs times rules: 60 MB */
 
 /* The numbers of a run, under their names in the file. */
 static const struct field {
@@ -365,7 +364,7 @@ static int get_series(const struct place *p, struct series *s)
 	code = code ? code : get_text(p, "arch", false, &s->arch);
 	code = code ? code : get_text(p, "cpu", false, &s->cpu);
 	code = code ? code : get_text(p, "command", false, &s->command);
-	code = code ? code : get_number(p, "created_ns", INT64_MAX, &s->created);
+	code = code ? code : get_number(p, "created_ns", NUMBER_MAX, &s->created);
 	code = code ? code : get_number(p, "cpus", 1 << 20, &cpus);
 	if (code)
 		return code;
