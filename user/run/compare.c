@@ -98,6 +98,14 @@ static struct spread spread_of(double *v, size_t n)
 				ratio__quantile(v, n, 0.75) };
 }
 
+/* Of those that are one more than there were. */
+static struct spread less_one(struct spread s)
+{
+	if (!s.n)
+		return s;
+	return (struct spread){ s.n, s.low - 1, s.median - 1, s.high - 1 };
+}
+
 static enum change change_of(const struct ratio *r, double tolerance)
 {
 	if (!r->bounded)
@@ -118,10 +126,15 @@ static int compare_metric(const struct maker *k, const struct metric *m, size_t 
 	err = err ? err : collect(k->now, m, rule, limit, &now, &n_now);
 	if (err)
 		return err;
+	if (!m->is_time && m->value != probe_of) { /* shown as it was counted */
+		ret->before = less_one(spread_of(before, n_before));
+		ret->now = less_one(spread_of(now, n_now));
+	} else {
+		ret->before = spread_of(before, n_before);
+		ret->now = spread_of(now, n_now);
+	}
 	ret->is_time = m->is_time;
 	ret->decides = m->decides;
-	ret->before = spread_of(before, n_before);
-	ret->now = spread_of(now, n_now);
 	ret->change = CHANGE_UNKNOWN;
 	err = ratio__of(before, n_before, now, n_now, COMPARE_ALPHA, &ret->ratio);
 	if (!err)

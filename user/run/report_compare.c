@@ -76,31 +76,35 @@ static int add_use(const struct comparison *c, struct buf *b)
 		is->pressure_memory * 100, c->speed);
 }
 
-/* Behind a mark of its own, an indented block is code, whatever is in it. */
-static int add_capture(const struct outcome *o, struct buf *b)
+/* An indented block is code, whatever is in it. */
+static int add_capture_line(const struct outcome *o, const struct run_incident *inc, struct buf *b)
 {
 	struct buf text = { 0 };
+	int err = report__open_command(o, inc, &text);
+
+	err = err ? err : buf__printf(b, "%s", "    ");
+	err = err ? err : escape__plain(b, text.data);
+	buf__free(&text);
+	return err ? err
+		   : buf__printf(b, "  # %s\n",
+				 inc->n_triggers ? o->rules[inc->triggers[0].rule].name
+						 : "its last window");
+}
+
+static int add_capture(const struct outcome *o, struct buf *b)
+{
+	bool first = true;
 	int err = 0;
 
 	for (size_t i = 0; i < o->n_incidents && !err; i++) {
-		const struct run_incident *inc = &o->incidents[i];
-
-		if (!inc->capture)
+		if (!o->incidents[i].capture)
 			continue;
-		err = buf__printf(&text, "%s",
-				  text.len ? ""
-					   : "\nOne more run was made, with thresholds of the "
-					     "baseline, and recorded:\n");
-		err = err ? err : buf__add_str(&text, "\n    ");
-		err = err ? err : report__open_command(o, inc, &text);
-		err = err ? err
-			  : buf__printf(&text, "  # %s\n",
-					inc->n_triggers ? o->rules[inc->triggers[0].rule].name
-							: "its last window");
+		if (first)
+			err = buf__add_str(b, "\nOne more run was made, with thresholds of the "
+					      "baseline, and recorded:\n\n");
+		err = err ? err : add_capture_line(o, &o->incidents[i], b);
+		first = false;
 	}
-	if (!err && text.len)
-		err = buf__add(b, text.data, text.len);
-	buf__free(&text);
 	return err;
 }
 
@@ -233,6 +237,24 @@ static int add_words(const struct compared *m, struct buf *b)
 			   m->ratio.estimate, m->ratio.low, m->ratio.high);
 }
 
+/* The commands that open what was captured, a line each. */
+static int add_capture_lines(const struct outcome *o, struct buf *b)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < o->n_incidents && !err; i++) {
+		struct buf line = { 0 };
+
+		if (!o->incidents[i].capture)
+			continue;
+		err = report__open_command(o, &o->incidents[i], &line);
+		err = err ? err : escape__xml(b, line.data);
+		err = err ? err : buf__add_str(b, "\n");
+		buf__free(&line);
+	}
+	return err;
+}
+
 static int add_case(const struct outcome *o, const struct compared *m, struct buf *b)
 {
 	struct buf words = { 0 };
@@ -245,9 +267,7 @@ static int add_case(const struct outcome *o, const struct compared *m, struct bu
 	if (!err && m->verdict == VERDICT_REGRESSED) {
 		err = buf__printf(b, "      <failure type=\"regression\" message=\"%s\">%s\n",
 				  words.data, words.data);
-		words.len = 0;
-		err = err ? err : add_capture(o, &words);
-		err = err || !words.len ? err : escape__xml(b, words.data);
+		err = err ? err : add_capture_lines(o, b);
 		err = err ? err : buf__add_str(b, "</failure>\n");
 	} else if (!err && m->verdict == VERDICT_DISTURBED) {
 		err = buf__add_str(b, "      <skipped message=\"disturbed: ");
