@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Baseline files: what is accepted is written as what was read, and can be compared with itself. */
-#include <math.h>
+/* fuzz-sources: user/run/baseline.c user/run/series.c user/run/compare.c user/run/ratio.c user/run/histogram.c user/run/escape.c user/common/buf.c user/common/err.c user/common/cpus.c */
+/* fuzz-libs: -ljansson -lm */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -78,7 +78,7 @@ const struct command cmd_run = {
 		"                      distributions are those of matches\n"
 		"      --repeat N      run CMD N times, each recorded for itself\n"
 		"      --save-baseline FILE\n"
-		"                      write what the runs measured (default: 10 of them)\n"
+		"                      write what the runs measured (default: 30 of them)\n"
 		"      --baseline FILE compare with that: pass, regressed or disturbed; runs that "
 		"others\n"
 		"                      disturb are made again, up to three times N in all\n"

@@ -11,7 +11,7 @@
 #include "run/compare.h"
 #include "run/outcome.h"
 
-#define REPEAT_DEFAULT 10 /* for --save-baseline */
+#define REPEAT_DEFAULT 30 /* for --save-baseline */
 #define REPEAT_EXTRA   3  /* times as many runs at most, where others disturb */
 
 struct repeat {

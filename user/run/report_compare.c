@@ -69,8 +69,8 @@ static int add_use(const struct comparison *c, struct buf *b)
 		"| a fixed calculation | 1 | %.2f | |\n",
 		c->quiet_before, c->n_before, c->quiet_now, c->n_now, was->others * 100,
 		is->others * 100, c->others_limit * 100, was->steal * 100, is->steal * 100,
-		SERIES_STEAL_LIMIT * 100, was->throttled * 100, is->throttled * 100,
-		SERIES_THROTTLED_LIMIT * 100, (unsigned long long)was->hot,
+		SERIES_STEAL_PART * c->others_limit * 100, was->throttled * 100,
+		is->throttled * 100, SERIES_THROTTLED_LIMIT * 100, (unsigned long long)was->hot,
 		(unsigned long long)is->hot, was->pressure_cpu * 100, was->pressure_io * 100,
 		was->pressure_memory * 100, is->pressure_cpu * 100, is->pressure_io * 100,
 		is->pressure_memory * 100, c->speed);

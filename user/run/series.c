@@ -195,7 +195,7 @@ bool run_sample__is_quiet(const struct run_sample *run, enum series_metric metri
 	const struct machine_use *m = &run->machine;
 
 	if (share(m->others, m->capacity) > others_limit ||
-	    share(m->steal, m->capacity) > SERIES_STEAL_LIMIT || m->hot)
+	    share(m->steal, m->capacity) > SERIES_STEAL_PART * others_limit || m->hot)
 		return false;
 	return metric != SERIES_WALL || share(m->throttled, run->wall) <= SERIES_THROTTLED_LIMIT;
 }

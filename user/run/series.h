@@ -69,7 +69,7 @@ size_t series__quiet_runs(const struct series *s, enum series_metric metric, dou
 
 /* Above these a run is disturbed; that of others can be chosen. */
 #define SERIES_OTHERS_LIMIT    0.10 /* of the capacity of all CPUs */
-#define SERIES_STEAL_LIMIT     0.02
+#define SERIES_STEAL_PART      0.2  /* of that: how much a hypervisor may take */
 #define SERIES_THROTTLED_LIMIT 0.02 /* of the time of the run */
 
 #endif
