@@ -226,15 +226,14 @@ static struct use_shares shares_of(const struct series *s)
 	return u;
 }
 
-/* At least 1: a machine that became faster excuses nothing. */
+/* What is certain of it, and at least 1: a machine that became faster excuses nothing. */
 static int compare_speed(const struct maker *k)
 {
 	static const struct metric probe = { .value = probe_of };
 	struct compared r = { 0 };
 	int err = compare_metric(k, &probe, 0, &r);
 
-	k->c->speed =
-		!err && r.change != CHANGE_UNKNOWN && r.ratio.estimate > 1 ? r.ratio.estimate : 1;
+	k->c->speed = !err && r.change != CHANGE_UNKNOWN && r.ratio.low > 1 ? r.ratio.low : 1;
 	return err;
 }
 

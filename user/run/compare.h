@@ -48,7 +48,7 @@ struct comparison {
 	size_t n_before, n_now; /* runs */
 	size_t quiet_before, quiet_now;
 	struct use_shares use_before, use_now;
-	double speed;		  /* time of a fixed calculation, now to before */
+	double speed;		  /* time of a fixed calculation, now to before: at least that */
 	char machine[256];	  /* how it is another one; "" */
 	char why[256];		  /* of a verdict that is not `pass` */
 	char notes[512];	  /* lines for people; "" */
