@@ -154,6 +154,8 @@ static enum verdict judge(const struct maker *k, const struct metric *m, const s
 		snprintf(c->why, sizeof(c->why),
 			 "others disturbed too many runs: %zu of %zu were left alone", c->quiet_now,
 			 c->n_now);
+	else if (r->change == CHANGE_UNKNOWN)
+		snprintf(c->why, sizeof(c->why), "too few runs have a %s", r->name);
 	else if (r->change == CHANGE_GREW && *c->machine)
 		snprintf(c->why, sizeof(c->why), "%.255s", c->machine);
 	else if (r->change == CHANGE_GREW && r->ratio.low <= limit * c->speed)
