@@ -279,7 +279,7 @@ struct frbpf_rule_state {
 					    */
 	__u64 last_value;
 	__u64 max_value;
-	__u64 sum; /* of all values that are counted below */
+	__u64 sum;			/* of all values that are counted below */
 	__u64 values[FRBPF_MAX_VALUES]; /* matches by value: bucket i has those from 2^i ns on */
 	struct frbpf_count count;	/* of FRBPF_PER_RULE */
 };
