@@ -156,6 +156,8 @@ install: all
 	install -D -m 0755 frbpf $(DESTDIR)$(PREFIX)/bin/frbpf
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/frbpf configs/*.conf
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/frbpf/ci configs/ci/*
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/frbpf/examples configs/examples/*
+	install -D -m 0644 configs/include/frbpf.h $(DESTDIR)$(PREFIX)/include/frbpf.h
 	install -D -m 0644 README.md $(DESTDIR)$(PREFIX)/share/doc/frbpf/README.md
 	install -d $(DESTDIR)/etc/systemd/system
 	sed 's|/usr/local|$(PREFIX)|' configs/frbpf.service > $(DESTDIR)/etc/systemd/system/frbpf.service
@@ -171,7 +173,7 @@ help:
 	@echo 'make unit workloads   build the unit tests, the test workloads'
 	@echo 'make fuzz             fuzz every parser, 5 minutes each (FUZZ_TIME=seconds)'
 	@echo 'make bench            measure beside perf, bcc and bpftrace (root)'
-	@echo 'make install          program, rules files and systemd unit (PREFIX, DESTDIR)'
+	@echo 'make install          program, rules files, frbpf.h and systemd unit (PREFIX, DESTDIR)'
 	@echo 'make GEN_VMLINUX_H=1  take kernel types from the running kernel'
 
 -include $(OBJS:.o=.d) $(MAIN_OBJ:.o=.d) $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.d) $(UNIT_BINS:=.d)

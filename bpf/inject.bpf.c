@@ -62,6 +62,8 @@ int inject(void *ctx)
 	if (m->source == FRBPF_SOURCE_PSI)
 		match_check_self(m);
 	m->half = half;
+	if (m->source == FRBPF_SOURCE_PSI)
+		match_check_self(m);
 	rules_run(m);
 	return 0;
 }

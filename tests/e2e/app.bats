@@ -10,6 +10,7 @@ setup() {
 	need_btf
 	need_tracepoints
 	common_setup
+	stay=$BATS_TEST_TMPDIR/stay
 	write_rules <<-'EOF'
 		[rule-slow]
 		when = app:slow > 100ms
@@ -40,13 +41,26 @@ send() { # MESSAGE ARGUMENTS...
 	printf %b "$message" | timeout -k 5 60 "$WORKLOADS/app_send" "$(app socket)" "$@" 3>&-
 }
 
-# The same by nobody, who is let into the base for this.
+# The same by one who is still there when the message is read, until `let_go`. Its line is in $stay.
+send_and_stay() { # MESSAGE ARGUMENTS...
+	send "$@" --until "$BASE/go" >"$stay" &
+	stayed=$!
+}
+
+let_go() {
+	touch "$BASE/go"
+	wait "$stayed"
+	rm "$BASE/go"
+	cat "$stay"
+}
+
+# The same as send by nobody, who is let into the base for this.
 send_as_nobody() { # MESSAGE ARGUMENTS...
 	local message=$1 socket
 	shift
 	socket=$(app socket)
 	chmod 711 "$BASE"
-	cp "$WORKLOADS/app_send" "$BASE/"
+	[[ -x $BASE/app_send ]] || cp "$WORKLOADS/app_send" "$BASE/"
 	(
 		cd "$BASE" || exit 1
 		[[ $socket != "$BASE"/* ]] || socket=app
@@ -61,6 +75,7 @@ received() { # N
 
 # In a mount namespace in which the socket is where the examples look for it.
 at_run() { # COMMAND...
+	# shellcheck disable=SC2016 # of the inner shell
 	unshare -m sh -c 'mkdir -p /run/frbpf && { [ "$1" = /run/frbpf/app ] ||
 		mount --bind "$(dirname "$1")" /run/frbpf; } && shift && exec "$@"' - "$(app socket)" "$@" 3>&-
 }
@@ -69,8 +84,9 @@ at_run() { # COMMAND...
 	local sent name dump time
 	frbpf_load
 	workload slow_syscall --ms 300 --times 1 >/dev/null
-	sent=$(send 'slow 200ms' --comm frbpf-app)
+	send_and_stay 'slow 200ms' --comm frbpf-app
 	wait_for_incident "$BASE" 1
+	sent=$(let_go)
 	name=$(incidents "$BASE")
 	same rule "$(manifest "$name" rule)" slow
 	same source "$(manifest "$name" source)" app
@@ -108,21 +124,26 @@ at_run() { # COMMAND...
 	done
 	wait_until 10 received 7
 	same matched "$(status_of bad .matched)" 2
+	wait_for_incident "$BASE" 1
+	same args "$(jq -c .triggers[0].args "$BASE/incidents/$(incidents "$BASE" | head -n 1).json")" \
+		'{"status":500,"route":"/api/x"}'
 	same "largest" "$(status_of bad .max_value_ns)" 3000000000
 }
 
 @test "the sender may say which of its threads it means, and of no other" {
 	local sent name other
 	frbpf_load
-	sent=$(send 'slow 1s' --thread)
+	send_and_stay 'slow 1s' --thread
 	wait_for_incident "$BASE" 1
+	sent=$(let_go)
 	name=$(incidents "$BASE")
 	same tid "$(manifest "$name" tid)" "$(json "$sent" .tid)"
 	same pid "$(manifest "$name" pid)" "$(json "$sent" .pid)"
 	[[ $(manifest "$name" tid) != "$(manifest "$name" pid)" ]]
 	settle
-	other=$(send "slow 1s tid=$$")
+	send_and_stay "slow 1s tid=$$"
 	wait_for_incident "$BASE" 2
+	other=$(let_go)
 	name=$(incidents "$BASE" | tail -n 1)
 	same "tid of another" "$(manifest "$name" tid)" "$(json "$other" .pid)"
 }
@@ -138,9 +159,11 @@ at_run() { # COMMAND...
 	EOF
 	frbpf_load
 	send hello >/dev/null
-	sent=$(send_as_nobody 'hello tid=1' --comm frbpf-nobody)
-	send_as_nobody hello >/dev/null
+	send_as_nobody 'hello tid=1' --comm frbpf-nobody --until go >"$stay" &
+	stayed=$!
 	wait_for_incident "$BASE" 1
+	sent=$(let_go)
+	send_as_nobody hello >/dev/null
 	name=$(incidents "$BASE")
 	same rule "$(manifest "$name" rule)" nobody
 	same comm "$(manifest "$name" comm)" frbpf-nobody
@@ -294,4 +317,25 @@ at_run() { # COMMAND...
 	[[ $output == *"Provider: frbpf"*"Name: slow_request"* && $output == *"Name: constant"* ]]
 	[[ $output == *"Arguments: 8@"* ]]
 	workload app_probe 3
+}
+
+@test "frbpf run hears the messages of its command, and not those of others" {
+	local out=$BATS_TEST_TMPDIR/out go=$BATS_TEST_TMPDIR/go socket=/run/frbpf/app others
+	cat >"$BATS_TEST_TMPDIR/cmd" <<-'EOF'
+		[ -S "$3" ] || set -- "$1" "$2" "$4/app"
+		printf 'slow 200ms' | "$1" "$3" || exit 9
+		echo "$3" >"$2.socket" && mv "$2.socket" "$2.inside"
+		while [ ! -e "$2" ]; do sleep 0.05; done
+	EOF
+	timeout -k 5 60 "$FRBPF" run --rules "$RULES" -o "$out" -- \
+		sh "$BATS_TEST_TMPDIR/cmd" "$WORKLOADS/app_send" "$go" "$socket" "$out" >/dev/null 3>&- &
+	others=$!
+	wait_until 30 test -e "$go.inside"
+	# this one is there while it is looked up, and does not come from the command
+	printf 'slow 300ms' | "$WORKLOADS/app_send" "$(cat "$go.inside")" --until "$go" >/dev/null 3>&- &
+	printf 'slow 400ms' | "$WORKLOADS/app_send" "$(cat "$go.inside")" --until "$go" >/dev/null 3>&- &
+	settle
+	touch "$go"
+	wait "$others" && fail "no rule has fired"
+	same matched "$(jq -r '.rules[] | select(.name == "slow") | "\(.matched) \(.matches.max_ns)"' "$out/summary.json")" "1 200000000"
 }

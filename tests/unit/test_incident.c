@@ -58,6 +58,24 @@ static void test_one_trigger(void **state)
 	assert_int_equal(asked(&inc, false), 1);
 }
 
+/* What a program says took that long is in the window, if the rule does not say otherwise. */
+static void test_message_of_a_program(void **state)
+{
+	struct rule_conf automatic = rule(RULESET_WINDOW_AUTO, 20), given = rule(500, 20);
+	struct incident inc = { .freeze.frozen = 20000 };
+
+	add_trigger(&inc, &automatic, 10000);
+	inc.triggers[0].t.value = 3000;
+	assert_int_equal(asked(&inc, true), 10000);
+	inc.triggers[0].t.source = FRBPF_SOURCE_APP;
+	assert_int_equal(asked(&inc, true), 7000);
+	inc.triggers[0].t.value = 10000; /* none is longer than the machine is up */
+	assert_int_equal(asked(&inc, true), 10000);
+	inc.triggers[0].t.value = 3000;
+	inc.triggers[0].rule = &given;
+	assert_int_equal(asked(&inc, false), 9500);
+}
+
 static void test_several_triggers(void **state)
 {
 	struct rule_conf early = rule(10, 1000), late = rule(800, 0), any = rule(AUTO, 5);
@@ -410,6 +428,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_trigger),
+		cmocka_unit_test(test_message_of_a_program),
 		cmocka_unit_test(test_several_triggers),
 		cmocka_unit_test(test_frozen_early),
 		cmocka_unit_test(test_manual),

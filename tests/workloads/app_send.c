@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Sends what is on standard input as one datagram to a socket, without ever waiting:
- *	app_send PATH [--times N] [--fds N] [--comm NAME] [--thread]
- * --fds: with that many descriptors; --thread: from a second thread, and "tid=" of it is appended.
- * Prints how many were sent and refused, the longest call, and when the last one was over.
+ *	app_send PATH [--times N] [--fds N] [--comm NAME] [--thread] [--until FILE]
+ * --fds: with that many descriptors; --thread: from a second thread, and "tid=" of it is appended;
+ * --until: stays until there is that file. Prints how many were sent and refused, the longest call,
+ * and when the last one was over.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@ static struct sockaddr_un addr = { .sun_family = AF_UNIX };
 static long times = 1, n_fds, sent, refused;
 static uint64_t longest, end;
 static int other_error;
+static const char *until;
 
 static uint64_t now_ns(void)
 {
@@ -80,6 +82,8 @@ static void *send_all(void *arg)
 	       (int)getpid(), (int)gettid(), sent, refused, other_error,
 	       (unsigned long long)longest, (unsigned long long)end);
 	fflush(stdout);
+	for (int i = 0; until && i < 3000 && access(until, F_OK); i++)
+		usleep(10000);
 	close(fd);
 	return NULL;
 }
@@ -102,6 +106,8 @@ int main(int argc, char **argv)
 			times = atol(argv[++i]);
 		else if (!strcmp(argv[i], "--fds"))
 			n_fds = atol(argv[++i]) % (FDS_MAX + 1);
+		else if (!strcmp(argv[i], "--until"))
+			until = argv[++i];
 		else if (!strcmp(argv[i], "--comm"))
 			prctl(PR_SET_NAME, argv[++i]);
 		else
@@ -113,7 +119,5 @@ int main(int argc, char **argv)
 		send_all(NULL);
 	else if (pthread_create(&thread, NULL, send_all, data) || pthread_join(thread, NULL))
 		return 1;
-	/* who is asked for in /proc is still there when the message is read */
-	usleep(100000);
 	return other_error != 0;
 }

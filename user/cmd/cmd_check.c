@@ -39,6 +39,15 @@ static bool leaves_out_tracepoints(const struct check *c)
 	return false;
 }
 
+static bool wants_messages(const struct ruleset *rs)
+{
+	for (size_t i = 0; i < rs->n_rules; i++) {
+		if (rs->rules[i].when.source == FRBPF_SOURCE_APP)
+			return true;
+	}
+	return false;
+}
+
 /* What this check could not look at, and why. */
 static json_t *left_out(const struct check *c, const struct err *no_tracefs)
 {
@@ -56,6 +65,9 @@ static json_t *left_out(const struct check *c, const struct err *no_tracefs)
 	if (c->rs && c->rs->n_rules && !c->opts->live)
 		json_array_append_new(list, json_string("whether this kernel takes the programs of "
 							"the sources: --live tells"));
+	if (c->rs && c->opts->live && wants_messages(c->rs))
+		json_array_append_new(list, json_string("messages of applications: only the "
+							"recorder listens for them"));
 	if (c->rs)
 		json_array_append_new(list, json_string("whether the events of sessions can be "
 							"opened: load tells"));

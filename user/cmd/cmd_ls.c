@@ -20,7 +20,9 @@ static void print_cause(const json_t *t)
 	}
 	units__format_duration(json_integer_value(json_object_get(t, "value_ns")), value,
 			       sizeof(value));
-	printf("%s: %s, %s", rule, json_string_value(json_object_get(t, "when")) ?: "?", value);
+	printf("%s: %s", rule, json_string_value(json_object_get(t, "when")) ?: "?");
+	if (json_integer_value(json_object_get(t, "value_ns")))
+		printf(", %s", value);
 	if (json_integer_value(json_object_get(subject, "tid")))
 		printf(" by %s (tid %lld)",
 		       json_string_value(json_object_get(subject, "comm")) ?: "?",

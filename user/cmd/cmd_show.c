@@ -69,16 +69,19 @@ static void print_trigger(const json_t *t, const char *what)
 	}
 	printf("%s by rule %s: %s%s%s\n", what, str(t, "rule"), str(t, "when"),
 	       str(t, "if")[0] ? " if " : "", str(t, "if"));
-	printf("  value      %s", duration(t, "value_ns", value, sizeof(value)));
-	if (json_integer_value(json_object_get(t, "threshold_ns")))
-		printf(", threshold %s", duration(t, "threshold_ns", threshold, sizeof(threshold)));
-	if (str(t, "key")[0])
-		printf(", %s", str(t, "key"));
-	if (error)
-		printf(" failed with %s", error);
-	if (ret && !is_call)
-		printf(", returned %" JSON_INTEGER_FORMAT, json_integer_value(ret));
-	putchar('\n');
+	if (json_integer_value(json_object_get(t, "value_ns"))) { /* else it just happened */
+		printf("  value      %s", duration(t, "value_ns", value, sizeof(value)));
+		if (json_integer_value(json_object_get(t, "threshold_ns")))
+			printf(", threshold %s",
+			       duration(t, "threshold_ns", threshold, sizeof(threshold)));
+		if (str(t, "key")[0])
+			printf(", %s", str(t, "key"));
+		if (error)
+			printf(" failed with %s", error);
+		if (ret && !is_call)
+			printf(", returned %" JSON_INTEGER_FORMAT, json_integer_value(ret));
+		putchar('\n');
+	}
 	printf("  at         %s, CPU %lld\n", str(json_object_get(t, "time"), "utc"),
 	       (long long)json_integer_value(json_object_get(t, "cpu")));
 	print_args(json_object_get(t, "args"));

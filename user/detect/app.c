@@ -86,6 +86,8 @@ static void on_message(struct app_client *c, const struct app_message *m,
 	int r;
 
 	fill_sender(a, m, s, &e);
+	if (inject__is_outside(a->inject, s->pid, &e))
+		return;
 	do {
 		fill_args(a, m, inject__half(a->inject), &e);
 		r = inject__event(a->inject, &e);

@@ -25,7 +25,8 @@
 struct app_socket {
 	struct listener *listener;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	int fd; /* -1: nobody has joined */
+	bool has_path; /* else nobody listens */
+	int fd;	       /* -1: nobody has joined */
 	pthread_mutex_t lock;
 	struct app_client *clients; /* under the lock */
 	struct app_limits limits;   /* these: of the thread that listens */
@@ -55,6 +56,7 @@ struct app_socket *app_socket__new(struct listener *listener)
 
 void app_socket__set_path(struct app_socket *s, const char *path)
 {
+	s->has_path = true;
 	/* one that is too long is told when it is opened */
 	snprintf(s->path, sizeof(s->path), "%s", strlen(path) < sizeof(s->path) ? path : "");
 }
@@ -238,14 +240,15 @@ static int open_socket(struct app_socket *s, struct err *err)
 
 int app_socket__join(struct app_socket *s, struct app_client *c, struct err *err)
 {
+	int r;
+
 	pthread_mutex_lock(&s->lock);
 	c->next = s->clients;
 	s->clients = c;
 	pthread_mutex_unlock(&s->lock);
-	if (s->fd >= 0)
+	if (s->fd >= 0 || !s->has_path)
 		return 0;
-	int r = open_socket(s, err);
-
+	r = open_socket(s, err);
 	if (r)
 		app_socket__leave(s, c);
 	return r;

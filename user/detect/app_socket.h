@@ -31,7 +31,7 @@ struct app_client {
 
 /* @listener is borrowed. NULL: out of memory. */
 struct app_socket *app_socket__new(struct listener *listener);
-/* Where it is to be, from the next time on that it is opened. */
+/* Where it is to be, before anybody joins. Without a path those who join get nothing. */
 void app_socket__set_path(struct app_socket *s, const char *path);
 
 /* Have @c->fn called, in the listener's thread, with each message of its name. Opens the socket if

@@ -23,7 +23,7 @@ struct detectors;
 
 int detectors__open(struct err *err, struct detectors **ret);
 
-/* Where applications send their messages; before rules that want any are put in force. */
+/* Where applications send their messages, before the first update; without it none are seen. */
 void detectors__set_app_path(struct detectors *d, const char *path);
 
 /*

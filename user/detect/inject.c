@@ -4,13 +4,17 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "common/cleanup.h"
 #include "detect/inject.h"
 #include "inject.skel.h"
 
 struct inject {
 	struct inject_bpf *skel;
 	enum frbpf_source source;
+	int scope_fd;	      /* of the tasks that rules are confined to; borrowed */
 	pthread_mutex_t lock; /* of the event in the object's memory, until it has been looked at */
 };
 
@@ -29,6 +33,7 @@ int inject__load(struct source *s, const struct source_env *env, struct inject *
 	*ret = i;
 	pthread_mutex_init(&i->lock, NULL);
 	i->source = s->ops->source;
+	i->scope_fd = env->scope_fd;
 	i->skel = inject_bpf__open();
 	if (!i->skel)
 		return -errno;
@@ -48,7 +53,40 @@ uint32_t inject__half(const struct inject *i)
 
 bool inject__wants(const struct inject *i, enum frbpf_field field)
 {
-	return i->skel->bss->control.half[inject__half(i)].fields & (1U << field);
+	const struct frbpf_control *c = &i->skel->bss->control;
+
+	if (field == FRBPF_FIELD_CGROUP && c->scope == FRBPF_SCOPE_CGROUP)
+		return true;
+	return c->half[inject__half(i)].fields & (1U << field);
+}
+
+/*
+ * Storage of a task is looked up by a pidfd (bpf_pid_task_storage_lookup_elem(), since 5.11). One
+ * that ended as soon as it had sent something is taken for one of those meant.
+ */
+static bool has_entry(int scope_fd, pid_t pid)
+{
+	_cleanup_close_ int pidfd = syscall(SYS_pidfd_open, pid, 0);
+	uint64_t value;
+
+	if (pidfd < 0)
+		return pid && errno == ESRCH;
+	return !bpf_map_lookup_elem(scope_fd, &pidfd, &value);
+}
+
+bool inject__is_outside(const struct inject *i, pid_t pid, const struct frbpf_event *e)
+{
+	const struct frbpf_control *c = &i->skel->bss->control;
+
+	if (c->scope == FRBPF_SCOPE_TASKS)
+		return !has_entry(i->scope_fd, pid);
+	if (c->scope != FRBPF_SCOPE_CGROUP)
+		return false;
+	for (int k = 0; k < FRBPF_CGROUP_DEPTH; k++) {
+		if (e->cgroup[0][k] == c->scope_cgroup)
+			return false;
+	}
+	return true;
 }
 
 int inject__event(struct inject *i, const struct frbpf_event *e)

@@ -7,6 +7,8 @@
 #ifndef FRBPF_DETECT_INJECT_H
 #define FRBPF_DETECT_INJECT_H
 
+#include <sys/types.h>
+
 #include "detect/source.h"
 
 struct inject;
@@ -18,8 +20,13 @@ const void *inject__elf(size_t *ret_size);
  * 0 or negative errno. */
 int inject__load(struct source *s, const struct source_env *env, struct inject **ret);
 
-/* Does a rule in force look at this field? So that what is costly to learn can be left out. */
+/* Does a rule in force look at this field, or inject__is_outside()? So that what is costly to learn
+ * can be left out. */
 bool inject__wants(const struct inject *i, enum frbpf_field field);
+
+/* Are rules confined to some tasks (detectors__confine_to_tasks(), ..._to_cgroup()), and is process
+ * @pid, the subject of @e as proc_subject__fill() left it, none of them? */
+bool inject__is_outside(const struct inject *i, pid_t pid, const struct frbpf_event *e);
 
 /* The half of the rules in force. A source that fills in arguments of rules takes those of this
  * half (struct rule_table.args, as its ops->write got them) and sets e->half to 1 + it. */

@@ -170,6 +170,16 @@ void listener__remove(struct listener *l, int fd)
 		stop(l);
 }
 
+void listener__hold(struct listener *l)
+{
+	pthread_mutex_lock(&l->lock);
+}
+
+void listener__go_on(struct listener *l)
+{
+	pthread_mutex_unlock(&l->lock);
+}
+
 void listener__free(struct listener *l)
 {
 	if (!l)

@@ -29,6 +29,11 @@ int listener__add(struct listener *l, int fd, uint32_t events, listener_fn fn, v
  * was the last. A source may remove, in its @fn, its own descriptors but for the last of all. */
 void listener__remove(struct listener *l, int fd);
 
+/* Nothing is served between these two, so what is served may be changed by another thread. The last
+ * descriptor must not be removed meanwhile. */
+void listener__hold(struct listener *l);
+void listener__go_on(struct listener *l);
+
 /* Everything must have been removed. */
 void listener__free(struct listener *l);
 

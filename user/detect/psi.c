@@ -31,20 +31,18 @@
 #define PSI_TEXT_MAX 512
 
 /*
- *	WATCHING ◄──► GONE
+ *	watching ◄──► gone
  *
- * GONE: the cgroup does not exist; looked for every two seconds.
+ * gone: the cgroup does not exist; it is looked for every two seconds.
  */
-enum psi_state { PSI_GONE, PSI_WATCHING };
-
 struct psi {
 	struct inject *inject;
 	struct listener *listener;
 	struct psi_target target;
 	char path[2 * PATH_MAX];
-	enum psi_state state;
-	int rule_fd, early_fd;	/* -1 when GONE */
-	int retry_fd;		/* timerfd; -1 for the machine's own pressure */
+	int rule_fd, early_fd; /* -1 while it is gone */
+	int retry_fd;	       /* timerfd */
+	bool closing;
 	struct psi_meter meter; /* of the thread that listens */
 };
 
@@ -82,8 +80,8 @@ static int open_error(const struct psi *p, int code, struct err *err)
 	case -EPERM:
 	case -EACCES:
 		return err_set(err, code,
-			       "%s: no permission to set a trigger: that needs CAP_SYS_RESOURCE "
-			       "before Linux 6.5",
+			       "%s: no permission to set a trigger: this kernel wants "
+			       "CAP_SYS_RESOURCE for it",
 			       p->path);
 	case -EINVAL:
 		if (t->window_us % 2000000)
@@ -129,7 +127,6 @@ static void psi_unwatch(struct psi *p)
 		close(*fds[i]);
 		*fds[i] = -1;
 	}
-	p->state = PSI_GONE;
 }
 
 static int psi_watch(struct psi *p)
@@ -151,8 +148,6 @@ static int psi_watch(struct psi *p)
 	r = r ?: listener__add(p->listener, p->early_fd, EPOLLPRI, on_early, p);
 	if (r)
 		psi_unwatch(p);
-	else
-		p->state = PSI_WATCHING;
 	return r;
 }
 
@@ -171,7 +166,7 @@ static void on_retry(void *arg, uint32_t events)
 
 	if (read(p->retry_fd, &n, sizeof(n)) < 0)
 		return;
-	if (!psi_watch(p))
+	if (p->closing || !psi_watch(p))
 		set_retry(p, 0);
 }
 
@@ -179,8 +174,7 @@ static void on_retry(void *arg, uint32_t events)
 static void psi_lose(struct psi *p)
 {
 	psi_unwatch(p);
-	if (p->retry_fd >= 0)
-		set_retry(p, RETRY_NS);
+	set_retry(p, RETRY_NS);
 }
 
 static bool take_reading(struct psi *p, uint32_t events, uint64_t *ret_now)
@@ -269,22 +263,23 @@ static int psi_attach(struct source *s)
 	struct psi *p = s->skel;
 	int r;
 
-	if (p->target.cgroup[0]) {
-		p->retry_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-		r = p->retry_fd < 0 ? -errno
-				    : listener__add(p->listener, p->retry_fd, EPOLLIN, on_retry, p);
-		if (r)
-			return r;
-	}
+	/* it stays: what is served never removes the last descriptor */
+	p->retry_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (p->retry_fd < 0)
+		return -errno;
+	r = listener__add(p->listener, p->retry_fd, EPOLLIN, on_retry, p);
+	if (r)
+		return r;
+	listener__hold(p->listener);
 	r = psi_watch(p);
 	if (r == -ENOENT && may_come(p)) {
 		set_retry(p, RETRY_NS);
-		return 0;
+		r = 0;
 	}
+	listener__go_on(p->listener);
 	return r ? open_error(p, r, s->err) : 0;
 }
 
-/* The timer first: nothing watches anew then. */
 static void psi_free(struct source *s)
 {
 	struct psi *p = s->skel;
@@ -292,10 +287,13 @@ static void psi_free(struct source *s)
 	if (!p)
 		return;
 	if (p->retry_fd >= 0) {
+		listener__hold(p->listener);
+		p->closing = true;
+		psi_unwatch(p);
+		listener__go_on(p->listener);
 		listener__remove(p->listener, p->retry_fd);
 		close(p->retry_fd);
 	}
-	psi_unwatch(p);
 	inject__free(p->inject);
 	free(p);
 }

@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "daemon/location.h"
 #include "daemon/recorder.h"
 #include "dump/horizon.h"
 #include "dump/manifest.h"
