@@ -30,7 +30,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvl
 	    -Wno-unused-parameter -Wno-missing-field-initializers
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DFRBPF_VERSION='"$(VERSION)"' $(WARNINGS) \
 	      -Iuser -Ibpf -I$(O)/bpf $(CFLAGS) $(SAN_FLAGS)
-LIBS     := -lbpf -ldw -lelf -ltraceevent -lcap -ljansson -lz -lpthread -ldl
+LIBS     := -lbpf -ldw -lelf -ltraceevent -lcap -ljansson -lz -lm -lpthread -ldl
 
 # frbpf itself
 SRCS     := $(wildcard user/*/*.c)
@@ -120,12 +120,15 @@ $(O)/tests/helpers/%: tests/helpers/%.c $(LIB)
 
 # A fuzz target is built with the sanitizers, together with the sources it names in its first lines:
 #   /* fuzz-sources: user/rules/config.c ... */
+# and with the libraries, if any:
+#   /* fuzz-libs: -ljansson */
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(SRCS)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE -g -O1 -Iuser -Ibpf \
+	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE -DFRBPF_VERSION='"$(VERSION)"' -g -O1 -Iuser -Ibpf \
 		-fsanitize=fuzzer$(,)address$(,)undefined -fno-sanitize-recover=all \
-		$< $$(sed -n 's|.*fuzz-sources: *\(.*\) \*/|\1|p' $<) -o $@
+		$< $$(sed -n 's|.*fuzz-sources: *\(.*\) \*/|\1|p' $<) \
+		$$(sed -n 's|.*fuzz-libs: *\(.*\) \*/|\1|p' $<) -o $@
 
 unit: $(UNIT_BINS)
 workloads: $(WORKLOADS) $(HELPERS)

@@ -279,6 +279,7 @@ struct frbpf_rule_state {
 					    */
 	__u64 last_value;
 	__u64 max_value;
+	__u64 sum;			/* of all values that are counted below */
 	__u64 values[FRBPF_MAX_VALUES]; /* matches by value: bucket i has those from 2^i ns on */
 	struct frbpf_count count;	/* of FRBPF_PER_RULE */
 };
@@ -478,6 +479,6 @@ _Static_assert(sizeof(struct frbpf_trigger) == 288, "trigger layout");
 _Static_assert(sizeof(struct frbpf_stacks) == 2056, "stacks layout");
 _Static_assert(sizeof(struct frbpf_key) == 32, "key layout");
 _Static_assert(1 << FRBPF_COUNT_LAP_BITS == FRBPF_COUNT_MAX, "laps in what a time leaves");
-_Static_assert(sizeof(struct frbpf_rule_state) == 1144, "state layout");
+_Static_assert(sizeof(struct frbpf_rule_state) == 1152, "state layout");
 
 #endif

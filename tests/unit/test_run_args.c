@@ -82,6 +82,29 @@ static void test_all_options(void **state)
 	run_args__free(&o);
 }
 
+static void test_repeated(void **state)
+{
+	struct run_opts o;
+	int status;
+
+	assert_true(
+		parse(ARGS("--repeat", "20", "--baseline", "a", "--save-baseline", "b", "--force",
+			   "--strict", "--tolerance", "7.5%", "--others-limit", "100%", "cmd"),
+		      &o, &status));
+	assert_int_equal(o.repeat, 20);
+	assert_string_equal(o.baseline, "a");
+	assert_string_equal(o.save_baseline, "b");
+	assert_true(o.force && o.strict);
+	assert_true(o.tolerance > 0.0749 && o.tolerance < 0.0751);
+	assert_true(o.others_limit > 0.999 && o.others_limit < 1.001);
+	run_args__free(&o);
+	assert_true(parse(ARGS("cmd"), &o, &status));
+	assert_int_equal(o.repeat, 0);
+	assert_true(o.tolerance > 0.0499 && o.tolerance < 0.0501);
+	assert_true(o.others_limit > 0.0999 && o.others_limit < 0.1001);
+	run_args__free(&o);
+}
+
 static void test_defaults(void **state)
 {
 	struct run_opts o;
@@ -127,6 +150,22 @@ static void test_bad(void **state)
 		{ "-a", "--user" },
 		{ "-a", "--optional" },
 		{ "--nonsense", "cmd" },
+		{ "--repeat", "0", "cmd" },
+		{ "--repeat", "1001", "cmd" },
+		{ "--repeat", "5" },
+		{ "-a", "--repeat", "5", "cmd" },
+		{ "--repeat", "5", "--dumps", "1", "cmd" },
+		{ "--repeat", "4", "--baseline", "f", "cmd" },
+		{ "--force", "cmd" },
+		{ "--force", "--baseline", "f", "cmd" },
+		{ "--strict", "--save-baseline", "f", "cmd" },
+		{ "--baseline", "f", "--tolerance", "5", "cmd" },
+		{ "--baseline", "f", "--tolerance", "-5%", "cmd" },
+		{ "--baseline", "f", "--tolerance", "nan%", "cmd" },
+		{ "--baseline", "f", "--tolerance", "0x5%", "cmd" },
+		{ "--baseline", "f", "--tolerance", "1001%", "cmd" },
+		{ "--baseline", "f", "--others-limit", "101%", "cmd" },
+		{ "--baseline", "f", "--others-limit", "%", "cmd" },
 		{ "-o" },
 	};
 
@@ -145,6 +184,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_options),
+		cmocka_unit_test(test_repeated),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_bad),
 	};

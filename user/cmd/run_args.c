@@ -7,6 +7,7 @@
 #include "cmd/run_args.h"
 #include "rules/units.h"
 #include "run/outcome.h"
+#include "run/series.h"
 
 enum { /* options without a letter */
        OPT_RULES = 256,
@@ -22,6 +23,13 @@ enum { /* options without a letter */
        OPT_LAST_WINDOW,
        OPT_MATCHES_ONLY,
        OPT_LOG,
+       OPT_REPEAT,
+       OPT_BASELINE,
+       OPT_SAVE_BASELINE,
+       OPT_FORCE,
+       OPT_TOLERANCE,
+       OPT_OTHERS_LIMIT,
+       OPT_STRICT,
 };
 
 static const struct option long_opts[] = {
@@ -41,6 +49,13 @@ static const struct option long_opts[] = {
 	{ "last-window", no_argument, NULL, OPT_LAST_WINDOW },
 	{ "matches-only", no_argument, NULL, OPT_MATCHES_ONLY },
 	{ "log", required_argument, NULL, OPT_LOG },
+	{ "repeat", required_argument, NULL, OPT_REPEAT },
+	{ "baseline", required_argument, NULL, OPT_BASELINE },
+	{ "save-baseline", required_argument, NULL, OPT_SAVE_BASELINE },
+	{ "force", no_argument, NULL, OPT_FORCE },
+	{ "tolerance", required_argument, NULL, OPT_TOLERANCE },
+	{ "others-limit", required_argument, NULL, OPT_OTHERS_LIMIT },
+	{ "strict", no_argument, NULL, OPT_STRICT },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
@@ -158,6 +173,51 @@ static bool set_exit_code(const struct parser *p, const char *text)
 	return true;
 }
 
+/* "5%" or "7.5%", as a share. */
+static bool set_percent(const struct parser *p, const char *name, const char *text, double most,
+			double *ret)
+{
+	char range[80], *end;
+	double n;
+
+	snprintf(range, sizeof(range), "a percentage up to %g%%, such as 5%%, is expected", most);
+	if (*text < '0' || *text > '9')
+		return wrong_value(p, name, text, range);
+	n = strtod(text, &end);
+	if (strspn(text, "0123456789.") != (size_t)(end - text) || strcmp(end, "%") != 0 ||
+	    n > most)
+		return wrong_value(p, name, text, range);
+	*ret = n / 100;
+	return true;
+}
+
+/* The options of several runs. */
+static bool take_repeated(const struct parser *p, int opt, const char *value)
+{
+	struct run_opts *o = p->opts;
+
+	switch (opt) {
+	case OPT_REPEAT:
+		return set_number(p, "--repeat", value, 1, SERIES_RUNS_MAX, &o->repeat);
+	case OPT_BASELINE:
+		o->baseline = value;
+		return true;
+	case OPT_SAVE_BASELINE:
+		o->save_baseline = value;
+		return true;
+	case OPT_FORCE:
+		o->force = true;
+		return true;
+	case OPT_TOLERANCE:
+		return set_percent(p, "--tolerance", value, 1000, &o->tolerance);
+	case OPT_OTHERS_LIMIT:
+		return set_percent(p, "--others-limit", value, 100, &o->others_limit);
+	default:
+		o->strict = true;
+		return true;
+	}
+}
+
 static bool take(const struct parser *p, int opt, const char *value)
 {
 	struct run_opts *o = p->opts;
@@ -201,10 +261,39 @@ static bool take(const struct parser *p, int opt, const char *value)
 	case OPT_MATCHES_ONLY:
 		o->matches_only = true;
 		return true;
-	default:
+	case OPT_LOG:
 		o->log = value;
 		return true;
+	default:
+		return take_repeated(p, opt, value);
 	}
+}
+
+static bool check_repeated(const struct parser *p)
+{
+	const struct run_opts *o = p->opts;
+	bool compared = o->baseline || o->save_baseline;
+
+	if (!o->repeat && !compared)
+		return !o->force && !o->strict
+			       ? true
+			       : wrong(p, "--force is about --save-baseline, --strict about "
+					  "--baseline, and neither is given");
+	if (!o->command)
+		return wrong(p, "--repeat and baselines are about a command, and none is given");
+	if (o->scope != RUN_TREE)
+		return wrong(p, "--repeat and baselines are about the command alone: without -a, "
+				"-p and --cgroup");
+	if (o->for_ns || o->max_dumps)
+		return wrong(p, "--repeat and baselines are about whole runs: without --for and "
+				"--dumps");
+	if (o->force && !o->save_baseline)
+		return wrong(p, "--force is about --save-baseline, which is not given");
+	if (o->strict && !o->baseline)
+		return wrong(p, "--strict is about --baseline, which is not given");
+	if (compared && o->repeat && o->repeat < SERIES_LEAST)
+		return wrong(p, "--repeat: a comparison needs 5 runs or more");
+	return true;
 }
 
 static bool check(const struct parser *p)
@@ -217,7 +306,7 @@ static bool check(const struct parser *p)
 		return wrong(p, "--user is about a command, and none is given");
 	if (!o->command && o->optional)
 		return wrong(p, "--optional is about a command, and none is given");
-	return true;
+	return check_repeated(p);
 }
 
 bool run_args__parse(const struct command *cmd, int argc, char **argv, struct run_opts *ret,
@@ -228,7 +317,10 @@ bool run_args__parse(const struct command *cmd, int argc, char **argv, struct ru
 	enum cmd_parse parsed;
 	int opt;
 
-	*ret = (struct run_opts){ .scope = RUN_TREE, .exit_code = RUN_EXIT_FIRED };
+	*ret = (struct run_opts){ .scope = RUN_TREE,
+				  .exit_code = RUN_EXIT_FIRED,
+				  .tolerance = 0.05,
+				  .others_limit = SERIES_OTHERS_LIMIT };
 	*ret_status = RUN_EXIT_NOT_RECORDED;
 	/* '+': the first word that is no option begins the command */
 	while ((parsed = cmd_next_option(cmd, argc, argv, "+:ap:o:h", long_opts, &unused, &opt)) ==

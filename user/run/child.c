@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "run/child.h"
 
 /* What the child tells when it could not become the command. */
@@ -163,6 +164,7 @@ bool child__reap(struct child *c)
 			continue;
 		c->ended = true;
 		c->status = status;
+		c->ended_at = now_ns();
 	}
 	return pid < 0 && errno == ECHILD;
 }

@@ -10,6 +10,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/err.h"
@@ -30,7 +31,8 @@ struct child {
 	pid_t pid;
 	int go, result; /* pipes to and from it; -1: closed */
 	bool ended;
-	int status; /* as of waitpid(2) */
+	int status;	   /* as of waitpid(2) */
+	uint64_t ended_at; /* when it was reaped, ns of CLOCK_MONOTONIC */
 };
 
 /* @mask: the signals that were blocked when we were called: the command's. Orphans that the command

@@ -9,7 +9,7 @@
 
 struct histogram { /* { 0 } is an empty one */
 	uint64_t n;
-	uint64_t max;			    /* ns; exact */
+	uint64_t max, sum;		    /* ns; exact */
 	uint64_t buckets[FRBPF_MAX_VALUES]; /* bucket i: from 2^i ns on; 0 and 1 are in the first */
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "run/compare.h"
 #include "run/outcome.h"
 
 bool run_rule__fired(const struct run_rule *rule)
@@ -30,13 +31,21 @@ static int command_status(const struct outcome *o)
 	return WEXITSTATUS(o->command_status);
 }
 
+static bool is_bad(const struct outcome *o)
+{
+	const struct comparison *c = o->comparison;
+
+	return c && (c->verdict == VERDICT_REGRESSED ||
+		     (c->verdict == VERDICT_DISTURBED && o->opts->strict));
+}
+
 int outcome__exit_status(const struct outcome *o)
 {
 	int status = command_status(o);
 
 	if (status)
 		return status;
-	return outcome__fired(o) ? o->opts->exit_code : 0;
+	return outcome__fired(o) || is_bad(o) ? o->opts->exit_code : 0;
 }
 
 const struct run_trigger *outcome__worst(const struct outcome *o, size_t rule,
@@ -50,13 +59,80 @@ const struct run_trigger *outcome__worst(const struct outcome *o, size_t rule,
 		for (size_t k = 0; k < inc->n_triggers; k++) {
 			const struct run_trigger *t = &inc->triggers[k];
 
-			if (t->rule != rule || (worst && t->value <= worst->value))
+			if (inc->capture || t->rule != rule || (worst && t->value <= worst->value))
 				continue;
 			worst = t;
 			*ret_incident = inc;
 		}
 	}
 	return worst;
+}
+
+static void add_histogram(struct histogram *to, const struct histogram *h)
+{
+	for (int i = 0; i < FRBPF_MAX_VALUES; i++)
+		to->buckets[i] += h->buckets[i];
+	to->n += h->n;
+	to->sum += h->sum;
+	to->max = h->max > to->max ? h->max : to->max;
+}
+
+static void add_rule(struct run_rule *to, const struct run_rule *rule)
+{
+	struct frbpf_rule_state *st = &to->state;
+
+	st->matched += rule->state.matched;
+	st->fired += rule->state.fired;
+	for (int i = 0; i < FRBPF_CAUSE_MAX; i++)
+		st->suppressed[i] += rule->state.suppressed[i];
+	if (rule->state.max_value > st->max_value)
+		st->max_value = rule->state.max_value;
+	add_histogram(&to->matches, &rule->matches);
+	add_histogram(&to->values, &rule->values);
+}
+
+static int add_incidents(struct outcome *o, struct outcome *run, bool capture)
+{
+	struct run_incident *v =
+		reallocarray(o->incidents, o->n_incidents + run->n_incidents + 1, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	o->incidents = v;
+	for (size_t i = 0; i < run->n_incidents; i++) {
+		v[o->n_incidents] = run->incidents[i];
+		v[o->n_incidents++].capture = capture;
+	}
+	run->n_incidents = 0;
+	return 0;
+}
+
+int outcome__add(struct outcome *o, struct outcome *run)
+{
+	int err = add_incidents(o, run, false);
+
+	for (size_t i = 0; i < o->n_rules && i < run->n_rules; i++)
+		add_rule(&o->rules[i], &run->rules[i]);
+	o->n_runs = (o->n_runs ?: 1) + 1;
+	o->wall_ns += run->wall_ns;
+	o->end = run->end;
+	o->command_ended = run->command_ended;
+	o->command_status = run->command_status;
+	o->exec_error = run->exec_error;
+	o->lost_triggers += run->lost_triggers;
+	o->unseen += run->unseen;
+	o->failed_files += run->failed_files;
+	outcome__free(run);
+	return err;
+}
+
+int outcome__add_capture(struct outcome *o, struct outcome *run)
+{
+	int err = add_incidents(o, run, true);
+
+	o->failed_files += run->failed_files;
+	outcome__free(run);
+	return err;
 }
 
 /* The first that is there: sessions stand in the order of the rules file. */

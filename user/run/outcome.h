@@ -70,7 +70,8 @@ struct run_trigger {
 
 struct run_incident {
 	uint64_t number;
-	bool last; /* no rule asked for it: the window before the run's end */
+	bool capture; /* of the run after a regression, with thresholds of the baseline */
+	bool last;    /* no rule asked for it: the window before the run's end */
 	char name[32];
 	struct run_trigger *triggers; /* owned; the first is what fired it */
 	size_t n_triggers;
@@ -97,6 +98,9 @@ struct run_session {
 	char notice[160]; /* "": none */
 };
 
+struct comparison;
+struct series;
+
 struct outcome {
 	bool recorded;
 	char reason[1024]; /* why not */
@@ -119,6 +123,9 @@ struct outcome {
 	uint64_t lost_triggers;	  /* found no free incident */
 	uint64_t unseen;	  /* tasks that could not be followed or measured */
 	uint64_t failed_files;
+	size_t n_runs;			     /* that it is the sum of; 0: one */
+	const struct comparison *comparison; /* with a baseline; borrowed. NULL: none */
+	const struct series *series;	     /* what its runs measured; borrowed. NULL: nothing */
 };
 
 /* Did a rule fire that is meant to? */
@@ -126,8 +133,15 @@ bool run_rule__fired(const struct run_rule *rule);
 bool outcome__fired(const struct outcome *o);
 
 /* The status to exit with: the command's own if it is not 0, as a shell shows it; else that of
- * @exit_code when a rule fired; else 0. */
+ * @exit_code when a rule fired, or when it became slower than the baseline (with --strict: or the
+ * machine was disturbed); else 0. */
 int outcome__exit_status(const struct outcome *o);
+
+/* Add another run of the same rules to @o: what was counted, its incidents, its end. @run is empty
+ * then. 0 or -ENOMEM. */
+int outcome__add(struct outcome *o, struct outcome *run);
+/* Only its incidents, which are those of the run that shows what became slower. */
+int outcome__add_capture(struct outcome *o, struct outcome *run);
 
 /* The largest value that fired @rule, and its incident; NULL: none did. */
 const struct run_trigger *outcome__worst(const struct outcome *o, size_t rule,

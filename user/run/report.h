@@ -6,8 +6,11 @@
 #ifndef FRBPF_RUN_REPORT_H
 #define FRBPF_RUN_REPORT_H
 
+#include <jansson.h>
+
 #include "common/buf.h"
 #include "common/err.h"
+#include "run/compare.h"
 #include "run/outcome.h"
 
 #define REPORT_SCHEMA 1 /* of summary.json */
@@ -26,7 +29,19 @@ int report_github(const struct outcome *o, struct buf *b);
  * the job, @folder: the output folder within the project. */
 int report_gitlab(const struct outcome *o, const char *url, const char *folder, struct buf *b);
 
+/* The comparison with a baseline, for each of them; nothing, or null, without one. */
+int report_compare_markdown(const struct outcome *o, struct buf *b);
+int report_compare_junit(const struct outcome *o, struct buf *b);
+int report_compare_github(const struct outcome *o, struct buf *b);
+json_t *report_compare_json(const struct outcome *o); /* NULL: out of memory */
+json_t *report_series_json(const struct outcome *o);  /* what the runs measured: a list */
+/* How many of its test cases are this. */
+size_t report_compare_cases(const struct outcome *o, enum verdict verdict);
+
 /* What the reports share. */
+
+/* A text of others for JSON; NULL: out of memory. */
+json_t *report__text(const char *s);
 
 /* "80.1ms > 20ms by frbpf-victim (pid 1, tid 2)"; of what has no threshold: to whom it happened. */
 int report__fact(const struct run_rule *rule, const struct run_trigger *t, struct buf *b);

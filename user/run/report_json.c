@@ -10,7 +10,7 @@
 #include "run/escape.h"
 #include "run/report.h"
 
-static json_t *json_text(const char *s)
+json_t *report__text(const char *s)
 {
 	struct buf b = { 0 };
 	json_t *j = escape__plain(&b, s) ? NULL : json_string(b.data ? b.data : "");
@@ -79,8 +79,8 @@ static json_t *json_rules(const struct outcome *o)
 		json_array_append_new(
 			list,
 			json_pack("{s:s, s:o, s:o, s:b, s:b, s:I, s:I, s:I, s:o, s:o, s:o}", "name",
-				  r->name, "when", json_text(r->when), "if",
-				  r->condition ? json_text(r->condition) : json_null(),
+				  r->name, "when", report__text(r->when), "if",
+				  r->condition ? report__text(r->condition) : json_null(),
 				  "counts_only", r->quiet, "failed", run_rule__fired(r),
 				  "threshold_ns", (json_int_t)r->threshold, "matched",
 				  (json_int_t)r->state.matched, "fired", (json_int_t)r->state.fired,
@@ -102,9 +102,9 @@ static json_t *json_triggers(const struct outcome *o, const struct run_incident 
 			list, json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:i, s:i, s:b}", "rule",
 					o->rules[t->rule].name, "monotonic_ns", (json_int_t)t->time,
 					"value_ns", (json_int_t)t->value, "threshold_ns",
-					(json_int_t)t->threshold, "comm", json_text(t->comm),
-					"process", json_text(t->process), "pid", (int)t->pid, "tid",
-					(int)t->tid, "merged", t->merged));
+					(json_int_t)t->threshold, "comm", report__text(t->comm),
+					"process", report__text(t->process), "pid", (int)t->pid,
+					"tid", (int)t->tid, "merged", t->merged));
 	}
 	return list;
 }
@@ -116,10 +116,10 @@ static json_t *json_files(const struct run_incident *inc)
 	for (size_t i = 0; i < inc->n_files; i++) {
 		const struct run_file *f = &inc->files[i];
 
-		json_array_append_new(list,
-				      json_pack("{s:s, s:o, s:o}", "session", f->session, "file",
-						f->path ? json_text(f->path) : json_null(), "error",
-						f->error ? json_text(f->error) : json_null()));
+		json_array_append_new(
+			list, json_pack("{s:s, s:o, s:o}", "session", f->session, "file",
+					f->path ? report__text(f->path) : json_null(), "error",
+					f->error ? report__text(f->error) : json_null()));
 	}
 	return list;
 }
@@ -133,8 +133,8 @@ static json_t *json_frames(const struct run_stack *s)
 
 		json_array_append_new(
 			list, json_pack("{s:o, s:o, s:b}", "symbol",
-					f->symbol ? json_text(f->symbol) : json_null(), "module",
-					json_text(f->module), "kernel", f->kernel));
+					f->symbol ? report__text(f->symbol) : json_null(), "module",
+					report__text(f->module), "kernel", f->kernel));
 	}
 	return list;
 }
@@ -144,7 +144,8 @@ static json_t *json_stack(const struct run_stack_table *t, const struct run_stac
 	return json_pack("{s:f, s:o, s:b, s:o, s:o, s:o}", "percent", s->here, "percent_of_rest",
 			 t->rest ? json_real(s->rest) : json_null(), "noise", s->noise, "state",
 			 s->state ? json_string(s->state) : json_null(), "comm",
-			 s->comm[0] ? json_text(s->comm) : json_null(), "frames", json_frames(s));
+			 s->comm[0] ? report__text(s->comm) : json_null(), "frames",
+			 json_frames(s));
 }
 
 /* Per session and event, and of time off CPU. */
@@ -158,12 +159,12 @@ static json_t *json_stacks(const struct run_incident *inc)
 
 		for (size_t k = 0; k < t->n; k++)
 			json_array_append_new(rows, json_stack(t, &t->v[k]));
-		json_array_append_new(list, json_pack("{s:s, s:o, s:s, s:I, s:I, s:o}", "session",
-						      t->session, "event",
-						      t->event ? json_text(t->event) : json_null(),
-						      "unit", t->event ? "samples" : "off_cpu_ns",
-						      "here", (json_int_t)t->here, "rest",
-						      (json_int_t)t->rest, "stacks", rows));
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:o, s:s, s:I, s:I, s:o}", "session", t->session, "event",
+				  t->event ? report__text(t->event) : json_null(), "unit",
+				  t->event ? "samples" : "off_cpu_ns", "here", (json_int_t)t->here,
+				  "rest", (json_int_t)t->rest, "stacks", rows));
 	}
 	return list;
 }
@@ -176,10 +177,11 @@ static json_t *json_incidents(const struct outcome *o)
 		const struct run_incident *inc = &o->incidents[i];
 
 		json_array_append_new(
-			list, json_pack("{s:s, s:b, s:o, s:I, s:o, s:o}", "name", inc->name,
-					"last_window", inc->last, "triggers", json_triggers(o, inc),
-					"more_triggers", (json_int_t)inc->more_triggers, "files",
-					json_files(inc), "hot_stacks", json_stacks(inc)));
+			list, json_pack("{s:s, s:b, s:b, s:o, s:I, s:o, s:o}", "name", inc->name,
+					"last_window", inc->last, "capture", inc->capture,
+					"triggers", json_triggers(o, inc), "more_triggers",
+					(json_int_t)inc->more_triggers, "files", json_files(inc),
+					"hot_stacks", json_stacks(inc)));
 	}
 	return list;
 }
@@ -191,8 +193,8 @@ static json_t *json_sessions(const struct outcome *o)
 	for (size_t i = 0; i < o->n_sessions; i++)
 		json_array_append_new(list,
 				      json_pack("{s:s, s:o, s:o}", "name", o->sessions[i].name,
-						"run", json_text(o->sessions[i].run), "notice",
-						json_text(o->sessions[i].notice)));
+						"run", report__text(o->sessions[i].run), "notice",
+						report__text(o->sessions[i].notice)));
 	return list;
 }
 
@@ -204,7 +206,7 @@ static json_t *json_command(const struct outcome *o)
 		return json_null();
 	argv = json_array();
 	for (size_t i = 0; o->opts->command[i]; i++)
-		json_array_append_new(argv, json_text(o->opts->command[i]));
+		json_array_append_new(argv, report__text(o->opts->command[i]));
 	return json_pack("{s:o, s:o, s:o}", "argv", argv, "exit_status",
 			 o->command_ended && WIFEXITED(o->command_status)
 				 ? json_integer(WEXITSTATUS(o->command_status))
@@ -223,7 +225,7 @@ static json_t *json_scope(const struct outcome *o)
 	case RUN_PID:
 		return json_pack("{s:s, s:i}", "kind", "process", "pid", (int)o->opts->pid);
 	case RUN_CGROUP:
-		return json_pack("{s:s, s:o}", "kind", "cgroup", "path", json_text(o->cgroup));
+		return json_pack("{s:s, s:o}", "kind", "cgroup", "path", report__text(o->cgroup));
 	default:
 		return json_pack("{s:s}", "kind", "command");
 	}
@@ -235,16 +237,17 @@ int report_json(const struct outcome *o, struct buf *b)
 	json_t *j;
 
 	j = json_pack("{s:i, s:s, s:b, s:o, s:i, s:b, s:o, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:I, "
-		      "s:I, s:I}",
+		      "s:I, s:I, s:o, s:o}",
 		      "schema", REPORT_SCHEMA, "frbpf", FRBPF_VERSION, "recorded", o->recorded,
-		      "reason", o->recorded ? json_null() : json_text(o->reason), "exit_status",
+		      "reason", o->recorded ? json_null() : report__text(o->reason), "exit_status",
 		      outcome__exit_status(o), "fired", outcome__fired(o), "command",
 		      json_command(o), "scope", json_scope(o), "started",
 		      o->realtime ? json_utc(o->realtime) : json_null(), "recorded_ns",
 		      (json_int_t)o->wall_ns, "ended_by", run_end__name(o->end), "rules",
 		      json_rules(o), "incidents", json_incidents(o), "sessions", json_sessions(o),
 		      "lost_triggers", (json_int_t)o->lost_triggers, "failed_files",
-		      (json_int_t)o->failed_files, "unmeasured_tasks", (json_int_t)o->unseen);
+		      (json_int_t)o->failed_files, "unmeasured_tasks", (json_int_t)o->unseen,
+		      "runs", report_series_json(o), "comparison", report_compare_json(o));
 	if (j)
 		text = json_dumps(j, JSON_INDENT(2));
 	json_decref(j);

@@ -121,8 +121,11 @@ int report_junit(const struct outcome *o, struct buf *b)
 	size_t failures = 0, cases = o->recorded ? o->n_rules : 1;
 	char date[32] = "1970-01-01T00:00:00";
 	struct tm tm;
+	size_t skipped = !o->recorded + report_compare_cases(o, VERDICT_DISTURBED);
 	int err;
 
+	failures = report_compare_cases(o, VERDICT_REGRESSED);
+	cases += skipped - !o->recorded + failures + report_compare_cases(o, VERDICT_PASS);
 	for (size_t i = 0; i < o->n_rules; i++)
 		failures += run_rule__fired(&o->rules[i]);
 	if (gmtime_r(&sec, &tm))
@@ -132,11 +135,12 @@ int report_junit(const struct outcome *o, struct buf *b)
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<testsuites tests=\"%zu\" failures=\"%zu\" errors=\"0\" time=\"%.3f\">\n"
 		"  <testsuite name=\"frbpf run\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" "
-		"skipped=\"%d\" time=\"%.3f\" timestamp=\"%s\">\n",
-		cases, failures, o->wall_ns / 1e9, cases, failures, !o->recorded, o->wall_ns / 1e9,
+		"skipped=\"%zu\" time=\"%.3f\" timestamp=\"%s\">\n",
+		cases, failures, o->wall_ns / 1e9, cases, failures, skipped, o->wall_ns / 1e9,
 		date);
 	for (size_t i = 0; o->recorded && !err && i < o->n_rules; i++)
 		err = add_case(o, i, b);
+	err = err ? err : report_compare_junit(o, b);
 	if (!err && !o->recorded)
 		err = add_skipped(o, b);
 	return err ? err : buf__add_str(b, "  </testsuite>\n</testsuites>\n");

@@ -56,7 +56,10 @@ static int add_head(const struct outcome *o, struct buf *b)
 		err = err ? err : escape__markdown(b, o->reason);
 		return err ? err : buf__add_str(b, "\n");
 	}
-	if (fired)
+	if (o->comparison && o->comparison->verdict != VERDICT_PASS)
+		err = buf__printf(b, "### frbpf: %s, %zu of %zu rules fired\n\n",
+				  verdict__name(o->comparison->verdict), fired, o->n_rules);
+	else if (fired)
 		err = buf__printf(b, "### frbpf: %zu of %zu rules fired\n\n", fired, o->n_rules);
 	else
 		err = buf__printf(b, "### frbpf: no rule fired\n\n");
@@ -64,6 +67,8 @@ static int add_head(const struct outcome *o, struct buf *b)
 		err = add_command(o, b);
 		err = err ? err : buf__add_str(b, ", ");
 	}
+	if (!err && o->n_runs)
+		err = buf__printf(b, "%zu runs, ", o->n_runs);
 	return err ? err : buf__printf(b, "%s recorded\n", ns(o->wall_ns, wall));
 }
 
@@ -154,9 +159,10 @@ int report_markdown(const struct outcome *o, struct buf *b)
 {
 	int err = add_head(o, b);
 
+	err = err ? err : report_compare_markdown(o, b);
 	err = err ? err : add_table(o, b);
 	for (size_t i = 0; i < o->n_incidents && !err; i++) {
-		if (o->incidents[i].n_triggers)
+		if (o->incidents[i].n_triggers && !o->incidents[i].capture)
 			err = add_incident(o, &o->incidents[i], b);
 	}
 	return err ? err : add_notices(o, b);

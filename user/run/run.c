@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -11,6 +12,7 @@
 #include "run/hot_stacks.h"
 #include "run/incident_note.h"
 #include "run/privilege.h"
+#include "run/repeat.h"
 #include "run/report.h"
 #include "run/run.h"
 #include "run/wait.h"
@@ -27,6 +29,11 @@ struct run {
 	struct child child;
 	struct recording *recording;
 	struct outcome outcome;
+	bool repeated; /* it is not a single run */
+	struct repeat repeat;
+	bool broken;		  /* what was asked for could not be done to its end */
+	sighandler_t pipe_signal; /* so, too */
+	struct rlimit files;	  /* as we were called: the command's */
 	char app_path[PATH_MAX + 8];
 	sigset_t mask; /* the command's */
 	int signals;
@@ -103,9 +110,22 @@ static int check(struct run *r)
 	return 0;
 }
 
+/* What arming has changed of ours, and the command of the next run would inherit. */
+static void start_alike(struct run *r)
+{
+	if (!r->files.rlim_max) {
+		getrlimit(RLIMIT_NOFILE, &r->files);
+		r->pipe_signal = signal(SIGPIPE, SIG_DFL);
+	}
+	setrlimit(RLIMIT_NOFILE, &r->files);
+	signal(SIGPIPE, r->pipe_signal);
+}
+
 static int fork_command(struct run *r, struct err *err)
 {
 	int code;
+
+	start_alike(r);
 
 	snprintf(r->app_path, sizeof(r->app_path), "%s/app", r->folder.base.path);
 	if (!r->opts->command)
@@ -171,6 +191,8 @@ static void start_command(struct run *r)
 
 	if (!r->opts->command)
 		return;
+	if (r->repeated)
+		repeat__begin(&r->repeat);
 	code = child__go(&r->child, r->opts->command[0], &r->err);
 	r->outcome.exec_error = -code;
 	if (code)
@@ -185,8 +207,8 @@ static void note_end(struct run *r)
 	r->outcome.command_status = r->child.status;
 }
 
-/* Armed: the run itself. */
-static int record(struct run *r)
+/* Armed: one run. Without an error of executing it, see outcome.exec_error, it was recorded. */
+static void record_run(struct run *r, bool measured, bool last)
 {
 	struct waiter w = { .opts = r->opts,
 			    .child = r->opts->command ? &r->child : NULL,
@@ -194,24 +216,126 @@ static int record(struct run *r)
 			    .target = &r->target,
 			    .outcome = &r->outcome,
 			    .signals = r->signals };
-	bool last;
 
 	start_command(r);
-	if (r->outcome.exec_error) { /* nothing was run: nothing is left */
+	if (r->outcome.exec_error) {
 		recording__free(TAKE_PTR(r->recording));
-		folder__undo(&r->folder);
-		return outcome__exit_status(&r->outcome);
+		return;
 	}
 	wait__recording(&w);
-	last = r->opts->last_window || !r->outcome.n_rules;
+	measured = measured && r->child.ended;
+	if (measured && repeat__end(&r->repeat, &r->child))
+		measured = false;
 	recording__finish(r->recording, last);
 	recording__free(TAKE_PTR(r->recording));
 	wait__command(&w);
 	note_end(r);
 	hot_stacks__find(&r->outcome);
 	hot_stacks__drop_rest(&r->outcome);
+	if (measured)
+		repeat__take_rules(&r->repeat, &r->outcome);
+}
+
+/* Bring everything up once more. */
+static int rearm(struct run *r, bool capture)
+{
+	struct diags diags = { 0 };
+	int code;
+
+	r->err = (struct err){ 0 };
+	run_rules__free(&r->rules);
+	run_target__free(&r->target);
+	r->target = (struct run_target){ .pidfd = -1, .record.cgroup_fd = -1 };
+	r->child = (struct child){ .go = -1, .result = -1 };
+	code = run_rules__make(r->opts, r->tracefs, &diags, &r->rules);
+	if (code) {
+		print_diags(&diags);
+		return err_set(&r->err, code, "the rules are wrong since the run before");
+	}
+	diags__free(&diags); /* warnings were shown before the first run */
+	code = repeat__check_rules(&r->repeat, &r->rules, &r->err);
+	if (!code && capture)
+		repeat__set_thresholds(&r->repeat, &r->rules);
+	code = code ?: run_target__find(r->opts, &r->err, &r->target);
+	code = code ?: fork_command(r, &r->err);
+	return code ?: arm(r);
+}
+
+/* One run more, into the outcome of all of them. */
+static void run_again(struct run *r, bool capture)
+{
+	struct outcome all = r->outcome, one;
+
+	r->outcome = (struct outcome){ .opts = r->opts };
+	memcpy(r->outcome.folder, all.folder, sizeof(all.folder));
+	memcpy(r->outcome.cgroup, all.cgroup, sizeof(all.cgroup));
+	if (rearm(r, capture)) {
+		log_error("%s", r->err.msg);
+		child__free(&r->child);
+		r->broken = true;
+	} else {
+		record_run(r, !capture, capture || r->opts->last_window);
+	}
+	one = r->outcome;
+	r->outcome = all;
+	if (r->broken)
+		outcome__free(&one);
+	else if (capture ? outcome__add_capture(&r->outcome, &one)
+			 : outcome__add(&r->outcome, &one))
+		log_error("incidents of a run are not in the summary: out of memory");
+}
+
+/* Did the command end well, of itself, and on its own time? */
+static bool ran_well(const struct run *r)
+{
+	const struct outcome *o = &r->outcome;
+
+	return !r->broken && !o->exec_error && o->command_ended && !o->command_status &&
+	       o->end == RUN_END_COMMAND;
+}
+
+static void repeat(struct run *r)
+{
+	while (ran_well(r) && repeat__goes_on(&r->repeat))
+		run_again(r, false);
+	r->outcome.series = &r->repeat.now;
+	if (!ran_well(r)) {
+		if (r->opts->baseline || r->opts->save_baseline)
+			log_warn("the command did not end well: nothing is compared, no baseline "
+				 "is written");
+		return;
+	}
+	r->broken = !repeat__finish(&r->repeat);
+	if (!r->repeat.compared)
+		return;
+	r->outcome.comparison = &r->repeat.comparison;
+	if (r->repeat.comparison.verdict == VERDICT_REGRESSED) {
+		log_info("one more run, with thresholds of the baseline, to see what is slower");
+		run_again(r, true);
+	}
+}
+
+static int exit_status(const struct run *r)
+{
+	int status = outcome__exit_status(&r->outcome);
+
+	return r->broken && !status ? RUN_EXIT_NOT_RECORDED : status;
+}
+
+/* Armed: the run itself, or the first of several. */
+static int record(struct run *r)
+{
+	bool last = r->opts->last_window || (!r->outcome.n_rules && !r->repeated);
+
+	record_run(r, r->repeated, last);
+	if (r->outcome.exec_error) { /* nothing was run: nothing is left */
+		folder__undo(&r->folder);
+		return outcome__exit_status(&r->outcome);
+	}
+	if (r->repeated)
+		repeat(r);
 	report(r);
-	return outcome__exit_status(&r->outcome);
+	return exit_status(r);
 }
 
 /* --optional: the command is what matters. */
@@ -226,6 +350,9 @@ static int run_plainly(struct run *r)
 		*c = *c == '\n' ? ' ' : *c;
 	log_warn("%s", r->err.msg);
 	log_warn("not recorded: running the command without (--optional)");
+	if (r->repeated)
+		log_warn("run once: nothing is measured, compared or saved");
+	r->repeated = false;
 	start_command(r);
 	wait__command(&w);
 	note_end(r);
@@ -245,6 +372,8 @@ static int make_and_run(struct run *r)
 		return RUN_EXIT_NOT_RECORDED;
 	if (!able && !plainly)
 		return refuse(&r->err);
+	if (able && r->repeated && repeat__open(r->opts, &r->rules, &err, &r->repeat))
+		return refuse(&err);
 	if (folder__make(r->opts->out, &r->folder, &err))
 		return refuse(&err);
 	snprintf(r->outcome.folder, sizeof(r->outcome.folder), "%s", r->folder.base.path);
@@ -259,6 +388,7 @@ static int make_and_run(struct run *r)
 int run__run(const struct run_opts *opts)
 {
 	struct run r = { .opts = opts,
+			 .repeated = !repeat__is_single(opts),
 			 .signals = -1,
 			 .target = { .pidfd = -1, .record.cgroup_fd = -1 },
 			 .child = { .go = -1, .result = -1 },
@@ -273,6 +403,7 @@ int run__run(const struct run_opts *opts)
 	run_target__free(&r.target);
 	tracefs__free(r.tracefs);
 	outcome__free(&r.outcome);
+	repeat__free(&r.repeat);
 	if (r.signals >= 0)
 		close(r.signals);
 	return status;

@@ -35,11 +35,17 @@ struct run_opts {	   /* everything is borrowed from the command line */
 	int exit_code;	    /* when a rule fired */
 	bool optional;	    /* run the command also where recording is not possible */
 	bool as_user;
-	const char *user;     /* of as_user; NULL: who called sudo */
-	const char *log;      /* NULL: standard error */
-	bool last_window;     /* save the last window in any case; else only without a rule */
-	bool matches_only;    /* distributions are those of matches: nothing else is measured */
-	char *const *command; /* NULL terminated; NULL: none */
+	const char *user;  /* of as_user; NULL: who called sudo */
+	const char *log;   /* NULL: standard error */
+	bool last_window;  /* save the last window in any case; else only without a rule */
+	bool matches_only; /* distributions are those of matches: nothing else is measured */
+	uint64_t repeat;   /* runs; 0: not given */
+	const char *baseline, *save_baseline; /* files; NULL: none */
+	bool force;			      /* replace that of save_baseline */
+	double tolerance;		      /* 0.05: what is 5 % larger is no regression */
+	double others_limit;		      /* share of the machine that others may use */
+	bool strict;			      /* disturbed is an exit status, too */
+	char *const *command;		      /* NULL terminated; NULL: none */
 };
 
 #endif

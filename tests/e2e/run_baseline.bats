@@ -1,0 +1,145 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# frbpf run: several runs, baselines, what became slower, and what only the machine made slower.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+# shellcheck disable=SC2030,SC2031 # every test is a shell of its own
+# shellcheck disable=SC2016 # what stands in single quotes is for other shells
+load run_helpers
+
+# Whatever else runs on this machine: these tests are not about it.
+ALONE=(--others-limit 100%)
+NEVER='syscall:clock_nanosleep > 1h'
+
+save() { # FILE ARGUMENTS...
+	local file=$1
+	shift
+	frbpf_run "${ALONE[@]}" --repeat 5 --when "$NEVER" --save-baseline "$file" -o "$OUT.saved" "$@"
+}
+
+@test "--repeat: every run is one of its own, begins alike, and is in the summary" {
+	run -0 --separate-stderr frbpf_run --repeat 3 --when "$NEVER" -o "$OUT" -- \
+		bash -c 'sleep 0.01; ulimit -n; grep -E "^Sig(Blk|Ign|Cgt)" /proc/self/status'
+	same "runs" "$(summary '.runs | length')" 3
+	same "values" "$(summary '.rules[0].values.n')" 3
+	same "comparison" "$(summary .comparison)" null
+	same "lines" "$(sort <<<"$output" | uniq -c | awk '$1 % 3 { print }')" ""
+	(($(summary '[.runs[] | select(.wall_ns < 10000000)] | length') == 0))
+	grep -q ', 3 runs, ' "$OUT/summary.md"
+}
+
+@test "--repeat ends when the command fails, with its status, and no baseline is written" {
+	run -3 --separate-stderr frbpf_run --repeat 9 --save-baseline "$work/base" --when "$NEVER" -o "$OUT" -- \
+		bash -c 'echo x >>count; (($(wc -l <count) < 3)) || exit 3'
+	same "runs" "$(wc -l <count)" 3
+	[[ $stderr == *"no baseline is written"* && ! -e base ]]
+}
+
+@test "rules that fire in any of the runs fail all of them" {
+	run -2 frbpf_run --repeat 3 --when "$WHEN" -o "$OUT" -- \
+		bash -c 'echo x >>count; (($(wc -l <count) != 2)) || sleep 0.2'
+	same "fired" "$(summary '.rules[0].matched')" 1
+	same "incidents" "$(summary '.incidents | length')" 1
+}
+
+@test "five times as slow: regressed, status 2, and one more run has the recording" {
+	need_perf
+	save base -- sleep 0.1
+	run -2 --separate-stderr frbpf_run "${ALONE[@]}" --baseline base --when "$NEVER" -o "$OUT" -- \
+		bash -c 'echo x >>count; exec sleep 1'
+	same "verdict" "$(summary .comparison.verdict)" regressed
+	same "status" "$(summary .exit_status)" 2
+	same "metric" "$(summary '.comparison.metrics[] | select(.name == "time").verdict')" regressed
+	same "rule" "$(summary '.comparison.metrics[] | select(.name == "rule when-1: mean").change')" grew
+	# five and the one after; more where a run was disturbed
+	same "runs" "$(wc -l <count)" $(($(summary '.runs | length') + 1))
+	# no rule fired by its own threshold; in the run after, one did by that of the baseline
+	same "fired" "$(summary .fired)" false
+	same "captured" "$(summary '[.incidents[] | select(.capture) | .last_window]')" '[false,true]'
+	(($(summary '.incidents[0].triggers[0].threshold_ns') < 1000000000))
+	perf_quiet script -i "$(summary '.incidents[0].files[] | select(.session == "cpu").file')"
+	xmllint --noout "$OUT/junit.xml"
+	same "failures" "$(xmllint --xpath 'string(//testsuite/@failures)' "$OUT/junit.xml")" 1
+	same "cases" "$(xmllint --xpath 'count(//testcase)' "$OUT/junit.xml")" 3
+	grep -q '^#### against the baseline: regressed' "$OUT/summary.md"
+	[[ $stderr == *"regressed: time"* ]]
+}
+
+@test "--tolerance: what is within it is a pass" {
+	save base -- sleep 0.1
+	run -0 --separate-stderr frbpf_run "${ALONE[@]}" --tolerance 900% --baseline base --when "$NEVER" -o "$OUT" -- sleep 0.15
+	same "verdict" "$(summary .comparison.verdict)" pass
+	[[ $stderr == *"pass: "* ]]
+	same "failures" "$(xmllint --xpath 'string(//testsuite/@failures)' "$OUT/junit.xml")" 0
+}
+
+@test "others use the machine: disturbed and not regressed, and with --strict no success either" {
+	save base -- sleep 0.1
+	local cpu
+	for ((cpu = 0; cpu < $(nproc); cpu++)); do
+		bash -c 'while :; do :; done' </dev/null &>/dev/null 3>&- &
+		background+=" $!"
+	done
+	run -0 --separate-stderr frbpf_run --repeat 5 --baseline base --when "$NEVER" -o "$OUT" -- sleep 0.5
+	same "verdict" "$(summary .comparison.verdict)" disturbed
+	same "captured" "$(summary '[.incidents[] | select(.capture)]')" '[]'
+	# runs are made again, up to three times as many
+	same "runs" "$(summary '.runs | length')" 15
+	[[ $stderr == *"disturbed, so there is no verdict: others disturbed too many runs"* ]]
+	same "skipped" "$(xmllint --xpath 'string(//testsuite/@skipped)' "$OUT/junit.xml")" 2
+	run -2 frbpf_run --strict --repeat 5 --baseline base --when "$NEVER" -o "$OUT.2" -- sleep 0.1
+	same "status" "$(summary .exit_status "$OUT.2")" 2
+}
+
+@test "a machine with another CPU: what is slower there is disturbed" {
+	save base -- sleep 0.1
+	jq '.cpu = "Another CPU"' base >other
+	run -0 --separate-stderr frbpf_run "${ALONE[@]}" --baseline other --when "$NEVER" -o "$OUT" -- sleep 1
+	same "verdict" "$(summary .comparison.verdict)" disturbed
+	[[ $stderr == *"another CPU: "* ]]
+}
+
+@test "bad baselines: one clear error, 125, nothing run and nothing overwritten" {
+	save base -- true
+	refuse() { # WANTED ARGUMENTS...
+		local wanted=$1
+		shift
+		run -125 --separate-stderr frbpf_run -o "$OUT" "$@" -- touch ran
+		[[ $stderr == *"$wanted"* ]] || fail "$stderr"
+		[[ ! -e ran && ! -e $OUT ]]
+	}
+	local sum
+	sum=$(sha256sum base)
+	refuse 'of other rules: ' --baseline base --when "$WHEN"
+	refuse 'of other rules: ' --baseline base --when "$NEVER" --when "$WHEN"
+	refuse 'of other sessions: ' --baseline base --when "$NEVER" --session '-e cpu-clock'
+	refuse '--matches-only' --baseline base --when "$NEVER" --matches-only
+	refuse 'No such file' --baseline none --when "$NEVER"
+	jq '.version = 99' base >newer
+	refuse 'of another version: 99' --baseline newer --when "$NEVER"
+	head -c 700 base >cut.json
+	refuse '--baseline cut.json: damaged: line' --baseline cut.json --when "$NEVER"
+	jq '.runs = .runs[:4]' base >few
+	refuse 'it has 4 runs' --baseline few --when "$NEVER"
+	mkfifo fifo
+	refuse '--baseline fifo: ' --baseline fifo --when "$NEVER"
+	refuse 'it exists already' --save-baseline base --when "$NEVER"
+	refuse '--save-baseline none/base: No such file' --save-baseline none/base --when "$NEVER"
+	refuse 'not a regular file' --force --save-baseline fifo --when "$NEVER"
+	refuse 'needs 5 runs or more' --repeat 4 --save-baseline new --when "$NEVER"
+	refuse '--tolerance 5: a percentage' --tolerance 5 --baseline base --when "$NEVER"
+	refuse 'without --for' --for 5s --repeat 5 --when "$NEVER"
+	refuse 'without -a' -a --repeat 5 --when "$NEVER"
+	refuse '--force is about --save-baseline' --force --baseline base --when "$NEVER"
+	same "file" "$(sha256sum base)" "$sum"
+}
+
+@test "--force replaces a baseline whole" {
+	save base -- true
+	local before
+	before=$(jq .created_ns base)
+	run -0 frbpf_run "${ALONE[@]}" --repeat 6 --force --save-baseline base --when "$NEVER" -o "$OUT" -- true
+	same "runs" "$(jq '.runs | length' base)" 6
+	[[ $(jq .created_ns base) != "$before" ]]
+	same "left" "$(find . -name '.base*')" ""
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Baseline files, whatever is in them, and what comes of comparing two series. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/cleanup.h"
+#include "run/baseline.h"
+#include "run/compare.h"
+
+#define MS 1000000ULL
+#define N  10
+
+/* N runs that take from @wall ms on, a little more each, on a machine that was left alone. */
+static struct series make_series(double wall, double cpu)
+{
+	struct series s = {
+		.version = strdup("v1"),
+		.host = strdup("h"),
+		.kernel = strdup("6.1"),
+		.arch = strdup("x86_64"),
+		.cpu = strdup("A CPU"),
+		.cpus = 2,
+		.command = strdup("./b x"),
+		.created = 1791000000ULL * 1000000000,
+		.n_rules = 1,
+		.n_sessions = 1,
+	};
+
+	s.rules = calloc(1, sizeof(*s.rules));
+	s.rules[0] = (struct series_rule){ strdup("slow"), strdup("syscall:fsync > 1s"), NULL };
+	s.sessions = calloc(1, sizeof(*s.sessions));
+	s.sessions[0] = (struct series_session){ strdup("cpu"), strdup("-e cycles") };
+	for (int i = 0; i < N; i++) {
+		struct run_sample *run = series__add(&s);
+
+		run->wall = (wall + i * 0.1) * MS;
+		run->cpu = (cpu + i * 0.1) * MS;
+		run->switches = 5;
+		run->machine.capacity = 2 * run->wall;
+		run->machine.probe = MS;
+		run->rules[0].n = 2;
+		run->rules[0].sum = 2 * run->wall;
+		run->rules[0].max = run->wall;
+		run->rules[0].buckets[26] = 2;
+	}
+	return s;
+}
+
+static void test_round_trip(void **state)
+{
+	struct series s = make_series(100, 80), back = { 0 };
+	struct buf a = { 0 }, b = { 0 };
+	struct err err = { 0 };
+
+	assert_int_equal(baseline__format(&s, &a), 0);
+	assert_int_equal(baseline__parse(a.data, a.len, &err, &back), 0);
+	assert_int_equal(back.n_runs, N);
+	assert_int_equal(back.runs[3].wall, s.runs[3].wall);
+	assert_int_equal(back.runs[3].machine.probe, MS);
+	assert_int_equal(back.runs[3].rules[0].n, 2);
+	assert_int_equal(back.runs[3].rules[0].buckets[26], 2);
+	assert_int_equal(back.created, s.created);
+	assert_null(back.rules[0].condition);
+	assert_int_equal(series__check_same(&s, &back, &err), 0);
+	assert_int_equal(baseline__format(&back, &b), 0);
+	assert_string_equal(a.data, b.data);
+	buf__free(&a);
+	buf__free(&b);
+	series__free(&s);
+	series__free(&back);
+}
+
+/* The text of a good one with the first @from replaced. */
+static void check_damaged(const char *from, const char *to, const char *wanted)
+{
+	struct series s = make_series(100, 80), back = { 0 };
+	struct buf a = { 0 }, b = { 0 };
+	struct err err = { 0 };
+	char *at;
+
+	assert_int_equal(baseline__format(&s, &a), 0);
+	at = strstr(a.data, from);
+	assert_non_null(at);
+	assert_int_equal(
+		buf__printf(&b, "%.*s%s%s", (int)(at - a.data), a.data, to, at + strlen(from)), 0);
+	assert_int_equal(baseline__parse(b.data, b.len, &err, &back), -EINVAL);
+	if (!strstr(err.msg, wanted))
+		fail_msg("'%s' has not '%s'", err.msg, wanted);
+	assert_int_equal(back.n_runs, 0);
+	buf__free(&a);
+	buf__free(&b);
+	series__free(&s);
+}
+
+static void test_damaged(void **state)
+{
+	check_damaged("{", "[", "damaged: line");
+	check_damaged("frbpf-baseline", "other", "not a baseline of frbpf run");
+	check_damaged("\"version\": 1", "\"version\": 2", "of another version: 2");
+	check_damaged("\"version\": 1", "\"version\": \"1\"", "of another version");
+	check_damaged("\"cpus\": 2", "\"cpus\": -2", "cpus: a number from 0");
+	check_damaged("\"host\": \"h\"", "\"host\": null", "host: a text");
+	check_damaged("\"host\": \"h\"", "\"host\": \"h\\u0000x\"", "damaged");
+	check_damaged("\"host\": \"h\"", "\"host\": \"h\", \"host\": \"h\"", "duplicate");
+	check_damaged("\"wall_ns\": 100000000", "\"wall_ns\": 0", "runs[0].wall_ns");
+	check_damaged("\"wall_ns\": 100000000", "\"wall_ns\": 1e8", "runs[0].wall_ns: a number");
+	check_damaged("\"wall_ns\": 100000000", "\"wall_ns\": 9223372036854775807",
+		      "runs[0].wall_ns");
+	check_damaged("\"wall_ns\": 100000000", "\"wall_ns\": 99999999999999999999",
+		      "damaged: line");
+	check_damaged("\"cpu_ns\"", "\"cpu\"", "runs[0].cpu_ns");
+	check_damaged("26,", "64,", "runs[0].rules[0].log2");
+	check_damaged("26,", "-1,", "log2: pairs");
+	check_damaged("\"matches_only\": false", "\"matches_only\": 0", "true or false");
+	check_damaged("\"rules\": [",
+		      "\"rules\": [ {\"name\": \"x\", \"when\": \"y\", \"if\": null},",
+		      "runs[0].rules: one for each rule");
+	check_damaged("\"runs\": [", "\"runs\": [], \"more\": [", "runs: at least one");
+}
+
+static void check_cut(const char *text, size_t len)
+{
+	struct series back = { 0 };
+	struct err err = { 0 };
+
+	assert_int_equal(baseline__parse(text, len, &err, &back), -EINVAL);
+	assert_true(err.msg[0]);
+}
+
+static void test_cut(void **state)
+{
+	struct series s = make_series(100, 80);
+	struct buf a = { 0 };
+
+	assert_int_equal(baseline__format(&s, &a), 0);
+	for (size_t len = 0; len + 2 < a.len; len += 7)
+		check_cut(a.data, len);
+	check_cut("[]", 2);
+	check_cut("null", 4);
+	buf__free(&a);
+	series__free(&s);
+}
+
+static void test_other_rules(void **state)
+{
+	struct series a = make_series(100, 80), b = make_series(100, 80);
+	struct err err = { 0 };
+
+	free(b.rules[0].when);
+	b.rules[0].when = strdup("syscall:fsync > 2s");
+	assert_int_equal(series__check_same(&a, &b, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "'slow' was `syscall:fsync > 1s`"));
+	free(a.rules[0].when);
+	a.rules[0].when = strdup("syscall:fsync > 2s");
+	b.rules[0].condition = strdup("cpu == 0");
+	assert_int_equal(series__check_same(&a, &b, &err), -EINVAL);
+	a.rules[0].condition = strdup("cpu == 0");
+	assert_int_equal(series__check_same(&a, &b, &err), 0);
+	b.n_sessions = 0;
+	assert_int_equal(series__check_same(&a, &b, &err), -EINVAL);
+	b.n_sessions = 1;
+	b.matches_only = true;
+	assert_int_equal(series__check_same(&a, &b, &err), -EINVAL);
+	series__free(&a);
+	series__free(&b);
+}
+
+static enum verdict compare(const struct series *a, const struct series *b, const char *why)
+{
+	struct comparison c;
+	enum verdict v;
+
+	assert_int_equal(comparison__make(a, b, 0.05, 0.1, &c), 0);
+	v = c.verdict;
+	if (why && !strstr(c.why, why))
+		fail_msg("'%s' has not '%s'", c.why, why);
+	comparison__free(&c);
+	return v;
+}
+
+static void disturb(struct series *s, size_t n, size_t offset, double share)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t *part = (uint64_t *)((char *)&s->runs[i].machine + offset);
+
+		*part = share * s->runs[i].machine.capacity;
+	}
+}
+
+#define USE(member) offsetof(struct machine_use, member)
+
+static void test_verdicts(void **state)
+{
+	struct series base = make_series(100, 80), same = make_series(100.05, 80.05);
+	struct series slower = make_series(120, 96), little = make_series(104, 83);
+
+	assert_int_equal(compare(&base, &same, NULL), VERDICT_PASS);
+	assert_int_equal(compare(&base, &little, NULL), VERDICT_PASS);
+	assert_int_equal(compare(&slower, &base, NULL), VERDICT_PASS);
+	assert_int_equal(compare(&base, &slower, "CPU time 1.20"), VERDICT_REGRESSED);
+
+	/* five runs that were left alone are enough, four are not */
+	disturb(&slower, 5, USE(others), 0.11);
+	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
+	disturb(&slower, 6, USE(others), 0.11);
+	assert_int_equal(compare(&base, &slower, "4 of 10"), VERDICT_DISTURBED);
+	disturb(&slower, N, USE(others), 0.09);
+	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
+	disturb(&slower, N, USE(steal), 0.03);
+	assert_int_equal(compare(&base, &slower, NULL), VERDICT_DISTURBED);
+	disturb(&slower, N, USE(steal), 0);
+	/* held back by a limit: that takes no CPU time */
+	disturb(&slower, N, USE(throttled), 0.1);
+	assert_int_equal(compare(&base, &slower, "CPU time"), VERDICT_REGRESSED);
+	disturb(&same, N, USE(throttled), 0.1);
+	assert_int_equal(compare(&base, &same, NULL), VERDICT_DISTURBED);
+	/* a baseline that was disturbed hides what is slower, and does not make it up */
+	disturb(&base, N, USE(others), 0.5);
+	assert_int_equal(compare(&base, &little, "record it again"), VERDICT_DISTURBED);
+	series__free(&base);
+	series__free(&same);
+	series__free(&slower);
+	series__free(&little);
+}
+
+static void test_other_machine(void **state)
+{
+	struct series base = make_series(100, 80), slower = make_series(120, 96);
+
+	for (size_t i = 0; i < N; i++)
+		slower.runs[i].machine.probe = MS * 1.19;
+	assert_int_equal(compare(&base, &slower, "a fixed calculation takes 1.19"),
+			 VERDICT_DISTURBED);
+	for (size_t i = 0; i < N; i++)
+		slower.runs[i].machine.probe = MS * 1.05;
+	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
+	slower.cpus = 4;
+	assert_int_equal(compare(&base, &slower, "4 CPUs, the baseline is of 2"),
+			 VERDICT_DISTURBED);
+	/* what is not slower needs no excuse */
+	base.cpus = 8;
+	assert_int_equal(compare(&slower, &base, NULL), VERDICT_PASS);
+	series__free(&base);
+	series__free(&slower);
+}
+
+static void test_thresholds(void **state)
+{
+	struct series base = make_series(100, 80), slower = make_series(120, 96);
+	struct comparison c;
+	uint64_t most = base.runs[N - 1].rules[0].max;
+
+	assert_int_equal(comparison__make(&base, &slower, 0.05, 0.1, &c), 0);
+	/* it grew: what 1 % exceed; never above its own */
+	assert_true(comparison__threshold(&c, &base, 0, 1000 * MS) < most);
+	assert_true(comparison__threshold(&c, &base, 0, 1000 * MS) > 60 * MS);
+	assert_int_equal(comparison__threshold(&c, &base, 0, 5 * MS), 5 * MS);
+	comparison__free(&c);
+	assert_int_equal(comparison__make(&base, &base, 0.05, 0.1, &c), 0);
+	assert_int_equal(comparison__threshold(&c, &base, 0, 1000 * MS), most);
+	comparison__free(&c);
+	for (size_t i = 0; i < N; i++)
+		base.runs[i].rules[0] = (struct histogram){ 0 };
+	assert_int_equal(comparison__make(&base, &slower, 0.05, 0.1, &c), 0);
+	assert_int_equal(comparison__threshold(&c, &base, 0, 7 * MS), 7 * MS);
+	comparison__free(&c);
+	series__free(&base);
+	series__free(&slower);
+}
+
+static void test_machine(void **state)
+{
+	struct machine_sample a = { 0 }, b = { 0 };
+	struct machine_use u;
+
+	machine__parse_stat("cpu  10 0 20 300 5 0 1 7 0 0\ncpu0 1 0 0 0\ncpu1 1 0 0 0\nintr 1\n",
+			    100, &a);
+	assert_int_equal(a.cpus, 2);
+	assert_int_equal(a.idle, 3050 * MS);
+	assert_int_equal(a.steal, 70 * MS);
+	machine__parse_stat("cpux", 100, &b);
+	machine__parse_stat("", 100, &b);
+	assert_int_equal(b.idle, 0);
+	assert_int_equal(
+		machine__parse_throttled("usage_usec 5\nnr_throttled 1\nthrottled_usec 77\n"),
+		77000);
+	assert_int_equal(machine__parse_throttled("usage_usec 5\n"), 0);
+	assert_int_equal(
+		machine__parse_pressure("some avg10=1.00 avg60=0.00 avg300=0.00 total=12\n"),
+		12000);
+	assert_int_equal(machine__parse_pressure("full total=3\n"), 0);
+	assert_int_equal(machine__parse_pressure(""), 0);
+
+	b = (struct machine_sample){
+		.time = 100 * MS, .cpus = 2, .idle = a.idle + 50 * MS, .steal = a.steal + 10 * MS
+	};
+	u = machine__between(&a, &b, 90 * MS);
+	assert_int_equal(u.capacity, 200 * MS);
+	assert_int_equal(u.steal, 10 * MS);
+	assert_int_equal(u.others, 50 * MS);
+	/* idle time is counted in 10 ms: never below nothing */
+	assert_int_equal(machine__between(&a, &b, 900 * MS).others, 0);
+	assert_int_equal(machine__between(&b, &a, 0).capacity, 0);
+	assert_in_range(machine__probe(), 1000, 10000 * MS);
+}
+
+static void test_files(void **state)
+{
+	struct series s = make_series(100, 80), back = { 0 };
+	char dir[] = "/tmp/frbpf-baseline-XXXXXX", path[64];
+	struct err err = { 0 };
+	struct stat st;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/b", dir);
+	assert_int_equal(baseline__read(path, &err, &back), -ENOENT);
+	assert_int_equal(baseline__check_writable(path, false, &err), 0);
+	assert_int_equal(baseline__write(path, &s, false, &err), 0);
+	assert_int_equal(baseline__check_writable(path, false, &err), -EEXIST);
+	assert_int_equal(baseline__write(path, &s, false, &err), -EEXIST);
+	assert_int_equal(baseline__write(path, &s, true, &err), 0);
+	assert_int_equal(baseline__read(path, &err, &back), 0);
+	assert_int_equal(back.n_runs, N);
+	assert_int_equal(stat(dir, &st), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink("nowhere", path), 0);
+	assert_int_equal(baseline__check_writable(path, true, &err), -EINVAL);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(baseline__check_writable("", false, &err), -EINVAL);
+	/* nothing else is left */
+	assert_int_equal(rmdir(dir), 0);
+	assert_true(baseline__check_writable(path, false, &err) < 0);
+	series__free(&s);
+	series__free(&back);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_cut),	   cmocka_unit_test(test_other_rules),
+		cmocka_unit_test(test_verdicts),   cmocka_unit_test(test_other_machine),
+		cmocka_unit_test(test_thresholds), cmocka_unit_test(test_machine),
+		cmocka_unit_test(test_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

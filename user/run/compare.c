@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "run/compare.h"
+
+/* What is compared, as a number of a run; 0 or less: this run has none. */
+typedef double (*metric_fn)(const struct run_sample *run, size_t rule);
+
+static double wall_of(const struct run_sample *run, size_t rule)
+{
+	return run->wall;
+}
+
+static double cpu_of(const struct run_sample *run, size_t rule)
+{
+	return run->cpu;
+}
+
+/* One more than there were: a ratio needs something above 0. */
+static double switches_of(const struct run_sample *run, size_t rule)
+{
+	return run->switches + 1.0;
+}
+
+static double preempted_of(const struct run_sample *run, size_t rule)
+{
+	return run->preempted + 1.0;
+}
+
+static double probe_of(const struct run_sample *run, size_t rule)
+{
+	return run->machine.probe;
+}
+
+static double mean_of(const struct run_sample *run, size_t rule)
+{
+	const struct histogram *h = &run->rules[rule];
+
+	return h->n ? (double)h->sum / h->n : 0;
+}
+
+static double number_of(const struct run_sample *run, size_t rule)
+{
+	return run->rules[rule].n + 1.0;
+}
+
+static const struct metric {
+	const char *name; /* with the name of a rule, where it is one of rules */
+	metric_fn value;
+	bool is_time, decides, of_rules;
+	enum series_metric disturbed_as;
+} metrics[] = {
+	{ "time", wall_of, .is_time = true, .decides = true, .disturbed_as = SERIES_WALL },
+	{ "CPU time", cpu_of, .is_time = true, .decides = true, .disturbed_as = SERIES_CPU },
+	{ "context switches", switches_of },
+	{ "preemptions", preempted_of },
+	{ "rule %s: mean", mean_of, .is_time = true, .of_rules = true },
+	{ "rule %s: number", number_of, .of_rules = true },
+};
+
+/* What all steps share. */
+struct maker {
+	const struct series *before, *now;
+	struct comparison *c;
+};
+
+/* The values of the runs that were left alone, or of all where these are too few; owned by the caller. */
+static int collect(const struct series *s, const struct metric *m, size_t rule, double others_limit,
+		   double **ret, size_t *ret_n)
+{
+	bool quiet = series__quiet_runs(s, m->disturbed_as, others_limit) >= SERIES_LEAST;
+	double *v = calloc(s->n_runs + 1, sizeof(*v));
+	size_t n = 0;
+
+	if (!v)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n_runs; i++) {
+		double value = m->value(&s->runs[i], rule);
+
+		if (value > 0 &&
+		    (!quiet || run_sample__is_quiet(&s->runs[i], m->disturbed_as, others_limit)))
+			v[n++] = value;
+	}
+	*ret = v;
+	*ret_n = n;
+	return 0;
+}
+
+static struct spread spread_of(double *v, size_t n)
+{
+	if (!n)
+		return (struct spread){ 0 };
+	return (struct spread){ n, ratio__quantile(v, n, 0.25), ratio__quantile(v, n, 0.5),
+				ratio__quantile(v, n, 0.75) };
+}
+
+/* Of those that are one more than there were. */
+static struct spread less_one(struct spread s)
+{
+	if (!s.n)
+		return s;
+	return (struct spread){ s.n, s.low - 1, s.median - 1, s.high - 1 };
+}
+
+static enum change change_of(const struct ratio *r, double tolerance)
+{
+	if (!r->bounded)
+		return CHANGE_UNKNOWN;
+	if (r->low > 1 + tolerance)
+		return CHANGE_GREW;
+	return r->high < 1 / (1 + tolerance) ? CHANGE_SHRANK : CHANGE_NONE;
+}
+
+static int compare_metric(const struct maker *k, const struct metric *m, size_t rule,
+			  struct compared *ret)
+{
+	_cleanup_free_ double *before = NULL, *now = NULL;
+	size_t n_before = 0, n_now = 0;
+	double limit = k->c->others_limit;
+	int err = collect(k->before, m, rule, limit, &before, &n_before);
+
+	err = err ? err : collect(k->now, m, rule, limit, &now, &n_now);
+	if (err)
+		return err;
+	if (!m->is_time && m->value != probe_of) { /* shown as it was counted */
+		ret->before = less_one(spread_of(before, n_before));
+		ret->now = less_one(spread_of(now, n_now));
+	} else {
+		ret->before = spread_of(before, n_before);
+		ret->now = spread_of(now, n_now);
+	}
+	ret->is_time = m->is_time;
+	ret->decides = m->decides;
+	ret->change = CHANGE_UNKNOWN;
+	err = ratio__of(before, n_before, now, n_now, COMPARE_ALPHA, &ret->ratio);
+	if (!err)
+		ret->change = change_of(&ret->ratio, k->c->tolerance);
+	return err == -ENOMEM ? err : 0;
+}
+
+/* The machine's part in it: `disturbed` where it can explain what is seen, or hide what is not. */
+static enum verdict judge(const struct maker *k, const struct metric *m, const struct compared *r)
+{
+	struct comparison *c = k->c;
+	double limit = 1 + c->tolerance;
+	bool quiet = series__quiet_runs(k->now, m->disturbed_as, c->others_limit) >= SERIES_LEAST;
+	bool was = series__quiet_runs(k->before, m->disturbed_as, c->others_limit) >= SERIES_LEAST;
+
+	if (!quiet)
+		snprintf(c->why, sizeof(c->why),
+			 "others disturbed too many runs: %zu of %zu were left alone", c->quiet_now,
+			 c->n_now);
+	else if (r->change == CHANGE_UNKNOWN)
+		snprintf(c->why, sizeof(c->why), "too few runs have a %s", r->name);
+	else if (r->change == CHANGE_GREW && *c->machine)
+		snprintf(c->why, sizeof(c->why), "%.255s", c->machine);
+	else if (r->change == CHANGE_GREW && r->ratio.low <= limit * c->speed)
+		snprintf(c->why, sizeof(c->why),
+			 "the machine is slower: a fixed calculation takes %.2f times as long",
+			 c->speed);
+	else if (r->change == CHANGE_GREW)
+		return VERDICT_REGRESSED;
+	else if (!was)
+		snprintf(c->why, sizeof(c->why),
+			 "the baseline was: %zu of its %zu runs were left alone: record it again",
+			 c->quiet_before, c->n_before);
+	else
+		return VERDICT_PASS;
+	return VERDICT_DISTURBED;
+}
+
+static void take_verdict(const struct maker *k, const struct metric *m, struct compared *r)
+{
+	struct comparison *c = k->c;
+
+	r->verdict = judge(k, m, r);
+	if (r->verdict == VERDICT_REGRESSED)
+		c->verdict = VERDICT_REGRESSED;
+	else if (r->verdict == VERDICT_DISTURBED && c->verdict == VERDICT_PASS)
+		c->verdict = VERDICT_DISTURBED;
+}
+
+static void note_regressed(struct comparison *c)
+{
+	size_t len = 0;
+
+	if (c->verdict != VERDICT_REGRESSED)
+		return;
+	for (size_t i = 0; i < c->n_metrics && len < sizeof(c->why); i++) {
+		const struct compared *r = &c->metrics[i];
+
+		if (!r->decides || r->verdict != VERDICT_REGRESSED)
+			continue;
+		len += snprintf(c->why + len, sizeof(c->why) - len,
+				"%s%s %.2f times the baseline (%.2f to %.2f)", len ? "; " : "",
+				r->name, r->ratio.estimate, r->ratio.low, r->ratio.high);
+	}
+}
+
+static struct use_shares shares_of(const struct series *s)
+{
+	double capacity = 0, wall = 0, cpus = s->cpus ?: 1;
+	struct use_shares u = { 0 };
+
+	for (size_t i = 0; i < s->n_runs; i++) {
+		const struct machine_use *m = &s->runs[i].machine;
+
+		capacity += m->capacity;
+		wall += s->runs[i].wall;
+		u.others += m->others;
+		u.steal += m->steal;
+		u.throttled += m->throttled;
+		u.hot += m->hot;
+		u.pressure_cpu += m->pressure_cpu * cpus;
+		u.pressure_io += m->pressure_io * cpus;
+		u.pressure_memory += m->pressure_memory * cpus;
+	}
+	u.others /= capacity;
+	u.steal /= capacity;
+	u.throttled /= wall;
+	u.pressure_cpu /= capacity;
+	u.pressure_io /= capacity;
+	u.pressure_memory /= capacity;
+	return u;
+}
+
+/* What is certain of it, and at least 1: a machine that became faster excuses nothing. */
+static int compare_speed(const struct maker *k)
+{
+	static const struct metric probe = { .value = probe_of };
+	struct compared r = { 0 };
+	int err = compare_metric(k, &probe, 0, &r);
+
+	k->c->speed = !err && r.change != CHANGE_UNKNOWN && r.ratio.low > 1 ? r.ratio.low : 1;
+	return err;
+}
+
+static void note_differences(const struct maker *k)
+{
+	struct comparison *c = k->c;
+	const struct series *a = k->before, *b = k->now;
+
+	snprintf(c->notes, sizeof(c->notes), "%s%.200s%s%s%s",
+		 strcmp(a->command, b->command) ? "the baseline is of another command: " : "",
+		 strcmp(a->command, b->command) ? a->command : "",
+		 strcmp(a->command, b->command) ? "\n" : "",
+		 strcmp(a->kernel, b->kernel) ? "the baseline is of another kernel\n" : "",
+		 strcmp(a->version, b->version) ? "the baseline is of another frbpf: recording may "
+						  "cost another time\n"
+						: "");
+}
+
+static int add_metrics(const struct maker *k)
+{
+	const struct series *s = k->now;
+	struct comparison *c = k->c;
+	int err = 0;
+
+	c->metrics = calloc(ARRAY_SIZE(metrics) * (s->n_rules + 1), sizeof(*c->metrics));
+	if (!c->metrics)
+		return -ENOMEM;
+	for (size_t rule = 0; rule <= s->n_rules && !err; rule++) {
+		for (size_t i = 0; i < ARRAY_SIZE(metrics) && !err; i++) {
+			const struct metric *m = &metrics[i];
+			struct compared *to = &c->metrics[c->n_metrics];
+
+			if (m->of_rules != (rule > 0))
+				continue;
+			if (m->of_rules)
+				snprintf(to->name, sizeof(to->name), "rule %.100s: %s",
+					 s->rules[rule - 1].name, strchr(m->name, ':') + 2);
+			else
+				snprintf(to->name, sizeof(to->name), "%s", m->name);
+			err = compare_metric(k, m, rule - 1, to);
+			if (!err && m->decides)
+				take_verdict(k, m, to);
+			c->n_metrics++;
+		}
+	}
+	return err;
+}
+
+int comparison__make(const struct series *before, const struct series *now, double tolerance,
+		     double others_limit, struct comparison *ret)
+{
+	struct comparison c = {
+		.tolerance = tolerance,
+		.others_limit = others_limit,
+		.n_before = before->n_runs,
+		.n_now = now->n_runs,
+		.quiet_before = series__quiet_runs(before, SERIES_WALL, others_limit),
+		.quiet_now = series__quiet_runs(now, SERIES_WALL, others_limit),
+		.use_before = shares_of(before),
+		.use_now = shares_of(now),
+	};
+	struct maker k = { before, now, &c };
+	int err;
+
+	series__compare_machines(before, now, c.machine);
+	note_differences(&k);
+	err = compare_speed(&k);
+	err = err ? err : add_metrics(&k);
+	if (err) {
+		comparison__free(&c);
+		return err;
+	}
+	note_regressed(&c);
+	*ret = c;
+	return 0;
+}
+
+void comparison__free(struct comparison *c)
+{
+	free(c->metrics);
+	*c = (struct comparison){ 0 };
+}
+
+static bool values_grew(const struct comparison *c, const struct series *s, size_t rule)
+{
+	char name[160];
+
+	snprintf(name, sizeof(name), "rule %.100s: mean", s->rules[rule].name);
+	for (size_t i = 0; i < c->n_metrics; i++) {
+		if (strcmp(c->metrics[i].name, name) == 0)
+			return c->metrics[i].change == CHANGE_GREW;
+	}
+	return false;
+}
+
+uint64_t comparison__threshold(const struct comparison *c, const struct series *before, size_t rule,
+			       uint64_t own)
+{
+	struct histogram all = { 0 };
+	uint64_t from;
+
+	for (size_t i = 0; i < before->n_runs; i++) {
+		const struct histogram *h = &before->runs[i].rules[rule];
+
+		for (int k = 0; k < FRBPF_MAX_VALUES; k++)
+			all.buckets[k] += h->buckets[k];
+		all.n += h->n;
+		all.max = h->max > all.max ? h->max : all.max;
+	}
+	if (!all.n)
+		return own;
+	from = values_grew(c, before, rule) ? histogram__percentile(&all, 99) : all.max;
+	return from < own ? from : own;
+}
+
+const char *verdict__name(enum verdict v)
+{
+	static const char *const names[] = {
+		[VERDICT_PASS] = "pass",
+		[VERDICT_REGRESSED] = "regressed",
+		[VERDICT_DISTURBED] = "disturbed",
+	};
+
+	return names[v];
+}
+
+const char *change__name(enum change c)
+{
+	static const char *const names[] = {
+		[CHANGE_NONE] = "none",
+		[CHANGE_GREW] = "grew",
+		[CHANGE_SHRANK] = "shrank",
+		[CHANGE_UNKNOWN] = "unknown",
+	};
+
+	return names[c];
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Two series of runs compared. What decides is the time on the clock and the CPU time, each tested at
+ * half of 1 %, so that of comparisons of a thing with itself at most 1 in 100 says that it became slower,
+ * however the two hang together (Bonferroni). Everything else is shown with the same interval, and
+ * decides nothing: values of rules and context switches depend on the machine more than on the code.
+ *
+ * A metric has regressed when the whole interval of its ratio is above 1 + tolerance, and the machine
+ * does not explain it: enough runs were left alone, it is the same kind of machine, and a fixed
+ * calculation did not become slower by that much. Runs that were disturbed are left out where there are
+ * enough others. With too few of them there is no verdict but `disturbed`.
+ */
+#ifndef FRBPF_RUN_COMPARE_H
+#define FRBPF_RUN_COMPARE_H
+
+#include "run/ratio.h"
+#include "run/series.h"
+
+#define COMPARE_ALPHA 0.005 /* on either side of the interval: 99 % */
+
+enum verdict { VERDICT_PASS, VERDICT_REGRESSED, VERDICT_DISTURBED };
+enum change { CHANGE_NONE, CHANGE_GREW, CHANGE_SHRANK, CHANGE_UNKNOWN };
+
+struct spread {
+	size_t n;		  /* runs that are compared */
+	double low, median, high; /* quartiles */
+};
+
+struct compared {
+	char name[160];
+	bool is_time; /* ns; else a number */
+	bool decides;
+	struct spread before, now;
+	struct ratio ratio; /* where change is known */
+	enum change change;
+	enum verdict verdict; /* where it decides */
+};
+
+/* Of the capacity of all CPUs; throttled of the time of the runs. */
+struct use_shares {
+	double others, steal, throttled, pressure_cpu, pressure_io, pressure_memory;
+	uint64_t hot;
+};
+
+struct comparison {
+	enum verdict verdict;
+	double tolerance, others_limit;
+	size_t n_before, n_now; /* runs */
+	size_t quiet_before, quiet_now;
+	struct use_shares use_before, use_now;
+	double speed;		  /* time of a fixed calculation, now to before: at least that */
+	char machine[256];	  /* how it is another one; "" */
+	char why[256];		  /* of a verdict that is not `pass` */
+	char notes[512];	  /* lines for people; "" */
+	struct compared *metrics; /* owned */
+	size_t n_metrics;
+};
+
+/* Both have SERIES_LEAST runs or more, and series__check_same() said that they can be. 0 or -ENOMEM. */
+int comparison__make(const struct series *before, const struct series *now, double tolerance,
+		     double others_limit, struct comparison *ret);
+void comparison__free(struct comparison *c);
+
+/* From what value on @rule is to fire in a run that shows what became slower, ns: what 1 % of the values
+ * of the baseline exceed if they grew, else the largest of them, but never above @own. */
+uint64_t comparison__threshold(const struct comparison *c, const struct series *before, size_t rule,
+			       uint64_t own);
+
+const char *verdict__name(enum verdict v);
+const char *change__name(enum change c);
+
+#endif

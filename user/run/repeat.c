@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "run/baseline.h"
+#include "run/repeat.h"
+
+bool repeat__is_single(const struct run_opts *opts)
+{
+	return !opts->repeat && !opts->baseline && !opts->save_baseline;
+}
+
+static int read_baseline(struct repeat *r, struct err *err)
+{
+	const char *path = r->opts->baseline;
+	int code = baseline__read(path, err, &r->before);
+
+	if (code)
+		return code;
+	code = series__check_same(&r->before, &r->now, err);
+	if (code)
+		return err_prefix(err, code, "--baseline %s: ", path);
+	if (r->before.n_runs < SERIES_LEAST)
+		return err_set(err, -EINVAL,
+			       "--baseline %s: it has %zu runs, too few to tell anything: at "
+			       "least %d are needed",
+			       path, r->before.n_runs, SERIES_LEAST);
+	return 0;
+}
+
+static size_t runs_wanted(const struct repeat *r)
+{
+	size_t n;
+
+	if (r->opts->repeat)
+		return r->opts->repeat;
+	if (!r->opts->baseline)
+		return REPEAT_DEFAULT;
+	/* as many as of the baseline were not made in place of others */
+	n = series__quiet_runs(&r->before, SERIES_WALL, r->opts->others_limit);
+	return n >= SERIES_LEAST ? n : SERIES_LEAST;
+}
+
+int repeat__open(const struct run_opts *opts, const struct run_rules *rules, struct err *err,
+		 struct repeat *ret)
+{
+	struct repeat *r = ret;
+	int code = 0;
+
+	r->opts = opts;
+	r->machine = machine__open();
+	if (!r->machine || series__describe(opts, rules, &r->now))
+		return err_set(err, -ENOMEM, "out of memory");
+	if (opts->save_baseline)
+		code = baseline__check_writable(opts->save_baseline, opts->force, err);
+	if (!code && opts->baseline)
+		code = read_baseline(r, err);
+	if (!code)
+		r->wanted = runs_wanted(r);
+	return code;
+}
+
+static uint64_t time_of(const struct rusage *u)
+{
+	return (u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000000ULL +
+	       (u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000ULL;
+}
+
+void repeat__begin(struct repeat *r)
+{
+	struct rusage own, children;
+
+	r->probe = machine__probe();
+	machine__read(r->machine, &r->began);
+	getrusage(RUSAGE_SELF, &own);
+	getrusage(RUSAGE_CHILDREN, &children);
+	r->own = time_of(&own);
+	r->children = time_of(&children);
+	r->switches = children.ru_nvcsw;
+	r->preempted = children.ru_nivcsw;
+	r->start = now_ns();
+}
+
+int repeat__end(struct repeat *r, const struct child *child)
+{
+	struct run_sample *run = series__add(&r->now);
+	struct machine_sample ended;
+	struct rusage own, children;
+	uint64_t probe;
+
+	getrusage(RUSAGE_SELF, &own);
+	getrusage(RUSAGE_CHILDREN, &children);
+	machine__read(r->machine, &ended);
+	if (!run)
+		return -ENOMEM;
+	run->wall = child->ended_at - r->start;
+	run->cpu = time_of(&children) - r->children;
+	run->switches = children.ru_nvcsw - r->switches;
+	run->preempted = children.ru_nivcsw - r->preempted;
+	run->machine = machine__between(&r->began, &ended, run->cpu + time_of(&own) - r->own);
+	probe = machine__probe();
+	run->machine.probe = probe < r->probe ? probe : r->probe;
+	return 0;
+}
+
+void repeat__take_rules(struct repeat *r, const struct outcome *o)
+{
+	struct run_sample *run = &r->now.runs[r->now.n_runs - 1];
+
+	for (size_t i = 0; i < o->n_rules && i < r->now.n_rules; i++)
+		run->rules[i] = o->rules[i].has_values ? o->rules[i].values : o->rules[i].matches;
+}
+
+bool repeat__goes_on(const struct repeat *r)
+{
+	size_t quiet = series__quiet_runs(&r->now, SERIES_WALL, r->opts->others_limit);
+	size_t n = r->now.n_runs;
+
+	if (!r->opts->baseline && !r->opts->save_baseline)
+		return n < r->wanted;
+	return quiet < r->wanted && n < REPEAT_EXTRA * r->wanted && n < SERIES_RUNS_MAX;
+}
+
+static bool compare(struct repeat *r)
+{
+	struct comparison *c = &r->comparison;
+
+	if (comparison__make(&r->before, &r->now, r->opts->tolerance, r->opts->others_limit, c)) {
+		log_error("the runs cannot be compared: out of memory");
+		return false;
+	}
+	r->compared = true;
+	if (c->verdict == VERDICT_REGRESSED)
+		log_error("regressed: %s", c->why);
+	else if (c->verdict == VERDICT_DISTURBED)
+		log_warn("disturbed, so there is no verdict: %s", c->why);
+	else
+		log_info("pass: as fast as the baseline, or within %g %% of it",
+			 c->tolerance * 100);
+	for (char *line = c->notes, *end; (end = strchr(line, '\n')); line = end + 1)
+		log_warn("%.*s", (int)(end - line), line);
+	return true;
+}
+
+static bool save(const struct repeat *r)
+{
+	const char *path = r->opts->save_baseline;
+	struct err err = { 0 };
+	size_t quiet = series__quiet_runs(&r->now, SERIES_WALL, r->opts->others_limit);
+
+	if (baseline__write(path, &r->now, r->opts->force, &err)) {
+		log_error("%s", err.msg);
+		return false;
+	}
+	log_info("%s: baseline of %zu runs", path, r->now.n_runs);
+	if (quiet < SERIES_LEAST)
+		log_warn("others used the machine while the baseline was recorded: %zu of %zu runs "
+			 "were left alone, and what is compared with it will be `disturbed`",
+			 quiet, r->now.n_runs);
+	return true;
+}
+
+bool repeat__finish(struct repeat *r)
+{
+	bool good = !r->opts->baseline || compare(r);
+
+	return (!r->opts->save_baseline || save(r)) && good;
+}
+
+void repeat__set_thresholds(const struct repeat *r, struct run_rules *rules)
+{
+	for (size_t i = 0; i < rules->n_own; i++) {
+		struct when *when = &rules->rs->rules[i].when;
+
+		if (when->threshold)
+			when->threshold = comparison__threshold(&r->comparison, &r->before, i,
+								when->threshold);
+	}
+}
+
+int repeat__check_rules(const struct repeat *r, const struct run_rules *rules, struct err *err)
+{
+	struct series now;
+	int code = series__describe(r->opts, rules, &now);
+
+	if (code)
+		err_set(err, code, "out of memory");
+	else if ((code = series__check_same(&r->now, &now, err)))
+		err_prefix(err, code, "the rules file has changed between two runs: ");
+	series__free(&now);
+	return code;
+}
+
+void repeat__free(struct repeat *r)
+{
+	machine__free(r->machine);
+	series__free(&r->before);
+	series__free(&r->now);
+	comparison__free(&r->comparison);
+	*r = (struct repeat){ 0 };
+}

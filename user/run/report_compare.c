@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rules/units.h"
+#include "run/compare.h"
+#include "run/escape.h"
+#include "run/report.h"
+
+static const char *value(const struct compared *m, double v, char buf[static 32])
+{
+	if (m->is_time)
+		return units__format_duration(v, buf, 32);
+	snprintf(buf, 32, "%.0f", v);
+	return buf;
+}
+
+/* ---- markdown ---- */
+
+static int add_spread(const struct compared *m, const struct spread *s, struct buf *b)
+{
+	char low[32], median[32], high[32];
+
+	if (!s->n)
+		return buf__add_str(b, " none |");
+	return buf__printf(b, " %s (%s to %s) |", value(m, s->median, median),
+			   value(m, s->low, low), value(m, s->high, high));
+}
+
+static int add_row(const struct compared *m, struct buf *b)
+{
+	int err = buf__add_str(b, "| ");
+
+	err = err ? err : escape__markdown(b, m->name);
+	err = err ? err : buf__add_str(b, " |");
+	err = err ? err : add_spread(m, &m->before, b);
+	err = err ? err : add_spread(m, &m->now, b);
+	if (!err && m->change == CHANGE_UNKNOWN)
+		err = buf__add_str(b, " | |");
+	else if (!err)
+		err = buf__printf(b, " %.3f | %.3f to %.3f |", m->ratio.estimate, m->ratio.low,
+				  m->ratio.high);
+	if (!err && m->decides)
+		err = buf__printf(b, m->verdict == VERDICT_REGRESSED ? " **%s** |\n" : " %s |\n",
+				  verdict__name(m->verdict));
+	else if (!err)
+		err = buf__printf(b, " %s |\n",
+				  m->change == CHANGE_GREW || m->change == CHANGE_SHRANK
+					  ? change__name(m->change)
+					  : "");
+	return err;
+}
+
+static int add_use(const struct comparison *c, struct buf *b)
+{
+	const struct use_shares *was = &c->use_before, *is = &c->use_now;
+
+	return buf__printf(
+		b,
+		"\n| machine | baseline | now | limit of a run |\n|---|--:|--:|--:|\n"
+		"| runs left alone | %zu of %zu | %zu of %zu | |\n"
+		"| used by others | %.1f %% | %.1f %% | %.0f %% |\n"
+		"| steal | %.1f %% | %.1f %% | %.0f %% |\n"
+		"| throttled by a limit | %.1f %% | %.1f %% | %.0f %% |\n"
+		"| too hot, times | %llu | %llu | 0 |\n"
+		"| pressure: cpu, io, memory | %.0f %%, %.0f %%, %.0f %% | %.0f %%, %.0f %%, "
+		"%.0f %% | |\n"
+		"| a fixed calculation | 1 | %.2f | |\n",
+		c->quiet_before, c->n_before, c->quiet_now, c->n_now, was->others * 100,
+		is->others * 100, c->others_limit * 100, was->steal * 100, is->steal * 100,
+		SERIES_STEAL_PART * c->others_limit * 100, was->throttled * 100,
+		is->throttled * 100, SERIES_THROTTLED_LIMIT * 100, (unsigned long long)was->hot,
+		(unsigned long long)is->hot, was->pressure_cpu * 100, was->pressure_io * 100,
+		was->pressure_memory * 100, is->pressure_cpu * 100, is->pressure_io * 100,
+		is->pressure_memory * 100, c->speed);
+}
+
+/* An indented block is code, whatever is in it. */
+static int add_capture_line(const struct outcome *o, const struct run_incident *inc, struct buf *b)
+{
+	struct buf text = { 0 };
+	int err = report__open_command(o, inc, &text);
+
+	err = err ? err : buf__printf(b, "%s", "    ");
+	err = err ? err : escape__plain(b, text.data);
+	buf__free(&text);
+	return err ? err
+		   : buf__printf(b, "  # %s\n",
+				 inc->n_triggers ? o->rules[inc->triggers[0].rule].name
+						 : "its last window");
+}
+
+static int add_capture(const struct outcome *o, struct buf *b)
+{
+	bool first = true;
+	int err = 0;
+
+	for (size_t i = 0; i < o->n_incidents && !err; i++) {
+		if (!o->incidents[i].capture)
+			continue;
+		if (first)
+			err = buf__add_str(b, "\nOne more run was made, with thresholds of the "
+					      "baseline, and recorded:\n\n");
+		err = err ? err : add_capture_line(o, &o->incidents[i], b);
+		first = false;
+	}
+	return err;
+}
+
+int report_compare_markdown(const struct outcome *o, struct buf *b)
+{
+	const struct comparison *c = o->comparison;
+	int err;
+
+	if (!c)
+		return 0;
+	err = buf__printf(b, "\n#### against the baseline: %s\n\n", verdict__name(c->verdict));
+	if (!err && c->why[0]) {
+		err = escape__markdown(b, c->why);
+		err = err ? err : buf__add_str(b, "\n\n");
+	}
+	err = err ? err
+		  : buf__add_str(b,
+				 "| metric | baseline | now | ratio | 99 % interval | verdict |\n"
+				 "|---|--:|--:|--:|--:|---|\n");
+	for (size_t i = 0; i < c->n_metrics && !err; i++)
+		err = add_row(&c->metrics[i], b);
+	err = err ? err
+		  : buf__printf(b,
+				"\nMedians and quartiles of runs; ratio of Hodges and Lehmann, "
+				"interval of Mann and Whitney. Regressed: the whole interval is "
+				"above %g.\n",
+				1 + c->tolerance);
+	err = err ? err : add_use(c, b);
+	return err ? err : add_capture(o, b);
+}
+
+/* ---- JSON ---- */
+
+static json_t *json_spread(const struct spread *s)
+{
+	return json_pack("{s:I, s:f, s:f, s:f}", "runs", (json_int_t)s->n, "p25", s->low, "median",
+			 s->median, "p75", s->high);
+}
+
+static json_t *json_metrics(const struct comparison *c)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < c->n_metrics; i++) {
+		const struct compared *m = &c->metrics[i];
+		bool known = m->change != CHANGE_UNKNOWN;
+
+		json_array_append_new(
+			list,
+			json_pack("{s:o, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "name",
+				  report__text(m->name), "unit", m->is_time ? "ns" : "count",
+				  "decides", m->decides, "baseline", json_spread(&m->before), "now",
+				  json_spread(&m->now), "ratio",
+				  known ? json_real(m->ratio.estimate) : json_null(), "low",
+				  known ? json_real(m->ratio.low) : json_null(), "high",
+				  known ? json_real(m->ratio.high) : json_null(), "change",
+				  change__name(m->change), "verdict",
+				  m->decides ? json_string(verdict__name(m->verdict))
+					     : json_null()));
+	}
+	return list;
+}
+
+static json_t *json_use(const struct use_shares *u, size_t runs, size_t quiet)
+{
+	return json_pack("{s:I, s:I, s:f, s:f, s:f, s:I, s:f, s:f, s:f}", "runs", (json_int_t)runs,
+			 "left_alone", (json_int_t)quiet, "others", u->others, "steal", u->steal,
+			 "throttled", u->throttled, "hot", (json_int_t)u->hot, "pressure_cpu",
+			 u->pressure_cpu, "pressure_io", u->pressure_io, "pressure_memory",
+			 u->pressure_memory);
+}
+
+json_t *report_compare_json(const struct outcome *o)
+{
+	const struct comparison *c = o->comparison;
+
+	if (!c)
+		return json_null();
+	return json_pack("{s:s, s:o, s:f, s:f, s:o, s:f, s:o, s:o, s:o}", "verdict",
+			 verdict__name(c->verdict), "why",
+			 c->why[0] ? report__text(c->why) : json_null(), "tolerance", c->tolerance,
+			 "others_limit", c->others_limit, "metrics", json_metrics(c), "speed",
+			 c->speed, "machine",
+			 c->machine[0] ? report__text(c->machine) : json_null(), "baseline",
+			 json_use(&c->use_before, c->n_before, c->quiet_before), "now",
+			 json_use(&c->use_now, c->n_now, c->quiet_now));
+}
+
+json_t *report_series_json(const struct outcome *o)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; o->series && i < o->series->n_runs; i++) {
+		const struct run_sample *r = &o->series->runs[i];
+
+		json_array_append_new(list, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+						      "wall_ns", (json_int_t)r->wall, "cpu_ns",
+						      (json_int_t)r->cpu, "switches",
+						      (json_int_t)r->switches, "preempted",
+						      (json_int_t)r->preempted, "capacity_ns",
+						      (json_int_t)r->machine.capacity, "others_ns",
+						      (json_int_t)r->machine.others, "steal_ns",
+						      (json_int_t)r->machine.steal, "throttled_ns",
+						      (json_int_t)r->machine.throttled));
+	}
+	return list;
+}
+
+/* ---- JUnit ---- */
+
+size_t report_compare_cases(const struct outcome *o, enum verdict verdict)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; o->comparison && i < o->comparison->n_metrics; i++) {
+		const struct compared *m = &o->comparison->metrics[i];
+
+		n += m->decides && m->verdict == verdict;
+	}
+	return n;
+}
+
+static int add_words(const struct compared *m, struct buf *b)
+{
+	char before[32], now[32];
+
+	return buf__printf(b,
+			   "median %s, of the baseline %s; %.3f times, 99 %% interval %.3f to %.3f",
+			   value(m, m->now.median, now), value(m, m->before.median, before),
+			   m->ratio.estimate, m->ratio.low, m->ratio.high);
+}
+
+/* The commands that open what was captured, a line each. */
+static int add_capture_lines(const struct outcome *o, struct buf *b)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < o->n_incidents && !err; i++) {
+		struct buf line = { 0 };
+
+		if (!o->incidents[i].capture)
+			continue;
+		err = report__open_command(o, &o->incidents[i], &line);
+		err = err ? err : escape__xml(b, line.data);
+		err = err ? err : buf__add_str(b, "\n");
+		buf__free(&line);
+	}
+	return err;
+}
+
+static int add_case(const struct outcome *o, const struct compared *m, struct buf *b)
+{
+	struct buf words = { 0 };
+	int err = buf__printf(b,
+			      "    <testcase classname=\"frbpf\" name=\"baseline: %s\" "
+			      "time=\"0.000\">\n",
+			      m->name);
+
+	err = err ? err : add_words(m, &words);
+	if (!err && m->verdict == VERDICT_REGRESSED) {
+		err = buf__printf(b, "      <failure type=\"regression\" message=\"%s\">%s\n",
+				  words.data, words.data);
+		err = err ? err : add_capture_lines(o, b);
+		err = err ? err : buf__add_str(b, "</failure>\n");
+	} else if (!err && m->verdict == VERDICT_DISTURBED) {
+		err = buf__add_str(b, "      <skipped message=\"disturbed: ");
+		err = err ? err : escape__xml(b, o->comparison->why);
+		err = err ? err : buf__add_str(b, "\"/>\n");
+	} else if (!err) {
+		err = buf__printf(b, "      <system-out>%s</system-out>\n", words.data);
+	}
+	buf__free(&words);
+	return err ? err : buf__add_str(b, "    </testcase>\n");
+}
+
+int report_compare_junit(const struct outcome *o, struct buf *b)
+{
+	int err = 0;
+
+	for (size_t i = 0; o->comparison && i < o->comparison->n_metrics && !err; i++) {
+		if (o->comparison->metrics[i].decides)
+			err = add_case(o, &o->comparison->metrics[i], b);
+	}
+	return err;
+}
+
+/* ---- GitHub ---- */
+
+int report_compare_github(const struct outcome *o, struct buf *b)
+{
+	const struct comparison *c = o->comparison;
+	int err;
+
+	if (!c || c->verdict == VERDICT_PASS)
+		return 0;
+	err = buf__printf(
+		b, "::%s title=frbpf::%s: ", c->verdict == VERDICT_REGRESSED ? "error" : "warning",
+		verdict__name(c->verdict));
+	err = err ? err : escape__github(b, c->why);
+	return err ? err : buf__add_str(b, "\n");
+}
