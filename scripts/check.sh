@@ -19,7 +19,7 @@ cd "$(dirname "$0")/.." || exit 1
 UNIT_LIMIT=60	 # s, per program
 E2E_LIMIT=60	 # s, per test
 E2E_FILE_LIMIT=300
-SAN_DEFAULT="block check diff dump events span spike tracepoint"
+SAN_DEFAULT="check dump spike tracepoint"
 
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/frbpf-check.XXXXXX") || exit 1
 child=

@@ -420,7 +420,7 @@ hit_probe() { # FILE TIMES MS
 	write_probe_rules
 	frbpf_load
 	program=$(probe_copy later)
-	hit=$(hit_probe "$program" 3 50)
+	hit=$(hit_probe "$program" 20000 50)
 	(($(json "$hit" .probed_after_ns) >= 0)) || fail "nobody has found it: $hit"
 	wait_until 10 status_of each '.matched >= 3'
 	# known from now on, from its first instruction
@@ -432,7 +432,7 @@ hit_probe() { # FILE TIMES MS
 	# a new version under the old name
 	cp "$program" "$program.new" && mv "$program.new" "$program"
 	before=$(status_of each .matched)
-	hit=$(hit_probe "$program" 4 50)
+	hit=$(hit_probe "$program" 20000 50)
 	(($(json "$hit" .probed_after_ns) >= 0)) || fail "nobody has found the new one: $hit"
 	wait_until 10 status_of each ".matched >= $before + 4"
 	same refused "$(app probes.failed)" 0
@@ -450,7 +450,8 @@ hit_probe() { # FILE TIMES MS
 	EOF
 	frbpf_load
 	program=$(probe_copy later)
-	hit=$(hit_probe "$program" 1 200)
+	# the breakpoint is there a moment before our program is behind it: the first hits may be lost
+	hit=$(hit_probe "$program" 20000 200)
 	(($(json "$hit" .probed_after_ns) >= 0)) || fail "nobody has found it: $hit"
 	wait_for_incident "$BASE" 1
 	same fired "$(status_of slow .fired)" 1

@@ -58,8 +58,11 @@ send_packets() {
 		[session-irq]
 		run = -e irq:irq_handler_entry -e irq:irq_handler_exit -m 1M --overwrite --switch-output -a
 
+		# not the very first: the session has recorded for a while
 		[rule-irq]
-		when = hardirq > 1ns
+		when  = hardirq > 1ns
+		count = 5 in 60s
+		post  = 10ms
 	EOF
 	frbpf_load
 	dd if=/dev/zero of="$BATS_TEST_TMPDIR/file" bs=4k count=20 oflag=direct status=none || true
