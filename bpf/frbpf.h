@@ -357,6 +357,28 @@ struct frbpf_extracts {
 	struct frbpf_extract slot[FRBPF_MAX_ARGS];
 };
 
+/* A message of an application that says more is none. */
+#define FRBPF_APP_DURATION_MAX (30ULL * 86400 * 1000000000) /* ns */
+
+/*
+ * Where the argument of a FRBPF_TRIGGER() is, as the cookie of the place it is attached to: a kind;
+ * of a register and of memory the logarithm of its size in bytes, whether it is signed, and where in
+ * struct pt_regs the register is; of memory what is added to that. A constant stands there itself.
+ */
+enum frbpf_sdt_kind {
+	FRBPF_SDT_NONE, /* it has none */
+	FRBPF_SDT_CONST,
+	FRBPF_SDT_REG,
+	FRBPF_SDT_MEM,
+};
+#define FRBPF_SDT_KIND_MASK   0x3
+#define FRBPF_SDT_SIZE_SHIFT  2
+#define FRBPF_SDT_SIGNED      0x10
+#define FRBPF_SDT_CONST_SHIFT 8
+#define FRBPF_SDT_REG_SHIFT   16
+#define FRBPF_SDT_REG_MASK    0x3ff
+#define FRBPF_SDT_DISP_SHIFT  32 /* signed */
+
 #define FRBPF_SPAN_KEYS	 4
 #define FRBPF_SPAN_DEPTH 8     /* starts within each other of one key */
 #define FRBPF_MAX_SPANS	 16384 /* begun and not ended, of one target; a power of two */

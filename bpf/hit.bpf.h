@@ -38,6 +38,8 @@ const volatile __u32 n_args;
 const volatile __s32 subject_arg = -1;
 /* Which argument is its number, where no task is at hand. */
 const volatile __s32 subject_pid_arg = -1;
+/* It is of what a dump being written does, too. */
+const volatile bool is_disturbed;
 /* It is about nobody. */
 const volatile bool subject_nobody;
 
@@ -215,14 +217,33 @@ __noinline int rule_may_hold(__u32 idx, const struct match *m)
 	return 0;
 }
 
+#define RULES_AT_ONCE 16
+
+/* Some of them: a function of its own, which is verified once and not for every rule that there can
+ * be. */
+__noinline int some_may_hold(__u32 first, __u32 n_rules, const struct match *m)
+{
+	__u32 i;
+
+	if (!m)
+		return 0;
+	for (i = 0; i < RULES_AT_ONCE; i++) {
+		if (first + i >= n_rules)
+			break;
+		if (rule_may_hold(2 * (first + i) + (m->half & 1), m))
+			return 1;
+	}
+	return 0;
+}
+
 static __always_inline bool rules_may_hold(const struct match *m, __u32 half)
 {
 	__u32 i, n_rules = control.half[half & 1].n_rules;
 
-	for (i = 0; i < FRBPF_MAX_RULES; i++) {
+	for (i = 0; i < FRBPF_MAX_RULES; i += RULES_AT_ONCE) {
 		if (i >= n_rules)
 			break;
-		if (rule_may_hold(2 * i + (half & 1), m))
+		if (some_may_hold(i, n_rules, m))
 			return true;
 	}
 	return false;
@@ -325,13 +346,17 @@ static __always_inline void subject_current(struct match *m, struct task_struct 
 	m->thread[1] = current->start_boottime;
 }
 
-/* All else of a hit that may match. */
-static __always_inline void hit_match_fill(struct match *m, struct hit_subject subject, __u64 now,
-					   __u64 value)
+/* All else of a hit that may match. Global: what follows is verified once, not for each kind of
+ * subject. */
+__noinline int hit_fill(struct match *m, __u64 task, __u64 pid, __u64 now, __u64 value)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
-	__u32 half = m->half & 1;
+	struct hit_subject subject = { task, pid };
+	__u32 half;
 
+	if (!m)
+		return 0;
+	half = m->half & 1;
 	__builtin_memset(m->val[MATCH_SUBJECT], 0, sizeof(m->val[0][0]) * FRBPF_FIELD_ARG);
 	__builtin_memset(m->val[MATCH_CURRENT], 0,
 			 sizeof(*m) - __builtin_offsetof(struct match, val[MATCH_CURRENT]));
@@ -348,6 +373,8 @@ static __always_inline void hit_match_fill(struct match *m, struct hit_subject s
 		subject_fields(subject.task, m);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = value;
 	m->self = m->process[0] == control.self_tgid;
+	if (is_disturbed)
+		match_check_self(m);
 	if (subject.task && control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
 		match_cgroups(m, (struct task_struct *)subject.task,
 			      (struct task_struct *)bpf_get_current_task());
@@ -355,6 +382,13 @@ static __always_inline void hit_match_fill(struct match *m, struct hit_subject s
 	if (subject.task)
 		match_paths(m, half, (struct task_struct *)subject.task,
 			    (struct task_struct *)bpf_get_current_task());
+	return 0;
+}
+
+static __always_inline void hit_match_fill(struct match *m, struct hit_subject subject, __u64 now,
+					   __u64 value)
+{
+	hit_fill(m, subject.task, subject.pid, now, value);
 }
 
 /* Behind rules_run(): where the subject was, if it is the one that runs. */

@@ -1,69 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Rules on events that user space sees: run by the daemon through BPF_PROG_TEST_RUN for one event
- * at a time, attached to nothing. So threshold, condition, count, cooldown and caps mean for them
- * what they mean for all others, and their triggers come out of the same ring.
- */
+/* Rules on events that user space sees, and nothing else: see inject.bpf.h. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>
 
-#include "rules.bpf.h"
+#include "inject.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
-
-#define EAGAIN 11
-
-/* Written by the daemon before each run. */
-struct frbpf_event event;
-
-_Static_assert(sizeof(event.val) == sizeof(((struct match *)0)->val), "fields");
-_Static_assert(sizeof(event.cgroup) == sizeof(((struct match *)0)->cgroup), "cgroups");
-
-static __always_inline void match_fill(struct match *m, __u64 now)
-{
-	match_empty(m);
-	/* Its time was read before: on another CPU, perhaps, or from another clock. */
-	m->now = (__s64)(now - event.time) < 0 ? now : event.time;
-	m->value = event.value;
-	m->ret = event.ret;
-	m->key = event.key;
-	m->error = event.error;
-	m->source = event.source;
-	m->cpu = event.cpu;
-	m->self = event.self;
-	__builtin_memcpy(m->val, event.val, sizeof(m->val));
-	__builtin_memcpy(m->cgroup, event.cgroup, sizeof(m->cgroup));
-	m->process[0] = event.process[0];
-	m->process[1] = event.process[1];
-	m->thread[0] = event.thread[0];
-	m->thread[1] = event.thread[1];
-	m->own_cgroup = event.own_cgroup;
-	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = event.value;
-	m->val[MATCH_SUBJECT][FRBPF_FIELD_CPU][0] = event.cpu;
-	m->val[MATCH_CURRENT][FRBPF_FIELD_CPU][0] = event.cpu;
-}
-
-/* Not 0: the rules have changed since the event was filled in. */
-SEC("raw_tp")
-int inject(void *ctx)
-{
-	__u32 zero = 0, half = rules_half();
-	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
-
-	if (!m || event.key >= FRBPF_KEY_MAX)
-		return 0;
-	if (event.half && event.half != 1 + half)
-		return EAGAIN;
-	/* one that is about no task is about the machine, or about a cgroup that its rule names */
-	if (event.thread[0] && !number_in_scope(event.thread[0]))
-		return 0;
-	match_fill(m, bpf_ktime_get_ns());
-	if (m->source == FRBPF_SOURCE_PSI)
-		match_check_self(m);
-	m->half = half;
-	if (m->source == FRBPF_SOURCE_PSI)
-		match_check_self(m);
-	rules_run(m);
-	return 0;
-}

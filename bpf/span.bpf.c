@@ -255,6 +255,7 @@ static __always_inline void check_span(const struct hit_args *args)
 {
 	__u64 now = bpf_ktime_get_ns();
 	__u32 half = rules_half(), hash;
+	struct hit_subject subject;
 	struct span_key key;
 	struct match *m;
 	struct span *s;
@@ -275,7 +276,10 @@ static __always_inline void check_span(const struct hit_args *args)
 	hit_extract(&end_extracts[half], args, m);
 	if (!rules_may_hold(m, half))
 		return;
-	hit_match_fill(m, hit_subject(args), now, value);
+	subject = hit_subject(args);
+	if (!hit_in_scope(subject))
+		return;
+	hit_match_fill(m, subject, now, value);
 	m->source = FRBPF_SOURCE_SPAN;
 	rules_run(m);
 	hit_stacks(m);

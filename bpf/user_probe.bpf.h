@@ -22,7 +22,7 @@ struct probe_args {
 	__u64 v[FRBPF_MAX_ARGS];
 };
 
-static __always_inline bool arg_holds(__u64 val, __u8 op, __u64 wanted)
+__noinline int arg_holds(__u64 val, __u32 op, __u64 wanted)
 {
 	if (op == FRBPF_OP_EQ || op == FRBPF_OP_NE)
 		return (val == wanted) == (op == FRBPF_OP_EQ);

@@ -8,8 +8,9 @@
 #	lint	shellcheck over the scripts and the bats files
 #	unit	unit tests
 #	san	the same with AddressSanitizer and UBSan
-#	fuzz	every fuzz target for FUZZ_TIME seconds (10)
-#	e2e	end to end, as root: with ./frbpf and then with the one built with sanitizers
+#	fuzz	every fuzz target for FUZZ_TIME seconds (3)
+#	e2e	end to end, as root: with ./frbpf and then, what goes through most of it, with the one built with
+#		sanitizers; SAN_SUITES="a b" names others, SAN_SUITES=all takes all of them
 #
 # One line per suite. The last line is "N passed, N failed, N skipped"; exit status 1 when one failed.
 set -u
@@ -18,6 +19,7 @@ cd "$(dirname "$0")/.." || exit 1
 UNIT_LIMIT=60	 # s, per program
 E2E_LIMIT=60	 # s, per test
 E2E_FILE_LIMIT=300
+SAN_DEFAULT="block check diff dump events span spike tracepoint"
 
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/frbpf-check.XXXXXX") || exit 1
 child=
@@ -176,7 +178,7 @@ check_san() {
 }
 
 check_fuzz() {
-	local bin seconds=${FUZZ_TIME:-10}
+	local bin seconds=${FUZZ_TIME:-3}
 	local -a bins
 	mapfile -t bins < <(programs .output tests/fuzz/fuzz_*.c)
 	((${#bins[@]})) || return
@@ -202,15 +204,16 @@ skip_e2e() { # WHY
 }
 
 # Sanitizers write into files, because a daemon has no terminal.
-run_e2e() { # NAME FRBPF
-	local file base report
+run_e2e() { # NAME FRBPF FILE...
+	local name=$1 program=$2 file base report
 	local -a pids
-	for file in tests/e2e/*.bats; do
+	shift 2
+	for file in "$@"; do
 		[[ -e $file ]] || continue
 		base=$tmp/e2e
 		mkdir -p "$base"
-		suite_begin "$1 ${file##*/}"
-		limited $E2E_FILE_LIMIT env FRBPF="$PWD/$2" TMPDIR="$base" \
+		suite_begin "$name ${file##*/}"
+		limited $E2E_FILE_LIMIT env FRBPF="$PWD/$program" TMPDIR="$base" \
 			FRBPF_WORKLOADS="$PWD/.output/tests/workloads" BATS_TEST_TIMEOUT=$E2E_LIMIT \
 			ASAN_OPTIONS="log_path=$tmp/sanitizer" \
 			UBSAN_OPTIONS="print_stacktrace=1:log_path=$tmp/sanitizer" bats --tap "$file"
@@ -230,15 +233,28 @@ run_e2e() { # NAME FRBPF
 	done
 }
 
+san_suites() {
+	local name
+	if [[ ${SAN_SUITES-} == all ]]; then
+		printf '%s\n' tests/e2e/*.bats
+	else
+		for name in ${SAN_SUITES:-$SAN_DEFAULT}; do
+			echo "tests/e2e/$name.bats"
+		done
+	fi
+}
+
 check_e2e() {
+	local -a files
 	compgen -G 'tests/e2e/*.bats' >/dev/null || return
 	if ((EUID)); then
 		skip_e2e "needs root"
 	elif ! command -v bats >/dev/null; then
 		skip_e2e "bats is not installed: scripts/deps.sh"
 	else
-		build "build" all workloads && run_e2e e2e frbpf
-		build "build (sanitizers)" SAN=1 all && run_e2e e2e-san .output-san/frbpf
+		build "build" all workloads && run_e2e e2e frbpf tests/e2e/*.bats
+		mapfile -t files < <(san_suites)
+		build "build (sanitizers)" SAN=1 all && run_e2e e2e-san .output-san/frbpf "${files[@]}"
 	fi
 }
 

@@ -23,8 +23,8 @@ tree=$(dirname "$(dirname "$self")")
 cache=$tree/.output/vm
 
 # What depends on the kernel: all other unit tests see files and buffers only.
-KERNEL_TESTS=(test_detectors test_scope test_blkio test_irq test_reclaim test_tracepoint test_user_probes test_sideband test_proc_scan
-	test_event_list)
+KERNEL_TESTS=(test_detectors test_engine test_scope test_blkio test_irq test_reclaim test_tracepoint test_span
+	test_user_probes test_inject test_sideband test_proc_scan test_event_list test_location)
 MODULES=(virtio_pci 9pnet_virtio 9p) # for the root file system
 
 fail() { # MESSAGE...
@@ -106,6 +106,7 @@ write_init() { # DIR
 			mount -t tmpfs tmpfs /lib/modules
 			mkdir "/lib/modules/$(uname -r)"
 			mount --bind "$modules" "/lib/modules/$(uname -r)"
+			modprobe -q loop # no one else asks for it, and tests have their disks there
 		fi
 		ulimit -Hn 524288
 		stty -F /dev/ttyS1 raw -echo

@@ -5,8 +5,8 @@
  *	FRBPF_TRIGGER(slow_request, took_ns);
  *
  * is a static probe (USDT) of provider frbpf: one instruction that does nothing, until a rule such as
- * `when = usdt:/usr/bin/server:frbpf:slow_request` puts its probe there. NAME is a C identifier, NS
- * an integer, by custom how long it took until now; it is evaluated whether or not anybody listens.
+ * `when = app:slow_request > 500ms` puts its probe there. NAME is a C identifier, NS an integer: how long it
+ * took until now, in nanoseconds, at most 30 days; it is evaluated whether or not anybody listens.
  *
  * It is the note that <sys/sdt.h> of SystemTap writes, without that header: gcc and clang, x86-64
  * and arm64. Elsewhere it is nothing.

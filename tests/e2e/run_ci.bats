@@ -143,3 +143,40 @@ for f in sys.argv[1:]: yaml.safe_load(open(f))' "$root"/configs/ci/*.yml
 	# and who waited for it
 	awk -v RS= '/^ *worker/ && /sched_switch/ && /futex_wait/' "$perf_out" | grep -q futex_wait
 }
+
+@test "the summary names the function that holds the lock, with its share here and in the rest of the run" {
+	need_tracepoints
+	local rows row here total
+	run -2 frbpf_run --rules "$root/tests/workloads/lock_service.conf" -o "$OUT" -- "$WORKLOADS/lock_service" --convoy
+	grep -qE '^\| [0-9.]+% \| [0-9.]+% \| refresher, S \|.* ← refresh_catalog ←' "$OUT/summary.md" || fail "$(cat "$OUT/summary.md")"
+	rows='.incidents[0].hot_stacks[] | select(.session == "sched" and .event == null)'
+	row=$(summary "$rows | .stacks[] | select(.frames | any(.symbol == \"refresh_catalog\"))")
+	[[ $row ]] || fail "$(summary "$rows")"
+	# 300 ms, of what all tasks together were away in the window
+	total=$(summary "$rows | .here")
+	here=$(jq -n "$(jq .percent <<<"$row") * $total / 100 | floor")
+	between "$here" 295000000 2000000000 "time of refresh_catalog"
+	# it holds the lock two more times after the dump: these are the rest
+	same "in the rest" "$(jq '.percent_of_rest > 0' <<<"$row")" true
+	(($(summary "$rows | .rest") >= 590000000)) || fail "rest: $(summary "$rows | .rest")"
+	# what was saved for comparison is gone
+	same "dumps" "$(find "$OUT" -name 'perf.data*' | wc -l)" 2
+	same "manifests" "$(find "$OUT/incidents" -type f | wc -l)" 1
+	same "incidents" "$(summary '.incidents | length')" 1
+}
+
+@test "a stack that is hot in the window and not in the rest says so" {
+	need_tracepoints
+	local rows row
+	run -2 frbpf_run --when 'syscall:clock_nanosleep > 300ms' -o "$OUT" -- \
+		bash -c '"$1" --ms 400; "$1" --ms 200 --call nanosleep' - "$WORKLOADS/slow_syscall"
+	rows='.incidents[0].hot_stacks[] | select(.session == "sched" and .event == null)'
+	row=$(summary "$rows | .stacks[] | select(.comm == \"frbpf-victim\" and
+		(.frames | any(.symbol // \"\" | endswith(\"_sys_clock_nanosleep\"))))")
+	same "it is in the window" "$(jq '.percent > 5' <<<"$row")" true
+	same "it is in no rest" "$(jq '.percent_of_rest == 0' <<<"$row")" true
+	same "its state" "$(jq -r .state <<<"$row")" S
+	(($(summary "$rows | .rest") >= 200000000)) || fail "rest: $(summary "$rows | .rest")"
+	# the same in words
+	grep -qE '^\| [0-9.]+% \| 0\.0% \| frbpf-victim, S \|.*_sys_clock_nanosleep' "$OUT/summary.md" || fail "$(cat "$OUT/summary.md")"
+}

@@ -61,7 +61,6 @@ rule() { # NAME PATH: of a rule in `frbpf status --json`
 		if   = start.id in (230, 115) && comm == "frbpf-nap" && ret == 0
 	EOF
 	frbpf_load
-	"$BATS_TEST_TMPDIR/frbpf-nap" 0.1
 	begin=${EPOCHREALTIME/[.,]/}
 	"$BATS_TEST_TMPDIR/frbpf-nap" 0.2
 	end=${EPOCHREALTIME/[.,]/}

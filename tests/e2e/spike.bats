@@ -48,6 +48,29 @@ check_markers() {
 	same "time of $name" "$ns" $((time - value))
 }
 
+# Frames of the manifest's trigger, the kernel's and the user's, the innermost first: "symbol+0x1f".
+manifest_frames() { # NAME
+	jq -r '.triggers[0].stacks | (.kernel + .user)[] | "\(.symbol) \(.symbol_offset)"' "$BASE/incidents/$1.json" |
+		awk '{printf "%s+0x%x\n", $1, $2}'
+}
+
+# The same as perf names those of the marker.
+marker_frames() { # DUMP
+	perf script -i "$1" -F event,ip,sym,symoff 2>/dev/null | awk -v RS= '/^ *frbpf:trigger/' |
+		awk 'NF == 2 && $1 ~ /^[0-9a-f]+$/ {print $2}'
+}
+
+# Each frame has the function that perf gives it, and none is of the program that took the stack.
+check_frames() { # NAME DUMP
+	manifest_frames "$1" >"$BATS_TEST_TMPDIR/ours"
+	marker_frames "$2" >"$BATS_TEST_TMPDIR/perfs"
+	[[ -s $BATS_TEST_TMPDIR/ours ]] || fail "no frames"
+	diff "$BATS_TEST_TMPDIR/ours" "$BATS_TEST_TMPDIR/perfs" >&2 || fail "not the frames of perf script"
+	run ! grep -E 'bpf_prog_|bpf_trace_run|__traceiter|__bpf_trace' "$BATS_TEST_TMPDIR/perfs"
+	run -0 frbpf show "$1"
+	[[ $output == *"  kernel     $(head -n 1 "$BATS_TEST_TMPDIR/ours") "* ]] || fail "show: $output"
+}
+
 @test "a run-queue wait makes one incident with who, what and how long" {
 	write_rules <<-'EOF'
 		[rule-spike]
@@ -153,6 +176,55 @@ check_markers() {
 	offset=$(jq .offset <<<"$frame")
 	((offset > 0)) || fail "$frame"
 	same "kernel frames" "$(jq '.triggers[0].stacks.kernel | length > 1' "$BASE/incidents/$name.json")" true
+	# and its functions: those that perf names
+	check_frames "$name" "$BASE/session-cpu/perf.data.$name"
+	grep -q '^victim_main+0x' "$BATS_TEST_TMPDIR/ours" || fail "$(cat "$BATS_TEST_TMPDIR/ours")"
+	same "user part" "$(jq -r '.triggers[0].stacks.user_from' "$BASE/incidents/$name.json")" trigger
+	same "kernel" "$(jq -r '.triggers[0].stacks.kernel[0].module' "$BASE/incidents/$name.json")" '[kernel.kallsyms]'
+}
+
+@test "a subject that did not run: its kernel stack, and the user stack of its last switch-out" {
+	write_rules <<-'EOF'
+		[rule-spike]
+		when = runqlat > 20ms
+		if = comm == "frbpf-victim"
+	EOF
+	frbpf_load
+	workload runq_spike --ms 80
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	same "user part" "$(jq -r '.triggers[0].stacks.user_from' "$BASE/incidents/$name.json")" sched_switch
+	check_frames "$name" "$BASE/session-sched/perf.data.$name"
+	# it is where the switch before the trigger was, as perf reads it: user addresses are places in files there
+	tid=$(manifest "$name" tid)
+	perf script -i "$BASE/session-sched/perf.data.$name" --ns -F tid,time,event,ip --tid "$tid" 2>/dev/null |
+		awk -v RS= -v at="$(manifest "$name" time)" '/sched:sched_switch/ {
+			t = $2; sub(":", "", t); sub("[.]", "", t); if (t + 0 <= at + 0) last = $0
+		} END {print last}' | grep -Eo '^\s+[0-9a-f]+$' | tr -d '[:blank:]' >"$BATS_TEST_TMPDIR/switch"
+	jq -r '.triggers[0].stacks.user[].offset' "$BASE/incidents/$name.json" | xargs printf '%x\n' >"$BATS_TEST_TMPDIR/user"
+	[[ -s $BATS_TEST_TMPDIR/user ]] || fail "no user frames"
+	diff "$BATS_TEST_TMPDIR/user" <(tail -n "$(wc -l <"$BATS_TEST_TMPDIR/user")" "$BATS_TEST_TMPDIR/switch") >&2
+}
+
+@test "functions of a program whose file was deleted are known, those of another in its place are not taken" {
+	write_rules <<-'EOF'
+		[rule-slow]
+		when = syscall:clock_nanosleep > 300ms
+		if = comm == "frbpf-victim"
+	EOF
+	frbpf_load
+	program=$BATS_TEST_TMPDIR/program
+	cp "$WORKLOADS/slow_syscall" "$program"
+	# it sleeps on after the call that is watched, and still lives when its stack is named
+	"$program" --ms 600 --times 100 >/dev/null 3>&- &
+	child=$!
+	wait_until 10 grep -q "$program" "/proc/$child/maps"
+	rm "$program"
+	cp "$WORKLOADS/runq_spike" "$program"
+	wait_for_incident "$BASE" 1
+	kill "$child"
+	name=$(incidents "$BASE" | head -n 1)
+	manifest_frames "$name" | grep -q '^victim_main+0x' || fail "$(manifest_frames "$name")"
 }
 
 @test "each call that is waited for differently is measured" {

@@ -32,7 +32,7 @@ witness_begin() { # EVENT [FILTER]
 	perf_pid=$!
 	exec 7<>"$BATS_TEST_TMPDIR/ctl" 8<>"$BATS_TEST_TMPDIR/ack"
 	echo enable >&7
-	read -r -t 20 -u 8 _ || fail "perf does not begin"
+	read -r -t "${FRBPF_LIMIT:-20}" -u 8 _ || fail "perf does not begin"
 }
 
 witness_end() { # its events: into the file seen

@@ -7,10 +7,27 @@
 #include <string.h>
 
 #include "rules/ruleset.h"
+#include "rules/span_target.h"
 
 #define TEXT_MAX (1 << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What a span's target was made of comes out of it again. */
+static void check_span(const struct when *when)
+{
+	struct span_target t;
+	char *again;
+
+	if (when->source != FRBPF_SOURCE_SPAN)
+		return;
+	if (span_target__parse(when->target, &t))
+		abort();
+	again = span_target__format(&t);
+	if (!again || strcmp(again, when->target) != 0)
+		abort();
+	free(again);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -32,6 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* a text is either understood or refused with a reason */
 	if (!ruleset__parse(src, &d, &rs) == diags__failed(&d))
 		abort();
+	for (size_t i = 0; rs && i < rs->n_rules; i++)
+		check_span(&rs->rules[i].when);
 	if (diags__format(&d, &out) || (diags__failed(&d) && !out.len))
 		abort();
 	buf__free(&out);

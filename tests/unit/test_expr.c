@@ -662,6 +662,106 @@ static void arguments(void **state)
 	diags__free(&d);
 }
 
+/* ---- addresses ---- */
+
+static int bind_address(const char *text, enum expr_type type, struct expr *ret, char *said,
+			size_t size)
+{
+	struct expr_field_desc field = { .name = "addr", .field = FRBPF_FIELD_ARG, .type = type };
+	struct rule_args args = { .n = 0 };
+	struct field_scope scope = { .source = FRBPF_SOURCE_TRACEPOINT, .args = &args };
+	struct source_text *src;
+	struct diags d = { 0 };
+	int err;
+
+	assert_int_equal(source_text__from_string("f", text, &src), 0);
+	err = expr__parse(src, (struct span){ 0, src->len }, &scope, &d, ret);
+	if (!err)
+		err = expr__bind(ret, 0, &field, src, &d);
+	snprintf(said, size, "%s", d.n ? d.v[0].msg : "");
+	diags__free(&d);
+	rule_args__free(&args);
+	source_text__free(src);
+	return err;
+}
+
+static void addresses_and_prefixes(void **state)
+{
+	static const struct {
+		const char *text;
+		enum expr_type type;
+		uint64_t address[2];
+		bool holds;
+	} cases[] = {
+		{ "addr == 10.77.0.1", EXPR_IPV4, { 0x0a4d0001ULL << 32 }, true },
+		{ "addr == 10.77.0.1", EXPR_IPV4, { 0x0a4d0002ULL << 32 }, false },
+		{ "addr == 10.0.0.0/8", EXPR_IPV4, { 0x0a4d0002ULL << 32 }, true },
+		{ "addr == 10.0.0.0/8", EXPR_IPV4, { 0x0b4d0002ULL << 32 }, false },
+		{ "addr != 10.0.0.0/8", EXPR_IPV4, { 0x0b4d0002ULL << 32 }, true },
+		{ "!(addr == 10.0.0.0/8)", EXPR_IPV4, { 0x0a000002ULL << 32 }, false },
+		{ "!(addr != 10.0.0.0/8)", EXPR_IPV4, { 0x0a000002ULL << 32 }, true },
+		{ "addr == 0.0.0.0/0", EXPR_IPV4, { 0x0b4d0002ULL << 32 }, true },
+		{ "addr == \"10.77.0.128/25\"", EXPR_IPV4, { 0x0a4d0081ULL << 32 }, true },
+		{ "addr == 10.77.0.128/25", EXPR_IPV4, { 0x0a4d0001ULL << 32 }, false },
+		{ "addr in (1.2.3.4, 10.0.0.0/8)", EXPR_IPV4, { 0x0a4d0001ULL << 32 }, true },
+		{ "addr == ::1", EXPR_IPV6, { 0, 1 }, true },
+		{ "addr == ::1", EXPR_IPV6, { 1, 1 }, false },
+		{ "addr == 2001:db8::/32", EXPR_IPV6, { 0x20010db8ffff0000, 7 }, true },
+		{ "addr == 2001:db8::/32", EXPR_IPV6, { 0x20010db9ffff0000, 7 }, false },
+		{ "addr == 2001:db8::/64", EXPR_IPV6, { 0x20010db800000000, ~0ULL }, true },
+		{ "addr == 2001:db8::8000:0:0:0/65",
+		  EXPR_IPV6,
+		  { 0x20010db800000000, 1ULL << 63 },
+		  true },
+		{ "addr == 2001:db8::8000:0:0:0/65", EXPR_IPV6, { 0x20010db800000000, 1 }, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct expr_subject s = { 0 };
+		struct expr e;
+		char said[256];
+
+		if (bind_address(cases[i].text, cases[i].type, &e, said, sizeof(said)))
+			fail_msg("%s: %s", cases[i].text, said);
+		s.val[0][FRBPF_FIELD_ARG][0] = cases[i].address[0];
+		s.val[0][FRBPF_FIELD_ARG][1] = cases[i].address[1];
+		if (expr__eval(&e, &s) != cases[i].holds)
+			fail_msg("case %zu, %s", i, cases[i].text);
+		expr__free(&e);
+	}
+}
+
+static void bad_addresses(void **state)
+{
+	static const struct {
+		const char *text;
+		enum expr_type type;
+		const char *message; /* part of it */
+	} cases[] = {
+		{ "addr == 10.0.0.1/8", EXPR_IPV4, "bits behind the first 8" },
+		{ "addr == 10.0.0.0/33", EXPR_IPV4, "the number behind '/' is 0 to 32" },
+		{ "addr == 10.0.0.0/", EXPR_IPV4, "the number behind '/'" },
+		{ "addr == 10.0.0", EXPR_IPV4, "an IPv4 address, and '10.0.0' is none" },
+		{ "addr == ::1", EXPR_IPV4, "an IPv4 address" },
+		{ "addr == 10.0.0.1", EXPR_IPV6, "an IPv6 address" },
+		{ "addr == 2001:db8::/129", EXPR_IPV6, "0 to 128" },
+		{ "addr == 2001:db8::1/64", EXPR_IPV6, "bits behind the first 64" },
+		{ "addr < 10.0.0.1", EXPR_IPV4, "only ==, != and in" },
+		{ "addr ~ \"10.*\"", EXPR_IPV4, "only ==, != and in" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct expr e = { .n_nodes = 0 };
+		char said[256];
+
+		if (!bind_address(cases[i].text, cases[i].type, &e, said, sizeof(said)))
+			fail_msg("%s is accepted", cases[i].text);
+		if (!strstr(said, cases[i].message))
+			fail_msg("%s: %s", cases[i].text, said);
+		expr__free(&e);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -676,6 +776,8 @@ int main(void)
 		cmocka_unit_test(globs),
 		cmocka_unit_test(fields_of_other_sources),
 		cmocka_unit_test(arguments),
+		cmocka_unit_test(addresses_and_prefixes),
+		cmocka_unit_test(bad_addresses),
 	};
 
 	return cmocka_run_group_tests_name("expr", tests, NULL, NULL);

@@ -89,6 +89,30 @@ static void test_offcpu(void **state)
 	offcpu__free(&o);
 }
 
+/* Times that do not count are taken out of the middle, wherever they lie. */
+static void test_offcpu_skip(void **state)
+{
+	static const struct time_range skip[] = {
+		{ 10 * MS, 20 * MS },
+		{ 15 * MS, 25 * MS },
+		{ 40 * MS, 50 * MS },
+	};
+	struct offcpu o = { .skip = skip, .n_skip = 3 };
+
+	switch_to(&o, 5 * MS, 1, 0, 1, 0);
+	switch_to(&o, 30 * MS, 0, 1, 0, 9); /* 25 ms, of which 15 */
+	switch_to(&o, 12 * MS, 2, 0, 1, 1);
+	switch_to(&o, 22 * MS, 0, 2, 0, 9); /* none of it */
+	switch_to(&o, 30 * MS, 3, 0, 2, 2);
+	assert_int_equal(offcpu__end(&o, 60 * MS), 0);
+	assert_int_equal(o.v[0].ns, 10 * MS);
+	assert_int_equal(o.v[0].times, 1);
+	assert_true(o.n <= 1 || (!o.v[1].ns && !o.v[1].times));
+	assert_int_equal(o.v[2].ns, 20 * MS);
+	assert_int_equal(o.ns, 30 * MS);
+	offcpu__free(&o);
+}
+
 /* A recording of tasks: their switch-ins are events of others, which it does not have. */
 static void test_offcpu_of_tasks(void **state)
 {
@@ -237,6 +261,37 @@ static void test_noise(void **state)
 	profile_tables__free(&t);
 }
 
+static void test_cpu_stacks(void **state)
+{
+	struct stack_weight wa[] = { { 30e6, 30 }, { 70e6, 70 } };
+	struct stack_weight wb[] = { { 0, 0 }, { 900e6, 900 }, { 100e6, 100 } };
+	struct event_profile ea = { .name = "cycles", .samples = 100, .weight = 100e6 };
+	struct event_profile eb = { .name = "cycles", .samples = 1000, .weight = 1000e6 };
+	struct profile a = { .events = &ea, .n_events = 1 }, b = { .events = &eb, .n_events = 1 };
+	struct profile none = { 0 };
+	struct cpu_change c;
+
+	ea.stacks = wa;
+	ea.n_stacks = 2;
+	eb.stacks = wb;
+	eb.n_stacks = 3;
+	assert_int_equal(cpu_change__make(&a, &b, "cycles", &c), 0);
+	assert_int_equal(c.n, 3);
+	assert_int_equal(c.v[0].stack, 0); /* 30 against 0 percent */
+	assert_float_equal(c.v[0].share.a, 30, 1e-9);
+	assert_float_equal(c.v[0].share.b, 0, 1e-9);
+	assert_false(c.v[0].noise);
+	assert_int_equal(c.v[1].stack, 1);
+	assert_float_equal(change__by(&c.v[1].share), 20, 1e-9);
+	assert_int_equal(c.v[2].stack, 2);
+	assert_int_equal(c.samples_b, 1000);
+	cpu_change__free(&c);
+	assert_int_equal(cpu_change__make(&a, &none, "cycles", &c), 0);
+	assert_int_equal(c.n, 2);
+	assert_int_equal(c.samples_b, 0);
+	cpu_change__free(&c);
+}
+
 static void make_file(const char *root, const char *dir, const char *name)
 {
 	char path[256];
@@ -296,6 +351,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fields),		cmocka_unit_test(test_offcpu),
+		cmocka_unit_test(test_offcpu_skip),	cmocka_unit_test(test_cpu_stacks),
 		cmocka_unit_test(test_offcpu_of_tasks), cmocka_unit_test(test_states),
 		cmocka_unit_test(test_stacks),		cmocka_unit_test(test_compare),
 		cmocka_unit_test(test_noise),		cmocka_unit_test(test_recordings),

@@ -211,8 +211,45 @@ struct sample {
 	struct run_file files[2];
 	struct run_incident incidents[1];
 	struct run_session sessions[1];
+	struct run_frame frames[8];
+	struct run_stack stacks[3];
+	struct run_stack_table tables[3];
 	struct outcome o;
 };
+
+/* Where tasks waited and ran; the names are of programs that anybody may have written. */
+static void add_tables(struct sample *s)
+{
+	static const struct run_frame frames[] = {
+		{ "__schedule", "[kernel]", true },	 { "schedule", "[kernel]", true },
+		{ "futex_wait", "[kernel]", true },	 { "do_syscall_64", "[kernel]", true },
+		{ NULL, "lib" EVIL ".so", false },	 { "holds_the_lock", "app", false },
+		{ "std::map<a|b>::find", "app", false }, { EVIL, "app", false },
+	};
+
+	memcpy(s->frames, frames, sizeof(frames));
+	s->stacks[0] = (struct run_stack){ .here = 61.26,
+					   .rest = 3,
+					   .state = "S",
+					   .comm = EVIL,
+					   .frames = s->frames,
+					   .n_frames = 8 };
+	s->stacks[1] = (struct run_stack){ .here = 20, .state = "D", .comm = "x" };
+	s->stacks[2] = (struct run_stack){
+		.here = 99.96, .rest = 98, .noise = true, .frames = s->frames + 5, .n_frames = 1
+	};
+	s->tables[0] = (struct run_stack_table){
+		.session = "sched", .here = 500 * MS, .rest = 800 * MS, .v = s->stacks, .n = 2
+	};
+	s->tables[1] = (struct run_stack_table){
+		.session = "cpu", .event = EVIL, .here = 10, .rest = 20, .v = s->stacks + 2, .n = 1
+	};
+	s->tables[2] = (struct run_stack_table){
+		.session = "cpu", .event = "e", .here = 10, .v = s->stacks + 2, .n = 1
+	};
+	s->incidents[0].tables = s->tables;
+	s->incidents[0].n_tables = 3;
+}
 
 static void make_sample(struct sample *s)
 {
@@ -256,6 +293,48 @@ static void make_sample(struct sample *s)
 				 .n_sessions = 1,
 				 .incidents = s->incidents,
 				 .n_incidents = 1 };
+	add_tables(s);
+}
+
+static void test_stacks(void **state)
+{
+	static const char *const lines[] = {
+		"Off CPU, session sched: 500ms of all tasks in the window, 800ms in the rest of "
+		"the run\n",
+		"\n| 61.3% | 3.0% | ",
+		"| futex_wait ← lib&lt;/x&gt;\"&#124;&#96;?::e&#93;?.so ← holds_the_lock ← "
+		"std::map&lt;a&#124;b&gt;::find ← &lt;/x&gt;",
+		"\n| 20.0% | 0.0% | x, D | (the scheduler alone) |\n",
+		") in the window, 20 in the rest of the run\n\n| window | rest | stack "
+		"|\n|--:|--:|---|"
+		"\n| 100.0% | 98.0% ~ | holds",
+		"; nothing of the rest of the run was still there\n\n| window | stack "
+		"|\n|--:|---|\n",
+	};
+	struct buf b = { 0 };
+	struct sample s;
+	json_t *j, *stacks, *frame;
+
+	make_sample(&s);
+	assert_int_equal(report_stacks(&s.o, &s.incidents[0], &b), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		if (!strstr(b.data, lines[i]))
+			fail_msg("not there: %s\n%s", lines[i], b.data);
+	assert_null(strstr(b.data, "schedule ←"));
+	assert_null(strstr(b.data, "do_syscall"));
+	buf__free(&b);
+
+	assert_int_equal(report_json(&s.o, &b), 0);
+	j = json_loads(b.data, JSON_REJECT_DUPLICATES, NULL);
+	stacks = json_object_get(json_array_get(json_object_get(j, "incidents"), 0), "hot_stacks");
+	assert_int_equal(json_array_size(stacks), 3);
+	stacks = json_object_get(json_array_get(stacks, 0), "stacks");
+	assert_float_equal(json_real_value(json_object_get(json_array_get(stacks, 0), "percent")),
+			   61.26, 1e-9);
+	frame = json_array_get(json_object_get(json_array_get(stacks, 0), "frames"), 5);
+	assert_string_equal(json_string_value(json_object_get(frame, "symbol")), "holds_the_lock");
+	json_decref(j);
+	buf__free(&b);
 }
 
 static void test_worst(void **state)
@@ -316,7 +395,7 @@ static void test_table(void **state)
 {
 	struct buf b = { 0 };
 	struct sample s;
-	int rows = 0;
+	int rows = 0, cells = 0;
 
 	make_sample(&s);
 	assert_int_equal(report_markdown(&s.o, &b), 0);
@@ -327,11 +406,15 @@ static void test_table(void **state)
 			bars += *c == '|';
 		assert_true(strncmp(line, "::", 2) != 0);
 		if (line[0] != '|')
+			cells = 0;
+		if (line[0] != '|')
 			continue;
-		assert_int_equal(bars, 9);
+		if (!cells)
+			cells = bars;
+		assert_int_equal(bars, cells);
 		rows++;
 	}
-	assert_int_equal(rows, 4);
+	assert_int_equal(rows, 4 + 4 + 3 + 3);
 	buf__free(&b);
 }
 
@@ -379,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_github),
 		cmocka_unit_test(test_shell),
 		cmocka_unit_test(test_worst),
+		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_junit),
 		cmocka_unit_test(test_table),

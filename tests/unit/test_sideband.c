@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -22,6 +24,7 @@
 #include "common/clock.h"
 #include "perfdata/record.h"
 #include "record/event_list.h"
+#include "sideband/build_id_probe.h"
 #include "sideband/sideband.h"
 #include "sideband/sideband_ring.h"
 
@@ -663,6 +666,46 @@ static void test_mended(void **state)
 	free(page);
 }
 
+/* An event as that of `perf record`, on this thread before the probe: where the kernel leaves behind
+ * the mark of a build id that is none, it must not find it. */
+static void test_probe_disturbs_nobody(void **state)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = PERF_ATTR_SIZE_VER7,
+		.config = PERF_COUNT_SW_DUMMY,
+		.exclude_kernel = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+	};
+	size_t page = sysconf(_SC_PAGESIZE);
+	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct perf_event_mmap_page *ring;
+	const struct perf_event_header *h;
+	uint64_t off, heard = 0;
+	void *p;
+
+	if (fd < 0)
+		skip();
+	ring = mmap(NULL, 5 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(ring != MAP_FAILED && exe >= 0);
+	print_message("build ids by the kernel: %s\n", build_id_probe__is_clean() ? "yes" : "no");
+	p = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, exe, 0); /* it does listen */
+	assert_true(p != MAP_FAILED);
+	for (off = 0; off < ring->data_head; off += h->size) {
+		h = (const void *)((const char *)ring + page + off);
+		assert_true(h->size >= sizeof(*h) && off + h->size <= 4 * page);
+		assert_false(h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID);
+		heard += h->type == PERF_RECORD_MMAP2;
+	}
+	assert_true(heard > 0);
+	munmap(p, page);
+	munmap(ring, 5 * page);
+	close(exe);
+	close(fd);
+}
+
 /* Everybody, asked for or not. */
 static void test_all_tasks(void **state)
 {
@@ -713,6 +756,7 @@ int main(void)
 		cmocka_unit_test(test_bpf_gone),
 		cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_mended),
+		cmocka_unit_test(test_probe_disturbs_nobody),
 		cmocka_unit_test(test_all_tasks),
 		cmocka_unit_test(test_name_after_exit),
 	};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* From addresses to names: tables, kallsyms, perf-PID.map, this very program, another build of it. */
+#include <errno.h>
 #include <gnu/libc-version.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,14 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "perfdata/record.h"
 #include "sideband/proc_scan.h"
 #include "symbols/demangle.h"
 #include "symbols/module.h"
 #include "symbols/symbols.h"
+#include "symbols/text_chunks.h"
 #include "symbols/text_symbols.h"
 
 static void add(struct symbol_table *t, uint64_t start, uint64_t size, const char *name,
@@ -55,6 +59,82 @@ static void test_table(void **state)
 	assert_symbol(&t, 0x310, NULL);
 	assert_symbol(&t, UINT64_MAX, NULL);
 	symbol_table__free(&t);
+}
+
+/* A table that keeps what was asked for gives the same answers as one that keeps all. (Of aliases that differ
+ * in size the better one may be too short: then it knows more.) */
+static void test_wanted(void **state)
+{
+	for (unsigned int seed = 1; seed <= 200; seed++) {
+		struct symbol_table all = { 0 }, some = { 0 };
+		uint64_t wanted[8];
+		char name[32];
+		size_t i;
+
+		srand(seed);
+		for (i = 0; i < ARRAY_SIZE(wanted); i++)
+			wanted[i] = rand() % 0x400;
+		assert_int_equal(symbol_table__want(&some, wanted, ARRAY_SIZE(wanted)), 0);
+		for (i = 0; i < 100; i++) {
+			uint64_t start = rand() % 0x400, size = start % 3 ? start * 7 % 64 : 0;
+			enum symbol_rank rank = rand() % SYMBOL_KALLSYMS;
+			size_t len = snprintf(name, sizeof(name), "s%zu", i);
+			uint64_t limit = start % 2 ? 0 : start + start % 32;
+
+			assert_int_equal(
+				symbol_table__add(&all, start, size, limit, name, len, rank), 0);
+			assert_int_equal(
+				symbol_table__add(&some, start, size, limit, name, len, rank), 0);
+		}
+		assert_int_equal(symbol_table__finish(&all), 0);
+		assert_int_equal(symbol_table__finish(&some), 0);
+		assert_true(some.n <= 16 * ARRAY_SIZE(wanted));
+		for (i = 0; i < ARRAY_SIZE(wanted); i++) {
+			const struct symbol *s = symbol_table__find(&all, wanted[i]);
+
+			assert_symbol(&some, wanted[i], s ? s->name : NULL);
+		}
+		symbol_table__free(&all);
+		symbol_table__free(&some);
+	}
+}
+
+static int count_lines(const struct buf *text, void *arg)
+{
+	size_t *n = arg;
+
+	for (size_t i = 0; i < text->len; i++)
+		n[text->data[i] == '\n']++;
+	assert_true(text->data[text->len - 1] == '\n');
+	return n[1] > 50000 ? -E2BIG : 0;
+}
+
+/* Pieces end with lines, and nothing is lost between them. */
+static void test_text_chunks(void **state)
+{
+	int fd = memfd_create("text", 0);
+	size_t n[2] = { 0, 0 };
+	char line[64];
+	int i;
+
+	assert_true(fd >= 0);
+	for (i = 0; i < 40000; i++) {
+		int len = snprintf(line, sizeof(line), "%0*d\n", 1 + i % 60, i);
+
+		assert_int_equal(write(fd, line, len), len);
+		n[0] -= len - 1;
+	}
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(text_chunks__each(fd, 4 << 20, count_lines, n), 0);
+	assert_int_equal(n[0], 0);
+	assert_int_equal(n[1], 40000);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(text_chunks__each(fd, 1000, count_lines, n), -EFBIG);
+	n[1] = 0;
+	lseek(fd, 0, SEEK_SET);
+	n[1] = 50000;
+	assert_int_equal(text_chunks__each(fd, 4 << 20, count_lines, n), -E2BIG);
+	close(fd);
 }
 
 /* The same that perf chooses. */
@@ -257,6 +337,28 @@ static void test_no_map(void **state)
 	assert_int_equal(l.offset, 8);
 }
 
+/* Announced before, with a table of nothing else: the same names. */
+static void test_expected(void **state)
+{
+	struct self *s = *state;
+	uint64_t known = (uintptr_t)a_function_to_be_found + 1, other = (uintptr_t)test_no_map;
+	struct symbols *few;
+	struct location l;
+
+	assert_int_equal(symbols__new(&few), 0);
+	assert_int_equal(symbols__expect(few, s->tasks, &s->kernel, getpid(), known, false), 0);
+	assert_int_equal(symbols__resolve(few, s->tasks, &s->kernel, getpid(), known, false, &l),
+			 0);
+	assert_string_equal(l.symbol, "a_function_to_be_found");
+	assert_int_equal(l.symbol_offset, 1);
+	/* what was not announced is no wrong name */
+	assert_int_equal(symbols__resolve(few, s->tasks, &s->kernel, getpid(), other, false, &l),
+			 0);
+	if (l.symbol)
+		assert_string_equal(l.symbol, resolve(s, other, false).symbol);
+	symbols__free(few);
+}
+
 /* The file at the path is not the one that was mapped. */
 static void test_other_build(void **state)
 {
@@ -316,6 +418,13 @@ static void test_kernel_space(void **state)
 					  0x1000, 0x1000000, "[kernel.kallsyms]_text", &t),
 			 0);
 	assert_int_equal(record__add_ksymbol(&b, 0x2000000, 0x100, 1, 0, "bpf_prog_1234_f", &t), 0);
+	/* its end, and what keeps its place: samples of it may still come */
+	assert_int_equal(record__add_ksymbol(&b, 0x2000000, 0x100, 1,
+					     PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER,
+					     "bpf_prog_1234_f", &t),
+			 0);
+	assert_int_equal(record__add_ksymbol(&b, 0x2000000, 0x200, 1, 0, RECORD_KSYMBOL_NONE, &t),
+			 0);
 	for (size_t off = 0; off < b.len; off += h->size) {
 		h = (const void *)(b.data + off);
 		assert_int_equal(kernel_space__apply(&s->kernel, h), 0);
@@ -358,6 +467,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_wanted),
+		cmocka_unit_test(test_text_chunks),
 		cmocka_unit_test(test_aliases),
 		cmocka_unit_test(test_empty_table),
 		cmocka_unit_test(test_kallsyms),
@@ -367,6 +478,7 @@ int main(void)
 		cmocka_unit_test(test_demangle),
 		cmocka_unit_test_setup_teardown(test_own_function, setup_self, teardown_self),
 		cmocka_unit_test_setup_teardown(test_library_function, setup_self, teardown_self),
+		cmocka_unit_test_setup_teardown(test_expected, setup_self, teardown_self),
 		cmocka_unit_test_setup_teardown(test_no_map, setup_self, teardown_self),
 		cmocka_unit_test_setup_teardown(test_other_build, setup_self, teardown_self),
 		cmocka_unit_test_setup_teardown(test_vdso, setup_self, teardown_self),

@@ -451,9 +451,12 @@ int main(void)
 		cmocka_unit_test(syscall_table),
 		cmocka_unit_test(all_calls),
 		cmocka_unit_test(targets),
-		cmocka_unit_test(accepted),	 cmocka_unit_test(softirq_vectors),
-		cmocka_unit_test(refused),	 cmocka_unit_test(several_names_several_errors),
-		cmocka_unit_test(syscall_table), cmocka_unit_test(all_calls),
+		cmocka_unit_test(accepted),
+		cmocka_unit_test(softirq_vectors),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(several_names_several_errors),
+		cmocka_unit_test(syscall_table),
+		cmocka_unit_test(all_calls),
 		cmocka_unit_test(source_names),
 	};
 

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Ends by a fault in a named function, at once: crash [segv|abort]. Prints its pid before. */
+/*
+ * Ends by a fault in a named function, at once: crash [segv|abort|handled]. Prints its pid before. handled: a handler
+ * takes the fault as its own, and all goes well.
+ */
+#include <setjmp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +26,14 @@ __attribute__((noipa)) void crash_outer(int value)
 	nowhere = value + 1;
 }
 
+static sigjmp_buf way_out;
+
+static void handler(int sig)
+{
+	(void)sig;
+	siglongjmp(way_out, 1);
+}
+
 int main(int argc, char **argv)
 {
 	struct rlimit none = { 0, 0 };
@@ -30,6 +43,11 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (argc > 1 && !strcmp(argv[1], "abort"))
 		abort();
+	if (argc > 1 && !strcmp(argv[1], "handled")) {
+		signal(SIGSEGV, handler);
+		if (sigsetjmp(way_out, 1))
+			return 0;
+	}
 	crash_outer(1);
 	return 0;
 }

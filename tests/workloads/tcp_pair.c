@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One end of a TCP connection:
- *	tcp_pair listen ADDR PORT	takes one connection and reads until it ends; "listening" when ready
- *	tcp_pair send ADDR PORT		connects, says "connected", waits for a line on standard input,
- *					sends ten bytes, says "sent", and waits for another line
+ *	tcp_pair listen ADDR PORT [N]	takes N connections, reads from the last until it ends; "listening"
+ *					when ready
+ *	tcp_pair send ADDR PORT [N]	connects N times, says "connected", waits for a line on standard
+ *					input, sends ten bytes over each, says "sent", waits for another line
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -32,45 +33,64 @@ static void wait_for_line(void)
 		exit(1);
 }
 
-static int listen_once(int fd, const struct sockaddr_in *addr)
+static int new_socket(void)
 {
-	int one = 1, peer;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		die("socket");
+	return fd;
+}
+
+static int listen_to(const struct sockaddr_in *addr, int n)
+{
+	int one = 1, peer = -1, fd = new_socket();
 	char buf[64];
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) || listen(fd, 1))
+	if (bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) || listen(fd, n))
 		die("listen");
 	say("listening");
-	peer = accept(fd, NULL, NULL);
-	if (peer < 0)
-		die("accept");
+	while (n--) {
+		peer = accept(fd, NULL, NULL);
+		if (peer < 0)
+			die("accept");
+	}
 	while (read(peer, buf, sizeof(buf)) > 0)
 		;
 	return 0;
 }
 
-static int send_bytes(int fd, const struct sockaddr_in *addr)
+static int send_bytes(const struct sockaddr_in *addr, int n)
 {
-	if (connect(fd, (const struct sockaddr *)addr, sizeof(*addr)))
-		die("connect");
+	int *fds = calloc(n, sizeof(*fds));
+
+	if (!fds)
+		die("calloc");
+	for (int i = 0; i < n; i++) {
+		fds[i] = new_socket();
+		if (connect(fds[i], (const struct sockaddr *)addr, sizeof(*addr)))
+			die("connect");
+	}
 	say("connected");
 	wait_for_line();
-	if (write(fd, "0123456789", 10) != 10)
-		die("write");
+	for (int i = 0; i < n; i++) {
+		if (write(fds[i], "0123456789", 10) != 10)
+			die("write");
+	}
 	say("sent");
 	wait_for_line();
+	free(fds);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int n = argc > 4 ? atoi(argv[4]) : 1;
 
-	if (argc != 4 || inet_pton(AF_INET, argv[2], &addr.sin_addr) != 1)
+	if (argc < 4 || n < 1 || inet_pton(AF_INET, argv[2], &addr.sin_addr) != 1)
 		return 2;
 	addr.sin_port = htons(atoi(argv[3]));
-	if (fd < 0)
-		die("socket");
-	return !strcmp(argv[1], "listen") ? listen_once(fd, &addr) : send_bytes(fd, &addr);
+	return !strcmp(argv[1], "listen") ? listen_to(&addr, n) : send_bytes(&addr, n);
 }

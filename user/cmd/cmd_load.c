@@ -295,9 +295,9 @@ const struct command cmd_load = {
 	.usage = "[-f] [RULES|@NAME]",
 	.summary = "check RULES, then start the daemon with them or give them to the running one",
 	.help = "RULES defaults to " LOCATION_RULES "; @NAME is one that comes with frbpf:\n"
-		"@latency, and what `frbpf load @` lists. Returns when all sessions record and all "
-		"rules are\n"
-		"attached, or fails with the reason and changes nothing.\n\n"
+		"@latency @disk @memory @crash @network @function @interrupts. Returns when all "
+		"sessions record\n"
+		"and all rules are attached, or fails with the reason and changes nothing.\n\n"
 		"  -f, --foreground    start one and stay in front, log to standard error\n",
 };
 

@@ -5,6 +5,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/incidents.h"
+#include "cmd/show_stacks.h"
 #include "common/log.h"
 #include "rules/symbols.h"
 #include "rules/units.h"
@@ -88,6 +89,7 @@ static void print_trigger(const json_t *t, const char *what)
 	if (str(json_object_get(t, "subject"), "comm")[0]) /* interrupts have none */
 		print_task("subject", json_object_get(t, "subject"));
 	print_task("running", json_object_get(t, "current"));
+	show_stacks__print(json_object_get(t, "stacks"));
 }
 
 static void print_session(const json_t *s)

@@ -170,12 +170,18 @@ static void print_rule(const json_t *v, bool verbose)
 
 static void print_app(const json_t *app)
 {
+	const json_t *probes = json_object_get(app, "probes");
+
 	if (!json_is_object(app))
 		return;
 	printf("  app:        %s: %" PRIu64 " messages, %" PRIu64 " dropped (their user sent too "
 	       "many), %" PRIu64 " malformed, %" PRIu64 " of no rule\n",
 	       str(app, "socket"), num(app, "received"), num(app, "limited"), num(app, "malformed"),
 	       num(app, "unknown"));
+	printf("              FRBPF_TRIGGER() in %" PRIu64 " places of %" PRIu64 " files, %" PRIu64
+	       " times without room, %" PRIu64 " times refused\n",
+	       num(probes, "places"), num(probes, "files"), num(probes, "left_out"),
+	       num(probes, "failed"));
 }
 
 static void print_verbose(const json_t *s)

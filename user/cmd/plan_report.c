@@ -75,6 +75,10 @@ static json_t *make_rule(const struct ruleset *rs, const struct rule_conf *rule)
 		      (json_int_t)rule->cooldown.window);
 	if (j && way && *way)
 		json_object_set_new(j, "way", json_string(way));
+	if (j && rule->count.n)
+		json_object_set_new(j, "count",
+				    json_pack("{s:i, s:I}", "n", rule->count.n, "window_ns",
+					      (json_int_t)rule->count.window));
 	return j;
 }
 
@@ -198,7 +202,7 @@ static void print_source(const json_t *s)
 
 static void print_rule(const json_t *r)
 {
-	const json_t *pre = json_object_get(r, "pre_ns");
+	const json_t *pre = json_object_get(r, "pre_ns"), *count = json_object_get(r, "count");
 	char a[32];
 
 	printf("rule %s: %s", str(r, "name"), str(r, "when"));
@@ -206,6 +210,9 @@ static void print_rule(const json_t *r)
 		printf(" if %s", str(r, "if"));
 	if (str(r, "way")[0])
 		printf("\n  looks:      %s", str(r, "way"));
+	if (count)
+		printf("\n  count:      %d in %s", (int)num(count, "n"),
+		       units__format_duration(num(count, "window_ns"), a, sizeof(a)));
 	printf("\n  dumps:      ");
 	print_names(json_object_get(r, "sessions"), SIZE_MAX);
 	printf("; pre %s", json_is_integer(pre)

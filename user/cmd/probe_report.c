@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 
 #include "cmd/probe_report.h"
 #include "common/cleanup.h"
+#include "detect/app_files.h"
 #include "detect/probe_file.h"
 #include "detect/probe_target.h"
 
@@ -56,6 +58,31 @@ static void add_target(json_t *list, enum frbpf_source source, const char *targe
 	probe_target__free(t);
 }
 
+/* FRBPF_TRIGGER(@name) in what runs now. */
+static void add_triggers(json_t *list, const char *name)
+{
+	struct probe_files files = { 0 };
+
+	probe_files__find_mapped(&files);
+	for (size_t i = 0; i < files.n; i++) {
+		const struct probe_file *file = &files.v[i];
+		int fd = open(file->open, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), n = 0;
+		struct app_file *f;
+
+		if (fd < 0 || app_file__read(fd, &file->st, file->name, &f) || !f)
+			continue;
+		for (size_t k = 0; k < f->n_places; k++)
+			n += !strcmp(f->places[k].name, name);
+		if (n)
+			json_array_append_new(list,
+					      json_pack("{s:s, s:s, s:s, s:i, s:i}", "file",
+							f->path, "provider", "frbpf", "probe", name,
+							"locations", n, "arguments", 1));
+		app_file__free(f);
+	}
+	probe_files__free(&files);
+}
+
 static bool is_first(const struct ruleset *rs, size_t i)
 {
 	for (size_t k = 0; k < i; k++) {
@@ -69,11 +96,16 @@ json_t *probe_report__make(const struct ruleset *rs, enum frbpf_source source)
 {
 	json_t *list;
 
-	if (source != FRBPF_SOURCE_UPROBE && source != FRBPF_SOURCE_USDT)
+	if (source != FRBPF_SOURCE_UPROBE && source != FRBPF_SOURCE_USDT &&
+	    source != FRBPF_SOURCE_APP)
 		return NULL;
 	list = json_array();
 	for (size_t i = 0; i < rs->n_rules; i++) {
-		if (rs->rules[i].when.source == source && is_first(rs, i))
+		if (rs->rules[i].when.source != source || !is_first(rs, i))
+			continue;
+		if (source == FRBPF_SOURCE_APP)
+			add_triggers(list, rs->rules[i].when.target);
+		else
 			add_target(list, source, rs->rules[i].when.target);
 	}
 	return list;
@@ -119,10 +151,10 @@ void probe_report__print(const json_t *places)
 			print_function(p);
 		else
 			printf("  attaches:   %s: %s:%s, in %" PRIu64 " place%s, %" PRIu64
-			       " arguments\n",
+			       " argument%s\n",
 			       str(p, "file"), str(p, "provider"), str(p, "probe"),
 			       num(p, "locations"), num(p, "locations") == 1 ? "" : "s",
-			       num(p, "arguments"));
+			       num(p, "arguments"), num(p, "arguments") == 1 ? "" : "s");
 	}
 }
 

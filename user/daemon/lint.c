@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "daemon/lint.h"
+#include "detect/tracepoint_bind.h"
 #include "rules/units.h"
 
 struct linter {
@@ -186,6 +187,8 @@ void lint__ruleset(const struct ruleset *rs, const struct plan *p, struct diags 
 
 	for (size_t i = 0; i < rs->n_rules; i++)
 		check_rule(&l, &rs->rules[i]);
+	for (size_t i = 0; i < rs->n_rules; i++)
+		tracepoint_bind__warn(&rs->rules[i], d);
 	for (size_t i = 0; rs->n_rules && i < rs->n_sessions; i++)
 		check_use(&l, i);
 	check_memory(&l);

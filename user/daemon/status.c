@@ -161,14 +161,19 @@ static json_t *json_disk(const struct status_sources *s)
 /* null when no rule wants messages. */
 static json_t *json_app(const struct detectors *d)
 {
+	struct app_watch_stats probes;
 	struct app_stats st;
 
+	detectors__app_watch_stats(d, &probes);
 	detectors__app_stats(d, &st);
 	if (!st.path)
 		return json_null();
-	return json_pack("{s:s, s:I, s:I, s:I, s:I}", "socket", st.path, "received",
-			 (json_int_t)st.received, "limited", (json_int_t)st.limited, "malformed",
-			 (json_int_t)st.malformed, "unknown", (json_int_t)st.unknown);
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I}}", "socket", st.path,
+			 "received", (json_int_t)st.received, "limited", (json_int_t)st.limited,
+			 "malformed", (json_int_t)st.malformed, "unknown", (json_int_t)st.unknown,
+			 "probes", "files", (json_int_t)probes.files, "places",
+			 (json_int_t)probes.places, "left_out", (json_int_t)probes.left_out,
+			 "failed", (json_int_t)probes.failed);
 }
 
 json_t *status__make(const struct status_sources *s, bool held)

@@ -575,6 +575,8 @@ static int take_pointer(struct walk *w, const struct btf_type *t)
 	}
 	if (is_char(to, w->btf))
 		return take_string(w);
+	if (to && btf_is_func_proto(to)) /* SIG_DFL is a number, too */
+		return place_number(w, sizeof(__u64));
 	type_text(w->btf, w->type, text, sizeof(text));
 	if (to && btf_is_composite(to))
 		return err_set(

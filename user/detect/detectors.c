@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "detect/app_socket.h"
+#include "detect/app_watch.h"
 #include "detect/detectors_core.h"
 #include "detect/listener.h"
 #include "detect/load_error.h"
@@ -100,7 +101,8 @@ static int open_maps(struct detectors *d)
 	d->cgroups = cgroups__new(e->cgroups_fd);
 	e->listener = listener__new();
 	e->app_socket = app_socket__new(e->listener);
-	if (!d->cgroups || !e->listener || !e->app_socket)
+	e->app_watch = app_watch__new();
+	if (!d->cgroups || !e->listener || !e->app_socket || !e->app_watch)
 		return -ENOMEM;
 	d->ring = ring_buffer__new(e->triggers_fd, on_record, d, NULL);
 	return d->ring ? 0 : -errno;
@@ -172,6 +174,11 @@ void detectors__set_app_path(struct detectors *d, const char *path)
 void detectors__app_stats(const struct detectors *d, struct app_stats *ret)
 {
 	app_socket__stats(d->env.app_socket, ret);
+}
+
+void detectors__app_watch_stats(const struct detectors *d, struct app_watch_stats *ret)
+{
+	app_watch__stats(d->env.app_watch, ret);
 }
 
 int detectors__fd(const struct detectors *d)
@@ -303,6 +310,7 @@ void detectors__free(struct detectors *d)
 	for (size_t i = 0; i < d->n_sources; i++)
 		source__free(d->sources[i]);
 	free(d->sources);
+	app_watch__free(d->env.app_watch);
 	app_socket__free(d->env.app_socket);
 	listener__free(d->env.listener);
 	scope__free(d->scope);

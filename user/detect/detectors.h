@@ -15,6 +15,7 @@
 
 #include "common/err.h"
 #include "detect/app_socket.h"
+#include "detect/app_watch.h"
 #include "frbpf.h"
 #include "detect/past.h"
 #include "rules/ruleset.h"
@@ -97,6 +98,7 @@ void detectors__stats(const struct detectors *d, struct detectors_stats *ret);
 
 /* Only for the thread that updates. */
 void detectors__app_stats(const struct detectors *d, struct app_stats *ret);
+void detectors__app_watch_stats(const struct detectors *d, struct app_watch_stats *ret);
 
 void detectors__free(struct detectors *d);
 

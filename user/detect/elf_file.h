@@ -55,6 +55,7 @@ bool elf_file__is_stripped(const struct elf_file *f);
 struct elf_usdt {
 	const char *provider, *name, *args; /* valid during the call only */
 	uint64_t addr;			    /* as the note has it */
+	uint64_t base;			    /* likewise: where section .stapsdt.base was then */
 };
 /* Call @fn with each static probe; one that is in several places comes as often. As above. */
 int elf_file__each_usdt(struct elf_file *f, int (*fn)(const struct elf_usdt *p, void *arg),

@@ -195,6 +195,15 @@ int fields_bind__rule(const struct ruleset *rs, struct rule_conf *rule,
 	uint32_t n = rule->args.n; /* comparisons come behind them */
 	int err = 0;
 
+	for (uint32_t i = 0; i < rule->expr.n_nodes; i++) {
+		if (rule->expr.nodes[i].field == FRBPF_FIELD_EXE ||
+		    rule->expr.nodes[i].field == FRBPF_FIELD_CGROUP_PATH)
+			return diags__error(d, rule->src, n ? rule->args.v[0].at : rule->when_span,
+					    "%s of %s is read by frbpf, from the format's fields: "
+					    "there `exe` and patterns of `cgroup` are not known",
+					    n ? rule->args.v[0].name : "a hit", rule->when.target);
+	}
+
 	for (uint32_t i = 0; i < n && err != -ENOMEM; i++)
 		err = bind_arg(rs, rule, i, f, more, d) ?: err;
 	if (!err)

@@ -317,6 +317,20 @@ int probe_files__find(const char *path, struct probe_files *ret, struct err *err
 	return 0;
 }
 
+int probe_files__find_mapped(struct probe_files *ret)
+{
+	struct probe_files found = { .searched = true };
+	const struct search s = { .any = true, .found = &found };
+	int r = search_processes(&s);
+
+	if (r && r != -E2BIG) {
+		probe_files__free(&found);
+		return r;
+	}
+	*ret = found;
+	return 0;
+}
+
 void probe_files__free(struct probe_files *files)
 {
 	for (size_t i = 0; i < files->n; i++) {

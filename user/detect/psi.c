@@ -70,8 +70,10 @@ static int open_error(const struct psi *p, int code, struct err *err)
 				err, code,
 				"this kernel tells no pressure (/proc/pressure): it needs "
 				"CONFIG_PSI, and psi=1 on its command line where it is off by "
-				"default");
-		return err_set(err, code, "this kernel tells no pressure of %s: there is no %s",
+				"default; or remove this rule");
+		return err_set(err, code,
+			       "this kernel tells no pressure of %s: there is no %s; remove this "
+			       "rule",
 			       t->resource, p->path);
 	case -EOPNOTSUPP:
 		return err_set(err, code,
@@ -229,6 +231,20 @@ static int find_path(struct psi *p)
 	return r;
 }
 
+/* A cgroup may come later. */
+static int psi_check(enum frbpf_source source, const char *target, struct err *err)
+{
+	struct psi p = { 0 };
+	int r = psi_target__parse(target, &p.target);
+
+	if (r || p.target.cgroup[0])
+		return r;
+	r = find_path(&p);
+	if (!r && access(p.path, F_OK))
+		r = -errno;
+	return r ? open_error(&p, r, err) : 0;
+}
+
 static int psi_load(struct source *s, const struct source_env *env)
 {
 	struct psi *p = calloc(1, sizeof(*p));
@@ -302,6 +318,7 @@ const struct source_ops source_psi = {
 	.source = FRBPF_SOURCE_PSI,
 	.name = "psi",
 	.elf = inject__elf,
+	.check = psi_check,
 	.load = psi_load,
 	.attach = psi_attach,
 	.free = psi_free,

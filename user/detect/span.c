@@ -40,6 +40,7 @@ static int set_ends(struct source *s, struct span_bpf *skel)
 		skel->rodata->n_end_args = btf_trace__n_args(e.end);
 		skel->rodata->n_keys = e.target.n_keys;
 		skel->rodata->nested = e.target.nested;
+		skel->rodata->is_disturbed = tracepoint_info__disturbed(e.target.end);
 	}
 	span_ends__free(&e);
 	return r;

@@ -28,6 +28,7 @@ static int tracepoint_load(struct source *s, const struct source_env *env)
 	skel->rodata->subject_arg = subject.task;
 	skel->rodata->subject_pid_arg = subject.pid;
 	skel->rodata->subject_nobody = subject.nobody;
+	skel->rodata->is_disturbed = tracepoint_info__disturbed(s->target);
 	btf_trace__free(trace);
 	r = source__prepare(s, skel->obj, env);
 	if (!r)

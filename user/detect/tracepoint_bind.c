@@ -32,27 +32,6 @@ static int find_value(const struct rule_conf *rule, const struct rule_arg *arg,
 	return -EINVAL;
 }
 
-/* A pattern that asks for the end of a string of which only the beginning is seen. */
-static void warn_short(const struct rule_conf *rule, const struct rule_arg *arg, struct diags *d)
-{
-	for (uint32_t i = 0; i < rule->expr.n_nodes; i++) {
-		const struct frbpf_node *n = &rule->expr.nodes[i];
-		const char *pattern;
-
-		if (n->field != FRBPF_FIELD_ARG + arg->slot ||
-		    (n->op != FRBPF_OP_GLOB && n->op != FRBPF_OP_NO_GLOB))
-			continue;
-		pattern = rule->expr.strings[n->val[0]];
-		if (!strchr(pattern, '*') || pattern[strlen(pattern) - 1] == '*')
-			continue;
-		diags__warn(d, rule->src, arg->at,
-			    "of '%s' a rule sees the first %d bytes: what stands behind the last * "
-			    "of \"%s\" is not found in a longer one",
-			    arg->name, FRBPF_COMM_LEN - 1, pattern);
-		return;
-	}
-}
-
 static int bind_arg(struct rule_conf *rule, struct rule_arg *arg, const struct btf_trace *trace,
 		    struct diags *d)
 {
@@ -76,8 +55,6 @@ static int bind_arg(struct rule_conf *rule, struct rule_arg *arg, const struct b
 		arg->bound = true;
 		arg->type = value.type;
 		arg->symbols = tracepoint_info__symbols(rule->when.target, arg->name);
-		if (value.type == EXPR_STRING)
-			warn_short(rule, arg, d);
 	}
 	btf_value__free(&value);
 	return err;
@@ -129,26 +106,6 @@ static int show(const struct ruleset *rs, struct rule_conf *rule, const struct b
 	return i == -ENOMEM ? i : 0;
 }
 
-/* A condition on a subject that is never there. */
-static void warn_nobody(const struct rule_conf *rule, const struct btf_trace *trace,
-			struct diags *d)
-{
-	if (!tracepoint_info__subject(rule->when.target, trace).nobody)
-		return;
-	for (uint32_t i = 0; i < rule->expr.n_nodes; i++) {
-		const struct frbpf_node *n = &rule->expr.nodes[i];
-
-		if (n->flags & FRBPF_NODE_CURRENT || n->field == FRBPF_FIELD_CPU ||
-		    n->field >= FRBPF_FIELD_VALUE)
-			continue;
-		diags__warn(d, rule->src, rule->when_span,
-			    "%s happens to whatever task runs: it has no subject, so its comm, pid "
-			    "and so on are empty; current.comm ... are those of that task",
-			    rule->when.target);
-		return;
-	}
-}
-
 bool tracepoint_bind__left_out(const struct rule_conf *rule)
 {
 	return rule->when.source == FRBPF_SOURCE_TRACEPOINT && rule->args.n && !is_bound(rule);
@@ -168,8 +125,6 @@ static int bind_to_args(const struct ruleset *rs, struct rule_conf *rule,
 
 		err = err ?: one;
 	}
-	if (!err)
-		warn_nobody(rule, trace, d);
 	return err;
 }
 
@@ -263,6 +218,65 @@ int tracepoint_bind__rule(const struct ruleset *rs, struct rule_conf *rule, bool
 		err = bind_to_args(rs, rule, trace, d);
 	btf_trace__free(trace);
 	return err;
+}
+
+/* A pattern that asks for the end of a string of which only the beginning is seen. */
+static void warn_short(const struct rule_conf *rule, const struct rule_arg *arg, struct diags *d)
+{
+	for (uint32_t i = 0; i < rule->expr.n_nodes; i++) {
+		const struct frbpf_node *n = &rule->expr.nodes[i];
+		const char *pattern;
+
+		if (n->field != FRBPF_FIELD_ARG + arg->slot ||
+		    (n->op != FRBPF_OP_GLOB && n->op != FRBPF_OP_NO_GLOB))
+			continue;
+		pattern = rule->expr.strings[n->val[0]];
+		if (!strchr(pattern, '*') || pattern[strlen(pattern) - 1] == '*')
+			continue;
+		diags__warn(d, rule->src, arg->at,
+			    "of '%s' a rule sees the first %d bytes: what stands behind the last * "
+			    "of \"%s\" is not found in a longer one",
+			    arg->name, FRBPF_COMM_LEN - 1, pattern);
+		return;
+	}
+}
+
+/* A condition on a subject that is never there. */
+static void warn_nobody(const struct rule_conf *rule, const struct btf_trace *trace,
+			struct diags *d)
+{
+	if (!tracepoint_info__subject(rule->when.target, trace).nobody)
+		return;
+	for (uint32_t i = 0; i < rule->expr.n_nodes; i++) {
+		const struct frbpf_node *n = &rule->expr.nodes[i];
+
+		if (n->flags & FRBPF_NODE_CURRENT || n->field == FRBPF_FIELD_CPU ||
+		    n->field >= FRBPF_FIELD_VALUE)
+			continue;
+		diags__warn(d, rule->src, rule->when_span,
+			    "%s happens to whatever task runs: it has no subject, so its comm, pid "
+			    "and so on are empty; current.comm ... are those of that task",
+			    rule->when.target);
+		return;
+	}
+}
+
+void tracepoint_bind__warn(const struct rule_conf *rule, struct diags *d)
+{
+	struct btf_trace *trace;
+
+	if (rule->when.source != FRBPF_SOURCE_TRACEPOINT &&
+	    rule->when.source != FRBPF_SOURCE_TRACEPOINT_FIELDS)
+		return;
+	for (uint32_t i = 0; i < rule->args.n; i++) {
+		if (rule->when.source == FRBPF_SOURCE_TRACEPOINT && rule->args.v[i].bound &&
+		    rule->args.v[i].type == EXPR_STRING)
+			warn_short(rule, &rule->args.v[i], d);
+	}
+	if (btf_trace__find(tracepoint_info__name(rule->when.target), &trace))
+		return;
+	warn_nobody(rule, trace, d);
+	btf_trace__free(trace);
 }
 
 /* The rule's own part of the filter; that of all rules together is a disjunction of these. */

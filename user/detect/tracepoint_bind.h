@@ -15,6 +15,9 @@
 int tracepoint_bind__rule(const struct ruleset *rs, struct rule_conf *rule, bool partly,
 			  struct diags *d);
 
+/* Of a rule that is bound: what is legal and will not do what one thinks. */
+void tracepoint_bind__warn(const struct rule_conf *rule, struct diags *d);
+
 /* Has it been left unbound? */
 bool tracepoint_bind__left_out(const struct rule_conf *rule);
 

@@ -20,6 +20,7 @@
 #include "detect/event_filter.h"
 #include "detect/event_ring.h"
 #include "detect/fields_bind.h"
+#include "detect/grace.h"
 #include "detect/inject.h"
 #include "detect/listener.h"
 #include "detect/proc_subject.h"
@@ -363,7 +364,11 @@ static int fields_write(struct source *s, uint32_t half, const struct rule_table
 	return r ? err_prefix(err, r, "tracepoint:%s: ", s->target) : 0;
 }
 
-/* From one filter to another, so that each event is seen by one of them. */
+/*
+ * From one filter to another (an event's can be set once only), so that each hit is seen through one of
+ * them. Each takes the time of a hit for itself, though: of those within a microsecond or so of the
+ * change, one may be missed or be seen twice.
+ */
 static void fields_change_keys(struct source *s, const __u64 *from, const __u64 *to)
 {
 	struct fields *f = s->skel;
@@ -378,6 +383,7 @@ static void fields_change_keys(struct source *s, const __u64 *from, const __u64 
 		__atomic_store_n(&f->next->from, old->until, __ATOMIC_RELEASE);
 		tap__deafen(old);
 		event_ring__enable(old->ring, false);
+		grace_period(); /* one that was interrupted while it wrote its sample does so now */
 		for (size_t i = 0; i < event_ring__n(old->ring); i++)
 			tap__read(old, i);
 	}

@@ -44,8 +44,9 @@ static const struct {
 	const char *name;
 	const char *path;
 } paths[] = {
-	{ "signal:signal_generate", "code", "info.si_code" },
-	{ "signal:signal_generate", "errno", "info.si_errno" },
+	{ "signal:*", "code", "info.si_code" },
+	{ "signal:*", "errno", "info.si_errno" },
+	{ "signal:signal_deliver", "sa_handler", "ka.sa.sa_handler" },
 	{ "oom:mark_victim", "memcg", "task.cgroups.subsys[memory_cgrp_id].cgroup.kn.name" },
 	{ "block:block_rq_*", "dev", "rq.q.disk.part0.bd_dev" },
 	{ "block:block_rq_*", "sector", "rq.__sector" },
@@ -63,9 +64,8 @@ static const struct {
 	const char *name;
 	const struct symbol *symbols;
 } symbols[] = {
-	{ "signal:*", "sig", symbols_signal },
-	{ "*", "ret", symbols_errno },
-	{ "*", "err", symbols_errno },
+	{ "signal:*", "sig", symbols_signal }, { "signal:*", "sa_handler", symbols_sa_handler },
+	{ "*", "ret", symbols_errno },	       { "*", "err", symbols_errno },
 	{ "*", "error", symbols_errno },
 };
 
@@ -74,6 +74,7 @@ static const struct {
 	const char *names[4]; /* NULL behind the last one */
 } shown[] = {
 	{ "signal:signal_generate", { "sig", "code" } },
+	{ "signal:signal_deliver", { "sig", "code" } },
 	{ "oom:mark_victim", { "memcg" } },
 	{ "tcp:tcp_retransmit_skb", { "saddr", "sport", "daddr", "dport" } },
 };
@@ -110,6 +111,18 @@ struct tracepoint_subject tracepoint_info__subject(const char *target, const str
 		break;
 	}
 	return ret;
+}
+
+bool tracepoint_info__disturbed(const char *target)
+{
+	static const char *const systems[] = { "block:*", "irq:*",  "irq_vectors:*", "vmscan:*",
+					       "scsi:*",  "nvme:*", "writeback:*" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(systems); i++) {
+		if (!fnmatch(systems[i], target, 0))
+			return true;
+	}
+	return false;
 }
 
 const char *tracepoint_info__path(const char *target, const char *name)

@@ -18,6 +18,9 @@ struct tracepoint_subject {
 /* Neither of them: the task that runs. */
 struct tracepoint_subject tracepoint_info__subject(const char *target, const struct btf_trace *t);
 
+/* Is it hit by what a dump being written does to disks, memory and interrupts? */
+bool tracepoint_info__disturbed(const char *target);
+
 /* The path that @name stands for there; @name itself when nothing else is known. */
 const char *tracepoint_info__path(const char *target, const char *name);
 

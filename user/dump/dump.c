@@ -20,10 +20,8 @@ void dump__write(const struct dump_job *job, struct dump_result *ret)
 	if (!ret->error)
 		ret->error = window__gather(job, ret, &err, &win);
 	if (!ret->error) {
-		pthread_mutex_lock(&job->inc->name_lock);
-		stack_frames__name(job->inc, win.slice);
-		pthread_mutex_unlock(&job->inc->name_lock);
 		ret->error = dump_file__write(job, &win, ret, &err);
+		stack_frames__name_user(job->inc, win.slice); /* without memory: fewer names */
 	}
 	if (ret->error) {
 		snprintf(ret->error_text, sizeof(ret->error_text), "%.*s",

@@ -66,8 +66,9 @@ struct stack_frame;
 
 /* Where the subjects of triggers of one event were. */
 struct incident_stacks {
-	struct frbpf_stacks raw;
+	struct frbpf_stacks raw;	   /* without our own frames, once the kernel's are named */
 	struct stack_frame *kernel, *user; /* as many as raw has; NULL: not named. Owned */
+	bool user_of_switch;		   /* the user's part is that of its last switch-out */
 };
 
 struct generation;
@@ -95,7 +96,7 @@ struct incident {
 	uint64_t min_free;	  /* bytes that its files must leave on disk */
 	uint64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the freeze, ns */
 
-	pthread_mutex_t name_lock;     /* of the name and of the stacks' */
+	pthread_mutex_t name_lock;     /* of the name and of the stacks */
 	char name[INCIDENT_NAME_SIZE]; /* "" until the first thread needs it */
 	struct dump_result
 		results[INCIDENT_SESSIONS_MAX]; /* by index of the generation's session */

@@ -105,9 +105,12 @@ static json_t *json_stacks(const struct incident_stacks *s)
 {
 	if (!s)
 		return json_null();
-	return json_pack("{s:o, s:o}", "kernel",
+	return json_pack("{s:o, s:o, s:s?}", "kernel",
 			 json_stack(s->raw.kernel, s->kernel, s->raw.n_kernel), "user",
-			 json_stack(s->raw.user, s->user, s->raw.n_user));
+			 json_stack(s->raw.user, s->user, s->raw.n_user), "user_from",
+			 !s->raw.n_user	     ? NULL
+			 : s->user_of_switch ? "sched_switch"
+					     : "trigger");
 }
 
 static json_t *json_trigger(const struct incident *inc, const struct incident_trigger *it)

@@ -147,6 +147,14 @@ static const uint64_t *callchain(const struct page_event *e, const struct perf_e
 	return at + 1;
 }
 
+const uint64_t *page_set__callchain(struct page_set *p, const struct perf_event_header *h,
+				    uint64_t *ret_n)
+{
+	const struct page_event *e = find_event(p, record__id(h));
+
+	return e ? callchain(e, h, ret_n) : NULL;
+}
+
 int page_set__add_sample(struct page_set *p, const struct perf_event_header *h)
 {
 	const struct page_event *e = find_event(p, record__id(h));

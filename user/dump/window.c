@@ -3,6 +3,8 @@
 
 #include "dump/page_set.h"
 #include "dump/ring_image.h"
+#include "dump/stack_frames.h"
+#include "dump/switch_stacks.h"
 #include "dump/task_set.h"
 #include "dump/window.h"
 #include "perfdata/record.h"
@@ -21,6 +23,7 @@ struct gatherer {
 	struct ring_records *rings; /* one per CPU */
 	struct task_set tasks;
 	struct page_set pages;
+	struct switch_stacks switches;
 };
 
 static int read_ring(struct gatherer *w, size_t c)
@@ -96,6 +99,7 @@ static int add_ring_record(struct gatherer *w, size_t c, const struct perf_event
 	w->res->cpus[c].throttled += h->type == PERF_RECORD_THROTTLE;
 	if (h->type == PERF_RECORD_SAMPLE) {
 		note_sample_time(w, time);
+		switch_stacks__note(&w->switches, h);
 		err = task_set__add(&w->tasks, record__pid(h), record__tid(h));
 		if (!err)
 			err = page_set__add_sample(&w->pages, h);
@@ -123,32 +127,58 @@ static int add_stack_pages(struct gatherer *w, uint32_t pid, const struct frbpf_
 	return err ?: page_set__add(&w->pages, pid, s->user, s->n_user);
 }
 
-static int add_trigger_markers(struct gatherer *w)
+/* What the triggers and their stacks need to be named. */
+static int add_trigger_needs(struct gatherer *w)
 {
-	const struct incident *inc = w->job->inc;
+	struct incident *inc = w->job->inc;
 	int err = 0;
 
+	pthread_mutex_lock(&inc->name_lock);
+	switch_stacks__take(&w->switches, &w->pages, inc);
 	for (size_t i = 0; !err && i < inc->n_triggers; i++) {
 		const struct incident_trigger *it = &inc->triggers[i];
-		uint64_t begin = it->t.time - it->t.value;
-		bool begins = it->rule && it->t.value && !when__source(it->t.source)->no_begin;
-
 		const struct incident_stacks *stacks = incident__stacks(inc, &it->t);
 
-		err = markers__add_trigger(&w->win->markers, it, stacks ? &stacks->raw : NULL,
-					   inc->reason);
-		if (!err && stacks)
+		if (stacks)
 			err = add_stack_pages(w, it->t.subject.pid, &stacks->raw);
-		note_sample_time(w, it->t.time);
-		if (!err && begins && begin >= w->res->start) {
-			err = markers__add_begin(&w->win->markers, it);
-			note_sample_time(w, begin);
-		}
 		if (!err)
 			err = task_set__add(&w->tasks, it->t.subject.pid, it->t.subject.tid);
 		if (!err && it->rule)
 			err = task_set__add(&w->tasks, it->t.current.pid, it->t.current.tid);
 	}
+	pthread_mutex_unlock(&inc->name_lock);
+	return err;
+}
+
+static int add_begin_marker(struct gatherer *w, const struct incident_trigger *it)
+{
+	uint64_t begin = it->t.time - it->t.value;
+
+	if (!it->rule || !it->t.value || when__source(it->t.source)->no_begin ||
+	    begin < w->res->start)
+		return 0;
+	note_sample_time(w, begin);
+	return markers__add_begin(&w->win->markers, it);
+}
+
+/* With the stacks as the first session that gets here leaves them: without our own frames. */
+static int add_trigger_markers(struct gatherer *w)
+{
+	struct incident *inc = w->job->inc;
+	int err = 0;
+
+	pthread_mutex_lock(&inc->name_lock);
+	stack_frames__name_kernel(inc, w->win->slice); /* without memory: fewer names */
+	for (size_t i = 0; !err && i < inc->n_triggers; i++) {
+		const struct incident_trigger *it = &inc->triggers[i];
+		const struct incident_stacks *stacks = incident__stacks(inc, &it->t);
+
+		note_sample_time(w, it->t.time);
+		err = markers__add_trigger(&w->win->markers, it, stacks ? &stacks->raw : NULL,
+					   inc->reason);
+		err = err ?: add_begin_marker(w, it);
+	}
+	pthread_mutex_unlock(&inc->name_lock);
 	return err;
 }
 
@@ -180,10 +210,11 @@ static int gather(struct gatherer *w, struct err *err)
 	struct timeline rings;
 	int ret = page_set__init(&w->pages, w->job->session);
 
+	ret = ret ?: switch_stacks__init(&w->switches, w->job->inc, w->job->session);
 	if (!ret)
 		ret = add_rings(w);
 	if (!ret)
-		ret = add_trigger_markers(w);
+		ret = add_trigger_needs(w);
 	if (ret)
 		return err_set(err, ret, "out of memory");
 	rings = w->win->timeline;
@@ -192,6 +223,8 @@ static int gather(struct gatherer *w, struct err *err)
 	for (size_t i = 0; !ret && i < rings.n; i++)
 		ret = timeline__add(&w->win->timeline, rings.v[i].time, rings.v[i].rec);
 	timeline__free(&rings);
+	if (!ret)
+		ret = add_trigger_markers(w);
 	if (!ret)
 		ret = timeline__add_buffer(&w->win->timeline, w->win->markers.records.data,
 					   w->win->markers.records.len);
@@ -235,6 +268,7 @@ int window__gather(const struct dump_job *job, struct dump_result *res, struct e
 	free(w.rings);
 	task_set__free(&w.tasks);
 	page_set__free(&w.pages);
+	switch_stacks__free(&w.switches);
 	return code;
 }
 

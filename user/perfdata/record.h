@@ -84,6 +84,10 @@ struct record_ksymbol {
 	char name[];
 };
 
+/* The name of a symbol of nothing, see sideband/ksymbol_cover.h: as that of a BPF program, or perf does
+ * not leave it out of /proc/kcore. */
+#define RECORD_KSYMBOL_NONE "bpf_prog_none"
+
 struct record_bpf_event {
 	struct perf_event_header header;
 	uint16_t type, flags;

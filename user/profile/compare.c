@@ -195,3 +195,52 @@ void offcpu_change__free(struct offcpu_change *c)
 	free(c->v);
 	*c = (struct offcpu_change){ 0 };
 }
+
+static int by_share(const void *a, const void *b)
+{
+	const struct cpu_stack_change *x = a, *y = b;
+
+	return descending(magnitude(&x->share), magnitude(&y->share))
+		       ?: (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+static struct stack_weight cpu_stack_of(const struct event_profile *e, uint32_t id)
+{
+	return e && id < e->n_stacks ? e->stacks[id] : (struct stack_weight){ 0 };
+}
+
+int cpu_change__make(const struct profile *a, const struct profile *b, const char *name,
+		     struct cpu_change *ret)
+{
+	const struct event_profile *ea = with_samples(a, name), *eb = with_samples(b, name);
+	size_t n_a = ea ? ea->n_stacks : 0, n_b = eb ? eb->n_stacks : 0, n = n_a > n_b ? n_a : n_b;
+	struct cpu_change c = { .samples_a = ea ? ea->samples : 0,
+				.samples_b = eb ? eb->samples : 0,
+				.v = calloc(n ? n : 1, sizeof(*c.v)) };
+
+	if (!c.v)
+		return -ENOMEM;
+	for (uint32_t id = 0; id < n; id++) {
+		struct stack_weight x = cpu_stack_of(ea, id), y = cpu_stack_of(eb, id);
+
+		if (!x.samples && !y.samples)
+			continue;
+		c.v[c.n++] = (struct cpu_stack_change){
+			.stack = id,
+			.share = { percent(x.weight, ea ? ea->weight : 0),
+				   percent(y.weight, eb ? eb->weight : 0) },
+			.samples = { x.samples, y.samples },
+			.noise = is_noise(x.samples, c.samples_a, y.samples, c.samples_b),
+		};
+	}
+	if (c.n)
+		qsort(c.v, c.n, sizeof(*c.v), by_share);
+	*ret = c;
+	return 0;
+}
+
+void cpu_change__free(struct cpu_change *c)
+{
+	free(c->v);
+	*c = (struct cpu_change){ 0 };
+}

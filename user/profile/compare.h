@@ -55,6 +55,25 @@ struct offcpu_change {
 	size_t n;
 };
 
+/* Stacks of samples of one event, of profiles that keep them: share is percent of its weight. The
+ * greatest change of the share first; what did not change is there, too. */
+struct cpu_stack_change {
+	uint32_t stack;
+	struct change share, samples;
+	bool noise; /* so many samples differ by that much by chance */
+};
+
+struct cpu_change {
+	uint64_t samples_a, samples_b;
+	struct cpu_stack_change *v;
+	size_t n;
+};
+
+/* 0 or -ENOMEM. @name: as of event_change__make(). */
+int cpu_change__make(const struct profile *a, const struct profile *b, const char *name,
+		     struct cpu_change *ret);
+void cpu_change__free(struct cpu_change *c);
+
 /* Of profiles that both have switches. 0 or -ENOMEM. */
 int offcpu_change__make(const struct profile *a, const struct profile *b,
 			struct offcpu_change *ret);

@@ -86,10 +86,27 @@ static void vote(struct offcpu_stack *s, const char *comm, uint64_t ns)
 	}
 }
 
+/* What counts of the time from @since to @until. */
+static uint64_t length(const struct offcpu *o, uint64_t since, uint64_t until)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < o->n_skip && since < until; i++) {
+		const struct time_range *r = &o->skip[i];
+
+		if (r->start > since)
+			ns += (r->start < until ? r->start : until) - since;
+		since = r->end > since ? r->end : since;
+	}
+	return since < until ? ns + (until - since) : ns;
+}
+
 static int count(struct offcpu *o, const struct away *a, uint64_t until, bool open)
 {
-	uint64_t ns = until > a->since ? until - a->since : 0;
+	uint64_t ns = length(o, a->since, until);
 
+	if (!ns && o->n_skip)
+		return 0;
 	if (a->stack >= o->n) {
 		size_t n = (size_t)a->stack + 1 + a->stack / 2;
 		struct offcpu_stack *v = reallocarray(o->v, n, sizeof(*v));

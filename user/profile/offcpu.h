@@ -19,6 +19,11 @@
 #define OFFCPU_EVENT "sched:sched_switch"
 #define OFFCPU_COMM  16 /* bytes */
 
+/* A piece of time, ns; both ends belong to it. */
+struct time_range {
+	uint64_t start, end;
+};
+
 struct offcpu_stack {
 	uint64_t ns;
 	uint64_t open_ns;	/* of it: had not ended when the recording did */
@@ -34,7 +39,9 @@ struct offcpu {			/* { 0 } is an empty one */
 	uint64_t ns; /* all */
 	uint64_t
 		lost; /* switch-outs without an end: the task's next sign was its next switch-out */
-	struct away *away; /* tasks that are off their CPU now */
+	struct away *away;	       /* tasks that are off their CPU now */
+	const struct time_range *skip; /* times that do not count, by start; borrowed */
+	size_t n_skip;
 };
 
 /* Fields of the event in raw data. */

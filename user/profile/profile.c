@@ -18,6 +18,7 @@ struct adding {
 	bool *is_switch;
 	struct switch_fields fields;
 	uint64_t first, last; /* ns; of all samples */
+	uint64_t end;	      /* ns; of what does not count, too */
 	struct location frames[FRAMES_MAX];
 	uint32_t ids[FRAMES_MAX];
 	size_t n_frames;
@@ -51,6 +52,7 @@ void profile__free(struct profile *p)
 	for (size_t i = 0; i < p->n_events; i++) {
 		free(p->events[i].name);
 		free(p->events[i].functions);
+		free(p->events[i].stacks);
 	}
 	free(p->events);
 	free(p->seen);
@@ -71,6 +73,21 @@ struct weight event_profile__weight(const struct event_profile *e, uint32_t func
 	return e && function < e->n_functions ? e->functions[function] : (struct weight){ 0 };
 }
 
+/* Does it sample at a rate of time or of work, rather than when something happens? */
+static bool is_on_cpu(const struct perf_event_attr *a)
+{
+	switch (a->type) {
+	case PERF_TYPE_SOFTWARE:
+		return a->config == PERF_COUNT_SW_CPU_CLOCK ||
+		       a->config == PERF_COUNT_SW_TASK_CLOCK;
+	case PERF_TYPE_TRACEPOINT:
+	case PERF_TYPE_BREAKPOINT:
+		return false;
+	default:
+		return true;
+	}
+}
+
 static int add_event(struct profile *p, const struct file_event *fe)
 {
 	struct event_profile *v = reallocarray(p->events, p->n_events + 1, sizeof(*v));
@@ -87,6 +104,7 @@ static int add_event(struct profile *p, const struct file_event *fe)
 		.callchains = a->sample_type & PERF_SAMPLE_CALLCHAIN,
 		.tracepoint = a->type == PERF_TYPE_TRACEPOINT,
 		.user_stacks = a->sample_type & PERF_SAMPLE_STACK_USER,
+		.on_cpu = is_on_cpu(a),
 	};
 	if (!v->name)
 		return -ENOMEM;
@@ -190,6 +208,30 @@ static int find_frames(struct adding *a, const struct sample *s)
 	return err;
 }
 
+static int add_stack(struct adding *a, struct event_profile *e, const struct sample *s)
+{
+	uint32_t id;
+	int err;
+
+	if (!a->p->keep_stacks || !e->on_cpu)
+		return 0;
+	err = stacks__id(a->p->tables->stacks, STACK_ON_CPU, a->ids, a->n_frames, &id)
+		      ?: room_for((void **)&e->stacks, &e->n_stacks, sizeof(*e->stacks), id);
+	if (err)
+		return err;
+	e->stacks[id].weight += s->period;
+	e->stacks[id].samples++;
+	return 0;
+}
+
+static bool is_skipped(const struct profile *p, uint64_t time)
+{
+	for (size_t i = 0; i < p->n_skip && p->skip[i].start <= time; i++)
+		if (time <= p->skip[i].end)
+			return true;
+	return false;
+}
+
 static int add_switch(struct adding *a, const struct sample *s)
 {
 	struct task_switch t;
@@ -202,6 +244,14 @@ static int add_switch(struct adding *a, const struct sample *s)
 	return err ? err : offcpu__switch(&a->p->offcpu, &t, stack);
 }
 
+/* It does not count, and still tells who is away from when on. */
+static int note_skipped(struct adding *a, const struct sample *s, size_t event)
+{
+	if (!a->is_switch[event])
+		return offcpu__ran(&a->p->offcpu, s->tid, s->time);
+	return find_frames(a, s) ?: add_switch(a, s);
+}
+
 static int add_sample(struct adding *a, const struct sample *s)
 {
 	size_t i = s->event - perf_file__info(replay__file(a->r))->events;
@@ -210,11 +260,14 @@ static int add_sample(struct adding *a, const struct sample *s)
 
 	if (!strncmp(e->name, own_events, sizeof(own_events) - 1))
 		return 0;
+	a->end = s->time > a->end ? s->time : a->end;
+	if (is_skipped(a->p, s->time))
+		return note_skipped(a, s, i);
 	if (s->time && (!a->first || s->time < a->first))
 		a->first = s->time;
 	if (s->time > a->last)
 		a->last = s->time;
-	err = find_frames(a, s) ?: add_weight(a, e, s);
+	err = find_frames(a, s) ?: add_weight(a, e, s) ?: add_stack(a, e, s);
 	if (err)
 		return err;
 	return a->is_switch[i] ? add_switch(a, s) : offcpu__ran(&a->p->offcpu, s->tid, s->time);
@@ -234,7 +287,7 @@ static int add_samples(struct adding *a, struct err *err)
 		code = add_sample(a, &s);
 	}
 	if (!code)
-		code = offcpu__end(&a->p->offcpu, a->last);
+		code = offcpu__end(&a->p->offcpu, a->end);
 	return code ? err_set(err, code, "out of memory") : 0;
 }
 
@@ -247,6 +300,8 @@ int profile__add_file(struct profile *p, const char *path, struct err *err)
 	if (!a)
 		return err_set(err, -ENOMEM, "%s: out of memory", path);
 	a->p = p;
+	p->offcpu.skip = p->skip;
+	p->offcpu.n_skip = p->n_skip;
 	code = replay__open(path, p->tables->symbols, err, &a->r);
 	if (code) {
 		free(a);

@@ -35,6 +35,14 @@ struct event_profile {
 	double weight;
 	struct weight *functions; /* by id; owned */
 	size_t n_functions;
+	bool on_cpu;		     /* samples say where CPU time goes */
+	struct stack_weight *stacks; /* by id, of on_cpu where they are kept; owned */
+	size_t n_stacks;
+};
+
+struct stack_weight {
+	double weight; /* sum of periods */
+	uint64_t samples;
 };
 
 struct profile {
@@ -43,6 +51,10 @@ struct profile {
 	size_t n_files;
 	struct event_profile *events; /* owned */
 	size_t n_events;
+	bool keep_stacks; /* of samples on a CPU, too; set after init */
+	/* what happened at these times does not count: by start, set before a file is added, borrowed */
+	const struct time_range *skip;
+	size_t n_skip;
 	bool switches; /* sched:sched_switch was recorded, with all that offcpu needs */
 	struct offcpu offcpu;
 	/* for the sample at hand */

@@ -9,6 +9,9 @@
 
 struct stacks;
 
+/* In place of a state, of stacks of tasks that ran. */
+#define STACK_ON_CPU UINT32_MAX
+
 struct stack {
 	uint32_t state; /* prev_state of sched:sched_switch */
 	uint32_t n;

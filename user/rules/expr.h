@@ -76,7 +76,7 @@ enum expr_type {
 /* Sources that look at their tasks while these are there: only they know paths. */
 #define EXPR_PATH_SOURCES                                                                          \
 	(1U << FRBPF_SOURCE_RUNQLAT | 1U << FRBPF_SOURCE_SYSCALL | 1U << FRBPF_SOURCE_BLOCKED |    \
-	 1U << FRBPF_SOURCE_OFFCPU | 1U << FRBPF_SOURCE_TRACEPOINT)
+	 1U << FRBPF_SOURCE_OFFCPU | 1U << FRBPF_SOURCE_TRACEPOINT | 1U << FRBPF_SOURCE_SPAN)
 
 /* Names and types of the fields, for errors, `frbpf events` and documentation; ends with name NULL.
  */

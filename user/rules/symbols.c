@@ -204,6 +204,8 @@ const struct symbol symbols_reclaim_scope[] = {
 	{ NULL },
 };
 
+const struct symbol symbols_sa_handler[] = { { "SIG_DFL", 0 }, { "SIG_IGN", 1 }, { NULL } };
+
 const struct symbol symbols_signal[] = {
 	{ "SIGHUP", SIGHUP },	{ "SIGINT", SIGINT },
 	{ "SIGQUIT", SIGQUIT }, { "SIGILL", SIGILL },

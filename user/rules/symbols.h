@@ -11,9 +11,10 @@ struct symbol {
 };
 
 /* Each ends with name NULL. */
-extern const struct symbol symbols_errno[];  /* "EAGAIN", positive */
-extern const struct symbol symbols_state[];  /* "D": letters as ps shows them */
-extern const struct symbol symbols_signal[]; /* "SIGSEGV" */
+extern const struct symbol symbols_errno[];	 /* "EAGAIN", positive */
+extern const struct symbol symbols_state[];	 /* "D": letters as ps shows them */
+extern const struct symbol symbols_signal[];	 /* "SIGSEGV" */
+extern const struct symbol symbols_sa_handler[]; /* "SIG_DFL" */
 
 extern const struct symbol symbols_blkio_op[];
 extern const struct symbol symbols_blkio_flags[]; /* bits */

@@ -41,7 +41,9 @@ static int take_file(struct run_incident *to, const struct dump_result *res, con
 		return -ENOMEM;
 	to->files = v;
 	f = &v[to->n_files++];
-	*f = (struct run_file){ .session = strdup(res->session->name) };
+	*f = (struct run_file){ .session = strdup(res->session->name),
+				.start = res->start,
+				.end = res->end };
 	if (res->error)
 		f->error = strdup(res->error_text);
 	else if (asprintf(&f->path, "%s/session-%s/%s", base, res->session->name, res->file) < 0)
@@ -69,6 +71,18 @@ static void take_trigger(struct run_incident *to, const struct incident *inc,
 	};
 	memcpy(r->comm, t->subject.comm, FRBPF_COMM_LEN);
 	memcpy(r->process, t->subject.process, FRBPF_COMM_LEN);
+}
+
+int incident_note__take_rest(struct outcome *o, const struct incident *inc, const char *base)
+{
+	int err = 0;
+
+	o->rest.last = true;
+	for (size_t i = 0; !err && i < INCIDENT_SESSIONS_MAX; i++) {
+		if (inc->results[i].session)
+			err = take_file(&o->rest, &inc->results[i], base);
+	}
+	return err;
 }
 
 int incident_note__take(struct outcome *o, const struct incident *inc, const char *base)

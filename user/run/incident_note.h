@@ -12,6 +12,8 @@
 /* Note @inc, whose files are complete, or note it again with what was merged into it since. @base:
  * where its files are. 0 or -ENOMEM. */
 int incident_note__take(struct outcome *o, const struct incident *inc, const char *base);
+/* Note the files of @inc, which are there to be compared with and no incident of the run. 0 or -ENOMEM. */
+int incident_note__take_rest(struct outcome *o, const struct incident *inc, const char *base);
 /* Say in the log what fired the incident of this number, and which files were not written. */
 void incident_note__log(const struct outcome *o, uint64_t number);
 

@@ -159,8 +159,25 @@ const char *run_end__name(enum run_end end)
 	return names[end];
 }
 
-static void free_incident(struct run_incident *inc)
+static void free_table(struct run_stack_table *t)
 {
+	for (size_t i = 0; i < t->n; i++) {
+		for (size_t k = 0; k < t->v[i].n_frames; k++) {
+			free(t->v[i].frames[k].symbol);
+			free(t->v[i].frames[k].module);
+		}
+		free(t->v[i].frames);
+	}
+	free(t->v);
+	free(t->session);
+	free(t->event);
+}
+
+void run_incident__free(struct run_incident *inc)
+{
+	for (size_t i = 0; i < inc->n_tables; i++)
+		free_table(&inc->tables[i]);
+	free(inc->tables);
 	for (size_t i = 0; i < inc->n_files; i++) {
 		free(inc->files[i].session);
 		free(inc->files[i].path);
@@ -168,6 +185,7 @@ static void free_incident(struct run_incident *inc)
 	}
 	free(inc->files);
 	free(inc->triggers);
+	*inc = (struct run_incident){ 0 };
 }
 
 void outcome__free(struct outcome *o)
@@ -182,7 +200,8 @@ void outcome__free(struct outcome *o)
 		free(o->sessions[i].run);
 	}
 	for (size_t i = 0; i < o->n_incidents; i++)
-		free_incident(&o->incidents[i]);
+		run_incident__free(&o->incidents[i]);
+	run_incident__free(&o->rest);
 	free(o->rules);
 	free(o->sessions);
 	free(o->incidents);

@@ -28,9 +28,35 @@ enum run_end {
 };
 
 struct run_file {
-	char *session; /* owned */
-	char *path;    /* absolute; owned. NULL: it could not be written */
-	char *error;   /* why; owned. NULL: it was */
+	char *session;	     /* owned */
+	char *path;	     /* absolute; owned. NULL: it could not be written */
+	char *error;	     /* why; owned. NULL: it was */
+	uint64_t start, end; /* ns: its window */
+};
+
+struct run_frame {
+	char *symbol; /* as people know it; owned. NULL: not known */
+	char *module; /* owned */
+	bool kernel;
+};
+
+/* A stack of an incident's window, the innermost frame first. */
+struct run_stack {
+	double here, rest;	   /* percent of what its table is about */
+	bool noise;		   /* so many samples differ by that much by chance */
+	const char *state;	   /* in which tasks left their CPU; NULL: they ran */
+	char comm[FRBPF_COMM_LEN]; /* who waited most; "" of those that ran */
+	struct run_frame *frames;  /* owned */
+	size_t n_frames;
+};
+
+/* What ran, or waited, in the window of one session: the hottest first. */
+struct run_stack_table {
+	char *session;	     /* owned */
+	char *event;	     /* sampled where tasks ran; owned. NULL: time off CPU */
+	uint64_t here, rest; /* samples, or ns off CPU, in the window and in the rest of the run */
+	struct run_stack *v; /* owned */
+	size_t n;
 };
 
 /* What fired: copies, the rules may be gone. */
@@ -52,6 +78,8 @@ struct run_incident {
 	uint64_t more_triggers; /* further ones, only counted */
 	struct run_file *files; /* owned, one per session that was saved */
 	size_t n_files;
+	struct run_stack_table *tables; /* owned; none where nobody looked, see hot_stacks.h */
+	size_t n_tables;
 };
 
 struct run_rule {
@@ -91,8 +119,9 @@ struct outcome {
 	size_t n_sessions;
 	struct run_incident *incidents; /* owned, in the order of their freeze */
 	size_t n_incidents;
-	uint64_t lost_triggers; /* found no free incident */
-	uint64_t unseen;	/* tasks that could not be followed or measured */
+	struct run_incident rest; /* the last window, where it was saved for comparison only */
+	uint64_t lost_triggers;	  /* found no free incident */
+	uint64_t unseen;	  /* tasks that could not be followed or measured */
 	uint64_t failed_files;
 	size_t n_runs;			     /* that it is the sum of; 0: one */
 	const struct comparison *comparison; /* with a baseline; borrowed. NULL: none */
@@ -119,6 +148,9 @@ const struct run_trigger *outcome__worst(const struct outcome *o, size_t rule,
 					 const struct run_incident **ret_incident);
 /* The dump of @inc that is to be looked at first: NULL when none could be written. */
 const struct run_file *run_incident__dump(const struct run_incident *inc);
+
+/* What it holds, not the struct itself. */
+void run_incident__free(struct run_incident *inc);
 
 const char *run_end__name(enum run_end end);
 

@@ -33,6 +33,7 @@ struct recording {
 	size_t n_own;
 	size_t *values; /* see struct run_rules; owned */
 	uint64_t started;
+	bool rest_only; /* a dump by hand is there to be compared with alone */
 };
 
 /* Sessions open an fd per event, CPU and thread. The command was forked before. */
@@ -202,6 +203,12 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 	if (!inc->name[0]) /* every session failed before it had a name */
 		base_dir__reserve_name(r->opts.base, inc->freeze.frozen + inc->realtime_offset,
 				       inc->name);
+	if (inc->manual && r->rest_only) {
+		if (first && incident_note__take_rest(r->opts.outcome, inc, r->opts.base->path))
+			log_warn("incidents are not compared with the rest of the run: out of "
+				 "memory");
+		return true;
+	}
 	code = manifest__write(r->opts.base, inc, host_info__hostname(r->host), &err);
 	if (code)
 		log_error("%s", err.msg);
@@ -244,6 +251,26 @@ static void read_states(struct recording *r)
 	}
 }
 
+/* Save the last window, for its own sake or to compare incidents with. */
+static void dump_last(struct recording *r, bool last)
+{
+	uint64_t all = generation__all_sessions(recorder__generation(r->recorder));
+
+	r->rest_only = !last;
+	if (recorder__dump(r->recorder, all, INCIDENT_NOTE_LAST) < 0 && last)
+		log_warn("too many dumps are under way: that of the last window is not made");
+}
+
+/* Files that were missed for the comparison alone are no failure. */
+static uint64_t failed_rest(const struct outcome *o)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < o->rest.n_files; i++)
+		n += o->rest.files[i].error != NULL;
+	return n;
+}
+
 void recording__finish(struct recording *r, bool last)
 {
 	struct outcome *o = r->opts.outcome;
@@ -256,15 +283,14 @@ void recording__finish(struct recording *r, bool last)
 	if (detectors__update(r->detectors, NULL, 0, NULL, &err))
 		log_error("rules cannot be detached: %s", err.msg);
 	recorder__sync(r->recorder);
-	if (last &&
-	    recorder__dump(r->recorder, generation__all_sessions(recorder__generation(r->recorder)),
-			   INCIDENT_NOTE_LAST) < 0)
-		log_warn("too many dumps are under way: that of the last window is not made");
+	recorder__stats(r->recorder, &recorder);
+	if (last || recorder.incidents)
+		dump_last(r, last);
 	recorder__drain(r->recorder, on_incident, r);
 	read_states(r);
 	recorder__stats(r->recorder, &recorder);
 	o->lost_triggers = recorder.busy;
-	o->failed_files = recorder.failed;
+	o->failed_files = recorder.failed - failed_rest(o);
 	o->unseen = detectors.missing_storage;
 }
 

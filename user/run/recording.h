@@ -31,8 +31,8 @@ int recording__fd(const struct recording *r);
 /* Take what was written. Returns ns until it is to be called again at the latest, or UINT64_MAX. */
 uint64_t recording__step(struct recording *r);
 
-/* Nothing fires any more; save the last window, too, if @last; write what is under way; fill the
- * outcome. */
+/* Nothing fires any more; save the last window, too, if @last, or as outcome.rest if there were
+ * incidents; write what is under way; fill the outcome. */
 void recording__finish(struct recording *r, bool last);
 
 void recording__free(struct recording *r);

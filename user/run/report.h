@@ -19,8 +19,8 @@ int report_json(const struct outcome *o, struct buf *b);
 int report_junit(const struct outcome *o, struct buf *b);
 int report_markdown(const struct outcome *o, struct buf *b);
 
-/* The stacks that were hottest around @inc, against the rest of the run: lines of markdown, or
- * nothing where the dumps do not tell. */
+/* The stacks that were hottest in the window of @inc, against the rest of the run: tables of markdown;
+ * nothing where nobody looked, or the dumps do not tell. */
 int report_stacks(const struct outcome *o, const struct run_incident *inc, struct buf *b);
 
 /* One line per rule that fired, as GitHub makes annotations of them. */

@@ -124,6 +124,51 @@ static json_t *json_files(const struct run_incident *inc)
 	return list;
 }
 
+static json_t *json_frames(const struct run_stack *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->n_frames; i++) {
+		const struct run_frame *f = &s->frames[i];
+
+		json_array_append_new(
+			list, json_pack("{s:o, s:o, s:b}", "symbol",
+					f->symbol ? report__text(f->symbol) : json_null(), "module",
+					report__text(f->module), "kernel", f->kernel));
+	}
+	return list;
+}
+
+static json_t *json_stack(const struct run_stack_table *t, const struct run_stack *s)
+{
+	return json_pack("{s:f, s:o, s:b, s:o, s:o, s:o}", "percent", s->here, "percent_of_rest",
+			 t->rest ? json_real(s->rest) : json_null(), "noise", s->noise, "state",
+			 s->state ? json_string(s->state) : json_null(), "comm",
+			 s->comm[0] ? report__text(s->comm) : json_null(), "frames",
+			 json_frames(s));
+}
+
+/* Per session and event, and of time off CPU. */
+static json_t *json_stacks(const struct run_incident *inc)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < inc->n_tables; i++) {
+		const struct run_stack_table *t = &inc->tables[i];
+		json_t *rows = json_array();
+
+		for (size_t k = 0; k < t->n; k++)
+			json_array_append_new(rows, json_stack(t, &t->v[k]));
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:o, s:s, s:I, s:I, s:o}", "session", t->session, "event",
+				  t->event ? report__text(t->event) : json_null(), "unit",
+				  t->event ? "samples" : "off_cpu_ns", "here", (json_int_t)t->here,
+				  "rest", (json_int_t)t->rest, "stacks", rows));
+	}
+	return list;
+}
+
 static json_t *json_incidents(const struct outcome *o)
 {
 	json_t *list = json_array();
@@ -132,10 +177,11 @@ static json_t *json_incidents(const struct outcome *o)
 		const struct run_incident *inc = &o->incidents[i];
 
 		json_array_append_new(
-			list, json_pack("{s:s, s:b, s:b, s:o, s:I, s:o}", "name", inc->name,
+			list, json_pack("{s:s, s:b, s:b, s:o, s:I, s:o, s:o}", "name", inc->name,
 					"last_window", inc->last, "capture", inc->capture,
 					"triggers", json_triggers(o, inc), "more_triggers",
-					(json_int_t)inc->more_triggers, "files", json_files(inc)));
+					(json_int_t)inc->more_triggers, "files", json_files(inc),
+					"hot_stacks", json_stacks(inc)));
 	}
 	return list;
 }

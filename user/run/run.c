@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "run/folder.h"
+#include "run/hot_stacks.h"
 #include "run/incident_note.h"
 #include "run/privilege.h"
 #include "run/repeat.h"
@@ -229,6 +230,8 @@ static void record_run(struct run *r, bool measured, bool last)
 	recording__free(TAKE_PTR(r->recording));
 	wait__command(&w);
 	note_end(r);
+	hot_stacks__find(&r->outcome);
+	hot_stacks__drop_rest(&r->outcome);
 	if (measured)
 		repeat__take_rules(&r->repeat, &r->outcome);
 }

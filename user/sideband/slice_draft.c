@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "perfdata/record.h"
+#include "sideband/ksymbol_cover.h"
 #include "sideband/slice_draft.h"
 
 /* A process that the slice needs: asked for, or because a child inherits its maps. */
@@ -485,7 +486,7 @@ static size_t set_times(struct buf *b, uint64_t start)
 	return n;
 }
 
-static int make_records(const struct slice_draft *d, const struct kernel_maps *text,
+static int make_records(struct slice_draft *d, const struct kernel_maps *text,
 			const struct kernel_maps *modules, struct sideband_slice *s)
 {
 	const struct needed *n;
@@ -500,6 +501,8 @@ static int make_records(const struct slice_draft *d, const struct kernel_maps *t
 	for (n = d->needed; n && !err; n = n->hh.next)
 		if (n->emit)
 			err = emit_needed(d, n->pid, &s->records);
+	if (!err)
+		err = ksymbol_cover(&s->records, &d->window);
 	if (err)
 		return err;
 	s->n_records = set_times(&s->records, d->req->start);

@@ -2,11 +2,16 @@
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/cleanup.h"
 #include "symbols/elf_plt.h"
 #include "symbols/elf_symbols.h"
+
+/* Bytes that libelf may take for the symbols of one file, where only some are wanted. */
+#define WANTED_SECTION_MAX (64u << 20)
 
 static int read_segments(Elf *elf, struct elf_symbols *e)
 {
@@ -39,6 +44,22 @@ bool elf_symbols__vaddr(const struct elf_symbols *e, uint64_t offset, uint64_t *
 		}
 	}
 	return false;
+}
+
+/* Tell the tables where the wanted bytes are linked to. */
+static int want(struct elf_symbols *e)
+{
+	const struct elf_wanted *w = e->wanted;
+	_cleanup_free_ uint64_t *addrs = w ? calloc(w->n ?: 1, sizeof(*addrs)) : NULL;
+	size_t n = 0;
+
+	if (!w)
+		return 0;
+	if (!addrs)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->n; i++)
+		n += elf_symbols__vaddr(w->segments ?: e, w->offsets[i], &addrs[n]);
+	return symbol_table__want(&e->table, addrs, n) ?: symbol_table__want(&e->stubs, addrs, n);
 }
 
 static enum symbol_rank rank(const GElf_Sym *sym)
@@ -87,10 +108,16 @@ static int add_symbol(Elf *elf, const GElf_Sym *sym, const char *name, struct el
 
 static int read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *header, struct elf_symbols *e)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
+	GElf_Shdr names = { 0 };
+	Elf_Data *data;
 	GElf_Sym sym;
 	int err = 0;
 
+	if (e->wanted &&
+	    (!gelf_getshdr(elf_getscn(elf, header->sh_link), &names) ||
+	     header->sh_size > WANTED_SECTION_MAX || names.sh_size > WANTED_SECTION_MAX))
+		return -EFBIG;
+	data = elf_getdata(scn, NULL);
 	for (int i = 0; data && !err && gelf_getsym(data, i, &sym); i++)
 		err = add_symbol(elf, &sym, elf_strptr(elf, header->sh_link, sym.st_name), e);
 	return err;
@@ -139,15 +166,17 @@ static int read_sections(Elf *elf, struct elf_symbols *e)
 
 static int read_elf(Elf *elf, struct elf_symbols *ret)
 {
-	struct elf_symbols e = { 0 };
+	struct elf_symbols e = { .wanted = ret->wanted };
 	int err = -ENOENT;
 
 	if (elf && elf_kind(elf) == ELF_K_ELF)
 		err = read_segments(elf, &e) ?:
+		      want(&e) ?:
 		      read_sections(elf, &e) ?:
 		      elf_plt__read(elf, &e.stubs) ?:
 		      symbol_table__finish(&e.table) ?: symbol_table__finish(&e.stubs);
 	elf_end(elf);
+	e.wanted = NULL;
 	if (err)
 		elf_symbols__free(&e);
 	else

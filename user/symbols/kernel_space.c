@@ -38,7 +38,8 @@ static int apply_ksymbol(struct kernel_space *k, const struct record_ksymbol *r)
 	struct map m = { .start = r->addr, .flags = KERNEL_SPACE_KSYMBOL };
 
 	/* one that goes stays until another takes its place: samples of it may still come */
-	if (r->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER)
+	if ((r->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) ||
+	    !strcmp(r->name, RECORD_KSYMBOL_NONE))
 		return 0;
 	return add(k, &m, r->len, &none, r->name);
 }

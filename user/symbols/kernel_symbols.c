@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "symbols/kernel_symbols.h"
+#include "symbols/text_chunks.h"
 #include "symbols/text_symbols.h"
 
 #define KALLSYMS     "/proc/kallsyms"
@@ -22,20 +25,37 @@ static bool same_id(const struct build_id *a, const struct build_id *b)
 	return a->size == b->size && !memcmp(a->data, b->data, a->size);
 }
 
+struct kallsyms {
+	const char *module;
+	struct symbol_table *table;
+	uint64_t text; /* 0: not seen yet */
+};
+
+static int add_kallsyms(const struct buf *text, void *arg)
+{
+	struct kallsyms *k = arg;
+	uint64_t start;
+	int err = text_symbols__kallsyms(text, k->module, k->table, &start);
+
+	if (!k->text)
+		k->text = start;
+	return err;
+}
+
 /* A table from @path, and where its _text is. */
 static const char *read_kallsyms(const char *path, const char *module, struct symbol_table *ret,
 				 uint64_t *ret_text)
 {
-	struct symbol_table t = { 0 };
-	struct buf text = { 0 };
-	int err = buf__read_file(&text, path, KALLSYMS_MAX);
+	struct symbol_table t = { .wanted = TAKE_PTR(ret->wanted) };
+	struct kallsyms k = { .module = module, .table = &t };
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int err = fd < 0 ? -errno : text_chunks__each(fd, KALLSYMS_MAX, add_kallsyms, &k);
 
 	if (!err)
-		err = text_symbols__kallsyms(&text, module, &t, ret_text)
-			      ?: symbol_table__finish(&t);
-	buf__free(&text);
+		err = symbol_table__finish(&t);
 	if (!err && t.n) {
 		*ret = t;
+		*ret_text = k.text;
 		return NULL;
 	}
 	symbol_table__free(&t);
@@ -87,6 +107,22 @@ const char *kernel_symbols__read(uint64_t text, const struct build_id *id, struc
 	*ret = t;
 	*ret_delta = there - text;
 	return NULL;
+}
+
+const char *kernel_symbols__read_running(const uint64_t *addrs, size_t n, struct symbol_table *ret)
+{
+	struct symbol_table t = { 0 };
+	const char *why;
+	uint64_t text;
+
+	if (symbol_table__want(&t, addrs, n))
+		return no_memory;
+	why = read_kallsyms(KALLSYMS, TEXT_SYMBOLS_ANY, &t, &text);
+	if (why)
+		symbol_table__free(&t);
+	else
+		*ret = t;
+	return why;
 }
 
 /* The address of a loaded module; false: it is not. */

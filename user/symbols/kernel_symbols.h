@@ -17,4 +17,7 @@ const char *kernel_symbols__read(uint64_t text, const struct build_id *id, struc
 const char *kernel_symbols__read_module(const char *name, uint64_t start, const struct build_id *id,
 					struct symbol_table *ret, uint64_t *ret_delta);
 
+/* Of the running kernel and all of its modules at once: those for @addrs alone. */
+const char *kernel_symbols__read_running(const uint64_t *addrs, size_t n, struct symbol_table *ret);
+
 #endif

@@ -82,15 +82,33 @@ int module__init(struct module *m, enum module_kind kind, const char *path,
 void module__free(struct module *m)
 {
 	elf_symbols__free(&m->symbols);
+	free(m->wanted);
 	free(m->owned);
 }
 
-static void load(struct module *m, const struct map *map)
+static bool is_elf(const struct module *m)
 {
-	m->loaded = true;
+	return m->kind == MODULE_FILE || m->kind == MODULE_VDSO;
+}
+
+int module__want(struct module *m, const struct map *map, uint64_t addr)
+{
+	uint64_t *v = reallocarray(m->wanted, m->n_wanted + 1, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	m->wanted = v;
+	v[m->n_wanted++] = is_elf(m) ? addr - map->start + map->pgoff : addr;
+	m->only_wanted = true;
+	return 0;
+}
+
+static void read_symbols(struct module *m, const struct map *map)
+{
 	switch (m->kind) {
 	case MODULE_FILE:
-		m->why_not = module_files__read(m->path, &m->id, m->pid, &m->symbols);
+		m->why_not = module_files__read(m->path, &m->id, m->pid, map->start, map->end,
+						&m->symbols);
 		break;
 	case MODULE_VDSO:
 		m->why_not = module_files__read_vdso(&m->id, &m->symbols);
@@ -109,6 +127,22 @@ static void load(struct module *m, const struct map *map)
 		m->why_not = "has no symbols";
 		break;
 	}
+}
+
+static void load(struct module *m, const struct map *map)
+{
+	struct elf_wanted wanted = { .offsets = m->wanted, .n = m->n_wanted };
+
+	m->loaded = true;
+	if (m->only_wanted && is_elf(m))
+		m->symbols.wanted = &wanted;
+	else if (m->only_wanted && symbol_table__want(&m->symbols.table, m->wanted, m->n_wanted))
+		m->why_not = "out of memory for its symbols";
+	if (!m->why_not)
+		read_symbols(m, map);
+	m->symbols.wanted = NULL;
+	free(m->wanted);
+	m->wanted = NULL;
 }
 
 const struct symbol *module__find(struct module *m, const struct map *map, uint64_t addr,

@@ -28,6 +28,11 @@ struct module {
 	struct build_id id;
 	uint32_t pid; /* who mapped it: some process that did */
 
+	/* What will be asked for, where nothing else is: offsets in the file, addresses of others */
+	uint64_t *wanted; /* owned, until it is loaded */
+	size_t n_wanted;
+	bool only_wanted;
+
 	bool loaded;
 	struct elf_symbols symbols;
 	/* to be added to an address for one of the table: of MODULE_KERNEL* */
@@ -44,6 +49,10 @@ enum module_kind module__user_kind(const char *map_name);
 int module__init(struct module *m, enum module_kind kind, const char *path,
 		 const struct build_id *id, uint32_t pid);
 void module__free(struct module *m);
+
+/* Before anything is found: @addr, which @map is the map of, will be asked for, and nothing that was not
+ * announced. 0 or -ENOMEM. */
+int module__want(struct module *m, const struct map *map, uint64_t addr);
 
 /* The symbol at @addr, of which @map is the map of @m, and how many bytes into it that is. Reads what
  * is needed the first time. NULL: none is known. */

@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "symbols/module_files.h"
+#include "symbols/text_chunks.h"
 #include "symbols/text_symbols.h"
 
 #define PERF_MAP_MAX (256u << 20)
@@ -80,27 +81,55 @@ static bool kept_path(const struct build_id *id, const char *file, char path[sta
 	return snprintf(path, PATH_MAX, "%s/.debug/.build-id/%s/%s", home, hex, file) < PATH_MAX;
 }
 
-/* The file that was mapped, or a copy. */
-static bool read_mapped(const char *path, const struct build_id *id, uint32_t pid,
-			struct elf_symbols *ret, bool *ret_other)
+/* A file that was mapped by @pid. */
+struct mapped {
+	const char *path;
+	const struct build_id *id;
+	uint32_t pid;
+	uint64_t start, end;
+};
+
+/* As @pid has it. Without a build id that may be another process by now. */
+static bool read_of_process(const struct mapped *m, struct elf_symbols *ret, bool *ret_other)
 {
+	char path[PATH_MAX];
+
+	if (!m->pid || !m->id->size)
+		return false;
+	if (snprintf(path, sizeof(path), "/proc/%u/root%s", m->pid, m->path) < PATH_MAX &&
+	    read_file(path, m->id, ret, ret_other))
+		return true;
+	/* deleted or replaced since */
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, m->pid, m->start,
+		 m->end);
+	if (read_file(path, m->id, ret, ret_other))
+		return true;
+	snprintf(path, sizeof(path), "/proc/%u/exe", m->pid);
+	return read_file(path, m->id, ret, ret_other);
+}
+
+/* The file that was mapped, or a copy. */
+static bool read_mapped(const struct mapped *m, struct elf_symbols *ret, bool *ret_other)
+{
+	const struct build_id *id = m->id;
 	char other[PATH_MAX];
 
-	/* without a build id the pid may be another process's by now */
-	if (pid && id->size &&
-	    snprintf(other, sizeof(other), "/proc/%u/root%s", pid, path) < PATH_MAX &&
-	    read_file(other, id, ret, ret_other))
-		return true;
-	return read_file(path, id, ret, ret_other) ||
+	return read_of_process(m, ret, ret_other) || read_file(m->path, id, ret, ret_other) ||
 	       (kept_path(id, "elf", other) && read_file(other, id, ret, ret_other));
 }
 
 /* Take the symbols of a debug file: where they are mapped only the file itself tells. */
 static bool take_debug_file(const char *path, const struct build_id *id, struct elf_symbols *to)
 {
+	struct elf_wanted wanted = { 0 };
 	struct elf_symbols e = { 0 };
 	bool other;
 
+	if (to->wanted) {
+		wanted = *to->wanted;
+		wanted.segments = to;
+		e.wanted = &wanted;
+	}
 	if (!read_file(path, id, &e, &other))
 		return false;
 	if (!e.full || !e.table.n) {
@@ -140,18 +169,21 @@ static void find_debug_file(const char *file, const struct build_id *id, struct 
 }
 
 const char *module_files__read(const char *path, const struct build_id *id, uint32_t pid,
-			       struct elf_symbols *ret)
+			       uint64_t start, uint64_t end, struct elf_symbols *ret)
 {
-	struct elf_symbols e = { 0 };
+	const struct mapped mapped = { path, id, pid, start, end };
+	struct elf_symbols e = { .wanted = ret->wanted };
 	struct build_id own = *id;
 	bool other = false;
 
-	if (!read_mapped(path, id, pid, &e, &other))
+	if (!read_mapped(&mapped, &e, &other))
 		return other ? "is another build than the one recorded" : "is not here";
 	if (!own.size && build_id__read(path, &own)) /* the recording did not tell */
 		own.size = 0;
+	e.wanted = ret->wanted;
 	if (!e.full)
 		find_debug_file(path, &own, &e);
+	e.wanted = NULL;
 	if (!e.table.n || !e.n_segments) {
 		elf_symbols__free(&e);
 		return "has no symbols";
@@ -236,10 +268,14 @@ static bool is_trusted(int fd, uint32_t pid)
 	return !stat(path, &process) && process.st_uid == st.st_uid;
 }
 
+static int add_perf_map(const struct buf *text, void *arg)
+{
+	return text_symbols__perf_map(text, arg);
+}
+
 const char *module_files__read_perf_map(uint32_t pid, struct symbol_table *ret)
 {
 	struct symbol_table t = { 0 };
-	struct buf text = { 0 };
 	char path[64];
 	int err;
 
@@ -253,10 +289,8 @@ const char *module_files__read_perf_map(uint32_t pid, struct symbol_table *ret)
 		return "has no /tmp/perf-PID.map";
 	if (!is_trusted(fd, pid))
 		return "has a perf-PID.map of another user";
-	err = buf__read_fd(&text, fd, PERF_MAP_MAX);
-	if (!err)
-		err = text_symbols__perf_map(&text, &t) ?: symbol_table__finish(&t);
-	buf__free(&text);
+	t.wanted = TAKE_PTR(ret->wanted);
+	err = text_chunks__each(fd, PERF_MAP_MAX, add_perf_map, &t) ?: symbol_table__finish(&t);
 	if (err) {
 		symbol_table__free(&t);
 		return err == -ENOMEM ? no_memory : "has a perf-PID.map that cannot be read";

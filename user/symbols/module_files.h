@@ -8,13 +8,13 @@
 #include "symbols/elf_symbols.h"
 
 /*
- * Of the file at @path, of build id @id (size 0: not known), that @pid had mapped: the file as seen by
- * @pid if that still lives, as seen by us, or perf's copy in ~/.debug; and of debug files, in
+ * Of the file at @path, of build id @id (size 0: not known), that @pid had mapped from @start to @end: the
+ * file as seen by @pid if that still lives, what it has mapped there (a deleted file, too), as seen by us, or perf's copy in ~/.debug; and of debug files, in
  * ~/.debug, /usr/lib/debug/.build-id or as its .gnu_debuglink says, where the file itself has only
  * dynamic symbols. A file of another build id is passed over.
  */
 const char *module_files__read(const char *path, const struct build_id *id, uint32_t pid,
-			       struct elf_symbols *ret);
+			       uint64_t start, uint64_t end, struct elf_symbols *ret);
 
 /* Of the vDSO: the one that we run with, if @id is its build id or that of our kernel, or a kept one. */
 const char *module_files__read_vdso(const struct build_id *id, struct elf_symbols *ret);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/symbol_filter.h"
 #include "symbols/symbol_table.h"
 
 #define LOOK_BACK 16   /* symbols that may begin inside of a larger one */
@@ -15,9 +16,14 @@ struct raw_symbol {
 	enum symbol_rank rank;
 };
 
-int symbol_table__add(struct symbol_table *t, uint64_t start, uint64_t size, uint64_t limit,
-		      const char *name, size_t name_len, enum symbol_rank rank)
+int symbol_table__want(struct symbol_table *t, const uint64_t *addrs, size_t n)
 {
+	return symbol_filter__new(addrs, n, &t->wanted);
+}
+
+static int add_raw(const struct offered_symbol *s, void *arg)
+{
+	struct symbol_table *t = arg;
 	size_t at = t->names.len;
 
 	if (t->n_raw == UINT32_MAX)
@@ -31,11 +37,23 @@ int symbol_table__add(struct symbol_table *t, uint64_t start, uint64_t size, uin
 		t->raw = v;
 		t->cap_raw = cap;
 	}
-	if (buf__add(&t->names, name, name_len) || buf__add_zero(&t->names, 1))
+	if (buf__add(&t->names, s->name, s->name_len) || buf__add_zero(&t->names, 1))
 		return -ENOMEM;
-	t->raw[t->n_raw] = (struct raw_symbol){ start, size, limit, at, t->n_raw, rank };
-	t->n_raw++;
+	t->raw[t->n_raw++] = (struct raw_symbol){
+		s->start, s->size, s->limit, at, s->order, s->rank,
+	};
 	return 0;
+}
+
+int symbol_table__add(struct symbol_table *t, uint64_t start, uint64_t size, uint64_t limit,
+		      const char *name, size_t name_len, enum symbol_rank rank)
+{
+	struct offered_symbol s = { start, size, limit, name, name_len, rank, t->n_offered };
+
+	if (t->n_offered == UINT32_MAX)
+		return -ENOMEM;
+	t->n_offered++;
+	return t->wanted ? symbol_filter__offer(t->wanted, &s) : add_raw(&s, t);
 }
 
 static size_t underscores(const char *s)
@@ -85,6 +103,10 @@ int symbol_table__finish(struct symbol_table *t)
 {
 	size_t i, k, n = 0;
 
+	if (t->wanted && symbol_filter__each(t->wanted, add_raw, t))
+		return -ENOMEM;
+	symbol_filter__free(t->wanted);
+	t->wanted = NULL;
 	if (!t->n_raw)
 		return 0;
 	qsort_r(t->raw, t->n_raw, sizeof(*t->raw), compare, t->names.data);
@@ -131,6 +153,7 @@ void symbol_table__free(struct symbol_table *t)
 {
 	free(t->v);
 	free(t->raw);
+	symbol_filter__free(t->wanted);
 	buf__free(&t->names);
 	*t = (struct symbol_table){ 0 };
 }

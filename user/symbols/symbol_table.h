@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Symbols of one module by address. Life: { 0 }, add as many as there are, finish, find, free. */
+/* Symbols of one module by address. Life: { 0 }, add as many as there are, finish, find, free. One
+ * that will be asked for a few addresses only is told them before (want), and keeps no others. */
 #ifndef FRBPF_SYMBOLS_SYMBOL_TABLE_H
 #define FRBPF_SYMBOLS_SYMBOL_TABLE_H
 
@@ -23,9 +24,13 @@ struct symbol_table {
 	size_t n;
 	struct raw_symbol *raw; /* until finished */
 	size_t n_raw, cap_raw;
+	struct symbol_filter *wanted; /* until finished; NULL: all are kept. Owned */
+	uint32_t n_offered;
 	struct buf names;
 };
 
+/* Before anything is added: @addrs are all that will be asked for. 0 or -ENOMEM. */
+int symbol_table__want(struct symbol_table *t, const uint64_t *addrs, size_t n);
 /* @size 0: up to the next symbol, or to @limit (0: no such bound). 0 or -ENOMEM. */
 int symbol_table__add(struct symbol_table *t, uint64_t start, uint64_t size, uint64_t limit,
 		      const char *name, size_t name_len, enum symbol_rank rank);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/kernel_symbols.h"
 #include "symbols/module.h"
 #include "symbols/symbols.h"
 
@@ -26,6 +27,11 @@ struct entry {
 
 struct symbols {
 	struct entry *modules;
+	/* kernel addresses that will be asked for, until the first is; owned */
+	uint64_t *expected;
+	size_t n_expected;
+	bool only_expected;
+	struct symbol_table running; /* what the running kernel has for these */
 };
 
 int symbols__new(struct symbols **ret)
@@ -45,6 +51,8 @@ void symbols__free(struct symbols *s)
 		module__free(&e->module);
 		free(e);
 	}
+	symbol_table__free(&s->running);
+	free(s->expected);
 	free(s);
 }
 
@@ -91,12 +99,63 @@ static enum module_kind kernel_kind(const struct map *map)
 	return kernel_space__is_text(map->file->name) ? MODULE_KERNEL : MODULE_KERNEL_MODULE;
 }
 
+static const struct map *find_map(const struct task_model *tasks,
+				  const struct kernel_space *kernel_maps, uint32_t pid,
+				  uint64_t addr, bool kernel)
+{
+	return kernel ? kernel_space__find(kernel_maps, addr)
+		      : task_model__find_map(tasks, pid, addr);
+}
+
+static enum module_kind kind_of(const struct map *map, bool kernel)
+{
+	return kernel ? kernel_kind(map) : module__user_kind(map->file->name);
+}
+
+/* Of the running kernel or one of its modules. NULL: none. */
+static const struct symbol *find_running(struct symbols *s, uint64_t addr, uint64_t *ret_offset)
+{
+	const struct symbol *symbol;
+
+	if (s->expected) { /* without kallsyms there are no names */
+		kernel_symbols__read_running(s->expected, s->n_expected, &s->running);
+		free(s->expected);
+		s->expected = NULL;
+	}
+	symbol = symbol_table__find(&s->running, addr);
+	if (symbol)
+		*ret_offset = addr - symbol->start;
+	return symbol;
+}
+
+int symbols__expect(struct symbols *s, const struct task_model *tasks,
+		    const struct kernel_space *kernel_maps, uint32_t pid, uint64_t addr,
+		    bool kernel)
+{
+	const struct map *map = find_map(tasks, kernel_maps, pid, addr, kernel);
+	struct entry *e;
+	uint64_t *v;
+
+	if (kernel) {
+		v = reallocarray(s->expected, s->n_expected + 1, sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		s->expected = v;
+		v[s->n_expected++] = addr;
+		s->only_expected = true;
+		return 0;
+	}
+	if (!map)
+		return 0;
+	e = get_module(s, kind_of(map, kernel), map, pid, kernel_maps);
+	return e ? module__want(&e->module, map, addr) : -ENOMEM;
+}
+
 int symbols__resolve(struct symbols *s, const struct task_model *tasks,
 		     const struct kernel_space *kernel_maps, uint32_t pid, uint64_t addr,
 		     bool kernel, struct location *ret)
 {
-	const struct map *map = kernel ? kernel_space__find(kernel_maps, addr)
-				       : task_model__find_map(tasks, pid, addr);
+	const struct map *map = find_map(tasks, kernel_maps, pid, addr, kernel);
 	struct location l = { .module = unknown, .offset = addr, .kernel = kernel };
 	const struct symbol *symbol;
 	struct entry *e;
@@ -105,8 +164,7 @@ int symbols__resolve(struct symbols *s, const struct task_model *tasks,
 		*ret = l;
 		return 0;
 	}
-	e = get_module(s, kernel ? kernel_kind(map) : module__user_kind(map->file->name), map, pid,
-		       kernel_maps);
+	e = get_module(s, kind_of(map, kernel), map, pid, kernel_maps);
 	if (!e)
 		return -ENOMEM;
 	l.module = e->module.name;
@@ -117,12 +175,19 @@ int symbols__resolve(struct symbols *s, const struct task_model *tasks,
 		l.symbol = e->module.path;
 		l.symbol_offset = addr - map->start;
 	} else {
-		symbol = module__find(&e->module, map, addr, &l.symbol_offset);
+		symbol = kernel && s->only_expected
+				 ? find_running(s, addr, &l.symbol_offset)
+				 : module__find(&e->module, map, addr, &l.symbol_offset);
 		if (symbol)
 			l.symbol = symbol->name;
 	}
 	*ret = l;
 	return 0;
+}
+
+bool symbols__is_file(const char *map_name)
+{
+	return module__user_kind(map_name) == MODULE_FILE;
 }
 
 int symbols__each_missing(const struct symbols *s,

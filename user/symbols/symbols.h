@@ -2,7 +2,8 @@
 /*
  * What an address was: module, place in it, symbol. The maps come from a task model and a kernel
  * space, which a replayed file or the living system fills; the files' symbols are read when first
- * needed and kept, for all spaces. Life: new, resolve as often as wanted, free. Not locked.
+ * needed and kept, for all spaces. Life: new, resolve as often as wanted, free. Who wants a few
+ * addresses named, and little memory taken, announces them first (expect). Not locked.
  */
 #ifndef FRBPF_SYMBOLS_SYMBOLS_H
 #define FRBPF_SYMBOLS_SYMBOLS_H
@@ -25,6 +26,12 @@ struct location {
 int symbols__new(struct symbols **ret); /* -ENOMEM */
 void symbols__free(struct symbols *s);	/* NULL is legal */
 
+/* Before any resolve: the modules of announced addresses keep names of these alone, and the kernel is
+ * the running one. Arguments and errors as below. */
+int symbols__expect(struct symbols *s, const struct task_model *tasks,
+		    const struct kernel_space *kernel_maps, uint32_t pid, uint64_t addr,
+		    bool kernel);
+
 /*
  * What @pid had at @addr by these maps; @kernel: it ran in kernel mode. The texts in @ret live as
  * long as @s. 0 or -ENOMEM.
@@ -32,6 +39,9 @@ void symbols__free(struct symbols *s);	/* NULL is legal */
 int symbols__resolve(struct symbols *s, const struct task_model *tasks,
 		     const struct kernel_space *kernel_maps, uint32_t pid, uint64_t addr,
 		     bool kernel, struct location *ret);
+
+/* Does a user map of this name show a file? Else it is made code, the vDSO, a stack ... */
+bool symbols__is_file(const char *map_name);
 
 /* Modules that were asked for and have no symbols, until @fn returns non-zero, which is returned. */
 int symbols__each_missing(const struct symbols *s,

@@ -33,6 +33,8 @@ static bool in_module(const char *p, const char *end, const char *module)
 
 	if (!module)
 		return p == end;
+	if (!strcmp(module, TEXT_SYMBOLS_ANY))
+		return true;
 	return (size_t)(end - p) >= len + 2 && p[0] == '[' && !memcmp(p + 1, module, len) &&
 	       p[len + 1] == ']';
 }

@@ -5,8 +5,11 @@
 
 #include "symbols/symbol_table.h"
 
+#define TEXT_SYMBOLS_ANY "*"
+
 /*
- * Lines "ADDRESS TYPE NAME [MODULE]" of functions. @module: whose; NULL: the kernel's own. What
+ * Lines "ADDRESS TYPE NAME [MODULE]" of functions. @module: whose; NULL: the kernel's own;
+ * TEXT_SYMBOLS_ANY: all. What
  * tables of the kernel's text give is only good with *ret_text, the address of _text (or _stext)
  * there; 0: addresses are hidden. 0 or -ENOMEM.
  */

@@ -1,0 +1,338 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# The rules files that come with frbpf, as they are, each fired by a real cause; and whether the dump explains it.
+
+# shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; each test is a subshell
+load helpers
+load disk
+
+setup() {
+	need_root
+	need_perf
+	need_btf
+	need_tracepoints
+	common_setup
+	cgroup='' net='' pids=()
+}
+
+teardown() {
+	local pid
+	for pid in "${pids[@]}"; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+	[[ ! $net ]] || ip netns del "$net-a" 2>/dev/null || true
+	[[ ! $net ]] || ip netns del "$net-b" 2>/dev/null || true
+	common_teardown
+	disk_remove
+	[[ ! $cgroup ]] || wait_until 10 rmdir "$cgroup" 2>/dev/null || true
+}
+
+shipped() { # names
+	local file
+	for file in "$root"/configs/*.conf; do
+		basename "$file" .conf
+	done
+}
+
+# Other programs of this machine may fire these rules, too.
+incident_where() { # JQ-CONDITION: sets $name
+	local file
+	for file in "$BASE"/incidents/*.json; do
+		[[ -e $file ]] || continue
+		jq -e "$1" "$file" >/dev/null || continue
+		name=$(basename "$file" .json)
+		return 0
+	done
+	return 1
+}
+
+wait_for() { # JQ-CONDITION: sets $name
+	wait_until 20 incident_where "$1" || fail "no incident with $1, but: $("$FRBPF" ls --base "$BASE" 2>&1)"
+}
+
+# Its own copy of a program, by which the rules and perf know it.
+program() { # PROGRAM NAME: sets $program
+	program=$BATS_TEST_TMPDIR/$2
+	cp "$(type -P "$1")" "$program"
+}
+
+# One paragraph for each event of the session's dump: a line of what happened, and its stack.
+script_of() { # SESSION
+	perf script -i "$BASE/session-$1/perf.data.$name" --ns -F comm,pid,tid,cpu,time,event,trace,ip,sym >"$perf_out" 2>/dev/null
+}
+
+# Does the ring reach back to where the wait began? It does here; on a machine that switches much more often it may not.
+has_begin() { # SESSION
+	events "$BASE/session-$1/perf.data.$name" frbpf:begin | grep -q .
+}
+
+# stack_of LINE FUNCTION: an event whose line matches LINE has FUNCTION in its stack
+stack_of() {
+	awk -v RS= -v line="$1" -v func="$2" '{ n = index($0 "\n", "\n"); if (substr($0, 1, n) ~ line && substr($0, n) ~ func) ok = 1 } END { exit !ok }' "$perf_out" ||
+		fail "no $2 in the stack of $1: $(awk -v RS= -v line="$1" '$0 ~ line' "$perf_out" | head -n 60)"
+}
+
+@test "every rules file that comes with frbpf is without mistakes, and small enough for 4 GB" {
+	for name in $(shipped); do
+		run -0 --separate-stderr frbpf check "@$name"
+		same "what check says about @$name" "$stderr" ""
+		run -0 --separate-stderr frbpf check --json "@$name"
+		bytes=$(jq -re '.plan.memory.used_bytes' <<<"$output")
+		# 5 % of 4 GB, with four CPUs
+		between $((bytes * 4 / $(jq -re '.plan.memory.cpus' <<<"$output"))) 1 $((4096 * 1048576 / 20)) "memory of @$name with four CPUs"
+	done
+}
+
+@test "check of every one of them needs no root, and says what it left out" {
+	setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$FRBPF" -a -r "$root/configs/disk.conf" ||
+		skip "the program is not reachable for another user"
+	for name in $(shipped); do
+		run -0 setpriv --reuid 65534 --regid 65534 --clear-groups timeout -k 5 30 "$FRBPF" check "@$name" 3>&-
+		[[ $output == *"not checked: "* ]] || fail "$output"
+	done
+}
+
+@test "what a kernel lacks is told with the place of the rule that is to be removed" {
+	need_psi
+	line=$(grep -n '^when *= psi:' "$root/configs/memory.conf" | cut -d: -f1)
+	for command in check load; do
+		# shellcheck disable=SC2016 # of the inner shell
+		run -1 --separate-stderr timeout 30 unshare -m sh -c 'mount -t tmpfs none /proc/pressure && exec "$@"' - \
+			"$FRBPF" "$command" --base "$BASE" @memory 3>&-
+		[[ $stderr == *"/configs/memory.conf:$line:"*" error: "*"no pressure of memory"*"remove this rule"* ]] || fail "$stderr"
+	done
+	no_daemon
+}
+
+@test "@latency: a task that waited for a CPU" {
+	frbpf load @latency
+	workload runq_spike --ms 150
+	wait_for '.triggers[0].rule == "runq-spike"'
+	script_of sched
+	grep -q 'frbpf:trigger: rule=runq-spike' "$perf_out" || fail "no marker"
+	grep -q 'sched:sched_switch' "$perf_out" || fail "no switches"
+	between "$(frbpf status --json | jq '.rules[] | select(.name == "runq-spike").max_value_ns')" \
+		135000000 100000000000 "the longest wait"
+}
+
+@test "@disk: a request of a throttled disk, and one that fails" {
+	disk_make 16M
+	slow_group_make 262144
+	frbpf load @disk
+	read -r pid begin end < <(in_slow_group workload direct_io "$disk" 524288 write 1048576)
+	((end - begin > 1000000000)) || skip "the io controller does not slow down loop devices here"
+	wait_for ".triggers[0].rule == \"slow-request\" and .triggers[0].subject.pid == $pid"
+	jq -e '[.triggers[].rule] | contains(["slow-device"])' "$BASE/incidents/$name.json" || fail "not the device"
+	# who asked what of the disk, and when it was done
+	events "$BASE/session-block/perf.data.$name" block:block_rq_issue |
+		grep -q "^frbpf-io"$'\t'"$pid.*WS 524288 () 2048 + 1024 " || fail "no request of frbpf-io"
+	events "$BASE/session-block/perf.data.$name" block:block_rq_complete | grep -q " WS () 2048 + 1024 " ||
+		fail "the request has no end"
+	# and in what it waited
+	if has_begin offcpu; then
+		script_of offcpu
+		stack_of "^ *frbpf-io  *$pid/.*sched:sched_switch:.*prev_state=D" "(submit_bio_wait|__blkdev_direct_IO)"
+	fi
+	# the file ends before the disk does
+	settle
+	truncate -s 4M "$BATS_TEST_TMPDIR/disk.img"
+	run -1 workload direct_io "$disk" 4096 read 12582912
+	[[ $output == *"Input/output error"* ]]
+	wait_for '.triggers[0].rule == "io-error"'
+	events "$BASE/session-block/perf.data.$name" block:block_rq_complete | grep -q " R[AS]* () 24576 + 8 .*\[-5\]" ||
+		fail "the dump has no request that failed"
+}
+
+# A memory cgroup that may hold so much, v1 or v2: sets $cgroup
+memory_group_make() { # BYTES
+	local v2 v1
+	v2=$(findmnt -nt cgroup2 -o TARGET | head -n 1)
+	v1=$(findmnt -nt cgroup -O memory -o TARGET | head -n 1)
+	if [[ $v2 ]] && grep -qw memory "$v2/cgroup.subtree_control" 2>/dev/null; then
+		cgroup=$v2/frbpf-configs-$$
+		mkdir "$cgroup" && echo "$1" >"$cgroup/memory.max"
+		echo 0 >"$cgroup/memory.swap.max" 2>/dev/null || true
+	elif [[ $v1 ]]; then
+		cgroup=$v1/frbpf-configs-$$
+		mkdir "$cgroup" && echo "$1" >"$cgroup/memory.limit_in_bytes"
+	else
+		skip "no memory controller of cgroups"
+	fi
+}
+
+in_memory_group() { # COMMAND... (in a process of its own)
+	exec bash -c 'echo $$ >"$1/cgroup.procs" && exec "${@:2}"' _ "$cgroup" "$@" 3>&-
+}
+
+need_psi() {
+	cat /proc/pressure/memory >/dev/null 2>&1 || skip "no PSI: /proc/pressure"
+}
+
+@test "@memory: an OOM kill, with the stacks of who took the memory" {
+	need_psi
+	memory_group_make 25165824
+	# it keeps the last line of its input, which has no end
+	program tail frbpf-hog
+	frbpf load @memory
+	in_memory_group "$program" /dev/zero &
+	hog=$!
+	status=0
+	wait "$hog" || status=$?
+	same "end of the hog" "$status" 137
+	wait_for "any(.triggers[]; .rule == \"oom-kill\" and .subject.pid == $hog)"
+	script_of faults
+	stack_of "^ *frbpf-hog  *$hog/.*page-faults" "[0-9a-f]+ [^ ]+"
+	script_of reclaim
+	stack_of "^ *frbpf-hog  *$hog/.*vmscan:mm_vmscan_memcg_reclaim_begin" "(charge|reclaim)"
+	grep -q "oom:mark_victim: pid=$hog" "$perf_out" || fail "no victim"
+}
+
+@test "@memory with lower thresholds: reclaim and pressure of a full cgroup" {
+	need_psi
+	memory_group_make 8388608
+	program dd frbpf-reader
+	truncate -s 256M "$BATS_TEST_TMPDIR/file"
+	# to stall a whole machine for the shipped ones is no test's business
+	sed 's/reclaim > 200ms/reclaim > 10us/; s/full > 400ms/full > 1us/' "$root/configs/memory.conf" >"$RULES"
+	frbpf_load
+	# shellcheck disable=SC2016 # of the inner shell
+	in_memory_group bash -c 'while :; do "$1" if="$2" of=/dev/null bs=1M status=none; done' _ "$program" "$BATS_TEST_TMPDIR/file" &
+	pids+=("$!")
+	wait_for '.triggers[0].rule == "slow-allocation" and .triggers[0].subject.comm == "frbpf-reader"'
+	script_of reclaim
+	stack_of '^ *frbpf-reader .*vmscan:mm_vmscan_memcg_reclaim_begin' '(charge|reclaim)'
+	wait_for 'any((.triggers + .merged)[]; .rule == "thrashing")'
+}
+
+@test "@crash: who dies of a fault, where; not who has a handler for it" {
+	cp "$WORKLOADS/crash" "$BATS_TEST_TMPDIR/frbpf-crash"
+	cp "$WORKLOADS/crash" "$BATS_TEST_TMPDIR/frbpf-handled"
+	frbpf load @crash
+	run -0 "$BATS_TEST_TMPDIR/frbpf-handled" handled
+	run -139 "$BATS_TEST_TMPDIR/frbpf-crash"
+	pid=$(json "${lines[0]}" .pid)
+	wait_for ".triggers[0].rule == \"crash\" and .triggers[0].subject.pid == $pid"
+	script_of life
+	stack_of "^ *frbpf-crash  *$pid/.*frbpf:trigger: rule=crash .*sig=SIGSEGV" "crash_write"
+	stack_of "^ *frbpf-crash  *$pid/.*frbpf:trigger" "crash_outer"
+	grep -q "^ *frbpf-crash  *$pid/.*sched:sched_process_exec: filename=.*/frbpf-crash" "$perf_out" || fail "no start"
+	grep -q "signal:signal_generate: sig=11 .*comm=frbpf-handled" "$perf_out" || fail "no signal of the other"
+	run -1 incident_where '.triggers[0].subject.comm == "frbpf-handled"'
+	# again is one too many, within ten minutes; another program is not
+	run -139 "$BATS_TEST_TMPDIR/frbpf-crash"
+	cp "$WORKLOADS/crash" "$BATS_TEST_TMPDIR/frbpf-abort"
+	run -134 "$BATS_TEST_TMPDIR/frbpf-abort" abort
+	wait_for 'any((.triggers + .merged)[]; .subject.comm == "frbpf-abort" and .args.sig == "SIGABRT")'
+	same "incidents of frbpf-crash" "$(cat "$BASE"/incidents/*.json |
+		jq -s '[.[] | (.triggers + .merged)[] | select(.subject.comm == "frbpf-crash")] | length')" 1
+}
+
+# Two network namespaces with a link between them: 10.77.0.1 in a, 10.77.0.2 in b.
+make_network() {
+	net=frbpf-c$$
+	{ ip netns add "$net-a" && ip netns add "$net-b" &&
+		ip -n "$net-a" link add frbpf0 type veth peer name frbpf1 netns "$net-b"; } 2>/dev/null ||
+		skip "no network namespaces or veth here"
+	ip -n "$net-a" addr add 10.77.0.1/24 dev frbpf0
+	ip -n "$net-b" addr add 10.77.0.2/24 dev frbpf1
+	ip -n "$net-a" link set frbpf0 up
+	ip -n "$net-b" link set frbpf1 up
+}
+
+expect_line() { # FD WANTED
+	local line
+	read -r -t 10 -u "$1" line || fail "nothing came instead of '$2'"
+	same "what it says" "$line" "$2"
+}
+
+# A connection of the namespace is in SYN_SENT (02), and has sent its packet again.
+tries_again() {
+	# shellcheck disable=SC2016 # of awk
+	ip netns exec "$net-a" awk '$4 == "02" && $7 != "00000000" { found = 1 } END { exit !found }' /proc/net/tcp
+}
+
+@test "@network: a link that is down, for connections that are open and for one that is to be" {
+	need_tracepoints tcp:tcp_retransmit_skb
+	make_network
+	port=$((20000 + $$ % 40000))
+	frbpf load @network
+	coproc LISTENER { exec ip netns exec "$net-b" "$WORKLOADS/tcp_pair" listen 10.77.0.2 $port 40 3>&-; }
+	pids+=("$LISTENER_PID")
+	exec 5<&"${LISTENER[0]}"
+	expect_line 5 listening
+	mkfifo "$BATS_TEST_TMPDIR/in" "$BATS_TEST_TMPDIR/out"
+	ip netns exec "$net-a" "$WORKLOADS/tcp_pair" send 10.77.0.2 $port 40 <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/out" 3>&- 5<&- &
+	pids+=("$!")
+	exec 4>"$BATS_TEST_TMPDIR/in" 6<"$BATS_TEST_TMPDIR/out"
+	expect_line 6 connected
+	ip -n "$net-b" link set frbpf1 down
+	echo go >&4
+	expect_line 6 sent
+	wait_for '.triggers[0].rule == "lossy-network" and .triggers[0].args.daddr == "10.77.0.2"'
+	between "$(events "$BASE/session-tcp/perf.data.$name" tcp:tcp_retransmit_skb |
+		grep -c "dport=$port saddr=10.77.0.1 daddr=10.77.0.2")" 19 1000 "retransmits in the dump"
+	events "$BASE/session-tcp/perf.data.$name" sock:inet_sock_set_state |
+		grep -q "dport=$port .*daddr=10.77.0.2 .*newstate=TCP_ESTABLISHED" || fail "no connection in the dump"
+	cp "$WORKLOADS/tcp_pair" "$BATS_TEST_TMPDIR/frbpf-connect"
+	# its second packet is sent, and lost, after a second
+	ip netns exec "$net-a" "$BATS_TEST_TMPDIR/frbpf-connect" send 10.77.0.2 $port </dev/null >/dev/null 3>&- 4>&- 5<&- 6<&- &
+	pids+=("$!")
+	wait_until 10 tries_again || fail "no connection is under way"
+	ip -n "$net-b" link set frbpf1 up
+	wait_for '.triggers[0].rule == "slow-connect" and .triggers[0].subject.comm == "frbpf-connect"'
+	between "$(manifest "$name" value)" 1000000000 60000000000 "time of connect"
+	has_begin offcpu || return 0
+	script_of offcpu
+	stack_of '^ *frbpf-connect .*sched:sched_switch' inet_stream_connect
+}
+
+@test "@function: a name server that does not answer" {
+	[[ -e /sys/bus/event_source/devices/uprobe/type ]] || skip "no uprobes in this kernel"
+	make_network
+	ip -n "$net-b" link set frbpf1 down
+	program getent frbpf-lookup
+	printf 'nameserver 10.77.0.2\noptions timeout:1 attempts:2\n' >"$BATS_TEST_TMPDIR/resolv.conf"
+	frbpf load @function
+	# shellcheck disable=SC2016 # of the inner shell
+	run ! ip netns exec "$net-a" unshare -m sh -c 'mount --bind "$1" /etc/resolv.conf && exec "$2" ahostsv4 nobody.example.org' \
+		- "$BATS_TEST_TMPDIR/resolv.conf" "$program" 3>&-
+	wait_for '.triggers[0].rule == "slow-lookup" and .triggers[0].subject.comm == "frbpf-lookup"'
+	between "$(manifest "$name" value)" 1000000000 60000000000 "time of getaddrinfo"
+	has_begin offcpu || return 0
+	script_of offcpu
+	stack_of '^ *frbpf-lookup .*sched:sched_switch' 'poll'
+}
+
+@test "@interrupts with lower thresholds: handlers, softirqs, and how many" {
+	need_tracepoints irq:irq_handler_entry
+	# no test makes a driver hang
+	sed 's/hardirq > 2ms/hardirq > 1ns/; s/softirq:\* > 10ms/softirq:* > 1us/; s/net_rx > 5ms/net_rx > 1ns/; s/64 in 320us/3 in 100s/' \
+		"$root/configs/interrupts.conf" >"$RULES"
+	frbpf_load
+	softirqs
+	wait_for '.triggers[0].rule | . == "slow-softirq" or . == "slow-net-rx"'
+	events "$BASE/session-irq/perf.data.$name" irq:softirq_exit | grep -q vec= || fail "no softirq in the dump"
+	wait_until 10 has_fired_of softirqs slow-net-rx || fail "slow-net-rx did not fire"
+	wait_until 10 has_fired_of device slow-irq || skip "devices do not interrupt here"
+	has_fired_of device irq-storm || fail "irq-storm did not fire"
+}
+
+# What happens while a dump is written, and for 1 s after, is no incident: do it again.
+has_fired_of() { # CAUSE RULE
+	$1
+	has_fired "$2"
+}
+
+softirqs() {
+	for _ in 1 2 3 4 5; do
+		{ echo x >/dev/udp/127.0.0.1/9; } 2>/dev/null || true
+	done
+}
+
+device() {
+	dd if=/dev/zero of="$BATS_TEST_TMPDIR/file" bs=4k count=20 oflag=direct status=none || true
+}
+
+has_fired() { # RULE
+	(($(frbpf status --json | jq ".rules[] | select(.name == \"$1\").fired") > 0))
+}

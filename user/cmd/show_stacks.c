@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/show_stacks.h"
+#include "common/printable.h"
+#include "symbols/demangle.h"
+
+#define FRAMES 12 /* of each; `show --json` has all */
+
+static const char *str(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key));
+}
+
+static uint64_t number(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+/* "/usr/lib/libc.so.6" is libc.so.6; "[vdso]" stays. */
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void print_frame(const json_t *f)
+{
+	const char *symbol = str(f, "symbol"), *module = str(f, "module");
+	char *plain = symbol ? demangle(symbol) : NULL;
+
+	if (symbol)
+		printf("%s+0x%" PRIx64, plain ? make_printable(plain) : symbol,
+		       number(f, "symbol_offset"));
+	else if (module)
+		printf("0x%" PRIx64, number(f, "offset"));
+	else
+		printf("%s", str(f, "address") ?: "?");
+	if (module)
+		printf(" (%s)", base_name(module));
+	putchar('\n');
+	free(plain);
+}
+
+static void print_stack(const char *label, const json_t *frames, const char *remark)
+{
+	size_t n = json_array_size(frames), i;
+
+	if (!n)
+		return;
+	if (remark)
+		printf("  %-10s %s\n", label, remark);
+	for (i = 0; i < n && i < FRAMES; i++) {
+		printf("  %-10s ", i || remark ? "" : label);
+		print_frame(json_array_get(frames, i));
+	}
+	if (n > FRAMES)
+		printf("  %-10s ... %zu more\n", "", n - FRAMES);
+}
+
+void show_stacks__print(const json_t *stacks)
+{
+	const char *from = str(stacks, "user_from");
+
+	print_stack("kernel", json_object_get(stacks, "kernel"), NULL);
+	print_stack("user", json_object_get(stacks, "user"),
+		    from && !strcmp(from, "sched_switch") ? "when it last left its CPU:" : NULL);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/buf.h"
+#include "symbols/symbol_filter.h"
+
+#define SAME_START_MAX 8 /* aliases kept of one place; the table chooses among them */
+
+/* Symbols that begin at one address, each with a name of its own. */
+struct kept {
+	struct offered_symbol v[SAME_START_MAX];
+	struct buf names[SAME_START_MAX]; /* used again by what takes their place */
+	size_t n;
+	uint64_t start;
+};
+
+/* @nearest: what begins last before the address, and behind the address below it. @around: the
+ * last to begin of those whose size reaches over the address. */
+struct slot {
+	uint64_t addr;
+	struct kept nearest, around;
+};
+
+struct symbol_filter {
+	struct slot *v; /* by address, unique; owned */
+	size_t n;
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct slot *x = a, *y = b;
+
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+int symbol_filter__new(const uint64_t *addrs, size_t n, struct symbol_filter **ret)
+{
+	struct symbol_filter *f = calloc(1, sizeof(*f));
+	size_t i;
+
+	if (f)
+		f->v = calloc(n ?: 1, sizeof(*f->v));
+	if (!f || !f->v) {
+		free(f);
+		return -ENOMEM;
+	}
+	for (i = 0; i < n; i++)
+		f->v[i].addr = addrs[i];
+	if (n)
+		qsort(f->v, n, sizeof(*f->v), compare);
+	for (i = 0; i < n; i++)
+		if (!f->n || f->v[f->n - 1].addr != f->v[i].addr)
+			f->v[f->n++].addr = f->v[i].addr;
+	*ret = f;
+	return 0;
+}
+
+static void free_kept(struct kept *k)
+{
+	for (size_t i = 0; i < SAME_START_MAX; i++)
+		buf__free(&k->names[i]);
+}
+
+void symbol_filter__free(struct symbol_filter *f)
+{
+	for (size_t i = 0; f && i < f->n; i++) {
+		free_kept(&f->v[i].nearest);
+		free_kept(&f->v[i].around);
+	}
+	if (f)
+		free(f->v);
+	free(f);
+}
+
+/* The later one counts; of more aliases than there is room for, the last ones. */
+static int keep(struct kept *k, const struct offered_symbol *s)
+{
+	size_t i;
+
+	if (k->n && s->start < k->start)
+		return 0;
+	if (s->start > k->start)
+		k->n = 0;
+	i = k->n < SAME_START_MAX ? k->n : SAME_START_MAX - 1;
+	k->names[i].len = 0;
+	if (buf__add(&k->names[i], s->name, s->name_len) || buf__add_zero(&k->names[i], 1))
+		return -ENOMEM;
+	k->start = s->start;
+	k->v[i] = *s;
+	k->v[i].name = k->names[i].data;
+	k->n = i + 1;
+	return 0;
+}
+
+int symbol_filter__offer(struct symbol_filter *f, const struct offered_symbol *s)
+{
+	size_t lo = 0, hi = f->n, i;
+	int err;
+
+	while (lo < hi) { /* the first address that is not below it */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (f->v[mid].addr < s->start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == f->n)
+		return 0;
+	err = keep(&f->v[lo].nearest, s);
+	for (i = lo; !err && i < f->n && f->v[i].addr - s->start < s->size; i++)
+		err = keep(&f->v[i].around, s);
+	return err;
+}
+
+static int each(const struct kept *k, int (*fn)(const struct offered_symbol *s, void *arg),
+		void *arg)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < k->n && !ret; i++)
+		ret = fn(&k->v[i], arg);
+	return ret;
+}
+
+int symbol_filter__each(const struct symbol_filter *f,
+			int (*fn)(const struct offered_symbol *s, void *arg), void *arg)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < f->n && !ret; i++)
+		ret = each(&f->v[i].nearest, fn, arg) ?: each(&f->v[i].around, fn, arg);
+	return ret;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * For a table that will be asked for a few addresses only: of all symbols that are offered, keep those
+ * that can be the answer. Memory is of the order of the addresses, whatever the module has.
+ */
+#ifndef FRBPF_SYMBOLS_SYMBOL_FILTER_H
+#define FRBPF_SYMBOLS_SYMBOL_FILTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbol_filter;
+
+/* @addrs are copied, in any order. -ENOMEM. */
+int symbol_filter__new(const uint64_t *addrs, size_t n, struct symbol_filter **ret);
+void symbol_filter__free(struct symbol_filter *f); /* NULL is legal */
+
+struct offered_symbol {
+	uint64_t start, size, limit; /* as of symbol_table__add() */
+	const char *name;	     /* borrowed, need not end */
+	size_t name_len;
+	int rank;
+	uint32_t order;
+};
+
+/* 0 or -ENOMEM. */
+int symbol_filter__offer(struct symbol_filter *f, const struct offered_symbol *s);
+
+/* What was kept, until @fn returns non-zero, which is returned. Some come more than once. */
+int symbol_filter__each(const struct symbol_filter *f,
+			int (*fn)(const struct offered_symbol *s, void *arg), void *arg);
+
+#endif
