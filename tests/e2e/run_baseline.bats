@@ -59,7 +59,8 @@ save() { # FILE ARGUMENTS...
 	(($(summary '.incidents[0].triggers[0].threshold_ns') < 1000000000))
 	perf_quiet script -i "$(summary '.incidents[0].files[] | select(.session == "cpu").file')"
 	xmllint --noout "$OUT/junit.xml"
-	same "failures" "$(xmllint --xpath 'string(//testsuite/@failures)' "$OUT/junit.xml")" 1
+	# the time; a shell before the sleep may take more CPU time, too
+	between "$(xmllint --xpath 'string(//testsuite/@failures)' "$OUT/junit.xml")" 1 2 "failures"
 	same "cases" "$(xmllint --xpath 'count(//testcase)' "$OUT/junit.xml")" 3
 	grep -q '^#### against the baseline: regressed' "$OUT/summary.md"
 	[[ $stderr == *"regressed: time"* ]]

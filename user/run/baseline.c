@@ -37,7 +37,9 @@ static const struct field {
 	FIELD("pressure_cpu_ns", machine.pressure_cpu),
 	FIELD("pressure_io_ns", machine.pressure_io),
 	FIELD("pressure_memory_ns", machine.pressure_memory),
-	FIELD("probe_ns", machine.probe),
+	FIELD("probe_calculation_ns", machine.probe.calculation),
+	FIELD("probe_memory_ns", machine.probe.memory),
+	FIELD("probe_pages_ns", machine.probe.pages),
 #undef FIELD
 };
 

@@ -31,9 +31,19 @@ static double preempted_of(const struct run_sample *run, size_t rule)
 	return run->preempted + 1.0;
 }
 
-static double probe_of(const struct run_sample *run, size_t rule)
+static double calculation_of(const struct run_sample *run, size_t rule)
 {
-	return run->machine.probe;
+	return run->machine.probe.calculation;
+}
+
+static double memory_of(const struct run_sample *run, size_t rule)
+{
+	return run->machine.probe.memory;
+}
+
+static double pages_of(const struct run_sample *run, size_t rule)
+{
+	return run->machine.probe.pages;
 }
 
 static double mean_of(const struct run_sample *run, size_t rule)
@@ -60,6 +70,13 @@ static const struct metric {
 	{ "preemptions", preempted_of },
 	{ "rule %s: mean", mean_of, .is_time = true, .of_rules = true },
 	{ "rule %s: number", number_of, .of_rules = true },
+};
+
+/* Fixed work, which tells how fast the machine is. */
+static const struct metric probes[] = {
+	{ "a fixed calculation", calculation_of, .is_time = true },
+	{ "reading memory", memory_of, .is_time = true },
+	{ "touching pages", pages_of, .is_time = true },
 };
 
 /* What all steps share. */
@@ -126,7 +143,7 @@ static int compare_metric(const struct maker *k, const struct metric *m, size_t 
 	err = err ? err : collect(k->now, m, rule, limit, &now, &n_now);
 	if (err)
 		return err;
-	if (!m->is_time && m->value != probe_of) { /* shown as it was counted */
+	if (!m->is_time) { /* shown as it was counted */
 		ret->before = less_one(spread_of(before, n_before));
 		ret->now = less_one(spread_of(now, n_now));
 	} else {
@@ -158,16 +175,22 @@ static enum verdict judge(const struct maker *k, const struct metric *m, const s
 		snprintf(c->why, sizeof(c->why), "too few runs have a %s", r->name);
 	else if (r->change == CHANGE_GREW && *c->machine)
 		snprintf(c->why, sizeof(c->why), "%.255s", c->machine);
-	else if (r->change == CHANGE_GREW && r->ratio.low <= limit * c->speed)
+	else if (r->change == CHANGE_GREW &&
+		 (c->slower > limit || r->ratio.low <= limit * c->slower))
 		snprintf(c->why, sizeof(c->why),
-			 "the machine is slower: a fixed calculation takes %.2f times as long",
-			 c->speed);
+			 "the machine is slower: %s takes %.2f times as long or more", c->slowest,
+			 c->slower);
 	else if (r->change == CHANGE_GREW)
 		return VERDICT_REGRESSED;
 	else if (!was)
 		snprintf(c->why, sizeof(c->why),
 			 "the baseline was: %zu of its %zu runs were left alone: record it again",
 			 c->quiet_before, c->n_before);
+	else if (c->faster > limit)
+		snprintf(c->why, sizeof(c->why),
+			 "the machine was slower for the baseline, %.2f times or more: record it "
+			 "again",
+			 c->faster);
 	else
 		return VERDICT_PASS;
 	return VERDICT_DISTURBED;
@@ -228,14 +251,26 @@ static struct use_shares shares_of(const struct series *s)
 	return u;
 }
 
-/* What is certain of it, and at least 1: a machine that became faster excuses nothing. */
+/* What is certain of it. */
 static int compare_speed(const struct maker *k)
 {
-	static const struct metric probe = { .value = probe_of };
-	struct compared r = { 0 };
-	int err = compare_metric(k, &probe, 0, &r);
+	struct comparison *c = k->c;
+	int err = 0;
 
-	k->c->speed = !err && r.change != CHANGE_UNKNOWN && r.ratio.low > 1 ? r.ratio.low : 1;
+	c->slower = c->faster = 1;
+	for (size_t i = 0; i < ARRAY_SIZE(probes) && !err; i++) {
+		struct compared r = { 0 };
+
+		err = compare_metric(k, &probes[i], 0, &r);
+		if (err || r.change == CHANGE_UNKNOWN)
+			continue;
+		if (r.ratio.low > c->slower) {
+			c->slower = r.ratio.low;
+			c->slowest = probes[i].name;
+		}
+		if (1 / r.ratio.high > c->faster)
+			c->faster = 1 / r.ratio.high;
+	}
 	return err;
 }
 

@@ -6,8 +6,8 @@
  * decides nothing: values of rules and context switches depend on the machine more than on the code.
  *
  * A metric has regressed when the whole interval of its ratio is above 1 + tolerance, and the machine
- * does not explain it: enough runs were left alone, it is the same kind of machine, and a fixed
- * calculation did not become slower by that much. Runs that were disturbed are left out where there are
+ * does not explain it: enough runs were left alone, it is the same kind of machine, and fixed
+ * work of our own did not become slower for certain by more than the tolerance. Runs that were disturbed are left out where there are
  * enough others. With too few of them there is no verdict but `disturbed`.
  */
 #ifndef FRBPF_RUN_COMPARE_H
@@ -48,10 +48,11 @@ struct comparison {
 	size_t n_before, n_now; /* runs */
 	size_t quiet_before, quiet_now;
 	struct use_shares use_before, use_now;
-	double speed;		  /* time of a fixed calculation, now to before: at least that */
-	char machine[256];	  /* how it is another one; "" */
-	char why[256];		  /* of a verdict that is not `pass` */
-	char notes[512];	  /* lines for people; "" */
+	double slower, faster; /* this machine is at least that many times; 1: nothing is certain */
+	const char *slowest;   /* in what, if slower is above 1 */
+	char machine[256];     /* how it is another one; "" */
+	char why[256];	       /* of a verdict that is not `pass` */
+	char notes[512];       /* lines for people; "" */
 	struct compared *metrics; /* owned */
 	size_t n_metrics;
 };

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/buf.h"
@@ -17,11 +18,15 @@
 
 #define FILE_MAX     (8 << 20)
 #define PROBE_ROUNDS 3
+#define PROBE_CHAIN  (1 << 20) /* of 4 bytes */
+#define PROBE_STEPS  10000
+#define PROBE_PAGES  512
 #define PROBE_LENGTH 400000
 
 struct machine {
-	uint64_t ticks; /* a second, as /proc/stat counts */
-	char **limits;	/* cpu.stat of our cgroup and of those above; owned */
+	uint64_t ticks;	 /* a second, as /proc/stat counts */
+	uint32_t *chain; /* every element names the next; owned */
+	char **limits;	 /* cpu.stat of our cgroup and of those above; owned */
 	size_t n_limits;
 };
 
@@ -128,6 +133,16 @@ static int find_limits(struct machine *m)
 	return err;
 }
 
+/* Far from one another, and all of them before the first again: a generator of full period. */
+static uint32_t *make_chain(void)
+{
+	uint32_t *chain = calloc(PROBE_CHAIN, sizeof(*chain));
+
+	for (uint32_t i = 0; chain && i < PROBE_CHAIN; i++)
+		chain[i] = (i * 1664525u + 1013904223u) % PROBE_CHAIN;
+	return chain;
+}
+
 struct machine *machine__open(void)
 {
 	struct machine *m = calloc(1, sizeof(*m));
@@ -136,7 +151,8 @@ struct machine *machine__open(void)
 	if (!m)
 		return NULL;
 	m->ticks = ticks > 0 ? ticks : 100;
-	if (find_limits(m)) {
+	m->chain = make_chain();
+	if (!m->chain || find_limits(m)) {
 		machine__free(m);
 		return NULL;
 	}
@@ -184,8 +200,10 @@ void machine__free(struct machine *m)
 {
 	for (size_t i = 0; m && i < m->n_limits; i++)
 		free(m->limits[i]);
-	if (m)
+	if (m) {
 		free(m->limits);
+		free(m->chain);
+	}
 	free(m);
 }
 
@@ -214,9 +232,11 @@ struct machine_use machine__between(const struct machine_sample *before,
 	return u;
 }
 
-static uint64_t calculate(void)
+/* ---- fixed work ---- */
+
+static void calculate(void)
 {
-	uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID), x = 88172645463325252ULL;
+	uint64_t x = 88172645463325252ULL;
 
 	for (int i = 0; i < PROBE_LENGTH; i++) {
 		x ^= x << 13;
@@ -224,17 +244,42 @@ static uint64_t calculate(void)
 		x ^= x << 17;
 		__asm__ volatile("" : "+r"(x));
 	}
-	return clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
 }
 
-uint64_t machine__probe(void)
+static void read_memory(const uint32_t *chain, uint32_t at)
 {
-	uint64_t least = UINT64_MAX;
+	for (int i = 0; i < PROBE_STEPS; i++)
+		at = chain[at];
+	__asm__ volatile("" : "+r"(at));
+}
 
-	for (int i = 0; i < PROBE_ROUNDS; i++) {
-		uint64_t ns = calculate();
+static void touch_pages(void)
+{
+	size_t page = sysconf(_SC_PAGESIZE), len = PROBE_PAGES * page;
+	char *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-		least = ns < least ? ns : least;
+	if (p == MAP_FAILED)
+		return;
+	madvise(p, len, MADV_NOHUGEPAGE); /* one by one, however memory is cut today */
+	for (size_t i = 0; i < len; i += page)
+		*(volatile char *)(p + i) = 1;
+	munmap(p, len);
+}
+
+void machine__probe(const struct machine *m, struct machine_probe *ret)
+{
+	for (uint32_t i = 0; i < PROBE_ROUNDS; i++) {
+		uint64_t t[4];
+
+		t[0] = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		calculate();
+		t[1] = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		read_memory(m->chain, i * (PROBE_CHAIN / PROBE_ROUNDS));
+		t[2] = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		touch_pages();
+		t[3] = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		ret->calculation += t[1] - t[0];
+		ret->memory += t[2] - t[1];
+		ret->pages += t[3] - t[2];
 	}
-	return least;
 }

@@ -20,12 +20,20 @@ struct machine_sample {	      /* totals since ever; ns where nothing is said */
 	uint64_t pressure_cpu, pressure_io, pressure_memory; /* PSI, `some` */
 };
 
+/* CPU time of fixed work, ns: what a CPU of this machine is worth now, whatever slows it down, be it the
+ * clock of the CPU, somebody on its other half, or a neighbour of a virtual machine. */
+struct machine_probe {
+	uint64_t calculation;
+	uint64_t memory; /* reading what is in no near cache */
+	uint64_t pages;	 /* touching some for the first time */
+};
+
 struct machine_use {	   /* between two of them */
 	uint64_t capacity; /* of all CPUs */
 	uint64_t others;   /* neither idle, nor stolen, nor of the command or of us */
 	uint64_t steal, throttled, hot;
 	uint64_t pressure_cpu, pressure_io, pressure_memory;
-	uint64_t probe; /* CPU time of a fixed calculation */
+	struct machine_probe probe;
 };
 
 /* What this kernel does not tell is always 0. NULL: out of memory. */
@@ -37,9 +45,8 @@ void machine__free(struct machine *m);
 struct machine_use machine__between(const struct machine_sample *before,
 				    const struct machine_sample *after, uint64_t own);
 
-/* Calculate some 2 ms and return the CPU time it took, the least of three: what a CPU of this machine is
- * worth now, whatever slows it down. */
-uint64_t machine__probe(void);
+/* Do all of that work, some 4 ms, and add what it took to @ret. */
+void machine__probe(const struct machine *m, struct machine_probe *ret);
 
 /* The parsers, for tests: @text as the kernel has it. What is not there stays as it is. */
 void machine__parse_stat(const char *text, uint64_t ticks, struct machine_sample *ret);

@@ -73,7 +73,8 @@ void repeat__begin(struct repeat *r)
 {
 	struct rusage own, children;
 
-	r->probe = machine__probe();
+	r->probe = (struct machine_probe){ 0 };
+	machine__probe(r->machine, &r->probe);
 	machine__read(r->machine, &r->began);
 	getrusage(RUSAGE_SELF, &own);
 	getrusage(RUSAGE_CHILDREN, &children);
@@ -89,7 +90,6 @@ int repeat__end(struct repeat *r, const struct child *child)
 	struct run_sample *run = series__add(&r->now);
 	struct machine_sample ended;
 	struct rusage own, children;
-	uint64_t probe;
 
 	getrusage(RUSAGE_SELF, &own);
 	getrusage(RUSAGE_CHILDREN, &children);
@@ -101,8 +101,8 @@ int repeat__end(struct repeat *r, const struct child *child)
 	run->switches = children.ru_nvcsw - r->switches;
 	run->preempted = children.ru_nivcsw - r->preempted;
 	run->machine = machine__between(&r->began, &ended, run->cpu + time_of(&own) - r->own);
-	probe = machine__probe();
-	run->machine.probe = probe < r->probe ? probe : r->probe;
+	machine__probe(r->machine, &r->probe);
+	run->machine.probe = r->probe;
 	return 0;
 }
 

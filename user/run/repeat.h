@@ -20,7 +20,8 @@ struct repeat {
 	struct series before, now;
 	size_t wanted; /* runs that were left alone, for a baseline or a comparison; else runs */
 	struct machine_sample began;
-	uint64_t probe, own, children, start; /* when it began */
+	struct machine_probe probe;
+	uint64_t own, children, start; /* when it began */
 	uint64_t switches, preempted;
 	bool compared;
 	struct comparison comparison;

@@ -66,14 +66,14 @@ static int add_use(const struct comparison *c, struct buf *b)
 		"| too hot, times | %llu | %llu | 0 |\n"
 		"| pressure: cpu, io, memory | %.0f %%, %.0f %%, %.0f %% | %.0f %%, %.0f %%, "
 		"%.0f %% | |\n"
-		"| a fixed calculation | 1 | %.2f | |\n",
+		"| slower, faster for certain | | %.2f, %.2f times | %.2f |\n",
 		c->quiet_before, c->n_before, c->quiet_now, c->n_now, was->others * 100,
 		is->others * 100, c->others_limit * 100, was->steal * 100, is->steal * 100,
 		SERIES_STEAL_PART * c->others_limit * 100, was->throttled * 100,
 		is->throttled * 100, SERIES_THROTTLED_LIMIT * 100, (unsigned long long)was->hot,
 		(unsigned long long)is->hot, was->pressure_cpu * 100, was->pressure_io * 100,
 		was->pressure_memory * 100, is->pressure_cpu * 100, is->pressure_io * 100,
-		is->pressure_memory * 100, c->speed);
+		is->pressure_memory * 100, c->slower, c->faster, 1 + c->tolerance);
 }
 
 /* An indented block is code, whatever is in it. */
@@ -183,11 +183,11 @@ json_t *report_compare_json(const struct outcome *o)
 
 	if (!c)
 		return json_null();
-	return json_pack("{s:s, s:o, s:f, s:f, s:o, s:f, s:o, s:o, s:o}", "verdict",
+	return json_pack("{s:s, s:o, s:f, s:f, s:o, s:f, s:f, s:o, s:o, s:o}", "verdict",
 			 verdict__name(c->verdict), "why",
 			 c->why[0] ? report__text(c->why) : json_null(), "tolerance", c->tolerance,
-			 "others_limit", c->others_limit, "metrics", json_metrics(c), "speed",
-			 c->speed, "machine",
+			 "others_limit", c->others_limit, "metrics", json_metrics(c),
+			 "machine_slower", c->slower, "machine_faster", c->faster, "machine",
 			 c->machine[0] ? report__text(c->machine) : json_null(), "baseline",
 			 json_use(&c->use_before, c->n_before, c->quiet_before), "now",
 			 json_use(&c->use_now, c->n_now, c->quiet_now));
