@@ -23,7 +23,8 @@ save() { # FILE ARGUMENTS...
 	same "runs" "$(summary '.runs | length')" 3
 	same "values" "$(summary '.rules[0].values.n')" 3
 	same "comparison" "$(summary .comparison)" null
-	same "lines" "$(sort <<<"$output" | uniq -c | awk '$1 % 3 { print }')" ""
+	# but for the signals 29 and up: two of them are the C library's own, and are ignored only until it has threads
+	same "lines" "$(sed -E 's/[0-9a-f]{9}([0-9a-f]{7})$/\1/' <<<"$output" | sort | uniq -c | awk '$1 % 3')" ""
 	(($(summary '[.runs[] | select(.wall_ns < 10000000)] | length') == 0))
 	grep -q ', 3 runs, ' "$OUT/summary.md"
 }
