@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <bpf/libbpf.h>
-#include <errno.h>
 
 #include "common/cleanup.h"
-#include "detect/source.h"
+#include "detect/source_skel.h"
 #include "blocked.skel.h"
 
-static int blocked_load(struct source *s, const struct source_env *env)
-{
-	struct blocked_bpf *skel = blocked_bpf__open();
-	int r;
-
-	if (!skel)
-		return -errno;
-	s->skel = skel;
-	skel->rodata->daemon_pidns = env->pidns;
-	r = source__prepare(s, skel->obj, env);
-	if (!r)
-		r = blocked_bpf__load(skel);
-	if (!r)
-		source__bind(s, skel);
-	return r;
-}
+SOURCE_SKELETON(blocked)
 
 /* A sleep begins only once it can be seen to end: the wake-up comes before the switch. */
 static int blocked_attach(struct source *s)
@@ -34,11 +18,6 @@ static int blocked_attach(struct source *s)
 
 	return source__attach_waits(skel->progs.waits_newtask, &skel->links.waits_newtask,
 				    skel->progs.waits_tasks, order, ARRAY_SIZE(order));
-}
-
-static void blocked_free(struct source *s)
-{
-	blocked_bpf__destroy(s->skel);
 }
 
 const struct source_ops source_blocked = {

@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <bpf/libbpf.h>
-#include <errno.h>
 
 #include "common/cleanup.h"
-#include "detect/source.h"
+#include "detect/source_skel.h"
 #include "offcpu.skel.h"
 
-static int offcpu_load(struct source *s, const struct source_env *env)
-{
-	struct offcpu_bpf *skel = offcpu_bpf__open();
-	int r;
-
-	if (!skel)
-		return -errno;
-	s->skel = skel;
-	skel->rodata->daemon_pidns = env->pidns;
-	r = source__prepare(s, skel->obj, env);
-	if (!r)
-		r = offcpu_bpf__load(skel);
-	if (!r)
-		source__bind(s, skel);
-	return r;
-}
+SOURCE_SKELETON(offcpu)
 
 static int offcpu_attach(struct source *s)
 {
@@ -32,11 +16,6 @@ static int offcpu_attach(struct source *s)
 
 	return source__attach_waits(skel->progs.waits_newtask, &skel->links.waits_newtask,
 				    skel->progs.waits_tasks, order, ARRAY_SIZE(order));
-}
-
-static void offcpu_free(struct source *s)
-{
-	offcpu_bpf__destroy(s->skel);
 }
 
 const struct source_ops source_offcpu = {

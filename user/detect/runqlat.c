@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <bpf/libbpf.h>
-#include <errno.h>
 
 #include "common/cleanup.h"
-#include "detect/source.h"
+#include "detect/source_skel.h"
 #include "runqlat.skel.h"
 
-static int runqlat_load(struct source *s, const struct source_env *env)
-{
-	struct runqlat_bpf *skel = runqlat_bpf__open();
-	int r;
-
-	if (!skel)
-		return -errno;
-	s->skel = skel;
-	skel->rodata->daemon_pidns = env->pidns;
-	r = source__prepare(s, skel->obj, env);
-	if (!r)
-		r = runqlat_bpf__load(skel);
-	if (!r)
-		source__bind(s, skel);
-	return r;
-}
+SOURCE_SKELETON(runqlat)
 
 /* A wait begins only once it can be seen to end: the switch comes before the wake-ups. */
 static int runqlat_attach(struct source *s)
@@ -35,11 +19,6 @@ static int runqlat_attach(struct source *s)
 
 	return source__attach_waits(skel->progs.waits_newtask, &skel->links.waits_newtask,
 				    skel->progs.waits_tasks, order, ARRAY_SIZE(order));
-}
-
-static void runqlat_free(struct source *s)
-{
-	runqlat_bpf__destroy(s->skel);
 }
 
 const struct source_ops source_runqlat = {

@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <bpf/libbpf.h>
-#include <errno.h>
 
 #include "common/cleanup.h"
-#include "detect/source.h"
+#include "detect/source_skel.h"
 #include "softirq.skel.h"
 
-static int softirq_load(struct source *s, const struct source_env *env)
-{
-	struct softirq_bpf *skel = softirq_bpf__open();
-	int r;
-
-	if (!skel)
-		return -errno;
-	s->skel = skel;
-	skel->rodata->daemon_pidns = env->pidns;
-	r = source__prepare(s, skel->obj, env);
-	if (!r)
-		r = softirq_bpf__load(skel);
-	if (!r)
-		source__bind(s, skel);
-	return r;
-}
+SOURCE_SKELETON(softirq)
 
 /* What ends before what begins. */
 static int softirq_attach(struct source *s)
@@ -33,11 +17,6 @@ static int softirq_attach(struct source *s)
 	};
 
 	return source__attach(order, ARRAY_SIZE(order));
-}
-
-static void softirq_free(struct source *s)
-{
-	softirq_bpf__destroy(s->skel);
 }
 
 const struct source_ops source_softirq = {
