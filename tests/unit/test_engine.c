@@ -26,7 +26,7 @@
 #define EXPRESSIONS 10000
 #define BATCH	    64 /* fewer patterns than BPF has room for */
 
-/* How struct match of bpf/rules.bpf.h begins, and room for the rest of it. */
+/* How struct match of bpf/engine.bpf.h begins, and room for the rest of it. */
 struct event {
 	char path[2][2][768]; /* [task][of the cgroup, of the executable] */
 	__u64 val[2][FRBPF_FIELD_MAX][2];

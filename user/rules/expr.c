@@ -262,7 +262,7 @@ static bool exe_fits(const struct frbpf_node *n, const char *text, const char *p
 	return glob__match(text, path, strlen(path));
 }
 
-/* Are the first @bits the same? See bpf/rules.bpf.h. */
+/* Are the first @bits the same? See bpf/conditions.bpf.h. */
 static bool prefix_holds(const __u64 *a, const __u64 *b, unsigned int bits)
 {
 	__u64 high = a[0] ^ b[0], low = a[1] ^ b[1];

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Does a condition hold for an event? */
+#ifndef FRBPF_CONDITIONS_BPF_H
+#define FRBPF_CONDITIONS_BPF_H
+
+#include "engine.bpf.h"
+
+static __always_inline bool key_in(const __u64 *keys, __u32 key)
+{
+	return keys[(key / 64) % FRBPF_KEY_WORDS] & (1ULL << (key % 64));
+}
+
+static __always_inline bool number_holds(__s64 val, __u8 op, __s64 arg)
+{
+	switch (op) {
+	case FRBPF_OP_LT:
+		return val < arg;
+	case FRBPF_OP_LE:
+		return val <= arg;
+	case FRBPF_OP_GT:
+		return val > arg;
+	case FRBPF_OP_GE:
+		return val >= arg;
+	case FRBPF_OP_BITS:
+		return val & arg;
+	case FRBPF_OP_NO_BITS:
+		return !(val & arg);
+	}
+	return false;
+}
+
+/* Does the automaton at @idx accept the string of these two words? See struct frbpf_glob. */
+__noinline int glob_holds(__u32 idx, __u64 low, __u64 high)
+{
+	struct frbpf_glob *glob = bpf_map_lookup_elem(&globs, &idx);
+	__u32 i, set = 1;
+	__u8 byte;
+
+	if (!glob)
+		return 0;
+	for (i = 0; i < FRBPF_COMM_LEN; i++) {
+		byte = i < 8 ? low >> 8 * i : high >> 8 * (i - 8);
+		if (!byte)
+			break;
+		set = (set & glob->next[byte]) << 1 | (set & glob->loop);
+	}
+	return (set & glob->accept) != 0;
+}
+
+/* Is the task in the cgroup at @idx, or in one below it? */
+__noinline int cgroup_holds(__u32 idx, __u32 task, const struct match *m)
+{
+	__u64 *id = bpf_map_lookup_elem(&cgroups, &idx);
+	__u32 i;
+
+	if (!id || !*id || !m || task >= MATCH_TASKS)
+		return 0;
+	for (i = 0; i < FRBPF_CGROUP_DEPTH; i++) {
+		if (m->cgroup[task].level[i] == *id)
+			return 1;
+	}
+	return 0;
+}
+
+/* A comparison of a path: == is a pattern without wildcards. */
+static __always_inline int path_holds(const struct frbpf_node *node, const struct match *m,
+				      __u32 task)
+{
+	__u32 path = node->field == FRBPF_FIELD_EXE ? MATCH_EXE_PATH : MATCH_CGROUP_PATH;
+	__u8 op = node->op;
+
+	if (m->alone)
+		task = MATCH_SUBJECT;
+	return path_glob_holds(node->val[0], &m->path[task][path]) ==
+	       (op == FRBPF_OP_GLOB || op == FRBPF_OP_EQ);
+}
+
+/* Are the first @bits of two addresses the same? Their highest bits come first. */
+static __always_inline bool prefix_holds(const __u64 *a, const __u64 *b, __u32 bits)
+{
+	__u64 high = a[0] ^ b[0], low = a[1] ^ b[1];
+
+	if (bits <= 64)
+		return !bits || !(high >> (64 - bits) % 64);
+	return !high && !(low >> (128 - bits) % 64);
+}
+
+__noinline int node_holds(const struct frbpf_node *node, const struct match *m)
+{
+	__u32 task, field;
+	__u64 low, high;
+	__u8 op;
+
+	if (!node || !m)
+		return 0;
+	field = node->field;
+	if (field >= FRBPF_FIELD_MAX)
+		return 0;
+	op = node->op;
+	task = node->flags & FRBPF_NODE_CURRENT ? MATCH_CURRENT : MATCH_SUBJECT;
+	if (field == FRBPF_FIELD_CGROUP)
+		return cgroup_holds(node->val[0], task, m) == (op == FRBPF_OP_EQ);
+	if (field == FRBPF_FIELD_CGROUP_PATH || field == FRBPF_FIELD_EXE)
+		return path_holds(node, m, task);
+	low = m->val[task][field][0];
+	high = m->val[task][field][1];
+	if (op == FRBPF_OP_GLOB || op == FRBPF_OP_NO_GLOB)
+		return glob_holds(2 * node->val[0] + m->half, low, high) == (op == FRBPF_OP_GLOB);
+	if (op == FRBPF_OP_PREFIX || op == FRBPF_OP_NO_PREFIX)
+		return prefix_holds(m->val[task][field], node->val, node->prefix) ==
+		       (op == FRBPF_OP_PREFIX);
+	if (op == FRBPF_OP_EQ || op == FRBPF_OP_NE)
+		return (low == node->val[0] && high == node->val[1]) == (op == FRBPF_OP_EQ);
+	return number_holds(low, op, node->val[0]);
+}
+
+/* A disjunction of conjunctions, see struct frbpf_node. */
+__noinline int nodes_hold(const struct frbpf_rule *rule, const struct match *m)
+{
+	bool all = true;
+	__u32 i;
+
+	if (!rule || !m)
+		return 0;
+	if (!rule->n_nodes)
+		return 1;
+	for (i = 0; i < FRBPF_MAX_NODES; i++) {
+		if (i >= rule->n_nodes)
+			break;
+		if (all && !node_holds(&rule->nodes[i], m))
+			all = false;
+		if (rule->nodes[i].flags & FRBPF_NODE_END) {
+			if (all)
+				return 1;
+			all = true;
+		}
+	}
+	return 0;
+}
+
+#endif

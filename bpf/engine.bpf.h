@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Inside of the rule engine: its maps, and an event as it sees one. */
+#ifndef FRBPF_ENGINE_BPF_H
+#define FRBPF_ENGINE_BPF_H
+
+#include "paths.bpf.h"
+#include "task.bpf.h"
+
+#define EEXIST 17
+
+/* Two halves, of which control.generation says which one is in force: entry i of half h is at
+ * 2 * i + h. A source that is loaded often, for few rules each time, has less room in both. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2 * FRBPF_MAX_RULES);
+	__type(key, __u32);
+	__type(value, struct frbpf_rule);
+} rules SEC(".maps");
+
+/* The automata of its globs: two halves, too, in the same order. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2 * FRBPF_MAX_GLOBS);
+	__type(key, __u32);
+	__type(value, struct frbpf_glob);
+} globs SEC(".maps");
+
+/* The ids of the cgroups that rules name, 0 for one that does not exist. One map for all sources.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FRBPF_MAX_CGROUPS);
+	__type(key, __u32);
+	__type(value, __u64);
+} cgroups SEC(".maps");
+
+/* One map for all sources. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FRBPF_MAX_SLOTS);
+	__type(key, __u32);
+	__type(value, struct frbpf_rule_state);
+} states SEC(".maps");
+
+/* One map for all sources. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, FRBPF_TRIGGERS_SIZE);
+} triggers SEC(".maps");
+
+/* Cooldowns and counts that are not per rule. When full, what is new is suppressed and counted; the
+ * daemon deletes those that mean nothing any more. One map of each for all sources. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FRBPF_MAX_COOLING);
+	__type(key, struct frbpf_key);
+	__type(value, struct frbpf_cooling);
+} cooling SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FRBPF_MAX_COUNTING);
+	__type(key, struct frbpf_key);
+	__type(value, struct frbpf_count);
+} counting SEC(".maps");
+
+/* One map for all sources. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, FRBPF_MAX_HOLDS);
+	__type(key, __u32);
+	__type(value, __u64);
+} holds SEC(".maps");
+
+/* Who is in the scope: a task that has an entry. One map for all sources, written by
+ * bpf/scope.bpf.c and used with FRBPF_SCOPE_TASKS only. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u32);
+} scope SEC(".maps");
+
+/* As above, by the address and by the number of a task. Its size is that of bpf/scope.bpf.c. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u64);
+} scope_keys SEC(".maps");
+
+const struct frbpf_count no_count = {};
+
+struct frbpf_control control;
+/* Waits not measured because the task has no storage. On a cache line of its own: control is read
+ * by every event. */
+__u64 missing_storage __attribute__((aligned(64)));
+
+enum { MATCH_SUBJECT, MATCH_CURRENT, MATCH_TASKS };
+
+enum { MATCH_CGROUP_PATH, MATCH_EXE_PATH, MATCH_PATHS };
+
+struct match {
+	struct path_text path[MATCH_TASKS][MATCH_PATHS]; /* when a rule asks for them */
+	__u64 val[MATCH_TASKS][FRBPF_FIELD_MAX][FRBPF_FIELD_WORDS];
+	struct cgroup_ids cgroup[MATCH_TASKS]; /* when a rule asks for them */
+	__u64 process[2];		       /* of the subject, as in struct frbpf_key */
+	__u64 thread[2];
+	__u64 own_cgroup; /* as cgroup */
+	__u64 now;
+	__u64 value;
+	__s64 ret;
+	__u32 key; /* below FRBPF_KEY_MAX; 0 for sources without keys, whose rules have bit 0 set */
+	__u32 source;
+	__u32 cpu;
+	__u32 self;  /* the subject is one of our own */
+	__u32 half;  /* of the maps of rules and globs */
+	__u32 error; /* of a call that failed: errno; else 0 */
+	__u32 waits; /* a call that waits by its nature */
+	__u32 alone; /* the subject is the current task: its paths stand there once */
+	__u32 fired; /* set by the engine: a trigger was sent */
+};
+
+/* Too large for the stack. Programs that use it neither sleep nor interrupt each other. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct match);
+} scratch SEC(".maps");
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* An event for the engine to look at: from its tasks, if the rules are about them. */
+#ifndef FRBPF_MATCH_BPF_H
+#define FRBPF_MATCH_BPF_H
+
+#include "rates.bpf.h"
+
+/* Is the cgroup (v2) at @cgroup the one of this id, or below it? */
+__noinline int cgroup_below(__u64 cgroup, __u64 id)
+{
+	struct cgroup *cgrp = (struct cgroup *)cgroup;
+	__u32 i, level;
+
+	if (!bpf_core_type_exists(struct cgroup) || !cgrp)
+		return 0;
+	level = BPF_CORE_READ(cgrp, level);
+	for (i = 0; i < FRBPF_CGROUP_DEPTH; i++) {
+		if (i > level)
+			break;
+		if (cgroup_ancestor_id(cgrp, i) == id)
+			return 1;
+	}
+	return 0;
+}
+
+/* Are the rules about this task? A source whose subject is not at hand when it measures asks this
+ * while it is. */
+static __always_inline bool in_scope(struct task_struct *task)
+{
+	if (control.scope == FRBPF_SCOPE_TASKS)
+		return bpf_task_storage_get(&scope, task, 0, 0);
+	if (control.scope == FRBPF_SCOPE_CGROUP)
+		return bpf_core_field_exists(task->cgroups) &&
+		       cgroup_below((__u64)BPF_CORE_READ(task, cgroups, dfl_cgrp),
+				    control.scope_cgroup);
+	return true;
+}
+
+/* The same for a task of which no more is known than its address, or its number in the initial
+ * namespace: of the latter the cgroup cannot be told. */
+static __always_inline bool address_in_scope(__u64 task)
+{
+	struct task_struct *t = (struct task_struct *)task;
+
+	if (control.scope == FRBPF_SCOPE_TASKS)
+		return bpf_map_lookup_elem(&scope_keys, &task);
+	if (control.scope == FRBPF_SCOPE_CGROUP)
+		return bpf_core_field_exists(t->cgroups) &&
+		       cgroup_below((__u64)BPF_CORE_READ(t, cgroups, dfl_cgrp),
+				    control.scope_cgroup);
+	return true;
+}
+
+static __always_inline bool number_in_scope(__u64 tid)
+{
+	if (control.scope == FRBPF_SCOPE_TASKS)
+		return bpf_map_lookup_elem(&scope_keys, &tid);
+	return true;
+}
+
+static __always_inline void match_cgroups(struct match *m, struct task_struct *subject,
+					  struct task_struct *current)
+{
+	if (!bpf_core_field_exists(subject->cgroups)) /* CONFIG_CGROUPS=n */
+		return;
+	m->own_cgroup = BPF_CORE_READ(subject, cgroups, dfl_cgrp, kn, id);
+	cgroup_ids((__u64)BPF_CORE_READ(subject, cgroups, dfl_cgrp), &m->cgroup[MATCH_SUBJECT]);
+	if (subject == current)
+		m->cgroup[MATCH_CURRENT] = m->cgroup[MATCH_SUBJECT];
+	else
+		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
+			   &m->cgroup[MATCH_CURRENT]);
+}
+
+static __always_inline void match_no_paths(struct match *m)
+{
+	m->path[MATCH_SUBJECT][MATCH_CGROUP_PATH].text[0] = '\0';
+	m->path[MATCH_SUBJECT][MATCH_EXE_PATH].text[0] = '\0';
+	m->path[MATCH_CURRENT][MATCH_CGROUP_PATH].text[0] = '\0';
+	m->path[MATCH_CURRENT][MATCH_EXE_PATH].text[0] = '\0';
+}
+
+static __always_inline void match_empty(struct match *m)
+{
+	match_no_paths(m);
+	/* in two: one of more than 1 KB the compiler leaves to a function that BPF lacks */
+	__builtin_memset(m->val, 0, sizeof(m->val));
+	barrier();
+	__builtin_memset(m->cgroup, 0, sizeof(*m) - offsetof(struct match, cgroup));
+}
+
+static __always_inline void task_paths(struct match *m, __u32 which, struct task_struct *task,
+				       __u32 fields)
+{
+	struct mm_struct *mm;
+	struct file *exe;
+
+	if (fields & (1U << FRBPF_FIELD_CGROUP_PATH) && bpf_core_field_exists(task->cgroups))
+		cgroup_path((__u64)BPF_CORE_READ(task, cgroups, dfl_cgrp),
+			    &m->path[which][MATCH_CGROUP_PATH]);
+	/* a kernel thread may have somebody's memory for a while */
+	if (!(fields & (1U << FRBPF_FIELD_EXE)) || BPF_CORE_READ(task, flags) & PF_KTHREAD)
+		return;
+	mm = BPF_CORE_READ(task, mm);
+	exe_path((__u64)mm, &m->path[which][MATCH_EXE_PATH]);
+	exe = BPF_CORE_READ(mm, exe_file);
+	m->val[which][FRBPF_FIELD_EXE][0] = BPF_CORE_READ(exe, f_inode, i_ino);
+	m->val[which][FRBPF_FIELD_EXE][1] = BPF_CORE_READ(exe, f_inode, i_sb, s_dev);
+}
+
+/* An event above the lowest threshold, without tasks. */
+static __always_inline void match_clear(struct match *m, __u32 half, __u64 now, __u64 value)
+{
+	match_empty(m);
+	m->half = half;
+	m->now = now;
+	m->value = value;
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = value;
+	m->cpu = bpf_get_smp_processor_id();
+}
+
+/* The same in `scratch`. NULL cannot be. */
+static __always_inline struct match *match_new(__u32 half, __u64 now, __u64 value)
+{
+	__u32 zero = 0;
+	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (m)
+		match_clear(m, half, now, value);
+	return m;
+}
+
+static __always_inline bool rules_look_at_cgroups(__u32 half)
+{
+	return control.half[half].fields & (1U << FRBPF_FIELD_CGROUP);
+}
+
+/* When a rule asks for them. */
+static __always_inline void match_paths(struct match *m, __u32 half, struct task_struct *subject,
+					struct task_struct *current)
+{
+	__u32 fields = control.half[half & 1].fields;
+
+	if (!(fields & (1U << FRBPF_FIELD_CGROUP_PATH | 1U << FRBPF_FIELD_EXE)))
+		return;
+	m->alone = subject == current;
+	task_paths(m, MATCH_SUBJECT, subject, fields);
+	if (subject != current)
+		task_paths(m, MATCH_CURRENT, current, fields);
+}
+
+static __always_inline void match_tasks(struct match *m, __u32 half, struct task_struct *subject,
+					struct task_struct *current)
+{
+	m->self = (__u32)subject->tgid == control.self_tgid;
+	m->process[0] = (__u32)subject->tgid;
+	m->process[1] = subject->group_leader->start_boottime;
+	m->thread[0] = (__u32)subject->pid;
+	m->thread[1] = subject->start_boottime;
+	task_fields(subject, m->val[MATCH_SUBJECT], m->cpu);
+	if (subject == current)
+		__builtin_memcpy(m->val[MATCH_CURRENT], m->val[MATCH_SUBJECT],
+				 sizeof(m->val[MATCH_CURRENT]));
+	else
+		task_fields(current, m->val[MATCH_CURRENT], m->cpu);
+	if (rules_look_at_cgroups(half))
+		match_cgroups(m, subject, current);
+	match_paths(m, half, subject, current);
+}
+
+/*
+ * An event above the lowest threshold, for the source to add to. Values of the event stand with
+ * those of the subject. NULL: the rules are not about this subject.
+ */
+static __always_inline struct match *match_begin(__u32 half, struct task_struct *subject,
+						 struct task_struct *current, __u64 now,
+						 __u64 value)
+{
+	struct match *m;
+
+	if (!in_scope(subject))
+		return NULL;
+	m = match_new(half, now, value);
+	if (m)
+		match_tasks(m, half, subject, current);
+	return m;
+}
+
+/* The same for an event that no task suffers from: its subject's fields are empty, but for `cpu`. In
+ * scope it is where it holds up a task that is. */
+static __always_inline struct match *match_of_cpu(__u32 half, __u64 now, __u64 value)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct match *m;
+
+	if (!in_scope(current))
+		return NULL;
+	m = match_new(half, now, value);
+	if (!m)
+		return NULL;
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_CPU][0] = m->cpu;
+	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
+	if (rules_look_at_cgroups(half) && bpf_core_field_exists(current->cgroups))
+		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
+			   &m->cgroup[MATCH_CURRENT]);
+	return m;
+}
+
+/* Of sources that a dump being written disturbs: for as long as the daemon says, it is `self`. */
+static __always_inline void match_check_self(struct match *m)
+{
+	if (held_until(FRBPF_HOLD_SELF, m->now))
+		m->self = 1;
+}
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Counters of a rule, its `count`, its cooldown, and what else holds a match back. */
+#ifndef FRBPF_RATES_BPF_H
+#define FRBPF_RATES_BPF_H
+
+#include "engine.bpf.h"
+
+/* The highest bit set, without a branch: the verifier walks one path. 0 for 0. */
+static __always_inline __u32 log2_of(__u64 v)
+{
+	__u32 shift, r;
+
+	r = (v > 0xffffffff) << 5;
+	v >>= r;
+	shift = (v > 0xffff) << 4;
+	v >>= shift;
+	r |= shift;
+	shift = (v > 0xff) << 3;
+	v >>= shift;
+	r |= shift;
+	shift = (v > 0xf) << 2;
+	v >>= shift;
+	r |= shift;
+	shift = (v > 0x3) << 1;
+	v >>= shift;
+	return r | shift | v >> 1;
+}
+
+static __always_inline void state_count(struct frbpf_rule_state *st, __u64 value)
+{
+	__u32 bucket = log2_of(value);
+	__u64 max, i;
+
+	barrier_var(
+		bucket); /* the compiler knows it is in bounds, the verifier before 6.0 does not */
+	__sync_fetch_and_add(&st->matched, 1);
+	__sync_fetch_and_add(&st->values[bucket % FRBPF_MAX_VALUES], 1);
+	__sync_fetch_and_add(&st->sum, value);
+	st->last_value = value;
+	/* A few attempts: whoever wins a race stored a maximum, too. */
+	for (i = 0; i < 4; i++) {
+		max = *(volatile __u64 *)&st->max_value;
+		if (value <= max || __sync_val_compare_and_swap(&st->max_value, max, value) == max)
+			break;
+	}
+}
+
+static __always_inline void key_of(const struct frbpf_rule *rule, const struct frbpf_rate *rate,
+				   const struct match *m, struct frbpf_key *ret)
+{
+	__u32 field = rate->field;
+
+	ret->rule_id = rule->id;
+	ret->val[0] = ret->val[1] = 0;
+	ret->per = rate->per;
+	ret->field = field;
+	if (ret->per == FRBPF_PER_PROCESS) {
+		ret->val[0] = m->process[0];
+		ret->val[1] = m->process[1];
+	} else if (ret->per == FRBPF_PER_THREAD) {
+		ret->val[0] = m->thread[0];
+		ret->val[1] = m->thread[1];
+	} else if (ret->per == FRBPF_PER_CGROUP || field == FRBPF_FIELD_CGROUP) {
+		ret->val[0] = m->own_cgroup;
+	} else if (field < FRBPF_FIELD_MAX) {
+		ret->val[0] = m->val[MATCH_SUBJECT][field][0];
+		ret->val[1] = m->val[MATCH_SUBJECT][field][1];
+	}
+}
+
+/* The count that this match belongs to; NULL: no room for it. */
+static __always_inline struct frbpf_count *
+count_of(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struct match *m)
+{
+	struct frbpf_count *count;
+	struct frbpf_key key;
+
+	if (rule->count.per == FRBPF_PER_RULE)
+		return &st->count;
+	key_of(rule, &rule->count, m, &key);
+	count = bpf_map_lookup_elem(&counting, &key);
+	if (count)
+		return count;
+	/* whoever is first makes it */
+	bpf_map_update_elem(&counting, &key, &no_count, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&counting, &key);
+}
+
+/* One more match. Is it the n-th within the window since the last trigger? */
+static __always_inline bool count_reached(struct frbpf_count *count, const struct frbpf_rate *rate,
+					  __u64 now)
+{
+	__u64 i = __sync_fetch_and_add(&count->seen, 1), base, first, lap, k;
+
+	lap = (i / FRBPF_COUNT_MAX + 1) % FRBPF_COUNT_MAX;
+	count->times[i % FRBPF_COUNT_MAX] = now << FRBPF_COUNT_LAP_BITS | lap;
+	count->until = now + rate->window;
+	k = i + 1 - rate->n;
+	for (__u32 attempt = 0; attempt < 4; attempt++) {
+		base = *(volatile __u64 *)&count->base;
+		if ((__s64)(k - base) < 0)
+			return false;
+		first = *(volatile __u64 *)&count->times[k % FRBPF_COUNT_MAX];
+		lap = (k / FRBPF_COUNT_MAX + 1) % FRBPF_COUNT_MAX;
+		/* of another lap: it is being written at this moment */
+		if (first % FRBPF_COUNT_MAX == lap &&
+		    (__s64)(now - (first >> FRBPF_COUNT_LAP_BITS)) > (__s64)rate->window)
+			return false;
+		if (__sync_val_compare_and_swap(&count->base, base, i + 1) == base)
+			return true;
+	}
+	return false;
+}
+
+static __always_inline bool held_until(__u32 slot, __u64 now)
+{
+	__u64 *until = bpf_map_lookup_elem(&holds, &slot);
+
+	return until && (__s64)(now - *until) < 0;
+}
+
+/* Why this match must not fire; FRBPF_CAUSE_MAX: it may, unless another CPU is faster. */
+static __always_inline enum frbpf_cause
+cause_against(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struct match *m)
+{
+	struct frbpf_count *count;
+
+	if (m->self)
+		return FRBPF_CAUSE_SELF;
+	if (rule->count.n > 1) {
+		count = count_of(rule, st, m);
+		if (!count)
+			return FRBPF_CAUSE_KEYS;
+		if (!count_reached(count, &rule->count, m->now))
+			return FRBPF_CAUSE_COUNT;
+	}
+	if (rule->flags & FRBPF_RULE_QUIET)
+		return FRBPF_CAUSE_MAX;
+	if (held_until(rule->slot, m->now))
+		return FRBPF_CAUSE_RULE_CAP;
+	if (held_until(FRBPF_HOLD_ALL, m->now))
+		return FRBPF_CAUSE_CAP;
+	return FRBPF_CAUSE_MAX;
+}
+
+/* A cooldown under way, or the last one. */
+struct cooldown {
+	struct frbpf_key key;
+	__u64 *last_fired; /* NULL: none yet */
+	__u64 last;	   /* what it was */
+};
+
+static __always_inline bool is_cooling(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
+				       const struct match *m, struct cooldown *c)
+{
+	if (rule->cooldown.per == FRBPF_PER_RULE) {
+		c->last_fired = &st->last_fired;
+	} else {
+		key_of(rule, &rule->cooldown, m, &c->key);
+		c->last_fired = bpf_map_lookup_elem(&cooling, &c->key);
+	}
+	c->last = c->last_fired ? *(volatile __u64 *)c->last_fired : 0;
+	return rule->cooldown.window && c->last &&
+	       (__s64)(m->now - c->last) < (__s64)rule->cooldown.window;
+}
+
+/*
+ * The cooldown begins for exactly one match, however many CPUs see one: the winner of the exchange,
+ * or whoever makes the entry. `now` may be older than what another CPU stored: differences are
+ * signed.
+ */
+static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *rule,
+						       const struct match *m, struct cooldown *c)
+{
+	struct frbpf_cooling fresh = { m->now, m->now + rule->cooldown.window };
+	long err;
+
+	if (!rule->cooldown.window)
+		return FRBPF_CAUSE_MAX;
+	if (!c->last_fired) {
+		err = bpf_map_update_elem(&cooling, &c->key, &fresh, BPF_NOEXIST);
+		if (!err)
+			return FRBPF_CAUSE_MAX;
+		return err == -EEXIST ? FRBPF_CAUSE_COOLDOWN : FRBPF_CAUSE_KEYS;
+	}
+	if (__sync_val_compare_and_swap(c->last_fired, c->last, m->now) != c->last)
+		return FRBPF_CAUSE_COOLDOWN;
+	if (rule->cooldown.per != FRBPF_PER_RULE)
+		c->last_fired[1] = fresh.until;
+	return FRBPF_CAUSE_MAX;
+}
+
+static __always_inline void suppress(struct frbpf_rule_state *st, enum frbpf_cause cause)
+{
+	if (cause < FRBPF_CAUSE_MAX)
+		__sync_fetch_and_add(&st->suppressed[cause], 1);
+}
+
+#endif
