@@ -350,6 +350,28 @@ static void hog_cpu(struct findings *f, long cpu)
 
 /* tests */
 
+/* Until it really is asleep: a busy machine may have kept it from that so far. */
+static void await_sleep(pid_t tid)
+{
+	char path[64], text[512];
+	const char *state;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	do {
+		usleep(1000);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		assert_true(fd >= 0);
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+		assert_true(n > 0);
+		text[n] = '\0';
+		state = strrchr(text, ')');
+		assert_non_null(state);
+	} while (strncmp(state, ") S", 3));
+}
+
 /* Make a task wait 30 ms for @cpu, one that existed before the rule or not. 0, or REFUSED. */
 static int wait_behind_hog(struct detectors *d, const struct rule_conf *r, uint32_t *slot,
 			   struct findings *f, int cpu, bool load_first)
@@ -363,7 +385,7 @@ static int wait_behind_hog(struct detectors *d, const struct rule_conf *r, uint3
 	waiter = spawn(wait_for_cpu, f, cpu);
 	while (!__atomic_load_n(&f->ready, __ATOMIC_SEQ_CST))
 		usleep(1000);
-	usleep(20000);
+	await_sleep(f->tid);
 	if (!load_first)
 		update(d, r, 1, slot);
 	status = await(spawn(hog_cpu, f, cpu));
