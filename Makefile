@@ -138,7 +138,7 @@ fuzz: $(FUZZ_BINS)
 
 # side by side with perf, bcc and bpftrace; root, some 10 minutes
 bench: all workloads
-	set -e; for b in freeze gap detectors detectors_io overhead run dump quiet; do echo "== $$b"; scripts/bench/$$b; done
+	set -e; for b in freeze gap detectors detectors_io detectors_user overhead run dump quiet; do echo "== $$b"; scripts/bench/$$b; done
 
 deps:
 	scripts/deps.sh

@@ -237,12 +237,18 @@ observe_end() {
 
 # empty_attach TRACEPOINT...: a tp_btf program on each, until empty_detach. Returns 1 where that cannot be built.
 empty_attach() {
-	local tracepoint i
+	local tracepoint
 	for tracepoint; do
 		printf '__attribute__((section("tp_btf/%s"), used)) int empty_%s(void *ctx) { return 0; }\n' \
 			"$tracepoint" "$tracepoint"
 	done >"$tmp/empty.c"
 	echo 'char LICENSE[4] __attribute__((section("license"), used)) = "GPL";' >>"$tmp/empty.c"
+	empty_load
+}
+
+# empty_load: those of $tmp/empty.c, likewise
+empty_load() {
+	local i
 	clang -g -O2 -target bpf -c "$tmp/empty.c" -o "$tmp/empty.o" &&
 		gcc -O2 scripts/bench/attach.c -lbpf -o "$tmp/attach" || return 1
 	: >"$tmp/attached"

@@ -30,12 +30,13 @@ measure() {
 	shift
 	our_programs >"$tmp/before"
 	"$@" >/dev/null 2>&1
-	our_programs | awk 'NR == FNR {time[$1] = $2; count[$1] = $3; next}
+	our_programs | awk 'FILENAME != "-" {time[$1] = $2; count[$1] = $3; next}
 		{t += $2 - time[$1]; n = $3 - count[$1]; most = n > most ? n : most}
 		END {if (most) printf "%.1f\n", t / most}' "$tmp/before" - | notes "$row"
 }
 
-# tool ROW WORKLOAD -- COMMAND...
+# tool ROW WORKLOAD -- COMMAND...; $warm is what its programs are hit by, where that does not happen by itself
+warm=:
 tool() {
 	local row=$1 workload=$2 i
 	shift 3
@@ -45,6 +46,7 @@ tool() {
 	background "$@" >"$tmp/tool" 2>&1
 	# attached, when its programs have begun to run
 	for ((i = 0; i < 200; i++)); do
+		$warm >/dev/null 2>&1
 		[[ $(our_programs) ]] && break
 		sleep 0.1
 	done

@@ -4,7 +4,7 @@
  *	app_send PATH [--times N] [--fds N] [--comm NAME] [--thread] [--until FILE]
  * --fds: with that many descriptors; --thread: from a second thread, and "tid=" of it is appended;
  * --until: stays until there is that file. Prints how many were sent and refused, the longest call,
- * and when the last one was over.
+ * and when the first one began and the last one was over.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static char data[1 << 16];
 static size_t len;
 static struct sockaddr_un addr = { .sun_family = AF_UNIX };
 static long times = 1, n_fds, sent, refused;
-static uint64_t longest, end;
+static uint64_t longest, first, end;
 static int other_error;
 static const char *until;
 
@@ -65,6 +65,7 @@ static void *send_all(void *arg)
 		iov.iov_len += sprintf(data + len, " tid=%d", (int)gettid());
 	if (n_fds)
 		put_fds(&msg, control, sizeof(control));
+	first = now_ns();
 	for (long i = 0; i < times; i++) {
 		uint64_t begin = now_ns();
 
@@ -78,9 +79,10 @@ static void *send_all(void *arg)
 		longest = end - begin > longest ? end - begin : longest;
 	}
 	printf("{\"pid\": %d, \"tid\": %d, \"sent\": %ld, \"refused\": %ld, \"errno\": %d, "
-	       "\"longest_ns\": %llu, \"end_ns\": %llu}\n",
+	       "\"longest_ns\": %llu, \"begin_ns\": %llu, \"end_ns\": %llu}\n",
 	       (int)getpid(), (int)gettid(), sent, refused, other_error,
-	       (unsigned long long)longest, (unsigned long long)end);
+	       (unsigned long long)longest, (unsigned long long)first,
+	       (unsigned long long)end);
 	fflush(stdout);
 	for (int i = 0; until && i < 3000 && access(until, F_OK); i++)
 		usleep(10000);

@@ -2,14 +2,14 @@
 /*
  * Calls functions of its own that are there to be watched, and measures them itself.
  *
- *	user_func [--call slow|recurse|jump|hit|spin|probe] [--ms N] [--times T] [--depth D] [--comm NAME]
- *		  [--wait]
+ *	user_func [--call slow|recurse|jump|hit|spin|probe|ticks] [--ms N] [--times T] [--depth D]
+ *		  [--comm NAME] [--wait]
  *
  * slow: user_func_slow(ms, 2, 3) sleeps that long and returns 7 * ms. recurse: user_func_recurse(depth) calls
  * itself until 0, where it sleeps. jump: user_func_jump(1) leaves by longjmp, T times, and then user_func_jump(0)
  * sleeps. hit: user_func_hit(i) does nothing. spin: it is called T times, and told
  * once. probe: runs into the static probe frbpf_test:tick with -i, 1000 + i
- * and a constant. --wait: until a line comes on standard input.
+ * and a constant; ticks: T times, and told once. --wait: until a line comes on standard input.
  * Prints one line of JSON per call that returns; the function's own time is inside of what it says.
  */
 #include <errno.h>
@@ -147,6 +147,24 @@ static void run_spin(const struct args *a)
 	report(a, begin, sum);
 }
 
+static void tick(int i)
+{
+#if defined(__x86_64__)
+	PROBE(-i, 1000L + i);
+#else
+	PROBE((long)-i, 1000L + i);
+#endif
+}
+
+static void run_ticks(const struct args *a)
+{
+	uint64_t begin = now_ns();
+
+	for (int i = 0; i < a->times; i++)
+		tick(i);
+	report(a, begin, a->times);
+}
+
 static void run(const struct args *a)
 {
 	if (!strcmp(a->call, "jump")) {
@@ -155,6 +173,10 @@ static void run(const struct args *a)
 	}
 	if (!strcmp(a->call, "spin")) {
 		run_spin(a);
+		return;
+	}
+	if (!strcmp(a->call, "ticks")) {
+		run_ticks(a);
 		return;
 	}
 	for (int i = 0; i < a->times; i++) {
@@ -167,11 +189,7 @@ static void run(const struct args *a)
 		} else if (!strcmp(a->call, "hit")) {
 			report(a, begin, user_func_hit(i));
 		} else {
-#if defined(__x86_64__)
-			PROBE(-i, 1000L + i);
-#else
-			PROBE((long)-i, 1000L + i);
-#endif
+			tick(i);
 			report(a, begin, i);
 		}
 	}
@@ -180,8 +198,8 @@ static void run(const struct args *a)
 static void usage(void)
 {
 	fprintf(stderr,
-		"usage: user_func [--call slow|recurse|jump|hit|spin|probe] [--ms N] [--times T]\n"
-		"                 [--depth D] [--comm NAME] [--wait]\n");
+		"usage: user_func [--call slow|recurse|jump|hit|spin|probe|ticks] [--ms N]\n"
+		"                 [--times T] [--depth D] [--comm NAME] [--wait]\n");
 	exit(2);
 }
 
