@@ -443,6 +443,29 @@ struct frbpf_event {
 };
 
 /*
+ * A number that an event must have for any rule of the half to hold: of `lo` to `lo + span` (modulo
+ * 2^64, so all but one is such a range, too), and a bit of `bits` at its six lowest bits.
+ */
+struct frbpf_gate_number {
+	__u64 lo;
+	__u64 span;
+	__u64 bits;
+	__u32 field; /* enum frbpf_field; FRBPF_FIELD_MAX: any event will do */
+	__u32 pad;
+};
+
+/*
+ * What all rules of a half without a threshold have in common: an event that does not pass is of no
+ * interest to any of them. For the programs to look at before they do anything else.
+ */
+struct frbpf_gate {
+	struct frbpf_gate_number arg;  /* a value of the event's own */
+	struct frbpf_gate_number task; /* pid, tid or uid of the subject */
+	__u64 comm[2];		       /* these bits of its name */
+	__u64 comm_mask[2];
+};
+
+/*
  * The switch of one source, in its .bss: the programs read `generation` once per event and use
  * half `generation & 1` of the rule map, so a reload writes the other half and then flips it.
  */
@@ -452,6 +475,7 @@ struct frbpf_half {
 	__u32 fields;			  /* bit per enum frbpf_field that a rule looks at */
 	__u64 keys[FRBPF_KEY_WORDS];	  /* union of its rules' keys */
 	__u64 fail_keys[FRBPF_KEY_WORDS]; /* of those that look at failures */
+	struct frbpf_gate gate;
 };
 
 /* Whom the rules are about. Others are no subjects, and are not counted either. */

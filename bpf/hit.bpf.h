@@ -6,6 +6,7 @@
 #ifndef FRBPF_HIT_BPF_H
 #define FRBPF_HIT_BPF_H
 
+#include "gate.bpf.h"
 #include "rules.bpf.h"
 
 /* Arguments of the tracepoint, as its programs get them: each widened to a word, with zeros. */
@@ -130,16 +131,14 @@ struct hit_value {
 	__u64 word[2];
 };
 
-/* The value @x tells of; what cannot be read is 0 or "". */
-__noinline int extract(const struct frbpf_extract *x, const struct hit_args *args,
-		       struct hit_value *ret)
+/* The value @x tells of, of an argument that is @v; what cannot be read is 0 or "". */
+__noinline int extract_from(const struct frbpf_extract *x, __u64 v, struct hit_value *ret)
 {
-	__u64 v, addr, word[2] = { 0, 0 };
+	__u64 addr = v, word[2] = { 0, 0 };
 	__u32 i;
 
-	if (!x || !args || !ret || x->kind == FRBPF_EXTRACT_NONE)
+	if (!x || !ret || x->kind == FRBPF_EXTRACT_NONE)
 		return 0;
-	v = addr = args->v[x->arg % HIT_ARGS];
 	for (i = 0; i < FRBPF_MAX_STEPS; i++) {
 		if (i >= x->n_steps)
 			break;
@@ -175,6 +174,66 @@ __noinline int extract(const struct frbpf_extract *x, const struct hit_args *arg
 	ret->word[0] = word[0];
 	ret->word[1] = word[1];
 	return 0;
+}
+
+static __always_inline void extract(const struct frbpf_extract *x, const struct hit_args *args,
+				    struct hit_value *ret)
+{
+	extract_from(x, args->v[x->arg % HIT_ARGS], ret);
+}
+
+#define HIT_ARG(i_)                                                                                \
+	do {                                                                                       \
+		if (n_args > (i_) && arg == (i_))                                                  \
+			asm volatile("%0 = *(u64 *)(%1 + %2)"                                      \
+				     : "=r"(v)                                                     \
+				     : "r"(ctx), "i"((i_) * sizeof(__u64)));                       \
+	} while (0)
+
+/* One of them; see hit_take(). */
+static __always_inline __u64 hit_arg(const __u64 *ctx, __u32 arg)
+{
+	__u64 v = 0;
+
+	HIT_ARG(0);
+	HIT_ARG(1);
+	HIT_ARG(2);
+	HIT_ARG(3);
+	HIT_ARG(4);
+	HIT_ARG(5);
+	HIT_ARG(6);
+	HIT_ARG(7);
+	HIT_ARG(8);
+	HIT_ARG(9);
+	HIT_ARG(10);
+	HIT_ARG(11);
+	return v;
+}
+
+/* May a rule be interested in this hit? Asked before anything is copied. */
+static __always_inline bool hit_passes(__u32 half, const struct frbpf_extracts *xs,
+				       const __u64 *ctx)
+{
+	struct hit_value value = {};
+	__u32 i = gate_arg(half);
+
+	if (i < FRBPF_MAX_ARGS) {
+		const struct frbpf_extract *x = &xs->slot[i];
+		__u64 v = hit_arg(ctx, x->arg);
+
+		if (x->kind == FRBPF_EXTRACT_NUMBER && !x->n_steps) {
+			v = trim_number(x, v);
+		} else {
+			extract_from(x, v, &value);
+			v = value.word[0];
+		}
+		if (!gate_takes_arg(half, v))
+			return false;
+	}
+	/* of others nothing is known yet */
+	if (subject_arg >= 0 || subject_pid_arg >= 0 || subject_nobody)
+		return true;
+	return gate_takes_task(half, bpf_get_current_task_btf());
 }
 
 /* Values of the event into @m, from where they lie in @args. */

@@ -14,9 +14,8 @@ char LICENSE[] SEC("license") = "GPL";
 /* By half, as the rules. */
 struct frbpf_extracts extracts[2];
 
-static __always_inline void check_hit(const struct hit_args *args)
+static __always_inline void check_hit(__u32 half, const struct hit_args *args)
 {
-	__u32 half = rules_half();
 	struct hit_subject subject;
 	struct match *m;
 
@@ -38,15 +37,16 @@ static __always_inline void check_hit(const struct hit_args *args)
 SEC("raw_tp")
 int tp_hit(__u64 *ctx)
 {
+	__u32 half = rules_half();
 	struct hit *hit;
 
-	if (!control.half[rules_half()].n_rules)
+	if (!control.half[half].n_rules || !hit_passes(half, &extracts[half], ctx))
 		return 0;
 	hit = hit_begin();
 	if (!hit)
 		return 0;
 	hit_take(&hit->args, ctx, n_args);
-	check_hit(&hit->args);
+	check_hit(half, &hit->args);
 	hit_end(hit);
 	return 0;
 }

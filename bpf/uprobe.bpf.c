@@ -59,13 +59,41 @@ static __always_inline void read_args(struct pt_regs *ctx, __u64 *args)
 #endif
 }
 
+/* Where in the registers as user space has them, which is ABI (asm/ptrace.h). */
+#if defined(__TARGET_ARCH_x86)
+#define ARG_AT(word_x86_, i_) ((word_x86_)*8)
+#else
+#define ARG_AT(word_x86_, i_) ((i_)*8)
+#endif
+
+static __always_inline __u64 read_arg(struct pt_regs *ctx, __u32 i)
+{
+	switch (i) {
+	case 0:
+		return REGS_WORD(ctx, ARG_AT(14, 0));
+	case 1:
+		return REGS_WORD(ctx, ARG_AT(13, 1));
+	case 2:
+		return REGS_WORD(ctx, ARG_AT(12, 2));
+	case 3:
+		return REGS_WORD(ctx, ARG_AT(11, 3));
+	case 4:
+		return REGS_WORD(ctx, ARG_AT(9, 4));
+	}
+	return REGS_WORD(ctx, ARG_AT(8, 5));
+}
+
 SEC("uprobe")
 int up_hit(struct pt_regs *ctx)
 {
+	__u32 half = rules_half(), arg = gate_arg(half);
 	struct probe_args args = {};
-	__u32 half = rules_half();
 	struct match *m;
 
+	if (arg < N_ARGS && !gate_takes_arg(half, read_arg(ctx, arg)))
+		return 0;
+	if (!gate_takes_task(half, bpf_get_current_task_btf()))
+		return 0;
 	read_args(ctx, args.v);
 	if (!rules_may_hold(half, &args))
 		return 0;

@@ -7,7 +7,16 @@
 #ifndef FRBPF_USER_PROBE_BPF_H
 #define FRBPF_USER_PROBE_BPF_H
 
+#include "gate.bpf.h"
 #include "rules.bpf.h"
+
+/* A word of the registers, at a constant offset: the compiler must not make one load of several. */
+#define REGS_WORD(ctx_, offset_)                                                                   \
+	({                                                                                         \
+		__u64 _word;                                                                       \
+		asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(_word) : "r"(ctx_), "i"(offset_));    \
+		_word;                                                                             \
+	})
 
 /* Of tasks that had an event above the lowest threshold. */
 struct {

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -318,6 +319,19 @@ static void run_probe(struct findings *f, long n)
 		watched_probe(-i, 1L << 40 | i);
 }
 
+static void run_named_six(struct findings *f, long n)
+{
+	prctl(PR_SET_NAME, "gate-child-before");
+	prctl(PR_SET_NAME, "gate-child");
+	run_six(f, n);
+}
+
+static void run_named_probe(struct findings *f, long n)
+{
+	prctl(PR_SET_NAME, "gate-child");
+	run_probe(f, n);
+}
+
 /* ---- tests ---- */
 
 static void test_hit(void **state)
@@ -554,6 +568,59 @@ static void test_update(void **state)
 	free_rules(rules, 3);
 }
 
+/* The condition of the only rule in force is what hits are measured by first: each argument, the
+ * thread's name, its number. */
+static void test_gate(void **state)
+{
+	static const struct {
+		const char *when, *condition;
+		unsigned int n; /* of ten calls */
+	} cases[] = {
+		{ "uprobe:SELF:watched_six", "arg0 == 7", 1 },
+		{ "uprobe:SELF:watched_six", "arg0 != 7", 9 },
+		{ "uprobe:SELF:watched_six", "arg0 >= 2 && arg0 < 5 || arg0 == 9", 4 },
+		{ "uprobe:SELF:watched_six", "arg1 == -1", 10 },
+		{ "uprobe:SELF:watched_six", "arg1 == 0", 0 },
+		{ "uprobe:SELF:watched_six", "arg2 == 3", 10 },
+		{ "uprobe:SELF:watched_six", "arg3 == 4", 10 },
+		{ "uprobe:SELF:watched_six", "arg4 == 5", 10 },
+		{ "uprobe:SELF:watched_six", "arg5 == 6", 10 },
+		{ "uprobe:SELF:watched_six", "arg5 == 5", 0 },
+		{ "uprobe:SELF:watched_six", "comm == \"gate-child\"", 10 },
+		{ "uprobe:SELF:watched_six", "comm ~ \"gate-*\" && arg0 in (3, 4)", 2 },
+		{ "uprobe:SELF:watched_six", "comm == \"gate-chil\"", 0 },
+		{ "uprobe:SELF:watched_six", "comm == \"gate-children\"", 0 },
+		{ "uprobe:SELF:watched_six", "uid == 0", 10 },
+		{ "uprobe:SELF:watched_six", "uid > 0", 0 },
+		{ "uprobe:SELF:watched_six", "pid > 1 && tid > 1", 10 },
+		{ "uprobe:SELF:watched_six", "pid == 1", 0 },
+		{ "usdt:SELF:frbpf_unit:tick", "arg0 == -3", 1 },
+		{ "usdt:SELF:frbpf_unit:tick", "arg1 > 0x10000000006", 3 },
+		{ "usdt:SELF:frbpf_unit:tick", "arg2 == 200", 10 },
+		{ "usdt:SELF:frbpf_unit:tick", "arg3 == -9 && comm == \"gate-child\"", 10 },
+		{ "usdt:SELF:frbpf_unit:tick", "arg3 == 9", 0 },
+	};
+	struct detectors *d;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		bool usdt = !strncmp(cases[i].when, "usdt:", 5);
+		struct rule_conf rule = rule_when(100 + i, cases[i].when, cases[i].condition);
+		uint32_t slot;
+
+		rule.quiet = true;
+		update(d, &rule, 1, &slot);
+		await(spawn(usdt ? run_named_probe : run_named_six, NULL, 10));
+		if (matched(d, slot) != cases[i].n)
+			fail_msg("%s: %u, not %u", cases[i].condition,
+				 (unsigned int)matched(d, slot), cases[i].n);
+		free_rules(&rule, 1);
+	}
+	assert_int_equal(missing(d), 0);
+	detectors__free(d);
+}
+
 static bool is_of_probes(const char *name)
 {
 	return !strncmp(name, "up_", 3) || !strncmp(name, "ud_", 3) || !strcmp(name, "app_hit");
@@ -607,10 +674,15 @@ static void test_verified_instructions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hit),	  cmocka_unit_test(test_latency),
-		cmocka_unit_test(test_recursion), cmocka_unit_test(test_longjmp),
-		cmocka_unit_test(test_usdt),	  cmocka_unit_test(test_preempted),
-		cmocka_unit_test(test_update),	  cmocka_unit_test(test_verified_instructions),
+		cmocka_unit_test(test_hit),
+		cmocka_unit_test(test_latency),
+		cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_longjmp),
+		cmocka_unit_test(test_usdt),
+		cmocka_unit_test(test_preempted),
+		cmocka_unit_test(test_gate),
+		cmocka_unit_test(test_update),
+		cmocka_unit_test(test_verified_instructions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

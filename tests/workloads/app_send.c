@@ -81,8 +81,7 @@ static void *send_all(void *arg)
 	printf("{\"pid\": %d, \"tid\": %d, \"sent\": %ld, \"refused\": %ld, \"errno\": %d, "
 	       "\"longest_ns\": %llu, \"begin_ns\": %llu, \"end_ns\": %llu}\n",
 	       (int)getpid(), (int)gettid(), sent, refused, other_error,
-	       (unsigned long long)longest, (unsigned long long)first,
-	       (unsigned long long)end);
+	       (unsigned long long)longest, (unsigned long long)first, (unsigned long long)end);
 	fflush(stdout);
 	for (int i = 0; until && i < 3000 && access(until, F_OK); i++)
 		usleep(10000);

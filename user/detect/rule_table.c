@@ -4,6 +4,7 @@
 
 #include "detect/block_device.h"
 #include "detect/cgroups.h"
+#include "detect/gate.h"
 #include "detect/patterns.h"
 #include "detect/rule_table.h"
 #include "rules/glob.h"
@@ -186,5 +187,6 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 		count_in(&half, &rule);
 	}
 	ret->half = half;
+	gate__make(ret->rules, half.n_rules, ret->patterns, &ret->half.gate);
 	return 0;
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What most hits end at: struct frbpf_gate, looked at before anything is copied or looked up. */
+#ifndef FRBPF_GATE_BPF_H
+#define FRBPF_GATE_BPF_H
+
+#include "engine.bpf.h"
+
+static __always_inline bool gate_number(const struct frbpf_gate_number *g, __u64 v)
+{
+	return v - g->lo <= g->span && g->bits >> (v & 63) & 1;
+}
+
+/* Is a value of the event asked for? Which one: below FRBPF_MAX_ARGS. */
+static __always_inline __u32 gate_arg(__u32 half)
+{
+	return control.half[half & 1].gate.arg.field - FRBPF_FIELD_ARG;
+}
+
+static __always_inline bool gate_takes_arg(__u32 half, __u64 v)
+{
+	return gate_number(&control.half[half & 1].gate.arg, v);
+}
+
+/* The part of @task that the event is about. What stands behind the NUL of its name is masked. */
+static __always_inline bool gate_takes_task(__u32 half, struct task_struct *task)
+{
+	const struct frbpf_gate *g = &control.half[half & 1].gate;
+	__u32 field = g->task.field;
+
+	if (g->comm_mask[0]) {
+		if ((*(__u64 *)&task->comm[0] ^ g->comm[0]) & g->comm_mask[0])
+			return false;
+		if ((*(__u64 *)&task->comm[8] ^ g->comm[1]) & g->comm_mask[1])
+			return false;
+	}
+	if (field == FRBPF_FIELD_UID)
+		return gate_number(&g->task, task->real_cred->euid.val);
+	if (daemon_pidns != PID_NS_INIT_INUM)
+		return true;
+	if (field == FRBPF_FIELD_PID)
+		return gate_number(&g->task, (__u32)task->tgid);
+	if (field == FRBPF_FIELD_TID)
+		return gate_number(&g->task, (__u32)task->pid);
+	return true;
+}
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The gate of rules without a threshold: one or two comparisons that every event passes for which a
+ * rule's condition holds, so that programs can end at once for the others.
+ */
+#ifndef FRBPF_DETECT_GATE_H
+#define FRBPF_DETECT_GATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "frbpf.h"
+
+/* Of @rules, whose globs are patterns[] by index. Without rules, or where they have nothing in common,
+ * everything passes. */
+void gate__make(const struct frbpf_rule *rules, size_t n, const char *const *patterns,
+		struct frbpf_gate *ret);
+
+/* As the programs do it: does an event with these values, of struct frbpf_rule's fields, pass? */
+bool gate__passes(const struct frbpf_gate *g, const __u64 (*val)[2]);
+
+#endif
