@@ -22,42 +22,20 @@ static __always_inline __u64 trim_arg(__u64 v, __u64 cookie)
 	return cookie & FRBPF_SDT_SIGNED ? (__u64)((__s64)v >> left) : v >> left;
 }
 
-/* In sizes that the verifier knows. What cannot be read is 0. */
-static __always_inline __u64 read_user(__u64 at, __u64 cookie)
-{
-	__u64 v = 0;
-
-	switch (cookie >> FRBPF_SDT_SIZE_SHIFT & 3) {
-	case 0:
-		bpf_probe_read_user(&v, 1, (void *)at);
-		break;
-	case 1:
-		bpf_probe_read_user(&v, 2, (void *)at);
-		break;
-	case 2:
-		bpf_probe_read_user(&v, 4, (void *)at);
-		break;
-	case 3:
-		bpf_probe_read_user(&v, 8, (void *)at);
-		break;
-	}
-	return v;
-}
-
 /* What cannot be read is 0. */
 static __always_inline __u64 probe_arg(struct pt_regs *ctx, __u64 cookie)
 {
 	__u32 kind = cookie & FRBPF_SDT_KIND_MASK;
-	__u64 v = 0, at;
+	__u64 v;
 
 	if (kind == FRBPF_SDT_CONST)
 		return cookie >> FRBPF_SDT_CONST_SHIFT;
 	if (kind != FRBPF_SDT_REG && kind != FRBPF_SDT_MEM)
 		return 0;
-	at = (__u64)ctx + (cookie >> FRBPF_SDT_REG_SHIFT & FRBPF_SDT_REG_MASK);
-	bpf_probe_read_kernel(&v, sizeof(v), (void *)at);
+	v = user_reg(ctx, cookie >> FRBPF_SDT_REG_SHIFT & FRBPF_SDT_REG_MASK);
 	if (kind == FRBPF_SDT_MEM)
-		v = read_user(v + (__s64)(__s32)(cookie >> FRBPF_SDT_DISP_SHIFT), cookie);
+		v = user_memory(v + (__s64)(__s32)(cookie >> FRBPF_SDT_DISP_SHIFT),
+				1 << (cookie >> FRBPF_SDT_SIZE_SHIFT & 3));
 	return trim_arg(v, cookie);
 }
 

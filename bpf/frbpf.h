@@ -379,6 +379,21 @@ enum frbpf_sdt_kind {
 #define FRBPF_SDT_REG_MASK    0x3ff
 #define FRBPF_SDT_DISP_SHIFT  32 /* signed */
 
+/* Where a static probe has one of its arguments. */
+struct frbpf_usdt_arg {
+	__s64 value; /* a constant; or what is added to the register for an address */
+	__u16 reg;   /* where in struct pt_regs it is, as user space has that */
+	__u8 kind;   /* enum frbpf_sdt_kind */
+	__u8 cut;    /* the highest bits, which are not of the value: 0, 32, 48 or 56 */
+	__u8 is_signed;
+	__u8 pad[3];
+};
+
+/* Those of one place that it is in: the cookie of what is attached there is its index. */
+struct frbpf_usdt_place {
+	struct frbpf_usdt_arg arg[FRBPF_MAX_ARGS];
+};
+
 #define FRBPF_SPAN_KEYS	 4
 #define FRBPF_SPAN_DEPTH 8     /* starts within each other of one key */
 #define FRBPF_MAX_SPANS	 16384 /* begun and not ended, of one target; a power of two */
@@ -496,6 +511,8 @@ struct frbpf_control {
 
 _Static_assert(sizeof(struct frbpf_node) == 24, "node layout");
 _Static_assert(sizeof(struct frbpf_extract) == 32, "extract layout");
+_Static_assert(sizeof(struct frbpf_usdt_arg) == 16, "argument layout");
+_Static_assert(sizeof(struct frbpf_gate_number) == 32, "gate layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
 _Static_assert(sizeof(struct frbpf_rule) == 536, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");

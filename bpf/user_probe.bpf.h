@@ -18,6 +18,64 @@
 		_word;                                                                             \
 	})
 
+#define REGS_CASE(i_)                                                                              \
+	case i_:                                                                                   \
+		return REGS_WORD(ctx, (i_)*8)
+
+/* The word of the registers at @offset, as user space has struct pt_regs: ABI, asm/ptrace.h. The
+ * verifier takes no offset that is not constant. 0: there is none. */
+static __always_inline __u64 user_reg(struct pt_regs *ctx, __u32 offset)
+{
+	switch (offset / 8) {
+		REGS_CASE(0);
+		REGS_CASE(1);
+		REGS_CASE(2);
+		REGS_CASE(3);
+		REGS_CASE(4);
+		REGS_CASE(5);
+		REGS_CASE(6);
+		REGS_CASE(7);
+		REGS_CASE(8);
+		REGS_CASE(9);
+		REGS_CASE(10);
+		REGS_CASE(11);
+		REGS_CASE(12);
+		REGS_CASE(13);
+		REGS_CASE(14);
+		REGS_CASE(15);
+		REGS_CASE(16);
+		REGS_CASE(17);
+		REGS_CASE(18);
+		REGS_CASE(19);
+#if defined(__TARGET_ARCH_arm64)
+		REGS_CASE(20);
+		REGS_CASE(21);
+		REGS_CASE(22);
+		REGS_CASE(23);
+		REGS_CASE(24);
+		REGS_CASE(25);
+		REGS_CASE(26);
+		REGS_CASE(27);
+		REGS_CASE(28);
+		REGS_CASE(29);
+		REGS_CASE(30);
+		REGS_CASE(31);
+#endif
+	}
+	return 0;
+}
+
+/* @size bytes of the program's memory, at most 8. What cannot be read is 0. */
+static __always_inline __u64 user_memory(__u64 at, __u32 size)
+{
+	__u64 v[2] = { 0, 0 }; /* as large as the verifier takes @size to be */
+
+	size &= sizeof(v) - 1;
+	barrier_var(size);
+	bpf_probe_read_user(v, size & (sizeof(v) - 1), (void *)at);
+	return v[0];
+}
+
 /* Of tasks that had an event above the lowest threshold. */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);

@@ -25,7 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	char text[64] = "";
+	struct frbpf_usdt_place place;
 	uint64_t cookie;
+	const char *bad;
 	size_t n = 0;
 
 	assert(fd >= 0);
@@ -34,5 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	close(fd);
 	memcpy(text, data, size < sizeof(text) ? size : sizeof(text) - 1);
 	sdt_arg__parse(text, &cookie);
+	if (sdt_args__parse(text, &place, &bad))
+		assert(bad >= text && bad < text + sizeof(text));
 	return 0;
 }

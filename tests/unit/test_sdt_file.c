@@ -118,6 +118,50 @@ static void test_args(void **state)
 	}
 }
 
+static void check_arg(const struct frbpf_usdt_arg *a, enum frbpf_sdt_kind kind, size_t reg,
+		      int64_t value, int cut, bool is_signed)
+{
+	assert_int_equal(a->kind, kind);
+	assert_int_equal(a->reg, reg);
+	assert_int_equal(a->value, value);
+	assert_int_equal(a->cut, cut);
+	assert_int_equal(a->is_signed, is_signed);
+}
+
+static void test_all_args(void **state)
+{
+	struct frbpf_usdt_place place;
+	const char *bad = NULL;
+
+#if defined(__x86_64__)
+	const size_t first = offsetof(struct pt_regs, rdi), sp = offsetof(struct pt_regs, rsp);
+	const char *text = " -4@%edi 8@-24(%rsp)  1@$200 -2@$-9";
+	const char *const many = "1@$1 1@$2 1@$3 1@$4 1@$5 1@$6 1@$7 1@$8 nonsense";
+	const char *const unknown = "8@%rax 4@counter(%rip) 8@%rbx";
+#else
+	const size_t first = offsetof(struct user_pt_regs, regs),
+		     sp = offsetof(struct user_pt_regs, sp);
+	const char *text = " -4@x0 8@[sp, -24]  1@200 -2@-9";
+	const char *const many = "1@1 1@2 1@3 1@4 1@5 1@6 1@7 1@8 nonsense";
+	const char *const unknown = "8@x1 4@[x0, x1] 8@x2";
+#endif
+
+	assert_int_equal(sdt_args__parse(text, &place, &bad), 0);
+	check_arg(&place.arg[0], FRBPF_SDT_REG, first, 0, 32, true);
+	check_arg(&place.arg[1], FRBPF_SDT_MEM, sp, -24, 0, false);
+	check_arg(&place.arg[2], FRBPF_SDT_CONST, 0, 200, 56, false);
+	check_arg(&place.arg[3], FRBPF_SDT_CONST, 0, -9, 48, true);
+	check_arg(&place.arg[4], FRBPF_SDT_NONE, 0, 0, 0, false);
+	assert_int_equal(sdt_args__parse(unknown, &place, &bad), -EINVAL);
+	assert_ptr_equal(bad, strstr(unknown, "4@"));
+	check_arg(&place.arg[3], FRBPF_SDT_CONST, 0, -9, 48, true); /* untouched */
+	assert_int_equal(sdt_args__parse("", &place, &bad), 0);
+	check_arg(&place.arg[0], FRBPF_SDT_NONE, 0, 0, 0, false);
+	/* more than there is room for */
+	assert_int_equal(sdt_args__parse(many, &place, &bad), 0);
+	check_arg(&place.arg[7], FRBPF_SDT_CONST, 0, 8, 56, false);
+}
+
 /* ---- files ---- */
 
 /* A program of a header, one segment, and notes. */
@@ -356,6 +400,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_args),
+		cmocka_unit_test(test_all_args),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_nobody_takes_all),

@@ -25,6 +25,7 @@ struct elf_file {
 	int fd;
 	Elf *elf;
 	bool go, throws, stripped;
+	uint64_t sdt_base; /* address of section .stapsdt.base; 0: it has none */
 };
 
 static const char *machine_name(int machine)
@@ -135,6 +136,8 @@ static void look_at_sections(struct elf_file *f)
 		    (!strcmp(name, ".gopclntab") || !strcmp(name, ".data.rel.ro.gopclntab") ||
 		     !strcmp(name, ".go.buildinfo") || !strcmp(name, ".note.go.buildid")))
 			f->go = true;
+		if (name && !strcmp(name, ".stapsdt.base"))
+			f->sdt_base = sh.sh_addr;
 		if (sh.sh_type == SHT_SYMTAB)
 			f->stripped = false;
 		if (sh.sh_type == SHT_DYNAMIC)
@@ -237,7 +240,8 @@ bool elf_file__is_stripped(const struct elf_file *f)
 	return f->stripped;
 }
 
-int elf_file__offset(const struct elf_file *f, uint64_t addr, uint64_t *ret)
+/* In a segment with these flags. */
+static int find_offset(const struct elf_file *f, uint64_t addr, uint32_t flags, uint64_t *ret)
 {
 	GElf_Phdr ph;
 	size_t n;
@@ -245,13 +249,18 @@ int elf_file__offset(const struct elf_file *f, uint64_t addr, uint64_t *ret)
 	if (elf_getphdrnum(f->elf, &n))
 		return -ENOENT;
 	for (size_t i = 0; i < n && gelf_getphdr(f->elf, i, &ph); i++) {
-		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X) || addr < ph.p_vaddr ||
+		if (ph.p_type != PT_LOAD || (ph.p_flags & flags) != flags || addr < ph.p_vaddr ||
 		    addr - ph.p_vaddr >= ph.p_filesz || ph.p_offset > INT64_MAX)
 			continue;
 		*ret = addr - ph.p_vaddr + ph.p_offset;
 		return 0;
 	}
 	return -ENOENT;
+}
+
+int elf_file__offset(const struct elf_file *f, uint64_t addr, uint64_t *ret)
+{
+	return find_offset(f, addr, PF_X, ret);
 }
 
 const void *elf_file__code(const struct elf_file *f, uint64_t addr, uint64_t size)
@@ -403,4 +412,20 @@ int elf_file__each_usdt(struct elf_file *f, int (*fn)(const struct elf_usdt *p, 
 			r = usdt_notes__each(data->d_buf, data->d_size, fn, arg);
 	}
 	return r;
+}
+
+int elf_file__usdt_offset(const struct elf_file *f, const struct elf_usdt *p, uint64_t *ret,
+			  uint64_t *ret_semaphore)
+{
+	/* it may have been moved since the note was written */
+	uint64_t moved = f->sdt_base ? f->sdt_base - p->base : 0, offset, semaphore = 0;
+	int r = elf_file__offset(f, p->addr + moved, &offset);
+
+	if (!r && p->semaphore)
+		r = find_offset(f, p->semaphore + moved, PF_W, &semaphore);
+	if (r)
+		return r;
+	*ret = offset;
+	*ret_semaphore = semaphore;
+	return 0;
 }

@@ -56,9 +56,13 @@ struct elf_usdt {
 	const char *provider, *name, *args; /* valid during the call only */
 	uint64_t addr;			    /* as the note has it */
 	uint64_t base;			    /* likewise: where section .stapsdt.base was then */
+	uint64_t semaphore;		    /* likewise: counts who watches; 0: there is none */
 };
 /* Call @fn with each static probe; one that is in several places comes as often. As above. */
 int elf_file__each_usdt(struct elf_file *f, int (*fn)(const struct elf_usdt *p, void *arg),
 			void *arg);
+/* Where in the file it is, and its semaphore, 0 for none. -ENOENT: not in code, or not in data. */
+int elf_file__usdt_offset(const struct elf_file *f, const struct elf_usdt *p, uint64_t *ret,
+			  uint64_t *ret_semaphore);
 
 #endif

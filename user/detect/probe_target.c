@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "detect/probe_file.h"
 #include "detect/probe_target.h"
+#include "detect/sdt_arg.h"
 #include "rules/when_probe.h"
 
 #define INSN_MAX 15 /* bytes */
@@ -106,7 +107,9 @@ static int look_for_symbol(const struct probe_target *t, struct elf_file *f,
 
 struct usdt_search {
 	const struct probe_target *target;
+	const struct elf_file *file;
 	struct probe_place *place;
+	struct err *err;
 	struct buf others; /* names, for an error */
 	uint32_t n_others;
 };
@@ -120,31 +123,55 @@ static uint32_t count_args(const char *args)
 	return n;
 }
 
+static int add_usdt(struct usdt_search *s, const struct elf_usdt *p)
+{
+	struct probe_place *place = s->place;
+	struct probe_usdt found, *v;
+	const char *name = elf_file__name(s->file), *bad;
+	uint32_t n = count_args(p->args);
+
+	if (place->n_probes == PROBE_USDT_MAX)
+		return err_set(s->err, -E2BIG, "%s has %s:%s in more than %d places", name,
+			       p->provider, p->name, PROBE_USDT_MAX);
+	if (elf_file__usdt_offset(s->file, p, &found.offset, &found.semaphore))
+		return err_set(s->err, -EINVAL,
+			       "%s: the note of %s:%s says it is outside of its code", name,
+			       p->provider, p->name);
+	if (sdt_args__parse(p->args, &found.args, &bad))
+		return err_set(s->err, -EINVAL,
+			       "%s: where an argument of %s:%s is cannot be understood: '%.40s'; "
+			       "`frbpf events -v 'usdt:PATH:*'` shows them",
+			       name, p->provider, p->name, bad);
+	v = realloc(place->probes, (place->n_probes + 1) * sizeof(*v));
+	if (!v)
+		return err_set(s->err, -ENOMEM, "out of memory");
+	place->probes = v;
+	v[place->n_probes++] = found;
+	if (n > place->n_args)
+		place->n_args = n;
+	return 0;
+}
+
 static int compare_usdt(const struct elf_usdt *p, void *arg)
 {
 	struct usdt_search *s = arg;
-	uint32_t n = count_args(p->args);
+	int r;
 
-	if (!strcmp(p->provider, s->target->provider) && !strcmp(p->name, s->target->symbol)) {
-		s->place->n_probes++;
-		if (n > s->place->n_args)
-			s->place->n_args = n;
-		return 0;
-	}
+	if (!strcmp(p->provider, s->target->provider) && !strcmp(p->name, s->target->symbol))
+		return add_usdt(s, p);
 	if (s->n_others++ >= 8)
 		return 0;
-	return buf__printf(&s->others, "%s%s:%s", s->others.len ? ", " : "", p->provider, p->name);
+	r = buf__printf(&s->others, "%s%s:%s", s->others.len ? ", " : "", p->provider, p->name);
+	return r ? err_set(s->err, r, "out of memory") : 0;
 }
 
 static int look_for_usdt(const struct probe_target *t, struct elf_file *f,
 			 struct probe_place *place, struct err *err)
 {
-	struct usdt_search s = { .target = t, .place = place };
+	struct usdt_search s = { .target = t, .file = f, .place = place, .err = err };
 	int r = elf_file__each_usdt(f, compare_usdt, &s);
 
-	if (r)
-		err_set(err, r, "%s: cannot read its probes: %s", elf_file__name(f), strerror(-r));
-	else if (!place->n_probes && !s.n_others)
+	if (!r && !place->n_probes && !s.n_others)
 		r = err_set(err, -ENOENT, "%s has no static probes", elf_file__name(f));
 	else if (!place->n_probes)
 		r = err_set(err, -ENOENT, "%s has no static probe '%s:%s'; it has %s%s",
@@ -161,6 +188,7 @@ static void free_place(struct probe_place *p)
 	for (uint32_t i = 0; i < p->n_funcs; i++)
 		free(p->funcs[i].name);
 	free(p->funcs);
+	free(p->probes);
 	free(p->name);
 	if (p->fd >= 0)
 		close(p->fd);

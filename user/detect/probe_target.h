@@ -25,14 +25,23 @@ struct probe_func {
 	uint64_t exits[FUNC_EXITS_MAX]; /* offsets in the file */
 };
 
+/* A place in the code where a static probe is. */
+struct probe_usdt {
+	uint64_t offset;    /* in the file */
+	uint64_t semaphore; /* likewise; 0: it has none */
+	struct frbpf_usdt_place args;
+};
+#define PROBE_USDT_MAX 1024 /* of one file */
+
 struct probe_place {
 	char *name;		  /* of the file; owned */
 	int fd;			  /* it is; owned */
 	struct stat st;		  /* when it was looked at */
 	struct probe_func *funcs; /* owned; of uprobe */
 	uint32_t n_funcs;
-	uint32_t n_probes; /* of usdt: places in the code */
-	uint32_t n_args;   /* of usdt: in that with the most */
+	struct probe_usdt *probes; /* owned; of usdt */
+	uint32_t n_probes;
+	uint32_t n_args; /* of usdt: in that with the most */
 };
 
 struct probe_target {

@@ -108,118 +108,139 @@ static bool take_reg(const char **p, int *ret)
 	return *ret >= 0;
 }
 
+struct operand {
+	enum frbpf_sdt_kind kind;
+	uint32_t log; /* of its size in bytes */
+	bool is_signed;
+	int reg;
+	long long n; /* a constant; or what is added to the register */
+};
+
 /* "8@": the bytes, negative for a signed one. */
-static bool take_size(const char **p, uint64_t *cookie)
+static bool take_size(const char **p, struct operand *o)
 {
 	long long size;
 
 	if (!take_number(p, &size) || !take(p, '@'))
 		return false;
-	if (size < 0)
-		*cookie |= FRBPF_SDT_SIGNED;
+	o->is_signed = size < 0;
 	size = size < 0 ? -size : size;
-	for (uint64_t log = 0; log < 4; log++) {
-		if (size == 1LL << log) {
-			*cookie |= log << FRBPF_SDT_SIZE_SHIFT;
+	for (o->log = 0; o->log < 4; o->log++) {
+		if (size == 1LL << o->log)
 			return true;
-		}
 	}
 	return false;
 }
 
 /* ---- operands ---- */
 
-static uint64_t in_reg(int reg)
+static bool is_in(struct operand *o, enum frbpf_sdt_kind kind)
 {
-	return FRBPF_SDT_REG | (uint64_t)reg << FRBPF_SDT_REG_SHIFT;
-}
-
-/* A negative one is no duration, as is one that is too large. */
-static uint64_t constant(long long n)
-{
-	uint64_t v = (uint64_t)n > CONST_MAX ? CONST_MAX : (uint64_t)n;
-
-	return FRBPF_SDT_CONST | v << FRBPF_SDT_CONST_SHIFT;
-}
-
-static bool in_memory(int reg, long long disp, uint64_t *cookie)
-{
-	if (disp != (int32_t)disp)
-		return false;
-	*cookie |= FRBPF_SDT_MEM | (uint64_t)reg << FRBPF_SDT_REG_SHIFT |
-		   (uint64_t)disp << FRBPF_SDT_DISP_SHIFT;
-	return true;
+	o->kind = kind;
+	return kind != FRBPF_SDT_MEM || o->n == (int32_t)o->n;
 }
 
 #if defined(__x86_64__)
 
-static bool take_operand(const char **p, uint64_t *cookie)
+static bool take_operand(const char **p, struct operand *o)
 {
-	long long n = 0;
-	int reg;
-
-	if (take(p, '$')) {
-		if (!take_number(p, &n))
-			return false;
-		*cookie = constant(n);
-		return true;
-	}
-	if (take(p, '%')) {
-		if (!take_reg(p, &reg))
-			return false;
-		*cookie |= in_reg(reg);
-		return true;
-	}
-	take_number(p, &n);
-	return take(p, '(') && take(p, '%') && take_reg(p, &reg) && take(p, ')') &&
-	       in_memory(reg, n, cookie);
+	if (take(p, '$'))
+		return take_number(p, &o->n) && is_in(o, FRBPF_SDT_CONST);
+	if (take(p, '%'))
+		return take_reg(p, &o->reg) && is_in(o, FRBPF_SDT_REG);
+	take_number(p, &o->n);
+	return take(p, '(') && take(p, '%') && take_reg(p, &o->reg) && take(p, ')') &&
+	       is_in(o, FRBPF_SDT_MEM);
 }
 
 #elif defined(__aarch64__)
 
-static bool take_operand(const char **p, uint64_t *cookie)
+static bool take_operand(const char **p, struct operand *o)
 {
-	long long n = 0;
-	int reg;
-
 	if (take(p, '[')) {
-		if (!take_reg(p, &reg))
+		if (!take_reg(p, &o->reg))
 			return false;
 		if (take(p, ',')) {
 			skip_blanks(p);
 			take(p, '#');
-			if (!take_number(p, &n))
+			if (!take_number(p, &o->n))
 				return false;
 		}
-		return take(p, ']') && in_memory(reg, n, cookie);
+		return take(p, ']') && is_in(o, FRBPF_SDT_MEM);
 	}
-	if (isalpha((unsigned char)**p)) {
-		if (!take_reg(p, &reg))
-			return false;
-		*cookie |= in_reg(reg);
-		return true;
-	}
+	if (isalpha((unsigned char)**p))
+		return take_reg(p, &o->reg) && is_in(o, FRBPF_SDT_REG);
 	take(p, '#');
-	if (!take_number(p, &n))
-		return false;
-	*cookie = constant(n);
-	return true;
+	return take_number(p, &o->n) && is_in(o, FRBPF_SDT_CONST);
 }
 
 #endif
 
+static bool take_arg(const char **p, struct operand *ret)
+{
+	struct operand o = { .kind = FRBPF_SDT_NONE };
+
+	if (!take_size(p, &o) || !take_operand(p, &o) || (**p && **p != ' '))
+		return false;
+	*ret = o;
+	return true;
+}
+
+static uint64_t cookie_of(const struct operand *o)
+{
+	uint64_t cookie = o->kind;
+
+	if (o->kind == FRBPF_SDT_CONST) /* a negative one is no duration, as is one too large */
+		return cookie | ((uint64_t)o->n > CONST_MAX ? CONST_MAX : (uint64_t)o->n)
+					<< FRBPF_SDT_CONST_SHIFT;
+	cookie |= (uint64_t)o->log << FRBPF_SDT_SIZE_SHIFT;
+	cookie |= (uint64_t)o->reg << FRBPF_SDT_REG_SHIFT;
+	if (o->is_signed)
+		cookie |= FRBPF_SDT_SIGNED;
+	if (o->kind == FRBPF_SDT_MEM)
+		cookie |= (uint64_t)o->n << FRBPF_SDT_DISP_SHIFT;
+	return cookie;
+}
+
 int sdt_arg__parse(const char *args, uint64_t *ret)
 {
-	uint64_t cookie = 0;
 	const char *p = args;
+	struct operand o;
 
 	skip_blanks(&p);
 	if (!*p) {
 		*ret = FRBPF_SDT_NONE;
 		return 0;
 	}
-	if (!take_size(&p, &cookie) || !take_operand(&p, &cookie) || (*p && *p != ' '))
+	if (!take_arg(&p, &o))
 		return -EINVAL;
-	*ret = cookie;
+	*ret = cookie_of(&o);
+	return 0;
+}
+
+int sdt_args__parse(const char *args, struct frbpf_usdt_place *ret, const char **ret_bad)
+{
+	struct frbpf_usdt_place place = { 0 };
+	const char *p = args, *begin;
+	struct operand o;
+
+	for (int i = 0; i < FRBPF_MAX_ARGS; i++) {
+		skip_blanks(&p);
+		if (!*p)
+			break;
+		begin = p;
+		if (!take_arg(&p, &o)) {
+			*ret_bad = begin;
+			return -EINVAL;
+		}
+		place.arg[i] = (struct frbpf_usdt_arg){
+			.value = o.n,
+			.reg = o.reg,
+			.kind = o.kind,
+			.cut = 64 - (8 << o.log),
+			.is_signed = o.is_signed,
+		};
+	}
+	*ret = place;
 	return 0;
 }

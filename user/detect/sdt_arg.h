@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where a static probe has its first argument, as its note says it in the assembler's words. */
+/* Where a static probe has its arguments, as its note says it in the assembler's words. */
 #ifndef FRBPF_DETECT_SDT_ARG_H
 #define FRBPF_DETECT_SDT_ARG_H
 
 #include <stdint.h>
+
+#include "frbpf.h"
 
 /*
  * Read the first of @args: "8@%rax", "-4@-8(%rbp)", "8@$812" on x86-64; "8@x0", "4@[sp, 8]", "8@812"
  * on arm64; "": FRBPF_SDT_NONE. Returns the cookie of bpf/frbpf.h in *@ret. -EINVAL: something else.
  */
 int sdt_arg__parse(const char *args, uint64_t *ret);
+
+/* Read all of @args, as far as there is room. -EINVAL: *@ret_bad is where the one begins that is
+ * something else. */
+int sdt_args__parse(const char *args, struct frbpf_usdt_place *ret, const char **ret_bad);
 
 #endif

@@ -1,10 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stddef.h>
 
 #include "detect/user_probe.h"
 #include "usdt.skel.h"
+
+static uint32_t count_probes(const struct probe_target *t)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->n_places; i++)
+		n += t->places[i].n_probes;
+	return n;
+}
+
+/* Where the arguments are, in the order in which usdt_attach() numbers the places. */
+static int write_places(const struct usdt_bpf *skel, const struct probe_target *t)
+{
+	int fd = bpf_map__fd(skel->maps.places);
+	uint32_t index = 0;
+
+	for (uint32_t i = 0; i < t->n_places; i++) {
+		for (uint32_t k = 0; k < t->places[i].n_probes; k++, index++) {
+			if (bpf_map_update_elem(fd, &index, &t->places[i].probes[k].args, BPF_ANY))
+				return -errno;
+		}
+	}
+	return 0;
+}
 
 static int usdt_load(struct source *s, const struct source_env *env)
 {
@@ -20,35 +45,46 @@ static int usdt_load(struct source *s, const struct source_env *env)
 	p = s->skel;
 	p->skel = skel;
 	skel->rodata->daemon_pidns = env->pidns;
+	skel->rodata->n_places = count_probes(p->target);
 	bpf_map__set_autocreate(skel->maps.scratch, false);
-	r = source__prepare(s, skel->obj, env);
+	r = bpf_map__set_max_entries(skel->maps.places, count_probes(p->target));
+	if (!r)
+		r = source__prepare(s, skel->obj, env);
 	if (!r)
 		r = usdt_bpf__load(skel);
+	if (!r)
+		r = write_places(skel, p->target);
 	if (!r)
 		source__bind(s, skel);
 	return r;
 }
 
+/* libbpf's own way maps the file, which its owner may cut short meanwhile. */
+static int attach_probe(struct user_probe *p, const char *path, const struct probe_usdt *probe,
+			uint32_t index)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = index, .ref_ctr_offset = probe->semaphore);
+	struct usdt_bpf *skel = p->skel;
+
+	return user_probe__keep(p, bpf_program__attach_uprobe_opts(skel->progs.ud_hit, -1, path,
+								   probe->offset, &opts));
+}
+
 static int usdt_attach(struct source *s)
 {
 	struct user_probe *p = s->skel;
-	struct usdt_bpf *skel = p->skel;
+	uint32_t index = 0;
 	char path[64];
 	int r = 0;
 
 	for (uint32_t i = 0; i < p->target->n_places && !r; i++) {
-		user_probe__path(&p->target->places[i], path, sizeof(path));
-		r = user_probe__keep(p, bpf_program__attach_usdt(skel->progs.ud_hit, -1, path,
-								 p->target->provider,
-								 p->target->symbol, NULL));
+		const struct probe_place *place = &p->target->places[i];
+
+		user_probe__path(place, path, sizeof(path));
+		for (uint32_t k = 0; k < place->n_probes && !r; k++)
+			r = attach_probe(p, path, &place->probes[k], index++);
 	}
 	user_probe__close_files(p);
-	if (r == -ENOENT || r == -EINVAL) /* the probe itself was found before */
-		err_set(s->err, r,
-			"libbpf cannot tell from the program's notes where an argument of %s:%s "
-			"is; "
-			"`frbpf events -v 'usdt:PATH:*'` shows them",
-			p->target->provider, p->target->symbol);
 	return r;
 }
 

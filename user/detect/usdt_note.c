@@ -32,6 +32,7 @@ static int take_note(const char *desc, size_t len, int (*fn)(const struct elf_us
 		return 0;
 	memcpy(&probe.addr, desc, sizeof(probe.addr));
 	memcpy(&probe.base, desc + sizeof(probe.addr), sizeof(probe.base));
+	memcpy(&probe.semaphore, desc + 2 * sizeof(probe.addr), sizeof(probe.semaphore));
 	probe.provider = take_text(&p, end);
 	probe.name = probe.provider ? take_text(&p, end) : NULL;
 	probe.args = probe.name ? take_text(&p, end) : NULL;
