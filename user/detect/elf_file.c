@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/elf_copy.h"
 #include "detect/elf_file.h"
 #include "detect/usdt_note.h"
 
@@ -20,10 +21,20 @@
 #error "no uprobes for this architecture"
 #endif
 
+/* Read from the file itself. */
+struct code {
+	struct code *next;
+	unsigned char bytes[];
+};
+
+#define CODE_MAX (16 << 20) /* bytes of one function */
+
 struct elf_file {
 	char *name;
 	int fd;
+	int copy; /* see common/elf_copy.h */
 	Elf *elf;
+	struct code *codes; /* owned, with all that follow */
 	bool go, throws, stripped;
 	uint64_t sdt_base; /* address of section .stapsdt.base; 0: it has none */
 };
@@ -158,21 +169,40 @@ static int not_elf(const struct elf_file *f, struct err *err)
 	return err_set(err, -ENOEXEC, "%s is not an ELF file", f->name);
 }
 
+/* What is compressed may become very large: that of strangers is left out. */
+static unsigned int wanted_of(const struct stat *st)
+{
+	bool ours =
+		(!st->st_uid || st->st_uid == geteuid()) && !(st->st_mode & (S_IWGRP | S_IWOTH));
+
+	return ELF_COPY_SYMBOLS | ELF_COPY_NOTES | (ours ? ELF_COPY_DEBUGDATA : 0);
+}
+
 static int open_elf(struct elf_file *f, const char *path, struct err *err)
 {
 	struct stat st;
+	int r;
 
 	/* a fifo must not make us wait */
 	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (f->fd < 0 || fstat(f->fd, &st)) {
-		int r = -errno;
-
+		r = -errno;
 		return err_set(err, r, "%s: %s", f->name, strerror(-r));
 	}
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL, "%s is not a file", f->name);
+	r = elf_copy__make(f->fd, wanted_of(&st), &f->copy);
+	if (r == -ENOEXEC)
+		return not_elf(f, err);
+	if (r == -EFBIG)
+		return err_set(
+			err, r,
+			"%s: its symbols are larger than %lld MB, or its headers are damaged",
+			f->name, ELF_COPY_MAX >> 20);
+	if (r)
+		return err_set(err, r, "%s: %s", f->name, strerror(-r));
 	elf_version(EV_CURRENT);
-	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
+	f->elf = elf_begin(f->copy, ELF_C_READ, NULL);
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF)
 		return not_elf(f, err);
 	return check_header(f, err);
@@ -185,7 +215,7 @@ int elf_file__open(const char *path, const char *name, struct elf_file **ret, st
 
 	if (!f)
 		return err_set(err, -ENOMEM, "out of memory");
-	f->fd = -1;
+	f->fd = f->copy = -1;
 	f->stripped = true;
 	f->name = strdup(name);
 	r = f->name ? open_elf(f, path, err) : err_set(err, -ENOMEM, "out of memory");
@@ -204,8 +234,16 @@ void elf_file__free(struct elf_file *f)
 		return;
 	if (f->elf)
 		elf_end(f->elf);
+	if (f->copy >= 0)
+		close(f->copy);
 	if (f->fd >= 0)
 		close(f->fd);
+	while (f->codes) {
+		struct code *next = f->codes->next;
+
+		free(f->codes);
+		f->codes = next;
+	}
 	free(f->name);
 	free(f);
 }
@@ -263,16 +301,22 @@ int elf_file__offset(const struct elf_file *f, uint64_t addr, uint64_t *ret)
 	return find_offset(f, addr, PF_X, ret);
 }
 
-const void *elf_file__code(const struct elf_file *f, uint64_t addr, uint64_t size)
+const void *elf_file__code(struct elf_file *f, uint64_t addr, uint64_t size)
 {
 	uint64_t first, last;
-	Elf_Data *data;
+	struct code *code;
 
-	if (!size || addr + size < addr || elf_file__offset(f, addr, &first) ||
+	if (!size || size > CODE_MAX || addr + size < addr || elf_file__offset(f, addr, &first) ||
 	    elf_file__offset(f, addr + size - 1, &last) || last - first != size - 1)
 		return NULL;
-	data = elf_getdata_rawchunk(f->elf, first, size, ELF_T_BYTE);
-	return data ? data->d_buf : NULL;
+	code = malloc(sizeof(*code) + size);
+	if (!code || pread(f->fd, code->bytes, size, first) != (ssize_t)size) {
+		free(code);
+		return NULL;
+	}
+	code->next = f->codes;
+	f->codes = code;
+	return code->bytes;
 }
 
 /* ---- functions ---- */
@@ -345,7 +389,7 @@ static int each_of_debuginfo(struct elf_file *f, const struct each_function *eac
 		.section_address = dwfl_offline_section_address,
 		.debuginfo_path = &debug_path,
 	};
-	int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 3), n, r = 0;
+	int fd = fcntl(f->copy, F_DUPFD_CLOEXEC, 3), n, r = 0;
 	Dwfl *dwfl = dwfl_begin(&callbacks);
 	Dwfl_Module *mod = NULL;
 	GElf_Addr bias = 0;

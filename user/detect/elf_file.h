@@ -32,7 +32,7 @@ bool elf_file__throws(const struct elf_file *f);
 /* Where in the file the code at @addr is. -ENOENT: no code is there. */
 int elf_file__offset(const struct elf_file *f, uint64_t addr, uint64_t *ret);
 /* @size bytes of code at an address, or NULL. Valid as long as @f. */
-const void *elf_file__code(const struct elf_file *f, uint64_t addr, uint64_t size);
+const void *elf_file__code(struct elf_file *f, uint64_t addr, uint64_t size);
 
 struct elf_symbol {
 	const char *name; /* without a version; valid during the call only */

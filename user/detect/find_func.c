@@ -219,7 +219,7 @@ void funcs__free(struct funcs *funcs)
 /* ---- exits ---- */
 
 struct parts {
-	const struct elf_file *file;
+	struct elf_file *file;
 	const struct func *func;
 	size_t len; /* of its name */
 	struct func_part v[PARTS_MAX];

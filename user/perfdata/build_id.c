@@ -3,10 +3,10 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <sys/stat.h>
 
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/elf_copy.h"
 #include "perfdata/build_id.h"
 
 #define KERNEL_NOTES_MAX (1 << 20)
@@ -55,17 +55,15 @@ static int from_sections(Elf *elf, struct build_id *ret)
 
 int build_id__read_fd(int fd, struct build_id *ret)
 {
-	struct stat st;
+	_cleanup_close_ int copy = -1;
 	Elf *elf;
-	int err = -ENOENT;
+	int err = elf_copy__make(fd, ELF_COPY_NOTES, &copy);
 
-	if (fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -ENOENT;
+	if (err)
+		return err == -ENOEXEC ? -ENOENT : err;
+	err = -ENOENT;
 	elf_version(EV_CURRENT);
-	/* Not mapped: a file that is cut meanwhile would be a SIGBUS. */
-	elf = elf_begin(fd, ELF_C_READ, NULL);
+	elf = elf_begin(copy, ELF_C_READ, NULL);
 	if (!elf)
 		return -ENOENT;
 	if (elf_kind(elf) == ELF_K_ELF) {

@@ -4,9 +4,9 @@
 #include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/cleanup.h"
+#include "common/elf_copy.h"
 #include "symbols/elf_plt.h"
 #include "symbols/elf_symbols.h"
 
@@ -186,13 +186,15 @@ static int read_elf(Elf *elf, struct elf_symbols *ret)
 
 int elf_symbols__read(int fd, struct elf_symbols *ret)
 {
-	struct stat st;
+	_cleanup_close_ int copy = -1;
+	int r = elf_copy__make(fd, ELF_COPY_SYMBOLS, &copy);
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (r == -ENOEXEC)
 		return -ENOENT;
+	if (r)
+		return r;
 	elf_version(EV_CURRENT);
-	/* Not mapped: a file that is cut meanwhile would be a SIGBUS. */
-	return read_elf(elf_begin(fd, ELF_C_READ, NULL), ret);
+	return read_elf(elf_begin(copy, ELF_C_READ, NULL), ret);
 }
 
 const struct symbol *elf_symbols__find(const struct elf_symbols *e, uint64_t vaddr)
