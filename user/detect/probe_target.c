@@ -52,8 +52,8 @@ static int find_exits(const struct probe_target *t, struct elf_file *f, const st
 }
 
 /* A probe within an instruction would destroy it. */
-static int check_offset(const struct probe_target *t, struct elf_file *f,
-			const struct func *func, struct err *err)
+static int check_offset(const struct probe_target *t, struct elf_file *f, const struct func *func,
+			struct err *err)
 {
 	const void *code = elf_file__code(f, func->addr, func->size);
 	int r;
