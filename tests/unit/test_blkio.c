@@ -3,7 +3,7 @@
 #include <bpf/btf.h>
 #include <errno.h>
 
-#include "detect/block_device.h"
+#include "detect/engine/block_device.h"
 #include "detect_fixture.h"
 #include "loop_device.h"
 

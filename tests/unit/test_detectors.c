@@ -31,9 +31,9 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "detect/cgroups.h"
 #include "detect/detectors.h"
-#include "detect/load_error.h"
+#include "detect/engine/cgroups.h"
+#include "detect/engine/load_error.h"
 
 #define MS	1000000ULL
 #define REFUSED 99 /* exit status: not allowed here */

@@ -28,9 +28,9 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "detect/detectors_core.h"
-#include "detect/inject.h"
-#include "detect/listener.h"
-#include "detect/proc_subject.h"
+#include "detect/inject/inject.h"
+#include "detect/inject/listener.h"
+#include "detect/inject/proc_subject.h"
 
 #define MS 1000000ULL
 

@@ -18,9 +18,9 @@
 #include <bpf/bpf.h>
 
 #include "common/cleanup.h"
-#include "detect/cgroups.h"
 #include "detect/detectors.h"
-#include "detect/scope.h"
+#include "detect/engine/cgroups.h"
+#include "detect/engine/scope.h"
 
 #define SKIP_UNLESS_POSSIBLE()                                                                     \
 	do {                                                                                       \

@@ -28,7 +28,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "detect/detectors.h"
-#include "detect/span_ends.h"
+#include "detect/tracepoint/span_ends.h"
 #include "rules/units.h"
 #include "span.skel.h"
 

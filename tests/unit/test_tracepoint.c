@@ -25,11 +25,11 @@
 #include <bpf/bpf.h>
 
 #include "common/cleanup.h"
-#include "detect/btf_path.h"
 #include "detect/detectors.h"
-#include "detect/event_filter.h"
-#include "detect/fields_bind.h"
-#include "detect/tracepoint_bind.h"
+#include "detect/tracepoint/btf_path.h"
+#include "detect/tracepoint/event_filter.h"
+#include "detect/tracepoint/fields_bind.h"
+#include "detect/tracepoint/tracepoint_bind.h"
 
 #define NEED_BTF()                                                                                 \
 	do {                                                                                       \

@@ -7,8 +7,8 @@
 
 #include "daemon/rule_binding.h"
 #include "detect/detectors.h"
-#include "detect/span_ends.h"
-#include "detect/tracepoint_bind.h"
+#include "detect/tracepoint/span_ends.h"
+#include "detect/tracepoint/tracepoint_bind.h"
 #include "rules/text.h"
 
 static int unknown_tracepoint(const struct rule_conf *rule, struct tracefs *tracefs,
