@@ -18,6 +18,7 @@
 #include "detect/engine/load_error.h"
 #include "detect/engine/scope.h"
 #include "detect/inject/listener.h"
+#include "detect/sources.h"
 #include "rules/units.h"
 
 /* A second: what ended just now may be of use to a program at work. */

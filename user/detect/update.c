@@ -10,6 +10,7 @@
 #include "detect/detectors_core.h"
 #include "detect/engine/grace.h"
 #include "detect/engine/patterns.h"
+#include "detect/sources.h"
 
 /* The rules of an update that are looked at by the same programs. */
 struct group {

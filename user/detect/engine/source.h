@@ -73,6 +73,7 @@ struct source_ops {
 	void (*free)(struct source *s);
 };
 
+/* All there are; sources.c finds one. */
 extern const struct source_ops source_runqlat;
 extern const struct source_ops source_syscall;
 extern const struct source_ops source_blocked;
@@ -89,9 +90,6 @@ extern const struct source_ops source_psi;
 extern const struct source_ops source_app;
 extern const struct source_ops source_uprobe;
 extern const struct source_ops source_usdt;
-
-/* NULL: nothing detects it. */
-const struct source_ops *source_ops__find(enum frbpf_source source);
 
 /* Load and attach, with room for the rules of @table; @target is of struct when. Negative errno with
  * words in @err. */
