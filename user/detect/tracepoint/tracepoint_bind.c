@@ -60,16 +60,11 @@ static int bind_arg(struct rule_conf *rule, struct rule_arg *arg, const struct b
 	return err;
 }
 
-static int unknown_tracepoint(const struct rule_conf *rule, struct diags *d)
+int tracepoint_bind__unknown(const struct rule_conf *rule, const char *name, char **names,
+			     struct diags *d)
 {
-	const char *name = tracepoint_info__name(rule->when.target), *nearest;
-	char **names;
+	const char *nearest = nearest_word(name, strlen(name), (const char *const *)names);
 
-	if (btf_trace__list(&names))
-		return diags__error(
-			d, rule->src, rule->when_span,
-			"this kernel does not describe its types (no BTF): rules need it");
-	nearest = nearest_word(name, strlen(name), (const char *const *)names);
 	diags__error(d, rule->src, rule->when_span,
 		     "this kernel has no tracepoint '%s'" DID_YOU_MEAN, rule->when.target,
 		     SUGGEST(nearest));
@@ -77,6 +72,17 @@ static int unknown_tracepoint(const struct rule_conf *rule, struct diags *d)
 		free(*n);
 	free(names);
 	return -EINVAL;
+}
+
+static int unknown_tracepoint(const struct rule_conf *rule, struct diags *d)
+{
+	char **names;
+
+	if (btf_trace__list(&names))
+		return diags__error(
+			d, rule->src, rule->when_span,
+			"this kernel does not describe its types (no BTF): rules need it");
+	return tracepoint_bind__unknown(rule, tracepoint_info__name(rule->when.target), names, d);
 }
 
 static bool is_bound(const struct rule_conf *rule)

@@ -15,6 +15,11 @@
 int tracepoint_bind__rule(const struct ruleset *rs, struct rule_conf *rule, bool partly,
 			  struct diags *d);
 
+/* That there is no tracepoint of the rule's name; the nearest of @names, which end with NULL and are freed, is
+ * suggested. -EINVAL. */
+int tracepoint_bind__unknown(const struct rule_conf *rule, const char *name, char **names,
+			     struct diags *d);
+
 /* Of a rule that is bound: what is legal and will not do what one thinks. */
 void tracepoint_bind__warn(const struct rule_conf *rule, struct diags *d);
 
