@@ -48,9 +48,14 @@ static void loaded__free(struct loaded *l)
 static int choose_base(struct loaded *l, const struct location_hint *hint)
 {
 	struct location_hint only_base = { .base = hint->base };
+	const char *env = getenv("FRBPF_BASE");
 
 	if (!hint->base && l->rs->daemon.base) {
 		snprintf(l->base, sizeof(l->base), "%s", l->rs->daemon.base);
+		if (env && env[0] && strcmp(env, l->base) != 0)
+			log_warn("the rules say base = %s: other commands will look in "
+				 "FRBPF_BASE=%s without --base",
+				 l->base, env);
 		return 0;
 	}
 	return cmd_find_base(&only_base, l->base);
