@@ -166,6 +166,7 @@ switched_out() { # PID
 @test "waiting that is new is the off-CPU stack that grew" {
 	need_recording
 	need_tracepoints
+	keep_cpus_awake
 	perf_record a.data -a -g -e sched:sched_switch "$WORKLOADS/mix" --waits 0
 	perf_record b.data -a -g -e sched:sched_switch "$WORKLOADS/mix" --waits 6 --wait 50
 	local of_mix='[.sessions[0].offcpu.stacks[] | select(.comm == "mix" and .state == "S" and
