@@ -36,9 +36,10 @@ unset MAKEFLAGS MFLAGS MAKELEVEL SAN O
 # Processes that were started with a path below a directory: a daemon that a test left behind.
 leftovers() { # DIRECTORY
 	local cmdline
+	local -a args
 	for cmdline in /proc/[0-9]*/cmdline; do
-		[[ -r $cmdline ]] || continue
-		[[ $(tr '\0' ' ' 2>/dev/null <"$cmdline") == *"$1/"* ]] || continue
+		mapfile -d '' -t args 2>/dev/null <"$cmdline" || continue
+		[[ ${args[*]} == *"$1/"* ]] || continue
 		cmdline=${cmdline%/cmdline}
 		echo "${cmdline##*/}"
 	done

@@ -93,6 +93,7 @@ keep_cpus_awake() {
 				while [ $i -lt 100000 ]; do i=$((i + 1)); done
 			done' - "$BATS_TEST_TMPDIR" </dev/null &>/dev/null 3>&- &
 		awake_pids+=("$!")
+		disown "$!" # its end is no news
 	done
 }
 
@@ -129,15 +130,18 @@ frbpf_stop() {
 	wait_until 10 no_daemon
 }
 
-# Prints the pids of daemons that were given BASE (a path of this test alone).
+# Prints the pids of daemons that were given BASE (a path of this test alone). Every test asks this at its end, some all
+# the time: no process for each one that there is.
 daemons_of() { # BASE
 	local file pid
+	local -a args
 	for file in /proc/[0-9]*/cmdline; do
+		mapfile -d '' -t args 2>/dev/null <"$file" || continue
+		[[ " ${args[*]} " == *" $1 "* ]] || continue
 		pid=${file#/proc/}
 		pid=${pid%/cmdline}
 		[[ $pid == "$$" || $pid == "$BASHPID" ]] && continue
-		[[ $(readlink "/proc/$pid/exe" 2>/dev/null) == "$FRBPF"* ]] || continue
-		[[ "$(tr '\0' ' ' 2>/dev/null <"$file") " == *" $1 "* ]] && echo "$pid"
+		[[ $(readlink "/proc/$pid/exe" 2>/dev/null) == "$FRBPF"* ]] && echo "$pid"
 	done
 	return 0
 }
@@ -167,13 +171,18 @@ wait_until() { # SECONDS COMMAND...
 incidents() { # BASE: names, the oldest first
 	local file
 	for file in "$1"/incidents/*.json; do
-		[[ -e $file ]] && basename "$file" .json
+		[[ -e $file ]] || continue
+		file=${file##*/}
+		echo "${file%.json}"
 	done
 	return 0
 }
 
 has_incidents() { # BASE N
-	(($(incidents "$1" | wc -l) >= $2))
+	local -a files
+	files=("$1"/incidents/*.json)
+	[[ -e ${files[0]} ]] || files=()
+	((${#files[@]} >= $2))
 }
 
 wait_for_incident() { # BASE N
