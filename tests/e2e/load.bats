@@ -202,6 +202,15 @@ daemon_answers() {
 	no_daemon
 }
 
+@test "who may not record is told so once, and how to be allowed" {
+	good_rules
+	# the same user, who owns all of the files, without what root may do
+	run -1 --separate-stderr setpriv --bounding-set -all "$FRBPF" load --base "$BASE" "$RULES" 3>&-
+	same "errors" "$(grep -c 'error: ' <<<"$stderr")" 1
+	[[ $stderr == *CAP_BPF* && $stderr == *"sudo setcap"* ]] || fail "$stderr"
+	[[ ! -e $BASE ]]
+}
+
 @test "load -f stays in front and SIGTERM stops it" {
 	good_rules
 	"$FRBPF" load -f --base "$BASE" "$RULES" </dev/null >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &

@@ -3,8 +3,8 @@
  * What a process must be allowed to do to record without being root: which of it is missing, and
  * the command that gives it.
  */
-#ifndef FRBPF_RUN_PRIVILEGE_H
-#define FRBPF_RUN_PRIVILEGE_H
+#ifndef FRBPF_RECORD_PRIVILEGE_H
+#define FRBPF_RECORD_PRIVILEGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "record/sysctl.h"
-#include "run/privilege.h"
+#include "record/privilege.h"
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
