@@ -23,7 +23,8 @@ MAKEFLAGS += --no-print-directory
 endif
 
 , := ,
-SAN_FLAGS := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+# -O1: compiled in 60 % of the time of -O2
+SAN_FLAGS := $(if $(SAN),-O1 -fsanitize=address$(,)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
 
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
@@ -33,7 +34,7 @@ ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DFRBPF_VERSION='"$(VERSION)"' $(WARNINGS
 LIBS     := -lbpf -ldw -lelf -ltraceevent -lcap -ljansson -lz -lm -lpthread -ldl
 
 # frbpf itself
-SRCS     := $(wildcard user/*/*.c)
+SRCS     := $(wildcard user/*/*.c user/*/*/*.c)
 OBJS     := $(SRCS:%.c=$(O)/%.o)
 MAIN_OBJ := $(O)/user/main.o
 LIB      := $(O)/libfrbpf.a

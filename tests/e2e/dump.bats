@@ -3,6 +3,7 @@
 # Dumps by hand, and what perf makes of the files.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {
@@ -47,6 +48,7 @@ teardown() {
 	line=$(events "$path" frbpf:trigger)
 	same "markers" "$(wc -l <<<"$line")" 1
 	[[ $line == *"customer 17 calls"* ]] || fail "marker: $line"
+	[[ $line != *value=* && $line != *threshold=* ]] || fail "nothing was measured: $line"
 	same "reason" "$(manifest "${path##*.}" reason)" "customer 17 calls"
 }
 

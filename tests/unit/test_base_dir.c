@@ -143,6 +143,23 @@ static void test_created(void **state)
 	base_dir__close(&p->b, false);
 }
 
+static void test_must_be_new(void **state)
+{
+	struct place *p = *state;
+
+	assert_int_equal(base_dir__create(&p->b, p->base, &p->err), 0);
+	base_dir__close(&p->b, true);
+	assert_int_equal(mkdir(p->base, 0700), 0);
+	/* of somebody who has not locked it yet, and must be able to */
+	assert_int_equal(base_dir__create(&p->b, p->base, &p->err), -EEXIST);
+	assert_non_null(strstr(p->err.msg, p->base));
+	assert_false(exists(p, "lock"));
+	base_dir__close(&p->b, true);
+	assert_int_equal(mode_of(p->base), 0700);
+	open_base(p);
+	base_dir__close(&p->b, false);
+}
+
 static void test_parents(void **state)
 {
 	struct place *p = *state;
@@ -497,6 +514,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		base_test(test_created),
+		base_test(test_must_be_new),
 		base_test(test_parents),
 		base_test(test_slash_at_the_end),
 		base_test(test_owned_by_another),

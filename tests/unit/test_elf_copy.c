@@ -25,7 +25,7 @@
 
 #include "common/cleanup.h"
 #include "common/elf_copy.h"
-#include "detect/elf_file.h"
+#include "detect/probe/elf_file.h"
 #include "perfdata/build_id.h"
 #include "symbols/elf_symbols.h"
 

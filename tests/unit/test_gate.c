@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "detect/gate.h"
+#include "detect/engine/gate.h"
 #include "rules/expr.h"
 
 #define ROUNDS	  20000

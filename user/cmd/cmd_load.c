@@ -16,6 +16,7 @@
 #include "daemon/daemon.h"
 #include "daemon/shipped_rules.h"
 #include "dump/base_dir.h"
+#include "record/privilege.h"
 
 struct load_opts {
 	struct location_hint hint;
@@ -48,9 +49,14 @@ static void loaded__free(struct loaded *l)
 static int choose_base(struct loaded *l, const struct location_hint *hint)
 {
 	struct location_hint only_base = { .base = hint->base };
+	const char *env = getenv("FRBPF_BASE");
 
 	if (!hint->base && l->rs->daemon.base) {
 		snprintf(l->base, sizeof(l->base), "%s", l->rs->daemon.base);
+		if (env && env[0] && strcmp(env, l->base) != 0)
+			log_warn("the rules say base = %s: other commands will look in "
+				 "FRBPF_BASE=%s without --base",
+				 l->base, env);
 		return 0;
 	}
 	return cmd_find_base(&only_base, l->base);
@@ -237,6 +243,17 @@ static int start_in_background(struct loaded *l)
 	return status;
 }
 
+/* First, and once: without them every event of the rules would be an error of its own. */
+static int check_privileges(void)
+{
+	struct err less = { 0 }, err = { 0 };
+
+	if (privilege__check(&less, &err) == 0)
+		return 0;
+	log_error("%s", err.msg);
+	return EXIT_FAILED;
+}
+
 static int load(const struct load_opts *opts)
 {
 	struct loaded l = { .only_start = opts->only_start };
@@ -245,7 +262,8 @@ static int load(const struct load_opts *opts)
 	/* before we open anything: what our caller has open is not for the daemon, a pipe would never end */
 	if (!opts->foreground)
 		close_range(3, ~0U, 0);
-	status = read_rules(opts, &l);
+	status = check_privileges();
+	status = status ?: read_rules(opts, &l);
 	status = status ?: choose_base(&l, &opts->hint);
 	if (!status) {
 		status = opts->only_start || opts->foreground ? -ENOENT : reload_running(&l);

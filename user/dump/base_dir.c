@@ -137,7 +137,7 @@ static void strip_slashes(char *path)
 		path[--n] = '\0';
 }
 
-int base_dir__open(struct base_dir *b, const char *path, struct err *err)
+static int open_base(struct base_dir *b, const char *path, bool must_create, struct err *err)
 {
 	char shown[PATH_MAX + 16];
 	bool created;
@@ -154,6 +154,9 @@ int base_dir__open(struct base_dir *b, const char *path, struct err *err)
 	if (ret < 0)
 		return ret;
 	b->fd = ret;
+	/* before it is locked: whoever made it is about to do that */
+	if (must_create && !b->created)
+		return err_set(err, -EEXIST, "%s: it exists already", b->path);
 	ret = lock_base(b, err);
 	if (ret)
 		return ret;
@@ -165,6 +168,16 @@ int base_dir__open(struct base_dir *b, const char *path, struct err *err)
 	each_entry(b->incidents_fd, remove_temporary, NULL);
 	each_entry(b->fd, clean_session, NULL);
 	return 0;
+}
+
+int base_dir__open(struct base_dir *b, const char *path, struct err *err)
+{
+	return open_base(b, path, false, err);
+}
+
+int base_dir__create(struct base_dir *b, const char *path, struct err *err)
+{
+	return open_base(b, path, true, err);
 }
 
 int base_dir__open_session(const struct base_dir *b, const char *name, struct err *err)

@@ -40,6 +40,9 @@ struct base_dir {
  * -EBUSY: another daemon owns it, whose pid the message has. */
 int base_dir__open(struct base_dir *b, const char *path, struct err *err);
 
+/* The same for one that must not be there yet. -EEXIST: it is, and was not touched. */
+int base_dir__create(struct base_dir *b, const char *path, struct err *err);
+
 /* Open, create if need be, the directory of session @name. Returns the fd or negative errno. */
 int base_dir__open_session(const struct base_dir *b, const char *name, struct err *err);
 

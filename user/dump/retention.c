@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/cleanup.h"
 #include "dump/retention.h"
 #include "rules/units.h"
@@ -63,18 +64,12 @@ static const char *digits_of(const char *file, const char *prefix, const char *s
 static int add_manifest(struct scan *s, int fd, const char *file)
 {
 	const char *digits = digits_of(file, "", ".json");
-	struct kept *more;
 	struct stat st;
 
 	if (!digits || fstatat(fd, file, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 		return 0;
-	if (s->n == s->cap) {
-		more = reallocarray(s->v, s->cap ? 2 * s->cap : 64, sizeof(*s->v));
-		if (!more)
-			return -ENOMEM;
-		s->v = more;
-		s->cap = s->cap ? 2 * s->cap : 64;
-	}
+	if (!ARRAY_HAS_ROOM(s->v, s->n, s->cap, 64))
+		return -ENOMEM;
 	s->v[s->n] = (struct kept){
 		.time = st.st_mtim.tv_sec * NSEC_PER_SEC + st.st_mtim.tv_nsec,
 		.bytes = st.st_size,

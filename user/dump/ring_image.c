@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "dump/ring_image.h"
 #include "perfdata/record.h"
 
@@ -64,18 +65,13 @@ static size_t safe_end(const struct ring_image *img, size_t largest)
 static int walk(const struct ring_image *img, const struct perf_event_header ***ret, size_t *ret_n,
 		size_t *ret_largest)
 {
-	const struct perf_event_header **v = NULL, **grown, *h;
+	const struct perf_event_header **v = NULL, *h;
 	size_t n = 0, cap = 0;
 
 	for (size_t off = 0; off < img->len && (h = record_at(img, off)); off += h->size) {
-		if (n == cap) {
-			cap = cap ? cap * 2 : 1024;
-			grown = reallocarray(v, cap, sizeof(*v));
-			if (!grown) {
-				free(v);
-				return -ENOMEM;
-			}
-			v = grown;
+		if (!ARRAY_HAS_ROOM(v, n, cap, 1024)) {
+			free(v);
+			return -ENOMEM;
 		}
 		v[n++] = h;
 		*ret_largest = h->size > *ret_largest ? h->size : *ret_largest;

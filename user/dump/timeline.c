@@ -3,20 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "dump/timeline.h"
 #include "perfdata/record.h"
 
 int timeline__add(struct timeline *t, uint64_t time, const struct perf_event_header *rec)
 {
-	if (t->n == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 1024;
-		struct timeline_entry *v = reallocarray(t->v, cap, sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		t->v = v;
-		t->cap = cap;
-	}
+	if (!ARRAY_HAS_ROOM(t->v, t->n, t->cap, 1024))
+		return -ENOMEM;
 	t->v[t->n++] = (struct timeline_entry){ .time = time, .rec = rec };
 	return 0;
 }

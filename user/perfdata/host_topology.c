@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "perfdata/encode.h"
 #include "perfdata/host_files.h"
 #include "perfdata/host_sections.h"
@@ -34,15 +35,8 @@ static int string_set__add(struct string_set *s, const char *text)
 	for (i = s->n; i-- > 0;) /* the last one is the most probable */
 		if (!strcmp(s->v[i], text))
 			return 0;
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 16;
-		char **v = realloc(s->v, cap * sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		s->v = v;
-		s->cap = cap;
-	}
+	if (!ARRAY_HAS_ROOM(s->v, s->n, s->cap, 16))
+		return -ENOMEM;
 	s->v[s->n] = strdup(text);
 	if (!s->v[s->n])
 		return -ENOMEM;
@@ -215,15 +209,8 @@ static bool cache_set__has(const struct cache_set *s, const struct cache *c)
 /* Takes what @c points to when it returns 0. */
 static int cache_set__add(struct cache_set *s, const struct cache *c)
 {
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 16;
-		struct cache *v = cap > CACHES_MAX ? NULL : realloc(s->v, cap * sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		s->v = v;
-		s->cap = cap;
-	}
+	if (s->n == CACHES_MAX || !ARRAY_HAS_ROOM(s->v, s->n, s->cap, 16))
+		return -ENOMEM;
 	s->v[s->n] = *c;
 	s->v[s->n].order = s->n;
 	s->n++;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -34,6 +36,7 @@ struct raw_trigger {
 	char key[32];
 	char reason[128];
 	char args[128];
+	char measured[64]; /* value and threshold in words; empty where nothing was measured */
 	uint32_t pad;
 } __attribute__((packed));
 
@@ -57,7 +60,8 @@ _Static_assert(offsetof(struct raw_trigger, pid) == 168, "trigger layout");
 _Static_assert(offsetof(struct raw_trigger, reason) == 224, "trigger layout");
 _Static_assert(offsetof(struct raw_trigger, args) == 352, "trigger layout");
 _Static_assert(offsetof(struct raw_begin, pid) == 88, "begin layout");
-_Static_assert(sizeof(struct raw_trigger) == 484 && (sizeof(struct raw_trigger) + 4) % 8 == 0,
+_Static_assert(offsetof(struct raw_trigger, measured) == 480, "trigger layout");
+_Static_assert(sizeof(struct raw_trigger) == 548 && (sizeof(struct raw_trigger) + 4) % 8 == 0,
 	       "trigger size");
 _Static_assert((sizeof(struct raw_begin) + 4) % 8 == 0, "begin size");
 _Static_assert((sizeof(struct raw_gap) + 4) % 8 == 0, "gap size");
@@ -88,14 +92,12 @@ static const char trigger_format[] =
 			      "\tfield:char key[32];\toffset:192;\tsize:32;\tsigned:0;\n"
 			      "\tfield:char reason[128];\toffset:224;\tsize:128;\tsigned:0;\n"
 			      "\tfield:char args[128];\toffset:352;\tsize:128;\tsigned:0;\n"
+			      "\tfield:char measured[64];\toffset:480;\tsize:64;\tsigned:0;\n"
 			      "\n"
-			      "print fmt: \"rule=%s when=\\\"%s\\\" value=%llu.%03llu ms "
-			      "threshold=%llu.%03llu ms comm=%s "
+			      "print fmt: \"rule=%s when=\\\"%s\\\"%s%s comm=%s "
 			      "pid=%u tid=%u process=%s%s%s%s%s%s%s\", "
-			      "REC->rule, REC->source, REC->value_ns / 1000000, (REC->value_ns / "
-			      "1000) % 1000, "
-			      "REC->threshold_ns / 1000000, (REC->threshold_ns / 1000) % 1000, "
-			      "REC->comm, REC->pid, "
+			      "REC->rule, REC->source, REC->measured[0] ? \" \" : \"\", "
+			      "REC->measured, REC->comm, REC->pid, "
 			      "REC->tid, REC->process, REC->key[0] ? \" key=\" : \"\", REC->key, "
 			      "REC->reason[0] ? \" reason=\" : \"\", REC->reason, "
 			      "REC->args[0] ? \" \" : \"\", REC->args\n";
@@ -194,6 +196,19 @@ static void set_text(char *to, size_t size, const char *from)
 		to[i] = (unsigned char)from[i] < ' ' || from[i] == 0x7f ? ' ' : from[i];
 }
 
+static void set_measured(char *to, size_t size, const struct marker_trigger *m)
+{
+	int n;
+
+	if (!m->value_ns && !m->threshold_ns)
+		return;
+	n = snprintf(to, size, "value=%" PRIu64 ".%03" PRIu64 " ms", m->value_ns / 1000000,
+		     m->value_ns / 1000 % 1000);
+	if (m->threshold_ns)
+		snprintf(to + n, size - n, " threshold=%" PRIu64 ".%03" PRIu64 " ms",
+			 m->threshold_ns / 1000000, m->threshold_ns / 1000 % 1000);
+}
+
 int marker__encode_trigger(struct buf *raw, const struct marker_trigger *m)
 {
 	struct raw_trigger r = {
@@ -211,6 +226,7 @@ int marker__encode_trigger(struct buf *raw, const struct marker_trigger *m)
 	set_text(r.key, sizeof(r.key), m->key);
 	set_text(r.reason, sizeof(r.reason), m->reason);
 	set_text(r.args, sizeof(r.args), m->args);
+	set_measured(r.measured, sizeof(r.measured), m);
 	return buf__add(raw, &r, sizeof(r));
 }
 

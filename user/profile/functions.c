@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "profile/functions.h"
 
 struct entry {
@@ -44,15 +45,8 @@ static int add(struct functions *f, const struct location *l, uint32_t *ret)
 	size_t module_len = strlen(l->module);
 	struct entry *e;
 
-	if (f->n == f->cap) {
-		size_t cap = f->cap ? 2 * f->cap : 256;
-		struct function *v = reallocarray(f->v, cap, sizeof(*v));
-
-		if (!v || cap > UINT32_MAX)
-			return -ENOMEM;
-		f->v = v;
-		f->cap = cap;
-	}
+	if (f->n == UINT32_MAX || !ARRAY_HAS_ROOM(f->v, f->n, f->cap, 256))
+		return -ENOMEM;
 	e = malloc(sizeof(*e) + f->key.len);
 	if (!e)
 		return -ENOMEM;

@@ -6,6 +6,7 @@
 #define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL then */
 #include <uthash.h>
 
+#include "common/array.h"
 #include "profile/stacks.h"
 
 struct entry {
@@ -55,16 +56,9 @@ int stacks__id(struct stacks *s, uint32_t state, const uint32_t *functions, size
 		free(e);
 		return 0;
 	}
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 256;
-		struct entry **v = reallocarray(s->v, cap, sizeof(struct entry *));
-
-		if (!v || cap > UINT32_MAX) {
-			free(e);
-			return -ENOMEM;
-		}
-		s->v = v;
-		s->cap = cap;
+	if (s->n == UINT32_MAX || !ARRAY_HAS_ROOM(s->v, s->n, s->cap, 256)) {
+		free(e);
+		return -ENOMEM;
 	}
 	HASH_ADD_KEYPTR(hh, s->entries, &e->stack, size, e);
 	if (!e->hh.tbl) {

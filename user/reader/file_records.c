@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "reader/perf_file_impl.h"
 
 /* Records of perf itself, tools/lib/perf/include/perf/event.h, that a reader cannot pass over by
@@ -231,16 +232,9 @@ static bool record_time(const struct file_record *rec, uint64_t *ret)
 
 static int add_entry(struct perf_file *f, uint64_t time, uint64_t offset, struct err *err)
 {
-	if (f->n_index == f->cap_index) {
-		size_t cap = f->cap_index ? 2 * f->cap_index : 4096;
-		struct file_entry *v = reallocarray(f->index, cap, sizeof(*v));
-
-		if (!v)
-			return err_set(err, -ENOMEM, "%s: out of memory for %zu records", f->path,
-				       cap);
-		f->index = v;
-		f->cap_index = cap;
-	}
+	if (!ARRAY_HAS_ROOM(f->index, f->n_index, f->cap_index, 4096))
+		return err_set(err, -ENOMEM, "%s: out of memory for more than %zu records", f->path,
+			       f->n_index);
 	f->index[f->n_index++] = (struct file_entry){ time, offset };
 	return 0;
 }

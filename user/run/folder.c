@@ -42,9 +42,7 @@ static int make(const char *path, struct folder *f, struct err *err)
 			       "-o %s: it exists already: choose another, nothing is "
 			       "overwritten",
 			       path);
-	code = base_dir__open(&f->base, absolute, err);
-	if (!code && !f->base.created)
-		code = err_set(err, -EEXIST, "-o %s: it exists already", path);
+	code = base_dir__create(&f->base, absolute, err);
 	if (code)
 		base_dir__close(&f->base, true);
 	f->open = !code;

@@ -8,10 +8,10 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "record/privilege.h"
 #include "run/folder.h"
 #include "run/hot_stacks.h"
 #include "run/incident_note.h"
-#include "run/privilege.h"
 #include "run/repeat.h"
 #include "run/report.h"
 #include "run/run.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/cleanup.h"
 #include "sideband/kernel_images.h"
 
@@ -32,16 +33,8 @@ struct images {
 
 static int images__add(struct images *l, uint64_t addr, uint16_t type, const char *name)
 {
-	size_t cap = l->cap ? l->cap * 2 : 64;
-	struct image *v;
-
-	if (l->n == l->cap) {
-		v = reallocarray(l->v, cap, sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		l->v = v;
-		l->cap = cap;
-	}
+	if (!ARRAY_HAS_ROOM(l->v, l->n, l->cap, 64))
+		return -ENOMEM;
 	l->v[l->n] = (struct image){ .addr = addr, .type = type };
 	if (strncmp(name, PROGRAM_PREFIX, strlen(PROGRAM_PREFIX)) != 0) {
 		l->v[l->n].name = strdup(name);

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
+#include "common/array.h"
 #include "common/cleanup.h"
 #include "sideband/proc_maps.h"
 #include "sideband/proc_text.h"
@@ -40,16 +41,9 @@ static bool is_anonymous(const char *name, size_t len)
 static int add(struct proc_maps *p, const struct task_map *map, const char *name, size_t len)
 {
 	static const char anon[] = "//anon";
-	size_t cap = p->cap ? p->cap * 2 : 16;
-	struct task_map *v;
 
-	if (p->n == p->cap) {
-		v = reallocarray(p->v, cap, sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		p->v = v;
-		p->cap = cap;
-	}
+	if (!ARRAY_HAS_ROOM(p->v, p->n, p->cap, 16))
+		return -ENOMEM;
 	if (is_anonymous(name, len)) {
 		name = anon;
 		len = sizeof(anon) - 1;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "common/array.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -265,16 +266,8 @@ static void *reader_main(void *arg)
 
 static int list_pid(struct scan *s, uint32_t pid)
 {
-	size_t cap = s->cap_pids ? s->cap_pids * 2 : 1024;
-	uint32_t *v;
-
-	if (s->n_pids == s->cap_pids) {
-		v = reallocarray(s->pids, cap, sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		s->pids = v;
-		s->cap_pids = cap;
-	}
+	if (!ARRAY_HAS_ROOM(s->pids, s->n_pids, s->cap_pids, 1024))
+		return -ENOMEM;
 	s->pids[s->n_pids++] = pid;
 	return 0;
 }

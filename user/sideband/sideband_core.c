@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "perfdata/record.h"
 #include "sideband/sideband_core.h"
@@ -20,16 +21,8 @@ static void lost(struct sideband *sb, uint64_t n)
 /* Its fd is taken at once: then it stays until the helper has asked for it. */
 static void want_bpf_info(struct sideband *sb, uint32_t id)
 {
-	size_t cap = sb->cap_bpf_wanted ? sb->cap_bpf_wanted * 2 : 64;
-	struct bpf_wanted *v;
-
-	if (sb->n_bpf_wanted == sb->cap_bpf_wanted) {
-		v = reallocarray(sb->bpf_wanted, cap, sizeof(*v));
-		if (!v) /* a slice will ask */
-			return;
-		sb->bpf_wanted = v;
-		sb->cap_bpf_wanted = cap;
-	}
+	if (!ARRAY_HAS_ROOM(sb->bpf_wanted, sb->n_bpf_wanted, sb->cap_bpf_wanted, 64))
+		return; /* a slice will ask */
 	sb->bpf_wanted[sb->n_bpf_wanted++] = (struct bpf_wanted){ id, bpf_info__hold(id) };
 	pthread_cond_signal(&sb->helper_wake);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/array.h"
 #include "common/cleanup.h"
 #include "sideband/sideband_core.h"
 
@@ -17,17 +18,10 @@ struct files {
 
 static int files__add(struct files *f, const struct unidentified *u, const char *name)
 {
-	size_t cap = f->cap ? f->cap * 2 : 256;
-	struct unidentified *v;
 	char *copy;
 
-	if (f->n == f->cap) {
-		v = reallocarray(f->v, cap, sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		f->v = v;
-		f->cap = cap;
-	}
+	if (!ARRAY_HAS_ROOM(f->v, f->n, f->cap, 256))
+		return -ENOMEM;
 	copy = strdup(name);
 	if (!copy)
 		return -ENOMEM;

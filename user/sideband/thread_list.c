@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "sideband/thread_list.h"
 
 void thread_list__free(struct thread_list *l)
@@ -43,16 +44,8 @@ const struct thread *thread_list__find(const struct thread_list *l, uint32_t tid
 
 static int make_room(struct thread_list *l, uint32_t i)
 {
-	uint32_t cap = l->cap ? l->cap * 2 : 1;
-	struct thread *v;
-
-	if (l->n == l->cap) {
-		v = reallocarray(l->v, cap, sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		l->v = v;
-		l->cap = cap;
-	}
+	if (!ARRAY_HAS_ROOM(l->v, l->n, l->cap, 1))
+		return -ENOMEM;
 	memmove(&l->v[i + 1], &l->v[i], (l->n - i) * sizeof(*l->v));
 	l->n++;
 	return 0;

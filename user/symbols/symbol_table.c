@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "symbols/symbol_filter.h"
 #include "symbols/symbol_table.h"
 
@@ -26,17 +27,8 @@ static int add_raw(const struct offered_symbol *s, void *arg)
 	struct symbol_table *t = arg;
 	size_t at = t->names.len;
 
-	if (t->n_raw == UINT32_MAX)
+	if (t->n_raw == UINT32_MAX || !ARRAY_HAS_ROOM(t->raw, t->n_raw, t->cap_raw, 1024))
 		return -ENOMEM;
-	if (t->n_raw == t->cap_raw) {
-		size_t cap = t->cap_raw ? 2 * t->cap_raw : 1024;
-		struct raw_symbol *v = reallocarray(t->raw, cap, sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		t->raw = v;
-		t->cap_raw = cap;
-	}
 	if (buf__add(&t->names, s->name, s->name_len) || buf__add_zero(&t->names, 1))
 		return -ENOMEM;
 	t->raw[t->n_raw++] = (struct raw_symbol){

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Arrays that grow: twice the room whenever it is used up. */
+#ifndef FRBPF_COMMON_ARRAY_H
+#define FRBPF_COMMON_ARRAY_H
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Have the array @v_, which has @n_ elements and room for @cap_, take one more; @first_: the room it begins
+ * with. False: out of memory, and nothing has changed. */
+#define ARRAY_HAS_ROOM(v_, n_, cap_, first_)                                                       \
+	({                                                                                         \
+		bool has_room_ = (n_) < (cap_);                                                    \
+		if (!has_room_) {                                                                  \
+			const size_t want_ = (cap_) ? 2 * (size_t)(cap_) : (first_);               \
+			__typeof__(v_) more_ = NULL;                                               \
+			if ((__typeof__(cap_))want_ == want_)                                      \
+				more_ = reallocarray(v_, want_, sizeof(*more_));                   \
+			if (more_) {                                                               \
+				(v_) = more_;                                                      \
+				(cap_) = want_;                                                    \
+				has_room_ = true;                                                  \
+			}                                                                          \
+		}                                                                                  \
+		has_room_;                                                                         \
+	})
+
+#endif

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdint.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "detect/engine/gate.h"
+
+/* What a condition leaves of a field: the numbers of lo to hi, all but lo, or any. */
+enum kind { RANGE, ALL_BUT, ANY };
+
+struct set {
+	enum kind kind;
+	int64_t lo, hi;
+	uint64_t bits; /* of a range: the lowest six bits that its numbers have */
+};
+
+static const struct set any_number = { .kind = ANY };
+
+static struct set range(int64_t lo, int64_t hi)
+{
+	struct set s = { RANGE, lo, hi, 0 };
+
+	if ((uint64_t)hi - (uint64_t)lo >= 63)
+		s.bits = UINT64_MAX;
+	for (uint64_t v = lo; s.bits != UINT64_MAX && v - (uint64_t)lo <= (uint64_t)(hi - lo); v++)
+		s.bits |= 1ULL << (v & 63);
+	return s;
+}
+
+/* Of strings and addresses, the first word. */
+static struct set set_of(const struct frbpf_node *n)
+{
+	int64_t v = n->val[0];
+
+	switch (n->op) {
+	case FRBPF_OP_EQ:
+		return range(v, v);
+	case FRBPF_OP_NE:
+		/* where a second word may differ, the first may be the same */
+		return n->val[1] ? any_number : (struct set){ .kind = ALL_BUT, .lo = v };
+	case FRBPF_OP_LT:
+		return v == INT64_MIN ? any_number : range(INT64_MIN, v - 1);
+	case FRBPF_OP_LE:
+		return range(INT64_MIN, v);
+	case FRBPF_OP_GT:
+		return v == INT64_MAX ? any_number : range(v + 1, INT64_MAX);
+	case FRBPF_OP_GE:
+		return range(v, INT64_MAX);
+	}
+	return any_number;
+}
+
+/* Both hold. May be larger than that. */
+static struct set both(struct set a, struct set b)
+{
+	if (a.kind == RANGE && b.kind == RANGE) {
+		int64_t lo = a.lo > b.lo ? a.lo : b.lo, hi = a.hi < b.hi ? a.hi : b.hi;
+
+		return lo <= hi ? range(lo, hi) : a; /* nothing is left: then any set will do */
+	}
+	return a.kind <= b.kind ? a : b;
+}
+
+/* One of them holds. May be larger than that. */
+static struct set either(struct set a, struct set b)
+{
+	if (a.kind == RANGE && b.kind == RANGE) {
+		struct set s = { RANGE, a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi,
+				 a.bits | b.bits };
+
+		return s;
+	}
+	if (a.kind == ANY || b.kind == ANY)
+		return any_number;
+	if (a.kind == RANGE)
+		return either(b, a);
+	/* a is all but one */
+	if (b.kind == ALL_BUT)
+		return a.lo == b.lo ? a : any_number;
+	return a.lo < b.lo || a.lo > b.hi ? a : any_number;
+}
+
+/* Bits of a name, as far as they are known. */
+struct name {
+	union {
+		__u64 word[2];
+		char text[FRBPF_COMM_LEN];
+	} bits, mask;
+};
+
+static struct name name_of(const struct frbpf_node *n, const char *const *patterns)
+{
+	struct name name = { 0 };
+	size_t len;
+
+	if (n->op == FRBPF_OP_EQ) {
+		memcpy(name.bits.text, n->val, FRBPF_COMM_LEN);
+		/* with its NUL: the kernel says nothing of what is behind it */
+		len = strnlen(name.bits.text, FRBPF_COMM_LEN - 1) + 1;
+	} else if (n->op == FRBPF_OP_GLOB) {
+		len = strcspn(patterns[n->val[0]], "*?[\\");
+		if (len >= FRBPF_COMM_LEN)
+			return name;
+		memcpy(name.bits.text, patterns[n->val[0]], len);
+	} else {
+		return name;
+	}
+	memset(name.mask.text, 0xff, len);
+	return name;
+}
+
+/* The bits that both have. */
+static struct name common(struct name a, struct name b)
+{
+	for (int i = 0; i < 2; i++) {
+		a.mask.word[i] &= b.mask.word[i] & ~(a.bits.word[i] ^ b.bits.word[i]);
+		a.bits.word[i] &= a.mask.word[i];
+	}
+	return a;
+}
+
+/* What a conjunction, or all of them so far, ask for. */
+struct wants {
+	struct set of[FRBPF_FIELD_MAX];
+	struct name comm;
+};
+
+static void clear(struct wants *w)
+{
+	for (int i = 0; i < FRBPF_FIELD_MAX; i++)
+		w->of[i] = any_number;
+	w->comm = (struct name){ 0 };
+}
+
+/* One more predicate of a conjunction. */
+static void want(struct wants *w, const struct frbpf_node *n, const char *const *patterns)
+{
+	bool is_task = n->field == FRBPF_FIELD_PID || n->field == FRBPF_FIELD_TID ||
+		       n->field == FRBPF_FIELD_UID;
+	struct name name;
+
+	if (n->flags & FRBPF_NODE_CURRENT)
+		return;
+	if (is_task || n->field >= FRBPF_FIELD_ARG)
+		w->of[n->field] = both(w->of[n->field], set_of(n));
+	if (n->field != FRBPF_FIELD_COMM)
+		return;
+	name = name_of(n, patterns);
+	if (name.mask.word[0])
+		w->comm = name;
+}
+
+static void merge(struct wants *all, const struct wants *one, bool first)
+{
+	if (first) {
+		*all = *one;
+		return;
+	}
+	for (int i = 0; i < FRBPF_FIELD_MAX; i++)
+		all->of[i] = either(all->of[i], one->of[i]);
+	all->comm = common(all->comm, one->comm);
+}
+
+static struct frbpf_gate_number number_of(const struct set *s, uint32_t field)
+{
+	struct frbpf_gate_number n = { .field = field };
+
+	switch (s->kind) {
+	case RANGE:
+		n.lo = s->lo;
+		n.span = (uint64_t)s->hi - (uint64_t)s->lo;
+		n.bits = s->bits;
+		break;
+	case ALL_BUT:
+		n.lo = (uint64_t)s->lo + 1;
+		n.span = UINT64_MAX - 1;
+		n.bits = UINT64_MAX;
+		break;
+	case ANY:
+		n.span = n.bits = UINT64_MAX;
+		n.field = FRBPF_FIELD_MAX;
+		break;
+	}
+	return n;
+}
+
+/* The one that the fewest numbers pass. */
+static void choose(struct frbpf_gate_number *best, struct frbpf_gate_number n)
+{
+	if (n.field != FRBPF_FIELD_MAX && (best->field == FRBPF_FIELD_MAX || n.span < best->span))
+		*best = n;
+}
+
+void gate__make(const struct frbpf_rule *rules, size_t n, const char *const *patterns,
+		struct frbpf_gate *ret)
+{
+	static const __u8 tasks[] = { FRBPF_FIELD_PID, FRBPF_FIELD_TID, FRBPF_FIELD_UID };
+	struct wants all, one;
+	bool first = true;
+
+	clear(&all);
+	clear(&one);
+	for (size_t i = 0; i < n; i++) {
+		if (!rules[i].n_nodes)
+			merge(&all, &one, first);
+		for (uint32_t k = 0; k < rules[i].n_nodes; k++) {
+			want(&one, &rules[i].nodes[k], patterns);
+			if (!(rules[i].nodes[k].flags & FRBPF_NODE_END))
+				continue;
+			merge(&all, &one, first);
+			clear(&one);
+			first = false;
+		}
+		first = false;
+	}
+	ret->arg = ret->task = number_of(&any_number, FRBPF_FIELD_MAX);
+	for (uint32_t f = FRBPF_FIELD_ARG; f < FRBPF_FIELD_MAX; f++)
+		choose(&ret->arg, number_of(&all.of[f], f));
+	for (size_t i = 0; i < ARRAY_SIZE(tasks); i++)
+		choose(&ret->task, number_of(&all.of[tasks[i]], tasks[i]));
+	memcpy(ret->comm, all.comm.bits.word, sizeof(ret->comm));
+	memcpy(ret->comm_mask, all.comm.mask.word, sizeof(ret->comm_mask));
+}
+
+static bool number_passes(const struct frbpf_gate_number *g, const __u64 (*val)[2])
+{
+	__u64 v = g->field < FRBPF_FIELD_MAX ? val[g->field][0] : 0;
+
+	return v - g->lo <= g->span && g->bits >> (v & 63) & 1;
+}
+
+bool gate__passes(const struct frbpf_gate *g, const __u64 (*val)[2])
+{
+	const __u64 *comm = val[FRBPF_FIELD_COMM];
+
+	return number_passes(&g->arg, val) && number_passes(&g->task, val) &&
+	       !((comm[0] ^ g->comm[0]) & g->comm_mask[0]) &&
+	       !((comm[1] ^ g->comm[1]) & g->comm_mask[1]);
+}
