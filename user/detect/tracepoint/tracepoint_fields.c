@@ -25,6 +25,7 @@
 #include "detect/inject/proc_subject.h"
 #include "detect/tracepoint/event_filter.h"
 #include "detect/tracepoint/fields_bind.h"
+#include "detect/tracepoint/seen_hits.h"
 #include "detect/tracepoint/tracepoint_info.h"
 #include "rules/units.h"
 
@@ -35,9 +36,12 @@
 struct tap {
 	struct fields *owner;
 	struct event_ring *ring;
-	char *filter;	/* owned */
-	uint64_t from;	/* ns: what happened before is another tap's */
-	uint64_t until; /* as `from`: and what happened from then on */
+	char *filter;		 /* owned */
+	uint64_t from;		 /* ns: what happened before is another tap's */
+	uint64_t until;		 /* as `from`: and what happened from then on */
+	struct seen_hits *seen;	 /* by the one before, since `from`; owned; NULL: nothing */
+	uint64_t seen_until;	 /* ns: `until` of that one */
+	struct seen_hits *noted; /* by the one behind: what it has to know; NULL: nothing yet */
 	struct tap_fd {
 		struct tap *tap;
 		size_t i;
@@ -100,12 +104,18 @@ static void fill_event(struct fields *f, const struct event_sample *s, struct fr
 static void on_sample(const struct event_sample *s, void *arg)
 {
 	struct tap *t = arg;
+	struct seen_hits *noted;
 	int r = -EAGAIN;
 
 	if (s->pid == (uint32_t)t->owner->self)
 		return; /* never a subject, and to look at it would make more of them */
 	if (s->time < t->from || s->time >= __atomic_load_n(&t->until, __ATOMIC_ACQUIRE))
 		return;
+	if (t->seen && s->time < t->seen_until && seen_hits__take(t->seen, s))
+		return;
+	noted = __atomic_load_n(&t->noted, __ATOMIC_ACQUIRE);
+	if (noted)
+		seen_hits__add(noted, s);
 	for (int i = 0; i < FLIPS_MAX && r == -EAGAIN; i++) {
 		struct frbpf_event e = { 0 };
 
@@ -205,6 +215,7 @@ static void tap__free(struct tap *t)
 		return;
 	tap__deafen(t);
 	event_ring__close(t->ring);
+	seen_hits__free(t->seen);
 	free(t->filter);
 	free(t->fds);
 	free(t);
@@ -360,15 +371,47 @@ static int fields_write(struct source *s, uint32_t half, const struct rule_table
 		return 0;
 	}
 	r = tap__open(f, filter, &f->next, err);
+	if (!r && f->tap) {
+		f->next->seen = seen_hits__new();
+		r = f->next->seen ? 0 : -ENOMEM;
+	}
 	r = r ?: tap__listen(f->next);
 	return r ? err_prefix(err, r, "tracepoint:%s: ", s->target) : 0;
 }
 
+static void read_all(struct tap *t)
+{
+	for (size_t i = 0; i < event_ring__n(t->ring); i++)
+		tap__read(t, i);
+}
+
 /*
- * From one filter to another (an event's can be set once only), so that each hit is seen through one of
- * them. Each takes the time of a hit for itself, though: of those within a microsecond or so of the
- * change, one may be missed or be seen twice.
+ * From one filter to another (an event's can be set once only), so that each hit is looked at once. Both
+ * events record for a moment, and each takes the time of a hit for itself: what the old one saw until
+ * the end of its time is taken from what the new one sees from the start of that moment on.
  */
+static void hand_over(struct fields *f, struct tap *old, struct tap *new)
+{
+	uint64_t begin, end;
+
+	new->from = UINT64_MAX;
+	__atomic_store_n(&old->noted, new->seen, __ATOMIC_RELEASE);
+	begin = now_ns();
+	event_ring__enable(new->ring, true);
+	end = now_ns();
+	new->seen_until = end;
+	__atomic_store_n(&old->until, end, __ATOMIC_RELEASE);
+	tap__deafen(old);
+	event_ring__enable(old->ring, false);
+	read_all(old);
+	/* too many to know: at the boundary one may be missed */
+	__atomic_store_n(&new->from, seen_hits__overflowed(new->seen) ? end : begin,
+			 __ATOMIC_RELEASE);
+	__atomic_store_n(&old->noted, NULL, __ATOMIC_RELEASE);
+	grace_period(); /* one that was interrupted while it wrote its sample does so now */
+	read_all(old);
+}
+
 static void fields_change_keys(struct source *s, const __u64 *from, const __u64 *to)
 {
 	struct fields *f = s->skel;
@@ -376,17 +419,10 @@ static void fields_change_keys(struct source *s, const __u64 *from, const __u64 
 
 	if (!f->next)
 		return;
-	f->next->from = old ? UINT64_MAX : 0;
-	event_ring__enable(f->next->ring, true);
-	if (old) {
-		__atomic_store_n(&old->until, now_ns(), __ATOMIC_RELEASE);
-		__atomic_store_n(&f->next->from, old->until, __ATOMIC_RELEASE);
-		tap__deafen(old);
-		event_ring__enable(old->ring, false);
-		grace_period(); /* one that was interrupted while it wrote its sample does so now */
-		for (size_t i = 0; i < event_ring__n(old->ring); i++)
-			tap__read(old, i);
-	}
+	if (old)
+		hand_over(f, old, f->next);
+	else
+		event_ring__enable(f->next->ring, true);
 	pthread_mutex_lock(&f->lock);
 	f->tap = f->next;
 	f->next = NULL;
