@@ -103,12 +103,33 @@ int cmd_duration(const struct command *cmd, const char *name, const char *text, 
 	return 0;
 }
 
-/* Behind the options; @too_many says that there are too many operands. */
-static enum cmd_parse end_options(const struct command *cmd, const struct location_hint *hint,
-				  bool fits, const char *too_many, char base[static PATH_MAX],
-				  int *ret_status)
+/* The command line of one that has a single option of its own. */
+struct single_option {
+	const struct option *long_opts;
+	int max_operands;
+	const char *too_many; /* there are more */
+	bool given;
+	const char *value; /* NULL: not given, or it takes none */
+};
+
+static enum cmd_parse parse_single(const struct command *cmd, int argc, char **argv,
+				   struct single_option *o, char base[static PATH_MAX],
+				   int *ret_status)
 {
-	*ret_status = fits ? cmd_find_base(hint, base) : cmd_usage_error(cmd, too_many);
+	struct location_hint hint = { 0 };
+	enum cmd_parse p;
+
+	while ((p = cmd_next_option(cmd, argc, argv, ":h", o->long_opts, &hint, ret_status)) ==
+	       CMD_OPTION) {
+		o->given = true;
+		o->value = optarg;
+	}
+	if (p == CMD_EXIT)
+		return p;
+	if (argc - optind > o->max_operands)
+		*ret_status = cmd_usage_error(cmd, o->too_many);
+	else
+		*ret_status = cmd_find_base(&hint, base);
 	return *ret_status ? CMD_EXIT : CMD_DONE;
 }
 
@@ -119,16 +140,11 @@ enum cmd_parse cmd_parse_session(const struct command *cmd, int argc, char **arg
 	static const struct option long_opts[] = { { "session", required_argument, NULL, 's' },
 						   CMD_COMMON_OPTIONS,
 						   { 0 } };
-	struct location_hint hint = { 0 };
-	enum cmd_parse p;
+	struct single_option o = { long_opts, 0, "takes no operands" };
+	enum cmd_parse p = parse_single(cmd, argc, argv, &o, base, ret_status);
 
-	*ret_session = NULL;
-	while ((p = cmd_next_option(cmd, argc, argv, ":h", long_opts, &hint, ret_status)) ==
-	       CMD_OPTION)
-		*ret_session = optarg;
-	if (p == CMD_EXIT)
-		return p;
-	return end_options(cmd, &hint, optind >= argc, "takes no operands", base, ret_status);
+	*ret_session = o.value;
+	return p;
 }
 
 enum cmd_parse cmd_parse_json(const struct command *cmd, int argc, char **argv, int max_operands,
@@ -138,16 +154,11 @@ enum cmd_parse cmd_parse_json(const struct command *cmd, int argc, char **argv, 
 	static const struct option long_opts[] = { { "json", no_argument, NULL, 'j' },
 						   CMD_COMMON_OPTIONS,
 						   { 0 } };
-	struct location_hint hint = { 0 };
-	enum cmd_parse p;
+	struct single_option o = { long_opts, max_operands, too_many };
+	enum cmd_parse p = parse_single(cmd, argc, argv, &o, base, ret_status);
 
-	*ret_json = false;
-	while ((p = cmd_next_option(cmd, argc, argv, ":h", long_opts, &hint, ret_status)) ==
-	       CMD_OPTION)
-		*ret_json = true;
-	if (p == CMD_EXIT)
-		return p;
-	return end_options(cmd, &hint, argc - optind <= max_operands, too_many, base, ret_status);
+	*ret_json = o.given;
+	return p;
 }
 
 json_t *cmd_ask(const char *base, json_t *request)

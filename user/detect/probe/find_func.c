@@ -4,7 +4,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "detect/probe/demangle.h"
+#include "common/demangler.h"
 #include "detect/probe/find_func.h"
 #include "rules/diag.h"
 

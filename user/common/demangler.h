@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names of C++ functions as they stand in its source. The run-time library of C++ knows how; it is
+/* Names of C++ (and older Rust) functions as they stand in the source. The run-time library of C++ knows how; it is
  * loaded while it is needed, and need not be there. */
-#ifndef FRBPF_DETECT_DEMANGLE_H
-#define FRBPF_DETECT_DEMANGLE_H
+#ifndef FRBPF_COMMON_DEMANGLER_H
+#define FRBPF_COMMON_DEMANGLER_H
 
 struct demangler;
 
 /* NULL: there is no libstdc++.so.6 here. */
 struct demangler *demangler__new(void);
-/* "ns::f(int)", owned by the caller; NULL: @name is not mangled. */
+/* "ns::f(int)", owned by the caller; NULL: @name is not mangled, or too long. */
 char *demangler__run(const struct demangler *d, const char *name);
 void demangler__free(struct demangler *d);
 

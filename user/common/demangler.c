@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect/probe/demangle.h"
+#include "common/demangler.h"
 
 #define LIBRARY	 "libstdc++.so.6"
 #define FUNCTION "__cxa_demangle" /* of the Itanium C++ ABI */
+
+#define MANGLED_MAX 4096 /* bytes; what a name can become grows faster than it */
 
 struct demangler {
 	void *library;
@@ -31,7 +33,9 @@ char *demangler__run(const struct demangler *d, const char *name)
 {
 	int status = -1;
 
-	return strncmp(name, "_Z", 2) ? NULL : d->demangle(name, NULL, NULL, &status);
+	if (strncmp(name, "_Z", 2) != 0 || strlen(name) > MANGLED_MAX)
+		return NULL;
+	return d->demangle(name, NULL, NULL, &status);
 }
 
 void demangler__free(struct demangler *d)
