@@ -12,6 +12,10 @@
 #	e2e	end to end, as root: with ./frbpf and then, what goes through most of it, with the one built with
 #		sanitizers; SAN_SUITES="a b" names others, SAN_SUITES=all takes all of them
 #
+# What depends on nothing but itself runs side by side, one on each CPU: fuzz targets, and unit tests that skip nothing.
+# So do, two at a time, those suites of the end-to-end part that say so: "# with: others" before their "load helpers",
+# for whose rules and results are about processes, files and cgroups of their own, and not about how much of the
+# machine is whose. Everything else runs alone.
 # One line per suite. The last line is "N passed, N failed, N skipped"; exit status 1 when one failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -22,42 +26,85 @@ E2E_FILE_LIMIT=300
 SAN_DEFAULT="check dump spike tracepoint"
 
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/frbpf-check.XXXXXX") || exit 1
+out=$tmp/out # what the command that runs has said
 child=
+lanes=()
 total_passed=0 total_failed=0 total_skipped=0
 # what `make check` was called with must not change what is built here
 unset MAKEFLAGS MFLAGS MAKELEVEL SAN O
 
-# Processes that were started with a path below our directory: a daemon that a test left behind.
-leftovers() {
+# Processes that were started with a path below a directory: a daemon that a test left behind.
+leftovers() { # DIRECTORY
 	local cmdline
+	local -a args
 	for cmdline in /proc/[0-9]*/cmdline; do
-		[[ -r $cmdline ]] || continue
-		[[ $(tr '\0' ' ' 2>/dev/null <"$cmdline") == *"$tmp/"* ]] || continue
+		mapfile -d '' -t args 2>/dev/null <"$cmdline" || continue
+		[[ ${args[*]} == *"$1/"* ]] || continue
 		cmdline=${cmdline%/cmdline}
-		[[ ${cmdline##*/} == "$child" ]] || echo "${cmdline##*/}"
+		echo "${cmdline##*/}"
 	done
 }
 
-cleanup() {
+end_child() {
 	[[ $child ]] && kill "$child" 2>/dev/null && wait "$child" 2>/dev/null
 	child=
-	leftovers | xargs -r kill -KILL 2>/dev/null
+}
+
+cleanup() {
+	end_child
+	((${#lanes[@]})) && kill "${lanes[@]}" 2>/dev/null && wait "${lanes[@]}" 2>/dev/null
+	leftovers "$tmp" | xargs -r kill -KILL 2>/dev/null
 	rm -rf "$tmp"
 }
 trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Runs a command for at most LIMIT seconds, its output to $tmp/out. In the background, so that our traps work.
+# Runs a command for at most LIMIT seconds, its output to $out. In the background, so that our traps work.
 limited() { # LIMIT COMMAND...
 	local limit=$1 status
 	shift
-	timeout -k 10 "$limit" "$@" </dev/null >"$tmp/out" 2>&1 &
+	timeout -k 10 "$limit" "$@" </dev/null >"$out" 2>&1 &
 	child=$!
 	wait "$child"
 	status=$?
 	child=
 	return $status
+}
+
+# Runs JOB NAME for each name, LANES at a time. A job's directory $tmp/NAME begins empty; its output is "out" there,
+# "status" its exit status and "us" the time it took.
+side_by_side() { # LANES JOB NAME...
+	local n=$1
+	shift
+	while ((n--)); do
+		run_lane "$@" &
+		lanes+=("$!")
+	done
+	wait "${lanes[@]}"
+	lanes=()
+}
+
+# Takes the next that no other lane has taken, until there is none.
+run_lane() { # JOB NAME...
+	local job=$1 name status began
+	shift
+	lanes=()
+	trap end_child EXIT
+	for name in "$@"; do
+		mkdir "$tmp/$name" 2>/dev/null || continue
+		out=$tmp/$name/out began=${EPOCHREALTIME/[.,]/}
+		"$job" "$name"
+		status=$?
+		echo $((${EPOCHREALTIME/[.,]/} - began)) >"$tmp/$name/us"
+		echo $status >"$tmp/$name/status"
+	done
+}
+
+# Makes $out, which is local to who wants it, the output of a job, and returns with its status.
+job_result() { # NAME
+	out=$tmp/$1/out
+	return "$(cat "$tmp/$1/status")"
 }
 
 suite_begin() { # NAME
@@ -68,8 +115,8 @@ suite_begin() { # NAME
 	return 0
 }
 
-suite_end() { # [REMARK]
-	local us=$((${EPOCHREALTIME/[.,]/} - suite_began)) remark=${1-}
+suite_end() { # [REMARK] [TIME: us, if it is over]
+	local us=${2:-$((${EPOCHREALTIME/[.,]/} - suite_began))} remark=${1-}
 	printf '%-24s %4d passed %3d failed %3d skipped %5d.%01d s%s\n' "$suite" "$suite_passed" \
 		"$suite_failed" "$suite_skipped" $((us / 1000000)) $((us / 100000 % 10)) \
 		"${remark:+  ($remark)}"
@@ -88,27 +135,27 @@ suite_fail() { # TITLE
 	} >>"$suite_notes"
 }
 
-# Adds the TAP in $tmp/out to the suite. What a program said of a test stands below the test's line.
+# Adds the TAP in $out to the suite. What a program said of a test stands below the test's line.
 # Results that the plan promises and that are not there have failed.
 suite_add_tap() { # TITLE STATUS
 	local title=$1 status=$2 planned ok bad skip
-	planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$tmp/out" | awk '{n += $1} END {print n + 0}')
-	skip=$(grep -cE '^(not )?ok .*# SKIP' <<<"$(sed 's/# skip/# SKIP/' "$tmp/out")")
-	bad=$(grep -E '^not ok ' "$tmp/out" | grep -cv '# SKIP')
-	ok=$(grep -E '^ok ' "$tmp/out" | grep -civ '# SKIP')
+	planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$out" | awk '{n += $1} END {print n + 0}')
+	skip=$(grep -cE '^(not )?ok .*# SKIP' <<<"$(sed 's/# skip/# SKIP/' "$out")")
+	bad=$(grep -E '^not ok ' "$out" | grep -cv '# SKIP')
+	ok=$(grep -E '^ok ' "$out" | grep -civ '# SKIP')
 	((suite_passed += ok, suite_skipped += skip))
-	sed -nE 's/^(not )?ok [0-9]+ (.*# (skip|SKIP).*)/  skipped: \2/p' "$tmp/out" >>"$suite_notes"
+	sed -nE 's/^(not )?ok [0-9]+ (.*# (skip|SKIP).*)/  skipped: \2/p' "$out" >>"$suite_notes"
 	if ((bad)); then
 		suite_fail "$title" < <(awk '/^not ok / && !/# SKIP/ {show = 1; print; next}
-			/^(ok|not ok) / {show = 0} show' "$tmp/out")
+			/^(ok|not ok) / {show = 0} show' "$out")
 		((suite_failed += bad - 1))
 	fi
 	if ((ok + bad + skip < planned)); then
-		suite_fail <"$tmp/out" \
+		suite_fail <"$out" \
 			"$title: $((planned - ok - bad - skip)) of $planned tests did not run, $(status_words "$status")"
 		((suite_failed += planned - ok - bad - skip - 1))
 	elif ((status && !bad)); then
-		suite_fail <"$tmp/out" "$title: $(status_words "$status")"
+		suite_fail <"$out" "$title: $(status_words "$status")"
 	fi
 }
 
@@ -126,7 +173,7 @@ build() { # NAME MAKE-ARGUMENTS...
 	suite_begin "$name"
 	limited 600 make -j"$(nproc)" "$@"
 	status=$?
-	((status)) && suite_fail <"$tmp/out" "make $*: $(status_words $status)"
+	((status)) && suite_fail <"$out" "make $*: $(status_words $status)"
 	suite_end
 	return $status
 }
@@ -153,17 +200,40 @@ check_lint() {
 		if limited 60 shellcheck -x -P SCRIPTDIR "$file"; then
 			((++suite_passed))
 		else
-			suite_fail "shellcheck $file" <"$tmp/out"
+			suite_fail "shellcheck $file" <"$out"
 		fi
 	done
 	suite_end
 }
 
+unit_job() { # PROGRAM
+	limited $UNIT_LIMIT env CMOCKA_MESSAGE_OUTPUT=TAP "$1"
+}
+
+# What may be skipped looks at the kernel, and often at the whole machine.
+looks_at_machine() { # PROGRAM
+	local -a own
+	mapfile -t own < <(grep -o 'tests/unit/[a-z_]*\.h' "$1.d")
+	grep -qE 'skip\(\)|geteuid' "tests/unit/${1##*/}.c" "${own[@]}"
+}
+
 run_unit() { # NAME OUTPUT-DIR
-	local bin
+	local bin out
+	local -a bins alone=() others=()
 	suite_begin "$1"
-	for bin in $(programs "$2" tests/unit/test_*.c); do
-		limited $UNIT_LIMIT env CMOCKA_MESSAGE_OUTPUT=TAP "$bin"
+	mapfile -t bins < <(programs "$2" tests/unit/test_*.c)
+	for bin in "${bins[@]}"; do
+		if looks_at_machine "$bin"; then
+			alone+=("$bin")
+		else
+			others+=("$bin")
+		fi
+	done
+	mkdir -p "$tmp/$2/tests/unit"
+	side_by_side "$(nproc)" unit_job "${others[@]}"
+	side_by_side 1 unit_job "${alone[@]}"
+	for bin in "${bins[@]}"; do
+		job_result "$bin"
 		suite_add_tap "${bin##*/}" $?
 	done
 	suite_end
@@ -177,20 +247,27 @@ check_san() {
 	build "build (sanitizers)" SAN=1 all unit && run_unit "unit (sanitizers)" .output-san
 }
 
+fuzz_job() { # PROGRAM
+	limited $((${FUZZ_TIME:-3} + 90)) scripts/fuzz.sh "${FUZZ_TIME:-3}" "$1"
+}
+
 check_fuzz() {
-	local bin seconds=${FUZZ_TIME:-3}
+	local bin
 	local -a bins
 	mapfile -t bins < <(programs .output tests/fuzz/fuzz_*.c)
 	((${#bins[@]})) || return
 	build "build (fuzz)" all "${bins[@]}" || return
+	local out
+	mkdir -p "$tmp/.output/tests/fuzz"
+	side_by_side "$(nproc)" fuzz_job "${bins[@]}"
 	for bin in "${bins[@]}"; do
 		suite_begin "${bin##*/}"
-		if limited $((seconds + 90)) scripts/fuzz.sh "$seconds" "$bin"; then
+		if job_result "$bin"; then
 			suite_passed=1
-			suite_end "$(sed 's/^[^:]*: //' "$tmp/out")"
+			suite_end "$(sed 's/^[^:]*: //' "$out")" "$(cat "$tmp/$bin/us")"
 		else
-			suite_fail "${bin##*/}" <"$tmp/out"
-			suite_end
+			suite_fail "${bin##*/}" <"$out"
+			suite_end "" "$(cat "$tmp/$bin/us")"
 		fi
 	done
 }
@@ -203,33 +280,52 @@ skip_e2e() { # WHY
 	suite_end "$1"
 }
 
-# Sanitizers write into files, because a daemon has no terminal.
-run_e2e() { # NAME FRBPF FILE...
-	local name=$1 program=$2 file base report
+# The job's directory has the suite's temporary files, too: a short name, for paths of sockets and in rules end
+# somewhere. Sanitizers write into files, because a daemon has no terminal.
+e2e_job() { # NUMBER in e2e_files
+	local dir=$tmp/$1 status
 	local -a pids
-	shift 2
-	for file in "$@"; do
-		[[ -e $file ]] || continue
-		base=$tmp/e2e
-		mkdir -p "$base"
-		suite_begin "$name ${file##*/}"
-		limited $E2E_FILE_LIMIT env FRBPF="$PWD/$program" TMPDIR="$base" \
-			FRBPF_WORKLOADS="$PWD/.output/tests/workloads" BATS_TEST_TIMEOUT=$E2E_LIMIT \
-			ASAN_OPTIONS="log_path=$tmp/sanitizer" \
-			UBSAN_OPTIONS="print_stacktrace=1:log_path=$tmp/sanitizer" bats --tap "$file"
-		suite_add_tap "${file##*/}" $?
-		for report in "$tmp"/sanitizer.*; do
-			[[ -e $report ]] || continue
-			suite_fail "sanitizer report" <"$report"
-			rm -f "$report"
-		done
-		mapfile -t pids < <(leftovers)
-		if ((${#pids[@]})); then
-			suite_fail "processes left behind" < <(ps -o pid,args -p "${pids[*]}")
-			kill -KILL "${pids[@]}" 2>/dev/null
-		fi
-		rm -rf "$base"
-		suite_end
+	limited $E2E_FILE_LIMIT env FRBPF="$PWD/$e2e_program" TMPDIR="$dir" \
+		FRBPF_WORKLOADS="$PWD/.output/tests/workloads" BATS_TEST_TIMEOUT=$E2E_LIMIT \
+		ASAN_OPTIONS="log_path=$dir/sanitizer" \
+		UBSAN_OPTIONS="print_stacktrace=1:log_path=$dir/sanitizer" bats --tap "${e2e_files[$1]}"
+	status=$?
+	mapfile -t pids < <(leftovers "$dir")
+	if ((${#pids[@]})); then
+		ps -o pid,args -p "${pids[*]}" >"$dir/left"
+		kill -KILL "${pids[@]}" 2>/dev/null
+	fi
+	return $status
+}
+
+runs_beside_others() { # FILE
+	sed '/^load /q' "$1" | grep -q '^# with: others'
+}
+
+report_e2e() { # NUMBER
+	local dir=$tmp/$1 report out
+	job_result "$1"
+	suite_add_tap "${e2e_files[$1]##*/}" $?
+	for report in "$dir"/sanitizer.*; do
+		[[ -e $report ]] && suite_fail "sanitizer report" <"$report"
+	done
+	[[ -e $dir/left ]] && suite_fail "processes left behind" <"$dir/left"
+	suite_end "" "$(cat "$dir/us")"
+	rm -rf "$dir"
+}
+
+run_e2e() { # NAME FRBPF FILE...
+	local name=$1 e2e_program=$2 i
+	local -a e2e_files=("${@:3}") beside=()
+	for i in "${!e2e_files[@]}"; do
+		runs_beside_others "${e2e_files[i]}" && beside+=("$i")
+	done
+	suite_begin "$name, side by side"
+	side_by_side 2 e2e_job "${beside[@]}"
+	for i in "${!e2e_files[@]}"; do
+		suite_begin "$name ${e2e_files[i]##*/}"
+		[[ -d $tmp/$i ]] || side_by_side 1 e2e_job "$i"
+		report_e2e "$i"
 	done
 }
 
@@ -239,7 +335,7 @@ san_suites() {
 		printf '%s\n' tests/e2e/*.bats
 	else
 		for name in ${SAN_SUITES:-$SAN_DEFAULT}; do
-			echo "tests/e2e/$name.bats"
+			[[ -e tests/e2e/$name.bats ]] && echo "tests/e2e/$name.bats"
 		done
 	fi
 }

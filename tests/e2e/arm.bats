@@ -3,6 +3,7 @@
 # frbpf arm and mute: rules for now, and rules silenced.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {

@@ -3,6 +3,7 @@
 # frbpf check: every mistake in one run, what loading would do, and rules on trial.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {
@@ -30,6 +31,25 @@ need_unprivileged() {
 
 unprivileged() { # COMMAND...
 	setpriv --reuid 65534 --regid 65534 --clear-groups timeout -k 5 30 "$@" </dev/null 3>&-
+}
+
+# Its links are there, the same ones as a moment ago.
+attached() { # PID
+	local now
+	now=$(grep -hs '^link_id:' "/proc/$1/fdinfo/"* | sort)
+	[[ ! $now || $now != "${links-}" ]] || return 0
+	links=$now
+	sleep 0.3
+	return 1
+}
+
+# live ARGUMENTS...: `check --live 3s` of RULES, into $BATS_TEST_TMPDIR/live, while a workload makes 10 slow calls
+live() {
+	"$FRBPF" check "$@" --live 3s "$RULES" </dev/null >"$BATS_TEST_TMPDIR/live" 2>/dev/null 3>&- &
+	pid=$!
+	wait_until 20 attached "$pid" || fail "nothing is attached"
+	workload slow_syscall --ms 20 --times 10 --comm "$victim" >/dev/null
+	wait "$pid"
 }
 
 two_rules() {
@@ -109,11 +129,8 @@ two_rules() {
 	need_btf
 	need_tracepoints
 	two_rules
-	check --json --live 3s "$RULES" >"$BATS_TEST_TMPDIR/live" 2>/dev/null &
-	pid=$!
-	sleep 1
-	workload slow_syscall --ms 20 --times 10 --comm "$victim" >/dev/null
-	wait "$pid"
+	live --json
+	local live
 	live=$(jq -c '.live.rules[] | select(.name == "slow")' "$BATS_TEST_TMPDIR/live")
 	same "matched" "$(json "$live" .matched)" 10
 	same "fired, with its cooldown" "$(json "$live" .fired)" 1
@@ -134,11 +151,7 @@ two_rules() {
 		when = syscall:clock_nanosleep > 10m
 		if = comm == "$victim-x"
 	EOF
-	check --live 3s "$RULES" >"$BATS_TEST_TMPDIR/live" 2>/dev/null &
-	pid=$!
-	sleep 1
-	workload slow_syscall --ms 20 --times 10 --comm "$victim" >/dev/null
-	wait "$pid"
+	live
 	grep -qE '^rule high: matched 0, would have fired 0; largest seen [0-9.]+ms of 10, threshold 10m' "$BATS_TEST_TMPDIR/live" ||
 		fail "$(cat "$BATS_TEST_TMPDIR/live")"
 	grep -q '^rule nobody: matched 0, would have fired 0; nothing of its kind was seen' "$BATS_TEST_TMPDIR/live"

@@ -118,6 +118,7 @@ stack_of() {
 @test "@disk: a request of a throttled disk, and one that fails" {
 	disk_make 16M
 	slow_group_make 262144
+	keep_cpus_awake # a request's end is an interrupt
 	frbpf load @disk
 	read -r pid begin end < <(in_slow_group workload direct_io "$disk" 524288 write 1048576)
 	((end - begin > 1000000000)) || skip "the io controller does not slow down loop devices here"
@@ -254,6 +255,7 @@ tries_again() {
 @test "@network: a link that is down, for connections that are open and for one that is to be" {
 	need_tracepoints tcp:tcp_retransmit_skb
 	make_network
+	keep_cpus_awake # the timers of retransmits
 	port=$((20000 + $$ % 40000))
 	frbpf load @network
 	coproc LISTENER { exec ip netns exec "$net-b" "$WORKLOADS/tcp_pair" listen 10.77.0.2 $port 40 3>&-; }

@@ -106,6 +106,7 @@ switched_out() { # PID
 @test "a recording does not differ from itself" {
 	need_recording
 	need_tracepoints
+	keep_cpus_awake
 	perf_record a.data -a -g -e cpu-clock -e sched:sched_switch "$WORKLOADS/mix" --waits 2
 	run -0 --separate-stderr frbpf diff a.data a.data
 	[[ ${lines[-1]} == "no difference" ]] || fail "$output"
@@ -166,6 +167,7 @@ switched_out() { # PID
 @test "waiting that is new is the off-CPU stack that grew" {
 	need_recording
 	need_tracepoints
+	keep_cpus_awake
 	perf_record a.data -a -g -e sched:sched_switch "$WORKLOADS/mix" --waits 0
 	perf_record b.data -a -g -e sched:sched_switch "$WORKLOADS/mix" --waits 6 --wait 50
 	local of_mix='[.sessions[0].offcpu.stacks[] | select(.comm == "mix" and .state == "S" and

@@ -3,6 +3,7 @@
 # Dumps by hand, and what perf makes of the files.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {

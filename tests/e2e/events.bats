@@ -3,6 +3,7 @@
 # frbpf events: what may stand in `when` and in -e.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {

@@ -363,9 +363,7 @@ need_loadable_module() { # NAME
 	record 'sideband-memory = 256K'
 	line=$(image alpha 0.3)
 	pid=$(json "$line" .pid)
-	for ((i = 0; i < 1000; i++)); do # 700 KB of records
-		/bin/true
-	done
+	workload fork_storm 1000 1 /bin/true >/dev/null # 700 KB of records
 	path=$(frbpf dump --session cpu)
 	names_of "$path"
 	# what the memory holds no more is said, not made up
@@ -377,9 +375,7 @@ need_loadable_module() { # NAME
 	record
 	line=$(image alpha 0.3)
 	pid=$(json "$line" .pid)
-	for ((i = 0; i < 1000; i++)); do
-		/bin/true
-	done
+	workload fork_storm 1000 1 /bin/true >/dev/null
 	dump
 	seen alpha "$pid" burn_alpha
 	all_known "$pid"

@@ -61,6 +61,7 @@ perf_sees_interrupts() {
 
 @test "a hard interrupt is measured between perf's events of it" {
 	need_tracepoints irq:irq_handler_entry
+	keep_cpus_awake
 	perf_sees_interrupts || skip "perf sees no hard interrupts here"
 	cat >"$RULES" <<-'EOF'
 		[session-irq]

@@ -3,6 +3,7 @@
 # From nothing to a running daemon and back, and what is refused on the way.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {
@@ -10,6 +11,7 @@ setup() {
 	need_btf
 	need_tracepoints
 	common_setup
+	victim=frbpf-$$ # a thread's name of our own: rules look at the whole machine
 }
 
 teardown() {
@@ -17,10 +19,10 @@ teardown() {
 }
 
 good_rules() {
-	write_rules <<-'EOF'
+	write_rules <<-EOF
 		[rule-spike]
 		when = runqlat > 20ms
-		if = comm == "frbpf-victim"
+		if = comm == "$victim"
 	EOF
 }
 
@@ -148,19 +150,19 @@ daemon_answers() {
 	good_rules
 	frbpf_load
 	pid=$(daemon_pid)
-	write_rules <<-'EOF'
+	write_rules <<-EOF
 		[rule-other]
 		when = syscall:clock_nanosleep > 100ms
-		if = comm == "frbpf-victim"
+		if = comm == "$victim"
 	EOF
 	frbpf_load
 	same "pid of the daemon" "$(daemon_pid)" "$pid"
 	run -0 frbpf status
 	[[ $output == *other* && $output != *spike* ]]
-	workload runq_spike --ms 60
+	workload runq_spike --ms 60 --comm "$victim"
 	settle
 	same "incidents of the old rule" "$(incidents "$BASE")" ""
-	workload slow_syscall --ms 200
+	workload slow_syscall --ms 200 --comm "$victim"
 	wait_for_incident "$BASE" 1
 	same "rule" "$(manifest "$(incidents "$BASE")" rule)" other
 }
@@ -176,7 +178,7 @@ daemon_answers() {
 	run -1 --separate-stderr frbpf_load
 	[[ $stderr == *"$RULES:"* ]]
 	same "pid of the daemon" "$(daemon_pid)" "$pid"
-	workload runq_spike --ms 60
+	workload runq_spike --ms 60 --comm "$victim"
 	wait_for_incident "$BASE" 1
 	same "rule" "$(manifest "$(incidents "$BASE")" rule)" spike
 }

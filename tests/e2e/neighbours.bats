@@ -34,7 +34,7 @@ load_detectors() {
 # Records EVENTS of all CPUs into FILE while pingpong runs; its line goes to $pingpong.
 record_pingpong() { # FILE EVENTS
 	timeout -k 5 60 perf record -q -a -k mono -m 32M -e "$2" -o "$1" \
-		-- "$WORKLOADS/pingpong" --loops 20000 --cpu 0 >"$BATS_TEST_TMPDIR/pingpong" 3>&-
+		-- "$WORKLOADS/pingpong" --loops 10000 --cpu 0 >"$BATS_TEST_TMPDIR/pingpong" 3>&-
 	pingpong=$(cat "$BATS_TEST_TMPDIR/pingpong")
 }
 
@@ -86,7 +86,7 @@ players() {
 	load_detectors
 	# both counters go on and off together; the second passes no tracepoint
 	timeout -k 5 60 perf stat -x, -e '{sched:sched_switch,context-switches}' -o "$BATS_TEST_TMPDIR/stat" \
-		-- "$WORKLOADS/pingpong" --loops 20000 --cpu 0 >/dev/null 3>&-
+		-- "$WORKLOADS/pingpong" --loops 10000 --cpu 0 >/dev/null 3>&-
 	tracepoint=$(awk -F, '/sched:sched_switch/ {print $1}' "$BATS_TEST_TMPDIR/stat")
 	software=$(awk -F, '/context-switches/ {print $1}' "$BATS_TEST_TMPDIR/stat")
 	((software > 1000)) || fail "$(cat "$BATS_TEST_TMPDIR/stat")"

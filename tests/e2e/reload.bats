@@ -129,7 +129,7 @@ counting_rules() { # FILE
 		[rule-missing]
 		when = syscall:openat fails (ENOENT)
 		if = exe ~ "$BATS_TEST_TMPDIR/*"
-		post = 6s
+		post = 4s
 	EOF
 	cp "$(command -v cat)" "$BATS_TEST_TMPDIR/frbpf-cat"
 	frbpf_load

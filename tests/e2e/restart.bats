@@ -3,6 +3,7 @@
 # What outlives the daemon: cooldowns and max-dumps.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {
@@ -10,7 +11,7 @@ setup() {
 	need_btf
 	need_tracepoints
 	common_setup
-	cp "$(command -v cat)" "$BATS_TEST_TMPDIR/frbpf-cat"
+	cp "$(command -v cat)" "$BATS_TEST_TMPDIR/frbpf-restart"
 }
 
 teardown() {
@@ -24,13 +25,13 @@ rules() { # LINES OF THE RULE
 
 		[rule-missing]
 		when = syscall:openat fails (ENOENT)
-		if = comm == frbpf-cat
+		if = comm == frbpf-restart
 		$1
 	EOF
 }
 
 miss() {
-	! "$BATS_TEST_TMPDIR/frbpf-cat" /no/such/file 2>/dev/null
+	! "$BATS_TEST_TMPDIR/frbpf-restart" /no/such/file 2>/dev/null
 }
 
 held_back() { # CAUSE

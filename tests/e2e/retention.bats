@@ -3,6 +3,7 @@
 # What dumps may take on disk.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {
@@ -52,7 +53,7 @@ is_expired() {
 @test "max-age: what gets too old goes without anything else happening" {
 	write_rules <<-'EOF'
 		[daemon]
-		max-age = 2s
+		max-age = 3s
 	EOF
 	frbpf_load
 	frbpf dump >/dev/null

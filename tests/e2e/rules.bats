@@ -3,6 +3,7 @@
 # What rules can say, through the daemon: failures, caps, rules that only count.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {
@@ -51,11 +52,12 @@ has_matched() { # AT-LEAST
 	same "ret" "$(jq -re '.triggers[0].ret' "$BASE/incidents/$name.json")" -2
 	run -0 frbpf show
 	[[ $output == *"openat failed with ENOENT"* ]]
-	settle
-	for _ in 1 2 3; do
+	fail_to_open
+	wait_for_incident "$BASE" 2
+	for _ in 1 2; do
 		fail_to_open
-		settle
 	done
+	settle
 	same "number of incidents" "$(incidents "$BASE" | wc -l)" 2
 	same "incidents of the rule" "$(rule .incidents)" 2
 	between "$(rule .held_back.rule_max_dumps)" 2 1000 "held back by max-dumps"
@@ -77,7 +79,6 @@ has_matched() { # AT-LEAST
 	frbpf_load
 	fail_to_open
 	wait_for_incident "$BASE" 1
-	settle
 	sed -i 's/^cooldown = 0/cooldown = 1ms/' "$RULES"
 	frbpf_load
 	fail_to_open

@@ -163,7 +163,6 @@ check_frames() { # NAME DUMP
 	frbpf_load
 	workload slow_syscall --ms 150
 	wait_for_incident "$BASE" 1
-	settle
 	name=$(incidents "$BASE")
 	# frame pointers lead from the C library's call to the workload's own function
 	perf script -i "$BASE/session-cpu/perf.data.$name" -F event,ip,sym,dso |
@@ -230,6 +229,8 @@ check_frames() { # NAME DUMP
 @test "each call that is waited for differently is measured" {
 	for call in nanosleep read; do
 		write_rules <<-EOF
+			[daemon]
+			merge = 0
 			[rule-slow-$call]
 			when = syscall:$call > 100ms
 			if = comm == "frbpf-victim"
@@ -241,7 +242,6 @@ check_frames() { # NAME DUMP
 		name=$(incidents "$BASE" | tail -n 1)
 		same "rule" "$(manifest "$name" rule)" "slow-$call"
 		check_value "$name" 150 "$(json "$slow" .took_ns)" "$(json "$slow" .begin_ns)" "$(json "$slow" .end_ns)"
-		settle
 	done
 }
 

@@ -3,6 +3,7 @@
 # Rules on any tracepoint: crashes, OOM kills, retransmits, programs that start; seen by perf, too.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {
@@ -167,6 +168,7 @@ expect_line() { # FD WANTED
 	need_perf
 	need_tracepoints tcp:tcp_retransmit_skb
 	make_network
+	keep_cpus_awake # the timers of retransmits
 	# sockets of namespaces that are gone may go on for a while: a port of our own
 	port=$((20000 + $$ % 40000))
 	write_rules <<-EOF

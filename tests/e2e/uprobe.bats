@@ -3,6 +3,7 @@
 # Rules on functions and static probes of programs: values are compared with what the program measured itself.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {

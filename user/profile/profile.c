@@ -256,11 +256,16 @@ static int add_sample(struct adding *a, const struct sample *s)
 {
 	size_t i = s->event - perf_file__info(replay__file(a->r))->events;
 	struct event_profile *e = a->events[i];
+	bool own = !strncmp(e->name, own_events, sizeof(own_events) - 1);
 	int err;
 
-	if (!strncmp(e->name, own_events, sizeof(own_events) - 1))
-		return 0;
+	/* a marker is none of the samples, but it was still recording then */
 	a->end = s->time > a->end ? s->time : a->end;
+	if (own) {
+		if (a->first && s->time > a->last && !is_skipped(a->p, s->time))
+			a->last = s->time;
+		return 0;
+	}
 	if (is_skipped(a->p, s->time))
 		return note_skipped(a, s, i);
 	if (s->time && (!a->first || s->time < a->first))
