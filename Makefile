@@ -34,7 +34,7 @@ ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DFRBPF_VERSION='"$(VERSION)"' $(WARNINGS
 LIBS     := -lbpf -ldw -lelf -ltraceevent -lcap -ljansson -lz -lm -lpthread -ldl
 
 # frbpf itself
-SRCS     := $(wildcard user/*/*.c)
+SRCS     := $(wildcard user/*/*.c user/*/*/*.c)
 OBJS     := $(SRCS:%.c=$(O)/%.o)
 MAIN_OBJ := $(O)/user/main.o
 LIB      := $(O)/libfrbpf.a

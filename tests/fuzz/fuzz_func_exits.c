@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/detect/func_exits.c user/detect/insn_x86.c */
+/* fuzz-sources: user/detect/probe/func_exits.c user/detect/probe/insn_x86.c */
 #include <assert.h>
 #include <elf.h>
 
-#include "detect/func_exits.h"
+#include "detect/probe/func_exits.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

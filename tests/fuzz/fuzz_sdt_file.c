@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/detect/sdt_file.c user/detect/sdt_arg.c user/detect/usdt_note.c */
+/* fuzz-sources: user/detect/probe/sdt_file.c user/detect/probe/sdt_arg.c user/detect/probe/usdt_note.c */
 /* Programs of anybody are looked at for static probes. */
 #define _GNU_SOURCE
 #include <assert.h>
@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "detect/sdt_arg.h"
-#include "detect/sdt_file.h"
+#include "detect/probe/sdt_arg.h"
+#include "detect/probe/sdt_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

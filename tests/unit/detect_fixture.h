@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tests of sources share: rules as a file has them, detectors, children, the programs in the kernel. */
+/* What tests of detectors share: rules as a file has them, detectors and their triggers, children, the programs in
+ * the kernel. */
 #ifndef TESTS_UNIT_DETECT_FIXTURE_H
 #define TESTS_UNIT_DETECT_FIXTURE_H
 
@@ -11,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -42,7 +44,41 @@
 		SKIP_IF(access("/sys/kernel/btf/vmlinux", R_OK), "needs kernel BTF");              \
 	} while (0)
 
-/* To be freed with when__free() and expr__free(): the process ends before that matters. */
+/* ---- rules ---- */
+
+/* Of the test, in its children, too. First called by the test itself. */
+static inline pid_t test_pid(void)
+{
+	static pid_t pid;
+
+	if (!pid)
+		pid = getpid();
+	return pid;
+}
+
+/* A name that only children of this test have. */
+static inline const char *subject_name(void)
+{
+	static char name[FRBPF_COMM_LEN];
+
+	snprintf(name, sizeof(name), "frbpf-%d", test_pid());
+	return name;
+}
+
+static inline void set_condition(struct rule_conf *r, const char *text)
+{
+	struct field_scope scope = { .source = r->when.source };
+	struct source_text *src;
+	struct diags d = { 0 };
+
+	assert_int_equal(source_text__from_string("if", text, &src), 0);
+	diags__keep(&d, src);
+	if (expr__parse(src, (struct span){ 0, src->len }, &scope, &d, &r->expr))
+		fail_msg("%s: %s", text, d.v[0].msg);
+	diags__free(&d);
+}
+
+/* @condition may be NULL. To be freed with rule_free(): the process ends before that matters. */
 static inline struct rule_conf rule_of(uint64_t id, const char *when, const char *condition)
 {
 	struct rule_conf r = { .id = id };
@@ -53,15 +89,9 @@ static inline struct rule_conf rule_of(uint64_t id, const char *when, const char
 	diags__keep(&d, src);
 	if (when__parse(src, (struct span){ 0, src->len }, &d, &r.when))
 		fail_msg("%s: %s", when, d.v[0].msg);
-	if (condition) {
-		struct field_scope scope = { .source = r.when.source };
-
-		assert_int_equal(source_text__from_string("if", condition, &src), 0);
-		diags__keep(&d, src);
-		if (expr__parse(src, (struct span){ 0, src->len }, &scope, &d, &r.expr))
-			fail_msg("%s: %s", condition, d.v[0].msg);
-	}
 	diags__free(&d);
+	if (condition)
+		set_condition(&r, condition);
 	return r;
 }
 
@@ -71,26 +101,83 @@ static inline void rule_free(struct rule_conf *r)
 	expr__free(&r->expr);
 }
 
-/* The rules are about nobody yet. */
-static inline struct detectors *detectors_confined(struct rule_conf *rules, size_t n,
-						   uint32_t *slots)
+static inline void free_rules(struct rule_conf *rules, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		rule_free(&rules[i]);
+}
+
+/* The sections of a rules file, with subject_name() where they have "NAME"; @bind may be NULL. The errors go to
+ * *@ret_said, or fail the test if that is NULL. */
+static inline struct ruleset *parse_rules(const char *rules,
+					  int (*bind)(struct ruleset *rs, struct rule_conf *r,
+						      struct diags *d),
+					  char *ret_said, size_t size)
+{
+	const char *name = subject_name();
+	struct ruleset *rs = NULL;
+	struct source_text *src;
+	struct diags d = { 0 };
+	char text[4096];
+	int err;
+
+	snprintf(text, sizeof(text), "[session-s]\nrun = -e cs\n%s", rules);
+	for (char *p; (p = strstr(text, "NAME"));) {
+		memmove(p + strlen(name), p + 4, strlen(p + 4) + 1);
+		memcpy(p, name, strlen(name));
+	}
+	assert_int_equal(source_text__from_string("rules", text, &src), 0);
+	err = ruleset__parse(src, &d, &rs);
+	for (size_t i = 0; !err && bind && i < rs->n_rules; i++)
+		err = bind(rs, &rs->rules[i], &d);
+	if (ret_said)
+		snprintf(ret_said, size, "%s", d.n ? d.v[0].msg : "");
+	else if (err)
+		fail_msg("%s", d.n ? d.v[0].msg : strerror(-err));
+	diags__free(&d);
+	return rs;
+}
+
+/* ---- detectors ---- */
+
+static inline struct detectors *open_detectors(void)
 {
 	struct detectors *d = NULL;
 	struct err err = { "" };
 
-	if (detectors__open(&err, &d) || detectors__confine_to_tasks(d, &err) ||
-	    detectors__update(d, rules, n, slots, &err))
-		fail_msg("%s", err.msg);
+	if (detectors__open(&err, &d))
+		fail_msg("open: %s", err.msg);
 	return d;
 }
 
-static inline struct detectors *detectors_with(struct rule_conf *rules, size_t n, uint32_t *slots)
+static inline void update(struct detectors *d, const struct rule_conf *rules, size_t n,
+			  uint32_t *slots)
 {
-	struct detectors *d = NULL;
 	struct err err = { "" };
 
-	if (detectors__open(&err, &d) || detectors__update(d, rules, n, slots, &err))
+	if (detectors__update(d, rules, n, slots, &err))
+		fail_msg("update: %s", err.msg);
+}
+
+static inline struct detectors *detectors_with(const struct rule_conf *rules, size_t n,
+					       uint32_t *slots)
+{
+	struct detectors *d = open_detectors();
+
+	update(d, rules, n, slots);
+	return d;
+}
+
+/* The rules are about nobody yet. */
+static inline struct detectors *detectors_confined(const struct rule_conf *rules, size_t n,
+						   uint32_t *slots)
+{
+	struct detectors *d = open_detectors();
+	struct err err = { "" };
+
+	if (detectors__confine_to_tasks(d, &err))
 		fail_msg("%s", err.msg);
+	update(d, rules, n, slots);
 	return d;
 }
 
@@ -102,18 +189,35 @@ static inline struct frbpf_rule_state state_of(const struct detectors *d, uint32
 	return st;
 }
 
+static inline uint64_t matched(const struct detectors *d, uint32_t slot)
+{
+	return state_of(d, slot).matched;
+}
+
 struct sink {
-	struct frbpf_trigger first, last;
+	struct frbpf_trigger last;
+	struct frbpf_trigger v[64]; /* the first ones */
 	int n;
+	struct frbpf_stacks stacks; /* the last ones */
+	int n_stacks;
 };
 
 static inline void take(const struct frbpf_trigger *t, void *arg)
 {
 	struct sink *s = arg;
 
-	if (!s->n++)
-		s->first = *t;
+	if (s->n < (int)ARRAY_SIZE(s->v))
+		s->v[s->n] = *t;
 	s->last = *t;
+	s->n++;
+}
+
+static inline void take_stacks(const struct frbpf_stacks *stacks, void *arg)
+{
+	struct sink *s = arg;
+
+	s->stacks = *stacks;
+	s->n_stacks++;
 }
 
 /* Everything that comes, waiting up to @ms for the first. */
@@ -121,11 +225,22 @@ static inline struct sink collect(struct detectors *d, int ms)
 {
 	struct pollfd p = { .fd = detectors__fd(d), .events = POLLIN };
 	struct sink s = { .n = 0 };
+	int n;
 
-	if (poll(&p, 1, ms) > 0)
-		assert_true(detectors__consume(d, INT_MAX, take, &s) >= 0);
+	detectors__on_stacks(d, take_stacks, &s);
+	poll(&p, 1, ms);
+	n = detectors__consume(d, INT_MAX, take, &s);
+	assert_int_equal(n, s.n);
+	detectors__on_stacks(d, NULL, NULL);
 	return s;
 }
+
+static inline uint64_t arg_value(const struct frbpf_trigger *t, int field)
+{
+	return t->args[field - FRBPF_FIELD_ARG][0];
+}
+
+/* ---- children: they are subjects, as we are not ---- */
 
 static inline void *shared_memory(size_t size)
 {
@@ -135,42 +250,79 @@ static inline void *shared_memory(size_t size)
 	return p;
 }
 
-/* Run @fn in a child, which is a subject as we are not. Returns its exit status. */
+/* The exit status, or the negative signal. */
+static inline int await(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+struct findings; /* what a child finds out about itself; each test has its own */
+
+static inline pid_t spawn(void (*fn)(struct findings *f, long arg), struct findings *f, long arg)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		fn(f, arg);
+		_exit(0);
+	}
+	return pid;
+}
+
+/* Run @fn to its end. Returns its exit status. */
 static inline int in_child(int (*fn)(void *arg), void *arg, pid_t *ret_pid)
 {
 	pid_t pid = fork();
-	int status;
 
 	assert_true(pid >= 0);
 	if (!pid)
 		_exit(fn(arg));
 	*ret_pid = pid;
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return await(pid);
 }
 
-/* All programs in the kernel whose name begins so took the verifier few steps. Returns how many there are. */
+/* ---- the programs in the kernel ---- */
+
+/* The next one behind *@id whose name begins with @prefix; @maps, which may be NULL, gets the ids of at most @n_maps
+ * of its maps. */
+static inline bool next_program(uint32_t *id, const char *prefix, uint32_t *maps, uint32_t n_maps,
+				struct bpf_prog_info *ret)
+{
+	while (!bpf_prog_get_next_id(*id, id)) {
+		struct bpf_prog_info info = { .map_ids = (uintptr_t)maps, .nr_map_ids = n_maps };
+		uint32_t len = sizeof(info);
+		_cleanup_close_ int fd = bpf_prog_get_fd_by_id(*id);
+
+		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) ||
+		    strncmp(info.name, prefix, strlen(prefix)) != 0)
+			continue;
+		*ret = info;
+		return true;
+	}
+	return false;
+}
+
+/* It took the verifier few steps, and is of no type that disturbs others who use perf events. */
+static inline void check_program(const struct bpf_prog_info *info)
+{
+	print_message("%-16s %u instructions verified\n", info->name, info->verified_insns);
+	assert_in_range(info->verified_insns, 0, INSNS_MAX); /* 0: before 5.16 (aba64c7da983) */
+	assert_int_not_equal(info->type, BPF_PROG_TYPE_TRACEPOINT);
+}
+
+/* All programs whose name begins so. Returns how many there are. */
 static inline int check_instructions(const char *prefix)
 {
+	struct bpf_prog_info info;
 	uint32_t id = 0;
 	int n = 0;
 
-	while (!bpf_prog_get_next_id(id, &id)) {
-		struct bpf_prog_info info = { 0 };
-		uint32_t len = sizeof(info);
-		int fd = bpf_prog_get_fd_by_id(id);
-
-		if (fd < 0)
-			continue;
-		if (!bpf_obj_get_info_by_fd(fd, &info, &len) &&
-		    !strncmp(info.name, prefix, strlen(prefix))) {
-			n++;
-			print_message("%-16s %u instructions verified\n", info.name,
-				      info.verified_insns);
-			assert_in_range(info.verified_insns, 0, INSNS_MAX); /* 0: before 5.16 */
-		}
-		close(fd);
-	}
+	for (; next_program(&id, prefix, NULL, 0, &info); n++)
+		check_program(&info);
 	return n;
 }
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "detect/app_limits.h"
+#include "detect/app/app_limits.h"
 #include "rules/app_message.h"
 
 #define SEC 1000000000ULL

@@ -3,7 +3,7 @@
 #include <bpf/btf.h>
 #include <errno.h>
 
-#include "detect/block_device.h"
+#include "detect/engine/block_device.h"
 #include "detect_fixture.h"
 #include "loop_device.h"
 
@@ -117,11 +117,6 @@ static void end(struct scene *s)
 		SKIP_IF(!begin(s), "no loop devices here");                                        \
 	} while (0)
 
-static uint64_t arg(const struct frbpf_trigger *t, int field)
-{
-	return t->args[field - FRBPF_FIELD_ARG][0];
-}
-
 static void check_issuer(const struct scene *s, const struct frbpf_trigger *t, pid_t pid)
 {
 	assert_int_equal(t->subject.pid, pid);
@@ -129,16 +124,16 @@ static void check_issuer(const struct scene *s, const struct frbpf_trigger *t, p
 	assert_int_equal(t->subject.uid, 0);
 	assert_string_equal(t->subject.comm, IO_NAME);
 	assert_string_equal(t->subject.process, IO_NAME);
-	assert_int_equal(arg(t, FRBPF_BLKIO_DEV), FRBPF_DEV(7, s->loop.number));
+	assert_int_equal(arg_value(t, FRBPF_BLKIO_DEV), FRBPF_DEV(7, s->loop.number));
 	assert_in_range(t->value, 1, s->io->end - s->io->begin);
 	assert_in_range(t->time, s->io->begin + t->value, s->io->end);
 }
 
 static void check_data(const struct frbpf_trigger *t, enum frbpf_blkio_op op)
 {
-	assert_int_equal(arg(t, FRBPF_BLKIO_OP), op);
-	assert_int_equal(arg(t, FRBPF_BLKIO_SECTOR), OFFSET / 512);
-	assert_int_equal(arg(t, FRBPF_BLKIO_BYTES), BYTES);
+	assert_int_equal(arg_value(t, FRBPF_BLKIO_OP), op);
+	assert_int_equal(arg_value(t, FRBPF_BLKIO_SECTOR), OFFSET / 512);
+	assert_int_equal(arg_value(t, FRBPF_BLKIO_BYTES), BYTES);
 }
 
 static void test_write(void **state)
@@ -162,7 +157,7 @@ static void test_write(void **state)
 	assert_int_equal(got.last.rule_id, 1);
 	check_issuer(&s, &got.last, pid);
 	check_data(&got.last, FRBPF_BLKIO_WRITE);
-	assert_true(arg(&got.last, FRBPF_BLKIO_FLAGS) & FRBPF_BLKIO_SYNC);
+	assert_true(arg_value(&got.last, FRBPF_BLKIO_FLAGS) & FRBPF_BLKIO_SYNC);
 	st = state_of(s.d, s.slots[0]);
 	assert_int_equal(st.matched, 1);
 	assert_int_equal(st.fired, 1);
@@ -186,16 +181,16 @@ static void test_device_is_part_of_it(void **state)
 	pid = run(&s, read_direct);
 	got = collect(s.d, 2000);
 	assert_int_equal(got.n, 2);
-	check_issuer(&s, &got.first, pid);
+	check_issuer(&s, &got.v[0], pid);
 	check_issuer(&s, &got.last, pid);
-	check_data(&got.first, FRBPF_BLKIO_READ);
+	check_data(&got.v[0], FRBPF_BLKIO_READ);
 	check_data(&got.last, FRBPF_BLKIO_READ);
-	assert_int_not_equal(got.first.source, got.last.source);
+	assert_int_not_equal(got.v[0].source, got.last.source);
 	all = state_of(s.d, s.slots[0]).last_value;
 	device = state_of(s.d, s.slots[1]).last_value;
 	/* each is seen by a program of its own, one after the other */
-	if (got.first.source == FRBPF_SOURCE_BLKIO)
-		assert_in_range(device, 1, all + (got.last.time - got.first.time));
+	if (got.v[0].source == FRBPF_SOURCE_BLKIO)
+		assert_in_range(device, 1, all + (got.last.time - got.v[0].time));
 	else
 		assert_in_range(device, 1, all);
 	end(&s);
@@ -255,8 +250,8 @@ static void test_subject_is_who_queues(void **state)
 	assert_int_equal(in_child(clean, s.io, &other), 0);
 	got = collect(s.d, 5000);
 	assert_true(got.n >= 1);
-	assert_int_not_equal(got.first.subject.pid, pid);
-	assert_int_equal(arg(&got.first, FRBPF_BLKIO_DEV), FRBPF_DEV(7, s.loop.number));
+	assert_int_not_equal(got.v[0].subject.pid, pid);
+	assert_int_equal(arg_value(&got.v[0], FRBPF_BLKIO_DEV), FRBPF_DEV(7, s.loop.number));
 	end(&s);
 }
 

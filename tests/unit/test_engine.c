@@ -18,9 +18,9 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "detect/cgroups.h"
-#include "detect/patterns.h"
-#include "detect/rule_table.h"
+#include "detect/engine/cgroups.h"
+#include "detect/engine/patterns.h"
+#include "detect/engine/rule_table.h"
 #include "engine_test.skel.h"
 
 #define EXPRESSIONS 10000

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "detect/func_exits.h"
+#include "detect/probe/func_exits.h"
 
 #define BYTES(...) { __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ })
 

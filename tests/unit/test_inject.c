@@ -28,24 +28,10 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "detect/detectors_core.h"
-#include "detect/inject.h"
-#include "detect/listener.h"
-#include "detect/proc_subject.h"
-
-#define MS 1000000ULL
-
-static bool can_load(void)
-{
-	return !geteuid() && !access("/sys/kernel/btf/vmlinux", R_OK);
-}
-
-#define SKIP_UNLESS_POSSIBLE()                                                                     \
-	do {                                                                                       \
-		if (!can_load()) {                                                                 \
-			print_message("skipped: needs root and kernel BTF\n");                     \
-			skip();                                                                    \
-		}                                                                                  \
-	} while (0)
+#include "detect/inject/inject.h"
+#include "detect/inject/listener.h"
+#include "detect/inject/proc_subject.h"
+#include "detect_fixture.h"
 
 /* a source of nothing but what the test injects */
 
@@ -78,7 +64,6 @@ struct bench {
 	struct source *s;
 	struct rule_table *table;
 	struct frbpf_trigger last;
-	int n;
 };
 
 static void bench_write(struct bench *b, const struct rule_conf *rules, size_t n)
@@ -98,11 +83,9 @@ static void bench_write(struct bench *b, const struct rule_conf *rules, size_t n
 static struct bench bench_open(const struct rule_conf *rules, size_t n)
 {
 	struct bench b = { .table = calloc(1, sizeof(*b.table)) };
-	struct err err = { "" };
 
 	assert_non_null(b.table);
-	if (detectors__open(&err, &b.d))
-		fail_msg("open: %s", err.msg);
+	b.d = open_detectors();
 	bench_write(&b, rules, n);
 	return b;
 }
@@ -114,29 +97,16 @@ static void bench_close(struct bench *b)
 	free(b->table);
 }
 
-static void take(const struct frbpf_trigger *t, void *arg)
-{
-	struct bench *b = arg;
-
-	b->last = *t;
-	b->n++;
-}
-
 /* How many triggers come of it; the last is kept. */
 static int fire(struct bench *b, const struct frbpf_event *e)
 {
-	b->n = 0;
+	struct sink s;
+
 	assert_int_equal(inject__event(b->s->skel, e), 0);
-	assert_true(detectors__consume(b->d, INT_MAX, take, b) >= 0);
-	return b->n;
-}
-
-static struct frbpf_rule_state state_of(const struct bench *b, uint32_t slot)
-{
-	struct frbpf_rule_state st;
-
-	assert_int_equal(detectors__rule_state(b->d, slot, &st), 0);
-	return st;
+	s = collect(b->d, 0);
+	if (s.n)
+		b->last = s.last;
+	return s.n;
 }
 
 static struct rule_conf rule(uint64_t id, uint64_t threshold)
@@ -181,9 +151,9 @@ static void test_threshold(void **state)
 	assert_int_equal(b.last.cpu, 3);
 	e.value = 0;
 	assert_int_equal(fire(&b, &e), 1);
-	assert_int_equal(state_of(&b, 0).matched, 3);
-	assert_int_equal(state_of(&b, 1).matched, 1);
-	assert_int_equal(state_of(&b, 1).max_value, 10 * MS + 1);
+	assert_int_equal(state_of(b.d, 0).matched, 3);
+	assert_int_equal(state_of(b.d, 1).matched, 1);
+	assert_int_equal(state_of(b.d, 1).max_value, 10 * MS + 1);
 	bench_close(&b);
 }
 
@@ -228,10 +198,10 @@ static void test_rates(void **state)
 	assert_int_equal(fire(&b, &e), 0);
 	e.process[0] = 11;
 	assert_int_equal(fire(&b, &e), 2);
-	assert_int_equal(state_of(&b, 0).fired, 2);
-	assert_int_equal(state_of(&b, 0).suppressed[FRBPF_CAUSE_COOLDOWN], 1);
-	assert_int_equal(state_of(&b, 1).fired, 1);
-	assert_int_equal(state_of(&b, 1).suppressed[FRBPF_CAUSE_COUNT], 2);
+	assert_int_equal(state_of(b.d, 0).fired, 2);
+	assert_int_equal(state_of(b.d, 0).suppressed[FRBPF_CAUSE_COOLDOWN], 1);
+	assert_int_equal(state_of(b.d, 1).fired, 1);
+	assert_int_equal(state_of(b.d, 1).suppressed[FRBPF_CAUSE_COUNT], 2);
 	bench_close(&b);
 }
 
@@ -245,11 +215,11 @@ static void test_self_and_holds(void **state)
 	b = bench_open(&r, 1);
 	assert_int_equal(proc_subject__fill(&e, EVENT_SUBJECT, getpid(), false), 0);
 	assert_int_equal(fire(&b, &e), 0);
-	assert_int_equal(state_of(&b, 0).suppressed[FRBPF_CAUSE_SELF], 1);
+	assert_int_equal(state_of(b.d, 0).suppressed[FRBPF_CAUSE_SELF], 1);
 	e.self = 0;
 	detectors__hold(b.d, 0, UINT64_MAX / 2);
 	assert_int_equal(fire(&b, &e), 0);
-	assert_int_equal(state_of(&b, 0).suppressed[FRBPF_CAUSE_RULE_CAP], 1);
+	assert_int_equal(state_of(b.d, 0).suppressed[FRBPF_CAUSE_RULE_CAP], 1);
 	bench_close(&b);
 }
 
@@ -302,26 +272,11 @@ static void test_wants(void **state)
 static void test_verified_instructions(void **state)
 {
 	struct rule_conf r = rule(1, 0);
-	struct bpf_prog_info info = { 0 };
-	uint32_t id = 0, len, found = 0;
 	struct bench b;
 
 	SKIP_UNLESS_POSSIBLE();
 	b = bench_open(&r, 1);
-	while (!bpf_prog_get_next_id(id, &id)) {
-		_cleanup_close_ int fd = bpf_prog_get_fd_by_id(id);
-
-		len = sizeof(info);
-		memset(&info, 0, sizeof(info));
-		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) ||
-		    strcmp(info.name, "inject") != 0)
-			continue;
-		found++;
-		if (info.verified_insns)
-			assert_in_range(info.verified_insns, 1, 50000);
-		print_message("inject: %u instructions verified\n", info.verified_insns);
-	}
-	assert_true(found > 0);
+	assert_true(check_instructions("inject") > 0);
 	bench_close(&b);
 }
 

@@ -11,11 +11,6 @@
 #define PACKETS	 50
 #define NET_RX	 3
 
-static uint64_t arg(const struct frbpf_trigger *t, int field)
-{
-	return t->args[field - FRBPF_FIELD_ARG][0];
-}
-
 /* Each is received by the softirq that its sending raises, most often at once, in the sender. */
 static int send_packets(void *arg_)
 {
@@ -67,7 +62,7 @@ static void test_softirq(void **state)
 	assert_int_equal(got.n, st.fired);
 	assert_int_equal(got.last.source, FRBPF_SOURCE_SOFTIRQ);
 	assert_int_equal(got.last.key, NET_RX);
-	assert_int_equal(arg(&got.last, FRBPF_SOFTIRQ_VEC), NET_RX);
+	assert_int_equal(arg_value(&got.last, FRBPF_SOFTIRQ_VEC), NET_RX);
 	assert_in_range(got.last.value, 1, *spent);
 	assert_in_range(st.max_value, 1, *spent);
 	assert_string_equal(got.last.subject.comm, "");
@@ -147,9 +142,9 @@ static void test_hardirq(void **state)
 	assert_int_equal(got.last.source, FRBPF_SOURCE_HARDIRQ);
 	memcpy(name, got.last.args[FRBPF_HARDIRQ_NAME - FRBPF_FIELD_ARG], sizeof(name));
 	assert_int_equal(name[FRBPF_COMM_LEN - 1], 0);
-	if (!is_interrupt(arg(&got.last, FRBPF_HARDIRQ_IRQ), name))
+	if (!is_interrupt(arg_value(&got.last, FRBPF_HARDIRQ_IRQ), name))
 		fail_msg("/proc/interrupts has no %llu with %s",
-			 (unsigned long long)arg(&got.last, FRBPF_HARDIRQ_IRQ), name);
+			 (unsigned long long)arg_value(&got.last, FRBPF_HARDIRQ_IRQ), name);
 	assert_in_range(got.last.value, 1, now_ns() - begin);
 	assert_string_equal(got.last.subject.comm, "");
 	assert_true(state_of(d, slots[1]).matched >= 1);

@@ -18,9 +18,9 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "detect/ld_cache.h"
-#include "detect/probe_target.h"
-#include "detect/usdt_note.h"
+#include "detect/probe/ld_cache.h"
+#include "detect/probe/probe_target.h"
+#include "detect/probe/usdt_note.h"
 
 static char dir[64];
 static struct buf self; /* this program */

@@ -12,11 +12,6 @@
 #define READ	 (64 << 20)
 #define MEM_NAME "frbpf-mem"
 
-static uint64_t arg(const struct frbpf_trigger *t, int field)
-{
-	return t->args[field - FRBPF_FIELD_ARG][0];
-}
-
 struct reader {
 	struct memory_group group;
 	uint64_t begin, end;
@@ -79,10 +74,10 @@ static void test_limit_of_a_cgroup(void **state)
 	assert_int_equal(got.last.subject.pid, pid);
 	assert_int_equal(got.last.current.pid, pid);
 	assert_string_equal(got.last.subject.comm, MEM_NAME);
-	assert_int_equal(arg(&got.last, FRBPF_RECLAIM_SCOPE), FRBPF_RECLAIM_CGROUP);
-	assert_in_range(arg(&got.last, FRBPF_RECLAIM_PAGES), 1, READ / 4096);
-	assert_in_range(arg(&got.last, FRBPF_RECLAIM_ORDER), 0, 10);
-	assert_true(arg(&got.last, FRBPF_RECLAIM_GFP) != 0);
+	assert_int_equal(arg_value(&got.last, FRBPF_RECLAIM_SCOPE), FRBPF_RECLAIM_CGROUP);
+	assert_in_range(arg_value(&got.last, FRBPF_RECLAIM_PAGES), 1, READ / 4096);
+	assert_in_range(arg_value(&got.last, FRBPF_RECLAIM_ORDER), 0, 10);
+	assert_true(arg_value(&got.last, FRBPF_RECLAIM_GFP) != 0);
 	assert_in_range(got.last.value, 1, r->end - r->begin);
 	assert_in_range(st.max_value, 1, r->end - r->begin);
 	assert_int_equal(state_of(d, slots[2]).matched, 0);

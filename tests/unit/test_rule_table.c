@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "detect/rule_table.h"
-#include "detect/slots.h"
+#include "detect/engine/rule_table.h"
+#include "detect/engine/slots.h"
 
 static const struct when runqlat = { .source = FRBPF_SOURCE_RUNQLAT };
 static const struct when syscalls = { .source = FRBPF_SOURCE_SYSCALL };

@@ -18,31 +18,16 @@
 #include <bpf/bpf.h>
 
 #include "common/cleanup.h"
-#include "detect/cgroups.h"
-#include "detect/detectors.h"
-#include "detect/scope.h"
-
-#define SKIP_UNLESS_POSSIBLE()                                                                     \
-	do {                                                                                       \
-		if (geteuid() != 0 || access("/sys/kernel/btf/vmlinux", R_OK))                     \
-			skip();                                                                    \
-	} while (0)
+#include "detect/engine/cgroups.h"
+#include "detect/engine/scope.h"
+#include "detect_fixture.h"
 
 /* Counts what fails in the way of fail_to_open(). */
 static struct ruleset *make_rules(void)
 {
-	static const char text[] = "[session-x]\nrun = -e dummy\n"
-				   "[rule-x]\nwhen = syscall:openat fails (ELOOP)\n"
-				   "dump = none\ncooldown = 0\n";
-	struct diags d = { 0 };
-	struct source_text *src;
-	struct ruleset *rs = NULL;
-
-	assert_int_equal(source_text__from_string("test", text, &src), 0);
-	if (ruleset__parse(src, &d, &rs))
-		fail_msg("%s", d.v[0].msg);
-	diags__free(&d);
-	return rs;
+	return parse_rules("[rule-x]\nwhen = syscall:openat fails (ELOOP)\n"
+			   "dump = none\ncooldown = 0\n",
+			   NULL, NULL, 0);
 }
 
 /* With ELOOP, which nobody else gets here at that time: the link leads to itself. */
@@ -126,33 +111,11 @@ static void let_go(pid_t pid, int go[2], int done[2])
 	close(done[0]);
 }
 
-static uint64_t matched(const struct detectors *d, uint32_t slot)
+static void make_loop(void)
 {
-	struct frbpf_rule_state st;
-
-	assert_int_equal(detectors__rule_state(d, slot, &st), 0);
-	return st.matched;
-}
-
-static struct detectors *open_detectors(void)
-{
-	struct detectors *d = NULL;
-	struct err err = { "" };
-
-	if (detectors__open(&err, &d))
-		fail_msg("open: %s", err.msg);
 	snprintf(loop_path, sizeof(loop_path), "/tmp/frbpf-test-loop.%d", getpid());
 	unlink(loop_path);
 	assert_int_equal(symlink(loop_path, loop_path), 0);
-	return d;
-}
-
-static void update(struct detectors *d, const struct ruleset *rs, uint32_t *slot)
-{
-	struct err err = { "" };
-
-	if (detectors__update(d, rs->rules, rs->n_rules, slot, &err))
-		fail_msg("update: %s", err.msg);
 }
 
 static void close_detectors(struct detectors *d, struct ruleset *rs)
@@ -173,12 +136,13 @@ static void test_tree(void **state)
 	pid_t in, out;
 
 	SKIP_UNLESS_POSSIBLE();
+	make_loop();
 	d = open_detectors();
 	rs = make_rules();
 	in = spawn_tree(go, done);
 	if (detectors__confine_to_tasks(d, &err) || detectors__include(d, in, &err))
 		fail_msg("%s", err.msg);
-	update(d, rs, &slot);
+	update(d, rs->rules, rs->n_rules, &slot);
 	out = spawn_tree(other_go, other_done);
 	let_go(out, other_go, other_done);
 	fail_to_open(5);
@@ -212,6 +176,7 @@ static void test_threads(void **state)
 	pid_t pid;
 
 	SKIP_UNLESS_POSSIBLE();
+	make_loop();
 	d = open_detectors();
 	rs = make_rules();
 	assert_int_equal(pipe(go), 0);
@@ -228,7 +193,7 @@ static void test_threads(void **state)
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	if (detectors__confine_to_tasks(d, &err) || detectors__include(d, pid, &err))
 		fail_msg("%s", err.msg);
-	update(d, rs, &slot);
+	update(d, rs->rules, rs->n_rules, &slot);
 	assert_int_equal(write(go[1], &byte, 1), 1);
 	wait_for(pid);
 	assert_int_equal(matched(d, slot), 4);
@@ -280,11 +245,12 @@ static void test_cgroup(void **state)
 	snprintf(below, sizeof(below), "%s/below", top);
 	if (mkdir(top, 0755) || mkdir(below, 0755))
 		skip();
+	make_loop();
 	d = open_detectors();
 	rs = make_rules();
 	assert_int_equal(cgroup__id("", top, &id), 0);
 	detectors__confine_to_cgroup(d, id);
-	update(d, rs, &slot);
+	update(d, rs->rules, rs->n_rules, &slot);
 	fail_to_open(5);
 	open_in(mount, 5);
 	assert_int_equal(matched(d, slot), 0);
@@ -303,25 +269,16 @@ static void test_programs(void **state)
 {
 	struct err err = { "" };
 	struct scope *s = NULL;
+	struct bpf_prog_info info;
 	uint32_t id = 0;
 	int found = 0;
 
 	SKIP_UNLESS_POSSIBLE();
 	if (scope__open(&err, &s))
 		fail_msg("%s", err.msg);
-	while (!bpf_prog_get_next_id(id, &id)) {
-		int fd = bpf_prog_get_fd_by_id(id);
-		struct bpf_prog_info info = { 0 };
-		uint32_t len = sizeof(info);
-
-		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len) &&
-		    !strncmp(info.name, "scope_", 6)) {
-			assert_int_equal(info.type, BPF_PROG_TYPE_TRACING);
-			assert_true(info.verified_insns <= 50000);
-			found++;
-		}
-		if (fd >= 0)
-			close(fd);
+	for (; next_program(&id, "scope_", NULL, 0, &info); found++) {
+		check_program(&info);
+		assert_int_equal(info.type, BPF_PROG_TYPE_TRACING);
 	}
 	assert_true(found >= 2);
 	scope__free(s);

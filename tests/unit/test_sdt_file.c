@@ -16,9 +16,9 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "detect/app_files.h"
-#include "detect/sdt_arg.h"
-#include "detect/sdt_file.h"
+#include "detect/app/app_files.h"
+#include "detect/probe/sdt_arg.h"
+#include "detect/probe/sdt_file.h"
 #include "frbpf.h"
 
 /* ---- arguments ---- */

@@ -27,20 +27,10 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "detect/detectors.h"
-#include "detect/span_ends.h"
+#include "detect/tracepoint/span_ends.h"
 #include "rules/units.h"
+#include "detect_fixture.h"
 #include "span.skel.h"
-
-#define MS NSEC_PER_MSEC
-
-#define NEED_ROOT()                                                                                \
-	do {                                                                                       \
-		if (geteuid() || access("/sys/kernel/btf/vmlinux", R_OK)) {                        \
-			print_message("skipped: needs root and kernel BTF\n");                     \
-			skip();                                                                    \
-		}                                                                                  \
-	} while (0)
 
 /* ---- text ---- */
 
@@ -96,39 +86,9 @@ static void test_bad_targets(void **state)
 
 /* ---- rules ---- */
 
-static const char *subject_name(void)
+static int bind_span(struct ruleset *rs, struct rule_conf *r, struct diags *d)
 {
-	static char name[FRBPF_COMM_LEN];
-
-	if (!*name)
-		snprintf(name, sizeof(name), "frbpf-%d", getpid());
-	return name;
-}
-
-/* "NAME" is the subject's name. *ret_said: the errors, if that is not NULL. */
-static struct ruleset *load_rules(const char *rules, char *ret_said, size_t size)
-{
-	struct ruleset *rs = NULL;
-	struct source_text *src;
-	struct diags d = { 0 };
-	char text[4096];
-	int err;
-
-	snprintf(text, sizeof(text), "[session-s]\nrun = -e cs\n%s", rules);
-	for (char *p; (p = strstr(text, "NAME"));) {
-		memmove(p + strlen(subject_name()), p + 4, strlen(p + 4) + 1);
-		memcpy(p, subject_name(), strlen(subject_name()));
-	}
-	assert_int_equal(source_text__from_string("rules", text, &src), 0);
-	err = ruleset__parse(src, &d, &rs);
-	for (size_t i = 0; !err && i < rs->n_rules; i++)
-		err = span_ends__bind(&rs->rules[i], &d);
-	if (ret_said)
-		snprintf(ret_said, size, "%s", d.n ? d.v[0].msg : "");
-	else if (err)
-		fail_msg("%s", d.n ? d.v[0].msg : strerror(-err));
-	diags__free(&d);
-	return rs;
+	return span_ends__bind(r, d);
 }
 
 static void test_errors(void **state)
@@ -166,7 +126,7 @@ static void test_errors(void **state)
 		struct ruleset *rs;
 
 		snprintf(rule, sizeof(rule), "[rule-a]\n%s\n", cases[i].rule);
-		rs = load_rules(rule, said, sizeof(said));
+		rs = parse_rules(rule, bind_span, said, sizeof(said));
 		if (!strstr(said, cases[i].message))
 			fail_msg("'%s': '%s'", cases[i].rule, said);
 		ruleset__free(rs);
@@ -175,53 +135,6 @@ static void test_errors(void **state)
 
 /* ---- the kernel ---- */
 
-static struct detectors *open_detectors(void)
-{
-	struct detectors *d = NULL;
-	struct err err = { "" };
-
-	if (detectors__open(&err, &d))
-		fail_msg("open: %s", err.msg);
-	return d;
-}
-
-static void update(struct detectors *d, const struct ruleset *rs, uint32_t *slots)
-{
-	struct err err = { "" };
-
-	if (detectors__update(d, rs->rules, rs->n_rules, slots, &err))
-		fail_msg("update: %s", err.msg);
-}
-
-static uint64_t matched(const struct detectors *d, uint32_t slot)
-{
-	struct frbpf_rule_state st;
-
-	assert_int_equal(detectors__rule_state(d, slot, &st), 0);
-	return st.matched;
-}
-
-struct sink {
-	struct frbpf_trigger v[8];
-	int n;
-};
-
-static void keep(const struct frbpf_trigger *t, void *arg)
-{
-	struct sink *s = arg;
-
-	if (s->n < (int)ARRAY_SIZE(s->v))
-		s->v[s->n++] = *t;
-}
-
-static struct sink consume(struct detectors *d)
-{
-	struct sink s = { .n = 0 };
-
-	assert_true(detectors__consume(d, INT_MAX, keep, &s) >= 0);
-	return s;
-}
-
 /* What a child measured of itself. */
 struct findings {
 	uint64_t value[4];
@@ -229,19 +142,9 @@ struct findings {
 	atomic_int step;
 };
 
-static struct findings *shared_findings(void)
-{
-	void *p = mmap(NULL, sizeof(struct findings), PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	assert_true(p != MAP_FAILED);
-	return p;
-}
-
 static void run(void (*fn)(struct findings *f), struct findings *f)
 {
 	pid_t pid = fork();
-	int status;
 
 	assert_true(pid >= 0);
 	if (!pid) {
@@ -250,8 +153,7 @@ static void run(void (*fn)(struct findings *f), struct findings *f)
 		fn(f);
 		_exit(0);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+	assert_int_equal(await(pid), 0);
 }
 
 static uint64_t nap(uint64_t ns)
@@ -277,7 +179,7 @@ static void nap_twice(struct findings *f)
 /* As long as the workload itself measured, by thread; with a value of the start. */
 static void test_calls(void **state)
 {
-	struct findings *f = shared_findings();
+	struct findings *f = shared_memory(sizeof(*f));
 	struct detectors *d;
 	struct ruleset *rs;
 	uint32_t slots[3];
@@ -285,7 +187,7 @@ static void test_calls(void **state)
 	uint64_t longer = 0;
 	struct sink s;
 
-	NEED_ROOT();
+	SKIP_UNLESS_POSSIBLE();
 	snprintf(rules, sizeof(rules),
 		 "[rule-a]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid > 100ms\n"
 		 "if = start.id == %ld && ret == 0 && comm == NAME\ncooldown = 0\n"
@@ -294,11 +196,11 @@ static void test_calls(void **state)
 		 "[rule-c]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid > 100ms\n"
 		 "if = start.id == %ld && comm == NAME\ndump = none\n",
 		 (long)SYS_nanosleep, (long)SYS_nanosleep, (long)SYS_getppid);
-	rs = load_rules(rules, NULL, 0);
+	rs = parse_rules(rules, bind_span, NULL, 0);
 	d = open_detectors();
-	update(d, rs, slots);
+	update(d, rs->rules, rs->n_rules, slots);
 	run(nap_twice, f);
-	s = consume(d);
+	s = collect(d, 0);
 	assert_int_equal(s.n, 2);
 	for (int i = 0; i < 2; i++) {
 		longer += s.v[i].value > 500 * MS;
@@ -363,7 +265,7 @@ static bool has_value(const struct sink *s, uint64_t least, uint64_t most)
 /* By process, two calls lie within each other. */
 static void check_within(const char *nested, bool has_outer)
 {
-	struct findings *f = shared_findings();
+	struct findings *f = shared_memory(sizeof(*f));
 	struct detectors *d;
 	struct ruleset *rs;
 	char rules[512];
@@ -375,11 +277,11 @@ static void check_within(const char *nested, bool has_outer)
 		 "20ms\n"
 		 "if = process == NAME && ret == 0\ncooldown = 0\n",
 		 nested);
-	rs = load_rules(rules, NULL, 0);
+	rs = parse_rules(rules, bind_span, NULL, 0);
 	d = open_detectors();
-	update(d, rs, &slot);
+	update(d, rs->rules, rs->n_rules, &slot);
 	run(nap_within_nap, f);
-	s = consume(d);
+	s = collect(d, 0);
 	assert_true(has_value(&s, 40 * MS, f->value[1]));
 	assert_int_equal(has_value(&s, 200 * MS, f->value[0]), has_outer);
 	detectors__free(d);
@@ -389,7 +291,7 @@ static void check_within(const char *nested, bool has_outer)
 
 static void test_nested(void **state)
 {
-	NEED_ROOT();
+	SKIP_UNLESS_POSSIBLE();
 	check_within("nested", true);
 	check_within("", false);
 }
@@ -397,13 +299,13 @@ static void test_nested(void **state)
 /* Pointers and what lies behind them, on both sides of a switch. */
 static void test_keys(void **state)
 {
-	struct findings *f = shared_findings();
+	struct findings *f = shared_memory(sizeof(*f));
 	struct detectors *d;
 	struct ruleset *rs;
 	uint32_t slots[3];
 
-	NEED_ROOT();
-	rs = load_rules(
+	SKIP_UNLESS_POSSIBLE();
+	rs = parse_rules(
 		"[rule-a]\nwhen = sched:sched_switch -> sched:sched_switch by "
 		"prev.pid = next.pid, prev.start_boottime = next.start_boottime > 100ms\n"
 		"if = next.comm == NAME\ndump = none\n"
@@ -411,9 +313,9 @@ static void test_keys(void **state)
 		"if = next.comm == NAME && start.prev.comm == NAME\ndump = none\n"
 		"[rule-c]\nwhen = sched:sched_switch -> sched:sched_switch by prev = next > 500ms\n"
 		"if = next.comm == NAME\ndump = none\n",
-		NULL, 0);
+		bind_span, NULL, 0);
 	d = open_detectors();
-	update(d, rs, slots);
+	update(d, rs->rules, rs->n_rules, slots);
 	run(nap_twice, f);
 	assert_in_range(matched(d, slots[0]), 2, 100);
 	assert_int_equal(matched(d, slots[0]), matched(d, slots[1]));
@@ -437,7 +339,7 @@ static void begin_many(struct findings *f)
 /* How many were dropped, when what is older than @age may be replaced. */
 static uint64_t dropped(uint64_t age)
 {
-	struct findings *f = shared_findings();
+	struct findings *f = shared_memory(sizeof(*f));
 	struct span_bpf *skel = span_bpf__open();
 	struct btf_trace *trace;
 	struct btf_value v;
@@ -470,13 +372,13 @@ static uint64_t dropped(uint64_t age)
 
 static void test_full(void **state)
 {
-	NEED_ROOT();
+	SKIP_UNLESS_POSSIBLE();
 	assert_in_range(dropped(60 * NSEC_PER_SEC), STARTS / 2, STARTS * 2);
 }
 
 static void test_age(void **state)
 {
-	NEED_ROOT();
+	SKIP_UNLESS_POSSIBLE();
 	assert_in_range(dropped(1), 0, STARTS / 1000);
 }
 
@@ -486,7 +388,7 @@ static void test_verified_instructions(void **state)
 	struct span_bpf *skel;
 	uint32_t len;
 
-	NEED_ROOT();
+	SKIP_UNLESS_POSSIBLE();
 	skel = span_bpf__open();
 	assert_non_null(skel);
 	skel->rodata->n_args = FRBPF_TP_ARGS;
@@ -501,9 +403,7 @@ static void test_verified_instructions(void **state)
 		memset(&info, 0, sizeof(info));
 		len = sizeof(info);
 		assert_int_equal(bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len), 0);
-		print_message("%-16s %u instructions verified\n", info.name, info.verified_insns);
-		if (info.verified_insns) /* 5.16 and later tell (aba64c7da983) */
-			assert_in_range(info.verified_insns, 1, 50000);
+		check_program(&info);
 	}
 	span_bpf__destroy(skel);
 }

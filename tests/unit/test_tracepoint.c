@@ -25,11 +25,11 @@
 #include <bpf/bpf.h>
 
 #include "common/cleanup.h"
-#include "detect/btf_path.h"
-#include "detect/detectors.h"
-#include "detect/event_filter.h"
-#include "detect/fields_bind.h"
-#include "detect/tracepoint_bind.h"
+#include "detect/tracepoint/btf_path.h"
+#include "detect/tracepoint/event_filter.h"
+#include "detect/tracepoint/fields_bind.h"
+#include "detect/tracepoint/tracepoint_bind.h"
+#include "detect_fixture.h"
 
 #define NEED_BTF()                                                                                 \
 	do {                                                                                       \
@@ -170,85 +170,28 @@ static void test_bad_paths(void **state)
 
 /* ---- rules ---- */
 
-/* A name that only children of this test have. */
-static const char *subject_name(void)
+static int bind_tracepoint(struct ruleset *rs, struct rule_conf *r, struct diags *d)
 {
-	static char name[FRBPF_COMM_LEN];
-
-	if (!*name)
-		snprintf(name, sizeof(name), "frbpf-%d", getpid());
-	return name;
+	return tracepoint_bind__rule(rs, r, false, d);
 }
 
-/* Rules of a file; "%s" is the subject's name. Bound to this kernel. */
-static struct ruleset *load_rules(const char *format)
+static struct ruleset *load_rules(const char *rules)
 {
-	struct ruleset *rs = NULL;
-	struct source_text *src;
-	struct diags d = { 0 };
-	struct buf said = { 0 };
-	char text[4096];
-	int err;
-
-	snprintf(text, sizeof(text), "[session-s]\nrun = -e cs\n%s", format);
-	for (char *p; (p = strstr(text, "NAME"));) {
-		memmove(p + strlen(subject_name()), p + 4, strlen(p + 4) + 1);
-		memcpy(p, subject_name(), strlen(subject_name()));
-	}
-	assert_int_equal(source_text__from_string("rules", text, &src), 0);
-	err = ruleset__parse(src, &d, &rs);
-	for (size_t i = 0; !err && i < rs->n_rules; i++)
-		err = tracepoint_bind__rule(rs, &rs->rules[i], false, &d);
-	if (err) {
-		diags__format(&d, &said);
-		fail_msg("%s", said.data);
-	}
-	diags__free(&d);
-	return rs;
-}
-
-static struct detectors *open_detectors(void)
-{
-	struct detectors *d = NULL;
-	struct err err = { "" };
-
-	if (detectors__open(&err, &d))
-		fail_msg("open: %s", err.msg);
-	return d;
-}
-
-static void update(struct detectors *d, const struct ruleset *rs, uint32_t *slots)
-{
-	struct err err = { "" };
-
-	if (detectors__update(d, rs->rules, rs->n_rules, slots, &err))
-		fail_msg("update: %s", err.msg);
-}
-
-static uint64_t matched(const struct detectors *d, uint32_t slot)
-{
-	struct frbpf_rule_state st;
-
-	assert_int_equal(detectors__rule_state(d, slot, &st), 0);
-	return st.matched;
-}
-
-static void keep_last(const struct frbpf_trigger *t, void *arg)
-{
-	*(struct frbpf_trigger *)arg = *t;
+	return parse_rules(rules, bind_tracepoint, NULL, 0);
 }
 
 /* How many triggers there were; the last one. */
 static int consume(struct detectors *d, struct frbpf_trigger *ret)
 {
-	int n = detectors__consume(d, INT_MAX, keep_last, ret);
+	struct sink s = collect(d, 0);
 
-	assert_true(n >= 0);
-	return n;
+	if (s.n)
+		*ret = s.last;
+	return s.n;
 }
 
 /* Has its name when this returns. */
-static pid_t spawn(void (*fn)(long arg), long arg)
+static pid_t spawn_subject(void (*fn)(long arg), long arg)
 {
 	int ready[2];
 	char c;
@@ -270,14 +213,6 @@ static pid_t spawn(void (*fn)(long arg), long arg)
 	assert_int_equal(read(ready[0], &c, 1), 1);
 	close(ready[0]);
 	return pid;
-}
-
-static int await(pid_t pid)
-{
-	int status;
-
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 static int64_t arg_of(const struct ruleset *rs, size_t rule, const struct frbpf_trigger *t,
@@ -318,8 +253,8 @@ static void test_crash(void **state)
 			"[rule-none]\nwhen = signal:signal_generate\n"
 			"if = sig in (SIGSEGV) && code == 0 && comm == NAME\n");
 	d = open_detectors();
-	update(d, rs, slots);
-	pid = spawn(fall, 0);
+	update(d, rs->rules, rs->n_rules, slots);
+	pid = spawn_subject(fall, 0);
 	assert_int_equal(await(pid), -SIGSEGV);
 	assert_int_equal(consume(d, &t), 1);
 	assert_int_equal(t.source, FRBPF_SOURCE_TRACEPOINT);
@@ -361,11 +296,11 @@ static void test_handler(void **state)
 			"if = sig == SIGSEGV && ka.sa.sa_handler > 1 && comm == NAME\n"
 			"dump = none\n");
 	d = open_detectors();
-	update(d, rs, slots);
-	assert_int_equal(await(spawn(fall_on_purpose, 0)), 7);
+	update(d, rs->rules, rs->n_rules, slots);
+	assert_int_equal(await(spawn_subject(fall_on_purpose, 0)), 7);
 	assert_int_equal(matched(d, slots[0]), 0);
 	assert_int_equal(matched(d, slots[1]), 1);
-	pid = spawn(fall, 0);
+	pid = spawn_subject(fall, 0);
 	assert_int_equal(await(pid), -SIGSEGV);
 	assert_int_equal(matched(d, slots[0]), 1);
 	assert_int_equal(matched(d, slots[1]), 1);
@@ -410,12 +345,12 @@ static void test_signal_target(void **state)
 			"if = sig == SIGUSR2 && comm == NAME && task.mm.owner.pid > 1\n"
 			"dump = none\n");
 	d = open_detectors();
-	update(d, rs, slots);
+	update(d, rs->rules, rs->n_rules, slots);
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	target = spawn(wait_for_signals, 1);
-	sender = spawn(send_signals, target);
+	target = spawn_subject(wait_for_signals, 1);
+	sender = spawn_subject(send_signals, target);
 	assert_int_equal(await(sender), 0);
 	assert_int_equal(await(target), 0);
 	assert_int_equal(matched(d, slots[0]), 5);
@@ -468,10 +403,10 @@ static void test_kinds_of_values(void **state)
 		"[rule-no-bits]\nwhen = sched:sched_process_exit\n"
 		"if = p.sched_reset_on_fork == 0 && comm == NAME && p.exit_code == 0x700\n");
 	d = open_detectors();
-	update(d, rs, slots);
-	assert_int_equal(await(spawn(fail_calls, 3)), 0);
-	assert_int_equal(await(spawn(exec_self, 0)), 42);
-	assert_int_equal(await(spawn(be_reset, 7)), 7);
+	update(d, rs->rules, rs->n_rules, slots);
+	assert_int_equal(await(spawn_subject(fail_calls, 3)), 0);
+	assert_int_equal(await(spawn_subject(exec_self, 0)), 42);
+	assert_int_equal(await(spawn_subject(be_reset, 7)), 7);
 	assert_int_equal(matched(d, slots[0]), 3);
 	assert_in_range(matched(d, slots[1]), 1, 100); /* others may run this very test */
 	assert_int_equal(matched(d, slots[2]), 0);
@@ -516,8 +451,8 @@ static void test_reload(void **state)
 			continue;
 #endif
 		rs = load_rules(text);
-		update(d, rs, slots);
-		assert_int_equal(await(spawn(fail_calls, 2)), 0);
+		update(d, rs->rules, rs->n_rules, slots);
+		assert_int_equal(await(spawn_subject(fail_calls, 2)), 0);
 		/* rule a is the same in its first and its third text: its counters go on */
 		if (i % 3 == 1)
 			assert_int_equal(matched(d, slots[0]), 2);
@@ -716,8 +651,8 @@ static void test_fields(void **state)
 			"[rule-d]\nwhen = sched:sched_process_exec\n"
 			"if = filename ~ \"/proc/s*/exec\"\ndump = none\n");
 	d = open_detectors();
-	update(d, rs, slots);
-	pid = spawn(close_rare, 10);
+	update(d, rs->rules, rs->n_rules, slots);
+	pid = spawn_subject(close_rare, 10);
 	matched_by(d, slots[0], 10); /* it is looked for in /proc: not reaped before */
 	assert_int_equal(await(pid), 0);
 	assert_int_equal(matched(d, slots[0]), 10);
@@ -727,7 +662,7 @@ static void test_fields(void **state)
 	assert_int_equal(t.current.pid, pid);
 	assert_string_equal(t.subject.comm, subject_name());
 	assert_int_equal(arg_of(rs, 0, &t, "fd"), RARE_FD);
-	assert_int_equal(await(spawn(exec_self, 0)), 42);
+	assert_int_equal(await(spawn_subject(exec_self, 0)), 42);
 	assert_in_range(matched_by(d, slots[2], 1), 1, 100);
 	assert_int_equal(matched(d, slots[3]), 0);
 	detectors__free(d);
@@ -752,10 +687,10 @@ static void test_fields_reload(void **state)
 		"[rule-a]\nwhen = syscalls:sys_enter_close\nif = fd == 12345\ndump = none\n"
 		"[rule-b]\nwhen = syscalls:sys_enter_close\nif = fd == 54321\ndump = none\n");
 	d = open_detectors();
-	update(d, rs[0], slots);
-	pid = spawn(close_rare_slowly, N);
+	update(d, rs[0]->rules, rs[0]->n_rules, slots);
+	pid = spawn_subject(close_rare_slowly, N);
 	for (int i = 1; i <= RELOADS; i++)
-		update(d, rs[i % 2], slots);
+		update(d, rs[i % 2]->rules, rs[i % 2]->n_rules, slots);
 	assert_int_equal(await(pid), 0);
 	matched_by(d, slots[0], N);
 	detectors__stats(d, &stats);
@@ -778,11 +713,11 @@ static void test_fields_pause(void **state)
 	rs = load_rules("[rule-a]\nwhen = syscalls:sys_enter_close\nif = fd == 12345\n"
 			"cooldown = 200ms\n");
 	d = open_detectors();
-	update(d, rs, &slot);
-	assert_int_equal(await(spawn(close_rare, 2)), 0);
+	update(d, rs->rules, rs->n_rules, &slot);
+	assert_int_equal(await(spawn_subject(close_rare, 2)), 0);
 	assert_int_equal(matched_by(d, slot, 1), 1);
 	for (int i = 0; i < 200 && matched(d, slot) < 2; i++) {
-		assert_int_equal(await(spawn(close_rare, 20)), 0);
+		assert_int_equal(await(spawn_subject(close_rare, 20)), 0);
 		usleep(10000);
 	}
 	/* it came back; of the 200 and more that were made meanwhile, few were looked at */
@@ -797,25 +732,12 @@ static void test_fields_pause(void **state)
 /* Those whose names are ours and that were loaded behind @after. */
 static int check_programs(uint32_t after)
 {
-	uint32_t id = after, len;
+	struct bpf_prog_info info;
 	int n = 0;
 
-	while (!bpf_prog_get_next_id(id, &id)) {
-		struct bpf_prog_info info = { 0 };
-		int fd = bpf_prog_get_fd_by_id(id);
-
-		len = sizeof(info);
-		if (fd < 0)
-			continue;
-		if (!bpf_obj_get_info_by_fd(fd, &info, &len) && !strncmp(info.name, "tp_hit", 6)) {
-			print_message("%-16s %u instructions verified\n", info.name,
-				      info.verified_insns);
-			assert_int_equal(info.type, BPF_PROG_TYPE_RAW_TRACEPOINT);
-			if (info.verified_insns) /* 5.16 and later tell (aba64c7da983) */
-				assert_in_range(info.verified_insns, 1, 50000);
-			n++;
-		}
-		close(fd);
+	for (; next_program(&after, "tp_hit", NULL, 0, &info); n++) {
+		check_program(&info);
+		assert_int_equal(info.type, BPF_PROG_TYPE_RAW_TRACEPOINT);
 	}
 	return n;
 }
@@ -835,7 +757,6 @@ static void test_verified_instructions(void **state)
 	struct ruleset *rs;
 	struct rule_conf *rules;
 	struct detectors *d;
-	struct err err = { "" };
 	uint32_t slots[FRBPF_MAX_RULES], before;
 
 	NEED_ROOT();
@@ -852,8 +773,7 @@ static void test_verified_instructions(void **state)
 	}
 	before = last_program();
 	d = open_detectors();
-	if (detectors__update(d, rules, FRBPF_MAX_RULES, slots, &err))
-		fail_msg("%s", err.msg);
+	update(d, rules, FRBPF_MAX_RULES, slots);
 	assert_true(check_programs(before) >= 1);
 	detectors__free(d);
 	free(rules);

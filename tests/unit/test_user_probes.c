@@ -25,32 +25,18 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "detect/detectors.h"
 #include "rules/rate.h"
+#include "detect_fixture.h"
 
-#define MS	  1000000ULL
 #define WATCHED	  __attribute__((noinline, noclone, used))
 #define MAX_CALLS 16 /* of one function that are measured, one within the other */
 
-#define SKIP_UNLESS_POSSIBLE()                                                                     \
+#define SKIP_UNLESS_UPROBES()                                                                      \
 	do {                                                                                       \
-		const char *_why = skip_reason();                                                  \
-		if (_why) {                                                                        \
-			print_message("skipped: %s\n", _why);                                      \
-			skip();                                                                    \
-		}                                                                                  \
+		SKIP_UNLESS_POSSIBLE();                                                            \
+		SKIP_IF(access("/sys/bus/event_source/devices/uprobe/type", R_OK),                 \
+			"needs uprobes");                                                          \
 	} while (0)
-
-static const char *skip_reason(void)
-{
-	if (geteuid())
-		return "needs root";
-	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return "needs kernel BTF";
-	if (access("/sys/bus/event_source/devices/uprobe/type", R_OK))
-		return "needs uprobes";
-	return NULL;
-}
 
 /* ---- what is watched ---- */
 
@@ -147,67 +133,15 @@ static const char *own_path(void)
 static struct rule_conf rule_when(uint64_t id, const char *when, const char *condition)
 {
 	const char *self = strstr(when, "SELF");
-	struct rule_conf r = { .id = id };
-	struct field_scope scope;
-	struct source_text *src;
-	struct diags d = { 0 };
 	char text[2 * PATH_MAX];
 
 	if (self)
 		snprintf(text, sizeof(text), "%.*s%s%s", (int)(self - when), when, own_path(),
 			 self + 4);
-	else
-		snprintf(text, sizeof(text), "%s", when);
-	assert_int_equal(source_text__from_string("when", text, &src), 0);
-	diags__keep(&d, src);
-	if (when__parse(src, (struct span){ 0, src->len }, &d, &r.when))
-		fail_msg("%s: %s", text, d.v[0].msg);
-	scope = (struct field_scope){ .source = r.when.source };
-	if (condition) {
-		assert_int_equal(source_text__from_string("if", condition, &src), 0);
-		diags__keep(&d, src);
-		if (expr__parse(src, (struct span){ 0, src->len }, &scope, &d, &r.expr))
-			fail_msg("%s: %s", condition, d.v[0].msg);
-	}
-	diags__free(&d);
-	return r;
-}
-
-static void free_rules(struct rule_conf *rules, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		when__free(&rules[i].when);
-		expr__free(&rules[i].expr);
-	}
+	return rule_of(id, self ? text : when, condition);
 }
 
 /* ---- detectors ---- */
-
-static struct detectors *open_detectors(void)
-{
-	struct detectors *d = NULL;
-	struct err err = { "" };
-
-	if (detectors__open(&err, &d))
-		fail_msg("open: %s", err.msg);
-	return d;
-}
-
-static void update(struct detectors *d, const struct rule_conf *rules, size_t n, uint32_t *slots)
-{
-	struct err err = { "" };
-
-	if (detectors__update(d, rules, n, slots, &err))
-		fail_msg("update: %s", err.msg);
-}
-
-static uint64_t matched(const struct detectors *d, uint32_t slot)
-{
-	struct frbpf_rule_state st;
-
-	assert_int_equal(detectors__rule_state(d, slot, &st), 0);
-	return st.matched;
-}
 
 static uint64_t missing(const struct detectors *d)
 {
@@ -217,29 +151,6 @@ static uint64_t missing(const struct detectors *d)
 	return stats.missing_storage;
 }
 
-struct sink {
-	struct frbpf_trigger v[64];
-	int n;
-};
-
-static void take(const struct frbpf_trigger *t, void *arg)
-{
-	struct sink *s = arg;
-
-	assert_true(s->n < (int)ARRAY_SIZE(s->v));
-	s->v[s->n++] = *t;
-}
-
-static struct sink collect(struct detectors *d)
-{
-	struct pollfd p = { .fd = detectors__fd(d), .events = POLLIN };
-	struct sink s = { .n = 0 };
-
-	if (poll(&p, 1, 2000) > 0)
-		assert_true(detectors__consume(d, INT_MAX, take, &s) >= 0);
-	return s;
-}
-
 /* ---- children ---- */
 
 struct findings {
@@ -247,33 +158,9 @@ struct findings {
 	pid_t pid;
 };
 
-static struct findings *shared_findings(void)
+static void await_success(pid_t pid)
 {
-	void *p = mmap(NULL, sizeof(struct findings), PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	assert_true(p != MAP_FAILED);
-	return p;
-}
-
-static pid_t spawn(void (*fn)(struct findings *f, long arg), struct findings *f, long arg)
-{
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (!pid) {
-		fn(f, arg);
-		_exit(0);
-	}
-	return pid;
-}
-
-static void await(pid_t pid)
-{
-	int status;
-
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	assert_int_equal(await(pid), 0);
 }
 
 static void run_six(struct findings *f, long n)
@@ -335,18 +222,18 @@ static void test_hit(void **state)
 	struct sink s;
 	pid_t child;
 
-	SKIP_UNLESS_POSSIBLE();
+	SKIP_UNLESS_UPROBES();
 	rules[0].quiet = rules[2].quiet = rules[3].quiet = rules[4].quiet = true;
 	d = open_detectors();
 	update(d, rules, 5, slots);
 	child = spawn(run_six, NULL, 10);
-	await(child);
+	await_success(child);
 	assert_int_equal(matched(d, slots[0]), 10);
 	assert_int_equal(matched(d, slots[1]), 1);
 	assert_int_equal(matched(d, slots[2]), 10);
 	assert_int_equal(matched(d, slots[3]), 0);
 	assert_int_equal(matched(d, slots[4]), 1);
-	s = collect(d);
+	s = collect(d, 2000);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.v[0].source, FRBPF_SOURCE_UPROBE);
 	assert_int_equal(s.v[0].rule_id, 2);
@@ -370,18 +257,18 @@ static void test_latency(void **state)
 		rule_when(3, "uprobe:SELF:watched_slow", NULL),
 		rule_when(4, "uprobe:SELF:watched_slow > 1ns", "arg0 == 0"),
 	};
-	struct findings *f = shared_findings();
+	struct findings *f = shared_memory(sizeof(*f));
 	struct detectors *d;
 	uint32_t slots[4];
 	struct sink s;
 
-	SKIP_UNLESS_POSSIBLE();
+	SKIP_UNLESS_UPROBES();
 	rules[2].quiet = rules[3].quiet = true;
 	d = open_detectors();
 	update(d, rules, 4, slots);
-	await(spawn(run_slow, f, 0)); /* below */
-	await(spawn(run_slow, f, 40));
-	s = collect(d);
+	await_success(spawn(run_slow, f, 0)); /* below */
+	await_success(spawn(run_slow, f, 40));
+	s = collect(d, 2000);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.v[0].rule_id, 1);
 	assert_int_equal(s.v[0].subject.pid, f->pid);
@@ -401,16 +288,16 @@ static void test_latency(void **state)
 static void test_recursion(void **state)
 {
 	struct rule_conf rule = rule_when(1, "uprobe:SELF:watched_deep > 20ms", NULL);
-	struct findings *f = shared_findings();
+	struct findings *f = shared_memory(sizeof(*f));
 	struct detectors *d;
 	uint32_t slot;
 	struct sink s;
 
-	SKIP_UNLESS_POSSIBLE();
+	SKIP_UNLESS_UPROBES();
 	d = open_detectors();
 	update(d, &rule, 1, &slot);
-	await(spawn(run_deep, f, 4));
-	s = collect(d);
+	await_success(spawn(run_deep, f, 4));
+	s = collect(d, 2000);
 	assert_int_equal(s.n, 5);
 	for (int i = 0; i < 5; i++) { /* the innermost returns first */
 		assert_int_equal(s.v[i].args[0][0], i);
@@ -418,8 +305,8 @@ static void test_recursion(void **state)
 		assert_in_range(s.v[i].value, i ? s.v[i - 1].value : 30 * MS, f->end - f->begin);
 	}
 	assert_int_equal(missing(d), 0);
-	await(spawn(run_deep, f, MAX_CALLS + 4));
-	s = collect(d);
+	await_success(spawn(run_deep, f, MAX_CALLS + 4));
+	s = collect(d, 2000);
 	assert_int_equal(s.n, MAX_CALLS);
 	assert_int_equal(s.v[0].args[0][0], 5);
 	assert_int_equal(missing(d), 5);
@@ -431,16 +318,16 @@ static void test_recursion(void **state)
 static void test_longjmp(void **state)
 {
 	struct rule_conf rule = rule_when(1, "uprobe:SELF:watched_deep > 10ms", NULL);
-	struct findings *f = shared_findings();
+	struct findings *f = shared_memory(sizeof(*f));
 	struct detectors *d;
 	uint32_t slot;
 	struct sink s;
 
-	SKIP_UNLESS_POSSIBLE();
+	SKIP_UNLESS_UPROBES();
 	d = open_detectors();
 	update(d, &rule, 1, &slot);
-	await(spawn(run_jumps, f, 50));
-	s = collect(d);
+	await_success(spawn(run_jumps, f, 50));
+	s = collect(d, 2000);
 	assert_int_equal(s.n, 1);
 	assert_in_range(s.v[0].value, 30 * MS, f->end - f->begin);
 	assert_int_equal(s.v[0].args[0][0], 0);
@@ -461,12 +348,12 @@ static void test_usdt(void **state)
 	uint32_t slots[3];
 	struct sink s;
 
-	SKIP_UNLESS_POSSIBLE();
+	SKIP_UNLESS_UPROBES();
 	rules[0].quiet = true;
 	d = open_detectors();
 	update(d, rules, 3, slots);
-	await(spawn(run_probe, NULL, 6));
-	s = collect(d);
+	await_success(spawn(run_probe, NULL, 6));
+	s = collect(d, 2000);
 	assert_int_equal(matched(d, slots[0]), 6);
 	assert_int_equal(matched(d, slots[2]), 0);
 	assert_int_equal(s.n, 1);
@@ -506,7 +393,7 @@ static void test_preempted(void **state)
 	uint32_t slots[3];
 	pid_t children[4];
 
-	SKIP_UNLESS_POSSIBLE();
+	SKIP_UNLESS_UPROBES();
 	for (int i = 0; i < 3; i++)
 		rules[i].quiet = true;
 	d = open_detectors();
@@ -514,7 +401,7 @@ static void test_preempted(void **state)
 	for (int i = 0; i < 4; i++)
 		children[i] = spawn(run_pairs, NULL, 1 + i % 2);
 	for (int i = 0; i < 4; i++)
-		await(children[i]);
+		await_success(children[i]);
 	assert_int_equal(matched(d, slots[0]), 40000);
 	assert_int_equal(matched(d, slots[1]), 40000);
 	assert_int_equal(matched(d, slots[2]), 0);
@@ -534,29 +421,24 @@ static void test_update(void **state)
 	struct detectors *d;
 	uint32_t slots[3];
 
-	SKIP_UNLESS_POSSIBLE();
+	SKIP_UNLESS_UPROBES();
 	rules[0].quiet = true;
 	d = open_detectors();
 	update(d, rules, 1, slots);
-	await(spawn(run_six, NULL, 5));
+	await_success(spawn(run_six, NULL, 5));
 	update(d, rules, 2, slots);
-	await(spawn(run_six, NULL, 5));
+	await_success(spawn(run_six, NULL, 5));
 	assert_int_equal(detectors__update(d, rules, 3, slots, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "has no function 'no_such_function'"));
-	await(spawn(run_six, NULL, 5));
+	await_success(spawn(run_six, NULL, 5));
 	assert_int_equal(matched(d, slots[0]), 15);
 	update(d, rules + 1, 1, slots + 1);
-	await(spawn(run_six, NULL, 5));
+	await_success(spawn(run_six, NULL, 5));
 	update(d, rules, 1, slots); /* a clean slot */
-	await(spawn(run_six, NULL, 5));
+	await_success(spawn(run_six, NULL, 5));
 	assert_int_equal(matched(d, slots[0]), 5);
 	detectors__free(d);
 	free_rules(rules, 3);
-}
-
-static bool is_of_probes(const char *name)
-{
-	return !strncmp(name, "up_", 3) || !strncmp(name, "ud_", 3) || !strcmp(name, "app_hit");
 }
 
 static void test_verified_instructions(void **state)
@@ -566,11 +448,11 @@ static void test_verified_instructions(void **state)
 					     "usdt:SELF:frbpf_unit:tick", "app:verified" };
 	enum { N = 4 * FRBPF_MAX_RULES };
 	struct rule_conf *rules = calloc(N, sizeof(*rules));
-	uint32_t *slots = calloc(N, sizeof(*slots)), id = 0;
+	uint32_t *slots = calloc(N, sizeof(*slots));
 	struct detectors *d;
-	int n = 0;
+	int n;
 
-	SKIP_UNLESS_POSSIBLE();
+	SKIP_UNLESS_UPROBES();
 	assert_true(rules && slots);
 	for (int i = 0; i < N; i++)
 		rules[i] =
@@ -581,22 +463,7 @@ static void test_verified_instructions(void **state)
 					       "\"*c\" || uid == 99999");
 	d = open_detectors();
 	update(d, rules, N, slots);
-	while (!bpf_prog_get_next_id(id, &id)) {
-		struct bpf_prog_info info = { 0 };
-		uint32_t len = sizeof(info);
-		int fd = bpf_prog_get_fd_by_id(id);
-
-		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len) &&
-		    is_of_probes(info.name)) {
-			print_message("%-16s %u instructions verified\n", info.name,
-				      info.verified_insns);
-			if (info.verified_insns) /* 5.16 and later tell (aba64c7da983) */
-				assert_in_range(info.verified_insns, 1, 50000);
-			n++;
-		}
-		if (fd >= 0)
-			close(fd);
-	}
+	n = check_instructions("up_") + check_instructions("ud_") + check_instructions("app_hit");
 	assert_true(n >= 5); /* others may run this test, too */
 	detectors__free(d);
 	free_rules(rules, N);

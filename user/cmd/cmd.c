@@ -103,6 +103,15 @@ int cmd_duration(const struct command *cmd, const char *name, const char *text, 
 	return 0;
 }
 
+/* Behind the options; @too_many says that there are too many operands. */
+static enum cmd_parse end_options(const struct command *cmd, const struct location_hint *hint,
+				  bool fits, const char *too_many, char base[static PATH_MAX],
+				  int *ret_status)
+{
+	*ret_status = fits ? cmd_find_base(hint, base) : cmd_usage_error(cmd, too_many);
+	return *ret_status ? CMD_EXIT : CMD_DONE;
+}
+
 enum cmd_parse cmd_parse_session(const struct command *cmd, int argc, char **argv,
 				 char base[static PATH_MAX], const char **ret_session,
 				 int *ret_status)
@@ -119,11 +128,26 @@ enum cmd_parse cmd_parse_session(const struct command *cmd, int argc, char **arg
 		*ret_session = optarg;
 	if (p == CMD_EXIT)
 		return p;
-	if (optind < argc)
-		*ret_status = cmd_usage_error(cmd, "takes no operands");
-	else
-		*ret_status = cmd_find_base(&hint, base);
-	return *ret_status ? CMD_EXIT : CMD_DONE;
+	return end_options(cmd, &hint, optind >= argc, "takes no operands", base, ret_status);
+}
+
+enum cmd_parse cmd_parse_json(const struct command *cmd, int argc, char **argv, int max_operands,
+			      const char *too_many, char base[static PATH_MAX], bool *ret_json,
+			      int *ret_status)
+{
+	static const struct option long_opts[] = { { "json", no_argument, NULL, 'j' },
+						   CMD_COMMON_OPTIONS,
+						   { 0 } };
+	struct location_hint hint = { 0 };
+	enum cmd_parse p;
+
+	*ret_json = false;
+	while ((p = cmd_next_option(cmd, argc, argv, ":h", long_opts, &hint, ret_status)) ==
+	       CMD_OPTION)
+		*ret_json = true;
+	if (p == CMD_EXIT)
+		return p;
+	return end_options(cmd, &hint, argc - optind <= max_operands, too_many, base, ret_status);
 }
 
 json_t *cmd_ask(const char *base, json_t *request)

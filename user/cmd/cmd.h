@@ -54,6 +54,12 @@ enum cmd_parse cmd_parse_session(const struct command *cmd, int argc, char **arg
 				 char base[static PATH_MAX], const char **ret_session,
 				 int *ret_status);
 
+/* The same of one whose only option is --json, and which takes up to @max_operands: those are at optind. @too_many says
+ * that there are more. */
+enum cmd_parse cmd_parse_json(const struct command *cmd, int argc, char **argv, int max_operands,
+			      const char *too_many, char base[static PATH_MAX], bool *ret_json,
+			      int *ret_status);
+
 /* Say that operands are wrong and how the command is used. Returns EXIT_FAILED. */
 int cmd_usage_error(const struct command *cmd, const char *what);
 

@@ -9,7 +9,7 @@
 #include "cmd/plan_report.h"
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "detect/tracepoint_bind.h"
+#include "detect/tracepoint/tracepoint_bind.h"
 #include "daemon/shipped_rules.h"
 #include "rules/units.h"
 

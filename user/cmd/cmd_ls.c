@@ -97,24 +97,13 @@ static int list(const char *base, bool json)
 
 static int run_ls(int argc, char **argv)
 {
-	static const struct option long_opts[] = { { "json", no_argument, NULL, 'j' },
-						   CMD_COMMON_OPTIONS,
-						   { 0 } };
-	struct location_hint hint = { 0 };
 	char base[PATH_MAX];
-	bool json = false;
-	enum cmd_parse p;
-	int opt;
+	bool json;
+	int status;
 
-	while ((p = cmd_next_option(&cmd_ls, argc, argv, ":h", long_opts, &hint, &opt)) ==
-	       CMD_OPTION)
-		json = true;
-	if (p == CMD_EXIT)
-		return opt;
-	if (optind < argc)
-		return cmd_usage_error(&cmd_ls, "takes no operands");
-	if (cmd_find_base(&hint, base))
-		return EXIT_FAILED;
+	if (cmd_parse_json(&cmd_ls, argc, argv, 0, "takes no operands", base, &json, &status) ==
+	    CMD_EXIT)
+		return status;
 	return list(base, json);
 }
 

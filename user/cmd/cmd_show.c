@@ -196,24 +196,13 @@ static int show(const char *base, const char *what, bool json)
 
 static int run_show(int argc, char **argv)
 {
-	static const struct option long_opts[] = { { "json", no_argument, NULL, 'j' },
-						   CMD_COMMON_OPTIONS,
-						   { 0 } };
-	struct location_hint hint = { 0 };
 	char base[PATH_MAX];
-	bool json = false;
-	enum cmd_parse p;
-	int opt;
+	bool json;
+	int status;
 
-	while ((p = cmd_next_option(&cmd_show, argc, argv, ":h", long_opts, &hint, &opt)) ==
-	       CMD_OPTION)
-		json = true;
-	if (p == CMD_EXIT)
-		return opt;
-	if (argc - optind > 1)
-		return cmd_usage_error(&cmd_show, "takes one incident");
-	if (cmd_find_base(&hint, base))
-		return EXIT_FAILED;
+	if (cmd_parse_json(&cmd_show, argc, argv, 1, "takes one incident", base, &json, &status) ==
+	    CMD_EXIT)
+		return status;
 	return show(base, optind < argc ? argv[optind] : "last", json);
 }
 

@@ -7,7 +7,7 @@
 #include "cmd/probe_report.h"
 #include "common/cleanup.h"
 #include "detect/detectors.h"
-#include "detect/tracepoint_bind.h"
+#include "detect/tracepoint/tracepoint_bind.h"
 #include "record/session.h"
 #include "rules/units.h"
 

@@ -8,9 +8,9 @@
 
 #include "cmd/probe_report.h"
 #include "common/cleanup.h"
-#include "detect/app_files.h"
-#include "detect/probe_file.h"
-#include "detect/probe_target.h"
+#include "detect/app/app_files.h"
+#include "detect/probe/probe_file.h"
+#include "detect/probe/probe_target.h"
 
 /* ---- check ---- */
 

@@ -410,7 +410,6 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	};
 	sideband__follow(d->sideband, names_needed_from, d);
 	rules.recorder = d->recorder;
-	rules.detectors = d->detectors;
 	return rulebook__new(&rules, err, &d->rulebook);
 }
 

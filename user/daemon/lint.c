@@ -5,7 +5,7 @@
 
 #include "common/cleanup.h"
 #include "daemon/lint.h"
-#include "detect/tracepoint_bind.h"
+#include "detect/tracepoint/tracepoint_bind.h"
 #include "rules/units.h"
 
 struct linter {

@@ -8,7 +8,7 @@
 #include "daemon/lint.h"
 #include "daemon/plan.h"
 #include "daemon/ring_fit.h"
-#include "detect/block_device.h"
+#include "detect/engine/block_device.h"
 #include "daemon/rule_binding.h"
 #include "dump/incident.h"
 #include "record/session.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -352,13 +353,6 @@ int recorder__new(const struct recorder_opts *opts, struct err *err, struct reco
 	return 0;
 }
 
-void recorder__offer(struct recorder *r, struct generation *g)
-{
-	pthread_mutex_lock(&r->lock);
-	r->offered = generation__ref(g);
-	pthread_mutex_unlock(&r->lock);
-}
-
 void recorder__sync(struct recorder *r)
 {
 	pthread_mutex_lock(&r->lock);
@@ -369,7 +363,14 @@ void recorder__sync(struct recorder *r)
 		;
 }
 
-void recorder__commit(struct recorder *r)
+static void offer(struct recorder *r, struct generation *g)
+{
+	pthread_mutex_lock(&r->lock);
+	r->offered = g;
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void commit(struct recorder *r)
 {
 	struct generation *old;
 
@@ -386,7 +387,7 @@ void recorder__commit(struct recorder *r)
 	reaper__give(r->reaper, old);
 }
 
-void recorder__withdraw(struct recorder *r)
+static void withdraw(struct recorder *r)
 {
 	struct generation *g;
 
@@ -396,6 +397,22 @@ void recorder__withdraw(struct recorder *r)
 	r->offered = NULL;
 	pthread_mutex_unlock(&r->lock);
 	reaper__give(r->reaper, g);
+}
+
+int recorder__put_in_force(struct recorder *r, struct generation *g, struct err *err)
+{
+	const struct ruleset *rs = g->rules;
+	int code;
+
+	offer(r, g);
+	code = detectors__update(r->detectors, rs->rules, rs->n_rules, g->slots, err);
+	if (code)
+		withdraw(r);
+	else
+		commit(r);
+	/* what the real-time threads touch stays in memory; not an error where it is refused */
+	mlockall(MCL_CURRENT | MCL_ONFAULT);
+	return code;
 }
 
 void recorder__reap(struct recorder *r)

@@ -4,7 +4,7 @@
  * and freezes rings. It runs in real time, sleeps in epoll until a trigger or a deadline, allocates
  * nothing and does no file I/O.
  *
- * Life: new, set_generation (again for every reload), dump and collect, free.
+ * Life: new, put_in_force (again for every reload), dump and collect, free.
  */
 #ifndef FRBPF_DAEMON_RECORDER_H
 #define FRBPF_DAEMON_RECORDER_H
@@ -25,23 +25,21 @@ int recorder__new(const struct recorder_opts *opts, struct err *err, struct reco
 void recorder__dumper_callback(struct recorder *r, dumper_done_fn *ret_fn, void **ret_arg);
 
 /*
- * Make @g the generation in force, once the detectors have its rules, in three steps of the caller:
+ * Make @g the generation in force, and have the detectors take its rules:
  *
- *	recorder__offer(r, g)      triggers of the old and of the new rules are understood
- *	detectors__update(...)     the kernel side flips
- *	recorder__commit(r)        returns when no trigger of the old rules is left, and lets the
- *	                           old generation go; or recorder__withdraw(r) to stay with it
+ *	offer                 triggers of the old and of the new rules are understood
+ *	detectors__update()   the kernel side flips
+ *	commit                no trigger of the old rules is left, the old generation is let go;
+ *	                      or, when the detectors failed, withdraw: @g is, and the old one stays
  *
- * The recorder takes its own reference.
+ * Takes over the caller's reference. 0, or what detectors__update() returns, with words in @err.
  */
-void recorder__offer(struct recorder *r, struct generation *g);
-void recorder__commit(struct recorder *r);
-void recorder__withdraw(struct recorder *r);
+int recorder__put_in_force(struct recorder *r, struct generation *g, struct err *err);
 
 /* Wait until what has been replaced, and is not needed by an incident, has gone. */
 void recorder__reap(struct recorder *r);
 
-/* The generation in force, borrowed; only for the thread that offers and commits. */
+/* The generation in force, borrowed; only for the thread that puts them in force. */
 struct generation *recorder__generation(struct recorder *r);
 
 /* Only count the triggers of rule @i of the generation in force until @until, ns. */

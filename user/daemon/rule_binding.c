@@ -7,28 +7,19 @@
 
 #include "daemon/rule_binding.h"
 #include "detect/detectors.h"
-#include "detect/span_ends.h"
-#include "detect/tracepoint_bind.h"
+#include "detect/tracepoint/span_ends.h"
+#include "detect/tracepoint/tracepoint_bind.h"
 #include "rules/text.h"
 
 static int unknown_tracepoint(const struct rule_conf *rule, struct tracefs *tracefs,
 			      struct diags *d)
 {
-	const char *nearest;
 	char **names;
 
 	if (tracefs__list(tracefs, &names))
 		return diags__error(d, rule->src, rule->when_span,
 				    "this kernel has no tracepoint '%s'", rule->when.target);
-	nearest = nearest_word(rule->when.target, strlen(rule->when.target),
-			       (const char *const *)names);
-	diags__error(d, rule->src, rule->when_span,
-		     "this kernel has no tracepoint '%s'" DID_YOU_MEAN, rule->when.target,
-		     SUGGEST(nearest));
-	for (char **n = names; *n; n++)
-		free(*n);
-	free(names);
-	return -EINVAL;
+	return tracepoint_bind__unknown(rule, rule->when.target, names, d);
 }
 
 /* Does tracefs know it under its system, too? */

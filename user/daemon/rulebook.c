@@ -2,7 +2,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -13,7 +12,6 @@
 
 struct rulebook {
 	struct recorder *recorder;
-	struct detectors *detectors;
 	struct tracefs *tracefs;
 	struct generation_env env; /* env.fit is owned */
 	struct overlay *overlay;
@@ -34,7 +32,6 @@ int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rule
 	if (!b)
 		return err_set(err, -ENOMEM, "out of memory");
 	b->recorder = opts->recorder;
-	b->detectors = opts->detectors;
 	b->tracefs = opts->tracefs;
 	b->env.dump = opts->dump;
 	recorder__dumper_callback(b->recorder, &b->env.done, &b->env.done_arg);
@@ -105,16 +102,7 @@ static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *pla
 	overlay__apply_mutes(b->overlay, g);
 	if (past)
 		count_in(b, g, past);
-	recorder__offer(b->recorder, g);
-	generation__unref(g); /* the recorder has its own reference now */
-	code = detectors__update(b->detectors, rs->rules, rs->n_rules, g->slots, err);
-	if (code)
-		recorder__withdraw(b->recorder);
-	else
-		recorder__commit(b->recorder);
-	/* what the real-time threads touch stays in memory; not an error where it is refused */
-	mlockall(MCL_CURRENT | MCL_ONFAULT);
-	return code;
+	return recorder__put_in_force(b->recorder, g, err);
 }
 
 int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan,

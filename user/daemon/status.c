@@ -3,6 +3,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "daemon/held_back.h"
 #include "daemon/status.h"
 #include "dump/coverage.h"
 
@@ -45,19 +46,8 @@ static json_t *json_session(const struct dumper *d, uint64_t ring, bool held)
 
 static json_t *json_held_back(const struct frbpf_rule_state *st, const struct rule_tally *t)
 {
-	static const char *const names[FRBPF_CAUSE_MAX] = {
-		[FRBPF_CAUSE_COOLDOWN] = "cooldown",
-		[FRBPF_CAUSE_FULL] = "ring_full",
-		[FRBPF_CAUSE_SELF] = "self",
-		[FRBPF_CAUSE_COUNT] = "count",
-		[FRBPF_CAUSE_RULE_CAP] = "rule_max_dumps",
-		[FRBPF_CAUSE_CAP] = "max_dumps",
-		[FRBPF_CAUSE_KEYS] = "keys_full",
-	};
-	json_t *j = json_object();
+	json_t *j = held_back__json(st);
 
-	for (int i = 0; i < FRBPF_CAUSE_MAX; i++)
-		json_object_set_new(j, names[i], json_integer((json_int_t)st->suppressed[i]));
 	json_object_set_new(j, "busy", json_integer((json_int_t)t->busy));
 	json_object_set_new(j, "muted", json_integer((json_int_t)t->muted));
 	json_object_set_new(j, "capped", json_integer((json_int_t)t->capped));

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "detect/source.h"
+#include "detect/engine/source.h"
 #include "blkio.skel.h"
 
 /* The value of an enumerator, in whichever enum it stands: some have no name. -ENOENT. */

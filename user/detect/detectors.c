@@ -12,12 +12,13 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "detect/app_socket.h"
-#include "detect/app_watch.h"
+#include "detect/app/app_socket.h"
+#include "detect/app/app_watch.h"
 #include "detect/detectors_core.h"
-#include "detect/listener.h"
-#include "detect/load_error.h"
-#include "detect/scope.h"
+#include "detect/engine/load_error.h"
+#include "detect/engine/scope.h"
+#include "detect/inject/listener.h"
+#include "detect/sources.h"
 #include "rules/units.h"
 
 /* A second: what ended just now may be of use to a program at work. */

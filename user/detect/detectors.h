@@ -3,10 +3,13 @@
  * All BPF programs of the daemon behind one handle: it takes rules and gives triggers. Life: open
  * (the shared maps), update (as often as rules change), poll the fd and consume, free.
  *
- * Every source is one BPF object (bpf/SOURCE.bpf.c), touched by one file (detect/SOURCE.c). They
- * share two maps: the trigger ring and the rule states. One thread updates; another one may consume
- * meanwhile. The process that loads a source is never a subject, so update after the daemon's last
- * fork.
+ * Every source is one BPF object (bpf/SOURCE.bpf.c), touched by one file, SOURCE.c: here, or in
+ * tracepoint/, probe/ and app/ beside what it reads and resolves. Below them are inject/, for events
+ * that user space sees, and engine/, what all sources and their rules share.
+ *
+ * The sources share two maps: the trigger ring and the rule states. One thread updates; another one
+ * may consume meanwhile. The process that loads a source is never a subject, so update after the
+ * daemon's last fork.
  */
 #ifndef FRBPF_DETECT_DETECTORS_H
 #define FRBPF_DETECT_DETECTORS_H
@@ -14,8 +17,8 @@
 #include <sys/types.h>
 
 #include "common/err.h"
-#include "detect/app_socket.h"
-#include "detect/app_watch.h"
+#include "detect/app/app_socket.h"
+#include "detect/app/app_watch.h"
 #include "frbpf.h"
 #include "detect/past.h"
 #include "rules/ruleset.h"

@@ -3,10 +3,10 @@
 #ifndef FRBPF_DETECT_DETECTORS_CORE_H
 #define FRBPF_DETECT_DETECTORS_CORE_H
 
-#include "detect/cgroups.h"
 #include "detect/detectors.h"
-#include "detect/slots.h"
-#include "detect/source.h"
+#include "detect/engine/cgroups.h"
+#include "detect/engine/slots.h"
+#include "detect/engine/source.h"
 
 struct ring_buffer;
 

@@ -2,7 +2,7 @@
 #include <bpf/libbpf.h>
 
 #include "common/cleanup.h"
-#include "detect/source_skel.h"
+#include "detect/engine/source_skel.h"
 #include "offcpu.skel.h"
 
 SOURCE_SKELETON(offcpu)

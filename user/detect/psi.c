@@ -19,9 +19,9 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "detect/cgroups.h"
-#include "detect/inject.h"
-#include "detect/listener.h"
+#include "detect/engine/cgroups.h"
+#include "detect/inject/inject.h"
+#include "detect/inject/listener.h"
 #include "detect/psi_meter.h"
 #include "rules/psi_target.h"
 #include "rules/units.h"

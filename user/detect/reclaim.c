@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "common/cleanup.h"
-#include "detect/source.h"
+#include "detect/engine/source.h"
 #include "reclaim.skel.h"
 
 /* Kernels without CONFIG_MEMCG have the tracepoints of direct reclaim only. */

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "common/clock.h"
-#include "detect/source.h"
+#include "detect/engine/source.h"
 #include "syscall.skel.h"
 
 static int syscall_load(struct source *s, const struct source_env *env)

@@ -8,8 +8,9 @@
 
 #include "common/cleanup.h"
 #include "detect/detectors_core.h"
-#include "detect/grace.h"
-#include "detect/patterns.h"
+#include "detect/engine/grace.h"
+#include "detect/engine/patterns.h"
+#include "detect/sources.h"
 
 /* The rules of an update that are looked at by the same programs. */
 struct group {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "detect/block_device.h"
+#include "detect/engine/block_device.h"
 #include "dump/trigger_args.h"
 #include "rules/units.h"
 

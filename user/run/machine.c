@@ -12,7 +12,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "detect/cgroups.h"
+#include "detect/engine/cgroups.h"
 #include "rules/units.h"
 #include "run/machine.h"
 

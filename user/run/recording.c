@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "common/cleanup.h"
@@ -97,23 +96,13 @@ static int make_generation(struct recording *r, struct run_rules *rules, struct 
 
 static int put_in_force(struct recording *r, struct run_rules *rules, struct err *err)
 {
-	const struct ruleset *rs = rules->rs;
 	struct generation *g;
 	int code = make_generation(r, rules, err, &g);
 
 	if (code)
 		return code;
 	rules->rs = NULL; /* the generation's */
-	recorder__offer(r->recorder, g);
-	generation__unref(g); /* the recorder has its own reference now */
-	code = detectors__update(r->detectors, rs->rules, rs->n_rules, g->slots, err);
-	if (code)
-		recorder__withdraw(r->recorder);
-	else
-		recorder__commit(r->recorder);
-	/* what the real-time threads touch stays in memory; not an error where it is refused */
-	mlockall(MCL_CURRENT | MCL_ONFAULT);
-	return code;
+	return recorder__put_in_force(r->recorder, g, err);
 }
 
 static int describe_sessions(struct recording *r, struct err *err)

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "daemon/held_back.h"
 #include "rules/units.h"
 #include "run/escape.h"
 #include "run/report.h"
@@ -49,26 +50,6 @@ static json_t *json_histogram(const struct histogram *h)
 			 "buckets", buckets);
 }
 
-static json_t *json_held_back(const struct frbpf_rule_state *st)
-{
-	static const char *const names[FRBPF_CAUSE_MAX] = {
-		[FRBPF_CAUSE_COOLDOWN] = "cooldown",
-		[FRBPF_CAUSE_FULL] = "ring_full",
-		[FRBPF_CAUSE_SELF] = "self",
-		[FRBPF_CAUSE_COUNT] = "count",
-		[FRBPF_CAUSE_RULE_CAP] = "rule_max_dumps",
-		[FRBPF_CAUSE_CAP] = "max_dumps",
-		[FRBPF_CAUSE_KEYS] = "keys_full",
-	};
-	json_t *j = json_object();
-
-	for (int i = 0; i < FRBPF_CAUSE_MAX; i++) {
-		if (names[i])
-			json_object_set_new(j, names[i], json_integer(st->suppressed[i]));
-	}
-	return j;
-}
-
 static json_t *json_rules(const struct outcome *o)
 {
 	json_t *list = json_array();
@@ -84,7 +65,7 @@ static json_t *json_rules(const struct outcome *o)
 				  "counts_only", r->quiet, "failed", run_rule__fired(r),
 				  "threshold_ns", (json_int_t)r->threshold, "matched",
 				  (json_int_t)r->state.matched, "fired", (json_int_t)r->state.fired,
-				  "held_back", json_held_back(&r->state), "matches",
+				  "held_back", held_back__json(&r->state), "matches",
 				  json_histogram(&r->matches), "values",
 				  r->has_values ? json_histogram(&r->values) : json_null()));
 	}

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "detect/cgroups.h"
+#include "detect/engine/cgroups.h"
 #include "run/target.h"
 
 static int open_cgroup2(const char *path)

@@ -11,9 +11,10 @@
 #include "perfdata/record.h"
 #include "sideband/sideband_ring.h"
 
-void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes, bool build_id)
+/* An event that has no samples; it wakes up when so much is in its ring. */
+static struct perf_event_attr dummy_attr(uint32_t wakeup_bytes)
 {
-	*attr = (struct perf_event_attr){
+	return (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,
 		.size = PERF_ATTR_SIZE_VER7,
 		.config = PERF_COUNT_SW_DUMMY,
@@ -23,36 +24,29 @@ void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes, b
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.mmap = 1,
-		.mmap2 = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.task = 1,
-		.ksymbol = 1,
-		.namespaces = 1,
-		.cgroup = 1,
-		.build_id = build_id,
 		.watermark = 1,
-		.wakeup_watermark = ring_bytes / 4,
+		.wakeup_watermark = wakeup_bytes,
 	};
+}
+
+void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes, bool build_id)
+{
+	*attr = dummy_attr(ring_bytes / 4);
+	attr->mmap = 1;
+	attr->mmap2 = 1;
+	attr->comm = 1;
+	attr->comm_exec = 1;
+	attr->task = 1;
+	attr->ksymbol = 1;
+	attr->namespaces = 1;
+	attr->cgroup = 1;
+	attr->build_id = build_id;
 }
 
 void sideband_ring__init_watch_attr(struct perf_event_attr *attr)
 {
-	*attr = (struct perf_event_attr){
-		.type = PERF_TYPE_SOFTWARE,
-		.size = PERF_ATTR_SIZE_VER7,
-		.config = PERF_COUNT_SW_DUMMY,
-		.sample_period = 1,
-		.sample_type = RECORD_SAMPLE_TYPE,
-		.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST,
-		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-		.bpf_event = 1,
-		.watermark = 1,
-		.wakeup_watermark = 1,
-	};
+	*attr = dummy_attr(1);
+	attr->bpf_event = 1;
 }
 
 static void drop_lost(struct perf_event_attr *a)

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* app: messages that programs send to the application socket, and FRBPF_TRIGGER() in their code. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "detect/app/app_socket.h"
+#include "detect/app/app_watch.h"
+#include "detect/inject/inject.h"
+#include "detect/inject/proc_subject.h"
+#include "app.skel.h"
+
+#define TID_KEY "tid"
+
+struct app {
+	struct app_client client; /* first: what the socket knows it by */
+	struct app_socket *socket;
+	struct app_watcher watcher;
+	struct app_watch *watch;
+	struct app_bpf *skel;
+	struct inject *inject;
+	/* Which values of a message the rules of each half look at, by slot; "": none. A half that is
+	 * not in force is written while the thread reads the other one. */
+	struct app_want {
+		char key[APP_KEY_MAX + 1];
+		bool is_string;
+	} want[2][FRBPF_MAX_ARGS];
+};
+
+static bool is_thread_of(pid_t tid, pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
+	return !access(path, F_OK);
+}
+
+/* The kernel tells the process; which of its threads, only that can say. */
+static pid_t thread_of(const struct app_message *m, pid_t pid)
+{
+	const struct app_arg *arg = app_message__arg(m, TID_KEY);
+	pid_t tid = arg && arg->number > 0 && arg->number <= INT32_MAX ? arg->number : pid;
+
+	return tid == pid || is_thread_of(tid, pid) ? tid : pid;
+}
+
+static void fill_sender(const struct app *a, const struct app_message *m,
+			const struct app_sender *s, struct frbpf_event *e)
+{
+	int cpu;
+
+	e->val[EVENT_SUBJECT][FRBPF_FIELD_UID][0] = s->uid;
+	e->val[EVENT_SUBJECT][FRBPF_FIELD_PID][0] = s->pid;
+	if (s->pid) {
+		pid_t tid = thread_of(m, s->pid);
+
+		proc_subject__fill(e, EVENT_SUBJECT, tid,
+				   inject__wants(a->inject, FRBPF_FIELD_CGROUP));
+		cpu = proc_subject__cpu(tid);
+		e->cpu = cpu < 0 ? 0 : cpu;
+	}
+	proc_subject__is_current(e);
+}
+
+static void fill_args(const struct app *a, const struct app_message *m, uint32_t half,
+		      struct frbpf_event *e)
+{
+	__u64(*val)[2] = e->val[EVENT_SUBJECT] + FRBPF_FIELD_ARG;
+
+	memset(val, 0, FRBPF_MAX_ARGS * sizeof(*val));
+	for (int i = 0; i < FRBPF_MAX_ARGS; i++) {
+		const struct app_want *want = &a->want[half][i];
+		const struct app_arg *arg = want->key[0] ? app_message__arg(m, want->key) : NULL;
+
+		if (arg && want->is_string)
+			memcpy(val[i], arg->text, sizeof(arg->text));
+		else if (arg)
+			val[i][0] = arg->number;
+	}
+	e->half = 1 + half;
+}
+
+/* Other rules may come into force at any moment: then it is filled in for these. */
+static void on_message(struct app_client *c, const struct app_message *m,
+		       const struct app_sender *s)
+{
+	const struct app *a = (const struct app *)c;
+	struct frbpf_event e = { .time = s->time, .value = m->duration };
+	int r;
+
+	fill_sender(a, m, s, &e);
+	if (inject__is_outside(a->inject, s->pid, &e))
+		return;
+	do {
+		fill_args(a, m, inject__half(a->inject), &e);
+		r = inject__event(a->inject, &e);
+	} while (r == -EAGAIN);
+}
+
+static struct bpf_link *attach_probe(struct app_watcher *w, const char *path, uint64_t offset,
+				     uint64_t arg)
+{
+	struct app *a = (struct app *)((char *)w - offsetof(struct app, watcher));
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = arg);
+
+	return bpf_program__attach_uprobe_opts(a->skel->progs.app_hit, -1, path, offset, &opts);
+}
+
+static int load_object(struct source *s, const struct source_env *env)
+{
+	struct app *a = s->skel;
+	int r = inject__new(s, env, &a->inject);
+
+	if (r)
+		return r;
+	a->skel = app_bpf__open();
+	if (!a->skel)
+		return -errno;
+	a->skel->rodata->daemon_pidns = env->pidns;
+	r = source__prepare(s, a->skel->obj, env);
+	if (!r)
+		r = app_bpf__load(a->skel);
+	if (r)
+		return r;
+	source__bind(s, a->skel);
+	inject__bind(a->inject, &a->skel->bss->control, &a->skel->bss->event,
+		     bpf_program__fd(a->skel->progs.inject));
+	return 0;
+}
+
+static int app_load(struct source *s, const struct source_env *env)
+{
+	struct app *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return -ENOMEM;
+	s->skel = a;
+	a->socket = env->app_socket;
+	a->client.name = s->target;
+	a->client.fn = on_message;
+	a->watch = env->app_watch;
+	a->watcher.name = s->target;
+	a->watcher.attach = attach_probe;
+	return load_object(s, env);
+}
+
+static int app_attach(struct source *s)
+{
+	struct app *a = s->skel;
+
+	/* where there are no uprobes, there are messages */
+	app_watch__join(a->watch, &a->watcher);
+	return app_socket__join(a->socket, &a->client, s->err);
+}
+
+static int app_write(struct source *s, uint32_t half, const struct rule_table *table,
+		     struct err *err)
+{
+	struct app *a = s->skel;
+
+	memset(a->want[half], 0, sizeof(a->want[half]));
+	for (int i = 0; i < FRBPF_MAX_ARGS; i++) {
+		const struct rule_arg *arg = table->args[i];
+
+		if (!arg)
+			continue;
+		snprintf(a->want[half][i].key, sizeof(a->want[half][i].key), "%s", arg->name);
+		a->want[half][i].is_string = arg->type == EXPR_STRING;
+	}
+	return 0;
+}
+
+static void app_free(struct source *s)
+{
+	struct app *a = s->skel;
+
+	if (!a)
+		return;
+	app_watch__leave(a->watch, &a->watcher);
+	app_socket__leave(a->socket, &a->client);
+	inject__free(a->inject);
+	app_bpf__destroy(a->skel);
+	free(a);
+}
+
+const struct source_ops source_app = {
+	.source = FRBPF_SOURCE_APP,
+	.name = "app",
+	.elf = app_bpf__elf_bytes,
+	.load = app_load,
+	.attach = app_attach,
+	.write = app_write,
+	.free = app_free,
+};

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "detect/app/app_limits.h"
+#include "detect/app/app_socket.h"
+#include "detect/inject/listener.h"
+#include "rules/units.h"
+
+#define BATCH	    64			/* messages in one go, then others are served */
+#define AGE_MAX	    (10 * NSEC_PER_SEC) /* of one that waited; older: the clock was set */
+#define FDS_MAX	    253			/* SCM_MAX_FD */
+#define SOCKET_MODE 0666
+
+struct app_socket {
+	struct listener *listener;
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	bool has_path; /* else nobody listens */
+	int fd;	       /* -1: nobody has joined */
+	pthread_mutex_t lock;
+	struct app_client *clients; /* under the lock */
+	struct app_limits limits;   /* these: of the thread that listens */
+	struct app_message message;
+	uint64_t received, limited, malformed, unknown;
+};
+
+/* One datagram and what the kernel says of it. */
+struct datagram {
+	char data[APP_MESSAGE_MAX + 2]; /* one byte more than may be: a newline and too many */
+	ssize_t len;
+	struct app_sender sender;
+	bool has_sender;
+};
+
+struct app_socket *app_socket__new(struct listener *listener)
+{
+	struct app_socket *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->listener = listener;
+	s->fd = -1;
+	pthread_mutex_init(&s->lock, NULL);
+	return s;
+}
+
+void app_socket__set_path(struct app_socket *s, const char *path)
+{
+	s->has_path = true;
+	/* one that is too long is told when it is opened */
+	snprintf(s->path, sizeof(s->path), "%s", strlen(path) < sizeof(s->path) ? path : "");
+}
+
+static void count(uint64_t *counter)
+{
+	__atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- messages ---- */
+
+/* Nobody asked for descriptors: they are of no use here. */
+static void close_fds(const struct cmsghdr *c)
+{
+	size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	int fds[FDS_MAX];
+
+	n = n < FDS_MAX ? n : FDS_MAX;
+	memcpy(fds, CMSG_DATA(c), n * sizeof(int));
+	for (size_t i = 0; i < n; i++)
+		close(fds[i]);
+}
+
+/* The kernel stamps a message with the time of day. */
+static uint64_t monotonic_time(const struct timespec *ts)
+{
+	uint64_t sent = (uint64_t)ts->tv_sec * NSEC_PER_SEC + ts->tv_nsec;
+	uint64_t real = clock_ns(CLOCK_REALTIME), now = now_ns();
+	uint64_t age = real > sent ? real - sent : 0;
+
+	return age < AGE_MAX && age < now ? now - age : now;
+}
+
+static void read_control(struct msghdr *msg, struct datagram *d)
+{
+	struct timespec ts;
+	struct ucred cred;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_RIGHTS) {
+			close_fds(c);
+		} else if (c->cmsg_type == SCM_CREDENTIALS) {
+			memcpy(&cred, CMSG_DATA(c), sizeof(cred));
+			d->sender.pid = cred.pid;
+			d->sender.uid = cred.uid;
+			d->has_sender = true;
+		} else if (c->cmsg_type == SCM_TIMESTAMPNS) {
+			memcpy(&ts, CMSG_DATA(c), sizeof(ts));
+			d->sender.time = monotonic_time(&ts);
+		}
+	}
+}
+
+static bool receive(struct app_socket *s, struct datagram *d)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(struct timespec)) +
+			  CMSG_SPACE(FDS_MAX * sizeof(int))];
+	} control;
+	struct iovec iov = { d->data, sizeof(d->data) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+
+	d->has_sender = false;
+	d->sender = (struct app_sender){ .time = now_ns() };
+	d->len = recvmsg(s->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (d->len < 0)
+		return false;
+	read_control(&msg, d);
+	return true;
+}
+
+static void hand_over(struct app_socket *s, const struct app_message *m,
+		      const struct app_sender *sender)
+{
+	bool known = false;
+
+	pthread_mutex_lock(&s->lock);
+	for (struct app_client *c = s->clients; c; c = c->next) {
+		if (strcmp(c->name, m->name) != 0)
+			continue;
+		known = true;
+		c->fn(c, m, sender);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (!known)
+		count(&s->unknown);
+}
+
+static void take(struct app_socket *s, struct datagram *d)
+{
+	const char *why;
+	size_t at;
+
+	count(&s->received);
+	if (!d->has_sender || !app_limits__take(&s->limits, d->sender.uid, now_ns()))
+		count(&s->limited);
+	else if (app_message__parse(d->data, d->len, &s->message, &why, &at) ||
+		 s->message.duration > d->sender.time) /* it began before the machine */
+		count(&s->malformed);
+	else
+		hand_over(s, &s->message, &d->sender);
+}
+
+static void on_datagrams(void *arg, uint32_t events)
+{
+	struct app_socket *s = arg;
+	struct datagram d;
+
+	for (int i = 0; i < BATCH && receive(s, &d); i++)
+		take(s, &d);
+}
+
+/* ---- life ---- */
+
+static struct sockaddr_un address(const struct app_socket *s)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+	memcpy(addr.sun_path, s->path, sizeof(addr.sun_path));
+	return addr;
+}
+
+/* A socket whose owner died stays in the directory; connecting to it is refused. */
+static bool is_abandoned(const struct sockaddr_un *addr)
+{
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct stat st;
+
+	if (fd < 0 || lstat(addr->sun_path, &st) || !S_ISSOCK(st.st_mode))
+		return false;
+	return connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) < 0 &&
+	       errno == ECONNREFUSED;
+}
+
+static int bind_to(int fd, const struct sockaddr_un *addr)
+{
+	if (!bind(fd, (const struct sockaddr *)addr, sizeof(*addr)))
+		return 0;
+	if (errno != EADDRINUSE || !is_abandoned(addr))
+		return -errno;
+	unlink(addr->sun_path);
+	return bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : 0;
+}
+
+static int open_socket(struct app_socket *s, struct err *err)
+{
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un addr = address(s);
+	int one = 1, r;
+
+	if (fd < 0)
+		return err_set(err, -errno, "socket: %s", strerror(errno));
+	if (!s->path[0])
+		return err_set(err, -ENAMETOOLONG,
+			       "the path of the application socket is longer than %zu bytes: "
+			       "choose a shorter base",
+			       sizeof(s->path) - 1);
+	/* before it has a name: the first message is complete, too */
+	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof(one)))
+		return err_set(err, -errno, "setsockopt: %s", strerror(errno));
+	r = bind_to(fd, &addr);
+	if (r == -EADDRINUSE)
+		return err_set(err, r, "%s: somebody else listens there", s->path);
+	if (!r && chmod(s->path, SOCKET_MODE))
+		r = -errno;
+	r = r ?: listener__add(s->listener, fd, EPOLLIN, on_datagrams, s);
+	if (r)
+		return err_set(err, r, "%s: cannot listen: %s", s->path, strerror(-r));
+	s->fd = TAKE_FD(fd);
+	return 0;
+}
+
+int app_socket__join(struct app_socket *s, struct app_client *c, struct err *err)
+{
+	int r;
+
+	pthread_mutex_lock(&s->lock);
+	c->next = s->clients;
+	s->clients = c;
+	pthread_mutex_unlock(&s->lock);
+	if (s->fd >= 0 || !s->has_path)
+		return 0;
+	r = open_socket(s, err);
+	if (r)
+		app_socket__leave(s, c);
+	return r;
+}
+
+void app_socket__leave(struct app_socket *s, struct app_client *c)
+{
+	struct app_client **at;
+	bool empty;
+
+	pthread_mutex_lock(&s->lock);
+	for (at = &s->clients; *at && *at != c;)
+		at = &(*at)->next;
+	if (*at)
+		*at = c->next;
+	empty = !s->clients;
+	pthread_mutex_unlock(&s->lock);
+	if (!empty || s->fd < 0)
+		return;
+	/* not under the lock, which the thread may want */
+	listener__remove(s->listener, s->fd);
+	unlink(s->path);
+	close(s->fd);
+	s->fd = -1;
+}
+
+void app_socket__stats(const struct app_socket *s, struct app_stats *ret)
+{
+	*ret = (struct app_stats){
+		.path = s->fd >= 0 ? s->path : NULL,
+		.received = __atomic_load_n(&s->received, __ATOMIC_RELAXED),
+		.limited = __atomic_load_n(&s->limited, __ATOMIC_RELAXED),
+		.malformed = __atomic_load_n(&s->malformed, __ATOMIC_RELAXED),
+		.unknown = __atomic_load_n(&s->unknown, __ATOMIC_RELAXED),
+	};
+}
+
+void app_socket__free(struct app_socket *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "detect/engine/block_device.h"
+#include "frbpf.h"
+
+#define MAJOR_MAX 0xfff /* 12 and 20 bits: include/linux/kdev_t.h */
+#define MINOR_MAX 0xfffff
+
+static bool read_numbers(const char *text, uint64_t *ret)
+{
+	unsigned int major, minor;
+	int len = 0;
+
+	if (strspn(text, "0123456789:") != strcspn(text, "\n") ||
+	    sscanf(text, "%4u:%7u%n", &major, &minor, &len) != 2)
+		return false;
+	if ((text[len] && text[len] != '\n') || major > MAJOR_MAX || minor > MINOR_MAX)
+		return false;
+	*ret = FRBPF_DEV(major, minor);
+	return true;
+}
+
+static int not_there(const char *text, struct err *err)
+{
+	return err_set(err, -ENODEV, "there is no block device \"%s\" here (`lsblk` lists them)",
+		       text);
+}
+
+static int find_by_path(const char *path, uint64_t *ret, struct err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return not_there(path, err);
+	if (!S_ISBLK(st.st_mode))
+		return err_set(err, -ENOTBLK, "%s is not a block device", path);
+	*ret = FRBPF_DEV(major(st.st_rdev), minor(st.st_rdev));
+	return 0;
+}
+
+static int find_by_name(const char *name, uint64_t *ret, struct err *err)
+{
+	struct buf b = { 0 };
+	char path[PATH_MAX];
+	bool found;
+
+	snprintf(path, sizeof(path), "/sys/class/block/%s/dev", name);
+	found = buf__read_file(&b, path, 64) == 0 && b.len && read_numbers(b.data, ret);
+	buf__free(&b);
+	return found ? 0 : not_there(name, err);
+}
+
+/* Of a disk's directory, which has that of its partition in it; NULL: none. Returns @buf. */
+static char *link_of(uint64_t dev, char *buf, size_t size)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%llu:%llu",
+		 (unsigned long long)FRBPF_DEV_MAJOR(dev),
+		 (unsigned long long)FRBPF_DEV_MINOR(dev));
+	n = readlink(path, buf, size - 1);
+	if (n <= 0)
+		return NULL;
+	buf[n] = '\0';
+	return buf;
+}
+
+/* Does the device's directory have it? */
+static bool has_attribute(uint64_t dev, const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%llu:%llu/%s",
+		 (unsigned long long)FRBPF_DEV_MAJOR(dev), (unsigned long long)FRBPF_DEV_MINOR(dev),
+		 name);
+	return access(path, F_OK) == 0;
+}
+
+/* The queue of requests of what maps, mirrors or keeps in memory is that of others, or none. */
+static int refuse_without_requests(const char *text, uint64_t dev, struct err *err)
+{
+	if (!has_attribute(dev, "dev") || has_attribute(dev, "mq"))
+		return 0;
+	return err_set(err, -EINVAL,
+		       "no request is ever made to \"%s\": they are made to the disks below it, if "
+		       "there are any",
+		       text);
+}
+
+static int refuse_partition(const char *text, uint64_t dev, struct err *err)
+{
+	char link[PATH_MAX], *disk, *name;
+
+	if (!has_attribute(dev, "partition") || !link_of(dev, link, sizeof(link)))
+		return 0;
+	name = strrchr(link, '/');
+	if (!name)
+		return 0;
+	*name = '\0';
+	disk = strrchr(link, '/');
+	return err_set(err, -EINVAL,
+		       "\"%s\" is a partition of \"%s\": requests are known by their disk", text,
+		       disk ? disk + 1 : link);
+}
+
+int block_device__find(const char *text, uint64_t *ret, struct err *err)
+{
+	uint64_t dev;
+	int r = 0;
+
+	if (strncmp(text, "/dev/", 5) == 0)
+		r = find_by_path(text, &dev, err);
+	else if (!read_numbers(text, &dev))
+		r = find_by_name(text, &dev, err);
+	if (!r)
+		r = refuse_partition(text, dev, err);
+	if (!r)
+		r = refuse_without_requests(text, dev, err);
+	if (!r)
+		*ret = dev;
+	return r;
+}
+
+char *block_device__name(uint64_t dev, char *buf, size_t size)
+{
+	char link[PATH_MAX], *name = link_of(dev, link, sizeof(link));
+
+	if (name && strrchr(name, '/'))
+		snprintf(buf, size, "%s", strrchr(name, '/') + 1);
+	else
+		snprintf(buf, size, "%llu:%llu", (unsigned long long)FRBPF_DEV_MAJOR(dev),
+			 (unsigned long long)FRBPF_DEV_MINOR(dev));
+	return buf;
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cgroups.skel.h"
+#include "common/cleanup.h"
+#include "detect/engine/cgroups.h"
+#include "detect/engine/load_error.h"
+
+struct cgroups {
+	int ids_fd;
+	struct slots slots;
+	struct cgroups_bpf *skel; /* NULL: no rule names a cgroup */
+};
+
+struct cgroup_set {
+	size_t n;
+	struct slots slots;
+	const char *path[FRBPF_MAX_CGROUPS]; /* borrowed */
+	uint64_t hash[FRBPF_MAX_CGROUPS];
+	uint32_t index[FRBPF_MAX_CGROUPS];
+	bool fresh[FRBPF_MAX_CGROUPS];
+};
+
+_Static_assert(FRBPF_MAX_CGROUPS == FRBPF_MAX_SLOTS, "struct slots serves both");
+
+struct cgroups *cgroups__new(int ids_fd)
+{
+	struct cgroups *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->ids_fd = ids_fd;
+	return c;
+}
+
+void cgroups__free(struct cgroups *c)
+{
+	if (!c)
+		return;
+	cgroups_bpf__destroy(c->skel);
+	free(c);
+}
+
+/* FNV-1a: the same path is known by it in the next set. */
+static uint64_t hash_of(const char *path)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	while (*path)
+		hash = (hash ^ (unsigned char)*path++) * 0x100000001b3ULL;
+	return hash;
+}
+
+static int cgroup_set__add(struct cgroup_set *set, const char *path)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		if (!strcmp(set->path[i], path))
+			return 0;
+	}
+	if (set->n == FRBPF_MAX_CGROUPS)
+		return -ENOSPC;
+	set->hash[set->n] = hash_of(path);
+	set->path[set->n++] = path;
+	return 0;
+}
+
+int cgroup_set__make(const struct cgroups *c, const struct rule_conf *rules, size_t n_rules,
+		     struct cgroup_set **ret)
+{
+	struct cgroup_set *set = calloc(1, sizeof(*set));
+	int r = 0;
+
+	if (!set)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_rules; i++) {
+		const struct expr *e = &rules[i].expr;
+
+		for (uint32_t k = 0; k < e->n_nodes && !r; k++) {
+			if (e->nodes[k].field == FRBPF_FIELD_CGROUP)
+				r = cgroup_set__add(set, e->strings[e->nodes[k].val[0]]);
+		}
+	}
+	if (!r)
+		r = slots__assign(&c->slots, set->hash, set->n, &set->slots, set->index,
+				  set->fresh);
+	if (r) {
+		free(set);
+		return r;
+	}
+	*ret = set;
+	return 0;
+}
+
+bool cgroup_set__has(const struct cgroup_set *set, const char *path, uint32_t *ret)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		if (!strcmp(set->path[i], path)) {
+			*ret = set->index[i];
+			return true;
+		}
+	}
+	return false;
+}
+
+int cgroup__mount_point(char *buf, size_t size)
+{
+	FILE *f = setmntent("/proc/self/mounts", "re");
+	struct mntent *m;
+	int r = -ENOENT;
+
+	if (!f)
+		return -errno;
+	while (r == -ENOENT && (m = getmntent(f))) {
+		if (!strcmp(m->mnt_type, "cgroup2"))
+			r = snprintf(buf, size, "%s", m->mnt_dir) < (int)size ? 0 : -ENAMETOOLONG;
+	}
+	endmntent(f);
+	return r;
+}
+
+/* A file handle of kernfs is the id (FILEID_KERNFS, kernfs_encode_fh(), since 5.5). */
+int cgroup__id(const char *mount, const char *path, uint64_t *ret)
+{
+	struct {
+		struct file_handle fh;
+		uint64_t id;
+	} h = { .fh.handle_bytes = sizeof(h.id) };
+	char full[2 * PATH_MAX];
+	int mount_id;
+
+	snprintf(full, sizeof(full), "%s%s", mount, path);
+	if (name_to_handle_at(AT_FDCWD, full, &h.fh, &mount_id, 0))
+		return -errno;
+	if (h.fh.handle_bytes != sizeof(h.id))
+		return -EINVAL;
+	memcpy(ret, h.fh.f_handle, sizeof(*ret));
+	return 0;
+}
+
+static int watch(struct cgroups *c)
+{
+	int r;
+
+	c->skel = cgroups_bpf__open();
+	if (!c->skel)
+		return -errno;
+	r = bpf_map__reuse_fd(c->skel->maps.cgroups, c->ids_fd);
+	r = r ? r : cgroups_bpf__load(c->skel);
+	return r ? r : cgroups_bpf__attach(c->skel);
+}
+
+static int start_watching(struct cgroups *c, struct err *err)
+{
+	struct load_log log;
+	int r;
+
+	if (c->skel)
+		return 0;
+	load_log__begin(&log);
+	r = watch(c);
+	load_log__end();
+	if (!r)
+		return 0;
+	cgroups_bpf__destroy(TAKE_PTR(c->skel));
+	load_error__explain(err, r, &log);
+	return err_prefix(err, r, "cgroups: ");
+}
+
+/* One may be made or removed meanwhile, which the programs see: look until nothing changed. */
+static int resolve(const struct cgroups *c, const char *mount, const char *path, uint32_t index)
+{
+	uint64_t id = 0, again;
+	int r;
+
+	if (cgroup__id(mount, path, &id))
+		id = 0; /* does not exist yet */
+	do {
+		again = id;
+		if (bpf_map_update_elem(c->ids_fd, &index, &id, BPF_ANY))
+			return -errno;
+		r = cgroup__id(mount, path, &id);
+		if (r)
+			id = 0;
+	} while (id != again);
+	return 0;
+}
+
+int cgroup_set__resolve(const struct cgroup_set *set, struct cgroups *c, struct err *err)
+{
+	char mount[PATH_MAX];
+	int r;
+
+	if (!set->n)
+		return 0;
+	if (cgroup__mount_point(mount, sizeof(mount)))
+		return err_set(err, -ENOENT,
+			       "a rule names a cgroup, and no cgroup2 file system is mounted here");
+	r = start_watching(c, err);
+	if (r)
+		return r;
+	for (size_t i = 0; i < set->n; i++) {
+		struct frbpf_cgroup_path key = { "" };
+
+		strncpy(key.text, set->path[i], sizeof(key.text) - 1);
+		r = bpf_map_update_elem(bpf_map__fd(c->skel->maps.paths), &key, &set->index[i],
+					BPF_ANY)
+			    ? -errno
+			    : resolve(c, mount, set->path[i], set->index[i]);
+		if (r)
+			return err_set(err, r, "cgroup %s: %s", set->path[i], strerror(-r));
+	}
+	return 0;
+}
+
+/* Paths that are named no more. */
+static void forget_others(const struct cgroup_set *set, struct cgroups *c)
+{
+	struct frbpf_cgroup_path key, next;
+	int fd = bpf_map__fd(c->skel->maps.paths);
+	bool more = !bpf_map_get_next_key(fd, NULL, &next);
+	uint32_t index;
+
+	while (more) {
+		key = next;
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		if (!cgroup_set__has(set, key.text, &index))
+			bpf_map_delete_elem(fd, &key);
+	}
+}
+
+void cgroup_set__commit(const struct cgroup_set *set, struct cgroups *c)
+{
+	c->slots = set->slots;
+	if (!c->skel)
+		return;
+	if (set->n)
+		forget_others(set, c);
+	else
+		cgroups_bpf__destroy(TAKE_PTR(c->skel));
+}
+
+void cgroup_set__free(struct cgroup_set *set)
+{
+	free(set);
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+
+#include "detect/engine/block_device.h"
+#include "detect/engine/cgroups.h"
+#include "detect/engine/patterns.h"
+#include "detect/engine/rule_table.h"
+#include "rules/glob.h"
+
+static struct frbpf_rate rate_of(const struct rate *r)
+{
+	return (struct frbpf_rate){
+		.window = r->window, .n = r->n, .per = r->per, .field = r->field
+	};
+}
+
+static uint32_t flags_of(const struct rule_conf *conf)
+{
+	uint32_t flags = conf->quiet ? FRBPF_RULE_QUIET : 0;
+
+	if (conf->when.fails)
+		flags |= FRBPF_RULE_FAILS | (conf->when.any_errno ? FRBPF_RULE_ANY_ERRNO : 0);
+	if (conf->when.hit)
+		flags |= FRBPF_RULE_HIT;
+	return flags | (conf->when.all_calls ? FRBPF_RULE_ALL_CALLS : 0);
+}
+
+/* The fields that a rule needs to be known. */
+static uint32_t fields_of(const struct frbpf_rule *rule)
+{
+	const struct frbpf_rate *rates[] = { &rule->cooldown, &rule->count };
+	uint32_t fields = 0;
+
+	for (uint32_t i = 0; i < rule->n_nodes; i++)
+		fields |= 1U << rule->nodes[i].field;
+	for (int i = 0; i < 2; i++) {
+		if (rates[i]->per == FRBPF_PER_CGROUP)
+			fields |= 1U << FRBPF_FIELD_CGROUP;
+		else if (rates[i]->per == FRBPF_PER_FIELD)
+			fields |= 1U << rates[i]->field;
+	}
+	return fields;
+}
+
+static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint32_t slot)
+{
+	const struct expr *e = &conf->expr;
+
+	if (e->n_nodes > FRBPF_MAX_NODES)
+		return -EINVAL;
+	if (e->n_nodes && !(e->nodes[e->n_nodes - 1].flags & FRBPF_NODE_END))
+		return -EINVAL;
+	memset(rule, 0, sizeof(*rule));
+	rule->id = conf->id;
+	rule->threshold = conf->when.threshold;
+	rule->cooldown = rate_of(&conf->cooldown);
+	rule->count = rate_of(&conf->count);
+	rule->flags = flags_of(conf);
+	memcpy(rule->errnos, conf->when.errnos, sizeof(rule->errnos));
+	rule->slot = slot;
+	rule->n_nodes = e->n_nodes;
+	memcpy(rule->nodes, e->nodes, e->n_nodes * sizeof(e->nodes[0]));
+	/* Events of a source without keys have key 0. */
+	if (when__has_keys(conf->when.source))
+		memcpy(rule->keys, conf->when.keys, sizeof(rule->keys));
+	else
+		rule->keys[0] = 1;
+	return 0;
+}
+
+/* The index of @pattern's automaton: the same one for equal patterns. */
+static int add_glob(struct rule_table *t, const char *pattern, __u64 *ret)
+{
+	const char *why;
+	size_t least;
+
+	for (uint32_t i = 0; i < t->n_globs; i++) {
+		if (!strcmp(t->patterns[i], pattern)) {
+			*ret = i;
+			return 0;
+		}
+	}
+	if (t->n_globs == FRBPF_MAX_GLOBS)
+		return -ENOSPC;
+	if (glob__compile(pattern, &t->globs[t->n_globs], &least, &why))
+		return -EINVAL;
+	t->patterns[t->n_globs] = pattern;
+	*ret = t->n_globs++;
+	return 0;
+}
+
+static int place_device(const char *text, struct frbpf_node *n)
+{
+	struct err why;
+	uint64_t dev;
+
+	if (block_device__find(text, &dev, &why))
+		return -ENODEV;
+	n->val[0] = dev;
+	n->val[1] = 0;
+	return 0;
+}
+
+/* What stands for a string of the expression, as BPF sees it. */
+static int place_strings(struct rule_table *t, struct frbpf_rule *rule, enum frbpf_source source,
+			 const struct expr *e, const struct cgroup_set *cgroups,
+			 const struct pattern_set *patterns)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < e->n_nodes && !r; i++) {
+		struct frbpf_node *n = &rule->nodes[i];
+		const struct expr_field_desc *f = expr_field__of(source, n->field);
+		uint32_t index;
+
+		if (!pattern_set__find(patterns, e, i, &index))
+			n->val[0] = index;
+		else if (n->field == FRBPF_FIELD_CGROUP_PATH || n->field == FRBPF_FIELD_EXE)
+			r = -EINVAL;
+		else if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
+			r = add_glob(t, e->strings[n->val[0]], &n->val[0]);
+		else if (f && f->type == EXPR_DEVICE)
+			r = place_device(e->strings[n->val[0]], n);
+		else if (n->field != FRBPF_FIELD_CGROUP)
+			continue;
+		else if (cgroups && cgroup_set__has(cgroups, e->strings[n->val[0]], &index))
+			n->val[0] = index;
+		else
+			r = -EINVAL;
+	}
+	return r;
+}
+
+/* By insertion: at most FRBPF_MAX_RULES, and rules of equal threshold keep their order. */
+static void insert(struct frbpf_rule *rules, size_t n, const struct frbpf_rule *rule)
+{
+	while (n && rules[n - 1].threshold > rule->threshold) {
+		rules[n] = rules[n - 1];
+		n--;
+	}
+	rules[n] = *rule;
+}
+
+/* What the half says of its rules together. */
+static void count_in(struct frbpf_half *half, const struct frbpf_rule *rule)
+{
+	bool fails = rule->flags & FRBPF_RULE_FAILS;
+
+	if (rule->flags & FRBPF_RULE_HIT)
+		half->min_threshold = 0;
+	else if (!fails && rule->threshold < half->min_threshold)
+		half->min_threshold = rule->threshold;
+	for (int w = 0; w < FRBPF_KEY_WORDS; w++) {
+		half->keys[w] |= rule->keys[w];
+		if (fails)
+			half->fail_keys[w] |= rule->keys[w];
+	}
+	half->fields |= fields_of(rule);
+}
+
+int rule_table__build(const struct when *when, const struct rule_conf *rules, size_t n_rules,
+		      const uint32_t *slots, const struct cgroup_set *cgroups,
+		      const struct pattern_set *patterns, struct rule_table *ret)
+{
+	struct frbpf_half half = { .min_threshold = UINT64_MAX };
+	struct frbpf_rule rule;
+	int r;
+
+	ret->n_globs = 0;
+	memset(ret->args, 0, sizeof(ret->args));
+	for (size_t i = 0; i < n_rules; i++) {
+		if (!when__same_events(&rules[i].when, when))
+			continue;
+		if (half.n_rules == FRBPF_MAX_RULES)
+			return -E2BIG;
+		r = fill_rule(&rule, &rules[i], slots[i]);
+		if (!r)
+			r = place_strings(ret, &rule, when->source, &rules[i].expr, cgroups,
+					  patterns);
+		if (r)
+			return r;
+		for (uint32_t k = 0; k < rules[i].args.n; k++)
+			ret->args[rules[i].args.v[k].slot] = &rules[i].args.v[k];
+		insert(ret->rules, half.n_rules++, &rule);
+		count_in(&half, &rule);
+	}
+	ret->half = half;
+	return 0;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "detect/engine/load_error.h"
+#include "detect/engine/source.h"
+
+/* With targets there are many of a source, for few rules each. */
+#define FEW_RULES 16
+
+static int give_room(struct bpf_object *obj, const char *name, uint32_t entries)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(obj, name);
+
+	return map ? bpf_map__set_max_entries(map, entries) : -ENOENT;
+}
+
+int source__prepare(struct source *s, struct bpf_object *obj, const struct source_env *env)
+{
+	const struct {
+		const char *name;
+		int fd;
+	} shared[] = {
+		{ "states", env->states_fd },	      { "triggers", env->triggers_fd },
+		{ "cgroups", env->cgroups_fd },	      { "cooling", env->cooling_fd },
+		{ "counting", env->counting_fd },     { "holds", env->holds_fd },
+		{ "path_globs", env->path_globs_fd }, { "scope", env->scope_fd },
+		{ "scope_keys", env->scope_keys_fd },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(obj, shared[i].name);
+		int r;
+
+		if (shared[i].fd < 0) /* nobody looks into it */
+			continue;
+		r = map ? bpf_map__reuse_fd(map, shared[i].fd) : -ENOENT;
+		if (r)
+			return r;
+	}
+	return give_room(obj, "rules", 2 * s->max_rules)
+		       ?: give_room(obj, "globs", 2 * s->max_globs);
+}
+
+int source__iterate(struct bpf_program *prog)
+{
+	struct bpf_link *link = bpf_program__attach_iter(prog, NULL);
+	_cleanup_close_ int fd = -1;
+	char buf[64];
+	ssize_t n;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0) {
+		n = -errno;
+	} else {
+		do {
+			n = read(fd, buf, sizeof(buf));
+		} while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+		n = n < 0 ? -errno : 0;
+	}
+	bpf_link__destroy(link);
+	return n;
+}
+
+int source__kernel_has(const char *tracepoint, bool *ret)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	char type[128];
+
+	if (!btf)
+		return -errno;
+	snprintf(type, sizeof(type), "btf_trace_%s", tracepoint);
+	*ret = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+	btf__free(btf);
+	return 0;
+}
+
+int source__attach(const struct source_link *order, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!bpf_program__autoload(order[i].prog))
+			continue;
+		*order[i].link = bpf_program__attach_trace(order[i].prog);
+		if (!*order[i].link)
+			return -errno;
+	}
+	return 0;
+}
+
+int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
+			 struct bpf_program *tasks, const struct source_link *order, size_t n)
+{
+	int r;
+
+	*newtask_link = bpf_program__attach_trace(newtask);
+	if (!*newtask_link)
+		return -errno;
+	r = source__iterate(tasks);
+	return r ? r : source__attach(order, n);
+}
+
+/* Has the programs take us for what we are: never a subject. */
+static int learn_self(struct source *s)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	return bpf_prog_test_run_opts(s->learn_self_fd, &opts);
+}
+
+static int load_and_attach(struct source *s, const struct source_env *env)
+{
+	int r = s->ops->load(s, env);
+
+	if (!r)
+		r = learn_self(s);
+	if (r)
+		return r;
+	/* Attached without a rule: nothing fires before the first flip. */
+	s->control->half[0].min_threshold = UINT64_MAX;
+	s->control->half[1].min_threshold = UINT64_MAX;
+	s->control->scope = env->scope;
+	s->control->scope_cgroup = env->scope_cgroup;
+	return s->ops->attach(s);
+}
+
+/* Room for some more than there are now. */
+static uint32_t room_for(uint32_t n, uint32_t max)
+{
+	uint32_t room = FEW_RULES;
+
+	while (room < n)
+		room *= 2;
+	return room < max ? room : max;
+}
+
+bool source__fits(const struct source *s, const struct rule_table *table)
+{
+	return table->half.n_rules <= s->max_rules && table->n_globs <= s->max_globs;
+}
+
+int source__open(const struct source_ops *ops, const char *target, const struct source_env *env,
+		 const struct rule_table *table, struct source **ret, struct err *err)
+{
+	struct source *s = calloc(1, sizeof(*s));
+	struct err words = { "" };
+	struct load_log log;
+	int r;
+
+	if (!s)
+		return err_set(err, -ENOMEM, "%s: out of memory", ops->name);
+	s->ops = ops;
+	s->err = &words;
+	s->max_rules = FRBPF_MAX_RULES;
+	s->max_globs = FRBPF_MAX_GLOBS;
+	if (target) {
+		s->target = strdup(target);
+		s->max_rules = room_for(table->half.n_rules, FRBPF_MAX_RULES);
+		s->max_globs = room_for(table->n_globs, FRBPF_MAX_GLOBS);
+	}
+	load_log__begin(&log);
+	r = target && !s->target ? -ENOMEM : load_and_attach(s, env);
+	load_log__end();
+	if (r) {
+		source__free(s);
+		if (words.msg[0])
+			err_set(err, r, "%s", words.msg);
+		else
+			load_error__explain(err, r, &log);
+		return err_prefix(err, r, "%s%s%s: ", ops->name, target ? ":" : "", target ?: "");
+	}
+	s->err = NULL;
+	*ret = s;
+	return 0;
+}
+
+static uint32_t half_in_force(const struct source *s)
+{
+	return s->control->generation & 1;
+}
+
+int source__write(struct source *s, const struct rule_table *table, struct err *err)
+{
+	uint32_t idle = !half_in_force(s);
+
+	for (uint32_t i = 0; i < table->half.n_rules; i++) {
+		uint32_t key = 2 * i + idle;
+
+		if (bpf_map_update_elem(s->rules_fd, &key, &table->rules[i], BPF_ANY)) {
+			int r = -errno;
+
+			return err_set(err, r, "%s: cannot write rule %u: %s", s->ops->name, i,
+				       strerror(-r));
+		}
+	}
+	for (uint32_t i = 0; i < table->n_globs; i++) {
+		uint32_t key = 2 * i + idle;
+
+		if (bpf_map_update_elem(s->globs_fd, &key, &table->globs[i], BPF_ANY)) {
+			int r = -errno;
+
+			return err_set(err, r, "%s: cannot write the pattern %s: %s", s->ops->name,
+				       table->patterns[i], strerror(-r));
+		}
+	}
+	s->control->half[idle] = table->half;
+	return s->ops->write ? s->ops->write(s, idle, table, err) : 0;
+}
+
+void source__flip(struct source *s)
+{
+	uint32_t now = half_in_force(s);
+
+	if (s->ops->change_keys)
+		s->ops->change_keys(s, s->control->half[now].keys, s->control->half[!now].keys);
+	/* Release: whoever reads the new generation sees the half that it names. */
+	__atomic_add_fetch(&s->control->generation, 1, __ATOMIC_SEQ_CST);
+}
+
+void source__free(struct source *s)
+{
+	if (!s)
+		return;
+	s->ops->free(s);
+	free(s->target);
+	free(s);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "detect/inject/inject.h"
+#include "inject.skel.h"
+
+struct inject {
+	struct inject_bpf *skel; /* NULL: the object is the source's */
+	const struct frbpf_control *control;
+	struct frbpf_event *event;
+	int prog_fd;
+	enum frbpf_source source;
+	int scope_fd;	      /* of the tasks that rules are confined to; borrowed */
+	pthread_mutex_t lock; /* of the event in the object's memory, until it has been looked at */
+};
+
+const void *inject__elf(size_t *ret_size)
+{
+	return inject_bpf__elf_bytes(ret_size);
+}
+
+int inject__new(const struct source *s, const struct source_env *env, struct inject **ret)
+{
+	struct inject *i = calloc(1, sizeof(*i));
+
+	if (!i)
+		return -ENOMEM;
+	pthread_mutex_init(&i->lock, NULL);
+	i->source = s->ops->source;
+	i->scope_fd = env->scope_fd;
+	*ret = i;
+	return 0;
+}
+
+void inject__bind(struct inject *i, const struct frbpf_control *control, struct frbpf_event *event,
+		  int prog_fd)
+{
+	i->control = control;
+	i->event = event;
+	i->prog_fd = prog_fd;
+}
+
+int inject__load(struct source *s, const struct source_env *env, struct inject **ret)
+{
+	struct inject *i;
+	int r = inject__new(s, env, ret);
+
+	if (r)
+		return r;
+	i = *ret;
+	i->skel = inject_bpf__open();
+	if (!i->skel)
+		return -errno;
+	i->skel->rodata->daemon_pidns = env->pidns;
+	r = source__prepare(s, i->skel->obj, env);
+	if (!r)
+		r = inject_bpf__load(i->skel);
+	if (r)
+		return r;
+	source__bind(s, i->skel);
+	inject__bind(i, &i->skel->bss->control, &i->skel->bss->event,
+		     bpf_program__fd(i->skel->progs.inject));
+	return 0;
+}
+
+uint32_t inject__half(const struct inject *i)
+{
+	return __atomic_load_n(&i->control->generation, __ATOMIC_ACQUIRE) & 1;
+}
+
+bool inject__wants(const struct inject *i, enum frbpf_field field)
+{
+	const struct frbpf_control *c = i->control;
+
+	if (field == FRBPF_FIELD_CGROUP && c->scope == FRBPF_SCOPE_CGROUP)
+		return true;
+	return c->half[inject__half(i)].fields & (1U << field);
+}
+
+/*
+ * Storage of a task is looked up by a pidfd (bpf_pid_task_storage_lookup_elem(), since 5.11). One
+ * that ended as soon as it had sent something is taken for one of those meant.
+ */
+static bool has_entry(int scope_fd, pid_t pid)
+{
+	_cleanup_close_ int pidfd = syscall(SYS_pidfd_open, pid, 0);
+	uint64_t value;
+
+	if (pidfd < 0)
+		return pid && errno == ESRCH;
+	return !bpf_map_lookup_elem(scope_fd, &pidfd, &value);
+}
+
+bool inject__is_outside(const struct inject *i, pid_t pid, const struct frbpf_event *e)
+{
+	const struct frbpf_control *c = i->control;
+
+	if (c->scope == FRBPF_SCOPE_TASKS)
+		return !has_entry(i->scope_fd, pid);
+	if (c->scope != FRBPF_SCOPE_CGROUP)
+		return false;
+	for (int k = 0; k < FRBPF_CGROUP_DEPTH; k++) {
+		if (e->cgroup[0][k] == c->scope_cgroup)
+			return false;
+	}
+	return true;
+}
+
+int inject__event(struct inject *i, const struct frbpf_event *e)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	int r;
+
+	pthread_mutex_lock(&i->lock);
+	*i->event = *e;
+	if (!e->source)
+		i->event->source = i->source;
+	r = bpf_prog_test_run_opts(i->prog_fd, &opts);
+	pthread_mutex_unlock(&i->lock);
+	return r < 0 ? r : -(int)opts.retval;
+}
+
+void inject__free(struct inject *i)
+{
+	if (!i)
+		return;
+	inject_bpf__destroy(i->skel);
+	pthread_mutex_destroy(&i->lock);
+	free(i);
+}

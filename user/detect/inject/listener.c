@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "detect/inject/listener.h"
+
+struct entry {
+	struct entry *next;
+	uint64_t id; /* what epoll knows it by: a pointer could be that of a later one */
+	int fd;
+	listener_fn fn;
+	void *arg;
+};
+
+struct listener {
+	pthread_mutex_t lock; /* recursive: entries are removed by those that are served */
+	struct entry *entries;
+	uint64_t last_id;
+	int epoll; /* these two: -1 while nothing runs */
+	int stop;
+	pthread_t thread;
+};
+
+struct listener *listener__new(void)
+{
+	struct listener *l = calloc(1, sizeof(*l));
+	pthread_mutexattr_t attr;
+
+	if (!l)
+		return NULL;
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&l->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+	l->epoll = l->stop = -1;
+	return l;
+}
+
+static struct entry *find_id(const struct listener *l, uint64_t id)
+{
+	struct entry *e = l->entries;
+
+	while (e && e->id != id)
+		e = e->next;
+	return e;
+}
+
+/* Id 0 is that of `stop`. */
+static void *listen_thread(void *arg)
+{
+	struct listener *l = arg;
+	struct epoll_event ev;
+	struct entry *e;
+	int n;
+
+	for (;;) {
+		n = epoll_wait(l->epoll, &ev, 1, -1);
+		if (n < 0 && errno != EINTR)
+			return NULL;
+		if (n < 1)
+			continue;
+		if (!ev.data.u64)
+			return NULL;
+		pthread_mutex_lock(&l->lock);
+		e = find_id(l, ev.data.u64);
+		if (e)
+			e->fn(e->arg, ev.events);
+		pthread_mutex_unlock(&l->lock);
+	}
+}
+
+static void close_fds(struct listener *l)
+{
+	if (l->epoll >= 0)
+		close(l->epoll);
+	if (l->stop >= 0)
+		close(l->stop);
+	l->epoll = l->stop = -1;
+}
+
+static int create_thread(struct listener *l)
+{
+	sigset_t all, old;
+	int r;
+
+	/* signals are for the thread that reads them */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	r = -pthread_create(&l->thread, NULL, listen_thread, l);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!r)
+		pthread_setname_np(l->thread, LISTENER_NAME);
+	return r;
+}
+
+static int start(struct listener *l)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	int r = 0;
+
+	l->epoll = epoll_create1(EPOLL_CLOEXEC);
+	l->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (l->epoll < 0 || l->stop < 0 || epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->stop, &ev) < 0)
+		r = -errno;
+	r = r ?: create_thread(l);
+	if (r)
+		close_fds(l);
+	return r;
+}
+
+static void stop(struct listener *l)
+{
+	uint64_t one = 1;
+
+	while (write(l->stop, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+	pthread_join(l->thread, NULL);
+	close_fds(l);
+}
+
+int listener__add(struct listener *l, int fd, uint32_t events, listener_fn fn, void *arg)
+{
+	struct entry *e = calloc(1, sizeof(*e));
+	struct epoll_event ev = { .events = events };
+	int r = 0;
+
+	if (!e)
+		return -ENOMEM;
+	pthread_mutex_lock(&l->lock);
+	if (l->epoll < 0)
+		r = start(l);
+	if (!r) {
+		*e = (struct entry){ l->entries, ++l->last_id, fd, fn, arg };
+		ev.data.u64 = e->id;
+		r = epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
+	}
+	if (!r)
+		l->entries = e;
+	else
+		free(e);
+	if (!l->entries && l->epoll >= 0)
+		stop(l); /* it has nothing to serve, so it does not wait for the lock */
+	pthread_mutex_unlock(&l->lock);
+	return r;
+}
+
+void listener__remove(struct listener *l, int fd)
+{
+	struct entry **at, *e;
+	bool last;
+
+	pthread_mutex_lock(&l->lock);
+	for (at = &l->entries; *at && (*at)->fd != fd;)
+		at = &(*at)->next;
+	e = *at;
+	if (e) {
+		epoll_ctl(l->epoll, EPOLL_CTL_DEL, fd, NULL);
+		*at = e->next;
+		free(e);
+	}
+	last = !l->entries && l->epoll >= 0;
+	pthread_mutex_unlock(&l->lock);
+	if (last)
+		stop(l);
+}
+
+void listener__hold(struct listener *l)
+{
+	pthread_mutex_lock(&l->lock);
+}
+
+void listener__go_on(struct listener *l)
+{
+	pthread_mutex_unlock(&l->lock);
+}
+
+void listener__free(struct listener *l)
+{
+	if (!l)
+		return;
+	if (l->epoll >= 0)
+		stop(l);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}

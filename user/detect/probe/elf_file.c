@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "detect/probe/elf_file.h"
+#include "detect/probe/usdt_note.h"
+
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#else
+#error "no uprobes for this architecture"
+#endif
+
+struct elf_file {
+	char *name;
+	int fd;
+	Elf *elf;
+	bool go, throws, stripped;
+};
+
+static const char *machine_name(int machine)
+{
+	switch (machine) {
+	case EM_X86_64:
+		return "x86-64";
+	case EM_386:
+		return "32-bit x86";
+	case EM_AARCH64:
+		return "arm64";
+	case EM_ARM:
+		return "32-bit ARM";
+	case EM_RISCV:
+		return "RISC-V";
+	case EM_PPC64:
+		return "PowerPC";
+	case EM_S390:
+		return "s390";
+	}
+	return "another kind of machine";
+}
+
+static int check_header(const struct elf_file *f, struct err *err)
+{
+	GElf_Ehdr eh;
+
+	if (!gelf_getehdr(f->elf, &eh))
+		return err_set(err, -EINVAL, "%s: its ELF header is damaged", f->name);
+	if (eh.e_machine != OWN_MACHINE)
+		return err_set(err, -EINVAL, "%s is for %s, this machine is %s", f->name,
+			       machine_name(eh.e_machine), machine_name(OWN_MACHINE));
+	if (gelf_getclass(f->elf) != ELFCLASS64)
+		return err_set(err, -EINVAL, "%s is a 32-bit program: only 64-bit ones are watched",
+			       f->name);
+	if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN)
+		return err_set(err, -EINVAL, "%s is neither a program nor a shared library",
+			       f->name);
+	return 0;
+}
+
+static bool starts_with(const char *s, const char *start)
+{
+	return s && !strncmp(s, start, strlen(start));
+}
+
+/* Does it need one of the run-time libraries of C++? */
+static bool needs_cxx(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	GElf_Dyn dyn;
+
+	for (int i = 0; data && gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
+		const char *lib = dyn.d_tag == DT_NEEDED
+					  ? elf_strptr(elf, sh->sh_link, dyn.d_un.d_val)
+					  : NULL;
+
+		if (starts_with(lib, "libstdc++.") || starts_with(lib, "libc++.") ||
+		    starts_with(lib, "libc++abi."))
+			return true;
+	}
+	return false;
+}
+
+/* What compilers refer to in code that cleans up or catches; C's own (__gcc_personality_v0) is for
+ * threads that are cancelled, which end well. */
+static bool is_of_throwing_code(const char *symbol)
+{
+	static const char *const names[] = { "__gxx_personality_v0",  "__cxa_throw",
+					     "rust_eh_personality",   "__objc_personality_v0",
+					     "__gnat_personality_v0", "__gdc_personality_v0" };
+
+	for (size_t i = 0; symbol && i < ARRAY_SIZE(names); i++) {
+		size_t len = strlen(names[i]);
+
+		if (!strncmp(symbol, names[i], len) && (!symbol[len] || symbol[len] == '@'))
+			return true;
+	}
+	return false;
+}
+
+static bool has_throwing_symbol(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	GElf_Sym sym;
+
+	for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
+		if (is_of_throwing_code(elf_strptr(elf, sh->sh_link, sym.st_name)))
+			return true;
+	}
+	return false;
+}
+
+static void look_at_sections(struct elf_file *f)
+{
+	Elf_Scn *scn = NULL;
+	const char *name;
+	size_t names;
+	GElf_Shdr sh;
+
+	if (elf_getshdrstrndx(f->elf, &names))
+		return;
+	while ((scn = elf_nextscn(f->elf, scn))) {
+		if (!gelf_getshdr(scn, &sh))
+			continue;
+		name = elf_strptr(f->elf, names, sh.sh_name);
+		if (name &&
+		    (!strcmp(name, ".gopclntab") || !strcmp(name, ".data.rel.ro.gopclntab") ||
+		     !strcmp(name, ".go.buildinfo") || !strcmp(name, ".note.go.buildid")))
+			f->go = true;
+		if (sh.sh_type == SHT_SYMTAB)
+			f->stripped = false;
+		if (sh.sh_type == SHT_DYNAMIC)
+			f->throws = f->throws || needs_cxx(f->elf, scn, &sh);
+		else if (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM)
+			f->throws = f->throws || has_throwing_symbol(f->elf, scn, &sh);
+	}
+}
+
+static int not_elf(const struct elf_file *f, struct err *err)
+{
+	char start[2] = "";
+
+	if (pread(f->fd, start, sizeof(start), 0) == sizeof(start) && !memcmp(start, "#!", 2))
+		return err_set(err, -ENOEXEC,
+			       "%s is a script: name the program that runs it (its first line)",
+			       f->name);
+	return err_set(err, -ENOEXEC, "%s is not an ELF file", f->name);
+}
+
+static int open_elf(struct elf_file *f, const char *path, struct err *err)
+{
+	struct stat st;
+
+	/* a fifo must not make us wait */
+	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (f->fd < 0 || fstat(f->fd, &st)) {
+		int r = -errno;
+
+		return err_set(err, r, "%s: %s", f->name, strerror(-r));
+	}
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, -EINVAL, "%s is not a file", f->name);
+	elf_version(EV_CURRENT);
+	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
+	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF)
+		return not_elf(f, err);
+	return check_header(f, err);
+}
+
+int elf_file__open(const char *path, const char *name, struct elf_file **ret, struct err *err)
+{
+	struct elf_file *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f)
+		return err_set(err, -ENOMEM, "out of memory");
+	f->fd = -1;
+	f->stripped = true;
+	f->name = strdup(name);
+	r = f->name ? open_elf(f, path, err) : err_set(err, -ENOMEM, "out of memory");
+	if (r) {
+		elf_file__free(f);
+		return r;
+	}
+	look_at_sections(f);
+	*ret = f;
+	return 0;
+}
+
+void elf_file__free(struct elf_file *f)
+{
+	if (!f)
+		return;
+	if (f->elf)
+		elf_end(f->elf);
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->name);
+	free(f);
+}
+
+const char *elf_file__name(const struct elf_file *f)
+{
+	return f->name;
+}
+
+int elf_file__fd(const struct elf_file *f)
+{
+	return f->fd;
+}
+
+int elf_file__machine(const struct elf_file *f)
+{
+	return OWN_MACHINE;
+}
+
+bool elf_file__is_go(const struct elf_file *f)
+{
+	return f->go;
+}
+
+bool elf_file__throws(const struct elf_file *f)
+{
+	return f->throws;
+}
+
+bool elf_file__is_stripped(const struct elf_file *f)
+{
+	return f->stripped;
+}
+
+int elf_file__offset(const struct elf_file *f, uint64_t addr, uint64_t *ret)
+{
+	GElf_Phdr ph;
+	size_t n;
+
+	if (elf_getphdrnum(f->elf, &n))
+		return -ENOENT;
+	for (size_t i = 0; i < n && gelf_getphdr(f->elf, i, &ph); i++) {
+		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X) || addr < ph.p_vaddr ||
+		    addr - ph.p_vaddr >= ph.p_filesz || ph.p_offset > INT64_MAX)
+			continue;
+		*ret = addr - ph.p_vaddr + ph.p_offset;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+const void *elf_file__code(const struct elf_file *f, uint64_t addr, uint64_t size)
+{
+	uint64_t first, last;
+	Elf_Data *data;
+
+	if (!size || addr + size < addr || elf_file__offset(f, addr, &first) ||
+	    elf_file__offset(f, addr + size - 1, &last) || last - first != size - 1)
+		return NULL;
+	data = elf_getdata_rawchunk(f->elf, first, size, ELF_T_BYTE);
+	return data ? data->d_buf : NULL;
+}
+
+/* ---- functions ---- */
+
+struct each_function {
+	int (*fn)(const struct elf_symbol *s, void *arg);
+	void *arg;
+};
+
+static int give(const struct each_function *each, const char *name, const GElf_Sym *sym,
+		uint64_t addr)
+{
+	int type = GELF_ST_TYPE(sym->st_info);
+	struct elf_symbol s = {
+		.addr = addr,
+		.size = sym->st_size,
+		.chosen = type == STT_GNU_IFUNC,
+		.elsewhere = sym->st_shndx == SHN_UNDEF,
+	};
+	_cleanup_free_ char *plain = NULL;
+	const char *version;
+
+	if (!name || !*name || (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
+		return 0;
+	/* in a .symtab, versions are part of the name */
+	version = strchr(name, '@');
+	if (version == name)
+		return 0;
+	plain = version ? strndup(name, version - name) : NULL;
+	if (version && !plain)
+		return -ENOMEM;
+	s.name = plain ?: name;
+	return each->fn(&s, each->arg);
+}
+
+static int each_of_section(Elf *elf, unsigned int type, const struct each_function *each)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	GElf_Sym sym;
+	int r = 0;
+
+	while (!r && (scn = elf_nextscn(elf, scn))) {
+		Elf_Data *data;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type)
+			continue;
+		data = elf_getdata(scn, NULL);
+		for (int i = 0; !r && data && gelf_getsym(data, i, &sym); i++)
+			r = give(each, elf_strptr(elf, sh.sh_link, sym.st_name), &sym,
+				 sym.st_value);
+	}
+	return r;
+}
+
+/* The debug folders only: nothing is fetched over a network. */
+static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
+			  const char *file, const char *link, GElf_Word crc, char **ret)
+{
+	return dwfl_build_id_find_debuginfo(mod, data, name, base, file, link, crc, ret);
+}
+
+/* What is not in the file itself: its mini debug information, or a file of its build id. */
+static int each_of_debuginfo(struct elf_file *f, const struct each_function *each)
+{
+	static char *debug_path;
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+		.debuginfo_path = &debug_path,
+	};
+	int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 3), n, r = 0;
+	Dwfl *dwfl = dwfl_begin(&callbacks);
+	Dwfl_Module *mod = NULL;
+	GElf_Addr bias = 0;
+
+	if (dwfl && fd >= 0) {
+		dwfl_report_begin(dwfl);
+		mod = dwfl_report_offline(dwfl, f->name, f->name, fd);
+		dwfl_report_end(dwfl, NULL, NULL);
+	}
+	if (!mod && fd >= 0)
+		close(fd);
+	n = mod && dwfl_module_getelf(mod, &bias) ? dwfl_module_getsymtab(mod) : 0;
+	for (int i = 1; i < n && !r; i++) {
+		GElf_Sym sym;
+		GElf_Addr addr;
+		const char *name = dwfl_module_getsym_info(mod, i, &sym, &addr, NULL, NULL, NULL);
+
+		if (!name || sym.st_shndx == SHN_UNDEF)
+			continue;
+		if (GELF_ST_BIND(sym.st_info) == STB_LOCAL || GELF_ST_TYPE(sym.st_info) == STT_FUNC)
+			f->stripped = false;
+		r = give(each, name, &sym, addr - bias);
+	}
+	dwfl_end(dwfl);
+	return r;
+}
+
+int elf_file__each_function(struct elf_file *f, int (*fn)(const struct elf_symbol *s, void *arg),
+			    void *arg)
+{
+	const struct each_function each = { fn, arg };
+	bool stripped = f->stripped;
+	int r = each_of_section(f->elf, SHT_SYMTAB, &each)
+			?: each_of_section(f->elf, SHT_DYNSYM, &each);
+
+	if (!r && stripped)
+		r = each_of_debuginfo(f, &each);
+	return r;
+}
+
+/* ---- static probes ---- */
+
+int elf_file__each_usdt(struct elf_file *f, int (*fn)(const struct elf_usdt *p, void *arg),
+			void *arg)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+	GElf_Shdr sh;
+	int r = 0;
+
+	if (elf_getshdrstrndx(f->elf, &names))
+		return 0;
+	while (!r && (scn = elf_nextscn(f->elf, scn))) {
+		const char *name;
+		Elf_Data *data;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_NOTE)
+			continue;
+		name = elf_strptr(f->elf, names, sh.sh_name);
+		if (!name || strcmp(name, ".note.stapsdt"))
+			continue;
+		data = elf_rawdata(scn, NULL);
+		if (data && data->d_buf)
+			r = usdt_notes__each(data->d_buf, data->d_size, fn, arg);
+	}
+	return r;
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "detect/probe/demangle.h"
+#include "detect/probe/find_func.h"
+#include "rules/diag.h"
+
+#define PARTS_MAX   8
+#define NAMES_MAX   (1 << 18) /* compared, for the nearest one */
+#define LENGTH_NEAR 2
+
+/* ---- by name ---- */
+
+struct search {
+	const char *name;
+	const struct demangler *demangler; /* NULL: names as they are */
+	struct funcs *found;
+	bool chosen, elsewhere; /* there is such a symbol, and it is no function to probe */
+	bool too_many;
+	uint64_t n_seen;
+};
+
+/* "ns::f" is ns::f(int), too. */
+static bool is_same_cxx(const char *wanted, const char *full)
+{
+	size_t len = strlen(wanted);
+
+	return !strncmp(wanted, full, len) &&
+	       (!full[len] || (full[len] == '(' && !strchr(wanted, '(')));
+}
+
+static bool is_called(const struct search *s, const char *symbol)
+{
+	_cleanup_free_ char *full = NULL;
+
+	if (!s->demangler)
+		return !strcmp(s->name, symbol);
+	full = demangler__run(s->demangler, symbol);
+	return full && !strstr(symbol, ".cold") && is_same_cxx(s->name, full);
+}
+
+static int compare(const struct elf_symbol *sym, void *arg)
+{
+	struct search *s = arg;
+	struct funcs *found = s->found;
+	struct func *func;
+
+	s->n_seen++;
+	if (!is_called(s, sym->name))
+		return 0;
+	if (sym->elsewhere || sym->chosen) {
+		*(sym->elsewhere ? &s->elsewhere : &s->chosen) = true;
+		return 0;
+	}
+	/* in two symbol tables, or under another name */
+	for (uint32_t i = 0; i < found->n; i++) {
+		if (found->v[i].addr == sym->addr) {
+			found->v[i].size = found->v[i].size ?: sym->size;
+			return 0;
+		}
+	}
+	if (found->n == FUNCS_MAX) {
+		s->too_many = true;
+		return 0;
+	}
+	func = &found->v[found->n];
+	*func = (struct func){ strdup(sym->name), sym->addr, sym->size };
+	if (!func->name)
+		return -ENOMEM;
+	found->n++;
+	return 0;
+}
+
+/* ---- what else it could have been ---- */
+
+struct names {
+	const char *wanted;
+	size_t len;
+	char **v; /* ends with NULL */
+	size_t n;
+};
+
+static int keep_near(const struct elf_symbol *sym, void *arg)
+{
+	struct names *names = arg;
+	size_t len = strlen(sym->name);
+
+	if (sym->elsewhere || sym->chosen || len + LENGTH_NEAR < names->len ||
+	    len > names->len + LENGTH_NEAR || names->n == NAMES_MAX)
+		return 0;
+	if (!(names->n & (names->n + 1))) {
+		char **v = realloc(names->v, (2 * names->n + 2) * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		names->v = v;
+	}
+	names->v[names->n] = strdup(sym->name);
+	if (!names->v[names->n])
+		return -ENOMEM;
+	names->v[++names->n] = NULL;
+	return 0;
+}
+
+static int not_found(struct elf_file *f, const char *name, const struct search *s, struct err *err)
+{
+	struct names names = { .wanted = name, .len = strlen(name) };
+	const char *file = elf_file__name(f), *nearest = NULL;
+
+	if (s->chosen)
+		return err_set(
+			err, -EINVAL,
+			"%s: which function '%s' is, is chosen when a program starts (IFUNC): "
+			"name the one that this CPU gets",
+			file, name);
+	if (s->elsewhere)
+		return err_set(
+			err, -ENOENT,
+			"%s calls '%s', which is in another file: name the library that has it",
+			file, name);
+	if (!elf_file__each_function(f, keep_near, &names) && names.n)
+		nearest = nearest_word(name, names.len, (const char *const *)names.v);
+	err_set(err, -ENOENT, "%s has no function '%s'%s%s%s%s", file, name,
+		nearest ? " (did you mean '" : "", nearest ?: "", nearest ? "'?)" : "",
+		nearest			   ? ""
+		: !s->n_seen		   ? ": it has no symbols at all, it is stripped"
+		: elf_file__is_stripped(f) ? ": it is stripped, only what it exports has a name; "
+					     "install its debug symbols"
+					   : "");
+	for (size_t i = 0; i < names.n; i++)
+		free(names.v[i]);
+	free(names.v);
+	return -ENOENT;
+}
+
+/* Of C++, functions of one name differ: which one is meant? */
+static int several(const struct elf_file *f, const struct search *s, struct err *err)
+{
+	struct buf list = { 0 };
+	int r = 0;
+
+	for (uint32_t i = 0; i < s->found->n && !r && list.len < 400; i++) {
+		_cleanup_free_ char *full = demangler__run(s->demangler, s->found->v[i].name);
+
+		r = buf__printf(&list, "%s%s", i ? ", " : "", full ?: s->found->v[i].name);
+	}
+	err_set(err, -EINVAL, "%s has several functions '%s', write one in full: %s",
+		elf_file__name(f), s->name, list.data ?: "");
+	buf__free(&list);
+	return -EINVAL;
+}
+
+static bool is_cxx(const char *name)
+{
+	return strstr(name, "::") || strchr(name, '(');
+}
+
+/* Constructors and destructors are in a file up to three times, under one name. */
+static bool all_the_same(const struct search *s)
+{
+	_cleanup_free_ char *first = demangler__run(s->demangler, s->found->v[0].name);
+
+	for (uint32_t i = 1; i < s->found->n; i++) {
+		_cleanup_free_ char *other = demangler__run(s->demangler, s->found->v[i].name);
+
+		if (!first || !other || strcmp(first, other) != 0)
+			return false;
+	}
+	return true;
+}
+
+static int search(struct elf_file *f, struct search *s, struct err *err)
+{
+	int r = elf_file__each_function(f, compare, s);
+
+	if (r)
+		return err_set(err, r, "%s: cannot read its symbols: %s", elf_file__name(f),
+			       strerror(-r));
+	if (!s->found->n)
+		return not_found(f, s->name, s, err);
+	if (s->too_many)
+		return err_set(err, -E2BIG, "%s has more than %d functions '%s'", elf_file__name(f),
+			       FUNCS_MAX, s->name);
+	return s->demangler && !all_the_same(s) ? several(f, s, err) : 0;
+}
+
+int funcs__find(struct elf_file *f, const char *name, struct funcs *ret, struct err *err)
+{
+	struct demangler *demangler = is_cxx(name) ? demangler__new() : NULL;
+	struct funcs found = { .n = 0 };
+	struct search s = { .name = name, .demangler = demangler, .found = &found };
+	int r;
+
+	if (is_cxx(name) && !demangler)
+		return err_set(
+			err, -ENOENT,
+			"'%s' cannot be looked up without libstdc++.so.6: write the symbol as "
+			"`nm` shows it (_Z...)",
+			name);
+	r = search(f, &s, err);
+	demangler__free(demangler);
+	if (r)
+		funcs__free(&found);
+	else
+		*ret = found;
+	return r;
+}
+
+void funcs__free(struct funcs *funcs)
+{
+	for (uint32_t i = 0; i < funcs->n; i++)
+		free(funcs->v[i].name);
+	funcs->n = 0;
+}
+
+/* ---- exits ---- */
+
+struct parts {
+	const struct elf_file *file;
+	const struct func *func;
+	size_t len; /* of its name */
+	struct func_part v[PARTS_MAX];
+	size_t n;
+};
+
+/* "f.cold", "f.cold.1": what a compiler expects not to run often is put away from the rest. */
+static int add_part(const struct elf_symbol *sym, void *arg)
+{
+	struct parts *p = arg;
+
+	if (sym->elsewhere || !sym->size || strncmp(sym->name, p->func->name, p->len) ||
+	    strncmp(sym->name + p->len, ".cold", 5) || p->n == PARTS_MAX)
+		return 0;
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->v[i].addr == sym->addr)
+			return 0;
+	}
+	p->v[p->n] = (struct func_part){ sym->addr, sym->size,
+					 elf_file__code(p->file, sym->addr, sym->size) };
+	p->n += p->v[p->n].code != NULL;
+	return 0;
+}
+
+int func__exits(struct elf_file *f, const struct func *func, struct func_exits *ret,
+		struct err *err)
+{
+	struct parts parts = { .file = f, .func = func, .len = strlen(func->name), .n = 1 };
+	struct func_exits exits;
+	int r;
+
+	parts.v[0] = (struct func_part){ func->addr, func->size,
+					 elf_file__code(f, func->addr, func->size) };
+	if (!parts.v[0].code)
+		return err_set(err, -EINVAL, "its symbol does not tell its size");
+	r = elf_file__each_function(f, add_part, &parts);
+	if (!r)
+		r = func_exits__find(elf_file__machine(f), parts.v, parts.n, &exits);
+	if (r == -E2BIG)
+		return err_set(err, r, "it returns in more than %d places", FUNC_EXITS_MAX);
+	if (r)
+		return err_set(err, r, "its instructions cannot be read");
+	if (!exits.n)
+		return err_set(err, -EINVAL,
+			       exits.jumps
+				       ? "it never returns itself: it goes on in another function"
+				       : "it never returns");
+	*ret = exits;
+	return 0;
+}

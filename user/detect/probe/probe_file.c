@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <dirent.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "detect/probe/ld_cache.h"
+#include "detect/probe/probe_file.h"
+
+#define LD_CACHE     "/etc/ld.so.cache"
+#define LD_CACHE_MAX (64 << 20)
+#define MAPS_MAX     (64 << 20)
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* Where libraries are if the linker's list lacks them: musl has none. */
+static const char *const library_folders[] = {
+	"/lib64",
+	"/usr/lib64",
+	"/lib",
+	"/usr/lib",
+	"/usr/local/lib",
+#if defined(__x86_64__)
+	"/lib/x86_64-linux-gnu",
+	"/usr/lib/x86_64-linux-gnu",
+#elif defined(__aarch64__)
+	"/lib/aarch64-linux-gnu",
+	"/usr/lib/aarch64-linux-gnu",
+#endif
+};
+
+/* Once each. 0, -ENOMEM, or -E2BIG. */
+static int add(struct probe_files *files, const char *open, const char *name, const struct stat *st)
+{
+	struct probe_file *v;
+
+	for (size_t i = 0; i < files->n; i++) {
+		if (files->v[i].st.st_dev == st->st_dev && files->v[i].st.st_ino == st->st_ino)
+			return 0;
+	}
+	if (files->n == PROBE_FILES_MAX)
+		return -E2BIG;
+	if (!(files->n & (files->n - 1))) {
+		v = realloc(files->v, (files->n ? 2 * files->n : 1) * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		files->v = v;
+	}
+	v = &files->v[files->n];
+	*v = (struct probe_file){ strdup(open), strdup(name), *st };
+	files->n++; /* also half made: it is freed */
+	return v->open && v->name ? 0 : -ENOMEM;
+}
+
+static int add_path(struct probe_files *files, const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? -errno : add(files, path, path, &st);
+}
+
+/* ---- running processes ---- */
+
+struct search {
+	const char *pattern;
+	bool any; /* whatever its path */
+	struct probe_files *found;
+};
+
+static bool is_wanted(const struct search *s, const char *path)
+{
+	return path[0] == '/' && (s->any || !fnmatch(s->pattern, path, FNM_PATHNAME));
+}
+
+/* A file that process @pid sees as @name; @link leads to it whatever its name, if we may use that. */
+static int add_of_process(const struct search *s, const char *pid, const char *link,
+			  const char *name)
+{
+	char path[PATH_MAX + 64];
+	struct stat st, own;
+
+	if (!is_wanted(s, name))
+		return 0;
+	if (stat(link, &st)) {
+		snprintf(path, sizeof(path), "/proc/%s/root%s", pid, name);
+		link = path;
+		if (stat(link, &st))
+			return 0; /* it may have ended, or unmapped it */
+	}
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	if (!stat(name, &own) && own.st_dev == st.st_dev && own.st_ino == st.st_ino)
+		return add(s->found, name, name, &st);
+	return add(s->found, link, name, &st);
+}
+
+static void strip_deleted(char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(path), end = sizeof(deleted) - 1;
+
+	if (len > end && !strcmp(path + len - end, deleted))
+		path[len - end] = '\0';
+}
+
+/* One line of /proc/PID/maps. */
+static int look_at_map(const struct search *s, const char *pid, char *line)
+{
+	uint64_t start, end;
+	char perms[5], link[64];
+	int at = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &start, &end, perms, &at) <
+		    3 ||
+	    !at || perms[2] != 'x' || line[at] != '/')
+		return 0;
+	strip_deleted(line + at);
+	snprintf(link, sizeof(link), "/proc/%s/map_files/%" PRIx64 "-%" PRIx64, pid, start, end);
+	return add_of_process(s, pid, link, line + at);
+}
+
+static int look_at_process(const struct search *s, const char *pid)
+{
+	char path[32 + NAME_MAX];
+	struct buf maps = { 0 };
+	int r = 0;
+
+	snprintf(path, sizeof(path), "/proc/%s/maps", pid);
+	if (!buf__read_file(&maps, path, MAPS_MAX) && maps.len) {
+		char *line = maps.data, *save = NULL;
+
+		for (line = strtok_r(line, "\n", &save); line && !r;
+		     line = strtok_r(NULL, "\n", &save))
+			r = look_at_map(s, pid, line);
+	}
+	buf__free(&maps);
+	return r;
+}
+
+static int search_processes(const struct search *s)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *e;
+	int r = 0;
+
+	if (!dir)
+		return -errno;
+	while (!r && (e = readdir(dir))) {
+		if (isdigit((unsigned char)e->d_name[0]))
+			r = look_at_process(s, e->d_name);
+	}
+	closedir(dir);
+	return r;
+}
+
+static int find_in_processes(const char *path, struct probe_files *ret, struct err *err)
+{
+	const struct search s = { .pattern = path, .any = !strcmp(path, "*"), .found = ret };
+	int r = search_processes(&s);
+
+	ret->searched = true;
+	if (r == -E2BIG)
+		return err_set(err, r, "more than %d files of running processes match %s",
+			       PROBE_FILES_MAX, path);
+	if (r)
+		return err_set(err, r, "/proc: %s", strerror(-r));
+	if (ret->n)
+		return 0;
+	r = geteuid() ? -EACCES : -ENOENT;
+	if (!strpbrk(path, "*?["))
+		return err_set(err, r,
+			       "%s: there is no such file, nor does a running process%s have one",
+			       path, geteuid() ? " that may be looked at" : "");
+	return err_set(
+		err, r,
+		"no running process%s has mapped a file that matches %s: a glob is looked up "
+		"when the rules are loaded",
+		geteuid() ? " that may be looked at" : "", path);
+}
+
+/* ---- names ---- */
+
+struct library {
+	const char *name;
+	bool exact;
+	char path[PATH_MAX], soname[NAME_MAX + 1];
+	bool several;
+};
+
+/* "libc" is libc.so.6, and not libcrypt.so.1. */
+static int compare_library(const char *soname, const char *path, void *arg)
+{
+	struct library *lib = arg;
+	size_t len = strlen(lib->name);
+
+	if (lib->exact || strncmp(soname, lib->name, len) || strlen(soname) > NAME_MAX ||
+	    strlen(path) >= PATH_MAX)
+		return 0;
+	lib->exact = !soname[len];
+	if (soname[len] && strncmp(soname + len, ".so", 3))
+		return 0;
+	/* the first one of a name is the one that the linker takes */
+	if (!lib->exact && lib->soname[0]) {
+		lib->several = lib->several || strcmp(soname, lib->soname) != 0;
+		return 0;
+	}
+	snprintf(lib->soname, sizeof(lib->soname), "%s", soname);
+	snprintf(lib->path, sizeof(lib->path), "%s", path);
+	return 0;
+}
+
+static void list_folder(const char *folder, struct library *lib)
+{
+	DIR *dir = opendir(folder);
+	char path[PATH_MAX];
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		if (strncmp(e->d_name, "lib", 3) &&
+		    strncmp(e->d_name, lib->name, strlen(lib->name)))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
+		compare_library(e->d_name, path, lib);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* 0; -ENOENT; -EINVAL: several. */
+static int find_library(struct library *lib)
+{
+	struct buf cache = { 0 };
+
+	if (!buf__read_file(&cache, LD_CACHE, LD_CACHE_MAX))
+		ld_cache__each(cache.data, cache.len, compare_library, lib);
+	buf__free(&cache);
+	/* with a version in the name, "libssl.so.3" is in the folders under more names than one */
+	for (size_t i = 0; !lib->soname[0] && i < ARRAY_SIZE(library_folders); i++)
+		list_folder(library_folders[i], lib);
+	if (!lib->soname[0])
+		return -ENOENT;
+	return lib->several && !lib->exact ? -EINVAL : 0;
+}
+
+static bool find_program(const char *name, char *ret, size_t size)
+{
+	const char *path = getenv("PATH") ?: DEFAULT_PATH;
+	struct stat st;
+
+	for (;;) {
+		size_t len = strcspn(path, ":");
+
+		snprintf(ret, size, "%.*s/%s", (int)len, path, name);
+		if (path[0] == '/' && strlen(ret) + 1 < size && !stat(ret, &st) &&
+		    S_ISREG(st.st_mode) && !access(ret, X_OK))
+			return true;
+		if (!path[len])
+			return false;
+		path += len + 1;
+	}
+}
+
+static int find_by_name(const char *name, struct probe_files *ret, struct err *err)
+{
+	_cleanup_free_ struct library *lib = calloc(1, sizeof(*lib));
+	char program[PATH_MAX];
+	int r;
+
+	if (!lib)
+		return err_set(err, -ENOMEM, "out of memory");
+	lib->name = name;
+	r = find_library(lib);
+	if (r == -EINVAL)
+		return err_set(err, r,
+			       "there are several libraries %s: write the whole name, such as %s",
+			       name, lib->soname);
+	if (!r)
+		r = add_path(ret, lib->path);
+	else
+		r = find_program(name, program, sizeof(program)) ? add_path(ret, program) : -ENOENT;
+	if (r == -ENOENT)
+		return err_set(err, r,
+			       "there is no library or program '%s' here: write its absolute path",
+			       name);
+	return r ? err_set(err, r, "%s: %s", name, strerror(-r)) : 0;
+}
+
+int probe_files__find(const char *path, struct probe_files *ret, struct err *err)
+{
+	struct probe_files found = { 0 };
+	int r;
+
+	if (path[0] != '/' && strcmp(path, "*") != 0) {
+		r = find_by_name(path, &found, err);
+	} else if (strpbrk(path, "*?[")) {
+		r = find_in_processes(path, &found, err);
+	} else {
+		r = add_path(&found, path);
+		if (r == -ENOENT)
+			r = find_in_processes(path, &found, err);
+		else if (r)
+			err_set(err, r, "%s: %s", path, strerror(-r));
+	}
+	if (r) {
+		probe_files__free(&found);
+		return r;
+	}
+	*ret = found;
+	return 0;
+}
+
+int probe_files__find_mapped(struct probe_files *ret)
+{
+	struct probe_files found = { .searched = true };
+	const struct search s = { .any = true, .found = &found };
+	int r = search_processes(&s);
+
+	if (r && r != -E2BIG) {
+		probe_files__free(&found);
+		return r;
+	}
+	*ret = found;
+	return 0;
+}
+
+void probe_files__free(struct probe_files *files)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		free(files->v[i].open);
+		free(files->v[i].name);
+	}
+	free(files->v);
+	*files = (struct probe_files){ 0 };
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stddef.h>
+
+#include "detect/probe/user_probe.h"
+#include "uprobe.skel.h"
+
+/* Those that this target needs. */
+static void choose_programs(struct uprobe_bpf *skel, const struct probe_target *t)
+{
+	bool returns = false, exits = false;
+
+	for (uint32_t i = 0; t->latency && i < t->n_places; i++) {
+		for (uint32_t k = 0; k < t->places[i].n_funcs; k++) {
+			exits = exits || t->places[i].funcs[k].by_exits;
+			returns = returns || !t->places[i].funcs[k].by_exits;
+		}
+	}
+	bpf_program__set_autoload(skel->progs.up_hit, !t->latency);
+	bpf_program__set_autoload(skel->progs.up_enter, t->latency);
+	bpf_program__set_autoload(skel->progs.up_return, returns);
+	bpf_program__set_autoload(skel->progs.up_exit, exits);
+	bpf_map__set_autocreate(skel->maps.calls, t->latency);
+	bpf_map__set_autocreate(skel->maps.scratch, false);
+}
+
+static int uprobe_load(struct source *s, const struct source_env *env)
+{
+	struct uprobe_bpf *skel;
+	struct user_probe *p;
+	int r = user_probe__resolve(s);
+
+	if (r)
+		return r;
+	skel = uprobe_bpf__open();
+	if (!skel)
+		return -errno;
+	p = s->skel;
+	p->skel = skel;
+	skel->rodata->daemon_pidns = env->pidns;
+	choose_programs(skel, p->target);
+	r = source__prepare(s, skel->obj, env);
+	if (!r)
+		r = uprobe_bpf__load(skel);
+	if (!r)
+		source__bind(s, skel);
+	return r;
+}
+
+static int attach(struct user_probe *p, const struct bpf_program *prog, const char *path,
+		  uint64_t offset, bool at_return)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = at_return);
+
+	return user_probe__keep(p, bpf_program__attach_uprobe_opts(prog, -1, path, offset, &opts));
+}
+
+/* The ends first: what began before is not known. */
+static int attach_func(struct user_probe *p, const struct probe_func *f, const char *path)
+{
+	struct uprobe_bpf *skel = p->skel;
+	int r = 0;
+
+	if (!p->target->latency)
+		return attach(p, skel->progs.up_hit, path, f->offset, false);
+	if (!f->by_exits)
+		r = attach(p, skel->progs.up_return, path, f->offset, true);
+	for (uint32_t i = 0; i < f->n_exits && !r; i++)
+		r = attach(p, skel->progs.up_exit, path, f->exits[i], false);
+	return r ? r : attach(p, skel->progs.up_enter, path, f->offset, false);
+}
+
+static int uprobe_attach(struct source *s)
+{
+	struct user_probe *p = s->skel;
+	char path[64];
+	int r = 0;
+
+	for (uint32_t i = 0; i < p->target->n_places && !r; i++) {
+		const struct probe_place *place = &p->target->places[i];
+
+		user_probe__path(place, path, sizeof(path));
+		for (uint32_t k = 0; k < place->n_funcs && !r; k++)
+			r = attach_func(p, &place->funcs[k], path);
+	}
+	user_probe__close_files(p);
+	return r;
+}
+
+static void uprobe_free(struct source *s)
+{
+	struct user_probe *p = s->skel;
+	struct uprobe_bpf *skel = p ? p->skel : NULL;
+
+	user_probe__free(p);
+	uprobe_bpf__destroy(skel);
+}
+
+const struct source_ops source_uprobe = {
+	.source = FRBPF_SOURCE_UPROBE,
+	.name = "uprobe",
+	.elf = uprobe_bpf__elf_bytes,
+	.check = user_probe__check,
+	.is_stale = user_probe__is_stale,
+	.load = uprobe_load,
+	.attach = uprobe_attach,
+	.free = uprobe_free,
+};

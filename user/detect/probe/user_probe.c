@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "detect/probe/user_probe.h"
+
+#define UPROBE_PMU "/sys/bus/event_source/devices/uprobe/type"
+
+int user_probe__check(enum frbpf_source source, const char *target, struct err *err)
+{
+	struct probe_target *t;
+	int r = probe_target__find(source, target, &t, err);
+
+	if (!r)
+		probe_target__free(t);
+	return r;
+}
+
+int user_probe__resolve(struct source *s)
+{
+	struct user_probe *p;
+
+	if (access(UPROBE_PMU, F_OK))
+		return err_set(s->err, -EOPNOTSUPP,
+			       "this kernel has no uprobes: it needs CONFIG_UPROBE_EVENTS=y (and "
+			       "/sys mounted)");
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return err_set(s->err, -ENOMEM, "out of memory");
+	s->skel = p;
+	return probe_target__find(s->ops->source, s->target, &p->target, s->err);
+}
+
+bool user_probe__is_stale(const struct source *s)
+{
+	const struct user_probe *p = s->skel;
+
+	return !probe_target__is_current(p->target, s->ops->source, s->target);
+}
+
+int user_probe__keep(struct user_probe *p, struct bpf_link *link)
+{
+	struct bpf_link **links;
+
+	if (!link)
+		return -errno;
+	links = realloc(p->links, (p->n_links + 1) * sizeof(*links));
+	if (!links) {
+		bpf_link__destroy(link);
+		return -ENOMEM;
+	}
+	p->links = links;
+	p->links[p->n_links++] = link;
+	return 0;
+}
+
+const char *user_probe__path(const struct probe_place *place, char *buf, size_t size)
+{
+	snprintf(buf, size, "/proc/self/fd/%d", place->fd);
+	return buf;
+}
+
+void user_probe__close_files(struct user_probe *p)
+{
+	for (uint32_t i = 0; i < p->target->n_places; i++) {
+		close(p->target->places[i].fd);
+		p->target->places[i].fd = -1;
+	}
+}
+
+void user_probe__free(struct user_probe *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->n_links; i++)
+		bpf_link__destroy(p->links[i]);
+	free(p->links);
+	probe_target__free(p->target);
+	free(p);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The table of all sources. Private to detect/. */
+#ifndef FRBPF_DETECT_SOURCES_H
+#define FRBPF_DETECT_SOURCES_H
+
+#include "detect/engine/source.h"
+
+/* NULL: nothing detects it. */
+const struct source_ops *source_ops__find(enum frbpf_source source);
+
+#endif

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "detect/tracepoint/arg_slots.h"
+#include "detect/tracepoint/fields_bind.h"
+#include "detect/tracepoint/tracepoint_info.h"
+#include "rules/glob.h"
+#include "rules/text.h"
+
+/* An argument that is a comparison is called "FIELD==TEXT" or "FIELD~PATTERN". */
+#define EQUALS "=="
+#define GLOB   "~"
+
+#define NAMES_MAX 64 /* that an error looks at for the nearest one */
+
+const struct event_field *fields_bind__find(const struct event_format *f, const char *name,
+					    const char **ret_text, bool *ret_glob)
+{
+	size_t len = strcspn(name, "=~");
+
+	*ret_glob = name[len] == '~';
+	*ret_text = name[len] ? name + len + (*ret_glob ? strlen(GLOB) : strlen(EQUALS)) : NULL;
+	return event_format__find(f, name, len);
+}
+
+void fields_bind__value(const struct event_format *f, const char *name, const char *raw,
+			size_t size, __u64 ret[2])
+{
+	const struct event_field *field;
+	const char *text, *s;
+	bool glob;
+	size_t len;
+
+	ret[0] = ret[1] = 0;
+	field = fields_bind__find(f, name, &text, &glob);
+	if (!field)
+		return;
+	if (!text) {
+		event_field__value(field, raw, size, ret);
+		return;
+	}
+	s = event_field__string(field, raw, size, &len);
+	ret[0] = glob ? glob__match(text, s, len) : len == strlen(text) && !memcmp(s, text, len);
+}
+
+/* "text", with what a backslash protects; or a bare word. */
+static char *unquote(const char *s)
+{
+	size_t len = strlen(s), n = 0;
+	char *text = malloc(len + 1);
+
+	if (!text)
+		return NULL;
+	for (size_t i = *s == '"'; i < len && !(s[i] == '"' && *s == '"'); i++) {
+		if (s[i] == '\\' && i + 1 < len)
+			i++;
+		text[n++] = s[i];
+	}
+	text[n] = '\0';
+	return text;
+}
+
+/* One comparison of a string field becomes an argument of its own. */
+static int make_comparison(const struct ruleset *rs, struct rule_conf *rule, struct frbpf_node *n,
+			   const char *field, const char *text, bool glob, struct diags *d)
+{
+	struct span at = { n->val[1] >> 32, (uint32_t)n->val[1] };
+	_cleanup_free_ char *name = NULL;
+	const char *why;
+	size_t least;
+	int i;
+
+	if (glob && glob__compile(text, NULL, &least, &why))
+		return diags__error(d, rule->src, at, "bad pattern " QUOTED ": %s",
+				    QUOTE(text, strlen(text)), why);
+	if (asprintf(&name, "%s%s%s", field, glob ? GLOB : EQUALS, text) < 0) {
+		name = NULL;
+		return -ENOMEM;
+	}
+	i = arg_slots__add(rs, rule, name);
+	if (i == -ENOSPC)
+		return diags__error(
+			d, rule->src, at,
+			"rules on %s have more than %d fields, patterns and long strings "
+			"together",
+			rule->when.target, FRBPF_MAX_ARGS);
+	if (i < 0)
+		return i;
+	n->field = FRBPF_FIELD_ARG + rule->args.v[i].slot;
+	n->op = n->op == FRBPF_OP_NE || n->op == FRBPF_OP_NO_GLOB ? FRBPF_OP_NE : FRBPF_OP_EQ;
+	n->val[0] = 1;
+	n->val[1] = 0;
+	return 0;
+}
+
+/* Those that the engine cannot make on 15 bytes. */
+static int make_comparisons(const struct ruleset *rs, struct rule_conf *rule, uint32_t slot,
+			    const char *field, struct diags *d)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < rule->expr.n_nodes && err != -ENOMEM; i++) {
+		struct frbpf_node *n = &rule->expr.nodes[i];
+		bool glob = n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB;
+		_cleanup_free_ char *text = NULL;
+
+		if (n->field != FRBPF_FIELD_ARG + slot)
+			continue;
+		text = unquote(rule->expr.strings[n->val[0]]);
+		if (!text)
+			return -ENOMEM;
+		if (glob || ((n->op == FRBPF_OP_EQ || n->op == FRBPF_OP_NE) &&
+			     strlen(text) >= FRBPF_COMM_LEN))
+			err = make_comparison(rs, rule, n, field, text, glob, d) ?: err;
+	}
+	return err;
+}
+
+static int unknown_field(const struct rule_conf *rule, const struct rule_arg *arg,
+			 const struct event_format *f, const char *more, struct diags *d)
+{
+	const char *names[NAMES_MAX + 1] = { NULL }, *nearest;
+	char all[512] = "";
+
+	for (size_t i = 0; i < f->n && i < NAMES_MAX; i++) {
+		size_t len = strlen(all);
+
+		names[i] = f->fields[i].name;
+		snprintf(all + len, sizeof(all) - len, " %s", names[i]);
+	}
+	nearest = nearest_word(arg->name, strlen(arg->name), names);
+	return diags__error(d, rule->src, arg->at,
+			    "'%s' of %s is no argument, and no field of its format" DID_YOU_MEAN
+			    "%s%s%s",
+			    arg->name, rule->when.target, SUGGEST(nearest),
+			    nearest ? "" : ": there are", nearest ? "" : all, nearest ? "" : more);
+}
+
+static void set_range(struct expr_field_desc *desc, const struct event_field *field)
+{
+	unsigned int bits = 8 * field->size;
+
+	if (field->is_signed) {
+		desc->max = bits < 64 ? (1LL << (bits - 1)) - 1 : INT64_MAX;
+		desc->min = -desc->max - 1;
+	} else {
+		desc->max = bits < 63 ? (1LL << bits) - 1 : INT64_MAX;
+	}
+}
+
+static int bind_arg(const struct ruleset *rs, struct rule_conf *rule, uint32_t index,
+		    const struct event_format *f, const char *more, struct diags *d)
+{
+	struct rule_arg *arg = &rule->args.v[index];
+	const struct event_field *field = event_format__find(f, arg->name, strlen(arg->name));
+	struct expr_field_desc desc = { .name = arg->name,
+					.field = FRBPF_FIELD_ARG + arg->slot,
+					.of_event = true };
+	int err;
+
+	if (!field)
+		return unknown_field(rule, arg, f, more, d);
+	if (field->kind == EVENT_FIELD_OTHER)
+		return diags__error(
+			d, rule->src, arg->at,
+			"'%s' of %s is neither a number nor a string nor an address: it "
+			"cannot be compared",
+			arg->name, rule->when.target);
+	desc.type = event_field__type(field);
+	desc.symbols = tracepoint_info__symbols(rule->when.target, arg->name) ?: field->symbols;
+	if (desc.type == EXPR_NUMBER)
+		set_range(&desc, field);
+	if (desc.type == EXPR_STRING) {
+		err = make_comparisons(rs, rule, arg->slot, arg->name, d);
+		if (err)
+			return err;
+		arg = &rule->args.v[index];
+	}
+	err = expr__bind(&rule->expr, arg->slot, &desc, rule->src, d);
+	if (!err) {
+		arg->bound = true;
+		arg->type = desc.type;
+		arg->symbols = tracepoint_info__symbols(rule->when.target, arg->name);
+	}
+	return err;
+}
+
+int fields_bind__rule(const struct ruleset *rs, struct rule_conf *rule,
+		      const struct event_format *f, const char *more, struct diags *d)
+{
+	uint32_t n = rule->args.n; /* comparisons come behind them */
+	int err = 0;
+
+	for (uint32_t i = 0; i < rule->expr.n_nodes; i++) {
+		if (rule->expr.nodes[i].field == FRBPF_FIELD_EXE ||
+		    rule->expr.nodes[i].field == FRBPF_FIELD_CGROUP_PATH)
+			return diags__error(d, rule->src, n ? rule->args.v[0].at : rule->when_span,
+					    "%s of %s is read by frbpf, from the format's fields: "
+					    "there `exe` and patterns of `cgroup` are not known",
+					    n ? rule->args.v[0].name : "a hit", rule->when.target);
+	}
+
+	for (uint32_t i = 0; i < n && err != -ENOMEM; i++)
+		err = bind_arg(rs, rule, i, f, more, d) ?: err;
+	if (!err)
+		rule->when.source = FRBPF_SOURCE_TRACEPOINT_FIELDS;
+	return err;
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "detect/engine/source.h"
+#include "detect/tracepoint/span_ends.h"
+#include "detect/tracepoint/tracepoint_info.h"
+#include "rules/units.h"
+#include "span.skel.h"
+
+#define AGE_LEAST      (60 * NSEC_PER_SEC) /* what has begun may be forgotten, */
+#define AGE_THRESHOLDS 4		   /* and not before these times the highest threshold */
+
+static int set_keys(struct span_bpf *skel, const struct span_ends *e, struct err *err)
+{
+	struct frbpf_extract x;
+	int r = 0;
+
+	for (uint32_t i = 0; i < e->target.n_keys && !r; i++) {
+		r = span_ends__key(e, i, false, &x, err);
+		if (!r)
+			skel->bss->start_keys[i] = x;
+		r = r ?: span_ends__key(e, i, true, &x, err);
+		if (!r)
+			skel->bss->end_keys[i] = x;
+	}
+	return r;
+}
+
+static int set_ends(struct source *s, struct span_bpf *skel)
+{
+	struct span_ends e;
+	int r = span_ends__open(s->target, &e);
+
+	r = r ?: set_keys(skel, &e, s->err);
+	if (!r) {
+		skel->rodata->n_args = btf_trace__n_args(e.start);
+		skel->rodata->n_end_args = btf_trace__n_args(e.end);
+		skel->rodata->n_keys = e.target.n_keys;
+		skel->rodata->nested = e.target.nested;
+		skel->rodata->is_disturbed = tracepoint_info__disturbed(e.target.end);
+	}
+	span_ends__free(&e);
+	return r;
+}
+
+static int span_load(struct source *s, const struct source_env *env)
+{
+	struct span_bpf *skel = span_bpf__open();
+	int r;
+
+	if (!skel)
+		return -errno;
+	s->skel = skel;
+	skel->rodata->daemon_pidns = env->pidns;
+	r = set_ends(s, skel);
+	r = r ?: source__prepare(s, skel->obj, env);
+	r = r ?: span_bpf__load(skel);
+	if (!r)
+		source__bind(s, skel);
+	return r;
+}
+
+/* What begins is to be seen to end: the end comes first. */
+static int span_attach(struct source *s)
+{
+	struct span_bpf *skel = s->skel;
+	struct span_target t;
+	int r = span_target__parse(s->target, &t);
+
+	if (r)
+		return r;
+	skel->links.span_end = bpf_program__attach_raw_tracepoint(skel->progs.span_end,
+								  tracepoint_info__name(t.end));
+	if (!skel->links.span_end)
+		return -errno;
+	skel->links.span_start = bpf_program__attach_raw_tracepoint(skel->progs.span_start,
+								    tracepoint_info__name(t.start));
+	return skel->links.span_start ? 0 : -errno;
+}
+
+static int add_extract(const struct span_ends *e, const struct rule_arg *arg, uint32_t slot,
+		       struct frbpf_extracts *starts, struct frbpf_extracts *ends, uint32_t *bits,
+		       struct err *err)
+{
+	struct frbpf_extracts *xs;
+	struct btf_value v;
+	struct span bad;
+	bool start;
+	int r = span_ends__value(e, arg->name, &start, &v, &bad, err);
+
+	if (r)
+		return r;
+	xs = start ? starts : ends;
+	xs->slot[slot] = v.where;
+	xs->n = slot + 1;
+	if (start)
+		*bits |= 1U << slot;
+	btf_value__free(&v);
+	return 0;
+}
+
+static void set_age(struct span_bpf *skel, const struct rule_table *table)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < table->half.n_rules; i++)
+		most = table->rules[i].threshold > most ? table->rules[i].threshold : most;
+	most = most > INT64_MAX / AGE_THRESHOLDS ? INT64_MAX : most * AGE_THRESHOLDS;
+	skel->data->max_age = most > AGE_LEAST ? most : AGE_LEAST;
+}
+
+static int span_write(struct source *s, uint32_t half, const struct rule_table *table,
+		      struct err *err)
+{
+	struct frbpf_extracts starts = { 0 }, ends = { 0 };
+	struct span_bpf *skel = s->skel;
+	struct span_ends e;
+	uint32_t bits = 0;
+	int r = span_ends__open(s->target, &e);
+
+	for (uint32_t i = 0; i < FRBPF_MAX_ARGS && !r; i++) {
+		if (table->args[i])
+			r = add_extract(&e, table->args[i], i, &starts, &ends, &bits, err);
+	}
+	span_ends__free(&e);
+	if (r)
+		return err_prefix(err, r, "span:%s: ", s->target);
+	skel->bss->start_extracts[half] = starts;
+	skel->bss->end_extracts[half] = ends;
+	skel->bss->start_slots[half] = bits;
+	if (table->half.n_rules)
+		set_age(skel, table);
+	return 0;
+}
+
+static void span_free(struct source *s)
+{
+	span_bpf__destroy(s->skel);
+}
+
+const struct source_ops source_span = {
+	.source = FRBPF_SOURCE_SPAN,
+	.name = "span",
+	.elf = span_bpf__elf_bytes,
+	.load = span_load,
+	.attach = span_attach,
+	.write = span_write,
+	.free = span_free,
+};

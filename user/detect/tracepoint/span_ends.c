@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "detect/tracepoint/span_ends.h"
+#include "detect/tracepoint/tracepoint_info.h"
+#include "rules/text.h"
+
+#define START "start."
+
+int span_ends__open(const char *target, struct span_ends *ret)
+{
+	int r;
+
+	*ret = (struct span_ends){ .start = NULL };
+	r = span_target__parse(target, &ret->target);
+	r = r ?: btf_trace__find(tracepoint_info__name(ret->target.start), &ret->start);
+	return r ?: btf_trace__find(tracepoint_info__name(ret->target.end), &ret->end);
+}
+
+void span_ends__free(struct span_ends *e)
+{
+	btf_trace__free(e->start);
+	btf_trace__free(e->end);
+	e->start = e->end = NULL;
+}
+
+/* What every hit has. */
+static bool common_key(const char *name, struct frbpf_extract *ret)
+{
+	static const struct {
+		const char *name;
+		enum frbpf_extract_kind kind;
+	} keys[] = {
+		{ "tid", FRBPF_EXTRACT_TID },
+		{ "pid", FRBPF_EXTRACT_PID },
+		{ "cpu", FRBPF_EXTRACT_CPU },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (strcmp(keys[i].name, name))
+			continue;
+		*ret = (struct frbpf_extract){ .kind = keys[i].kind };
+		return true;
+	}
+	return false;
+}
+
+int span_ends__key(const struct span_ends *e, uint32_t i, bool at_end, struct frbpf_extract *ret,
+		   struct err *err)
+{
+	const char *target = at_end ? e->target.end : e->target.start;
+	const char *name = at_end ? e->target.keys[i].end : e->target.keys[i].start;
+	struct btf_value value;
+	struct span bad;
+	int r;
+
+	if (common_key(name, ret))
+		return 0;
+	r = btf_trace__value(at_end ? e->end : e->start, tracepoint_info__path(target, name),
+			     BTF_PATH_KEY, &value, &bad, err);
+	if (r)
+		return r;
+	*ret = value.where;
+	btf_value__free(&value);
+	return 0;
+}
+
+int span_ends__value(const struct span_ends *e, const char *name, bool *ret_start,
+		     struct btf_value *ret, struct span *ret_bad, struct err *err)
+{
+	bool start = !strncmp(name, START, strlen(START));
+	const char *target = start ? e->target.start : e->target.end, *path;
+	int r;
+
+	name += start ? strlen(START) : 0;
+	path = tracepoint_info__path(target, name);
+	r = btf_trace__value(start ? e->start : e->end, path,
+			     path != name ? BTF_PATH_OWN : BTF_PATH_RULE, ret, ret_bad, err);
+	if (r && start)
+		ret_bad->off += strlen(START);
+	if (!r)
+		*ret_start = start;
+	return r;
+}
+
+/* ---- rules ---- */
+
+/* Where @word stands in the rule's `when`; all of that, if it cannot be found. */
+static struct span find_word(const struct rule_conf *rule, const char *word)
+{
+	const char *text = rule->src->text + rule->when_span.off, *p = text;
+	const char *last = text + rule->when_span.len - strlen(word);
+
+	for (; p <= last; p++) {
+		bool begins = p == text || strchr(" \t,=>", p[-1]);
+
+		if (begins && !strncmp(p, word, strlen(word)) &&
+		    strchr(" \t,=>\n", p[strlen(word)]))
+			return (struct span){ p - rule->src->text, strlen(word) };
+	}
+	return rule->when_span;
+}
+
+static int check_key(const struct rule_conf *rule, const struct span_ends *e, uint32_t i,
+		     bool at_end, struct diags *d)
+{
+	const char *name = at_end ? e->target.keys[i].end : e->target.keys[i].start;
+	bool same = !strcmp(e->target.keys[i].start, e->target.keys[i].end);
+	struct frbpf_extract x;
+	struct err err = { "" };
+	int r = span_ends__key(e, i, at_end, &x, &err);
+
+	if (!r || r == -ENOMEM)
+		return r;
+	return diags__error(d, rule->src, find_word(rule, name), "the key '%s' at %s: %s%s", name,
+			    at_end ? e->target.end : e->target.start, err.msg,
+			    r == -ENOENT && same ? "; where the ends call it differently write "
+						   "NAME_AT_START = NAME_AT_END"
+						 : "");
+}
+
+static int bind_arg(struct rule_conf *rule, struct rule_arg *arg, const struct span_ends *e,
+		    struct diags *d)
+{
+	struct expr_field_desc desc = { .name = arg->name,
+					.field = FRBPF_FIELD_ARG + arg->slot,
+					.of_event = true };
+	struct err err = { "" };
+	struct btf_value v;
+	struct span bad = { 0 };
+	bool start;
+	const char *base = arg->name;
+	int r = span_ends__value(e, arg->name, &start, &v, &bad, &err);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r) {
+		bad.off += arg->at.off;
+		if (bad.off + bad.len > arg->at.off + arg->at.len)
+			bad = arg->at;
+		return diags__error(d, rule->src, bad, "'%s' of the span's %s: %s", arg->name,
+				    strncmp(base, START, strlen(START)) ? "end" : "start", err.msg);
+	}
+	if (start && e->target.nested) {
+		btf_value__free(&v);
+		return diags__error(d, rule->src, arg->at,
+				    "a nested span has many starts: '%s' is not kept for each",
+				    arg->name);
+	}
+	base += start ? strlen(START) : 0;
+	desc.type = v.type;
+	desc.min = v.min;
+	desc.max = v.max;
+	arg->symbols = tracepoint_info__symbols(start ? e->target.start : e->target.end, base);
+	desc.symbols = arg->symbols ?: v.symbols;
+	r = expr__bind(&rule->expr, arg->slot, &desc, rule->src, d);
+	arg->bound = !r;
+	arg->type = v.type;
+	btf_value__free(&v);
+	return r;
+}
+
+static int bind_open(struct rule_conf *rule, const struct span_ends *e, struct diags *d)
+{
+	int err = 0, one;
+
+	for (uint32_t i = 0; i < e->target.n_keys; i++) {
+		for (int at_end = 0; at_end < 2; at_end++) {
+			one = check_key(rule, e, i, at_end, d);
+			err = err ?: one;
+		}
+	}
+	for (uint32_t i = 0; i < rule->args.n; i++) {
+		one = rule->args.v[i].bound ? 0 : bind_arg(rule, &rule->args.v[i], e, d);
+		err = err ?: one;
+	}
+	return err;
+}
+
+int span_ends__bind(struct rule_conf *rule, struct diags *d)
+{
+	struct span_ends e;
+	int err = span_ends__open(rule->when.target, &e);
+	const char *missing = e.start ? e.target.end : e.target.start;
+
+	if (err == -ENOENT)
+		diags__error(d, rule->src, find_word(rule, missing),
+			     "this kernel has no tracepoint '%s' whose arguments it tells",
+			     missing);
+	else if (err == -EOPNOTSUPP)
+		diags__error(d, rule->src, rule->when_span,
+			     "this kernel does not describe its types (no BTF): rules need it");
+	else if (!err)
+		err = bind_open(rule, &e, d);
+	span_ends__free(&e);
+	return err == -ENOMEM ? err : err ? -EINVAL : 0;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "detect/engine/source.h"
+#include "detect/tracepoint/extracts.h"
+#include "detect/tracepoint/tracepoint_info.h"
+#include "tracepoint.skel.h"
+
+static int tracepoint_load(struct source *s, const struct source_env *env)
+{
+	struct tracepoint_bpf *skel = tracepoint_bpf__open();
+	struct btf_trace *trace = NULL;
+	struct tracepoint_subject subject;
+	int r;
+
+	if (!skel)
+		return -errno;
+	s->skel = skel;
+	r = btf_trace__find(tracepoint_info__name(s->target), &trace);
+	if (r)
+		return r;
+	subject = tracepoint_info__subject(s->target, trace);
+	skel->rodata->daemon_pidns = env->pidns;
+	skel->rodata->n_args = btf_trace__n_args(trace);
+	skel->rodata->subject_arg = subject.task;
+	skel->rodata->subject_pid_arg = subject.pid;
+	skel->rodata->subject_nobody = subject.nobody;
+	skel->rodata->is_disturbed = tracepoint_info__disturbed(s->target);
+	btf_trace__free(trace);
+	r = source__prepare(s, skel->obj, env);
+	if (!r)
+		r = tracepoint_bpf__load(skel);
+	if (!r)
+		source__bind(s, skel);
+	return r;
+}
+
+static int tracepoint_attach(struct source *s)
+{
+	struct tracepoint_bpf *skel = s->skel;
+
+	skel->links.tp_hit = bpf_program__attach_raw_tracepoint(skel->progs.tp_hit,
+								tracepoint_info__name(s->target));
+	return skel->links.tp_hit ? 0 : -errno;
+}
+
+static int tracepoint_write(struct source *s, uint32_t half, const struct rule_table *table,
+			    struct err *err)
+{
+	struct tracepoint_bpf *skel = s->skel;
+
+	return extracts__make(s->target, table, &skel->bss->extracts[half], err);
+}
+
+static void tracepoint_free(struct source *s)
+{
+	tracepoint_bpf__destroy(s->skel);
+}
+
+const struct source_ops source_tracepoint = {
+	.source = FRBPF_SOURCE_TRACEPOINT,
+	.name = "tracepoint",
+	.elf = tracepoint_bpf__elf_bytes,
+	.load = tracepoint_load,
+	.attach = tracepoint_attach,
+	.write = tracepoint_write,
+	.free = tracepoint_free,
+};

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hits on a tracepoint with the fields of its format: a private perf event with the kernel's own
+ * filter lets through what its rules may be about, what the filter cannot say is tested on the sample,
+ * and then it is an event like any other. While all of its rules cool down, it is paused: so what
+ * would match meanwhile is neither seen nor counted.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "detect/engine/grace.h"
+#include "detect/engine/source.h"
+#include "detect/inject/event_ring.h"
+#include "detect/inject/inject.h"
+#include "detect/inject/listener.h"
+#include "detect/inject/proc_subject.h"
+#include "detect/tracepoint/event_filter.h"
+#include "detect/tracepoint/fields_bind.h"
+#include "detect/tracepoint/tracepoint_info.h"
+#include "rules/units.h"
+
+#define FLIPS_MAX 3		/* of the rules while one event is looked at */
+#define PAUSE_MIN NSEC_PER_MSEC /* less is not worth it */
+
+/* The events of one filter. */
+struct tap {
+	struct fields *owner;
+	struct event_ring *ring;
+	char *filter;	/* owned */
+	uint64_t from;	/* ns: what happened before is another tap's */
+	uint64_t until; /* as `from`: and what happened from then on */
+	struct tap_fd {
+		struct tap *tap;
+		size_t i;
+	} * fds;      /* of the listener; owned */
+	size_t n_fds; /* added to it */
+};
+
+/* A rule, as far as a pause is concerned. */
+struct cooling_rule {
+	uint32_t slot;
+	uint64_t window; /* 0: it must see every event */
+};
+
+/* Touched by the thread that updates and, under the listener's lock, by the one that listens: the
+ * former removes the descriptors before it changes what they lead to. */
+struct fields {
+	struct inject *inject;
+	struct listener *listener;
+	struct event_format *format;
+	int states_fd;
+	pid_t self;
+	int timer_fd;	      /* ends a pause */
+	bool nobody;	      /* its events have no subject */
+	pthread_mutex_t lock; /* of args, rules, tap and paused; taken inside of the listener's */
+	struct tap *tap;      /* at work; NULL: none yet */
+	bool paused;
+	struct tap *next; /* made by write, put to work by the flip; NULL: the old one goes on */
+	char *args[2][FRBPF_MAX_ARGS]; /* names by half and slot; owned */
+	struct cooling_rule *rules[2]; /* by half; owned */
+	uint32_t n_rules[2];
+	__u64 *lost;
+};
+
+/* ---- from a sample to the rules ---- */
+
+static void fill_event(struct fields *f, const struct event_sample *s, struct frbpf_event *e)
+{
+	uint32_t half = inject__half(f->inject);
+
+	e->source = FRBPF_SOURCE_TRACEPOINT_FIELDS;
+	e->half = 1 + half;
+	e->time = s->time;
+	e->cpu = s->cpu;
+	pthread_mutex_lock(&f->lock);
+	for (uint32_t i = 0; i < FRBPF_MAX_ARGS; i++) {
+		if (f->args[half][i])
+			fields_bind__value(f->format, f->args[half][i], s->raw, s->size,
+					   e->val[EVENT_SUBJECT][FRBPF_FIELD_ARG + i]);
+	}
+	pthread_mutex_unlock(&f->lock);
+	if (f->nobody) {
+		proc_subject__fill(e, EVENT_CURRENT, s->tid, false);
+		return;
+	}
+	e->val[EVENT_SUBJECT][FRBPF_FIELD_PID][0] = s->pid;
+	proc_subject__fill(e, EVENT_SUBJECT, s->tid, inject__wants(f->inject, FRBPF_FIELD_CGROUP));
+	proc_subject__is_current(e);
+}
+
+static void on_sample(const struct event_sample *s, void *arg)
+{
+	struct tap *t = arg;
+	int r = -EAGAIN;
+
+	if (s->pid == (uint32_t)t->owner->self)
+		return; /* never a subject, and to look at it would make more of them */
+	if (s->time < t->from || s->time >= __atomic_load_n(&t->until, __ATOMIC_ACQUIRE))
+		return;
+	for (int i = 0; i < FLIPS_MAX && r == -EAGAIN; i++) {
+		struct frbpf_event e = { 0 };
+
+		fill_event(t->owner, s, &e);
+		r = inject__event(t->owner->inject, &e);
+	}
+}
+
+static void tap__read(struct tap *t, size_t i)
+{
+	uint64_t lost = event_ring__read(t->ring, i, on_sample, t);
+
+	if (lost)
+		__atomic_add_fetch(t->owner->lost, lost, __ATOMIC_RELAXED);
+}
+
+/* ---- pauses ---- */
+
+/* ns until the first of the rules may fire again; 0: one of them sees every event. */
+static uint64_t pause_left(const struct fields *f, uint64_t now)
+{
+	uint32_t half = inject__half(f->inject);
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t i = 0; i < f->n_rules[half]; i++) {
+		const struct cooling_rule *r = &f->rules[half][i];
+		struct frbpf_rule_state st;
+		uint64_t end;
+
+		if (!r->window || bpf_map_lookup_elem(f->states_fd, &r->slot, &st) ||
+		    !st.last_fired)
+			return 0;
+		end = st.last_fired + r->window;
+		if (end <= now)
+			return 0;
+		least = end - now < least ? end - now : least;
+	}
+	return least == UINT64_MAX ? 0 : least;
+}
+
+static void set_timer(const struct fields *f, uint64_t ns)
+{
+	struct itimerspec t = { .it_value = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC } };
+
+	timerfd_settime(f->timer_fd, 0, &t, NULL);
+}
+
+static void maybe_pause(struct fields *f)
+{
+	uint64_t left;
+
+	pthread_mutex_lock(&f->lock);
+	left = pause_left(f, now_ns());
+	if (left >= PAUSE_MIN && f->tap && !f->paused) {
+		event_ring__enable(f->tap->ring, false);
+		f->paused = true;
+		set_timer(f, left);
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
+static void on_timer(void *arg, uint32_t events)
+{
+	struct fields *f = arg;
+	uint64_t n;
+
+	if (read(f->timer_fd, &n, sizeof(n)) != sizeof(n))
+		return;
+	pthread_mutex_lock(&f->lock);
+	if (f->tap && f->paused)
+		event_ring__enable(f->tap->ring, true);
+	f->paused = false;
+	pthread_mutex_unlock(&f->lock);
+}
+
+static void on_readable(void *arg, uint32_t events)
+{
+	struct tap_fd *fd = arg;
+
+	if (__atomic_load_n(&fd->tap->from, __ATOMIC_ACQUIRE) == UINT64_MAX)
+		return; /* in a moment it is known what is this tap's */
+	tap__read(fd->tap, fd->i);
+	maybe_pause(fd->tap->owner);
+}
+
+/* ---- taps ---- */
+
+static void tap__deafen(struct tap *t)
+{
+	while (t->n_fds)
+		listener__remove(t->owner->listener, event_ring__fd(t->ring, --t->n_fds));
+}
+
+static void tap__free(struct tap *t)
+{
+	if (!t)
+		return;
+	tap__deafen(t);
+	event_ring__close(t->ring);
+	free(t->filter);
+	free(t->fds);
+	free(t);
+}
+
+/* Without what the thread that listens does itself: reading one event must not make the next. */
+static char *without_us(const char *filter)
+{
+	char *text;
+
+	if (asprintf(&text, "COMM != \"" LISTENER_NAME "\"%s%s%s", *filter ? " && (" : "", filter,
+		     *filter ? ")" : "") < 0)
+		return NULL;
+	return text;
+}
+
+/* Recorded, but not at work: nobody listens yet. Takes @filter over. */
+static int tap__open(struct fields *f, char *filter, struct tap **ret, struct err *err)
+{
+	struct tap *t = calloc(1, sizeof(*t));
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	if (!t) {
+		free(filter);
+		return -ENOMEM;
+	}
+	*t = (struct tap){ .owner = f, .filter = filter, .until = UINT64_MAX };
+	text = without_us(filter);
+	r = text ? event_ring__open(f->format->id, text, &t->ring, err) : -ENOMEM;
+	if (!r) {
+		t->fds = calloc(event_ring__n(t->ring), sizeof(*t->fds));
+		r = t->fds ? 0 : -ENOMEM;
+	}
+	if (r) {
+		tap__free(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+static int tap__listen(struct tap *t)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < event_ring__n(t->ring) && !r; i++) {
+		t->fds[i] = (struct tap_fd){ t, i };
+		r = listener__add(t->owner->listener, event_ring__fd(t->ring, i), EPOLLIN,
+				  on_readable, &t->fds[i]);
+		t->n_fds += !r;
+	}
+	return r;
+}
+
+/* ---- the source ---- */
+
+static int fields_load(struct source *s, const struct source_env *env)
+{
+	struct fields *f = calloc(1, sizeof(*f));
+	struct btf_trace *trace;
+	int r;
+
+	if (!f)
+		return -ENOMEM;
+	s->skel = f;
+	pthread_mutex_init(&f->lock, NULL);
+	f->timer_fd = -1;
+	f->self = getpid();
+	f->listener = env->listener;
+	f->states_fd = env->states_fd;
+	r = event_format__read(s->target, &f->format, s->err);
+	r = r ?: inject__load(s, env, &f->inject);
+	if (r)
+		return r;
+	f->lost = (__u64 *)s->missing_storage;
+	if (!btf_trace__find(tracepoint_info__name(s->target), &trace)) {
+		f->nobody = tracepoint_info__subject(s->target, trace).nobody;
+		btf_trace__free(trace);
+	}
+	return 0;
+}
+
+static int fields_attach(struct source *s)
+{
+	struct fields *f = s->skel;
+
+	f->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (f->timer_fd < 0)
+		return -errno;
+	return listener__add(f->listener, f->timer_fd, EPOLLIN, on_timer, f);
+}
+
+static void free_half(struct fields *f, uint32_t half)
+{
+	for (int i = 0; i < FRBPF_MAX_ARGS; i++) {
+		free(f->args[half][i]);
+		f->args[half][i] = NULL;
+	}
+	free(f->rules[half]);
+	f->rules[half] = NULL;
+	f->n_rules[half] = 0;
+}
+
+/* Those that count, and those that cool down for each process and so on, see every event. */
+static int take_rules(struct fields *f, uint32_t half, const struct rule_table *table)
+{
+	uint32_t n = table->half.n_rules;
+
+	free_half(f, half);
+	f->rules[half] = calloc(n ? n : 1, sizeof(*f->rules[half]));
+	if (!f->rules[half])
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct frbpf_rule *r = &table->rules[i];
+		bool sees_all = r->flags & FRBPF_RULE_QUIET || r->count.n > 1 ||
+				r->cooldown.per != FRBPF_PER_RULE;
+
+		f->rules[half][i] =
+			(struct cooling_rule){ r->slot, sees_all ? 0 : r->cooldown.window };
+	}
+	f->n_rules[half] = n;
+	for (int i = 0; i < FRBPF_MAX_ARGS; i++) {
+		if (!table->args[i])
+			continue;
+		f->args[half][i] = strdup(table->args[i]->name);
+		if (!f->args[half][i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The half is not in force, so nobody looks at it. */
+static int fields_write(struct source *s, uint32_t half, const struct rule_table *table,
+			struct err *err)
+{
+	struct fields *f = s->skel;
+	char *filter;
+	int r;
+
+	pthread_mutex_lock(&f->lock);
+	r = take_rules(f, half, table);
+	pthread_mutex_unlock(&f->lock);
+	tap__free(f->next);
+	f->next = NULL;
+	if (!r && !table->half.n_rules)
+		return 0; /* to be detached */
+	filter = r ? NULL : event_filter__make(table, f->format);
+	if (!filter)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (f->tap && !strcmp(f->tap->filter, filter)) {
+		free(filter);
+		return 0;
+	}
+	r = tap__open(f, filter, &f->next, err);
+	r = r ?: tap__listen(f->next);
+	return r ? err_prefix(err, r, "tracepoint:%s: ", s->target) : 0;
+}
+
+/*
+ * From one filter to another (an event's can be set once only), so that each hit is seen through one of
+ * them. Each takes the time of a hit for itself, though: of those within a microsecond or so of the
+ * change, one may be missed or be seen twice.
+ */
+static void fields_change_keys(struct source *s, const __u64 *from, const __u64 *to)
+{
+	struct fields *f = s->skel;
+	struct tap *old = f->tap;
+
+	if (!f->next)
+		return;
+	f->next->from = old ? UINT64_MAX : 0;
+	event_ring__enable(f->next->ring, true);
+	if (old) {
+		__atomic_store_n(&old->until, now_ns(), __ATOMIC_RELEASE);
+		__atomic_store_n(&f->next->from, old->until, __ATOMIC_RELEASE);
+		tap__deafen(old);
+		event_ring__enable(old->ring, false);
+		grace_period(); /* one that was interrupted while it wrote its sample does so now */
+		for (size_t i = 0; i < event_ring__n(old->ring); i++)
+			tap__read(old, i);
+	}
+	pthread_mutex_lock(&f->lock);
+	f->tap = f->next;
+	f->next = NULL;
+	f->paused = false;
+	pthread_mutex_unlock(&f->lock);
+	tap__free(old);
+}
+
+static void fields_free(struct source *s)
+{
+	struct fields *f = s->skel;
+
+	if (!f)
+		return;
+	if (f->timer_fd >= 0) {
+		listener__remove(f->listener, f->timer_fd);
+		close(f->timer_fd);
+	}
+	tap__free(f->next);
+	tap__free(f->tap);
+	free_half(f, 0);
+	free_half(f, 1);
+	inject__free(f->inject);
+	event_format__free(f->format);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+const struct source_ops source_tracepoint_fields = {
+	.source = FRBPF_SOURCE_TRACEPOINT_FIELDS,
+	.name = "tracepoint",
+	.elf = inject__elf,
+	.load = fields_load,
+	.attach = fields_attach,
+	.change_keys = fields_change_keys,
+	.write = fields_write,
+	.free = fields_free,
+};
