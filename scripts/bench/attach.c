@@ -16,7 +16,8 @@ int main(int argc, char **argv)
 
 	if (!obj || bpf_object__load(obj))
 		return 1;
-	bpf_object__for_each_program(prog, obj) {
+	bpf_object__for_each_program(prog, obj)
+	{
 		if (!bpf_program__attach(prog))
 			return 1;
 	}

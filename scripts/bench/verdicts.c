@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "run/baseline.h"
-#include "run/compare.h"
+#include "run/baseline/baseline.h"
+#include "run/baseline/compare.h"
 
 int main(int argc, char **argv)
 {

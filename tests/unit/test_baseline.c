@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "run/baseline.h"
-#include "run/compare.h"
+#include "run/baseline/baseline.h"
+#include "run/baseline/compare.h"
 
 #define MS 1000000ULL
 #define N  10

@@ -420,11 +420,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_names),		cmocka_unit_test(test_default_is_cycles),
-		cmocka_unit_test(test_errors),		cmocka_unit_test(test_tracepoint_errors),
-		cmocka_unit_test(test_frequency_limit), cmocka_unit_test(test_tracepoints),
-		cmocka_unit_test(test_tracefs_files),	cmocka_unit_test(test_open),
-		cmocka_unit_test(test_cycles_fallback), cmocka_unit_test(test_open_errors),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_default_is_cycles),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_tracepoint_errors),
+		cmocka_unit_test(test_frequency_limit),
+		cmocka_unit_test(test_tracepoints),
+		cmocka_unit_test(test_tracefs_files),
+		cmocka_unit_test(test_open),
+		cmocka_unit_test(test_cycles_fallback),
+		cmocka_unit_test(test_open_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -172,11 +172,12 @@ static void memory(void **state)
 
 static void windows(void **state)
 {
-	struct planned p = plan_text("[daemon]\nmax-memory = 1G\n"
-				     "[session-flat]\nrun = -e cpu-clock -F 100 -m 64K -a --overwrite\n"
-				     "[session-deep]\nrun = -e cpu-clock -F 100 -g -m 64K -a --overwrite\n"
-				     "[session-period]\nrun = -e cpu-clock -c 9 -m 64K -a --overwrite\n"
-				     "[session-tp]\nrun = -e sched:sched_switch -m 64K -a --overwrite\n");
+	struct planned p =
+		plan_text("[daemon]\nmax-memory = 1G\n"
+			  "[session-flat]\nrun = -e cpu-clock -F 100 -m 64K -a --overwrite\n"
+			  "[session-deep]\nrun = -e cpu-clock -F 100 -g -m 64K -a --overwrite\n"
+			  "[session-period]\nrun = -e cpu-clock -c 9 -m 64K -a --overwrite\n"
+			  "[session-tp]\nrun = -e sched:sched_switch -m 64K -a --overwrite\n");
 	const struct session_plan *s;
 
 	assert_int_equal(p.err, 0);

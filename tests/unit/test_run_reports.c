@@ -14,8 +14,8 @@
 #include <jansson.h>
 
 #include "common/cleanup.h"
-#include "run/escape.h"
-#include "run/report.h"
+#include "common/escape.h"
+#include "run/report/report.h"
 
 #define MS 1000000ULL
 

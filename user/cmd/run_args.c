@@ -6,8 +6,8 @@
 
 #include "cmd/run_args.h"
 #include "rules/units.h"
+#include "run/baseline/series.h"
 #include "run/outcome.h"
-#include "run/series.h"
 
 enum { /* options without a letter */
        OPT_RULES = 256,

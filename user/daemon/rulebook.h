@@ -17,7 +17,7 @@ struct rulebook;
 
 struct rulebook_opts {
 	struct recorder *recorder; /* all borrowed */
-	struct tracefs *tracefs; /* NULL: there is none */
+	struct tracefs *tracefs;   /* NULL: there is none */
 	const struct dump_env *dump;
 	const char *path; /* absolute */
 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "run/compare.h"
+#include "run/baseline/compare.h"
 #include "run/outcome.h"
 
 bool run_rule__fired(const struct run_rule *rule)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "run/histogram.h"
+#include "run/baseline/histogram.h"
 #include "run/run_opts.h"
 
 /* Exit status of frbpf run, where it is not that of the command. */

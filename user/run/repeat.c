@@ -5,7 +5,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "run/baseline.h"
+#include "run/baseline/baseline.h"
 #include "run/repeat.h"
 
 bool repeat__is_single(const struct run_opts *opts)

@@ -7,8 +7,8 @@
 #ifndef FRBPF_RUN_REPEAT_H
 #define FRBPF_RUN_REPEAT_H
 
+#include "run/baseline/compare.h"
 #include "run/child.h"
-#include "run/compare.h"
 #include "run/outcome.h"
 
 #define REPEAT_DEFAULT 30 /* for --save-baseline */

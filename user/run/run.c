@@ -13,7 +13,7 @@
 #include "run/hot_stacks.h"
 #include "run/incident_note.h"
 #include "run/repeat.h"
-#include "run/report.h"
+#include "run/report/report.h"
 #include "run/run.h"
 #include "run/wait.h"
 

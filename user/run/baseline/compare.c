@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "run/compare.h"
+#include "run/baseline/compare.h"
 
 /* What is compared, as a number of a run; 0 or less: this run has none. */
 typedef double (*metric_fn)(const struct run_sample *run, size_t rule);

@@ -14,7 +14,7 @@
 #include "common/clock.h"
 #include "detect/engine/cgroups.h"
 #include "rules/units.h"
-#include "run/machine.h"
+#include "run/baseline/machine.h"
 
 #define FILE_MAX     (8 << 20)
 #define PROBE_ROUNDS 3

@@ -7,7 +7,7 @@
 #define FRBPF_RUN_BASELINE_H
 
 #include "common/buf.h"
-#include "run/series.h"
+#include "run/baseline/series.h"
 
 #define BASELINE_VERSION  1
 #define BASELINE_FILE_MAX (16 << 20)

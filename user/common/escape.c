@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "run/escape.h"
+#include "common/escape.h"
 
 /* How long the UTF-8 sequence at @s is; 0: it is none, or one that XML does not allow. */
 static size_t sequence(const char *s)

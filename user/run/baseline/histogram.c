@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "run/histogram.h"
+#include "run/baseline/histogram.h"
 
 struct histogram histogram__of(const struct frbpf_rule_state *st)
 {

@@ -8,8 +8,8 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/cpus.h"
-#include "run/escape.h"
-#include "run/series.h"
+#include "common/escape.h"
+#include "run/baseline/series.h"
 
 #define CPUINFO_MAX (8 << 20)
 

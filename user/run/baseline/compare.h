@@ -13,8 +13,8 @@
 #ifndef FRBPF_RUN_COMPARE_H
 #define FRBPF_RUN_COMPARE_H
 
-#include "run/ratio.h"
-#include "run/series.h"
+#include "run/baseline/ratio.h"
+#include "run/baseline/series.h"
 
 #define COMPARE_ALPHA 0.005 /* on either side of the interval: 99 % */
 

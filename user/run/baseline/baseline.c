@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "run/baseline.h"
-#include "run/escape.h"
+#include "common/escape.h"
+#include "run/baseline/baseline.h"
 
 #define FORMAT	       "frbpf-baseline"
 #define TEXT_MAX       (1 << 20)

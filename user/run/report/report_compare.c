@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/escape.h"
 #include "rules/units.h"
-#include "run/compare.h"
-#include "run/escape.h"
-#include "run/report.h"
+#include "run/baseline/compare.h"
+#include "run/report/report.h"
 
 static const char *value(const struct compared *m, double v, char buf[static 32])
 {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "run/escape.h"
-#include "run/report.h"
+#include "common/escape.h"
+#include "run/report/report.h"
 
 /* "::error title=frbpf%3A runq-spike::80ms > 20ms ...": workflow commands of GitHub Actions. */
 static int add_annotation(const struct outcome *o, size_t i, struct buf *b)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "common/escape.h"
 #include "rules/units.h"
-#include "run/escape.h"
-#include "run/report.h"
+#include "run/report/report.h"
 
 int report__fact(const struct run_rule *rule, const struct run_trigger *t, struct buf *b)
 {

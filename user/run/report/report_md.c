@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 
+#include "common/escape.h"
 #include "rules/units.h"
-#include "run/escape.h"
-#include "run/report.h"
+#include "run/report/report.h"
 
 static const char *ns(uint64_t v, char buf[static 32])
 {

@@ -10,7 +10,7 @@
 
 #include "common/buf.h"
 #include "common/err.h"
-#include "run/compare.h"
+#include "run/baseline/compare.h"
 #include "run/outcome.h"
 
 #define REPORT_SCHEMA 1 /* of summary.json */

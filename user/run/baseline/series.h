@@ -8,8 +8,8 @@
 #define FRBPF_RUN_SERIES_H
 
 #include "common/err.h"
-#include "run/histogram.h"
-#include "run/machine.h"
+#include "run/baseline/histogram.h"
+#include "run/baseline/machine.h"
 #include "run/run_rules.h"
 
 #define SERIES_RUNS_MAX 1000

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "common/escape.h"
 #include "rules/units.h"
-#include "run/escape.h"
-#include "run/report.h"
+#include "run/report/report.h"
 
 /* Text of which some is ours and some is not: formatted first, then escaped as a whole. */
 typedef int (*text_fn)(const struct outcome *o, size_t rule, struct buf *b);

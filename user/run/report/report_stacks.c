@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/escape.h"
 #include "rules/units.h"
-#include "run/escape.h"
-#include "run/report.h"
+#include "run/report/report.h"
 
 /* Of one stack; the JSON has all of them. */
 #define KERNEL_FRAMES 4

@@ -4,8 +4,8 @@
  * but us may begin a line, an element, a cell or a command there. Bytes that are not UTF-8, and
  * control characters, become '?'.
  */
-#ifndef FRBPF_RUN_ESCAPE_H
-#define FRBPF_RUN_ESCAPE_H
+#ifndef FRBPF_COMMON_ESCAPE_H
+#define FRBPF_COMMON_ESCAPE_H
 
 #include "common/buf.h"
 

@@ -9,7 +9,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "run/report.h"
+#include "run/report/report.h"
 
 static int write_all(int fd, const struct buf *b)
 {

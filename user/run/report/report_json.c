@@ -6,10 +6,10 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/escape.h"
 #include "daemon/held_back.h"
 #include "rules/units.h"
-#include "run/escape.h"
-#include "run/report.h"
+#include "run/report/report.h"
 
 json_t *report__text(const char *s)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
-#include "run/ratio.h"
+#include "run/baseline/ratio.h"
 
 #define EXACT_MAX 50
 
