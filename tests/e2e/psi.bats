@@ -43,6 +43,12 @@ has_fired() { # RULE N
 	(($(status_of "$1" .fired) >= $2))
 }
 
+# What total= has grown by; or the threshold: the kernel's word that it was reached counts, and on a busy machine it was
+# seen to give it before total= had grown by as much.
+no_more_than_counted() { # VALUE COUNTED THRESHOLD: ns
+	between "$1" 0 $(($2 > $3 ? $2 : $3)) "the value, beside total="
+}
+
 # More threads than CPUs, for SECONDS, in the cgroup if there is one.
 hog() { # SECONDS
 	(
@@ -69,7 +75,7 @@ hog() { # SECONDS
 	same source "$(manifest "$name" source)" psi
 	same threshold "$(manifest "$name" threshold)" 300000000
 	between "$value" 300000000 2000000000 "the value"
-	between "$value" 0 "$(((after - before) * 1000))" "the value, beside total="
+	no_more_than_counted "$value" $(((after - before) * 1000)) 300000000
 	same subject "$(jq -c '.triggers[0].subject | [.pid, .comm]' "$BASE/incidents/$name.json")" '[0,""]'
 	same triggers "$(events "$(dumps sched | head -n 1)" frbpf:trigger | wc -l)" 1
 	# the stall was no wait that began at one moment
@@ -82,7 +88,7 @@ hog() { # SECONDS
 }
 
 @test "memory pressure of a cgroup at its limit fires" {
-	local v1 name before after
+	local v1 name value before after
 	v1=$(findmnt -n -o TARGET -t cgroup -O memory | head -n 1) || true
 	group=$(findmnt -n -o TARGET -t cgroup2 | head -n 1)
 	if [[ $v1 ]]; then
@@ -115,7 +121,9 @@ hog() { # SECONDS
 	after=$(total /proc/pressure/memory some)
 	name=$(incidents "$BASE" | head -n 1)
 	same rule "$(manifest "$name" rule)" memory
-	between "$(manifest "$name" value)" 10000000 "$(((after - before) * 1000))" "the value, beside total="
+	value=$(manifest "$name" value)
+	((value >= 10000000)) || fail "value: $value"
+	no_more_than_counted "$value" $(((after - before) * 1000)) 10000000
 }
 
 @test "a cgroup may come later, go, and come again" {

@@ -135,6 +135,7 @@ check_frames() { # NAME DUMP
 		when = syscall:clock_nanosleep,fsync > 300ms
 		if = comm == "frbpf-victim"
 	EOF
+	sed -i 's/-m 1M/-m 4M/' "$RULES" # it must reach back 400 ms, whatever else switches meanwhile
 	frbpf_load
 	slow=$(workload slow_syscall --ms 400)
 	wait_for_incident "$BASE" 1
