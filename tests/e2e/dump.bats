@@ -154,6 +154,6 @@ teardown() {
 	[[ $output == *"first one"* ]]
 	run -0 frbpf show "$BASE/session-sched/perf.data.$first"
 	[[ $output == *"first one"* ]]
-	run -1 --separate-stderr frbpf show 1999
+	run -1 --separate-stderr frbpf show 19990101
 	[[ $stderr == *1999* ]]
 }

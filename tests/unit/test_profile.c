@@ -12,7 +12,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "perfdata/marker.h"
+#include "perfdata/record.h"
 #include "profile/compare.h"
+#include "profile/profile.h"
 #include "profile/recordings.h"
 
 #define MS 1000000ULL
@@ -347,14 +350,122 @@ static void test_recordings(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/* sched_switch as of the format above. */
+struct raw_switch {
+	uint16_t type;
+	uint8_t flags, preempt_count;
+	int32_t pid;
+	char prev_comm[16];
+	int32_t prev_pid, pad;
+	int64_t prev_state;
+	int32_t next_pid;
+} __attribute__((packed));
+
+_Static_assert(offsetof(struct raw_switch, next_pid) == 40, "the format's offset");
+
+#define SWITCH_TYPE 314
+#define SWITCH_ID   77
+
+/* A recording with one switch of task 5 at 10 ms, and a trigger at 50 ms. */
+static void write_recording(const char *dir)
+{
+	static const struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = PERF_ATTR_SIZE_VER7,
+		.config = SWITCH_TYPE,
+		.sample_period = 1,
+		.sample_type = RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW,
+		.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST,
+		.sample_id_all = 1,
+	};
+	static const struct perfdata_format of_switch = { "sched", "sched_switch", format,
+							  sizeof(format) - 1 };
+	static const uint64_t id = SWITCH_ID;
+	static const struct raw_switch raw = {
+		.type = SWITCH_TYPE, .pid = 5, .prev_comm = "waits", .prev_pid = 5, .prev_state = 1
+	};
+	const struct perfdata_attr attrs[] = {
+		{ &attr, "sched:sched_switch", &id, 1, &of_switch },
+		marker__event(MARKER_TRIGGER),
+	};
+	const struct marker_trigger trigger = { .rule = "r", .source = "offcpu > 1ms" };
+	struct record_sample s = { .id = id, .pid = 5, .tid = 5, .time = 10 * MS };
+	struct buf records = { 0 }, mark = { 0 };
+	struct perfdata_features features = { .first_sample = 10 * MS, .last_sample = 50 * MS };
+	struct host_info *host = NULL;
+	struct perfdata_writer *w;
+	struct err err = { 0 };
+	uint64_t size;
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(host_info__collect(&err, &host), 0);
+	features.host = host;
+	s.raw = &raw;
+	s.raw_size = sizeof(raw);
+	assert_int_equal(record__add_sample(&records, &s), 0);
+	assert_int_equal(marker__encode_trigger(&mark, &trigger), 0);
+	s.id = marker__id(MARKER_TRIGGER);
+	s.time = 50 * MS;
+	s.raw = mark.data;
+	s.raw_size = mark.len;
+	assert_int_equal(record__add_sample(&records, &s), 0);
+	assert_int_equal(perfdata__create(fd, ".tmp", attrs, 2, &err, &w), 0);
+	for (size_t at = 0; at < records.len;) {
+		const struct perf_event_header *h = (void *)(records.data + at);
+
+		assert_int_equal(perfdata__write(w, h, &err), 0);
+		at += h->size;
+	}
+	assert_int_equal(perfdata__finish(w, &features, &err), 0);
+	assert_int_equal(perfdata__publish(w, "perf.data", &size, &err), 0);
+	perfdata__free(w);
+	host_info__free(host);
+	buf__free(&records);
+	buf__free(&mark);
+	close(fd);
+}
+
+/* A wait that only its trigger ended lasted until then, though no sample of the task follows. */
+static void test_wait_until_marker(void **state)
+{
+	char dir[] = "/tmp/frbpf-profile-XXXXXX", path[64];
+	struct profile_tables tables = { 0 };
+	struct err err = { 0 };
+	struct profile p;
+
+	assert_non_null(mkdtemp(dir));
+	write_recording(dir);
+	snprintf(path, sizeof(path), "%s/perf.data", dir);
+	assert_int_equal(profile_tables__init(&tables), 0);
+	profile__init(&p, &tables);
+	if (profile__add_file(&p, path, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(p.offcpu.ns, 40 * MS);
+	assert_int_equal(p.offcpu.v[0].open_ns, 40 * MS);
+	assert_int_equal(p.ns, 40 * MS);
+	assert_int_equal(profile__event(&p, "sched:sched_switch")->samples, 1);
+	assert_int_equal(profile__event(&p, "frbpf:trigger")->samples, 0);
+	profile__free(&p);
+	profile_tables__free(&tables);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fields),		cmocka_unit_test(test_offcpu),
-		cmocka_unit_test(test_offcpu_skip),	cmocka_unit_test(test_cpu_stacks),
-		cmocka_unit_test(test_offcpu_of_tasks), cmocka_unit_test(test_states),
-		cmocka_unit_test(test_stacks),		cmocka_unit_test(test_compare),
-		cmocka_unit_test(test_noise),		cmocka_unit_test(test_recordings),
+		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_offcpu),
+		cmocka_unit_test(test_offcpu_skip),
+		cmocka_unit_test(test_cpu_stacks),
+		cmocka_unit_test(test_offcpu_of_tasks),
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_compare),
+		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_recordings),
+		cmocka_unit_test(test_wait_until_marker),
 	};
 
 	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);

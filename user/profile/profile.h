@@ -66,7 +66,7 @@ struct profile {
 void profile__init(struct profile *p, struct profile_tables *tables);
 /* Add a recording. 0 or negative errno with words in @err; then what was added so far stays. */
 int profile__add_file(struct profile *p, const char *path, struct err *err);
-/* NULL: no sample of it. */
+/* NULL: no file has it. */
 const struct event_profile *profile__event(const struct profile *p, const char *name);
 void profile__free(struct profile *p);
 
