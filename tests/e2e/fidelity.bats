@@ -589,7 +589,7 @@ record_offset() { # TYPE [N]
 	broken "the magic" 0 'X'
 	broken "the size of the header" 8 '\x10'
 	broken "attrs outside of the file" 31 '\x10'
-	broken "the length of the data" 48 '\x08'
+	broken "the length of the data" 48 '\x0b' # it is a multiple of 8
 	broken "a feature that is not there" 76 '\xff'
 	broken "a record of an unknown type" "$comm" '\x63'
 	broken "a record of no length" $((comm + 6)) '\x00\x00'

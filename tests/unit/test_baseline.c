@@ -243,6 +243,16 @@ static void test_other_machine(void **state)
 	for (size_t i = 0; i < N; i++)
 		slower.runs[i].machine.probe.pages = MS * 1.04;
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
+	/* who loses a cache to neighbours feels more than reading past it shows */
+	for (size_t i = 0; i < N; i++)
+		slower.runs[i].machine.probe.memory = MS * 1.03;
+	assert_int_equal(compare(&base, &slower, "reading memory shows, 1.16 times"),
+			 VERDICT_DISTURBED);
+	for (size_t i = 0; i < N; i++)
+		slower.runs[i].machine.probe.memory = MS * 1.01;
+	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
+	for (size_t i = 0; i < N; i++)
+		slower.runs[i].machine.probe.memory = MS;
 	/* and the other way: it may hide what is slower, but does not make it up */
 	for (size_t i = 0; i < N; i++)
 		base.runs[i].machine.probe.memory = MS * 1.1;

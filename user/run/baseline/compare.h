@@ -6,8 +6,9 @@
  * decides nothing: values of rules and context switches depend on the machine more than on the code.
  *
  * A metric has regressed when the whole interval of its ratio is above 1 + tolerance, and the machine
- * does not explain it: enough runs were left alone, it is the same kind of machine, and fixed
- * work of our own did not become slower for certain by more than the tolerance. Runs that were disturbed are left out where there are
+ * does not explain it: enough runs were left alone, it is the same kind of machine, fixed
+ * work of our own did not become slower for certain by more than the tolerance, and reading memory not by so
+ * much that a program which loses its cache to neighbours would be as slow. Runs that were disturbed are left out where there are
  * enough others. With too few of them there is no verdict but `disturbed`.
  */
 #ifndef FRBPF_RUN_COMPARE_H
@@ -50,9 +51,11 @@ struct comparison {
 	struct use_shares use_before, use_now;
 	double slower, faster; /* this machine is at least that many times; 1: nothing is certain */
 	const char *slowest;   /* in what, if slower is above 1 */
-	char machine[256];     /* how it is another one; "" */
-	char why[256];	       /* of a verdict that is not `pass` */
-	char notes[512];       /* lines for people; "" */
+	double felt; /* a program may be that many times slower by what shows of the machine; 1: no */
+	const char *felt_in;	  /* shows in what, if felt is above 1 */
+	char machine[256];	  /* how it is another one; "" */
+	char why[256];		  /* of a verdict that is not `pass` */
+	char notes[512];	  /* lines for people; "" */
 	struct compared *metrics; /* owned */
 	size_t n_metrics;
 };
