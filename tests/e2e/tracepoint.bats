@@ -26,7 +26,7 @@ teardown() {
 
 # perf record as a witness of EVENT (with a filter, perhaps), machine-wide, until witness_end.
 witness_begin() { # EVENT [FILTER]
-	local arguments=(-q -a -e "$1" -o "$BATS_TEST_TMPDIR/witness" --control "fifo:$BATS_TEST_TMPDIR/ctl,$BATS_TEST_TMPDIR/ack")
+	local arguments=(-q -a -k CLOCK_MONOTONIC -e "$1" -o "$BATS_TEST_TMPDIR/witness" --control "fifo:$BATS_TEST_TMPDIR/ctl,$BATS_TEST_TMPDIR/ack")
 	[[ ! ${2-} ]] || arguments+=(--filter "$2")
 	mkfifo "$BATS_TEST_TMPDIR/ctl" "$BATS_TEST_TMPDIR/ack"
 	perf record -D -1 "${arguments[@]}" -- sleep 60 >/dev/null 2>&1 3>&- &
