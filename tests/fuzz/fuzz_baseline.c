@@ -9,6 +9,8 @@
 #include "run/baseline/baseline.h"
 #include "run/baseline/compare.h"
 
+static const struct compare_opts opts = { .tolerance = 0.05, .others_limit = 0.1 };
+
 static void check(const struct series *s)
 {
 	struct buf text = { 0 }, again = { 0 };
@@ -20,7 +22,7 @@ static void check(const struct series *s)
 		abort();
 	if (series__check_same(s, &back, NULL))
 		abort();
-	if (comparison__make(s, &back, 0.05, 0.1, &c) || c.verdict == VERDICT_REGRESSED)
+	if (comparison__make(s, &back, &opts, &c) || c.verdict == VERDICT_REGRESSED)
 		abort();
 	for (size_t i = 0; i < s->n_rules; i++)
 		comparison__threshold(&c, s, i, 1000);

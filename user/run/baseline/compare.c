@@ -91,11 +91,32 @@ struct maker {
 	struct comparison *c;
 };
 
-/* The values of the runs that were left alone, or of all where these are too few; owned by the caller. */
-static int collect(const struct series *s, const struct metric *m, size_t rule, double others_limit,
-		   double **ret, size_t *ret_n)
+/* How many of them were left alone; with pairs, how many pairs. */
+static size_t quiet_runs(const struct maker *k, const struct series *s, enum series_metric metric)
 {
-	bool quiet = series__quiet_runs(s, m->disturbed_as, others_limit) >= SERIES_LEAST;
+	return k->c->paired ? series__quiet_pairs(k->before, k->now, metric, k->c->others_limit)
+			    : series__quiet_runs(s, metric, k->c->others_limit);
+}
+
+/* Enough of them, so that the others can be left out. What disturbed pairs say is less sure and no less true:
+ * they are left out where they are the fewer. */
+static bool enough_quiet(const struct maker *k, const struct series *s, enum series_metric metric)
+{
+	size_t n = quiet_runs(k, s, metric);
+
+	return k->c->paired ? n >= SERIES_PAIRS_LEAST && 2 * n >= s->n_runs : n >= SERIES_LEAST;
+}
+
+static bool is_quiet(const struct maker *k, const struct run_sample *run, const struct metric *m)
+{
+	return run_sample__is_quiet(run, m->disturbed_as, k->c->others_limit);
+}
+
+/* The values of the runs that were left alone, or of all where these are too few; owned by the caller. */
+static int collect(const struct maker *k, const struct series *s, const struct metric *m,
+		   size_t rule, double **ret, size_t *ret_n)
+{
+	bool quiet = enough_quiet(k, s, m->disturbed_as);
 	double *v = calloc(s->n_runs + 1, sizeof(*v));
 	size_t n = 0;
 
@@ -104,11 +125,36 @@ static int collect(const struct series *s, const struct metric *m, size_t rule, 
 	for (size_t i = 0; i < s->n_runs; i++) {
 		double value = m->value(&s->runs[i], rule);
 
-		if (value > 0 &&
-		    (!quiet || run_sample__is_quiet(&s->runs[i], m->disturbed_as, others_limit)))
+		if (value > 0 && (!quiet || is_quiet(k, &s->runs[i], m)))
 			v[n++] = value;
 	}
 	*ret = v;
+	*ret_n = n;
+	return 0;
+}
+
+/* The same of pairs: both values, or none. */
+static int collect_pairs(const struct maker *k, const struct metric *m, size_t rule,
+			 double **ret_before, double **ret_now, size_t *ret_n)
+{
+	bool quiet = enough_quiet(k, k->now, m->disturbed_as);
+	size_t n_runs = k->now->n_runs, n = 0;
+	double *before = calloc(n_runs + 1, sizeof(*before));
+	double *now = calloc(n_runs + 1, sizeof(*now));
+
+	*ret_before = before;
+	*ret_now = now;
+	if (!before || !now)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_runs; i++) {
+		const struct run_sample *a = &k->before->runs[i], *b = &k->now->runs[i];
+
+		if (quiet && (!is_quiet(k, a, m) || !is_quiet(k, b, m)))
+			continue;
+		before[n] = m->value(a, rule);
+		now[n] = m->value(b, rule);
+		n += before[n] > 0 && now[n] > 0;
+	}
 	*ret_n = n;
 	return 0;
 }
@@ -138,15 +184,34 @@ static enum change change_of(const struct ratio *r, double tolerance)
 	return r->high < 1 / (1 + tolerance) ? CHANGE_SHRANK : CHANGE_NONE;
 }
 
+/* -ENOMEM; where there are too few of them the change is unknown. */
+static int take_ratio(const struct maker *k, const double *before, size_t n_before,
+		      const double *now, size_t n_now, struct compared *ret)
+{
+	int err = k->c->paired
+			  ? ratio__of_pairs(before, now, n_now, COMPARE_ALPHA, &ret->ratio)
+			  : ratio__of(before, n_before, now, n_now, COMPARE_ALPHA, &ret->ratio);
+
+	ret->change = err ? CHANGE_UNKNOWN : change_of(&ret->ratio, k->c->tolerance);
+	return err == -ENOMEM ? err : 0;
+}
+
 static int compare_metric(const struct maker *k, const struct metric *m, size_t rule,
 			  struct compared *ret)
 {
 	_cleanup_free_ double *before = NULL, *now = NULL;
 	size_t n_before = 0, n_now = 0;
-	double limit = k->c->others_limit;
-	int err = collect(k->before, m, rule, limit, &before, &n_before);
+	int err;
 
-	err = err ? err : collect(k->now, m, rule, limit, &now, &n_now);
+	if (k->c->paired) {
+		err = collect_pairs(k, m, rule, &before, &now, &n_now);
+		n_before = n_now;
+	} else {
+		err = collect(k, k->before, m, rule, &before, &n_before);
+		err = err ? err : collect(k, k->now, m, rule, &now, &n_now);
+	}
+	/* of pairs before the spreads, which sort */
+	err = err ? err : take_ratio(k, before, n_before, now, n_now, ret);
 	if (err)
 		return err;
 	if (!m->is_time) { /* shown as it was counted */
@@ -158,52 +223,74 @@ static int compare_metric(const struct maker *k, const struct metric *m, size_t 
 	}
 	ret->is_time = m->is_time;
 	ret->decides = m->decides;
-	ret->change = CHANGE_UNKNOWN;
-	err = ratio__of(before, n_before, now, n_now, COMPARE_ALPHA, &ret->ratio);
-	if (!err)
-		ret->change = change_of(&ret->ratio, k->c->tolerance);
-	return err == -ENOMEM ? err : 0;
+	return 0;
+}
+
+/* How the machine explains that something grew, into c->why. False: not at all. */
+static bool machine_explains(struct comparison *c, const struct compared *r)
+{
+	double limit = 1 + c->tolerance;
+
+	if (c->paired)
+		return false;
+	if (*c->machine)
+		snprintf(c->why, sizeof(c->why), "%.255s", c->machine);
+	else if (c->slower > limit || r->ratio.low <= limit * c->slower)
+		snprintf(c->why, sizeof(c->why),
+			 "the machine is slower: %s takes %.2f times as long or more", c->slowest,
+			 c->slower);
+	else if (r->ratio.low <= limit * c->felt)
+		snprintf(c->why, sizeof(c->why),
+			 "the machine may be slower: by what %s shows, %.2f times for a program "
+			 "that uses the caches",
+			 c->felt_in, c->felt);
+	else
+		return false;
+	return true;
+}
+
+/* How it can hide that something grew. */
+static bool machine_hides(const struct maker *k, const struct metric *m)
+{
+	struct comparison *c = k->c;
+
+	if (c->paired)
+		return false;
+	if (!enough_quiet(k, k->before, m->disturbed_as))
+		snprintf(c->why, sizeof(c->why),
+			 "the baseline was: %zu of its %zu runs were left alone: record it again",
+			 c->quiet_before, c->n_before);
+	else if (c->faster > 1 + c->tolerance)
+		snprintf(c->why, sizeof(c->why),
+			 "the machine was slower for the baseline, %.2f times or more: record it "
+			 "again",
+			 c->faster);
+	else
+		return false;
+	return true;
 }
 
 /* The machine's part in it: `disturbed` where it can explain what is seen, or hide what is not. */
 static enum verdict judge(const struct maker *k, const struct metric *m, const struct compared *r)
 {
 	struct comparison *c = k->c;
-	double limit = 1 + c->tolerance;
-	bool quiet = series__quiet_runs(k->now, m->disturbed_as, c->others_limit) >= SERIES_LEAST;
-	bool was = series__quiet_runs(k->before, m->disturbed_as, c->others_limit) >= SERIES_LEAST;
+	bool quiet = enough_quiet(k, k->now, m->disturbed_as);
 
-	if (!quiet)
+	if (r->change == CHANGE_UNKNOWN)
+		snprintf(c->why, sizeof(c->why), "too few runs have a %s", r->name);
+	else if (!quiet && !c->paired)
 		snprintf(c->why, sizeof(c->why),
 			 "others disturbed too many runs: %zu of %zu were left alone", c->quiet_now,
 			 c->n_now);
-	else if (r->change == CHANGE_UNKNOWN)
-		snprintf(c->why, sizeof(c->why), "too few runs have a %s", r->name);
-	else if (r->change == CHANGE_GREW && *c->machine)
-		snprintf(c->why, sizeof(c->why), "%.255s", c->machine);
-	else if (r->change == CHANGE_GREW &&
-		 (c->slower > limit || r->ratio.low <= limit * c->slower))
-		snprintf(c->why, sizeof(c->why),
-			 "the machine is slower: %s takes %.2f times as long or more", c->slowest,
-			 c->slower);
-	else if (r->change == CHANGE_GREW && r->ratio.low <= limit * c->felt)
-		snprintf(c->why, sizeof(c->why),
-			 "the machine may be slower: by what %s shows, %.2f times for a program "
-			 "that uses the caches",
-			 c->felt_in, c->felt);
 	else if (r->change == CHANGE_GREW)
-		return VERDICT_REGRESSED;
-	else if (!was)
+		return machine_explains(c, r) ? VERDICT_DISTURBED : VERDICT_REGRESSED;
+	else if (!quiet && r->ratio.high > 1 + c->tolerance)
 		snprintf(c->why, sizeof(c->why),
-			 "the baseline was: %zu of its %zu runs were left alone: record it again",
-			 c->quiet_before, c->n_before);
-	else if (c->faster > limit)
-		snprintf(c->why, sizeof(c->why),
-			 "the machine was slower for the baseline, %.2f times or more: record it "
-			 "again",
-			 c->faster);
+			 "others disturbed too many pairs of runs (%zu of %zu were left alone): "
+			 "%.16s may be up to %.2f times the other's",
+			 c->quiet_now, c->n_now, r->name, r->ratio.high);
 	else
-		return VERDICT_PASS;
+		return machine_hides(k, m) ? VERDICT_DISTURBED : VERDICT_PASS;
 	return VERDICT_DISTURBED;
 }
 
@@ -230,8 +317,9 @@ static void note_regressed(struct comparison *c)
 		if (!r->decides || r->verdict != VERDICT_REGRESSED)
 			continue;
 		len += snprintf(c->why + len, sizeof(c->why) - len,
-				"%s%s %.2f times the baseline (%.2f to %.2f)", len ? "; " : "",
-				r->name, r->ratio.estimate, r->ratio.low, r->ratio.high);
+				"%s%s %.2f times %s (%.2f to %.2f)", len ? "; " : "", r->name,
+				r->ratio.estimate, c->paired ? "the other's" : "the baseline",
+				r->ratio.low, r->ratio.high);
 	}
 }
 
@@ -342,24 +430,27 @@ static int add_metrics(const struct maker *k)
 	return err;
 }
 
-int comparison__make(const struct series *before, const struct series *now, double tolerance,
-		     double others_limit, struct comparison *ret)
+int comparison__make(const struct series *before, const struct series *now,
+		     const struct compare_opts *opts, struct comparison *ret)
 {
 	struct comparison c = {
-		.tolerance = tolerance,
-		.others_limit = others_limit,
+		.paired = opts->paired,
+		.tolerance = opts->tolerance,
+		.others_limit = opts->others_limit,
 		.n_before = before->n_runs,
 		.n_now = now->n_runs,
-		.quiet_before = series__quiet_runs(before, SERIES_WALL, others_limit),
-		.quiet_now = series__quiet_runs(now, SERIES_WALL, others_limit),
 		.use_before = shares_of(before),
 		.use_now = shares_of(now),
 	};
 	struct maker k = { before, now, &c };
 	int err;
 
-	series__compare_machines(before, now, c.machine);
-	note_differences(&k);
+	c.quiet_before = quiet_runs(&k, before, SERIES_WALL);
+	c.quiet_now = quiet_runs(&k, now, SERIES_WALL);
+	if (!c.paired) {
+		series__compare_machines(before, now, c.machine);
+		note_differences(&k);
+	}
 	err = compare_speed(&k);
 	err = err ? err : add_metrics(&k);
 	if (err) {

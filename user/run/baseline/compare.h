@@ -10,6 +10,9 @@
  * work of our own did not become slower for certain by more than the tolerance, and reading memory not by so
  * much that a program which loses its cache to neighbours would be as slow. Runs that were disturbed are left out where there are
  * enough others. With too few of them there is no verdict but `disturbed`.
+ *
+ * Series of pairs were measured in turns: run i of the one right before or after run i of the other. What the
+ * machine does then is done to both, and explains nothing; what is compared is the ratio within pairs.
  */
 #ifndef FRBPF_RUN_COMPARE_H
 #define FRBPF_RUN_COMPARE_H
@@ -45,9 +48,10 @@ struct use_shares {
 
 struct comparison {
 	enum verdict verdict;
+	bool paired;
 	double tolerance, others_limit;
-	size_t n_before, n_now; /* runs */
-	size_t quiet_before, quiet_now;
+	size_t n_before, n_now;		/* runs */
+	size_t quiet_before, quiet_now; /* left alone; of pairs: both of their runs were */
 	struct use_shares use_before, use_now;
 	double slower, faster; /* this machine is at least that many times; 1: nothing is certain */
 	const char *slowest;   /* in what, if slower is above 1 */
@@ -60,9 +64,16 @@ struct comparison {
 	size_t n_metrics;
 };
 
-/* Both have SERIES_LEAST runs or more, and series__check_same() said that they can be. 0 or -ENOMEM. */
-int comparison__make(const struct series *before, const struct series *now, double tolerance,
-		     double others_limit, struct comparison *ret);
+struct compare_opts {
+	double tolerance;    /* 0.05: what is 5 % larger is no regression */
+	double others_limit; /* share of the machine that others may use */
+	bool paired;	     /* both series have as many runs */
+};
+
+/* Both have SERIES_LEAST runs or more (pairs: SERIES_PAIRS_LEAST), and series__check_same() said that they can be
+ * compared. 0 or -ENOMEM. */
+int comparison__make(const struct series *before, const struct series *now,
+		     const struct compare_opts *opts, struct comparison *ret);
 void comparison__free(struct comparison *c);
 
 /* From what value on @rule is to fire in a run that shows what became slower, ns: what 1 % of the values

@@ -218,7 +218,7 @@ int report_json(const struct outcome *o, struct buf *b)
 	json_t *j;
 
 	j = json_pack("{s:i, s:s, s:b, s:o, s:i, s:b, s:o, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:I, "
-		      "s:I, s:I, s:o, s:o}",
+		      "s:I, s:I, s:o, s:o, s:o}",
 		      "schema", REPORT_SCHEMA, "frbpf", FRBPF_VERSION, "recorded", o->recorded,
 		      "reason", o->recorded ? json_null() : report__text(o->reason), "exit_status",
 		      outcome__exit_status(o), "fired", outcome__fired(o), "command",
@@ -228,7 +228,8 @@ int report_json(const struct outcome *o, struct buf *b)
 		      json_rules(o), "incidents", json_incidents(o), "sessions", json_sessions(o),
 		      "lost_triggers", (json_int_t)o->lost_triggers, "failed_files",
 		      (json_int_t)o->failed_files, "unmeasured_tasks", (json_int_t)o->unseen,
-		      "runs", report_series_json(o), "comparison", report_compare_json(o));
+		      "runs", report_series_json(o->series), "against_runs",
+		      report_series_json(o->against), "comparison", report_compare_json(o));
 	if (j)
 		text = json_dumps(j, JSON_INDENT(2));
 	json_decref(j);
