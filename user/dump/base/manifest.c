@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/utc.h"
 #include "dump/base/manifest.h"
 #include "dump/incident/stack_frames.h"
 #include "dump/incident/trigger_args.h"
@@ -33,13 +33,9 @@ static json_t *json_u64(uint64_t v)
 
 static json_t *json_utc(uint64_t realtime_ns)
 {
-	time_t sec = realtime_ns / NSEC_PER_SEC;
-	char date[32] = "", text[64];
-	struct tm tm;
+	char date[UTC_DATE_SIZE], text[64];
 
-	if (gmtime_r(&sec, &tm))
-		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text, sizeof(text), "%s.%09lluZ", date,
+	snprintf(text, sizeof(text), "%s.%09lluZ", utc__date(realtime_ns, date),
 		 (unsigned long long)(realtime_ns % NSEC_PER_SEC));
 	return json_string(text);
 }

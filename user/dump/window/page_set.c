@@ -21,15 +21,6 @@ static int compare_events(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static int compare_pages(const void *a, const void *b)
-{
-	const struct sideband_page *x = a, *y = b;
-
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->page > y->page) - (x->page < y->page);
-}
-
 int page_set__init(struct page_set *p, const struct session *s)
 {
 	size_t e, i, n = s->n_targets * s->n_cpus;
@@ -87,7 +78,7 @@ static int add(struct page_set *p, uint32_t pid, uint64_t addr)
 	uint64_t hash = (page.page ^ (uint64_t)pid << 20) * 0x9e3779b97f4a7c15ULL;
 	struct sideband_page *seen = &p->seen[hash >> 52];
 
-	if (!compare_pages(seen, &page))
+	if (!sideband_page__compare(seen, &page))
 		return 0;
 	if (p->n == p->cap && grow(p))
 		return -ENOMEM;
@@ -196,9 +187,9 @@ void page_set__sort(struct page_set *p)
 
 	if (!p->n)
 		return;
-	qsort(p->v, p->n, sizeof(*p->v), compare_pages);
+	qsort(p->v, p->n, sizeof(*p->v), sideband_page__compare);
 	for (i = 1; i < p->n; i++)
-		if (compare_pages(&p->v[n], &p->v[i]) != 0)
+		if (sideband_page__compare(&p->v[n], &p->v[i]) != 0)
 			p->v[++n] = p->v[i];
 	p->n = n + 1;
 }
