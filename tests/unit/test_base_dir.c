@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -16,6 +15,7 @@
 #include "common/buf.h"
 #include "dump/base/base_dir.h"
 #include "rules/units.h"
+#include "temp_tree.h"
 
 #define NOON (1704196800ULL * NSEC_PER_SEC) /* 2024-01-02 12:00:00 UTC */
 
@@ -38,24 +38,6 @@ static int set_up(void **state)
 	snprintf(p->base, sizeof(p->base), "%s/base", p->dir);
 	*state = p;
 	return 0;
-}
-
-static void remove_tree(const char *path)
-{
-	DIR *d = opendir(path);
-	const struct dirent *e;
-	char sub[512];
-
-	while (d && (e = readdir(d))) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		snprintf(sub, sizeof(sub), "%s/%s", path, e->d_name);
-		if (unlink(sub) < 0)
-			remove_tree(sub);
-	}
-	if (d)
-		closedir(d);
-	rmdir(path);
 }
 
 static int tear_down(void **state)

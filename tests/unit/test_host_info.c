@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The host sections of this machine and of made-up ones, whose /proc and /sys are folders. */
 #include <errno.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +14,7 @@
 #include "perfdata/header_bits.h"
 #include "perfdata/host_files.h"
 #include "perfdata/host_sections.h"
+#include "temp_tree.h"
 
 static int setup(void **state)
 {
@@ -25,14 +25,9 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
-	nftw(*state, remove_one, 32, FTW_DEPTH | FTW_PHYS);
+	remove_tree(*state);
 	free(*state);
 	return 0;
 }

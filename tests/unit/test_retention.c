@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which incidents go, on a base made by hand. No root. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +16,7 @@
 #include "common/cleanup.h"
 #include "dump/base/retention.h"
 #include "rules/units.h"
+#include "temp_tree.h"
 
 #define DAY (86400 * NSEC_PER_SEC)
 #define NOW (20000 * DAY)
@@ -27,24 +27,6 @@ struct place {
 	struct err err;
 	struct retention_report report;
 };
-
-static void remove_tree(const char *path)
-{
-	DIR *d = opendir(path);
-	const struct dirent *e;
-	char sub[512];
-
-	while (d && (e = readdir(d))) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		snprintf(sub, sizeof(sub), "%s/%s", path, e->d_name);
-		if (unlink(sub) < 0)
-			remove_tree(sub);
-	}
-	if (d)
-		closedir(d);
-	rmdir(path);
-}
 
 static int set_up(void **state)
 {

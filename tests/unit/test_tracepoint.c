@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules on any tracepoint: paths through the kernel's types (needs BTF), and real hits (needs root).
+ * Rules on any tracepoint and its real hits. Needs BTF and root.
  * What is to be seen happens in children: our own process is never a subject.
  */
 #include <errno.h>
@@ -25,10 +25,6 @@
 #include <bpf/bpf.h>
 
 #include "common/cleanup.h"
-#include "detect/tracepoint/btf_path.h"
-#include "detect/tracepoint/event_filter.h"
-#include "detect/tracepoint/fields_bind.h"
-#include "detect/tracepoint/seen_hits.h"
 #include "detect/tracepoint/tracepoint_bind.h"
 #include "detect_fixture.h"
 
@@ -48,126 +44,6 @@
 			skip();                                                                    \
 		}                                                                                  \
 	} while (0)
-
-/* ---- paths ---- */
-
-static void test_values(void **state)
-{
-	static const struct {
-		const char *tracepoint, *path;
-		enum expr_type type;
-		enum frbpf_extract_kind kind;
-		int arg, steps, bits; /* 0: any */
-		bool is_signed;
-	} cases[] = {
-		{ "sched_switch", "preempt", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 0, 0, 8, false },
-		{ "sched_switch", "prev.pid", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 1, 1, 32, true },
-		{ "sched_switch", "next.comm", EXPR_STRING, FRBPF_EXTRACT_STRING, 2, 1 },
-		{ "sched_switch", "next.mm.owner.pid", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 2, 3, 32,
-		  true },
-		{ "sched_switch", "next.group_leader.real_parent.group_leader.pid", EXPR_NUMBER,
-		  FRBPF_EXTRACT_NUMBER, 2, 4, 32, true },
-		{ "sched_switch", "next.sched_reset_on_fork", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 2,
-		  1, 1, false },
-		{ "sched_switch", "next.se.sum_exec_runtime", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 2,
-		  1, 64, false },
-		{ "sched_switch", "next.comm[3]", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 2, 1, 8,
-		  true },
-		/* of a class of events: its functions have other names */
-		{ "sched_wakeup", "p.pid", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 0, 1, 32, true },
-		{ "sched_process_exec", "bprm.filename", EXPR_STRING, FRBPF_EXTRACT_STRING, 2, 2 },
-		{ "signal_generate", "sig", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 0, 0, 32, true },
-		{ "signal_generate", "info.si_code", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 1, 1, 32,
-		  true },
-		{ "hrtimer_start", "mode", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 1, 0, 32, false },
-		{ "tcp_retransmit_skb", "sk.__sk_common.skc_daddr", EXPR_IPV4, FRBPF_EXTRACT_IPV4,
-		  0, 1, 32, false },
-		{ "tcp_retransmit_skb", "sk.__sk_common.skc_v6_daddr", EXPR_IPV6,
-		  FRBPF_EXTRACT_IPV6, 0, 1 },
-		{ "tcp_retransmit_skb", "sk.__sk_common.skc_dport", EXPR_NUMBER, FRBPF_EXTRACT_BE,
-		  0, 1, 16, false },
-	};
-
-	NEED_BTF();
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct btf_trace *t;
-		struct btf_value v;
-		struct err err = { "" };
-		struct span bad;
-		long number;
-
-		assert_int_equal(btf_trace__find(cases[i].tracepoint, &t), 0);
-		if (btf_trace__value(t, cases[i].path, BTF_PATH_RULE, &v, &bad, &err))
-			fail_msg("%s %s: %s", cases[i].tracepoint, cases[i].path, err.msg);
-		assert_int_equal(v.type, cases[i].type);
-		assert_int_equal(v.where.kind, cases[i].kind);
-		assert_int_equal(v.where.arg, cases[i].arg);
-		assert_int_equal(v.where.n_steps, cases[i].steps);
-		if (cases[i].bits) {
-			assert_int_equal(64 - v.where.shift_right, cases[i].bits);
-			assert_in_range(v.where.shift_left, 0, 64 - cases[i].bits);
-			assert_true(strstr(cases[i].path, "comm[") ||
-				    v.where.is_signed == cases[i].is_signed);
-			if (cases[i].bits < 63)
-				assert_true(v.max ==
-					    (1LL << (cases[i].bits - v.where.is_signed)) - 1);
-		}
-		if (!strcmp(cases[i].path, "mode")) /* an enum */
-			assert_int_equal(symbol__find(v.symbols, "HRTIMER_MODE_REL", 16, &number),
-					 0);
-		btf_value__free(&v);
-		btf_trace__free(t);
-	}
-}
-
-static void test_bad_paths(void **state)
-{
-	static const struct {
-		const char *path, *bad, *message; /* part of it */
-	} cases[] = {
-		{ "prv.pid", "prv", "did you mean 'prev'?" },
-		{ "pid", "pid", "there are preempt prev next" },
-		{ "prev.pidd", "pidd", "did you mean 'pid'?" },
-		{ "prev.mm.ownr.pid", "ownr",
-		  "struct mm_struct has no member 'ownr' (did you mean" },
-		{ "prev", "prev", "a pointer (struct task_struct *): compare a member" },
-		{ "prev.mm", "mm", "such as prev.mm.NAME" },
-		{ "prev.se", "se", "a whole struct sched_entity" },
-		{ "prev.pid.x", "x", "has no members" },
-		{ "preempt.x", "x", "has no members" },
-		{ "prev..pid", "", "a name is missing" },
-		{ "prev.", "", "a name is missing" },
-		{ ".prev", "", "a name is missing" },
-		{ "prev.pid[0]", "pid", "this is no array" },
-		{ "prev.comm[16]", "comm", "the array has 16 elements" },
-		{ "prev.comm[x]", "comm", "a number in brackets" },
-		{ "prev.comm[1", "comm", "a number in brackets" },
-		{ "prev.comm[1]x", "comm[1]", "'.' is expected" },
-		{ "prev.group_leader.real_parent.group_leader.real_parent.pid", "pid",
-		  "more than 4 pointers" },
-	};
-	struct btf_trace *t;
-
-	NEED_BTF();
-	assert_int_equal(btf_trace__find("no_such_tracepoint", &t), -ENOENT);
-	assert_int_equal(btf_trace__find("sched_switch", &t), 0);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const char *path = cases[i].path;
-		struct err err = { "" };
-		struct btf_value v;
-		struct span bad;
-
-		if (!btf_trace__value(t, path, BTF_PATH_RULE, &v, &bad, &err))
-			fail_msg("'%s' is accepted", path);
-		if (!strstr(err.msg, cases[i].message))
-			fail_msg("'%s': %s", path, err.msg);
-		if (strlen(cases[i].bad) != bad.len ||
-		    memcmp(path + bad.off, cases[i].bad, bad.len))
-			fail_msg("'%s': the caret is at '%.*s'", path, (int)bad.len,
-				 path + bad.off);
-	}
-	btf_trace__free(t);
-}
 
 /* ---- rules ---- */
 
@@ -466,139 +342,6 @@ static void test_reload(void **state)
 
 /* ---- fields of the format ---- */
 
-static const char format_text[] =
-	"name: test\nID: 4711\nformat:\n"
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
-	"\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:0;\n"
-	"\tfield:int res;\toffset:12;\tsize:4;\tsigned:1;\n"
-	"\tfield:char name[8];\toffset:16;\tsize:8;\tsigned:0;\n"
-	"\tfield:__u8 saddr[4];\toffset:24;\tsize:4;\tsigned:0;\n"
-	"\tfield:__u8 saddr_v6[16];\toffset:28;\tsize:16;\tsigned:0;\n"
-	"\tfield:unsigned int state;\toffset:44;\tsize:4;\tsigned:0;\n"
-	"\tfield:const void * skaddr;\toffset:48;\tsize:8;\tsigned:0;\n"
-	"\tfield:u64 big;\toffset:56;\tsize:8;\tsigned:0;\n\n"
-	"print fmt: \"%s\", __print_symbolic(REC->state, { 1, \"ONE\" }, { 0x2, \"TWO\" }, "
-	"{ X, \"NONE\" })\n";
-
-static const char format_raw[80] = "\0\0\0\0\0\0\0\0"
-				   "\x40\0\x0b\0"     /* 11 bytes at 64 */
-				   "\xfb\xff\xff\xff" /* -5 */
-				   "abcdefgh"
-				   "\x0a\x4d\0\1" /* 10.77.0.1 */
-				   "\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\1"
-				   "\2\0\0\0"
-				   "\0\0\0\0\0\0\0\0"
-				   "\xff\xff\xff\xff\xff\xff\xff\xff"
-				   "/bin/a-file";
-
-static struct event_format *make_format(void)
-{
-	struct event_format *f;
-
-	assert_int_equal(event_format__parse(format_text, strlen(format_text), &f), 0);
-	return f;
-}
-
-static void test_format(void **state)
-{
-	static const struct {
-		const char *name;
-		enum event_field_kind kind;
-		uint64_t value[2];
-	} cases[] = {
-		{ "res", EVENT_FIELD_NUMBER, { -5LL } },
-		{ "saddr", EVENT_FIELD_IPV4, { 0x0a4d000100000000 } },
-		{ "saddr_v6", EVENT_FIELD_IPV6, { 0x20010db800000000, 1 } },
-		{ "state", EVENT_FIELD_NUMBER, { 2 } },
-		{ "big", EVENT_FIELD_NUMBER, { INT64_MAX } },
-		{ "skaddr", EVENT_FIELD_OTHER },
-	};
-	struct event_format *f = make_format();
-	const struct event_field *field;
-	__u64 v[2];
-	size_t len;
-	const char *s;
-
-	assert_int_equal(f->id, 4711);
-	assert_null(event_format__find(f, "common_pid", 10));
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		field = event_format__find(f, cases[i].name, strlen(cases[i].name));
-		assert_non_null(field);
-		assert_int_equal(field->kind, cases[i].kind);
-		event_field__value(field, format_raw, sizeof(format_raw), v);
-		assert_int_equal(v[0], cases[i].value[0]);
-		assert_int_equal(v[1], cases[i].value[1]);
-		event_field__value(field, format_raw, field->offset, v); /* cut off */
-		assert_int_equal(v[0], 0);
-	}
-	field = event_format__find(f, "state", 5);
-	assert_string_equal(field->symbols[1].name, "TWO");
-	assert_null(field->symbols[2].name);
-	field = event_format__find(f, "filename", 8);
-	s = event_field__string(field, format_raw, sizeof(format_raw), &len);
-	assert_int_equal(len, 11);
-	assert_memory_equal(s, "/bin/a-file", 11);
-	event_field__string(field, format_raw, 70, &len); /* its end is not there */
-	assert_int_equal(len, 0);
-	field = event_format__find(f, "name", 4); /* without a NUL */
-	event_field__string(field, format_raw, sizeof(format_raw), &len);
-	assert_int_equal(len, 8);
-	fields_bind__value(f, "filename~*/a-*", format_raw, sizeof(format_raw), v);
-	assert_int_equal(v[0], 1);
-	fields_bind__value(f, "filename==/bin/a-file", format_raw, sizeof(format_raw), v);
-	assert_int_equal(v[0], 1);
-	fields_bind__value(f, "filename==/bin/a-fil", format_raw, sizeof(format_raw), v);
-	assert_int_equal(v[0], 0);
-	event_format__free(f);
-	assert_int_equal(event_format__parse("nothing", 7, &f), -EINVAL);
-}
-
-static void test_filter(void **state)
-{
-	static const struct {
-		const char *condition, *filter;
-	} cases[] = {
-		{ "res < -1 && state == TWO", "(res < -1 && state == 2)" },
-		{ "res in (1, 2) && comm == \"x\"",
-		  "(res == 1 && COMM == \"x\") || (res == 2 && COMM == \"x\")" },
-		{ "filename ~ \"*/a?\" && !(name == \"abc\")",
-		  "(filename ~ \"*/a?\" && name != \"abc\")" },
-		{ "!(filename ~ \"*/a?\")", "(!(filename ~ \"*/a?\"))" },
-		{ "filename == \"/a/name/of/more/than/15/bytes\" || state & 6",
-		  "(filename == \"/a/name/of/more/than/15/bytes\") || (state & 6)" },
-		{ "saddr == 10.0.0.0/8 && res == 1", "(res == 1)" },
-		{ "saddr == 10.0.0.0/8", "" },
-		{ "res == 1 || uid == 0", "" },
-		{ "cpu < 2 && process == \"x\"", "(CPU < 2)" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct event_format *f = make_format();
-		struct ruleset *rs;
-		struct source_text *src;
-		struct diags d = { 0 };
-		char text[512], *filter;
-
-		snprintf(text, sizeof(text),
-			 "[session-s]\nrun = -e cs\n[rule-a]\nwhen = a:b\nif = %s\n",
-			 cases[i].condition);
-		assert_int_equal(source_text__from_string("rules", text, &src), 0);
-		assert_int_equal(ruleset__parse(src, &d, &rs), 0);
-		if (fields_bind__rule(rs, &rs->rules[0], f, "", &d))
-			fail_msg("%s: %s", cases[i].condition, d.v[0].msg);
-		assert_int_equal(rs->rules[0].when.source, FRBPF_SOURCE_TRACEPOINT_FIELDS);
-		filter = event_filter__of_rule(&rs->rules[0], f);
-		assert_string_equal(filter, cases[i].filter);
-		free(filter);
-		ruleset__free(rs);
-		event_format__free(f);
-		diags__free(&d);
-	}
-}
-
 #define NEED_TRACEFS()                                                                             \
 	do {                                                                                       \
 		NEED_ROOT();                                                                       \
@@ -668,45 +411,6 @@ static void test_fields(void **state)
 	assert_int_equal(matched(d, slots[3]), 0);
 	detectors__free(d);
 	ruleset__free(rs);
-}
-
-static struct event_sample hit_at(uint64_t time, uint32_t cpu, uint32_t tid, const char *raw)
-{
-	return (struct event_sample){
-		.time = time, .cpu = cpu, .tid = tid, .raw = raw, .size = strlen(raw)
-	};
-}
-
-/* What two events saw of one hit is known by what follows it at once. */
-static void test_seen_hits(void **state)
-{
-	const struct event_sample old[] = {
-		hit_at(100, 0, 7, "a"), hit_at(200, 0, 7, "a"), hit_at(210, 1, 7, "a"),
-		hit_at(300, 0, 8, "a"), hit_at(310, 0, 8, "b"),
-	};
-	struct seen_hits *h = seen_hits__new();
-	struct event_sample s;
-
-	assert_non_null(h);
-	for (size_t i = 0; i < ARRAY_SIZE(old); i++)
-		seen_hits__add(h, &old[i]);
-	assert_false(seen_hits__overflowed(h));
-	s = hit_at(101, 0, 7, "a"); /* the first was of the older event alone */
-	assert_true(seen_hits__take(h, &s));
-	s = hit_at(199, 0, 7, "a"); /* that one is taken */
-	assert_false(seen_hits__take(h, &s));
-	s = hit_at(209, 1, 7, "a");
-	assert_true(seen_hits__take(h, &s));
-	s = hit_at(299, 0, 8, "b");
-	assert_true(seen_hits__take(h, &s));
-	s = hit_at(300, 0, 8, "a");
-	assert_true(seen_hits__take(h, &s));
-	s = hit_at(301, 0, 8, "a"); /* of the younger one alone */
-	assert_false(seen_hits__take(h, &s));
-	for (int i = 0; i < 4096; i++)
-		seen_hits__add(h, &old[0]);
-	assert_true(seen_hits__overflowed(h));
-	seen_hits__free(h);
 }
 
 /* While the filter changes, no event is missed and none is seen twice. */
@@ -822,13 +526,15 @@ static void test_verified_instructions(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),	      cmocka_unit_test(test_bad_paths),
-		cmocka_unit_test(test_crash),	      cmocka_unit_test(test_handler),
-		cmocka_unit_test(test_signal_target), cmocka_unit_test(test_kinds_of_values),
-		cmocka_unit_test(test_reload),	      cmocka_unit_test(test_format),
-		cmocka_unit_test(test_filter),	      cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_seen_hits),     cmocka_unit_test(test_fields_reload),
-		cmocka_unit_test(test_fields_pause),  cmocka_unit_test(test_verified_instructions),
+		cmocka_unit_test(test_crash),
+		cmocka_unit_test(test_handler),
+		cmocka_unit_test(test_signal_target),
+		cmocka_unit_test(test_kinds_of_values),
+		cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_fields_reload),
+		cmocka_unit_test(test_fields_pause),
+		cmocka_unit_test(test_verified_instructions),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "--exit"))

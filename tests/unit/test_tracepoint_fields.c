@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Fields of a tracepoint's format: their values, the kernel's filters made of conditions on them, and which hits two
+ * events saw both. No kernel is asked. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/cleanup.h"
+#include "detect/tracepoint/event_filter.h"
+#include "detect/tracepoint/fields_bind.h"
+#include "detect/tracepoint/seen_hits.h"
+
+static const char format_text[] =
+	"name: test\nID: 4711\nformat:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+	"\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:0;\n"
+	"\tfield:int res;\toffset:12;\tsize:4;\tsigned:1;\n"
+	"\tfield:char name[8];\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:__u8 saddr[4];\toffset:24;\tsize:4;\tsigned:0;\n"
+	"\tfield:__u8 saddr_v6[16];\toffset:28;\tsize:16;\tsigned:0;\n"
+	"\tfield:unsigned int state;\toffset:44;\tsize:4;\tsigned:0;\n"
+	"\tfield:const void * skaddr;\toffset:48;\tsize:8;\tsigned:0;\n"
+	"\tfield:u64 big;\toffset:56;\tsize:8;\tsigned:0;\n\n"
+	"print fmt: \"%s\", __print_symbolic(REC->state, { 1, \"ONE\" }, { 0x2, \"TWO\" }, "
+	"{ X, \"NONE\" })\n";
+
+static const char format_raw[80] = "\0\0\0\0\0\0\0\0"
+				   "\x40\0\x0b\0"     /* 11 bytes at 64 */
+				   "\xfb\xff\xff\xff" /* -5 */
+				   "abcdefgh"
+				   "\x0a\x4d\0\1" /* 10.77.0.1 */
+				   "\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\1"
+				   "\2\0\0\0"
+				   "\0\0\0\0\0\0\0\0"
+				   "\xff\xff\xff\xff\xff\xff\xff\xff"
+				   "/bin/a-file";
+
+static struct event_format *make_format(void)
+{
+	struct event_format *f;
+
+	assert_int_equal(event_format__parse(format_text, strlen(format_text), &f), 0);
+	return f;
+}
+
+static void test_format(void **state)
+{
+	static const struct {
+		const char *name;
+		enum event_field_kind kind;
+		uint64_t value[2];
+	} cases[] = {
+		{ "res", EVENT_FIELD_NUMBER, { -5LL } },
+		{ "saddr", EVENT_FIELD_IPV4, { 0x0a4d000100000000 } },
+		{ "saddr_v6", EVENT_FIELD_IPV6, { 0x20010db800000000, 1 } },
+		{ "state", EVENT_FIELD_NUMBER, { 2 } },
+		{ "big", EVENT_FIELD_NUMBER, { INT64_MAX } },
+		{ "skaddr", EVENT_FIELD_OTHER },
+	};
+	struct event_format *f = make_format();
+	const struct event_field *field;
+	__u64 v[2];
+	size_t len;
+	const char *s;
+
+	assert_int_equal(f->id, 4711);
+	assert_null(event_format__find(f, "common_pid", 10));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		field = event_format__find(f, cases[i].name, strlen(cases[i].name));
+		assert_non_null(field);
+		assert_int_equal(field->kind, cases[i].kind);
+		event_field__value(field, format_raw, sizeof(format_raw), v);
+		assert_int_equal(v[0], cases[i].value[0]);
+		assert_int_equal(v[1], cases[i].value[1]);
+		event_field__value(field, format_raw, field->offset, v); /* cut off */
+		assert_int_equal(v[0], 0);
+	}
+	field = event_format__find(f, "state", 5);
+	assert_string_equal(field->symbols[1].name, "TWO");
+	assert_null(field->symbols[2].name);
+	field = event_format__find(f, "filename", 8);
+	s = event_field__string(field, format_raw, sizeof(format_raw), &len);
+	assert_int_equal(len, 11);
+	assert_memory_equal(s, "/bin/a-file", 11);
+	event_field__string(field, format_raw, 70, &len); /* its end is not there */
+	assert_int_equal(len, 0);
+	field = event_format__find(f, "name", 4); /* without a NUL */
+	event_field__string(field, format_raw, sizeof(format_raw), &len);
+	assert_int_equal(len, 8);
+	fields_bind__value(f, "filename~*/a-*", format_raw, sizeof(format_raw), v);
+	assert_int_equal(v[0], 1);
+	fields_bind__value(f, "filename==/bin/a-file", format_raw, sizeof(format_raw), v);
+	assert_int_equal(v[0], 1);
+	fields_bind__value(f, "filename==/bin/a-fil", format_raw, sizeof(format_raw), v);
+	assert_int_equal(v[0], 0);
+	event_format__free(f);
+	assert_int_equal(event_format__parse("nothing", 7, &f), -EINVAL);
+}
+
+static void test_filter(void **state)
+{
+	static const struct {
+		const char *condition, *filter;
+	} cases[] = {
+		{ "res < -1 && state == TWO", "(res < -1 && state == 2)" },
+		{ "res in (1, 2) && comm == \"x\"",
+		  "(res == 1 && COMM == \"x\") || (res == 2 && COMM == \"x\")" },
+		{ "filename ~ \"*/a?\" && !(name == \"abc\")",
+		  "(filename ~ \"*/a?\" && name != \"abc\")" },
+		{ "!(filename ~ \"*/a?\")", "(!(filename ~ \"*/a?\"))" },
+		{ "filename == \"/a/name/of/more/than/15/bytes\" || state & 6",
+		  "(filename == \"/a/name/of/more/than/15/bytes\") || (state & 6)" },
+		{ "saddr == 10.0.0.0/8 && res == 1", "(res == 1)" },
+		{ "saddr == 10.0.0.0/8", "" },
+		{ "res == 1 || uid == 0", "" },
+		{ "cpu < 2 && process == \"x\"", "(CPU < 2)" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct event_format *f = make_format();
+		struct ruleset *rs;
+		struct source_text *src;
+		struct diags d = { 0 };
+		char text[512], *filter;
+
+		snprintf(text, sizeof(text),
+			 "[session-s]\nrun = -e cs\n[rule-a]\nwhen = a:b\nif = %s\n",
+			 cases[i].condition);
+		assert_int_equal(source_text__from_string("rules", text, &src), 0);
+		assert_int_equal(ruleset__parse(src, &d, &rs), 0);
+		if (fields_bind__rule(rs, &rs->rules[0], f, "", &d))
+			fail_msg("%s: %s", cases[i].condition, d.v[0].msg);
+		assert_int_equal(rs->rules[0].when.source, FRBPF_SOURCE_TRACEPOINT_FIELDS);
+		filter = event_filter__of_rule(&rs->rules[0], f);
+		assert_string_equal(filter, cases[i].filter);
+		free(filter);
+		ruleset__free(rs);
+		event_format__free(f);
+		diags__free(&d);
+	}
+}
+
+static struct event_sample hit_at(uint64_t time, uint32_t cpu, uint32_t tid, const char *raw)
+{
+	return (struct event_sample){
+		.time = time, .cpu = cpu, .tid = tid, .raw = raw, .size = strlen(raw)
+	};
+}
+
+/* What two events saw of one hit is known by what follows it at once. */
+static void test_seen_hits(void **state)
+{
+	const struct event_sample old[] = {
+		hit_at(100, 0, 7, "a"), hit_at(200, 0, 7, "a"), hit_at(210, 1, 7, "a"),
+		hit_at(300, 0, 8, "a"), hit_at(310, 0, 8, "b"),
+	};
+	struct seen_hits *h = seen_hits__new();
+	struct event_sample s;
+
+	assert_non_null(h);
+	for (size_t i = 0; i < ARRAY_SIZE(old); i++)
+		seen_hits__add(h, &old[i]);
+	assert_false(seen_hits__overflowed(h));
+	s = hit_at(101, 0, 7, "a"); /* the first was of the older event alone */
+	assert_true(seen_hits__take(h, &s));
+	s = hit_at(199, 0, 7, "a"); /* that one is taken */
+	assert_false(seen_hits__take(h, &s));
+	s = hit_at(209, 1, 7, "a");
+	assert_true(seen_hits__take(h, &s));
+	s = hit_at(299, 0, 8, "b");
+	assert_true(seen_hits__take(h, &s));
+	s = hit_at(300, 0, 8, "a");
+	assert_true(seen_hits__take(h, &s));
+	s = hit_at(301, 0, 8, "a"); /* of the younger one alone */
+	assert_false(seen_hits__take(h, &s));
+	for (int i = 0; i < 4096; i++)
+		seen_hits__add(h, &old[0]);
+	assert_true(seen_hits__overflowed(h));
+	seen_hits__free(h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_format),
+		cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_seen_hits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
