@@ -15,7 +15,7 @@
 #include "common/printable.h"
 #include "daemon/control.h"
 #include "daemon/daemon.h"
-#include "daemon/keeper.h"
+#include "daemon/state_keeper.h"
 #include "daemon/location.h"
 #include "daemon/recorder.h"
 #include "daemon/retainer.h"
@@ -48,7 +48,7 @@ struct daemon {
 	struct recorder *recorder;
 	struct control *control;
 	struct rulebook *rulebook;
-	struct keeper *keeper;
+	struct state_keeper *keeper;
 	struct retainer *retainer;
 	struct retention_limits retained; /* what the retainer has */
 	bool looked;
@@ -151,7 +151,7 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 	if (code)
 		log_error("%s", err.msg);
 	detectors__tidy(d->detectors);
-	keeper__save(d->keeper, d->recorder, d->detectors);
+	state_keeper__save(d->keeper, d->recorder, d->detectors);
 	poke_retainer(d);
 	if (first)
 		log_incident(d, inc);
@@ -388,7 +388,7 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 		code = err_set(err, -ENOMEM, "out of memory");
 	if (code)
 		return code;
-	code = keeper__new(&d->base, d->detectors, err, &d->keeper);
+	code = state_keeper__new(&d->base, d->detectors, err, &d->keeper);
 	if (code)
 		return code;
 	location__app_socket(d->base.path, app_path);
@@ -465,7 +465,7 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 		ruleset__free(rs);
 		return code;
 	}
-	code = rulebook__begin(d->rulebook, rs, plan, keeper__past(d->keeper), err);
+	code = rulebook__begin(d->rulebook, rs, plan, state_keeper__past(d->keeper), err);
 	code = code ?: open_loop(d, err);
 	if (code)
 		return code;
@@ -509,7 +509,7 @@ static void serve(struct daemon *d)
 	detectors__update(d->detectors, NULL, 0, NULL, NULL);
 	recorder__sync(d->recorder);
 	recorder__drain(d->recorder, on_incident, d);
-	keeper__save(d->keeper, d->recorder, d->detectors);
+	state_keeper__save(d->keeper, d->recorder, d->detectors);
 }
 
 static void tear_down(struct daemon *d, bool undo)
@@ -522,7 +522,7 @@ static void tear_down(struct daemon *d, bool undo)
 	retainer__free(d->retainer);
 	recorder__free(d->recorder);
 	detectors__free(d->detectors);
-	keeper__free(d->keeper);
+	state_keeper__free(d->keeper);
 	sideband__free(d->sideband);
 	horizon__free(d->horizon);
 	if (d->stopping)

@@ -70,26 +70,26 @@ static const struct ruleset *in_force(const struct rulebook *b)
 /* ---- making rules ---- */
 
 /* What rules have dumped before this daemon was started. @g is not in force yet. */
-static void count_in(struct rulebook *b, struct generation *g, const struct keep *past)
+static void count_in(struct rulebook *b, struct generation *g, const struct saved_state *past)
 {
 	struct dump_log all = { .begun = 0 };
 	uint64_t now = now_ns();
 
 	for (size_t i = 0; i < g->rules->n_rules; i++) {
 		const struct rule_conf *rule = &g->rules->rules[i];
-		const struct keep_rule *kept = keep__find(past, rule->id);
+		const struct saved_rule *kept = saved_state__find(past, rule->id);
 
 		if (kept)
-			keep__take_dumps(&g->tallies[i].dumps, &kept->dumps, rule->max_dumps.window,
-					 now);
+			saved_state__take_dumps(&g->tallies[i].dumps, &kept->dumps,
+						rule->max_dumps.window, now);
 	}
-	keep__take_dumps(&all, &past->dumps, g->rules->daemon.max_dumps.window, now);
+	saved_state__take_dumps(&all, &past->dumps, g->rules->daemon.max_dumps.window, now);
 	recorder__remember_dumps(b->recorder, &all);
 }
 
 /* @past: for the first rules, else NULL */
 static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *plan,
-			const struct keep *past, struct err *err)
+			const struct saved_state *past, struct err *err)
 {
 	struct generation *g;
 	int code;
@@ -106,7 +106,7 @@ static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *pla
 }
 
 int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan,
-		    const struct keep *past, struct err *err)
+		    const struct saved_state *past, struct err *err)
 {
 	return put_in_force(b, rs, plan, past, err);
 }

@@ -9,7 +9,7 @@
 #define FRBPF_DAEMON_RULEBOOK_H
 
 #include "common/buf.h"
-#include "daemon/keep.h"
+#include "daemon/saved_state.h"
 #include "daemon/overlay.h"
 #include "daemon/recorder.h"
 
@@ -26,7 +26,7 @@ int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rule
 
 /* Put the first rules in force; @rs is taken over, also on failure. Dumps of @past are counted in. */
 int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan,
-		    const struct keep *past, struct err *err);
+		    const struct saved_state *past, struct err *err);
 /* Follow the file from now on, where it says so. */
 void rulebook__follow(struct rulebook *b);
 

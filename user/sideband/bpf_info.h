@@ -5,8 +5,8 @@
  * a program is loaded, because nobody knows it later. Reading takes no lock; the store is not
  * locked.
  */
-#ifndef FRBPF_RECORD_BPF_INFO_H
-#define FRBPF_RECORD_BPF_INFO_H
+#ifndef FRBPF_SIDEBAND_BPF_INFO_H
+#define FRBPF_SIDEBAND_BPF_INFO_H
 
 #include <stdbool.h>
 #include <stddef.h>

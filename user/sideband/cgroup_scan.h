@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The cgroups that are there now. */
-#ifndef FRBPF_RECORD_CGROUP_SCAN_H
-#define FRBPF_RECORD_CGROUP_SCAN_H
+#ifndef FRBPF_SIDEBAND_CGROUP_SCAN_H
+#define FRBPF_SIDEBAND_CGROUP_SCAN_H
 
 #include "sideband/kernel_state.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Where the kernel's text (kernel_images.h) and its modules (kernel_modules.h) are. The kernel writes no
  * record of either. */
-#ifndef FRBPF_RECORD_KERNEL_MAPS_H
-#define FRBPF_RECORD_KERNEL_MAPS_H
+#ifndef FRBPF_SIDEBAND_KERNEL_MAPS_H
+#define FRBPF_SIDEBAND_KERNEL_MAPS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * the list has changed. A module that has gone stays until another takes its name or addresses, for
  * the windows that reach back to it. Locks itself. Life: init, current as often as needed, free.
  */
-#ifndef FRBPF_RECORD_KERNEL_MODULES_H
-#define FRBPF_RECORD_KERNEL_MODULES_H
+#ifndef FRBPF_SIDEBAND_KERNEL_MODULES_H
+#define FRBPF_SIDEBAND_KERNEL_MODULES_H
 
 #include <pthread.h>
 

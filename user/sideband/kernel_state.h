@@ -3,8 +3,8 @@
  * What the kernel names that belongs to no process, as of one moment: symbols (of BPF programs,
  * trampolines), loaded BPF programs, cgroups. Part of a task model. Not locked.
  */
-#ifndef FRBPF_RECORD_KERNEL_STATE_H
-#define FRBPF_RECORD_KERNEL_STATE_H
+#ifndef FRBPF_SIDEBAND_KERNEL_STATE_H
+#define FRBPF_SIDEBAND_KERNEL_STATE_H
 
 #include <linux/perf_event.h>
 #include <stddef.h>

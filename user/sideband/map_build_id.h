@@ -4,8 +4,8 @@
  * (so that another mount namespace or a deleted file does not matter), and remembered per device,
  * inode and path. Locks itself.
  */
-#ifndef FRBPF_RECORD_MAP_BUILD_ID_H
-#define FRBPF_RECORD_MAP_BUILD_ID_H
+#ifndef FRBPF_SIDEBAND_MAP_BUILD_ID_H
+#define FRBPF_SIDEBAND_MAP_BUILD_ID_H
 
 #include <stdbool.h>
 

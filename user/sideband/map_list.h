@@ -5,8 +5,8 @@
  * interned, because most processes map the same few files. All of it lives in a pool, which counts
  * its bytes. Not locked.
  */
-#ifndef FRBPF_RECORD_MAP_LIST_H
-#define FRBPF_RECORD_MAP_LIST_H
+#ifndef FRBPF_SIDEBAND_MAP_LIST_H
+#define FRBPF_SIDEBAND_MAP_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>

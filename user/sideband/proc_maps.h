@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The executable maps of one living process. */
-#ifndef FRBPF_RECORD_PROC_MAPS_H
-#define FRBPF_RECORD_PROC_MAPS_H
+#ifndef FRBPF_SIDEBAND_PROC_MAPS_H
+#define FRBPF_SIDEBAND_PROC_MAPS_H
 
 #include "common/buf.h"
 #include "sideband/task_model.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The processes that are there now, read from /proc. */
-#ifndef FRBPF_RECORD_PROC_SCAN_H
-#define FRBPF_RECORD_PROC_SCAN_H
+#ifndef FRBPF_SIDEBAND_PROC_SCAN_H
+#define FRBPF_SIDEBAND_PROC_SCAN_H
 
 #include "common/err.h"
 #include "sideband/task_model.h"

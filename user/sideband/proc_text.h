@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Numbers and fields in files of /proc. */
-#ifndef FRBPF_RECORD_PROC_TEXT_H
-#define FRBPF_RECORD_PROC_TEXT_H
+#ifndef FRBPF_SIDEBAND_PROC_TEXT_H
+#define FRBPF_SIDEBAND_PROC_TEXT_H
 
 #include <stdint.h>
 

@@ -9,8 +9,8 @@
  * the log outgrows its bound, or reaches further back than anybody needs (follow), its oldest records
  * are folded into the base.
  */
-#ifndef FRBPF_RECORD_SIDEBAND_H
-#define FRBPF_RECORD_SIDEBAND_H
+#ifndef FRBPF_SIDEBAND_SIDEBAND_H
+#define FRBPF_SIDEBAND_SIDEBAND_H
 
 #include <linux/perf_event.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Inside of the side band: the state that its threads share, and what all of them do to it. Private
  * to sideband*.c. */
-#ifndef FRBPF_RECORD_SIDEBAND_CORE_H
-#define FRBPF_RECORD_SIDEBAND_CORE_H
+#ifndef FRBPF_SIDEBAND_SIDEBAND_CORE_H
+#define FRBPF_SIDEBAND_SIDEBAND_CORE_H
 
 #include <pthread.h>
 

@@ -7,8 +7,8 @@
  * Not locked, but made so that reading needs the lock only for a moment: records never move, so a
  * view taken under the lock can be read without it as long as nobody folds.
  */
-#ifndef FRBPF_RECORD_SIDEBAND_LOG_H
-#define FRBPF_RECORD_SIDEBAND_LOG_H
+#ifndef FRBPF_SIDEBAND_SIDEBAND_LOG_H
+#define FRBPF_SIDEBAND_SIDEBAND_LOG_H
 
 #include <linux/perf_event.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * from here on are right, and those before keep what was known. Life: new reads /proc, compare
  * writes the records, free.
  */
-#ifndef FRBPF_RECORD_SIDEBAND_REPAIR_H
-#define FRBPF_RECORD_SIDEBAND_REPAIR_H
+#ifndef FRBPF_SIDEBAND_SIDEBAND_REPAIR_H
+#define FRBPF_SIDEBAND_SIDEBAND_REPAIR_H
 
 #include "common/buf.h"
 #include "sideband/sideband_log.h"

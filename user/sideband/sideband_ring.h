@@ -3,8 +3,8 @@
  * The dummy event of one CPU and its ring, which the kernel does not overwrite: what is not drained
  * in time is lost, and a LOST record says so. Life: open, drain as often as it is readable, close.
  */
-#ifndef FRBPF_RECORD_SIDEBAND_RING_H
-#define FRBPF_RECORD_SIDEBAND_RING_H
+#ifndef FRBPF_SIDEBAND_SIDEBAND_RING_H
+#define FRBPF_SIDEBAND_SIDEBAND_RING_H
 
 #include <linux/perf_event.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * How a slice is made of the base state and the log. Two steps, because base and log stand still
  * only for a short while: new copies what is needed, finish reads files and writes the records.
  */
-#ifndef FRBPF_RECORD_SLICE_DRAFT_H
-#define FRBPF_RECORD_SLICE_DRAFT_H
+#ifndef FRBPF_SIDEBAND_SLICE_DRAFT_H
+#define FRBPF_SIDEBAND_SLICE_DRAFT_H
 
 #include "sideband/kernel_maps.h"
 #include "sideband/map_build_id.h"

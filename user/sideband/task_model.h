@@ -5,8 +5,8 @@
  * and from records (apply); written out as records again (emit). Not locked; many may read while
  * nobody writes.
  */
-#ifndef FRBPF_RECORD_TASK_MODEL_H
-#define FRBPF_RECORD_TASK_MODEL_H
+#ifndef FRBPF_SIDEBAND_TASK_MODEL_H
+#define FRBPF_SIDEBAND_TASK_MODEL_H
 
 #include <linux/perf_event.h>
 #include <stdbool.h>

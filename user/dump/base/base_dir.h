@@ -4,7 +4,7 @@
  *
  *	BASE/lock                          held while a daemon owns the base; its pid
  *	BASE/control                       socket of the commands
- *	BASE/state.json                    what outlives the daemon, see daemon/keep.h
+ *	BASE/state.json                    what outlives the daemon, see daemon/saved_state.h
  *	BASE/output                        what the daemon logs in the background
  *	BASE/incidents/TIME.json           manifests
  *	BASE/session-NAME/perf.data.TIME   dumps

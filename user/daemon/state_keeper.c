@@ -3,17 +3,17 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "daemon/keeper.h"
+#include "daemon/state_keeper.h"
 
-struct keeper {
+struct state_keeper {
 	const struct base_dir *base;
-	struct keep past;
+	struct saved_state past;
 	struct past told; /* to the detectors: the same cooldowns */
 };
 
-static int tell(struct keeper *k, struct detectors *d, struct err *err)
+static int tell(struct state_keeper *k, struct detectors *d, struct err *err)
 {
-	const struct keep *p = &k->past;
+	const struct saved_state *p = &k->past;
 	int code;
 
 	k->told.rules = calloc(p->n_rules + 1, sizeof(*k->told.rules));
@@ -28,29 +28,29 @@ static int tell(struct keeper *k, struct detectors *d, struct err *err)
 	return code ? err_set(err, code, "cannot go on with cooldowns: %s", strerror(-code)) : 0;
 }
 
-int keeper__new(const struct base_dir *base, struct detectors *d, struct err *err,
-		struct keeper **ret)
+int state_keeper__new(const struct base_dir *base, struct detectors *d, struct err *err,
+		      struct state_keeper **ret)
 {
-	struct keeper *k = calloc(1, sizeof(*k));
+	struct state_keeper *k = calloc(1, sizeof(*k));
 	struct err why = { 0 };
 	int code;
 
 	if (!k)
 		return err_set(err, -ENOMEM, "out of memory");
 	k->base = base;
-	if (keep__load(base, &k->past, &why))
-		log_warn("%s/" KEEP_FILE " is not used, cooldowns and max-dumps begin anew: %s",
+	if (saved_state__load(base, &k->past, &why))
+		log_warn("%s/" STATE_FILE " is not used, cooldowns and max-dumps begin anew: %s",
 			 base->path, why.msg);
 	code = tell(k, d, err);
 	if (code) {
-		keeper__free(k);
+		state_keeper__free(k);
 		return code;
 	}
 	*ret = k;
 	return 0;
 }
 
-const struct keep *keeper__past(const struct keeper *k)
+const struct saved_state *state_keeper__past(const struct state_keeper *k)
 {
 	return &k->past;
 }
@@ -68,7 +68,7 @@ static void add_cooling(const struct past_cooling *c, void *arg)
 		list->v[list->n++] = *c;
 }
 
-static int collect(struct recorder *r, const struct detectors *d, struct keep *ret)
+static int collect(struct recorder *r, const struct detectors *d, struct saved_state *ret)
 {
 	const struct generation *g = recorder__generation(r);
 	struct cooling_list list = { .v = calloc(FRBPF_MAX_COOLING, sizeof(*list.v)) };
@@ -86,7 +86,7 @@ static int collect(struct recorder *r, const struct detectors *d, struct keep *r
 		if (!st.last_fired && !tally.dumps.begun)
 			continue;
 		ret->rules[ret->n_rules++] =
-			(struct keep_rule){ g->rules->rules[i].id, st.last_fired, tally.dumps };
+			(struct saved_rule){ g->rules->rules[i].id, st.last_fired, tally.dumps };
 	}
 	recorder__dumps(r, &ret->dumps);
 	detectors__each_cooling(d, add_cooling, &list);
@@ -94,26 +94,26 @@ static int collect(struct recorder *r, const struct detectors *d, struct keep *r
 	return 0;
 }
 
-void keeper__save(struct keeper *k, struct recorder *r, const struct detectors *d)
+void state_keeper__save(struct state_keeper *k, struct recorder *r, const struct detectors *d)
 {
-	struct keep now = { 0 };
+	struct saved_state now = { 0 };
 	struct err err = { 0 };
 	int code = collect(r, d, &now);
 
 	if (code)
 		err_set(&err, code, "out of memory");
 	else
-		code = keep__save(k->base, &now, &err);
+		code = saved_state__save(k->base, &now, &err);
 	if (code)
 		log_error("a restart would begin cooldowns and max-dumps anew: %s", err.msg);
-	keep__free(&now);
+	saved_state__free(&now);
 }
 
-void keeper__free(struct keeper *k)
+void state_keeper__free(struct state_keeper *k)
 {
 	if (!k)
 		return;
-	keep__free(&k->past);
+	saved_state__free(&k->past);
 	free(k->told.rules);
 	free(k);
 }

@@ -10,24 +10,24 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "daemon/keep.h"
+#include "daemon/saved_state.h"
 #include "rules/units.h"
 
 #define S NSEC_PER_SEC
 
-static const struct keep_clock first = { "boot-1", 1000 * S, 500 * S };
+static const struct saved_clock first = { "boot-1", 1000 * S, 500 * S };
 
-static struct keep make(void)
+static struct saved_state make(void)
 {
-	struct keep k = { .n_rules = 2, .n_cooling = 2 };
+	struct saved_state k = { .n_rules = 2, .n_cooling = 2 };
 
 	k.rules = calloc(2, sizeof(*k.rules));
 	k.cooling = calloc(2, sizeof(*k.cooling));
 	assert_true(k.rules && k.cooling);
-	k.rules[0] = (struct keep_rule){ .id = 0xfedcba9876543210, .last_fired = 490 * S };
+	k.rules[0] = (struct saved_rule){ .id = 0xfedcba9876543210, .last_fired = 490 * S };
 	dump_log__note(&k.rules[0].dumps, 480 * S);
 	dump_log__note(&k.rules[0].dumps, 490 * S);
-	k.rules[1] = (struct keep_rule){ .id = 7 };
+	k.rules[1] = (struct saved_rule){ .id = 7 };
 	for (int i = 0; i < 300; i++) /* more than it remembers */
 		dump_log__note(&k.dumps, (i + 1) * S);
 	k.cooling[0] =
@@ -38,45 +38,45 @@ static struct keep make(void)
 	return k;
 }
 
-static struct keep through_text(const struct keep_clock *clock)
+static struct saved_state through_text(const struct saved_clock *clock)
 {
-	struct keep k = make(), back = { 0 };
+	struct saved_state k = make(), back = { 0 };
 	struct err err = { "" };
-	char *text = keep__format(&k, &first);
+	char *text = saved_state__format(&k, &first);
 
 	assert_non_null(text);
-	assert_int_equal(keep__parse(text, strlen(text), clock, &back, &err), 0);
-	keep__free(&k);
+	assert_int_equal(saved_state__parse(text, strlen(text), clock, &back, &err), 0);
+	saved_state__free(&k);
 	free(text);
 	return back;
 }
 
 static void test_same_boot(void **state)
 {
-	struct keep_clock later = { "boot-1", 5000 * S, 510 * S }; /* the clock was set */
-	struct keep want = make(), got = through_text(&later);
+	struct saved_clock later = { "boot-1", 5000 * S, 510 * S }; /* the clock was set */
+	struct saved_state want = make(), got = through_text(&later);
 
 	assert_int_equal(got.n_rules, 2);
-	assert_ptr_equal(keep__find(&got, 0xfedcba9876543210), &got.rules[0]);
-	assert_null(keep__find(&got, 8));
+	assert_ptr_equal(saved_state__find(&got, 0xfedcba9876543210), &got.rules[0]);
+	assert_null(saved_state__find(&got, 8));
 	assert_memory_equal(got.rules, want.rules, 2 * sizeof(*got.rules));
 	assert_int_equal(got.n_cooling, 2);
 	assert_memory_equal(got.cooling, want.cooling, 2 * sizeof(*got.cooling));
 	assert_int_equal(got.dumps.begun, RULESET_DUMPS_MAX);
 	assert_int_equal(got.dumps.times[RULESET_DUMPS_MAX - 1], 300 * S);
-	keep__free(&want);
-	keep__free(&got);
+	saved_state__free(&want);
+	saved_state__free(&got);
 }
 
 /* 60 s later by UTC, 5 s after the machine was started: what was at 490 is at -65. */
 static void test_other_boot(void **state)
 {
-	struct keep_clock boot = { "boot-2", 1555 * S, 5 * S };
-	struct keep got = through_text(&boot);
+	struct saved_clock boot = { "boot-2", 1555 * S, 5 * S };
+	struct saved_state got = through_text(&boot);
 	struct dump_log log = { 0 };
 
 	assert_int_equal((int64_t)got.rules[0].last_fired, -65LL * (int64_t)S);
-	keep__take_dumps(&log, &got.rules[0].dumps, 75 * S, boot.now);
+	saved_state__take_dumps(&log, &got.rules[0].dumps, 75 * S, boot.now);
 	assert_int_equal(log.begun, 1);
 	assert_int_equal((int64_t)log.times[0], -65LL * (int64_t)S);
 	/* so it may begin at -65 + 75 */
@@ -86,19 +86,19 @@ static void test_other_boot(void **state)
 	assert_int_equal(got.n_cooling, 1);
 	assert_int_equal(got.cooling[0].key.per, FRBPF_PER_FIELD);
 	assert_int_equal(got.cooling[0].value.until - got.cooling[0].value.last_fired, 240 * S);
-	keep__free(&got);
+	saved_state__free(&got);
 }
 
 /* UTC went back: nothing may last longer than from now on. */
 static void test_future(void **state)
 {
-	struct keep_clock boot = { "boot-2", 10 * S, 5 * S };
-	struct keep got = through_text(&boot);
+	struct saved_clock boot = { "boot-2", 10 * S, 5 * S };
+	struct saved_state got = through_text(&boot);
 
 	assert_int_equal(got.rules[0].last_fired, 5 * S);
 	assert_int_equal(got.cooling[0].value.until, 245 * S);
 	assert_int_equal(got.dumps.times[0], 5 * S);
-	keep__free(&got);
+	saved_state__free(&got);
 }
 
 static void test_damaged(void **state)
@@ -127,10 +127,10 @@ static void test_damaged(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		struct keep k = { .n_rules = 77 };
+		struct saved_state k = { .n_rules = 77 };
 		struct err err = { "" };
 
-		assert_int_equal(keep__parse(texts[i], strlen(texts[i]), &first, &k, &err),
+		assert_int_equal(saved_state__parse(texts[i], strlen(texts[i]), &first, &k, &err),
 				 -EINVAL);
 		assert_true(err.msg[0]);
 		assert_int_equal(k.n_rules, 77);
@@ -140,25 +140,25 @@ static void test_damaged(void **state)
 /* Every prefix of a text, and every byte of it changed: no crash, and never half of it. */
 static void test_cut_and_changed(void **state)
 {
-	struct keep k = make(), back;
-	char *text = keep__format(&k, &first);
+	struct saved_state k = make(), back;
+	char *text = saved_state__format(&k, &first);
 	size_t len = strlen(text);
 	struct err err;
 
 	for (size_t i = 0; i < len; i++)
-		assert_int_equal(keep__parse(text, i, &first, &back, &err), -EINVAL);
+		assert_int_equal(saved_state__parse(text, i, &first, &back, &err), -EINVAL);
 	for (size_t i = 0; i < len; i++) {
 		char was = text[i];
 
 		text[i] = "0\"}{-9e\xff"[i % 8];
-		if (!keep__parse(text, len, &first, &back, &err)) {
+		if (!saved_state__parse(text, len, &first, &back, &err)) {
 			assert_true(back.n_rules <= 2 && back.n_cooling <= 2);
-			keep__free(&back);
+			saved_state__free(&back);
 		}
 		text[i] = was;
 	}
 	free(text);
-	keep__free(&k);
+	saved_state__free(&k);
 }
 
 int main(void)

@@ -11,16 +11,16 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "daemon/keep.h"
+#include "daemon/saved_state.h"
 
 #define VERSION	 1
 #define FILE_MAX (16 << 20)
 
-void keep_clock__read(struct keep_clock *ret)
+void saved_clock__read(struct saved_clock *ret)
 {
 	struct buf boot = { 0 };
 
-	*ret = (struct keep_clock){ .boot = "" };
+	*ret = (struct saved_clock){ .boot = "" };
 	if (buf__read_file(&boot, "/proc/sys/kernel/random/boot_id", sizeof(ret->boot)) == 0)
 		snprintf(ret->boot, sizeof(ret->boot), "%.*s",
 			 (int)strcspn(boot.len ? boot.data : "", "\n"), boot.len ? boot.data : "");
@@ -47,7 +47,7 @@ static json_t *json_dumps_begun(const struct dump_log *log)
 	return list;
 }
 
-static json_t *json_rules(const struct keep *k)
+static json_t *json_rules(const struct saved_state *k)
 {
 	json_t *list = json_array();
 
@@ -59,7 +59,7 @@ static json_t *json_rules(const struct keep *k)
 	return list;
 }
 
-static json_t *json_cooling(const struct keep *k)
+static json_t *json_cooling(const struct saved_state *k)
 {
 	json_t *list = json_array();
 
@@ -77,7 +77,7 @@ static json_t *json_cooling(const struct keep *k)
 	return list;
 }
 
-char *keep__format(const struct keep *k, const struct keep_clock *clock)
+char *saved_state__format(const struct saved_state *k, const struct saved_clock *clock)
 {
 	json_t *j = json_pack("{s:i, s:s, s:I, s:o, s:o, s:o}", "version", VERSION, "boot_id",
 			      clock->boot, "utc_offset_ns", (json_int_t)clock->utc_offset, "dumps",
@@ -92,7 +92,7 @@ char *keep__format(const struct keep *k, const struct keep_clock *clock)
 /* ---- from text ---- */
 
 struct reader {
-	const struct keep_clock *clock;
+	const struct saved_clock *clock;
 	int64_t shift; /* to be added to times of the file */
 	bool other_boot;
 };
@@ -137,7 +137,7 @@ static bool read_dumps(const struct reader *r, const json_t *list, struct dump_l
 	return true;
 }
 
-static bool read_rule(const struct reader *r, const json_t *j, struct keep_rule *ret)
+static bool read_rule(const struct reader *r, const json_t *j, struct saved_rule *ret)
 {
 	const json_t *fired = json_object_get(j, "last_fired");
 
@@ -146,7 +146,7 @@ static bool read_rule(const struct reader *r, const json_t *j, struct keep_rule 
 	       read_dumps(r, json_object_get(j, "dumps"), &ret->dumps);
 }
 
-static bool read_rules(const struct reader *r, const json_t *list, struct keep *k)
+static bool read_rules(const struct reader *r, const json_t *list, struct saved_state *k)
 {
 	size_t i, n = json_array_size(list);
 	json_t *j;
@@ -197,7 +197,7 @@ static bool read_one_cooling(const struct reader *r, const json_t *j, struct pas
 	return (int64_t)length >= 0;
 }
 
-static bool read_cooling(const struct reader *r, const json_t *list, struct keep *k)
+static bool read_cooling(const struct reader *r, const json_t *list, struct saved_state *k)
 {
 	size_t i, n = json_array_size(list);
 	json_t *j;
@@ -218,7 +218,7 @@ static bool read_cooling(const struct reader *r, const json_t *list, struct keep
 	return true;
 }
 
-static bool read_all(const json_t *j, const struct keep_clock *clock, struct keep *k)
+static bool read_all(const json_t *j, const struct saved_clock *clock, struct saved_state *k)
 {
 	const json_t *offset = json_object_get(j, "utc_offset_ns");
 	const char *boot = json_string_value(json_object_get(j, "boot_id"));
@@ -235,10 +235,10 @@ static bool read_all(const json_t *j, const struct keep_clock *clock, struct kee
 	       read_cooling(&r, json_object_get(j, "cooldowns"), k);
 }
 
-int keep__parse(const char *text, size_t len, const struct keep_clock *clock, struct keep *ret,
-		struct err *err)
+int saved_state__parse(const char *text, size_t len, const struct saved_clock *clock,
+		       struct saved_state *ret, struct err *err)
 {
-	struct keep k = { 0 };
+	struct saved_state k = { 0 };
 	json_error_t why;
 	json_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
 	const json_t *version = json_object_get(j, "version");
@@ -252,14 +252,14 @@ int keep__parse(const char *text, size_t len, const struct keep_clock *clock, st
 		code = err_set(err, -EINVAL, "damaged, or not written by frbpf");
 	json_decref(j);
 	if (code)
-		keep__free(&k);
+		saved_state__free(&k);
 	else
 		*ret = k;
 	return code;
 }
 
-void keep__take_dumps(struct dump_log *log, const struct dump_log *past, uint64_t window,
-		      uint64_t now)
+void saved_state__take_dumps(struct dump_log *log, const struct dump_log *past, uint64_t window,
+			     uint64_t now)
 {
 	uint64_t n = past->begun < RULESET_DUMPS_MAX ? past->begun : RULESET_DUMPS_MAX;
 
@@ -271,7 +271,7 @@ void keep__take_dumps(struct dump_log *log, const struct dump_log *past, uint64_
 	}
 }
 
-const struct keep_rule *keep__find(const struct keep *k, uint64_t id)
+const struct saved_rule *saved_state__find(const struct saved_state *k, uint64_t id)
 {
 	for (size_t i = 0; i < k->n_rules; i++) {
 		if (k->rules[i].id == id)
@@ -282,12 +282,12 @@ const struct keep_rule *keep__find(const struct keep *k, uint64_t id)
 
 /* ---- the file ---- */
 
-int keep__load(const struct base_dir *b, struct keep *ret, struct err *err)
+int saved_state__load(const struct base_dir *b, struct saved_state *ret, struct err *err)
 {
 	_cleanup_close_ int fd =
-		openat(b->fd, KEEP_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		openat(b->fd, STATE_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct buf text = { 0 };
-	struct keep_clock clock;
+	struct saved_clock clock;
 	struct stat st;
 	int code;
 
@@ -302,27 +302,27 @@ int keep__load(const struct base_dir *b, struct keep *ret, struct err *err)
 		buf__free(&text);
 		return err_set(err, code, "%s", strerror(-code));
 	}
-	keep_clock__read(&clock);
-	code = keep__parse(text.data ? text.data : "", text.len, &clock, ret, err);
+	saved_clock__read(&clock);
+	code = saved_state__parse(text.data ? text.data : "", text.len, &clock, ret, err);
 	buf__free(&text);
 	return code;
 }
 
-int keep__save(const struct base_dir *b, const struct keep *k, struct err *err)
+int saved_state__save(const struct base_dir *b, const struct saved_state *k, struct err *err)
 {
 	_cleanup_free_ char *text = NULL;
-	struct keep_clock clock;
+	struct saved_clock clock;
 
-	keep_clock__read(&clock);
-	text = keep__format(k, &clock);
+	saved_clock__read(&clock);
+	text = saved_state__format(k, &clock);
 	if (!text)
 		return err_set(err, -ENOMEM, "out of memory");
-	return base_dir__write_file(b, KEEP_FILE, text, strlen(text), err);
+	return base_dir__write_file(b, STATE_FILE, text, strlen(text), err);
 }
 
-void keep__free(struct keep *k)
+void saved_state__free(struct saved_state *k)
 {
 	free(k->rules);
 	free(k->cooling);
-	*k = (struct keep){ 0 };
+	*k = (struct saved_state){ 0 };
 }
