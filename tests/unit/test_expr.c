@@ -10,21 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
-#include "rules/expr.h"
-#include "rules/glob.h"
+#include "expr_fixture.h"
 
 #define UNTOUCHED 4711
-
-static int parse(const char *text, struct expr *ret, struct diags *d)
-{
-	struct source_text *src;
-
-	assert_int_equal(source_text__from_string("f", text, &src), 0);
-	diags__keep(d, src);
-	return expr__parse(src, (struct span){ 0, strlen(text) }, &(struct field_scope){ 0 }, d,
-			   ret);
-}
 
 static struct expr parse_good(const char *text)
 {
@@ -36,19 +24,6 @@ static struct expr parse_good(const char *text)
 	assert_int_equal(d.n, 0);
 	diags__free(&d);
 	return e;
-}
-
-static const char *const op_names[] = { "==", "!=", "<", "<=", ">", ">=", "&", "!&", "~", "!~" };
-
-static const struct expr_field_desc *field_of(unsigned int field)
-{
-	const struct expr_field_desc *f = expr_fields;
-
-	if (field == FRBPF_FIELD_CGROUP_PATH)
-		field = FRBPF_FIELD_CGROUP;
-	while (f->field != field)
-		f++;
-	return f;
 }
 
 static bool has_string(const struct frbpf_node *n)
@@ -331,212 +306,6 @@ static void hostile(void **state)
 	free(text);
 }
 
-/* A random expression: its text, and its value by walking the tree it was made from. */
-struct random_expr {
-	struct expr_subject subject;
-	uint64_t seed;
-	struct buf text;
-	int leaves;
-};
-
-static unsigned int draw(struct random_expr *r, unsigned int n)
-{
-	r->seed = r->seed * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (r->seed >> 33) % n;
-}
-
-static bool holds(unsigned int op, int order)
-{
-	switch (op) {
-	case 0:
-		return order == 0;
-	case 1:
-		return order != 0;
-	case 2:
-		return order < 0;
-	case 3:
-		return order <= 0;
-	case 4:
-		return order > 0;
-	default:
-		return order >= 0;
-	}
-}
-
-static const char *const patterns[] = { "name-1*", "*[0-1]-is-*", "n?me-[!0]*g", "*", "name" };
-/* which of the three names each fits */
-static const unsigned int pattern_fits[] = { 1 << 1, 3, 6, 7, 0 };
-static const char *const paths[] = { "/", "/a", "/a/b", "/ab" };
-
-static unsigned int number_of(const __u64 *name)
-{
-	return ((const char *)name)[5] - '0';
-}
-
-static bool random_glob(struct random_expr *r, const __u64 *actual)
-{
-	unsigned int i = draw(r, ARRAY_SIZE(patterns));
-
-	buf__printf(&r->text, "~ \"%s\"", patterns[i]);
-	return pattern_fits[i] >> number_of(actual) & 1;
-}
-
-static bool random_path(struct random_expr *r, const char *actual)
-{
-	const char *path = paths[draw(r, ARRAY_SIZE(paths))];
-	size_t len = strlen(path);
-
-	buf__printf(&r->text, "== %s", path);
-	return len == 1 || (!strncmp(actual, path, len) && (!actual[len] || actual[len] == '/'));
-}
-
-static bool random_list(struct random_expr *r, __u64 actual, const char *unit)
-{
-	unsigned int n = 1 + draw(r, 3);
-	bool in = false;
-
-	buf__add_str(&r->text, "in (");
-	for (unsigned int i = 0; i < n; i++) {
-		unsigned int value = draw(r, 3);
-
-		buf__printf(&r->text, "%s%u%s", i ? ", " : "", value, unit);
-		in |= value == actual;
-	}
-	buf__add_str(&r->text, ")");
-	r->leaves += n - 1;
-	return in;
-}
-
-static bool random_comparison(struct random_expr *r)
-{
-	const struct expr_field_desc *f = field_of(draw(r, FRBPF_FIELD_ARG));
-	unsigned int current = !f->of_event && draw(r, 4) == 0, value = draw(r, 3);
-	const __u64 *actual = r->subject.val[current][f->field];
-	const char *unit = f->type == EXPR_DURATION ? "ns" : "";
-	unsigned int op = draw(r, f->type == EXPR_STRING ? 2 : 6);
-	int order;
-
-	r->leaves++;
-	buf__printf(&r->text, "%s%s ", current ? "current." : "", f->name);
-	if (f->type == EXPR_PATH)
-		return random_path(r, r->subject.cgroup[current]);
-	if (f->type == EXPR_EXE) {
-		buf__printf(&r->text, "== %s", paths[value]);
-		return !strcmp(paths[value], r->subject.exe[current]);
-	}
-	if (f->type == EXPR_STRING && draw(r, 3) == 0)
-		return random_glob(r, actual);
-	if (f->type != EXPR_STRING && draw(r, 4) == 0)
-		return random_list(r, actual[0], unit);
-	if (f->type == EXPR_NUMBER && draw(r, 5) == 0) {
-		buf__printf(&r->text, "& %u", value + 1);
-		return actual[0] & (value + 1);
-	}
-	buf__printf(&r->text, "%s ", op_names[op]);
-	if (f->type == EXPR_STRING) {
-		buf__printf(&r->text, "\"name-%u-is-long\"", value);
-		order = number_of(actual) != value;
-	} else {
-		buf__printf(&r->text, "%u%s", value, unit);
-		order = actual[0] < value ? -1 : actual[0] > value;
-	}
-	return holds(op, order);
-}
-
-/* Operators of one level are joined without parentheses, so precedence is part of the test. */
-static bool random_or(struct random_expr *r, int depth);
-
-static bool random_unary(struct random_expr *r, int depth)
-{
-	bool negate = draw(r, 4) == 0, value;
-
-	if (negate)
-		buf__add_str(&r->text, "!");
-	if (depth && draw(r, 2)) {
-		buf__add_str(&r->text, "(");
-		value = random_or(r, depth - 1);
-		buf__add_str(&r->text, ")");
-	} else {
-		value = random_comparison(r);
-	}
-	return value != negate;
-}
-
-static bool random_and(struct random_expr *r, int depth)
-{
-	bool value = random_unary(r, depth);
-
-	while (draw(r, 5) < 2) {
-		buf__add_str(&r->text, " && ");
-		value &= random_unary(r, depth);
-	}
-	return value;
-}
-
-static bool random_or(struct random_expr *r, int depth)
-{
-	bool value = random_and(r, depth);
-
-	while (draw(r, 5) < 2) {
-		buf__add_str(&r->text, " || ");
-		value |= random_and(r, depth);
-	}
-	return value;
-}
-
-static void random_subject(struct random_expr *r)
-{
-	for (int who = 0; who < 2; who++) {
-		for (unsigned int field = 0; field < FRBPF_FIELD_ARG; field++) {
-			char name[FRBPF_COMM_LEN] = { 0 };
-
-			snprintf(name, sizeof(name), "name-%u-is-long", draw(r, 3));
-			if (field_of(field)->type == EXPR_STRING)
-				memcpy(r->subject.val[who][field], name, sizeof(name));
-			else
-				r->subject.val[who][field][0] = draw(r, 3);
-		}
-		r->subject.cgroup[who] = paths[draw(r, ARRAY_SIZE(paths))];
-		r->subject.exe[who] = paths[draw(r, ARRAY_SIZE(paths))];
-	}
-}
-
-static void evaluation_is_that_of_the_text(void **state)
-{
-	struct random_expr r = { .seed = 20240229 };
-	int parsed = 0, held = 0, several = 0;
-
-	for (int i = 0; i < 100000; i++) {
-		struct diags d = { 0 };
-		struct expr e;
-		bool expected;
-
-		random_subject(&r);
-		r.leaves = 0;
-		r.text.len = 0;
-		expected = random_or(&r, 3);
-		if (parse(r.text.data, &e, &d)) {
-			/* the only reason there may be */
-			if (!strstr(d.v[0].msg, "a rule has at most"))
-				fail_msg("'%s': %s", r.text.data, d.v[0].msg);
-		} else {
-			if (expr__eval(&e, &r.subject) != expected)
-				fail_msg("'%s' is %d", r.text.data, expected);
-			assert_true(e.nodes[e.n_nodes - 1].flags & FRBPF_NODE_END);
-			assert_true(e.n_nodes >= (uint32_t)r.leaves);
-			parsed++;
-			held += expected;
-			several += r.leaves > 3;
-			expr__free(&e);
-		}
-		diags__free(&d);
-	}
-	buf__free(&r.text);
-	assert_true(parsed > 50000);
-	assert_in_range(held, parsed / 4, parsed / 4 * 3);
-	assert_true(several > 10000);
-}
-
 static void nothing_is_always_true(void **state)
 {
 	struct expr_subject s = { 0 };
@@ -561,43 +330,6 @@ static void field_table(void **state)
 	seen |= 1 << FRBPF_FIELD_CGROUP_PATH;
 	assert_true(n >= FRBPF_FIELD_ARG - 1);
 	assert_int_equal(seen & ((1 << FRBPF_FIELD_ARG) - 1), (1 << FRBPF_FIELD_ARG) - 1);
-}
-
-static void globs(void **state)
-{
-	static const struct {
-		const char *pattern, *name;
-		bool fits;
-	} cases[] = {
-		{ "", "", true },	   { "", "a", false },
-		{ "*", "", true },	   { "a", "a", true },
-		{ "a", "ab", false },	   { "*a", "bca", true },
-		{ "*a", "ab", false },	   { "a*b*c", "aXbYc", true },
-		{ "a*b*c", "acb", false }, { "?", "", false },
-		{ "??", "ab", true },	   { "**", "ab", true },
-		{ "[a-c]x", "bx", true },  { "[a-c]x", "dx", false },
-		{ "[!a-c]", "d", true },   { "[^a-c]", "a", false },
-		{ "[]]", "]", true },	   { "[!]]", "]", false },
-		{ "[a-]", "-", true },	   { "[*]", "*", true },
-		{ "[*]", "a", false },	   { "a]", "a]", true },
-		{ "[!a]", "", false },	   { "\xc3*", "\xc3\xb6", true },
-		{ "*aab", "aaab", true },  { "kworker/*:*", "kworker/0:1H", true },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const char *why, *name = cases[i].name;
-		struct frbpf_glob g;
-		uint32_t set = 1;
-		size_t least;
-
-		assert_int_equal(glob__compile(cases[i].pattern, &g, &least, &why), 0);
-		for (const char *p = name; *p; p++)
-			set = (set & g.next[(unsigned char)*p]) << 1 | (set & g.loop);
-		if (!(set & g.accept) == cases[i].fits ||
-		    glob__match(cases[i].pattern, name, strlen(name)) != cases[i].fits)
-			fail_msg("'%s' and '%s'", cases[i].pattern, name);
-		assert_true(!cases[i].fits || least <= strlen(name));
-	}
 }
 
 static void fields_of_other_sources(void **state)
@@ -770,10 +502,8 @@ int main(void)
 		cmocka_unit_test(wrong_comparisons_are_all_told),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(hostile),
-		cmocka_unit_test(evaluation_is_that_of_the_text),
 		cmocka_unit_test(nothing_is_always_true),
 		cmocka_unit_test(field_table),
-		cmocka_unit_test(globs),
 		cmocka_unit_test(fields_of_other_sources),
 		cmocka_unit_test(arguments),
 		cmocka_unit_test(addresses_and_prefixes),
