@@ -5,7 +5,6 @@
 
 #include "common/buf.h"
 #include "expr_fixture.h"
-#include "rules/glob.h"
 
 /* A random expression: its text, and its value by walking the tree it was made from. */
 struct random_expr {
