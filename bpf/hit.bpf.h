@@ -444,12 +444,6 @@ __noinline int hit_fill(struct match *m, __u64 task, __u64 pid, __u64 now, __u64
 	return 0;
 }
 
-static __always_inline void hit_match_fill(struct match *m, struct hit_subject subject, __u64 now,
-					   __u64 value)
-{
-	hit_fill(m, subject.task, subject.pid, now, value);
-}
-
 /* Behind rules_run(): where the subject was, if it is the one that runs. */
 static __always_inline void hit_stacks(const struct match *m)
 {
@@ -457,6 +451,25 @@ static __always_inline void hit_stacks(const struct match *m)
 
 	if (m->fired && m->process[1] && m->thread[0] == (__u32)current->pid)
 		stacks_send(m, current, true);
+}
+
+/* May a rule match, by the values of the event in @m, and is it for whom the hit is about? */
+static __always_inline bool hit_concerns(const struct match *m, __u32 half,
+					 const struct hit_args *args, struct hit_subject *ret)
+{
+	if (!rules_may_hold(m, half))
+		return false;
+	*ret = hit_subject(args);
+	return hit_in_scope(*ret);
+}
+
+static __always_inline void hit_run(struct match *m, struct hit_subject subject, __u32 source,
+				    __u64 now, __u64 value)
+{
+	hit_fill(m, subject.task, subject.pid, now, value);
+	m->source = source;
+	rules_run(m);
+	hit_stacks(m);
 }
 
 #endif

@@ -274,15 +274,8 @@ static __always_inline void check_span(const struct hit_args *args)
 	if (value < 0)
 		return;
 	hit_extract(&end_extracts[half], args, m);
-	if (!rules_may_hold(m, half))
-		return;
-	subject = hit_subject(args);
-	if (!hit_in_scope(subject))
-		return;
-	hit_match_fill(m, subject, now, value);
-	m->source = FRBPF_SOURCE_SPAN;
-	rules_run(m);
-	hit_stacks(m);
+	if (hit_concerns(m, half, args, &subject))
+		hit_run(m, subject, FRBPF_SOURCE_SPAN, now, value);
 }
 
 SEC("raw_tp")

@@ -23,15 +23,8 @@ static __always_inline void check_hit(__u32 half, const struct hit_args *args)
 	if (!m)
 		return;
 	hit_extract(&extracts[half], args, m);
-	if (!rules_may_hold(m, half))
-		return;
-	subject = hit_subject(args);
-	if (!hit_in_scope(subject))
-		return;
-	hit_match_fill(m, subject, bpf_ktime_get_ns(), 0);
-	m->source = FRBPF_SOURCE_TRACEPOINT;
-	rules_run(m);
-	hit_stacks(m);
+	if (hit_concerns(m, half, args, &subject))
+		hit_run(m, subject, FRBPF_SOURCE_TRACEPOINT, bpf_ktime_get_ns(), 0);
 }
 
 SEC("raw_tp")
