@@ -9,7 +9,7 @@
 #include "cmd/event_catalog.h"
 #include "cmd/probe_report.h"
 #include "common/cleanup.h"
-#include "detect/tracepoint/btf_path.h"
+#include "detect/tracepoint/btf_trace.h"
 #include "record/event_names.h"
 #include "record/pmu.h"
 #include "record/tracefs.h"

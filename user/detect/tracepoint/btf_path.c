@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <bpf/btf.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,225 +6,13 @@
 
 #include "common/cleanup.h"
 #include "detect/tracepoint/btf_path.h"
+#include "detect/tracepoint/btf_trace_core.h"
+#include "detect/tracepoint/btf_type.h"
 #include "rules/text.h"
 
-#define BTF_DIR		"/sys/kernel/btf"
-#define TRACE		"btf_trace_"
 #define NAMES_MAX	256 /* that an error looks at for the nearest one */
 #define ANON_DEPTH	8   /* anonymous structs within each other */
 #define ARRAY_INDEX_MAX 1000000
-
-struct btf_trace {
-	struct btf *base;      /* vmlinux */
-	struct btf *module;    /* or NULL */
-	const struct btf *btf; /* that of these which has it */
-	const struct btf_param
-		*args; /* behind the first one, which is no argument of the tracepoint */
-	const struct btf_param *types; /* the same, of the prototype that the kernel goes by */
-	uint32_t n_args;
-	char no_names[FRBPF_TP_ARGS][16]; /* "arg0" ... */
-};
-
-/* Path of the type behind modifiers and typedefs. */
-static const struct btf_type *plain(const struct btf *btf, uint32_t id)
-{
-	const struct btf_type *t = btf__type_by_id(btf, id);
-
-	while (t && (btf_is_mod(t) || btf_is_typedef(t)))
-		t = btf__type_by_id(btf, t->type);
-	return t;
-}
-
-static const char *name_of(const struct btf *btf, const struct btf_type *t)
-{
-	return btf__name_by_offset(btf, t->name_off) ?: "";
-}
-
-/* ---- the tracepoint ---- */
-
-static const struct btf_type *func_proto(const struct btf *btf, const char *prefix,
-					 const char *name)
-{
-	const struct btf_type *t;
-	char full[256];
-	int id;
-
-	snprintf(full, sizeof(full), "%s%s", prefix, name);
-	id = btf__find_by_name_kind(btf, full, BTF_KIND_FUNC);
-	t = id > 0 ? btf__type_by_id(btf, id) : NULL;
-	return t ? btf__type_by_id(btf, t->type) : NULL;
-}
-
-/* The prototype that the verifier goes by: of the function behind the typedef. It has no names. */
-static const struct btf_type *trace_proto(const struct btf *btf, const char *name)
-{
-	const struct btf_type *t;
-	char full[256];
-	int id;
-
-	snprintf(full, sizeof(full), TRACE "%s", name);
-	id = btf__find_by_name_kind(btf, full, BTF_KIND_TYPEDEF);
-	if (id < 0)
-		return NULL;
-	t = plain(btf, id);
-	t = t && btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : NULL;
-	return t && btf_is_func_proto(t) && btf_vlen(t) ? t : NULL;
-}
-
-/* A function of the same prototype, with names. That of a class of events bears the class's name,
- * those that call the probes are made for each event. */
-static const struct btf_type *named_proto(const struct btf *btf, const char *name, uint32_t n)
-{
-	static const char *const prefixes[] = { "__traceiter_", "__probestub_", "__bpf_trace_" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		const struct btf_type *t = func_proto(btf, prefixes[i], name);
-
-		if (t && btf_vlen(t) == n && btf_params(t)[n - 1].name_off)
-			return t;
-	}
-	return NULL;
-}
-
-static bool take_proto(struct btf_trace *t, const struct btf *btf, const char *name)
-{
-	const struct btf_type *proto = trace_proto(btf, name), *named;
-
-	if (!proto || btf_vlen(proto) - 1 > FRBPF_TP_ARGS)
-		return false;
-	named = named_proto(btf, name, btf_vlen(proto));
-	t->btf = btf;
-	t->n_args = btf_vlen(proto) - 1;
-	t->types = btf_params(proto) + 1;
-	t->args = named ? btf_params(named) + 1 : NULL;
-	for (uint32_t i = 0; i < t->n_args; i++)
-		snprintf(t->no_names[i], sizeof(t->no_names[i]), "arg%u", i);
-	return true;
-}
-
-/* Modules, whose types go on behind those of the kernel. */
-static bool search_modules(struct btf_trace *t, const char *name)
-{
-	DIR *dir = opendir(BTF_DIR);
-	struct dirent *e;
-	bool found = false;
-
-	while (dir && !found && (e = readdir(dir))) {
-		char path[512];
-
-		if (e->d_name[0] == '.' || !strcmp(e->d_name, "vmlinux"))
-			continue;
-		snprintf(path, sizeof(path), BTF_DIR "/%s", e->d_name);
-		t->module = btf__parse_split(path, t->base);
-		found = t->module && take_proto(t, t->module, name);
-		if (found)
-			break;
-		btf__free(t->module);
-		t->module = NULL;
-	}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
-int btf_trace__find(const char *name, struct btf_trace **ret)
-{
-	struct btf_trace *t = calloc(1, sizeof(*t));
-
-	if (!t)
-		return -ENOMEM;
-	t->base = btf__load_vmlinux_btf();
-	if (!t->base) {
-		free(t);
-		return -EOPNOTSUPP;
-	}
-	if (!take_proto(t, t->base, name) && !search_modules(t, name)) {
-		btf_trace__free(t);
-		return -ENOENT;
-	}
-	*ret = t;
-	return 0;
-}
-
-void btf_trace__free(struct btf_trace *t)
-{
-	if (!t)
-		return;
-	btf__free(t->module);
-	btf__free(t->base);
-	free(t);
-}
-
-uint32_t btf_trace__n_args(const struct btf_trace *t)
-{
-	return t->n_args;
-}
-
-const char *btf_trace__arg_name(const struct btf_trace *t, uint32_t i)
-{
-	const char *name = t->args ? btf__name_by_offset(t->btf, t->args[i].name_off) : NULL;
-
-	return name && *name ? name : t->no_names[i];
-}
-
-int btf_trace__arg(const struct btf_trace *t, const char *name, size_t len)
-{
-	for (uint32_t i = 0; i < t->n_args; i++) {
-		const char *arg = btf_trace__arg_name(t, i);
-
-		/* a suffix of newer kernels says that it may be NULL */
-		if (!strncmp(arg, name, len) && (!arg[len] || !strcmp(arg + len, "__nullable")))
-			return i;
-	}
-	return -ENOENT;
-}
-
-/* ---- types in words ---- */
-
-static const char *kind_word(const struct btf_type *t)
-{
-	return btf_is_struct(t)	    ? "struct "
-	       : btf_is_union(t)    ? "union "
-	       : btf_is_any_enum(t) ? "enum "
-				    : "";
-}
-
-static const char *type_text(const struct btf *btf, uint32_t id, char *buf, size_t size)
-{
-	const struct btf_type *t = btf__type_by_id(btf, id);
-	unsigned int stars = 0;
-
-	while (t && (btf_is_mod(t) || btf_is_ptr(t))) {
-		stars += btf_is_ptr(t);
-		t = btf__type_by_id(btf, t->type);
-	}
-	if (t && btf_is_array(t)) {
-		type_text(btf, btf_array(t)->type, buf, size);
-		snprintf(buf + strlen(buf), size - strlen(buf), "[%u]", btf_array(t)->nelems);
-	} else {
-		snprintf(buf, size, "%s%s", t ? kind_word(t) : "",
-			 !t || btf_is_void(t) ? "void" : name_of(btf, t));
-	}
-	if (stars && strlen(buf) + stars + 2 <= size) {
-		strcat(buf, " ");
-		while (stars--)
-			strcat(buf, "*");
-	}
-	return buf;
-}
-
-const char *btf_trace__arg_type(const struct btf_trace *t, uint32_t i, char *buf, size_t size)
-{
-	return type_text(t->btf, t->types[i].type, buf, size);
-}
-
-bool btf_trace__arg_points_to(const struct btf_trace *t, uint32_t i, const char *type)
-{
-	const struct btf_type *p = plain(t->btf, t->types[i].type);
-
-	p = p && btf_is_ptr(p) ? plain(t->btf, p->type) : NULL;
-	return p && btf_is_struct(p) && !strcmp(name_of(t->btf, p), type);
-}
 
 /* ---- walking a path ---- */
 
@@ -278,7 +64,7 @@ static bool find_member(const struct btf *btf, const struct btf_type *t, const c
 			ret->type = m->type;
 			return true;
 		}
-		inner = *s || depth == ANON_DEPTH ? NULL : plain(btf, m->type);
+		inner = *s || depth == ANON_DEPTH ? NULL : btf_type__plain(btf, m->type);
 		if (inner && btf_is_composite(inner) &&
 		    find_member(btf, inner, name, len, depth + 1, ret)) {
 			ret->bit += btf_member_bit_offset(t, i);
@@ -295,7 +81,7 @@ static void member_names(const struct btf *btf, const struct btf_type *t, int de
 		const struct btf_member *m = &btf_members(t)[i];
 		const char *s = btf__name_by_offset(btf, m->name_off) ?: "";
 		const struct btf_type *inner =
-			*s || depth == ANON_DEPTH ? NULL : plain(btf, m->type);
+			*s || depth == ANON_DEPTH ? NULL : btf_type__plain(btf, m->type);
 
 		if (*s)
 			names[(*n)++] = s;
@@ -311,13 +97,13 @@ static int unknown_member(struct walk *w, const struct btf_type *t)
 
 	member_names(w->btf, t, 0, names, &n);
 	nearest = nearest_word(s, w->part.len, names);
-	return err_set(w->err, -EINVAL, "%s%s has no member " QUOTED DID_YOU_MEAN, kind_word(t),
-		       name_of(w->btf, t), QUOTE(s, w->part.len), SUGGEST(nearest));
+	return err_set(w->err, -EINVAL, "%s%s has no member " QUOTED DID_YOU_MEAN, btf_type__kind(t),
+		       btf_type__name(w->btf, t), QUOTE(s, w->part.len), SUGGEST(nearest));
 }
 
 static int step_to_member(struct walk *w)
 {
-	const struct btf_type *t = plain(w->btf, w->type);
+	const struct btf_type *t = btf_type__plain(w->btf, w->type);
 	char text[128];
 	int err;
 
@@ -325,11 +111,11 @@ static int step_to_member(struct walk *w)
 		err = dereference(w, t->type);
 		if (err)
 			return err;
-		t = plain(w->btf, w->type);
+		t = btf_type__plain(w->btf, w->type);
 	}
 	if (!t || !btf_is_composite(t) || !w->in_memory)
 		return err_set(w->err, -EINVAL, "%s has no members",
-			       type_text(w->btf, w->type, text, sizeof(text)));
+			       btf_type__text(w->btf, w->type, text, sizeof(text)));
 	if (!find_member(w->btf, t, w->path + w->part.off, w->part.len, 0, w))
 		return unknown_member(w, t);
 	return 0;
@@ -370,7 +156,7 @@ static bool read_index(const struct walk *w, unsigned long *ret, const char **re
 /* "[3]" behind a name. */
 static int step_to_element(struct walk *w)
 {
-	const struct btf_type *t = plain(w->btf, w->type);
+	const struct btf_type *t = btf_type__plain(w->btf, w->type);
 	const struct btf_array *array;
 	const char *end;
 	unsigned long i;
@@ -449,7 +235,7 @@ static bool is_called(const struct btf *btf, uint32_t id, const char *name)
 	const struct btf_type *t = btf__type_by_id(btf, id);
 
 	while (t && (btf_is_mod(t) || btf_is_typedef(t))) {
-		if (btf_is_typedef(t) && !strcmp(name_of(btf, t), name))
+		if (btf_is_typedef(t) && !strcmp(btf_type__name(btf, t), name))
 			return true;
 		t = btf__type_by_id(btf, t->type);
 	}
@@ -559,12 +345,12 @@ static int take_ipv6(struct walk *w)
 
 static bool is_char(const struct btf_type *t, const struct btf *btf)
 {
-	return t && btf_is_int(t) && t->size == 1 && !strcmp(name_of(btf, t), "char");
+	return t && btf_is_int(t) && t->size == 1 && !strcmp(btf_type__name(btf, t), "char");
 }
 
 static int take_pointer(struct walk *w, const struct btf_type *t)
 {
-	const struct btf_type *to = plain(w->btf, t->type);
+	const struct btf_type *to = btf_type__plain(w->btf, t->type);
 	struct frbpf_extract *x = &w->v->where;
 	char text[128];
 
@@ -577,34 +363,34 @@ static int take_pointer(struct walk *w, const struct btf_type *t)
 		return take_string(w);
 	if (to && btf_is_func_proto(to)) /* SIG_DFL is a number, too */
 		return place_number(w, sizeof(__u64));
-	type_text(w->btf, w->type, text, sizeof(text));
+	btf_type__text(w->btf, w->type, text, sizeof(text));
 	if (to && btf_is_composite(to))
 		return err_set(
 			w->err, -EINVAL,
 			"this is a pointer (%s): compare a member of what it points to, such "
 			"as %.*s.%s",
 			text, (int)(w->part.off + w->part.len), w->path,
-			strcmp(name_of(w->btf, to), "task_struct") ? "NAME" : "pid");
+			strcmp(btf_type__name(w->btf, to), "task_struct") ? "NAME" : "pid");
 	return err_set(w->err, -EINVAL, "this is a pointer (%s): it cannot be compared", text);
 }
 
 /* What stands where the path ends. */
 static int take_value(struct walk *w)
 {
-	const struct btf_type *t = plain(w->btf, w->type);
+	const struct btf_type *t = btf_type__plain(w->btf, w->type);
 	char text[128];
 	int err = 0;
 
 	if (t && btf_is_ptr(t))
 		return take_pointer(w, t);
-	if (t && btf_is_array(t) && is_char(plain(w->btf, btf_array(t)->type), w->btf) &&
+	if (t && btf_is_array(t) && is_char(btf_type__plain(w->btf, btf_array(t)->type), w->btf) &&
 	    w->in_memory)
 		return take_string(w);
-	if (t && btf_is_struct(t) && w->in_memory && !strcmp(name_of(w->btf, t), "in6_addr"))
+	if (t && btf_is_struct(t) && w->in_memory && !strcmp(btf_type__name(w->btf, t), "in6_addr"))
 		return take_ipv6(w);
 	if (!t || !(btf_is_int(t) || btf_is_any_enum(t)))
 		return err_set(w->err, -EINVAL, "this is a whole %s: compare a member of it",
-			       type_text(w->btf, w->type, text, sizeof(text)));
+			       btf_type__text(w->btf, w->type, text, sizeof(text)));
 	if (btf_is_int(t))
 		w->v->where.is_signed = btf_int_encoding(t) & BTF_INT_SIGNED ? 1 : 0;
 	else
@@ -618,13 +404,13 @@ static int take_value(struct walk *w)
 /* Whatever is the same at both ends; how it is compared does not matter. */
 static int take_key(struct walk *w)
 {
-	const struct btf_type *t = plain(w->btf, w->type);
+	const struct btf_type *t = btf_type__plain(w->btf, w->type);
 	char text[128];
 	int err;
 
 	if (!t || !(btf_is_int(t) || btf_is_any_enum(t) || btf_is_ptr(t)))
 		return err_set(w->err, -EINVAL, "a key is a number or a pointer, and not a %s",
-			       type_text(w->btf, w->type, text, sizeof(text)));
+			       btf_type__text(w->btf, w->type, text, sizeof(text)));
 	err = place_number(w, btf_is_ptr(t) ? sizeof(__u64) : t->size);
 	w->v->where.is_signed = !w->v->where.shift_right; /* all of its bits */
 	return err;
@@ -653,44 +439,4 @@ void btf_value__free(struct btf_value *v)
 {
 	free(v->symbols);
 	v->symbols = NULL;
-}
-
-/* ---- all of them ---- */
-
-int btf_trace__list(char ***ret)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-	size_t n = 0, cap = 256;
-	char **v = btf ? malloc(cap * sizeof(*v)) : NULL;
-	int err = !btf ? -EOPNOTSUPP : -ENOMEM;
-	bool failed = !v;
-
-	for (uint32_t id = 1; !failed && id < btf__type_cnt(btf); id++) {
-		const struct btf_type *t = btf__type_by_id(btf, id);
-		const char *name = name_of(btf, t);
-
-		if (!btf_is_typedef(t) || strncmp(name, TRACE, strlen(TRACE)) != 0)
-			continue;
-		if (n + 1 == cap) {
-			char **more = realloc(v, 2 * cap * sizeof(*v));
-
-			failed = !more;
-			v = more ?: v;
-			cap *= failed ? 1 : 2;
-		}
-		if (!failed && (v[n] = strdup(name + strlen(TRACE))))
-			n++;
-		else
-			failed = true;
-	}
-	btf__free(btf);
-	if (!failed) {
-		v[n] = NULL;
-		*ret = v;
-		return 0;
-	}
-	for (size_t i = 0; i < n; i++)
-		free(v[i]);
-	free(v);
-	return err;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
+#include "detect/tracepoint/btf_path.h"
 #include "detect/tracepoint/extracts.h"
 #include "detect/tracepoint/tracepoint_info.h"
 

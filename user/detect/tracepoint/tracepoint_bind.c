@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "detect/tracepoint/btf_path.h"
 #include "detect/tracepoint/arg_slots.h"
 #include "detect/tracepoint/event_filter.h"
 #include "detect/tracepoint/fields_bind.h"

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <fnmatch.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "detect/tracepoint/tracepoint_info.h"
+#include "rules/symbols.h"
 
 /* The first that fits counts. */
 static const struct {

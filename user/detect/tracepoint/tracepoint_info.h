@@ -4,7 +4,7 @@
 #ifndef FRBPF_DETECT_TRACEPOINT_INFO_H
 #define FRBPF_DETECT_TRACEPOINT_INFO_H
 
-#include "detect/tracepoint/btf_path.h"
+#include "detect/tracepoint/btf_trace.h"
 
 /* Here, @target is that of struct when, "sched:sched_switch". Returns its name without the system. */
 const char *tracepoint_info__name(const char *target);
