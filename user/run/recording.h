@@ -8,7 +8,7 @@
 #ifndef FRBPF_RUN_RECORDING_H
 #define FRBPF_RUN_RECORDING_H
 
-#include "dump/base_dir.h"
+#include "dump/base/base_dir.h"
 #include "run/outcome.h"
 #include "run/run_rules.h"
 #include "run/target.h"

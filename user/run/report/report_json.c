@@ -3,10 +3,10 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "common/cleanup.h"
 #include "common/escape.h"
+#include "common/utc.h"
 #include "daemon/held_back.h"
 #include "rules/units.h"
 #include "run/report/report.h"
@@ -22,13 +22,9 @@ json_t *report__text(const char *s)
 
 static json_t *json_utc(uint64_t ns)
 {
-	time_t sec = ns / NSEC_PER_SEC;
-	char date[32] = "", text[64];
-	struct tm tm;
+	char date[UTC_DATE_SIZE], text[64];
 
-	if (gmtime_r(&sec, &tm))
-		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text, sizeof(text), "%s.%03lluZ", date,
+	snprintf(text, sizeof(text), "%s.%03lluZ", utc__date(ns, date),
 		 (unsigned long long)(ns % NSEC_PER_SEC / 1000000));
 	return json_string(text);
 }
