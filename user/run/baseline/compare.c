@@ -13,20 +13,27 @@ struct maker {
 	struct comparison *c;
 };
 
+/* How many times longer a metric is where CPUs and memory are @slower times slower: who waits does not wait longer. */
+static double slowed(const struct comparison *c, const struct metric *m, double slower)
+{
+	return m->disturbed_as == SERIES_WALL ? 1 + (slower - 1) * c->busy : slower;
+}
+
 /* How the machine explains that something grew, into c->why. False: not at all. */
-static bool machine_explains(struct comparison *c, const struct compared *r)
+static bool machine_explains(struct comparison *c, const struct metric *m, const struct compared *r)
 {
 	double limit = 1 + c->tolerance;
+	double slower = slowed(c, m, c->slower), felt = slowed(c, m, c->felt);
 
 	if (c->paired)
 		return false;
 	if (*c->machine)
 		snprintf(c->why, sizeof(c->why), "%.255s", c->machine);
-	else if (c->slower > limit || r->ratio.low <= limit * c->slower)
+	else if (slower > limit || r->ratio.low <= limit * slower)
 		snprintf(c->why, sizeof(c->why),
 			 "the machine is slower: %s takes %.2f times as long or more", c->slowest,
 			 c->slower);
-	else if (r->ratio.low <= limit * c->felt)
+	else if (r->ratio.low <= limit * felt)
 		snprintf(c->why, sizeof(c->why),
 			 "the machine may be slower: by what %s shows, %.2f times for a program "
 			 "that uses the caches",
@@ -47,7 +54,7 @@ static bool machine_hides(const struct maker *k, const struct metric *m)
 		snprintf(c->why, sizeof(c->why),
 			 "the baseline was: %zu of its %zu runs were left alone: record it again",
 			 c->quiet_before, c->n_before);
-	else if (c->faster > 1 + c->tolerance)
+	else if (slowed(c, m, c->faster) > 1 + c->tolerance)
 		snprintf(c->why, sizeof(c->why),
 			 "the machine was slower for the baseline, %.2f times or more: record it "
 			 "again",
@@ -70,7 +77,7 @@ static enum verdict judge(const struct maker *k, const struct metric *m, const s
 			 "others disturbed too many runs: %zu of %zu were left alone", c->quiet_now,
 			 c->n_now);
 	else if (r->change == CHANGE_GREW)
-		return machine_explains(c, r) ? VERDICT_DISTURBED : VERDICT_REGRESSED;
+		return machine_explains(c, m, r) ? VERDICT_DISTURBED : VERDICT_REGRESSED;
 	else if (!quiet && r->ratio.high > 1 + c->tolerance)
 		snprintf(c->why, sizeof(c->why),
 			 "others disturbed too many pairs of runs (%zu of %zu were left alone): "
@@ -135,6 +142,17 @@ static struct use_shares shares_of(const struct series *s)
 	u.pressure_io /= capacity;
 	u.pressure_memory /= capacity;
 	return u;
+}
+
+static double busy_share(const struct series *s)
+{
+	double wall = 0, cpu = 0;
+
+	for (size_t i = 0; i < s->n_runs; i++) {
+		wall += s->runs[i].wall;
+		cpu += s->runs[i].cpu;
+	}
+	return cpu < wall ? cpu / wall : 1;
 }
 
 /* What may be, where it is felt more than it shows. */
@@ -227,6 +245,7 @@ int comparison__make(const struct series *before, const struct series *now,
 		.others_limit = opts->others_limit,
 		.n_before = before->n_runs,
 		.n_now = now->n_runs,
+		.busy = busy_share(before),
 		.use_before = shares_of(before),
 		.use_now = shares_of(now),
 	};

@@ -35,6 +35,7 @@ struct comparison {
 	double slower, faster; /* this machine is at least that many times; 1: nothing is certain */
 	const char *slowest;   /* in what, if slower is above 1 */
 	double felt; /* a program may be that many times slower by what shows of the machine; 1: no */
+	double busy; /* of the baseline's time on the clock that it ran: only that can become so; at most 1 */
 	const char *felt_in;	  /* shows in what, if felt is above 1 */
 	char machine[256];	  /* how it is another one; "" */
 	char why[256];		  /* of a verdict that is not `pass` */
