@@ -46,7 +46,7 @@ is_not_muted() { # RULE
 
 @test "a muted rule counts and dumps nothing, over a reload, until it ends" {
 	frbpf_load
-	frbpf mute slow --for 8s
+	frbpf mute slow --for 10m
 	slow_calls 3
 	run -0 frbpf status
 	[[ $output == *"muted 3"* && $output == *"muted for another "* ]]
@@ -58,7 +58,9 @@ when = runqlat > 10s' >>"$RULES"
 	same "held back" "$(status_of slow .held_back.muted)" 5
 	settle
 	same "incidents" "$(incidents "$BASE")" ""
-	wait_until 10 is_not_muted slow
+	frbpf mute slow --for 2s # instead
+	frbpf_load
+	wait_until 15 is_not_muted slow
 	slow_calls 1
 	wait_for_incident "$BASE" 1
 	grep -q "rule 'slow' is no longer muted" "$BASE/output"
@@ -87,7 +89,7 @@ when = runqlat > 10s' >>"$RULES"
 @test "an armed rule fires beside those of the file, over a reload, until its time ends" {
 	frbpf_load
 	frbpf mute slow
-	run -0 --separate-stderr frbpf arm 'syscall:clock_nanosleep > 15ms' --if "comm == \"$victim\"" --for 8s
+	run -0 --separate-stderr frbpf arm 'syscall:clock_nanosleep > 15ms' --if "comm == \"$victim\"" --for 10m
 	same "name" "$output" arm-1
 	run -0 frbpf status
 	[[ $output == *"rule arm-1: syscall:clock_nanosleep > 15ms if comm == \"$victim\""*"armed for another "* ]]
@@ -98,7 +100,10 @@ when = runqlat > 10s' >>"$RULES"
 when = runqlat > 10s' >>"$RULES"
 	frbpf_load
 	same "matched after a reload" "$(status_of arm-1 .matched)" 1
-	wait_until 15 has_no_rule arm-1
+	frbpf arm --off arm-1
+	same "name" "$(frbpf arm 'syscall:clock_nanosleep > 15ms' --if "comm == \"$victim\"" --for 3s)" arm-2
+	frbpf_load
+	wait_until 15 has_no_rule arm-2
 	slow_calls 1
 	same "matched of the file's rule" "$(status_of slow .matched)" 2
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1

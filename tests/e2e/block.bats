@@ -80,6 +80,12 @@ has() { # NAME PATH AT-LEAST
 	between "$(manifest "$name" value)" 1000 $((end - begin)) "value of the manifest"
 }
 
+# For 1 s after our last own request nobody's fire: again then.
+request_fires() { # MORE-THAN
+	workload direct_io "$mounted/file" 4096
+	wait_until 2 has io .fired $(($1 + 1))
+}
+
 @test "neither our own fsync nor the requests of our own dump fire, those of others do" {
 	disk_make 64M
 	disk_mount
@@ -104,9 +110,7 @@ has() { # NAME PATH AT-LEAST
 	dd if=/dev/zero of="$mounted/file" bs=64K count=1 conv=fsync status=none
 	settle
 
-	before=$(rule io .fired)
-	workload direct_io "$mounted/file" 4096
-	wait_until 5 has io .fired $((before + 1)) || fail "the request of another program did not fire"
+	wait_until 20 request_fires "$(rule io .fired)" || fail "the request of another program did not fire"
 
 	before=$(rule io .fired)
 	own=$(rule io .held_back.self)
@@ -118,8 +122,7 @@ has() { # NAME PATH AT-LEAST
 	same "fired by our own fsync" "$(rule own-fsync .fired)" 0
 	same "our own fsync" "$(rule own-fsync .held_back.self)" "$(rule own-fsync .matched)"
 
-	workload direct_io "$mounted/file" 4096
-	wait_until 5 has io .fired $((before + 1)) || fail "the request after the dump did not fire"
+	wait_until 20 request_fires "$before" || fail "the request after the dump did not fire"
 	run -0 frbpf status
 	[[ $output == *"our own"* ]]
 	frbpf_stop

@@ -115,6 +115,13 @@ stack_of() {
 		135000000 100000000000 "the longest wait"
 }
 
+# Right after another incident it is one of that: again then.
+failing_request() {
+	run -1 workload direct_io "$disk" 4096 read 12582912
+	[[ $output == *"Input/output error"* ]] || fail "$output"
+	wait_until 2 incident_where '.triggers[0].rule == "io-error"'
+}
+
 @test "@disk: a request of a throttled disk, and one that fails" {
 	disk_make 16M
 	slow_group_make 262144
@@ -135,11 +142,8 @@ stack_of() {
 		stack_of "^ *frbpf-io  *$pid/.*sched:sched_switch:.*prev_state=D" "(submit_bio_wait|__blkdev_direct_IO)"
 	fi
 	# the file ends before the disk does
-	settle
 	truncate -s 4M "$BATS_TEST_TMPDIR/disk.img"
-	run -1 workload direct_io "$disk" 4096 read 12582912
-	[[ $output == *"Input/output error"* ]]
-	wait_for '.triggers[0].rule == "io-error"'
+	wait_until 30 failing_request || fail "no incident of a failing request"
 	events "$BASE/session-block/perf.data.$name" block:block_rq_complete | grep -q " R[AS]* () 24576 + 8 .*\[-5\]" ||
 		fail "the dump has no request that failed"
 }

@@ -57,6 +57,7 @@ read_in_group() {
 		[rule-reclaim]
 		when = reclaim > 1us
 		if = comm == "frbpf-mem" && scope == cgroup
+		post = 1s
 	EOF
 	frbpf_load
 	read_in_group

@@ -129,7 +129,7 @@ counting_rules() { # FILE
 		[rule-missing]
 		when = syscall:openat fails (ENOENT)
 		if = exe ~ "$BATS_TEST_TMPDIR/*"
-		post = 4s
+		post = 12s
 	EOF
 	cp "$(command -v cat)" "$BATS_TEST_TMPDIR/frbpf-cat"
 	frbpf_load
@@ -141,9 +141,9 @@ counting_rules() { # FILE
 	sed -i 's/-F 998/-F 997/; s/-m 1M/-m 2M/' "$RULES"
 	run -1 --separate-stderr frbpf_load
 	[[ $stderr == *"the sessions need "*" and those before them hold "*"max-memory"* ]]
-	wait_for_incident "$BASE" 1
+	wait_until 40 has_incidents "$BASE" 1
 	fits() { frbpf_load 2>/dev/null; }
-	wait_until 10 fits
+	wait_until 15 fits
 	same "one" "$(frbpf status --json | jq .memory.used_bytes)" $((one * 2))
 }
 

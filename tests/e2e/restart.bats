@@ -66,7 +66,7 @@ has_state() {
 	frbpf_load
 	miss
 	wait_for_incident "$BASE" 1
-	wait_until 5 has_state
+	wait_until 15 has_state
 	kill_daemon
 	frbpf_load
 	miss

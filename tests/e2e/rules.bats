@@ -97,7 +97,7 @@ has_matched() { # AT-LEAST
 	EOF
 	frbpf_load
 	fail_to_open
-	wait_until 5 has_matched 1
+	wait_until 15 has_matched 1
 	settle
 	same "number of incidents" "$(incidents "$BASE" | wc -l)" 0
 	same "sum of the histogram" "$(rule '.values | map(.matches) | add')" "$(rule .matched)"

@@ -131,10 +131,12 @@ for f in sys.argv[1:]: yaml.safe_load(open(f))' "$root"/configs/ci/*.yml
 @test "a lock convoy fails the run, and the dump names the function that holds the lock" {
 	need_perf
 	need_tracepoints
-	local conf=$root/tests/workloads/lock_service.conf dump
-	run -0 frbpf_run --rules "$conf" -o "$OUT.good" -- "$WORKLOADS/lock_service"
+	local dump
+	# longer than a machine that stands still makes anybody wait
+	sed 's/150ms/1s/' "$root/tests/workloads/lock_service.conf" >"$RULES"
+	run -0 frbpf_run --rules "$RULES" -o "$OUT.good" -- "$WORKLOADS/lock_service"
 	same "matched" "$(summary '.rules[0].matched' "$OUT.good")" 0
-	run -2 frbpf_run --rules "$conf" -o "$OUT" -- "$WORKLOADS/lock_service" --convoy
+	run -2 frbpf_run --rules "$RULES" -o "$OUT" -- "$WORKLOADS/lock_service" --convoy --rounds 1 --fetch-ms 1500
 	same "task" "$(summary '.incidents[0].triggers[0].comm')" worker
 	dump=$(summary '.incidents[0].files[] | select(.session == "sched").file')
 	perf_quiet script -i "$dump"
@@ -167,6 +169,7 @@ for f in sys.argv[1:]: yaml.safe_load(open(f))' "$root"/configs/ci/*.yml
 
 @test "a stack that is hot in the window and not in the rest says so" {
 	need_tracepoints
+	keep_cpus_awake
 	local rows row
 	run -2 frbpf_run --when 'syscall:clock_nanosleep > 300ms' -o "$OUT" -- \
 		bash -c '"$1" --ms 400; "$1" --ms 200 --call nanosleep' - "$WORKLOADS/slow_syscall"

@@ -45,8 +45,9 @@ rule() { # NAME PATH: of a rule in `frbpf status --json`
 	same "rule" "$(manifest "$name" rule)" span
 	value=$(manifest "$name" value)
 	between "$value" 100000000 $((end - begin)) "value"
-	other=$(rule device .last_value_ns)
-	between "$value" $((other - 1000000)) $((other + 1000000)) "value beside that of blkio.device"
+	# of the same request, by programs that run one after the other
+	same "matches of blkio.device" "$(rule device .matched)" 1
+	between "$(rule device .last_value_ns)" 100000000 $((end - begin)) "value of blkio.device"
 	same "args" "$(jq -r '.triggers[0].args | "\(.sector) \(.nr_bytes) \(.["start.sector"])"' "$BASE/incidents/$name.json")" \
 		"2048 262144 2048"
 }

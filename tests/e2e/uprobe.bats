@@ -126,22 +126,22 @@ go_on() {
 	cp "$WORKLOADS/throws" "$BATS_TEST_TMPDIR/throws"
 	rules <<-EOF
 		[rule-outer]
-		when = uprobe:$BATS_TEST_TMPDIR/throws:"demo::outer(int)" > 200ms
+		when = uprobe:$BATS_TEST_TMPDIR/throws:"demo::outer(int)" > 1s
 		cooldown = 0
 
 		[rule-inner]
-		when = uprobe:$BATS_TEST_TMPDIR/throws:_ZN4demo5innerEi > 200ms
+		when = uprobe:$BATS_TEST_TMPDIR/throws:_ZN4demo5innerEi > 1s
 		dump = none
 	EOF
 	run -0 frbpf check "$RULES"
 	[[ $output == *"to its end by return instructions"* ]]
 	frbpf_load
-	line=$(program "$BATS_TEST_TMPDIR/throws" 20 400)
+	line=$(program "$BATS_TEST_TMPDIR/throws" 20 1500)
 	same "caught" "$(json "$line" .caught)" 20
 	wait_for_incident "$BASE" 1
 	settle
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
-	between "$(manifest "$(incidents "$BASE")" value)" 400000000 "$(json "$line" .took_ns)" "demo::outer"
+	between "$(manifest "$(incidents "$BASE")" value)" 1500000000 "$(json "$line" .took_ns)" "demo::outer"
 	same "matched" "$(frbpf status --json | jq -re '.rules[] | select(.name == "inner").matched')" 1
 	sed -i 's/"demo::outer(int)"/demo::outer/' "$RULES"
 	run -1 frbpf check "$RULES"

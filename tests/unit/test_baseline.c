@@ -247,8 +247,8 @@ static void test_other_machine(void **state)
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
 	/* who loses a cache to neighbours feels more than reading past it shows */
 	for (size_t i = 0; i < N; i++)
-		slower.runs[i].machine.probe.memory = MS * 1.03;
-	assert_int_equal(compare(&base, &slower, "reading memory shows, 1.16 times"),
+		slower.runs[i].machine.probe.memory = MS * 1.04;
+	assert_int_equal(compare(&base, &slower, "reading memory shows, 1.22 times"),
 			 VERDICT_DISTURBED);
 	for (size_t i = 0; i < N; i++)
 		slower.runs[i].machine.probe.memory = MS * 1.01;
@@ -271,6 +271,18 @@ static void test_other_machine(void **state)
 	slower = make_series(120, 96);
 	for (size_t i = 0; i < N; i++)
 		base.runs[i].machine.probe.memory = MS;
+	/* who waits does not wait longer on a slower machine */
+	for (size_t i = 0; i < N; i++) {
+		slower.runs[i].machine.probe.memory = MS * 1.5;
+		base.runs[i].cpu /= 100;
+		slower.runs[i].cpu /= 100;
+	}
+	assert_int_equal(compare(&base, &slower, "time 1.20"), VERDICT_REGRESSED);
+	for (size_t i = 0; i < N; i++) {
+		slower.runs[i].machine.probe.memory = MS;
+		base.runs[i].cpu *= 100;
+		slower.runs[i].cpu *= 100;
+	}
 	slower.cpus = 4;
 	assert_int_equal(compare(&base, &slower, "4 CPUs, the baseline is of 2"),
 			 VERDICT_DISTURBED);

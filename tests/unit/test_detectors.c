@@ -77,9 +77,10 @@ static void hog_cpu(struct findings *f, long cpu)
 	if (sched_setscheduler(0, SCHED_FIFO, &param))
 		_exit(REFUSED);
 	f->begin = now_ns();
-	end = f->begin + 30 * MS;
 	if (write(wake_pipe[1], "x", 1) != 1)
 		_exit(1);
+	end = now_ns() +
+	      30 * MS; /* from the wake-up on, also where a hypervisor has stopped us before it */
 	while (now_ns() < end)
 		;
 }
@@ -162,7 +163,7 @@ static void check_runqlat(bool load_first)
 	assert_int_equal(s.last.slot, slot);
 	assert_int_equal(s.last.cpu, cpu);
 	assert_int_equal(s.last.threshold, 20 * MS);
-	assert_in_range(s.last.value, 25 * MS, f->end - f->begin);
+	assert_in_range(s.last.value, 30 * MS, f->end - f->begin);
 	assert_in_range(s.last.time, f->begin + s.last.value, f->end);
 	assert_int_equal(s.last.subject.pid, f->pid);
 	assert_int_equal(s.last.subject.tid, f->tid);
@@ -276,9 +277,10 @@ static void test_blocked_is_not_idle(void **state)
 static void test_offcpu(void **state)
 {
 	struct rule_conf rules[] = {
-		rule_when(610, "offcpu > 40ms", "state == D"),
-		rule_when(611, "offcpu > 40ms", "state == S"),
-		rule_when(612, "offcpu > 40ms", "state in (R, T, I)"),
+		/* longer than others of a busy machine keep the CPU from who can run */
+		rule_when(610, "offcpu > 500ms", "state == D"),
+		rule_when(611, "offcpu > 500ms", "state == S"),
+		rule_when(612, "offcpu > 500ms", "state in (R, T, I)"),
 	};
 	struct findings *f = shared_memory(sizeof(*f));
 	uint32_t slots[ARRAY_SIZE(rules)];
@@ -288,14 +290,14 @@ static void test_offcpu(void **state)
 	SKIP_UNLESS_POSSIBLE();
 	d = open_detectors();
 	update(d, rules, 1, slots);
-	assert_int_equal(await(spawn(wait_for_vfork, f, 60)), 0);
+	assert_int_equal(await(spawn(wait_for_vfork, f, 600)), 0);
 	s = collect(d, 2000);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.last.source, FRBPF_SOURCE_OFFCPU);
 	assert_int_equal(s.last.subject.pid, f->pid);
-	assert_in_range(s.last.value, 60 * MS - MS, f->end - f->begin);
+	assert_in_range(s.last.value, 600 * MS - MS, f->end - f->begin);
 	update(d, rules, ARRAY_SIZE(rules), slots);
-	assert_int_equal(await(spawn(wait_for_vfork, f, 60)), 0);
+	assert_int_equal(await(spawn(wait_for_vfork, f, 600)), 0);
 	assert_int_equal(state_of(d, slots[0]).matched, 2);
 	assert_int_equal(state_of(d, slots[1]).matched, 2); /* the child, and the nap */
 	assert_int_equal(state_of(d, slots[2]).matched, 0);
@@ -307,11 +309,12 @@ static void on_signal(int sig)
 {
 }
 
-/* Sleeps through signals that stop it, reads through signals with handlers. */
+/* Sleeps through signals that stop it, reads through signals with handlers. What is to be long is so by far: what is
+ * short may become longer when a hypervisor has others to serve. */
 static void be_interrupted(struct findings *f, long arg)
 {
 	struct sigaction restart = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-	const struct timespec ts = { .tv_nsec = 300 * MS };
+	const struct timespec ts = { .tv_sec = 1 };
 	char c;
 
 	sigaction(SIGUSR1, &restart, NULL);
@@ -332,18 +335,19 @@ static void be_interrupted(struct findings *f, long arg)
 	set_name("frbpf-gone");
 }
 
-static void await_ready(struct findings *f, int ready)
+/* It is in the call that comes next: it sleeps. */
+static void await_call(struct findings *f, int ready)
 {
 	while (__atomic_load_n(&f->ready, __ATOMIC_SEQ_CST) != ready)
 		usleep(1000);
-	usleep(50000);
+	await_sleep(f->tid);
 }
 
 static void test_restarted_calls(void **state)
 {
 	struct rule_conf rules[] = {
-		rule_when(650, "syscall:clock_nanosleep > 200ms", NULL),
-		rule_when(651, "syscall:read > 100ms", NULL),
+		rule_when(650, "syscall:clock_nanosleep > 700ms", NULL),
+		rule_when(651, "syscall:read > 700ms", NULL),
 		rule_when(652, "syscall:read,clock_nanosleep fails", NULL),
 		rule_when(653, "syscall:read > 1ns", NULL),
 	};
@@ -357,26 +361,27 @@ static void test_restarted_calls(void **state)
 	d = open_detectors();
 	update(d, rules, ARRAY_SIZE(rules), slots);
 	child = spawn(be_interrupted, f, 0);
-	await_ready(f, 1);
+	await_call(f, 1);
 	kill(child, SIGSTOP);
 	usleep(50000);
 	kill(child, SIGCONT);
-	await_ready(f, 2);
+	await_call(f, 2);
 	for (int i = 0; i < 2; i++) {
+		usleep(500000);
 		kill(child, SIGUSR1);
-		usleep(50000);
 	}
+	await_sleep(child);
 	assert_int_equal(write(wake_pipe[1], "x", 1), 1);
-	await_ready(f, 3);
+	await_call(f, 3);
 	kill(child, SIGUSR1);
 	assert_int_equal(await(child), 0);
 	/* one sleep, to its real end */
 	assert_int_equal(state_of(d, slots[0]).matched, 1);
-	assert_true(state_of(d, slots[0]).max_value >= 299 * MS);
-	/* one read of 150 ms; the third one does not begin with the second, which ended with EINTR
+	assert_true(state_of(d, slots[0]).max_value >= 999 * MS);
+	/* one read of a second; the third one does not begin with the second, which ended with EINTR
 	 */
 	assert_int_equal(state_of(d, slots[1]).matched, 1);
-	assert_true(state_of(d, slots[1]).max_value >= 149 * MS);
+	assert_true(state_of(d, slots[1]).max_value >= 999 * MS);
 	assert_int_equal(state_of(d, slots[3]).matched, 2);
 	assert_int_equal(state_of(d, slots[2]).matched, 0);
 	detectors__free(d);
@@ -385,21 +390,23 @@ static void test_restarted_calls(void **state)
 	close(wake_pipe[1]);
 }
 
-/* A call that begins before its rule's removal and one that ends after its return are not one. */
-static void sleep_twice(struct findings *f, long arg)
+static void read_twice(struct findings *f, long arg)
 {
-	const struct timespec ts = { .tv_nsec = 300 * MS };
+	char c;
 
-	set_name(subject_name());
-	__atomic_store_n(&f->ready, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
-	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+	name_findings(f);
+	for (int i = 1; i <= 2; i++) {
+		__atomic_store_n(&f->ready, i, __ATOMIC_SEQ_CST);
+		if (read(wake_pipe[0], &c, 1) != 1)
+			_exit(1);
+	}
 }
 
+/* A call that begins before its rule's removal and one that ends after its return are not one. */
 static void test_watch_interrupted(void **state)
 {
 	struct rule_conf rules[] = { syscall_rule(12, RARE_CALL, 0),
-				     syscall_rule(13, SYS_clock_nanosleep, 0) };
+				     syscall_rule(13, SYS_read, 0) };
 	struct findings *f = shared_memory(sizeof(*f));
 	struct detectors *d;
 	uint32_t slots[2];
@@ -407,25 +414,28 @@ static void test_watch_interrupted(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	add_name(&rules[1], FRBPF_FIELD_COMM, FRBPF_OP_EQ, subject_name(), FRBPF_NODE_END);
+	assert_int_equal(pipe(wake_pipe), 0);
 	d = open_detectors();
 	update(d, rules, 2, slots);
-	child = spawn(sleep_twice, f, 0);
-	while (!__atomic_load_n(&f->ready, __ATOMIC_SEQ_CST))
-		usleep(1000);
-	usleep(100000);
+	child = spawn(read_twice, f, 0);
+	await_call(f, 1);
 	update(d, rules, 1, slots);
-	usleep(300000); /* now in its second sleep */
+	assert_int_equal(write(wake_pipe[1], "x", 1), 1);
+	await_call(f, 2);
 	update(d, rules, 2, slots);
+	assert_int_equal(write(wake_pipe[1], "x", 1), 1);
 	assert_int_equal(await(child), 0);
 	assert_int_equal(state_of(d, slots[1]).matched, 0);
 	detectors__free(d);
 	munmap(f, sizeof(*f));
+	close(wake_pipe[0]);
+	close(wake_pipe[1]);
 }
 
 /* A wait in flight survives a reload that keeps its rule. */
 static void test_update_keeps_wait(void **state)
 {
-	struct rule_conf rules[] = { syscall_rule(14, SYS_clock_nanosleep, 250 * MS),
+	struct rule_conf rules[] = { syscall_rule(14, SYS_read, 0),
 				     syscall_rule(15, RARE_CALL, 0) };
 	struct findings *f = shared_memory(sizeof(*f));
 	struct detectors *d;
@@ -434,18 +444,20 @@ static void test_update_keeps_wait(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	add_name(&rules[0], FRBPF_FIELD_COMM, FRBPF_OP_EQ, subject_name(), FRBPF_NODE_END);
+	assert_int_equal(pipe(wake_pipe), 0);
 	d = open_detectors();
 	update(d, rules, 1, slots);
-	child = spawn(sleep_twice, f, 0);
-	while (!__atomic_load_n(&f->ready, __ATOMIC_SEQ_CST))
-		usleep(1000);
-	usleep(50000);
+	child = spawn(read_twice, f, 0);
+	await_call(f, 1);
 	update(d, rules, 2, slots);
 	update(d, rules, 1, slots);
+	assert_int_equal(write(wake_pipe[1], "xx", 2), 2);
 	assert_int_equal(await(child), 0);
 	assert_int_equal(state_of(d, slots[0]).matched, 2);
 	detectors__free(d);
 	munmap(f, sizeof(*f));
+	close(wake_pipe[0]);
+	close(wake_pipe[1]);
 }
 
 static void test_bad_rules_leave_the_old_ones(void **state)
@@ -546,7 +558,7 @@ static void test_programs_go_with_the_last_rule(void **state)
 	update(d, rules, 2, slots);
 	assert_int_equal(progs_of(triggers_id(d), progs, 32), 9);
 	update(d, NULL, 0, NULL);
-	for (int i = 0; i < 50 && n; i++) { /* the kernel frees them a little later */
+	for (int i = 0; i < 1500 && n; i++) { /* the kernel frees them a little later */
 		usleep(20000);
 		n = progs_of(triggers_id(d), progs, 32);
 	}

@@ -346,7 +346,11 @@ static void test_open(void **state)
 		assert_int_equal(ioctl(fds[i], PERF_EVENT_IOC_SET_OUTPUT, fds[0]), 0);
 	for (size_t i = 0; i < r.list->n; i++)
 		assert_int_equal(ioctl(fds[i], PERF_EVENT_IOC_ENABLE, 0), 0);
-	usleep(50000);
+	for (int i = 0;
+	     i < 3000 &&
+	     !__atomic_load_n(&((struct perf_event_mmap_page *)ring)->data_head, __ATOMIC_ACQUIRE);
+	     i++)
+		usleep(10000);
 	assert_true((int64_t)((struct perf_event_mmap_page *)ring)->data_head < 0);
 	munmap(ring, 17 * 4096);
 	for (size_t i = 0; i < r.list->n; i++)

@@ -366,8 +366,21 @@ _Static_assert(offsetof(struct raw_switch, next_pid) == 40, "the format's offset
 #define SWITCH_TYPE 314
 #define SWITCH_ID   77
 
-/* A recording with one switch of task 5 at 10 ms, and a trigger at 50 ms. */
-static void write_recording(const char *dir)
+/* A record of the task @tid at @time. */
+static void add_task_record(struct buf *b, uint16_t type, uint16_t misc, uint32_t tid,
+			    uint64_t time)
+{
+	struct record_task task = { .pid = 5, .ppid = 5, .tid = 5 };
+	struct record_trailer t = { .pid = tid, .tid = tid, .time = time };
+	size_t size = type == PERF_RECORD_SWITCH ? sizeof(task.header) : sizeof(task);
+
+	task.header = (struct perf_event_header){ type, misc, size + sizeof(t) };
+	assert_int_equal(buf__add(b, &task, size), 0);
+	assert_int_equal(buf__add(b, &t, sizeof(t)), 0);
+}
+
+/* A recording with one switch of task 5 at 10 ms, @more records behind it, and a trigger at 50 ms. */
+static void write_recording(const char *dir, const struct buf *more)
 {
 	static const struct perf_event_attr attr = {
 		.type = PERF_TYPE_TRACEPOINT,
@@ -404,6 +417,7 @@ static void write_recording(const char *dir)
 	s.raw = &raw;
 	s.raw_size = sizeof(raw);
 	assert_int_equal(record__add_sample(&records, &s), 0);
+	assert_int_equal(buf__add(&records, more->data, more->len), 0);
 	assert_int_equal(marker__encode_trigger(&mark, &trigger), 0);
 	s.id = marker__id(MARKER_TRIGGER);
 	s.time = 50 * MS;
@@ -426,21 +440,30 @@ static void write_recording(const char *dir)
 	close(fd);
 }
 
+/* The profile of such a recording. */
+static void read_recording(const struct buf *more, struct profile_tables *tables, struct profile *p)
+{
+	char dir[] = "/tmp/frbpf-profile-XXXXXX", path[64];
+	struct err err = { 0 };
+
+	assert_non_null(mkdtemp(dir));
+	write_recording(dir, more);
+	snprintf(path, sizeof(path), "%s/perf.data", dir);
+	assert_int_equal(profile_tables__init(tables), 0);
+	profile__init(p, tables);
+	if (profile__add_file(p, path, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 /* A wait that only its trigger ended lasted until then, though no sample of the task follows. */
 static void test_wait_until_marker(void **state)
 {
-	char dir[] = "/tmp/frbpf-profile-XXXXXX", path[64];
 	struct profile_tables tables = { 0 };
-	struct err err = { 0 };
 	struct profile p;
 
-	assert_non_null(mkdtemp(dir));
-	write_recording(dir);
-	snprintf(path, sizeof(path), "%s/perf.data", dir);
-	assert_int_equal(profile_tables__init(&tables), 0);
-	profile__init(&p, &tables);
-	if (profile__add_file(&p, path, &err))
-		fail_msg("%s", err.msg);
+	read_recording(&(struct buf){ 0 }, &tables, &p);
 	assert_int_equal(p.offcpu.ns, 40 * MS);
 	assert_int_equal(p.offcpu.v[0].open_ns, 40 * MS);
 	assert_int_equal(p.ns, 40 * MS);
@@ -448,8 +471,37 @@ static void test_wait_until_marker(void **state)
 	assert_int_equal(profile__event(&p, "frbpf:trigger")->samples, 0);
 	profile__free(&p);
 	profile_tables__free(&tables);
-	assert_int_equal(unlink(path), 0);
-	assert_int_equal(rmdir(dir), 0);
+}
+
+/* Whose switch-in was not recorded is back with the next record that it causes itself. */
+static void test_wait_until_record(void **state)
+{
+	static const struct {
+		uint16_t type, misc;
+		uint32_t tid;
+		bool back;
+	} cases[] = {
+		{ PERF_RECORD_EXIT, 0, 5, true },
+		{ PERF_RECORD_FORK, 0, 5, true }, /* of another by it */
+		{ PERF_RECORD_FORK, 0, 6, false },
+		{ PERF_RECORD_EXIT, 0, 0, false }, /* read from /proc */
+		{ PERF_RECORD_SWITCH, 0, 5, true },
+		{ PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, 5, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct profile_tables tables = { 0 };
+		struct buf more = { 0 };
+		struct profile p;
+
+		add_task_record(&more, cases[i].type, cases[i].misc, cases[i].tid, 30 * MS);
+		read_recording(&more, &tables, &p);
+		assert_int_equal(p.offcpu.ns, (cases[i].back ? 20 : 40) * MS);
+		assert_int_equal(p.offcpu.v[0].open_ns, cases[i].back ? 0 : 40 * MS);
+		profile__free(&p);
+		profile_tables__free(&tables);
+		buf__free(&more);
+	}
 }
 
 int main(void)
@@ -466,6 +518,7 @@ int main(void)
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_recordings),
 		cmocka_unit_test(test_wait_until_marker),
+		cmocka_unit_test(test_wait_until_record),
 	};
 
 	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);

@@ -11,24 +11,20 @@
 #include <time.h>
 #include <unistd.h>
 
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
+#include "ran.h"
 
 int main(int argc, char **argv)
 {
-	double end;
+	struct ran ran = { 0 };
+	struct timespec ts;
 
 	if (argc != 2) {
 		fprintf(stderr, "usage: clock_burn SECONDS\n");
 		return 2;
 	}
-	for (end = now() + atof(argv[1]); now() < end;)
-		;
+	while (ran__less(&ran, atof(argv[1]) * 1e9))
+		for (int i = 0; i < 1000; i++)
+			clock_gettime(CLOCK_MONOTONIC, &ts);
 	printf("{\"pid\":%d}\n", getpid());
 	return 0;
 }

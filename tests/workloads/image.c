@@ -5,7 +5,7 @@
  *
  *	image [--wait] SECONDS [PROGRAM ARGUMENTS...]
  *
- * Burns SECONDS in burn_IMAGE(), then becomes PROGRAM. --wait: first until a byte, or the end, of
+ * Burns SECONDS of CPU time in burn_IMAGE(), then becomes PROGRAM. --wait: first until a byte, or the end, of
  * standard input. Prints one line of JSON when it begins to burn.
  */
 #include <stdint.h>
@@ -14,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "ran.h"
 
 #ifndef IMAGE
 #define IMAGE image
@@ -35,9 +37,10 @@ static uint64_t now_ns(void)
 void BURN(uint64_t ns);
 __attribute__((noinline, noclone)) void BURN(uint64_t ns)
 {
-	uint64_t end = now_ns() + ns, sum = 0;
+	struct ran ran = { 0 };
+	uint64_t sum = 0;
 
-	while (now_ns() < end)
+	while (ran__less(&ran, ns))
 		for (unsigned int i = 0; i < 100000; i++) {
 			sum += i * i;
 			__asm__ volatile("" : "+r"(sum));

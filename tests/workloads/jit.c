@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ran.h"
+
 /* void jitted_loop(uint64_t n): count down to 0 */
 static const unsigned char code[] = {
 #if defined(__x86_64__)
@@ -59,7 +61,7 @@ static void map_dump(const char *dir)
 int main(int argc, char **argv)
 {
 	void (*loop)(uint64_t n);
-	struct timespec now, end;
+	struct ran ran = { 0 };
 	char path[64];
 	void *text;
 	FILE *f;
@@ -84,15 +86,8 @@ int main(int argc, char **argv)
 	}
 	fprintf(f, "%lx %zx jitted_loop\n", (unsigned long)text, sizeof(code));
 	fclose(f);
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_nsec += atof(argv[1]) * 1e9;
-	end.tv_sec += end.tv_nsec / 1000000000;
-	end.tv_nsec %= 1000000000;
-	do {
-		loop(10000000);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while (now.tv_sec < end.tv_sec ||
-		 (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+	while (ran__less(&ran, atof(argv[1]) * 1e9))
+		loop(100000);
 	printf("{\"pid\":%d,\"tid\":%d}\n", getpid(), getpid());
 	return 0;
 }

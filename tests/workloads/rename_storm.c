@@ -15,23 +15,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ran.h"
+
 #define BURN_NS 4000000
 #define AT_ONCE 8
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
 
 /* @step: other code for each caller, which the compiler would fold into one. */
 static inline __attribute__((always_inline)) void burn(unsigned int step)
 {
-	uint64_t end = cpu_ns() + BURN_NS, sum = 0;
+	struct ran ran = { 0 };
+	uint64_t sum = 0;
 
-	while (cpu_ns() < end)
+	while (ran__less(&ran, BURN_NS))
 		for (unsigned int i = 0; i < 50000; i += step) {
 			sum += i * i;
 			__asm__ volatile("" : "+r"(sum));

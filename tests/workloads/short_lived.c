@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Starts short processes, one after the other; each spins 5 ms in short_lived_spin() and exits:
+ * Starts short processes, one after the other; each spins 5 ms of CPU time in short_lived_spin() and exits:
  *what a recorder must still be able to name when they are long gone.
  *
  *	short_lived [--count N]
@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "ran.h"
 
 #define SPIN_ARG     "--spin-and-exit"
 #define SPIN_NS	     5000000
@@ -35,9 +37,10 @@ static uint64_t now_ns(void)
 
 __attribute__((noinline, noclone)) static uint64_t short_lived_spin(uint64_t ns)
 {
-	uint64_t end = now_ns() + ns, sum = 0;
+	struct ran ran = { 0 };
+	uint64_t sum = 0;
 
-	while (now_ns() < end)
+	while (ran__less(&ran, ns))
 		for (unsigned int i = 0; i < 10000; i++) {
 			sum += i * i;
 			__asm__ volatile("" : "+r"(sum));

@@ -2,8 +2,8 @@
 /*
  * Time that tasks were off their CPUs, from sched:sched_switch: from a task's switch-out to its
  * switch-in, by the stack (stacks.h) at the switch-out and the state it left in. A task whose
- * switch-in was not recorded (the recording is of tasks, not of CPUs) is back with its next sample;
- * one that is still away when the recording ends was away until then. Tasks that ended do not
+ * switch-in was not recorded (the recording is of tasks, not of CPUs) is back with its next sample or
+ * other record; one that is still away when the recording ends was away until then. Tasks that ended do not
  * count, nor does the idle task.
  */
 #ifndef FRBPF_PROFILE_OFFCPU_H
@@ -70,7 +70,7 @@ bool offcpu__is_end(uint32_t state);
 
 /* A switch; @stack: id of prev's. Must come in the order of time. 0 or -ENOMEM. */
 int offcpu__switch(struct offcpu *o, const struct task_switch *s, uint32_t stack);
-/* A sample of any other event shows that its task runs. 0 or -ENOMEM. */
+/* A sample of any other event, or a record of its own, shows that the task runs. 0 or -ENOMEM. */
 int offcpu__ran(struct offcpu *o, uint32_t tid, uint64_t time);
 /* The recording ends: who is away was so until @time. 0 or -ENOMEM. */
 int offcpu__end(struct offcpu *o, uint64_t time);

@@ -254,11 +254,16 @@ static int note_skipped(struct adding *a, const struct sample *s, size_t event)
 
 static int add_sample(struct adding *a, const struct sample *s)
 {
-	size_t i = s->event - perf_file__info(replay__file(a->r))->events;
-	struct event_profile *e = a->events[i];
-	bool own = !strncmp(e->name, own_events, sizeof(own_events) - 1);
+	struct event_profile *e;
+	bool own;
+	size_t i;
 	int err;
 
+	if (!s->event)
+		return offcpu__ran(&a->p->offcpu, s->tid, s->time);
+	i = s->event - perf_file__info(replay__file(a->r))->events;
+	e = a->events[i];
+	own = !strncmp(e->name, own_events, sizeof(own_events) - 1);
 	/* a marker is none of the samples, but it was still recording then */
 	a->end = s->time > a->end ? s->time : a->end;
 	if (own) {

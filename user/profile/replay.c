@@ -94,6 +94,25 @@ static int apply(struct replay *r, const struct perf_event_header *h)
 	return err;
 }
 
+/* Is it a record that the task of its trailer has caused itself, and so was on a CPU? What perf or
+ * frbpf read from /proc has no time or no tid there. */
+static bool is_sign_of_life(const struct perf_event_header *h)
+{
+	switch (h->type) {
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return !(h->misc & PERF_RECORD_MISC_SWITCH_OUT);
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return record__time(h) && record__tid(h);
+	default:
+		return false;
+	}
+}
+
 int replay__next(struct replay *r, struct err *err, struct sample *ret)
 {
 	struct file_record rec;
@@ -107,6 +126,12 @@ int replay__next(struct replay *r, struct err *err, struct sample *ret)
 		/* what a process maps beyond all measure stays without a name */
 		if (apply(r, rec.h) == -ENOMEM)
 			return err_set(err, -ENOMEM, "out of memory");
+		if (rec.event && is_sign_of_life(rec.h)) {
+			*ret = (struct sample){ .pid = record__pid(rec.h),
+						.tid = record__tid(rec.h),
+						.time = record__time(rec.h) };
+			return 1;
+		}
 	}
 	return code;
 }

@@ -18,7 +18,9 @@ void replay__free(struct replay *r); /* NULL is legal */
 
 const struct perf_file *replay__file(const struct replay *r);
 
-/* 1, 0 at the end, negative errno with words in @err. */
+/* 1, 0 at the end, negative errno with words in @err. *ret is a sample, or, without an event, the
+ * moment (pid, tid, time) at which a task shows by another record of its own that it runs: it forks,
+ * ends, maps a file, takes a name or is switched in. */
 int replay__next(struct replay *r, struct err *err, struct sample *ret);
 
 /* The name of the thread that the sample is of; NULL: not known. */

@@ -131,7 +131,7 @@ int task_model__emit_repair(const struct task_model *is, const struct task_model
 			    uint32_t pid, uint64_t gone, struct buf *out)
 {
 	const struct process *p = process__find(is, pid), *to = process__find(should, pid);
-	struct record_trailer t = { .pid = pid, .tid = pid };
+	struct record_trailer t = { .pid = pid }; /* no tid: it is not the task that says so */
 	uint16_t misc = PERF_RECORD_MISC_COMM_EXEC;
 	const struct thread *thread;
 	int err = 0;

@@ -5,241 +5,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
 #include "run/baseline/compare.h"
-
-/* What is compared, as a number of a run; 0 or less: this run has none. */
-typedef double (*metric_fn)(const struct run_sample *run, size_t rule);
-
-static double wall_of(const struct run_sample *run, size_t rule)
-{
-	return run->wall;
-}
-
-static double cpu_of(const struct run_sample *run, size_t rule)
-{
-	return run->cpu;
-}
-
-/* One more than there were: a ratio needs something above 0. */
-static double switches_of(const struct run_sample *run, size_t rule)
-{
-	return run->switches + 1.0;
-}
-
-static double preempted_of(const struct run_sample *run, size_t rule)
-{
-	return run->preempted + 1.0;
-}
-
-static double calculation_of(const struct run_sample *run, size_t rule)
-{
-	return run->machine.probe.calculation;
-}
-
-static double memory_of(const struct run_sample *run, size_t rule)
-{
-	return run->machine.probe.memory;
-}
-
-static double pages_of(const struct run_sample *run, size_t rule)
-{
-	return run->machine.probe.pages;
-}
-
-static double mean_of(const struct run_sample *run, size_t rule)
-{
-	const struct histogram *h = &run->rules[rule];
-
-	return h->n ? (double)h->sum / h->n : 0;
-}
-
-static double number_of(const struct run_sample *run, size_t rule)
-{
-	return run->rules[rule].n + 1.0;
-}
-
-static const struct metric {
-	const char *name; /* with the name of a rule, where it is one of rules */
-	metric_fn value;
-	bool is_time, decides, of_rules;
-	enum series_metric disturbed_as;
-} metrics[] = {
-	{ "time", wall_of, .is_time = true, .decides = true, .disturbed_as = SERIES_WALL },
-	{ "CPU time", cpu_of, .is_time = true, .decides = true, .disturbed_as = SERIES_CPU },
-	{ "context switches", switches_of },
-	{ "preemptions", preempted_of },
-	{ "rule %s: mean", mean_of, .is_time = true, .of_rules = true },
-	{ "rule %s: number", number_of, .of_rules = true },
-};
-
-/* Fixed work, which tells how fast the machine is. */
-static const struct probe {
-	struct metric metric;
-	double felt; /* power of it by which a program may become slower */
-} probes[] = {
-	{ { "a fixed calculation", calculation_of, .is_time = true }, 1 },
-	/* It is in no near cache, whoever has them. A program that was in the one that neighbours share, and is
-	 * no longer, loses more: up to this power of it, by 83 series of scripts/bench/verdicts. */
-	{ { "reading memory", memory_of, .is_time = true }, 5 },
-	{ { "touching pages", pages_of, .is_time = true }, 1 },
-};
 
 /* What all steps share. */
 struct maker {
-	const struct series *before, *now;
+	struct sides sides;
 	struct comparison *c;
 };
 
-/* How many of them were left alone; with pairs, how many pairs. */
-static size_t quiet_runs(const struct maker *k, const struct series *s, enum series_metric metric)
+/* How many times longer a metric is where CPUs and memory are @slower times slower: who waits does not wait longer. */
+static double slowed(const struct comparison *c, const struct metric *m, double slower)
 {
-	return k->c->paired ? series__quiet_pairs(k->before, k->now, metric, k->c->others_limit)
-			    : series__quiet_runs(s, metric, k->c->others_limit);
-}
-
-/* Enough of them, so that the others can be left out. What disturbed pairs say is less sure and no less true:
- * they are left out where they are the fewer. */
-static bool enough_quiet(const struct maker *k, const struct series *s, enum series_metric metric)
-{
-	size_t n = quiet_runs(k, s, metric);
-
-	return k->c->paired ? n >= SERIES_PAIRS_LEAST && 2 * n >= s->n_runs : n >= SERIES_LEAST;
-}
-
-static bool is_quiet(const struct maker *k, const struct run_sample *run, const struct metric *m)
-{
-	return run_sample__is_quiet(run, m->disturbed_as, k->c->others_limit);
-}
-
-/* The values of the runs that were left alone, or of all where these are too few; owned by the caller. */
-static int collect(const struct maker *k, const struct series *s, const struct metric *m,
-		   size_t rule, double **ret, size_t *ret_n)
-{
-	bool quiet = enough_quiet(k, s, m->disturbed_as);
-	double *v = calloc(s->n_runs + 1, sizeof(*v));
-	size_t n = 0;
-
-	if (!v)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n_runs; i++) {
-		double value = m->value(&s->runs[i], rule);
-
-		if (value > 0 && (!quiet || is_quiet(k, &s->runs[i], m)))
-			v[n++] = value;
-	}
-	*ret = v;
-	*ret_n = n;
-	return 0;
-}
-
-/* The same of pairs: both values, or none. */
-static int collect_pairs(const struct maker *k, const struct metric *m, size_t rule,
-			 double **ret_before, double **ret_now, size_t *ret_n)
-{
-	bool quiet = enough_quiet(k, k->now, m->disturbed_as);
-	size_t n_runs = k->now->n_runs, n = 0;
-	double *before = calloc(n_runs + 1, sizeof(*before));
-	double *now = calloc(n_runs + 1, sizeof(*now));
-
-	*ret_before = before;
-	*ret_now = now;
-	if (!before || !now)
-		return -ENOMEM;
-	for (size_t i = 0; i < n_runs; i++) {
-		const struct run_sample *a = &k->before->runs[i], *b = &k->now->runs[i];
-
-		if (quiet && (!is_quiet(k, a, m) || !is_quiet(k, b, m)))
-			continue;
-		before[n] = m->value(a, rule);
-		now[n] = m->value(b, rule);
-		n += before[n] > 0 && now[n] > 0;
-	}
-	*ret_n = n;
-	return 0;
-}
-
-static struct spread spread_of(double *v, size_t n)
-{
-	if (!n)
-		return (struct spread){ 0 };
-	return (struct spread){ n, ratio__quantile(v, n, 0.25), ratio__quantile(v, n, 0.5),
-				ratio__quantile(v, n, 0.75) };
-}
-
-/* Of those that are one more than there were. */
-static struct spread less_one(struct spread s)
-{
-	if (!s.n)
-		return s;
-	return (struct spread){ s.n, s.low - 1, s.median - 1, s.high - 1 };
-}
-
-static enum change change_of(const struct ratio *r, double tolerance)
-{
-	if (!r->bounded)
-		return CHANGE_UNKNOWN;
-	if (r->low > 1 + tolerance)
-		return CHANGE_GREW;
-	return r->high < 1 / (1 + tolerance) ? CHANGE_SHRANK : CHANGE_NONE;
-}
-
-/* -ENOMEM; where there are too few of them the change is unknown. */
-static int take_ratio(const struct maker *k, const double *before, size_t n_before,
-		      const double *now, size_t n_now, struct compared *ret)
-{
-	int err = k->c->paired
-			  ? ratio__of_pairs(before, now, n_now, COMPARE_ALPHA, &ret->ratio)
-			  : ratio__of(before, n_before, now, n_now, COMPARE_ALPHA, &ret->ratio);
-
-	ret->change = err ? CHANGE_UNKNOWN : change_of(&ret->ratio, k->c->tolerance);
-	return err == -ENOMEM ? err : 0;
-}
-
-static int compare_metric(const struct maker *k, const struct metric *m, size_t rule,
-			  struct compared *ret)
-{
-	_cleanup_free_ double *before = NULL, *now = NULL;
-	size_t n_before = 0, n_now = 0;
-	int err;
-
-	if (k->c->paired) {
-		err = collect_pairs(k, m, rule, &before, &now, &n_now);
-		n_before = n_now;
-	} else {
-		err = collect(k, k->before, m, rule, &before, &n_before);
-		err = err ? err : collect(k, k->now, m, rule, &now, &n_now);
-	}
-	/* of pairs before the spreads, which sort */
-	err = err ? err : take_ratio(k, before, n_before, now, n_now, ret);
-	if (err)
-		return err;
-	if (!m->is_time) { /* shown as it was counted */
-		ret->before = less_one(spread_of(before, n_before));
-		ret->now = less_one(spread_of(now, n_now));
-	} else {
-		ret->before = spread_of(before, n_before);
-		ret->now = spread_of(now, n_now);
-	}
-	ret->is_time = m->is_time;
-	ret->decides = m->decides;
-	return 0;
+	return m->disturbed_as == SERIES_WALL ? 1 + (slower - 1) * c->busy : slower;
 }
 
 /* How the machine explains that something grew, into c->why. False: not at all. */
-static bool machine_explains(struct comparison *c, const struct compared *r)
+static bool machine_explains(struct comparison *c, const struct metric *m, const struct compared *r)
 {
 	double limit = 1 + c->tolerance;
+	double slower = slowed(c, m, c->slower), felt = slowed(c, m, c->felt);
 
 	if (c->paired)
 		return false;
 	if (*c->machine)
 		snprintf(c->why, sizeof(c->why), "%.255s", c->machine);
-	else if (c->slower > limit || r->ratio.low <= limit * c->slower)
+	else if (slower > limit || r->ratio.low <= limit * slower)
 		snprintf(c->why, sizeof(c->why),
 			 "the machine is slower: %s takes %.2f times as long or more", c->slowest,
 			 c->slower);
-	else if (r->ratio.low <= limit * c->felt)
+	else if (r->ratio.low <= limit * felt)
 		snprintf(c->why, sizeof(c->why),
 			 "the machine may be slower: by what %s shows, %.2f times for a program "
 			 "that uses the caches",
@@ -256,11 +50,11 @@ static bool machine_hides(const struct maker *k, const struct metric *m)
 
 	if (c->paired)
 		return false;
-	if (!enough_quiet(k, k->before, m->disturbed_as))
+	if (!sides__enough_quiet(&k->sides, k->sides.before, m->disturbed_as))
 		snprintf(c->why, sizeof(c->why),
 			 "the baseline was: %zu of its %zu runs were left alone: record it again",
 			 c->quiet_before, c->n_before);
-	else if (c->faster > 1 + c->tolerance)
+	else if (slowed(c, m, c->faster) > 1 + c->tolerance)
 		snprintf(c->why, sizeof(c->why),
 			 "the machine was slower for the baseline, %.2f times or more: record it "
 			 "again",
@@ -274,7 +68,7 @@ static bool machine_hides(const struct maker *k, const struct metric *m)
 static enum verdict judge(const struct maker *k, const struct metric *m, const struct compared *r)
 {
 	struct comparison *c = k->c;
-	bool quiet = enough_quiet(k, k->now, m->disturbed_as);
+	bool quiet = sides__enough_quiet(&k->sides, k->sides.now, m->disturbed_as);
 
 	if (r->change == CHANGE_UNKNOWN)
 		snprintf(c->why, sizeof(c->why), "too few runs have a %s", r->name);
@@ -283,7 +77,7 @@ static enum verdict judge(const struct maker *k, const struct metric *m, const s
 			 "others disturbed too many runs: %zu of %zu were left alone", c->quiet_now,
 			 c->n_now);
 	else if (r->change == CHANGE_GREW)
-		return machine_explains(c, r) ? VERDICT_DISTURBED : VERDICT_REGRESSED;
+		return machine_explains(c, m, r) ? VERDICT_DISTURBED : VERDICT_REGRESSED;
 	else if (!quiet && r->ratio.high > 1 + c->tolerance)
 		snprintf(c->why, sizeof(c->why),
 			 "others disturbed too many pairs of runs (%zu of %zu were left alone): "
@@ -350,8 +144,19 @@ static struct use_shares shares_of(const struct series *s)
 	return u;
 }
 
+static double busy_share(const struct series *s)
+{
+	double wall = 0, cpu = 0;
+
+	for (size_t i = 0; i < s->n_runs; i++) {
+		wall += s->runs[i].wall;
+		cpu += s->runs[i].cpu;
+	}
+	return cpu < wall ? cpu / wall : 1;
+}
+
 /* What may be, where it is felt more than it shows. */
-static void take_felt(struct comparison *c, const struct probe *p, const struct ratio *r)
+static void take_felt(struct comparison *c, const struct machine_metric *p, const struct ratio *r)
 {
 	double felt = pow(r->estimate, p->felt);
 
@@ -368,16 +173,17 @@ static int compare_speed(const struct maker *k)
 	int err = 0;
 
 	c->slower = c->faster = c->felt = 1;
-	for (size_t i = 0; i < ARRAY_SIZE(probes) && !err; i++) {
+	for (size_t i = 0; i < N_MACHINE_METRICS && !err; i++) {
+		const struct machine_metric *p = &machine_metrics[i];
 		struct compared r = { 0 };
 
-		err = compare_metric(k, &probes[i].metric, 0, &r);
+		err = metric__compare(&k->sides, &p->metric, 0, &r);
 		if (err || r.change == CHANGE_UNKNOWN)
 			continue;
-		take_felt(c, &probes[i], &r.ratio);
+		take_felt(c, p, &r.ratio);
 		if (r.ratio.low > c->slower) {
 			c->slower = r.ratio.low;
-			c->slowest = probes[i].metric.name;
+			c->slowest = p->metric.name;
 		}
 		if (1 / r.ratio.high > c->faster)
 			c->faster = 1 / r.ratio.high;
@@ -388,7 +194,7 @@ static int compare_speed(const struct maker *k)
 static void note_differences(const struct maker *k)
 {
 	struct comparison *c = k->c;
-	const struct series *a = k->before, *b = k->now;
+	const struct series *a = k->sides.before, *b = k->sides.now;
 
 	snprintf(c->notes, sizeof(c->notes), "%s%.200s%s%s%s",
 		 strcmp(a->command, b->command) ? "the baseline is of another command: " : "",
@@ -402,16 +208,16 @@ static void note_differences(const struct maker *k)
 
 static int add_metrics(const struct maker *k)
 {
-	const struct series *s = k->now;
+	const struct series *s = k->sides.now;
 	struct comparison *c = k->c;
 	int err = 0;
 
-	c->metrics = calloc(ARRAY_SIZE(metrics) * (s->n_rules + 1), sizeof(*c->metrics));
+	c->metrics = calloc(N_RUN_METRICS * (s->n_rules + 1), sizeof(*c->metrics));
 	if (!c->metrics)
 		return -ENOMEM;
 	for (size_t rule = 0; rule <= s->n_rules && !err; rule++) {
-		for (size_t i = 0; i < ARRAY_SIZE(metrics) && !err; i++) {
-			const struct metric *m = &metrics[i];
+		for (size_t i = 0; i < N_RUN_METRICS && !err; i++) {
+			const struct metric *m = &run_metrics[i];
 			struct compared *to = &c->metrics[c->n_metrics];
 
 			if (m->of_rules != (rule > 0))
@@ -421,7 +227,7 @@ static int add_metrics(const struct maker *k)
 					 s->rules[rule - 1].name, strchr(m->name, ':') + 2);
 			else
 				snprintf(to->name, sizeof(to->name), "%s", m->name);
-			err = compare_metric(k, m, rule - 1, to);
+			err = metric__compare(&k->sides, m, rule - 1, to);
 			if (!err && m->decides)
 				take_verdict(k, m, to);
 			c->n_metrics++;
@@ -439,14 +245,15 @@ int comparison__make(const struct series *before, const struct series *now,
 		.others_limit = opts->others_limit,
 		.n_before = before->n_runs,
 		.n_now = now->n_runs,
+		.busy = busy_share(before),
 		.use_before = shares_of(before),
 		.use_now = shares_of(now),
 	};
-	struct maker k = { before, now, &c };
+	struct maker k = { { before, now, *opts }, &c };
 	int err;
 
-	c.quiet_before = quiet_runs(&k, before, SERIES_WALL);
-	c.quiet_now = quiet_runs(&k, now, SERIES_WALL);
+	c.quiet_before = sides__quiet_runs(&k.sides, before, SERIES_WALL);
+	c.quiet_now = sides__quiet_runs(&k.sides, now, SERIES_WALL);
 	if (!c.paired) {
 		series__compare_machines(before, now, c.machine);
 		note_differences(&k);

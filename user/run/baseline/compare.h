@@ -17,28 +17,7 @@
 #ifndef FRBPF_RUN_COMPARE_H
 #define FRBPF_RUN_COMPARE_H
 
-#include "run/baseline/ratio.h"
-#include "run/baseline/series.h"
-
-#define COMPARE_ALPHA 0.005 /* on either side of the interval: 99 % */
-
-enum verdict { VERDICT_PASS, VERDICT_REGRESSED, VERDICT_DISTURBED };
-enum change { CHANGE_NONE, CHANGE_GREW, CHANGE_SHRANK, CHANGE_UNKNOWN };
-
-struct spread {
-	size_t n;		  /* runs that are compared */
-	double low, median, high; /* quartiles */
-};
-
-struct compared {
-	char name[160];
-	bool is_time; /* ns; else a number */
-	bool decides;
-	struct spread before, now;
-	struct ratio ratio; /* where change is known */
-	enum change change;
-	enum verdict verdict; /* where it decides */
-};
+#include "run/baseline/metric.h"
 
 /* Of the capacity of all CPUs; throttled of the time of the runs. */
 struct use_shares {
@@ -56,18 +35,13 @@ struct comparison {
 	double slower, faster; /* this machine is at least that many times; 1: nothing is certain */
 	const char *slowest;   /* in what, if slower is above 1 */
 	double felt; /* a program may be that many times slower by what shows of the machine; 1: no */
+	double busy; /* of the baseline's time on the clock that it ran: only that can become so; at most 1 */
 	const char *felt_in;	  /* shows in what, if felt is above 1 */
 	char machine[256];	  /* how it is another one; "" */
 	char why[256];		  /* of a verdict that is not `pass` */
 	char notes[512];	  /* lines for people; "" */
 	struct compared *metrics; /* owned */
 	size_t n_metrics;
-};
-
-struct compare_opts {
-	double tolerance;    /* 0.05: what is 5 % larger is no regression */
-	double others_limit; /* share of the machine that others may use */
-	bool paired;	     /* both series have as many runs */
 };
 
 /* Both have SERIES_LEAST runs or more (pairs: SERIES_PAIRS_LEAST), and series__check_same() said that they can be
