@@ -28,10 +28,6 @@ teardown() {
 	common_teardown
 }
 
-status_of() { # RULE FIELD
-	frbpf status --json | jq -re --arg rule "$1" ".rules[] | select(.name == \$rule) | $2"
-}
-
 app() { # FIELD
 	frbpf status --json | jq -re ".app.$1"
 }

@@ -209,6 +209,10 @@ manifest() {
 	jq -re "${M[$2]}" "$BASE/incidents/$1.json" || fail "no ${M[$2]} in $(cat "$BASE/incidents/$1.json")"
 }
 
+status_of() { # RULE FIELD: what the daemon's status says of a rule
+	frbpf status --json | jq -re --arg rule "$1" ".rules[] | select(.name == \$rule) | $2"
+}
+
 # json TEXT PATH: a number or string of a workload's line
 json() {
 	jq -re "$2" <<<"$1"

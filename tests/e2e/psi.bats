@@ -23,10 +23,6 @@ teardown() {
 	[[ ! $group ]] || remove_group
 }
 
-status_of() { # RULE FIELD
-	frbpf status --json | jq -re --arg rule "$1" ".rules[] | select(.name == \$rule) | $2"
-}
-
 total() { # FILE KIND: us
 	sed -n "s/^$2 .*total=//p" "$1"
 }

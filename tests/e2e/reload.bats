@@ -17,10 +17,6 @@ teardown() {
 	common_teardown
 }
 
-status_of() { # RULE FIELD
-	frbpf status --json | jq -re --arg rule "$1" ".rules[] | select(.name == \$rule) | $2"
-}
-
 has_rule() { # RULE
 	status_of "$1" .name >/dev/null 2>&1
 }

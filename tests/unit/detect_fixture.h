@@ -95,6 +95,14 @@ static inline struct rule_conf rule_of(uint64_t id, const char *when, const char
 	return r;
 }
 
+static inline struct rule_conf runqlat_rule(uint64_t id, uint64_t threshold)
+{
+	return (struct rule_conf){
+		.id = id,
+		.when = { .source = FRBPF_SOURCE_RUNQLAT, .threshold = threshold },
+	};
+}
+
 static inline void rule_free(struct rule_conf *r)
 {
 	when__free(&r->when);

@@ -4,6 +4,7 @@
 #ifndef TESTS_UNIT_SYSCALL_FIXTURE_H
 #define TESTS_UNIT_SYSCALL_FIXTURE_H
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
 
@@ -84,6 +85,36 @@ static inline void make_rare_calls(struct findings *f, long n)
 	set_name("frbpf-rare");
 	for (long i = 0; i < n; i++)
 		syscall(RARE_CALL, SCHED_FIFO);
+}
+
+/* Until it really is asleep: a busy machine may have kept it from that so far. */
+static inline void await_sleep(pid_t tid)
+{
+	char path[64], text[512];
+	const char *state;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	do {
+		usleep(1000);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		assert_true(fd >= 0);
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+		assert_true(n > 0);
+		text[n] = '\0';
+		state = strrchr(text, ')');
+		assert_non_null(state);
+	} while (strncmp(state, ") S", 3));
+}
+
+/* It is in the call that comes next: it sleeps. */
+static inline void await_call(struct findings *f, int ready)
+{
+	while (__atomic_load_n(&f->ready, __ATOMIC_SEQ_CST) != ready)
+		usleep(1000);
+	await_sleep(f->tid);
 }
 
 #endif

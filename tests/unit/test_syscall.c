@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* System calls: how long they take, which fail, which numbers are none. */
+/* System calls: how long they take, which fail, which numbers are none, which are begun again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -233,6 +234,85 @@ static void test_all_calls(void **state)
 	munmap(f, sizeof(*f));
 }
 
+static int wake_pipe[2];
+
+static void on_signal(int sig)
+{
+}
+
+/* Sleeps through signals that stop it, reads through signals with handlers. What is to be long is so by far: what is
+ * short may become longer when a hypervisor has others to serve. */
+static void be_interrupted(struct findings *f, long arg)
+{
+	struct sigaction restart = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	const struct timespec ts = { .tv_sec = 1 };
+	char c;
+
+	sigaction(SIGUSR1, &restart, NULL);
+	name_findings(f);
+	f->ready = 1;
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+	f->ready = 2;
+	if (read(wake_pipe[0], &c, 1) != 1)
+		_exit(1);
+	restart.sa_flags = 0;
+	sigaction(SIGUSR1, &restart, NULL);
+	f->ready = 3;
+	if (read(wake_pipe[0], &c, 1) != -1 || errno != EINTR)
+		_exit(2);
+	usleep(50000);
+	if (write(wake_pipe[1], "x", 1) != 1 || read(wake_pipe[0], &c, 1) != 1)
+		_exit(3);
+	set_name("frbpf-gone");
+}
+
+static void test_restarted_calls(void **state)
+{
+	struct rule_conf rules[] = {
+		rule_when(650, "syscall:clock_nanosleep > 700ms", NULL),
+		rule_when(651, "syscall:read > 700ms", NULL),
+		rule_when(652, "syscall:read,clock_nanosleep fails", NULL),
+		rule_when(653, "syscall:read > 1ns", NULL),
+	};
+	struct findings *f = shared_memory(sizeof(*f));
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+	pid_t child;
+
+	SKIP_UNLESS_POSSIBLE();
+	assert_int_equal(pipe(wake_pipe), 0);
+	d = open_detectors();
+	update(d, rules, ARRAY_SIZE(rules), slots);
+	child = spawn(be_interrupted, f, 0);
+	await_call(f, 1);
+	kill(child, SIGSTOP);
+	usleep(50000);
+	kill(child, SIGCONT);
+	await_call(f, 2);
+	for (int i = 0; i < 2; i++) {
+		usleep(500000);
+		kill(child, SIGUSR1);
+	}
+	await_sleep(child);
+	assert_int_equal(write(wake_pipe[1], "x", 1), 1);
+	await_call(f, 3);
+	kill(child, SIGUSR1);
+	assert_int_equal(await(child), 0);
+	/* one sleep, to its real end */
+	assert_int_equal(state_of(d, slots[0]).matched, 1);
+	assert_true(state_of(d, slots[0]).max_value >= 999 * MS);
+	/* one read of a second; the third one does not begin with the second, which ended with EINTR
+	 */
+	assert_int_equal(state_of(d, slots[1]).matched, 1);
+	assert_true(state_of(d, slots[1]).max_value >= 999 * MS);
+	assert_int_equal(state_of(d, slots[3]).matched, 2);
+	assert_int_equal(state_of(d, slots[2]).matched, 0);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+	close(wake_pipe[0]);
+	close(wake_pipe[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +323,7 @@ int main(void)
 		cmocka_unit_test(test_odd_call_numbers),
 		cmocka_unit_test(test_failing_calls),
 		cmocka_unit_test(test_all_calls),
+		cmocka_unit_test(test_restarted_calls),
 	};
 
 	test_pid();

@@ -97,8 +97,9 @@ static int unknown_member(struct walk *w, const struct btf_type *t)
 
 	member_names(w->btf, t, 0, names, &n);
 	nearest = nearest_word(s, w->part.len, names);
-	return err_set(w->err, -EINVAL, "%s%s has no member " QUOTED DID_YOU_MEAN, btf_type__kind(t),
-		       btf_type__name(w->btf, t), QUOTE(s, w->part.len), SUGGEST(nearest));
+	return err_set(w->err, -EINVAL, "%s%s has no member " QUOTED DID_YOU_MEAN,
+		       btf_type__kind(t), btf_type__name(w->btf, t), QUOTE(s, w->part.len),
+		       SUGGEST(nearest));
 }
 
 static int step_to_member(struct walk *w)
