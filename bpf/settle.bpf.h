@@ -16,6 +16,8 @@ struct settle {
 	__u64 now;     /* 0: not asked for yet */
 	__u32 counted; /* as in struct match: for the first rule that needs one */
 	__u32 slot;    /* of that rule */
+	__u32 first; /* the rule that needs one: index in its half; those before it are done with */
+	__u32 pad;
 };
 
 #define SETTLE_UNKNOWN FRBPF_CAUSE_MAX + 1 /* it needs a struct match */

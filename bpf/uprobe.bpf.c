@@ -88,16 +88,14 @@ int up_hit(struct pt_regs *ctx)
 {
 	__u32 half = rules_half(), arg = gate_arg(half);
 	struct probe_args args = {};
-	int first;
 
 	if (arg < N_ARGS && !gate_takes_arg(half, read_arg(ctx, arg)))
 		return 0;
 	if (gate_asks_task(half) && !gate_takes_task(half, bpf_get_current_task_btf()))
 		return 0;
 	read_args(ctx, args.v);
-	first = rules_settle(half, &args);
-	if (first >= 0)
-		run_match(half, &args, FRBPF_SOURCE_UPROBE, first);
+	if (rules_settle(half, &args))
+		run_match(half, &args, FRBPF_SOURCE_UPROBE);
 	return 0;
 }
 

@@ -91,7 +91,6 @@ int ud_hit(struct pt_regs *ctx)
 	const struct frbpf_usdt_place *place;
 	struct probe_args args;
 	__u64 v = 0;
-	int first;
 
 	if (!control.half[half].n_rules)
 		return 0;
@@ -111,10 +110,9 @@ int ud_hit(struct pt_regs *ctx)
 	if (asked < FRBPF_MAX_ARGS)
 		args.v[asked] = v;
 	args.settle = (struct settle){};
-	first = rules_settle(half, &args);
-	if (first < 0)
+	if (!rules_settle(half, &args))
 		return 0;
 	take_args(ctx, place, ~0U, &args);
-	run_match(half, &args, FRBPF_SOURCE_USDT, first);
+	run_match(half, &args, FRBPF_SOURCE_USDT);
 	return 0;
 }

@@ -155,33 +155,34 @@ static __always_inline __u32 args_hold(const struct frbpf_rule *rule, const stru
 	return may ? MAY_HOLD : HOLDS_NOT;
 }
 
-/* One rule of a hit. 0: that is all; else it needs a match. */
-__noinline int rule_settle(__u32 idx, struct probe_args *args)
+/* Rule @i of a half. 0: that is all; else it needs a match. */
+__noinline int rule_settle(__u32 i, __u32 half, struct probe_args *args)
 {
+	__u32 idx = 2 * i + (half & 1), holds;
 	struct frbpf_rule *rule = bpf_map_lookup_elem(&rules, &idx);
-	__u32 holds;
 
 	if (!rule || !args || !(rule->flags & FRBPF_RULE_HIT))
 		return 0;
 	holds = args_hold(rule, args);
-	if (holds == HOLDS)
-		return !settle_match(idx, rule, &args->settle);
-	return holds == MAY_HOLD;
+	if (holds == HOLDS_NOT || (holds == HOLDS && settle_match(idx, rule, &args->settle)))
+		return 0;
+	args->settle.first = i;
+	return 1;
 }
 
-/* The first rule that needs a match; those before it are done with. -1: none does. Of events that
- * are seen without a threshold most end here: what costs is to learn of the task. */
-static __always_inline int rules_settle(__u32 half, struct probe_args *args)
+/* Does a rule need a match? Of events that are seen without a threshold most end here: what costs is
+ * to learn of the task. Which one is in @args, unknown to the verifier: it would walk on from each. */
+static __always_inline bool rules_settle(__u32 half, struct probe_args *args)
 {
 	__u32 n_rules = control.half[half].n_rules, i;
 
 	for (i = 0; i < FRBPF_MAX_RULES; i++) {
 		if (i >= n_rules)
 			break;
-		if (rule_settle(2 * i + half, args))
-			return i;
+		if (rule_settle(i, half, args))
+			return true;
 	}
-	return -1;
+	return false;
 }
 
 static __always_inline void match_args(struct match *m, const struct probe_args *args)
@@ -209,9 +210,8 @@ static __always_inline struct match *user_match(__u32 half, __u64 now, __u64 val
 	return m;
 }
 
-/* From the @first rule on that needs a match. */
-static __always_inline void run_match(__u32 half, const struct probe_args *args, __u32 source,
-				      __u32 first)
+/* From the first rule on that needs a match. */
+static __always_inline void run_match(__u32 half, const struct probe_args *args, __u32 source)
 {
 	struct match *m;
 
@@ -223,7 +223,7 @@ static __always_inline void run_match(__u32 half, const struct probe_args *args,
 	m->source = source;
 	m->counted = args->settle.counted;
 	match_args(m, args);
-	rules_run_for_from(m, bpf_get_current_task_btf(), first);
+	rules_run_for_from(m, bpf_get_current_task_btf(), args->settle.first);
 }
 
 #endif
