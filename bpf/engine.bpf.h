@@ -114,12 +114,13 @@ struct match {
 	__u32 key; /* below FRBPF_KEY_MAX; 0 for sources without keys, whose rules have bit 0 set */
 	__u32 source;
 	__u32 cpu;
-	__u32 self;  /* the subject is one of our own */
-	__u32 half;  /* of the maps of rules and globs */
-	__u32 error; /* of a call that failed: errno; else 0 */
-	__u32 waits; /* a call that waits by its nature */
-	__u32 alone; /* the subject is the current task: its paths stand there once */
-	__u32 fired; /* set by the engine: a trigger was sent */
+	__u32 self;    /* the subject is one of our own */
+	__u32 half;    /* of the maps of rules and globs */
+	__u32 error;   /* of a call that failed: errno; else 0 */
+	__u32 waits;   /* a call that waits by its nature */
+	__u32 alone;   /* the subject is the current task: its paths stand there once */
+	__u32 fired;   /* set by the engine: a trigger was sent */
+	__u32 counted; /* 1 + index of a rule that has counted it: see settle.bpf.h */
 };
 
 /* Too large for the stack. Programs that use it neither sleep nor interrupt each other. */

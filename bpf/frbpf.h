@@ -381,7 +381,7 @@ enum frbpf_sdt_kind {
 
 /* Where a static probe has one of its arguments. */
 struct frbpf_usdt_arg {
-	__s64 value; /* a constant; or what is added to the register for an address */
+	__s64 value; /* a constant; or what is added to the register for an address; else 0 */
 	__u16 reg;   /* where in struct pt_regs it is, as user space has that */
 	__u8 kind;   /* enum frbpf_sdt_kind */
 	__u8 cut;    /* the highest bits, which are not of the value: 0, 32, 48 or 56 */

@@ -21,6 +21,14 @@ static __always_inline bool gate_takes_arg(__u32 half, __u64 v)
 	return gate_number(&control.half[half & 1].gate.arg, v);
 }
 
+/* Is anything about the task asked for? */
+static __always_inline bool gate_asks_task(__u32 half)
+{
+	const struct frbpf_gate *g = &control.half[half & 1].gate;
+
+	return g->comm_mask[0] || g->task.field < FRBPF_FIELD_MAX;
+}
+
 /* The part of @task that the event is about. What stands behind the NUL of its name is masked. */
 static __always_inline bool gate_takes_task(__u32 half, struct task_struct *task)
 {

@@ -276,10 +276,7 @@ __noinline int rule_may_hold(__u32 idx, const struct match *m)
 	return 0;
 }
 
-#define RULES_AT_ONCE 16
-
-/* Some of them: a function of its own, which is verified once and not for every rule that there can
- * be. */
+/* As some_run(). */
 __noinline int some_may_hold(__u32 first, __u32 n_rules, const struct match *m)
 {
 	__u32 i;

@@ -35,7 +35,8 @@ static __always_inline void state_count(struct frbpf_rule_state *st, __u64 value
 		bucket); /* the compiler knows it is in bounds, the verifier before 6.0 does not */
 	__sync_fetch_and_add(&st->matched, 1);
 	__sync_fetch_and_add(&st->values[bucket % FRBPF_MAX_VALUES], 1);
-	__sync_fetch_and_add(&st->sum, value);
+	if (value)
+		__sync_fetch_and_add(&st->sum, value);
 	st->last_value = value;
 	/* A few attempts: whoever wins a race stored a maximum, too. */
 	for (i = 0; i < 4; i++) {
@@ -120,14 +121,15 @@ static __always_inline bool held_until(__u32 slot, __u64 now)
 }
 
 /* Why this match must not fire; FRBPF_CAUSE_MAX: it may, unless another CPU is faster. */
-static __always_inline enum frbpf_cause
-cause_against(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struct match *m)
+static __always_inline enum frbpf_cause cause_against(const struct frbpf_rule *rule,
+						      struct frbpf_rule_state *st,
+						      const struct match *m, bool counted)
 {
 	struct frbpf_count *count;
 
 	if (m->self)
 		return FRBPF_CAUSE_SELF;
-	if (rule->count.n > 1) {
+	if (rule->count.n > 1 && !counted) {
 		count = count_of(rule, st, m);
 		if (!count)
 			return FRBPF_CAUSE_KEYS;
@@ -150,6 +152,11 @@ struct cooldown {
 	__u64 last;	   /* what it was */
 };
 
+static __always_inline bool cooldown_lasts(const struct frbpf_rule *rule, __u64 last, __u64 now)
+{
+	return rule->cooldown.window && last && (__s64)(now - last) < (__s64)rule->cooldown.window;
+}
+
 static __always_inline bool is_cooling(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
 				       const struct match *m, struct cooldown *c)
 {
@@ -160,8 +167,7 @@ static __always_inline bool is_cooling(const struct frbpf_rule *rule, struct frb
 		c->last_fired = bpf_map_lookup_elem(&cooling, &c->key);
 	}
 	c->last = c->last_fired ? *(volatile __u64 *)c->last_fired : 0;
-	return rule->cooldown.window && c->last &&
-	       (__s64)(m->now - c->last) < (__s64)rule->cooldown.window;
+	return cooldown_lasts(rule, c->last, m->now);
 }
 
 /*

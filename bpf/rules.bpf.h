@@ -81,6 +81,7 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	struct frbpf_rule_state *st;
 	struct frbpf_rule *rule;
 	enum frbpf_cause cause;
+	bool counted;
 	__u32 slot;
 
 	if (!m)
@@ -102,8 +103,10 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	st = bpf_map_lookup_elem(&states, &slot);
 	if (!st)
 		return 0;
-	state_count(st, m->value);
-	cause = cause_against(rule, st, m);
+	counted = m->counted == idx + 1;
+	if (!counted)
+		state_count(st, m->value);
+	cause = cause_against(rule, st, m, counted);
 	if (cause == FRBPF_CAUSE_MAX)
 		cause = fire(rule, st, m);
 	suppress(st, cause);
@@ -121,17 +124,38 @@ static __always_inline bool rules_below(__u32 half, __u64 value)
 	return value <= control.half[half].min_threshold;
 }
 
-static __always_inline void rules_run(struct match *m)
+#define RULES_AT_ONCE 16
+
+/* Some of them: a function of its own, which is verified once and not for every rule that there can
+ * be. Not 0: there is nothing left to do. */
+__noinline int some_run(__u32 first, __u32 n_rules, struct match *m)
 {
-	__u32 half = m->half & 1, n_rules = control.half[half].n_rules;
 	__u32 i;
 
-	for (i = 0; i < FRBPF_MAX_RULES; i++) {
-		if (i >= n_rules)
-			break;
-		if (rule_run(2 * i + half, m))
+	if (!m)
+		return 1;
+	for (i = 0; i < RULES_AT_ONCE; i++) {
+		if (first + i >= n_rules)
+			return 1;
+		if (rule_run(2 * (first + i) + (m->half & 1), m))
+			return 1;
+	}
+	return 0;
+}
+
+static __always_inline void rules_run_from(struct match *m, __u32 first)
+{
+	__u32 n_rules = control.half[m->half & 1].n_rules, i;
+
+	for (i = 0; i < FRBPF_MAX_RULES; i += RULES_AT_ONCE) {
+		if (some_run(first + i, n_rules, m))
 			break;
 	}
+}
+
+static __always_inline void rules_run(struct match *m)
+{
+	rules_run_from(m, 0);
 }
 
 /* Bytes, or a negative error, to frames. */
@@ -159,12 +183,18 @@ static __always_inline void stacks_send(const struct match *m, struct task_struc
 	bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
 }
 
+static __always_inline void rules_run_for_from(struct match *m, struct task_struct *subject,
+					       __u32 first)
+{
+	rules_run_from(m, first);
+	if (m->fired)
+		stacks_send(m, subject, subject == bpf_get_current_task_btf());
+}
+
 /* The same, for a source that has its subject at hand. */
 static __always_inline void rules_run_for(struct match *m, struct task_struct *subject)
 {
-	rules_run(m);
-	if (m->fired)
-		stacks_send(m, subject, subject == bpf_get_current_task_btf());
+	rules_run_for_from(m, subject, 0);
 }
 
 /* Run once by the daemon, in its own context: who are we, in the initial pid namespace? */

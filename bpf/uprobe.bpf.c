@@ -88,21 +88,14 @@ int up_hit(struct pt_regs *ctx)
 {
 	__u32 half = rules_half(), arg = gate_arg(half);
 	struct probe_args args = {};
-	struct match *m;
 
 	if (arg < N_ARGS && !gate_takes_arg(half, read_arg(ctx, arg)))
 		return 0;
-	if (!gate_takes_task(half, bpf_get_current_task_btf()))
+	if (gate_asks_task(half) && !gate_takes_task(half, bpf_get_current_task_btf()))
 		return 0;
 	read_args(ctx, args.v);
-	if (!rules_may_hold(half, &args))
-		return 0;
-	m = user_match(half, bpf_ktime_get_ns(), 0);
-	if (!m)
-		return 0;
-	m->source = FRBPF_SOURCE_UPROBE;
-	match_args(m, &args);
-	rules_run_for(m, bpf_get_current_task_btf());
+	if (rules_settle(half, &args))
+		run_match(half, &args, FRBPF_SOURCE_UPROBE);
 	return 0;
 }
 

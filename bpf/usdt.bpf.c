@@ -29,49 +29,90 @@ static __always_inline const struct frbpf_usdt_place *place_of(struct pt_regs *c
 	return bpf_map_lookup_elem(&places, &i);
 }
 
-static __noinline __u64 place_arg(struct pt_regs *ctx, const struct frbpf_usdt_arg *arg)
+static __always_inline bool in_register(const struct frbpf_usdt_arg *arg)
+{
+	return arg->kind == FRBPF_SDT_REG || arg->kind == FRBPF_SDT_MEM;
+}
+
+/* From what is in its register. */
+static __always_inline __u64 fetch_arg(const struct frbpf_usdt_arg *arg, __u64 reg)
+{
+	if (arg->kind != FRBPF_SDT_MEM)
+		return reg;
+	return user_memory(reg + arg->value, (64 - arg->cut % 64) / 8);
+}
+
+static __always_inline __u64 trim_arg(const struct frbpf_usdt_arg *arg, __u64 v)
 {
 	__u32 cut = arg->cut % 64;
+	__u64 sign = (__u64)(arg->is_signed & 1) << (63 - cut);
+
+	v = v << cut >> cut;
+	return (v ^ sign) - sign;
+}
+
+static __always_inline __u64 place_arg(struct pt_regs *ctx, const struct frbpf_usdt_arg *arg)
+{
+	__u64 v = arg->value;
+
+	if (in_register(arg))
+		v = fetch_arg(arg, user_reg(ctx, arg->reg));
+	return trim_arg(arg, v);
+}
+
+/*
+ * The arguments of @mask, and those that are constants. The others get some value, too, which the
+ * verifier does not know: or it would walk what follows for each set of them. Nor is user_reg() used
+ * here: it would be a path for each register and argument.
+ */
+static __always_inline void take_args(struct pt_regs *ctx, const struct frbpf_usdt_place *place,
+				      __u32 mask, struct probe_args *args)
+{
+	__u32 i;
 	__u64 v;
 
-	if (arg->kind == FRBPF_SDT_CONST)
+#pragma clang loop unroll(disable)
+	for (i = 0; i < FRBPF_MAX_ARGS; i++) {
+		const struct frbpf_usdt_arg *arg = &place->arg[i];
+
 		v = arg->value;
-	else if (arg->kind == FRBPF_SDT_REG || arg->kind == FRBPF_SDT_MEM)
-		v = user_reg(ctx, arg->reg);
-	else
-		return 0;
-	if (arg->kind == FRBPF_SDT_MEM)
-		v = user_memory(v + arg->value, (64 - cut) / 8);
-	v <<= cut;
-	return arg->is_signed ? (__u64)((__s64)v >> cut) : v >> cut;
+		if (mask >> i & 1 && in_register(arg)) {
+			bpf_probe_read_kernel(&v, sizeof(v), (void *)ctx + arg->reg);
+			v = fetch_arg(arg, v);
+		}
+		args->v[i] = trim_arg(arg, v);
+	}
 }
 
 SEC("uprobe")
 int ud_hit(struct pt_regs *ctx)
 {
-	__u32 half = rules_half(), asked = gate_arg(half), i;
+	__u32 half = rules_half(), asked = gate_arg(half), wanted;
 	const struct frbpf_usdt_place *place;
-	struct probe_args args = {};
-	struct match *m;
+	struct probe_args args;
+	__u64 v = 0;
 
 	if (!control.half[half].n_rules)
 		return 0;
 	place = place_of(ctx);
 	if (!place)
 		return 0;
-	if (asked < FRBPF_MAX_ARGS && !gate_takes_arg(half, place_arg(ctx, &place->arg[asked])))
+	wanted = control.half[half].fields >> FRBPF_FIELD_ARG;
+	if (asked < FRBPF_MAX_ARGS) {
+		v = place_arg(ctx, &place->arg[asked]);
+		if (!gate_takes_arg(half, v))
+			return 0;
+		wanted &= ~(1U << asked);
+	}
+	if (gate_asks_task(half) && !gate_takes_task(half, bpf_get_current_task_btf()))
 		return 0;
-	if (!gate_takes_task(half, bpf_get_current_task_btf()))
+	take_args(ctx, place, wanted, &args);
+	if (asked < FRBPF_MAX_ARGS)
+		args.v[asked] = v;
+	args.settle = (struct settle){};
+	if (!rules_settle(half, &args))
 		return 0;
-	for (i = 0; i < FRBPF_MAX_ARGS; i++)
-		args.v[i] = place_arg(ctx, &place->arg[i]);
-	if (!rules_may_hold(half, &args))
-		return 0;
-	m = user_match(half, bpf_ktime_get_ns(), 0);
-	if (!m)
-		return 0;
-	m->source = FRBPF_SOURCE_USDT;
-	match_args(m, &args);
-	rules_run_for(m, bpf_get_current_task_btf());
+	take_args(ctx, place, ~0U, &args);
+	run_match(half, &args, FRBPF_SOURCE_USDT);
 	return 0;
 }

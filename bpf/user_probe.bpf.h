@@ -9,6 +9,7 @@
 
 #include "gate.bpf.h"
 #include "rules.bpf.h"
+#include "settle.bpf.h"
 
 /* A word of the registers, at a constant offset: the compiler must not make one load of several. */
 #define REGS_WORD(ctx_, offset_)                                                                   \
@@ -84,55 +85,101 @@ struct {
 	__type(value, struct match);
 } matches SEC(".maps");
 
-/* Numbers that an event has of its own. */
+/* A hit: numbers that it has of its own. */
 struct probe_args {
 	__u64 v[FRBPF_MAX_ARGS];
+	struct settle settle;
 };
 
-__noinline int arg_holds(__u64 val, __u32 op, __u64 wanted)
+/* Of two numbers, a bit each: the first is less, they are equal, it is more; they have a bit in
+ * common, they have none. */
+#define ARG_RELATIONS 5
+
+/* Which of these an operator takes. */
+#define ARG_TAKES(op_, relations_) ((__u64)(relations_) << (op_)*ARG_RELATIONS)
+static const __u64 arg_takes = ARG_TAKES(FRBPF_OP_EQ, 0x02) | ARG_TAKES(FRBPF_OP_NE, 0x05) |
+			       ARG_TAKES(FRBPF_OP_LT, 0x01) | ARG_TAKES(FRBPF_OP_LE, 0x03) |
+			       ARG_TAKES(FRBPF_OP_GT, 0x04) | ARG_TAKES(FRBPF_OP_GE, 0x06) |
+			       ARG_TAKES(FRBPF_OP_BITS, 0x08) | ARG_TAKES(FRBPF_OP_NO_BITS, 0x10);
+
+/* The highest bit, of a number that is not 0. */
+static __always_inline __u64 not_zero(__u64 v)
 {
-	if (op == FRBPF_OP_EQ || op == FRBPF_OP_NE)
-		return (val == wanted) == (op == FRBPF_OP_EQ);
-	return number_holds(val, op, wanted);
+	v |= -v;
+	barrier_var(v);
+	return v >> 63;
 }
 
-/* Could the condition of a rule hold, as far as the arguments tell? */
-__noinline int rule_may_hold(__u32 idx, const struct probe_args *args)
+/* number_holds(), and equality. 1 or 0. */
+static __always_inline __u64 arg_holds(__u64 val, __u8 op, __u64 wanted)
 {
-	struct frbpf_rule *rule = bpf_map_lookup_elem(&rules, &idx);
-	bool all = true;
+	__u64 differ = not_zero(val ^ wanted), common = not_zero(val & wanted), less, relations;
+
+	less = (val & ~wanted) | (~(val ^ wanted) & (val - wanted)); /* as signed numbers */
+	barrier_var(less);
+	less >>= 63;
+	relations =
+		less | (differ ^ 1) << 1 | (differ ^ less) << 2 | common << 3 | (common ^ 1) << 4;
+	return not_zero(arg_takes >> op * ARG_RELATIONS % 64 & relations);
+}
+
+enum { HOLDS_NOT, MAY_HOLD, HOLDS };
+
+/* Does the rule's condition hold, as far as the arguments tell? Without branches: for the verifier
+ * it is one path, which need not be a function of its own. Calling one costs more than all this. */
+static __always_inline __u32 args_hold(const struct frbpf_rule *rule, const struct probe_args *args)
+{
+	__u64 holds = !rule->n_nodes, may = holds, group_holds = 1, group_may = 1, other, is, end;
 	__u32 i, arg;
 
-	if (!rule || !args)
-		return 0;
-	if (!rule->n_nodes)
-		return 1;
 	for (i = 0; i < FRBPF_MAX_NODES; i++) {
 		const struct frbpf_node *node = &rule->nodes[i];
 
 		if (i >= rule->n_nodes)
 			break;
 		arg = node->field - FRBPF_FIELD_ARG;
-		if (all && arg < FRBPF_MAX_ARGS && !arg_holds(args->v[arg], node->op, node->val[0]))
-			all = false;
-		if (node->flags & FRBPF_NODE_END) {
-			if (all)
-				return 1;
-			all = true;
-		}
+		other = not_zero(arg / FRBPF_MAX_ARGS); /* below that or above */
+		is = arg_holds(args->v[arg % FRBPF_MAX_ARGS], node->op, node->val[0]);
+		group_holds &= is & ~other;
+		group_may &= is | other;
+		end = node->flags / FRBPF_NODE_END & 1;
+		holds |= group_holds & end;
+		may |= group_may & end;
+		group_holds |= end;
+		group_may |= end;
+		barrier_var(group_holds);
+		barrier_var(group_may);
 	}
-	return 0;
+	if (holds)
+		return HOLDS;
+	return may ? MAY_HOLD : HOLDS_NOT;
 }
 
-/* Of events that are seen without a threshold, most end here: what costs is to learn of the task. */
-static __always_inline bool rules_may_hold(__u32 half, const struct probe_args *args)
+/* Rule @i of a half. 0: that is all; else it needs a match. */
+__noinline int rule_settle(__u32 i, __u32 half, struct probe_args *args)
+{
+	__u32 idx = 2 * i + (half & 1), holds;
+	struct frbpf_rule *rule = bpf_map_lookup_elem(&rules, &idx);
+
+	if (!rule || !args || !(rule->flags & FRBPF_RULE_HIT))
+		return 0;
+	holds = args_hold(rule, args);
+	if (holds == HOLDS_NOT || (holds == HOLDS && settle_match(idx, rule, &args->settle)))
+		return 0;
+	args->settle.first = i;
+	return 1;
+}
+
+/* Does a rule need a match? Of events that are seen without a threshold most end here: what costs is
+ * to learn of the task. Which one is in @args, unknown to the verifier: it would walk on from each. */
+static __always_inline bool rules_settle(__u32 half, struct probe_args *args)
 {
 	__u32 n_rules = control.half[half].n_rules, i;
 
 	for (i = 0; i < FRBPF_MAX_RULES; i++) {
 		if (i >= n_rules)
 			break;
-		if (rule_may_hold(2 * i + half, args))
+		if (rule_settle(i, half, args))
 			return true;
 	}
 	return false;
@@ -161,6 +208,22 @@ static __always_inline struct match *user_match(__u32 half, __u64 now, __u64 val
 	match_clear(m, half, now, value);
 	match_tasks(m, half, task, task);
 	return m;
+}
+
+/* From the first rule on that needs a match. */
+static __always_inline void run_match(__u32 half, const struct probe_args *args, __u32 source)
+{
+	struct match *m;
+
+	m = user_match(half, args->settle.now ?: bpf_ktime_get_ns(), 0);
+	if (!m) {
+		settle_without(&args->settle);
+		return;
+	}
+	m->source = source;
+	m->counted = args->settle.counted;
+	match_args(m, args);
+	rules_run_for_from(m, bpf_get_current_task_btf(), args->settle.first);
 }
 
 #endif
