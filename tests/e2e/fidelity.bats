@@ -521,9 +521,14 @@ needs_back() { # SECONDS
 	done <"$BATS_TEST_TMPDIR/ids"
 }
 
+sleeps_as() { # COMM PID
+	[[ $(awk '{print $2, $3}' "/proc/$2/stat") == "($1) S" ]]
+}
+
 @test "sideband: only tasks that were sampled, or all" {
 	job "$IMAGES/alpha" --wait 1 # sleeps
 	sleeper=$job
+	wait_until 15 sleeps_as alpha "$sleeper"
 	record
 	image beta 0.2
 	dump
