@@ -48,7 +48,7 @@ all_shares() {
 
 # The same by perf; of names without their version, as we print them; OBJECT is left out.
 perf_shares() { # FILE EVENT [OBJECT]
-	timeout -k 5 40 perf report -i "$1" --no-children --no-inline --no-demangle --stdio -g none -F overhead,sym,dso -t '|' \
+	timeout -k 5 200 perf report -i "$1" --no-children --no-inline --no-demangle --stdio -g none -F overhead,sym,dso -t '|' \
 		2>/dev/null </dev/null |
 		awk -v event="$2" -v without="$3" -F '|' '/^# Samples:/ {on = index($0, "\047" event "\047")}
 			on && /^ *[0-9.]+%/ {sub(/^ *\[.\] /, "", $2); sub(/ +$/, "", $2); sub(/%/, "", $1); gsub(/ /, "", $3)
