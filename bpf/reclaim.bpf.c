@@ -16,36 +16,79 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define MAX_TASKS 4096
+#define MAX_STALLS   8192 /* a power of two */
+#define STALL_PLACES 8
 
 struct stall {
 	__u64 begin;
+	__u32 tid; /* 0: free */
 	__s32 order;
 	__u32 gfp;
-};
+} __attribute__((aligned(32)));
 
-/* By thread id, of those who reclaim at this moment. */
+/*
+ * Those who reclaim at this moment, each in one of a few places that its thread id tells. Stalls are
+ * rare, so what costs is memory that is in no cache: all of one is in a single line.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_TASKS);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* begins at a page */
+	__uint(max_entries, MAX_STALLS);
 	__type(key, __u32);
 	__type(value, struct stall);
 } stalls SEC(".maps");
 
+static __always_inline struct stall *stall_at(__u32 tid, __u32 i)
+{
+	__u32 at = ((tid * 0x9e3779b1U >> 16) + i) % MAX_STALLS;
+
+	return bpf_map_lookup_elem(&stalls, &at);
+}
+
+static __always_inline __u32 stall_owner(const struct stall *s)
+{
+	return *(volatile const __u32 *)&s->tid;
+}
+
+/* Of a task that has begun already, it is the last one that counts. */
 static __always_inline void stall_begin(int order, gfp_t gfp)
 {
-	struct stall stall = { bpf_ktime_get_ns(), order, gfp };
-	__u32 tid = bpf_get_current_pid_tgid();
+	__u32 tid = bpf_get_current_pid_tgid(), owner, i;
+	struct stall *s;
 
-	if (bpf_map_update_elem(&stalls, &tid, &stall, BPF_ANY))
-		__sync_fetch_and_add(&missing_storage, 1);
+	for (i = 0; i < STALL_PLACES; i++) {
+		s = stall_at(tid, i);
+		if (!s)
+			return;
+		owner = stall_owner(s);
+		if (owner == tid || (!owner && !__sync_val_compare_and_swap(&s->tid, 0, tid))) {
+			s->order = order;
+			s->gfp = gfp;
+			s->begin = bpf_ktime_get_ns();
+			return;
+		}
+	}
+	__sync_fetch_and_add(&missing_storage, 1);
+}
+
+static __always_inline struct stall *stall_of(__u32 tid)
+{
+	struct stall *s;
+	__u32 i;
+
+	for (i = 0; i < STALL_PLACES; i++) {
+		s = stall_at(tid, i);
+		if (!s || stall_owner(s) == tid)
+			return s;
+	}
+	return NULL;
 }
 
 static __always_inline void stall_end(unsigned long pages, enum frbpf_reclaim_scope scope)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 tid = task->pid, half = rules_half();
-	struct stall *stall = bpf_map_lookup_elem(&stalls, &tid);
+	struct stall *stall = stall_of(tid);
 	__u64(*val)[FRBPF_FIELD_WORDS];
 	__u64 now, value;
 	struct match *m;
@@ -67,7 +110,8 @@ static __always_inline void stall_end(unsigned long pages, enum frbpf_reclaim_sc
 			rules_run_for(m, task);
 		}
 	}
-	bpf_map_delete_elem(&stalls, &tid);
+	/* a full barrier: whoever takes it next writes behind what was read here */
+	__sync_val_compare_and_swap(&stall->tid, tid, 0);
 }
 
 SEC("tp_btf/mm_vmscan_direct_reclaim_begin")

@@ -1,34 +1,143 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What frbpf run says of two baselines: reads lines "FILE FILE" and writes "VERDICT TIME CPU" for each, the
- * estimated ratios last. Built by verdicts.
+ * What frbpf run says of series of runs that were measured before. Writes "VERDICT TIME CPU" for each comparison, the
+ * estimated ratios last. Built by verdicts.bash.
+ *
+ *	verdicts TOLERANCE OTHERS			of two baselines: lines "FILE FILE" of standard input
+ *	verdicts TOLERANCE OTHERS FILE REPEAT apart|all	of pairs: FILE has the runs and against_runs of a summary.json;
+ *							from every pair on, or from where the last comparison ends
  */
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "run/baseline/baseline.h"
 #include "run/baseline/compare.h"
+#include "run/repeat.h"
 
-int main(int argc, char **argv)
+static bool judge(const struct series *before, const struct series *now,
+		  const struct compare_opts *opts)
 {
-	double tolerance = argc > 1 ? atof(argv[1]) / 100 : 0.05;
-	double others = argc > 2 ? atof(argv[2]) / 100 : SERIES_OTHERS_LIMIT;
-	struct series before, now;
 	struct comparison c;
+
+	if (comparison__make(before, now, opts, &c))
+		return false;
+	printf("%s %.4f %.4f\n", verdict__name(c.verdict), c.metrics[0].ratio.estimate,
+	       c.metrics[1].ratio.estimate);
+	comparison__free(&c);
+	return true;
+}
+
+static int judge_baselines(const struct compare_opts *opts)
+{
+	struct series before, now;
 	struct err err = { 0 };
 	char a[512], b[512];
 
 	while (scanf("%511s %511s", a, b) == 2) {
 		if (baseline__read(a, &err, &before) || baseline__read(b, &err, &now) ||
-		    comparison__make(&before, &now, tolerance, others, &c)) {
+		    !judge(&before, &now, opts)) {
 			fprintf(stderr, "%s\n", err.msg);
 			return 1;
 		}
-		printf("%s %.4f %.4f\n", verdict__name(c.verdict), c.metrics[0].ratio.estimate,
-		       c.metrics[1].ratio.estimate);
-		comparison__free(&c);
 		series__free(&before);
 		series__free(&now);
 	}
 	return 0;
+}
+
+static bool read_runs(const json_t *root, const char *key, struct series *ret)
+{
+	const json_t *list = json_object_get(root, key), *item;
+	size_t i;
+
+	*ret = (struct series){ .cpus = 1, .command = strdup(key) };
+	json_array_foreach (list, i, item) {
+		struct run_sample *run = series__add(ret);
+		json_int_t wall, cpu, capacity, others, steal, throttled, hot;
+
+		if (!run || json_unpack((json_t *)item, "{s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+					"wall_ns", &wall, "cpu_ns", &cpu, "capacity_ns", &capacity,
+					"others_ns", &others, "steal_ns", &steal, "throttled_ns",
+					&throttled, "hot", &hot))
+			return false;
+		run->wall = wall;
+		run->cpu = cpu;
+		run->machine = (struct machine_use){ .capacity = capacity,
+						     .others = others,
+						     .steal = steal,
+						     .throttled = throttled,
+						     .hot = hot };
+	}
+	return true;
+}
+
+/* Some of its runs, which stay its own. */
+static struct series part(const struct series *s, size_t from, size_t n)
+{
+	struct series p = *s;
+
+	p.runs += from;
+	p.n_runs = n;
+	return p;
+}
+
+/* As many pairs as frbpf run would have made; 0: there are not so many any more. */
+static size_t pairs_needed(const struct series *before, const struct series *now, size_t from,
+			   size_t repeat, double others_limit)
+{
+	size_t n = 0, quiet = 0;
+
+	while (quiet < repeat && n < REPEAT_EXTRA * repeat) {
+		struct series a, b;
+
+		if (from + n >= now->n_runs)
+			return 0;
+		a = part(before, from + n, 1);
+		b = part(now, from + n, 1);
+		quiet += series__quiet_pairs(&a, &b, SERIES_WALL, others_limit);
+		n++;
+	}
+	return n;
+}
+
+static int judge_pairs(const char *path, size_t repeat, bool all, struct compare_opts *opts)
+{
+	json_t *root = json_load_file(path, 0, NULL);
+	struct series before = { 0 }, now = { 0 };
+	size_t n;
+
+	opts->paired = true;
+	if (!read_runs(root, "against_runs", &before) || !read_runs(root, "runs", &now) ||
+	    before.n_runs != now.n_runs) {
+		fprintf(stderr, "%s: not the pairs of a run\n", path);
+		return 1;
+	}
+	for (size_t from = 0;; from += all ? 1 : n) {
+		struct series a, b;
+
+		n = pairs_needed(&before, &now, from, repeat, opts->others_limit);
+		if (!n)
+			break;
+		a = part(&before, from, n);
+		b = part(&now, from, n);
+		if (!judge(&a, &b, opts))
+			return 1;
+	}
+	series__free(&before);
+	series__free(&now);
+	json_decref(root);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct compare_opts opts = { .tolerance = argc > 1 ? atof(argv[1]) / 100 : 0.05,
+				     .others_limit =
+					     argc > 2 ? atof(argv[2]) / 100 : SERIES_OTHERS_LIMIT };
+
+	if (argc == 6)
+		return judge_pairs(argv[3], atoi(argv[4]), strcmp(argv[5], "all") == 0, &opts);
+	return judge_baselines(&opts);
 }

@@ -5,6 +5,7 @@
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; each test is a subshell
 load helpers
 load disk
+load network
 
 setup() {
 	need_root
@@ -20,8 +21,7 @@ teardown() {
 	for pid in "${pids[@]}"; do
 		kill -KILL "$pid" 2>/dev/null || true
 	done
-	[[ ! $net ]] || ip netns del "$net-a" 2>/dev/null || true
-	[[ ! $net ]] || ip netns del "$net-b" 2>/dev/null || true
+	remove_network
 	common_teardown
 	disk_remove
 	[[ ! $cgroup ]] || wait_until 10 rmdir "$cgroup" 2>/dev/null || true
@@ -237,24 +237,6 @@ need_psi() {
 	wait_for 'any((.triggers + .merged)[]; .subject.comm == "frbpf-abort" and .args.sig == "SIGABRT")'
 	same "incidents of frbpf-crash" "$(cat "$BASE"/incidents/*.json |
 		jq -s '[.[] | (.triggers + .merged)[] | select(.subject.comm == "frbpf-crash")] | length')" 1
-}
-
-# Two network namespaces with a link between them: 10.77.0.1 in a, 10.77.0.2 in b.
-make_network() {
-	net=frbpf-c$$
-	{ ip netns add "$net-a" && ip netns add "$net-b" &&
-		ip -n "$net-a" link add frbpf0 type veth peer name frbpf1 netns "$net-b"; } 2>/dev/null ||
-		skip "no network namespaces or veth here"
-	ip -n "$net-a" addr add 10.77.0.1/24 dev frbpf0
-	ip -n "$net-b" addr add 10.77.0.2/24 dev frbpf1
-	ip -n "$net-a" link set frbpf0 up
-	ip -n "$net-b" link set frbpf1 up
-}
-
-expect_line() { # FD WANTED
-	local line
-	read -r -t 10 -u "$1" line || fail "nothing came instead of '$2'"
-	same "what it says" "$line" "$2"
 }
 
 # A connection of the namespace is in SYN_SENT (02), and has sent its packet again.

@@ -190,6 +190,13 @@ wait_for_incident() { # BASE N
 		fail "$(incidents "$1" | wc -l) incidents instead of $2; output: $(cat "$1/output" 2>/dev/null)"
 }
 
+# The next line of what a workload says.
+expect_line() { # FD WANTED
+	local line
+	read -r -t 10 -u "$1" line || fail "nothing came instead of '$2'"
+	same "what it says" "$line" "$2"
+}
+
 # For "and no more of them": as long as a dump takes here, and the merge time.
 settle() {
 	sleep 1.5

@@ -151,3 +151,49 @@ save() { # FILE ARGUMENTS...
 	[[ $(jq .created_ns base) != "$before" ]]
 	same "left" "$(find . -name '.base*')" ""
 }
+
+@test "--against: another command in turns with ours, of whose runs nothing is kept" {
+	run -0 --separate-stderr frbpf_run "${ALONE[@]}" --repeat 8 --when "$WHEN" -o "$OUT" \
+		--against "bash -c 'echo -n o >>order; exec sleep 0.2'" -- bash -c 'echo -n n >>order'
+	same "order" "$(cat order)" noonnoonnoonnoon
+	same "verdict" "$(summary .comparison.verdict)" pass
+	same "the other" "$(summary .comparison.against)" "bash -c 'echo -n o >>order; exec sleep 0.2'"
+	same "runs" "$(summary '[(.runs, .against_runs) | length]')" '[8,8]'
+	(($(summary '[.against_runs[] | select(.wall_ns < 200000000)] | length') == 0))
+	same "ratio below 1" "$(summary '.comparison.metrics[0].high < 1')" true
+	# its sleep fired the rule every time
+	same "fired" "$(summary .fired)" false
+	same "matched" "$(summary '.rules[0].matched')" 0
+	same "incidents" "$(summary .incidents)" '[]'
+	same "files" "$(find "$OUT" -name 'perf.data*' -o -path '*/incidents/*')" ""
+	[[ $stderr != *fired* && $stderr == *"pass: as fast as bash -c "* ]] || fail "$stderr"
+}
+
+@test "--against: slower than the other is regressed, and one more run has the recording" {
+	need_perf
+	run -2 --separate-stderr frbpf_run "${ALONE[@]}" --repeat 8 --when "$NEVER" -o "$OUT" \
+		--against 'sleep 0.1' -- bash -c 'echo x >>count; exec sleep 0.5'
+	same "verdict" "$(summary .comparison.verdict)" regressed
+	same "metric" "$(summary '.comparison.metrics[] | select(.name == "time").verdict')" regressed
+	same "runs" "$(wc -l <count)" 9
+	same "captured" "$(summary '[.incidents[] | select(.capture) | .last_window]')" '[false,true]'
+	perf_quiet script -i "$(summary '.incidents[0].files[] | select(.session == "cpu").file')"
+	xmllint --noout "$OUT/junit.xml"
+	same "case" "$(xmllint --xpath 'count(//testcase[@name="against: time"]/failure)' "$OUT/junit.xml")" 1
+	grep -q '^#### against sleep 0\.1: regressed' "$OUT/summary.md" || fail "$(cat "$OUT/summary.md")"
+	[[ $stderr == *"regressed: time "*" times the other's"* ]] || fail "$stderr"
+}
+
+@test "--against a command that is not there, or that fails: 125, and nothing is compared" {
+	run -125 --separate-stderr frbpf_run -o "$OUT" --against no-such-command -- touch ran
+	[[ $stderr == *"--against no-such-command: no such command"* && ! -e ran && ! -e $OUT ]] || fail "$stderr"
+	run -125 --separate-stderr frbpf_run -o "$OUT" --against "bash -c 'exit 3" -- touch ran
+	[[ $stderr == *"a quote has no end"* && ! -e ran && ! -e $OUT ]] || fail "$stderr"
+	run -125 --separate-stderr frbpf_run -o "$OUT" --against true --baseline base -- touch ran
+	[[ $stderr == *"without --baseline"* && ! -e ran && ! -e $OUT ]] || fail "$stderr"
+	run -125 --separate-stderr frbpf_run -o "$OUT" --against true --repeat 7 -- touch ran
+	[[ $stderr == *"8 pairs of runs or more"* && ! -e ran && ! -e $OUT ]] || fail "$stderr"
+	run -125 --separate-stderr frbpf_run -o "$OUT" --against "bash -c 'exit 3'" -- true
+	[[ $stderr == *"--against: bash ended with status 3: nothing is compared"* ]] || fail "$stderr"
+	same "comparison" "$(summary .comparison)" null
+}

@@ -5,6 +5,7 @@
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
 load helpers
+load network
 
 setup() {
 	need_root
@@ -18,15 +19,14 @@ teardown() {
 	for pid in "$perf_pid" "$sender" "$listener"; do
 		[[ ! $pid ]] || kill -KILL "$pid" 2>/dev/null || true
 	done
-	[[ ! $net ]] || ip netns del "$net-a" 2>/dev/null || true
-	[[ ! $net ]] || ip netns del "$net-b" 2>/dev/null || true
+	remove_network
 	common_teardown
 	[[ ! $cgroup ]] || rmdir "$cgroup" 2>/dev/null || true
 }
 
 # perf record as a witness of EVENT (with a filter, perhaps), machine-wide, until witness_end.
 witness_begin() { # EVENT [FILTER]
-	local arguments=(-q -a -e "$1" -o "$BATS_TEST_TMPDIR/witness" --control "fifo:$BATS_TEST_TMPDIR/ctl,$BATS_TEST_TMPDIR/ack")
+	local arguments=(-q -a -k CLOCK_MONOTONIC -e "$1" -o "$BATS_TEST_TMPDIR/witness" --control "fifo:$BATS_TEST_TMPDIR/ctl,$BATS_TEST_TMPDIR/ack")
 	[[ ! ${2-} ]] || arguments+=(--filter "$2")
 	mkfifo "$BATS_TEST_TMPDIR/ctl" "$BATS_TEST_TMPDIR/ack"
 	perf record -D -1 "${arguments[@]}" -- sleep 60 >/dev/null 2>&1 3>&- &
@@ -143,25 +143,6 @@ make_memory_cgroup() {
 	between "$(awk '$1 == "oom_kill" { print $2 }' "$cgroup"/memory.{oom_control,events} 2>/dev/null)" 1 1 "kills as the cgroup counts them"
 	run -0 frbpf show
 	[[ $output == *"memcg=frbpf-oom-"* || $output == *frbpf-hog* ]]
-}
-
-# Two network namespaces with a link between them: 10.77.0.1 in a, 10.77.0.2 in b.
-make_network() {
-	net=frbpf-$$
-	{ ip netns add "$net-a" && ip netns add "$net-b" &&
-		ip -n "$net-a" link add frbpf0 type veth peer name frbpf1 netns "$net-b"; } 2>/dev/null ||
-		skip "no network namespaces or veth here"
-	ip -n "$net-a" addr add 10.77.0.1/24 dev frbpf0
-	ip -n "$net-b" addr add 10.77.0.2/24 dev frbpf1
-	ip -n "$net-a" link set frbpf0 up
-	ip -n "$net-b" link set frbpf1 up
-}
-
-# The next line of what a workload says.
-expect_line() { # FD WANTED
-	local line
-	read -r -t 10 -u "$1" line || fail "nothing came instead of '$2'"
-	same "what it says" "$line" "$2"
 }
 
 @test "a TCP retransmit over a link that is down, by addresses and port" {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Baseline files: what is accepted is written as what was read, and can be compared with itself. */
-/* fuzz-sources: user/run/baseline/baseline.c user/run/baseline/series.c user/run/baseline/compare.c user/run/baseline/ratio.c user/run/baseline/histogram.c user/common/escape.c user/common/buf.c user/common/err.c user/common/cpus.c */
+/* fuzz-sources: user/run/baseline/baseline.c user/run/baseline/series.c user/run/baseline/compare.c user/run/baseline/metric.c user/run/baseline/ratio.c user/run/baseline/histogram.c user/common/escape.c user/common/buf.c user/common/err.c user/common/cpus.c */
 /* fuzz-libs: -ljansson -lm */
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,6 +8,8 @@
 
 #include "run/baseline/baseline.h"
 #include "run/baseline/compare.h"
+
+static const struct compare_opts opts = { .tolerance = 0.05, .others_limit = 0.1 };
 
 static void check(const struct series *s)
 {
@@ -20,7 +22,7 @@ static void check(const struct series *s)
 		abort();
 	if (series__check_same(s, &back, NULL))
 		abort();
-	if (comparison__make(s, &back, 0.05, 0.1, &c) || c.verdict == VERDICT_REGRESSED)
+	if (comparison__make(s, &back, &opts, &c) || c.verdict == VERDICT_REGRESSED)
 		abort();
 	for (size_t i = 0; i < s->n_rules; i++)
 		comparison__threshold(&c, s, i, 1000);

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "common/buf.h"
-#include "dump/base_dir.h"
+#include "dump/base/base_dir.h"
 #include "rules/units.h"
 
 #define NOON (1704196800ULL * NSEC_PER_SEC) /* 2024-01-02 12:00:00 UTC */

@@ -20,6 +20,8 @@
 #define MS 1000000ULL
 #define N  10
 
+static const struct compare_opts opts = { .tolerance = 0.05, .others_limit = 0.1 };
+
 /* N runs that take from @wall ms on, a little more each, on a machine that was left alone. */
 static struct series make_series(double wall, double cpu)
 {
@@ -180,7 +182,7 @@ static enum verdict compare(const struct series *a, const struct series *b, cons
 	struct comparison c;
 	enum verdict v;
 
-	assert_int_equal(comparison__make(a, b, 0.05, 0.1, &c), 0);
+	assert_int_equal(comparison__make(a, b, &opts, &c), 0);
 	v = c.verdict;
 	if (why && !strstr(c.why, why))
 		fail_msg("'%s' has not '%s'", c.why, why);
@@ -245,8 +247,8 @@ static void test_other_machine(void **state)
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
 	/* who loses a cache to neighbours feels more than reading past it shows */
 	for (size_t i = 0; i < N; i++)
-		slower.runs[i].machine.probe.memory = MS * 1.03;
-	assert_int_equal(compare(&base, &slower, "reading memory shows, 1.16 times"),
+		slower.runs[i].machine.probe.memory = MS * 1.04;
+	assert_int_equal(compare(&base, &slower, "reading memory shows, 1.22 times"),
 			 VERDICT_DISTURBED);
 	for (size_t i = 0; i < N; i++)
 		slower.runs[i].machine.probe.memory = MS * 1.01;
@@ -269,6 +271,18 @@ static void test_other_machine(void **state)
 	slower = make_series(120, 96);
 	for (size_t i = 0; i < N; i++)
 		base.runs[i].machine.probe.memory = MS;
+	/* who waits does not wait longer on a slower machine */
+	for (size_t i = 0; i < N; i++) {
+		slower.runs[i].machine.probe.memory = MS * 1.5;
+		base.runs[i].cpu /= 100;
+		slower.runs[i].cpu /= 100;
+	}
+	assert_int_equal(compare(&base, &slower, "time 1.20"), VERDICT_REGRESSED);
+	for (size_t i = 0; i < N; i++) {
+		slower.runs[i].machine.probe.memory = MS;
+		base.runs[i].cpu *= 100;
+		slower.runs[i].cpu *= 100;
+	}
 	slower.cpus = 4;
 	assert_int_equal(compare(&base, &slower, "4 CPUs, the baseline is of 2"),
 			 VERDICT_DISTURBED);
@@ -279,24 +293,67 @@ static void test_other_machine(void **state)
 	series__free(&slower);
 }
 
+/* Run in turns: what the machine does is no excuse, and hides nothing that can be seen. */
+static void test_pairs(void **state)
+{
+	const struct compare_opts paired = { .tolerance = 0.05,
+					     .others_limit = 0.1,
+					     .paired = true };
+	struct series other = make_series(100, 80), this = make_series(120, 96);
+	struct comparison c;
+
+	for (size_t i = 0; i < N; i++) { /* a machine that becomes slower and slower */
+		other.runs[i].wall *= 1 + i;
+		this.runs[i].wall *= 1 + i;
+		other.runs[i].machine.probe.memory *= 1 + i;
+		this.runs[i].machine.probe.memory *= 3 + 2 * i;
+	}
+	assert_int_equal(comparison__make(&other, &this, &paired, &c), 0);
+	assert_int_equal(c.verdict, VERDICT_REGRESSED);
+	assert_non_null(strstr(c.why, "time 1.20 times the other's"));
+	comparison__free(&c);
+	/* pairs that others disturbed count where they are most of them */
+	disturb(&this, 6, USE(others), 0.5);
+	this.runs[9].wall /= 10;
+	assert_int_equal(comparison__make(&other, &this, &paired, &c), 0);
+	assert_int_equal(c.quiet_now, 4);
+	assert_int_equal(c.metrics[1].ratio.bounded, true);
+	assert_int_equal(c.metrics[1].verdict, VERDICT_REGRESSED);
+	/* nothing can be said of what varies that much */
+	assert_int_equal(c.metrics[0].verdict, VERDICT_DISTURBED);
+	comparison__free(&c);
+	/* and are left out where they are not */
+	disturb(&this, 6, USE(others), 0);
+	disturb(&this, 2, USE(others), 0.5);
+	assert_int_equal(comparison__make(&other, &this, &paired, &c), 0);
+	assert_int_equal(c.quiet_now, 8);
+	assert_int_equal(c.metrics[1].now.n, 8);
+	comparison__free(&c);
+	assert_int_equal(comparison__make(&this, &other, &paired, &c), 0);
+	assert_int_equal(c.verdict, VERDICT_PASS);
+	comparison__free(&c);
+	series__free(&other);
+	series__free(&this);
+}
+
 static void test_thresholds(void **state)
 {
 	struct series base = make_series(100, 80), slower = make_series(120, 96);
 	struct comparison c;
 	uint64_t most = base.runs[N - 1].rules[0].max;
 
-	assert_int_equal(comparison__make(&base, &slower, 0.05, 0.1, &c), 0);
+	assert_int_equal(comparison__make(&base, &slower, &opts, &c), 0);
 	/* it grew: what 1 % exceed; never above its own */
 	assert_true(comparison__threshold(&c, &base, 0, 1000 * MS) < most);
 	assert_true(comparison__threshold(&c, &base, 0, 1000 * MS) > 60 * MS);
 	assert_int_equal(comparison__threshold(&c, &base, 0, 5 * MS), 5 * MS);
 	comparison__free(&c);
-	assert_int_equal(comparison__make(&base, &base, 0.05, 0.1, &c), 0);
+	assert_int_equal(comparison__make(&base, &base, &opts, &c), 0);
 	assert_int_equal(comparison__threshold(&c, &base, 0, 1000 * MS), most);
 	comparison__free(&c);
 	for (size_t i = 0; i < N; i++)
 		base.runs[i].rules[0] = (struct histogram){ 0 };
-	assert_int_equal(comparison__make(&base, &slower, 0.05, 0.1, &c), 0);
+	assert_int_equal(comparison__make(&base, &slower, &opts, &c), 0);
 	assert_int_equal(comparison__threshold(&c, &base, 0, 7 * MS), 7 * MS);
 	comparison__free(&c);
 	series__free(&base);
@@ -389,8 +446,8 @@ int main(void)
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_cut),	   cmocka_unit_test(test_other_rules),
 		cmocka_unit_test(test_verdicts),   cmocka_unit_test(test_other_machine),
-		cmocka_unit_test(test_thresholds), cmocka_unit_test(test_machine),
-		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_pairs),	   cmocka_unit_test(test_thresholds),
+		cmocka_unit_test(test_machine),	   cmocka_unit_test(test_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "dump/window.h"
+#include "dump/window/window.h"
 #include "perfdata/record.h"
 #include "rules/units.h"
 

@@ -19,7 +19,7 @@ static void read_text(const char *text, struct kernel_state *k)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
-	assert_int_equal(kernel_images__read(path, k), 0);
+	assert_int_equal(kernel_images__read(path, k, NULL), 0);
 	unlink(path);
 }
 
@@ -84,7 +84,7 @@ static void test_nothing_to_read(void **state)
 {
 	struct kernel_state k = { 0 };
 
-	assert_int_equal(kernel_images__read("/nonexistent/kallsyms", &k), 0);
+	assert_int_equal(kernel_images__read("/nonexistent/kallsyms", &k, NULL), 0);
 	read_text("", &k);
 	/* hidden addresses, broken lines, two of one address */
 	read_text("0000000000000000 t bpf_trampoline_1\t[bpf]\n"
@@ -102,11 +102,75 @@ static void test_nothing_to_read(void **state)
 	kernel_state__free(&k);
 }
 
+static void test_this_kernel(void **state)
+{
+	struct kernel_state images = { 0 };
+	struct kernel_maps k = { 0 };
+	const struct record_mmap *r;
+	struct buf out = { 0 };
+
+	assert_int_equal(kernel_images__read(NULL, &images, &k), 0);
+	if (!k.n) {
+		print_message("kallsyms hides addresses here\n");
+		skip();
+	}
+	assert_int_equal(kernel_maps__emit(&k, 5, &out), 0);
+	r = (const void *)out.data;
+	assert_int_equal(r->header.misc, PERF_RECORD_MISC_KERNEL);
+	assert_int_equal(r->pid, UINT32_MAX);
+	assert_int_equal(r->tid, 0);
+	assert_int_equal(r->pgoff, r->start);
+	assert_true(r->len > 1 << 20);
+	assert_string_equal(r->filename, "[kernel.kallsyms]_text");
+	buf__free(&out);
+	kernel_state__free(&images);
+	kernel_maps__free(&k);
+}
+
+static void check_text(const char *text, uint64_t start, uint64_t len, const char *name)
+{
+	char path[] = "/tmp/frbpf-kallsyms-XXXXXX";
+	struct kernel_state images = { 0 };
+	struct kernel_maps k = { 0 };
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	assert_int_equal(kernel_images__read(path, &images, &k), 0);
+	unlink(path);
+	assert_int_equal(k.n, name ? 1 : 0);
+	if (name) {
+		assert_int_equal(k.v[0].start, start);
+		assert_int_equal(k.v[0].pgoff, start);
+		assert_int_equal(k.v[0].len, len);
+		assert_string_equal(k.v[0].name, name);
+	}
+	kernel_state__free(&images);
+	kernel_maps__free(&k);
+}
+
+static void test_text(void **state)
+{
+	check_text(
+		"ffff800008000000 T _text\nffff800008010000 T _stext\nffff800009000000 T _etext\n"
+		"ffff80000a000000 T _etext_x\nffffffffc0100000 t _text\t[ext4]\n",
+		0xffff800008000000, 0x1000000, "[kernel.kallsyms]_text");
+	check_text("ffff800008010000 T _stext\nffff800009000000 T _etext\n", 0xffff800008010000,
+		   0xff0000, "[kernel.kallsyms]_stext");
+	/* hidden, or cut off */
+	check_text("0000000000000000 T _text\n0000000000000000 T _etext\n", 0, 0, NULL);
+	check_text("ffff800008000000 T _text\n", 0, 0, NULL);
+	check_text("ffff800009000000 T _text\nffff800008000000 T _etext\n", 0, 0, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read),
 		cmocka_unit_test(test_nothing_to_read),
+		cmocka_unit_test(test_this_kernel),
+		cmocka_unit_test(test_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@
 
 #include "common/buf.h"
 #include "daemon/location.h"
-#include "dump/base_dir.h"
+#include "dump/base/base_dir.h"
 
 #define NOTE	 LOCATION_RUN_DIR "/base"
 #define PERF_ETC "/etc/perfconfig"

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "common/buf.h"
-#include "dump/manifest.h"
+#include "dump/base/manifest.h"
 #include "rules/units.h"
 
 #define TIME   5000000000ULL		      /* of the trigger, monotonic */

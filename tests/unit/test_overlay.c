@@ -64,8 +64,8 @@ static void a_mistake_points_into_the_command(void **state)
 	assert_int_equal(overlay__arm(o, rs, "runqlat > 2x", NULL, 100, name, &err), 0);
 	assert_int_equal(overlay__extend(o, rs, &d), -EINVAL);
 	assert_int_equal(diags__format(&d, &out), 0);
-	assert_non_null(strstr(out.data, "frbpf arm:2:18: error: "));
-	assert_non_null(strstr(out.data, "when = runqlat > 2x\n"));
+	assert_non_null(strstr(out.data, "frbpf arm: error: "));
+	assert_non_null(strstr(out.data, "      | when = runqlat > 2x\n      |                  ^"));
 	buf__free(&out);
 	diags__free(&d);
 	assert_int_equal(overlay__arm(o, rs, "a\nb", NULL, 1, name, &err), -EINVAL);

@@ -188,29 +188,6 @@ static void test_namespaces(void **state)
 	task_model__free(m);
 }
 
-static void test_kernel(void **state)
-{
-	struct kernel_maps k = { 0 };
-	const struct record_mmap *r;
-	struct buf out = { 0 };
-
-	assert_int_equal(kernel_maps__read_text(&k), 0);
-	if (!k.n) {
-		print_message("kallsyms hides addresses here\n");
-		skip();
-	}
-	assert_int_equal(kernel_maps__emit(&k, 5, &out), 0);
-	r = (const void *)out.data;
-	assert_int_equal(r->header.misc, PERF_RECORD_MISC_KERNEL);
-	assert_int_equal(r->pid, UINT32_MAX);
-	assert_int_equal(r->tid, 0);
-	assert_int_equal(r->pgoff, r->start);
-	assert_true(r->len > 1 << 20);
-	assert_string_equal(r->filename, "[kernel.kallsyms]_text");
-	buf__free(&out);
-	kernel_maps__free(&k);
-}
-
 static void write_file(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "we");
@@ -293,8 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_self),	cmocka_unit_test(test_all),
 		cmocka_unit_test(test_zombie),	cmocka_unit_test(test_namespaces),
-		cmocka_unit_test(test_kernel),	cmocka_unit_test(test_modules),
-		cmocka_unit_test(test_cgroups),
+		cmocka_unit_test(test_modules), cmocka_unit_test(test_cgroups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,6 +65,44 @@ static void test_rank_by_counting(void **state)
 	}
 }
 
+/* Critical values of W as the tables have them (significant up to k - 1): Wilcoxon 1945, one-sided. */
+static void test_signed_rank_tables(void **state)
+{
+	static const struct {
+		size_t n;
+		double alpha;
+		size_t rank;
+	} table[] = {
+		{ 5, 0.025, 0 },   { 6, 0.025, 1 },    { 7, 0.005, 0 },	   { 8, 0.005, 1 },
+		{ 10, 0.025, 9 },  { 10, 0.005, 4 },   { 15, 0.005, 16 },  { 20, 0.025, 53 },
+		{ 20, 0.005, 38 }, { 30, 0.025, 138 }, { 30, 0.005, 110 }, { 50, 0.005, 374 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		assert_int_equal(ratio__signed_rank(table[i].n, table[i].alpha), table[i].rank);
+}
+
+/* All signs of 10 ranks, counted one by one. */
+static void test_signed_rank_by_counting(void **state)
+{
+	size_t count[56] = { 0 };
+
+	for (unsigned int set = 0; set < 1u << 10; set++) {
+		size_t w = 0;
+
+		for (int i = 0; i < 10; i++)
+			w += set & 1u << i ? i + 1 : 0;
+		count[w]++;
+	}
+	for (double alpha = 0.0005; alpha < 0.5; alpha += 0.00131) {
+		size_t k = 0, below = 0;
+
+		while (below + count[k] <= alpha * 1024)
+			below += count[k++];
+		assert_int_equal(ratio__signed_rank(10, alpha), k);
+	}
+}
+
 /* Exact and by the normal distribution: the same where one takes over from the other. */
 static void test_rank_of_many(void **state)
 {
@@ -72,6 +110,9 @@ static void test_rank_of_many(void **state)
 
 	assert_true(fabs(normal / exact - 51.0 / 50) < 0.01);
 	assert_in_range(ratio__rank(1000, 1000, 0.005), 466000, 468000);
+	exact = ratio__signed_rank(50, 0.005);
+	normal = ratio__signed_rank(51, 0.005);
+	assert_true(fabs(normal / exact - 51.0 * 52 / (50.0 * 51)) < 0.03);
 }
 
 static void test_known(void **state)
@@ -86,6 +127,38 @@ static void test_known(void **state)
 	assert_true(fabs(r.high - 2.8) < 1e-9);
 	assert_int_equal(ratio__of(now, 5, before, 5, 0.005, &r), 0);
 	assert_true(fabs(r.estimate - 0.5) < 1e-9);
+}
+
+/* What changes both values of a pair changes nothing, however much it is. */
+static void test_pairs(void **state)
+{
+	double before[10], now[10], last;
+	struct ratio r;
+
+	for (int i = 0; i < 10; i++) {
+		before[i] = 10 * pow(3, i % 4);
+		now[i] = before[i] * (1.2 + i * 0.001);
+	}
+	assert_int_equal(ratio__of_pairs(before, now, 10, 0.005, &r), 0);
+	assert_true(r.bounded);
+	assert_true(r.estimate > 1.204 && r.estimate < 1.205);
+	assert_true(r.low > 1.2 && r.high < 1.21);
+	assert_int_equal(ratio__of(before, 10, now, 10, 0.005, &r), 0);
+	assert_true(r.low < 1 && r.high > 2);
+	/* far out: no weight */
+	last = now[9];
+	now[9] = 1e9;
+	assert_int_equal(ratio__of_pairs(before, now, 10, 0.005, &r), 0);
+	assert_true(r.estimate > 1.2 && r.estimate < 1.21 && r.low > 1.2);
+	now[9] = last;
+	assert_int_equal(ratio__of_pairs(now, before, 10, 0.005, &r), 0);
+	assert_true(fabs(r.estimate * 1.2045 - 1) < 1e-3);
+	assert_int_equal(ratio__of_pairs(before, now, 7, 0.005, &r), 0);
+	assert_false(r.bounded);
+	assert_int_equal(ratio__of_pairs(before, now, 0, 0.005, &r), -EINVAL);
+	assert_int_equal(ratio__of_pairs(before, now, RATIO_PAIRS_MAX + 1, 0.005, &r), -EINVAL);
+	before[2] = 0;
+	assert_int_equal(ratio__of_pairs(before, now, 10, 0.005, &r), -EINVAL);
 }
 
 /* One value far out says as much as one that is a little too large. */
@@ -182,13 +255,54 @@ static void test_error_rates(void **state)
 	assert_true(share_above(20, 1.2, 1.05) > 0.99);
 }
 
+/* The same of pairs on a machine whose speed changes from pair to pair by more than what is looked for. */
+static double pairs_above(size_t n, double factor, double limit)
+{
+	double before[20], now[20];
+	struct ratio r;
+	int above = 0;
+
+	seed = 43;
+	for (int i = 0; i < 4000; i++) {
+		draw(before, n, 1);
+		draw(now, n, factor);
+		for (size_t k = 0; k < n; k++) {
+			double machine = exp(uniform());
+
+			before[k] *= machine;
+			now[k] *= machine;
+		}
+		assert_int_equal(ratio__of_pairs(before, now, n, 0.005, &r), 0);
+		above += r.low > limit;
+	}
+	return above / 4000.0;
+}
+
+static void test_error_rates_of_pairs(void **state)
+{
+	assert_true(pairs_above(10, 1, 1) <= 0.0085);
+	assert_true(pairs_above(10, 1, 1) >= 0.0015);
+	assert_true(pairs_above(20, 1, 1) <= 0.0085);
+	assert_true(pairs_above(10, 1.05, 1.05) <= 0.0085);
+	assert_true(pairs_above(10, 1, 1.05) < 0.0005);
+	assert_true(pairs_above(20, 1.2, 1.05) > 0.99);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rank_tables),  cmocka_unit_test(test_rank_by_counting),
-		cmocka_unit_test(test_rank_of_many), cmocka_unit_test(test_known),
-		cmocka_unit_test(test_outliers),     cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_quantiles),    cmocka_unit_test(test_error_rates),
+		cmocka_unit_test(test_rank_tables),
+		cmocka_unit_test(test_rank_by_counting),
+		cmocka_unit_test(test_rank_of_many),
+		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_outliers),
+		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_quantiles),
+		cmocka_unit_test(test_error_rates),
+		cmocka_unit_test(test_signed_rank_tables),
+		cmocka_unit_test(test_signed_rank_by_counting),
+		cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_error_rates_of_pairs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

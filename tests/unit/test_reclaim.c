@@ -7,6 +7,7 @@
 
 #include "detect_fixture.h"
 #include "memory_group.h"
+#include "reclaim.skel.h"
 
 #define LIMIT	 "8388608"
 #define READ	 (64 << 20)
@@ -87,6 +88,104 @@ static void test_limit_of_a_cgroup(void **state)
 	munmap(r, sizeof(*r));
 }
 
+/* ---- the table ---- */
+
+#define STALLS	8192	   /* as in bpf/reclaim.bpf.c, as the next */
+#define FOREIGN 0x7ffffff0 /* no task has such a number */
+
+struct stall {
+	uint64_t begin;
+	uint32_t tid;
+	int32_t order;
+	uint32_t gfp;
+} __attribute__((aligned(32)));
+
+struct stalls {
+	uint64_t matched, missing;
+	uint32_t n_foreign; /* left there, as they were */
+	uint32_t n_own;
+};
+
+/* Others stand at all places but each @free-th. */
+static void occupy(int fd, uint32_t free)
+{
+	const struct stall other = { .begin = 1, .tid = FOREIGN };
+
+	for (uint32_t i = 0; i < STALLS; i++) {
+		if (!free || i % free)
+			assert_int_equal(bpf_map_update_elem(fd, &i, &other, BPF_ANY), 0);
+	}
+}
+
+static void look_at(int fd, uint32_t own, struct stalls *ret)
+{
+	struct stall s;
+
+	for (uint32_t i = 0; i < STALLS; i++) {
+		assert_int_equal(bpf_map_lookup_elem(fd, &i, &s), 0);
+		ret->n_own += s.tid == own;
+		ret->n_foreign += s.tid == FOREIGN && s.begin == 1;
+	}
+}
+
+/* One rule that takes all, in the maps of the object itself. */
+static void set_rule(struct reclaim_bpf *skel)
+{
+	struct frbpf_rule rule = { .flags = FRBPF_RULE_QUIET, .keys[0] = 1 };
+	uint32_t zero = 0;
+
+	assert_int_equal(bpf_map_update_elem(bpf_map__fd(skel->maps.rules), &zero, &rule, BPF_ANY),
+			 0);
+	skel->bss->control.half[0].n_rules = 1;
+}
+
+/* Of a child that reclaims while others stand there. */
+static struct stalls stalls_among(struct reader *r, uint32_t free)
+{
+	struct reclaim_bpf *skel = reclaim_bpf__open_and_load();
+	struct frbpf_rule_state st;
+	struct stalls ret = { 0 };
+	uint32_t zero = 0;
+	pid_t pid;
+	int fd;
+
+	assert_non_null(skel);
+	fd = bpf_map__fd(skel->maps.stalls);
+	occupy(fd, free);
+	set_rule(skel);
+	assert_int_equal(reclaim_bpf__attach(skel), 0);
+	assert_int_equal(in_child(read_much, r, &pid), 0);
+	reclaim_bpf__detach(skel);
+	look_at(fd, pid, &ret);
+	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(skel->maps.states), &zero, &st), 0);
+	ret.matched = st.matched;
+	ret.missing = skel->bss->missing_storage;
+	reclaim_bpf__destroy(skel);
+	return ret;
+}
+
+static void test_table(void **state)
+{
+	struct reader *r;
+	struct stalls s;
+
+	SKIP_UNLESS_POSSIBLE();
+	SKIP_IF(files_are_in_memory(), "/var/tmp is in memory here");
+	r = shared_memory(sizeof(*r));
+	SKIP_IF(memory_group_make(&r->group, LIMIT), "no memory controller of cgroups");
+	s = stalls_among(r, 0); /* no room */
+	assert_int_equal(s.matched, 0);
+	assert_true(s.missing >= 1);
+	assert_int_equal(s.n_foreign, STALLS);
+	s = stalls_among(r, 4); /* two of the places that a task may have are free */
+	assert_true(s.matched >= 1);
+	assert_int_equal(s.missing, 0);
+	assert_int_equal(s.n_foreign, STALLS - STALLS / 4);
+	assert_int_equal(s.n_own, 0);
+	memory_group_remove(&r->group);
+	munmap(r, sizeof(*r));
+}
+
 static void test_instructions(void **state)
 {
 	struct rule_conf r = rule_of(1, "reclaim > 1h", NULL);
@@ -103,6 +202,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limit_of_a_cgroup),
+		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_instructions),
 	};
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "dump/retention.h"
+#include "dump/base/retention.h"
 #include "rules/units.h"
 
 #define DAY (86400 * NSEC_PER_SEC)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "dump/ring_image.h"
+#include "dump/rings/ring_image.h"
 #include "perfdata/record.h"
 
 #define RING	    4096

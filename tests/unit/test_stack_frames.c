@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "dump/own_frames.h"
-#include "dump/stack_frames.h"
-#include "dump/switch_stacks.h"
+#include "dump/incident/own_frames.h"
+#include "dump/incident/stack_frames.h"
+#include "dump/window/switch_stacks.h"
 #include "perfdata/record.h"
 
 #define BPF(name_)                                                                                 \

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "dump/task_set.h"
+#include "dump/window/task_set.h"
 
 #define PIDS 50
 #define TIDS 40

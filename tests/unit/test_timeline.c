@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "dump/timeline.h"
+#include "dump/window/timeline.h"
 #include "perfdata/record.h"
 
 #define MANY 20000

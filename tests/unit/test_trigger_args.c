@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "dump/trigger_args.h"
+#include "dump/incident/trigger_args.h"
 
 #define NO_DISK FRBPF_DEV(4000, 7) /* a number that no driver has */
 

@@ -5,12 +5,8 @@
 
 #include "cmd/cmd.h"
 #include "cmd/event_catalog.h"
+#include "cmd/json_fields.h"
 #include "common/log.h"
-
-static const char *str(const json_t *o, const char *key)
-{
-	return json_string_value(json_object_get(o, key)) ?: "";
-}
 
 static void print_event(const json_t *e)
 {

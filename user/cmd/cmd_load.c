@@ -15,7 +15,7 @@
 #include "daemon/control.h"
 #include "daemon/daemon.h"
 #include "daemon/shipped_rules.h"
-#include "dump/base_dir.h"
+#include "dump/base/base_dir.h"
 #include "record/privilege.h"
 
 struct load_opts {

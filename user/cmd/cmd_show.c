@@ -5,15 +5,11 @@
 
 #include "cmd/cmd.h"
 #include "cmd/incidents.h"
+#include "cmd/json_fields.h"
 #include "cmd/show_stacks.h"
 #include "common/log.h"
 #include "rules/symbols.h"
 #include "rules/units.h"
-
-static const char *str(const json_t *o, const char *key)
-{
-	return json_string_value(json_object_get(o, key)) ?: "";
-}
 
 static const char *duration(const json_t *o, const char *key, char *buf, size_t size)
 {

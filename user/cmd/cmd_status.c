@@ -4,18 +4,9 @@
 #include <stdio.h>
 
 #include "cmd/cmd.h"
+#include "cmd/json_fields.h"
 #include "common/cleanup.h"
 #include "rules/units.h"
-
-static const char *str(const json_t *o, const char *key)
-{
-	return json_string_value(json_object_get(o, key)) ?: "";
-}
-
-static uint64_t num(const json_t *o, const char *key)
-{
-	return json_integer_value(json_object_get(o, key));
-}
 
 static const char *duration(const json_t *o, const char *key, char *buf, size_t size)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmd/incidents.h"
-#include "dump/incident.h"
+#include "dump/incident/incident.h"
 
 #define SUFFIX ".json"
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/json_fields.h"
 #include "cmd/plan_report.h"
 #include "cmd/probe_report.h"
 #include "common/cleanup.h"
@@ -151,16 +152,6 @@ json_t *plan_report__messages(const struct diags *d)
 }
 
 /* ---- print ---- */
-
-static const char *str(const json_t *o, const char *key)
-{
-	return json_string_value(json_object_get(o, key)) ?: "";
-}
-
-static uint64_t num(const json_t *o, const char *key)
-{
-	return json_integer_value(json_object_get(o, key));
-}
 
 static void print_names(const json_t *names, size_t max)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/json_fields.h"
 #include "cmd/probe_report.h"
 #include "common/cleanup.h"
 #include "detect/app/app_files.h"
@@ -109,16 +110,6 @@ json_t *probe_report__make(const struct ruleset *rs, enum frbpf_source source)
 			add_target(list, source, rs->rules[i].when.target);
 	}
 	return list;
-}
-
-static const char *str(const json_t *o, const char *key)
-{
-	return json_string_value(json_object_get(o, key)) ?: "";
-}
-
-static uint64_t num(const json_t *o, const char *key)
-{
-	return json_integer_value(json_object_get(o, key));
 }
 
 static void print_function(const json_t *p)

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "cmd/run_args.h"
+#include "common/cleanup.h"
+#include "record/words.h"
 #include "rules/units.h"
 #include "run/baseline/series.h"
 #include "run/outcome.h"
@@ -26,6 +28,7 @@ enum { /* options without a letter */
        OPT_REPEAT,
        OPT_BASELINE,
        OPT_SAVE_BASELINE,
+       OPT_AGAINST,
        OPT_FORCE,
        OPT_TOLERANCE,
        OPT_OTHERS_LIMIT,
@@ -52,6 +55,7 @@ static const struct option long_opts[] = {
 	{ "repeat", required_argument, NULL, OPT_REPEAT },
 	{ "baseline", required_argument, NULL, OPT_BASELINE },
 	{ "save-baseline", required_argument, NULL, OPT_SAVE_BASELINE },
+	{ "against", required_argument, NULL, OPT_AGAINST },
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "tolerance", required_argument, NULL, OPT_TOLERANCE },
 	{ "others-limit", required_argument, NULL, OPT_OTHERS_LIMIT },
@@ -191,6 +195,36 @@ static bool set_percent(const struct parser *p, const char *name, const char *te
 	return true;
 }
 
+/* Words as of a shell, of which nothing is expanded; a list that ends with NULL. */
+static bool set_against(const struct parser *p, const char *text)
+{
+	struct source_text src = { .name = (char *)"--against",
+				   .text = (char *)text,
+				   .len = strlen(text) };
+	struct words words = { 0 };
+	struct diags diags = { 0 };
+	char **v = NULL;
+	int err;
+
+	if (p->opts->against)
+		return wrong(p, "--against can be given once");
+	err = words__split(&src, (struct span){ 0, src.len }, &diags, &words);
+	if (!err && words.n) {
+		v = calloc(words.n + 1, sizeof(*v));
+		for (size_t i = 0; v && i < words.n; i++)
+			v[i] = TAKE_PTR(words.v[i].text);
+	}
+	if (!v)
+		wrong_value(p, "--against", text,
+			    err == -EINVAL ? "a quote has no end"
+			    : !words.n	   ? "no command"
+					   : "out of memory");
+	p->opts->against = v;
+	words__free(&words);
+	diags__free(&diags);
+	return v;
+}
+
 /* The options of several runs. */
 static bool take_repeated(const struct parser *p, int opt, const char *value)
 {
@@ -205,6 +239,8 @@ static bool take_repeated(const struct parser *p, int opt, const char *value)
 	case OPT_SAVE_BASELINE:
 		o->save_baseline = value;
 		return true;
+	case OPT_AGAINST:
+		return set_against(p, value);
 	case OPT_FORCE:
 		o->force = true;
 		return true;
@@ -272,25 +308,29 @@ static bool take(const struct parser *p, int opt, const char *value)
 static bool check_repeated(const struct parser *p)
 {
 	const struct run_opts *o = p->opts;
-	bool compared = o->baseline || o->save_baseline;
+	bool compared = o->baseline || o->save_baseline || o->against;
 
-	if (!o->repeat && !compared)
-		return !o->force && !o->strict
-			       ? true
-			       : wrong(p, "--force is about --save-baseline, --strict about "
-					  "--baseline, and neither is given");
-	if (!o->command)
-		return wrong(p, "--repeat and baselines are about a command, and none is given");
-	if (o->scope != RUN_TREE)
-		return wrong(p, "--repeat and baselines are about the command alone: without -a, "
-				"-p and --cgroup");
-	if (o->for_ns || o->max_dumps)
-		return wrong(p, "--repeat and baselines are about whole runs: without --for and "
-				"--dumps");
 	if (o->force && !o->save_baseline)
 		return wrong(p, "--force is about --save-baseline, which is not given");
-	if (o->strict && !o->baseline)
-		return wrong(p, "--strict is about --baseline, which is not given");
+	if (o->strict && !o->baseline && !o->against)
+		return wrong(p, "--strict is about --baseline and --against, and neither is given");
+	if (!o->repeat && !compared)
+		return true;
+	if (!o->command)
+		return wrong(p,
+			     "--repeat, --against and baselines are about a command, and none is "
+			     "given");
+	if (o->scope != RUN_TREE)
+		return wrong(p, "--repeat, --against and baselines are about the command alone: "
+				"without -a, -p and --cgroup");
+	if (o->for_ns || o->max_dumps)
+		return wrong(p, "--repeat, --against and baselines are about whole runs: without "
+				"--for and --dumps");
+	if (o->against && (o->baseline || o->save_baseline))
+		return wrong(p, "--against compares two commands that are run in turns: without "
+				"--baseline and --save-baseline");
+	if (o->against && o->repeat && o->repeat < SERIES_PAIRS_LEAST)
+		return wrong(p, "--repeat: a comparison needs 8 pairs of runs or more");
 	if (compared && o->repeat && o->repeat < SERIES_LEAST)
 		return wrong(p, "--repeat: a comparison needs 5 runs or more");
 	return true;
@@ -340,6 +380,9 @@ bool run_args__parse(const struct command *cmd, int argc, char **argv, struct ru
 
 void run_args__free(struct run_opts *opts)
 {
+	for (size_t i = 0; opts->against && opts->against[i]; i++)
+		free(opts->against[i]);
+	free(opts->against);
 	free(opts->whens);
 	free(opts->sessions);
 }

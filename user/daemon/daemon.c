@@ -21,7 +21,7 @@
 #include "daemon/retainer.h"
 #include "daemon/rulebook.h"
 #include "daemon/status.h"
-#include "dump/manifest.h"
+#include "dump/base/manifest.h"
 #include "dump/tracing_parts.h"
 #include "rules/units.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "daemon/incident_pool.h"
-#include "dump/stack_frames.h"
+#include "dump/incident/stack_frames.h"
 #include "rules/units.h"
 
 /* How far apart freezes that triggers want may lie to be one: enough for the triggers of one event, too

@@ -2,7 +2,7 @@
 /*
  * Where triggers become incidents: what joins which, what is merged, what must wait, what is only
  * counted. No thread, no clock, no allocation after init: the caller holds a lock and says what
- * time it is. The states are those of dump/incident.h.
+ * time it is. The states are those of dump/incident/incident.h.
  */
 #ifndef FRBPF_DAEMON_INCIDENT_POOL_H
 #define FRBPF_DAEMON_INCIDENT_POOL_H

@@ -12,7 +12,7 @@
 
 #include "daemon/dump_log.h"
 #include "detect/past.h"
-#include "dump/base_dir.h"
+#include "dump/base/base_dir.h"
 
 #define KEEP_FILE "state.json"
 

@@ -10,7 +10,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "daemon/location.h"
-#include "dump/base_dir.h"
+#include "dump/base/base_dir.h"
 #include "rules/config.h"
 
 #define NOTE LOCATION_RUN_DIR "/base"

@@ -189,7 +189,7 @@ int overlay__extend(const struct overlay *o, struct ruleset *rs, struct diags *d
 					    "the file has a rule '%s', and one of this name was "
 					    "armed: end it with `frbpf arm --off %s`",
 					    o->arms[i].name, o->arms[i].name);
-		err = source_text__from_string("frbpf arm", o->arms[i].text, &src);
+		err = source_text__make("frbpf arm", o->arms[i].text, &src);
 		err = err ?: ruleset__extend(rs, src, d);
 	}
 	return err;

@@ -10,7 +10,7 @@
 #include "daemon/ring_fit.h"
 #include "detect/engine/block_device.h"
 #include "daemon/rule_binding.h"
-#include "dump/incident.h"
+#include "dump/incident/incident.h"
 #include "record/session.h"
 #include "rules/units.h"
 

@@ -8,7 +8,7 @@
 #define FRBPF_DAEMON_RETAINER_H
 
 #include "daemon/recorder.h"
-#include "dump/retention.h"
+#include "dump/base/retention.h"
 
 struct retainer;
 

@@ -5,7 +5,7 @@
 #include "common/clock.h"
 #include "daemon/held_back.h"
 #include "daemon/status.h"
-#include "dump/coverage.h"
+#include "dump/rings/coverage.h"
 
 /* How far back each CPU's ring reaches. */
 static json_t *json_held(const struct session *s)

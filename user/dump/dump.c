@@ -4,9 +4,9 @@
 #include "common/clock.h"
 #include "dump/dump.h"
 #include "dump/dump_file.h"
-#include "dump/retention.h"
-#include "dump/stack_frames.h"
-#include "dump/window.h"
+#include "dump/base/retention.h"
+#include "dump/incident/stack_frames.h"
+#include "dump/window/window.h"
 
 void dump__write(const struct dump_job *job, struct dump_result *ret)
 {

@@ -6,10 +6,10 @@
 #ifndef FRBPF_DUMP_DUMP_H
 #define FRBPF_DUMP_DUMP_H
 
-#include "dump/base_dir.h"
-#include "dump/gap_log.h"
-#include "dump/horizon.h"
-#include "dump/incident.h"
+#include "dump/base/base_dir.h"
+#include "dump/rings/gap_log.h"
+#include "dump/rings/horizon.h"
+#include "dump/incident/incident.h"
 #include "perfdata/writer.h"
 #include "sideband/sideband.h"
 

@@ -3,7 +3,7 @@
 #ifndef FRBPF_DUMP_DUMP_FILE_H
 #define FRBPF_DUMP_DUMP_FILE_H
 
-#include "dump/window.h"
+#include "dump/window/window.h"
 
 /* Write the file of @job under the incident's name, which the first of its sessions reserves. Fills
  * file, bytes and record counts of @res. On failure no file is left. */

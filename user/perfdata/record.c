@@ -295,3 +295,13 @@ int record__add_sample(struct buf *b, const struct record_sample *s)
 		b->len = start;
 	return err;
 }
+
+const struct perf_event_header *record__next(const struct buf *b, size_t *off)
+{
+	const struct perf_event_header *h = (const void *)(b->data + *off);
+
+	if (*off >= b->len)
+		return NULL;
+	*off += h->size;
+	return h;
+}

@@ -155,4 +155,7 @@ struct record_sample {
  * -EMSGSIZE. */
 int record__add_sample(struct buf *b, const struct record_sample *s);
 
+/* The record at @off of what the above have added, and @off becomes that of the one behind it; NULL: there is none. */
+const struct perf_event_header *record__next(const struct buf *b, size_t *off);
+
 #endif

@@ -199,9 +199,13 @@ static int format_line(const struct line *l, const struct diag *diag, struct buf
 		err = buf__add_str(&carets, "^");
 	if (!err && l->show_end < l->end)
 		err = buf__add_str(&text, "...");
+	if (!err && diag->src->made)
+		err = buf__add_str(out, "     ");
+	else if (!err)
+		err = buf__printf(out, "%5zu", l->number);
 	if (!err)
-		err = buf__printf(out, "%5zu | %s\n      | %s\n", l->number,
-				  text.data ? text.data : "", carets.data ? carets.data : "");
+		err = buf__printf(out, " | %s\n      | %s\n", text.data ? text.data : "",
+				  carets.data ? carets.data : "");
 	buf__free(&text);
 	buf__free(&carets);
 	return err;
@@ -216,8 +220,10 @@ static int diag__format(const struct diag *diag, struct buf *out)
 	if (!diag->src)
 		return buf__printf(out, "%s: %s\n", level, diag->msg);
 	line__find(&line, diag->src, diag->span.off);
-	err = buf__printf(out, "%s:%zu:%zu: %s: %s\n", diag->src->name, line.number, line.column,
-			  level, diag->msg);
+	err = buf__add_str(out, diag->src->name);
+	if (!err && !diag->src->made)
+		err = buf__printf(out, ":%zu:%zu", line.number, line.column);
+	err = err ? err : buf__printf(out, ": %s: %s\n", level, diag->msg);
 	return err ? err : format_line(&line, diag, out);
 }
 
@@ -287,6 +293,15 @@ int source_text__from_string(const char *name, const char *text, struct source_t
 	}
 	*ret = src;
 	return 0;
+}
+
+int source_text__make(const char *name, const char *text, struct source_text **ret)
+{
+	int err = source_text__from_string(name, text, ret);
+
+	if (!err)
+		(*ret)->made = true;
+	return err;
 }
 
 void source_text__free(struct source_text *src)

@@ -17,6 +17,7 @@ struct source_text {
 	char *name; /* path or e.g. "--rules"; owned */
 	char *text; /* NUL terminated; owned */
 	size_t len;
+	bool made;		  /* by us: the numbers of its lines mean nothing to anybody */
 	struct source_text *next; /* of those that a struct diags keeps */
 };
 
@@ -77,6 +78,8 @@ void diags__free(struct diags *d);
 int source_text__read(const char *path, struct source_text **ret);
 /* Make one of a string, e.g. an argument. 0 or -ENOMEM. */
 int source_text__from_string(const char *name, const char *text, struct source_text **ret);
+/* One that we made of what was given without lines. */
+int source_text__make(const char *name, const char *text, struct source_text **ret);
 void source_text__free(struct source_text *src);
 
 /* The word of @words (NULL terminated) nearest to @word by edit distance, or NULL when none is near

@@ -260,6 +260,21 @@ int when_parser__threshold(struct when_parser *p, uint64_t *ret)
 	return err ? err : parse_duration(p, ret);
 }
 
+int when_parser__listed_name(struct when_parser *p, const char *what, bool may_be_all,
+			     struct span *ret)
+{
+	p->pos++; /* the colon or comma */
+	*ret = when_parser__word(p);
+	if (ret->len)
+		return 0;
+	if (!may_be_all || !when_parser__at(p, "*"))
+		return diags__error(p->d, p->src, when_parser__here(p),
+				    "the name of a %s is expected here", what);
+	p->pos++;
+	when_parser__skip_blanks(p);
+	return 1;
+}
+
 /* A source that takes nothing but a threshold. */
 static int parse_plain(struct when_parser *p, struct span name, struct when *ret)
 {

@@ -23,6 +23,11 @@ struct span when_parser__rest(const struct when_parser *p);
 /* The place of an error: the character here, or the one behind the last word at the end. */
 struct span when_parser__here(const struct when_parser *p);
 
+/* One of the names of "softirq:net_rx,net_tx", at its colon or comma: into @ret. @what it is the name of, for the
+ * error. @may_be_all: 1 is returned for a "*". Otherwise 0 or -EINVAL. */
+int when_parser__listed_name(struct when_parser *p, const char *what, bool may_be_all,
+			     struct span *ret);
+
 /* "> 20ms" and the end of the text, in ns. 0 or -EINVAL. */
 int when_parser__threshold(struct when_parser *p, uint64_t *ret);
 

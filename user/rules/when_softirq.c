@@ -31,23 +31,19 @@ static void add_vector(struct when_parser *p, struct span name, uint64_t *keys)
 int when__parse_softirq(struct when_parser *p, struct span source, struct when *ret)
 {
 	struct span name;
-	int n = 0;
+	int n = 0, r;
 
 	if (!when_parser__at(p, ":"))
 		return diags__error(p->d, p->src, source,
 				    "which softirq? write softirq:net_rx, or softirq:* for all");
 	do {
-		p->pos++; /* the colon or comma */
-		name = when_parser__word(p);
-		if (!name.len && !n && when_parser__at(p, "*")) {
-			p->pos++;
-			when_parser__skip_blanks(p);
+		r = when_parser__listed_name(p, "softirq", !n, &name);
+		if (r < 0)
+			return r;
+		if (r) {
 			ret->keys[0] = (1ULL << FRBPF_SOFTIRQ_VECS) - 1;
 			break;
 		}
-		if (!name.len)
-			return diags__error(p->d, p->src, when_parser__here(p),
-					    "the name of a softirq is expected here");
 		add_vector(p, name, ret->keys);
 		n++;
 	} while (when_parser__at(p, ","));

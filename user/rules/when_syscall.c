@@ -36,23 +36,19 @@ static void add_syscall(struct when_parser *p, struct span name, uint64_t *keys)
 static int parse_syscalls(struct when_parser *p, struct span source, struct when *ret)
 {
 	struct span name;
-	int n = 0;
+	int n = 0, r;
 
 	if (!when_parser__at(p, ":"))
 		return diags__error(p->d, p->src, source,
 				    "which system calls? write syscall:NAME or syscall:NAME,NAME");
 	do {
-		p->pos++; /* the colon or comma */
-		name = when_parser__word(p);
-		if (!name.len && !n && when_parser__at(p, "*")) {
-			p->pos++;
-			when_parser__skip_blanks(p);
+		r = when_parser__listed_name(p, "system call", !n, &name);
+		if (r < 0)
+			return r;
+		if (r) {
 			ret->all_calls = true;
 			return 0;
 		}
-		if (!name.len)
-			return diags__error(p->d, p->src, when_parser__here(p),
-					    "the name of a system call is expected here");
 		if (++n > FRBPF_KEY_MAX)
 			return diags__error(p->d, p->src, name,
 					    "more names than there are system calls");

@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-#include "dump/base_dir.h"
+#include "dump/base/base_dir.h"
 #include "run/child.h"
 
 struct folder {

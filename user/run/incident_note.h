@@ -3,7 +3,7 @@
 #ifndef FRBPF_RUN_INCIDENT_NOTE_H
 #define FRBPF_RUN_INCIDENT_NOTE_H
 
-#include "dump/incident.h"
+#include "dump/incident/incident.h"
 #include "run/outcome.h"
 
 /* The reason of the dump that no rule asked for. */

@@ -126,6 +126,7 @@ struct outcome {
 	size_t n_runs;			     /* that it is the sum of; 0: one */
 	const struct comparison *comparison; /* with a baseline; borrowed. NULL: none */
 	const struct series *series;	     /* what its runs measured; borrowed. NULL: nothing */
+	const struct series *against;	     /* another command's, in turns; borrowed. NULL: none */
 };
 
 /* Did a rule fire that is meant to? */

@@ -9,8 +9,8 @@
 #include "common/log.h"
 #include "daemon/location.h"
 #include "daemon/recorder.h"
-#include "dump/horizon.h"
-#include "dump/manifest.h"
+#include "dump/rings/horizon.h"
+#include "dump/base/manifest.h"
 #include "dump/tracing_parts.h"
 #include "run/incident_note.h"
 #include "run/recording.h"
@@ -192,7 +192,7 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 	if (!inc->name[0]) /* every session failed before it had a name */
 		base_dir__reserve_name(r->opts.base, inc->freeze.frozen + inc->realtime_offset,
 				       inc->name);
-	if (inc->manual && r->rest_only) {
+	if (r->opts.discard || (inc->manual && r->rest_only)) {
 		if (first && incident_note__take_rest(r->opts.outcome, inc, r->opts.base->path))
 			log_warn("incidents are not compared with the rest of the run: out of "
 				 "memory");

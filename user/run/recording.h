@@ -8,7 +8,7 @@
 #ifndef FRBPF_RUN_RECORDING_H
 #define FRBPF_RUN_RECORDING_H
 
-#include "dump/base_dir.h"
+#include "dump/base/base_dir.h"
 #include "run/outcome.h"
 #include "run/run_rules.h"
 #include "run/target.h"
@@ -21,6 +21,7 @@ struct recording_opts { /* all of it is borrowed until recording__free() */
 	const char *app_path;	 /* where the command sends messages of `app:` rules to */
 	struct run_target *target;
 	struct outcome *outcome; /* told of every incident, and of the rest at the end */
+	bool discard;		 /* whatever is saved is outcome.rest: nobody wants to keep it */
 };
 
 /* The ruleset of @rules is taken over, and the events of its plan, also on failure. */

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -10,7 +14,7 @@
 
 bool repeat__is_single(const struct run_opts *opts)
 {
-	return !opts->repeat && !opts->baseline && !opts->save_baseline;
+	return !opts->repeat && !opts->baseline && !opts->save_baseline && !opts->against;
 }
 
 static int read_baseline(struct repeat *r, struct err *err)
@@ -31,13 +35,33 @@ static int read_baseline(struct repeat *r, struct err *err)
 	return 0;
 }
 
+/* As execvp(3) looks for it. */
+static bool is_executable(const char *name)
+{
+	const char *at = getenv("PATH") ?: "/bin:/usr/bin";
+	char path[PATH_MAX];
+
+	if (strchr(name, '/'))
+		return access(name, X_OK) == 0;
+	for (;; at++) {
+		int len = strcspn(at, ":");
+
+		snprintf(path, sizeof(path), "%.*s%s%s", len, at, len ? "/" : "", name);
+		if (access(path, X_OK) == 0)
+			return true;
+		at += len;
+		if (!*at)
+			return false;
+	}
+}
+
 static size_t runs_wanted(const struct repeat *r)
 {
 	size_t n;
 
 	if (r->opts->repeat)
 		return r->opts->repeat;
-	if (!r->opts->baseline)
+	if (!r->opts->baseline) /* a new one, or pairs */
 		return REPEAT_DEFAULT;
 	/* as many as of the baseline were not made in place of others */
 	n = series__quiet_runs(&r->before, SERIES_WALL, r->opts->others_limit);
@@ -52,12 +76,15 @@ int repeat__open(const struct run_opts *opts, const struct run_rules *rules, str
 
 	r->opts = opts;
 	r->machine = machine__open();
-	if (!r->machine || series__describe(opts, rules, &r->now))
+	if (!r->machine || series__describe(opts->command, opts, rules, &r->now) ||
+	    (opts->against && series__describe(opts->against, opts, rules, &r->before)))
 		return err_set(err, -ENOMEM, "out of memory");
 	if (opts->save_baseline)
 		code = baseline__check_writable(opts->save_baseline, opts->force, err);
 	if (!code && opts->baseline)
 		code = read_baseline(r, err);
+	if (!code && opts->against && !is_executable(opts->against[0]))
+		code = err_set(err, -ENOENT, "--against %s: no such command", opts->against[0]);
 	if (!code)
 		r->wanted = runs_wanted(r);
 	return code;
@@ -67,6 +94,14 @@ static uint64_t time_of(const struct rusage *u)
 {
 	return (u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000000ULL +
 	       (u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000ULL;
+}
+
+/* What drifts does so for both: this one, the other, the other, this one, and again. */
+bool repeat__is_other(const struct repeat *r)
+{
+	size_t place = (r->now.n_runs + r->before.n_runs) % 4;
+
+	return r->opts->against && (place == 1 || place == 2);
 }
 
 void repeat__begin(struct repeat *r)
@@ -82,12 +117,13 @@ void repeat__begin(struct repeat *r)
 	r->children = time_of(&children);
 	r->switches = children.ru_nvcsw;
 	r->preempted = children.ru_nivcsw;
+	r->running = repeat__is_other(r) ? &r->before : &r->now;
 	r->start = now_ns();
 }
 
 int repeat__end(struct repeat *r, const struct child *child)
 {
-	struct run_sample *run = series__add(&r->now);
+	struct run_sample *run = series__add(r->running);
 	struct machine_sample ended;
 	struct rusage own, children;
 
@@ -108,27 +144,38 @@ int repeat__end(struct repeat *r, const struct child *child)
 
 void repeat__take_rules(struct repeat *r, const struct outcome *o)
 {
-	struct run_sample *run = &r->now.runs[r->now.n_runs - 1];
+	struct run_sample *run = &r->running->runs[r->running->n_runs - 1];
 
-	for (size_t i = 0; i < o->n_rules && i < r->now.n_rules; i++)
+	for (size_t i = 0; i < o->n_rules && i < r->running->n_rules; i++)
 		run->rules[i] = o->rules[i].has_values ? o->rules[i].values : o->rules[i].matches;
+}
+
+static size_t quiet_runs(const struct repeat *r)
+{
+	double limit = r->opts->others_limit;
+
+	return r->opts->against ? series__quiet_pairs(&r->before, &r->now, SERIES_WALL, limit)
+				: series__quiet_runs(&r->now, SERIES_WALL, limit);
 }
 
 bool repeat__goes_on(const struct repeat *r)
 {
-	size_t quiet = series__quiet_runs(&r->now, SERIES_WALL, r->opts->others_limit);
 	size_t n = r->now.n_runs;
 
-	if (!r->opts->baseline && !r->opts->save_baseline)
+	if (r->opts->against && n != r->before.n_runs) /* half of a pair */
+		return true;
+	if (!r->opts->baseline && !r->opts->save_baseline && !r->opts->against)
 		return n < r->wanted;
-	return quiet < r->wanted && n < REPEAT_EXTRA * r->wanted && n < SERIES_RUNS_MAX;
+	return quiet_runs(r) < r->wanted && n < REPEAT_EXTRA * r->wanted && n < SERIES_RUNS_MAX;
 }
 
 static bool compare(struct repeat *r)
 {
+	struct compare_opts opts = { r->opts->tolerance, r->opts->others_limit,
+				     .paired = r->opts->against };
 	struct comparison *c = &r->comparison;
 
-	if (comparison__make(&r->before, &r->now, r->opts->tolerance, r->opts->others_limit, c)) {
+	if (comparison__make(&r->before, &r->now, &opts, c)) {
 		log_error("the runs cannot be compared: out of memory");
 		return false;
 	}
@@ -138,8 +185,8 @@ static bool compare(struct repeat *r)
 	else if (c->verdict == VERDICT_DISTURBED)
 		log_warn("disturbed, so there is no verdict: %s", c->why);
 	else
-		log_info("pass: as fast as the baseline, or within %g %% of it",
-			 c->tolerance * 100);
+		log_info("pass: as fast as %s, or within %g %% of it",
+			 c->paired ? r->before.command : "the baseline", c->tolerance * 100);
 	for (char *line = c->notes, *end; (end = strchr(line, '\n')); line = end + 1)
 		log_warn("%.*s", (int)(end - line), line);
 	return true;
@@ -165,7 +212,7 @@ static bool save(const struct repeat *r)
 
 bool repeat__finish(struct repeat *r)
 {
-	bool good = !r->opts->baseline || compare(r);
+	bool good = (!r->opts->baseline && !r->opts->against) || compare(r);
 
 	return (!r->opts->save_baseline || save(r)) && good;
 }
@@ -184,7 +231,7 @@ void repeat__set_thresholds(const struct repeat *r, struct run_rules *rules)
 int repeat__check_rules(const struct repeat *r, const struct run_rules *rules, struct err *err)
 {
 	struct series now;
-	int code = series__describe(r->opts, rules, &now);
+	int code = series__describe(r->opts->command, r->opts, rules, &now);
 
 	if (code)
 		err_set(err, code, "out of memory");

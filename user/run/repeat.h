@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A command that is run again and again: how often, what each run measured, and what comes of it: a file,
- * or a comparison with one. Life: { 0 }, open before anything is run, begin and end around every run,
- * finish, free.
+ * or a comparison with one, or with another command that is run in turns with it. Life: { 0 }, open before
+ * anything is run, begin and end around every run, finish, free.
  */
 #ifndef FRBPF_RUN_REPEAT_H
 #define FRBPF_RUN_REPEAT_H
@@ -17,12 +17,13 @@
 struct repeat {
 	const struct run_opts *opts;
 	struct machine *machine;
-	struct series before, now;
-	size_t wanted; /* runs that were left alone, for a baseline or a comparison; else runs */
+	struct series before, now; /* before: the baseline, or the other command */
+	size_t wanted; /* runs (pairs of them) that were left alone, where these are compared; else runs */
 	struct machine_sample began;
 	struct machine_probe probe;
 	uint64_t own, children, start; /* when it began */
 	uint64_t switches, preempted;
+	struct series *running; /* the one of them that the run which has begun is of */
 	bool compared;
 	struct comparison comparison;
 };
@@ -34,6 +35,9 @@ bool repeat__is_single(const struct run_opts *opts);
  * then. */
 int repeat__open(const struct run_opts *opts, const struct run_rules *rules, struct err *err,
 		 struct repeat *ret);
+
+/* Is the next run, or the one that has begun, of the other command? The first is not. */
+bool repeat__is_other(const struct repeat *r);
 
 /* Right before the command is executed, and when the last of its processes has been reaped. */
 void repeat__begin(struct repeat *r);

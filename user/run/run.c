@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -29,6 +30,7 @@ struct run {
 	struct child child;
 	struct recording *recording;
 	struct outcome outcome;
+	bool other;    /* the run at hand is of opts->against */
 	bool repeated; /* it is not a single run */
 	struct repeat repeat;
 	bool broken;		  /* what was asked for could not be done to its end */
@@ -121,18 +123,22 @@ static void start_alike(struct run *r)
 	signal(SIGPIPE, r->pipe_signal);
 }
 
+static char *const *command_of(const struct run *r)
+{
+	return r->other ? r->opts->against : r->opts->command;
+}
+
 static int fork_command(struct run *r, struct err *err)
 {
 	int code;
 
 	start_alike(r);
-
 	snprintf(r->app_path, sizeof(r->app_path), "%s/app", r->folder.base.path);
 	if (!r->opts->command)
 		return 0;
 	if (setenv(APP_VARIABLE, r->app_path, 1))
 		return err_set(err, -errno, "setenv: %s", strerror(errno));
-	code = child__fork(r->opts->command, &r->user, &r->mask, err, &r->child);
+	code = child__fork(command_of(r), &r->user, &r->mask, err, &r->child);
 	signal(SIGPIPE, SIG_IGN); /* of --log and the like; the command has its own */
 	return code;
 }
@@ -158,7 +164,8 @@ static int arm(struct run *r)
 				      .app_path = r->app_path,
 				      .tracefs = r->tracefs,
 				      .target = &r->target,
-				      .outcome = &r->outcome };
+				      .outcome = &r->outcome,
+				      .discard = r->other };
 	int code = 0;
 
 	if (r->opts->scope == RUN_TREE)
@@ -193,7 +200,7 @@ static void start_command(struct run *r)
 		return;
 	if (r->repeated)
 		repeat__begin(&r->repeat);
-	code = child__go(&r->child, r->opts->command[0], &r->err);
+	code = child__go(&r->child, command_of(r)[0], &r->err);
 	r->outcome.exec_error = -code;
 	if (code)
 		log_error("%s", r->err.msg);
@@ -230,7 +237,8 @@ static void record_run(struct run *r, bool measured, bool last)
 	recording__free(TAKE_PTR(r->recording));
 	wait__command(&w);
 	note_end(r);
-	hot_stacks__find(&r->outcome);
+	if (!r->other)
+		hot_stacks__find(&r->outcome);
 	hot_stacks__drop_rest(&r->outcome);
 	if (measured)
 		repeat__take_rules(&r->repeat, &r->outcome);
@@ -261,46 +269,85 @@ static int rearm(struct run *r, bool capture)
 	return code ?: arm(r);
 }
 
-/* One run more, into the outcome of all of them. */
-static void run_again(struct run *r, bool capture)
+/* Did it end well, of itself, and on its own time? */
+static bool ended_well(const struct outcome *o)
 {
-	struct outcome all = r->outcome, one;
+	return !o->exec_error && o->command_ended && !o->command_status &&
+	       o->end == RUN_END_COMMAND;
+}
 
+/* The other command, too, has to end well for anything to be compared. A key that ends it is meant for all. */
+static void check_other(struct run *r, const struct outcome *o)
+{
+	int status = o->command_status, sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	if (ended_well(o))
+		return;
+	if (sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP) {
+		r->outcome.command_status = status;
+		return;
+	}
+	if (!o->exec_error) /* else it was said */
+		log_error("--against: %s ended with %s %d: nothing is compared",
+			  r->opts->against[0], sig ? "signal" : "status",
+			  sig ? sig : WEXITSTATUS(status));
+	r->broken = true;
+}
+
+/* Record one run more; false, said: it was not. */
+static bool record_again(struct run *r, const struct outcome *all, bool capture,
+			 struct outcome *ret)
+{
 	r->outcome = (struct outcome){ .opts = r->opts };
-	memcpy(r->outcome.folder, all.folder, sizeof(all.folder));
-	memcpy(r->outcome.cgroup, all.cgroup, sizeof(all.cgroup));
+	memcpy(r->outcome.folder, all->folder, sizeof(all->folder));
+	memcpy(r->outcome.cgroup, all->cgroup, sizeof(all->cgroup));
 	if (rearm(r, capture)) {
 		log_error("%s", r->err.msg);
 		child__free(&r->child);
 		r->broken = true;
 	} else {
-		record_run(r, !capture, capture || r->opts->last_window);
+		record_run(r, !capture, capture || (r->opts->last_window && !r->other));
 	}
-	one = r->outcome;
+	*ret = r->outcome;
+	return !r->broken;
+}
+
+/* One run more, into the outcome of all of them if it is of the command. */
+static void run_again(struct run *r, bool capture)
+{
+	struct outcome all = r->outcome, one;
+	bool recorded = record_again(r, &all, capture, &one);
+
 	r->outcome = all;
-	if (r->broken)
+	if (recorded && r->other)
+		check_other(r, &one);
+	if (!recorded || r->other)
 		outcome__free(&one);
 	else if (capture ? outcome__add_capture(&r->outcome, &one)
 			 : outcome__add(&r->outcome, &one))
 		log_error("incidents of a run are not in the summary: out of memory");
 }
 
-/* Did the command end well, of itself, and on its own time? */
 static bool ran_well(const struct run *r)
 {
-	const struct outcome *o = &r->outcome;
+	return !r->broken && ended_well(&r->outcome);
+}
 
-	return !r->broken && !o->exec_error && o->command_ended && !o->command_status &&
-	       o->end == RUN_END_COMMAND;
+static bool is_compared(const struct run *r)
+{
+	return r->opts->baseline || r->opts->save_baseline || r->opts->against;
 }
 
 static void repeat(struct run *r)
 {
-	while (ran_well(r) && repeat__goes_on(&r->repeat))
+	while (ran_well(r) && repeat__goes_on(&r->repeat)) {
+		r->other = repeat__is_other(&r->repeat);
 		run_again(r, false);
+	}
+	r->other = false;
 	r->outcome.series = &r->repeat.now;
 	if (!ran_well(r)) {
-		if (r->opts->baseline || r->opts->save_baseline)
+		if (is_compared(r))
 			log_warn("the command did not end well: nothing is compared, no baseline "
 				 "is written");
 		return;
@@ -309,8 +356,11 @@ static void repeat(struct run *r)
 	if (!r->repeat.compared)
 		return;
 	r->outcome.comparison = &r->repeat.comparison;
+	if (r->opts->against)
+		r->outcome.against = &r->repeat.before;
 	if (r->repeat.comparison.verdict == VERDICT_REGRESSED) {
-		log_info("one more run, with thresholds of the baseline, to see what is slower");
+		log_info("one more run, with thresholds of %s, to see what is slower",
+			 r->opts->against ? "the other" : "the baseline");
 		run_again(r, true);
 	}
 }

@@ -20,7 +20,7 @@ struct run_when {
 	const char *condition; /* of `if`; NULL: none */
 };
 
-struct run_opts {	   /* everything is borrowed from the command line */
+struct run_opts {	   /* what is not said to be owned is borrowed from the command line */
 	const char *rules; /* NULL: none */
 	struct run_when *whens;
 	size_t n_whens;
@@ -41,11 +41,12 @@ struct run_opts {	   /* everything is borrowed from the command line */
 	bool matches_only; /* distributions are those of matches: nothing else is measured */
 	uint64_t repeat;   /* runs; 0: not given */
 	const char *baseline, *save_baseline; /* files; NULL: none */
-	bool force;			      /* replace that of save_baseline */
-	double tolerance;		      /* 0.05: what is 5 % larger is no regression */
-	double others_limit;		      /* share of the machine that others may use */
-	bool strict;			      /* disturbed is an exit status, too */
-	char *const *command;		      /* NULL terminated; NULL: none */
+	char **against;	      /* another command, run in turns with this one; owned. NULL: none */
+	bool force;	      /* replace that of save_baseline */
+	double tolerance;     /* 0.05: what is 5 % larger is no regression */
+	double others_limit;  /* share of the machine that others may use */
+	bool strict;	      /* disturbed is an exit status, too */
+	char *const *command; /* NULL terminated; NULL: none */
 };
 
 #endif

@@ -113,11 +113,6 @@ static int add_whens(const struct run_opts *opts, const struct ruleset *rs, stru
 	return err;
 }
 
-static int make_text(const char *name, const struct buf *text, struct source_text **ret)
-{
-	return source_text__from_string(name, text->data ? text->data : "", ret);
-}
-
 /* Rules and sessions of the command line alone: their errors are shown as what they are. */
 static int parse_command_line(const struct maker *m, struct ruleset **ret)
 {
@@ -127,7 +122,7 @@ static int parse_command_line(const struct maker *m, struct ruleset **ret)
 
 	err = err ?: add_sessions(m, &text);
 	err = err ?: add_whens(m->opts, NULL, &text);
-	err = err ?: make_text(COMMAND_LINE, &text, &src);
+	err = err ?: source_text__make(COMMAND_LINE, text.data ? text.data : "", &src);
 	buf__free(&text);
 	return err ?: ruleset__parse(src, m->d, ret);
 }
@@ -157,7 +152,7 @@ static int parse_file(const struct maker *m, struct ruleset **ret)
 	diags__free(&ignored);
 	if (!err && (opts->n_sessions || !has_sessions))
 		err = add_sessions(m, &text);
-	err = err ?: make_text(opts->rules, &text, &again);
+	err = err ?: source_text__from_string(opts->rules, text.data ? text.data : "", &again);
 	buf__free(&text);
 	source_text__free(src);
 	return err ?: ruleset__parse(again, m->d, ret);
@@ -170,7 +165,7 @@ static int extend(struct ruleset *rs, const char *name, struct buf *text, struct
 
 	if (!text->len)
 		return 0;
-	err = make_text(name, text, &src);
+	err = source_text__make(name, text->data, &src);
 	return err ?: ruleset__extend(rs, src, d);
 }
 

@@ -22,6 +22,11 @@ static const struct {
 	{ "[__builtin__kprobes]", PERF_RECORD_KSYMBOL_TYPE_OOL },
 };
 
+/* The text's bounds. */
+struct text_bounds {
+	uint64_t text, stext, etext;
+};
+
 struct images {
 	struct image {
 		uint64_t addr;
@@ -54,15 +59,47 @@ static void images__free(struct images *l)
 	free(l->v);
 }
 
+/* "address type name\n" */
+static void check_symbol(struct text_bounds *b, const char *line)
+{
+	const struct {
+		const char *name;
+		uint64_t *value;
+	} wanted[] = { { "_text\n", &b->text },
+		       { "_stext\n", &b->stext },
+		       { "_etext\n", &b->etext } };
+	const char *name = strchr(line, ' ');
+
+	if (!name || !name[1] || name[2] != ' ' || name[3] != '_')
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+		if (!strcmp(name + 3, wanted[i].name))
+			*wanted[i].value = strtoull(line, NULL, 16);
+}
+
+static int add_text(const struct text_bounds *b, struct kernel_maps *text)
+{
+	struct kernel_map map = { .name = (char *)(b->text ? "[kernel.kallsyms]_text"
+							   : "[kernel.kallsyms]_stext") };
+
+	map.start = map.pgoff = b->text ? b->text : b->stext;
+	if (!map.start || b->etext <= map.start)
+		return 0;
+	map.len = b->etext - map.start;
+	return kernel_maps__add(text, &map);
+}
+
 /* "address type name\t[module]\n", cut where the name ends */
-static int add_line(struct images *l, char *line)
+static int add_line(struct images *l, struct text_bounds *b, char *line)
 {
 	char *module = strchr(line, '\t'), *name, *end;
 	uint64_t addr;
 	size_t i;
 
-	if (!module) /* the kernel's own */
+	if (!module) {
+		check_symbol(b, line);
 		return 0;
+	}
 	*module++ = '\0';
 	module[strcspn(module, "\n")] = '\0';
 	for (i = 0; i < ARRAY_SIZE(sources) && strcmp(sources[i].module, module) != 0; i++)
@@ -99,9 +136,10 @@ static int add_symbols(const struct images *l, struct kernel_state *k)
 	return err;
 }
 
-int kernel_images__read(const char *path, struct kernel_state *k)
+int kernel_images__read(const char *path, struct kernel_state *k, struct kernel_maps *text)
 {
 	FILE *f = fopen(path ? path : "/proc/kallsyms", "re");
+	struct text_bounds bounds = { 0 };
 	struct images l = { 0 };
 	char *line = NULL;
 	size_t size = 0;
@@ -110,9 +148,11 @@ int kernel_images__read(const char *path, struct kernel_state *k)
 	if (!f)
 		return 0;
 	while (!err && getline(&line, &size, f) > 0)
-		err = add_line(&l, line);
+		err = add_line(&l, &bounds, line);
 	free(line);
 	fclose(f);
+	if (!err && text)
+		err = add_text(&bounds, text);
 	if (!err && l.n) {
 		qsort(l.v, l.n, sizeof(*l.v), compare_images);
 		err = add_symbols(&l, k);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the kernel's text and its modules (kernel_modules.h) are. The kernel writes no record of
- * either. */
+/* Where the kernel's text (kernel_images.h) and its modules (kernel_modules.h) are. The kernel writes no
+ * record of either. */
 #ifndef FRBPF_RECORD_KERNEL_MAPS_H
 #define FRBPF_RECORD_KERNEL_MAPS_H
 
@@ -24,9 +24,6 @@ struct kernel_maps {	      /* { 0 } is an empty one */
 
 /* Add a copy. 0 or -ENOMEM. */
 int kernel_maps__add(struct kernel_maps *k, const struct kernel_map *map);
-/* Add the kernel's text (from /proc/kallsyms). Hidden addresses (kernel.kptr_restrict) add nothing.
- * 0 or -ENOMEM. */
-int kernel_maps__read_text(struct kernel_maps *k);
 void kernel_maps__free(struct kernel_maps *k);
 
 /* Append them as MMAP records at @time. 0 or -ENOMEM. */

@@ -27,16 +27,6 @@ struct cover {
 	size_t n;
 };
 
-static const struct perf_event_header *next_record(const struct buf *b, size_t *off)
-{
-	const struct perf_event_header *h = (const void *)(b->data + *off);
-
-	if (*off >= b->len)
-		return NULL;
-	*off += h->size;
-	return h;
-}
-
 /* NULL: no symbol of a program. */
 static const struct record_ksymbol *program(const struct perf_event_header *h)
 {
@@ -56,7 +46,7 @@ static size_t count_programs(const struct buf *b)
 	const struct perf_event_header *h;
 	size_t off = 0, n = 0;
 
-	while ((h = next_record(b, &off)))
+	while ((h = record__next(b, &off)))
 		n += program(h) != NULL;
 	return n;
 }
@@ -67,7 +57,7 @@ static void add_areas(struct cover *c, const struct buf *b, bool in_window)
 	const struct perf_event_header *h;
 	size_t off = 0;
 
-	while ((h = next_record(b, &off)))
+	while ((h = record__next(b, &off)))
 		if ((r = program(h)) && !is_end(r))
 			c->v[c->n++] = (struct area){
 				.start = r->addr,
@@ -224,7 +214,7 @@ static int cover_base(struct cover *c, struct buf *base)
 	size_t off = 0;
 	int err = 0;
 
-	while (!err && (h = next_record(base, &off)))
+	while (!err && (h = record__next(base, &off)))
 		if ((r = program(h)) && (a = area_of(c, r->addr)))
 			err = add_piece(a, r->addr, r->addr + r->len, false);
 	for (a = c->v; a < c->v + c->n && !err; a++)
@@ -241,7 +231,7 @@ static int cover_window(struct cover *c, const struct buf *window, struct buf *o
 	size_t off = 0;
 	int err = 0;
 
-	while (!err && (h = next_record(window, &off))) {
+	while (!err && (h = record__next(window, &off))) {
 		r = program(h);
 		a = r ? area_of(c, r->addr) : NULL;
 		if (!a) {

@@ -248,12 +248,13 @@ static int scan_bpf(struct sideband *sb, struct kernel_state *kernel)
 	return err;
 }
 
-static int scan_kernel_state(struct sideband *sb, struct kernel_state *k)
+/* @text: to add where the kernel's own is; NULL: that is known. */
+static int scan_kernel_state(struct sideband *sb, struct kernel_state *k, struct kernel_maps *text)
 {
 	int err = scan_bpf(sb, k);
 
 	if (!err)
-		err = kernel_images__read(NULL, k);
+		err = kernel_images__read(NULL, k, text);
 	return err ? err : cgroup_scan__tree(k);
 }
 
@@ -289,9 +290,7 @@ int sideband__scan(struct sideband *sb, struct err *err)
 	ret = proc_scan__tasks(sb->base, SCAN_READERS, err);
 	if (ret)
 		return ret;
-	ret = kernel_maps__read_text(&sb->kernel);
-	if (!ret)
-		ret = scan_kernel_state(sb, task_model__edit_kernel(sb->base));
+	ret = scan_kernel_state(sb, task_model__edit_kernel(sb->base), &sb->kernel);
 	if (ret)
 		return err_set(err, ret, "reading the state of the machine: %s", strerror(-ret));
 	sideband_core__drain(sb);
@@ -327,7 +326,7 @@ static int repair(struct sideband *sb)
 	err = sideband_repair__new(&r);
 	if (err)
 		return err;
-	err = scan_kernel_state(sb, &kernel);
+	err = scan_kernel_state(sb, &kernel, NULL);
 	sideband_core__drain(sb); /* so that the log has all that /proc can show */
 	if (!err)
 		err = sideband_core__pin(sb, &view);

@@ -59,6 +59,16 @@ struct sideband_page {
 	uint64_t page; /* address >> SIDEBAND_PAGE_SHIFT */
 };
 
+/* By pid, then by page: for qsort() and bsearch(). */
+static inline int sideband_page__compare(const void *a, const void *b)
+{
+	const struct sideband_page *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->page > y->page) - (x->page < y->page);
+}
+
 struct sideband_request {
 	const struct sideband_task *tasks; /* sorted by pid, tid; unique */
 	size_t n_tasks;

@@ -158,15 +158,6 @@ static int replay(struct slice_draft *d, const struct sideband_ref *refs, size_t
 	return err;
 }
 
-static int compare_pages(const void *a, const void *b)
-{
-	const struct sideband_page *x = a, *y = b;
-
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->page > y->page) - (x->page < y->page);
-}
-
 static int sort_pages(struct slice_draft *d)
 {
 	const struct sideband_request *req = d->req;
@@ -182,7 +173,7 @@ static int sort_pages(struct slice_draft *d)
 		if (n)
 			d->pages[i].pid = family_of(n)->pid;
 	}
-	qsort(d->pages, req->n_pages, sizeof(*d->pages), compare_pages);
+	qsort(d->pages, req->n_pages, sizeof(*d->pages), sideband_page__compare);
 	return 0;
 }
 
@@ -197,7 +188,7 @@ static bool was_hit(const struct slice_draft *d, uint32_t family, uint64_t start
 	while (first < last) { /* the first page that is not below the map */
 		size_t mid = first + (last - first) / 2;
 
-		if (compare_pages(&d->pages[mid], &key) < 0)
+		if (sideband_page__compare(&d->pages[mid], &key) < 0)
 			first = mid + 1;
 		else
 			last = mid;
@@ -264,16 +255,6 @@ void slice_draft__free(struct slice_draft *d)
 	free(d);
 }
 
-static const struct perf_event_header *next_record(const struct buf *b, size_t *off)
-{
-	const struct perf_event_header *h = (const void *)(b->data + *off);
-
-	if (*off >= b->len)
-		return NULL;
-	*off += h->size;
-	return h;
-}
-
 int slice_draft__each_bpf_prog(const struct slice_draft *d, int (*fn)(uint32_t id, void *arg),
 			       void *arg)
 {
@@ -281,7 +262,7 @@ int slice_draft__each_bpf_prog(const struct slice_draft *d, int (*fn)(uint32_t i
 	size_t off = 0;
 	int ret = kernel_state__each_bpf_prog(task_model__kernel(d->model), fn, arg);
 
-	while (!ret && (h = next_record(&d->window, &off))) {
+	while (!ret && (h = record__next(&d->window, &off))) {
 		const struct record_bpf_event *r = (const void *)h;
 
 		if (h->type == PERF_RECORD_BPF_EVENT && r->type == PERF_BPF_EVENT_PROG_LOAD)
@@ -401,7 +382,7 @@ static int identify_all(struct finish *f, const struct kernel_maps *modules)
 		if (n->emit)
 			err = task_model__each_map(f->d->model, n->pid, identify_map, f);
 	}
-	while (!err && (h = next_record(&f->d->window, &off)))
+	while (!err && (h = record__next(&f->d->window, &off)))
 		if (h->type == PERF_RECORD_MMAP2)
 			err = identify_record(f, (struct record_mmap2 *)h); /* in our copy */
 	return err;
@@ -474,11 +455,11 @@ static size_t set_times(struct buf *b, uint64_t start)
 	uint64_t n = 0, time;
 	size_t off = 0;
 
-	while (next_record(b, &off))
+	while (record__next(b, &off))
 		n++;
 	time = start > n ? start - n : 1;
 	off = 0;
-	while ((h = next_record(b, &off))) {
+	while ((h = record__next(b, &off))) {
 		struct record_trailer *t = (void *)(b->data + off - sizeof(*t));
 
 		t->time = time++;
@@ -506,7 +487,7 @@ static int make_records(struct slice_draft *d, const struct kernel_maps *text,
 	if (err)
 		return err;
 	s->n_records = set_times(&s->records, d->req->start);
-	while (next_record(&d->window, &off))
+	while (record__next(&d->window, &off))
 		s->n_records++;
 	return buf__add(&s->records, d->window.data, d->window.len);
 }

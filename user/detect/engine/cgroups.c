@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "detect/engine/cgroups.h"
 #include "detect/engine/load_error.h"
+#include "detect/engine/text_set.h"
 
 struct cgroups {
 	int ids_fd;
@@ -21,12 +22,7 @@ struct cgroups {
 };
 
 struct cgroup_set {
-	size_t n;
-	struct slots slots;
-	const char *path[FRBPF_MAX_CGROUPS]; /* borrowed */
-	uint64_t hash[FRBPF_MAX_CGROUPS];
-	uint32_t index[FRBPF_MAX_CGROUPS];
-	bool fresh[FRBPF_MAX_CGROUPS];
+	struct text_set paths;
 };
 
 _Static_assert(FRBPF_MAX_CGROUPS == FRBPF_MAX_SLOTS, "struct slots serves both");
@@ -48,48 +44,20 @@ void cgroups__free(struct cgroups *c)
 	free(c);
 }
 
-/* FNV-1a: the same path is known by it in the next set. */
-static uint64_t hash_of(const char *path)
+static bool is_cgroup(const struct frbpf_node *node, uint32_t *ret_kind)
 {
-	uint64_t hash = 0xcbf29ce484222325ULL;
-
-	while (*path)
-		hash = (hash ^ (unsigned char)*path++) * 0x100000001b3ULL;
-	return hash;
-}
-
-static int cgroup_set__add(struct cgroup_set *set, const char *path)
-{
-	for (size_t i = 0; i < set->n; i++) {
-		if (!strcmp(set->path[i], path))
-			return 0;
-	}
-	if (set->n == FRBPF_MAX_CGROUPS)
-		return -ENOSPC;
-	set->hash[set->n] = hash_of(path);
-	set->path[set->n++] = path;
-	return 0;
+	return node->field == FRBPF_FIELD_CGROUP;
 }
 
 int cgroup_set__make(const struct cgroups *c, const struct rule_conf *rules, size_t n_rules,
 		     struct cgroup_set **ret)
 {
 	struct cgroup_set *set = calloc(1, sizeof(*set));
-	int r = 0;
+	int r;
 
 	if (!set)
 		return -ENOMEM;
-	for (size_t i = 0; i < n_rules; i++) {
-		const struct expr *e = &rules[i].expr;
-
-		for (uint32_t k = 0; k < e->n_nodes && !r; k++) {
-			if (e->nodes[k].field == FRBPF_FIELD_CGROUP)
-				r = cgroup_set__add(set, e->strings[e->nodes[k].val[0]]);
-		}
-	}
-	if (!r)
-		r = slots__assign(&c->slots, set->hash, set->n, &set->slots, set->index,
-				  set->fresh);
+	r = text_set__fill(&set->paths, &c->slots, rules, n_rules, FRBPF_MAX_CGROUPS, is_cgroup);
 	if (r) {
 		free(set);
 		return r;
@@ -100,13 +68,12 @@ int cgroup_set__make(const struct cgroups *c, const struct rule_conf *rules, siz
 
 bool cgroup_set__has(const struct cgroup_set *set, const char *path, uint32_t *ret)
 {
-	for (size_t i = 0; i < set->n; i++) {
-		if (!strcmp(set->path[i], path)) {
-			*ret = set->index[i];
-			return true;
-		}
-	}
-	return false;
+	size_t i = text_set__find(&set->paths, path, 0);
+
+	if (i == set->paths.n)
+		return false;
+	*ret = set->paths.index[i];
+	return true;
 }
 
 int cgroup__mount_point(char *buf, size_t size)
@@ -194,10 +161,11 @@ static int resolve(const struct cgroups *c, const char *mount, const char *path,
 
 int cgroup_set__resolve(const struct cgroup_set *set, struct cgroups *c, struct err *err)
 {
+	const struct text_set *paths = &set->paths;
 	char mount[PATH_MAX];
 	int r;
 
-	if (!set->n)
+	if (!paths->n)
 		return 0;
 	if (cgroup__mount_point(mount, sizeof(mount)))
 		return err_set(err, -ENOENT,
@@ -205,16 +173,16 @@ int cgroup_set__resolve(const struct cgroup_set *set, struct cgroups *c, struct 
 	r = start_watching(c, err);
 	if (r)
 		return r;
-	for (size_t i = 0; i < set->n; i++) {
+	for (size_t i = 0; i < paths->n; i++) {
 		struct frbpf_cgroup_path key = { "" };
 
-		strncpy(key.text, set->path[i], sizeof(key.text) - 1);
-		r = bpf_map_update_elem(bpf_map__fd(c->skel->maps.paths), &key, &set->index[i],
+		strncpy(key.text, paths->text[i], sizeof(key.text) - 1);
+		r = bpf_map_update_elem(bpf_map__fd(c->skel->maps.paths), &key, &paths->index[i],
 					BPF_ANY)
 			    ? -errno
-			    : resolve(c, mount, set->path[i], set->index[i]);
+			    : resolve(c, mount, paths->text[i], paths->index[i]);
 		if (r)
-			return err_set(err, r, "cgroup %s: %s", set->path[i], strerror(-r));
+			return err_set(err, r, "cgroup %s: %s", paths->text[i], strerror(-r));
 	}
 	return 0;
 }
@@ -237,10 +205,10 @@ static void forget_others(const struct cgroup_set *set, struct cgroups *c)
 
 void cgroup_set__commit(const struct cgroup_set *set, struct cgroups *c)
 {
-	c->slots = set->slots;
+	c->slots = set->paths.slots;
 	if (!c->skel)
 		return;
-	if (set->n)
+	if (set->paths.n)
 		forget_others(set, c);
 	else
 		cgroups_bpf__destroy(TAKE_PTR(c->skel));

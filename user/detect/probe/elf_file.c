@@ -11,15 +11,8 @@
 #include "common/cleanup.h"
 #include "common/elf_copy.h"
 #include "detect/probe/elf_file.h"
+#include "detect/probe/own_machine.h"
 #include "detect/probe/usdt_note.h"
-
-#if defined(__x86_64__)
-#define OWN_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define OWN_MACHINE EM_AARCH64
-#else
-#error "no uprobes for this architecture"
-#endif
 
 /* Read from the file itself. */
 struct code {

@@ -8,17 +8,10 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "detect/probe/own_machine.h"
 #include "detect/probe/sdt_arg.h"
 #include "detect/probe/sdt_file.h"
 #include "detect/probe/usdt_note.h"
-
-#if defined(__x86_64__)
-#define OWN_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define OWN_MACHINE EM_AARCH64
-#else
-#error "no uprobes for this architecture"
-#endif
 
 /* More than any program has. */
 #define SECTIONS_MAX 4096

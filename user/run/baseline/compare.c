@@ -5,205 +5,86 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
 #include "run/baseline/compare.h"
-
-/* What is compared, as a number of a run; 0 or less: this run has none. */
-typedef double (*metric_fn)(const struct run_sample *run, size_t rule);
-
-static double wall_of(const struct run_sample *run, size_t rule)
-{
-	return run->wall;
-}
-
-static double cpu_of(const struct run_sample *run, size_t rule)
-{
-	return run->cpu;
-}
-
-/* One more than there were: a ratio needs something above 0. */
-static double switches_of(const struct run_sample *run, size_t rule)
-{
-	return run->switches + 1.0;
-}
-
-static double preempted_of(const struct run_sample *run, size_t rule)
-{
-	return run->preempted + 1.0;
-}
-
-static double calculation_of(const struct run_sample *run, size_t rule)
-{
-	return run->machine.probe.calculation;
-}
-
-static double memory_of(const struct run_sample *run, size_t rule)
-{
-	return run->machine.probe.memory;
-}
-
-static double pages_of(const struct run_sample *run, size_t rule)
-{
-	return run->machine.probe.pages;
-}
-
-static double mean_of(const struct run_sample *run, size_t rule)
-{
-	const struct histogram *h = &run->rules[rule];
-
-	return h->n ? (double)h->sum / h->n : 0;
-}
-
-static double number_of(const struct run_sample *run, size_t rule)
-{
-	return run->rules[rule].n + 1.0;
-}
-
-static const struct metric {
-	const char *name; /* with the name of a rule, where it is one of rules */
-	metric_fn value;
-	bool is_time, decides, of_rules;
-	enum series_metric disturbed_as;
-} metrics[] = {
-	{ "time", wall_of, .is_time = true, .decides = true, .disturbed_as = SERIES_WALL },
-	{ "CPU time", cpu_of, .is_time = true, .decides = true, .disturbed_as = SERIES_CPU },
-	{ "context switches", switches_of },
-	{ "preemptions", preempted_of },
-	{ "rule %s: mean", mean_of, .is_time = true, .of_rules = true },
-	{ "rule %s: number", number_of, .of_rules = true },
-};
-
-/* Fixed work, which tells how fast the machine is. */
-static const struct probe {
-	struct metric metric;
-	double felt; /* power of it by which a program may become slower */
-} probes[] = {
-	{ { "a fixed calculation", calculation_of, .is_time = true }, 1 },
-	/* It is in no near cache, whoever has them. A program that was in the one that neighbours share, and is
-	 * no longer, loses more: up to this power of it, by 83 series of scripts/bench/verdicts. */
-	{ { "reading memory", memory_of, .is_time = true }, 5 },
-	{ { "touching pages", pages_of, .is_time = true }, 1 },
-};
 
 /* What all steps share. */
 struct maker {
-	const struct series *before, *now;
+	struct sides sides;
 	struct comparison *c;
 };
 
-/* The values of the runs that were left alone, or of all where these are too few; owned by the caller. */
-static int collect(const struct series *s, const struct metric *m, size_t rule, double others_limit,
-		   double **ret, size_t *ret_n)
+/* How many times longer a metric is where CPUs and memory are @slower times slower: who waits does not wait longer. */
+static double slowed(const struct comparison *c, const struct metric *m, double slower)
 {
-	bool quiet = series__quiet_runs(s, m->disturbed_as, others_limit) >= SERIES_LEAST;
-	double *v = calloc(s->n_runs + 1, sizeof(*v));
-	size_t n = 0;
-
-	if (!v)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n_runs; i++) {
-		double value = m->value(&s->runs[i], rule);
-
-		if (value > 0 &&
-		    (!quiet || run_sample__is_quiet(&s->runs[i], m->disturbed_as, others_limit)))
-			v[n++] = value;
-	}
-	*ret = v;
-	*ret_n = n;
-	return 0;
+	return m->disturbed_as == SERIES_WALL ? 1 + (slower - 1) * c->busy : slower;
 }
 
-static struct spread spread_of(double *v, size_t n)
+/* How the machine explains that something grew, into c->why. False: not at all. */
+static bool machine_explains(struct comparison *c, const struct metric *m, const struct compared *r)
 {
-	if (!n)
-		return (struct spread){ 0 };
-	return (struct spread){ n, ratio__quantile(v, n, 0.25), ratio__quantile(v, n, 0.5),
-				ratio__quantile(v, n, 0.75) };
+	double limit = 1 + c->tolerance;
+	double slower = slowed(c, m, c->slower), felt = slowed(c, m, c->felt);
+
+	if (c->paired)
+		return false;
+	if (*c->machine)
+		snprintf(c->why, sizeof(c->why), "%.255s", c->machine);
+	else if (slower > limit || r->ratio.low <= limit * slower)
+		snprintf(c->why, sizeof(c->why),
+			 "the machine is slower: %s takes %.2f times as long or more", c->slowest,
+			 c->slower);
+	else if (r->ratio.low <= limit * felt)
+		snprintf(c->why, sizeof(c->why),
+			 "the machine may be slower: by what %s shows, %.2f times for a program "
+			 "that uses the caches",
+			 c->felt_in, c->felt);
+	else
+		return false;
+	return true;
 }
 
-/* Of those that are one more than there were. */
-static struct spread less_one(struct spread s)
+/* How it can hide that something grew. */
+static bool machine_hides(const struct maker *k, const struct metric *m)
 {
-	if (!s.n)
-		return s;
-	return (struct spread){ s.n, s.low - 1, s.median - 1, s.high - 1 };
-}
+	struct comparison *c = k->c;
 
-static enum change change_of(const struct ratio *r, double tolerance)
-{
-	if (!r->bounded)
-		return CHANGE_UNKNOWN;
-	if (r->low > 1 + tolerance)
-		return CHANGE_GREW;
-	return r->high < 1 / (1 + tolerance) ? CHANGE_SHRANK : CHANGE_NONE;
-}
-
-static int compare_metric(const struct maker *k, const struct metric *m, size_t rule,
-			  struct compared *ret)
-{
-	_cleanup_free_ double *before = NULL, *now = NULL;
-	size_t n_before = 0, n_now = 0;
-	double limit = k->c->others_limit;
-	int err = collect(k->before, m, rule, limit, &before, &n_before);
-
-	err = err ? err : collect(k->now, m, rule, limit, &now, &n_now);
-	if (err)
-		return err;
-	if (!m->is_time) { /* shown as it was counted */
-		ret->before = less_one(spread_of(before, n_before));
-		ret->now = less_one(spread_of(now, n_now));
-	} else {
-		ret->before = spread_of(before, n_before);
-		ret->now = spread_of(now, n_now);
-	}
-	ret->is_time = m->is_time;
-	ret->decides = m->decides;
-	ret->change = CHANGE_UNKNOWN;
-	err = ratio__of(before, n_before, now, n_now, COMPARE_ALPHA, &ret->ratio);
-	if (!err)
-		ret->change = change_of(&ret->ratio, k->c->tolerance);
-	return err == -ENOMEM ? err : 0;
+	if (c->paired)
+		return false;
+	if (!sides__enough_quiet(&k->sides, k->sides.before, m->disturbed_as))
+		snprintf(c->why, sizeof(c->why),
+			 "the baseline was: %zu of its %zu runs were left alone: record it again",
+			 c->quiet_before, c->n_before);
+	else if (slowed(c, m, c->faster) > 1 + c->tolerance)
+		snprintf(c->why, sizeof(c->why),
+			 "the machine was slower for the baseline, %.2f times or more: record it "
+			 "again",
+			 c->faster);
+	else
+		return false;
+	return true;
 }
 
 /* The machine's part in it: `disturbed` where it can explain what is seen, or hide what is not. */
 static enum verdict judge(const struct maker *k, const struct metric *m, const struct compared *r)
 {
 	struct comparison *c = k->c;
-	double limit = 1 + c->tolerance;
-	bool quiet = series__quiet_runs(k->now, m->disturbed_as, c->others_limit) >= SERIES_LEAST;
-	bool was = series__quiet_runs(k->before, m->disturbed_as, c->others_limit) >= SERIES_LEAST;
+	bool quiet = sides__enough_quiet(&k->sides, k->sides.now, m->disturbed_as);
 
-	if (!quiet)
+	if (r->change == CHANGE_UNKNOWN)
+		snprintf(c->why, sizeof(c->why), "too few runs have a %s", r->name);
+	else if (!quiet && !c->paired)
 		snprintf(c->why, sizeof(c->why),
 			 "others disturbed too many runs: %zu of %zu were left alone", c->quiet_now,
 			 c->n_now);
-	else if (r->change == CHANGE_UNKNOWN)
-		snprintf(c->why, sizeof(c->why), "too few runs have a %s", r->name);
-	else if (r->change == CHANGE_GREW && *c->machine)
-		snprintf(c->why, sizeof(c->why), "%.255s", c->machine);
-	else if (r->change == CHANGE_GREW &&
-		 (c->slower > limit || r->ratio.low <= limit * c->slower))
-		snprintf(c->why, sizeof(c->why),
-			 "the machine is slower: %s takes %.2f times as long or more", c->slowest,
-			 c->slower);
-	else if (r->change == CHANGE_GREW && r->ratio.low <= limit * c->felt)
-		snprintf(c->why, sizeof(c->why),
-			 "the machine may be slower: by what %s shows, %.2f times for a program "
-			 "that uses the caches",
-			 c->felt_in, c->felt);
 	else if (r->change == CHANGE_GREW)
-		return VERDICT_REGRESSED;
-	else if (!was)
+		return machine_explains(c, m, r) ? VERDICT_DISTURBED : VERDICT_REGRESSED;
+	else if (!quiet && r->ratio.high > 1 + c->tolerance)
 		snprintf(c->why, sizeof(c->why),
-			 "the baseline was: %zu of its %zu runs were left alone: record it again",
-			 c->quiet_before, c->n_before);
-	else if (c->faster > limit)
-		snprintf(c->why, sizeof(c->why),
-			 "the machine was slower for the baseline, %.2f times or more: record it "
-			 "again",
-			 c->faster);
+			 "others disturbed too many pairs of runs (%zu of %zu were left alone): "
+			 "%.16s may be up to %.2f times the other's",
+			 c->quiet_now, c->n_now, r->name, r->ratio.high);
 	else
-		return VERDICT_PASS;
+		return machine_hides(k, m) ? VERDICT_DISTURBED : VERDICT_PASS;
 	return VERDICT_DISTURBED;
 }
 
@@ -230,8 +111,9 @@ static void note_regressed(struct comparison *c)
 		if (!r->decides || r->verdict != VERDICT_REGRESSED)
 			continue;
 		len += snprintf(c->why + len, sizeof(c->why) - len,
-				"%s%s %.2f times the baseline (%.2f to %.2f)", len ? "; " : "",
-				r->name, r->ratio.estimate, r->ratio.low, r->ratio.high);
+				"%s%s %.2f times %s (%.2f to %.2f)", len ? "; " : "", r->name,
+				r->ratio.estimate, c->paired ? "the other's" : "the baseline",
+				r->ratio.low, r->ratio.high);
 	}
 }
 
@@ -262,8 +144,19 @@ static struct use_shares shares_of(const struct series *s)
 	return u;
 }
 
+static double busy_share(const struct series *s)
+{
+	double wall = 0, cpu = 0;
+
+	for (size_t i = 0; i < s->n_runs; i++) {
+		wall += s->runs[i].wall;
+		cpu += s->runs[i].cpu;
+	}
+	return cpu < wall ? cpu / wall : 1;
+}
+
 /* What may be, where it is felt more than it shows. */
-static void take_felt(struct comparison *c, const struct probe *p, const struct ratio *r)
+static void take_felt(struct comparison *c, const struct machine_metric *p, const struct ratio *r)
 {
 	double felt = pow(r->estimate, p->felt);
 
@@ -280,16 +173,17 @@ static int compare_speed(const struct maker *k)
 	int err = 0;
 
 	c->slower = c->faster = c->felt = 1;
-	for (size_t i = 0; i < ARRAY_SIZE(probes) && !err; i++) {
+	for (size_t i = 0; i < N_MACHINE_METRICS && !err; i++) {
+		const struct machine_metric *p = &machine_metrics[i];
 		struct compared r = { 0 };
 
-		err = compare_metric(k, &probes[i].metric, 0, &r);
+		err = metric__compare(&k->sides, &p->metric, 0, &r);
 		if (err || r.change == CHANGE_UNKNOWN)
 			continue;
-		take_felt(c, &probes[i], &r.ratio);
+		take_felt(c, p, &r.ratio);
 		if (r.ratio.low > c->slower) {
 			c->slower = r.ratio.low;
-			c->slowest = probes[i].metric.name;
+			c->slowest = p->metric.name;
 		}
 		if (1 / r.ratio.high > c->faster)
 			c->faster = 1 / r.ratio.high;
@@ -300,7 +194,7 @@ static int compare_speed(const struct maker *k)
 static void note_differences(const struct maker *k)
 {
 	struct comparison *c = k->c;
-	const struct series *a = k->before, *b = k->now;
+	const struct series *a = k->sides.before, *b = k->sides.now;
 
 	snprintf(c->notes, sizeof(c->notes), "%s%.200s%s%s%s",
 		 strcmp(a->command, b->command) ? "the baseline is of another command: " : "",
@@ -314,16 +208,16 @@ static void note_differences(const struct maker *k)
 
 static int add_metrics(const struct maker *k)
 {
-	const struct series *s = k->now;
+	const struct series *s = k->sides.now;
 	struct comparison *c = k->c;
 	int err = 0;
 
-	c->metrics = calloc(ARRAY_SIZE(metrics) * (s->n_rules + 1), sizeof(*c->metrics));
+	c->metrics = calloc(N_RUN_METRICS * (s->n_rules + 1), sizeof(*c->metrics));
 	if (!c->metrics)
 		return -ENOMEM;
 	for (size_t rule = 0; rule <= s->n_rules && !err; rule++) {
-		for (size_t i = 0; i < ARRAY_SIZE(metrics) && !err; i++) {
-			const struct metric *m = &metrics[i];
+		for (size_t i = 0; i < N_RUN_METRICS && !err; i++) {
+			const struct metric *m = &run_metrics[i];
 			struct compared *to = &c->metrics[c->n_metrics];
 
 			if (m->of_rules != (rule > 0))
@@ -333,7 +227,7 @@ static int add_metrics(const struct maker *k)
 					 s->rules[rule - 1].name, strchr(m->name, ':') + 2);
 			else
 				snprintf(to->name, sizeof(to->name), "%s", m->name);
-			err = compare_metric(k, m, rule - 1, to);
+			err = metric__compare(&k->sides, m, rule - 1, to);
 			if (!err && m->decides)
 				take_verdict(k, m, to);
 			c->n_metrics++;
@@ -342,24 +236,28 @@ static int add_metrics(const struct maker *k)
 	return err;
 }
 
-int comparison__make(const struct series *before, const struct series *now, double tolerance,
-		     double others_limit, struct comparison *ret)
+int comparison__make(const struct series *before, const struct series *now,
+		     const struct compare_opts *opts, struct comparison *ret)
 {
 	struct comparison c = {
-		.tolerance = tolerance,
-		.others_limit = others_limit,
+		.paired = opts->paired,
+		.tolerance = opts->tolerance,
+		.others_limit = opts->others_limit,
 		.n_before = before->n_runs,
 		.n_now = now->n_runs,
-		.quiet_before = series__quiet_runs(before, SERIES_WALL, others_limit),
-		.quiet_now = series__quiet_runs(now, SERIES_WALL, others_limit),
+		.busy = busy_share(before),
 		.use_before = shares_of(before),
 		.use_now = shares_of(now),
 	};
-	struct maker k = { before, now, &c };
+	struct maker k = { { before, now, *opts }, &c };
 	int err;
 
-	series__compare_machines(before, now, c.machine);
-	note_differences(&k);
+	c.quiet_before = sides__quiet_runs(&k.sides, before, SERIES_WALL);
+	c.quiet_now = sides__quiet_runs(&k.sides, now, SERIES_WALL);
+	if (!c.paired) {
+		series__compare_machines(before, now, c.machine);
+		note_differences(&k);
+	}
 	err = compare_speed(&k);
 	err = err ? err : add_metrics(&k);
 	if (err) {

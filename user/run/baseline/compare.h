@@ -10,32 +10,14 @@
  * work of our own did not become slower for certain by more than the tolerance, and reading memory not by so
  * much that a program which loses its cache to neighbours would be as slow. Runs that were disturbed are left out where there are
  * enough others. With too few of them there is no verdict but `disturbed`.
+ *
+ * Series of pairs were measured in turns: run i of the one right before or after run i of the other. What the
+ * machine does then is done to both, and explains nothing; what is compared is the ratio within pairs.
  */
 #ifndef FRBPF_RUN_COMPARE_H
 #define FRBPF_RUN_COMPARE_H
 
-#include "run/baseline/ratio.h"
-#include "run/baseline/series.h"
-
-#define COMPARE_ALPHA 0.005 /* on either side of the interval: 99 % */
-
-enum verdict { VERDICT_PASS, VERDICT_REGRESSED, VERDICT_DISTURBED };
-enum change { CHANGE_NONE, CHANGE_GREW, CHANGE_SHRANK, CHANGE_UNKNOWN };
-
-struct spread {
-	size_t n;		  /* runs that are compared */
-	double low, median, high; /* quartiles */
-};
-
-struct compared {
-	char name[160];
-	bool is_time; /* ns; else a number */
-	bool decides;
-	struct spread before, now;
-	struct ratio ratio; /* where change is known */
-	enum change change;
-	enum verdict verdict; /* where it decides */
-};
+#include "run/baseline/metric.h"
 
 /* Of the capacity of all CPUs; throttled of the time of the runs. */
 struct use_shares {
@@ -45,13 +27,15 @@ struct use_shares {
 
 struct comparison {
 	enum verdict verdict;
+	bool paired;
 	double tolerance, others_limit;
-	size_t n_before, n_now; /* runs */
-	size_t quiet_before, quiet_now;
+	size_t n_before, n_now;		/* runs */
+	size_t quiet_before, quiet_now; /* left alone; of pairs: both of their runs were */
 	struct use_shares use_before, use_now;
 	double slower, faster; /* this machine is at least that many times; 1: nothing is certain */
 	const char *slowest;   /* in what, if slower is above 1 */
 	double felt; /* a program may be that many times slower by what shows of the machine; 1: no */
+	double busy; /* of the baseline's time on the clock that it ran: only that can become so; at most 1 */
 	const char *felt_in;	  /* shows in what, if felt is above 1 */
 	char machine[256];	  /* how it is another one; "" */
 	char why[256];		  /* of a verdict that is not `pass` */
@@ -60,9 +44,10 @@ struct comparison {
 	size_t n_metrics;
 };
 
-/* Both have SERIES_LEAST runs or more, and series__check_same() said that they can be. 0 or -ENOMEM. */
-int comparison__make(const struct series *before, const struct series *now, double tolerance,
-		     double others_limit, struct comparison *ret);
+/* Both have SERIES_LEAST runs or more (pairs: SERIES_PAIRS_LEAST), and series__check_same() said that they can be
+ * compared. 0 or -ENOMEM. */
+int comparison__make(const struct series *before, const struct series *now,
+		     const struct compare_opts *opts, struct comparison *ret);
 void comparison__free(struct comparison *c);
 
 /* From what value on @rule is to fire in a run that shows what became slower, ns: what 1 % of the values

@@ -78,6 +78,35 @@ size_t ratio__rank(size_t m, size_t n, double alpha)
 	return k > 0 ? k : 0;
 }
 
+/*
+ * The distribution of W when nothing differs: each of the numbers from 1 to n is in the sum or is not,
+ * as likely. Above 50 of them by the normal distribution, as ratio__rank() does.
+ */
+static size_t exact_signed_rank(size_t n, double alpha)
+{
+	double p[EXACT_MAX * (EXACT_MAX + 1) / 2 + 1] = { 1 }, below = 0;
+	size_t most = 0, k = 0;
+
+	for (size_t i = 1; i <= n; i++) {
+		most += i;
+		for (size_t w = most + 1; w--;)
+			p[w] = (p[w] + (w >= i ? p[w - i] : 0)) / 2;
+	}
+	while (k <= most && below + p[k] <= alpha)
+		below += p[k++];
+	return k;
+}
+
+size_t ratio__signed_rank(size_t n, double alpha)
+{
+	double mean = n * (n + 1.0) / 4, sd = sqrt(n * (n + 1.0) * (2 * n + 1) / 24), k;
+
+	if (n <= EXACT_MAX)
+		return exact_signed_rank(n, alpha);
+	k = floor(mean - normal_quantile(alpha) * sd - 0.5);
+	return k > 0 ? k : 0;
+}
+
 static bool all_positive(const double *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -87,10 +116,20 @@ static bool all_positive(const double *v, size_t n)
 	return true;
 }
 
+/* From @n ratios, of which @k are left out on either side. */
+static struct ratio ratio_of_all(double *v, size_t n, size_t k)
+{
+	qsort(v, n, sizeof(*v), by_value);
+	return (struct ratio){ .estimate = at_quantile(v, n, 0.5),
+			       .low = k ? v[k - 1] : 0,
+			       .high = k ? v[n - k] : INFINITY,
+			       .bounded = k };
+}
+
 int ratio__of(const double *before, size_t n_before, const double *now, size_t n_now, double alpha,
 	      struct ratio *ret)
 {
-	size_t n = n_before * n_now, k;
+	size_t n = n_before * n_now;
 	_cleanup_free_ double *v = NULL;
 
 	if (!n_before || !n_now || n_before > RATIO_VALUES_MAX || n_now > RATIO_VALUES_MAX ||
@@ -103,11 +142,25 @@ int ratio__of(const double *before, size_t n_before, const double *now, size_t n
 		for (size_t j = 0; j < n_before; j++)
 			v[i * n_before + j] = now[i] / before[j];
 	}
-	qsort(v, n, sizeof(*v), by_value);
-	k = ratio__rank(n_before, n_now, alpha);
-	*ret = (struct ratio){ .estimate = at_quantile(v, n, 0.5),
-			       .low = k ? v[k - 1] : 0,
-			       .high = k ? v[n - k] : INFINITY,
-			       .bounded = k };
+	*ret = ratio_of_all(v, n, ratio__rank(n_before, n_now, alpha));
+	return 0;
+}
+
+int ratio__of_pairs(const double *before, const double *now, size_t n, double alpha,
+		    struct ratio *ret)
+{
+	_cleanup_free_ double *v = NULL;
+	size_t at = 0;
+
+	if (!n || n > RATIO_PAIRS_MAX || !all_positive(before, n) || !all_positive(now, n))
+		return -EINVAL;
+	v = calloc(n * (n + 1) / 2, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		for (size_t j = 0; j <= i; j++)
+			v[at++] = sqrt(now[i] / before[i]) * sqrt(now[j] / before[j]);
+	}
+	*ret = ratio_of_all(v, at, ratio__signed_rank(n, alpha));
 	return 0;
 }

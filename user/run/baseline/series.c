@@ -100,7 +100,8 @@ static int describe_rules(const struct run_rules *rules, struct series *s)
 	return 0;
 }
 
-int series__describe(const struct run_opts *opts, const struct run_rules *rules, struct series *ret)
+int series__describe(char *const *command, const struct run_opts *opts,
+		     const struct run_rules *rules, struct series *ret)
 {
 	int err;
 
@@ -108,7 +109,7 @@ int series__describe(const struct run_opts *opts, const struct run_rules *rules,
 				.created = clock_ns(CLOCK_REALTIME),
 				.matches_only = opts->matches_only };
 	err = ret->version ? describe_machine(ret) : -ENOMEM;
-	err = err ? err : describe_command(opts->command, ret);
+	err = err ? err : describe_command(command, ret);
 	return err ? err : describe_rules(rules, ret);
 }
 
@@ -206,6 +207,17 @@ size_t series__quiet_runs(const struct series *s, enum series_metric metric, dou
 
 	for (size_t i = 0; i < s->n_runs; i++)
 		n += run_sample__is_quiet(&s->runs[i], metric, others_limit);
+	return n;
+}
+
+size_t series__quiet_pairs(const struct series *a, const struct series *b,
+			   enum series_metric metric, double others_limit)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->n_runs && i < b->n_runs; i++)
+		n += run_sample__is_quiet(&a->runs[i], metric, others_limit) &&
+		     run_sample__is_quiet(&b->runs[i], metric, others_limit);
 	return n;
 }
 

@@ -12,8 +12,9 @@
 #include "run/baseline/machine.h"
 #include "run/run_rules.h"
 
-#define SERIES_RUNS_MAX 1000
-#define SERIES_LEAST	5 /* runs that say something: 5 against 5 reach 0.5 % just so */
+#define SERIES_RUNS_MAX	   1000
+#define SERIES_LEAST	   5 /* runs that say something: 5 against 5 reach 0.5 % just so */
+#define SERIES_PAIRS_LEAST 8 /* and pairs */
 
 struct series_rule { /* all of it owned */
 	char *name, *when;
@@ -47,9 +48,9 @@ struct series {				  /* every text is owned */
 	size_t n_runs;
 };
 
-/* This machine, now, with what @opts and @rules are. 0 or -ENOMEM; free it also then. */
-int series__describe(const struct run_opts *opts, const struct run_rules *rules,
-		     struct series *ret);
+/* This machine, now, and @command with what @opts and @rules are. 0 or -ENOMEM; free it also then. */
+int series__describe(char *const *command, const struct run_opts *opts,
+		     const struct run_rules *rules, struct series *ret);
 /* One more run, empty; NULL: out of memory. Valid until the next call. */
 struct run_sample *series__add(struct series *s);
 /* -EINVAL, with words, when what was measured in the two cannot be compared. @a is called the
@@ -66,6 +67,9 @@ enum series_metric { SERIES_WALL, SERIES_CPU };
 bool run_sample__is_quiet(const struct run_sample *run, enum series_metric metric,
 			  double others_limit);
 size_t series__quiet_runs(const struct series *s, enum series_metric metric, double others_limit);
+/* Of two series that were measured in turns: the pairs whose two runs were left alone. */
+size_t series__quiet_pairs(const struct series *a, const struct series *b,
+			   enum series_metric metric, double others_limit);
 
 /* Above these a run is disturbed; that of others can be chosen. */
 #define SERIES_OTHERS_LIMIT    0.10 /* of the capacity of all CPUs */

@@ -34,7 +34,8 @@ int report_compare_markdown(const struct outcome *o, struct buf *b);
 int report_compare_junit(const struct outcome *o, struct buf *b);
 int report_compare_github(const struct outcome *o, struct buf *b);
 json_t *report_compare_json(const struct outcome *o); /* NULL: out of memory */
-json_t *report_series_json(const struct outcome *o);  /* what the runs measured: a list */
+json_t *
+report_series_json(const struct series *s); /* what its runs measured; NULL: an empty list */
 /* How many of its test cases are this. */
 size_t report_compare_cases(const struct outcome *o, enum verdict verdict);
 

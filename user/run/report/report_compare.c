@@ -58,8 +58,8 @@ static int add_use(const struct comparison *c, struct buf *b)
 
 	return buf__printf(
 		b,
-		"\n| machine | baseline | now | limit of a run |\n|---|--:|--:|--:|\n"
-		"| runs left alone | %zu of %zu | %zu of %zu | |\n"
+		"\n| machine | %s | %s | limit of a run |\n|---|--:|--:|--:|\n"
+		"| %s left alone | %zu of %zu | %zu of %zu | |\n"
 		"| used by others | %.1f %% | %.1f %% | %.0f %% |\n"
 		"| steal | %.1f %% | %.1f %% | %.0f %% |\n"
 		"| throttled by a limit | %.1f %% | %.1f %% | %.0f %% |\n"
@@ -67,9 +67,10 @@ static int add_use(const struct comparison *c, struct buf *b)
 		"| pressure: cpu, io, memory | %.0f %%, %.0f %%, %.0f %% | %.0f %%, %.0f %%, "
 		"%.0f %% | |\n"
 		"| slower, faster for certain | | %.2f, %.2f times | %.2f |\n",
-		c->quiet_before, c->n_before, c->quiet_now, c->n_now, was->others * 100,
-		is->others * 100, c->others_limit * 100, was->steal * 100, is->steal * 100,
-		SERIES_STEAL_PART * c->others_limit * 100, was->throttled * 100,
+		c->paired ? "the other" : "baseline", c->paired ? "this" : "now",
+		c->paired ? "pairs" : "runs", c->quiet_before, c->n_before, c->quiet_now, c->n_now,
+		was->others * 100, is->others * 100, c->others_limit * 100, was->steal * 100,
+		is->steal * 100, SERIES_STEAL_PART * c->others_limit * 100, was->throttled * 100,
 		is->throttled * 100, SERIES_THROTTLED_LIMIT * 100, (unsigned long long)was->hot,
 		(unsigned long long)is->hot, was->pressure_cpu * 100, was->pressure_io * 100,
 		was->pressure_memory * 100, is->pressure_cpu * 100, is->pressure_io * 100,
@@ -100,12 +101,25 @@ static int add_capture(const struct outcome *o, struct buf *b)
 		if (!o->incidents[i].capture)
 			continue;
 		if (first)
-			err = buf__add_str(b, "\nOne more run was made, with thresholds of the "
-					      "baseline, and recorded:\n\n");
+			err = buf__printf(b,
+					  "\nOne more run was made, with thresholds of %s, and "
+					  "recorded:\n\n",
+					  o->against ? "the other" : "the baseline");
 		err = err ? err : add_capture_line(o, &o->incidents[i], b);
 		first = false;
 	}
 	return err;
+}
+
+static int add_title(const struct outcome *o, struct buf *b)
+{
+	int err = buf__add_str(b, "\n#### against ");
+
+	if (!err && o->against)
+		err = escape__markdown(b, o->against->command);
+	else if (!err)
+		err = buf__add_str(b, "the baseline");
+	return err ? err : buf__printf(b, ": %s\n\n", verdict__name(o->comparison->verdict));
 }
 
 int report_compare_markdown(const struct outcome *o, struct buf *b)
@@ -115,22 +129,25 @@ int report_compare_markdown(const struct outcome *o, struct buf *b)
 
 	if (!c)
 		return 0;
-	err = buf__printf(b, "\n#### against the baseline: %s\n\n", verdict__name(c->verdict));
+	err = add_title(o, b);
 	if (!err && c->why[0]) {
 		err = escape__markdown(b, c->why);
 		err = err ? err : buf__add_str(b, "\n\n");
 	}
 	err = err ? err
-		  : buf__add_str(b,
-				 "| metric | baseline | now | ratio | 99 % interval | verdict |\n"
-				 "|---|--:|--:|--:|--:|---|\n");
+		  : buf__add_str(
+			    b, c->paired ? "| metric | the other | this | ratio | 99 % interval | "
+					   "verdict |\n"
+					 : "| metric | baseline | now | ratio | 99 % interval | "
+					   "verdict |\n");
+	err = err ? err : buf__add_str(b, "|---|--:|--:|--:|--:|---|\n");
 	for (size_t i = 0; i < c->n_metrics && !err; i++)
 		err = add_row(&c->metrics[i], b);
 	err = err ? err
 		  : buf__printf(b,
 				"\nMedians and quartiles of runs; ratio of Hodges and Lehmann, "
-				"interval of Mann and Whitney. Regressed: the whole interval is "
-				"above %g.\n",
+				"interval of %s. Regressed: the whole interval is above %g.\n",
+				c->paired ? "Wilcoxon, of pairs of runs" : "Mann and Whitney",
 				1 + c->tolerance);
 	err = err ? err : add_use(c, b);
 	return err ? err : add_capture(o, b);
@@ -183,8 +200,9 @@ json_t *report_compare_json(const struct outcome *o)
 
 	if (!c)
 		return json_null();
-	return json_pack("{s:s, s:o, s:f, s:f, s:o, s:f, s:f, s:o, s:o, s:o}", "verdict",
-			 verdict__name(c->verdict), "why",
+	return json_pack("{s:s, s:o, s:o, s:f, s:f, s:o, s:f, s:f, s:o, s:o, s:o}", "verdict",
+			 verdict__name(c->verdict), "against",
+			 o->against ? report__text(o->against->command) : json_null(), "why",
 			 c->why[0] ? report__text(c->why) : json_null(), "tolerance", c->tolerance,
 			 "others_limit", c->others_limit, "metrics", json_metrics(c),
 			 "machine_slower", c->slower, "machine_faster", c->faster, "machine",
@@ -193,22 +211,23 @@ json_t *report_compare_json(const struct outcome *o)
 			 json_use(&c->use_now, c->n_now, c->quiet_now));
 }
 
-json_t *report_series_json(const struct outcome *o)
+json_t *report_series_json(const struct series *s)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; o->series && i < o->series->n_runs; i++) {
-		const struct run_sample *r = &o->series->runs[i];
+	for (size_t i = 0; s && i < s->n_runs; i++) {
+		const struct run_sample *r = &s->runs[i];
 
-		json_array_append_new(list, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-						      "wall_ns", (json_int_t)r->wall, "cpu_ns",
-						      (json_int_t)r->cpu, "switches",
-						      (json_int_t)r->switches, "preempted",
-						      (json_int_t)r->preempted, "capacity_ns",
-						      (json_int_t)r->machine.capacity, "others_ns",
-						      (json_int_t)r->machine.others, "steal_ns",
-						      (json_int_t)r->machine.steal, "throttled_ns",
-						      (json_int_t)r->machine.throttled));
+		json_array_append_new(
+			list,
+			json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "wall_ns",
+				  (json_int_t)r->wall, "cpu_ns", (json_int_t)r->cpu, "switches",
+				  (json_int_t)r->switches, "preempted", (json_int_t)r->preempted,
+				  "capacity_ns", (json_int_t)r->machine.capacity, "others_ns",
+				  (json_int_t)r->machine.others, "steal_ns",
+				  (json_int_t)r->machine.steal, "throttled_ns",
+				  (json_int_t)r->machine.throttled, "hot",
+				  (json_int_t)r->machine.hot));
 	}
 	return list;
 }
@@ -227,14 +246,14 @@ size_t report_compare_cases(const struct outcome *o, enum verdict verdict)
 	return n;
 }
 
-static int add_words(const struct compared *m, struct buf *b)
+static int add_words(const struct compared *m, bool paired, struct buf *b)
 {
 	char before[32], now[32];
 
-	return buf__printf(b,
-			   "median %s, of the baseline %s; %.3f times, 99 %% interval %.3f to %.3f",
-			   value(m, m->now.median, now), value(m, m->before.median, before),
-			   m->ratio.estimate, m->ratio.low, m->ratio.high);
+	return buf__printf(b, "median %s, of the %s %s; %.3f times, 99 %% interval %.3f to %.3f",
+			   value(m, m->now.median, now), paired ? "other" : "baseline",
+			   value(m, m->before.median, before), m->ratio.estimate, m->ratio.low,
+			   m->ratio.high);
 }
 
 /* The commands that open what was captured, a line each. */
@@ -259,11 +278,11 @@ static int add_case(const struct outcome *o, const struct compared *m, struct bu
 {
 	struct buf words = { 0 };
 	int err = buf__printf(b,
-			      "    <testcase classname=\"frbpf\" name=\"baseline: %s\" "
+			      "    <testcase classname=\"frbpf\" name=\"%s: %s\" "
 			      "time=\"0.000\">\n",
-			      m->name);
+			      o->comparison->paired ? "against" : "baseline", m->name);
 
-	err = err ? err : add_words(m, &words);
+	err = err ? err : add_words(m, o->comparison->paired, &words);
 	if (!err && m->verdict == VERDICT_REGRESSED) {
 		err = buf__printf(b, "      <failure type=\"regression\" message=\"%s\">%s\n",
 				  words.data, words.data);

@@ -3,10 +3,10 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "common/cleanup.h"
 #include "common/escape.h"
+#include "common/utc.h"
 #include "daemon/held_back.h"
 #include "rules/units.h"
 #include "run/report/report.h"
@@ -22,13 +22,9 @@ json_t *report__text(const char *s)
 
 static json_t *json_utc(uint64_t ns)
 {
-	time_t sec = ns / NSEC_PER_SEC;
-	char date[32] = "", text[64];
-	struct tm tm;
+	char date[UTC_DATE_SIZE], text[64];
 
-	if (gmtime_r(&sec, &tm))
-		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text, sizeof(text), "%s.%03lluZ", date,
+	snprintf(text, sizeof(text), "%s.%03lluZ", utc__date(ns, date),
 		 (unsigned long long)(ns % NSEC_PER_SEC / 1000000));
 	return json_string(text);
 }
@@ -218,7 +214,7 @@ int report_json(const struct outcome *o, struct buf *b)
 	json_t *j;
 
 	j = json_pack("{s:i, s:s, s:b, s:o, s:i, s:b, s:o, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:I, "
-		      "s:I, s:I, s:o, s:o}",
+		      "s:I, s:I, s:o, s:o, s:o}",
 		      "schema", REPORT_SCHEMA, "frbpf", FRBPF_VERSION, "recorded", o->recorded,
 		      "reason", o->recorded ? json_null() : report__text(o->reason), "exit_status",
 		      outcome__exit_status(o), "fired", outcome__fired(o), "command",
@@ -228,7 +224,8 @@ int report_json(const struct outcome *o, struct buf *b)
 		      json_rules(o), "incidents", json_incidents(o), "sessions", json_sessions(o),
 		      "lost_triggers", (json_int_t)o->lost_triggers, "failed_files",
 		      (json_int_t)o->failed_files, "unmeasured_tasks", (json_int_t)o->unseen,
-		      "runs", report_series_json(o), "comparison", report_compare_json(o));
+		      "runs", report_series_json(o->series), "against_runs",
+		      report_series_json(o->against), "comparison", report_compare_json(o));
 	if (j)
 		text = json_dumps(j, JSON_INDENT(2));
 	json_decref(j);

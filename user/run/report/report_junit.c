@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
-#include <time.h>
 
 #include "common/escape.h"
+#include "common/utc.h"
 #include "rules/units.h"
 #include "run/report/report.h"
 
@@ -117,10 +117,8 @@ static int add_skipped(const struct outcome *o, struct buf *b)
 
 int report_junit(const struct outcome *o, struct buf *b)
 {
-	time_t sec = o->realtime / NSEC_PER_SEC;
 	size_t failures = 0, cases = o->recorded ? o->n_rules : 1;
-	char date[32] = "1970-01-01T00:00:00";
-	struct tm tm;
+	char date[UTC_DATE_SIZE];
 	size_t skipped = !o->recorded + report_compare_cases(o, VERDICT_DISTURBED);
 	int err;
 
@@ -128,8 +126,6 @@ int report_junit(const struct outcome *o, struct buf *b)
 	cases += skipped - !o->recorded + failures + report_compare_cases(o, VERDICT_PASS);
 	for (size_t i = 0; i < o->n_rules; i++)
 		failures += run_rule__fired(&o->rules[i]);
-	if (gmtime_r(&sec, &tm))
-		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
 	err = buf__printf(
 		b,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -137,7 +133,7 @@ int report_junit(const struct outcome *o, struct buf *b)
 		"  <testsuite name=\"frbpf run\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" "
 		"skipped=\"%zu\" time=\"%.3f\" timestamp=\"%s\">\n",
 		cases, failures, o->wall_ns / 1e9, cases, failures, skipped, o->wall_ns / 1e9,
-		date);
+		utc__date(o->realtime, date));
 	for (size_t i = 0; o->recorded && !err && i < o->n_rules; i++)
 		err = add_case(o, i, b);
 	err = err ? err : report_compare_junit(o, b);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What tests of detectors share that watch system calls: one that nobody else makes, rules on it, and children that
+ * make it. */
+#ifndef TESTS_UNIT_SYSCALL_FIXTURE_H
+#define TESTS_UNIT_SYSCALL_FIXTURE_H
+
+#include <sched.h>
+#include <sys/syscall.h>
+
+#include "detect_fixture.h"
+
+#define REFUSED 99 /* exit status: not allowed here */
+/*
+ * A call that nobody else makes: of the numbers that no 64-bit table has, so it fails with ENOSYS.
+ * Several of these tests may run on a machine at once.
+ */
+#define RARE_CALL	(RARE_CALL_FIRST + test_pid() % 80)
+#define RARE_CALL_FIRST 340
+
+/* ---- rules ---- */
+
+static inline struct rule_conf syscall_rule(uint64_t id, long nr, uint64_t threshold)
+{
+	struct rule_conf r = {
+		.id = id,
+		.when = { .source = FRBPF_SOURCE_SYSCALL, .threshold = threshold },
+	};
+
+	r.when.keys[nr / 64] |= 1ULL << (nr % 64);
+	return r;
+}
+
+static inline void add_node(struct rule_conf *r, enum frbpf_field field, enum frbpf_op op,
+			    uint64_t val, unsigned int flags)
+{
+	r->expr.nodes[r->expr.n_nodes++] =
+		(struct frbpf_node){ .field = field, .op = op, .flags = flags, .val = { val } };
+}
+
+static inline void add_name(struct rule_conf *r, enum frbpf_field field, enum frbpf_op op,
+			    const char *name, unsigned int flags)
+{
+	struct frbpf_node *n = &r->expr.nodes[r->expr.n_nodes++];
+	char word[FRBPF_COMM_LEN] = "";
+
+	snprintf(word, sizeof(word), "%s", name);
+	*n = (struct frbpf_node){ .field = field, .op = op, .flags = flags };
+	memcpy(n->val, word, sizeof(word));
+}
+
+/* A rule for those that call themselves so. @condition may be NULL. */
+static inline struct rule_conf rule_when(uint64_t id, const char *when, const char *condition)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "comm == %s%s%s%s", subject_name(), condition ? " && (" : "",
+		 condition ? condition : "", condition ? ")" : "");
+	return rule_of(id, when, text);
+}
+
+/* ---- children ---- */
+
+/* What a child found out about itself. */
+struct findings {
+	uint64_t begin, end;
+	pid_t pid, tid;
+	int ready;
+};
+
+static inline void set_name(const char *name)
+{
+	prctl(PR_SET_NAME, name);
+}
+
+/* Its own process, under a name of its own. */
+static inline void name_findings(struct findings *f)
+{
+	set_name(subject_name());
+	f->pid = f->tid = getpid();
+}
+
+static inline void make_rare_calls(struct findings *f, long n)
+{
+	set_name("frbpf-rare");
+	for (long i = 0; i < n; i++)
+		syscall(RARE_CALL, SCHED_FIFO);
+}
+
+#endif

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "dump/base/base_dir.h"
+
+/* The directories above the base; *ret_made is the length of the first path that we had to make. */
+static int make_parents(const char *path, size_t *ret_made, struct err *err)
+{
+	char part[PATH_MAX];
+
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
+		if (mkdir(part, 0755) == 0)
+			*ret_made = *ret_made ?: strlen(part);
+		else if (errno != EEXIST)
+			return err_set(err, -errno, "cannot create %s: %s", part, strerror(errno));
+	}
+	return 0;
+}
+
+static int check_owner(int fd, const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (st.st_uid != geteuid())
+		return err_set(err, -EPERM,
+			       "%s belongs to uid %u, not to us (uid %u): choose another base",
+			       path, st.st_uid, geteuid());
+	if (st.st_mode & 0022)
+		return err_set(err, -EPERM,
+			       "%s can be written by others (mode %04o): chmod 0700 it, or choose "
+			       "another base",
+			       path, st.st_mode & 07777);
+	return 0;
+}
+
+static int open_dir(int at, const char *name, const char *shown, bool *ret_created, struct err *err)
+{
+	_cleanup_close_ int fd = -1;
+	int ret;
+
+	*ret_created = mkdirat(at, name, 0700) == 0;
+	if (!*ret_created && errno != EEXIST)
+		return err_set(err, -errno, "cannot create %s: %s", shown, strerror(errno));
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, -errno, "cannot open %s: %s", shown, strerror(errno));
+	ret = check_owner(fd, shown, err);
+	if (ret)
+		return ret;
+	return TAKE_FD(fd);
+}
+
+/* Who holds the lock has written its pid into the file. */
+static int read_pid(int fd)
+{
+	char text[16] = "";
+
+	return pread(fd, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : 0;
+}
+
+static int lock_base(struct base_dir *b, struct err *err)
+{
+	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char pid[16];
+	int n;
+
+	b->lock_fd = openat(b->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (b->lock_fd < 0)
+		return err_set(err, -errno, "cannot open %s/lock: %s", b->path, strerror(errno));
+	/* of the open file, not of the process: closing another fd of it does not give it up */
+	if (fcntl(b->lock_fd, F_OFD_SETLK, &fl) < 0) {
+		if (errno != EAGAIN && errno != EACCES)
+			return err_set(err, -errno, "cannot lock %s/lock: %s", b->path,
+				       strerror(errno));
+		b->created = false; /* whoever was faster with the lock has it now */
+		return err_set(err, -EBUSY, "another frbpf (pid %d) owns %s", read_pid(b->lock_fd),
+			       b->path);
+	}
+	n = snprintf(pid, sizeof(pid), "%d\n", getpid());
+	if (ftruncate(b->lock_fd, 0) < 0 || pwrite(b->lock_fd, pid, n, 0) != n)
+		return err_set(err, -errno, "cannot write %s/lock: %s", b->path, strerror(errno));
+	return 0;
+}
+
+/* Call @fn for every entry of the directory @fd. */
+static void each_entry(int fd, void (*fn)(int fd, const char *name, void *arg), void *arg)
+{
+	int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = again < 0 ? NULL : fdopendir(again);
+	const struct dirent *e;
+
+	if (!dir) {
+		if (again >= 0)
+			close(again);
+		return;
+	}
+	while ((e = readdir(dir)))
+		fn(fd, e->d_name, arg);
+	closedir(dir);
+}
+
+static void remove_temporary(int fd, const char *name, void *arg)
+{
+	if (strncmp(name, BASE_DIR_TMP_PREFIX, strlen(BASE_DIR_TMP_PREFIX)) == 0)
+		unlinkat(fd, name, 0);
+}
+
+static void clean_session(int fd, const char *name, void *arg)
+{
+	int dir;
+
+	if (strncmp(name, "session-", 8) != 0)
+		return;
+	dir = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0)
+		return;
+	each_entry(dir, remove_temporary, NULL);
+	close(dir);
+}
+
+/* The last component is ours to create and to check, not a parent. */
+static void strip_slashes(char *path)
+{
+	size_t n = strlen(path);
+
+	while (n > 1 && path[n - 1] == '/')
+		path[--n] = '\0';
+}
+
+static int open_base(struct base_dir *b, const char *path, bool must_create, struct err *err)
+{
+	char shown[PATH_MAX + 16];
+	bool created;
+	int ret;
+
+	*b = (struct base_dir){ .fd = -1, .lock_fd = -1, .incidents_fd = -1 };
+	pthread_mutex_init(&b->name_lock, NULL);
+	snprintf(b->path, sizeof(b->path), "%s", path);
+	strip_slashes(b->path);
+	ret = make_parents(b->path, &b->parents_made, err);
+	if (ret)
+		return ret;
+	ret = open_dir(AT_FDCWD, b->path, b->path, &b->created, err);
+	if (ret < 0)
+		return ret;
+	b->fd = ret;
+	/* before it is locked: whoever made it is about to do that */
+	if (must_create && !b->created)
+		return err_set(err, -EEXIST, "%s: it exists already", b->path);
+	ret = lock_base(b, err);
+	if (ret)
+		return ret;
+	snprintf(shown, sizeof(shown), "%s/incidents", b->path);
+	ret = open_dir(b->fd, "incidents", shown, &created, err);
+	if (ret < 0)
+		return ret;
+	b->incidents_fd = ret;
+	each_entry(b->incidents_fd, remove_temporary, NULL);
+	each_entry(b->fd, clean_session, NULL);
+	return 0;
+}
+
+int base_dir__open(struct base_dir *b, const char *path, struct err *err)
+{
+	return open_base(b, path, false, err);
+}
+
+int base_dir__create(struct base_dir *b, const char *path, struct err *err)
+{
+	return open_base(b, path, true, err);
+}
+
+int base_dir__open_session(const struct base_dir *b, const char *name, struct err *err)
+{
+	char dir[NAME_MAX], shown[PATH_MAX + NAME_MAX];
+	bool created;
+
+	snprintf(dir, sizeof(dir), "session-%s", name);
+	snprintf(shown, sizeof(shown), "%s/%s", b->path, dir);
+	return open_dir(b->fd, dir, shown, &created, err);
+}
+
+struct name_search {
+	const char *name;
+	bool found;
+};
+
+static void look_in_session(int fd, const char *name, void *arg)
+{
+	struct name_search *search = arg;
+	char path[NAME_MAX + 64];
+
+	if (strncmp(name, "session-", 8) != 0)
+		return;
+	snprintf(path, sizeof(path), "%s/perf.data.%s", name, search->name);
+	if (faccessat(fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		search->found = true;
+}
+
+static bool name_taken(const struct base_dir *b, const char *name)
+{
+	struct name_search search = { .name = name };
+	char manifest[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(b->names); i++) {
+		if (strcmp(b->names[i], name) == 0)
+			return true;
+	}
+	snprintf(manifest, sizeof(manifest), "%s.json", name);
+	if (faccessat(b->incidents_fd, manifest, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return true;
+	each_entry(b->fd, look_in_session, &search);
+	return search.found;
+}
+
+void base_dir__reserve_name(struct base_dir *b, uint64_t realtime_ns,
+			    char ret[static INCIDENT_NAME_SIZE])
+{
+	pthread_mutex_lock(&b->name_lock);
+	do {
+		incident__format_name(realtime_ns, ret);
+		realtime_ns += 10000000;
+	} while (name_taken(b, ret));
+	memcpy(b->names[b->n_names++ % ARRAY_SIZE(b->names)], ret, INCIDENT_NAME_SIZE);
+	pthread_mutex_unlock(&b->name_lock);
+}
+
+static int write_all(int fd, const char *text, size_t len)
+{
+	ssize_t n;
+
+	for (; len; text += n, len -= n) {
+		n = write(fd, text, len);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n < 0)
+			return -errno;
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+/* @where: the directory's path below the base, with a '/' behind, for words. */
+static int write_whole(const struct base_dir *b, int dir, const char *where, const char *name,
+		       const char *text, size_t len, struct err *err)
+{
+	char tmp[64];
+	int fd, ret;
+
+	snprintf(tmp, sizeof(tmp), BASE_DIR_TMP_PREFIX "%s", name);
+	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_set(err, -errno, "cannot create %s/%s%s: %s", b->path, where, tmp,
+			       strerror(errno));
+	ret = write_all(fd, text, len);
+	close(fd);
+	if (!ret && renameat(dir, tmp, dir, name) < 0)
+		ret = -errno;
+	if (ret) {
+		unlinkat(dir, tmp, 0);
+		return err_set(err, ret, "cannot write %s/%s%s: %s", b->path, where, name,
+			       strerror(-ret));
+	}
+	fsync(dir);
+	return 0;
+}
+
+int base_dir__write_manifest(const struct base_dir *b, const char *name, const char *text,
+			     size_t len, struct err *err)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "%s.json", name);
+	return write_whole(b, b->incidents_fd, "incidents/", file, text, len, err);
+}
+
+int base_dir__write_file(const struct base_dir *b, const char *name, const char *text, size_t len,
+			 struct err *err)
+{
+	return write_whole(b, b->fd, "", name, text, len, err);
+}
+
+static void remove_empty_session(int fd, const char *name, void *arg)
+{
+	if (strncmp(name, "session-", 8) == 0)
+		unlinkat(fd, name, AT_REMOVEDIR);
+}
+
+static void remove_parents(const struct base_dir *b)
+{
+	char part[PATH_MAX];
+	char *slash;
+
+	if (!b->parents_made)
+		return;
+	snprintf(part, sizeof(part), "%s", b->path);
+	while ((slash = strrchr(part, '/')) && (size_t)(slash - part) >= b->parents_made) {
+		*slash = '\0';
+		if (rmdir(part) < 0)
+			return;
+	}
+}
+
+void base_dir__close(struct base_dir *b, bool undo)
+{
+	if (b->fd >= 0 && b->lock_fd >= 0) {
+		if (undo && b->incidents_fd >= 0) {
+			unlinkat(b->fd, "incidents", AT_REMOVEDIR);
+			each_entry(b->fd, remove_empty_session, NULL);
+		}
+		if (undo && b->created)
+			unlinkat(b->fd, "lock", 0);
+	}
+	if (undo && b->created && rmdir(b->path) == 0)
+		remove_parents(b);
+	if (b->incidents_fd >= 0)
+		close(b->incidents_fd);
+	if (b->lock_fd >= 0)
+		close(b->lock_fd);
+	if (b->fd >= 0)
+		close(b->fd);
+	pthread_mutex_destroy(&b->name_lock);
+	b->fd = b->lock_fd = b->incidents_fd = -1;
+}

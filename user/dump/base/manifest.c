@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/utc.h"
+#include "dump/base/manifest.h"
+#include "dump/incident/stack_frames.h"
+#include "dump/incident/trigger_args.h"
+#include "rules/units.h"
+
+/* Names of tasks, files and hosts are bytes that anybody chooses: what is not UTF-8 becomes '?'. */
+static json_t *json_text(const char *s, size_t max)
+{
+	size_t n = strnlen(s, max);
+	json_t *j = json_stringn(s, n);
+	_cleanup_free_ char *clean = j ? NULL : strndup(s, n);
+
+	if (!clean)
+		return j;
+	for (size_t i = 0; i < n; i++)
+		clean[i] = (unsigned char)s[i] < 0x80 ? s[i] : '?';
+	return json_stringn(clean, n);
+}
+
+static json_t *json_u64(uint64_t v)
+{
+	return json_integer((json_int_t)v);
+}
+
+static json_t *json_utc(uint64_t realtime_ns)
+{
+	char date[UTC_DATE_SIZE], text[64];
+
+	snprintf(text, sizeof(text), "%s.%09lluZ", utc__date(realtime_ns, date),
+		 (unsigned long long)(realtime_ns % NSEC_PER_SEC));
+	return json_string(text);
+}
+
+static json_t *json_time(const struct incident *inc, uint64_t monotonic)
+{
+	return json_pack("{s:o, s:o}", "utc", json_utc(monotonic + inc->realtime_offset),
+			 "monotonic_ns", json_u64(monotonic));
+}
+
+static json_t *json_task(const struct frbpf_task *t)
+{
+	return json_pack("{s:i, s:i, s:I, s:o, s:o}", "pid", (int)t->pid, "tid", (int)t->tid, "uid",
+			 (json_int_t)t->uid, "comm", json_text(t->comm, FRBPF_COMM_LEN), "process",
+			 json_text(t->process, FRBPF_COMM_LEN));
+}
+
+static json_t *json_key(const struct frbpf_trigger *t)
+{
+	const char *name = when__key_name(t->source, t->key);
+
+	return name ? json_string(name) : json_null();
+}
+
+/* What the event has of its own; NULL: nothing. */
+static json_t *json_args(const struct incident_trigger *it)
+{
+	struct trigger_arg args[FRBPF_MAX_ARGS];
+	size_t n = trigger_args__get(it, args);
+	json_t *j = n ? json_object() : NULL;
+
+	for (size_t i = 0; i < n && j; i++)
+		json_object_set_new(j, args[i].name,
+				    args[i].is_text ? json_text(args[i].text, sizeof(args[i].text))
+						    : json_integer(args[i].number));
+	return j;
+}
+
+/* The innermost first. */
+static json_t *json_stack(const __u64 *ips, const struct stack_frame *frames, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		const struct stack_frame *f = frames ? &frames[i] : NULL;
+		json_t *j = json_pack("{s:o}", "address", json_sprintf("0x%llx", ips[i]));
+
+		if (j && f && f->module) {
+			json_object_set_new(j, "module", json_text(f->module, SIZE_MAX));
+			json_object_set_new(j, "offset", json_u64(f->offset));
+		}
+		if (j && f && f->symbol) {
+			json_object_set_new(j, "symbol", json_text(f->symbol, SIZE_MAX));
+			json_object_set_new(j, "symbol_offset", json_u64(f->symbol_offset));
+		}
+		json_array_append_new(list, j);
+	}
+	return list;
+}
+
+/* Null: the trigger has none. */
+static json_t *json_stacks(const struct incident_stacks *s)
+{
+	if (!s)
+		return json_null();
+	return json_pack("{s:o, s:o, s:s?}", "kernel",
+			 json_stack(s->raw.kernel, s->kernel, s->raw.n_kernel), "user",
+			 json_stack(s->raw.user, s->user, s->raw.n_user), "user_from",
+			 !s->raw.n_user	     ? NULL
+			 : s->user_of_switch ? "sched_switch"
+					     : "trigger");
+}
+
+static json_t *json_trigger(const struct incident *inc, const struct incident_trigger *it)
+{
+	const struct frbpf_trigger *t = &it->t;
+	const char *source = when__source_name(t->source);
+	json_t *j, *args;
+
+	if (!it->rule)
+		return json_pack("{s:n, s:s, s:o, s:o}", "rule", "source", "manual", "reason",
+				 json_text(inc->reason, sizeof(inc->reason)), "time",
+				 json_time(inc, t->time));
+	j = json_pack("{s:s, s:s, s:o, s:s, s:o, s:I, s:I, s:o, s:i, s:o, s:o}", "rule",
+		      it->rule->name, "when", it->rule->when_text, "if",
+		      it->rule->if_text ? json_text(it->rule->if_text, SIZE_MAX) : json_null(),
+		      "source", source ? source : "?", "time", json_time(inc, t->time), "value_ns",
+		      (json_int_t)t->value, "threshold_ns", (json_int_t)t->threshold, "key",
+		      json_key(t), "cpu", (int)t->cpu, "subject", json_task(&t->subject), "current",
+		      json_task(&t->current));
+	if (j)
+		json_object_set_new(j, "stacks", json_stacks(incident__stacks(inc, t)));
+	/* a function that was called has not returned yet */
+	if (j &&
+	    (t->source == FRBPF_SOURCE_SYSCALL || (t->source == FRBPF_SOURCE_UPROBE && t->value)))
+		json_object_set_new(j, "ret", json_integer(t->ret));
+	args = json_args(it);
+	if (args)
+		json_object_set_new(j, "args", args);
+	return j;
+}
+
+static json_t *json_cpus(const struct dump_result *res, uint64_t end)
+{
+	json_t *list = json_array();
+
+	for (size_t c = 0; res->cpus && c < res->session->n_cpus; c++) {
+		const struct dump_cpu *cpu = &res->cpus[c];
+		uint64_t covered = cpu->from < end ? end - cpu->from : 0;
+
+		json_array_append_new(list, json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "cpu",
+						      cpu->cpu, "records", (json_int_t)cpu->records,
+						      "covered_ns", (json_int_t)covered, "lost",
+						      (json_int_t)cpu->lost, "throttled",
+						      (json_int_t)cpu->throttled, "torn_bytes",
+						      (json_int_t)cpu->torn, "paused_ns",
+						      (json_int_t)cpu->paused));
+	}
+	return list;
+}
+
+static json_t *json_session(const struct base_dir *base, const struct incident *inc, size_t i)
+{
+	const struct dump_result *res = &inc->results[i];
+	const struct session *s = res->session;
+	char path[PATH_MAX + 256];
+
+	if (res->error)
+		return json_pack("{s:s, s:o, s:n, s:o}", "name", s->name, "run",
+				 json_text(s->run, SIZE_MAX), "file", "error",
+				 json_text(res->error_text, sizeof(res->error_text)));
+	snprintf(path, sizeof(path), "%s/session-%s/%s", base->path, s->name, res->file);
+	return json_pack("{s:s, s:o, s:o, s:n, s:I, s:I, s:{s:o, s:o, s:I, s:b}, s:o, s:I, s:I, "
+			 "s:{s:I, s:I, s:b}}",
+			 "name", s->name, "run", json_text(s->run, SIZE_MAX), "file",
+			 json_text(path, SIZE_MAX), "error", "bytes", (json_int_t)res->bytes,
+			 "records", (json_int_t)res->records, "window", "start",
+			 json_time(inc, res->start), "end", json_time(inc, res->end), "length_ns",
+			 (json_int_t)(res->end - res->start), "short", res->short_window, "cpus",
+			 json_cpus(res, res->end), "write_ns", (json_int_t)res->write_ns,
+			 "skipped_records", (json_int_t)res->skipped, "sideband", "lost",
+			 (json_int_t)res->sideband_lost, "rescans",
+			 (json_int_t)res->sideband_rescans, "incomplete", res->sideband_incomplete);
+}
+
+static json_t *json_sessions(const struct base_dir *base, const struct incident *inc)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {
+		if (inc->results[i].session)
+			json_array_append_new(list, json_session(base, inc, i));
+	}
+	return list;
+}
+
+static json_t *json_host(const char *hostname)
+{
+	struct buf machine = { 0 }, boot = { 0 };
+	struct utsname u;
+	json_t *j;
+
+	if (buf__read_file(&machine, "/etc/machine-id", 256) == 0 && machine.len)
+		machine.data[strcspn(machine.data, "\n")] = '\0';
+	if (buf__read_file(&boot, "/proc/sys/kernel/random/boot_id", 256) == 0 && boot.len)
+		boot.data[strcspn(boot.data, "\n")] = '\0';
+	uname(&u);
+	j = json_pack("{s:o, s:o, s:s, s:s, s:s}", "name", json_text(hostname, SIZE_MAX),
+		      "machine_id", json_text(machine.len ? machine.data : "", SIZE_MAX), "boot_id",
+		      boot.len ? boot.data : "", "kernel", u.release, "arch", u.machine);
+	buf__free(&machine);
+	buf__free(&boot);
+	return j;
+}
+
+static json_t *json_freeze(const struct incident *inc)
+{
+	const struct freeze_report *f = &inc->freeze;
+	uint64_t late = f->frozen > inc->due ? f->frozen - inc->due : 0;
+
+	return json_pack(
+		"{s:s, s:I, s:I, s:I, s:o, s:o, s:I, s:I}", "mode", f->live ? "live" : "pause",
+		"deadline_monotonic_ns", (json_int_t)inc->deadline, "waited_ns",
+		(json_int_t)(inc->due - inc->deadline), "late_ns", (json_int_t)late, "frozen",
+		json_time(inc, f->frozen), "resumed", json_time(inc, f->finished), "paused_ns",
+		(json_int_t)(f->live ? 0 : f->finished - f->begun), "copied_bytes",
+		(json_int_t)f->bytes);
+}
+
+static json_t *json_triggers(const struct incident *inc, const struct incident_trigger *v, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_trigger(inc, &v[i]));
+	return list;
+}
+
+int manifest__write(const struct base_dir *base, const struct incident *inc, const char *hostname,
+		    struct err *err)
+{
+	size_t n_merged = __atomic_load_n(&inc->n_merged, __ATOMIC_ACQUIRE);
+	_cleanup_free_ char *text = NULL;
+	json_t *j;
+
+	j = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:[]}", "schema",
+		      MANIFEST_SCHEMA, "incident", inc->name, "frbpf", FRBPF_VERSION, "host",
+		      json_host(hostname), "time", json_time(inc, inc->triggers[0].t.time),
+		      "triggers", json_triggers(inc, inc->triggers, inc->n_triggers), "merged",
+		      json_triggers(inc, inc->merged, n_merged), "more_merged",
+		      (json_int_t)inc->more_merged, "freeze", json_freeze(inc), "sessions",
+		      json_sessions(base, inc), "actions");
+	if (j)
+		text = json_dumps(j, JSON_INDENT(2));
+	json_decref(j);
+	if (!text)
+		return err_set(err, -ENOMEM,
+			       "cannot make the manifest of incident %s: out of memory", inc->name);
+	return base_dir__write_manifest(base, inc->name, text, strlen(text), err);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What dumps may take on disk. An incident is its manifest and the files of its name in all
+ * BASE/session-*: what has no manifest is being written, or not ours, and is left alone. The oldest
+ * go first, each with all of its files and the manifest last.
+ */
+#ifndef FRBPF_DUMP_BASE_RETENTION_H
+#define FRBPF_DUMP_BASE_RETENTION_H
+
+#include "dump/base/base_dir.h"
+
+/* Of `[daemon]`; 0: no limit. */
+struct retention_limits {
+	uint64_t max_size; /* bytes, of all incidents together */
+	uint64_t max_incidents;
+	uint64_t max_age; /* ns since it was written */
+};
+
+struct retention_report {
+	uint64_t incidents, bytes;		   /* that are there now */
+	uint64_t removed_incidents, removed_bytes; /* just now */
+	uint64_t failed;			   /* files that could not be removed */
+	int error;				   /* the last of these, negative errno */
+	uint64_t next;				   /* ns: when the next is too old; 0: never */
+	bool waiting;				   /* one of @busy should have gone */
+};
+
+/* Remove what is too much at @now (CLOCK_REALTIME, ns), but none of the @n_busy incidents at @busy.
+ * The newest incident may be too large, but stays. 0 or -ENOMEM. */
+int retention__apply(const struct base_dir *b, const struct retention_limits *limits, uint64_t now,
+		     char (*busy)[INCIDENT_NAME_SIZE], size_t n_busy, struct retention_report *ret);
+
+/* 0, or -ENOSPC with the sum: a file of up to @bytes in the directory @fd would leave less than
+ * @min_free. */
+int retention__check_free(int fd, uint64_t min_free, uint64_t bytes, struct err *err);
+
+#endif

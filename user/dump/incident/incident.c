@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <time.h>
+
+#include "dump/incident/incident.h"
+#include "rules/units.h"
+
+uint64_t incident__asked(const struct incident *inc, bool *ret_more)
+{
+	uint64_t asked = UINT64_MAX;
+
+	*ret_more = false;
+	for (size_t i = 0; i < inc->n_triggers; i++) {
+		const struct incident_trigger *it = &inc->triggers[i];
+		uint64_t pre = it->rule ? it->rule->pre : RULESET_WINDOW_AUTO;
+		uint64_t from = it->t.time;
+
+		if (pre == RULESET_WINDOW_AUTO) {
+			*ret_more = true;
+			/* what a program says took that long is to be seen as a whole */
+			if (it->t.source == FRBPF_SOURCE_APP)
+				from -= it->t.value < from ? it->t.value : 0;
+		} else {
+			from = it->t.time > pre ? it->t.time - pre : 1;
+		}
+		asked = from < asked ? from : asked;
+	}
+	return asked;
+}
+
+uint64_t incident__end(const struct incident *inc)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < inc->n_triggers; i++) {
+		const struct incident_trigger *it = &inc->triggers[i];
+		uint64_t to = it->t.time + (it->rule ? it->rule->post : 0);
+
+		end = to > end ? to : end;
+	}
+	return end < inc->freeze.frozen ? end : inc->freeze.frozen;
+}
+
+void incident__format_name(uint64_t realtime_ns, char name[static INCIDENT_NAME_SIZE])
+{
+	time_t sec = realtime_ns / NSEC_PER_SEC;
+	unsigned int hundredths = realtime_ns % NSEC_PER_SEC / 10000000;
+	char date[32] = "";
+	struct tm tm;
+
+	if (localtime_r(&sec, &tm))
+		strftime(date, sizeof(date), "%Y%m%d%H%M%S", &tm);
+	snprintf(name, INCIDENT_NAME_SIZE, "%.14s%02u", date, hundredths);
+}
+
+const struct incident_stacks *incident__stacks(const struct incident *inc,
+					       const struct frbpf_trigger *t)
+{
+	for (size_t i = 0; i < inc->n_stacks; i++) {
+		if (inc->stacks[i].raw.time == t->time && inc->stacks[i].raw.cpu == t->cpu)
+			return &inc->stacks[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * An incident: one or more triggers, one freeze, one file per session, one time in all of their
+ * names.
+ *
+ *	FREE ──► PENDING ──► FROZEN ──► WRITTEN ──► FREE
+ *
+ *	PENDING  its deadline (trigger + post) is to come, or a session still writes an earlier
+ *	         incident from its copy area; triggers of other rules may join
+ *	FROZEN   the rings were read; every session's thread writes its file
+ *	WRITTEN  files and manifest are there; triggers within the merge time are still added to
+ *	         the manifest
+ */
+#ifndef FRBPF_DUMP_INCIDENT_INCIDENT_H
+#define FRBPF_DUMP_INCIDENT_INCIDENT_H
+
+#include <pthread.h>
+
+#include "dump/rings/freeze.h"
+#include "frbpf.h"
+#include "rules/ruleset.h"
+
+#define INCIDENT_NAME_SIZE    17 /* YYYYMMDDhhmmssCC and a NUL; CC: hundredths of a second */
+#define INCIDENT_TRIGGERS_MAX 32
+#define INCIDENT_MERGED_MAX   64
+#define INCIDENT_SESSIONS_MAX 64
+#define INCIDENT_REASON_MAX   128
+#define INCIDENT_STACKS_MAX   8
+
+enum incident_state { INCIDENT_FREE, INCIDENT_PENDING, INCIDENT_FROZEN, INCIDENT_WRITTEN };
+
+struct incident_trigger {
+	struct frbpf_trigger t;	      /* a manual dump has a time and nothing else */
+	const struct rule_conf *rule; /* borrowed from the incident's generation; NULL: manual */
+};
+
+/* What one CPU's ring gave. */
+struct dump_cpu {
+	int cpu;
+	uint64_t records; /* in the window */
+	uint64_t from;	  /* ns: complete from here on */
+	uint64_t lost;	  /* records dropped while the ring was paused by an earlier freeze, in the
+			     window */
+	uint64_t
+		throttled; /* times the kernel stopped an event that came too often, in the window */
+	uint64_t torn;	   /* bytes given up at the old end */
+	uint64_t paused;   /* ns that this freeze paused the ring */
+};
+
+/* One session's part: filled by its thread, read when the incident is WRITTEN. */
+struct dump_result {
+	const struct session *session;
+	int error; /* 0 or negative errno, then error_text says why there is no file */
+	char error_text[256];
+	char file[64]; /* name in the session's directory */
+	uint64_t bytes, records, skipped;
+	uint64_t start, end; /* ns: the window that was asked for and could be covered */
+	bool short_window;   /* `pre` reaches further back than some ring */
+	uint64_t write_ns;
+	uint64_t sideband_lost, sideband_rescans;
+	bool sideband_incomplete;
+	struct dump_cpu *cpus; /* owned; session->n_cpus of them */
+};
+
+struct stack_frame;
+
+/* Where the subjects of triggers of one event were. */
+struct incident_stacks {
+	struct frbpf_stacks raw;	   /* without our own frames, once the kernel's are named */
+	struct stack_frame *kernel, *user; /* as many as raw has; NULL: not named. Owned */
+	bool user_of_switch;		   /* the user's part is that of its last switch-out */
+};
+
+struct generation;
+
+struct incident {
+	enum incident_state state;
+	uint64_t number;		  /* since the daemon started, from 1 */
+	struct generation *gen;		  /* the rules and sessions it belongs to; a reference */
+	uint64_t sessions;		  /* mask over the generation's sessions */
+	char reason[INCIDENT_REASON_MAX]; /* of a manual dump; "" otherwise */
+	bool manual;
+
+	struct incident_trigger triggers[INCIDENT_TRIGGERS_MAX];
+	size_t n_triggers;
+	struct incident_stacks stacks[INCIDENT_STACKS_MAX]; /* of the first of these */
+	size_t n_stacks;
+	struct incident_trigger merged[INCIDENT_MERGED_MAX];
+	size_t n_merged;
+	uint64_t more_merged; /* further ones, only counted */
+
+	uint64_t deadline;	  /* ns: when to freeze */
+	uint64_t latest_deadline; /* joining triggers do not push it further */
+	uint64_t due; /* ns: the deadline, or later, when the last of its sessions was free again */
+	struct freeze_report freeze;
+	uint64_t min_free;	  /* bytes that its files must leave on disk */
+	uint64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the freeze, ns */
+
+	pthread_mutex_t name_lock;     /* of the name and of the stacks */
+	char name[INCIDENT_NAME_SIZE]; /* "" until the first thread needs it */
+	struct dump_result
+		results[INCIDENT_SESSIONS_MAX]; /* by index of the generation's session */
+	size_t writing;				/* results that are still to come */
+	bool manifest_stale;			/* the manifest on disk does not say everything */
+	bool reported;				/* collected once; the collector's */
+};
+
+/* From when on the triggers ask to see what happened: the earliest trigger - pre, or the trigger itself
+ * where no `pre` is given; *ret_more: then they want as much before it as every CPU has. */
+uint64_t incident__asked(const struct incident *inc, bool *ret_more);
+/* When the window ends: the latest trigger + post, or the freeze where that came before it (a stop). */
+uint64_t incident__end(const struct incident *inc);
+
+/* Those of a trigger, or NULL. */
+const struct incident_stacks *incident__stacks(const struct incident *inc,
+					       const struct frbpf_trigger *t);
+
+/* Write @realtime_ns as local time the way perf names its files. */
+void incident__format_name(uint64_t realtime_ns, char name[static INCIDENT_NAME_SIZE]);
+
+#endif

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "dump/incident/own_frames.h"
+#include "dump/incident/stack_frames.h"
+#include "perfdata/record.h"
+#include "sideband/task_model.h"
+#include "symbols/symbols.h"
+
+#define KERNEL_NAME "[kernel.kallsyms]"
+
+/* What is where, as of one moment. */
+struct space {
+	struct task_model *tasks;
+	struct kernel_space kernel;
+};
+
+static void space__free(struct space *s)
+{
+	task_model__free(s->tasks);
+	kernel_space__free(&s->kernel);
+}
+
+/* Of @kernel or of the tasks, at @time. Free it also on failure. */
+static int space__make(const struct sideband_slice *slice, uint64_t time, bool kernel,
+		       struct space *ret)
+{
+	const char *at = slice->records.data, *end = at + slice->records.len;
+	int err;
+
+	*ret = (struct space){ 0 };
+	err = task_model__new(&ret->tasks);
+	while (at < end && !err) {
+		const struct perf_event_header *h = (const void *)at;
+
+		if (record__time(h) > time)
+			break;
+		err = kernel ? kernel_space__apply(&ret->kernel, h)
+			     : task_model__apply(ret->tasks, h);
+		if (err == -E2BIG)
+			err = 0;
+		at += h->size;
+	}
+	return err;
+}
+
+static struct stack_frame *make_frames(const __u64 *ips, size_t n)
+{
+	struct stack_frame *v = calloc(n + 1, sizeof(*v));
+
+	for (size_t i = 0; v && i < n; i++)
+		v[i].address = ips[i];
+	return v;
+}
+
+static void free_frames(struct stack_frame *v, size_t n)
+{
+	for (size_t i = 0; v && i < n; i++) {
+		free(v[i].module);
+		free(v[i].symbol);
+	}
+	free(v);
+}
+
+/* Behind the first are return addresses: the call before one may be the last of its function. */
+static uint64_t place(const struct stack_frame *frames, size_t i)
+{
+	return frames[i].address - (i ? 1 : 0);
+}
+
+static int set_symbol(struct stack_frame *f, uint64_t at, const struct location *l)
+{
+	if (!l->symbol)
+		return 0;
+	f->symbol = strdup(l->symbol);
+	f->symbol_offset = l->symbol_offset + (f->address - at);
+	return f->symbol ? 0 : -ENOMEM;
+}
+
+/* ---- the kernel's part ---- */
+
+static int set_kernel_module(struct stack_frame *f, const struct map *map, const char *name)
+{
+	if (kernel_space__is_text(map->file->name))
+		name = KERNEL_NAME;
+	f->module = strdup(name);
+	f->offset = f->address - map->start;
+	return f->module ? 0 : -ENOMEM;
+}
+
+static int name_kernel_frame(struct symbols *symbols, const struct space *space,
+			     struct stack_frame *frames, size_t i)
+{
+	uint64_t at = place(frames, i);
+	const struct map *map = kernel_space__find(&space->kernel, at);
+	struct location l;
+	int err;
+
+	if (!map)
+		return 0;
+	err = symbols__resolve(symbols, space->tasks, &space->kernel, 0, at, true, &l);
+	return err ?: set_kernel_module(&frames[i], map, l.module) ?: set_symbol(&frames[i], at, &l);
+}
+
+static void cut_own_frames(struct incident_stacks *s)
+{
+	struct own_frame v[FRBPF_STACK_MAX];
+	size_t n = s->raw.n_kernel, own;
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct own_frame){ s->kernel[i].symbol,
+					   s->kernel[i].module &&
+						   !strcmp(s->kernel[i].module, "[bpf]") };
+	own = own_frames__count(v, n);
+	for (size_t i = 0; i < own; i++) {
+		free(s->kernel[i].module);
+		free(s->kernel[i].symbol);
+	}
+	s->raw.n_kernel -= own;
+	memmove(s->raw.kernel, s->raw.kernel + own, s->raw.n_kernel * sizeof(s->raw.kernel[0]));
+	memmove(s->kernel, s->kernel + own, s->raw.n_kernel * sizeof(*s->kernel));
+	memset(s->kernel + s->raw.n_kernel, 0, own * sizeof(*s->kernel));
+}
+
+static int make_kernel_frames(struct incident_stacks *s)
+{
+	/* it comes through a ring that only our programs write, and is still a length */
+	if (s->raw.n_kernel > FRBPF_STACK_MAX)
+		s->raw.n_kernel = FRBPF_STACK_MAX;
+	s->kernel = make_frames(s->raw.kernel, s->raw.n_kernel);
+	return s->kernel ? 0 : -ENOMEM;
+}
+
+static int name_kernel_stacks(struct incident *inc, const struct space *space,
+			      struct symbols *symbols, uint64_t unnamed)
+{
+	int err = 0;
+	size_t i, k;
+
+	for (i = 0; i < inc->n_stacks && !err; i++)
+		for (k = 0; unnamed >> i & 1 && k < inc->stacks[i].raw.n_kernel && !err; k++)
+			err = symbols__expect(symbols, space->tasks, &space->kernel, 0,
+					      place(inc->stacks[i].kernel, k), true);
+	for (i = 0; i < inc->n_stacks && !err; i++) {
+		struct incident_stacks *s = &inc->stacks[i];
+
+		for (k = 0; unnamed >> i & 1 && k < s->raw.n_kernel && !err; k++)
+			err = name_kernel_frame(symbols, space, s->kernel, k);
+		if (unnamed >> i & 1)
+			cut_own_frames(s);
+	}
+	return err;
+}
+
+int stack_frames__name_kernel(struct incident *inc, const struct sideband_slice *slice)
+{
+	struct symbols *symbols = NULL;
+	struct space space = { 0 };
+	uint64_t unnamed = 0, last = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < inc->n_stacks && !err; i++) {
+		struct incident_stacks *s = &inc->stacks[i];
+
+		if (s->kernel)
+			continue;
+		unnamed |= 1ULL << i;
+		last = s->raw.time > last ? s->raw.time : last;
+		err = make_kernel_frames(s);
+	}
+	if (err || !unnamed)
+		return err;
+	err = space__make(slice, last, true, &space) ?: symbols__new(&symbols);
+	err = err ?: name_kernel_stacks(inc, &space, symbols, unnamed);
+	symbols__free(symbols);
+	space__free(&space);
+	return err;
+}
+
+/* ---- the user's part ---- */
+
+/* The stacks that one call names, while nobody else touches them. */
+struct user_stacks {
+	struct incident_stacks *v[INCIDENT_STACKS_MAX];
+	uint32_t pid[INCIDENT_STACKS_MAX];
+	size_t n;
+};
+
+static uint32_t subject_of(const struct incident *inc, const struct incident_stacks *s)
+{
+	for (size_t i = 0; i < inc->n_triggers; i++) {
+		if (inc->triggers[i].t.time == s->raw.time && inc->triggers[i].t.cpu == s->raw.cpu)
+			return inc->triggers[i].t.subject.pid;
+	}
+	return 0;
+}
+
+static int claim(struct incident *inc, struct user_stacks *ret)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&inc->name_lock);
+	for (size_t i = 0; i < inc->n_stacks && !err; i++) {
+		struct incident_stacks *s = &inc->stacks[i];
+
+		if (s->user || !s->raw.n_user)
+			continue;
+		if (s->raw.n_user > FRBPF_STACK_MAX)
+			s->raw.n_user = FRBPF_STACK_MAX;
+		s->user = make_frames(s->raw.user, s->raw.n_user);
+		if (!s->user) {
+			err = -ENOMEM;
+			continue;
+		}
+		ret->pid[ret->n] = subject_of(inc, s);
+		ret->v[ret->n++] = s;
+	}
+	pthread_mutex_unlock(&inc->name_lock);
+	return err;
+}
+
+/* Is there anything to tell that a file is the one that was mapped? Others keep their offsets. */
+static bool may_have_symbols(const struct map *map)
+{
+	return !symbols__is_file(map->file->name) || map_file__build_id(map->file)->size;
+}
+
+static int name_user_frame(struct symbols *symbols, const struct space *space, uint32_t pid,
+			   struct stack_frame *frames, size_t i)
+{
+	uint64_t at = place(frames, i);
+	const struct map *map = task_model__find_map(space->tasks, pid, at);
+	struct location l;
+	int err;
+
+	if (!map)
+		return 0;
+	frames[i].module = strdup(map->file->name);
+	frames[i].offset = frames[i].address - map->start + map->pgoff;
+	if (!frames[i].module)
+		return -ENOMEM;
+	if (!may_have_symbols(map))
+		return 0;
+	err = symbols__resolve(symbols, space->tasks, &space->kernel, pid, at, false, &l);
+	return err ?: set_symbol(&frames[i], at, &l);
+}
+
+/* First all are announced, then they are named: see symbols__expect(). */
+static int each_user_stack(const struct user_stacks *u, const struct sideband_slice *slice,
+			   struct symbols *symbols, bool announce)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < u->n && !err; i++) {
+		struct stack_frame *frames = u->v[i]->user;
+		struct space space;
+
+		err = space__make(slice, u->v[i]->raw.time, false, &space);
+		for (size_t k = 0; k < u->v[i]->raw.n_user && !err; k++)
+			err = announce ? symbols__expect(symbols, space.tasks, &space.kernel,
+							 u->pid[i], place(frames, k), false)
+				       : name_user_frame(symbols, &space, u->pid[i], frames, k);
+		space__free(&space);
+	}
+	return err;
+}
+
+int stack_frames__name_user(struct incident *inc, const struct sideband_slice *slice)
+{
+	struct user_stacks u = { .n = 0 };
+	struct symbols *symbols = NULL;
+	int err = claim(inc, &u);
+
+	if (!u.n)
+		return err;
+	err = err ?: symbols__new(&symbols);
+	err = err ?: each_user_stack(&u, slice, symbols, true);
+	err = err ?: each_user_stack(&u, slice, symbols, false);
+	symbols__free(symbols);
+	return err;
+}
+
+void stack_frames__free(struct incident_stacks *s)
+{
+	free_frames(s->kernel, s->raw.n_kernel);
+	free_frames(s->user, s->raw.n_user);
+	s->kernel = s->user = NULL;
+}

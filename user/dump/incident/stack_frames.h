@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The stacks of triggers, in words: which file, where in it, which function. */
+#ifndef FRBPF_DUMP_INCIDENT_STACK_FRAMES_H
+#define FRBPF_DUMP_INCIDENT_STACK_FRAMES_H
+
+#include "dump/incident/incident.h"
+#include "sideband/sideband.h"
+
+struct stack_frame {
+	uint64_t address;
+	char *module;	 /* path of the file, or a name in brackets; NULL: not known. Owned */
+	uint64_t offset; /* in the file; of the kernel in memory, from its start. Bytes, where the
+			    module is known */
+	char *symbol;	 /* NULL: not known. Owned */
+	uint64_t symbol_offset;
+};
+
+/*
+ * Name the kernel's part of the incident's stacks, where that is not done, from what @slice has of the
+ * kernel and from kallsyms, which is read once; then leave out what is our own of it: programs that
+ * measured, and what called them. The caller holds inc->name_lock. -ENOMEM leaves some without a
+ * name.
+ */
+int stack_frames__name_kernel(struct incident *inc, const struct sideband_slice *slice);
+
+/*
+ * Name the user's part of those that nobody names yet, as of their triggers' times, from the records
+ * that @slice has of their tasks; symbols of files of the recorded build id. This reads files: it
+ * takes inc->name_lock for a moment only. -ENOMEM leaves some without a name.
+ */
+int stack_frames__name_user(struct incident *inc, const struct sideband_slice *slice);
+
+/* The names of a stack, also without any. */
+void stack_frames__free(struct incident_stacks *s);
+
+#endif

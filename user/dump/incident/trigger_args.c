@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <arpa/inet.h>
+#include <endian.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "detect/engine/block_device.h"
+#include "dump/incident/trigger_args.h"
+#include "rules/units.h"
+
+static void set_string(struct trigger_arg *a, const __u64 *val)
+{
+	a->is_text = true;
+	memcpy(a->text, val, FRBPF_COMM_LEN);
+	a->text[FRBPF_COMM_LEN] = '\0';
+}
+
+static void set_number(struct trigger_arg *a, int64_t v, const struct symbol *symbols, bool bits)
+{
+	const char *name = symbols && !bits ? symbol__name(symbols, v) : NULL;
+
+	a->number = v;
+	a->is_text = bits || name;
+	if (bits)
+		symbol__format_bits(symbols, v, a->text, sizeof(a->text));
+	else if (name)
+		snprintf(a->text, sizeof(a->text), "%s", name);
+	else
+		snprintf(a->text, sizeof(a->text), "%" PRId64, v);
+}
+
+/* Its words are numbers, the first byte of the address the highest. */
+static void set_address(struct trigger_arg *a, int family, const __u64 *val)
+{
+	uint64_t net[2] = { htobe64(val[0]), htobe64(val[1]) };
+
+	a->is_text = true;
+	if (!inet_ntop(family, net, a->text, sizeof(a->text)))
+		a->text[0] = '\0';
+}
+
+static void set_value(struct trigger_arg *a, enum expr_type type, const __u64 *val,
+		      const struct expr_field_desc *f)
+{
+	switch (type) {
+	case EXPR_STRING:
+	case EXPR_PATH:
+	case EXPR_EXE:
+		set_string(a, val);
+		break;
+	case EXPR_DEVICE:
+		a->is_text = true;
+		block_device__name(val[0], a->text, sizeof(a->text));
+		break;
+	case EXPR_DURATION:
+		a->number = val[0];
+		units__format_duration(val[0], a->text, sizeof(a->text));
+		break;
+	case EXPR_IPV4:
+		set_address(a, AF_INET, val);
+		break;
+	case EXPR_IPV6:
+		set_address(a, AF_INET6, val);
+		break;
+	case EXPR_NUMBER:
+		set_number(a, val[0], f ? f->symbols : NULL, f && f->bits);
+		break;
+	}
+}
+
+/* Fields that every event of its source has; a dump by hand has no source. */
+static size_t add_fields(const struct frbpf_trigger *t, struct trigger_arg *ret, size_t n)
+{
+	for (const struct expr_field_desc *f = expr_fields;
+	     t->source && f->name && n < FRBPF_MAX_ARGS; f++) {
+		if (f->field < FRBPF_FIELD_ARG || !f->sources || !expr_field__is_of(f, t->source))
+			continue;
+		ret[n] = (struct trigger_arg){ .name = f->name };
+		set_value(&ret[n++], f->type, t->args[f->field - FRBPF_FIELD_ARG], f);
+	}
+	return n;
+}
+
+/* Those that its rule names. */
+static size_t add_named(const struct frbpf_trigger *t, const struct rule_args *args,
+			struct trigger_arg *ret, size_t n)
+{
+	for (uint32_t i = 0; i < args->n && n < FRBPF_MAX_ARGS; i++) {
+		const struct rule_arg *arg = &args->v[i];
+
+		if (!arg->bound)
+			continue;
+		ret[n] = (struct trigger_arg){ .name = arg->name };
+		set_value(&ret[n++], arg->type, t->args[arg->slot],
+			  arg->symbols ? &(struct expr_field_desc){ .symbols = arg->symbols }
+				       : NULL);
+	}
+	return n;
+}
+
+size_t trigger_args__get(const struct incident_trigger *it,
+			 struct trigger_arg ret[static FRBPF_MAX_ARGS])
+{
+	size_t n = add_fields(&it->t, ret, 0);
+
+	return it->rule ? add_named(&it->t, &it->rule->args, ret, n) : n;
+}
+
+char *trigger_args__format(const struct incident_trigger *it, char *buf, size_t size)
+{
+	struct trigger_arg args[FRBPF_MAX_ARGS];
+	size_t n = trigger_args__get(it, args), len = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		int more;
+
+		if (!args[i].text[0])
+			continue;
+		more = snprintf(buf + len, size - len, "%s%s=%s", len ? " " : "", args[i].name,
+				args[i].text);
+
+		if (more < 0 || (size_t)more >= size - len) {
+			buf[len] = '\0';
+			break;
+		}
+		len += more;
+	}
+	return buf;
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+
+#include "dump/window/page_set.h"
+#include "dump/rings/ring_image.h"
+#include "dump/incident/stack_frames.h"
+#include "dump/window/switch_stacks.h"
+#include "dump/window/task_set.h"
+#include "dump/window/window.h"
+#include "perfdata/record.h"
+
+/* The records of one CPU's ring, oldest first. */
+struct ring_records {
+	const struct perf_event_header **v;
+	size_t n;
+};
+
+/* A window while it is gathered. */
+struct gatherer {
+	const struct dump_job *job;
+	struct dump_result *res;
+	struct window *win;
+	struct ring_records *rings; /* one per CPU */
+	struct task_set tasks;
+	struct page_set pages;
+	struct switch_stacks switches;
+};
+
+static int read_ring(struct gatherer *w, size_t c)
+{
+	const struct session_cpu *cpu = &w->job->session->cpus[c];
+	const struct ring_shot *shot = &w->job->shots[c];
+	struct ring_image img =
+		ring_image__make(cpu->copy, cpu->ring.size, shot->head, shot->after);
+	struct ring_records *r = &w->rings[c];
+	struct dump_cpu *res = &w->res->cpus[c];
+	size_t torn;
+	int err = ring_image__records(&img, &r->v, &r->n, &torn);
+
+	if (err)
+		return err;
+	res->cpu = cpu->cpu;
+	res->torn = torn;
+	res->paused = shot->resumed - shot->paused;
+	res->from = w->job->session->started;
+	if (img.wrapped || torn)
+		res->from = r->n ? record__time(r->v[0]) : UINT64_MAX;
+	return 0;
+}
+
+void window__set_bounds(const struct incident *inc, size_t n_cpus, struct dump_result *res)
+{
+	uint64_t complete = 0, asked;
+	bool more;
+
+	for (size_t c = 0; c < n_cpus; c++) {
+		if (res->cpus[c].from > complete)
+			complete = res->cpus[c].from;
+	}
+	asked = incident__asked(inc, &more);
+	res->end = incident__end(inc);
+	res->short_window = complete > asked;
+	res->start = more && complete < asked ? complete : asked;
+	if (res->start > res->end)
+		res->start = res->end;
+}
+
+/* A LOST record in an overwritable ring means that records came while we had it paused. It becomes
+ * a marker that says so; perf would blame the disk for it. */
+static int add_gap(struct gatherer *w, size_t c, const struct record_lost *lost)
+{
+	uint64_t time = record__time(&lost->header), paused = time, resumed = time;
+
+	gap_log__find(&w->job->gaps[c], time, &paused, &resumed);
+	w->res->cpus[c].lost += lost->lost;
+	w->win->n_gaps++;
+	return markers__add_gap(&w->win->markers, w->job->session->cpus[c].cpu, time, paused,
+				resumed, lost->lost);
+}
+
+static void note_sample_time(struct gatherer *w, uint64_t time)
+{
+	if (!w->win->first_sample || time < w->win->first_sample)
+		w->win->first_sample = time;
+	if (time > w->win->last_sample)
+		w->win->last_sample = time;
+}
+
+static int add_ring_record(struct gatherer *w, size_t c, const struct perf_event_header *h)
+{
+	uint64_t time = record__time(h);
+	int err;
+
+	if (time < w->res->start || time > w->res->end)
+		return 0;
+	if (h->type == PERF_RECORD_LOST)
+		return add_gap(w, c, (const struct record_lost *)h);
+	w->res->cpus[c].records++;
+	w->res->cpus[c].throttled += h->type == PERF_RECORD_THROTTLE;
+	if (h->type == PERF_RECORD_SAMPLE) {
+		note_sample_time(w, time);
+		switch_stacks__note(&w->switches, h);
+		err = task_set__add(&w->tasks, record__pid(h), record__tid(h));
+		if (!err)
+			err = page_set__add_sample(&w->pages, h);
+		if (err)
+			return err;
+	}
+	return timeline__add(&w->win->timeline, time, h);
+}
+
+static int add_rings(struct gatherer *w)
+{
+	int err = 0;
+
+	for (size_t c = 0; !err && c < w->job->session->n_cpus; c++) {
+		for (size_t i = 0; !err && i < w->rings[c].n; i++)
+			err = add_ring_record(w, c, w->rings[c].v[i]);
+	}
+	return err;
+}
+
+static int add_stack_pages(struct gatherer *w, uint32_t pid, const struct frbpf_stacks *s)
+{
+	int err = page_set__add(&w->pages, SIDEBAND_KERNEL, s->kernel, s->n_kernel);
+
+	return err ?: page_set__add(&w->pages, pid, s->user, s->n_user);
+}
+
+/* What the triggers and their stacks need to be named. */
+static int add_trigger_needs(struct gatherer *w)
+{
+	struct incident *inc = w->job->inc;
+	int err = 0;
+
+	pthread_mutex_lock(&inc->name_lock);
+	switch_stacks__take(&w->switches, &w->pages, inc);
+	for (size_t i = 0; !err && i < inc->n_triggers; i++) {
+		const struct incident_trigger *it = &inc->triggers[i];
+		const struct incident_stacks *stacks = incident__stacks(inc, &it->t);
+
+		if (stacks)
+			err = add_stack_pages(w, it->t.subject.pid, &stacks->raw);
+		if (!err)
+			err = task_set__add(&w->tasks, it->t.subject.pid, it->t.subject.tid);
+		if (!err && it->rule)
+			err = task_set__add(&w->tasks, it->t.current.pid, it->t.current.tid);
+	}
+	pthread_mutex_unlock(&inc->name_lock);
+	return err;
+}
+
+static int add_begin_marker(struct gatherer *w, const struct incident_trigger *it)
+{
+	uint64_t begin = it->t.time - it->t.value;
+
+	if (!it->rule || !it->t.value || when__source(it->t.source)->no_begin ||
+	    begin < w->res->start)
+		return 0;
+	note_sample_time(w, begin);
+	return markers__add_begin(&w->win->markers, it);
+}
+
+/* With the stacks as the first session that gets here leaves them: without our own frames. */
+static int add_trigger_markers(struct gatherer *w)
+{
+	struct incident *inc = w->job->inc;
+	int err = 0;
+
+	pthread_mutex_lock(&inc->name_lock);
+	stack_frames__name_kernel(inc, w->win->slice); /* without memory: fewer names */
+	for (size_t i = 0; !err && i < inc->n_triggers; i++) {
+		const struct incident_trigger *it = &inc->triggers[i];
+		const struct incident_stacks *stacks = incident__stacks(inc, &it->t);
+
+		note_sample_time(w, it->t.time);
+		err = markers__add_trigger(&w->win->markers, it, stacks ? &stacks->raw : NULL,
+					   inc->reason);
+		err = err ?: add_begin_marker(w, it);
+	}
+	pthread_mutex_unlock(&inc->name_lock);
+	return err;
+}
+
+static int add_sideband(struct gatherer *w, struct err *err)
+{
+	struct sideband_request req = { .start = w->res->start, .end = w->res->end };
+	int ret;
+
+	task_set__sort(&w->tasks);
+	page_set__sort(&w->pages);
+	req.tasks = w->tasks.v;
+	req.n_tasks = w->tasks.n;
+	req.all_files = w->pages.incomplete;
+	req.pages = w->pages.v;
+	req.n_pages = w->pages.n;
+	ret = sideband__slice(w->job->env->sideband, &req, err, &w->win->slice);
+	if (ret)
+		return ret;
+	w->res->sideband_lost = w->win->slice->lost;
+	w->res->sideband_rescans = w->win->slice->rescans;
+	w->res->sideband_incomplete = w->win->slice->incomplete;
+	return timeline__add_buffer(&w->win->timeline, w->win->slice->records.data,
+				    w->win->slice->records.len);
+}
+
+/* Sideband first: what names an address comes before a sample of the same nanosecond. */
+static int gather(struct gatherer *w, struct err *err)
+{
+	struct timeline rings;
+	int ret = page_set__init(&w->pages, w->job->session);
+
+	ret = ret ?: switch_stacks__init(&w->switches, w->job->inc, w->job->session);
+	if (!ret)
+		ret = add_rings(w);
+	if (!ret)
+		ret = add_trigger_needs(w);
+	if (ret)
+		return err_set(err, ret, "out of memory");
+	rings = w->win->timeline;
+	w->win->timeline = (struct timeline){ 0 };
+	ret = add_sideband(w, err);
+	for (size_t i = 0; !ret && i < rings.n; i++)
+		ret = timeline__add(&w->win->timeline, rings.v[i].time, rings.v[i].rec);
+	timeline__free(&rings);
+	if (!ret)
+		ret = add_trigger_markers(w);
+	if (!ret)
+		ret = timeline__add_buffer(&w->win->timeline, w->win->markers.records.data,
+					   w->win->markers.records.len);
+	if (!ret)
+		ret = timeline__sort(&w->win->timeline);
+	if (ret && !err->msg[0])
+		err_set(err, ret, "out of memory");
+	return ret;
+}
+
+static int read_rings(struct gatherer *w)
+{
+	size_t n_cpus = w->job->session->n_cpus;
+	int ret = 0;
+
+	w->res->cpus = calloc(n_cpus, sizeof(*w->res->cpus));
+	w->rings = calloc(n_cpus, sizeof(*w->rings));
+	if (!w->res->cpus || !w->rings)
+		return -ENOMEM;
+	for (size_t c = 0; !ret && c < n_cpus; c++)
+		ret = read_ring(w, c);
+	return ret;
+}
+
+int window__gather(const struct dump_job *job, struct dump_result *res, struct err *err,
+		   struct window *ret)
+{
+	struct gatherer w = { .job = job, .res = res, .win = ret };
+	int code;
+
+	ret->markers.callchain = session__has_callchain(job->session);
+	code = read_rings(&w);
+	if (code) {
+		err_set(err, code, "out of memory");
+	} else {
+		window__set_bounds(job->inc, job->session->n_cpus, res);
+		code = gather(&w, err);
+	}
+	for (size_t c = 0; w.rings && c < job->session->n_cpus; c++)
+		free(w.rings[c].v);
+	free(w.rings);
+	task_set__free(&w.tasks);
+	page_set__free(&w.pages);
+	switch_stacks__free(&w.switches);
+	return code;
+}
+
+void window__free(struct window *win)
+{
+	markers__free(&win->markers);
+	sideband_slice__free(win->slice);
+	timeline__free(&win->timeline);
+	*win = (struct window){ 0 };
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What goes into one file, in order: the records of a session's rings inside the incident's window,
+ * what names their addresses, and the markers.
+ */
+#ifndef FRBPF_DUMP_WINDOW_WINDOW_H
+#define FRBPF_DUMP_WINDOW_WINDOW_H
+
+#include "dump/dump.h"
+#include "dump/window/markers.h"
+#include "dump/window/timeline.h"
+
+struct window { /* { 0 } before window__gather() */
+	struct timeline
+		timeline; /* points into the session's copy area, the slice and the markers */
+	struct sideband_slice *slice; /* owned */
+	struct markers markers;
+	uint64_t first_sample, last_sample; /* ns; 0: no sample */
+	size_t n_gaps;			    /* markers frbpf:gap */
+};
+
+/* Set start, end and short_window of @res from what the triggers ask for and from where on the rings of its CPUs are
+ * complete. Short: some ring does not reach back to what was asked for. */
+void window__set_bounds(const struct incident *inc, size_t n_cpus, struct dump_result *res);
+
+/* Gather the window of @job; fills the window and the CPUs of @res. Free @ret also on failure. */
+int window__gather(const struct dump_job *job, struct dump_result *res, struct err *err,
+		   struct window *ret);
+void window__free(struct window *win);
+
+#endif
