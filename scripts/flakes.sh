@@ -44,9 +44,9 @@ trap 'kill "$thief"; rm -rf "$tmp"' EXIT
 run_one() { # NAME: its TAP
 	if [[ -e tests/e2e/$1.bats ]]; then
 		env FRBPF="$PWD/frbpf" FRBPF_WORKLOADS="$PWD/.output/tests/workloads" TMPDIR="$tmp/t" \
-			BATS_TEST_TIMEOUT=120 bats --tap "tests/e2e/$1.bats"
+			BATS_TEST_TIMEOUT=300 bats --tap "tests/e2e/$1.bats"
 	else
-		env TMPDIR="$tmp/t" CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 120 ".output/tests/unit/$1" ||
+		env TMPDIR="$tmp/t" CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 240 ".output/tests/unit/$1" ||
 			echo "not ok 0 exit status $?"
 	fi
 }

@@ -265,7 +265,7 @@ build_id() { # FILE
 	}
 	export -f record_inside record dump check names_of image frbpf frbpf_load frbpf_stop fail wait_until no_daemon daemons_of
 	export BASE RULES FRBPF IMAGES PERFDATA_CHECK
-	run -0 timeout -k 5 "${FRBPF_LIMIT:-50}" unshare --fork --pid --mount-proc bash -euc record_inside 3>&-
+	run -0 timeout -k 5 "${FRBPF_LIMIT:-240}" unshare --fork --pid --mount-proc bash -euc record_inside 3>&-
 	samples=$BATS_TEST_TMPDIR/inside
 	for name in alpha beta; do
 		pid=$(sed -nE 's/.*"pid":([0-9]+).*/\1/p' <<<"$output" | sed -n "$([[ $name == alpha ]] && echo 1 || echo 2)p")
@@ -521,9 +521,14 @@ needs_back() { # SECONDS
 	done <"$BATS_TEST_TMPDIR/ids"
 }
 
+sleeps_as() { # COMM PID
+	[[ $(awk '{print $2, $3}' "/proc/$2/stat") == "($1) S" ]]
+}
+
 @test "sideband: only tasks that were sampled, or all" {
 	job "$IMAGES/alpha" --wait 1 # sleeps
 	sleeper=$job
+	wait_until 15 sleeps_as alpha "$sleeper"
 	record
 	image beta 0.2
 	dump

@@ -118,7 +118,7 @@ write_rules() {
 frbpf() {
 	local command=$1
 	shift
-	timeout -k 5 "${FRBPF_LIMIT:-30}" "$FRBPF" "$command" --base "$BASE" "$@" </dev/null 3>&-
+	timeout -k 5 "${FRBPF_LIMIT:-120}" "$FRBPF" "$command" --base "$BASE" "$@" </dev/null 3>&-
 }
 
 frbpf_load() { # [FILE]

@@ -9,6 +9,7 @@ setup() {
 	need_root
 	need_btf
 	common_setup
+	keep_cpus_awake # the rate is then the same all the time
 }
 
 teardown() {
@@ -45,8 +46,8 @@ first_sample() { # DUMP
 @test "ring = T grows the rings once the rate is known, and no history is lost" {
 	need_perf
 	ring_rules 1G
+	began=$(frbpf check --json "$RULES" | jq '.plan.sessions[0].ring_bytes')
 	frbpf_load
-	began=$(session .ring_bytes)
 	wait_until 15 is_larger "$began" || fail "$(cat "$BASE/output")"
 	# right behind the change a dump reaches back as far as the small rings did
 	dump=$(frbpf dump)
@@ -98,8 +99,8 @@ first_sample() { # DUMP
 
 @test "a reload keeps rings that were sized" {
 	ring_rules 1G
+	began=$(frbpf check --json "$RULES" | jq '.plan.sessions[0].ring_bytes')
 	frbpf_load
-	began=$(session .ring_bytes)
 	wait_until 15 is_larger "$began" || fail "$(cat "$BASE/output")"
 	grown=$(session .ring_bytes)
 	started=$(session .started_monotonic_ns)

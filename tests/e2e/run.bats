@@ -177,7 +177,7 @@ load run_helpers
 	same "ended by" "$(summary .ended_by)" dumps
 	same "process" "$(summary '.incidents[0].triggers[0].pid')" "$slow"
 	[[ $other != "$slow" ]]
-	run -2 frbpf_run -p "$slow" --when "$WHEN" --when "$WHEN" --if 'tid != pid' --when "$WHEN" --if 'tid == pid' \
+	run -2 frbpf_run -p "$slow" --when "$WHEN" --when "$WHEN" --if "tid != $slow" --when "$WHEN" --if "tid == $slow" \
 		--for 3s -o "$OUT.2"
 	same "ended by" "$(summary .ended_by "$OUT.2")" time
 	# two threads

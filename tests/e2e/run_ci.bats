@@ -128,12 +128,17 @@ for f in sys.argv[1:]: yaml.safe_load(open(f))' "$root"/configs/ci/*.yml
 
 # --- the worked example
 
+# With a threshold that no machine that stands still makes anybody wait for.
+lock_rules() {
+	sed 's/150ms/1s/' "$root/tests/workloads/lock_service.conf" >"$RULES"
+	grep -q '> 1s' "$RULES"
+}
+
 @test "a lock convoy fails the run, and the dump names the function that holds the lock" {
 	need_perf
 	need_tracepoints
 	local dump
-	# longer than a machine that stands still makes anybody wait
-	sed 's/150ms/1s/' "$root/tests/workloads/lock_service.conf" >"$RULES"
+	lock_rules
 	run -0 frbpf_run --rules "$RULES" -o "$OUT.good" -- "$WORKLOADS/lock_service"
 	same "matched" "$(summary '.rules[0].matched' "$OUT.good")" 0
 	run -2 frbpf_run --rules "$RULES" -o "$OUT" -- "$WORKLOADS/lock_service" --convoy --rounds 1 --fetch-ms 1500
@@ -149,18 +154,19 @@ for f in sys.argv[1:]: yaml.safe_load(open(f))' "$root"/configs/ci/*.yml
 @test "the summary names the function that holds the lock, with its share here and in the rest of the run" {
 	need_tracepoints
 	local rows row here total
-	run -2 frbpf_run --rules "$root/tests/workloads/lock_service.conf" -o "$OUT" -- "$WORKLOADS/lock_service" --convoy
+	lock_rules
+	run -2 frbpf_run --rules "$RULES" -o "$OUT" -- "$WORKLOADS/lock_service" --convoy --fetch-ms 1500
 	grep -qE '^\| [0-9.]+% \| [0-9.]+% \| refresher, S \|.* ← refresh_catalog ←' "$OUT/summary.md" || fail "$(cat "$OUT/summary.md")"
 	rows='.incidents[0].hot_stacks[] | select(.session == "sched" and .event == null)'
 	row=$(summary "$rows | .stacks[] | select(.frames | any(.symbol == \"refresh_catalog\"))")
 	[[ $row ]] || fail "$(summary "$rows")"
-	# 300 ms, of what all tasks together were away in the window
+	# 1500 ms, of what all tasks together were away in the window
 	total=$(summary "$rows | .here")
 	here=$(jq -n "$(jq .percent <<<"$row") * $total / 100 | floor")
-	between "$here" 295000000 2000000000 "time of refresh_catalog"
+	between "$here" 1475000000 10000000000 "time of refresh_catalog"
 	# it holds the lock two more times after the dump: these are the rest
 	same "in the rest" "$(jq '.percent_of_rest > 0' <<<"$row")" true
-	(($(summary "$rows | .rest") >= 590000000)) || fail "rest: $(summary "$rows | .rest")"
+	(($(summary "$rows | .rest") >= 2950000000)) || fail "rest: $(summary "$rows | .rest")"
 	# what was saved for comparison is gone
 	same "dumps" "$(find "$OUT" -name 'perf.data*' | wc -l)" 2
 	same "manifests" "$(find "$OUT/incidents" -type f | wc -l)" 1

@@ -35,7 +35,7 @@ WHEN='syscall:clock_nanosleep > 100ms'
 
 # frbpf_run ARGUMENTS...
 frbpf_run() {
-	timeout -k 5 60 "$FRBPF" run "$@" 3>&-
+	timeout -k 5 240 "$FRBPF" run "$@" 3>&-
 }
 
 summary() { # JQ-PATH [FOLDER]

@@ -365,6 +365,7 @@ _Static_assert(offsetof(struct raw_switch, next_pid) == 40, "the format's offset
 
 #define SWITCH_TYPE 314
 #define SWITCH_ID   77
+#define LEAVING_ID  78
 
 /* A record of the task @tid at @time. */
 static void add_task_record(struct buf *b, uint16_t type, uint16_t misc, uint32_t tid,
@@ -393,12 +394,22 @@ static void write_recording(const char *dir, const struct buf *more)
 	};
 	static const struct perfdata_format of_switch = { "sched", "sched_switch", format,
 							  sizeof(format) - 1 };
-	static const uint64_t id = SWITCH_ID;
+	static const struct perf_event_attr of_leaving = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = PERF_ATTR_SIZE_VER7,
+		.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+		.sample_period = 1,
+		.sample_type = RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW,
+		.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST,
+		.sample_id_all = 1,
+	};
+	static const uint64_t id = SWITCH_ID, leaving_id = LEAVING_ID;
 	static const struct raw_switch raw = {
 		.type = SWITCH_TYPE, .pid = 5, .prev_comm = "waits", .prev_pid = 5, .prev_state = 1
 	};
 	const struct perfdata_attr attrs[] = {
 		{ &attr, "sched:sched_switch", &id, 1, &of_switch },
+		{ &of_leaving, "context-switches", &leaving_id, 1, NULL },
 		marker__event(MARKER_TRIGGER),
 	};
 	const struct marker_trigger trigger = { .rule = "r", .source = "offcpu > 1ms" };
@@ -424,7 +435,7 @@ static void write_recording(const char *dir, const struct buf *more)
 	s.raw = mark.data;
 	s.raw_size = mark.len;
 	assert_int_equal(record__add_sample(&records, &s), 0);
-	assert_int_equal(perfdata__create(fd, ".tmp", attrs, 2, &err, &w), 0);
+	assert_int_equal(perfdata__create(fd, ".tmp", attrs, 3, &err, &w), 0);
 	for (size_t at = 0; at < records.len;) {
 		const struct perf_event_header *h = (void *)(records.data + at);
 
@@ -473,6 +484,26 @@ static void test_wait_until_marker(void **state)
 	profile_tables__free(&tables);
 }
 
+/* What perf counts of a switch stands behind the tracepoint, at any distance: it is no sign that the task is back. */
+static void test_wait_and_leaving(void **state)
+{
+	const struct record_sample leaving = {
+		.id = LEAVING_ID, .pid = 5, .tid = 5, .time = 12 * MS, .raw = "", .raw_size = 1
+	};
+	struct profile_tables tables = { 0 };
+	struct buf more = { 0 };
+	struct profile p;
+
+	assert_int_equal(record__add_sample(&more, &leaving), 0);
+	read_recording(&more, &tables, &p);
+	assert_int_equal(p.offcpu.ns, 40 * MS);
+	assert_int_equal(p.offcpu.v[0].open_ns, 40 * MS);
+	assert_int_equal(profile__event(&p, "context-switches")->samples, 1);
+	profile__free(&p);
+	profile_tables__free(&tables);
+	buf__free(&more);
+}
+
 /* Whose switch-in was not recorded is back with the next record that it causes itself. */
 static void test_wait_until_record(void **state)
 {
@@ -519,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_recordings),
 		cmocka_unit_test(test_wait_until_marker),
 		cmocka_unit_test(test_wait_until_record),
+		cmocka_unit_test(test_wait_and_leaving),
 	};
 
 	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);

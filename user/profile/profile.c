@@ -6,7 +6,8 @@
 #include "profile/profile.h"
 #include "profile/replay.h"
 
-#define FRAMES_MAX 1024 /* more than kernel.perf_event_max_stack allows by far */
+#define SW_CGROUP_SWITCHES 11	/* PERF_COUNT_SW_CGROUP_SWITCHES, 5.13 */
+#define FRAMES_MAX	   1024 /* more than kernel.perf_event_max_stack allows by far */
 
 static const char own_events[] = "frbpf:"; /* markers */
 
@@ -244,11 +245,26 @@ static int add_switch(struct adding *a, const struct sample *s)
 	return err ? err : offcpu__switch(&a->p->offcpu, &t, stack);
 }
 
+/* These are counted on the way out, behind the tracepoint: whose they are is not back. */
+static bool is_of_leaving(const struct perf_event_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE &&
+	       (a->config == PERF_COUNT_SW_CONTEXT_SWITCHES || a->config == SW_CGROUP_SWITCHES);
+}
+
+/* The sample of another event than the switch. */
+static int note_ran(struct adding *a, const struct sample *s)
+{
+	if (s->event && is_of_leaving(&s->event->attr))
+		return 0;
+	return offcpu__ran(&a->p->offcpu, s->tid, s->time);
+}
+
 /* It does not count, and still tells who is away from when on. */
 static int note_skipped(struct adding *a, const struct sample *s, size_t event)
 {
 	if (!a->is_switch[event])
-		return offcpu__ran(&a->p->offcpu, s->tid, s->time);
+		return note_ran(a, s);
 	return find_frames(a, s) ?: add_switch(a, s);
 }
 
@@ -260,7 +276,7 @@ static int add_sample(struct adding *a, const struct sample *s)
 	int err;
 
 	if (!s->event)
-		return offcpu__ran(&a->p->offcpu, s->tid, s->time);
+		return note_ran(a, s);
 	i = s->event - perf_file__info(replay__file(a->r))->events;
 	e = a->events[i];
 	own = !strncmp(e->name, own_events, sizeof(own_events) - 1);
@@ -280,7 +296,7 @@ static int add_sample(struct adding *a, const struct sample *s)
 	err = find_frames(a, s) ?: add_weight(a, e, s) ?: add_stack(a, e, s);
 	if (err)
 		return err;
-	return a->is_switch[i] ? add_switch(a, s) : offcpu__ran(&a->p->offcpu, s->tid, s->time);
+	return a->is_switch[i] ? add_switch(a, s) : note_ran(a, s);
 }
 
 static int add_samples(struct adding *a, struct err *err)
