@@ -54,7 +54,7 @@ WATCHED long watched_six(long a, long b, long c, long d, long e, long f);
 WATCHED long watched_six(long a, long b, long c, long d, long e, long f)
 {
 	__asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d));
-	return a + b + c + d + e + f;
+	return (unsigned long)a + b + c + d + e + f; /* they may be of any size */
 }
 
 WATCHED long watched_slow(int ms, long ret);
