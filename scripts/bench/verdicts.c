@@ -85,21 +85,15 @@ static struct series part(const struct series *s, size_t from, size_t n)
 
 /* As many pairs as frbpf run would have made; 0: there are not so many any more. */
 static size_t pairs_needed(const struct series *before, const struct series *now, size_t from,
-			   size_t repeat, double others_limit)
+			   size_t repeat, const struct compare_opts *opts)
 {
-	size_t n = 0, quiet = 0;
+	for (size_t n = repeat; from + n <= now->n_runs; n++) {
+		struct series a = part(before, from, n), b = part(now, from, n);
 
-	while (quiet < repeat && n < REPEAT_EXTRA * repeat) {
-		struct series a, b;
-
-		if (from + n >= now->n_runs)
-			return 0;
-		a = part(before, from + n, 1);
-		b = part(now, from + n, 1);
-		quiet += series__quiet_pairs(&a, &b, SERIES_WALL, others_limit);
-		n++;
+		if (repeat__enough_pairs(&a, &b, repeat, opts))
+			return n;
 	}
-	return n;
+	return 0;
 }
 
 static int judge_pairs(const char *path, size_t repeat, bool all, struct compare_opts *opts)
@@ -117,7 +111,7 @@ static int judge_pairs(const char *path, size_t repeat, bool all, struct compare
 	for (size_t from = 0;; from += all ? 1 : n) {
 		struct series a, b;
 
-		n = pairs_needed(&before, &now, from, repeat, opts->others_limit);
+		n = pairs_needed(&before, &now, from, repeat, opts);
 		if (!n)
 			break;
 		a = part(&before, from, n);

@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "run/baseline/baseline.h"
 #include "run/baseline/compare.h"
+#include "run/repeat.h"
 
 #define MS 1000000ULL
 #define N  10
@@ -336,6 +337,33 @@ static void test_pairs(void **state)
 	series__free(&this);
 }
 
+/* Made until they say enough, wherever the interval lies. */
+static void test_enough_pairs(void **state)
+{
+	const struct compare_opts paired = { .tolerance = 0.05,
+					     .others_limit = 0.1,
+					     .paired = true };
+	struct series other = make_series(100, 80), this = make_series(120, 96);
+
+	assert_true(repeat__enough_pairs(&other, &this, N, &paired));
+	assert_false(repeat__enough_pairs(&other, &this, N + 1, &paired));
+	this.n_runs--; /* half of a pair */
+	assert_false(repeat__enough_pairs(&other, &this, N - 1, &paired));
+	this.n_runs++;
+	/* from 1 / 1.07 to 1.07 is within 8 % on either side, 1.09 is not */
+	for (size_t i = 0; i < N; i++)
+		this.runs[i].wall = other.runs[i].wall * (i % 2 ? 1.07 : 1 / 1.07);
+	assert_true(repeat__enough_pairs(&other, &this, N, &paired));
+	for (size_t i = 0; i < N; i++)
+		this.runs[i].wall = other.runs[i].wall * (i % 2 ? 1.09 : 1 / 1.09);
+	assert_false(repeat__enough_pairs(&other, &this, N, &paired));
+	assert_false(repeat__enough_pairs(&other, &this, N / 2, &paired));
+	assert_false(repeat__enough_pairs(&other, &this, 3, &paired));
+	assert_true(repeat__enough_pairs(&other, &this, 2, &paired)); /* five times as many */
+	series__free(&other);
+	series__free(&this);
+}
+
 static void test_thresholds(void **state)
 {
 	struct series base = make_series(100, 80), slower = make_series(120, 96);
@@ -446,8 +474,9 @@ int main(void)
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_cut),	   cmocka_unit_test(test_other_rules),
 		cmocka_unit_test(test_verdicts),   cmocka_unit_test(test_other_machine),
-		cmocka_unit_test(test_pairs),	   cmocka_unit_test(test_thresholds),
-		cmocka_unit_test(test_machine),	   cmocka_unit_test(test_files),
+		cmocka_unit_test(test_pairs),	   cmocka_unit_test(test_enough_pairs),
+		cmocka_unit_test(test_thresholds), cmocka_unit_test(test_machine),
+		cmocka_unit_test(test_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,29 +150,45 @@ void repeat__take_rules(struct repeat *r, const struct outcome *o)
 		run->rules[i] = o->rules[i].has_values ? o->rules[i].values : o->rules[i].matches;
 }
 
-static size_t quiet_runs(const struct repeat *r)
+bool repeat__enough_pairs(const struct series *other, const struct series *this, size_t wanted,
+			  const struct compare_opts *opts)
 {
-	double limit = r->opts->others_limit;
+	size_t n = this->n_runs;
+	struct comparison c;
+	bool precise;
 
-	return r->opts->against ? series__quiet_pairs(&r->before, &r->now, SERIES_WALL, limit)
-				: series__quiet_runs(&r->now, SERIES_WALL, limit);
+	if (n < wanted || n != other->n_runs) /* there may be half of a pair */
+		return false;
+	if (n >= PAIRS_EXTRA * wanted || n >= SERIES_RUNS_MAX ||
+	    comparison__make(other, this, opts, &c))
+		return true;
+	precise = comparison__is_precise(&c);
+	comparison__free(&c);
+	return precise;
+}
+
+static struct compare_opts compare_opts(const struct repeat *r)
+{
+	return (struct compare_opts){ r->opts->tolerance, r->opts->others_limit,
+				      .paired = r->opts->against };
 }
 
 bool repeat__goes_on(const struct repeat *r)
 {
+	struct compare_opts opts = compare_opts(r);
 	size_t n = r->now.n_runs;
 
-	if (r->opts->against && n != r->before.n_runs) /* half of a pair */
-		return true;
-	if (!r->opts->baseline && !r->opts->save_baseline && !r->opts->against)
+	if (r->opts->against)
+		return !repeat__enough_pairs(&r->before, &r->now, r->wanted, &opts);
+	if (!r->opts->baseline && !r->opts->save_baseline)
 		return n < r->wanted;
-	return quiet_runs(r) < r->wanted && n < REPEAT_EXTRA * r->wanted && n < SERIES_RUNS_MAX;
+	return series__quiet_runs(&r->now, SERIES_WALL, r->opts->others_limit) < r->wanted &&
+	       n < REPEAT_EXTRA * r->wanted && n < SERIES_RUNS_MAX;
 }
 
 static bool compare(struct repeat *r)
 {
-	struct compare_opts opts = { r->opts->tolerance, r->opts->others_limit,
-				     .paired = r->opts->against };
+	struct compare_opts opts = compare_opts(r);
 	struct comparison *c = &r->comparison;
 
 	if (comparison__make(&r->before, &r->now, &opts, c)) {

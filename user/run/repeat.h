@@ -13,12 +13,13 @@
 
 #define REPEAT_DEFAULT 30 /* for --save-baseline */
 #define REPEAT_EXTRA   3  /* times as many runs at most, where others disturb */
+#define PAIRS_EXTRA    4  /* times as many pairs at most, where they differ much from one another */
 
 struct repeat {
 	const struct run_opts *opts;
 	struct machine *machine;
 	struct series before, now; /* before: the baseline, or the other command */
-	size_t wanted; /* runs (pairs of them) that were left alone, where these are compared; else runs */
+	size_t wanted; /* runs that were left alone, for a baseline or a comparison with one; else runs or pairs */
 	struct machine_sample began;
 	struct machine_probe probe;
 	uint64_t own, children, start; /* when it began */
@@ -57,5 +58,9 @@ void repeat__set_thresholds(const struct repeat *r, struct run_rules *rules);
 int repeat__check_rules(const struct repeat *r, const struct run_rules *rules, struct err *err);
 
 void repeat__free(struct repeat *r);
+
+/* Are these pairs enough: do they say enough, or are they as many as are made at most, where @wanted were asked for? */
+bool repeat__enough_pairs(const struct series *other, const struct series *this, size_t wanted,
+			  const struct compare_opts *opts);
 
 #endif

@@ -269,6 +269,19 @@ int comparison__make(const struct series *before, const struct series *now,
 	return 0;
 }
 
+bool comparison__is_precise(const struct comparison *c)
+{
+	double most = 1 + c->tolerance + COMPARE_PRECISION;
+
+	for (size_t i = 0; i < c->n_metrics; i++) {
+		const struct compared *m = &c->metrics[i];
+
+		if (m->decides && (!m->ratio.bounded || m->ratio.high > m->ratio.low * most * most))
+			return false;
+	}
+	return true;
+}
+
 void comparison__free(struct comparison *c)
 {
 	free(c->metrics);

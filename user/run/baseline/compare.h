@@ -19,6 +19,8 @@
 
 #include "run/baseline/metric.h"
 
+#define COMPARE_PRECISION 0.03
+
 /* Of the capacity of all CPUs; throttled of the time of the runs. */
 struct use_shares {
 	double others, steal, throttled, pressure_cpu, pressure_io, pressure_memory;
@@ -49,6 +51,10 @@ struct comparison {
 int comparison__make(const struct series *before, const struct series *now,
 		     const struct compare_opts *opts, struct comparison *ret);
 void comparison__free(struct comparison *c);
+/* Are the intervals of what decides so narrow that more runs would say little more: as far from the estimate, on
+ * either side, as the tolerance and COMPARE_PRECISION? It says nothing of where they lie, so to go on until it
+ * holds makes no verdict more likely. */
+bool comparison__is_precise(const struct comparison *c);
 
 /* From what value on @rule is to fire in a run that shows what became slower, ns: what 1 % of the values
  * of the baseline exceed if they grew, else the largest of them, but never above @own. */
