@@ -201,3 +201,12 @@ save() { # FILE ARGUMENTS...
 	[[ $stderr == *"--against: bash ended with status 3: nothing is compared"* ]] || fail "$stderr"
 	same "comparison" "$(summary .comparison)" null
 }
+
+@test "--against: a key that ends the other command ends everything, with its status" {
+	run -130 --separate-stderr frbpf_run -o "$OUT" --against "bash -c 'echo o >>order; kill -INT \$PPID; sleep 50'" -- \
+		bash -c 'echo n >>order'
+	same "order" "$(tr -d '\n' <order)" no
+	same "comparison" "$(summary .comparison)" null
+	same "status" "$(summary .exit_status)" 130
+	[[ $stderr == *"nothing is compared"* ]] || fail "$stderr"
+}

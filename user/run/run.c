@@ -276,14 +276,18 @@ static bool ended_well(const struct outcome *o)
 	       o->end == RUN_END_COMMAND;
 }
 
-/* The other command, too, has to end well for anything to be compared. A key that ends it is meant for all. */
+/* The other command, too, has to end well for anything to be compared. What ends the recording, or the command by a
+ * key, is meant for all. */
 static void check_other(struct run *r, const struct outcome *o)
 {
 	int status = o->command_status, sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
 	if (ended_well(o))
 		return;
-	if (sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP) {
+	if (o->end != RUN_END_COMMAND || sig == SIGINT || sig == SIGQUIT || sig == SIGTERM ||
+	    sig == SIGHUP) {
+		r->outcome.end = o->end;
+		r->outcome.command_ended = o->command_ended;
 		r->outcome.command_status = status;
 		return;
 	}
