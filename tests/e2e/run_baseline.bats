@@ -190,7 +190,11 @@ save() { # FILE ARGUMENTS...
 
 @test "--against a command that is not there, or that fails: 125, and nothing is compared" {
 	run -125 --separate-stderr frbpf_run -o "$OUT" --against no-such-command -- touch ran
-	[[ $stderr == *"--against no-such-command: no such command"* && ! -e ran && ! -e $OUT ]] || fail "$stderr"
+	[[ $stderr == *"--against no-such-command: no such program"* && ! -e ran && ! -e $OUT ]] || fail "$stderr"
+	run -125 --separate-stderr frbpf_run -o "$OUT" --against "$work" -- touch ran
+	[[ $stderr == *"--against $work: no such program"* && ! -e ran && ! -e $OUT ]] || fail "$stderr"
+	run -125 --separate-stderr frbpf_run -o "$OUT" --agianst true -- touch ran
+	[[ $stderr == *"unknown option '--agianst' (did you mean '--against'?)"* ]] || fail "$stderr"
 	run -125 --separate-stderr frbpf_run -o "$OUT" --against "bash -c 'exit 3" -- touch ran
 	[[ $stderr == *"a quote has no end"* && ! -e ran && ! -e $OUT ]] || fail "$stderr"
 	run -125 --separate-stderr frbpf_run -o "$OUT" --against true --baseline base -- touch ran

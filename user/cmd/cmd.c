@@ -7,7 +7,10 @@
 #include "common/log.h"
 #include "common/printable.h"
 #include "daemon/control.h"
+#include "rules/diag.h"
 #include "rules/units.h"
+
+#define OPTIONS_MAX 64 /* of a command; of more than that some are not proposed */
 
 static void print_help(const struct command *cmd)
 {
@@ -25,6 +28,26 @@ int cmd_usage_error(const struct command *cmd, const char *what)
 	fprintf(stderr, "frbpf %s: %s\nUsage: frbpf %s %s   (frbpf %s --help says more)\n",
 		cmd->name, what, cmd->name, cmd->usage, cmd->name);
 	return EXIT_FAILED;
+}
+
+/* The long option that may have been meant; NULL: none is near. */
+static const char *nearest_option(const char *word, const struct option *opts)
+{
+	const char *names[OPTIONS_MAX + 1] = { NULL };
+
+	if (strncmp(word, "--", 2) != 0)
+		return NULL;
+	for (size_t i = 0; i < OPTIONS_MAX && opts[i].name; i++)
+		names[i] = opts[i].name;
+	return nearest_word(word + 2, strcspn(word + 2, "="), names);
+}
+
+static void describe_unknown(const char *word, const struct option *opts, char what[static 256])
+{
+	const char *near = nearest_option(word, opts);
+
+	snprintf(what, 256, "unknown option '%.100s'%s%s%s", word, near ? " (did you mean '--" : "",
+		 near ?: "", near ? "'?)" : "");
 }
 
 enum cmd_parse cmd_next_option(const struct command *cmd, int argc, char **argv,
@@ -59,8 +82,7 @@ enum cmd_parse cmd_next_option(const struct command *cmd, int argc, char **argv,
 			if (optopt && optopt < 128)
 				snprintf(what, sizeof(what), "unknown option '-%c'", optopt);
 			else
-				snprintf(what, sizeof(what), "unknown option '%s'",
-					 argv[optind - 1]);
+				describe_unknown(argv[optind - 1], long_opts, what);
 			*ret_opt = cmd_usage_error(cmd, what);
 			return CMD_EXIT;
 		default:

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -35,6 +36,13 @@ static int read_baseline(struct repeat *r, struct err *err)
 	return 0;
 }
 
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
 /* As execvp(3) looks for it. */
 static bool is_executable(const char *name)
 {
@@ -42,12 +50,12 @@ static bool is_executable(const char *name)
 	char path[PATH_MAX];
 
 	if (strchr(name, '/'))
-		return access(name, X_OK) == 0;
+		return is_program(name);
 	for (;; at++) {
 		int len = strcspn(at, ":");
 
 		snprintf(path, sizeof(path), "%.*s%s%s", len, at, len ? "/" : "", name);
-		if (access(path, X_OK) == 0)
+		if (is_program(path))
 			return true;
 		at += len;
 		if (!*at)
@@ -84,7 +92,7 @@ int repeat__open(const struct run_opts *opts, const struct run_rules *rules, str
 	if (!code && opts->baseline)
 		code = read_baseline(r, err);
 	if (!code && opts->against && !is_executable(opts->against[0]))
-		code = err_set(err, -ENOENT, "--against %s: no such command", opts->against[0]);
+		code = err_set(err, -ENOENT, "--against %s: no such program", opts->against[0]);
 	if (!code)
 		r->wanted = runs_wanted(r);
 	return code;

@@ -351,9 +351,9 @@ static void repeat(struct run *r)
 	r->other = false;
 	r->outcome.series = &r->repeat.now;
 	if (!ran_well(r)) {
-		if (is_compared(r))
-			log_warn("the command did not end well: nothing is compared, no baseline "
-				 "is written");
+		if (is_compared(r) && !r->broken) /* else it was said */
+			log_warn("the command did not end well: nothing is compared%s",
+				 r->opts->save_baseline ? ", no baseline is written" : "");
 		return;
 	}
 	r->broken = !repeat__finish(&r->repeat);
