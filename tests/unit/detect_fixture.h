@@ -267,6 +267,16 @@ static inline int await(pid_t pid)
 	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Calls, hits or waits for which there was no room, or no task storage: the kernel refuses that to a task that interrupts
+ * another one's use of it on its CPU. */
+static inline uint64_t missing(const struct detectors *d)
+{
+	struct detectors_stats stats;
+
+	detectors__stats(d, &stats);
+	return stats.missing_storage;
+}
+
 struct findings; /* what a child finds out about itself; each test has its own */
 
 static inline pid_t spawn(void (*fn)(struct findings *f, long arg), struct findings *f, long arg)
