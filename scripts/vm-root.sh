@@ -71,7 +71,7 @@ finish() { # ROOT
 	ln -sf ../proc/self/mounts "$1/etc/mtab"
 	# only programs of ARCH can make it: in the virtual machine
 	ln -sf /run/ld.so.cache "$1/etc/ld.so.cache"
-	for name in dev proc run sys tmp var/tmp var/lib; do
+	for name in dev lib/modules proc run sys tmp var/tmp var/lib; do
 		mkdir -p "$1/$name"
 	done
 	for link in "$1"/usr/lib/*/*.so; do
