@@ -94,6 +94,7 @@ write_init() { # DIR
 		mount -t devpts devpts /dev/pts
 		mount -t tmpfs tmpfs /dev/shm
 		mount -t cgroup2 cgroup2 /sys/fs/cgroup
+		echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 		mount -t tracefs tracefs /sys/kernel/tracing
 		mount -t debugfs debugfs /sys/kernel/debug
 		mount -t bpf bpf /sys/fs/bpf
@@ -114,6 +115,7 @@ write_init() { # DIR
 			mkdir "/lib/modules/$(uname -r)"
 			mount --bind "$modules" "/lib/modules/$(uname -r)"
 			modprobe -q loop # no one else asks for it, and tests have their disks there
+			echo /run/bin/modprobe >/proc/sys/kernel/modprobe
 		fi
 		[ -e /etc/ld.so.cache ] || ldconfig -C /run/ld.so.cache
 		ulimit -Hn 524288
