@@ -118,6 +118,7 @@ write_init() { # DIR
 			echo /run/bin/modprobe >/proc/sys/kernel/modprobe
 		fi
 		[ -e /etc/ld.so.cache ] || ldconfig -C /run/ld.so.cache
+		echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent # as slow as it is, sampling rates stay as they are
 		ulimit -Hn 524288
 		read -r output status </run/lines
 		stty -F "/dev/$output" raw -echo
