@@ -28,6 +28,8 @@
 #include "sideband/sideband.h"
 #include "sideband/sideband_ring.h"
 
+#include "kernel_map_name.h"
+
 static struct sideband *open_sideband(const struct sideband_opts *opts)
 {
 	struct sideband *sb;
@@ -158,22 +160,6 @@ static void test_attr(void **state)
 		assert_true(ids[i] && (!i || ids[i] != ids[i - 1]));
 	sideband__free(sb);
 	sideband__free(NULL);
-}
-
-/* The first of _text and _stext that the kernel tells: arm64 begins its text with the second. */
-static const char *kernel_map_name(void)
-{
-	FILE *f = fopen("/proc/kallsyms", "re");
-	char line[512], *name;
-	bool has_text = false;
-
-	assert_non_null(f);
-	while (!has_text && fgets(line, sizeof(line), f)) {
-		name = strrchr(line, ' ');
-		has_text = name && !strcmp(name, " _text\n");
-	}
-	fclose(f);
-	return has_text ? "[kernel.kallsyms]_text" : "[kernel.kallsyms]_stext";
 }
 
 /* Born, exec'ed and gone inside of the window. */
