@@ -5,6 +5,9 @@
 
 #include "engine.bpf.h"
 
+/* As far as is known. */
+enum { HOLDS_NOT, MAY_HOLD, HOLDS };
+
 static __always_inline bool key_in(const __u64 *keys, __u32 key)
 {
 	return keys[(key / 64) % FRBPF_KEY_WORDS] & (1ULL << (key % 64));

@@ -33,10 +33,9 @@ static __always_inline void state_count(struct frbpf_rule_state *st, __u64 value
 
 	barrier_var(
 		bucket); /* the compiler knows it is in bounds, the verifier before 6.0 does not */
-	__sync_fetch_and_add(&st->matched, 1);
-	__sync_fetch_and_add(&st->values[bucket % FRBPF_MAX_VALUES], 1);
-	if (value)
-		__sync_fetch_and_add(&st->sum, value);
+	if (bucket)
+		__sync_fetch_and_add(&st->values[bucket % FRBPF_MAX_VALUES], 1);
+	__sync_fetch_and_add(&st->sum, value);
 	st->last_value = value;
 	/* A few attempts: whoever wins a race stored a maximum, too. */
 	for (i = 0; i < 4; i++) {

@@ -251,18 +251,17 @@ static __always_inline __s64 end_span(struct match *m, struct span *s, __u32 hal
 	return value;
 }
 
-static __always_inline void check_span(const struct hit_args *args)
+static __always_inline void check_span(struct hit *hit)
 {
 	__u64 now = bpf_ktime_get_ns();
 	__u32 half = rules_half(), hash;
-	struct hit_subject subject;
 	struct span_key key;
 	struct match *m;
 	struct span *s;
 	__s64 value;
 	int i;
 
-	hash = key_take(&key, end_keys, args);
+	hash = key_take(&key, end_keys, &hit->args);
 	i = span_find(&key, hash, now, false);
 	s = i < 0 ? NULL : span_at(hash, i);
 	if (!s)
@@ -273,9 +272,9 @@ static __always_inline void check_span(const struct hit_args *args)
 	value = end_span(m, s, half, now);
 	if (value < 0)
 		return;
-	hit_extract(&end_extracts[half], args, m);
-	if (hit_concerns(m, half, args, &subject))
-		hit_run(m, subject, FRBPF_SOURCE_SPAN, now, value);
+	hit_extract(&end_extracts[half], &hit->args, m);
+	hit->settle = (struct settle){ .now = now, .value = value, .half = half };
+	hit_run(m, hit, FRBPF_SOURCE_SPAN);
 }
 
 SEC("raw_tp")
@@ -289,7 +288,7 @@ int span_end(__u64 *ctx)
 	if (!hit)
 		return 0;
 	hit_take(&hit->args, ctx, n_end_args);
-	check_span(&hit->args);
+	check_span(hit);
 	hit_end(hit);
 	return 0;
 }
