@@ -295,9 +295,11 @@ static __always_inline __u32 hit_is_own(struct hit *hit)
 		if (is_dump_written(hit->settle.now))
 			return 1;
 	}
-	if (task)
-		return (__u32)BPF_CORE_READ(task, tgid) == control.self_tgid;
-	return (__u32)hit->subject.pid == control.self_tgid;
+	if (!task)
+		return (__u32)hit->subject.pid == control.self_tgid;
+	if (subject_arg < 0)
+		return bpf_get_current_pid_tgid() >> 32 == control.self_tgid;
+	return (__u32)BPF_CORE_READ(task, tgid) == control.self_tgid;
 }
 
 /* As settle_rule(), of a hit in scope whose values are in @m: with a condition on these, too. */
@@ -322,33 +324,16 @@ __noinline int settle_hit(__u32 i, const struct match *m, struct hit *hit)
 	return SETTLE_MATCH;
 }
 
-/* As some_run(). */
-__noinline int settle_some_of_hit(__u32 first, __u32 n_rules, const struct match *m,
-				  struct hit *hit)
-{
-	__u32 i;
-	int ret;
-
-	if (!m || !hit)
-		return SETTLE_END;
-	for (i = 0; i < RULES_AT_ONCE; i++) {
-		if (first + i >= n_rules)
-			return SETTLE_END;
-		ret = settle_hit(first + i, m, hit);
-		if (ret)
-			return ret;
-	}
-	return SETTLE_NEXT;
-}
-
 /* As rules_settle(). */
 static __always_inline bool hit_settles(const struct match *m, struct hit *hit)
 {
 	__u32 n_rules = control.half[hit->settle.half & 1].n_rules, i;
 	int ret;
 
-	for (i = 0; i < FRBPF_MAX_RULES; i += RULES_AT_ONCE) {
-		ret = settle_some_of_hit(i, n_rules, m, hit);
+	for (i = 0; i < FRBPF_MAX_RULES; i++) {
+		if (i >= n_rules)
+			break;
+		ret = settle_hit(i, m, hit);
 		if (ret)
 			return ret == SETTLE_MATCH;
 	}

@@ -179,32 +179,16 @@ __noinline int settle_hit(__u32 i, struct probe_args *args)
 	return SETTLE_MATCH;
 }
 
-/* As some_run(). */
-__noinline int settle_some_of_hit(__u32 first, __u32 n_rules, struct probe_args *args)
-{
-	__u32 i;
-	int ret;
-
-	if (!args)
-		return SETTLE_END;
-	for (i = 0; i < RULES_AT_ONCE; i++) {
-		if (first + i >= n_rules)
-			return SETTLE_END;
-		ret = settle_hit(first + i, args);
-		if (ret)
-			return ret;
-	}
-	return SETTLE_NEXT;
-}
-
 /* As rules_settle(). */
 static __always_inline bool hit_settles(struct probe_args *args)
 {
 	__u32 n_rules = control.half[args->settle.half & 1].n_rules, i;
 	int ret;
 
-	for (i = 0; i < FRBPF_MAX_RULES; i += RULES_AT_ONCE) {
-		ret = settle_some_of_hit(i, n_rules, args);
+	for (i = 0; i < FRBPF_MAX_RULES; i++) {
+		if (i >= n_rules)
+			break;
+		ret = settle_hit(i, args);
 		if (ret)
 			return ret == SETTLE_MATCH;
 	}
