@@ -10,7 +10,11 @@ enum { HOLDS_NOT, MAY_HOLD, HOLDS };
 
 static __always_inline bool key_in(const __u64 *keys, __u32 key)
 {
-	return keys[(key / 64) % FRBPF_KEY_WORDS] & (1ULL << (key % 64));
+	__u32 word = key / 64;
+
+	/* the compiler may know that it is in bounds, the verifier of 6.1 does not */
+	barrier_var(word);
+	return keys[word % FRBPF_KEY_WORDS] & (1ULL << (key % 64));
 }
 
 static __always_inline bool number_holds(__s64 val, __u8 op, __s64 arg)

@@ -10,7 +10,7 @@
 
 #include "rules.bpf.h"
 
-#define SETTLE_UNKNOWN FRBPF_CAUSE_MAX + 1 /* it needs a struct match */
+#define SETTLE_UNKNOWN (FRBPF_CAUSE_MAX + 1) /* it needs a struct match */
 
 /* Are its rates about the rule, not about who matches? */
 static __always_inline bool settle_can(const struct frbpf_rule *rule)
