@@ -258,30 +258,24 @@ static __always_inline void hit_extract(const struct frbpf_extracts *xs,
 }
 
 /* Does the rule's condition hold, as far as its values of the event tell? The others are not in @m
- * yet. Without branches on what is known so far: for the verifier it is one path. */
+ * yet. Without branches: for the verifier it is one path. */
 static __always_inline __u32 values_hold(const struct frbpf_rule *rule, const struct match *m)
 {
-	__u64 holds = !rule->n_nodes, may = holds, group_holds = 1, group_may = 1, is, other, end;
-	__u32 i;
+	__u32 any = HOLDS_NOT, all = HOLDS, end, i;
 
+	if (!rule->n_nodes)
+		return HOLDS;
 	for (i = 0; i < FRBPF_MAX_NODES; i++) {
 		if (i >= rule->n_nodes)
 			break;
-		other = rule->nodes[i].field < FRBPF_FIELD_ARG;
-		is = other || node_holds(&rule->nodes[i], m);
-		end = rule->nodes[i].flags / FRBPF_NODE_END & 1;
-		group_may &= is;
-		group_holds &= is & ~other;
-		holds |= group_holds & end;
-		may |= group_may & end;
-		group_holds |= end;
-		group_may |= end;
-		barrier_var(group_holds);
-		barrier_var(group_may);
+		all &= value_holds(&rule->nodes[i], m);
+		end = -(rule->nodes[i].flags / FRBPF_NODE_END & 1);
+		any |= all & end;
+		all |= HOLDS & end;
+		barrier_var(all);
+		barrier_var(any);
 	}
-	if (holds)
-		return HOLDS;
-	return may ? MAY_HOLD : HOLDS_NOT;
+	return any & HOLDS;
 }
 
 /* Is it about one of our own processes, or what we do? */

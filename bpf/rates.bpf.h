@@ -5,7 +5,15 @@
 
 #include "engine.bpf.h"
 
-/* The highest bit set, without a branch: the verifier walks one path. 0 for 0. */
+/* 1 or 0, without a branch. */
+static __always_inline __u64 not_zero(__u64 v)
+{
+	v |= -v;
+	barrier_var(v);
+	return v >> 63;
+}
+
+/* The highest bit set, likewise: the verifier walks one path. 0 for 0. */
 static __always_inline __u32 log2_of(__u64 v)
 {
 	__u32 shift, r;

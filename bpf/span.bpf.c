@@ -128,11 +128,34 @@ static __always_inline bool is_old(const struct span *s, __u64 now)
 	return (__s64)(now - s->last) > (__s64)max_age;
 }
 
+/* May a start be put there? 1 or 0, without a branch: the verifier would walk all that follows for
+ * each of them. */
+static __always_inline __u64 span_has_room(const struct span *s, __u32 state, __u64 now)
+{
+	__u64 begun = state / SPAN_BEGUN, old = (max_age - (now - s->last)) >> 63;
+
+	return (not_zero(state) ^ 1) | (begun & old);
+}
+
+/* Take a place that has room. */
+static __always_inline bool span_claim(struct span *s, __u64 now)
+{
+	if (span_take(s, SPAN_FREE))
+		return true;
+	if (!is_old(s, now) || !span_take(s, SPAN_BEGUN))
+		return false;
+	if (is_old(s, now))
+		return true;
+	span_give(s, SPAN_BEGUN); /* another CPU has put a start there meanwhile */
+	return false;
+}
+
 /* The place that has the key, now TAKEN: -1, there is none; or, when @begin, one to put it into. */
 __noinline int span_find(const struct span_key *key, __u32 hash, __u64 now, __u32 begin)
 {
-	__u32 i, room = SPAN_PLACES;
+	__u64 rooms = 0;
 	struct span *s;
+	__u32 i, state;
 
 	if (!key)
 		return -1;
@@ -140,28 +163,26 @@ __noinline int span_find(const struct span_key *key, __u32 hash, __u64 now, __u3
 		s = span_at(hash, i);
 		if (!s)
 			return -1;
-		if (span_state(s) == SPAN_BEGUN && same_key(&s->key, key) && !is_old(s, now)) {
+		state = span_state(s);
+		if (state == SPAN_BEGUN && same_key(&s->key, key) && !is_old(s, now)) {
 			if (!span_take(s, SPAN_BEGUN))
 				return -1; /* in use on another CPU, or below us */
 			if (same_key(&s->key, key))
 				return i;
 			span_give(s, SPAN_BEGUN);
-		} else if (room == SPAN_PLACES &&
-			   (span_state(s) == SPAN_FREE ||
-			    (span_state(s) == SPAN_BEGUN && is_old(s, now)))) {
-			room = i;
 		}
+		rooms |= span_has_room(s, state, now) << i;
+		barrier_var(rooms);
 	}
-	if (!begin || room == SPAN_PLACES)
+	if (!begin || !rooms)
 		return -1;
-	s = span_at(hash, room);
-	if (!s)
-		return -1;
-	if (!span_take(s, SPAN_FREE) && !(is_old(s, now) && span_take(s, SPAN_BEGUN)))
+	i = log2_of(rooms & -rooms);
+	s = span_at(hash, i);
+	if (!s || !span_claim(s, now))
 		return -1;
 	s->depth = 0;
 	s->key = *key;
-	return room;
+	return i;
 }
 
 static __always_inline void save_args(struct span *s, const struct hit_args *args)

@@ -101,14 +101,6 @@ static const __u64 arg_takes = ARG_TAKES(FRBPF_OP_EQ, 0x02) | ARG_TAKES(FRBPF_OP
 			       ARG_TAKES(FRBPF_OP_GT, 0x04) | ARG_TAKES(FRBPF_OP_GE, 0x06) |
 			       ARG_TAKES(FRBPF_OP_BITS, 0x08) | ARG_TAKES(FRBPF_OP_NO_BITS, 0x10);
 
-/* The highest bit, of a number that is not 0. */
-static __always_inline __u64 not_zero(__u64 v)
-{
-	v |= -v;
-	barrier_var(v);
-	return v >> 63;
-}
-
 /* number_holds(), and equality. 1 or 0. */
 static __always_inline __u64 arg_holds(__u64 val, __u8 op, __u64 wanted)
 {
