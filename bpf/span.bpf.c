@@ -257,27 +257,29 @@ static __always_inline bool load_args(struct match *m, const struct span *s, __u
 	return true;
 }
 
-/* Its duration, and its values into @m if that is worth it; -1: nothing began. */
-static __always_inline __s64 end_span(struct match *m, struct span *s, __u32 half, __u64 now)
+/* ns; -1: it is deeper than there is room for. */
+static __always_inline __s64 span_value(const struct span *s, __u64 now)
 {
 	__u32 depth = s->depth - 1;
-	__s64 value;
 
-	/* deeper than there is room for: not measured */
-	value = depth < FRBPF_SPAN_DEPTH ? (__s64)(now - s->begin[depth % FRBPF_SPAN_DEPTH]) : -1;
-	if (value < 0 || rules_below(half, value) || !load_args(m, s, half))
-		value = -1;
+	return depth < FRBPF_SPAN_DEPTH ? (__s64)(now - s->begin[depth % FRBPF_SPAN_DEPTH]) : -1;
+}
+
+static __always_inline void span_leave(struct span *s)
+{
+	__u32 depth = s->depth - 1;
+
 	s->depth = depth;
 	span_give(s, nested && depth ? SPAN_BEGUN : SPAN_FREE);
-	return value;
 }
 
 static __always_inline void check_span(struct hit *hit)
 {
 	__u64 now = bpf_ktime_get_ns();
 	__u32 half = rules_half(), hash;
+	struct match *m = NULL;
 	struct span_key key;
-	struct match *m;
+	bool loaded = false;
 	struct span *s;
 	__s64 value;
 	int i;
@@ -287,11 +289,13 @@ static __always_inline void check_span(struct hit *hit)
 	s = i < 0 ? NULL : span_at(hash, i);
 	if (!s)
 		return;
-	m = hit_match_begin(half);
-	if (!m)
-		return;
-	value = end_span(m, s, half, now);
-	if (value < 0)
+	value = span_value(s, now);
+	if (value >= 0 && !rules_below(half, value)) {
+		m = hit_match_begin(half);
+		loaded = m && load_args(m, s, half);
+	}
+	span_leave(s);
+	if (!loaded)
 		return;
 	hit_extract(&end_extracts[half], &hit->args, m);
 	hit->settle = (struct settle){ .now = now, .value = value, .half = half };
