@@ -53,6 +53,7 @@ int app_hit(struct pt_regs *ctx)
 {
 	__u64 value = probe_arg(ctx, bpf_get_attach_cookie(ctx));
 	__u32 half = rules_half();
+	struct settle s;
 	struct match *m;
 
 	/* as a message that says so: it is none */
@@ -60,7 +61,8 @@ int app_hit(struct pt_regs *ctx)
 		return 0;
 	if (rules_below(half, value) && !rules_want_all(half))
 		return 0;
-	m = user_match(half, bpf_ktime_get_ns(), value);
+	s = (struct settle){ .now = bpf_ktime_get_ns(), .value = value, .half = half };
+	m = user_match_begin(&s);
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_APP;

@@ -181,6 +181,7 @@ static __always_inline void match_request(struct match *m, struct request *rq,
 static __always_inline void check_request(struct request *rq, const struct pending *p, __u32 bytes,
 					  __u32 half, __u64 now, __u64 value)
 {
+	struct settle s = { .now = now, .value = value, .half = half };
 	__u32 zero = 0;
 	__u64 *busy = bpf_map_lookup_elem(&at_work, &zero);
 	struct match *m;
@@ -193,10 +194,10 @@ static __always_inline void check_request(struct request *rq, const struct pendi
 	}
 	*busy = 1;
 	barrier();
-	m = match_saved(half, &p->subject, &p->cgroups, now, value);
+	s.self = is_dump_written(now);
+	m = match_saved(&s, &p->subject, &p->cgroups);
 	if (m) {
 		m->source = of_device ? FRBPF_SOURCE_BLKIO_DEVICE : FRBPF_SOURCE_BLKIO;
-		match_check_self(m);
 		match_request(m, rq, p, bytes);
 		rules_run(m);
 	}

@@ -33,6 +33,7 @@ int BPF_PROG(bl_wakeup, struct task_struct *task)
 {
 	struct wait *wait = bpf_task_storage_get(&waits, task, 0, 0);
 	__u64 begin, now;
+	struct settle s;
 	struct match *m;
 	__u32 half;
 
@@ -44,7 +45,8 @@ int BPF_PROG(bl_wakeup, struct task_struct *task)
 	half = rules_half();
 	if ((__s64)(now - begin) <= 0 || rules_below(half, now - begin))
 		return 0;
-	m = match_begin(half, task, bpf_get_current_task_btf(), now, now - begin);
+	s = (struct settle){ .now = now, .value = now - begin, .half = half };
+	m = match_begin(&s, task, bpf_get_current_task_btf());
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_BLOCKED;

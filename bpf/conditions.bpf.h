@@ -5,9 +5,16 @@
 
 #include "engine.bpf.h"
 
+/* As far as is known. */
+enum { HOLDS_NOT = 0, MAY_HOLD = 1, HOLDS = 3 }; /* of both of two: the bits they share */
+
 static __always_inline bool key_in(const __u64 *keys, __u32 key)
 {
-	return keys[(key / 64) % FRBPF_KEY_WORDS] & (1ULL << (key % 64));
+	__u32 word = key / 64;
+
+	/* the compiler may know that it is in bounds, the verifier of 6.1 does not */
+	barrier_var(word);
+	return keys[word % FRBPF_KEY_WORDS] & (1ULL << (key % 64));
 }
 
 static __always_inline bool number_holds(__s64 val, __u8 op, __s64 arg)
@@ -85,15 +92,12 @@ static __always_inline bool prefix_holds(const __u64 *a, const __u64 *b, __u32 b
 	return !high && !(low >> (128 - bits) % 64);
 }
 
-__noinline int node_holds(const struct frbpf_node *node, const struct match *m)
+static __always_inline bool node_check(const struct frbpf_node *node, const struct match *m)
 {
-	__u32 task, field;
+	__u32 task, field = node->field;
 	__u64 low, high;
 	__u8 op;
 
-	if (!node || !m)
-		return 0;
-	field = node->field;
 	if (field >= FRBPF_FIELD_MAX)
 		return 0;
 	op = node->op;
@@ -112,6 +116,22 @@ __noinline int node_holds(const struct frbpf_node *node, const struct match *m)
 	if (op == FRBPF_OP_EQ || op == FRBPF_OP_NE)
 		return (low == node->val[0] && high == node->val[1]) == (op == FRBPF_OP_EQ);
 	return number_holds(low, op, node->val[0]);
+}
+
+__noinline int node_holds(const struct frbpf_node *node, const struct match *m)
+{
+	return node && m && node_check(node, m);
+}
+
+/* The same while only values of the event are in @m: HOLDS, HOLDS_NOT, or MAY_HOLD if it is about
+ * something else. */
+__noinline int value_holds(const struct frbpf_node *node, const struct match *m)
+{
+	if (!node || !m)
+		return HOLDS_NOT;
+	if (node->field < FRBPF_FIELD_ARG)
+		return MAY_HOLD;
+	return node_check(node, m) ? HOLDS : HOLDS_NOT;
 }
 
 /* A disjunction of conjunctions, see struct frbpf_node. */

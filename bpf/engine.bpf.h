@@ -97,6 +97,20 @@ struct frbpf_control control;
  * by every event. */
 __u64 missing_storage __attribute__((aligned(64)));
 
+/* What is known of an event before a match is filled, and what has come of it. See settle.bpf.h. */
+struct settle {
+	__u64 now;   /* ns; 0: not asked for yet */
+	__u64 value; /* ns; 0 of hits */
+	__u32 half;
+	__u32 key; /* these as in struct match */
+	__u32 error;
+	__u32 self;
+	__u32 counted;
+	__u32 first;
+	__u32 slot; /* of the rule that has counted it */
+	__u32 pad;
+};
+
 enum { MATCH_SUBJECT, MATCH_CURRENT, MATCH_TASKS };
 
 enum { MATCH_CGROUP_PATH, MATCH_EXE_PATH, MATCH_PATHS };
@@ -121,6 +135,7 @@ struct match {
 	__u32 alone;   /* the subject is the current task: its paths stand there once */
 	__u32 fired;   /* set by the engine: a trigger was sent */
 	__u32 counted; /* 1 + index of a rule that has counted it: see settle.bpf.h */
+	__u32 first;   /* the rule to begin with: those before it are settled */
 };
 
 /* Too large for the stack. Programs that use it neither sleep nor interrupt each other. */

@@ -272,16 +272,18 @@ enum frbpf_cause {
 
 /* Counters of one rule; written by BPF with atomics, read by the daemon at any time. */
 struct frbpf_rule_state {
-	__u64 last_fired;		   /* 0: never */
-	__u64 matched;			   /* threshold, keys and predicates held */
-	__u64 fired;			   /* of these, a trigger was submitted */
-	__u64 suppressed[FRBPF_CAUSE_MAX]; /* of these, held back, by cause; matched = fired + sum
-					    */
+	__u64 last_fired; /* 0: never */
+	__u64 cooling;	  /* the jiffy in which it was seen that the cooldown lasts */
+	__u64 fired;	  /* a trigger was submitted */
+	__u64 suppressed[FRBPF_CAUSE_MAX]; /* it was held back, by cause */
+	__u64 matched; /* threshold, keys and predicates held: the sum of these, for who reads it */
 	__u64 last_value;
 	__u64 max_value;
-	__u64 sum;			/* of all values that are counted below */
-	__u64 values[FRBPF_MAX_VALUES]; /* matches by value: bucket i has those from 2^i ns on */
-	struct frbpf_count count;	/* of FRBPF_PER_RULE */
+	__u64 sum; /* of all values */
+	/* Matches by value: bucket i has those from 2^i ns on. The first one is what is left, for who
+	 * reads it. */
+	__u64 values[FRBPF_MAX_VALUES];
+	struct frbpf_count count; /* of FRBPF_PER_RULE */
 };
 
 /* Set by the daemon: until when triggers of a slot are held back, behind the last slot those of all,
@@ -520,6 +522,6 @@ _Static_assert(sizeof(struct frbpf_trigger) == 288, "trigger layout");
 _Static_assert(sizeof(struct frbpf_stacks) == 2056, "stacks layout");
 _Static_assert(sizeof(struct frbpf_key) == 32, "key layout");
 _Static_assert(1 << FRBPF_COUNT_LAP_BITS == FRBPF_COUNT_MAX, "laps in what a time leaves");
-_Static_assert(sizeof(struct frbpf_rule_state) == 1152, "state layout");
+_Static_assert(sizeof(struct frbpf_rule_state) == 1160, "state layout");
 
 #endif

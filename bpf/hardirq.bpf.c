@@ -10,7 +10,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "rules.bpf.h"
+#include "settle.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -38,6 +38,7 @@ int BPF_PROG(hi_exit, int irq, struct irqaction *action, int ret)
 {
 	__u64 now = bpf_ktime_get_ns(), *begin, value;
 	__u32 zero = 0, half = rules_half();
+	struct settle s;
 	struct match *m;
 
 	begin = bpf_map_lookup_elem(&begun, &zero);
@@ -47,11 +48,12 @@ int BPF_PROG(hi_exit, int irq, struct irqaction *action, int ret)
 	*begin = 0;
 	if ((__s64)value <= 0 || rules_below(half, value))
 		return 0;
-	m = match_of_cpu(half, now, value);
+	s = (struct settle){ .now = now, .value = value, .half = half };
+	s.self = is_dump_written(now);
+	m = match_of_cpu(&s);
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_HARDIRQ;
-	match_check_self(m);
 	m->val[MATCH_SUBJECT][FRBPF_HARDIRQ_IRQ][0] = irq;
 	bpf_probe_read_kernel_str(m->val[MATCH_SUBJECT][FRBPF_HARDIRQ_NAME], FRBPF_COMM_LEN,
 				  action->name);

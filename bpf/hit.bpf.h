@@ -7,7 +7,7 @@
 #define FRBPF_HIT_BPF_H
 
 #include "gate.bpf.h"
-#include "rules.bpf.h"
+#include "settle.bpf.h"
 
 /* Arguments of the tracepoint, as its programs get them: each widened to a word, with zeros. */
 #define HIT_ARGS 16 /* a power of two: an index is masked for the verifier */
@@ -16,12 +16,20 @@ struct hit_args {
 };
 _Static_assert(HIT_ARGS >= FRBPF_TP_ARGS, "room for all arguments");
 
+/* Whom a hit is about. */
+struct hit_subject {
+	__u64 task; /* its address; 0: it is known by its number, or it is nobody */
+	__u64 pid;
+};
+
 /* Of one hit, on its CPU. A tracepoint may be hit again by an interrupt while its program runs
  * (kernels from 6.1 on do not let it): such a hit is dropped and counted. */
 struct hit {
 	__u32 busy;
 	__u32 pad;
 	struct hit_args args;
+	struct hit_subject subject;
+	struct settle settle;
 };
 
 struct {
@@ -249,58 +257,79 @@ static __always_inline void hit_extract(const struct frbpf_extracts *xs,
 	}
 }
 
-/* Can the rule's condition still hold, as far as its values of the event tell? Most hits end here,
- * before anything is asked of tasks. */
-__noinline int rule_may_hold(__u32 idx, const struct match *m)
+/* Does the rule's condition hold, as far as its values of the event tell? The others are not in @m
+ * yet. Without branches: for the verifier it is one path. */
+static __always_inline __u32 values_hold(const struct frbpf_rule *rule, const struct match *m)
 {
-	struct frbpf_rule *rule = bpf_map_lookup_elem(&rules, &idx);
-	bool all = true;
-	__u32 i;
+	__u32 any = HOLDS_NOT, all = HOLDS, end, i;
 
-	if (!rule || !m)
-		return 0;
 	if (!rule->n_nodes)
-		return 1;
+		return HOLDS;
 	for (i = 0; i < FRBPF_MAX_NODES; i++) {
 		if (i >= rule->n_nodes)
 			break;
-		if (all && rule->nodes[i].field >= FRBPF_FIELD_ARG &&
-		    !node_holds(&rule->nodes[i], m))
-			all = false;
-		if (rule->nodes[i].flags & FRBPF_NODE_END) {
-			if (all)
-				return 1;
-			all = true;
-		}
+		all &= value_holds(&rule->nodes[i], m);
+		end = -(rule->nodes[i].flags / FRBPF_NODE_END & 1);
+		any |= all & end;
+		all |= HOLDS & end;
+		barrier_var(all);
+		barrier_var(any);
 	}
-	return 0;
+	return any & HOLDS;
 }
 
-/* As some_run(). */
-__noinline int some_may_hold(__u32 first, __u32 n_rules, const struct match *m)
+/* Is it about one of our own processes, or what we do? */
+static __always_inline __u32 hit_is_own(struct hit *hit)
 {
-	__u32 i;
+	struct task_struct *task = (struct task_struct *)hit->subject.task;
 
-	if (!m)
-		return 0;
-	for (i = 0; i < RULES_AT_ONCE; i++) {
-		if (first + i >= n_rules)
-			break;
-		if (rule_may_hold(2 * (first + i) + (m->half & 1), m))
+	if (is_disturbed) {
+		if (!hit->settle.now)
+			hit->settle.now = bpf_ktime_get_ns();
+		if (is_dump_written(hit->settle.now))
 			return 1;
 	}
-	return 0;
+	if (!task)
+		return (__u32)hit->subject.pid == control.self_tgid;
+	if (subject_arg < 0)
+		return bpf_get_current_pid_tgid() >> 32 == control.self_tgid;
+	return (__u32)BPF_CORE_READ(task, tgid) == control.self_tgid;
 }
 
-static __always_inline bool rules_may_hold(const struct match *m, __u32 half)
+/* As settle_rule(), of a hit in scope whose values are in @m: with a condition on these, too. */
+__noinline int settle_hit(__u32 i, const struct match *m, struct hit *hit)
 {
-	__u32 i, n_rules = control.half[half & 1].n_rules;
+	struct frbpf_rule *rule;
+	__u32 idx, holds;
 
-	for (i = 0; i < FRBPF_MAX_RULES; i += RULES_AT_ONCE) {
+	if (!m || !hit)
+		return SETTLE_END;
+	idx = 2 * i + (hit->settle.half & 1);
+	rule = bpf_map_lookup_elem(&rules, &idx);
+	if (!rule || rule_reached(rule, hit->settle.value, 0) != REACHED)
+		return SETTLE_END;
+	holds = values_hold(rule, m);
+	if (holds == HOLDS_NOT)
+		return SETTLE_NEXT;
+	hit->settle.self = hit_is_own(hit);
+	if (holds == HOLDS && settle_match(idx, rule, &hit->settle))
+		return SETTLE_NEXT;
+	hit->settle.first = i;
+	return SETTLE_MATCH;
+}
+
+/* As rules_settle(). */
+static __always_inline bool hit_settles(const struct match *m, struct hit *hit)
+{
+	__u32 n_rules = control.half[hit->settle.half & 1].n_rules, i;
+	int ret;
+
+	for (i = 0; i < FRBPF_MAX_RULES; i++) {
 		if (i >= n_rules)
 			break;
-		if (some_may_hold(i, n_rules, m))
-			return true;
+		ret = settle_hit(i, m, hit);
+		if (ret)
+			return ret == SETTLE_MATCH;
 	}
 	return false;
 }
@@ -367,12 +396,6 @@ static __always_inline struct match *hit_match_begin(__u32 half)
 	return m;
 }
 
-/* Whom a hit is about. */
-struct hit_subject {
-	__u64 task; /* its address; 0: it is known by its number, or it is nobody */
-	__u64 pid;
-};
-
 static __always_inline struct hit_subject hit_subject(const struct hit_args *args)
 {
 	struct hit_subject s = { 0 };
@@ -404,39 +427,34 @@ static __always_inline void subject_current(struct match *m, struct task_struct 
 
 /* All else of a hit that may match. Global: what follows is verified once, not for each kind of
  * subject. */
-__noinline int hit_fill(struct match *m, __u64 task, __u64 pid, __u64 now, __u64 value)
+__noinline int hit_fill(struct match *m, const struct hit *hit)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
-	struct hit_subject subject = { task, pid };
+	__u64 task;
 	__u32 half;
 
-	if (!m)
+	if (!m || !hit)
 		return 0;
-	half = m->half & 1;
+	task = hit->subject.task;
+	half = hit->settle.half & 1;
 	__builtin_memset(m->val[MATCH_SUBJECT], 0, sizeof(m->val[0][0]) * FRBPF_FIELD_ARG);
 	__builtin_memset(m->val[MATCH_CURRENT], 0,
 			 sizeof(*m) - __builtin_offsetof(struct match, val[MATCH_CURRENT]));
-	m->half = half;
-	m->now = now;
-	m->value = value;
-	m->cpu = bpf_get_smp_processor_id();
+	match_settled(m, &hit->settle);
 	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
-	if (!subject.task)
-		subject_pid(m, subject.pid);
-	else if (subject.task == bpf_get_current_task())
+	if (!task)
+		subject_pid(m, hit->subject.pid);
+	else if (task == bpf_get_current_task())
 		subject_current(m, current);
 	else
-		subject_fields(subject.task, m);
-	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = value;
-	m->self = m->process[0] == control.self_tgid;
-	if (is_disturbed)
-		match_check_self(m);
-	if (subject.task && control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
-		match_cgroups(m, (struct task_struct *)subject.task,
+		subject_fields(task, m);
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = m->value;
+	if (task && control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
+		match_cgroups(m, (struct task_struct *)task,
 			      (struct task_struct *)bpf_get_current_task());
 	match_no_paths(m);
-	if (subject.task)
-		match_paths(m, half, (struct task_struct *)subject.task,
+	if (task)
+		match_paths(m, half, (struct task_struct *)task,
 			    (struct task_struct *)bpf_get_current_task());
 	return 0;
 }
@@ -450,20 +468,15 @@ static __always_inline void hit_stacks(const struct match *m)
 		stacks_send(m, current, true);
 }
 
-/* May a rule match, by the values of the event in @m, and is it for whom the hit is about? */
-static __always_inline bool hit_concerns(const struct match *m, __u32 half,
-					 const struct hit_args *args, struct hit_subject *ret)
+/* A hit whose values are in @m. */
+static __always_inline void hit_run(struct match *m, struct hit *hit, __u32 source)
 {
-	if (!rules_may_hold(m, half))
-		return false;
-	*ret = hit_subject(args);
-	return hit_in_scope(*ret);
-}
-
-static __always_inline void hit_run(struct match *m, struct hit_subject subject, __u32 source,
-				    __u64 now, __u64 value)
-{
-	hit_fill(m, subject.task, subject.pid, now, value);
+	hit->subject = hit_subject(&hit->args);
+	if (!hit_in_scope(hit->subject) || !hit_settles(m, hit))
+		return;
+	if (!hit->settle.now)
+		hit->settle.now = bpf_ktime_get_ns();
+	hit_fill(m, hit);
 	m->source = source;
 	rules_run(m);
 	hit_stacks(m);

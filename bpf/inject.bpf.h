@@ -56,11 +56,9 @@ int inject(void *ctx)
 	if (event.thread[0] && !number_in_scope(event.thread[0]))
 		return 0;
 	match_fill(m, bpf_ktime_get_ns());
-	if (m->source == FRBPF_SOURCE_PSI)
-		match_check_self(m);
 	m->half = half;
 	if (m->source == FRBPF_SOURCE_PSI)
-		match_check_self(m);
+		m->self |= is_dump_written(m->now);
 	rules_run(m);
 	return 0;
 }

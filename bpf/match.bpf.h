@@ -108,31 +108,42 @@ static __always_inline void task_paths(struct match *m, __u32 which, struct task
 	m->val[which][FRBPF_FIELD_EXE][1] = BPF_CORE_READ(exe, f_inode, i_sb, s_dev);
 }
 
-/* An event above the lowest threshold, without tasks. */
-static __always_inline void match_clear(struct match *m, __u32 half, __u64 now, __u64 value)
+/* What is known already. */
+static __always_inline void match_settled(struct match *m, const struct settle *s)
 {
-	match_empty(m);
-	m->half = half;
-	m->now = now;
-	m->value = value;
-	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = value;
+	m->now = s->now;
+	m->value = s->value;
+	m->half = s->half;
+	m->key = s->key;
+	m->error = s->error;
+	m->self = s->self;
+	m->counted = s->counted;
+	m->first = s->first;
 	m->cpu = bpf_get_smp_processor_id();
 }
 
+/* All that rules look at, but for tasks. */
+static __always_inline void match_clear(struct match *m, const struct settle *s)
+{
+	match_empty(m);
+	match_settled(m, s);
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = s->value;
+}
+
 /* The same in `scratch`. NULL cannot be. */
-static __always_inline struct match *match_new(__u32 half, __u64 now, __u64 value)
+static __always_inline struct match *match_new(const struct settle *s)
 {
 	__u32 zero = 0;
 	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
 
 	if (m)
-		match_clear(m, half, now, value);
+		match_clear(m, s);
 	return m;
 }
 
 static __always_inline bool rules_look_at_cgroups(__u32 half)
 {
-	return control.half[half].fields & (1U << FRBPF_FIELD_CGROUP);
+	return control.half[half & 1].fields & (1U << FRBPF_FIELD_CGROUP);
 }
 
 /* When a rule asks for them. */
@@ -152,7 +163,6 @@ static __always_inline void match_paths(struct match *m, __u32 half, struct task
 static __always_inline void match_tasks(struct match *m, __u32 half, struct task_struct *subject,
 					struct task_struct *current)
 {
-	m->self = (__u32)subject->tgid == control.self_tgid;
 	m->process[0] = (__u32)subject->tgid;
 	m->process[1] = subject->group_leader->start_boottime;
 	m->thread[0] = (__u32)subject->pid;
@@ -168,49 +178,10 @@ static __always_inline void match_tasks(struct match *m, __u32 half, struct task
 	match_paths(m, half, subject, current);
 }
 
-/*
- * An event above the lowest threshold, for the source to add to. Values of the event stand with
- * those of the subject. NULL: the rules are not about this subject.
- */
-static __always_inline struct match *match_begin(__u32 half, struct task_struct *subject,
-						 struct task_struct *current, __u64 now,
-						 __u64 value)
+/* Does a dump that is being written make such events at this moment? They are its own, then. */
+static __always_inline bool is_dump_written(__u64 now)
 {
-	struct match *m;
-
-	if (!in_scope(subject))
-		return NULL;
-	m = match_new(half, now, value);
-	if (m)
-		match_tasks(m, half, subject, current);
-	return m;
-}
-
-/* The same for an event that no task suffers from: its subject's fields are empty, but for `cpu`. In
- * scope it is where it holds up a task that is. */
-static __always_inline struct match *match_of_cpu(__u32 half, __u64 now, __u64 value)
-{
-	struct task_struct *current = bpf_get_current_task_btf();
-	struct match *m;
-
-	if (!in_scope(current))
-		return NULL;
-	m = match_new(half, now, value);
-	if (!m)
-		return NULL;
-	m->val[MATCH_SUBJECT][FRBPF_FIELD_CPU][0] = m->cpu;
-	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
-	if (rules_look_at_cgroups(half) && bpf_core_field_exists(current->cgroups))
-		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
-			   &m->cgroup[MATCH_CURRENT]);
-	return m;
-}
-
-/* Of sources that a dump being written disturbs: for as long as the daemon says, it is `self`. */
-static __always_inline void match_check_self(struct match *m)
-{
-	if (held_until(FRBPF_HOLD_SELF, m->now))
-		m->self = 1;
+	return held_until(FRBPF_HOLD_SELF, now);
 }
 
 #endif

@@ -5,7 +5,15 @@
 
 #include "engine.bpf.h"
 
-/* The highest bit set, without a branch: the verifier walks one path. 0 for 0. */
+/* 1 or 0, without a branch. */
+static __always_inline __u64 not_zero(__u64 v)
+{
+	v |= -v;
+	barrier_var(v);
+	return v >> 63;
+}
+
+/* The highest bit set, likewise: the verifier walks one path. 0 for 0. */
 static __always_inline __u32 log2_of(__u64 v)
 {
 	__u32 shift, r;
@@ -26,17 +34,19 @@ static __always_inline __u32 log2_of(__u64 v)
 	return r | shift | v >> 1;
 }
 
-static __always_inline void state_count(struct frbpf_rule_state *st, __u64 value)
+/* A function of its own, as is count_reached(): verified once, and not on each path to it. */
+__noinline int state_count(struct frbpf_rule_state *st, __u64 value)
 {
 	__u32 bucket = log2_of(value);
 	__u64 max, i;
 
+	if (!st)
+		return 0;
 	barrier_var(
 		bucket); /* the compiler knows it is in bounds, the verifier before 6.0 does not */
-	__sync_fetch_and_add(&st->matched, 1);
-	__sync_fetch_and_add(&st->values[bucket % FRBPF_MAX_VALUES], 1);
-	if (value)
-		__sync_fetch_and_add(&st->sum, value);
+	if (bucket)
+		__sync_fetch_and_add(&st->values[bucket % FRBPF_MAX_VALUES], 1);
+	__sync_fetch_and_add(&st->sum, value);
 	st->last_value = value;
 	/* A few attempts: whoever wins a race stored a maximum, too. */
 	for (i = 0; i < 4; i++) {
@@ -44,6 +54,7 @@ static __always_inline void state_count(struct frbpf_rule_state *st, __u64 value
 		if (value <= max || __sync_val_compare_and_swap(&st->max_value, max, value) == max)
 			break;
 	}
+	return 0;
 }
 
 static __always_inline void key_of(const struct frbpf_rule *rule, const struct frbpf_rate *rate,
@@ -88,11 +99,13 @@ count_of(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struc
 }
 
 /* One more match. Is it the n-th within the window since the last trigger? */
-static __always_inline bool count_reached(struct frbpf_count *count, const struct frbpf_rate *rate,
-					  __u64 now)
+__noinline int count_reached(struct frbpf_count *count, const struct frbpf_rate *rate, __u64 now)
 {
-	__u64 i = __sync_fetch_and_add(&count->seen, 1), base, first, lap, k;
+	__u64 i, base, first, lap, k;
 
+	if (!count || !rate)
+		return 0;
+	i = __sync_fetch_and_add(&count->seen, 1);
 	lap = (i / FRBPF_COUNT_MAX + 1) % FRBPF_COUNT_MAX;
 	count->times[i % FRBPF_COUNT_MAX] = now << FRBPF_COUNT_LAP_BITS | lap;
 	count->until = now + rate->window;
@@ -100,17 +113,17 @@ static __always_inline bool count_reached(struct frbpf_count *count, const struc
 	for (__u32 attempt = 0; attempt < 4; attempt++) {
 		base = *(volatile __u64 *)&count->base;
 		if ((__s64)(k - base) < 0)
-			return false;
+			return 0;
 		first = *(volatile __u64 *)&count->times[k % FRBPF_COUNT_MAX];
 		lap = (k / FRBPF_COUNT_MAX + 1) % FRBPF_COUNT_MAX;
 		/* of another lap: it is being written at this moment */
 		if (first % FRBPF_COUNT_MAX == lap &&
 		    (__s64)(now - (first >> FRBPF_COUNT_LAP_BITS)) > (__s64)rate->window)
-			return false;
+			return 0;
 		if (__sync_val_compare_and_swap(&count->base, base, i + 1) == base)
-			return true;
+			return 1;
 	}
-	return false;
+	return 0;
 }
 
 static __always_inline bool held_until(__u32 slot, __u64 now)

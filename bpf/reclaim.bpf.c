@@ -12,7 +12,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "rules.bpf.h"
+#include "settle.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -91,6 +91,7 @@ static __always_inline void stall_end(unsigned long pages, enum frbpf_reclaim_sc
 	struct stall *stall = stall_of(tid);
 	__u64(*val)[FRBPF_FIELD_WORDS];
 	__u64 now, value;
+	struct settle s;
 	struct match *m;
 
 	if (!stall)
@@ -98,10 +99,11 @@ static __always_inline void stall_end(unsigned long pages, enum frbpf_reclaim_sc
 	now = bpf_ktime_get_ns();
 	value = now - stall->begin;
 	if ((__s64)value > 0 && !rules_below(half, value)) {
-		m = match_begin(half, task, task, now, value);
+		s = (struct settle){ .now = now, .value = value, .half = half };
+		s.self = is_dump_written(now);
+		m = match_begin(&s, task, task);
 		if (m) {
 			m->source = FRBPF_SOURCE_RECLAIM;
-			match_check_self(m);
 			val = m->val[MATCH_SUBJECT];
 			val[FRBPF_RECLAIM_ORDER][0] = (__s64)stall->order;
 			val[FRBPF_RECLAIM_GFP][0] = stall->gfp;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The rule engine, the same in every source. A source measures a value and asks rules_below(),
- * which ends almost every event; otherwise it fills a struct match (match_begin(), then its own
+ * which ends almost every event; otherwise what rules can be settled for without knowing more is
+ * (see settle.bpf.h), and for the others it fills a struct match (match_begin(), then its own
  * members) and calls rules_run().
  *
  * Rules are data. Each is looked at by a global function: the verifier checks that once, for any
@@ -75,13 +76,29 @@ static __always_inline bool error_fits(const struct frbpf_rule *rule, __u32 erro
 	return error < FRBPF_ERRNO_MAX && rule->errnos[error / 64] & (1ULL << (error % 64));
 }
 
+enum { REACHED, REACHED_NOT, REACHED_BY_NONE };
+
+/* Is it what the rule's threshold asks for? By none: nor is it for the rules behind it. */
+static __always_inline int rule_reached(const struct frbpf_rule *rule, __u64 value, __u32 error)
+{
+	if (rule->flags & FRBPF_RULE_FAILS)
+		return error_fits(rule, error) ? REACHED : REACHED_NOT;
+	return rule->flags & FRBPF_RULE_HIT || value > rule->threshold ? REACHED : REACHED_BY_NONE;
+}
+
+/* A rule that says nothing of errors is not about calls that wait by their nature. */
+static __always_inline bool minds_waits(const struct frbpf_rule *rule)
+{
+	return (rule->flags & (FRBPF_RULE_ALL_CALLS | FRBPF_RULE_FAILS)) == FRBPF_RULE_ALL_CALLS;
+}
+
 /* Try one rule. Not 0: its threshold is not reached, nor are those of the rules after it. */
 __noinline int rule_run(__u32 idx, struct match *m)
 {
 	struct frbpf_rule_state *st;
 	struct frbpf_rule *rule;
 	enum frbpf_cause cause;
-	bool counted;
+	int reached;
 	__u32 slot;
 
 	if (!m)
@@ -89,24 +106,20 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	rule = bpf_map_lookup_elem(&rules, &idx);
 	if (!rule)
 		return 1;
-	if (rule->flags & FRBPF_RULE_FAILS) {
-		if (!error_fits(rule, m->error))
-			return 0;
-	} else if (!(rule->flags & FRBPF_RULE_HIT) && m->value <= rule->threshold) {
-		return 1;
-	} else if (rule->flags & FRBPF_RULE_ALL_CALLS && m->waits) {
+	reached = rule_reached(rule, m->value, m->error);
+	if (reached != REACHED)
+		return reached == REACHED_BY_NONE;
+	if (m->waits && minds_waits(rule))
 		return 0;
-	}
 	if (!key_in(rule->keys, m->key) || !nodes_hold(rule, m))
 		return 0;
 	slot = rule->slot;
 	st = bpf_map_lookup_elem(&states, &slot);
 	if (!st)
 		return 0;
-	counted = m->counted == idx + 1;
-	if (!counted)
+	if (m->value)
 		state_count(st, m->value);
-	cause = cause_against(rule, st, m, counted);
+	cause = cause_against(rule, st, m, m->counted == idx + 1);
 	if (cause == FRBPF_CAUSE_MAX)
 		cause = fire(rule, st, m);
 	suppress(st, cause);
@@ -143,19 +156,14 @@ __noinline int some_run(__u32 first, __u32 n_rules, struct match *m)
 	return 0;
 }
 
-static __always_inline void rules_run_from(struct match *m, __u32 first)
+static __always_inline void rules_run(struct match *m)
 {
-	__u32 n_rules = control.half[m->half & 1].n_rules, i;
+	__u32 n_rules = control.half[m->half & 1].n_rules, first = m->first, i;
 
 	for (i = 0; i < FRBPF_MAX_RULES; i += RULES_AT_ONCE) {
 		if (some_run(first + i, n_rules, m))
 			break;
 	}
-}
-
-static __always_inline void rules_run(struct match *m)
-{
-	rules_run_from(m, 0);
 }
 
 /* Bytes, or a negative error, to frames. */
@@ -183,18 +191,12 @@ static __always_inline void stacks_send(const struct match *m, struct task_struc
 	bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
 }
 
-static __always_inline void rules_run_for_from(struct match *m, struct task_struct *subject,
-					       __u32 first)
-{
-	rules_run_from(m, first);
-	if (m->fired)
-		stacks_send(m, subject, subject == bpf_get_current_task_btf());
-}
-
 /* The same, for a source that has its subject at hand. */
 static __always_inline void rules_run_for(struct match *m, struct task_struct *subject)
 {
-	rules_run_for_from(m, subject, 0);
+	rules_run(m);
+	if (m->fired)
+		stacks_send(m, subject, subject == bpf_get_current_task_btf());
 }
 
 /* Run once by the daemon, in its own context: who are we, in the initial pid namespace? */

@@ -44,6 +44,7 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 {
 	__u64 begin, now = bpf_ktime_get_ns();
 	struct wait *wait;
+	struct settle s;
 	struct match *m;
 	__u32 half;
 
@@ -59,7 +60,8 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 	half = rules_half();
 	if ((__s64)(now - begin) <= 0 || rules_below(half, now - begin))
 		return 0;
-	m = match_begin(half, next, prev, now, now - begin);
+	s = (struct settle){ .now = now, .value = now - begin, .half = half };
+	m = match_begin(&s, next, prev);
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_RUNQLAT;

@@ -9,7 +9,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "rules.bpf.h"
+#include "settle.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -40,6 +40,7 @@ int BPF_PROG(si_exit, unsigned int vec)
 {
 	__u32 zero = 0, half = rules_half();
 	__u64 *begin = bpf_map_lookup_elem(&begun, &zero), now, value;
+	struct settle s;
 	struct match *m;
 
 	/* also when it is not watched any more: the next one must not find it */
@@ -50,12 +51,12 @@ int BPF_PROG(si_exit, unsigned int vec)
 	*begin = 0;
 	if ((__s64)value <= 0 || rules_below(half, value))
 		return 0;
-	m = match_of_cpu(half, now, value);
+	s = (struct settle){ .now = now, .value = value, .half = half, .key = vec };
+	s.self = is_dump_written(now);
+	m = match_of_cpu(&s);
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_SOFTIRQ;
-	m->key = vec;
-	match_check_self(m);
 	m->val[MATCH_SUBJECT][FRBPF_SOFTIRQ_VEC][0] = vec;
 	rules_run(m);
 	return 0;

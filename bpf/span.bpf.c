@@ -128,11 +128,34 @@ static __always_inline bool is_old(const struct span *s, __u64 now)
 	return (__s64)(now - s->last) > (__s64)max_age;
 }
 
+/* May a start be put there? 1 or 0, without a branch: the verifier would walk all that follows for
+ * each of them. */
+static __always_inline __u64 span_has_room(const struct span *s, __u32 state, __u64 now)
+{
+	__u64 begun = state / SPAN_BEGUN, old = (max_age - (now - s->last)) >> 63;
+
+	return (not_zero(state) ^ 1) | (begun & old);
+}
+
+/* Take a place that has room. */
+static __always_inline bool span_claim(struct span *s, __u64 now)
+{
+	if (span_take(s, SPAN_FREE))
+		return true;
+	if (!is_old(s, now) || !span_take(s, SPAN_BEGUN))
+		return false;
+	if (is_old(s, now))
+		return true;
+	span_give(s, SPAN_BEGUN); /* another CPU has put a start there meanwhile */
+	return false;
+}
+
 /* The place that has the key, now TAKEN: -1, there is none; or, when @begin, one to put it into. */
 __noinline int span_find(const struct span_key *key, __u32 hash, __u64 now, __u32 begin)
 {
-	__u32 i, room = SPAN_PLACES;
+	__u64 rooms = 0;
 	struct span *s;
+	__u32 i, state;
 
 	if (!key)
 		return -1;
@@ -140,28 +163,26 @@ __noinline int span_find(const struct span_key *key, __u32 hash, __u64 now, __u3
 		s = span_at(hash, i);
 		if (!s)
 			return -1;
-		if (span_state(s) == SPAN_BEGUN && same_key(&s->key, key) && !is_old(s, now)) {
+		state = span_state(s);
+		if (state == SPAN_BEGUN && same_key(&s->key, key) && !is_old(s, now)) {
 			if (!span_take(s, SPAN_BEGUN))
 				return -1; /* in use on another CPU, or below us */
 			if (same_key(&s->key, key))
 				return i;
 			span_give(s, SPAN_BEGUN);
-		} else if (room == SPAN_PLACES &&
-			   (span_state(s) == SPAN_FREE ||
-			    (span_state(s) == SPAN_BEGUN && is_old(s, now)))) {
-			room = i;
 		}
+		rooms |= span_has_room(s, state, now) << i;
+		barrier_var(rooms);
 	}
-	if (!begin || room == SPAN_PLACES)
+	if (!begin || !rooms)
 		return -1;
-	s = span_at(hash, room);
-	if (!s)
-		return -1;
-	if (!span_take(s, SPAN_FREE) && !(is_old(s, now) && span_take(s, SPAN_BEGUN)))
+	i = log2_of(rooms & -rooms);
+	s = span_at(hash, i);
+	if (!s || !span_claim(s, now))
 		return -1;
 	s->depth = 0;
 	s->key = *key;
-	return room;
+	return i;
 }
 
 static __always_inline void save_args(struct span *s, const struct hit_args *args)
@@ -236,46 +257,49 @@ static __always_inline bool load_args(struct match *m, const struct span *s, __u
 	return true;
 }
 
-/* Its duration, and its values into @m if that is worth it; -1: nothing began. */
-static __always_inline __s64 end_span(struct match *m, struct span *s, __u32 half, __u64 now)
+/* ns; -1: it is deeper than there is room for. */
+static __always_inline __s64 span_value(const struct span *s, __u64 now)
 {
 	__u32 depth = s->depth - 1;
-	__s64 value;
 
-	/* deeper than there is room for: not measured */
-	value = depth < FRBPF_SPAN_DEPTH ? (__s64)(now - s->begin[depth % FRBPF_SPAN_DEPTH]) : -1;
-	if (value < 0 || rules_below(half, value) || !load_args(m, s, half))
-		value = -1;
-	s->depth = depth;
-	span_give(s, nested && depth ? SPAN_BEGUN : SPAN_FREE);
-	return value;
+	return depth < FRBPF_SPAN_DEPTH ? (__s64)(now - s->begin[depth % FRBPF_SPAN_DEPTH]) : -1;
 }
 
-static __always_inline void check_span(const struct hit_args *args)
+static __always_inline void span_leave(struct span *s)
+{
+	__u32 depth = s->depth - 1;
+
+	s->depth = depth;
+	span_give(s, nested && depth ? SPAN_BEGUN : SPAN_FREE);
+}
+
+static __always_inline void check_span(struct hit *hit)
 {
 	__u64 now = bpf_ktime_get_ns();
 	__u32 half = rules_half(), hash;
-	struct hit_subject subject;
+	struct match *m = NULL;
 	struct span_key key;
-	struct match *m;
+	bool loaded = false;
 	struct span *s;
 	__s64 value;
 	int i;
 
-	hash = key_take(&key, end_keys, args);
+	hash = key_take(&key, end_keys, &hit->args);
 	i = span_find(&key, hash, now, false);
 	s = i < 0 ? NULL : span_at(hash, i);
 	if (!s)
 		return;
-	m = hit_match_begin(half);
-	if (!m)
+	value = span_value(s, now);
+	if (value >= 0 && !rules_below(half, value)) {
+		m = hit_match_begin(half);
+		loaded = m && load_args(m, s, half);
+	}
+	span_leave(s);
+	if (!loaded)
 		return;
-	value = end_span(m, s, half, now);
-	if (value < 0)
-		return;
-	hit_extract(&end_extracts[half], args, m);
-	if (hit_concerns(m, half, args, &subject))
-		hit_run(m, subject, FRBPF_SOURCE_SPAN, now, value);
+	hit_extract(&end_extracts[half], &hit->args, m);
+	hit->settle = (struct settle){ .now = now, .value = value, .half = half };
+	hit_run(m, hit, FRBPF_SOURCE_SPAN);
 }
 
 SEC("raw_tp")
@@ -289,7 +313,7 @@ int span_end(__u64 *ctx)
 	if (!hit)
 		return 0;
 	hit_take(&hit->args, ctx, n_end_args);
-	check_span(&hit->args);
+	check_span(hit);
 	hit_end(hit);
 	return 0;
 }

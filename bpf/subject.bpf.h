@@ -7,7 +7,7 @@
 #ifndef FRBPF_SUBJECT_BPF_H
 #define FRBPF_SUBJECT_BPF_H
 
-#include "rules.bpf.h"
+#include "settle.bpf.h"
 
 struct subject {
 	__u64 comm[2];
@@ -62,17 +62,19 @@ static __always_inline void subject_save(struct subject *s, struct task_struct *
 
 /* As match_begin(), with a subject from subject_save(); @cgroups as there. Its `cpu` is that where
  * it was saved. */
-static __always_inline struct match *match_saved(__u32 half, const struct subject *s,
-						 const struct cgroup_ids *cgroups, __u64 now,
-						 __u64 value)
+static __always_inline struct match *match_saved(struct settle *settle, const struct subject *s,
+						 const struct cgroup_ids *cgroups)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
-	struct match *m = match_new(half, now, value);
 	__u64(*val)[FRBPF_FIELD_WORDS];
+	struct match *m;
 
+	settle->self |= s->tgid == control.self_tgid;
+	if (!rules_settle(settle))
+		return NULL;
+	m = match_new(settle);
 	if (!m)
 		return NULL;
-	m->self = s->tgid == control.self_tgid;
 	m->process[0] = s->tgid;
 	m->process[1] = s->process_born;
 	m->thread[0] = s->tid;
@@ -88,7 +90,7 @@ static __always_inline struct match *match_saved(__u32 half, const struct subjec
 	val[FRBPF_FIELD_PRIO][0] = (__s64)s->prio;
 	val[FRBPF_FIELD_CPU][0] = s->cpu;
 	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
-	if (rules_look_at_cgroups(half) && bpf_core_field_exists(current->cgroups)) {
+	if (rules_look_at_cgroups(settle->half) && bpf_core_field_exists(current->cgroups)) {
 		m->cgroup[MATCH_SUBJECT] = *cgroups;
 		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
 			   &m->cgroup[MATCH_CURRENT]);

@@ -14,7 +14,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "rules.bpf.h"
+#include "settle.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -115,6 +115,7 @@ static __always_inline void check_call(struct task_struct *task, struct pt_regs 
 {
 	__u64 value = (__s64)(now - begin) > 0 ? now - begin : 0;
 	__u32 half = rules_half(), error;
+	struct settle s;
 	struct match *m;
 
 	if (!is_watched(half, nr))
@@ -124,13 +125,12 @@ static __always_inline void check_call(struct task_struct *task, struct pt_regs 
 		return;
 	if (begin < watched_since[nr % FRBPF_KEY_MAX])
 		return;
-	m = match_begin(half, task, task, now, value);
+	s = (struct settle){ .now = now, .value = value, .half = half, .key = nr, .error = error };
+	m = match_begin(&s, task, task);
 	if (!m)
 		return;
 	m->source = FRBPF_SOURCE_SYSCALL;
-	m->key = nr;
 	m->ret = ret;
-	m->error = error;
 	m->waits = key_in((const __u64 *)reading, nr) && waits_at_fd(task, regs);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_RET][0] = ret;
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_SYSCALL][0] = nr;

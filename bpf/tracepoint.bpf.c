@@ -14,17 +14,15 @@ char LICENSE[] SEC("license") = "GPL";
 /* By half, as the rules. */
 struct frbpf_extracts extracts[2];
 
-static __always_inline void check_hit(__u32 half, const struct hit_args *args)
+static __always_inline void check_hit(__u32 half, struct hit *hit)
 {
-	struct hit_subject subject;
-	struct match *m;
+	struct match *m = hit_match_begin(half);
 
-	m = hit_match_begin(half);
 	if (!m)
 		return;
-	hit_extract(&extracts[half], args, m);
-	if (hit_concerns(m, half, args, &subject))
-		hit_run(m, subject, FRBPF_SOURCE_TRACEPOINT, bpf_ktime_get_ns(), 0);
+	hit_extract(&extracts[half], &hit->args, m);
+	hit->settle = (struct settle){ .half = half };
+	hit_run(m, hit, FRBPF_SOURCE_TRACEPOINT);
 }
 
 SEC("raw_tp")
@@ -39,7 +37,7 @@ int tp_hit(__u64 *ctx)
 	if (!hit)
 		return 0;
 	hit_take(&hit->args, ctx, n_args);
-	check_hit(half, &hit->args);
+	check_hit(half, hit);
 	hit_end(hit);
 	return 0;
 }

@@ -87,15 +87,18 @@ SEC("uprobe")
 int up_hit(struct pt_regs *ctx)
 {
 	__u32 half = rules_half(), arg = gate_arg(half);
-	struct probe_args args = {};
+	struct probe_args args;
 
 	if (arg < N_ARGS && !gate_takes_arg(half, read_arg(ctx, arg)))
 		return 0;
 	if (gate_asks_task(half) && !gate_takes_task(half, bpf_get_current_task_btf()))
 		return 0;
+	if (!in_scope(bpf_get_current_task_btf()))
+		return 0;
+	args = (struct probe_args){ .settle.half = half };
 	read_args(ctx, args.v);
-	if (rules_settle(half, &args))
-		run_match(half, &args, FRBPF_SOURCE_UPROBE);
+	if (hit_settles(&args))
+		run_hit(&args, FRBPF_SOURCE_UPROBE);
 	return 0;
 }
 
@@ -149,6 +152,7 @@ static __always_inline int check_call(struct pt_regs *ctx, __u64 frame)
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 now = bpf_ktime_get_ns(), value;
 	__u32 half = rules_half(), n;
+	struct settle s;
 	struct calls *c;
 	struct match *m;
 
@@ -162,7 +166,8 @@ static __always_inline int check_call(struct pt_regs *ctx, __u64 frame)
 	value = now - c->v[n].begin;
 	if ((__s64)value <= 0 || rules_below(half, value))
 		return 0;
-	m = user_match(half, now, value);
+	s = (struct settle){ .now = now, .value = value, .half = half };
+	m = user_match_begin(&s);
 	if (!m)
 		return 0;
 	m->ret = PT_REGS_RC(ctx);

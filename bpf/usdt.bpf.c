@@ -106,13 +106,17 @@ int ud_hit(struct pt_regs *ctx)
 	}
 	if (gate_asks_task(half) && !gate_takes_task(half, bpf_get_current_task_btf()))
 		return 0;
-	take_args(ctx, place, wanted, &args);
+	if (!in_scope(bpf_get_current_task_btf()))
+		return 0;
+	args = (struct probe_args){};
+	if (wanted)
+		take_args(ctx, place, wanted, &args);
 	if (asked < FRBPF_MAX_ARGS)
 		args.v[asked] = v;
-	args.settle = (struct settle){};
-	if (!rules_settle(half, &args))
+	args.settle.half = half;
+	if (!hit_settles(&args))
 		return 0;
 	take_args(ctx, place, ~0U, &args);
-	run_match(half, &args, FRBPF_SOURCE_USDT);
+	run_hit(&args, FRBPF_SOURCE_USDT);
 	return 0;
 }

@@ -8,7 +8,6 @@
 #define FRBPF_USER_PROBE_BPF_H
 
 #include "gate.bpf.h"
-#include "rules.bpf.h"
 #include "settle.bpf.h"
 
 /* A word of the registers, at a constant offset: the compiler must not make one load of several. */
@@ -102,14 +101,6 @@ static const __u64 arg_takes = ARG_TAKES(FRBPF_OP_EQ, 0x02) | ARG_TAKES(FRBPF_OP
 			       ARG_TAKES(FRBPF_OP_GT, 0x04) | ARG_TAKES(FRBPF_OP_GE, 0x06) |
 			       ARG_TAKES(FRBPF_OP_BITS, 0x08) | ARG_TAKES(FRBPF_OP_NO_BITS, 0x10);
 
-/* The highest bit, of a number that is not 0. */
-static __always_inline __u64 not_zero(__u64 v)
-{
-	v |= -v;
-	barrier_var(v);
-	return v >> 63;
-}
-
 /* number_holds(), and equality. 1 or 0. */
 static __always_inline __u64 arg_holds(__u64 val, __u8 op, __u64 wanted)
 {
@@ -122,8 +113,6 @@ static __always_inline __u64 arg_holds(__u64 val, __u8 op, __u64 wanted)
 		less | (differ ^ 1) << 1 | (differ ^ less) << 2 | common << 3 | (common ^ 1) << 4;
 	return not_zero(arg_takes >> op * ARG_RELATIONS % 64 & relations);
 }
-
-enum { HOLDS_NOT, MAY_HOLD, HOLDS };
 
 /* Does the rule's condition hold, as far as the arguments tell? Without branches: for the verifier
  * it is one path, which need not be a function of its own. Calling one costs more than all this. */
@@ -155,32 +144,45 @@ static __always_inline __u32 args_hold(const struct frbpf_rule *rule, const stru
 	return may ? MAY_HOLD : HOLDS_NOT;
 }
 
-/* Rule @i of a half. 0: that is all; else it needs a match. */
-__noinline int rule_settle(__u32 i, __u32 half, struct probe_args *args)
+static __always_inline __u32 is_own_task(void)
 {
-	__u32 idx = 2 * i + (half & 1), holds;
-	struct frbpf_rule *rule = bpf_map_lookup_elem(&rules, &idx);
-
-	if (!rule || !args || !(rule->flags & FRBPF_RULE_HIT))
-		return 0;
-	holds = args_hold(rule, args);
-	if (holds == HOLDS_NOT || (holds == HOLDS && settle_match(idx, rule, &args->settle)))
-		return 0;
-	args->settle.first = i;
-	return 1;
+	return bpf_get_current_pid_tgid() >> 32 == control.self_tgid;
 }
 
-/* Does a rule need a match? Of events that are seen without a threshold most end here: what costs is
- * to learn of the task. Which one is in @args, unknown to the verifier: it would walk on from each. */
-static __always_inline bool rules_settle(__u32 half, struct probe_args *args)
+/* As settle_rule(), of a hit in scope: with a condition on the arguments, too. */
+__noinline int settle_hit(__u32 i, struct probe_args *args)
 {
-	__u32 n_rules = control.half[half].n_rules, i;
+	struct frbpf_rule *rule;
+	__u32 idx, holds;
+
+	if (!args)
+		return SETTLE_END;
+	idx = 2 * i + (args->settle.half & 1);
+	rule = bpf_map_lookup_elem(&rules, &idx);
+	if (!rule || !(rule->flags & FRBPF_RULE_HIT))
+		return SETTLE_END;
+	holds = args_hold(rule, args);
+	if (holds == HOLDS_NOT)
+		return SETTLE_NEXT;
+	args->settle.self = is_own_task();
+	if (holds == HOLDS && settle_match(idx, rule, &args->settle))
+		return SETTLE_NEXT;
+	args->settle.first = i;
+	return SETTLE_MATCH;
+}
+
+/* As rules_settle(). */
+static __always_inline bool hit_settles(struct probe_args *args)
+{
+	__u32 n_rules = control.half[args->settle.half & 1].n_rules, i;
+	int ret;
 
 	for (i = 0; i < FRBPF_MAX_RULES; i++) {
 		if (i >= n_rules)
 			break;
-		if (rule_settle(i, half, args))
-			return true;
+		ret = settle_hit(i, args);
+		if (ret)
+			return ret == SETTLE_MATCH;
 	}
 	return false;
 }
@@ -191,39 +193,45 @@ static __always_inline void match_args(struct match *m, const struct probe_args 
 		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = args->v[i];
 }
 
-/* As match_begin(), of the task that runs. NULL: it is out of scope, or has no storage, which is
- * counted. */
-static __always_inline struct match *user_match(__u32 half, __u64 now, __u64 value)
+/* Of the task that runs, for rules that are not settled. NULL: it has no storage, which is counted. */
+static __always_inline struct match *user_match(const struct settle *s)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct match *m;
 
-	if (!in_scope(task))
-		return NULL;
 	m = bpf_task_storage_get(&matches, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!m) {
 		__sync_fetch_and_add(&missing_storage, 1);
+		settle_without(s);
 		return NULL;
 	}
-	match_clear(m, half, now, value);
-	match_tasks(m, half, task, task);
+	match_clear(m, s);
+	match_tasks(m, s->half, task, task);
 	return m;
 }
 
-/* From the first rule on that needs a match. */
-static __always_inline void run_match(__u32 half, const struct probe_args *args, __u32 source)
+/* As match_begin(), of the task that runs. */
+static __always_inline struct match *user_match_begin(struct settle *s)
+{
+	if (!in_scope(bpf_get_current_task_btf()))
+		return NULL;
+	s->self = is_own_task();
+	return rules_settle(s) ? user_match(s) : NULL;
+}
+
+/* A hit in scope. */
+static __always_inline void run_hit(struct probe_args *args, __u32 source)
 {
 	struct match *m;
 
-	m = user_match(half, args->settle.now ?: bpf_ktime_get_ns(), 0);
-	if (!m) {
-		settle_without(&args->settle);
+	if (!args->settle.now)
+		args->settle.now = bpf_ktime_get_ns();
+	m = user_match(&args->settle);
+	if (!m)
 		return;
-	}
 	m->source = source;
-	m->counted = args->settle.counted;
 	match_args(m, args);
-	rules_run_for_from(m, bpf_get_current_task_btf(), args->settle.first);
+	rules_run_for(m, bpf_get_current_task_btf());
 }
 
 #endif

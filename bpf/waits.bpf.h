@@ -8,7 +8,7 @@
 #ifndef FRBPF_WAITS_BPF_H
 #define FRBPF_WAITS_BPF_H
 
-#include "rules.bpf.h"
+#include "settle.bpf.h"
 
 struct wait {
 	__u64 begin; /* 0: the task does not wait */

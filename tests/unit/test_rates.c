@@ -147,7 +147,8 @@ static void test_count(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(child); i++)
 		assert_int_equal(await(child[i]), 0);
 	/* every 64th of 21 + 448; never more often, though they race */
-	assert_int_equal(state_of(d, slots[1]).fired, (21 + 448) / FRBPF_COUNT_MAX);
+	assert_in_range(state_of(d, slots[1]).fired, (21 + 448 - missing(d)) / FRBPF_COUNT_MAX,
+			(21 + 448) / FRBPF_COUNT_MAX);
 	assert_in_range(state_of(d, slots[0]).fired, 60, (21 + 448) / 7);
 	assert_in_range(state_of(d, slots[2]).fired, 1 + 4 * 7 * 64 / 4 / 7 - missing(d),
 			1 + 4 * 7 * 64 / 4 / 7);

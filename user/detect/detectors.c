@@ -207,12 +207,27 @@ void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_sta
 	d->stacks_arg = arg;
 }
 
+/* What programs count once they do not count twice: each match has fired, or was held back. */
+static void count_matches(struct frbpf_rule_state *st)
+{
+	uint64_t larger = 0;
+
+	st->matched = st->fired;
+	for (int i = 0; i < FRBPF_CAUSE_MAX; i++)
+		st->matched += st->suppressed[i];
+	for (int i = 1; i < FRBPF_MAX_VALUES; i++)
+		larger += st->values[i];
+	/* a value is counted before what became of it */
+	st->values[0] = larger < st->matched ? st->matched - larger : 0;
+}
+
 int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf_rule_state *ret)
 {
 	struct frbpf_rule_state st;
 
 	if (bpf_map_lookup_elem(d->env.states_fd, &slot, &st))
 		return -errno;
+	count_matches(&st);
 	*ret = st;
 	return 0;
 }

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * As test_settled, of what happens in the kernel: matches of rules without a condition, or with one on values of the
+ * event, that are settled before a struct match is filled, come to what the engine would make of them. Needs BTF and
+ * root.
+ */
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <bpf/bpf.h>
+
+#include "common/clock.h"
+#include "detect/tracepoint/tracepoint_bind.h"
+#include "rules/rate.h"
+#include "syscall_fixture.h"
+
+#define N	100
+#define HOUR	(3600000 * MS)
+#define NO_CALL 505 /* one that nobody makes */
+
+/* How often @N matches may fire. */
+static const struct limits {
+	struct rate cooldown, count;
+	bool quiet, held;
+	uint64_t fired;
+	uint64_t suppressed[FRBPF_CAUSE_MAX];
+} limits[] = {
+	{ .quiet = true, .fired = N },
+	{ .cooldown.window = HOUR, .fired = 1, .suppressed[FRBPF_CAUSE_COOLDOWN] = N - 1 },
+	{ .cooldown.window = 1,
+	  .count = { .n = 10, .window = HOUR },
+	  .fired = N / 10,
+	  .suppressed[FRBPF_CAUSE_COUNT] = N - N / 10 },
+	{ .cooldown.window = HOUR,
+	  .count = { .n = 10, .window = HOUR },
+	  .fired = 1,
+	  .suppressed = { [FRBPF_CAUSE_COOLDOWN] = N / 10 - 1, [FRBPF_CAUSE_COUNT] = N - N / 10 } },
+	{ .cooldown.window = HOUR, .held = true, .suppressed[FRBPF_CAUSE_CAP] = N },
+};
+
+/* ---- rules: the first is settled, for the second one has to look at the task ---- */
+
+enum { SETTLED, OF_TASK, RULES };
+
+static void add_prio(struct rule_conf *r)
+{
+	add_node(r, FRBPF_FIELD_PRIO, FRBPF_OP_LT, 140, FRBPF_NODE_END); /* true */
+}
+
+static void calls(struct rule_conf *rules)
+{
+	for (int i = 0; i < RULES; i++)
+		rules[i] = syscall_rule(0, RARE_CALL, 0);
+	add_prio(&rules[OF_TASK]);
+}
+
+static void failing_calls(struct rule_conf *rules)
+{
+	for (int i = 0; i < RULES; i++) {
+		rules[i] = rule_of(0, "syscall:close fails (ENOSYS)", NULL);
+		memset(rules[i].when.keys, 0, sizeof(rules[i].when.keys));
+		rules[i].when.keys[RARE_CALL / 64] |= 1ULL << RARE_CALL % 64;
+	}
+	add_prio(&rules[OF_TASK]);
+}
+
+static int bind_tracepoint(struct ruleset *rs, struct rule_conf *r, struct diags *d)
+{
+	return tracepoint_bind__rule(rs, r, false, d);
+}
+
+static void hits(struct rule_conf *rules)
+{
+	static struct ruleset *rs; /* has what they point to */
+	char text[512];
+
+	ruleset__free(rs);
+	snprintf(text, sizeof(text),
+		 "[rule-a]\nwhen = raw_syscalls:sys_enter\nif = id == %d\n"
+		 "[rule-b]\nwhen = raw_syscalls:sys_enter\nif = id == %d && prio < 140\n",
+		 RARE_CALL, RARE_CALL);
+	rs = parse_rules(text, bind_tracepoint, NULL, 0);
+	assert_int_equal(rs->n_rules, RULES);
+	memcpy(rules, rs->rules, RULES * sizeof(*rules));
+}
+
+/* ---- both come to the same ---- */
+
+static uint64_t n_values(const struct frbpf_rule_state *st)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < FRBPF_MAX_VALUES; i++)
+		n += st->values[i];
+	return n;
+}
+
+static void check_state(const struct frbpf_rule_state *st, const struct limits *l, bool has_values)
+{
+	assert_int_equal(st->matched, N);
+	assert_int_equal(st->fired, l->fired);
+	assert_memory_equal(st->suppressed, l->suppressed, sizeof(st->suppressed));
+	assert_int_equal(n_values(st), N);
+	assert_int_equal(has_values, st->sum > 0);
+	assert_in_range(st->max_value, st->sum / N, st->sum);
+	assert_in_range(st->last_value, 0, st->max_value);
+}
+
+/* @first is the rule that comes first. */
+static void check_limits(struct detectors *d, void (*make)(struct rule_conf *rules), int first,
+			 const struct limits *l, bool has_values)
+{
+	static uint64_t id = 700;
+	struct rule_conf rules[RULES], *r = rules;
+	struct frbpf_rule_state st;
+	uint32_t slots[RULES];
+
+	make(rules);
+	if (first == OF_TASK) {
+		struct rule_conf last = rules[SETTLED];
+
+		rules[SETTLED] = rules[OF_TASK];
+		rules[OF_TASK] = last;
+	}
+	for (; r < rules + RULES; r++) {
+		r->id = ++id;
+		r->quiet = l->quiet;
+		r->cooldown = l->cooldown;
+		r->count = l->count;
+	}
+	update(d, rules, RULES, slots);
+	detectors__hold(d, FRBPF_HOLD_ALL, l->held ? now_ns() + HOUR : 0);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, N)), 0);
+	for (int i = 0; i < RULES; i++) {
+		st = state_of(d, slots[i]);
+		check_state(&st, l, has_values);
+	}
+	collect(d, 0);
+}
+
+static void check_source(void (*make)(struct rule_conf *rules), bool has_values)
+{
+	struct detectors *d = open_detectors();
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		check_limits(d, make, SETTLED, &limits[i], has_values);
+		check_limits(d, make, OF_TASK, &limits[i], has_values);
+	}
+	assert_int_equal(missing(d), 0);
+	detectors__free(d);
+}
+
+static void test_calls(void **state)
+{
+	SKIP_UNLESS_POSSIBLE();
+	check_source(calls, true);
+}
+
+static void test_failing_calls(void **state)
+{
+	SKIP_UNLESS_POSSIBLE();
+	check_source(failing_calls, true);
+}
+
+static void test_hits(void **state)
+{
+	SKIP_UNLESS_POSSIBLE();
+	check_source(hits, false);
+}
+
+/* Rules that others stand in front of, and a threshold that is not reached: it ends where the engine does. */
+static void test_thresholds(void **state)
+{
+	struct rule_conf rules[4];
+	struct frbpf_rule_state st;
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+
+	SKIP_UNLESS_POSSIBLE();
+	for (uint64_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		rules[i] = syscall_rule(800 + i, RARE_CALL, i == 1 ? HOUR : 0);
+		rules[i].quiet = true;
+	}
+	rules[2].when.keys[RARE_CALL / 64] = 0;
+	rules[2].when.keys[NO_CALL / 64] |= 1ULL << NO_CALL % 64;
+	add_node(&rules[3], FRBPF_FIELD_PRIO, FRBPF_OP_GE, 140, FRBPF_NODE_END); /* false */
+	d = open_detectors();
+	update(d, rules, ARRAY_SIZE(rules), slots);
+	assert_int_equal(await(spawn(make_rare_calls, NULL, N)), 0);
+	st = state_of(d, slots[0]);
+	assert_int_equal(st.matched, N);
+	assert_int_equal(st.fired, N);
+	for (int i = 1; i < 4; i++)
+		assert_int_equal(matched(d, slots[i]), 0);
+	detectors__free(d);
+}
+
+/* That a cooldown lasts is known for a jiffy: behind its end the next match fires. */
+static void test_cooldown_ends(void **state)
+{
+	struct rule_conf r = syscall_rule(850, RARE_CALL, 0);
+	struct frbpf_rule_state st;
+	struct detectors *d;
+	uint32_t slot;
+	uint64_t begin;
+
+	SKIP_UNLESS_POSSIBLE();
+	r.cooldown.window = 1000 * MS;
+	d = open_detectors();
+	update(d, &r, 1, &slot);
+	begin = now_ns();
+	do {
+		assert_int_equal(await(spawn(make_rare_calls, NULL, 10)), 0);
+		st = state_of(d, slot);
+	} while (st.fired < 3 && now_ns() - begin < 60000 * MS);
+	assert_int_equal(st.fired, 3);
+	assert_in_range(now_ns() - begin, 2 * r.cooldown.window, UINT64_MAX);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_COOLDOWN], st.matched - 3);
+	detectors__free(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_calls),	      cmocka_unit_test(test_failing_calls),
+		cmocka_unit_test(test_hits),	      cmocka_unit_test(test_thresholds),
+		cmocka_unit_test(test_cooldown_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
