@@ -28,6 +28,8 @@
 #include "sideband/sideband.h"
 #include "sideband/sideband_ring.h"
 
+#include "kernel_map_name.h"
+
 static struct sideband *open_sideband(const struct sideband_opts *opts)
 {
 	struct sideband *sb;
@@ -183,7 +185,7 @@ static void test_in_window(void **state)
 	assert_true(record__time(find(s, PERF_RECORD_COMM, getpid(), NULL)) < start);
 	kernel = (const void *)s->records.data; /* stands first, where addresses are not hidden */
 	if (kernel->header.type == PERF_RECORD_MMAP) {
-		assert_string_equal(kernel->filename, "[kernel.kallsyms]_text");
+		assert_string_equal(kernel->filename, kernel_map_name());
 		assert_true(s->n_build_ids > 0 && s->build_ids[0].kernel);
 	}
 	sideband_slice__free(s);

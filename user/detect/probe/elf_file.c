@@ -400,7 +400,8 @@ static int each_of_debuginfo(struct elf_file *f, const struct each_function *eac
 		GElf_Addr addr;
 		const char *name = dwfl_module_getsym_info(mod, i, &sym, &addr, NULL, NULL, NULL);
 
-		if (!name || sym.st_shndx == SHN_UNDEF)
+		/* sections are among the dynamic symbols of arm64, and nobody's functions */
+		if (!name || sym.st_shndx == SHN_UNDEF || GELF_ST_TYPE(sym.st_info) == STT_SECTION)
 			continue;
 		if (GELF_ST_BIND(sym.st_info) == STB_LOCAL || GELF_ST_TYPE(sym.st_info) == STT_FUNC)
 			f->stripped = false;
