@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +18,6 @@
 
 #include "common/clock.h"
 #include "perfdata/record.h"
-#include "record/event_list.h"
 #include "sideband/build_id_probe.h"
 #include "sideband/sideband.h"
 #include "sideband/sideband_ring.h"
