@@ -98,6 +98,7 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	struct frbpf_rule_state *st;
 	struct frbpf_rule *rule;
 	enum frbpf_cause cause;
+	bool counted;
 	int reached;
 	__u32 slot;
 
@@ -117,9 +118,10 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	st = bpf_map_lookup_elem(&states, &slot);
 	if (!st)
 		return 0;
-	if (m->value)
+	counted = m->counted == idx + 1;
+	if (m->value && !counted)
 		state_count(st, m->value);
-	cause = cause_against(rule, st, m, m->counted == idx + 1);
+	cause = cause_against(rule, st, m, counted);
 	if (cause == FRBPF_CAUSE_MAX)
 		cause = fire(rule, st, m);
 	suppress(st, cause);

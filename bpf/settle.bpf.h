@@ -62,6 +62,8 @@ static __always_inline bool settle_match(__u32 idx, const struct frbpf_rule *rul
 	st = bpf_map_lookup_elem(&states, &slot);
 	if (!st)
 		return true;
+	if (s->value)
+		state_count(st, s->value);
 	if (s->self) {
 		cause = FRBPF_CAUSE_SELF;
 	} else if (*(volatile __u64 *)&st->cooling == jiffy) {
@@ -79,8 +81,6 @@ static __always_inline bool settle_match(__u32 idx, const struct frbpf_rule *rul
 		s->slot = slot;
 		return false;
 	}
-	if (s->value)
-		state_count(st, s->value);
 	suppress(st, cause);
 	return true;
 }
