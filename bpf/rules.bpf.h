@@ -86,7 +86,7 @@ static __always_inline int rule_reached(const struct frbpf_rule *rule, __u64 val
 	return rule->flags & FRBPF_RULE_HIT || value > rule->threshold ? REACHED : REACHED_BY_NONE;
 }
 
-/* A rule that says nothing of errors is not about calls that wait by their nature. */
+/* A rule on all calls that says nothing of errors is not about those that wait by their nature. */
 static __always_inline bool minds_waits(const struct frbpf_rule *rule)
 {
 	return (rule->flags & (FRBPF_RULE_ALL_CALLS | FRBPF_RULE_FAILS)) == FRBPF_RULE_ALL_CALLS;

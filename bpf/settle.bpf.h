@@ -21,7 +21,8 @@ static __always_inline bool settle_can(const struct frbpf_rule *rule)
 
 /*
  * That a cooldown lasts is settled for the rest of the jiffy: to read the clock costs more than all
- * else here. So it may last a jiffy longer than it should, which must be little of it.
+ * else here. So it may last a jiffy longer than it should, which must be little of it; or, where all
+ * CPUs slept, until the kernel has counted the jiffies of that.
  */
 #define SETTLE_LASTING 1000000000ULL /* ns */
 
