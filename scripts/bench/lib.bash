@@ -14,7 +14,7 @@ workloads=.output/tests/workloads
 n_cpus=$(getconf _NPROCESSORS_ONLN)
 pause_ioctl=0x40042409 # PERF_EVENT_IOC_PAUSE_OUTPUT
 children=()
-base='' tmp='' empty_pid='' tracer=''
+base='' tmp='' recorder_pid='' empty_pid='' tracer=''
 PATH=$PATH:/usr/sbin # bpftool, sysctl
 
 fail() { # MESSAGE...
@@ -166,10 +166,10 @@ recorder_start() {
 recorder_stop() {
 	[[ $base ]] || return 0
 	timeout -k 5 60 "$FRBPF" stop --base "$base" >/dev/null 2>&1
-	while kill -0 "$recorder_pid" 2>/dev/null; do
+	while [[ $recorder_pid ]] && kill -0 "$recorder_pid" 2>/dev/null; do
 		sleep 0.05
 	done
-	base=''
+	base='' recorder_pid=''
 }
 
 # thread NAME: the id of a thread of the recorder
