@@ -169,6 +169,13 @@ go_on() {
 	sed -i "s|$program.fixed|$program.stripped|" "$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output == *"$program.stripped has no function 'user_func_slow': it is stripped"* ]]
+	# one that exports others, as programs with plug-ins do
+	gcc -O2 -D_GNU_SOURCE -rdynamic "$source" -o "$program.exports"
+	strip "$program.exports"
+	sed -i "s|$program.stripped:user_func_slow|$program.exports:not_exported_at_all|" "$RULES"
+	run -1 frbpf check "$RULES"
+	[[ $output == *"$program.exports has no function 'not_exported_at_all': it is stripped, only what it exports has a name"* ]] ||
+		fail "$output"
 	# the old rules stay
 	run -1 frbpf load "$RULES"
 	same "rules" "$(frbpf status --json | jq -re '.rules | length')" 2
