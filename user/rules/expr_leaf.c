@@ -17,7 +17,8 @@
 #define DEVICE_MAX  128
 #define OP(name)    (1U << FRBPF_OP_##name)
 
-#define NAMES_MAX 32
+#define NAMES_MAX  32
+#define LISTED_MAX 256 /* bytes of names that a message lists */
 
 /* All names of fields, those of tasks also with "current." before them. */
 static const char *nearest_field(const struct field_scope *scope, const char *s, size_t len)
@@ -37,21 +38,30 @@ static const char *nearest_field(const struct field_scope *scope, const char *s,
 	return nearest_word(s, len, names);
 }
 
+/* Those that events of this kind have, a blank before each; in @buf. */
+static const char *list_fields(const struct field_scope *scope, char buf[static LISTED_MAX])
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (const struct expr_field_desc *f = expr_fields; f->name && len < LISTED_MAX; f++) {
+		if (expr_field__is_of(f, scope->source))
+			len += snprintf(buf + len, LISTED_MAX - len, " %s", f->name);
+	}
+	return buf;
+}
+
 static int unknown_field(const struct field_scope *scope, const struct source_text *src,
 			 struct span span, struct diags *d)
 {
-	char all[256] = "";
+	char all[LISTED_MAX];
 	const char *nearest;
-	size_t len = 0;
 
 	if (text__equals(src, span, "current") || text__equals(src, span, CURRENT))
 		return diags__error(d, src, span,
 				    "'current' is followed by a field, such as current.comm");
 	nearest = nearest_field(scope, src->text + span.off, span.len);
-	for (const struct expr_field_desc *f = expr_fields; f->name && len < sizeof(all); f++) {
-		if (expr_field__is_of(f, scope->source))
-			len += snprintf(all + len, sizeof(all) - len, " %s", f->name);
-	}
+	list_fields(scope, all);
 	return diags__error(d, src, span, "unknown field " QUOTED DID_YOU_MEAN "%s%s%s",
 			    QUOTE_SPAN(src, span), SUGGEST(nearest), nearest ? "" : ": there are",
 			    nearest ? "" : all, nearest ? "" : " and current.FIELD");
@@ -77,6 +87,7 @@ int field_scope__find(const struct field_scope *scope, const struct source_text 
 		      uint32_t *ret_slot)
 {
 	const struct expr_field_desc *desc = expr_field__find(scope, src->text + at.off, at.len);
+	char all[LISTED_MAX];
 
 	*ret = NULL;
 	if (scope->args && (!desc || !expr_field__is_of(desc, scope->source)))
@@ -84,8 +95,9 @@ int field_scope__find(const struct field_scope *scope, const struct source_text 
 	if (!desc)
 		return unknown_field(scope, src, at, d);
 	if (!expr_field__is_of(desc, scope->source))
-		return diags__error(d, src, at, "'%s' has no field '%s'",
-				    when__source_name(scope->source), desc->name);
+		return diags__error(d, src, at, "'%s' has no field '%s': there are%s",
+				    when__source_name(scope->source), desc->name,
+				    list_fields(scope, all));
 	*ret = desc;
 	return 0;
 }
@@ -308,6 +320,7 @@ static int unknown_symbol(const struct source_text *src, const struct expr_field
 			  struct token value, struct diags *d)
 {
 	const char *s = src->text + value.span.off, *nearest = NULL;
+	char all[LISTED_MAX];
 
 	if (field->field == FRBPF_FIELD_SYSCALL)
 		nearest = nearest_word(s, value.span.len, syscall_names);
@@ -316,6 +329,10 @@ static int unknown_symbol(const struct source_text *src, const struct expr_field
 	else
 		return diags__error(d, src, value.span, "'%s' is a number, and " QUOTED " is none",
 				    field->name, QUOTE_SPAN(src, value.span));
+	if (!nearest && field->symbols && symbol__list(field->symbols, all, sizeof(all)))
+		return diags__error(d, src, value.span,
+				    "'%s' knows no name " QUOTED ": there are%s", field->name,
+				    QUOTE_SPAN(src, value.span), all);
 	return diags__error(d, src, value.span, "'%s' knows no name " QUOTED DID_YOU_MEAN,
 			    field->name, QUOTE_SPAN(src, value.span), SUGGEST(nearest));
 }
