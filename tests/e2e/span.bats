@@ -30,7 +30,7 @@ rule() { # NAME PATH: of a rule in `frbpf status --json`
 	write_rules <<-EOF
 		[rule-span]
 		when = block:block_rq_issue -> block:block_rq_complete by dev, sector > 100ms
-		if   = sector == 2048 && nr_bytes == 262144 && start.sector == 2048
+		if   = sector == 2048 && nr_bytes == 262144 && start.sector == 2048 && dev == $(cat "/sys/class/block/${disk#/dev/}/dev")
 
 		[rule-device]
 		when = blkio.device > 100ms

@@ -387,4 +387,16 @@ has_matched() { # RULE N
 	sed -i 's/prev.pid/prev.pidd/' "$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output == *"has no member 'pidd' (did you mean 'pid'?)"* ]]
+	write_rules <<-'EOF'
+		[rule-dev]
+		when = block:block_rq_complete
+		if   = dev in (8:0, "253:17", 8388608)
+
+		[rule-name]
+		when = block:block_rq_complete
+		if   = dev == sda
+	EOF
+	run -1 frbpf check "$RULES"
+	same "errors" "$(grep -c ' error: ' <<<"$output")" 1
+	[[ $output == *"'dev' is the number of a device: write MAJOR:MINOR, such as 8:0"* ]] || fail "$output"
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -345,6 +346,45 @@ static int out_of_range(const struct source_text *src, const struct expr_field_d
 			    (long long)(small ? field->min : field->max));
 }
 
+/* Of events whose fields the kernel names: a device's number. Names of devices change. */
+static bool is_device_number(const struct expr_field_desc *field)
+{
+	size_t len = strlen(field->name);
+
+	return field->of_event && field->min >= 0 &&
+	       (!strcmp(field->name, "dev") || !strcmp(field->name, "start.dev") ||
+		(len > 4 && !strcmp(field->name + len - 4, "_dev")));
+}
+
+/* "8:0", as the kernel keeps it; or a number. */
+static int parse_device_number(const struct source_text *src, const struct expr_field_desc *field,
+			       struct token value, struct diags *d, __u64 *val)
+{
+	char buf[DEVICE_MAX] = "", colon = 0, rest = 0;
+	uint32_t major, minor;
+	uint64_t number;
+	const char *why;
+	size_t len = 0;
+
+	if (string_value(src, value, d, buf, sizeof(buf) - 1, &len))
+		return -EINVAL;
+	if (value.type != TOKEN_STRING && !units__number(buf, strlen(buf), &number, &why)) {
+		if (number > (uint64_t)field->max)
+			return out_of_range(src, field, value, d, false);
+		val[0] = number;
+		return 0;
+	}
+	if (!isdigit((unsigned char)buf[0]) ||
+	    sscanf(buf, "%" SCNu32 "%c%" SCNu32 "%c", &major, &colon, &minor, &rest) != 3 ||
+	    colon != ':' || major >= 1U << 12 || minor >= 1U << 20)
+		return diags__error(d, src, value.span,
+				    "'%s' is the number of a device: write MAJOR:MINOR, such as "
+				    "8:0, as `lsblk` shows it",
+				    field->name);
+	val[0] = FRBPF_DEV((uint64_t)major, minor);
+	return 0;
+}
+
 static int parse_number(const struct source_text *src, const struct expr_field_desc *field,
 			struct token value, struct diags *d, __u64 *val)
 {
@@ -355,6 +395,8 @@ static int parse_number(const struct source_text *src, const struct expr_field_d
 	long symbol;
 	int err;
 
+	if (is_device_number(field))
+		return parse_device_number(src, field, value, d, val);
 	if (value.type == TOKEN_STRING)
 		return diags__error(d, src, value.span, "'%s' is a number: write it without quotes",
 				    field->name);
