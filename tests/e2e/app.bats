@@ -256,6 +256,11 @@ has_no_more_files() { # PID N
 	[[ ! $output ]]
 	wait_for_incident "$BASE" 1
 	same rule "$(manifest "$(incidents "$BASE")" rule)" bad
+	# it may have ended before it was looked up, which is said then
+	run -0 frbpf ls
+	[[ $output == *"app:answer, 1s by "[a-z]*"tid "* && $output != *" by  "* ]] || fail "$output"
+	run -0 frbpf show
+	[[ $output == *"  subject "*"uid 0"* ]] || fail "$output"
 	run -1 --separate-stderr frbpf trigger
 	[[ $stderr == *"the name of a message is expected"*"Usage:"* ]]
 	run -1 --separate-stderr frbpf trigger slow 5

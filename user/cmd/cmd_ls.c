@@ -11,6 +11,7 @@
 static void print_cause(const json_t *t)
 {
 	const json_t *subject = json_object_get(t, "subject");
+	const char *comm = json_string_value(json_object_get(subject, "comm")) ?: "";
 	const char *rule = json_string_value(json_object_get(t, "rule"));
 	char value[32];
 
@@ -24,8 +25,7 @@ static void print_cause(const json_t *t)
 	if (json_integer_value(json_object_get(t, "value_ns")))
 		printf(", %s", value);
 	if (json_integer_value(json_object_get(subject, "tid")))
-		printf(" by %s (tid %lld)",
-		       json_string_value(json_object_get(subject, "comm")) ?: "?",
+		printf(*comm ? " by %s (tid %lld)" : " by %stid %lld, which had ended", comm,
 		       (long long)json_integer_value(json_object_get(subject, "tid")));
 	else if (strcmp(json_string_value(json_object_get(t, "source")) ?: "", "psi"))
 		printf(" on CPU %lld", (long long)json_integer_value(json_object_get(t, "cpu")));
