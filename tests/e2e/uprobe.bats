@@ -189,6 +189,9 @@ go_on() {
 	EOF
 	run -0 frbpf check "$RULES"
 	[[ $output == *"frbpf_test:tick"*"3 arguments"* ]]
+	sed 's/arg2/arg3/' "$RULES" >"$BATS_TEST_TMPDIR/more.conf"
+	run -1 frbpf check "$BATS_TEST_TMPDIR/more.conf"
+	[[ $output == *"'if' asks for arg3, and this probe has 3 arguments"* ]] || fail "$output"
 	same "semaphore" "$(json "$(program "$program" --call probe)" .semaphore)" 0
 	frbpf_load
 	line=$(program "$program" --call probe --times 6 | tail -n 1)

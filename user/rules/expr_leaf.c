@@ -328,8 +328,10 @@ static int unknown_symbol(const struct source_text *src, const struct expr_field
 	else if (field->symbols)
 		nearest = symbol__nearest(field->symbols, s, value.span.len);
 	else
-		return diags__error(d, src, value.span, "'%s' is a number, and " QUOTED " is none",
-				    field->name, QUOTE_SPAN(src, value.span));
+		return diags__error(d, src, value.span,
+				    "'%s' is a number, and " QUOTED " is none%s", field->name,
+				    QUOTE_SPAN(src, value.span),
+				    field->of_event ? ": no names are known for it" : "");
 	if (!nearest && field->symbols && symbol__list(field->symbols, all, sizeof(all)))
 		return diags__error(d, src, value.span,
 				    "'%s' knows no name " QUOTED ": there are%s", field->name,

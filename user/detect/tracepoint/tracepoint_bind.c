@@ -66,10 +66,12 @@ int tracepoint_bind__unknown(const struct rule_conf *rule, const char *name, cha
 			     struct diags *d)
 {
 	const char *nearest = nearest_word(name, strlen(name), (const char *const *)names);
+	int system = strcspn(rule->when.target, ":");
 
 	diags__error(d, rule->src, rule->when_span,
-		     "this kernel has no tracepoint '%s'" DID_YOU_MEAN, rule->when.target,
-		     SUGGEST(nearest));
+		     "this kernel has no tracepoint '%s'" DID_YOU_MEAN "%s%.*s%s",
+		     rule->when.target, SUGGEST(nearest), nearest ? "" : ": `frbpf events '",
+		     nearest ? 0 : system, rule->when.target, nearest ? "" : ":*'` lists them");
 	for (char **n = names; *n; n++)
 		free(*n);
 	free(names);
