@@ -75,6 +75,8 @@ rule() { # NAME PATH: of a rule in `frbpf status --json`
 	same "begin marker" "$begun" $((time - value))
 	run -0 frbpf show
 	[[ $output == *"start.id="* ]]
+	jq -e '.triggers[0].stacks | (.kernel | length > 0) and (.user[0].module | test("libc|ld-")) and .user[0].offset > 0' \
+		"$BASE/incidents/$name.json" || fail "$(jq -c '.triggers[0].stacks' "$BASE/incidents/$name.json")"
 }
 
 net_rx() {

@@ -57,6 +57,10 @@ go_on() {
 	waiting=
 }
 
+user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTION
+	jq -re '.triggers[0].stacks.user[0] | "\(.module) \(.symbol)"' "$BASE/incidents/$1.json"
+}
+
 @test "a slow function fires with its own time, its caller and its arguments" {
 	rules <<-EOF
 		[rule-slow]
@@ -81,6 +85,9 @@ go_on() {
 	same "ret" "$(jq -re '.triggers[0].ret' "$BASE/incidents/$name.json")" 350
 	run -0 frbpf show
 	[[ $output == *"threshold 20ms, returned 350"*"arg0=50 arg1=2 arg2=3 "* ]]
+	# it has returned: its caller
+	same "stack" "$(user_frame "$name")" "$program main"
+	jq -e '.triggers[0].stacks.kernel | length > 0' "$BASE/incidents/$name.json"
 	settle
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
 }
@@ -99,6 +106,7 @@ go_on() {
 	program "$program" --call hit --times 5 >/dev/null
 	wait_for_incident "$BASE" 1
 	same "rule" "$(manifest "$(incidents "$BASE")" rule)" hit
+	same "stack" "$(user_frame "$(incidents "$BASE")")" "$program user_func_hit"
 	line=$(program "$program" --ms 30 --comm frbpf-uf)
 	wait_for_incident "$BASE" 2
 	name=$(incidents "$BASE" | tail -n 1)
@@ -179,6 +187,22 @@ go_on() {
 	# the old rules stay
 	run -1 frbpf load "$RULES"
 	same "rules" "$(frbpf status --json | jq -re '.rules | length')" 2
+}
+
+@test "the duration of a Go function is refused with the reason, its calls are not" {
+	command -v go >/dev/null || skip "no Go compiler"
+	printf 'package main\n\nfunc main() { println("hello") }\n' >"$program.go"
+	(cd "$BATS_TEST_TMPDIR" && go build -o "$program.bin" "$program.go")
+	rules <<-EOF
+		[rule-go]
+		when = uprobe:$program.bin:main.main > 5ms
+	EOF
+	run -1 frbpf check "$RULES"
+	[[ $output == *"$program.bin is a Go program: its stacks move"* ]] || fail "$output"
+	sed -i 's/ > 5ms//' "$RULES"
+	frbpf_load
+	program "$program.bin" 2>/dev/null
+	wait_for_incident "$BASE" 1
 }
 
 @test "a static probe fires with its arguments, and its semaphore counts us" {
