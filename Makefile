@@ -3,14 +3,24 @@
 #   make              build ./frbpf (no root needed); everything else goes to .output/
 #   make V=1          show the commands
 #   make SAN=1        build with AddressSanitizer and UBSan, into .output-san/
+#   make CROSS_COMPILE=aarch64-linux-gnu- SYSROOT=DIR   build for arm64, into .output-aarch64/; DIR: a root with its libraries
 #   make check        install what is missing, build, run all tests (root for the end-to-end part)
 #   make quickstart   install, build, and see a real latency spike being caught (root)
 #   make help         the rest
 
-O        ?= $(if $(SAN),.output-san,.output)
+ifneq ($(CROSS_COMPILE),)
+CC       := $(CROSS_COMPILE)gcc $(SYSROOT:%=--sysroot=%)
+CXX      := $(CROSS_COMPILE)g++ $(SYSROOT:%=--sysroot=%)
+AR       := $(CROSS_COMPILE)ar
+MACHINE  := $(firstword $(subst -, ,$(notdir $(CROSS_COMPILE))))
+else
+MACHINE  := $(shell uname -m)
+endif
+
+O        ?= .output$(if $(SAN),-san)$(if $(CROSS_COMPILE),-$(MACHINE))
 CLANG    ?= clang
 BPFTOOL  ?= $(shell command -v bpftool || echo /usr/sbin/bpftool)
-ARCH     := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+ARCH     := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(MACHINE)))
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 ifeq ($(V),1)
@@ -38,7 +48,7 @@ SRCS     := $(wildcard user/*/*.c user/*/*/*.c)
 OBJS     := $(SRCS:%.c=$(O)/%.o)
 MAIN_OBJ := $(O)/user/main.o
 LIB      := $(O)/libfrbpf.a
-BIN      := $(if $(SAN),$(O)/frbpf,frbpf)
+BIN      := $(if $(SAN)$(CROSS_COMPILE),$(O)/frbpf,frbpf)
 
 # BPF objects and their skeletons
 BPF_SRCS := $(wildcard bpf/*.bpf.c)
@@ -50,14 +60,14 @@ else
 VMLINUX_DIR := vmlinux
 endif
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I$(VMLINUX_DIR) -Ibpf \
-	      $(addprefix -idirafter /usr/include/,$(shell $(CC) -print-multiarch)) \
+	      $(addprefix -idirafter $(SYSROOT)/usr/include/,$(shell $(CC) -print-multiarch)) \
 	      -Wall -Wextra -Wno-unused-parameter -Wno-missing-declarations
 
 # tests
 UNIT_BINS := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 WORKLOADS := $(patsubst tests/workloads/%.c,$(O)/tests/workloads/%,$(wildcard tests/workloads/*.c))
 # without a C++ compiler, the tests that need these are skipped
-ifneq ($(shell command -v $(CXX)),)
+ifneq ($(shell command -v $(firstword $(CXX))),)
 WORKLOADS += $(patsubst tests/workloads/%.cc,$(O)/tests/workloads/%,$(wildcard tests/workloads/*.cc))
 endif
 FUZZ_BINS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -167,7 +177,7 @@ format:
 	clang-format -i $$(git ls-files '*.[ch]')
 
 clean:
-	$(Q)rm -rf .output .output-san frbpf
+	$(Q)rm -rf .output .output-san .output-aarch64 .output-san-aarch64 frbpf
 
 help:
 	@sed -n 's/^#   //p' Makefile

@@ -213,9 +213,10 @@ static __always_inline bool syscall_is_compat(struct task_struct *task)
 #define NR_RESTART_SYSCALL 128
 #define TIF_32BIT	   22 /* arch/arm64/include/asm/thread_info.h */
 
+/* Without its sign: what is no call is out of every range, as the verifier can see. */
 static __always_inline long syscall_nr(struct pt_regs *regs)
 {
-	return regs->syscallno;
+	return (__u32)regs->syscallno;
 }
 
 static __always_inline unsigned long syscall_first_arg(struct pt_regs *regs)

@@ -6,7 +6,7 @@
 #include "engine.bpf.h"
 
 /* As far as is known. */
-enum { HOLDS_NOT = 0, MAY_HOLD = 1, HOLDS = 3 }; /* of both of two: the bits they share */
+enum { HOLDS_NOT = 0, MAY_HOLD = 1, HOLDS = 3 }; /* one of two: the bits of both */
 
 static __always_inline bool key_in(const __u64 *keys, __u32 key)
 {
@@ -123,15 +123,18 @@ __noinline int node_holds(const struct frbpf_node *node, const struct match *m)
 	return node && m && node_check(node, m);
 }
 
-/* The same while only values of the event are in @m: HOLDS, HOLDS_NOT, or MAY_HOLD if it is about
- * something else. */
-__noinline int value_holds(const struct frbpf_node *node, const struct match *m)
+/*
+ * While only values of the event are in @m: a conjunction up to this node, that comes to @before
+ * without it. MAY_HOLD: some of it is about something else. Where it does not hold already, nothing
+ * is looked at: a pattern costs more than the call.
+ */
+__noinline int value_holds(const struct frbpf_node *node, const struct match *m, __u32 before)
 {
-	if (!node || !m)
+	if (!node || !m || before == HOLDS_NOT)
 		return HOLDS_NOT;
 	if (node->field < FRBPF_FIELD_ARG)
 		return MAY_HOLD;
-	return node_check(node, m) ? HOLDS : HOLDS_NOT;
+	return node_check(node, m) ? before : HOLDS_NOT;
 }
 
 /* A disjunction of conjunctions, see struct frbpf_node. */

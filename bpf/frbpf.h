@@ -276,12 +276,14 @@ struct frbpf_rule_state {
 	__u64 cooling;	  /* the jiffy in which it was seen that the cooldown lasts */
 	__u64 fired;	  /* a trigger was submitted */
 	__u64 suppressed[FRBPF_CAUSE_MAX]; /* it was held back, by cause */
-	__u64 matched; /* threshold, keys and predicates held: the sum of these, for who reads it */
-	__u64 last_value;
+	/* Threshold, keys and predicates held: the sum of these, which detectors__rule_state() makes
+	 * and no program counts. */
+	__u64 matched;
+	__u64 last_value; /* the last one that was not 0 */
 	__u64 max_value;
 	__u64 sum; /* of all values */
-	/* Matches by value: bucket i has those from 2^i ns on. The first one is what is left, for who
-	 * reads it. */
+	/* Matches by value: bucket i has those from 2^i ns on. The first, which has those without a
+	 * value, too, is what is left of `matched`: made likewise. */
 	__u64 values[FRBPF_MAX_VALUES];
 	struct frbpf_count count; /* of FRBPF_PER_RULE */
 };

@@ -268,7 +268,7 @@ static __always_inline __u32 values_hold(const struct frbpf_rule *rule, const st
 	for (i = 0; i < FRBPF_MAX_NODES; i++) {
 		if (i >= rule->n_nodes)
 			break;
-		all &= value_holds(&rule->nodes[i], m);
+		all = value_holds(&rule->nodes[i], m, all);
 		end = -(rule->nodes[i].flags / FRBPF_NODE_END & 1);
 		any |= all & end;
 		all |= HOLDS & end;

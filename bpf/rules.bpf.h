@@ -86,7 +86,7 @@ static __always_inline int rule_reached(const struct frbpf_rule *rule, __u64 val
 	return rule->flags & FRBPF_RULE_HIT || value > rule->threshold ? REACHED : REACHED_BY_NONE;
 }
 
-/* A rule that says nothing of errors is not about calls that wait by their nature. */
+/* A rule on all calls that says nothing of errors is not about those that wait by their nature. */
 static __always_inline bool minds_waits(const struct frbpf_rule *rule)
 {
 	return (rule->flags & (FRBPF_RULE_ALL_CALLS | FRBPF_RULE_FAILS)) == FRBPF_RULE_ALL_CALLS;
@@ -98,6 +98,7 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	struct frbpf_rule_state *st;
 	struct frbpf_rule *rule;
 	enum frbpf_cause cause;
+	bool counted;
 	int reached;
 	__u32 slot;
 
@@ -117,9 +118,10 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	st = bpf_map_lookup_elem(&states, &slot);
 	if (!st)
 		return 0;
-	if (m->value)
+	counted = m->counted == idx + 1;
+	if (m->value && !counted)
 		state_count(st, m->value);
-	cause = cause_against(rule, st, m, m->counted == idx + 1);
+	cause = cause_against(rule, st, m, counted);
 	if (cause == FRBPF_CAUSE_MAX)
 		cause = fire(rule, st, m);
 	suppress(st, cause);

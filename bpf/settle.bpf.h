@@ -21,7 +21,8 @@ static __always_inline bool settle_can(const struct frbpf_rule *rule)
 
 /*
  * That a cooldown lasts is settled for the rest of the jiffy: to read the clock costs more than all
- * else here. So it may last a jiffy longer than it should, which must be little of it.
+ * else here. So it may last a jiffy longer than it should, which must be little of it; or, where all
+ * CPUs slept, until the kernel has counted the jiffies of that.
  */
 #define SETTLE_LASTING 1000000000ULL /* ns */
 
@@ -62,6 +63,8 @@ static __always_inline bool settle_match(__u32 idx, const struct frbpf_rule *rul
 	st = bpf_map_lookup_elem(&states, &slot);
 	if (!st)
 		return true;
+	if (s->value)
+		state_count(st, s->value);
 	if (s->self) {
 		cause = FRBPF_CAUSE_SELF;
 	} else if (*(volatile __u64 *)&st->cooling == jiffy) {
@@ -79,8 +82,6 @@ static __always_inline bool settle_match(__u32 idx, const struct frbpf_rule *rul
 		s->slot = slot;
 		return false;
 	}
-	if (s->value)
-		state_count(st, s->value);
 	suppress(st, cause);
 	return true;
 }

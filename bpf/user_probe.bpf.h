@@ -76,7 +76,7 @@ static __always_inline __u64 user_memory(__u64 at, __u32 size)
 	return v[0];
 }
 
-/* Of tasks that had an event above the lowest threshold. */
+/* Of tasks that had an event which a rule needed it for. */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

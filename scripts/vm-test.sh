@@ -6,14 +6,20 @@
 # which BPF programs the verifier takes, which perf events and attributes there are. Emulated, without KVM: five to
 # twenty times slower, so nothing about speed can be learned from it.
 #
-#	scripts/vm-test.sh [--kernel PACKAGE] [--deb FILE]... [--limit SECONDS] [-- COMMAND...]
+# A machine of another architecture has a root of its own (vm-root.sh), and frbpf, tests and workloads are built for it
+# with a cross compiler into .output/vm/ARCH/build.
 #
-#	--kernel	Debian package of the kernel; default: the one that linux-image-amd64 stands for. Downloaded
+#	scripts/vm-test.sh [--arch ARCH] [--kernel PACKAGE] [--deb FILE]... [--limit SECONDS] [-- COMMAND...]
+#
+#	--arch		amd64 (default) or arm64
+#	--kernel	Debian package of the kernel; default: the one that linux-image-ARCH stands for. Downloaded
 #			into .output/vm, not installed
 #	--deb		a kernel from package files instead, for example of Ubuntu:
 #			--deb linux-image-….deb --deb linux-modules-….deb
 #	--limit		of the whole run, 3600
-#	COMMAND		run as root in the current directory; default: the tests that depend on the kernel
+#	COMMAND		run as root in the current directory; default: the tests that depend on the kernel. FRBPF and
+#			FRBPF_WORKLOADS are set as the tests in tests/e2e want them, FRBPF_UNIT is the directory of the
+#			unit tests
 #
 # The exit status is the command's; 124 when the time is over, 125 when the machine did not come to an end by itself.
 # /tmp, /var/tmp, /var/lib, /run and /dev/shm are empty there and can be written to.
@@ -25,7 +31,7 @@ cache=$tree/.output/vm
 # What depends on the kernel: all other unit tests see files and buffers only.
 KERNEL_TESTS=(test_detectors test_conditions test_rates test_syscall test_waits test_engine test_scope
 	test_blkio test_irq test_reclaim test_btf_path test_tracepoint test_span test_user_probes test_settled
-	test_settled_sources test_inject test_sideband test_proc_scan test_event_list test_location)
+	test_settled_sources test_inject test_sideband test_sideband_bpf test_proc_scan test_event_list test_location)
 MODULES=(virtio_pci 9pnet_virtio 9p) # for the root file system
 
 fail() { # MESSAGE...
@@ -47,7 +53,7 @@ inside() {
 	echo "# $(uname -sr), $(nproc) CPUs, $(perf version)"
 	for name in "${KERNEL_TESTS[@]}"; do
 		echo "# $name"
-		CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 600 ".output/tests/unit/$name" || ((++failed))
+		CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 600 "$FRBPF_UNIT/$name" || ((++failed))
 	done
 	for file in tests/e2e/*.bats; do
 		echo "# ${file##*/}"
@@ -57,8 +63,8 @@ inside() {
 	((failed == 0))
 }
 
-# Process 1 of the machine, in two parts: of the initramfs, with busybox; of the shared root, with bash. The first
-# serial line is the kernel's, the second the command's, the third has its exit status.
+# Process 1 of the machine, in two parts: of the initramfs, with busybox; of the shared root, with bash. One serial line
+# is the kernel's; of those in /run/lines the first is the command's, the second has its exit status.
 write_init() { # DIR
 	cat >"$1/init" <<-'INIT'
 		#!/bin/busybox sh
@@ -80,7 +86,7 @@ write_init() { # DIR
 		tree=$(/bin/busybox cat /tree)
 		/bin/busybox mkdir -p "/root$tree"
 		/bin/busybox mount -t 9p -o $options tree "/root$tree"
-		/bin/busybox cp /stage2 /command /modules_dir /bin/busybox run/
+		/bin/busybox cp /stage2 /command /lines /modules_dir /bin/busybox run/
 		exec /bin/busybox switch_root /root /bin/bash /run/stage2
 	INIT
 	cat >"$1/stage2" <<-'INIT'
@@ -88,6 +94,7 @@ write_init() { # DIR
 		mount -t devpts devpts /dev/pts
 		mount -t tmpfs tmpfs /dev/shm
 		mount -t cgroup2 cgroup2 /sys/fs/cgroup
+		echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 		mount -t tracefs tracefs /sys/kernel/tracing
 		mount -t debugfs debugfs /sys/kernel/debug
 		mount -t bpf bpf /sys/fs/bpf
@@ -108,12 +115,16 @@ write_init() { # DIR
 			mkdir "/lib/modules/$(uname -r)"
 			mount --bind "$modules" "/lib/modules/$(uname -r)"
 			modprobe -q loop # no one else asks for it, and tests have their disks there
+			echo /run/bin/modprobe >/proc/sys/kernel/modprobe
 		fi
+		[ -e /etc/ld.so.cache ] || ldconfig -C /run/ld.so.cache
+		echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent # as slow as it is, sampling rates stay as they are
 		ulimit -Hn 524288
-		stty -F /dev/ttyS1 raw -echo
+		read -r output status </run/lines
+		stty -F "/dev/$output" raw -echo
 		# through cat: no terminal for the command
-		bash /run/command </dev/null 2>&1 | cat >/dev/ttyS1
-		echo "${PIPESTATUS[0]}" >/dev/ttyS2
+		bash /run/command </dev/null 2>&1 | cat >"/dev/$output"
+		echo "${PIPESTATUS[0]}" >"/dev/$status"
 		echo o >/proc/sysrq-trigger
 		sleep 60
 	INIT
@@ -128,13 +139,39 @@ need() { # COMMAND PACKAGE
 
 check_machine() {
 	local -a missing=()
-	[[ $(uname -m) == x86_64 ]] || fail "only for x86_64: the virtual machine runs the programs of this one"
-	need qemu-system-x86_64 qemu-system-x86
+	[[ $(uname -m) == x86_64 ]] || fail "only on x86_64: what it knows as another machine is arm64"
+	if [[ $arch == arm64 ]]; then
+		need qemu-system-aarch64 qemu-system-arm
+		need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+		need aarch64-linux-gnu-g++ g++-aarch64-linux-gnu
+	else
+		need qemu-system-x86_64 qemu-system-x86
+	fi
 	need cpio cpio
 	need dpkg-deb dpkg
 	need timeout coreutils
 	((${#missing[@]} == 0)) || fail "these packages are missing: ${missing[*]}. As root:" \
 		"    apt-get install --no-install-recommends ${missing[*]}"
+}
+
+# What the machine is, and what is built for it and where.
+set_machine() {
+	case $arch in
+	amd64)
+		machine=(qemu-system-x86_64 -cpu max)
+		console=ttyS0 lines="ttyS1 ttyS2" serials=(-serial chardev:out -serial chardev:status)
+		root=/ build=$tree/.output frbpf=$tree/frbpf
+		make_options=()
+		;;
+	arm64)
+		# the instructions that sign pointers take most of the time without impdef
+		machine=(qemu-system-aarch64 -machine virt -cpu "max,pauth-impdef=on")
+		console=ttyAMA0 lines="ttyS0 ttyS1" serials=(-device "pci-serial-2x,chardev1=out,chardev2=status")
+		root=$cache/arm64/root build=$cache/arm64/build frbpf=$cache/arm64/build/frbpf
+		make_options=(CROSS_COMPILE=aarch64-linux-gnu- SYSROOT="$root" O="${build#"$tree/"}")
+		;;
+	*) usage ;;
+	esac
 }
 
 # Prints the path of the package's file, after a download when it is not there yet.
@@ -152,7 +189,7 @@ package() { # NAME
 }
 
 default_kernel() {
-	apt-cache depends linux-image-amd64 2>/dev/null | awk '/Depends: linux-image-[0-9]/ {print $2; exit}'
+	apt-cache depends "linux-image-$arch" 2>/dev/null | awk '/Depends: linux-image-[0-9]/ {print $2; exit}'
 }
 
 # Unpacks packages into a directory of their own, once.
@@ -185,34 +222,53 @@ copy_modules() { # MODULES-DIR DESTINATION
 	cp "$1"/modules.{dep,builtin} "$2/"
 }
 
-make_initramfs() { # KERNEL-DIR BUSYBOX
+# A busybox for this architecture, without dynamic libraries.
+unpack_busybox() {
+	local deb
+	deb=$(package busybox-static) || exit 125
+	unpack "$cache/busybox" "$deb"
+	busybox=$(compgen -G "$cache/busybox/bin/busybox" || compgen -G "$cache/busybox/usr/bin/busybox")
+}
+
+# From here on, packages are those of the other architecture.
+make_root() {
+	cache=$cache/$arch
+	"$tree/scripts/vm-root.sh" "$arch" "$cache" || exit 125
+	mkdir -p "$root$tree" || exit 125
+	busybox=$root/bin/busybox
+	export APT_CONFIG=$cache/apt.conf
+}
+
+make_initramfs() { # KERNEL-DIR
 	local modules version
 	modules=$(compgen -G "$1/lib/modules/*" || compgen -G "$1/usr/lib/modules/*") ||
 		fail "no modules in the kernel's package"
 	version=${modules##*/}
-	[[ -e $modules/modules.dep ]] || "$2" depmod -b "${modules%/lib/modules/*}" "$version" ||
+	[[ -e $modules/modules.dep ]] || "$own_busybox" depmod -b "${modules%/lib/modules/*}" "$version" ||
 		fail "depmod failed on $modules"
 	mkdir -p "$run/initramfs"/{bin,proc,root,"lib/modules/$version"}
-	cp "$2" "$run/initramfs/bin/busybox"
+	cp "$busybox" "$run/initramfs/bin/busybox"
 	: >"$run/initramfs/modules"
 	copy_modules "$modules" "$run/initramfs/lib/modules/$version"
 	echo "$tree" >"$run/initramfs/tree"
 	realpath "$modules" >"$run/initramfs/modules_dir"
+	echo "$lines" >"$run/initramfs/lines"
 	write_init "$run/initramfs"
-	printf 'cd %q || exit 125\n%s\n' "$PWD" "$(printf '%q ' "${command[@]}")" >"$run/initramfs/command"
+	printf 'cd %q || exit 125\n%s\n' "$PWD" "$(printf '%q ' env FRBPF="$frbpf" \
+		FRBPF_WORKLOADS="$build/tests/workloads" FRBPF_UNIT="$build/tests/unit" "${command[@]}")" \
+		>"$run/initramfs/command"
 	(cd "$run/initramfs" && find . | cpio --quiet -o -H newc) >"$run/initramfs.cpio" || fail "no initramfs"
 }
 
 # Emulated, so that it runs anywhere and the same everywhere. The terminal's signals end the machine.
 boot() { # KERNEL
-	timeout --foreground -k 5 "$limit" qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot \
-		-accel tcg -cpu max -smp 2 -m 2G \
-		-kernel "$1" -initrd "$run/initramfs.cpio" \
-		-append "console=ttyS0 panic=-1 quiet loglevel=5 nokaslr" \
-		-virtfs local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap \
+	timeout --foreground -k 5 "$limit" "${machine[@]}" -nodefaults -no-user-config -display none -no-reboot \
+		-accel tcg -smp 2 -m 2G -kernel "$1" -initrd "$run/initramfs.cpio" \
+		-append "console=$console panic=-1 quiet loglevel=5 nokaslr" \
+		-virtfs "local,path=$root,mount_tag=root,security_model=none,readonly=on,multidevs=remap" \
 		-virtfs "local,path=$tree,mount_tag=tree,security_model=none,readonly=on,multidevs=remap" \
-		-serial "file:$run/console" -chardev stdio,id=out,signal=on -serial chardev:out \
-		-serial "file:$run/status" </dev/null
+		-serial "file:$run/console" -chardev stdio,id=out,signal=on \
+		-chardev "file,id=status,path=$run/status" "${serials[@]}" </dev/null
 }
 
 run_command() {
@@ -220,7 +276,7 @@ run_command() {
 	run=$(mktemp -d "$cache/run.XXXXXX") || fail "no directory for the run"
 	trap 'rm -rf "$run"' EXIT
 	kernel=$(compgen -G "$1/boot/vmlinuz-*") || fail "no kernel in the packages: $1"
-	make_initramfs "$1" "$2"
+	make_initramfs "$1"
 	boot "$kernel" 2>"$run/errors"
 	status=$?
 	grep -v "warning: TCG doesn't support requested feature" "$run/errors" >&2
@@ -236,11 +292,12 @@ fail_status() { # STATUS MESSAGE...
 	exit "$1"
 }
 
-kernel='' limit=3600
+arch=amd64 kernel='' limit=3600
 debs=() command=()
 while (($#)); do
 	[[ $1 == --inside || $1 == -- || ${2-} ]] || usage
 	case $1 in
+	--arch) arch=${2-} && shift ;;
 	--kernel) kernel=${2-} && shift ;;
 	--deb) debs+=("$(realpath "${2-}")") && shift ;;
 	--limit) limit=${2-} && shift ;;
@@ -255,22 +312,24 @@ while (($#)); do
 	shift || usage
 done
 
+set_machine
 check_machine
 mkdir -p "$cache" || exit 125
-if ((${#command[@]} == 0)); then
-	make -C "$tree" -j"$(nproc)" all unit workloads || fail "what is to be tested does not build"
-	command=("$self" --inside)
+unpack_busybox
+own_busybox=$busybox
+[[ $arch == amd64 ]] || make_root
+if [[ $arch != amd64 ]] || ((${#command[@]} == 0)); then
+	make -C "$tree" -j"$(nproc)" "${make_options[@]}" all unit workloads ||
+		fail "what is to be tested does not build"
 fi
+((${#command[@]})) || command=("$self" --inside)
 if ((${#debs[@]})); then
 	kernel_dir=$cache/${debs[0]##*/}.unpacked
 else
 	kernel=${kernel:-$(default_kernel)}
-	[[ $kernel ]] || fail "no package linux-image-amd64 here: name one with --kernel, or use --deb"
+	[[ $kernel ]] || fail "no package linux-image-$arch here: name one with --kernel, or use --deb"
 	debs=("$(package "$kernel")") || exit 125
 	kernel_dir=$cache/$kernel
 fi
 unpack "$kernel_dir" "${debs[@]}"
-busybox_deb=$(package busybox-static) || exit 125
-unpack "$cache/busybox" "$busybox_deb"
-busybox=$(compgen -G "$cache/busybox/bin/busybox" || compgen -G "$cache/busybox/usr/bin/busybox")
-run_command "$kernel_dir" "$busybox"
+run_command "$kernel_dir"

@@ -48,10 +48,12 @@ check_markers() {
 	same "time of $name" "$ns" $((time - value))
 }
 
-# Frames of the manifest's trigger, the kernel's and the user's, the innermost first: "symbol+0x1f".
+# Frames of the manifest's trigger, the kernel's and the user's, the innermost first: "symbol+0x1f", and as perf calls
+# those whose function is not known, such as of a stripped C library.
 manifest_frames() { # NAME
-	jq -r '.triggers[0].stacks | (.kernel + .user)[] | "\(.symbol) \(.symbol_offset)"' "$BASE/incidents/$1.json" |
-		awk '{printf "%s+0x%x\n", $1, $2}'
+	jq -r '.triggers[0].stacks | (.kernel + .user)[] |
+		if .symbol then "\(.symbol) \(.symbol_offset)" else "[unknown]" end' "$BASE/incidents/$1.json" |
+		awk 'NF == 2 {printf "%s+0x%x\n", $1, $2; next} 1'
 }
 
 # The same as perf names those of the marker.

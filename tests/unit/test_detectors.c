@@ -360,6 +360,9 @@ static void test_load_errors_in_words(void **state)
 	assert_non_null(strstr(err.msg, "verifier refused"));
 	assert_non_null(strstr(err.msg, "R1 is bad"));
 
+	load_error__explain(&err, -524, &log);
+	assert_non_null(strstr(err.msg, "Linux 5.18"));
+
 	log = (struct load_log){ .cause = "" };
 	load_error__explain(&err, -EPERM, &log);
 	assert_non_null(strstr(err.msg, "CAP_BPF"));

@@ -11,6 +11,8 @@
 #include "perfdata/record.h"
 #include "sideband/kernel_images.h"
 
+#include "kernel_map_name.h"
+
 static void read_text(const char *text, struct kernel_state *k)
 {
 	char path[] = "/tmp/frbpf-kallsyms-XXXXXX";
@@ -121,7 +123,7 @@ static void test_this_kernel(void **state)
 	assert_int_equal(r->tid, 0);
 	assert_int_equal(r->pgoff, r->start);
 	assert_true(r->len > 1 << 20);
-	assert_string_equal(r->filename, "[kernel.kallsyms]_text");
+	assert_string_equal(r->filename, kernel_map_name());
 	buf__free(&out);
 	kernel_state__free(&images);
 	kernel_maps__free(&k);

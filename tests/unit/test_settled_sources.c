@@ -180,6 +180,64 @@ static void test_hits(void **state)
 	check_source(hits, false);
 }
 
+/* @call stands for the one that is made. */
+static void name_call(char *text)
+{
+	char number[8];
+
+	while ((text = strstr(text, "@call"))) {
+		snprintf(number, sizeof(number), "%5d", RARE_CALL);
+		memcpy(text, number, strlen("@call"));
+	}
+}
+
+/* Values decide of some groups of a condition, of others the task does, in either order. */
+static void test_mixed_conditions(void **state)
+{
+	static const struct {
+		const char *condition;
+		uint64_t matched;
+	} cases[] = {
+		{ "id == @call && prio < 140", N },
+		{ "prio < 140 && id == @call", N },
+		{ "prio < 140 && id == 505", 0 },
+		{ "id == @call && prio >= 140", 0 },
+		{ "prio >= 140 && id == @call", 0 },
+		{ "id == @call || prio >= 140", N },
+		{ "prio >= 140 || id == @call", N },
+		{ "id == 505 && prio < 140 || id == @call", N },
+		{ "id == 505 && id == @call || prio < 140 && id == @call", N },
+		{ "id == @call && prio >= 140 || id == 505", 0 },
+		{ "prio >= 140 && id == @call || id == 505 && prio < 140", 0 },
+		{ "id == 505 || id == 505 && prio < 140 || prio >= 140 && id == @call", 0 },
+	};
+	struct frbpf_rule_state st;
+	struct detectors *d;
+	struct ruleset *rs;
+	char text[512];
+	uint32_t slot;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	/* each alone: behind the first that needs to know the task, none is settled */
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		snprintf(text, sizeof(text),
+			 "[rule-r%zu]\nwhen = raw_syscalls:sys_enter\nif = %s\n"
+			 "dump = none\ncooldown = 0\n",
+			 i, cases[i].condition);
+		name_call(text);
+		rs = parse_rules(text, bind_tracepoint, NULL, 0);
+		assert_int_equal(rs->n_rules, 1);
+		update(d, rs->rules, 1, &slot);
+		assert_int_equal(await(spawn(make_rare_calls, NULL, N)), 0);
+		st = state_of(d, slot);
+		if (st.matched != cases[i].matched || st.fired != cases[i].matched)
+			fail_msg("%s: %u", cases[i].condition, (unsigned int)st.matched);
+		ruleset__free(rs);
+	}
+	detectors__free(d);
+}
+
 /* Rules that others stand in front of, and a threshold that is not reached: it ends where the engine does. */
 static void test_thresholds(void **state)
 {
@@ -234,9 +292,9 @@ static void test_cooldown_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls),	      cmocka_unit_test(test_failing_calls),
-		cmocka_unit_test(test_hits),	      cmocka_unit_test(test_thresholds),
-		cmocka_unit_test(test_cooldown_ends),
+		cmocka_unit_test(test_calls),	   cmocka_unit_test(test_failing_calls),
+		cmocka_unit_test(test_hits),	   cmocka_unit_test(test_mixed_conditions),
+		cmocka_unit_test(test_thresholds), cmocka_unit_test(test_cooldown_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

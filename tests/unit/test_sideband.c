@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,136 +11,19 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#include <bpf/bpf.h>
-#include <linux/bpf.h>
-
 #include "common/clock.h"
 #include "perfdata/record.h"
-#include "record/event_list.h"
 #include "sideband/build_id_probe.h"
 #include "sideband/sideband.h"
 #include "sideband/sideband_ring.h"
 
-static struct sideband *open_sideband(const struct sideband_opts *opts)
-{
-	struct sideband *sb;
-	struct err err;
-	int ret = sideband__open(opts, &err, &sb);
-
-	if (ret == -EPERM || ret == -EACCES) {
-		print_message("not allowed here: %s\n", err.msg);
-		skip();
-	}
-	if (ret)
-		fail_msg("%s", err.msg);
-	return sb;
-}
-
-static struct sideband *start_sideband(const struct sideband_opts *opts)
-{
-	struct sideband *sb = open_sideband(opts);
-	struct err err;
-
-	assert_int_equal(sideband__scan(sb, &err), 0);
-	assert_int_equal(sideband__start(sb, &err), 0);
-	return sb;
-}
-
-static struct sideband_slice *slice_of(struct sideband *sb, const uint32_t *pids, size_t n,
-				       uint64_t start, uint64_t end)
-{
-	struct sideband_task tasks[16];
-	const struct sideband_request req = {
-		.tasks = tasks,
-		.n_tasks = n,
-		.all_files = true,
-		.start = start,
-		.end = end,
-	};
-	struct sideband_slice *s;
-	struct err err;
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		tasks[i] = (struct sideband_task){ pids[i], pids[i] };
-	assert_int_equal(sideband__slice(sb, &req, &err, &s), 0);
-	return s;
-}
-
-/* Find the record of @type and @pid whose name contains @name; the n-th of them. Checks the order
- * on its way. */
-static const struct perf_event_header *find(const struct sideband_slice *s, uint32_t type,
-					    uint32_t pid, const char *name)
-{
-	const struct perf_event_header *h, *found = NULL;
-	uint64_t last = 0;
-	size_t off, n = 0;
-
-	for (off = 0; off < s->records.len; off += h->size, n++) {
-		const char *text = NULL;
-
-		h = (const void *)(s->records.data + off);
-		assert_true(record__valid(h, s->records.len - off));
-		assert_true(record__time(h) > 0);
-		assert_true(record__time(h) >= last);
-		last = record__time(h);
-		if (h->type == PERF_RECORD_COMM)
-			text = ((const struct record_comm *)h)->comm;
-		else if (h->type == PERF_RECORD_MMAP2)
-			text = ((const struct record_mmap2 *)h)->filename;
-		else if (h->type == PERF_RECORD_MMAP)
-			text = ((const struct record_mmap *)h)->filename;
-		if (h->type == type && ((const struct record_comm *)h)->pid == pid &&
-		    (!name || (text && strstr(text, name))) && !found)
-			found = h;
-	}
-	assert_int_equal(n, s->n_records);
-	return found;
-}
-
-/* Does a MMAP2 with this name and a build id stand in the slice, and is the build id in its table?
- */
-static void assert_mapped(const struct sideband_slice *s, uint32_t pid, const char *name)
-{
-	const struct record_mmap2 *r = (const void *)find(s, PERF_RECORD_MMAP2, pid, name);
-	size_t i;
-
-	assert_non_null(r);
-	for (i = 0; i < s->n_build_ids; i++)
-		if (!strcmp(s->build_ids[i].name, r->filename)) {
-			assert_false(s->build_ids[i].kernel);
-			assert_int_equal(s->build_ids[i].id.size, 20);
-			/* the kernel does not tell it while the file's first page is not in memory
-			 */
-			if (r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
-				assert_memory_equal(s->build_ids[i].id.data, r->build_id, 20);
-			return;
-		}
-	fail_msg("no build id of %s", r->filename);
-}
-
-static pid_t spawn(const char *path)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		execl(path, path, NULL);
-		_exit(127);
-	}
-	assert_true(pid > 0);
-	return pid;
-}
-
-static void reap(pid_t pid)
-{
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
+#include "kernel_map_name.h"
+#include "sideband_fixture.h"
 
 static void test_attr(void **state)
 {
@@ -183,7 +65,7 @@ static void test_in_window(void **state)
 	assert_true(record__time(find(s, PERF_RECORD_COMM, getpid(), NULL)) < start);
 	kernel = (const void *)s->records.data; /* stands first, where addresses are not hidden */
 	if (kernel->header.type == PERF_RECORD_MMAP) {
-		assert_string_equal(kernel->filename, "[kernel.kallsyms]_text");
+		assert_string_equal(kernel->filename, kernel_map_name());
 		assert_true(s->n_build_ids > 0 && s->build_ids[0].kernel);
 	}
 	sideband_slice__free(s);
@@ -467,115 +349,6 @@ static void test_loss_is_repaired(void **state)
 	sideband__free(sb);
 }
 
-static int load_program(void)
-{
-	const struct bpf_insn insns[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-
-	return bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "sideband_test", "GPL", insns, 2, NULL);
-}
-
-/* Symbols and infos of programs loaded before and inside of the window. */
-static void test_bpf(void **state)
-{
-	int before = load_program(), inside;
-	uint32_t self = getpid();
-	const struct perf_event_header *h;
-	struct sideband_slice *s;
-	struct sideband *sb;
-	size_t off, i, symbols = 0, infos = 0;
-	uint64_t start;
-
-	if (before < 0)
-		skip();
-	sb = start_sideband(&(struct sideband_opts){ 0 });
-	start = now_ns();
-	inside = load_program();
-	assert_true(inside >= 0);
-	s = slice_of(sb, &self, 1, start, now_ns());
-	for (off = 0; off < s->records.len; off += h->size) {
-		h = (const void *)(s->records.data + off);
-		if (h->type == PERF_RECORD_KSYMBOL &&
-		    strstr(((const struct record_ksymbol *)h)->name, "_sideband_test"))
-			symbols++;
-	}
-	assert_int_equal(symbols, 2);
-	for (i = 0; i < s->n_bpf_progs; i++) {
-		const struct buf *b = &s->bpf_progs[i];
-		const struct bpf_prog_info *info = (const void *)(b->data + 16);
-		const uint32_t *len = (const void *)b->data;
-
-		assert_int_equal(len[0], 232);
-		assert_int_equal(b->len, 16 + len[0] + len[1]);
-		if (!strcmp(info->name, "sideband_test"))
-			infos++;
-	}
-	assert_int_equal(infos, 2);
-	sideband_slice__free(s);
-	sideband__free(sb);
-	close(before);
-	close(inside);
-}
-
-static size_t count_infos(const struct sideband_slice *s, uint32_t id)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < s->n_bpf_progs; i++)
-		n += ((const struct bpf_prog_info *)(s->bpf_progs[i].data + 16))->id == id;
-	return n;
-}
-
-/* The BPF_EVENT of @id: whether it stands in the window, of the right size. */
-static bool has_bpf_event(const struct sideband_slice *s, uint32_t id, uint64_t start)
-{
-	const struct record_bpf_event *r;
-	size_t off;
-
-	for (off = 0; off < s->records.len; off += r->header.size) {
-		r = (const void *)(s->records.data + off);
-		if (r->header.type == PERF_RECORD_BPF_EVENT && r->id == id &&
-		    r->type == PERF_BPF_EVENT_PROG_LOAD && record__time(&r->header) >= start)
-			return r->header.size == sizeof(*r) + RECORD_TRAILER_SIZE;
-	}
-	return false;
-}
-
-/* Unloaded long before anybody asks. A second recorder must not spoil the records of the first: the
- * kernel adds up the sizes of a KSYMBOL's and BPF_EVENT's trailers for all who listen. */
-static void test_bpf_gone(void **state)
-{
-	const struct sideband_opts opts = { .rt_priority = 2 };
-	struct bpf_prog_info info = { 0 };
-	uint32_t self = getpid(), len = sizeof(info);
-	struct sideband *sb[2];
-	uint64_t start;
-	size_t i;
-	int fd;
-
-	for (i = 0; i < 2; i++)
-		sb[i] = start_sideband(&opts);
-	start = now_ns();
-	fd = load_program();
-	if (fd < 0)
-		skip();
-	assert_int_equal(bpf_obj_get_info_by_fd(fd, &info, &len), 0);
-	usleep(1000000); /* so that the recorder holds it, on any machine */
-	close(fd);
-	usleep(300000);
-	for (i = 0; i < 2; i++) {
-		struct sideband_slice *s = slice_of(sb[i], &self, 1, start, now_ns());
-
-		assert_false(s->incomplete);
-		assert_true(has_bpf_event(s, info.id, start));
-		assert_int_equal(count_infos(s, info.id), 1);
-		sideband_slice__free(s);
-		sideband__free(sb[i]);
-	}
-}
-
 /* Build ids of what was hit and of nothing else. */
 static void test_pages(void **state)
 {
@@ -758,8 +531,6 @@ int main(void)
 		cmocka_unit_test(test_memory_bound),
 		cmocka_unit_test(test_follow),
 		cmocka_unit_test(test_loss_is_repaired),
-		cmocka_unit_test(test_bpf),
-		cmocka_unit_test(test_bpf_gone),
 		cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_mended),
 		cmocka_unit_test(test_probe_disturbs_nobody),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <linux/fs.h>
 #include <pthread.h>
@@ -13,6 +12,7 @@
 #include <sys/sysmacros.h>
 
 #include "common/cleanup.h"
+#include "common/map_file.h"
 #include "sideband/map_build_id.h"
 
 #define ENTRIES_MAX 8192 /* more files than a machine runs; then all are forgotten */
@@ -142,7 +142,7 @@ static int open_mapped(uint32_t pid, uint64_t start, uint64_t end, const struct 
 	char path[PATH_MAX + 64];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, start, end);
+	map_file__path(pid, start, end, path);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0 && is_mapped_file(fd, path, file, name))
 		return fd;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/map_file.h"
 #include "symbols/module_files.h"
 #include "symbols/text_chunks.h"
 #include "symbols/text_symbols.h"
@@ -100,8 +101,7 @@ static bool read_of_process(const struct mapped *m, struct elf_symbols *ret, boo
 	    read_file(path, m->id, ret, ret_other))
 		return true;
 	/* deleted or replaced since */
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, m->pid, m->start,
-		 m->end);
+	map_file__path(m->pid, m->start, m->end, path);
 	if (read_file(path, m->id, ret, ret_other))
 		return true;
 	snprintf(path, sizeof(path), "/proc/%u/exe", m->pid);

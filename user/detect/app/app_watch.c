@@ -2,7 +2,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -17,6 +16,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/map_file.h"
 #include "detect/app/app_files.h"
 #include "detect/app/app_watch.h"
 #include "detect/inject/event_ring.h"
@@ -219,8 +219,7 @@ static void look_at_map(const struct event_map *m, void *arg)
 	if (!m->inode || !m->pid || (int32_t)m->pid < 0 || m->name[0] != '/' || m->name[1] == '/' ||
 	    strlen(m->name) >= PATH_MAX || is_recent(a, m))
 		return;
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, m->pid, m->start,
-		 m->end);
+	map_file__path(m->pid, m->start, m->end, path);
 	if (stat(path, &st)) {
 		snprintf(path, sizeof(path), "/proc/%u/root%s", m->pid, m->name);
 		if (stat(path, &st)) {

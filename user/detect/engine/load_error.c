@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -14,6 +15,10 @@
 #define VERIFIER_END	 "-- END PROG LOAD LOG --"
 #define VERIFIER_SUMMARY "\nprocessed " /* last line: "processed N insns (limit ...) ..." */
 #define VERIFIER_LINES	 4
+
+#ifndef ENOTSUPP
+#define ENOTSUPP 524 /* include/linux/errno.h: of the JIT compiler, and of nobody's headers */
+#endif
 
 /* libbpf's callback is the process's, its messages are of the thread that loads. */
 static __thread struct load_log *current_log;
@@ -122,6 +127,10 @@ int load_error__explain(struct err *err, int code, const struct load_log *log)
 		return err_set(err, code,
 			       "this kernel (%s) is too old: rules need Linux 5.14 or later",
 			       un.release);
+	if (code == -ENOTSUPP)
+		return err_set(err, code,
+			       "the kernel cannot compile the program for this processor (on arm64 "
+			       "its atomic instructions need Linux 5.18 or later)");
 	if (log->verifier[0])
 		return err_set(err, code, "the kernel's verifier refused the program (%s):\n%s",
 			       strerror(-code), log->verifier);

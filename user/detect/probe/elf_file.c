@@ -404,7 +404,8 @@ static int each_of_debuginfo(struct elf_file *f, const struct each_function *eac
 		Elf *from = own;
 		const char *name = dwfl_module_getsym_info(mod, i, &sym, &addr, NULL, &from, NULL);
 
-		if (!name || sym.st_shndx == SHN_UNDEF)
+		/* sections are among the dynamic symbols of arm64, and nobody's functions */
+		if (!name || sym.st_shndx == SHN_UNDEF || GELF_ST_TYPE(sym.st_info) == STT_SECTION)
 			continue;
 		if (from != own) /* its own are what it exports */
 			f->stripped = false;

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What tests of the side-band share: it, running on this machine, and what stands in its slices. */
+#ifndef TESTS_UNIT_SIDEBAND_FIXTURE_H
+#define TESTS_UNIT_SIDEBAND_FIXTURE_H
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perfdata/record.h"
+#include "sideband/sideband.h"
+
+static inline struct sideband *open_sideband(const struct sideband_opts *opts)
+{
+	struct sideband *sb;
+	struct err err;
+	int ret = sideband__open(opts, &err, &sb);
+
+	if (ret == -EPERM || ret == -EACCES) {
+		print_message("not allowed here: %s\n", err.msg);
+		skip();
+	}
+	if (ret)
+		fail_msg("%s", err.msg);
+	return sb;
+}
+
+static inline struct sideband *start_sideband(const struct sideband_opts *opts)
+{
+	struct sideband *sb = open_sideband(opts);
+	struct err err;
+
+	assert_int_equal(sideband__scan(sb, &err), 0);
+	assert_int_equal(sideband__start(sb, &err), 0);
+	return sb;
+}
+
+static inline struct sideband_slice *slice_of(struct sideband *sb, const uint32_t *pids, size_t n,
+					      uint64_t start, uint64_t end)
+{
+	struct sideband_task tasks[16];
+	const struct sideband_request req = {
+		.tasks = tasks,
+		.n_tasks = n,
+		.all_files = true,
+		.start = start,
+		.end = end,
+	};
+	struct sideband_slice *s;
+	struct err err;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		tasks[i] = (struct sideband_task){ pids[i], pids[i] };
+	assert_int_equal(sideband__slice(sb, &req, &err, &s), 0);
+	return s;
+}
+
+/* Find the record of @type and @pid whose name contains @name; the n-th of them. Checks the order
+ * on its way. */
+static inline const struct perf_event_header *find(const struct sideband_slice *s, uint32_t type,
+						   uint32_t pid, const char *name)
+{
+	const struct perf_event_header *h, *found = NULL;
+	uint64_t last = 0;
+	size_t off, n = 0;
+
+	for (off = 0; off < s->records.len; off += h->size, n++) {
+		const char *text = NULL;
+
+		h = (const void *)(s->records.data + off);
+		assert_true(record__valid(h, s->records.len - off));
+		assert_true(record__time(h) > 0);
+		assert_true(record__time(h) >= last);
+		last = record__time(h);
+		if (h->type == PERF_RECORD_COMM)
+			text = ((const struct record_comm *)h)->comm;
+		else if (h->type == PERF_RECORD_MMAP2)
+			text = ((const struct record_mmap2 *)h)->filename;
+		else if (h->type == PERF_RECORD_MMAP)
+			text = ((const struct record_mmap *)h)->filename;
+		if (h->type == type && ((const struct record_comm *)h)->pid == pid &&
+		    (!name || (text && strstr(text, name))) && !found)
+			found = h;
+	}
+	assert_int_equal(n, s->n_records);
+	return found;
+}
+
+/* Does a MMAP2 with this name and a build id stand in the slice, and is the build id in its table?
+ */
+static inline void assert_mapped(const struct sideband_slice *s, uint32_t pid, const char *name)
+{
+	const struct record_mmap2 *r = (const void *)find(s, PERF_RECORD_MMAP2, pid, name);
+	size_t i;
+
+	assert_non_null(r);
+	for (i = 0; i < s->n_build_ids; i++)
+		if (!strcmp(s->build_ids[i].name, r->filename)) {
+			assert_false(s->build_ids[i].kernel);
+			assert_int_equal(s->build_ids[i].id.size, 20);
+			/* the kernel does not tell it while the file's first page is not in memory
+			 */
+			if (r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
+				assert_memory_equal(s->build_ids[i].id.data, r->build_id, 20);
+			return;
+		}
+	fail_msg("no build id of %s", r->filename);
+}
+
+static inline pid_t spawn(const char *path)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execl(path, path, NULL);
+		_exit(127);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+static inline void reap(pid_t pid)
+{
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "common/cleanup.h"
+#include "common/map_file.h"
+
+/* Where the map at @start really ends. False: there is none. */
+static bool find_end(uint32_t pid, uint64_t start, uint64_t *ret)
+{
+	_cleanup_fclose_ FILE *maps = NULL;
+	_cleanup_free_ char *line = NULL;
+	char path[MAP_FILE_PATH_MAX];
+	uint64_t from, to;
+	size_t size = 0;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	maps = fopen(path, "re");
+	while (maps && getline(&line, &size, maps) > 0) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) != 2 || from > start)
+			return false;
+		if (from == start) {
+			*ret = to;
+			return true;
+		}
+	}
+	return false;
+}
+
+void map_file__path(uint32_t pid, uint64_t start, uint64_t end, char ret[static MAP_FILE_PATH_MAX])
+{
+	static const char format[] = "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64;
+	struct stat st;
+	uint64_t real;
+
+	snprintf(ret, MAP_FILE_PATH_MAX, format, pid, start, end);
+	if (!lstat(ret, &st) || errno != ENOENT)
+		return;
+	if (find_end(pid, start, &real) && real < end)
+		snprintf(ret, MAP_FILE_PATH_MAX, format, pid, start, real);
+}
