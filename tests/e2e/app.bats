@@ -256,6 +256,11 @@ has_no_more_files() { # PID N
 	[[ ! $output ]]
 	wait_for_incident "$BASE" 1
 	same rule "$(manifest "$(incidents "$BASE")" rule)" bad
+	# it may have ended before it was looked up, which is said then
+	run -0 frbpf ls
+	[[ $output == *"app:answer, 1s by "[a-z]*"tid "* && $output != *" by  "* ]] || fail "$output"
+	run -0 frbpf show
+	[[ $output == *"  subject "*"uid 0"* ]] || fail "$output"
 	run -1 --separate-stderr frbpf trigger
 	[[ $stderr == *"the name of a message is expected"*"Usage:"* ]]
 	run -1 --separate-stderr frbpf trigger slow 5
@@ -386,6 +391,12 @@ hit_probe() { # FILE TIMES MS
 	timeout -k 5 60 "$1" "$2" "$3" --missed 100000 3>&-
 }
 
+# The breakpoint is there a moment before our program is behind it, and what is hit by then is lost: again then.
+hit_counts() { # FILE MS RULE MATCHES
+	timeout -k 5 60 "$1" 1 "$2" 3>&- >/dev/null
+	status_of "$3" ".matched >= $4" >/dev/null
+}
+
 @test "FRBPF_TRIGGER() of a program that runs fires the rule of its name: thread, value, window" {
 	local program hit name time dump
 	need_uprobes
@@ -422,9 +433,9 @@ hit_probe() { # FILE TIMES MS
 	write_probe_rules
 	frbpf_load
 	program=$(probe_copy later)
-	hit=$(hit_probe "$program" 20000 50)
+	hit=$(hit_probe "$program" 0 50)
 	(($(json "$hit" .probed_after_ns) >= 0)) || fail "nobody has found it: $hit"
-	wait_until 10 status_of each '.matched >= 3'
+	wait_until 15 hit_counts "$program" 50 each 3
 	# known from now on, from its first instruction
 	before=$(status_of each .matched)
 	timeout -k 5 60 "$program" 5 50 3>&- >/dev/null
@@ -434,9 +445,9 @@ hit_probe() { # FILE TIMES MS
 	# a new version under the old name
 	cp "$program" "$program.new" && mv "$program.new" "$program"
 	before=$(status_of each .matched)
-	hit=$(hit_probe "$program" 20000 50)
+	hit=$(hit_probe "$program" 0 50)
 	(($(json "$hit" .probed_after_ns) >= 0)) || fail "nobody has found the new one: $hit"
-	wait_until 10 status_of each ".matched >= $before + 4"
+	wait_until 15 hit_counts "$program" 50 each $((before + 4))
 	same refused "$(app probes.failed)" 0
 }
 
@@ -452,9 +463,9 @@ hit_probe() { # FILE TIMES MS
 	EOF
 	frbpf_load
 	program=$(probe_copy later)
-	# the breakpoint is there a moment before our program is behind it: the first hits may be lost
-	hit=$(hit_probe "$program" 20000 200)
+	hit=$(hit_probe "$program" 0 200)
 	(($(json "$hit" .probed_after_ns) >= 0)) || fail "nobody has found it: $hit"
+	wait_until 15 hit_counts "$program" 200 slow 1
 	wait_for_incident "$BASE" 1
 	same fired "$(status_of slow .fired)" 1
 	before=$(status_of slow .matched)

@@ -39,6 +39,16 @@ has() { # NAME PATH AT-LEAST
 		when = blkio.device > 100ms
 		if = dev == ${disk#/dev/} && flags & sync && bytes == 262144
 		dump = none
+
+		[rule-by-number]
+		when = blkio.device > 100ms
+		if = dev == "$(cat "/sys/class/block/${disk#/dev/}/dev")" && sector == 2048
+		dump = none
+
+		[rule-other-disk]
+		when = blkio.device > 100ms
+		if = dev != "$disk" && bytes == 262144 && comm == "frbpf-io" && sector == 2048
+		dump = none
 	EOF
 	frbpf_load
 	read -r pid begin end < <(in_slow_group workload direct_io "$disk" 262144 write 1048576)
@@ -55,6 +65,8 @@ has() { # NAME PATH AT-LEAST
 	same "args" "$(jq -c '.triggers[0].args' "$BASE/incidents/$name.json")" \
 		"{\"dev\":\"${disk#/dev/}\",\"sector\":2048,\"bytes\":262144,\"op\":\"write\",\"flags\":\"sync\"}"
 	same "matches of blkio.device" "$(rule slow-device .matched)" 1
+	same "by the numbers of the device" "$(rule by-number .matched)" 1
+	same "of another disk" "$(rule other-disk .matched)" 0
 	between "$(rule slow-device .last_value_ns)" 100000000 $((end - begin)) "value of blkio.device"
 	IFS=$'\t' read -r _ _ tid _ _ _ text < <(events "$BASE/session-sched/perf.data.$name" frbpf:trigger)
 	same "tid of the marker" "$tid" "$pid"

@@ -144,6 +144,29 @@ kill_daemon() {
 	done
 }
 
+@test "two rules that fire on the same wait share an incident, and both lead to it" {
+	cat >>"$RULES" <<-EOF
+
+		[rule-second]
+		when = runqlat > 10ms
+		if = comm == "$victim"
+	EOF
+	frbpf_load
+	spike
+	wait_for_incident "$BASE" 1
+	settle
+	name=$(incidents "$BASE")
+	same "incidents" "$(wc -l <<<"$name")" 1
+	run -0 frbpf ls
+	[[ $output == *"$name  spike: "*" (also second)"* || $output == *"$name  second: "*" (also spike)"* ]] || fail "ls: $output"
+	for rule in spike second; do
+		run -0 frbpf show "$rule:last"
+		[[ $output == *"incident $name"* ]] || fail "show $rule:last: $output"
+	done
+	run -1 frbpf show third:last
+	[[ $output == *"no incident of a rule 'third'"* ]]
+}
+
 @test "ls of a base without incidents prints nothing of one, show fails" {
 	frbpf_load
 	run -0 frbpf ls

@@ -122,6 +122,9 @@ daemon_answers() {
 	[[ $stderr == *no-such-command* ]]
 	[[ ! -e $BASE ]]
 	no_daemon
+	# the name of one that comes with frbpf
+	run -1 --separate-stderr frbpf load disk
+	[[ $stderr == *"disk: No such file or directory (did you mean @disk?)" ]] || fail "$stderr"
 }
 
 @test "a file that the user may not read is refused" {

@@ -158,7 +158,12 @@ hog() { # SECONDS
 		"$FRBPF" load "$RULES" --base "$BASE" 3>&-
 	[[ $stderr == *"window of 3s"*"CAP_SYS_RESOURCE"*"multiples of 2s"* ||
 		$stderr == *"this kernel wants CAP_SYS_RESOURCE"* ]] || fail "$stderr"
+	[[ $stderr == *"$RULES:"*": error: "*"^^^"* ]] || fail "$stderr"
 	no_daemon
+	# before anything is loaded, too
+	run -1 --separate-stderr timeout 30 setpriv --bounding-set -sys_resource --inh-caps -sys_resource \
+		"$FRBPF" check "$RULES" 3>&-
+	[[ $stderr == *"$RULES:"*": error: "*"CAP_SYS_RESOURCE"* ]] || fail "$stderr"
 	sed -i 's/in 3s/in 2s/' "$RULES"
 	# shellcheck disable=SC2016 # of the inner shell
 	run -1 --separate-stderr timeout 30 unshare -m sh -c 'mount -t tmpfs none /proc/pressure && exec "$@"' - \

@@ -30,7 +30,7 @@ rule() { # NAME PATH: of a rule in `frbpf status --json`
 	write_rules <<-EOF
 		[rule-span]
 		when = block:block_rq_issue -> block:block_rq_complete by dev, sector > 100ms
-		if   = sector == 2048 && nr_bytes == 262144 && start.sector == 2048
+		if   = sector == 2048 && nr_bytes == 262144 && start.sector == 2048 && dev == $(cat "/sys/class/block/${disk#/dev/}/dev")
 
 		[rule-device]
 		when = blkio.device > 100ms
@@ -75,6 +75,8 @@ rule() { # NAME PATH: of a rule in `frbpf status --json`
 	same "begin marker" "$begun" $((time - value))
 	run -0 frbpf show
 	[[ $output == *"start.id="* ]]
+	jq -e '.triggers[0].stacks | (.kernel | length > 0) and (.user[0].module | test("libc|ld-")) and .user[0].offset > 0' \
+		"$BASE/incidents/$name.json" || fail "$(jq -c '.triggers[0].stacks' "$BASE/incidents/$name.json")"
 }
 
 net_rx() {

@@ -141,8 +141,112 @@ make_memory_cgroup() {
 	same "pid" "$(manifest "$name" pid)" "$hog"
 	same "comm" "$(manifest "$name" comm)" frbpf-hog
 	between "$(cat "$cgroup"/memory.{oom_control,events} 2>/dev/null | awk '$1 == "oom_kill" { print $2 }')" 1 1 "kills as the cgroup counts them"
-	run -0 frbpf show
-	[[ $output == *"memcg=frbpf-oom-"* || $output == *frbpf-hog* ]]
+	# its cgroup, where the tracepoint has the task (since 6.8)
+	if grep -q comm /sys/kernel/tracing/events/oom/mark_victim/format; then
+		memcg=$(basename "$cgroup")
+		same "its memory cgroup" "$(trigger "$name" .args.memcg)" "${memcg:0:15}"
+		run -0 frbpf show
+		[[ $output == *"memcg=${memcg:0:15}"* ]]
+	fi
+}
+
+need_ipv6() {
+	ip -6 addr show dev lo 2>/dev/null | grep -q 'inet6 ::1' || skip "no IPv6 here"
+}
+
+matched() { # RULE
+	frbpf status --json | jq -re ".rules[] | select(.name == \"$1\").matched"
+}
+
+has_matched() { # RULE N
+	(($(matched "$1") >= $2))
+}
+
+@test "enums by name, IPv6 addresses and prefixes: of the format's fields and of arguments" {
+	need_perf
+	need_ipv6
+	need_tracepoints sock:inet_sock_set_state
+	need_tracepoints tcp:tcp_receive_reset
+	port=$((20000 + $$ % 40000))
+	write_rules <<-EOF
+		[rule-begin]
+		when = sock:inet_sock_set_state
+		if   = oldstate == TCP_CLOSE && newstate == TCP_SYN_SENT && daddr_v6 == ::/64 && dport == $port
+		dump = none
+		cooldown = 0
+
+		[rule-established]
+		when = sock:inet_sock_set_state
+		if   = newstate == TCP_ESTABLISHED && dport == $port
+		dump = none
+
+		[rule-reset]
+		when = tcp:tcp_receive_reset
+		if   = daddr_v6 == ::1 && saddr_v6 in (::1, fe80::/10) && dport == $port
+		dump = none
+		cooldown = 0
+
+		[rule-other]
+		when = tcp:tcp_receive_reset
+		if   = daddr_v6 == 2001:db8::/32 && dport == $port
+		dump = none
+	EOF
+	frbpf_load
+	witness_begin sock:inet_sock_set_state "dport == $port && newstate == 2"
+	for _ in 1 2 3; do
+		(: <"/dev/tcp/::1/$port") 2>/dev/null && fail "somebody listens at port $port"
+	done
+	wait_until 15 has_matched begin 3
+	witness_end
+	same "what perf saw" "$(grep -c 'daddrv6=::1 .*newstate=TCP_SYN_SENT' "$BATS_TEST_TMPDIR/seen")" 3
+	same "begins" "$(matched begin)" 3
+	same "resets" "$(matched reset)" 3
+	same "established" "$(matched established)" 0
+	same "of another net" "$(matched other)" 0
+}
+
+@test "flags by name: of a field that is an argument, too" {
+	need_tracepoints kmem:mm_page_alloc
+	write_rules <<-'EOF'
+		[rule-zeroed]
+		when = kmem:mm_page_alloc
+		if   = gfp_flags & __GFP_ZERO && order < 11
+	EOF
+	run -0 frbpf check "$RULES"
+	[[ $output == *"filtered by the kernel: (gfp_flags & "* ]] || fail "$output"
+	frbpf_load
+	# memory that programs get is zeroed
+	head -c 8M /dev/zero | tail -n 1 >/dev/null
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	zero=$(sed -n 's/.*__GFP_ZERO.*/1/p' /sys/kernel/tracing/events/kmem/mm_page_alloc/format)
+	same "the format has its name" "$zero" 1
+	# ___GFP_ZERO of 5.15 and later
+	(($(trigger "$name" .args.gfp_flags) & 0x100)) || fail "$(trigger "$name" .args)"
+	sed -i 's/__GFP_ZERO/__GFP_ZER/' "$RULES"
+	run -1 frbpf check "$RULES"
+	[[ $output == *"'gfp_flags' knows no name '__GFP_ZER' (did you mean '__GFP_ZERO'?)"* ]] || fail "$output"
+}
+
+@test "an argument over four pointers: the parent of who ends" {
+	cp "$(type -P true)" "$BATS_TEST_TMPDIR/frbpf-child"
+	write_rules <<-EOF
+		[rule-ours]
+		when = sched:sched_process_exit
+		if   = comm == "frbpf-child" && p.group_leader.real_parent.group_leader.pid == $BASHPID
+		dump = none
+
+		[rule-another]
+		when = sched:sched_process_exit
+		if   = comm == "frbpf-child" && p.group_leader.real_parent.group_leader.pid != $BASHPID
+		dump = none
+	EOF
+	frbpf_load
+	for _ in 1 2 3; do
+		"$BATS_TEST_TMPDIR/frbpf-child"
+	done
+	same "ours" "$(matched ours)" 3
+	same "another's" "$(matched another)" 0
 }
 
 @test "a TCP retransmit over a link that is down, by addresses and port" {
@@ -283,4 +387,16 @@ make_memory_cgroup() {
 	sed -i 's/prev.pid/prev.pidd/' "$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output == *"has no member 'pidd' (did you mean 'pid'?)"* ]]
+	write_rules <<-'EOF'
+		[rule-dev]
+		when = block:block_rq_complete
+		if   = dev in (8:0, "253:17", 8388608)
+
+		[rule-name]
+		when = block:block_rq_complete
+		if   = dev == sda
+	EOF
+	run -1 frbpf check "$RULES"
+	same "errors" "$(grep -c ' error: ' <<<"$output")" 1
+	[[ $output == *"'dev' is the number of a device: write MAJOR:MINOR, such as 8:0"* ]] || fail "$output"
 }

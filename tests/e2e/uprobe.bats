@@ -57,6 +57,10 @@ go_on() {
 	waiting=
 }
 
+user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTION
+	jq -re '.triggers[0].stacks.user[0] | "\(.module) \(.symbol)"' "$BASE/incidents/$1.json"
+}
+
 @test "a slow function fires with its own time, its caller and its arguments" {
 	rules <<-EOF
 		[rule-slow]
@@ -81,6 +85,9 @@ go_on() {
 	same "ret" "$(jq -re '.triggers[0].ret' "$BASE/incidents/$name.json")" 350
 	run -0 frbpf show
 	[[ $output == *"threshold 20ms, returned 350"*"arg0=50 arg1=2 arg2=3 "* ]]
+	# it has returned: its caller
+	same "stack" "$(user_frame "$name")" "$program main"
+	jq -e '.triggers[0].stacks.kernel | length > 0' "$BASE/incidents/$name.json"
 	settle
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
 }
@@ -99,6 +106,7 @@ go_on() {
 	program "$program" --call hit --times 5 >/dev/null
 	wait_for_incident "$BASE" 1
 	same "rule" "$(manifest "$(incidents "$BASE")" rule)" hit
+	same "stack" "$(user_frame "$(incidents "$BASE")")" "$program user_func_hit"
 	line=$(program "$program" --ms 30 --comm frbpf-uf)
 	wait_for_incident "$BASE" 2
 	name=$(incidents "$BASE" | tail -n 1)
@@ -169,9 +177,32 @@ go_on() {
 	sed -i "s|$program.fixed|$program.stripped|" "$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output == *"$program.stripped has no function 'user_func_slow': it is stripped"* ]]
+	# one that exports others, as programs with plug-ins do
+	gcc -O2 -D_GNU_SOURCE -rdynamic "$source" -o "$program.exports"
+	strip "$program.exports"
+	sed -i "s|$program.stripped:user_func_slow|$program.exports:not_exported_at_all|" "$RULES"
+	run -1 frbpf check "$RULES"
+	[[ $output == *"$program.exports has no function 'not_exported_at_all': it is stripped, only what it exports has a name"* ]] ||
+		fail "$output"
 	# the old rules stay
 	run -1 frbpf load "$RULES"
 	same "rules" "$(frbpf status --json | jq -re '.rules | length')" 2
+}
+
+@test "the duration of a Go function is refused with the reason, its calls are not" {
+	command -v go >/dev/null || skip "no Go compiler"
+	printf 'package main\n\nfunc main() { println("hello") }\n' >"$program.go"
+	(cd "$BATS_TEST_TMPDIR" && go build -o "$program.bin" "$program.go")
+	rules <<-EOF
+		[rule-go]
+		when = uprobe:$program.bin:main.main > 5ms
+	EOF
+	run -1 frbpf check "$RULES"
+	[[ $output == *"$program.bin is a Go program: its stacks move"* ]] || fail "$output"
+	sed -i 's/ > 5ms//' "$RULES"
+	frbpf_load
+	program "$program.bin" 2>/dev/null
+	wait_for_incident "$BASE" 1
 }
 
 @test "a static probe fires with its arguments, and its semaphore counts us" {
@@ -182,6 +213,9 @@ go_on() {
 	EOF
 	run -0 frbpf check "$RULES"
 	[[ $output == *"frbpf_test:tick"*"3 arguments"* ]]
+	sed 's/arg2/arg3/' "$RULES" >"$BATS_TEST_TMPDIR/more.conf"
+	run -1 frbpf check "$BATS_TEST_TMPDIR/more.conf"
+	[[ $output == *"'if' asks for arg3, and this probe has 3 arguments"* ]] || fail "$output"
 	same "semaphore" "$(json "$(program "$program" --call probe)" .semaphore)" 0
 	frbpf_load
 	line=$(program "$program" --call probe --times 6 | tail -n 1)

@@ -158,7 +158,8 @@ static void refused(void **state)
 		{ "ret == EAGIAN", "EAGIAN", "did you mean 'EAGAIN'?" },
 		{ "syscall == raed", "raed", "did you mean 'read'?" },
 		{ "syscall == 512", "512", "never larger than 511" },
-		{ "state == Q", "Q", "knows no name 'Q'" },
+		{ "state == Q", "Q", "knows no name 'Q': there are R S D T" },
+		{ "ret == GAIN", "GAIN", "did you mean 'EAGAIN'?" },
 		{ "comm ~ \"[a\"", "\"[a\"", "the ']' of a '[' is missing" },
 		{ "comm ~ sixteen-letters-?", "sixteen-letters-?", "can never match" },
 		{ "cpu in 1", "1", "a list of values" },
@@ -342,7 +343,8 @@ static void fields_of_other_sources(void **state)
 	assert_int_equal(source_text__from_string("f", "ret < 0 || state == D", &src), 0);
 	assert_int_equal(expr__parse(src, (struct span){ 0, src->len }, &scope, &d, &e), -EINVAL);
 	assert_int_equal(d.n, 1);
-	assert_string_equal(d.v[0].msg, "'syscall' has no field 'state'");
+	assert_string_equal(d.v[0].msg, "'syscall' has no field 'state': there are comm process "
+					"exe pid tid ppid uid cgroup prio cpu value ret syscall");
 	assert_int_equal(d.v[0].span.off, 11);
 	scope.source = FRBPF_SOURCE_RUNQLAT;
 	assert_int_equal(expr__parse(src, (struct span){ 0, src->len }, &scope, &d, &e), -EINVAL);

@@ -197,6 +197,8 @@ static void go(void **state)
 	rename_section(".note.gnu.build-id", ".note.go.buildid");
 	path = file("go", self.data, self.len);
 	refused(FRBPF_SOURCE_UPROBE, path, "target_function latency", "is a Go program");
+	/* the reason that counts: debug symbols would not help */
+	refused(FRBPF_SOURCE_UPROBE, path, "no_such_function latency", "is a Go program");
 	t = found(FRBPF_SOURCE_UPROBE, path, "target_function");
 	probe_target__free(t);
 	memcpy(self.data, kept, self.len);

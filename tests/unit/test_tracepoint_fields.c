@@ -32,7 +32,13 @@ static const char format_text[] =
 	"\tfield:const void * skaddr;\toffset:48;\tsize:8;\tsigned:0;\n"
 	"\tfield:u64 big;\toffset:56;\tsize:8;\tsigned:0;\n\n"
 	"print fmt: \"%s\", __print_symbolic(REC->state, { 1, \"ONE\" }, { 0x2, \"TWO\" }, "
-	"{ X, \"NONE\" })\n";
+	"{ X, \"NONE\" }), "
+	/* as show_gfp_flags() of the kernel */
+	"(REC->big) ? __print_flags((unsigned long)REC->big, \"|\", {(unsigned long)((( "
+	"gfp_t)((1UL) << (3))) | "
+	"(( gfp_t)(1))), \"NINE\"}, {(unsigned long)4, \"FOUR\"}, {0, \"0\"}) : \"none\", "
+	"__print_flags(REC->res & ((1 << 3) - 1), \"|\", { 1, \"S\" }, { 2, \"D\" }), "
+	"__print_symbolic(REC->name >> 3, { 1, \"SHIFTED\" })\n";
 
 static const char format_raw[80] = "\0\0\0\0\0\0\0\0"
 				   "\x40\0\x0b\0"     /* 11 bytes at 64 */
@@ -88,6 +94,17 @@ static void test_format(void **state)
 	field = event_format__find(f, "state", 5);
 	assert_string_equal(field->symbols[1].name, "TWO");
 	assert_null(field->symbols[2].name);
+	field = event_format__find(f, "big", 3);
+	assert_non_null(field->symbols);
+	assert_string_equal(field->symbols[0].name, "NINE");
+	assert_int_equal(field->symbols[0].value, 9);
+	assert_string_equal(field->symbols[1].name, "FOUR");
+	assert_int_equal(field->symbols[1].value, 4);
+	assert_null(field->symbols[2].name);
+	field = event_format__find(f, "res", 3);
+	assert_non_null(field->symbols);
+	assert_string_equal(field->symbols[1].name, "D");
+	assert_null(event_format__find(f, "name", 4)->symbols);
 	field = event_format__find(f, "filename", 8);
 	s = event_field__string(field, format_raw, sizeof(format_raw), &len);
 	assert_int_equal(len, 11);
@@ -107,6 +124,30 @@ static void test_format(void **state)
 	assert_int_equal(event_format__parse("nothing", 7, &f), -EINVAL);
 }
 
+/* Constants that the header of a tracepoint does not export are in the format by their names only. */
+static void test_names_of_the_kernel(void **state)
+{
+	static const char text[] =
+		"name: test\nID: 1\nformat:\n"
+		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
+		"\tfield:int state;\toffset:8;\tsize:4;\tsigned:1;\n\n"
+		"print fmt: \"%s\", __print_symbolic(REC->state, { TCP_SYN_SENT, \"TCP_SYN_SENT\" "
+		"}, "
+		"{ FRBPF_NO_SUCH, \"NONE\" })\n";
+	struct event_format *f;
+
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		print_message("skipped: needs kernel BTF\n");
+		skip();
+	}
+	assert_int_equal(event_format__parse(text, strlen(text), &f), 0);
+	assert_non_null(f->fields[0].symbols);
+	assert_string_equal(f->fields[0].symbols[0].name, "TCP_SYN_SENT");
+	assert_int_equal(f->fields[0].symbols[0].value, 2);
+	assert_null(f->fields[0].symbols[1].name);
+	event_format__free(f);
+}
+
 static void test_filter(void **state)
 {
 	static const struct {
@@ -123,6 +164,7 @@ static void test_filter(void **state)
 		{ "saddr == 10.0.0.0/8 && res == 1", "(res == 1)" },
 		{ "saddr == 10.0.0.0/8", "" },
 		{ "res == 1 || uid == 0", "" },
+		{ "big & FOUR && res & D", "(big & 4 && res & 2)" },
 		{ "cpu < 2 && process == \"x\"", "(CPU < 2)" },
 	};
 
@@ -193,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_format),
+		cmocka_unit_test(test_names_of_the_kernel),
 		cmocka_unit_test(test_filter),
 		cmocka_unit_test(test_seen_hits),
 	};

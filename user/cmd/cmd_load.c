@@ -75,6 +75,24 @@ static int find_rules(const char *path, char ret[static PATH_MAX])
 	return 0;
 }
 
+/* There is no such file: what else could be meant? */
+static void say_missing(const char *path)
+{
+	char name[PATH_MAX + 1], shipped[PATH_MAX];
+	struct err err;
+
+	snprintf(name, sizeof(name), "@%s", path);
+	if (!strcmp(path, LOCATION_RULES))
+		log_error("%s: No such file or directory: write one, or begin with one that comes "
+			  "with frbpf: "
+			  "`frbpf load @latency`",
+			  path);
+	else if (!strchr(path, '/') && !shipped_rules__path(name, shipped, &err))
+		log_error("%s: No such file or directory (did you mean %s?)", path, name);
+	else
+		log_error("%s: cannot read it: No such file or directory", path);
+}
+
 /* Read and plan the file. A running daemon does that again by itself: errors are told before it is
  * bothered. */
 static int read_rules(const struct load_opts *opts, struct loaded *l)
@@ -89,6 +107,10 @@ static int read_rules(const struct load_opts *opts, struct loaded *l)
 		return EXIT_FAILED;
 	}
 	code = find_rules(path, l->rules);
+	if (code == -ENOENT) {
+		say_missing(path);
+		return EXIT_FAILED;
+	}
 	if (code) {
 		log_error("%s: cannot read it: %s", path, strerror(-code));
 		return EXIT_FAILED;

@@ -11,6 +11,7 @@
 static void print_cause(const json_t *t)
 {
 	const json_t *subject = json_object_get(t, "subject");
+	const char *comm = json_string_value(json_object_get(subject, "comm")) ?: "";
 	const char *rule = json_string_value(json_object_get(t, "rule"));
 	char value[32];
 
@@ -24,11 +25,43 @@ static void print_cause(const json_t *t)
 	if (json_integer_value(json_object_get(t, "value_ns")))
 		printf(", %s", value);
 	if (json_integer_value(json_object_get(subject, "tid")))
-		printf(" by %s (tid %lld)",
-		       json_string_value(json_object_get(subject, "comm")) ?: "?",
+		printf(*comm ? " by %s (tid %lld)" : " by %stid %lld, which had ended", comm,
 		       (long long)json_integer_value(json_object_get(subject, "tid")));
 	else if (strcmp(json_string_value(json_object_get(t, "source")) ?: "", "psi"))
 		printf(" on CPU %lld", (long long)json_integer_value(json_object_get(t, "cpu")));
+}
+
+static bool named_before(const json_t *all, size_t n, const char *rule)
+{
+	for (size_t i = 0; i < n; i++) {
+		const json_t *name = json_object_get(json_array_get(all, i), "rule");
+
+		if (!strcmp(json_string_value(name) ?: "", rule))
+			return true;
+	}
+	return false;
+}
+
+/* " (also slow, tick)": other rules that are in it. */
+static void print_others(const json_t *m)
+{
+	json_t *all = json_array(), *t;
+	bool first = true;
+	size_t i;
+
+	json_array_extend(all, json_object_get(m, "triggers"));
+	json_array_extend(all, json_object_get(m, "merged"));
+	json_array_foreach (all, i, t) {
+		const char *rule = json_string_value(json_object_get(t, "rule"));
+
+		if (!i || !rule || named_before(all, i, rule))
+			continue;
+		printf("%s%s", first ? " (also " : ", ", rule);
+		first = false;
+	}
+	if (!first)
+		putchar(')');
+	json_decref(all);
 }
 
 static void print_sessions(const json_t *m)
@@ -83,6 +116,7 @@ static int list(const char *base, bool json)
 		cmd_make_printable(m);
 		printf("%s  ", v.names[i]);
 		print_cause(incidents__trigger(m));
+		print_others(m);
 		print_sessions(m);
 		json_decref(m);
 	}

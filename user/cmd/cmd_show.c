@@ -20,7 +20,13 @@ static void print_task(const char *label, const json_t *t)
 {
 	if (!json_integer_value(json_object_get(t, "tid")) &&
 	    !json_integer_value(json_object_get(t, "uid")) && !str(t, "comm")[0])
-		return; /* the event has none */
+		return;		  /* the event has none */
+	if (!str(t, "comm")[0]) { /* who sent a message and ended before it was looked up */
+		printf("  %-10s pid %lld, uid %lld, which had ended: its name is not known\n",
+		       label, (long long)json_integer_value(json_object_get(t, "pid")),
+		       (long long)json_integer_value(json_object_get(t, "uid")));
+		return;
+	}
 	printf("  %-10s %s (pid %lld, tid %lld, process %s, uid %lld)\n", label, str(t, "comm"),
 	       (long long)json_integer_value(json_object_get(t, "pid")),
 	       (long long)json_integer_value(json_object_get(t, "tid")), str(t, "process"),
@@ -82,7 +88,8 @@ static void print_trigger(const json_t *t, const char *what)
 	printf("  at         %s, CPU %lld\n", str(json_object_get(t, "time"), "utc"),
 	       (long long)json_integer_value(json_object_get(t, "cpu")));
 	print_args(json_object_get(t, "args"));
-	if (str(json_object_get(t, "subject"), "comm")[0]) /* interrupts have none */
+	if (json_integer_value(json_object_get(json_object_get(t, "subject"), "tid")) ||
+	    str(json_object_get(t, "subject"), "comm")[0]) /* interrupts have none */
 		print_task("subject", json_object_get(t, "subject"));
 	print_task("running", json_object_get(t, "current"));
 	show_stacks__print(json_object_get(t, "stacks"));

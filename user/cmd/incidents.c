@@ -79,15 +79,28 @@ const json_t *incidents__trigger(const json_t *manifest)
 	return json_array_get(json_object_get(manifest, "triggers"), 0);
 }
 
-/* The last incident that rule @rule (of @len bytes) began. */
+/* Is the rule among those that @list of the manifest has? */
+static bool has_rule(const json_t *manifest, const char *list, const char *rule, size_t len)
+{
+	const json_t *t;
+	size_t i;
+
+	json_array_foreach (json_object_get(manifest, list), i, t) {
+		const char *name = json_string_value(json_object_get(t, "rule"));
+
+		if (name && strlen(name) == len && !memcmp(name, rule, len))
+			return true;
+	}
+	return false;
+}
+
+/* The last incident in which rule @rule (of @len bytes) fired, be it that another one began it. */
 static int find_last_of_rule(const struct incidents *v, const char *rule, size_t len,
 			     struct err *err, size_t *ret)
 {
 	for (size_t i = v->n; i-- > 0;) {
 		json_t *m = incidents__manifest(v, i, err);
-		const char *name =
-			json_string_value(json_object_get(incidents__trigger(m), "rule"));
-		bool same = name && strlen(name) == len && strncmp(name, rule, len) == 0;
+		bool same = has_rule(m, "triggers", rule, len) || has_rule(m, "merged", rule, len);
 
 		json_decref(m);
 		if (same) {

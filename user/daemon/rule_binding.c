@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 
 #include "daemon/rule_binding.h"
 #include "detect/detectors.h"
+#include "detect/probe/probe_target.h"
 #include "detect/tracepoint/span_ends.h"
 #include "detect/tracepoint/tracepoint_bind.h"
 #include "rules/text.h"
@@ -42,12 +44,40 @@ static int check_tracepoint(const struct rule_conf *rule, struct tracefs *tracef
 	return 0;
 }
 
+/* A static probe has as many arguments as it has: those behind them would be 0 for ever. */
+static int check_probe_args(const struct rule_conf *rule, struct diags *d)
+{
+	struct probe_target *t;
+	uint32_t n = 0, wanted = 0;
+	struct err err;
+
+	for (uint32_t i = 0; i < rule->expr.n_nodes; i++) {
+		uint32_t field = rule->expr.nodes[i].field;
+
+		if (field >= FRBPF_FIELD_ARG && field - FRBPF_FIELD_ARG + 1 > wanted)
+			wanted = field - FRBPF_FIELD_ARG + 1;
+	}
+	if (!wanted || probe_target__find(FRBPF_SOURCE_USDT, rule->when.target, &t, &err))
+		return 0;
+	for (uint32_t i = 0; i < t->n_places; i++)
+		n = t->places[i].n_args > n ? t->places[i].n_args : n;
+	probe_target__free(t);
+	if (wanted <= n)
+		return 0;
+	return diags__error(d, rule->src, rule->when_span,
+			    "'if' asks for arg%" PRIu32 ", and this probe has %" PRIu32
+			    " argument%s%s",
+			    wanted - 1, n, n == 1 ? "" : "s", n ? ", the first is arg0" : "");
+}
+
 /* Is what its `when` speaks of there? Said once of rules on the same. */
 static int check_target(const struct ruleset *rs, const struct rule_conf *rule, struct diags *d)
 {
 	struct err err = { 0 };
 	int r;
 
+	if (rule->when.source == FRBPF_SOURCE_USDT && check_probe_args(rule, d))
+		return -EINVAL;
 	for (const struct rule_conf *other = rs->rules; other < rule; other++) {
 		if (when__same_events(&other->when, &rule->when))
 			return 0;

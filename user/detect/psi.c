@@ -231,17 +231,24 @@ static int find_path(struct psi *p)
 	return r;
 }
 
-/* A cgroup may come later. */
+/* A cgroup may come later. Who is not root asks for another, who is: whether the kernel takes it is left out. */
 static int psi_check(enum frbpf_source source, const char *target, struct err *err)
 {
 	struct psi p = { 0 };
-	int r = psi_target__parse(target, &p.target);
+	int r = psi_target__parse(target, &p.target), fd;
 
 	if (r || p.target.cgroup[0])
 		return r;
 	r = find_path(&p);
 	if (!r && access(p.path, F_OK))
 		r = -errno;
+	if (!r && !geteuid()) {
+		fd = open_trigger(&p, p.target.threshold_us);
+		if (fd < 0)
+			r = fd;
+		else
+			close(fd);
+	}
 	return r ? open_error(&p, r, err) : 0;
 }
 

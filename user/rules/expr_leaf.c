@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@
 #define DEVICE_MAX  128
 #define OP(name)    (1U << FRBPF_OP_##name)
 
-#define NAMES_MAX 32
+#define NAMES_MAX  32
+#define LISTED_MAX 256 /* bytes of names that a message lists */
 
 /* All names of fields, those of tasks also with "current." before them. */
 static const char *nearest_field(const struct field_scope *scope, const char *s, size_t len)
@@ -37,21 +39,30 @@ static const char *nearest_field(const struct field_scope *scope, const char *s,
 	return nearest_word(s, len, names);
 }
 
+/* Those that events of this kind have, a blank before each; in @buf. */
+static const char *list_fields(const struct field_scope *scope, char buf[static LISTED_MAX])
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (const struct expr_field_desc *f = expr_fields; f->name && len < LISTED_MAX; f++) {
+		if (expr_field__is_of(f, scope->source))
+			len += snprintf(buf + len, LISTED_MAX - len, " %s", f->name);
+	}
+	return buf;
+}
+
 static int unknown_field(const struct field_scope *scope, const struct source_text *src,
 			 struct span span, struct diags *d)
 {
-	char all[256] = "";
+	char all[LISTED_MAX];
 	const char *nearest;
-	size_t len = 0;
 
 	if (text__equals(src, span, "current") || text__equals(src, span, CURRENT))
 		return diags__error(d, src, span,
 				    "'current' is followed by a field, such as current.comm");
 	nearest = nearest_field(scope, src->text + span.off, span.len);
-	for (const struct expr_field_desc *f = expr_fields; f->name && len < sizeof(all); f++) {
-		if (expr_field__is_of(f, scope->source))
-			len += snprintf(all + len, sizeof(all) - len, " %s", f->name);
-	}
+	list_fields(scope, all);
 	return diags__error(d, src, span, "unknown field " QUOTED DID_YOU_MEAN "%s%s%s",
 			    QUOTE_SPAN(src, span), SUGGEST(nearest), nearest ? "" : ": there are",
 			    nearest ? "" : all, nearest ? "" : " and current.FIELD");
@@ -77,6 +88,7 @@ int field_scope__find(const struct field_scope *scope, const struct source_text 
 		      uint32_t *ret_slot)
 {
 	const struct expr_field_desc *desc = expr_field__find(scope, src->text + at.off, at.len);
+	char all[LISTED_MAX];
 
 	*ret = NULL;
 	if (scope->args && (!desc || !expr_field__is_of(desc, scope->source)))
@@ -84,8 +96,9 @@ int field_scope__find(const struct field_scope *scope, const struct source_text 
 	if (!desc)
 		return unknown_field(scope, src, at, d);
 	if (!expr_field__is_of(desc, scope->source))
-		return diags__error(d, src, at, "'%s' has no field '%s'",
-				    when__source_name(scope->source), desc->name);
+		return diags__error(d, src, at, "'%s' has no field '%s': there are%s",
+				    when__source_name(scope->source), desc->name,
+				    list_fields(scope, all));
 	*ret = desc;
 	return 0;
 }
@@ -308,14 +321,21 @@ static int unknown_symbol(const struct source_text *src, const struct expr_field
 			  struct token value, struct diags *d)
 {
 	const char *s = src->text + value.span.off, *nearest = NULL;
+	char all[LISTED_MAX];
 
 	if (field->field == FRBPF_FIELD_SYSCALL)
 		nearest = nearest_word(s, value.span.len, syscall_names);
 	else if (field->symbols)
 		nearest = symbol__nearest(field->symbols, s, value.span.len);
 	else
-		return diags__error(d, src, value.span, "'%s' is a number, and " QUOTED " is none",
-				    field->name, QUOTE_SPAN(src, value.span));
+		return diags__error(d, src, value.span,
+				    "'%s' is a number, and " QUOTED " is none%s", field->name,
+				    QUOTE_SPAN(src, value.span),
+				    field->of_event ? ": no names are known for it" : "");
+	if (!nearest && field->symbols && symbol__list(field->symbols, all, sizeof(all)))
+		return diags__error(d, src, value.span,
+				    "'%s' knows no name " QUOTED ": there are%s", field->name,
+				    QUOTE_SPAN(src, value.span), all);
 	return diags__error(d, src, value.span, "'%s' knows no name " QUOTED DID_YOU_MEAN,
 			    field->name, QUOTE_SPAN(src, value.span), SUGGEST(nearest));
 }
@@ -328,6 +348,45 @@ static int out_of_range(const struct source_text *src, const struct expr_field_d
 			    (long long)(small ? field->min : field->max));
 }
 
+/* Of events whose fields the kernel names: a device's number. Names of devices change. */
+static bool is_device_number(const struct expr_field_desc *field)
+{
+	size_t len = strlen(field->name);
+
+	return field->of_event && field->min >= 0 &&
+	       (!strcmp(field->name, "dev") || !strcmp(field->name, "start.dev") ||
+		(len > 4 && !strcmp(field->name + len - 4, "_dev")));
+}
+
+/* "8:0", as the kernel keeps it; or a number. */
+static int parse_device_number(const struct source_text *src, const struct expr_field_desc *field,
+			       struct token value, struct diags *d, __u64 *val)
+{
+	char buf[DEVICE_MAX] = "", colon = 0, rest = 0;
+	uint32_t major, minor;
+	uint64_t number;
+	const char *why;
+	size_t len = 0;
+
+	if (string_value(src, value, d, buf, sizeof(buf) - 1, &len))
+		return -EINVAL;
+	if (value.type != TOKEN_STRING && !units__number(buf, strlen(buf), &number, &why)) {
+		if (number > (uint64_t)field->max)
+			return out_of_range(src, field, value, d, false);
+		val[0] = number;
+		return 0;
+	}
+	if (!isdigit((unsigned char)buf[0]) ||
+	    sscanf(buf, "%" SCNu32 "%c%" SCNu32 "%c", &major, &colon, &minor, &rest) != 3 ||
+	    colon != ':' || major >= 1U << 12 || minor >= 1U << 20)
+		return diags__error(d, src, value.span,
+				    "'%s' is the number of a device: write MAJOR:MINOR, such as "
+				    "8:0, as `lsblk` shows it",
+				    field->name);
+	val[0] = FRBPF_DEV((uint64_t)major, minor);
+	return 0;
+}
+
 static int parse_number(const struct source_text *src, const struct expr_field_desc *field,
 			struct token value, struct diags *d, __u64 *val)
 {
@@ -338,6 +397,8 @@ static int parse_number(const struct source_text *src, const struct expr_field_d
 	long symbol;
 	int err;
 
+	if (is_device_number(field))
+		return parse_device_number(src, field, value, d, val);
 	if (value.type == TOKEN_STRING)
 		return diags__error(d, src, value.span, "'%s' is a number: write it without quotes",
 				    field->name);

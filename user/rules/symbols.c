@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <signal.h>
 #include <string.h>
+#include <strings.h>
 
 #include "frbpf.h"
 #include "rules/diag.h"
@@ -225,7 +226,8 @@ const struct symbol symbols_signal[] = {
 	{ "SIGSYS", SIGSYS },	{ NULL },
 };
 
-#define NAMES_MAX 160
+#define NAMES_MAX  160
+#define SUFFIX_MIN 3 /* letters that tell one from the others */
 
 int symbol__find(const struct symbol *symbols, const char *s, size_t len, long *ret)
 {
@@ -240,11 +242,31 @@ int symbol__find(const struct symbol *symbols, const char *s, size_t len, long *
 
 const char *symbol__nearest(const struct symbol *symbols, const char *s, size_t len)
 {
-	const char *names[NAMES_MAX + 1] = { NULL };
+	const char *names[NAMES_MAX + 1] = { NULL }, *nearest;
 
 	for (size_t i = 0; i < NAMES_MAX && symbols[i].name; i++)
 		names[i] = symbols[i].name;
-	return nearest_word(s, len, names);
+	nearest = nearest_word(s, len, names);
+	/* "SEGV" for SIGSEGV, "established" for TCP_ESTABLISHED */
+	for (size_t i = 0; !nearest && len >= SUFFIX_MIN && names[i]; i++) {
+		size_t all = strlen(names[i]);
+
+		if (all > len && !strncasecmp(names[i] + all - len, s, len))
+			nearest = names[i];
+	}
+	return nearest;
+}
+
+bool symbol__list(const struct symbol *symbols, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	for (; symbols->name; symbols++) {
+		len += snprintf(buf + len, size - len, " %s", symbols->name);
+		if (len >= size)
+			return false;
+	}
+	return true;
 }
 
 const char *symbol__name(const struct symbol *symbols, long value)

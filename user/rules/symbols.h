@@ -3,6 +3,7 @@
 #ifndef FRBPF_RULES_SYMBOLS_H
 #define FRBPF_RULES_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct symbol {
@@ -23,8 +24,10 @@ extern const struct symbol symbols_reclaim_scope[];
 
 /* 0, or -ENOENT. */
 int symbol__find(const struct symbol *symbols, const char *s, size_t len, long *ret);
-/* The name nearest to the word, see nearest_word(); or NULL. */
+/* The name nearest to the word, see nearest_word(), or one that ends so; or NULL. */
 const char *symbol__nearest(const struct symbol *symbols, const char *s, size_t len);
+/* All names, a blank before each. false: they have no room in @size. */
+bool symbol__list(const struct symbol *symbols, char *buf, size_t size);
 /* The name of @value, or NULL. */
 const char *symbol__name(const struct symbol *symbols, long value);
 /* "sync|meta" for the bits of @value, what has no name as a hex number; "" for none. Cut to @size.

@@ -280,8 +280,8 @@ static int parse_plain(struct when_parser *p, struct span name, struct when *ret
 {
 	if (when_parser__at(p, ":"))
 		return diags__error(p->d, p->src, when_parser__here(p),
-				    "'%.*s' takes nothing behind ':'", (int)name.len,
-				    p->src->text + name.off);
+				    "'%.*s' takes nothing behind ':': conditions stand in 'if'",
+				    (int)name.len, p->src->text + name.off);
 	return when_parser__threshold(p, &ret->threshold);
 }
 

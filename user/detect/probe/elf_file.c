@@ -385,6 +385,7 @@ static int each_of_debuginfo(struct elf_file *f, const struct each_function *eac
 	int fd = fcntl(f->copy, F_DUPFD_CLOEXEC, 3), n, r = 0;
 	Dwfl *dwfl = dwfl_begin(&callbacks);
 	Dwfl_Module *mod = NULL;
+	Elf *own = NULL;
 	GElf_Addr bias = 0;
 
 	if (dwfl && fd >= 0) {
@@ -394,16 +395,19 @@ static int each_of_debuginfo(struct elf_file *f, const struct each_function *eac
 	}
 	if (!mod && fd >= 0)
 		close(fd);
-	n = mod && dwfl_module_getelf(mod, &bias) ? dwfl_module_getsymtab(mod) : 0;
+	if (mod)
+		own = dwfl_module_getelf(mod, &bias);
+	n = own ? dwfl_module_getsymtab(mod) : 0;
 	for (int i = 1; i < n && !r; i++) {
 		GElf_Sym sym;
 		GElf_Addr addr;
-		const char *name = dwfl_module_getsym_info(mod, i, &sym, &addr, NULL, NULL, NULL);
+		Elf *from = own;
+		const char *name = dwfl_module_getsym_info(mod, i, &sym, &addr, NULL, &from, NULL);
 
 		/* sections are among the dynamic symbols of arm64, and nobody's functions */
 		if (!name || sym.st_shndx == SHN_UNDEF || GELF_ST_TYPE(sym.st_info) == STT_SECTION)
 			continue;
-		if (GELF_ST_BIND(sym.st_info) == STB_LOCAL || GELF_ST_TYPE(sym.st_info) == STT_FUNC)
+		if (from != own) /* its own are what it exports */
 			f->stripped = false;
 		r = give(each, name, &sym, addr - bias);
 	}

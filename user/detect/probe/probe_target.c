@@ -22,15 +22,7 @@ static int find_exits(const struct probe_target *t, struct elf_file *f, const st
 	struct func_exits exits;
 	struct err why;
 
-	if (!t->latency)
-		return 0;
-	if (elf_file__is_go(f))
-		return err_set(
-			err, -EINVAL,
-			"%s is a Go program: its stacks move, and a return probe in one would "
-			"end it. Without a threshold, calls can be watched",
-			elf_file__name(f));
-	if (!elf_file__throws(f))
+	if (!t->latency || !elf_file__throws(f))
 		return 0;
 	ret->by_exits = true;
 	if (func__exits(f, func, &exits, &why))
@@ -90,8 +82,15 @@ static int look_for_symbol(const struct probe_target *t, struct elf_file *f,
 			   struct probe_place *place, struct err *err)
 {
 	struct funcs funcs = { .n = 0 };
-	int r = funcs__find(f, t->symbol, &funcs, err);
+	int r;
 
+	if (t->latency && elf_file__is_go(f))
+		return err_set(
+			err, -EINVAL,
+			"%s is a Go program: its stacks move, and a return probe in one would "
+			"end it. Without a threshold, calls can be watched",
+			elf_file__name(f));
+	r = funcs__find(f, t->symbol, &funcs, err);
 	if (r)
 		return r;
 	place->funcs = calloc(funcs.n, sizeof(*place->funcs));

@@ -10,6 +10,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "detect/tracepoint/event_format.h"
+#include "detect/tracepoint/format_names.h"
 
 #define FORMAT_MAX (1U << 20)
 
@@ -47,62 +48,6 @@ static enum event_field_kind kind_of(const struct tep_format_field *f)
 	return EVENT_FIELD_NUMBER;
 }
 
-/* Names with numbers; those that the kernel left as names of its own are unknown to us, too. */
-static struct symbol *take_symbols(const struct tep_print_flag_sym *list)
-{
-	struct symbol *v;
-	size_t n = 0;
-
-	for (const struct tep_print_flag_sym *s = list; s; s = s->next)
-		n++;
-	v = calloc(n + 1, sizeof(*v));
-	n = 0;
-	for (; v && list; list = list->next) {
-		long long value;
-		char *end;
-
-		errno = 0;
-		value = strtoll(list->value, &end, 0);
-		if (errno || end == list->value)
-			continue;
-		v[n].name = strdup(list->str);
-		if (!v[n].name)
-			break;
-		v[n++].value = value;
-	}
-	return v;
-}
-
-static void free_symbols(struct symbol *v)
-{
-	for (struct symbol *s = v; s && s->name; s++)
-		free((char *)s->name);
-	free(v);
-}
-
-/* __print_symbolic(REC->state, ...) and __print_flags(...): of fields as they are. */
-static void find_symbols(struct event_format *f, const struct tep_print_arg *arg)
-{
-	for (; arg; arg = arg->next) {
-		const struct tep_print_arg *field = NULL;
-		const struct tep_print_flag_sym *list = NULL;
-
-		if (arg->type == TEP_PRINT_FLAGS) {
-			field = arg->flags.field;
-			list = arg->flags.flags;
-		} else if (arg->type == TEP_PRINT_SYMBOL) {
-			field = arg->symbol.field;
-			list = arg->symbol.symbols;
-		}
-		if (!list || !field || field->type != TEP_PRINT_FIELD)
-			continue;
-		for (size_t i = 0; i < f->n; i++) {
-			if (!strcmp(f->fields[i].name, field->field.name) && !f->fields[i].symbols)
-				f->fields[i].symbols = take_symbols(list);
-		}
-	}
-}
-
 static int take_fields(struct event_format *f, const struct tep_event *event)
 {
 	size_t n = 0;
@@ -126,7 +71,7 @@ static int take_fields(struct event_format *f, const struct tep_event *event)
 			return -ENOMEM;
 		f->n++;
 	}
-	find_symbols(f, event->print_fmt.args);
+	format_names__find(event, f);
 	return 0;
 }
 
@@ -197,7 +142,7 @@ void event_format__free(struct event_format *f)
 		return;
 	for (size_t i = 0; i < f->n; i++) {
 		free(f->fields[i].name);
-		free_symbols(f->fields[i].symbols);
+		format_names__free(f->fields[i].symbols);
 	}
 	free(f->fields);
 	free(f);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,10 +66,12 @@ int tracepoint_bind__unknown(const struct rule_conf *rule, const char *name, cha
 			     struct diags *d)
 {
 	const char *nearest = nearest_word(name, strlen(name), (const char *const *)names);
+	int system = strcspn(rule->when.target, ":");
 
 	diags__error(d, rule->src, rule->when_span,
-		     "this kernel has no tracepoint '%s'" DID_YOU_MEAN, rule->when.target,
-		     SUGGEST(nearest));
+		     "this kernel has no tracepoint '%s'" DID_YOU_MEAN "%s%.*s%s",
+		     rule->when.target, SUGGEST(nearest), nearest ? "" : ": `frbpf events '",
+		     nearest ? 0 : system, rule->when.target, nearest ? "" : ":*'` lists them");
 	for (char **n = names; *n; n++)
 		free(*n);
 	free(names);
@@ -84,6 +87,25 @@ static int unknown_tracepoint(const struct rule_conf *rule, struct diags *d)
 			d, rule->src, rule->when_span,
 			"this kernel does not describe its types (no BTF): rules need it");
 	return tracepoint_bind__unknown(rule, tracepoint_info__name(rule->when.target), names, d);
+}
+
+/* Those of modules are seen by root only. */
+static void warn_unknown(const struct rule_conf *rule, struct diags *d)
+{
+	const char *name = tracepoint_info__name(rule->when.target), *nearest;
+	char **names;
+
+	if (btf_trace__list(&names))
+		return;
+	nearest = nearest_word(name, strlen(name), (const char *const *)names);
+	diags__warn(
+		d, rule->src, rule->when_span,
+		"not checked without root: the kernel itself has no tracepoint '%s'" DID_YOU_MEAN
+		", one of its modules may",
+		name, SUGGEST(nearest));
+	for (char **n = names; *n; n++)
+		free(*n);
+	free(names);
 }
 
 static bool is_bound(const struct rule_conf *rule)
@@ -149,6 +171,52 @@ static const struct rule_arg *find_other(const struct rule_conf *rule,
 	return NULL;
 }
 
+/* Is it compared with a name, of which the kernel's types know none? */
+static bool is_named(const struct rule_conf *rule, const struct rule_arg *arg,
+		     const struct btf_trace *trace)
+{
+	struct btf_value value;
+	struct span bad;
+	bool number;
+
+	if (tracepoint_info__symbols(rule->when.target, arg->name) ||
+	    btf_trace__value(trace, arg->name, BTF_PATH_RULE, &value, &bad, NULL))
+		return false;
+	number = value.type == EXPR_NUMBER && !value.symbols;
+	btf_value__free(&value);
+	for (uint32_t i = 0; number && i < rule->expr.n_nodes; i++) {
+		const struct frbpf_node *n = &rule->expr.nodes[i];
+
+		if (n->field == FRBPF_FIELD_ARG + arg->slot &&
+		    (isalpha((unsigned char)rule->expr.strings[n->val[0]][0]) ||
+		     rule->expr.strings[n->val[0]][0] == '_'))
+			return true;
+	}
+	return false;
+}
+
+/* All of them are fields of the format, too, and only that has the names which the rule uses, such as __GFP_ZERO. */
+static bool needs_names(const struct rule_conf *rule, const struct btf_trace *trace, bool partly)
+{
+	struct event_format *format = NULL;
+	bool named = false, fields = true;
+
+	for (uint32_t i = 0; i < rule->args.n; i++)
+		named |= is_named(rule, &rule->args.v[i], trace);
+	if (!named)
+		return false;
+	if (event_format__read(rule->when.target, &format, NULL))
+		return partly; /* nobody here can tell */
+	for (uint32_t i = 0; i < rule->args.n; i++) {
+		const char *name = rule->args.v[i].name;
+		const struct event_field *field = event_format__find(format, name, strlen(name));
+
+		fields &= field && (field->symbols || !is_named(rule, &rule->args.v[i], trace));
+	}
+	event_format__free(format);
+	return fields;
+}
+
 /* One that can be nothing but a path. */
 static const struct rule_arg *find_path(const struct rule_conf *rule)
 {
@@ -179,8 +247,11 @@ static int bind_to_fields(const struct ruleset *rs, struct rule_conf *rule,
 	char args[256];
 	int code = event_format__read(rule->when.target, &format, &err);
 
-	if (code && partly && (code != -ENOENT || trace))
+	if (code && partly && (code != -ENOENT || trace)) {
+		if (!trace)
+			warn_unknown(rule, d);
 		return 0; /* nobody here can tell */
+	}
 	if (code == -ENOENT)
 		return unknown_tracepoint(rule, d);
 	if (code)
@@ -219,7 +290,7 @@ int tracepoint_bind__rule(const struct ruleset *rs, struct rule_conf *rule, bool
 		return unknown_tracepoint(rule, d);
 	if (err == -ENOMEM)
 		return err;
-	if (!trace || find_other(rule, trace))
+	if (!trace || find_other(rule, trace) || needs_names(rule, trace, partly))
 		err = bind_to_fields(rs, rule, trace, partly, d);
 	else
 		err = bind_to_args(rs, rule, trace, d);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Names that a tracepoint's print format has for the numbers in its fields: enums and flags. */
+#ifndef FRBPF_DETECT_FORMAT_NAMES_H
+#define FRBPF_DETECT_FORMAT_NAMES_H
+
+#include "detect/tracepoint/event_format.h"
+
+struct tep_event;
+
+/* Give the fields of @f, which are those of @event, their names. What stands in the format by the name of
+ * a constant of the kernel's is looked up in its BTF, if there is one; what nobody knows is left out. */
+void format_names__find(const struct tep_event *event, struct event_format *f);
+void format_names__free(struct symbol *symbols);
+
+#endif
