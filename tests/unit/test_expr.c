@@ -64,6 +64,7 @@ static void normal_forms(void **state)
 		{ "cpu<8", "(cpu<8)" },
 		{ " cpu \\\n < \t8 ", "(cpu<8)" },
 		{ "pid == 0x10", "(pid==16)" },
+		{ "pid < 4K && tid >= 1.5M", "(pid<4096 tid>=1572864)" },
 		{ "comm == bash", "(comm=='bash')" },
 		{ "comm == \"a b\"", "(comm=='a b')" },
 		{ "comm == \"a\\\"\\\\b\"", "(comm=='a\"\\b')" },
@@ -199,6 +200,8 @@ static void refused(void **state)
 		{ "exe ~ \"/[a\"", "\"/[a\"", "']'" },
 		{ "pid == x", "x", "'pid' is a number, and 'x' is none" },
 		{ "pid == 1x", "1x", "bad number" },
+		{ "pid == 1T", "1T", "bad number" },
+		{ "pid == 4G", "4G", "'pid' is never larger than 4194304" },
 		{ "pid == -1", "-1", "bad number" },
 		{ "pid == \"1\"", "\"1\"", "without quotes" },
 		{ "pid == 4194305", "4194305", "never larger than 4194304" },
@@ -356,7 +359,7 @@ static void fields_of_other_sources(void **state)
 /* Names that only somebody else knows: kept as written, read when their type is told. */
 static void arguments(void **state)
 {
-	static const char text[] = "!(rq.dev ~ \"sd*\") && (len > 4k || len in (1, 2)) && cpu < 8";
+	static const char text[] = "!(rq.dev ~ \"sd*\") && (len > 4x || len in (1, 2)) && cpu < 8";
 	static const struct expr_field_desc string = { "rq.dev", FRBPF_FIELD_ARG, EXPR_STRING };
 	static const struct expr_field_desc number = { "len", FRBPF_FIELD_ARG + 1, EXPR_NUMBER, 0,
 						       1 << 20 };

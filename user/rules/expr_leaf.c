@@ -390,7 +390,7 @@ static int parse_device_number(const struct source_text *src, const struct expr_
 static int parse_number(const struct source_text *src, const struct expr_field_desc *field,
 			struct token value, struct diags *d, __u64 *val)
 {
-	const char *s = src->text + value.span.off, *why;
+	const char *s = src->text + value.span.off, *why, *no_size;
 	size_t len = value.span.len;
 	bool minus = field->min < 0 && s[0] == '-' && len > 1;
 	uint64_t number;
@@ -407,6 +407,8 @@ static int parse_number(const struct source_text *src, const struct expr_field_d
 		return 0;
 	}
 	err = units__number(s + minus, len - minus, &number, &why);
+	if (err == -EINVAL && !minus && !units__size(s, len, &number, &no_size))
+		err = 0; /* bytes > 1M */
 	if (err == -EINVAL && (s[minus] < '0' || s[minus] > '9') && (minus || s[0] != '-'))
 		return unknown_symbol(src, field, value, d);
 	if (err == -EINVAL)
