@@ -84,7 +84,10 @@ static __always_inline __u32 key_take(struct span_key *key, const struct frbpf_e
 	__u32 i;
 
 	for (i = 0; i < FRBPF_SPAN_KEYS; i++) {
-		key->v[i] = i < n_keys ? key_value(&xs[i], args) : 0;
+		key->v[i] = 0;
+		if (i >= n_keys)
+			continue;
+		key->v[i] = key_value(&xs[i], args);
 		hash = (hash ^ key->v[i]) * 0x9e3779b97f4a7c15ULL;
 		hash ^= hash >> 29;
 	}
