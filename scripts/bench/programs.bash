@@ -70,34 +70,36 @@ empty() {
 # shellcheck disable=SC2034 # for the benchmarks
 limited='@n = count(); if (nsecs - @last >= 10000000000) { @last = nsecs; printf("hit %s %d\n", comm, tid); }'
 
-# frbpf_rules ROW WORKLOAD N WHEN
-frbpf_rules() {
-	local i
+# measure_rules ROW WORKLOAD: of the recorder, with the rules that come on standard input
+measure_rules() {
 	progress "$1"
 	list_others
 	recorder_start < <(
 		printf '[daemon]\nmax-memory = 1G\n\n[session-x]\nrun = -e dummy -m 64K --overwrite --switch-output -a\n\n'
+		cat
+	)
+	measure "$1" "$2"
+	recorder_stop
+}
+
+# frbpf_rules ROW WORKLOAD N WHEN
+frbpf_rules() {
+	local i
+	measure_rules "$1" "$2" < <(
 		for ((i = 0; i < $3; i++)); do
 			printf '[rule-r%d]\nwhen = %s > %ds\n\n' $i "$4" $((3600 + i))
 		done
 	)
-	measure "$1" "$2"
-	recorder_stop
 }
 
 # frbpf_hits ROW WORKLOAD N WHEN [CONDITION]: rules without a threshold, and with a cooldown of 10 s, the default; @ in the
 # condition is a number that differs by rule; no dump is made
 frbpf_hits() {
 	local i
-	progress "$1"
-	list_others
-	recorder_start < <(
-		printf '[daemon]\nmax-memory = 1G\n\n[session-x]\nrun = -e dummy -m 64K --overwrite --switch-output -a\n\n'
+	measure_rules "$1" "$2" < <(
 		for ((i = 0; i < $3; i++)); do
 			printf '[rule-r%d]\nwhen = %s\ndump = none\n' $i "$4"
 			[[ ${5-} ]] && printf 'if = %s\n' "${5//@/$((i + 1))}"
 		done
 	)
-	measure "$1" "$2"
-	recorder_stop
 }
