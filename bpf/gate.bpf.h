@@ -29,12 +29,16 @@ static __always_inline bool gate_asks_task(__u32 half)
 	return g->comm_mask[0] || g->task.field < FRBPF_FIELD_MAX;
 }
 
-/* The part of @task that the event is about. What stands behind the NUL of its name is masked. */
-static __always_inline bool gate_takes_task(__u32 half, struct task_struct *task)
+/* The part of the task that runs, which the event is about. What stands behind the NUL of its name is masked. */
+static __always_inline bool gate_takes_current(__u32 half)
 {
 	const struct frbpf_gate *g = &control.half[half & 1].gate;
+	struct task_struct *task;
 	__u32 field = g->task.field;
 
+	if (!gate_asks_task(half)) /* to get at it costs more than all else here */
+		return true;
+	task = bpf_get_current_task_btf();
 	if (g->comm_mask[0]) {
 		if ((*(__u64 *)&task->comm[0] ^ g->comm[0]) & g->comm_mask[0])
 			return false;

@@ -218,6 +218,12 @@ static __always_inline __u64 hit_arg(const __u64 *ctx, __u32 arg)
 	return v;
 }
 
+/* Is the subject the task that runs? */
+static __always_inline bool hit_of_current(void)
+{
+	return subject_arg < 0 && subject_pid_arg < 0 && !subject_nobody;
+}
+
 /* May a rule be interested in this hit? Asked before anything is copied. */
 static __always_inline bool hit_passes(__u32 half, const struct frbpf_extracts *xs,
 				       const __u64 *ctx)
@@ -239,9 +245,7 @@ static __always_inline bool hit_passes(__u32 half, const struct frbpf_extracts *
 			return false;
 	}
 	/* of others nothing is known yet */
-	if (subject_arg >= 0 || subject_pid_arg >= 0 || subject_nobody)
-		return true;
-	return gate_takes_task(half, bpf_get_current_task_btf());
+	return !hit_of_current() || gate_takes_current(half);
 }
 
 /* Values of the event into @m, from where they lie in @args. */
@@ -292,7 +296,7 @@ static __always_inline __u32 hit_is_own(struct hit *hit)
 	if (!task)
 		return (__u32)hit->subject.pid == control.self_tgid;
 	if (subject_arg < 0)
-		return bpf_get_current_pid_tgid() >> 32 == control.self_tgid;
+		return is_own_task();
 	return (__u32)BPF_CORE_READ(task, tgid) == control.self_tgid;
 }
 
@@ -412,6 +416,11 @@ static __always_inline struct hit_subject hit_subject(const struct hit_args *arg
 static __always_inline bool hit_in_scope(struct hit_subject s)
 {
 	return s.task ? address_in_scope(s.task) : number_in_scope(s.pid);
+}
+
+static __always_inline bool hit_current_in_scope(void)
+{
+	return control.scope == FRBPF_SCOPE_ALL || address_in_scope(bpf_get_current_task());
 }
 
 /* The subject is the task that runs. */

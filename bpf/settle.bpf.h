@@ -12,6 +12,11 @@
 
 #define SETTLE_UNKNOWN (FRBPF_CAUSE_MAX + 1) /* it needs a struct match */
 
+static __always_inline bool is_own_task(void)
+{
+	return bpf_get_current_pid_tgid() >> 32 == control.self_tgid;
+}
+
 /* Are its rates about the rule, not about who matches? */
 static __always_inline bool settle_can(const struct frbpf_rule *rule)
 {
@@ -83,6 +88,28 @@ static __always_inline bool settle_match(__u32 idx, const struct frbpf_rule *rul
 		return false;
 	}
 	suppress(st, cause);
+	return true;
+}
+
+/*
+ * An event that has passed the gate, whose subject is in scope: is it held back for certain? One that
+ * the gate decides is, while its cooldown was seen to last in this jiffy. The subject is the task that runs.
+ */
+static __always_inline bool settle_passed(__u32 half)
+{
+	const struct frbpf_gate *g = &control.half[half & 1].gate;
+	struct frbpf_rule_state *st;
+	__u32 slot = g->slot;
+
+	if (!g->decides)
+		return false;
+	st = bpf_map_lookup_elem(&states, &slot);
+	if (!st || *(volatile __u64 *)&st->cooling != bpf_jiffies64())
+		return false;
+	if (is_own_task())
+		suppress(st, FRBPF_CAUSE_SELF);
+	else
+		suppress(st, FRBPF_CAUSE_COOLDOWN);
 	return true;
 }
 

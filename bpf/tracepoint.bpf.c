@@ -33,6 +33,8 @@ int tp_hit(__u64 *ctx)
 
 	if (!control.half[half].n_rules || !hit_passes(half, &extracts[half], ctx))
 		return 0;
+	if (hit_of_current() && !is_disturbed && hit_current_in_scope() && settle_passed(half))
+		return 0;
 	hit = hit_begin();
 	if (!hit)
 		return 0;

@@ -91,9 +91,7 @@ int up_hit(struct pt_regs *ctx)
 
 	if (arg < N_ARGS && !gate_takes_arg(half, read_arg(ctx, arg)))
 		return 0;
-	if (gate_asks_task(half) && !gate_takes_task(half, bpf_get_current_task_btf()))
-		return 0;
-	if (!in_scope(bpf_get_current_task_btf()))
+	if (!gate_takes_current(half) || !current_in_scope() || settle_passed(half))
 		return 0;
 	args = (struct probe_args){ .settle.half = half };
 	read_args(ctx, args.v);

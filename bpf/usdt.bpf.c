@@ -104,9 +104,7 @@ int ud_hit(struct pt_regs *ctx)
 			return 0;
 		wanted &= ~(1U << asked);
 	}
-	if (gate_asks_task(half) && !gate_takes_task(half, bpf_get_current_task_btf()))
-		return 0;
-	if (!in_scope(bpf_get_current_task_btf()))
+	if (!gate_takes_current(half) || !current_in_scope() || settle_passed(half))
 		return 0;
 	args = (struct probe_args){};
 	if (wanted)

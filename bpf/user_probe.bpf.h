@@ -84,6 +84,11 @@ struct {
 	__type(value, struct match);
 } matches SEC(".maps");
 
+static __always_inline bool current_in_scope(void)
+{
+	return control.scope == FRBPF_SCOPE_ALL || in_scope(bpf_get_current_task_btf());
+}
+
 /* A hit: numbers that it has of its own. */
 struct probe_args {
 	__u64 v[FRBPF_MAX_ARGS];
@@ -142,11 +147,6 @@ static __always_inline __u32 args_hold(const struct frbpf_rule *rule, const stru
 	if (holds)
 		return HOLDS;
 	return may ? MAY_HOLD : HOLDS_NOT;
-}
-
-static __always_inline __u32 is_own_task(void)
-{
-	return bpf_get_current_pid_tgid() >> 32 == control.self_tgid;
 }
 
 /* As settle_rule(), of a hit in scope: with a condition on the arguments, too. */
@@ -213,7 +213,7 @@ static __always_inline struct match *user_match(const struct settle *s)
 /* As match_begin(), of the task that runs. */
 static __always_inline struct match *user_match_begin(struct settle *s)
 {
-	if (!in_scope(bpf_get_current_task_btf()))
+	if (!current_in_scope())
 		return NULL;
 	s->self = is_own_task();
 	return rules_settle(s) ? user_match(s) : NULL;

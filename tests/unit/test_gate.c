@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Gates: no event may be kept out for which the condition of a rule holds, and those of rules that have
- * something in common must keep others out. */
+/* Gates: no event may be kept out for which the condition of a rule holds, those of rules that have something in common must
+ * keep others out, and what passes one that decides must match. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,7 +95,7 @@ static void test_nothing_is_lost(void **state)
 	struct frbpf_rule rules[MAX_RULES];
 	__u64 raw[FRBPF_FIELD_MAX][2];
 	struct expr exprs[MAX_RULES];
-	size_t held = 0, kept_out = 0;
+	size_t held = 0, kept_out = 0, decided = 0;
 	struct expr_subject s;
 	struct frbpf_gate g;
 
@@ -104,7 +104,7 @@ static void test_nothing_is_lost(void **state)
 
 		for (unsigned int i = 0; i < n; i++)
 			random_rule(&rules[i], &exprs[i]);
-		gate__make(rules, n, patterns, &g);
+		gate__make(rules, n, patterns, 0, &g);
 		for (int k = 0; k < EVENTS; k++) {
 			bool holds = false;
 
@@ -113,14 +113,18 @@ static void test_nothing_is_lost(void **state)
 				holds = holds || expr__eval(&exprs[i], &s);
 			if (holds)
 				assert_true(gate__passes(&g, raw));
+			if (g.decides)
+				assert_int_equal(gate__passes(&g, raw), holds);
 			held += holds;
 			kept_out += !gate__passes(&g, raw);
+			decided += g.decides;
 		}
 	}
-	print_message("%zu events held, %zu of %d were kept out\n", held, kept_out,
-		      ROUNDS * EVENTS);
+	print_message("%zu events held, %zu of %d were kept out, the gate decides of %zu\n", held,
+		      kept_out, ROUNDS * EVENTS, decided);
 	assert_true(held > ROUNDS);
 	assert_true(kept_out > ROUNDS);
+	assert_true(decided > ROUNDS / 2);
 }
 
 static bool passes(const struct frbpf_gate *g, uint8_t field, int64_t v)
@@ -148,13 +152,13 @@ static void test_values(void **state)
 
 	rules[0].nodes[0].flags = rules[1].nodes[1].flags = rules[2].nodes[0].flags =
 		FRBPF_NODE_END;
-	gate__make(rules, 3, NULL, &g);
+	gate__make(rules, 3, NULL, 0, &g);
 	for (int i = -100; i < 100; i++)
 		assert_int_equal(passes(&g, FRBPF_FIELD_ARG, i), i == 10 || i == 12 || i == 20);
 	rules[2].n_nodes = 0; /* always true */
-	gate__make(rules, 3, NULL, &g);
+	gate__make(rules, 3, NULL, 0, &g);
 	assert_true(passes(&g, FRBPF_FIELD_ARG, 11));
-	gate__make(rules, 0, NULL, &g);
+	gate__make(rules, 0, NULL, 0, &g);
 	assert_true(passes(&g, FRBPF_FIELD_ARG, 11));
 }
 
@@ -164,15 +168,64 @@ static void test_ranges(void **state)
 	struct frbpf_gate g;
 
 	rule.nodes[1].flags = FRBPF_NODE_END;
-	gate__make(&rule, 1, NULL, &g);
+	gate__make(&rule, 1, NULL, 0, &g);
 	for (int i = -200; i < 200; i++)
 		assert_int_equal(passes(&g, FRBPF_FIELD_ARG + 2, i), i >= -3 && i < 100);
 	rule.n_nodes = 1;
 	rule.nodes[0] = (struct frbpf_node)ARG(2, NE, -3);
 	rule.nodes[0].flags = FRBPF_NODE_END;
-	gate__make(&rule, 1, NULL, &g);
+	gate__make(&rule, 1, NULL, 0, &g);
 	for (int i = -200; i < 200; i++)
 		assert_int_equal(passes(&g, FRBPF_FIELD_ARG + 2, i), i != -3);
+}
+
+#define NODE(field_, op_)                                                                          \
+	{                                                                                          \
+		.field = FRBPF_FIELD_##field_, .op = FRBPF_OP_##op_, .val = { 7 }                  \
+	}
+
+/* Which conditions the gate says all of. */
+static void test_decides(void **state)
+{
+	static const struct {
+		struct frbpf_node nodes[3];
+		uint32_t n;
+		bool decides, ends_each;
+	} cases[] = {
+		{ { { 0 } }, 0, true, false },
+		{ { ARG(0, EQ, 7) }, 1, true, false },
+		{ { ARG(3, GE, -7) }, 1, true, false },
+		{ { ARG(3, BITS, 7) }, 1, false, false },
+		{ { ARG(1, EQ, 7) }, 1, false, false }, /* of two words */
+		{ { ARG(0, LT, INT64_MIN) }, 1, false, false },
+		{ { ARG(0, NE, 7), NODE(COMM, EQ) }, 2, true, false },
+		{ { ARG(0, NE, 7), NODE(COMM, EQ) }, 2, false, true }, /* or */
+		{ { NODE(COMM, EQ), NODE(COMM, EQ) }, 2, false, false },
+		{ { NODE(COMM, NE) }, 1, false, false },
+		{ { ARG(0, GT, 7), ARG(0, LT, 9) }, 2, false, false },
+		{ { ARG(0, GT, 7), ARG(2, LT, 9) }, 2, false, false },
+		/* not asked for in every pid namespace */
+		{ { NODE(PID, EQ) }, 1, false, false },
+		{ { ARG(0, GT, 7), NODE(CPU, EQ) }, 2, false, false },
+	};
+	struct frbpf_rule rules[2] = { { .slot = 3 }, { .slot = 4 } };
+	struct frbpf_gate g;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		rules[0].n_nodes = cases[i].n;
+		memcpy(rules[0].nodes, cases[i].nodes, sizeof(cases[i].nodes));
+		for (uint32_t k = 0; k < cases[i].n; k++)
+			if (cases[i].ends_each || k + 1 == cases[i].n)
+				rules[0].nodes[k].flags |= FRBPF_NODE_END;
+		gate__make(rules, 1, patterns, 1U << (FRBPF_FIELD_ARG + 1), &g);
+		if (g.decides != cases[i].decides)
+			fail_msg("case %zu: %u", i, g.decides);
+		assert_int_equal(g.slot, 3);
+		gate__make(rules, 2, patterns, 0, &g);
+		assert_int_equal(g.decides, 0);
+	}
+	gate__make(rules, 0, NULL, 0, &g);
+	assert_int_equal(g.decides, 0);
 }
 
 int main(void)
@@ -181,6 +234,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_is_lost),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_decides),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

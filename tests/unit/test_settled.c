@@ -187,6 +187,31 @@ static void test_settled_others(void **state)
 	free_rules(rules, 3);
 }
 
+/* Where the gate decides: what is our own is told from what is not, at the same time. */
+static void test_settled_own(void **state)
+{
+	struct rule_conf r = rule_when(1, "uprobe:SELF:watched_six", "arg1 == -1");
+	struct frbpf_rule_state st;
+	struct detectors *d;
+	const int n = 10000;
+	uint32_t slot;
+	pid_t child;
+
+	SKIP_UNLESS_UPROBES();
+	r.cooldown.window = HOUR;
+	d = open_detectors();
+	update(d, &r, 1, &slot);
+	child = spawn(run_six, NULL, n);
+	run_six(NULL, 2 * n);
+	await_success(child);
+	st = state_of(d, slot);
+	assert_int_equal(st.fired, 1);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_COOLDOWN], n - 1);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_SELF], 2 * n);
+	detectors__free(d);
+	free_rules(&r, 1);
+}
+
 static const int64_t values[] = {
 	-INT64_MAX, 1 - INT64_MAX, -65, -2, -1, 0, 1, 2, 3, 64, 1LL << 32, INT64_MAX - 1, INT64_MAX,
 };
@@ -253,6 +278,7 @@ static struct rule_conf rule_random(uint64_t id, const struct predicate *p, unsi
 	}
 	r = rule_when(id, "uprobe:SELF:watched_six", text);
 	r.quiet = true;
+	r.cooldown.window = draw(2) ? HOUR : 0; /* what it holds back has matched */
 	return r;
 }
 
@@ -323,6 +349,8 @@ static void test_random_conditions(void **state)
 	check_conditions(d, MAX_CONDITIONS, 0);
 	for (int i = 0; i < 30; i++)
 		check_conditions(d, 2, 3);
+	for (int i = 0; i < 100; i++)
+		check_conditions(d, 1, 0);
 	detectors__free(d);
 }
 
@@ -331,6 +359,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_settled),
 		cmocka_unit_test(test_settled_others),
+		cmocka_unit_test(test_settled_own),
 		cmocka_unit_test(test_random_conditions),
 	};
 

@@ -54,6 +54,9 @@ static const struct limits {
 
 enum { SETTLED, OF_TASK, RULES };
 
+/* Which comes first. */
+enum order { SETTLED_FIRST, OF_TASK_FIRST, SETTLED_ALONE };
+
 static void add_prio(struct rule_conf *r)
 {
 	add_node(r, FRBPF_FIELD_PRIO, FRBPF_OP_LT, 140, FRBPF_NODE_END); /* true */
@@ -118,32 +121,32 @@ static void check_state(const struct frbpf_rule_state *st, const struct limits *
 	assert_in_range(st->last_value, 0, st->max_value);
 }
 
-/* @first is the rule that comes first. */
-static void check_limits(struct detectors *d, void (*make)(struct rule_conf *rules), int first,
-			 const struct limits *l, bool has_values)
+static void check_limits(struct detectors *d, void (*make)(struct rule_conf *rules),
+			 enum order order, const struct limits *l, bool has_values)
 {
 	static uint64_t id = 700;
 	struct rule_conf rules[RULES], *r = rules;
+	int n = order == SETTLED_ALONE ? 1 : RULES;
 	struct frbpf_rule_state st;
 	uint32_t slots[RULES];
 
 	make(rules);
-	if (first == OF_TASK) {
+	if (order == OF_TASK_FIRST) {
 		struct rule_conf last = rules[SETTLED];
 
 		rules[SETTLED] = rules[OF_TASK];
 		rules[OF_TASK] = last;
 	}
-	for (; r < rules + RULES; r++) {
+	for (; r < rules + n; r++) {
 		r->id = ++id;
 		r->quiet = l->quiet;
 		r->cooldown = l->cooldown;
 		r->count = l->count;
 	}
-	update(d, rules, RULES, slots);
+	update(d, rules, n, slots);
 	detectors__hold(d, FRBPF_HOLD_ALL, l->held ? now_ns() + HOUR : 0);
 	assert_int_equal(await(spawn(make_rare_calls, NULL, N)), 0);
-	for (int i = 0; i < RULES; i++) {
+	for (int i = 0; i < n; i++) {
 		st = state_of(d, slots[i]);
 		check_state(&st, l, has_values);
 	}
@@ -154,10 +157,9 @@ static void check_source(void (*make)(struct rule_conf *rules), bool has_values)
 {
 	struct detectors *d = open_detectors();
 
-	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
-		check_limits(d, make, SETTLED, &limits[i], has_values);
-		check_limits(d, make, OF_TASK, &limits[i], has_values);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		for (enum order order = SETTLED_FIRST; order <= SETTLED_ALONE; order++)
+			check_limits(d, make, order, &limits[i], has_values);
 	assert_int_equal(missing(d), 0);
 	detectors__free(d);
 }
@@ -238,6 +240,31 @@ static void test_mixed_conditions(void **state)
 	detectors__free(d);
 }
 
+/* Where the gate decides: what is our own is told from what is not, at the same time. */
+static void test_own_hits(void **state)
+{
+	struct rule_conf rules[RULES];
+	struct frbpf_rule_state st;
+	struct detectors *d;
+	const int n = 100000;
+	uint32_t slot;
+	pid_t child;
+
+	SKIP_UNLESS_POSSIBLE();
+	hits(rules);
+	rules[SETTLED].cooldown.window = HOUR;
+	d = open_detectors();
+	update(d, &rules[SETTLED], 1, &slot);
+	child = spawn(make_rare_calls, NULL, n);
+	make_rare_calls(NULL, 2 * n);
+	assert_int_equal(await(child), 0);
+	st = state_of(d, slot);
+	assert_int_equal(st.fired, 1);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_COOLDOWN], n - 1);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_SELF], 2 * n);
+	detectors__free(d);
+}
+
 /* Rules that others stand in front of, and a threshold that is not reached: it ends where the engine does. */
 static void test_thresholds(void **state)
 {
@@ -292,9 +319,10 @@ static void test_cooldown_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls),	   cmocka_unit_test(test_failing_calls),
-		cmocka_unit_test(test_hits),	   cmocka_unit_test(test_mixed_conditions),
-		cmocka_unit_test(test_thresholds), cmocka_unit_test(test_cooldown_ends),
+		cmocka_unit_test(test_calls),	      cmocka_unit_test(test_failing_calls),
+		cmocka_unit_test(test_hits),	      cmocka_unit_test(test_mixed_conditions),
+		cmocka_unit_test(test_own_hits),      cmocka_unit_test(test_thresholds),
+		cmocka_unit_test(test_cooldown_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

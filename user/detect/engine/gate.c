@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdint.h>
 #include <string.h>
 
 #include "common/cleanup.h"
@@ -191,8 +190,35 @@ static void choose(struct frbpf_gate_number *best, struct frbpf_gate_number n)
 		*best = n;
 }
 
+/* Does the gate say all that this predicate does? */
+static bool says(const struct frbpf_node *n, uint32_t wide)
+{
+	if (n->flags & FRBPF_NODE_CURRENT)
+		return false;
+	if (n->field == FRBPF_FIELD_COMM)
+		return n->op == FRBPF_OP_EQ;
+	return n->field >= FRBPF_FIELD_ARG && !(wide >> n->field & 1) && set_of(n).kind != ANY;
+}
+
+/* Does what passes the gate of @rule match? There is one predicate at most on a value of the event's
+ * own, and one on the name. */
+static bool decides(const struct frbpf_rule *rule, uint32_t wide)
+{
+	bool has_comm = false, has_arg = false;
+
+	for (uint32_t i = 0; i < rule->n_nodes; i++) {
+		const struct frbpf_node *n = &rule->nodes[i];
+		bool *has = n->field == FRBPF_FIELD_COMM ? &has_comm : &has_arg;
+
+		if (*has || !says(n, wide) || (n->flags & FRBPF_NODE_END && i + 1 < rule->n_nodes))
+			return false;
+		*has = true;
+	}
+	return true;
+}
+
 void gate__make(const struct frbpf_rule *rules, size_t n, const char *const *patterns,
-		struct frbpf_gate *ret)
+		uint32_t wide, struct frbpf_gate *ret)
 {
 	static const __u8 tasks[] = { FRBPF_FIELD_PID, FRBPF_FIELD_TID, FRBPF_FIELD_UID };
 	struct wants all, one;
@@ -220,6 +246,8 @@ void gate__make(const struct frbpf_rule *rules, size_t n, const char *const *pat
 		choose(&ret->task, number_of(&all.of[tasks[i]], tasks[i]));
 	memcpy(ret->comm, all.comm.bits.word, sizeof(ret->comm));
 	memcpy(ret->comm_mask, all.comm.mask.word, sizeof(ret->comm_mask));
+	ret->decides = n == 1 && decides(&rules[0], wide);
+	ret->slot = n == 1 ? rules[0].slot : 0;
 }
 
 static bool number_passes(const struct frbpf_gate_number *g, const __u64 (*val)[2])

@@ -8,13 +8,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "frbpf.h"
 
-/* Of @rules, whose globs are patterns[] by index. Without rules, or where they have nothing in common,
- * everything passes. */
+/* Of @rules, whose globs are patterns[] by index; @wide has a bit for each field whose values take two
+ * words. Without rules, or where they have nothing in common, everything passes. */
 void gate__make(const struct frbpf_rule *rules, size_t n, const char *const *patterns,
-		struct frbpf_gate *ret);
+		uint32_t wide, struct frbpf_gate *ret);
 
 /* As the programs do it: does an event with these values, of struct frbpf_rule's fields, pass? */
 bool gate__passes(const struct frbpf_gate *g, const __u64 (*val)[2]);

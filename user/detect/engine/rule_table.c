@@ -160,6 +160,19 @@ static void count_in(struct frbpf_half *half, const struct frbpf_rule *rule)
 	half->fields |= fields_of(rule);
 }
 
+/* Bits of the fields whose values take two words: strings and long addresses. */
+static uint32_t wide_fields(const struct rule_table *t)
+{
+	uint32_t wide = 0;
+
+	for (uint32_t i = 0; i < FRBPF_MAX_ARGS; i++) {
+		if (t->args[i] &&
+		    (t->args[i]->type == EXPR_STRING || t->args[i]->type == EXPR_IPV6))
+			wide |= 1U << (FRBPF_FIELD_ARG + i);
+	}
+	return wide;
+}
+
 int rule_table__build(const struct when *when, const struct rule_conf *rules, size_t n_rules,
 		      const uint32_t *slots, const struct cgroup_set *cgroups,
 		      const struct pattern_set *patterns, struct rule_table *ret)
@@ -187,6 +200,6 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 		count_in(&half, &rule);
 	}
 	ret->half = half;
-	gate__make(ret->rules, half.n_rules, ret->patterns, &ret->half.gate);
+	gate__make(ret->rules, half.n_rules, ret->patterns, wide_fields(ret), &ret->half.gate);
 	return 0;
 }
