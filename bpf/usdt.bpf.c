@@ -51,10 +51,15 @@ static __always_inline __u64 trim_arg(const struct frbpf_usdt_arg *arg, __u64 v)
 	return (v ^ sign) - sign;
 }
 
-static __always_inline __u64 place_arg(struct pt_regs *ctx, const struct frbpf_usdt_arg *arg)
+static __always_inline __u64 place_arg(struct pt_regs *ctx, const struct frbpf_usdt_place *place,
+				       __u32 i)
 {
-	__u64 v = arg->value;
+	const struct frbpf_usdt_arg *arg;
+	__u64 v;
 
+	barrier_var(i); /* the compiler may know that it is in bounds, the verifier of 6.1 does not */
+	arg = &place->arg[i % FRBPF_MAX_ARGS];
+	v = arg->value;
 	if (in_register(arg))
 		v = fetch_arg(arg, user_reg(ctx, arg->reg));
 	return trim_arg(arg, v);
@@ -99,7 +104,7 @@ int ud_hit(struct pt_regs *ctx)
 		return 0;
 	wanted = control.half[half].fields >> FRBPF_FIELD_ARG;
 	if (asked < FRBPF_MAX_ARGS) {
-		v = place_arg(ctx, &place->arg[asked]);
+		v = place_arg(ctx, place, asked);
 		if (!gate_takes_arg(half, v))
 			return 0;
 		wanted &= ~(1U << asked);
