@@ -136,6 +136,7 @@ struct match {
 	__u32 fired;   /* set by the engine: a trigger was sent */
 	__u32 counted; /* 1 + index of a rule that has counted it: see settle.bpf.h */
 	__u32 first;   /* the rule to begin with: those before it are settled */
+	__u32 n_args;  /* as in struct frbpf_trigger */
 };
 
 /* Too large for the stack. Programs that use it neither sleep nor interrupt each other. */

@@ -396,6 +396,8 @@ struct frbpf_usdt_arg {
 /* Those of one place that it is in: the cookie of what is attached there is its index. */
 struct frbpf_usdt_place {
 	struct frbpf_usdt_arg arg[FRBPF_MAX_ARGS];
+	__u32 n_args;
+	__u32 pad;
 };
 
 #define FRBPF_SPAN_KEYS	 4
@@ -414,8 +416,8 @@ struct frbpf_trigger {
 	__u64 rule_id;
 	__u32 slot;
 	__u32 cpu;
-	__u32 key; /* the system call's number; 0 for sources without keys */
-	__u32 pad;
+	__u32 key;		       /* the system call's number; 0 for sources without keys */
+	__u32 n_args;		       /* of a static probe: how many of args it has; 0 otherwise */
 	__s64 ret;		       /* the system call's return value; 0 otherwise */
 	struct frbpf_task subject;     /* who suffered */
 	struct frbpf_task current;     /* who happened to run on that CPU */

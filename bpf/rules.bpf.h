@@ -28,7 +28,7 @@ static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct f
 	t->slot = rule->slot;
 	t->cpu = m->cpu;
 	t->key = m->key;
-	t->pad = 0;
+	t->n_args = m->n_args;
 	t->ret = m->ret;
 	task_record(&t->subject, m->val[MATCH_SUBJECT]);
 	task_record(&t->current, m->val[MATCH_CURRENT]);

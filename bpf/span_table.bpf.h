@@ -26,8 +26,8 @@ struct span {
 	__u32 depth;	  /* starts that have not ended */
 	__u32 generation; /* of the rules whose values are in args */
 	struct span_key key;
-	__u64 last;		       /* when it was begun, or begun again */
-	__u64 begin[FRBPF_SPAN_DEPTH]; /* of each of them */
+	__u64 last;			       /* when it was begun, or begun again */
+	__u64 begin[FRBPF_SPAN_DEPTH];	       /* of each of them */
 	struct hit_value args[FRBPF_MAX_ARGS]; /* of the last start */
 };
 

@@ -57,7 +57,8 @@ static __always_inline __u64 place_arg(struct pt_regs *ctx, const struct frbpf_u
 	const struct frbpf_usdt_arg *arg;
 	__u64 v;
 
-	barrier_var(i); /* the compiler may know that it is in bounds, the verifier of 6.1 does not */
+	barrier_var(
+		i); /* the compiler may know that it is in bounds, the verifier of 6.1 does not */
 	arg = &place->arg[i % FRBPF_MAX_ARGS];
 	v = arg->value;
 	if (in_register(arg))
@@ -120,6 +121,6 @@ int ud_hit(struct pt_regs *ctx)
 	if (!hit_settles(&args))
 		return 0;
 	take_args(ctx, place, ~0U, &args);
-	run_hit(&args, FRBPF_SOURCE_USDT);
+	run_hit(&args, FRBPF_SOURCE_USDT, place->n_args);
 	return 0;
 }

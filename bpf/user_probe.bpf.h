@@ -220,7 +220,7 @@ static __always_inline struct match *user_match_begin(struct settle *s)
 }
 
 /* A hit in scope. */
-static __always_inline void run_hit(struct probe_args *args, __u32 source)
+static __always_inline void run_hit(struct probe_args *args, __u32 source, __u32 n_args)
 {
 	struct match *m;
 
@@ -230,6 +230,7 @@ static __always_inline void run_hit(struct probe_args *args, __u32 source)
 	if (!m)
 		return;
 	m->source = source;
+	m->n_args = n_args;
 	match_args(m, args);
 	rules_run_for(m, bpf_get_current_task_btf());
 }

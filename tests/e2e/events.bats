@@ -35,12 +35,14 @@ list() { # ARGUMENTS...
 	run -0 list -v runqlat
 	[[ ${lines[0]} == runqlat*when*"waited that long for a CPU"* ]]
 	[[ $output =~ comm\ +string && $output =~ pid\ +number ]]
+	run -0 list -v "signal:*"
+	[[ ${lines[0]} == signal:signal_deliver*both* ]] # of a rule and of a session
 }
 
 @test "every event that events lists as available can be recorded" {
 	need_root
 	need_tracepoints
-	list --json | jq -r '.events[] | select(.in == "-e" and .kind != "tracepoint" and .available != false) | .name' \
+	list --json | jq -r '.events[] | select(.in == "-e" and .available != false) | .name' \
 		>"$BATS_TEST_TMPDIR/names"
 	grep -qx cpu-clock "$BATS_TEST_TMPDIR/names"
 	printf '[session-a]\nrun = -a --overwrite -m 4K -e %s\n' "$(paste -sd, "$BATS_TEST_TMPDIR/names")" >"$RULES"

@@ -223,6 +223,7 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	wait_for_incident "$BASE" 1
 	name=$(incidents "$BASE")
 	same "source" "$(manifest "$name" source)" usdt
+	same "arguments" "$(jq -c '.triggers[0].args' "$BASE/incidents/$name.json")" '{"arg0":-3,"arg1":1003,"arg2":-5}'
 	same "pid" "$(manifest "$name" pid)" "$(json "$line" .pid)"
 	frbpf_stop
 	same "semaphore" "$(json "$(program "$program" --call probe)" .semaphore)" 0

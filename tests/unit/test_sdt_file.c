@@ -152,14 +152,17 @@ static void test_all_args(void **state)
 	check_arg(&place.arg[2], FRBPF_SDT_CONST, 0, 200, 56, false);
 	check_arg(&place.arg[3], FRBPF_SDT_CONST, 0, -9, 48, true);
 	check_arg(&place.arg[4], FRBPF_SDT_NONE, 0, 0, 0, false);
+	assert_int_equal(place.n_args, 4);
 	assert_int_equal(sdt_args__parse(unknown, &place, &bad), -EINVAL);
 	assert_ptr_equal(bad, strstr(unknown, "4@"));
 	check_arg(&place.arg[3], FRBPF_SDT_CONST, 0, -9, 48, true); /* untouched */
 	assert_int_equal(sdt_args__parse("", &place, &bad), 0);
 	check_arg(&place.arg[0], FRBPF_SDT_NONE, 0, 0, 0, false);
+	assert_int_equal(place.n_args, 0);
 	/* more than there is room for */
 	assert_int_equal(sdt_args__parse(many, &place, &bad), 0);
 	check_arg(&place.arg[7], FRBPF_SDT_CONST, 0, 8, 56, false);
+	assert_int_equal(place.n_args, FRBPF_MAX_ARGS);
 }
 
 /* ---- files ---- */

@@ -72,6 +72,16 @@ static void test_interrupts(void **state)
 	check_text(&it, "vec=net_rx");
 }
 
+static void test_static_probe(void **state)
+{
+	struct incident_trigger it = { .t = { .source = FRBPF_SOURCE_USDT, .n_args = 2 } };
+
+	set(&it, FRBPF_FIELD_ARG, 7);
+	check_text(&it, "arg0=7 arg1=0");
+	it.t.n_args = 0;
+	check_text(&it, "");
+}
+
 static void test_sources_without(void **state)
 {
 	struct incident_trigger it = { .t = { .source = FRBPF_SOURCE_RUNQLAT } };
@@ -122,6 +132,7 @@ int main(void)
 		cmocka_unit_test(test_request),
 		cmocka_unit_test(test_names_that_are_missing),
 		cmocka_unit_test(test_interrupts),
+		cmocka_unit_test(test_static_probe),
 		cmocka_unit_test(test_sources_without),
 		cmocka_unit_test(test_named_by_the_rule),
 		cmocka_unit_test(test_cut_at_the_end_of_one),

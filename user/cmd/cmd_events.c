@@ -79,7 +79,10 @@ const struct command cmd_events = {
 	.run = run_events,
 	.usage = "[-v] [--json] [GLOB]",
 	.summary = "what may stand in `when` and in -e here",
-	.help = "GLOB is matched against the whole name: 'sched:*', '*cache*'. Without root the "
+	.help = "The second column says where it may stand: in `when` of a rule, in -e of a "
+		"session, "
+		"or both.\n"
+		"GLOB is matched against the whole name: 'sched:*', '*cache*'. Without root the "
 		"tracepoints may be\n"
 		"missing, which is said. 'uprobe:PATH:GLOB' lists functions of a program, "
 		"'usdt:PATH:GLOB' its static probes.\n\n"

@@ -173,7 +173,7 @@ static int add_tracepoint(const char *system, const char *name, void *arg)
 	else if (strcmp(system, "syscalls") == 0 && strncmp(name, "sys_exit_", 9) == 0)
 		snprintf(meaning, sizeof(meaning), "the system call %s ends", name + 9);
 	snprintf(full, sizeof(full), "%s:%s", system, name);
-	e = add(c, full, "-e", "tracepoint", meaning);
+	e = add(c, full, "both", "tracepoint", meaning);
 	if (e && c->fields)
 		set_tracepoint_fields(c, e, system, name);
 	return 0;

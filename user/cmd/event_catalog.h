@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /*
- * {"events": [{"name", "in": "when" or "-e", "kind", "meaning", "available"?, "fields"?}],
+ * {"events": [{"name", "in": "when", "-e" or "both", "kind", "meaning", "available"?, "fields"?}],
  * "left_out": [TEXT]}: those whose name matches @glob (NULL: all), in the order sources, hardware,
  * software, caches, PMUs, tracepoints. "available" is missing where it is not known without opening
  * it.

@@ -240,6 +240,7 @@ int sdt_args__parse(const char *args, struct frbpf_usdt_place *ret, const char *
 			.cut = 64 - (8 << o.log),
 			.is_signed = o.is_signed,
 		};
+		place.n_args = i + 1;
 	}
 	*ret = place;
 	return 0;

@@ -69,12 +69,19 @@ static void set_value(struct trigger_arg *a, enum expr_type type, const __u64 *v
 	}
 }
 
+/* A static probe has as many arguments as it has. */
+static bool is_there(const struct frbpf_trigger *t, uint32_t field)
+{
+	return t->source != FRBPF_SOURCE_USDT || field - FRBPF_FIELD_ARG < t->n_args;
+}
+
 /* Fields that every event of its source has; a dump by hand has no source. */
 static size_t add_fields(const struct frbpf_trigger *t, struct trigger_arg *ret, size_t n)
 {
 	for (const struct expr_field_desc *f = expr_fields;
 	     t->source && f->name && n < FRBPF_MAX_ARGS; f++) {
-		if (f->field < FRBPF_FIELD_ARG || !f->sources || !expr_field__is_of(f, t->source))
+		if (f->field < FRBPF_FIELD_ARG || !f->sources || !expr_field__is_of(f, t->source) ||
+		    !is_there(t, f->field))
 			continue;
 		ret[n] = (struct trigger_arg){ .name = f->name };
 		set_value(&ret[n++], f->type, t->args[f->field - FRBPF_FIELD_ARG], f);
