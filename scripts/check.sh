@@ -13,9 +13,9 @@
 #		sanitizers; SAN_SUITES="a b" names others, SAN_SUITES=all takes all of them
 #
 # What depends on nothing but itself runs side by side, one on each CPU: fuzz targets, and unit tests that skip nothing.
-# So do, two at a time, those suites of the end-to-end part that say so: "# with: others" before their "load helpers",
-# for whose rules and results are about processes, files and cgroups of their own, and not about how much of the
-# machine is whose. Everything else runs alone.
+# So do, three at a time since they mostly wait, those suites of the end-to-end part that say so: "# with: others" before
+# their "load helpers", for whose rules and results are about processes, files and cgroups of their own, and not about
+# how much of the machine is whose. Everything else runs alone. Each suite has a /run/frbpf of its own.
 # One line per suite. The last line is "N passed, N failed, N skipped"; exit status 1 when one failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -24,6 +24,7 @@ cd "$(dirname "$0")/.." || exit 1
 UNIT_LIMIT=240	 # s, per program
 E2E_LIMIT=300	 # s, per test
 E2E_FILE_LIMIT=1200
+E2E_LANES=3
 SAN_DEFAULT="check dump spike tracepoint"
 
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/frbpf-check.XXXXXX") || exit 1
@@ -286,7 +287,7 @@ skip_e2e() { # WHY
 e2e_job() { # NUMBER in e2e_files
 	local dir=$tmp/$1 status
 	local -a pids
-	limited $E2E_FILE_LIMIT env FRBPF="$PWD/$e2e_program" TMPDIR="$dir" \
+	limited $E2E_FILE_LIMIT "${own_run[@]}" env FRBPF="$PWD/$e2e_program" TMPDIR="$dir" \
 		FRBPF_WORKLOADS="$PWD/.output/tests/workloads" BATS_TEST_TIMEOUT=$E2E_LIMIT \
 		ASAN_OPTIONS="log_path=$dir/sanitizer" \
 		UBSAN_OPTIONS="print_stacktrace=1:log_path=$dir/sanitizer" bats --tap "${e2e_files[$1]}"
@@ -315,14 +316,22 @@ report_e2e() { # NUMBER
 	rm -rf "$dir"
 }
 
+# own_run becomes what a command is put behind to have a /run/frbpf of its own; empty where that may not be.
+find_own_run() {
+	# shellcheck disable=SC2016 # of the inner shell
+	own_run=(unshare -m sh -c 'mkdir -p /run/frbpf && mount -t tmpfs -o mode=755 frbpf /run/frbpf && exec "$@"' -)
+	"${own_run[@]}" true 2>/dev/null || own_run=()
+}
+
 run_e2e() { # NAME FRBPF FILE...
 	local name=$1 e2e_program=$2 i
-	local -a e2e_files=("${@:3}") beside=()
+	local -a e2e_files=("${@:3}") beside=() own_run
+	find_own_run
 	for i in "${!e2e_files[@]}"; do
 		runs_beside_others "${e2e_files[i]}" && beside+=("$i")
 	done
 	suite_begin "$name, side by side"
-	side_by_side 2 e2e_job "${beside[@]}"
+	side_by_side $E2E_LANES e2e_job "${beside[@]}"
 	for i in "${!e2e_files[@]}"; do
 		suite_begin "$name ${e2e_files[i]##*/}"
 		[[ -d $tmp/$i ]] || side_by_side 1 e2e_job "$i"

@@ -3,7 +3,7 @@
 # app:NAME: messages of applications, and of those who mean no good.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
-# Alone: where its socket is depends on what other daemons run.
+# with: others
 load helpers
 
 setup() {

@@ -3,6 +3,7 @@
 # Replacing the rules of a daemon: what stays as it was, what follows the file, and that nothing is lost meanwhile.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {
