@@ -484,7 +484,7 @@ struct frbpf_gate {
 	struct frbpf_gate_number task; /* pid, tid or uid of the subject */
 	__u64 comm[2];		       /* these bits of its name */
 	__u64 comm_mask[2];
-	__u32 decides; /* there is one rule, and its condition holds for all that passes */
+	__u32 decides; /* there is one rule, on hits, and its condition holds for all that passes */
 	__u32 slot;    /* of that one */
 };
 

@@ -29,7 +29,8 @@ static __always_inline bool gate_asks_task(__u32 half)
 	return g->comm_mask[0] || g->task.field < FRBPF_FIELD_MAX;
 }
 
-/* The part of the task that runs, which the event is about. What stands behind the NUL of its name is masked. */
+/* What is asked of the task that runs, which the event is about. What stands behind the NUL of its name is
+ * masked. */
 static __always_inline bool gate_takes_current(__u32 half)
 {
 	const struct frbpf_gate *g = &control.half[half & 1].gate;

@@ -40,7 +40,7 @@ static __always_inline __u64 key_value(const struct frbpf_extract *x, const stru
 	return v.word[0];
 }
 
-/* Returns their hash. */
+/* Returns their hash, which is never 0. */
 static __always_inline __u64 key_take(struct span_key *key, const struct frbpf_extract *xs,
 				      const struct hit_args *args)
 {
@@ -56,7 +56,7 @@ static __always_inline __u64 key_take(struct span_key *key, const struct frbpf_e
 		hash = (hash ^ key->v[i]) * 0x9e3779b97f4a7c15ULL;
 		hash ^= hash >> 29;
 	}
-	return hash;
+	return hash | 1;
 }
 
 static __always_inline void save_args(struct span *s, const struct hit_args *args)
@@ -77,12 +77,14 @@ static __always_inline void begin_span(const struct hit_args *args)
 {
 	__u64 now = bpf_ktime_get_ns(), hash;
 	struct span_place place;
+	enum span_found found;
 	struct span_key key;
 	struct span *s;
 	__u32 depth;
 
 	hash = key_take(&key, start_keys, args);
-	if (!span_find(&key, hash, &place) && !span_put(&key, hash, now, &place)) {
+	found = span_find(&key, hash, &place);
+	if (found == SPAN_IN_USE || (found == SPAN_NONE && !span_put(&key, hash, now, &place))) {
 		__sync_fetch_and_add(&missing_storage, 1);
 		return;
 	}
@@ -151,13 +153,17 @@ static __always_inline void check_span(struct hit *hit)
 	__u32 half = rules_half();
 	struct match *m = NULL;
 	struct span_place place;
+	enum span_found found;
 	struct span_key key;
 	bool loaded = false;
 	__u64 hash, now;
 	__s64 value;
 
 	hash = key_take(&key, end_keys, &hit->args);
-	if (!span_find(&key, hash, &place))
+	found = span_find(&key, hash, &place);
+	if (found == SPAN_IN_USE)
+		__sync_fetch_and_add(&missing_storage, 1);
+	if (found != SPAN_FOUND)
 		return;
 	now = bpf_ktime_get_ns();
 	if (is_old(place.span, now)) {

@@ -14,7 +14,7 @@
 
 #include "hit.bpf.h"
 
-/* The low bits of a tag; the others are of the hash of the keys. That of a free place is 0. */
+/* The low bits of a tag; the others are of the hash of the keys, which is never 0. That of a free place is. */
 enum { SPAN_FREE, SPAN_TAKEN, SPAN_BEGUN };
 #define SPAN_STATE_BITS 2
 
@@ -66,15 +66,16 @@ static __always_inline __u32 line_of(__u64 hash)
 	return (hash >> 16) % SPAN_LINES;
 }
 
+/* The one whose tag is that, but for its low bits: @shift of them. */
 #define NO_PLACE SPAN_PLACES
-static __always_inline __u32 place_with(__u64 hash, __u64 tag)
+static __always_inline __u32 place_with(__u64 hash, __u64 tag, __u32 shift)
 {
 	volatile const __u64 *line = tags[line_of(hash)];
 	__u32 i;
 
 #pragma clang loop unroll(full)
 	for (i = 0; i < SPAN_PLACES; i++) {
-		if (line[i] == tag)
+		if (line[i] >> shift == tag >> shift)
 			break;
 	}
 	return i;
@@ -116,19 +117,24 @@ static __always_inline bool same_key(const struct span_key *a, const struct span
 	return !diff;
 }
 
-/* Take the one of this key. false: there is none, or it is in use on another CPU, or below us. */
-static __always_inline bool span_find(const struct span_key *key, __u64 hash,
-				      struct span_place *ret)
+enum span_found { SPAN_FOUND, SPAN_NONE, SPAN_IN_USE };
+
+/* Take the one of this key. SPAN_IN_USE: another CPU has it at this moment, or it is of a key of the same
+ * hash. */
+static __always_inline enum span_found span_find(const struct span_key *key, __u64 hash,
+						 struct span_place *ret)
 {
 	__u64 tag = tag_of(hash, SPAN_BEGUN);
-	__u32 i = place_with(hash, tag);
+	__u32 i = place_with(hash, tag, SPAN_STATE_BITS);
 
-	if (i == NO_PLACE || !place_take(hash, i, tag, ret))
-		return false;
+	if (i == NO_PLACE)
+		return SPAN_NONE;
+	if (!place_take(hash, i, tag, ret))
+		return SPAN_IN_USE;
 	if (same_key(&ret->span->key, key))
-		return true;
+		return SPAN_FOUND;
 	span_give(ret, SPAN_BEGUN);
-	return false;
+	return SPAN_IN_USE;
 }
 
 /* The place of one that never ended; NO_PLACE. */
@@ -150,7 +156,7 @@ __noinline int place_of_old(__u64 hash, __u64 now)
 static __always_inline bool span_put(const struct span_key *key, __u64 hash, __u64 now,
 				     struct span_place *ret)
 {
-	__u32 i = place_with(hash, 0);
+	__u32 i = place_with(hash, 0, 0);
 	__u64 tag = 0;
 
 	if (i == NO_PLACE) {

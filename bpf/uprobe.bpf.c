@@ -96,7 +96,7 @@ int up_hit(struct pt_regs *ctx)
 	args = (struct probe_args){ .settle.half = half };
 	read_args(ctx, args.v);
 	if (hit_settles(&args))
-		run_hit(&args, FRBPF_SOURCE_UPROBE, 0);
+		run_hit(&args, FRBPF_SOURCE_UPROBE);
 	return 0;
 }
 

@@ -121,6 +121,7 @@ int ud_hit(struct pt_regs *ctx)
 	if (!hit_settles(&args))
 		return 0;
 	take_args(ctx, place, ~0U, &args);
-	run_hit(&args, FRBPF_SOURCE_USDT, place->n_args);
+	args.n = place->n_args;
+	run_hit(&args, FRBPF_SOURCE_USDT);
 	return 0;
 }

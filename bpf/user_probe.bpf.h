@@ -92,6 +92,7 @@ static __always_inline bool current_in_scope(void)
 /* A hit: numbers that it has of its own. */
 struct probe_args {
 	__u64 v[FRBPF_MAX_ARGS];
+	__u64 n; /* of a static probe: how many it has */
 	struct settle settle;
 };
 
@@ -220,7 +221,7 @@ static __always_inline struct match *user_match_begin(struct settle *s)
 }
 
 /* A hit in scope. */
-static __always_inline void run_hit(struct probe_args *args, __u32 source, __u32 n_args)
+static __always_inline void run_hit(struct probe_args *args, __u32 source)
 {
 	struct match *m;
 
@@ -230,7 +231,7 @@ static __always_inline void run_hit(struct probe_args *args, __u32 source, __u32
 	if (!m)
 		return;
 	m->source = source;
-	m->n_args = n_args;
+	m->n_args = args->n;
 	match_args(m, args);
 	rules_run_for(m, bpf_get_current_task_btf());
 }

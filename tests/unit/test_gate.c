@@ -60,6 +60,7 @@ static void random_rule(struct frbpf_rule *rule, struct expr *e)
 {
 	memset(rule, 0, sizeof(*rule));
 	memset(e, 0, sizeof(*e));
+	rule->flags = FRBPF_RULE_HIT;
 	rule->n_nodes = draw(20) ? 1 + draw(4) : 0;
 	for (uint32_t i = 0; i < rule->n_nodes; i++) {
 		rule->nodes[i] = random_node();
@@ -208,7 +209,8 @@ static void test_decides(void **state)
 		{ { NODE(PID, EQ) }, 1, false, false },
 		{ { ARG(0, GT, 7), NODE(CPU, EQ) }, 2, false, false },
 	};
-	struct frbpf_rule rules[2] = { { .slot = 3 }, { .slot = 4 } };
+	struct frbpf_rule rules[2] = { { .slot = 3, .flags = FRBPF_RULE_HIT },
+				       { .slot = 4, .flags = FRBPF_RULE_HIT } };
 	struct frbpf_gate g;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -225,6 +227,9 @@ static void test_decides(void **state)
 		assert_int_equal(g.decides, 0);
 	}
 	gate__make(rules, 0, NULL, 0, &g);
+	assert_int_equal(g.decides, 0);
+	rules[0] = (struct frbpf_rule){ .threshold = 1 };
+	gate__make(rules, 1, NULL, 0, &g);
 	assert_int_equal(g.decides, 0);
 }
 

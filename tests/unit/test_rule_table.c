@@ -113,6 +113,40 @@ static void test_predicates_are_copied(void **state)
 	free(t);
 }
 
+/* A single rule on hits, with a value of the event: the gate says all of a number, but not of a string. */
+static void test_gate_decides(void **state)
+{
+	static const struct when hits = { .source = FRBPF_SOURCE_UPROBE, .hit = true };
+	static const struct {
+		enum expr_type type;
+		uint32_t decides;
+	} cases[] = { { EXPR_NUMBER, 1 }, { EXPR_DURATION, 1 }, { EXPR_DEVICE, 1 },
+		      { EXPR_IPV4, 1 },	  { EXPR_STRING, 0 },	{ EXPR_IPV6, 0 } };
+	struct rule_conf r = rule(1, FRBPF_SOURCE_UPROBE, 0);
+	struct rule_table *t = table_new();
+	const uint32_t slot = 5;
+
+	r.when.hit = true;
+	r.expr.n_nodes = 1;
+	r.expr.nodes[0] = (struct frbpf_node){ .field = FRBPF_FIELD_ARG + 1,
+					       .flags = FRBPF_NODE_END,
+					       .val = { 7 } };
+	r.args.n = 1;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		r.args.v[0] = (struct rule_arg){ .slot = 1, .bound = true, .type = cases[i].type };
+		assert_int_equal(rule_table__build(&hits, &r, 1, &slot, NULL, NULL, t), 0);
+		assert_int_equal(t->half.gate.decides, cases[i].decides);
+		assert_int_equal(t->half.gate.slot, slot);
+	}
+	r.args.n = 0; /* arg1 of a function */
+	assert_int_equal(rule_table__build(&hits, &r, 1, &slot, NULL, NULL, t), 0);
+	assert_int_equal(t->half.gate.decides, 1);
+	r.when.hit = false;
+	assert_int_equal(rule_table__build(&hits, &r, 1, &slot, NULL, NULL, t), 0);
+	assert_int_equal(t->half.gate.decides, 0);
+	free(t);
+}
+
 static void test_globs_are_shared(void **state)
 {
 	struct rule_conf rules[] = { rule(1, FRBPF_SOURCE_RUNQLAT, 1),
@@ -225,6 +259,7 @@ int main(void)
 		cmocka_unit_test(test_sorted_by_threshold),
 		cmocka_unit_test(test_keys_are_united),
 		cmocka_unit_test(test_predicates_are_copied),
+		cmocka_unit_test(test_gate_decides),
 		cmocka_unit_test(test_globs_are_shared),
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_slots_are_kept),

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -293,27 +294,123 @@ static void test_thresholds(void **state)
 }
 
 /* That a cooldown lasts is known for a jiffy: behind its end the next match fires. */
-static void test_cooldown_ends(void **state)
+static void check_cooldown_ends(struct rule_conf *r)
 {
-	struct rule_conf r = syscall_rule(850, RARE_CALL, 0);
+	struct detectors *d = open_detectors();
 	struct frbpf_rule_state st;
-	struct detectors *d;
-	uint32_t slot;
 	uint64_t begin;
+	uint32_t slot;
 
-	SKIP_UNLESS_POSSIBLE();
-	r.cooldown.window = 1000 * MS;
-	d = open_detectors();
-	update(d, &r, 1, &slot);
+	r->cooldown.window = 1000 * MS;
+	update(d, r, 1, &slot);
 	begin = now_ns();
 	do {
 		assert_int_equal(await(spawn(make_rare_calls, NULL, 10)), 0);
 		st = state_of(d, slot);
 	} while (st.fired < 3 && now_ns() - begin < 60000 * MS);
 	assert_int_equal(st.fired, 3);
-	assert_in_range(now_ns() - begin, 2 * r.cooldown.window, UINT64_MAX);
+	assert_in_range(now_ns() - begin, 2 * r->cooldown.window, UINT64_MAX);
 	assert_int_equal(st.suppressed[FRBPF_CAUSE_COOLDOWN], st.matched - 3);
 	detectors__free(d);
+}
+
+static void test_cooldown_ends(void **state)
+{
+	struct rule_conf rules[RULES];
+
+	SKIP_UNLESS_POSSIBLE();
+	calls(rules);
+	check_cooldown_ends(&rules[SETTLED]);
+	hits(rules);
+	check_cooldown_ends(&rules[SETTLED]);
+}
+
+static void make_calls_when_asked(struct findings *f, long n)
+{
+	char c;
+
+	if (read(f->pid, &c, 1) == 1)
+		make_rare_calls(NULL, n);
+}
+
+/* Of two tasks at the same time one is in the scope. */
+static void test_scope(void **state)
+{
+	struct rule_conf rules[RULES];
+	struct frbpf_rule_state st;
+	struct findings f = { 0 };
+	struct err err = { "" };
+	const int n = 100000;
+	struct detectors *d;
+	pid_t in, out;
+	uint32_t slot;
+	int go[2];
+
+	SKIP_UNLESS_POSSIBLE();
+	assert_int_equal(pipe(go), 0);
+	f.pid = go[0];
+	in = spawn(make_calls_when_asked, &f, n);
+	out = spawn(make_calls_when_asked, &f, n);
+	hits(rules);
+	rules[SETTLED].cooldown.window = HOUR;
+	d = open_detectors();
+	if (detectors__confine_to_tasks(d, &err) || detectors__include(d, in, &err))
+		fail_msg("%s", err.msg);
+	update(d, &rules[SETTLED], 1, &slot);
+	assert_int_equal(write(go[1], "ab", 2), 2);
+	assert_int_equal(await(in), 0);
+	assert_int_equal(await(out), 0);
+	st = state_of(d, slot);
+	assert_int_equal(st.matched, n);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_COOLDOWN], n - 1);
+	detectors__free(d);
+	close(go[0]);
+	close(go[1]);
+}
+
+#define RARE_SIGNAL (SIGRTMAX - 7)
+
+static void stay(struct findings *f, long arg)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(RARE_SIGNAL, SIG_IGN);
+	if (write(arg, "", 1) == 1)
+		pause();
+}
+
+/* A hit is about its subject, not about the task that runs: we are ourselves, and the others are not. */
+static void test_other_subject(void **state)
+{
+	struct frbpf_rule_state st;
+	struct detectors *d;
+	struct ruleset *rs;
+	const int n = 10000;
+	char text[256], c;
+	uint32_t slot;
+	pid_t child;
+	int ready[2];
+
+	SKIP_UNLESS_POSSIBLE();
+	assert_int_equal(pipe(ready), 0);
+	child = spawn(stay, NULL, ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	snprintf(text, sizeof(text),
+		 "[rule-a]\nwhen = signal:signal_generate\nif = sig == %d\ncooldown = 1h\n",
+		 RARE_SIGNAL);
+	rs = parse_rules(text, bind_tracepoint, NULL, 0);
+	d = open_detectors();
+	update(d, rs->rules, 1, &slot);
+	for (int i = 0; i < n; i++)
+		assert_int_equal(kill(child, RARE_SIGNAL), 0);
+	st = state_of(d, slot);
+	assert_int_equal(st.fired, 1);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_COOLDOWN], n - 1);
+	detectors__free(d);
+	ruleset__free(rs);
+	kill(child, SIGKILL);
+	assert_int_equal(await(child), -SIGKILL);
+	close(ready[0]);
+	close(ready[1]);
 }
 
 int main(void)
@@ -322,7 +419,8 @@ int main(void)
 		cmocka_unit_test(test_calls),	      cmocka_unit_test(test_failing_calls),
 		cmocka_unit_test(test_hits),	      cmocka_unit_test(test_mixed_conditions),
 		cmocka_unit_test(test_own_hits),      cmocka_unit_test(test_thresholds),
-		cmocka_unit_test(test_cooldown_ends),
+		cmocka_unit_test(test_cooldown_ends), cmocka_unit_test(test_scope),
+		cmocka_unit_test(test_other_subject),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

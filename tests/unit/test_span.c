@@ -382,15 +382,13 @@ static void begin_many(struct findings *f)
 		syscall(SYS_close, 1000000 + i);
 }
 
-/* How many were dropped, when what is older than @age may be replaced. */
-static uint64_t dropped(uint64_t age)
+/* One on system calls, by their first argument or by thread, whose rule never matches. */
+static struct span_bpf *load_table(uint64_t age, bool by_argument)
 {
-	struct findings *f = shared_memory(sizeof(*f));
 	struct span_bpf *skel = span_bpf__open();
 	struct btf_trace *trace;
 	struct btf_value v;
 	struct span bad;
-	uint64_t n;
 
 	assert_non_null(skel);
 	assert_int_equal(btf_trace__find("sys_enter", &trace), 0);
@@ -400,17 +398,48 @@ static uint64_t dropped(uint64_t age)
 	assert_int_equal(btf_trace__value(trace, "regs.orig_x0", BTF_PATH_KEY, &v, &bad, NULL), 0);
 #endif
 	btf_trace__free(trace);
-	skel->rodata->n_args = 2;
+	if (!by_argument)
+		v.where.kind = FRBPF_EXTRACT_TID;
+	skel->rodata->n_args = skel->rodata->n_end_args = 2;
 	skel->rodata->n_keys = 1;
-	skel->bss->start_keys[0] = v.where;
+	skel->rodata->nested = true;
+	skel->bss->start_keys[0] = skel->bss->end_keys[0] = v.where;
 	skel->bss->control.half[0].n_rules = 1;
+	skel->bss->control.half[0].min_threshold = UINT64_MAX;
 	skel->data->max_age = age;
 	assert_int_equal(span_bpf__load(skel), 0);
+	return skel;
+}
+
+static void attach_start(struct span_bpf *skel)
+{
 	skel->links.span_start =
 		bpf_program__attach_raw_tracepoint(skel->progs.span_start, "sys_enter");
 	assert_non_null(skel->links.span_start);
+}
+
+/* Places that are not free. */
+static uint32_t used(const struct span_bpf *skel)
+{
+	const __u64 *tag = skel->bss->tags[0];
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < FRBPF_MAX_SPANS; i++)
+		n += tag[i] != 0;
+	return n;
+}
+
+/* How many were dropped, when what is older than @age may be replaced. */
+static uint64_t dropped(uint64_t age, uint32_t *ret_used)
+{
+	struct findings *f = shared_memory(sizeof(*f));
+	struct span_bpf *skel = load_table(age, true);
+	uint64_t n;
+
+	attach_start(skel);
 	run(begin_many, f);
 	n = skel->bss->missing_storage;
+	*ret_used = used(skel);
 	span_bpf__destroy(skel);
 	munmap(f, sizeof(*f));
 	return n;
@@ -418,14 +447,87 @@ static uint64_t dropped(uint64_t age)
 
 static void test_full(void **state)
 {
+	uint32_t n;
+
 	SKIP_UNLESS_POSSIBLE();
-	assert_in_range(dropped(60 * NSEC_PER_SEC), STARTS / 2, STARTS * 2);
+	assert_in_range(dropped(60 * NSEC_PER_SEC, &n), STARTS / 2, STARTS * 2);
+	assert_in_range(n, FRBPF_MAX_SPANS / 16 * 15, FRBPF_MAX_SPANS);
 }
 
 static void test_age(void **state)
 {
+	uint32_t n;
+
 	SKIP_UNLESS_POSSIBLE();
-	assert_in_range(dropped(1), 0, STARTS / 1000);
+	assert_in_range(dropped(1, &n), 0, STARTS / 1000);
+}
+
+static void call_much(struct findings *f)
+{
+	for (int i = 0; i < 1000; i++)
+		syscall(SYS_getppid);
+}
+
+/* The depth of each that is begun. */
+static uint32_t deepest(const struct span_bpf *skel)
+{
+	uint32_t most = 0, depth;
+	char span[512];
+
+	assert_in_range(bpf_map__value_size(skel->maps.spans), 1, sizeof(span));
+	for (uint32_t i = 0; i < FRBPF_MAX_SPANS; i++) {
+		assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(skel->maps.spans), &i, span), 0);
+		memcpy(&depth, span, sizeof(depth)); /* its first member */
+		most = depth > most ? depth : most;
+	}
+	return most;
+}
+
+/* What is too old when it begins again was none: its depth is gone. */
+static void test_begun_again(void **state)
+{
+	struct findings *f = shared_memory(sizeof(*f));
+	struct span_bpf *skel;
+
+	SKIP_UNLESS_POSSIBLE();
+	for (int young = 0; young < 2; young++) {
+		skel = load_table(young ? 60 * NSEC_PER_SEC : 1, false);
+		attach_start(skel);
+		run(call_much, f);
+		assert_in_range(deepest(skel), young ? 1000 : 1, young ? UINT32_MAX : 1);
+		span_bpf__destroy(skel);
+	}
+	munmap(f, sizeof(*f));
+}
+
+/* Likewise when it ends: nothing is measured, and its place is free. */
+static void test_too_late(void **state)
+{
+	struct frbpf_rule every = { .flags = FRBPF_RULE_QUIET, .keys = { 1 } };
+	struct findings *f = shared_memory(sizeof(*f));
+	struct frbpf_rule_state st;
+	struct span_bpf *skel;
+	uint32_t zero = 0;
+
+	SKIP_UNLESS_POSSIBLE();
+	for (int young = 0; young < 2; young++) {
+		skel = load_table(young ? 60 * NSEC_PER_SEC : 1, false);
+		skel->bss->control.half[0].min_threshold = 0;
+		assert_int_equal(
+			bpf_map_update_elem(bpf_map__fd(skel->maps.rules), &zero, &every, BPF_ANY),
+			0);
+		skel->links.span_end =
+			bpf_program__attach_raw_tracepoint(skel->progs.span_end, "sys_exit");
+		assert_non_null(skel->links.span_end);
+		attach_start(skel);
+		run(call_much, f);
+		assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(skel->maps.states), &zero, &st),
+				 0);
+		assert_in_range(st.fired, young ? 1000 : 0, young ? UINT64_MAX : 0);
+		assert_in_range(used(skel), 0, 1000); /* within a call at this moment */
+		span_bpf__destroy(skel);
+	}
+	munmap(f, sizeof(*f));
 }
 
 static void test_verified_instructions(void **state)
@@ -465,6 +567,8 @@ int main(void)
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_age),
+		cmocka_unit_test(test_begun_again),
+		cmocka_unit_test(test_too_late),
 		cmocka_unit_test(test_verified_instructions),
 	};
 

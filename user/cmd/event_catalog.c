@@ -173,7 +173,8 @@ static int add_tracepoint(const char *system, const char *name, void *arg)
 	else if (strcmp(system, "syscalls") == 0 && strncmp(name, "sys_exit_", 9) == 0)
 		snprintf(meaning, sizeof(meaning), "the system call %s ends", name + 9);
 	snprintf(full, sizeof(full), "%s:%s", system, name);
-	e = add(c, full, "both", "tracepoint", meaning);
+	/* what ftrace itself writes is no tracepoint for BPF */
+	e = add(c, full, strcmp(system, "ftrace") ? "both" : "-e", "tracepoint", meaning);
 	if (e && c->fields)
 		set_tracepoint_fields(c, e, system, name);
 	return 0;
