@@ -4,6 +4,7 @@
 # shares.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
+# with: others
 load helpers
 
 setup() {
