@@ -25,6 +25,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 #define MAX_REQUESTS 8192
+#define QUEUED	     1 /* at a time that nobody asks for */
 
 struct pending {
 	__u64 queued;	 /* 0: it is over */
@@ -115,13 +116,13 @@ static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued
 	if (p->foreign)
 		return;
 	p->cmd_flags = rq->cmd_flags;
-	subject_save(&p->subject, task, rules_look_at_cgroups(rules_half()) ? &p->cgroups : NULL);
+	subject_save(&p->subject, task, rules_half(), &p->cgroups);
 }
 
 SEC("tp_btf/block_io_start")
 int BPF_PROG(io_start, struct request *rq)
 {
-	begin(rq, bpf_ktime_get_ns(), 0);
+	begin(rq, of_device ? QUEUED : bpf_ktime_get_ns(), 0);
 	return 0;
 }
 

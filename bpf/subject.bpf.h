@@ -30,9 +30,9 @@ static __always_inline void name_save(__u64 *to, struct task_struct *task)
 	to[1] = *(__u64 *)&task->comm[8];
 }
 
-/* @cgroups: NULL when no rule looks at them. A rule that comes to do so while the subject waits
- * finds it in none. */
-static __always_inline void subject_save(struct subject *s, struct task_struct *task,
+/* Its cgroups to @cgroups, and its parent, only when a rule of the half looks at them: they lie far away. A
+ * rule that comes to do so while the subject waits finds it without. */
+static __always_inline void subject_save(struct subject *s, struct task_struct *task, __u32 half,
 					 struct cgroup_ids *cgroups)
 {
 	struct task_struct *leader = task->group_leader;
@@ -49,11 +49,14 @@ static __always_inline void subject_save(struct subject *s, struct task_struct *
 	s->process_born = leader->start_boottime;
 	s->thread_born = task->start_boottime;
 	s->uid = task->real_cred->euid.val;
-	s->ppid = daemon_pidns == PID_NS_INIT_INUM ? task->real_parent->tgid : task_ppid(task);
+	s->ppid = 0;
+	if (control.half[half & 1].fields & (1U << FRBPF_FIELD_PPID))
+		s->ppid = daemon_pidns == PID_NS_INIT_INUM ? task->real_parent->tgid
+							   : task_ppid(task);
 	s->prio = task->prio;
 	s->cpu = bpf_get_smp_processor_id();
 	s->own_cgroup = 0;
-	if (!cgroups || !bpf_core_field_exists(task->cgroups))
+	if (!rules_look_at_cgroups(half) || !bpf_core_field_exists(task->cgroups))
 		return;
 	cgrp = BPF_CORE_READ(task, cgroups, dfl_cgrp);
 	s->own_cgroup = BPF_CORE_READ(cgrp, kn, id);

@@ -196,6 +196,27 @@ static void test_device_is_part_of_it(void **state)
 	end(&s);
 }
 
+/* Which is saved for rules that ask for it. */
+static void test_parent(void **state)
+{
+	char ours[64], other[64];
+	struct scene s;
+
+	BEGIN(&s);
+	snprintf(ours, sizeof(ours), "op == read && ppid == %d", getpid());
+	snprintf(other, sizeof(other), "op == read && ppid == %d", getppid());
+	add_rule(&s, "blkio > 1ns", ours);
+	add_rule(&s, "blkio.device > 1ns", ours);
+	add_rule(&s, "blkio > 1ns", other);
+	load(&s);
+	run(&s, read_direct);
+	assert_int_equal(collect(s.d, 2000).n, 2);
+	assert_int_equal(state_of(s.d, s.slots[0]).matched, 1);
+	assert_int_equal(state_of(s.d, s.slots[1]).matched, 1);
+	assert_int_equal(state_of(s.d, s.slots[2]).matched, 0);
+	end(&s);
+}
+
 /* The issuer of an fsync is not the worker that sends the flush. */
 static void test_flush(void **state)
 {
@@ -346,10 +367,15 @@ static void test_devices_by_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_write),	     cmocka_unit_test(test_device_is_part_of_it),
-		cmocka_unit_test(test_flush),	     cmocka_unit_test(test_subject_is_who_queues),
-		cmocka_unit_test(test_held_as_self), cmocka_unit_test(test_foreign_requests),
-		cmocka_unit_test(test_instructions), cmocka_unit_test(test_devices_by_name),
+		cmocka_unit_test(test_write),
+		cmocka_unit_test(test_device_is_part_of_it),
+		cmocka_unit_test(test_flush),
+		cmocka_unit_test(test_parent),
+		cmocka_unit_test(test_subject_is_who_queues),
+		cmocka_unit_test(test_held_as_self),
+		cmocka_unit_test(test_foreign_requests),
+		cmocka_unit_test(test_instructions),
+		cmocka_unit_test(test_devices_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
