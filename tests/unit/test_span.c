@@ -99,6 +99,8 @@ static void test_errors(void **state)
 	} cases[] = {
 		{ "when = irq:softirq_entry -> irq:softirq_exit by vec > 1ms",
 		  "the key 'vec' at irq:softirq_entry: no argument 'vec'" },
+		{ "when = irq:softirq_entry -> irq:softirq_exit by tdi > 1ms",
+		  "; tid, pid and cpu may be a key of any span; where the ends call it" },
 		{ "when = sched:sched_wakeup -> sched:sched_switch by p.pid > 1ms",
 		  "the key 'p.pid' at sched:sched_switch: no argument 'p'" },
 		{ "when = sched:sched_wakeup -> sched:sched_switch by p.pid = next.pidd > 1ms",

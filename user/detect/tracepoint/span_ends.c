@@ -116,9 +116,11 @@ static int check_key(const struct rule_conf *rule, const struct span_ends *e, ui
 		return r;
 	return diags__error(d, rule->src, find_word(rule, name), "the key '%s' at %s: %s%s", name,
 			    at_end ? e->target.end : e->target.start, err.msg,
-			    r == -ENOENT && same ? "; where the ends call it differently write "
-						   "NAME_AT_START = NAME_AT_END"
-						 : "");
+			    r == -ENOENT && same
+				    ? "; tid, pid and cpu may be a key of any span; where "
+				      "the ends call it differently write "
+				      "NAME_AT_START = NAME_AT_END"
+				    : "");
 }
 
 static int bind_arg(struct rule_conf *rule, struct rule_arg *arg, const struct span_ends *e,
