@@ -20,15 +20,15 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "places.bpf.h"
 #include "subject.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define MAX_REQUESTS 8192
-#define QUEUED	     1 /* at a time that nobody asks for */
+#define MAX_REQUESTS 16384 /* under way; a power of two */
 
 struct pending {
-	__u64 queued;	 /* 0: it is over */
+	__u64 queued;	 /* of blkio */
 	__u64 issued;	 /* 0: not yet */
 	__u64 sector;	 /* the first, once a part is done */
 	__u64 done;	 /* bytes of parts that are done */
@@ -38,18 +38,16 @@ struct pending {
 	struct cgroup_ids cgroups; /* when a rule looks at them */
 };
 
-/*
- * By the address of struct request. The kernel uses these again and again, so an entry stays for the
- * next request at its address, until there are many.
- */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, MAX_REQUESTS);
-	__type(key, __u64);
+	__type(key, __u32);
 	__type(value, struct pending);
 } requests SEC(".maps");
 
-static const struct pending no_pending = {};
+/* Their tags. */
+#define LINES (MAX_REQUESTS / PLACES)
+__u64 tags[LINES][PLACES] __attribute__((aligned(64)));
 
 /* Is a program of this CPU at work with `scratch`? Before 6.2 an interrupt may run it once more. */
 struct {
@@ -66,48 +64,84 @@ const volatile __u32 rqf_flush_seq = 1U << 4;
 
 /* Requests not measured since the table was full, or since the CPU was at work with another one. */
 __u64 dropped;
-/* Entries of the table, about. */
-__u32 n_entries;
 
-/* The entry for @key, a new one if need be. Events of one request come one after the other. */
-static __always_inline struct pending *entry_for(__u64 key)
+/* A request under way. Its events come one after the other: nobody else has it at the time. */
+struct entry {
+	struct pending *p;
+	__u64 *tag;
+	__u64 key;
+};
+
+/* Which request it is: where it lies, as seen from `tags`, since the verifier allows no arithmetic with
+ * pointers but to subtract one from another. */
+static __always_inline __u64 request_key(const struct request *rq)
 {
-	struct pending *p = bpf_map_lookup_elem(&requests, &key);
+	__u64 key = (__u64)rq;
 
-	if (p)
-		return p;
-	if (bpf_map_update_elem(&requests, &key, &no_pending, BPF_NOEXIST)) {
-		__sync_fetch_and_add(&dropped, 1);
-		return NULL;
+	asm volatile("%0 -= %1" : "+r"(key) : "r"(tags));
+	return key;
+}
+
+static __always_inline __u32 line_of(__u64 key)
+{
+	return (key * 0x9e3779b97f4a7c15ULL >> 32) % LINES;
+}
+
+static __always_inline bool entry_at(__u64 key, __u32 i, struct entry *ret)
+{
+	__u32 line = line_of(key), at;
+
+	i = any_place(i);
+	at = line * PLACES + i;
+	ret->p = bpf_map_lookup_elem(&requests, &at);
+	ret->tag = &tags[line][i];
+	ret->key = key;
+	return ret->p;
+}
+
+static __always_inline bool entry_find(__u64 key, struct entry *ret)
+{
+	__u32 i = place_with(tags[line_of(key)], key, 0);
+
+	return i != NO_PLACE && entry_at(key, i, ret);
+}
+
+/* Another CPU may be faster to take the place. */
+#define ATTEMPTS 3
+
+/* A new one, unless one is there. false: there is no room for it, which is counted. */
+static __always_inline bool entry_new(__u64 key, struct entry *ret)
+{
+	__u32 attempt, i;
+
+	if (entry_find(key, ret))
+		return true;
+	for (attempt = 0; attempt < ATTEMPTS; attempt++) {
+		i = place_with(tags[line_of(key)], 0, 0);
+		if (i == NO_PLACE)
+			break;
+		if (entry_at(key, i, ret) && place_change(ret->tag, 0, key))
+			return true;
 	}
-	__sync_fetch_and_add(&n_entries, 1);
-	return bpf_map_lookup_elem(&requests, &key);
+	__sync_fetch_and_add(&dropped, 1);
+	return false;
 }
 
-static __always_inline struct pending *entry_under_way(__u64 key)
+static __always_inline void entry_end(const struct entry *e)
 {
-	struct pending *p = bpf_map_lookup_elem(&requests, &key);
-
-	return p && p->queued ? p : NULL;
-}
-
-static __always_inline void entry_end(struct pending *p, __u64 key)
-{
-	p->queued = 0;
-	if (*(volatile __u32 *)&n_entries <= MAX_REQUESTS / 2)
-		return;
-	if (!bpf_map_delete_elem(&requests, &key))
-		__sync_fetch_and_add(&n_entries, -1);
+	place_change(e->tag, e->key, 0);
 }
 
 /* @issued 0: not yet. */
 static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct pending *p = entry_for((__u64)rq);
+	struct pending *p;
+	struct entry e;
 
-	if (!p)
+	if (!entry_new(request_key(rq), &e))
 		return;
+	p = e.p;
 	p->queued = queued;
 	p->issued = issued;
 	p->sector = 0;
@@ -122,7 +156,7 @@ static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued
 SEC("tp_btf/block_io_start")
 int BPF_PROG(io_start, struct request *rq)
 {
-	begin(rq, of_device ? QUEUED : bpf_ktime_get_ns(), 0);
+	begin(rq, of_device ? 0 : bpf_ktime_get_ns(), 0);
 	return 0;
 }
 
@@ -130,7 +164,9 @@ int BPF_PROG(io_start, struct request *rq)
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(io_insert, struct request *rq)
 {
-	if (!entry_under_way((__u64)rq))
+	struct entry e;
+
+	if (!entry_find(request_key(rq), &e))
 		begin(rq, rq->start_time_ns ?: bpf_ktime_get_ns(), 0);
 	return 0;
 }
@@ -139,10 +175,10 @@ SEC("tp_btf/block_rq_issue")
 int BPF_PROG(io_issue, struct request *rq)
 {
 	__u64 now = bpf_ktime_get_ns();
-	struct pending *p = entry_under_way((__u64)rq);
+	struct entry e;
 
-	if (p)
-		p->issued = now;
+	if (entry_find(request_key(rq), &e))
+		e.p->issued = now;
 	else
 		begin(rq, rq->start_time_ns ?: now, now);
 	return 0;
@@ -152,10 +188,10 @@ int BPF_PROG(io_issue, struct request *rq)
 SEC("tp_btf/block_rq_merge")
 int BPF_PROG(io_merge, struct request *rq)
 {
-	struct pending *p = entry_under_way((__u64)rq);
+	struct entry e;
 
-	if (p)
-		entry_end(p, (__u64)rq);
+	if (entry_find(request_key(rq), &e))
+		entry_end(&e);
 	return 0;
 }
 
@@ -217,12 +253,14 @@ static __always_inline void add_part(struct pending *p, struct request *rq, __u3
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(io_complete, struct request *rq, int error, unsigned int bytes)
 {
-	struct pending *p = entry_under_way((__u64)rq);
 	__u64 begin, now;
+	struct pending *p;
+	struct entry e;
 	__u32 half;
 
-	if (!p)
+	if (!entry_find(request_key(rq), &e))
 		return 0;
+	p = e.p;
 	if (bytes < rq->__data_len || (!of_device && rq->rq_flags & rqf_flush_seq)) {
 		add_part(p, rq, bytes);
 		return 0;
@@ -232,6 +270,6 @@ int BPF_PROG(io_complete, struct request *rq, int error, unsigned int bytes)
 	begin = of_device ? p->issued : p->queued;
 	if (begin && !p->foreign && (__s64)(now - begin) > 0 && !rules_below(half, now - begin))
 		check_request(rq, p, bytes, half, now, now - begin);
-	entry_end(p, (__u64)rq);
+	entry_end(&e);
 	return 0;
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What has begun and not ended: a table of a fixed size without locks, since tracepoints are hit in
- * every context. An entry is looked for in the few places that its keys tell, by their tags, and is taken
- * by exchanging its tag. No free place: there is no room for it. What never ended may be replaced once it
- * is older than max_age.
+ * What has begun and not ended: see places.bpf.h. What never ended may be replaced once it is older than
+ * max_age.
  *
  *	FREE ──► TAKEN ──► BEGUN ──► TAKEN ──► FREE
  *			     ▲          │
@@ -13,6 +11,7 @@
 #define FRBPF_SPAN_TABLE_BPF_H
 
 #include "hit.bpf.h"
+#include "places.bpf.h"
 
 /* The low bits of a tag; the others are of the hash of the keys, which is never 0. That of a free place is. */
 enum { SPAN_FREE, SPAN_TAKEN, SPAN_BEGUN };
@@ -38,16 +37,11 @@ struct {
 	__type(value, struct span);
 } spans SEC(".maps");
 
-/* The tags of all places that an entry may have: in a cache line, while the spans are in one or more each. */
-#define SPAN_PLACES 8
-#define SPAN_LINES  (FRBPF_MAX_SPANS / SPAN_PLACES)
-__u64 tags[SPAN_LINES][SPAN_PLACES] __attribute__((aligned(64)));
+#define SPAN_LINES (FRBPF_MAX_SPANS / PLACES)
+__u64 tags[SPAN_LINES][PLACES] __attribute__((aligned(64)));
 
 /* ns; set by the daemon. */
 __u64 max_age = 60000000000;
-
-/* 0, which the verifier does not know. */
-__u32 no_offset;
 
 /* One that is TAKEN, by us. */
 struct span_place {
@@ -66,41 +60,23 @@ static __always_inline __u32 line_of(__u64 hash)
 	return (hash >> 16) % SPAN_LINES;
 }
 
-/* The one whose tag is that, but for its low bits: @shift of them. */
-#define NO_PLACE SPAN_PLACES
-static __always_inline __u32 place_with(__u64 hash, __u64 tag, __u32 shift)
-{
-	volatile const __u64 *line = tags[line_of(hash)];
-	__u32 i;
-
-#pragma clang loop unroll(full)
-	for (i = 0; i < SPAN_PLACES; i++) {
-		if (line[i] >> shift == tag >> shift)
-			break;
-	}
-	return i;
-}
-
-/* Take place @i, if its tag is still that. Which one it is the verifier must not know, or it would walk
- * what follows for each of them. */
+/* Take place @i, if its tag is still that. */
 static __always_inline bool place_take(__u64 hash, __u32 i, __u64 tag, struct span_place *ret)
 {
 	__u32 line = line_of(hash), at;
 
-	i = (i + *(volatile __u32 *)&no_offset) % SPAN_PLACES;
-	at = line * SPAN_PLACES + i;
+	i = any_place(i);
+	at = line * PLACES + i;
 	ret->span = bpf_map_lookup_elem(&spans, &at);
 	ret->tag = &tags[line][i];
 	ret->hash = hash;
-	return ret->span &&
-	       __sync_val_compare_and_swap(ret->tag, tag, tag_of(hash, SPAN_TAKEN)) == tag;
+	return ret->span && place_change(ret->tag, tag, tag_of(hash, SPAN_TAKEN));
 }
 
 /* Whatever was written to it is seen by whoever takes it. */
 static __always_inline void span_give(const struct span_place *place, __u32 state)
 {
-	__sync_val_compare_and_swap(place->tag, tag_of(place->hash, SPAN_TAKEN),
-				    tag_of(place->hash, state));
+	place_change(place->tag, tag_of(place->hash, SPAN_TAKEN), tag_of(place->hash, state));
 }
 
 static __always_inline bool is_old(const struct span *s, __u64 now)
@@ -125,7 +101,7 @@ static __always_inline enum span_found span_find(const struct span_key *key, __u
 						 struct span_place *ret)
 {
 	__u64 tag = tag_of(hash, SPAN_BEGUN);
-	__u32 i = place_with(hash, tag, SPAN_STATE_BITS);
+	__u32 i = place_with(tags[line_of(hash)], tag, SPAN_STATE_BITS);
 
 	if (i == NO_PLACE)
 		return SPAN_NONE;
@@ -143,8 +119,8 @@ __noinline int place_of_old(__u64 hash, __u64 now)
 	__u32 line = line_of(hash), i, at;
 	struct span *s;
 
-	for (i = 0; i < SPAN_PLACES; i++) {
-		at = line * SPAN_PLACES + i;
+	for (i = 0; i < PLACES; i++) {
+		at = line * PLACES + i;
 		s = bpf_map_lookup_elem(&spans, &at);
 		if (s && tags[line][i] & SPAN_BEGUN && is_old(s, now))
 			return i;
@@ -156,7 +132,7 @@ __noinline int place_of_old(__u64 hash, __u64 now)
 static __always_inline bool span_put(const struct span_key *key, __u64 hash, __u64 now,
 				     struct span_place *ret)
 {
-	__u32 i = place_with(hash, 0, 0);
+	__u32 i = place_with(tags[line_of(hash)], 0, 0);
 	__u64 tag = 0;
 
 	if (i == NO_PLACE) {
@@ -170,7 +146,7 @@ static __always_inline bool span_put(const struct span_key *key, __u64 hash, __u
 	if (!place_take(hash, i, tag, ret))
 		return false;
 	if (tag && !is_old(ret->span, now)) { /* it was begun again meanwhile */
-		__sync_val_compare_and_swap(ret->tag, tag_of(hash, SPAN_TAKEN), tag);
+		place_change(ret->tag, tag_of(hash, SPAN_TAKEN), tag);
 		return false;
 	}
 	ret->span->depth = 0;

@@ -7,6 +7,8 @@
 #include "detect_fixture.h"
 #include "loop_device.h"
 
+#include "blkio.skel.h"
+
 #define DISK	(16 << 20)
 #define BYTES	65536
 #define OFFSET	(1 << 20)
@@ -323,6 +325,67 @@ static void test_foreign_requests(void **state)
 	end(&s);
 }
 
+/* blkio.device without rules. */
+static struct blkio_bpf *load_table(void)
+{
+	struct blkio_bpf *skel = blkio_bpf__open();
+
+	assert_non_null(skel);
+	skel->rodata->of_device = true;
+	bpf_program__set_autoload(skel->progs.io_start, has_io_start());
+	bpf_program__set_autoload(skel->progs.io_insert, !has_io_start());
+	assert_int_equal(blkio_bpf__load(skel), 0);
+	assert_int_equal(blkio_bpf__attach(skel), 0);
+	return skel;
+}
+
+/* In each line the first @n places are of requests that are none. */
+static void fill_table(struct blkio_bpf *skel, size_t n)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(skel->bss->tags); i++) {
+		for (size_t place = 0; place < n; place++)
+			skel->bss->tags[i][place] = 1;
+	}
+}
+
+/* Requests that are no neighbours, many of them at a time. */
+static int write_scattered(struct io *io, int fd, void *buf)
+{
+	int plain = open(io->path, O_RDWR | O_CLOEXEC);
+
+	for (off_t at = 0; plain >= 0 && at < DISK; at += 16384) {
+		if (pwrite(plain, buf, 4096, at) != 4096)
+			return 1;
+	}
+	return plain < 0 || fsync(plain);
+}
+
+/* Requests without a place are counted. Those with one give it back. */
+static void test_full(void **state)
+{
+	struct blkio_bpf *skel;
+	size_t n = 0, half;
+	struct scene s;
+
+	BEGIN(&s);
+	half = ARRAY_SIZE(skel->bss->tags[0]) / 2;
+	skel = load_table();
+	fill_table(skel, 2 * half);
+	run(&s, write_direct);
+	assert_true(skel->bss->dropped > 0);
+	blkio_bpf__destroy(skel);
+
+	skel = load_table();
+	fill_table(skel, half);
+	run(&s, write_scattered);
+	assert_int_equal(skel->bss->dropped, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(skel->bss->tags); i++)
+		n += skel->bss->tags[i][half] != 0;
+	assert_in_range(n, 0, 16); /* what others have under way */
+	blkio_bpf__destroy(skel);
+	end(&s);
+}
+
 static void test_instructions(void **state)
 {
 	struct scene s;
@@ -374,6 +437,7 @@ int main(void)
 		cmocka_unit_test(test_subject_is_who_queues),
 		cmocka_unit_test(test_held_as_self),
 		cmocka_unit_test(test_foreign_requests),
+		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_instructions),
 		cmocka_unit_test(test_devices_by_name),
 	};
