@@ -128,7 +128,20 @@ __noinline int place_of_old(__u64 hash, __u64 now)
 	return NO_PLACE;
 }
 
-/* Take one for a new entry. false: there is no room for it. */
+/* Has another CPU begun the same meanwhile? Of two that take a place at the same time one or both see it. */
+static __always_inline bool has_twin(const struct span_place *place)
+{
+	const volatile __u64 *line = tags[line_of(place->hash)];
+	__u64 tag = tag_of(place->hash, SPAN_TAKEN);
+	__u32 i, n = 0;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < PLACES; i++)
+		n += line[i] >> SPAN_STATE_BITS == tag >> SPAN_STATE_BITS;
+	return n > 1;
+}
+
+/* Take one for a new entry. false: there is no room for it, or it has a twin. */
 static __always_inline bool span_put(const struct span_key *key, __u64 hash, __u64 now,
 				     struct span_place *ret)
 {
@@ -147,6 +160,10 @@ static __always_inline bool span_put(const struct span_key *key, __u64 hash, __u
 		return false;
 	if (tag && !is_old(ret->span, now)) { /* it was begun again meanwhile */
 		place_change(ret->tag, tag_of(hash, SPAN_TAKEN), tag);
+		return false;
+	}
+	if (has_twin(ret)) {
+		span_give(ret, SPAN_FREE);
 		return false;
 	}
 	ret->span->depth = 0;

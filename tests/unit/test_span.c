@@ -464,6 +464,62 @@ static void test_age(void **state)
 	assert_in_range(dropped(1, &n), 0, STARTS / 1000);
 }
 
+/* Each key by two threads, as nearly at the same time as they can. */
+#define RACES 10000
+
+struct race {
+	atomic_uint ready; /* how often one was */
+};
+
+static void *begin_in_step(void *arg)
+{
+	struct race *race = arg;
+
+	for (unsigned int i = 0; i < RACES; i++) {
+		atomic_fetch_add(&race->ready, 1);
+		while (atomic_load(&race->ready) < 2 * (i + 1))
+			;
+		syscall(SYS_close, 1000000 + i);
+	}
+	return NULL;
+}
+
+static void begin_twice(struct findings *f)
+{
+	struct race race = { 0 };
+	pthread_t other;
+
+	if (pthread_create(&other, NULL, begin_in_step, &race))
+		_exit(1);
+	begin_in_step(&race);
+	pthread_join(other, NULL);
+}
+
+/* No key has two entries. */
+static void test_begun_at_once(void **state)
+{
+	struct findings *f = shared_memory(sizeof(*f));
+	struct span_bpf *skel;
+	size_t n = 0;
+
+	SKIP_UNLESS_POSSIBLE();
+	SKIP_IF(sysconf(_SC_NPROCESSORS_ONLN) < 2, "needs two CPUs");
+	skel = load_table(60 * NSEC_PER_SEC, true);
+	attach_start(skel);
+	run(begin_twice, f);
+	for (size_t line = 0; line < ARRAY_SIZE(skel->bss->tags); line++) {
+		const __u64 *tag = skel->bss->tags[line];
+
+		for (size_t i = 0; i < ARRAY_SIZE(skel->bss->tags[line]); i++) {
+			for (size_t j = 0; j < i; j++)
+				n += tag[i] && tag[i] == tag[j];
+		}
+	}
+	assert_int_equal(n, 0);
+	span_bpf__destroy(skel);
+	munmap(f, sizeof(*f));
+}
+
 static void call_much(struct findings *f)
 {
 	for (int i = 0; i < 1000; i++)
@@ -569,6 +625,7 @@ int main(void)
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_age),
+		cmocka_unit_test(test_begun_at_once),
 		cmocka_unit_test(test_begun_again),
 		cmocka_unit_test(test_too_late),
 		cmocka_unit_test(test_verified_instructions),
