@@ -396,6 +396,21 @@ static void test_cycles_fallback(void **state)
 	}
 }
 
+/* Most of what ftrace writes into its own buffer alone. */
+static void test_open_ftrace(void **state)
+{
+	struct tracefs *t = probe_tracefs();
+	struct resolved r;
+	struct err err;
+
+	probe_system_wide();
+	r = resolve("--overwrite -e ftrace:user_stack", t);
+	assert_true(event__open(&r.list->v[0], 0, &err, NULL) < 0);
+	assert_non_null(strstr(err.msg, "does not give this tracepoint to perf"));
+	release(&r);
+	tracefs__free(t);
+}
+
 static void test_open_errors(void **state)
 {
 	struct resolved r = resolve("--overwrite -e r1a8,1:77,cs/max-stack=3/ -c 100", NULL);
@@ -433,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_tracefs_files),
 		cmocka_unit_test(test_open),
 		cmocka_unit_test(test_cycles_fallback),
+		cmocka_unit_test(test_open_ftrace),
 		cmocka_unit_test(test_open_errors),
 	};
 

@@ -77,6 +77,8 @@ static void accepted(void **state)
 		{ "oom:mark_victim", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
 		{ " block : block_rq_issue ", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
 		{ "tracepoint:syscalls:sys_enter_read", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
+		{ "syscalls:sys_enter_read", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
+		{ "vsyscall:emulate_vsyscall", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
 	};
 	char message[256];
 

@@ -85,9 +85,8 @@ static int deliver(const char *base, const struct buf *b)
 	case -ENOENT:
 	case -ENOTDIR:
 	case -ECONNREFUSED:
-		log_error("nobody listens at %s: no daemon with a rule 'when = app:...' runs for "
-			  "base %s",
-			  path, base);
+		log_error("nobody listens: no daemon with a rule `when = app:...` runs for base %s",
+			  base);
 		break;
 	case -EAGAIN:
 		log_error("%s: so many messages wait there that this one was dropped", path);

@@ -144,6 +144,16 @@ static const struct {
 	{ ENOSYS, "this kernel was built without perf events (CONFIG_PERF_EVENTS)" },
 };
 
+/* EINVAL, which the kernel has for much. */
+static const char *explain_invalid(const struct event *ev)
+{
+	if (kernel_too_old())
+		return "this kernel is too old: clockid and overwritable rings need 4.7";
+	if (ev->attr.type == PERF_TYPE_TRACEPOINT)
+		return "the kernel does not give this tracepoint to perf (of the system ftrace, only a few)";
+	return "the PMU refuses these settings: can it sample, and is the config right?";
+}
+
 static int explain(const struct event *ev, int cpu, int error, struct err *err)
 {
 	const char *text = strerror(-error);
@@ -163,10 +173,7 @@ static int explain(const struct event *ev, int cpu, int error, struct err *err)
 			       "fewer events",
 			       ev->name, (unsigned long long)files.rlim_cur);
 	if (error == -EINVAL)
-		text = kernel_too_old()
-			       ? "this kernel is too old: clockid and overwritable rings need 4.7"
-			       : "the PMU refuses these settings: can it sample, and is the config "
-				 "right?";
+		text = explain_invalid(ev);
 	for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
 		if (causes[i].error == -error)
 			text = causes[i].text;

@@ -58,7 +58,7 @@ static int open_event_on(struct session *s, size_t e, const struct record_target
 	if (notice && !s->notice[0])
 		snprintf(s->notice, sizeof(s->notice), "%s", notice);
 	if (fd < 0)
-		return err_prefix(err, fd, "event '%s' on CPU %d: ", ev->name, c->cpu);
+		return fd;
 	c->fds[t * s->events->n + e] = fd;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (long)c->anchor) < 0)
 		return err_set(err, -errno,

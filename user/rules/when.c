@@ -161,18 +161,24 @@ static const struct when_source_desc *find_source(const struct when_parser *p, s
 	return NULL;
 }
 
+/* Systems of tracepoints whose names are near those of sources. */
+static const char *const alike[] = { "syscalls", "vsyscall", NULL };
+
 /* A misspelt source that takes something behind ':', rather than the system of a tracepoint? */
 static bool is_misspelt(const struct when_parser *p, struct span name)
 {
 	const char *names[ARRAY_SIZE(when_sources)] = { NULL };
 	size_t n = 0;
 
+	for (const char *const *system = alike; *system; system++) {
+		if (text__equals(p->src, name, *system))
+			return false;
+	}
 	for (const struct when_source_desc *s = when_sources; s->name; s++) {
 		if (s->parse && s->parse != when__parse_tracepoint)
 			names[n++] = s->name;
 	}
-	return !text__equals(p->src, name, "syscalls") &&
-	       nearest_word(p->src->text + name.off, name.len, names);
+	return nearest_word(p->src->text + name.off, name.len, names);
 }
 
 static int parse_comparison(struct when_parser *p)
