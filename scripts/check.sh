@@ -13,6 +13,7 @@
 #		sanitizers; SAN_SUITES="a b" names others, SAN_SUITES=all takes all of them
 #
 # What depends on nothing but itself runs side by side, one on each CPU: fuzz targets, and unit tests that skip nothing.
+# While the other unit tests run one by one, what later parts need is built.
 # So do, three at a time since they mostly wait, those suites of the end-to-end part that say so: "# with: others" before
 # their "load helpers", for whose rules and results are about processes, files and cgroups of their own, and not about
 # how much of the machine is whose. Everything else runs alone. Each suite has a /run/frbpf of its own.
@@ -27,6 +28,7 @@ E2E_FILE_LIMIT=1200
 E2E_LANES=3
 SAN_DEFAULT="check dump spike tracepoint"
 
+ahead= # what builds for later parts
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/frbpf-check.XXXXXX") || exit 1
 out=$tmp/out # what the command that runs has said
 child=
@@ -54,6 +56,7 @@ end_child() {
 
 cleanup() {
 	end_child
+	[[ $ahead ]] && kill "$ahead" 2>/dev/null && wait "$ahead" 2>/dev/null
 	((${#lanes[@]})) && kill "${lanes[@]}" 2>/dev/null && wait "${lanes[@]}" 2>/dev/null
 	leftovers "$tmp" | xargs -r kill -KILL 2>/dev/null
 	rm -rf "$tmp"
@@ -168,11 +171,26 @@ status_words() { # STATUS
 	esac
 }
 
+# Builds for the parts behind this one while its tests wait, with the CPU time that they leave. What fails here is
+# built once more by the part that needs it, which reports it.
+build_ahead() {
+	local -a builds=() bins
+	mapfile -t bins < <(fuzz_programs)
+	[[ " ${parts[*]} " == *" san "* ]] && builds+=("SAN=1 all unit")
+	[[ " ${parts[*]} " == *" fuzz "* ]] && builds+=("all ${bins[*]}")
+	# shellcheck disable=SC2016 # of the inner shell
+	timeout -k 10 600 nice sh -c 'for args in "$@"; do make -j"$(nproc)" $args; done' - "${builds[@]}" \
+		</dev/null >/dev/null 2>&1 &
+	ahead=$!
+}
+
 # A build has no tests to count unless it fails; then its part is not run.
 build() { # NAME MAKE-ARGUMENTS...
 	local name=$1 status
 	shift
 	suite_begin "$name"
+	[[ $ahead ]] && wait "$ahead"
+	ahead=
 	limited 600 make -j"$(nproc)" "$@"
 	status=$?
 	((status)) && suite_fail <"$out" "make $*: $(status_words $status)"
@@ -189,8 +207,13 @@ programs() { # OUTPUT-DIR SOURCE...
 	done
 }
 
+lint_job() { # lint/FILE
+	limited 60 shellcheck -x -P SCRIPTDIR "${1#lint/}"
+}
+
 check_lint() {
-	local file
+	local file out
+	local -a files=()
 	suite_begin lint
 	if ! command -v shellcheck >/dev/null; then
 		suite_skipped=1
@@ -199,10 +222,15 @@ check_lint() {
 	fi
 	for file in scripts/*.sh scripts/*/*.sh tests/*/*.sh .ci/run tests/e2e/*.bash tests/e2e/*.bats; do
 		[[ -e $file ]] || continue
-		if limited 60 shellcheck -x -P SCRIPTDIR "$file"; then
+		files+=("lint/$file")
+		mkdir -p "$tmp/lint/${file%/*}"
+	done
+	side_by_side "$(nproc)" lint_job "${files[@]}"
+	for file in "${files[@]}"; do
+		if job_result "$file"; then
 			((++suite_passed))
 		else
-			suite_fail "shellcheck $file" <"$out"
+			suite_fail "shellcheck ${file#lint/}" <"$out"
 		fi
 	done
 	suite_end
@@ -242,11 +270,17 @@ run_unit() { # NAME OUTPUT-DIR
 }
 
 check_unit() {
-	build "build" all unit workloads && run_unit unit .output
+	build "build" all unit workloads || return
+	build_ahead
+	run_unit unit .output
 }
 
 check_san() {
 	build "build (sanitizers)" SAN=1 all unit && run_unit "unit (sanitizers)" .output-san
+}
+
+fuzz_programs() {
+	programs .output tests/fuzz/fuzz_*.c
 }
 
 fuzz_job() { # PROGRAM
@@ -256,7 +290,7 @@ fuzz_job() { # PROGRAM
 check_fuzz() {
 	local bin
 	local -a bins
-	mapfile -t bins < <(programs .output tests/fuzz/fuzz_*.c)
+	mapfile -t bins < <(fuzz_programs)
 	((${#bins[@]})) || return
 	build "build (fuzz)" all "${bins[@]}" || return
 	local out

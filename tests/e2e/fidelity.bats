@@ -4,6 +4,7 @@
 # makes of a dump is compared by name; perfdata_check looks at the records.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
+# with: others
 load helpers
 
 PERFDATA_CHECK=${FRBPF_HELPERS:-$WORKLOADS/../helpers}/perfdata_check
