@@ -13,10 +13,10 @@
 #		sanitizers; SAN_SUITES="a b" names others, SAN_SUITES=all takes all of them
 #
 # What depends on nothing but itself runs side by side, one on each CPU: fuzz targets, and unit tests that skip nothing.
-# While the other unit tests run one by one, what later parts need is built.
 # So do, three at a time since they mostly wait, those suites of the end-to-end part that say so: "# with: others" before
 # their "load helpers", for whose rules and results are about processes, files and cgroups of their own, and not about
-# how much of the machine is whose. Everything else runs alone. Each suite has a /run/frbpf of its own.
+# how much of the machine is whose. Everything else runs alone, but for unit tests, beside which later parts are built.
+# Each suite has a /run/frbpf of its own.
 # One line per suite. The last line is "N passed, N failed, N skipped"; exit status 1 when one failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
