@@ -12,11 +12,11 @@
 #	e2e	end to end, as root: with ./frbpf and then, what goes through most of it, with the one built with
 #		sanitizers; SAN_SUITES="a b" names others, SAN_SUITES=all takes all of them
 #
-# What depends on nothing but itself runs side by side, one on each CPU: fuzz targets, and unit tests that skip nothing.
-# So do, three at a time since they mostly wait, those suites of the end-to-end part that say so: "# with: others" before
-# their "load helpers", for whose rules and results are about processes, files and cgroups of their own, and not about
-# how much of the machine is whose. Everything else runs alone, but for unit tests, beside which later parts are built.
-# Each suite has a /run/frbpf of its own.
+# What depends on nothing but itself runs side by side, one on each CPU: fuzz targets, and unit tests that skip nothing
+# or say "with: others" in their first comment. So do, three at a time since they mostly wait, those suites of the
+# end-to-end part that say so before their "load helpers". Their rules and results are about processes, files and cgroups
+# of their own, and not about how much of the machine is whose. Everything else runs alone, but for unit tests, beside
+# which later parts are built. Each suite has a /run/frbpf of its own.
 # One line per suite. The last line is "N passed, N failed, N skipped"; exit status 1 when one failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -242,9 +242,11 @@ unit_job() { # PROGRAM
 
 # What may be skipped looks at the kernel, and often at the whole machine.
 looks_at_machine() { # PROGRAM
+	local source=tests/unit/${1##*/}.c
 	local -a own
+	grep -q '^ \* with: others' "$source" && return 1
 	mapfile -t own < <(grep -o 'tests/unit/[a-z_]*\.h' "$1.d")
-	grep -qE 'skip\(\)|geteuid' "tests/unit/${1##*/}.c" "${own[@]}"
+	grep -qE 'skip\(\)|geteuid' "$source" "${own[@]}"
 }
 
 run_unit() { # NAME OUTPUT-DIR

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Conditions as BPF holds them against the task of a system call. */
+/*
+ * Conditions as BPF holds them against the task of a system call.
+ * with: others
+ */
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How often a rule fires: cooldown, count and caps, and what is held back. */
+/*
+ * How often a rule fires: cooldown, count and caps, and what is held back.
+ * with: others
+ */
 #include <pthread.h>
 
 #include "common/cleanup.h"

@@ -2,6 +2,7 @@
 /*
  * Hits of probes that are settled before a match is filled, against those that go through the engine: what matches, what
  * fires, and what holds it back is the same. Skips without root, BTF or uprobes.
+ * with: others
  */
 #include <setjmp.h>
 #include <stdarg.h>

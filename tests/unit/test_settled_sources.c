@@ -3,6 +3,7 @@
  * As test_settled, of what happens in the kernel: matches of rules without a condition, or with one on values of the
  * event, that are settled before a struct match is filled, come to what the engine would make of them. Needs BTF and
  * root.
+ * with: others
  */
 #include <limits.h>
 #include <poll.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* System calls: how long they take, which fail, which numbers are none, which are begun again. */
+/*
+ * System calls: how long they take, which fail, which numbers are none, which are begun again.
+ * with: others
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -2,6 +2,7 @@
 /*
  * Rules on any tracepoint and its real hits. Needs BTF and root.
  * What is to be seen happens in children: our own process is never a subject.
+ * with: others
  */
 #include <errno.h>
 #include <limits.h>

@@ -2,6 +2,7 @@
 /*
  * Probes in user space on the running kernel: functions and static probes of this very program, run
  * into by children, as our own process is never a subject. Skips without root, BTF or uprobes.
+ * with: others
  */
 #include <limits.h>
 #include <sched.h>
