@@ -97,25 +97,27 @@ static __always_inline void hit_take(struct hit_args *args, const __u64 *ctx, __
 	HIT_TAKE(11);
 }
 
+/* A number of its own size: to read a word of which a part was just written takes long. */
+#define READ_NUMBER(type_)                                                                         \
+	({                                                                                         \
+		type_ v_;                                                                          \
+		bpf_probe_read_kernel(&v_, sizeof(v_), (void *)addr); /* else it is 0 */           \
+		v_;                                                                                \
+	})
+
 static __always_inline __u64 read_number(const struct frbpf_extract *x, __u64 addr)
 {
-	__u64 v = 0;
-
 	switch (x->size) {
 	case 1:
-		bpf_probe_read_kernel(&v, 1, (void *)addr);
-		break;
+		return READ_NUMBER(__u8);
 	case 2:
-		bpf_probe_read_kernel(&v, 2, (void *)addr);
-		break;
+		return READ_NUMBER(__u16);
 	case 4:
-		bpf_probe_read_kernel(&v, 4, (void *)addr);
-		break;
+		return READ_NUMBER(__u32);
 	case 8:
-		bpf_probe_read_kernel(&v, 8, (void *)addr);
-		break;
+		return READ_NUMBER(__u64);
 	}
-	return v;
+	return 0;
 }
 
 static __always_inline __u64 trim_number(const struct frbpf_extract *x, __u64 v)
@@ -235,7 +237,10 @@ static __always_inline bool hit_passes(__u32 half, const struct frbpf_extracts *
 		const struct frbpf_extract *x = &xs->slot[i];
 		__u64 v = hit_arg(ctx, x->arg);
 
-		if (x->kind == FRBPF_EXTRACT_NUMBER && !x->n_steps) {
+		/* most numbers lie in an argument, or in what one points to */
+		if (x->kind == FRBPF_EXTRACT_NUMBER && x->n_steps < 2) {
+			if (x->n_steps)
+				v = read_number(x, v + x->offset[0]);
 			v = trim_number(x, v);
 		} else {
 			extract_from(x, v, &value);

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -294,6 +296,45 @@ static void test_kinds_of_values(void **state)
 	ruleset__free(rs);
 }
 
+/* At a port of their own, which is no small one. */
+static void listen_and_close(long n)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+
+	while (n--) {
+		int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+		if (fd < 0 || bind(fd, (struct sockaddr *)&any, sizeof(any)) || listen(fd, 1))
+			_exit(1);
+		close(fd);
+	}
+}
+
+/* One byte, and two, behind a pointer: the state (TCP_CLOSE), which has not changed yet, and the port. */
+static void test_small_numbers(void **state)
+{
+	struct detectors *d;
+	struct ruleset *rs;
+	uint32_t slots[3];
+
+	NEED_ROOT();
+	rs = load_rules("[rule-state]\nwhen = sock:inet_sock_set_state\n"
+			"if = sk.__sk_common.skc_state == 7 && comm == NAME\ndump = none\n");
+	d = open_detectors();
+	update(d, rs->rules, rs->n_rules, slots);
+	assert_int_equal(await(spawn_subject(listen_and_close, 5)), 0);
+	assert_int_equal(matched(d, slots[0]), 5);
+	ruleset__free(rs);
+
+	rs = load_rules("[rule-port]\nwhen = sock:inet_sock_set_state\n"
+			"if = sk.__sk_common.skc_num >= 1024 && comm == NAME\ndump = none\n");
+	update(d, rs->rules, rs->n_rules, slots);
+	assert_int_equal(await(spawn_subject(listen_and_close, 5)), 0);
+	assert_in_range(matched(d, slots[0]), 5, 10);
+	detectors__free(d);
+	ruleset__free(rs);
+}
+
 /* What is extracted goes with its rules from one half to the other. */
 static void test_reload(void **state)
 {
@@ -554,6 +595,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_handler),
 		cmocka_unit_test(test_signal_target),
 		cmocka_unit_test(test_kinds_of_values),
+		cmocka_unit_test(test_small_numbers),
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_fields_reload),
