@@ -129,13 +129,12 @@ __noinline int place_of_old(__u64 hash, __u64 now)
 }
 
 /* Has another CPU begun the same meanwhile? Of two that take a place at the same time one or both see it. */
-static __always_inline bool has_twin(const struct span_place *place)
+__noinline int has_twin(__u64 hash)
 {
-	const volatile __u64 *line = tags[line_of(place->hash)];
-	__u64 tag = tag_of(place->hash, SPAN_TAKEN);
+	const volatile __u64 *line = tags[line_of(hash)];
+	__u64 tag = tag_of(hash, SPAN_TAKEN);
 	__u32 i, n = 0;
 
-#pragma clang loop unroll(full)
 	for (i = 0; i < PLACES; i++)
 		n += line[i] >> SPAN_STATE_BITS == tag >> SPAN_STATE_BITS;
 	return n > 1;
@@ -162,7 +161,7 @@ static __always_inline bool span_put(const struct span_key *key, __u64 hash, __u
 		place_change(ret->tag, tag_of(hash, SPAN_TAKEN), tag);
 		return false;
 	}
-	if (has_twin(ret)) {
+	if (has_twin(hash)) {
 		span_give(ret, SPAN_FREE);
 		return false;
 	}
