@@ -25,10 +25,12 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define MAX_REQUESTS 16384 /* under way; a power of two */
+#define LINE_BITS    11
+#define LINES	     (1 << LINE_BITS)
+#define MAX_REQUESTS (LINES * PLACES) /* under way */
 
 struct pending {
-	__u64 queued;	 /* of blkio */
+	__u64 queued;	 /* of blkio.device, any time since it was allocated */
 	__u64 issued;	 /* 0: not yet */
 	__u64 sector;	 /* the first, once a part is done */
 	__u64 done;	 /* bytes of parts that are done */
@@ -46,7 +48,6 @@ struct {
 } requests SEC(".maps");
 
 /* Their tags. */
-#define LINES (MAX_REQUESTS / PLACES)
 __u64 tags[LINES][PLACES] __attribute__((aligned(64)));
 
 /* Is a program of this CPU at work with `scratch`? Before 6.2 an interrupt may run it once more. */
@@ -82,9 +83,10 @@ static __always_inline __u64 request_key(const struct request *rq)
 	return key;
 }
 
+/* The highest bits of the product: requests that lie side by side get lines far apart. */
 static __always_inline __u32 line_of(__u64 key)
 {
-	return (key * 0x9e3779b97f4a7c15ULL >> 32) % LINES;
+	return key * 0x9e3779b97f4a7c15ULL >> (64 - LINE_BITS);
 }
 
 static __always_inline bool entry_at(__u64 key, __u32 i, struct entry *ret)
@@ -156,8 +158,14 @@ static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued
 SEC("tp_btf/block_io_start")
 int BPF_PROG(io_start, struct request *rq)
 {
-	begin(rq, of_device ? 0 : bpf_ktime_get_ns(), 0);
+	begin(rq, of_device ? rq->start_time_ns : bpf_ktime_get_ns(), 0);
 	return 0;
+}
+
+/* That of @rq, and not of one before it whose end was missed. */
+static __always_inline bool entry_under_way(struct request *rq, struct entry *ret)
+{
+	return entry_find(request_key(rq), ret) && rq->start_time_ns <= ret->p->queued;
 }
 
 /* Only of kernels without block_io_start. */
@@ -166,7 +174,7 @@ int BPF_PROG(io_insert, struct request *rq)
 {
 	struct entry e;
 
-	if (!entry_find(request_key(rq), &e))
+	if (!entry_under_way(rq, &e))
 		begin(rq, rq->start_time_ns ?: bpf_ktime_get_ns(), 0);
 	return 0;
 }
@@ -177,7 +185,7 @@ int BPF_PROG(io_issue, struct request *rq)
 	__u64 now = bpf_ktime_get_ns();
 	struct entry e;
 
-	if (entry_find(request_key(rq), &e))
+	if (entry_under_way(rq, &e))
 		e.p->issued = now;
 	else
 		begin(rq, rq->start_time_ns ?: now, now);

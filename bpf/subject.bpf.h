@@ -94,7 +94,8 @@ static __always_inline struct match *match_saved(struct settle *settle, const st
 	val[FRBPF_FIELD_CPU][0] = s->cpu;
 	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
 	if (rules_look_at_cgroups(settle->half) && bpf_core_field_exists(current->cgroups)) {
-		m->cgroup[MATCH_SUBJECT] = *cgroups;
+		if (s->own_cgroup) /* else they are of who was in this place before */
+			m->cgroup[MATCH_SUBJECT] = *cgroups;
 		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
 			   &m->cgroup[MATCH_CURRENT]);
 	}

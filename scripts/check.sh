@@ -56,7 +56,7 @@ end_child() {
 
 cleanup() {
 	end_child
-	[[ $ahead ]] && kill "$ahead" 2>/dev/null && wait "$ahead" 2>/dev/null
+	[[ $ahead && $(jobs -pr) == *"$ahead"* ]] && kill "$ahead" && wait "$ahead"
 	((${#lanes[@]})) && kill "${lanes[@]}" 2>/dev/null && wait "${lanes[@]}" 2>/dev/null
 	leftovers "$tmp" | xargs -r kill -KILL 2>/dev/null
 	rm -rf "$tmp"
@@ -178,6 +178,7 @@ build_ahead() {
 	mapfile -t bins < <(fuzz_programs)
 	[[ " ${parts[*]} " == *" san "* ]] && builds+=("SAN=1 all unit")
 	[[ " ${parts[*]} " == *" fuzz "* ]] && builds+=("all ${bins[*]}")
+	((${#builds[@]})) || return
 	# shellcheck disable=SC2016 # of the inner shell
 	timeout -k 10 600 nice sh -c 'for args in "$@"; do make -j"$(nproc)" $args; done' - "${builds[@]}" \
 		</dev/null >/dev/null 2>&1 &

@@ -6,17 +6,41 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 
 #include "detect_fixture.h"
 
 #define REFUSED 99 /* exit status: not allowed here */
+
 /*
- * A call that nobody else makes: of the numbers that no 64-bit table has, so it fails with ENOSYS.
- * Several of these tests may run on a machine at once.
+ * A call that nobody else makes: of the numbers that no 64-bit table has, so it fails with ENOSYS. Several of these
+ * tests may run on a machine at once: whoever has the socket of that name has the number, until it ends.
  */
-#define RARE_CALL	(RARE_CALL_FIRST + test_pid() % 80)
+#define RARE_CALL	rare_call
 #define RARE_CALL_FIRST 340
+#define RARE_CALLS	80
+static int rare_call = RARE_CALL_FIRST;
+
+static inline bool take_name(int fd, int nr)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+
+	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "frbpf-test-call-%d", nr);
+	return !bind(fd, (struct sockaddr *)&name, sizeof(name));
+}
+
+__attribute__((constructor)) static void take_rare_call(void)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	for (int nr = RARE_CALL_FIRST; nr < RARE_CALL_FIRST + RARE_CALLS; nr++) {
+		rare_call = nr;
+		if (take_name(fd, nr))
+			return;
+	}
+}
 
 /* ---- rules ---- */
 

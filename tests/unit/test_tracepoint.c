@@ -401,7 +401,6 @@ static void close_rare(long n)
 		close(RARE_FD + n % 2);
 }
 
-/* No faster than they are looked at. */
 /* By whom the hits of close_rare_slowly() are counted. */
 static struct {
 	struct detectors *d;

@@ -79,6 +79,7 @@ static void accepted(void **state)
 		{ "tracepoint:syscalls:sys_enter_read", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
 		{ "syscalls:sys_enter_read", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
 		{ "vsyscall:emulate_vsyscall", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
+		{ "spi:spi_message_start", FRBPF_SOURCE_TRACEPOINT, 0, 0 },
 	};
 	char message[256];
 

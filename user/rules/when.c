@@ -162,7 +162,9 @@ static const struct when_source_desc *find_source(const struct when_parser *p, s
 }
 
 /* Systems of tracepoints whose names are near those of sources. */
-static const char *const alike[] = { "syscalls", "vsyscall", NULL };
+static const char *const alike[] = {
+	"syscalls", "vsyscall", "spi", "pci", "uprobes", "kprobes", NULL,
+};
 
 /* A misspelt source that takes something behind ':', rather than the system of a tracepoint? */
 static bool is_misspelt(const struct when_parser *p, struct span name)
