@@ -90,6 +90,7 @@ struct expr_field_desc {
 	const struct symbol *symbols; /* names for its numbers, or NULL */
 	const char *meaning;	      /* one line */
 	bool bits;		      /* the symbols are bits of it */
+	const struct symbol *others;  /* names that it has elsewhere, for an error; or NULL */
 };
 extern const struct expr_field_desc expr_fields[];
 

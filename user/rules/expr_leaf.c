@@ -317,12 +317,31 @@ static int find_symbol(const struct expr_field_desc *field, const char *s, size_
 	return 0;
 }
 
+/* @others knows it: which number it is. */
+static int symbol_of_others(const struct source_text *src, const struct expr_field_desc *field,
+			    struct token value, struct diags *d)
+{
+	long n;
+
+	if (!field->others ||
+	    symbol__find(field->others, src->text + value.span.off, value.span.len, &n))
+		return -ENOENT;
+	return diags__error(d, src, value.span,
+			    "write %ld: " QUOTED " is a name that the tracepoint's format has, at "
+			    "which a rule with a path does not look",
+			    n, QUOTE_SPAN(src, value.span));
+}
+
 static int unknown_symbol(const struct source_text *src, const struct expr_field_desc *field,
 			  struct token value, struct diags *d)
 {
 	const char *s = src->text + value.span.off, *nearest = NULL;
 	char all[LISTED_MAX];
+	int err;
 
+	err = symbol_of_others(src, field, value, d);
+	if (err != -ENOENT)
+		return err;
 	if (field->field == FRBPF_FIELD_SYSCALL)
 		nearest = nearest_word(s, value.span.len, syscall_names);
 	else if (field->symbols)

@@ -34,9 +34,46 @@ static int find_value(const struct rule_conf *rule, const struct rule_arg *arg,
 	return -EINVAL;
 }
 
+/* Is it compared with a name, of which the kernel's types know none? */
+static bool is_named(const struct rule_conf *rule, const struct rule_arg *arg,
+		     const struct btf_trace *trace)
+{
+	struct btf_value value;
+	struct span bad;
+	bool number;
+
+	if (tracepoint_info__symbols(rule->when.target, arg->name) ||
+	    btf_trace__value(trace, arg->name, BTF_PATH_RULE, &value, &bad, NULL))
+		return false;
+	number = value.type == EXPR_NUMBER && !value.symbols;
+	btf_value__free(&value);
+	for (uint32_t i = 0; number && i < rule->expr.n_nodes; i++) {
+		const struct frbpf_node *n = &rule->expr.nodes[i];
+
+		if (n->field == FRBPF_FIELD_ARG + arg->slot &&
+		    (isalpha((unsigned char)rule->expr.strings[n->val[0]][0]) ||
+		     rule->expr.strings[n->val[0]][0] == '_'))
+			return true;
+	}
+	return false;
+}
+
+/* The names that a field called as @arg has, if the rule compares it with a name. They are @ret's. NULL: none. */
+static const struct symbol *names_of_field(const struct rule_conf *rule, const struct rule_arg *arg,
+					   const struct btf_trace *trace, struct event_format **ret)
+{
+	const struct event_field *field;
+
+	if (!is_named(rule, arg, trace) || event_format__read(rule->when.target, ret, NULL))
+		return NULL;
+	field = event_format__find(*ret, arg->name, strlen(arg->name));
+	return field ? field->symbols : NULL;
+}
+
 static int bind_arg(struct rule_conf *rule, struct rule_arg *arg, const struct btf_trace *trace,
 		    struct diags *d)
 {
+	struct event_format *format = NULL;
 	struct btf_value value;
 	struct expr_field_desc desc;
 	int err = find_value(rule, arg, trace, d, &value);
@@ -51,6 +88,7 @@ static int bind_arg(struct rule_conf *rule, struct rule_arg *arg, const struct b
 		.max = value.max,
 		.of_event = true,
 		.symbols = tracepoint_info__symbols(rule->when.target, arg->name) ?: value.symbols,
+		.others = names_of_field(rule, arg, trace, &format),
 	};
 	err = expr__bind(&rule->expr, arg->slot, &desc, rule->src, d);
 	if (!err) {
@@ -59,6 +97,7 @@ static int bind_arg(struct rule_conf *rule, struct rule_arg *arg, const struct b
 		arg->symbols = tracepoint_info__symbols(rule->when.target, arg->name);
 	}
 	btf_value__free(&value);
+	event_format__free(format);
 	return err;
 }
 
@@ -169,30 +208,6 @@ static const struct rule_arg *find_other(const struct rule_conf *rule,
 			return arg;
 	}
 	return NULL;
-}
-
-/* Is it compared with a name, of which the kernel's types know none? */
-static bool is_named(const struct rule_conf *rule, const struct rule_arg *arg,
-		     const struct btf_trace *trace)
-{
-	struct btf_value value;
-	struct span bad;
-	bool number;
-
-	if (tracepoint_info__symbols(rule->when.target, arg->name) ||
-	    btf_trace__value(trace, arg->name, BTF_PATH_RULE, &value, &bad, NULL))
-		return false;
-	number = value.type == EXPR_NUMBER && !value.symbols;
-	btf_value__free(&value);
-	for (uint32_t i = 0; number && i < rule->expr.n_nodes; i++) {
-		const struct frbpf_node *n = &rule->expr.nodes[i];
-
-		if (n->field == FRBPF_FIELD_ARG + arg->slot &&
-		    (isalpha((unsigned char)rule->expr.strings[n->val[0]][0]) ||
-		     rule->expr.strings[n->val[0]][0] == '_'))
-			return true;
-	}
-	return false;
 }
 
 /* All of them are fields of the format, too, and only that has the names which the rule uses, such as __GFP_ZERO. */
