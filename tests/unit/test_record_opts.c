@@ -107,77 +107,77 @@ static void test_values(void **state)
 }
 
 /* Each refused line gives one error, at the token and with these words. */
+static const struct {
+	const char *line, *token, *words;
+} error_rows[] = {
+	{ "-a --proc-map-timeout 500", "--proc-map-timeout",
+	  "option '--proc-map-timeout' of perf record is not supported in a session" },
+	{ "-ap1", "p", "option '-p' of perf record is not supported" },
+	{ "-p 1 -a", "-p", "option '-p' of perf" },
+	{ "--inherit", "--inherit", "option '--inherit' of perf record is not supported" },
+	{ "--no-inh", "--no-inh", "option '--no-inherit' of perf record is not supported" },
+	{ "--tail=1", "--tail", "option '--tail-synthesize' of perf record is not" },
+	{ "-a sleep 1", "sleep", "a session runs no command" },
+	{ "-a -- sleep", "--", "a session runs no command" },
+	{ "-a -", "-", "a session runs no command" },
+	{ "--overwrit3", "--overwrit3", "did you mean '--overwrite'?" },
+	{ "--bogus-thing=3 -a", "--bogus-thing", "unknown option '--bogus-thing'" },
+	{ "-x", "-x", "unknown option '-x'" },
+	{ "-ax", "x", "unknown option '-x'" },
+	{ "--sw", "--sw", "'--sw' is ambiguous" },
+	{ "--no", "--no", "ambiguous" },
+	{ "--overwrite=1", "--overwrite", "takes no value" },
+	{ "--no-overwrite=1", "--no-overwrite", "takes no value" },
+	{ "--no-freq", "--no-freq", "there is no option '--no-freq'" },
+	{ "-a -e", "-e", "option '-e' needs a value" },
+	{ "-F 99 -c 5", "5", "exclude each other" },
+	{ "-F max -c 5", "5", "exclude each other" },
+	{ "-F 0", "0", "a frequency of 0 records nothing" },
+	{ "-Fmin", "min", "a frequency 'min'" },
+	{ "-F -5", "-5", "a frequency '-5'" },
+	{ "-F 5000000000", "5000000000", "out of range" },
+	{ "-F ''", "", "a frequency ''" },
+	{ "-c 0", "0", "a period of 0" },
+	{ "-c 1e6", "1e6", "a period '1e6'" },
+	{ "-c 18446744073709551615", "18446744073709551615", "out of range" },
+	{ "-c 18446744073709551616", "18446744073709551616", "a period" },
+	{ "-m 0", "0", "at least one page" },
+	{ "-m 0K", "0K", "at least one page" },
+	{ "-m x", "x", "ring size 'x'" },
+	{ "-m 10T", "10T", "ring size '10T'" },
+	{ "-m 8589934592", "8589934592", "too large" },
+	{ "-m 8,8", ",8", "AUX area" },
+	{ "--call-graph dwarf,8192", "dwarf", "not supported yet: use --call-graph fp" },
+	{ "--call-graph lbr", "lbr", "not supported yet" },
+	{ "--call-graph fpp", "fpp", "unknown kind of call graph" },
+	{ "--call-graph fp,0", "0", "a stack depth of 0" },
+	{ "--call-graph fp,x", "x", "a stack depth 'x'" },
+	{ "--call-graph fp,70000", "70000", "out of range" },
+	{ "--switch-output=10M", "10M", "write --switch-output" },
+	{ "-e cs,,faults", "", "an event is missing" },
+	{ "-e ''", "", "an event is missing" },
+	{ "-e cs,", "", "an event is missing" },
+	{ "-a -e 'cs", "'", "no closing one" },
+	{ "-a -e \"cs", "\"", "no closing one" },
+};
+
 static void test_errors(void **state)
 {
-	static const struct {
-		const char *line, *token, *words;
-	} rows[] = {
-		{ "-a --proc-map-timeout 500", "--proc-map-timeout",
-		  "option '--proc-map-timeout' of perf record is not supported in a session" },
-		{ "-ap1", "p", "option '-p' of perf record is not supported" },
-		{ "-p 1 -a", "-p", "option '-p' of perf" },
-		{ "--inherit", "--inherit", "option '--inherit' of perf record is not supported" },
-		{ "--no-inh", "--no-inh", "option '--no-inherit' of perf record is not supported" },
-		{ "--tail=1", "--tail", "option '--tail-synthesize' of perf record is not" },
-		{ "-a sleep 1", "sleep", "a session runs no command" },
-		{ "-a -- sleep", "--", "a session runs no command" },
-		{ "-a -", "-", "a session runs no command" },
-		{ "--overwrit3", "--overwrit3", "did you mean '--overwrite'?" },
-		{ "--bogus-thing=3 -a", "--bogus-thing", "unknown option '--bogus-thing'" },
-		{ "-x", "-x", "unknown option '-x'" },
-		{ "-ax", "x", "unknown option '-x'" },
-		{ "--sw", "--sw", "'--sw' is ambiguous" },
-		{ "--no", "--no", "ambiguous" },
-		{ "--overwrite=1", "--overwrite", "takes no value" },
-		{ "--no-overwrite=1", "--no-overwrite", "takes no value" },
-		{ "--no-freq", "--no-freq", "there is no option '--no-freq'" },
-		{ "-a -e", "-e", "option '-e' needs a value" },
-		{ "-F 99 -c 5", "5", "exclude each other" },
-		{ "-F max -c 5", "5", "exclude each other" },
-		{ "-F 0", "0", "a frequency of 0 records nothing" },
-		{ "-Fmin", "min", "a frequency 'min'" },
-		{ "-F -5", "-5", "a frequency '-5'" },
-		{ "-F 5000000000", "5000000000", "out of range" },
-		{ "-F ''", "", "a frequency ''" },
-		{ "-c 0", "0", "a period of 0" },
-		{ "-c 1e6", "1e6", "a period '1e6'" },
-		{ "-c 18446744073709551615", "18446744073709551615", "out of range" },
-		{ "-c 18446744073709551616", "18446744073709551616", "a period" },
-		{ "-m 0", "0", "at least one page" },
-		{ "-m 0K", "0K", "at least one page" },
-		{ "-m x", "x", "ring size 'x'" },
-		{ "-m 10T", "10T", "ring size '10T'" },
-		{ "-m 8589934592", "8589934592", "too large" },
-		{ "-m 8,8", ",8", "AUX area" },
-		{ "--call-graph dwarf,8192", "dwarf", "not supported yet: use --call-graph fp" },
-		{ "--call-graph lbr", "lbr", "not supported yet" },
-		{ "--call-graph fpp", "fpp", "unknown kind of call graph" },
-		{ "--call-graph fp,0", "0", "a stack depth of 0" },
-		{ "--call-graph fp,x", "x", "a stack depth 'x'" },
-		{ "--call-graph fp,70000", "70000", "out of range" },
-		{ "--switch-output=10M", "10M", "write --switch-output" },
-		{ "-e cs,,faults", "", "an event is missing" },
-		{ "-e ''", "", "an event is missing" },
-		{ "-e cs,", "", "an event is missing" },
-		{ "-a -e 'cs", "'", "no closing one" },
-		{ "-a -e \"cs", "\"", "no closing one" },
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct parsed p = parse(rows[i].line);
+	for (size_t i = 0; i < sizeof(error_rows) / sizeof(error_rows[0]); i++) {
+		struct parsed p = parse(error_rows[i].line);
 		const struct diag *error = NULL;
 
 		for (size_t m = 0; m < p.d.n; m++)
 			if (p.d.v[m].level == DIAG_ERROR)
 				error = &p.d.v[m];
 		if (!error || p.d.n_errors != 1)
-			fail_msg("%zu errors: %s", p.d.n_errors, rows[i].line);
-		if (!strstr(error->msg, rows[i].words))
-			fail_msg("%s\ngives: %s\nnot:   %s", rows[i].line, error->msg,
-				 rows[i].words);
-		if (error->span.len != strlen(rows[i].token) ||
-		    strncmp(p.src->text + error->span.off, rows[i].token, error->span.len))
-			fail_msg("%s\nplace: '%.*s'", rows[i].line, (int)error->span.len,
+			fail_msg("%zu errors: %s", p.d.n_errors, error_rows[i].line);
+		if (!strstr(error->msg, error_rows[i].words))
+			fail_msg("%s\ngives: %s\nnot:   %s", error_rows[i].line, error->msg,
+				 error_rows[i].words);
+		if (error->span.len != strlen(error_rows[i].token) ||
+		    strncmp(p.src->text + error->span.off, error_rows[i].token, error->span.len))
+			fail_msg("%s\nplace: '%.*s'", error_rows[i].line, (int)error->span.len,
 				 p.src->text + error->span.off);
 		release(&p);
 	}
