@@ -617,18 +617,12 @@ static void test_verified_instructions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_target),
-		cmocka_unit_test(test_bad_targets),
-		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_nested),
-		cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_full),
-		cmocka_unit_test(test_age),
-		cmocka_unit_test(test_begun_at_once),
-		cmocka_unit_test(test_begun_again),
-		cmocka_unit_test(test_too_late),
-		cmocka_unit_test(test_verified_instructions),
+		cmocka_unit_test(test_target),	      cmocka_unit_test(test_bad_targets),
+		cmocka_unit_test(test_errors),	      cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_nested),	      cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_full),	      cmocka_unit_test(test_age),
+		cmocka_unit_test(test_begun_at_once), cmocka_unit_test(test_begun_again),
+		cmocka_unit_test(test_too_late),      cmocka_unit_test(test_verified_instructions),
 	};
 
 	return cmocka_run_group_tests_name("span", tests, NULL, NULL);

@@ -590,16 +590,11 @@ static void test_verified_instructions(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_crash),
-		cmocka_unit_test(test_handler),
-		cmocka_unit_test(test_signal_target),
-		cmocka_unit_test(test_kinds_of_values),
-		cmocka_unit_test(test_small_numbers),
-		cmocka_unit_test(test_reload),
-		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_fields_reload),
-		cmocka_unit_test(test_fields_pause),
-		cmocka_unit_test(test_verified_instructions),
+		cmocka_unit_test(test_crash),	      cmocka_unit_test(test_handler),
+		cmocka_unit_test(test_signal_target), cmocka_unit_test(test_kinds_of_values),
+		cmocka_unit_test(test_small_numbers), cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_fields),	      cmocka_unit_test(test_fields_reload),
+		cmocka_unit_test(test_fields_pause),  cmocka_unit_test(test_verified_instructions),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "--exit"))

@@ -150,7 +150,8 @@ static const char *explain_invalid(const struct event *ev)
 	if (kernel_too_old())
 		return "this kernel is too old: clockid and overwritable rings need 4.7";
 	if (ev->attr.type == PERF_TYPE_TRACEPOINT)
-		return "the kernel does not give this tracepoint to perf (of the system ftrace, only a few), or "
+		return "the kernel does not give this tracepoint to perf (of the system ftrace, "
+		       "only a few), or "
 		       "it is gone";
 	return "the PMU refuses these settings: can it sample, and is the config right?";
 }
