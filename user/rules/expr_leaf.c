@@ -18,7 +18,7 @@
 #define DEVICE_MAX  128
 #define OP(name)    (1U << FRBPF_OP_##name)
 
-#define NAMES_MAX  32
+#define NAMES_MAX  48
 #define LISTED_MAX 256 /* bytes of names that a message lists */
 
 /* All names of fields, those of tasks also with "current." before them. */
@@ -39,6 +39,16 @@ static const char *nearest_field(const struct field_scope *scope, const char *s,
 	return nearest_word(s, len, names);
 }
 
+/* Where the source is not known, fields of several sources have one name. */
+static bool is_listed(const struct expr_field_desc *f, enum frbpf_source source)
+{
+	for (const struct expr_field_desc *before = expr_fields; before < f; before++) {
+		if (expr_field__is_of(before, source) && !strcmp(before->name, f->name))
+			return true;
+	}
+	return false;
+}
+
 /* Those that events of this kind have, a blank before each; in @buf. */
 static const char *list_fields(const struct field_scope *scope, char buf[static LISTED_MAX])
 {
@@ -46,7 +56,7 @@ static const char *list_fields(const struct field_scope *scope, char buf[static 
 
 	buf[0] = '\0';
 	for (const struct expr_field_desc *f = expr_fields; f->name && len < LISTED_MAX; f++) {
-		if (expr_field__is_of(f, scope->source))
+		if (expr_field__is_of(f, scope->source) && !is_listed(f, scope->source))
 			len += snprintf(buf + len, LISTED_MAX - len, " %s", f->name);
 	}
 	return buf;
