@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -264,6 +267,41 @@ static void libraries(void **state)
 	probe_target__free(a);
 }
 
+/* With a folder of its name among the libraries, in file systems of our own. */
+static int find_beside_folder(void)
+{
+	char program[PATH_MAX];
+	struct probe_target *t;
+	struct err err = { "" };
+
+	if (unshare(CLONE_NEWNS) || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("frbpf-test", "/usr/local/lib", "tmpfs", 0, NULL) ||
+	    mkdir("/usr/local/lib/frbpf-namesake", 0755))
+		return 1;
+	snprintf(program, sizeof(program), "%s", file("frbpf-namesake", self.data, self.len));
+	if (setenv("PATH", dir, 1) ||
+	    find(FRBPF_SOURCE_UPROBE, "frbpf-namesake", "target_function", &t, &err)) {
+		fprintf(stderr, "%s\n", err.msg);
+		return 2;
+	}
+	return strcmp(t->places[0].name, program) ? 3 : 0;
+}
+
+static void folders(void **state)
+{
+	int status;
+	pid_t child;
+
+	if (geteuid())
+		skip();
+	child = fork();
+	assert_true(child >= 0);
+	if (!child)
+		_exit(find_beside_folder());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 static void running_processes(void **state)
 {
 	char glob[PATH_MAX + 8] = "", *base;
@@ -357,6 +395,7 @@ int main(void)
 		cmocka_unit_test(stripped),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(libraries),
+		cmocka_unit_test(folders),
 		cmocka_unit_test(running_processes),
 		cmocka_unit_test(replaced_files),
 		cmocka_unit_test(notes),

@@ -217,6 +217,13 @@ static int compare_library(const char *soname, const char *path, void *arg)
 	return 0;
 }
 
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
 static void list_folder(const char *folder, struct library *lib)
 {
 	DIR *dir = opendir(folder);
@@ -228,7 +235,9 @@ static void list_folder(const char *folder, struct library *lib)
 		    strncmp(e->d_name, lib->name, strlen(lib->name)))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
-		compare_library(e->d_name, path, lib);
+		/* a program's own folder in /usr/lib has the program's name */
+		if (is_file(path))
+			compare_library(e->d_name, path, lib);
 	}
 	if (dir)
 		closedir(dir);
@@ -253,14 +262,12 @@ static int find_library(struct library *lib)
 static bool find_program(const char *name, char *ret, size_t size)
 {
 	const char *path = getenv("PATH") ?: DEFAULT_PATH;
-	struct stat st;
 
 	for (;;) {
 		size_t len = strcspn(path, ":");
 
 		snprintf(ret, size, "%.*s/%s", (int)len, path, name);
-		if (path[0] == '/' && strlen(ret) + 1 < size && !stat(ret, &st) &&
-		    S_ISREG(st.st_mode) && !access(ret, X_OK))
+		if (path[0] == '/' && strlen(ret) + 1 < size && is_file(ret) && !access(ret, X_OK))
 			return true;
 		if (!path[len])
 			return false;
@@ -271,7 +278,7 @@ static bool find_program(const char *name, char *ret, size_t size)
 static int find_by_name(const char *name, struct probe_files *ret, struct err *err)
 {
 	_cleanup_free_ struct library *lib = calloc(1, sizeof(*lib));
-	char program[PATH_MAX];
+	char program[PATH_MAX] = "";
 	int r;
 
 	if (!lib)
@@ -290,7 +297,8 @@ static int find_by_name(const char *name, struct probe_files *ret, struct err *e
 		return err_set(err, r,
 			       "there is no library or program '%s' here: write its absolute path",
 			       name);
-	return r ? err_set(err, r, "%s: %s", name, strerror(-r)) : 0;
+	return r ? err_set(err, r, "%s: %s", lib->soname[0] ? lib->path : program, strerror(-r))
+		 : 0;
 }
 
 int probe_files__find(const char *path, struct probe_files *ret, struct err *err)
