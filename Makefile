@@ -72,7 +72,7 @@ WORKLOADS += $(patsubst tests/workloads/%.cc,$(O)/tests/workloads/%,$(wildcard t
 endif
 FUZZ_BINS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help check quickstart deps unit workloads fuzz bench install clean format tools-check
+.PHONY: all help check quickstart deps unit workloads fuzz bench install uninstall clean format tools-check
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -173,6 +173,14 @@ install: all
 	install -d $(DESTDIR)/etc/systemd/system
 	sed 's|/usr/local|$(PREFIX)|' configs/frbpf.service > $(DESTDIR)/etc/systemd/system/frbpf.service
 
+# what install has put there, and no other file
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/frbpf $(DESTDIR)$(PREFIX)/include/frbpf.h
+	rm -f $(patsubst configs/%,$(DESTDIR)$(PREFIX)/share/frbpf/%,$(wildcard configs/*.conf configs/ci/* configs/examples/*))
+	rm -f $(DESTDIR)$(PREFIX)/share/doc/frbpf/README.md $(DESTDIR)/etc/systemd/system/frbpf.service
+	for d in share/frbpf/ci share/frbpf/examples share/frbpf share/doc/frbpf; do \
+		if [ -d $(DESTDIR)$(PREFIX)/$$d ]; then rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX)/$$d; fi; done
+
 format:
 	clang-format -i $$(git ls-files '*.[ch]')
 
@@ -185,6 +193,7 @@ help:
 	@echo 'make fuzz             fuzz every parser, 5 minutes each (FUZZ_TIME=seconds)'
 	@echo 'make bench            measure beside perf, bcc and bpftrace (root)'
 	@echo 'make install          program, rules files, frbpf.h and systemd unit (PREFIX, DESTDIR)'
+	@echo 'make uninstall        remove what make install has put there'
 	@echo 'make GEN_VMLINUX_H=1  take kernel types from the running kernel'
 
 -include $(OBJS:.o=.d) $(MAIN_OBJ:.o=.d) $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.d) $(UNIT_BINS:=.d)

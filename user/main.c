@@ -37,7 +37,8 @@ static void print_help(void)
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		printf("  %-8s %-28s %s\n", commands[i]->name, commands[i]->usage,
 		       commands[i]->summary);
-	printf("\nWithout a command: status. --version prints the version.\n");
+	printf("\nWithout a command: status. help COMMAND is COMMAND --help. --version prints the "
+	       "version.\n");
 }
 
 static int unknown_command(const char *name)
@@ -80,6 +81,26 @@ static void move_command_first(char **argv, int n_options)
 	argv[1] = name;
 }
 
+static int run_command(int argc, char **argv)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (strcmp(commands[i]->name, argv[0]) == 0)
+			return commands[i]->run(argc, argv);
+	}
+	return unknown_command(argv[0]);
+}
+
+/* "help COMMAND" is "COMMAND --help". */
+static int help(int argc, char **argv)
+{
+	char *words[] = { argv[1], (char[]){ "--help" }, NULL };
+
+	if (argc > 1 && argv[1][0] != '-')
+		return run_command(2, words);
+	print_help();
+	return EXIT_DONE;
+}
+
 int main(int argc, char **argv)
 {
 	static char *status_argv[] = { "status", NULL };
@@ -88,19 +109,13 @@ int main(int argc, char **argv)
 		return cmd_status.run(1, status_argv);
 	move_command_first(argv, leading_options(argc, argv));
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-	    strcmp(argv[1], "help") == 0) {
-		print_help();
-		return EXIT_DONE;
-	}
+	    strcmp(argv[1], "help") == 0)
+		return help(argc - 1, argv + 1);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
 		printf("frbpf %s\n", FRBPF_VERSION);
 		return EXIT_DONE;
 	}
 	if (argv[1][0] == '-') /* as perf daemon: options without a command ask for the status */
 		return cmd_status.run(argc, argv);
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-		if (strcmp(commands[i]->name, argv[1]) == 0)
-			return commands[i]->run(argc - 1, argv + 1);
-	}
-	return unknown_command(argv[1]);
+	return run_command(argc - 1, argv + 1);
 }

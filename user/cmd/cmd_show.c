@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/incidents.h"
 #include "cmd/json_fields.h"
+#include "cmd/next_session.h"
 #include "cmd/show_stacks.h"
 #include "common/log.h"
 #include "rules/symbols.h"
@@ -143,15 +144,10 @@ static void print_merged(const json_t *m)
 
 static void print_next(const json_t *m)
 {
-	const json_t *s;
-	size_t i;
+	const json_t *s = next_session(m);
 
-	json_array_foreach (json_object_get(m, "sessions"), i, s) {
-		if (!str(s, "file")[0])
-			continue;
+	if (s)
 		printf("next: perf script -i %s | less +/frbpf:trigger\n", str(s, "file"));
-		return;
-	}
 }
 
 static void print_incident(const json_t *m)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,30 +37,43 @@ static void print_frame(const json_t *f)
 	if (symbol)
 		printf("%s+0x%" PRIx64, plain ? make_printable(plain) : symbol,
 		       number(f, "symbol_offset"));
-	else if (module)
-		printf("0x%" PRIx64, number(f, "offset"));
 	else
-		printf("%s", str(f, "address") ?: "?");
+		printf("0x%" PRIx64, number(f, "offset"));
 	if (module)
 		printf(" (%s)", base_name(module));
 	putchar('\n');
 	free(plain);
 }
 
+/* Of a stack that was walked without frame pointers, words are taken for return addresses. */
+static bool is_mapped(const json_t *frame)
+{
+	return str(frame, "symbol") || str(frame, "module");
+}
+
 static void print_stack(const char *label, const json_t *frames, const char *remark)
 {
-	size_t n = json_array_size(frames), i;
+	size_t i, shown = 0, unmapped = 0;
+	const json_t *f;
 
-	if (!n)
+	if (!json_array_size(frames))
 		return;
 	if (remark)
 		printf("  %-10s %s\n", label, remark);
-	for (i = 0; i < n && i < FRAMES; i++) {
-		printf("  %-10s ", i || remark ? "" : label);
-		print_frame(json_array_get(frames, i));
+	json_array_foreach (frames, i, f) {
+		if (!is_mapped(f)) {
+			unmapped++;
+		} else if (shown++ < FRAMES) {
+			printf("  %-10s ", shown > 1 || remark ? "" : label);
+			print_frame(f);
+		}
 	}
-	if (n > FRAMES)
-		printf("  %-10s ... %zu more\n", "", n - FRAMES);
+	if (shown > FRAMES)
+		printf("  %-10s ... %zu more\n", "", shown - FRAMES);
+	if (unmapped)
+		printf("  %-10s %zu word%s without a map%s\n", shown || remark ? "" : label,
+		       unmapped, unmapped == 1 ? "" : "s",
+		       shown && !strcmp(label, "user") ? " (no frame pointers?)" : "");
 }
 
 void show_stacks__print(const json_t *stacks)
