@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include "cmd/json_fields.h"
 #include "cmd/probe_report.h"
 #include "common/cleanup.h"
+#include "common/foreign.h"
 #include "detect/app/app_files.h"
 #include "detect/probe/probe_file.h"
 #include "detect/probe/probe_target.h"
@@ -67,7 +67,7 @@ static void add_triggers(json_t *list, const char *name)
 	probe_files__find_mapped(&files);
 	for (size_t i = 0; i < files.n; i++) {
 		const struct probe_file *file = &files.v[i];
-		int fd = open(file->open, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), n = 0;
+		int fd = foreign__open_path(file->open, FOREIGN_TRUSTED, &file->st), n = 0;
 		struct app_file *f;
 
 		if (fd < 0 || app_file__read(fd, &file->st, file->name, &f) || !f)
@@ -210,7 +210,7 @@ static int by_name(const void *a, const void *b)
 static int list_file(struct listing *l, const struct probe_file *file, struct err *err)
 {
 	struct elf_file *f;
-	int r = elf_file__open(file->open, file->name, &f, err);
+	int r = elf_file__open(file->open, file->name, &file->st, &f, err);
 
 	if (r)
 		return r;

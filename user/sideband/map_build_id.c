@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
 #include <pthread.h>
@@ -10,8 +9,10 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/foreign.h"
 #include "common/map_file.h"
 #include "sideband/map_build_id.h"
 
@@ -93,23 +94,21 @@ static void remember(struct map_build_ids *c, struct entry *e, size_t key_len)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static bool is_file(int fd, const struct map_file_id *file)
+static bool is_file(const struct stat *st, const struct map_file_id *file)
 {
-	struct stat st;
-
-	return !fstat(fd, &st) && st.st_ino == file->ino && major(st.st_dev) == file->maj &&
-	       minor(st.st_dev) == file->min;
+	return st->st_ino == file->ino && major(st->st_dev) == file->maj &&
+	       minor(st->st_dev) == file->min;
 }
 
 /* What the process has mapped there need not be what it had: ids are used again. On btrfs and
  * overlayfs fstat() tells another device than the map, then the path has to agree. */
-static bool is_mapped_file(int fd, const char *map_file, const struct map_file_id *file,
-			   const char *name)
+static bool is_mapped_file(const struct stat *st, const char *map_file,
+			   const struct map_file_id *file, const char *name)
 {
 	char path[PATH_MAX];
 	ssize_t n;
 
-	if (is_file(fd, file))
+	if (is_file(st, file))
 		return true;
 	n = readlink(map_file, path, sizeof(path));
 	return n > 0 && (size_t)n == strlen(name) && !memcmp(path, name, n);
@@ -125,32 +124,49 @@ static bool is_generation(int fd, const struct map_file_id *file)
 	       (uint32_t)now == (uint32_t)file->ino_generation;
 }
 
-static int open_path(const char *path, const struct map_file_id *file)
+/* Takes @found over. Another file may have taken the name: that one is not opened. */
+static int open_found(int found, const struct stat *st, const struct map_file_id *file)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd;
 
-	if (fd < 0 || (is_file(fd, file) && is_generation(fd, file)))
+	if (found < 0)
+		return found;
+	fd = is_file(st, file) ? foreign__open(found) : -ESTALE;
+	close(found);
+	if (fd < 0 || is_generation(fd, file))
 		return fd;
-	close(fd); /* another file has taken the name */
-	return -1;
+	close(fd);
+	return -ESTALE;
+}
+
+static int open_map_file(uint32_t pid, uint64_t start, uint64_t end, const struct map_file_id *file,
+			 const char *name)
+{
+	char path[MAP_FILE_PATH_MAX];
+	struct stat st;
+
+	map_file__path(pid, start, end, path);
+	_cleanup_close_ int found = foreign__find(path, FOREIGN_MAGIC, &st);
+	if (found < 0)
+		return found;
+	return is_mapped_file(&st, path, file, name) ? foreign__open(found) : -ESTALE;
 }
 
 /* As the process has it, by its path; when it has ended, as we have that path. */
 static int open_mapped(uint32_t pid, uint64_t start, uint64_t end, const struct map_file_id *file,
 		       const char *name)
 {
-	char path[PATH_MAX + 64];
-	int fd;
+	struct stat st;
+	int fd = open_map_file(pid, start, end, file, name), found;
 
-	map_file__path(pid, start, end, path);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 && is_mapped_file(fd, path, file, name))
-		return fd;
 	if (fd >= 0)
-		close(fd);
-	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, name);
-	fd = open_path(path, file);
-	return fd < 0 ? open_path(name, file) : fd;
+		return fd;
+	found = foreign__find_of(pid, name, &st);
+	fd = open_found(found, &st, file);
+	if (fd >= 0)
+		return fd;
+	found = foreign__find(name, 0, &st);
+	return open_found(found, &st, file);
 }
 
 bool map_build_ids__find(struct map_build_ids *c, uint32_t pid, uint64_t start, uint64_t end,

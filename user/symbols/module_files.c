@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/foreign.h"
 #include "common/map_file.h"
 #include "symbols/module_files.h"
 #include "symbols/text_chunks.h"
@@ -20,18 +20,6 @@
 #define DEBUG_DIR    "/usr/lib/debug"
 
 static const char no_memory[] = "out of memory for its symbols";
-
-/* A file that may have the symbols. The path may come from a recording of anybody's making: opening a
- * device can do something by itself. */
-static int open_file(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return -1;
-	/* O_NONBLOCK: a fifo that has taken its place must not block us. */
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
 
 /* "12/3456...": the file's place below a .build-id. */
 static void format_id(const struct build_id *id, char to[2 * BUILD_ID_MAX + 2])
@@ -55,19 +43,27 @@ static bool has_id(int fd, const struct build_id *id)
 			     !memcmp(is.data, id->data, id->size));
 }
 
-/* Open @path and read it if it is of that build id. *ret_other: becomes true when it is not. */
-static bool read_file(const char *path, const struct build_id *id, struct elf_symbols *ret,
-		      bool *ret_other)
+/* Read the file @fd, which is taken over, if it is of that build id. *ret_other: becomes true when it
+ * is not. */
+static bool read_open(int fd, const struct build_id *id, struct elf_symbols *ret, bool *ret_other)
 {
-	_cleanup_close_ int fd = open_file(path);
+	bool other = fd >= 0 && !has_id(fd, id), done = false;
 
-	if (fd < 0)
-		return false;
-	if (!has_id(fd, id)) {
+	if (other)
 		*ret_other = true;
-		return false;
-	}
-	return !elf_symbols__read(fd, ret);
+	else if (fd >= 0)
+		done = !elf_symbols__read(fd, ret);
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
+/* The same of a file that may have the symbols. @flags: of foreign.h; the path may come from a recording
+ * of anybody's making. */
+static bool read_file(const char *path, unsigned int flags, const struct build_id *id,
+		      struct elf_symbols *ret, bool *ret_other)
+{
+	return read_open(foreign__open_path(path, flags, NULL), id, ret, ret_other);
 }
 
 /* A file below ~/.debug, where perf keeps copies. False: there is no home. */
@@ -93,19 +89,18 @@ struct mapped {
 /* As @pid has it. Without a build id that may be another process by now. */
 static bool read_of_process(const struct mapped *m, struct elf_symbols *ret, bool *ret_other)
 {
-	char path[PATH_MAX];
+	char path[MAP_FILE_PATH_MAX];
 
 	if (!m->pid || !m->id->size)
 		return false;
-	if (snprintf(path, sizeof(path), "/proc/%u/root%s", m->pid, m->path) < PATH_MAX &&
-	    read_file(path, m->id, ret, ret_other))
+	if (read_open(foreign__open_of(m->pid, m->path, NULL), m->id, ret, ret_other))
 		return true;
 	/* deleted or replaced since */
 	map_file__path(m->pid, m->start, m->end, path);
-	if (read_file(path, m->id, ret, ret_other))
+	if (read_file(path, FOREIGN_MAGIC, m->id, ret, ret_other))
 		return true;
 	snprintf(path, sizeof(path), "/proc/%u/exe", m->pid);
-	return read_file(path, m->id, ret, ret_other);
+	return read_file(path, FOREIGN_MAGIC, m->id, ret, ret_other);
 }
 
 /* The file that was mapped, or a copy. */
@@ -114,12 +109,14 @@ static bool read_mapped(const struct mapped *m, struct elf_symbols *ret, bool *r
 	const struct build_id *id = m->id;
 	char other[PATH_MAX];
 
-	return read_of_process(m, ret, ret_other) || read_file(m->path, id, ret, ret_other) ||
-	       (kept_path(id, "elf", other) && read_file(other, id, ret, ret_other));
+	return read_of_process(m, ret, ret_other) || read_file(m->path, 0, id, ret, ret_other) ||
+	       (kept_path(id, "elf", other) &&
+		read_file(other, FOREIGN_TRUSTED, id, ret, ret_other));
 }
 
 /* Take the symbols of a debug file: where they are mapped only the file itself tells. */
-static bool take_debug_file(const char *path, const struct build_id *id, struct elf_symbols *to)
+static bool take_debug_file(const char *path, unsigned int flags, const struct build_id *id,
+			    struct elf_symbols *to)
 {
 	struct elf_wanted wanted = { 0 };
 	struct elf_symbols e = { 0 };
@@ -130,7 +127,7 @@ static bool take_debug_file(const char *path, const struct build_id *id, struct 
 		wanted.segments = to;
 		e.wanted = &wanted;
 	}
-	if (!read_file(path, id, &e, &other))
+	if (!read_file(path, flags, id, &e, &other))
 		return false;
 	if (!e.full || !e.table.n) {
 		elf_symbols__free(&e);
@@ -152,20 +149,27 @@ static void find_debug_file(const char *file, const struct build_id *id, struct 
 
 	if (!id->size) /* nothing would tell whether it is of this very file */
 		return;
-	if (kept_path(id, "debug", path) && take_debug_file(path, id, to))
+	if (kept_path(id, "debug", path) && take_debug_file(path, FOREIGN_TRUSTED, id, to))
 		return;
 	format_id(id, hex);
 	snprintf(path, sizeof(path), DEBUG_DIR "/.build-id/%s.debug", hex);
-	if (take_debug_file(path, id, to) || !to->debuglink[0])
+	if (take_debug_file(path, FOREIGN_TRUSTED, id, to) || !to->debuglink[0])
 		return;
 	snprintf(path, sizeof(path), "%.*s/%s", dir, file, to->debuglink);
-	if (strcmp(path, file) && take_debug_file(path, id, to))
+	if (strcmp(path, file) && take_debug_file(path, 0, id, to))
 		return;
 	snprintf(path, sizeof(path), "%.*s/.debug/%s", dir, file, to->debuglink);
-	if (take_debug_file(path, id, to))
+	if (take_debug_file(path, 0, id, to))
 		return;
 	snprintf(path, sizeof(path), DEBUG_DIR "%.*s/%s", dir, file, to->debuglink);
-	take_debug_file(path, id, to);
+	take_debug_file(path, FOREIGN_TRUSTED, id, to);
+}
+
+static int read_own_id(const char *path, struct build_id *ret)
+{
+	_cleanup_close_ int fd = foreign__open_path(path, 0, NULL);
+
+	return fd < 0 ? fd : build_id__read_fd(fd, ret);
 }
 
 const char *module_files__read(const char *path, const struct build_id *id, uint32_t pid,
@@ -178,7 +182,7 @@ const char *module_files__read(const char *path, const struct build_id *id, uint
 
 	if (!read_mapped(&mapped, &e, &other))
 		return other ? "is another build than the one recorded" : "is not here";
-	if (!own.size && build_id__read(path, &own)) /* the recording did not tell */
+	if (!own.size && read_own_id(path, &own)) /* the recording did not tell */
 		own.size = 0;
 	e.wanted = ret->wanted;
 	if (!e.full)
@@ -229,7 +233,7 @@ const char *module_files__read_vdso(const struct build_id *id, struct elf_symbol
 		return "has no build id";
 	if (fd >= 0 && (has_id(fd, id) || is_running_kernel(id)))
 		return elf_symbols__read(fd, ret) ? "has no symbols" : NULL;
-	if (kept_path(id, "vdso", kept) && read_file(kept, id, ret, &other))
+	if (kept_path(id, "vdso", kept) && read_file(kept, FOREIGN_TRUSTED, id, ret, &other))
 		return NULL;
 	return "is that of another kernel";
 }
@@ -255,17 +259,15 @@ static uint32_t inner_pid(uint32_t pid)
 }
 
 /* Anybody may write to /tmp: believe root, ourselves, and the user of the process. */
-static bool is_trusted(int fd, uint32_t pid)
+static bool is_trusted(const struct stat *st, uint32_t pid)
 {
-	struct stat st, process;
+	struct stat process;
 	char path[32];
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return false;
-	if (!st.st_uid || st.st_uid == geteuid())
+	if (!st->st_uid || st->st_uid == geteuid())
 		return true;
 	snprintf(path, sizeof(path), "/proc/%u", pid);
-	return !stat(path, &process) && process.st_uid == st.st_uid;
+	return !stat(path, &process) && process.st_uid == st->st_uid;
 }
 
 static int add_perf_map(const struct buf *text, void *arg)
@@ -276,19 +278,23 @@ static int add_perf_map(const struct buf *text, void *arg)
 const char *module_files__read_perf_map(uint32_t pid, struct symbol_table *ret)
 {
 	struct symbol_table t = { 0 };
+	struct stat st;
 	char path[64];
 	int err;
 
-	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", pid, inner_pid(pid));
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	if (fd < 0) {
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", inner_pid(pid));
+	_cleanup_close_ int found = foreign__find_of(pid, path, &st);
+	if (found < 0) {
 		snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+		found = foreign__find_of(getpid(), path, &st);
 	}
-	if (fd < 0)
+	if (found < 0)
 		return "has no /tmp/perf-PID.map";
-	if (!is_trusted(fd, pid))
+	if (!is_trusted(&st, pid))
 		return "has a perf-PID.map of another user";
+	_cleanup_close_ int fd = foreign__open(found);
+	if (fd < 0)
+		return "has a perf-PID.map that cannot be read";
 	t.wanted = TAKE_PTR(ret->wanted);
 	err = text_chunks__each(fd, PERF_MAP_MAX, add_perf_map, &t) ?: symbol_table__finish(&t);
 	if (err) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -16,6 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/foreign.h"
 #include "common/map_file.h"
 #include "detect/app/app_files.h"
 #include "detect/app/app_watch.h"
@@ -170,31 +170,23 @@ static bool is_known(struct app_watch *a, const struct stat *st)
 	return known;
 }
 
-/* Whoever owns the file may have it wait for a reader, or change it: nothing is locked meanwhile. */
-static void look_at_file(struct app_watch *a, const char *path, const char *name,
-			 const struct stat *st)
+/* Whoever owns the file may have it wait for a reader, or change it: nothing is locked meanwhile.
+ * @found: of foreign.h. */
+static void look_at_file(struct app_watch *a, int found, const char *name, const struct stat *st)
 {
 	struct app_file *f;
-	struct stat now;
 	int fd;
 
-	if (!S_ISREG(st->st_mode) || is_known(a, st))
+	if (is_known(a, st))
 		return;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return;
-	if (fstat(fd, &now) || !S_ISREG(now.st_mode) || now.st_dev != st->st_dev ||
-	    now.st_ino != st->st_ino) {
-		close(fd);
-		return;
-	}
-	if (app_file__read(fd, &now, name, &f))
+	fd = foreign__open(found);
+	if (fd < 0 || app_file__read(fd, st, name, &f))
 		return;
 	pthread_mutex_lock(&a->lock);
 	if (f)
 		add_file(a, f);
 	else
-		app_files__ignore(a->files, &now);
+		app_files__ignore(a->files, st);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -213,24 +205,24 @@ static bool is_recent(const struct app_watch *a, const struct event_map *m)
 static void look_at_map(const struct event_map *m, void *arg)
 {
 	struct app_watch *a = arg;
-	char path[PATH_MAX + 64];
+	char path[MAP_FILE_PATH_MAX];
 	struct stat st;
 
 	if (!m->inode || !m->pid || (int32_t)m->pid < 0 || m->name[0] != '/' || m->name[1] == '/' ||
 	    strlen(m->name) >= PATH_MAX || is_recent(a, m))
 		return;
 	map_file__path(m->pid, m->start, m->end, path);
-	if (stat(path, &st)) {
-		snprintf(path, sizeof(path), "/proc/%u/root%s", m->pid, m->name);
-		if (stat(path, &st)) {
-			snprintf(path, sizeof(path), "%s", m->name);
-			if (stat(path, &st) || st.st_ino != m->inode)
-				return;
-		}
+	_cleanup_close_ int found = foreign__find(path, FOREIGN_MAGIC, &st);
+	if (found < 0)
+		found = foreign__find_of(m->pid, m->name, &st);
+	if (found < 0) {
+		found = foreign__find(m->name, 0, &st);
+		if (found < 0 || st.st_ino != m->inode)
+			return;
 	}
 	a->recent[a->n_recent % RECENT_MAX].device = m->device;
 	a->recent[a->n_recent++ % RECENT_MAX].inode = m->inode;
-	look_at_file(a, path, m->name, &st);
+	look_at_file(a, found, m->name, &st);
 }
 
 /* What no process has mapped and its name does not lead to any more; for room, all that no process has
@@ -247,6 +239,15 @@ static void drop_unused(struct app_watch *a)
 	a->crowded = false;
 }
 
+static void look_at_probe_file(struct app_watch *a, const struct probe_file *file)
+{
+	struct stat st;
+	_cleanup_close_ int found = foreign__find(file->open, FOREIGN_TRUSTED, &st);
+
+	if (found >= 0 && st.st_dev == file->st.st_dev && st.st_ino == file->st.st_ino)
+		look_at_file(a, found, file->name, &st);
+}
+
 static void look_at_all(struct app_watch *a)
 {
 	struct probe_files files = { 0 };
@@ -258,7 +259,7 @@ static void look_at_all(struct app_watch *a)
 	pthread_mutex_unlock(&a->lock);
 	r = probe_files__find_mapped(&files);
 	for (size_t i = 0; i < files.n; i++)
-		look_at_file(a, files.v[i].open, files.v[i].name, &files.v[i].st);
+		look_at_probe_file(a, &files.v[i]);
 	pthread_mutex_lock(&a->lock);
 	if (!r)
 		drop_unused(a);

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/elf_copy.h"
+#include "common/foreign.h"
 #include "detect/probe/elf_file.h"
 #include "detect/probe/own_machine.h"
 #include "detect/probe/usdt_note.h"
@@ -171,19 +172,21 @@ static unsigned int wanted_of(const struct stat *st)
 	return ELF_COPY_SYMBOLS | ELF_COPY_NOTES | (ours ? ELF_COPY_DEBUGDATA : 0);
 }
 
-static int open_elf(struct elf_file *f, const char *path, struct err *err)
+static int open_elf(struct elf_file *f, const char *path, const struct stat *expected,
+		    struct err *err)
 {
 	struct stat st;
 	int r;
 
-	/* a fifo must not make us wait */
-	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (f->fd < 0 || fstat(f->fd, &st)) {
-		r = -errno;
-		return err_set(err, r, "%s: %s", f->name, strerror(-r));
-	}
-	if (!S_ISREG(st.st_mode))
+	/* a rule's path may be a link; @expected is what it led to */
+	f->fd = foreign__open_path(path, FOREIGN_TRUSTED, expected);
+	if (f->fd == -ENXIO)
 		return err_set(err, -EINVAL, "%s is not a file", f->name);
+	if (f->fd == -ESTALE)
+		return err_set(err, f->fd, "%s is another file now: load the rules again", f->name);
+	r = f->fd < 0 ? f->fd : fstat(f->fd, &st) ? -errno : 0;
+	if (r)
+		return err_set(err, r, "%s: %s", f->name, strerror(-r));
 	r = elf_copy__make(f->fd, wanted_of(&st), &f->copy);
 	if (r == -ENOEXEC)
 		return not_elf(f, err);
@@ -201,7 +204,8 @@ static int open_elf(struct elf_file *f, const char *path, struct err *err)
 	return check_header(f, err);
 }
 
-int elf_file__open(const char *path, const char *name, struct elf_file **ret, struct err *err)
+int elf_file__open(const char *path, const char *name, const struct stat *expected,
+		   struct elf_file **ret, struct err *err)
 {
 	struct elf_file *f = calloc(1, sizeof(*f));
 	int r;
@@ -211,7 +215,7 @@ int elf_file__open(const char *path, const char *name, struct elf_file **ret, st
 	f->fd = f->copy = -1;
 	f->stripped = true;
 	f->name = strdup(name);
-	r = f->name ? open_elf(f, path, err) : err_set(err, -ENOMEM, "out of memory");
+	r = f->name ? open_elf(f, path, expected, err) : err_set(err, -ENOMEM, "out of memory");
 	if (r) {
 		elf_file__free(f);
 		return r;

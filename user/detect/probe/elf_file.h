@@ -7,17 +7,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "common/err.h"
 
 struct elf_file;
 
 /*
- * Read @path, which messages call @name. Only programs and libraries of this machine that uprobes
+ * Read @path, which messages call @name; @expected, if not NULL, is the file that it was. Only programs and libraries of this machine that uprobes
  * can be put into. -EINVAL, or the errno of opening it, with words in @err; -ENOEXEC: it is no ELF
  * file.
  */
-int elf_file__open(const char *path, const char *name, struct elf_file **ret, struct err *err);
+int elf_file__open(const char *path, const char *name, const struct stat *expected,
+		   struct elf_file **ret, struct err *err);
 void elf_file__free(struct elf_file *f);
 
 const char *elf_file__name(const struct elf_file *f);

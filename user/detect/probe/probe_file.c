@@ -13,6 +13,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/foreign.h"
 #include "detect/probe/ld_cache.h"
 #include "detect/probe/probe_file.h"
 
@@ -89,14 +90,14 @@ static int add_of_process(const struct search *s, const char *pid, const char *l
 
 	if (!is_wanted(s, name))
 		return 0;
-	if (stat(link, &st)) {
+	_cleanup_close_ int found = foreign__find(link, FOREIGN_MAGIC, &st);
+	if (found < 0) {
 		snprintf(path, sizeof(path), "/proc/%s/root%s", pid, name);
 		link = path;
-		if (stat(link, &st))
-			return 0; /* it may have ended, or unmapped it */
+		found = foreign__find_of(strtoul(pid, NULL, 10), name, &st);
 	}
-	if (!S_ISREG(st.st_mode))
-		return 0;
+	if (found < 0)
+		return 0; /* it may have ended, or unmapped it */
 	if (!stat(name, &own) && own.st_dev == st.st_dev && own.st_ino == st.st_ino)
 		return add(s->found, name, name, &st);
 	return add(s->found, link, name, &st);

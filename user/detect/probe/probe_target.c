@@ -213,7 +213,7 @@ static int add_place(struct probe_target *t, const struct probe_file *file, stru
 {
 	struct probe_place place = { .fd = -1 }, *v;
 	struct elf_file *f;
-	int r = elf_file__open(file->open, file->name, &f, err);
+	int r = elf_file__open(file->open, file->name, &file->st, &f, err);
 
 	if (r)
 		return r;
