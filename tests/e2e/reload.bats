@@ -228,3 +228,39 @@ run_counted() { # STOP COMMAND...
 	same "what became of what fired" \
 		"$(status_of count '.incidents + .joined + .merged + (.held_back | .busy + .capped + .muted)')" "$(status_of count .fired)"
 }
+
+has_begun_or_died() { # N: incidents
+	local status
+	status=$(frbpf status --json 2>/dev/null) || return 0
+	(($(jq -re '[.rules[].incidents] | add' <<<"$status") >= $1))
+}
+
+@test "a storm of matches while incidents are let go: the recorder lives, and every incident is whole" {
+	write_rules <<-'EOF'
+		[daemon]
+		merge         = 100ms
+		max-dumps     = 250 in 1s
+		max-incidents = 5
+
+		[rule-storm]
+		when      = syscall:close fails (EBADF)
+		if        = comm == close_storm
+		dump      = sched
+		cooldown  = 0
+		max-dumps = 250 in 1s
+	EOF
+	frbpf_load
+	mkfifo "$BATS_TEST_TMPDIR/end"
+	workload close_storm 2 <"$BATS_TEST_TMPDIR/end" &
+	storm=$!
+	exec 5>"$BATS_TEST_TMPDIR/end"
+	wait_until 60 has_begun_or_died 40
+	daemon_pid >/dev/null || fail "$(tail "$BASE/output")"
+	exec 5>&-
+	wait "$storm"
+	frbpf_stop
+	for name in $(incidents "$BASE"); do
+		manifest "$name" rule >/dev/null
+		jq -re '.sessions[].file' "$BASE/incidents/$name.json" | xargs stat -c %s >/dev/null
+	done
+}

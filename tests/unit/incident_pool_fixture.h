@@ -112,14 +112,14 @@ static inline uint64_t next_deadline(struct world *w)
 /* What the trigger thread does with one that is due. */
 static inline void freeze(struct world *w, struct incident *inc)
 {
-	assert_int_equal(inc->state, INCIDENT_PENDING);
+	assert_int_equal(inc->state, INCIDENT_FREEZING);
 	assert_true(inc->n_triggers >= 1);
 	for (size_t i = 0; i < SESSIONS; i++) {
 		if (inc->sessions & (1 << i))
 			assert_true(w->dumpers[i].busy);
 	}
 	inc->freeze = (struct freeze_report){ .begun = w->now, .frozen = w->now };
-	inc->state = INCIDENT_FROZEN;
+	incident_pool__frozen(inc, __builtin_popcountll(inc->sessions));
 }
 
 static inline struct incident *freeze_next(struct world *w)
@@ -133,20 +133,26 @@ static inline struct incident *freeze_next(struct world *w)
 
 static inline void written(struct world *w, struct incident *inc)
 {
-	assert_int_equal(inc->state, INCIDENT_FROZEN);
-	for (size_t i = 0; i < SESSIONS; i++) {
-		if (inc->sessions & (1 << i))
-			w->dumpers[i].busy = false;
+	assert_int_equal(inc->state, inc->sessions ? INCIDENT_FROZEN : INCIDENT_WRITTEN);
+	for (size_t i = 0, left = __builtin_popcountll(inc->sessions); i < SESSIONS; i++) {
+		if (!(inc->sessions & (1 << i)))
+			continue;
+		w->dumpers[i].busy = false;
+		assert_int_equal(incident_pool__part_written(inc), --left == 0);
 	}
-	inc->state = INCIDENT_WRITTEN;
+	assert_int_equal(inc->state, INCIDENT_WRITTEN);
 }
 
 static inline void let_go(struct incident *inc)
 {
-	assert_int_equal(inc->state, INCIDENT_WRITTEN);
-	generation__unref(inc->gen);
-	inc->gen = NULL;
-	inc->state = INCIDENT_FREE;
+	struct dump_cpu *cpus[INCIDENT_SESSIONS_MAX];
+	struct generation *g;
+
+	inc->manifest_stale = false; /* it has been collected */
+	g = incident_pool__let_go(inc, cpus);
+	assert_non_null(g);
+	assert_int_equal(inc->state, INCIDENT_FREE);
+	generation__unref(g);
 }
 
 static inline uint64_t counted(const struct world *w)

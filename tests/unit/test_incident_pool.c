@@ -506,6 +506,99 @@ static void no_more_stacks_than_there_is_room_for(void **state)
 	written(w, inc);
 }
 
+/* ---- threads ---- */
+
+/* What a trigger sees between the moment when an incident is let go and that when its generation is
+ * given back: a free place, although the merge time has not passed. */
+static void test_trigger_while_it_is_let_go(void **state)
+{
+	struct world *w = *state;
+	struct dump_cpu *cpus[INCIDENT_SESSIONS_MAX];
+	struct incident *inc = frozen(w, RULE_A);
+	struct generation *g;
+
+	written(w, inc);
+	assert_null(incident_pool__let_go(inc, cpus)); /* its manifest is yet to be written */
+	assert_int_equal(inc->state, INCIDENT_WRITTEN);
+	assert_ptr_equal(inc->gen, &w->gen);
+	inc->manifest_stale = false;
+	inc->results[0].cpus = (struct dump_cpu *)w;
+	g = incident_pool__let_go(inc, cpus);
+	assert_ptr_equal(g, &w->gen);
+	assert_ptr_equal(cpus[0], w);
+	assert_null(inc->results[0].cpus);
+	fire(w, RULE_A);
+	assert_int_equal(w->tallies[RULE_A].merged, 0);
+	assert_int_equal(w->tallies[RULE_A].incidents, 2);
+	generation__unref(g);
+}
+
+static void test_no_joining_while_it_is_frozen(void **state)
+{
+	struct world *w = *state;
+	struct incident *inc;
+
+	fire(w, RULE_A);
+	w->now += POST;
+	inc = next_due(w);
+	assert_non_null(inc);
+	fire(w, RULE_A); /* as a request of another thread would meet it */
+	assert_int_equal(inc->n_triggers, 1);
+	assert_int_equal(w->tallies[RULE_A].incidents, 2);
+	freeze(w, inc);
+}
+
+struct storm {
+	struct world *w;
+	pthread_mutex_t lock;
+	bool stop;
+};
+
+/* The collector: writes what is to be written without the lock, as the daemon does. */
+static void *collector(void *arg)
+{
+	struct storm *s = arg;
+	struct dump_cpu *cpus[INCIDENT_SESSIONS_MAX];
+	struct generation *g;
+
+	for (size_t i = 0; !__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE); i++) {
+		struct incident *inc = s->w->pool.v[i % INCIDENT_POOL_SIZE];
+
+		g = NULL;
+		pthread_mutex_lock(&s->lock);
+		if (inc->state == INCIDENT_FROZEN)
+			written(s->w, inc);
+		if (inc->state == INCIDENT_WRITTEN && inc->manifest_stale)
+			inc->manifest_stale = false;
+		else if (inc->state == INCIDENT_WRITTEN)
+			g = incident_pool__let_go(inc, cpus);
+		pthread_mutex_unlock(&s->lock);
+		generation__unref(g);
+	}
+	return NULL;
+}
+
+static void test_storm(void **state)
+{
+	struct storm s = { .w = *state, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct world *w = s.w;
+	struct incident *inc;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, collector, &s), 0);
+	for (int i = 0; i < 200000; i++) {
+		pthread_mutex_lock(&s.lock);
+		fire(w, i % RULE_LATE);
+		w->now += POST;
+		while ((inc = next_due(w)))
+			freeze(w, inc);
+		pthread_mutex_unlock(&s.lock);
+	}
+	__atomic_store_n(&s.stop, true, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	assert_int_equal(counted(w), w->fired);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -533,6 +626,9 @@ int main(void)
 		pool_test(test_next_deadline_is_the_earliest),
 		pool_test(test_exhausted),
 		pool_test(test_close),
+		pool_test(test_trigger_while_it_is_let_go),
+		pool_test(test_no_joining_while_it_is_frozen),
+		pool_test(test_storm),
 	};
 
 	return cmocka_run_group_tests_name("incident_pool", tests, NULL, NULL);

@@ -144,9 +144,12 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 	struct err err = { 0 };
 	int code;
 
-	if (!inc->name[0]) /* every session failed before it had a name */
-		base_dir__reserve_name(&d->base, inc->freeze.frozen + inc->realtime_offset,
-				       inc->name);
+	if (!inc->name[0]) { /* every session failed before it had a name */
+		char name[INCIDENT_NAME_SIZE];
+
+		base_dir__reserve_name(&d->base, inc->freeze.frozen + inc->realtime_offset, name);
+		recorder__set_name(d->recorder, inc, name);
+	}
 	code = manifest__write(&d->base, inc, host_info__hostname(d->host), &err);
 	if (code)
 		log_error("%s", err.msg);

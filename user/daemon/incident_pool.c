@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/log.h"
 #include "daemon/incident_pool.h"
 #include "dump/incident/stack_frames.h"
 #include "rules/units.h"
@@ -251,6 +253,7 @@ static void mark_wanted(struct incident *inc, bool wanted)
 
 static void claim(struct incident *inc)
 {
+	inc->state = INCIDENT_FREEZING;
 	inc->due = inc->deadline;
 	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
 		struct dumper *d = inc->gen->dumpers[i];
@@ -301,12 +304,58 @@ struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
 	return due;
 }
 
+/* A forbidden arrow is a bug of ours: say so instead of going on with a state that lies. */
+static void move_on(struct incident *inc, enum incident_state from, enum incident_state to)
+{
+	if (inc->state != from)
+		log_error("bug: incident %llu goes from state %d to %d, not from %d",
+			  (unsigned long long)inc->number, inc->state, to, from);
+	inc->state = to;
+}
+
+void incident_pool__frozen(struct incident *inc, size_t parts)
+{
+	move_on(inc, INCIDENT_FREEZING, INCIDENT_FROZEN);
+	memset(inc->results, 0, sizeof(inc->results));
+	inc->writing = parts;
+	if (parts)
+		return;
+	move_on(inc, INCIDENT_FROZEN, INCIDENT_WRITTEN);
+	inc->manifest_stale = true;
+}
+
+bool incident_pool__part_written(struct incident *inc)
+{
+	if (--inc->writing)
+		return false;
+	move_on(inc, INCIDENT_FROZEN, INCIDENT_WRITTEN);
+	inc->manifest_stale = true;
+	return true;
+}
+
+struct generation *incident_pool__let_go(struct incident *inc,
+					 struct dump_cpu *ret_cpus[static INCIDENT_SESSIONS_MAX])
+{
+	struct generation *g = inc->gen;
+
+	if (inc->manifest_stale)
+		return NULL;
+	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {
+		ret_cpus[i] = inc->results[i].cpus;
+		inc->results[i].cpus = NULL;
+	}
+	inc->gen = NULL;
+	inc->name[0] = '\0';
+	move_on(inc, INCIDENT_WRITTEN, INCIDENT_FREE);
+	return g;
+}
+
 size_t incident_pool__under_way(const struct incident_pool *p)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++)
-		n += p->v[i]->state == INCIDENT_PENDING || p->v[i]->state == INCIDENT_FROZEN;
+		n += p->v[i]->state != INCIDENT_FREE && p->v[i]->state != INCIDENT_WRITTEN;
 	return n;
 }
 

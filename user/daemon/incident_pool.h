@@ -2,7 +2,7 @@
 /*
  * Where triggers become incidents: what joins which, what is merged, what must wait, what is only
  * counted. No thread, no clock, no allocation after init: the caller holds a lock and says what
- * time it is. The states are those of dump/incident/incident.h.
+ * time it is. The states, and their picture, are those of dump/incident/incident.h.
  */
 #ifndef FRBPF_DAEMON_INCIDENT_POOL_H
 #define FRBPF_DAEMON_INCIDENT_POOL_H
@@ -43,14 +43,29 @@ struct incident *incident_pool__manual(struct incident_pool *p, struct generatio
 				       const char *reason, const struct frbpf_trigger *t);
 
 /*
- * The oldest incident that is due at @now and has all of its sessions free; they are marked busy.
+ * The oldest incident that is due at @now and has all of its sessions free; it is FREEZING then, and
+ * they are marked busy.
  * One that must wait for a session holds back later ones that want the same session, and no
  * others. NULL: none; then *ret_deadline is the next deadline to come, or UINT64_MAX.
  */
 struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
 					 uint64_t *ret_deadline);
 
-/* Until when triggers are merged into @inc, ns. */
+/* FREEZING ──► FROZEN: @parts sessions write their files; none is WRITTEN at once. */
+void incident_pool__frozen(struct incident *inc, size_t parts);
+
+/* One of the parts is there. True: it was the last, and @inc is WRITTEN, with a manifest to write. */
+bool incident_pool__part_written(struct incident *inc);
+
+/*
+ * WRITTEN ──► FREE. Returns the generation, which is the caller's to give back, and moves the @cpus of
+ * the results to @ret_cpus, which are the caller's to free: both after the lock. NULL: a trigger was
+ * merged in the meantime, so @inc stays until its manifest says that.
+ */
+struct generation *incident_pool__let_go(struct incident *inc,
+					 struct dump_cpu *ret_cpus[static INCIDENT_SESSIONS_MAX]);
+
+/* Until when triggers are merged into @inc, ns. Not of a FREE one. */
 uint64_t incident_pool__merge_end(const struct incident *inc);
 
 /* How many incidents are not WRITTEN yet. */

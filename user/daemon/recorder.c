@@ -186,15 +186,17 @@ static void freeze_incident(struct recorder *r, struct incident *inc)
 	r->stats.latency_last = late;
 	if (late > r->stats.latency_max)
 		r->stats.latency_max = late;
-	inc->state = INCIDENT_FROZEN;
-	inc->writing = set.n;
-	count_writing(r, 1);
-	memset(inc->results, 0, sizeof(inc->results));
+	incident_pool__frozen(inc, set.n);
+	if (set.n)
+		count_writing(r, 1);
+	else
+		poke(r->progress);
+	g = inc->gen;
+	left = inc->sessions;
 	pthread_mutex_unlock(&r->lock);
 
 	/* with the last part handed over the incident may be written and gone at any moment */
-	g = inc->gen;
-	for (left = inc->sessions; left; left &= left - 1)
+	for (; left; left &= left - 1)
 		dumper__submit(g->dumpers[__builtin_ctzll(left)], inc, __builtin_ctzll(left));
 }
 
@@ -268,9 +270,7 @@ static void on_dumped(void *arg, struct dumper *d, struct incident *inc, size_t 
 	d->freed = now_ns();
 	if (inc->results[index].error)
 		r->stats.failed++;
-	if (--inc->writing == 0) {
-		inc->state = INCIDENT_WRITTEN;
-		inc->manifest_stale = true;
+	if (incident_pool__part_written(inc)) {
 		count_writing(r, -1);
 		poke(r->progress);
 	}
@@ -460,25 +460,18 @@ int recorder__fd(const struct recorder *r)
 
 static void let_go(struct recorder *r, struct incident *inc)
 {
-	struct generation *g = NULL;
+	struct dump_cpu *cpus[INCIDENT_SESSIONS_MAX];
+	struct generation *g;
 
 	pthread_mutex_lock(&r->lock);
-	if (!inc->manifest_stale) { /* else a trigger was merged this moment: collect it first */
-		g = inc->gen;
-		inc->gen = NULL;
-	}
+	g = incident_pool__let_go(inc, cpus);
 	pthread_mutex_unlock(&r->lock);
 	if (!g) {
 		poke(r->progress);
 		return;
 	}
-	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {
-		free(inc->results[i].cpus);
-		inc->results[i].cpus = NULL;
-	}
-	pthread_mutex_lock(&r->lock);
-	inc->state = INCIDENT_FREE;
-	pthread_mutex_unlock(&r->lock);
+	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++)
+		free(cpus[i]);
 	reaper__give(r->reaper, g);
 }
 
@@ -506,8 +499,8 @@ static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_c
 		count_writing(r, -1);
 		if (!written) {
 			r->stats.failed++;
-			inc->manifest_stale =
-				first && now < expires; /* once more, when it expires */
+			if (first && now < expires)
+				inc->manifest_stale = true; /* once more, when it expires */
 		}
 		pthread_mutex_unlock(&r->lock);
 	}
@@ -586,6 +579,14 @@ size_t recorder__written_names(struct recorder *r, char ret[INCIDENT_POOL_SIZE][
 	}
 	pthread_mutex_unlock(&r->lock);
 	return n;
+}
+
+void recorder__set_name(struct recorder *r, struct incident *inc,
+			const char name[static INCIDENT_NAME_SIZE])
+{
+	pthread_mutex_lock(&r->lock);
+	memcpy(inc->name, name, INCIDENT_NAME_SIZE);
+	pthread_mutex_unlock(&r->lock);
 }
 
 void recorder__dumps(struct recorder *r, struct dump_log *ret)

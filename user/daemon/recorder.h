@@ -84,6 +84,10 @@ void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret);
 size_t recorder__written_names(struct recorder *r,
 			       char ret[INCIDENT_POOL_SIZE][INCIDENT_NAME_SIZE]);
 
+/* Name one that its sessions did not, for the collector. */
+void recorder__set_name(struct recorder *r, struct incident *inc,
+			const char name[static INCIDENT_NAME_SIZE]);
+
 /* The dumps begun by triggers, of all rules together: a copy, or what is known of the time before. */
 void recorder__dumps(struct recorder *r, struct dump_log *ret);
 void recorder__remember_dumps(struct recorder *r, const struct dump_log *dumps);

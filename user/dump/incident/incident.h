@@ -3,13 +3,7 @@
  * An incident: one or more triggers, one freeze, one file per session, one time in all of their
  * names.
  *
- *	FREE ──► PENDING ──► FROZEN ──► WRITTEN ──► FREE
- *
- *	PENDING  its deadline (trigger + post) is to come, or a session still writes an earlier
- *	         incident from its copy area; triggers of other rules may join
- *	FROZEN   the rings were read; every session's thread writes its file
- *	WRITTEN  files and manifest are there; triggers within the merge time are still added to
- *	         the manifest
+ * The states of its place in the pool stand above enum incident_state.
  */
 #ifndef FRBPF_DUMP_INCIDENT_INCIDENT_H
 #define FRBPF_DUMP_INCIDENT_INCIDENT_H
@@ -27,7 +21,29 @@
 #define INCIDENT_REASON_MAX   128
 #define INCIDENT_STACKS_MAX   8
 
-enum incident_state { INCIDENT_FREE, INCIDENT_PENDING, INCIDENT_FROZEN, INCIDENT_WRITTEN };
+/*
+ *	      a trigger     its deadline,     the rings      the last        nothing more
+ *	      or a request  sessions are free were read      file is there   to merge
+ *	FREE ──────► PENDING ──────► FREEZING ──────► FROZEN ──────► WRITTEN ──────► FREE
+ *
+ *	FREE      no generation, no name, no stacks; the pool's
+ *	PENDING   its deadline (trigger + post) is to come, or a session still writes an earlier
+ *	          incident from its copy area; triggers may join
+ *	FREEZING  the trigger thread's alone, which works on it without the lock
+ *	FROZEN    every session's thread writes its file; triggers are merged into it
+ *	WRITTEN   the collector's, which writes the manifest without the lock; triggers are still
+ *	          merged into it, which adds to `merged` and sets `manifest_stale`
+ *
+ * Each arrow is one function of daemon/incident_pool.h, called once within one critical section.
+ * Everything that a state promises, `gen` before all, changes together with the state.
+ */
+enum incident_state {
+	INCIDENT_FREE,
+	INCIDENT_PENDING,
+	INCIDENT_FREEZING,
+	INCIDENT_FROZEN,
+	INCIDENT_WRITTEN,
+};
 
 struct incident_trigger {
 	struct frbpf_trigger t;	      /* a manual dump has a time and nothing else */
@@ -75,9 +91,9 @@ struct generation;
 
 struct incident {
 	enum incident_state state;
-	uint64_t number;		  /* since the daemon started, from 1 */
-	struct generation *gen;		  /* the rules and sessions it belongs to; a reference */
-	uint64_t sessions;		  /* mask over the generation's sessions */
+	uint64_t number;	/* since the daemon started, from 1 */
+	struct generation *gen; /* the rules and sessions it belongs to; a reference. NULL: FREE */
+	uint64_t sessions;	/* mask over the generation's sessions */
 	char reason[INCIDENT_REASON_MAX]; /* of a manual dump; "" otherwise */
 	bool manual;
 
