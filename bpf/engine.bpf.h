@@ -48,21 +48,42 @@ struct {
 	__uint(max_entries, FRBPF_TRIGGERS_SIZE);
 } triggers SEC(".maps");
 
-/* Cooldowns and counts that are not per rule. When full, what is new is suppressed and counted; the
- * daemon deletes those that mean nothing any more. One map of each for all sources. */
+/*
+ * Cooldowns and counts that are not per rule: by slot, so that each rule has room of its own. When
+ * that is full, what is new is suppressed and counted. The daemon deletes those that mean nothing
+ * any more: `keyed` wakes it. One map of each for all sources.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, FRBPF_MAX_COOLING);
-	__type(key, struct frbpf_key);
-	__type(value, struct frbpf_cooling);
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, FRBPF_MAX_SLOTS);
+	__type(key, __u32);
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_HASH);
+			__uint(max_entries, 1);
+			__uint(key_size, sizeof(struct frbpf_key));
+			__uint(value_size, sizeof(struct frbpf_cooling));
+		});
 } cooling SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, FRBPF_MAX_COUNTING);
-	__type(key, struct frbpf_key);
-	__type(value, struct frbpf_count);
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, FRBPF_MAX_SLOTS);
+	__type(key, __u32);
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_HASH);
+			__uint(max_entries, 1);
+			__uint(key_size, sizeof(struct frbpf_key));
+			__uint(value_size, sizeof(struct frbpf_count));
+		});
 } counting SEC(".maps");
+
+/* The slot of a rule that has made many keys. One map for all sources. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, FRBPF_KEYED_SIZE);
+} keyed SEC(".maps");
 
 /* One map for all sources. */
 struct {

@@ -22,8 +22,9 @@
 #define FRBPF_MAX_CGROUPS    1024  /* cgroups that rules name, of all sources together */
 #define FRBPF_CGROUP_DEPTH   16	   /* levels of the cgroup hierarchy that a rule can tell apart */
 #define FRBPF_COUNT_MAX	     64	   /* N of `count = N in T` */
-#define FRBPF_MAX_COOLING    16384 /* cooldowns of processes, threads, ... under way */
+#define FRBPF_MAX_COOLING    16384 /* of one rule: cooldowns of processes, threads, ... under way */
 #define FRBPF_MAX_COUNTING   4096  /* counts of the same */
+#define FRBPF_KEYED_SIZE     4096  /* bytes of the ring of rules that have many keys */
 #define FRBPF_MAX_VALUES     64	   /* buckets of a rule's histogram */
 #define FRBPF_PATH_LEN	     256   /* of a cgroup, with its NUL */
 #define FRBPF_MATCH_PATH     512   /* bytes of a path that a pattern looks at */
@@ -281,7 +282,9 @@ struct frbpf_rule_state {
 	__u64 matched;
 	__u64 last_value; /* the last one that was not 0 */
 	__u64 max_value;
-	__u64 sum; /* of all values */
+	__u64 sum;  /* of all values */
+	__u64 keys; /* of `per` that were made: entries of its cooldown and of its count */
+	__u64 wake_keys; /* after so many the daemon is woken to tidy; 0: it has none */
 	/* Matches by value: bucket i has those from 2^i ns on. The first, which has those without a
 	 * value, too, is what is left of `matched`: made likewise. */
 	__u64 values[FRBPF_MAX_VALUES];
@@ -528,6 +531,6 @@ _Static_assert(sizeof(struct frbpf_trigger) == 288, "trigger layout");
 _Static_assert(sizeof(struct frbpf_stacks) == 2056, "stacks layout");
 _Static_assert(sizeof(struct frbpf_key) == 32, "key layout");
 _Static_assert(1 << FRBPF_COUNT_LAP_BITS == FRBPF_COUNT_MAX, "laps in what a time leaves");
-_Static_assert(sizeof(struct frbpf_rule_state) == 1160, "state layout");
+_Static_assert(sizeof(struct frbpf_rule_state) == 1176, "state layout");
 
 #endif

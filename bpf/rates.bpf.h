@@ -80,22 +80,38 @@ static __always_inline void key_of(const struct frbpf_rule *rule, const struct f
 	}
 }
 
+/* A new key of the rule. Not one wake-up a key: there is room for four times as many. */
+static __always_inline void key_made(const struct frbpf_rule *rule, struct frbpf_rule_state *st)
+{
+	__u64 n = __sync_fetch_and_add(&st->keys, 1) + 1;
+	__u32 slot = rule->slot;
+
+	if (st->wake_keys && n % st->wake_keys == 0)
+		bpf_ringbuf_output(&keyed, &slot, sizeof(slot), BPF_RB_FORCE_WAKEUP);
+}
+
 /* The count that this match belongs to; NULL: no room for it. */
 static __always_inline struct frbpf_count *
 count_of(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struct match *m)
 {
 	struct frbpf_count *count;
 	struct frbpf_key key;
+	__u32 slot = rule->slot;
+	void *counts;
 
 	if (rule->count.per == FRBPF_PER_RULE)
 		return &st->count;
+	counts = bpf_map_lookup_elem(&counting, &slot);
+	if (!counts)
+		return NULL;
 	key_of(rule, &rule->count, m, &key);
-	count = bpf_map_lookup_elem(&counting, &key);
+	count = bpf_map_lookup_elem(counts, &key);
 	if (count)
 		return count;
 	/* whoever is first makes it */
-	bpf_map_update_elem(&counting, &key, &no_count, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&counting, &key);
+	if (!bpf_map_update_elem(counts, &key, &no_count, BPF_NOEXIST))
+		key_made(rule, st);
+	return bpf_map_lookup_elem(counts, &key);
 }
 
 /* One more match. Is it the n-th within the window since the last trigger? */
@@ -161,6 +177,7 @@ static __always_inline enum frbpf_cause cause_against(const struct frbpf_rule *r
 /* A cooldown under way, or the last one. */
 struct cooldown {
 	struct frbpf_key key;
+	void *map;	   /* of the rule's keys; NULL: it has none */
 	__u64 *last_fired; /* NULL: none yet */
 	__u64 last;	   /* what it was */
 };
@@ -173,11 +190,14 @@ static __always_inline bool cooldown_lasts(const struct frbpf_rule *rule, __u64 
 static __always_inline bool is_cooling(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
 				       const struct match *m, struct cooldown *c)
 {
+	__u32 slot = rule->slot;
+
 	if (rule->cooldown.per == FRBPF_PER_RULE) {
 		c->last_fired = &st->last_fired;
 	} else {
 		key_of(rule, &rule->cooldown, m, &c->key);
-		c->last_fired = bpf_map_lookup_elem(&cooling, &c->key);
+		c->map = bpf_map_lookup_elem(&cooling, &slot);
+		c->last_fired = c->map ? bpf_map_lookup_elem(c->map, &c->key) : NULL;
 	}
 	c->last = c->last_fired ? *(volatile __u64 *)c->last_fired : 0;
 	return cooldown_lasts(rule, c->last, m->now);
@@ -189,6 +209,7 @@ static __always_inline bool is_cooling(const struct frbpf_rule *rule, struct frb
  * signed.
  */
 static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *rule,
+						       struct frbpf_rule_state *st,
 						       const struct match *m, struct cooldown *c)
 {
 	struct frbpf_cooling fresh = { m->now, m->now + rule->cooldown.window };
@@ -197,9 +218,13 @@ static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *
 	if (!rule->cooldown.window)
 		return FRBPF_CAUSE_MAX;
 	if (!c->last_fired) {
-		err = bpf_map_update_elem(&cooling, &c->key, &fresh, BPF_NOEXIST);
-		if (!err)
+		if (!c->map)
+			return FRBPF_CAUSE_KEYS;
+		err = bpf_map_update_elem(c->map, &c->key, &fresh, BPF_NOEXIST);
+		if (!err) {
+			key_made(rule, st);
 			return FRBPF_CAUSE_MAX;
+		}
 		return err == -EEXIST ? FRBPF_CAUSE_COOLDOWN : FRBPF_CAUSE_KEYS;
 	}
 	if (__sync_val_compare_and_swap(c->last_fired, c->last, m->now) != c->last)

@@ -46,7 +46,7 @@ static __always_inline enum frbpf_cause fire(const struct frbpf_rule *rule,
 	if (is_cooling(rule, st, m, &c))
 		return FRBPF_CAUSE_COOLDOWN;
 	if (rule->flags & FRBPF_RULE_QUIET) {
-		cause = cooldown_begin(rule, m, &c);
+		cause = cooldown_begin(rule, st, m, &c);
 		if (cause == FRBPF_CAUSE_MAX)
 			__sync_fetch_and_add(&st->fired, 1);
 		return cause;
@@ -54,7 +54,7 @@ static __always_inline enum frbpf_cause fire(const struct frbpf_rule *rule,
 	t = bpf_ringbuf_reserve(&triggers, sizeof(*t), 0);
 	if (!t)
 		return FRBPF_CAUSE_FULL;
-	cause = cooldown_begin(rule, m, &c);
+	cause = cooldown_begin(rule, st, m, &c);
 	if (cause != FRBPF_CAUSE_MAX) {
 		bpf_ringbuf_discard(t, BPF_RB_NO_WAKEUP);
 		return cause;

@@ -223,28 +223,69 @@ static void make_keys(struct findings *f, long n)
 	syscall(SYS_alarm, 0);
 }
 
+static struct rule_conf count_keys(uint64_t id, const char *condition, uint64_t window)
+{
+	struct rule_conf r = rule_when(id, "syscall:alarm > 1ns", condition);
+
+	r.count = (struct rate){
+		.n = 2, .window = window, .per = FRBPF_PER_FIELD, .field = FRBPF_FIELD_RET
+	};
+	return r;
+}
+
+/* One rule that finds no room for its keys takes none of another's. */
 static void test_no_room_for_keys(void **state)
 {
 	enum { ROOM = FRBPF_MAX_COUNTING, N = ROOM + 100 };
-	struct rule_conf r = rule_when(550, "syscall:alarm > 1ns", "ret > 1000000");
+	struct rule_conf rules[] = { count_keys(550, "ret > 1000000", 3600000 * MS),
+				     count_keys(551, "ret > 1004090", 3600000 * MS) };
+	uint32_t slots[ARRAY_SIZE(rules)];
 	struct frbpf_rule_state st;
 	struct detectors *d;
-	uint32_t slot;
 
 	SKIP_UNLESS_POSSIBLE();
-	r.count = (struct rate){
-		.n = 2, .window = 1, .per = FRBPF_PER_FIELD, .field = FRBPF_FIELD_RET
-	};
 	d = open_detectors();
-	update(d, &r, 1, &slot);
+	update(d, rules, ARRAY_SIZE(rules), slots);
 	assert_int_equal(await(spawn(make_keys, NULL, N)), 0);
-	st = state_of(d, slot);
+	st = state_of(d, slots[0]);
 	assert_int_equal(st.matched, N);
 	/* the map lends each CPU some entries in advance */
 	assert_in_range(st.suppressed[FRBPF_CAUSE_KEYS], 100 - 64, 100 + 64);
 	assert_int_equal(st.suppressed[FRBPF_CAUSE_COUNT], N - st.suppressed[FRBPF_CAUSE_KEYS]);
-	sleep(2);
-	detectors__tidy(d);
+	st = state_of(d, slots[1]);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_KEYS], 0);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_COUNT], N - 4090);
+	detectors__free(d);
+}
+
+/* Full of keys whose time is over: those who tidy are told, until there is room again, and then no
+ * more. */
+static void test_keys_are_tidied(void **state)
+{
+	enum { ROOM = FRBPF_MAX_COUNTING };
+	struct rule_conf r = count_keys(552, "ret > 1000000", 1);
+	struct pollfd fd = { .events = POLLIN };
+	struct frbpf_rule_state st;
+	struct detectors *d;
+	uint64_t wait;
+	uint32_t slot;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	update(d, &r, 1, &slot);
+	fd.fd = detectors__keys_fd(d);
+	assert_int_equal(await(spawn(make_keys, NULL, 10)), 0);
+	assert_int_equal(poll(&fd, 1, 0), 0);
+	assert_int_equal(detectors__step_keys(d), UINT64_MAX);
+	assert_int_equal(await(spawn(make_keys, NULL, ROOM + 100)), 0);
+	st = state_of(d, slot);
+	assert_true(st.suppressed[FRBPF_CAUSE_KEYS] > 0);
+	assert_int_equal(poll(&fd, 1, 0), 1);
+	while ((wait = detectors__step_keys(d)) != UINT64_MAX) {
+		assert_in_range(wait, 0, 2000 * MS);
+		usleep(wait / 1000 + 1);
+	}
+	assert_int_equal(poll(&fd, 1, 0), 0);
 	assert_int_equal(await(spawn(make_keys, NULL, 10)), 0);
 	assert_int_equal(state_of(d, slot).suppressed[FRBPF_CAUSE_KEYS],
 			 st.suppressed[FRBPF_CAUSE_KEYS]);
@@ -304,6 +345,7 @@ int main(void)
 		cmocka_unit_test(test_held_back),
 #ifdef SYS_alarm
 		cmocka_unit_test(test_no_room_for_keys),
+		cmocka_unit_test(test_keys_are_tidied),
 #endif
 		cmocka_unit_test(test_full_ring_is_counted),
 		cmocka_unit_test(test_own_calls_are_suppressed),

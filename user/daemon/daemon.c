@@ -439,6 +439,7 @@ static int open_loop(struct daemon *d, struct err *err)
 	code = code ?: watch_fd(d, control__fd(d->control));
 	code = code ?: watch_fd(d, recorder__fd(d->recorder));
 	code = code ?: watch_fd(d, rulebook__fd(d->rulebook));
+	code = code ?: watch_fd(d, detectors__keys_fd(d->detectors));
 	return code ? err_set(err, code, "epoll: %s", strerror(-code)) : 0;
 }
 
@@ -489,13 +490,15 @@ static int timeout_ms(uint64_t ns)
 
 static void serve(struct daemon *d)
 {
-	struct epoll_event ev[4];
+	struct epoll_event ev[8];
 	uint64_t wait, step;
 
 	while (!d->stop) {
 		wait = recorder__collect(d->recorder, on_incident, d);
 		step = rulebook__step(d->rulebook);
 		follow_limits(d);
+		wait = step < wait ? step : wait;
+		step = detectors__step_keys(d->detectors);
 		wait = step < wait ? step : wait;
 		int n = epoll_wait(d->epoll, ev, ARRAY_SIZE(ev), timeout_ms(wait));
 

@@ -21,9 +21,7 @@
 #include "detect/sources.h"
 #include "rules/units.h"
 
-/* A second: what ended just now may be of use to a program at work. */
-#define TIDY_AFTER_NS NSEC_PER_SEC
-#define HOLDS_SIZE    (FRBPF_MAX_HOLDS * sizeof(uint64_t))
+#define HOLDS_SIZE (FRBPF_MAX_HOLDS * sizeof(uint64_t))
 
 static bool is_stacks(const void *data, size_t size)
 {
@@ -78,16 +76,13 @@ static int open_maps(struct detectors *d)
 		  sizeof(uint64_t), FRBPF_MAX_CGROUPS },
 		{ &e->path_globs_fd, BPF_MAP_TYPE_ARRAY, "frbpf_paths", sizeof(uint32_t),
 		  sizeof(struct frbpf_path_glob), 2 * FRBPF_MAX_PATH_GLOBS },
-		{ &e->cooling_fd, BPF_MAP_TYPE_HASH, "frbpf_cooling", sizeof(struct frbpf_key),
-		  sizeof(struct frbpf_cooling), FRBPF_MAX_COOLING },
-		{ &e->counting_fd, BPF_MAP_TYPE_HASH, "frbpf_counting", sizeof(struct frbpf_key),
-		  sizeof(struct frbpf_count), FRBPF_MAX_COUNTING },
 		{ &e->holds_fd, BPF_MAP_TYPE_ARRAY, "frbpf_holds", sizeof(uint32_t),
 		  sizeof(uint64_t), FRBPF_MAX_HOLDS, &mmapable },
 		{ &e->triggers_fd, BPF_MAP_TYPE_RINGBUF, "frbpf_triggers", 0, 0,
 		  FRBPF_TRIGGERS_SIZE },
 	};
 	void *holds;
+	int r;
 
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
 		*maps[i].fd = bpf_map_create(maps[i].type, maps[i].name, maps[i].key, maps[i].value,
@@ -95,6 +90,9 @@ static int open_maps(struct detectors *d)
 		if (*maps[i].fd < 0)
 			return -errno;
 	}
+	r = rate_keys__new(&e->cooling_fd, &e->counting_fd, &e->keyed_fd, &d->keys);
+	if (r)
+		return r;
 	holds = mmap(NULL, HOLDS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, e->holds_fd, 0);
 	if (holds == MAP_FAILED)
 		return -errno;
@@ -128,6 +126,7 @@ int detectors__open(struct err *err, struct detectors **ret)
 		.path_globs_fd = -1,
 		.cooling_fd = -1,
 		.counting_fd = -1,
+		.keyed_fd = -1,
 		.holds_fd = -1,
 		.scope_fd = -1,
 		.scope_keys_fd = -1,
@@ -237,66 +236,30 @@ void detectors__hold(struct detectors *d, uint32_t slot, uint64_t until)
 	__atomic_store_n(&d->holds[slot], until, __ATOMIC_RELAXED);
 }
 
-/* Delete what means nothing any more: @until lies at that offset of the value. */
-static void tidy(int fd, size_t value_size, size_t until_at, uint64_t now)
-{
-	_cleanup_free_ char *value = malloc(value_size);
-	struct frbpf_key key, next;
-	bool more = value && !bpf_map_get_next_key(fd, NULL, &next);
-	uint64_t until;
-
-	while (more) {
-		key = next;
-		more = !bpf_map_get_next_key(fd, &key, &next);
-		if (bpf_map_lookup_elem(fd, &key, value))
-			continue;
-		memcpy(&until, value + until_at, sizeof(until));
-		if ((int64_t)(now - until) > (int64_t)TIDY_AFTER_NS)
-			bpf_map_delete_elem(fd, &key);
-	}
-}
-
-int detectors__remember(struct detectors *d, const struct past *past)
+void detectors__remember(struct detectors *d, const struct past *past)
 {
 	d->past = past;
-	for (size_t i = 0; i < past->n_cooling; i++) {
-		const struct past_cooling *c = &past->cooling[i];
-
-		if (bpf_map_update_elem(d->env.cooling_fd, &c->key, &c->value, BPF_ANY) &&
-		    errno != E2BIG)
-			return -errno;
-	}
-	return 0;
 }
 
 void detectors__each_cooling(const struct detectors *d,
 			     void (*fn)(const struct past_cooling *c, void *arg), void *arg)
 {
-	struct past_cooling c;
-	struct frbpf_key next;
-	bool more = !bpf_map_get_next_key(d->env.cooling_fd, NULL, &next);
-	uint64_t now = now_ns();
-
-	while (more) {
-		c.key = next;
-		more = !bpf_map_get_next_key(d->env.cooling_fd, &c.key, &next);
-		if (!bpf_map_lookup_elem(d->env.cooling_fd, &c.key, &c.value) &&
-		    (int64_t)(now - c.value.until) < 0)
-			fn(&c, arg);
-	}
+	rate_keys__each_cooling(d->keys, fn, arg);
 }
 
 void detectors__tidy(struct detectors *d)
 {
-	uint64_t now = now_ns();
+	rate_keys__tidy(d->keys, now_ns());
+}
 
-	if (now - d->tidied < TIDY_AFTER_NS)
-		return;
-	d->tidied = now;
-	tidy(d->env.cooling_fd, sizeof(struct frbpf_cooling), offsetof(struct frbpf_cooling, until),
-	     now);
-	tidy(d->env.counting_fd, sizeof(struct frbpf_count), offsetof(struct frbpf_count, until),
-	     now);
+int detectors__keys_fd(const struct detectors *d)
+{
+	return rate_keys__fd(d->keys);
+}
+
+uint64_t detectors__step_keys(struct detectors *d)
+{
+	return rate_keys__step(d->keys, now_ns());
 }
 
 void detectors__stats(const struct detectors *d, struct detectors_stats *ret)
@@ -310,8 +273,8 @@ void detectors__stats(const struct detectors *d, struct detectors_stats *ret)
 
 static void close_maps(struct source_env *e)
 {
-	const int fds[] = { e->states_fd,   e->triggers_fd, e->cgroups_fd,   e->cooling_fd,
-			    e->counting_fd, e->holds_fd,    e->path_globs_fd };
+	const int fds[] = { e->states_fd,   e->triggers_fd, e->cgroups_fd,    e->cooling_fd,
+			    e->counting_fd, e->holds_fd,    e->path_globs_fd, e->keyed_fd };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		if (fds[i] >= 0)
@@ -331,6 +294,7 @@ void detectors__free(struct detectors *d)
 	listener__free(d->env.listener);
 	scope__free(d->scope);
 	cgroups__free(d->cgroups);
+	rate_keys__free(d->keys);
 	ring_buffer__free(d->ring);
 	if (d->holds)
 		munmap(d->holds, HOLDS_SIZE);

@@ -76,13 +76,18 @@ int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf
 void detectors__hold(struct detectors *d, uint32_t slot, uint64_t until);
 
 /* Make room: forget cooldowns and counts of processes, cgroups and so on whose time is over. At
- * most once a second, so it may be called whenever there is something else to do. Only for the
- * thread that updates. */
+ * most once a second, so it may be called whenever there is something else to do. This and the next
+ * two only for the thread that updates. */
 void detectors__tidy(struct detectors *d);
+/* Readable when there are so many of these that it is time to: see the next. */
+int detectors__keys_fd(const struct detectors *d);
+/* Does so where it is due. Returns ns until it is to be called again even if the fd stays silent, or
+ * UINT64_MAX. */
+uint64_t detectors__step_keys(struct detectors *d);
 
-/* Cooldowns of the time before, for rules that come into force from now on; @past is borrowed. 0 or
- * negative errno; cooldowns for which there is no room are left out. */
-int detectors__remember(struct detectors *d, const struct past *past);
+/* Cooldowns of the time before, for rules that come into force from now on; @past is borrowed. Those
+ * for which there is no room are left out. */
+void detectors__remember(struct detectors *d, const struct past *past);
 /* Call @fn with every cooldown of a process, thread, ... that is not over. Only for the thread that
  * updates. */
 void detectors__each_cooling(const struct detectors *d,

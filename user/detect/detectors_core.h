@@ -5,6 +5,7 @@
 
 #include "detect/detectors.h"
 #include "detect/engine/cgroups.h"
+#include "detect/engine/rate_keys.h"
 #include "detect/engine/slots.h"
 #include "detect/engine/source.h"
 
@@ -21,7 +22,7 @@ struct detectors {
 	struct slots patterns;	 /* of the map of automata */
 	const struct past *past; /* borrowed; NULL: none */
 	uint64_t *holds;	 /* mapped: read by the programs */
-	uint64_t tidied;	 /* ns: when detectors__tidy() last worked */
+	struct rate_keys *keys;
 	bool flipped;		 /* programs may still read the half that is not in force */
 	uint64_t missing_gone;	 /* missing_storage of sources that were detached */
 	uint64_t malformed;	 /* written by the thread that consumes, read by any */

@@ -29,6 +29,7 @@ struct update {
 	uint64_t *ids;	      /* per rule */
 	uint32_t *slot_of;    /* per rule */
 	bool *fresh;	      /* per rule: its slot is not the one it had */
+	size_t n_keyed;	      /* rules that count or cool down per process, thread, ... */
 	struct group *groups; /* at most one per rule */
 	size_t n_groups;
 	struct source **sources;      /* of the groups: what will be in force */
@@ -127,8 +128,10 @@ static int update__build_tables(struct update *u, const struct detectors *d, str
 {
 	int r;
 
-	for (size_t i = 0; i < u->n_rules; i++)
+	for (size_t i = 0; i < u->n_rules; i++) {
 		u->ids[i] = u->rules[i].id;
+		u->n_keyed += rate_keys__wanted(&u->rules[i]);
+	}
 	r = slots__assign(&d->slots, u->ids, u->n_rules, &u->slots, u->slot_of, u->fresh);
 	if (r)
 		return err_set(err, r, "too many rules: %zu", u->n_rules);
@@ -218,12 +221,16 @@ static int update__write(struct update *u, struct detectors *d, struct err *err)
 	int r;
 
 	for (size_t i = 0; i < u->n_rules; i++) {
-		clean.last_fired = last_fired_before(d, u->ids[i]);
-		if (!u->fresh[i] ||
-		    !bpf_map_update_elem(d->env.states_fd, &u->slot_of[i], &clean, BPF_ANY))
+		if (!u->fresh[i])
 			continue;
-		r = -errno;
-		return err_set(err, r, "cannot clear the state of a rule: %s", strerror(-r));
+		clean.last_fired = last_fired_before(d, u->ids[i]);
+		clean.wake_keys = rate_keys__wake(&u->rules[i], u->n_keyed);
+		r = bpf_map_update_elem(d->env.states_fd, &u->slot_of[i], &clean, BPF_ANY) ? -errno
+											   : 0;
+		r = r ?: rate_keys__give(d->keys, u->slot_of[i], &u->rules[i], u->n_keyed, d->past);
+		if (r)
+			return err_set(err, r, "cannot make room for the state of a rule: %s",
+				       strerror(-r));
 	}
 	for (size_t i = 0; i < u->n_groups; i++) {
 		r = source__write(u->groups[i].source, u->groups[i].table, err);
@@ -284,6 +291,10 @@ static void update__commit(struct update *u, struct detectors *d)
 			source__flip(gone[i]);
 	}
 	d->flipped = true;
+	for (uint32_t slot = 0; slot < FRBPF_MAX_SLOTS; slot++) {
+		if (!u->slots.v[slot].used)
+			rate_keys__take_back(d->keys, slot);
+	}
 	d->slots = u->slots;
 	for (size_t i = 0; i < u->n_rules; i++) {
 		if (u->fresh[i])

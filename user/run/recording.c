@@ -214,9 +214,17 @@ int recording__fd(const struct recording *r)
 	return recorder__fd(r->recorder);
 }
 
+int recording__keys_fd(const struct recording *r)
+{
+	return detectors__keys_fd(r->detectors);
+}
+
 uint64_t recording__step(struct recording *r)
 {
-	return recorder__collect(r->recorder, on_incident, r);
+	uint64_t wait = recorder__collect(r->recorder, on_incident, r);
+	uint64_t keys = detectors__step_keys(r->detectors);
+
+	return keys < wait ? keys : wait;
 }
 
 /* The programs are detached, their counters are still there. */

@@ -23,8 +23,9 @@ struct source_env {
 	int triggers_fd;	       /* the trigger ring, borrowed */
 	int cgroups_fd;		       /* map of the ids of cgroups, borrowed */
 	int path_globs_fd;	       /* map of struct frbpf_path_glob, borrowed */
-	int cooling_fd;		       /* map of struct frbpf_cooling, borrowed */
-	int counting_fd;	       /* map of struct frbpf_count, borrowed */
+	int cooling_fd;		       /* maps of struct frbpf_cooling by slot, borrowed */
+	int counting_fd;	       /* maps of struct frbpf_count by slot, borrowed */
+	int keyed_fd;		       /* ring of slots whose maps fill up, borrowed */
 	int holds_fd;		       /* map of times, borrowed */
 	uint32_t pidns;		       /* inode of the daemon's pid namespace */
 	struct listener *listener;     /* for sources whose events user space sees; borrowed */
