@@ -589,15 +589,17 @@ u16() { # OFFSET
 
 # The offset of the n-th record of TYPE.
 record_offset() { # TYPE [N]
-	local at end n=${2:-1}
-	at=$(u64 40) end=$(($(u64 40) + $(u64 48)))
-	while ((at < end)); do
-		if (($(od -An -t u4 -j "$at" -N 4 "$path") == $1)) && ((--n == 0)); then
-			echo "$at"
-			return
-		fi
-		((at += $(u16 $((at + 6)))))
-	done
+	local from at
+	from=$(u64 40)
+	# a line is 8 bytes: of a header the type, then misc and size
+	at=$(od -An -v -t u4 -w8 -j "$from" -N "$(u64 48)" "$path" | awk -v type="$1" -v n="${2:-1}" '
+		NR - 1 != next_line {next}
+		$1 == type && --n == 0 {print next_line * 8; exit}
+		{next_line += int($2 / 65536) / 8}')
+	if [[ $at ]]; then
+		echo $((from + at))
+		return
+	fi
 	fail "no record of type $1"
 }
 
@@ -623,7 +625,7 @@ record_offset() { # TYPE [N]
 	broken "an id that no event has" $((sample + 8)) '\xff\xff\xff'
 	broken "a sample of an unnamed process" $((sample + 24)) '\xee\xee\x7f\x00'
 	broken "no map of the kernel" "$data" '\x03'
-	broken "a feature's place" $((end + 1)) '\xff'
+	broken "a feature's place" $((end + 5)) '\xff'
 	cp "$path" "$BATS_TEST_TMPDIR/short"
 	truncate -s $(($(stat -c %s "$path") - 9)) "$BATS_TEST_TMPDIR/short"
 	run -1 "$PERFDATA_CHECK" "$BATS_TEST_TMPDIR/short"
