@@ -250,6 +250,23 @@ static __always_inline void check_request(struct request *rq, const struct pendi
 	*busy = 0;
 }
 
+/* The kernel may have read the clock that it keeps with a request a little later than we did. */
+#define CLOCK_SLACK 1000000 /* ns */
+
+/* Since when it waits, if that is later than what was seen of it: a request sent back and issued
+ * again unseen. 0, which is counted: the entry is of a request before this one. */
+static __always_inline __u64 believe(const struct request *rq, const struct pending *p)
+{
+	__u64 begin = of_device ? p->issued : p->queued;
+	__u64 started = of_device ? rq->io_start_time_ns : rq->start_time_ns;
+
+	if ((__s64)(rq->start_time_ns - p->queued) > CLOCK_SLACK) {
+		__sync_fetch_and_add(&not_seen, 1);
+		return 0;
+	}
+	return started > begin ? started : begin;
+}
+
 /* Some of it is done, and the request goes on. */
 static __always_inline void add_part(struct pending *p, struct request *rq, __u32 bytes)
 {
@@ -276,8 +293,11 @@ int BPF_PROG(io_complete, struct request *rq, int error, unsigned int bytes)
 	now = bpf_ktime_get_ns();
 	half = rules_half();
 	begin = of_device ? p->issued : p->queued;
-	if (begin && !p->foreign && (__s64)(now - begin) > 0 && !rules_below(half, now - begin))
-		check_request(rq, p, bytes, half, now, now - begin);
+	if (begin && !p->foreign && (__s64)(now - begin) > 0 && !rules_below(half, now - begin)) {
+		begin = believe(rq, p);
+		if (begin && (__s64)(now - begin) > 0 && !rules_below(half, now - begin))
+			check_request(rq, p, bytes, half, now, now - begin);
+	}
 	entry_end(&e);
 	return 0;
 }

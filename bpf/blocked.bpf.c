@@ -24,7 +24,7 @@ int BPF_PROG(bl_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	wait = wait_of(prev);
 	if (wait)
-		wait->begin = bpf_ktime_get_ns();
+		wait_begin(wait, prev, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -44,6 +44,8 @@ int BPF_PROG(bl_wakeup, struct task_struct *task)
 	now = bpf_ktime_get_ns();
 	half = rules_half();
 	if ((__s64)(now - begin) <= 0 || rules_below(half, now - begin))
+		return 0;
+	if (!wait_seen(wait, task))
 		return 0;
 	s = (struct settle){ .now = now, .value = now - begin, .half = half };
 	m = match_begin(&s, task, bpf_get_current_task_btf());

@@ -192,6 +192,8 @@ static __always_inline __u64 request_flags(__u32 cmd_flags)
  */
 #if defined(__TARGET_ARCH_x86)
 #define NR_RESTART_SYSCALL 219
+#define NR_EXECVE	   59
+#define NR_EXECVEAT	   322
 #define TS_COMPAT	   0x0002 /* arch/x86/include/asm/thread_info.h */
 
 static __always_inline long syscall_nr(struct pt_regs *regs)
@@ -205,12 +207,25 @@ static __always_inline unsigned long syscall_first_arg(struct pt_regs *regs)
 	return regs->di;
 }
 
+/* Where user space made it. */
+static __always_inline unsigned long syscall_ip(struct pt_regs *regs)
+{
+	return regs->ip;
+}
+
+static __always_inline unsigned long syscall_sp(struct pt_regs *regs)
+{
+	return regs->sp;
+}
+
 static __always_inline bool syscall_is_compat(struct task_struct *task)
 {
 	return task->thread_info.status & TS_COMPAT;
 }
 #elif defined(__TARGET_ARCH_arm64)
 #define NR_RESTART_SYSCALL 128
+#define NR_EXECVE	   221
+#define NR_EXECVEAT	   281
 #define TIF_32BIT	   22 /* arch/arm64/include/asm/thread_info.h */
 
 /* Without its sign: what is no call is out of every range, as the verifier can see. */
@@ -222,6 +237,16 @@ static __always_inline long syscall_nr(struct pt_regs *regs)
 static __always_inline unsigned long syscall_first_arg(struct pt_regs *regs)
 {
 	return regs->orig_x0;
+}
+
+static __always_inline unsigned long syscall_ip(struct pt_regs *regs)
+{
+	return ((struct user_pt_regs *)regs)->pc;
+}
+
+static __always_inline unsigned long syscall_sp(struct pt_regs *regs)
+{
+	return ((struct user_pt_regs *)regs)->sp;
 }
 
 static __always_inline bool syscall_is_compat(struct task_struct *task)

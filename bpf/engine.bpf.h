@@ -117,6 +117,9 @@ struct frbpf_control control;
 /* Waits not measured because the task has no storage. On a cache line of its own: control is read
  * by every event. */
 __u64 missing_storage __attribute__((aligned(64)));
+/* Values not believed: the tracepoint that ended an earlier wait, or that began this one, was hit
+ * without any program being run. */
+__u64 not_seen;
 
 /* What is known of an event before a match is filled, and what has come of it. See settle.bpf.h. */
 struct settle {

@@ -25,7 +25,7 @@ int BPF_PROG(oc_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (prev->pid) {
 		wait = wait_of(prev);
 		if (wait) {
-			wait->begin = now;
+			wait_begin(wait, prev, now);
 			wait->state = task_state(prev, preempt);
 		}
 	}
@@ -39,6 +39,8 @@ int BPF_PROG(oc_switch, bool preempt, struct task_struct *prev, struct task_stru
 	wait->begin = 0;
 	half = rules_half();
 	if ((__s64)(now - begin) <= 0 || rules_below(half, now - begin))
+		return 0;
+	if (!wait_seen(wait, next))
 		return 0;
 	s = (struct settle){ .now = now, .value = now - begin, .half = half };
 	m = match_begin(&s, next, prev);

@@ -2,7 +2,8 @@
 /*
  * runqlat: how long a runnable task waited for a CPU. The wait begins with a wake-up, or when the
  * task is switched out though it could go on; it ends with the switch to it. The subject is the
- * task switched in; at that tracepoint `current` is still the one before it.
+ * task switched in; at that tracepoint `current` is still the one before it. A task that goes to
+ * sleep is not looked at: what it waited for, if that was not seen to end, no longer lasts then.
  *
  * Attach rq_switch before the wake-ups: a wait that begins must be able to end.
  */
@@ -15,27 +16,27 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-static __always_inline void wait_begin(struct task_struct *task, __u64 now)
+static __always_inline void runnable(struct task_struct *task, __u64 now)
 {
 	struct wait *wait = wait_of(task);
 
 	/* Preempted on its way to sleep, it waits since then: being woken changes nothing. */
-	if (wait && !wait->begin)
-		wait->begin = now;
+	if (wait && !(wait->begin && wait_lasts(wait, task)))
+		wait_begin(wait, task, now);
 }
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(rq_wakeup, struct task_struct *task)
 {
 	if (!task_is_on_cpu(task)) /* else: woken before it slept */
-		wait_begin(task, bpf_ktime_get_ns());
+		runnable(task, bpf_ktime_get_ns());
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(rq_wakeup_new, struct task_struct *task)
 {
-	wait_begin(task, bpf_ktime_get_ns());
+	runnable(task, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -49,7 +50,7 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 	__u32 half;
 
 	if (prev->pid && task_is_runnable(prev, preempt))
-		wait_begin(prev, now);
+		runnable(prev, now);
 	if (!next->pid) /* the idle task waits for nothing */
 		return 0;
 	wait = bpf_task_storage_get(&waits, next, 0, 0);
@@ -59,6 +60,8 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 	wait->begin = 0;
 	half = rules_half();
 	if ((__s64)(now - begin) <= 0 || rules_below(half, now - begin))
+		return 0;
+	if (!wait_seen(wait, next))
 		return 0;
 	s = (struct settle){ .now = now, .value = now - begin, .half = half };
 	m = match_begin(&s, next, prev);

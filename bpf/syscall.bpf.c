@@ -33,6 +33,8 @@ struct call {
 	__u64 begin; /* 0: no watched call is under way */
 	__u64 nr;
 	__u64 left; /* when it left the kernel to be restarted; 0: it did not */
+	__u64 ip;   /* where it was made: it ends there, or another one does */
+	__u64 sp;
 };
 
 /* Created when a task first makes a watched call: no lock is held there. */
@@ -89,7 +91,20 @@ int BPF_PROG(sc_enter, struct pt_regs *regs, long nr)
 	call->nr = nr;
 	call->begin = restart ? 0 : now;
 	call->left = 0;
+	call->ip = syscall_ip(regs);
+	call->sp = syscall_sp(regs);
 	return 0;
+}
+
+/* Does the call end that began, and not one whose entry was missed? false is counted. */
+static __always_inline bool call_seen(const struct call *call, struct pt_regs *regs, long ret)
+{
+	if (call->ip == syscall_ip(regs) && call->sp == syscall_sp(regs))
+		return true;
+	if (!ret && (call->nr == NR_EXECVE || call->nr == NR_EXECVEAT)) /* a new program */
+		return true;
+	__sync_fetch_and_add(&not_seen, 1);
+	return false;
 }
 
 /* Is the first argument of the call something that is waited at: a tty, a pipe, a socket, or one of
@@ -161,6 +176,8 @@ int BPF_PROG(sc_exit, struct pt_regs *regs, long ret)
 	}
 	begin = call->begin;
 	call->begin = 0;
+	if (!call_seen(call, regs, ret))
+		return 0;
 	check_call(task, regs, call->nr, ret, begin, now);
 	return 0;
 }

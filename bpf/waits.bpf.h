@@ -4,6 +4,11 @@
  * storage is created by the iterator and at fork only: the other programs run under a run-queue
  * lock, where the allocator must not be called. A task's events are serialised by that lock: no
  * atomics.
+ *
+ * Some kernels run no program at some switches and wake-ups: on certain virtual machines at none
+ * that happens while a thread of PID 1 is current. A wait whose end is missed must not grow until
+ * the next end that is seen. So the task's own count of switches is kept with the beginning; the
+ * kernel raises it each time the task is switched out, before the tracepoint.
  */
 #ifndef FRBPF_WAITS_BPF_H
 #define FRBPF_WAITS_BPF_H
@@ -11,8 +16,9 @@
 #include "settle.bpf.h"
 
 struct wait {
-	__u64 begin; /* 0: the task does not wait */
-	__u64 state; /* enum frbpf_state; where the source wants to know */
+	__u64 begin;	/* 0: the task does not wait */
+	__u64 switches; /* task_switches() at that time */
+	__u64 state;	/* enum frbpf_state; where the source wants to know */
 };
 
 struct {
@@ -47,6 +53,37 @@ static __always_inline struct wait *wait_of(struct task_struct *task)
 	if (!wait)
 		__sync_fetch_and_add(&missing_storage, 1);
 	return wait;
+}
+
+/* How many times it has been switched out. */
+static __always_inline __u64 task_switches(struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+/* A wait that was under way has ended without being seen. */
+static __always_inline void wait_begin(struct wait *wait, struct task_struct *task, __u64 now)
+{
+	if (wait->begin)
+		__sync_fetch_and_add(&not_seen, 1);
+	wait->begin = now;
+	wait->switches = task_switches(task);
+}
+
+/* Has it not run since the wait began, if it does not run now? A task that ran was switched out. */
+static __always_inline bool wait_lasts(const struct wait *wait, struct task_struct *task)
+{
+	return wait->switches == task_switches(task);
+}
+
+/* The same at the end of a wait whose value matters: false is counted. The task does not run yet,
+ * not even at the switch to it. */
+static __always_inline bool wait_seen(const struct wait *wait, struct task_struct *task)
+{
+	if (!task_is_on_cpu(task) && wait_lasts(wait, task))
+		return true;
+	__sync_fetch_and_add(&not_seen, 1);
+	return false;
 }
 
 #endif

@@ -213,6 +213,8 @@ struct task_struct {
 	int prio;
 	pid_t pid;
 	pid_t tgid;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
 	u64 start_boottime;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
@@ -240,6 +242,7 @@ struct request {
 	unsigned int __data_len;
 	sector_t __sector;
 	u64 start_time_ns;
+	u64 io_start_time_ns;
 };
 
 struct irqaction {

@@ -3,6 +3,7 @@
 #include <bpf/btf.h>
 #include <errno.h>
 
+#include "detect/detectors_core.h"
 #include "detect/engine/block_device.h"
 #include "detect_fixture.h"
 #include "loop_device.h"
@@ -325,6 +326,56 @@ static void test_foreign_requests(void **state)
 	end(&s);
 }
 
+#define REUSED 64 /* requests: some lie where one of before did */
+
+static int write_often(struct io *io, int fd, void *buf)
+{
+	for (int i = 0; i < REUSED; i++) {
+		if (write_direct(io, fd, buf))
+			return 1;
+	}
+	return 0;
+}
+
+static void detach(struct bpf_link **link)
+{
+	bpf_link__destroy(*link);
+	*link = NULL;
+}
+
+/* The end of requests is missed, and the beginning of those that come where they were: no value is
+ * older than its request. */
+static void check_lost(const char *when)
+{
+	struct detectors_stats stats;
+	struct blkio_bpf *skel;
+	struct scene s;
+
+	BEGIN(&s);
+	add_rule(&s, when, "op == write");
+	load(&s);
+	skel = s.d->sources[0]->skel;
+	detach(&skel->links.io_complete);
+	run(&s, write_often);
+	skel->links.io_complete = bpf_program__attach(skel->progs.io_complete);
+	assert_non_null(skel->links.io_complete);
+	detach(&skel->links.io_start);
+	detach(&skel->links.io_insert);
+	detach(&skel->links.io_issue);
+	usleep(200000);
+	run(&s, write_often);
+	assert_in_range(state_of(s.d, s.slots[0]).max_value, 0, s.io->end - s.io->begin);
+	detectors__stats(s.d, &stats);
+	assert_int_not_equal(stats.not_seen, 0);
+	end(&s);
+}
+
+static void test_lost_events(void **state)
+{
+	check_lost("blkio > 1ns");
+	check_lost("blkio.device > 1ns");
+}
+
 #define LINES ARRAY_SIZE(((struct blkio_bpf *)NULL)->bss->tags)
 
 /* blkio.device without rules. */
@@ -465,6 +516,7 @@ int main(void)
 		cmocka_unit_test(test_subject_is_who_queues),
 		cmocka_unit_test(test_held_as_self),
 		cmocka_unit_test(test_foreign_requests),
+		cmocka_unit_test(test_lost_events),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_instructions),
 		cmocka_unit_test(test_devices_by_name),

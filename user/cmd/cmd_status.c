@@ -153,6 +153,10 @@ static void print_rule(const json_t *v, bool verbose)
 		printf("; last %s, largest %s", duration(v, "last_value_ns", last, sizeof(last)),
 		       duration(v, "max_value_ns", max, sizeof(max)));
 	putchar('\n');
+	if (verbose && num(v, "not_seen"))
+		printf("  not seen: %" PRIu64
+		       " waits of its source, whose beginning or end the kernel hid\n",
+		       num(v, "not_seen"));
 	if (verbose)
 		print_values(json_object_get(v, "values"));
 	print_end(json_object_get(v, "armed"), "armed");

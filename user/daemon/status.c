@@ -90,13 +90,14 @@ static json_t *json_rule(const struct status_sources *s, size_t i)
 	detectors__rule_state(s->detectors, g->slots[i], &st);
 	recorder__tally(s->recorder, i, &tally);
 	return json_pack(
-		"{s:s, s:s, s:s?, s:b, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:o}",
+		"{s:s, s:s, s:s?, s:b, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
 		"name", rule->name, "when", rule->when_text, "if", rule->if_text, "quiet",
 		rule->quiet, "armed", json_end(overlay__armed_until(s->overlay, rule->name)),
 		"muted", json_end(overlay__muted_until(s->overlay, rule->name)), "matched",
 		(json_int_t)st.matched, "fired", (json_int_t)st.fired, "held_back",
 		json_held_back(&st, &tally), "incidents", (json_int_t)tally.incidents, "joined",
-		(json_int_t)tally.joined, "merged", (json_int_t)tally.merged, "last_value_ns",
+		(json_int_t)tally.joined, "merged", (json_int_t)tally.merged, "not_seen",
+		(json_int_t)detectors__not_seen(s->detectors, &rule->when), "last_value_ns",
 		(json_int_t)st.last_value, "max_value_ns", (json_int_t)st.max_value, "values",
 		json_values(&st));
 }
@@ -124,12 +125,13 @@ static json_t *json_triggers(const struct status_sources *s)
 
 	detectors__stats(s->detectors, &ds);
 	recorder__stats(s->recorder, &rs);
-	return json_pack("{s:i, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tid", (int)rs.tid,
-			 "realtime", rs.realtime, "incidents", (json_int_t)rs.incidents,
-			 "failed_files", (json_int_t)rs.failed, "busy", (json_int_t)rs.busy,
-			 "stale", (json_int_t)rs.stale, "malformed", (json_int_t)ds.malformed,
-			 "missing_storage", (json_int_t)ds.missing_storage, "freeze_late_last_ns",
-			 (json_int_t)rs.latency_last, "freeze_late_max_ns",
+	return json_pack("{s:i, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tid",
+			 (int)rs.tid, "realtime", rs.realtime, "incidents",
+			 (json_int_t)rs.incidents, "failed_files", (json_int_t)rs.failed, "busy",
+			 (json_int_t)rs.busy, "stale", (json_int_t)rs.stale, "malformed",
+			 (json_int_t)ds.malformed, "missing_storage",
+			 (json_int_t)ds.missing_storage, "not_seen", (json_int_t)ds.not_seen,
+			 "freeze_late_last_ns", (json_int_t)rs.latency_last, "freeze_late_max_ns",
 			 (json_int_t)rs.latency_max);
 }
 

@@ -266,9 +266,23 @@ void detectors__stats(const struct detectors *d, struct detectors_stats *ret)
 {
 	ret->malformed = __atomic_load_n(&d->malformed, __ATOMIC_RELAXED);
 	ret->missing_storage = d->missing_gone + (d->scope ? scope__missing(d->scope) : 0);
-	for (size_t i = 0; i < d->n_sources; i++)
+	ret->not_seen = d->not_seen_gone;
+	for (size_t i = 0; i < d->n_sources; i++) {
 		ret->missing_storage +=
 			__atomic_load_n(d->sources[i]->missing_storage, __ATOMIC_RELAXED);
+		ret->not_seen += __atomic_load_n(d->sources[i]->not_seen, __ATOMIC_RELAXED);
+	}
+}
+
+uint64_t detectors__not_seen(const struct detectors *d, const struct when *when)
+{
+	for (size_t i = 0; i < d->n_sources; i++) {
+		const struct source *s = d->sources[i];
+
+		if (s->ops->source == when->source && !strcmp(s->target ?: "", when->target ?: ""))
+			return __atomic_load_n(s->not_seen, __ATOMIC_RELAXED);
+	}
+	return 0;
 }
 
 static void close_maps(struct source_env *e)

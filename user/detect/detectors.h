@@ -101,8 +101,12 @@ struct detectors_stats {
 	uint64_t malformed;	  /* records of the trigger ring that were not triggers */
 	uint64_t missing_storage; /* tasks seen without task storage: their wait was not measured;
 				     or they are not in the scope, where they should be */
+	uint64_t not_seen; /* values not believed, since the kernel hid an event of their wait */
 };
 void detectors__stats(const struct detectors *d, struct detectors_stats *ret);
+/* The latter of the source in force that has the events of @when; 0: none has them. Only for the
+ * thread that updates. */
+uint64_t detectors__not_seen(const struct detectors *d, const struct when *when);
 
 /* Only for the thread that updates. */
 void detectors__app_stats(const struct detectors *d, struct app_stats *ret);

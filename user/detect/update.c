@@ -308,6 +308,7 @@ static void update__commit(struct update *u, struct detectors *d)
 		if (is_in_force(d, gone[i]))
 			continue;
 		d->missing_gone += __atomic_load_n(gone[i]->missing_storage, __ATOMIC_RELAXED);
+		d->not_seen_gone += __atomic_load_n(gone[i]->not_seen, __ATOMIC_RELAXED);
 		source__free(gone[i]);
 	}
 	free(gone);

@@ -47,6 +47,7 @@ struct source {
 	/* Set by ops->load; all of it belongs to the skeleton. */
 	struct frbpf_control *control;
 	const __u64 *missing_storage;
+	const __u64 *not_seen;
 	int rules_fd;
 	int globs_fd;
 	int learn_self_fd;
@@ -114,6 +115,7 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 	do {                                                                                       \
 		(s_)->control = &(skel_)->bss->control;                                            \
 		(s_)->missing_storage = &(skel_)->bss->missing_storage;                            \
+		(s_)->not_seen = &(skel_)->bss->not_seen;                                          \
 		(s_)->rules_fd = bpf_map__fd((skel_)->maps.rules);                                 \
 		(s_)->globs_fd = bpf_map__fd((skel_)->maps.globs);                                 \
 		(s_)->learn_self_fd = bpf_program__fd((skel_)->progs.learn_self);                  \
