@@ -19,13 +19,6 @@ char LICENSE[] SEC("license") = "GPL";
 #define MAX_CALLS 16 /* of one function, one within the other, in one task */
 #define N_ARGS	  6
 
-/* A return instruction takes the return address from the stack. */
-#if defined(__TARGET_ARCH_x86)
-#define RETURN_POPS 8
-#else
-#define RETURN_POPS 0
-#endif
-
 struct call {
 	__u64 frame;
 	__u64 begin;
@@ -100,7 +93,8 @@ int up_hit(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Forget the calls whose frames are below @frame. Returns how many are left. */
+/* Forget the calls whose frames are below @frame: an exception or longjmp() left them, or they ended in another
+ * function. Returns how many are left. */
 __noinline int calls_above(struct calls *calls, __u64 frame)
 {
 	__u32 n, i;
@@ -113,6 +107,8 @@ __noinline int calls_above(struct calls *calls, __u64 frame)
 			break;
 		n--;
 	}
+	if (n < calls->n)
+		__sync_fetch_and_add(&missing_storage, calls->n - n);
 	calls->n = n;
 	return n;
 }
@@ -145,10 +141,12 @@ int up_enter(struct pt_regs *ctx)
 	return 0;
 }
 
-static __always_inline int check_call(struct pt_regs *ctx, __u64 frame)
+/* At a return instruction. */
+SEC("uprobe")
+int up_exit(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 now = bpf_ktime_get_ns(), value;
+	__u64 now = bpf_ktime_get_ns(), frame = PT_REGS_SP(ctx), value;
 	__u32 half = rules_half(), n;
 	struct settle s;
 	struct calls *c;
@@ -175,18 +173,4 @@ static __always_inline int check_call(struct pt_regs *ctx, __u64 frame)
 		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = c->v[n].args[i];
 	rules_run_for(m, task);
 	return 0;
-}
-
-/* The caller goes on. */
-SEC("uretprobe")
-int up_return(struct pt_regs *ctx)
-{
-	return check_call(ctx, PT_REGS_SP(ctx) - RETURN_POPS);
-}
-
-/* At a return instruction. */
-SEC("uprobe")
-int up_exit(struct pt_regs *ctx)
-{
-	return check_call(ctx, PT_REGS_SP(ctx));
 }

@@ -85,8 +85,8 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	same "ret" "$(jq -re '.triggers[0].ret' "$BASE/incidents/$name.json")" 350
 	run -0 frbpf show
 	[[ $output == *"threshold 20ms, returned 350"*"arg0=50 arg1=2 arg2=3 "* ]]
-	# it has returned: its caller
-	same "stack" "$(user_frame "$name")" "$program main"
+	# it is about to return
+	same "stack" "$(user_frame "$name")" "$program user_func_slow"
 	jq -e '.triggers[0].stacks.kernel | length > 0' "$BASE/incidents/$name.json"
 	settle
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
@@ -154,6 +154,75 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	sed -i 's/"demo::outer(int)"/demo::outer/' "$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output == *"several functions 'demo::outer', write one in full: "*"demo::outer(int)"* ]]
+}
+
+# mini_debuginfo PROGRAM: stripped, with its functions' names in .gnu_debugdata
+mini_debuginfo() {
+	nm "$1" --format=posix --defined-only | awk '$2 == "T" || $2 == "t" { print $1 }' >"$1.keep"
+	objcopy -S --keep-symbols="$1.keep" --remove-section .comment "$1" "$1.mini"
+	xz -f "$1.mini"
+	strip "$1"
+	objcopy --add-section ".gnu_debugdata=$1.mini.xz" "$1"
+	chmod go-w "$1"
+}
+
+@test "exceptions pass through functions of programs that do not tell that they throw" {
+	command -v g++ >/dev/null && command -v xz >/dev/null || skip "no C++ compiler or no xz"
+	local throws=$BATS_TEST_TMPDIR/throws
+	g++ -O2 -static-libstdc++ -static-libgcc "$root/tests/workloads/throws.cc" -o "$throws" ||
+		skip "no static libstdc++"
+	mini_debuginfo "$throws"
+	rules <<-EOF
+		[rule-outer]
+		when = uprobe:$throws:_ZN4demo5outerEi > 500ms
+		cooldown = 0
+	EOF
+	frbpf_load
+	line=$(program "$throws" 20 700)
+	same "caught" "$(json "$line" .caught)" 20
+	wait_for_incident "$BASE" 1
+	settle
+	same "incidents" "$(incidents "$BASE" | wc -l)" 1
+	between "$(manifest "$(incidents "$BASE")" value)" 700000000 "$(json "$line" .took_ns)" "demo::outer"
+}
+
+@test "panics of Rust pass through a function that is measured" {
+	command -v rustc >/dev/null || skip "no rustc"
+	local panics=$BATS_TEST_TMPDIR/panics
+	cat >"$panics.rs" <<-'EOF'
+		use std::{panic, thread, time::{Duration, Instant}};
+		#[no_mangle]
+		#[inline(never)]
+		pub fn panics_inner(ms: u64) -> u64 {
+			if ms == 0 {
+				panic!("no time");
+			}
+			thread::sleep(Duration::from_millis(ms));
+			ms + 1
+		}
+		fn main() {
+			panic::set_hook(Box::new(|_| {}));
+			let caught = (0..20).filter(|_| panic::catch_unwind(|| panics_inner(0)).is_err()).count();
+			let begin = Instant::now();
+			let ret = panics_inner(700);
+			println!("{{\"caught\":{},\"took_ns\":{},\"ret\":{}}}", caught, begin.elapsed().as_nanos(), ret);
+		}
+	EOF
+	# rustup finds it by the home directory
+	HOME=$(getent passwd "$(id -u)" | cut -d: -f6) rustc -O -o "$panics" "$panics.rs" 2>/dev/null || skip "rustc cannot build here"
+	mini_debuginfo "$panics"
+	rules <<-EOF
+		[rule-inner]
+		when = uprobe:$panics:panics_inner > 500ms
+		cooldown = 0
+	EOF
+	frbpf_load
+	line=$(program "$panics")
+	same "caught" "$(json "$line" .caught)" 20
+	wait_for_incident "$BASE" 1
+	settle
+	same "incidents" "$(incidents "$BASE" | wc -l)" 1
+	between "$(manifest "$(incidents "$BASE")" value)" 700000000 "$(json "$line" .took_ns)" "panics_inner"
 }
 
 @test "programs without position independence, static and stripped ones" {
@@ -320,7 +389,7 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 		setpriv --reuid 65534 --clear-groups "$open_dir/frbpf" "$@"
 	}
 	run -0 as_nobody check "$open_dir/${RULES##*/}"
-	[[ $output == *"libc"*": nanosleep, 0x"*"return probe"* ]]
+	[[ $output == *"libc"*": nanosleep, 0x"*"return instructions"* ]]
 	run -0 as_nobody events "uprobe:$open_dir/user_func:user_func_s*"
 	[[ ${lines[0]} == "uprobe:$open_dir/user_func:user_func_slow "* ]]
 	same "functions" "${#lines[@]}" 1

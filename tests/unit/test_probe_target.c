@@ -35,6 +35,24 @@ __attribute__((noinline, noclone, used)) int target_function(int x)
 	return x;
 }
 
+/* Goes on in another one, which has a name or has none. */
+#if defined(__x86_64__)
+#define GO_TO "jmp "
+#else
+#define GO_TO "b "
+#endif
+__asm__(".text\n"
+	".type target_tail, %function\n"
+	"target_tail: " GO_TO "target_function\n"
+	".size target_tail, . - target_tail\n"
+	".type target_tail_hidden, %function\n"
+	"target_tail_hidden: " GO_TO "1f\n"
+	".size target_tail_hidden, . - target_tail_hidden\n"
+	"1: ret\n"
+	".type target_endless, %function\n"
+	"target_endless: " GO_TO "target_endless\n"
+	".size target_endless, . - target_endless\n");
+
 static int setup(void **state)
 {
 	snprintf(dir, sizeof(dir), "/tmp/frbpf-test.XXXXXX");
@@ -110,7 +128,7 @@ static void a_function(void **state)
 	probe_target__free(t);
 	t = found(FRBPF_SOURCE_UPROBE, "/proc/self/exe", "target_function latency");
 	assert_true(t->latency);
-	assert_false(t->places[0].funcs[0].by_exits);
+	assert_true(t->places[0].funcs[0].n_exits > 0);
 	probe_target__free(t);
 }
 
@@ -124,6 +142,18 @@ static void names(void **state)
 	refused(FRBPF_SOURCE_UPROBE, "/proc/self/exe", "target_function+0x40000",
 		"has no +0x40000");
 	refused(FRBPF_SOURCE_USDT, "/proc/self/exe", "p:q", "has no static probes");
+}
+
+/* A return probe would see the end of these; but no look at a file tells that nothing throws through them. */
+static void without_return(void **state)
+{
+	refused(FRBPF_SOURCE_UPROBE, "/proc/self/exe", "target_tail latency",
+		"it goes on in another function; name that one, 'target_function'");
+	refused(FRBPF_SOURCE_UPROBE, "/proc/self/exe", "target_tail_hidden latency",
+		"which has no name here");
+	refused(FRBPF_SOURCE_UPROBE, "/proc/self/exe", "target_endless latency",
+		"it never returns. Without a threshold");
+	probe_target__free(found(FRBPF_SOURCE_UPROBE, "/proc/self/exe", "target_tail"));
 }
 
 static void offsets(void **state)
@@ -389,6 +419,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_function),
 		cmocka_unit_test(names),
+		cmocka_unit_test(without_return),
 		cmocka_unit_test(offsets),
 		cmocka_unit_test(files),
 		cmocka_unit_test(go),

@@ -230,7 +230,7 @@ static void test_longjmp(void **state)
 	assert_int_equal(s.n, 1);
 	assert_in_range(s.v[0].value, 30 * MS, f->end - f->begin);
 	assert_int_equal(s.v[0].args[0][0], 0);
-	assert_int_equal(missing(d), 0);
+	assert_in_range(missing(d), 1, UINT32_MAX); /* those that were left */
 	detectors__free(d);
 	free_rules(&rule, 1);
 	munmap(f, sizeof(*f));

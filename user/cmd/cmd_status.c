@@ -218,7 +218,7 @@ static void print_verbose(const json_t *s)
 		       num(trig, "busy"), num(trig, "stale"), num(trig, "malformed"));
 	if (num(trig, "missing_storage"))
 		printf("  not seen:   %" PRIu64
-		       " waits whose beginning there was no room to note\n",
+		       " waits or calls without a beginning (no room to note it) or an end\n",
 		       num(trig, "missing_storage"));
 }
 

@@ -15,25 +15,18 @@
 
 /* ---- check ---- */
 
-static const char *end_of(const struct probe_target *t, const struct probe_func *f)
-{
-	if (!t->latency)
-		return NULL;
-	return f->by_exits ? "return instructions" : "return probe";
-}
-
 static void add_functions(json_t *list, const struct probe_target *t, const struct probe_place *p)
 {
 	for (uint32_t i = 0; i < p->n_funcs; i++) {
 		const struct probe_func *f = &p->funcs[i];
 
-		json_array_append_new(list,
-				      json_pack("{s:s, s:s, s:I, s:I, s:s*, s:i, s:i, s:i}", "file",
-						p->name, "symbol", f->name, "symbol_offset",
-						(json_int_t)t->offset, "file_offset",
-						(json_int_t)f->offset, "end", end_of(t, f), "exits",
-						(int)f->n_exits, "unmeasured_exits", (int)f->jumps,
-						"unknown_jumps", (int)f->indirect));
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:I, s:I, s:s*, s:i, s:i, s:i}", "file",
+					p->name, "symbol", f->name, "symbol_offset",
+					(json_int_t)t->offset, "file_offset", (json_int_t)f->offset,
+					"end", t->latency ? "return instructions" : NULL, "exits",
+					(int)f->n_exits, "unmeasured_exits", (int)f->jumps,
+					"unknown_jumps", (int)f->indirect));
 	}
 }
 

@@ -29,7 +29,7 @@ struct elf_file {
 	int copy; /* see common/elf_copy.h */
 	Elf *elf;
 	struct code *codes; /* owned, with all that follow */
-	bool go, throws, stripped;
+	bool go, stripped;
 	uint64_t sdt_base; /* address of section .stapsdt.base; 0: it has none */
 };
 
@@ -72,58 +72,6 @@ static int check_header(const struct elf_file *f, struct err *err)
 	return 0;
 }
 
-static bool starts_with(const char *s, const char *start)
-{
-	return s && !strncmp(s, start, strlen(start));
-}
-
-/* Does it need one of the run-time libraries of C++? */
-static bool needs_cxx(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
-{
-	Elf_Data *data = elf_getdata(scn, NULL);
-	GElf_Dyn dyn;
-
-	for (int i = 0; data && gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
-		const char *lib = dyn.d_tag == DT_NEEDED
-					  ? elf_strptr(elf, sh->sh_link, dyn.d_un.d_val)
-					  : NULL;
-
-		if (starts_with(lib, "libstdc++.") || starts_with(lib, "libc++.") ||
-		    starts_with(lib, "libc++abi."))
-			return true;
-	}
-	return false;
-}
-
-/* What compilers refer to in code that cleans up or catches; C's own (__gcc_personality_v0) is for
- * threads that are cancelled, which end well. */
-static bool is_of_throwing_code(const char *symbol)
-{
-	static const char *const names[] = { "__gxx_personality_v0",  "__cxa_throw",
-					     "rust_eh_personality",   "__objc_personality_v0",
-					     "__gnat_personality_v0", "__gdc_personality_v0" };
-
-	for (size_t i = 0; symbol && i < ARRAY_SIZE(names); i++) {
-		size_t len = strlen(names[i]);
-
-		if (!strncmp(symbol, names[i], len) && (!symbol[len] || symbol[len] == '@'))
-			return true;
-	}
-	return false;
-}
-
-static bool has_throwing_symbol(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
-{
-	Elf_Data *data = elf_getdata(scn, NULL);
-	GElf_Sym sym;
-
-	for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
-		if (is_of_throwing_code(elf_strptr(elf, sh->sh_link, sym.st_name)))
-			return true;
-	}
-	return false;
-}
-
 static void look_at_sections(struct elf_file *f)
 {
 	Elf_Scn *scn = NULL;
@@ -145,10 +93,6 @@ static void look_at_sections(struct elf_file *f)
 			f->sdt_base = sh.sh_addr;
 		if (sh.sh_type == SHT_SYMTAB)
 			f->stripped = false;
-		if (sh.sh_type == SHT_DYNAMIC)
-			f->throws = f->throws || needs_cxx(f->elf, scn, &sh);
-		else if (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM)
-			f->throws = f->throws || has_throwing_symbol(f->elf, scn, &sh);
 	}
 }
 
@@ -263,11 +207,6 @@ int elf_file__machine(const struct elf_file *f)
 bool elf_file__is_go(const struct elf_file *f)
 {
 	return f->go;
-}
-
-bool elf_file__throws(const struct elf_file *f)
-{
-	return f->throws;
 }
 
 bool elf_file__is_stripped(const struct elf_file *f)

@@ -26,10 +26,8 @@ const char *elf_file__name(const struct elf_file *f);
 int elf_file__fd(const struct elf_file *f); /* borrowed */
 /* e_machine */
 int elf_file__machine(const struct elf_file *f);
-/* Built by Go: stacks move, and with them the return addresses that are in it. */
+/* Built by Go: its stacks move, and its calls change threads. */
 bool elf_file__is_go(const struct elf_file *f);
-/* May exceptions (or panics of Rust) be thrown through its functions? */
-bool elf_file__throws(const struct elf_file *f);
 
 /* Where in the file the code at @addr is. -ENOENT: no code is there. */
 int elf_file__offset(const struct elf_file *f, uint64_t addr, uint64_t *ret);

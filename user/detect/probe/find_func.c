@@ -244,6 +244,42 @@ static int add_part(const struct elf_symbol *sym, void *arg)
 	return 0;
 }
 
+/* Whose address is `func`? */
+static int find_name(const struct elf_symbol *sym, void *arg)
+{
+	struct func *func = arg;
+
+	if (sym->elsewhere || sym->addr != func->addr)
+		return 0;
+	func->name = strdup(sym->name);
+	return 1;
+}
+
+/* It has no return instruction. */
+static int never_returns(struct elf_file *f, const struct func_exits *exits, struct err *err)
+{
+	struct func next = { .addr = exits->jump_to };
+
+	if (!exits->jumps)
+		return err_set(err, -EINVAL,
+			       exits->indirect
+				       ? "it never returns itself: it goes on where a pointer says"
+				       : "it never returns");
+	elf_file__each_function(f, find_name, &next);
+	if (next.name)
+		err_set(err, -EINVAL,
+			"it never returns itself: it goes on in another function; name that one, "
+			"'%s'",
+			next.name);
+	else
+		err_set(err, -EINVAL,
+			"it never returns itself: it goes on in another function, at 0x%llx, which "
+			"has no name here (debug symbols may have it)",
+			(unsigned long long)exits->jump_to);
+	free(next.name);
+	return -EINVAL;
+}
+
 int func__exits(struct elf_file *f, const struct func *func, struct func_exits *ret,
 		struct err *err)
 {
@@ -254,7 +290,8 @@ int func__exits(struct elf_file *f, const struct func *func, struct func_exits *
 	parts.v[0] = (struct func_part){ func->addr, func->size,
 					 elf_file__code(f, func->addr, func->size) };
 	if (!parts.v[0].code)
-		return err_set(err, -EINVAL, "its symbol does not tell its size");
+		return err_set(err, -EINVAL,
+			       "its symbol does not tell its size, and so not where it returns");
 	r = elf_file__each_function(f, add_part, &parts);
 	if (!r)
 		r = func_exits__find(elf_file__machine(f), parts.v, parts.n, &exits);
@@ -263,10 +300,7 @@ int func__exits(struct elf_file *f, const struct func *func, struct func_exits *
 	if (r)
 		return err_set(err, r, "its instructions cannot be read");
 	if (!exits.n)
-		return err_set(err, -EINVAL,
-			       exits.jumps
-				       ? "it never returns itself: it goes on in another function"
-				       : "it never returns");
+		return never_returns(f, &exits, err);
 	*ret = exits;
 	return 0;
 }

@@ -53,8 +53,8 @@ static int look_at(int machine, const struct func_part *part, const struct func_
 		if (decode(machine, part->code + at, part->size - at, &insn))
 			return -EILSEQ;
 		if (insn.kind == INSN_JUMP &&
-		    !is_within(parts, n_parts, part->addr + at + insn.target))
-			ret->jumps++;
+		    !is_within(parts, n_parts, part->addr + at + insn.target) && !ret->jumps++)
+			ret->jump_to = part->addr + at + insn.target;
 		ret->indirect += insn.kind == INSN_INDIRECT;
 		if (insn.kind == INSN_RETURN) {
 			if (ret->n == FUNC_EXITS_MAX)

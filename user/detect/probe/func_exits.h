@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where a function ends, read from its instructions. A return probe puts an address of the kernel's
- * in place of the return address: who walks the stack to throw an exception does not get beyond it,
- * and the program is ended. Probes on the return instructions change nothing.
+ * Where a function ends, read from its instructions: that is where probes are put. There are no return
+ * probes: one puts an address of the kernel's in place of the return address, and who walks the stack to throw an
+ * exception does not get beyond it, which ends the program. What a function calls may throw whatever its own
+ * file is made of, so no look at the file can tell that nothing does.
  */
 #ifndef FRBPF_DETECT_FUNC_EXITS_H
 #define FRBPF_DETECT_FUNC_EXITS_H
@@ -15,7 +16,8 @@
 struct func_exits {
 	uint64_t at[FUNC_EXITS_MAX]; /* addresses of return instructions */
 	uint32_t n;
-	uint32_t jumps; /* ways out that go on in another function, without a return of its own */
+	uint32_t jumps;	  /* ways out that go on in another function, without a return of its own */
+	uint64_t jump_to; /* where the first of them leads */
 	uint32_t
 		indirect; /* jumps of which cannot be told where they lead: within it, or out of it */
 };

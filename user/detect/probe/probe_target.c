@@ -22,16 +22,13 @@ static int find_exits(const struct probe_target *t, struct elf_file *f, const st
 	struct func_exits exits;
 	struct err why;
 
-	if (!t->latency || !elf_file__throws(f))
+	if (!t->latency)
 		return 0;
-	ret->by_exits = true;
 	if (func__exits(f, func, &exits, &why))
-		return err_set(
-			err, -EINVAL,
-			"%s: how long '%s' takes cannot be measured: a return probe would end "
-			"the program when an exception is thrown through it, and where it "
-			"returns cannot be told: %s",
-			elf_file__name(f), func->name, why.msg);
+		return err_set(err, -EINVAL,
+			       "%s: how long '%s' takes cannot be measured: %s. Without a "
+			       "threshold, its calls can be watched",
+			       elf_file__name(f), func->name, why.msg);
 	ret->jumps = exits.jumps;
 	ret->indirect = exits.indirect;
 	ret->n_exits = exits.n;
@@ -87,8 +84,9 @@ static int look_for_symbol(const struct probe_target *t, struct elf_file *f,
 	if (t->latency && elf_file__is_go(f))
 		return err_set(
 			err, -EINVAL,
-			"%s is a Go program: its stacks move, and a return probe in one would "
-			"end it. Without a threshold, calls can be watched",
+			"%s is a Go program: its stacks move and its calls change threads, so "
+			"that the end of a call is not known as such. Without a threshold, "
+			"calls can be watched",
 			elf_file__name(f));
 	r = funcs__find(f, t->symbol, &funcs, err);
 	if (r)

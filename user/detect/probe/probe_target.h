@@ -18,10 +18,9 @@
 struct probe_func {
 	char *name;	   /* of the symbol; owned */
 	uint64_t offset;   /* in the file, of its first instruction, or of that at +OFFSET */
-	bool by_exits;	   /* a call ends at the return instructions, else by a return probe */
 	uint32_t jumps;	   /* calls may end in another function: these are not measured */
 	uint32_t indirect; /* or perhaps here */
-	uint32_t n_exits;
+	uint32_t n_exits;  /* of a rule with a threshold: its return instructions */
 	uint64_t exits[FUNC_EXITS_MAX]; /* offsets in the file */
 };
 

@@ -9,18 +9,9 @@
 /* Those that this target needs. */
 static void choose_programs(struct uprobe_bpf *skel, const struct probe_target *t)
 {
-	bool returns = false, exits = false;
-
-	for (uint32_t i = 0; t->latency && i < t->n_places; i++) {
-		for (uint32_t k = 0; k < t->places[i].n_funcs; k++) {
-			exits = exits || t->places[i].funcs[k].by_exits;
-			returns = returns || !t->places[i].funcs[k].by_exits;
-		}
-	}
 	bpf_program__set_autoload(skel->progs.up_hit, !t->latency);
 	bpf_program__set_autoload(skel->progs.up_enter, t->latency);
-	bpf_program__set_autoload(skel->progs.up_return, returns);
-	bpf_program__set_autoload(skel->progs.up_exit, exits);
+	bpf_program__set_autoload(skel->progs.up_exit, t->latency);
 	bpf_map__set_autocreate(skel->maps.calls, t->latency);
 	bpf_map__set_autocreate(skel->maps.scratch, false);
 }
@@ -49,9 +40,9 @@ static int uprobe_load(struct source *s, const struct source_env *env)
 }
 
 static int attach(struct user_probe *p, const struct bpf_program *prog, const char *path,
-		  uint64_t offset, bool at_return)
+		  uint64_t offset)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = at_return);
+	LIBBPF_OPTS(bpf_uprobe_opts, opts);
 
 	return user_probe__keep(p, bpf_program__attach_uprobe_opts(prog, -1, path, offset, &opts));
 }
@@ -63,12 +54,10 @@ static int attach_func(struct user_probe *p, const struct probe_func *f, const c
 	int r = 0;
 
 	if (!p->target->latency)
-		return attach(p, skel->progs.up_hit, path, f->offset, false);
-	if (!f->by_exits)
-		r = attach(p, skel->progs.up_return, path, f->offset, true);
+		return attach(p, skel->progs.up_hit, path, f->offset);
 	for (uint32_t i = 0; i < f->n_exits && !r; i++)
-		r = attach(p, skel->progs.up_exit, path, f->exits[i], false);
-	return r ? r : attach(p, skel->progs.up_enter, path, f->offset, false);
+		r = attach(p, skel->progs.up_exit, path, f->exits[i]);
+	return r ? r : attach(p, skel->progs.up_enter, path, f->offset);
 }
 
 static int uprobe_attach(struct source *s)
