@@ -153,6 +153,28 @@ publish() { # NUMBER RULE
 	mv -T "$dir/..data_tmp" "$dir/..data"
 }
 
+@test "several files and what they include are loaded together, and followed" {
+	write_rules <<-'EOF'
+		[daemon]
+		watch = yes
+		include = more.conf
+		[rule-one]
+		when = runqlat > 1s
+	EOF
+	printf '[rule-two]\nwhen = runqlat > 2s\n' >"$BATS_TEST_TMPDIR/more.conf"
+	sed -n '1,/^$/p' "$RULES" >"$BATS_TEST_TMPDIR/third.conf"
+	printf '[rule-three]\nwhen = runqlat > 3s\n' >>"$BATS_TEST_TMPDIR/third.conf"
+	frbpf load "$RULES" "$BATS_TEST_TMPDIR/third.conf"
+	has_rule one && has_rule two && has_rule three
+	same "sessions" "$(frbpf status --json | jq '.sessions | length')" 2
+	sed -i 's/rule-two/rule-four/' "$BATS_TEST_TMPDIR/more.conf"
+	wait_until 10 has_rule four || fail "$(cat "$BASE/output")"
+	sed -i 's/rule-three/rule-five/' "$BATS_TEST_TMPDIR/third.conf"
+	wait_until 10 has_rule five || fail "$(cat "$BASE/output")"
+	frbpf load "$BATS_TEST_TMPDIR/third.conf" # the running one is given others
+	run ! has_rule one
+}
+
 @test "watch = yes: a symbolic link on the way to the file is switched, again and again" {
 	write_rules <<-'EOF'
 		[daemon]

@@ -8,6 +8,7 @@
 #include "common/printable.h"
 #include "daemon/control.h"
 #include "rules/diag.h"
+#include "rules/shipped_rules.h"
 #include "rules/units.h"
 
 #define OPTIONS_MAX 64 /* of a command; of more than that some are not proposed */
@@ -123,6 +124,30 @@ int cmd_duration(const struct command *cmd, const char *name, const char *text, 
 	}
 	*ret_ns = ns;
 	return 0;
+}
+
+int cmd_add_rules(const char *arg, char list[static RULES_FILES_LIST_MAX])
+{
+	size_t len = strlen(list);
+	struct err err = { 0 };
+	char path[PATH_MAX];
+
+	if (shipped_rules__path(arg, path, &err)) {
+		log_error("%s", err.msg);
+		return EXIT_FAILED;
+	}
+	if (strchr(path, RULES_FILES_SEPARATOR)) {
+		log_error("a newline in the name of a rules file");
+		return EXIT_FAILED;
+	}
+	if (len + strlen(path) + 2 > RULES_FILES_LIST_MAX) {
+		log_error("too many rules files");
+		return EXIT_FAILED;
+	}
+	if (len)
+		list[len++] = RULES_FILES_SEPARATOR;
+	strcpy(list + len, path);
+	return EXIT_DONE;
 }
 
 /* The command line of one that has a single option of its own. */

@@ -9,6 +9,7 @@
 
 #include "daemon/location.h"
 #include "rules/diag.h"
+#include "rules/rules_files.h"
 
 /* Exit status of commands, see the design's section 5. */
 #define EXIT_DONE   0
@@ -53,6 +54,10 @@ enum cmd_parse cmd_next_option(const struct command *cmd, int argc, char **argv,
 enum cmd_parse cmd_parse_session(const struct command *cmd, int argc, char **argv,
 				 char base[static PATH_MAX], const char **ret_session,
 				 int *ret_status);
+
+/* Add the path of rules file @arg (a path, or @NAME) to a list of them, see rules_files.h. Prints why not, and returns
+ * EXIT_FAILED then. */
+int cmd_add_rules(const char *arg, char list[static RULES_FILES_LIST_MAX]);
 
 /* The same of one whose only option is --json, and which takes up to @max_operands: those are at optind. @too_many says
  * that there are more. */

@@ -10,13 +10,12 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "detect/tracepoint/tracepoint_bind.h"
-#include "daemon/shipped_rules.h"
 #include "rules/units.h"
 
 struct check_opts {
 	struct location_hint hint;
-	const char *rules;
-	uint64_t live; /* ns; 0: no trial */
+	const char *rules; /* a list */
+	uint64_t live;	   /* ns; 0: no trial */
 	bool json;
 };
 
@@ -169,6 +168,7 @@ static void print_text(const struct check *c)
 static int check(const struct check_opts *opts)
 {
 	struct check c = { .opts = opts };
+	char files[RULES_FILES_LIST_MAX];
 	struct err no_tracefs = { 0 };
 	int code, status;
 
@@ -177,7 +177,8 @@ static int check(const struct check_opts *opts)
 	code = c.tracefs ? plan__load(opts->rules, c.tracefs, &c.diags, &c.rs, &c.plan)
 			 : plan__load_partly(opts->rules, &c.diags, &c.rs, &c.plan);
 	status = code ? EXIT_FAILED : EXIT_DONE;
-	c.out = json_pack("{s:b, s:s, s:o, s:o}", "ok", !code, "file", opts->rules, "messages",
+	rules_files__describe(opts->rules, files, sizeof(files));
+	c.out = json_pack("{s:b, s:s, s:o, s:o}", "ok", !code, "file", files, "messages",
 			  plan_report__messages(&c.diags), "left_out", left_out(&c, &no_tracefs));
 	if (!opts->json)
 		cmd_print_diags(&c.diags);
@@ -204,8 +205,7 @@ static int run_check(int argc, char **argv)
 						   CMD_COMMON_OPTIONS,
 						   { 0 } };
 	struct check_opts opts = { .rules = LOCATION_RULES };
-	struct err err = { 0 };
-	char path[PATH_MAX];
+	char list[RULES_FILES_LIST_MAX] = "";
 	enum cmd_parse p;
 	int opt;
 
@@ -218,24 +218,22 @@ static int run_check(int argc, char **argv)
 	}
 	if (p == CMD_EXIT)
 		return opt;
-	if (argc - optind > 1)
-		return cmd_usage_error(&cmd_check, "too many arguments");
-	if (optind < argc)
-		opts.rules = argv[optind];
-	else if (opts.hint.config)
+	if (opts.hint.config)
 		opts.rules = opts.hint.config;
-	if (shipped_rules__path(opts.rules, path, &err)) {
-		log_error("%s", err.msg);
+	if (optind == argc && cmd_add_rules(opts.rules, list))
 		return EXIT_FAILED;
+	for (; optind < argc; optind++) {
+		if (cmd_add_rules(argv[optind], list))
+			return EXIT_FAILED;
 	}
-	opts.rules = path;
+	opts.rules = list;
 	return check(&opts);
 }
 
 const struct command cmd_check = {
 	.name = "check",
 	.run = run_check,
-	.usage = "[--json] [--live T] [RULES|@NAME]",
+	.usage = "[--json] [--live T] [RULES|@NAME]...",
 	.summary = "what is wrong with RULES, and what loading them would do",
 	.help = "RULES defaults to " LOCATION_RULES ". Errors and warnings go to standard error, "
 		"the plan to\n"

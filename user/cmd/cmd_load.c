@@ -14,20 +14,21 @@
 #include "common/log.h"
 #include "daemon/control.h"
 #include "daemon/daemon.h"
-#include "daemon/shipped_rules.h"
 #include "dump/base/base_dir.h"
 #include "record/privilege.h"
+#include "rules/shipped_rules.h"
 
 struct load_opts {
 	struct location_hint hint;
-	const char *rules;
+	char *const *rules; /* n_rules of them; 0: LOCATION_RULES */
+	int n_rules;
 	bool foreground;
 	bool only_start; /* `start`: a running daemon is an error */
 };
 
-/* A rules file, read and checked. */
+/* Rules files, read and checked. */
 struct loaded {
-	char rules[PATH_MAX]; /* absolute */
+	char rules[RULES_FILES_LIST_MAX]; /* absolute paths */
 	char base[PATH_MAX];
 	struct ruleset *rs;
 	struct tracefs *tracefs;
@@ -93,31 +94,42 @@ static void say_missing(const char *path)
 		log_error("%s: cannot read it: No such file or directory", path);
 }
 
-/* Read and plan the file. A running daemon does that again by itself: errors are told before it is
- * bothered. */
-static int read_rules(const struct load_opts *opts, struct loaded *l)
+/* Add a file to both lists: @list as it was named, l->rules as the daemon is to find it. */
+static int add_rules(struct loaded *l, const char *arg, char list[static RULES_FILES_LIST_MAX])
 {
-	struct diags diags = { 0 };
-	struct err err = { 0 };
-	char path[PATH_MAX];
+	char one[RULES_FILES_LIST_MAX] = "", path[PATH_MAX];
 	int code;
 
-	if (shipped_rules__path(opts->rules, path, &err)) {
-		log_error("%s", err.msg);
+	if (cmd_add_rules(arg, one))
 		return EXIT_FAILED;
-	}
-	code = find_rules(path, l->rules);
+	code = find_rules(one, path);
 	if (code == -ENOENT) {
-		say_missing(path);
+		say_missing(one);
 		return EXIT_FAILED;
 	}
 	if (code) {
-		log_error("%s: cannot read it: %s", path, strerror(-code));
+		log_error("%s: cannot read it: %s", one, strerror(-code));
 		return EXIT_FAILED;
+	}
+	return cmd_add_rules(one, list) || cmd_add_rules(path, l->rules) ? EXIT_FAILED : EXIT_DONE;
+}
+
+/* Read and plan the files. A running daemon does that again by itself: errors are told before it is
+ * bothered. */
+static int read_rules(const struct load_opts *opts, struct loaded *l)
+{
+	char list[RULES_FILES_LIST_MAX] = "";
+	struct diags diags = { 0 };
+	struct err err = { 0 };
+	int code;
+
+	for (int i = 0; i < opts->n_rules; i++) {
+		if (add_rules(l, opts->rules[i], list))
+			return EXIT_FAILED;
 	}
 	if (tracefs__open(&err, &l->tracefs))
 		l->tracefs = NULL; /* events that need it say so, at their place */
-	code = plan__load(path, l->tracefs, &diags, &l->rs, &l->plan);
+	code = plan__load(list, l->tracefs, &diags, &l->rs, &l->plan);
 	cmd_print_diags(&diags);
 	diags__free(&diags);
 	return code ? EXIT_FAILED : 0;
@@ -126,7 +138,7 @@ static int read_rules(const struct load_opts *opts, struct loaded *l)
 /* 0: replaced; -ENOENT: nobody runs there; else EXIT_FAILED, and said why. */
 static int reload_running(const struct loaded *l)
 {
-	char path[PATH_MAX + 16];
+	char path[PATH_MAX + 16], words[RULES_FILES_LIST_MAX];
 	struct err err = { 0 };
 	json_t *reply;
 	int code;
@@ -140,8 +152,9 @@ static int reload_running(const struct loaded *l)
 		log_error("%s", err.msg);
 		return EXIT_FAILED;
 	}
+	rules_files__describe(l->rules, words, sizeof(words));
 	if (json_is_true(json_object_get(reply, "ok"))) {
-		log_info("%s: the daemon at %s (pid %d) has the new rules", l->rules, l->base,
+		log_info("%s: the daemon at %s (pid %d) has the new rules", words, l->base,
 			 (int)json_integer_value(json_object_get(reply, "pid")));
 	} else {
 		fputs(json_string_value(json_object_get(reply, "error")) ?: "", stderr);
@@ -301,8 +314,10 @@ static int run(const struct command *cmd, int argc, char **argv, bool only_start
 	static const struct option long_opts[] = { { "foreground", no_argument, NULL, 'f' },
 						   CMD_COMMON_OPTIONS,
 						   { 0 } };
-	struct load_opts opts = { .rules = LOCATION_RULES, .only_start = only_start };
+	char path[] = LOCATION_RULES, *default_rules[] = { path };
+	struct load_opts opts = { .rules = default_rules, .n_rules = 1, .only_start = only_start };
 	enum cmd_parse p;
+	char *config[1];
 	int opt;
 
 	while ((p = cmd_next_option(cmd, argc, argv, ":fh", long_opts, &opts.hint, &opt)) ==
@@ -310,12 +325,15 @@ static int run(const struct command *cmd, int argc, char **argv, bool only_start
 		opts.foreground = true;
 	if (p == CMD_EXIT)
 		return opt;
-	if (argc - optind > (only_start ? 0 : 1))
+	if (only_start && optind < argc)
 		return cmd_usage_error(cmd, "too many arguments");
-	if (optind < argc)
-		opts.rules = argv[optind];
-	else if (opts.hint.config)
-		opts.rules = opts.hint.config;
+	config[0] = (char *)opts.hint.config;
+	if (optind < argc) {
+		opts.rules = argv + optind;
+		opts.n_rules = argc - optind;
+	} else if (config[0]) {
+		opts.rules = config;
+	}
 	return load(&opts);
 }
 
@@ -332,12 +350,15 @@ static int run_start(int argc, char **argv)
 const struct command cmd_load = {
 	.name = "load",
 	.run = run_load,
-	.usage = "[-f] [RULES|@NAME]",
+	.usage = "[-f] [RULES|@NAME]...",
 	.summary = "check RULES, then start the daemon with them or give them to the running one",
 	.help = "RULES defaults to " LOCATION_RULES "; @NAME is one that comes with frbpf:\n"
-		"@latency @disk @memory @crash @network @function @interrupts. Returns when all "
-		"sessions record\n"
-		"and all rules are attached, or fails with the reason and changes nothing.\n\n"
+		"@latency @disk @memory @crash @network @function @interrupts. Of several files, "
+		"each rule dumps\n"
+		"the sessions of its own file, and equal sessions are recorded once. Returns when "
+		"all sessions\n"
+		"record and all rules are attached, or fails with the reason and changes "
+		"nothing.\n\n"
 		"  -f, --foreground    start one and stay in front, log to standard error\n",
 };
 

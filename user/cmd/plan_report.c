@@ -141,6 +141,8 @@ json_t *plan_report__messages(const struct diags *d)
 			size_t line, column;
 
 			diag__place(m, &line, &column);
+			json_object_set_new(j, "file",
+					    json_string(source_text__name_at(m->src, m->span.off)));
 			json_object_set_new(j, "line", json_integer(line));
 			json_object_set_new(j, "column", json_integer(column));
 			json_object_set_new(j, "text",

@@ -23,6 +23,7 @@
 #include "daemon/status.h"
 #include "dump/base/manifest.h"
 #include "dump/tracing_parts.h"
+#include "rules/rules_files.h"
 #include "rules/units.h"
 
 #define RT_PRIORITY_TRIGGER  50
@@ -194,7 +195,7 @@ static void serve_load(struct daemon *d, struct control_client *c, const json_t 
 	struct buf text = { 0 };
 	int code;
 
-	if (!path || path[0] != '/' || strlen(path) >= PATH_MAX) {
+	if (!path || path[0] != '/' || strlen(path) >= RULES_FILES_LIST_MAX) {
 		control_client__refuse(c, "load: no absolute path in the request");
 		return;
 	}

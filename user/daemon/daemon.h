@@ -12,7 +12,7 @@
 
 struct daemon_opts {
 	const char *base;	/* absolute */
-	const char *rules_path; /* absolute */
+	const char *rules_path; /* a list of rules files, each absolute: rules_files.h */
 	const char *program;	/* path of this binary */
 };
 

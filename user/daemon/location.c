@@ -12,6 +12,7 @@
 #include "daemon/location.h"
 #include "dump/base/base_dir.h"
 #include "rules/config.h"
+#include "rules/rules_files.h"
 
 #define NOTE LOCATION_RUN_DIR "/base"
 
@@ -19,13 +20,15 @@
  * negative errno. */
 static int read_base(const char *path, char ret[static PATH_MAX], struct err *err)
 {
+	struct diags d = { 0 };
 	struct source_text *src;
 	struct config *c = NULL;
-	struct diags d = { 0 };
 	struct buf text = { 0 };
 	char *value = NULL;
-	int code = source_text__read(path, &src);
+	int code = rules_files__read(path, &d, &src);
 
+	if (code)
+		diags__free(&d);
 	if (code)
 		return err_set(err, code, "%s: cannot read it: %s", path, strerror(-code));
 	code = config__parse(src, &d, &c);

@@ -193,12 +193,12 @@ int plan__make_partly(const struct ruleset *rs, struct diags *d, struct plan **r
 	return make(&(struct planner){ rs, NULL, true, d }, ret);
 }
 
-static int load(const char *path, struct planner *pl, struct ruleset **ret_rs, struct plan **ret)
+static int load(const char *list, struct planner *pl, struct ruleset **ret_rs, struct plan **ret)
 {
 	size_t errors = pl->d->n_errors;
 	struct ruleset *rs;
 	struct plan *p = NULL;
-	int err = ruleset__load_damaged(path, pl->d, &rs);
+	int err = ruleset__load_damaged(list, pl->d, &rs);
 
 	if (err)
 		return err;
@@ -219,15 +219,15 @@ static int load(const char *path, struct planner *pl, struct ruleset **ret_rs, s
 	return 0;
 }
 
-int plan__load(const char *path, struct tracefs *tracefs, struct diags *d, struct ruleset **ret_rs,
+int plan__load(const char *list, struct tracefs *tracefs, struct diags *d, struct ruleset **ret_rs,
 	       struct plan **ret)
 {
-	return load(path, &(struct planner){ .tracefs = tracefs, .d = d }, ret_rs, ret);
+	return load(list, &(struct planner){ .tracefs = tracefs, .d = d }, ret_rs, ret);
 }
 
-int plan__load_partly(const char *path, struct diags *d, struct ruleset **ret_rs, struct plan **ret)
+int plan__load_partly(const char *list, struct diags *d, struct ruleset **ret_rs, struct plan **ret)
 {
-	return load(path, &(struct planner){ .partly = true, .d = d }, ret_rs, ret);
+	return load(list, &(struct planner){ .partly = true, .d = d }, ret_rs, ret);
 }
 
 void plan__free(struct plan *p)

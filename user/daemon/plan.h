@@ -31,11 +31,11 @@ int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *
  * event_list.left_out. */
 int plan__make_partly(const struct ruleset *rs, struct diags *d, struct plan **ret);
 
-/* The ruleset of @path and its plan, with the errors of both and what lint__ruleset() has to say in
+/* The ruleset of the files of @list (see rules_files.h) and its plan, with the errors of both and what lint__ruleset() has to say in
  * @d. Errors as those of ruleset__load() and plan__make(); outputs are set only on 0. */
-int plan__load(const char *path, struct tracefs *tracefs, struct diags *d, struct ruleset **ret_rs,
+int plan__load(const char *list, struct tracefs *tracefs, struct diags *d, struct ruleset **ret_rs,
 	       struct plan **ret);
-int plan__load_partly(const char *path, struct diags *d, struct ruleset **ret_rs,
+int plan__load_partly(const char *list, struct diags *d, struct ruleset **ret_rs,
 		      struct plan **ret);
 void plan__free(struct plan *p);
 

@@ -9,6 +9,7 @@
 #include "daemon/rule_binding.h"
 #include "daemon/rulebook.h"
 #include "daemon/rules_watch.h"
+#include "rules/rules_files.h"
 
 struct rulebook {
 	struct recorder *recorder;
@@ -16,12 +17,19 @@ struct rulebook {
 	struct generation_env env; /* env.fit is owned */
 	struct overlay *overlay;
 	struct rules_watch *watch;
-	char path[PATH_MAX]; /* of the rules in force */
+	char path[RULES_FILES_LIST_MAX];  /* the list of files of the rules in force */
+	char words[RULES_FILES_LIST_MAX]; /* the same, as it is told */
 };
 
 static void reap(void *arg)
 {
 	recorder__reap(arg);
+}
+
+static void set_path(struct rulebook *b, const char *path)
+{
+	snprintf(b->path, sizeof(b->path), "%s", path);
+	rules_files__describe(path, b->words, sizeof(b->words));
 }
 
 int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rulebook **ret)
@@ -37,7 +45,7 @@ int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rule
 	recorder__dumper_callback(b->recorder, &b->env.done, &b->env.done_arg);
 	b->env.reap = reap;
 	b->env.reap_arg = b->recorder;
-	snprintf(b->path, sizeof(b->path), "%s", opts->path);
+	set_path(b, opts->path);
 	b->env.fit = ring_fit__new();
 	b->overlay = overlay__new();
 	if (b->env.fit && b->overlay)
@@ -54,7 +62,7 @@ int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rule
 
 const char *rulebook__path(const struct rulebook *b)
 {
-	return b->path;
+	return b->words;
 }
 
 const struct overlay *rulebook__overlay(const struct rulebook *b)
@@ -120,7 +128,7 @@ static int plan_again(struct rulebook *b, struct ruleset **ret_rs, struct plan *
 	struct source_text *src;
 	struct buf text = { 0 };
 	struct ruleset *rs;
-	int code = source_text__from_string(text_in_force->name, text_in_force->text, &src);
+	int code = source_text__copy(text_in_force, &src);
 
 	code = code ?: ruleset__parse(src, &diags, &rs);
 	if (!code) {
@@ -247,13 +255,15 @@ static uint64_t fit_rings(struct rulebook *b)
 
 static bool has_changed(const struct source_text *was, const char *path)
 {
+	struct diags ignored = { 0 };
 	struct source_text *now;
-	bool changed;
+	bool changed = false;
 
-	if (source_text__read(path, &now))
-		return false;
-	changed = now->len != was->len || memcmp(now->text, was->text, now->len) != 0;
-	source_text__free(now);
+	if (rules_files__read(path, &ignored, &now) == 0) {
+		changed = now->len != was->len || memcmp(now->text, was->text, now->len) != 0;
+		source_text__free(now);
+	}
+	diags__free(&ignored);
 	return changed;
 }
 
@@ -261,25 +271,30 @@ void rulebook__follow(struct rulebook *b)
 {
 	const struct ruleset *rs = in_force(b);
 	struct err err = { 0 };
-	int code = rules_watch__follow(b->watch, rs->daemon.watch ? b->path : NULL, &err);
+	struct buf files = { 0 };
+	int code = rs->daemon.watch ? rules_files__list(rs->config->src, &files) : 0;
 
+	code = code ?: rules_watch__follow(b->watch, rs->daemon.watch ? files.data : NULL, &err);
+	buf__free(&files);
 	if (code < 0)
-		log_error("watch = yes: changes of %s are not seen: %s", b->path, err.msg);
+		log_error("watch = yes: changes of %s are not seen: %s", b->words, err.msg);
 	else if (code && has_changed(rs->config->src, b->path)) /* after it was read, before now */
 		rulebook__load_again(b);
 }
 
 int rulebook__load(struct rulebook *b, const char *path, struct buf *ret_text)
 {
+	char words[RULES_FILES_LIST_MAX];
 	int code = reload(b, path, ret_text);
 
+	rules_files__describe(path, words, sizeof(words));
 	if (code) {
-		log_error("%s: not loaded, the old rules stay", path);
+		log_error("%s: not loaded, the old rules stay", words);
 		return code;
 	}
-	log_info("%s: loaded", path);
+	log_info("%s: loaded", words);
 	if (strcmp(path, b->path) != 0)
-		snprintf(b->path, sizeof(b->path), "%s", path);
+		set_path(b, path);
 	rulebook__follow(b);
 	return 0;
 }
@@ -290,7 +305,7 @@ void rulebook__load_again(struct rulebook *b)
 	int code = rulebook__load(b, b->path, &text);
 
 	if (text.len)
-		log_line(code ? LOG_ERROR : LOG_WARN, "%s:\n%s", b->path, text.data);
+		log_line(code ? LOG_ERROR : LOG_WARN, "%s:\n%s", b->words, text.data);
 	buf__free(&text);
 }
 
@@ -306,7 +321,7 @@ void rulebook__on_change(struct rulebook *b)
 	if (changed > 0)
 		rulebook__load_again(b);
 	else if (changed < 0)
-		log_warn("%s: its directory has gone: changes are no longer seen", b->path);
+		log_warn("%s: its directory has gone: changes are no longer seen", b->words);
 }
 
 /* ---- what was said on top of the file ---- */

@@ -19,7 +19,7 @@ struct rulebook_opts {
 	struct recorder *recorder; /* all borrowed */
 	struct tracefs *tracefs;   /* NULL: there is none */
 	const struct dump_env *dump;
-	const char *path; /* absolute */
+	const char *path; /* a list of rules files, each absolute: rules_files.h */
 };
 
 int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rulebook **ret);
@@ -27,14 +27,14 @@ int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rule
 /* Put the first rules in force; @rs is taken over, also on failure. Dumps of @past are counted in. */
 int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan,
 		    const struct saved_state *past, struct err *err);
-/* Follow the file from now on, where it says so. */
+/* Follow the files from now on, where it says so. */
 void rulebook__follow(struct rulebook *b);
 
-/* The file of the rules in force. */
+/* The files of the rules in force, in words. */
 const char *rulebook__path(const struct rulebook *b);
 const struct overlay *rulebook__overlay(const struct rulebook *b);
 
-/* Load @path, and on success stay with it. Errors and warnings go to @ret_text, and what happened
+/* Load the files of the list @path, and on success stay with it. Errors and warnings go to @ret_text, and what happened
  * to the log. */
 int rulebook__load(struct rulebook *b, const char *path, struct buf *ret_text);
 /* Load the file again; errors and warnings go to the log. */

@@ -5,8 +5,10 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/cleanup.h"
 #include "daemon/rules_watch.h"
+#include "rules/rules_files.h"
 
 /* A file that is open for writing is not complete: only its close counts. A symbolic link is
  * complete when it is there. */
@@ -24,13 +26,13 @@ struct place {
 };
 
 struct places {
-	struct place v[LINKS_MAX + 1];
-	size_t n;
+	struct place *v; /* owned */
+	size_t n, cap;
 };
 
 struct rules_watch {
 	int fd;
-	char *path; /* owned; NULL: nothing is followed */
+	char *path; /* a list; owned; NULL: nothing is followed */
 	struct places places;
 };
 
@@ -60,16 +62,20 @@ int rules_watch__fd(const struct rules_watch *w)
 struct walk {
 	char dir[PATH_MAX]; /* no symbolic link in it */
 	char rest[2 * PATH_MAX];
+	size_t n_places;
 };
 
-static int add_place(struct rules_watch *w, struct places *to, const char *dir, const char *name,
+static int add_place(struct rules_watch *w, struct walk *k, struct places *to, const char *name,
 		     uint32_t events)
 {
-	struct place *p = &to->v[to->n];
+	struct place *p;
 
-	if (to->n == ARRAY_SIZE(to->v) || strlen(name) > NAME_MAX)
+	if (k->n_places++ > LINKS_MAX || strlen(name) > NAME_MAX)
 		return -ELOOP;
-	p->wd = inotify_add_watch(w->fd, dir[0] ? dir : "/", EVENTS);
+	if (!ARRAY_HAS_ROOM(to->v, to->n, to->cap, 8))
+		return -ENOMEM;
+	p = &to->v[to->n];
+	p->wd = inotify_add_watch(w->fd, k->dir[0] ? k->dir : "/", EVENTS);
 	if (p->wd < 0)
 		return -errno;
 	p->events = events;
@@ -149,13 +155,13 @@ static int step(struct rules_watch *w, struct walk *k, struct places *to)
 		return 0;
 	last = !k->rest[strspn(k->rest, "/")];
 	if (strcmp(name, "..") != 0 && read_target(k, name, target)) {
-		code = add_place(w, to, k->dir, name, LINK_EVENTS);
+		code = add_place(w, k, to, name, LINK_EVENTS);
 		if (!code && read_target(k, name, target))
 			code = follow_link(k, target);
 		return code;
 	}
 	if (last)
-		return add_place(w, to, k->dir, name, FILE_EVENTS);
+		return add_place(w, k, to, name, FILE_EVENTS);
 	return descend(k, name);
 }
 
@@ -168,22 +174,37 @@ static bool watches(const struct places *p, int wd)
 	return false;
 }
 
-/* Follow the path as it leads now. What of it is there is watched, also when the rest is missing:
- * 0, or negative errno when nothing is. */
-static int find_places(struct rules_watch *w)
+/* What of one path is there is watched. */
+static int find_places_of(struct rules_watch *w, const char *path, struct places *to)
 {
-	struct places now = { .n = 0 };
 	struct walk k = { .dir = "" };
 	int code = 0;
 
-	if (w->path && snprintf(k.rest, sizeof(k.rest), "%s", w->path) >= (int)sizeof(k.rest))
-		code = -ENAMETOOLONG;
-	while (w->path && !code)
-		code = step(w, &k, &now);
+	if (snprintf(k.rest, sizeof(k.rest), "%s", path) >= (int)sizeof(k.rest))
+		return -ENAMETOOLONG;
+	while (!code)
+		code = step(w, &k, to);
+	return code;
+}
+
+/* Follow the paths as they lead now. What of them is there is watched, also when the rest is
+ * missing: 0, or negative errno when nothing is. */
+static int find_places(struct rules_watch *w)
+{
+	_cleanup_free_ char *paths = w->path ? strdup(w->path) : NULL;
+	const char separator[] = { RULES_FILES_SEPARATOR, '\0' };
+	int code = w->path && !paths ? -ENOMEM : 0;
+	struct places now = { .n = 0 };
+	char *save = NULL, *p;
+
+	for (p = paths ? strtok_r(paths, separator, &save) : NULL; p;
+	     p = strtok_r(NULL, separator, &save))
+		code = find_places_of(w, p, &now);
 	for (size_t i = 0; i < w->places.n; i++) {
 		if (!watches(&now, w->places.v[i].wd))
 			inotify_rm_watch(w->fd, w->places.v[i].wd);
 	}
+	free(w->places.v);
 	w->places = now;
 	return now.n || code > 0 ? 0 : code;
 }
@@ -264,6 +285,7 @@ void rules_watch__free(struct rules_watch *w)
 	if (!w)
 		return;
 	free(w->path);
+	free(w->places.v);
 	close(w->fd);
 	free(w);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/cleanup.h"
 #include "rules/config.h"
@@ -15,6 +16,7 @@ struct parser {
 	struct config *config;
 	struct diags *d;
 	uint32_t pos;
+	size_t piece; /* of the text, see source_text__piece() */
 	enum { NO_SECTION, IN_SECTION, IN_BAD_SECTION } state;
 };
 
@@ -118,12 +120,14 @@ static int add_section(struct parser *p, char *name, struct span span)
 static int add_entry(struct parser *p, const struct config_entry *e)
 {
 	struct config_section *s = parser__section(p);
+	struct config_entry **v = s ? &s->entries : &p->config->includes;
+	size_t *n = s ? &s->n_entries : &p->config->n_includes;
 
-	if (!e->key || grow((void **)&s->entries, s->n_entries, sizeof(*s->entries))) {
+	if (!e->key || grow((void **)v, *n, sizeof(**v))) {
 		free(e->key);
 		return -ENOMEM;
 	}
-	s->entries[s->n_entries++] = *e;
+	(*v)[(*n)++] = *e;
 	return 0;
 }
 
@@ -257,6 +261,12 @@ static int parse_value(struct parser *p, struct span *ret)
 	return 0;
 }
 
+static bool is_include(const struct parser *p, struct span key)
+{
+	return key.len == strlen("include") &&
+	       !strncasecmp(p->src->text + key.off, "include", key.len);
+}
+
 static int parse_entry(struct parser *p)
 {
 	struct config_entry e = { .key_span.off = p->pos };
@@ -270,7 +280,7 @@ static int parse_entry(struct parser *p)
 		p->pos++;
 	c = parser__peek(p);
 	here = parser__here(p);
-	if (p->state == NO_SECTION) {
+	if (p->state == NO_SECTION && !is_include(p, e.key_span)) {
 		diags__error(p->d, p->src, e.key_span,
 			     QUOTED " stands before any section: begin with one, such as [daemon]",
 			     QUOTE_SPAN(p->src, e.key_span));
@@ -309,6 +319,16 @@ static void bad_start(struct parser *p)
 	bad_line(p);
 }
 
+/* A file's section ends with the file. */
+static void parser__enter_piece(struct parser *p)
+{
+	size_t piece = source_text__piece(p->src, p->pos);
+
+	if (piece != p->piece)
+		p->state = NO_SECTION;
+	p->piece = piece;
+}
+
 static int parse_all(struct parser *p)
 {
 	int err = 0;
@@ -316,6 +336,7 @@ static int parse_all(struct parser *p)
 	while (!err && p->pos < p->src->len) {
 		int c = parser__peek(p);
 
+		parser__enter_piece(p);
 		if (isspace(c))
 			p->pos++;
 		else if (c == '#' || c == ';')
@@ -389,6 +410,9 @@ void config__free(struct config *c)
 		free(s->entries);
 		free(s->name);
 	}
+	for (size_t i = 0; i < c->n_includes; i++)
+		free(c->includes[i].key);
+	free(c->includes);
 	free(c->sections);
 	source_text__free(c->src);
 	free(c);

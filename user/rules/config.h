@@ -31,6 +31,8 @@ struct config {
 	struct source_text *src;	 /* owned */
 	struct config_section *sections; /* owned, in the order of the file */
 	size_t n_sections;
+	struct config_entry *includes; /* `include` before any section; owned */
+	size_t n_includes;
 	bool damaged; /* a section's first line was a syntax error: a whole section may be missing
 		       */
 };

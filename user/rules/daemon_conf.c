@@ -190,7 +190,14 @@ static int parse_max_age(const struct entry_ctx *ctx, void *obj)
 	return 0;
 }
 
+/* Was read with the file: see rules_files.h. */
+static int parse_include(const struct entry_ctx *ctx, void *obj)
+{
+	return 0;
+}
+
 static const struct section_key keys[] = {
+	{ "include", parse_include },
 	{ "base", parse_base },
 	{ "max-memory", parse_max_memory },
 	{ "sideband", parse_sideband },

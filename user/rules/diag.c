@@ -220,7 +220,7 @@ static int diag__format(const struct diag *diag, struct buf *out)
 	if (!diag->src)
 		return buf__printf(out, "%s: %s\n", level, diag->msg);
 	line__find(&line, diag->src, diag->span.off);
-	err = buf__add_str(out, diag->src->name);
+	err = buf__add_str(out, source_text__name_at(diag->src, diag->span.off));
 	if (!err && !diag->src->made)
 		err = buf__printf(out, ":%zu:%zu", line.number, line.column);
 	err = err ? err : buf__printf(out, ": %s: %s\n", level, diag->msg);
@@ -304,10 +304,92 @@ int source_text__make(const char *name, const char *text, struct source_text **r
 	return err;
 }
 
+static int add_piece(struct source_text *src, const char *name, uint32_t off)
+{
+	struct source_piece *v = reallocarray(src->pieces, src->n_pieces + 1, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	src->pieces = v;
+	v += src->n_pieces;
+	*v = (struct source_piece){ .name = strdup(name), .off = off };
+	if (!v->name)
+		return -ENOMEM;
+	src->n_pieces++;
+	return 0;
+}
+
+int source_text__append(struct source_text *src, const char *name, const char *text, size_t len,
+			uint32_t *ret_off)
+{
+	size_t off = src->len + 2; /* the second newline: a backslash may end the file */
+	char *all;
+	int err = 0;
+
+	if (off + len >= INT32_MAX)
+		return -EFBIG;
+	if (!src->n_pieces)
+		err = add_piece(src, src->name, 0);
+	err = err ?: add_piece(src, name, off);
+	all = err ? NULL : realloc(src->text, off + len + 1);
+	if (!all)
+		return -ENOMEM;
+	memset(all + src->len, '\n', 2);
+	memcpy(all + off, text, len);
+	all[off + len] = '\0';
+	src->text = all;
+	src->len = off + len;
+	*ret_off = off;
+	return 0;
+}
+
+int source_text__copy(const struct source_text *src, struct source_text **ret)
+{
+	struct source_text *copy = calloc(1, sizeof(*copy));
+	int err = copy ? 0 : -ENOMEM;
+
+	if (err)
+		return err;
+	copy->name = strdup(src->name);
+	copy->text = malloc(src->len + 1);
+	copy->len = src->len;
+	copy->made = src->made;
+	err = copy->name && copy->text ? 0 : -ENOMEM;
+	for (size_t i = 0; i < src->n_pieces && !err; i++) {
+		err = add_piece(copy, src->pieces[i].name, src->pieces[i].off);
+		if (!err)
+			copy->pieces[i].for_all = src->pieces[i].for_all;
+	}
+	if (err) {
+		source_text__free(copy);
+		return err;
+	}
+	memcpy(copy->text, src->text, src->len + 1);
+	*ret = copy;
+	return 0;
+}
+
+size_t source_text__piece(const struct source_text *src, uint32_t off)
+{
+	size_t i = 0;
+
+	while (i + 1 < src->n_pieces && off >= src->pieces[i + 1].off)
+		i++;
+	return i;
+}
+
+const char *source_text__name_at(const struct source_text *src, uint32_t off)
+{
+	return src->n_pieces ? src->pieces[source_text__piece(src, off)].name : src->name;
+}
+
 void source_text__free(struct source_text *src)
 {
 	if (!src)
 		return;
+	for (size_t i = 0; i < src->n_pieces; i++)
+		free(src->pieces[i].name);
+	free(src->pieces);
 	free(src->name);
 	free(src->text);
 	free(src);

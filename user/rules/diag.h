@@ -12,11 +12,20 @@
 
 #include "common/buf.h"
 
+/* A file of a text that was read from several. */
+struct source_piece {
+	char *name;   /* its path; owned */
+	uint32_t off; /* where it begins; it ends where the next one does */
+	bool for_all; /* its sessions are those of every file's rules */
+};
+
 /* A text that messages point into: a configuration file, or a word of the command line. */
 struct source_text {
 	char *name; /* path or e.g. "--rules"; owned */
 	char *text; /* NUL terminated; owned */
 	size_t len;
+	struct source_piece *pieces; /* owned; NULL: it is one file */
+	size_t n_pieces;
 	bool made;		  /* by us: the numbers of its lines mean nothing to anybody */
 	struct source_text *next; /* of those that a struct diags keeps */
 };
@@ -68,7 +77,7 @@ void diags__keep(struct diags *d, struct source_text *src);
  * count characters, from 1. 0 or -ENOMEM. */
 int diags__format(const struct diags *d, struct buf *out);
 
-/* Where a message with a source stands: its line and column (in characters), both from 1. */
+/* Where a message with a source stands, in its file: its line and column (in characters), both from 1. */
 void diag__place(const struct diag *diag, size_t *ret_line, size_t *ret_column);
 
 void diags__free(struct diags *d);
@@ -80,6 +89,16 @@ int source_text__read(const char *path, struct source_text **ret);
 int source_text__from_string(const char *name, const char *text, struct source_text **ret);
 /* One that we made of what was given without lines. */
 int source_text__make(const char *name, const char *text, struct source_text **ret);
+/* Put a further file, @text of @len bytes, behind the others; *ret_off is where it begins. -ENOMEM,
+ * or -EFBIG. */
+int source_text__append(struct source_text *src, const char *name, const char *text, size_t len,
+			uint32_t *ret_off);
+/* The same once more, with its pieces. 0 or -ENOMEM. */
+int source_text__copy(const struct source_text *src, struct source_text **ret);
+/* The index of the piece that @off is in; 0 for one file. */
+size_t source_text__piece(const struct source_text *src, uint32_t off);
+/* The name of the file that @off is in. */
+const char *source_text__name_at(const struct source_text *src, uint32_t off);
 void source_text__free(struct source_text *src);
 
 /* The word of @words (NULL terminated) nearest to @word by edit distance, or NULL when none is near

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "rules/file_scope.h"
 #include "rules/section.h"
 #include "rules/text.h"
 #include "rules/units.h"
@@ -138,12 +138,7 @@ static int add_session(const struct entry_ctx *ctx, struct rule_conf *rule, stru
 	size_t i;
 
 	/* names of sections are lower case, however they were written */
-	for (i = 0; i < rs->n_sessions; i++) {
-		if (strlen(rs->sessions[i].name) == word.len &&
-		    !strncasecmp(rs->sessions[i].name, s, word.len))
-			break;
-	}
-	if (i == rs->n_sessions)
+	if (!file_scope__find_session(rs, word, s, word.len, &i))
 		return unknown_session(ctx, word);
 	for (size_t k = 0; k < rule->n_sessions; k++) {
 		if (rule->sessions[k] == i)
@@ -233,6 +228,11 @@ static uint64_t rule_id(const struct rule_conf *rule)
 	return hash ? hash : 1; /* 0 is no rule */
 }
 
+void rule_conf__identify(struct rule_conf *rule)
+{
+	rule->id = rule_id(rule);
+}
+
 /* A function that is called has not returned yet. */
 static bool asks_for_ret_too_early(const struct rule_conf *rule)
 {
@@ -259,14 +259,16 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 			d, src, rule->when_span,
 			"'ret' is known when the function returns: add a threshold, such "
 			"as > 1ns");
-	rule->id = rule_id(rule);
+	rule_conf__identify(rule);
 	if (rule->sessions)
 		return 0;
 	rule->sessions = calloc(rs->n_sessions + 1, sizeof(*rule->sessions));
 	if (!rule->sessions)
 		return -ENOMEM;
-	for (; rule->n_sessions < rs->n_sessions; rule->n_sessions++)
-		rule->sessions[rule->n_sessions] = rule->n_sessions;
+	for (size_t i = 0; i < rs->n_sessions; i++) {
+		if (file_scope__is_default(rs, src, rule->name_span, i))
+			rule->sessions[rule->n_sessions++] = i;
+	}
 	return 0;
 }
 

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "rules/file_scope.h"
+#include "rules/rules_files.h"
 #include "rules/section.h"
 #include "rules/text.h"
 #include "rules/units.h"
@@ -92,19 +94,50 @@ static int duplicate(struct parser *p, const struct config_section *s, struct sp
 			    s->name, text__line(src, first.off));
 }
 
+static bool has_key(const struct config_section *s, const char *key)
+{
+	for (size_t i = 0; i < s->n_entries; i++) {
+		if (!strcmp(s->entries[i].key, key))
+			return true;
+	}
+	return false;
+}
+
+/* Is @key in the [daemon] of a file before that of @s? */
+static bool is_set_before(const struct parser *p, const struct config_section *s, const char *key)
+{
+	for (const struct config_section *o = p->rs->config->sections; o < s; o++) {
+		if (!strcmp(o->name, "daemon") && has_key(o, key))
+			return true;
+	}
+	return false;
+}
+
+/* Of several files, each with a [daemon], what the first says counts. */
 static int parse_daemon(struct parser *p, const struct config_section *s)
 {
-	if (p->daemon)
+	_cleanup_free_ struct config_entry *v = calloc(s->n_entries + 1, sizeof(*v));
+	struct config_section part = *s;
+
+	if (!v)
+		return -ENOMEM;
+	if (p->daemon && !file_scope__differs(p->rs->config->src, p->daemon->span, s->span))
 		return duplicate(p, s, p->daemon->span);
 	p->daemon = s;
-	return section__apply(&daemon_section, s, p->rs, p->d, &p->rs->daemon);
+	part.entries = v;
+	part.n_entries = 0;
+	for (size_t i = 0; i < s->n_entries; i++) {
+		if (!is_set_before(p, s, s->entries[i].key))
+			v[part.n_entries++] = s->entries[i];
+	}
+	return section__apply(&daemon_section, &part, p->rs, p->d, &p->rs->daemon);
 }
 
 static int parse_session(struct parser *p, const struct config_section *s)
 {
 	struct ruleset *rs = p->rs;
 	struct session_conf session = { 0 }, *v;
-	int err;
+	int err, bad;
 
 	if (rs->n_sessions == SESSIONS_MAX)
 		return diags__error(p->d, rs->config->src, s->span, "more than %d sessions",
@@ -112,11 +145,12 @@ static int parse_session(struct parser *p, const struct config_section *s)
 	err = take_name(p, s, SESSION, &session.name, &session.name_span);
 	if (err)
 		return err;
-	for (size_t i = 0; i < rs->n_sessions; i++) {
-		if (strcmp(rs->sessions[i].name, session.name))
+	for (size_t i = 0; i < rs->n_own; i++) {
+		if (strcmp(rs->own[i].name, session.name) ||
+		    file_scope__differs(rs->config->src, rs->own[i].span, s->span))
 			continue;
 		free(session.name);
-		return duplicate(p, s, rs->sessions[i].name_span);
+		return duplicate(p, s, rs->own[i].span);
 	}
 	v = reallocarray(rs->sessions, rs->n_sessions + 1, sizeof(*v));
 	if (!v) {
@@ -125,7 +159,9 @@ static int parse_session(struct parser *p, const struct config_section *s)
 	}
 	rs->sessions = v;
 	rs->sessions[rs->n_sessions] = session;
-	return section__apply(&session_section, s, rs, p->d, &rs->sessions[rs->n_sessions++]);
+	err = section__apply(&session_section, s, rs, p->d, &rs->sessions[rs->n_sessions++]);
+	bad = err == -ENOMEM ? err : file_scope__add_session(rs, p->d);
+	return bad ?: err;
 }
 
 static int check_limits(struct parser *p, const struct rule_conf *rule)
@@ -203,7 +239,9 @@ static int parse_rule(struct parser *p, const struct config_section *s)
 	if (err)
 		return err;
 	for (size_t i = 0; i < rs->n_rules; i++) {
-		if (strcmp(rs->rules[i].name, rule.name))
+		if (strcmp(rs->rules[i].name, rule.name) ||
+		    (rs->rules[i].src == rs->config->src &&
+		     file_scope__differs(rs->config->src, rs->rules[i].name_span, s->span)))
 			continue;
 		free(rule.name);
 		return duplicate(p, s, rs->rules[i].name_span);
@@ -223,6 +261,9 @@ static int parse_rule(struct parser *p, const struct config_section *s)
 		return err;
 	err = check_limits(p, v);
 	err = err ? err : rule_conf__finish(rs, v, p->d);
+	err = err ? err : file_scope__add_rule(rs, p->d);
+	if (err > 0)
+		return 0;
 	err = err || !v->args.n ? err : place_args(p, v);
 	if (!err && when__source(v->when.source)->bind)
 		err = when__source(v->when.source)->bind(rs, v, p->d);
@@ -287,7 +328,6 @@ int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct rule
 {
 	struct ruleset *rs = calloc(1, sizeof(*rs));
 	struct parser p = { .rs = rs, .d = d };
-	size_t errors = d->n_errors;
 	int err;
 
 	if (!rs) {
@@ -302,7 +342,7 @@ int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct rule
 		return err;
 	}
 	err = parse_sections(&p);
-	if (!err && d->n_errors == errors && !rs->n_sessions)
+	if (!err && !d->n_errors && !rs->n_sessions)
 		diags__error(d, NULL, (struct span){ 0 },
 			     "%s: no session: without a [session-NAME] nothing is recorded",
 			     src->name);
@@ -359,31 +399,28 @@ int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d
 	return err == -ENOMEM ? err : d->n_errors > errors ? -EINVAL : 0;
 }
 
-static int load(const char *path, struct diags *d, struct ruleset **ret,
-		int (*parse)(struct source_text *src, struct diags *d, struct ruleset **ret))
+int ruleset__load_damaged(const char *list, struct diags *d, struct ruleset **ret)
 {
 	struct source_text *src;
-	int err = source_text__read(path, &src);
+	int err = rules_files__read(list, d, &src);
 
-	if (err == -ENOMEM)
+	return err ? err : ruleset__parse_damaged(src, d, ret);
+}
+
+int ruleset__load(const char *list, struct diags *d, struct ruleset **ret)
+{
+	size_t errors = d->n_errors;
+	struct ruleset *rs;
+	int err = ruleset__load_damaged(list, d, &rs);
+
+	if (err)
 		return err;
-	if (err == -EFBIG)
-		diags__error(d, NULL, (struct span){ 0 }, "%s: larger than 1 MiB: no rules file",
-			     path);
-	else if (err)
-		diags__error(d, NULL, (struct span){ 0 }, "%s: cannot read it: %s", path,
-			     strerror(-err));
-	return err ? err : parse(src, d, ret);
-}
-
-int ruleset__load(const char *path, struct diags *d, struct ruleset **ret)
-{
-	return load(path, d, ret, ruleset__parse);
-}
-
-int ruleset__load_damaged(const char *path, struct diags *d, struct ruleset **ret)
-{
-	return load(path, d, ret, ruleset__parse_damaged);
+	if (d->n_errors > errors) {
+		ruleset__discard(rs, d);
+		return -EINVAL;
+	}
+	*ret = rs;
+	return 0;
 }
 
 void ruleset__discard(struct ruleset *rs, struct diags *d)
@@ -402,10 +439,11 @@ void ruleset__free(struct ruleset *rs)
 {
 	if (!rs)
 		return;
-	for (size_t i = 0; i < rs->n_sessions; i++) {
-		free(rs->sessions[i].name);
-		free(rs->sessions[i].run);
-	}
+	for (size_t i = 0; i < rs->n_sessions; i++)
+		session_conf__free(&rs->sessions[i]);
+	for (size_t i = 0; i < rs->n_own; i++)
+		free(rs->own[i].name);
+	free(rs->own);
 	for (size_t i = 0; i < rs->n_rules; i++)
 		rule_conf__free(&rs->rules[i]);
 	free(rs->sessions);

@@ -45,6 +45,14 @@ struct session_conf {
 	struct span ring_span;
 };
 
+/* A session as one of the files calls it. */
+struct own_session {
+	size_t piece; /* of the text */
+	char *name;   /* owned */
+	size_t session;
+	struct span span; /* of the name */
+};
+
 struct rule_conf {
 	char *name; /* owned */
 	struct span name_span;
@@ -71,21 +79,24 @@ struct ruleset {
 	struct daemon_conf daemon;
 	struct session_conf *sessions; /* owned */
 	size_t n_sessions;
+	struct own_session *own; /* owned */
+	size_t n_own;
 	struct rule_conf *rules; /* owned */
 	size_t n_rules;
 	struct source_text *more; /* a list of the texts that extended it; owned */
 };
 
-/* Read and check @path; every error and warning goes to @d. A file without a session is an error,
+/* Read and check the files of @list (see rules_files.h; most often one path), each rule with the
+ * sessions of its own file; a key of [daemon] counts where it stands first. Every error and warning goes to @d. A file without a session is an error,
  * one without a rule is not (it serves `frbpf dump`). 0, -EINVAL (see @d), -ENOMEM, or the errno of
  * reading the file (also in @d). *ret is set only on 0. */
-int ruleset__load(const char *path, struct diags *d, struct ruleset **ret);
+int ruleset__load(const char *list, struct diags *d, struct ruleset **ret);
 /* The same for a text in memory; @src is taken over, by the ruleset or on failure by @d. */
 int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **ret);
 /* The same for those who go on to find further mistakes: errors of the text go to @d and *ret is
  * what could be understood. Rules of it may be incomplete; a session whose `run` is not known has
  * none. 0, -ENOMEM, or the errno of reading the file. */
-int ruleset__load_damaged(const char *path, struct diags *d, struct ruleset **ret);
+int ruleset__load_damaged(const char *list, struct diags *d, struct ruleset **ret);
 int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct ruleset **ret);
 /* Add the rules of @src, which is taken over, to a ruleset that has no errors; sections of another
  * kind and names that are taken are errors. 0, -EINVAL (see @d; @rs is damaged then) or -ENOMEM.

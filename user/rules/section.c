@@ -8,7 +8,7 @@
 #include "rules/text.h"
 #include "rules/units.h"
 
-#define KEYS_MAX 16 /* of one kind of section */
+#define KEYS_MAX 32 /* of one kind of section */
 
 static const struct section_kind *const kinds[] = {
 	&daemon_section,

@@ -46,6 +46,8 @@ int entry__string(const struct entry_ctx *ctx, char **ret);
 /* When all keys of a rule are there: what follows from several of them. 0, -EINVAL or -ENOMEM. */
 void rule_conf__init(struct rule_conf *rule);
 int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct diags *d);
+/* Compute its id, of its name and what it says. */
+void rule_conf__identify(struct rule_conf *rule);
 void rule_conf__free(struct rule_conf *rule);
 
 #endif

@@ -136,9 +136,11 @@ char *text__fold(const struct source_text *src, struct span span)
 
 size_t text__line(const struct source_text *src, uint32_t off)
 {
-	const char *p = src->text, *end = src->text + off;
+	const char *end = src->text + off, *p = src->text;
 	size_t line = 1;
 
+	if (src->n_pieces)
+		p += src->pieces[source_text__piece(src, off)].off;
 	while ((p = memchr(p, '\n', end - p))) {
 		p++;
 		line++;

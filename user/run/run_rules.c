@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "daemon/lint.h"
 #include "daemon/rule_binding.h"
+#include "rules/rules_files.h"
 #include "run/run_rules.h"
 
 #define COMMAND_LINE "command line"
@@ -127,8 +128,7 @@ static int parse_command_line(const struct maker *m, struct ruleset **ret)
 	return err ?: ruleset__parse(src, m->d, ret);
 }
 
-/* The file, with our sessions behind its text where they are wanted: a line of it stays where it
- * is. */
+/* The file, with our sessions behind it where they are wanted. */
 static int parse_file(const struct maker *m, struct ruleset **ret)
 {
 	const struct run_opts *opts = m->opts;
@@ -137,25 +137,33 @@ static int parse_file(const struct maker *m, struct ruleset **ret)
 	struct ruleset *rs = NULL;
 	struct buf text = { 0 };
 	bool has_sessions;
-	int err = source_text__read(opts->rules, &src);
+	size_t errors = m->d->n_errors;
+	uint32_t off;
+	int err = rules_files__read(opts->rules, m->d, &src);
 
 	if (err)
-		return diags__error(m->d, NULL, (struct span){ 0 }, "%s: cannot read it: %s",
-				    opts->rules, strerror(-err));
-	if (memchr(src->text, '\0', src->len)) /* the parser says so, at its place */
-		return ruleset__parse(src, m->d, ret);
-	err = buf__printf(&text, "%s\n", src->text);
+		return err;
+	if (m->d->n_errors > errors) { /* of what it includes; they point into it */
+		diags__keep(m->d, src);
+		return -EINVAL;
+	}
+	err = source_text__copy(src, &again);
 	err = err ?: ruleset__parse_damaged(TAKE_PTR(src), &ignored, &rs);
 	has_sessions = rs && rs->n_sessions;
 	if (rs)
 		ruleset__discard(rs, &ignored);
 	diags__free(&ignored);
-	if (!err && (opts->n_sessions || !has_sessions))
+	if (!err && (opts->n_sessions || !has_sessions)) {
 		err = add_sessions(m, &text);
-	err = err ?: source_text__from_string(opts->rules, text.data ? text.data : "", &again);
+		err = err ?: source_text__append(again, COMMAND_LINE, text.data, text.len, &off);
+		if (!err)
+			again->pieces[again->n_pieces - 1].for_all = true;
+	}
 	buf__free(&text);
+	err = err ?: ruleset__parse(TAKE_PTR(again), m->d, ret);
 	source_text__free(src);
-	return err ?: ruleset__parse(again, m->d, ret);
+	source_text__free(again);
+	return err;
 }
 
 static int extend(struct ruleset *rs, const char *name, struct buf *text, struct diags *d)

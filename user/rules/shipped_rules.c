@@ -9,7 +9,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "daemon/shipped_rules.h"
+#include "rules/shipped_rules.h"
 
 #define SUFFIX ".conf"
 

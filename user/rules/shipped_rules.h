@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Rules files that come with frbpf, by name: "@latency". */
-#ifndef FRBPF_DAEMON_SHIPPED_RULES_H
-#define FRBPF_DAEMON_SHIPPED_RULES_H
+#ifndef FRBPF_RULES_SHIPPED_RULES_H
+#define FRBPF_RULES_SHIPPED_RULES_H
 
 #include <limits.h>
 

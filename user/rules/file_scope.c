@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/cleanup.h"
+#include "rules/file_scope.h"
+#include "rules/section.h"
+#include "rules/text.h"
+
+bool file_scope__differs(const struct source_text *src, struct span a, struct span b)
+{
+	return source_text__piece(src, a.off) != source_text__piece(src, b.off);
+}
+
+/* NAME-FILE, of the file that @at is in, without its folder and ending. */
+static int name_of_file(const struct source_text *src, struct span at, const char *name, char **ret)
+{
+	const char *path = source_text__name_at(src, at.off), *slash = strrchr(path, '/');
+	const char *file = slash ? slash + 1 : path, *dot = strrchr(file, '.');
+	int len = dot && dot > file ? (int)(dot - file) : (int)strlen(file);
+	char *s;
+
+	if (asprintf(&s, "%s-%.*s", name, len, file) < 0)
+		return -ENOMEM;
+	for (char *c = s; *c; c++)
+		*c = isalnum((unsigned char)*c) || *c == '-' ? tolower((unsigned char)*c) : '_';
+	*ret = s;
+	return 0;
+}
+
+/* Rename what is at @at, whose name is in use by another file. */
+static int give_own_name(struct ruleset *rs, struct diags *d, const char *kind, struct span at,
+			 bool (*is_taken)(const struct ruleset *rs, const char *name), char **name)
+{
+	const struct source_text *src = rs->config->src;
+	char *own;
+
+	if (name_of_file(src, at, *name, &own))
+		return -ENOMEM;
+	if (strlen(own) > RULESET_NAME_MAX || is_taken(rs, own)) {
+		free(own);
+		return diags__error(d, src, at, "another file has a different %s of this name",
+				    kind);
+	}
+	diags__warn(d, src, at, "another file has a different %s of this name: this one is '%s'",
+		    kind, own);
+	free(*name);
+	*name = own;
+	return 0;
+}
+
+/* ---- sessions ---- */
+
+void session_conf__free(struct session_conf *s)
+{
+	free(s->name);
+	free(s->run);
+}
+
+static bool session_is_taken(const struct ruleset *rs, const char *name)
+{
+	for (size_t i = 0; i < rs->n_sessions; i++) {
+		if (!strcmp(rs->sessions[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+static const struct own_session *find_own(const struct ruleset *rs, size_t piece, const char *name,
+					  size_t len)
+{
+	for (size_t i = 0; i < rs->n_own; i++) {
+		const struct own_session *o = &rs->own[i];
+
+		if (o->piece == piece && strlen(o->name) == len && !strncasecmp(o->name, name, len))
+			return o;
+	}
+	return NULL;
+}
+
+static bool same_session(const struct session_conf *a, const struct session_conf *b)
+{
+	return a->run && b->run && !strcmp(a->run, b->run) && a->ring == b->ring;
+}
+
+/* Of another file and the same as the last one; n_sessions - 1: there is none. */
+static size_t find_twin(const struct ruleset *rs)
+{
+	const struct session_conf *last = &rs->sessions[rs->n_sessions - 1];
+	size_t i = 0;
+
+	while (i + 1 < rs->n_sessions &&
+	       !(same_session(&rs->sessions[i], last) &&
+		 file_scope__differs(rs->config->src, rs->sessions[i].name_span, last->name_span)))
+		i++;
+	return i;
+}
+
+static int add_own(struct ruleset *rs, size_t piece)
+{
+	const struct session_conf *last = &rs->sessions[rs->n_sessions - 1];
+	struct own_session *v = reallocarray(rs->own, rs->n_own + 1, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	rs->own = v;
+	v += rs->n_own;
+	*v = (struct own_session){ piece, strdup(last->name), rs->n_sessions - 1, last->name_span };
+	if (!v->name)
+		return -ENOMEM;
+	rs->n_own++;
+	return 0;
+}
+
+/* Has another session the name of the last one? */
+static bool shares_name(const struct ruleset *rs)
+{
+	const struct session_conf *last = &rs->sessions[rs->n_sessions - 1];
+
+	for (size_t i = 0; i + 1 < rs->n_sessions; i++) {
+		if (!strcmp(rs->sessions[i].name, last->name))
+			return true;
+	}
+	return false;
+}
+
+int file_scope__add_session(struct ruleset *rs, struct diags *d)
+{
+	const struct source_text *src = rs->config->src;
+	struct session_conf *last = &rs->sessions[rs->n_sessions - 1];
+	size_t twin;
+	int err = add_own(rs, source_text__piece(src, last->name_span.off));
+
+	if (err)
+		return err;
+	twin = find_twin(rs);
+	if (twin + 1 < rs->n_sessions) {
+		rs->own[rs->n_own - 1].session = twin;
+		session_conf__free(last);
+		rs->n_sessions--;
+		return 0;
+	}
+	if (!shares_name(rs))
+		return 0;
+	return give_own_name(rs, d, "session", last->name_span, session_is_taken, &last->name);
+}
+
+bool file_scope__find_session(const struct ruleset *rs, struct span at, const char *name,
+			      size_t len, size_t *ret)
+{
+	const struct own_session *own =
+		find_own(rs, source_text__piece(rs->config->src, at.off), name, len);
+
+	for (size_t i = 0; !own && i < rs->n_sessions; i++) {
+		if (strlen(rs->sessions[i].name) == len &&
+		    !strncasecmp(rs->sessions[i].name, name, len)) {
+			*ret = i;
+			return true;
+		}
+	}
+	if (own)
+		*ret = own->session;
+	return own;
+}
+
+bool file_scope__is_default(const struct ruleset *rs, const struct source_text *src, struct span at,
+			    size_t i)
+{
+	size_t piece = source_text__piece(src, at.off);
+	bool has_own = false, is_own = false;
+
+	if (!src->n_pieces)
+		return true;
+	for (size_t k = 0; k < rs->n_own; k++) {
+		bool mine = rs->own[k].piece == piece;
+
+		has_own |= mine;
+		is_own |=
+			rs->own[k].session == i && (mine || src->pieces[rs->own[k].piece].for_all);
+	}
+	return is_own || !has_own;
+}
+
+/* ---- rules ---- */
+
+static bool rule_is_taken(const struct ruleset *rs, const char *name)
+{
+	for (size_t i = 0; i < rs->n_rules; i++) {
+		if (!strcmp(rs->rules[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+static bool same_rule(const struct rule_conf *a, const struct rule_conf *b)
+{
+	return a->id == b->id && a->quiet == b->quiet && a->pre == b->pre && a->post == b->post &&
+	       a->max_dumps.n == b->max_dumps.n && a->max_dumps.window == b->max_dumps.window;
+}
+
+/* What @from dumps is dumped by @to, too. */
+static int join_sessions(struct rule_conf *to, const struct rule_conf *from)
+{
+	size_t *v = reallocarray(to->sessions, to->n_sessions + from->n_sessions + 1, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	to->sessions = v;
+	for (size_t i = 0; i < from->n_sessions; i++) {
+		size_t k = 0;
+
+		while (k < to->n_sessions && v[k] != from->sessions[i])
+			k++;
+		if (k == to->n_sessions)
+			v[to->n_sessions++] = from->sessions[i];
+	}
+	return 0;
+}
+
+int file_scope__add_rule(struct ruleset *rs, struct diags *d)
+{
+	struct rule_conf *last = &rs->rules[rs->n_rules - 1], *twin = NULL;
+	int err;
+
+	for (struct rule_conf *r = rs->rules; r < last && !twin; r++) {
+		if (!strcmp(r->name, last->name))
+			twin = r;
+	}
+	if (!twin)
+		return 0;
+	if (same_rule(twin, last)) {
+		err = join_sessions(twin, last);
+		rule_conf__free(last);
+		rs->n_rules--;
+		return err ?: 1;
+	}
+	err = give_own_name(rs, d, "rule", last->name_span, rule_is_taken, &last->name);
+	if (!err)
+		rule_conf__identify(last);
+	return err;
+}
