@@ -194,6 +194,7 @@ static __always_inline __u64 request_flags(__u32 cmd_flags)
 #define NR_RESTART_SYSCALL 219
 #define NR_EXECVE	   59
 #define NR_EXECVEAT	   322
+#define NR_RT_SIGRETURN	   15
 #define TS_COMPAT	   0x0002 /* arch/x86/include/asm/thread_info.h */
 
 static __always_inline long syscall_nr(struct pt_regs *regs)
@@ -226,6 +227,7 @@ static __always_inline bool syscall_is_compat(struct task_struct *task)
 #define NR_RESTART_SYSCALL 128
 #define NR_EXECVE	   221
 #define NR_EXECVEAT	   281
+#define NR_RT_SIGRETURN	   139
 #define TIF_32BIT	   22 /* arch/arm64/include/asm/thread_info.h */
 
 /* Without its sign: what is no call is out of every range, as the verifier can see. */

@@ -5,9 +5,13 @@
  * mean something else.
  *
  * A call that a signal interrupts may leave the kernel with one of -512 to -516, which no program
- * ever sees: it is entered again, by its number or as restart_syscall, and goes on; or a handler
- * runs and it ends with EINTR, which no tracepoint tells. It is taken as going on if it is entered
- * again at once.
+ * ever sees. Without a handler it is entered again, by its number or as restart_syscall, and goes on.
+ * With one, the number and SA_RESTART say whether it ends with EINTR, now, or is entered again from
+ * the same place when the handler returns (arch_do_signal_or_restart() of the kernel).
+ *
+ *	BEGUN --sys_exit, -512..--> LEFT --the same call--> BEGUN
+ *	LEFT --handler, EINTR--> ended
+ *	LEFT --handler, restart--> HANDLED --rt_sigreturn--> RETURNED --the same call--> BEGUN
  */
 #include "vmlinux.h"
 
@@ -18,10 +22,14 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define MAX_ERRNO     4095
-#define ERESTARTSYS   512      /* include/linux/errno.h: the first, */
-#define ERESTART_LAST 516      /* and the last: ERESTART_RESTARTBLOCK */
-#define AT_ONCE	      10000000 /* ns: a handler, perhaps preempted */
+#define MAX_ERRNO 4095
+#define EINTR	  4
+/* include/linux/errno.h */
+#define ERESTARTSYS    512 /* restarted behind a handler with SA_RESTART */
+#define ERESTARTNOINTR 513 /* behind any */
+#define ERESTART_LAST  516 /* ERESTART_RESTARTBLOCK; this and 514 behind none */
+#define SA_RESTART     0x10000000
+#define SIG_IGN	       1 /* and 0 is SIG_DFL */
 
 /* uapi/linux/stat.h */
 #define S_IFMT	0170000
@@ -29,12 +37,16 @@ char LICENSE[] SEC("license") = "GPL";
 #define S_IFBLK 0060000
 #define S_IFREG 0100000
 
+enum call_stage { CALL_BEGUN, CALL_LEFT, CALL_HANDLED, CALL_RETURNED };
+
 struct call {
 	__u64 begin; /* 0: no watched call is under way */
 	__u64 nr;
-	__u64 left; /* when it left the kernel to be restarted; 0: it did not */
+	__u64 left; /* when it left the kernel, perhaps to be restarted */
 	__u64 ip;   /* where it was made: it ends there, or another one does */
 	__u64 sp;
+	__u32 stage;   /* enum call_stage */
+	__u32 restart; /* -ret when it left: ERESTARTSYS ... */
 };
 
 /* Created when a task first makes a watched call: no lock is held there. */
@@ -60,39 +72,52 @@ static __always_inline bool is_watched(__u32 half, long nr)
 	return (unsigned long)nr < FRBPF_KEY_MAX && key_in(control.half[half].keys, nr);
 }
 
+/* Entered again by the kernel? A restart_syscall has no place of its own to be called from. */
+static __always_inline bool goes_on(const struct call *call, struct pt_regs *regs, long nr)
+{
+	if (!call->begin || call->stage == CALL_BEGUN)
+		return false;
+	if (nr == NR_RESTART_SYSCALL)
+		return call->stage == CALL_LEFT;
+	return call->stage != CALL_HANDLED && call->nr == (__u64)nr &&
+	       call->ip == syscall_ip(regs) && call->sp == syscall_sp(regs);
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sc_enter, struct pt_regs *regs, long nr)
 {
-	bool restart = nr == NR_RESTART_SYSCALL;
+	bool watches = nr != NR_RESTART_SYSCALL && nr != NR_RT_SIGRETURN;
 	struct task_struct *task;
 	struct call *call;
-	__u64 now;
 
-	if (!restart && !is_watched(rules_half(), nr))
+	if (watches && !is_watched(rules_half(), nr))
 		return 0;
 	task = bpf_get_current_task_btf();
 	if (syscall_is_compat(task))
 		return 0;
-	if (restart)
-		call = bpf_task_storage_get(&calls, task, 0, 0);
-	else
+	if (watches)
 		call = bpf_task_storage_get(&calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	else
+		call = bpf_task_storage_get(&calls, task, 0, 0);
 	if (!call) {
-		if (!restart)
+		if (watches)
 			__sync_fetch_and_add(&missing_storage, 1);
 		return 0;
 	}
-	now = bpf_ktime_get_ns();
-	if (call->begin && call->left &&
-	    (restart || (call->nr == (__u64)nr && now - call->left < AT_ONCE))) {
-		call->left = 0;
+	if (nr == NR_RT_SIGRETURN) {
+		if (call->stage == CALL_HANDLED)
+			call->stage = CALL_RETURNED;
+		return 0;
+	}
+	if (goes_on(call, regs, nr)) {
+		call->stage = CALL_BEGUN;
 		return 0;
 	}
 	call->nr = nr;
-	call->begin = restart ? 0 : now;
-	call->left = 0;
 	call->ip = syscall_ip(regs);
 	call->sp = syscall_sp(regs);
+	call->stage = CALL_BEGUN;
+	call->begin = watches ? bpf_ktime_get_ns() : 0;
 	return 0;
 }
 
@@ -172,6 +197,8 @@ int BPF_PROG(sc_exit, struct pt_regs *regs, long ret)
 	now = bpf_ktime_get_ns();
 	if (ret <= -ERESTARTSYS && ret >= -ERESTART_LAST) {
 		call->left = now;
+		call->restart = -ret;
+		call->stage = CALL_LEFT;
 		return 0;
 	}
 	begin = call->begin;
@@ -179,5 +206,37 @@ int BPF_PROG(sc_exit, struct pt_regs *regs, long ret)
 	if (!call_seen(call, regs, ret))
 		return 0;
 	check_call(task, regs, call->nr, ret, begin, now);
+	return 0;
+}
+
+static __always_inline bool ends_call(const struct call *call, const struct k_sigaction *ka)
+{
+	if (call->restart == ERESTARTSYS)
+		return !(BPF_CORE_READ(ka, sa.sa_flags) & SA_RESTART);
+	return call->restart != ERESTARTNOINTR;
+}
+
+/* What the first handler decides is decided. */
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(sc_signal, int sig, struct kernel_siginfo *info, struct k_sigaction *ka)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call *call = bpf_task_storage_get(&calls, task, 0, 0);
+	struct pt_regs *regs;
+	__u64 begin;
+
+	if (!call || !call->begin || call->stage != CALL_LEFT)
+		return 0;
+	if ((unsigned long)BPF_CORE_READ(ka, sa.sa_handler) <= SIG_IGN)
+		return 0;
+	if (!ends_call(call, ka)) {
+		call->stage = CALL_HANDLED;
+		return 0;
+	}
+	begin = call->begin;
+	call->begin = 0;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (call_seen(call, regs, -EINTR))
+		check_call(task, regs, call->nr, -EINTR, begin, call->left);
 	return 0;
 }

@@ -270,6 +270,17 @@ struct user_pt_regs { /* arm64 */
 	u64 pc;
 };
 
+struct kernel_siginfo;
+
+struct sigaction {
+	void *sa_handler;
+	unsigned long sa_flags;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
+};
+
 struct seq_file;
 
 struct bpf_iter_meta {

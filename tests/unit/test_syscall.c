@@ -304,12 +304,108 @@ static void test_restarted_calls(void **state)
 	/* one sleep, to its real end */
 	assert_int_equal(state_of(d, slots[0]).matched, 1);
 	assert_true(state_of(d, slots[0]).max_value >= 999 * MS);
-	/* one read of a second; the third one does not begin with the second, which ended with EINTR
-	 */
+	/* one read of a second; the second ended with EINTR, and the third does not begin with it */
 	assert_int_equal(state_of(d, slots[1]).matched, 1);
 	assert_true(state_of(d, slots[1]).max_value >= 999 * MS);
-	assert_int_equal(state_of(d, slots[3]).matched, 2);
-	assert_int_equal(state_of(d, slots[2]).matched, 0);
+	assert_int_equal(state_of(d, slots[3]).matched, 3);
+	assert_int_equal(state_of(d, slots[2]).matched, 1);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+	close(wake_pipe[0]);
+	close(wake_pipe[1]);
+}
+
+enum { POLLS = 20 };
+
+/* Polls that are ended by a signal each, one behind the other from the same place. */
+static void poll_interrupted(struct findings *f, long arg)
+{
+	struct sigaction handler = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+	sigaction(SIGUSR1, &handler, NULL);
+	name_findings(f);
+	for (f->ready = 1; f->ready <= POLLS; f->ready++) {
+		if (syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0) != -1 || errno != EINTR)
+			_exit(1);
+	}
+	set_name("frbpf-gone");
+}
+
+/* Each is a call of its own, however soon the next one follows; SA_RESTART does not concern them. */
+static void test_calls_that_signals_end(void **state)
+{
+	struct rule_conf rules[] = {
+		rule_when(655, "syscall:ppoll > 1ns", NULL),
+		rule_when(656, "syscall:ppoll fails (EINTR)", NULL),
+	};
+	struct findings *f = shared_memory(sizeof(*f));
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+	struct sink s;
+	pid_t child;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = open_detectors();
+	update(d, rules, ARRAY_SIZE(rules), slots);
+	child = spawn(poll_interrupted, f, 0);
+	for (int i = 1; i <= POLLS; i++) {
+		await_call(f, i);
+		kill(child, SIGUSR1);
+	}
+	assert_int_equal(await(child), 0);
+	assert_int_equal(state_of(d, slots[0]).matched, POLLS);
+	assert_int_equal(state_of(d, slots[1]).matched, POLLS);
+	s = collect(d, 2000);
+	assert_int_equal(s.n, 2 * POLLS);
+	assert_int_equal(s.last.ret, -EINTR);
+	detectors__free(d);
+	munmap(f, sizeof(*f));
+}
+
+static sigjmp_buf out_of_handler;
+
+static void on_jump(int sig)
+{
+	siglongjmp(out_of_handler, 1);
+}
+
+/* A handler that never returns: the read that it left goes on nowhere, the next is another. */
+static void jump_out(struct findings *f, long arg)
+{
+	struct sigaction handler = { .sa_handler = on_jump, .sa_flags = SA_RESTART };
+	char c;
+
+	sigaction(SIGUSR1, &handler, NULL);
+	name_findings(f);
+	sigsetjmp(out_of_handler, 1);
+	f->ready++;
+	if (read(wake_pipe[0], &c, 1) != 1)
+		_exit(1);
+	set_name("frbpf-gone");
+}
+
+static void test_handler_that_jumps(void **state)
+{
+	struct rule_conf r = rule_when(657, "syscall:read > 400ms", NULL);
+	struct findings *f = shared_memory(sizeof(*f));
+	struct detectors *d;
+	uint32_t slot;
+	pid_t child;
+
+	SKIP_UNLESS_POSSIBLE();
+	assert_int_equal(pipe(wake_pipe), 0);
+	d = open_detectors();
+	update(d, &r, 1, &slot);
+	child = spawn(jump_out, f, 0);
+	await_call(f, 1);
+	usleep(500000);
+	assert_int_equal(kill(child, SIGUSR1), 0);
+	f->begin = now_ns();
+	await_call(f, 2);
+	assert_int_equal(write(wake_pipe[1], "x", 1), 1);
+	assert_int_equal(await(child), 0);
+	f->end = now_ns();
+	assert_true(state_of(d, slot).max_value <= f->end - f->begin);
 	detectors__free(d);
 	munmap(f, sizeof(*f));
 	close(wake_pipe[0]);
@@ -327,6 +423,8 @@ int main(void)
 		cmocka_unit_test(test_failing_calls),
 		cmocka_unit_test(test_all_calls),
 		cmocka_unit_test(test_restarted_calls),
+		cmocka_unit_test(test_calls_that_signals_end),
+		cmocka_unit_test(test_handler_that_jumps),
 	};
 
 	test_pid();

@@ -2,6 +2,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "detect/engine/source.h"
 #include "syscall.skel.h"
@@ -30,12 +31,13 @@ static int syscall_load(struct source *s, const struct source_env *env)
 static int syscall_attach(struct source *s)
 {
 	struct syscall_bpf *skel = s->skel;
+	const struct source_link order[] = {
+		{ skel->progs.sc_signal, &skel->links.sc_signal },
+		{ skel->progs.sc_exit, &skel->links.sc_exit },
+		{ skel->progs.sc_enter, &skel->links.sc_enter },
+	};
 
-	skel->links.sc_exit = bpf_program__attach_trace(skel->progs.sc_exit);
-	if (!skel->links.sc_exit)
-		return -errno;
-	skel->links.sc_enter = bpf_program__attach_trace(skel->progs.sc_enter);
-	return skel->links.sc_enter ? 0 : -errno;
+	return source__attach(order, ARRAY_SIZE(order));
 }
 
 static void syscall_change_keys(struct source *s, const __u64 *from, const __u64 *to)
