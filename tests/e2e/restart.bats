@@ -110,3 +110,38 @@ has_state() {
 	frbpf_stop
 	[[ -f $BASE/state.json && ! -L $BASE/state.json ]]
 }
+
+@test "a trigger whose dump never began does not fire again after kill -9" {
+	rules $'cooldown = 1h\npost = 60s'
+	frbpf_load
+	miss
+	wait_until 15 has_state || fail "nothing was saved before the dump"
+	kill_daemon
+	same "incidents" "$(incidents "$BASE" | wc -l)" 0
+	frbpf_load
+	miss
+	between "$(held_back cooldown)" 1 1000 "held back by the cooldown"
+	same "incidents begun" "$(frbpf status --json | jq -re '.rules[0].incidents')" 0
+}
+
+@test "a cooldown of a rule that only counts outlives kill -9" {
+	rules $'cooldown = 1h\ndump = none'
+	frbpf_load
+	miss
+	wait_until 30 has_state || fail "nothing was saved"
+	kill_daemon
+	frbpf_load
+	miss
+	between "$(held_back cooldown)" 1 1000 "held back by the cooldown"
+}
+
+says_cap() {
+	grep -q 'rule missing: max-dumps = 1 in 1h is reached' "$BASE/output"
+}
+
+@test "max-dumps that is reached has its line in the log" {
+	rules $'cooldown = 0\nmax-dumps = 1 in 1h'
+	frbpf_load
+	miss
+	wait_until 15 says_cap || fail "$(cat "$BASE/output")"
+}

@@ -112,12 +112,40 @@ static void test_joined_ones_are_free(void **state)
 	setting_free(s);
 }
 
+/* For the log: once each time that nothing more may begin. */
+static void test_is_told_once(void **state)
+{
+	struct setting *s = setting_new((struct rate){ .n = 2, .window = HOUR },
+					(struct rate){ .n = 3, .window = HOUR });
+	uint64_t now = 1000 * HOUR;
+	struct dump_cap cap;
+
+	trigger(s, 0, now);
+	assert_false(incident_pool__next_cap(&s->pool, &s->g, now, &cap));
+	trigger(s, 0, now + 1);
+	assert_true(incident_pool__next_cap(&s->pool, &s->g, now + 1, &cap));
+	assert_ptr_equal(cap.rule, &s->rule[0]);
+	assert_int_equal(cap.max.n, 2);
+	assert_true(cap.until == now + HOUR);
+	trigger(s, 0, now + 2);
+	assert_false(incident_pool__next_cap(&s->pool, &s->g, now + 2, &cap));
+	trigger(s, 1, now + 3);
+	assert_true(incident_pool__next_cap(&s->pool, &s->g, now + 3, &cap));
+	assert_null(cap.rule);
+	assert_false(incident_pool__next_cap(&s->pool, &s->g, now + 4, &cap));
+	trigger(s, 0, now + HOUR);
+	assert_true(incident_pool__next_cap(&s->pool, &s->g, now + HOUR, &cap));
+	assert_true(cap.until == now + HOUR + 1);
+	setting_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_of_a_rule),
 		cmocka_unit_test(test_of_all_rules),
 		cmocka_unit_test(test_joined_ones_are_free),
+		cmocka_unit_test(test_is_told_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

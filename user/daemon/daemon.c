@@ -139,6 +139,31 @@ static void follow_limits(struct daemon *d)
 	d->looked = true;
 }
 
+static void log_caps(struct daemon *d)
+{
+	struct dump_cap cap;
+	char window[32], wait[32];
+
+	while (recorder__next_cap(d->recorder, &cap)) {
+		uint64_t now = now_ns(), left = cap.until > now ? cap.until - now : 0;
+
+		log_warn("%s%s: max-dumps = %u in %s is reached: for %s what matches is only "
+			 "counted",
+			 cap.rule ? "rule " : "[daemon]", cap.rule ? cap.rule->name : "", cap.max.n,
+			 units__format_duration(cap.max.window, window, sizeof(window)),
+			 units__format_duration(left, wait, sizeof(wait)));
+	}
+}
+
+/* Before the files of what began are written: a dump that kills us must not come again at once. */
+static void on_triggers(void *arg)
+{
+	struct daemon *d = arg;
+
+	state_keeper__save(d->keeper, d->recorder, d->detectors);
+	log_caps(d);
+}
+
 static bool on_incident(struct incident *inc, bool first, void *arg)
 {
 	struct daemon *d = arg;
@@ -155,7 +180,6 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 	if (code)
 		log_error("%s", err.msg);
 	detectors__tidy(d->detectors);
-	state_keeper__save(d->keeper, d->recorder, d->detectors);
 	poke_retainer(d);
 	if (first)
 		log_incident(d, inc);
@@ -411,7 +435,10 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 		.tracing = &d->tracing,
 		.program = d->opts->program,
 		.horizon = d->horizon,
+		.before_write = recorder__wait_saved,
+		.before_write_arg = d->recorder,
 	};
+	recorder__on_triggers(d->recorder, on_triggers, d);
 	sideband__follow(d->sideband, names_needed_from, d);
 	rules.recorder = d->recorder;
 	return rulebook__new(&rules, err, &d->rulebook);
@@ -496,6 +523,8 @@ static void serve(struct daemon *d)
 
 	while (!d->stop) {
 		wait = recorder__collect(d->recorder, on_incident, d);
+		step = state_keeper__step(d->keeper, d->recorder, d->detectors);
+		wait = step < wait ? step : wait;
 		step = rulebook__step(d->rulebook);
 		follow_limits(d);
 		wait = step < wait ? step : wait;

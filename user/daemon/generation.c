@@ -123,6 +123,7 @@ void generation__take_tallies(struct generation *g, const struct generation *old
 		to->busy += from->busy;
 		to->capped += from->capped;
 		to->dumps = from->dumps;
+		to->cap_told = from->cap_told;
 		if (from->last > to->last)
 			to->last = from->last;
 	}

@@ -21,6 +21,7 @@ struct rule_tally {
 	uint64_t capped;    /* max-dumps was reached, its own or that of all: only counted */
 	uint64_t last;	    /* ns: time of the last trigger */
 	struct dump_log dumps;
+	uint64_t cap_told; /* ns: until when max-dumps lets nothing begin, as the log has it */
 };
 
 struct generation {

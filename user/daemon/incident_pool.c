@@ -304,6 +304,37 @@ struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
 	return due;
 }
 
+static bool is_news(const struct dump_log *log, const struct rate *max, uint64_t now,
+		    uint64_t *told)
+{
+	uint64_t until = dump_log__free_at(log, max);
+
+	if (until <= now || until == *told)
+		return false;
+	*told = until;
+	return true;
+}
+
+bool incident_pool__next_cap(struct incident_pool *p, struct generation *g, uint64_t now,
+			     struct dump_cap *ret)
+{
+	const struct rate *all = &g->rules->daemon.max_dumps;
+
+	for (size_t i = 0; i < g->rules->n_rules; i++) {
+		const struct rule_conf *rule = &g->rules->rules[i];
+		struct rule_tally *tally = &g->tallies[i];
+
+		if (!is_news(&tally->dumps, &rule->max_dumps, now, &tally->cap_told))
+			continue;
+		*ret = (struct dump_cap){ rule, rule->max_dumps, tally->cap_told };
+		return true;
+	}
+	if (!is_news(&p->dumps, all, now, &p->cap_told))
+		return false;
+	*ret = (struct dump_cap){ NULL, *all, p->cap_told };
+	return true;
+}
+
 /* A forbidden arrow is a bug of ours: say so instead of going on with a state that lies. */
 static void move_on(struct incident *inc, enum incident_state from, enum incident_state to)
 {

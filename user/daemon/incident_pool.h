@@ -16,6 +16,7 @@ struct incident_pool {
 	bool closed;	       /* nothing begins any more, and what is pending is due */
 	uint64_t begun;	       /* incidents; also the number of the last one */
 	struct dump_log dumps; /* begun by triggers, of all rules */
+	uint64_t cap_told;     /* as in struct rule_tally, of all rules */
 	uint64_t busy;	       /* triggers and requests that found no free incident */
 };
 
@@ -67,6 +68,17 @@ struct generation *incident_pool__let_go(struct incident *inc,
 
 /* Until when triggers are merged into @inc, ns. Not of a FREE one. */
 uint64_t incident_pool__merge_end(const struct incident *inc);
+
+/* A max-dumps that was reached. */
+struct dump_cap {
+	const struct rule_conf *rule; /* NULL: that of all rules together. The generation's */
+	struct rate max;
+	uint64_t until; /* ns: from then on one more may begin */
+};
+
+/* The next max-dumps of @g that is reached at @now and was not told before. False: none. */
+bool incident_pool__next_cap(struct incident_pool *p, struct generation *g, uint64_t now,
+			     struct dump_cap *ret);
 
 /* How many incidents are not WRITTEN yet. */
 size_t incident_pool__under_way(const struct incident_pool *p);

@@ -20,6 +20,7 @@
 #define CONSUME_MAX 256
 /* What a dump makes the kernel do goes on for so long: its journal, the disk's own flushes. */
 #define SELF_AFTER_NS NSEC_PER_SEC
+#define TELL_EVERY    NSEC_PER_SEC /* of triggers that begin no incident */
 
 struct recorder {
 	struct detectors *detectors;
@@ -41,6 +42,13 @@ struct recorder {
 	struct incident_pool pool;
 	struct recorder_stats stats;
 	int n_writing; /* incidents and manifests that are being written */
+	/* What the triggers' listener was told of: see recorder__on_triggers(). */
+	recorder_trigger_fn triggered;
+	void *triggered_arg;
+	bool fired;	  /* triggers were taken that it does not know of */
+	uint64_t told;	  /* incidents that had begun then */
+	uint64_t told_at; /* ns */
+	pthread_cond_t told_more;
 };
 
 static void poke(int eventfd)
@@ -96,7 +104,12 @@ static void hold_capped(struct recorder *r, const struct generation *g, size_t r
 static void take_trigger(struct recorder *r, struct generation *g, size_t rule,
 			 const struct frbpf_trigger *t)
 {
+	uint64_t begun = r->pool.begun;
+
 	incident_pool__trigger(&r->pool, g, rule, t);
+	if (!r->fired || r->pool.begun != begun)
+		poke(r->progress);
+	r->fired = true;
 	if (g == r->gen)
 		hold_capped(r, g, rule);
 }
@@ -308,6 +321,18 @@ static int open_fds(struct recorder *r)
 	return err ?: watch(r, detectors__fd(r->detectors));
 }
 
+static int init_cond(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+	int err;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	err = -pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+	return err;
+}
+
 static int init_lock(pthread_mutex_t *lock)
 {
 	pthread_mutexattr_t attr;
@@ -337,6 +362,7 @@ int recorder__new(const struct recorder_opts *opts, struct err *err, struct reco
 	r->copy_ns_per_mib = freeze__measure_copy();
 	detectors__on_stacks(r->detectors, on_stacks, r);
 	code = init_lock(&r->lock);
+	code = code ?: init_cond(&r->told_more);
 	code = code ?: incident_pool__init(&r->pool);
 	code = code ?: open_fds(r);
 	code = code ?: reaper__start(err, &r->reaper);
@@ -507,11 +533,67 @@ static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_c
 	return now >= expires || closed ? 0 : expires - now;
 }
 
+void recorder__on_triggers(struct recorder *r, recorder_trigger_fn fn, void *arg)
+{
+	r->triggered = fn;
+	r->triggered_arg = arg;
+}
+
+void recorder__wait_saved(void *arg, const struct incident *inc)
+{
+	struct recorder *r = arg;
+	uint64_t until = now_ns() + RECORDER_SAVE_MAX;
+	const struct timespec ts = { until / NSEC_PER_SEC, until % NSEC_PER_SEC };
+	int err = 0;
+
+	pthread_mutex_lock(&r->lock);
+	while (r->triggered && !inc->manual && r->told < inc->number && !err)
+		err = pthread_cond_timedwait(&r->told_more, &r->lock, &ts);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* Returns ns until there is more to tell. */
+static uint64_t tell_triggers(struct recorder *r)
+{
+	uint64_t begun, since, now = now_ns();
+	bool fired;
+
+	pthread_mutex_lock(&r->lock);
+	begun = r->pool.begun;
+	since = now - r->told_at;
+	fired = r->fired;
+	if (begun != r->told || since >= TELL_EVERY)
+		r->fired = false;
+	pthread_mutex_unlock(&r->lock);
+	if (!r->triggered || (!fired && begun == r->told))
+		return UINT64_MAX;
+	if (begun == r->told && since < TELL_EVERY)
+		return TELL_EVERY - since;
+	r->triggered(r->triggered_arg);
+	pthread_mutex_lock(&r->lock);
+	r->told = begun;
+	r->told_at = now;
+	pthread_cond_broadcast(&r->told_more);
+	pthread_mutex_unlock(&r->lock);
+	return UINT64_MAX;
+}
+
+bool recorder__next_cap(struct recorder *r, struct dump_cap *ret)
+{
+	bool more;
+
+	pthread_mutex_lock(&r->lock);
+	more = incident_pool__next_cap(&r->pool, r->gen, now_ns(), ret);
+	pthread_mutex_unlock(&r->lock);
+	return more;
+}
+
 uint64_t recorder__collect(struct recorder *r, recorder_collect_fn fn, void *arg)
 {
-	uint64_t next = UINT64_MAX, wait;
+	uint64_t next, wait;
 
 	swallow(r->progress);
+	next = tell_triggers(r);
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
 		struct incident *inc = r->pool.v[i];
 		bool written;

@@ -11,6 +11,7 @@
 
 #include "daemon/incident_pool.h"
 #include "detect/detectors.h"
+#include "rules/units.h"
 
 struct recorder;
 
@@ -48,6 +49,22 @@ void recorder__mute(struct recorder *r, size_t i, uint64_t until);
 /* Begin an incident now, by hand: sessions of @mask, with @reason. Its number, or -EBUSY when too
  * many are under way. */
 int64_t recorder__dump(struct recorder *r, uint64_t mask, const char *reason);
+
+/*
+ * Have @fn called within recorder__collect() when triggers were taken: at once when one began an
+ * incident, else within a second. No file of such an incident is begun before @fn has returned, or
+ * RECORDER_SAVE_MAX has passed: what must outlive a dump that kills us is written there. Set before
+ * the first rules are in force.
+ */
+#define RECORDER_SAVE_MAX (2 * NSEC_PER_SEC)
+typedef void (*recorder_trigger_fn)(void *arg);
+void recorder__on_triggers(struct recorder *r, recorder_trigger_fn fn, void *arg);
+
+/* Wait for that, in a dumper's thread; @arg is the recorder. */
+void recorder__wait_saved(void *arg, const struct incident *inc);
+
+/* incident_pool__next_cap() of the generation in force; for the thread that puts them in force. */
+bool recorder__next_cap(struct recorder *r, struct dump_cap *ret);
 
 /* Readable when recorder__collect() has something to do. */
 int recorder__fd(const struct recorder *r);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What outlives the daemon, in BASE/state.json: when each rule fired and began dumps, so that
- * neither a restart nor a crash is a way around `cooldown` and `max-dumps`. Written after each
- * incident and at the end.
+ * neither a restart nor a crash is a way around `cooldown` and `max-dumps`. Written when a
+ * trigger has come, before anything of its dumps is, and at the end.
  *
  * Times in the file are CLOCK_MONOTONIC of the boot that it names, with that clock's distance from
  * UTC: on another boot they are found again through UTC.

@@ -2,13 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "daemon/state_keeper.h"
 
 struct state_keeper {
 	const struct base_dir *base;
 	struct saved_state past;
-	struct past told; /* to the detectors: the same cooldowns */
+	struct past told;      /* to the detectors: the same cooldowns */
+	uint64_t silent_fired; /* as last_silent() at the last save */
+	uint64_t looked;       /* ns: at rules that wake nobody */
 };
 
 static int tell(struct state_keeper *k, struct detectors *d, struct err *err)
@@ -93,11 +96,49 @@ static int collect(struct recorder *r, const struct detectors *d, struct saved_s
 	return 0;
 }
 
+/* When a rule that has a cooldown, and wakes nobody, fired last; 0: never. False: there is none. */
+static bool last_silent(struct recorder *r, const struct detectors *d, uint64_t *ret)
+{
+	const struct generation *g = recorder__generation(r);
+	bool any = false;
+
+	*ret = 0;
+	for (size_t i = 0; i < g->rules->n_rules; i++) {
+		const struct rule_conf *rule = &g->rules->rules[i];
+		struct frbpf_rule_state st = { 0 };
+
+		if (rule->n_sessions || !rule->cooldown.window)
+			continue;
+		any = true;
+		detectors__rule_state(d, g->slots[i], &st);
+		if (st.last_fired > *ret)
+			*ret = st.last_fired;
+	}
+	return any;
+}
+
+uint64_t state_keeper__step(struct state_keeper *k, struct recorder *r, const struct detectors *d)
+{
+	uint64_t fired, now = now_ns();
+
+	if (!last_silent(r, d, &fired))
+		return UINT64_MAX;
+	if (now - k->looked < STATE_KEEPER_LOOK)
+		return k->looked + STATE_KEEPER_LOOK - now;
+	k->looked = now;
+	if (fired != k->silent_fired)
+		state_keeper__save(k, r, d);
+	return STATE_KEEPER_LOOK;
+}
+
 void state_keeper__save(struct state_keeper *k, struct recorder *r, const struct detectors *d)
 {
 	struct saved_state now = { 0 };
 	struct err err = { 0 };
-	int code = collect(r, d, &now);
+	int code;
+
+	last_silent(r, d, &k->silent_fired);
+	code = collect(r, d, &now);
 
 	if (code)
 		err_set(&err, code, "out of memory");

@@ -15,6 +15,8 @@ void dump__write(const struct dump_job *job, struct dump_result *ret)
 	struct err err = { 0 };
 
 	ret->session = job->session;
+	if (job->env->before_write)
+		job->env->before_write(job->env->before_write_arg, job->inc);
 	ret->error = retention__check_free(job->dir_fd, job->inc->min_free,
 					   job->session->copy_bytes, &err);
 	if (!ret->error)

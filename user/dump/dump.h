@@ -21,6 +21,9 @@ struct dump_env {
 	const struct perfdata_tracing *tracing;
 	const char *program;	 /* path of this binary, for the CMDLINE feature */
 	struct horizon *horizon; /* knows every session that dumps are made of */
+	/* Called in the thread that writes, before anything of @inc is; may be NULL. */
+	void (*before_write)(void *arg, const struct incident *inc);
+	void *before_write_arg;
 };
 
 /* What a dump is made of. */
