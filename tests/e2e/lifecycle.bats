@@ -211,3 +211,14 @@ status_has() { # WORD
 	same "rules that fired" "$(for name in $(incidents "$BASE"); do manifest "$name" rule; done | xargs)" \
 		"number1 number2 number3 number4 number5"
 }
+
+@test "the log says who has stopped the recorder" {
+	write_rules
+	frbpf_load
+	frbpf_stop
+	grep -q 'stopped by a request from frbpf (pid [1-9][0-9]*, uid 0)' "$BASE/output"
+	frbpf_load
+	kill -TERM "$(daemon_pid)"
+	wait_until 10 no_daemon
+	grep -q "stopped by SIGTERM from [^ ]* (pid $BASHPID, uid 0)" "$BASE/output"
+}

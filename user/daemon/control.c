@@ -176,12 +176,23 @@ static void read_client(struct control_client *cl)
 		handle_request(cl);
 }
 
+static bool peer_of(int fd, struct ucred *ret)
+{
+	socklen_t len = sizeof(*ret);
+
+	return fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &len) == 0;
+}
+
+bool control_client__peer(const struct control_client *c, struct ucred *ret)
+{
+	return peer_of(c->fd, ret);
+}
+
 static bool peer_allowed(int fd)
 {
 	struct ucred cred;
-	socklen_t len = sizeof(cred);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+	if (!peer_of(fd, &cred))
 		return false;
 	return cred.uid == 0 || cred.uid == geteuid();
 }

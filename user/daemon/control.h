@@ -11,6 +11,7 @@
 #define FRBPF_DAEMON_CONTROL_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "common/err.h"
 
@@ -34,6 +35,10 @@ void control_client__reply(struct control_client *c, json_t *reply);
 /* The same with {"ok": false, "error": text}. */
 void control_client__refuse(struct control_client *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Who asks. */
+struct ucred;
+bool control_client__peer(const struct control_client *c, struct ucred *ret);
 
 /* The other side: connect to @path, send @request (taken over), wait for the reply. -ECONNREFUSED
  * or -ENOENT: nobody listens. The reply is the caller's. */

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -59,6 +60,7 @@ struct daemon {
 	uint64_t started;
 	int epoll, signals;
 	bool stop;
+	char stopped_by[96]; /* for the log */
 };
 
 /* ---- incidents ---- */
@@ -305,14 +307,32 @@ static void serve_arm(struct daemon *d, struct control_client *c, const json_t *
 		control_client__reply(c, json_pack("{s:b, s:s}", "ok", 1, "rule", name));
 }
 
+/* @pid 0: of another pid namespace, or the kernel. */
+static void note_stop(struct daemon *d, const char *what, int pid, unsigned int uid)
+{
+	struct buf comm = { 0 };
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	if (pid && buf__read_file(&comm, path, 64) == 0 && comm.len)
+		comm.data[strcspn(comm.data, "\n")] = '\0';
+	snprintf(d->stopped_by, sizeof(d->stopped_by), "by %s from %s (pid %d, uid %u)", what,
+		 comm.len ? make_printable(comm.data) : "a process that has ended", pid, uid);
+	buf__free(&comm);
+	d->stop = true;
+}
+
 static void serve_stop(struct daemon *d, struct control_client *c, const json_t *request)
 {
+	struct ucred peer = { .uid = (uid_t)-1 };
+
 	if (d->stopping) {
 		control_client__refuse(c, "it is stopping already");
 		return;
 	}
 	d->stopping = c;
-	d->stop = true;
+	control_client__peer(c, &peer);
+	note_stop(d, "a request", peer.pid, peer.uid);
 }
 
 static const struct {
@@ -348,7 +368,7 @@ static void on_signal(struct daemon *d)
 	if (si.ssi_signo == SIGHUP)
 		rulebook__load_again(d->rulebook);
 	else if (si.ssi_signo != SIGUSR2)
-		d->stop = true;
+		note_stop(d, si.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM", si.ssi_pid, si.ssi_uid);
 	else if (recorder__dump(d->recorder,
 				generation__all_sessions(recorder__generation(d->recorder)),
 				"SIGUSR2") < 0)
@@ -598,7 +618,7 @@ int daemon__run(const struct daemon_opts *opts, struct ruleset *rs, struct plan 
 		 recorder__generation(d.recorder)->n_dumpers,
 		 recorder__generation(d.recorder)->rules->n_rules, d.base.path);
 	serve(&d);
-	log_info("stopped");
+	log_info("stopped %s", d.stopped_by);
 	tear_down(&d, false);
 	return 0;
 }
