@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "run/folder.h"
 
 #define NAMES_TRIES 100
+#define DEPTH_MAX   4 /* of directories in a folder: there are two */
 
 static int make_absolute(const char *path, char ret[static PATH_MAX], struct err *err)
 {
@@ -77,12 +78,74 @@ void folder__undo(struct folder *f)
 	f->open = false;
 }
 
-/* nftw() knows no argument. */
-static __thread const struct child_user *new_owner;
+/* A walk below the folder as we hold it: whoever owns a directory above may have put another in its place, but nobody
+ * else can look into it before it changes hands, which is last. */
+struct gift {
+	uid_t uid;
+	gid_t gid;
+	dev_t dev; /* of the folder */
+};
 
-static int give(const char *path, const struct stat *st, int type, struct FTW *ftw)
+/* What we have made, and nothing else: a link or what has another name elsewhere is not ours alone. */
+static bool is_own(const struct stat *st, const struct gift *g)
 {
-	return lchown(path, new_owner->uid, new_owner->gid) ? -errno : 0;
+	return st->st_uid == geteuid() && st->st_dev == g->dev &&
+	       (S_ISDIR(st->st_mode) || (S_ISREG(st->st_mode) && st->st_nlink == 1));
+}
+
+static int give_entries(int dir, const struct gift *g, int depth);
+
+static int give_entry(int dir, const char *name, const struct gift *g, int depth)
+{
+	_cleanup_close_ int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	int code = 0;
+
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (!is_own(&st, g))
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		code = depth ? give_entries(fd, g, depth - 1) : 0;
+	if (!code && fchownat(fd, "", g->uid, g->gid, AT_EMPTY_PATH))
+		code = -errno;
+	return code;
+}
+
+/* @dir: a handle or a descriptor of a directory. */
+static int give_entries(int dir, const struct gift *g, int depth)
+{
+	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), code = 0;
+	DIR *entries = again < 0 ? NULL : fdopendir(again);
+	const struct dirent *e;
+
+	if (!entries) {
+		code = -errno;
+		if (again >= 0)
+			close(again);
+		return code;
+	}
+	while (!code && (e = readdir(entries))) {
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			code = give_entry(again, e->d_name, g, depth);
+	}
+	closedir(entries);
+	return code;
+}
+
+static int give(const struct folder *f, const struct child_user *owner)
+{
+	struct gift g = { owner->uid, owner->gid, 0 };
+	struct stat st;
+	int code;
+
+	if (fstat(f->base.fd, &st))
+		return -errno;
+	g.dev = st.st_dev;
+	code = give_entries(f->base.fd, &g, DEPTH_MAX);
+	if (!code && fchown(f->base.fd, g.uid, g.gid))
+		code = -errno;
+	return code;
 }
 
 int folder__finish(struct folder *f, const struct child_user *owner, struct err *err)
@@ -92,11 +155,8 @@ int folder__finish(struct folder *f, const struct child_user *owner, struct err 
 	if (!f->open)
 		return 0;
 	unlinkat(f->base.fd, "lock", 0);
-	if (owner->change && owner->uid != geteuid()) {
-		/* nobody else can write in it before its own entry changes hands: depth first */
-		new_owner = owner;
-		code = nftw(f->base.path, give, 8, FTW_PHYS | FTW_DEPTH | FTW_MOUNT);
-	}
+	if (owner->change && owner->uid != geteuid())
+		code = give(f, owner);
 	base_dir__close(&f->base, false);
 	f->open = false;
 	return code ? err_set(err, code, "%s cannot be given to %s: %s", f->base.path, owner->name,

@@ -34,6 +34,17 @@ struct candidate {
 	const char *comm;
 };
 
+/* A file of the folder @o, by the folder as we hold it: another may have taken its name. */
+static const char *held_path(const struct outcome *o, const char *path, char ret[static PATH_MAX])
+{
+	size_t len = strlen(o->folder);
+
+	if (!o->folder_fd || strncmp(path, o->folder, len) != 0)
+		return path;
+	snprintf(ret, PATH_MAX, "/proc/self/fd/%d%s", o->folder_fd, path + len);
+	return ret;
+}
+
 /* ---- what the rest of the run is ---- */
 
 /* Dumps of one session, and what of each is new. */
@@ -79,6 +90,7 @@ static void cover(struct rest *r, const struct run_file *f)
 static int read_rest(struct finder *f, const struct run_file *own, struct err *err)
 {
 	struct rest r = { .n = 0 };
+	char held[PATH_MAX];
 	int code = 0;
 
 	list_rest(f, own->session, &r);
@@ -86,7 +98,7 @@ static int read_rest(struct finder *f, const struct run_file *own, struct err *e
 	for (size_t i = 0; i < r.n && !code; i++) {
 		f->rest.skip = r.covered;
 		f->rest.n_skip = r.n_covered;
-		code = profile__add_file(&f->rest, r.v[i]->path, err);
+		code = profile__add_file(&f->rest, held_path(f->o, r.v[i]->path, held), err);
 		cover(&r, r.v[i]);
 	}
 	f->rest.skip = NULL;
@@ -262,12 +274,13 @@ static int find_in(struct finder *f, const char *session)
 static void find_in_file(struct finder *f, const struct run_file *file)
 {
 	struct err err = { 0 };
+	char held[PATH_MAX];
 	int code;
 
 	profile__init(&f->here, &f->tables);
 	profile__init(&f->rest, &f->tables);
 	f->here.keep_stacks = f->rest.keep_stacks = true;
-	code = profile__add_file(&f->here, file->path, &err);
+	code = profile__add_file(&f->here, held_path(f->o, file->path, held), &err);
 	if (!code && read_rest(f, file, &err)) {
 		log_warn("the rest of the run: %s", make_printable(err.msg));
 		err = (struct err){ 0 };
@@ -308,8 +321,9 @@ void hot_stacks__drop_rest(struct outcome *o)
 {
 	for (size_t i = 0; i < o->rest.n_files; i++) {
 		const char *path = o->rest.files[i].path;
+		char held[PATH_MAX];
 
-		if (path && unlink(path))
+		if (path && unlink(held_path(o, path, held)))
 			log_warn("%s cannot be deleted: %s", path, strerror(errno));
 	}
 	run_incident__free(&o->rest);

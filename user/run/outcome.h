@@ -107,6 +107,7 @@ struct outcome {
 	enum run_end end;
 	const struct run_opts *opts;
 	char folder[PATH_MAX]; /* absolute */
+	int folder_fd;	       /* it is, whatever has taken its name; borrowed; 0: none */
 	char cgroup[PATH_MAX]; /* of a run of one */
 	uint64_t realtime;     /* ns since 1970: when the recording began */
 	uint64_t wall_ns;      /* recorded */

@@ -304,6 +304,7 @@ static bool record_again(struct run *r, const struct outcome *all, bool capture,
 {
 	r->outcome = (struct outcome){ .opts = r->opts };
 	memcpy(r->outcome.folder, all->folder, sizeof(all->folder));
+	r->outcome.folder_fd = all->folder_fd;
 	memcpy(r->outcome.cgroup, all->cgroup, sizeof(all->cgroup));
 	if (rearm(r, capture)) {
 		log_error("%s", r->err.msg);
@@ -431,6 +432,7 @@ static int make_and_run(struct run *r)
 	if (folder__make(r->opts->out, &r->folder, &err))
 		return refuse(&err);
 	snprintf(r->outcome.folder, sizeof(r->outcome.folder), "%s", r->folder.base.path);
+	r->outcome.folder_fd = r->folder.base.fd;
 	snprintf(r->outcome.cgroup, sizeof(r->outcome.cgroup), "%s", r->target.cgroup);
 	if (fork_command(r, &err))
 		return refuse(&err);

@@ -109,6 +109,20 @@ static void each_entry(int fd, void (*fn)(int fd, const char *name, void *arg), 
 	closedir(dir);
 }
 
+static void find_any(int fd, const char *name, void *arg)
+{
+	if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+		*(bool *)arg = true;
+}
+
+static bool is_empty(int fd)
+{
+	bool any = false;
+
+	each_entry(fd, find_any, &any);
+	return !any;
+}
+
 static void remove_temporary(int fd, const char *name, void *arg)
 {
 	if (strncmp(name, BASE_DIR_TMP_PREFIX, strlen(BASE_DIR_TMP_PREFIX)) == 0)
@@ -154,8 +168,8 @@ static int open_base(struct base_dir *b, const char *path, bool must_create, str
 	if (ret < 0)
 		return ret;
 	b->fd = ret;
-	/* before it is locked: whoever made it is about to do that */
-	if (must_create && !b->created)
+	/* before it is locked: whoever made it is about to do that; or another has taken its name */
+	if (must_create && (!b->created || !is_empty(b->fd)))
 		return err_set(err, -EEXIST, "%s: it exists already", b->path);
 	ret = lock_base(b, err);
 	if (ret)
