@@ -194,6 +194,26 @@ load run_helpers
 	[[ $stderr == *"-p $slow: "* && ! -e $OUT.4 ]]
 }
 
+@test "-p of a program that is just starting: all of its threads" {
+	local pid in_fd out_fd run_pid
+	coproc late { exec "$WORKLOADS/late_threads" 40 3>&-; }
+	in_fd=${late[1]} out_fd=${late[0]}
+	background+=" $late_PID"
+	read -r -t 10 -u "$out_fd" pid
+	frbpf_run -p "$pid" --session '-e sched:sched_switch -m 1M' --last-window --for 2s -o "$OUT" &
+	run_pid=$!
+	background+=" $run_pid"
+	wait_until 15 test -e "$OUT/lock"
+	echo go >&"$in_fd"
+	expect_line "$out_fd" ready
+	find "/proc/$pid/task" -mindepth 1 -maxdepth 1 ! -name "$pid" -printf '%f\n' | sort >"$BATS_TEST_TMPDIR/threads"
+	wait "$run_pid"
+	perf_quiet script -F tid,event -i "$(find "$OUT" -name 'perf.data.*')"
+	awk '{print $1}' "$perf_out" | sort -u >"$BATS_TEST_TMPDIR/seen"
+	same "threads" "$(wc -l <"$BATS_TEST_TMPDIR/threads")" 40
+	same "threads without an event" "$(comm -23 "$BATS_TEST_TMPDIR/threads" "$BATS_TEST_TMPDIR/seen" | wc -l)" 0
+}
+
 @test "--cgroup: what is in it, and what is below" {
 	need_cgroup2
 	start_sleeper

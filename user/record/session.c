@@ -5,12 +5,16 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/cpus.h"
 #include "record/session.h"
+
+#define THREADS_TRIES 20
+#define NAP_NS	      1000000L
 
 uint64_t session__memory(size_t ring_bytes, size_t n_cpus)
 {
@@ -71,24 +75,114 @@ static int open_event_on(struct session *s, size_t e, const struct record_target
 	return 0;
 }
 
-static int open_cpu(struct session *s, const struct record_target *target, struct session_cpu *c,
-		    size_t ring_bytes, struct err *err)
+static int open_ring(struct session_cpu *c, size_t ring_bytes, struct err *err)
 {
-	size_t n = s->events->n * s->n_targets;
-	int ret;
-
-	c->fds = calloc(n, sizeof(*c->fds));
-	if (!c->fds)
-		return err_set(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < n; i++)
-		c->fds[i] = -1;
 	c->anchor = open_anchor(c->cpu, ring_bytes, err);
-	if (c->anchor < 0)
-		return c->anchor;
-	ret = ring__map(&c->ring, c->anchor, ring_bytes, err);
-	for (size_t i = 0; !ret && i < n; i++)
-		ret = open_event_on(s, i % s->events->n, target, i / s->events->n, c, err);
+	return c->anchor < 0 ? c->anchor : ring__map(&c->ring, c->anchor, ring_bytes, err);
+}
+
+static void close_events(struct session *s)
+{
+	for (size_t c = 0; c < s->n_cpus; c++) {
+		int *fds = s->cpus[c].fds;
+
+		for (size_t i = 0; fds && i < s->events->n * s->n_targets; i++) {
+			if (fds[i] >= 0)
+				close(fds[i]);
+		}
+		free(fds);
+		s->cpus[c].fds = NULL;
+	}
+	free(s->ids);
+	s->ids = NULL;
+}
+
+/* All events on all CPUs, for what @target says. */
+static int open_events(struct session *s, const struct record_target *target, struct err *err)
+{
+	size_t n;
+	int ret = 0;
+
+	s->n_targets = target->kind == RECORD_TASKS ? target->n_tids : 1;
+	n = s->events->n * s->n_targets;
+	s->ids = calloc(s->n_cpus * n ?: 1, sizeof(*s->ids));
+	if (!s->ids)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t c = 0; c < s->n_cpus && !ret; c++) {
+		int *fds = s->cpus[c].fds = calloc(n ?: 1, sizeof(*fds));
+
+		if (!fds)
+			return err_set(err, -ENOMEM, "out of memory");
+		for (size_t i = 0; i < n; i++)
+			fds[i] = -1;
+		for (size_t i = 0; !ret && i < n; i++)
+			ret = open_event_on(s, i % s->events->n, target, i / s->events->n,
+					    &s->cpus[c], err);
+	}
 	return ret;
+}
+
+static bool has_tid(const struct record_target *t, pid_t tid)
+{
+	for (size_t i = 0; i < t->n_tids; i++) {
+		if (t->tids[i] == tid)
+			return true;
+	}
+	return false;
+}
+
+/* Has it a thread now that @seen does not have? It may have the events of some CPUs, from who
+ * started it. */
+static int has_new_thread(const struct record_target *seen)
+{
+	_cleanup_free_ pid_t *tids = NULL;
+	size_t n, i = 0;
+	int err = record_target__threads(seen->process, &tids, &n);
+
+	if (err)
+		return err == -ESRCH ? 0 : err;
+	while (i < n && has_tid(seen, tids[i]))
+		i++;
+	return i < n;
+}
+
+/*
+ * Of a process that starts threads meanwhile: what is started once all events are open has them
+ * from who started it; so again until no thread has come while they were opened. One that starts
+ * threads all the time is recorded without a few.
+ */
+static int open_process(struct session *s, const struct record_target *target, struct err *err)
+{
+	struct record_target now = *target;
+	int code, more = 1;
+
+	for (int i = 0; i < THREADS_TRIES && more; i++) {
+		_cleanup_free_ pid_t *tids = NULL;
+
+		close_events(s);
+		*err = (struct err){ 0 };
+		if (i) /* it has time to become ready: a second, all in all */
+			nanosleep(&(struct timespec){ .tv_nsec = NAP_NS << (i < 7 ? i - 1 : 6) },
+				  NULL);
+		code = record_target__threads(target->process, &tids, &now.n_tids);
+		if (code)
+			return err_set(err, code, "process %d: %s", target->process,
+				       code == -ESRCH ? "it has ended" : strerror(-code));
+		now.tids = tids;
+		code = open_events(s, &now, err);
+		if (code && code != -ESRCH)
+			return code;
+		more = code ? 1 : has_new_thread(&now);
+		if (more < 0)
+			return err_set(err, more, "out of memory");
+	}
+	if (code)
+		return code;
+	if (more && !s->notice[0])
+		snprintf(s->notice, sizeof(s->notice),
+			 "process %d starts threads all the time: some may be missing",
+			 target->process);
+	return 0;
 }
 
 /* Touched now, so that copying does not fault six times as long later; locked where we may. */
@@ -111,17 +205,15 @@ static int reserve_copy_area(struct session *s, size_t ring_bytes, struct err *e
 	return 0;
 }
 
-static int alloc_cpus(struct session *s, const struct record_target *target, struct err *err)
+static int alloc_cpus(struct session *s, struct err *err)
 {
 	_cleanup_free_ int *cpus = NULL;
 	int ret = cpus__online(&cpus, &s->n_cpus);
 
 	if (ret)
 		return err_set(err, ret, "cannot read the list of online CPUs: %s", strerror(-ret));
-	s->n_targets = target->kind == RECORD_TASKS ? target->n_tids : 1;
 	s->cpus = calloc(s->n_cpus, sizeof(*s->cpus));
-	s->ids = calloc(s->n_cpus * s->n_targets * (s->events->n ?: 1), sizeof(*s->ids));
-	if (!s->cpus || !s->ids)
+	if (!s->cpus)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < s->n_cpus; i++)
 		s->cpus[i] = (struct session_cpu){ .cpu = cpus[i], .anchor = -1, .ring.fd = -1 };
@@ -160,10 +252,11 @@ int session__open(const char *name, const char *run, struct event_list *events, 
 	s->events = events;
 	s->name = strdup(name);
 	s->run = strdup(run);
-	code = s->name && s->run ? alloc_cpus(s, target, err)
-				 : err_set(err, -ENOMEM, "out of memory");
+	code = s->name && s->run ? alloc_cpus(s, err) : err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !code && i < s->n_cpus; i++)
-		code = open_cpu(s, target, &s->cpus[i], ring_bytes, err);
+		code = open_ring(&s->cpus[i], ring_bytes, err);
+	if (!code)
+		code = target->process ? open_process(s, target, err) : open_events(s, target, err);
 	if (!code)
 		code = reserve_copy_area(s, ring_bytes, err);
 	if (code) {
@@ -211,24 +304,17 @@ struct session *session__ref(struct session *s)
 	return s;
 }
 
-static void close_cpu(struct session_cpu *c, size_t n_fds)
-{
-	for (size_t i = 0; c->fds && i < n_fds; i++) {
-		if (c->fds[i] >= 0)
-			close(c->fds[i]);
-	}
-	free(c->fds);
-	ring__unmap(&c->ring);
-	if (c->anchor >= 0)
-		close(c->anchor);
-}
-
 void session__unref(struct session *s)
 {
 	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
 		return;
-	for (size_t i = 0; s->cpus && i < s->n_cpus; i++)
-		close_cpu(&s->cpus[i], s->events->n * s->n_targets);
+	if (s->cpus)
+		close_events(s);
+	for (size_t i = 0; s->cpus && i < s->n_cpus; i++) {
+		ring__unmap(&s->cpus[i].ring);
+		if (s->cpus[i].anchor >= 0)
+			close(s->cpus[i].anchor);
+	}
 	if (s->copy_area)
 		munmap(s->copy_area, s->copy_bytes);
 	event_list__free(s->events);

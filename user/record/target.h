@@ -16,7 +16,11 @@ struct record_target {
 	enum record_target_kind kind;
 	pid_t *tids; /* of RECORD_TASKS; borrowed */
 	size_t n_tids;
+	pid_t process; /* of RECORD_TASKS: all threads that it has when they are opened, instead */
 	int cgroup_fd; /* of RECORD_CGROUP: its directory; borrowed */
 };
+
+/* The threads that process @pid has now; *ret is the caller's. -ESRCH: it has ended; -ENOMEM. */
+int record_target__threads(pid_t pid, pid_t **ret, size_t *ret_n);
 
 #endif

@@ -18,7 +18,6 @@
 /* As the daemon's. */
 #define RT_PRIORITY_TRIGGER  50
 #define RT_PRIORITY_SIDEBAND (RT_PRIORITY_TRIGGER - 1)
-#define THREADS_TRIES	     5
 
 struct recording {
 	struct recording_opts opts;
@@ -70,35 +69,14 @@ static int open_parts(struct recording *r, const struct ruleset *rs, struct err 
 	return code ?: recorder__new(&recorder, err, &r->recorder);
 }
 
-/* Open the sessions. Threads of -p come and go meanwhile: then with those that it has now. */
-static int make_generation(struct recording *r, struct run_rules *rules, struct err *err,
-			   struct generation **ret)
+static int put_in_force(struct recording *r, struct run_rules *rules, struct err *err)
 {
 	struct generation_env env = { .dump = &r->dump_env, .target = &r->opts.target->record };
-	struct plan *again = NULL;
-	struct diags diags = { 0 };
+	struct generation *g;
 	int code;
 
 	recorder__dumper_callback(r->recorder, &env.done, &env.done_arg);
-	code = generation__make(rules->rs, rules->plan, NULL, &env, err, ret);
-	for (int i = 0; code == -ESRCH && r->opts.target->scope == RUN_PID && i < THREADS_TRIES;
-	     i++) {
-		*err = (struct err){ 0 };
-		code = run_target__list_threads(r->opts.target, err);
-		code = code ?: plan__make(rules->rs, r->opts.tracefs, &diags, &again);
-		if (!code)
-			code = generation__make(rules->rs, again, NULL, &env, err, ret);
-		plan__free(TAKE_PTR(again));
-	}
-	diags__free(&diags);
-	return code;
-}
-
-static int put_in_force(struct recording *r, struct run_rules *rules, struct err *err)
-{
-	struct generation *g;
-	int code = make_generation(r, rules, err, &g);
-
+	code = generation__make(rules->rs, rules->plan, NULL, &env, err, &g);
 	if (code)
 		return code;
 	rules->rs = NULL; /* the generation's */

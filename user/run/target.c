@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <signal.h>
@@ -56,7 +55,9 @@ static int find_process(struct run_target *t, struct err *err)
 		return err_set(err, -EINVAL, "-p %d: a thread, not a process", t->pid);
 	if (t->pidfd < 0)
 		return err_set(err, -errno, "-p %d: %s", t->pid, strerror(errno));
-	return run_target__list_threads(t, err);
+	t->record =
+		(struct record_target){ .kind = RECORD_TASKS, .process = t->pid, .cgroup_fd = -1 };
+	return 0;
 }
 
 int run_target__find(const struct run_opts *opts, struct err *err, struct run_target *ret)
@@ -84,28 +85,6 @@ int run_target__set_command(struct run_target *t, pid_t pid, struct err *err)
 	t->pid = pid;
 	t->record.kind = RECORD_TASKS;
 	return add_thread(&t->record, pid) ? err_set(err, -ENOMEM, "out of memory") : 0;
-}
-
-int run_target__list_threads(struct run_target *t, struct err *err)
-{
-	const struct dirent *e;
-	char path[64];
-	int code = 0;
-	DIR *dir;
-
-	t->record.kind = RECORD_TASKS;
-	t->record.n_tids = 0;
-	snprintf(path, sizeof(path), "/proc/%d/task", t->pid);
-	dir = opendir(path);
-	while (dir && !code && (e = readdir(dir))) {
-		if (e->d_name[0] != '.')
-			code = add_thread(&t->record, atoi(e->d_name));
-	}
-	if (dir)
-		closedir(dir);
-	if (code)
-		return err_set(err, code, "out of memory");
-	return t->record.n_tids ? 0 : err_set(err, -ESRCH, "-p %d: it has ended", t->pid);
 }
 
 int run_target__confine(const struct run_target *t, struct detectors *d, struct err *err)

@@ -26,8 +26,6 @@ struct run_target {
 int run_target__find(const struct run_opts *opts, struct err *err, struct run_target *ret);
 /* The command, which has been forked by now. */
 int run_target__set_command(struct run_target *t, pid_t pid, struct err *err);
-/* The threads that the process of RUN_PID has now. -ESRCH: it has ended. */
-int run_target__list_threads(struct run_target *t, struct err *err);
 /* Confine the rules to it; before the first update. */
 int run_target__confine(const struct run_target *t, struct detectors *d, struct err *err);
 void run_target__free(struct run_target *t);
