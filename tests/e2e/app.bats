@@ -102,6 +102,27 @@ at_run() { # COMMAND...
 	(($(events "$dump" sched:sched_switch | awk -F'\t' -v t=$((time - 200000000)) '$5 < t' | wc -l) > 0))
 }
 
+@test "a window that does not reach back to the beginning is short, and says what would have held it" {
+	local name window
+	cat >"$RULES" <<-EOF
+		[session-sched]
+		run = -e sched:sched_switch -m 8K --overwrite --switch-output -a
+		[rule-slow]
+		when = app:slow > 100ms
+	EOF
+	frbpf_load
+	"$WORKLOADS/pingpong" --loops 2000 --cpu 0 >/dev/null 3>&-
+	send 'slow 5s' >/dev/null
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	window=$(jq -c '.sessions[0].window' "$BASE/incidents/$name.json")
+	jq -e '.short and .asked_ns >= 5000000000 and .covered_ns < .asked_ns and .ring_needed_bytes >= 16384' <<<"$window" ||
+		fail "$window"
+	frbpf ls | grep -q ' short (.* of 5.*s, wants -m ' || fail "$(frbpf ls)"
+	frbpf show | grep -q '^  short      every CPU has .* of the 5.*s asked for; -m .* would have held them$' ||
+		fail "$(frbpf show)"
+}
+
 @test "a duration up to the threshold does not fire, nor does a message without one" {
 	frbpf_load
 	for text in 'slow 100ms' 'slow' 'slow 0' 'slow 99999us' 'slower 1s' 'slow 1s\n'; do

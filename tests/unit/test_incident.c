@@ -184,6 +184,53 @@ static void test_bounds_asked(void **state)
 	check_bounds(0, (uint64_t[]){ 1, 1, UINT64_MAX }, 10000, true);
 }
 
+/* Of what took 4000 and has just ended. */
+static struct dump_result bounds_of_wait(uint64_t pre, size_t n_cpus, const uint64_t *from)
+{
+	struct rule_conf r = rule(pre, 50);
+	struct dump_cpu cpus[4] = { 0 };
+	struct dump_result res = { .cpus = cpus };
+	struct incident inc = { .freeze.frozen = 20000 };
+
+	add_trigger(&inc, &r, 10000);
+	inc.triggers[0].t.source = FRBPF_SOURCE_RUNQLAT;
+	inc.triggers[0].t.value = 4000;
+	for (size_t c = 0; c < n_cpus; c++)
+		cpus[c].from = from[c];
+	window__set_bounds(&inc, n_cpus, &res);
+	res.ring_needed = window__ring_needed(&res, n_cpus, 100, 4096);
+	res.cpus = NULL;
+	return res;
+}
+
+static void check_wait(uint64_t pre, const uint64_t from[2], uint64_t start, bool is_short,
+		       uint64_t needed)
+{
+	struct dump_result res = bounds_of_wait(pre, 2, from);
+
+	assert_int_equal(res.start, start);
+	assert_int_equal(res.short_window, is_short);
+	assert_int_equal(res.ring_needed, needed);
+}
+
+/* A window that does not reach back to where the wait began is short. */
+static void test_bounds_of_wait(void **state)
+{
+	check_wait(AUTO, (uint64_t[]){ 100, 6000 }, 6000, false, 0);
+	check_wait(AUTO, (uint64_t[]){ 100, 3000 }, 3000, false, 0);
+	check_wait(AUTO, (uint64_t[]){ 100, 6001 }, 6000, true, 8192);
+	check_wait(AUTO, (uint64_t[]){ 7000, 9040 }, 7000, true, 4096 * 8); /* 1010 of 4050 */
+	check_wait(AUTO, (uint64_t[]){ 100, 10045 }, 6000, true, 4096 * 1024);
+	check_wait(AUTO, (uint64_t[]){ 100, UINT64_MAX }, 6000, true, 0); /* who knows */
+	/* as asked for */
+	check_wait(1000, (uint64_t[]){ 100, 6001 }, 9000, false, 0);
+	check_wait(8000, (uint64_t[]){ 100, 6000 }, 2000, true, 8192);
+	/* a larger ring has no more than the session */
+	check_wait(9950, (uint64_t[]){ 100, 100 }, 50, true, 0);
+	assert_int_equal(bounds_of_wait(AUTO, 2, (uint64_t[]){ 100, 9040 }).complete, 9040);
+	assert_int_equal(bounds_of_wait(AUTO, 2, (uint64_t[]){ 100, 9040 }).asked, 6000);
+}
+
 /* ---- gathering ---- */
 
 int sideband__slice(struct sideband *sb, const struct sideband_request *req, struct err *err,
@@ -435,6 +482,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_bounds_auto),
 		cmocka_unit_test(test_bounds_asked),
+		cmocka_unit_test(test_bounds_of_wait),
 		cmocka_unit_test(test_trimmed_to_the_window),
 		cmocka_unit_test(test_everything_of_young_rings),
 		cmocka_unit_test(test_wrapped_ring),

@@ -305,6 +305,9 @@ static void add_sessions(struct scene *s)
 		.start = TIME - 500,
 		.end = TIME + 100,
 		.short_window = true,
+		.asked = TIME - 800,
+		.complete = TIME - 400,
+		.ring_needed = 8192,
 		.write_ns = 77,
 		.sideband_lost = 8,
 		.sideband_rescans = 2,
@@ -332,6 +335,9 @@ static void test_session(void **state)
 	check_number(s, "sessions.0.window.end.monotonic_ns", TIME + 100);
 	check_number(s, "sessions.0.window.length_ns", 600);
 	assert_true(json_is_true(at(s, "sessions.0.window.short")));
+	check_number(s, "sessions.0.window.asked_ns", 900);
+	check_number(s, "sessions.0.window.covered_ns", 500);
+	check_number(s, "sessions.0.window.ring_needed_bytes", 8192);
 	check_number(s, "sessions.0.write_ns", 77);
 	check_number(s, "sessions.0.skipped_records", 1);
 	check_number(s, "sessions.0.sideband.lost", 8);

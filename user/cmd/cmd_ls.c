@@ -64,6 +64,27 @@ static void print_others(const json_t *m)
 	json_decref(all);
 }
 
+/* " short (0.2s of 15s, wants -m 64M)" */
+static void print_short(const json_t *window)
+{
+	json_int_t needed = json_integer_value(json_object_get(window, "ring_needed_bytes"));
+	char covered[32], asked[32], size[16];
+
+	if (!json_is_true(json_object_get(window, "short")))
+		return;
+	printf(" short");
+	if (!json_object_get(window, "asked_ns"))
+		return;
+	units__format_duration(json_integer_value(json_object_get(window, "covered_ns")), covered,
+			       sizeof(covered));
+	units__format_duration(json_integer_value(json_object_get(window, "asked_ns")), asked,
+			       sizeof(asked));
+	printf(" (%s of %s", covered, asked);
+	if (needed)
+		printf(", wants -m %s", units__format_size(needed, size, sizeof(size)));
+	putchar(')');
+}
+
 static void print_sessions(const json_t *m)
 {
 	const json_t *s;
@@ -83,8 +104,8 @@ static void print_sessions(const json_t *m)
 				       length, sizeof(length));
 		units__format_size(json_integer_value(json_object_get(s, "bytes")), size,
 				   sizeof(size));
-		printf(" %s %s%s", length, size,
-		       json_is_true(json_object_get(window, "short")) ? " short" : "");
+		printf(" %s %s", length, size);
+		print_short(window);
 	}
 	printf("%s\n", json_array_size(json_object_get(m, "sessions")) ? "]" : "");
 }

@@ -96,6 +96,26 @@ static void print_trigger(const json_t *t, const char *what)
 	show_stacks__print(json_object_get(t, "stacks"));
 }
 
+static void print_short(const json_t *window)
+{
+	json_int_t needed = json_integer_value(json_object_get(window, "ring_needed_bytes"));
+	char covered[32], asked[32], size[16];
+
+	if (!json_is_true(json_object_get(window, "short")))
+		return;
+	if (!json_object_get(window, "asked_ns")) {
+		puts("  short      it does not reach back as far as asked for");
+		return;
+	}
+	printf("  short      every CPU has %s of the %s asked for",
+	       duration(window, "covered_ns", covered, sizeof(covered)),
+	       duration(window, "asked_ns", asked, sizeof(asked)));
+	if (needed)
+		printf("; -m %s would have held them",
+		       units__format_size(needed, size, sizeof(size)));
+	putchar('\n');
+}
+
 static void print_session(const json_t *s)
 {
 	const json_t *window = json_object_get(s, "window"), *cpu;
@@ -115,9 +135,8 @@ static void print_session(const json_t *s)
 		paused = p > paused ? p : paused;
 	}
 	printf("session %s: %s\n", str(s, "name"), str(s, "run"));
-	printf("  window     %s%s, %lld records, %s",
+	printf("  window     %s, %lld records, %s",
 	       duration(window, "length_ns", length, sizeof(length)),
-	       json_is_true(json_object_get(window, "short")) ? " (shorter than asked for)" : "",
 	       (long long)json_integer_value(json_object_get(s, "records")),
 	       units__format_size(json_integer_value(json_object_get(s, "bytes")), size,
 				  sizeof(size)));
@@ -127,7 +146,9 @@ static void print_session(const json_t *s)
 		printf(", throttled %llu times", (unsigned long long)throttled);
 	if (paused)
 		printf(", paused %s", units__format_duration(paused, length, sizeof(length)));
-	printf("\n  file       %s\n", str(s, "file"));
+	putchar('\n');
+	print_short(window);
+	printf("  file       %s\n", str(s, "file"));
 }
 
 static void print_merged(const json_t *m)

@@ -157,6 +157,21 @@ static json_t *json_cpus(const struct dump_result *res, uint64_t end)
 	return list;
 }
 
+static json_t *json_window(const struct incident *inc, const struct dump_result *res)
+{
+	uint64_t covered = res->complete < res->end ? res->end - res->complete : 0;
+	uint64_t asked = res->asked < res->end ? res->end - res->asked : 0;
+	json_t *j =
+		json_pack("{s:o, s:o, s:I, s:I, s:I, s:b}", "start", json_time(inc, res->start),
+			  "end", json_time(inc, res->end), "length_ns",
+			  (json_int_t)(res->end - res->start), "covered_ns", (json_int_t)covered,
+			  "asked_ns", (json_int_t)asked, "short", res->short_window);
+
+	if (j && res->ring_needed)
+		json_object_set_new(j, "ring_needed_bytes", json_u64(res->ring_needed));
+	return j;
+}
+
 static json_t *json_session(const struct base_dir *base, const struct incident *inc, size_t i)
 {
 	const struct dump_result *res = &inc->results[i];
@@ -168,14 +183,12 @@ static json_t *json_session(const struct base_dir *base, const struct incident *
 				 json_text(s->run, SIZE_MAX), "file", "error",
 				 json_text(res->error_text, sizeof(res->error_text)));
 	snprintf(path, sizeof(path), "%s/session-%s/%s", base->path, s->name, res->file);
-	return json_pack("{s:s, s:o, s:o, s:n, s:I, s:I, s:{s:o, s:o, s:I, s:b}, s:o, s:I, s:I, "
+	return json_pack("{s:s, s:o, s:o, s:n, s:I, s:I, s:o, s:o, s:I, s:I, "
 			 "s:{s:I, s:I, s:b}}",
 			 "name", s->name, "run", json_text(s->run, SIZE_MAX), "file",
 			 json_text(path, SIZE_MAX), "error", "bytes", (json_int_t)res->bytes,
-			 "records", (json_int_t)res->records, "window", "start",
-			 json_time(inc, res->start), "end", json_time(inc, res->end), "length_ns",
-			 (json_int_t)(res->end - res->start), "short", res->short_window, "cpus",
-			 json_cpus(res, res->end), "write_ns", (json_int_t)res->write_ns,
+			 "records", (json_int_t)res->records, "window", json_window(inc, res),
+			 "cpus", json_cpus(res, res->end), "write_ns", (json_int_t)res->write_ns,
 			 "skipped_records", (json_int_t)res->skipped, "sideband", "lost",
 			 (json_int_t)res->sideband_lost, "rescans",
 			 (json_int_t)res->sideband_rescans, "incomplete", res->sideband_incomplete);

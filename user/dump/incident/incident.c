@@ -5,6 +5,16 @@
 #include "dump/incident/incident.h"
 #include "rules/units.h"
 
+/* Where the wait began that the trigger ended; one that just happened has no value. */
+static uint64_t begin_of(const struct incident_trigger *it)
+{
+	const struct when_source_desc *source = when__source(it->t.source);
+
+	if (!it->rule || !source || source->no_begin || it->t.value >= it->t.time)
+		return it->t.time;
+	return it->t.time - it->t.value;
+}
+
 uint64_t incident__asked(const struct incident *inc, bool *ret_more)
 {
 	uint64_t asked = UINT64_MAX;
@@ -13,13 +23,11 @@ uint64_t incident__asked(const struct incident *inc, bool *ret_more)
 	for (size_t i = 0; i < inc->n_triggers; i++) {
 		const struct incident_trigger *it = &inc->triggers[i];
 		uint64_t pre = it->rule ? it->rule->pre : RULESET_WINDOW_AUTO;
-		uint64_t from = it->t.time;
+		uint64_t from;
 
 		if (pre == RULESET_WINDOW_AUTO) {
 			*ret_more = true;
-			/* what a program says took that long is to be seen as a whole */
-			if (it->t.source == FRBPF_SOURCE_APP)
-				from -= it->t.value < from ? it->t.value : 0;
+			from = begin_of(it); /* what took that long is to be seen as a whole */
 		} else {
 			from = it->t.time > pre ? it->t.time - pre : 1;
 		}

@@ -71,7 +71,10 @@ struct dump_result {
 	char file[64]; /* name in the session's directory */
 	uint64_t bytes, records, skipped;
 	uint64_t start, end; /* ns: the window that was asked for and could be covered */
-	bool short_window;   /* `pre` reaches further back than some ring */
+	uint64_t asked;	     /* ns: from when on, see incident__asked() */
+	uint64_t complete;   /* ns: every ring has everything from here on; may lie behind the end */
+	bool short_window;   /* the former is earlier */
+	uint64_t ring_needed; /* bytes per CPU that would have held it; 0: not known, or not short */
 	uint64_t write_ns;
 	uint64_t sideband_lost, sideband_rescans;
 	bool sideband_incomplete;
@@ -121,8 +124,8 @@ struct incident {
 	bool reported;				/* collected once; the collector's */
 };
 
-/* From when on the triggers ask to see what happened: the earliest trigger - pre, or the trigger itself
- * where no `pre` is given; *ret_more: then they want as much before it as every CPU has. */
+/* From when on the triggers ask to see what happened: the earliest trigger - pre, or where no `pre` is
+ * given the beginning of what ended with it; *ret_more: then they want as much before it as every CPU has. */
 uint64_t incident__asked(const struct incident *inc, bool *ret_more);
 /* When the window ends: the latest trigger + post, or the freeze where that came before it (a stop). */
 uint64_t incident__end(const struct incident *inc);

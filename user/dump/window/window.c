@@ -50,19 +50,53 @@ static int read_ring(struct gatherer *w, size_t c)
 
 void window__set_bounds(const struct incident *inc, size_t n_cpus, struct dump_result *res)
 {
-	uint64_t complete = 0, asked;
+	uint64_t complete = 0, oldest = UINT64_MAX, asked;
 	bool more;
 
+	for (size_t i = 0; i < inc->n_triggers; i++) {
+		if (inc->triggers[i].t.time < oldest)
+			oldest = inc->triggers[i].t.time;
+	}
 	for (size_t c = 0; c < n_cpus; c++) {
-		if (res->cpus[c].from > complete)
-			complete = res->cpus[c].from;
+		uint64_t from = res->cpus[c].from;
+
+		complete = from > complete ? from : complete;
+		oldest = from < oldest ? from : oldest;
 	}
 	asked = incident__asked(inc, &more);
 	res->end = incident__end(inc);
+	res->asked = asked;
+	res->complete = complete;
 	res->short_window = complete > asked;
-	res->start = more && complete < asked ? complete : asked;
+	res->start = asked;
+	if (more && complete < asked)
+		res->start = complete;
+	else if (more && oldest > asked) /* what single CPUs have of a wait is of use, too */
+		res->start = oldest;
 	if (res->start > res->end)
 		res->start = res->end;
+}
+
+uint64_t window__ring_needed(const struct dump_result *res, size_t n_cpus, uint64_t started,
+			     uint64_t ring_bytes)
+{
+	uint64_t asked = res->asked > started ? res->asked : started;
+	double times = 1;
+	uint64_t size = ring_bytes;
+
+	for (size_t c = 0; c < n_cpus; c++) {
+		uint64_t from = res->cpus[c].from;
+
+		if (from <= asked || from >= res->end)
+			continue;
+		if ((double)(res->end - asked) / (res->end - from) > times)
+			times = (double)(res->end - asked) / (res->end - from);
+	}
+	if (times <= 1 || !ring_bytes || times * ring_bytes > (double)(UINT64_MAX / 2))
+		return 0;
+	while (size < times * ring_bytes)
+		size *= 2;
+	return size;
 }
 
 /* A LOST record in an overwritable ring means that records came while we had it paused. It becomes
@@ -261,6 +295,10 @@ int window__gather(const struct dump_job *job, struct dump_result *res, struct e
 		err_set(err, code, "out of memory");
 	} else {
 		window__set_bounds(job->inc, job->session->n_cpus, res);
+		if (job->session->n_cpus)
+			res->ring_needed = window__ring_needed(res, job->session->n_cpus,
+							       job->session->started,
+							       job->session->cpus[0].ring.size);
 		code = gather(&w, err);
 	}
 	for (size_t c = 0; w.rings && c < job->session->n_cpus; c++)

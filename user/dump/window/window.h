@@ -19,9 +19,13 @@ struct window { /* { 0 } before window__gather() */
 	size_t n_gaps;			    /* markers frbpf:gap */
 };
 
-/* Set start, end and short_window of @res from what the triggers ask for and from where on the rings of its CPUs are
- * complete. Short: some ring does not reach back to what was asked for. */
+/* Set start, end, asked, complete and short_window of @res from what the triggers ask for and from where on the rings
+ * of its CPUs are complete. Short: some ring does not reach back to what was asked for. */
 void window__set_bounds(const struct incident *inc, size_t n_cpus, struct dump_result *res);
+/* Bytes of a ring, a power of two, with which those of @ring_bytes had reached back that far, at the rate at which they
+ * were written; 0: they did, or a larger one makes no difference, as the session @started (ns) later than that. */
+uint64_t window__ring_needed(const struct dump_result *res, size_t n_cpus, uint64_t started,
+			     uint64_t ring_bytes);
 
 /* Gather the window of @job; fills the window and the CPUs of @res. Free @ret also on failure. */
 int window__gather(const struct dump_job *job, struct dump_result *res, struct err *err,
