@@ -215,9 +215,16 @@ struct frbpf_key {
 	__u32 field;
 };
 
+/* What a cooldown began with: a value so many times as large breaks it. */
+struct frbpf_bar {
+	__u64 of; /* the last_fired that it belongs to; another: it is being written, or not known */
+	__u64 value;
+};
+
 struct frbpf_cooling {
 	__u64 last_fired;
 	__u64 until; /* means nothing any more from then on: may be deleted */
+	struct frbpf_bar bar;
 };
 
 /*
@@ -252,8 +259,8 @@ struct frbpf_rule {
 	struct frbpf_rate count; /* fires with the n-th match in its window; n 0 or 1: with each */
 	__u32 slot;		 /* index of its struct frbpf_rule_state */
 	__u32 n_nodes;
-	__u32 flags; /* FRBPF_RULE_* */
-	__u32 pad;
+	__u32 flags;	/* FRBPF_RULE_* */
+	__u32 escalate; /* hundredths: what times the bar breaks the cooldown; 0: nothing does */
 	__u64 keys[FRBPF_KEY_WORDS]; /* bitmap of the calls it watches; bit 0 without keys */
 	__u64 errnos[FRBPF_ERRNO_WORDS];
 	struct frbpf_node nodes[FRBPF_MAX_NODES];
@@ -274,6 +281,7 @@ enum frbpf_cause {
 /* Counters of one rule; written by BPF with atomics, read by the daemon at any time. */
 struct frbpf_rule_state {
 	__u64 last_fired; /* 0: never */
+	struct frbpf_bar bar;
 	__u64 cooling;	  /* the jiffy in which it was seen that the cooldown lasts */
 	__u64 fired;	  /* a trigger was submitted */
 	__u64 suppressed[FRBPF_CAUSE_MAX]; /* it was held back, by cause */
@@ -409,6 +417,8 @@ struct frbpf_usdt_place {
 
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
 
+#define FRBPF_TRIGGER_ESCALATED 0x1 /* it broke the rule's cooldown */
+
 /* One trigger, as it comes out of the ring buffer. */
 struct frbpf_trigger {
 	__u32 tag;    /* FRBPF_TAG_TRIGGER */
@@ -420,7 +430,8 @@ struct frbpf_trigger {
 	__u32 slot;
 	__u32 cpu;
 	__u32 key;		       /* the system call's number; 0 for sources without keys */
-	__u32 n_args;		       /* of a static probe: how many of args it has; 0 otherwise */
+	__u16 n_args;		       /* of a static probe: how many of args it has; 0 otherwise */
+	__u16 flags;		       /* FRBPF_TRIGGER_* */
 	__s64 ret;		       /* the system call's return value; 0 otherwise */
 	struct frbpf_task subject;     /* who suffered */
 	struct frbpf_task current;     /* who happened to run on that CPU */
@@ -531,6 +542,6 @@ _Static_assert(sizeof(struct frbpf_trigger) == 288, "trigger layout");
 _Static_assert(sizeof(struct frbpf_stacks) == 2056, "stacks layout");
 _Static_assert(sizeof(struct frbpf_key) == 32, "key layout");
 _Static_assert(1 << FRBPF_COUNT_LAP_BITS == FRBPF_COUNT_MAX, "laps in what a time leaves");
-_Static_assert(sizeof(struct frbpf_rule_state) == 1176, "state layout");
+_Static_assert(sizeof(struct frbpf_rule_state) == 1192, "state layout");
 
 #endif

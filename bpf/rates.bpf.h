@@ -177,7 +177,9 @@ static __always_inline enum frbpf_cause cause_against(const struct frbpf_rule *r
 /* A cooldown under way, or the last one. */
 struct cooldown {
 	struct frbpf_key key;
-	void *map;	   /* of the rule's keys; NULL: it has none */
+	void *map; /* of the rule's keys; NULL: it has none */
+	struct frbpf_bar *bar;
+	bool broken;	   /* it lasts, and the value breaks it */
 	__u64 *last_fired; /* NULL: none yet */
 	__u64 last;	   /* what it was */
 };
@@ -187,20 +189,50 @@ static __always_inline bool cooldown_lasts(const struct frbpf_rule *rule, __u64 
 	return rule->cooldown.window && last && (__s64)(now - last) < (__s64)rule->cooldown.window;
 }
 
+/* Is @value so much larger than what the cooldown that began at @last began with? */
+static __always_inline bool escalates(const struct frbpf_rule *rule, const struct frbpf_bar *bar,
+				      __u64 last, __u64 value)
+{
+	__u64 limit;
+
+	if (!rule->escalate || *(volatile __u64 *)&bar->of != last)
+		return false;
+	limit = *(volatile __u64 *)&bar->value;
+	limit = limit >> 48 ? limit / 100 * rule->escalate : limit * rule->escalate / 100;
+	return limit && value >= limit;
+}
+
+static __always_inline void bar_set(struct frbpf_bar *bar, __u64 of, __u64 value)
+{
+	bar->value = value;
+	barrier();
+	bar->of = of;
+}
+
 static __always_inline bool is_cooling(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
 				       const struct match *m, struct cooldown *c)
 {
+	struct frbpf_cooling *of_key = NULL;
 	__u32 slot = rule->slot;
 
 	if (rule->cooldown.per == FRBPF_PER_RULE) {
 		c->last_fired = &st->last_fired;
+		c->bar = &st->bar;
 	} else {
 		key_of(rule, &rule->cooldown, m, &c->key);
 		c->map = bpf_map_lookup_elem(&cooling, &slot);
-		c->last_fired = c->map ? bpf_map_lookup_elem(c->map, &c->key) : NULL;
+		if (c->map)
+			of_key = bpf_map_lookup_elem(c->map, &c->key);
+		if (of_key) {
+			c->last_fired = &of_key->last_fired;
+			c->bar = &of_key->bar;
+		}
 	}
 	c->last = c->last_fired ? *(volatile __u64 *)c->last_fired : 0;
-	return cooldown_lasts(rule, c->last, m->now);
+	if (!cooldown_lasts(rule, c->last, m->now))
+		return false;
+	c->broken = c->bar && escalates(rule, c->bar, c->last, m->value);
+	return !c->broken;
 }
 
 /*
@@ -212,7 +244,9 @@ static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *
 						       struct frbpf_rule_state *st,
 						       const struct match *m, struct cooldown *c)
 {
-	struct frbpf_cooling fresh = { m->now, m->now + rule->cooldown.window };
+	struct frbpf_cooling fresh = { m->now,
+				       m->now + rule->cooldown.window,
+				       { m->now, m->value } };
 	long err;
 
 	if (!rule->cooldown.window)
@@ -231,6 +265,8 @@ static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *
 		return FRBPF_CAUSE_COOLDOWN;
 	if (rule->cooldown.per != FRBPF_PER_RULE)
 		c->last_fired[1] = fresh.until;
+	if (c->bar)
+		bar_set(c->bar, m->now, m->value);
 	return FRBPF_CAUSE_MAX;
 }
 

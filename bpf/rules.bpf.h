@@ -62,6 +62,7 @@ static __always_inline enum frbpf_cause fire(const struct frbpf_rule *rule,
 	if (!rule->cooldown.window || rule->cooldown.per != FRBPF_PER_RULE)
 		st->last_fired = m->now;
 	trigger_fill(t, rule, m);
+	t->flags = c.broken ? FRBPF_TRIGGER_ESCALATED : 0;
 	__sync_fetch_and_add(&st->fired, 1);
 	/* Forced: the kernel's own choice wakes nobody when a discarded record is still unread. */
 	bpf_ringbuf_submit(t, BPF_RB_FORCE_WAKEUP);

@@ -34,7 +34,7 @@ static __always_inline bool settle_can(const struct frbpf_rule *rule)
 
 /* cause_against() and fire(), as far as they get; but for FRBPF_CAUSE_SELF. */
 static __always_inline __u32 settle_cause(const struct frbpf_rule *rule,
-					  struct frbpf_rule_state *st, __u64 now)
+					  struct frbpf_rule_state *st, __u64 value, __u64 now)
 {
 	bool quiet = rule->flags & FRBPF_RULE_QUIET;
 	__u64 last;
@@ -46,13 +46,14 @@ static __always_inline __u32 settle_cause(const struct frbpf_rule *rule,
 	if (!quiet && held_until(FRBPF_HOLD_ALL, now))
 		return FRBPF_CAUSE_CAP;
 	last = *(volatile __u64 *)&st->last_fired;
-	if (cooldown_lasts(rule, last, now))
+	if (cooldown_lasts(rule, last, now) && !escalates(rule, &st->bar, last, value))
 		return FRBPF_CAUSE_COOLDOWN;
 	if (!quiet)
 		return SETTLE_UNKNOWN;
 	if (rule->cooldown.window &&
 	    __sync_val_compare_and_swap(&st->last_fired, last, now) != last)
 		return FRBPF_CAUSE_COOLDOWN;
+	bar_set(&st->bar, now, value);
 	__sync_fetch_and_add(&st->fired, 1);
 	return FRBPF_CAUSE_MAX;
 }
@@ -73,12 +74,13 @@ static __always_inline bool settle_match(__u32 idx, const struct frbpf_rule *rul
 		state_count(st, s->value);
 	if (s->self) {
 		cause = FRBPF_CAUSE_SELF;
-	} else if (*(volatile __u64 *)&st->cooling == jiffy) {
+	} else if (*(volatile __u64 *)&st->cooling == jiffy &&
+		   !escalates(rule, &st->bar, *(volatile __u64 *)&st->last_fired, s->value)) {
 		cause = FRBPF_CAUSE_COOLDOWN;
 	} else {
 		if (!s->now)
 			s->now = bpf_ktime_get_ns();
-		cause = settle_cause(rule, st, s->now);
+		cause = settle_cause(rule, st, s->value, s->now);
 		if (cause == FRBPF_CAUSE_COOLDOWN && rule->count.n <= 1 &&
 		    rule->cooldown.window >= SETTLE_LASTING)
 			st->cooling = jiffy;

@@ -182,6 +182,22 @@ static void test_merge(void **state)
 	assert_int_equal(counted(w), w->fired);
 }
 
+/* One that broke its cooldown did so for a dump of its own. */
+static void test_escalated_is_not_merged(void **state)
+{
+	struct world *w = *state;
+	struct incident *inc = frozen(w, RULE_A);
+	const struct frbpf_trigger t = { .time = w->now, .flags = FRBPF_TRIGGER_ESCALATED };
+
+	incident_pool__trigger(&w->pool, &w->gen, RULE_A, &t);
+	assert_int_equal(inc->n_merged, 0);
+	assert_int_equal(w->pool.begun, 2);
+	/* one that is yet to be frozen shows it as well */
+	incident_pool__trigger(&w->pool, &w->gen, RULE_BOTH, &t);
+	assert_int_equal(w->pool.begun, 2);
+	assert_int_equal(w->tallies[RULE_BOTH].joined, 1);
+}
+
 static void test_merge_ends(void **state)
 {
 	struct world *w = *state;
@@ -612,6 +628,7 @@ int main(void)
 		pool_test(test_merge),
 		pool_test(stacks_find_their_trigger),
 		pool_test(no_more_stacks_than_there_is_room_for),
+		pool_test(test_escalated_is_not_merged),
 		pool_test(test_merge_ends),
 		pool_test(test_merge_over_a_reload),
 		pool_test(test_merge_wants_every_session),

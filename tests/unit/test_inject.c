@@ -73,6 +73,8 @@ static void bench_write(struct bench *b, const struct rule_conf *rules, size_t n
 
 	assert_int_equal(rule_table__build(&rules[0].when, rules, n, slots, NULL, NULL, b->table),
 			 0);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(rate_keys__give(b->d->keys, slots[i], &rules[i], n, NULL), 0);
 	if (!b->s && source__open(&made_up, NULL, &b->d->env, b->table, &b->s, &err))
 		fail_msg("open: %s", err.msg);
 	if (source__write(b->s, b->table, &err))
@@ -181,6 +183,58 @@ static void test_condition_and_args(void **state)
 	e.cpu = 7;
 	assert_int_equal(fire(&b, &e), 1);
 	bench_close(&b);
+}
+
+/* A cooldown keeps what is worst, not what comes first: what is larger by the factor breaks it, and is
+ * what the next is held against. */
+static void test_escalation(void **state)
+{
+	static const struct {
+		uint64_t ms;
+		bool fires, escalated;
+	} events[] = { { 21, true, false }, { 22, false, false },   { 83, false, false },
+		       { 84, true, true },  { 84, false, false },   { 335, false, false },
+		       { 948, true, true }, { 3791, false, false }, { 3792, true, true } };
+	struct rule_conf rules[] = { rule(1, 20 * MS), rule(2, 20 * MS), rule(3, 20 * MS),
+				     rule(4, 0) };
+	struct frbpf_event e = event(0);
+	struct bench b;
+
+	SKIP_UNLESS_POSSIBLE();
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		rules[i].cooldown = (struct rate){ .window = 3600000 * MS };
+		rules[i].escalate = i == 2 ? 0 : 400;
+	}
+	rules[1].cooldown.per = FRBPF_PER_PROCESS;
+	/* through the engine, where it could be settled without */
+	for (int with_engine = 0; with_engine < 2; with_engine++) {
+		for (size_t i = 0; i < ARRAY_SIZE(rules) && with_engine; i++)
+			add_node(&rules[i], FRBPF_FIELD_CPU, FRBPF_OP_EQ, 3, 0);
+		b = bench_open(rules, ARRAY_SIZE(rules));
+		e.process[0] = 1;
+		for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+			int n = 2 * events[i].fires + 2 * (i == 0);
+
+			e.time = now_ns();
+			e.value = events[i].ms * MS;
+			if (fire(&b, &e) != n)
+				fail_msg("%s: %d ms", with_engine ? "engine" : "settled",
+					 (int)events[i].ms);
+			if (!n)
+				continue;
+			assert_int_equal(b.last.value, e.value);
+			assert_int_equal(b.last.flags,
+					 events[i].escalated ? FRBPF_TRIGGER_ESCALATED : 0);
+		}
+		/* of another process it is the first, and the bar is its own */
+		e.process[0] = 2;
+		e.value = 30 * MS;
+		assert_int_equal(fire(&b, &e), 1);
+		assert_int_equal(b.last.rule_id, 2);
+		e.value = 120 * MS;
+		assert_int_equal(fire(&b, &e), 1);
+		bench_close(&b);
+	}
 }
 
 static void test_rates(void **state)
@@ -475,6 +529,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threshold),
 		cmocka_unit_test(test_condition_and_args),
+		cmocka_unit_test(test_escalation),
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_self_and_holds),
 		cmocka_unit_test(test_time_is_never_later),

@@ -82,6 +82,7 @@ static void defaults(void **state)
 	assert_true(rule->pre == RULESET_WINDOW_AUTO);
 	assert_int_equal(rule->post, NSEC_PER_MSEC);
 	assert_int_equal(rule->cooldown.window, 10 * NSEC_PER_SEC);
+	assert_int_equal(rule->escalate, 400);
 	assert_true(rule->id != 0);
 	ruleset__free(rs);
 }

@@ -78,6 +78,8 @@ static void print_trigger(const json_t *t, const char *what)
 		if (json_integer_value(json_object_get(t, "threshold_ns")))
 			printf(", threshold %s",
 			       duration(t, "threshold_ns", threshold, sizeof(threshold)));
+		if (json_is_true(json_object_get(t, "escalated")))
+			printf(", which broke the cooldown");
 		if (str(t, "key")[0])
 			printf(", %s", str(t, "key"));
 		if (error)

@@ -177,7 +177,8 @@ void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_
 	} else if (inc && inc->n_triggers < INCIDENT_TRIGGERS_MAX) {
 		tally->joined++;
 		join(inc, &it, sessions);
-	} else if ((inc = find_to_merge(p, g, &it, &it.rule))) {
+	} else if (!(t->flags & FRBPF_TRIGGER_ESCALATED) &&
+		   (inc = find_to_merge(p, g, &it, &it.rule))) {
 		tally->merged++;
 		merge_into(inc, &it);
 	} else if (dump_log__free_at(&tally->dumps, &it.rule->max_dumps) > t->time ||

@@ -27,7 +27,8 @@ void incident_pool__free(struct incident_pool *p);
 /*
  * A trigger of rule @rule of @g. In this order: it joins an incident that is not frozen yet and whose
  * freeze will show its moment too (noted as merged where that has no room for a further marker); it
- * is merged into one frozen less than the merge time ago that dumped every session it wants; it
+ * is merged into one frozen less than the merge time ago that dumped every session it wants, unless
+ * it broke its cooldown, which it did for a dump of its own; it
  * begins one; or it is counted as busy, or as capped where max-dumps leaves none. The rule's tally
  * is kept.
  */

@@ -13,6 +13,8 @@
 #define POST_DEFAULT	     (1 * NSEC_PER_MSEC)
 #define COOLDOWN_MAX	     (365 * 86400 * NSEC_PER_SEC)
 #define COOLDOWN_DEFAULT     (10 * NSEC_PER_SEC)
+#define ESCALATE_DEFAULT     400
+#define ESCALATE_MAX	     10000
 #define DUMPS_DEFAULT	     10
 #define DUMPS_WINDOW_DEFAULT (3600 * NSEC_PER_SEC)
 
@@ -21,6 +23,7 @@ void rule_conf__init(struct rule_conf *rule)
 	rule->pre = RULESET_WINDOW_AUTO;
 	rule->post = POST_DEFAULT;
 	rule->cooldown.window = COOLDOWN_DEFAULT;
+	rule->escalate = ESCALATE_DEFAULT;
 	rule->max_dumps = (struct rate){ .n = DUMPS_DEFAULT, .window = DUMPS_WINDOW_DEFAULT };
 }
 
@@ -92,6 +95,39 @@ static int parse_cooldown(const struct entry_ctx *ctx, void *obj)
 
 	return rate__parse_cooldown(ctx->src, ctx->value, ctx->entry->key, COOLDOWN_MAX, &scope,
 				    ctx->d, &rule->cooldown);
+}
+
+/* "4x", "1.5x": in hundredths. False: it is neither, or not more than 1 and at most 100 times. */
+static bool read_factor(const char *s, uint32_t len, uint32_t *ret)
+{
+	uint32_t v = 0, unit = 100, i = 0;
+
+	for (; i < len && s[i] >= '0' && s[i] <= '9' && v <= ESCALATE_MAX; i++)
+		v = v * 10 + (s[i] - '0') * 100;
+	if (!i)
+		return false;
+	if (i < len && s[i] == '.') {
+		for (i++; i < len && s[i] >= '0' && s[i] <= '9' && unit > 1; i++)
+			v += (s[i] - '0') * (unit /= 10);
+	}
+	*ret = v;
+	return i + 1 == len && s[i] == 'x' && v > 100 && v <= ESCALATE_MAX;
+}
+
+static int parse_escalate(const struct entry_ctx *ctx, void *obj)
+{
+	const char *s = ctx->src->text + ctx->value.off;
+	struct rule_conf *rule = obj;
+
+	if (ctx->value.len == 5 && memcmp(s, "never", 5) == 0)
+		rule->escalate = 0;
+	else if (read_factor(s, ctx->value.len, &rule->escalate))
+		rule->escalate_given = true;
+	else
+		return diags__error(ctx->d, ctx->src, ctx->value,
+				    "expected 'never', or how many times as large a value breaks "
+				    "the cooldown, up to 100x, such as escalate = 4x");
+	return 0;
 }
 
 static int parse_count(const struct entry_ctx *ctx, void *obj)
@@ -192,6 +228,7 @@ static const struct section_key keys[] = {
 	{ "pre", parse_pre },
 	{ "post", parse_post },
 	{ "cooldown", parse_cooldown },
+	{ "escalate", parse_escalate },
 	{ "count", parse_count },
 	{ "max-dumps", parse_max_dumps },
 	{ "on-dump" },
@@ -259,6 +296,9 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 			d, src, rule->when_span,
 			"'ret' is known when the function returns: add a threshold, such "
 			"as > 1ns");
+	if (rule->escalate_given && !rule->when.threshold)
+		return diags__error(d, src, rule->when_span,
+				    "'escalate' compares what was measured: this has no threshold");
 	rule_conf__identify(rule);
 	if (rule->sessions)
 		return 0;

@@ -70,6 +70,9 @@ struct rule_conf {
 	uint64_t pre;	       /* ns or RULESET_WINDOW_AUTO */
 	uint64_t post;	       /* ns; default 1 ms, at most 60 s */
 	struct rate cooldown;  /* window in ns, per; default 10 s per rule */
+	uint32_t escalate;     /* hundredths: so many times what the cooldown began with breaks it;
+				* 0: never. Default 4x */
+	bool escalate_given;
 	struct rate count;     /* default: every match */
 	struct rate max_dumps; /* default 10 in 1 h */
 };

@@ -58,6 +58,8 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 	rule->cooldown = rate_of(&conf->cooldown);
 	rule->count = rate_of(&conf->count);
 	rule->flags = flags_of(conf);
+	/* a value that need not be large is large by chance */
+	rule->escalate = rule->threshold ? conf->escalate : 0;
 	memcpy(rule->errnos, conf->when.errnos, sizeof(rule->errnos));
 	rule->slot = slot;
 	rule->n_nodes = e->n_nodes;

@@ -132,6 +132,8 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 	if (j &&
 	    (t->source == FRBPF_SOURCE_SYSCALL || (t->source == FRBPF_SOURCE_UPROBE && t->value)))
 		json_object_set_new(j, "ret", json_integer(t->ret));
+	if (j && t->flags & FRBPF_TRIGGER_ESCALATED)
+		json_object_set_new(j, "escalated", json_true());
 	args = json_args(it);
 	if (args)
 		json_object_set_new(j, "args", args);
