@@ -461,6 +461,19 @@ static void test_cannot_be_written(void **state)
 	assert_int_equal(unlinkat(s->base.incidents_fd, "2024010212000500.json", AT_REMOVEDIR), 0);
 }
 
+static void test_bytes_of_rules(void **state)
+{
+	struct scene *s = *state;
+
+	s->rule.when_text = "uprobe:/srv/caf\xe9:main > 1ms";
+	s->rule.if_text = "comm == \"\xff\"";
+	s->inc->triggers[s->inc->n_triggers++] = by_rule(s, TIME);
+	write_it(s);
+	check_text(s, "triggers.0.rule", "slow");
+	check_text(s, "triggers.0.when", "uprobe:/srv/caf?:main > 1ms");
+	check_text(s, "triggers.0.if", "comm == \"?\"");
+}
+
 #define manifest_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -473,6 +486,7 @@ int main(void)
 		manifest_test(test_failed_session), manifest_test(test_bytes_of_tasks),
 		manifest_test(test_bytes_of_names), manifest_test(test_bytes_of_the_base),
 		manifest_test(test_long_run),	    manifest_test(test_cannot_be_written),
+		manifest_test(test_bytes_of_rules),
 	};
 
 	return cmocka_run_group_tests_name("manifest", tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "cmd/json_fields.h"
 #include "cmd/plan_report.h"
 #include "cmd/probe_report.h"
+#include "common/json_text.h"
 #include "common/cleanup.h"
 #include "detect/detectors.h"
 #include "detect/tracepoint/tracepoint_bind.h"
@@ -70,8 +71,9 @@ static json_t *make_rule(const struct ruleset *rs, const struct rule_conf *rule)
 
 	for (size_t i = 0; i < rule->n_sessions; i++)
 		json_array_append_new(sessions, json_string(rs->sessions[rule->sessions[i]].name));
-	j = json_pack("{s:s, s:s, s:s?, s:o, s:o, s:I, s:I}", "name", rule->name, "when",
-		      rule->when_text, "if", rule->if_text, "sessions", sessions, "pre_ns",
+	j = json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "name", json_text_or_null(rule->name),
+		      "when", json_text_or_null(rule->when_text), "if",
+		      json_text_or_null(rule->if_text), "sessions", sessions, "pre_ns",
 		      make_duration(rule->pre), "post_ns", (json_int_t)rule->post, "cooldown_ns",
 		      (json_int_t)rule->cooldown.window);
 	if (j && way && *way)

@@ -3,14 +3,17 @@
 #ifndef FRBPF_COMMON_PRINTABLE_H
 #define FRBPF_COMMON_PRINTABLE_H
 
-/* Replace what would move a terminal's cursor or begin a line of its own by '?', in place. Returns @s. */
-static inline char *make_printable(char *s)
-{
-	for (char *c = s; *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	}
-	return s;
-}
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * The length of the character at @s, which has @len bytes, at least one. Not printable are control
+ * characters (C0, C1), marks that change the direction of what follows or that nobody sees, and what
+ * is no UTF-8 (RFC 3629): that is one byte long.
+ */
+size_t printable__char(const char *s, size_t len, bool *ret_printable);
+
+/* Replace each byte of what is not printable by '?', in place. Returns @s. */
+char *make_printable(char *s);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/json_text.h"
 #include "common/log.h"
 #include "common/printable.h"
 #include "daemon/control.h"
@@ -82,7 +83,7 @@ static void answer_dump(struct daemon *d, struct waiting_dump *w, const struct i
 					      json_sprintf("session '%s': %s", res->session->name,
 							   res->error_text));
 		else
-			json_array_append_new(files, json_string(path));
+			json_array_append_new(files, json_text(path, SIZE_MAX));
 	}
 	control_client__reply(w->client, json_pack("{s:b, s:s, s:o, s:o}", "ok", 1, "incident",
 						   inc->name, "files", files, "errors", errors));
@@ -227,11 +228,13 @@ static void serve_load(struct daemon *d, struct control_client *c, const json_t 
 	}
 	code = rulebook__load(d->rulebook, path, &text);
 	if (code)
-		control_client__reply(c, json_pack("{s:b, s:s}", "ok", 0, "error",
-						   text.len ? text.data : strerror(-code)));
+		control_client__reply(
+			c, json_pack("{s:b, s:o}", "ok", 0, "error",
+				     json_text(text.len ? text.data : strerror(-code), SIZE_MAX)));
 	else
-		control_client__reply(c, json_pack("{s:b, s:i, s:s}", "ok", 1, "pid", (int)getpid(),
-						   "warnings", text.len ? text.data : ""));
+		control_client__reply(c, json_pack("{s:b, s:i, s:o}", "ok", 1, "pid", (int)getpid(),
+						   "warnings",
+						   json_text(text.len ? text.data : "", SIZE_MAX)));
 	buf__free(&text);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <unistd.h>
 
+#include "common/json_text.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "daemon/held_back.h"
@@ -32,9 +33,9 @@ static json_t *json_session(const struct dumper *d, uint64_t ring, bool held)
 	json_t *events = json_array(), *j;
 
 	for (size_t i = 0; i < s->events->n; i++)
-		json_array_append_new(events, json_string(s->events->v[i].name));
-	j = json_pack("{s:s, s:s, s:i, s:o, s:I, s:i, s:I, s:s}", "name", s->name, "run", s->run,
-		      "tid", (int)d->tid, "events", events, "ring_bytes",
+		json_array_append_new(events, json_text_or_null(s->events->v[i].name));
+	j = json_pack("{s:s, s:o, s:i, s:o, s:I, s:i, s:I, s:s}", "name", s->name, "run",
+		      json_text_or_null(s->run), "tid", (int)d->tid, "events", events, "ring_bytes",
 		      (json_int_t)(s->n_cpus ? s->cpus[0].ring.size : 0), "cpus", (int)s->n_cpus,
 		      "started_monotonic_ns", (json_int_t)s->started, "notice", s->notice);
 	if (j && ring)
@@ -90,10 +91,11 @@ static json_t *json_rule(const struct status_sources *s, size_t i)
 	detectors__rule_state(s->detectors, g->slots[i], &st);
 	recorder__tally(s->recorder, i, &tally);
 	return json_pack(
-		"{s:s, s:s, s:s?, s:b, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
-		"name", rule->name, "when", rule->when_text, "if", rule->if_text, "quiet",
-		rule->quiet, "armed", json_end(overlay__armed_until(s->overlay, rule->name)),
-		"muted", json_end(overlay__muted_until(s->overlay, rule->name)), "matched",
+		"{s:o, s:o, s:o, s:b, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+		"name", json_text_or_null(rule->name), "when", json_text_or_null(rule->when_text),
+		"if", json_text_or_null(rule->if_text), "quiet", rule->quiet, "armed",
+		json_end(overlay__armed_until(s->overlay, rule->name)), "muted",
+		json_end(overlay__muted_until(s->overlay, rule->name)), "matched",
 		(json_int_t)st.matched, "fired", (json_int_t)st.fired, "held_back",
 		json_held_back(&st, &tally), "incidents", (json_int_t)tally.incidents, "joined",
 		(json_int_t)tally.joined, "merged", (json_int_t)tally.merged, "not_seen",
@@ -180,11 +182,12 @@ json_t *status__make(const struct status_sources *s, bool held)
 	for (size_t i = 0; i < g->rules->n_rules; i++)
 		json_array_append_new(rules, json_rule(s, i));
 	return json_pack(
-		"{s:b, s:i, s:s, s:s, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-		"ok", 1, "pid", (int)getpid(), "base", s->base, "config", s->rules_path, "version",
-		FRBPF_VERSION, "uptime_ns", (json_int_t)(now_ns() - s->started), "memory",
-		"used_bytes", (json_int_t)dumper__memory_of_all(), "max_bytes",
-		(json_int_t)g->max_memory, "sessions", sessions, "rules", rules, "mutes",
-		overlay__mutes(s->overlay, g->rules), "triggers", json_triggers(s), "sideband",
-		json_sideband(s->sideband), "app", json_app(s->detectors), "disk", json_disk(s));
+		"{s:b, s:i, s:o, s:o, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"ok", 1, "pid", (int)getpid(), "base", json_text_or_null(s->base), "config",
+		json_text_or_null(s->rules_path), "version", FRBPF_VERSION, "uptime_ns",
+		(json_int_t)(now_ns() - s->started), "memory", "used_bytes",
+		(json_int_t)dumper__memory_of_all(), "max_bytes", (json_int_t)g->max_memory,
+		"sessions", sessions, "rules", rules, "mutes", overlay__mutes(s->overlay, g->rules),
+		"triggers", json_triggers(s), "sideband", json_sideband(s->sideband), "app",
+		json_app(s->detectors), "disk", json_disk(s));
 }

@@ -60,7 +60,7 @@ static struct span parser__here(const struct parser *p)
 		q.pos++;
 	here.len = q.pos - p->pos;
 	if (!here.len && !parser__at_newline(p))
-		here.len = text__char(p->src->text + p->pos, p->src->len - p->pos, &printable);
+		here.len = printable__char(p->src->text + p->pos, p->src->len - p->pos, &printable);
 	return here;
 }
 
@@ -222,7 +222,7 @@ static int bad_escape(struct parser *p)
 	struct span span = { p->pos, 2 };
 	bool printable;
 
-	span.len = 1 + text__char(p->src->text + p->pos + 1, p->src->len - p->pos - 1, &printable);
+	span.len = 1 + printable__char(p->src->text + p->pos + 1, p->src->len - p->pos - 1, &printable);
 	return diags__error(p->d, p->src, span,
 			    "unknown escape " QUOTED
 			    ": there are \\\\ \\\" \\t \\n \\b; a single backslash is written \\\\",

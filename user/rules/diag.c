@@ -11,22 +11,6 @@
 #define WIDTH_MAX 160 /* characters of the user's line that are shown */
 #define BOM	  "\xef\xbb\xbf"
 
-/* Make what came from the user's text harmless for a terminal. */
-static void make_printable(char *s)
-{
-	size_t len = strlen(s);
-	bool printable;
-
-	while (len) {
-		size_t n = text__char(s, len, &printable);
-
-		if (!printable)
-			memset(s, '?', n);
-		s += n;
-		len -= n;
-	}
-}
-
 __attribute__((format(printf, 5, 0))) static void diags__add(struct diags *d, enum diag_level level,
 							     const struct source_text *src,
 							     struct span span, const char *fmt,
@@ -138,7 +122,7 @@ static const char *next_char(const char *p, const char *end)
 {
 	bool printable;
 
-	return p + text__char(p, end - p, &printable);
+	return p + printable__char(p, end - p, &printable);
 }
 
 static void line__find(struct line *l, const struct source_text *src, uint32_t off)
@@ -187,7 +171,7 @@ static int format_line(const struct line *l, const struct diag *diag, struct buf
 		err = err ? err : buf__add_str(&carets, "   ");
 	}
 	for (p = l->show; p < l->show_end && !err; p += n) {
-		n = text__char(p, l->show_end - p, &printable);
+		n = printable__char(p, l->show_end - p, &printable);
 		if (*p == '\t')
 			err = buf__add_str(&text, "\t");
 		else

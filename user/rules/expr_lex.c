@@ -101,6 +101,6 @@ struct token token__read(const struct source_text *src, uint32_t pos, uint32_t e
 		return t;
 	}
 	t.type = TOKEN_UNKNOWN;
-	t.span.len = text__char(src->text + pos, end - pos, &printable);
+	t.span.len = printable__char(src->text + pos, end - pos, &printable);
 	return t;
 }

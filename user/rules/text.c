@@ -7,54 +7,6 @@
 #include "rules/text.h"
 #include "rules/units.h"
 
-/* Length of a well-formed UTF-8 sequence by its first byte, and the code point's bits of that byte.
- */
-static size_t utf8_length(unsigned char c, uint32_t *ret_bits)
-{
-	if (c >= 0xc2 && c < 0xe0) {
-		*ret_bits = c & 0x1f;
-		return 2;
-	}
-	if (c >= 0xe0 && c < 0xf0) {
-		*ret_bits = c & 0x0f;
-		return 3;
-	}
-	if (c >= 0xf0 && c < 0xf5) {
-		*ret_bits = c & 0x07;
-		return 4;
-	}
-	return 0;
-}
-
-size_t text__char(const char *s, size_t len, bool *ret_printable)
-{
-	static const uint32_t smallest[] = { [2] = 0x80, [3] = 0x800, [4] = 0x10000 };
-	unsigned char c = *s;
-	uint32_t point = 0;
-	size_t n;
-
-	*ret_printable = false;
-	if (c < 0x80) {
-		*ret_printable = c >= 0x20 && c != 0x7f;
-		return 1;
-	}
-	n = utf8_length(c, &point);
-	if (!n || n > len)
-		return 1;
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 1;
-		point = point << 6 | (s[i] & 0x3f);
-	}
-	if (point < smallest[n] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-		return 1;
-	/* C1 controls; marks that change the direction of what follows, or are not seen at all */
-	*ret_printable = point >= 0xa0 && !(point >= 0x200b && point <= 0x200f) &&
-			 !(point >= 0x2028 && point <= 0x202e) &&
-			 !(point >= 0x2066 && point <= 0x2069) && point != 0xfeff;
-	return n;
-}
-
 size_t text__blank(const struct source_text *src, uint32_t pos, uint32_t end)
 {
 	const char *s = src->text + pos;

@@ -3,6 +3,7 @@
 #ifndef FRBPF_RULES_TEXT_H
 #define FRBPF_RULES_TEXT_H
 
+#include "common/printable.h"
 #include "rules/diag.h"
 
 /* For a format and its arguments: a piece of the user's text in quotes, cut when it is long. */
@@ -16,10 +17,6 @@
 #define DID_YOU_MEAN "%s%s%s"
 #define SUGGEST(nearest)                                                                           \
 	(nearest) ? " (did you mean '" : "", (nearest) ? (nearest) : "", (nearest) ? "'?)" : ""
-
-/* Bytes of the character that @s begins with, at least 1. A control character or one that is not
- * valid UTF-8 is not printable: a terminal could take it for a command. @len must not be 0. */
-size_t text__char(const char *s, size_t len, bool *ret_printable);
 
 /* Bytes of the blank at @pos, 0 for none. A continued line's backslash and newline are one. */
 size_t text__blank(const struct source_text *src, uint32_t pos, uint32_t end);

@@ -117,7 +117,7 @@ struct span when_parser__here(const struct when_parser *p)
 
 	if (p->pos == p->end)
 		return (struct span){ p->end, 0 };
-	here.len = text__char(p->src->text + p->pos, p->end - p->pos, &printable);
+	here.len = printable__char(p->src->text + p->pos, p->end - p->pos, &printable);
 	return here;
 }
 

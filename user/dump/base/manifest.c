@@ -6,25 +6,12 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/json_text.h"
 #include "common/utc.h"
 #include "dump/base/manifest.h"
 #include "dump/incident/stack_frames.h"
 #include "dump/incident/trigger_args.h"
 #include "rules/units.h"
-
-/* Names of tasks, files and hosts are bytes that anybody chooses: what is not UTF-8 becomes '?'. */
-static json_t *json_text(const char *s, size_t max)
-{
-	size_t n = strnlen(s, max);
-	json_t *j = json_stringn(s, n);
-	_cleanup_free_ char *clean = j ? NULL : strndup(s, n);
-
-	if (!clean)
-		return j;
-	for (size_t i = 0; i < n; i++)
-		clean[i] = (unsigned char)s[i] < 0x80 ? s[i] : '?';
-	return json_stringn(clean, n);
-}
 
 static json_t *json_u64(uint64_t v)
 {
@@ -119,8 +106,9 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 		return json_pack("{s:n, s:s, s:o, s:o}", "rule", "source", "manual", "reason",
 				 json_text(inc->reason, sizeof(inc->reason)), "time",
 				 json_time(inc, t->time));
-	j = json_pack("{s:s, s:s, s:o, s:s, s:o, s:I, s:I, s:o, s:i, s:o, s:o}", "rule",
-		      it->rule->name, "when", it->rule->when_text, "if",
+	j = json_pack("{s:o, s:o, s:o, s:s, s:o, s:I, s:I, s:o, s:i, s:o, s:o}", "rule",
+		      json_text(it->rule->name, SIZE_MAX), "when",
+		      json_text(it->rule->when_text, SIZE_MAX), "if",
 		      it->rule->if_text ? json_text(it->rule->if_text, SIZE_MAX) : json_null(),
 		      "source", source ? source : "?", "time", json_time(inc, t->time), "value_ns",
 		      (json_int_t)t->value, "threshold_ns", (json_int_t)t->threshold, "key",

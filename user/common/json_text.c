@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/json_text.h"
+
+json_t *json_text(const char *s, size_t max)
+{
+	size_t n = strnlen(s, max);
+	json_t *j = json_stringn(s, n);
+	_cleanup_free_ char *clean = j ? NULL : strndup(s, n);
+
+	if (!clean)
+		return j;
+	for (size_t i = 0; i < n; i++)
+		clean[i] = (unsigned char)s[i] < 0x80 ? s[i] : '?';
+	return json_stringn(clean, n);
+}
