@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "common/cpu_pulse.h"
+#include "common/cpu_watch.h"
 #include "common/cpus.h"
 
 static void check(const char *list, size_t n, const int *want)
@@ -81,13 +85,61 @@ static void test_online(void **state)
 	free(v);
 }
 
+static bool is_change(const char *message, size_t len)
+{
+	return cpu_watch__is_change(message, len);
+}
+
+#define IS_CHANGE(text) is_change(text, sizeof(text)) /* with its last NUL */
+
+static void test_messages(void **state)
+{
+	assert_true(IS_CHANGE("offline@/devices/system/cpu/cpu1\0ACTION=offline\0"
+			      "DEVPATH=/devices/system/cpu/cpu1\0SUBSYSTEM=cpu\0SEQNUM=7"));
+	assert_true(IS_CHANGE("online@/devices/system/cpu/cpu1\0ACTION=online\0SUBSYSTEM=cpu"));
+	assert_false(IS_CHANGE("add@/devices/system/cpu/cpu1\0ACTION=add\0SUBSYSTEM=cpu"));
+	assert_false(IS_CHANGE("online@/devices/x\0ACTION=online\0SUBSYSTEM=cpufreq"));
+	assert_false(IS_CHANGE("online@/devices/system/memory/memory1\0ACTION=online\0"
+			       "SUBSYSTEM=memory"));
+	/* cut off, without a last NUL, empty */
+	assert_false(is_change("ACTION=online\0SUBSYSTEM=cpu", 27));
+	assert_false(is_change("", 0));
+}
+
+/* Nothing has changed, so nothing is told. */
+static void test_comparing(void **state)
+{
+	struct cpu_watch *w;
+
+	assert_int_equal(cpu_watch__open(&w), 0);
+	cpu_watch__read(w);
+	cpu_watch__compare(w);
+	cpu_watch__compare(w);
+	assert_false(cpu_watch__read(w));
+	cpu_watch__free(w);
+}
+
+static void test_pulse(void **state)
+{
+	uint64_t ns;
+	int fd = cpu_pulse__open(0);
+
+	if (fd < 0)
+		skip();
+	assert_true(cpu_pulse__is_alive(fd, &ns));
+	assert_int_equal(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), 0); /* its time stands still */
+	assert_false(cpu_pulse__is_alive(fd, &ns));
+	assert_true(ns > 0);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_large),
-		cmocka_unit_test(test_nonsense),
-		cmocka_unit_test(test_online),
+		cmocka_unit_test(test_lists),	 cmocka_unit_test(test_large),
+		cmocka_unit_test(test_nonsense), cmocka_unit_test(test_online),
+		cmocka_unit_test(test_messages), cmocka_unit_test(test_comparing),
+		cmocka_unit_test(test_pulse),
 	};
 
 	return cmocka_run_group_tests_name("cpus", tests, NULL, NULL);

@@ -282,9 +282,9 @@ static struct recording *recording_new(void)
 		.events = &r->events, .cpus = r->cpus, .n_cpus = 2, .started = 1000
 	};
 	for (int c = 0; c < 2; c++)
-		r->cpus[c] = (struct session_cpu){ .cpu = 2 * c,
-						   .ring.size = RING,
-						   .copy = r->copies[c] };
+		r->cpus[c] = (struct session_cpu){
+			.cpu = 2 * c, .ring.size = RING, .copy = r->copies[c], .pulse = -1
+		};
 	return r;
 }
 

@@ -291,9 +291,13 @@ static void add_sessions(struct scene *s)
 {
 	s->sessions[0] = (struct session){ .name = "cycles", .run = "-e cycles -a", .n_cpus = 2 };
 	s->sessions[1] = (struct session){ .name = "sched", .run = "-e sched:* -a", .n_cpus = 2 };
-	s->cpus[0] = (struct dump_cpu){
-		.cpu = 0, .records = 5, .from = TIME - 700, .lost = 3, .torn = 64, .paused = 9
-	};
+	s->cpus[0] = (struct dump_cpu){ .cpu = 0,
+					.records = 5,
+					.from = TIME - 700,
+					.lost = 3,
+					.torn = 64,
+					.paused = 9,
+					.away = 50 };
 	s->cpus[1] = (struct dump_cpu){ .cpu = 2, .from = UINT64_MAX };
 	s->inc->triggers[s->inc->n_triggers++] = by_rule(s, TIME);
 	s->inc->results[1] = (struct dump_result){
@@ -313,6 +317,7 @@ static void add_sessions(struct scene *s)
 		.sideband_rescans = 2,
 		.sideband_incomplete = true,
 		.cpus = s->cpus,
+		.n_cpus = 2,
 	};
 }
 
@@ -354,7 +359,8 @@ static void test_cpus(void **state)
 	check_length(s, "sessions.0.cpus", 2);
 	check_number(s, "sessions.0.cpus.0.cpu", 0);
 	check_number(s, "sessions.0.cpus.0.records", 5);
-	check_number(s, "sessions.0.cpus.0.covered_ns", 800);
+	check_number(s, "sessions.0.cpus.0.covered_ns", 750);
+	check_number(s, "sessions.0.cpus.0.absent_ns", 50);
 	check_number(s, "sessions.0.cpus.0.lost", 3);
 	check_number(s, "sessions.0.cpus.0.torn_bytes", 64);
 	check_number(s, "sessions.0.cpus.0.paused_ns", 9);
@@ -370,7 +376,8 @@ static void test_failed_session(void **state)
 	s->inc->results[63] = (struct dump_result){ .session = &s->sessions[1],
 						    .error = -ENOSPC,
 						    .error_text = "no space",
-						    .cpus = s->cpus };
+						    .cpus = s->cpus,
+						    .n_cpus = 2 };
 	write_it(s);
 	check_length(s, "sessions", 2);
 	check_null(s, "sessions.0.error");

@@ -205,7 +205,9 @@ static void test_last_switch(void **state)
 				   { .attr.sample_type = type, .attr.type = PERF_TYPE_HARDWARE } };
 	struct event_list list = { .v = events, .n = 2 };
 	uint64_t ids[] = { SWITCH_ID, OTHER_ID };
-	struct session session = { .events = &list, .n_cpus = 1, .n_targets = 1, .ids = ids };
+	struct session session = {
+		.events = &list, .n_cpus = 1, .n_id_cpus = 1, .n_targets = 1, .ids = ids
+	};
 	struct incident *inc = make_incident(100);
 	struct frbpf_stacks *raw = &inc->stacks[0].raw;
 	struct switch_stacks s;

@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "common/buf.h"
@@ -58,13 +59,41 @@ fail:
 	return err;
 }
 
-int cpus__online(int **ret, size_t *ret_n)
+static int read_list(const char *path, int **ret, size_t *ret_n)
 {
 	struct buf b = { 0 };
-	int err = buf__read_file(&b, "/sys/devices/system/cpu/online", 64 * 1024);
+	int err = buf__read_file(&b, path, 64 * 1024);
 
 	if (!err)
 		err = cpus__parse(b.data ? b.data : "", ret, ret_n);
 	buf__free(&b);
 	return err;
+}
+
+int cpus__online(int **ret, size_t *ret_n)
+{
+	return read_list(CPUS_ONLINE_FILE, ret, ret_n);
+}
+
+size_t cpus__n_possible(void)
+{
+	int *v;
+	size_t n;
+
+	if (read_list("/sys/devices/system/cpu/possible", &v, &n))
+		return 0;
+	free(v);
+	return n;
+}
+
+static atomic_uint epoch;
+
+unsigned int cpus__epoch(void)
+{
+	return atomic_load(&epoch);
+}
+
+void cpus__note_change(void)
+{
+	atomic_fetch_add(&epoch, 1);
 }

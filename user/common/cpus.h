@@ -9,5 +9,13 @@
 int cpus__parse(const char *list, int **ret, size_t *ret_n);
 /* The CPUs that are online now. Also negative errno of reading sysfs. */
 int cpus__online(int **ret, size_t *ret_n);
+#define CPUS_ONLINE_FILE "/sys/devices/system/cpu/online"
+/* How many there can ever be; 0: the kernel does not tell. */
+size_t cpus__n_possible(void);
+
+/* Counts what cpus__note_change() was told: CPUs came or went, so events that were opened in an
+ * earlier epoch may not record on all of them. Events of a CPU that goes off line never come back. */
+unsigned int cpus__epoch(void);
+void cpus__note_change(void);
 
 #endif

@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/printable.h"
 #include "daemon/control.h"
+#include "daemon/cpu_follow.h"
 #include "daemon/daemon.h"
 #include "daemon/state_keeper.h"
 #include "daemon/location.h"
@@ -47,6 +48,7 @@ struct daemon {
 	struct tracefs *tracefs; /* borrowed; NULL: there is none */
 	struct sideband *sideband;
 	struct horizon *horizon;
+	struct cpu_follow *cpus;
 	struct detectors *detectors;
 	struct recorder *recorder;
 	struct control *control;
@@ -431,7 +433,10 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	code = host_info__collect(err, &d->host);
 	if (!code && d->tracefs)
 		code = tracing_parts__read(d->tracefs, &d->tracing, err);
+	code = code ?: cpu_follow__open(err, &d->cpus);
 	code = code ?: sideband__open(&sideband, err, &d->sideband);
+	if (!code)
+		cpu_follow__begin(d->cpus, d->sideband);
 	code = code ?: sideband__scan(d->sideband, err);
 	code = code ?: sideband__start(d->sideband, err);
 	code = code ?: detectors__open(err, &d->detectors);
@@ -491,6 +496,7 @@ static int open_loop(struct daemon *d, struct err *err)
 	code = code ?: watch_fd(d, recorder__fd(d->recorder));
 	code = code ?: watch_fd(d, rulebook__fd(d->rulebook));
 	code = code ?: watch_fd(d, detectors__keys_fd(d->detectors));
+	code = code ?: watch_fd(d, cpu_follow__fd(d->cpus));
 	return code ? err_set(err, code, "epoll: %s", strerror(-code)) : 0;
 }
 
@@ -539,6 +545,14 @@ static int timeout_ms(uint64_t ns)
 	return ns / NSEC_PER_MSEC < (uint64_t)day ? (int)(ns / NSEC_PER_MSEC) + 1 : day;
 }
 
+static void follow_cpus(struct daemon *d)
+{
+	if (!cpu_follow__process(d->cpus, d->sideband, d->horizon, d->detectors))
+		return;
+	rulebook__renew(d->rulebook);
+	cpu_follow__log(d->cpus);
+}
+
 static void serve(struct daemon *d)
 {
 	struct epoll_event ev[8];
@@ -562,6 +576,8 @@ static void serve(struct daemon *d)
 				control__process(d->control);
 			else if (ev[i].data.fd == rulebook__fd(d->rulebook))
 				rulebook__on_change(d->rulebook);
+			else if (ev[i].data.fd == cpu_follow__fd(d->cpus))
+				follow_cpus(d);
 		}
 	}
 	/* first nothing fires any more, then what has fired is written */
@@ -583,6 +599,7 @@ static void tear_down(struct daemon *d, bool undo)
 	detectors__free(d->detectors);
 	state_keeper__free(d->keeper);
 	sideband__free(d->sideband);
+	cpu_follow__free(d->cpus);
 	horizon__free(d->horizon);
 	if (d->stopping)
 		control_client__reply(d->stopping,

@@ -7,8 +7,6 @@
 #include "common/realtime.h"
 #include "daemon/dumper.h"
 
-static atomic_ullong memory_of_all;
-
 uint64_t dumper__memory(const struct dumper *d)
 {
 	const struct session *s = d->session;
@@ -18,7 +16,7 @@ uint64_t dumper__memory(const struct dumper *d)
 
 uint64_t dumper__memory_of_all(void)
 {
-	return atomic_load(&memory_of_all);
+	return session__memory_of_all();
 }
 
 static void write_part(struct dumper *d)
@@ -35,8 +33,10 @@ static void write_part(struct dumper *d)
 	if (d->inc->freeze.live)
 		freeze__copy_live(d->session, d->shots);
 	dump__write(&job, &d->inc->results[d->index]);
-	for (size_t c = 0; !d->inc->freeze.live && c < d->session->n_cpus; c++)
-		gap_log__add(&d->gaps[c], d->shots[c].paused, d->shots[c].resumed);
+	for (size_t c = 0; !d->inc->freeze.live && c < d->session->n_cpus; c++) {
+		if (d->shots[c].paused) /* not one that came on line after the freeze */
+			gap_log__add(&d->gaps[c], d->shots[c].paused, d->shots[c].resumed);
+	}
 }
 
 static void *dumper_thread(void *arg)
@@ -73,11 +73,10 @@ int dumper__start(struct session *session, const struct dump_env *env, dumper_do
 	*d = (struct dumper){
 		.refs = 1, .session = session, .env = env, .done = done, .done_arg = done_arg
 	};
-	atomic_fetch_add(&memory_of_all, dumper__memory(d));
 	sem_init(&d->wake, 0, 0);
 	sem_init(&d->ready, 0, 0);
-	d->shots = calloc(session->n_cpus, sizeof(*d->shots));
-	d->gaps = calloc(session->n_cpus, sizeof(*d->gaps));
+	d->shots = calloc(session->max_cpus, sizeof(*d->shots));
+	d->gaps = calloc(session->max_cpus, sizeof(*d->gaps));
 	code = d->dir_fd = base_dir__open_session(env->base, session->name, err);
 	if (code >= 0 && (!d->shots || !d->gaps))
 		code = err_set(err, -ENOMEM, "out of memory");
@@ -123,7 +122,6 @@ void dumper__unref(struct dumper *d)
 	}
 	if (d->dir_fd >= 0)
 		close(d->dir_fd);
-	atomic_fetch_sub(&memory_of_all, dumper__memory(d));
 	horizon__remove(d->env->horizon, d->session);
 	session__unref(d->session);
 	free(d->shots);

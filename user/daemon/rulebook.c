@@ -208,6 +208,14 @@ static int make_anew(struct rulebook *b, struct err *err)
 	return code;
 }
 
+void rulebook__renew(struct rulebook *b)
+{
+	struct err err = { 0 };
+
+	if (make_anew(b, &err))
+		log_error("the rules stay as they are: %s", err.msg);
+}
+
 /* Returns ns until the next arm or mute ends. */
 static uint64_t expire_overlay(struct rulebook *b)
 {

@@ -52,6 +52,8 @@ int rulebook__arm(struct rulebook *b, const char *when, const char *condition, u
 		  char ret_name[static RULESET_NAME_MAX + 1], struct err *err);
 int rulebook__disarm(struct rulebook *b, const char *name, struct err *err);
 
+/* The rules in force once more, as CPUs have come or gone. What fails is logged. */
+void rulebook__renew(struct rulebook *b);
 /* Do what is due: rings, ends of arms and mutes. Returns ns until it should be called again, or
  * UINT64_MAX. */
 uint64_t rulebook__step(struct rulebook *b);

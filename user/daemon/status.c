@@ -9,7 +9,7 @@
 #include "dump/rings/coverage.h"
 
 /* How far back each CPU's ring reaches. */
-static json_t *json_held(const struct session *s)
+static json_t *json_held(struct session *s)
 {
 	_cleanup_free_ struct coverage *v = calloc(s->n_cpus ?: 1, sizeof(*v));
 	json_t *list = json_array();
@@ -19,7 +19,9 @@ static json_t *json_held(const struct session *s)
 		return list;
 	for (size_t c = 0; c < s->n_cpus; c++) {
 		uint64_t held = v[c].since < now ? now - v[c].since : 0;
+		uint64_t away = session__away(s, c, v[c].since, now);
 
+		held = away < held ? held - away : 0;
 		json_array_append_new(list,
 				      json_pack("{s:i, s:I, s:I}", "cpu", v[c].cpu, "held_ns",
 						(json_int_t)held, "bytes", (json_int_t)v[c].bytes));
@@ -29,7 +31,7 @@ static json_t *json_held(const struct session *s)
 
 static json_t *json_session(const struct dumper *d, uint64_t ring, bool held)
 {
-	const struct session *s = d->session;
+	struct session *s = d->session;
 	json_t *events = json_array(), *j;
 
 	for (size_t i = 0; i < s->events->n; i++)

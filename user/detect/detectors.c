@@ -176,6 +176,11 @@ void detectors__app_stats(const struct detectors *d, struct app_stats *ret)
 	app_socket__stats(d->env.app_socket, ret);
 }
 
+void detectors__follow_cpus(struct detectors *d)
+{
+	app_watch__follow_cpus(d->env.app_watch);
+}
+
 void detectors__app_watch_stats(const struct detectors *d, struct app_watch_stats *ret)
 {
 	app_watch__stats(d->env.app_watch, ret);

@@ -97,6 +97,11 @@ void detectors__each_cooling(const struct detectors *d,
 void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_stacks *s, void *arg),
 			  void *arg);
 
+/* CPUs have come or gone, as cpus__note_change() was told. Sources with events of their own on every
+ * CPU follow with the next update, so make one with the rules in force. Only for the thread that
+ * updates. */
+void detectors__follow_cpus(struct detectors *d);
+
 struct detectors_stats {
 	uint64_t malformed;	  /* records of the trigger ring that were not triggers */
 	uint64_t missing_storage; /* tasks seen without task storage: their wait was not measured;

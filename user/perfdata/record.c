@@ -120,6 +120,14 @@ uint64_t record__id(const struct perf_event_header *h)
 	return h->type == PERF_RECORD_SAMPLE ? record__sample(h)->id : record__trailer(h)->id;
 }
 
+void record__set_id(struct perf_event_header *h, uint64_t id)
+{
+	if (h->type == PERF_RECORD_SAMPLE)
+		((struct sample_head *)record__sample(h))->id = id;
+	else
+		((struct record_trailer *)record__trailer(h))->id = id;
+}
+
 uint32_t record__pid(const struct perf_event_header *h)
 {
 	return h->type == PERF_RECORD_SAMPLE ? record__sample(h)->pid : record__trailer(h)->pid;

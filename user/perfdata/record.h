@@ -117,6 +117,7 @@ bool record__valid(const struct perf_event_header *h, size_t avail);
 /* The accessors below want a record that record__valid() accepted. */
 uint64_t record__time(const struct perf_event_header *h); /* ns, CLOCK_MONOTONIC */
 uint64_t record__id(const struct perf_event_header *h);
+void record__set_id(struct perf_event_header *h, uint64_t id);
 uint32_t record__pid(const struct perf_event_header *h);
 uint32_t record__tid(const struct perf_event_header *h);
 

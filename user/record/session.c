@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,9 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/cpus.h"
-#include "record/session.h"
+#include "record/session_core.h"
+
+static _Atomic uint64_t memory_of_all;
 
 #define THREADS_TRIES 20
 #define NAP_NS	      1000000L
@@ -21,8 +24,13 @@ uint64_t session__memory(size_t ring_bytes, size_t n_cpus)
 	return 2 * (uint64_t)ring_bytes * n_cpus;
 }
 
+uint64_t session__memory_of_all(void)
+{
+	return atomic_load(&memory_of_all);
+}
+
 /* The anchor must agree with the events in clock and direction, or SET_OUTPUT refuses
- * (kernel/events/core.c: perf_event_set_output). */
+ * (kernel/events/core.c: perf_event_set_output). The time that it was enabled ends with its CPU. */
 static int open_anchor(int cpu, size_t ring_bytes, struct err *err)
 {
 	struct perf_event_attr attr = {
@@ -31,6 +39,7 @@ static int open_anchor(int cpu, size_t ring_bytes, struct err *err)
 		.size = PERF_ATTR_SIZE_VER7,
 		.sample_type = RECORD_SAMPLE_TYPE,
 		.sample_period = 1,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
 		.sample_id_all = 1,
 		.write_backward = 1,
 		.use_clockid = 1,
@@ -50,12 +59,24 @@ static int open_anchor(int cpu, size_t ring_bytes, struct err *err)
 	return fd;
 }
 
+int session_cpu__send(const struct session_cpu *c, int fd, const char *name, uint64_t *ret_id,
+		      struct err *err)
+{
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (long)c->anchor) < 0)
+		return err_set(err, -errno,
+			       "event '%s' on CPU %d: cannot be sent into the ring: %s", name,
+			       c->cpu, strerror(errno));
+	if (ioctl(fd, PERF_EVENT_IOC_ID, ret_id) < 0)
+		return err_set(err, -errno, "event '%s' on CPU %d: has no id: %s", name, c->cpu,
+			       strerror(errno));
+	return 0;
+}
+
 static int open_event_on(struct session *s, size_t e, const struct record_target *target, size_t t,
 			 struct session_cpu *c, struct err *err)
 {
 	struct event *ev = &s->events->v[e];
 	const char *notice = NULL;
-	uint64_t id;
 	int fd;
 
 	fd = event__open_for(ev, target, t, c->cpu, err, &notice);
@@ -64,21 +85,23 @@ static int open_event_on(struct session *s, size_t e, const struct record_target
 	if (fd < 0)
 		return fd;
 	c->fds[t * s->events->n + e] = fd;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (long)c->anchor) < 0)
-		return err_set(err, -errno,
-			       "event '%s' on CPU %d: cannot be sent into the ring: %s", ev->name,
-			       c->cpu, strerror(errno));
-	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
-		return err_set(err, -errno, "event '%s' on CPU %d: has no id: %s", ev->name, c->cpu,
-			       strerror(errno));
-	s->ids[(e * s->n_targets + t) * s->n_cpus + (c - s->cpus)] = id;
-	return 0;
+	return session_cpu__send(c, fd, ev->name,
+				 &s->ids[(e * s->n_targets + t) * s->n_id_cpus + (c - s->cpus)],
+				 err);
 }
 
-static int open_ring(struct session_cpu *c, size_t ring_bytes, struct err *err)
+int session_cpu__open_ring(struct session_cpu *c, size_t ring_bytes, struct err *err)
 {
-	c->anchor = open_anchor(c->cpu, ring_bytes, err);
-	return c->anchor < 0 ? c->anchor : ring__map(&c->ring, c->anchor, ring_bytes, err);
+	int ret;
+
+	c->opened = now_ns();
+	c->anchor = c->pulse = open_anchor(c->cpu, ring_bytes, err);
+	if (c->anchor < 0)
+		return c->anchor;
+	ret = ring__map(&c->ring, c->anchor, ring_bytes, err);
+	if (!ret)
+		atomic_fetch_add(&memory_of_all, session__memory(ring_bytes, 1));
+	return ret;
 }
 
 static void close_events(struct session *s)
@@ -105,7 +128,7 @@ static int open_events(struct session *s, const struct record_target *target, st
 
 	s->n_targets = target->kind == RECORD_TASKS ? target->n_tids : 1;
 	n = s->events->n * s->n_targets;
-	s->ids = calloc(s->n_cpus * n ?: 1, sizeof(*s->ids));
+	s->ids = calloc(s->n_id_cpus * n ?: 1, sizeof(*s->ids));
 	if (!s->ids)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t c = 0; c < s->n_cpus && !ret; c++) {
@@ -186,38 +209,77 @@ static int open_process(struct session *s, const struct record_target *target, s
 }
 
 /* Touched now, so that copying does not fault six times as long later; locked where we may. */
+int session__add_copies(struct session *s, size_t n, size_t ring_bytes, struct err *err)
+{
+	uint8_t *p = s->copy_area + s->copy_bytes;
+	size_t first = s->copy_bytes / ring_bytes, bytes = n * ring_bytes;
+
+	if (mprotect(p, bytes, PROT_READ | PROT_WRITE) < 0)
+		return err_set(err, -errno, "cannot reserve %zu MiB for copies of the rings: %s",
+			       bytes >> 20, strerror(errno));
+	if (mlock(p, bytes) < 0)
+		memset(p, 0, bytes);
+	for (size_t i = 0; i < n; i++)
+		s->cpus[first + i].copy = p + i * ring_bytes;
+	s->copy_bytes += bytes;
+	return 0;
+}
+
+/* Addresses for every CPU that there can be, memory for those that there are. */
 static int reserve_copy_area(struct session *s, size_t ring_bytes, struct err *err)
 {
-	size_t bytes = ring_bytes * s->n_cpus;
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t bytes = ring_bytes * s->max_cpus;
+	void *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		return err_set(err, -errno, "cannot reserve %zu MiB for copies of the rings: %s",
 			       bytes >> 20, strerror(errno));
 	s->copy_area = p;
-	s->copy_bytes = bytes;
+	s->copy_reserved = bytes;
 	madvise(p, bytes, MADV_HUGEPAGE);
 	madvise(p, bytes, MADV_DONTDUMP);
-	if (mlock(p, bytes) < 0)
-		memset(p, 0, bytes);
-	for (size_t i = 0; i < s->n_cpus; i++)
-		s->cpus[i].copy = s->copy_area + i * ring_bytes;
-	return 0;
+	return session__add_copies(s, s->n_cpus, ring_bytes, err);
 }
 
 static int alloc_cpus(struct session *s, struct err *err)
 {
 	_cleanup_free_ int *cpus = NULL;
-	int ret = cpus__online(&cpus, &s->n_cpus);
+	size_t n, possible = cpus__n_possible();
+	int ret = cpus__online(&cpus, &n);
 
 	if (ret)
 		return err_set(err, ret, "cannot read the list of online CPUs: %s", strerror(-ret));
-	s->cpus = calloc(s->n_cpus, sizeof(*s->cpus));
+	s->n_cpus = s->n_id_cpus = n;
+	s->max_cpus = possible > n ? possible : n;
+	s->cpus = calloc(s->max_cpus, sizeof(*s->cpus));
 	if (!s->cpus)
 		return err_set(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < s->n_cpus; i++)
-		s->cpus[i] = (struct session_cpu){ .cpu = cpus[i], .anchor = -1, .ring.fd = -1 };
+	for (size_t i = 0; i < n; i++)
+		s->cpus[i] = (struct session_cpu){
+			.cpu = cpus[i], .anchor = -1, .pulse = -1, .ring.fd = -1
+		};
 	return 0;
+}
+
+/* What opening events later needs. */
+static int keep_target(struct session *s, const struct record_target *target, struct err *err)
+{
+	s->target = (struct record_target){ .kind = target->kind, .cgroup_fd = -1 };
+	if (target->kind == RECORD_CGROUP)
+		s->target.cgroup_fd = fcntl(target->cgroup_fd, F_DUPFD_CLOEXEC, 0);
+	if (target->kind == RECORD_CGROUP && s->target.cgroup_fd < 0)
+		return err_set(err, -errno, "the cgroup: %s", strerror(errno));
+	return 0;
+}
+
+static void init_lock(struct session *s)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&s->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
 }
 
 /* A task's own sched_switch is that away from it: the way back is a record of another kind. */
@@ -246,6 +308,8 @@ int session__open(const char *name, const char *run, struct event_list *events, 
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	atomic_init(&s->refs, 1);
+	init_lock(s);
+	s->target.cgroup_fd = -1;
 	target = target ?: &everybody;
 	if (target->kind != RECORD_ALL)
 		add_switches(events);
@@ -253,8 +317,9 @@ int session__open(const char *name, const char *run, struct event_list *events, 
 	s->name = strdup(name);
 	s->run = strdup(run);
 	code = s->name && s->run ? alloc_cpus(s, err) : err_set(err, -ENOMEM, "out of memory");
+	code = code ?: keep_target(s, target, err);
 	for (size_t i = 0; !code && i < s->n_cpus; i++)
-		code = open_ring(&s->cpus[i], ring_bytes, err);
+		code = session_cpu__open_ring(&s->cpus[i], ring_bytes, err);
 	if (!code)
 		code = target->process ? open_process(s, target, err) : open_events(s, target, err);
 	if (!code)
@@ -285,7 +350,7 @@ int session__start(struct session *s, struct err *err)
 
 const uint64_t *session__event_ids(const struct session *s, size_t e, size_t *ret_n)
 {
-	*ret_n = s->n_targets * s->n_cpus;
+	*ret_n = s->n_targets * s->n_id_cpus;
 	return s->ids + e * *ret_n;
 }
 
@@ -304,19 +369,39 @@ struct session *session__ref(struct session *s)
 	return s;
 }
 
+void session_cpu__close_events(int *fds, size_t n, int pulse)
+{
+	for (size_t i = 0; fds && i < n; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+	free(fds);
+	if (pulse >= 0)
+		close(pulse);
+}
+
+void session_cpu__close(struct session_cpu *c, size_t n_fds)
+{
+	session_cpu__close_events(c->fds, n_fds, c->pulse != c->anchor ? c->pulse : -1);
+	if (c->ring.base)
+		atomic_fetch_sub(&memory_of_all, session__memory(c->ring.size, 1));
+	ring__unmap(&c->ring);
+	if (c->anchor >= 0)
+		close(c->anchor);
+}
+
 void session__unref(struct session *s)
 {
 	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
 		return;
-	if (s->cpus)
-		close_events(s);
-	for (size_t i = 0; s->cpus && i < s->n_cpus; i++) {
-		ring__unmap(&s->cpus[i].ring);
-		if (s->cpus[i].anchor >= 0)
-			close(s->cpus[i].anchor);
-	}
+	for (size_t i = 0; s->cpus && i < s->n_cpus; i++)
+		session_cpu__close(&s->cpus[i], s->events->n * s->n_targets);
 	if (s->copy_area)
-		munmap(s->copy_area, s->copy_bytes);
+		munmap(s->copy_area, s->copy_reserved);
+	if (s->target.cgroup_fd >= 0)
+		close(s->target.cgroup_fd);
+	pthread_mutex_destroy(&s->lock);
+	free(s->aliases);
 	event_list__free(s->events);
 	free(s->cpus);
 	free(s->ids);

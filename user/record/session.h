@@ -11,6 +11,7 @@
 #ifndef FRBPF_RECORD_SESSION_H
 #define FRBPF_RECORD_SESSION_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -18,12 +19,27 @@
 #include "record/event_list.h"
 #include "record/ring.h"
 
+#define SESSION_AWAY_MAX 8
+
 struct session_cpu {
 	int cpu;
 	int anchor; /* fd that owns the ring */
 	struct ring ring;
-	int *fds;      /* of event e and target t at [t * events->n + e], or -1; owned */
 	uint8_t *copy; /* ring.size bytes of the session's copy area */
+
+	/* the lock's */
+	int *fds;  /* of event e and target t at [t * events->n + e], or -1; owned */
+	int pulse; /* event that lives as long as @fds do; the anchor, until the CPU came back */
+	uint64_t opened; /* ns: then the pulse began */
+	struct {
+		uint64_t from, to; /* ns */
+	} away[SESSION_AWAY_MAX];  /* not recorded then; with more the oldest ones are one */
+	size_t n_away;
+};
+
+/* An event that was opened when its CPU came back; its records are told as those of the first. */
+struct session_alias {
+	uint64_t id, stands_for;
 };
 
 struct session {
@@ -31,15 +47,22 @@ struct session {
 	char *name;		   /* owned */
 	char *run;		   /* the line of perf record, verbatim; owned */
 	struct event_list *events; /* owned */
-	struct session_cpu *cpus;  /* owned */
-	size_t n_cpus;
-	size_t n_targets;   /* threads that it was opened for; 1 for all, or for a cgroup */
-	uint64_t *ids;	    /* of event e, target t and cpu c at [(e * n_targets + t) * n_cpus + c];
+	struct session_cpu *cpus;  /* owned; room for max_cpus */
+	_Atomic size_t n_cpus; /* grows, when CPUs come on line that never were; never shrinks */
+	size_t max_cpus;
+	struct record_target target; /* without tids; cgroup_fd is owned */
+	size_t n_targets; /* threads that it was opened for; 1 for all, or for a cgroup */
+	size_t n_id_cpus; /* CPUs that it was opened on */
+	uint64_t *ids; /* of event e, target t and cpu c at [(e * n_targets + t) * n_id_cpus + c];
 			  owned */
-	uint8_t *copy_area; /* mapped, touched and, where allowed, locked */
-	size_t copy_bytes;
+	uint8_t *copy_area; /* mapped; what belongs to a CPU touched and, where allowed, locked */
+	size_t copy_reserved, copy_bytes; /* of all CPUs that there can be; in use */
 	uint64_t started; /* ns: every ring holds everything since, until it wraps */
 	char notice[160]; /* what the user should know, e.g. that cycles became cpu-clock; "" */
+
+	pthread_mutex_t lock;	       /* of the below; inherits priority */
+	struct session_alias *aliases; /* ascending by id; owned */
+	size_t n_aliases, cap_aliases;
 };
 
 /* Open @events (taken over, also on failure) on every online CPU with rings of @ring_bytes per CPU;
@@ -52,11 +75,28 @@ int session__open(const char *name, const char *run, struct event_list *events, 
 /* Enable every event. */
 int session__start(struct session *s, struct err *err);
 
+/*
+ * CPUs come and go, and with a CPU that goes its events are gone for good. Open them anew on those of
+ * @online (ascending) that came back, and on those that are new; rings and what is in them stay. A
+ * session of some threads follows none. Returns how many CPUs it was, or negative errno with words:
+ * then some may still be without. For the thread that opened the session.
+ */
+int session__follow_cpus(struct session *s, const int *online, size_t n, struct err *err);
+
+/* How long (ns) CPU number @c of the session was not recorded between @from and @to, ns. */
+uint64_t session__away(struct session *s, size_t c, uint64_t from, uint64_t to);
+
+/* Give the records @v, which lie in a copy, the ids that session__event_ids() tells. */
+void session__rename(struct session *s, const struct perf_event_header **v, size_t n);
+
 /* The ids of event @e, one per target and CPU. */
 const uint64_t *session__event_ids(const struct session *s, size_t e, size_t *ret_n);
 
 /* Whether any event of it records callchains. */
 bool session__has_callchain(const struct session *s);
+
+/* Memory that all sessions that are open take: rings and copies, in bytes. */
+uint64_t session__memory_of_all(void);
 
 /* Memory that a session of @ring_bytes takes on @n_cpus: rings and copies, in bytes. */
 uint64_t session__memory(size_t ring_bytes, size_t n_cpus);

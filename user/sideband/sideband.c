@@ -9,7 +9,6 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/cpus.h"
 #include "common/realtime.h"
 #include "sideband/build_id_probe.h"
 #include "sideband/cgroup_scan.h"
@@ -23,8 +22,7 @@
 #define FOLLOW_INTERVAL	   5000000000ULL /* ns; a question costs a few reads per ring */
 #define CHUNK_MAX	   ((size_t)256 << 10)
 #define DRAIN_INTERVAL	   1000 /* ms: files are asked for their build ids no later than that */
-#define WATCH_BIT	   (1ULL << 32) /* of what epoll tells: it is no ring but a watch */
-#define WATCH_BYTES	   ((size_t)64 << 10)
+#define NSEC_PER_MSEC	   1000000ULL
 #define STOP		   UINT64_MAX
 #define SCAN_READERS	   4
 #define REPAIR_INTERVAL	   1000000000ULL  /* between two readings of /proc because of losses */
@@ -48,65 +46,6 @@ static void init_locks(struct sideband *sb)
 	pthread_condattr_destroy(&cond);
 }
 
-static int watch(struct sideband *sb, int fd, uint64_t what)
-{
-	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = what };
-
-	return epoll_ctl(sb->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
-}
-
-/* A BPF program may be gone when a ring comes to its watermark: so its events have rings of their
- * own, which wake at once. */
-static int open_watches(struct sideband *sb, const int *cpus, size_t n)
-{
-	struct perf_event_attr attr;
-	struct err err;
-	size_t i;
-
-	sb->watches = calloc(n, sizeof(*sb->watches));
-	if (!sb->watches)
-		return -ENOMEM;
-	sideband_ring__init_watch_attr(&attr);
-	for (i = 0; i < n; i++) {
-		struct sideband_ring *r = &sb->watches[sb->n_watches];
-
-		if (sideband_ring__open(r, cpus[i], &attr, WATCH_BYTES, &err))
-			continue; /* a kernel before 5.1 tells nothing of BPF programs */
-		if (watch(sb, r->fd, WATCH_BIT | sb->n_watches++))
-			return -ENOMEM;
-	}
-	sb->attr.bpf_event = sb->n_watches > 0; /* as the files say it */
-	return 0;
-}
-
-static int open_rings(struct sideband *sb, struct err *err)
-{
-	_cleanup_free_ int *cpus = NULL;
-	size_t n, i;
-	int ret = cpus__online(&cpus, &n);
-
-	if (ret)
-		return err_set(err, ret, "which CPUs are online: %s", strerror(-ret));
-	sb->rings = calloc(n, sizeof(*sb->rings));
-	sb->ids = calloc(n, sizeof(*sb->ids));
-	if (!sb->rings || !sb->ids)
-		return -ENOMEM;
-	for (i = 0; i < n; i++) {
-		struct sideband_ring *r = &sb->rings[sb->n_rings];
-
-		ret = sideband_ring__open(r, cpus[i], &sb->attr, sb->opts.ring_bytes, err);
-		if (ret == -ENODEV) /* went offline just now */
-			continue;
-		if (ret)
-			return ret;
-		sb->ids[sb->n_rings] = r->id;
-		ret = watch(sb, r->fd, sb->n_rings++);
-		if (ret)
-			return err_set(err, ret, "epoll: %s", strerror(-ret));
-	}
-	return sb->n_rings ? open_watches(sb, cpus, n) : err_set(err, -ENODEV, "no CPU is online");
-}
-
 static void set_opts(struct sideband *sb, const struct sideband_opts *opts)
 {
 	sb->opts = *opts;
@@ -120,12 +59,14 @@ static void set_opts(struct sideband *sb, const struct sideband_opts *opts)
 
 static int open_parts(struct sideband *sb, struct err *err)
 {
+	struct epoll_event stop = { .events = EPOLLIN, .data.u64 = STOP };
 	size_t chunk = sb->opts.memory / 64;
 	int ret;
 
 	sb->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	sb->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (sb->epoll_fd < 0 || sb->stop_fd < 0 || watch(sb, sb->stop_fd, STOP))
+	if (sb->epoll_fd < 0 || sb->stop_fd < 0 ||
+	    epoll_ctl(sb->epoll_fd, EPOLL_CTL_ADD, sb->stop_fd, &stop) < 0)
 		return err_set(err, -errno, "epoll: %s", strerror(errno));
 	ret = task_model__new(&sb->base);
 	if (!ret)
@@ -134,7 +75,7 @@ static int open_parts(struct sideband *sb, struct err *err)
 		ret = bpf_store__new(&sb->bpf);
 	if (!ret)
 		ret = map_build_ids__new(&sb->build_ids);
-	return ret ? ret : open_rings(sb, err);
+	return ret ? ret : sideband_core__open_rings(sb, err);
 }
 
 int sideband__open(const struct sideband_opts *opts, struct err *err, struct sideband **ret)
@@ -177,14 +118,9 @@ void sideband__free(struct sideband *sb)
 		pthread_join(sb->drainer, NULL);
 		pthread_join(sb->helper, NULL);
 	}
-	for (i = 0; i < sb->n_rings; i++)
-		sideband_ring__close(&sb->rings[i]);
-	for (i = 0; i < sb->n_watches; i++)
-		sideband_ring__close(&sb->watches[i]);
+	sideband_core__close_rings(sb);
 	for (i = 0; i < sb->n_bpf_wanted; i++)
 		cleanup_close(&sb->bpf_wanted[i].fd);
-	free(sb->rings);
-	free(sb->watches);
 	free(sb->ids);
 	cleanup_close(&sb->epoll_fd);
 	cleanup_close(&sb->stop_fd);
@@ -214,7 +150,7 @@ const struct perf_event_attr *sideband__attr(const struct sideband *sb)
 
 const uint64_t *sideband__ids(const struct sideband *sb, size_t *ret_n)
 {
-	*ret_n = sb->n_rings;
+	*ret_n = sb->n_ids;
 	return sb->ids;
 }
 
@@ -439,22 +375,20 @@ static void *helper_main(void *arg)
 	return NULL;
 }
 
-/* What one event of epoll asks for. Returns false: to stop. */
-static bool handle(struct sideband *sb, const struct epoll_event *ev, bool *drain)
+static void tick(struct sideband *sb)
 {
-	uint64_t what = ev->data.u64;
-	const struct sideband_ring *r;
+	uint64_t now = now_ns();
 
-	if (what == STOP)
-		return false;
-	r = what & WATCH_BIT ? &sb->watches[what & ~WATCH_BIT] : &sb->rings[what];
-	if (ev->events & (EPOLLHUP | EPOLLERR)) /* its CPU went offline */
-		epoll_ctl(sb->epoll_fd, EPOLL_CTL_DEL, r->fd, NULL);
-	if (what & WATCH_BIT)
-		sideband_core__watch(sb);
-	else
-		*drain = true;
-	return true;
+	if (!sb->tick || now - sb->ticked < DRAIN_INTERVAL * NSEC_PER_MSEC)
+		return;
+	sb->ticked = now;
+	sb->tick(sb->tick_arg);
+}
+
+void sideband__on_tick(struct sideband *sb, void (*fn)(void *arg), void *arg)
+{
+	sb->tick = fn;
+	sb->tick_arg = arg;
 }
 
 static void *drainer_main(void *arg)
@@ -473,11 +407,16 @@ static void *drainer_main(void *arg)
 	while (!stop) {
 		n = epoll_wait(sb->epoll_fd, ev, ARRAY_SIZE(ev), DRAIN_INTERVAL);
 		drain = n == 0;
-		for (i = 0; i < n; i++)
-			stop |= !handle(sb, &ev[i], &drain);
+		for (i = 0; i < n; i++) {
+			if (ev[i].data.u64 == STOP)
+				stop = true;
+			else
+				sideband_core__on_ring(sb, &ev[i], &drain);
+		}
 		if (drain || stop) /* all rings, so that the log is nearly in order across CPUs */
 			sideband_core__drain(sb);
 		sideband_core__follow(sb);
+		tick(sb);
 	}
 	return NULL;
 }

@@ -43,6 +43,13 @@ void sideband__free(struct sideband *sb); /* stops the thread */
  * only the memory bounds the log. When it returns, what was followed before is asked no more. */
 void sideband__follow(struct sideband *sb, uint64_t (*fn)(void *arg), void *arg);
 
+/* Open rings on those CPUs of @online that have come back or are new, see session__follow_cpus(). What
+ * was not seen meanwhile is read from /proc. Returns how many CPUs it was, or negative errno with
+ * words. */
+int sideband__follow_cpus(struct sideband *sb, const int *online, size_t n, struct err *err);
+/* Have @fn called about once a second by a thread that is awake anyway. Before sideband__start(). */
+void sideband__on_tick(struct sideband *sb, void (*fn)(void *arg), void *arg);
+
 /* The dummy event: one attr, one id per CPU. Borrowed. */
 const struct perf_event_attr *sideband__attr(const struct sideband *sb);
 const uint64_t *sideband__ids(const struct sideband *sb, size_t *ret_n);

@@ -11,7 +11,7 @@
 #define BPF_SHARE     4	   /* BPF programs may take this part of the memory */
 #define CGROUPS_SPARE 4096 /* that may have gone before the living ones are looked up again */
 
-static void lost(struct sideband *sb, uint64_t n)
+void sideband_core__lost(struct sideband *sb, uint64_t n)
 {
 	sb->stats.lost += n;
 	sb->lost_any = true;
@@ -36,7 +36,7 @@ static void fold_record(const struct perf_event_header *rec, void *arg)
 	if (err == -E2BIG)
 		sb->trim_due = true;
 	else if (err)
-		lost(sb, 1);
+		sideband_core__lost(sb, 1);
 	if (rec->type == PERF_RECORD_BPF_EVENT && bpf->type == PERF_BPF_EVENT_PROG_UNLOAD)
 		bpf_store__remove(sb->bpf, bpf->id);
 	sb->stats.folded++;
@@ -53,7 +53,7 @@ void sideband_core__log(struct sideband *sb, const struct perf_event_header *rec
 		err = buf__add(&sb->late, rec, rec->size);
 	}
 	if (err)
-		lost(sb, 1);
+		sideband_core__lost(sb, 1);
 }
 
 static void drained_record(const struct perf_event_header *rec, void *arg)
@@ -174,7 +174,7 @@ void sideband_core__watch(struct sideband *sb)
 	for (i = 0; i < sb->n_watches; i++)
 		n_lost += sideband_ring__drain(&sb->watches[i], watched_record, sb);
 	if (n_lost)
-		lost(sb, n_lost);
+		sideband_core__lost(sb, n_lost);
 	sideband__unlock(sb);
 }
 
@@ -184,11 +184,11 @@ void sideband_core__drain(struct sideband *sb)
 	size_t i;
 
 	sideband_core__watch(sb);
-	for (i = 0; i < sb->n_rings; i++) {
+	for (i = 0; i < __atomic_load_n(&sb->n_rings, __ATOMIC_ACQUIRE); i++) {
 		sideband__lock(sb);
 		n_lost = sideband_ring__drain(&sb->rings[i], drained_record, sb);
 		if (n_lost)
-			lost(sb, n_lost);
+			sideband_core__lost(sb, n_lost);
 		sideband__unlock(sb);
 	}
 	sideband__lock(sb);

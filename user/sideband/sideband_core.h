@@ -5,6 +5,7 @@
 #define FRBPF_SIDEBAND_SIDEBAND_CORE_H
 
 #include <pthread.h>
+#include <sys/epoll.h>
 
 #include "perfdata/record.h"
 #include "sideband/bpf_info.h"
@@ -27,11 +28,8 @@ struct sideband {
 	/* constant after open */
 	struct sideband_opts opts;
 	struct perf_event_attr attr;
-	struct sideband_ring *rings;
-	uint64_t *ids;
-	size_t n_rings;
-	struct sideband_ring *watches; /* wake at once when a BPF program is loaded */
-	size_t n_watches;
+	uint64_t *ids; /* of the first rings */
+	size_t n_ids, max_cpus;
 	int epoll_fd;
 	int stop_fd;			 /* eventfd: the drainer ends */
 	struct map_build_ids *build_ids; /* locks itself */
@@ -40,7 +38,11 @@ struct sideband {
 	struct kernel_maps kernel;
 	bool scanned;
 
-	pthread_mutex_t lock; /* all below; inherits priority */
+	pthread_mutex_t lock;	       /* all below; inherits priority */
+	struct sideband_ring *rings;   /* room for max_cpus each; the numbers only grow */
+	struct sideband_ring *watches; /* wake at once when a BPF program is loaded */
+	int *pulses;		       /* of the rings, see common/cpu_pulse.h; owned */
+	size_t n_rings, n_watches;
 	pthread_cond_t unpinned, helper_wake, started;
 	struct task_model *base;
 	struct sideband_log *log;
@@ -76,7 +78,10 @@ struct sideband {
 	pthread_mutex_t follow_lock; /* the two below; inherits priority */
 	uint64_t (*needed_from)(void *arg);
 	void *needed_arg;
-	uint64_t followed; /* ns: when it was asked last; the drainer's */
+	uint64_t followed;	 /* ns: when it was asked last; the drainer's */
+	void (*tick)(void *arg); /* constant after start */
+	void *tick_arg;
+	uint64_t ticked; /* ns; the drainer's */
 
 	pthread_t drainer, helper;
 	bool running;
@@ -95,6 +100,8 @@ static inline void sideband__unlock(struct sideband *sb)
 /* Empty all rings into the log, fold what is due. The lock is taken ring by ring: nobody waits for
  * more than one. */
 void sideband_core__drain(struct sideband *sb);
+/* Something was not seen, @n records of it counted: /proc is read again. Under the lock. */
+void sideband_core__lost(struct sideband *sb, uint64_t n);
 /* Put one record into the log, or into the base when it is older. Under the lock. */
 void sideband_core__log(struct sideband *sb, const struct perf_event_header *rec);
 /* Fold what is too much. Under the lock. */
@@ -117,6 +124,12 @@ void sideband_core__identify(struct sideband *sb);
 void sideband_core__want_file(struct sideband *sb, const struct record_mmap2 *r);
 /* ... and read what was remembered (not under the lock). */
 void sideband_core__identify_wanted(struct sideband *sb);
+
+/* Rings and watches of these CPUs, at the start. */
+int sideband_core__open_rings(struct sideband *sb, struct err *err);
+void sideband_core__close_rings(struct sideband *sb);
+/* What epoll tells of them; *ret_drain: there is something to drain. */
+void sideband_core__on_ring(struct sideband *sb, const struct epoll_event *ev, bool *ret_drain);
 
 /* Look which BPF programs have been loaded, and ask for them before they are gone. */
 void sideband_core__watch(struct sideband *sb);

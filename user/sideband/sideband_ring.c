@@ -210,6 +210,21 @@ static const struct perf_event_header *mended(const struct sideband_ring *r,
 	return copy;
 }
 
+/* With the id that its records are told with; then a copy in @bounce: the ring's data can only be
+ * read. */
+static const struct perf_event_header *renamed(const struct sideband_ring *r,
+					       const struct perf_event_header *h, char *bounce)
+{
+	struct perf_event_header *copy = (void *)bounce;
+
+	if (!r->told_id)
+		return h;
+	if (h != copy)
+		memcpy(copy, h, h->size);
+	record__set_id(copy, r->told_id);
+	return copy;
+}
+
 /* What the event has lost since it was last asked. Asking interrupts its CPU, so not without need.
  */
 static uint64_t ask_lost(struct sideband_ring *r)
@@ -246,7 +261,7 @@ uint64_t sideband_ring__drain(struct sideband_ring *r,
 			if (h->type == PERF_RECORD_LOST)
 				told += ((const struct record_lost *)h)->lost;
 			else
-				fn(h, arg);
+				fn(renamed(r, h, bounce), arg);
 		}
 		tail += size;
 	}

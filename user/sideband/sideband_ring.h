@@ -16,9 +16,10 @@
 struct sideband_ring {
 	int cpu;
 	int fd;
-	uint64_t id; /* of the event: what its records carry */
-	void *base;  /* control page and data; NULL: not mapped */
-	size_t size; /* bytes of data, a power of two */
+	uint64_t id;	  /* of the event: what its records carry */
+	uint64_t told_id; /* what they are told with instead; 0: their own */
+	void *base;	  /* control page and data; NULL: not mapped */
+	size_t size;	  /* bytes of data, a power of two */
 	size_t mapped;
 	bool build_ids;	  /* the event asked for them */
 	bool counts_lost; /* the event can be asked (Linux 6.0); else only LOST records tell */

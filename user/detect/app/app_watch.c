@@ -333,20 +333,62 @@ static void read_rings(struct app_watch *a)
 		poll(&a->fds[n], 1, GATHER_MS);
 }
 
+/* Rings on the CPUs that there are, and what is polled of them. */
+static int open_rings(struct app_watch *a, struct event_ring **ret_rings, struct pollfd **ret_fds)
+{
+	struct pollfd *fds = NULL;
+	struct event_ring *rings;
+	int r = event_ring__open_maps(&rings);
+	size_t n = r ? 0 : event_ring__n(rings);
+
+	if (r)
+		return r;
+	fds = calloc(n + 1, sizeof(*fds));
+	if (!fds) {
+		event_ring__close(rings);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++)
+		fds[i] = (struct pollfd){ event_ring__fd(rings, i), POLLIN, 0 };
+	fds[n] = (struct pollfd){ a->kick, POLLIN, 0 };
+	*ret_rings = rings;
+	*ret_fds = fds;
+	return 0;
+}
+
+/* CPUs have come or gone. What was mapped meanwhile is looked for. */
+static void renew_rings(struct app_watch *a)
+{
+	struct event_ring *rings;
+	struct pollfd *fds;
+
+	if (open_rings(a, &rings, &fds))
+		return; /* with the next change once more */
+	pthread_mutex_lock(&a->lock);
+	event_ring__enable(rings, a->watchers != NULL);
+	event_ring__close(a->rings);
+	free(a->fds);
+	a->rings = rings;
+	a->fds = fds;
+	a->scan = true;
+	pthread_mutex_unlock(&a->lock);
+}
+
 static void *watch_thread(void *arg)
 {
 	struct app_watch *a = arg;
-	size_t n = event_ring__n(a->rings);
 	bool scan = true, stop = false;
 	uint64_t kicks;
 
 	while (!stop) {
 		if (scan || (a->look_at && a->look_at <= now_ns()))
 			look_at_all(a);
-		if (poll(a->fds, n + 1, poll_timeout(a)) > 0)
+		if (poll(a->fds, event_ring__n(a->rings) + 1, poll_timeout(a)) > 0)
 			read_rings(a);
 		if (read(a->kick, &kicks, sizeof(kicks)) < 0 && errno != EAGAIN)
 			break;
+		if (event_ring__is_stale(a->rings))
+			renew_rings(a);
 		pthread_mutex_lock(&a->lock);
 		scan = a->scan;
 		stop = a->stop;
@@ -376,26 +418,13 @@ static void free_thread(struct app_watch *a)
 
 static int prepare_thread(struct app_watch *a)
 {
-	size_t n;
-	int r;
-
 	if (access(UPROBE_PMU, F_OK))
 		return -EOPNOTSUPP;
 	a->files = a->files ?: app_files__new();
 	a->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (!a->files || a->kick < 0)
 		return a->files ? -errno : -ENOMEM;
-	r = event_ring__open_maps(&a->rings);
-	if (r)
-		return r;
-	n = event_ring__n(a->rings);
-	a->fds = calloc(n + 1, sizeof(*a->fds));
-	if (!a->fds)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		a->fds[i] = (struct pollfd){ event_ring__fd(a->rings, i), POLLIN, 0 };
-	a->fds[n] = (struct pollfd){ a->kick, POLLIN, 0 };
-	return 0;
+	return open_rings(a, &a->rings, &a->fds);
 }
 
 static int start_thread(struct app_watch *a)
@@ -490,6 +519,14 @@ void app_watch__leave(struct app_watch *a, struct app_watcher *w)
 		if (!a->watchers)
 			end(a);
 	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+void app_watch__follow_cpus(struct app_watch *a)
+{
+	pthread_mutex_lock(&a->lock);
+	if (a->running)
+		kick(a);
 	pthread_mutex_unlock(&a->lock);
 }
 

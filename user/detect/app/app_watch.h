@@ -41,6 +41,8 @@ struct app_watch_stats {
 	uint64_t left_out;    /* times that there was no room for a file */
 	uint64_t failed;      /* times that the kernel refused a place */
 };
+/* CPUs have come or gone (cpus__note_change()). */
+void app_watch__follow_cpus(struct app_watch *a);
 void app_watch__stats(struct app_watch *a, struct app_watch_stats *ret);
 
 /* Everybody must have left. NULL is legal. */

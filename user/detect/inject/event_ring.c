@@ -26,7 +26,8 @@ struct ring {
 struct event_ring {
 	struct ring *rings;
 	size_t n;
-	size_t bytes; /* of the data of each */
+	unsigned int epoch; /* see cpus__epoch() */
+	size_t bytes;	    /* of the data of each */
 	size_t map_size;
 	char record[RECORD_MAX]; /* in one piece */
 };
@@ -64,9 +65,11 @@ static int open_rings(const struct perf_event_attr *attr, size_t bytes, const ch
 	struct event_ring *r = calloc(1, sizeof(*r));
 	_cleanup_free_ int *cpus = NULL;
 	size_t n_cpus = 0;
+	unsigned int epoch = cpus__epoch();
 	int code = r ? cpus__online(&cpus, &n_cpus) : -ENOMEM;
 
 	if (!code) {
+		r->epoch = epoch;
 		r->bytes = bytes;
 		r->map_size = sysconf(_SC_PAGESIZE) + bytes;
 		r->rings = calloc(n_cpus, sizeof(*r->rings));
@@ -118,6 +121,11 @@ int event_ring__open_maps(struct event_ring **ret)
 	};
 
 	return open_rings(&attr, MAPS_BYTES, "", ret);
+}
+
+bool event_ring__is_stale(const struct event_ring *r)
+{
+	return r->epoch != cpus__epoch();
 }
 
 size_t event_ring__n(const struct event_ring *r)

@@ -36,6 +36,9 @@ struct event_map {
 	const char *name;	/* as the process sees it; valid during the call only */
 };
 
+/* CPUs have come or gone since: it may not be on all of them. */
+bool event_ring__is_stale(const struct event_ring *r);
+
 size_t event_ring__n(const struct event_ring *r);
 int event_ring__fd(const struct event_ring *r, size_t i);
 

@@ -366,7 +366,7 @@ static int fields_write(struct source *s, uint32_t half, const struct rule_table
 	filter = r ? NULL : event_filter__make(table, f->format);
 	if (!filter)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (f->tap && !strcmp(f->tap->filter, filter)) {
+	if (f->tap && !strcmp(f->tap->filter, filter) && !event_ring__is_stale(f->tap->ring)) {
 		free(filter);
 		return 0;
 	}

@@ -128,21 +128,28 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 	return j;
 }
 
-static json_t *json_cpus(const struct dump_result *res, uint64_t end)
+static uint64_t covered_ns(const struct dump_cpu *cpu, uint64_t end)
+{
+	uint64_t back = cpu->from < end ? end - cpu->from : 0;
+
+	return cpu->away < back ? back - cpu->away : 0;
+}
+
+static json_t *json_cpus(const struct dump_result *res)
 {
 	json_t *list = json_array();
 
-	for (size_t c = 0; res->cpus && c < res->session->n_cpus; c++) {
+	for (size_t c = 0; res->cpus && c < res->n_cpus; c++) {
 		const struct dump_cpu *cpu = &res->cpus[c];
-		uint64_t covered = cpu->from < end ? end - cpu->from : 0;
-
-		json_array_append_new(list, json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "cpu",
-						      cpu->cpu, "records", (json_int_t)cpu->records,
-						      "covered_ns", (json_int_t)covered, "lost",
-						      (json_int_t)cpu->lost, "throttled",
-						      (json_int_t)cpu->throttled, "torn_bytes",
-						      (json_int_t)cpu->torn, "paused_ns",
-						      (json_int_t)cpu->paused));
+		json_array_append_new(
+			list,
+			json_pack("{s:i, s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:I}", "cpu", cpu->cpu,
+				  "records", (json_int_t)cpu->records, "covered_ns",
+				  (json_int_t)covered_ns(cpu, res->end), "absent_ns",
+				  (json_int_t)cpu->away, "incomplete", cpu->away > 0, "lost",
+				  (json_int_t)cpu->lost, "throttled", (json_int_t)cpu->throttled,
+				  "torn_bytes", (json_int_t)cpu->torn, "paused_ns",
+				  (json_int_t)cpu->paused));
 	}
 	return list;
 }
@@ -178,7 +185,7 @@ static json_t *json_session(const struct base_dir *base, const struct incident *
 			 "name", s->name, "run", json_text(s->run, SIZE_MAX), "file",
 			 json_text(path, SIZE_MAX), "error", "bytes", (json_int_t)res->bytes,
 			 "records", (json_int_t)res->records, "window", json_window(inc, res),
-			 "cpus", json_cpus(res, res->end), "write_ns", (json_int_t)res->write_ns,
+			 "cpus", json_cpus(res), "write_ns", (json_int_t)res->write_ns,
 			 "skipped_records", (json_int_t)res->skipped, "sideband", "lost",
 			 (json_int_t)res->sideband_lost, "rescans",
 			 (json_int_t)res->sideband_rescans, "incomplete", res->sideband_incomplete);

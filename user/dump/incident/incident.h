@@ -61,6 +61,7 @@ struct dump_cpu {
 		throttled; /* times the kernel stopped an event that came too often, in the window */
 	uint64_t torn;	   /* bytes given up at the old end */
 	uint64_t paused;   /* ns that this freeze paused the ring */
+	uint64_t away; /* ns of the window that the CPU was not recorded: off line, or just back */
 };
 
 /* One session's part: filled by its thread, read when the incident is WRITTEN. */
@@ -78,7 +79,8 @@ struct dump_result {
 	uint64_t write_ns;
 	uint64_t sideband_lost, sideband_rescans;
 	bool sideband_incomplete;
-	struct dump_cpu *cpus; /* owned; session->n_cpus of them */
+	struct dump_cpu *cpus; /* owned */
+	size_t n_cpus;
 };
 
 struct stack_frame;

@@ -60,6 +60,8 @@ static uint64_t copy_and_resume(struct session *s, struct ring_shot *shots)
 	uint64_t bytes = 0;
 
 	for (size_t c = 0; c < s->n_cpus; c++) {
+		if (!shots[c].paused) /* it came on line this moment */
+			continue;
 		shots[c].head = ring__head(&s->cpus[c].ring);
 		bytes += copy_ring(&s->cpus[c], &shots[c]);
 		ring__resume(&s->cpus[c].ring);

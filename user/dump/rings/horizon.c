@@ -12,7 +12,7 @@
 
 struct watched {
 	struct watched *next;
-	const struct session *session;
+	struct session *session;
 	struct ring_laps laps[]; /* one per CPU */
 };
 
@@ -50,9 +50,9 @@ void horizon__free(struct horizon *h)
 	free(h);
 }
 
-int horizon__add(struct horizon *h, const struct session *s)
+int horizon__add(struct horizon *h, struct session *s)
 {
-	struct watched *w = calloc(1, sizeof(*w) + s->n_cpus * sizeof(w->laps[0]));
+	struct watched *w = calloc(1, sizeof(*w) + s->max_cpus * sizeof(w->laps[0]));
 
 	if (!w)
 		return -ENOMEM;
@@ -92,6 +92,14 @@ static uint64_t complete_from(struct watched *w)
 			from = ring;
 	}
 	return from;
+}
+
+void horizon__each_session(struct horizon *h, void (*fn)(struct session *s, void *arg), void *arg)
+{
+	pthread_mutex_lock(&h->lock);
+	for (struct watched *w = h->sessions; w; w = w->next)
+		fn(w->session, arg);
+	pthread_mutex_unlock(&h->lock);
 }
 
 uint64_t horizon__measure(struct horizon *h)

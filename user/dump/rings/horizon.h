@@ -15,9 +15,12 @@ int horizon__new(struct horizon **ret); /* -ENOMEM */
 void horizon__free(struct horizon *h);
 
 /* Add a session that records; borrowed until it is removed. 0 or -ENOMEM. */
-int horizon__add(struct horizon *h, const struct session *s);
+int horizon__add(struct horizon *h, struct session *s);
 void horizon__remove(struct horizon *h,
 		     const struct session *s); /* one that is not there is legal */
+
+/* Call @fn with each of them. Others wait meanwhile. */
+void horizon__each_session(struct horizon *h, void (*fn)(struct session *s, void *arg), void *arg);
 
 /*
  * The earliest start (ns) that a window can have which reaches as far back as every CPU is complete,

@@ -23,7 +23,7 @@ static int compare_events(const void *a, const void *b)
 
 int page_set__init(struct page_set *p, const struct session *s)
 {
-	size_t e, i, n = s->n_targets * s->n_cpus;
+	size_t e, i, n = s->n_targets * s->n_id_cpus;
 
 	*p = (struct page_set){ 0 };
 	p->events = calloc(s->events->n * n + 1, sizeof(*p->events));

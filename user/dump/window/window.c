@@ -39,6 +39,7 @@ static int read_ring(struct gatherer *w, size_t c)
 
 	if (err)
 		return err;
+	session__rename(w->job->session, r->v, r->n);
 	res->cpu = cpu->cpu;
 	res->torn = torn;
 	res->paused = shot->resumed - shot->paused;
@@ -147,7 +148,7 @@ static int add_rings(struct gatherer *w)
 {
 	int err = 0;
 
-	for (size_t c = 0; !err && c < w->job->session->n_cpus; c++) {
+	for (size_t c = 0; !err && c < w->res->n_cpus; c++) {
 		for (size_t i = 0; !err && i < w->rings[c].n; i++)
 			err = add_ring_record(w, c, w->rings[c].v[i]);
 	}
@@ -274,6 +275,7 @@ static int read_rings(struct gatherer *w)
 	size_t n_cpus = w->job->session->n_cpus;
 	int ret = 0;
 
+	w->res->n_cpus = n_cpus;
 	w->res->cpus = calloc(n_cpus, sizeof(*w->res->cpus));
 	w->rings = calloc(n_cpus, sizeof(*w->rings));
 	if (!w->res->cpus || !w->rings)
@@ -281,6 +283,12 @@ static int read_rings(struct gatherer *w)
 	for (size_t c = 0; !ret && c < n_cpus; c++)
 		ret = read_ring(w, c);
 	return ret;
+}
+
+/* From when on the CPU's records and gaps count: as covered_ns of the manifest does. */
+static uint64_t away_from(const struct dump_result *res, size_t c)
+{
+	return res->cpus[c].from < res->start ? res->cpus[c].from : res->start;
 }
 
 int window__gather(const struct dump_job *job, struct dump_result *res, struct err *err,
@@ -294,14 +302,17 @@ int window__gather(const struct dump_job *job, struct dump_result *res, struct e
 	if (code) {
 		err_set(err, code, "out of memory");
 	} else {
-		window__set_bounds(job->inc, job->session->n_cpus, res);
-		if (job->session->n_cpus)
-			res->ring_needed = window__ring_needed(res, job->session->n_cpus,
-							       job->session->started,
-							       job->session->cpus[0].ring.size);
+		window__set_bounds(job->inc, res->n_cpus, res);
+		if (res->n_cpus)
+			res->ring_needed =
+				window__ring_needed(res, res->n_cpus, job->session->started,
+						    job->session->cpus[0].ring.size);
+		for (size_t c = 0; c < res->n_cpus; c++)
+			res->cpus[c].away =
+				session__away(job->session, c, away_from(res, c), res->end);
 		code = gather(&w, err);
 	}
-	for (size_t c = 0; w.rings && c < job->session->n_cpus; c++)
+	for (size_t c = 0; w.rings && c < res->n_cpus; c++)
 		free(w.rings[c].v);
 	free(w.rings);
 	task_set__free(&w.tasks);

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/cpu_pulse.h"
+
+int cpu_pulse__open(int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.size = PERF_ATTR_SIZE_VER7,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static bool read_enabled(int fd, uint64_t *ret)
+{
+	uint64_t v[2]; /* value, time enabled */
+
+	if (fd < 0 || read(fd, v, sizeof(v)) != sizeof(v))
+		return false;
+	*ret = v[1];
+	return true;
+}
+
+bool cpu_pulse__is_alive(int fd, uint64_t *ret_ns)
+{
+	uint64_t before, after;
+
+	if (!read_enabled(fd, &before) || !read_enabled(fd, &after) || after > before)
+		return true;
+	*ret_ns = after;
+	return false;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Whether the perf events of a CPU still record: once it goes off line they are detached for good,
+ * and only their time tells.
+ */
+#ifndef FRBPF_COMMON_CPU_PULSE_H
+#define FRBPF_COMMON_CPU_PULSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* An event on @cpu that records nothing and lives as long as others that are opened now. Returns a
+ * descriptor or negative errno. */
+int cpu_pulse__open(int cpu);
+
+/* Is @fd alive? It is an event that is enabled, with the read format TOTAL_TIME_ENABLED. If not,
+ * *ret_ns is how long it was. Asking interrupts the CPU. One that cannot be asked is. */
+bool cpu_pulse__is_alive(int fd, uint64_t *ret_ns);
+
+#endif

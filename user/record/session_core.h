@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Inside of a session: its life on one CPU. Private to session*.c. */
+#ifndef FRBPF_RECORD_SESSION_CORE_H
+#define FRBPF_RECORD_SESSION_CORE_H
+
+#include "record/session.h"
+
+/* Anchor, pulse and ring of a CPU. */
+int session_cpu__open_ring(struct session_cpu *c, size_t ring_bytes, struct err *err);
+/* Have the event @fd, called @name, write into the ring. */
+int session_cpu__send(const struct session_cpu *c, int fd, const char *name, uint64_t *ret_id,
+		      struct err *err);
+/* Memory for the copies of the next @n CPUs. */
+int session__add_copies(struct session *s, size_t n, size_t ring_bytes, struct err *err);
+void session_cpu__close_events(int *fds, size_t n, int pulse);
+void session_cpu__close(struct session_cpu *c, size_t n_fds);
+
+#endif

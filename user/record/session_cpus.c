@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How a session follows CPUs that come and go. */
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "common/array.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/cpu_pulse.h"
+#include "perfdata/record.h"
+#include "record/session_core.h"
+
+#define ALIASES_OF_EVENT                                                                           \
+	16 /* times that a CPU comes back while its first records are in the ring */
+
+/* Asking interrupts the CPU. *ret_until: when it went. Under the lock. */
+static bool is_recorded(const struct session_cpu *c, uint64_t *ret_until)
+{
+	uint64_t enabled;
+
+	if (cpu_pulse__is_alive(c->pulse, &enabled))
+		return true;
+	*ret_until = c->opened + enabled;
+	return false;
+}
+
+static void note_away(struct session_cpu *c, uint64_t from, uint64_t to)
+{
+	if (c->n_away == SESSION_AWAY_MAX) {
+		c->away[0].to = c->away[1].to;
+		memmove(&c->away[1], &c->away[2], (--c->n_away - 1) * sizeof(c->away[0]));
+	}
+	c->away[c->n_away].from = from;
+	c->away[c->n_away++].to = to;
+}
+
+static uint64_t overlap(uint64_t from, uint64_t to, uint64_t a, uint64_t b)
+{
+	from = from > a ? from : a;
+	to = to < b ? to : b;
+	return from < to ? to - from : 0;
+}
+
+uint64_t session__away(struct session *s, size_t c, uint64_t from, uint64_t to)
+{
+	const struct session_cpu *cpu = &s->cpus[c];
+	uint64_t sum = 0, until;
+
+	if (s->target.kind == RECORD_TASKS) /* its events go on by themselves */
+		return 0;
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < cpu->n_away; i++)
+		sum += overlap(cpu->away[i].from, cpu->away[i].to, from, to);
+	if (!is_recorded(cpu, &until))
+		sum += overlap(until, UINT64_MAX, from, to);
+	pthread_mutex_unlock(&s->lock);
+	return sum;
+}
+
+/* Events of one CPU, not at work yet. */
+struct reopened {
+	int *fds; /* owned */
+	int pulse;
+	uint64_t opened;
+	struct session_alias *aliases; /* owned */
+	size_t n;
+};
+
+static void reopened__free(struct reopened *r)
+{
+	session_cpu__close_events(r->fds, r->n, r->pulse);
+	free(r->aliases);
+}
+
+static int open_event(struct session *s, size_t e, const struct session_cpu *c, struct reopened *r,
+		      struct err *err)
+{
+	struct event ev = s->events->v[e]; /* it is what the kernel took already */
+
+	ev.precise_max = ev.cycles_fallback = false;
+	r->fds[e] = event__open_for(&ev, &s->target, 0, c->cpu, err, NULL);
+	if (r->fds[e] < 0)
+		return r->fds[e];
+	r->aliases[e].stands_for =
+		s->ids[e * s->n_id_cpus + ((size_t)(c - s->cpus) < s->n_id_cpus ? c - s->cpus : 0)];
+	return session_cpu__send(c, r->fds[e], ev.name, &r->aliases[e].id, err);
+}
+
+static int open_events(struct session *s, const struct session_cpu *c, struct reopened *r,
+		       struct err *err)
+{
+	int ret = 0;
+
+	*r = (struct reopened){ .n = s->events->n, .pulse = -1, .opened = now_ns() };
+	r->fds = calloc(r->n ?: 1, sizeof(*r->fds));
+	r->aliases = calloc(r->n ?: 1, sizeof(*r->aliases));
+	if (!r->fds || !r->aliases)
+		ret = err_set(err, -ENOMEM, "out of memory");
+	for (size_t e = 0; r->fds && e < r->n; e++)
+		r->fds[e] = -1;
+	if (!ret)
+		ret = r->pulse = cpu_pulse__open(c->cpu);
+	if (ret < 0 && !err->msg[0])
+		err_set(err, ret, "CPU %d: %s", c->cpu, strerror(-ret));
+	for (size_t e = 0; ret >= 0 && e < r->n; e++)
+		ret = open_event(s, e, c, r, err);
+	if (ret < 0)
+		reopened__free(r);
+	return ret < 0 ? ret : 0;
+}
+
+/* The kernel gives ids in ascending order. Under the lock. */
+static int add_aliases(struct session *s, const struct reopened *r)
+{
+	size_t most = ALIASES_OF_EVENT * s->events->n * s->max_cpus;
+
+	if (s->n_aliases + r->n > most) {
+		memmove(s->aliases, s->aliases + r->n, (s->n_aliases - r->n) * sizeof(*s->aliases));
+		s->n_aliases -= r->n;
+	}
+	for (size_t i = 0; i < r->n; i++) {
+		if (!ARRAY_HAS_ROOM(s->aliases, s->n_aliases, s->cap_aliases, 64))
+			return -ENOMEM;
+		s->aliases[s->n_aliases++] = r->aliases[i];
+	}
+	return 0;
+}
+
+/* Put them in the place of those that are gone since @gone, ns. */
+static int take_over(struct session *s, struct session_cpu *c, struct reopened *r, uint64_t gone,
+		     struct err *err)
+{
+	int ret;
+
+	pthread_mutex_lock(&s->lock);
+	ret = add_aliases(s, r);
+	for (size_t e = 0; !ret && e < r->n; e++) {
+		if (ioctl(r->fds[e], PERF_EVENT_IOC_ENABLE, 0) < 0)
+			ret = -errno;
+	}
+	if (!ret) {
+		note_away(c, gone, now_ns());
+		session_cpu__close_events(c->fds, r->n, c->pulse != c->anchor ? c->pulse : -1);
+		c->fds = TAKE_PTR(r->fds);
+		c->pulse = r->pulse;
+		c->opened = r->opened;
+		r->pulse = -1;
+	}
+	pthread_mutex_unlock(&s->lock);
+	reopened__free(r);
+	return ret ? err_set(err, ret, "CPU %d: %s", c->cpu, strerror(-ret)) : 0;
+}
+
+static int reopen_cpu(struct session *s, struct session_cpu *c, uint64_t gone, struct err *err)
+{
+	struct reopened r;
+	int ret = open_events(s, c, &r, err);
+
+	return ret ? ret : take_over(s, c, &r, gone, err);
+}
+
+/* One that was never on line while the session recorded. */
+static int add_cpu(struct session *s, int cpu, struct err *err)
+{
+	struct session_cpu *c = &s->cpus[s->n_cpus];
+	size_t ring_bytes = s->cpus[0].ring.size;
+	int ret;
+
+	*c = (struct session_cpu){ .cpu = cpu, .anchor = -1, .pulse = -1, .ring.fd = -1 };
+	ret = session_cpu__open_ring(c, ring_bytes, err);
+	if (!ret && s->copy_bytes == s->n_cpus * ring_bytes)
+		ret = session__add_copies(s, 1, ring_bytes, err);
+	else if (!ret) /* set aside when it was tried before */
+		c->copy = s->copy_area + s->n_cpus * ring_bytes;
+	ret = ret ?: reopen_cpu(s, c, s->started, err);
+	if (ret)
+		session_cpu__close(c, s->events->n);
+	else
+		atomic_fetch_add(&s->n_cpus, 1);
+	return ret;
+}
+
+static int follow_cpu(struct session *s, int cpu, struct err *err)
+{
+	uint64_t gone;
+	bool recorded;
+	int ret;
+
+	for (size_t c = 0; c < s->n_cpus; c++) {
+		if (s->cpus[c].cpu != cpu)
+			continue;
+		pthread_mutex_lock(&s->lock);
+		recorded = is_recorded(&s->cpus[c], &gone);
+		pthread_mutex_unlock(&s->lock);
+		if (recorded)
+			return 0;
+		ret = reopen_cpu(s, &s->cpus[c], gone, err);
+		return ret ?: 1;
+	}
+	if (s->n_cpus == s->max_cpus)
+		return 0;
+	ret = add_cpu(s, cpu, err);
+	return ret ?: 1;
+}
+
+int session__follow_cpus(struct session *s, const int *online, size_t n, struct err *err)
+{
+	int count = 0, failed = 0;
+
+	if (s->target.kind == RECORD_TASKS)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		int ret = follow_cpu(s, online[i], err);
+
+		if (ret < 0 && ret != -ENODEV) /* -ENODEV: it went again */
+			failed = ret;
+		else if (ret > 0)
+			count++;
+	}
+	return failed ? err_prefix(err, failed, "session '%s': ", s->name) : count;
+}
+
+static int compare_aliases(const void *key, const void *entry)
+{
+	uint64_t id = *(const uint64_t *)key, other = ((const struct session_alias *)entry)->id;
+
+	return (id > other) - (id < other);
+}
+
+void session__rename(struct session *s, const struct perf_event_header **v, size_t n)
+{
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; s->n_aliases && i < n; i++) {
+		uint64_t id = record__id(v[i]);
+		const struct session_alias *a =
+			bsearch(&id, s->aliases, s->n_aliases, sizeof(*a), compare_aliases);
+
+		if (a)
+			record__set_id((struct perf_event_header *)v[i], a->stands_for);
+	}
+	pthread_mutex_unlock(&s->lock);
+}

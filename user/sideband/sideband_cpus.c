@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The rings of the side band: one on every CPU, also on those that come later. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/cpu_pulse.h"
+#include "common/cpus.h"
+#include "sideband/sideband_core.h"
+
+#define WATCH_BIT   (1ULL << 32) /* of what epoll tells: it is no ring but a watch */
+#define WATCH_BYTES ((size_t)64 << 10)
+
+static int watch(struct sideband *sb, int fd, uint64_t what)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = what };
+
+	return epoll_ctl(sb->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+/* The one of @cpu in @v, or the place behind the last. */
+static size_t find_ring(const struct sideband_ring *v, size_t n, int cpu)
+{
+	size_t i = 0;
+
+	while (i < n && v[i].cpu != cpu)
+		i++;
+	return i;
+}
+
+/* A BPF program may be gone when a ring comes to its watermark: so its events have rings of their
+ * own, which wake at once. A kernel before 5.1 tells nothing of BPF programs. */
+static int open_watch(struct sideband *sb, int cpu)
+{
+	size_t i = find_ring(sb->watches, sb->n_watches, cpu);
+	struct perf_event_attr attr;
+	struct sideband_ring r;
+	struct err err;
+
+	sideband_ring__init_watch_attr(&attr);
+	if (sideband_ring__open(&r, cpu, &attr, WATCH_BYTES, &err))
+		return 0;
+	if (watch(sb, r.fd, WATCH_BIT | i)) {
+		sideband_ring__close(&r);
+		return -ENOMEM;
+	}
+	if (i < sb->n_watches)
+		sideband_ring__close(&sb->watches[i]);
+	else
+		sb->n_watches++;
+	sb->watches[i] = r;
+	return 0;
+}
+
+/* In the place of the one that went with its CPU, if there was one. Under the lock. */
+static int open_ring(struct sideband *sb, int cpu, struct perf_event_attr *attr, struct err *err)
+{
+	size_t i = find_ring(sb->rings, sb->n_rings, cpu);
+	struct sideband_ring r;
+	int pulse, ret;
+
+	if (i == sb->max_cpus)
+		return -ENODEV;
+	pulse = cpu_pulse__open(cpu);
+	if (pulse < 0)
+		return err_set(err, pulse, "the side band on CPU %d: %s", cpu, strerror(-pulse));
+	ret = sideband_ring__open(&r, cpu, attr, sb->opts.ring_bytes, err);
+	if (ret) {
+		close(pulse);
+		return ret;
+	}
+	ret = watch(sb, r.fd, i);
+	if (ret) {
+		close(pulse);
+		sideband_ring__close(&r);
+		return err_set(err, ret, "epoll: %s", strerror(-ret));
+	}
+	if (i < sb->n_rings) {
+		sideband_ring__close(&sb->rings[i]);
+		close(sb->pulses[i]);
+	}
+	sb->rings[i] = r;
+	sb->pulses[i] = pulse;
+	if (i == sb->n_rings)
+		__atomic_store_n(&sb->n_rings, i + 1, __ATOMIC_RELEASE);
+	return open_watch(sb, cpu);
+}
+
+int sideband_core__open_rings(struct sideband *sb, struct err *err)
+{
+	_cleanup_free_ int *cpus = NULL;
+	size_t n, possible = cpus__n_possible();
+	int ret = cpus__online(&cpus, &n);
+
+	if (ret)
+		return err_set(err, ret, "which CPUs are online: %s", strerror(-ret));
+	sb->max_cpus = possible > n ? possible : n;
+	sb->rings = calloc(sb->max_cpus, sizeof(*sb->rings));
+	sb->watches = calloc(sb->max_cpus, sizeof(*sb->watches));
+	sb->pulses = calloc(sb->max_cpus, sizeof(*sb->pulses));
+	sb->ids = calloc(n, sizeof(*sb->ids));
+	if (!sb->rings || !sb->watches || !sb->pulses || !sb->ids)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		ret = open_ring(sb, cpus[i], &sb->attr, err);
+		if (ret && ret != -ENODEV) /* it went offline just now */
+			return ret;
+		if (!ret)
+			sb->ids[sb->n_ids++] = sb->rings[sb->n_rings - 1].id;
+	}
+	sb->attr.bpf_event = sb->n_watches > 0; /* as the files say it */
+	return sb->n_rings ? 0 : err_set(err, -ENODEV, "no CPU is online");
+}
+
+/* Under the lock. */
+static int follow_cpu(struct sideband *sb, int cpu, struct err *err)
+{
+	size_t i = find_ring(sb->rings, sb->n_rings, cpu);
+	struct perf_event_attr attr = sb->attr;
+	uint64_t enabled;
+	int ret;
+
+	if (i < sb->n_rings && cpu_pulse__is_alive(sb->pulses[i], &enabled))
+		return 0;
+	attr.bpf_event = 0; /* the watch's */
+	ret = open_ring(sb, cpu, &attr, err);
+	if (ret)
+		return ret;
+	/* in the files, all records are of the events that were there at the start */
+	sb->rings[find_ring(sb->rings, sb->n_rings, cpu)].told_id = sb->ids[0];
+	return 1;
+}
+
+int sideband__follow_cpus(struct sideband *sb, const int *online, size_t n, struct err *err)
+{
+	int count = 0, failed = 0;
+
+	sideband_core__drain(sb);
+	sideband__lock(sb);
+	for (size_t i = 0; i < n; i++) {
+		int ret = follow_cpu(sb, online[i], err);
+
+		if (ret < 0 && ret != -ENODEV)
+			failed = ret;
+		else if (ret > 0)
+			count++;
+	}
+	if (count)
+		sideband_core__lost(sb, 0);
+	sideband__unlock(sb);
+	return failed ?: count;
+}
+
+void sideband_core__on_ring(struct sideband *sb, const struct epoll_event *ev, bool *ret_drain)
+{
+	bool is_watch = ev->data.u64 & WATCH_BIT;
+	size_t i = ev->data.u64 & ~WATCH_BIT;
+	uint64_t enabled;
+
+	if (ev->events & (EPOLLHUP | EPOLLERR)) { /* its CPU went offline; if it is not back yet */
+		sideband__lock(sb);
+		if (is_watch || !cpu_pulse__is_alive(sb->pulses[i], &enabled))
+			epoll_ctl(sb->epoll_fd, EPOLL_CTL_DEL,
+				  is_watch ? sb->watches[i].fd : sb->rings[i].fd, NULL);
+		sideband__unlock(sb);
+	}
+	if (is_watch)
+		sideband_core__watch(sb);
+	else
+		*ret_drain = true;
+}
+
+void sideband_core__close_rings(struct sideband *sb)
+{
+	for (size_t i = 0; i < sb->n_rings; i++) {
+		sideband_ring__close(&sb->rings[i]);
+		close(sb->pulses[i]);
+	}
+	for (size_t i = 0; i < sb->n_watches; i++)
+		sideband_ring__close(&sb->watches[i]);
+	free(sb->rings);
+	free(sb->watches);
+	free(sb->pulses);
+}
