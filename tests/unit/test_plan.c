@@ -120,6 +120,32 @@ static void warnings(void **state)
 	release(&p);
 }
 
+/* Rings that are made for less than what the rule is about. */
+static void too_short(void **state)
+{
+	struct planned p =
+		plan_text("[daemon]\nmax-memory = 1G\n"
+			  "[session-a]\nrun = -e cs -a --overwrite\nring = 2s\n"
+			  "[session-b]\nrun = -e cpu-clock -F 4000 -m 64K -a --overwrite\n"
+			  "[rule-long]\nwhen = blocked > 10s\ndump = a\n"
+			  "[rule-same]\nwhen = blocked > 2s\ndump = a\n"
+			  "[rule-pre]\nwhen = blocked > 10ms\ndump = a\npre = 3s\n"
+			  "[rule-rate]\nwhen = blocked > 1s\ndump = b\n"
+			  "[rule-short]\nwhen = blocked > 1s\ndump = a\n"
+			  "[rule-fits]\nwhen = blocked > 10ms\ndump = a\npre = 2s\n"
+			  "[rule-hit]\nwhen = oom:mark_victim\n"
+			  "[rule-psi]\nwhen = psi:memory some > 3s in 4s\n");
+
+	assert_int_equal(p.err, 0);
+	check_said(&p, "'a' are to hold 2s: its dumps, which should reach back more than 10s",
+		   DIAG_WARNING, 9, 8);
+	check_said(&p, "should reach back more than 2s", DIAG_WARNING, 12, 8);
+	check_said(&p, "should reach back 3s", DIAG_WARNING, 17, 7);
+	check_said(&p, "the rings of session 'b'", DIAG_WARNING, 19, 8);
+	assert_int_equal(p.d.n, 4);
+	release(&p);
+}
+
 /* What says what it does gets no warning: every match, every session by default. */
 static void no_warnings(void **state)
 {
@@ -199,6 +225,7 @@ int main(void)
 		cmocka_unit_test(all_errors_in_one_run),
 		cmocka_unit_test(warnings),
 		cmocka_unit_test(no_warnings),
+		cmocka_unit_test(too_short),
 		cmocka_unit_test(memory),
 		cmocka_unit_test(windows),
 	};

@@ -100,6 +100,54 @@ static bool check_window(const struct linter *l, const struct rule_conf *rule, c
 	return false;
 }
 
+/* How long ago what fires the rule began, at least; 0: nobody knows. */
+static uint64_t lasts(const struct rule_conf *rule)
+{
+	const struct when *w = &rule->when;
+
+	return w->hit || w->fails || when__source(w->source)->no_begin ? 0 : w->threshold;
+}
+
+/* The session that is known to hold the least, from what its line or its `ring` says. */
+static const struct session_conf *shallowest(const struct linter *l, const struct rule_conf *rule,
+					     bool rates, uint64_t *ret_holds)
+{
+	const struct session_conf *least = NULL;
+
+	for (size_t i = 0; i < rule->n_sessions; i++) {
+		const struct session_conf *s = &l->rs->sessions[rule->sessions[i]];
+		uint64_t most = l->plan->sessions[rule->sessions[i]].window_most;
+		uint64_t holds = s->ring ?: rates ? most : 0;
+
+		if (!holds || (least && holds >= *ret_holds))
+			continue;
+		least = s;
+		*ret_holds = holds;
+	}
+	return least;
+}
+
+/* Rings that are too short by what they are made for. For `pre` check_window() knows the rates. */
+static void check_reach(const struct linter *l, const struct rule_conf *rule)
+{
+	bool automatic = rule->pre == RULESET_WINDOW_AUTO;
+	uint64_t holds = 0, wanted = automatic ? lasts(rule) : rule->pre;
+	const struct session_conf *s = shallowest(l, rule, automatic, &holds);
+	struct span span = rule->when_span;
+	char text[32], need[32];
+
+	if (!s || holds > wanted || (!automatic && holds == wanted))
+		return;
+	if (!automatic && !find_key(l->rs, rule, "pre", &span))
+		return;
+	diags__warn(l->d, rule->src ?: l->rs->config->src, span,
+		    "the rings of session '%s' are to hold %s: its dumps, which should reach back "
+		    "%s%s, will be short",
+		    s->name, units__format_duration(holds, text, sizeof(text)),
+		    automatic ? "more than " : "",
+		    units__format_duration(wanted, need, sizeof(need)));
+}
+
 static bool is_of_subject(uint8_t field)
 {
 	return field < FRBPF_FIELD_VALUE && field != FRBPF_FIELD_CPU;
@@ -148,6 +196,7 @@ static void check_rule(const struct linter *l, const struct rule_conf *rule)
 	check_subject(l, rule);
 	check_threshold(l, rule);
 	check_cooldown(l, rule);
+	check_reach(l, rule);
 	if (check_window(l, rule, "post", rule->post) && rule->pre != RULESET_WINDOW_AUTO)
 		check_window(l, rule, "pre", rule->pre + rule->post);
 }
