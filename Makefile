@@ -169,7 +169,10 @@ install: all
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/frbpf/ci configs/ci/*
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/frbpf/examples configs/examples/*
 	install -D -m 0644 configs/include/frbpf.h $(DESTDIR)$(PREFIX)/include/frbpf.h
-	install -D -m 0644 README.md $(DESTDIR)$(PREFIX)/share/doc/frbpf/README.md
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/frbpf README.md CONTRIBUTING.md
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/frbpf/docs docs/*.md
+	for p in docs/*.[1-8]; do install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man$${p##*.} $$p; done
+	install -D -m 0644 configs/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/frbpf
 	install -d $(DESTDIR)/etc/systemd/system
 	sed 's|/usr/local|$(PREFIX)|' configs/frbpf.service > $(DESTDIR)/etc/systemd/system/frbpf.service
 
@@ -177,8 +180,10 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/frbpf $(DESTDIR)$(PREFIX)/include/frbpf.h
 	rm -f $(patsubst configs/%,$(DESTDIR)$(PREFIX)/share/frbpf/%,$(wildcard configs/*.conf configs/ci/* configs/examples/*))
-	rm -f $(DESTDIR)$(PREFIX)/share/doc/frbpf/README.md $(DESTDIR)/etc/systemd/system/frbpf.service
-	for d in share/frbpf/ci share/frbpf/examples share/frbpf share/doc/frbpf; do \
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/doc/frbpf/,README.md CONTRIBUTING.md $(wildcard docs/*.md))
+	for p in docs/*.[1-8]; do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$${p##*/}; done
+	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/frbpf $(DESTDIR)/etc/systemd/system/frbpf.service
+	for d in share/frbpf/ci share/frbpf/examples share/frbpf share/doc/frbpf/docs share/doc/frbpf; do \
 		if [ -d $(DESTDIR)$(PREFIX)/$$d ]; then rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX)/$$d; fi; done
 
 format:
@@ -192,7 +197,7 @@ help:
 	@echo 'make unit workloads   build the unit tests, the test workloads'
 	@echo 'make fuzz             fuzz every parser, 5 minutes each (FUZZ_TIME=seconds)'
 	@echo 'make bench            measure beside perf, bcc and bpftrace (root)'
-	@echo 'make install          program, rules files, frbpf.h and systemd unit (PREFIX, DESTDIR)'
+	@echo 'make install          program, pages, completion, rules files, frbpf.h and systemd unit (PREFIX, DESTDIR)'
 	@echo 'make uninstall        remove what make install has put there'
 	@echo 'make GEN_VMLINUX_H=1  take kernel types from the running kernel'
 

@@ -221,7 +221,7 @@ check_lint() {
 		suite_end "shellcheck is not installed"
 		return
 	fi
-	for file in scripts/*.sh scripts/*/*.sh tests/*/*.sh .ci/run tests/e2e/*.bash tests/e2e/*.bats; do
+	for file in scripts/*.sh scripts/*/*.sh configs/*.bash tests/*/*.sh .ci/run tests/e2e/*.bash tests/e2e/*.bats; do
 		[[ -e $file ]] || continue
 		files+=("lint/$file")
 		mkdir -p "$tmp/lint/${file%/*}"

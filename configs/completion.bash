@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# Completion for bash. What there is to complete, the program says itself: its commands by --help, which prints the table
+# of commands, and options by --help of each command. So it never knows less than the program, nor more.
+
+_frbpf_commands() {
+	"$1" --help 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p'
+}
+
+_frbpf_options() { # PROGRAM COMMAND
+	"$1" "$2" --help 2>/dev/null | sed -n 's/^  .\{0,4\}\(--[a-z-]*\).*/\1/p; s/^  \(-[a-z]\)[, ].*/\1/p'
+}
+
+# The second column of status -x, but for the daemon's own line.
+_frbpf_sessions() {
+	"$1" status -x, 2>/dev/null | sed -n '2,$s/^[^,]*,\([^,]*\),.*/\1/p'
+}
+
+_frbpf_words() { # PROGRAM COMMAND PREVIOUS
+	case $2:$3 in
+	diff:--sort) echo self total ;;
+	*:--session | dump:-s) [[ $2 == run ]] || _frbpf_sessions "$1" ;;
+	load:* | check:*) echo @latency @disk @memory @crash @network @function @interrupts ;;
+	show:*) echo last && "$1" ls 2>/dev/null | sed 's/ .*//' ;;
+	esac
+}
+
+_frbpf() {
+	local program=$1 word=$2 previous=$3 command='' i
+	# what follows -- is another program's command line
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		--) COMPREPLY=() && compopt -o default && return ;;
+		--base | --config) [[ $command ]] || ((i++)) ;;
+		-*) ;;
+		*) command=${command:-${COMP_WORDS[i]}} ;;
+		esac
+	done
+	if [[ ! $command ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(_frbpf_commands "$program")" -- "$word")
+	elif [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(_frbpf_options "$program" "$command")" -- "$word")
+	else
+		mapfile -t COMPREPLY < <(compgen -W "$(_frbpf_words "$program" "$command" "$previous")" -- "$word")
+	fi
+}
+
+# without a word of ours: names of files
+complete -o default -F _frbpf frbpf

@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# The pages say what the program knows: commands, options, keys, sources and fields, as the program itself lists them.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
+load helpers
+
+setup() {
+	common_setup
+	cd "$root" || return
+}
+
+commands() {
+	"$FRBPF" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'
+}
+
+# Names on standard input that no line of the page has as MACRO NAME; with " -" they are options.
+missing() { # PAGE MACROS
+	local name
+	while read -r name; do
+		grep -qE "(^\.|[ .(])($2) ([^ ]+ )?(, )?$name\b" "$1" || echo "$name"
+	done
+}
+
+# The same, wherever they stand in the text.
+missing_words() { # PAGE
+	local name
+	while read -r name; do
+		grep -qwF -e "$name" "$1" || echo "$name"
+	done
+}
+
+@test "every command and each of its options stands in a page" {
+	local command page
+	[[ $(commands | wc -l) -ge 10 ]]
+	[[ ! $(commands | missing docs/frbpf.8 Cm) ]] || fail "$(commands | missing docs/frbpf.8 Cm)"
+	for command in $(commands); do
+		page=docs/frbpf.8
+		[[ ! -e docs/frbpf-$command.1 ]] || page=docs/frbpf-$command.1
+		"$FRBPF" "$command" --help | grep -oE '(^|[ ,])--[a-z-]+' | tr -d ' ,' | sort -u |
+			sed 's/^-//' >"$BATS_TEST_TMPDIR/options"
+		grep -qx -e -help "$BATS_TEST_TMPDIR/options"
+		[[ ! $(missing "$page" Fl <"$BATS_TEST_TMPDIR/options") ]] ||
+			fail "$command: $page lacks $(missing "$page" Fl <"$BATS_TEST_TMPDIR/options")"
+	done
+}
+
+@test "every key of a section stands in the page on rules files" {
+	printf '[daemon]\n0\n0zqxj = 1\nzqxj = 1\n[session-a]\nrun = -a\nzqxj = 1\n[rule-a]\nwhen = runqlat > 1s\nzqxj = 1\n' |
+		sed '/^0/d' >"$RULES"
+	run -1 --separate-stderr "$FRBPF" check "$RULES"
+	sed -n "s/.*unknown key 'zqxj' in .*: there are //p" <<<"$stderr" | tr ' ' '\n' | sort -u >"$BATS_TEST_TMPDIR/keys"
+	grep -qx base "$BATS_TEST_TMPDIR/keys"
+	grep -qx run "$BATS_TEST_TMPDIR/keys"
+	grep -qx when "$BATS_TEST_TMPDIR/keys"
+	[[ ! $(missing docs/frbpf-rules.5 'It Ic' <"$BATS_TEST_TMPDIR/keys") ]] ||
+		fail "missing: $(missing docs/frbpf-rules.5 'It Ic' <"$BATS_TEST_TMPDIR/keys")"
+}
+
+@test "every source, and every field that if knows of it, stands in the page on rules files" {
+	local source
+	"$FRBPF" events --json 2>/dev/null |
+		jq -r '.events[] | select(.in == "when" and (.name | contains(":") | not)) | .name' >"$BATS_TEST_TMPDIR/sources"
+	grep -qx runqlat "$BATS_TEST_TMPDIR/sources"
+	[[ ! $(missing_words docs/frbpf-rules.5 <"$BATS_TEST_TMPDIR/sources") ]] ||
+		fail "missing: $(missing_words docs/frbpf-rules.5 <"$BATS_TEST_TMPDIR/sources")"
+	while read -r source; do
+		"$FRBPF" events -v "$source" 2>/dev/null | sed -n 's/^    \([a-z]*\)[0-9]* .*/\1/p'
+	done <"$BATS_TEST_TMPDIR/sources" | sort -u >"$BATS_TEST_TMPDIR/fields"
+	grep -qx comm "$BATS_TEST_TMPDIR/fields"
+	sed -i 's/^arg$/arg0/' "$BATS_TEST_TMPDIR/fields"
+	[[ ! $(missing_words docs/frbpf-rules.5 <"$BATS_TEST_TMPDIR/fields") ]] ||
+		fail "missing: $(missing_words docs/frbpf-rules.5 <"$BATS_TEST_TMPDIR/fields")"
+}
+
+@test "every name that a manifest has stands in the page on manifests" {
+	local file=user/dump/base/manifest.c
+	grep -v '#include' $file | grep -oE '"[a-z_]{2,}"' | tr -d '"' | sort -u >"$BATS_TEST_TMPDIR/names"
+	grep -qx threshold_ns "$BATS_TEST_TMPDIR/names"
+	[[ ! $(missing_words docs/frbpf-manifest.5 <"$BATS_TEST_TMPDIR/names") ]] ||
+		fail "missing: $(missing_words docs/frbpf-manifest.5 <"$BATS_TEST_TMPDIR/names")"
+}
+
+@test "a rules file in a page is right" {
+	sed -n '/^\[session-cpu\]/,/^\.Ed/p' docs/frbpf-rules.5 | sed '/^\.Ed/,$d' >"$RULES"
+	run -0 --separate-stderr "$FRBPF" check "$RULES"
+	sed -n '/^\[session-cpu\]/,/^```/p' README.md | sed '/^```/,$d' >"$RULES"
+	run -0 --separate-stderr "$FRBPF" check "$RULES"
+	sed -n '/^\[session-offcpu\]/,/^```/p' docs/tutorial.md | sed '/^```/,$d' >"$RULES"
+	run -0 --separate-stderr "$FRBPF" check "$RULES"
+}
+
+@test "the README has at most 150 lines, and the glossary at most 20 terms" {
+	(($(wc -l <README.md) <= 150))
+	(($(sed -n '/^## Glossary/,$p' CONTRIBUTING.md | grep -c '^| [a-z]') <= 21)) # with the line of titles
+}
+
+@test "files and links that the pages name are there" {
+	local page link dir
+	for page in README.md CONTRIBUTING.md docs/*.md; do
+		dir=$(dirname "$page")
+		while read -r link; do
+			[[ -e $dir/$link ]] || fail "$page: $link is not there"
+		done < <(grep -oE '\]\([^)#]+' "$page" | sed 's/^](//' | grep -v '^http')
+		while read -r link; do
+			[[ -e $link ]] || fail "$page: $link is not there"
+		done < <(grep -oE '(bpf|configs|docs|scripts|tests|user)/[A-Za-z0-9_./-]*[A-Za-z0-9]\b' "$page" |
+			grep -v NAME | sort -u)
+	done
+	for page in docs/*.[1-8]; do
+		while read -r link; do
+			[[ -e docs/$link || $link != frbpf* ]] || fail "$page: $link is not there"
+		done < <(sed -n 's/^\.Xr \([a-z-]*\) \([0-9]\).*/\1.\2/p' "$page")
+	done
+}
+
+@test "the manual pages are formatted without a complaint" {
+	command -v man >/dev/null || skip "no man"
+	local page
+	for page in docs/*.[1-8]; do
+		run -0 --separate-stderr env MANWIDTH=80 man --warnings ./"$page"
+		[[ ! $stderr ]] || fail "$page: $stderr"
+		[[ $output == *NAME*DESCRIPTION* ]]
+		! command -v mandoc >/dev/null || mandoc -Tlint -W warning "$page"
+	done
+}
+
+complete_words() { # WORDS...: what is offered for the last one
+	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+	_frbpf "$FRBPF" "${*: -1}" "${COMP_WORDS[-2]}"
+	printf '%s\n' "${COMPREPLY[@]}" | sort
+}
+
+@test "completion offers every command and every option" {
+	local command
+	# shellcheck source=configs/completion.bash
+	source configs/completion.bash
+	diff <(commands | sort) <(complete_words frbpf '')
+	[[ $(complete_words frbpf che) == check ]]
+	for command in $(commands); do
+		diff <("$FRBPF" "$command" --help | grep -oE '^  .{0,4}--[a-z-]+' | grep -oE -e '--.*' | sort) \
+			<(complete_words frbpf --base "$BASE" "$command" --)
+	done
+	[[ $(complete_words frbpf load @l) == @latency ]]
+}
+
+@test "make install puts program, pages and completion in place, and make uninstall takes them away" {
+	[[ -x $root/frbpf ]] || skip "not built here"
+	local file
+	make -s -o all -o frbpf install DESTDIR="$BATS_TEST_TMPDIR/i" PREFIX=/usr
+	for file in bin/frbpf share/man/man8/frbpf.8 share/man/man1/frbpf-run.1 share/man/man5/frbpf-rules.5 \
+		share/man/man5/frbpf-manifest.5 share/man/man7/frbpf-app.7 \
+		share/bash-completion/completions/frbpf share/doc/frbpf/README.md share/doc/frbpf/docs/tutorial.md; do
+		[[ -e $BATS_TEST_TMPDIR/i/usr/$file ]] || fail "$file is not installed"
+	done
+	make -s uninstall DESTDIR="$BATS_TEST_TMPDIR/i" PREFIX=/usr
+	[[ ! $(find "$BATS_TEST_TMPDIR/i" -type f) ]] || fail "left: $(find "$BATS_TEST_TMPDIR/i" -type f)"
+}
