@@ -208,7 +208,7 @@ static int take_many(struct app_limits *l, uid_t uid, uint64_t now, int n)
 
 static void limits(void **state)
 {
-	struct app_limits l = { 0 };
+	static struct app_limits l;
 	uint64_t now = 1000 * SEC;
 
 	assert_int_equal(take_many(&l, 1, now, 1000), APP_LIMIT_BURST);
@@ -218,21 +218,43 @@ static void limits(void **state)
 	assert_int_equal(take_many(&l, 1, now + 1000 * SEC, 1000), APP_LIMIT_BURST);
 }
 
-/* Many users cannot make room for themselves by driving out others. */
+/* Who sends with many uids takes no place from others, nor gets more room for himself. */
 static void limits_of_many_users(void **state)
 {
-	struct app_limits l = { 0 };
+	static struct app_limits l;
 	uint64_t now = 1000 * SEC;
-	uid_t uid;
 
-	assert_int_equal(take_many(&l, 0, now, 1000), APP_LIMIT_BURST);
-	for (uid = 1; uid < 10 * APP_LIMIT_USERS; uid++)
-		assert_int_equal(app_limits__take(&l, uid, now), uid < APP_LIMIT_USERS);
-	assert_int_equal(take_many(&l, 0, now, 1), 0);
-	/* those of one message are full again 10 ms later; his is not */
-	now += SEC / 10;
-	assert_int_equal(take_many(&l, 5000, now, 1), 1);
-	assert_int_equal(take_many(&l, 0, now, 1000), APP_LIMIT_RATE / 10);
+	for (uid_t uid = 100000; uid < 100070; uid++)
+		assert_int_equal(take_many(&l, uid, now, 1000), APP_LIMIT_BURST);
+	for (uid_t uid = 1; uid < 20; uid++)
+		assert_int_equal(take_many(&l, uid, now, 1000), APP_LIMIT_BURST);
+	/* more than there are places for: shared, but those who have one keep it */
+	for (uid_t uid = 200000; uid < 220000; uid++)
+		app_limits__take(&l, uid, now);
+	assert_int_equal(take_many(&l, 1, now, 1), 0);
+	assert_int_equal(take_many(&l, 1, now + SEC, 1000), APP_LIMIT_RATE);
+	/* all are full again */
+	now += 10 * SEC;
+	assert_int_equal(take_many(&l, 5000, now, 1000), APP_LIMIT_BURST);
+}
+
+/* The ranges of one owner are one user. */
+static void limits_of_ranges(void **state)
+{
+	static struct app_limits l;
+	char text[] =
+		"ann:100000:65536\n# none\nbob:200000:65536\nann:300000:10\nx:1\ny:a:b\n:\nz:1:0\n";
+	uint64_t now = 1000 * SEC;
+
+	app_limits__set_ranges(&l, text);
+	assert_int_equal(l.n_ranges, 3);
+	assert_int_equal(take_many(&l, 100000, now, 150), 150);
+	assert_int_equal(take_many(&l, 165535, now, 30), 30);
+	assert_int_equal(take_many(&l, 300009, now, 1000), APP_LIMIT_BURST - 180);
+	assert_int_equal(take_many(&l, 100001, now, 1000), 0);
+	assert_int_equal(take_many(&l, 300010, now, 1000), APP_LIMIT_BURST);
+	assert_int_equal(take_many(&l, 265535, now, 1000), APP_LIMIT_BURST);
+	assert_int_equal(take_many(&l, 99999, now, 1000), APP_LIMIT_BURST);
 }
 
 int main(void)
@@ -244,6 +266,7 @@ int main(void)
 		cmocka_unit_test(lengths),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(limits_of_many_users),
+		cmocka_unit_test(limits_of_ranges),
 	};
 
 	return cmocka_run_group_tests_name("app_message", tests, NULL, NULL);
