@@ -350,7 +350,7 @@ has_no_more_files() { # PID N
 @test "frbpf run hears the messages of its command, and not those of others" {
 	local out=$BATS_TEST_TMPDIR/out go=$BATS_TEST_TMPDIR/go socket=/run/frbpf/app others
 	cat >"$BATS_TEST_TMPDIR/cmd" <<-'EOF'
-		[ -S "$3" ] || set -- "$1" "$2" "$4/app"
+		set -- "$1" "$2" "$FRBPF_APP"
 		printf 'slow 200ms' | "$1" "$3" || exit 9
 		echo "$3" >"$2.socket" && mv "$2.socket" "$2.inside"
 		while [ ! -e "$2" ]; do sleep 0.05; done

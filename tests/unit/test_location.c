@@ -60,6 +60,7 @@ static int set_up(void **state)
 	unlink(in_dir(".perfconfig"));
 	if (have_namespace) {
 		unlink(NOTE);
+		unlink(NOTE ".lock");
 		rmdir(LOCATION_RUN_DIR);
 		unlink(LOCATION_RULES);
 		unlink(PERF_ETC);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -67,6 +68,24 @@ static int send_to(const char *path, const struct buf *b)
 	return 0;
 }
 
+/* To the recording that we are the command of. */
+static int deliver_to_run(const char *path, const struct buf *b)
+{
+	int err = send_to(path, b);
+
+	if (!err)
+		return EXIT_DONE;
+	if (err == -EAGAIN)
+		log_error("%s: so many messages wait there that this one was dropped", path);
+	else if (err == -ENOENT || err == -ECONNREFUSED)
+		log_error("nobody listens at %s (" LOCATION_APP_ENV "): the recording has no rule "
+			  "`when = app:...`, or has ended",
+			  path);
+	else
+		log_error("%s (" LOCATION_APP_ENV "): %s", path, strerror(-err));
+	return EXIT_FAILED;
+}
+
 /* The base is root's: whoever cannot look into it can still write to the socket in /run. */
 static int deliver(const char *base, const struct buf *b)
 {
@@ -101,6 +120,7 @@ static int run_trigger(int argc, char **argv)
 {
 	static const struct option long_opts[] = { CMD_COMMON_OPTIONS, { 0 } };
 	struct location_hint hint = { 0 };
+	const char *app = getenv(LOCATION_APP_ENV);
 	struct buf message = { 0 };
 	char base[PATH_MAX];
 	int opt, status;
@@ -110,10 +130,12 @@ static int run_trigger(int argc, char **argv)
 	if (optind == argc)
 		return cmd_usage_error(&cmd_trigger, "the name of a message is expected");
 	status = make_message(argc - optind, argv + optind, &message);
-	if (!status)
+	if (!status && app && *app && !hint.base && !hint.config) {
+		status = deliver_to_run(app, &message);
+	} else if (!status) {
 		status = cmd_find_base(&hint, base);
-	if (!status)
-		status = deliver(base, &message);
+		status = status ? status : deliver(base, &message);
+	}
 	buf__free(&message);
 	return status;
 }
@@ -125,7 +147,8 @@ const struct command cmd_trigger = {
 	.summary = "send a message, for rules with `when = app:NAME`",
 	.help = "Any user may send one. It has been sent when the exit status is 0; what comes of "
 		"it "
-		"is up to the rules.\n\n"
+		"is up to the rules. Within `frbpf run` it goes to that recording "
+		"(" LOCATION_APP_ENV "), unless --base or --config say otherwise.\n\n"
 		"  DURATION            how long it took until now, such as 812ms\n"
 		"  KEY=VALUE           for the `if` of rules, such as status=500\n",
 };

@@ -422,7 +422,7 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 		.rt_priority = RT_PRIORITY_SIDEBAND,
 	};
 	struct recorder_opts recorder = { .rt_priority = RT_PRIORITY_TRIGGER };
-	char app_path[PATH_MAX];
+	char app_path[PATH_MAX + 8];
 	struct rulebook_opts rules = {
 		.tracefs = d->tracefs,
 		.dump = &d->dump_env,
@@ -447,8 +447,8 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	code = state_keeper__new(&d->base, d->detectors, err, &d->keeper);
 	if (code)
 		return code;
-	location__app_socket(d->base.path, app_path);
-	detectors__set_app_path(d->detectors, app_path);
+	snprintf(app_path, sizeof(app_path), "%s/app", d->base.path);
+	detectors__set_app_path(d->detectors, app_path, d->base.fd);
 	recorder.detectors = d->detectors;
 	code = recorder__new(&recorder, err, &d->recorder);
 	if (code)
@@ -511,6 +511,17 @@ static void raise_fd_limit(void)
 	}
 }
 
+/* Another recorder has the socket that every application knows. */
+static void say_app_socket(const struct daemon *d)
+{
+	struct app_stats st;
+
+	detectors__app_stats(d->detectors, &st);
+	if (st.path && !st.common)
+		log_info("messages of applications are taken at %s; %s is not ours", st.path,
+			 LOCATION_APP);
+}
+
 static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, struct err *err)
 {
 	int code;
@@ -531,6 +542,8 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 	if (code)
 		return code;
 	location__announce(d->base.path);
+	if (location__is_noted(d->base.path))
+		detectors__set_app_common(d->detectors, LOCATION_APP);
 	rulebook__follow(d->rulebook);
 	return 0;
 }
@@ -637,6 +650,7 @@ int daemon__run(const struct daemon_opts *opts, struct ruleset *rs, struct plan 
 	log_info("recording: %zu sessions, %zu rules, base %s",
 		 recorder__generation(d.recorder)->n_dumpers,
 		 recorder__generation(d.recorder)->rules->n_rules, d.base.path);
+	say_app_socket(&d);
 	serve(&d);
 	log_info("stopped %s", d.stopped_by);
 	tear_down(&d, false);

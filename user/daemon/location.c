@@ -14,7 +14,8 @@
 #include "rules/config.h"
 #include "rules/rules_files.h"
 
-#define NOTE LOCATION_RUN_DIR "/base"
+#define NOTE	  LOCATION_RUN_DIR "/base"
+#define NOTE_LOCK LOCATION_RUN_DIR "/base.lock"
 
 /* [daemon] base of the file @path; only its syntax must be right. Returns whether it has one, or
  * negative errno. */
@@ -145,17 +146,29 @@ static bool take_run_dir(const char *base)
 {
 	char other[PATH_MAX] = "";
 
-	if (geteuid() != 0 || (mkdir(LOCATION_RUN_DIR, 0755) < 0 && errno != EEXIST))
-		return false;
 	/* closing any descriptor of our own lock would give it away */
 	return !read_note(other) || same_dir(other, base) || !is_alive(other);
 }
 
-void location__announce(const char *base)
+/* Of several that start at a time, one decides after the other. Nobody else can open it. */
+static int lock_run_dir(void)
 {
+	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	_cleanup_close_ int fd = -1;
 
-	if (!take_run_dir(base))
+	if (geteuid() != 0 || (mkdir(LOCATION_RUN_DIR, 0755) < 0 && errno != EEXIST))
+		return -1;
+	fd = open(NOTE_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 || fcntl(fd, F_OFD_SETLKW, &fl) < 0)
+		return -1;
+	return TAKE_FD(fd);
+}
+
+void location__announce(const char *base)
+{
+	_cleanup_close_ int lock = lock_run_dir(), fd = -1;
+
+	if (lock < 0 || !take_run_dir(base))
 		return;
 	fd = open(NOTE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd >= 0)
@@ -168,14 +181,6 @@ void location__withdraw(const char *base)
 
 	if (read_note(noted) && strcmp(noted, base) == 0)
 		unlink(NOTE);
-}
-
-void location__app_socket(const char *base, char ret[static PATH_MAX])
-{
-	if (take_run_dir(base))
-		snprintf(ret, PATH_MAX, "%s", LOCATION_APP);
-	else
-		snprintf(ret, PATH_MAX, "%.*s/app", PATH_MAX - 8, base);
 }
 
 bool location__is_noted(const char *base)

@@ -11,6 +11,7 @@
 #define LOCATION_RUN_DIR "/run/frbpf"
 #define LOCATION_APP	 LOCATION_RUN_DIR "/app"
 #define LOCATION_RULES	 "/etc/frbpf/rules.conf"
+#define LOCATION_APP_ENV "FRBPF_APP" /* the application socket of `frbpf run`, for its command */
 
 /* What the user said; NULL: nothing. */
 struct location_hint {
@@ -28,10 +29,7 @@ int location__find(const struct location_hint *hint, char ret[static PATH_MAX], 
 void location__announce(const char *base);
 void location__withdraw(const char *base);
 
-/* Where the daemon of @base has its application socket: /run/frbpf/app for the one whose note is in
- * /run/frbpf, or would be; BASE/app for others. Makes /run/frbpf if it is to be there. */
-void location__app_socket(const char *base, char ret[static PATH_MAX]);
-/* Is the note in /run/frbpf that of @base? */
+/* Is the note in /run/frbpf that of @base? Then /run/frbpf/app is its application socket, beside BASE/app. */
 bool location__is_noted(const char *base);
 
 #endif

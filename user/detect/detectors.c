@@ -166,9 +166,14 @@ void detectors__confine_to_cgroup(struct detectors *d, uint64_t id)
 	d->env.scope_cgroup = id;
 }
 
-void detectors__set_app_path(struct detectors *d, const char *path)
+void detectors__set_app_path(struct detectors *d, const char *path, int dir_fd)
 {
-	app_socket__set_path(d->env.app_socket, path);
+	app_socket__set_path(d->env.app_socket, path, dir_fd);
+}
+
+void detectors__set_app_common(struct detectors *d, const char *path)
+{
+	app_socket__set_common(d->env.app_socket, path);
 }
 
 void detectors__app_stats(const struct detectors *d, struct app_stats *ret)

@@ -27,8 +27,11 @@ struct detectors;
 
 int detectors__open(struct err *err, struct detectors **ret);
 
-/* Where applications send their messages, before the first update; without it none are seen. */
-void detectors__set_app_path(struct detectors *d, const char *path);
+/* Where applications send their messages, before the first update; without it none are seen. @dir_fd: see
+ * app_socket__set_path(). */
+void detectors__set_app_path(struct detectors *d, const char *path, int dir_fd);
+/* And the place that all know, if no other recorder has it. */
+void detectors__set_app_common(struct detectors *d, const char *path);
 
 /*
  * The rules are about these only, others are no subjects and not counted. At most one of them, and

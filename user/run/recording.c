@@ -63,7 +63,7 @@ static int open_parts(struct recording *r, const struct ruleset *rs, struct err 
 	code = code ?: detectors__open(err, &r->detectors);
 	if (code)
 		return code;
-	detectors__set_app_path(r->detectors, r->opts.app_path);
+	detectors__set_app_path(r->detectors, r->opts.app->path, r->opts.app->dir_fd);
 	code = run_target__confine(r->opts.target, r->detectors, err);
 	recorder.detectors = r->detectors;
 	return code ?: recorder__new(&recorder, err, &r->recorder);

@@ -9,6 +9,7 @@
 #define FRBPF_RUN_RECORDING_H
 
 #include "dump/base/base_dir.h"
+#include "run/app_place.h"
 #include "run/outcome.h"
 #include "run/run_rules.h"
 #include "run/target.h"
@@ -17,8 +18,8 @@ struct recording;
 
 struct recording_opts { /* all of it is borrowed until recording__free() */
 	struct base_dir *base;
-	struct tracefs *tracefs; /* NULL: there is none */
-	const char *app_path;	 /* where the command sends messages of `app:` rules to */
+	struct tracefs *tracefs;     /* NULL: there is none */
+	const struct app_place *app; /* where the command sends messages of `app:` rules to */
 	struct run_target *target;
 	struct outcome *outcome; /* told of every incident, and of the rest at the end */
 	bool discard;		 /* whatever is saved is outcome.rest: nobody wants to keep it */

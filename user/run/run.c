@@ -9,7 +9,9 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "daemon/location.h"
 #include "record/privilege.h"
+#include "run/app_place.h"
 #include "run/folder.h"
 #include "run/hot_stacks.h"
 #include "run/incident_note.h"
@@ -17,8 +19,6 @@
 #include "run/report/report.h"
 #include "run/run.h"
 #include "run/wait.h"
-
-#define APP_VARIABLE "FRBPF_APP" /* where the command finds the application socket */
 
 struct run {
 	const struct run_opts *opts;
@@ -36,7 +36,7 @@ struct run {
 	bool broken;		  /* what was asked for could not be done to its end */
 	sighandler_t pipe_signal; /* so, too */
 	struct rlimit files;	  /* as we were called: the command's */
-	char app_path[PATH_MAX + 8];
+	struct app_place app;
 	sigset_t mask; /* the command's */
 	int signals;
 	struct err err;
@@ -133,10 +133,9 @@ static int fork_command(struct run *r, struct err *err)
 	int code;
 
 	start_alike(r);
-	snprintf(r->app_path, sizeof(r->app_path), "%s/app", r->folder.base.path);
 	if (!r->opts->command)
 		return 0;
-	if (setenv(APP_VARIABLE, r->app_path, 1))
+	if (setenv(LOCATION_APP_ENV, r->app.path, 1))
 		return err_set(err, -errno, "setenv: %s", strerror(errno));
 	code = child__fork(command_of(r), &r->user, &r->mask, err, &r->child);
 	signal(SIGPIPE, SIG_IGN); /* of --log and the like; the command has its own */
@@ -161,7 +160,7 @@ static bool check_ability(struct run *r, bool *ret_able)
 static int arm(struct run *r)
 {
 	struct recording_opts rec = { .base = &r->folder.base,
-				      .app_path = r->app_path,
+				      .app = &r->app,
 				      .tracefs = r->tracefs,
 				      .target = &r->target,
 				      .outcome = &r->outcome,
@@ -434,7 +433,7 @@ static int make_and_run(struct run *r)
 	snprintf(r->outcome.folder, sizeof(r->outcome.folder), "%s", r->folder.base.path);
 	r->outcome.folder_fd = r->folder.base.fd;
 	snprintf(r->outcome.cgroup, sizeof(r->outcome.cgroup), "%s", r->target.cgroup);
-	if (fork_command(r, &err))
+	if (app_place__make(&r->folder, &r->user, &r->app, &err) || fork_command(r, &err))
 		return refuse(&err);
 	if (able && !arm(r))
 		return record(r);
@@ -448,12 +447,14 @@ int run__run(const struct run_opts *opts)
 			 .signals = -1,
 			 .target = { .pidfd = -1, .record.cgroup_fd = -1 },
 			 .child = { .go = -1, .result = -1 },
+			 .app = { .dir_fd = -1 },
 			 .outcome = { .opts = opts } };
 	int status = check(&r);
 
 	status = status ?: make_and_run(&r);
 	recording__free(r.recording);
 	child__free(&r.child);
+	app_place__free(&r.app);
 	folder__undo(&r.folder);
 	run_rules__free(&r.rules);
 	run_target__free(&r.target);

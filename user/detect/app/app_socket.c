@@ -22,11 +22,20 @@
 #define FDS_MAX	    253			/* SCM_MAX_FD */
 #define SOCKET_MODE 0666
 
+#define PATH_SIZE sizeof(((struct sockaddr_un *)0)->sun_path)
+
+/* A place where messages come in. */
+struct endpoint {
+	struct app_socket *socket;
+	char shown[PATH_SIZE]; /* its path for those who send; "": there is none */
+	char at[PATH_SIZE];    /* its path for us, which leads into a directory that we hold */
+	int fd;		       /* -1: not open */
+};
+
 struct app_socket {
 	struct listener *listener;
-	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	struct endpoint own, common;
 	bool has_path; /* else nobody listens */
-	int fd;	       /* -1: nobody has joined */
 	pthread_mutex_t lock;
 	struct app_client *clients; /* under the lock */
 	struct app_limits limits;   /* these: of the thread that listens */
@@ -49,16 +58,28 @@ struct app_socket *app_socket__new(struct listener *listener)
 	if (!s)
 		return NULL;
 	s->listener = listener;
-	s->fd = -1;
+	s->own = s->common = (struct endpoint){ .socket = s, .fd = -1 };
+	app_limits__init(&s->limits);
 	pthread_mutex_init(&s->lock, NULL);
 	return s;
 }
 
-void app_socket__set_path(struct app_socket *s, const char *path)
+/* One that is too long is told when it is opened. */
+static void set_paths(struct endpoint *e, const char *path, int dir_fd)
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(e->shown, sizeof(e->shown), "%s", strlen(path) < sizeof(e->shown) ? path : "");
+	if (dir_fd >= 0 && slash)
+		snprintf(e->at, sizeof(e->at), "/proc/self/fd/%d%s", dir_fd, slash);
+	else
+		memcpy(e->at, e->shown, sizeof(e->at));
+}
+
+void app_socket__set_path(struct app_socket *s, const char *path, int dir_fd)
 {
 	s->has_path = true;
-	/* one that is too long is told when it is opened */
-	snprintf(s->path, sizeof(s->path), "%s", strlen(path) < sizeof(s->path) ? path : "");
+	set_paths(&s->own, path, dir_fd);
 }
 
 static void count(uint64_t *counter)
@@ -112,7 +133,7 @@ static void read_control(struct msghdr *msg, struct datagram *d)
 	}
 }
 
-static bool receive(struct app_socket *s, struct datagram *d)
+static bool receive(const struct endpoint *e, struct datagram *d)
 {
 	union {
 		struct cmsghdr align;
@@ -129,7 +150,7 @@ static bool receive(struct app_socket *s, struct datagram *d)
 
 	d->has_sender = false;
 	d->sender = (struct app_sender){ .time = now_ns() };
-	d->len = recvmsg(s->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	d->len = recvmsg(e->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (d->len < 0)
 		return false;
 	read_control(&msg, d);
@@ -170,20 +191,20 @@ static void take(struct app_socket *s, struct datagram *d)
 
 static void on_datagrams(void *arg, uint32_t events)
 {
-	struct app_socket *s = arg;
+	const struct endpoint *e = arg;
 	struct datagram d;
 
-	for (int i = 0; i < BATCH && receive(s, &d); i++)
-		take(s, &d);
+	for (int i = 0; i < BATCH && receive(e, &d); i++)
+		take(e->socket, &d);
 }
 
 /* ---- life ---- */
 
-static struct sockaddr_un address(const struct app_socket *s)
+static struct sockaddr_un address(const struct endpoint *e)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 
-	memcpy(addr.sun_path, s->path, sizeof(addr.sun_path));
+	memcpy(addr.sun_path, e->at, sizeof(addr.sun_path));
 	return addr;
 }
 
@@ -199,58 +220,100 @@ static bool is_abandoned(const struct sockaddr_un *addr)
 	       errno == ECONNREFUSED;
 }
 
+/* It has its mode from its first moment: nothing is changed by path. */
 static int bind_to(int fd, const struct sockaddr_un *addr)
 {
-	if (!bind(fd, (const struct sockaddr *)addr, sizeof(*addr)))
-		return 0;
-	if (errno != EADDRINUSE || !is_abandoned(addr))
-		return -errno;
-	unlink(addr->sun_path);
-	return bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : 0;
+	mode_t mask = umask(0);
+	int r = 0;
+
+	if (fchmod(fd, SOCKET_MODE) || bind(fd, (const struct sockaddr *)addr, sizeof(*addr)))
+		r = -errno;
+	umask(mask);
+	return r;
 }
 
-static int open_socket(struct app_socket *s, struct err *err)
+static int open_endpoint(struct endpoint *e)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct sockaddr_un addr = address(s);
+	struct sockaddr_un addr = address(e);
 	int one = 1, r;
 
 	if (fd < 0)
-		return err_set(err, -errno, "socket: %s", strerror(errno));
-	if (!s->path[0])
-		return err_set(err, -ENAMETOOLONG,
-			       "the path of the application socket is longer than %zu bytes: "
-			       "choose a shorter base",
-			       sizeof(s->path) - 1);
+		return -errno;
 	/* before it has a name: the first message is complete, too */
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof(one)))
-		return err_set(err, -errno, "setsockopt: %s", strerror(errno));
+		return -errno;
 	r = bind_to(fd, &addr);
-	if (r == -EADDRINUSE)
-		return err_set(err, r, "%s: somebody else listens there", s->path);
-	if (!r && chmod(s->path, SOCKET_MODE))
-		r = -errno;
-	r = r ?: listener__add(s->listener, fd, EPOLLIN, on_datagrams, s);
+	if (r == -EADDRINUSE && is_abandoned(&addr)) {
+		unlink(addr.sun_path);
+		r = bind_to(fd, &addr);
+	}
 	if (r)
-		return err_set(err, r, "%s: cannot listen: %s", s->path, strerror(-r));
-	s->fd = TAKE_FD(fd);
-	return 0;
+		return r;
+	e->fd = TAKE_FD(fd);
+	r = listener__add(e->socket->listener, e->fd, EPOLLIN, on_datagrams, e);
+	if (r) {
+		unlink(e->at);
+		close(TAKE_FD(e->fd));
+	}
+	return r;
+}
+
+static void close_endpoint(struct endpoint *e)
+{
+	if (e->fd < 0)
+		return;
+	/* not under the lock, which the thread may want */
+	listener__remove(e->socket->listener, e->fd);
+	unlink(e->at);
+	close(TAKE_FD(e->fd));
+}
+
+static int open_own(struct app_socket *s, struct err *err)
+{
+	int r;
+
+	if (!s->own.shown[0])
+		return err_set(err, -ENAMETOOLONG,
+			       "the path of the application socket is longer than %zu bytes: "
+			       "choose a shorter base",
+			       PATH_SIZE - 1);
+	r = open_endpoint(&s->own);
+	if (r == -EADDRINUSE)
+		return err_set(err, r, "%s: somebody else listens there", s->own.shown);
+	return r ? err_set(err, r, "%s: cannot listen: %s", s->own.shown, strerror(-r)) : 0;
+}
+
+/* Whoever has it keeps it; messages come in at our own place all the same. */
+static void open_common(struct app_socket *s)
+{
+	if (s->common.shown[0] && s->own.fd >= 0 && s->common.fd < 0)
+		open_endpoint(&s->common);
+}
+
+void app_socket__set_common(struct app_socket *s, const char *path)
+{
+	set_paths(&s->common, path, -1);
+	open_common(s);
 }
 
 int app_socket__join(struct app_socket *s, struct app_client *c, struct err *err)
 {
-	int r;
+	int r = 0;
 
 	pthread_mutex_lock(&s->lock);
 	c->next = s->clients;
 	s->clients = c;
 	pthread_mutex_unlock(&s->lock);
-	if (s->fd >= 0 || !s->has_path)
+	if (!s->has_path)
 		return 0;
-	r = open_socket(s, err);
+	if (s->own.fd < 0)
+		r = open_own(s, err);
 	if (r)
 		app_socket__leave(s, c);
+	else
+		open_common(s);
 	return r;
 }
 
@@ -266,19 +329,19 @@ void app_socket__leave(struct app_socket *s, struct app_client *c)
 		*at = c->next;
 	empty = !s->clients;
 	pthread_mutex_unlock(&s->lock);
-	if (!empty || s->fd < 0)
+	if (!empty)
 		return;
-	/* not under the lock, which the thread may want */
-	listener__remove(s->listener, s->fd);
-	unlink(s->path);
-	close(s->fd);
-	s->fd = -1;
+	close_endpoint(&s->common);
+	close_endpoint(&s->own);
 }
 
 void app_socket__stats(const struct app_socket *s, struct app_stats *ret)
 {
 	*ret = (struct app_stats){
-		.path = s->fd >= 0 ? s->path : NULL,
+		.path = s->common.fd >= 0 ? s->common.shown
+			: s->own.fd >= 0  ? s->own.shown
+					  : NULL,
+		.common = s->common.fd >= 0,
 		.received = __atomic_load_n(&s->received, __ATOMIC_RELAXED),
 		.limited = __atomic_load_n(&s->limited, __ATOMIC_RELAXED),
 		.malformed = __atomic_load_n(&s->malformed, __ATOMIC_RELAXED),

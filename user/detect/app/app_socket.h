@@ -7,6 +7,7 @@
 #ifndef FRBPF_DETECT_APP_SOCKET_H
 #define FRBPF_DETECT_APP_SOCKET_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "common/err.h"
@@ -31,8 +32,11 @@ struct app_client {
 
 /* @listener is borrowed. NULL: out of memory. */
 struct app_socket *app_socket__new(struct listener *listener);
-/* Where it is to be, before anybody joins. Without a path those who join get nothing. */
-void app_socket__set_path(struct app_socket *s, const char *path);
+/* Where it is to be, before anybody joins. @dir_fd, borrowed for its life: the directory of @path, where others
+ * could put another in its place; -1: nobody can. Without a path those who join get nothing. */
+void app_socket__set_path(struct app_socket *s, const char *path, int dir_fd);
+/* Listen at @path as well, while somebody has joined, unless another recorder does. */
+void app_socket__set_common(struct app_socket *s, const char *path);
 
 /* Have @c->fn called, in the listener's thread, with each message of its name. Opens the socket if
  * it is the first. Negative errno with words in @err. */
@@ -42,7 +46,8 @@ int app_socket__join(struct app_socket *s, struct app_client *c, struct err *err
 void app_socket__leave(struct app_socket *s, struct app_client *c);
 
 struct app_stats {
-	const char *path;   /* NULL: it is not open */
+	const char *path;   /* that all may know, if it is ours; NULL: it is not open */
+	bool common;	    /* it is that of app_socket__set_common() */
 	uint64_t received;  /* all messages; of these: */
 	uint64_t limited;   /* their user sent too many */
 	uint64_t malformed; /* no message */
