@@ -29,7 +29,7 @@
 #define FRBPF_PATH_LEN	     256   /* of a cgroup, with its NUL */
 #define FRBPF_MATCH_PATH     512   /* bytes of a path that a pattern looks at */
 #define FRBPF_MAX_PATH_GLOBS 64	   /* patterns on paths, of all sources together */
-#define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger ring, room for 880 */
+#define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger ring, room for 710 */
 
 /* What a predicate looks at. Strings are 16 bytes, zero padded, compared as two words. */
 enum frbpf_field {
@@ -278,20 +278,39 @@ enum frbpf_cause {
 	FRBPF_CAUSE_MAX,
 };
 
+struct frbpf_task {
+	__u32 pid; /* as perf's records carry it: in the daemon's pid namespace, 0 outside of it */
+	__u32 tid;
+	__u32 uid;
+	__u32 pad;
+	char comm[FRBPF_COMM_LEN];
+	char process[FRBPF_COMM_LEN];
+};
+
+/* What a cooldown, or max-dumps, held back since a rule fired last. */
+struct frbpf_held {
+	__u64 count;
+	__u64 value; /* ns, the largest; 0: there was none. The next two are of it */
+	__u64 time;
+	struct frbpf_task subject;
+};
+
 /* Counters of one rule; written by BPF with atomics, read by the daemon at any time. */
 struct frbpf_rule_state {
-	__u64 last_fired; /* 0: never */
+	__u64 last_fired;	/* 0: never */
+	struct frbpf_held held; /* since the last trigger; its count: what `suppressed` was then */
+	__u64 held_busy;	/* a CPU writes that */
 	struct frbpf_bar bar;
-	__u64 cooling;	  /* the jiffy in which it was seen that the cooldown lasts */
-	__u64 fired;	  /* a trigger was submitted */
+	__u64 cooling; /* the jiffy in which it was seen that the cooldown lasts */
+	__u64 fired;   /* a trigger was submitted */
 	__u64 suppressed[FRBPF_CAUSE_MAX]; /* it was held back, by cause */
 	/* Threshold, keys and predicates held: the sum of these, which detectors__rule_state() makes
 	 * and no program counts. */
 	__u64 matched;
 	__u64 last_value; /* the last one that was not 0 */
 	__u64 max_value;
-	__u64 sum;  /* of all values */
-	__u64 keys; /* of `per` that were made: entries of its cooldown and of its count */
+	__u64 sum;	 /* of all values */
+	__u64 keys;	 /* of `per` that were made: entries of its cooldown and of its count */
 	__u64 wake_keys; /* after so many the daemon is woken to tidy; 0: it has none */
 	/* Matches by value: bucket i has those from 2^i ns on. The first, which has those without a
 	 * value, too, is what is left of `matched`: made likewise. */
@@ -304,15 +323,6 @@ struct frbpf_rule_state {
 #define FRBPF_MAX_HOLDS (FRBPF_MAX_SLOTS + 2)
 #define FRBPF_HOLD_ALL	FRBPF_MAX_SLOTS
 #define FRBPF_HOLD_SELF (FRBPF_MAX_SLOTS + 1)
-
-struct frbpf_task {
-	__u32 pid; /* as perf's records carry it: in the daemon's pid namespace, 0 outside of it */
-	__u32 tid;
-	__u32 uid;
-	__u32 pad;
-	char comm[FRBPF_COMM_LEN];
-	char process[FRBPF_COMM_LEN];
-};
 
 enum frbpf_source {
 	FRBPF_SOURCE_RUNQLAT = 1,
@@ -436,6 +446,7 @@ struct frbpf_trigger {
 	struct frbpf_task subject;     /* who suffered */
 	struct frbpf_task current;     /* who happened to run on that CPU */
 	__u64 args[FRBPF_MAX_ARGS][2]; /* a number in the first word, or a string of 16 bytes */
+	struct frbpf_held held;	       /* after the trigger of the rule before this one */
 };
 
 #define FRBPF_TAG_STACKS 0x46524253u
@@ -538,10 +549,10 @@ _Static_assert(sizeof(struct frbpf_gate_number) == 32, "gate layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
 _Static_assert(sizeof(struct frbpf_rule) == 536, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");
-_Static_assert(sizeof(struct frbpf_trigger) == 288, "trigger layout");
+_Static_assert(sizeof(struct frbpf_trigger) == 360, "trigger layout");
 _Static_assert(sizeof(struct frbpf_stacks) == 2056, "stacks layout");
 _Static_assert(sizeof(struct frbpf_key) == 32, "key layout");
 _Static_assert(1 << FRBPF_COUNT_LAP_BITS == FRBPF_COUNT_MAX, "laps in what a time leaves");
-_Static_assert(sizeof(struct frbpf_rule_state) == 1192, "state layout");
+_Static_assert(sizeof(struct frbpf_rule_state) == 1272, "state layout");
 
 #endif

@@ -270,6 +270,50 @@ static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *
 	return FRBPF_CAUSE_MAX;
 }
 
+/* Of these, an incident says how many there were, and which was the largest. */
+static __always_inline bool is_held(enum frbpf_cause cause)
+{
+	return cause == FRBPF_CAUSE_COOLDOWN || cause == FRBPF_CAUSE_RULE_CAP ||
+	       cause == FRBPF_CAUSE_CAP;
+}
+
+static __always_inline __u64 held_so_far(const struct frbpf_rule_state *st)
+{
+	return st->suppressed[FRBPF_CAUSE_COOLDOWN] + st->suppressed[FRBPF_CAUSE_RULE_CAP] +
+	       st->suppressed[FRBPF_CAUSE_CAP];
+}
+
+static __always_inline bool is_largest_held(const struct frbpf_rule_state *st, __u64 value)
+{
+	return value > *(volatile const __u64 *)&st->held.value;
+}
+
+/* A match that was held back. Two at the same moment: one of them is not compared. */
+__noinline int held_note(struct frbpf_rule_state *st, const struct match *m)
+{
+	if (!st || !m || !is_largest_held(st, m->value) ||
+	    __sync_val_compare_and_swap(&st->held_busy, 0, 1))
+		return 0;
+	if (is_largest_held(st, m->value)) {
+		st->held.value = m->value;
+		st->held.time = m->now;
+		task_record(&st->held.subject, m->val[MATCH_SUBJECT]);
+	}
+	__sync_lock_test_and_set(&st->held_busy, 0);
+	return 0;
+}
+
+/* The next trigger says what was held back before it, and it begins anew. */
+static __always_inline void held_take(struct frbpf_rule_state *st, struct frbpf_held *ret)
+{
+	__u64 count = held_so_far(st);
+
+	__builtin_memcpy(ret, &st->held, sizeof(*ret));
+	ret->count = count - ret->count;
+	st->held.count = count;
+	st->held.value = 0;
+}
+
 static __always_inline void suppress(struct frbpf_rule_state *st, enum frbpf_cause cause)
 {
 	if (cause < FRBPF_CAUSE_MAX)

@@ -63,6 +63,7 @@ static __always_inline enum frbpf_cause fire(const struct frbpf_rule *rule,
 		st->last_fired = m->now;
 	trigger_fill(t, rule, m);
 	t->flags = c.broken ? FRBPF_TRIGGER_ESCALATED : 0;
+	held_take(st, &t->held);
 	__sync_fetch_and_add(&st->fired, 1);
 	/* Forced: the kernel's own choice wakes nobody when a discarded record is still unread. */
 	bpf_ringbuf_submit(t, BPF_RB_FORCE_WAKEUP);
@@ -125,6 +126,8 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	cause = cause_against(rule, st, m, counted);
 	if (cause == FRBPF_CAUSE_MAX)
 		cause = fire(rule, st, m);
+	if (is_held(cause))
+		held_note(st, m);
 	suppress(st, cause);
 	return 0;
 }

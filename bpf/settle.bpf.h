@@ -85,6 +85,9 @@ static __always_inline bool settle_match(__u32 idx, const struct frbpf_rule *rul
 		    rule->cooldown.window >= SETTLE_LASTING)
 			st->cooling = jiffy;
 	}
+	/* who it was about is not known here */
+	if (is_held(cause) && !(rule->flags & FRBPF_RULE_QUIET) && is_largest_held(st, s->value))
+		cause = SETTLE_UNKNOWN;
 	if (cause == SETTLE_UNKNOWN) {
 		s->counted = idx + 1;
 		s->slot = slot;

@@ -104,3 +104,42 @@ has_matched() { # AT-LEAST
 	run -0 frbpf status -v
 	[[ $output == *"(only counts)"* && $output == *"***"* ]]
 }
+
+# suppressed NAME: what its manifest says
+suppressed() {
+	jq -c '[.suppressed[] | [.rule, .count, .largest.value_ns, .largest.subject.pid > 0]]' \
+		"$BASE/incidents/$1.json"
+}
+
+has_suppressed() { # NAME
+	[[ $(suppressed "$1") != "[]" ]]
+}
+
+@test "what a cooldown suppressed is in the manifest, when it is over or the rule fires again" {
+	write_rules <<-'EOF'
+		[daemon]
+		merge = 0
+
+		[rule-late]
+		when = app:late > 10ms
+		cooldown = 1h
+	EOF
+	frbpf_load
+	frbpf trigger late 20ms
+	wait_for_incident "$BASE" 1
+	first=$(incidents "$BASE" | head -n 1)
+	for ms in 30 70 25; do frbpf trigger late ${ms}ms; done
+	same "nothing yet" "$(suppressed "$first")" "[]"
+	frbpf trigger late 900ms # breaks it
+	wait_for_incident "$BASE" 2
+	wait_until 10 has_suppressed "$first"
+	same "the first" "$(suppressed "$first")" '[["late",3,70000000,true]]'
+	second=$(incidents "$BASE" | tail -n 1)
+	same "it broke the cooldown" "$(jq .triggers[0].escalated "$BASE/incidents/$second.json")" true
+	frbpf trigger late 50ms
+	settle
+	frbpf_stop
+	same "the second" "$(suppressed "$second")" '[["late",1,50000000,true]]'
+	run -0 frbpf show "$first"
+	[[ $output == *"then suppressed: 3 more of rule late, the largest 70ms"* ]]
+}

@@ -237,6 +237,46 @@ static void test_escalation(void **state)
 	}
 }
 
+/* A trigger says what was suppressed after the one before it, and which was the largest. */
+static void test_what_was_suppressed(void **state)
+{
+	static const uint64_t suppressed[] = { 22, 79, 50 };
+	struct rule_conf r = rule(1, 20 * MS);
+	struct frbpf_event e = event(21 * MS);
+	struct frbpf_held held;
+	struct bench b;
+
+	SKIP_UNLESS_POSSIBLE();
+	r.cooldown = (struct rate){ .window = 3600000 * MS };
+	r.escalate = 400;
+	for (int with_engine = 0; with_engine < 2; with_engine++) {
+		e.value = 21 * MS;
+		if (with_engine)
+			add_node(&r, FRBPF_FIELD_CPU, FRBPF_OP_EQ, 3, 0);
+		b = bench_open(&r, 1);
+		assert_int_equal(fire(&b, &e), 1);
+		assert_int_equal(b.last.held.count, 0);
+		assert_int_equal(b.last.held.value, 0);
+		for (size_t i = 0; i < ARRAY_SIZE(suppressed); i++) {
+			e.time++;
+			e.value = suppressed[i] * MS;
+			e.val[EVENT_SUBJECT][FRBPF_FIELD_TID][0] = 100 + i;
+			assert_int_equal(fire(&b, &e), 0);
+		}
+		assert_int_equal(detectors__rule_held(b.d, 0, &held), 0);
+		assert_int_equal(held.count, 3);
+		e.value = 84 * MS;
+		assert_int_equal(fire(&b, &e), 1);
+		assert_memory_equal(&b.last.held, &held, sizeof(held));
+		assert_int_equal(held.value, 79 * MS);
+		assert_int_equal(held.time, e.time - 1);
+		assert_int_equal(held.subject.tid, 101);
+		assert_int_equal(detectors__rule_held(b.d, 0, &held), 0);
+		assert_int_equal(held.count + held.value, 0);
+		bench_close(&b);
+	}
+}
+
 static void test_rates(void **state)
 {
 	struct rule_conf rules[] = { rule(1, 0), rule(2, 0) };
@@ -530,6 +570,7 @@ int main(void)
 		cmocka_unit_test(test_threshold),
 		cmocka_unit_test(test_condition_and_args),
 		cmocka_unit_test(test_escalation),
+		cmocka_unit_test(test_what_was_suppressed),
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_self_and_holds),
 		cmocka_unit_test(test_time_is_never_later),

@@ -65,6 +65,11 @@ static void make_rare_calls_in_threads(struct findings *f, long arg)
 	}
 }
 
+static void count_cooling(const struct past_cooling *c, void *arg)
+{
+	(*(int *)arg)++;
+}
+
 static void test_cooldown_per(void **state)
 {
 	/* two processes with two threads each */
@@ -86,6 +91,7 @@ static void test_cooldown_per(void **state)
 	struct rule_conf rules[N];
 	struct detectors *d;
 	uint32_t slots[N];
+	int n = 0;
 
 	SKIP_UNLESS_POSSIBLE();
 	for (int i = 0; i < N; i++) {
@@ -110,6 +116,10 @@ static void test_cooldown_per(void **state)
 	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
 	assert_int_equal(state_of(d, slots[3]).fired, 1);
 	assert_int_equal(state_of(d, slots[1]).fired, 3);
+	/* to be saved when nothing fires any more: 3 processes, 5 threads, 1 cgroup, ... */
+	update(d, NULL, 0, NULL);
+	detectors__each_cooling(d, count_cooling, &n);
+	assert_int_equal(n, 3 + 5 + 1 + 3 + 5 + 1 + 1);
 	detectors__free(d);
 }
 

@@ -165,6 +165,30 @@ static void print_merged(const json_t *m)
 		printf("and %lld further triggers within the merge time\n", (long long)more);
 }
 
+static void print_suppressed(const json_t *m)
+{
+	const json_t *v, *largest, *who;
+	char value[32];
+	size_t i;
+
+	json_array_foreach (json_object_get(m, "suppressed"), i, v) {
+		largest = json_object_get(v, "largest");
+		who = json_object_get(largest, "subject");
+		printf("then suppressed: %lld more of rule %s",
+		       (long long)json_integer_value(json_object_get(v, "count")), str(v, "rule"));
+		if (json_is_object(largest))
+			printf(", the largest %s",
+			       duration(largest, "value_ns", value, sizeof(value)));
+		if (str(who, "comm")[0])
+			printf(", of %s (pid %lld, tid %lld)", str(who, "comm"),
+			       (long long)json_integer_value(json_object_get(who, "pid")),
+			       (long long)json_integer_value(json_object_get(who, "tid")));
+		if (json_is_object(largest))
+			printf(" at %s", str(json_object_get(largest, "time"), "utc"));
+		putchar('\n');
+	}
+}
+
 static void print_next(const json_t *m)
 {
 	const json_t *s = next_session(m);
@@ -187,6 +211,7 @@ static void print_incident(const json_t *m)
 	json_array_foreach (json_object_get(m, "sessions"), i, v)
 		print_session(v);
 	print_merged(m);
+	print_suppressed(m);
 	print_next(m);
 }
 

@@ -18,6 +18,7 @@
 #include "daemon/control.h"
 #include "daemon/cpu_follow.h"
 #include "daemon/daemon.h"
+#include "daemon/held_log.h"
 #include "daemon/state_keeper.h"
 #include "daemon/location.h"
 #include "daemon/recorder.h"
@@ -54,6 +55,7 @@ struct daemon {
 	struct control *control;
 	struct rulebook *rulebook;
 	struct state_keeper *keeper;
+	struct held_log *held;
 	struct retainer *retainer;
 	struct retention_limits retained; /* what the retainer has */
 	bool looked;
@@ -184,6 +186,7 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 	code = manifest__write(&d->base, inc, host_info__hostname(d->host), &err);
 	if (code)
 		log_error("%s", err.msg);
+	held_log__incident(d->held, inc);
 	detectors__tidy(d->detectors);
 	poke_retainer(d);
 	if (first)
@@ -453,6 +456,9 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	code = recorder__new(&recorder, err, &d->recorder);
 	if (code)
 		return code;
+	d->held = held_log__new(&d->base, d->recorder, d->detectors);
+	if (!d->held)
+		return err_set(err, -ENOMEM, "out of memory");
 	code = retainer__start(&d->base, d->recorder, err, &d->retainer);
 	if (code)
 		return code;
@@ -578,6 +584,8 @@ static void serve(struct daemon *d)
 		step = rulebook__step(d->rulebook);
 		follow_limits(d);
 		wait = step < wait ? step : wait;
+		step = held_log__step(d->held);
+		wait = step < wait ? step : wait;
 		step = detectors__step_keys(d->detectors);
 		wait = step < wait ? step : wait;
 		int n = epoll_wait(d->epoll, ev, ARRAY_SIZE(ev), timeout_ms(wait));
@@ -597,6 +605,7 @@ static void serve(struct daemon *d)
 	detectors__update(d->detectors, NULL, 0, NULL, NULL);
 	recorder__sync(d->recorder);
 	recorder__drain(d->recorder, on_incident, d);
+	held_log__finish(d->held);
 	state_keeper__save(d->keeper, d->recorder, d->detectors);
 }
 
@@ -608,6 +617,7 @@ static void tear_down(struct daemon *d, bool undo)
 		sideband__follow(d->sideband, NULL, NULL);
 	rulebook__free(d->rulebook);
 	retainer__free(d->retainer);
+	held_log__free(d->held);
 	recorder__free(d->recorder);
 	detectors__free(d->detectors);
 	state_keeper__free(d->keeper);

@@ -241,6 +241,18 @@ int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf
 	return 0;
 }
 
+int detectors__rule_held(const struct detectors *d, uint32_t slot, struct frbpf_held *ret)
+{
+	struct frbpf_rule_state st;
+
+	if (bpf_map_lookup_elem(d->env.states_fd, &slot, &st))
+		return -errno;
+	*ret = st.held;
+	ret->count = st.suppressed[FRBPF_CAUSE_COOLDOWN] + st.suppressed[FRBPF_CAUSE_RULE_CAP] +
+		     st.suppressed[FRBPF_CAUSE_CAP] - st.held.count;
+	return 0;
+}
+
 void detectors__hold(struct detectors *d, uint32_t slot, uint64_t until)
 {
 	__atomic_store_n(&d->holds[slot], until, __ATOMIC_RELAXED);

@@ -74,6 +74,9 @@ int detectors__check(const struct when *when, struct err *err);
 
 int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf_rule_state *ret);
 
+/* What was held back since the rule of @slot fired last. 0 or negative errno. */
+int detectors__rule_held(const struct detectors *d, uint32_t slot, struct frbpf_held *ret);
+
 /* Hold back the triggers of @slot, or of all with FRBPF_HOLD_ALL, until then, ns; 0: not. A rule
  * that comes into force is not held back. Writes memory, nothing else. */
 void detectors__hold(struct detectors *d, uint32_t slot, uint64_t until);

@@ -249,6 +249,11 @@ static int update__prepare(struct update *u, struct detectors *d, struct err *er
 {
 	int r = update__build_tables(u, d, err);
 
+	/* not by the update that frees them: cooldowns of the last rules are saved behind it */
+	for (uint32_t slot = 0; slot < FRBPF_MAX_SLOTS; slot++) {
+		if (!d->slots.v[slot].used)
+			rate_keys__take_back(d->keys, slot);
+	}
 	if (!r)
 		r = update__open_sources(u, d, err);
 	if (r)
@@ -291,10 +296,6 @@ static void update__commit(struct update *u, struct detectors *d)
 			source__flip(gone[i]);
 	}
 	d->flipped = true;
-	for (uint32_t slot = 0; slot < FRBPF_MAX_SLOTS; slot++) {
-		if (!u->slots.v[slot].used)
-			rate_keys__take_back(d->keys, slot);
-	}
 	d->slots = u->slots;
 	for (size_t i = 0; i < u->n_rules; i++) {
 		if (u->fresh[i])

@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "daemon/held_log.h"
 #include "daemon/location.h"
 #include "daemon/recorder.h"
 #include "dump/rings/horizon.h"
@@ -26,6 +27,7 @@ struct recording {
 	struct sideband *sideband;
 	struct detectors *detectors;
 	struct recorder *recorder;
+	struct held_log *held;
 	struct horizon *horizon;
 	struct dump_env dump_env;
 	size_t n_own;
@@ -66,7 +68,11 @@ static int open_parts(struct recording *r, const struct ruleset *rs, struct err 
 	detectors__set_app_path(r->detectors, r->opts.app->path, r->opts.app->dir_fd);
 	code = run_target__confine(r->opts.target, r->detectors, err);
 	recorder.detectors = r->detectors;
-	return code ?: recorder__new(&recorder, err, &r->recorder);
+	code = code ?: recorder__new(&recorder, err, &r->recorder);
+	if (code)
+		return code;
+	r->held = held_log__new(r->opts.base, r->recorder, r->detectors);
+	return r->held ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
 static int put_in_force(struct recording *r, struct run_rules *rules, struct err *err)
@@ -179,6 +185,7 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 	code = manifest__write(r->opts.base, inc, host_info__hostname(r->host), &err);
 	if (code)
 		log_error("%s", err.msg);
+	held_log__incident(r->held, inc);
 	detectors__tidy(r->detectors);
 	if (incident_note__take(r->opts.outcome, inc, r->opts.base->path))
 		log_error("incident %s is not in the summary: out of memory", inc->name);
@@ -262,6 +269,7 @@ void recording__finish(struct recording *r, bool last)
 	if (last || recorder.incidents)
 		dump_last(r, last);
 	recorder__drain(r->recorder, on_incident, r);
+	held_log__finish(r->held);
 	read_states(r);
 	recorder__stats(r->recorder, &recorder);
 	o->lost_triggers = recorder.busy;
@@ -273,6 +281,7 @@ void recording__free(struct recording *r)
 {
 	if (!r)
 		return;
+	held_log__free(r->held);
 	recorder__free(r->recorder);
 	horizon__free(r->horizon);
 	detectors__free(r->detectors);

@@ -13,6 +13,8 @@
 #include "dump/incident/trigger_args.h"
 #include "rules/units.h"
 
+#define MANIFEST_MAX (16 << 20) /* bytes: one of ours is far below that */
+
 static json_t *json_u64(uint64_t v)
 {
 	return json_integer((json_int_t)v);
@@ -27,10 +29,15 @@ static json_t *json_utc(uint64_t realtime_ns)
 	return json_string(text);
 }
 
+static json_t *json_moment(uint64_t realtime_offset, uint64_t monotonic)
+{
+	return json_pack("{s:o, s:o}", "utc", json_utc(monotonic + realtime_offset), "monotonic_ns",
+			 json_u64(monotonic));
+}
+
 static json_t *json_time(const struct incident *inc, uint64_t monotonic)
 {
-	return json_pack("{s:o, s:o}", "utc", json_utc(monotonic + inc->realtime_offset),
-			 "monotonic_ns", json_u64(monotonic));
+	return json_moment(inc->realtime_offset, monotonic);
 }
 
 static json_t *json_task(const struct frbpf_task *t)
@@ -244,25 +251,87 @@ static json_t *json_triggers(const struct incident *inc, const struct incident_t
 	return list;
 }
 
+/* NULL: there is none, or it cannot be read. */
+static json_t *read_manifest(const struct base_dir *base, const char *name)
+{
+	char path[PATH_MAX + 64];
+	struct buf text = { 0 };
+	json_t *j = NULL;
+
+	snprintf(path, sizeof(path), "%s/incidents/%s.json", base->path, name);
+	if (buf__read_file(&text, path, MANIFEST_MAX) == 0 && text.len)
+		j = json_loadb(text.data, text.len, 0, NULL);
+	buf__free(&text);
+	return j;
+}
+
+static int write_manifest(const struct base_dir *base, const char *name, json_t *j, struct err *err)
+{
+	_cleanup_free_ char *text = j ? json_dumps(j, JSON_INDENT(2)) : NULL;
+
+	json_decref(j);
+	if (!text)
+		return err_set(err, -ENOMEM,
+			       "cannot make the manifest of incident %s: out of memory", name);
+	return base_dir__write_manifest(base, name, text, strlen(text), err);
+}
+
+/* What stands there of an incident whose manifest was written before. */
+static json_t *kept_suppressed(const struct base_dir *base, const struct incident *inc)
+{
+	json_t *old = inc->reported ? read_manifest(base, inc->name) : NULL;
+	json_t *list = json_incref(json_object_get(old, "suppressed"));
+
+	json_decref(old);
+	return json_is_array(list) ? list : json_array();
+}
+
+static json_t *json_held(const char *rule, const struct frbpf_held *held, uint64_t realtime_offset)
+{
+	json_t *largest = json_null();
+
+	if (held->value)
+		largest = json_pack("{s:I, s:o, s:o}", "value_ns", (json_int_t)held->value,
+				    "subject", json_task(&held->subject), "time",
+				    json_moment(realtime_offset, held->time));
+	return json_pack("{s:s, s:I, s:o}", "rule", rule, "count", (json_int_t)held->count,
+			 "largest", largest);
+}
+
+int manifest__suppressed(const struct base_dir *base, const char *name, const char *rule,
+			 const struct frbpf_held *held, uint64_t realtime_offset, struct err *err)
+{
+	json_t *j = read_manifest(base, name), *list = json_object_get(j, "suppressed"), *v;
+	size_t i;
+
+	if (!j)
+		return -ENOENT;
+	if (!json_is_array(list)) {
+		list = json_array();
+		json_object_set_new(j, "suppressed", list);
+	}
+	json_array_foreach (list, i, v) {
+		if (strcmp(json_string_value(json_object_get(v, "rule")) ?: "", rule) == 0) {
+			json_array_remove(list, i);
+			break;
+		}
+	}
+	json_array_append_new(list, json_held(rule, held, realtime_offset));
+	return write_manifest(base, name, j, err);
+}
+
 int manifest__write(const struct base_dir *base, const struct incident *inc, const char *hostname,
 		    struct err *err)
 {
 	size_t n_merged = __atomic_load_n(&inc->n_merged, __ATOMIC_ACQUIRE);
-	_cleanup_free_ char *text = NULL;
 	json_t *j;
 
-	j = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:[]}", "schema",
+	j = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:[]}", "schema",
 		      MANIFEST_SCHEMA, "incident", inc->name, "frbpf", FRBPF_VERSION, "host",
 		      json_host(hostname), "time", json_time(inc, inc->triggers[0].t.time),
 		      "triggers", json_triggers(inc, inc->triggers, inc->n_triggers), "merged",
 		      json_triggers(inc, inc->merged, n_merged), "more_merged",
-		      (json_int_t)inc->more_merged, "freeze", json_freeze(inc), "sessions",
-		      json_sessions(base, inc), "actions");
-	if (j)
-		text = json_dumps(j, JSON_INDENT(2));
-	json_decref(j);
-	if (!text)
-		return err_set(err, -ENOMEM,
-			       "cannot make the manifest of incident %s: out of memory", inc->name);
-	return base_dir__write_manifest(base, inc->name, text, strlen(text), err);
+		      (json_int_t)inc->more_merged, "suppressed", kept_suppressed(base, inc),
+		      "freeze", json_freeze(inc), "sessions", json_sessions(base, inc), "actions");
+	return write_manifest(base, inc->name, j, err);
 }

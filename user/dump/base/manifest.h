@@ -16,4 +16,10 @@
 int manifest__write(const struct base_dir *base, const struct incident *inc, const char *hostname,
 		    struct err *err);
 
+/* Say in the manifest of incident @name what was held back of its rule @rule until the rule fired
+ * again, or until now: replaces what stood there of that rule, and stays when the manifest is written
+ * again. @realtime_offset: CLOCK_REALTIME - CLOCK_MONOTONIC, ns. -ENOENT: there is none any more. */
+int manifest__suppressed(const struct base_dir *base, const char *name, const char *rule,
+			 const struct frbpf_held *held, uint64_t realtime_offset, struct err *err);
+
 #endif
