@@ -3,6 +3,7 @@
  * CAP_PERFMON). */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -520,6 +522,54 @@ static void test_name_after_exit(void **state)
 	sideband__free(sb);
 }
 
+/* A file system that is mounted has its journal written by a thread of the kernel. */
+static pid_t mount_journal(const char *dir)
+{
+	char command[512];
+	pid_t pid = 0;
+	FILE *f;
+
+	snprintf(command, sizeof(command),
+		 "cd %s && truncate -s 16M image && mkfs.ext4 -q image && mkdir m && "
+		 "mount -o loop image m && dev=$(findmnt -no SOURCE m) && "
+		 "pgrep -x jbd2/${dev#/dev/}-8",
+		 dir);
+	f = popen(command, "r");
+	if (!f || fscanf(f, "%d", &pid) != 1)
+		pid = 0;
+	if (f)
+		pclose(f);
+	return pid;
+}
+
+static void test_kernel_threads(void **state)
+{
+	struct sideband *sb;
+	struct sideband_slice *s;
+	char dir[] = "/tmp/frbpf-test.XXXXXX", command[64];
+	uint64_t start;
+	uint32_t pid;
+
+	if (geteuid() || unshare(CLONE_NEWNS) || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		skip();
+	sb = start_sideband(&(struct sideband_opts){ 0 });
+	start = now_ns();
+	assert_non_null(mkdtemp(dir));
+	pid = mount_journal(dir);
+	if (pid) {
+		s = slice_of(sb, &pid, 1, start, now_ns());
+		assert_non_null(find(s, PERF_RECORD_FORK, pid, NULL));
+		assert_non_null(find(s, PERF_RECORD_COMM, pid, "jbd2/"));
+		sideband_slice__free(s);
+	}
+	snprintf(command, sizeof(command), "cd / && umount %s/m; rm -rf %s", dir, dir);
+	if (system(command))
+		print_message("%s was not taken away\n", dir);
+	sideband__free(sb);
+	if (!pid)
+		skip();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -536,6 +586,7 @@ int main(void)
 		cmocka_unit_test(test_probe_disturbs_nobody),
 		cmocka_unit_test(test_all_tasks),
 		cmocka_unit_test(test_name_after_exit),
+		cmocka_unit_test(test_kernel_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "sideband/kernel_thread.h"
 #include "sideband/proc_maps.h"
 #include "sideband/proc_scan.h"
 #include "sideband/proc_text.h"
@@ -76,22 +77,6 @@ static int add_name(struct reader *r, uint32_t tid, const char *comm, size_t len
 	return buf__add(&r->threads, &t, sizeof(t));
 }
 
-/* procfs appends to a kworker's comm what it works on ("kworker/0:1-events"); records do not. */
-static size_t kworker_comm_len(const char *comm, size_t len)
-{
-	static const char prefix[] = "kworker/";
-	const char *colon;
-	size_t i;
-
-	if (len < sizeof(prefix) || memcmp(comm, prefix, sizeof(prefix) - 1) != 0)
-		return len;
-	colon = memchr(comm, ':', len);
-	for (i = colon ? (size_t)(colon - comm) : len; i < len; i++)
-		if (comm[i] == '-' || comm[i] == '+')
-			return i;
-	return len;
-}
-
 /* proc_pid_stat(5): "pid (comm) state ppid ...", flags is field 9, num_threads field 20. -ENODATA:
  * not like that. */
 static int parse_stat(struct reader *r, uint32_t pid)
@@ -116,7 +101,7 @@ static int parse_stat(struct reader *r, uint32_t pid)
 	parse_dec(s, &r->n_threads);
 	len = close - open - 1;
 	if (r->flags & PF_KTHREAD)
-		len = kworker_comm_len(open + 1, len);
+		len = kernel_thread__comm_len(open + 1, len);
 	return add_name(r, pid, open + 1, len);
 }
 

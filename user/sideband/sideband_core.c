@@ -6,6 +6,7 @@
 #include "common/array.h"
 #include "common/clock.h"
 #include "perfdata/record.h"
+#include "sideband/kernel_thread.h"
 #include "sideband/sideband_core.h"
 
 #define BPF_SHARE     4	   /* BPF programs may take this part of the memory */
@@ -56,6 +57,27 @@ void sideband_core__log(struct sideband *sb, const struct perf_event_header *rec
 		sideband_core__lost(sb, 1);
 }
 
+/* A thread that kthreadd has made begins with its name: as if it had taken its own at once. */
+static void name_kernel_thread(struct sideband *sb, const struct record_task *fork)
+{
+	const struct record_trailer t = {
+		.pid = fork->pid,
+		.tid = fork->tid,
+		.time = record__time(&fork->header),
+		.id = sb->ids[0],
+	};
+	char name[KERNEL_THREAD_COMM];
+	struct buf comm = { 0 };
+
+	if (fork->ppid != KERNEL_THREAD_MAKER || !kernel_thread__name(fork->tid, name))
+		return;
+	if (record__add_comm(&comm, 0, fork->pid, fork->tid, name, &t))
+		sideband_core__lost(sb, 1);
+	else
+		sideband_core__log(sb, (const void *)comm.data);
+	buf__free(&comm);
+}
+
 static void drained_record(const struct perf_event_header *rec, void *arg)
 {
 	struct sideband *sb = arg;
@@ -65,6 +87,8 @@ static void drained_record(const struct perf_event_header *rec, void *arg)
 	if (rec->type == PERF_RECORD_MMAP2)
 		sideband_core__want_file(sb, (const void *)rec);
 	sideband_core__log(sb, rec);
+	if (rec->type == PERF_RECORD_FORK)
+		name_kernel_thread(sb, (const void *)rec);
 }
 
 /* In the files, all records are of one event per CPU. */
