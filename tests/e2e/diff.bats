@@ -119,6 +119,20 @@ switched_out() { # PID
 	changes a.data a.data '[.sessions[] | .events[].functions[], .offcpu.stacks[]] == []'
 }
 
+@test "the same wait is the same, whoever else looks at the switch" {
+	need_recording
+	need_tracepoints
+	write_rules <<-'EOF'
+		[rule-any]
+		when = runqlat > 1h
+	EOF
+	perf_record a.data -g -e sched:sched_switch "$WORKLOADS/mix" --waits 20
+	frbpf_load # two at the tracepoint
+	perf_record b.data -g -e sched:sched_switch "$WORKLOADS/mix" --waits 20
+	run -0 frbpf diff --limit 0 a.data b.data
+	[[ $output != *__traceiter_* && $output != *perf_trace_* ]] || fail "$output"
+}
+
 @test "shares agree with perf report: callchains, all CPUs, kernel and user" {
 	need_recording
 	perf_record a.data -a -g -e cpu-clock -F 1999 "$WORKLOADS/mix"

@@ -535,6 +535,67 @@ static void test_wait_until_record(void **state)
 	}
 }
 
+/* The id of a stack of kernel functions, the innermost first; NULL ends them. */
+static uint32_t stack_of(struct profile_tables *t, uint32_t switch_state, const char *const *names)
+{
+	uint32_t ids[8], n = 0, id;
+
+	for (; names[n]; n++) {
+		struct location l = { .module = "[kernel.kallsyms]",
+				      .symbol = names[n],
+				      .kernel = true };
+
+		assert_int_equal(functions__id(t->functions, &l, &ids[n]), 0);
+	}
+	assert_int_equal(stacks__id(t->stacks, switch_state, ids, n, &id), 0);
+	return id;
+}
+
+/* Kernel threads that wait for work are no news. */
+static void test_idle_threads(void **state)
+{
+	static const struct {
+		uint32_t state;
+		bool idle;
+		const char *names[6];
+	} cases[] = {
+		{ 1,
+		  true,
+		  { "__schedule", "schedule", "worker_thread", "kthread", "ret_from_fork" } },
+		{ 1, true, { "__schedule", "schedule", "kthreadd", "ret_from_fork" } },
+		{ 0x80, true, { "__schedule", "schedule", "wait", "rcu_gp_kthread", "kthread" } },
+		{ 1, true, { "__schedule", "schedule_timeout", "kswapd", "kthread" } },
+		{ 2, false, { "__schedule", "schedule", "worker_thread", "kthread" } },
+		{ 0, false, { "__schedule", "schedule", "worker_thread", "kthread" } },
+		{ 1, false, { "__schedule", "schedule", "io_schedule", "flush", "worker_thread" } },
+		{ 1, false, { "__schedule", "schedule", "do_nanosleep", "do_syscall_64" } },
+		{ 1, false, { NULL } },
+	};
+	struct profile_tables t = { 0 };
+	struct offcpu_change c;
+	struct profile a, b;
+
+	assert_int_equal(profile_tables__init(&t), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t id = stack_of(&t, cases[i].state, cases[i].names);
+
+		profile__init(&a, &t);
+		profile__init(&b, &t);
+		switch_to(&a.offcpu, 1 * MS, 1, 0, cases[i].state, id);
+		switch_to(&a.offcpu, 5 * MS, 0, 1, 0, id);
+		assert_int_equal(offcpu__end(&a.offcpu, 5 * MS), 0);
+		a.ns = b.ns = 1000 * MS;
+		assert_int_equal(offcpu_change__make(&a, &b, &c), 0);
+		assert_int_equal(c.n, !cases[i].idle);
+		assert_int_equal(c.ns_a, cases[i].idle ? 0 : 4 * MS);
+		assert_true((c.idle.a > 0) == cases[i].idle);
+		offcpu_change__free(&c);
+		profile__free(&a);
+		profile__free(&b);
+	}
+	profile_tables__free(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -551,6 +612,7 @@ int main(void)
 		cmocka_unit_test(test_wait_until_marker),
 		cmocka_unit_test(test_wait_until_record),
 		cmocka_unit_test(test_wait_and_leaving),
+		cmocka_unit_test(test_idle_threads),
 	};
 
 	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);

@@ -108,9 +108,10 @@ static json_t *offcpu(const struct profile *a, const struct profile *b,
 					change(&s->times), "open_percent", change(&s->open),
 					"frames", frames(a, stack)));
 	}
-	out = json_pack("{s:o, s:{s:I, s:I}, s:i, s:o}", "ms_per_second", change(&c.rate),
-			"returns_not_recorded", "a", (json_int_t)a->offcpu.lost, "b",
-			(json_int_t)b->offcpu.lost, "changed", (int)c.n, "stacks", rows);
+	out = json_pack("{s:o, s:o, s:{s:I, s:I}, s:i, s:o}", "ms_per_second", change(&c.rate),
+			"idle_kernel_ms_per_second", change(&c.idle), "returns_not_recorded", "a",
+			(json_int_t)a->offcpu.lost, "b", (json_int_t)b->offcpu.lost, "changed",
+			(int)c.n, "stacks", rows);
 	offcpu_change__free(&c);
 	return out;
 }

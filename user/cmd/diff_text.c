@@ -191,7 +191,11 @@ static int print_offcpu(const char *session, const struct profile *a, const stru
 		return -ENOMEM;
 	if (session[0])
 		printf("session "), print_name(session), printf(", ");
-	printf("off CPU: A %.2f ms/s of all tasks, B %.2f ms/s\n", c.rate.a, c.rate.b);
+	printf("off CPU: A %.2f ms/s of all tasks, B %.2f ms/s", c.rate.a, c.rate.b);
+	if (c.idle.a > 0 || c.idle.b > 0)
+		printf("; left out: kernel threads that wait for work, A %.2f, B %.2f ms/s",
+		       c.idle.a, c.idle.b);
+	putchar('\n');
 	if (!c.n) {
 		printf("  no difference\n");
 	} else {

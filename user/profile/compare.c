@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "profile/compare.h"
 
 /* Below these a change is one of rounding, and would be printed as 0. */
@@ -155,13 +156,64 @@ static struct offcpu_stack stack_of(const struct offcpu *o, uint32_t id)
 	return id < o->n ? o->v[id] : (struct offcpu_stack){ 0 };
 }
 
+/* Does a thread of the kernel wait for work there? In a state that says so, or in the very function
+ * that is its loop. */
+static bool is_idle(const struct profile_tables *t, uint32_t id)
+{
+	static const char *const scheduler[] = { "__schedule", "schedule", "schedule_timeout",
+						 "schedule_timeout_interruptible",
+						 "schedule_timeout_idle" };
+	const struct stack *s = stacks__get(t->stacks, id);
+	bool sleeps = !strcmp(offcpu__state_name(s->state), "S");
+	size_t i = 0, k;
+
+	if (!strcmp(offcpu__state_name(s->state), "I"))
+		return true;
+	for (k = 0; i < s->n && k < ARRAY_SIZE(scheduler); k++) {
+		const struct function *f = functions__get(t->functions, s->functions[i]);
+
+		if (!f->kernel)
+			return false;
+		if (f->symbol && !strcmp(f->symbol, scheduler[k])) {
+			i++;
+			k = -1; /* from the first name on */
+		}
+	}
+	if (!sleeps || i + 1 >= s->n)
+		return false;
+	for (k = i; k < i + 2; k++) {
+		const struct function *f = functions__get(t->functions, s->functions[k]);
+
+		if (f->kernel && f->symbol && (!strcmp(f->symbol, k == i ? "kthreadd" : "kthread")))
+			return true;
+	}
+	return false;
+}
+
+/* Time off CPU that is idle, ns. */
+static uint64_t idle_of(const struct profile *p)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t id = 0; id < p->offcpu.n; id++) {
+		if (p->offcpu.v[id].ns && is_idle(p->tables, id))
+			ns += p->offcpu.v[id].ns;
+	}
+	return ns < p->offcpu.ns ? ns : p->offcpu.ns;
+}
+
 int offcpu_change__make(const struct profile *a, const struct profile *b, struct offcpu_change *ret)
 {
 	const struct offcpu *oa = &a->offcpu, *ob = &b->offcpu;
 	size_t n = oa->n > ob->n ? oa->n : ob->n;
+	uint64_t idle_a = idle_of(a), idle_b = idle_of(b);
+	uint64_t all_a = oa->ns - idle_a, all_b = ob->ns - idle_b;
 	struct offcpu_change c = {
-		.rate = { per_second((double)oa->ns / 1e6, a),
-			  per_second((double)ob->ns / 1e6, b) },
+		.ns_a = all_a,
+		.ns_b = all_b,
+		.rate = { per_second((double)all_a / 1e6, a), per_second((double)all_b / 1e6, b) },
+		.idle = { per_second((double)idle_a / 1e6, a),
+			  per_second((double)idle_b / 1e6, b) },
 		.v = calloc(n ? n : 1, sizeof(*c.v)),
 	};
 
@@ -171,12 +223,14 @@ int offcpu_change__make(const struct profile *a, const struct profile *b, struct
 		struct offcpu_stack x = stack_of(oa, id), y = stack_of(ob, id);
 		struct stack_change *v = &c.v[c.n];
 
+		if ((!x.ns && !y.ns) || is_idle(a->tables, id))
+			continue;
 		*v = (struct stack_change){
 			.stack = id,
 			.rate = { per_second((double)x.ns / 1e6, a),
 				  per_second((double)y.ns / 1e6, b) },
 			.open = { percent(x.open_ns, x.ns), percent(y.open_ns, y.ns) },
-			.share = { percent(x.ns, oa->ns), percent(y.ns, ob->ns) },
+			.share = { percent(x.ns, all_a), percent(y.ns, all_b) },
 			.times = { per_second(x.times, a), per_second(y.times, b) },
 			.comm = x.ns > y.ns  ? oa->v[id].comm
 				: id < ob->n ? ob->v[id].comm

@@ -50,7 +50,9 @@ struct stack_change {
 };
 
 struct offcpu_change {
-	struct change rate;	/* of all, ms a second of window */
+	struct change rate;	/* of all but idle, ms a second of window */
+	uint64_t ns_a, ns_b;	/* all but idle */
+	struct change idle;	/* the same of the kernel's threads that wait for work: left out */
 	struct stack_change *v; /* the greatest change of the rate first; as above */
 	size_t n;
 };

@@ -5,6 +5,7 @@
 
 #include "profile/profile.h"
 #include "profile/replay.h"
+#include "symbols/tracing_frames.h"
 
 #define SW_CGROUP_SWITCHES 11	/* PERF_COUNT_SW_CGROUP_SWITCHES, 5.13 */
 #define FRAMES_MAX	   1024 /* more than kernel.perf_event_max_stack allows by far */
@@ -184,8 +185,10 @@ static int add_weight(struct adding *a, struct event_profile *e, const struct sa
 		memset(a->p->seen, 0, a->p->n_seen * sizeof(*a->p->seen));
 		a->p->sample = 1;
 	}
-	err = replay__self(a->r, s, &self) ?: functions__id(a->p->tables->functions, &self, &id) ?:
-	      add_total(a->p, e, id, s->period);
+	err = replay__self(a->r, s, &self) ?: functions__id(a->p->tables->functions, &self, &id);
+	if (e->tracepoint && a->n_frames)
+		id = a->ids[0];
+	err = err ?: add_total(a->p, e, id, s->period);
 	if (err)
 		return err;
 	e->functions[id].self += s->period;
@@ -197,6 +200,19 @@ static int add_weight(struct adding *a, struct event_profile *e, const struct sa
 	return err;
 }
 
+/* What looks at a tracepoint is on its stacks or not, as it was looked at: the place is meant. */
+static void drop_tracing(struct adding *a)
+{
+	size_t n = 0;
+
+	while (n < a->n_frames && a->frames[n].kernel && is_tracing_frame(a->frames[n].symbol))
+		n++;
+	if (n == a->n_frames)
+		return;
+	a->n_frames -= n;
+	memmove(a->frames, a->frames + n, a->n_frames * sizeof(*a->frames));
+}
+
 /* The functions of the sample's stack. */
 static int find_frames(struct adding *a, const struct sample *s)
 {
@@ -204,6 +220,8 @@ static int find_frames(struct adding *a, const struct sample *s)
 	int err;
 
 	err = replay__frames(a->r, s, a->frames, FRAMES_MAX, &a->n_frames);
+	if (!err && s->event && s->event->attr.type == PERF_TYPE_TRACEPOINT)
+		drop_tracing(a);
 	for (i = 0; i < a->n_frames && !err; i++)
 		err = functions__id(a->p->tables->functions, &a->frames[i], &a->ids[i]);
 	return err;

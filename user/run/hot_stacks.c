@@ -248,8 +248,8 @@ static int find_off_cpu(struct finder *f, const char *session)
 	v = calloc(c.n ?: 1, sizeof(*v));
 	err = v ? add_table(f->inc, session, NULL, &t) : -ENOMEM;
 	if (!err) {
-		t->here = f->here.offcpu.ns;
-		t->rest = f->rest.offcpu.ns;
+		t->here = c.ns_a;
+		t->rest = c.ns_b;
 		for (size_t i = 0; i < c.n; i++)
 			v[i] = (struct candidate){ c.v[i].stack, c.v[i].share, false, c.v[i].comm };
 		err = fill_table(f, v, c.n, t);
