@@ -44,6 +44,76 @@ need_their_name() {
 	[[ -s $theirs/away/out/summary.json ]]
 }
 
+# A fifo of root's, which nobody has opened as long as `untouched` says so: whoever opens it to read lets a writer in.
+lay_bait() {
+	mkfifo -m 600 "$secret/bait"
+	sh -c ': >"$1" && touch "$1.opened"' - "$secret/bait" </dev/null &>/dev/null 3>&- &
+	background+=" $!"
+	chmod 711 "$secret" # links lead there for anybody
+}
+
+untouched() {
+	[[ ! -e $secret/bait.opened ]] || fail "root opened what a link of somebody else leads to"
+}
+
+@test "what takes the name of a program that ran is not opened" {
+	lay_bait
+	write_rules </dev/null
+	frbpf_load
+	# each runs, and is a link before anybody asks what it was
+	as_them sh -c 'for i in 1 2 3 4 5 6 7 8; do
+		cp "$2" "$1/p$i" && "$1/p$i" -c "i=0; while [ \$i -lt 20000 ]; do i=\$((i + 1)); done"
+		ln -sf "$3" "$1/link" && mv -T "$1/link" "$1/p$i"
+	done' - "$theirs" "$(readlink -f /bin/sh)" "$secret/bait"
+	frbpf dump >/dev/null
+	run -0 frbpf show
+	untouched
+	[[ -L $theirs/p8 ]]
+}
+
+@test "a rule's program that became a link to something else is not opened" {
+	lay_bait
+	cp "$WORKLOADS/user_func" "$theirs/program"
+	cat >"$RULES" <<-EOF
+		[session-x]
+		run = -e dummy -m 64K --overwrite --switch-output -a
+
+		[rule-slow]
+		when = uprobe:$theirs/program:user_func_slow > 5ms
+	EOF
+	frbpf_load
+	as_them ln -s "$secret/bait" "$theirs/link"
+	as_them mv -T "$theirs/link" "$theirs/program"
+	run -1 frbpf check "$RULES"
+	[[ $output == *"$theirs/program is not a file"* ]]
+	frbpf load "$RULES" || true
+	untouched
+	# the file that was there is watched still
+	same "rules" "$(frbpf status --json | jq -r '.rules[].name')" slow
+}
+
+@test "names that change all the time lead nowhere else" {
+	lay_bait
+	cp "$WORKLOADS/app_probe" "$open_dir/app_probe"
+	write_rules <<-'EOF'
+		[rule-slow]
+		when = app:slow_request > 100ms
+		cooldown = 0
+	EOF
+	frbpf_load
+	as_them sh -c 'i=0
+	while [ $i -lt 60 ]; do
+		cp "$2" "$1/p" && { "$1/p" 1 200 >"$1/out" & }
+		ln -s "$3" "$1/link" && mv -T "$1/link" "$1/p" && rm "$1/p"
+		i=$((i + 1))
+	done
+	wait' - "$theirs" "$open_dir/app_probe" "$secret/bait"
+	frbpf dump >/dev/null
+	run -0 frbpf show
+	untouched
+	frbpf ping
+}
+
 # --- messages of applications
 
 @test "run --user hears its command, also by frbpf trigger" {
