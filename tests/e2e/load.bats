@@ -59,10 +59,24 @@ daemon_answers() {
 	[[ $(daemon_pid) != "$pid" ]]
 }
 
-@test "stop without a daemon fails with one line" {
-	run -1 --separate-stderr frbpf stop
+@test "stop without a daemon says so in one line, and is no failure" {
+	run -0 --separate-stderr frbpf stop
 	same "lines on standard error" "${#stderr_lines[@]}" 1
 	[[ ! $output ]]
+}
+
+@test "of five stops at once none fails" {
+	local i pids=()
+	write_rules </dev/null
+	frbpf_load
+	for i in 1 2 3 4 5; do
+		frbpf stop &
+		pids+=("$!")
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || fail "one of five has failed"
+	done
+	no_daemon || fail "the daemon still runs"
 }
 
 @test "a rules file with an error is refused with place, line and caret, and nothing is left" {

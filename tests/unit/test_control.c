@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -385,7 +387,7 @@ static void test_many_clients(void **state)
 	}
 	assert_int_equal(s->n_held, 32);
 	extra = connect_to(s);
-	check_dropped(extra);
+	check_refused(extra, "too many commands");
 	answer_held(s);
 	for (int i = 0; i < 32; i++)
 		check_ok(fds[i]);
@@ -395,6 +397,75 @@ static void test_many_clients(void **state)
 		check_echo(fds[0], "x");
 	}
 	assert_int_equal(s->served, 132);
+}
+
+/* Who only holds a place gives it to who has something to ask, the longest silent one first. */
+static void test_idle_clients(void **state)
+{
+	struct server *s = *state;
+	int fds[32], extra;
+
+	for (int i = 0; i < 32; i++)
+		fds[i] = connect_to(s);
+	say(s, fds[0], "{"); /* so this one is not */
+	extra = connect_to(s);
+	say(s, extra, "{\"cmd\":\"x\"}\n");
+	check_echo(extra, "x");
+	check_dropped(fds[1]);
+	check_silent(fds[0]);
+	close(fds[0]);
+	for (int i = 2; i < 32; i++)
+		close(fds[i]);
+	run(s);
+}
+
+/* Without descriptors a client is told so, and does not stay in the queue where it is seen again and
+ * again. */
+static void test_no_descriptors(void **state)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	struct server *s = *state;
+	struct rlimit old, none;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct pollfd pfd = { .fd = control__fd(s->c), .events = POLLIN };
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%.100s", s->path);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = old;
+	none.rlim_cur = fd + 1; /* all below are taken */
+	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	for (int i = 0; i < 4; i++)
+		control__process(s->c);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	check_refused(fd, "no file descriptors left");
+	assert_int_equal(poll(&pfd, 1, 0), 0);
+}
+
+/* It never answers, and its client must not wait for ever. */
+static void test_stopped(void **state)
+{
+	struct server *s = *state;
+	json_t *reply;
+	struct err err;
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		control__free(s->c);
+		if (control__listen(s->path, serve, s, &s->err, &s->c))
+			_exit(1);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	assert_int_equal(control__request(s->path, json_pack("{s:s}", "cmd", "x"), &err, &reply),
+			 -ETIMEDOUT);
+	assert_non_null(strstr(err.msg, "is stopped"));
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
 }
 
 static void test_many_children(void **state)
@@ -578,6 +649,9 @@ int main(void)
 		control_test(test_no_answer),
 		control_test(test_many_clients),
 		control_test(test_many_children),
+		control_test(test_idle_clients),
+		control_test(test_no_descriptors),
+		control_test(test_stopped),
 		control_test(test_late_answer),
 		control_test(test_gone_before_the_request),
 		control_test(test_gone_before_the_answer),

@@ -217,6 +217,11 @@ json_t *cmd_ask(const char *base, json_t *request)
 
 	snprintf(path, sizeof(path), "%s/control", base);
 	code = control__request(path, request, &err, &reply);
+	return cmd_take_reply(base, code, &err, reply);
+}
+
+json_t *cmd_take_reply(const char *base, int code, const struct err *err, json_t *reply)
+{
 	if (code == -ENOENT || code == -ECONNREFUSED || code == -ENOTDIR)
 		log_error("no daemon runs at %s: start one with `frbpf load RULES`, or say where "
 			  "it is with --base",
@@ -225,7 +230,7 @@ json_t *cmd_ask(const char *base, json_t *request)
 		log_error("the daemon at %s may only be asked by root or its own user: try sudo",
 			  base);
 	else if (code)
-		log_error("%s", err.msg);
+		log_error("%s", err->msg);
 	if (code)
 		return NULL;
 	if (json_is_true(json_object_get(reply, "ok")))

@@ -80,6 +80,8 @@ int cmd_duration(const struct command *cmd, const char *name, const char *text, 
 /* Ask the daemon of @base; an answer with "ok": false is printed as the error. NULL: failed, and
  * said so. The request is taken over; the answer is the caller's. */
 json_t *cmd_ask(const char *base, json_t *request);
+/* What control__request() has brought: @reply, or NULL with words said. */
+json_t *cmd_take_reply(const char *base, int code, const struct err *err, json_t *reply);
 
 /* Make every text of @j fit to be printed, see make_printable(). */
 void cmd_make_printable(json_t *j);

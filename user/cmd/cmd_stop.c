@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -7,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "daemon/control.h"
 
 #define EXIT_TIMEOUT_MS 30000 /* closing tracepoint events takes the kernel some 10 ms each */
 
@@ -24,11 +26,30 @@ static int wait_for_exit(pid_t pid)
 	return EXIT_FAILED;
 }
 
+/* There is nobody to ask, or not any more: somebody else has stopped it, perhaps. */
+static int wait_for_end(const char *base)
+{
+	pid_t pid = location__owner(base);
+
+	if (pid)
+		return wait_for_exit(pid);
+	log_info("no daemon runs at %s", base);
+	return EXIT_DONE;
+}
+
 static int stop(const char *base)
 {
-	json_t *reply = cmd_ask(base, json_pack("{s:s}", "cmd", "stop"));
+	char path[PATH_MAX + 16];
+	json_t *reply = NULL;
+	struct err err;
 	pid_t pid;
+	int code;
 
+	snprintf(path, sizeof(path), "%s/control", base);
+	code = control__request(path, json_pack("{s:s}", "cmd", "stop"), &err, &reply);
+	if (code == -ENOENT || code == -ECONNREFUSED || code == -ENOTDIR || code == -ECONNRESET)
+		return wait_for_end(base);
+	reply = cmd_take_reply(base, code, &err, reply);
 	if (!reply)
 		return EXIT_FAILED;
 	pid = json_integer_value(json_object_get(reply, "pid"));
@@ -57,5 +78,5 @@ const struct command cmd_stop = {
 	.run = run_stop,
 	.usage = "",
 	.summary = "write what is under way, then end the daemon",
-	.help = "",
+	.help = "It has ended when this returns; where none runs that is said, and no failure.\n",
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -8,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -16,11 +18,11 @@
 #include "common/clock.h"
 #include "daemon/control.h"
 
-#define CLIENTS_MAX   32
 #define REQUEST_MAX   (64 * 1024)
 #define LAST_WORDS_MS 1000
-#define EVENTS_MAX    16 /* handled in one go */
-#define REPLY_MAX     (64 << 20)
+#define EVENTS_MAX    16		   /* handled in one go */
+#define IDLE_NS	      (10 * 1000000000ULL) /* a client may say, or hear, nothing for so long */
+#define LOOK_S	      1			   /* between two looks at who is idle */
 
 /*
  *	READING ──► WAITING ──► WRITING ──► (gone)
@@ -34,7 +36,8 @@ struct control_client {
 	struct control *owner;
 	int fd;
 	enum client_state state;
-	bool dead; /* hung up while WAITING */
+	bool dead;	/* hung up while WAITING */
+	uint64_t since; /* ns: when something came or went last */
 	struct buf in, out;
 	size_t sent;
 };
@@ -42,12 +45,15 @@ struct control_client {
 struct control {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	int fd, epoll;
+	int timer; /* set while somebody may have to be dropped, or while nobody can be accepted */
+	int spare; /* given up for a moment to tell a client that there are no descriptors */
+	bool deaf; /* no descriptors at all: the timer ends it */
 	control_fn fn;
 	void *arg;
-	struct control_client *clients[CLIENTS_MAX]; /* owned */
+	struct control_client *clients[CONTROL_CLIENTS_MAX]; /* owned */
 };
 
-static int make_address(const char *path, struct sockaddr_un *ret, struct err *err)
+int control__address(const char *path, struct sockaddr_un *ret, struct err *err)
 {
 	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof(ret->sun_path))
@@ -68,7 +74,7 @@ static int watch(struct control *c, int op, int fd, uint32_t events, void *ptr)
 
 static void drop_client(struct control_client *cl)
 {
-	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+	for (size_t i = 0; i < CONTROL_CLIENTS_MAX; i++) {
 		if (cl->owner->clients[i] == cl)
 			cl->owner->clients[i] = NULL;
 	}
@@ -108,6 +114,7 @@ static void flush_client(struct control_client *cl)
 		if (n < 0)
 			break;
 		cl->sent += n;
+		cl->since = now_ns();
 	}
 	drop_client(cl);
 }
@@ -168,6 +175,7 @@ static void read_client(struct control_client *cl)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	cl->since = now_ns();
 	if (n <= 0 || cl->in.len + n > REQUEST_MAX || buf__add(&cl->in, chunk, n)) {
 		lose_client(cl);
 		return;
@@ -197,26 +205,122 @@ static bool peer_allowed(int fd)
 	return cred.uid == 0 || cred.uid == geteuid();
 }
 
+static void set_timer(const struct control *c)
+{
+	timerfd_settime(c->timer, 0, &(struct itimerspec){ .it_value.tv_sec = LOOK_S }, NULL);
+}
+
+/* Of those that have not said what they want, the one that has been silent for longest. */
+static struct control_client *find_idle(struct control *c)
+{
+	struct control_client *idle = NULL;
+
+	for (size_t i = 0; i < CONTROL_CLIENTS_MAX; i++) {
+		struct control_client *cl = c->clients[i];
+
+		if (cl && cl->state == CLIENT_READING && (!idle || cl->since < idle->since))
+			idle = cl;
+	}
+	return idle;
+}
+
+static int find_place(struct control *c, size_t *ret)
+{
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < CONTROL_CLIENTS_MAX; i++) {
+			if (!c->clients[i]) {
+				*ret = i;
+				return 0;
+			}
+		}
+		if (!find_idle(c))
+			return -EBUSY;
+		drop_client(find_idle(c));
+	}
+	return -EBUSY;
+}
+
+/* Its request is not read. */
+static void turn_away(int fd, const char *why)
+{
+	char text[256];
+	int n = snprintf(text, sizeof(text), "{\"ok\": false, \"error\": \"%s\"}\n", why);
+
+	send(fd, text, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* No descriptor is left: the one that waits is told with the spare one. Where even that is taken, by
+ * somebody else on the machine, nobody is accepted for a while: the socket stays readable. */
+static void accept_without_room(struct control *c)
+{
+	int fd;
+
+	cleanup_close(&c->spare);
+	c->spare = -1;
+	fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0) {
+		turn_away(fd, "the daemon has no file descriptors left: try again, or raise its "
+			      "limit (LimitNOFILE=)");
+		close(fd);
+	} else {
+		c->deaf = true;
+		watch(c, EPOLL_CTL_MOD, c->fd, 0, NULL);
+		set_timer(c);
+	}
+	c->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 static void accept_client(struct control *c)
 {
 	_cleanup_close_ int fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct control_client *cl;
-	size_t i = 0;
+	size_t i;
 
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
+		accept_without_room(c);
 	if (fd < 0 || !peer_allowed(fd))
 		return;
-	while (i < CLIENTS_MAX && c->clients[i])
-		i++;
-	cl = i < CLIENTS_MAX ? calloc(1, sizeof(*cl)) : NULL;
+	if (find_place(c, &i)) {
+		turn_away(fd, "too many commands wait for the daemon already");
+		return;
+	}
+	cl = calloc(1, sizeof(*cl));
 	if (!cl)
 		return;
-	*cl = (struct control_client){ .owner = c, .fd = fd, .state = CLIENT_READING };
+	*cl = (struct control_client){
+		.owner = c, .fd = fd, .state = CLIENT_READING, .since = now_ns()
+	};
 	if (watch(c, EPOLL_CTL_ADD, fd, EPOLLIN, cl)) {
 		free(cl);
 		return;
 	}
 	TAKE_FD(fd);
 	c->clients[i] = cl;
+	set_timer(c);
+}
+
+static void on_timer(struct control *c)
+{
+	uint64_t n, now = now_ns();
+	bool any = false;
+
+	if (read(c->timer, &n, sizeof(n)) != sizeof(n))
+		return;
+	for (size_t i = 0; i < CONTROL_CLIENTS_MAX; i++) {
+		struct control_client *cl = c->clients[i];
+
+		if (!cl || cl->state == CLIENT_WAITING)
+			continue;
+		if (now - cl->since > IDLE_NS)
+			drop_client(cl);
+		else
+			any = true;
+	}
+	if (c->deaf)
+		watch(c, EPOLL_CTL_MOD, c->fd, EPOLLIN, NULL);
+	c->deaf = false;
+	if (any)
+		set_timer(c);
 }
 
 int control__listen(const char *path, control_fn fn, void *arg, struct err *err,
@@ -229,23 +333,30 @@ int control__listen(const char *path, control_fn fn, void *arg, struct err *err,
 
 	if (!c)
 		return err_set(err, -ENOMEM, "out of memory");
-	*c = (struct control){ .fd = -1, .epoll = -1, .fn = fn, .arg = arg };
-	code = make_address(path, &addr, err);
+	*c = (struct control){
+		.fd = -1, .epoll = -1, .timer = -1, .spare = -1, .fn = fn, .arg = arg
+	};
+	code = control__address(path, &addr, err);
 	if (code) {
 		control__free(c);
 		return code;
 	}
 	unlink(path); /* the lock is held: whoever listened here is dead */
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	c->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	mask = umask(0177);
 	code = c->fd < 0 || bind(c->fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ? -errno : 0;
 	umask(mask);
 	if (!code) {
 		memcpy(c->path, path, strlen(path) + 1);
-		code = c->epoll < 0 || listen(c->fd, CLIENTS_MAX) < 0 ? -errno : 0;
+		code = c->epoll < 0 || c->timer < 0 || listen(c->fd, CONTROL_CLIENTS_MAX) < 0
+			       ? -errno
+			       : 0;
 	}
 	code = code ?: watch(c, EPOLL_CTL_ADD, c->fd, EPOLLIN, NULL);
+	code = code ?: watch(c, EPOLL_CTL_ADD, c->timer, EPOLLIN, c);
 	if (code) {
 		control__free(c);
 		return err_set(err, code, "cannot listen on %s: %s", path, strerror(-code));
@@ -270,6 +381,8 @@ void control__process(struct control *c)
 
 		if (!cl)
 			accept_client(c);
+		else if (ev.data.ptr == c)
+			on_timer(c);
 		else if (cl->state == CLIENT_READING)
 			read_client(cl);
 		else if (cl->state == CLIENT_WRITING)
@@ -285,7 +398,7 @@ void control__free(struct control *c)
 
 	if (!c)
 		return;
-	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+	for (size_t i = 0; i < CONTROL_CLIENTS_MAX; i++) {
 		while (c->clients[i] && c->clients[i]->state == CLIENT_WRITING &&
 		       now_ns() < until) {
 			struct pollfd pfd = { .fd = c->clients[i]->fd, .events = POLLOUT };
@@ -300,54 +413,8 @@ void control__free(struct control *c)
 		unlink(c->path);
 	if (c->fd >= 0)
 		close(c->fd);
-	if (c->epoll >= 0)
-		close(c->epoll);
+	cleanup_close(&c->epoll);
+	cleanup_close(&c->timer);
+	cleanup_close(&c->spare);
 	free(c);
-}
-
-static int send_all(int fd, const char *text, size_t len)
-{
-	ssize_t n;
-
-	for (; len; text += n, len -= n) {
-		n = send(fd, text, len, MSG_NOSIGNAL);
-		if (n < 0 && errno == EINTR)
-			n = 0;
-		else if (n < 0)
-			return -errno;
-	}
-	return 0;
-}
-
-int control__request(const char *path, json_t *request, struct err *err, json_t **ret)
-{
-	_cleanup_free_ char *text = request ? json_dumps(request, JSON_COMPACT) : NULL;
-	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_un addr;
-	struct buf reply = { 0 };
-	int code;
-
-	json_decref(request);
-	if (!text)
-		return err_set(err, -EINVAL, "the request cannot be written: are its texts UTF-8?");
-	code = make_address(path, &addr, err);
-	if (code)
-		return code;
-	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
-		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	code = send_all(fd, text, strlen(text));
-	code = code ?: send_all(fd, "\n", 1);
-	code = code ?: buf__read_fd(&reply, fd, REPLY_MAX);
-	if (!code && !reply.len)
-		code = -ECONNRESET;
-	if (code) {
-		buf__free(&reply);
-		return err_set(err, code, "the daemon at %s went away: %s", path, strerror(-code));
-	}
-	*ret = json_loadb(reply.data, reply.len, 0, NULL);
-	buf__free(&reply);
-	if (!*ret)
-		return err_set(err, -EPROTO, "the daemon at %s sent something that is no answer",
-			       path);
-	return 0;
 }

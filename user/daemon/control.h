@@ -2,7 +2,8 @@
 /*
  * The control socket, BASE/control: one JSON object per line and direction, one request per
  * connection. The peer must be root or the daemon's own user (SO_PEERCRED); requests are bounded in
- * size and number.
+ * size and number. Who says nothing for 10 s is dropped, or at once where there is no place for
+ * another.
  *
  * A request is {"cmd": NAME, ...}; a reply has "ok" true, or false and "error" with words for the
  * user.
@@ -11,9 +12,12 @@
 #define FRBPF_DAEMON_CONTROL_H
 
 #include <jansson.h>
+#include <sys/un.h>
 #include <stdbool.h>
 
 #include "common/err.h"
+
+#define CONTROL_CLIENTS_MAX 32 /* at a time */
 
 struct control;
 struct control_client;
@@ -41,7 +45,11 @@ struct ucred;
 bool control_client__peer(const struct control_client *c, struct ucred *ret);
 
 /* The other side: connect to @path, send @request (taken over), wait for the reply. -ECONNREFUSED
- * or -ENOENT: nobody listens. The reply is the caller's. */
+ * or -ENOENT: nobody listens; -ETIMEDOUT: it is stopped, or does not answer. The reply is the
+ * caller's. */
 int control__request(const char *path, json_t *request, struct err *err, json_t **ret);
+
+/* The address of @path; -ENAMETOOLONG. */
+int control__address(const char *path, struct sockaddr_un *ret, struct err *err);
 
 #endif

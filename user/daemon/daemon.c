@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,10 +62,11 @@ struct daemon {
 	bool looked;
 	struct dump_env dump_env;
 	struct waiting_dump waiting[DUMPS_WAITING_MAX];
-	struct control_client *stopping; /* who asked for the stop, answered last */
+	struct control_client *stopping[CONTROL_CLIENTS_MAX]; /* who asked for it, answered last */
+	size_t n_stopping;
 	uint64_t started;
 	int epoll, signals;
-	bool stop;
+	bool stop, ended;
 	char stopped_by[96]; /* for the log */
 };
 
@@ -334,11 +336,9 @@ static void serve_stop(struct daemon *d, struct control_client *c, const json_t 
 {
 	struct ucred peer = { .uid = (uid_t)-1 };
 
-	if (d->stopping) {
-		control_client__refuse(c, "it is stopping already");
+	d->stopping[d->n_stopping++] = c;
+	if (d->stop)
 		return;
-	}
-	d->stopping = c;
 	control_client__peer(c, &peer);
 	note_stop(d, "a request", peer.pid, peer.uid);
 }
@@ -355,10 +355,18 @@ static const struct {
 static void on_request(struct control_client *c, const json_t *request, void *arg)
 {
 	const char *cmd = json_string_value(json_object_get(request, "cmd"));
+	struct daemon *d = arg;
 
+	if (d->ended) { /* nothing is left that could be asked */
+		if (cmd && strcmp(cmd, "stop") == 0)
+			serve_stop(d, c, request);
+		else
+			control_client__refuse(c, "the daemon is ending");
+		return;
+	}
 	for (size_t i = 0; cmd && i < ARRAY_SIZE(requests); i++) {
 		if (strcmp(requests[i].name, cmd) == 0) {
-			requests[i].serve(arg, c, request);
+			requests[i].serve(d, c, request);
 			return;
 		}
 	}
@@ -609,6 +617,19 @@ static void serve(struct daemon *d)
 	state_keeper__save(d->keeper, d->recorder, d->detectors);
 }
 
+/* Also those who asked while what was under way was written. */
+static void answer_stops(struct daemon *d)
+{
+	struct pollfd pfd = { .fd = d->control ? control__fd(d->control) : -1, .events = POLLIN };
+
+	d->ended = true;
+	for (int i = 0; i < CONTROL_CLIENTS_MAX && poll(&pfd, 1, 0) == 1; i++)
+		control__process(d->control);
+	for (size_t i = 0; i < d->n_stopping; i++)
+		control_client__reply(d->stopping[i],
+				      json_pack("{s:b, s:i}", "ok", 1, "pid", (int)getpid()));
+}
+
 static void tear_down(struct daemon *d, bool undo)
 {
 	if (d->control)
@@ -624,9 +645,7 @@ static void tear_down(struct daemon *d, bool undo)
 	sideband__free(d->sideband);
 	cpu_follow__free(d->cpus);
 	horizon__free(d->horizon);
-	if (d->stopping)
-		control_client__reply(d->stopping,
-				      json_pack("{s:b, s:i}", "ok", 1, "pid", (int)getpid()));
+	answer_stops(d);
 	control__free(d->control);
 	tracing_parts__free(&d->tracing);
 	host_info__free(d->host);

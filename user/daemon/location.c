@@ -183,6 +183,19 @@ void location__withdraw(const char *base)
 		unlink(NOTE);
 }
 
+int location__owner(const char *base)
+{
+	struct buf b = { 0 };
+	char lock[PATH_MAX];
+	int pid = 0;
+
+	snprintf(lock, sizeof(lock), "%.*s/lock", PATH_MAX - 8, base);
+	if (is_alive(base) && buf__read_file(&b, lock, 64) == 0 && b.len)
+		pid = atoi(b.data);
+	buf__free(&b);
+	return pid;
+}
+
 bool location__is_noted(const char *base)
 {
 	char noted[PATH_MAX] = "";

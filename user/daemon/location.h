@@ -29,6 +29,8 @@ int location__find(const struct location_hint *hint, char ret[static PATH_MAX], 
 void location__announce(const char *base);
 void location__withdraw(const char *base);
 
+/* The pid of the daemon that owns @base; 0: nobody does. */
+int location__owner(const char *base);
 /* Is the note in /run/frbpf that of @base? Then /run/frbpf/app is its application socket, beside BASE/app. */
 bool location__is_noted(const char *base);
 

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The commands' side of the control socket. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/array.h"
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "daemon/control.h"
+
+#define REPLY_MAX  (64 << 20)
+#define SLICE_S	   1  /* so often it is looked whether the daemon still works on it */
+#define CONNECT_S  10 /* until it accepts: nothing that it does takes so long */
+#define ANSWER_S   600
+#define CHUNK_SIZE 65536
+
+/* SIGSTOP, or a debugger. */
+static bool is_stopped(pid_t pid)
+{
+	struct buf b = { 0 };
+	char path[64];
+	const char *end;
+	bool stopped = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (pid > 0 && buf__read_file(&b, path, 4096) == 0 && b.len) {
+		end = strrchr(b.data, ')'); /* behind the name, which may have anything in it */
+		stopped = end && (end[1] == ' ') && (end[2] == 'T' || end[2] == 't');
+	}
+	buf__free(&b);
+	return stopped;
+}
+
+/* Who waits for @fd, and for how long. */
+struct patience {
+	const char *path;
+	pid_t pid; /* of the daemon; 0: not known */
+	uint64_t until;
+};
+
+/* After a slice of time without anything. */
+static int keep_waiting(const struct patience *p, struct err *err)
+{
+	if (is_stopped(p->pid))
+		return err_set(
+			err, -ETIMEDOUT,
+			"the daemon at %s (pid %d) is stopped: `kill -CONT %d` lets it go on",
+			p->path, p->pid, p->pid);
+	if (now_ns() < p->until)
+		return 0;
+	return err_set(err, -ETIMEDOUT, "the daemon at %s does not answer", p->path);
+}
+
+static int set_slice(int fd)
+{
+	struct timeval tv = { .tv_sec = SLICE_S };
+
+	return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)) < 0 ||
+			       setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) < 0
+		       ? -errno
+		       : 0;
+}
+
+static int connect_to(int fd, const char *path, struct err *err)
+{
+	struct patience p = { .path = path, .until = now_ns() + CONNECT_S * 1000000000ULL };
+	struct sockaddr_un addr;
+	int code = control__address(path, &addr, err);
+
+	while (!code && connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
+		if (errno == EINTR)
+			continue;
+		/* EAGAIN: those before us have not been accepted yet */
+		code = errno == EAGAIN ? keep_waiting(&p, err)
+				       : err_set(err, -errno, "%s: %s", path, strerror(errno));
+	}
+	return code;
+}
+
+static int send_all(int fd, const char *text, size_t len, const struct patience *p, struct err *err)
+{
+	int code = 0;
+	ssize_t n;
+
+	for (; len && !code; text += n, len -= n) {
+		n = send(fd, text, len, MSG_NOSIGNAL);
+		if (n >= 0)
+			continue;
+		if (errno == EAGAIN)
+			code = keep_waiting(p, err);
+		else if (errno == EPIPE) /* it has something to say before it closes, perhaps */
+			return 0;
+		else if (errno != EINTR)
+			code = -errno;
+		n = 0;
+	}
+	return code;
+}
+
+static int receive_all(int fd, struct buf *reply, const struct patience *p, struct err *err)
+{
+	_cleanup_free_ char *chunk = malloc(CHUNK_SIZE);
+	int code = chunk ? 0 : -ENOMEM;
+	ssize_t n;
+
+	while (!code) {
+		n = recv(fd, chunk, CHUNK_SIZE, 0);
+		if (n > 0 && reply->len + n > REPLY_MAX)
+			code = -EFBIG;
+		else if (n > 0)
+			code = buf__add(reply, chunk, n);
+		else if (n == 0)
+			return reply->len ? 0 : -ECONNRESET;
+		else if (errno == EAGAIN)
+			code = keep_waiting(p, err);
+		else if (errno != EINTR)
+			code = -errno;
+	}
+	return code == -ECONNRESET && reply->len ? 0 : code;
+}
+
+static pid_t peer_pid(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ? 0 : cred.pid;
+}
+
+/* Ask on the connection @fd. */
+static int converse(int fd, const char *path, const char *text, struct buf *reply, struct err *err)
+{
+	struct patience p = { .path = path,
+			      .pid = peer_pid(fd),
+			      .until = now_ns() + ANSWER_S * 1000000000ULL };
+	int code = send_all(fd, text, strlen(text), &p, err);
+
+	code = code ?: send_all(fd, "\n", 1, &p, err);
+	code = code ?: receive_all(fd, reply, &p, err);
+	if (code && !err->msg[0])
+		err_set(err, code, "the daemon at %s went away: %s", path, strerror(-code));
+	return code;
+}
+
+int control__request(const char *path, json_t *request, struct err *err, json_t **ret)
+{
+	_cleanup_free_ char *text = request ? json_dumps(request, JSON_COMPACT) : NULL;
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct buf reply = { 0 };
+	int code;
+
+	json_decref(request);
+	*err = (struct err){ 0 };
+	if (!text)
+		return err_set(err, -EINVAL, "the request cannot be written: are its texts UTF-8?");
+	code = fd < 0 ? -errno : set_slice(fd);
+	if (code)
+		return err_set(err, code, "%s: %s", path, strerror(-code));
+	code = connect_to(fd, path, err);
+	code = code ?: converse(fd, path, text, &reply, err);
+	if (!code)
+		*ret = json_loadb(reply.data, reply.len, 0, NULL);
+	buf__free(&reply);
+	if (!code && !*ret)
+		return err_set(err, -EPROTO, "the daemon at %s sent something that is no answer",
+			       path);
+	return code;
+}
