@@ -537,7 +537,7 @@ struct frbpf_control {
 	__u32 generation;
 	__u32 self_tgid; /* our own process, in the initial pid namespace; never a subject */
 	__u32 scope; /* enum frbpf_scope; this and the next are set before anything is attached */
-	__u32 pad;
+	__u32 self_tid; /* of the thread that asked for it, likewise */
 	__u64 scope_cgroup; /* its id */
 	struct frbpf_half half[2];
 };

@@ -209,7 +209,10 @@ static __always_inline void rules_run_for(struct match *m, struct task_struct *s
 SEC("raw_tp")
 int learn_self(void *ctx)
 {
-	control.self_tgid = bpf_get_current_pid_tgid() >> 32;
+	__u64 id = bpf_get_current_pid_tgid();
+
+	control.self_tgid = id >> 32;
+	control.self_tid = (__u32)id;
 	return 0;
 }
 

@@ -29,6 +29,7 @@
 
 #include "common/cleanup.h"
 #include "detect/tracepoint/tracepoint_bind.h"
+#include "detect/inject/listener.h"
 #include "detect_fixture.h"
 
 #define NEED_BTF()                                                                                 \
@@ -534,6 +535,55 @@ static void test_fields_pause(void **state)
 	ruleset__free(rs);
 }
 
+/* A pause ends with its rules, though those that come have the same filter. */
+static void test_fields_pause_and_reload(void **state)
+{
+	static const char *const rules[] = {
+		"[rule-a]\nwhen = syscalls:sys_enter_close\nif = fd == 12345\ncooldown = 1h\n",
+		"[rule-b]\nwhen = syscalls:sys_enter_close\nif = fd == 12345\ncooldown = 1h\n",
+	};
+	struct detectors *d;
+
+	NEED_TRACEFS();
+	d = open_detectors();
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		struct ruleset *rs = load_rules(rules[i]);
+		uint32_t slot;
+
+		update(d, rs->rules, rs->n_rules, &slot);
+		assert_int_equal(await(spawn_subject(close_rare, 2)), 0);
+		assert_int_equal(matched_by(d, slot, 1), 1);
+		ruleset__free(rs);
+	}
+	detectors__free(d);
+}
+
+static void close_as_listener(long arg)
+{
+	prctl(PR_SET_NAME, LISTENER_NAME);
+	close(RARE_FD);
+}
+
+/* Who is called as our own thread is no less a subject. */
+static void test_fields_namesake(void **state)
+{
+	struct detectors *d;
+	struct ruleset *rs;
+	uint32_t slot;
+	pid_t pid;
+
+	NEED_TRACEFS();
+	rs = load_rules("[rule-a]\nwhen = syscalls:sys_enter_close\n"
+			"if = fd == 12345 && comm == \"" LISTENER_NAME "\"\ndump = none\n");
+	d = open_detectors();
+	update(d, rs->rules, rs->n_rules, &slot);
+	pid = spawn_subject(close_as_listener, 0);
+	assert_int_equal(matched_by(d, slot, 1), 1);
+	assert_int_equal(await(pid), 0);
+	detectors__free(d);
+	ruleset__free(rs);
+}
+
 /* ---- what the kernel thinks of the programs ---- */
 
 /* Those whose names are ours and that were loaded behind @after. */
@@ -590,11 +640,18 @@ static void test_verified_instructions(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_crash),	      cmocka_unit_test(test_handler),
-		cmocka_unit_test(test_signal_target), cmocka_unit_test(test_kinds_of_values),
-		cmocka_unit_test(test_small_numbers), cmocka_unit_test(test_reload),
-		cmocka_unit_test(test_fields),	      cmocka_unit_test(test_fields_reload),
-		cmocka_unit_test(test_fields_pause),  cmocka_unit_test(test_verified_instructions),
+		cmocka_unit_test(test_crash),
+		cmocka_unit_test(test_handler),
+		cmocka_unit_test(test_signal_target),
+		cmocka_unit_test(test_kinds_of_values),
+		cmocka_unit_test(test_small_numbers),
+		cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_fields_reload),
+		cmocka_unit_test(test_fields_pause_and_reload),
+		cmocka_unit_test(test_fields_namesake),
+		cmocka_unit_test(test_fields_pause),
+		cmocka_unit_test(test_verified_instructions),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "--exit"))

@@ -8,10 +8,12 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -63,11 +65,14 @@ struct fields {
 	struct event_format *format;
 	int states_fd;
 	pid_t self;
+	pid_t listener_tid;   /* in the initial pid namespace */
 	int timer_fd;	      /* ends a pause */
 	bool nobody;	      /* its events have no subject */
 	pthread_mutex_t lock; /* of args, rules, tap and paused; taken inside of the listener's */
 	struct tap *tap;      /* at work; NULL: none yet */
 	bool paused;
+	uint32_t
+		leaving; /* the half that a reload has just put out of force: no pause for its sake */
 	struct tap *next; /* made by write, put to work by the flip; NULL: the old one goes on */
 	char *args[2][FRBPF_MAX_ARGS]; /* names by half and slot; owned */
 	struct cooling_rule *rules[2]; /* by half; owned */
@@ -168,7 +173,7 @@ static void maybe_pause(struct fields *f)
 	uint64_t left;
 
 	pthread_mutex_lock(&f->lock);
-	left = pause_left(f, now_ns());
+	left = inject__half(f->inject) == f->leaving ? 0 : pause_left(f, now_ns());
 	if (left >= PAUSE_MIN && f->tap && !f->paused) {
 		event_ring__enable(f->tap->ring, false);
 		f->paused = true;
@@ -177,18 +182,22 @@ static void maybe_pause(struct fields *f)
 	pthread_mutex_unlock(&f->lock);
 }
 
-static void on_timer(void *arg, uint32_t events)
+static void end_pause(struct fields *f)
 {
-	struct fields *f = arg;
-	uint64_t n;
-
-	if (read(f->timer_fd, &n, sizeof(n)) != sizeof(n))
-		return;
 	pthread_mutex_lock(&f->lock);
 	if (f->tap && f->paused)
 		event_ring__enable(f->tap->ring, true);
 	f->paused = false;
 	pthread_mutex_unlock(&f->lock);
+}
+
+static void on_timer(void *arg, uint32_t events)
+{
+	struct fields *f = arg;
+	uint64_t n;
+
+	if (read(f->timer_fd, &n, sizeof(n)) == sizeof(n))
+		end_pause(f);
 }
 
 static void on_readable(void *arg, uint32_t events)
@@ -221,12 +230,13 @@ static void tap__free(struct tap *t)
 	free(t);
 }
 
-/* Without what the thread that listens does itself: reading one event must not make the next. */
-static char *without_us(const char *filter)
+/* Without what the thread that listens does itself: reading one event must not make the next. Filters
+ * know a thread by its number in the initial namespace; any program may have its name. */
+static char *without_us(pid_t us, const char *filter)
 {
 	char *text;
 
-	if (asprintf(&text, "COMM != \"" LISTENER_NAME "\"%s%s%s", *filter ? " && (" : "", filter,
+	if (asprintf(&text, "common_pid != %d%s%s%s", us, *filter ? " && (" : "", filter,
 		     *filter ? ")" : "") < 0)
 		return NULL;
 	return text;
@@ -244,7 +254,7 @@ static int tap__open(struct fields *f, char *filter, struct tap **ret, struct er
 		return -ENOMEM;
 	}
 	*t = (struct tap){ .owner = f, .filter = filter, .until = UINT64_MAX };
-	text = without_us(filter);
+	text = without_us(f->listener_tid, filter);
 	r = text ? event_ring__open(f->format->id, text, &t->ring, err) : -ENOMEM;
 	if (!r) {
 		t->fds = calloc(event_ring__n(t->ring), sizeof(*t->fds));
@@ -285,6 +295,7 @@ static int fields_load(struct source *s, const struct source_env *env)
 	pthread_mutex_init(&f->lock, NULL);
 	f->timer_fd = -1;
 	f->self = getpid();
+	f->leaving = UINT32_MAX;
 	f->listener = env->listener;
 	f->states_fd = env->states_fd;
 	r = event_format__read(s->target, &f->format, s->err);
@@ -299,14 +310,58 @@ static int fields_load(struct source *s, const struct source_env *env)
 	return 0;
 }
 
+/* Who listens, as the kernel's filters know that thread: only the kernel can tell it. */
+struct learning {
+	int event_fd, prog_fd;
+	int result;
+	sem_t done;
+};
+
+static void learn_tid(void *arg, uint32_t events)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	struct learning *l = arg;
+	uint64_t n;
+
+	if (read(l->event_fd, &n, sizeof(n)) != sizeof(n))
+		return;
+	l->result = bpf_prog_test_run_opts(l->prog_fd, &opts);
+	sem_post(&l->done);
+}
+
+/* The thread is there for as long as it has the timer. */
+static int learn_listener(struct source *s, struct fields *f)
+{
+	struct learning l = { .event_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK),
+			      .prog_fd = s->learn_self_fd };
+	int r;
+
+	if (l.event_fd < 0)
+		return -errno;
+	sem_init(&l.done, 0, 0);
+	r = listener__add(f->listener, l.event_fd, EPOLLIN, learn_tid, &l);
+	if (!r) {
+		while (sem_wait(&l.done) < 0)
+			;
+		listener__remove(f->listener, l.event_fd);
+		r = l.result;
+	}
+	sem_destroy(&l.done);
+	close(l.event_fd);
+	f->listener_tid = s->control->self_tid;
+	return r;
+}
+
 static int fields_attach(struct source *s)
 {
 	struct fields *f = s->skel;
+	int r;
 
 	f->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (f->timer_fd < 0)
 		return -errno;
-	return listener__add(f->listener, f->timer_fd, EPOLLIN, on_timer, f);
+	r = listener__add(f->listener, f->timer_fd, EPOLLIN, on_timer, f);
+	return r ?: learn_listener(s, f);
 }
 
 static void free_half(struct fields *f, uint32_t half)
@@ -417,8 +472,11 @@ static void fields_change_keys(struct source *s, const __u64 *from, const __u64 
 	struct fields *f = s->skel;
 	struct tap *old = f->tap;
 
-	if (!f->next)
+	f->leaving = inject__half(f->inject);
+	if (!f->next) {
+		end_pause(f); /* other rules may be of the same filter */
 		return;
+	}
 	if (old)
 		hand_over(f, old, f->next);
 	else
