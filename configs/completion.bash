@@ -5,7 +5,7 @@
 # of commands, and options by --help of each command. So it never knows less than the program, nor more.
 
 _frbpf_commands() {
-	"$1" --help 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p'
+	"$1" --help 2>/dev/null | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'
 }
 
 _frbpf_options() { # PROGRAM COMMAND

@@ -27,6 +27,16 @@ static const struct command *const commands[] = {
 };
 /* clang-format on */
 
+#define USAGE_WIDTH 28 /* columns; the summary of a longer one has a line of its own */
+
+static void print_command(const struct command *c)
+{
+	if (strlen(c->usage) > USAGE_WIDTH)
+		printf("  %-8s %s\n%*s%s\n", c->name, c->usage, USAGE_WIDTH + 12, "", c->summary);
+	else
+		printf("  %-8s %-*s %s\n", c->name, USAGE_WIDTH, c->usage, c->summary);
+}
+
 static void print_help(void)
 {
 	printf("Usage: frbpf [COMMAND] [OPTIONS]\n\n"
@@ -35,8 +45,7 @@ static void print_help(void)
 	       "is saved as an ordinary perf.data file.\n\nCommands (frbpf COMMAND --help says "
 	       "more):\n");
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		printf("  %-8s %-28s %s\n", commands[i]->name, commands[i]->usage,
-		       commands[i]->summary);
+		print_command(commands[i]);
 	printf("\nWithout a command: status. help COMMAND is COMMAND --help. --version prints the "
 	       "version.\n");
 }

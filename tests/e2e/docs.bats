@@ -12,7 +12,7 @@ setup() {
 }
 
 commands() {
-	"$FRBPF" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'
+	"$FRBPF" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'
 }
 
 # Names on standard input that no item of a list has after MACRO.
