@@ -26,7 +26,7 @@ UNIT_LIMIT=240	 # s, per program
 E2E_LIMIT=300	 # s, per test
 E2E_FILE_LIMIT=1200
 E2E_LANES=3
-SAN_DEFAULT="check dump spike tracepoint"
+SAN_DEFAULT="check dump spike tracepoint hostile"
 
 ahead= # what builds for later parts
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/frbpf-check.XXXXXX") || exit 1

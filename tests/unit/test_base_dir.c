@@ -392,6 +392,24 @@ static void test_names_that_exist(void **state)
 
 /* ---- undo ---- */
 
+/* Its parent was moved away, and leads to somebody else's by now. */
+static void test_undo_of_another(void **state)
+{
+	struct place *p = *state;
+	char parent[512], away[512], other[512], theirs[600];
+
+	snprintf(parent, sizeof(parent), "%s/parent", p->dir);
+	snprintf(away, sizeof(away), "%s/away", p->dir);
+	snprintf(other, sizeof(other), "%s/other", p->dir);
+	snprintf(theirs, sizeof(theirs), "%s/base", other);
+	snprintf(p->base, sizeof(p->base), "%s/parent/base", p->dir);
+	assert_int_equal(mkdir(parent, 0700) | mkdir(other, 0700) | mkdir(theirs, 0700), 0);
+	assert_int_equal(base_dir__create(&p->b, p->base, &p->err), 0);
+	assert_int_equal(rename(parent, away) | symlink(other, parent), 0);
+	base_dir__close(&p->b, true);
+	assert_int_equal(access(theirs, F_OK), 0);
+}
+
 static void test_undo_of_a_new_base(void **state)
 {
 	struct place *p = *state;
@@ -510,6 +528,7 @@ int main(void)
 		base_test(test_sessions),
 		base_test(test_names_in_a_row),
 		base_test(test_names_that_exist),
+		base_test(test_undo_of_another),
 		base_test(test_undo_of_a_new_base),
 		base_test(test_undo_keeps_what_was_there),
 		base_test(test_undo_of_a_new_base_in_use),

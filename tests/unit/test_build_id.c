@@ -15,6 +15,16 @@
 #include "common/buf.h"
 #include "perfdata/build_id.h"
 
+static int read_path(const char *path, struct build_id *ret)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r;
+
+	assert_true(fd >= 0);
+	r = build_id__read_fd(fd, ret);
+	close(fd);
+	return r;
+}
+
 static void add_note(struct buf *b, const char *owner, uint32_t owner_size, uint32_t type,
 		     const void *desc, uint32_t desc_size)
 {
@@ -128,7 +138,7 @@ static void test_elf_file(void **state)
 	want[strcspn(want, "\n")] = '\0';
 	if (!want[0])
 		skip(); /* no readelf, or a shell without a build id */
-	assert_int_equal(build_id__read("/bin/sh", &id), 0);
+	assert_int_equal(read_path("/bin/sh", &id), 0);
 	for (i = 0; i < id.size; i++)
 		snprintf(got + 2 * i, 3, "%02x", id.data[i]);
 	assert_string_equal(got, want);
@@ -143,17 +153,16 @@ static void test_not_elf(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(build_id__read_fd(fd, &id), -ENOENT); /* empty */
 	assert_int_equal(write(fd, "#!/bin/sh\n", 10), 10);
-	assert_int_equal(build_id__read(path, &id), -ENOENT);
+	assert_int_equal(read_path(path, &id), -ENOENT);
 	assert_int_equal(ftruncate(fd, 0), 0);
 	assert_int_equal(pwrite(fd, ELFMAG "\2\1\1", 7, 0), 7); /* a header that is cut */
-	assert_int_equal(build_id__read(path, &id), -ENOENT);
+	assert_int_equal(read_path(path, &id), -ENOENT);
 	close(fd);
 	unlink(path);
-	assert_int_equal(build_id__read("/dev/null", &id), -ENOENT);
-	assert_int_equal(build_id__read("/tmp", &id), -ENOENT);
-	assert_int_equal(build_id__read(path, &id), -ENOENT); /* gone */
+	assert_int_equal(read_path("/dev/null", &id), -ENOENT);
+	assert_int_equal(read_path("/tmp", &id), -ENOENT);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_equal(build_id__read(path, &id), -ENOENT); /* and does not block */
+	assert_int_equal(read_path(path, &id), -ENOENT); /* is not waited for */
 	unlink(path);
 }
 

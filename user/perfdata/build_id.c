@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 
@@ -73,14 +72,6 @@ int build_id__read_fd(int fd, struct build_id *ret)
 	}
 	elf_end(elf);
 	return err;
-}
-
-int build_id__read(const char *path, struct build_id *ret)
-{
-	/* O_NONBLOCK: a fifo must not block us. */
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	return fd < 0 ? -errno : build_id__read_fd(fd, ret);
 }
 
 int build_id__read_kernel(struct build_id *ret)

@@ -16,7 +16,6 @@ struct build_id {
 /* From the notes of an open ELF file (libelf; only regular files are read). -ENOENT: it has none or
  * is no ELF. */
 int build_id__read_fd(int fd, struct build_id *ret);
-int build_id__read(const char *path, struct build_id *ret);
 /* From /sys/kernel/notes. */
 int build_id__read_kernel(struct build_id *ret);
 /* From a memory image of notes (NT_GNU_BUILD_ID of owner GNU); every length is checked. */

@@ -324,6 +324,15 @@ static void remove_parents(const struct base_dir *b)
 	}
 }
 
+/* Whoever owns a directory above may have put another in its place. */
+static bool has_its_name(const struct base_dir *b)
+{
+	struct stat own, named;
+
+	return b->fd < 0 || (!fstat(b->fd, &own) && !lstat(b->path, &named) &&
+			     own.st_dev == named.st_dev && own.st_ino == named.st_ino);
+}
+
 void base_dir__close(struct base_dir *b, bool undo)
 {
 	if (b->fd >= 0 && b->lock_fd >= 0) {
@@ -334,7 +343,7 @@ void base_dir__close(struct base_dir *b, bool undo)
 		if (undo && b->created)
 			unlinkat(b->fd, "lock", 0);
 	}
-	if (undo && b->created && rmdir(b->path) == 0)
+	if (undo && b->created && has_its_name(b) && rmdir(b->path) == 0)
 		remove_parents(b);
 	if (b->incidents_fd >= 0)
 		close(b->incidents_fd);

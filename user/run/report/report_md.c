@@ -150,7 +150,7 @@ static int add_notices(const struct outcome *o, struct buf *b)
 		err = buf__printf(b, "\n%llu triggers came while too many dumps were under way.\n",
 				  (unsigned long long)o->lost_triggers);
 	if (!err && o->unseen)
-		err = buf__printf(b, "\n%llu waits or tasks could not be measured.\n",
+		err = buf__printf(b, "\n%llu waits, calls or tasks could not be measured.\n",
 				  (unsigned long long)o->unseen);
 	return err;
 }
