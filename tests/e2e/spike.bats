@@ -95,6 +95,7 @@ check_frames() { # NAME DUMP
 	same "tid" "$(manifest "$name" tid)" "$(json "$spike" .tid)"
 	same "cpu" "$(manifest "$name" cpu)" "$(json "$spike" .cpu)"
 	check_value "$name" 80 "$(json "$spike" .wait_ns)" "$(json "$spike" .begin_ns)" "$(json "$spike" .end_ns)"
+	same "contradicted" "$(jq .contradicted "$BASE/incidents/$name.json")" false
 
 	same "dumps" "$(dumps)" "$BASE/session-cpu/perf.data.$name"$'\n'"$BASE/session-sched/perf.data.$name"
 	for session in cpu sched; do

@@ -321,6 +321,21 @@ static void add_sessions(struct scene *s)
 	};
 }
 
+static void test_contradicted(void **state)
+{
+	struct scene *s = *state;
+
+	s->inc->triggers[s->inc->n_triggers++] = by_rule(s, TIME);
+	write_it(s);
+	assert_true(json_is_false(at(s, "contradicted")));
+	assert_null(json_object_get(at(s, "triggers.0"), "contradicted"));
+	s->inc->triggers[0].contradicted = TIME - 50;
+	write_it(s);
+	assert_true(json_is_true(at(s, "contradicted")));
+	assert_true(json_is_true(at(s, "triggers.0.contradicted")));
+	check_number(s, "triggers.0.contradicted_time.monotonic_ns", TIME - 50);
+}
+
 static void test_session(void **state)
 {
 	struct scene *s = *state;
@@ -486,13 +501,21 @@ static void test_bytes_of_rules(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		manifest_test(test_head),	    manifest_test(test_rule_trigger),
-		manifest_test(test_other_triggers), manifest_test(test_manual),
-		manifest_test(test_merged),	    manifest_test(test_freeze),
-		manifest_test(test_session),	    manifest_test(test_cpus),
-		manifest_test(test_failed_session), manifest_test(test_bytes_of_tasks),
-		manifest_test(test_bytes_of_names), manifest_test(test_bytes_of_the_base),
-		manifest_test(test_long_run),	    manifest_test(test_cannot_be_written),
+		manifest_test(test_head),
+		manifest_test(test_rule_trigger),
+		manifest_test(test_other_triggers),
+		manifest_test(test_manual),
+		manifest_test(test_merged),
+		manifest_test(test_freeze),
+		manifest_test(test_session),
+		manifest_test(test_contradicted),
+		manifest_test(test_cpus),
+		manifest_test(test_failed_session),
+		manifest_test(test_bytes_of_tasks),
+		manifest_test(test_bytes_of_names),
+		manifest_test(test_bytes_of_the_base),
+		manifest_test(test_long_run),
+		manifest_test(test_cannot_be_written),
 		manifest_test(test_bytes_of_rules),
 	};
 

@@ -21,6 +21,8 @@ static void print_cause(const json_t *t)
 	}
 	units__format_duration(json_integer_value(json_object_get(t, "value_ns")), value,
 			       sizeof(value));
+	if (json_is_true(json_object_get(t, "contradicted")))
+		printf("CONTRADICTED ");
 	printf("%s: %s", rule, json_string_value(json_object_get(t, "when")) ?: "?");
 	if (json_integer_value(json_object_get(t, "value_ns")))
 		printf(", %s", value);

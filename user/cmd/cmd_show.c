@@ -90,6 +90,10 @@ static void print_trigger(const json_t *t, const char *what)
 	}
 	printf("  at         %s, CPU %lld\n", str(json_object_get(t, "time"), "utc"),
 	       (long long)json_integer_value(json_object_get(t, "cpu")));
+	if (json_is_true(json_object_get(t, "contradicted")))
+		printf("  false      what was recorded contradicts it: the subject ran or slept "
+		       "before %s\n",
+		       str(json_object_get(t, "contradicted_time"), "utc"));
 	print_args(json_object_get(t, "args"));
 	if (json_integer_value(json_object_get(json_object_get(t, "subject"), "tid")) ||
 	    str(json_object_get(t, "subject"), "comm")[0]) /* interrupts have none */

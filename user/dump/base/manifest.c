@@ -121,6 +121,10 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 		      (json_int_t)t->value, "threshold_ns", (json_int_t)t->threshold, "key",
 		      json_key(t), "cpu", (int)t->cpu, "subject", json_task(&t->subject), "current",
 		      json_task(&t->current));
+	if (j && it->contradicted) {
+		json_object_set_new(j, "contradicted", json_true());
+		json_object_set_new(j, "contradicted_time", json_time(inc, it->contradicted));
+	}
 	if (j)
 		json_object_set_new(j, "stacks", json_stacks(incident__stacks(inc, t)));
 	/* a function that was called has not returned yet */
@@ -320,6 +324,15 @@ int manifest__suppressed(const struct base_dir *base, const char *name, const ch
 	return write_manifest(base, name, j, err);
 }
 
+static bool is_contradicted(const struct incident *inc)
+{
+	for (size_t i = 0; i < inc->n_triggers; i++) {
+		if (inc->triggers[i].contradicted)
+			return true;
+	}
+	return false;
+}
+
 int manifest__write(const struct base_dir *base, const struct incident *inc, const char *hostname,
 		    struct err *err)
 {
@@ -333,5 +346,7 @@ int manifest__write(const struct base_dir *base, const struct incident *inc, con
 		      json_triggers(inc, inc->merged, n_merged), "more_merged",
 		      (json_int_t)inc->more_merged, "suppressed", kept_suppressed(base, inc),
 		      "freeze", json_freeze(inc), "sessions", json_sessions(base, inc), "actions");
+	if (j)
+		json_object_set_new(j, "contradicted", json_boolean(is_contradicted(inc)));
 	return write_manifest(base, inc->name, j, err);
 }

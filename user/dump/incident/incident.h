@@ -48,6 +48,8 @@ enum incident_state {
 struct incident_trigger {
 	struct frbpf_trigger t;	      /* a manual dump has a time and nothing else */
 	const struct rule_conf *rule; /* borrowed from the incident's generation; NULL: manual */
+	uint64_t contradicted; /* ns: when the subject was seen to run while it waited, as the
+				  trigger says; 0: it was not. Guarded by name_lock */
 };
 
 /* What one CPU's ring gave. */
@@ -73,9 +75,10 @@ struct dump_result {
 	uint64_t bytes, records, skipped;
 	uint64_t start, end; /* ns: the window that was asked for and could be covered */
 	uint64_t asked;	     /* ns: from when on, see incident__asked() */
-	uint64_t complete;   /* ns: every ring has everything from here on; may lie behind the end */
-	bool short_window;   /* the former is earlier */
-	uint64_t ring_needed; /* bytes per CPU that would have held it; 0: not known, or not short */
+	uint64_t complete; /* ns: every ring has everything from here on; may lie behind the end */
+	bool short_window; /* the former is earlier */
+	uint64_t
+		ring_needed; /* bytes per CPU that would have held it; 0: not known, or not short */
 	uint64_t write_ns;
 	uint64_t sideband_lost, sideband_rescans;
 	bool sideband_incomplete;

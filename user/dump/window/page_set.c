@@ -114,15 +114,17 @@ static uint64_t read_words(const struct page_event *e, const uint64_t *at, const
 	return at < end && *at < UINT16_MAX ? 1 + times + *at * each : UINT16_MAX;
 }
 
-/* The words of the callchain (perf-data section 2.2); NULL: it has none. */
-static const uint64_t *callchain(const struct page_event *e, const struct perf_event_header *h,
-				 uint64_t *ret_n)
+static const uint64_t *record_end(const struct perf_event_header *h)
 {
-	const uint64_t *end = (const uint64_t *)((const char *)h + h->size);
+	return (const uint64_t *)((const char *)h + h->size);
+}
+
+/* Where the callchain is, or what comes behind it (perf-data section 2.2); NULL: outside. */
+static const uint64_t *behind_period(const struct page_event *e, const struct perf_event_header *h)
+{
+	const uint64_t *end = record_end(h);
 	const uint64_t *at = (const uint64_t *)h + 5; /* header, id, ip, pid and tid, time */
 
-	if (!(e->sample_type & PERF_SAMPLE_CALLCHAIN))
-		return NULL;
 	at += !!(e->sample_type & PERF_SAMPLE_ADDR) + 1 /* cpu */ +
 	      !!(e->sample_type & PERF_SAMPLE_PERIOD);
 	if (e->sample_type & PERF_SAMPLE_READ) {
@@ -132,10 +134,45 @@ static const uint64_t *callchain(const struct page_event *e, const struct perf_e
 			return NULL;
 		at += words;
 	}
-	if (at >= end || *at > (uint64_t)(end - at - 1))
+	return at < end ? at : NULL;
+}
+
+/* The words of the callchain; NULL: it has none. */
+static const uint64_t *callchain(const struct page_event *e, const struct perf_event_header *h,
+				 uint64_t *ret_n)
+{
+	const uint64_t *at;
+
+	if (!(e->sample_type & PERF_SAMPLE_CALLCHAIN))
+		return NULL;
+	at = behind_period(e, h);
+	if (!at || *at > (uint64_t)(record_end(h) - at - 1))
 		return NULL;
 	*ret_n = *at;
 	return at + 1;
+}
+
+const void *page_set__raw(struct page_set *p, const struct perf_event_header *h, uint32_t *ret_size)
+{
+	const struct page_event *e = find_event(p, record__id(h));
+	const uint64_t *at, *chain;
+	uint64_t n = 0;
+	uint32_t size;
+
+	if (!e || !(e->sample_type & PERF_SAMPLE_RAW))
+		return NULL;
+	at = behind_period(e, h);
+	if (e->sample_type & PERF_SAMPLE_CALLCHAIN) {
+		chain = callchain(e, h, &n);
+		at = chain ? chain + n : NULL;
+	}
+	if (!at || at >= record_end(h))
+		return NULL;
+	memcpy(&size, at, sizeof(size));
+	if (size > (uint64_t)(record_end(h) - at) * sizeof(*at) - sizeof(size))
+		return NULL;
+	*ret_size = size;
+	return (const char *)at + sizeof(size);
 }
 
 const uint64_t *page_set__callchain(struct page_set *p, const struct perf_event_header *h,

@@ -27,6 +27,9 @@ int page_set__add(struct page_set *p, uint32_t pid, const __u64 *addrs, size_t n
 /* The words of the callchain of such a sample, within the record; NULL: it has none. */
 const uint64_t *page_set__callchain(struct page_set *p, const struct perf_event_header *h,
 				    uint64_t *ret_n);
+/* The raw data of such a sample, within the record; NULL: it has none. */
+const void *page_set__raw(struct page_set *p, const struct perf_event_header *h,
+			  uint32_t *ret_size);
 void page_set__sort(struct page_set *p);
 void page_set__free(struct page_set *p);
 

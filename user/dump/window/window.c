@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 
+#include "dump/window/contradiction.h"
 #include "dump/window/page_set.h"
 #include "dump/rings/ring_image.h"
 #include "dump/incident/stack_frames.h"
@@ -239,6 +240,17 @@ static int add_sideband(struct gatherer *w, struct err *err)
 				    w->win->slice->records.len);
 }
 
+static int look_for_contradictions(struct gatherer *w)
+{
+	struct incident *inc = w->job->inc;
+	int err;
+
+	pthread_mutex_lock(&inc->name_lock);
+	err = contradiction__look(inc, w->job->session, &w->pages, &w->win->timeline);
+	pthread_mutex_unlock(&inc->name_lock);
+	return err;
+}
+
 /* Sideband first: what names an address comes before a sample of the same nanosecond. */
 static int gather(struct gatherer *w, struct err *err)
 {
@@ -265,6 +277,8 @@ static int gather(struct gatherer *w, struct err *err)
 					   w->win->markers.records.len);
 	if (!ret)
 		ret = timeline__sort(&w->win->timeline);
+	if (!ret)
+		ret = look_for_contradictions(w);
 	if (ret && !err->msg[0])
 		err_set(err, ret, "out of memory");
 	return ret;

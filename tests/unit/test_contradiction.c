@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Waits of triggers against the switches and wake-ups that were recorded. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dump/window/contradiction.h"
+#include "perfdata/record.h"
+
+#define TYPE (RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW)
+
+#define SUBJECT 77  /* in our pid namespace */
+#define NUMBER	177 /* in the initial one, as events have it */
+#define OTHER	88
+#define BEGIN	10000
+#define TRIGGER 20000
+
+#define RUNNABLE  0
+#define SLEEPS	  1
+#define PREEMPTED 0x100
+
+enum { ID_SWITCH = 11, ID_AGAIN, ID_WAKEUP, ID_CYCLES };
+
+static char switch_format[] = "\tfield:pid_t prev_pid;\toffset:0;\tsize:4;\tsigned:1;\n"
+			      "\tfield:long prev_state;\toffset:8;\tsize:8;\tsigned:1;\n"
+			      "\tfield:pid_t next_pid;\toffset:16;\tsize:4;\tsigned:1;\n";
+static char wakeup_format[] = "\tfield:pid_t pid;\toffset:4;\tsize:4;\tsigned:1;\n";
+
+static struct tracepoint sched_switch = { .system = "sched",
+					  .name = "sched_switch",
+					  .format = switch_format,
+					  .format_len = sizeof(switch_format) - 1 };
+static struct tracepoint sched_wakeup = { .system = "sched",
+					  .name = "sched_wakeup",
+					  .format = wakeup_format,
+					  .format_len = sizeof(wakeup_format) - 1 };
+
+struct scene {
+	struct event v[4];
+	struct event_list events;
+	struct session session;
+	uint64_t ids[4];
+	struct rule_conf rule;
+	struct incident *inc;
+	struct buf records;
+};
+
+static int setup(void **state)
+{
+	struct scene *s = calloc(1, sizeof(*s));
+	struct perf_event_attr attr = { .sample_type = TYPE };
+
+	assert_non_null(s);
+	s->v[0] = (struct event){ .attr = attr, .tp = &sched_switch };
+	s->v[1] = (struct event){ .attr = attr, .tp = &sched_switch };
+	s->v[2] = (struct event){ .attr = attr, .tp = &sched_wakeup };
+	s->v[3] = (struct event){ .attr = { .sample_type = RECORD_SAMPLE_TYPE } };
+	for (size_t i = 0; i < 4; i++)
+		s->ids[i] = ID_SWITCH + i;
+	s->events = (struct event_list){ s->v, 4, 0 };
+	s->session = (struct session){
+		.events = &s->events, .n_cpus = 1, .n_id_cpus = 1, .n_targets = 1, .ids = s->ids
+	};
+	s->inc = calloc(1, sizeof(*s->inc));
+	assert_non_null(s->inc);
+	s->inc->n_triggers = 1;
+	s->inc->triggers[0] = (struct incident_trigger){
+		.t = { .source = FRBPF_SOURCE_RUNQLAT,
+		       .time = TRIGGER,
+		       .value = TRIGGER - BEGIN,
+		       .subject.tid = SUBJECT },
+		.rule = &s->rule,
+	};
+	*state = s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct scene *s = *state;
+
+	buf__free(&s->records);
+	free(s->inc);
+	free(s);
+	return 0;
+}
+
+static void add(struct scene *s, uint64_t id, uint64_t time, uint32_t tid, const void *raw,
+		uint32_t size)
+{
+	struct record_sample r = {
+		.id = id, .pid = tid, .tid = tid, .time = time, .raw = raw, .raw_size = size
+	};
+
+	assert_int_equal(record__add_sample(&s->records, &r), 0);
+}
+
+static void add_switch(struct scene *s, uint64_t id, uint64_t time, uint32_t tid, int prev,
+		       long state, int next)
+{
+	struct {
+		int prev, pad;
+		long state;
+		int next;
+	} __attribute__((packed)) raw = { prev, 0, state, next };
+
+	add(s, id, time, tid, &raw, sizeof(raw));
+}
+
+static void out(struct scene *s, uint64_t time, long state)
+{
+	add_switch(s, ID_SWITCH, time, SUBJECT, NUMBER, state, 0);
+}
+
+static void in(struct scene *s, uint64_t time)
+{
+	add_switch(s, ID_SWITCH, time, OTHER, OTHER + 100, SLEEPS, NUMBER);
+}
+
+static void wake(struct scene *s, uint64_t time)
+{
+	int raw[2] = { 0, NUMBER };
+
+	add(s, ID_WAKEUP, time, OTHER, raw, sizeof(raw));
+}
+
+/* When it was contradicted. */
+static uint64_t look(struct scene *s)
+{
+	struct timeline t = { 0 };
+	struct page_set pages;
+
+	assert_int_equal(page_set__init(&pages, &s->session), 0);
+	assert_int_equal(timeline__add_buffer(&t, s->records.data, s->records.len), 0);
+	assert_int_equal(timeline__sort(&t), 0);
+	assert_int_equal(contradiction__look(s->inc, &s->session, &pages, &t), 0);
+	timeline__free(&t);
+	page_set__free(&pages);
+	return s->inc->triggers[0].contradicted;
+}
+
+static void of(struct scene *s, enum frbpf_source source)
+{
+	s->inc->triggers[0].t.source = source;
+}
+
+/* Woken, and switched in at last. What was before and comes behind is of other waits. */
+static void test_true_wait(void **state)
+{
+	struct scene *s = *state;
+
+	in(s, BEGIN - 500);
+	out(s, BEGIN - 400, SLEEPS);
+	wake(s, BEGIN + 1);
+	add_switch(s, ID_SWITCH, BEGIN + 100, OTHER, OTHER + 100, PREEMPTED, 0);
+	in(s, TRIGGER - 1);
+	out(s, TRIGGER + 10, SLEEPS);
+	in(s, TRIGGER + 20);
+	out(s, TRIGGER + 30, SLEEPS);
+	assert_int_equal(look(s), 0);
+}
+
+/* Switched out at its beginning, by all of its events; woken on its way to sleep. */
+static void test_true_preemption(void **state)
+{
+	struct scene *s = *state;
+
+	out(s, BEGIN + 5, PREEMPTED);
+	add_switch(s, ID_AGAIN, BEGIN + 6, SUBJECT, NUMBER, PREEMPTED, 0);
+	wake(s, BEGIN + 50);
+	in(s, TRIGGER - 2);
+	add_switch(s, ID_AGAIN, TRIGGER - 1, OTHER, OTHER + 100, SLEEPS, NUMBER);
+	assert_int_equal(look(s), 0);
+}
+
+static void test_true_sleep(void **state)
+{
+	struct scene *s = *state;
+
+	for (int i = 0; i < 2; i++) {
+		of(s, i ? FRBPF_SOURCE_BLOCKED : FRBPF_SOURCE_OFFCPU);
+		out(s, BEGIN + 5, 2);
+		wake(s, TRIGGER - 50);
+		in(s, TRIGGER - 2);
+		assert_int_equal(look(s), 0);
+		buf__free(&s->records);
+	}
+}
+
+static void test_ran_in_between(void **state)
+{
+	struct scene *s = *state;
+
+	wake(s, BEGIN + 1);
+	in(s, BEGIN + 100);
+	out(s, BEGIN + 300, PREEMPTED);
+	in(s, TRIGGER - 1);
+	assert_int_equal(look(s), BEGIN + 300);
+}
+
+/* The switches to it were lost here, too. */
+static void test_left_twice(void **state)
+{
+	struct scene *s = *state;
+
+	of(s, FRBPF_SOURCE_BLOCKED);
+	out(s, BEGIN + 5, 2);
+	out(s, BEGIN + 700, SLEEPS);
+	out(s, BEGIN + 900, SLEEPS);
+	assert_int_equal(look(s), BEGIN + 700);
+}
+
+static void test_slept_in_between(void **state)
+{
+	struct scene *s = *state;
+
+	out(s, BEGIN + 500, SLEEPS);
+	assert_int_equal(look(s), 0); /* older kernels say so of one that a signal has woken */
+	wake(s, BEGIN + 700);
+	assert_int_equal(look(s), BEGIN + 700);
+}
+
+/* Nothing is known of these. */
+static void test_not_looked_at(void **state)
+{
+	struct scene *s = *state;
+
+	in(s, BEGIN + 100);
+	out(s, BEGIN + 300, SLEEPS);
+	out(s, BEGIN + 500, SLEEPS);
+	of(s, FRBPF_SOURCE_SYSCALL); /* may run */
+	assert_int_equal(look(s), 0);
+	of(s, FRBPF_SOURCE_OFFCPU);
+	s->inc->triggers[0].t.subject.tid = 0;
+	assert_int_equal(look(s), 0);
+	s->inc->triggers[0].t.subject.tid = SUBJECT;
+	s->v[0].tp = s->v[1].tp = NULL;
+	assert_int_equal(look(s), 0);
+	s->v[0].tp = &sched_switch;
+	assert_int_equal(look(s), BEGIN + 300);
+}
+
+/* Raw data that does not reach as far as the format says. */
+static void test_short_raw(void **state)
+{
+	struct scene *s = *state;
+	int raw[2] = { NUMBER, 0 };
+
+	for (int i = 1; i < 4; i++)
+		add(s, ID_SWITCH, BEGIN + i, SUBJECT, raw, sizeof(raw));
+	add(s, ID_CYCLES, BEGIN + 9, SUBJECT, NULL, 0);
+	assert_int_equal(look(s), 0);
+}
+
+#define TEST(name_) cmocka_unit_test_setup_teardown(name_, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_true_wait),	   TEST(test_true_preemption), TEST(test_true_sleep),
+		TEST(test_ran_in_between), TEST(test_left_twice),      TEST(test_slept_in_between),
+		TEST(test_not_looked_at),  TEST(test_short_raw),
+	};
+
+	return cmocka_run_group_tests_name("contradiction", tests, NULL, NULL);
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dump/window/contradiction.h"
+#include "perfdata/record.h"
+#include "reader/format_field.h"
+
+/* The kernel's TASK_REPORT_MAX: in prev_state, a task that was preempted. Below it, how it sleeps. */
+#define SLEEP_STATES 0xff
+
+/* Events that are looked for. Of one that a session has twice, each hit would count twice. */
+enum { SWITCH, WAKEUP, N_EVENTS };
+static const char *const event_names[N_EVENTS] = { "sched_switch", "sched_wakeup" };
+
+struct id {
+	uint64_t id;
+	int event;
+};
+
+struct sched_fields {
+	struct format_field prev_pid, prev_state, next_pid; /* of SWITCH */
+	struct format_field pid;			    /* of WAKEUP */
+};
+
+struct sched_ids {
+	struct id *v; /* sorted; owned */
+	size_t n;
+	struct sched_fields fields;
+};
+
+/* A trigger whose wait is looked at. Numbers of events are those of the initial pid namespace, those
+ * of samples ours: a switch-out has both. */
+struct suspect {
+	struct incident_trigger *it;
+	uint64_t begin, end; /* ns; neither belongs to it */
+	bool of_cpu;	     /* it says that the task could have run all the time */
+	uint64_t number;     /* of its subject in events */
+	bool numbered;
+	bool was_out, was_in, slept;
+};
+
+struct suspects {
+	struct suspect v[INCIDENT_TRIGGERS_MAX];
+	size_t n;
+};
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct id *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static const struct event *find_event(const struct session *s, const char *name, size_t *ret)
+{
+	for (size_t e = 0; e < s->events->n; e++) {
+		const struct event *ev = &s->events->v[e];
+
+		if (ev->tp && !strcmp(ev->tp->system, "sched") && !strcmp(ev->tp->name, name) &&
+		    ev->attr.sample_type & PERF_SAMPLE_RAW) {
+			*ret = e;
+			return ev;
+		}
+	}
+	return NULL;
+}
+
+static int add_ids(struct sched_ids *ids, const struct session *s, size_t event, int which)
+{
+	const uint64_t *of_event;
+	struct id *v;
+	size_t n;
+
+	of_event = session__event_ids(s, event, &n);
+	v = reallocarray(ids->v, ids->n + n + 1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	ids->v = v;
+	for (size_t i = 0; i < n; i++)
+		ids->v[ids->n++] = (struct id){ of_event[i], which };
+	return 0;
+}
+
+static bool find_fields(struct sched_fields *f, const struct event *ev, int which)
+{
+	const char *text = ev->tp->format;
+	size_t len = ev->tp->format_len;
+
+	if (which == WAKEUP)
+		return format_field__find(text, len, "pid", &f->pid);
+	return format_field__find(text, len, "prev_pid", &f->prev_pid) &&
+	       format_field__find(text, len, "prev_state", &f->prev_state) &&
+	       format_field__find(text, len, "next_pid", &f->next_pid);
+}
+
+/* None: the session does not have what is needed. */
+static int list_ids(struct sched_ids *ids, const struct session *s)
+{
+	int err = 0;
+
+	for (int which = 0; !err && which < N_EVENTS; which++) {
+		size_t event;
+		const struct event *ev = find_event(s, event_names[which], &event);
+
+		if (ev && find_fields(&ids->fields, ev, which))
+			err = add_ids(ids, s, event, which);
+		else if (which == SWITCH)
+			break;
+	}
+	if (ids->n)
+		qsort(ids->v, ids->n, sizeof(*ids->v), compare_ids);
+	return err;
+}
+
+static bool is_wait(uint32_t source)
+{
+	return source == FRBPF_SOURCE_RUNQLAT || source == FRBPF_SOURCE_BLOCKED ||
+	       source == FRBPF_SOURCE_OFFCPU;
+}
+
+static void list_suspects(struct suspects *s, struct incident *inc)
+{
+	for (size_t i = 0; i < inc->n_triggers; i++) {
+		const struct frbpf_trigger *t = &inc->triggers[i].t;
+
+		if (!inc->triggers[i].rule || !is_wait(t->source) || !t->subject.tid ||
+		    t->value >= t->time)
+			continue;
+		s->v[s->n++] = (struct suspect){
+			.it = &inc->triggers[i],
+			.begin = t->time - t->value,
+			.end = t->time,
+			.of_cpu = t->source == FRBPF_SOURCE_RUNQLAT,
+		};
+	}
+}
+
+/* A sample of one of the events, with its fields. */
+struct sighting {
+	uint64_t time;
+	uint32_t tid; /* who ran */
+	int event;
+	uint64_t prev, next, state, woken;
+};
+
+static bool sighting__read(const struct sched_ids *ids, struct page_set *pages,
+			   const struct timeline_entry *e, struct sighting *ret)
+{
+	const struct sched_fields *f = &ids->fields;
+	const struct id wanted = { .id = record__id(e->rec) }, *id;
+	const void *raw;
+	uint32_t size;
+
+	if (e->rec->type != PERF_RECORD_SAMPLE)
+		return false;
+	id = bsearch(&wanted, ids->v, ids->n, sizeof(*id), compare_ids);
+	raw = id ? page_set__raw(pages, e->rec, &size) : NULL;
+	if (!raw)
+		return false;
+	*ret = (struct sighting){ .time = e->time, .tid = record__tid(e->rec), .event = id->event };
+	if (id->event == WAKEUP)
+		return format_field__number(&f->pid, raw, size, &ret->woken);
+	return format_field__number(&f->prev_pid, raw, size, &ret->prev) &&
+	       format_field__number(&f->next_pid, raw, size, &ret->next) &&
+	       format_field__number(&f->prev_state, raw, size, &ret->state);
+}
+
+static bool is_inside(const struct suspect *s, uint64_t time)
+{
+	return time > s->begin && time < s->end;
+}
+
+static bool is_out(const struct suspect *s, const struct sighting *g)
+{
+	return g->event == SWITCH && g->tid == s->it->t.subject.tid;
+}
+
+/* Under which number do events speak of it? */
+static void suspect__number(struct suspect *s, const struct sighting *g)
+{
+	if (!s->numbered && is_inside(s, g->time) && is_out(s, g)) {
+		s->number = g->prev;
+		s->numbered = true;
+	}
+}
+
+static void suspect__accuse(struct suspect *s, uint64_t time)
+{
+	if (!s->it->contradicted || time < s->it->contradicted)
+		s->it->contradicted = time;
+}
+
+static void suspect__note(struct suspect *s, const struct sighting *g)
+{
+	if (!s->numbered || !is_inside(s, g->time))
+		return;
+	if (is_out(s, g)) {
+		if (s->was_in || s->was_out)
+			suspect__accuse(s, g->time);
+		s->was_out = true;
+		s->slept = g->state & SLEEP_STATES;
+	} else if (g->event == SWITCH && g->next == s->number) {
+		s->was_in = true;
+	} else if (g->event == WAKEUP && g->woken == s->number && s->slept && s->of_cpu) {
+		suspect__accuse(s, g->time);
+	}
+}
+
+static void each_sighting(struct suspects *s, const struct sched_ids *ids, struct page_set *pages,
+			  const struct timeline *t,
+			  void (*fn)(struct suspect *s, const struct sighting *g))
+{
+	struct sighting g;
+
+	for (size_t i = 0; i < t->n; i++) {
+		if (!sighting__read(ids, pages, &t->v[i], &g))
+			continue;
+		for (size_t k = 0; k < s->n; k++)
+			fn(&s->v[k], &g);
+	}
+}
+
+int contradiction__look(struct incident *inc, const struct session *s, struct page_set *pages,
+			const struct timeline *t)
+{
+	struct suspects suspects = { .n = 0 };
+	struct sched_ids ids = { 0 };
+	int err = 0;
+
+	list_suspects(&suspects, inc);
+	if (suspects.n)
+		err = list_ids(&ids, s);
+	if (!err && ids.n) {
+		each_sighting(&suspects, &ids, pages, t, suspect__number);
+		each_sighting(&suspects, &ids, pages, t, suspect__note);
+	}
+	free(ids.v);
+	return err;
+}
