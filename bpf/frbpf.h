@@ -320,9 +320,14 @@ struct frbpf_rule_state {
 
 /* Set by the daemon: until when triggers of a slot are held back, behind the last slot those of all,
  * and behind that those of sources that a dump being written disturbs. */
-#define FRBPF_MAX_HOLDS (FRBPF_MAX_SLOTS + 2)
+#define FRBPF_MAX_HOLDS (FRBPF_HOLD_HELPERS + FRBPF_MAX_HELPERS)
 #define FRBPF_HOLD_ALL	FRBPF_MAX_SLOTS
 #define FRBPF_HOLD_SELF (FRBPF_MAX_SLOTS + 1)
+/* Behind these, how many processes we have beside the daemon, and their pids as in struct frbpf_task: they are
+ * no more a subject than it is. */
+#define FRBPF_HOLD_N_HELPERS (FRBPF_MAX_SLOTS + 2)
+#define FRBPF_HOLD_HELPERS   (FRBPF_MAX_SLOTS + 3)
+#define FRBPF_MAX_HELPERS    16
 
 enum frbpf_source {
 	FRBPF_SOURCE_RUNQLAT = 1,

@@ -149,6 +149,25 @@ static __always_inline bool held_until(__u32 slot, __u64 now)
 	return until && (__s64)(now - *until) < 0;
 }
 
+/* Is that one of our own processes, other than the daemon? Nearly always there are none. */
+__noinline int is_helper(__u64 pid)
+{
+	__u32 slot = FRBPF_HOLD_N_HELPERS, i;
+	__u64 *n = bpf_map_lookup_elem(&holds, &slot), *helper;
+
+	if (!n || !*n)
+		return 0;
+	for (i = 0; i < FRBPF_MAX_HELPERS; i++) {
+		if (i >= *n)
+			break;
+		slot = FRBPF_HOLD_HELPERS + i;
+		helper = bpf_map_lookup_elem(&holds, &slot);
+		if (helper && *helper == pid)
+			return 1;
+	}
+	return 0;
+}
+
 /* Why this match must not fire; FRBPF_CAUSE_MAX: it may, unless another CPU is faster. */
 static __always_inline enum frbpf_cause cause_against(const struct frbpf_rule *rule,
 						      struct frbpf_rule_state *st,
@@ -156,7 +175,7 @@ static __always_inline enum frbpf_cause cause_against(const struct frbpf_rule *r
 {
 	struct frbpf_count *count;
 
-	if (m->self)
+	if (m->self || is_helper(m->val[MATCH_SUBJECT][FRBPF_FIELD_PID][0]))
 		return FRBPF_CAUSE_SELF;
 	if (rule->count.n > 1 && !counted) {
 		count = count_of(rule, st, m);

@@ -168,6 +168,15 @@ wait_until() { # SECONDS COMMAND...
 	done
 }
 
+# Functions of programs are looked up once dump and manifest are there: waits for that.
+named() { # MANIFEST
+	wait_until 30 names_known "$1" || fail "the names are pending: $1"
+}
+
+names_known() { # MANIFEST
+	jq -e '.names != "pending"' "$1" >/dev/null
+}
+
 incidents() { # BASE: names, the oldest first
 	local file
 	for file in "$1"/incidents/*.json; do

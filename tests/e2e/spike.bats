@@ -51,6 +51,7 @@ check_markers() {
 # Frames of the manifest's trigger, the kernel's and the user's, the innermost first: "symbol+0x1f", and as perf calls
 # those whose function is not known, such as of a stripped C library.
 manifest_frames() { # NAME
+	named "$BASE/incidents/$1.json"
 	jq -r '.triggers[0].stacks | (.kernel + .user)[] |
 		if .symbol then "\(.symbol) \(.symbol_offset)" else "[unknown]" end' "$BASE/incidents/$1.json" |
 		awk 'NF == 2 {printf "%s+0x%x\n", $1, $2; next} 1'
@@ -176,6 +177,7 @@ check_frames() { # NAME DUMP
 		awk -v RS= /frbpf:trigger/ >"$BATS_TEST_TMPDIR/chain"
 	grep -q 'victim_main.*slow_syscall' "$BATS_TEST_TMPDIR/chain" || fail "$(cat "$BATS_TEST_TMPDIR/chain")"
 	grep -q 'sys.*kernel' "$BATS_TEST_TMPDIR/chain" || fail "$(cat "$BATS_TEST_TMPDIR/chain")"
+	named "$BASE/incidents/$name.json"
 	frame=$(jq -c '.triggers[0].stacks.user[0]' "$BASE/incidents/$name.json")
 	[[ $(jq -r .module <<<"$frame") == */libc* ]] || fail "$frame"
 	# the file's offset is that of the call's end: what perf shows for the address is in the same function

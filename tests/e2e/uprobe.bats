@@ -58,6 +58,7 @@ go_on() {
 }
 
 user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTION
+	named "$BASE/incidents/$1.json"
 	jq -re '.triggers[0].stacks.user[0] | "\(.module) \(.symbol)"' "$BASE/incidents/$1.json"
 }
 

@@ -9,14 +9,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "examine/examiner.h"
 #include "perfdata/record.h"
 #include "sideband/sideband.h"
 
 static inline struct sideband *open_sideband(const struct sideband_opts *opts)
 {
+	static struct examiner *examiner; /* ends with us */
+	struct sideband_opts with_examiner = *opts;
 	struct sideband *sb;
 	struct err err;
-	int ret = sideband__open(opts, &err, &sb);
+	int ret;
+
+	if (!examiner)
+		assert_int_equal(examiner__new(&examiner), 0);
+	with_examiner.examiner = examiner;
+	ret = sideband__open(&with_examiner, &err, &sb);
 
 	if (ret == -EPERM || ret == -EACCES) {
 		print_message("not allowed here: %s\n", err.msg);

@@ -26,13 +26,14 @@ static char dir[] = "/tmp/frbpf-map-build-id.XXXXXX";
 static char program[PATH_MAX], fifo[PATH_MAX];
 static struct map_file_id file;
 static struct build_id own;
+static struct examiner *examiner;
 
 static int setup(void **state)
 {
 	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to;
 	struct stat st;
 
-	if (!mkdtemp(dir))
+	if (examiner__new(&examiner) || !mkdtemp(dir))
 		return -1;
 	snprintf(program, sizeof(program), "%s/program", dir);
 	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
@@ -51,6 +52,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	examiner__free(examiner);
 	remove_tree(dir);
 	return 0;
 }
@@ -60,8 +62,8 @@ static bool find(struct build_id *ret)
 	struct map_build_ids *ids;
 	bool found;
 
-	assert_int_equal(map_build_ids__new(&ids), 0);
-	found = map_build_ids__find(ids, GONE, 0x1000, 0x2000, &file, program, ret);
+	assert_int_equal(map_build_ids__new(examiner, &ids), 0);
+	found = map_build_ids__find(ids, GONE, 0x1000, 0x2000, &file, program, UINT64_MAX, ret);
 	map_build_ids__free(ids);
 	return found;
 }

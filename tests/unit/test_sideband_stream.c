@@ -413,7 +413,7 @@ static void check_slice(const struct stream *s, const struct task_model *base,
 	struct map_build_ids *ids;
 	struct slice_draft *d;
 
-	assert_int_equal(map_build_ids__new(&ids), 0);
+	assert_int_equal(map_build_ids__new(NULL, &ids), 0);
 	assert_int_equal(sideband_log__view(log, &view), 0);
 	assert_int_equal(slice_draft__new(base, &view, &req, false, &d), 0);
 	sideband_log_view__free(&view);

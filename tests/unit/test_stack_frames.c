@@ -123,15 +123,16 @@ static void test_user_names(void **state)
 	s->raw.user[0] = START + 0x10;
 	s->raw.user[1] = START + 0x1000; /* a return address: its call is the last of the map */
 	s->raw.user[2] = 0x900000;
-	assert_int_equal(stack_frames__name_user(inc, &slice), 0);
+	assert_int_equal(stack_frames__locate_user(inc, &slice), 0);
 	assert_string_equal(s->user[0].module, "/nowhere/program");
 	assert_int_equal(s->user[0].offset, 0x3010);
 	assert_null(s->user[0].symbol);
 	assert_string_equal(s->user[1].module, "/nowhere/program");
 	assert_int_equal(s->user[1].offset, 0x4000);
 	assert_null(s->user[2].module);
+	assert_null(inc->names); /* nothing to be asked for */
 	/* who comes second finds nothing to do */
-	assert_int_equal(stack_frames__name_user(inc, &slice), 0);
+	assert_int_equal(stack_frames__locate_user(inc, &slice), 0);
 	buf__free(&slice.records);
 	free_incident(inc);
 }

@@ -33,11 +33,13 @@ struct loaded {
 	struct ruleset *rs;
 	struct tracefs *tracefs;
 	struct plan *plan;
+	struct examiner *examiner;
 	bool only_start; /* errors are worded as perf daemon words them: "failed: ..." */
 };
 
 static void loaded__free(struct loaded *l)
 {
+	examiner__free(TAKE_PTR(l->examiner));
 	plan__free(l->plan);
 	tracefs__free(l->tracefs);
 	ruleset__free(l->rs);
@@ -214,7 +216,9 @@ static int run_daemon(struct loaded *l, int ready_fd)
 {
 	struct ready_note note = { .fd = ready_fd, .l = l };
 	char program[PATH_MAX] = "frbpf";
-	struct daemon_opts opts = { .base = l->base, .rules_path = l->rules, .program = program };
+	struct daemon_opts opts = {
+		.base = l->base, .rules_path = l->rules, .program = program, .examiner = l->examiner
+	};
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	int status;
 
@@ -272,6 +276,7 @@ static int start_in_background(struct loaded *l)
 			_exit(EXIT_FAILED);
 		_exit(run_daemon(l, fds[1]));
 	}
+	examiner__leave(TAKE_PTR(l->examiner));
 	close(fds[1]);
 	status = wait_for_ready(l, child, fds[0]);
 	close(fds[0]);
@@ -289,6 +294,16 @@ static int check_privileges(void)
 	return EXIT_FAILED;
 }
 
+/* Before there is anything in memory that it had to keep. */
+static int start_examiner(struct loaded *l)
+{
+	int code = examiner__new(&l->examiner);
+
+	if (code)
+		log_error("cannot start a process: %s", strerror(-code));
+	return code ? EXIT_FAILED : 0;
+}
+
 static int load(const struct load_opts *opts)
 {
 	struct loaded l = { .only_start = opts->only_start };
@@ -297,7 +312,7 @@ static int load(const struct load_opts *opts)
 	/* before we open anything: what our caller has open is not for the daemon, a pipe would never end */
 	if (!opts->foreground)
 		close_range(3, ~0U, 0);
-	status = check_privileges();
+	status = check_privileges() ?: start_examiner(&l);
 	status = status ?: read_rules(opts, &l);
 	status = status ?: choose_base(&l, &opts->hint);
 	if (!status) {

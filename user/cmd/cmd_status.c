@@ -183,6 +183,7 @@ static void print_verbose(const json_t *s)
 {
 	const json_t *trig = json_object_get(s, "triggers"), *sb = json_object_get(s, "sideband");
 	const json_t *disk = json_object_get(s, "disk");
+	const json_t *others = json_object_get(s, "files_of_others");
 	char a[32], b[32];
 
 	printf("  config:     %s\n  output:     %s/output\n  lock:       %s/lock\n",
@@ -207,6 +208,10 @@ static void print_verbose(const json_t *s)
 	if (num(disk, "failed_files"))
 		printf("              %" PRIu64 " old files could not be removed, see the output\n",
 		       num(disk, "failed_files"));
+	if (num(others, "stuck"))
+		printf("  names:      a file system does not answer: %" PRIu64
+		       " processes that look for names of functions hang\n",
+		       num(others, "stuck"));
 	print_app(json_object_get(s, "app"));
 	if (num(trig, "failed_files"))
 		printf("  failed:     %" PRIu64

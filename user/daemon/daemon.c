@@ -213,6 +213,7 @@ static void serve_status(struct daemon *d, struct control_client *c, const json_
 		.sideband = d->sideband,
 		.overlay = rulebook__overlay(d->rulebook),
 		.retainer = d->retainer,
+		.examiner = d->opts->examiner,
 	};
 
 	control_client__reply(c, status__make(&s, json_is_true(json_object_get(request, "held"))));
@@ -425,12 +426,18 @@ static uint64_t names_needed_from(void *arg)
 	return from < now - back ? from : now - back;
 }
 
+static void own_helpers(const pid_t *pids, size_t n, void *arg)
+{
+	detectors__own_helpers(arg, pids, n);
+}
+
 static int start_recording(struct daemon *d, const struct ruleset *rs, struct err *err)
 {
 	struct sideband_opts sideband = {
 		.memory = rs->daemon.sideband_memory,
 		.all = rs->daemon.sideband_all,
 		.rt_priority = RT_PRIORITY_SIDEBAND,
+		.examiner = d->opts->examiner,
 	};
 	struct recorder_opts recorder = { .rt_priority = RT_PRIORITY_TRIGGER };
 	char app_path[PATH_MAX + 8];
@@ -461,6 +468,9 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	snprintf(app_path, sizeof(app_path), "%s/app", d->base.path);
 	detectors__set_app_path(d->detectors, app_path, d->base.fd);
 	recorder.detectors = d->detectors;
+	recorder.examiner = d->opts->examiner;
+	if (recorder.examiner)
+		examiner__follow(recorder.examiner, own_helpers, d->detectors);
 	code = recorder__new(&recorder, err, &d->recorder);
 	if (code)
 		return code;
@@ -640,6 +650,10 @@ static void tear_down(struct daemon *d, bool undo)
 	retainer__free(d->retainer);
 	held_log__free(d->held);
 	recorder__free(d->recorder);
+	if (d->opts->examiner) {
+		examiner__follow(d->opts->examiner, NULL, NULL);
+		examiner__cancel(d->opts->examiner); /* the side band may ask, and need not wait */
+	}
 	detectors__free(d->detectors);
 	state_keeper__free(d->keeper);
 	sideband__free(d->sideband);

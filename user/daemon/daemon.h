@@ -8,12 +8,15 @@
 #define FRBPF_DAEMON_DAEMON_H
 
 #include "daemon/plan.h"
+#include "examine/examiner.h"
 #include "rules/ruleset.h"
 
 struct daemon_opts {
 	const char *base;	/* absolute */
 	const char *rules_path; /* a list of rules files, each absolute: rules_files.h */
 	const char *program;	/* path of this binary */
+	struct examiner
+		*examiner; /* borrowed; NULL: build ids and names are those that the kernel tells */
 };
 
 /*

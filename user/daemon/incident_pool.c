@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "daemon/incident_pool.h"
 #include "dump/incident/stack_frames.h"
+#include "dump/incident/user_names.h"
 #include "rules/units.h"
 
 /* How far apart freezes that triggers want may lie to be one: enough for the triggers of one event, too
@@ -29,6 +30,8 @@ static void drop_stacks(struct incident *inc)
 	for (size_t i = 0; i < inc->n_stacks; i++)
 		stack_frames__free(&inc->stacks[i]);
 	inc->n_stacks = 0;
+	user_names__free(inc->names);
+	inc->names = NULL;
 }
 
 void incident_pool__free(struct incident_pool *p)
@@ -58,7 +61,7 @@ static struct incident *begin(struct incident_pool *p, struct generation *g, uin
 		inc->gen = generation__ref(g);
 		inc->sessions = sessions;
 		inc->reason[0] = inc->name[0] = '\0';
-		inc->manual = inc->manifest_stale = inc->reported = false;
+		inc->manual = inc->manifest_stale = inc->reported = inc->names_missing = false;
 		inc->n_triggers = inc->n_merged = inc->more_merged = 0;
 		drop_stacks(inc);
 		return inc;
@@ -370,7 +373,7 @@ struct generation *incident_pool__let_go(struct incident *inc,
 {
 	struct generation *g = inc->gen;
 
-	if (inc->manifest_stale)
+	if (inc->manifest_stale || inc->naming || inc->named)
 		return NULL;
 	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {
 		ret_cpus[i] = inc->results[i].cpus;

@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/realtime.h"
 #include "daemon/incident_pool.h"
+#include "daemon/namer.h"
 #include "daemon/reaper.h"
 #include "daemon/recorder.h"
 #include "rules/units.h"
@@ -20,11 +21,15 @@
 #define CONSUME_MAX 256
 /* What a dump makes the kernel do goes on for so long: its journal, the disk's own flushes. */
 #define SELF_AFTER_NS NSEC_PER_SEC
-#define TELL_EVERY    NSEC_PER_SEC /* of triggers that begin no incident */
+/* A disk that hangs, or is that slow, is no doing of ours: from then on rules on it fire again. */
+#define SELF_MAX_NS  (30 * NSEC_PER_SEC)
+#define NAMES_MAX_NS (2 * NSEC_PER_SEC) /* for the names of the last incidents */
+#define TELL_EVERY   NSEC_PER_SEC	/* of triggers that begin no incident */
 
 struct recorder {
 	struct detectors *detectors;
 	struct reaper *reaper;
+	struct namer *namer; /* NULL: nobody names functions */
 	int rt_priority;
 	pthread_t thread;
 	bool running;
@@ -75,7 +80,7 @@ static void count_writing(struct recorder *r, int more)
 {
 	r->n_writing += more;
 	detectors__hold(r->detectors, FRBPF_HOLD_SELF,
-			r->n_writing ? now_ns() + INT64_MAX / 2 : now_ns() + SELF_AFTER_NS);
+			now_ns() + (r->n_writing ? SELF_MAX_NS : SELF_AFTER_NS));
 }
 
 /* ---- the thread ---- */
@@ -291,6 +296,18 @@ static void on_dumped(void *arg, struct dumper *d, struct incident *inc, size_t 
 	poke(r->wake);
 }
 
+/* In the namer's thread. */
+static void on_named(struct incident *inc, void *arg)
+{
+	struct recorder *r = arg;
+
+	pthread_mutex_lock(&r->lock);
+	inc->naming = false;
+	inc->named = true;
+	pthread_mutex_unlock(&r->lock);
+	poke(r->progress);
+}
+
 /* ---- for the other threads ---- */
 
 void recorder__dumper_callback(struct recorder *r, dumper_done_fn *ret_fn, void **ret_arg)
@@ -366,6 +383,8 @@ int recorder__new(const struct recorder_opts *opts, struct err *err, struct reco
 	code = code ?: incident_pool__init(&r->pool);
 	code = code ?: open_fds(r);
 	code = code ?: reaper__start(err, &r->reaper);
+	if (!code && opts->examiner)
+		code = namer__start(opts->examiner, on_named, r, err, &r->namer);
 	if (!code)
 		code = -pthread_create(&r->thread, NULL, recorder_thread, r);
 	if (code) {
@@ -501,18 +520,56 @@ static void let_go(struct recorder *r, struct incident *inc)
 	reaper__give(r->reaper, g);
 }
 
+/* Once all is written, files of others may be looked into: they may be on a disk that hangs. */
+static void ask_for_names(struct recorder *r, struct incident *inc)
+{
+	if (!inc->names)
+		return;
+	if (!r->namer) {
+		user_names__free(inc->names);
+		inc->names = NULL;
+		inc->names_missing = true;
+		return;
+	}
+	pthread_mutex_lock(&r->lock);
+	inc->naming = true;
+	pthread_mutex_unlock(&r->lock);
+	namer__submit(r->namer, inc);
+}
+
+/* They are for the manifest, which is written again. */
+static bool take_names(struct recorder *r, struct incident *inc)
+{
+	bool named;
+
+	pthread_mutex_lock(&r->lock);
+	named = inc->named;
+	inc->named = false;
+	if (named)
+		inc->manifest_stale = true;
+	pthread_mutex_unlock(&r->lock);
+	if (!named)
+		return false;
+	if (user_names__take_over(inc->names, inc))
+		inc->names_missing = true;
+	user_names__free(inc->names);
+	inc->names = NULL;
+	return true;
+}
+
 /* Returns ns until @inc wants to be looked at again; 0: it is done with. */
 static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_collect_fn fn,
 			    void *arg)
 {
-	bool stale, first, closed, written;
+	bool stale, first, closed, written, named, naming;
 	uint64_t expires, now = now_ns();
 
+	named = take_names(r, inc);
 	pthread_mutex_lock(&r->lock);
 	expires = incident_pool__merge_end(inc);
 	first = !inc->reported;
 	closed = r->pool.closed;
-	stale = inc->manifest_stale && (first || now >= expires || closed);
+	stale = inc->manifest_stale && (first || named || now >= expires || closed);
 	if (stale) {
 		inc->manifest_stale = false;
 		count_writing(r, 1);
@@ -530,7 +587,14 @@ static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_c
 		}
 		pthread_mutex_unlock(&r->lock);
 	}
-	return now >= expires || closed ? 0 : expires - now;
+	if (first)
+		ask_for_names(r, inc);
+	pthread_mutex_lock(&r->lock);
+	naming = inc->naming;
+	pthread_mutex_unlock(&r->lock);
+	if (now < expires && !closed)
+		return expires - now;
+	return naming ? UINT64_MAX : 0;
 }
 
 void recorder__on_triggers(struct recorder *r, recorder_trigger_fn fn, void *arg)
@@ -685,6 +749,17 @@ void recorder__remember_dumps(struct recorder *r, const struct dump_log *dumps)
 	pthread_mutex_unlock(&r->lock);
 }
 
+static bool is_naming(struct recorder *r)
+{
+	bool naming = false;
+
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++)
+		naming |= r->pool.v[i]->naming || r->pool.v[i]->named;
+	pthread_mutex_unlock(&r->lock);
+	return naming;
+}
+
 void recorder__drain(struct recorder *r, recorder_collect_fn fn, void *arg)
 {
 	struct pollfd pfd = { .fd = r->progress, .events = POLLIN };
@@ -702,6 +777,12 @@ void recorder__drain(struct recorder *r, recorder_collect_fn fn, void *arg)
 		recorder__collect(r, fn, arg);
 	}
 	recorder__collect(r, fn, arg);
+	if (r->namer)
+		namer__hurry(r->namer, now_ns() + NAMES_MAX_NS);
+	while (is_naming(r)) {
+		poll(&pfd, 1, -1);
+		recorder__collect(r, fn, arg);
+	}
 }
 
 void recorder__free(struct recorder *r)
@@ -713,6 +794,7 @@ void recorder__free(struct recorder *r)
 		poke(r->wake);
 		pthread_join(r->thread, NULL);
 	}
+	namer__free(r->namer);
 	generation__unref(r->gen);
 	generation__unref(r->offered);
 	incident_pool__free(&r->pool);

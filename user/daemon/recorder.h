@@ -17,7 +17,9 @@ struct recorder;
 
 struct recorder_opts {
 	struct detectors *detectors; /* borrowed */
-	int rt_priority;	     /* SCHED_FIFO; see thread__set_class() */
+	struct examiner
+		*examiner; /* borrowed: names functions of programs; NULL: they have no names */
+	int rt_priority;   /* SCHED_FIFO; see thread__set_class() */
 };
 
 int recorder__new(const struct recorder_opts *opts, struct err *err, struct recorder **ret);

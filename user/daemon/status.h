@@ -18,6 +18,7 @@ struct status_sources {
 	struct detectors *detectors;
 	struct sideband *sideband;
 	const struct overlay *overlay;
+	struct examiner *examiner; /* NULL: there is none */
 	struct retainer *retainer;
 };
 

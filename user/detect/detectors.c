@@ -258,6 +258,15 @@ void detectors__hold(struct detectors *d, uint32_t slot, uint64_t until)
 	__atomic_store_n(&d->holds[slot], until, __ATOMIC_RELAXED);
 }
 
+void detectors__own_helpers(struct detectors *d, const pid_t *pids, size_t n)
+{
+	if (n > FRBPF_MAX_HELPERS)
+		n = FRBPF_MAX_HELPERS;
+	for (size_t i = 0; i < n; i++)
+		detectors__hold(d, FRBPF_HOLD_HELPERS + i, pids[i]);
+	detectors__hold(d, FRBPF_HOLD_N_HELPERS, n);
+}
+
 void detectors__remember(struct detectors *d, const struct past *past)
 {
 	d->past = past;

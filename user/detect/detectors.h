@@ -81,6 +81,9 @@ int detectors__rule_held(const struct detectors *d, uint32_t slot, struct frbpf_
  * that comes into force is not held back. Writes memory, nothing else. */
 void detectors__hold(struct detectors *d, uint32_t slot, uint64_t until);
 
+/* These processes are ours, too, and no subject of any rule. For any thread; writes memory, nothing else. */
+void detectors__own_helpers(struct detectors *d, const pid_t *pids, size_t n);
+
 /* Make room: forget cooldowns and counts of processes, cgroups and so on whose time is over. At
  * most once a second, so it may be called whenever there is something else to do. This and the next
  * two only for the thread that updates. */

@@ -23,7 +23,7 @@ void dump__write(const struct dump_job *job, struct dump_result *ret)
 		ret->error = window__gather(job, ret, &err, &win);
 	if (!ret->error) {
 		ret->error = dump_file__write(job, &win, ret, &err);
-		stack_frames__name_user(job->inc, win.slice); /* without memory: fewer names */
+		stack_frames__locate_user(job->inc, win.slice); /* without memory: fewer names */
 	}
 	if (ret->error) {
 		snprintf(ret->error_text, sizeof(ret->error_text), "%.*s",

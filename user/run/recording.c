@@ -13,6 +13,7 @@
 #include "dump/rings/horizon.h"
 #include "dump/base/manifest.h"
 #include "dump/tracing_parts.h"
+#include "examine/examiner.h"
 #include "run/incident_note.h"
 #include "run/recording.h"
 
@@ -22,6 +23,7 @@
 
 struct recording {
 	struct recording_opts opts;
+	struct examiner *examiner;
 	struct host_info *host;
 	struct perfdata_tracing tracing;
 	struct sideband *sideband;
@@ -47,14 +49,21 @@ static void raise_fd_limit(void)
 	}
 }
 
+static void own_helpers(const pid_t *pids, size_t n, void *arg)
+{
+	detectors__own_helpers(arg, pids, n);
+}
+
 static int open_parts(struct recording *r, const struct ruleset *rs, struct err *err)
 {
 	struct sideband_opts sideband = {
 		.memory = rs->daemon.sideband_memory,
 		.all = rs->daemon.sideband_all,
 		.rt_priority = RT_PRIORITY_SIDEBAND,
+		.examiner = r->examiner,
 	};
-	struct recorder_opts recorder = { .rt_priority = RT_PRIORITY_TRIGGER };
+	struct recorder_opts recorder = { .rt_priority = RT_PRIORITY_TRIGGER,
+					  .examiner = r->examiner };
 	int code = host_info__collect(err, &r->host);
 
 	if (!code && r->opts.tracefs)
@@ -68,6 +77,7 @@ static int open_parts(struct recording *r, const struct ruleset *rs, struct err 
 	detectors__set_app_path(r->detectors, r->opts.app->path, r->opts.app->dir_fd);
 	code = run_target__confine(r->opts.target, r->detectors, err);
 	recorder.detectors = r->detectors;
+	examiner__follow(r->examiner, own_helpers, r->detectors);
 	code = code ?: recorder__new(&recorder, err, &r->recorder);
 	if (code)
 		return code;
@@ -142,7 +152,10 @@ int recording__open(const struct recording_opts *opts, struct run_rules *rules, 
 	r->n_own = rules->n_own;
 	r->values = TAKE_PTR(rules->values);
 	raise_fd_limit();
-	code = open_parts(r, rules->rs, err);
+	code = examiner__new(&r->examiner); /* before there are threads */
+	if (code)
+		err_set(err, code, "cannot start a process: %s", strerror(-code));
+	code = code ?: open_parts(r, rules->rs, err);
 	if (!code && horizon__new(&r->horizon))
 		code = err_set(err, -ENOMEM, "out of memory");
 	r->dump_env = (struct dump_env){
@@ -283,9 +296,14 @@ void recording__free(struct recording *r)
 		return;
 	held_log__free(r->held);
 	recorder__free(r->recorder);
+	if (r->examiner) {
+		examiner__follow(r->examiner, NULL, NULL);
+		examiner__cancel(r->examiner); /* the side band may ask, and need not wait */
+	}
 	horizon__free(r->horizon);
 	detectors__free(r->detectors);
 	sideband__free(r->sideband);
+	examiner__free(r->examiner);
 	tracing_parts__free(&r->tracing);
 	host_info__free(r->host);
 	free(r->values);

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <limits.h>
-#include <linux/fs.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/foreign.h"
-#include "common/map_file.h"
 #include "sideband/map_build_id.h"
 
 #define ENTRIES_MAX 8192 /* more files than a machine runs; then all are forgotten */
@@ -31,16 +22,18 @@ _Static_assert(offsetof(struct entry, name) == offsetof(struct entry, key) + siz
 	       "key and name are one key");
 
 struct map_build_ids {
+	struct examiner *examiner; /* borrowed; NULL: there is none */
 	pthread_mutex_t lock;
 	struct entry *entries;
 };
 
-int map_build_ids__new(struct map_build_ids **ret)
+int map_build_ids__new(struct examiner *examiner, struct map_build_ids **ret)
 {
 	struct map_build_ids *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return -ENOMEM;
+	c->examiner = examiner;
 	pthread_mutex_init(&c->lock, NULL);
 	*ret = c;
 	return 0;
@@ -94,108 +87,67 @@ static void remember(struct map_build_ids *c, struct entry *e, size_t key_len)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static bool is_file(const struct stat *st, const struct map_file_id *file)
+/* 0: it is known, maybe that there is none. A file that the reader has died of has none. */
+static int ask(const struct map_build_ids *c, uint64_t deadline, struct examine_request *r,
+	       struct build_id *ret)
 {
-	return st->st_ino == file->ino && major(st->st_dev) == file->maj &&
-	       minor(st->st_dev) == file->min;
-}
+	_cleanup_free_ struct examine_answer *answer = malloc(sizeof(*answer));
+	int err;
 
-/* What the process has mapped there need not be what it had: ids are used again. On btrfs and
- * overlayfs fstat() tells another device than the map, then the path has to agree. */
-static bool is_mapped_file(const struct stat *st, const char *map_file,
-			   const struct map_file_id *file, const char *name)
-{
-	char path[PATH_MAX];
-	ssize_t n;
-
-	if (is_file(st, file))
-		return true;
-	n = readlink(map_file, path, sizeof(path));
-	return n > 0 && (size_t)n == strlen(name) && !memcmp(path, name, n);
-}
-
-/* An inode that was used again has another generation; where the file system does not tell, believe
- * it. */
-static bool is_generation(int fd, const struct map_file_id *file)
-{
-	long now = 0;
-
-	return !file->ino_generation || ioctl(fd, FS_IOC_GETVERSION, &now) ||
-	       (uint32_t)now == (uint32_t)file->ino_generation;
-}
-
-/* Takes @found over. Another file may have taken the name: that one is not opened. */
-static int open_found(int found, const struct stat *st, const struct map_file_id *file)
-{
-	int fd;
-
-	if (found < 0)
-		return found;
-	fd = is_file(st, file) ? foreign__open(found) : -ESTALE;
-	close(found);
-	if (fd < 0 || is_generation(fd, file))
-		return fd;
-	close(fd);
-	return -ESTALE;
-}
-
-static int open_map_file(uint32_t pid, uint64_t start, uint64_t end, const struct map_file_id *file,
-			 const char *name)
-{
-	char path[MAP_FILE_PATH_MAX];
-	struct stat st;
-
-	map_file__path(pid, start, end, path);
-	_cleanup_close_ int found = foreign__find(path, FOREIGN_MAGIC, &st);
-	if (found < 0)
-		return found;
-	return is_mapped_file(&st, path, file, name) ? foreign__open(found) : -ESTALE;
-}
-
-/* As the process has it, by its path; when it has ended, as we have that path. */
-static int open_mapped(uint32_t pid, uint64_t start, uint64_t end, const struct map_file_id *file,
-		       const char *name)
-{
-	struct stat st;
-	int fd = open_map_file(pid, start, end, file, name), found;
-
-	if (fd >= 0)
-		return fd;
-	found = foreign__find_of(pid, name, &st);
-	fd = open_found(found, &st, file);
-	if (fd >= 0)
-		return fd;
-	found = foreign__find(name, 0, &st);
-	return open_found(found, &st, file);
+	if (!answer || !c->examiner)
+		return -ENOMEM;
+	err = examiner__ask(c->examiner, EXAMINER_BUILD_IDS, r, deadline, answer);
+	if (!err)
+		*ret = answer->head.id;
+	if (err == -EIO)
+		ret->size = 0;
+	return err == -EIO ? 0 : err ?: answer->head.error;
 }
 
 bool map_build_ids__find(struct map_build_ids *c, uint32_t pid, uint64_t start, uint64_t end,
-			 const struct map_file_id *file, const char *name, struct build_id *ret)
+			 const struct map_file_id *file, const char *name, uint64_t deadline,
+			 struct build_id *ret)
 {
 	size_t len = strlen(name), key_len = sizeof(struct key) + len;
+	_cleanup_free_ struct examine_request *r = NULL;
 	struct entry *e;
-	int err;
 
-	if (name[0] != '/' || name[1] == '/' || !file->ino)
+	if (name[0] != '/' || name[1] == '/' || !file->ino || len >= sizeof(r->path))
 		return false;
+	r = calloc(1, sizeof(*r));
 	e = calloc(1, sizeof(*e) + len + 1);
-	if (!e)
+	if (!e || !r) {
+		free(e);
 		return false;
+	}
 	e->key = (struct key){ file->ino, file->ino_generation, file->maj, file->min };
 	memcpy(e->name, name, len);
 	if (lookup(c, e, key_len, ret)) {
 		free(e);
 		return ret->size;
 	}
-	_cleanup_close_ int fd = open_mapped(pid, start, end, file, name);
-	if (fd < 0) { /* not remembered: another process may still show it */
+	*r = (struct examine_request){
+		.kind = EXAMINE_BUILD_ID,
+		.pid = pid,
+		.start = start,
+		.end = end,
+		.ino = file->ino,
+		.ino_generation = file->ino_generation,
+		.maj = file->maj,
+		.min = file->min,
+	};
+	memcpy(r->path, name, len);
+	if (ask(c, deadline, r, &e->id)) { /* not remembered: another process may still show it */
 		free(e);
 		return false;
 	}
-	err = build_id__read_fd(fd, &e->id);
-	if (err)
-		e->id.size = 0;
 	*ret = e->id;
 	remember(c, e, key_len);
 	return ret->size;
+}
+
+void map_build_ids__rest(struct map_build_ids *c)
+{
+	if (c->examiner)
+		examiner__rest(c->examiner, EXAMINER_BUILD_IDS);
 }

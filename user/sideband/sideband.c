@@ -74,7 +74,7 @@ static int open_parts(struct sideband *sb, struct err *err)
 	if (!ret)
 		ret = bpf_store__new(&sb->bpf);
 	if (!ret)
-		ret = map_build_ids__new(&sb->build_ids);
+		ret = map_build_ids__new(sb->opts.examiner, &sb->build_ids);
 	return ret ? ret : sideband_core__open_rings(sb, err);
 }
 
@@ -335,6 +335,7 @@ static void identify(struct sideband *sb)
 	sideband_core__identify_wanted(sb);
 	if (base)
 		sideband_core__identify(sb);
+	map_build_ids__rest(sb->build_ids);
 	sideband__lock(sb);
 }
 

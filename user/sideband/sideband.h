@@ -22,8 +22,12 @@
 #include "perfdata/build_id.h"
 
 struct sideband;
+struct examiner;
 
 struct sideband_opts {
+	struct examiner
+		*examiner; /* borrowed: looks for build ids that the kernel does not tell; or
+				    * NULL */
 	size_t ring_bytes; /* per CPU, power of two; 0: 2 MiB */
 	size_t memory; /* bound of log and base in bytes; 0: 64 MiB. The log shrinks for it, down to
 			* one chunk; the state of living processes does not */

@@ -6,9 +6,11 @@
 
 #include "common/array.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "sideband/sideband_core.h"
 
-#define WANTED_MAX 4096 /* beyond it, slices look for themselves */
+#define FILE_WAIT  3000000000ULL /* ns, for one file; then it hangs, or the machine is very busy */
+#define WANTED_MAX 4096		 /* beyond it, slices look for themselves */
 
 struct files {
 	const struct task_model *base;
@@ -38,7 +40,8 @@ static void files__identify(struct files *f, struct map_build_ids *ids)
 	for (i = 0; i < f->n; i++) {
 		const struct unidentified *u = &f->v[i];
 
-		map_build_ids__find(ids, u->pid, u->start, u->end, &u->id, u->name, &id);
+		map_build_ids__find(ids, u->pid, u->start, u->end, &u->id, u->name,
+				    now_ns() + FILE_WAIT, &id);
 		free(u->name);
 	}
 	free(f->v);

@@ -4,9 +4,13 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "perfdata/record.h"
 #include "sideband/ksymbol_cover.h"
 #include "sideband/slice_draft.h"
+
+/* ns, for build ids that were not read when the files were mapped: a file system may hang, the dump must not */
+#define FILES_WAIT 3000000000ULL
 
 /* A process that the slice needs: asked for, or because a child inherits its maps. */
 struct needed {
@@ -282,6 +286,7 @@ struct id_entry {
 struct finish {
 	const struct slice_draft *d;
 	struct map_build_ids *cache;
+	uint64_t deadline; /* ns: for all that is asked of the cache */
 	struct id_entry *ids;
 	uint32_t family; /* of the process at hand */
 };
@@ -324,7 +329,7 @@ static int identify_map(uint32_t pid, const struct map *map, void *arg)
 		return 0;
 	if (!map_file__build_id(file)->size)
 		map_build_ids__find(f->cache, pid, map->start, map->end, &file->id, file->name,
-				    &file->found);
+				    f->deadline, &file->found);
 	return add_hit_file(f, file->name, map_file__build_id(file));
 }
 
@@ -347,7 +352,7 @@ static int identify_record(struct finish *f, struct record_mmap2 *r)
 		id.size = r->build_id_size;
 		memcpy(id.data, r->build_id, sizeof(id.data));
 	} else if (map_build_ids__find(f->cache, r->pid, r->start, r->start + r->len, &file,
-				       r->filename, &id)) {
+				       r->filename, f->deadline, &id)) {
 		r->header.misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
 		r->build_id_size = id.size;
 		r->res1 = r->res2 = 0;
@@ -496,7 +501,7 @@ int slice_draft__finish(struct slice_draft *d, const struct kernel_maps *text,
 			const struct kernel_maps *modules, struct map_build_ids *build_ids,
 			struct sideband_slice *s)
 {
-	struct finish f = { .d = d, .cache = build_ids };
+	struct finish f = { .d = d, .cache = build_ids, .deadline = now_ns() + FILES_WAIT };
 	struct id_entry *e, *next;
 	int err = make_build_ids(&f, modules, s);
 

@@ -185,9 +185,18 @@ int symbols__resolve(struct symbols *s, const struct task_model *tasks,
 	return 0;
 }
 
-bool symbols__is_file(const char *map_name)
+enum symbols_source symbols__source(const char *map_name)
 {
-	return module__user_kind(map_name) == MODULE_FILE;
+	switch (module__user_kind(map_name)) {
+	case MODULE_FILE:
+		return SYMBOLS_FILE;
+	case MODULE_VDSO:
+		return SYMBOLS_VDSO;
+	case MODULE_ANON:
+		return SYMBOLS_PERF_MAP;
+	default:
+		return SYMBOLS_NOWHERE;
+	}
 }
 
 int symbols__each_missing(const struct symbols *s,

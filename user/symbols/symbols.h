@@ -40,8 +40,9 @@ int symbols__resolve(struct symbols *s, const struct task_model *tasks,
 		     const struct kernel_space *kernel_maps, uint32_t pid, uint64_t addr,
 		     bool kernel, struct location *ret);
 
-/* Does a user map of this name show a file? Else it is made code, the vDSO, a stack ... */
-bool symbols__is_file(const char *map_name);
+/* Where the names are of what a user map of this name shows. */
+enum symbols_source { SYMBOLS_FILE, SYMBOLS_VDSO, SYMBOLS_PERF_MAP, SYMBOLS_NOWHERE };
+enum symbols_source symbols__source(const char *map_name);
 
 /* Modules that were asked for and have no symbols, until @fn returns non-zero, which is returned. */
 int symbols__each_missing(const struct symbols *s,

@@ -339,11 +339,14 @@ int manifest__write(const struct base_dir *base, const struct incident *inc, con
 	size_t n_merged = __atomic_load_n(&inc->n_merged, __ATOMIC_ACQUIRE);
 	json_t *j;
 
-	j = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:[]}", "schema",
-		      MANIFEST_SCHEMA, "incident", inc->name, "frbpf", FRBPF_VERSION, "host",
-		      json_host(hostname), "time", json_time(inc, inc->triggers[0].t.time),
-		      "triggers", json_triggers(inc, inc->triggers, inc->n_triggers), "merged",
-		      json_triggers(inc, inc->merged, n_merged), "more_merged",
+	j = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:I, s:o, s:o, s:o, s:[]}",
+		      "schema", MANIFEST_SCHEMA, "incident", inc->name, "frbpf", FRBPF_VERSION,
+		      "host", json_host(hostname), "time", json_time(inc, inc->triggers[0].t.time),
+		      "triggers", json_triggers(inc, inc->triggers, inc->n_triggers), "names",
+		      inc->names	   ? "pending"
+		      : inc->names_missing ? "partial"
+					   : "complete",
+		      "merged", json_triggers(inc, inc->merged, n_merged), "more_merged",
 		      (json_int_t)inc->more_merged, "suppressed", kept_suppressed(base, inc),
 		      "freeze", json_freeze(inc), "sessions", json_sessions(base, inc), "actions");
 	if (j)

@@ -87,6 +87,7 @@ struct dump_result {
 };
 
 struct stack_frame;
+struct user_names;
 
 /* Where the subjects of triggers of one event were. */
 struct incident_stacks {
@@ -125,8 +126,13 @@ struct incident {
 	struct dump_result
 		results[INCIDENT_SESSIONS_MAX]; /* by index of the generation's session */
 	size_t writing;				/* results that are still to come */
-	bool manifest_stale;			/* the manifest on disk does not say everything */
-	bool reported;				/* collected once; the collector's */
+	struct user_names
+		*names;	    /* functions to be asked for once all is written; NULL: none. Owned; its
+				     asker's while it is asked */
+	bool naming, named; /* they are being asked for; they were, and are to be taken over */
+	bool names_missing; /* some could not be asked for */
+	bool manifest_stale; /* the manifest on disk does not say everything */
+	bool reported;	     /* collected once; the collector's */
 };
 
 /* From when on the triggers ask to see what happened: the earliest trigger - pre, or where no `pre` is

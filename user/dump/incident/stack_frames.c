@@ -6,6 +6,7 @@
 #include "common/buf.h"
 #include "dump/incident/own_frames.h"
 #include "dump/incident/stack_frames.h"
+#include "dump/incident/user_names.h"
 #include "perfdata/record.h"
 #include "sideband/task_model.h"
 #include "symbols/symbols.h"
@@ -222,19 +223,11 @@ static int claim(struct incident *inc, struct user_stacks *ret)
 	return err;
 }
 
-/* Is there anything to tell that a file is the one that was mapped? Others keep their offsets. */
-static bool may_have_symbols(const struct map *map)
-{
-	return !symbols__is_file(map->file->name) || map_file__build_id(map->file)->size;
-}
-
-static int name_user_frame(struct symbols *symbols, const struct space *space, uint32_t pid,
-			   struct stack_frame *frames, size_t i)
+static int locate_user_frame(const struct space *space, uint32_t pid, size_t stack,
+			     struct stack_frame *frames, size_t i, struct user_names **names)
 {
 	uint64_t at = place(frames, i);
 	const struct map *map = task_model__find_map(space->tasks, pid, at);
-	struct location l;
-	int err;
 
 	if (!map)
 		return 0;
@@ -242,45 +235,48 @@ static int name_user_frame(struct symbols *symbols, const struct space *space, u
 	frames[i].offset = frames[i].address - map->start + map->pgoff;
 	if (!frames[i].module)
 		return -ENOMEM;
-	if (!may_have_symbols(map))
-		return 0;
-	err = symbols__resolve(symbols, space->tasks, &space->kernel, pid, at, false, &l);
-	return err ?: set_symbol(&frames[i], at, &l);
+	return user_names__add(names, pid, map, at, stack, i);
 }
 
-/* First all are announced, then they are named: see symbols__expect(). */
-static int each_user_stack(const struct user_stacks *u, const struct sideband_slice *slice,
-			   struct symbols *symbols, bool announce)
+static int locate_each(const struct incident *inc, const struct user_stacks *u,
+		       const struct sideband_slice *slice, struct user_names **names)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < u->n && !err; i++) {
-		struct stack_frame *frames = u->v[i]->user;
 		struct space space;
 
 		err = space__make(slice, u->v[i]->raw.time, false, &space);
 		for (size_t k = 0; k < u->v[i]->raw.n_user && !err; k++)
-			err = announce ? symbols__expect(symbols, space.tasks, &space.kernel,
-							 u->pid[i], place(frames, k), false)
-				       : name_user_frame(symbols, &space, u->pid[i], frames, k);
+			err = locate_user_frame(&space, u->pid[i], u->v[i] - inc->stacks,
+						u->v[i]->user, k, names);
 		space__free(&space);
 	}
 	return err;
 }
 
-int stack_frames__name_user(struct incident *inc, const struct sideband_slice *slice)
+int stack_frames__locate_user(struct incident *inc, const struct sideband_slice *slice)
 {
 	struct user_stacks u = { .n = 0 };
-	struct symbols *symbols = NULL;
+	struct user_names *names = NULL;
 	int err = claim(inc, &u);
 
-	if (!u.n)
-		return err;
-	err = err ?: symbols__new(&symbols);
-	err = err ?: each_user_stack(&u, slice, symbols, true);
-	err = err ?: each_user_stack(&u, slice, symbols, false);
-	symbols__free(symbols);
+	err = err ?: locate_each(inc, &u, slice, &names);
+	pthread_mutex_lock(&inc->name_lock);
+	user_names__join(&inc->names, names);
+	pthread_mutex_unlock(&inc->name_lock);
 	return err;
+}
+
+int stack_frames__set_user(struct incident *inc, size_t stack, size_t frame, const char *symbol,
+			   uint64_t symbol_offset, uint64_t at)
+{
+	const struct location l = { .symbol = symbol, .symbol_offset = symbol_offset };
+	struct incident_stacks *s = &inc->stacks[stack];
+
+	if (stack >= inc->n_stacks || !s->user || frame >= s->raw.n_user || s->user[frame].symbol)
+		return 0;
+	return set_symbol(&s->user[frame], at, &l);
 }
 
 void stack_frames__free(struct incident_stacks *s)

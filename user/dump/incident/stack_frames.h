@@ -24,11 +24,16 @@ struct stack_frame {
 int stack_frames__name_kernel(struct incident *inc, const struct sideband_slice *slice);
 
 /*
- * Name the user's part of those that nobody names yet, as of their triggers' times, from the records
- * that @slice has of their tasks; symbols of files of the recorded build id. This reads files: it
- * takes inc->name_lock for a moment only. -ENOMEM leaves some without a name.
+ * Tell which files the user's part of those is in that nobody has looked at yet, as of their triggers' times, from the
+ * records that @slice has of their tasks; and note in inc->names which functions are to be asked for. No file is
+ * opened. This takes inc->name_lock for moments only. -ENOMEM leaves some without a name.
  */
-int stack_frames__name_user(struct incident *inc, const struct sideband_slice *slice);
+int stack_frames__locate_user(struct incident *inc, const struct sideband_slice *slice);
+
+/* The function of a frame that has none yet: @symbol_offset is that of @at, the address that was asked for. 0 or
+ * -ENOMEM. */
+int stack_frames__set_user(struct incident *inc, size_t stack, size_t frame, const char *symbol,
+			   uint64_t symbol_offset, uint64_t at);
 
 /* The names of a stack, also without any. */
 void stack_frames__free(struct incident_stacks *s);

@@ -1,0 +1,80 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# Files that cannot be read: a file system that does not answer holds up nobody but who looks up names.
+# with: others
+load helpers
+
+setup() {
+	need_root
+	need_btf
+	need_tracepoints
+	common_setup
+	hung=
+}
+
+teardown() {
+	if [[ $hung ]]; then
+		exec 7>&-
+		wait "$hung" || true
+	fi
+	common_teardown
+}
+
+# Runs a program from a file system of its own; lines to descriptor 7 say what it is to do.
+start_hung() {
+	mkfifo "$BATS_TEST_TMPDIR/say"
+	"$WORKLOADS/hung_files" <"$BATS_TEST_TMPDIR/say" >"$BATS_TEST_TMPDIR/hung" 2>&1 3>&- &
+	hung=$!
+	exec 7>"$BATS_TEST_TMPDIR/say"
+	wait_until 20 grep -q . "$BATS_TEST_TMPDIR/hung"
+	! grep -q 'no FUSE' "$BATS_TEST_TMPDIR/hung" || skip "no FUSE here"
+}
+
+has_incidents() { # NUMBER
+	(($(incidents "$BASE" | wc -l) >= $1))
+}
+
+user_modules() { # INCIDENT
+	jq -r '.triggers[0].stacks.user[] | "\(.module) \(.symbol)"' "$BASE/incidents/$1.json"
+}
+
+@test "a program on a file system that hangs: its incidents are whole, and stop does not wait for it" {
+	local path name
+	write_rules <<-'EOF'
+		[daemon]
+		merge = 0
+
+		[rule-close]
+		when     = syscall:close fails (EBADF)
+		if       = comm == "frbpf-hung"
+		cooldown = 0s
+	EOF
+	start_hung
+	path=$(jq -r .path "$BATS_TEST_TMPDIR/hung")
+	frbpf_load
+	# while it answers, everything has its name
+	echo close >&7
+	wait_until 30 has_incidents 1
+	name=$(incidents "$BASE" | tail -n 1)
+	named "$BASE/incidents/$name.json"
+	user_modules "$name" | grep -qx "$path hung_outer" || fail "$(user_modules "$name")"
+	same "names" "$(jq -r .names "$BASE/incidents/$name.json")" complete
+	# then it does not: the file is known, its functions are not
+	echo hang >&7
+	echo close >&7
+	wait_until 30 has_incidents 2
+	name=$(incidents "$BASE" | tail -n 1)
+	user_modules "$name" | grep -qx "$path null" || fail "$(user_modules "$name")"
+	[[ -s $BASE/session-sched/perf.data.$name ]] || fail "no dump"
+	frbpf ls | grep -q "$name"
+	echo close >&7
+	wait_until 30 has_incidents 3
+	wait_until 30 stuck_is_told
+	FRBPF_LIMIT=60 frbpf_stop
+	same "names" "$(jq -r .names "$BASE/incidents/$name.json")" partial
+}
+
+stuck_is_told() {
+	frbpf status --json | jq -e '.files_of_others.stuck > 0' >/dev/null &&
+		[[ $(frbpf status -v) == *"does not answer"* ]]
+}

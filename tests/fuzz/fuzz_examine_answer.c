@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* fuzz-sources: user/examine/message.c */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "examine/message.h"
+
+/* What is promised of an answer that was accepted: the parser may be anybody's by now. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct examine_request request = { .number = 1, .n_places = 3 };
+	struct examine_named named;
+	struct examine_head head;
+	size_t at = 0, n = 0;
+
+	if (examine_answer__check(data, size, &request, &head))
+		return 0;
+	if (head.number != 1 || head.error > 0 || head.id.size > BUILD_ID_MAX ||
+	    !memchr(head.link, '\0', sizeof(head.link)) || strchr(head.link, '/'))
+		abort();
+	while (examine_answer__next(data, size, &at, &named)) {
+		if (named.place >= request.n_places || !named.len || named.len > EXAMINE_NAME_MAX ||
+		    named.name < (const char *)data ||
+		    named.name + named.len > (const char *)data + size ||
+		    memchr(named.name, '\0', named.len))
+			abort();
+		n++;
+	}
+	if (n != head.n_names)
+		abort();
+	return 0;
+}

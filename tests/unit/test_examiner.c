@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Files of others are looked into by processes that may hang or die of it, and we may not.
+ * with: others
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <cmocka.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "examine/examiner.h"
+#include "examine/keeper.h"
+#include "fuse_fixture.h"
+
+#define LONG  (60 * 1000000000ULL) /* ns: nobody waits that long */
+#define SHORT (200 * 1000000ULL)
+
+static struct examiner *examiner;
+static struct examine_answer answer;
+static pid_t pids[KEEPER_PROCESSES_MAX];
+static size_t n_pids;
+
+static void note_pids(const pid_t *v, size_t n, void *arg)
+{
+	memcpy(pids, v, n * sizeof(*v));
+	n_pids = n;
+}
+
+static int setup(void **state)
+{
+	int err = examiner__new(&examiner);
+
+	if (!err)
+		examiner__follow(examiner, note_pids, NULL);
+	return err;
+}
+
+static int teardown(void **state)
+{
+	examiner__free(examiner);
+	return 0;
+}
+
+static struct examine_request of_path(uint32_t kind, const char *path)
+{
+	struct examine_request r = { .kind = kind };
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	r.maj = major(st.st_dev);
+	r.min = minor(st.st_dev);
+	r.ino = st.st_ino;
+	r.pid = INT32_MAX; /* ended */
+	snprintf(r.path, sizeof(r.path), "%s", path);
+	return r;
+}
+
+static void own_path(char path[static PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+
+	assert_true(n > 0);
+	path[n] = '\0';
+}
+
+static int ask(struct examine_request *r, uint64_t wait)
+{
+	return examiner__ask(examiner, EXAMINER_NAMES, r, now_ns() + wait, &answer);
+}
+
+static void test_build_id(void **state)
+{
+	char path[PATH_MAX];
+	struct examine_request r;
+	struct build_id own;
+
+	own_path(path);
+	r = of_path(EXAMINE_BUILD_ID, path);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(build_id__read_fd(fd, &own), 0);
+	assert_int_equal(ask(&r, LONG), 0);
+	assert_int_equal(answer.head.error, 0);
+	assert_int_equal(answer.head.id.size, own.size);
+	assert_memory_equal(answer.head.id.data, own.data, own.size);
+	r.ino++; /* another file has the name */
+	assert_int_equal(ask(&r, LONG), 0);
+	assert_int_equal(answer.head.error, -ENOENT);
+}
+
+/* The offset of a function in our file: it is loaded as it stands there. */
+static uint64_t offset_of(const void *function, uint64_t *ret_start, uint64_t *ret_end)
+{
+	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long start, end, pgoff, at = (unsigned long)function;
+	char line[PATH_MAX + 128];
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &pgoff) == 3 && at >= start &&
+		    at < end) {
+			*ret_start = start;
+			*ret_end = end;
+			return at - start + pgoff;
+		}
+	fail_msg("in no map");
+	return 0;
+}
+
+static void test_names(void **state)
+{
+	struct examine_request r;
+	struct examine_named named;
+	char path[PATH_MAX];
+	size_t at = 0;
+
+	own_path(path);
+	r = of_path(EXAMINE_SYMBOLS, path);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(build_id__read_fd(fd, &r.id), 0);
+	r.pid = getpid();
+	r.places[0] = offset_of(test_names, &r.start, &r.end) + 3;
+	r.places[1] = 1ULL << 60; /* nowhere */
+	r.n_places = 2;
+	assert_int_equal(ask(&r, LONG), 0);
+	assert_int_equal(answer.head.n_names, 1);
+	assert_true(examine_answer__next(answer.msg, answer.len, &at, &named));
+	assert_int_equal(named.place, 0);
+	assert_int_equal(named.offset, 3);
+	assert_int_equal(named.len, strlen("test_names"));
+	assert_memory_equal(named.name, "test_names", named.len);
+	r.id.data[0] ^= 1; /* of another build */
+	assert_int_equal(ask(&r, LONG), 0);
+	assert_int_equal(answer.head.error, -ENOENT);
+}
+
+/* The field of a process' status, as a number of base @base. */
+static unsigned long long status_of(pid_t pid, const char *field, int base)
+{
+	char path[64], line[256];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, field, strlen(field)))
+			return strtoull(line + strlen(field), NULL, base);
+	fail_msg("%d has no %s", pid, field);
+	return 0;
+}
+
+/* An opener that reads nothing, and a parser that may do nothing. */
+static void test_rights(void **state)
+{
+	const unsigned long long opener = 1ULL << 2 | 1ULL << 19 | 1ULL << 40;
+	struct examine_request r;
+	char path[PATH_MAX];
+
+	own_path(path);
+	r = of_path(EXAMINE_BUILD_ID, path);
+	assert_int_equal(ask(&r, LONG), 0);
+	assert_int_equal(n_pids, 2);
+	for (size_t i = 0; i < n_pids; i++) {
+		unsigned long long may = i ? 0 : opener;
+
+		assert_int_equal(status_of(pids[i], "CapPrm:\t", 16) & ~may, 0);
+		assert_int_equal(status_of(pids[i], "CapEff:\t", 16) & ~may, 0);
+		assert_int_equal(status_of(pids[i], "NoNewPrivs:\t", 10), 1);
+	}
+	assert_int_equal(status_of(pids[1], "Seccomp:\t", 10), 2);
+	examiner__rest(examiner, EXAMINER_NAMES);
+	assert_int_equal(n_pids, 0);
+}
+
+/* Who reads dies: that is said, and the next one is answered. */
+static void test_death(void **state)
+{
+	struct examine_request r;
+	char path[PATH_MAX];
+
+	own_path(path);
+	r = of_path(EXAMINE_BUILD_ID, path);
+	assert_int_equal(ask(&r, LONG), 0);
+	assert_int_equal(n_pids, 2);
+	kill(pids[1], SIGKILL);
+	assert_int_equal(ask(&r, LONG), -EIO);
+	assert_int_equal(ask(&r, LONG), 0);
+	examiner__rest(examiner, EXAMINER_NAMES);
+}
+
+/* A file system that does not answer holds up who opens the file, and nobody else; a second question is not even
+ * asked, and others are answered. */
+static void test_hung_file_system(void **state)
+{
+	struct fuse_fixture fuse;
+	struct examine_request hung, other;
+	char path[PATH_MAX];
+
+	own_path(path);
+	other = of_path(EXAMINE_BUILD_ID, path);
+	if (!fuse_fixture__mount(&fuse, path)) {
+		print_message("no FUSE here\n");
+		skip();
+	}
+	hung = of_path(EXAMINE_BUILD_ID, fuse.path);
+	assert_int_equal(ask(&hung, LONG), 0);
+	assert_int_equal(answer.head.error, 0);
+	assert_int_equal(answer.head.id.size, 20);
+	examiner__rest(examiner, EXAMINER_NAMES); /* it closes the file while that is possible */
+	fuse_fixture__hang(&fuse);
+	assert_int_equal(ask(&hung, SHORT), -ETIMEDOUT);
+	assert_int_equal(examiner__n_stuck(examiner), 1); /* in D: not even SIGKILL ends it */
+	assert_int_equal(ask(&hung, LONG), -EBUSY);
+	assert_int_equal(ask(&other, LONG), 0);
+	/* nor is it waited for at the end: teardown() would be late for ever */
+	examiner__free(examiner);
+	assert_int_equal(examiner__new(&examiner), 0);
+	examiner__follow(examiner, note_pids, NULL);
+	fuse_fixture__unmount(&fuse);
+}
+
+/* Nobody waits any more. */
+static void test_cancel(void **state)
+{
+	struct examine_request r;
+	char path[PATH_MAX];
+
+	own_path(path);
+	r = of_path(EXAMINE_BUILD_ID, path);
+	examiner__cancel(examiner);
+	assert_int_equal(ask(&r, LONG), -ECANCELED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_build_id),	 cmocka_unit_test(test_names),
+		cmocka_unit_test(test_rights),		 cmocka_unit_test(test_death),
+		cmocka_unit_test(test_hung_file_system), cmocka_unit_test(test_cancel),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "examine/channel.h"
+#include "examine/opener.h"
+#include "examine/sandbox.h"
+#include "sideband/mapped_fd.h"
+#include "symbols/file_search.h"
+
+_Static_assert(FILE_SEARCH_MAPPED + FILE_SEARCH_DEBUG <= OPENED_FDS_MAX, "room for all of them");
+_Static_assert(OPENED_FDS_MAX <= CHANNEL_FDS_MAX, "room for all of them");
+
+struct fds {
+	int v[OPENED_FDS_MAX];
+	size_t n;
+};
+
+static void fds__add(struct fds *f, int fd)
+{
+	if (fd >= 0)
+		f->v[f->n++] = fd;
+}
+
+static int open_mapped(const struct examine_request *r)
+{
+	const struct map_file_id id = {
+		.maj = r->maj,
+		.min = r->min,
+		.ino = r->ino,
+		.ino_generation = r->ino_generation,
+	};
+
+	return mapped_fd__open(r->pid, r->start, r->end, &id, r->path);
+}
+
+static void open_symbols(const struct examine_request *r, struct opened *to, struct fds *fds)
+{
+	const struct mapped_file m = { r->path, &r->id, r->pid, r->start, r->end };
+	unsigned int i;
+
+	for (i = 0; i < FILE_SEARCH_MAPPED; i++)
+		fds__add(fds, file_search__mapped(&m, i));
+	to->n_files = fds->n;
+	for (i = 0; i < FILE_SEARCH_DEBUG; i++)
+		fds__add(fds, file_search__debug(r->path, &r->id, r->link, i));
+	to->n_debug = fds->n - to->n_files;
+}
+
+static void open_files(const struct examine_request *r, struct opened *to, struct fds *fds)
+{
+	switch (r->kind) {
+	case EXAMINE_BUILD_ID:
+		fds__add(fds, open_mapped(r));
+		break;
+	case EXAMINE_SYMBOLS:
+		open_symbols(r, to, fds);
+		return;
+	case EXAMINE_VDSO:
+		fds__add(fds, file_search__vdso(&r->id));
+		break;
+	case EXAMINE_PERF_MAP:
+		fds__add(fds, file_search__perf_map(r->pid));
+		break;
+	}
+	to->n_files = fds->n;
+}
+
+void opener__run(int requests, int parser)
+{
+	struct opened *to =
+		mmap(NULL, sizeof(*to), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t n_fds;
+
+	if (to == MAP_FAILED || sandbox__opener())
+		_exit(1);
+	for (;;) {
+		struct fds fds = { .n = 0 };
+		ssize_t n = channel__receive(requests, &to->request, sizeof(to->request), NULL, 0,
+					     &n_fds, 0);
+
+		if (n <= 0 || examine_request__check(&to->request, n))
+			_exit(0);
+		to->n_files = to->n_debug = 0;
+		open_files(&to->request, to, &fds);
+		if (channel__send(parser, to, sizeof(*to), fds.v, fds.n, 0))
+			_exit(0);
+		while (fds.n)
+			close(fds.v[--fds.n]);
+	}
+}

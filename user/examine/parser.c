@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "examine/channel.h"
+#include "examine/opener.h"
+#include "examine/parser.h"
+#include "examine/sandbox.h"
+#include "symbols/elf_files.h"
+
+/* What one request is answered with. */
+struct answer {
+	struct examine_head head;
+	char names[EXAMINE_ANSWER_MAX - sizeof(struct examine_head)];
+	size_t used; /* of names */
+};
+
+struct parser {
+	struct opened in;
+	struct answer out;
+};
+
+static void answer__add(struct answer *a, uint32_t place, const struct symbol *s, uint64_t at)
+{
+	struct examine_name n = { .place = place, .len = strlen(s->name), .offset = at - s->start };
+
+	if (!n.len || n.len > EXAMINE_NAME_MAX || sizeof(a->names) - a->used < sizeof(n) + n.len)
+		return;
+	memcpy(a->names + a->used, &n, sizeof(n));
+	memcpy(a->names + a->used + sizeof(n), s->name, n.len);
+	a->used += sizeof(n) + n.len;
+	a->head.n_names++;
+}
+
+static int read_build_id(struct answer *a, const int *fds, size_t n)
+{
+	if (!n)
+		return -ENOENT;
+	if (build_id__read_fd(fds[0], &a->head.id)) /* that it has none is an answer */
+		a->head.id.size = 0;
+	return 0;
+}
+
+static void name_places(const struct examine_request *r, const struct elf_symbols *e,
+			struct answer *a)
+{
+	const struct symbol *s;
+	uint64_t vaddr;
+
+	for (uint32_t i = 0; i < r->n_places; i++) {
+		if (!elf_symbols__vaddr(e, r->places[i], &vaddr))
+			continue;
+		s = elf_symbols__find(e, vaddr);
+		if (s)
+			answer__add(a, i, s, vaddr);
+	}
+}
+
+static bool is_it(const struct examine_request *r, int fd)
+{
+	return r->kind == EXAMINE_VDSO || elf_files__has_id(fd, &r->id);
+}
+
+/* Of the first of the files that is the one that was mapped, and of its debug file. */
+static int read_symbols(const struct opened *in, struct answer *a, const int *fds)
+{
+	const struct examine_request *r = &in->request;
+	const struct elf_wanted wanted = { .offsets = r->places, .n = r->n_places };
+	struct elf_symbols e = { .wanted = &wanted };
+	uint32_t i;
+
+	for (i = 0; i < in->n_files; i++)
+		if (is_it(r, fds[i]) && !elf_symbols__read(fds[i], &e))
+			break;
+	if (i == in->n_files)
+		return -ENOENT;
+	e.wanted = &wanted;
+	for (i = 0; i < in->n_debug && !e.full; i++)
+		elf_files__take_debug(fds[in->n_files + i], &r->id, &e);
+	e.wanted = NULL;
+	if (!e.full && examine_link__is_valid(e.debuglink))
+		memcpy(a->head.link, e.debuglink, sizeof(a->head.link));
+	name_places(r, &e, a);
+	elf_symbols__free(&e);
+	return 0;
+}
+
+static int read_perf_map(const struct examine_request *r, struct answer *a, const int *fds,
+			 size_t n)
+{
+	struct symbol_table t = { 0 };
+	int err = n ? symbol_table__want(&t, r->places, r->n_places) : -ENOENT;
+
+	err = err ?: elf_files__read_perf_map(fds[0], &t);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < r->n_places; i++) {
+		const struct symbol *s = symbol_table__find(&t, r->places[i]);
+
+		if (s)
+			answer__add(a, i, s, r->places[i]);
+	}
+	symbol_table__free(&t);
+	return 0;
+}
+
+static int parse(struct parser *p, const int *fds, size_t n)
+{
+	const struct examine_request *r = &p->in.request;
+
+	switch (r->kind) {
+	case EXAMINE_BUILD_ID:
+		return read_build_id(&p->out, fds, n);
+	case EXAMINE_PERF_MAP:
+		return read_perf_map(r, &p->out, fds, n);
+	}
+	return read_symbols(&p->in, &p->out, fds);
+}
+
+static bool is_valid(const struct opened *in, ssize_t len, size_t n_fds)
+{
+	return len == sizeof(*in) && !examine_request__check(&in->request, sizeof(in->request)) &&
+	       in->n_files <= OPENED_FDS_MAX && in->n_debug <= OPENED_FDS_MAX &&
+	       in->n_files + in->n_debug == n_fds;
+}
+
+static int send_answer(const struct answer *a, int sock)
+{
+	ssize_t n;
+
+	do
+		n = send(sock, a, sizeof(a->head) + a->used, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+_Static_assert(offsetof(struct answer, names) == sizeof(struct examine_head),
+	       "names stand behind the head");
+
+void parser__run(int files, int answers)
+{
+	struct parser *p =
+		mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fds[OPENED_FDS_MAX];
+	size_t n_fds;
+
+	if (p == MAP_FAILED || sandbox__parser())
+		_exit(1);
+	for (;;) {
+		ssize_t n = channel__receive(files, &p->in, sizeof(p->in), fds, OPENED_FDS_MAX,
+					     &n_fds, 0);
+
+		if (n <= 0 || !is_valid(&p->in, n, n_fds))
+			_exit(0);
+		memset(&p->out.head, 0, sizeof(p->out.head));
+		p->out.used = 0;
+		p->out.head.number = p->in.request.number;
+		p->out.head.error = parse(p, fds, n_fds);
+		if (send_answer(&p->out, answers))
+			_exit(0);
+		while (n_fds) /* last: a server of files is asked, and may not answer */
+			close(fds[--n_fds]);
+	}
+}

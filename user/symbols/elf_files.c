@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "symbols/elf_files.h"
+#include "symbols/text_chunks.h"
+#include "symbols/text_symbols.h"
+
+#define PERF_MAP_MAX (256u << 20)
+
+bool elf_files__has_id(int fd, const struct build_id *id)
+{
+	struct build_id is = { 0 };
+
+	return !id->size || (!build_id__read_fd(fd, &is) && is.size == id->size &&
+			     !memcmp(is.data, id->data, id->size));
+}
+
+bool elf_files__take_debug(int fd, const struct build_id *id, struct elf_symbols *to)
+{
+	struct elf_wanted wanted = { 0 };
+	struct elf_symbols e = { 0 };
+
+	if (to->wanted) {
+		wanted = *to->wanted;
+		wanted.segments = to;
+		e.wanted = &wanted;
+	}
+	if (!elf_files__has_id(fd, id) || elf_symbols__read(fd, &e))
+		return false;
+	if (!e.full || !e.table.n) {
+		elf_symbols__free(&e);
+		return false;
+	}
+	symbol_table__free(&to->table);
+	to->table = e.table;
+	to->full = true;
+	symbol_table__free(&e.stubs);
+	return true;
+}
+
+static int add_perf_map(const struct buf *text, void *arg)
+{
+	return text_symbols__perf_map(text, arg);
+}
+
+int elf_files__read_perf_map(int fd, struct symbol_table *ret)
+{
+	struct symbol_table t = { .wanted = TAKE_PTR(ret->wanted) };
+	int err = text_chunks__each(fd, PERF_MAP_MAX, add_perf_map, &t) ?: symbol_table__finish(&t);
+
+	if (err)
+		symbol_table__free(&t);
+	else
+		*ret = t;
+	return err;
+}
