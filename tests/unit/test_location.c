@@ -97,7 +97,7 @@ static void test_base(void **state)
 	check(dir, NULL, dir);
 	snprintf(link, sizeof(link), "%s/link", dir);
 	assert_int_equal(symlink(dir, link), 0);
-	check(link, NULL, dir);
+	check(link, NULL, link); /* for the daemon to refuse */
 	unlink(link);
 	check("/no/such/base", "/no/such/config", "/no/such/base");
 }
@@ -127,20 +127,6 @@ static void test_config(void **state)
 	unlink(path);
 }
 
-static void test_config_without_a_base(void **state)
-{
-	static const char *const texts[] = { "", "[daemon]\n", "[daemon]\nbase =\n",
-					     "[daemon]\nbase = relative\n", "[x]\nbase = /y\n" };
-	const char *path = in_dir("conf");
-
-	setenv("FRBPF_BASE", "/from/env", 1);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		write_file(path, texts[i]);
-		check(NULL, path, "/from/env");
-	}
-	unlink(path);
-}
-
 static void check_fails(const char *config, int code, const char *words)
 {
 	struct location_hint hint = { .config = config };
@@ -150,6 +136,20 @@ static void check_fails(const char *config, int code, const char *words)
 	assert_int_equal(location__find(&hint, got, &err), code);
 	if (!strstr(err.msg, config) || !strstr(err.msg, words))
 		fail_msg("'%s' does not say '%s'", err.msg, words);
+}
+
+static void test_config_without_a_base(void **state)
+{
+	static const char *const texts[] = { "", "[daemon]\n", "[daemon]\nbase =\n",
+					     "[daemon]\nbase = relative\n", "[x]\nbase = /y\n" };
+	const char *path = in_dir("conf");
+
+	setenv("FRBPF_BASE", "/from/env", 1);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		write_file(path, texts[i]);
+		check_fails(path, -EINVAL, "base not defined");
+	}
+	unlink(path);
 }
 
 /* Not the base of somebody else's daemon instead. */

@@ -62,6 +62,8 @@ static int choose_base(struct loaded *l, const struct location_hint *hint)
 				 l->base, env);
 		return 0;
 	}
+	if (!hint->base && hint->config)
+		only_base.config = hint->config; /* it says no base, and that is an error */
 	return cmd_find_base(&only_base, l->base);
 }
 

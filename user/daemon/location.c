@@ -86,16 +86,30 @@ static bool base_of_perf(char ret[static PATH_MAX])
 	return base_of_config("/etc/perfconfig", ret);
 }
 
-/* Also for a base that is still to be made: the daemon leaves our directory. */
+/* The daemon leaves our directory. Symbolic links stay: the daemon looks at them, and refuses one in
+ * the place of the base. */
 static void make_absolute(const char *path, char ret[static PATH_MAX])
 {
-	char cwd[PATH_MAX];
+	char cwd[PATH_MAX] = "", *to;
 
-	if (realpath(path, ret))
-		return;
-	if (path[0] == '/' || !getcwd(cwd, sizeof(cwd)) ||
-	    snprintf(ret, PATH_MAX, "%s/%s", cwd, path) >= PATH_MAX)
-		snprintf(ret, PATH_MAX, "%s", path);
+	if (path[0] != '/' && !getcwd(cwd, sizeof(cwd)))
+		cwd[0] = '\0';
+	snprintf(ret, PATH_MAX, "%s", strcmp(cwd, "/") ? cwd : "");
+	to = ret + strlen(ret);
+	for (const char *s = path + strspn(path, "/"); *s;) {
+		size_t len = strcspn(s, "/");
+
+		if (to + len + 2 > ret + PATH_MAX)
+			break;
+		if (len != 1 || s[0] != '.') {
+			*to++ = '/';
+			to = mempcpy(to, s, len);
+		}
+		s += len + strspn(s + len, "/");
+	}
+	if (to == ret)
+		*to++ = '/';
+	*to = '\0';
 }
 
 int location__find(const struct location_hint *hint, char ret[static PATH_MAX], struct err *err)
@@ -110,8 +124,14 @@ int location__find(const struct location_hint *hint, char ret[static PATH_MAX], 
 	}
 	if (hint->config) {
 		code = read_base(hint->config, ret, err);
-		if (code)
-			return code < 0 ? code : 0;
+		if (code > 0)
+			return 0;
+		if (code == 0) /* never the base of another daemon instead */
+			code = err_set(err, -EINVAL,
+				       "%s: base not defined%s: say `base = /...` in "
+				       "its [daemon], or give --base",
+				       hint->config, ret[0] ? " as an absolute path" : "");
+		return code;
 	}
 	if (env && env[0]) {
 		snprintf(ret, PATH_MAX, "%s", env);

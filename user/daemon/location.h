@@ -21,7 +21,8 @@ struct location_hint {
 
 /* Find the base: --base, --config, $FRBPF_BASE, the running daemon's note in /run/frbpf,
  * /etc/frbpf/rules.conf, perf's own configuration (~/.perfconfig, /etc/perfconfig), the default.
- * Negative errno with words when --config cannot be read or (-EINVAL) its syntax is wrong. */
+ * Negative errno with words when --config cannot be read or (-EINVAL) its syntax is wrong, or it
+ * says no base. */
 int location__find(const struct location_hint *hint, char ret[static PATH_MAX], struct err *err);
 
 /* Leave and take back the note in /run/frbpf. The note of another daemon that is alive stays.
