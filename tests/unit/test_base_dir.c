@@ -249,8 +249,40 @@ static void test_symlink(void **state)
 	snprintf(real, sizeof(real), "%s/real", p->dir);
 	assert_int_equal(mkdir(real, 0700), 0);
 	assert_int_equal(symlink(real, p->base), 0);
-	check_refused(p, "cannot open");
+	check_refused(p, "it is a symbolic link");
 	assert_int_equal(rmdir(real), 0); /* nothing was put there */
+}
+
+/* Others must not be able to put something else in its place. */
+static void test_above(void **state)
+{
+	struct place *p = *state;
+	char link[128];
+
+	assert_int_equal(chmod(p->dir, 0777), 0);
+	check_refused(p, "above it, can be written by others (mode 0777)");
+	assert_int_equal(chmod(p->dir, 01777), 0); /* as /tmp */
+	assert_int_equal(base_dir__open(&p->b, p->base, &p->err), 0);
+	base_dir__close(&p->b, true);
+	assert_int_equal(chmod(p->dir, 0700), 0);
+	snprintf(link, sizeof(link), "%s/link", p->dir);
+	assert_int_equal(symlink(".", link), 0);
+	snprintf(p->base, sizeof(p->base), "%s/link/./base", p->dir);
+	assert_int_equal(base_dir__open(&p->b, p->base, &p->err), 0);
+	base_dir__close(&p->b, true);
+	if (geteuid() != 0)
+		return; /* only root can give something away */
+	assert_int_equal(lchown(link, 12345, -1), 0);
+	check_refused(p, "link, above it, belongs to uid 12345");
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(symlink("link2", link), 0); /* to a link of another */
+	snprintf(link, sizeof(link), "%s/link2", p->dir);
+	assert_int_equal(symlink(p->dir, link), 0);
+	assert_int_equal(lchown(link, 12345, -1), 0);
+	check_refused(p, "link2, above it, belongs to uid 12345");
+	snprintf(p->base, sizeof(p->base), "%s/base", p->dir);
+	assert_int_equal(chown(p->dir, 12345, -1), 0);
+	check_refused(p, "above it, belongs to uid 12345");
 }
 
 static void test_not_a_directory(void **state)
@@ -520,6 +552,7 @@ int main(void)
 		base_test(test_owned_by_another),
 		base_test(test_writable_by_others),
 		base_test(test_symlink),
+		base_test(test_above),
 		base_test(test_not_a_directory),
 		base_test(test_of_another_user),
 		base_test(test_lock_is_a_symlink),

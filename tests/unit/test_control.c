@@ -442,6 +442,37 @@ static void test_no_descriptors(void **state)
 	assert_int_equal(poll(&pfd, 1, 0), 0);
 }
 
+/* Listens as another user, with an answer that would move the cursor. */
+static void test_of_another_user(void **state)
+{
+	struct server *s = *state;
+	json_t *reply;
+	struct err err;
+	pid_t pid;
+	int status;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chown(s->dir, 12345, -1), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		control__free(s->c);
+		if (setuid(12345) || control__listen(s->path, serve, s, &s->err, &s->c))
+			_exit(1);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	assert_int_equal(control__request(s->path, json_pack("{s:s}", "cmd", "x"), &err, &reply),
+			 -EPERM);
+	assert_non_null(strstr(err.msg, "is of uid 12345"));
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	unlink(s->path);
+}
+
 /* It never answers, and its client must not wait for ever. */
 static void test_stopped(void **state)
 {
@@ -465,6 +496,31 @@ static void test_stopped(void **state)
 			 -ETIMEDOUT);
 	assert_non_null(strstr(err.msg, "is stopped"));
 	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+}
+
+static void test_printable(void **state)
+{
+	struct server *s = *state;
+	struct err err;
+	json_t *reply;
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		struct pollfd pfd = { .fd = control__fd(s->c), .events = POLLIN };
+
+		while (!s->served && poll(&pfd, 1, -1) > 0)
+			control__process(s->c);
+		_exit(0);
+	}
+	assert_int_equal(control__request(s->path,
+					  json_pack("{s:s}", "cmd", "a\n\tb\x1b[2J\xc2\x9b"), &err,
+					  &reply),
+			 0);
+	assert_string_equal(json_string_value(json_object_get(reply, "echo")), "a\n\tb?[2J??");
+	json_decref(reply);
 	waitpid(pid, &status, 0);
 }
 
@@ -652,6 +708,8 @@ int main(void)
 		control_test(test_idle_clients),
 		control_test(test_no_descriptors),
 		control_test(test_stopped),
+		control_test(test_of_another_user),
+		control_test(test_printable),
 		control_test(test_late_answer),
 		control_test(test_gone_before_the_request),
 		control_test(test_gone_before_the_answer),

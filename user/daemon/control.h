@@ -45,8 +45,8 @@ struct ucred;
 bool control_client__peer(const struct control_client *c, struct ucred *ret);
 
 /* The other side: connect to @path, send @request (taken over), wait for the reply. -ECONNREFUSED
- * or -ENOENT: nobody listens; -ETIMEDOUT: it is stopped, or does not answer. The reply is the
- * caller's. */
+ * or -ENOENT: nobody listens; -ETIMEDOUT: it is stopped, or does not answer; -EPERM: it is
+ * neither root's nor ours. The reply is the caller's; its texts are printable, with their newlines. */
 int control__request(const char *path, json_t *request, struct err *err, json_t **ret);
 
 /* The address of @path; -ENAMETOOLONG. */

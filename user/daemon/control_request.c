@@ -11,6 +11,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/printable.h"
 #include "daemon/control.h"
 
 #define REPLY_MAX  (64 << 20)
@@ -124,22 +125,63 @@ static int receive_all(int fd, struct buf *reply, const struct patience *p, stru
 	return code == -ECONNRESET && reply->len ? 0 : code;
 }
 
-static pid_t peer_pid(int fd)
+/* Who listens must be root or us: what somebody else says is not for our terminal, nor what we ask
+ * for him. */
+static int check_peer(int fd, const char *path, pid_t *ret_pid, struct err *err)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ? 0 : cred.pid;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+		return err_set(err, -errno, "%s: who listens there: %s", path, strerror(errno));
+	if (cred.uid != 0 && cred.uid != geteuid())
+		return err_set(err, -EPERM,
+			       "%s: the daemon there is of uid %u, neither root's nor ours: ask "
+			       "it as that user",
+			       path, cred.uid);
+	*ret_pid = cred.pid;
+	return 0;
+}
+
+/* Line by line: errors of rules have several, and a mark below the place. */
+static void make_text_printable(json_t *j)
+{
+	char *text = strdup(json_string_value(j)), *line = text, *end;
+
+	while (line) {
+		end = line + strcspn(line, "\n\t");
+		char was = *end;
+
+		*end = '\0';
+		make_printable(line);
+		*end = was;
+		line = was ? end + 1 : NULL;
+	}
+	json_string_set(j, text ?: "");
+	free(text);
+}
+
+static void make_reply_printable(json_t *j)
+{
+	const char *key;
+	json_t *v;
+	size_t i;
+
+	if (json_is_string(j))
+		make_text_printable(j);
+	json_array_foreach (j, i, v)
+		make_reply_printable(v);
+	json_object_foreach (j, key, v)
+		make_reply_printable(v);
 }
 
 /* Ask on the connection @fd. */
 static int converse(int fd, const char *path, const char *text, struct buf *reply, struct err *err)
 {
-	struct patience p = { .path = path,
-			      .pid = peer_pid(fd),
-			      .until = now_ns() + ANSWER_S * 1000000000ULL };
-	int code = send_all(fd, text, strlen(text), &p, err);
+	struct patience p = { .path = path, .until = now_ns() + ANSWER_S * 1000000000ULL };
+	int code = check_peer(fd, path, &p.pid, err);
 
+	code = code ?: send_all(fd, text, strlen(text), &p, err);
 	code = code ?: send_all(fd, "\n", 1, &p, err);
 	code = code ?: receive_all(fd, reply, &p, err);
 	if (code && !err->msg[0])
@@ -166,7 +208,9 @@ int control__request(const char *path, json_t *request, struct err *err, json_t 
 	if (!code)
 		*ret = json_loadb(reply.data, reply.len, 0, NULL);
 	buf__free(&reply);
-	if (!code && !*ret)
+	if (!code && *ret)
+		make_reply_printable(*ret);
+	else if (!code)
 		return err_set(err, -EPROTO, "the daemon at %s sent something that is no answer",
 			       path);
 	return code;

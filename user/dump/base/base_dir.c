@@ -9,6 +9,7 @@
 
 #include "common/cleanup.h"
 #include "dump/base/base_dir.h"
+#include "dump/base/base_path.h"
 
 /* The directories above the base; *ret_made is the length of the first path that we had to make. */
 static int make_parents(const char *path, size_t *ret_made, struct err *err)
@@ -43,6 +44,16 @@ static int check_owner(int fd, const char *path, struct err *err)
 	return 0;
 }
 
+static bool is_link(int at, const char *name)
+{
+	struct stat st;
+	int code = errno;
+	bool link = fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+
+	errno = code;
+	return link;
+}
+
 static int open_dir(int at, const char *name, const char *shown, bool *ret_created, struct err *err)
 {
 	_cleanup_close_ int fd = -1;
@@ -53,7 +64,8 @@ static int open_dir(int at, const char *name, const char *shown, bool *ret_creat
 		return err_set(err, -errno, "cannot create %s: %s", shown, strerror(errno));
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return err_set(err, -errno, "cannot open %s: %s", shown, strerror(errno));
+		return err_set(err, -errno, "cannot open %s: %s", shown,
+			       is_link(at, name) ? "it is a symbolic link" : strerror(errno));
 	ret = check_owner(fd, shown, err);
 	if (ret)
 		return ret;
@@ -161,7 +173,9 @@ static int open_base(struct base_dir *b, const char *path, bool must_create, str
 	pthread_mutex_init(&b->name_lock, NULL);
 	snprintf(b->path, sizeof(b->path), "%s", path);
 	strip_slashes(b->path);
-	ret = make_parents(b->path, &b->parents_made, err);
+	/* the folder of one run may well be in a place of others */
+	ret = must_create ? 0 : base_path__check(b->path, err);
+	ret = ret ?: make_parents(b->path, &b->parents_made, err);
 	if (ret)
 		return ret;
 	ret = open_dir(AT_FDCWD, b->path, b->path, &b->created, err);

@@ -36,7 +36,8 @@ struct base_dir {
 	size_t n_names;
 };
 
-/* Create (0700) or check @path (ours, nobody else may write), lock it and clear temporary files.
+/* Create (0700) or check @path (ours, nobody else may write to it or put another in its place, see
+ * base_path.h; no symbolic link), lock it and clear temporary files.
  * -EBUSY: another daemon owns it, whose pid the message has. */
 int base_dir__open(struct base_dir *b, const char *path, struct err *err);
 
