@@ -72,7 +72,7 @@ WORKLOADS += $(patsubst tests/workloads/%.cc,$(O)/tests/workloads/%,$(wildcard t
 endif
 FUZZ_BINS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help check quickstart deps unit workloads fuzz bench install uninstall clean format tools-check
+.PHONY: all help check soak quickstart deps unit workloads fuzz bench install uninstall clean format tools-check
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -157,6 +157,14 @@ deps:
 check: deps
 	scripts/check.sh
 
+# under load for half an hour, or SOAK_TIME=seconds; root
+soak: deps
+	-scripts/deps.sh --soak
+	$(MAKE) all workloads
+	scripts/soak.sh --seconds $(SOAK_TIME)
+
+SOAK_TIME ?= 1800
+
 quickstart: deps
 	$(MAKE) all workloads
 	scripts/quickstart.sh
@@ -196,6 +204,7 @@ help:
 	@sed -n 's/^#   //p' Makefile
 	@echo 'make unit workloads   build the unit tests, the test workloads'
 	@echo 'make fuzz             fuzz every parser, 5 minutes each (FUZZ_TIME=seconds)'
+	@echo 'make soak             record under load: what fires is true, nothing is missed, nothing grows (root; SOAK_TIME=seconds)'
 	@echo 'make bench            measure beside perf, bcc and bpftrace (root)'
 	@echo 'make install          program, pages, completion, rules files, frbpf.h and systemd unit (PREFIX, DESTDIR)'
 	@echo 'make uninstall        remove what make install has put there'

@@ -3,7 +3,7 @@
 #
 # Installs what is missing to build and test frbpf; silent and quick when nothing is.
 #
-#	scripts/deps.sh [--build]	--build: only what building needs
+#	scripts/deps.sh [--build|--soak]	--build: only what building needs; --soak: load for scripts/soak.sh, too
 #
 # Debian and Ubuntu: through apt-get, with sudo where needed. Elsewhere it says which packages to install.
 set -u
@@ -30,6 +30,8 @@ test|cmocka.h|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel|cmocka-dev
 test|bats|bats|bats|bash-bats|bats|bats
 test|jq|jq|jq|jq|jq|jq
 test|perf|linux-perf,linux-tools-generic|perf|perf|perf|perf
+soak|stress-ng|stress-ng|stress-ng|stress-ng|stress-ng|stress-ng
+soak|sqlite3|sqlite3|sqlite|sqlite|sqlite3|sqlite
 test|/usr/lib*/{llvm*/lib*/,}clang/*/lib/{linux,*-linux-*}/libclang_rt.fuzzer[-.]*|libclang-rt-dev,libclang-rt-@-dev,libclang-common-@-dev|compiler-rt|compiler-rt|clang|compiler-rt
 '
 
@@ -159,8 +161,9 @@ build_only=
 case ${1-} in
 '') use='test' ;;
 --build) use=build build_only=1 ;;
+--soak) use=soak ;;
 *)
-	echo "usage: scripts/deps.sh [--build]" >&2
+	echo "usage: scripts/deps.sh [--build|--soak]" >&2
 	exit 2
 	;;
 esac
