@@ -3,7 +3,7 @@
 /* fuzz-sources: user/record/event_parse.c user/record/event_attr.c user/record/event_names.c */
 /* fuzz-sources: user/record/pmu.c user/record/sysctl.c user/record/tracefs.c */
 /* fuzz-sources: user/rules/diag.c user/rules/nearest.c user/rules/text.c user/rules/units.c */
-/* fuzz-sources: user/common/buf.c user/common/err.c */
+/* fuzz-sources: user/common/buf.c user/common/err.c user/common/printable.c */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -461,7 +461,7 @@ static void test_age(void **state)
 	uint32_t n;
 
 	SKIP_UNLESS_POSSIBLE();
-	assert_in_range(dropped(1, &n), 0, STARTS / 1000);
+	assert_in_range(dropped(1, &n), 0, STARTS / 10);
 }
 
 /* Each key by two threads, as nearly at the same time as they can. */
