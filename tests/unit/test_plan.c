@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,24 @@ static void warnings(void **state)
 	release(&p);
 }
 
+/* With `ring`, -m is what the rings begin with. */
+static void ring_and_size(void **state)
+{
+	struct planned p =
+		plan_text("[session-a]\nrun = -e cs -c 1 -m 64K -a --overwrite\nring = 9s\n"
+			  "[session-b]\nrun = -e cpu-clock -F 100 -m 64K -a --overwrite\n"
+			  "ring = 1s\n"
+			  "[session-c]\nrun = -e cpu-clock -F 4000 -m 64K -a --overwrite\n"
+			  "ring = 1s\n");
+
+	assert_int_equal(p.err, 0);
+	assert_int_equal(p.d.n_errors, 0);
+	assert_int_equal(p.plan->sessions[0].ring_bytes, 65536);
+	assert_int_equal(p.plan->sessions[1].ring_bytes, 65536);
+	assert_int_equal(p.plan->sessions[2].ring_bytes, 512 << 10); /* 56 bytes, and a quarter */
+	release(&p);
+}
+
 /* Rings that are made for less than what the rule is about. */
 static void too_short(void **state)
 {
@@ -144,6 +163,49 @@ static void too_short(void **state)
 	check_said(&p, "the rings of session 'b'", DIAG_WARNING, 19, 8);
 	assert_int_equal(p.d.n, 4);
 	release(&p);
+}
+
+#define EVENTS_PER_S 10000 /* of a busy CPU */
+#define EVENT_BYTES  100
+#define CHAIN_BYTES  300
+
+/* ns that its rings hold of a busy CPU, at least. */
+static uint64_t holds(const struct planned *p, size_t session)
+{
+	const struct session_plan *s = &p->plan->sessions[session];
+	const struct session_conf *conf = &p->rs->sessions[session];
+	uint64_t bytes = EVENT_BYTES + (strstr(conf->run, " -g ") ? CHAIN_BYTES : 0);
+
+	if (conf->ring)
+		return conf->ring;
+	return s->window_least ?: s->ring_bytes * NSEC_PER_SEC / (EVENTS_PER_S * bytes);
+}
+
+/* The files that come with frbpf hold more than what their rules are about. */
+static void shipped_files(void **state)
+{
+	glob_t files;
+
+	assert_int_equal(glob("configs/*.conf", 0, NULL, &files), 0);
+	for (size_t f = 0; f < files.gl_pathc; f++) {
+		struct planned p = { 0 };
+
+		p.err = plan__load_partly(files.gl_pathv[f], &p.d, &p.rs, &p.plan);
+		assert_int_equal(p.err, 0);
+		assert_null(find(&p, "will be short"));
+		for (size_t i = 0; i < p.rs->n_rules; i++) {
+			const struct rule_conf *r = &p.rs->rules[i];
+
+			for (size_t k = 0; k < r->n_sessions && r->when.source != FRBPF_SOURCE_PSI;
+			     k++) {
+				if (holds(&p, r->sessions[k]) <= r->when.threshold)
+					fail_msg("%s: rule %s, session %s", files.gl_pathv[f],
+						 r->name, p.rs->sessions[r->sessions[k]].name);
+			}
+		}
+		release(&p);
+	}
+	globfree(&files);
 }
 
 /* What says what it does gets no warning: every match, every session by default. */
@@ -225,7 +287,9 @@ int main(void)
 		cmocka_unit_test(all_errors_in_one_run),
 		cmocka_unit_test(warnings),
 		cmocka_unit_test(no_warnings),
+		cmocka_unit_test(ring_and_size),
 		cmocka_unit_test(too_short),
+		cmocka_unit_test(shipped_files),
 		cmocka_unit_test(memory),
 		cmocka_unit_test(windows),
 	};

@@ -47,8 +47,8 @@ static uint64_t default_max_memory(void)
 	return ram / 100 * DEFAULT_MEMORY_PERCENT;
 }
 
-/* Its rings and windows, as far as the rate is known beforehand. */
-static void expect_window(struct session_plan *s, uint64_t ring)
+/* Its rings, of @begins bytes at least with `ring`, and windows, as far as the rate is known beforehand. */
+static void expect_window(struct session_plan *s, uint64_t ring, size_t begins)
 {
 	uint64_t most, least;
 
@@ -57,7 +57,7 @@ static void expect_window(struct session_plan *s, uint64_t ring)
 	if (ring && most != least)
 		return; /* to be measured */
 	if (ring)
-		s->ring_bytes = ring_fit__size(most, ring, sysconf(_SC_PAGESIZE));
+		s->ring_bytes = ring_fit__size(most, ring, begins);
 	s->window_least = (unsigned __int128)s->ring_bytes * NSEC_PER_SEC / most;
 	s->window_most = (unsigned __int128)s->ring_bytes * NSEC_PER_SEC / least;
 }
@@ -67,7 +67,7 @@ static int plan_session(const struct planner *pl, const struct session_conf *con
 {
 	const struct source_text *src = pl->rs->config->src;
 	size_t page = sysconf(_SC_PAGESIZE);
-	size_t errors = pl->d->n_errors;
+	size_t errors = pl->d->n_errors, least;
 	struct record_opts *opts;
 	int err;
 
@@ -79,14 +79,12 @@ static int plan_session(const struct planner *pl, const struct session_conf *con
 	err = pl->partly ? event_list__resolve_partly(opts, src, pl->d, &ret->events)
 			 : event_list__resolve(opts, src, pl->tracefs, pl->d, &ret->events);
 	ret->ring_bytes = opts->mmap_bytes ?: default_ring_bytes(page);
-	if (conf->ring && opts->mmap_bytes)
-		diags__error(pl->d, src, conf->ring_span,
-			     "the `run` line has a size already: remove its -m, or 'ring'");
+	least = opts->mmap_bytes ?: page;
 	record_opts__free(opts);
 	if (!err && pl->d->n_errors > errors)
 		err = -EINVAL;
 	if (!err)
-		expect_window(ret, conf->ring);
+		expect_window(ret, conf->ring, least);
 	return err;
 }
 
