@@ -6,6 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/live.h"
+#include "cmd/measured.h"
 #include "cmd/plan_report.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -177,6 +178,8 @@ static int check(const struct check_opts *opts)
 	code = c.tracefs ? plan__load(opts->rules, c.tracefs, &c.diags, &c.rs, &c.plan)
 			 : plan__load_partly(opts->rules, &c.diags, &c.rs, &c.plan);
 	status = code ? EXIT_FAILED : EXIT_DONE;
+	if (!code)
+		measured__warn(c.rs, &opts->hint, &c.diags);
 	rules_files__describe(opts->rules, files, sizeof(files));
 	c.out = json_pack("{s:b, s:s, s:o, s:o}", "ok", !code, "file", files, "messages",
 			  plan_report__messages(&c.diags), "left_out", left_out(&c, &no_tracefs));

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/json_fields.h"
+#include "cmd/measured.h"
+#include "daemon/control.h"
+#include "rules/units.h"
+
+/* NULL: it cannot be asked. */
+static json_t *ask(const struct location_hint *hint)
+{
+	char base[PATH_MAX], path[PATH_MAX + 16];
+	struct err err = { 0 };
+	json_t *reply = NULL;
+
+	if (location__find(hint, base, &err))
+		return NULL;
+	snprintf(path, sizeof(path), "%s/control", base);
+	if (control__request(path, json_pack("{s:s, s:b}", "cmd", "status", "held", 1), &err,
+			     &reply))
+		return NULL;
+	return reply;
+}
+
+/* ns that every full ring of the session holds; 0: none is full, or there is no such session. */
+static uint64_t holds(const json_t *status, const struct session_conf *conf)
+{
+	const json_t *s, *ring;
+	uint64_t least = 0;
+	size_t i, k;
+
+	json_array_foreach (json_object_get(status, "sessions"), i, s) {
+		if (strcmp(str(s, "name"), conf->name) != 0 ||
+		    strcmp(str(s, "run"), conf->run) != 0)
+			continue;
+		json_array_foreach (json_object_get(s, "rings"), k, ring) {
+			uint64_t held = num(ring, "held_ns");
+
+			if (num(ring, "bytes") >= num(s, "ring_bytes") && (!least || held < least))
+				least = held;
+		}
+	}
+	return least;
+}
+
+static uint64_t wanted(const struct rule_conf *rule)
+{
+	const struct when *w = &rule->when;
+
+	if (rule->pre != RULESET_WINDOW_AUTO)
+		return rule->pre;
+	return w->hit || w->fails || when__source(w->source)->no_begin ? 0 : w->threshold;
+}
+
+static void warn_rule(const struct ruleset *rs, const struct rule_conf *rule, const json_t *status,
+		      struct diags *d)
+{
+	uint64_t want = wanted(rule);
+	char held_text[32], want_text[32];
+
+	for (size_t i = 0; want && i < rule->n_sessions; i++) {
+		const struct session_conf *conf = &rs->sessions[rule->sessions[i]];
+		uint64_t held = conf->ring ? 0 : holds(status, conf);
+
+		if (!held || held > want)
+			continue;
+		diags__warn(d, rule->src ?: rs->config->src, rule->when_span,
+			    "the recorder that runs holds %s in the rings of session '%s': dumps "
+			    "which should reach back %s will be short; use a larger -m, or 'ring'",
+			    units__format_duration(held, held_text, sizeof(held_text)), conf->name,
+			    units__format_duration(want, want_text, sizeof(want_text)));
+	}
+}
+
+void measured__warn(const struct ruleset *rs, const struct location_hint *hint, struct diags *d)
+{
+	json_t *status = ask(hint);
+
+	for (size_t i = 0; status && i < rs->n_rules; i++)
+		warn_rule(rs, &rs->rules[i], status, d);
+	json_decref(status);
+}
