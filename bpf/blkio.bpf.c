@@ -239,7 +239,6 @@ static __always_inline void check_request(struct request *rq, const struct pendi
 	}
 	*busy = 1;
 	barrier();
-	s.self = is_dump_written(now);
 	m = match_saved(&s, &p->subject, &p->cgroups);
 	if (m) {
 		m->source = of_device ? FRBPF_SOURCE_BLKIO_DEVICE : FRBPF_SOURCE_BLKIO;

@@ -49,7 +49,7 @@ int BPF_PROG(hi_exit, int irq, struct irqaction *action, int ret)
 	if ((__s64)value <= 0 || rules_below(half, value))
 		return 0;
 	s = (struct settle){ .now = now, .value = value, .half = half };
-	s.self = is_dump_written(now);
+	s.self = is_own_task() && is_dump_written(now);
 	m = match_of_cpu(&s);
 	if (!m)
 		return 0;

@@ -287,22 +287,20 @@ static __always_inline __u32 values_hold(const struct frbpf_rule *rule, const st
 	return any & HOLDS;
 }
 
-/* Is it about one of our own processes, or what we do? */
+/* Is it about one of our own processes, or what the kernel does for us? */
 static __always_inline __u32 hit_is_own(struct hit *hit)
 {
 	struct task_struct *task = (struct task_struct *)hit->subject.task;
 
-	if (is_disturbed) {
-		if (!hit->settle.now)
-			hit->settle.now = bpf_ktime_get_ns();
-		if (is_dump_written(hit->settle.now))
-			return 1;
-	}
 	if (!task)
 		return (__u32)hit->subject.pid == control.self_tgid;
-	if (subject_arg < 0)
-		return is_own_task();
-	return (__u32)BPF_CORE_READ(task, tgid) == control.self_tgid;
+	if (!is_disturbed)
+		return subject_arg < 0 ? is_own_task()
+				       : (__u32)BPF_CORE_READ(task, tgid) == control.self_tgid;
+	if (!hit->settle.now)
+		hit->settle.now = bpf_ktime_get_ns();
+	return works_for_us(BPF_CORE_READ(task, tgid), BPF_CORE_READ(task, flags) & PF_KTHREAD,
+			    hit->settle.now);
 }
 
 /* As settle_rule(), of a hit in scope whose values are in @m: with a condition on these, too. */

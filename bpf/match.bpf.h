@@ -178,10 +178,17 @@ static __always_inline void match_tasks(struct match *m, __u32 half, struct task
 	match_paths(m, half, subject, current);
 }
 
-/* Does a dump that is being written make such events at this moment? They are its own, then. */
+/* Is a dump being written, or was until just now? */
 static __always_inline bool is_dump_written(__u64 now)
 {
 	return held_until(FRBPF_HOLD_SELF, now);
+}
+
+/* What a task does is ours if it is one of us, or, while a dump is written, a thread of the kernel,
+ * which writes on our behalf. What other programs suffer meanwhile is theirs. */
+static __always_inline bool works_for_us(__u32 tgid, bool is_kernel_thread, __u64 now)
+{
+	return tgid == control.self_tgid || (is_kernel_thread && is_dump_written(now));
 }
 
 #endif

@@ -100,7 +100,7 @@ static __always_inline void stall_end(unsigned long pages, enum frbpf_reclaim_sc
 	value = now - stall->begin;
 	if ((__s64)value > 0 && !rules_below(half, value)) {
 		s = (struct settle){ .now = now, .value = value, .half = half };
-		s.self = is_dump_written(now);
+		s.self = works_for_us(task->tgid, task->flags & PF_KTHREAD, now);
 		m = match_begin(&s, task, task);
 		if (m) {
 			m->source = FRBPF_SOURCE_RECLAIM;

@@ -11,6 +11,8 @@
 
 #include "settle.bpf.h"
 
+#define SOFTIRQ_BLOCK 4 /* include/linux/interrupt.h */
+
 char LICENSE[] SEC("license") = "GPL";
 
 /* Since when a watched vector runs on this CPU; 0: none does. They do not interrupt each other. */
@@ -52,7 +54,8 @@ int BPF_PROG(si_exit, unsigned int vec)
 	if ((__s64)value <= 0 || rules_below(half, value))
 		return 0;
 	s = (struct settle){ .now = now, .value = value, .half = half, .key = vec };
-	s.self = is_dump_written(now);
+	/* requests of a dump end in this one; the others are ours only on top of us */
+	s.self = (vec == SOFTIRQ_BLOCK || is_own_task()) && is_dump_written(now);
 	m = match_of_cpu(&s);
 	if (!m)
 		return 0;

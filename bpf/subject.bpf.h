@@ -20,7 +20,8 @@ struct subject {
 	__u32 uid;
 	__u32 ppid;
 	__s32 prio;
-	__u32 cpu;
+	__u16 cpu;
+	__u16 is_kernel_thread;
 };
 
 /* Without a call: the verifier knows what a task is. */
@@ -55,6 +56,7 @@ static __always_inline void subject_save(struct subject *s, struct task_struct *
 							   : task_ppid(task);
 	s->prio = task->prio;
 	s->cpu = bpf_get_smp_processor_id();
+	s->is_kernel_thread = !!(task->flags & PF_KTHREAD);
 	s->own_cgroup = 0;
 	if (!rules_look_at_cgroups(half) || !bpf_core_field_exists(task->cgroups))
 		return;
@@ -72,7 +74,7 @@ static __always_inline struct match *match_saved(struct settle *settle, const st
 	__u64(*val)[FRBPF_FIELD_WORDS];
 	struct match *m;
 
-	settle->self |= s->tgid == control.self_tgid;
+	settle->self |= works_for_us(s->tgid, s->is_kernel_thread, settle->now);
 	if (!rules_settle(settle))
 		return NULL;
 	m = match_new(settle);

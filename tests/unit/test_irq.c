@@ -154,7 +154,8 @@ static void test_hardirq(void **state)
 		rule_free(&rules[i]);
 }
 
-static void test_held_as_self(void **state)
+/* While we write, an interrupt of somebody else is not ours. */
+static void test_while_a_dump_is_written(void **state)
 {
 	struct rule_conf r = rule_of(1, "softirq:net_rx > 1ns", "current.comm == " NET_NAME);
 	uint64_t *spent;
@@ -168,10 +169,10 @@ static void test_held_as_self(void **state)
 	d = detectors_with(&r, 1, &slot);
 	detectors__hold(d, FRBPF_HOLD_SELF, now_ns() + 3600000 * MS);
 	assert_int_equal(in_child(send_packets, spent, &pid), 0);
-	assert_int_equal(collect(d, 100).n, 0);
+	assert_true(collect(d, 2000).n >= 1);
 	st = state_of(d, slot);
 	assert_true(st.matched >= 1);
-	assert_int_equal(st.suppressed[FRBPF_CAUSE_SELF], st.matched);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_SELF], 0);
 	detectors__free(d);
 	rule_free(&r);
 	munmap(spent, sizeof(*spent));
@@ -196,7 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_softirq),
 		cmocka_unit_test(test_hardirq),
-		cmocka_unit_test(test_held_as_self),
+		cmocka_unit_test(test_while_a_dump_is_written),
 		cmocka_unit_test(test_instructions),
 	};
 
