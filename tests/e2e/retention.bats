@@ -79,3 +79,28 @@ is_expired() {
 	frbpf dump >/dev/null
 	same "files" "$(dumps | wc -l)" 2
 }
+
+@test "an incident is whole or it is not there: the next start finishes what was cut off" {
+	write_rules
+	frbpf_load
+	frbpf dump --reason first >/dev/null
+	frbpf dump --reason second >/dev/null
+	frbpf dump --reason third >/dev/null
+	kill -KILL "$(daemon_pid)"
+	wait_until 10 no_daemon
+	mapfile -t names < <(incidents "$BASE")
+	[[ ! $(find "$BASE/incidents" -name '.*.json') ]] || fail "$(ls -la "$BASE/incidents")"
+	# as kill -9 before the manifest leaves it, within a removal, and as somebody else does
+	mv "$BASE/incidents/${names[0]}.json" "$BASE/incidents/.draft-${names[0]}.json"
+	mv "$BASE/incidents/${names[1]}.json" "$BASE/incidents/.gone-${names[1]}.json"
+	rm "$BASE"/session-*/perf.data."${names[2]}"
+	frbpf_load 2>"$BATS_TEST_TMPDIR/said"
+	same "incidents" "$(incidents "$BASE")" "${names[0]}"$'\n'"${names[2]}"
+	same "files" "$(dumps | wc -l)" 2
+	run -0 frbpf ls
+	[[ ${lines[0]} == *"manual: first"*" recovered" ]]
+	[[ ${lines[1]} == *"manual: third"*"cpu GONE, sched GONE]" ]]
+	run -0 frbpf show
+	[[ $output == *"its file is gone: $BASE/session-cpu/perf.data.${names[2]}"* ]]
+	grep -q '1 incidents that a killed recorder left' "$BATS_TEST_TMPDIR/said"
+}

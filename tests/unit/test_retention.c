@@ -198,10 +198,29 @@ static void test_others_are_left_alone(void **state)
 								      .max_age = DAY / 2 },
 					  NOW, NULL, 0, &p->report),
 			 0);
-	assert_int_equal(p->report.bytes, 2100);
+	/* what is being written, or was, counts all the same */
+	assert_int_equal(p->report.bytes, 2100 + 5000 + 5000);
 	assert_false(has(p, MANIFEST, 1) || has(p, DUMP_A, 1) || has(p, DUMP_B, 1));
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		assert_int_equal(faccessat(p->b.fd, files[i], F_OK, 0), 0);
+}
+
+/* A kill between the steps of a removal. */
+static void test_removal_that_was_cut_off(void **state)
+{
+	struct place *p = *state;
+
+	put_incident(p, 0);
+	put_incident(p, 1);
+	assert_int_equal(renameat(p->b.fd, "incidents/2026112100000001.json", p->b.fd,
+				  "incidents/.gone-2026112100000001.json"),
+			 0);
+	assert_int_equal(unlinkat(p->b.fd, "session-a/perf.data.2026112100000001", 0), 0);
+	assert_int_equal(apply(p, (struct retention_limits){ 0 }), 1);
+	assert_int_equal(p->report.incidents, 1);
+	assert_int_equal(p->report.bytes, 2100);
+	assert_int_not_equal(faccessat(p->b.fd, "incidents/.gone-2026112100000001.json", F_OK, 0),
+			     0);
 }
 
 static void test_min_free(void **state)
@@ -225,6 +244,7 @@ int main(void)
 		place_test(test_old_ones_go_all),
 		place_test(test_busy),
 		place_test(test_others_are_left_alone),
+		place_test(test_removal_that_was_cut_off),
 		place_test(test_min_free),
 	};
 

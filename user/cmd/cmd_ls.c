@@ -102,14 +102,19 @@ static void print_sessions(const json_t *m)
 			printf(" FAILED");
 			continue;
 		}
+		if (json_is_true(json_object_get(s, "gone"))) {
+			printf(" GONE");
+			continue;
+		}
 		units__format_duration(json_integer_value(json_object_get(window, "length_ns")),
 				       length, sizeof(length));
 		units__format_size(json_integer_value(json_object_get(s, "bytes")), size,
 				   sizeof(size));
-		printf(" %s %s", length, size);
+		printf(" %s %s", window ? length : "?", size);
 		print_short(window);
 	}
-	printf("%s\n", json_array_size(json_object_get(m, "sessions")) ? "]" : "");
+	printf("%s%s\n", json_array_size(json_object_get(m, "sessions")) ? "]" : "",
+	       json_is_true(json_object_get(m, "recovered")) ? " recovered" : "");
 }
 
 static int list(const char *base, bool json)

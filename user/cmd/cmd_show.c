@@ -133,6 +133,10 @@ static void print_session(const json_t *s)
 		printf("session %s: no file: %s\n", str(s, "name"), str(s, "error"));
 		return;
 	}
+	if (json_is_true(json_object_get(s, "gone"))) {
+		printf("session %s: its file is gone: %s\n", str(s, "name"), str(s, "file"));
+		return;
+	}
 	json_array_foreach (json_object_get(s, "cpus"), i, cpu) {
 		uint64_t p = json_integer_value(json_object_get(cpu, "paused_ns"));
 
@@ -210,6 +214,9 @@ static void print_incident(const json_t *m)
 	printf("incident %s on %s\n", str(m, "incident"), str(json_object_get(m, "host"), "name"));
 	json_array_foreach (json_object_get(m, "triggers"), i, v)
 		print_trigger(v, i ? "also fired" : "fired");
+	if (json_is_true(json_object_get(m, "recovered")))
+		printf("the recorder was killed while it wrote this: what is not known is left "
+		       "out\n");
 	printf("frozen %s after the deadline, %s\n",
 	       duration(freeze, "late_ns", late, sizeof(late)), str(freeze, "mode"));
 	json_array_foreach (json_object_get(m, "sessions"), i, v)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/incidents.h"
 #include "dump/incident/incident.h"
@@ -59,6 +60,26 @@ void incidents__free(struct incidents *v)
 	v->n = 0;
 }
 
+/* "gone": true for those of @m's sessions whose file is not there, nor where the base is now. */
+static void mark_gone(const struct incidents *v, const json_t *m)
+{
+	char here[2 * PATH_MAX];
+	json_t *s;
+	size_t i;
+
+	json_array_foreach (json_object_get(m, "sessions"), i, s) {
+		const char *file = json_string_value(json_object_get(s, "file"));
+		const char *name = json_string_value(json_object_get(s, "name"));
+		const char *last = file ? strrchr(file, '/') : NULL;
+
+		if (!last || !name || access(file, F_OK) == 0 || errno != ENOENT)
+			continue;
+		snprintf(here, sizeof(here), "%s/../session-%s%s", v->dir, name, last);
+		if (access(here, F_OK) < 0 && errno == ENOENT)
+			json_object_set_new(s, "gone", json_true());
+	}
+}
+
 json_t *incidents__manifest(const struct incidents *v, size_t i, struct err *err)
 {
 	char path[PATH_MAX + 32];
@@ -67,8 +88,10 @@ json_t *incidents__manifest(const struct incidents *v, size_t i, struct err *err
 
 	snprintf(path, sizeof(path), "%s/%s" SUFFIX, v->dir, v->names[i]);
 	m = json_load_file(path, 0, &why);
-	if (json_is_object(m))
+	if (json_is_object(m)) {
+		mark_gone(v, m);
 		return m;
+	}
 	json_decref(m);
 	err_set(err, -EINVAL, "%s:%d: %s", path, why.line, why.text);
 	return NULL;

@@ -20,7 +20,8 @@ struct incidents {
 int incidents__read(const char *base, struct err *err, struct incidents *ret);
 void incidents__free(struct incidents *v);
 
-/* The manifest of incident @i; the caller's. NULL with words in @err. */
+/* The manifest of incident @i, with "gone" added to sessions whose file is not there any more; the
+ * caller's. NULL with words in @err. */
 json_t *incidents__manifest(const struct incidents *v, size_t i, struct err *err);
 
 /*

@@ -74,7 +74,8 @@ const json_t *next_session(const json_t *manifest)
 	json_array_foreach (json_object_get(manifest, "sessions"), i, s) {
 		size_t d = distance(str(s, "run"), hints);
 
-		if (str(s, "file")[0] && (!best || d < nearest)) {
+		if (str(s, "file")[0] && !json_is_true(json_object_get(s, "gone")) &&
+		    (!best || d < nearest)) {
 			best = s;
 			nearest = d;
 		}

@@ -27,6 +27,7 @@
 #include "daemon/rulebook.h"
 #include "daemon/status.h"
 #include "dump/base/manifest.h"
+#include "dump/base/recovery.h"
 #include "dump/tracing_parts.h"
 #include "rules/rules_files.h"
 #include "rules/units.h"
@@ -546,6 +547,26 @@ static void say_app_socket(const struct daemon *d)
 			 LOCATION_APP);
 }
 
+/* What the recorder before has left, where it was killed. */
+static void recover(struct daemon *d)
+{
+	struct recovery_report done;
+	int code = recovery__run(&d->base, &done);
+
+	if (code)
+		log_warn("%s: what an earlier recorder left is not looked at: %s", d->base.path,
+			 strerror(-code));
+	if (done.finished + done.adopted)
+		log_warn("%zu incidents that a killed recorder left without a manifest were "
+			 "finished, %zu of them from their files alone",
+			 done.finished + done.adopted, done.adopted);
+	if (done.removed)
+		log_info("the rest of %zu incidents that were cut off is removed", done.removed);
+	if (done.failed)
+		log_error("%zu incidents without a manifest could not be finished or removed",
+			  done.failed);
+}
+
 static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, struct err *err)
 {
 	int code;
@@ -556,6 +577,8 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 		code = err_set(err, -errno, "signalfd: %s", strerror(errno));
 	else
 		code = base_dir__open(&d->base, d->opts->base, err);
+	if (!code)
+		recover(d);
 	code = code ?: start_recording(d, rs, err);
 	if (code) {
 		ruleset__free(rs);

@@ -61,7 +61,8 @@ static struct incident *begin(struct incident_pool *p, struct generation *g, uin
 		inc->gen = generation__ref(g);
 		inc->sessions = sessions;
 		inc->reason[0] = inc->name[0] = '\0';
-		inc->manual = inc->manifest_stale = inc->reported = inc->names_missing = false;
+		inc->manual = inc->manifest_stale = inc->reported = false;
+		inc->names_missing = inc->drafted = false;
 		inc->n_triggers = inc->n_merged = inc->more_merged = 0;
 		drop_stacks(inc);
 		return inc;

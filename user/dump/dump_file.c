@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "dump/base/manifest.h"
 #include "dump/dump_file.h"
 #include "perfdata/marker.h"
 
@@ -126,17 +127,24 @@ static int finish_file(struct file_job *w, struct perfdata_writer *writer, struc
 	return perfdata__finish(writer, &f, err);
 }
 
-/* The first of an incident's sessions that gets here names it. */
-static void name_file(struct file_job *w)
+/* The first of an incident's sessions that gets here names it, and says what is to come. */
+static int name_file(struct file_job *w, struct err *err)
 {
+	const struct dump_env *env = w->job->env;
 	struct incident *inc = w->job->inc;
+	int ret = 0;
 
 	pthread_mutex_lock(&inc->name_lock);
 	if (!inc->name[0])
-		base_dir__reserve_name(w->job->env->base, inc->freeze.frozen + inc->realtime_offset,
+		base_dir__reserve_name(env->base, inc->freeze.frozen + inc->realtime_offset,
 				       inc->name);
+	if (!inc->drafted)
+		ret = manifest__draft(env->base, inc, host_info__hostname(env->host), err);
+	if (!ret)
+		inc->drafted = true;
 	pthread_mutex_unlock(&inc->name_lock);
 	snprintf(w->res->file, sizeof(w->res->file), "perf.data.%s", inc->name);
+	return ret;
 }
 
 static int write_file(struct file_job *w, struct err *err)
@@ -145,7 +153,9 @@ static int write_file(struct file_job *w, struct err *err)
 	char tmp[96];
 	int ret;
 
-	name_file(w);
+	ret = name_file(w, err);
+	if (ret)
+		return ret;
 	if (list_events(w))
 		return err_set(err, -ENOMEM, "out of memory");
 	snprintf(tmp, sizeof(tmp), BASE_DIR_TMP_PREFIX "%s", w->res->file);

@@ -190,6 +190,7 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 		base_dir__reserve_name(r->opts.base, inc->freeze.frozen + inc->realtime_offset,
 				       inc->name);
 	if (r->opts.discard || (inc->manual && r->rest_only)) {
+		base_dir__drop_draft(r->opts.base, inc->name);
 		if (first && incident_note__take_rest(r->opts.outcome, inc, r->opts.base->path))
 			log_warn("incidents are not compared with the rest of the run: out of "
 				 "memory");

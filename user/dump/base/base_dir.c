@@ -274,7 +274,7 @@ static int write_all(int fd, const char *text, size_t len)
 		else if (n < 0)
 			return -errno;
 	}
-	return fsync(fd) < 0 ? -errno : 0;
+	return 0;
 }
 
 /* @where: the directory's path below the base, with a '/' behind, for words. */
@@ -290,6 +290,8 @@ static int write_whole(const struct base_dir *b, int dir, const char *where, con
 		return err_set(err, -errno, "cannot create %s/%s%s: %s", b->path, where, tmp,
 			       strerror(errno));
 	ret = write_all(fd, text, len);
+	if (!ret && fsync(fd) < 0)
+		ret = -errno;
 	close(fd);
 	if (!ret && renameat(dir, tmp, dir, name) < 0)
 		ret = -errno;
@@ -302,13 +304,76 @@ static int write_whole(const struct base_dir *b, int dir, const char *where, con
 	return 0;
 }
 
+static void format_draft(const char *name, char ret[static 64])
+{
+	snprintf(ret, 64, BASE_DIR_DRAFT_PREFIX "%s.json", name);
+}
+
+int base_dir__write_draft(const struct base_dir *b, const char *name, const char *text, size_t len,
+			  struct err *err)
+{
+	static const char spare[BASE_DIR_DRAFT_SPARE] = { [0 ... sizeof(spare) - 1] = '\n' };
+	char draft[64];
+	int fd, ret;
+
+	format_draft(name, draft);
+	fd = openat(b->incidents_fd, draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (fd < 0)
+		return err_set(err, -errno, "cannot create %s/incidents/%s: %s", b->path, draft,
+			       strerror(errno));
+	ret = write_all(fd, text, len);
+	ret = ret ?: write_all(fd, spare, sizeof(spare));
+	close(fd);
+	if (!ret)
+		return 0;
+	unlinkat(b->incidents_fd, draft, 0);
+	return err_set(err, ret, "cannot write %s/incidents/%s: %s", b->path, draft,
+		       strerror(-ret));
+}
+
+void base_dir__drop_draft(const struct base_dir *b, const char *name)
+{
+	char draft[64];
+
+	format_draft(name, draft);
+	unlinkat(b->incidents_fd, draft, 0);
+}
+
+int base_dir__promote_draft(const struct base_dir *b, const char *name, const char *text,
+			    size_t len)
+{
+	char draft[64], file[64];
+	int fd, ret;
+
+	snprintf(file, sizeof(file), "%s.json", name);
+
+	format_draft(name, draft);
+	fd = openat(b->incidents_fd, draft, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = write_all(fd, text, len);
+	if (!ret && (ftruncate(fd, len) < 0 || fsync(fd) < 0))
+		ret = -errno;
+	close(fd);
+	if (!ret && renameat(b->incidents_fd, draft, b->incidents_fd, file) < 0)
+		ret = -errno;
+	return ret;
+}
+
 int base_dir__write_manifest(const struct base_dir *b, const char *name, const char *text,
 			     size_t len, struct err *err)
 {
 	char file[64];
+	int ret;
 
 	snprintf(file, sizeof(file), "%s.json", name);
-	return write_whole(b, b->incidents_fd, "incidents/", file, text, len, err);
+	ret = write_whole(b, b->incidents_fd, "incidents/", file, text, len, err);
+	if ((ret == -ENOSPC || ret == -EDQUOT) && base_dir__promote_draft(b, name, text, len) == 0)
+		return 0;
+	if (!ret)
+		base_dir__drop_draft(b, name);
+	return ret;
 }
 
 int base_dir__write_file(const struct base_dir *b, const char *name, const char *text, size_t len,

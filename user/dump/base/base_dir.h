@@ -6,7 +6,7 @@
  *	BASE/control                       socket of the commands
  *	BASE/state.json                    what outlives the daemon, see daemon/saved_state.h
  *	BASE/output                        what the daemon logs in the background
- *	BASE/incidents/TIME.json           manifests
+ *	BASE/incidents/TIME.json           manifests; beginnings and remains of them: base_scan.h
  *	BASE/session-NAME/perf.data.TIME   dumps
  *
  * Temporary files begin with ".tmp-"; what a killed daemon left of them goes at the next start.
@@ -23,8 +23,10 @@
 #include "common/err.h"
 #include "dump/incident/incident.h"
 
-#define BASE_DIR_TMP_PREFIX ".tmp-"
-#define BASE_DIR_DEFAULT    "/var/lib/frbpf"
+#define BASE_DIR_TMP_PREFIX   ".tmp-"
+#define BASE_DIR_DRAFT_PREFIX ".draft-"
+#define BASE_DIR_GONE_PREFIX  ".gone-"
+#define BASE_DIR_DEFAULT      "/var/lib/frbpf"
 
 struct base_dir {
 	char path[PATH_MAX];
@@ -52,8 +54,23 @@ int base_dir__open_session(const struct base_dir *b, const char *name, struct er
 void base_dir__reserve_name(struct base_dir *b, uint64_t realtime_ns,
 			    char ret[static INCIDENT_NAME_SIZE]);
 
-/* Write BASE/incidents/NAME.json whole: temporary name, fsync, rename, fsync. Replaces only a
- * manifest of that very incident. */
+/*
+ * Write the draft of NAME's manifest, with room for DRAFT_SPARE bytes more. It comes before the first
+ * file of the incident: what it needs of the disk is then there for the manifest, and a recorder that
+ * is killed leaves word of what it was writing. See recovery.h.
+ */
+#define BASE_DIR_DRAFT_SPARE 16384
+int base_dir__write_draft(const struct base_dir *b, const char *name, const char *text, size_t len,
+			  struct err *err);
+void base_dir__drop_draft(const struct base_dir *b, const char *name);
+
+/* Make the draft the manifest, with @text in the place of what it has. For a disk that has no room for
+ * a further file. */
+int base_dir__promote_draft(const struct base_dir *b, const char *name, const char *text,
+			    size_t len);
+
+/* Write BASE/incidents/NAME.json whole: temporary name, fsync, rename, fsync; in the place of its
+ * draft where the disk has none for another file. Replaces only a manifest of that very incident. */
 int base_dir__write_manifest(const struct base_dir *b, const char *name, const char *text,
 			     size_t len, struct err *err);
 

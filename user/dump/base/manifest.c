@@ -269,14 +269,19 @@ static json_t *read_manifest(const struct base_dir *base, const char *name)
 	return j;
 }
 
+static int no_memory(const char *name, struct err *err)
+{
+	return err_set(err, -ENOMEM, "cannot make the manifest of incident %s: out of memory",
+		       name);
+}
+
 static int write_manifest(const struct base_dir *base, const char *name, json_t *j, struct err *err)
 {
 	_cleanup_free_ char *text = j ? json_dumps(j, JSON_INDENT(2)) : NULL;
 
 	json_decref(j);
 	if (!text)
-		return err_set(err, -ENOMEM,
-			       "cannot make the manifest of incident %s: out of memory", name);
+		return no_memory(name, err);
 	return base_dir__write_manifest(base, name, text, strlen(text), err);
 }
 
@@ -333,8 +338,9 @@ static bool is_contradicted(const struct incident *inc)
 	return false;
 }
 
-int manifest__write(const struct base_dir *base, const struct incident *inc, const char *hostname,
-		    struct err *err)
+/* @sessions is taken over. NULL: out of memory. */
+static json_t *make_manifest(const struct base_dir *base, const struct incident *inc,
+			     const char *hostname, json_t *sessions)
 {
 	size_t n_merged = __atomic_load_n(&inc->n_merged, __ATOMIC_ACQUIRE);
 	json_t *j;
@@ -348,8 +354,29 @@ int manifest__write(const struct base_dir *base, const struct incident *inc, con
 					   : "complete",
 		      "merged", json_triggers(inc, inc->merged, n_merged), "more_merged",
 		      (json_int_t)inc->more_merged, "suppressed", kept_suppressed(base, inc),
-		      "freeze", json_freeze(inc), "sessions", json_sessions(base, inc), "actions");
+		      "freeze", json_freeze(inc), "sessions", sessions, "actions");
 	if (j)
 		json_object_set_new(j, "contradicted", json_boolean(is_contradicted(inc)));
-	return write_manifest(base, inc->name, j, err);
+	return j;
+}
+
+int manifest__draft(const struct base_dir *base, const struct incident *inc, const char *hostname,
+		    struct err *err)
+{
+	json_t *j = make_manifest(base, inc, hostname, json_array());
+	_cleanup_free_ char *text = NULL;
+
+	if (j && json_object_set_new(j, "names", json_string("partial")) == 0)
+		text = json_dumps(j, JSON_INDENT(2));
+	json_decref(j);
+	if (!text)
+		return no_memory(inc->name, err);
+	return base_dir__write_draft(base, inc->name, text, strlen(text), err);
+}
+
+int manifest__write(const struct base_dir *base, const struct incident *inc, const char *hostname,
+		    struct err *err)
+{
+	return write_manifest(base, inc->name,
+			      make_manifest(base, inc, hostname, json_sessions(base, inc)), err);
 }

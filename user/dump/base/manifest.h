@@ -12,6 +12,13 @@
 
 #define MANIFEST_SCHEMA 1
 
+/*
+ * Write the draft of a FROZEN one's manifest: all but what its sessions gave. Before the first of its
+ * files; the caller holds inc->name_lock.
+ */
+int manifest__draft(const struct base_dir *base, const struct incident *inc, const char *hostname,
+		    struct err *err);
+
 /* Write the manifest of a WRITTEN incident, or write it again with what was merged since. */
 int manifest__write(const struct base_dir *base, const struct incident *inc, const char *hostname,
 		    struct err *err);

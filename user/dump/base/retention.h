@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What dumps may take on disk. An incident is its manifest and the files of its name in all
- * BASE/session-*: what has no manifest is being written, or not ours, and is left alone. The oldest
- * go first, each with all of its files and the manifest last.
+ * BASE/session-*. What has no manifest is being written: it is counted and left alone, and the next
+ * start finishes or removes it where that was cut off, see recovery.h. The oldest go first, each as
+ * base_scan__remove() does it.
  */
 #ifndef FRBPF_DUMP_BASE_RETENTION_H
 #define FRBPF_DUMP_BASE_RETENTION_H
@@ -17,7 +18,7 @@ struct retention_limits {
 };
 
 struct retention_report {
-	uint64_t incidents, bytes;		   /* that are there now */
+	uint64_t incidents, bytes; /* that are there now; also bytes of what has no manifest */
 	uint64_t removed_incidents, removed_bytes; /* just now */
 	uint64_t failed;			   /* files that could not be removed */
 	int error;				   /* the last of these, negative errno */

@@ -123,6 +123,7 @@ struct incident {
 
 	pthread_mutex_t name_lock;     /* of the name and of the stacks */
 	char name[INCIDENT_NAME_SIZE]; /* "" until the first thread needs it */
+	bool drafted;		       /* the draft of its manifest is there */
 	struct dump_result
 		results[INCIDENT_SESSIONS_MAX]; /* by index of the generation's session */
 	size_t writing;				/* results that are still to come */

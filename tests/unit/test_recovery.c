@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a killed recorder leaves at any moment, and what the next one makes of it. No root. */
+#include <fcntl.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/cleanup.h"
+#include "dump/base/recovery.h"
+#include "temp_tree.h"
+
+#define NAME  "2026112100000001"
+#define OTHER "2026112100000002"
+
+struct place {
+	char dir[64];
+	struct base_dir b;
+	struct recovery_report done;
+};
+
+static int set_up(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+	struct err err;
+
+	if (!p)
+		return -1;
+	strcpy(p->dir, "/tmp/frbpf-recover-XXXXXX");
+	if (!mkdtemp(p->dir) || base_dir__open(&p->b, p->dir, &err) ||
+	    mkdirat(p->b.fd, "session-a", 0700) || mkdirat(p->b.fd, "session-b", 0700))
+		return -1;
+	*state = p;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct place *p = *state;
+
+	base_dir__close(&p->b, false);
+	remove_tree(p->dir);
+	free(p);
+	return 0;
+}
+
+static void put(const struct place *p, const char *file, const char *text)
+{
+	int fd = openat(p->b.fd, file, O_CREAT | O_EXCL | O_WRONLY, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static bool has(const struct place *p, const char *file)
+{
+	return faccessat(p->b.fd, file, F_OK, 0) == 0;
+}
+
+static void draft(struct place *p, const char *name)
+{
+	static const char text[] = "{\"schema\": 1, \"triggers\": [{\"rule\": \"slow\"}]}";
+	struct err err;
+
+	assert_int_equal(base_dir__write_draft(&p->b, name, text, strlen(text), &err), 0);
+}
+
+static json_t *manifest(const struct place *p)
+{
+	char path[128];
+	json_t *j;
+
+	snprintf(path, sizeof(path), "%s/incidents/" NAME ".json", p->dir);
+	j = json_load_file(path, 0, NULL);
+	assert_non_null(j);
+	return j;
+}
+
+static void recover(struct place *p, struct recovery_report want)
+{
+	struct recovery_report again;
+
+	assert_int_equal(recovery__run(&p->b, &p->done), 0);
+	assert_memory_equal(&p->done, &want, sizeof(want));
+	assert_false(has(p, "incidents/.draft-" NAME ".json"));
+	assert_false(has(p, "incidents/.gone-" NAME ".json"));
+	assert_int_equal(recovery__run(&p->b, &again), 0); /* nothing is left to do */
+	assert_memory_equal(&again, &(struct recovery_report){ 0 }, sizeof(again));
+}
+
+static void test_before_the_first_file(void **state)
+{
+	struct place *p = *state;
+
+	draft(p, NAME);
+	recover(p, (struct recovery_report){ .removed = 1 });
+	assert_false(has(p, "incidents/" NAME ".json"));
+}
+
+static void test_before_the_manifest(void **state)
+{
+	struct place *p = *state;
+	const json_t *sessions;
+	json_t *j;
+
+	draft(p, NAME);
+	put(p, "session-b/perf.data." NAME, "12345");
+	recover(p, (struct recovery_report){ .finished = 1 });
+	j = manifest(p);
+	assert_true(json_is_true(json_object_get(j, "recovered")));
+	assert_string_equal(json_string_value(json_object_get(
+				    json_array_get(json_object_get(j, "triggers"), 0), "rule")),
+			    "slow");
+	sessions = json_object_get(j, "sessions");
+	assert_int_equal(json_array_size(sessions), 1);
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(sessions, 0), "bytes")),
+			 5);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(sessions, 0), "name")),
+			    "b");
+	json_decref(j);
+}
+
+/* The draft is torn, or of a recorder that wrote none. */
+static void test_without_a_draft(void **state)
+{
+	struct place *p = *state;
+	json_t *j;
+
+	put(p, "session-a/perf.data." NAME, "1");
+	put(p, "session-b/perf.data." NAME, "1");
+	put(p, "incidents/.draft-" NAME ".json", "{\"schema\": 1, \"trig");
+	recover(p, (struct recovery_report){ .adopted = 1 });
+	j = manifest(p);
+	assert_int_equal(json_array_size(json_object_get(j, "sessions")), 2);
+	assert_int_equal(json_array_size(json_object_get(j, "triggers")), 1);
+	json_decref(j);
+}
+
+static void test_within_a_removal(void **state)
+{
+	struct place *p = *state;
+
+	put(p, "incidents/.gone-" NAME ".json", "{}");
+	put(p, "session-b/perf.data." NAME, "1");
+	put(p, "incidents/" OTHER ".json", "{}");
+	put(p, "session-b/perf.data." OTHER, "1");
+	recover(p, (struct recovery_report){ .removed = 1 });
+	assert_false(has(p, "session-b/perf.data." NAME));
+	assert_true(has(p, "session-b/perf.data." OTHER) && has(p, "incidents/" OTHER ".json"));
+}
+
+static void test_after_the_manifest(void **state)
+{
+	struct place *p = *state;
+
+	draft(p, NAME);
+	put(p, "incidents/" NAME ".json", "{\"schema\": 1}");
+	recover(p, (struct recovery_report){ 0 });
+	assert_true(has(p, "incidents/" NAME ".json"));
+}
+
+/* The disk has no room for another file: the draft's is the manifest's. */
+static void test_manifest_in_the_place_of_its_draft(void **state)
+{
+	struct place *p = *state;
+	char text[BASE_DIR_DRAFT_SPARE];
+	struct stat before, after;
+	struct err err;
+
+	memset(text, ' ', sizeof(text));
+	memcpy(text, "{}", 2);
+	draft(p, NAME);
+	assert_int_equal(fstatat(p->b.incidents_fd, ".draft-" NAME ".json", &before, 0), 0);
+	assert_int_equal(base_dir__promote_draft(&p->b, NAME, text, sizeof(text)), 0);
+	assert_int_equal(fstatat(p->b.incidents_fd, NAME ".json", &after, 0), 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	assert_int_equal(after.st_size, sizeof(text));
+	assert_true(after.st_blocks <= before.st_blocks);
+	assert_false(has(p, "incidents/.draft-" NAME ".json"));
+	assert_int_equal(base_dir__write_manifest(&p->b, NAME, text, 2, &err), 0);
+}
+
+int main(void)
+{
+#define place_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		place_test(test_before_the_first_file),
+		place_test(test_before_the_manifest),
+		place_test(test_without_a_draft),
+		place_test(test_within_a_removal),
+		place_test(test_after_the_manifest),
+		place_test(test_manifest_in_the_place_of_its_draft),
+	};
+
+	return cmocka_run_group_tests_name("recovery", tests, NULL, NULL);
+}

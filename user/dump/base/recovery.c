@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/json_text.h"
+#include "dump/base/base_scan.h"
+#include "dump/base/manifest.h"
+#include "dump/base/recovery.h"
+
+#define DRAFT_MAX (16 << 20)
+
+/* What the draft has; NULL: none that can be read. */
+static json_t *read_draft(const struct base_scan *s, const struct base_incident *inc)
+{
+	_cleanup_close_ int fd = -1;
+	struct buf text = { 0 };
+	char file[64];
+	json_t *j = NULL;
+
+	if (!(inc->files & BASE_DRAFT))
+		return NULL;
+	snprintf(file, sizeof(file), BASE_DIR_DRAFT_PREFIX "%s.json", inc->name);
+	fd = openat(s->b->incidents_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && buf__read_fd(&text, fd, DRAFT_MAX) == 0 && text.len)
+		j = json_loadb(text.data, text.len, 0, NULL);
+	buf__free(&text);
+	if (json_is_object(j))
+		return j;
+	json_decref(j);
+	return NULL;
+}
+
+/* For files of which nothing else is known; their own markers say why they exist. */
+static json_t *make_stranger(const struct base_incident *inc)
+{
+	return json_pack("{s:i, s:s, s:[{s:n, s:s, s:s}], s:[]}", "schema", MANIFEST_SCHEMA,
+			 "incident", inc->name, "triggers", "rule", "source", "unknown", "reason",
+			 "found without a manifest: the marker in its files says why", "merged");
+}
+
+static json_t *make_session(const struct base_scan *s, const struct base_session *session,
+			    const char *file)
+{
+	char path[PATH_MAX + NAME_MAX + 80];
+	struct stat st;
+
+	if (fstatat(session->fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	snprintf(path, sizeof(path), "%s/%s/%s", s->b->path, session->name, file);
+	return json_pack("{s:o, s:o, s:n, s:I}", "name",
+			 json_text(session->name + strlen("session-"), NAME_MAX), "file",
+			 json_text(path, sizeof(path)), "error", "bytes", (json_int_t)st.st_size);
+}
+
+static json_t *make_sessions(const struct base_scan *s, const struct base_incident *inc)
+{
+	json_t *list = json_array(), *j;
+	char file[64];
+
+	snprintf(file, sizeof(file), "perf.data.%s", inc->name);
+	for (size_t i = 0; i < s->n_sessions; i++) {
+		j = make_session(s, &s->sessions[i], file);
+		if (j)
+			json_array_append_new(list, j);
+	}
+	return list;
+}
+
+static void finish(const struct base_scan *s, const struct base_incident *inc,
+		   struct recovery_report *ret)
+{
+	json_t *m = read_draft(s, inc);
+	size_t *count = m ? &ret->finished : &ret->adopted;
+	_cleanup_free_ char *text = NULL;
+	struct err err;
+
+	m = m ?: make_stranger(inc);
+	if (m && json_object_set_new(m, "sessions", make_sessions(s, inc)) == 0 &&
+	    json_object_set_new(m, "recovered", json_true()) == 0)
+		text = json_dumps(m, JSON_INDENT(2));
+	json_decref(m);
+	if (text && base_dir__write_manifest(s->b, inc->name, text, strlen(text), &err) == 0)
+		(*count)++;
+	else
+		ret->failed++;
+}
+
+static void remove_rest(const struct base_scan *s, const struct base_incident *inc,
+			struct recovery_report *ret)
+{
+	uint64_t failed;
+
+	if (base_scan__remove(s, inc, &failed))
+		ret->failed++;
+	else
+		ret->removed++;
+}
+
+int recovery__run(const struct base_dir *b, struct recovery_report *ret)
+{
+	struct base_scan s;
+	int err = base_scan__read(b, &s);
+
+	*ret = (struct recovery_report){ 0 };
+	for (size_t i = 0; !err && i < s.n; i++) {
+		const struct base_incident *inc = &s.v[i];
+
+		if (inc->files & BASE_GONE)
+			remove_rest(&s, inc, ret);
+		else if (inc->files & BASE_MANIFEST)
+			base_dir__drop_draft(b, inc->name);
+		else if (inc->n_dumps)
+			finish(&s, inc, ret);
+		else
+			remove_rest(&s, inc, ret);
+	}
+	base_scan__free(&s);
+	return err;
+}
