@@ -48,6 +48,10 @@ is_expired() {
 	same "files" "$(dumps | wc -l)" 2
 	run -0 frbpf status -v
 	[[ $output == *"on disk:    1 incidents, "*"; removed 4, "* ]]
+	run -0 frbpf ls
+	same "lines" "${#lines[@]}" 5
+	[[ ${lines[0]} == *"manual: frbpf dump  removed (max-incidents)" ]]
+	[[ ${lines[3]} == *"  removed (max-size)" && ${lines[4]} == "$last  manual"* ]]
 }
 
 @test "max-age: what gets too old goes without anything else happening" {

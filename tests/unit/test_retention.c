@@ -14,6 +14,8 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
+#include "dump/base/base_clock.h"
+#include "dump/base/removal_log.h"
 #include "dump/base/retention.h"
 #include "rules/units.h"
 #include "temp_tree.h"
@@ -144,8 +146,8 @@ static void test_limits(void **state)
 	assert_int_equal(p->report.removed_bytes, 2 * 2100);
 	assert_int_equal(apply(p, (struct retention_limits){ .max_size = 5 * 2100 }), 0x1f);
 	assert_int_equal(apply(p, (struct retention_limits){ .max_size = 5 * 2100 - 1 }), 0xf);
-	assert_int_equal(apply(p, (struct retention_limits){ .max_age = 2 * DAY }), 0x7);
-	assert_int_equal(p->report.next, NOW);
+	assert_int_equal(apply(p, (struct retention_limits){ .max_age = 2 * DAY + DAY / 2 }), 0x7);
+	assert_true(p->report.next > DAY / 4 && p->report.next <= DAY / 2);
 	assert_int_equal(p->report.bytes, 3 * 2100);
 	/* the newest stays, however large */
 	assert_int_equal(apply(p, (struct retention_limits){ .max_size = 1 }), 1);
@@ -205,6 +207,146 @@ static void test_others_are_left_alone(void **state)
 		assert_int_equal(faccessat(p->b.fd, files[i], F_OK, 0), 0);
 }
 
+/* As the recorder writes it, @i days ago by the base's clock; the wall clock says @written. */
+static void put_told(const struct place *p, int i, const char *rule, const char *comm, bool dumps,
+		     uint64_t written)
+{
+	char file[128], text[512];
+	int n = snprintf(text, sizeof(text),
+			 "{\"base_ns\": %lld, \"triggers\": [{\"rule\": \"%s\", \"when\": \"w\", "
+			 "\"subject\": {\"comm\": \"%s\"}, \"stacks\": {}}]}",
+			 (long long)(base_clock__now(&p->b) - i * DAY), rule, comm);
+	int fd;
+
+	put(p, path_of(MANIFEST, i, file), 0, written);
+	fd = openat(p->b.fd, file, O_WRONLY);
+	assert_int_equal(write(fd, text, n), n);
+	assert_int_equal(futimens(fd, (struct timespec[2]){ { .tv_sec = written / NSEC_PER_SEC },
+							    { .tv_sec = written / NSEC_PER_SEC } }),
+			 0);
+	close(fd);
+	for (int k = 0; dumps && k < 2; k++)
+		put(p, path_of(k ? DUMP_A : DUMP_B, i, file), 1000, written);
+}
+
+/* The only incident of its rule stays, repeats of another rule and subject go. */
+static void test_newest_of_every_rule(void **state)
+{
+	struct retention_limits l = { .max_incidents = 5 };
+	struct place *p = *state;
+
+	put_told(p, 9, "oom", "db", true, NOW);
+	put_told(p, 8, "spike", "other", true, NOW);
+	for (int i = 0; i < 6; i++)
+		put_told(p, i, "spike", "web", true, NOW);
+	apply(p, l);
+	assert_int_equal(kept(p), 1 << 9 | 1 << 8 | 0x7);
+	l.max_incidents = 3;
+	apply(p, l);
+	assert_int_equal(kept(p), 1 << 9 | 1 << 8 | 0x1);
+	l.max_incidents = 2;
+	apply(p, l);
+	assert_int_equal(kept(p), 1 << 9 | 0x1);
+}
+
+/* A disk that others fill: incidents without files do not push out those that have some. */
+static void test_empty_ones_go_first(void **state)
+{
+	struct place *p = *state;
+
+	for (int i = 0; i < 5; i++)
+		put_told(p, i, "spike", "web", i >= 3, NOW);
+	assert_int_equal(retention__apply(&p->b, &(struct retention_limits){ .max_incidents = 2 },
+					  NOW, NULL, 0, &p->report),
+			 0);
+	assert_true(has(p, MANIFEST, 3) && has(p, MANIFEST, 4));
+	assert_int_equal(p->report.incidents, 2);
+}
+
+static void test_wall_clock_that_jumps(void **state)
+{
+	struct retention_limits l = { .max_age = 3 * DAY };
+	struct place *p = *state;
+
+	put_told(p, 1, "a", "", true, NOW + 100 * DAY); /* written while it was wrong */
+	put_told(p, 2, "b", "", true, NOW - 100 * DAY);
+	put_told(p, 5, "c", "", true, NOW + 100 * DAY);
+	assert_int_equal(retention__apply(&p->b, &l, NOW + 50 * DAY, NULL, 0, &p->report), 0);
+	assert_int_equal(kept(p), 1 << 1 | 1 << 2);
+}
+
+static void test_clock_of_the_base(void **state)
+{
+	struct place *p = *state;
+	uint64_t now = base_clock__now(&p->b);
+	static const char other[] = "{\"boot_id\": \"other\", \"boottime_ns\": 5, "
+				    "\"base_ns\": 864000000000000000}";
+	struct base_dir again = p->b;
+	struct err err;
+
+	p->b.clock_offset += 100 * DAY; /* as if boots had been before this one */
+	assert_int_equal(base_clock__save(&p->b, &err), 0);
+	base_clock__load(&again);
+	assert_true(base_clock__now(&again) - now >= 100 * DAY);
+	assert_true(base_clock__now(&again) - now < 101 * DAY);
+	assert_int_equal(unlinkat(p->b.fd, "clock.json", 0), 0);
+	put(p, "clock.json", 0, NOW);
+	base_clock__load(&again);
+	assert_true(base_clock__now(&again) - now < DAY);
+	assert_int_equal(unlinkat(p->b.fd, "clock.json", 0), 0);
+	assert_int_equal(base_dir__write_file(&p->b, "clock.json", other, strlen(other), &err), 0);
+	/* of an earlier boot: what passed since this one began comes on top */
+	base_clock__load(&again);
+	assert_true(base_clock__now(&again) >= 10000 * DAY + now);
+}
+
+static void test_what_was_removed_has_its_line(void **state)
+{
+	struct place *p = *state;
+	const json_t *line;
+	json_t *log;
+
+	put_told(p, 1, "oom", "db", true, NOW);
+	put_told(p, 0, "oom", "db", true, NOW);
+	apply(p, (struct retention_limits){ .max_incidents = 1 });
+	log = removal_log__read(p->dir);
+	assert_int_equal(json_array_size(log), 1);
+	line = json_array_get(log, 0);
+	assert_string_equal(json_string_value(json_object_get(line, "incident")),
+			    "2026112100000001");
+	assert_string_equal(json_string_value(json_object_get(line, "removed")), "max-incidents");
+	line = json_object_get(line, "trigger");
+	assert_string_equal(json_string_value(json_object_get(line, "rule")), "oom");
+	assert_null(json_object_get(line, "stacks"));
+	json_decref(log);
+}
+
+static void test_log_of_removals_is_bounded(void **state)
+{
+	struct buf lines = { 0 };
+	struct place *p = *state;
+	struct stat st;
+	struct err err;
+	char name[32];
+	json_t *log;
+	size_t n;
+
+	for (int i = 0; i < 5000; i++) {
+		snprintf(name, sizeof(name), "%016d", i);
+		assert_int_equal(removal_log__add(&lines, name, NULL, "max-size", 1), 0);
+	}
+	assert_int_equal(removal_log__write(&p->b, &lines, &err), 0);
+	assert_int_equal(fstatat(p->b.fd, REMOVAL_LOG_FILE, &st, 0), 0);
+	assert_true(st.st_size <= REMOVAL_LOG_MAX);
+	log = removal_log__read(p->dir);
+	n = json_array_size(log);
+	assert_true(n > 1000 && n < 5000);
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(log, n - 1), "incident")), name);
+	json_decref(log);
+	buf__free(&lines);
+}
+
 /* A kill between the steps of a removal. */
 static void test_removal_that_was_cut_off(void **state)
 {
@@ -244,6 +386,12 @@ int main(void)
 		place_test(test_old_ones_go_all),
 		place_test(test_busy),
 		place_test(test_others_are_left_alone),
+		place_test(test_newest_of_every_rule),
+		place_test(test_empty_ones_go_first),
+		place_test(test_wall_clock_that_jumps),
+		place_test(test_clock_of_the_base),
+		place_test(test_what_was_removed_has_its_line),
+		place_test(test_log_of_removals_is_bounded),
 		place_test(test_removal_that_was_cut_off),
 		place_test(test_min_free),
 	};

@@ -5,6 +5,7 @@
 #include "cmd/cmd.h"
 #include "cmd/incidents.h"
 #include "common/log.h"
+#include "dump/base/removal_log.h"
 #include "rules/units.h"
 
 /* "syscall:fsync 812ms > 50ms by postgres (1234)", or the reason of a dump by hand. */
@@ -117,18 +118,51 @@ static void print_sessions(const json_t *m)
 	       json_is_true(json_object_get(m, "recovered")) ? " recovered" : "");
 }
 
+static bool is_there(const struct incidents *v, const char *name)
+{
+	for (size_t i = 0; i < v->n; i++) {
+		if (strcmp(v->names[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Those removed at or before @time of the base's clock; returns from where to go on. */
+static size_t print_removed(const json_t *removed, size_t from, json_int_t time,
+			    const struct incidents *v)
+{
+	for (; from < json_array_size(removed); from++) {
+		json_t *line = json_array_get(removed, from);
+		const char *name = json_string_value(json_object_get(line, "incident"));
+
+		if (json_integer_value(json_object_get(line, "base_ns")) > time)
+			break;
+		if (!name || is_there(v, name)) /* its removal was cut off before it began */
+			continue;
+		cmd_make_printable(line);
+		printf("%s  ", name);
+		if (json_is_object(json_object_get(line, "trigger")))
+			print_cause(json_object_get(line, "trigger"));
+		printf("  removed (%s)\n",
+		       json_string_value(json_object_get(line, "removed")) ?: "?");
+	}
+	return from;
+}
+
 static int list(const char *base, bool json)
 {
 	struct incidents v;
 	struct err err = { 0 };
-	json_t *all = json_array();
+	json_t *all = json_array(), *removed;
 	int status = EXIT_DONE;
+	size_t next = 0;
 
 	if (incidents__read(base, &err, &v)) {
 		log_error("%s", err.msg);
 		json_decref(all);
 		return EXIT_FAILED;
 	}
+	removed = removal_log__read(base);
 	for (size_t i = 0; i < v.n; i++) {
 		json_t *m = incidents__manifest(&v, i, &err);
 
@@ -141,6 +175,8 @@ static int list(const char *base, bool json)
 			json_array_append_new(all, m);
 			continue;
 		}
+		next = print_removed(removed, next,
+				     json_integer_value(json_object_get(m, "base_ns")), &v);
 		cmd_make_printable(m);
 		printf("%s  ", v.names[i]);
 		print_cause(incidents__trigger(m));
@@ -148,11 +184,14 @@ static int list(const char *base, bool json)
 		print_sessions(m);
 		json_decref(m);
 	}
+	if (!json)
+		next = print_removed(removed, next, INT64_MAX, &v);
 	if (json && json_dumpf(all, stdout, JSON_INDENT(2)) == 0)
 		putchar('\n');
-	if (!v.n && !json)
+	if (!v.n && !next && !json)
 		log_info("no incident yet in %s", v.dir);
 	json_decref(all);
+	json_decref(removed);
 	incidents__free(&v);
 	return status;
 }

@@ -21,6 +21,40 @@ static int is_manifest(const struct dirent *e)
 	       strcmp(e->d_name + digits, SUFFIX) == 0;
 }
 
+struct timed {
+	char *name;
+	int64_t time; /* of the base's clock, ns; 0: made before there was one */
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct timed *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Names are of the wall clock, which may go back. Without memory they must do. */
+static void sort_by_time(struct incidents *v)
+{
+	struct timed *t = calloc(v->n + 1, sizeof(*t));
+
+	for (size_t i = 0; t && i < v->n; i++) {
+		struct err err;
+		json_t *m = incidents__manifest(v, i, &err);
+
+		t[i] = (struct timed){ v->names[i],
+				       json_integer_value(json_object_get(m, "base_ns")) };
+		json_decref(m);
+	}
+	if (t)
+		qsort(t, v->n, sizeof(*t), by_time);
+	for (size_t i = 0; t && i < v->n; i++)
+		v->names[i] = t[i].name;
+	free(t);
+}
+
 int incidents__read(const char *base, struct err *err, struct incidents *ret)
 {
 	struct dirent **entries = NULL;
@@ -45,8 +79,10 @@ int incidents__read(const char *base, struct err *err, struct incidents *ret)
 		free(entries[i]);
 	}
 	free(entries);
-	if (!code)
+	if (!code) {
+		sort_by_time(ret);
 		return 0;
+	}
 	incidents__free(ret);
 	return err_set(err, code, "out of memory");
 }

@@ -12,7 +12,7 @@
 
 struct incidents {
 	char dir[PATH_MAX]; /* BASE/incidents */
-	char **names;	    /* their times, the oldest first; owned */
+	char **names;	    /* their times, in the order of what has passed; owned */
 	size_t n;
 };
 

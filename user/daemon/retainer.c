@@ -8,6 +8,7 @@
 #include "common/realtime.h"
 #include "daemon/incident_pool.h"
 #include "daemon/retainer.h"
+#include "dump/base/base_clock.h"
 #include "rules/units.h"
 
 #define SOON NSEC_PER_SEC
@@ -44,8 +45,11 @@ static void look(struct retainer *t, const struct retention_limits *limits,
 	char busy[INCIDENT_POOL_SIZE][INCIDENT_NAME_SIZE];
 	size_t n_busy = recorder__written_names(t->recorder, busy);
 	int err = retention__apply(t->base, limits, clock_ns(CLOCK_REALTIME), busy, n_busy, ret);
+	struct err why = { 0 };
 	char size[16];
 
+	if (base_clock__save(t->base, &why))
+		log_error("the age of incidents will not count this time: %s", why.msg);
 	if (err)
 		log_error("%s: old incidents are not removed: %s", t->base->path, strerror(-err));
 	if (ret->failed)
@@ -60,13 +64,11 @@ static void look(struct retainer *t, const struct retention_limits *limits,
 /* When to look again by itself. */
 static uint64_t next_look(const struct retention_report *report)
 {
-	uint64_t realtime = clock_ns(CLOCK_REALTIME);
-
 	if (report->waiting)
 		return now_ns() + SOON;
 	if (!report->next)
 		return UINT64_MAX;
-	return now_ns() + (report->next > realtime ? report->next - realtime : 0) + SOON;
+	return now_ns() + report->next + SOON;
 }
 
 static void *retainer_thread(void *arg)

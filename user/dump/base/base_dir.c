@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "dump/base/base_clock.h"
 #include "dump/base/base_dir.h"
 #include "dump/base/base_path.h"
 
@@ -195,6 +196,7 @@ static int open_base(struct base_dir *b, const char *path, bool must_create, str
 	b->incidents_fd = ret;
 	each_entry(b->incidents_fd, remove_temporary, NULL);
 	each_entry(b->fd, clean_session, NULL);
+	base_clock__load(b);
 	return 0;
 }
 

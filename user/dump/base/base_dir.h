@@ -5,6 +5,8 @@
  *	BASE/lock                          held while a daemon owns the base; its pid
  *	BASE/control                       socket of the commands
  *	BASE/state.json                    what outlives the daemon, see daemon/saved_state.h
+ *	BASE/clock.json                    how old the base is, see base_clock.h
+ *	BASE/removed.json                  what retention has removed, see removal_log.h
  *	BASE/output                        what the daemon logs in the background
  *	BASE/incidents/TIME.json           manifests; beginnings and remains of them: base_scan.h
  *	BASE/session-NAME/perf.data.TIME   dumps
@@ -31,7 +33,8 @@
 struct base_dir {
 	char path[PATH_MAX];
 	int fd, lock_fd, incidents_fd;
-	bool created;	     /* by us: removed again when starting fails */
+	uint64_t clock_offset; /* see base_clock.h */
+	bool created;	       /* by us: removed again when starting fails */
 	size_t parents_made; /* so are the directories above it, from path[0..parents_made) on; 0: none */
 	pthread_mutex_t name_lock;
 	char names[16][INCIDENT_NAME_SIZE]; /* given away last */

@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/json_text.h"
 #include "common/utc.h"
+#include "dump/base/base_clock.h"
 #include "dump/base/manifest.h"
 #include "dump/incident/stack_frames.h"
 #include "dump/incident/trigger_args.h"
@@ -357,6 +358,9 @@ static json_t *make_manifest(const struct base_dir *base, const struct incident 
 		      "freeze", json_freeze(inc), "sessions", sessions, "actions");
 	if (j)
 		json_object_set_new(j, "contradicted", json_boolean(is_contradicted(inc)));
+	if (j)
+		json_object_set_new(j, "base_ns",
+				    json_u64(base_clock__at(base, inc->freeze.frozen)));
 	return j;
 }
 

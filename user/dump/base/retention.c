@@ -4,24 +4,102 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "common/buf.h"
 #include "common/cleanup.h"
+#include "dump/base/base_clock.h"
 #include "dump/base/base_scan.h"
+#include "dump/base/removal_log.h"
 #include "dump/base/retention.h"
 #include "rules/units.h"
 
-struct kept {
-	const struct base_incident *inc;
-	uint64_t time; /* ns: when its manifest was written first; later where triggers merged */
+#define MANIFEST_MAX (16 << 20)
+
+/* Which go first. */
+enum rank {
+	RANK_EMPTY,  /* has no files: it must not push out one that has */
+	RANK_REPEAT, /* a newer one has the same rule and subject */
+	RANK_OTHER,
+	RANK_NEWEST_OF_RULE,
+	RANK_NEWEST, /* of all: stays, however large */
 };
 
-/* Local time goes back once a year: the name does not tell the order. */
+struct kept {
+	const struct base_incident *inc;
+	json_t *manifest; /* NULL: cannot be read. Owned */
+	uint64_t time;	  /* ns, of the base's clock */
+	const char *rule, *subject;
+	enum rank rank;
+	const char *why; /* it goes; NULL: it stays */
+};
+
+static json_t *read_manifest(const struct base_dir *b, const char *name)
+{
+	char path[PATH_MAX + 64];
+	struct buf text = { 0 };
+	json_t *j = NULL;
+
+	snprintf(path, sizeof(path), "%s/incidents/%s.json", b->path, name);
+	if (buf__read_file(&text, path, MANIFEST_MAX) == 0 && text.len)
+		j = json_loadb(text.data, text.len, 0, NULL);
+	buf__free(&text);
+	return j;
+}
+
+/* @now is CLOCK_REALTIME: all that tells the age of a manifest which has no time of the base's. */
+static void read_kept(const struct base_scan *s, uint64_t now, struct kept *k)
+{
+	json_t *m = read_manifest(s->b, k->inc->name);
+	const json_t *t = json_array_get(json_object_get(m, "triggers"), 0);
+	const json_t *subject = json_object_get(t, "subject"),
+		     *time = json_object_get(m, "base_ns");
+	uint64_t base_now = base_clock__now(s->b);
+	uint64_t age = now > k->inc->written ? now - k->inc->written : 0;
+
+	k->manifest = m;
+	k->time = json_is_integer(time) ? (uint64_t)json_integer_value(time) : base_now - age;
+	k->rule = json_string_value(json_object_get(t, "rule")) ?: "";
+	k->subject = json_string_value(json_object_get(subject, "comm"))
+			     ?: json_string_value(json_object_get(t, "reason")) ?: "";
+}
+
+/* The order of boots and of their monotonic time: names are of the wall clock, which anybody sets.
+ * Signed: what was there before the base's clock began has a time below 0. */
 static int by_time(const void *a, const void *b)
 {
 	const struct kept *x = a, *y = b;
 
 	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
+		return (int64_t)x->time < (int64_t)y->time ? -1 : 1;
 	return strcmp(x->inc->name, y->inc->name);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+
+	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : by_time(a, b);
+}
+
+/* @v is in the order of time. */
+static void rank_all(struct kept *v, size_t n)
+{
+	bool newest = true;
+
+	for (size_t i = n; i-- > 0;) {
+		struct kept *k = &v[i];
+
+		k->rank = RANK_NEWEST_OF_RULE;
+		for (size_t later = i + 1; later < n && k->rank != RANK_REPEAT; later++) {
+			if (!v[later].inc->n_dumps || strcmp(v[later].rule, k->rule) != 0)
+				continue;
+			k->rank = strcmp(v[later].subject, k->subject) ? RANK_OTHER : RANK_REPEAT;
+		}
+		if (!k->inc->n_dumps)
+			k->rank = RANK_EMPTY;
+		else if (newest)
+			k->rank = RANK_NEWEST;
+		newest = newest && !k->inc->n_dumps;
+	}
 }
 
 static bool is_busy(const struct kept *k, char (*busy)[INCIDENT_NAME_SIZE], size_t n)
@@ -33,15 +111,16 @@ static bool is_busy(const struct kept *k, char (*busy)[INCIDENT_NAME_SIZE], size
 	return false;
 }
 
-static bool is_too_old(const struct kept *k, const struct retention_limits *l, uint64_t now)
+static bool is_too_old(const struct kept *k, const struct retention_limits *l, uint64_t base_now)
 {
-	return l->max_age && now > k->time && now - k->time > l->max_age;
+	return l->max_age && (int64_t)(base_now - k->time) > (int64_t)l->max_age;
 }
 
-static bool is_too_much(const struct retention_limits *l, uint64_t incidents, uint64_t bytes)
+static const char *too_much(const struct retention_limits *l, uint64_t incidents, uint64_t bytes)
 {
-	return (l->max_size && bytes > l->max_size) ||
-	       (l->max_incidents && incidents > l->max_incidents);
+	if (l->max_size && bytes > l->max_size)
+		return "max-size";
+	return l->max_incidents && incidents > l->max_incidents ? "max-incidents" : NULL;
 }
 
 static bool remove_incident(const struct base_scan *s, const struct base_incident *inc,
@@ -57,36 +136,89 @@ static bool remove_incident(const struct base_scan *s, const struct base_inciden
 	return false;
 }
 
-static void apply(const struct base_scan *s, const struct kept *v, size_t n,
-		  const struct retention_limits *l, uint64_t now, char (*busy)[INCIDENT_NAME_SIZE],
-		  size_t n_busy, struct retention_report *ret)
+/* Say which go, and why: first by age, then by rank. */
+static void choose(struct kept *v, size_t n, const struct retention_limits *l, uint64_t bytes,
+		   uint64_t base_now)
 {
-	/* with those that cannot go yet taken as gone: nothing newer goes in their place */
-	uint64_t bytes = ret->bytes, incidents = n;
+	/* those that cannot go yet count as gone: nothing newer goes in their place */
+	uint64_t incidents = n;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct kept *k = &v[i];
-		bool last = i + 1 == n;
-
-		if (!is_too_old(k, l, now) && (last || !is_too_much(l, incidents, bytes))) {
-			ret->next = l->max_age ? k->time + l->max_age : 0;
-			return;
-		}
-		bytes -= k->inc->bytes;
+		if (!is_too_old(&v[i], l, base_now))
+			continue;
+		v[i].why = "max-age";
+		bytes -= v[i].inc->bytes;
 		incidents--;
-		if (is_busy(k, busy, n_busy)) {
+	}
+	for (size_t i = 0; i < n; i++) {
+		const char *why = too_much(l, incidents, bytes);
+
+		if (!why || v[i].why || v[i].rank == RANK_NEWEST)
+			continue;
+		v[i].why = why;
+		bytes -= v[i].inc->bytes;
+		incidents--;
+	}
+}
+
+/* Before they go: a kill in between leaves an incident that is there, and is told as there. */
+static int log_removals(const struct base_dir *b, const struct kept *v, size_t n)
+{
+	struct buf lines = { 0 };
+	struct err err;
+	int ret = 0;
+
+	for (size_t i = 0; i < n && !ret; i++) {
+		if (v[i].why)
+			ret = removal_log__add(&lines, v[i].inc->name, v[i].manifest, v[i].why,
+					       v[i].inc->bytes);
+	}
+	if (!ret && lines.len)
+		ret = removal_log__write(b, &lines, &err);
+	buf__free(&lines);
+	return ret;
+}
+
+/* Those that may go now stay marked. */
+static void look_ahead(struct kept *v, size_t n, const struct retention_limits *l,
+		       uint64_t base_now, char (*busy)[INCIDENT_NAME_SIZE], size_t n_busy,
+		       struct retention_report *ret)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t end = v[i].time + l->max_age;
+
+		if (v[i].why && is_busy(&v[i], busy, n_busy)) {
 			ret->waiting = true;
-		} else if (remove_incident(s, k->inc, ret)) {
-			ret->bytes -= k->inc->bytes;
-			ret->incidents--;
-			ret->removed_bytes += k->inc->bytes;
-			ret->removed_incidents++;
+			v[i].why = NULL;
+		} else if (!v[i].why && l->max_age && (!ret->next || end - base_now < ret->next)) {
+			ret->next = end > base_now ? end - base_now : 1;
 		}
 	}
 }
 
-/* Counts all, lists what is whole, and goes on with what could not be removed before. */
-static size_t list_kept(const struct base_scan *s, struct kept *v, struct retention_report *ret)
+static void apply(const struct base_scan *s, struct kept *v, size_t n,
+		  const struct retention_limits *l, char (*busy)[INCIDENT_NAME_SIZE], size_t n_busy,
+		  struct retention_report *ret)
+{
+	uint64_t base_now = base_clock__now(s->b);
+
+	choose(v, n, l, ret->bytes, base_now);
+	look_ahead(v, n, l, base_now, busy, n_busy, ret);
+	log_removals(s->b, v, n); /* a full disk is no reason to remove nothing */
+	for (size_t i = 0; i < n; i++) {
+		if (!v[i].why || !remove_incident(s, v[i].inc, ret))
+			continue;
+		ret->bytes -= v[i].inc->bytes;
+		ret->incidents--;
+		ret->removed_bytes += v[i].inc->bytes;
+		ret->removed_incidents++;
+	}
+}
+
+/* Counts all, and goes on with what could not be removed before. Returns how many are whole, with those
+ * that go first first; 0 where there is no limit. */
+static size_t list_kept(const struct base_scan *s, struct kept *v, uint64_t now, bool limited,
+			struct retention_report *ret)
 {
 	size_t n = 0;
 
@@ -98,11 +230,16 @@ static size_t list_kept(const struct base_scan *s, struct kept *v, struct retent
 			continue;
 		ret->bytes += inc->bytes;
 		if (inc->files & BASE_MANIFEST && !(inc->files & BASE_GONE))
-			v[n++] = (struct kept){ inc, inc->written };
+			v[n++] = (struct kept){ .inc = inc };
 	}
 	ret->incidents = n;
-	if (n)
-		qsort(v, n, sizeof(*v), by_time);
+	if (!limited || !n)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		read_kept(s, now, &v[i]);
+	qsort(v, n, sizeof(*v), by_time);
+	rank_all(v, n);
+	qsort(v, n, sizeof(*v), by_rank);
 	return n;
 }
 
@@ -119,9 +256,12 @@ int retention__apply(const struct base_dir *b, const struct retention_limits *li
 		err = v ? 0 : -ENOMEM;
 	}
 	if (!err) {
-		size_t n = list_kept(&s, v, &report);
+		bool limited = limits->max_size || limits->max_incidents || limits->max_age;
+		size_t n = list_kept(&s, v, now, limited, &report);
 
-		apply(&s, v, n, limits, now, busy, n_busy, &report);
+		apply(&s, v, n, limits, busy, n_busy, &report);
+		for (size_t i = 0; i < n; i++)
+			json_decref(v[i].manifest);
 		*ret = report;
 	}
 	base_scan__free(&s);
