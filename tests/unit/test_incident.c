@@ -471,6 +471,27 @@ static void test_gaps(void **state)
 	recording_free(r);
 }
 
+/* What min-free reckons with: what the side band adds is in it. */
+static void test_bytes_of_the_file(void **state)
+{
+	static struct {
+		struct perf_event_header h;
+		char rest[120];
+	} mmap = { .h = { .size = sizeof(mmap) } };
+	struct buf prog = { .len = 5000 };
+	struct sideband_slice slice = { 0 };
+	struct window win = { .slice = &slice };
+	uint64_t empty = window__file_bytes(&win);
+
+	for (int i = 0; i < 100000; i++)
+		assert_int_equal(timeline__add(&win.timeline, i, &mmap.h), 0);
+	slice.bpf_progs = &prog;
+	slice.n_bpf_progs = 1;
+	assert_int_equal(window__file_bytes(&win) - empty, 100000 * sizeof(mmap) + 5000);
+	assert_true(empty > 0);
+	timeline__free(&win.timeline);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -488,6 +509,7 @@ int main(void)
 		cmocka_unit_test(test_wrapped_ring),
 		cmocka_unit_test(test_throttled),
 		cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_bytes_of_the_file),
 	};
 
 	return cmocka_run_group_tests_name("incident", tests, NULL, NULL);

@@ -17,10 +17,12 @@ void dump__write(const struct dump_job *job, struct dump_result *ret)
 	ret->session = job->session;
 	if (job->env->before_write)
 		job->env->before_write(job->env->before_write_arg, job->inc);
-	ret->error = retention__check_free(job->dir_fd, job->inc->min_free,
-					   job->session->copy_bytes, &err);
+	ret->error = retention__check_free(job->dir_fd, job->inc->min_free, 0, &err);
 	if (!ret->error)
 		ret->error = window__gather(job, ret, &err, &win);
+	if (!ret->error) /* after an mmap storm the side band is most of it */
+		ret->error = retention__check_free(job->dir_fd, job->inc->min_free,
+						   window__file_bytes(&win), &err);
 	if (!ret->error) {
 		ret->error = dump_file__write(job, &win, ret, &err);
 		stack_frames__locate_user(job->inc, win.slice); /* without memory: fewer names */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
+#include <string.h>
 
 #include "dump/window/contradiction.h"
 #include "dump/window/page_set.h"
@@ -9,6 +10,9 @@
 #include "dump/window/task_set.h"
 #include "dump/window/window.h"
 #include "perfdata/record.h"
+
+#define FILE_OVERHEAD  (256 << 10) /* header, attributes, formats of events, what the host is */
+#define BUILD_ID_BYTES 64	   /* of one, without its name */
 
 /* The records of one CPU's ring, oldest first. */
 struct ring_records {
@@ -333,6 +337,22 @@ int window__gather(const struct dump_job *job, struct dump_result *res, struct e
 	page_set__free(&w.pages);
 	switch_stacks__free(&w.switches);
 	return code;
+}
+
+uint64_t window__file_bytes(const struct window *win)
+{
+	const struct sideband_slice *slice = win->slice;
+	uint64_t sum = FILE_OVERHEAD;
+
+	for (size_t i = 0; i < win->timeline.n; i++)
+		sum += win->timeline.v[i].rec->size;
+	for (size_t i = 0; i < slice->n_build_ids; i++)
+		sum += BUILD_ID_BYTES + strlen(slice->build_ids[i].name);
+	for (size_t i = 0; i < slice->n_bpf_progs; i++)
+		sum += slice->bpf_progs[i].len;
+	for (size_t i = 0; i < slice->n_btfs; i++)
+		sum += slice->btfs[i].data.len;
+	return sum;
 }
 
 void window__free(struct window *win)

@@ -30,6 +30,8 @@ uint64_t window__ring_needed(const struct dump_result *res, size_t n_cpus, uint6
 /* Gather the window of @job; fills the window and the CPUs of @res. Free @ret also on failure. */
 int window__gather(const struct dump_job *job, struct dump_result *res, struct err *err,
 		   struct window *ret);
+/* How large its file gets at most, bytes: records, those of the side band among them, and features. */
+uint64_t window__file_bytes(const struct window *win);
 void window__free(struct window *win);
 
 #endif
