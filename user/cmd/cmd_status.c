@@ -179,6 +179,30 @@ static void print_app(const json_t *app)
 	       num(probes, "failed"));
 }
 
+/* The kernel does not count rings as the process's: they are its own pages. */
+static void print_memory(const json_t *m)
+{
+	static const char *const parts[][2] = {
+		{ "copies_bytes", "copies" },
+		{ "heap_bytes", "heap" },
+		{ "file_bytes", "program" },
+	};
+	char a[32], b[32], c[32];
+
+	printf("  memory:     %s resident (",
+	       units__format_size(num(m, "rss_bytes"), a, sizeof(a)));
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		printf("%s%s %s", i ? ", " : "", parts[i][1],
+		       units__format_size(num(m, parts[i][0]), a, sizeof(a)));
+	printf("), rings %s, side band %s and %s of the heap\n",
+	       units__format_size(num(m, "rings_bytes"), a, sizeof(a)),
+	       units__format_size(num(m, "sideband_rings_bytes"), b, sizeof(b)),
+	       units__format_size(num(m, "sideband_bytes"), c, sizeof(c)));
+	printf("              of max-memory: %s of %s (rings and copies)\n",
+	       units__format_size(num(m, "used_bytes"), a, sizeof(a)),
+	       units__format_size(num(m, "max_bytes"), b, sizeof(b)));
+}
+
 static void print_verbose(const json_t *s)
 {
 	const json_t *trig = json_object_get(s, "triggers"), *sb = json_object_get(s, "sideband");
@@ -189,9 +213,7 @@ static void print_verbose(const json_t *s)
 	printf("  config:     %s\n  output:     %s/output\n  lock:       %s/lock\n",
 	       str(s, "config"), str(s, "base"), str(s, "base"));
 	printf("  up:         %s\n", duration(s, "uptime_ns", a, sizeof(a)));
-	printf("  memory:     %s of %s (rings and copies)\n",
-	       units__format_size(num(json_object_get(s, "memory"), "used_bytes"), a, sizeof(a)),
-	       units__format_size(num(json_object_get(s, "memory"), "max_bytes"), b, sizeof(b)));
+	print_memory(json_object_get(s, "memory"));
 	printf("  triggers:   %" PRIu64 " incidents, freeze late by %s at most (%s)\n",
 	       num(trig, "incidents"), duration(trig, "freeze_late_max_ns", a, sizeof(a)),
 	       json_is_true(json_object_get(trig, "realtime"))

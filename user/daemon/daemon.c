@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,6 +36,7 @@
 #define RT_PRIORITY_TRIGGER  50
 #define RT_PRIORITY_SIDEBAND (RT_PRIORITY_TRIGGER - 1)
 #define TRIGGER_ON_ITS_WAY   (2 * NSEC_PER_SEC) /* from the kernel to the trigger thread, at most */
+#define ARENAS_MAX	     4			/* of malloc() */
 #define DUMPS_WAITING_MAX    16
 
 /* A client that waits for its dump. */
@@ -571,6 +573,8 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 {
 	int code;
 
+	/* each thread would keep what it ever had; the real-time ones must still find one free */
+	mallopt(M_ARENA_MAX, ARENAS_MAX);
 	raise_fd_limit();
 	d->signals = open_signals();
 	if (d->signals < 0)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +40,10 @@ static void *reaper_thread(void *arg)
 	struct generation *g;
 
 	pthread_setname_np(pthread_self(), "frbpf-reaper");
-	while ((g = take(arg)))
+	while ((g = take(arg))) {
 		generation__unref(g);
+		malloc_trim(0); /* what reading rules took, too; nobody waits for this thread */
+	}
 	return NULL;
 }
 

@@ -5,6 +5,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "daemon/held_back.h"
+#include "daemon/memory_report.h"
 #include "daemon/status.h"
 #include "dump/rings/coverage.h"
 #include "examine/examiner.h"
@@ -190,14 +191,13 @@ json_t *status__make(const struct status_sources *s, bool held)
 			sessions, json_session(g->dumpers[i], g->rules->sessions[i].ring, held));
 	for (size_t i = 0; i < g->rules->n_rules; i++)
 		json_array_append_new(rules, json_rule(s, i));
-	return json_pack("{s:b, s:i, s:o, s:o, s:s, s:I, s:{s:I, s:I}, s:o, s:o, s:o, s:o, s:o, "
-			 "s:o, s:o, s:o}",
-			 "ok", 1, "pid", (int)getpid(), "base", json_text_or_null(s->base),
-			 "config", json_text_or_null(s->rules_path), "version", FRBPF_VERSION,
-			 "uptime_ns", (json_int_t)(now_ns() - s->started), "memory", "used_bytes",
-			 (json_int_t)dumper__memory_of_all(), "max_bytes",
-			 (json_int_t)g->max_memory, "sessions", sessions, "rules", rules, "mutes",
-			 overlay__mutes(s->overlay, g->rules), "triggers", json_triggers(s),
-			 "sideband", json_sideband(s->sideband), "app", json_app(s->detectors),
-			 "disk", json_disk(s), "files_of_others", json_examiner(s->examiner));
+	return json_pack(
+		"{s:b, s:i, s:o, s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ok",
+		1, "pid", (int)getpid(), "base", json_text_or_null(s->base), "config",
+		json_text_or_null(s->rules_path), "version", FRBPF_VERSION, "uptime_ns",
+		(json_int_t)(now_ns() - s->started), "memory",
+		memory_report__json(s->sideband, g->max_memory), "sessions", sessions, "rules",
+		rules, "mutes", overlay__mutes(s->overlay, g->rules), "triggers", json_triggers(s),
+		"sideband", json_sideband(s->sideband), "app", json_app(s->detectors), "disk",
+		json_disk(s), "files_of_others", json_examiner(s->examiner));
 }

@@ -17,16 +17,15 @@
 #include "sideband/sideband_core.h"
 #include "sideband/sideband_repair.h"
 
-#define RING_BYTES_DEFAULT ((size_t)2 << 20)
-#define MEMORY_DEFAULT	   ((size_t)64 << 20)
-#define FOLLOW_INTERVAL	   5000000000ULL /* ns; a question costs a few reads per ring */
-#define CHUNK_MAX	   ((size_t)256 << 10)
-#define DRAIN_INTERVAL	   1000 /* ms: files are asked for their build ids no later than that */
-#define NSEC_PER_MSEC	   1000000ULL
-#define STOP		   UINT64_MAX
-#define SCAN_READERS	   4
-#define REPAIR_INTERVAL	   1000000000ULL  /* between two readings of /proc because of losses */
-#define TRIM_INTERVAL	   30000000000ULL /* ... because of memory */
+#define MEMORY_DEFAULT	((size_t)64 << 20)
+#define FOLLOW_INTERVAL 5000000000ULL /* ns; a question costs a few reads per ring */
+#define CHUNK_MAX	((size_t)256 << 10)
+#define DRAIN_INTERVAL	1000 /* ms: files are asked for their build ids no later than that */
+#define NSEC_PER_MSEC	1000000ULL
+#define STOP		UINT64_MAX
+#define SCAN_READERS	4
+#define REPAIR_INTERVAL 1000000000ULL  /* between two readings of /proc because of losses */
+#define TRIM_INTERVAL	30000000000ULL /* ... because of memory */
 
 static void init_locks(struct sideband *sb)
 {
@@ -50,7 +49,7 @@ static void set_opts(struct sideband *sb, const struct sideband_opts *opts)
 {
 	sb->opts = *opts;
 	if (!sb->opts.ring_bytes)
-		sb->opts.ring_bytes = RING_BYTES_DEFAULT;
+		sb->opts.ring_bytes = SIDEBAND_RING_BYTES;
 	if (!sb->opts.memory)
 		sb->opts.memory = MEMORY_DEFAULT;
 	if (!sb->opts.follow_interval)

@@ -124,9 +124,13 @@ struct sideband_stats {
 	uint64_t lost, rescans, folded;
 	uint64_t needed_from; /* ns: what was followed needs nothing older; 0: not known */
 	size_t log_bytes, model_bytes;
-	pid_t tid;     /* of the draining thread */
-	bool realtime; /* SCHED_FIFO was granted */
+	size_t ring_bytes; /* of all CPUs */
+	pid_t tid;	   /* of the draining thread */
+	bool realtime;	   /* SCHED_FIFO was granted */
 };
 void sideband__stats(struct sideband *sb, struct sideband_stats *ret);
+
+/* What the rings take for each CPU where sideband_opts say nothing else. */
+#define SIDEBAND_RING_BYTES ((size_t)2 << 20)
 
 #endif
