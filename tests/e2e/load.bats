@@ -65,6 +65,17 @@ daemon_answers() {
 	[[ ! $output ]]
 }
 
+@test "a limit of descriptors that leaves none for dumps is refused, with what is needed" {
+	local n
+	write_rules </dev/null
+	frbpf_load
+	n=$(find "/proc/$(daemon_pid)/fd" -type l | wc -l)
+	frbpf_stop
+	run -1 --separate-stderr prlimit --nofile=$((n + 20)) "$FRBPF" load --base "$BASE" "$RULES"
+	[[ $stderr == *"file descriptors are open with the sessions"*"the limit is $((n + 20))"* ]]
+	no_daemon || fail "a daemon runs"
+}
+
 @test "of five stops at once none fails" {
 	local i pids=()
 	write_rules </dev/null

@@ -2,9 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/fd_room.h"
 #include "daemon/generation.h"
 #include "daemon/ring_fit.h"
 #include "rules/units.h"
+
+/* Descriptors to keep free: for commands, names of programs, files that are written; for each session
+ * that writes; for the maps and programs of a rule. */
+#define FDS_DAEMON  64
+#define FDS_SESSION 4
+#define FDS_RULE    16
 
 static struct dumper *find_unchanged(const struct generation *old, const struct session_conf *conf)
 {
@@ -95,6 +102,26 @@ static int sum_memory(struct generation *g, struct generation *old,
 	return 0;
 }
 
+/* The sessions are open. What is to come needs some, too: the programs of the rules, and then every
+ * dump; a recorder that cannot write one is worth nothing. */
+static int check_descriptors(const struct generation *g, struct err *err)
+{
+	size_t reserve = FDS_DAEMON + FDS_SESSION * g->n_dumpers + FDS_RULE * g->rules->n_rules;
+	size_t open, limit;
+	int code = fd_room__count(&open, &limit);
+
+	if (code == -EMFILE || code == -ENFILE)
+		return err_set(err, code, "no file descriptor is left: %s", strerror(-code));
+	if (code || open + reserve <= limit)
+		return 0;
+	return err_set(
+		err, -EMFILE,
+		"%zu file descriptors are open with the sessions (one per event and CPU), and "
+		"rules and dumps need %zu more; the limit is %zu: raise it with ulimit -n, or "
+		"LimitNOFILE= of the systemd unit, or record fewer events",
+		open, reserve, limit);
+}
+
 /* Which of @old's rules goes on as each of ours. */
 static void find_kept_rules(struct generation *g, const struct generation *old)
 {
@@ -164,6 +191,7 @@ int generation__make(struct ruleset *rs, struct plan *plan, struct generation *o
 			g->n_dumpers++;
 	}
 	code = code ?: sum_memory(g, old, env, err);
+	code = code ?: check_descriptors(g, err);
 	if (code) {
 		g->rules = NULL;
 		generation__unref(g);
