@@ -123,6 +123,9 @@ missing_words() { # PAGE
 		done < <(grep -oP '(?<![\w/.])(bpf|configs|docs|scripts|tests|user)/[\w./-]*[A-Za-z0-9]\b' "$page" |
 			grep -v NAME | sort -u)
 	done
+	for dir in user/*/; do
+		grep -qF "| \`${dir%/}\` |" CONTRIBUTING.md || fail "CONTRIBUTING.md: $dir is not in the code map"
+	done
 	for page in docs/*.[1-8]; do
 		while read -r link; do
 			[[ -e docs/$link || $link != frbpf* ]] || fail "$page: $link is not there"
