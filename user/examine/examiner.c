@@ -32,7 +32,7 @@ struct lane {
 };
 
 struct examiner {
-	pid_t keeper;
+	bool owned;    /* the keeper is to end with us */
 	int cancelled; /* eventfd, readable then */
 	struct lane lanes[EXAMINER_LANES];
 
@@ -82,16 +82,22 @@ static void become_keeper(int sock)
 static int fork_keeper(struct examiner *e)
 {
 	int socks[2], err = 0;
+	pid_t between;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks))
 		return -errno;
-	e->keeper = fork();
-	if (!e->keeper) {
+	between = fork();
+	if (!between) {
 		close(socks[0]);
-		become_keeper(socks[1]);
+		if (!fork()) /* no child of ours: who counts and waits for those must not meet it */
+			become_keeper(socks[1]);
+		_exit(0);
 	}
-	if (e->keeper < 0)
+	if (between < 0)
 		err = -errno;
+	while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR)
+		;
+	e->owned = !err;
 	close(socks[1]);
 	e->keeper_sock = socks[0];
 	return err;
@@ -274,12 +280,10 @@ void examiner__free(struct examiner *e)
 		}
 		pthread_mutex_destroy(&l->lock);
 	}
-	if (e->keeper > 0) /* it ends, and with it the others, whoever else has our end */
+	if (e->owned) /* it ends, and with it the others, whoever else has our end */
 		shutdown(e->keeper_sock, SHUT_RDWR);
 	cleanup_close(&e->keeper_sock);
 	cleanup_close(&e->cancelled);
-	if (e->keeper > 0)
-		waitpid(e->keeper, NULL, 0);
 	pthread_mutex_destroy(&e->lock);
 	free(e);
 }
@@ -287,7 +291,7 @@ void examiner__free(struct examiner *e)
 void examiner__leave(struct examiner *e)
 {
 	if (e)
-		e->keeper = 0;
+		e->owned = false;
 	examiner__free(e);
 }
 
@@ -326,6 +330,14 @@ void examiner__cancel(struct examiner *e)
 	uint64_t one = 1;
 
 	while (write(e->cancelled, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+void examiner__resume(struct examiner *e)
+{
+	uint64_t n;
+
+	while (read(e->cancelled, &n, sizeof(n)) < 0 && errno == EINTR)
 		;
 }
 

@@ -5,7 +5,7 @@
  * (a file system that does not answer) or die (a file that is made for that): then the answer is that nothing is
  * known.
  *
- * Life: new, as early as possible and before there are threads; ask, from any thread; free.
+ * Life: new, as early as possible, before there are threads and before the process is to adopt others' children; ask, from any thread; free.
  */
 #ifndef FRBPF_EXAMINE_EXAMINER_H
 #define FRBPF_EXAMINE_EXAMINER_H
@@ -44,8 +44,10 @@ int examiner__ask(struct examiner *e, enum examiner_lane lane, struct examine_re
 /* Nothing more is asked for now: the lane's processes end. */
 void examiner__rest(struct examiner *e, enum examiner_lane lane);
 
-/* From now on all questions end with -ECANCELED. */
+/* From now on all questions end with -ECANCELED ... */
 void examiner__cancel(struct examiner *e);
+/* ... until then. */
+void examiner__resume(struct examiner *e);
 
 /* How many processes do not end, because a file system does not answer them. */
 size_t examiner__n_stuck(struct examiner *e);

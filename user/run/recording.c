@@ -77,7 +77,8 @@ static int open_parts(struct recording *r, const struct ruleset *rs, struct err 
 	detectors__set_app_path(r->detectors, r->opts.app->path, r->opts.app->dir_fd);
 	code = run_target__confine(r->opts.target, r->detectors, err);
 	recorder.detectors = r->detectors;
-	examiner__follow(r->examiner, own_helpers, r->detectors);
+	if (r->examiner)
+		examiner__follow(r->examiner, own_helpers, r->detectors);
 	code = code ?: recorder__new(&recorder, err, &r->recorder);
 	if (code)
 		return code;
@@ -152,10 +153,10 @@ int recording__open(const struct recording_opts *opts, struct run_rules *rules, 
 	r->n_own = rules->n_own;
 	r->values = TAKE_PTR(rules->values);
 	raise_fd_limit();
-	code = examiner__new(&r->examiner); /* before there are threads */
-	if (code)
-		err_set(err, code, "cannot start a process: %s", strerror(-code));
-	code = code ?: open_parts(r, rules->rs, err);
+	r->examiner = opts->examiner;
+	if (r->examiner)
+		examiner__resume(r->examiner);
+	code = open_parts(r, rules->rs, err);
 	if (!code && horizon__new(&r->horizon))
 		code = err_set(err, -ENOMEM, "out of memory");
 	r->dump_env = (struct dump_env){
@@ -304,7 +305,6 @@ void recording__free(struct recording *r)
 	horizon__free(r->horizon);
 	detectors__free(r->detectors);
 	sideband__free(r->sideband);
-	examiner__free(r->examiner);
 	tracing_parts__free(&r->tracing);
 	host_info__free(r->host);
 	free(r->values);

@@ -19,6 +19,7 @@ struct recording;
 struct recording_opts { /* all of it is borrowed until recording__free() */
 	struct base_dir *base;
 	struct tracefs *tracefs;     /* NULL: there is none */
+	struct examiner *examiner;   /* NULL: build ids and names are those that the kernel tells */
 	const struct app_place *app; /* where the command sends messages of `app:` rules to */
 	struct run_target *target;
 	struct outcome *outcome; /* told of every incident, and of the rest at the end */

@@ -9,6 +9,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "examine/examiner.h"
 #include "daemon/location.h"
 #include "record/privilege.h"
 #include "run/app_place.h"
@@ -22,7 +23,8 @@
 
 struct run {
 	const struct run_opts *opts;
-	struct tracefs *tracefs; /* NULL: there is none */
+	struct examiner *examiner; /* NULL: it could not be started */
+	struct tracefs *tracefs;   /* NULL: there is none */
 	struct run_rules rules;
 	struct run_target target;
 	struct child_user user;
@@ -162,6 +164,7 @@ static int arm(struct run *r)
 	struct recording_opts rec = { .base = &r->folder.base,
 				      .app = &r->app,
 				      .tracefs = r->tracefs,
+				      .examiner = r->examiner,
 				      .target = &r->target,
 				      .outcome = &r->outcome,
 				      .discard = r->other };
@@ -451,6 +454,9 @@ int run__run(const struct run_opts *opts)
 			 .outcome = { .opts = opts } };
 	int status = check(&r);
 
+	/* before the command, whose processes we wait for */
+	if (!status && examiner__new(&r.examiner))
+		r.examiner = NULL;
 	status = status ?: make_and_run(&r);
 	recording__free(r.recording);
 	child__free(&r.child);
@@ -461,6 +467,7 @@ int run__run(const struct run_opts *opts)
 	tracefs__free(r.tracefs);
 	outcome__free(&r.outcome);
 	repeat__free(&r.repeat);
+	examiner__free(r.examiner);
 	if (r.signals >= 0)
 		close(r.signals);
 	return status;
