@@ -63,6 +63,21 @@ int BPF_PROG(scope_newtask, struct task_struct *task)
 	return 0;
 }
 
+/* A thread that is not the leader takes the leader's number when it executes a program: that of the
+ * leader is about to go, and its own is free. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(scope_exec, struct task_struct *task, s32 old_pid)
+{
+	__u64 address = (__u64)task, number = (__u32)task->pid, old = (__u32)old_pid;
+
+	if (old == number || !bpf_task_storage_get(&scope, task, 0, 0))
+		return 0;
+	bpf_map_delete_elem(&scope_keys, &old);
+	if (bpf_map_update_elem(&scope_keys, &number, &address, BPF_ANY))
+		__sync_fetch_and_add(&missing, 1);
+	return 0;
+}
+
 /* The threads of processes whose leader is in. */
 SEC("iter/task")
 int scope_threads(struct bpf_iter__task *ctx)

@@ -234,6 +234,12 @@ load run_helpers
 	wait_until 10 rmdir "$below"
 	run -125 --separate-stderr frbpf_run --cgroup "$cgroup-not" --when "$WHEN" -o "$OUT.3"
 	[[ $stderr == *"--cgroup $cgroup-not: No such file or directory"* && ! -e $OUT.3 ]]
+	local deep=$cgroup
+	for _ in {1..16}; do deep+=/d; done
+	mkdir -p "$deep"
+	run -125 --separate-stderr frbpf_run --cgroup "$deep" --when "$WHEN" -o "$OUT.4"
+	find "$cgroup" -mindepth 1 -depth -type d -exec rmdir {} +
+	[[ $stderr == *"--cgroup $deep: lies "*" levels deep: the first 15 can be told apart"* ]]
 }
 
 @test "-a: the whole machine" {

@@ -264,6 +264,90 @@ static void test_cgroup(void **state)
 		;
 }
 
+static void *exec_cat(void *arg)
+{
+	execl("/bin/cat", "cat", NULL);
+	return NULL;
+}
+
+/* Waits for a byte, and a thread of it becomes a program that waits for the end of its input. */
+static pid_t spawn_exec(int input[2])
+{
+	pthread_t thread;
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(input), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	close(input[1]);
+	dup2(input[0], STDIN_FILENO);
+	if (read(STDIN_FILENO, &byte, 1) == 1)
+		pthread_create(&thread, NULL, exec_cat, NULL);
+	pause();
+	_exit(1);
+}
+
+/* Of the tasks that are in: how many keys there are; one of them that is a number. */
+static int count_keys(int fd, uint64_t *ret_number)
+{
+	uint64_t key, value;
+	bool more = !bpf_map_get_next_key(fd, NULL, &key);
+	int n = 0;
+
+	for (; more; n++) {
+		if (!bpf_map_lookup_elem(fd, &key, &value) && key != value)
+			*ret_number = key;
+		more = !bpf_map_get_next_key(fd, &key, &key);
+	}
+	return n;
+}
+
+static bool is_called(pid_t pid, const char *name)
+{
+	char path[64], comm[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	if (!fgets(comm, sizeof(comm), f))
+		comm[0] = '\0';
+	fclose(f);
+	return !strncmp(comm, name, strlen(name));
+}
+
+/* What a thread executes has the process's number, by which it is in as before. */
+static void test_exec_by_a_thread(void **state)
+{
+	struct err err = { "" };
+	uint64_t before = 0, after = 0;
+	struct scope *s = NULL;
+	int input[2], n = 0;
+	pid_t pid;
+
+	SKIP_UNLESS_POSSIBLE();
+	pid = spawn_exec(input);
+	if (scope__open(&err, &s) || scope__add(s, pid, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(count_keys(scope__keys_fd(s), &before), 2);
+	assert_int_equal(write(input[1], "x", 1), 1);
+	while (!is_called(pid, "cat"))
+		usleep(1000);
+	for (int i = 0; i < 1500 && n != 2; i++) { /* the old leader goes a little later */
+		usleep(10000);
+		n = count_keys(scope__keys_fd(s), &after);
+	}
+	close(input[0]);
+	close(input[1]);
+	wait_for(pid);
+	assert_int_equal(n, 2);
+	assert_int_equal(after, before);
+	scope__free(s);
+}
+
 /* Few enough for every verifier, and none of a type that may disturb others. */
 static void test_programs(void **state)
 {
@@ -287,9 +371,8 @@ static void test_programs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tree),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_cgroup),
+		cmocka_unit_test(test_tree),	 cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_cgroup),	 cmocka_unit_test(test_exec_by_a_thread),
 		cmocka_unit_test(test_programs),
 	};
 

@@ -25,6 +25,19 @@ static int open_cgroup2(const char *path)
 	return fs.f_type == CGROUP2_SUPER_MAGIC ? TAKE_FD(fd) : -EMEDIUMTYPE;
 }
 
+/* Below the root of the hierarchy. */
+static size_t cgroup_levels(const char *path)
+{
+	char mount[PATH_MAX] = "";
+	size_t n = 0;
+
+	if (!cgroup__mount_point(mount, sizeof(mount)) && !strncmp(path, mount, strlen(mount)))
+		path += strlen(mount);
+	for (; *path; path++)
+		n += path[0] == '/' && path[1] && path[1] != '/';
+	return n;
+}
+
 /* A directory; else a path in the hierarchy, as /proc/PID/cgroup shows it. */
 static int find_cgroup(struct run_target *t, const char *path, struct err *err)
 {
@@ -43,6 +56,12 @@ static int find_cgroup(struct run_target *t, const char *path, struct err *err)
 			       path);
 	if (fd < 0)
 		return err_set(err, fd, "--cgroup %s: %s", path, strerror(-fd));
+	if (cgroup_levels(t->cgroup) >= FRBPF_CGROUP_DEPTH) {
+		close(fd);
+		return err_set(err, -EINVAL,
+			       "--cgroup %s: lies %zu levels deep: the first %d can be told apart",
+			       path, cgroup_levels(t->cgroup), FRBPF_CGROUP_DEPTH - 1);
+	}
 	t->record = (struct record_target){ .kind = RECORD_CGROUP, .cgroup_fd = fd };
 	code = cgroup__id("", t->cgroup, &t->cgroup_id);
 	return code ? err_set(err, code, "--cgroup %s: has no id: %s", path, strerror(-code)) : 0;

@@ -21,6 +21,7 @@ static int attach(struct scope_bpf *skel)
 {
 	const struct source_link order[] = {
 		{ skel->progs.scope_free, &skel->links.scope_free },
+		{ skel->progs.scope_exec, &skel->links.scope_exec },
 		{ skel->progs.scope_newtask, &skel->links.scope_newtask },
 	};
 
