@@ -4,6 +4,7 @@
 
 #include "cmd/cmd.h"
 #include "common/cleanup.h"
+#include "common/rights.h"
 #include "rules/diag.h"
 
 /* clang-format off */
@@ -114,6 +115,7 @@ int main(int argc, char **argv)
 {
 	static char *status_argv[] = { "status", NULL };
 
+	rights__lower();
 	if (argc < 2)
 		return cmd_status.run(1, status_argv);
 	move_command_first(argv, leading_options(argc, argv));

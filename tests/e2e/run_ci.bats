@@ -74,6 +74,11 @@ as_nobody() { # CAPABILITIES ARGUMENTS...
 	run -0 --separate-stderr as_nobody '' --when 'runqlat > 1h' -o out -- grep CapEff /proc/self/status
 	same "capabilities" "$output" "$(printf 'CapEff:\t0000000000000000')"
 	same "recorded" "$(summary .recorded out)" true
+	[[ $(summary '.sessions[].run' out) == *sched:sched_wak* ]] || fail "tracefs was not read"
+	# they are for files of the kernel: of those that the user names he may read his own
+	install -m 0600 <(echo 'for root only') "$open_dir/secret"
+	run -1 setpriv --reuid 65534 --regid 65534 --clear-groups "$open_dir/frbpf" check "$open_dir/secret"
+	[[ $output == *"Permission denied"* && $output != *"for root"* ]] || fail "$output"
 }
 
 @test "--user: the command runs as who called sudo, and the folder is theirs" {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/rights.h"
 #include "record/tracefs.h"
 
 #define TRACEFS_PATH  "/sys/kernel/tracing"
@@ -27,6 +28,7 @@ struct tracefs {
  * real uid and forgets capabilities. */
 static int open_at(const char *path)
 {
+	RAISED_RIGHTS;
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int events = -1;
 
@@ -89,6 +91,7 @@ void tracefs__free(struct tracefs *t)
 
 int tracefs__read(struct tracefs *t, const char *path, struct buf *b)
 {
+	RAISED_RIGHTS;
 	_cleanup_close_ int fd = openat(t->fd, path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -238,6 +241,13 @@ struct glob_call {
 	bool matched;
 };
 
+/* Directories of events, sorted. How many, or -1 with errno. */
+static int list_events(struct tracefs *t, const char *path, struct dirent ***ret)
+{
+	RAISED_RIGHTS;
+	return scandirat(t->fd, path, ret, is_event_dir, by_name);
+}
+
 static int glob_system(struct tracefs *t, const char *system, struct glob_call *call)
 {
 	struct dirent **entries;
@@ -245,7 +255,7 @@ static int glob_system(struct tracefs *t, const char *system, struct glob_call *
 	int n, ret = 0;
 
 	snprintf(path, sizeof(path), "events/%s", system);
-	n = scandirat(t->fd, path, &entries, is_event_dir, by_name);
+	n = list_events(t, path, &entries);
 	if (n < 0)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
 	for (int i = 0; i < n && !ret; i++) {
@@ -265,7 +275,7 @@ int tracefs__glob(struct tracefs *t, const char *system_glob, const char *name_g
 	struct dirent **entries;
 	int n, ret = 0;
 
-	n = scandirat(t->fd, "events", &entries, is_event_dir, by_name);
+	n = list_events(t, "events", &entries);
 	if (n < 0)
 		return -errno;
 	for (int i = 0; i < n && !ret; i++)

@@ -9,6 +9,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/rights.h"
 #include "detect/tracepoint/event_format.h"
 #include "detect/tracepoint/format_names.h"
 
@@ -104,6 +105,7 @@ int event_format__parse(const char *text, size_t len, struct event_format **ret)
 static int read_text(const char *system, const char *name, struct buf *ret)
 {
 	static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	RAISED_RIGHTS;
 	char path[512];
 	int err = -ENOENT;
 
