@@ -76,6 +76,14 @@ daemon_answers() {
 	no_daemon || fail "a daemon runs"
 }
 
+@test "a base that is removed ends the daemon, and another can be started" {
+	write_rules </dev/null
+	frbpf_load
+	rm -rf "${BASE:?}"
+	wait_until 20 no_daemon || fail "the daemon goes on where nobody can reach it"
+	frbpf_load
+}
+
 @test "of five stops at once none fails" {
 	local i pids=()
 	write_rules </dev/null

@@ -285,6 +285,41 @@ static void test_above(void **state)
 	check_refused(p, "above it, belongs to uid 12345");
 }
 
+/* The lock is that of the directory, whatever becomes of the file in it. */
+static void test_lock_removed(void **state)
+{
+	struct place *p = *state;
+	struct base_dir second;
+
+	assert_int_equal(base_dir__open(&p->b, p->base, &p->err), 0);
+	assert_int_equal(unlink(below(p, "lock")), 0);
+	assert_int_equal(base_dir__open(&second, p->base, &p->err), -EBUSY);
+	assert_non_null(strstr(p->err.msg, "whose lock was removed"));
+	base_dir__close(&second, true);
+	assert_true(exists(p, "incidents"));
+	base_dir__close(&p->b, false);
+}
+
+static void test_directories_removed(void **state)
+{
+	struct place *p = *state;
+	int fd;
+
+	assert_int_equal(base_dir__open(&p->b, p->base, &p->err), 0);
+	fd = base_dir__open_session(&p->b, "a", &p->err);
+	assert_true(fd >= 0);
+	assert_int_equal(base_dir__renew(&p->b, "session-a", fd, &p->err), 0);
+	assert_int_equal(rmdir(below(p, "session-a")), 0);
+	assert_int_equal(base_dir__renew(&p->b, "session-a", fd, &p->err), 1);
+	assert_true(exists(p, "session-a"));
+	assert_int_equal(base_dir__renew(&p->b, "session-a", fd, &p->err), 0);
+	close(fd);
+	assert_int_equal(rmdir(below(p, "incidents")), 0);
+	assert_int_equal(base_dir__write_manifest(&p->b, "2024010212000000", "{}", 2, &p->err), 0);
+	assert_true(exists(p, "incidents/2024010212000000.json"));
+	base_dir__close(&p->b, false);
+}
+
 static void test_not_a_directory(void **state)
 {
 	struct place *p = *state;
@@ -552,6 +587,8 @@ int main(void)
 		base_test(test_owned_by_another),
 		base_test(test_writable_by_others),
 		base_test(test_symlink),
+		base_test(test_lock_removed),
+		base_test(test_directories_removed),
 		base_test(test_above),
 		base_test(test_not_a_directory),
 		base_test(test_of_another_user),

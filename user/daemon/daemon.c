@@ -17,6 +17,7 @@
 #include "common/json_text.h"
 #include "common/log.h"
 #include "common/printable.h"
+#include "daemon/base_watch.h"
 #include "daemon/control.h"
 #include "daemon/cpu_follow.h"
 #include "daemon/daemon.h"
@@ -68,7 +69,7 @@ struct daemon {
 	struct control_client *stopping[CONTROL_CLIENTS_MAX]; /* who asked for it, answered last */
 	size_t n_stopping;
 	uint64_t started;
-	int epoll, signals;
+	int epoll, signals, base_watch;
 	bool stop, ended;
 	char stopped_by[96]; /* for the log */
 };
@@ -524,6 +525,9 @@ static int open_loop(struct daemon *d, struct err *err)
 	code = code ?: watch_fd(d, rulebook__fd(d->rulebook));
 	code = code ?: watch_fd(d, detectors__keys_fd(d->detectors));
 	code = code ?: watch_fd(d, cpu_follow__fd(d->cpus));
+	if (!code)
+		code = d->base_watch = base_watch__open(d->base.path);
+	code = code < 0 ? code : watch_fd(d, d->base_watch);
 	return code ? err_set(err, code, "epoll: %s", strerror(-code)) : 0;
 }
 
@@ -609,6 +613,19 @@ static int timeout_ms(uint64_t ns)
 	return ns / NSEC_PER_MSEC < (uint64_t)day ? (int)(ns / NSEC_PER_MSEC) + 1 : day;
 }
 
+/* Nobody can reach us any more, nor read what we log. */
+static void on_base_event(struct daemon *d)
+{
+	char gone[PATH_MAX + 16];
+
+	if (d->stop || !base_watch__lost(d->base_watch, d->base.path, gone, sizeof(gone)))
+		return;
+	log_error("%s was removed: recording ends, as no command can reach it", gone);
+	base_watch__tell(gone);
+	snprintf(d->stopped_by, sizeof(d->stopped_by), "as its base was removed");
+	d->stop = true;
+}
+
 static void follow_cpus(struct daemon *d)
 {
 	if (!cpu_follow__process(d->cpus, d->sideband, d->horizon, d->detectors))
@@ -644,6 +661,8 @@ static void serve(struct daemon *d)
 				rulebook__on_change(d->rulebook);
 			else if (ev[i].data.fd == cpu_follow__fd(d->cpus))
 				follow_cpus(d);
+			else if (ev[i].data.fd == d->base_watch)
+				on_base_event(d);
 		}
 	}
 	/* first nothing fires any more, then what has fired is written */
@@ -695,6 +714,8 @@ static void tear_down(struct daemon *d, bool undo)
 		close(d->epoll);
 	if (d->signals >= 0)
 		close(d->signals);
+	if (d->base_watch >= 0)
+		close(d->base_watch);
 }
 
 int daemon__run(const struct daemon_opts *opts, struct ruleset *rs, struct plan *plan,
@@ -704,6 +725,7 @@ int daemon__run(const struct daemon_opts *opts, struct ruleset *rs, struct plan 
 			    .tracefs = tracefs,
 			    .epoll = -1,
 			    .signals = -1,
+			    .base_watch = -1,
 			    .base = { .fd = -1, .lock_fd = -1, .incidents_fd = -1 } };
 	struct err err = { 0 };
 	int code;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "common/realtime.h"
 #include "daemon/dumper.h"
 
@@ -19,6 +20,18 @@ uint64_t dumper__memory_of_all(void)
 	return session__memory_of_all();
 }
 
+static void renew_dir(struct dumper *d)
+{
+	char name[NAME_MAX];
+	struct err err = { 0 };
+
+	snprintf(name, sizeof(name), "session-%s", d->session->name);
+	if (base_dir__renew(d->env->base, name, d->dir_fd, &err) > 0)
+		log_warn("%s/%s was removed: it is made again", d->env->base->path, name);
+	else if (err.msg[0])
+		log_error("%s", err.msg);
+}
+
 static void write_part(struct dumper *d)
 {
 	struct dump_job job = {
@@ -32,6 +45,7 @@ static void write_part(struct dumper *d)
 
 	if (d->inc->freeze.live)
 		freeze__copy_live(d->session, d->shots);
+	renew_dir(d);
 	dump__write(&job, &d->inc->results[d->index]);
 	for (size_t c = 0; !d->inc->freeze.live && c < d->session->n_cpus; c++) {
 		if (d->shots[c].paused) /* not one that came on line after the freeze */

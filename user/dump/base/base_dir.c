@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -97,6 +98,17 @@ static int lock_base(struct base_dir *b, struct err *err)
 				       strerror(errno));
 		b->created = false; /* whoever was faster with the lock has it now */
 		return err_set(err, -EBUSY, "another frbpf (pid %d) owns %s", read_pid(b->lock_fd),
+			       b->path);
+	}
+	/* and of the directory: the file may have been removed, and this be a new one */
+	if (flock(b->fd, LOCK_EX | LOCK_NB) < 0) {
+		int code = -errno;
+
+		unlinkat(b->fd, "lock", 0);
+		b->created = false;
+		if (code != -EWOULDBLOCK)
+			return err_set(err, code, "cannot lock %s: %s", b->path, strerror(-code));
+		return err_set(err, -EBUSY, "another frbpf owns %s, whose lock was removed: end it",
 			       b->path);
 	}
 	n = snprintf(pid, sizeof(pid), "%d\n", getpid());
@@ -218,6 +230,25 @@ int base_dir__open_session(const struct base_dir *b, const char *name, struct er
 	snprintf(dir, sizeof(dir), "session-%s", name);
 	snprintf(shown, sizeof(shown), "%s/%s", b->path, dir);
 	return open_dir(b->fd, dir, shown, &created, err);
+}
+
+int base_dir__renew(const struct base_dir *b, const char *name, int fd, struct err *err)
+{
+	_cleanup_close_ int again = -1;
+	char shown[PATH_MAX + NAME_MAX];
+	struct stat is, was;
+	bool created;
+
+	if (fstat(fd, &was) == 0 && fstatat(b->fd, name, &is, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    is.st_dev == was.st_dev && is.st_ino == was.st_ino)
+		return 0;
+	snprintf(shown, sizeof(shown), "%s/%s", b->path, name);
+	again = open_dir(b->fd, name, shown, &created, err);
+	if (again < 0)
+		return TAKE_FD(again);
+	if (dup3(again, fd, O_CLOEXEC) < 0)
+		return err_set(err, -errno, "%s: %s", shown, strerror(errno));
+	return 1;
 }
 
 struct name_search {
@@ -367,8 +398,10 @@ int base_dir__write_manifest(const struct base_dir *b, const char *name, const c
 			     size_t len, struct err *err)
 {
 	char file[64];
-	int ret;
+	int ret = base_dir__renew(b, "incidents", b->incidents_fd, err);
 
+	if (ret < 0)
+		return ret;
 	snprintf(file, sizeof(file), "%s.json", name);
 	ret = write_whole(b, b->incidents_fd, "incidents/", file, text, len, err);
 	if ((ret == -ENOSPC || ret == -EDQUOT) && base_dir__promote_draft(b, name, text, len) == 0)

@@ -2,7 +2,8 @@
 /*
  * The base directory of a daemon, and the only place where its layout is known:
  *
- *	BASE/lock                          held while a daemon owns the base; its pid
+ *	BASE/lock                          held, as is the directory itself, while a daemon owns
+ *	                                   the base; its pid
  *	BASE/control                       socket of the commands
  *	BASE/state.json                    what outlives the daemon, see daemon/saved_state.h
  *	BASE/clock.json                    how old the base is, see base_clock.h
@@ -51,6 +52,10 @@ int base_dir__create(struct base_dir *b, const char *path, struct err *err);
 
 /* Open, create if need be, the directory of session @name. Returns the fd or negative errno. */
 int base_dir__open_session(const struct base_dir *b, const char *name, struct err *err);
+
+/* Where the directory @name of the base has been removed, or is another than @fd has open, make it again;
+ * @fd has it open then. Returns 1 if it was, 0, or negative errno with words. */
+int base_dir__renew(const struct base_dir *b, const char *name, int fd, struct err *err);
 
 /* A name for an incident at @realtime_ns that no file of the base has and that was not given away
  * before: later by hundredths of a second where needed. */
