@@ -76,6 +76,18 @@ daemon_answers() {
 	no_daemon || fail "a daemon runs"
 }
 
+@test "directories that are removed under the daemon are made again for the next dump" {
+	local files
+	write_rules </dev/null
+	frbpf_load
+	rm -r "$BASE/session-cpu" "$BASE/incidents"
+	files=$(frbpf dump)
+	same "files" "$(wc -l <<<"$files")" 2
+	[[ -s $(head -1 <<<"$files") ]] || fail "no file $files"
+	wait_for_incident "$BASE" 1
+	grep -q 'session-cpu was removed: it is made again' "$BASE/output"
+}
+
 @test "a base that is removed ends the daemon, and another can be started" {
 	write_rules </dev/null
 	frbpf_load

@@ -317,6 +317,11 @@ static void test_directories_removed(void **state)
 	assert_int_equal(rmdir(below(p, "incidents")), 0);
 	assert_int_equal(base_dir__write_manifest(&p->b, "2024010212000000", "{}", 2, &p->err), 0);
 	assert_true(exists(p, "incidents/2024010212000000.json"));
+	assert_int_equal(unlink(below(p, "incidents/2024010212000000.json")), 0);
+	assert_int_equal(rmdir(below(p, "incidents")), 0);
+	assert_int_equal(base_dir__write_draft(&p->b, "2024010212000000", "{}", 2, &p->err), 0);
+	assert_int_equal(base_dir__write_manifest(&p->b, "2024010212000000", "{}", 2, &p->err), 0);
+	assert_true(exists(p, "incidents/2024010212000000.json"));
 	base_dir__close(&p->b, false);
 }
 

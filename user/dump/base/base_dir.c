@@ -347,8 +347,10 @@ int base_dir__write_draft(const struct base_dir *b, const char *name, const char
 {
 	static const char spare[BASE_DIR_DRAFT_SPARE] = { [0 ... sizeof(spare) - 1] = '\n' };
 	char draft[64];
-	int fd, ret;
+	int fd, ret = base_dir__renew(b, "incidents", b->incidents_fd, err);
 
+	if (ret < 0)
+		return ret;
 	format_draft(name, draft);
 	fd = openat(b->incidents_fd, draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
