@@ -388,7 +388,7 @@ need_loadable_module() { # NAME
 	if (($(count alpha "$pid" burn_alpha) < 20)); then
 		jq -e '.sessions[].sideband.incomplete' "$BASE"/incidents/*.json
 	fi
-	rm -rf "$BASE"/incidents/*
+	rm -rf "$BASE"/incidents/* "$BASE"/session-*/perf.data.*
 	frbpf_stop
 	record
 	line=$(image alpha 0.3)

@@ -315,13 +315,13 @@ load run_helpers
 		        sent = True
 		print(out.decode(), "status", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 	EOF
-	run -0 timeout 60 python3 terminal.py "$FRBPF" run --when 'runqlat > 1h' -o "$OUT" -- python3 count.py 3>&-
+	run -0 timeout 60 python3 terminal.py "$FRBPF" run --when 'runqlat > 10s' -o "$OUT" -- python3 count.py 3>&-
 	[[ $output == *True* && $output == *"hits 1"* && $output == *"status 0"* ]] || fail "$output"
 	same "ended by" "$(summary .ended_by)" command
 }
 
 @test "the command starts with the signals that we were given" {
-	run -0 frbpf_run --when 'runqlat > 1h' -o "$OUT" -- grep -E '^Sig(Blk|Ign)' /proc/self/status
+	run -0 frbpf_run --when 'runqlat > 10s' -o "$OUT" -- grep -E '^Sig(Blk|Ign)' /proc/self/status
 	same "masks" "$output" "$(timeout 9 grep -E '^Sig(Blk|Ign)' /proc/self/status 3>&-; echo "frbpf: $OUT")"
 }
 
