@@ -39,8 +39,9 @@ SAN_FLAGS := $(if $(SAN),-O1 -fsanitize=address$(,)undefined -fno-sanitize-recov
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
 	    -Wno-unused-parameter -Wno-missing-field-initializers
-ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DFRBPF_VERSION='"$(VERSION)"' $(WARNINGS) \
+ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) \
 	      -Iuser -Ibpf -I$(O)/bpf $(CFLAGS) $(SAN_FLAGS)
+VERSION_FLAG := -DFRBPF_VERSION='"$(VERSION)"'
 LIBS     := -lbpf -ldw -lelf -ltraceevent -lcap -ljansson -lz -lm -lpthread -ldl
 
 # frbpf itself
@@ -72,7 +73,7 @@ WORKLOADS += $(patsubst tests/workloads/%.cc,$(O)/tests/workloads/%,$(wildcard t
 endif
 FUZZ_BINS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help check soak quickstart deps unit workloads fuzz bench install uninstall clean format tools-check
+.PHONY: all FORCE help check soak quickstart deps unit workloads fuzz bench install uninstall clean format tools-check
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -90,6 +91,14 @@ $(O)/%.o: %.c | $(SKELS)
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+# Compiled again when the version is another one.
+$(O)/user/common/version.o: ALL_CFLAGS += $(VERSION_FLAG)
+$(O)/user/common/version.o: $(O)/version
+$(O)/version: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
+FORCE:
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call msg,BPF,$@)
@@ -136,7 +145,7 @@ $(O)/tests/helpers/%: tests/helpers/%.c $(LIB)
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(SRCS)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE -DFRBPF_VERSION='"$(VERSION)"' -g -O1 -Iuser -Ibpf \
+	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE $(VERSION_FLAG) -g -O1 -Iuser -Ibpf \
 		-fsanitize=fuzzer$(,)address$(,)undefined -fno-sanitize-recover=all \
 		$< $$(sed -n 's|.*fuzz-sources: *\(.*\) \*/|\1|p' $<) \
 		$$(sed -n 's|.*fuzz-libs: *\(.*\) \*/|\1|p' $<) -o $@

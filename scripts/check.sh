@@ -329,11 +329,14 @@ e2e_job() { # NUMBER in e2e_files
 		ASAN_OPTIONS="log_path=$dir/sanitizer" \
 		UBSAN_OPTIONS="print_stacktrace=1:log_path=$dir/sanitizer" bats --tap "${e2e_files[$1]}"
 	status=$?
-	mapfile -t pids < <(leftovers "$dir")
-	if ((${#pids[@]})); then
-		ps -o pid,args -p "${pids[*]}" >"$dir/left"
-		kill -KILL "${pids[@]}" 2>/dev/null
-	fi
+	# what ends by itself once its test's directory is gone may need a moment
+	for _ in {1..100}; do
+		mapfile -t pids < <(leftovers "$dir")
+		((${#pids[@]})) || return $status
+		sleep 0.1
+	done
+	ps -o pid,args -p "${pids[*]}" >"$dir/left"
+	kill -KILL "${pids[@]}" 2>/dev/null
 	return $status
 }
 

@@ -5,6 +5,7 @@
 #include "cmd/cmd.h"
 #include "common/cleanup.h"
 #include "common/rights.h"
+#include "common/version.h"
 #include "rules/diag.h"
 
 /* clang-format off */
@@ -123,7 +124,7 @@ int main(int argc, char **argv)
 	    strcmp(argv[1], "help") == 0)
 		return help(argc - 1, argv + 1);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
-		printf("frbpf %s\n", FRBPF_VERSION);
+		printf("frbpf %s\n", frbpf_version);
 		return EXIT_DONE;
 	}
 	if (argv[1][0] == '-') /* as perf daemon: options without a command ask for the status */

@@ -286,7 +286,8 @@ has_no_more_files() { # PID N
 	same rule "$(manifest "$(incidents "$BASE")" rule)" bad
 	# it may have ended before it was looked up, which is said then
 	run -0 frbpf ls
-	[[ $output == *"app:answer, 1s by "[a-z]*"tid "* && $output != *" by  "* ]] || fail "$output"
+	[[ $output == *"app:answer, 1s by "[a-z]*"tid "* || $output == *"by tid "*", which had ended"* ]] || fail "$output"
+	[[ $output != *" by  "* ]] || fail "$output"
 	run -0 frbpf show
 	[[ $output == *"  subject "*"uid 0"* ]] || fail "$output"
 	run -1 --separate-stderr frbpf trigger

@@ -4,6 +4,7 @@
 #include "common/json_text.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/version.h"
 #include "daemon/held_back.h"
 #include "daemon/memory_report.h"
 #include "daemon/status.h"
@@ -194,7 +195,7 @@ json_t *status__make(const struct status_sources *s, bool held)
 	return json_pack(
 		"{s:b, s:i, s:o, s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ok",
 		1, "pid", (int)getpid(), "base", json_text_or_null(s->base), "config",
-		json_text_or_null(s->rules_path), "version", FRBPF_VERSION, "uptime_ns",
+		json_text_or_null(s->rules_path), "version", frbpf_version, "uptime_ns",
 		(json_int_t)(now_ns() - s->started), "memory",
 		memory_report__json(s->sideband, g->max_memory), "sessions", sessions, "rules",
 		rules, "mutes", overlay__mutes(s->overlay, g->rules), "triggers", json_triggers(s),

@@ -4,14 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/version.h"
 #include "perfdata/encode.h"
 #include "perfdata/header_bits.h"
 #include "perfdata/host_files.h"
 #include "perfdata/host_sections.h"
-
-#ifndef FRBPF_VERSION
-#define FRBPF_VERSION "unknown"
-#endif
 
 #define CPUS_MAX 65536
 
@@ -36,7 +33,7 @@ static int add_osrelease(const struct host_env *env, struct buf *b)
 
 static int add_version(const struct host_env *env, struct buf *b)
 {
-	return encode__string(b, FRBPF_VERSION);
+	return encode__string(b, frbpf_version);
 }
 
 static int add_arch(const struct host_env *env, struct buf *b)

@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/json_text.h"
 #include "common/utc.h"
+#include "common/version.h"
 #include "dump/base/base_clock.h"
 #include "dump/base/manifest.h"
 #include "dump/incident/stack_frames.h"
@@ -347,7 +348,7 @@ static json_t *make_manifest(const struct base_dir *base, const struct incident 
 	json_t *j;
 
 	j = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:I, s:o, s:o, s:o, s:[]}",
-		      "schema", MANIFEST_SCHEMA, "incident", inc->name, "frbpf", FRBPF_VERSION,
+		      "schema", MANIFEST_SCHEMA, "incident", inc->name, "frbpf", frbpf_version,
 		      "host", json_host(hostname), "time", json_time(inc, inc->triggers[0].t.time),
 		      "triggers", json_triggers(inc, inc->triggers, inc->n_triggers), "names",
 		      inc->names	   ? "pending"

@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/cpus.h"
 #include "common/escape.h"
+#include "common/version.h"
 #include "run/baseline/series.h"
 
 #define CPUINFO_MAX (8 << 20)
@@ -105,7 +106,7 @@ int series__describe(char *const *command, const struct run_opts *opts,
 {
 	int err;
 
-	*ret = (struct series){ .version = strdup(FRBPF_VERSION),
+	*ret = (struct series){ .version = strdup(frbpf_version),
 				.created = clock_ns(CLOCK_REALTIME),
 				.matches_only = opts->matches_only };
 	err = ret->version ? describe_machine(ret) : -ENOMEM;

@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/escape.h"
 #include "common/utc.h"
+#include "common/version.h"
 #include "daemon/held_back.h"
 #include "rules/units.h"
 #include "run/report/report.h"
@@ -215,7 +216,7 @@ int report_json(const struct outcome *o, struct buf *b)
 
 	j = json_pack("{s:i, s:s, s:b, s:o, s:i, s:b, s:o, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:I, "
 		      "s:I, s:I, s:o, s:o, s:o}",
-		      "schema", REPORT_SCHEMA, "frbpf", FRBPF_VERSION, "recorded", o->recorded,
+		      "schema", REPORT_SCHEMA, "frbpf", frbpf_version, "recorded", o->recorded,
 		      "reason", o->recorded ? json_null() : report__text(o->reason), "exit_status",
 		      outcome__exit_status(o), "fired", outcome__fired(o), "command",
 		      json_command(o), "scope", json_scope(o), "started",
