@@ -41,7 +41,6 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvl
 	    -Wno-unused-parameter -Wno-missing-field-initializers
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) \
 	      -Iuser -Ibpf -I$(O)/bpf $(CFLAGS) $(SAN_FLAGS)
-VERSION_FLAG := -DFRBPF_VERSION='"$(VERSION)"'
 LIBS     := -lbpf -ldw -lelf -ltraceevent -lcap -ljansson -lz -lm -lpthread -ldl
 
 # frbpf itself
@@ -93,7 +92,7 @@ $(O)/%.o: %.c | $(SKELS)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 # Compiled again when the version is another one.
-$(O)/user/common/version.o: ALL_CFLAGS += $(VERSION_FLAG)
+$(O)/user/common/version.o: ALL_CFLAGS += -DFRBPF_VERSION='"$(VERSION)"'
 $(O)/user/common/version.o: $(O)/version
 $(O)/version: FORCE
 	$(Q)mkdir -p $(@D)
@@ -140,15 +139,14 @@ $(O)/tests/helpers/%: tests/helpers/%.c $(LIB)
 
 # A fuzz target is built with the sanitizers, together with the sources it names in its first lines:
 #   /* fuzz-sources: user/rules/config.c ... */
-# and with the libraries, if any:
-#   /* fuzz-libs: -ljansson */
-$(O)/tests/fuzz/%: tests/fuzz/%.c $(SRCS)
+# What these need besides comes from the library, without sanitizers.
+$(O)/tests/fuzz/%: tests/fuzz/%.c $(SRCS) $(LIB)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE $(VERSION_FLAG) -g -O1 -Iuser -Ibpf \
+	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE -g -O1 -Iuser -Ibpf \
 		-fsanitize=fuzzer$(,)address$(,)undefined -fno-sanitize-recover=all \
 		$< $$(sed -n 's|.*fuzz-sources: *\(.*\) \*/|\1|p' $<) \
-		$$(sed -n 's|.*fuzz-libs: *\(.*\) \*/|\1|p' $<) -o $@
+		$(LIB) $(LIBS) -o $@
 
 unit: $(UNIT_BINS)
 workloads: $(WORKLOADS) $(HELPERS)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Baseline files: what is accepted is written as what was read, and can be compared with itself. */
-/* fuzz-sources: user/run/baseline/baseline.c user/run/baseline/series.c user/run/baseline/compare.c user/run/baseline/metric.c user/run/baseline/ratio.c user/run/baseline/histogram.c user/common/escape.c user/common/buf.c user/common/err.c user/common/version.c user/common/cpus.c */
-/* fuzz-libs: -ljansson -lm */
+/* fuzz-sources: user/run/baseline/baseline.c user/run/baseline/series.c user/run/baseline/compare.c user/run/baseline/metric.c user/run/baseline/ratio.c user/run/baseline/histogram.c user/common/escape.c user/common/buf.c user/common/err.c user/common/cpus.c */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
