@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <cmocka.h>
 
 #include "common/buf.h"
+#include "dump/base/base_scan.h"
 #include "dump/base/manifest.h"
 #include "rules/units.h"
 
@@ -402,6 +404,80 @@ static void test_failed_session(void **state)
 	check_text(s, "sessions.1.error", "no space");
 }
 
+/* ---- one that is removed ---- */
+
+static void remove_it(struct scene *s)
+{
+	struct base_scan scan;
+	uint64_t failed;
+
+	assert_int_equal(base_scan__read(&s->base, &scan), 0);
+	for (size_t i = 0; i < scan.n; i++)
+		assert_int_equal(base_scan__remove(&scan, &scan.v[i], &failed), 0);
+	base_scan__free(&scan);
+}
+
+static bool is_listed(const struct scene *s)
+{
+	return base_dir__has_manifest(&s->base, s->inc->name);
+}
+
+struct removal {
+	struct scene *s;
+	pthread_t thread;
+	bool joined;
+};
+
+static void *remove_in_thread(void *arg)
+{
+	remove_it(arg);
+	return NULL;
+}
+
+/* A removal that begins now cannot end before the manifest is written. */
+static int edit_while_removed(json_t *manifest, void *arg)
+{
+	struct removal *r = arg;
+	struct timespec until;
+
+	assert_int_equal(pthread_create(&r->thread, NULL, remove_in_thread, r->s), 0);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += 200000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	r->joined = pthread_timedjoin_np(r->thread, NULL, &until) == 0;
+	return json_object_set_new(manifest, "more", json_true()) ? -ENOMEM : 1;
+}
+
+static void test_removed_while_edited(void **state)
+{
+	struct removal r = { .s = *state };
+	struct err err = { 0 };
+
+	write_it(r.s);
+	assert_int_equal(manifest__edit(&r.s->base, r.s->inc->name, edit_while_removed, &r, &err),
+			 0);
+	assert_false(r.joined);
+	assert_int_equal(pthread_join(r.thread, NULL), 0);
+	assert_false(is_listed(r.s));
+}
+
+static void test_removed_stays_removed(void **state)
+{
+	struct scene *s = *state;
+	const struct frbpf_held held = { .count = 3 };
+	struct err err = { 0 };
+
+	write_it(s);
+	assert_int_equal(manifest__write(&s->base, s->inc, "db1", &err), 0);
+	assert_true(is_listed(s));
+	remove_it(s);
+	assert_int_equal(manifest__write(&s->base, s->inc, "db1", &err), 0);
+	assert_int_equal(manifest__suppressed(&s->base, s->inc->name, "slow", &held, OFFSET, &err),
+			 -ENOENT);
+	assert_false(is_listed(s));
+}
+
 /* ---- what is no UTF-8 ---- */
 
 static void test_bytes_of_tasks(void **state)
@@ -511,6 +587,8 @@ int main(void)
 		manifest_test(test_contradicted),
 		manifest_test(test_cpus),
 		manifest_test(test_failed_session),
+		manifest_test(test_removed_while_edited),
+		manifest_test(test_removed_stays_removed),
 		manifest_test(test_bytes_of_tasks),
 		manifest_test(test_bytes_of_names),
 		manifest_test(test_bytes_of_the_base),

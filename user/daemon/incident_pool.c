@@ -62,7 +62,7 @@ static struct incident *begin(struct incident_pool *p, struct generation *g, uin
 		inc->sessions = sessions;
 		inc->reason[0] = inc->name[0] = '\0';
 		inc->manual = inc->manifest_stale = inc->reported = false;
-		inc->names_missing = inc->drafted = false;
+		inc->names_missing = inc->drafted = inc->listed = false;
 		inc->n_triggers = inc->n_merged = inc->more_merged = 0;
 		drop_stacks(inc);
 		return inc;

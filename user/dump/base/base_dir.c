@@ -268,17 +268,35 @@ static void look_in_session(int fd, const char *name, void *arg)
 		search->found = true;
 }
 
+static pthread_mutex_t manifests_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void base_dir__lock_manifests(void)
+{
+	pthread_mutex_lock(&manifests_lock);
+}
+
+void base_dir__unlock_manifests(void)
+{
+	pthread_mutex_unlock(&manifests_lock);
+}
+
+bool base_dir__has_manifest(const struct base_dir *b, const char *name)
+{
+	char manifest[64];
+
+	snprintf(manifest, sizeof(manifest), "%s.json", name);
+	return faccessat(b->incidents_fd, manifest, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static bool name_taken(const struct base_dir *b, const char *name)
 {
 	struct name_search search = { .name = name };
-	char manifest[64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(b->names); i++) {
 		if (strcmp(b->names[i], name) == 0)
 			return true;
 	}
-	snprintf(manifest, sizeof(manifest), "%s.json", name);
-	if (faccessat(b->incidents_fd, manifest, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	if (base_dir__has_manifest(b, name))
 		return true;
 	each_entry(b->fd, look_in_session, &search);
 	return search.found;

@@ -77,6 +77,12 @@ void base_dir__drop_draft(const struct base_dir *b, const char *name);
 int base_dir__promote_draft(const struct base_dir *b, const char *name, const char *text,
 			    size_t len);
 
+/* Held around reading a manifest and writing it again, and by what removes one: nobody brings a manifest
+ * back that is gone. Of all bases: a process has one. */
+void base_dir__lock_manifests(void);
+void base_dir__unlock_manifests(void);
+bool base_dir__has_manifest(const struct base_dir *b, const char *name);
+
 /* Write BASE/incidents/NAME.json whole: temporary name, fsync, rename, fsync; in the place of its
  * draft where the disk has none for another file. Replaces only a manifest of that very incident. */
 int base_dir__write_manifest(const struct base_dir *b, const char *name, const char *text,

@@ -194,9 +194,13 @@ int base_scan__remove(const struct base_scan *s, const struct base_incident *inc
 	*ret_failed = 0;
 	snprintf(gone, sizeof(gone), BASE_DIR_GONE_PREFIX "%s.json", inc->name);
 	snprintf(file, sizeof(file), "%s.json", inc->name);
-	if (inc->files & BASE_MANIFEST && renameat(dir, file, dir, gone) < 0 && errno != ENOENT) {
+	base_dir__lock_manifests();
+	if (inc->files & BASE_MANIFEST && renameat(dir, file, dir, gone) < 0 && errno != ENOENT)
+		err = -errno;
+	base_dir__unlock_manifests();
+	if (err) {
 		*ret_failed = 1;
-		return -errno;
+		return err;
 	}
 	fsync(dir); /* nobody may see the manifest again, whose dumps are going */
 	snprintf(file, sizeof(file), BASE_DIR_DRAFT_PREFIX "%s.json", inc->name);

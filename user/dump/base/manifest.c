@@ -277,6 +277,7 @@ static int no_memory(const char *name, struct err *err)
 		       name);
 }
 
+/* @j is taken over; the caller holds the lock of manifests. */
 static int write_manifest(const struct base_dir *base, const char *name, json_t *j, struct err *err)
 {
 	_cleanup_free_ char *text = j ? json_dumps(j, JSON_INDENT(2)) : NULL;
@@ -287,10 +288,28 @@ static int write_manifest(const struct base_dir *base, const char *name, json_t 
 	return base_dir__write_manifest(base, name, text, strlen(text), err);
 }
 
+int manifest__edit(const struct base_dir *base, const char *name, manifest_edit_fn edit, void *arg,
+		   struct err *err)
+{
+	json_t *j;
+	int ret;
+
+	base_dir__lock_manifests();
+	j = read_manifest(base, name);
+	ret = json_is_object(j) ? edit(j, arg) : -ENOENT;
+	if (ret == -ENOMEM)
+		no_memory(name, err);
+	if (ret > 0)
+		ret = write_manifest(base, name, json_incref(j), err);
+	base_dir__unlock_manifests();
+	json_decref(j);
+	return ret;
+}
+
 /* What stands there of an incident whose manifest was written before. */
 static json_t *kept_suppressed(const struct base_dir *base, const struct incident *inc)
 {
-	json_t *old = inc->reported ? read_manifest(base, inc->name) : NULL;
+	json_t *old = inc->listed ? read_manifest(base, inc->name) : NULL;
 	json_t *list = json_incref(json_object_get(old, "suppressed"));
 
 	json_decref(old);
@@ -309,26 +328,40 @@ static json_t *json_held(const char *rule, const struct frbpf_held *held, uint64
 			 "largest", largest);
 }
 
-int manifest__suppressed(const struct base_dir *base, const char *name, const char *rule,
-			 const struct frbpf_held *held, uint64_t realtime_offset, struct err *err)
+struct suppressed_edit {
+	const char *rule;
+	const struct frbpf_held *held;
+	uint64_t realtime_offset;
+};
+
+static int edit_suppressed(json_t *manifest, void *arg)
 {
-	json_t *j = read_manifest(base, name), *list = json_object_get(j, "suppressed"), *v;
+	const struct suppressed_edit *e = arg;
+	json_t *list = json_object_get(manifest, "suppressed"), *v;
 	size_t i;
 
-	if (!j)
-		return -ENOENT;
 	if (!json_is_array(list)) {
 		list = json_array();
-		json_object_set_new(j, "suppressed", list);
+		if (json_object_set_new(manifest, "suppressed", list))
+			return -ENOMEM;
 	}
 	json_array_foreach (list, i, v) {
-		if (strcmp(json_string_value(json_object_get(v, "rule")) ?: "", rule) == 0) {
+		if (strcmp(json_string_value(json_object_get(v, "rule")) ?: "", e->rule) == 0) {
 			json_array_remove(list, i);
 			break;
 		}
 	}
-	json_array_append_new(list, json_held(rule, held, realtime_offset));
-	return write_manifest(base, name, j, err);
+	if (json_array_append_new(list, json_held(e->rule, e->held, e->realtime_offset)))
+		return -ENOMEM;
+	return 1;
+}
+
+int manifest__suppressed(const struct base_dir *base, const char *name, const char *rule,
+			 const struct frbpf_held *held, uint64_t realtime_offset, struct err *err)
+{
+	struct suppressed_edit edit = { rule, held, realtime_offset };
+
+	return manifest__edit(base, name, edit_suppressed, &edit, err);
 }
 
 static bool is_contradicted(const struct incident *inc)
@@ -379,9 +412,19 @@ int manifest__draft(const struct base_dir *base, const struct incident *inc, con
 	return base_dir__write_draft(base, inc->name, text, strlen(text), err);
 }
 
-int manifest__write(const struct base_dir *base, const struct incident *inc, const char *hostname,
+int manifest__write(const struct base_dir *base, struct incident *inc, const char *hostname,
 		    struct err *err)
 {
-	return write_manifest(base, inc->name,
-			      make_manifest(base, inc, hostname, json_sessions(base, inc)), err);
+	int ret = 0;
+
+	base_dir__lock_manifests();
+	if (!inc->listed || base_dir__has_manifest(base, inc->name)) {
+		json_t *sessions = json_sessions(base, inc);
+
+		ret = write_manifest(base, inc->name, make_manifest(base, inc, hostname, sessions),
+				     err);
+		inc->listed = inc->listed || !ret;
+	}
+	base_dir__unlock_manifests();
+	return ret;
 }

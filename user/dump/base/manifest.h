@@ -7,6 +7,8 @@
 #ifndef FRBPF_DUMP_BASE_MANIFEST_H
 #define FRBPF_DUMP_BASE_MANIFEST_H
 
+#include <jansson.h>
+
 #include "dump/base/base_dir.h"
 #include "dump/incident/incident.h"
 
@@ -19,9 +21,18 @@
 int manifest__draft(const struct base_dir *base, const struct incident *inc, const char *hostname,
 		    struct err *err);
 
-/* Write the manifest of a WRITTEN incident, or write it again with what was merged since. */
-int manifest__write(const struct base_dir *base, const struct incident *inc, const char *hostname,
+/* Write the manifest of a WRITTEN incident, or write it again with what was merged since. One that was
+ * written and is gone stays gone: 0. */
+int manifest__write(const struct base_dir *base, struct incident *inc, const char *hostname,
 		    struct err *err);
+
+/* Changes @manifest. 1: it is to be written; 0: it stays as it is; or negative errno. */
+typedef int (*manifest_edit_fn)(json_t *manifest, void *arg);
+/* Read the manifest of incident @name, change it, and write it again; nobody removes it meanwhile.
+ * 0, -ENOENT: there is none any more, or it cannot be read; what @edit said; or why it cannot be
+ * written. */
+int manifest__edit(const struct base_dir *base, const char *name, manifest_edit_fn edit, void *arg,
+		   struct err *err);
 
 /* Say in the manifest of incident @name what was held back of its rule @rule until the rule fired
  * again, or until now: replaces what stood there of that rule, and stays when the manifest is written

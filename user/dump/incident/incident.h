@@ -134,6 +134,7 @@ struct incident {
 	bool names_missing; /* some could not be asked for */
 	bool manifest_stale; /* the manifest on disk does not say everything */
 	bool reported;	     /* collected once; the collector's */
+	bool listed;	     /* its manifest was written; the collector's */
 };
 
 /* From when on the triggers ask to see what happened: the earliest trigger - pre, or where no `pre` is
