@@ -168,6 +168,21 @@ static void test_after_the_manifest(void **state)
 	assert_true(has(p, "incidents/" NAME ".json"));
 }
 
+/* The recorder was killed while others were asked for names. */
+static void test_while_names_are_looked_up(void **state)
+{
+	struct place *p = *state;
+	json_t *j;
+
+	put(p, "incidents/" NAME ".json", "{\"schema\": 1, \"names\": \"pending\", \"x\": 1}");
+	put(p, "incidents/" OTHER ".json", "{\"schema\": 1, \"names\": \"complete\"}");
+	recover(p, (struct recovery_report){ 0 });
+	j = manifest(p);
+	assert_string_equal(json_string_value(json_object_get(j, "names")), "partial");
+	assert_int_equal(json_integer_value(json_object_get(j, "x")), 1);
+	json_decref(j);
+}
+
 /* The disk has no room for another file: the draft's is the manifest's. */
 static void test_manifest_in_the_place_of_its_draft(void **state)
 {
@@ -198,6 +213,7 @@ int main(void)
 		place_test(test_without_a_draft),
 		place_test(test_within_a_removal),
 		place_test(test_after_the_manifest),
+		place_test(test_while_names_are_looked_up),
 		place_test(test_manifest_in_the_place_of_its_draft),
 	};
 

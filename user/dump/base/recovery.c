@@ -102,6 +102,26 @@ static void remove_rest(const struct base_scan *s, const struct base_incident *i
 		ret->removed++;
 }
 
+/* Nobody asks for them any more. */
+static int edit_names(json_t *manifest, void *arg)
+{
+	const char *names = json_string_value(json_object_get(manifest, "names"));
+
+	if (!names || strcmp(names, "pending") != 0)
+		return 0;
+	return json_object_set_new(manifest, "names", json_string("partial")) ? -ENOMEM : 1;
+}
+
+static void settle(const struct base_dir *b, const char *name, struct recovery_report *ret)
+{
+	struct err err = { 0 };
+	int code = manifest__edit(b, name, edit_names, NULL, &err);
+
+	if (code && code != -ENOENT) /* not ours to judge: what cannot be read stays */
+		ret->failed++;
+	base_dir__drop_draft(b, name);
+}
+
 int recovery__run(const struct base_dir *b, struct recovery_report *ret)
 {
 	struct base_scan s;
@@ -114,7 +134,7 @@ int recovery__run(const struct base_dir *b, struct recovery_report *ret)
 		if (inc->files & BASE_GONE)
 			remove_rest(&s, inc, ret);
 		else if (inc->files & BASE_MANIFEST)
-			base_dir__drop_draft(b, inc->name);
+			settle(b, inc->name, ret);
 		else if (inc->n_dumps)
 			finish(&s, inc, ret);
 		else

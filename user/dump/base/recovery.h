@@ -12,12 +12,12 @@ struct recovery_report {
 	size_t finished; /* got their manifest, from their draft */
 	size_t adopted;	 /* got one that only names their files: nothing else is known of them */
 	size_t removed;	 /* were being removed, or had no whole file yet */
-	size_t failed;	 /* were left as they are */
+	size_t failed;	 /* were left as they are, or with names that are "pending" for good */
 };
 
 /*
  * Finish every incident that has files and no manifest, and remove what is left of those that were
- * being removed or had no file yet. A manifest that is made here says "recovered": true. 0, or why
+ * being removed or had no file yet. Names of functions that were being looked up stay "partial". A manifest that is made here says "recovered": true. 0, or why
  * the base cannot be read.
  */
 int recovery__run(const struct base_dir *b, struct recovery_report *ret);
