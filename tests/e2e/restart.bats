@@ -61,6 +61,28 @@ has_state() {
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
 }
 
+@test "what escalates breaks a cooldown that began before kill -9" {
+	write_rules <<-'EOF'
+		[daemon]
+		merge = 0
+
+		[rule-late]
+		when = app:late > 10ms
+		cooldown = 1h
+	EOF
+	frbpf_load
+	frbpf trigger late 20ms
+	wait_for_incident "$BASE" 1
+	kill_daemon
+	frbpf_load
+	frbpf trigger late 70ms
+	between "$(held_back cooldown)" 1 1 "held back by the cooldown"
+	frbpf trigger late 90ms
+	wait_for_incident "$BASE" 2
+	last=$(incidents "$BASE" | tail -n 1)
+	same "it broke the cooldown" "$(jq .triggers[0].escalated "$BASE/incidents/$last.json")" true
+}
+
 @test "a cooldown per process and max-dumps outlive kill -9" {
 	rules $'cooldown = 1h per comm\nmax-dumps = 5 in 1h'
 	frbpf_load

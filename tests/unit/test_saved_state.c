@@ -24,7 +24,9 @@ static struct saved_state make(void)
 	k.rules = calloc(2, sizeof(*k.rules));
 	k.cooling = calloc(2, sizeof(*k.cooling));
 	assert_true(k.rules && k.cooling);
-	k.rules[0] = (struct saved_rule){ .id = 0xfedcba9876543210, .last_fired = 490 * S };
+	k.rules[0] = (struct saved_rule){ .id = 0xfedcba9876543210,
+					  .last_fired = 490 * S,
+					  .bar = 21000000 };
 	dump_log__note(&k.rules[0].dumps, 480 * S);
 	dump_log__note(&k.rules[0].dumps, 490 * S);
 	k.rules[1] = (struct saved_rule){ .id = 7 };
@@ -34,7 +36,7 @@ static struct saved_state make(void)
 		(struct past_cooling){ { 7, { 0xffffffffffffffff, 2 }, FRBPF_PER_PROCESS, 0 },
 				       { 450 * S, 600 * S } };
 	k.cooling[1] = (struct past_cooling){ { 7, { 3, 4 }, FRBPF_PER_FIELD, FRBPF_FIELD_COMM },
-					      { 460 * S, 700 * S } };
+					      { 460 * S, 700 * S, { 460 * S, 5000 } } };
 	return k;
 }
 
@@ -82,11 +84,34 @@ static void test_other_boot(void **state)
 	/* so it may begin at -65 + 75 */
 	assert_int_equal(dump_log__free_at(&log, &(struct rate){ .n = 1, .window = 75 * S }),
 			 10 * S);
+	assert_int_equal(got.rules[0].bar, 21000000);
 	/* of processes nothing is left */
 	assert_int_equal(got.n_cooling, 1);
 	assert_int_equal(got.cooling[0].key.per, FRBPF_PER_FIELD);
+	assert_int_equal(got.cooling[0].value.bar.of, got.cooling[0].value.last_fired);
+	assert_int_equal(got.cooling[0].value.bar.value, 5000);
 	assert_int_equal(got.cooling[0].value.until - got.cooling[0].value.last_fired, 240 * S);
 	saved_state__free(&got);
+}
+
+/* It was written before there was a bar. */
+static void test_without_bars(void **state)
+{
+	static const char text[] =
+		"{\"version\": 1, \"boot_id\": \"boot-1\", \"utc_offset_ns\": 0, \"dumps\": [], "
+		"\"rules\": [{\"id\": \"0000000000000001\", \"last_fired\": 9, \"dumps\": []}], "
+		"\"cooldowns\": [{\"rule\": \"0000000000000001\", \"per\": 1, \"field\": 0, "
+		"\"key\": [\"0000000000000001\", \"0000000000000001\"], \"last_fired\": 9, "
+		"\"until\": 12}]}";
+	struct saved_state k;
+	struct err err = { "" };
+
+	assert_int_equal(saved_state__parse(text, strlen(text), &first, &k, &err), 0);
+	assert_int_equal(k.rules[0].last_fired, 9);
+	assert_int_equal(k.rules[0].bar, 0);
+	assert_int_equal(k.cooling[0].value.bar.of, 0);
+	assert_int_equal(k.cooling[0].value.bar.value, 0);
+	saved_state__free(&k);
 }
 
 /* UTC went back: nothing may last longer than from now on. */
@@ -164,9 +189,9 @@ static void test_cut_and_changed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_boot),	cmocka_unit_test(test_other_boot),
-		cmocka_unit_test(test_future),		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_cut_and_changed),
+		cmocka_unit_test(test_same_boot),    cmocka_unit_test(test_other_boot),
+		cmocka_unit_test(test_future),	     cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_without_bars), cmocka_unit_test(test_cut_and_changed),
 	};
 
 	return cmocka_run_group_tests_name("keep", tests, NULL, NULL);

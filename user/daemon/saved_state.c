@@ -47,15 +47,21 @@ static json_t *json_dumps_begun(const struct dump_log *log)
 	return list;
 }
 
+static json_t *json_bar(uint64_t bar)
+{
+	return json_integer(bar < INT64_MAX ? (json_int_t)bar : INT64_MAX);
+}
+
 static json_t *json_rules(const struct saved_state *k)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < k->n_rules; i++)
-		json_array_append_new(list,
-				      json_pack("{s:o, s:I, s:o}", "id", json_hex(k->rules[i].id),
-						"last_fired", (json_int_t)k->rules[i].last_fired,
-						"dumps", json_dumps_begun(&k->rules[i].dumps)));
+		json_array_append_new(list, json_pack("{s:o, s:I, s:o, s:o}", "id",
+						      json_hex(k->rules[i].id), "last_fired",
+						      (json_int_t)k->rules[i].last_fired, "bar",
+						      json_bar(k->rules[i].bar), "dumps",
+						      json_dumps_begun(&k->rules[i].dumps)));
 	return list;
 }
 
@@ -65,14 +71,15 @@ static json_t *json_cooling(const struct saved_state *k)
 
 	for (size_t i = 0; i < k->n_cooling; i++) {
 		const struct past_cooling *c = &k->cooling[i];
+		uint64_t bar = past__bar(&c->value.bar, c->value.last_fired);
 
-		json_array_append_new(list,
-				      json_pack("{s:o, s:i, s:i, s:[o, o], s:I, s:I}", "rule",
-						json_hex(c->key.rule_id), "per", (int)c->key.per,
-						"field", (int)c->key.field, "key",
-						json_hex(c->key.val[0]), json_hex(c->key.val[1]),
-						"last_fired", (json_int_t)c->value.last_fired,
-						"until", (json_int_t)c->value.until));
+		json_array_append_new(
+			list, json_pack("{s:o, s:i, s:i, s:[o, o], s:I, s:I, s:o}", "rule",
+					json_hex(c->key.rule_id), "per", (int)c->key.per, "field",
+					(int)c->key.field, "key", json_hex(c->key.val[0]),
+					json_hex(c->key.val[1]), "last_fired",
+					(json_int_t)c->value.last_fired, "until",
+					(json_int_t)c->value.until, "bar", json_bar(bar)));
 	}
 	return list;
 }
@@ -121,6 +128,15 @@ static bool read_time(const struct reader *r, const json_t *j, __u64 *ret)
 	return true;
 }
 
+/* Files of before `escalate` have none. */
+static bool read_bar(const json_t *j, __u64 *ret)
+{
+	if (j && (!json_is_integer(j) || json_integer_value(j) < 0))
+		return false;
+	*ret = j ? json_integer_value(j) : 0;
+	return true;
+}
+
 static bool read_dumps(const struct reader *r, const json_t *list, struct dump_log *ret)
 {
 	__u64 time;
@@ -143,6 +159,7 @@ static bool read_rule(const struct reader *r, const json_t *j, struct saved_rule
 
 	return read_hex(json_object_get(j, "id"), &ret->id) && json_is_integer(fired) &&
 	       (!json_integer_value(fired) || read_time(r, fired, &ret->last_fired)) &&
+	       read_bar(json_object_get(j, "bar"), &ret->bar) &&
 	       read_dumps(r, json_object_get(j, "dumps"), &ret->dumps);
 }
 
@@ -190,8 +207,11 @@ static bool read_one_cooling(const struct reader *r, const json_t *j, struct pas
 	    !read_hex(json_array_get(key, 1), &ret->key.val[1]) ||
 	    !read_number(json_object_get(j, "per"), FRBPF_PER_FIELD, &ret->key.per) ||
 	    !read_number(json_object_get(j, "field"), FRBPF_FIELD_MAX - 1, &ret->key.field) ||
-	    !json_is_integer(until) || !read_time(r, fired, &ret->value.last_fired))
+	    !json_is_integer(until) || !read_time(r, fired, &ret->value.last_fired) ||
+	    !read_bar(json_object_get(j, "bar"), &ret->value.bar.value))
 		return false;
+	if (ret->value.bar.value)
+		ret->value.bar.of = ret->value.last_fired;
 	length = (uint64_t)json_integer_value(until) - (uint64_t)json_integer_value(fired);
 	ret->value.until = ret->value.last_fired + length;
 	return (int64_t)length >= 0;

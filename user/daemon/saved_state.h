@@ -19,6 +19,7 @@
 struct saved_rule {
 	__u64 id;
 	__u64 last_fired; /* 0: never */
+	__u64 bar;	  /* what its cooldown began with; 0: not known */
 	struct dump_log dumps;
 };
 

@@ -22,7 +22,8 @@ static int tell(struct state_keeper *k, struct detectors *d, struct err *err)
 	if (!k->told.rules)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->n_rules; i++)
-		k->told.rules[i] = (struct past_rule){ p->rules[i].id, p->rules[i].last_fired };
+		k->told.rules[i] = (struct past_rule){ p->rules[i].id, p->rules[i].last_fired,
+						       p->rules[i].bar };
 	k->told.n_rules = p->n_rules;
 	k->told.cooling = p->cooling;
 	k->told.n_cooling = p->n_cooling;
@@ -88,7 +89,8 @@ static int collect(struct recorder *r, const struct detectors *d, struct saved_s
 		if (!st.last_fired && !tally.dumps.begun)
 			continue;
 		ret->rules[ret->n_rules++] =
-			(struct saved_rule){ g->rules->rules[i].id, st.last_fired, tally.dumps };
+			(struct saved_rule){ g->rules->rules[i].id, st.last_fired,
+					     past__bar(&st.bar, st.last_fired), tally.dumps };
 	}
 	recorder__dumps(r, &ret->dumps);
 	detectors__each_cooling(d, add_cooling, &list);

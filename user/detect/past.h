@@ -11,7 +11,14 @@
 struct past_rule {
 	__u64 id;
 	__u64 last_fired; /* 0: never */
+	__u64 bar;	  /* what its cooldown began with; 0: not known */
 };
+
+/* What the cooldown that began at @last_fired began with; 0: not known. */
+static inline __u64 past__bar(const struct frbpf_bar *bar, __u64 last_fired)
+{
+	return bar->of == last_fired ? bar->value : 0;
+}
 
 struct past_cooling {
 	struct frbpf_key key;

@@ -205,13 +205,21 @@ static int write_empty(struct source *s, struct err *err)
 	return source__write(s, none, err);
 }
 
-static uint64_t last_fired_before(const struct detectors *d, uint64_t id)
+/* The cooldown that rule @id had before this process began. */
+static void recall_cooldown(const struct detectors *d, uint64_t id, struct frbpf_rule_state *ret)
 {
+	ret->last_fired = 0;
+	ret->bar = (struct frbpf_bar){ 0 };
 	for (size_t i = 0; d->past && i < d->past->n_rules; i++) {
-		if (d->past->rules[i].id == id)
-			return d->past->rules[i].last_fired;
+		const struct past_rule *p = &d->past->rules[i];
+
+		if (p->id != id)
+			continue;
+		ret->last_fired = p->last_fired;
+		if (p->bar)
+			ret->bar = (struct frbpf_bar){ p->last_fired, p->bar };
+		return;
 	}
-	return 0;
 }
 
 /* Write what nothing reads yet: the states of new slots, the halves that are not in force. */
@@ -223,7 +231,7 @@ static int update__write(struct update *u, struct detectors *d, struct err *err)
 	for (size_t i = 0; i < u->n_rules; i++) {
 		if (!u->fresh[i])
 			continue;
-		clean.last_fired = last_fired_before(d, u->ids[i]);
+		recall_cooldown(d, u->ids[i], &clean);
 		clean.wake_keys = rate_keys__wake(&u->rules[i], u->n_keyed);
 		r = bpf_map_update_elem(d->env.states_fd, &u->slot_of[i], &clean, BPF_ANY) ? -errno
 											   : 0;
