@@ -114,6 +114,21 @@ enum frbpf_reclaim_scope {
 	FRBPF_RECLAIM_CGROUP, /* a limit of a memory cgroup */
 };
 
+/* Of FRBPF_SOURCE_CONNECT. */
+enum frbpf_connect_field {
+	FRBPF_CONNECT_PEER = FRBPF_FIELD_ARG, /* address; of IPv4 as ::ffff:a.b.c.d */
+	FRBPF_CONNECT_PORT,
+	FRBPF_CONNECT_FAMILY, /* of the socket: AF_INET or AF_INET6 */
+	FRBPF_CONNECT_RESULT, /* enum frbpf_connect_result */
+	FRBPF_CONNECT_ERROR,  /* errno; 0 unless it failed */
+};
+
+enum frbpf_connect_result {
+	FRBPF_CONNECT_ESTABLISHED,
+	FRBPF_CONNECT_FAILED,
+	FRBPF_CONNECT_CLOSED, /* without an error of the socket: by the program */
+};
+
 #define FRBPF_DEV(major, minor) ((__u64)(major) << 20 | (minor)) /* as in the kernel */
 #define FRBPF_DEV_MAJOR(dev)	((dev) >> 20)
 #define FRBPF_DEV_MINOR(dev)	((dev)&0xfffff)
@@ -346,6 +361,7 @@ enum frbpf_source {
 	FRBPF_SOURCE_PSI = 14,
 	FRBPF_SOURCE_APP = 15,
 	FRBPF_SOURCE_TRACEPOINT_FIELDS = 16,
+	FRBPF_SOURCE_CONNECT = 17,
 };
 
 /*
@@ -542,7 +558,7 @@ struct frbpf_control {
 	__u32 generation;
 	__u32 self_tgid; /* our own process, in the initial pid namespace; never a subject */
 	__u32 scope; /* enum frbpf_scope; this and the next are set before anything is attached */
-	__u32 self_tid; /* of the thread that asked for it, likewise */
+	__u32 self_tid;	    /* of the thread that asked for it, likewise */
 	__u64 scope_cgroup; /* its id */
 	struct frbpf_half half[2];
 };

@@ -16,6 +16,8 @@ typedef unsigned int __u32;
 typedef long long int __s64;
 typedef long long unsigned int __u64;
 
+typedef __u8 u8;
+typedef __u16 u16;
 typedef __s32 s32;
 typedef __u32 u32;
 typedef __u64 u64;
@@ -81,6 +83,17 @@ enum req_flag_bits {
 
 enum {
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
+};
+
+enum {
+	TCP_ESTABLISHED = 1,
+	TCP_SYN_SENT = 2,
+	TCP_SYN_RECV = 3,
+	TCP_CLOSE = 7,
+};
+
+enum {
+	IPPROTO_TCP = 6,
 };
 
 enum {
@@ -243,6 +256,29 @@ struct request {
 	sector_t __sector;
 	u64 start_time_ns;
 	u64 io_start_time_ns;
+};
+
+struct in6_addr {
+	union {
+		__u8 u6_addr8[16];
+	} in6_u;
+};
+
+struct sock_common {
+	__be32 skc_daddr;
+	__be16 skc_dport;
+	unsigned short skc_family;
+	struct in6_addr skc_v6_daddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	u16 sk_protocol;
+	int sk_err;
+};
+
+struct tcp_sock {
+	u8 fastopen_connect : 1;
 };
 
 struct irqaction {

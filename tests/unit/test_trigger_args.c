@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What events have of their own, by name: for manifests and markers. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
+
 #include <cmocka.h>
 
 #include "dump/incident/trigger_args.h"
@@ -114,6 +117,25 @@ static void test_named_by_the_rule(void **state)
 	check_text(&it, "code=-5 user=alice took=1.5ms");
 }
 
+static void test_connect(void **state)
+{
+	struct incident_trigger it = { .t = { .source = FRBPF_SOURCE_CONNECT } };
+	__u64 *peer = it.t.args[FRBPF_CONNECT_PEER - FRBPF_FIELD_ARG];
+
+	peer[1] = 0xffff0a010203;
+	set(&it, FRBPF_CONNECT_PORT, 443);
+	set(&it, FRBPF_CONNECT_FAMILY, AF_INET);
+	set(&it, FRBPF_CONNECT_RESULT, FRBPF_CONNECT_FAILED);
+	set(&it, FRBPF_CONNECT_ERROR, ETIMEDOUT);
+	check_text(&it, "peer=10.1.2.3 port=443 family=inet result=failed error=ETIMEDOUT");
+	peer[0] = 0x20010db800000000;
+	peer[1] = 1;
+	set(&it, FRBPF_CONNECT_FAMILY, AF_INET6);
+	set(&it, FRBPF_CONNECT_RESULT, FRBPF_CONNECT_ESTABLISHED);
+	set(&it, FRBPF_CONNECT_ERROR, 0);
+	check_text(&it, "peer=2001:db8::1 port=443 family=inet6 result=established error=0");
+}
+
 static void test_cut_at_the_end_of_one(void **state)
 {
 	struct incident_trigger it = request(FRBPF_BLKIO_WRITE, FRBPF_BLKIO_SYNC);
@@ -135,6 +157,7 @@ int main(void)
 		cmocka_unit_test(test_static_probe),
 		cmocka_unit_test(test_sources_without),
 		cmocka_unit_test(test_named_by_the_rule),
+		cmocka_unit_test(test_connect),
 		cmocka_unit_test(test_cut_at_the_end_of_one),
 	};
 

@@ -26,6 +26,7 @@ static const struct answer answers[] = {
 	{ "hardirq", { "irq:irq_handler", "irq:" } },
 	{ "softirq", { "irq:softirq", "irq:" } },
 	{ "reclaim", { "vmscan:", "compaction:" } },
+	{ "connect", { "sock:inet_sock_set_state", "tcp:", "sock:", "net:" } },
 	{ "uprobe", { "sched:sched_switch", "sched:" } },
 	{ "usdt", { "sched:sched_switch", "sched:" } },
 	{ "app", { "sched:sched_switch", "sched:" } },

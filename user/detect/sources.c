@@ -15,6 +15,7 @@ static const struct source_ops *const all_sources[] = {
 	&source_hardirq,
 	&source_softirq,
 	&source_reclaim,
+	&source_connect,
 	&source_psi,
 	&source_app,
 	&source_tracepoint,

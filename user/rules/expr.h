@@ -71,6 +71,7 @@ enum expr_type {
 	EXPR_DEVICE, /* == != in; of a block device: its name, its path in /dev, or "MAJOR:MINOR" */
 	EXPR_IPV4,   /* == != in; an address, or a prefix such as 10.0.0.0/8 */
 	EXPR_IPV6,
+	EXPR_ADDRESS, /* of either kind; IPv4 is ::ffff:a.b.c.d */
 };
 
 /* Sources that look at their tasks while these are there: only they know paths. */

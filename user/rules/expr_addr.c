@@ -40,11 +40,30 @@ static int take_prefix(char *text, uint32_t max, uint32_t *ret)
 	return 0;
 }
 
+static int not_an_address(const struct source_text *src, const struct expr_field_desc *field,
+			  struct span span, struct diags *d)
+{
+	static const char *const kinds[] = {
+		[EXPR_IPV4] = "an IPv4",
+		[EXPR_IPV6] = "an IPv6",
+		[EXPR_ADDRESS] = "an IP",
+	};
+	static const char *const samples[] = {
+		[EXPR_IPV4] = "10.1.2.3 or 10.0.0.0/8",
+		[EXPR_IPV6] = "2001:db8::1 or 2001:db8::/32",
+		[EXPR_ADDRESS] = "10.1.2.3, 10.0.0.0/8 or 2001:db8::/32",
+	};
+
+	return diags__error(d, src, span, "'%s' is %s address, and " QUOTED " is none: write %s",
+			    field->name, kinds[field->type], QUOTE_SPAN(src, span),
+			    samples[field->type]);
+}
+
 int leaf__parse_address(const struct source_text *src, const struct expr_field_desc *field,
 			struct token value, struct diags *d, struct frbpf_node *leaf)
 {
 	bool v4 = field->type == EXPR_IPV4, quoted = value.type == TOKEN_STRING;
-	uint32_t bits, max = v4 ? 32 : 128;
+	uint32_t bits, max;
 	unsigned char addr[16] = { 0 };
 	char text[64] = "";
 	__u64 word;
@@ -55,13 +74,13 @@ int leaf__parse_address(const struct source_text *src, const struct expr_field_d
 	}
 	if (value.span.len < sizeof(text))
 		memcpy(text, src->text + value.span.off, value.span.len);
+	if (field->type == EXPR_ADDRESS)
+		v4 = !strchr(text, ':');
+	max = v4 ? 32 : 128;
 	if (take_prefix(text, max, &bits))
 		return diags__error(d, src, value.span, "the number behind '/' is 0 to %u", max);
 	if (inet_pton(v4 ? AF_INET : AF_INET6, text, addr) != 1)
-		return diags__error(d, src, value.span,
-				    "'%s' is an %s address, and " QUOTED " is none: write %s",
-				    field->name, v4 ? "IPv4" : "IPv6", QUOTE_SPAN(src, value.span),
-				    v4 ? "10.1.2.3 or 10.0.0.0/8" : "2001:db8::1 or 2001:db8::/32");
+		return not_an_address(src, field, value.span, d);
 	for (int i = 0; i < 2; i++) {
 		memcpy(&word, addr + 8 * i, sizeof(word));
 		leaf->val[i] = be64toh(word);
@@ -70,6 +89,12 @@ int leaf__parse_address(const struct source_text *src, const struct expr_field_d
 		return diags__error(d, src, value.span,
 				    "bits behind the first %u are set, which /%u does not look at",
 				    bits, bits);
+	if (v4 && field->type == EXPR_ADDRESS) {
+		leaf->val[1] = 0xffffULL << 32 | leaf->val[0] >> 32;
+		leaf->val[0] = 0;
+		bits += 96;
+		max += 96;
+	}
 	if (bits == max)
 		return 0;
 	leaf->op = leaf->op == FRBPF_OP_NE ? FRBPF_OP_NO_PREFIX : FRBPF_OP_PREFIX;

@@ -318,7 +318,7 @@ static int find_symbol(const struct expr_field_desc *field, const char *s, size_
 		*ret = syscall__number(s, len);
 		return *ret < 0 ? -ENOENT : 0;
 	}
-	if (field->symbols != symbols_errno)
+	if (field->symbols != symbols_errno || field->min >= 0)
 		return field->symbols ? symbol__find(field->symbols, s, len, ret) : -ENOENT;
 	/* calls return -EAGAIN; nobody means the number 11 by the name */
 	if (symbol__find(symbols_errno, s + minus, len - minus, ret))
@@ -480,6 +480,7 @@ static const struct {
 	[EXPR_DEVICE] = { OP(EQ) | OP(NE), "a block device: it has only ==, != and in" },
 	[EXPR_IPV4] = { OP(EQ) | OP(NE), "an IPv4 address: it has only ==, != and in" },
 	[EXPR_IPV6] = { OP(EQ) | OP(NE), "an IPv6 address: it has only ==, != and in" },
+	[EXPR_ADDRESS] = { OP(EQ) | OP(NE), "an IP address: it has only ==, != and in" },
 };
 
 static int wrong_operator(const struct source_text *src, const struct expr_field_desc *field,
@@ -543,6 +544,7 @@ int leaf__parse(const struct source_text *src, const struct leaf_field *field, s
 			break;
 		case EXPR_IPV4:
 		case EXPR_IPV6:
+		case EXPR_ADDRESS:
 			err = leaf__parse_address(src, desc, value, d, &leaf);
 			break;
 		case EXPR_EXE: /* above */

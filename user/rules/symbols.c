@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "frbpf.h"
 #include "rules/diag.h"
@@ -204,6 +205,15 @@ const struct symbol symbols_reclaim_scope[] = {
 	{ "cgroup", FRBPF_RECLAIM_CGROUP },
 	{ NULL },
 };
+
+const struct symbol symbols_connect_result[] = {
+	{ "established", FRBPF_CONNECT_ESTABLISHED },
+	{ "failed", FRBPF_CONNECT_FAILED },
+	{ "closed", FRBPF_CONNECT_CLOSED },
+	{ NULL },
+};
+
+const struct symbol symbols_family[] = { { "inet", AF_INET }, { "inet6", AF_INET6 }, { NULL } };
 
 const struct symbol symbols_sa_handler[] = { { "SIG_DFL", 0 }, { "SIG_IGN", 1 }, { NULL } };
 

@@ -21,6 +21,8 @@ extern const struct symbol symbols_blkio_op[];
 extern const struct symbol symbols_blkio_flags[]; /* bits */
 extern const struct symbol symbols_softirq[];	  /* "net_rx": vectors */
 extern const struct symbol symbols_reclaim_scope[];
+extern const struct symbol symbols_connect_result[];
+extern const struct symbol symbols_family[];
 
 /* 0, or -ENOENT. */
 int symbol__find(const struct symbol *symbols, const char *s, size_t len, long *ret);

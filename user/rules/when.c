@@ -33,6 +33,9 @@ const struct when_source_desc when_sources[] = {
 	{ "reclaim", FRBPF_SOURCE_RECLAIM,
 	  .meaning = "a task had to reclaim memory itself for that long; its subject is that "
 		     "task" },
+	{ "connect", FRBPF_SOURCE_CONNECT, .parse = when__parse_connect,
+	  .meaning = "a TCP connection took that long to be established or given up, or it failed; "
+		     "its subject is the task that called connect()" },
 	{ "tracepoint", FRBPF_SOURCE_TRACEPOINT, .has_args = true, .parse = when__parse_tracepoint,
 	  .meaning = "SYSTEM:NAME: this tracepoint of the kernel is hit; its subject is the task "
 		     "that it is about, or else the one that runs" },
@@ -215,7 +218,7 @@ static int parse_comparison(struct when_parser *p)
 	}
 	word = when_parser__word(p);
 	if (text__equals(p->src, word, "fails"))
-		return diags__error(p->d, p->src, word, "only system calls can fail");
+		return diags__error(p->d, p->src, word, "only system calls and connect can fail");
 	if (word.len)
 		here = word;
 	return diags__error(p->d, p->src, here, "'>' is expected here, not " QUOTED,
@@ -283,14 +286,21 @@ int when_parser__listed_name(struct when_parser *p, const char *what, bool may_b
 	return 1;
 }
 
+int when_parser__no_target(struct when_parser *p, struct span name)
+{
+	if (!when_parser__at(p, ":"))
+		return 0;
+	return diags__error(p->d, p->src, when_parser__here(p),
+			    "'%.*s' takes nothing behind ':': conditions stand in 'if'",
+			    (int)name.len, p->src->text + name.off);
+}
+
 /* A source that takes nothing but a threshold. */
 static int parse_plain(struct when_parser *p, struct span name, struct when *ret)
 {
-	if (when_parser__at(p, ":"))
-		return diags__error(p->d, p->src, when_parser__here(p),
-				    "'%.*s' takes nothing behind ':': conditions stand in 'if'",
-				    (int)name.len, p->src->text + name.off);
-	return when_parser__threshold(p, &ret->threshold);
+	int err = when_parser__no_target(p, name);
+
+	return err ? err : when_parser__threshold(p, &ret->threshold);
 }
 
 int when__parse(const struct source_text *src, struct span span, struct diags *d, struct when *ret)

@@ -31,9 +31,15 @@ int when_parser__listed_name(struct when_parser *p, const char *what, bool may_b
 /* "> 20ms" and the end of the text, in ns. 0 or -EINVAL. */
 int when_parser__threshold(struct when_parser *p, uint64_t *ret);
 
+/* Nothing may stand behind ':' of the source @name. 0 or -EINVAL. */
+int when_parser__no_target(struct when_parser *p, struct span name);
+/* "> 20ms", "fails" or "fails (EMFILE, ENFILE)", and the end of the text. 0 or -EINVAL. */
+int when_parser__threshold_or_fails(struct when_parser *p, struct when *ret);
+
 /* What stands behind the name @name of a source, up to the end: into @ret, whose source is set. 0,
  * -EINVAL (or p->failed) or -ENOMEM. */
 int when__parse_syscall(struct when_parser *p, struct span name, struct when *ret);
+int when__parse_connect(struct when_parser *p, struct span name, struct when *ret);
 int when__parse_uprobe(struct when_parser *p, struct span name, struct when *ret);
 int when__parse_usdt(struct when_parser *p, struct span name, struct when *ret);
 int when__parse_softirq(struct when_parser *p, struct span name, struct when *ret);

@@ -106,7 +106,7 @@ static int parse_errors(struct when_parser *p, struct when *ret)
 			    "nothing may follow 'fails': conditions stand in 'if'");
 }
 
-/* "fails" behind the names of system calls? Then it is read over. */
+/* "fails" here? Then it is read over. */
 static bool take_fails(struct when_parser *p)
 {
 	struct when_parser q = *p;
@@ -115,6 +115,11 @@ static bool take_fails(struct when_parser *p)
 		return false;
 	*p = q;
 	return true;
+}
+
+int when_parser__threshold_or_fails(struct when_parser *p, struct when *ret)
+{
+	return take_fails(p) ? parse_errors(p, ret) : when_parser__threshold(p, &ret->threshold);
 }
 
 /* "*": all calls that end, and for durations less those whose job it is to wait. */
@@ -133,11 +138,15 @@ int when__parse_syscall(struct when_parser *p, struct span name, struct when *re
 
 	if (err)
 		return err;
-	if (take_fails(p))
-		err = parse_errors(p, ret);
-	else
-		err = when_parser__threshold(p, &ret->threshold);
+	err = when_parser__threshold_or_fails(p, ret);
 	if (!err && ret->all_calls)
 		fill_all_calls(ret);
 	return err;
+}
+
+int when__parse_connect(struct when_parser *p, struct span name, struct when *ret)
+{
+	int err = when_parser__no_target(p, name);
+
+	return err ? err : when_parser__threshold_or_fails(p, ret);
 }

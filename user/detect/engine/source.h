@@ -85,6 +85,7 @@ extern const struct source_ops source_blkio_device;
 extern const struct source_ops source_hardirq;
 extern const struct source_ops source_softirq;
 extern const struct source_ops source_reclaim;
+extern const struct source_ops source_connect;
 extern const struct source_ops source_tracepoint;
 extern const struct source_ops source_tracepoint_fields;
 extern const struct source_ops source_span;

@@ -63,6 +63,12 @@ static void set_value(struct trigger_arg *a, enum expr_type type, const __u64 *v
 	case EXPR_IPV6:
 		set_address(a, AF_INET6, val);
 		break;
+	case EXPR_ADDRESS:
+		if (!val[0] && val[1] >> 32 == 0xffff)
+			set_address(a, AF_INET, (const __u64[2]){ val[1] << 32 });
+		else
+			set_address(a, AF_INET6, val);
+		break;
 	case EXPR_NUMBER:
 		set_number(a, val[0], f ? f->symbols : NULL, f && f->bits);
 		break;
