@@ -280,6 +280,7 @@ check_frames() { # NAME DUMP
 		when = syscall:clock_nanosleep > 20ms
 		if = comm == "frbpf-victim"
 		cooldown = 60s
+		escalate = never
 	EOF
 	frbpf_load
 	workload slow_syscall --ms 40 --times 30
