@@ -90,6 +90,7 @@ is_expired() {
 	frbpf dump --reason first >/dev/null
 	frbpf dump --reason second >/dev/null
 	frbpf dump --reason third >/dev/null
+	frbpf dump --reason fourth >/dev/null
 	kill -KILL "$(daemon_pid)"
 	wait_until 10 no_daemon
 	mapfile -t names < <(incidents "$BASE")
@@ -98,13 +99,14 @@ is_expired() {
 	mv "$BASE/incidents/${names[0]}.json" "$BASE/incidents/.draft-${names[0]}.json"
 	mv "$BASE/incidents/${names[1]}.json" "$BASE/incidents/.gone-${names[1]}.json"
 	rm "$BASE"/session-*/perf.data."${names[2]}"
+	rm "$BASE/incidents/${names[3]}.json" # the draft was torn, too
 	frbpf_load 2>"$BATS_TEST_TMPDIR/said"
-	same "incidents" "$(incidents "$BASE")" "${names[0]}"$'\n'"${names[2]}"
-	same "files" "$(dumps | wc -l)" 2
+	same "incidents" "$(incidents "$BASE")" "${names[0]}"$'\n'"${names[2]}"$'\n'"${names[3]}"
+	same "files" "$(dumps | wc -l)" 4
 	run -0 frbpf ls
-	[[ ${lines[0]} == *"manual: first"*" recovered" ]]
-	[[ ${lines[1]} == *"manual: third"*"cpu GONE, sched GONE]" ]]
-	run -0 frbpf show
+	[[ $output == *"manual: first"*" recovered"* && $output == *"manual: fourth"*" recovered"* ]]
+	[[ $output == *"manual: third"*"cpu GONE, sched GONE]" ]]
+	run -0 frbpf show "${names[2]}"
 	[[ $output == *"its file is gone: $BASE/session-cpu/perf.data.${names[2]}"* ]]
-	grep -q '1 incidents that a killed recorder left' "$BATS_TEST_TMPDIR/said"
+	grep -q '2 incidents that a killed recorder left' "$BATS_TEST_TMPDIR/said"
 }

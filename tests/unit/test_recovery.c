@@ -16,7 +16,9 @@
 
 #include "common/cleanup.h"
 #include "dump/base/recovery.h"
+#include "perfdata/marker_file.h"
 #include "temp_tree.h"
+#include "writer_fixture.h"
 
 #define NAME  "2026112100000001"
 #define OTHER "2026112100000002"
@@ -168,6 +170,115 @@ static void test_after_the_manifest(void **state)
 	assert_true(has(p, "incidents/" NAME ".json"));
 }
 
+static const json_t *trigger_of(const json_t *manifest, size_t i)
+{
+	return json_array_get(json_object_get(manifest, "triggers"), i);
+}
+
+static const char *text_of(const json_t *j, const char *key)
+{
+	const char *text = json_string_value(json_object_get(j, key));
+
+	assert_non_null(text);
+	return text;
+}
+
+static void put_dump(const struct place *p, const char *whole, size_t len)
+{
+	int fd = openat(p->b.fd, "session-b/perf.data." NAME, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, whole, len), len);
+	close(fd);
+}
+
+/* A dump as the writer makes it. */
+static struct buf real_dump(void)
+{
+	void *state = NULL;
+	struct buf records, whole = { 0 };
+	struct fixture *x;
+
+	assert_int_equal(setup(&state), 0);
+	x = state;
+	records = write_dump(x, "perf.data." NAME);
+	buf__free(&records);
+	{
+		_cleanup_close_ int fd = openat(x->dirfd, "perf.data." NAME, O_RDONLY);
+
+		assert_int_equal(buf__read_fd(&whole, fd, 1 << 24), 0);
+	}
+	teardown(&state);
+	return whole;
+}
+
+/* Its own marker says why it is there. */
+static void test_from_the_marker(void **state)
+{
+	struct place *p = *state;
+	struct buf whole = real_dump();
+	const json_t *t;
+	json_t *j;
+
+	put_dump(p, whole.data, whole.len);
+	put(p, "incidents/.draft-" NAME ".json", "{\"schema\": 1, \"trig");
+	recover(p, (struct recovery_report){ .adopted = 1 });
+	j = manifest(p);
+	assert_int_equal(json_array_size(json_object_get(j, "triggers")), 2);
+	t = trigger_of(j, 0);
+	assert_string_equal(text_of(t, "rule"), "runq-spike");
+	assert_string_equal(text_of(t, "when"), "runqlat > 20ms");
+	assert_string_equal(text_of(t, "key"), "fsync");
+	assert_int_equal(json_integer_value(json_object_get(t, "value_ns")), 25334567);
+	assert_string_equal(text_of(json_object_get(t, "subject"), "comm"), "postgres");
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(t, "subject"), "tid")),
+			 PID);
+	assert_string_equal(text_of(json_object_get(t, "time"), "utc"),
+			    "2023-11-14T22:13:20.002000000Z");
+	json_decref(j);
+	buf__free(&whole);
+}
+
+static int count_found(const struct marker_found *m, void *arg)
+{
+	assert_true(strlen(m->text.rule) < 65);
+	++*(int *)arg;
+	return 0;
+}
+
+/* Cut anywhere, and any byte changed: nothing outside of it is read. */
+static void test_damaged_markers(void **state)
+{
+	struct place *p = *state;
+	struct buf whole = real_dump();
+	size_t from = 0;
+	int n = 0;
+
+	for (size_t len = 0; len < whole.len; len += 1 + len / 64) {
+		put_dump(p, whole.data, len);
+		_cleanup_close_ int fd = openat(p->b.fd, "session-b/perf.data." NAME, O_RDONLY);
+
+		marker_file__triggers(fd, count_found, &n);
+	}
+	for (; from < whole.len; from += 1 + from / 256) {
+		char was = whole.data[from];
+
+		whole.data[from] ^= 0xff;
+		put_dump(p, whole.data, whole.len);
+		whole.data[from] = was;
+		_cleanup_close_ int fd = openat(p->b.fd, "session-b/perf.data." NAME, O_RDONLY);
+
+		marker_file__triggers(fd, count_found, &n);
+	}
+	put_dump(p, whole.data, whole.len);
+	_cleanup_close_ int fd = openat(p->b.fd, "session-b/perf.data." NAME, O_RDONLY);
+
+	n = 0;
+	assert_int_equal(marker_file__triggers(fd, count_found, &n), 0);
+	assert_int_equal(n, 2);
+	buf__free(&whole);
+}
+
 /* The recorder was killed while others were asked for names. */
 static void test_while_names_are_looked_up(void **state)
 {
@@ -214,6 +325,8 @@ int main(void)
 		place_test(test_within_a_removal),
 		place_test(test_after_the_manifest),
 		place_test(test_while_names_are_looked_up),
+		place_test(test_from_the_marker),
+		place_test(test_damaged_markers),
 		place_test(test_manifest_in_the_place_of_its_draft),
 	};
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -228,6 +229,42 @@ int marker__encode_trigger(struct buf *raw, const struct marker_trigger *m)
 	set_text(r.args, sizeof(r.args), m->args);
 	set_measured(r.measured, sizeof(r.measured), m);
 	return buf__add(raw, &r, sizeof(r));
+}
+
+int marker__decode_trigger(const void *raw, size_t len, struct marker_texts *texts,
+			   struct marker_trigger *ret)
+{
+	struct raw_trigger r = { .value_ns = 0 };
+
+	if (len < offsetof(struct raw_trigger, args))
+		return -EBADMSG;
+	memcpy(&r, raw, len < sizeof(r) ? len : sizeof(r));
+	if (r.common.type != TRIGGER_TYPE)
+		return -EBADMSG;
+#define TEXT(field)                                                                                \
+	snprintf(texts->field, sizeof(texts->field), "%.*s", (int)sizeof(r.field), r.field)
+	TEXT(rule);
+	TEXT(source);
+	TEXT(comm);
+	TEXT(process);
+	TEXT(key);
+	TEXT(reason);
+	TEXT(args);
+#undef TEXT
+	*ret = (struct marker_trigger){
+		.rule = texts->rule,
+		.source = texts->source,
+		.value_ns = r.value_ns,
+		.threshold_ns = r.threshold_ns,
+		.comm = texts->comm,
+		.pid = r.pid,
+		.tid = r.tid,
+		.process = texts->process,
+		.key = texts->key,
+		.reason = texts->reason,
+		.args = texts->args,
+	};
+	return 0;
 }
 
 int marker__encode_begin(struct buf *raw, const struct marker_begin *m)

@@ -58,6 +58,14 @@ struct marker_gap {
 /* Append the raw data of a sample (for record__add_sample); its size + 4 is a multiple of 8. 0
  * or -ENOMEM. */
 int marker__encode_trigger(struct buf *raw, const struct marker_trigger *m);
+/* Room for the texts of one that is read back. */
+struct marker_texts {
+	char rule[65], source[65], comm[17], process[17], key[33], reason[129], args[129];
+};
+/* Read back what marker__encode_trigger() made, or an earlier version of it; *ret points into @texts.
+ * -EBADMSG: it is none. */
+int marker__decode_trigger(const void *raw, size_t len, struct marker_texts *texts,
+			   struct marker_trigger *ret);
 int marker__encode_begin(struct buf *raw, const struct marker_begin *m);
 int marker__encode_gap(struct buf *raw, const struct marker_gap *m);
 

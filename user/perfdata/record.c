@@ -304,6 +304,34 @@ int record__add_sample(struct buf *b, const struct record_sample *s)
 	return err;
 }
 
+const void *record__sample_raw(const struct perf_event_header *h, bool callchain, uint32_t *ret_len,
+			       uint32_t *ret_cpu)
+{
+	const char *rec = (const char *)h;
+	size_t at = sizeof(struct sample_fixed);
+	uint64_t n_ips = 0;
+	uint32_t len;
+
+	if (callchain) {
+		if (h->size < at + sizeof(n_ips))
+			return NULL;
+		memcpy(&n_ips, rec + at, sizeof(n_ips));
+		at += sizeof(n_ips);
+		if (n_ips > (h->size - at) / sizeof(uint64_t))
+			return NULL;
+		at += n_ips * sizeof(uint64_t);
+	}
+	if (h->size < at + sizeof(len))
+		return NULL;
+	memcpy(&len, rec + at, sizeof(len));
+	at += sizeof(len);
+	if (len > h->size - at)
+		return NULL;
+	*ret_len = len;
+	*ret_cpu = ((const struct sample_fixed *)h)->cpu;
+	return rec + at;
+}
+
 const struct perf_event_header *record__next(const struct buf *b, size_t *off)
 {
 	const struct perf_event_header *h = (const void *)(b->data + *off);

@@ -156,6 +156,11 @@ struct record_sample {
  * -EMSGSIZE. */
 int record__add_sample(struct buf *b, const struct record_sample *s);
 
+/* The raw data of a valid sample that the above made, @callchain as its attr has it, and its CPU; NULL: it has none
+ * that fits. */
+const void *record__sample_raw(const struct perf_event_header *h, bool callchain, uint32_t *ret_len,
+			       uint32_t *ret_cpu);
+
 /* The record at @off of what the above have added, and @off becomes that of the one behind it; NULL: there is none. */
 const struct perf_event_header *record__next(const struct buf *b, size_t *off);
 

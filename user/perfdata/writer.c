@@ -8,29 +8,11 @@
 
 #include "perfdata/features.h"
 #include "perfdata/file_attr.h"
+#include "perfdata/file_layout.h"
 #include "perfdata/id_set.h"
 #include "perfdata/out_file.h"
 #include "perfdata/record.h"
 #include "perfdata/writer.h"
-
-struct file_section {
-	uint64_t offset, size;
-};
-
-struct file_header {
-	char magic[8];
-	uint64_t size, attr_size;
-	struct file_section attrs, data, event_types;
-	uint64_t features[4]; /* bit n: feature n */
-};
-
-struct file_attr_entry {
-	uint8_t attr[FEATURES_ATTR_SIZE];
-	struct file_section ids;
-};
-
-_Static_assert(sizeof(struct file_header) == 104, "header layout");
-_Static_assert(sizeof(struct file_attr_entry) == 144, "attr entry layout");
 
 /*
  *	RECORDS --finish--> FINISHED --publish--> PUBLISHED
@@ -228,7 +210,7 @@ int perfdata__finish(struct perfdata_writer *w, const struct perfdata_features *
 	if (!f->host) /* readers crash without the machine's name, release and CPUs */
 		return err_set(err, -EINVAL, "%s: the description of the host is missing",
 			       w->tmp_name);
-	memcpy(w->header.magic, "PERFILE2", sizeof(w->header.magic));
+	memcpy(w->header.magic, FILE_MAGIC, sizeof(w->header.magic));
 	w->header.size = sizeof(w->header);
 	w->header.attr_size = sizeof(struct file_attr_entry);
 	w->header.data.size = out_file__size(&w->out) - w->header.data.offset;

@@ -31,7 +31,7 @@ static json_t *json_utc(uint64_t realtime_ns)
 	return json_string(text);
 }
 
-static json_t *json_moment(uint64_t realtime_offset, uint64_t monotonic)
+json_t *manifest__moment(uint64_t realtime_offset, uint64_t monotonic)
 {
 	return json_pack("{s:o, s:o}", "utc", json_utc(monotonic + realtime_offset), "monotonic_ns",
 			 json_u64(monotonic));
@@ -39,7 +39,7 @@ static json_t *json_moment(uint64_t realtime_offset, uint64_t monotonic)
 
 static json_t *json_time(const struct incident *inc, uint64_t monotonic)
 {
-	return json_moment(inc->realtime_offset, monotonic);
+	return manifest__moment(inc->realtime_offset, monotonic);
 }
 
 static json_t *json_task(const struct frbpf_task *t)
@@ -323,7 +323,7 @@ static json_t *json_held(const char *rule, const struct frbpf_held *held, uint64
 	if (held->value)
 		largest = json_pack("{s:I, s:o, s:o}", "value_ns", (json_int_t)held->value,
 				    "subject", json_task(&held->subject), "time",
-				    json_moment(realtime_offset, held->time));
+				    manifest__moment(realtime_offset, held->time));
 	return json_pack("{s:s, s:I, s:o}", "rule", rule, "count", (json_int_t)held->count,
 			 "largest", largest);
 }

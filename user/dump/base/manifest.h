@@ -26,6 +26,9 @@ int manifest__draft(const struct base_dir *base, const struct incident *inc, con
 int manifest__write(const struct base_dir *base, struct incident *inc, const char *hostname,
 		    struct err *err);
 
+/* How manifests have a time: {"utc", "monotonic_ns"}. NULL: out of memory. */
+json_t *manifest__moment(uint64_t realtime_offset, uint64_t monotonic);
+
 /* Changes @manifest. 1: it is to be written; 0: it stays as it is; or negative errno. */
 typedef int (*manifest_edit_fn)(json_t *manifest, void *arg);
 /* Read the manifest of incident @name, change it, and write it again; nobody removes it meanwhile.

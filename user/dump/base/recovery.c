@@ -12,6 +12,7 @@
 #include "dump/base/base_scan.h"
 #include "dump/base/manifest.h"
 #include "dump/base/recovery.h"
+#include "perfdata/marker_file.h"
 
 #define DRAFT_MAX (16 << 20)
 
@@ -36,12 +37,65 @@ static json_t *read_draft(const struct base_scan *s, const struct base_incident 
 	return NULL;
 }
 
-/* For files of which nothing else is known; their own markers say why they exist. */
+static json_t *json_found(const struct marker_found *m)
+{
+	const struct marker_trigger *t = &m->text;
+	json_t *time = manifest__moment(m->realtime_offset, m->time);
+
+	if (strcmp(t->source, "manual") == 0)
+		return json_pack("{s:n, s:s, s:o, s:o}", "rule", "source", "manual", "reason",
+				 json_text(t->reason, SIZE_MAX), "time", time);
+	return json_pack("{s:o, s:o, s:s, s:o, s:I, s:I, s:o, s:I, s:{s:I, s:I, s:o, s:o}}", "rule",
+			 json_text(t->rule, SIZE_MAX), "when", json_text(t->source, SIZE_MAX),
+			 "source", "unknown", "time", time, "value_ns", (json_int_t)t->value_ns,
+			 "threshold_ns", (json_int_t)t->threshold_ns, "key",
+			 *t->key ? json_text(t->key, SIZE_MAX) : json_null(), "cpu",
+			 (json_int_t)m->cpu, "subject", "pid", (json_int_t)t->pid, "tid",
+			 (json_int_t)t->tid, "comm", json_text(t->comm, SIZE_MAX), "process",
+			 json_text(t->process, SIZE_MAX));
+}
+
+static int add_found(const struct marker_found *m, void *arg)
+{
+	return json_array_append_new(arg, json_found(m)) ? -ENOMEM : 0;
+}
+
+/* What the dumps say of themselves: the markers of the first that has any. Empty: none has. */
+static json_t *read_markers(const struct base_scan *s, const struct base_incident *inc)
+{
+	json_t *list = json_array();
+	char file[64];
+
+	snprintf(file, sizeof(file), "perf.data.%s", inc->name);
+	for (size_t i = 0; list && i < s->n_sessions && !json_array_size(list); i++) {
+		_cleanup_close_ int fd = openat(s->sessions[i].fd, file,
+						O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+		if (fd >= 0)
+			marker_file__triggers(fd, add_found, list);
+	}
+	return list;
+}
+
+/* For files whose draft is of no use. */
+static json_t *make_found(const struct base_scan *s, const struct base_incident *inc)
+{
+	json_t *triggers = read_markers(s, inc);
+
+	if (!json_array_size(triggers)) {
+		json_decref(triggers);
+		return NULL;
+	}
+	return json_pack("{s:i, s:s, s:s, s:o, s:[]}", "schema", MANIFEST_SCHEMA, "incident",
+			 inc->name, "names", "partial", "triggers", triggers, "merged");
+}
+
+/* For files of which nothing else is known, not even by their own markers. */
 static json_t *make_stranger(const struct base_incident *inc)
 {
 	return json_pack("{s:i, s:s, s:[{s:n, s:s, s:s}], s:[]}", "schema", MANIFEST_SCHEMA,
 			 "incident", inc->name, "triggers", "rule", "source", "unknown", "reason",
-			 "found without a manifest: the marker in its files says why", "merged");
+			 "found without a manifest, and without a marker in its files", "merged");
 }
 
 static json_t *make_session(const struct base_scan *s, const struct base_session *session,
@@ -80,6 +134,7 @@ static void finish(const struct base_scan *s, const struct base_incident *inc,
 	_cleanup_free_ char *text = NULL;
 	struct err err;
 
+	m = m ?: make_found(s, inc);
 	m = m ?: make_stranger(inc);
 	if (m && json_object_set_new(m, "sessions", make_sessions(s, inc)) == 0 &&
 	    json_object_set_new(m, "recovered", json_true()) == 0)

@@ -10,7 +10,7 @@
 
 struct recovery_report {
 	size_t finished; /* got their manifest, from their draft */
-	size_t adopted;	 /* got one that only names their files: nothing else is known of them */
+	size_t adopted;	 /* got one that has their files, and what the markers in these say */
 	size_t removed;	 /* were being removed, or had no whole file yet */
 	size_t failed;	 /* were left as they are, or with names that are "pending" for good */
 };
