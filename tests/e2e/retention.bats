@@ -52,6 +52,8 @@ is_expired() {
 	same "lines" "${#lines[@]}" 5
 	[[ ${lines[0]} == *"manual: frbpf dump  removed (max-incidents)" ]]
 	[[ ${lines[3]} == *"  removed (max-size)" && ${lines[4]} == "$last  manual"* ]]
+	same "as JSON" "$(frbpf ls --json | jq -c 'map(.removed)')" \
+		'["max-incidents","max-incidents","max-size","max-size",null]'
 }
 
 @test "max-age: what gets too old goes without anything else happening" {

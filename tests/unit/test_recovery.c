@@ -16,6 +16,7 @@
 
 #include "common/cleanup.h"
 #include "dump/base/recovery.h"
+#include "dump/base/removal_log.h"
 #include "perfdata/marker_file.h"
 #include "temp_tree.h"
 #include "writer_fixture.h"
@@ -102,10 +103,20 @@ static void recover(struct place *p, struct recovery_report want)
 static void test_before_the_first_file(void **state)
 {
 	struct place *p = *state;
+	const json_t *line;
+	json_t *log;
 
 	draft(p, NAME);
 	recover(p, (struct recovery_report){ .removed = 1 });
 	assert_false(has(p, "incidents/" NAME ".json"));
+	log = removal_log__read(p->dir);
+	assert_int_equal(json_array_size(log), 1);
+	line = json_array_get(log, 0);
+	assert_string_equal(json_string_value(json_object_get(line, "incident")), NAME);
+	assert_string_equal(
+		json_string_value(json_object_get(json_object_get(line, "trigger"), "rule")),
+		"slow");
+	json_decref(log);
 }
 
 static void test_before_the_manifest(void **state)

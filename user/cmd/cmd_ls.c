@@ -127,9 +127,10 @@ static bool is_there(const struct incidents *v, const char *name)
 	return false;
 }
 
-/* Those removed at or before @time of the base's clock; returns from where to go on. */
+/* Those removed at or before @time of the base's clock, into @all where that is not NULL; returns from
+ * where to go on. */
 static size_t print_removed(const json_t *removed, size_t from, json_int_t time,
-			    const struct incidents *v)
+			    const struct incidents *v, json_t *all)
 {
 	for (; from < json_array_size(removed); from++) {
 		json_t *line = json_array_get(removed, from);
@@ -139,6 +140,10 @@ static size_t print_removed(const json_t *removed, size_t from, json_int_t time,
 			break;
 		if (!name || is_there(v, name)) /* its removal was cut off before it began */
 			continue;
+		if (all) {
+			json_array_append(all, line);
+			continue;
+		}
 		cmd_make_printable(line);
 		printf("%s  ", name);
 		if (json_is_object(json_object_get(line, "trigger")))
@@ -171,12 +176,13 @@ static int list(const char *base, bool json)
 			status = EXIT_FAILED;
 			continue;
 		}
+		next = print_removed(removed, next,
+				     json_integer_value(json_object_get(m, "base_ns")), &v,
+				     json ? all : NULL);
 		if (json) {
 			json_array_append_new(all, m);
 			continue;
 		}
-		next = print_removed(removed, next,
-				     json_integer_value(json_object_get(m, "base_ns")), &v);
 		cmd_make_printable(m);
 		printf("%s  ", v.names[i]);
 		print_cause(incidents__trigger(m));
@@ -184,8 +190,7 @@ static int list(const char *base, bool json)
 		print_sessions(m);
 		json_decref(m);
 	}
-	if (!json)
-		next = print_removed(removed, next, INT64_MAX, &v);
+	next = print_removed(removed, next, INT64_MAX, &v, json ? all : NULL);
 	if (json && json_dumpf(all, stdout, JSON_INDENT(2)) == 0)
 		putchar('\n');
 	if (!v.n && !next && !json)
@@ -213,5 +218,7 @@ const struct command cmd_ls = {
 	.run = run_ls,
 	.usage = "[--json]",
 	.summary = "incidents and what fired them",
-	.help = "      --json          their manifests, in an array\n",
+	.help = "      --json          their manifests, in an array; of those removed what is "
+		"kept,\n"
+		"                      with \"removed\": why\n",
 };

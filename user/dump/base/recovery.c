@@ -12,6 +12,7 @@
 #include "dump/base/base_scan.h"
 #include "dump/base/manifest.h"
 #include "dump/base/recovery.h"
+#include "dump/base/removal_log.h"
 #include "perfdata/marker_file.h"
 
 #define DRAFT_MAX (16 << 20)
@@ -146,6 +147,19 @@ static void finish(const struct base_scan *s, const struct base_incident *inc,
 		ret->failed++;
 }
 
+/* One that was cut off before it had a file: its draft says what it would have been. */
+static void log_cut_off(const struct base_scan *s, const struct base_incident *inc)
+{
+	json_t *m = read_draft(s, inc);
+	struct buf lines = { 0 };
+	struct err err;
+
+	if (m && removal_log__add(&lines, inc->name, m, "killed before its first file", 0) == 0)
+		removal_log__write(s->b, &lines, &err); /* a full disk is no reason to keep it */
+	buf__free(&lines);
+	json_decref(m);
+}
+
 static void remove_rest(const struct base_scan *s, const struct base_incident *inc,
 			struct recovery_report *ret)
 {
@@ -186,14 +200,16 @@ int recovery__run(const struct base_dir *b, struct recovery_report *ret)
 	for (size_t i = 0; !err && i < s.n; i++) {
 		const struct base_incident *inc = &s.v[i];
 
-		if (inc->files & BASE_GONE)
+		if (inc->files & BASE_GONE) {
 			remove_rest(&s, inc, ret);
-		else if (inc->files & BASE_MANIFEST)
+		} else if (inc->files & BASE_MANIFEST) {
 			settle(b, inc->name, ret);
-		else if (inc->n_dumps)
+		} else if (inc->n_dumps) {
 			finish(&s, inc, ret);
-		else
+		} else {
+			log_cut_off(&s, inc);
 			remove_rest(&s, inc, ret);
+		}
 	}
 	base_scan__free(&s);
 	return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * BASE/removed.json: a line for each of the last incidents that retention has removed, so that `ls`
- * still has it. {"incident", "base_ns", "removed": why, "bytes", "trigger": the manifest's first one,
+ * BASE/removed.json: a line for each of the last incidents that retention has removed, or that were
+ * cut off before their first file, so that `ls` still has it. {"incident", "base_ns", "removed": why, "bytes", "trigger": the manifest's first one,
  * without its stacks}
  */
 #ifndef FRBPF_DUMP_BASE_REMOVAL_LOG_H
