@@ -41,7 +41,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvl
 	    -Wno-unused-parameter -Wno-missing-field-initializers
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) \
 	      -Iuser -Ibpf -I$(O)/bpf $(CFLAGS) $(SAN_FLAGS)
-LIBS     := -lbpf -ldw -lelf -ltraceevent -lcap -ljansson -lz -lm -lpthread -ldl
+LIBS     := -lbpf -ldw -lelf -lcap -ljansson -lz -lm -lpthread -ldl
 
 # frbpf itself
 SRCS     := $(wildcard user/*/*.c user/*/*/*.c)

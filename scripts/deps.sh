@@ -20,7 +20,6 @@ build|bpftool|bpftool,linux-tools-common|bpftool|bpf|bpftool|bpftool
 build|bpf/libbpf.h|libbpf-dev|libbpf-devel|libbpf|libbpf-devel|libbpf-dev
 build|libelf.h|libelf-dev|elfutils-libelf-devel|libelf|libelf-devel|elfutils-dev
 build|elfutils/libdwfl.h|libdw-dev|elfutils-devel|elfutils|libdw-devel|elfutils-dev
-build|traceevent/event-parse.h|libtraceevent-dev|libtraceevent-devel|libtraceevent|libtraceevent-devel|libtraceevent-dev
 build|tracefs/tracefs.h|libtracefs-dev|libtracefs-devel|libtracefs|libtracefs-devel|libtracefs-dev
 build|sys/capability.h|libcap-dev|libcap-devel|libcap|libcap-devel|libcap-dev
 build|jansson.h|libjansson-dev|jansson-devel|jansson|libjansson-devel|jansson-dev

@@ -7,7 +7,7 @@
 # Builds $tmp/verdicts.
 build_verdicts() {
 	gcc -std=gnu11 -D_GNU_SOURCE -O2 -Iuser -Ibpf scripts/bench/verdicts.c .output/libfrbpf.a -lbpf -ldw -lelf \
-		-ltraceevent -lcap -ljansson -lz -lm -lpthread -ldl -o "$tmp/verdicts" || fail "verdicts.c cannot be built"
+		-lcap -ljansson -lz -lm -lpthread -ldl -o "$tmp/verdicts" || fail "verdicts.c cannot be built"
 }
 
 print_rates_title() { # WHAT

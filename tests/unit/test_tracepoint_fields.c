@@ -133,7 +133,7 @@ static void test_names_of_the_kernel(void **state)
 		"\tfield:int state;\toffset:8;\tsize:4;\tsigned:1;\n\n"
 		"print fmt: \"%s\", __print_symbolic(REC->state, { TCP_SYN_SENT, \"TCP_SYN_SENT\" "
 		"}, "
-		"{ FRBPF_NO_SUCH, \"NONE\" })\n";
+		"{ FRBPF_NO_SUCH, \"NONE\" }, { (1 << TCP_SYN_SENT) | 1, \"OF_\" \"IT\" })\n";
 	struct event_format *f;
 
 	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
@@ -144,7 +144,9 @@ static void test_names_of_the_kernel(void **state)
 	assert_non_null(f->fields[0].symbols);
 	assert_string_equal(f->fields[0].symbols[0].name, "TCP_SYN_SENT");
 	assert_int_equal(f->fields[0].symbols[0].value, 2);
-	assert_null(f->fields[0].symbols[1].name);
+	assert_string_equal(f->fields[0].symbols[1].name, "OF_IT");
+	assert_int_equal(f->fields[0].symbols[1].value, 5);
+	assert_null(f->fields[0].symbols[2].name);
 	event_format__free(f);
 }
 

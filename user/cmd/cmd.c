@@ -107,7 +107,9 @@ void cmd_print_diags(const struct diags *d)
 {
 	struct buf text = { 0 };
 
-	if (diags__format(d, &text) == 0 && text.len)
+	if (diags__format(d, &text))
+		log_error("out of memory for the messages");
+	else if (text.len)
 		fputs(text.data, stderr);
 	buf__free(&text);
 }

@@ -178,6 +178,8 @@ static int check(const struct check_opts *opts)
 	code = c.tracefs ? plan__load(opts->rules, c.tracefs, &c.diags, &c.rs, &c.plan)
 			 : plan__load_partly(opts->rules, &c.diags, &c.rs, &c.plan);
 	status = code ? EXIT_FAILED : EXIT_DONE;
+	if (code == -ENOMEM && !c.diags.n)
+		log_error("out of memory");
 	if (!code)
 		measured__warn(c.rs, &opts->hint, &c.diags);
 	rules_files__describe(opts->rules, files, sizeof(files));

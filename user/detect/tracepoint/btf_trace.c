@@ -97,6 +97,16 @@ static bool search_modules(struct btf_trace *t, const char *name)
 	return found;
 }
 
+/* libbpf does not say why it has loaded none. */
+static int no_btf(void)
+{
+	struct btf *btf = btf__parse(BTF_DIR "/vmlinux", NULL);
+	int err = btf ? ENOMEM : errno;
+
+	btf__free(btf);
+	return err == ENOMEM ? -ENOMEM : -EOPNOTSUPP;
+}
+
 int btf_trace__find(const char *name, struct btf_trace **ret)
 {
 	struct btf_trace *t = calloc(1, sizeof(*t));
@@ -106,7 +116,7 @@ int btf_trace__find(const char *name, struct btf_trace **ret)
 	t->base = btf__load_vmlinux_btf();
 	if (!t->base) {
 		free(t);
-		return -EOPNOTSUPP;
+		return no_btf();
 	}
 	if (!take_proto(t, t->base, name) && !search_modules(t, name)) {
 		btf_trace__free(t);

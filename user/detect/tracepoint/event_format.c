@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
 #include <endian.h>
 #include <errno.h>
-#include <traceevent/event-parse.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/rights.h"
@@ -17,83 +18,199 @@
 
 /* ---- out of a format file ---- */
 
-/* The library takes arrays of u8 for strings, too. */
-static bool is_text(const struct tep_format_field *f)
+/* A line "field:TYPE NAME;\toffset:8;\tsize:4;\tsigned:1;", taken apart. */
+struct field_line {
+	const char *type, *name;
+	size_t type_len, name_len;
+	bool is_array;
+	uint32_t n; /* elements that the declaration states; 0: none */
+	uint32_t offset, size, is_signed;
+};
+
+static bool type_has(const struct field_line *l, const char *word)
 {
-	return f->flags & TEP_FIELD_IS_STRING && strstr(f->type, "char");
+	return memmem(l->type, l->type_len, word, strlen(word));
+}
+
+static bool name_has(const struct field_line *l, const char *word)
+{
+	return memmem(l->name, l->name_len, word, strlen(word));
 }
 
 /* The kernel has no type for addresses: they are arrays of bytes with names such as saddr_v6. */
-static bool is_address(const struct tep_format_field *f)
+static bool is_address(const struct field_line *l)
 {
-	return f->flags & TEP_FIELD_IS_ARRAY && !is_text(f) && f->elementsize <= 1 &&
-	       (strstr(f->name, "addr") || strstr(f->name, "ip"));
+	return l->is_array && l->n == l->size && (name_has(l, "addr") || name_has(l, "ip"));
 }
 
-static enum event_field_kind kind_of(const struct tep_format_field *f)
+static enum event_field_kind kind_of(const struct field_line *l)
 {
-	if (f->flags & TEP_FIELD_IS_DYNAMIC) {
-		if (!is_text(f))
-			return EVENT_FIELD_OTHER;
-		return f->flags & TEP_FIELD_IS_RELATIVE ? EVENT_FIELD_REL_LOC : EVENT_FIELD_LOC;
-	}
-	if (is_text(f))
+	bool is_text = l->is_array && type_has(l, "char") && !type_has(l, "*");
+
+	if (type_has(l, "__data_loc"))
+		return is_text ? EVENT_FIELD_LOC : EVENT_FIELD_OTHER;
+	if (type_has(l, "__rel_loc"))
+		return is_text ? EVENT_FIELD_REL_LOC : EVENT_FIELD_OTHER;
+	if (is_text)
 		return EVENT_FIELD_CHARS;
-	if (is_address(f) && f->size == 4)
+	if (is_address(l) && l->size == 4)
 		return EVENT_FIELD_IPV4;
-	if (is_address(f) && f->size == 16)
+	if (is_address(l) && l->size == 16)
 		return EVENT_FIELD_IPV6;
-	if (f->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_POINTER) || !f->size || f->size > 8 ||
-	    f->size & (f->size - 1))
+	if (l->is_array || type_has(l, "*") || !l->size || l->size > 8 || l->size & (l->size - 1))
 		return EVENT_FIELD_OTHER;
 	return EVENT_FIELD_NUMBER;
 }
 
-static int take_fields(struct event_format *f, const struct tep_event *event)
+/* Digits at the start of @s. */
+static bool take_number(const char *s, const char *end, uint64_t *ret)
 {
-	size_t n = 0;
+	const char *p = s;
+	uint64_t v = 0;
 
-	for (const struct tep_format_field *t = event->format.fields; t; t = t->next)
-		n++;
-	f->fields = calloc(n + 1, sizeof(*f->fields));
-	if (!f->fields)
-		return -ENOMEM;
-	for (const struct tep_format_field *t = event->format.fields; t; t = t->next) {
-		struct event_field *field = &f->fields[f->n];
-
-		*field = (struct event_field){
-			.name = strdup(t->name),
-			.kind = kind_of(t),
-			.offset = t->offset,
-			.size = t->size,
-			.is_signed = t->flags & TEP_FIELD_IS_SIGNED,
-		};
-		if (!field->name)
-			return -ENOMEM;
-		f->n++;
+	for (; p < end && isdigit((unsigned char)*p); p++) {
+		if (v > UINT32_MAX)
+			return false;
+		v = v * 10 + (*p - '0');
 	}
-	format_names__find(event, f);
+	if (p == s)
+		return false;
+	*ret = v;
+	return true;
+}
+
+/* What "KEY:" says in the line. */
+static bool find_number(const char *line, const char *end, const char *key, uint32_t *ret)
+{
+	const char *p = memmem(line, end - line, key, strlen(key));
+	uint64_t v;
+
+	if (!p || !take_number(p + strlen(key), end, &v) || v > UINT32_MAX)
+		return false;
+	*ret = v;
+	return true;
+}
+
+static const char *without_blanks(const char *start, const char *end)
+{
+	while (end > start && isspace((unsigned char)end[-1]))
+		end--;
+	return end;
+}
+
+/* "char comm[16]", "__data_loc char[] name", "const void * p" up to @end. */
+static bool take_declaration(struct field_line *l, const char *s, const char *end)
+{
+	uint64_t n;
+
+	end = without_blanks(s, end);
+	while (end > s && end[-1] == ']') {
+		const char *open = memrchr(s, '[', end - s);
+
+		if (!open)
+			return false;
+		if (!l->is_array && take_number(open + 1, end, &n) && n <= UINT32_MAX)
+			l->n = n;
+		l->is_array = true;
+		end = without_blanks(s, open);
+	}
+	l->name = end;
+	while (l->name > s && (isalnum((unsigned char)l->name[-1]) || l->name[-1] == '_'))
+		l->name--;
+	l->name_len = end - l->name;
+	l->type = s;
+	l->type_len = without_blanks(s, l->name) - s;
+	l->is_array |= l->type_len && s[l->type_len - 1] == ']';
+	return l->name_len && l->type_len;
+}
+
+static bool take_line(struct field_line *l, const char *line, const char *end)
+{
+	static const char key[] = "field:";
+	const size_t len = sizeof(key) - 1;
+	const char *semicolon;
+
+	while (line < end && isspace((unsigned char)*line))
+		line++;
+	if ((size_t)(end - line) < len || memcmp(line, key, len))
+		return false;
+	*l = (struct field_line){ 0 };
+	semicolon = memchr(line, ';', end - line);
+	return semicolon && take_declaration(l, line + len, semicolon) &&
+	       find_number(semicolon, end, "offset:", &l->offset) &&
+	       find_number(semicolon, end, "size:", &l->size) &&
+	       (find_number(semicolon, end, "signed:", &l->is_signed) || true);
+}
+
+static int add_field(struct event_format *f, size_t *cap, const struct field_line *l)
+{
+	char *name;
+
+	if (!ARRAY_HAS_ROOM(f->fields, f->n, *cap, 16))
+		return -ENOMEM;
+	name = strndup(l->name, l->name_len);
+	if (!name)
+		return -ENOMEM;
+	f->fields[f->n++] = (struct event_field){
+		.name = name,
+		.kind = kind_of(l),
+		.offset = l->offset,
+		.size = l->size,
+		.is_signed = l->is_signed,
+	};
 	return 0;
+}
+
+/* The lines behind "format:"; an empty one ends the fields that all tracepoints have. */
+static int take_fields(struct event_format *f, const char *text, const char *end)
+{
+	const char *line = memchr(text, '\n', end - text) ?: end, *eol;
+	struct field_line l;
+	bool common = true;
+	size_t cap = 0;
+	int err = 0;
+
+	for (line++; line < end && !err; line = eol + 1) {
+		eol = memchr(line, '\n', end - line) ?: end;
+		if (eol == line)
+			common = false;
+		else if (!common && take_line(&l, line, eol))
+			err = add_field(f, &cap, &l);
+	}
+	return err;
+}
+
+/* What stands behind @key at the start of a line. NULL: no line begins so. */
+static const char *find_line(const char *text, const char *end, const char *key)
+{
+	const size_t len = strlen(key);
+	const char *line, *eol;
+
+	for (line = text; line < end; line = eol + 1) {
+		eol = memchr(line, '\n', end - line) ?: end;
+		if ((size_t)(eol - line) >= len && !memcmp(line, key, len))
+			return line + len;
+	}
+	return NULL;
 }
 
 int event_format__parse(const char *text, size_t len, struct event_format **ret)
 {
-	struct event_format *f = calloc(1, sizeof(*f));
-	struct tep_handle *tep = tep_alloc();
-	struct tep_event *event = NULL;
-	int err = -ENOMEM;
+	const char *end = text + len, *id = find_line(text, end, "ID: ");
+	const char *fields = find_line(text, end, "format:");
+	const char *print = find_line(text, end, "print fmt: ");
+	struct event_format *f;
+	int err;
 
-	if (f && tep) {
-		tep_set_loglevel(TEP_LOG_NONE);
-		tep_set_long_size(tep, sizeof(long));
-		/* a print format that it does not understand leaves us the fields */
-		tep_parse_format(tep, &event, text, len, "frbpf");
-		err = event ? take_fields(f, event) : -EINVAL;
-	}
-	if (!err)
-		f->id = event->id;
-	if (tep)
-		tep_free(tep);
+	if (!id || !fields)
+		return -EINVAL;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	err = take_number(id, end, &f->id) ? 0 : -EINVAL;
+	err = err ?: take_fields(f, fields, print ?: end);
+	if (print)
+		err = err ?: format_names__find(print, end - print, f);
 	if (err) {
 		event_format__free(f);
 		return err;
@@ -123,17 +240,21 @@ int event_format__read(const char *target, struct event_format **ret, struct err
 	struct buf text = { 0 };
 	int code;
 
+	if (!colon)
+		return err_set(err, -EINVAL, "%s: no tracepoint", target);
 	if (!system)
-		return err_set(err, colon ? -ENOMEM : -EINVAL, "%s: no tracepoint", target);
+		return err_set(err, -ENOMEM, "cannot read the format of %s: out of memory", target);
 	if (strchr(target, '/') || system[0] == '.' || colon[1] == '.')
 		return err_set(err, -ENOENT, "this kernel has no tracepoint '%s'", target);
 	code = read_text(system, colon + 1, &text);
 	if (code == -ENOENT)
 		err_set(err, code, "this kernel has no tracepoint '%s'", target);
-	else if (code)
-		err_set(err, code, "cannot read the format of %s: %s", target, strerror(-code));
-	if (!code && (code = event_format__parse(text.data, text.len, ret)))
+	if (!code)
+		code = event_format__parse(text.data, text.len, ret);
+	if (code == -EINVAL)
 		err_set(err, code, "the format of %s is none that frbpf understands", target);
+	else if (code && code != -ENOENT)
+		err_set(err, code, "cannot read the format of %s: %s", target, strerror(-code));
 	buf__free(&text);
 	return code;
 }

@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include <bpf/btf.h>
-#include <traceevent/event-parse.h>
 
+#include "common/array.h"
+#include "common/cleanup.h"
+#include "detect/tracepoint/format_expr.h"
 #include "detect/tracepoint/format_names.h"
 
-#define NESTED_MAX 64 /* of expressions */
+#define NAME_MAX_LEN 128
 
 struct search {
 	struct event_format *f;
@@ -16,8 +18,14 @@ struct search {
 	bool no_btf;
 };
 
+/* Names while they are read: the last one is { NULL }. */
+struct names {
+	struct symbol *v;
+	size_t n, cap;
+};
+
 static bool find_in_enum(const struct btf *btf, const struct btf_type *t, const char *name,
-			 long *ret)
+			 int64_t *ret)
 {
 	for (uint32_t i = 0; i < btf_vlen(t); i++) {
 		bool wide = btf_is_enum64(t);
@@ -25,37 +33,35 @@ static bool find_in_enum(const struct btf *btf, const struct btf_type *t, const 
 
 		if (strcmp(btf__name_by_offset(btf, off) ?: "", name))
 			continue;
-		*ret = wide ? (long)btf_enum64_value(&btf_enum64(t)[i]) : btf_enum(t)[i].val;
+		*ret = wide ? (int64_t)btf_enum64_value(&btf_enum64(t)[i]) : btf_enum(t)[i].val;
 		return true;
 	}
 	return false;
 }
 
 /* An enumerator that the header of the tracepoint does not export: { TCP_ESTABLISHED, "TCP_ESTABLISHED" }. */
-static bool find_in_kernel(struct search *s, const char *name, long *ret)
+static int find_in_kernel(const char *s, size_t len, void *arg, int64_t *ret)
 {
-	if (!s->btf && !s->no_btf) {
-		s->btf = btf__load_vmlinux_btf();
-		s->no_btf = !s->btf;
+	struct search *search = arg;
+	char name[NAME_MAX_LEN];
+
+	if (len >= sizeof(name))
+		return -ENOENT;
+	memcpy(name, s, len);
+	name[len] = '\0';
+	if (!search->btf && !search->no_btf) {
+		search->btf = btf__load_vmlinux_btf();
+		if (!search->btf && errno == ENOMEM)
+			return -ENOMEM;
+		search->no_btf = !search->btf;
 	}
-	for (uint32_t id = 1; s->btf && id < btf__type_cnt(s->btf); id++) {
-		const struct btf_type *t = btf__type_by_id(s->btf, id);
+	for (uint32_t id = 1; search->btf && id < btf__type_cnt(search->btf); id++) {
+		const struct btf_type *t = btf__type_by_id(search->btf, id);
 
-		if (btf_is_any_enum(t) && find_in_enum(s->btf, t, name, ret))
-			return true;
+		if (btf_is_any_enum(t) && find_in_enum(search->btf, t, name, ret))
+			return 0;
 	}
-	return false;
-}
-
-static bool find_value(struct search *s, const char *text, long *ret)
-{
-	char *end;
-
-	errno = 0;
-	*ret = (long)strtoll(text, &end, 0);
-	if (!errno && end != text)
-		return true;
-	return find_in_kernel(s, text, ret);
+	return -ENOENT;
 }
 
 static bool is_name(const char *s)
@@ -63,95 +69,155 @@ static bool is_name(const char *s)
 	return (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '_';
 }
 
-static struct symbol *take(struct search *s, const struct tep_print_flag_sym *list)
+/* One string, or several side by side. False: there is none, or it is too long. */
+static bool take_string(struct format_words *w, char *ret, size_t size)
 {
-	struct symbol *v;
-	size_t n = 0;
+	size_t len = 0;
+	bool fits = w->kind == FORMAT_STRING;
 
-	for (const struct tep_print_flag_sym *l = list; l; l = l->next)
-		n++;
-	v = calloc(n + 1, sizeof(*v));
-	n = 0;
-	for (; v && list; list = list->next) {
-		if (!is_name(list->str) || !find_value(s, list->value, &v[n].value))
-			continue;
-		v[n].name = strdup(list->str);
-		if (!v[n].name)
-			break;
-		n++;
+	for (; w->kind == FORMAT_STRING; format_words__next(w)) {
+		fits &= w->len < size - len;
+		if (fits) {
+			memcpy(ret + len, w->s, w->len);
+			len += w->len;
+		}
 	}
-	if (v)
-		v[n] = (struct symbol){ NULL };
-	if (v && !n) {
-		free(v);
-		return NULL;
+	ret[len] = '\0';
+	return fits;
+}
+
+static int add_name(struct names *names, const char *name, int64_t value)
+{
+	char *copy;
+
+	if (!ARRAY_HAS_ROOM(names->v, names->n + 1, names->cap, 16))
+		return -ENOMEM;
+	names->v[names->n] = (struct symbol){ NULL };
+	copy = strdup(name);
+	if (!copy)
+		return -ENOMEM;
+	names->v[names->n++] = (struct symbol){ copy, value };
+	names->v[names->n] = (struct symbol){ NULL };
+	return 0;
+}
+
+/* { VALUE, "NAME" }, { VALUE, "NAME" } ... */
+static int take_names(struct search *s, struct format_words *w, struct names *ret)
+{
+	char name[NAME_MAX_LEN];
+	int64_t value;
+	int err;
+
+	while (format_words__skip(w, "{")) {
+		err = format_expr__eval(w, find_in_kernel, s, &value);
+		if (!err && format_words__skip(w, ",") && take_string(w, name, sizeof(name)) &&
+		    is_name(name))
+			err = add_name(ret, name, value);
+		if (err == -ENOMEM)
+			return err;
+		while (w->kind != FORMAT_END && !format_words__is(w, "}"))
+			format_words__next(w);
+		format_words__next(w);
+		if (!format_words__skip(w, ","))
+			break;
+	}
+	return 0;
+}
+
+/* What a value in a call is made of, up to the comma behind it. */
+struct operand {
+	const char *name; /* of the field: REC->NAME */
+	size_t len;
+	bool other; /* there is more than this field, casts and brackets */
+};
+
+/* Step over REC->state, a cast of it, or with @bits some bits of it. */
+static struct operand take_operand(struct format_words *w, bool bits)
+{
+	struct operand v = { 0 };
+	int depth = 0, depth_of_mask = -1;
+
+	for (; w->kind != FORMAT_END; format_words__next(w)) {
+		const bool opens = format_words__is(w, "("), closes = format_words__is(w, ")");
+
+		if (!depth && (closes || format_words__is(w, ",")))
+			break;
+		depth += opens - closes;
+		if (depth_of_mask > depth)
+			depth_of_mask = -1;
+		if (!v.name && format_words__is(w, "REC")) {
+			format_words__next(w);
+			v.other |= !format_words__skip(w, "->") || w->kind != FORMAT_NAME;
+			v.name = w->s;
+			v.len = w->len;
+		} else if (v.name && bits && depth_of_mask < 0 && format_words__is(w, "&")) {
+			depth_of_mask = depth;
+		} else if (depth_of_mask >=
+			   0) { /* of the mask itself all may be there but "| x" beside it */
+			v.other |= format_words__is(w, "REC") ||
+				   (depth == depth_of_mask && w->kind == FORMAT_SIGN && !closes &&
+				    !format_words__is(w, "~"));
+		} else if (!closes) {
+			v.other |= v.name ||
+				   (!opens && w->kind != FORMAT_NAME && !format_words__is(w, "*"));
+		}
 	}
 	return v;
 }
 
-/* REC->state, a cast of it, or with @bits some bits of it; NULL: something else. */
-static const char *field_of(const struct tep_print_arg *arg, bool bits)
+static struct event_field *find_field(struct event_format *f, const struct operand *v)
 {
-	while (arg) {
-		switch (arg->type) {
-		case TEP_PRINT_FIELD:
-			return arg->field.name;
-		case TEP_PRINT_TYPE:
-			arg = arg->typecast.item;
-			break;
-		case TEP_PRINT_OP:
-			if (!bits || strcmp(arg->op.op, "&"))
-				return NULL;
-			arg = arg->op.left;
-			break;
-		default:
-			return NULL;
-		}
-	}
+	for (size_t i = 0; v->name && !v->other && i < f->n; i++)
+		if (strlen(f->fields[i].name) == v->len &&
+		    !memcmp(f->fields[i].name, v->name, v->len))
+			return &f->fields[i];
 	return NULL;
 }
 
-static void name_field(struct search *s, const char *name, const struct tep_print_flag_sym *list)
+/* Behind "__print_symbolic(", or with @flags "__print_flags(": they have what stands between two names, too. */
+static int take_call(struct search *s, struct format_words *w, bool flags)
 {
-	for (size_t i = 0; name && i < s->f->n; i++) {
-		struct event_field *field = &s->f->fields[i];
+	struct operand v = take_operand(w, flags);
+	struct event_field *field = find_field(s->f, &v);
+	struct names names = { 0 };
+	int err;
 
-		if (!strcmp(field->name, name) && !field->symbols)
-			field->symbols = take(s, list);
+	if (!field || field->symbols || !format_words__skip(w, ","))
+		return 0;
+	if (flags) {
+		while (w->kind == FORMAT_STRING)
+			format_words__next(w);
+		if (!format_words__skip(w, ","))
+			return 0;
 	}
+	err = take_names(s, w, &names);
+	if (err) {
+		format_names__free(names.v);
+		return err;
+	}
+	field->symbols = names.v;
+	return 0;
 }
 
-/* __print_symbolic(REC->state, ...) and __print_flags(...), also as REC->flags ? __print_flags(...) : "none". */
-static void look_at(struct search *s, const struct tep_print_arg *arg, unsigned int depth)
-{
-	if (!arg || depth > NESTED_MAX)
-		return;
-	switch (arg->type) {
-	case TEP_PRINT_FLAGS:
-		name_field(s, field_of(arg->flags.field, true), arg->flags.flags);
-		break;
-	case TEP_PRINT_SYMBOL:
-		name_field(s, field_of(arg->symbol.field, false), arg->symbol.symbols);
-		break;
-	case TEP_PRINT_TYPE:
-		look_at(s, arg->typecast.item, depth + 1);
-		break;
-	case TEP_PRINT_OP:
-		look_at(s, arg->op.left, depth + 1);
-		look_at(s, arg->op.right, depth + 1);
-		break;
-	default:
-		break;
-	}
-}
-
-void format_names__find(const struct tep_event *event, struct event_format *f)
+int format_names__find(const char *text, size_t len, struct event_format *f)
 {
 	struct search s = { .f = f };
+	struct format_words w;
+	int err = 0;
 
-	for (const struct tep_print_arg *arg = event->print_fmt.args; arg; arg = arg->next)
-		look_at(&s, arg, 0);
+	format_words__start(&w, text, len);
+	while (w.kind != FORMAT_END && !err) {
+		bool flags = format_words__is(&w, "__print_flags") ||
+			     format_words__is(&w, "__print_flags_u64");
+		bool symbolic = format_words__is(&w, "__print_symbolic") ||
+				format_words__is(&w, "__print_symbolic_u64");
+
+		format_words__next(&w);
+		if ((flags || symbolic) && format_words__skip(&w, "("))
+			err = take_call(&s, &w, flags);
+	}
 	btf__free(s.btf);
+	return err;
 }
 
 void format_names__free(struct symbol *symbols)

@@ -5,11 +5,9 @@
 
 #include "detect/tracepoint/event_format.h"
 
-struct tep_event;
-
-/* Give the fields of @f, which are those of @event, their names. What stands in the format by the name of
- * a constant of the kernel's is looked up in its BTF, if there is one; what nobody knows is left out. */
-void format_names__find(const struct tep_event *event, struct event_format *f);
+/* Give the fields of @f their names out of @text, its print format. What stands there by the name of a constant of
+ * the kernel's is looked up in its BTF, if there is one; what nobody knows is left out. 0 or -ENOMEM. */
+int format_names__find(const char *text, size_t len, struct event_format *f);
 void format_names__free(struct symbol *symbols);
 
 #endif

@@ -215,13 +215,15 @@ static bool needs_names(const struct rule_conf *rule, const struct btf_trace *tr
 {
 	struct event_format *format = NULL;
 	bool named = false, fields = true;
+	int err;
 
 	for (uint32_t i = 0; i < rule->args.n; i++)
 		named |= is_named(rule, &rule->args.v[i], trace);
 	if (!named)
 		return false;
-	if (event_format__read(rule->when.target, &format, NULL))
-		return partly; /* nobody here can tell */
+	err = event_format__read(rule->when.target, &format, NULL);
+	if (err) /* nobody here can tell; without memory, who reads it next says so */
+		return partly || err == -ENOMEM;
 	for (uint32_t i = 0; i < rule->args.n; i++) {
 		const char *name = rule->args.v[i].name;
 		const struct event_field *field = event_format__find(format, name, strlen(name));

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Without memory for one allocation, whichever it is, what looks at tracepoints says so and ends well. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cmd/cmd.h"
+#include "detect/tracepoint/event_format.h"
+
+#define STEP	  97  /* of the allocations of `check`, one in so many */
+#define HANGS_MAX 120 /* s */
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#define CAN_FAIL true
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t size);
+
+static long allocations, failing; /* the failing one of them; 0: none */
+
+static bool fails(void)
+{
+	if (__atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED) != failing)
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+void *malloc(size_t size)
+{
+	return fails() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+	return fails() ? NULL : __libc_realloc(p, size);
+}
+#else
+#define CAN_FAIL false
+static long allocations, failing;
+#endif
+
+static void fail_nth(long n)
+{
+	allocations = 0;
+	failing = n;
+}
+
+static void need_failures(void)
+{
+	if (CAN_FAIL)
+		return;
+	print_message("skipped: allocations cannot be made to fail in this build\n");
+	skip();
+}
+
+static void test_format(void **state)
+{
+	static const char text[] =
+		"name: test\nID: 1\nformat:\n"
+		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
+		"\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n"
+		"\tfield:char b[16];\toffset:12;\tsize:16;\tsigned:0;\n\n"
+		"print fmt: \"%s %s\", __print_symbolic(REC->a, { 1, \"ONE\" }, { 2, \"TWO\" }), "
+		"REC->b\n";
+	int err = -ENOMEM;
+	long n;
+
+	need_failures();
+	for (n = 1; err; n++) {
+		struct event_format *f = NULL;
+
+		assert_true(n < 1000);
+		fail_nth(n);
+		err = event_format__parse(text, strlen(text), &f);
+		fail_nth(0);
+		assert_int_equal(err, f ? 0 : -ENOMEM);
+		event_format__free(f);
+	}
+	assert_true(n > 5);
+}
+
+/* `check` of @rules without its @n-th allocation, its messages to @messages. Returns how it ended. */
+static int check(char *rules, long n, int messages, long *ret_allocations)
+{
+	long *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char *argv[] = { "check", rules, NULL };
+	int status = -1;
+	pid_t pid;
+
+	assert_true(shared != MAP_FAILED);
+	assert_int_equal(ftruncate(messages, 0), 0);
+	lseek(messages, 0, SEEK_SET);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		for (int sig = 1; sig < 32; sig++)
+			signal(sig, SIG_DFL);
+		alarm(HANGS_MAX);
+		dup2(messages, STDERR_FILENO);
+		if (!freopen("/dev/null", "w", stdout))
+			_exit(99);
+		fail_nth(n);
+		status = cmd_check.run(2, argv);
+		*shared = allocations;
+		_exit(status);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	*ret_allocations = *shared;
+	munmap(shared, sizeof(*shared));
+	return status;
+}
+
+static void test_check(void **state)
+{
+	static const char text[] = "[session-s]\nrun = -e dummy --overwrite --switch-output -a\n"
+				   "[rule-a]\nwhen = sock:inet_sock_set_state\n"
+				   "if = newstate == TCP_CLOSE && protocol == IPPROTO_TCP\n"
+				   "[rule-b]\nwhen = signal:signal_generate\nif = sig == SIGSEGV\n"
+				   "[rule-c]\nwhen = kmem:mm_page_alloc\n"
+				   "if = order > 3 && gfp_flags & __GFP_ZERO\n";
+	char rules[] = "/tmp/frbpf-memory-XXXXXX", said[] = "/tmp/frbpf-memory-XXXXXX";
+	int rules_fd, said_fd, status;
+	long total, n_allocations;
+
+	need_failures();
+	if (access("/sys/kernel/tracing/events/kmem/mm_page_alloc/format", R_OK) ||
+	    access("/sys/kernel/btf/vmlinux", R_OK)) {
+		print_message("skipped: needs tracefs and kernel BTF\n");
+		skip();
+	}
+	rules_fd = mkstemp(rules);
+	said_fd = mkstemp(said);
+	assert_true(rules_fd >= 0 && said_fd >= 0);
+	unlink(said);
+	assert_int_equal(write(rules_fd, text, strlen(text)), strlen(text));
+	status = check(rules, 0, said_fd, &total);
+	for (long n = 1; !status && n <= total; n += STEP) {
+		int end = check(rules, n, said_fd, &n_allocations);
+
+		if (!WIFEXITED(end) || (WEXITSTATUS(end) && !lseek(said_fd, 0, SEEK_END))) {
+			print_error("allocation %ld of %ld: status %#x, %ld bytes said\n", n, total,
+				    end, (long)lseek(said_fd, 0, SEEK_END));
+			unlink(rules);
+			fail();
+		}
+	}
+	unlink(rules);
+	close(rules_fd);
+	close(said_fd);
+	assert_int_equal(status, 0);
+	assert_true(total > STEP);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_format),
+		cmocka_unit_test(test_check),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
