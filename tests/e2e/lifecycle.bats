@@ -227,3 +227,32 @@ status_has() { # WORD
 	wait_until 10 no_daemon
 	grep -q "stopped by SIGTERM from [^ ]* (pid $BASHPID, uid 0)" "$BASE/output"
 }
+
+# In thread TASK, of /proc/PID/task/TASK.
+assert_rights() { # TASK
+	local -A has=()
+	local name value
+	while read -r name value; do
+		has[${name%:}]=$value
+	done < <(grep -E '^(Cap|NoNewPrivs)' "$1/status")
+	# bpf perfmon sys_admin sys_ptrace syslog dac_read_search dac_override ipc_lock sys_nice sys_resource
+	local may=$((1 << 39 | 1 << 38 | 1 << 21 | 1 << 19 | 1 << 34 | 1 << 2 | 1 << 1 | 1 << 14 | 1 << 23 | 1 << 24))
+	for name in CapPrm CapBnd; do
+		same "more than may be in $name of $(<"$1/comm")" $((16#${has[$name]} & ~may)) 0
+	done
+	same "more than may be effective in $(<"$1/comm")" $((16#${has[CapEff]} & ~(may & ~2))) 0
+	for name in CapInh CapAmb; do
+		same "$name of $(<"$1/comm")" $((16#${has[$name]})) 0
+	done
+	same "no_new_privs of $(<"$1/comm")" "${has[NoNewPrivs]}" 1
+}
+
+@test "no thread keeps a capability that a reload does not need, nor gains one" {
+	frbpf_load
+	printf '[rule-app]\nwhen = app:%s\n[rule-calls]\nwhen = syscall:openat > 1h\n' "$victim" >>"$RULES"
+	frbpf_load # threads of theirs
+	for task in /proc/"$(daemon_pid)"/task/*; do
+		assert_rights "$task"
+	done
+	[[ $(cat /proc/"$(daemon_pid)"/task/*/comm | wc -l) -ge 5 ]]
+}

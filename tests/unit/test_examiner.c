@@ -157,7 +157,18 @@ static unsigned long long status_of(pid_t pid, const char *field, int base)
 	return 0;
 }
 
-/* An opener that reads nothing, and a parser that may do nothing. */
+static void assert_rights(pid_t pid, unsigned long long may, unsigned long long may_gain)
+{
+	assert_int_equal(status_of(pid, "CapPrm:\t", 16) & ~may, 0);
+	assert_int_equal(status_of(pid, "CapEff:\t", 16) & ~may, 0);
+	assert_int_equal(status_of(pid, "CapInh:\t", 16), 0);
+	assert_int_equal(status_of(pid, "CapAmb:\t", 16), 0);
+	if (!geteuid())
+		assert_int_equal(status_of(pid, "CapBnd:\t", 16) & ~may_gain, 0);
+	assert_int_equal(status_of(pid, "NoNewPrivs:\t", 10), 1);
+}
+
+/* An opener that reads nothing, a parser that may do nothing, and who starts them. */
 static void test_rights(void **state)
 {
 	const unsigned long long opener = 1ULL << 2 | 1ULL << 19 | 1ULL << 40;
@@ -168,13 +179,9 @@ static void test_rights(void **state)
 	r = of_path(EXAMINE_BUILD_ID, path);
 	assert_int_equal(ask(&r, LONG), 0);
 	assert_int_equal(n_pids, 2);
-	for (size_t i = 0; i < n_pids; i++) {
-		unsigned long long may = i ? 0 : opener;
-
-		assert_int_equal(status_of(pids[i], "CapPrm:\t", 16) & ~may, 0);
-		assert_int_equal(status_of(pids[i], "CapEff:\t", 16) & ~may, 0);
-		assert_int_equal(status_of(pids[i], "NoNewPrivs:\t", 10), 1);
-	}
+	for (size_t i = 0; i < n_pids; i++)
+		assert_rights(pids[i], i ? 0 : opener, opener);
+	assert_rights(status_of(pids[0], "PPid:\t", 10), opener, opener);
 	assert_int_equal(status_of(pids[1], "Seccomp:\t", 10), 2);
 	examiner__rest(examiner, EXAMINER_NAMES);
 	assert_int_equal(n_pids, 0);

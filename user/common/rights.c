@@ -1,40 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <sys/auxv.h>
 #include <sys/capability.h>
+#include <sys/prctl.h>
 
 #include "common/cleanup.h"
 #include "common/rights.h"
 
-static const cap_value_t lowered[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE };
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
 
-static bool is_lowered; /* once, before there are threads */
+/* Which is lowered is decided once, before there are threads. */
+static struct {
+	cap_value_t cap;
+	bool is_lowered;
+} raisable[] = { { CAP_DAC_READ_SEARCH, false }, { CAP_DAC_OVERRIDE, false } };
 
-/* Of this thread, those that it is permitted. */
+/* Of this thread, those that are lowered and that it is permitted. */
 static bool set_effective(cap_flag_value_t value)
 {
 	cap_t caps = cap_get_proc();
 	cap_flag_value_t may;
 	bool done = caps;
 
-	for (size_t i = 0; caps && i < ARRAY_SIZE(lowered); i++) {
-		if (cap_get_flag(caps, lowered[i], CAP_PERMITTED, &may) || may != CAP_SET)
+	for (size_t i = 0; caps && i < ARRAY_SIZE(raisable); i++) {
+		if (!raisable[i].is_lowered ||
+		    cap_get_flag(caps, raisable[i].cap, CAP_PERMITTED, &may) || may != CAP_SET)
 			continue;
-		done &= !cap_set_flag(caps, CAP_EFFECTIVE, 1, &lowered[i], value);
+		done &= !cap_set_flag(caps, CAP_EFFECTIVE, 1, &raisable[i].cap, value);
 	}
 	done = done && !cap_set_proc(caps);
 	cap_free(caps);
 	return done;
 }
 
+static bool any_lowered(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(raisable); i++)
+		if (raisable[i].is_lowered)
+			return true;
+	return false;
+}
+
 void rights__lower(void)
 {
-	if (getauxval(AT_SECURE))
-		is_lowered = set_effective(CAP_CLEAR);
+	if (!getauxval(AT_SECURE))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(raisable); i++)
+		raisable[i].is_lowered = true;
+	if (!set_effective(CAP_CLEAR))
+		for (size_t i = 0; i < ARRAY_SIZE(raisable); i++)
+			raisable[i].is_lowered = false;
 }
 
 bool rights__raise(void)
 {
-	return is_lowered && set_effective(CAP_SET);
+	return any_lowered() && set_effective(CAP_SET);
 }
 
 void rights__restore(bool *raised)
@@ -46,10 +71,69 @@ void rights__restore(bool *raised)
 bool rights__can_raise(void)
 {
 	cap_flag_value_t may = CAP_CLEAR;
-	cap_t caps = is_lowered ? cap_get_proc() : NULL;
+	cap_t caps = raisable[0].is_lowered ? cap_get_proc() : NULL;
 
 	if (caps && cap_get_flag(caps, CAP_DAC_READ_SEARCH, CAP_PERMITTED, &may))
 		may = CAP_CLEAR;
 	cap_free(caps);
 	return may == CAP_SET;
+}
+
+/* ---- for good ---- */
+
+static bool is_in(const int *v, size_t n, int cap)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i] == cap)
+			return true;
+	return false;
+}
+
+/* No such capability ends the walk: the kernel may know more of them than the library. */
+static int limit_bounding(const int *keep, size_t n)
+{
+	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++) {
+		if (!is_in(keep, n, cap) && prctl(PR_CAPBSET_DROP, cap) && errno != EPERM)
+			return -errno;
+	}
+	return 0;
+}
+
+int rights__keep(const int *keep, size_t n)
+{
+	static const cap_flag_t sets[] = { CAP_PERMITTED, CAP_EFFECTIVE };
+	cap_t have = cap_get_proc(), want = cap_init();
+	cap_flag_value_t v;
+	int ret = have && want ? limit_bounding(keep, n) : -ENOMEM;
+
+	for (size_t i = 0; i < n && !ret; i++) {
+		const cap_value_t cap = keep[i];
+
+		if (cap_get_flag(have, cap, CAP_PERMITTED, &v) || v != CAP_SET)
+			continue;
+		for (size_t s = 0; s < ARRAY_SIZE(sets); s++)
+			if (cap_set_flag(want, sets[s], 1, &cap, CAP_SET))
+				ret = -errno;
+	}
+	/* with nothing inheritable, nothing is ambient either */
+	if (!ret && cap_set_proc(want))
+		ret = -errno;
+	if (!ret && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		ret = -errno;
+	cap_free(have);
+	cap_free(want);
+	return ret;
+}
+
+int rights__keep_recorder(void)
+{
+	static const int keep[] = {
+		CAP_BPF,      CAP_PERFMON,	   CAP_SYS_ADMIN,    CAP_SYS_PTRACE,
+		CAP_SYSLOG,   CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, CAP_IPC_LOCK,
+		CAP_SYS_NICE, CAP_SYS_RESOURCE,
+	};
+	int ret = rights__keep(keep, ARRAY_SIZE(keep));
+
+	raisable[1].is_lowered = true; /* CAP_DAC_OVERRIDE */
+	return ret ?: (set_effective(CAP_CLEAR) ? 0 : -EPERM);
 }

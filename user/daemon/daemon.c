@@ -17,6 +17,7 @@
 #include "common/json_text.h"
 #include "common/log.h"
 #include "common/printable.h"
+#include "common/rights.h"
 #include "daemon/base_watch.h"
 #include "daemon/control.h"
 #include "daemon/cpu_follow.h"
@@ -580,11 +581,14 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 	/* each thread would keep what it ever had; the real-time ones must still find one free */
 	mallopt(M_ARENA_MAX, ARENAS_MAX);
 	raise_fd_limit();
+	code = rights__keep_recorder(); /* now: each thread has capabilities of its own */
+	if (code)
+		err_set(err, code, "cannot give up the privileges that are not needed: %s",
+			strerror(-code));
 	d->signals = open_signals();
-	if (d->signals < 0)
+	if (!code && d->signals < 0)
 		code = err_set(err, -errno, "signalfd: %s", strerror(errno));
-	else
-		code = base_dir__open(&d->base, d->opts->base, err);
+	code = code ?: base_dir__open(&d->base, d->opts->base, err);
 	if (!code)
 		recover(d);
 	code = code ?: start_recording(d, rs, err);

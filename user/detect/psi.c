@@ -19,6 +19,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/rights.h"
 #include "detect/engine/cgroups.h"
 #include "detect/inject/inject.h"
 #include "detect/inject/listener.h"
@@ -79,8 +80,11 @@ static int open_error(const struct psi *p, int code, struct err *err)
 		return err_set(err, code,
 			       "pressure is switched off: boot with psi=1, or write 1 to "
 			       "cgroup.pressure of that cgroup");
-	case -EPERM:
 	case -EACCES:
+		return err_set(err, code,
+			       "%s: no permission to write to it, which takes CAP_DAC_OVERRIDE",
+			       p->path);
+	case -EPERM:
 		return err_set(err, code,
 			       "%s: no permission to set a trigger: this kernel wants "
 			       "CAP_SYS_RESOURCE for it",
@@ -102,6 +106,7 @@ static int open_error(const struct psi *p, int code, struct err *err)
 /* O_NONBLOCK: as psi.rst has it. One descriptor has one trigger. */
 static int open_trigger(const struct psi *p, uint64_t threshold_us)
 {
+	RAISED_RIGHTS; /* a cgroup may be another user's, and a trigger is set by writing */
 	_cleanup_close_ int fd = open(p->path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	char text[64];
 	int n;

@@ -16,6 +16,7 @@
 #include "examine/keeper.h"
 #include "examine/opener.h"
 #include "examine/parser.h"
+#include "examine/sandbox.h"
 
 #define END_WAIT                                                                                   \
 	100 /* ms: for what was killed to be gone; what is stuck is not waited for longer */
@@ -216,6 +217,8 @@ void keeper__run(int sock)
 	struct keeper_request r;
 	size_t n_fds;
 
+	if (sandbox__opener()) /* it starts openers, and what has no more rights than they */
+		_exit(1);
 	while (k.signals >= 0) {
 		struct pollfd pfds[] = { { .fd = sock, .events = POLLIN },
 					 { .fd = k.signals, .events = POLLIN } };

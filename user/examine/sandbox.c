@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/rights.h"
 #include "examine/sandbox.h"
 
 #ifndef CAP_CHECKPOINT_RESTORE
@@ -36,44 +37,14 @@
 #define DATA_MAX      (512UL << 20) /* bytes of its own memory */
 #define ADDRESSES_MAX (4UL << 30)
 
-/* Those of @keep that we have. */
-static int keep_capabilities(const cap_value_t *keep, size_t n)
-{
-	static const cap_flag_t sets[] = { CAP_PERMITTED, CAP_EFFECTIVE };
-	cap_t have = cap_get_proc(), want = cap_init();
-	cap_flag_value_t v;
-	int ret = have && want ? 0 : -ENOMEM;
-
-	for (size_t i = 0; i < n && !ret; i++) {
-		if (cap_get_flag(have, keep[i], CAP_PERMITTED, &v) || v != CAP_SET)
-			continue;
-		for (size_t s = 0; s < ARRAY_SIZE(sets); s++)
-			if (cap_set_flag(want, sets[s], 1, &keep[i], CAP_SET))
-				ret = -errno;
-	}
-	if (!ret && cap_set_proc(want))
-		ret = -errno;
-	cap_free(have);
-	cap_free(want);
-	return ret;
-}
-
-static int set_no_new_privileges(void)
-{
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
-}
-
 int sandbox__opener(void)
 {
 	/* of the last two one: to follow /proc/PID/map_files, before Linux 5.9 the other */
-	static const cap_value_t keep[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE,
-					    CAP_CHECKPOINT_RESTORE };
-	static const cap_value_t old[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYS_ADMIN };
-	int ret = CAP_IS_SUPPORTED(CAP_CHECKPOINT_RESTORE)
-			  ? keep_capabilities(keep, ARRAY_SIZE(keep))
-			  : keep_capabilities(old, ARRAY_SIZE(old));
+	static const int keep[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE };
+	static const int old[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYS_ADMIN };
 
-	return ret ?: set_no_new_privileges();
+	return CAP_IS_SUPPORTED(CAP_CHECKPOINT_RESTORE) ? rights__keep(keep, ARRAY_SIZE(keep))
+							: rights__keep(old, ARRAY_SIZE(old));
 }
 
 #define ALLOW(call)                                                                                \
@@ -145,6 +116,6 @@ int sandbox__parser(void)
 
 	if (!IS_SANITIZED)
 		ret = ret ?: limit(RLIMIT_DATA, DATA_MAX) ?: limit(RLIMIT_AS, ADDRESSES_MAX);
-	ret = ret ?: keep_capabilities(NULL, 0) ?: set_no_new_privileges();
+	ret = ret ?: rights__keep(NULL, 0);
 	return ret ?: filter_calls();
 }
