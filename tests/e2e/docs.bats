@@ -175,3 +175,11 @@ complete_words() { # WORDS...: what is offered for the last one
 	make -s uninstall DESTDIR="$BATS_TEST_TMPDIR/i" PREFIX=/usr
 	[[ ! $(find "$BATS_TEST_TMPDIR/i" -type f) ]] || fail "left: $(find "$BATS_TEST_TMPDIR/i" -type f)"
 }
+
+@test "the page on security has each capability that the daemon keeps, and no other" {
+	sed -n '/^int rights__keep_recorder/,/^}/p' user/common/rights.c | sed -n '/keep\[\]/,/};/p' |
+		grep -o 'CAP_[A-Z_]*' | sort >"$BATS_TEST_TMPDIR/kept"
+	[[ -s $BATS_TEST_TMPDIR/kept ]]
+	sed -n '/^## What each/,/^## Proc/p' docs/SECURITY.md | grep -o '^| .CAP_[A-Z_]*' | grep -o 'CAP_.*' | sort |
+		diff "$BATS_TEST_TMPDIR/kept" -
+}
