@@ -14,6 +14,7 @@ setup() {
 
 teardown() {
 	common_teardown
+	[[ ! ${mounted-} ]] || umount "$mounted"
 }
 
 disk() { # FIELD
@@ -111,4 +112,23 @@ is_expired() {
 	run -0 frbpf show "${names[2]}"
 	[[ $output == *"its file is gone: $BASE/session-cpu/perf.data.${names[2]}"* ]]
 	grep -q '2 incidents that a killed recorder left' "$BATS_TEST_TMPDIR/said"
+}
+
+@test "no inodes left: a dump fails and says why, nothing of it stays, and the next one works" {
+	mkdir "$BATS_TEST_TMPDIR/mnt"
+	mount -t tmpfs -o nr_inodes=40,size=64m,mode=700 frbpf "$BATS_TEST_TMPDIR/mnt" || skip "mounting is refused here"
+	mounted=$BATS_TEST_TMPDIR/mnt
+	BASE=$mounted/base
+	write_rules
+	frbpf_load
+	frbpf dump >/dev/null
+	for i in {0..40}; do : 2>/dev/null >"$mounted/full.$i" || break; done
+	run -1 frbpf dump
+	[[ $output == *"cannot create $BASE/incidents/.draft-"*": No space left on device"* ]]
+	same "incidents" "$(incidents "$BASE" | wc -l)" 1
+	same "files" "$(dumps | wc -l)" 2
+	rm "$mounted"/full.*
+	frbpf dump >/dev/null
+	same "files" "$(dumps | wc -l)" 4
+	frbpf_stop
 }
