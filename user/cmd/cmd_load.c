@@ -135,6 +135,8 @@ static int read_rules(const struct load_opts *opts, struct loaded *l)
 		l->tracefs = NULL; /* events that need it say so, at their place */
 	code = plan__load(list, l->tracefs, &diags, &l->rs, &l->plan);
 	cmd_print_diags(&diags);
+	if (code == -ENOMEM && !diags.n)
+		log_error("out of memory");
 	diags__free(&diags);
 	return code ? EXIT_FAILED : 0;
 }
