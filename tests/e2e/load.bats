@@ -91,7 +91,8 @@ daemon_answers() {
 @test "a base that is removed ends the daemon, and another can be started" {
 	write_rules </dev/null
 	frbpf_load
-	rm -rf "${BASE:?}"
+	# again where the daemon made a file meanwhile
+	wait_until 10 rm -rf "${BASE:?}"
 	wait_until 20 no_daemon || fail "the daemon goes on where nobody can reach it"
 	frbpf_load
 }

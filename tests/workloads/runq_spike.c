@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Makes a task wait for a CPU: a hog wakes the victim, both pinned to one CPU, and then does not
- *let go of it for N ms. With SCHED_FIFO the hog cannot be preempted; where that is refused, hogs of
- *normal policy hold up a victim of SCHED_IDLE.
+ * let go of it for N ms. With SCHED_FIFO the hog cannot be preempted, and the victim, of a lower
+ * priority, is what runs next: some virtual machines hide a switch from a thread of PID 1 from every
+ * user of tracepoints. Where FIFO is refused, hogs of normal policy hold up a victim of SCHED_IDLE.
  *
  *	runq_spike [--ms N] [--comm NAME] [--cpu C] [--no-fifo]
  *
  * Prints one line of JSON. begin_ns lies before the wakeup and end_ns after the victim's first
- *instruction, so the kernel's own measure of the wait is inside. Exit status 1 when the wait came
- *out shorter than N ms.
+ * instruction, so the kernel's own measure of the wait is inside. Exit status 1 when the wait came
+ * out shorter than N ms.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -79,12 +80,14 @@ static int last_allowed_cpu(void)
 
 static void *victim_main(void *arg)
 {
-	const struct sched_param lowest = { 0 };
+	const struct sched_param lowest = { 0 }, lowest_fifo = { .sched_priority = 1 };
 	struct spike *s = arg;
 	uint64_t count;
 
 	pin(s->cpu);
 	prctl(PR_SET_NAME, s->comm);
+	if (s->fifo && sched_setscheduler(0, SCHED_FIFO, &lowest_fifo))
+		die("SCHED_FIFO", errno);
 	if (!s->fifo && sched_setscheduler(0, SCHED_IDLE, &lowest))
 		die("SCHED_IDLE", errno);
 	__atomic_store_n(&s->victim_tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
@@ -122,12 +125,12 @@ static void spin_until(uint64_t end)
 static void *waker_main(void *arg)
 {
 	const struct timespec tick = { .tv_nsec = 1000000 };
-	const struct sched_param lowest_fifo = { .sched_priority = 1 };
+	const struct sched_param above_victim = { .sched_priority = 2 };
 	struct spike *s = arg;
 	uint64_t one = 1;
 
 	pin(s->cpu);
-	if (s->fifo && sched_setscheduler(0, SCHED_FIFO, &lowest_fifo))
+	if (s->fifo && sched_setscheduler(0, SCHED_FIFO, &above_victim))
 		die("SCHED_FIFO", errno);
 	while (!victim_sleeps(s))
 		nanosleep(&tick, NULL);
