@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "common/json_text.h"
 #include "common/log.h"
 #include "common/printable.h"
 #include "daemon/control.h"
@@ -253,14 +254,5 @@ static void make_string_printable(json_t *j)
 
 void cmd_make_printable(json_t *j)
 {
-	const char *key;
-	json_t *v;
-	size_t i;
-
-	if (json_is_string(j))
-		make_string_printable(j);
-	json_array_foreach (j, i, v)
-		cmd_make_printable(v);
-	json_object_foreach (j, key, v)
-		cmd_make_printable(v);
+	json_each_string(j, make_string_printable);
 }

@@ -16,3 +16,17 @@ json_t *json_text(const char *s, size_t max)
 		clean[i] = (unsigned char)s[i] < 0x80 ? s[i] : '?';
 	return json_stringn(clean, n);
 }
+
+void json_each_string(json_t *j, void (*change)(json_t *string))
+{
+	const char *key;
+	json_t *v;
+	size_t i;
+
+	if (json_is_string(j))
+		change(j);
+	json_array_foreach (j, i, v)
+		json_each_string(v, change);
+	json_object_foreach (j, key, v)
+		json_each_string(v, change);
+}

@@ -16,4 +16,7 @@ static inline json_t *json_text_or_null(const char *s)
 	return s ? json_text(s, (size_t)-1) : json_null();
 }
 
+/* Calls @change for each string in @j, however deep. Keys of objects are left alone. */
+void json_each_string(json_t *j, void (*change)(json_t *string));
+
 #endif

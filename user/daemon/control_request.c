@@ -11,6 +11,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/json_text.h"
 #include "common/printable.h"
 #include "daemon/control.h"
 
@@ -161,20 +162,6 @@ static void make_text_printable(json_t *j)
 	free(text);
 }
 
-static void make_reply_printable(json_t *j)
-{
-	const char *key;
-	json_t *v;
-	size_t i;
-
-	if (json_is_string(j))
-		make_text_printable(j);
-	json_array_foreach (j, i, v)
-		make_reply_printable(v);
-	json_object_foreach (j, key, v)
-		make_reply_printable(v);
-}
-
 /* Ask on the connection @fd. */
 static int converse(int fd, const char *path, const char *text, struct buf *reply, struct err *err)
 {
@@ -209,7 +196,7 @@ int control__request(const char *path, json_t *request, struct err *err, json_t 
 		*ret = json_loadb(reply.data, reply.len, 0, NULL);
 	buf__free(&reply);
 	if (!code && *ret)
-		make_reply_printable(*ret);
+		json_each_string(*ret, make_text_printable);
 	else if (!code)
 		return err_set(err, -EPROTO, "the daemon at %s sent something that is no answer",
 			       path);

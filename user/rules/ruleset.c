@@ -357,20 +357,24 @@ int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct rule
 	return 0;
 }
 
-int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **ret)
+/* @rs, unless there are more errors than @errors: then it is discarded. */
+static int take_sound(struct ruleset *rs, size_t errors, struct diags *d, struct ruleset **ret)
 {
-	size_t errors = d->n_errors;
-	struct ruleset *rs;
-	int err = ruleset__parse_damaged(src, d, &rs);
-
-	if (err)
-		return err;
 	if (d->n_errors > errors) {
 		ruleset__discard(rs, d);
 		return -EINVAL;
 	}
 	*ret = rs;
 	return 0;
+}
+
+int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **ret)
+{
+	size_t errors = d->n_errors;
+	struct ruleset *rs;
+	int err = ruleset__parse_damaged(src, d, &rs);
+
+	return err ? err : take_sound(rs, errors, d, ret);
 }
 
 int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d)
@@ -413,14 +417,7 @@ int ruleset__load(const char *list, struct diags *d, struct ruleset **ret)
 	struct ruleset *rs;
 	int err = ruleset__load_damaged(list, d, &rs);
 
-	if (err)
-		return err;
-	if (d->n_errors > errors) {
-		ruleset__discard(rs, d);
-		return -EINVAL;
-	}
-	*ret = rs;
-	return 0;
+	return err ? err : take_sound(rs, errors, d, ret);
 }
 
 void ruleset__discard(struct ruleset *rs, struct diags *d)
