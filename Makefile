@@ -21,7 +21,8 @@ O        ?= .output$(if $(SAN),-san)$(if $(CROSS_COMPILE),-$(MACHINE))
 CLANG    ?= clang
 BPFTOOL  ?= $(shell command -v bpftool || echo /usr/sbin/bpftool)
 ARCH     := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(MACHINE)))
-VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# numbers first: readers of perf.data parse the version of what recorded a file
+VERSION  := 0.9.0$(shell git describe --always --dirty --abbrev=7 --exclude '*' 2>/dev/null | sed 's/^/-g/')
 
 ifeq ($(V),1)
 Q =
@@ -40,14 +41,15 @@ CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
 	    -Wno-unused-parameter -Wno-missing-field-initializers
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) \
-	      -Iuser -Ibpf -I$(O)/bpf $(CFLAGS) $(SAN_FLAGS)
-LIBS     := -lbpf -ldw -lelf -lcap -ljansson -lz -lm -lpthread -ldl
+	      -Iuser -Ibpf -I$(O)/bpf -I$(O)/gen $(CFLAGS) $(SAN_FLAGS)
+LIBS     := -lbpf -lelf -llzma -lcap -ljansson -lz -lzstd -lm -lpthread -ldl $(if $(filter x86,$(ARCH)),-lZydis)
 
 # frbpf itself
 SRCS     := $(wildcard user/*/*.c user/*/*/*.c)
 OBJS     := $(SRCS:%.c=$(O)/%.o)
 MAIN_OBJ := $(O)/user/main.o
 LIB      := $(O)/libfrbpf.a
+SYSCALLS := $(O)/gen/syscall_table.h
 BIN      := $(if $(SAN)$(CROSS_COMPILE),$(O)/frbpf,frbpf)
 
 # BPF objects and their skeletons
@@ -66,6 +68,7 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I$(VMLINUX_DI
 # tests
 UNIT_BINS := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 WORKLOADS := $(patsubst tests/workloads/%.c,$(O)/tests/workloads/%,$(wildcard tests/workloads/*.c))
+WORKLOADS += $(patsubst tests/causes/%.c,$(O)/tests/workloads/%,$(wildcard tests/causes/*.c))
 # without a C++ compiler, the tests that need these are skipped
 ifneq ($(shell command -v $(firstword $(CXX))),)
 WORKLOADS += $(patsubst tests/workloads/%.cc,$(O)/tests/workloads/%,$(wildcard tests/workloads/*.cc))
@@ -86,7 +89,7 @@ $(LIB): $(OBJS)
 	$(call msg,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(O)/%.o: %.c | $(SKELS)
+$(O)/%.o: %.c | $(SKELS) $(SYSCALLS)
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
@@ -109,6 +112,13 @@ $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
 	$(call msg,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf > $@
 
+# SYSCALL(name) a line for each system call of the headers that the compiler has, sorted for a binary search
+$(SYSCALLS): user/rules/syscall_newer.h Makefile
+	$(call msg,GEN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -E -dM $< | sed -n 's/^#define __NR_\([a-z_0-9]*\) .*/SYSCALL(\1)/p' | \
+		grep -vE '\((syscalls|arch_specific_syscall)\)' | LC_ALL=C sort >$@
+
 $(O)/vmlinux/vmlinux.h:
 	$(call msg,BTF,$@)
 	$(Q)mkdir -p $(@D)
@@ -120,6 +130,11 @@ $(O)/tests/unit/%: tests/unit/%.c $(LIB)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d $< $(LIB) $(LIBS) -lcmocka -o $@
 
 $(O)/tests/workloads/%: tests/workloads/%.c
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -Wall -Wextra $< -lpthread -o $@
+
+$(O)/tests/workloads/%: tests/causes/%.c
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -Wall -Wextra $< -lpthread -o $@
@@ -139,14 +154,21 @@ $(O)/tests/helpers/%: tests/helpers/%.c $(LIB)
 
 # A fuzz target is built with the sanitizers, together with the sources it names in its first lines:
 #   /* fuzz-sources: user/rules/config.c ... */
-# What these need besides comes from the library, without sanitizers.
-$(O)/tests/fuzz/%: tests/fuzz/%.c $(SRCS) $(LIB)
+# Each source is compiled once for all targets. What these need besides comes from the library, without sanitizers.
+FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -g -O1 -Iuser -Ibpf -I$(O)/gen -fno-sanitize-recover=all -MMD -MP
+fuzz_srcs = $(wildcard $(shell sed -n 's|.*fuzz-sources: *\(.*\) \*/|\1|p' tests/fuzz/$(1).c))
+fuzz_objs = $(addprefix $(O)/fuzz/,$(addsuffix .o,$(basename $(call fuzz_srcs,$(1)))))
+
+$(O)/fuzz/%.o: %.c | $(SYSCALLS)
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link$(,)address$(,)undefined -c $< -o $@
+
+.SECONDEXPANSION:
+$(FUZZ_BINS): $(O)/tests/fuzz/%: $(O)/fuzz/tests/fuzz/%.o $$(call fuzz_objs,$$*) $(LIB)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE -g -O1 -Iuser -Ibpf \
-		-fsanitize=fuzzer$(,)address$(,)undefined -fno-sanitize-recover=all \
-		$< $$(sed -n 's|.*fuzz-sources: *\(.*\) \*/|\1|p' $<) \
-		$(LIB) $(LIBS) -o $@
+	$(Q)$(CLANG) -g -fsanitize=fuzzer$(,)address$(,)undefined $(filter-out $(LIB),$^) $(LIB) $(LIBS) -o $@
 
 unit: $(UNIT_BINS)
 workloads: $(WORKLOADS) $(HELPERS)
@@ -217,4 +239,4 @@ help:
 	@echo 'make uninstall        remove what make install has put there'
 	@echo 'make GEN_VMLINUX_H=1  take kernel types from the running kernel'
 
--include $(OBJS:.o=.d) $(MAIN_OBJ:.o=.d) $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.d) $(UNIT_BINS:=.d)
+-include $(shell find $(O)/fuzz -name "*.d" 2>/dev/null) $(OBJS:.o=.d) $(MAIN_OBJ:.o=.d) $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.d) $(UNIT_BINS:=.d)

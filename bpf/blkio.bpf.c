@@ -20,16 +20,11 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "places.bpf.h"
 #include "subject.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define LINE_BITS    11
-#define LINES	     (1 << LINE_BITS)
-#define MAX_REQUESTS (LINES * PLACES) /* under way */
-
-struct pending {
+struct flight_data {
 	__u64 queued;	 /* of blkio.device, any time since it was allocated */
 	__u64 issued;	 /* 0: not yet */
 	__u64 sector;	 /* the first, once a part is done */
@@ -40,15 +35,7 @@ struct pending {
 	struct cgroup_ids cgroups; /* when a rule looks at them */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MAX_REQUESTS);
-	__type(key, __u32);
-	__type(value, struct pending);
-} requests SEC(".maps");
-
-/* Their tags. */
-__u64 tags[LINES][PLACES] __attribute__((aligned(64)));
+#include "in_flight.bpf.h"
 
 /* Is a program of this CPU at work with `scratch`? Before 6.2 an interrupt may run it once more. */
 struct {
@@ -62,97 +49,55 @@ struct {
 const volatile bool of_device;
 /* Of struct request's rq_flags: belongs to the kernel's sequence of flushes. */
 const volatile __u32 rqf_flush_seq = 1U << 4;
+const volatile __u32 req_op_zone_append = ~0U; /* ~0: there is none */
 
-/* Requests not measured since the table was full, or since the CPU was at work with another one. */
-__u64 dropped;
-
-/* A request under way. Its events come one after the other: nobody else has it at the time. */
-struct entry {
-	struct pending *p;
-	__u64 *tag;
-	__u64 key;
-};
-
-/* Which request it is: where it lies, as seen from `tags`, since the verifier allows no arithmetic with
- * pointers but to subtract one from another. */
-static __always_inline __u64 request_key(const struct request *rq)
+/* Which request it is: where it lies, as seen from `control`. Keys are compared, and the verifier allows no arithmetic
+ * with pointers but to subtract one from another. */
+static __always_inline struct flight_key request_key(const struct request *rq)
 {
 	__u64 key = (__u64)rq;
 
-	asm volatile("%0 -= %1" : "+r"(key) : "r"(tags));
-	return key;
+	asm volatile("%0 -= %1" : "+r"(key) : "r"(&control));
+	return (struct flight_key){ { key } };
 }
 
-/* The highest bits of the product: requests that lie side by side get lines far apart. */
-static __always_inline __u32 line_of(__u64 key)
+/* A request under way. Its events come one after the other: nobody else has it at the time. */
+static __always_inline struct flight *request_find(const struct request *rq)
 {
-	return key * 0x9e3779b97f4a7c15ULL >> (64 - LINE_BITS);
-}
+	struct flight_key key = request_key(rq);
+	struct flight *f = bpf_map_lookup_elem(&flights, &key);
 
-static __always_inline bool entry_at(__u64 key, __u32 i, struct entry *ret)
-{
-	__u32 line = line_of(key), at;
-
-	i = any_place(i);
-	at = line * PLACES + i;
-	ret->p = bpf_map_lookup_elem(&requests, &at);
-	ret->tag = &tags[line][i];
-	ret->key = key;
-	return ret->p;
-}
-
-static __always_inline bool entry_find(__u64 key, struct entry *ret)
-{
-	__u32 i = place_with(tags[line_of(key)], key, 0);
-
-	return i != NO_PLACE && entry_at(key, i, ret);
-}
-
-/* Another CPU may be faster to take the place. */
-#define ATTEMPTS 3
-
-/* A new one, unless one is there. false: there is no room for it, which is counted. */
-static __always_inline bool entry_new(__u64 key, struct entry *ret)
-{
-	__u32 attempt, i;
-
-	if (entry_find(key, ret))
-		return true;
-	for (attempt = 0; attempt < ATTEMPTS; attempt++) {
-		i = place_with(tags[line_of(key)], 0, 0);
-		if (i == NO_PLACE)
-			break;
-		if (entry_at(key, i, ret) && place_change(ret->tag, 0, key))
-			return true;
-	}
-	__sync_fetch_and_add(&dropped, 1);
-	return false;
-}
-
-static __always_inline void entry_end(const struct entry *e)
-{
-	place_change(e->tag, e->key, 0);
+	return f && *(volatile __u32 *)&f->depth ? f : NULL;
 }
 
 /* @issued 0: not yet. */
 static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct pending *p;
-	struct entry e;
+	struct flight_key key = request_key(rq);
+	struct flight *f = flight_begin(&key, queued);
+	struct flight_data *p;
 
-	if (!entry_new(request_key(rq), &e))
+	if (!f)
 		return;
-	p = e.p;
+	p = &f->data;
 	p->queued = queued;
 	p->issued = issued;
 	p->sector = 0;
 	p->done = 0;
 	p->foreign = !in_scope(task);
-	if (p->foreign)
-		return;
-	p->cmd_flags = rq->cmd_flags;
-	subject_save(&p->subject, task, rules_half(), &p->cgroups);
+	if (!p->foreign) {
+		p->cmd_flags = rq->cmd_flags;
+		subject_save(&p->subject, task, rules_half(), &p->cgroups);
+	}
+	flight_begun(f, queued, 1);
+}
+
+static __always_inline void end(const struct request *rq, struct flight *f)
+{
+	struct flight_key key = request_key(rq);
+
+	flight_ended(f, &key, 0);
 }
 
 SEC("tp_btf/block_io_start")
@@ -162,19 +107,19 @@ int BPF_PROG(io_start, struct request *rq)
 	return 0;
 }
 
-/* That of @rq, and not of one before it whose end was missed. */
-static __always_inline bool entry_under_way(struct request *rq, struct entry *ret)
+/* The same, and not one before it whose end was missed. */
+static __always_inline struct flight *request_under_way(const struct request *rq)
 {
-	return entry_find(request_key(rq), ret) && rq->start_time_ns <= ret->p->queued;
+	struct flight *f = request_find(rq);
+
+	return f && rq->start_time_ns <= f->data.queued ? f : NULL;
 }
 
 /* Only of kernels without block_io_start. */
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(io_insert, struct request *rq)
 {
-	struct entry e;
-
-	if (!entry_under_way(rq, &e))
+	if (!request_under_way(rq))
 		begin(rq, rq->start_time_ns ?: bpf_ktime_get_ns(), 0);
 	return 0;
 }
@@ -182,11 +127,11 @@ int BPF_PROG(io_insert, struct request *rq)
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(io_issue, struct request *rq)
 {
+	struct flight *f = request_under_way(rq);
 	__u64 now = bpf_ktime_get_ns();
-	struct entry e;
 
-	if (entry_under_way(rq, &e))
-		e.p->issued = now;
+	if (f)
+		f->data.issued = now;
 	else
 		begin(rq, rq->start_time_ns ?: now, now);
 	return 0;
@@ -196,19 +141,20 @@ int BPF_PROG(io_issue, struct request *rq)
 SEC("tp_btf/block_rq_merge")
 int BPF_PROG(io_merge, struct request *rq)
 {
-	struct entry e;
+	struct flight *f = request_find(rq);
 
-	if (entry_find(request_key(rq), &e))
-		entry_end(&e);
+	if (f)
+		end(rq, f);
 	return 0;
 }
 
 static __always_inline void match_request(struct match *m, struct request *rq,
-					  const struct pending *p, __u32 bytes)
+					  const struct flight_data *p, __u32 bytes)
 {
 	__u64(*val)[FRBPF_FIELD_WORDS] = m->val[MATCH_SUBJECT];
 	__u32 cmd_flags = rq->cmd_flags | p->cmd_flags;
-	__u64 op = request_op(cmd_flags), flags = request_flags(cmd_flags), sector = rq->__sector;
+	__u64 op = request_op(cmd_flags, req_op_zone_append), flags = request_flags(cmd_flags),
+	      sector = rq->__sector;
 
 	/* how a flush on its own is queued */
 	if (op == FRBPF_BLKIO_WRITE && flags & FRBPF_BLKIO_PREFLUSH && !(p->done + bytes))
@@ -223,10 +169,19 @@ static __always_inline void match_request(struct match *m, struct request *rq,
 	val[FRBPF_BLKIO_FLAGS][0] = flags;
 }
 
-static __always_inline void check_request(struct request *rq, const struct pending *p, __u32 bytes,
-					  __u32 half, __u64 now, __u64 value)
+/* Do dumps go there? Only then can a kernel thread write on our behalf. */
+static __always_inline bool is_own_disk(struct request *rq)
 {
-	struct settle s = { .now = now, .value = value, .half = half };
+	__u32 slot = FRBPF_HOLD_DISK;
+	__u64 *disk = bpf_map_lookup_elem(&holds, &slot);
+
+	return disk && (!*disk || *disk == request_dev(rq));
+}
+
+static __always_inline void check_request(struct request *rq, const struct flight_data *p,
+					  __u32 bytes, __u32 half, __u64 now, __u64 value)
+{
+	struct measured s = { .now = now, .value = value, .half = half };
 	__u32 zero = 0;
 	__u64 *busy = bpf_map_lookup_elem(&at_work, &zero);
 	struct match *m;
@@ -234,16 +189,18 @@ static __always_inline void check_request(struct request *rq, const struct pendi
 	if (!busy)
 		return;
 	if (*busy) {
-		__sync_fetch_and_add(&dropped, 1);
+		__sync_fetch_and_add(&missing_storage, 1);
 		return;
 	}
 	*busy = 1;
 	barrier();
-	m = match_saved(&s, &p->subject, &p->cgroups);
+	s.self = p->subject.is_kernel_thread && is_dump_written(now) && is_own_disk(rq);
+	s.self |= p->subject.tgid == control.self_tgid;
+	m = match_new(&s);
 	if (m) {
 		m->source = of_device ? FRBPF_SOURCE_BLKIO_DEVICE : FRBPF_SOURCE_BLKIO;
 		match_request(m, rq, p, bytes);
-		rules_run(m);
+		rules_run_saved(m, &p->subject, &p->cgroups);
 	}
 	barrier();
 	*busy = 0;
@@ -254,7 +211,7 @@ static __always_inline void check_request(struct request *rq, const struct pendi
 
 /* Since when it waits, if that is later than what was seen of it: a request sent back and issued
  * again unseen. 0, which is counted: the entry is of a request before this one. */
-static __always_inline __u64 believe(const struct request *rq, const struct pending *p)
+static __always_inline __u64 believe(const struct request *rq, const struct flight_data *p)
 {
 	__u64 begin = of_device ? p->issued : p->queued;
 	__u64 started = of_device ? rq->io_start_time_ns : rq->start_time_ns;
@@ -267,7 +224,7 @@ static __always_inline __u64 believe(const struct request *rq, const struct pend
 }
 
 /* Some of it is done, and the request goes on. */
-static __always_inline void add_part(struct pending *p, struct request *rq, __u32 bytes)
+static __always_inline void add_part(struct flight_data *p, struct request *rq, __u32 bytes)
 {
 	if (!p->done)
 		p->sector = rq->__sector;
@@ -277,14 +234,14 @@ static __always_inline void add_part(struct pending *p, struct request *rq, __u3
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(io_complete, struct request *rq, int error, unsigned int bytes)
 {
+	struct flight *f = request_find(rq);
+	struct flight_data *p;
 	__u64 begin, now;
-	struct pending *p;
-	struct entry e;
 	__u32 half;
 
-	if (!entry_find(request_key(rq), &e))
+	if (!f)
 		return 0;
-	p = e.p;
+	p = &f->data;
 	if (bytes < rq->__data_len || (!of_device && rq->rq_flags & rqf_flush_seq)) {
 		add_part(p, rq, bytes);
 		return 0;
@@ -297,6 +254,6 @@ int BPF_PROG(io_complete, struct request *rq, int error, unsigned int bytes)
 		if (begin && (__s64)(now - begin) > 0 && !rules_below(half, now - begin))
 			check_request(rq, p, bytes, half, now, now - begin);
 	}
-	entry_end(&e);
+	end(rq, f);
 	return 0;
 }

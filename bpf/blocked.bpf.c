@@ -33,7 +33,7 @@ int BPF_PROG(bl_wakeup, struct task_struct *task)
 {
 	struct wait *wait = bpf_task_storage_get(&waits, task, 0, 0);
 	__u64 begin, now;
-	struct settle s;
+	struct measured s;
 	struct match *m;
 	__u32 half;
 
@@ -47,11 +47,11 @@ int BPF_PROG(bl_wakeup, struct task_struct *task)
 		return 0;
 	if (!wait_seen(wait, task))
 		return 0;
-	s = (struct settle){ .now = now, .value = now - begin, .half = half };
-	m = match_begin(&s, task, bpf_get_current_task_btf());
+	s = (struct measured){ .now = now, .value = now - begin, .half = half };
+	m = match_begin(&s, task);
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_BLOCKED;
-	rules_run_for(m, task);
+	rules_run_for(m, task, bpf_get_current_task_btf());
 	return 0;
 }

@@ -19,12 +19,15 @@
  *  - struct request had its disk itself until 5.17 (f3fa33acca9f "block: remove the ->rq_disk field
  *    in struct request").
  *  - enum req_opf is enum req_op since 6.0 (ff07a02e9e8e "treewide: Rename enum req_opf into enum
- *    req_op"), and its numbers of zone commands have moved.
+ *    req_op"), and its numbers of zone commands have moved: user/detect/blkio.c looks for them. To ask for
+ *    a type that the kernel itself lacks would take CAP_SYS_ADMIN: libbpf asks its modules, too.
  *  - block_io_start, the only tracepoint that each request passes in its issuer's context, came with
  *    6.5 (5a80bd075f3b "block: introduce block_io_start/block_io_done tracepoints").
  *  - Flags of requests (RQF_*) were no enum until 6.11: user/detect/blkio.c looks for it.
  *  - Programs on uprobes may be preempted since 6.0 (8c7dcb84e3b7 "bpf: implement sleepable uprobes
  *    by chaining gps"), by others of the same object: see user_probe.bpf.h.
+ *  - What bpf_map_update_elem() and bpf_map_delete_elem() return has 32 bits until 6.4 (d7ba4cc900bf "bpf:
+ *    return long from bpf_map_ops funcs"): a negative error, kept in a long, is no longer negative. Keep it in an int.
  *  - Local storage is looked up without a lock since 6.2; before, a look-up fails on a CPU where
  *    another one was interrupted: it is treated, and counted, as a task without storage.
  */
@@ -107,10 +110,6 @@ struct request___before_5_17 {
 	struct gendisk *rq_disk;
 } __attribute__((preserve_access_index));
 
-enum req_opf___before_6_0 {
-	REQ_OP_ZONE_APPEND___before_6_0 = 13,
-};
-
 /* FRBPF_DEV() of the disk that a request is for; 0: it has none. */
 static __always_inline __u64 request_dev(struct request *rq)
 {
@@ -128,22 +127,13 @@ static __always_inline __u64 request_dev(struct request *rq)
 
 #define REQ_OP_MASK 0xff
 
-static __always_inline __u32 op_zone_append(void)
-{
-	if (bpf_core_enum_value_exists(enum req_op, REQ_OP_ZONE_APPEND))
-		return bpf_core_enum_value(enum req_op, REQ_OP_ZONE_APPEND);
-	if (bpf_core_enum_value_exists(enum req_opf___before_6_0, REQ_OP_ZONE_APPEND___before_6_0))
-		return bpf_core_enum_value(enum req_opf___before_6_0,
-					   REQ_OP_ZONE_APPEND___before_6_0);
-	return ~0U;
-}
-
-/* enum frbpf_blkio_op. Numbers that are written here have been the same since 4.10. */
-static __always_inline __u64 request_op(__u32 cmd_flags)
+/* enum frbpf_blkio_op. Numbers that are written here have been the same since 4.10; that of
+ * @zone_append has not. */
+static __always_inline __u64 request_op(__u32 cmd_flags, __u32 zone_append)
 {
 	__u32 op = cmd_flags & REQ_OP_MASK;
 
-	if (op == op_zone_append())
+	if (op == zone_append)
 		return FRBPF_BLKIO_ZONE_APPEND;
 	switch (op) {
 	case REQ_OP_READ:

@@ -101,7 +101,9 @@ static __always_inline bool node_check(const struct frbpf_node *node, const stru
 	if (field >= FRBPF_FIELD_MAX)
 		return 0;
 	op = node->op;
-	task = node->flags & FRBPF_NODE_CURRENT ? MATCH_CURRENT : MATCH_SUBJECT;
+	task = MATCH_SUBJECT;
+	if (node->flags & FRBPF_NODE_CURRENT && field < FRBPF_FIELD_VALUE)
+		task = MATCH_CURRENT;
 	if (field == FRBPF_FIELD_CGROUP)
 		return cgroup_holds(node->val[0], task, m) == (op == FRBPF_OP_EQ);
 	if (field == FRBPF_FIELD_CGROUP_PATH || field == FRBPF_FIELD_EXE)
@@ -118,47 +120,38 @@ static __always_inline bool node_check(const struct frbpf_node *node, const stru
 	return number_holds(low, op, node->val[0]);
 }
 
-__noinline int node_holds(const struct frbpf_node *node, const struct match *m)
-{
-	return node && m && node_check(node, m);
-}
-
-/*
- * While only values of the event are in @m: a conjunction up to this node, that comes to @before
- * without it. MAY_HOLD: some of it is about something else. Where it does not hold already, nothing
- * is looked at: a pattern costs more than the call.
- */
-__noinline int value_holds(const struct frbpf_node *node, const struct match *m, __u32 before)
+/* A conjunction up to this node, which comes to @before without it. Where it does not hold already, nothing is looked
+ * at: a pattern costs more than the call. */
+__noinline int node_holds(const struct frbpf_node *node, const struct match *m, __u32 before)
 {
 	if (!node || !m || before == HOLDS_NOT)
 		return HOLDS_NOT;
-	if (node->field < FRBPF_FIELD_ARG)
+	if (m->lacks_tasks && node->field < FRBPF_FIELD_VALUE)
 		return MAY_HOLD;
 	return node_check(node, m) ? before : HOLDS_NOT;
 }
 
-/* A disjunction of conjunctions, see struct frbpf_node. */
+/* A disjunction of conjunctions, see struct frbpf_node. MAY_HOLD: it is about tasks, and they are not there yet. Without
+ * branches: for the verifier it is one path. */
 __noinline int nodes_hold(const struct frbpf_rule *rule, const struct match *m)
 {
-	bool all = true;
-	__u32 i;
+	__u32 any = HOLDS_NOT, all = HOLDS, end, i;
 
 	if (!rule || !m)
-		return 0;
+		return HOLDS_NOT;
 	if (!rule->n_nodes)
-		return 1;
+		return HOLDS;
 	for (i = 0; i < FRBPF_MAX_NODES; i++) {
 		if (i >= rule->n_nodes)
 			break;
-		if (all && !node_holds(&rule->nodes[i], m))
-			all = false;
-		if (rule->nodes[i].flags & FRBPF_NODE_END) {
-			if (all)
-				return 1;
-			all = true;
-		}
+		all = node_holds(&rule->nodes[i], m, all);
+		end = -(rule->nodes[i].flags / FRBPF_NODE_END & 1);
+		any |= all & end;
+		all |= HOLDS & end;
+		barrier_var(all);
+		barrier_var(any);
 	}
-	return 0;
+	return any & HOLDS;
 }
 
 #endif

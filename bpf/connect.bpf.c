@@ -128,7 +128,7 @@ static __always_inline void match_connect(struct match *m, const struct connect 
 	val[FRBPF_CONNECT_ERROR][0] = m->error;
 }
 
-static __always_inline void check_connect(const struct connect *c, struct settle *s,
+static __always_inline void check_connect(const struct connect *c, struct measured *s,
 					  enum frbpf_connect_result result)
 {
 	__u32 zero = 0;
@@ -143,10 +143,11 @@ static __always_inline void check_connect(const struct connect *c, struct settle
 	}
 	*busy = 1;
 	barrier();
-	m = match_saved(s, &c->subject, &c->cgroups);
+	s->self |= c->subject.tgid == control.self_tgid;
+	m = match_new(s);
 	if (m) {
 		match_connect(m, c, result);
-		rules_run(m);
+		rules_run_saved(m, &c->subject, &c->cgroups);
 	}
 	barrier();
 	*busy = 0;
@@ -155,7 +156,7 @@ static __always_inline void check_connect(const struct connect *c, struct settle
 static __always_inline void end_connect(const struct connect *c, const struct sock *sk,
 					int newstate)
 {
-	struct settle s = { .now = bpf_ktime_get_ns(), .half = rules_half() };
+	struct measured s = { .now = bpf_ktime_get_ns(), .half = rules_half() };
 	enum frbpf_connect_result result = FRBPF_CONNECT_ESTABLISHED;
 
 	if (!c->begin || c->cookie != bpf_get_socket_cookie((void *)sk)) {

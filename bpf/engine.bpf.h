@@ -121,18 +121,14 @@ __u64 missing_storage __attribute__((aligned(64)));
  * without any program being run. */
 __u64 not_seen;
 
-/* What is known of an event before a match is filled, and what has come of it. See settle.bpf.h. */
-struct settle {
+/* What a source has measured, of which a match is made. */
+struct measured {
 	__u64 now;   /* ns; 0: not asked for yet */
 	__u64 value; /* ns; 0 of hits */
 	__u32 half;
 	__u32 key; /* these as in struct match */
 	__u32 error;
 	__u32 self;
-	__u32 counted;
-	__u32 first;
-	__u32 slot; /* of the rule that has counted it */
-	__u32 pad;
 };
 
 enum { MATCH_SUBJECT, MATCH_CURRENT, MATCH_TASKS };
@@ -146,21 +142,23 @@ struct match {
 	__u64 process[2];		       /* of the subject, as in struct frbpf_key */
 	__u64 thread[2];
 	__u64 own_cgroup; /* as cgroup */
-	__u64 now;
+	__u64 now;	  /* 0: not asked for yet */
 	__u64 value;
 	__s64 ret;
 	__u32 key; /* below FRBPF_KEY_MAX; 0 for sources without keys, whose rules have bit 0 set */
 	__u32 source;
 	__u32 cpu;
-	__u32 self;    /* the subject is one of our own */
-	__u32 half;    /* of the maps of rules and globs */
-	__u32 error;   /* of a call that failed: errno; else 0 */
-	__u32 waits;   /* a call that waits by its nature */
-	__u32 alone;   /* the subject is the current task: its paths stand there once */
-	__u32 fired;   /* set by the engine: a trigger was sent */
-	__u32 counted; /* 1 + index of a rule that has counted it: see settle.bpf.h */
-	__u32 first;   /* the rule to begin with: those before it are settled */
-	__u32 n_args;  /* as in struct frbpf_trigger */
+	__u32 self;	   /* the subject is one of our own */
+	__u32 half;	   /* of the maps of rules and globs */
+	__u32 error;	   /* of a call that failed: errno; else 0 */
+	__u32 waits;	   /* a call that waits by its nature */
+	__u32 alone;	   /* the subject is the current task: its paths stand there once */
+	__u32 fired;	   /* set by the engine: a trigger was sent */
+	__u32 counted;	   /* 1 + index of the rule that has counted it, and asked for the tasks */
+	__u32 first;	   /* the rule to begin with */
+	__u32 lacks_tasks; /* what is about tasks is not there yet: see rules.bpf.h */
+	__u32 busy;	   /* of user_probe.bpf.h */
+	__u32 n_args;	   /* as in struct frbpf_trigger */
 };
 
 /* Too large for the stack. Programs that use it neither sleep nor interrupt each other. */

@@ -26,7 +26,7 @@ __noinline int event_run(__u32 i)
 	struct frbpf_rule *rule = bpf_map_lookup_elem(&rules, &idx);
 
 	if (m && rule)
-		held[i % FRBPF_MAX_RULES] = nodes_hold(rule, m);
+		held[i % FRBPF_MAX_RULES] = nodes_hold(rule, m) == HOLDS;
 	return 0;
 }
 

@@ -17,9 +17,10 @@
 #define FRBPF_MAX_NODES	     16	  /* predicates of one rule, in disjunctive normal form */
 #define FRBPF_KEY_WORDS	     8 /* bitmap of the small integers a rule watches: 512 system calls */
 #define FRBPF_KEY_MAX	     (FRBPF_KEY_WORDS * 64)
-#define FRBPF_MAX_GLOBS	     256   /* of one source: one half of its glob map */
-#define FRBPF_MAX_ARGS	     8	   /* values of its own that an event has for rules to look at */
-#define FRBPF_MAX_CGROUPS    1024  /* cgroups that rules name, of all sources together */
+#define FRBPF_MAX_GLOBS	     256  /* of one source: one half of its glob map */
+#define FRBPF_MAX_ARGS	     8	  /* values of its own that an event has for rules to look at */
+#define FRBPF_MAX_CGROUPS    1024 /* cgroups that rules name, of all sources together */
+#define FRBPF_PATH_NAMES     32 /* names of a path that a pattern is held against, from the root on */
 #define FRBPF_CGROUP_DEPTH   16	   /* levels of the cgroup hierarchy that a rule can tell apart */
 #define FRBPF_COUNT_MAX	     64	   /* N of `count = N in T` */
 #define FRBPF_MAX_COOLING    16384 /* of one rule: cooldowns of processes, threads, ... under way */
@@ -335,14 +336,16 @@ struct frbpf_rule_state {
 
 /* Set by the daemon: until when triggers of a slot are held back, behind the last slot those of all,
  * and behind that those of sources that a dump being written disturbs. */
-#define FRBPF_MAX_HOLDS (FRBPF_HOLD_HELPERS + FRBPF_MAX_HELPERS)
+#define FRBPF_MAX_HOLDS (FRBPF_HOLD_DISK + 1)
 #define FRBPF_HOLD_ALL	FRBPF_MAX_SLOTS
 #define FRBPF_HOLD_SELF (FRBPF_MAX_SLOTS + 1)
 /* Behind these, how many processes we have beside the daemon, and their pids as in struct frbpf_task: they are
  * no more a subject than it is. */
 #define FRBPF_HOLD_N_HELPERS (FRBPF_MAX_SLOTS + 2)
 #define FRBPF_HOLD_HELPERS   (FRBPF_MAX_SLOTS + 3)
-#define FRBPF_MAX_HELPERS    16
+/* Behind those, FRBPF_DEV() of the disk that dumps are written to; 0: it may be any. */
+#define FRBPF_HOLD_DISK	  (FRBPF_HOLD_HELPERS + FRBPF_MAX_HELPERS)
+#define FRBPF_MAX_HELPERS 16
 
 enum frbpf_source {
 	FRBPF_SOURCE_RUNQLAT = 1,
@@ -403,27 +406,13 @@ struct frbpf_extracts {
 	struct frbpf_extract slot[FRBPF_MAX_ARGS];
 };
 
-/* A message of an application that says more is none. */
-#define FRBPF_APP_DURATION_MAX (30ULL * 86400 * 1000000000) /* ns */
-
-/*
- * Where the argument of a FRBPF_TRIGGER() is, as the cookie of the place it is attached to: a kind;
- * of a register and of memory the logarithm of its size in bytes, whether it is signed, and where in
- * struct pt_regs the register is; of memory what is added to that. A constant stands there itself.
- */
+/* How an argument of a static probe is found. */
 enum frbpf_sdt_kind {
-	FRBPF_SDT_NONE, /* it has none */
+	FRBPF_SDT_NONE, /* there is no such argument */
 	FRBPF_SDT_CONST,
 	FRBPF_SDT_REG,
 	FRBPF_SDT_MEM,
 };
-#define FRBPF_SDT_KIND_MASK   0x3
-#define FRBPF_SDT_SIZE_SHIFT  2
-#define FRBPF_SDT_SIGNED      0x10
-#define FRBPF_SDT_CONST_SHIFT 8
-#define FRBPF_SDT_REG_SHIFT   16
-#define FRBPF_SDT_REG_MASK    0x3ff
-#define FRBPF_SDT_DISP_SHIFT  32 /* signed */
 
 /* Where a static probe has one of its arguments. */
 struct frbpf_usdt_arg {
@@ -443,8 +432,10 @@ struct frbpf_usdt_place {
 };
 
 #define FRBPF_SPAN_KEYS	 4
-#define FRBPF_SPAN_DEPTH 8     /* starts within each other of one key */
-#define FRBPF_MAX_SPANS	 16384 /* begun and not ended, of one target; a power of two */
+#define FRBPF_SPAN_DEPTH 8 /* starts within each other of one key */
+
+#define FRBPF_MAX_IN_FLIGHT 16384 /* begun and not ended: spans of one target, block requests */
+#define FRBPF_MAX_KEPT	    4096  /* entries beside these that stay, for the next of that key */
 
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
 
@@ -499,8 +490,10 @@ struct frbpf_event {
 	__u32 source; /* enum frbpf_source */
 	__u32 cpu;    /* where it happened */
 	__u32 error;
-	__u32 self; /* the subject is one of our own */
-	__u32 half; /* 1 + the half whose rules its arguments are for; 0: it has none */
+	__u32 self;   /* the subject is one of our own */
+	__u32 half;   /* 1 + the half whose rules its arguments are for; 0: it has none */
+	__u32 theirs; /* of psi: without what is ours it is as much as the rule wants */
+	__u32 pad;
 	__u64 val[2][FRBPF_FIELD_MAX][2];    /* [0 subject and event, 1 current][field]; value and
 						 * cpu are put there from above */
 	__u64 cgroup[2][FRBPF_CGROUP_DEPTH]; /* ids by level, the root's first, 0 behind */

@@ -3,7 +3,7 @@
 #ifndef FRBPF_GATE_BPF_H
 #define FRBPF_GATE_BPF_H
 
-#include "engine.bpf.h"
+#include "rules.bpf.h"
 
 static __always_inline bool gate_number(const struct frbpf_gate_number *g, __u64 v)
 {
@@ -54,6 +54,25 @@ static __always_inline bool gate_takes_current(__u32 half)
 		return gate_number(&g->task, (__u32)task->tgid);
 	if (field == FRBPF_FIELD_TID)
 		return gate_number(&g->task, (__u32)task->pid);
+	return true;
+}
+
+/*
+ * An event that has passed, whose subject is the task that runs and is in scope: is it suppressed for certain? One that
+ * the gate decides is, while its cooldown was seen to last in this jiffy.
+ */
+static __always_inline bool gate_suppresses(__u32 half)
+{
+	const struct frbpf_gate *g = &control.half[half & 1].gate;
+	struct frbpf_rule_state *st;
+	__u32 slot = g->slot;
+
+	if (!g->decides)
+		return false;
+	st = bpf_map_lookup_elem(&states, &slot);
+	if (!st || *(volatile __u64 *)&st->cooling != bpf_jiffies64())
+		return false;
+	suppress(st, is_own_task() ? FRBPF_CAUSE_SELF : FRBPF_CAUSE_COOLDOWN);
 	return true;
 }
 

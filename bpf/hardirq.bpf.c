@@ -10,7 +10,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "settle.bpf.h"
+#include "rules.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -38,7 +38,7 @@ int BPF_PROG(hi_exit, int irq, struct irqaction *action, int ret)
 {
 	__u64 now = bpf_ktime_get_ns(), *begin, value;
 	__u32 zero = 0, half = rules_half();
-	struct settle s;
+	struct measured s;
 	struct match *m;
 
 	begin = bpf_map_lookup_elem(&begun, &zero);
@@ -48,7 +48,7 @@ int BPF_PROG(hi_exit, int irq, struct irqaction *action, int ret)
 	*begin = 0;
 	if ((__s64)value <= 0 || rules_below(half, value))
 		return 0;
-	s = (struct settle){ .now = now, .value = value, .half = half };
+	s = (struct measured){ .now = now, .value = value, .half = half };
 	s.self = is_own_task() && is_dump_written(now);
 	m = match_of_cpu(&s);
 	if (!m)
@@ -57,6 +57,6 @@ int BPF_PROG(hi_exit, int irq, struct irqaction *action, int ret)
 	m->val[MATCH_SUBJECT][FRBPF_HARDIRQ_IRQ][0] = irq;
 	bpf_probe_read_kernel_str(m->val[MATCH_SUBJECT][FRBPF_HARDIRQ_NAME], FRBPF_COMM_LEN,
 				  action->name);
-	rules_run(m);
+	rules_run_for_cpu(m);
 	return 0;
 }

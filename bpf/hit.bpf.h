@@ -7,7 +7,6 @@
 #define FRBPF_HIT_BPF_H
 
 #include "gate.bpf.h"
-#include "settle.bpf.h"
 
 /* Arguments of the tracepoint, as its programs get them: each widened to a word, with zeros. */
 #define HIT_ARGS 16 /* a power of two: an index is masked for the verifier */
@@ -29,7 +28,6 @@ struct hit {
 	__u32 pad;
 	struct hit_args args;
 	struct hit_subject subject;
-	struct settle settle;
 };
 
 struct {
@@ -266,29 +264,8 @@ static __always_inline void hit_extract(const struct frbpf_extracts *xs,
 	}
 }
 
-/* Does the rule's condition hold, as far as its values of the event tell? The others are not in @m
- * yet. Without branches: for the verifier it is one path. */
-static __always_inline __u32 values_hold(const struct frbpf_rule *rule, const struct match *m)
-{
-	__u32 any = HOLDS_NOT, all = HOLDS, end, i;
-
-	if (!rule->n_nodes)
-		return HOLDS;
-	for (i = 0; i < FRBPF_MAX_NODES; i++) {
-		if (i >= rule->n_nodes)
-			break;
-		all = value_holds(&rule->nodes[i], m, all);
-		end = -(rule->nodes[i].flags / FRBPF_NODE_END & 1);
-		any |= all & end;
-		all |= HOLDS & end;
-		barrier_var(all);
-		barrier_var(any);
-	}
-	return any & HOLDS;
-}
-
 /* Is it about one of our own processes, or what the kernel does for us? */
-static __always_inline __u32 hit_is_own(struct hit *hit)
+static __always_inline __u32 hit_is_own(struct match *m, const struct hit *hit)
 {
 	struct task_struct *task = (struct task_struct *)hit->subject.task;
 
@@ -297,48 +274,10 @@ static __always_inline __u32 hit_is_own(struct hit *hit)
 	if (!is_disturbed)
 		return subject_arg < 0 ? is_own_task()
 				       : (__u32)BPF_CORE_READ(task, tgid) == control.self_tgid;
-	if (!hit->settle.now)
-		hit->settle.now = bpf_ktime_get_ns();
+	if (!m->now)
+		m->now = bpf_ktime_get_ns();
 	return works_for_us(BPF_CORE_READ(task, tgid), BPF_CORE_READ(task, flags) & PF_KTHREAD,
-			    hit->settle.now);
-}
-
-/* As settle_rule(), of a hit in scope whose values are in @m: with a condition on these, too. */
-__noinline int settle_hit(__u32 i, const struct match *m, struct hit *hit)
-{
-	struct frbpf_rule *rule;
-	__u32 idx, holds;
-
-	if (!m || !hit)
-		return SETTLE_END;
-	idx = 2 * i + (hit->settle.half & 1);
-	rule = bpf_map_lookup_elem(&rules, &idx);
-	if (!rule || rule_reached(rule, hit->settle.value, 0) != REACHED)
-		return SETTLE_END;
-	holds = values_hold(rule, m);
-	if (holds == HOLDS_NOT)
-		return SETTLE_NEXT;
-	hit->settle.self = hit_is_own(hit);
-	if (holds == HOLDS && settle_match(idx, rule, &hit->settle))
-		return SETTLE_NEXT;
-	hit->settle.first = i;
-	return SETTLE_MATCH;
-}
-
-/* As rules_settle(). */
-static __always_inline bool hit_settles(const struct match *m, struct hit *hit)
-{
-	__u32 n_rules = control.half[hit->settle.half & 1].n_rules, i;
-	int ret;
-
-	for (i = 0; i < FRBPF_MAX_RULES; i++) {
-		if (i >= n_rules)
-			break;
-		ret = settle_hit(i, m, hit);
-		if (ret)
-			return ret == SETTLE_MATCH;
-	}
-	return false;
+			    m->now);
 }
 
 /* task_fields() of a task that is known by its address only, and who it is for cooldowns. */
@@ -386,23 +325,6 @@ static __always_inline void subject_pid(struct match *m, __u64 pid)
 	m->process[0] = m->thread[0] = (__u32)pid;
 }
 
-/*
- * A hit, for its values to be extracted: these alone are zero so far. match_begin() does everything
- * at once, and most hits are of no interest.
- */
-static __always_inline struct match *hit_match_begin(__u32 half)
-{
-	__u32 zero = 0;
-	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
-
-	if (!m)
-		return NULL;
-	__builtin_memset(m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG], 0,
-			 sizeof(m->val[0][0]) * FRBPF_MAX_ARGS);
-	m->half = half;
-	return m;
-}
-
 static __always_inline struct hit_subject hit_subject(const struct hit_args *args)
 {
 	struct hit_subject s = { 0 };
@@ -437,9 +359,9 @@ static __always_inline void subject_current(struct match *m, struct task_struct 
 	m->thread[1] = current->start_boottime;
 }
 
-/* All else of a hit that may match. Global: what follows is verified once, not for each kind of
+/* What is about the tasks of a hit. Global: what follows is verified once, not for each kind of
  * subject. */
-__noinline int hit_fill(struct match *m, const struct hit *hit)
+__noinline int hit_tasks(struct match *m, const struct hit *hit)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	__u64 task;
@@ -448,11 +370,8 @@ __noinline int hit_fill(struct match *m, const struct hit *hit)
 	if (!m || !hit)
 		return 0;
 	task = hit->subject.task;
-	half = hit->settle.half & 1;
-	__builtin_memset(m->val[MATCH_SUBJECT], 0, sizeof(m->val[0][0]) * FRBPF_FIELD_ARG);
-	__builtin_memset(m->val[MATCH_CURRENT], 0,
-			 sizeof(*m) - __builtin_offsetof(struct match, val[MATCH_CURRENT]));
-	match_settled(m, &hit->settle);
+	half = m->half & 1;
+	match_no_tasks(m);
 	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
 	if (!task)
 		subject_pid(m, hit->subject.pid);
@@ -460,11 +379,9 @@ __noinline int hit_fill(struct match *m, const struct hit *hit)
 		subject_current(m, current);
 	else
 		subject_fields(task, m);
-	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = m->value;
 	if (task && control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
 		match_cgroups(m, (struct task_struct *)task,
 			      (struct task_struct *)bpf_get_current_task());
-	match_no_paths(m);
 	if (task)
 		match_paths(m, half, (struct task_struct *)task,
 			    (struct task_struct *)bpf_get_current_task());
@@ -484,13 +401,14 @@ static __always_inline void hit_stacks(const struct match *m)
 static __always_inline void hit_run(struct match *m, struct hit *hit, __u32 source)
 {
 	hit->subject = hit_subject(&hit->args);
-	if (!hit_in_scope(hit->subject) || !hit_settles(m, hit))
+	if (!hit_in_scope(hit->subject))
 		return;
-	if (!hit->settle.now)
-		hit->settle.now = bpf_ktime_get_ns();
-	hit_fill(m, hit);
 	m->source = source;
-	rules_run(m);
+	m->self = hit_is_own(m, hit);
+	if (rules_run(m)) {
+		hit_tasks(m, hit);
+		rules_run(m);
+	}
 	hit_stacks(m);
 }
 

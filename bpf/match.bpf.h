@@ -80,13 +80,18 @@ static __always_inline void match_no_paths(struct match *m)
 	m->path[MATCH_CURRENT][MATCH_EXE_PATH].text[0] = '\0';
 }
 
-static __always_inline void match_empty(struct match *m)
+/* All that is about tasks. */
+static __always_inline void match_no_tasks(struct match *m)
 {
 	match_no_paths(m);
-	/* in two: one of more than 1 KB the compiler leaves to a function that BPF lacks */
-	__builtin_memset(m->val, 0, sizeof(m->val));
+	__builtin_memset(m->val[MATCH_SUBJECT], 0, sizeof(m->val[0][0]) * FRBPF_FIELD_VALUE);
+	__builtin_memset(m->val[MATCH_CURRENT], 0, sizeof(m->val[0]));
+	/* one of more than 1 KB the compiler leaves to a function that BPF lacks */
 	barrier();
-	__builtin_memset(m->cgroup, 0, sizeof(*m) - offsetof(struct match, cgroup));
+	__builtin_memset(m->cgroup, 0,
+			 offsetof(struct match, now) - offsetof(struct match, cgroup));
+	m->alone = 0;
+	m->lacks_tasks = 0;
 }
 
 static __always_inline void task_paths(struct match *m, __u32 which, struct task_struct *task,
@@ -108,37 +113,61 @@ static __always_inline void task_paths(struct match *m, __u32 which, struct task
 	m->val[which][FRBPF_FIELD_EXE][1] = BPF_CORE_READ(exe, f_inode, i_sb, s_dev);
 }
 
-/* What is known already. */
-static __always_inline void match_settled(struct match *m, const struct settle *s)
+/* What is measured, and no value of the event's own yet. */
+static __always_inline void match_measured(struct match *m, const struct measured *s)
 {
+	__builtin_memset(m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE], 0,
+			 sizeof(m->val[0][0]) * (FRBPF_FIELD_MAX - FRBPF_FIELD_VALUE));
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = s->value;
 	m->now = s->now;
 	m->value = s->value;
-	m->half = s->half;
+	m->ret = 0;
 	m->key = s->key;
-	m->error = s->error;
-	m->self = s->self;
-	m->counted = s->counted;
-	m->first = s->first;
 	m->cpu = bpf_get_smp_processor_id();
-}
-
-/* All that rules look at, but for tasks. */
-static __always_inline void match_clear(struct match *m, const struct settle *s)
-{
-	match_empty(m);
-	match_settled(m, s);
-	m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE][0] = s->value;
+	m->self = s->self;
+	m->half = s->half;
+	m->error = s->error;
+	m->waits = 0;
+	m->fired = 0;
+	m->counted = 0;
+	m->first = 0;
+	m->lacks_tasks = 1;
+	m->n_args = 0;
 }
 
 /* The same in `scratch`. NULL cannot be. */
-static __always_inline struct match *match_new(const struct settle *s)
+static __always_inline struct match *match_new(const struct measured *s)
 {
 	__u32 zero = 0;
 	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
 
 	if (m)
-		match_clear(m, s);
+		match_measured(m, s);
 	return m;
+}
+
+/* bpf_get_current_pid_tgid() takes twice as long. */
+static __always_inline bool is_own_task(void)
+{
+	return (__u32)bpf_get_current_task_btf()->tgid == control.self_tgid;
+}
+
+/*
+ * An event above the lowest threshold, for the source to add its own values to. NULL: the rules are not about
+ * this subject.
+ */
+static __always_inline struct match *match_begin(struct measured *s, struct task_struct *subject)
+{
+	if (!in_scope(subject))
+		return NULL;
+	s->self |= (__u32)subject->tgid == control.self_tgid;
+	return match_new(s);
+}
+
+/* The same for an event that no task suffers from. */
+static __always_inline struct match *match_of_cpu(const struct measured *s)
+{
+	return in_scope(bpf_get_current_task_btf()) ? match_new(s) : NULL;
 }
 
 static __always_inline bool rules_look_at_cgroups(__u32 half)
@@ -163,6 +192,7 @@ static __always_inline void match_paths(struct match *m, __u32 half, struct task
 static __always_inline void match_tasks(struct match *m, __u32 half, struct task_struct *subject,
 					struct task_struct *current)
 {
+	match_no_tasks(m);
 	m->process[0] = (__u32)subject->tgid;
 	m->process[1] = subject->group_leader->start_boottime;
 	m->thread[0] = (__u32)subject->pid;
@@ -185,7 +215,7 @@ static __always_inline bool is_dump_written(__u64 now)
 }
 
 /* What a task does is ours if it is one of us, or, while a dump is written, a thread of the kernel,
- * which writes on our behalf. What other programs suffer meanwhile is theirs. */
+ * which may write on our behalf. What other programs suffer meanwhile is theirs. */
 static __always_inline bool works_for_us(__u32 tgid, bool is_kernel_thread, __u64 now)
 {
 	return tgid == control.self_tgid || (is_kernel_thread && is_dump_written(now));

@@ -18,7 +18,7 @@ int BPF_PROG(oc_switch, bool preempt, struct task_struct *prev, struct task_stru
 {
 	__u64 begin, state, now = bpf_ktime_get_ns();
 	struct wait *wait;
-	struct settle s;
+	struct measured s;
 	struct match *m;
 	__u32 half;
 
@@ -42,12 +42,12 @@ int BPF_PROG(oc_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	if (!wait_seen(wait, next))
 		return 0;
-	s = (struct settle){ .now = now, .value = now - begin, .half = half };
-	m = match_begin(&s, next, prev);
+	s = (struct measured){ .now = now, .value = now - begin, .half = half };
+	m = match_begin(&s, next);
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_OFFCPU;
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_STATE][0] = state;
-	rules_run_for(m, next);
+	rules_run_for(m, next, prev);
 	return 0;
 }

@@ -2,8 +2,8 @@
 /*
  * Paths that conditions look at: of a task's cgroup and of its executable. They are put together
  * when an event is above the lowest threshold and a rule asks for them, so one that was made or
- * renamed a moment ago is right, too. Longer ones end after FRBPF_MATCH_PATH bytes; one of more
- * than PATH_STEPS names (mounts count, too) is empty: unknown.
+ * renamed a moment ago is right, too. Longer ones end after FRBPF_MATCH_PATH bytes, or after
+ * FRBPF_PATH_NAMES names; one of more than PATH_STEPS (mounts count, too) is empty: unknown.
  */
 #ifndef FRBPF_PATHS_BPF_H
 #define FRBPF_PATHS_BPF_H
@@ -12,7 +12,7 @@
 #include "frbpf.h"
 
 #define PATH_NAME  256 /* NAME_MAX and its NUL */
-#define PATH_STEPS 32
+#define PATH_STEPS 64
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
 /* Ends with a NUL or after FRBPF_MATCH_PATH bytes; what lies behind has no meaning. */
@@ -20,9 +20,9 @@ struct path_text {
 	char text[FRBPF_MATCH_PATH + PATH_NAME];
 };
 
-/* Names from the leaf up: addresses of strings of the kernel. */
+/* Names from the leaf up, the last ones: addresses of strings of the kernel. */
 struct path_walk {
-	__u64 name[PATH_STEPS];
+	__u64 name[FRBPF_PATH_NAMES];
 	__u64 n; /* in memory: the verifier need not follow it */
 };
 
@@ -56,7 +56,7 @@ static __always_inline struct path_walk *walk_begin(struct path_text *out)
 
 static __always_inline void walk_add(struct path_walk *w, const void *name)
 {
-	w->name[w->n % PATH_STEPS] = (__u64)name;
+	w->name[w->n % FRBPF_PATH_NAMES] = (__u64)name;
 	w->n++;
 }
 
@@ -66,11 +66,11 @@ static __always_inline void path_join(struct path_text *out, const struct path_w
 	__u32 i, pos = 0;
 	long len;
 
-	for (i = 0; i < PATH_STEPS; i++) {
+	for (i = 0; i < FRBPF_PATH_NAMES; i++) {
 		if (i >= w->n || pos >= FRBPF_MATCH_PATH - 1)
 			break;
 		len = bpf_probe_read_kernel_str(out->text + pos + 1, PATH_NAME,
-						(void *)w->name[(w->n - 1 - i) % PATH_STEPS]);
+						(void *)w->name[(w->n - 1 - i) % FRBPF_PATH_NAMES]);
 		if (len <= 0) {
 			out->text[0] = '\0';
 			return;

@@ -168,15 +168,16 @@ __noinline int is_helper(__u64 pid)
 	return 0;
 }
 
+/* What a match comes to that needs its tasks, which are not there yet. */
+#define CAUSE_ASK_TASKS (FRBPF_CAUSE_MAX + 1)
+
 /* Why this match must not fire; FRBPF_CAUSE_MAX: it may, unless another CPU is faster. */
-static __always_inline enum frbpf_cause cause_against(const struct frbpf_rule *rule,
-						      struct frbpf_rule_state *st,
-						      const struct match *m, bool counted)
+static __always_inline __u32 cause_against(const struct frbpf_rule *rule,
+					   struct frbpf_rule_state *st, const struct match *m,
+					   bool counted)
 {
 	struct frbpf_count *count;
 
-	if (m->self || is_helper(m->val[MATCH_SUBJECT][FRBPF_FIELD_PID][0]))
-		return FRBPF_CAUSE_SELF;
 	if (rule->count.n > 1 && !counted) {
 		count = count_of(rule, st, m);
 		if (!count)
@@ -266,7 +267,7 @@ static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *
 	struct frbpf_cooling fresh = { m->now,
 				       m->now + rule->cooldown.window,
 				       { m->now, m->value } };
-	long err;
+	int err;
 
 	if (!rule->cooldown.window)
 		return FRBPF_CAUSE_MAX;

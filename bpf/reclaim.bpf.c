@@ -12,7 +12,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "settle.bpf.h"
+#include "rules.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -91,7 +91,7 @@ static __always_inline void stall_end(unsigned long pages, enum frbpf_reclaim_sc
 	struct stall *stall = stall_of(tid);
 	__u64(*val)[FRBPF_FIELD_WORDS];
 	__u64 now, value;
-	struct settle s;
+	struct measured s;
 	struct match *m;
 
 	if (!stall)
@@ -99,9 +99,8 @@ static __always_inline void stall_end(unsigned long pages, enum frbpf_reclaim_sc
 	now = bpf_ktime_get_ns();
 	value = now - stall->begin;
 	if ((__s64)value > 0 && !rules_below(half, value)) {
-		s = (struct settle){ .now = now, .value = value, .half = half };
-		s.self = works_for_us(task->tgid, task->flags & PF_KTHREAD, now);
-		m = match_begin(&s, task, task);
+		s = (struct measured){ .now = now, .value = value, .half = half };
+		m = match_begin(&s, task);
 		if (m) {
 			m->source = FRBPF_SOURCE_RECLAIM;
 			val = m->val[MATCH_SUBJECT];
@@ -109,7 +108,7 @@ static __always_inline void stall_end(unsigned long pages, enum frbpf_reclaim_sc
 			val[FRBPF_RECLAIM_GFP][0] = stall->gfp;
 			val[FRBPF_RECLAIM_SCOPE][0] = scope;
 			val[FRBPF_RECLAIM_PAGES][0] = pages;
-			rules_run_for(m, task);
+			rules_run_for(m, task, task);
 		}
 	}
 	/* a full barrier: whoever takes it next writes behind what was read here */

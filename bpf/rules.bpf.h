@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The rule engine, the same in every source. A source measures a value and asks rules_below(),
- * which ends almost every event; otherwise what rules can be settled for without knowing more is
- * (see settle.bpf.h), and for the others it fills a struct match (match_begin(), then its own
- * members) and calls rules_run().
+ * The rule engine, the same in every source. A source measures a value and asks rules_below(), which ends almost
+ * every event; hits ask the prefilter. For what is left it begins a struct match with the values of the event and
+ * calls rules_run().
  *
- * Rules are data. Each is looked at by a global function: the verifier checks that once, for any
- * number of rules, and the loop around it costs it a few instructions a rule. The engine looks at
- * the struct match only, never at a task, so that a test can run it on values of its own.
+ * What is about tasks costs more than all else, so it is filled in when the first rule asks for it: rules_run()
+ * returns true, and is called again. Of events that match often nearly all end before that: where a condition is
+ * about values of the event alone, and cooldown and `count` are about the rule and not about who matches.
+ *
+ * Rules are data. Each is looked at by a global function: the verifier checks that once, for any number of rules, and
+ * the loop around it costs it a few instructions a rule. The engine looks at the struct match only, never at a task,
+ * so that a test can run it on values of its own.
  */
 #ifndef FRBPF_RULES_BPF_H
 #define FRBPF_RULES_BPF_H
@@ -36,12 +39,12 @@ static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct f
 }
 
 /* The record is reserved first, so that a full ring does not begin a cooldown. */
-static __always_inline enum frbpf_cause fire(const struct frbpf_rule *rule,
-					     struct frbpf_rule_state *st, struct match *m)
+static __always_inline __u32 fire(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
+				  struct match *m)
 {
 	struct frbpf_trigger *t = NULL;
 	struct cooldown c = {};
-	enum frbpf_cause cause;
+	__u32 cause;
 
 	if (is_cooling(rule, st, m, &c))
 		return FRBPF_CAUSE_COOLDOWN;
@@ -51,6 +54,8 @@ static __always_inline enum frbpf_cause fire(const struct frbpf_rule *rule,
 			__sync_fetch_and_add(&st->fired, 1);
 		return cause;
 	}
+	if (m->lacks_tasks)
+		return CAUSE_ASK_TASKS;
 	t = bpf_ringbuf_reserve(&triggers, sizeof(*t), 0);
 	if (!t)
 		return FRBPF_CAUSE_FULL;
@@ -94,42 +99,98 @@ static __always_inline bool minds_waits(const struct frbpf_rule *rule)
 	return (rule->flags & (FRBPF_RULE_ALL_CALLS | FRBPF_RULE_FAILS)) == FRBPF_RULE_ALL_CALLS;
 }
 
-/* Try one rule. Not 0: its threshold is not reached, nor are those of the rules after it. */
+/* Are its rates about the rule, not about who matches? */
+static __always_inline bool rates_of_rule(const struct frbpf_rule *rule)
+{
+	return rule->cooldown.per == FRBPF_PER_RULE &&
+	       (rule->count.n <= 1 || rule->count.per == FRBPF_PER_RULE);
+}
+
+/*
+ * That a cooldown of a rule lasts is known for the rest of the jiffy: to read the clock costs more than all else here.
+ * So it may last a jiffy longer than it should, which must be little of it; or, where all CPUs slept, until the kernel
+ * has counted the jiffies of that.
+ */
+#define COOLING_LEAST 1000000000ULL /* ns */
+
+static __always_inline bool is_known_to_cool(const struct frbpf_rule *rule,
+					     const struct frbpf_rule_state *st,
+					     const struct match *m)
+{
+	return *(volatile const __u64 *)&st->cooling == bpf_jiffies64() &&
+	       !escalates(rule, &st->bar, *(volatile const __u64 *)&st->last_fired, m->value);
+}
+
+/* A rule whose condition holds: FRBPF_CAUSE_MAX: it has fired. */
+static __always_inline __u32 rule_outcome(const struct frbpf_rule *rule,
+					  struct frbpf_rule_state *st, struct match *m,
+					  bool counted)
+{
+	bool of_rule = rates_of_rule(rule);
+	__u32 cause;
+
+	if (m->self || (!m->lacks_tasks && is_helper(m->val[MATCH_SUBJECT][FRBPF_FIELD_PID][0])))
+		return FRBPF_CAUSE_SELF;
+	if (of_rule && is_known_to_cool(rule, st, m))
+		return FRBPF_CAUSE_COOLDOWN;
+	if (!m->now)
+		m->now = bpf_ktime_get_ns();
+	cause = cause_against(rule, st, m, counted);
+	if (cause == FRBPF_CAUSE_MAX)
+		cause = fire(rule, st, m);
+	if (cause == FRBPF_CAUSE_COOLDOWN && of_rule && rule->count.n <= 1 &&
+	    rule->cooldown.window >= COOLING_LEAST)
+		st->cooling = bpf_jiffies64();
+	return cause;
+}
+
+enum { RUN_NEXT, RUN_END, RUN_ASK_TASKS };
+
+/* Try one rule. RUN_END: its threshold is not reached, nor are those of the rules after it. RUN_ASK_TASKS: to be tried
+ * again when what is about tasks is there. */
 __noinline int rule_run(__u32 idx, struct match *m)
 {
 	struct frbpf_rule_state *st;
 	struct frbpf_rule *rule;
-	enum frbpf_cause cause;
+	__u32 slot, cause, holds;
 	bool counted;
 	int reached;
-	__u32 slot;
 
 	if (!m)
-		return 1;
+		return RUN_END;
 	rule = bpf_map_lookup_elem(&rules, &idx);
 	if (!rule)
-		return 1;
+		return RUN_END;
 	reached = rule_reached(rule, m->value, m->error);
 	if (reached != REACHED)
-		return reached == REACHED_BY_NONE;
-	if (m->waits && minds_waits(rule))
-		return 0;
-	if (!key_in(rule->keys, m->key) || !nodes_hold(rule, m))
-		return 0;
+		return reached == REACHED_BY_NONE ? RUN_END : RUN_NEXT;
+	if ((m->waits && minds_waits(rule)) || !key_in(rule->keys, m->key))
+		return RUN_NEXT;
+	holds = nodes_hold(rule, m);
+	if (holds == HOLDS_NOT)
+		return RUN_NEXT;
+	if (holds == MAY_HOLD || (m->lacks_tasks && !rates_of_rule(rule)))
+		return RUN_ASK_TASKS;
 	slot = rule->slot;
 	st = bpf_map_lookup_elem(&states, &slot);
 	if (!st)
-		return 0;
+		return RUN_NEXT;
 	counted = m->counted == idx + 1;
 	if (m->value && !counted)
 		state_count(st, m->value);
-	cause = cause_against(rule, st, m, counted);
-	if (cause == FRBPF_CAUSE_MAX)
-		cause = fire(rule, st, m);
-	if (is_held(cause))
+	cause = rule_outcome(rule, st, m, counted);
+	/* who was held back is kept, of the largest */
+	if (is_held(cause) && m->lacks_tasks && !(rule->flags & FRBPF_RULE_QUIET) &&
+	    is_largest_held(st, m->value))
+		cause = CAUSE_ASK_TASKS;
+	if (cause == CAUSE_ASK_TASKS) {
+		m->counted = idx + 1;
+		return RUN_ASK_TASKS;
+	}
+	if (is_held(cause) && !m->lacks_tasks)
 		held_note(st, m);
 	suppress(st, cause);
-	return 0;
+	return RUN_NEXT;
 }
 
 /* The half in force. Asked for once per event: a reload may flip it at any time. */
@@ -146,30 +207,38 @@ static __always_inline bool rules_below(__u32 half, __u64 value)
 #define RULES_AT_ONCE 16
 
 /* Some of them: a function of its own, which is verified once and not for every rule that there can
- * be. Not 0: there is nothing left to do. */
+ * be. */
 __noinline int some_run(__u32 first, __u32 n_rules, struct match *m)
 {
 	__u32 i;
+	int ret;
 
 	if (!m)
-		return 1;
+		return RUN_END;
 	for (i = 0; i < RULES_AT_ONCE; i++) {
 		if (first + i >= n_rules)
-			return 1;
-		if (rule_run(2 * (first + i) + (m->half & 1), m))
-			return 1;
+			return RUN_END;
+		ret = rule_run(2 * (first + i) + (m->half & 1), m);
+		if (ret == RUN_ASK_TASKS)
+			m->first = first + i;
+		if (ret)
+			return ret;
 	}
-	return 0;
+	return RUN_NEXT;
 }
 
-static __always_inline void rules_run(struct match *m)
+/* true: a rule asks for what is about tasks, from which on it is to be called again. */
+static __always_inline bool rules_run(struct match *m)
 {
 	__u32 n_rules = control.half[m->half & 1].n_rules, first = m->first, i;
+	int ret;
 
 	for (i = 0; i < FRBPF_MAX_RULES; i += RULES_AT_ONCE) {
-		if (some_run(first + i, n_rules, m))
-			break;
+		ret = some_run(first + i, n_rules, m);
+		if (ret)
+			return ret == RUN_ASK_TASKS;
 	}
+	return false;
 }
 
 /* Bytes, or a negative error, to frames. */
@@ -197,12 +266,33 @@ static __always_inline void stacks_send(const struct match *m, struct task_struc
 	bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
 }
 
-/* The same, for a source that has its subject at hand. */
-static __always_inline void rules_run_for(struct match *m, struct task_struct *subject)
+/* For a source that has its subject at hand. */
+static __always_inline void rules_run_for(struct match *m, struct task_struct *subject,
+					  struct task_struct *current)
 {
-	rules_run(m);
+	if (rules_run(m)) {
+		match_tasks(m, m->half, subject, current);
+		rules_run(m);
+	}
 	if (m->fired)
 		stacks_send(m, subject, subject == bpf_get_current_task_btf());
+}
+
+/* For an event that no task suffers from: its subject's fields are empty, but for `cpu`. In scope it is where it holds up
+ * a task that is. */
+static __always_inline void rules_run_for_cpu(struct match *m)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+
+	if (!rules_run(m))
+		return;
+	match_no_tasks(m);
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_CPU][0] = m->cpu;
+	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
+	if (rules_look_at_cgroups(m->half) && bpf_core_field_exists(current->cgroups))
+		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
+			   &m->cgroup[MATCH_CURRENT]);
+	rules_run(m);
 }
 
 /* Run once by the daemon, in its own context: who are we, in the initial pid namespace? */

@@ -45,7 +45,7 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 {
 	__u64 begin, now = bpf_ktime_get_ns();
 	struct wait *wait;
-	struct settle s;
+	struct measured s;
 	struct match *m;
 	__u32 half;
 
@@ -63,11 +63,11 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	if (!wait_seen(wait, next))
 		return 0;
-	s = (struct settle){ .now = now, .value = now - begin, .half = half };
-	m = match_begin(&s, next, prev);
+	s = (struct measured){ .now = now, .value = now - begin, .half = half };
+	m = match_begin(&s, next);
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_RUNQLAT;
-	rules_run_for(m, next);
+	rules_run_for(m, next, prev);
 	return 0;
 }

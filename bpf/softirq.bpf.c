@@ -9,7 +9,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "settle.bpf.h"
+#include "rules.bpf.h"
 
 #define SOFTIRQ_BLOCK 4 /* include/linux/interrupt.h */
 
@@ -42,7 +42,7 @@ int BPF_PROG(si_exit, unsigned int vec)
 {
 	__u32 zero = 0, half = rules_half();
 	__u64 *begin = bpf_map_lookup_elem(&begun, &zero), now, value;
-	struct settle s;
+	struct measured s;
 	struct match *m;
 
 	/* also when it is not watched any more: the next one must not find it */
@@ -53,7 +53,7 @@ int BPF_PROG(si_exit, unsigned int vec)
 	*begin = 0;
 	if ((__s64)value <= 0 || rules_below(half, value))
 		return 0;
-	s = (struct settle){ .now = now, .value = value, .half = half, .key = vec };
+	s = (struct measured){ .now = now, .value = value, .half = half, .key = vec };
 	/* requests of a dump end in this one; the others are ours only on top of us */
 	s.self = (vec == SOFTIRQ_BLOCK || is_own_task()) && is_dump_written(now);
 	m = match_of_cpu(&s);
@@ -61,6 +61,6 @@ int BPF_PROG(si_exit, unsigned int vec)
 		return 0;
 	m->source = FRBPF_SOURCE_SOFTIRQ;
 	m->val[MATCH_SUBJECT][FRBPF_SOFTIRQ_VEC][0] = vec;
-	rules_run(m);
+	rules_run_for_cpu(m);
 	return 0;
 }

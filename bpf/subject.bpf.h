@@ -7,7 +7,7 @@
 #ifndef FRBPF_SUBJECT_BPF_H
 #define FRBPF_SUBJECT_BPF_H
 
-#include "settle.bpf.h"
+#include "rules.bpf.h"
 
 struct subject {
 	__u64 comm[2];
@@ -65,21 +65,16 @@ static __always_inline void subject_save(struct subject *s, struct task_struct *
 	cgroup_ids((__u64)cgrp, cgroups);
 }
 
-/* As match_begin(), with a subject from subject_save(); @cgroups as there. Its `cpu` is that where
- * it was saved. */
-static __always_inline struct match *match_saved(struct settle *settle, const struct subject *s,
-						 const struct cgroup_ids *cgroups)
+/* As rules_run_for(), with a subject from subject_save(); @cgroups as there. Its `cpu` is that where it was saved. */
+static __always_inline void rules_run_saved(struct match *m, const struct subject *s,
+					    const struct cgroup_ids *cgroups)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	__u64(*val)[FRBPF_FIELD_WORDS];
-	struct match *m;
 
-	settle->self |= works_for_us(s->tgid, s->is_kernel_thread, settle->now);
-	if (!rules_settle(settle))
-		return NULL;
-	m = match_new(settle);
-	if (!m)
-		return NULL;
+	if (!rules_run(m))
+		return;
+	match_no_tasks(m);
 	m->process[0] = s->tgid;
 	m->process[1] = s->process_born;
 	m->thread[0] = s->tid;
@@ -95,13 +90,13 @@ static __always_inline struct match *match_saved(struct settle *settle, const st
 	val[FRBPF_FIELD_PRIO][0] = (__s64)s->prio;
 	val[FRBPF_FIELD_CPU][0] = s->cpu;
 	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
-	if (rules_look_at_cgroups(settle->half) && bpf_core_field_exists(current->cgroups)) {
+	if (rules_look_at_cgroups(m->half) && bpf_core_field_exists(current->cgroups)) {
 		if (s->own_cgroup) /* else they are of who was in this place before */
 			m->cgroup[MATCH_SUBJECT] = *cgroups;
 		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
 			   &m->cgroup[MATCH_CURRENT]);
 	}
-	return m;
+	rules_run(m);
 }
 
 #endif

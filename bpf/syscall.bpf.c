@@ -18,7 +18,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "settle.bpf.h"
+#include "rules.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -155,7 +155,7 @@ static __always_inline void check_call(struct task_struct *task, struct pt_regs 
 {
 	__u64 value = (__s64)(now - begin) > 0 ? now - begin : 0;
 	__u32 half = rules_half(), error;
-	struct settle s;
+	struct measured s;
 	struct match *m;
 
 	if (!is_watched(half, nr))
@@ -165,8 +165,10 @@ static __always_inline void check_call(struct task_struct *task, struct pt_regs 
 		return;
 	if (begin < watched_since[nr % FRBPF_KEY_MAX])
 		return;
-	s = (struct settle){ .now = now, .value = value, .half = half, .key = nr, .error = error };
-	m = match_begin(&s, task, task);
+	s = (struct measured){
+		.now = now, .value = value, .half = half, .key = nr, .error = error
+	};
+	m = match_begin(&s, task);
 	if (!m)
 		return;
 	m->source = FRBPF_SOURCE_SYSCALL;
@@ -174,7 +176,7 @@ static __always_inline void check_call(struct task_struct *task, struct pt_regs 
 	m->waits = key_in((const __u64 *)reading, nr) && waits_at_fd(task, regs);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_RET][0] = ret;
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_SYSCALL][0] = nr;
-	rules_run_for(m, task);
+	rules_run_for(m, task, task);
 }
 
 SEC("tp_btf/sys_exit")

@@ -16,12 +16,11 @@ struct frbpf_extracts extracts[2];
 
 static __always_inline void check_hit(__u32 half, struct hit *hit)
 {
-	struct match *m = hit_match_begin(half);
+	struct match *m = match_new(&(struct measured){ .half = half });
 
 	if (!m)
 		return;
 	hit_extract(&extracts[half], &hit->args, m);
-	hit->settle = (struct settle){ .half = half };
 	hit_run(m, hit, FRBPF_SOURCE_TRACEPOINT);
 }
 
@@ -33,7 +32,7 @@ int tp_hit(__u64 *ctx)
 
 	if (!control.half[half].n_rules || !hit_passes(half, &extracts[half], ctx))
 		return 0;
-	if (hit_of_current() && !is_disturbed && hit_current_in_scope() && settle_passed(half))
+	if (hit_of_current() && !is_disturbed && hit_current_in_scope() && gate_suppresses(half))
 		return 0;
 	hit = hit_begin();
 	if (!hit)

@@ -3,9 +3,11 @@
  * uprobe: a function of a program is called, or a call of it took long. The subject is the caller,
  * which is also `current`.
  *
- * A call is known by its task and by where its frame begins: the stack pointer at its entry, which
- * is there again at its end. Stacks grow down, so calls within a call have lower frames. Those still
- * open below the frame that is entered or left were abandoned: by longjmp or an exception.
+ * A call is known by its process and by where its frame begins: the stack pointer at its entry, which
+ * is there again at its end. Not by its thread, nor by the order of calls: a program that switches
+ * stacks (swapcontext(), fibers, coroutines) may end it in another thread, and calls on other stacks
+ * begin and end meanwhile. A call whose frame is entered once more was abandoned: by longjmp or an
+ * exception. An end without a beginning is not seen: it began before we did, or had to give way.
  */
 #include "vmlinux.h"
 
@@ -16,26 +18,24 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define MAX_CALLS 16 /* of one function, one within the other, in one task */
+#define MAX_CALLS 16384 /* under way, and abandoned ones; then those that began first give way */
 #define N_ARGS	  6
 
-struct call {
+struct call_key {
 	__u64 frame;
+	__u64 tgid;
+};
+
+struct call {
 	__u64 begin;
 	__u64 args[N_ARGS];
 };
 
-struct calls {
-	struct call v[MAX_CALLS]; /* the outermost first */
-	__u32 n;
-};
-
-/* Created when a task first calls the function. */
 struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct calls);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAX_CALLS);
+	__type(key, struct call_key);
+	__type(value, struct call);
 } calls SEC(".maps");
 
 static __always_inline void read_args(struct pt_regs *ctx, __u64 *args)
@@ -80,64 +80,50 @@ SEC("uprobe")
 int up_hit(struct pt_regs *ctx)
 {
 	__u32 half = rules_half(), arg = gate_arg(half);
-	struct probe_args args;
+	struct measured s = { .half = half };
+	__u64 args[N_ARGS];
+	struct match *m;
 
 	if (arg < N_ARGS && !gate_takes_arg(half, read_arg(ctx, arg)))
 		return 0;
-	if (!gate_takes_current(half) || !current_in_scope() || settle_passed(half))
+	if (!gate_takes_current(half) || !current_in_scope() || gate_suppresses(half))
 		return 0;
-	args = (struct probe_args){ .settle.half = half };
-	read_args(ctx, args.v);
-	if (hit_settles(&args))
-		run_hit(&args, FRBPF_SOURCE_UPROBE);
+	s.self = is_own_task();
+	m = user_match(&s);
+	if (!m)
+		return 0;
+	m->source = FRBPF_SOURCE_UPROBE;
+	read_args(ctx, args);
+	for (int i = 0; i < N_ARGS; i++)
+		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = args[i];
+	user_match_run(m);
 	return 0;
 }
 
-/* Forget the calls whose frames are below @frame: an exception or longjmp() left them, or they ended in another
- * function. Returns how many are left. */
-__noinline int calls_above(struct calls *calls, __u64 frame)
-{
-	__u32 n, i;
+/* A call began. The ends are attached before. */
+__u32 begun;
 
-	if (!calls)
-		return 0;
-	n = calls->n;
-	for (i = 0; i < MAX_CALLS; i++) {
-		if (!n || n > MAX_CALLS || calls->v[(n - 1) % MAX_CALLS].frame >= frame)
-			break;
-		n--;
-	}
-	if (n < calls->n)
-		__sync_fetch_and_add(&missing_storage, calls->n - n);
-	calls->n = n;
-	return n;
+static __always_inline struct call_key call_key(struct pt_regs *ctx)
+{
+	return (struct call_key){ PT_REGS_SP(ctx), (__u32)bpf_get_current_task_btf()->tgid };
 }
 
 SEC("uprobe")
 int up_enter(struct pt_regs *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 frame = PT_REGS_SP(ctx);
-	struct calls *c;
-	struct call *call;
-	__u32 n;
+	struct call_key key = call_key(ctx);
+	struct call call;
 
-	c = bpf_task_storage_get(&calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!c) {
+	if (bpf_map_lookup_elem(&calls, &key)) /* abandoned */
 		__sync_fetch_and_add(&missing_storage, 1);
+	if (!begun)
+		begun = 1;
+	read_args(ctx, call.args);
+	call.begin = bpf_ktime_get_ns();
+	if (!bpf_map_update_elem(&calls, &key, &call, BPF_ANY))
 		return 0;
-	}
-	/* one with the same frame is over, too */
-	n = calls_above(c, frame + 1);
-	if (n >= MAX_CALLS) {
-		__sync_fetch_and_add(&missing_storage, 1);
-		return 0;
-	}
-	call = &c->v[n];
-	call->frame = frame;
-	read_args(ctx, call->args);
-	c->n = n + 1;
-	call->begin = bpf_ktime_get_ns();
+	__sync_fetch_and_add(&missing_storage, 1);
+	bpf_map_delete_elem(&calls, &key); /* its end must not find the one before */
 	return 0;
 }
 
@@ -145,24 +131,24 @@ int up_enter(struct pt_regs *ctx)
 SEC("uprobe")
 int up_exit(struct pt_regs *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 now = bpf_ktime_get_ns(), frame = PT_REGS_SP(ctx), value;
-	__u32 half = rules_half(), n;
-	struct settle s;
-	struct calls *c;
+	struct call_key key = call_key(ctx);
+	__u64 now = bpf_ktime_get_ns(), value;
+	__u32 half = rules_half();
+	struct call *found = bpf_map_lookup_elem(&calls, &key), call;
+	struct measured s;
 	struct match *m;
 
-	c = bpf_task_storage_get(&calls, task, 0, 0);
-	if (!c)
+	if (!found) {
+		if (begun)
+			__sync_fetch_and_add(&not_seen, 1);
 		return 0;
-	n = calls_above(c, frame) - 1;
-	if (n >= MAX_CALLS || c->v[n].frame != frame)
-		return 0;
-	c->n = n;
-	value = now - c->v[n].begin;
+	}
+	call = *found;
+	bpf_map_delete_elem(&calls, &key);
+	value = now - call.begin;
 	if ((__s64)value <= 0 || rules_below(half, value))
 		return 0;
-	s = (struct settle){ .now = now, .value = value, .half = half };
+	s = (struct measured){ .now = now, .value = value, .half = half };
 	m = user_match_begin(&s);
 	if (!m)
 		return 0;
@@ -170,7 +156,7 @@ int up_exit(struct pt_regs *ctx)
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_RET][0] = m->ret;
 	m->source = FRBPF_SOURCE_UPROBE;
 	for (int i = 0; i < N_ARGS; i++)
-		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = c->v[n].args[i];
-	rules_run_for(m, task);
+		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = call.args[i];
+	user_match_run(m);
 	return 0;
 }

@@ -67,12 +67,11 @@ static __always_inline __u64 place_arg(struct pt_regs *ctx, const struct frbpf_u
 }
 
 /*
- * The arguments of @mask, and those that are constants. The others get some value, too, which the
- * verifier does not know: or it would walk what follows for each set of them. Nor is user_reg() used
- * here: it would be a path for each register and argument.
+ * All arguments. Those that are not there get some value, too, which the verifier does not know: or it would walk what
+ * follows for each set of them. Nor is user_reg() used here: it would be a path for each register and argument.
  */
 static __always_inline void take_args(struct pt_regs *ctx, const struct frbpf_usdt_place *place,
-				      __u32 mask, struct probe_args *args)
+				      struct match *m)
 {
 	__u32 i;
 	__u64 v;
@@ -82,46 +81,38 @@ static __always_inline void take_args(struct pt_regs *ctx, const struct frbpf_us
 		const struct frbpf_usdt_arg *arg = &place->arg[i];
 
 		v = arg->value;
-		if (mask >> i & 1 && in_register(arg)) {
+		if (in_register(arg)) {
 			bpf_probe_read_kernel(&v, sizeof(v), (void *)ctx + arg->reg);
 			v = fetch_arg(arg, v);
 		}
-		args->v[i] = trim_arg(arg, v);
+		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = trim_arg(arg, v);
 	}
 }
 
 SEC("uprobe")
 int ud_hit(struct pt_regs *ctx)
 {
-	__u32 half = rules_half(), asked = gate_arg(half), wanted;
+	__u32 half = rules_half(), asked = gate_arg(half);
 	const struct frbpf_usdt_place *place;
-	struct probe_args args;
-	__u64 v = 0;
+	struct measured s = { .half = half };
+	struct match *m;
 
 	if (!control.half[half].n_rules)
 		return 0;
 	place = place_of(ctx);
 	if (!place)
 		return 0;
-	wanted = control.half[half].fields >> FRBPF_FIELD_ARG;
-	if (asked < FRBPF_MAX_ARGS) {
-		v = place_arg(ctx, place, asked);
-		if (!gate_takes_arg(half, v))
-			return 0;
-		wanted &= ~(1U << asked);
-	}
-	if (!gate_takes_current(half) || !current_in_scope() || settle_passed(half))
+	if (asked < FRBPF_MAX_ARGS && !gate_takes_arg(half, place_arg(ctx, place, asked)))
 		return 0;
-	args = (struct probe_args){};
-	if (wanted)
-		take_args(ctx, place, wanted, &args);
-	if (asked < FRBPF_MAX_ARGS)
-		args.v[asked] = v;
-	args.settle.half = half;
-	if (!hit_settles(&args))
+	if (!gate_takes_current(half) || !current_in_scope() || gate_suppresses(half))
 		return 0;
-	take_args(ctx, place, ~0U, &args);
-	args.n = place->n_args;
-	run_hit(&args, FRBPF_SOURCE_USDT);
+	s.self = is_own_task();
+	m = user_match(&s);
+	if (!m)
+		return 0;
+	m->source = FRBPF_SOURCE_USDT;
+	m->n_args = place->n_args;
+	take_args(ctx, place, m);
+	user_match_run(m);
 	return 0;
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What sources of events in user space share. Their programs may be preempted, and others of the
- * same source run on that CPU meanwhile, so they have no use for `scratch`, which is not made. A task
- * is in one of them at a time: nothing that they attach to runs within the kernel.
+ * same source run on that CPU meanwhile, so they have no use for `scratch`, which is not made. None of them moves to
+ * another CPU while it runs.
  */
 #ifndef FRBPF_USER_PROBE_BPF_H
 #define FRBPF_USER_PROBE_BPF_H
 
 #include "gate.bpf.h"
-#include "settle.bpf.h"
 
 /* A word of the registers, at a constant offset: the compiler must not make one load of several. */
 #define REGS_WORD(ctx_, offset_)                                                                   \
@@ -76,164 +75,61 @@ static __always_inline __u64 user_memory(__u64 at, __u32 size)
 	return v[0];
 }
 
-/* Of tasks that had an event which a rule needed it for. */
+/* Programs of one CPU that were preempted at the same time, each by the next, have one each. */
+#define USER_MATCHES 4
+
 struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, USER_MATCHES);
+	__type(key, __u32);
 	__type(value, struct match);
-} matches SEC(".maps");
+} user_matches SEC(".maps");
 
 static __always_inline bool current_in_scope(void)
 {
 	return control.scope == FRBPF_SCOPE_ALL || in_scope(bpf_get_current_task_btf());
 }
 
-/* A hit: numbers that it has of its own. */
-struct probe_args {
-	__u64 v[FRBPF_MAX_ARGS];
-	__u64 n; /* of a static probe: how many it has */
-	struct settle settle;
-};
-
-/* Of two numbers, a bit each: the first is less, they are equal, it is more; they have a bit in
- * common, they have none. */
-#define ARG_RELATIONS 5
-
-/* Which of these an operator takes. */
-#define ARG_TAKES(op_, relations_) ((__u64)(relations_) << (op_)*ARG_RELATIONS)
-static const __u64 arg_takes = ARG_TAKES(FRBPF_OP_EQ, 0x02) | ARG_TAKES(FRBPF_OP_NE, 0x05) |
-			       ARG_TAKES(FRBPF_OP_LT, 0x01) | ARG_TAKES(FRBPF_OP_LE, 0x03) |
-			       ARG_TAKES(FRBPF_OP_GT, 0x04) | ARG_TAKES(FRBPF_OP_GE, 0x06) |
-			       ARG_TAKES(FRBPF_OP_BITS, 0x08) | ARG_TAKES(FRBPF_OP_NO_BITS, 0x10);
-
-/* number_holds(), and equality. 1 or 0. */
-static __always_inline __u64 arg_holds(__u64 val, __u8 op, __u64 wanted)
+/* One for this program alone. To be given back: user_match_end(). NULL, which is counted: there is none left. */
+static __always_inline struct match *user_match(const struct measured *s)
 {
-	__u64 differ = not_zero(val ^ wanted), common = not_zero(val & wanted), less, relations;
+	struct match *m = NULL;
+	__u32 i, at;
 
-	less = (val & ~wanted) | (~(val ^ wanted) & (val - wanted)); /* as signed numbers */
-	barrier_var(less);
-	less >>= 63;
-	relations =
-		less | (differ ^ 1) << 1 | (differ ^ less) << 2 | common << 3 | (common ^ 1) << 4;
-	return not_zero(arg_takes >> op * ARG_RELATIONS % 64 & relations);
-}
-
-/* Does the rule's condition hold, as far as the arguments tell? Without branches: for the verifier
- * it is one path, which need not be a function of its own. Calling one costs more than all this. */
-static __always_inline __u32 args_hold(const struct frbpf_rule *rule, const struct probe_args *args)
-{
-	__u64 holds = !rule->n_nodes, may = holds, group_holds = 1, group_may = 1, other, is, end;
-	__u32 i, arg;
-
-	for (i = 0; i < FRBPF_MAX_NODES; i++) {
-		const struct frbpf_node *node = &rule->nodes[i];
-
-		if (i >= rule->n_nodes)
-			break;
-		arg = node->field - FRBPF_FIELD_ARG;
-		other = not_zero(arg / FRBPF_MAX_ARGS); /* below that or above */
-		is = arg_holds(args->v[arg % FRBPF_MAX_ARGS], node->op, node->val[0]);
-		group_holds &= is & ~other;
-		group_may &= is | other;
-		end = node->flags / FRBPF_NODE_END & 1;
-		holds |= group_holds & end;
-		may |= group_may & end;
-		group_holds |= end;
-		group_may |= end;
-		barrier_var(group_holds);
-		barrier_var(group_may);
+	for (i = 0; i < USER_MATCHES; i++) {
+		at = i;
+		m = bpf_map_lookup_elem(&user_matches, &at);
+		if (m && !__sync_val_compare_and_swap(&m->busy, 0, 1)) {
+			match_measured(m, s);
+			return m;
+		}
 	}
-	if (holds)
-		return HOLDS;
-	return may ? MAY_HOLD : HOLDS_NOT;
+	__sync_fetch_and_add(&missing_storage, 1);
+	return NULL;
 }
 
-/* As settle_rule(), of a hit in scope: with a condition on the arguments, too. */
-__noinline int settle_hit(__u32 i, struct probe_args *args)
+/* Behind it, @m is somebody else's. */
+static __always_inline void user_match_end(struct match *m)
 {
-	struct frbpf_rule *rule;
-	__u32 idx, holds;
-
-	if (!args)
-		return SETTLE_END;
-	idx = 2 * i + (args->settle.half & 1);
-	rule = bpf_map_lookup_elem(&rules, &idx);
-	if (!rule || !(rule->flags & FRBPF_RULE_HIT))
-		return SETTLE_END;
-	holds = args_hold(rule, args);
-	if (holds == HOLDS_NOT)
-		return SETTLE_NEXT;
-	args->settle.self = is_own_task();
-	if (holds == HOLDS && settle_match(idx, rule, &args->settle))
-		return SETTLE_NEXT;
-	args->settle.first = i;
-	return SETTLE_MATCH;
+	barrier();
+	*(volatile __u32 *)&m->busy = 0;
 }
 
-/* As rules_settle(). */
-static __always_inline bool hit_settles(struct probe_args *args)
-{
-	__u32 n_rules = control.half[args->settle.half & 1].n_rules, i;
-	int ret;
-
-	for (i = 0; i < FRBPF_MAX_RULES; i++) {
-		if (i >= n_rules)
-			break;
-		ret = settle_hit(i, args);
-		if (ret)
-			return ret == SETTLE_MATCH;
-	}
-	return false;
-}
-
-static __always_inline void match_args(struct match *m, const struct probe_args *args)
-{
-	for (int i = 0; i < FRBPF_MAX_ARGS; i++)
-		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = args->v[i];
-}
-
-/* Of the task that runs, for rules that are not settled. NULL: it has no storage, which is counted. */
-static __always_inline struct match *user_match(const struct settle *s)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct match *m;
-
-	m = bpf_task_storage_get(&matches, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!m) {
-		__sync_fetch_and_add(&missing_storage, 1);
-		settle_without(s);
-		return NULL;
-	}
-	match_clear(m, s);
-	match_tasks(m, s->half, task, task);
-	return m;
-}
-
-/* As match_begin(), of the task that runs. */
-static __always_inline struct match *user_match_begin(struct settle *s)
+/* Of the task that runs. */
+static __always_inline struct match *user_match_begin(struct measured *s)
 {
 	if (!current_in_scope())
 		return NULL;
 	s->self = is_own_task();
-	return rules_settle(s) ? user_match(s) : NULL;
+	return user_match(s);
 }
 
-/* A hit in scope. */
-static __always_inline void run_hit(struct probe_args *args, __u32 source)
+static __always_inline void user_match_run(struct match *m)
 {
-	struct match *m;
+	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (!args->settle.now)
-		args->settle.now = bpf_ktime_get_ns();
-	m = user_match(&args->settle);
-	if (!m)
-		return;
-	m->source = source;
-	m->n_args = args->n;
-	match_args(m, args);
-	rules_run_for(m, bpf_get_current_task_btf());
+	rules_run_for(m, task, task);
+	user_match_end(m);
 }
 
 #endif

@@ -13,7 +13,7 @@
 #ifndef FRBPF_WAITS_BPF_H
 #define FRBPF_WAITS_BPF_H
 
-#include "settle.bpf.h"
+#include "rules.bpf.h"
 
 struct wait {
 	__u64 begin;	/* 0: the task does not wait */

@@ -9,7 +9,15 @@ _frbpf_commands() {
 }
 
 _frbpf_options() { # PROGRAM COMMAND
-	"$1" "$2" --help 2>/dev/null | sed -n 's/^  .\{0,4\}\(--[a-z-]*\).*/\1/p; s/^  \(-[a-z]\)[, ].*/\1/p'
+	local help
+	help=$("$1" "$2" --help 2>/dev/null | sed -n 's/^  \(    \)\{0,1\}-/-/p' | sed 's/   *.*//')
+	# a line may have several
+	grep -oE -e '(^|, )--[a-z-]+' <<<"$help" | sed 's/^, //'
+	grep -oE -e '^-[a-z]\b' <<<"$help"
+}
+
+_frbpf_rules() {
+	"$1" status 2>/dev/null | sed -n 's/^rule \([^:]*\): .*/\1/p'
 }
 
 # The second column of status -x, but for the daemon's own line.
@@ -21,8 +29,13 @@ _frbpf_words() { # PROGRAM COMMAND PREVIOUS
 	case $2:$3 in
 	diff:--sort) echo self total ;;
 	*:--session | dump:-s) [[ $2 == run ]] || _frbpf_sessions "$1" ;;
+	daemon:daemon) echo start stop signal ping ;;
+	help:help) _frbpf_commands "$1" ;;
+	mute:--for | check:--live | arm:--if | arm:--for) ;;
+	mute:* | arm:--off) _frbpf_rules "$1" ;;
 	load:* | check:*) echo @latency @disk @memory @crash @network @function @interrupts ;;
-	show:*) echo last && "$1" ls 2>/dev/null | sed 's/ .*//' ;;
+	why:--* | why:-i) ;;
+	show:* | why:*) echo last && "$1" ls 2>/dev/null | sed 's/ .*//' ;;
 	esac
 }
 
@@ -37,7 +50,10 @@ _frbpf() {
 		*) command=${command:-${COMP_WORDS[i]}} ;;
 		esac
 	done
-	if [[ ! $command ]]; then
+	if [[ $command:$previous == show:--kallsyms ]]; then
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		compopt -o filenames 2>/dev/null # there is none to tell where no completion is under way
+	elif [[ ! $command ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(_frbpf_commands "$program")" -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(_frbpf_options "$program" "$command")" -- "$word")

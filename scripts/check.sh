@@ -5,7 +5,8 @@
 #
 #	scripts/check.sh [lint|unit|san|fuzz|e2e]...
 #
-#	lint	shellcheck over the scripts and the bats files
+#	lint	who may include whom (scripts/layers.sh), names of functions (scripts/names.sh); shellcheck over the
+#		scripts and the bats files
 #	unit	unit tests
 #	san	the same with AddressSanitizer and UBSan
 #	fuzz	every fuzz target for FUZZ_TIME seconds (3)
@@ -212,8 +213,17 @@ lint_job() { # lint/FILE
 	limited 60 shellcheck -x -P SCRIPTDIR "${1#lint/}"
 }
 
+lint_tree() { # NAME of a script that says TAP
+	suite_begin "$1"
+	limited 60 "scripts/$1.sh"
+	suite_add_tap "$1.sh" $?
+	suite_end
+}
+
 check_lint() {
-	local file out
+	lint_tree layers
+	lint_tree names
+	local file out # not before: lint_tree() has the $out of all
 	local -a files=()
 	suite_begin lint
 	if ! command -v shellcheck >/dev/null; then

@@ -10,7 +10,7 @@ set -u
 
 # use | how to see that it is there | package on Debian (others after a comma) | Fedora | Arch | openSUSE | Alpine
 #
-# A probe is a command, the path of a header below /usr/include, or a glob.
+# `build-MACHINE` is what only that machine needs. A probe is a command, the path of a header below /usr/include, or a glob.
 table='
 build|gcc|gcc|gcc|gcc|gcc|gcc musl-dev
 build|make|make|make|make|make|make
@@ -19,11 +19,12 @@ build|pkg-config|pkg-config|pkgconf-pkg-config|pkgconf|pkgconf|pkgconf
 build|bpftool|bpftool,linux-tools-common|bpftool|bpf|bpftool|bpftool
 build|bpf/libbpf.h|libbpf-dev|libbpf-devel|libbpf|libbpf-devel|libbpf-dev
 build|libelf.h|libelf-dev|elfutils-libelf-devel|libelf|libelf-devel|elfutils-dev
-build|elfutils/libdwfl.h|libdw-dev|elfutils-devel|elfutils|libdw-devel|elfutils-dev
-build|tracefs/tracefs.h|libtracefs-dev|libtracefs-devel|libtracefs|libtracefs-devel|libtracefs-dev
+build|lzma.h|liblzma-dev|xz-devel|xz|xz-devel|xz-dev
 build|sys/capability.h|libcap-dev|libcap-devel|libcap|libcap-devel|libcap-dev
 build|jansson.h|libjansson-dev|jansson-devel|jansson|libjansson-devel|jansson-dev
 build|uthash.h|uthash-dev|uthash-devel|uthash|uthash-devel|uthash-dev
+build-x86_64|Zydis/Zydis.h|libzydis-dev|zydis-devel|zydis|zydis-devel|zydis-dev
+build|zstd.h|libzstd-dev|libzstd-devel|zstd|libzstd-devel|zstd-dev
 build|zlib.h|zlib1g-dev|zlib-devel|zlib|zlib-devel|zlib-dev
 test|cmocka.h|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel|cmocka-dev
 test|bats|bats|bats|bash-bats|bats|bats
@@ -65,7 +66,7 @@ brace_glob() {
 missing() { # USE COLUMN
 	local use probe packages
 	while IFS='|' read -r use probe packages; do
-		[[ $use == build || $use == "$1" ]] || continue
+		[[ $use == build || $use == "build-$(uname -m)" || $use == "$1" ]] || continue
 		here "$probe" || cut -d'|' -f"$2" <<<"$packages"
 	done < <(grep . <<<"$table")
 }

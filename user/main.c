@@ -4,6 +4,7 @@
 
 #include "cmd/cmd.h"
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "common/rights.h"
 #include "common/version.h"
 #include "rules/diag.h"
@@ -16,12 +17,16 @@ static const struct command *const commands[] = {
 	&cmd_dump,
 	&cmd_ls,
 	&cmd_show,
+	&cmd_why,
 	&cmd_run,
+	&cmd_bench,
 	&cmd_diff,
+	&cmd_merge,
 	&cmd_stop,
 	&cmd_ping,
 	&cmd_start,
 	&cmd_signal,
+	&cmd_daemon,
 	&cmd_events,
 	&cmd_mute,
 	&cmd_arm,
@@ -52,6 +57,21 @@ static void print_help(void)
 	       "version.\n");
 }
 
+/* The only command whose name begins with @name, or NULL. */
+static const char *command_beginning_with(const char *name)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (!name[0] || strncmp(commands[i]->name, name, strlen(name)) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = commands[i]->name;
+	}
+	return found;
+}
+
 static int unknown_command(const char *name)
 {
 	const char *names[ARRAY_SIZE(commands) + 1] = { 0 };
@@ -59,37 +79,10 @@ static int unknown_command(const char *name)
 
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		names[i] = commands[i]->name;
-	near = nearest_word(name, strlen(name), names);
-	fprintf(stderr, "frbpf: unknown command '%s'", name);
-	if (near)
-		fprintf(stderr, " (did you mean '%s'?)", near);
-	fprintf(stderr, "; frbpf --help lists them\n");
+	near = command_beginning_with(name) ?: nearest_word(name, strlen(name), names);
+	log_error("unknown command '%s'%s%s%s; frbpf --help lists them", name,
+		  near ? " (did you mean '" : "", near ?: "", near ? "'?)" : "");
 	return EXIT_FAILED;
-}
-
-/* How many words are options that may stand before the command, as perf daemon takes them. */
-static int leading_options(int argc, char **argv)
-{
-	int i = 1;
-
-	while (i < argc) {
-		if (strncmp(argv[i], "--base=", 7) == 0 || strncmp(argv[i], "--config=", 9) == 0)
-			i++;
-		else if (strcmp(argv[i], "--base") == 0 || strcmp(argv[i], "--config") == 0)
-			i += 2;
-		else
-			break;
-	}
-	return i < argc && argv[i][0] != '-' ? i - 1 : 0;
-}
-
-/* "--base B load R": as if the command came first. */
-static void move_command_first(char **argv, int n_options)
-{
-	char *name = argv[1 + n_options];
-
-	memmove(argv + 2, argv + 1, n_options * sizeof(*argv));
-	argv[1] = name;
 }
 
 static int run_command(int argc, char **argv)
@@ -106,7 +99,7 @@ static int help(int argc, char **argv)
 {
 	char *words[] = { argv[1], (char[]){ "--help" }, NULL };
 
-	if (argc > 1 && argv[1][0] != '-')
+	if (argc > 1 && argv[1][0] != '-' && strcmp(argv[1], "help") != 0)
 		return run_command(2, words);
 	print_help();
 	return EXIT_DONE;
@@ -115,11 +108,14 @@ static int help(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static char *status_argv[] = { "status", NULL };
+	int first;
 
 	rights__lower();
 	if (argc < 2)
 		return cmd_status.run(1, status_argv);
-	move_command_first(argv, leading_options(argc, argv));
+	first = cmd_leading_options(argc, argv);
+	if (first < argc && argv[first][0] != '-')
+		cmd_move_first(argv, first);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0)
 		return help(argc - 1, argv + 1);

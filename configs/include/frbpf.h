@@ -4,9 +4,14 @@
  *
  *	FRBPF_TRIGGER(slow_request, took_ns);
  *
- * is a static probe (USDT) of provider frbpf: one instruction that does nothing, until a rule such as
- * `when = app:slow_request > 500ms` puts its probe there. NAME is a C identifier, NS an integer: how long it
- * took until now, in nanoseconds, at most 30 days; it is evaluated whether or not anybody listens.
+ * is a static probe (USDT) of provider frbpf: one instruction that does nothing, until a rule that names
+ * the program attaches to it:
+ *
+ *	when = usdt:/opt/app/bin/server:frbpf:slow_request
+ *	if   = arg0 > 500000000
+ *
+ * NAME is a C identifier. NS is an integer, by convention how long it took until now, in nanoseconds. It is
+ * evaluated whether or not a rule is loaded.
  *
  * It is the note that <sys/sdt.h> of SystemTap writes, without that header: gcc and clang, x86-64
  * and arm64. Elsewhere it is nothing.

@@ -6,8 +6,10 @@
 
 # Builds $tmp/verdicts.
 build_verdicts() {
-	gcc -std=gnu11 -D_GNU_SOURCE -O2 -Iuser -Ibpf scripts/bench/verdicts.c .output/libfrbpf.a -lbpf -ldw -lelf \
-		-lcap -ljansson -lz -lm -lpthread -ldl -o "$tmp/verdicts" || fail "verdicts.c cannot be built"
+	local -a libs=(-lbpf -lelf -llzma -lcap -ljansson -lz -lzstd -lm -lpthread -ldl)
+	[[ $(uname -m) != x86_64 ]] || libs+=(-lZydis)
+	gcc -std=gnu11 -D_GNU_SOURCE -O2 -Iuser -Ibpf scripts/bench/verdicts.c .output/libfrbpf.a "${libs[@]}" \
+		-o "$tmp/verdicts" || fail "verdicts.c cannot be built"
 }
 
 print_rates_title() { # WHAT

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What frbpf run says of series of runs that were measured before. Writes "VERDICT TIME CPU" for each comparison, the
+ * What frbpf bench says of series of runs that were measured before. Writes "VERDICT TIME CPU" for each comparison, the
  * estimated ratios last. Built by verdicts.bash.
  *
  *	verdicts TOLERANCE OTHERS			of two baselines: lines "FILE FILE" of standard input
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/baseline/baseline.h"
-#include "run/baseline/compare.h"
-#include "run/repeat.h"
+#include "bench/baseline.h"
+#include "bench/against.h"
+#include "bench/schedule.h"
 
 static bool judge(const struct series *before, const struct series *now,
 		  const struct compare_opts *opts)
@@ -83,14 +83,14 @@ static struct series part(const struct series *s, size_t from, size_t n)
 	return p;
 }
 
-/* As many pairs as frbpf run would have made; 0: there are not so many any more. */
+/* As many pairs as frbpf bench would have made; 0: there are not so many any more. */
 static size_t pairs_needed(const struct series *before, const struct series *now, size_t from,
 			   size_t repeat, const struct compare_opts *opts)
 {
 	for (size_t n = repeat; from + n <= now->n_runs; n++) {
 		struct series a = part(before, from, n), b = part(now, from, n);
 
-		if (repeat__enough_pairs(&a, &b, repeat, opts))
+		if (schedule__enough_pairs(&a, &b, repeat, opts))
 			return n;
 	}
 	return 0;

@@ -197,7 +197,7 @@ at_run() { # COMMAND...
 	same uid "$(jq .triggers[0].subject.uid "$BASE/incidents/$name.json")" 65534
 	wait_until 10 received 3
 	same matched "$(status_of nobody .matched)" 2
-	same cooldown "$(status_of nobody .held_back.cooldown)" 1
+	same cooldown "$(status_of nobody .suppressed.cooldown)" 1
 }
 
 has_no_more_files() { # PID N
@@ -376,66 +376,36 @@ has_no_more_files() { # PID N
 	same matched "$(jq -r '.rules[] | select(.name == "slow") | "\(.matched) \(.matches.max_ns)"' "$out/summary.json")" "1 200000000"
 }
 
-# A copy of the workload that nobody has run yet: a file of its own.
-probe_copy() { # NAME
-	cp "$WORKLOADS/app_probe" "$BATS_TEST_TMPDIR/$1"
-	echo "$BATS_TEST_TMPDIR/$1"
-}
-
 runs() { # FILE
 	find /proc/[0-9]*/exe -lname "$1" 2>/dev/null | grep -q .
 }
 
-need_uprobes() {
+@test "FRBPF_TRIGGER() fires a rule that names its program, by path or glob; app: is told what to write" {
+	local hit name
 	[[ -e /sys/bus/event_source/devices/uprobe/type ]] || skip "no uprobes: CONFIG_UPROBE_EVENTS"
-}
-
-write_probe_rules() {
-	write_rules <<-'EOF'
-		[rule-slow]
+	mkdir "$BATS_TEST_TMPDIR/v1"
+	cp "$WORKLOADS/app_probe" "$BATS_TEST_TMPDIR/v1/server"
+	cp "$WORKLOADS/app_probe" "$BATS_TEST_TMPDIR/later"
+	write_rules <<-EOF
+		[rule-message]
 		when = app:slow_request > 100ms
-		cooldown = 0
-
-		[rule-each]
-		when = app:slow_request
-		if = comm == "running" || comm == "later" || comm == "dlopened"
+		dump = none
+		[rule-slow]
+		when = usdt:$BATS_TEST_TMPDIR/*/server:frbpf:slow_request
+		if = arg0 > 100000000
+		[rule-later]
+		when = usdt:$BATS_TEST_TMPDIR/later:frbpf:constant
+		if = arg0 == 812000000
 		dump = none
 		cooldown = 0
-
-		[rule-values]
-		when = app:slow_request
-		if = status != 0 || route != ""
-		dump = none
-		cooldown = 0
-
-		[rule-other]
-		when = app:constant > 811999999ns
-		dump = none
-		cooldown = 1h per rule
 	EOF
-}
-
-# Waits until its file is found and it has hit the probe TIMES times.
-hit_probe() { # FILE TIMES MS
-	timeout -k 5 60 "$1" "$2" "$3" --missed 100000 3>&-
-}
-
-# The breakpoint is there a moment before our program is behind it, and what is hit by then is lost: again then.
-hit_counts() { # FILE MS RULE MATCHES
-	timeout -k 5 60 "$1" 1 "$2" 3>&- >/dev/null
-	status_of "$3" ".matched >= $4" >/dev/null
-}
-
-@test "FRBPF_TRIGGER() of a program that runs fires the rule of its name: thread, value, window" {
-	local program hit name time dump
-	need_uprobes
-	write_probe_rules
-	program=$(probe_copy running)
-	timeout -k 5 60 "$program" 1 200 --until "$BASE.go" >"$stay" 3>&- &
+	timeout -k 5 60 "$BATS_TEST_TMPDIR/v1/server" 1 200 --until "$BASE.go" >"$stay" 3>&- &
 	stayed=$!
-	wait_until 10 runs "$program"
+	wait_until 10 runs "$BATS_TEST_TMPDIR/v1/server"
 	run -0 frbpf check "$RULES"
-	[[ $output == *"attaches:   $program: frbpf:slow_request, in 1 place"* ]]
+	[[ $output == *"for FRBPF_TRIGGER() in a program write when = usdt:PATH:frbpf:slow_request with if = arg0 > 100000000"* ]] ||
+		fail "$output"
+	[[ $output == *"attaches:   $BATS_TEST_TMPDIR/v1/server: frbpf:slow_request, in 1 place, 1 argument"* ]] || fail "$output"
 	frbpf_load
 	touch "$BASE.go"
 	wait "$stayed"
@@ -443,139 +413,12 @@ hit_counts() { # FILE MS RULE MATCHES
 	wait_for_incident "$BASE" 1
 	name=$(incidents "$BASE")
 	same rule "$(manifest "$name" rule)" slow
-	same source "$(manifest "$name" source)" app
-	same value "$(manifest "$name" value)" 200000000
-	same comm "$(manifest "$name" comm)" running
-	same pid "$(manifest "$name" pid)" "$(json "$hit" .pid)"
+	same args "$(jq -c '.triggers[0].args' "$BASE/incidents/$name.json")" '{"arg0":200000000}'
 	same tid "$(manifest "$name" tid)" "$(json "$hit" .pid)"
-	time=$(manifest "$name" time)
-	between "$time" "$(json "$hit" .begin_ns)" "$(json "$hit" .end_ns)" "time"
-	dump=$(dumps sched)
-	same begin "$(events "$dump" frbpf:begin | cut -f5)" "$((time - 200000000))"
-	same "of the other name" "$(status_of other .last_value_ns)" 812000000
-	same "conditions on values" "$(status_of values .matched)" 0
-}
-
-@test "FRBPF_TRIGGER() of a program that starts later, and of the file that takes its place" {
-	local program hit before
-	need_uprobes
-	write_probe_rules
-	frbpf_load
-	program=$(probe_copy later)
-	hit=$(hit_probe "$program" 0 50)
-	(($(json "$hit" .probed_after_ns) >= 0)) || fail "nobody has found it: $hit"
-	wait_until 15 hit_counts "$program" 50 each 3
-	# known from now on, from its first instruction
-	before=$(status_of each .matched)
-	timeout -k 5 60 "$program" 5 50 3>&- >/dev/null
-	same "of the next one" "$(status_of each .matched)" $((before + 5))
-	# not above the threshold
-	same slow "$(status_of slow .matched)" 0
-	# a new version under the old name
-	cp "$program" "$program.new" && mv "$program.new" "$program"
-	before=$(status_of each .matched)
-	hit=$(hit_probe "$program" 0 50)
-	(($(json "$hit" .probed_after_ns) >= 0)) || fail "nobody has found the new one: $hit"
-	wait_until 15 hit_counts "$program" 50 each $((before + 4))
-	same refused "$(app probes.failed)" 0
-}
-
-@test "a message and FRBPF_TRIGGER() of one name share the cooldown; a reload keeps both" {
-	local program hit before
-	need_uprobes
-	cat >"$RULES" <<-'EOF'
-		[session-sched]
-		run = -e sched:sched_switch -m 256K --overwrite --switch-output -a
-		[rule-slow]
-		when = app:slow_request > 100ms
-		cooldown = 1h per rule
-	EOF
-	frbpf_load
-	program=$(probe_copy later)
-	hit=$(hit_probe "$program" 0 200)
-	(($(json "$hit" .probed_after_ns) >= 0)) || fail "nobody has found it: $hit"
-	wait_until 15 hit_counts "$program" 200 slow 1
-	wait_for_incident "$BASE" 1
-	same fired "$(status_of slow .fired)" 1
-	before=$(status_of slow .matched)
-	send 'slow_request 200ms' >/dev/null
-	wait_until 10 status_of slow ".matched == $((before + 1))"
-	same fired "$(status_of slow .fired)" 1
-	printf '[rule-more]\nwhen = app:constant\ncooldown = 1h per rule\ndump = none\n' >>"$RULES"
-	frbpf_load
-	"$program" 2 200 3>&- >/dev/null
-	same matched "$(status_of slow .matched)" $((before + 3))
-	same fired "$(status_of slow .fired)" 1
-	same "the new rule" "$(status_of more .matched)" 2
-	sed -i '/^\[rule-slow/,/^cooldown/d' "$RULES"
-	frbpf_load
-	"$program" 2 200 3>&- >/dev/null
-	same "the rule that stayed" "$(status_of more .matched)" 4
-}
-
-@test "FRBPF_TRIGGER() in a library that is loaded while its program runs" {
-	need_uprobes
-	command -v cc >/dev/null || skip "no compiler"
-	write_probe_rules
-	cat >"$BATS_TEST_TMPDIR/lib.c" <<-EOF
-		#include "$root/configs/include/frbpf.h"
-		void hit(long ns);
-		void hit(long ns) { FRBPF_TRIGGER(slow_request, ns); }
-	EOF
-	cat >"$BATS_TEST_TMPDIR/main.c" <<-'EOF'
-		#include <dlfcn.h>
-		#include <stdio.h>
-		#include <unistd.h>
-		int main(int argc, char **argv)
-		{
-			void *lib;
-			void (*hit)(long);
-			while (access(argv[2], F_OK))
-				usleep(10000);
-			lib = dlopen(argv[1], RTLD_NOW);
-			hit = lib ? (void (*)(long))dlsym(lib, "hit") : NULL;
-			for (int i = 0; hit && access(argv[3], F_OK); i++) {
-				hit(50000000);
-				usleep(1000);
-			}
-			return !hit;
-		}
-	EOF
-	cc -shared -fPIC -o "$BATS_TEST_TMPDIR/libhit.so" "$BATS_TEST_TMPDIR/lib.c"
-	cc -o "$BATS_TEST_TMPDIR/dlopened" "$BATS_TEST_TMPDIR/main.c" -ldl
-	frbpf_load
-	timeout -k 5 60 "$BATS_TEST_TMPDIR/dlopened" "$BATS_TEST_TMPDIR/libhit.so" "$BASE.go" "$BASE.end" 3>&- &
-	stayed=$!
-	same "before it" "$(status_of each .matched)" 0
-	touch "$BASE.go"
-	wait_until 15 status_of each '.matched > 0'
-	touch "$BASE.end"
-	wait "$stayed"
-}
-
-@test "values that are no durations are none, and broken files of others do no harm" {
-	local pid program before i
-	need_uprobes
-	write_probe_rules
-	frbpf_load
-	pid=$(daemon_pid)
-	program=$(probe_copy later)
-	hit_probe "$program" 0 50 >/dev/null
-	before=$(status_of each .matched)
-	"$program" 1 -5 3>&- >/dev/null
-	"$program" 1 2592000001 3>&- >/dev/null
-	same "no durations" "$(status_of each .matched)" "$before"
-	# notes that are cut, and lengths that are wrong
-	chmod 755 "$BATS_TEST_TMPDIR"
-	for i in {1..20}; do
-		cp "$WORKLOADS/app_probe" "$BATS_TEST_TMPDIR/broken"
-		dd if=/dev/urandom of="$BATS_TEST_TMPDIR/broken" bs=1 count=64 conv=notrunc status=none \
-			seek=$(($(stat -c %s "$WORKLOADS/app_probe") - 64 * i))
-		chown 65534 "$BATS_TEST_TMPDIR/broken"
-		"$BATS_TEST_TMPDIR/broken" 1 50 3>&- >/dev/null || true
-		rm "$BATS_TEST_TMPDIR/broken"
-	done
-	"$program" 1 50 3>&- >/dev/null
-	same "still there" "$(status_of each .matched)" $((before + 1))
-	same pid "$(daemon_pid)" "$pid"
+	between "$(manifest "$name" time)" "$(json "$hit" .begin_ns)" "$(json "$hit" .end_ns)" "time"
+	# seen from its first instruction on
+	"$BATS_TEST_TMPDIR/later" 5 200 3>&- >/dev/null
+	same later "$(status_of later .matched)" 5
+	# neither is a message
+	same messages "$(app received) $(status_of message .matched)" "0 0"
 }

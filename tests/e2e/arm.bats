@@ -51,7 +51,7 @@ when = runqlat > 10s' >>"$RULES"
 	frbpf_load
 	slow_calls 2
 	same "matched" "$(status_of slow .matched)" 5
-	same "held back" "$(status_of slow .held_back.muted)" 5
+	same "suppressed" "$(status_of slow .suppressed.muted)" 5
 	settle
 	same "incidents" "$(incidents "$BASE")" ""
 	frbpf mute slow --for 2s # instead
@@ -119,6 +119,8 @@ when = runqlat > 10s' >>"$RULES"
 	frbpf_load
 	run -1 --separate-stderr frbpf arm 'runqlat > 20mss'
 	[[ ! $output && $stderr == *"(did you mean 'ms'?)"*"^^^^^"* ]]
+	[[ $stderr == "frbpf arm: error: "* ]] || fail "$stderr"
+	frbpf arm 'runqlat > 20mss' 2>&1 | tail -n 1 | grep -q . || fail "an empty line at the end"
 	run -1 --separate-stderr frbpf arm 'runqlat > 20ms' --if 'comn == "x"'
 	[[ $stderr == *"did you mean 'comm'?"* ]]
 	run -1 --separate-stderr frbpf arm $'runqlat > 20ms\n[session-x]\nrun = -a'

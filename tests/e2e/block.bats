@@ -125,14 +125,14 @@ request_fires() { # MORE-THAN
 	wait_until 20 request_fires "$(rule io .fired)" || fail "the request of another program did not fire"
 
 	before=$(rule io .fired)
-	own=$(rule io .held_back.self)
+	own=$(rule io .suppressed.self)
 	frbpf dump >/dev/null
 	settle
-	has io .held_back.self $((own + 1)) || fail "the dump made no request"
+	has io .suppressed.self $((own + 1)) || fail "the dump made no request"
 	same "fired while a dump was written" "$(rule io .fired)" "$before"
 	has own-fsync .matched 1 || fail "the dump made no fsync"
 	same "fired by our own fsync" "$(rule own-fsync .fired)" 0
-	same "our own fsync" "$(rule own-fsync .held_back.self)" "$(rule own-fsync .matched)"
+	same "our own fsync" "$(rule own-fsync .suppressed.self)" "$(rule own-fsync .matched)"
 
 	wait_until 20 request_fires "$before" || fail "the request after the dump did not fire"
 	run -0 frbpf status

@@ -33,22 +33,13 @@ unprivileged() { # COMMAND...
 	setpriv --reuid 65534 --regid 65534 --clear-groups timeout -k 5 30 "$@" </dev/null 3>&-
 }
 
-# Its links are there, the same ones as a moment ago.
-attached() { # PID
-	local now
-	now=$(grep -hs '^link_id:' "/proc/$1/fdinfo/"* | sort)
-	[[ ! $now || $now != "${links-}" ]] || return 0
-	links=$now
-	sleep 0.3
-	return 1
-}
-
 # live ARGUMENTS...: `check --live` of RULES, into $BATS_TEST_TMPDIR/live, while a workload makes 10 slow calls, whose
 # lines are in $BATS_TEST_TMPDIR/calls
 live() {
-	"$FRBPF" check "$@" --live 1m "$RULES" </dev/null >"$BATS_TEST_TMPDIR/live" 2>/dev/null 3>&- &
+	"$FRBPF" check "$@" --live 1m "$RULES" </dev/null >"$BATS_TEST_TMPDIR/live" \
+		2>"$BATS_TEST_TMPDIR/live.err" 3>&- &
 	pid=$!
-	wait_until 20 attached "$pid" || fail "nothing is attached"
+	wait_until 60 grep -qs 'watching for 1m' "$BATS_TEST_TMPDIR/live.err" || fail "it does not watch"
 	workload slow_syscall --ms 20 --times 10 --comm "$victim" >"$BATS_TEST_TMPDIR/calls"
 	kill -TERM "$pid" # it has its results then, too
 	wait "$pid"
@@ -95,7 +86,7 @@ two_rules() {
 	[[ $output == *"source syscall"*tp_btf/sys_enter*"1: slow"* ]]
 	[[ $output == *"session cpu"*"1: cpu-clock"*"512K of ring"* ]]
 	[[ $output == *"session sched"*"2: sched:sched_switch, sched:sched_wakeup"*"1M of ring"* ]]
-	[[ $output == *"memory: "*" of rings + "*" of copies = "*"(max-memory)"* ]]
+	[[ $output == *"memory: "*" of rings + "*" of copies + "*" of side band = "*"(max-memory)"* ]]
 	[[ ! -e $BASE ]]
 	no_daemon
 }
@@ -106,11 +97,54 @@ two_rules() {
 	two_rules
 	run -0 --separate-stderr check --json "$RULES"
 	same "rules of runqlat" "$(json "$output" '.plan.sources[] | select(.name == "runqlat") | .rules | join(",")')" one,two
-	same "sum" "$(json "$output" '.plan.memory | .used_bytes == .ring_bytes + .copy_bytes')" true
+	same "sum" "$(json "$output" '.plan.memory | .used_bytes == .ring_bytes + .copy_bytes + .sideband_ring_bytes')" true
 	sed -i 's/20ms/20mss/' "$RULES"
 	run -1 --separate-stderr check --json "$RULES"
 	same "line" "$(json "$output" '.messages[] | select(.level == "error") | .text')" 20mss
 	same "ok" "$(jq .ok <<<"$output")" false
+}
+
+@test "the plan tells all limits of a rule, and each program once" {
+	need_root
+	need_tracepoints
+	two_rules
+	cat >>"$RULES" <<-'EOF'
+		[rule-apart]
+		when      = connect > 1s
+		count     = 3 in 10s per peer
+		cooldown  = 30s per process
+		escalate  = 1.5x
+		max-dumps = 7 in 2h
+		[rule-field]
+		when      = sched:sched_process_exec
+		cooldown  = 1m per old_pid
+	EOF
+	run -0 --separate-stderr check "$RULES"
+	[[ $output == *"rule apart: "*$'\n  count:      3 in 10s per peer\n'*"cooldown 30s per process, escalate 1.5x, max-dumps 7 in 2h"* ]] ||
+		fail "$output"
+	[[ $output == *"rule field: "*"cooldown 1m per old_pid, max-dumps 10 in 1h"* ]] || fail "$output"
+	[[ $output == *"2: tp_btf/inet_sock_set_state (2)"* ]] || fail "$output"
+	run -0 --separate-stderr check --json "$RULES"
+	same "in JSON" "$(json "$output" '.plan.rules[] | select(.name == "apart") |
+		[.count.n, .count.per, .cooldown_per, .escalate, .max_dumps.n] | map(tostring) | join(" ")')" "3 peer process 1.5 7"
+}
+
+@test "a rule with a duration wants what why needs" {
+	need_root
+	need_tracepoints
+	local file
+	two_rules
+	run -0 --separate-stderr check "$RULES"
+	[[ $stderr == *"warning: \`frbpf why\` cannot tell who made the subject wait"* ]] || fail "$stderr"
+	same "said once" "$(grep -c 'frbpf why' <<<"$stderr")" 1
+	sed -i 's/-e sched:sched_switch .*sched_wakeup/-e sched:sched_switch -e sched:sched_waking -g/' "$RULES"
+	grep -q sched_waking "$RULES"
+	run -0 --separate-stderr check "$RULES"
+	[[ $stderr != *"frbpf why"* ]] || fail "$stderr"
+	for file in "$root"/configs/*.conf; do
+		run -0 --separate-stderr check "$file"
+		[[ $stderr != *"frbpf why"* ]] || fail "$file: $stderr"
+	done
 }
 
 @test "without root: what needs none is checked, what is left out is said" {

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # A disk of the test's own: a loop device on a file below $BATS_TEST_TMPDIR, perhaps made slow by the io (blkio)
-# controller, which holds back what the loop device writes to its file.
+# controller, which throttles what the loop device writes to its file.
 
 # sets $disk (/dev/loopN)
 disk_make() { # SIZE

@@ -157,10 +157,17 @@ complete_words() { # WORDS...: what is offered for the last one
 	diff <(commands | sort) <(complete_words frbpf '')
 	[[ $(complete_words frbpf che) == check ]]
 	for command in $(commands); do
-		diff <("$FRBPF" "$command" --help | grep -oE '^  .{0,4}--[a-z-]+' | grep -oE -e '--.*' | sort) \
+		diff <("$FRBPF" "$command" --help | grep -oE '(^|[ ,[])--[a-z-]+' | grep -oE -e '--.*' | sort -u) \
 			<(complete_words frbpf --base "$BASE" "$command" --)
 	done
+	complete_words frbpf bench -- | grep -qx -e --when
 	[[ $(complete_words frbpf load @l) == @latency ]]
+	[[ $(complete_words frbpf help che) == check ]]
+	[[ $(complete_words frbpf daemon sta) == start && ! $(complete_words frbpf daemon start '') ]]
+	[[ ! $(complete_words frbpf check --live '') ]]
+	mkdir "$BATS_TEST_TMPDIR/there"
+	touch "$BATS_TEST_TMPDIR/this"
+	[[ $(complete_words frbpf show --kallsyms "$BATS_TEST_TMPDIR/th") == "$BATS_TEST_TMPDIR/there" ]]
 }
 
 @test "make install puts program, pages and completion in place, and make uninstall takes them away" {

@@ -117,6 +117,49 @@ teardown() {
 	[[ -s $perf_out ]]
 }
 
+@test "readers of other tools find what they go by" {
+	burn=$(workload burn --seconds 0.3)
+	path=$(frbpf dump --session cpu)
+	perf script --header-only -I -i "$path" >"$BATS_TEST_TMPDIR/header"
+	# one string an argument, the command first
+	grep -qE '^# cmdline : \S*frbpf record -e cpu-clock' "$BATS_TEST_TMPDIR/header"
+	strings -a "$path" | grep -qx -- '--overwrite'
+	grep -qE '^# perf version : [0-9]+\.[0-9]+\.[0-9]+(-|$)' "$BATS_TEST_TMPDIR/header"
+	# the last attribute has all sample fields of the first
+	perf evlist -v -i "$path" | grep -v "^#" >"$BATS_TEST_TMPDIR/attrs"
+	same "sample fields" "$(sample_type "$(tail -n 1 "$BATS_TEST_TMPDIR/attrs")")" \
+		"$(sample_type "$(head -n 1 "$BATS_TEST_TMPDIR/attrs")")"
+	tail -n 1 "$BATS_TEST_TMPDIR/attrs" | grep -q '^dummy:HG'
+	# rounds that say what is in order, and a program that is named before any other
+	perf script -D -i "$path" 2>/dev/null >"$BATS_TEST_TMPDIR/raw"
+	grep -q 'PERF_RECORD_FINISHED_ROUND' "$BATS_TEST_TMPDIR/raw"
+	run ! grep -m 1 'PERF_RECORD_COMM: kworker' <(grep -m 1 'PERF_RECORD_COMM' "$BATS_TEST_TMPDIR/raw")
+}
+
+sample_type() { # LINE of perf evlist -v
+	sed -E 's/.*sample_type: ([A-Z|_]*).*/\1/' <<<"$1"
+}
+
+@test "show --kallsyms has kernel functions named on another machine" {
+	workload burn --seconds 0.2
+	path=$(frbpf dump --session cpu)
+	dir=$BATS_TEST_TMPDIR/cache
+	run -0 frbpf show --kallsyms "$dir" "$path"
+	[[ $output == *"perf --buildid-dir $dir script"* ]] || fail "$output"
+	: >"$BATS_TEST_TMPDIR/empty"
+	kernel_names() { # BUILD-ID-DIR: with no symbols of this machine
+		# shellcheck disable=SC2016 # of the inner shell
+		unshare -m sh -c 'mount --bind "$1" /proc/kallsyms && mount -t tmpfs none /sys/kernel &&
+			exec perf --buildid-dir "$2" script -i "$3" -F ip,sym,dso' - \
+			"$BATS_TEST_TMPDIR/empty" "$1" "$path" 2>/dev/null |
+			awk '/\[kernel.kallsyms\]/ {n[$2 == "[unknown]"]++} END {print n[0] + 0, n[1] + 0}'
+	}
+	read -r known unknown < <(kernel_names "$dir")
+	((known > 0 && unknown * 100 <= known)) || fail "$known known, $unknown unknown"
+	read -r known unknown < <(kernel_names "$BATS_TEST_TMPDIR")
+	same "known without it" "$known" 0
+}
+
 @test "perf counts no unknown and no lost record" {
 	frbpf dump >/dev/null
 	for path in $(dumps); do
@@ -156,4 +199,16 @@ teardown() {
 	[[ $output == *"first one"* ]]
 	run -1 --separate-stderr frbpf show 19990101
 	[[ $stderr == *1999* ]]
+	run -0 "$FRBPF" show "$BASE/incidents/$first.json"
+	[[ $output == *"first one"* ]]
+	run -0 "$FRBPF" show "$BASE"
+	[[ $output == *"second one"* ]]
+	cp "$BASE/session-sched/perf.data.$first" "$BATS_TEST_TMPDIR/alone"
+	run -1 --separate-stderr frbpf show "$BATS_TEST_TMPDIR/alone"
+	[[ $stderr == "frbpf: error: "*"a dump without its manifest is for \`frbpf why\`"* ]] || fail "$stderr"
+	# nobody's fault
+	run -0 --separate-stderr frbpf ls --causes
+	[[ ! $output && $stderr == *"no incident that a rule began"* ]] || fail "$output$stderr"
+	run -1 --separate-stderr frbpf why
+	[[ $stderr == *"asked for by hand"* ]] || fail "$stderr"
 }

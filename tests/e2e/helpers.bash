@@ -50,6 +50,8 @@ common_teardown() {
 	for pid in $(daemons_of "$BASE") ${awake_pids[@]+"${awake_pids[@]}"}; do
 		kill -KILL "$pid" 2>/dev/null || true
 	done
+	# a recorder that could not do what it had to
+	! grep -shF -d skip -D skip 'refused by our own filter' "$BASE/output" "$BATS_TEST_TMPDIR"/* >&2
 }
 
 fail() { # MESSAGE

@@ -88,6 +88,13 @@ untouched() {
 	[[ $output == *"$theirs/program is not a file"* ]]
 	frbpf load "$RULES" || true
 	untouched
+	# nor is a file, if not everybody may read it
+	cp "$WORKLOADS/user_func" "$secret/program"
+	chmod 600 "$secret/program"
+	as_them ln -s "$secret/program" "$theirs/link"
+	as_them mv -T "$theirs/link" "$theirs/program"
+	run -1 frbpf check "$RULES"
+	[[ $output == *'a link of another user leads to it'* ]]
 	# the file that was there is watched still
 	same "rules" "$(frbpf status --json | jq -r '.rules[].name')" slow
 }

@@ -38,8 +38,8 @@ user_modules() { # INCIDENT
 	jq -r '.triggers[0].stacks.user[] | "\(.module) \(.symbol)"' "$BASE/incidents/$1.json"
 }
 
-@test "a program on a file system that hangs: its incidents are whole, and stop does not wait for it" {
-	local path name
+# A rule on what a program does whose file can be made to hang: $path.
+load_beside_hung() {
 	write_rules <<-'EOF'
 		[daemon]
 		merge = 0
@@ -52,6 +52,11 @@ user_modules() { # INCIDENT
 	start_hung
 	path=$(jq -r .path "$BATS_TEST_TMPDIR/hung")
 	frbpf_load
+}
+
+@test "a program on a file system that hangs: its incidents are whole, and stop does not wait for it" {
+	local path name
+	load_beside_hung
 	# while it answers, everything has its name
 	echo close >&7
 	wait_until 30 has_incidents 1
@@ -77,4 +82,25 @@ user_modules() { # INCIDENT
 stuck_is_told() {
 	frbpf status --json | jq -e '.files_of_others.stuck > 0' >/dev/null &&
 		[[ $(frbpf status -v) == *"does not answer"* ]]
+}
+
+told_of_hung() {
+	grep -q 'its file system does not answer' "$BASE/output"
+}
+
+@test "a rule on a file that hangs is an error of load, and the daemon goes on" {
+	local path name
+	load_beside_hung
+	echo hang >&7
+	printf '[rule-call]\nwhen = uprobe:%s:hung_outer\n' "$path" >>"$RULES"
+	# neither who loads waits for it, nor the daemon, which reads the rules itself
+	run -1 frbpf check "$RULES"
+	[[ $output == *"$path: its file system does not answer"* ]] || fail "$output"
+	run -1 frbpf load "$RULES"
+	[[ $output == *"$path: its file system does not answer"* ]] || fail "$output"
+	kill -HUP "$(daemon_pid)"
+	wait_until 30 told_of_hung
+	echo close >&7
+	wait_until 30 has_incidents 1
+	FRBPF_LIMIT=60 frbpf_stop
 }

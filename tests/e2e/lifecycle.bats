@@ -234,9 +234,9 @@ assert_rights() { # TASK
 	local name value
 	while read -r name value; do
 		has[${name%:}]=$value
-	done < <(grep -E '^(Cap|NoNewPrivs)' "$1/status")
-	# bpf perfmon sys_admin sys_ptrace syslog dac_read_search dac_override ipc_lock sys_nice sys_resource
-	local may=$((1 << 39 | 1 << 38 | 1 << 21 | 1 << 19 | 1 << 34 | 1 << 2 | 1 << 1 | 1 << 14 | 1 << 23 | 1 << 24))
+	done < <(grep -E '^(Cap|NoNewPrivs|Seccomp:)' "$1/status")
+	# bpf perfmon sys_ptrace syslog dac_read_search dac_override ipc_lock sys_nice sys_resource
+	local may=$((1 << 39 | 1 << 38 | 1 << 19 | 1 << 34 | 1 << 2 | 1 << 1 | 1 << 14 | 1 << 23 | 1 << 24))
 	for name in CapPrm CapBnd; do
 		same "more than may be in $name of $(<"$1/comm")" $((16#${has[$name]} & ~may)) 0
 	done
@@ -245,6 +245,7 @@ assert_rights() { # TASK
 		same "$name of $(<"$1/comm")" $((16#${has[$name]})) 0
 	done
 	same "no_new_privs of $(<"$1/comm")" "${has[NoNewPrivs]}" 1
+	same "seccomp of $(<"$1/comm")" "${has[Seccomp]}" 2
 }
 
 @test "no thread keeps a capability that a reload does not need, nor gains one" {
@@ -255,4 +256,13 @@ assert_rights() { # TASK
 		assert_rights "$task"
 	done
 	[[ $(cat /proc/"$(daemon_pid)"/task/*/comm | wc -l) -ge 5 ]]
+}
+
+@test "seccomp = no leaves the recorder's system calls alone" {
+	printf '[daemon]\nseccomp = no\n' >>"$RULES"
+	frbpf_load
+	same "seccomp" "$(awk '/^Seccomp:/ {print $2}' "/proc/$(daemon_pid)/status")" 0
+	sed -i 's/^seccomp = no/seccomp = yes/' "$RULES"
+	run -0 frbpf load "$RULES"
+	[[ $output == *"changed 'seccomp' takes effect when the recorder is started anew"* ]]
 }

@@ -50,13 +50,59 @@ daemon_answers() {
 	good_rules
 	frbpf_load
 	pid=$(daemon_pid)
-	frbpf stop
+	run -0 --separate-stderr frbpf stop
+	same "what stop says" "$stderr" "frbpf: the daemon at $BASE (pid $pid) has ended"
+	[[ ! $output ]]
 	wait_until 10 no_daemon
 	is_gone "$pid" || fail "the daemon still runs after stop"
 	run -1 --separate-stderr frbpf status
 	[[ $stderr ]]
 	frbpf_load
 	[[ $(daemon_pid) != "$pid" ]]
+	run -0 --separate-stderr frbpf daemon stop # as perf's
+	[[ ! $output && ! $stderr ]] || fail "$output$stderr"
+}
+
+@test "FRBPF_BASE goes before the base of the file, as for other commands; what load names works" {
+	good_rules
+	printf '[daemon]\nbase = %s\n' "$BASE-of-the-file" >>"$RULES"
+	export FRBPF_BASE=$BASE
+	run -0 --separate-stderr timeout 60 "$FRBPF" load "$RULES" 3>&-
+	[[ $stderr == *"the base is FRBPF_BASE=$BASE, not the $BASE-of-the-file of the rules"* ]] || fail "$stderr"
+	[[ $stderr == *"\`frbpf status\` shows it"* ]] || fail "$stderr"
+	run -0 "$FRBPF" status
+	[[ ! -e $BASE-of-the-file ]]
+	run -0 "$FRBPF" stop
+	# found with --base alone
+	export FRBPF_BASE=$BASE-nowhere
+	run -0 --separate-stderr frbpf_load
+	[[ $stderr == *"\`frbpf status --base $BASE\` shows it, \`frbpf stop --base $BASE\` ends it"* ]] || fail "$stderr"
+}
+
+@test "ping and signal of a session that is not there fail with one line" {
+	local command
+	good_rules
+	frbpf_load
+	for command in ping signal; do
+		run -0 --separate-stderr frbpf $command --session cpu
+		run -1 --separate-stderr frbpf $command --session nosuch
+		same "$command" "$output$stderr" "frbpf: error: no session 'nosuch' here: \`frbpf status\` lists them"
+	done
+}
+
+@test "mistakes in the command line: one prefix, and the command that was meant" {
+	run -1 --separate-stderr "$FRBPF" stat
+	same "a beginning" "$stderr" "frbpf: error: unknown command 'stat' (did you mean 'status'?); frbpf --help lists them"
+	run -1 --separate-stderr "$FRBPF" shwo
+	[[ $stderr == "frbpf: error: unknown command 'shwo' (did you mean 'show'?)"* ]] || fail "$stderr"
+	run -1 --separate-stderr "$FRBPF" stop now
+	same "the first line" "${stderr_lines[0]}" "frbpf: error: stop: takes no operands"
+	run -1 --separate-stderr "$FRBPF" check @latnecy
+	same "a rules file" "$stderr" "frbpf: error: no shipped rules file @latnecy (did you mean @latency?)"
+	run -0 "$FRBPF" help help
+	same "help help" "${lines[0]}" "Usage: frbpf [COMMAND] [OPTIONS]"
+	run -0 "$FRBPF" stop --help
+	same "usage of stop" "${lines[0]}" "Usage: frbpf stop"
 }
 
 @test "stop without a daemon says so in one line, and is no failure" {
@@ -72,8 +118,25 @@ daemon_answers() {
 	n=$(find "/proc/$(daemon_pid)/fd" -type l | wc -l)
 	frbpf_stop
 	run -1 --separate-stderr prlimit --nofile=$((n + 20)) "$FRBPF" load --base "$BASE" "$RULES"
-	[[ $stderr == *"file descriptors are open with the sessions"*"the limit is $((n + 20))"* ]]
+	[[ $stderr == *"sessions need "*" file descriptors"*"the limit is $((n + 20))"* ]]
 	no_daemon || fail "a daemon runs"
+}
+
+@test "a reload that needs more descriptors than there are is refused before anything is opened" {
+	local pid n
+	write_rules </dev/null
+	frbpf_load
+	pid=$(daemon_pid)
+	n=$(find "/proc/$pid/fd" -type l | wc -l)
+	prlimit --pid "$pid" --nofile=$((n + 20))
+	write_rules <<-'EOF'
+		[session-further]
+		run = -e cs -e faults --overwrite --switch-output -a
+	EOF
+	run -1 --separate-stderr frbpf load "$RULES"
+	[[ $stderr == *"sessions need "*" file descriptors"*"the limit is $((n + 20))"* ]]
+	[[ ! -e $BASE/session-further ]] || fail "the session was begun"
+	frbpf dump >/dev/null
 }
 
 @test "directories that are removed under the daemon are made again for the next dump" {
@@ -86,6 +149,18 @@ daemon_answers() {
 	[[ -s $(head -1 <<<"$files") ]] || fail "no file $files"
 	wait_for_incident "$BASE" 1
 	grep -q 'session-cpu was removed: it is made again' "$BASE/output"
+}
+
+@test "load says which directories were removed and are made again" {
+	write_rules </dev/null
+	frbpf_load
+	rm -r "$BASE/session-cpu" "$BASE/incidents"
+	run -0 --separate-stderr frbpf load "$RULES"
+	[[ $stderr == *"$BASE/incidents was removed: it is made again"* ]]
+	[[ $stderr == *"$BASE/session-cpu was removed: it is made again"* ]]
+	[[ -d $BASE/session-cpu && -d $BASE/incidents ]]
+	run -0 --separate-stderr frbpf load "$RULES"
+	[[ $stderr != *"removed"* ]]
 }
 
 @test "a base that is removed ends the daemon, and another can be started" {

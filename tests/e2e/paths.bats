@@ -16,7 +16,7 @@ setup() {
 
 teardown() {
 	common_teardown
-	[[ ! $cgroup ]] || rmdir "$cgroup/a.service/below" "$cgroup/a.service" "$cgroup/b.scope" "$cgroup" 2>/dev/null || true
+	[[ ! $cgroup ]] || find "$cgroup" -depth -type d -exec rmdir {} + 2>/dev/null || true
 }
 
 # rule NAME CONDITION: counts failing calls of openat
@@ -141,4 +141,9 @@ need_cgroups() {
 	between "$(matched scopes)" 1 1000 "in one that was there before"
 	between "$(matched others)" 1 1000 "negated"
 	same "all" "$(matched all)" $(($(matched scopes) + $(matched services)))
+	# more names than are looked at, and those that are
+	n=$(matched scopes) below=$cgroup/b.scope$(printf '/%d' {1..40})
+	mkdir -p "$below"
+	in_cgroup "$below" miss "$prog"
+	between "$(matched scopes)" $((n + 1)) 1000 "40 levels below it"
 }

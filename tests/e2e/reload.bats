@@ -120,7 +120,7 @@ counting_rules() { # FILE
 	# two of the sessions fit, and not three
 	cat >"$RULES" <<-EOF
 		[daemon]
-		max-memory = $((cpus * 5))M
+		max-memory = $((cpus * (5 * 1024 + 2112)))K
 		[session-clock]
 		run = -e cpu-clock -F 999 -m 1M --overwrite --switch-output -a
 		[rule-missing]
@@ -130,18 +130,18 @@ counting_rules() { # FILE
 	EOF
 	cp "$(command -v cat)" "$BATS_TEST_TMPDIR/frbpf-cat"
 	frbpf_load
-	one=$(frbpf status --json | jq .memory.used_bytes)
+	one=$(frbpf status --json | jq ".memory | .used_bytes - .sideband_rings_bytes")
 	run ! "$BATS_TEST_TMPDIR/frbpf-cat" /no/such/file
 	sed -i 's/-F 999/-F 998/' "$RULES"
 	frbpf_load # beside the one that the incident has
-	same "both" "$(frbpf status --json | jq .memory.used_bytes)" $((one * 2))
+	same "both" "$(frbpf status --json | jq ".memory | .used_bytes - .sideband_rings_bytes")" $((one * 2))
 	sed -i 's/-F 998/-F 997/; s/-m 1M/-m 2M/' "$RULES"
 	run -1 --separate-stderr frbpf_load
 	[[ $stderr == *"the sessions need "*" and those before them hold "*"max-memory"* ]]
 	wait_until 40 has_incidents "$BASE" 1
 	fits() { frbpf_load 2>/dev/null; }
 	wait_until 15 fits
-	used() { [[ $(frbpf status --json | jq .memory.used_bytes) == "$1" ]]; }
+	used() { [[ $(frbpf status --json | jq ".memory | .used_bytes - .sideband_rings_bytes") == "$1" ]]; }
 	# the sessions before are given back after the answer to `load`
 	wait_until 15 used $((one * 2)) || fail "one: $(frbpf status --json | jq .memory)"
 }
@@ -248,9 +248,9 @@ run_counted() { # STOP COMMAND...
 	((status == 0)) || fail "$*: exit status $status"
 	made=$(wc -l <"$BATS_TEST_TMPDIR/calls")
 	same "matched" "$(status_of count .matched)" "$made"
-	same "what became of them" "$(status_of count '.fired + (.held_back | .cooldown + .self + .ring_full + .count + .rule_max_dumps + .max_dumps + .keys_full)')" "$made"
+	same "what became of them" "$(status_of count '.fired + (.suppressed | .cooldown + .self + .ring_full + .count + .rule_max_dumps + .max_dumps + .keys_full)')" "$made"
 	same "what became of what fired" \
-		"$(status_of count '.incidents + .joined + .merged + (.held_back | .busy + .capped + .muted)')" "$(status_of count .fired)"
+		"$(status_of count '.incidents + .joined + .merged + (.suppressed | .busy + .capped + .muted)')" "$(status_of count .fired)"
 }
 
 has_begun_or_died() { # N: incidents

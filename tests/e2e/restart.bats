@@ -34,8 +34,8 @@ miss() {
 	! "$BATS_TEST_TMPDIR/frbpf-restart" /no/such/file 2>/dev/null
 }
 
-held_back() { # CAUSE
-	frbpf status --json | jq -re ".rules[0].held_back.$1"
+suppressed() { # CAUSE
+	frbpf status --json | jq -re ".rules[0].suppressed.$1"
 }
 
 kill_daemon() {
@@ -56,7 +56,7 @@ has_state() {
 	same "mode" "$(stat -c %a "$BASE/state.json")" 600
 	frbpf_load
 	miss
-	between "$(held_back cooldown)" 1 1000 "held back by the cooldown"
+	between "$(suppressed cooldown)" 1 1000 "suppressed by the cooldown"
 	settle
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
 }
@@ -76,7 +76,7 @@ has_state() {
 	kill_daemon
 	frbpf_load
 	frbpf trigger late 70ms
-	between "$(held_back cooldown)" 1 1 "held back by the cooldown"
+	between "$(suppressed cooldown)" 1 1 "suppressed by the cooldown"
 	frbpf trigger late 90ms
 	wait_for_incident "$BASE" 2
 	last=$(incidents "$BASE" | tail -n 1)
@@ -92,7 +92,7 @@ has_state() {
 	kill_daemon
 	frbpf_load
 	miss
-	between "$(held_back cooldown)" 1 1000 "held back by the cooldown"
+	between "$(suppressed cooldown)" 1 1000 "suppressed by the cooldown"
 	frbpf_stop
 
 	rm "$BASE/state.json"
@@ -109,7 +109,7 @@ has_state() {
 	miss
 	settle
 	same "incidents" "$(incidents "$BASE" | wc -l)" 3
-	between "$(held_back rule_max_dumps)" 1 1000 "held back by max-dumps"
+	between "$(suppressed rule_max_dumps)" 1 1000 "suppressed by max-dumps"
 }
 
 @test "a state file that is damaged, or not ours, is said and not used" {
@@ -142,7 +142,7 @@ has_state() {
 	same "incidents" "$(incidents "$BASE" | wc -l)" 0
 	frbpf_load
 	miss
-	between "$(held_back cooldown)" 1 1000 "held back by the cooldown"
+	between "$(suppressed cooldown)" 1 1000 "suppressed by the cooldown"
 	same "incidents begun" "$(frbpf status --json | jq -re '.rules[0].incidents')" 0
 }
 
@@ -154,7 +154,7 @@ has_state() {
 	kill_daemon
 	frbpf_load
 	miss
-	between "$(held_back cooldown)" 1 1000 "held back by the cooldown"
+	between "$(suppressed cooldown)" 1 1000 "suppressed by the cooldown"
 }
 
 says_cap() {

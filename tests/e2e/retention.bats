@@ -48,11 +48,11 @@ is_expired() {
 	same "the last one" "$(incidents "$BASE")" "$last"
 	same "files" "$(dumps | wc -l)" 2
 	run -0 frbpf status -v
-	[[ $output == *"on disk:    1 incidents, "*"; removed 4, "* ]]
+	[[ $output == *"on disk:    1 incident, "*"; removed 4, "* ]]
 	run -0 frbpf ls
 	same "lines" "${#lines[@]}" 5
-	[[ ${lines[0]} == *"manual: frbpf dump  removed (max-incidents)" ]]
-	[[ ${lines[3]} == *"  removed (max-size)" && ${lines[4]} == "$last  manual"* ]]
+	[[ ${lines[0]} == *"by hand: frbpf dump  removed (max-incidents)" ]]
+	[[ ${lines[3]} == *"  removed (max-size)" && ${lines[4]} == "$last  by hand"* ]]
 	same "as JSON" "$(frbpf ls --json | jq -c 'map(.removed)')" \
 		'["max-incidents","max-incidents","max-size","max-size",null]'
 }
@@ -107,8 +107,8 @@ is_expired() {
 	same "incidents" "$(incidents "$BASE")" "${names[0]}"$'\n'"${names[2]}"$'\n'"${names[3]}"
 	same "files" "$(dumps | wc -l)" 4
 	run -0 frbpf ls
-	[[ $output == *"manual: first"*" recovered"* && $output == *"manual: fourth"*" recovered"* ]]
-	[[ $output == *"manual: third"*"cpu GONE, sched GONE]" ]]
+	[[ $output == *"by hand: first"*" recovered"* && $output == *"by hand: fourth"*" recovered"* ]]
+	[[ $output == *"by hand: third"*"cpu GONE, sched GONE]" ]]
 	run -0 frbpf show "${names[2]}"
 	[[ $output == *"its file is gone: $BASE/session-cpu/perf.data.${names[2]}"* ]]
 	grep -q '2 incidents that a killed recorder left' "$BATS_TEST_TMPDIR/said"

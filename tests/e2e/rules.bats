@@ -60,7 +60,7 @@ has_matched() { # AT-LEAST
 	settle
 	same "number of incidents" "$(incidents "$BASE" | wc -l)" 2
 	same "incidents of the rule" "$(rule .incidents)" 2
-	between "$(rule .held_back.rule_max_dumps)" 2 1000 "held back by max-dumps"
+	between "$(rule .suppressed.rule_max_dumps)" 2 1000 "suppressed by max-dumps"
 	run -0 frbpf status
 	[[ $output == *"max-dumps of the rule"* ]]
 }
@@ -84,7 +84,7 @@ has_matched() { # AT-LEAST
 	fail_to_open
 	settle
 	same "number of incidents" "$(incidents "$BASE" | wc -l)" 1
-	between "$(rule .held_back.max_dumps)" 1 1000 "held back by max-dumps of all"
+	between "$(rule .suppressed.max_dumps)" 1 1000 "suppressed by max-dumps of all"
 }
 
 @test "dump = none only counts, and status -v draws the values" {

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2030,SC2031,SC2034,SC2154 # every test is a shell of its own; for the tests; set by bats
 #
-# What the tests of frbpf run share: each works in a folder of its own, with OUT as the output folder.
+# What the tests of frbpf run and frbpf bench share: each works in a folder of its own, with OUT as the output folder.
 
 load helpers
 
@@ -36,6 +36,11 @@ WHEN='syscall:clock_nanosleep > 100ms'
 # frbpf_run ARGUMENTS...
 frbpf_run() {
 	timeout -k 5 240 "$FRBPF" run "$@" 3>&-
+}
+
+# frbpf_bench ARGUMENTS...
+frbpf_bench() {
+	timeout -k 5 240 "$FRBPF" bench "$@" 3>&-
 }
 
 summary() { # JQ-PATH [FOLDER]

@@ -230,8 +230,9 @@ check_frames() { # NAME DUMP
 	rm "$program"
 	cp "$WORKLOADS/runq_spike" "$program"
 	wait_for_incident "$BASE" 1
-	kill "$child"
 	name=$(incidents "$BASE" | head -n 1)
+	named "$BASE/incidents/$name.json"
+	kill "$child"
 	manifest_frames "$name" | grep -q '^victim_main+0x' || fail "$(manifest_frames "$name")"
 }
 
@@ -274,7 +275,7 @@ check_frames() { # NAME DUMP
 	same "dumps" "$(dumps)" ""
 }
 
-@test "within the cooldown a rule fires once, and what it held back is counted" {
+@test "within the cooldown a rule fires once, and what it suppressed is counted" {
 	write_rules <<-'EOF'
 		[rule-slow]
 		when = syscall:clock_nanosleep > 20ms
@@ -288,7 +289,7 @@ check_frames() { # NAME DUMP
 	settle
 	same "number of incidents" "$(incidents "$BASE" | wc -l)" 1
 	run -0 frbpf status -v
-	[[ $output == *29* ]] || fail "29 matches held back are not in: $output"
+	[[ $output == *29* ]] || fail "29 matches suppressed are not in: $output"
 }
 
 @test "processes that are gone when the dump is made keep their name and symbols" {

@@ -357,7 +357,19 @@ mini_debuginfo() {
 	wait_for_incident "$BASE" 2
 }
 
-@test "functions of a stripped program that has mini debug information" {
+# rule_and_names_agree N: a rule on a function of $program fires, and its stack has the name; incident N
+rule_and_names_agree() {
+	rules <<-EOF
+		[rule-slow-$1]
+		when = uprobe:$program:user_func_slow > 5ms
+	EOF
+	frbpf_load
+	program "$program" --ms 20 >/dev/null
+	wait_for_incident "$BASE" "$1"
+	same "stack" "$(user_frame "$(incidents "$BASE" | tail -n 1)")" "$program user_func_slow"
+}
+
+@test "rules and stacks find the same names in stripped programs: .gnu_debugdata, a debug file beside" {
 	command -v objcopy >/dev/null && command -v xz >/dev/null || skip "no objcopy or xz"
 	local mini=$BATS_TEST_TMPDIR/mini
 	nm "$program" --format=posix --defined-only | awk '$2 ~ /^[Tt]$/ {print $1}' >"$mini.keep"
@@ -366,15 +378,17 @@ mini_debuginfo() {
 	xz "$mini"
 	strip "$program"
 	run -1 frbpf events "uprobe:$program:user_func_slow"
+	cp "$program" "$program.linked"
 	objcopy --add-section .gnu_debugdata="$mini.xz" "$program"
 	run -0 frbpf events "uprobe:$program:user_func_slow"
-	rules <<-EOF
-		[rule-slow]
-		when = uprobe:$program:user_func_slow > 5ms
-	EOF
-	frbpf_load
-	program "$program" --ms 20 >/dev/null
-	wait_for_incident "$BASE" 1
+	rule_and_names_agree 1
+	mv "$program.linked" "$program"
+	objcopy --add-gnu-debuglink="$mini.debug" "$program"
+	chmod go-w "$mini.debug"
+	rule_and_names_agree 2
+	chmod o+w "$mini.debug" # anybody's words by now
+	run -1 frbpf check "$RULES"
+	[[ $output == *"it is stripped"* ]] || fail "$output"
 }
 
 @test "check and events need no root" {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Baseline files: what is accepted is written as what was read, and can be compared with itself. */
-/* fuzz-sources: user/run/baseline/baseline.c user/run/baseline/series.c user/run/baseline/compare.c user/run/baseline/metric.c user/run/baseline/ratio.c user/run/baseline/histogram.c user/common/escape.c user/common/buf.c user/common/err.c user/common/cpus.c */
+/* fuzz-sources: user/bench/baseline.c user/bench/series.c user/bench/against.c user/bench/metric.c user/bench/ratio.c user/run/histogram.c user/common/escape.c user/common/buf.c user/common/err.c user/common/cpus.c */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/baseline/baseline.h"
-#include "run/baseline/compare.h"
+#include "bench/baseline.h"
+#include "bench/against.h"
 
 static const struct compare_opts opts = { .tolerance = 0.05, .others_limit = 0.1 };
 

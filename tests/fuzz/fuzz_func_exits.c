@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/detect/probe/func_exits.c user/detect/probe/insn_x86.c */
+/* fuzz-sources: user/detect/probe/func_exits.c */
 #include <assert.h>
 #include <elf.h>
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/reader/perf_file.c user/reader/file_sections.c user/reader/file_records.c */
-/* fuzz-sources: user/reader/sample.c user/reader/block_file.c user/reader/format_field.c */
+/* fuzz-sources: user/perfdata/perf_file.c user/perfdata/file_sections.c user/perfdata/file_records.c */
+/* fuzz-sources: user/perfdata/sample.c user/perfdata/block_file.c user/perfdata/file_inflate.c user/perfdata/format_field.c */
+/* fuzz-sources: user/common/format_line.c */
 /* fuzz-sources: user/perfdata/record.c user/perfdata/tracing_data.c user/perfdata/encode.c */
-/* fuzz-sources: user/sideband/task_model.c user/sideband/task_apply.c */
-/* fuzz-sources: user/sideband/task_emit.c user/sideband/thread_list.c */
-/* fuzz-sources: user/sideband/namespace_pool.c user/sideband/kernel_state.c */
-/* fuzz-sources: user/sideband/map_list.c */
-/* fuzz-sources: user/symbols/kernel_space.c user/profile/offcpu.c */
+/* fuzz-sources: user/symbols/task_model.c user/symbols/task_apply.c */
+/* fuzz-sources: user/symbols/task_emit.c user/symbols/thread_list.c */
+/* fuzz-sources: user/symbols/namespace_pool.c user/symbols/kernel_state.c */
+/* fuzz-sources: user/symbols/map_list.c */
+/* fuzz-sources: user/symbols/kernel_space.c user/analyse/offcpu_time.c */
 /* fuzz-sources: user/common/buf.c user/common/err.c */
 /* A perf.data file of anybody's making: it is read to its end or refused with words; every byte
  * that the reader hands out may be touched; the times rise. */
@@ -16,9 +17,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "profile/offcpu.h"
-#include "reader/sample.h"
-#include "sideband/task_model.h"
+#include "analyse/offcpu_time.h"
+#include "perfdata/sample.h"
+#include "symbols/task_model.h"
 #include "symbols/kernel_space.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/sideband/task_model.c user/sideband/task_apply.c user/sideband/task_emit.c */
-/* fuzz-sources: user/sideband/thread_list.c user/sideband/namespace_pool.c */
-/* fuzz-sources: user/sideband/kernel_state.c user/sideband/map_list.c */
+/* fuzz-sources: user/symbols/task_model.c user/symbols/task_apply.c user/symbols/task_emit.c */
+/* fuzz-sources: user/symbols/thread_list.c user/symbols/namespace_pool.c */
+/* fuzz-sources: user/symbols/kernel_state.c user/symbols/map_list.c */
 /* fuzz-sources: user/perfdata/record.c user/common/buf.c */
 /* Bytes as the records of a ring: what record__valid() accepts must neither crash the task model
  * nor spoil its books, and what the model emits must be valid. */
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "perfdata/record.h"
-#include "sideband/task_model.h"
+#include "symbols/task_model.h"
 
 static void apply_all(struct task_model *m, const char *data, size_t len)
 {

@@ -145,11 +145,11 @@ static inline void written(struct world *w, struct incident *inc)
 
 static inline void let_go(struct incident *inc)
 {
-	struct dump_cpu *cpus[INCIDENT_SESSIONS_MAX];
+	struct dump_remains remains[INCIDENT_SESSIONS_MAX];
 	struct generation *g;
 
 	inc->manifest_stale = false; /* it has been collected */
-	g = incident_pool__let_go(inc, cpus);
+	g = incident_pool__let_go(inc, remains);
 	assert_non_null(g);
 	assert_int_equal(inc->state, INCIDENT_FREE);
 	generation__unref(g);

@@ -16,18 +16,15 @@ struct loop_device {
 	char path[32];
 };
 
-/* 0, or -1: not possible here. It goes with its last descriptor. */
-static inline int loop_device_open(struct loop_device *ret, off_t size)
+/* On @file with LO_FLAGS_... @flags. 0, or -1: not possible here. It goes with its last descriptor. */
+static inline int loop_device_over(struct loop_device *ret, int file, int flags)
 {
-	struct loop_config config = { .info = { .lo_flags = LO_FLAGS_AUTOCLEAR } };
-	char name[] = "/var/tmp/frbpf-loop-XXXXXX";
-	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC),
-	    file = mkostemp(name, O_CLOEXEC);
+	struct loop_config config = { .fd = file,
+				      .info = { .lo_flags = LO_FLAGS_AUTOCLEAR | flags } };
+	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
 
 	ret->fd = -1;
-	if (file >= 0)
-		unlink(name);
-	for (int i = 0; control >= 0 && file >= 0 && !ftruncate(file, size) && i < 100; i++) {
+	for (int i = 0; control >= 0 && i < 100; i++) {
 		ret->number = ioctl(control, LOOP_CTL_GET_FREE);
 		if (ret->number < 0)
 			break;
@@ -35,7 +32,6 @@ static inline int loop_device_open(struct loop_device *ret, off_t size)
 		ret->fd = open(ret->path, O_RDWR | O_CLOEXEC);
 		if (ret->fd < 0)
 			break;
-		config.fd = file;
 		if (!ioctl(ret->fd, LOOP_CONFIGURE, &config))
 			break;
 		close(ret->fd); /* somebody else was faster */
@@ -43,9 +39,23 @@ static inline int loop_device_open(struct loop_device *ret, off_t size)
 	}
 	if (control >= 0)
 		close(control);
-	if (file >= 0)
-		close(file);
 	return ret->fd < 0 ? -1 : 0;
+}
+
+/* The same on a file of @size bytes. */
+static inline int loop_device_open(struct loop_device *ret, off_t size)
+{
+	char name[] = "/var/tmp/frbpf-loop-XXXXXX";
+	int file = mkostemp(name, O_CLOEXEC), err = -1;
+
+	ret->fd = -1;
+	if (file < 0)
+		return -1;
+	unlink(name);
+	if (!ftruncate(file, size))
+		err = loop_device_over(ret, file, 0);
+	close(file);
+	return err;
 }
 
 #endif

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "perfdata/encode.h"
-#include "reader/sample.h"
+#include "perfdata/sample.h"
 
 #define HEADER_SIZE 104
 #define ATTR_ENTRY  144

@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "run/baseline/baseline.h"
-#include "run/baseline/compare.h"
-#include "run/repeat.h"
+#include "bench/baseline.h"
+#include "bench/against.h"
+#include "bench/schedule.h"
 
 #define MS 1000000ULL
 #define N  10
@@ -50,7 +50,7 @@ static struct series make_series(double wall, double cpu)
 		run->cpu = (cpu + i * 0.1) * MS;
 		run->switches = 5;
 		run->machine.capacity = 2 * run->wall;
-		run->machine.probe = (struct machine_probe){ MS, MS, MS };
+		run->probe = (struct machine_probe){ MS, MS, MS };
 		run->rules[0].n = 2;
 		run->rules[0].sum = 2 * run->wall;
 		run->rules[0].max = run->wall;
@@ -69,7 +69,7 @@ static void test_round_trip(void **state)
 	assert_int_equal(baseline__parse(a.data, a.len, &err, &back), 0);
 	assert_int_equal(back.n_runs, N);
 	assert_int_equal(back.runs[3].wall, s.runs[3].wall);
-	assert_int_equal(back.runs[3].machine.probe.pages, MS);
+	assert_int_equal(back.runs[3].probe.pages, MS);
 	assert_int_equal(back.runs[3].rules[0].n, 2);
 	assert_int_equal(back.runs[3].rules[0].buckets[26], 2);
 	assert_int_equal(back.created, s.created);
@@ -222,7 +222,7 @@ static void test_verdicts(void **state)
 	disturb(&slower, N, USE(steal), 0.03);
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_DISTURBED);
 	disturb(&slower, N, USE(steal), 0);
-	/* held back by a limit: that takes no CPU time */
+	/* suppressed by a limit: that takes no CPU time */
 	disturb(&slower, N, USE(throttled), 0.1);
 	assert_int_equal(compare(&base, &slower, "CPU time"), VERDICT_REGRESSED);
 	disturb(&same, N, USE(throttled), 0.1);
@@ -241,24 +241,24 @@ static void test_other_machine(void **state)
 	struct series base = make_series(100, 80), slower = make_series(120, 96);
 
 	for (size_t i = 0; i < N; i++)
-		slower.runs[i].machine.probe.pages = MS * 1.19;
+		slower.runs[i].probe.pages = MS * 1.19;
 	assert_int_equal(compare(&base, &slower, "touching pages takes 1.19"), VERDICT_DISTURBED);
 	for (size_t i = 0; i < N; i++)
-		slower.runs[i].machine.probe.pages = MS * 1.04;
+		slower.runs[i].probe.pages = MS * 1.04;
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
 	/* who loses a cache to neighbours feels more than reading past it shows */
 	for (size_t i = 0; i < N; i++)
-		slower.runs[i].machine.probe.memory = MS * 1.04;
+		slower.runs[i].probe.memory = MS * 1.04;
 	assert_int_equal(compare(&base, &slower, "reading memory shows, 1.22 times"),
 			 VERDICT_DISTURBED);
 	for (size_t i = 0; i < N; i++)
-		slower.runs[i].machine.probe.memory = MS * 1.01;
+		slower.runs[i].probe.memory = MS * 1.01;
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
 	for (size_t i = 0; i < N; i++)
-		slower.runs[i].machine.probe.memory = MS;
+		slower.runs[i].probe.memory = MS;
 	/* and the other way: it may hide what is slower, but does not make it up */
 	for (size_t i = 0; i < N; i++)
-		base.runs[i].machine.probe.memory = MS * 1.1;
+		base.runs[i].probe.memory = MS * 1.1;
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
 	assert_int_equal(compare(&base, &base, NULL), VERDICT_PASS);
 	assert_int_equal(compare(&slower, &base, NULL), VERDICT_PASS);
@@ -271,16 +271,16 @@ static void test_other_machine(void **state)
 	series__free(&slower);
 	slower = make_series(120, 96);
 	for (size_t i = 0; i < N; i++)
-		base.runs[i].machine.probe.memory = MS;
+		base.runs[i].probe.memory = MS;
 	/* who waits does not wait longer on a slower machine */
 	for (size_t i = 0; i < N; i++) {
-		slower.runs[i].machine.probe.memory = MS * 1.5;
+		slower.runs[i].probe.memory = MS * 1.5;
 		base.runs[i].cpu /= 100;
 		slower.runs[i].cpu /= 100;
 	}
 	assert_int_equal(compare(&base, &slower, "time 1.20"), VERDICT_REGRESSED);
 	for (size_t i = 0; i < N; i++) {
-		slower.runs[i].machine.probe.memory = MS;
+		slower.runs[i].probe.memory = MS;
 		base.runs[i].cpu *= 100;
 		slower.runs[i].cpu *= 100;
 	}
@@ -306,8 +306,8 @@ static void test_pairs(void **state)
 	for (size_t i = 0; i < N; i++) { /* a machine that becomes slower and slower */
 		other.runs[i].wall *= 1 + i;
 		this.runs[i].wall *= 1 + i;
-		other.runs[i].machine.probe.memory *= 1 + i;
-		this.runs[i].machine.probe.memory *= 3 + 2 * i;
+		other.runs[i].probe.memory *= 1 + i;
+		this.runs[i].probe.memory *= 3 + 2 * i;
 	}
 	assert_int_equal(comparison__make(&other, &this, &paired, &c), 0);
 	assert_int_equal(c.verdict, VERDICT_REGRESSED);
@@ -345,21 +345,21 @@ static void test_enough_pairs(void **state)
 					     .paired = true };
 	struct series other = make_series(100, 80), this = make_series(120, 96);
 
-	assert_true(repeat__enough_pairs(&other, &this, N, &paired));
-	assert_false(repeat__enough_pairs(&other, &this, N + 1, &paired));
+	assert_true(schedule__enough_pairs(&other, &this, N, &paired));
+	assert_false(schedule__enough_pairs(&other, &this, N + 1, &paired));
 	this.n_runs--; /* half of a pair */
-	assert_false(repeat__enough_pairs(&other, &this, N - 1, &paired));
+	assert_false(schedule__enough_pairs(&other, &this, N - 1, &paired));
 	this.n_runs++;
 	/* from 1 / 1.07 to 1.07 is within 8 % on either side, 1.09 is not */
 	for (size_t i = 0; i < N; i++)
 		this.runs[i].wall = other.runs[i].wall * (i % 2 ? 1.07 : 1 / 1.07);
-	assert_true(repeat__enough_pairs(&other, &this, N, &paired));
+	assert_true(schedule__enough_pairs(&other, &this, N, &paired));
 	for (size_t i = 0; i < N; i++)
 		this.runs[i].wall = other.runs[i].wall * (i % 2 ? 1.09 : 1 / 1.09);
-	assert_false(repeat__enough_pairs(&other, &this, N, &paired));
-	assert_false(repeat__enough_pairs(&other, &this, N / 2, &paired));
-	assert_false(repeat__enough_pairs(&other, &this, 3, &paired));
-	assert_true(repeat__enough_pairs(&other, &this, 2, &paired)); /* five times as many */
+	assert_false(schedule__enough_pairs(&other, &this, N, &paired));
+	assert_false(schedule__enough_pairs(&other, &this, N / 2, &paired));
+	assert_false(schedule__enough_pairs(&other, &this, 3, &paired));
+	assert_true(schedule__enough_pairs(&other, &this, 2, &paired)); /* five times as many */
 	series__free(&other);
 	series__free(&this);
 }
@@ -391,11 +391,14 @@ static void test_thresholds(void **state)
 static void check_probe(void)
 {
 	struct machine *m = machine__open();
+	struct prober *prober = prober__open();
 	struct machine_probe p = { 0 };
 	struct machine_sample sample;
 
 	assert_non_null(m);
-	machine__probe(m, &p);
+	assert_non_null(prober);
+	prober__run(prober, &p);
+	prober__free(prober);
 	assert_true(p.calculation > 1000 && p.memory > 1000 && p.pages > 1000);
 	machine__read(m, &sample);
 	assert_true(sample.cpus && sample.time && sample.idle);

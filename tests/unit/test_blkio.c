@@ -308,6 +308,32 @@ static void test_while_a_dump_is_written(void **state)
 	end(&s);
 }
 
+/* What a kernel thread writes meanwhile is ours only where dumps go to. A disk on the disk has one. */
+static void test_kernel_thread_while_a_dump_is_written(void **state)
+{
+	struct frbpf_rule_state st;
+	struct loop_device upper;
+	struct scene s;
+
+	BEGIN(&s);
+	SKIP_IF(loop_device_over(&upper, s.loop.fd, LO_FLAGS_DIRECT_IO), "no disk on a disk here");
+	s.io->path = upper.path;
+	add_rule(&s, "blkio > 1ns", "op == write && bytes > 0");
+	load(&s);
+	detectors__hold(s.d, FRBPF_HOLD_SELF, now_ns() + 3600000 * MS);
+	detectors__hold(s.d, FRBPF_HOLD_DISK, FRBPF_DEV(7, s.loop.number));
+	run(&s, write_direct);
+	assert_int_equal(collect(s.d, 200).n, 0);
+	st = state_of(s.d, s.slots[0]);
+	assert_true(st.matched >= 1);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_SELF], st.matched);
+	detectors__hold(s.d, FRBPF_HOLD_DISK, FRBPF_DEV(7, upper.number));
+	run(&s, write_direct);
+	assert_true(collect(s.d, 5000).n >= 1);
+	close(upper.fd);
+	end(&s);
+}
+
 /* Rules about some tasks only: the request of another is nobody's, whoever issues it. */
 static void test_foreign_requests(void **state)
 {
@@ -395,10 +421,31 @@ static void test_lost_events(void **state)
 	check_lost("blkio.device > 1ns");
 }
 
-#define LINES ARRAY_SIZE(((struct blkio_bpf *)NULL)->bss->tags)
+/* As in bpf/in_flight.bpf.h. */
+struct flight {
+	uint32_t busy, depth;
+	uint64_t tag, last;
+};
 
-/* blkio.device without rules. */
-static struct blkio_bpf *load_table(void)
+/* @n requests that are none are under way. */
+static void fill_table(struct blkio_bpf *skel, uint64_t n)
+{
+	const struct bpf_map *map = skel->maps.flights;
+	uint64_t key[FRBPF_SPAN_KEYS] = { 0 };
+	union {
+		struct flight flight;
+		char room[1024];
+	} value = { .flight.depth = 1 };
+
+	assert_in_range(bpf_map__value_size(map), sizeof(value.flight), sizeof(value));
+	assert_int_equal(bpf_map__key_size(map), sizeof(key));
+	while (key[0]++ < n)
+		assert_int_equal(bpf_map_update_elem(bpf_map__fd(map), key, &value, BPF_NOEXIST),
+				 0);
+}
+
+/* blkio.device without rules, while requests that are none are under way. */
+static struct blkio_bpf *load_table(uint64_t n)
 {
 	struct blkio_bpf *skel = blkio_bpf__open();
 
@@ -407,6 +454,7 @@ static struct blkio_bpf *load_table(void)
 	bpf_program__set_autoload(skel->progs.io_start, has_io_start());
 	bpf_program__set_autoload(skel->progs.io_insert, !has_io_start());
 	assert_int_equal(blkio_bpf__load(skel), 0);
+	fill_table(skel, n);
 	/* what ends a request first, as blkio_attach() does */
 	skel->links.io_complete = bpf_program__attach(skel->progs.io_complete);
 	skel->links.io_merge = bpf_program__attach(skel->progs.io_merge);
@@ -415,13 +463,33 @@ static struct blkio_bpf *load_table(void)
 	return skel;
 }
 
-/* In each line the first @n places are of requests that are none. */
-static void fill_table(struct blkio_bpf *skel, size_t n)
+/* Of the entry of @key; 0: it is not active. */
+static uint64_t begun(const struct blkio_bpf *skel, const uint64_t *key)
 {
-	for (size_t i = 0; i < LINES; i++) {
-		for (size_t place = 0; place < n; place++)
-			skel->bss->tags[i][place] = 1;
+	union {
+		struct flight flight;
+		char room[1024];
+	} value;
+
+	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(skel->maps.flights), key, &value), 0);
+	return value.flight.depth ? value.flight.last : 0;
+}
+
+/* Do all requests that are under way end? Those that are none never began. */
+static bool all_end(const struct blkio_bpf *skel)
+{
+	uint64_t *key = NULL, keys[2][FRBPF_SPAN_KEYS], last, until = now_ns() + 5000 * MS;
+
+	for (int i = 0; !bpf_map_get_next_key(bpf_map__fd(skel->maps.flights), key, keys[i]);
+	     i = !i) {
+		key = keys[i];
+		last = begun(skel, key);
+		while (last && begun(skel, key) == last && now_ns() < until)
+			usleep(1000);
+		if (last && begun(skel, key) == last)
+			return false;
 	}
+	return true;
 }
 
 /* Requests that are no neighbours, many of them at a time. */
@@ -436,50 +504,24 @@ static int write_scattered(struct io *io, int fd, void *buf)
 	return plain < 0 || fsync(plain);
 }
 
-/* Of the places @at, those that no request gives back within some seconds. */
-static size_t count_kept(struct blkio_bpf *skel, size_t at)
-{
-	uint64_t until = now_ns() + 5000 * MS;
-	volatile __u64 *tag[LINES];
-	__u64 was[LINES];
-	size_t n = 0, left;
-
-	for (size_t i = 0; i < LINES; i++) {
-		tag[n] = &skel->bss->tags[i][at];
-		was[n] = *tag[n];
-		n += was[n] != 0;
-	}
-	do {
-		left = 0;
-		for (size_t i = 0; i < n; i++) {
-			if (*tag[i] != was[i])
-				was[i] = 0;
-			left += was[i] != 0;
-		}
-	} while (left && now_ns() < until);
-	return left;
-}
-
-/* Requests without a place are counted. Those with one give it back. */
+/* While as many as there must be room for are under way, all requests are measured, and end. Where there is no room, they
+ * are counted. */
 static void test_full(void **state)
 {
+	const uint32_t in_flight = FRBPF_MAX_IN_FLIGHT - 2048;
 	struct blkio_bpf *skel;
-	size_t half;
 	struct scene s;
 
 	BEGIN(&s);
-	half = ARRAY_SIZE(skel->bss->tags[0]) / 2;
-	skel = load_table();
-	fill_table(skel, 2 * half);
+	skel = load_table(FRBPF_MAX_IN_FLIGHT + FRBPF_MAX_KEPT);
 	run(&s, write_direct);
-	assert_true(skel->bss->dropped > 0);
+	assert_true(skel->bss->missing_storage > 0);
 	blkio_bpf__destroy(skel);
 
-	skel = load_table();
-	fill_table(skel, half);
+	skel = load_table(in_flight);
 	run(&s, write_scattered);
-	assert_int_equal(skel->bss->dropped, 0);
-	assert_int_equal(count_kept(skel, half), 0);
+	assert_int_equal(skel->bss->missing_storage, 0);
+	assert_true(all_end(skel));
 	blkio_bpf__destroy(skel);
 	end(&s);
 }
@@ -534,6 +576,7 @@ int main(void)
 		cmocka_unit_test(test_parent),
 		cmocka_unit_test(test_subject_is_who_queues),
 		cmocka_unit_test(test_while_a_dump_is_written),
+		cmocka_unit_test(test_kernel_thread_while_a_dump_is_written),
 		cmocka_unit_test(test_foreign_requests),
 		cmocka_unit_test(test_lost_events),
 		cmocka_unit_test(test_full),

@@ -85,7 +85,7 @@ static void test_values(void **state)
 					    (1LL << (cases[i].bits - v.where.is_signed)) - 1);
 		}
 		if (!strcmp(cases[i].path, "mode")) /* an enum */
-			assert_int_equal(symbol__find(v.symbols, "HRTIMER_MODE_REL", 16, &number),
+			assert_int_equal(constant__find(v.symbols, "HRTIMER_MODE_REL", 16, &number),
 					 0);
 		btf_value__free(&v);
 		btf_trace__free(t);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "dump/window/contradiction.h"
+#include "dump/window/moves.h"
 #include "perfdata/record.h"
 
 #define TYPE (RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW)
@@ -47,6 +48,8 @@ struct scene {
 	uint64_t ids[4];
 	struct rule_conf rule;
 	struct incident *inc;
+	struct dump_result *res; /* of the session */
+	struct dump_cpu cpu;
 	struct buf records;
 };
 
@@ -68,6 +71,10 @@ static int setup(void **state)
 	};
 	s->inc = calloc(1, sizeof(*s->inc));
 	assert_non_null(s->inc);
+	s->res = &s->inc->results[0];
+	*s->res = (struct dump_result){
+		.session = &s->session, .end = TRIGGER + 100, .cpus = &s->cpu, .n_cpus = 1
+	};
 	s->inc->n_triggers = 1;
 	s->inc->triggers[0] = (struct incident_trigger){
 		.t = { .source = FRBPF_SOURCE_RUNQLAT,
@@ -85,6 +92,7 @@ static int teardown(void **state)
 	struct scene *s = *state;
 
 	buf__free(&s->records);
+	moves__free(s->res->moves);
 	free(s->inc);
 	free(s);
 	return 0;
@@ -129,7 +137,7 @@ static void wake(struct scene *s, uint64_t time)
 	add(s, ID_WAKEUP, time, OTHER, raw, sizeof(raw));
 }
 
-/* When it was contradicted. */
+/* When it was contradicted. Leaves the result in the incident, as the session's thread does. */
 static uint64_t look(struct scene *s)
 {
 	struct timeline t = { 0 };
@@ -138,7 +146,11 @@ static uint64_t look(struct scene *s)
 	assert_int_equal(page_set__init(&pages, &s->session), 0);
 	assert_int_equal(timeline__add_buffer(&t, s->records.data, s->records.len), 0);
 	assert_int_equal(timeline__sort(&t), 0);
-	assert_int_equal(contradiction__look(s->inc, &s->session, &pages, &t), 0);
+	moves__free(s->res->moves);
+	s->res->moves = NULL;
+	s->inc->triggers[0].contradicted = 0;
+	s->inc->triggers[0].compared = COMPARED_NO_SWITCHES;
+	assert_int_equal(contradiction__look(s->inc, &s->session, &pages, &t, s->res), 0);
 	timeline__free(&t);
 	page_set__free(&pages);
 	return s->inc->triggers[0].contradicted;
@@ -257,6 +269,83 @@ static void test_short_raw(void **state)
 	assert_int_equal(look(s), 0);
 }
 
+/* What the window lacks is said, unless there is a contradiction all the same. */
+static void test_cannot_tell(void **state)
+{
+	struct scene *s = *state;
+	enum incident_compared *compared = &s->inc->triggers[0].compared;
+
+	out(s, BEGIN + 5, PREEMPTED);
+	in(s, TRIGGER - 1);
+	assert_int_equal(look(s), 0);
+	assert_int_equal(*compared, COMPARED_AGREES);
+	s->cpu.lost = 3;
+	assert_int_equal(look(s), 0);
+	assert_int_equal(*compared, COMPARED_LOSSES);
+	s->cpu.lost = 0;
+	s->res->complete = BEGIN + 1;
+	assert_int_equal(look(s), 0);
+	assert_int_equal(*compared, COMPARED_SHORT);
+	s->res->complete = 0;
+	s->session.target.kind = RECORD_TASKS;
+	assert_int_equal(look(s), 0);
+	assert_int_equal(*compared, COMPARED_NO_SWITCHES);
+	out(s, TRIGGER - 1, PREEMPTED);
+	assert_int_equal(look(s), TRIGGER - 1);
+}
+
+/* A trigger that came after the window was gathered, with a wait since @begin. */
+static const struct incident_trigger *merge(struct scene *s, enum frbpf_source source,
+					    uint64_t begin, uint64_t end)
+{
+	struct incident_trigger *it = &s->inc->merged[0];
+
+	*it = s->inc->triggers[0];
+	it->t.source = source;
+	it->t.time = end;
+	it->t.value = end - begin;
+	it->contradicted = 0;
+	it->compared = COMPARED_NO_SWITCHES;
+	s->inc->n_merged = 1;
+	contradiction__look_merged(s->inc);
+	return it;
+}
+
+static void test_merged_ran(void **state)
+{
+	struct scene *s = *state;
+	const struct incident_trigger *it;
+
+	out(s, BEGIN + 100, SLEEPS);
+	in(s, BEGIN + 200);
+	out(s, BEGIN + 300, SLEEPS);
+	assert_int_equal(look(s), BEGIN + 300);
+	it = merge(s, FRBPF_SOURCE_OFFCPU, BEGIN, TRIGGER + 5000);
+	assert_int_equal(it->contradicted, BEGIN + 300);
+	it = merge(s, FRBPF_SOURCE_OFFCPU, BEGIN + 250, TRIGGER + 5000); /* its own switch-out */
+	assert_int_equal(it->contradicted, 0);
+	assert_int_equal(it->compared, COMPARED_TOO_LATE);
+	it = merge(s, FRBPF_SOURCE_OFFCPU, BEGIN + 250, TRIGGER + 50);
+	assert_int_equal(it->contradicted, 0);
+	assert_int_equal(it->compared, COMPARED_AGREES);
+	it = merge(s, FRBPF_SOURCE_SYSCALL, BEGIN, TRIGGER + 50); /* may run */
+	assert_int_equal(it->contradicted, 0);
+}
+
+static void test_merged_slept(void **state)
+{
+	struct scene *s = *state;
+
+	out(s, BEGIN + 100, SLEEPS);
+	wake(s, BEGIN + 700);
+	look(s);
+	assert_int_equal(merge(s, FRBPF_SOURCE_RUNQLAT, BEGIN, TRIGGER + 50)->contradicted,
+			 BEGIN + 700);
+	assert_int_equal(merge(s, FRBPF_SOURCE_RUNQLAT, BEGIN + 700, TRIGGER + 50)->contradicted,
+			 0);
+	assert_int_equal(merge(s, FRBPF_SOURCE_OFFCPU, BEGIN, TRIGGER + 50)->contradicted, 0);
+}
+
 #define TEST(name_) cmocka_unit_test_setup_teardown(name_, setup, teardown)
 
 int main(void)
@@ -264,7 +353,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_true_wait),	   TEST(test_true_preemption), TEST(test_true_sleep),
 		TEST(test_ran_in_between), TEST(test_left_twice),      TEST(test_slept_in_between),
-		TEST(test_not_looked_at),  TEST(test_short_raw),
+		TEST(test_not_looked_at),  TEST(test_short_raw),       TEST(test_cannot_tell),
+		TEST(test_merged_ran),	   TEST(test_merged_slept),
 	};
 
 	return cmocka_run_group_tests_name("contradiction", tests, NULL, NULL);

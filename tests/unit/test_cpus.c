@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "admin/admin.h"
 #include "common/cpu_pulse.h"
 #include "common/cpu_watch.h"
 #include "common/cpus.h"
@@ -122,7 +123,7 @@ static void test_comparing(void **state)
 static void test_pulse(void **state)
 {
 	uint64_t ns;
-	int fd = cpu_pulse__open(0);
+	int fd = admin__open_event(&cpu_pulse_attr, -1, 0, 0);
 
 	if (fd < 0)
 		skip();

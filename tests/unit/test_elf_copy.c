@@ -178,7 +178,7 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-static int count(const struct elf_symbol *s, void *arg)
+static int count(const struct elf_function *s, void *arg)
 {
 	size_t *n = arg;
 
@@ -218,7 +218,7 @@ struct cut {
 	size_t n, at; /* number of the function at which it is cut */
 };
 
-static int count_and_cut(const struct elf_symbol *s, void *arg)
+static int count_and_cut(const struct elf_function *s, void *arg)
 {
 	struct cut *c = arg;
 

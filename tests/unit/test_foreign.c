@@ -43,6 +43,7 @@ static int setup(void **state)
 {
 	if (!mkdtemp(dir) || mkdir(at("sub"), 0755) || mkfifo(at("fifo"), 0600) ||
 	    symlink("public", at("to-public")) || symlink("private", at("to-private")) ||
+	    symlink(at("to-private"), at("to-to-private")) || symlink("loop", at("loop")) ||
 	    symlink("fifo", at("to-fifo")) || symlink(".", at("here")) ||
 	    symlink("/proc/self/status", at("to-proc")) || symlink("/dev/null", at("to-device")))
 		return -1;
@@ -92,6 +93,37 @@ static void test_links(void **state)
 	assert_int_equal(find(at("to-private"), 0), -EACCES);
 	assert_int_equal(find(at("here/private"), 0), -EACCES);
 	check_content(foreign__open_path(at("to-private"), FOREIGN_TRUSTED, NULL), "private");
+}
+
+/* Of a path that a rule names, too. What is that user's own, he may well lead to. */
+static void test_links_of_others(void **state)
+{
+	if (geteuid())
+		skip();
+	assert_int_equal(lchown(at("to-private"), 65534, 65534), 0);
+	assert_int_equal(find(at("to-private"), FOREIGN_TRUSTED), -EACCES);
+	assert_int_equal(find(at("to-to-private"), FOREIGN_TRUSTED), -EACCES);
+	assert_int_equal(chown(at("private"), 65534, 65534), 0);
+	check_content(foreign__open_path(at("to-to-private"), FOREIGN_TRUSTED, NULL), "private");
+	assert_int_equal(lchown(at("to-to-private"), 65533, 65534), 0);
+	assert_int_equal(find(at("to-to-private"), FOREIGN_TRUSTED), -EACCES);
+	assert_int_equal(chown(at("private"), 0, 0), 0);
+	assert_int_equal(lchown(at("to-private"), 0, 0), 0);
+
+	assert_int_equal(lchown(at("to-public"), 65534, 65534), 0);
+	check_content(foreign__open_path(at("to-public"), FOREIGN_TRUSTED, NULL), "public");
+	assert_int_equal(find("/proc/self/root/proc/self/status", FOREIGN_TRUSTED), -ENXIO);
+	assert_int_equal(find("", FOREIGN_TRUSTED), -ENOENT);
+	/* nobody may read what is in a closed folder, whatever its mode */
+	make_file("sub/public", 0644);
+	assert_int_equal(symlink("sub/public", at("to-sub")), 0);
+	check_content(foreign__open_path(at("to-sub"), 0, NULL), "sub/public");
+	assert_int_equal(chmod(at("sub"), 0700), 0);
+	assert_int_equal(find(at("to-sub"), 0), -EACCES);
+	check_content(foreign__open_path(at("to-sub"), FOREIGN_TRUSTED, NULL), "sub/public");
+	assert_int_equal(lchown(at("to-sub"), 65534, 65534), 0);
+	assert_int_equal(find(at("to-sub"), FOREIGN_TRUSTED), -EACCES);
+	assert_int_equal(find(at("loop"), FOREIGN_TRUSTED), -ELOOP);
 }
 
 static void test_no_files(void **state)
@@ -181,10 +213,11 @@ static void test_magic(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_files),	      cmocka_unit_test(test_links),
-		cmocka_unit_test(test_no_files),      cmocka_unit_test(test_not_opened),
-		cmocka_unit_test(test_expected),      cmocka_unit_test(test_of_process),
-		cmocka_unit_test(test_name_is_taken), cmocka_unit_test(test_magic),
+		cmocka_unit_test(test_files),		cmocka_unit_test(test_links),
+		cmocka_unit_test(test_links_of_others), cmocka_unit_test(test_no_files),
+		cmocka_unit_test(test_not_opened),	cmocka_unit_test(test_expected),
+		cmocka_unit_test(test_of_process),	cmocka_unit_test(test_name_is_taken),
+		cmocka_unit_test(test_magic),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "detect/probe/func_exits.h"
 
+#if defined(__x86_64__)
 #define BYTES(...) { __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ })
 
 /* As GNU as encodes them. */
@@ -60,6 +61,7 @@ static const struct {
 	{ "shlx %rax,%rbx,%rcx", BYTES(0xc4, 0xe2, 0xf9, 0xf7, 0xcb) },
 	{ "vmovdqu64 64(%rdi),%zmm0", BYTES(0x62, 0xf1, 0xfe, 0x48, 0x6f, 0x47, 1) },
 	{ "vpternlogd $1,%zmm0,%zmm0,%zmm0", BYTES(0x62, 0xf3, 0x7d, 0x48, 0x25, 0xc0, 1) },
+	{ "rdpkru", BYTES(0x0f, 0x01, 0xee) },
 	{ "pop (%rax)", BYTES(0x8f, 0) },
 	{ "lock cmpxchg %ecx,(%rdx)", BYTES(0xf0, 0x0f, 0xb1, 0x0a) },
 	{ "call .+5", BYTES(0xe8, 0, 0, 0, 0) },
@@ -80,12 +82,13 @@ static void decodes_x86(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		struct insn insn;
 
-		if (insn__decode_x86(known[i].code, 15, &insn) || insn.len != known[i].len ||
+		if (insn__decode(EM_X86_64, known[i].code, 15, &insn) || insn.len != known[i].len ||
 		    insn.kind != known[i].kind || insn.target != known[i].target)
 			fail_msg("%s: %u bytes, kind %d, target %ld", known[i].text, insn.len,
 				 insn.kind, (long)insn.target);
 		/* not one byte less */
-		assert_int_equal(insn__decode_x86(known[i].code, known[i].len - 1, &insn), -EILSEQ);
+		assert_int_equal(insn__decode(EM_X86_64, known[i].code, known[i].len - 1, &insn),
+				 -EILSEQ);
 	}
 }
 
@@ -98,9 +101,9 @@ static void refuses_others(void **state)
 	struct insn insn;
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		assert_int_equal(insn__decode_x86(bad[i], 15, &insn), -EILSEQ);
+		assert_int_equal(insn__decode(EM_X86_64, bad[i], 15, &insn), -EILSEQ);
 	memset(prefixes, 0x66, sizeof(prefixes));
-	assert_int_equal(insn__decode_x86(prefixes, sizeof(prefixes), &insn), -EILSEQ);
+	assert_int_equal(insn__decode(EM_X86_64, prefixes, sizeof(prefixes), &insn), -EILSEQ);
 }
 
 static void exits_x86(void **state)
@@ -143,6 +146,8 @@ static void bounds(void **state)
 	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, &e), -EILSEQ);
 }
 
+#endif
+
 static void exits_arm64(void **state)
 {
 	/* paciasp; cbz x0, .+12; ret; b .+0x1000; retaa; b.eq .-4; br x1 */
@@ -164,8 +169,12 @@ static void exits_arm64(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(decodes_x86), cmocka_unit_test(refuses_others),
-		cmocka_unit_test(exits_x86),   cmocka_unit_test(bounds),
+#if defined(__x86_64__)
+		cmocka_unit_test(decodes_x86),
+		cmocka_unit_test(refuses_others),
+		cmocka_unit_test(exits_x86),
+		cmocka_unit_test(bounds),
+#endif
 		cmocka_unit_test(exits_arm64),
 	};
 

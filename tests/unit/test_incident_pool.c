@@ -529,19 +529,19 @@ static void no_more_stacks_than_there_is_room_for(void **state)
 static void test_trigger_while_it_is_let_go(void **state)
 {
 	struct world *w = *state;
-	struct dump_cpu *cpus[INCIDENT_SESSIONS_MAX];
+	struct dump_remains remains[INCIDENT_SESSIONS_MAX];
 	struct incident *inc = frozen(w, RULE_A);
 	struct generation *g;
 
 	written(w, inc);
-	assert_null(incident_pool__let_go(inc, cpus)); /* its manifest is yet to be written */
+	assert_null(incident_pool__let_go(inc, remains)); /* its manifest is yet to be written */
 	assert_int_equal(inc->state, INCIDENT_WRITTEN);
 	assert_ptr_equal(inc->gen, &w->gen);
 	inc->manifest_stale = false;
 	inc->results[0].cpus = (struct dump_cpu *)w;
-	g = incident_pool__let_go(inc, cpus);
+	g = incident_pool__let_go(inc, remains);
 	assert_ptr_equal(g, &w->gen);
-	assert_ptr_equal(cpus[0], w);
+	assert_ptr_equal(remains[0].cpus, w);
 	assert_null(inc->results[0].cpus);
 	fire(w, RULE_A);
 	assert_int_equal(w->tallies[RULE_A].merged, 0);
@@ -574,7 +574,7 @@ struct storm {
 static void *collector(void *arg)
 {
 	struct storm *s = arg;
-	struct dump_cpu *cpus[INCIDENT_SESSIONS_MAX];
+	struct dump_remains remains[INCIDENT_SESSIONS_MAX];
 	struct generation *g;
 
 	for (size_t i = 0; !__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE); i++) {
@@ -587,7 +587,7 @@ static void *collector(void *arg)
 		if (inc->state == INCIDENT_WRITTEN && inc->manifest_stale)
 			inc->manifest_stale = false;
 		else if (inc->state == INCIDENT_WRITTEN)
-			g = incident_pool__let_go(inc, cpus);
+			g = incident_pool__let_go(inc, remains);
 		pthread_mutex_unlock(&s->lock);
 		generation__unref(g);
 	}

@@ -206,9 +206,8 @@ static void test_escalation(void **state)
 		rules[i].escalate = i == 2 ? 0 : 400;
 	}
 	rules[1].cooldown.per = FRBPF_PER_PROCESS;
-	/* through the engine, where it could be settled without */
-	for (int with_engine = 0; with_engine < 2; with_engine++) {
-		for (size_t i = 0; i < ARRAY_SIZE(rules) && with_engine; i++)
+	for (int of_task = 0; of_task < 2; of_task++) {
+		for (size_t i = 0; i < ARRAY_SIZE(rules) && of_task; i++)
 			add_node(&rules[i], FRBPF_FIELD_CPU, FRBPF_OP_EQ, 3, 0);
 		b = bench_open(rules, ARRAY_SIZE(rules));
 		e.process[0] = 1;
@@ -218,7 +217,7 @@ static void test_escalation(void **state)
 			e.time = now_ns();
 			e.value = events[i].ms * MS;
 			if (fire(&b, &e) != n)
-				fail_msg("%s: %d ms", with_engine ? "engine" : "settled",
+				fail_msg("%s: %d ms", of_task ? "with a condition" : "without",
 					 (int)events[i].ms);
 			if (!n)
 				continue;

@@ -187,13 +187,19 @@ static void test_order(void **state)
 {
 	need_namespace();
 	check(NULL, NULL, BASE_DIR_DEFAULT);
-	write_file(PERF_ETC, "[daemon]\nbase = /etc/perf\n");
-	check(NULL, NULL, "/etc/perf");
 	write_file(in_dir(".perfconfig"), "[daemon]\nbase = /home/perf\n");
 	check(NULL, NULL, "/home/perf");
 	unsetenv("HOME");
-	check(NULL, NULL, "/etc/perf");
+	check(NULL, NULL, BASE_DIR_DEFAULT);
 	setenv("HOME", dir, 1);
+	write_file(PERF_ETC, "[daemon]\nbase = /etc/perf\n"); /* perf takes this one alone */
+	check(NULL, NULL, "/etc/perf");
+	setenv("PERF_CONFIG_NOSYSTEM", "1", 1);
+	check(NULL, NULL, "/home/perf");
+	setenv("PERF_CONFIG_NOGLOBAL", "1", 1);
+	check(NULL, NULL, BASE_DIR_DEFAULT);
+	unsetenv("PERF_CONFIG_NOSYSTEM");
+	unsetenv("PERF_CONFIG_NOGLOBAL");
 	write_file(LOCATION_RULES, "[daemon]\nbase = /etc/rules\n");
 	check(NULL, NULL, "/etc/rules");
 	leave_note("/noted\n");
@@ -202,6 +208,25 @@ static void test_order(void **state)
 	check(NULL, NULL, "/noted");
 	setenv("FRBPF_BASE", "/from/env", 1);
 	check(NULL, NULL, "/from/env");
+}
+
+/* What another user says does not count: `start` would run his sessions. */
+static void test_perfconfig_of_another_user(void **state)
+{
+	char path[PATH_MAX] = "none";
+
+	need_namespace();
+	write_file(in_dir(".perfconfig"), "[daemon]\nbase = /home/perf\n");
+	assert_true(location__perf_config(false, path));
+	assert_string_equal(path, in_dir(".perfconfig"));
+	assert_int_equal(chown(path, 65534, 65534), 0);
+	assert_false(location__perf_config(false, path));
+	assert_false(location__perf_config(true, path));
+	check(NULL, NULL, BASE_DIR_DEFAULT);
+	write_file(PERF_ETC, "[session-a]\nrun = -a\n");
+	assert_false(location__perf_config(false, path));
+	assert_true(location__perf_config(true, path));
+	assert_string_equal(path, PERF_ETC);
 }
 
 static void test_broken_files_are_passed_over(void **state)
@@ -387,6 +412,7 @@ int main(void)
 		location_test(test_config_that_cannot_be_read),
 		location_test(test_environment),
 		location_test(test_order),
+		location_test(test_perfconfig_of_another_user),
 		location_test(test_broken_files_are_passed_over),
 		location_test(test_note_of_anybody),
 		location_test(test_announce),

@@ -329,8 +329,16 @@ static void test_contradicted(void **state)
 
 	s->inc->triggers[s->inc->n_triggers++] = by_rule(s, TIME);
 	write_it(s);
+	assert_null(json_object_get(at(s, "triggers.0"), "cannot_tell")); /* it is no wait */
+	s->inc->triggers[0].t.source = FRBPF_SOURCE_RUNQLAT;
+	write_it(s);
 	assert_true(json_is_false(at(s, "contradicted")));
 	assert_null(json_object_get(at(s, "triggers.0"), "contradicted"));
+	assert_string_equal(json_string_value(at(s, "triggers.0.cannot_tell")),
+			    "no session recorded every switch");
+	s->inc->triggers[0].compared = COMPARED_AGREES;
+	write_it(s);
+	assert_null(json_object_get(at(s, "triggers.0"), "cannot_tell"));
 	s->inc->triggers[0].contradicted = TIME - 50;
 	write_it(s);
 	assert_true(json_is_true(at(s, "contradicted")));

@@ -97,18 +97,21 @@ static void test_format(void **state)
 	assert_true(n > 5);
 }
 
-/* `check` of @rules without its @n-th allocation, its messages to @messages. Returns how it ended. */
-static int check(char *rules, long n, int messages, long *ret_allocations)
+/* `check --json` of @rules without its @n-th allocation, its messages to @messages, the plan to @out. Returns how it
+ * ended. */
+static int check(char *rules, long n, int messages, int out, long *ret_allocations)
 {
 	long *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	char *argv[] = { "check", rules, NULL };
+	char *argv[] = { "check", "--json", rules, NULL };
 	int status = -1;
 	pid_t pid;
 
 	assert_true(shared != MAP_FAILED);
 	assert_int_equal(ftruncate(messages, 0), 0);
 	lseek(messages, 0, SEEK_SET);
+	assert_int_equal(ftruncate(out, 0), 0);
+	lseek(out, 0, SEEK_SET);
 	fflush(NULL);
 	pid = fork();
 	assert_true(pid >= 0);
@@ -117,10 +120,10 @@ static int check(char *rules, long n, int messages, long *ret_allocations)
 			signal(sig, SIG_DFL);
 		alarm(HANGS_MAX);
 		dup2(messages, STDERR_FILENO);
-		if (!freopen("/dev/null", "w", stdout))
-			_exit(99);
+		dup2(out, STDOUT_FILENO);
 		fail_nth(n);
-		status = cmd_check.run(2, argv);
+		status = cmd_check.run(3, argv);
+		fflush(stdout);
 		*shared = allocations;
 		_exit(status);
 	}
@@ -138,8 +141,10 @@ static void test_check(void **state)
 				   "[rule-b]\nwhen = signal:signal_generate\nif = sig == SIGSEGV\n"
 				   "[rule-c]\nwhen = kmem:mm_page_alloc\n"
 				   "if = order > 3 && gfp_flags & __GFP_ZERO\n";
-	char rules[] = "/tmp/frbpf-memory-XXXXXX", said[] = "/tmp/frbpf-memory-XXXXXX";
-	int rules_fd, said_fd, status;
+	char rules[] = "/tmp/frbpf-memory-XXXXXX", said[] = "/tmp/frbpf-memory-XXXXXX",
+	     out[] = "/tmp/frbpf-memory-XXXXXX";
+	int rules_fd, said_fd, out_fd, status;
+	off_t whole;
 	long total, n_allocations;
 
 	need_failures();
@@ -150,14 +155,20 @@ static void test_check(void **state)
 	}
 	rules_fd = mkstemp(rules);
 	said_fd = mkstemp(said);
-	assert_true(rules_fd >= 0 && said_fd >= 0);
+	out_fd = mkstemp(out);
+	assert_true(rules_fd >= 0 && said_fd >= 0 && out_fd >= 0);
 	unlink(said);
+	unlink(out);
 	assert_int_equal(write(rules_fd, text, strlen(text)), strlen(text));
-	status = check(rules, 0, said_fd, &total);
+	status = check(rules, 0, said_fd, out_fd, &total);
+	whole = lseek(out_fd, 0, SEEK_END);
 	for (long n = 1; !status && n <= total; n += STEP) {
-		int end = check(rules, n, said_fd, &n_allocations);
+		int end = check(rules, n, said_fd, out_fd, &n_allocations);
 
-		if (!WIFEXITED(end) || (WEXITSTATUS(end) && !lseek(said_fd, 0, SEEK_END))) {
+		off_t printed = lseek(out_fd, 0, SEEK_END);
+
+		if (!WIFEXITED(end) || (!WEXITSTATUS(end) && printed != whole) ||
+		    (WEXITSTATUS(end) && !printed && !lseek(said_fd, 0, SEEK_END))) {
 			print_error("allocation %ld of %ld: status %#x, %ld bytes said\n", n, total,
 				    end, (long)lseek(said_fd, 0, SEEK_END));
 			unlink(rules);
@@ -167,6 +178,7 @@ static void test_check(void **state)
 	unlink(rules);
 	close(rules_fd);
 	close(said_fd);
+	close(out_fd);
 	assert_int_equal(status, 0);
 	assert_true(total > STEP);
 }

@@ -23,11 +23,10 @@ struct planned {
 	int err;
 };
 
-static struct planned plan_text(const char *text)
+static struct planned plan_file(const char *text, char *path, int suffix)
 {
-	char path[] = "/tmp/frbpf-test-plan-XXXXXX";
 	struct planned p = { 0 };
-	int fd = mkstemp(path);
+	int fd = mkstemps(path, suffix);
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
@@ -35,6 +34,13 @@ static struct planned plan_text(const char *text)
 	p.err = plan__load_partly(path, &p.d, &p.rs, &p.plan);
 	unlink(path);
 	return p;
+}
+
+static struct planned plan_text(const char *text)
+{
+	char path[] = "/tmp/frbpf-test-plan-XXXXXX";
+
+	return plan_file(text, path, 0);
 }
 
 static void release(struct planned *p)
@@ -93,6 +99,52 @@ static void all_errors_in_one_run(void **state)
 	release(&p);
 }
 
+static void perfconfig_holds(void **state)
+{
+	static const char text[] =
+		"[new-of-perf]\nwhat = ever\n"
+		"[call-graph]\nrecord-mode = dwarf,4096\n"
+		"[session-a]\nrun = -e cpu-clock -g --overwrite\n"
+		"[session-b]\nrun = -e cpu-clock -g --call-graph fp --overwrite\n";
+	char path[] = "/tmp/frbpf-test-plan-XXXXXX.perfconfig";
+	struct planned p = plan_file(text, path, strlen(".perfconfig"));
+
+	assert_int_equal(p.err, 0);
+	assert_int_equal(p.plan->sessions[0].events->v[0].attr.sample_stack_user, 4096);
+	assert_int_equal(p.plan->sessions[1].events->v[0].attr.sample_stack_user, 0);
+	release(&p);
+	p = plan_text(text);
+	assert_int_equal(p.err, -EINVAL); /* in a file of ours it is a mistake */
+	check_said(&p, "unknown section 'new-of-perf'", DIAG_ERROR, 1, 2);
+	release(&p);
+}
+
+static void throttled_frequency(void **state)
+{
+	struct planned p = plan_text("[session-a]\n"
+				     "run = -e cs -e faults --overwrite\n"
+				     "[session-b]\n"
+				     "run = -e cs -c 1 --overwrite\n");
+
+	assert_int_equal(p.err, 0);
+	check_said(&p, "'cs' at a frequency nearly stops", DIAG_WARNING, 2, 7);
+	assert_null(find(&p, "'faults' at a frequency"));
+	release(&p);
+}
+
+static void stack_larger_than_ring(void **state)
+{
+	struct planned p = plan_text("[session-a]\n"
+				     "run = -e cpu-clock --call-graph dwarf -m 64K --overwrite\n"
+				     "[session-b]\n"
+				     "run = -e cpu-clock --call-graph dwarf -m 128K --overwrite\n");
+
+	assert_int_equal(p.err, 0);
+	check_said(&p, "use -m 128K at least", DIAG_WARNING, 2, 7);
+	assert_int_equal(p.d.n, 1);
+	release(&p);
+}
+
 static void warnings(void **state)
 {
 	struct planned p = plan_text("[daemon]\nmax-memory = 1G\n"
@@ -117,8 +169,35 @@ static void warnings(void **state)
 	check_said(&p, "use a shorter post", DIAG_WARNING, 11, 8);
 	check_said(&p, "shorter than this rule's post", DIAG_WARNING, 12, 12);
 	check_said(&p, "pre and post together", DIAG_WARNING, 16, 7);
-	assert_int_equal(p.d.n, 5);
+	check_said(&p, "`frbpf why` cannot tell", DIAG_WARNING, 8, 8);
+	assert_int_equal(p.d.n, 6);
 	release(&p);
+}
+
+/* Only where a rule has a duration, a subject and a dump; and where all events were looked at. */
+static void nothing_to_explain(void **state)
+{
+	static const char *const rules[] = {
+		"[rule-r]\nwhen = signal:signal_generate\n",
+		"[rule-r]\nwhen = syscall:openat fails\n",
+		"[rule-r]\nwhen = hardirq > 1ms\n",
+		"[rule-r]\nwhen = runqlat > 20ms\ndump = none\n",
+		"[session-b]\nrun = -e sched:* -a --overwrite\n[rule-r]\nwhen = runqlat > 20ms\n",
+	};
+	char text[512];
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		struct planned p;
+
+		snprintf(text, sizeof(text),
+			 "[daemon]\nmax-memory = 1G\n[session-a]\nrun = -e cpu-clock -m 64K -a "
+			 "--overwrite\n%s",
+			 rules[i]);
+		p = plan_text(text);
+		assert_int_equal(p.err, 0);
+		assert_null(find(&p, "frbpf why"));
+		release(&p);
+	}
 }
 
 /* With `ring`, -m is what the rings begin with. */
@@ -161,7 +240,8 @@ static void too_short(void **state)
 	check_said(&p, "should reach back more than 2s", DIAG_WARNING, 12, 8);
 	check_said(&p, "should reach back 3s", DIAG_WARNING, 17, 7);
 	check_said(&p, "the rings of session 'b'", DIAG_WARNING, 19, 8);
-	assert_int_equal(p.d.n, 4);
+	check_said(&p, "`frbpf why` cannot tell", DIAG_WARNING, 9, 8);
+	assert_int_equal(p.d.n, 5);
 	release(&p);
 }
 
@@ -193,6 +273,7 @@ static void shipped_files(void **state)
 		p.err = plan__load_partly(files.gl_pathv[f], &p.d, &p.rs, &p.plan);
 		assert_int_equal(p.err, 0);
 		assert_null(find(&p, "will be short"));
+		assert_null(find(&p, "frbpf why"));
 		for (size_t i = 0; i < p.rs->n_rules; i++) {
 			const struct rule_conf *r = &p.rs->rules[i];
 
@@ -211,10 +292,12 @@ static void shipped_files(void **state)
 /* What says what it does gets no warning: every match, every session by default. */
 static void no_warnings(void **state)
 {
-	struct planned p = plan_text("[daemon]\nmax-memory = 1G\n"
-				     "[session-a]\nrun = -e cpu-clock -F 99 -m 64K -a --overwrite\n"
-				     "[rule-r]\nwhen = runqlat > 20ms\npre = 20ms\ncooldown = 0\n"
-				     "[rule-s]\nwhen = runqlat > 20ms\ncooldown = 1s\npost = 1s\n");
+	struct planned p =
+		plan_text("[daemon]\nmax-memory = 1G\n"
+			  "[session-a]\nrun = -e cpu-clock -F 99 -m 64K -a --overwrite\n"
+			  "[session-b]\nrun = -e sched:sched_switch -m 64K -a --overwrite\n"
+			  "[rule-r]\nwhen = runqlat > 20ms\npre = 20ms\ncooldown = 0\n"
+			  "[rule-s]\nwhen = runqlat > 20ms\ncooldown = 1s\npost = 1s\n");
 
 	assert_int_equal(p.err, 0);
 	assert_int_equal(p.d.n, 0);
@@ -231,6 +314,7 @@ static void memory(void **state)
 			       "[session-b]\nrun = -e cpu-clock -m 2M -a --overwrite\n";
 	char text[512], sum[64];
 	struct planned p;
+	uint64_t sideband;
 	size_t n_cpus;
 
 	snprintf(text, sizeof(text), "%s[daemon]\nmax-memory = 64G\n", sessions);
@@ -238,17 +322,21 @@ static void memory(void **state)
 	assert_int_equal(p.err, 0);
 	assert_int_equal(p.d.n, 0);
 	n_cpus = p.plan->n_cpus;
-	assert_int_equal(p.plan->memory, (uint64_t)n_cpus * 6 << 20);
+	sideband = p.plan->sideband_memory;
+	assert_true(sideband >= (uint64_t)n_cpus << 21);
+	assert_int_equal(p.plan->memory, sideband + ((uint64_t)n_cpus * 6 << 20));
 	release(&p);
 
-	snprintf(text, sizeof(text), "%s[daemon]\nmax-memory = %zuM\n", sessions, n_cpus * 7);
+	snprintf(text, sizeof(text), "%s[daemon]\nmax-memory = %zuK\n", sessions,
+		 (n_cpus * 7 << 10) + (sideband >> 10));
 	p = plan_text(text);
 	assert_int_equal(p.err, 0);
 	check_said(&p, "more than half of max-memory", DIAG_WARNING, 6, 14);
 	release(&p);
 
 	/* the refusal has the sum and its parts */
-	snprintf(text, sizeof(text), "%s[daemon]\nmax-memory = %zuM\n", sessions, n_cpus * 6 - 1);
+	snprintf(text, sizeof(text), "%s[daemon]\nmax-memory = %zuK\n", sessions,
+		 (n_cpus * 6 << 10) + (sideband >> 10) - 1);
 	p = plan_text(text);
 	assert_int_equal(p.err, -EINVAL);
 	snprintf(sum, sizeof(sum), "need %zuM of memory on %zu CPUs", n_cpus * 6, n_cpus);
@@ -286,6 +374,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_errors_in_one_run),
 		cmocka_unit_test(warnings),
+		cmocka_unit_test(nothing_to_explain),
+		cmocka_unit_test(perfconfig_holds),
+		cmocka_unit_test(throttled_frequency),
+		cmocka_unit_test(stack_larger_than_ring),
 		cmocka_unit_test(no_warnings),
 		cmocka_unit_test(ring_and_size),
 		cmocka_unit_test(too_short),

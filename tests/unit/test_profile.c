@@ -14,9 +14,9 @@
 
 #include "perfdata/marker.h"
 #include "perfdata/record.h"
-#include "profile/compare.h"
-#include "profile/profile.h"
-#include "profile/recordings.h"
+#include "analyse/profile_diff.h"
+#include "analyse/profile.h"
+#include "analyse/recordings.h"
 
 #define MS 1000000ULL
 

@@ -81,6 +81,21 @@ static void forgets_the_oldest(void **state)
 	assert_int_equal(psi_meter__stall(&m, 2 * SEC, 1) / MS, 200);
 }
 
+/* The growth since a reading that is old enough: more than what was in the window, never less. */
+static void at_most(void **state)
+{
+	struct psi_meter m = { 0 };
+
+	assert_int_equal(psi_meter__stall_at_most(&m, SEC), UINT64_MAX);
+	psi_meter__add(&m, 10 * SEC, 1000);
+	psi_meter__add(&m, 11 * SEC, 3000);
+	assert_int_equal(psi_meter__stall_at_most(&m, 2 * SEC), UINT64_MAX);
+	psi_meter__add(&m, 12 * SEC, 7000);
+	assert_int_equal(psi_meter__stall_at_most(&m, 2 * SEC), 6 * MS);
+	assert_int_equal(psi_meter__stall_at_most(&m, 1500 * MS), 6 * MS);
+	assert_int_equal(psi_meter__stall_at_most(&m, SEC), 4 * MS);
+}
+
 static void targets(void **state)
 {
 	static const struct psi_target cases[] = {
@@ -111,6 +126,7 @@ int main(void)
 		cmocka_unit_test(totals),
 		cmocka_unit_test(stalls),
 		cmocka_unit_test(forgets_the_oldest),
+		cmocka_unit_test(at_most),
 		cmocka_unit_test(targets),
 	};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How often a rule fires: cooldown, count and caps, and what is held back.
+ * How often a rule fires: cooldown, count and caps, and what is suppressed.
  * with: others
  */
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include "common/clock.h"
 #include "syscall_fixture.h"
 
-static uint64_t held_back(const struct frbpf_rule_state *st)
+static uint64_t suppressed(const struct frbpf_rule_state *st)
 {
 	uint64_t sum = 0;
 
@@ -43,7 +43,7 @@ static void test_cooldown_fires_once(void **state)
 	assert_in_range(st.matched, 1000 - missing(d), 1000);
 	assert_int_equal(st.fired, 1);
 	assert_int_equal(st.suppressed[FRBPF_CAUSE_COOLDOWN], st.matched - 1);
-	assert_int_equal(st.matched, st.fired + held_back(&st));
+	assert_int_equal(st.matched, st.fired + suppressed(&st));
 	assert_true(st.last_value > 0 && st.max_value >= st.last_value);
 	detectors__free(d);
 }
@@ -199,7 +199,7 @@ static void test_quiet_rule(void **state)
 	detectors__free(d);
 }
 
-static void test_held_back(void **state)
+static void test_suppressed(void **state)
 {
 	struct rule_conf rules[] = { syscall_rule(540, RARE_CALL, 0),
 				     syscall_rule(541, RARE_CALL, 0) };
@@ -318,7 +318,7 @@ static void test_full_ring_is_counted(void **state)
 	st = state_of(d, slot);
 	assert_int_equal(st.matched, 3000);
 	assert_true(st.suppressed[FRBPF_CAUSE_FULL] > 0);
-	assert_int_equal(st.matched, st.fired + held_back(&st));
+	assert_int_equal(st.matched, st.fired + suppressed(&st));
 	s = collect(d, 2000);
 	assert_int_equal(s.n, st.fired);
 	detectors__free(d);
@@ -352,7 +352,7 @@ int main(void)
 		cmocka_unit_test(test_cooldown_per),
 		cmocka_unit_test(test_count),
 		cmocka_unit_test(test_quiet_rule),
-		cmocka_unit_test(test_held_back),
+		cmocka_unit_test(test_suppressed),
 #ifdef SYS_alarm
 		cmocka_unit_test(test_no_room_for_keys),
 		cmocka_unit_test(test_keys_are_tidied),

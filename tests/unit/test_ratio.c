@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "run/baseline/ratio.h"
+#include "bench/ratio.h"
 
 /* Critical values of U as the tables have them (U is significant up to k - 1): Mann and Whitney 1947,
  * one-sided 0.025, 0.005 and 0.001. */

@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/cleanup.h"
 #include "dump/base/base_clock.h"
+#include "dump/base/disk_room.h"
 #include "dump/base/removal_log.h"
 #include "dump/base/retention.h"
 #include "rules/units.h"
@@ -369,12 +371,39 @@ static void test_min_free(void **state)
 {
 	struct place *p = *state;
 	struct err err = { "" };
+	struct disk_room room;
 
-	assert_int_equal(retention__check_free(p->b.fd, 0, UINT64_MAX, &err), 0);
-	assert_int_equal(retention__check_free(p->b.fd, 1, 1, &err), 0);
-	assert_int_equal(retention__check_free(p->b.fd, 1, UINT64_MAX, &err), -ENOSPC);
+	disk_room__init(&room);
+	assert_int_equal(disk_room__promise(&room, p->b.fd, 1, UINT64_MAX, &err), -ENOSPC);
 	assert_non_null(strstr(err.msg, "min-free"));
-	assert_int_equal(retention__check_free(p->b.fd, UINT64_MAX, 0, &err), -ENOSPC);
+	assert_int_equal(disk_room__promise(&room, p->b.fd, UINT64_MAX, 0, &err), -ENOSPC);
+	assert_int_equal(disk_room__promise(&room, p->b.fd, 1, 1, &err), 0);
+	disk_room__settle(&room, 1, 1);
+	assert_int_equal(disk_room__promise(&room, p->b.fd, 0, UINT64_MAX, &err), 0);
+}
+
+/* The files of an incident are written at the same time: what one will take is no longer free. */
+static void test_min_free_of_an_incident(void **state)
+{
+	struct place *p = *state;
+	struct err err = { "" };
+	struct disk_room room;
+	struct statvfs fs;
+	uint64_t part;
+
+	assert_int_equal(fstatvfs(p->b.fd, &fs), 0);
+	part = (uint64_t)fs.f_bavail * fs.f_frsize / 8; /* others may write meanwhile */
+	disk_room__init(&room);
+	assert_int_equal(disk_room__promise(&room, p->b.fd, 4 * part, 3 * part, &err), 0);
+	assert_int_equal(disk_room__promise(&room, p->b.fd, 4 * part, 3 * part, &err), -ENOSPC);
+	assert_non_null(strstr(err.msg, "of other files under way"));
+	/* the first has taken less than was thought, and a small one has room beside it */
+	assert_int_equal(disk_room__promise(&room, p->b.fd, 2 * part, part, &err), 0);
+	disk_room__settle(&room, 3 * part, part);
+	assert_int_equal(disk_room__promise(&room, p->b.fd, 4 * part, part, &err), 0);
+	disk_room__settle(&room, part, 0);
+	disk_room__settle(&room, part, 0);
+	assert_int_equal(disk_room__promise(&room, p->b.fd, 4 * part, 3 * part, &err), 0);
 }
 
 int main(void)
@@ -394,6 +423,7 @@ int main(void)
 		place_test(test_log_of_removals_is_bounded),
 		place_test(test_removal_that_was_cut_off),
 		place_test(test_min_free),
+		place_test(test_min_free_of_an_incident),
 	};
 
 	return cmocka_run_group_tests_name("retention", tests, NULL, NULL);

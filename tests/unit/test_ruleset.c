@@ -165,6 +165,47 @@ static void check_refused(const char *text, size_t n_errors, const char *message
 	diags__free(&d);
 }
 
+/* What perf daemon takes: sessions may come later. Rules without a session are a mistake. */
+static void no_session_is_no_error_of_daemon_alone(void **state)
+{
+	struct ruleset *rs = NULL;
+	struct diags d = { 0 };
+
+	assert_int_equal(parse("[daemon]\nbase = /b\n", &d, &rs), 0);
+	assert_int_equal(rs->n_sessions, 0);
+	assert_int_equal(d.n, 1);
+	ruleset__free(rs);
+	diags__free(&d);
+}
+
+/* Rules and what files call their sessions go on with the others. */
+static void a_session_is_dropped(void **state)
+{
+	struct ruleset *rs = NULL;
+	struct diags d = { 0 };
+
+	assert_int_equal(parse("[session-a]\nrun = -a\n[session-b]\nrun = -e b\n"
+			       "[session-c]\nrun = -e c\n"
+			       "[rule-all]\nwhen = runqlat > 1s\n"
+			       "[rule-b]\nwhen = runqlat > 1s\ndump = b\n"
+			       "[rule-c]\nwhen = runqlat > 1s\ndump = c\n",
+			       &d, &rs),
+			 0);
+	ruleset__drop_session(rs, 1);
+	assert_int_equal(rs->n_sessions, 2);
+	assert_string_equal(rs->sessions[1].name, "c");
+	assert_int_equal(rs->n_own, 2);
+	assert_int_equal(rs->own[1].session, 1);
+	assert_int_equal(rs->rules[0].n_sessions, 2);
+	assert_int_equal(rs->rules[0].sessions[1], 1);
+	assert_int_equal(rs->rules[1].n_sessions, 0);
+	assert_true(rs->rules[1].quiet);
+	assert_int_equal(rs->rules[2].sessions[0], 1);
+	assert_false(rs->rules[2].quiet);
+	ruleset__free(rs);
+	diags__free(&d);
+}
+
 static void one_mistake_one_message(void **state)
 {
 	check_refused("", 1, "no session");
@@ -238,6 +279,8 @@ int main(void)
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(rules_and_sessions),
 		cmocka_unit_test(identity),
+		cmocka_unit_test(no_session_is_no_error_of_daemon_alone),
+		cmocka_unit_test(a_session_is_dropped),
 		cmocka_unit_test(one_mistake_one_message),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(a_long_base_does_not_fit_a_socket),

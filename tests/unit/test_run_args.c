@@ -31,9 +31,10 @@ static int silence(void)
 	return saved;
 }
 
-static bool parse(const char *const *words, struct run_opts *ret, int *ret_status)
+static bool parse_as(const char *name, const char *const *words, struct bench_opts *ret,
+		     int *ret_status)
 {
-	char *argv[WORDS_MAX + 2] = { "run" };
+	char *argv[WORDS_MAX + 2] = { (char *)name };
 	int argc = 1, saved = silence();
 	bool good;
 
@@ -42,13 +43,25 @@ static bool parse(const char *const *words, struct run_opts *ret, int *ret_statu
 		argc++;
 	}
 	optind = 0; /* getopt() begins anew */
-	good = run_args__parse(&command, argc, argv, ret, ret_status);
+	if (strcmp(name, "run") == 0)
+		good = run_args__parse(&command, argc, argv, &ret->run, ret_status);
+	else
+		good = bench_args__parse(&command, argc, argv, ret, ret_status);
 	/* argv is gone in a moment: the tests look at its first word only */
-	if (ret->command)
-		ret->command = (char *const *)ret->command[0];
+	if (ret->run.command)
+		ret->run.command = (char *const *)ret->run.command[0];
 	fflush(stderr);
 	dup2(saved, STDERR_FILENO);
 	close(saved);
+	return good;
+}
+
+static bool parse(const char *const *words, struct run_opts *ret, int *ret_status)
+{
+	struct bench_opts opts;
+	bool good = parse_as("run", words, &opts, ret_status);
+
+	*ret = opts.run;
 	return good;
 }
 
@@ -82,26 +95,46 @@ static void test_all_options(void **state)
 	run_args__free(&o);
 }
 
-static void test_repeated(void **state)
+static void test_bench(void **state)
 {
-	struct run_opts o;
+	struct bench_opts o;
 	int status;
 
-	assert_true(
-		parse(ARGS("--repeat", "20", "--baseline", "a", "--save-baseline", "b", "--force",
-			   "--strict", "--tolerance", "7.5%", "--others-limit", "100%", "cmd"),
-		      &o, &status));
+	assert_true(parse_as("bench",
+			     ARGS("--repeat", "20", "--baseline", "a", "--save-baseline", "b",
+				  "--force", "--strict", "--tolerance", "7.5%", "--others-limit",
+				  "100%", "--when", "a > 1s", "cmd"),
+			     &o, &status));
 	assert_int_equal(o.repeat, 20);
 	assert_string_equal(o.baseline, "a");
 	assert_string_equal(o.save_baseline, "b");
 	assert_true(o.force && o.strict);
 	assert_true(o.tolerance > 0.0749 && o.tolerance < 0.0751);
 	assert_true(o.others_limit > 0.999 && o.others_limit < 1.001);
-	run_args__free(&o);
-	assert_true(parse(ARGS("cmd"), &o, &status));
+	assert_int_equal(o.run.n_whens, 1);
+	bench_args__free(&o);
+	assert_true(parse_as("bench", ARGS("--against", "./old 'a b'", "cmd"), &o, &status));
 	assert_int_equal(o.repeat, 0);
+	assert_string_equal(o.against[1], "a b");
+	assert_null(o.against[2]);
 	assert_true(o.tolerance > 0.0499 && o.tolerance < 0.0501);
 	assert_true(o.others_limit > 0.0999 && o.others_limit < 0.1001);
+	bench_args__free(&o);
+}
+
+static void test_thresholds(void **state)
+{
+	struct run_opts o;
+	int status;
+
+	assert_true(parse(ARGS("--threshold", "a=5ms", "--threshold=b=1ns", "--quiet",
+			       "--last-window=no", "cmd"),
+			  &o, &status));
+	assert_int_equal(o.n_thresholds, 2);
+	assert_string_equal(o.thresholds[0].rule, "a");
+	assert_int_equal(o.thresholds[0].ns, 5000000);
+	assert_int_equal(o.thresholds[1].ns, 1);
+	assert_true(o.quiet && o.no_last_window && !o.last_window);
 	run_args__free(&o);
 }
 
@@ -130,6 +163,22 @@ static void test_defaults(void **state)
 	run_args__free(&o);
 }
 
+static void check_bad(const char *name, const char *const (*lines)[6], size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct bench_opts o;
+		int status = -1;
+
+		if (parse_as(name, lines[i], &o, &status))
+			fail_msg("%s: line %zu is taken", name, i);
+		assert_int_equal(status, 125);
+		if (strcmp(name, "run") == 0)
+			run_args__free(&o.run);
+		else
+			bench_args__free(&o);
+	}
+}
+
 static void test_bad(void **state)
 {
 	static const char *const lines[][6] = {
@@ -150,11 +199,30 @@ static void test_bad(void **state)
 		{ "-a", "--user" },
 		{ "-a", "--optional" },
 		{ "--nonsense", "cmd" },
+		{ "--repeat", "5", "cmd" },
+		{ "--against", "a", "cmd" },
+		{ "--tolerance", "5%", "cmd" },
+		{ "--threshold", "5ms", "cmd" },
+		{ "--threshold", "a=5", "cmd" },
+		{ "--last-window=yes", "cmd" },
+		{ "-o" },
+	};
+
+	check_bad("run", lines, ARRAY_SIZE(lines));
+}
+
+static void test_bad_bench(void **state)
+{
+	static const char *const lines[][6] = {
 		{ "--repeat", "0", "cmd" },
 		{ "--repeat", "1001", "cmd" },
 		{ "--repeat", "5" },
 		{ "-a", "--repeat", "5", "cmd" },
 		{ "--repeat", "5", "--dumps", "1", "cmd" },
+		{ "--repeat", "5", "--threshold", "a=5ms", "cmd" },
+		{ "cmd" },
+		{ "--against", "a", "--against", "b", "cmd" },
+		{ "--against", "'a", "cmd" },
 		{ "--repeat", "4", "--baseline", "f", "cmd" },
 		{ "--force", "cmd" },
 		{ "--force", "--baseline", "f", "cmd" },
@@ -166,27 +234,17 @@ static void test_bad(void **state)
 		{ "--baseline", "f", "--tolerance", "1001%", "cmd" },
 		{ "--baseline", "f", "--others-limit", "101%", "cmd" },
 		{ "--baseline", "f", "--others-limit", "%", "cmd" },
-		{ "-o" },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
-		struct run_opts o;
-		int status = -1;
-
-		if (parse(lines[i], &o, &status))
-			fail_msg("line %zu is taken", i);
-		assert_int_equal(status, 125);
-		run_args__free(&o);
-	}
+	check_bad("bench", lines, ARRAY_SIZE(lines));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_options),
-		cmocka_unit_test(test_repeated),
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_all_options), cmocka_unit_test(test_bench),
+		cmocka_unit_test(test_thresholds),  cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_bad),	    cmocka_unit_test(test_bad_bench),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,32 @@ static void test_exit_status(void **state)
 	}
 }
 
+/* Triggers that the recording contradicts fail no run; one that it does not, does. */
+static void test_contradicted(void **state)
+{
+	struct run_opts opts = { .exit_code = 2 };
+	struct run_rule rule = { .state.fired = 2 };
+	struct run_trigger t[2] = { { .value = 9, .contradicted = true },
+				    { .value = 5, .merged = true } };
+	struct run_incident inc = { .triggers = t, .n_triggers = 2 };
+	struct outcome o = { .opts = &opts,
+			     .recorded = true,
+			     .rules = &rule,
+			     .n_rules = 1,
+			     .incidents = &inc,
+			     .n_incidents = 1 };
+	const struct run_incident *of;
+
+	outcome__count_contradicted(&o);
+	assert_int_equal(rule.contradicted, 1);
+	assert_int_equal(outcome__exit_status(&o), 2);
+	assert_ptr_equal(outcome__worst(&o, 0, &of), &t[1]);
+	t[1].contradicted = true;
+	outcome__count_contradicted(&o);
+	assert_int_equal(outcome__exit_status(&o), 0);
+	assert_null(outcome__worst(&o, 0, &of));
+}
+
 /* ---- distributions ---- */
 
 static void add(struct frbpf_rule_state *st, uint64_t value, uint64_t n)
@@ -454,19 +480,13 @@ static void test_not_recorded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exit_status),
-		cmocka_unit_test(test_percentiles),
-		cmocka_unit_test(test_percentiles_in_order),
-		cmocka_unit_test(test_xml),
-		cmocka_unit_test(test_markdown),
-		cmocka_unit_test(test_github),
-		cmocka_unit_test(test_shell),
-		cmocka_unit_test(test_worst),
-		cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_junit),
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_annotations),
+		cmocka_unit_test(test_exit_status),  cmocka_unit_test(test_contradicted),
+		cmocka_unit_test(test_percentiles),  cmocka_unit_test(test_percentiles_in_order),
+		cmocka_unit_test(test_xml),	     cmocka_unit_test(test_markdown),
+		cmocka_unit_test(test_github),	     cmocka_unit_test(test_shell),
+		cmocka_unit_test(test_worst),	     cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_json),	     cmocka_unit_test(test_junit),
+		cmocka_unit_test(test_table),	     cmocka_unit_test(test_annotations),
 		cmocka_unit_test(test_not_recorded),
 	};
 

@@ -412,8 +412,9 @@ static void test_mended(void **state)
 		.ino = 5,
 	};
 	static const char stale[RECORD_TRAILER_SIZE] = "what was there before";
-	struct perf_event_mmap_page *page = calloc(2, 4096);
-	struct sideband_ring ring = { .base = page, .size = 4096, .mapped = 8192, .fd = -1 };
+	const size_t size = sysconf(_SC_PAGESIZE);
+	struct perf_event_mmap_page *page = calloc(2, size);
+	struct sideband_ring ring = { .ring = { page, size }, .fd = -1 };
 	struct perf_event_header *h;
 	struct seen seen = { 0 };
 	struct buf b = { 0 };
@@ -433,7 +434,7 @@ static void test_mended(void **state)
 	h = (void *)(b.data + off);
 	h->size += sizeof(stale);
 	assert_int_equal(record__add_comm(&b, 0, 1, 1, "x", &t), 0);
-	memcpy((char *)page + 4096, b.data, b.len);
+	memcpy((char *)page + size, b.data, b.len);
 	page->data_head = b.len;
 	assert_int_equal(sideband_ring__drain(&ring, see, &seen), 0);
 	assert_int_equal(seen.n, 4);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "perfdata/record.h"
-#include "sideband/task_model.h"
+#include "symbols/task_model.h"
 
 #define EXITED_KEEP 2000000000ULL
 #define PAGE	    4096ULL

@@ -15,7 +15,6 @@
 #include "common/cleanup.h"
 #include "detect/tracepoint/event_filter.h"
 #include "detect/tracepoint/fields_bind.h"
-#include "detect/tracepoint/seen_hits.h"
 
 static const char format_text[] =
 	"name: test\nID: 4711\nformat:\n"
@@ -194,52 +193,12 @@ static void test_filter(void **state)
 	}
 }
 
-static struct event_sample hit_at(uint64_t time, uint32_t cpu, uint32_t tid, const char *raw)
-{
-	return (struct event_sample){
-		.time = time, .cpu = cpu, .tid = tid, .raw = raw, .size = strlen(raw)
-	};
-}
-
-/* What two events saw of one hit is known by what follows it at once. */
-static void test_seen_hits(void **state)
-{
-	const struct event_sample old[] = {
-		hit_at(100, 0, 7, "a"), hit_at(200, 0, 7, "a"), hit_at(210, 1, 7, "a"),
-		hit_at(300, 0, 8, "a"), hit_at(310, 0, 8, "b"),
-	};
-	struct seen_hits *h = seen_hits__new();
-	struct event_sample s;
-
-	assert_non_null(h);
-	for (size_t i = 0; i < ARRAY_SIZE(old); i++)
-		seen_hits__add(h, &old[i]);
-	assert_false(seen_hits__overflowed(h));
-	s = hit_at(101, 0, 7, "a"); /* the first was of the older event alone */
-	assert_true(seen_hits__take(h, &s));
-	s = hit_at(199, 0, 7, "a"); /* that one is taken */
-	assert_false(seen_hits__take(h, &s));
-	s = hit_at(209, 1, 7, "a");
-	assert_true(seen_hits__take(h, &s));
-	s = hit_at(299, 0, 8, "b");
-	assert_true(seen_hits__take(h, &s));
-	s = hit_at(300, 0, 8, "a");
-	assert_true(seen_hits__take(h, &s));
-	s = hit_at(301, 0, 8, "a"); /* of the younger one alone */
-	assert_false(seen_hits__take(h, &s));
-	for (int i = 0; i < 4096; i++)
-		seen_hits__add(h, &old[0]);
-	assert_true(seen_hits__overflowed(h));
-	seen_hits__free(h);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_format),
 		cmocka_unit_test(test_names_of_the_kernel),
 		cmocka_unit_test(test_filter),
-		cmocka_unit_test(test_seen_hits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

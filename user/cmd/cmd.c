@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "common/cleanup.h"
 #include "common/json_text.h"
 #include "common/log.h"
 #include "common/printable.h"
@@ -16,7 +17,8 @@
 
 static void print_help(const struct command *cmd)
 {
-	printf("Usage: frbpf %s %s\n\n%s.\n", cmd->name, cmd->usage, cmd->summary);
+	printf("Usage: frbpf %s%s%s\n\n%s.\n", cmd->name, cmd->usage[0] ? " " : "", cmd->usage,
+	       cmd->summary);
 	if (cmd->help[0])
 		printf("\n%s", cmd->help);
 	if (!cmd->no_base)
@@ -27,8 +29,8 @@ static void print_help(const struct command *cmd)
 
 int cmd_usage_error(const struct command *cmd, const char *what)
 {
-	fprintf(stderr, "frbpf %s: %s\nUsage: frbpf %s %s   (frbpf %s --help says more)\n",
-		cmd->name, what, cmd->name, cmd->usage, cmd->name);
+	fprintf(stderr, "frbpf: error: %s: %s\nUsage: frbpf %s%s%s   (frbpf %s --help says more)\n",
+		cmd->name, what, cmd->name, cmd->usage[0] ? " " : "", cmd->usage, cmd->name);
 	return EXIT_FAILED;
 }
 
@@ -94,6 +96,12 @@ enum cmd_parse cmd_next_option(const struct command *cmd, int argc, char **argv,
 	}
 }
 
+int cmd_no_session(const char *name)
+{
+	log_error("no session '%s' here: `frbpf status` lists them", name);
+	return EXIT_FAILED;
+}
+
 int cmd_find_base(const struct location_hint *hint, char base[static PATH_MAX])
 {
 	struct err err = { 0 };
@@ -129,6 +137,40 @@ int cmd_duration(const struct command *cmd, const char *name, const char *text, 
 	return 0;
 }
 
+static bool is_leading(const char *word)
+{
+	static const char *const starts[] = { "--base=", "--config=", "--field-separator", "-x" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
+		if (!strncmp(word, starts[i], strlen(starts[i])))
+			return true;
+	}
+	return !strcmp(word, "-v") || !strcmp(word, "--verbose");
+}
+
+int cmd_leading_options(int argc, char **argv)
+{
+	int i = 1;
+
+	while (i < argc) {
+		if (!strcmp(argv[i], "--base") || !strcmp(argv[i], "--config"))
+			i += 2;
+		else if (is_leading(argv[i]))
+			i++;
+		else
+			break;
+	}
+	return i < argc ? i : argc;
+}
+
+void cmd_move_first(char **argv, int at)
+{
+	char *name = argv[at];
+
+	memmove(argv + 2, argv + 1, (at - 1) * sizeof(*argv));
+	argv[1] = name;
+}
+
 int cmd_add_rules(const char *arg, char list[static RULES_FILES_LIST_MAX])
 {
 	size_t len = strlen(list);
@@ -157,7 +199,8 @@ int cmd_add_rules(const char *arg, char list[static RULES_FILES_LIST_MAX])
 struct single_option {
 	const struct option *long_opts;
 	int max_operands;
-	const char *too_many; /* there are more */
+	const char *too_many;	/* there are more */
+	const char *short_opts; /* NULL: none but -h */
 	bool given;
 	const char *value; /* NULL: not given, or it takes none */
 };
@@ -169,8 +212,10 @@ static enum cmd_parse parse_single(const struct command *cmd, int argc, char **a
 	struct location_hint hint = { 0 };
 	enum cmd_parse p;
 
-	while ((p = cmd_next_option(cmd, argc, argv, ":h", o->long_opts, &hint, ret_status)) ==
-	       CMD_OPTION) {
+	while ((p = cmd_next_option(cmd, argc, argv, o->short_opts ?: ":h", o->long_opts, &hint,
+				    ret_status)) == CMD_OPTION) {
+		if (*ret_status == 'v' || *ret_status == 'x')
+			continue;
 		o->given = true;
 		o->value = optarg;
 	}
@@ -188,9 +233,10 @@ enum cmd_parse cmd_parse_session(const struct command *cmd, int argc, char **arg
 				 int *ret_status)
 {
 	static const struct option long_opts[] = { { "session", required_argument, NULL, 's' },
+						   CMD_PERF_OPTIONS,
 						   CMD_COMMON_OPTIONS,
 						   { 0 } };
-	struct single_option o = { long_opts, 0, "takes no operands" };
+	struct single_option o = { long_opts, 0, "takes no operands", ":h" CMD_PERF_SHORT };
 	enum cmd_parse p = parse_single(cmd, argc, argv, &o, base, ret_status);
 
 	*ret_session = o.value;
@@ -225,6 +271,8 @@ json_t *cmd_ask(const char *base, json_t *request)
 
 json_t *cmd_take_reply(const char *base, int code, const struct err *err, json_t *reply)
 {
+	const char *said;
+
 	if (code == -ENOENT || code == -ECONNREFUSED || code == -ENOTDIR)
 		log_error("no daemon runs at %s: start one with `frbpf load RULES`, or say where "
 			  "it is with --base",
@@ -238,7 +286,11 @@ json_t *cmd_take_reply(const char *base, int code, const struct err *err, json_t
 		return NULL;
 	if (json_is_true(json_object_get(reply, "ok")))
 		return reply;
-	log_error("%s", json_string_value(json_object_get(reply, "error")) ?: "the daemon refused");
+	said = json_string_value(json_object_get(reply, "error")) ?: "the daemon refused";
+	if (said[0] && said[strlen(said) - 1] == '\n') /* messages with their places, complete */
+		fputs(said, stderr);
+	else
+		log_error("%s", said);
 	json_decref(reply);
 	return NULL;
 }

@@ -26,8 +26,13 @@ struct command {
 };
 
 extern const struct command cmd_status, cmd_load, cmd_dump, cmd_ls, cmd_show, cmd_stop, cmd_ping,
-	cmd_start, cmd_signal, cmd_check, cmd_events, cmd_mute, cmd_arm, cmd_trigger, cmd_diff,
-	cmd_run;
+	cmd_start, cmd_daemon, cmd_signal, cmd_check, cmd_events, cmd_mute, cmd_arm, cmd_trigger,
+	cmd_diff, cmd_merge, cmd_run, cmd_bench, cmd_why;
+
+/* Those of `daemon`, which say what perf's say and end as they do. */
+int cmd_stop_as_perf(int argc, char **argv);
+int cmd_ping_as_perf(int argc, char **argv);
+int cmd_signal_as_perf(int argc, char **argv);
 
 /* ---- what commands share ---- */
 
@@ -36,6 +41,14 @@ extern const struct command cmd_status, cmd_load, cmd_dump, cmd_ls, cmd_show, cm
 	{ "base", required_argument, NULL, 'B' }, { "config", required_argument, NULL, 'C' },      \
 	{                                                                                          \
 		"help", no_argument, NULL, 'h'                                                     \
+	}
+
+/* Options of perf daemon that it takes under every command; only status has a use for them. */
+#define CMD_PERF_SHORT "vx::"
+#define CMD_PERF_OPTIONS                                                                           \
+	{ "verbose", no_argument, NULL, 'v' },                                                     \
+	{                                                                                          \
+		"field-separator", optional_argument, NULL, 'x'                                    \
 	}
 
 enum cmd_parse { CMD_OPTION, CMD_DONE, CMD_EXIT };
@@ -55,6 +68,12 @@ enum cmd_parse cmd_parse_session(const struct command *cmd, int argc, char **arg
 				 char base[static PATH_MAX], const char **ret_session,
 				 int *ret_status);
 
+/* The index of the first word behind options that may stand before a command, as perf daemon takes
+ * them; @argc: there is none. */
+int cmd_leading_options(int argc, char **argv);
+/* "--base B load R": as if the word at @at came first, as argv[1]. */
+void cmd_move_first(char **argv, int at);
+
 /* Add the path of rules file @arg (a path, or @NAME) to a list of them, see rules_files.h. Prints why not, and returns
  * EXIT_FAILED then. */
 int cmd_add_rules(const char *arg, char list[static RULES_FILES_LIST_MAX]);
@@ -67,6 +86,9 @@ enum cmd_parse cmd_parse_json(const struct command *cmd, int argc, char **argv, 
 
 /* Say that operands are wrong and how the command is used. Returns EXIT_FAILED. */
 int cmd_usage_error(const struct command *cmd, const char *what);
+
+/* Say that there is no session @name. Returns EXIT_FAILED. */
+int cmd_no_session(const char *name);
 
 /* Find the daemon's base; prints the error. 0 or EXIT_FAILED. */
 int cmd_find_base(const struct location_hint *hint, char base[static PATH_MAX]);

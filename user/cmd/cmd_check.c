@@ -9,8 +9,11 @@
 #include "cmd/measured.h"
 #include "cmd/plan_report.h"
 #include "common/cleanup.h"
+#include "common/json_alloc.h"
 #include "common/log.h"
+#include "common/reach.h"
 #include "detect/tracepoint/tracepoint_bind.h"
+#include "examine/examiner.h"
 #include "rules/units.h"
 
 struct check_opts {
@@ -23,7 +26,8 @@ struct check_opts {
 /* A check under way. */
 struct check {
 	const struct check_opts *opts;
-	struct tracefs *tracefs; /* NULL: tracepoints are left out */
+	struct tracefs *tracefs;   /* NULL: tracepoints are left out */
+	struct examiner *examiner; /* NULL: whoever reads a file may wait for it */
 	struct diags diags;
 	struct ruleset *rs; /* NULL: there are errors */
 	struct plan *plan;
@@ -173,6 +177,9 @@ static int check(const struct check_opts *opts)
 	struct err no_tracefs = { 0 };
 	int code, status;
 
+	json_alloc__watch();
+	if (!examiner__new(&c.examiner))
+		reach__ask(examiner__reach, c.examiner);
 	if (tracefs__open(&no_tracefs, &c.tracefs))
 		c.tracefs = NULL;
 	code = c.tracefs ? plan__load(opts->rules, c.tracefs, &c.diags, &c.rs, &c.plan)
@@ -195,11 +202,17 @@ static int check(const struct check_opts *opts)
 		print_text(&c);
 	else if (json_dumpf(c.out, stdout, JSON_INDENT(2)) == 0)
 		putchar('\n');
+	if (status == EXIT_DONE && json_alloc__failed()) {
+		log_error("out of memory: what was printed of the plan is not all of it");
+		status = EXIT_FAILED;
+	}
 	json_decref(c.out);
 	plan__free(c.plan);
 	ruleset__free(c.rs);
 	tracefs__free(c.tracefs);
 	diags__free(&c.diags);
+	reach__ask(NULL, NULL);
+	examiner__free(c.examiner);
 	return status;
 }
 

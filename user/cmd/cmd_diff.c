@@ -2,14 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cmd/cmd.h"
 #include "cmd/diff_report.h"
-#include "cmd/incidents.h"
+#include "cmd/recording_operand.h"
 #include "common/log.h"
 #include "common/printable.h"
-#include "profile/recordings.h"
+#include "analyse/recordings.h"
 #include "rules/units.h"
 
 struct diff {
@@ -20,56 +19,6 @@ struct diff {
 	json_t *sessions;
 	bool differs;
 };
-
-/* The dumps of an incident of the base. */
-static int find_incident(const struct location_hint *hint, const char *what, struct err *err,
-			 struct recordings *ret)
-{
-	struct incidents v = { 0 };
-	char base[PATH_MAX];
-	json_t *m, *s;
-	size_t i;
-	int code;
-
-	code = location__find(hint, base, err) ?: incidents__read(base, err, &v);
-	if (code)
-		return code;
-	code = incidents__find(&v, what, err, &i);
-	m = code ? NULL : incidents__manifest(&v, i, err);
-	if (!code && !m)
-		code = -EINVAL;
-	json_array_foreach (json_object_get(m, "sessions"), i, s) {
-		const char *name = json_string_value(json_object_get(s, "name"));
-		const char *file = json_string_value(json_object_get(s, "file"));
-
-		if (name && file && recordings__add(ret, name, file))
-			code = err_set(err, -ENOMEM, "out of memory");
-	}
-	if (!code && !ret->n)
-		code = err_set(err, -ENOENT, "incident %s has no dump", what);
-	json_decref(m);
-	incidents__free(&v);
-	return code;
-}
-
-static int find_side(const struct location_hint *hint, const char *what, struct recordings *ret)
-{
-	struct err err = { 0 }, not_incident = { 0 };
-	struct stat st;
-	int code;
-
-	if (stat(what, &st) && errno == ENOENT && !strchr(what, '/')) {
-		if (!find_incident(hint, what, &not_incident, ret))
-			return 0;
-		log_error("%s: no such file or folder, and no incident: %s", what,
-			  not_incident.msg);
-		return EXIT_FAILED;
-	}
-	code = recordings__find(what, &err, ret);
-	if (code)
-		log_error("%s", err.msg);
-	return code ? EXIT_FAILED : 0;
-}
 
 static int add_files(struct profile *p, const struct recording_session *s)
 {
@@ -194,8 +143,8 @@ static int run_with(struct diff *d, const struct location_hint *hint)
 {
 	int status;
 
-	status = find_side(hint, d->operands[0], &d->sides[0])
-			 ?: find_side(hint, d->operands[1], &d->sides[1]);
+	status = cmd_find_recordings(hint, d->operands[0], &d->sides[0])
+			 ?: cmd_find_recordings(hint, d->operands[1], &d->sides[1]);
 	if (status)
 		return status;
 	d->sessions = json_array();
@@ -271,7 +220,7 @@ static int run_diff(int argc, char **argv)
 const struct command cmd_diff = {
 	.name = "diff",
 	.run = run_diff,
-	.usage = "[--limit N] [--sort self|total] [--json] A B",
+	.usage = "[-v] [--limit N] [--sort self|total] [--json] A B",
 	.summary = "what grew and what shrank between two recordings",
 	.help = "A and B are each a dump or another perf.data file, a folder (all perf.data* below "
 		"it, grouped by\n"

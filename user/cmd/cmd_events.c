@@ -7,6 +7,7 @@
 #include "cmd/event_catalog.h"
 #include "cmd/json_fields.h"
 #include "common/log.h"
+#include "record/perf_options.h"
 
 static void print_event(const json_t *e)
 {
@@ -39,14 +40,61 @@ static int print_text(const json_t *catalog, const char *glob)
 	return EXIT_FAILED;
 }
 
+/* "-F, --freq N|max". */
+static void option_text(const struct perf_option *o, char *buf, size_t size)
+{
+	const char *before = o->kind != ARGUMENT_OPTIONAL ? "" : o->name ? "[=" : "[";
+	char letter[8] = "", name[48] = "", argument[48] = "";
+
+	if (o->letter)
+		snprintf(letter, sizeof(letter), "-%c%s", o->letter, o->name ? ", " : "");
+	if (o->name)
+		snprintf(name, sizeof(name), "%s--%s", o->letter ? "" : "    ", o->name);
+	if (o->argument)
+		snprintf(argument, sizeof(argument), "%s%s%s%s", *before ? "" : " ", before,
+			 o->argument, *before ? "]" : "");
+	snprintf(buf, size, "%s%s%s", letter, name, argument);
+}
+
+static json_t *make_option(const struct perf_option *o)
+{
+	char letter[2] = { o->letter, '\0' };
+
+	return json_pack("{s:s?, s:s?, s:s?, s:s, s:s}", "name", o->name, "letter",
+			 o->letter ? letter : NULL, "argument", o->argument, "verdict",
+			 perf_option__verdict(o), "meaning", o->why);
+}
+
+/* Every option of perf record on a `run =` line. */
+static int print_options(bool json)
+{
+	json_t *list = json ? json_array() : NULL;
+	char text[96];
+
+	for (size_t i = 0; i < N_PERF_OPTIONS; i++) {
+		const struct perf_option *o = &perf_options[i];
+
+		option_text(o, text, sizeof(text));
+		if (json)
+			json_array_append_new(list, make_option(o));
+		else
+			printf("%-34s %-8s %s\n", text, perf_option__verdict(o), o->why);
+	}
+	if (json && json_dumpf(list, stdout, JSON_INDENT(2)) == 0)
+		putchar('\n');
+	json_decref(list);
+	return EXIT_DONE;
+}
+
 static int run_events(int argc, char **argv)
 {
 	static const struct option long_opts[] = { { "json", no_argument, NULL, 'j' },
+						   { "options", no_argument, NULL, 'o' },
 						   { "verbose", no_argument, NULL, 'v' },
 						   CMD_COMMON_OPTIONS,
 						   { 0 } };
 	struct location_hint hint = { 0 };
-	bool json = false, verbose = false;
+	bool json = false, verbose = false, options = false;
 	const char *glob = NULL;
 	int opt, status = EXIT_DONE;
 	json_t *catalog;
@@ -56,6 +104,8 @@ static int run_events(int argc, char **argv)
 	       CMD_OPTION) {
 		if (opt == 'j')
 			json = true;
+		else if (opt == 'o')
+			options = true;
 		else
 			verbose = true;
 	}
@@ -63,6 +113,10 @@ static int run_events(int argc, char **argv)
 		return opt;
 	if (argc - optind > 1)
 		return cmd_usage_error(&cmd_events, "too many arguments: quote the glob");
+	if (options && optind < argc)
+		return cmd_usage_error(&cmd_events, "--options lists all of them: no GLOB");
+	if (options)
+		return print_options(json);
 	if (optind < argc)
 		glob = argv[optind];
 	catalog = event_catalog__make(glob, verbose);
@@ -77,7 +131,7 @@ static int run_events(int argc, char **argv)
 const struct command cmd_events = {
 	.name = "events",
 	.run = run_events,
-	.usage = "[-v] [--json] [GLOB]",
+	.usage = "[-v] [--json] [--options | GLOB]",
 	.summary = "what may stand in `when` and in -e here",
 	.help = "The second column says where it may stand: in `when` of a rule, in -e of a "
 		"session, "
@@ -90,5 +144,9 @@ const struct command cmd_events = {
 		"of "
 		"`if`, each\n"
 		"                      also as current.FIELD\n"
+		"      --options       the options of perf record on a `run =` line instead: "
+		"taken, "
+		"no-op, refused,\n"
+		"                      and what each does here, or why not\n"
 		"      --json          all of it, for programs\n",
 };

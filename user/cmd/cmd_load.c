@@ -8,10 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "admin/admin.h"
 #include "cmd/cmd.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/reach.h"
 #include "daemon/control.h"
 #include "daemon/daemon.h"
 #include "dump/base/base_dir.h"
@@ -34,7 +36,9 @@ struct loaded {
 	struct tracefs *tracefs;
 	struct plan *plan;
 	struct examiner *examiner;
-	bool only_start; /* errors are worded as perf daemon words them: "failed: ..." */
+	struct buf warnings; /* of `start`: said behind what became of it */
+	struct buf said;     /* warnings that the user has read */
+	bool only_start;     /* errors are worded as perf daemon words them: "failed: ..." */
 };
 
 static void loaded__free(struct loaded *l)
@@ -43,25 +47,27 @@ static void loaded__free(struct loaded *l)
 	plan__free(l->plan);
 	tracefs__free(l->tracefs);
 	ruleset__free(l->rs);
+	buf__free(&l->warnings);
+	buf__free(&l->said);
 	l->plan = NULL;
 	l->tracefs = NULL;
 	l->rs = NULL;
 }
 
-/* The base: --base, the file's, or where one is found without either. */
+/* The base: --base, that of --config's file, FRBPF_BASE, the file's, or where one is found without
+ * any of them. */
 static int choose_base(struct loaded *l, const struct location_hint *hint)
 {
 	struct location_hint only_base = { .base = hint->base };
-	const char *env = getenv("FRBPF_BASE");
+	const char *env = getenv("FRBPF_BASE"), *said = l->rs->daemon.base;
+	bool by_env = env && env[0] && !hint->config;
 
-	if (!hint->base && l->rs->daemon.base) {
-		snprintf(l->base, sizeof(l->base), "%s", l->rs->daemon.base);
-		if (env && env[0] && strcmp(env, l->base) != 0)
-			log_warn("the rules say base = %s: other commands will look in "
-				 "FRBPF_BASE=%s without --base",
-				 l->base, env);
+	if (!hint->base && said && !by_env) {
+		snprintf(l->base, sizeof(l->base), "%s", said);
 		return 0;
 	}
+	if (!hint->base && said && strcmp(env, said) != 0)
+		log_info("the base is FRBPF_BASE=%s, not the %s of the rules", env, said);
 	if (!hint->base && hint->config)
 		only_base.config = hint->config; /* it says no base, and that is an error */
 	return cmd_find_base(&only_base, l->base);
@@ -118,6 +124,23 @@ static int add_rules(struct loaded *l, const char *arg, char list[static RULES_F
 	return cmd_add_rules(one, list) || cmd_add_rules(path, l->rules) ? EXIT_FAILED : EXIT_DONE;
 }
 
+static void say_warnings(const struct loaded *l)
+{
+	if (l->warnings.len)
+		fputs(l->warnings.data, stderr);
+}
+
+/* Our directory is not the daemon's. */
+static int keep_paths(const struct loaded *l)
+{
+	char cwd[PATH_MAX];
+
+	if (getcwd(cwd, sizeof(cwd)) && !source_text__anchor(l->rs->config->src, cwd))
+		return EXIT_DONE;
+	log_error("the names of the rules files: %s", strerror(errno));
+	return EXIT_FAILED;
+}
+
 /* Read and plan the files. A running daemon does that again by itself: errors are told before it is
  * bothered. */
 static int read_rules(const struct load_opts *opts, struct loaded *l)
@@ -134,11 +157,14 @@ static int read_rules(const struct load_opts *opts, struct loaded *l)
 	if (tracefs__open(&err, &l->tracefs))
 		l->tracefs = NULL; /* events that need it say so, at their place */
 	code = plan__load(list, l->tracefs, &diags, &l->rs, &l->plan);
-	cmd_print_diags(&diags);
+	if (code || !l->only_start || diags__format(&diags, &l->warnings)) {
+		cmd_print_diags(&diags);
+		diags__format(&diags, &l->said);
+	}
 	if (code == -ENOMEM && !diags.n)
 		log_error("out of memory");
 	diags__free(&diags);
-	return code ? EXIT_FAILED : 0;
+	return code ? EXIT_FAILED : keep_paths(l);
 }
 
 /* 0: replaced; -ENOENT: nobody runs there; else EXIT_FAILED, and said why. */
@@ -160,6 +186,11 @@ static int reload_running(const struct loaded *l)
 	}
 	rules_files__describe(l->rules, words, sizeof(words));
 	if (json_is_true(json_object_get(reply, "ok"))) {
+		const char *warnings = json_string_value(json_object_get(reply, "warnings")) ?: "";
+
+		/* the daemon knows more, such as what only its next start can change */
+		if (strcmp(warnings, l->said.len ? l->said.data : "") != 0)
+			fputs(warnings, stderr);
 		log_info("%s: the daemon at %s (pid %d) has the new rules", words, l->base,
 			 (int)json_integer_value(json_object_get(reply, "pid")));
 	} else {
@@ -203,8 +234,11 @@ static void tell_ready(const char *error, void *arg)
 	struct ready_note *note = arg;
 
 	if (note->fd < 0) {
-		if (error)
+		if (error && note->l->only_start)
+			fprintf(stderr, "failed: %s\n", error);
+		else if (error)
 			log_error("%s", error);
+		say_warnings(note->l);
 		return;
 	}
 	if (!error)
@@ -221,7 +255,11 @@ static int run_daemon(struct loaded *l, int ready_fd)
 	struct ready_note note = { .fd = ready_fd, .l = l };
 	char program[PATH_MAX] = "frbpf";
 	struct daemon_opts opts = {
-		.base = l->base, .rules_path = l->rules, .program = program, .examiner = l->examiner
+		.base = l->base,
+		.rules_path = l->rules,
+		.program = program,
+		.examiner = l->examiner,
+		.perf_habits = l->only_start,
 	};
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	int status;
@@ -235,15 +273,30 @@ static int run_daemon(struct loaded *l, int ready_fd)
 	return status;
 }
 
+/* " --base BASE" for a command that would not find @base without it; else "". */
+static void base_option(const char *base, char ret[static PATH_MAX + 16])
+{
+	const struct location_hint none = { 0 };
+	char found[PATH_MAX];
+	struct err err;
+
+	ret[0] = '\0';
+	if (location__find(&none, found, &err) || strcmp(found, base) != 0)
+		snprintf(ret, PATH_MAX + 16, " --base %s", base);
+}
+
 static int wait_for_ready(const struct loaded *l, pid_t child, int fd)
 {
+	char option[PATH_MAX + 16];
 	struct buf text = { 0 };
 	int code = buf__read_fd(&text, fd, 64 * 1024);
 
 	if (!code && text.len == 1 && text.data[0] == '\0') {
-		log_info(
-			"recording, pid %d, base %s; `frbpf status` shows it, `frbpf stop` ends it",
-			child, l->base);
+		base_option(l->base, option);
+		log_info("recording, pid %d, base %s; `frbpf status%s` shows it, `frbpf stop%s` "
+			 "ends it",
+			 child, l->base, option, option);
+		say_warnings(l);
 		buf__free(&text);
 		return EXIT_DONE;
 	}
@@ -253,6 +306,7 @@ static int wait_for_ready(const struct loaded *l, pid_t child, int fd)
 		log_error("%s", text.data);
 	else
 		log_error("the daemon died while it started; its last words may be above");
+	say_warnings(l);
 	waitpid(child, NULL, 0);
 	buf__free(&text);
 	return EXIT_FAILED;
@@ -298,13 +352,15 @@ static int check_privileges(void)
 	return EXIT_FAILED;
 }
 
-/* Before there is anything in memory that it had to keep. */
-static int start_examiner(struct loaded *l)
+/* Before there is anything in memory that they would have, too. */
+static int start_helpers(struct loaded *l)
 {
-	int code = examiner__new(&l->examiner);
+	int code = examiner__new(&l->examiner) ?: admin__start();
 
 	if (code)
 		log_error("cannot start a process: %s", strerror(-code));
+	else
+		reach__ask(examiner__reach, l->examiner);
 	return code ? EXIT_FAILED : 0;
 }
 
@@ -316,7 +372,7 @@ static int load(const struct load_opts *opts)
 	/* before we open anything: what our caller has open is not for the daemon, a pipe would never end */
 	if (!opts->foreground)
 		close_range(3, ~0U, 0);
-	status = check_privileges() ?: start_examiner(&l);
+	status = check_privileges() ?: start_helpers(&l);
 	status = status ?: read_rules(opts, &l);
 	status = status ?: choose_base(&l, &opts->hint);
 	if (!status) {
@@ -330,18 +386,24 @@ static int load(const struct load_opts *opts)
 
 static int run(const struct command *cmd, int argc, char **argv, bool only_start)
 {
-	static const struct option long_opts[] = { { "foreground", no_argument, NULL, 'f' },
-						   CMD_COMMON_OPTIONS,
-						   { 0 } };
-	char path[] = LOCATION_RULES, *default_rules[] = { path };
+	static const struct option of_load[] = { { "foreground", no_argument, NULL, 'f' },
+						 CMD_COMMON_OPTIONS,
+						 { 0 } };
+	static const struct option of_start[] = { { "foreground", no_argument, NULL, 'f' },
+						  CMD_PERF_OPTIONS,
+						  CMD_COMMON_OPTIONS,
+						  { 0 } };
+	const struct option *long_opts = only_start ? of_start : of_load;
+	const char *short_opts = only_start ? ":fh" CMD_PERF_SHORT : ":fh";
+	char path[PATH_MAX] = LOCATION_RULES, *default_rules[] = { path };
 	struct load_opts opts = { .rules = default_rules, .n_rules = 1, .only_start = only_start };
 	enum cmd_parse p;
 	char *config[1];
 	int opt;
 
-	while ((p = cmd_next_option(cmd, argc, argv, ":fh", long_opts, &opts.hint, &opt)) ==
+	while ((p = cmd_next_option(cmd, argc, argv, short_opts, long_opts, &opts.hint, &opt)) ==
 	       CMD_OPTION)
-		opts.foreground = true;
+		opts.foreground |= opt == 'f';
 	if (p == CMD_EXIT)
 		return opt;
 	if (only_start && optind < argc)
@@ -352,6 +414,8 @@ static int run(const struct command *cmd, int argc, char **argv, bool only_start
 		opts.n_rules = argc - optind;
 	} else if (config[0]) {
 		opts.rules = config;
+	} else if (only_start && access(path, F_OK) < 0) {
+		location__perf_config(opts.hint.base != NULL, path);
 	}
 	return load(&opts);
 }
@@ -386,5 +450,8 @@ const struct command cmd_start = {
 	.run = run_start,
 	.usage = "[-f] [--config FILE]",
 	.summary = "start the daemon, as perf daemon does; fails when one runs already",
-	.help = "  -f, --foreground    stay in front, log to standard error\n",
+	.help = "FILE defaults to " LOCATION_RULES ", then to perf's own configuration\n"
+		"(/etc/perfconfig, ~/.perfconfig), where that says a base. It is loaded again when "
+		"it changes,\nunless it says watch = no; sessions that end are dumped.\n\n"
+		"  -f, --foreground    stay in front, log to standard error\n",
 };

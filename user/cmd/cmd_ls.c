@@ -4,12 +4,13 @@
 
 #include "cmd/cmd.h"
 #include "cmd/incidents.h"
+#include "cmd/ls_causes.h"
 #include "common/log.h"
 #include "dump/base/removal_log.h"
 #include "rules/units.h"
 
 /* "syscall:fsync 812ms > 50ms by postgres (1234)", or the reason of a dump by hand. */
-static void print_cause(const json_t *t)
+static void print_cause(const json_t *t, bool contradicted)
 {
 	const json_t *subject = json_object_get(t, "subject");
 	const char *comm = json_string_value(json_object_get(subject, "comm")) ?: "";
@@ -17,12 +18,12 @@ static void print_cause(const json_t *t)
 	char value[32];
 
 	if (!rule) {
-		printf("manual: %s", json_string_value(json_object_get(t, "reason")) ?: "");
+		printf("by hand: %s", json_string_value(json_object_get(t, "reason")) ?: "");
 		return;
 	}
 	units__format_duration(json_integer_value(json_object_get(t, "value_ns")), value,
 			       sizeof(value));
-	if (json_is_true(json_object_get(t, "contradicted")))
+	if (contradicted)
 		printf("CONTRADICTED ");
 	printf("%s: %s", rule, json_string_value(json_object_get(t, "when")) ?: "?");
 	if (json_integer_value(json_object_get(t, "value_ns")))
@@ -135,6 +136,7 @@ static size_t print_removed(const json_t *removed, size_t from, json_int_t time,
 	for (; from < json_array_size(removed); from++) {
 		json_t *line = json_array_get(removed, from);
 		const char *name = json_string_value(json_object_get(line, "incident"));
+		const json_t *trigger = json_object_get(line, "trigger");
 
 		if (json_integer_value(json_object_get(line, "base_ns")) > time)
 			break;
@@ -146,8 +148,9 @@ static size_t print_removed(const json_t *removed, size_t from, json_int_t time,
 		}
 		cmd_make_printable(line);
 		printf("%s  ", name);
-		if (json_is_object(json_object_get(line, "trigger")))
-			print_cause(json_object_get(line, "trigger"));
+		if (json_is_object(trigger))
+			print_cause(trigger,
+				    json_is_true(json_object_get(trigger, "contradicted")));
 		printf("  removed (%s)\n",
 		       json_string_value(json_object_get(line, "removed")) ?: "?");
 	}
@@ -185,7 +188,8 @@ static int list(const char *base, bool json)
 		}
 		cmd_make_printable(m);
 		printf("%s  ", v.names[i]);
-		print_cause(incidents__trigger(m));
+		print_cause(incidents__trigger(m),
+			    json_is_true(json_object_get(m, "contradicted")));
 		print_others(m);
 		print_sessions(m);
 		json_decref(m);
@@ -201,24 +205,55 @@ static int list(const char *base, bool json)
 	return status;
 }
 
-static int run_ls(int argc, char **argv)
+static int list_causes(const char *base, bool json)
 {
-	char base[PATH_MAX];
-	bool json;
+	struct incidents v;
+	struct err err = { 0 };
 	int status;
 
-	if (cmd_parse_json(&cmd_ls, argc, argv, 0, "takes no operands", base, &json, &status) ==
-	    CMD_EXIT)
-		return status;
-	return list(base, json);
+	if (incidents__read(base, &err, &v)) {
+		log_error("%s", err.msg);
+		return EXIT_FAILED;
+	}
+	status = ls_causes__print(&v, json);
+	incidents__free(&v);
+	return status;
+}
+
+static int run_ls(int argc, char **argv)
+{
+	static const struct option long_opts[] = { { "json", no_argument, NULL, 'j' },
+						   { "causes", no_argument, NULL, 'c' },
+						   CMD_COMMON_OPTIONS,
+						   { 0 } };
+	struct location_hint hint = { 0 };
+	bool json = false, causes = false;
+	char base[PATH_MAX];
+	enum cmd_parse p;
+	int opt;
+
+	while ((p = cmd_next_option(&cmd_ls, argc, argv, ":h", long_opts, &hint, &opt)) ==
+	       CMD_OPTION) {
+		json |= opt == 'j';
+		causes |= opt == 'c';
+	}
+	if (p == CMD_EXIT)
+		return opt;
+	if (optind < argc)
+		return cmd_usage_error(&cmd_ls, "takes no operands");
+	if (cmd_find_base(&hint, base))
+		return EXIT_FAILED;
+	return causes ? list_causes(base, json) : list(base, json);
 }
 
 const struct command cmd_ls = {
 	.name = "ls",
 	.run = run_ls,
-	.usage = "[--json]",
+	.usage = "[--causes] [--json]",
 	.summary = "incidents and what fired them",
-	.help = "      --json          their manifests, in an array; of those removed what is "
+	.help = "      --causes        one line for each cause that `frbpf why` finds, the rarest "
+		"first\n"
+		"      --json          their manifests, in an array; of those removed what is "
 		"kept,\n"
 		"                      with \"removed\": why\n",
 };

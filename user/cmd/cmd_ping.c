@@ -6,7 +6,7 @@
 #include "cmd/cmd.h"
 
 /* As `perf daemon ping`: a line per session, or of the one called @only. */
-static int ping(const char *base, const char *only)
+static int ping(const char *base, const char *only, bool as_perf)
 {
 	json_t *status = cmd_ask(base, json_pack("{s:s}", "cmd", "status"));
 	bool found = false;
@@ -23,13 +23,16 @@ static int ping(const char *base, const char *only)
 		printf("%-4s %s\n", "OK", name);
 		found = true;
 	}
-	if (only && !found)
-		printf("%-4s %s (not found)\n", "FAIL", only);
 	json_decref(status);
+	if (!only || found)
+		return EXIT_DONE;
+	if (!as_perf)
+		return cmd_no_session(only);
+	printf("%-4s %s (not found)\n", "FAIL", only);
 	return EXIT_DONE;
 }
 
-static int run_ping(int argc, char **argv)
+static int run(int argc, char **argv, bool as_perf)
 {
 	const char *session;
 	char base[PATH_MAX];
@@ -37,7 +40,17 @@ static int run_ping(int argc, char **argv)
 
 	if (cmd_parse_session(&cmd_ping, argc, argv, base, &session, &status) == CMD_EXIT)
 		return status;
-	return ping(base, session);
+	return ping(base, session, as_perf);
+}
+
+static int run_ping(int argc, char **argv)
+{
+	return run(argc, argv, false);
+}
+
+int cmd_ping_as_perf(int argc, char **argv)
+{
+	return run(argc, argv, true);
 }
 
 const struct command cmd_ping = {

@@ -17,6 +17,8 @@ static int run_logged(const struct run_opts *opts)
 		log_error("--log %s: %s", opts->log, strerror(errno));
 		return RUN_EXIT_NOT_RECORDED;
 	}
+	if (opts->quiet)
+		log_setup(LOG_WARN, false);
 	log_to(log);
 	status = run__run(opts);
 	log_to(NULL);
@@ -70,37 +72,24 @@ const struct command cmd_run = {
 		"say so\n"
 		"      --user[=NAME]   run CMD as NAME, or as who called sudo; the folder becomes "
 		"theirs\n"
-		"      --last-window   save the last window of the run, too; without any rule that "
+		"      --last-window[=no]\n"
+		"                      save the last window of the run, too; without any rule that "
 		"is\n"
-		"                      done anyhow\n"
+		"                      done anyhow, but for `no`\n"
 		"      --matches-only  do not measure values below the thresholds: cheaper, and "
 		"the\n"
 		"                      distributions are those of matches\n"
-		"      --repeat N      run CMD N times, each recorded for itself\n"
-		"      --save-baseline FILE\n"
-		"                      write what the runs measured (default: 30 of them)\n"
-		"      --baseline FILE compare with that: pass, regressed or disturbed; runs that "
+		"      --threshold RULE=T\n"
+		"                      RULE fires from T on, whatever it says itself; again for "
 		"others\n"
-		"                      disturb are made again, up to three times N in all\n"
-		"      --against CMD   compare with another command (`./old -x`: words as of a "
-		"shell), "
-		"run in\n"
-		"                      turns with CMD: what the machine does is done to both; up "
-		"to four "
-		"times N\n"
-		"                      pairs (30) where they differ much\n"
-		"      --tolerance P   how much slower is no regression; default: 5%\n"
-		"      --others-limit P\n"
-		"                      how much of the machine others may use; default: 10%\n"
-		"      --strict        the status of a rule that fired also for disturbed\n"
-		"      --force         replace the file of --save-baseline\n"
+		"      --quiet         say errors and warnings only, and nothing to a CI service\n"
 		"      --log FILE      what frbpf has to say goes there instead of to standard "
 		"error\n\n"
-		"Exit status: that of CMD if it is not 0; else 2 when a rule fired or CMD became "
-		"slower than the\n"
-		"baseline or the other; 125 when "
+		"Exit status: that of CMD if it is not 0; else 2 when a rule fired; 125 when "
 		"nothing\n"
 		"could be recorded, and CMD was not run; 126, 127 and 128+signal as of a shell. A "
 		"rule\n"
-		"with `dump = none` counts and fails no run. SIGINT and the like go to CMD.\n",
+		"with `dump = none` counts and fails no run. SIGINT and the like go to CMD. "
+		"`frbpf bench`\n"
+		"makes several runs and compares them.\n",
 };

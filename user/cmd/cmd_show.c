@@ -3,14 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/why/why_incident.h"
 #include "cmd/cmd.h"
+#include "cmd/incident_operand.h"
 #include "cmd/incidents.h"
 #include "cmd/json_fields.h"
 #include "cmd/next_session.h"
 #include "cmd/show_stacks.h"
 #include "common/log.h"
-#include "rules/symbols.h"
+#include "common/printable.h"
+#include "perfdata/perf_file.h"
+#include "rules/constants.h"
 #include "rules/units.h"
+#include "symbols/kallsyms_cache.h"
 
 static const char *duration(const json_t *o, const char *key, char *buf, size_t size)
 {
@@ -56,7 +61,7 @@ static void print_args(json_t *args)
 /* Of what a system call returned; NULL: it has not failed. */
 static const char *error_name(json_int_t ret)
 {
-	return ret < 0 ? symbol__name(symbols_errno, -ret) : NULL;
+	return ret < 0 ? constant__name(symbols_errno, -ret) : NULL;
 }
 
 static void print_trigger(const json_t *t, const char *what)
@@ -94,6 +99,9 @@ static void print_trigger(const json_t *t, const char *what)
 		printf("  false      what was recorded contradicts it: the subject ran or slept "
 		       "before %s\n",
 		       str(json_object_get(t, "contradicted_time"), "utc"));
+	if (str(t, "cannot_tell")[0])
+		printf("  unproven   cannot tell whether what was recorded contradicts it: %s\n",
+		       str(t, "cannot_tell"));
 	print_args(json_object_get(t, "args"));
 	if (json_integer_value(json_object_get(json_object_get(t, "subject"), "tid")) ||
 	    str(json_object_get(t, "subject"), "comm")[0]) /* interrupts have none */
@@ -212,12 +220,16 @@ static void print_incident(const json_t *m)
 	size_t i;
 
 	printf("incident %s on %s\n", str(m, "incident"), str(json_object_get(m, "host"), "name"));
+	if (json_integer_value(json_object_get(
+		    json_object_get(json_array_get(json_object_get(m, "triggers"), 0), "subject"),
+		    "tid")))
+		printf("why: %s\n", str(json_object_get(m, "why"), "verdict"));
 	json_array_foreach (json_object_get(m, "triggers"), i, v)
 		print_trigger(v, i ? "also fired" : "fired");
 	if (json_is_true(json_object_get(m, "recovered")))
 		printf("the recorder was killed while it wrote this: what is not known is left "
 		       "out\n");
-	printf("frozen %s after the deadline, %s\n",
+	printf("frozen %s after the end of the window, %s\n",
 	       duration(freeze, "late_ns", late, sizeof(late)), str(freeze, "mode"));
 	json_array_foreach (json_object_get(m, "sessions"), i, v)
 		print_session(v);
@@ -226,51 +238,114 @@ static void print_incident(const json_t *m)
 	print_next(m);
 }
 
-static int show(const char *base, const char *what, bool json)
+/* Its verdict, as if it stood in the manifest. */
+static void add_why(json_t *m, const char *base)
 {
-	struct incidents v;
-	struct err err = { 0 };
-	json_t *m = NULL;
-	size_t i;
+	if (!json_object_get(m, "why"))
+		json_object_set_new(m, "why",
+				    why_incident__verdict(m, base, units__format_duration));
+}
 
-	if (incidents__read(base, &err, &v) == 0) {
-		if (incidents__find(&v, what, &err, &i) == 0)
-			m = incidents__manifest(&v, i, &err);
-		incidents__free(&v);
-	}
-	if (!m) {
-		log_error("%s", err.msg);
+/* 0, or EXIT_FAILED and said why. */
+static int find_incident(const struct location_hint *hint, const char *what,
+			 struct incident_operand *ret)
+{
+	struct err err = { 0 };
+
+	if (incident_operand__find(hint, what, INCIDENT_LAST, &err, ret) == 0)
+		return 0;
+	log_error("%s%s", make_printable(err.msg),
+		  what && incident_operand__is_dump(what)
+			  ? "; a dump without its manifest is for `frbpf why` and `perf script -i`"
+			  : "");
+	return EXIT_FAILED;
+}
+
+/* The kernel that a dump of @m names. */
+static int find_kernel(const json_t *m, struct build_id *ret, struct err *err)
+{
+	const char *path = str(next_session(m), "file");
+	struct perf_file *f = NULL;
+	int code;
+
+	if (!path[0])
+		return err_set(err, -ENOENT, "the incident has no dump");
+	code = perf_file__open(path, err, &f);
+	if (!code && !perf_file__build_id(f, "[kernel.kallsyms]", ret))
+		code = err_set(err, -ENOENT, "%s: does not tell the kernel's build id", path);
+	perf_file__free(f);
+	return code;
+}
+
+static int write_kallsyms(const json_t *m, const char *dir)
+{
+	struct err err = { 0 };
+	struct build_id id;
+
+	if (find_kernel(m, &id, &err) || kallsyms_cache__write(dir, &id, &err)) {
+		log_error("%s", make_printable(err.msg));
 		return EXIT_FAILED;
 	}
+	printf("%s has the kernel's symbols: perf --buildid-dir %s script -i DUMP\n", dir, dir);
+	return EXIT_DONE;
+}
+
+static int print_manifest(json_t *m, const char *base, bool json)
+{
+	add_why(m, base);
 	if (json && json_dumpf(m, stdout, JSON_INDENT(2)) == 0)
 		putchar('\n');
 	else if (!json) {
 		cmd_make_printable(m);
 		print_incident(m);
 	}
-	json_decref(m);
 	return EXIT_DONE;
 }
 
 static int run_show(int argc, char **argv)
 {
-	char base[PATH_MAX];
-	bool json;
-	int status;
+	static const struct option long_opts[] = { { "json", no_argument, NULL, 'j' },
+						   { "kallsyms", required_argument, NULL, 'k' },
+						   CMD_COMMON_OPTIONS,
+						   { 0 } };
+	struct location_hint hint = { 0 };
+	const char *kallsyms = NULL;
+	struct incident_operand o = { 0 };
+	bool json = false;
+	enum cmd_parse p;
+	int opt;
 
-	if (cmd_parse_json(&cmd_show, argc, argv, 1, "takes one incident", base, &json, &status) ==
-	    CMD_EXIT)
-		return status;
-	return show(base, optind < argc ? argv[optind] : "last", json);
+	while ((p = cmd_next_option(&cmd_show, argc, argv, ":h", long_opts, &hint, &opt)) ==
+	       CMD_OPTION) {
+		if (opt == 'k')
+			kallsyms = optarg;
+		else
+			json = true;
+	}
+	if (p == CMD_EXIT)
+		return opt;
+	if (argc - optind > 1)
+		return cmd_usage_error(&cmd_show, "takes one incident");
+	if (find_incident(&hint, optind < argc ? argv[optind] : NULL, &o))
+		return EXIT_FAILED;
+	opt = kallsyms ? write_kallsyms(o.manifest, kallsyms)
+		       : print_manifest(o.manifest, o.base, json);
+	incident_operand__free(&o);
+	return opt;
 }
 
 const struct command cmd_show = {
 	.name = "show",
 	.run = run_show,
-	.usage = "[--json] [INCIDENT|DUMP]",
+	.usage = "[--json | --kallsyms DIR] [INCIDENT|PATH]",
 	.summary = "one incident: what fired, who suffered, where the files are",
 	.help = "INCIDENT is its time or any unambiguous part of it, RULE:last, or last (the "
 		"default);\n"
-		"DUMP the path of a perf.data file of it.\n\n"
-		"      --json          the manifest\n",
+		"PATH that of a dump or a manifest, or a folder with incidents (a base, or that of "
+		"a "
+		"run).\n\n"
+		"      --json          the manifest, with `why`\n"
+		"      --kallsyms DIR  write the kernel's symbols to DIR, as perf's build-id cache "
+		"has them:\n"
+		"                      for looking at the dumps on another machine\n",
 };

@@ -5,28 +5,13 @@
 
 #include "cmd/cmd.h"
 #include "cmd/json_fields.h"
+#include "cmd/perf_listing.h"
 #include "common/cleanup.h"
 #include "rules/units.h"
 
 static const char *duration(const json_t *o, const char *key, char *buf, size_t size)
 {
 	return units__format_duration(num(o, key), buf, size);
-}
-
-/* As `perf daemon -x`. */
-static void print_separated(const json_t *s, const char *sep)
-{
-	uint64_t minutes = num(s, "uptime_ns") / (60 * NSEC_PER_SEC);
-	const char *base = str(s, "base");
-	const json_t *v;
-	size_t i;
-
-	printf("%" PRIu64 "%sdaemon%s%s%s%s/output%s%s/lock%s%" PRIu64 "\n", num(s, "pid"), sep,
-	       sep, base, sep, base, sep, base, sep, minutes);
-	json_array_foreach (json_object_get(s, "sessions"), i, v)
-		printf("%" PRIu64 "%s%s%s%s%s%s/session-%s%s%s/output%s%" PRIu64 "\n",
-		       num(v, "tid"), sep, str(v, "name"), sep, str(v, "run"), sep, base,
-		       str(v, "name"), sep, base, sep, minutes);
 }
 
 /* The seconds that the emptiest and the fullest ring hold. */
@@ -53,25 +38,31 @@ static void print_rings(const json_t *v)
 		       num(most, "cpu"));
 }
 
-static void print_session(const json_t *v, bool verbose)
+static const char *plural(uint64_t n)
 {
+	return n == 1 ? "" : "s";
+}
+
+static void print_session(const json_t *v, const char *base, bool verbose)
+{
+	size_t n_events = json_array_size(json_object_get(v, "events"));
 	char size[16], ring[32];
 
-	printf("[%" PRIu64 ":%s] perf record %s\n", num(v, "tid"), str(v, "name"), str(v, "run"));
-	if (str(v, "notice")[0])
-		printf("  note:       %s\n", str(v, "notice"));
+	perf_listing__session(v, base, verbose);
 	if (!verbose)
 		return;
-	printf("  rings:      %s on each of %" PRIu64 " CPUs, %zu events",
+	if (str(v, "notice")[0])
+		printf("  note:       %s\n", str(v, "notice"));
+	printf("  rings:      %s on each of %" PRIu64 " CPU%s, %zu event%s",
 	       units__format_size(num(v, "ring_bytes"), size, sizeof(size)), num(v, "cpus"),
-	       json_array_size(json_object_get(v, "events")));
+	       plural(num(v, "cpus")), n_events, plural(n_events));
 	if (num(v, "ring_ns"))
 		printf(", to hold %s", duration(v, "ring_ns", ring, sizeof(ring)));
 	putchar('\n');
 	print_rings(v);
 }
 
-static void print_held_back(const json_t *held)
+static void print_suppressed(const json_t *held)
 {
 	const char *const causes[][2] = {
 		{ "cooldown", "cooldown" },
@@ -91,7 +82,7 @@ static void print_held_back(const json_t *held)
 		sum += num(held, causes[i][0]);
 	if (!sum)
 		return;
-	printf(", held back %" PRIu64 " (", sum);
+	printf(", suppressed %" PRIu64 " (", sum);
 	sum = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(causes); i++) {
 		if (num(held, causes[i][0]))
@@ -145,10 +136,11 @@ static void print_rule(const json_t *v, bool verbose)
 	if (json_is_true(json_object_get(v, "quiet")))
 		printf(" (only counts)");
 	printf("\n  matched %" PRIu64 ", fired %" PRIu64, num(v, "matched"), num(v, "fired"));
-	print_held_back(json_object_get(v, "held_back"));
+	print_suppressed(json_object_get(v, "suppressed"));
 	if (num(v, "joined") + num(v, "merged"))
-		printf(", %" PRIu64 " incidents, %" PRIu64 " joined, %" PRIu64 " merged",
-		       num(v, "incidents"), num(v, "joined"), num(v, "merged"));
+		printf(", %" PRIu64 " incident%s, %" PRIu64 " joined, %" PRIu64 " merged",
+		       num(v, "incidents"), plural(num(v, "incidents")), num(v, "joined"),
+		       num(v, "merged"));
 	if (num(v, "matched"))
 		printf("; last %s, largest %s", duration(v, "last_value_ns", last, sizeof(last)),
 		       duration(v, "max_value_ns", max, sizeof(max)));
@@ -165,40 +157,31 @@ static void print_rule(const json_t *v, bool verbose)
 
 static void print_app(const json_t *app)
 {
-	const json_t *probes = json_object_get(app, "probes");
-
 	if (!json_is_object(app))
 		return;
 	printf("  app:        %s: %" PRIu64 " messages, %" PRIu64 " dropped (their user sent too "
 	       "many), %" PRIu64 " malformed, %" PRIu64 " of no rule\n",
 	       str(app, "socket"), num(app, "received"), num(app, "limited"), num(app, "malformed"),
 	       num(app, "unknown"));
-	printf("              FRBPF_TRIGGER() in %" PRIu64 " places of %" PRIu64 " files, %" PRIu64
-	       " times without room, %" PRIu64 " times refused\n",
-	       num(probes, "places"), num(probes, "files"), num(probes, "left_out"),
-	       num(probes, "failed"));
 }
 
 /* The kernel does not count rings as the process's: they are its own pages. */
 static void print_memory(const json_t *m)
 {
-	static const char *const parts[][2] = {
-		{ "copies_bytes", "copies" },
-		{ "heap_bytes", "heap" },
-		{ "file_bytes", "program" },
-	};
 	char a[32], b[32], c[32];
 
-	printf("  memory:     %s resident (",
-	       units__format_size(num(m, "rss_bytes"), a, sizeof(a)));
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		printf("%s%s %s", i ? ", " : "", parts[i][1],
-		       units__format_size(num(m, parts[i][0]), a, sizeof(a)));
-	printf("), rings %s, side band %s and %s of the heap\n",
-	       units__format_size(num(m, "rings_bytes"), a, sizeof(a)),
-	       units__format_size(num(m, "sideband_rings_bytes"), b, sizeof(b)),
+	printf("  memory:     %s resident: %s of program files, %s of its own",
+	       units__format_size(num(m, "rss_bytes"), a, sizeof(a)),
+	       units__format_size(num(m, "file_bytes"), b, sizeof(b)),
+	       units__format_size(num(m, "anon_bytes"), c, sizeof(c)));
+	printf(" (copies %s of it); heap %s reserved, %s of it for the side band\n",
+	       units__format_size(num(m, "copies_bytes"), a, sizeof(a)),
+	       units__format_size(num(m, "heap_bytes"), b, sizeof(b)),
 	       units__format_size(num(m, "sideband_bytes"), c, sizeof(c)));
-	printf("              of max-memory: %s of %s (rings and copies)\n",
+	printf("              beside that: rings %s, those of the side band %s\n",
+	       units__format_size(num(m, "rings_bytes"), a, sizeof(a)),
+	       units__format_size(num(m, "sideband_rings_bytes"), b, sizeof(b)));
+	printf("              of max-memory: %s of %s (rings and copies, rings of the side band)\n",
 	       units__format_size(num(m, "used_bytes"), a, sizeof(a)),
 	       units__format_size(num(m, "max_bytes"), b, sizeof(b)));
 }
@@ -210,12 +193,11 @@ static void print_verbose(const json_t *s)
 	const json_t *others = json_object_get(s, "files_of_others");
 	char a[32], b[32];
 
-	printf("  config:     %s\n  output:     %s/output\n  lock:       %s/lock\n",
-	       str(s, "config"), str(s, "base"), str(s, "base"));
-	printf("  up:         %s\n", duration(s, "uptime_ns", a, sizeof(a)));
+	printf("  config:     %s\n", str(s, "config"));
 	print_memory(json_object_get(s, "memory"));
-	printf("  triggers:   %" PRIu64 " incidents, freeze late by %s at most (%s)\n",
-	       num(trig, "incidents"), duration(trig, "freeze_late_max_ns", a, sizeof(a)),
+	printf("  triggers:   %" PRIu64 " incident%s, freeze late by %s at most (%s)\n",
+	       num(trig, "incidents"), plural(num(trig, "incidents")),
+	       duration(trig, "freeze_late_max_ns", a, sizeof(a)),
 	       json_is_true(json_object_get(trig, "realtime"))
 		       ? "real time"
 		       : "SCHED_FIFO was refused: nice -20");
@@ -223,9 +205,9 @@ static void print_verbose(const json_t *s)
 	       num(sb, "records"), num(sb, "lost"),
 	       units__format_size(num(sb, "log_bytes"), a, sizeof(a)),
 	       units__format_size(num(sb, "model_bytes"), b, sizeof(b)));
-	printf("  on disk:    %" PRIu64 " incidents, %s; removed %" PRIu64 ", %s\n",
-	       num(disk, "incidents"), units__format_size(num(disk, "bytes"), a, sizeof(a)),
-	       num(disk, "removed_incidents"),
+	printf("  on disk:    %" PRIu64 " incident%s, %s; removed %" PRIu64 ", %s\n",
+	       num(disk, "incidents"), plural(num(disk, "incidents")),
+	       units__format_size(num(disk, "bytes"), a, sizeof(a)), num(disk, "removed_incidents"),
 	       units__format_size(num(disk, "removed_bytes"), b, sizeof(b)));
 	if (num(disk, "failed_files"))
 		printf("              %" PRIu64 " old files could not be removed, see the output\n",
@@ -254,11 +236,11 @@ static void print_status(const json_t *s, bool verbose)
 	const json_t *v;
 	size_t i;
 
-	printf("[%" PRIu64 ":daemon] base: %s\n", num(s, "pid"), str(s, "base"));
+	perf_listing__daemon(s, verbose);
 	if (verbose)
 		print_verbose(s);
 	json_array_foreach (json_object_get(s, "sessions"), i, v)
-		print_session(v, verbose);
+		print_session(v, str(s, "base"), verbose);
 	json_array_foreach (json_object_get(s, "rules"), i, v)
 		print_rule(v, verbose);
 	json_array_foreach (json_object_get(s, "mutes"), i, v) {
@@ -292,7 +274,7 @@ static int run_status(int argc, char **argv)
 		else if (opt == 'v')
 			verbose = true;
 		else
-			separator = optarg ? optarg : ",";
+			separator = optarg && optarg[0] ? optarg : ",";
 	}
 	if (p == CMD_EXIT)
 		return opt;
@@ -306,7 +288,7 @@ static int run_status(int argc, char **argv)
 	if (json && json_dumpf(s, stdout, JSON_INDENT(2)) == 0)
 		putchar('\n');
 	else if (separator)
-		print_separated(s, separator);
+		perf_listing__separated(s, separator[0]);
 	else if (!json)
 		print_status(s, verbose);
 	json_decref(s);
@@ -318,8 +300,9 @@ const struct command cmd_status = {
 	.run = run_status,
 	.usage = "[-v] [-x[SEP]] [--json]",
 	.summary = "what runs: daemon, sessions, rules",
-	.help = "  -v, --verbose       with memory, latencies, losses, and the seconds that each "
+	.help = "  -v, --verbose       with directories, memory, latencies, losses, and the "
+		"seconds that each "
 		"session holds\n"
-		"  -x[SEP]             daemon and sessions as perf daemon -x prints them\n"
+		"  -x[SEP]             daemon and sessions as perf daemon -x prints them; SEP: ,\n"
 		"      --json          all of it, for programs\n",
 };

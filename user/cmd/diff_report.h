@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "profile/compare.h"
+#include "analyse/profile_diff.h"
 
 struct diff_options {
 	size_t limit; /* rows of each table; 0: all */

@@ -97,7 +97,7 @@ void incidents__free(struct incidents *v)
 }
 
 /* "gone": true for those of @m's sessions whose file is not there, nor where the base is now. */
-static void mark_gone(const struct incidents *v, const json_t *m)
+static void mark_gone(const char *dir, const json_t *m)
 {
 	char here[2 * PATH_MAX];
 	json_t *s;
@@ -110,7 +110,7 @@ static void mark_gone(const struct incidents *v, const json_t *m)
 
 		if (!last || !name || access(file, F_OK) == 0 || errno != ENOENT)
 			continue;
-		snprintf(here, sizeof(here), "%s/../session-%s%s", v->dir, name, last);
+		snprintf(here, sizeof(here), "%s/../session-%s%s", dir, name, last);
 		if (access(here, F_OK) < 0 && errno == ENOENT)
 			json_object_set_new(s, "gone", json_true());
 	}
@@ -119,13 +119,18 @@ static void mark_gone(const struct incidents *v, const json_t *m)
 json_t *incidents__manifest(const struct incidents *v, size_t i, struct err *err)
 {
 	char path[PATH_MAX + 32];
-	json_error_t why;
-	json_t *m;
 
 	snprintf(path, sizeof(path), "%s/%s" SUFFIX, v->dir, v->names[i]);
-	m = json_load_file(path, 0, &why);
+	return incidents__read_manifest(path, v->dir, err);
+}
+
+json_t *incidents__read_manifest(const char *path, const char *dir, struct err *err)
+{
+	json_error_t why;
+	json_t *m = json_load_file(path, 0, &why);
+
 	if (json_is_object(m)) {
-		mark_gone(v, m);
+		mark_gone(dir, m);
 		return m;
 	}
 	json_decref(m);
@@ -136,6 +141,27 @@ json_t *incidents__manifest(const struct incidents *v, size_t i, struct err *err
 const json_t *incidents__trigger(const json_t *manifest)
 {
 	return json_array_get(json_object_get(manifest, "triggers"), 0);
+}
+
+bool incidents__has_fired(const json_t *manifest)
+{
+	return json_is_string(json_object_get(incidents__trigger(manifest), "rule"));
+}
+
+bool incidents__last_fired(const struct incidents *v, size_t *ret)
+{
+	bool fired = false;
+
+	for (size_t i = v->n; i-- > 0 && !fired;) {
+		struct err err;
+		json_t *m = incidents__manifest(v, i, &err);
+
+		fired = incidents__has_fired(m);
+		if (fired)
+			*ret = i;
+		json_decref(m);
+	}
+	return fired;
 }
 
 /* Is the rule among those that @list of the manifest has? */

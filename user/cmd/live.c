@@ -10,6 +10,7 @@
 #include "cmd/live.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "detect/detectors.h"
 #include "rules/units.h"
 
@@ -28,7 +29,7 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-/* The trigger ring is kept empty: a full one would be counted as held back. */
+/* The trigger ring is kept empty: a full one would be counted as suppressed. */
 static void wait_until(struct detectors *d, uint64_t end)
 {
 	_cleanup_close_ int signals = open_signals();
@@ -108,6 +109,7 @@ int live__run(const struct ruleset *rs, uint64_t ns, struct live_rule *ret, uint
 	      struct err *err)
 {
 	struct detectors *d = NULL;
+	char length[32];
 	struct trial t;
 	uint64_t begin;
 	int code = trial__make(rs, &t);
@@ -117,6 +119,8 @@ int live__run(const struct ruleset *rs, uint64_t ns, struct live_rule *ret, uint
 	code = code ?: detectors__open(err, &d);
 	code = code ?: detectors__update(d, t.rules, rs->n_rules + t.n_shadows, t.slots, err);
 	if (!code) {
+		log_info("watching for %s; nothing is recorded, Ctrl-C ends it",
+			 units__format_duration(ns, length, sizeof(length)));
 		begin = now_ns();
 		wait_until(d, begin + ns);
 		*ret_ns = now_ns() - begin;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include "cmd/json_fields.h"
 #include "cmd/plan_report.h"
 #include "cmd/probe_report.h"
+#include "common/json_alloc.h"
 #include "common/json_text.h"
 #include "common/cleanup.h"
 #include "detect/detectors.h"
@@ -40,6 +42,7 @@ static void add_new_program(const char *kind, const char *target, void *arg)
 static json_t *make_source(const struct ruleset *rs, const struct when_source_desc *source)
 {
 	json_t *rules = json_array(), *programs, *places;
+	int err;
 
 	programs = json_array();
 	for (size_t i = 0; i < rs->n_rules; i++) {
@@ -53,7 +56,9 @@ static json_t *make_source(const struct ruleset *rs, const struct when_source_de
 		json_decref(programs);
 		return NULL;
 	}
-	detectors__programs(source->source, add_program, programs);
+	err = detectors__programs(source->source, add_program, programs);
+	if (err && err != -ENOENT) /* libbpf has errors of its own for this */
+		json_alloc__note_failure();
 	places = probe_report__make(rs, source->source);
 	return json_pack("{s:s, s:s, s:o, s:o, s:o*}", "name", source->name, "meaning",
 			 source->meaning, "programs", programs, "rules", rules, "places", places);
@@ -62,6 +67,45 @@ static json_t *make_source(const struct ruleset *rs, const struct when_source_de
 static json_t *make_duration(uint64_t ns)
 {
 	return ns == RULESET_WINDOW_AUTO ? json_null() : json_integer(ns);
+}
+
+/* A rule on messages does not see FRBPF_TRIGGER(): what to write for that. NULL: no name of C. */
+static json_t *make_trigger_hint(const struct when *when)
+{
+	const char *name = when->target;
+
+	if (when->source != FRBPF_SOURCE_APP || strspn(name, "0123456789") || strpbrk(name, "-."))
+		return NULL;
+	if (when->hit)
+		return json_sprintf("when = usdt:PATH:frbpf:%s", name);
+	return json_sprintf("when = usdt:PATH:frbpf:%s with if = arg0 > %" PRIu64, name,
+			    when->threshold);
+}
+
+/* "3 in 10s per process"; @args NULL: nothing that counts apart. */
+static json_t *make_rate(const struct rate *r, enum frbpf_source source,
+			 const struct rule_args *args)
+{
+	json_t *j =
+		json_pack("{s:I, s:I}", "n", (json_int_t)r->n, "window_ns", (json_int_t)r->window);
+
+	if (j && args)
+		json_object_set_new(j, "per", json_string(rate__per_name(r, source, args)));
+	return j;
+}
+
+/* How often it may dump. */
+static void add_rates(json_t *j, const struct rule_conf *rule)
+{
+	const enum frbpf_source source = rule->when.source;
+
+	json_object_set_new(j, "cooldown_per",
+			    json_string(rate__per_name(&rule->cooldown, source, &rule->args)));
+	if (rule->when.threshold && rule->cooldown.window && rule->escalate)
+		json_object_set_new(j, "escalate", json_real(rule->escalate / 100.0));
+	json_object_set_new(j, "max_dumps", make_rate(&rule->max_dumps, source, NULL));
+	if (rule->count.n)
+		json_object_set_new(j, "count", make_rate(&rule->count, source, &rule->args));
 }
 
 static json_t *make_rule(const struct ruleset *rs, const struct rule_conf *rule)
@@ -76,12 +120,14 @@ static json_t *make_rule(const struct ruleset *rs, const struct rule_conf *rule)
 		      json_text_or_null(rule->if_text), "sessions", sessions, "pre_ns",
 		      make_duration(rule->pre), "post_ns", (json_int_t)rule->post, "cooldown_ns",
 		      (json_int_t)rule->cooldown.window);
+	if (!way)
+		json_alloc__note_failure();
 	if (j && way && *way)
 		json_object_set_new(j, "way", json_string(way));
-	if (j && rule->count.n)
-		json_object_set_new(j, "count",
-				    json_pack("{s:i, s:I}", "n", rule->count.n, "window_ns",
-					      (json_int_t)rule->count.window));
+	if (j)
+		json_object_set_new(j, "trigger_hint", make_trigger_hint(&rule->when));
+	if (j)
+		add_rates(j, rule);
 	return j;
 }
 
@@ -121,11 +167,12 @@ json_t *plan_report__make(const struct ruleset *rs, const struct plan *p)
 		json_array_append_new(sessions,
 				      make_session(&rs->sessions[i], &p->sessions[i], p->n_cpus));
 	}
-	return json_pack("{s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I}}", "sources", sources,
-			 "rules", rules, "sessions", sessions, "memory", "cpus",
+	return json_pack("{s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "sources",
+			 sources, "rules", rules, "sessions", sessions, "memory", "cpus",
 			 (json_int_t)p->n_cpus, "ring_bytes_per_cpu", (json_int_t)rings,
 			 "ring_bytes", (json_int_t)(rings * p->n_cpus), "copy_bytes",
-			 (json_int_t)(p->memory - rings * p->n_cpus), "used_bytes",
+			 (json_int_t)(p->memory - p->sideband_memory - rings * p->n_cpus),
+			 "sideband_ring_bytes", (json_int_t)p->sideband_memory, "used_bytes",
 			 (json_int_t)p->memory, "max_bytes", (json_int_t)p->max_memory);
 }
 
@@ -167,6 +214,34 @@ static void print_names(const json_t *names, size_t max)
 		printf(", and %zu more", n - max);
 }
 
+static size_t count_equal(const json_t *list, const json_t *of, size_t from)
+{
+	size_t n = 0;
+
+	for (size_t i = from; i < json_array_size(list); i++)
+		n += json_equal(json_array_get(list, i), of);
+	return n;
+}
+
+/* Several on one event are told together: "tp_btf/x (2)". */
+static void print_events_of(const json_t *programs)
+{
+	const char *lead = "";
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach (programs, i, v) {
+		size_t all = count_equal(programs, v, 0);
+
+		if (count_equal(programs, v, i) < all)
+			continue;
+		printf("%s%s", lead, json_string_value(v) ?: "");
+		if (all > 1)
+			printf(" (%zu)", all);
+		lead = ", ";
+	}
+}
+
 static void print_programs(const json_t *programs)
 {
 	printf("  programs:   ");
@@ -174,7 +249,7 @@ static void print_programs(const json_t *programs)
 		printf("%zu: ", json_array_size(programs));
 	else
 		printf("none: the recorder waits for these events itself");
-	print_names(programs, SIZE_MAX);
+	print_events_of(programs);
 	putchar('\n');
 }
 
@@ -195,26 +270,59 @@ static void print_source(const json_t *s)
 	putchar('\n');
 }
 
+/* " per process"; nothing where it is one for all. */
+static void print_per(const char *per)
+{
+	if (per[0] && strcmp(per, "rule") != 0)
+		printf(" per %s", per);
+}
+
+static void print_rate(const json_t *rate)
+{
+	char a[32];
+
+	printf("%" PRIu64 " in %s", num(rate, "n"),
+	       units__format_duration(num(rate, "window_ns"), a, sizeof(a)));
+	print_per(str(rate, "per"));
+}
+
+static void print_dumps(const json_t *r)
+{
+	const json_t *pre = json_object_get(r, "pre_ns");
+	char a[32];
+
+	print_names(json_object_get(r, "sessions"), SIZE_MAX);
+	printf("; pre %s", json_is_integer(pre)
+				   ? units__format_duration(json_integer_value(pre), a, sizeof(a))
+				   : "as far as the rings reach");
+	printf(", post %s", units__format_duration(num(r, "post_ns"), a, sizeof(a)));
+	printf(", cooldown %s", units__format_duration(num(r, "cooldown_ns"), a, sizeof(a)));
+	print_per(str(r, "cooldown_per"));
+	if (json_object_get(r, "escalate"))
+		printf(", escalate %gx", json_real_value(json_object_get(r, "escalate")));
+	printf(", max-dumps ");
+	print_rate(json_object_get(r, "max_dumps"));
+}
+
 static void print_rule(const json_t *r)
 {
-	const json_t *pre = json_object_get(r, "pre_ns"), *count = json_object_get(r, "count");
-	char a[32];
+	const json_t *count = json_object_get(r, "count");
 
 	printf("rule %s: %s", str(r, "name"), str(r, "when"));
 	if (str(r, "if")[0])
 		printf(" if %s", str(r, "if"));
 	if (str(r, "way")[0])
 		printf("\n  looks:      %s", str(r, "way"));
-	if (count)
-		printf("\n  count:      %d in %s", (int)num(count, "n"),
-		       units__format_duration(num(count, "window_ns"), a, sizeof(a)));
+	if (str(r, "trigger_hint")[0])
+		printf("\n  messages:   for FRBPF_TRIGGER() in a program write %s",
+		       str(r, "trigger_hint"));
+	if (count) {
+		printf("\n  count:      ");
+		print_rate(count);
+	}
 	printf("\n  dumps:      ");
-	print_names(json_object_get(r, "sessions"), SIZE_MAX);
-	printf("; pre %s", json_is_integer(pre)
-				   ? units__format_duration(json_integer_value(pre), a, sizeof(a))
-				   : "as far as the rings reach");
-	printf(", post %s", units__format_duration(num(r, "post_ns"), a, sizeof(a)));
-	printf(", cooldown %s\n", units__format_duration(num(r, "cooldown_ns"), a, sizeof(a)));
+	print_dumps(r);
+	putchar('\n');
 }
 
 static void print_window(const json_t *s)
@@ -262,11 +370,12 @@ static void print_session(const json_t *s, uint64_t cpus)
 
 static void print_memory(const json_t *m)
 {
-	char rings[16], copies[16], used[16], max[16];
+	char rings[16], copies[16], sideband[16], used[16], max[16];
 
-	printf("memory: %s of rings + %s of copies = %s of %s (max-memory)\n",
+	printf("memory: %s of rings + %s of copies + %s of side band = %s of %s (max-memory)\n",
 	       units__format_size(num(m, "ring_bytes"), rings, sizeof(rings)),
 	       units__format_size(num(m, "copy_bytes"), copies, sizeof(copies)),
+	       units__format_size(num(m, "sideband_ring_bytes"), sideband, sizeof(sideband)),
 	       units__format_size(num(m, "used_bytes"), used, sizeof(used)),
 	       units__format_size(num(m, "max_bytes"), max, sizeof(max)));
 }

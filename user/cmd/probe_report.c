@@ -8,8 +8,6 @@
 #include "cmd/json_fields.h"
 #include "cmd/probe_report.h"
 #include "common/cleanup.h"
-#include "common/foreign.h"
-#include "detect/app/app_files.h"
 #include "detect/probe/probe_file.h"
 #include "detect/probe/probe_target.h"
 
@@ -52,31 +50,6 @@ static void add_target(json_t *list, enum frbpf_source source, const char *targe
 	probe_target__free(t);
 }
 
-/* FRBPF_TRIGGER(@name) in what runs now. */
-static void add_triggers(json_t *list, const char *name)
-{
-	struct probe_files files = { 0 };
-
-	probe_files__find_mapped(&files);
-	for (size_t i = 0; i < files.n; i++) {
-		const struct probe_file *file = &files.v[i];
-		int fd = foreign__open_path(file->open, FOREIGN_TRUSTED, &file->st), n = 0;
-		struct app_file *f;
-
-		if (fd < 0 || app_file__read(fd, &file->st, file->name, &f) || !f)
-			continue;
-		for (size_t k = 0; k < f->n_places; k++)
-			n += !strcmp(f->places[k].name, name);
-		if (n)
-			json_array_append_new(list,
-					      json_pack("{s:s, s:s, s:s, s:i, s:i}", "file",
-							f->path, "provider", "frbpf", "probe", name,
-							"locations", n, "arguments", 1));
-		app_file__free(f);
-	}
-	probe_files__free(&files);
-}
-
 static bool is_first(const struct ruleset *rs, size_t i)
 {
 	for (size_t k = 0; k < i; k++) {
@@ -90,17 +63,13 @@ json_t *probe_report__make(const struct ruleset *rs, enum frbpf_source source)
 {
 	json_t *list;
 
-	if (source != FRBPF_SOURCE_UPROBE && source != FRBPF_SOURCE_USDT &&
-	    source != FRBPF_SOURCE_APP)
+	if (source != FRBPF_SOURCE_UPROBE && source != FRBPF_SOURCE_USDT)
 		return NULL;
 	list = json_array();
 	for (size_t i = 0; i < rs->n_rules; i++) {
 		if (rs->rules[i].when.source != source || !is_first(rs, i))
 			continue;
-		if (source == FRBPF_SOURCE_APP)
-			add_triggers(list, rs->rules[i].when.target);
-		else
-			add_target(list, source, rs->rules[i].when.target);
+		add_target(list, source, rs->rules[i].when.target);
 	}
 	return list;
 }
@@ -173,7 +142,7 @@ static int keep(struct listing *l, const char *name, const char *meaning)
 	return 0;
 }
 
-static int keep_function(const struct elf_symbol *s, void *arg)
+static int keep_function(const struct elf_function *s, void *arg)
 {
 	char size[32] = "";
 

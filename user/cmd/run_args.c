@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/series.h"
 #include "cmd/run_args.h"
 #include "common/cleanup.h"
 #include "record/words.h"
 #include "rules/units.h"
-#include "run/baseline/series.h"
 #include "run/outcome.h"
 
 enum { /* options without a letter */
@@ -25,6 +25,8 @@ enum { /* options without a letter */
        OPT_LAST_WINDOW,
        OPT_MATCHES_ONLY,
        OPT_LOG,
+       OPT_THRESHOLD,
+       OPT_QUIET,
        OPT_REPEAT,
        OPT_BASELINE,
        OPT_SAVE_BASELINE,
@@ -49,9 +51,11 @@ static const struct option long_opts[] = {
 	{ "exit-code", required_argument, NULL, OPT_EXIT_CODE },
 	{ "optional", no_argument, NULL, OPT_OPTIONAL },
 	{ "user", optional_argument, NULL, OPT_USER },
-	{ "last-window", no_argument, NULL, OPT_LAST_WINDOW },
+	{ "last-window", optional_argument, NULL, OPT_LAST_WINDOW },
 	{ "matches-only", no_argument, NULL, OPT_MATCHES_ONLY },
 	{ "log", required_argument, NULL, OPT_LOG },
+	{ "threshold", required_argument, NULL, OPT_THRESHOLD },
+	{ "quiet", no_argument, NULL, OPT_QUIET },
 	{ "repeat", required_argument, NULL, OPT_REPEAT },
 	{ "baseline", required_argument, NULL, OPT_BASELINE },
 	{ "save-baseline", required_argument, NULL, OPT_SAVE_BASELINE },
@@ -64,9 +68,19 @@ static const struct option long_opts[] = {
 	{ 0 },
 };
 
+static const char *long_name(int opt)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(long_opts); i++) {
+		if (long_opts[i].val == opt)
+			return long_opts[i].name;
+	}
+	return "";
+}
+
 struct parser {
 	const struct command *cmd;
 	struct run_opts *opts;
+	struct bench_opts *bench; /* NULL: of `run` */
 };
 
 /* Every error of the command line is one: nothing was recorded, and nothing was run. */
@@ -206,7 +220,7 @@ static bool set_against(const struct parser *p, const char *text)
 	char **v = NULL;
 	int err;
 
-	if (p->opts->against)
+	if (p->bench->against)
 		return wrong(p, "--against can be given once");
 	err = words__split(&src, (struct span){ 0, src.len }, &diags, &words);
 	if (!err && words.n) {
@@ -219,16 +233,43 @@ static bool set_against(const struct parser *p, const char *text)
 			    err == -EINVAL ? "a quote has no end"
 			    : !words.n	   ? "no command"
 					   : "out of memory");
-	p->opts->against = v;
+	p->bench->against = v;
 	words__free(&words);
 	diags__free(&diags);
 	return v;
 }
 
-/* The options of several runs. */
-static bool take_repeated(const struct parser *p, int opt, const char *value)
+/* NAME=DURATION */
+static bool add_threshold(const struct parser *p, const char *text)
 {
 	struct run_opts *o = p->opts;
+	struct run_threshold *v = reallocarray(o->thresholds, o->n_thresholds + 1, sizeof(*v));
+	const char *duration = strchr(text, '='), *why = "NAME=DURATION is expected";
+	uint64_t ns;
+
+	if (!v)
+		return wrong(p, "out of memory");
+	o->thresholds = v;
+	if (!duration || units__duration(duration + 1, strlen(duration + 1), &ns, &why))
+		return wrong_value(p, "--threshold", text, why);
+	v[o->n_thresholds].rule = strndup(text, duration - text);
+	v[o->n_thresholds].ns = ns;
+	return v[o->n_thresholds++].rule ? true : wrong(p, "out of memory");
+}
+
+static bool set_last_window(const struct parser *p, const char *value)
+{
+	if (value && strcmp(value, "no") != 0)
+		return wrong_value(p, "--last-window", value, "nothing or no is expected");
+	p->opts->last_window = !value;
+	p->opts->no_last_window = value;
+	return true;
+}
+
+/* The options of `bench` alone. */
+static bool take_of_bench(const struct parser *p, int opt, const char *value)
+{
+	struct bench_opts *o = p->bench;
 
 	switch (opt) {
 	case OPT_REPEAT:
@@ -254,20 +295,12 @@ static bool take_repeated(const struct parser *p, int opt, const char *value)
 	}
 }
 
-static bool take(const struct parser *p, int opt, const char *value)
+/* The options of `run` alone. */
+static bool take_of_run(const struct parser *p, int opt, const char *value)
 {
 	struct run_opts *o = p->opts;
 
 	switch (opt) {
-	case OPT_RULES:
-		o->rules = value;
-		return true;
-	case OPT_WHEN:
-		return add_when(p, value);
-	case OPT_IF:
-		return add_if(p, value);
-	case OPT_SESSION:
-		return add_session(p, value);
 	case 'a':
 		return set_scope(p, RUN_ALL);
 	case 'p':
@@ -279,6 +312,57 @@ static bool take(const struct parser *p, int opt, const char *value)
 		return set_duration(p, value);
 	case OPT_DUMPS:
 		return set_number(p, "--dumps", value, 1, 1000000, &o->max_dumps);
+	case OPT_THRESHOLD:
+		return add_threshold(p, value);
+	default:
+		o->quiet = true;
+		return true;
+	}
+}
+
+/* Is it an option of the other command? Then that was said. */
+static bool is_misplaced(const struct parser *p, int opt)
+{
+	static const int of_run[] = { 'a',	 'p',		OPT_CGROUP, OPT_FOR,
+				      OPT_DUMPS, OPT_THRESHOLD, OPT_QUIET };
+	bool runs = false, benches = opt >= OPT_REPEAT;
+	char what[128];
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_run); i++)
+		runs |= opt == of_run[i];
+	if (p->bench ? !runs : !benches)
+		return false;
+	if (opt < OPT_RULES)
+		snprintf(what, sizeof(what), "-%c", opt);
+	else
+		snprintf(what, sizeof(what), "--%s", long_name(opt));
+	if (p->bench)
+		snprintf(what + strlen(what), sizeof(what) - strlen(what),
+			 " is an option of `frbpf run`: a bench is about whole runs of a command");
+	else
+		snprintf(what + strlen(what), sizeof(what) - strlen(what),
+			 " is an option of `frbpf bench`");
+	wrong(p, what);
+	return true;
+}
+
+/* The options of both. */
+static bool take(const struct parser *p, int opt, const char *value)
+{
+	struct run_opts *o = p->opts;
+
+	if (is_misplaced(p, opt))
+		return false;
+	switch (opt) {
+	case OPT_RULES:
+		o->rules = value;
+		return true;
+	case OPT_WHEN:
+		return add_when(p, value);
+	case OPT_IF:
+		return add_if(p, value);
+	case OPT_SESSION:
+		return add_session(p, value);
 	case 'o':
 		o->out = value;
 		return true;
@@ -292,8 +376,7 @@ static bool take(const struct parser *p, int opt, const char *value)
 		o->user = value;
 		return true;
 	case OPT_LAST_WINDOW:
-		o->last_window = true;
-		return true;
+		return set_last_window(p, value);
 	case OPT_MATCHES_ONLY:
 		o->matches_only = true;
 		return true;
@@ -301,31 +384,24 @@ static bool take(const struct parser *p, int opt, const char *value)
 		o->log = value;
 		return true;
 	default:
-		return take_repeated(p, opt, value);
+		return p->bench ? take_of_bench(p, opt, value) : take_of_run(p, opt, value);
 	}
 }
 
-static bool check_repeated(const struct parser *p)
+static bool check_bench(const struct parser *p)
 {
-	const struct run_opts *o = p->opts;
+	const struct bench_opts *o = p->bench;
 	bool compared = o->baseline || o->save_baseline || o->against;
 
+	if (!o->run.command)
+		return wrong(p, "no command: give one behind --");
 	if (o->force && !o->save_baseline)
 		return wrong(p, "--force is about --save-baseline, which is not given");
 	if (o->strict && !o->baseline && !o->against)
 		return wrong(p, "--strict is about --baseline and --against, and neither is given");
 	if (!o->repeat && !compared)
-		return true;
-	if (!o->command)
-		return wrong(p,
-			     "--repeat, --against and baselines are about a command, and none is "
-			     "given");
-	if (o->scope != RUN_TREE)
-		return wrong(p, "--repeat, --against and baselines are about the command alone: "
-				"without -a, -p and --cgroup");
-	if (o->for_ns || o->max_dumps)
-		return wrong(p, "--repeat, --against and baselines are about whole runs: without "
-				"--for and --dumps");
+		return wrong(p, "--repeat, --baseline, --save-baseline or --against is needed; "
+				"`frbpf run` records once");
 	if (o->against && (o->baseline || o->save_baseline))
 		return wrong(p, "--against compares two commands that are run in turns: without "
 				"--baseline and --save-baseline");
@@ -336,7 +412,7 @@ static bool check_repeated(const struct parser *p)
 	return true;
 }
 
-static bool check(const struct parser *p)
+static bool check_run(const struct parser *p)
 {
 	const struct run_opts *o = p->opts;
 
@@ -346,26 +422,21 @@ static bool check(const struct parser *p)
 		return wrong(p, "--user is about a command, and none is given");
 	if (!o->command && o->optional)
 		return wrong(p, "--optional is about a command, and none is given");
-	return check_repeated(p);
+	return true;
 }
 
-bool run_args__parse(const struct command *cmd, int argc, char **argv, struct run_opts *ret,
-		     int *ret_status)
+static bool parse(const struct parser *p, int argc, char **argv, int *ret_status)
 {
 	struct location_hint unused = { 0 };
-	struct parser p = { cmd, ret };
 	enum cmd_parse parsed;
 	int opt;
 
-	*ret = (struct run_opts){ .scope = RUN_TREE,
-				  .exit_code = RUN_EXIT_FIRED,
-				  .tolerance = 0.05,
-				  .others_limit = SERIES_OTHERS_LIMIT };
+	*p->opts = (struct run_opts){ .scope = RUN_TREE, .exit_code = RUN_EXIT_FIRED };
 	*ret_status = RUN_EXIT_NOT_RECORDED;
 	/* '+': the first word that is no option begins the command */
-	while ((parsed = cmd_next_option(cmd, argc, argv, "+:ap:o:h", long_opts, &unused, &opt)) ==
-	       CMD_OPTION) {
-		if (!take(&p, opt, optarg))
+	while ((parsed = cmd_next_option(p->cmd, argc, argv, "+:ap:o:h", long_opts, &unused,
+					 &opt)) == CMD_OPTION) {
+		if (!take(p, opt, optarg))
 			return false;
 	}
 	if (parsed == CMD_EXIT) {
@@ -374,15 +445,36 @@ bool run_args__parse(const struct command *cmd, int argc, char **argv, struct ru
 		return false;
 	}
 	if (optind < argc)
-		ret->command = argv + optind;
-	return check(&p);
+		p->opts->command = argv + optind;
+	return p->bench ? check_bench(p) : check_run(p);
+}
+
+bool run_args__parse(const struct command *cmd, int argc, char **argv, struct run_opts *ret,
+		     int *ret_status)
+{
+	return parse(&(struct parser){ cmd, ret, NULL }, argc, argv, ret_status);
 }
 
 void run_args__free(struct run_opts *opts)
 {
+	for (size_t i = 0; i < opts->n_thresholds; i++)
+		free((char *)opts->thresholds[i].rule);
+	free(opts->thresholds);
+	free(opts->whens);
+	free(opts->sessions);
+}
+
+bool bench_args__parse(const struct command *cmd, int argc, char **argv, struct bench_opts *ret,
+		       int *ret_status)
+{
+	*ret = (struct bench_opts){ .tolerance = 0.05, .others_limit = SERIES_OTHERS_LIMIT };
+	return parse(&(struct parser){ cmd, &ret->run, ret }, argc, argv, ret_status);
+}
+
+void bench_args__free(struct bench_opts *opts)
+{
 	for (size_t i = 0; opts->against && opts->against[i]; i++)
 		free(opts->against[i]);
 	free(opts->against);
-	free(opts->whens);
-	free(opts->sessions);
+	run_args__free(&opts->run);
 }

@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
-#include <linux/perf_event.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/cpu_pulse.h"
 
-int cpu_pulse__open(int cpu)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-		.size = PERF_ATTR_SIZE_VER7,
-		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
-	};
-	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
+const struct perf_event_attr cpu_pulse_attr = {
+	.type = PERF_TYPE_SOFTWARE,
+	.config = PERF_COUNT_SW_DUMMY,
+	.size = PERF_ATTR_SIZE_VER7,
+	.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
+};
 
 static bool read_enabled(int fd, uint64_t *ret)
 {

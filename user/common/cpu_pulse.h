@@ -6,12 +6,12 @@
 #ifndef FRBPF_COMMON_CPU_PULSE_H
 #define FRBPF_COMMON_CPU_PULSE_H
 
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An event on @cpu that records nothing and lives as long as others that are opened now. Returns a
- * descriptor or negative errno. */
-int cpu_pulse__open(int cpu);
+/* Of an event that records nothing. Opened on a CPU, it lives as long as others that are opened there then. */
+extern const struct perf_event_attr cpu_pulse_attr;
 
 /* Is @fd alive? It is an event that is enabled, with the read format TOTAL_TIME_ENABLED. If not,
  * *ret_ns is how long it was. Asking interrupts the CPU. One that cannot be asked is. */

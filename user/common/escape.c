@@ -7,7 +7,7 @@
 #include "common/escape.h"
 
 /* How long the UTF-8 sequence at @s is; 0: it is none, or one that XML does not allow. */
-static size_t sequence(const char *s)
+static size_t utf8_sequence(const char *s)
 {
 	const unsigned char *u = (const unsigned char *)s;
 	size_t n = u[0] < 0x80 ? 1 : u[0] < 0xc2 ? 0 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
@@ -35,12 +35,12 @@ static size_t sequence(const char *s)
 /* What stands for an ASCII character; NULL: it does itself. */
 typedef const char *(*replace_fn)(const char *s);
 
-static int escape(struct buf *b, const char *s, replace_fn replace)
+static int escape_text(struct buf *b, const char *s, replace_fn replace)
 {
 	int err = 0;
 
 	while (*s && !err) {
-		size_t n = sequence(s);
+		size_t n = utf8_sequence(s);
 		const char *with = n == 1 && replace ? replace(s) : NULL;
 
 		if (!n)
@@ -109,27 +109,27 @@ static const char *replace_quote(const char *s)
 
 int escape__xml(struct buf *b, const char *s)
 {
-	return escape(b, s, replace_xml);
+	return escape_text(b, s, replace_xml);
 }
 
 int escape__markdown(struct buf *b, const char *s)
 {
-	return escape(b, s, replace_markdown);
+	return escape_text(b, s, replace_markdown);
 }
 
 int escape__plain(struct buf *b, const char *s)
 {
-	return escape(b, s, NULL);
+	return escape_text(b, s, NULL);
 }
 
 int escape__github(struct buf *b, const char *s)
 {
-	return escape(b, s, replace_github);
+	return escape_text(b, s, replace_github);
 }
 
 int escape__github_property(struct buf *b, const char *s)
 {
-	return escape(b, s, replace_github_property);
+	return escape_text(b, s, replace_github_property);
 }
 
 int escape__shell(struct buf *b, const char *s)
@@ -141,6 +141,6 @@ int escape__shell(struct buf *b, const char *s)
 	if (*s && strspn(s, safe) == strlen(s))
 		return buf__add_str(b, s);
 	err = buf__add_str(b, "'");
-	err = err ? err : escape(b, s, replace_quote);
+	err = err ? err : escape_text(b, s, replace_quote);
 	return err ? err : buf__add_str(b, "'");
 }

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -80,11 +82,149 @@ static int check_found(int fd, bool by_link, struct stat *ret)
 	return fd;
 }
 
+/* ---- whose links a path has ---- */
+
+#define LINKS_MAX 40 /* as the kernel */
+#define NOBODY	  ((uid_t)-1)
+
+struct walk {
+	int at; /* owned: what the path has led to */
+	int n_links;
+	bool trusted; /* links of root and ours are nobody's */
+	uid_t owner;  /* of links that are somebody's; 0: there is none, NOBODY: of several */
+	bool hidden;  /* behind them is a directory that is closed to others */
+	char rest[PATH_MAX];
+};
+
+/* The next name of the rest, which is cut off it. False: there is none. */
+static bool walk__next(struct walk *w, char ret_name[static NAME_MAX + 1])
+{
+	const char *begin = w->rest + strspn(w->rest, "/");
+	size_t len = strcspn(begin, "/");
+
+	if (!len || len > NAME_MAX)
+		return false;
+	memcpy(ret_name, begin, len);
+	ret_name[len] = '\0';
+	memmove(w->rest, begin + len, strlen(begin + len) + 1);
+	return true;
+}
+
+/* The rest goes on where the link @fd leads. */
+static int walk__follow(struct walk *w, int fd)
+{
+	char to[PATH_MAX];
+	ssize_t n = readlinkat(fd, "", to, sizeof(to));
+	size_t rest = strlen(w->rest);
+
+	if (n <= 0)
+		return n ? -errno : -ENOENT;
+	if (++w->n_links > LINKS_MAX)
+		return -ELOOP;
+	if (n + 1 + rest >= sizeof(w->rest))
+		return -ENAMETOOLONG;
+	memmove(w->rest + n + 1, w->rest, rest + 1);
+	memcpy(w->rest, to, n);
+	w->rest[n] = '/';
+	if (to[0] != '/')
+		return 0;
+	close(w->at);
+	w->at = open("/", HANDLE_FLAGS | O_DIRECTORY);
+	return w->at < 0 ? -errno : 0;
+}
+
+/* What /proc/PID/root and the like lead to has no path that could be walked. */
+static bool is_magic(int fd)
+{
+	struct statfs s;
+
+	return !fstatfs(fd, &s) && (uint32_t)s.f_type == PROC_SUPER_MAGIC;
+}
+
+/* Takes *fd over. */
+static void walk__go_to(struct walk *w, int *fd)
+{
+	close(w->at);
+	w->at = *fd;
+	*fd = -1;
+}
+
+static void walk__note_owner(struct walk *w, uid_t owner)
+{
+	if (!w->trusted)
+		w->owner = NOBODY;
+	else if (owner && owner != geteuid())
+		w->owner = w->owner && w->owner != owner ? NOBODY : owner;
+}
+
+static int walk__step(struct walk *w, const char *name)
+{
+	int fd = openat(w->at, name, HANDLE_FLAGS | O_NOFOLLOW), err = 0;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		err = -errno;
+	} else if (!S_ISLNK(st.st_mode)) {
+		w->hidden |= w->owner && S_ISDIR(st.st_mode) && !(st.st_mode & S_IXOTH) &&
+			     st.st_uid != w->owner;
+		walk__go_to(w, &fd);
+	} else if (is_magic(fd)) {
+		close(fd);
+		fd = openat(w->at, name, HANDLE_FLAGS);
+		err = fd < 0 ? -errno : 0;
+		if (!err)
+			walk__go_to(w, &fd);
+	} else {
+		walk__note_owner(w, st.st_uid);
+		err = walk__follow(w, fd);
+	}
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* As open(@path), and tells whose links were followed. With !@trusted all are somebody's. */
+static int walk__open(struct walk *w, const char *path, bool trusted)
+{
+	char name[NAME_MAX + 1];
+	int err;
+
+	*w = (struct walk){ .trusted = trusted };
+	w->at = open(path[0] == '/' ? "/" : ".", HANDLE_FLAGS | O_DIRECTORY);
+	err = w->at < 0 ? -errno : path[0] ? 0 : -ENOENT;
+	if (strlen(path) >= sizeof(w->rest))
+		err = err ?: -ENAMETOOLONG;
+	else
+		strcpy(w->rest, path);
+	while (!err && walk__next(w, name))
+		err = walk__step(w, name);
+	if (!err && w->rest[strspn(w->rest, "/")])
+		err = -ENAMETOOLONG;
+	if (err)
+		cleanup_close(&w->at);
+	return err ?: w->at;
+}
+
+static int find_by_links(const char *path, bool trusted, struct stat *ret)
+{
+	struct walk w;
+	struct stat st;
+	int fd = check_found(walk__open(&w, path, trusted), false, &st);
+
+	if (fd >= 0 && w.owner && w.owner != st.st_uid && (w.hidden || !(st.st_mode & S_IROTH))) {
+		close(fd);
+		return -EACCES;
+	}
+	if (fd >= 0)
+		*ret = st;
+	return fd;
+}
+
 int foreign__find(const char *path, unsigned int flags, struct stat *ret)
 {
 	int fd;
 
-	if (flags & (FOREIGN_TRUSTED | FOREIGN_MAGIC)) {
+	if (flags & FOREIGN_MAGIC) {
 		fd = open(path, HANDLE_FLAGS);
 		return check_found(fd < 0 ? -errno : fd, false, ret);
 	}
@@ -92,8 +232,7 @@ int foreign__find(const char *path, unsigned int flags, struct stat *ret)
 	if (fd >= 0 || (fd != -ELOOP && fd != -ENOSYS && fd != -EPERM))
 		return check_found(fd, false, ret);
 	/* a link, or a container whose filter does not know the call */
-	fd = open(path, HANDLE_FLAGS);
-	return check_found(fd < 0 ? -errno : fd, true, ret);
+	return find_by_links(path, flags & FOREIGN_TRUSTED, ret);
 }
 
 int foreign__find_of(uint32_t pid, const char *name, struct stat *ret)

@@ -14,8 +14,9 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* The path is root's or our user's choice (a rule, a folder of debug files): links in it are followed
- * wherever they lead. Without it, links only lead to files that everybody may read. */
+/* The path is root's or our user's choice (a rule, a folder of debug files): links in it that are root's or
+ * our user's are followed wherever they lead. Those of somebody else only lead to his own files, and to what everybody
+ * may read. Without it, all links are somebody else's. */
 #define FOREIGN_TRUSTED 0x1
 /* It is one of the links below /proc/PID that lead to a file itself, whatever its name: map_files/ and exe. */
 #define FOREIGN_MAGIC 0x2

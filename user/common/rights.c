@@ -128,9 +128,9 @@ int rights__keep(const int *keep, size_t n)
 int rights__keep_recorder(void)
 {
 	static const int keep[] = {
-		CAP_BPF,      CAP_PERFMON,	   CAP_SYS_ADMIN,    CAP_SYS_PTRACE,
-		CAP_SYSLOG,   CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, CAP_IPC_LOCK,
-		CAP_SYS_NICE, CAP_SYS_RESOURCE,
+		CAP_BPF,      CAP_PERFMON,	   CAP_SYS_PTRACE,
+		CAP_SYSLOG,   CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE,
+		CAP_IPC_LOCK, CAP_SYS_NICE,	   CAP_SYS_RESOURCE,
 	};
 	int ret = rights__keep(keep, ARRAY_SIZE(keep));
 

@@ -79,8 +79,7 @@ static void describe(const struct round *r, char *ret, size_t size)
 		 r->opened ? "; those that came (back) are recorded from now on" : "");
 }
 
-bool cpu_follow__process(struct cpu_follow *f, struct sideband *sb, struct horizon *sessions,
-			 struct detectors *detectors)
+bool cpu_follow__process(struct cpu_follow *f, struct sideband *sb, struct horizon *sessions)
 {
 	struct round r = { 0 };
 	struct err err = { 0 };
@@ -100,7 +99,6 @@ bool cpu_follow__process(struct cpu_follow *f, struct sideband *sb, struct horiz
 	else
 		r.opened = code;
 	horizon__each_session(sessions, follow_session, &r);
-	detectors__follow_cpus(detectors);
 	describe(&r, f->said, sizeof(f->said));
 	free(r.online);
 	return true;

@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 
-#include "detect/detectors.h"
 #include "dump/rings/horizon.h"
 #include "sideband/sideband.h"
 
@@ -21,8 +20,7 @@ void cpu_follow__begin(struct cpu_follow *f, struct sideband *sb);
 int cpu_follow__fd(const struct cpu_follow *f);
 /* True: CPUs changed; rules must be put in force once more, for detectors with events of their own.
  * What fails is logged. */
-bool cpu_follow__process(struct cpu_follow *f, struct sideband *sb, struct horizon *sessions,
-			 struct detectors *detectors);
+bool cpu_follow__process(struct cpu_follow *f, struct sideband *sb, struct horizon *sessions);
 /* Say what process() did, once rules are in force again. */
 void cpu_follow__log(const struct cpu_follow *f);
 void cpu_follow__free(struct cpu_follow *f);

@@ -15,6 +15,7 @@ struct daemon_opts {
 	const char *base;	/* absolute */
 	const char *rules_path; /* a list of rules files, each absolute: rules_files.h */
 	const char *program;	/* path of this binary */
+	bool perf_habits;	/* started as perf daemon is: see rulebook_opts; dump at the end */
 	struct examiner
 		*examiner; /* borrowed; NULL: build ids and names are those that the kernel tells */
 };

@@ -20,14 +20,21 @@ uint64_t dumper__memory_of_all(void)
 	return session__memory_of_all();
 }
 
-static void renew_dir(struct dumper *d)
+int dumper__renew_dir(struct dumper *d, struct err *err)
 {
 	char name[NAME_MAX];
-	struct err err = { 0 };
 
 	snprintf(name, sizeof(name), "session-%s", d->session->name);
-	if (base_dir__renew(d->env->base, name, d->dir_fd, &err) > 0)
-		log_warn("%s/%s was removed: it is made again", d->env->base->path, name);
+	return base_dir__renew(d->env->base, name, d->dir_fd, err);
+}
+
+static void renew_dir(struct dumper *d)
+{
+	struct err err = { 0 };
+
+	if (dumper__renew_dir(d, &err) > 0)
+		log_warn("%s/session-%s was removed: it is made again", d->env->base->path,
+			 d->session->name);
 	else if (err.msg[0])
 		log_error("%s", err.msg);
 }
@@ -73,20 +80,24 @@ static void *dumper_thread(void *arg)
 	}
 }
 
-int dumper__start(struct session *session, const struct dump_env *env, dumper_done_fn done,
-		  void *done_arg, struct err *err, struct dumper **ret)
+int dumper__start(struct session *session, struct proxy *proxy, const struct dump_env *env,
+		  dumper_done_fn done, void *done_arg, struct err *err, struct dumper **ret)
 {
 	struct dumper *d = calloc(1, sizeof(*d));
 	int code;
 
 	if (!d) {
 		session__unref(session);
+		proxy__unref(proxy);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	atomic_init(&d->refs, 1);
-	*d = (struct dumper){
-		.refs = 1, .session = session, .env = env, .done = done, .done_arg = done_arg
-	};
+	*d = (struct dumper){ .refs = 1,
+			      .session = session,
+			      .proxy = proxy,
+			      .env = env,
+			      .done = done,
+			      .done_arg = done_arg };
 	sem_init(&d->wake, 0, 0);
 	sem_init(&d->ready, 0, 0);
 	d->shots = calloc(session->max_cpus, sizeof(*d->shots));
@@ -138,6 +149,7 @@ void dumper__unref(struct dumper *d)
 		close(d->dir_fd);
 	horizon__remove(d->env->horizon, d->session);
 	session__unref(d->session);
+	proxy__unref(d->proxy);
 	free(d->shots);
 	free(d->gaps);
 	sem_destroy(&d->wake);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The writer of one session: a thread of low priority that turns what a freeze has copied into a
- * file. Its thread id stands where `perf daemon` shows the pid of a session. Life: start, submit
- * one job at a time, unref.
+ * file. Life: start, submit one job at a time, unref.
  */
 #ifndef FRBPF_DAEMON_DUMPER_H
 #define FRBPF_DAEMON_DUMPER_H
@@ -10,6 +9,7 @@
 #include <semaphore.h>
 
 #include "dump/dump.h"
+#include "proxy/proxies.h"
 
 struct dumper;
 
@@ -20,6 +20,7 @@ struct dumper {
 	atomic_int refs;
 	struct session *session; /* owned */
 	const struct dump_env *env;
+	struct proxy *proxy;	 /* the session's process; a reference; NULL: it has none */
 	int dir_fd;		 /* BASE/session-NAME */
 	struct ring_shot *shots; /* one per CPU; owned. The freezer's while busy is false, else the
 				    thread's */
@@ -41,13 +42,16 @@ struct dumper {
 	size_t index;
 };
 
-/* Take over @session (also on failure) and start its thread. */
-int dumper__start(struct session *session, const struct dump_env *env, dumper_done_fn done,
-		  void *done_arg, struct err *err, struct dumper **ret);
+/* Take over @session and @proxy (also on failure) and start its thread. */
+int dumper__start(struct session *session, struct proxy *proxy, const struct dump_env *env,
+		  dumper_done_fn done, void *done_arg, struct err *err, struct dumper **ret);
 
 /* Hand over the job: the copies and shots of the session are the thread's until `done`. Does not
  * block. */
 void dumper__submit(struct dumper *d, struct incident *inc, size_t index);
+
+/* Make its directory again where that was removed. Returns 1 if it was, 0, or negative errno with words. */
+int dumper__renew_dir(struct dumper *d, struct err *err);
 
 /* Bytes of rings and copies of its session, and of all dumpers that exist: also of those that only
  * an incident under way still holds, and of successors that have not taken over yet. */

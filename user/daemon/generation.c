@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/fd_room.h"
+#include "common/log.h"
 #include "daemon/generation.h"
 #include "daemon/ring_fit.h"
 #include "rules/units.h"
@@ -24,24 +26,81 @@ static struct dumper *find_unchanged(const struct generation *old, const struct 
 	return NULL;
 }
 
+static int start_proxy(const struct session_conf *conf, const struct session_plan *plan,
+		       const struct generation_env *env, struct err *err, struct proxy **ret)
+{
+	int dir, code;
+
+	if (!env->proxies && plan->command)
+		return err_set(err, -EINVAL,
+			       "session '%s' runs a command, which only a daemon does: remove '%s'",
+			       conf->name, plan->command[0]);
+	if (!env->proxies)
+		return 0;
+	dir = base_dir__open_session(env->dump->base, conf->name, err);
+	if (dir < 0)
+		return dir;
+	code = proxies__start(env->proxies, conf->name, conf->run, plan->command, dir, err, ret);
+	close(dir);
+	return code;
+}
+
+/* Record whom @of says, on the CPUs and at the times that the line says. */
+static void take_tasks(struct record_target *target, const struct record_target *of)
+{
+	struct record_target of_line = *target;
+
+	*target = *of;
+	target->cpus = of_line.cpus;
+	target->n_cpus = of_line.n_cpus;
+	target->delay = of_line.delay;
+	target->n_delay = of_line.n_delay;
+}
+
+static void take_command(struct record_target *target, struct proxy *proxy,
+			 struct event_list *events)
+{
+	const struct record_target of = {
+		.kind = RECORD_TASKS,
+		.processes = &proxy->command,
+		.n_processes = 1,
+		.cgroup_fd = -1,
+	};
+
+	take_tasks(target, &of);
+	for (size_t i = 0; i < events->n && !proxy->went && !target->n_delay; i++)
+		events->v[i].attr.enable_on_exec = events->v[i].leader == i; /* as perf */
+}
+
 int generation__start_session(const struct session_conf *conf, struct session_plan *plan,
 			      const struct generation_env *env, struct err *err,
 			      struct dumper **ret)
 {
 	struct event_list *events = plan->events;
+	struct record_target target = plan->target;
+	struct proxy *proxy = NULL;
 	struct session *s;
-	int code;
+	int code = start_proxy(conf, plan, env, err, &proxy);
 
-	plan->events = NULL;
-	code = session__open(conf->name, conf->run, events, plan->ring_bytes, env->target, err, &s);
 	if (code)
 		return code;
+	if (env->target && env->target->kind != RECORD_ALL)
+		take_tasks(&target, env->target);
+	else if (proxy && proxy->command && target.kind == RECORD_ALL && !plan->system_wide)
+		take_command(&target, proxy, events);
+	plan->events = NULL;
+	code = session__open(conf->name, conf->run, events, plan->ring_bytes, &target, err, &s);
+	if (code) {
+		proxy__unref(proxy);
+		return code;
+	}
 	code = session__start(s, err);
 	if (code) {
 		session__unref(s);
+		proxy__unref(proxy);
 		return code;
 	}
-	return dumper__start(s, env->dump, env->done, env->done_arg, err, ret);
+	return dumper__start(s, proxy, env->dump, env->done, env->done_arg, err, ret);
 }
 
 static bool has_dumper(const struct generation *g, const struct dumper *d)
@@ -102,24 +161,45 @@ static int sum_memory(struct generation *g, struct generation *old,
 	return 0;
 }
 
-/* The sessions are open. What is to come needs some, too: the programs of the rules, and then every
- * dump; a recorder that cannot write one is worth nothing. */
-static int check_descriptors(const struct generation *g, struct err *err)
+/* Of the sessions that are to be opened. */
+static size_t count_descriptors(const struct ruleset *rs, const struct plan *plan,
+				const struct generation *old, const struct generation_env *env)
 {
-	size_t reserve = FDS_DAEMON + FDS_SESSION * g->n_dumpers + FDS_RULE * g->rules->n_rules;
-	size_t open, limit;
+	size_t sum = 0;
+
+	for (size_t i = 0; i < rs->n_sessions; i++) {
+		const struct session_plan *s = &plan->sessions[i];
+		struct record_target target = s->target;
+
+		if (find_unchanged(old, &rs->sessions[i]))
+			continue;
+		if (env->target && env->target->kind != RECORD_ALL)
+			take_tasks(&target, env->target);
+		sum += session__descriptors(s->events, &target, plan->n_cpus);
+	}
+	return sum;
+}
+
+/* Nothing is opened yet, and the old sessions stay open until the new ones are in force. The programs of
+ * the rules and every dump need some, too; a recorder that cannot write a dump is worth nothing. */
+static int check_descriptors(const struct ruleset *rs, const struct plan *plan,
+			     const struct generation *old, const struct generation_env *env,
+			     struct err *err)
+{
+	size_t reserve = FDS_DAEMON + FDS_SESSION * rs->n_sessions + FDS_RULE * rs->n_rules;
+	size_t need = count_descriptors(rs, plan, old, env), open, limit;
 	int code = fd_room__count(&open, &limit);
 
 	if (code == -EMFILE || code == -ENFILE)
 		return err_set(err, code, "no file descriptor is left: %s", strerror(-code));
-	if (code || open + reserve <= limit)
+	if (code || open + need + reserve <= limit)
 		return 0;
 	return err_set(
 		err, -EMFILE,
-		"%zu file descriptors are open with the sessions (one per event and CPU), and "
-		"rules and dumps need %zu more; the limit is %zu: raise it with ulimit -n, or "
+		"the sessions need %zu file descriptors (one per event and CPU), rules and dumps "
+		"%zu, and %zu are open; the limit is %zu: raise it with ulimit -n, or "
 		"LimitNOFILE= of the systemd unit, or record fewer events",
-		open, reserve, limit);
+		need, reserve, open, limit);
 }
 
 /* Which of @old's rules goes on as each of ours. */
@@ -166,7 +246,8 @@ int generation__make(struct ruleset *rs, struct plan *plan, struct generation *o
 		return err_set(err, -ENOMEM, "out of memory");
 	atomic_init(&g->refs, 1);
 	g->rules = rs;
-	g->max_memory = plan->max_memory;
+	g->max_memory = plan->max_memory - plan->sideband_memory;
+	g->sideband_memory = plan->sideband_memory;
 	g->dumpers = calloc(rs->n_sessions ?: 1, sizeof(*g->dumpers));
 	g->slots = calloc(rs->n_rules ?: 1, sizeof(*g->slots));
 	g->tallies = calloc(rs->n_rules ?: 1, sizeof(*g->tallies));
@@ -174,6 +255,7 @@ int generation__make(struct ruleset *rs, struct plan *plan, struct generation *o
 	g->muted_until = calloc(rs->n_rules ?: 1, sizeof(*g->muted_until));
 	if (!g->dumpers || !g->slots || !g->tallies || !g->kept || !g->muted_until)
 		code = err_set(err, -ENOMEM, "out of memory");
+	code = code ?: check_descriptors(rs, plan, old, env, err);
 	for (size_t i = 0; !code && i < rs->n_sessions; i++) {
 		const struct session_conf *conf = &rs->sessions[i];
 		struct dumper *same = find_unchanged(old, conf), *next = NULL;
@@ -191,7 +273,6 @@ int generation__make(struct ruleset *rs, struct plan *plan, struct generation *o
 			g->n_dumpers++;
 	}
 	code = code ?: sum_memory(g, old, env, err);
-	code = code ?: check_descriptors(g, err);
 	if (code) {
 		g->rules = NULL;
 		generation__unref(g);
@@ -200,6 +281,31 @@ int generation__make(struct ruleset *rs, struct plan *plan, struct generation *o
 	find_kept_rules(g, old);
 	*ret = g;
 	return 0;
+}
+
+static void warn_renewed(struct diags *d, int renewed, const struct base_dir *base,
+			 const char *prefix, const char *name, const struct err *err)
+{
+	if (renewed < 0) {
+		diags__warn(d, NULL, (struct span){ 0 }, "%s", err->msg);
+	} else if (renewed) {
+		diags__warn(d, NULL, (struct span){ 0 }, "%s/%s%s was removed: it is made again",
+			    base->path, prefix, name);
+		log_warn("%s/%s%s was removed: it is made again", base->path, prefix, name);
+	}
+}
+
+void generation__renew_dirs(const struct generation *g, const struct base_dir *base,
+			    struct diags *d)
+{
+	struct err err = { 0 };
+	int ret = base_dir__renew(base, "incidents", base->incidents_fd, &err);
+
+	warn_renewed(d, ret, base, "", "incidents", &err);
+	for (size_t i = 0; i < g->n_dumpers; i++) {
+		ret = dumper__renew_dir(g->dumpers[i], &err);
+		warn_renewed(d, ret, base, "session-", g->dumpers[i]->session->name, &err);
+	}
 }
 
 int generation__find_session(const struct generation *g, const char *name)

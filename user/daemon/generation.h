@@ -16,7 +16,7 @@ struct rule_tally {
 	uint64_t incidents; /* began one */
 	uint64_t joined;    /* became a further marker of one that was not frozen yet */
 	uint64_t merged;    /* came within the merge time of one: in its manifest */
-	uint64_t muted;	    /* held back by `frbpf mute` */
+	uint64_t muted;	    /* suppressed by `frbpf mute` */
 	uint64_t busy;	    /* no incident was free: only counted */
 	uint64_t capped;    /* max-dumps was reached, its own or that of all: only counted */
 	uint64_t last;	    /* ns: time of the last trigger */
@@ -35,7 +35,9 @@ struct generation {
 	/* per rule: ns until which its triggers are only counted; guarded by the recorder's lock */
 	uint64_t *muted_until;
 	size_t *kept; /* per rule: its index in the generation before; SIZE_MAX: it is new */
-	uint64_t memory, max_memory; /* bytes */
+	uint64_t sideband_memory; /* bytes: of its rings */
+	uint64_t memory,
+		max_memory; /* bytes: of its sessions; what all may have, but the side band */
 };
 
 struct generation_env {
@@ -46,6 +48,7 @@ struct generation_env {
 	void (*reap)(void *arg);
 	void *reap_arg;
 	const struct record_target *target; /* of every session; NULL: all tasks */
+	struct proxies *proxies;	    /* of the sessions' processes; NULL: they have none */
 	struct ring_fit *fit; /* has successors of sessions whose rings were resized; may be NULL */
 };
 
@@ -63,6 +66,11 @@ int generation__make(struct ruleset *rs, struct plan *plan, struct generation *o
 /* A rule that stays keeps its counts: add those of @old, the generation that @g was made beside.
  * Once, when @old gets no more triggers; under the recorder's lock. */
 void generation__take_tallies(struct generation *g, const struct generation *old);
+
+/* Make directories of @base again that were removed, those of @g's sessions and that of the manifests.
+ * Each that was is a warning in @d, and in the log. */
+void generation__renew_dirs(const struct generation *g, const struct base_dir *base,
+			    struct diags *d);
 
 /* The session called @name; -ENOENT. */
 int generation__find_session(const struct generation *g, const char *name);

@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "daemon/incident_pool.h"
+#include "dump/window/moves.h"
 #include "dump/incident/stack_frames.h"
 #include "dump/incident/user_names.h"
 #include "rules/units.h"
@@ -41,8 +42,10 @@ void incident_pool__free(struct incident_pool *p)
 			continue;
 		generation__unref(p->v[i]->gen);
 		drop_stacks(p->v[i]);
-		for (size_t k = 0; k < INCIDENT_SESSIONS_MAX; k++)
+		for (size_t k = 0; k < INCIDENT_SESSIONS_MAX; k++) {
 			free(p->v[i]->results[k].cpus);
+			moves__free(p->v[i]->results[k].moves);
+		}
 		pthread_mutex_destroy(&p->v[i]->name_lock);
 		free(p->v[i]);
 		p->v[i] = NULL;
@@ -370,15 +373,16 @@ bool incident_pool__part_written(struct incident *inc)
 }
 
 struct generation *incident_pool__let_go(struct incident *inc,
-					 struct dump_cpu *ret_cpus[static INCIDENT_SESSIONS_MAX])
+					 struct dump_remains ret[static INCIDENT_SESSIONS_MAX])
 {
 	struct generation *g = inc->gen;
 
 	if (inc->manifest_stale || inc->naming || inc->named)
 		return NULL;
 	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {
-		ret_cpus[i] = inc->results[i].cpus;
+		ret[i] = (struct dump_remains){ inc->results[i].cpus, inc->results[i].moves };
 		inc->results[i].cpus = NULL;
+		inc->results[i].moves = NULL;
 	}
 	inc->gen = NULL;
 	inc->name[0] = '\0';

@@ -47,7 +47,7 @@ struct incident *incident_pool__manual(struct incident_pool *p, struct generatio
 /*
  * The oldest incident that is due at @now and has all of its sessions free; it is FREEZING then, and
  * they are marked busy.
- * One that must wait for a session holds back later ones that want the same session, and no
+ * One that must wait for a session delays later ones that want the same session, and no
  * others. NULL: none; then *ret_deadline is the next deadline to come, or UINT64_MAX.
  */
 struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
@@ -60,12 +60,12 @@ void incident_pool__frozen(struct incident *inc, size_t parts);
 bool incident_pool__part_written(struct incident *inc);
 
 /*
- * WRITTEN ──► FREE. Returns the generation, which is the caller's to give back, and moves the @cpus of
- * the results to @ret_cpus, which are the caller's to free: both after the lock. NULL: a trigger was
+ * WRITTEN ──► FREE. Returns the generation, which is the caller's to give back, and moves what the
+ * results own to @ret, which is the caller's to free: both after the lock. NULL: a trigger was
  * merged in the meantime, so @inc stays until its manifest says that.
  */
 struct generation *incident_pool__let_go(struct incident *inc,
-					 struct dump_cpu *ret_cpus[static INCIDENT_SESSIONS_MAX]);
+					 struct dump_remains ret[static INCIDENT_SESSIONS_MAX]);
 
 /* Until when triggers are merged into @inc, ns. Not of a FREE one. */
 uint64_t incident_pool__merge_end(const struct incident *inc);

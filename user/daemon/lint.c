@@ -209,7 +209,8 @@ static void check_memory(const struct linter *l)
 	if (l->plan->memory <= l->plan->max_memory / 2)
 		return;
 	diags__warn(l->d, daemon->max_memory ? l->rs->config->src : NULL, daemon->max_memory_span,
-		    "rings and copies need %s, more than half of max-memory, which is %s: while a "
+		    "rings and copies, with those of the side band, need %s, more than half of "
+		    "max-memory, which is %s: while a "
 		    "reload replaces sessions, the old and the new ones exist together",
 		    units__format_size(l->plan->memory, need, sizeof(need)),
 		    units__format_size(l->plan->max_memory, max, sizeof(max)));
@@ -230,6 +231,112 @@ static void check_use(const struct linter *l, size_t session)
 		    rs->sessions[session].name);
 }
 
+static bool is_same_event(const struct perf_event_attr *a, const struct perf_event_attr *b)
+{
+	return a->type == b->type && a->config == b->config && a->bp_addr == b->bp_addr;
+}
+
+/* Samples of every hit interrupt so often that the kernel throttles the timer of the other. */
+static void check_throttling(const struct linter *l, size_t session, const struct event *ev)
+{
+	for (size_t s = 0; s < l->plan->n_sessions; s++) {
+		const struct event_list *events = l->plan->sessions[s].events;
+
+		for (size_t e = 0; e < events->n; e++) {
+			const struct perf_event_attr *other = &events->v[e].attr;
+
+			if (other->freq || other->sample_period != 1 ||
+			    !is_same_event(&ev->attr, other))
+				continue;
+			diags__warn(
+				l->d, l->rs->config->src,
+				session == s ? ev->span : l->rs->sessions[session].run_span,
+				"'%s' at a frequency nearly stops, because '%s' of session '%s' "
+				"samples every hit of it (the kernel throttles; so in perf): "
+				"write a period for it, or remove one",
+				ev->name, events->v[e].name, l->rs->sessions[s].name);
+			return;
+		}
+	}
+}
+
+static bool is_tracepoint(const struct event *ev, const char *system, const char *name)
+{
+	return ev->tp && !strcmp(ev->tp->system, system) && !strcmp(ev->tp->name, name);
+}
+
+/* Does a session of @rule record the event, with its stacks if @stacks? Also true where nobody looked. */
+static bool records(const struct linter *l, const struct rule_conf *rule, const char *name,
+		    bool stacks)
+{
+	for (size_t i = 0; i < rule->n_sessions; i++) {
+		const struct event_list *events = l->plan->sessions[rule->sessions[i]].events;
+
+		if (events->left_out)
+			return true;
+		for (size_t e = 0; e < events->n; e++) {
+			if (is_tracepoint(&events->v[e], "sched", name) &&
+			    (!stacks || events->v[e].attr.sample_type & PERF_SAMPLE_CALLCHAIN))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* What `frbpf why` needs. A wait for a CPU is told by the switches alone. */
+static bool can_explain(const struct linter *l, const struct rule_conf *rule)
+{
+	if (rule->when.source == FRBPF_SOURCE_RUNQLAT)
+		return records(l, rule, "sched_switch", false);
+	return records(l, rule, "sched_switch", true) && records(l, rule, "sched_waking", true);
+}
+
+/* Said once: what is missing, is mostly missing for all rules. */
+static void check_why(const struct linter *l)
+{
+	for (size_t i = 0; i < l->rs->n_rules; i++) {
+		const struct rule_conf *rule = &l->rs->rules[i];
+
+		if (rule->quiet || !lasts(rule) || !when__has_subject(rule->when.source) ||
+		    can_explain(l, rule))
+			continue;
+		diags__warn(
+			l->d, rule->src ?: l->rs->config->src, rule->when_span,
+			"`frbpf why` cannot tell who made the subject wait: add -e "
+			"sched:sched_switch -e sched:sched_waking -g to a session of this rule");
+		return;
+	}
+}
+
+static void check_frequencies(const struct linter *l)
+{
+	for (size_t s = 0; s < l->plan->n_sessions; s++) {
+		const struct event_list *events = l->plan->sessions[s].events;
+
+		for (size_t e = 0; e < events->n; e++) {
+			if (events->v[e].attr.freq && events->v[e].attr.sample_freq)
+				check_throttling(l, s, &events->v[e]);
+		}
+	}
+}
+
+#define RECORD_LARGEST (64U << 10)
+
+/* A record that is larger than its ring overwrites itself. */
+static void check_stacks(const struct linter *l, size_t session)
+{
+	const struct session_plan *s = &l->plan->sessions[session];
+
+	for (size_t e = 0; e < s->events->n; e++) {
+		if (!s->events->v[e].attr.sample_stack_user || s->ring_bytes > RECORD_LARGEST)
+			continue;
+		diags__warn(l->d, l->rs->config->src, l->rs->sessions[session].run_span,
+			    "a sample with its stack can be larger than this ring, and is lost "
+			    "then: use -m 128K at least");
+		return;
+	}
+}
+
 void lint__ruleset(const struct ruleset *rs, const struct plan *p, struct diags *d)
 {
 	const struct linter l = { .rs = rs, .plan = p, .d = d };
@@ -240,5 +347,9 @@ void lint__ruleset(const struct ruleset *rs, const struct plan *p, struct diags 
 		tracepoint_bind__warn(&rs->rules[i], d);
 	for (size_t i = 0; rs->n_rules && i < rs->n_sessions; i++)
 		check_use(&l, i);
+	check_why(&l);
 	check_memory(&l);
+	check_frequencies(&l);
+	for (size_t i = 0; i < p->n_sessions; i++)
+		check_stacks(&l, i);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,17 +74,49 @@ static bool read_note(char ret[static PATH_MAX])
 	return ret[0] == '/';
 }
 
-static bool base_of_perf(char ret[static PATH_MAX])
+/* As perf reads it: 0 and words for no are no. */
+static bool env_is_set(const char *name)
+{
+	const char *v = getenv(name);
+
+	return v && strcmp(v, "0") && strcasecmp(v, "false") && strcasecmp(v, "no") &&
+	       strcasecmp(v, "off");
+}
+
+/* What another user has written would have us run his commands. */
+static bool is_trusted(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid());
+}
+
+static bool is_wanted(const char *path, bool any)
+{
+	char base[PATH_MAX] = "";
+
+	return is_trusted(path) && (any || base_of_config(path, base));
+}
+
+bool location__perf_config(bool any, char ret[static PATH_MAX])
 {
 	const char *home = getenv("HOME");
+	char path[PATH_MAX] = "/etc/perfconfig";
+	bool found = !env_is_set("PERF_CONFIG_NOSYSTEM") && is_wanted(path, any);
+
+	if (!found && home && home[0] == '/' && !env_is_set("PERF_CONFIG_NOGLOBAL") &&
+	    snprintf(path, sizeof(path), "%s/.perfconfig", home) < PATH_MAX)
+		found = is_wanted(path, any);
+	if (found)
+		memcpy(ret, path, sizeof(path));
+	return found;
+}
+
+static bool base_of_perf(char ret[static PATH_MAX])
+{
 	char path[PATH_MAX];
 
-	if (home) {
-		snprintf(path, sizeof(path), "%s/.perfconfig", home);
-		if (base_of_config(path, ret))
-			return true;
-	}
-	return base_of_config("/etc/perfconfig", ret);
+	return location__perf_config(false, path) && base_of_config(path, ret);
 }
 
 /* The daemon leaves our directory. Symbolic links stay: the daemon looks at them, and refuses one in

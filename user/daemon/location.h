@@ -20,10 +20,15 @@ struct location_hint {
 };
 
 /* Find the base: --base, --config, $FRBPF_BASE, the running daemon's note in /run/frbpf,
- * /etc/frbpf/rules.conf, perf's own configuration (~/.perfconfig, /etc/perfconfig), the default.
+ * /etc/frbpf/rules.conf, perf's own configuration (see below), the default.
  * Negative errno with words when --config cannot be read or (-EINVAL) its syntax is wrong, or it
  * says no base. */
 int location__find(const struct location_hint *hint, char ret[static PATH_MAX], struct err *err);
+
+/* The configuration that `perf daemon` would find: /etc/perfconfig, or ~/.perfconfig if it is ours
+ * or root's, unless PERF_CONFIG_NOSYSTEM or PERF_CONFIG_NOGLOBAL is set; the first that says a base,
+ * or with @any the first that is there. False: none, and @ret is left alone. */
+bool location__perf_config(bool any, char ret[static PATH_MAX]);
 
 /* Leave and take back the note in /run/frbpf. The note of another daemon that is alive stays.
  * Failures are harmless. */

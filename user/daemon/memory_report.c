@@ -34,8 +34,8 @@ json_t *memory_report__json(struct sideband *sb, uint64_t max_memory)
 		      "copies_bytes", sessions - sessions / 2, "sideband_rings_bytes",
 		      (json_int_t)st.ring_bytes, "sideband_bytes",
 		      (json_int_t)(st.log_bytes + st.model_bytes), "heap_bytes",
-		      (json_int_t)(heap.arena + heap.hblkhd), "used_bytes", sessions, "max_bytes",
-		      (json_int_t)max_memory);
+		      (json_int_t)(heap.arena + heap.hblkhd), "used_bytes",
+		      sessions + (json_int_t)st.ring_bytes, "max_bytes", (json_int_t)max_memory);
 	buf__free(&b);
 	return j;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What was said to the running daemon on top of its rules file: rules armed and rules muted, for a
- * time or until taken back. It outlives every reload. A mute holds back in user space: the rule's
+ * time or until taken back. It outlives every reload. A mute suppresses in user space: the rule's
  * matches are still counted.
  */
 #ifndef FRBPF_DAEMON_OVERLAY_H

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/buf.h"
+#include "common/cleanup.h"
 #include "common/cpus.h"
+#include "common/reach.h"
 #include "daemon/lint.h"
 #include "daemon/plan.h"
 #include "daemon/ring_fit.h"
@@ -12,6 +17,7 @@
 #include "daemon/rule_binding.h"
 #include "dump/incident/incident.h"
 #include "record/session.h"
+#include "sideband/sideband.h"
 #include "rules/units.h"
 
 #define DEFAULT_MEMORY_PERCENT 5
@@ -62,6 +68,63 @@ static void expect_window(struct session_plan *s, uint64_t ring, size_t begins)
 	s->window_most = (unsigned __int128)s->ring_bytes * NSEC_PER_SEC / least;
 }
 
+/* As the session's process will look for it: its environment is empty. What is relative is found in
+ * the session's directory, later. */
+static bool has_program(const char *name)
+{
+	char dirs[256], path[PATH_MAX], *save = NULL;
+
+	if (strchr(name, '/'))
+		return name[0] != '/' || access(name, X_OK) == 0;
+	if (!confstr(_CS_PATH, dirs, sizeof(dirs)))
+		return true;
+	for (char *dir = strtok_r(dirs, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
+		snprintf(path, sizeof(path), "%s/%s", dir, name);
+		if (name[0] && access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int plan_command(const struct planner *pl, struct record_opts *opts,
+			struct session_plan *ret)
+{
+	ret->system_wide = opts->system_wide;
+	ret->command = TAKE_PTR(opts->command);
+	if (!ret->command || has_program(ret->command[0]))
+		return 0;
+	return diags__error(pl->d, pl->rs->config->src, opts->command_span,
+			    "there is no program '%s' for the session to run (options begin with "
+			    "'-')",
+			    ret->command[0]);
+}
+
+/* What [call-graph] of perf's configuration says of -g. */
+static int apply_perf_config(const struct planner *pl, struct record_opts *opts)
+{
+	const struct config *c = pl->rs->config;
+	int err = 0;
+
+	for (size_t s = 0; s < c->n_sections; s++) {
+		const struct config_section *sec = &c->sections[s];
+
+		for (size_t e = 0; e < sec->n_entries; e++) {
+			_cleanup_free_ char *mode = NULL;
+
+			if (strcmp(sec->name, "call-graph") ||
+			    strcmp(sec->entries[e].key, "record-mode"))
+				continue;
+			mode = config__perf_value(c, &sec->entries[e]);
+			if (!mode)
+				return -ENOMEM;
+			if (record_opts__set_default_call_graph(opts, mode))
+				err = diags__error(pl->d, c->src, sec->entries[e].value,
+						   "unknown kind of call graph: fp, dwarf or lbr");
+		}
+	}
+	return err;
+}
+
 static int plan_session(const struct planner *pl, const struct session_conf *conf,
 			struct session_plan *ret)
 {
@@ -76,10 +139,21 @@ static int plan_session(const struct planner *pl, const struct session_conf *con
 	err = record_opts__parse_damaged(src, conf->run_span, page, pl->d, &opts);
 	if (err)
 		return err;
+	err = apply_perf_config(pl, opts);
+	if (err == -ENOMEM) {
+		record_opts__free(opts);
+		return err;
+	}
 	err = pl->partly ? event_list__resolve_partly(opts, src, pl->d, &ret->events)
 			 : event_list__resolve(opts, src, pl->tracefs, pl->d, &ret->events);
+	if (err != -ENOMEM) {
+		int target = record_target__make(opts, src, pl->d, &ret->target);
+
+		err = err ?: target;
+	}
 	ret->ring_bytes = opts->mmap_bytes ?: default_ring_bytes(page);
 	least = opts->mmap_bytes ?: page;
+	err = plan_command(pl, opts, ret) ?: err;
 	record_opts__free(opts);
 	if (!err && pl->d->n_errors > errors)
 		err = -EINVAL;
@@ -92,7 +166,7 @@ static int plan_session(const struct planner *pl, const struct session_conf *con
 static void memory_error(const struct plan *p, const struct ruleset *rs, struct diags *d)
 {
 	struct buf sum = { 0 };
-	char a[16], b[16];
+	char a[16], b[16], c[16];
 	int err = 0;
 
 	for (size_t i = 0; !err && i < p->n_sessions; i++)
@@ -101,11 +175,12 @@ static void memory_error(const struct plan *p, const struct ruleset *rs, struct 
 			units__format_size(session__memory(p->sessions[i].ring_bytes, p->n_cpus), a,
 					   sizeof(a)));
 	diags__error(d, rs->daemon.max_memory ? rs->config->src : NULL, rs->daemon.max_memory_span,
-		     "the sessions need %s of memory on %zu CPUs (ring and copy: %s), more than "
-		     "max-memory, which is "
+		     "the sessions need %s of memory on %zu CPUs (ring and copy: %s), with %s for "
+		     "the rings of the side band more than max-memory, which is "
 		     "%s; use a smaller -m or raise max-memory in [daemon]",
-		     units__format_size(p->memory, a, sizeof(a)), p->n_cpus,
-		     sum.data ? sum.data : "", units__format_size(p->max_memory, b, sizeof(b)));
+		     units__format_size(p->memory - p->sideband_memory, a, sizeof(a)), p->n_cpus,
+		     sum.data ? sum.data : "", units__format_size(p->sideband_memory, c, sizeof(c)),
+		     units__format_size(p->max_memory, b, sizeof(b)));
 	buf__free(&sum);
 }
 
@@ -157,6 +232,7 @@ static int make(const struct planner *pl, struct plan **ret)
 	}
 	p->n_sessions = rs->n_sessions;
 	p->max_memory = rs->daemon.max_memory ?: default_max_memory();
+	p->memory = p->sideband_memory = sideband__rings_memory(p->n_cpus);
 	for (size_t i = 0; i < p->n_sessions; i++) {
 		int one = plan_session(pl, &rs->sessions[i], &p->sessions[i]);
 
@@ -202,6 +278,7 @@ static int load(const char *list, struct planner *pl, struct ruleset **ret_rs, s
 		return err;
 	pl->rs = rs;
 	err = rule_binding__bind(rs, pl->tracefs, pl->partly, pl->d);
+	reach__rest();
 	if (err != -ENOMEM)
 		err = make(pl, &p);
 	if (!err && pl->d->n_errors > errors)
@@ -232,8 +309,15 @@ void plan__free(struct plan *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; p->sessions && i < p->n_sessions; i++)
-		event_list__free(p->sessions[i].events);
+	for (size_t i = 0; p->sessions && i < p->n_sessions; i++) {
+		struct session_plan *s = &p->sessions[i];
+
+		event_list__free(s->events);
+		record_target__release(&s->target);
+		for (size_t w = 0; s->command && s->command[w]; w++)
+			free(s->command[w]);
+		free(s->command);
+	}
 	free(p->sessions);
 	free(p);
 }

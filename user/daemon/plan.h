@@ -10,8 +10,11 @@
 #include "rules/ruleset.h"
 
 struct session_plan {
-	struct event_list *events; /* owned until the session takes it */
-	size_t ring_bytes;	   /* per CPU */
+	struct event_list *events;   /* owned until the session takes it */
+	struct record_target target; /* what the line says of it; owned */
+	size_t ring_bytes;	     /* per CPU */
+	char **command;		     /* see record_opts.command; owned */
+	bool system_wide;	     /* -a: of all tasks, also when there is a command */
 	/* ns that a ring holds on a busy CPU, between these; 0: nobody can know beforehand */
 	uint64_t window_least, window_most;
 };
@@ -19,8 +22,11 @@ struct session_plan {
 struct plan {
 	struct session_plan *sessions; /* one per session of the ruleset; owned */
 	size_t n_sessions;
-	size_t n_cpus;		     /* online */
-	uint64_t memory, max_memory; /* bytes: rings and copies; what the ruleset allows */
+	size_t n_cpus; /* online */
+	uint64_t memory,
+		max_memory;	  /* bytes: rings and copies, those of the side band, too; what the
+					ruleset allows */
+	uint64_t sideband_memory; /* bytes: of these, the side band's rings */
 };
 
 /* 0, -EINVAL (see @d) or another negative errno with words in @d. @tracefs may be NULL: a

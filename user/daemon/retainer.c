@@ -123,7 +123,7 @@ int retainer__start(const struct base_dir *base, struct recorder *r, struct err 
 	return 0;
 }
 
-void retainer__poke(struct retainer *t, const struct retention_limits *limits)
+void retainer__notify(struct retainer *t, const struct retention_limits *limits)
 {
 	pthread_mutex_lock(&t->lock);
 	t->limits = *limits;

@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "daemon/ended_sessions.h"
 #include "daemon/ring_fit.h"
 #include "daemon/rule_binding.h"
 #include "daemon/rulebook.h"
@@ -17,6 +18,8 @@ struct rulebook {
 	struct generation_env env; /* env.fit is owned */
 	struct overlay *overlay;
 	struct rules_watch *watch;
+	struct ended_sessions ended;
+	bool perf_habits;
 	char path[RULES_FILES_LIST_MAX];  /* the list of files of the rules in force */
 	char words[RULES_FILES_LIST_MAX]; /* the same, as it is told */
 };
@@ -42,6 +45,8 @@ int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rule
 	b->recorder = opts->recorder;
 	b->tracefs = opts->tracefs;
 	b->env.dump = opts->dump;
+	b->env.proxies = opts->proxies;
+	b->perf_habits = opts->perf_habits;
 	recorder__dumper_callback(b->recorder, &b->env.done, &b->env.done_arg);
 	b->env.reap = reap;
 	b->env.reap_arg = b->recorder;
@@ -95,6 +100,44 @@ static void count_in(struct rulebook *b, struct generation *g, const struct save
 	recorder__remember_dumps(b->recorder, &all);
 }
 
+static bool goes_on(const struct generation *g, const struct session *s)
+{
+	for (size_t i = 0; i < g->n_dumpers; i++) {
+		const struct session *o = g->dumpers[i]->session;
+
+		if (!strcmp(o->name, s->name) && !strcmp(o->run, s->run))
+			return true;
+	}
+	return false;
+}
+
+/* The last window of what is replaced by @g or just ends. */
+static void dump_leaving(struct rulebook *b, const struct generation *g)
+{
+	const struct generation *old = recorder__generation(b->recorder);
+	uint64_t mask = 0;
+
+	for (size_t i = 0; b->perf_habits && old && i < old->n_dumpers; i++) {
+		struct dumper *d = old->dumpers[i];
+
+		if (!d->proxy || d->proxy->over || goes_on(g, d->session))
+			continue;
+		proxy__set_over(d->proxy);
+		mask |= 1ULL << i;
+	}
+	if (mask && recorder__dump(b->recorder, mask, "the session ends") < 0)
+		log_warn("too many dumps are under way: sessions that end are not dumped");
+}
+
+/* Their fifos open, and their commands run. */
+static void let_sessions_go(const struct generation *g)
+{
+	for (size_t i = 0; i < g->n_dumpers; i++) {
+		if (g->dumpers[i]->proxy)
+			proxy__go(g->dumpers[i]->proxy);
+	}
+}
+
 /* @past: for the first rules, else NULL */
 static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *plan,
 			const struct saved_state *past, struct err *err)
@@ -110,7 +153,11 @@ static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *pla
 	overlay__apply_mutes(b->overlay, g);
 	if (past)
 		count_in(b, g, past);
-	return recorder__put_in_force(b->recorder, g, err);
+	dump_leaving(b, g);
+	code = recorder__put_in_force(b->recorder, g, err);
+	if (!code)
+		let_sessions_go(recorder__generation(b->recorder));
+	return code;
 }
 
 int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan,
@@ -132,6 +179,7 @@ static int plan_again(struct rulebook *b, struct ruleset **ret_rs, struct plan *
 
 	code = code ?: ruleset__parse(src, &diags, &rs);
 	if (!code) {
+		ended_sessions__drop(&b->ended, rs);
 		code = overlay__extend(b->overlay, rs, &diags);
 		code = code ?: rule_binding__bind(rs, b->tracefs, false, &diags);
 		code = code ?: plan__make(rs, b->tracefs, &diags, ret);
@@ -164,6 +212,9 @@ static void warn_unchangeable(const struct rulebook *b, const struct ruleset *rs
 		diags__warn(
 			diags, NULL, (struct span){ 0 },
 			"a changed sideband-memory takes effect when the recorder is started anew");
+	if (rs->daemon.no_seccomp != in_force(b)->daemon.no_seccomp)
+		diags__warn(diags, NULL, (struct span){ 0 },
+			    "a changed 'seccomp' takes effect when the recorder is started anew");
 }
 
 /* Read @path again. On failure the old rules stay in force and @ret_text says why; it may hold
@@ -184,9 +235,12 @@ static int reload(struct rulebook *b, const char *path, struct buf *ret_text)
 	}
 	if (!code)
 		warn_unchangeable(b, rs, &diags);
+	generation__renew_dirs(recorder__generation(b->recorder), b->env.dump->base, &diags);
 	diags__format(&diags, ret_text);
 	if (!code)
 		code = put_in_force(b, rs, plan, NULL, &err);
+	if (!code)
+		ended_sessions__clear(&b->ended);
 	if (err.msg[0])
 		buf__printf(ret_text, "%s\n", err.msg);
 	plan__free(plan);
@@ -206,6 +260,21 @@ static int make_anew(struct rulebook *b, struct err *err)
 	code = put_in_force(b, rs, plan, NULL, err);
 	plan__free(plan);
 	return code;
+}
+
+void rulebook__end_session(struct rulebook *b, size_t i, bool dump)
+{
+	const struct dumper *d = recorder__generation(b->recorder)->dumpers[i];
+	struct err err = { 0 };
+
+	proxy__set_over(d->proxy);
+	if (dump && recorder__dump(b->recorder, 1ULL << i, "the session ends") < 0)
+		log_warn("session '%s': too many dumps are under way: it ends without",
+			 d->session->name);
+	if (ended_sessions__add(&b->ended, d->session->name))
+		log_error("out of memory: session '%s' goes on", d->session->name);
+	else if (make_anew(b, &err))
+		log_error("session '%s' goes on: %s", d->session->name, err.msg);
 }
 
 void rulebook__renew(struct rulebook *b)
@@ -278,11 +347,12 @@ static bool has_changed(const struct source_text *was, const char *path)
 void rulebook__follow(struct rulebook *b)
 {
 	const struct ruleset *rs = in_force(b);
+	bool watch = rs->daemon.watch || (b->perf_habits && !rs->daemon.watch_given);
 	struct err err = { 0 };
 	struct buf files = { 0 };
-	int code = rs->daemon.watch ? rules_files__list(rs->config->src, &files) : 0;
+	int code = watch ? rules_files__list(rs->config->src, &files) : 0;
 
-	code = code ?: rules_watch__follow(b->watch, rs->daemon.watch ? files.data : NULL, &err);
+	code = code ?: rules_watch__follow(b->watch, watch ? files.data : NULL, &err);
 	buf__free(&files);
 	if (code < 0)
 		log_error("watch = yes: changes of %s are not seen: %s", b->words, err.msg);
@@ -412,6 +482,7 @@ void rulebook__free(struct rulebook *b)
 		return;
 	ring_fit__free(b->env.fit);
 	overlay__free(b->overlay);
+	ended_sessions__clear(&b->ended);
 	rules_watch__free(b->watch);
 	free(b);
 }

@@ -20,6 +20,9 @@ struct rulebook_opts {
 	struct tracefs *tracefs;   /* NULL: there is none */
 	const struct dump_env *dump;
 	const char *path; /* a list of rules files, each absolute: rules_files.h */
+	struct proxies *proxies;
+	/* as perf daemon does: follow the files unless they say no, dump a session that leaves */
+	bool perf_habits;
 };
 
 int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rulebook **ret);
@@ -51,6 +54,10 @@ int rulebook__mute(struct rulebook *b, const char *name, uint64_t until, struct 
 int rulebook__arm(struct rulebook *b, const char *when, const char *condition, uint64_t until,
 		  char ret_name[static RULESET_NAME_MAX + 1], struct err *err);
 int rulebook__disarm(struct rulebook *b, const char *name, struct err *err);
+
+/* Session @i of those in force ends by itself; @dump: with a last dump of it. The files' next load
+ * brings it back. What fails is logged. */
+void rulebook__end_session(struct rulebook *b, size_t i, bool dump);
 
 /* The rules in force once more, as CPUs have come or gone. What fails is logged. */
 void rulebook__renew(struct rulebook *b);

@@ -5,7 +5,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/version.h"
-#include "daemon/held_back.h"
+#include "daemon/suppressed.h"
 #include "daemon/memory_report.h"
 #include "daemon/status.h"
 #include "dump/rings/coverage.h"
@@ -43,6 +43,10 @@ static json_t *json_session(const struct dumper *d, uint64_t ring, bool held)
 		      json_text_or_null(s->run), "tid", (int)d->tid, "events", events, "ring_bytes",
 		      (json_int_t)(s->n_cpus ? s->cpus[0].ring.size : 0), "cpus", (int)s->n_cpus,
 		      "started_monotonic_ns", (json_int_t)s->started, "notice", s->notice);
+	if (j && d->proxy) {
+		json_object_set_new(j, "pid", json_integer(d->proxy->pid));
+		json_object_set_new(j, "uptime_ns", json_integer(now_ns() - d->proxy->started));
+	}
 	if (j && ring)
 		json_object_set_new(j, "ring_ns", json_integer(ring));
 	if (j && held)
@@ -50,9 +54,9 @@ static json_t *json_session(const struct dumper *d, uint64_t ring, bool held)
 	return j;
 }
 
-static json_t *json_held_back(const struct frbpf_rule_state *st, const struct rule_tally *t)
+static json_t *json_suppressed(const struct frbpf_rule_state *st, const struct rule_tally *t)
 {
-	json_t *j = held_back__json(st);
+	json_t *j = suppressed__json(st);
 
 	json_object_set_new(j, "busy", json_integer((json_int_t)t->busy));
 	json_object_set_new(j, "muted", json_integer((json_int_t)t->muted));
@@ -101,8 +105,8 @@ static json_t *json_rule(const struct status_sources *s, size_t i)
 		"if", json_text_or_null(rule->if_text), "quiet", rule->quiet, "armed",
 		json_end(overlay__armed_until(s->overlay, rule->name)), "muted",
 		json_end(overlay__muted_until(s->overlay, rule->name)), "matched",
-		(json_int_t)st.matched, "fired", (json_int_t)st.fired, "held_back",
-		json_held_back(&st, &tally), "incidents", (json_int_t)tally.incidents, "joined",
+		(json_int_t)st.matched, "fired", (json_int_t)st.fired, "suppressed",
+		json_suppressed(&st, &tally), "incidents", (json_int_t)tally.incidents, "joined",
 		(json_int_t)tally.joined, "merged", (json_int_t)tally.merged, "not_seen",
 		(json_int_t)detectors__not_seen(s->detectors, &rule->when), "last_value_ns",
 		(json_int_t)st.last_value, "max_value_ns", (json_int_t)st.max_value, "values",
@@ -160,19 +164,14 @@ static json_t *json_disk(const struct status_sources *s)
 /* null when no rule wants messages. */
 static json_t *json_app(const struct detectors *d)
 {
-	struct app_watch_stats probes;
 	struct app_stats st;
 
-	detectors__app_watch_stats(d, &probes);
 	detectors__app_stats(d, &st);
 	if (!st.path)
 		return json_null();
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I}}", "socket", st.path,
-			 "received", (json_int_t)st.received, "limited", (json_int_t)st.limited,
-			 "malformed", (json_int_t)st.malformed, "unknown", (json_int_t)st.unknown,
-			 "probes", "files", (json_int_t)probes.files, "places",
-			 (json_int_t)probes.places, "left_out", (json_int_t)probes.left_out,
-			 "failed", (json_int_t)probes.failed);
+	return json_pack("{s:s, s:I, s:I, s:I, s:I}", "socket", st.path, "received",
+			 (json_int_t)st.received, "limited", (json_int_t)st.limited, "malformed",
+			 (json_int_t)st.malformed, "unknown", (json_int_t)st.unknown);
 }
 
 /* What looks into files of others; null: nothing does. */
@@ -197,8 +196,9 @@ json_t *status__make(const struct status_sources *s, bool held)
 		1, "pid", (int)getpid(), "base", json_text_or_null(s->base), "config",
 		json_text_or_null(s->rules_path), "version", frbpf_version, "uptime_ns",
 		(json_int_t)(now_ns() - s->started), "memory",
-		memory_report__json(s->sideband, g->max_memory), "sessions", sessions, "rules",
-		rules, "mutes", overlay__mutes(s->overlay, g->rules), "triggers", json_triggers(s),
-		"sideband", json_sideband(s->sideband), "app", json_app(s->detectors), "disk",
-		json_disk(s), "files_of_others", json_examiner(s->examiner));
+		memory_report__json(s->sideband, g->max_memory + g->sideband_memory), "sessions",
+		sessions, "rules", rules, "mutes", overlay__mutes(s->overlay, g->rules), "triggers",
+		json_triggers(s), "sideband", json_sideband(s->sideband), "app",
+		json_app(s->detectors), "disk", json_disk(s), "files_of_others",
+		json_examiner(s->examiner));
 }

@@ -27,15 +27,18 @@ static int fit_to_kernel(struct blkio_bpf *skel)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
 	bool io_start;
-	int bit;
+	int bit, op;
 
 	if (!btf)
 		return -errno;
 	io_start = btf__find_by_name_kind(btf, "btf_trace_block_io_start", BTF_KIND_TYPEDEF) > 0;
 	bit = find_enumerator(btf, "__RQF_FLUSH_SEQ");
+	op = find_enumerator(btf, "REQ_OP_ZONE_APPEND");
 	btf__free(btf);
 	if (bit >= 0)
 		skel->rodata->rqf_flush_seq = 1U << bit;
+	if (op >= 0)
+		skel->rodata->req_op_zone_append = op;
 	bpf_program__set_autoload(skel->progs.io_start, io_start);
 	bpf_program__set_autoload(skel->progs.io_insert, !io_start);
 	bpf_program__set_autoload(skel->progs.io_issue, !io_start || skel->rodata->of_device);
@@ -51,16 +54,17 @@ static int blkio_load(struct source *s, const struct source_env *env)
 		return -errno;
 	s->skel = skel;
 	skel->rodata->daemon_pidns = env->pidns;
+	skel->rodata->n_keys = 1;
 	skel->rodata->of_device = s->ops->source == FRBPF_SOURCE_BLKIO_DEVICE;
 	r = fit_to_kernel(skel);
+	if (!r && bpf_map__set_key_size(skel->maps.flights, sizeof(uint64_t)))
+		r = -EINVAL;
 	if (!r)
 		r = source__prepare(s, skel->obj, env);
 	if (!r)
 		r = blkio_bpf__load(skel);
-	if (!r) {
+	if (!r)
 		source__bind(s, skel);
-		s->missing_storage = &skel->bss->dropped;
-	}
 	return r;
 }
 

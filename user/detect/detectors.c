@@ -13,8 +13,8 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "detect/app/app_socket.h"
-#include "detect/app/app_watch.h"
 #include "detect/detectors_core.h"
+#include "detect/engine/block_device.h"
 #include "detect/engine/load_error.h"
 #include "detect/engine/scope.h"
 #include "detect/inject/listener.h"
@@ -100,8 +100,7 @@ static int open_maps(struct detectors *d)
 	d->cgroups = cgroups__new(e->cgroups_fd);
 	e->listener = listener__new();
 	e->app_socket = app_socket__new(e->listener);
-	e->app_watch = app_watch__new();
-	if (!d->cgroups || !e->listener || !e->app_socket || !e->app_watch)
+	if (!d->cgroups || !e->listener || !e->app_socket)
 		return -ENOMEM;
 	d->ring = ring_buffer__new(e->triggers_fd, on_record, d, NULL);
 	return d->ring ? 0 : -errno;
@@ -181,16 +180,6 @@ void detectors__app_stats(const struct detectors *d, struct app_stats *ret)
 	app_socket__stats(d->env.app_socket, ret);
 }
 
-void detectors__follow_cpus(struct detectors *d)
-{
-	app_watch__follow_cpus(d->env.app_watch);
-}
-
-void detectors__app_watch_stats(const struct detectors *d, struct app_watch_stats *ret)
-{
-	app_watch__stats(d->env.app_watch, ret);
-}
-
 int detectors__fd(const struct detectors *d)
 {
 	return d->env.triggers_fd;
@@ -216,7 +205,7 @@ void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_sta
 	d->stacks_arg = arg;
 }
 
-/* What programs count once they do not count twice: each match has fired, or was held back. */
+/* What programs count once they do not count twice: each match has fired, or was suppressed. */
 static void count_matches(struct frbpf_rule_state *st)
 {
 	uint64_t larger = 0;
@@ -265,6 +254,11 @@ void detectors__own_helpers(struct detectors *d, const pid_t *pids, size_t n)
 	for (size_t i = 0; i < n; i++)
 		detectors__hold(d, FRBPF_HOLD_HELPERS + i, pids[i]);
 	detectors__hold(d, FRBPF_HOLD_N_HELPERS, n);
+}
+
+void detectors__own_disk(struct detectors *d, int fd)
+{
+	detectors__hold(d, FRBPF_HOLD_DISK, block_device__below(fd));
 }
 
 void detectors__remember(struct detectors *d, const struct past *past)
@@ -334,7 +328,6 @@ void detectors__free(struct detectors *d)
 	for (size_t i = 0; i < d->n_sources; i++)
 		source__free(d->sources[i]);
 	free(d->sources);
-	app_watch__free(d->env.app_watch);
 	app_socket__free(d->env.app_socket);
 	listener__free(d->env.listener);
 	scope__free(d->scope);

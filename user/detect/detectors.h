@@ -18,7 +18,6 @@
 
 #include "common/err.h"
 #include "detect/app/app_socket.h"
-#include "detect/app/app_watch.h"
 #include "frbpf.h"
 #include "detect/past.h"
 #include "rules/ruleset.h"
@@ -74,15 +73,18 @@ int detectors__check(const struct when *when, struct err *err);
 
 int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf_rule_state *ret);
 
-/* What was held back since the rule of @slot fired last. 0 or negative errno. */
+/* What was suppressed since the rule of @slot fired last. 0 or negative errno. */
 int detectors__rule_held(const struct detectors *d, uint32_t slot, struct frbpf_held *ret);
 
-/* Hold back the triggers of @slot, or of all with FRBPF_HOLD_ALL, until then, ns; 0: not. A rule
- * that comes into force is not held back. Writes memory, nothing else. */
+/* Suppress the triggers of @slot, or of all with FRBPF_HOLD_ALL, until then, ns; 0: not. A rule
+ * that comes into force is not suppressed. Writes memory, nothing else. */
 void detectors__hold(struct detectors *d, uint32_t slot, uint64_t until);
 
 /* These processes are ours, too, and no subject of any rule. For any thread; writes memory, nothing else. */
 void detectors__own_helpers(struct detectors *d, const pid_t *pids, size_t n);
+
+/* Dumps are written to the file system of @fd: requests of kernel threads to other disks are never ours. */
+void detectors__own_disk(struct detectors *d, int fd);
 
 /* Make room: forget cooldowns and counts of processes, cgroups and so on whose time is over. At
  * most once a second, so it may be called whenever there is something else to do. This and the next
@@ -106,11 +108,6 @@ void detectors__each_cooling(const struct detectors *d,
 void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_stacks *s, void *arg),
 			  void *arg);
 
-/* CPUs have come or gone, as cpus__note_change() was told. Sources with events of their own on every
- * CPU follow with the next update, so make one with the rules in force. Only for the thread that
- * updates. */
-void detectors__follow_cpus(struct detectors *d);
-
 struct detectors_stats {
 	uint64_t malformed;	  /* records of the trigger ring that were not triggers */
 	uint64_t missing_storage; /* tasks seen without task storage: their wait was not measured;
@@ -124,7 +121,6 @@ uint64_t detectors__not_seen(const struct detectors *d, const struct when *when)
 
 /* Only for the thread that updates. */
 void detectors__app_stats(const struct detectors *d, struct app_stats *ret);
-void detectors__app_watch_stats(const struct detectors *d, struct app_watch_stats *ret);
 
 void detectors__free(struct detectors *d);
 

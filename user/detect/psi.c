@@ -44,18 +44,51 @@ struct psi {
 	int rule_fd, early_fd; /* -1 while it is gone */
 	int retry_fd;	       /* timerfd */
 	bool closing;
-	struct psi_meter meter; /* of the thread that listens */
+	bool theirs; /* its cgroup has none of us */
+	int own_fd;  /* pressure of our own cgroup, which lies in the target; -1: not known */
+	struct psi_meter meter, own; /* of the thread that listens */
 };
 
-static int psi_read(struct psi *p, uint64_t *ret_total)
+static int pressure_read(int fd, const char *kind, uint64_t *ret_total)
 {
 	char text[PSI_TEXT_MAX];
-	ssize_t n = pread(p->rule_fd, text, sizeof(text) - 1, 0);
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 
 	if (n < 0)
 		return -errno;
 	text[n] = '\0';
-	return psi__total(text, p->target.kind, ret_total);
+	return psi__total(text, kind, ret_total);
+}
+
+static int psi_read(struct psi *p, uint64_t *ret_total)
+{
+	return pressure_read(p->rule_fd, p->target.kind, ret_total);
+}
+
+/* Our own stall. Of a reading that fails it is not known for a while, and counts as all. */
+static void read_own(struct psi *p, uint64_t now)
+{
+	uint64_t total;
+
+	if (p->own_fd < 0)
+		return;
+	if (pressure_read(p->own_fd, p->target.kind, &total))
+		p->own.n = 0;
+	else
+		psi_meter__add(&p->own, now, total);
+}
+
+/* Would the stall of others alone have fired the rule? While all of ours was no more than the rest. */
+static bool is_theirs(const struct psi *p, uint64_t value)
+{
+	uint64_t own;
+
+	if (p->theirs)
+		return true;
+	if (p->own_fd < 0 || !p->own.n)
+		return false;
+	own = psi_meter__stall_at_most(&p->own, p->target.window_us * NSEC_PER_USEC);
+	return own < value && value - own >= p->target.threshold_us * NSEC_PER_USEC;
 }
 
 /* In the target's words: "psi: ..." is put before it by the caller. */
@@ -141,7 +174,8 @@ static int psi_watch(struct psi *p)
 	uint64_t early = p->target.threshold_us / EARLY, total;
 	int r;
 
-	p->meter.n = 0;
+	p->meter.n = p->own.n = 0;
+	read_own(p, now_ns());
 	p->rule_fd = open_trigger(p, p->target.threshold_us);
 	if (p->rule_fd < 0)
 		return p->rule_fd;
@@ -195,6 +229,7 @@ static bool take_reading(struct psi *p, uint32_t events, uint64_t *ret_now)
 	*ret_now = now_ns();
 	if (!(events & EPOLLPRI) || psi_read(p, &total))
 		return false;
+	read_own(p, *ret_now);
 	psi_meter__add(&p->meter, *ret_now, total);
 	return true;
 }
@@ -217,6 +252,7 @@ static void on_rule(void *arg, uint32_t events)
 	e.value = psi_meter__stall(&p->meter, p->target.window_us * NSEC_PER_USEC,
 				   p->target.threshold_us * NSEC_PER_USEC);
 	e.cpu = cpu < 0 ? 0 : cpu;
+	e.theirs = is_theirs(p, e.value);
 	inject__event(p->inject, &e);
 }
 
@@ -234,6 +270,21 @@ static int find_path(struct psi *p)
 		snprintf(p->path, sizeof(p->path), "%s%s/%s.pressure", mount, p->target.cgroup,
 			 p->target.resource);
 	return r;
+}
+
+/* Where are we, seen from the target? Of the root's pressure the files tell nothing that is ours alone. */
+static void find_own(struct psi *p)
+{
+	char own[PATH_MAX], mount[PATH_MAX], path[3 * PATH_MAX];
+
+	if (cgroup__own(own, sizeof(own)))
+		return;
+	p->theirs = p->target.cgroup[0] && !cgroup__is_below(own, p->target.cgroup);
+	if (p->theirs || !strcmp(own, "/") || !strcmp(own, p->target.cgroup) ||
+	    cgroup__mount_point(mount, sizeof(mount)))
+		return;
+	snprintf(path, sizeof(path), "%s%s/%s.pressure", mount, own, p->target.resource);
+	p->own_fd = open(path, O_RDONLY | O_CLOEXEC);
 }
 
 /* A cgroup may come later. Who is not root asks for another, who is: whether the kernel takes it is left out. */
@@ -265,14 +316,17 @@ static int psi_load(struct source *s, const struct source_env *env)
 	if (!p)
 		return -ENOMEM;
 	s->skel = p;
-	p->rule_fd = p->early_fd = p->retry_fd = -1;
+	p->rule_fd = p->early_fd = p->retry_fd = p->own_fd = -1;
 	p->listener = env->listener;
 	r = psi_target__parse(s->target, &p->target);
 	r = r ?: inject__load(s, env, &p->inject);
 	if (r)
 		return r;
 	r = find_path(p);
-	return r ? err_set(s->err, r, "no cgroup2 file system is mounted here") : 0;
+	if (r)
+		return err_set(s->err, r, "no cgroup2 file system is mounted here");
+	find_own(p);
+	return 0;
 }
 
 /* Is only the cgroup missing? Then it may be made later. */
@@ -323,6 +377,8 @@ static void psi_free(struct source *s)
 		close(p->retry_fd);
 	}
 	inject__free(p->inject);
+	if (p->own_fd >= 0)
+		close(p->own_fd);
 	free(p);
 }
 

@@ -66,3 +66,16 @@ uint64_t psi_meter__stall(const struct psi_meter *m, uint64_t window, uint64_t l
 		return least;
 	return stall < window ? stall : window;
 }
+
+uint64_t psi_meter__stall_at_most(const struct psi_meter *m, uint64_t window)
+{
+	size_t i = m->n;
+
+	while (i-- > 0) {
+		const struct psi_reading *last = &m->v[m->n - 1];
+
+		if (last->time - m->v[i].time >= window)
+			return (last->total - m->v[i].total) * NSEC_PER_USEC;
+	}
+	return UINT64_MAX;
+}

@@ -30,4 +30,7 @@ void psi_meter__add(struct psi_meter *m, uint64_t time, uint64_t total_us);
  */
 uint64_t psi_meter__stall(const struct psi_meter *m, uint64_t window, uint64_t least);
 
+/* It was no more than that; UINT64_MAX: no reading is as old as the window. */
+uint64_t psi_meter__stall_at_most(const struct psi_meter *m, uint64_t window);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/reach.h"
 #include "detect/detectors_core.h"
 #include "detect/engine/grace.h"
 #include "detect/engine/patterns.h"
@@ -338,5 +339,6 @@ int detectors__update(struct detectors *d, const struct rule_conf *rules, size_t
 			memcpy(ret_slots, u->slot_of, n_rules * sizeof(*ret_slots));
 	}
 	update__free(u);
+	reach__rest();
 	return r;
 }

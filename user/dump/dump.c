@@ -4,9 +4,24 @@
 #include "common/clock.h"
 #include "dump/dump.h"
 #include "dump/dump_file.h"
-#include "dump/base/retention.h"
 #include "dump/incident/stack_frames.h"
 #include "dump/window/window.h"
+
+/* The window is in memory, and the disk may have room for it. */
+static int write_window(const struct dump_job *job, const struct window *win,
+			struct dump_result *res, struct err *err)
+{
+	/* after an mmap storm the side band is most of it */
+	uint64_t bytes = window__file_bytes(win);
+	int ret = disk_room__promise(job->env->room, job->dir_fd, job->inc->min_free, bytes, err);
+
+	if (ret)
+		return ret;
+	ret = dump_file__write(job, win, res, err);
+	disk_room__settle(job->env->room, bytes, ret ? 0 : res->bytes);
+	stack_frames__locate_user(job->inc, win->slice); /* without memory: fewer names */
+	return ret;
+}
 
 void dump__write(const struct dump_job *job, struct dump_result *ret)
 {
@@ -17,16 +32,11 @@ void dump__write(const struct dump_job *job, struct dump_result *ret)
 	ret->session = job->session;
 	if (job->env->before_write)
 		job->env->before_write(job->env->before_write_arg, job->inc);
-	ret->error = retention__check_free(job->dir_fd, job->inc->min_free, 0, &err);
+	ret->error = disk_room__promise(job->env->room, job->dir_fd, job->inc->min_free, 0, &err);
 	if (!ret->error)
 		ret->error = window__gather(job, ret, &err, &win);
-	if (!ret->error) /* after an mmap storm the side band is most of it */
-		ret->error = retention__check_free(job->dir_fd, job->inc->min_free,
-						   window__file_bytes(&win), &err);
-	if (!ret->error) {
-		ret->error = dump_file__write(job, &win, ret, &err);
-		stack_frames__locate_user(job->inc, win.slice); /* without memory: fewer names */
-	}
+	if (!ret->error)
+		ret->error = write_window(job, &win, ret, &err);
 	if (ret->error) {
 		snprintf(ret->error_text, sizeof(ret->error_text), "%.*s",
 			 (int)sizeof(ret->error_text) - 1, err.msg);

@@ -7,6 +7,7 @@
 #define FRBPF_DUMP_DUMP_H
 
 #include "dump/base/base_dir.h"
+#include "dump/base/disk_room.h"
 #include "dump/rings/gap_log.h"
 #include "dump/rings/horizon.h"
 #include "dump/incident/incident.h"
@@ -16,6 +17,7 @@
 /* What all dumps of a daemon share; made at its start. Everything borrowed. */
 struct dump_env {
 	struct base_dir *base;
+	struct disk_room *room; /* of the base's file system */
 	struct sideband *sideband;
 	const struct host_info *host;
 	const struct perfdata_tracing *tracing;

@@ -6,8 +6,10 @@
 #include "dump/base/manifest.h"
 #include "dump/dump_file.h"
 #include "perfdata/marker.h"
+#include "record/words.h"
 
-#define EXTRA_ATTRS 4 /* sideband, trigger, begin, gap */
+#define ROUND_BYTES (1 << 20) /* of records; small enough that a reader's memory stays small */
+#define EXTRA_ATTRS 4	      /* trigger, begin, gap, side band */
 
 /* A file while it is written. */
 struct file_job {
@@ -53,10 +55,26 @@ static void add_extra(struct file_job *w, struct perfdata_attr attr)
 	w->attrs[w->n_attrs++] = attr;
 }
 
-static int list_events(struct file_job *w)
+/* The side band comes last, as perf's own tracking event does. It has no samples, and lists the sample
+ * fields of the first event: go-perf decodes every sample by the last attr of a file. */
+static void add_tracking(struct file_job *w)
 {
 	const struct sideband *sb = w->job->env->sideband;
-	struct perfdata_attr tracking = { .attr = sideband__attr(sb), .name = "dummy:HG" };
+	const struct perf_event_attr *first = w->attrs[0].attr;
+	struct perf_event_attr attr = *sideband__attr(sb);
+	struct perfdata_attr tracking = { .attr = &attr, .name = "dummy:HG" };
+
+	attr.sample_type |= first->sample_type;
+	attr.branch_sample_type = first->branch_sample_type;
+	attr.sample_regs_user = first->sample_regs_user;
+	attr.sample_regs_intr = first->sample_regs_intr;
+	attr.sample_stack_user = first->sample_stack_user;
+	tracking.ids = sideband__ids(sb, &tracking.n_ids);
+	add_extra(w, tracking);
+}
+
+static int list_events(struct file_job *w)
+{
 	size_t n = w->job->session->events->n;
 
 	w->attrs = calloc(n + EXTRA_ATTRS, sizeof(*w->attrs));
@@ -65,27 +83,61 @@ static int list_events(struct file_job *w)
 		return -ENOMEM;
 	for (size_t e = 0; e < n; e++)
 		add_event(w, e);
-	tracking.ids = sideband__ids(sb, &tracking.n_ids);
-	add_extra(w, tracking);
 	add_extra(w, marker__event(MARKER_TRIGGER));
 	add_extra(w, marker__event(MARKER_BEGIN));
 	if (w->win->n_gaps)
 		add_extra(w, marker__event(MARKER_GAP));
+	add_tracking(w);
 	return 0;
 }
 
+/* The timeline is in order, so readers that work in one pass need not keep more than two rounds. */
 static int write_records(struct file_job *w, struct perfdata_writer *writer, struct err *err)
 {
-	for (size_t i = 0; i < w->win->timeline.n; i++) {
-		int ret = perfdata__write(writer, w->win->timeline.v[i].rec, err);
+	size_t round = 0;
 
-		if (ret == -EINVAL) /* torn in a way that still looked like a record */
-			w->res->skipped++;
-		else if (ret)
+	for (size_t i = 0; i < w->win->timeline.n; i++) {
+		const struct perf_event_header *rec = w->win->timeline.v[i].rec;
+		int ret = perfdata__write(writer, rec, err);
+
+		if (ret && ret != -EINVAL)
 			return ret;
+		if (ret) /* torn in a way that still looked like a record */
+			w->res->skipped++;
 		else
 			w->res->records++;
+		round += rec->size;
+		if (round < ROUND_BYTES)
+			continue;
+		round = 0;
+		ret = perfdata__end_round(writer, err);
+		if (ret)
+			return ret;
 	}
+	return perfdata__end_round(writer, err);
+}
+
+/* The command as perf would have been called: one string an argument, owned by @words but for the
+ * first two. *ret is the caller's to free. 0, -ENOMEM. */
+static int list_arguments(const struct file_job *w, struct words *words, const char ***ret)
+{
+	const char *run = w->job->session->run;
+	struct source_text *src = NULL;
+	struct diags diags = { 0 };
+	size_t n = 0;
+	int err;
+
+	err = source_text__from_string("run", run, &src);
+	err = err ?: words__split(src, (struct span){ 0, src->len }, &diags, words);
+	*ret = err ? NULL : calloc(words->n + 3, sizeof(**ret));
+	diags__free(&diags);
+	source_text__free(src);
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)[n++] = w->job->env->program;
+	(*ret)[n++] = "record";
+	for (size_t i = 0; i < words->n; i++)
+		(*ret)[n++] = words->v[i].text;
 	return 0;
 }
 
@@ -93,14 +145,14 @@ static int finish_file(struct file_job *w, struct perfdata_writer *writer, struc
 {
 	const struct dump_env *env = w->job->env;
 	const struct sideband_slice *s = w->win->slice;
-	const char *cmdline[] = { env->program, w->job->session->run, NULL };
+	_cleanup_free_ const char **cmdline = NULL;
+	struct words words = { 0 };
 	_cleanup_free_ struct perfdata_build_id *ids = calloc(s->n_build_ids + 1, sizeof(*ids));
 	_cleanup_free_ struct perfdata_blob *progs = calloc(s->n_bpf_progs + 1, sizeof(*progs));
 	_cleanup_free_ struct perfdata_blob *btfs = calloc(s->n_btfs + 1, sizeof(*btfs));
 	struct perfdata_features f = {
 		.host = env->host,
 		.tracing = env->tracing,
-		.cmdline = cmdline,
 		.build_ids = ids,
 		.n_build_ids = s->n_build_ids,
 		.bpf_progs = progs,
@@ -113,9 +165,13 @@ static int finish_file(struct file_job *w, struct perfdata_writer *writer, struc
 		.monotonic = w->job->inc->freeze.frozen,
 		.realtime = w->job->inc->freeze.frozen + w->job->inc->realtime_offset,
 	};
+	int ret;
 
-	if (!ids || !progs || !btfs)
+	if (!ids || !progs || !btfs || list_arguments(w, &words, &cmdline)) {
+		words__free(&words);
 		return err_set(err, -ENOMEM, "out of memory");
+	}
+	f.cmdline = cmdline;
 	for (size_t i = 0; i < s->n_build_ids; i++)
 		ids[i] = (struct perfdata_build_id){ s->build_ids[i].id, s->build_ids[i].kernel,
 						     s->build_ids[i].name };
@@ -124,7 +180,9 @@ static int finish_file(struct file_job *w, struct perfdata_writer *writer, struc
 	for (size_t i = 0; i < s->n_btfs; i++)
 		btfs[i] = (struct perfdata_blob){ s->btfs[i].id, s->btfs[i].data.data,
 						  s->btfs[i].data.len };
-	return perfdata__finish(writer, &f, err);
+	ret = perfdata__finish(writer, &f, err);
+	words__free(&words);
+	return ret;
 }
 
 /* The first of an incident's sessions that gets here names it, and says what is to come. */

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/buf.h"
+#include "common/channel.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "examine/channel.h"
+#include "common/event_fd.h"
+#include "common/helper.h"
 #include "examine/examiner.h"
 #include "examine/keeper.h"
 
 #define TITLE	 "frbpf-keeper"
-#define HUNG_FOR 30000000000ULL /* ns: who hung is asked again after that */
+#define HUNG_FOR 30000000000ULL /* ns: who hung is asked again after that ... */
+#define SLOW_FOR 5000000000ULL	/* ... and who was not given as long as this is */
+#define LONG_NS	 2000000000ULL
 #define HUNG_MAX 16
+#define REACH_NS 5000000000ULL /* within that a file is opened, however busy the machine is */
 #define MSEC	 1000000ULL
 
 struct lane {
@@ -47,61 +48,6 @@ struct examiner {
 };
 
 /* ---- the keeper ---- */
-
-/* `ps`, and who looks for daemons by their command line, must not take it for one. */
-static void set_title(void)
-{
-	char *title = program_invocation_name; /* as the kernel has it: argv[0] */
-	struct buf line = { 0 };
-
-	prctl(PR_SET_NAME, TITLE);
-	if (!buf__read_file(&line, "/proc/self/cmdline", 1 << 20) && line.len > strlen(TITLE) &&
-	    !memcmp(line.data, title, strlen(title) + 1)) {
-		memset(title, 0, line.len);
-		strcpy(title, TITLE);
-	}
-	buf__free(&line);
-}
-
-static void become_keeper(int sock)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), keep;
-
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && null >= 0; fd++)
-		dup2(null, fd);
-	keep = fcntl(sock, F_DUPFD_CLOEXEC, 16);
-	if (keep < 0 || dup3(keep, 3, O_CLOEXEC) != 3 || close_range(4, ~0U, 0))
-		_exit(1);
-	setsid();
-	if (chdir("/"))
-		_exit(1);
-	set_title();
-	keeper__run(3);
-}
-
-static int fork_keeper(struct examiner *e)
-{
-	int socks[2], err = 0;
-	pid_t between;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks))
-		return -errno;
-	between = fork();
-	if (!between) {
-		close(socks[0]);
-		if (!fork()) /* no child of ours: who counts and waits for those must not meet it */
-			become_keeper(socks[1]);
-		_exit(0);
-	}
-	if (between < 0)
-		err = -errno;
-	while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR)
-		;
-	e->owned = !err;
-	close(socks[1]);
-	e->keeper_sock = socks[0];
-	return err;
-}
 
 /* Ask the keeper, which always answers. Under e->lock. */
 static int ask_keeper(struct examiner *e, const struct keeper_request *r, struct keeper_reply *ret,
@@ -223,11 +169,13 @@ static uint64_t hash_of(const struct examine_request *r)
 	return hash | 1ULL << 63;
 }
 
-static void note_hung(struct examiner *e, const struct examine_request *r)
+static void note_hung(struct examiner *e, const struct examine_request *r, uint64_t waited)
 {
+	uint64_t now = now_ns();
+
 	pthread_mutex_lock(&e->lock);
 	e->hung[e->next_hung].what = hash_of(r);
-	e->hung[e->next_hung].until = now_ns() + HUNG_FOR;
+	e->hung[e->next_hung].until = now + (waited < LONG_NS ? SLOW_FOR : HUNG_FOR);
 	e->next_hung = (e->next_hung + 1) % HUNG_MAX;
 	pthread_mutex_unlock(&e->lock);
 }
@@ -258,7 +206,8 @@ int examiner__new(struct examiner **ret)
 	for (size_t i = 0; i < EXAMINER_LANES; i++)
 		pthread_mutex_init(&e->lanes[i].lock, NULL);
 	e->cancelled = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = e->cancelled < 0 ? -errno : fork_keeper(e);
+	err = e->cancelled < 0 ? -errno : helper__fork(TITLE, keeper__run, &e->keeper_sock);
+	e->owned = !err;
 	if (err) {
 		examiner__free(e);
 		return err;
@@ -300,6 +249,7 @@ int examiner__ask(struct examiner *e, enum examiner_lane lane, struct examine_re
 {
 	const struct timespec ts = { deadline / 1000000000, deadline % 1000000000 };
 	struct lane *l = &e->lanes[lane];
+	uint64_t begin = now_ns();
 	int err;
 
 	if (has_hung(e, request))
@@ -311,8 +261,28 @@ int examiner__ask(struct examiner *e, enum examiner_lane lane, struct examine_re
 		lane__close(e, l);
 	pthread_mutex_unlock(&l->lock);
 	if (err == -ETIMEDOUT)
-		note_hung(e, request);
+		note_hung(e, request, now_ns() - begin);
 	return err;
+}
+
+int examiner__reach(void *examiner, const char *path)
+{
+	struct examine_request r = { .kind = EXAMINE_REACH };
+	struct examiner *e = examiner;
+	struct examine_answer *answer;
+	int err;
+
+	if (!path)
+		examiner__rest(e, EXAMINER_REACH);
+	if (!path || strlen(path) >= sizeof(r.path))
+		return 0;
+	strcpy(r.path, path);
+	answer = malloc(sizeof(*answer));
+	if (!answer)
+		return 0;
+	err = examiner__ask(e, EXAMINER_REACH, &r, now_ns() + REACH_NS, answer);
+	free(answer);
+	return err == -ETIMEDOUT || err == -EBUSY ? -ETIMEDOUT : 0;
 }
 
 void examiner__rest(struct examiner *e, enum examiner_lane lane)
@@ -327,18 +297,12 @@ void examiner__rest(struct examiner *e, enum examiner_lane lane)
 
 void examiner__cancel(struct examiner *e)
 {
-	uint64_t one = 1;
-
-	while (write(e->cancelled, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
+	event_fd__notify(e->cancelled);
 }
 
 void examiner__resume(struct examiner *e)
 {
-	uint64_t n;
-
-	while (read(e->cancelled, &n, sizeof(n)) < 0 && errno == EINTR)
-		;
+	event_fd__drain(e->cancelled);
 }
 
 size_t examiner__n_stuck(struct examiner *e)

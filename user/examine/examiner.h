@@ -17,7 +17,7 @@
 struct examiner;
 
 /* Each has processes of its own, and waits for itself only. */
-enum examiner_lane { EXAMINER_BUILD_IDS, EXAMINER_NAMES, EXAMINER_LANES };
+enum examiner_lane { EXAMINER_BUILD_IDS, EXAMINER_NAMES, EXAMINER_REACH, EXAMINER_LANES };
 
 /* 0, -ENOMEM or the errno of fork(). */
 int examiner__new(struct examiner **ret);
@@ -40,6 +40,12 @@ struct examine_answer {
  */
 int examiner__ask(struct examiner *e, enum examiner_lane lane, struct examine_request *request,
 		  uint64_t deadline, struct examine_answer *ret);
+
+/*
+ * For reach__ask(), with a struct examiner: can the file at @path be opened, or is it known why not, within a few
+ * seconds? 0, or -ETIMEDOUT: it does not answer. Whatever else goes wrong says nothing about the file, and is 0, too.
+ */
+int examiner__reach(void *examiner, const char *path);
 
 /* Nothing more is asked for now: the lane's processes end. */
 void examiner__rest(struct examiner *e, enum examiner_lane lane);

@@ -11,8 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/channel.h"
 #include "common/cleanup.h"
-#include "examine/channel.h"
+#include "common/helper.h"
 #include "examine/keeper.h"
 #include "examine/opener.h"
 #include "examine/parser.h"
@@ -164,7 +165,7 @@ static void await_end(struct keeper *k, const pid_t pair[2])
 		keeper__reap(k);
 }
 
-static void describe(const struct keeper *k, struct keeper_reply *ret)
+static void describe_reply(const struct keeper *k, struct keeper_reply *ret)
 {
 	ret->n_stuck = keeper__count(k, true);
 	for (size_t i = 0; i < KEEPER_PROCESSES_MAX; i++)
@@ -172,7 +173,7 @@ static void describe(const struct keeper *k, struct keeper_reply *ret)
 			ret->pids[ret->n_pids++] = k->v[i].pid;
 }
 
-static void serve(struct keeper *k, const struct keeper_request *r)
+static void serve_request(struct keeper *k, const struct keeper_request *r)
 {
 	struct keeper_reply reply = { 0 };
 	struct channels c;
@@ -189,22 +190,16 @@ static void serve(struct keeper *k, const struct keeper_request *r)
 		end_pair(k, r->pair);
 		await_end(k, r->pair);
 	}
-	describe(k, &reply);
+	describe_reply(k, &reply);
 	channel__send(k->sock, &reply, sizeof(reply), fds, n_fds, 0);
 	channels__close(&c);
 }
 
 static int open_signals(void)
 {
-	static const int ignored[] = {
-		SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2
-	};
 	sigset_t set;
 
-	/* who stops the daemon may mean its whole group: its last dumps want names, too */
-	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
-		signal(ignored[i], SIG_IGN);
-	signal(SIGCHLD, SIG_DFL);
+	helper__ignore_signals();
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &set, NULL);
@@ -231,7 +226,7 @@ void keeper__run(int sock)
 		if (channel__receive(sock, &r, sizeof(r), NULL, 0, &n_fds, MSG_DONTWAIT) !=
 		    sizeof(r))
 			break;
-		serve(&k, &r);
+		serve_request(&k, &r);
 	}
 	_exit(0); /* the others get SIGKILL: see keep_only() */
 }

@@ -19,6 +19,7 @@ enum examine_kind {
 	EXAMINE_SYMBOLS,  /* at offsets of the file that has the build id */
 	EXAMINE_VDSO,	  /* at offsets of the vDSO that has it */
 	EXAMINE_PERF_MAP, /* at addresses of code that the process made itself */
+	EXAMINE_REACH, /* whether the file can be opened at all; the answer is that there is one */
 	EXAMINE_KINDS,
 };
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-#include "examine/channel.h"
+#include "common/channel.h"
 #include "examine/opener.h"
 #include "examine/sandbox.h"
-#include "sideband/mapped_fd.h"
+#include "examine/mapped_fd.h"
 #include "symbols/file_search.h"
 
 _Static_assert(FILE_SEARCH_MAPPED + FILE_SEARCH_DEBUG <= OPENED_FDS_MAX, "room for all of them");
@@ -48,6 +51,22 @@ static void open_symbols(const struct examine_request *r, struct opened *to, str
 	to->n_debug = fds->n - to->n_files;
 }
 
+/* Servers of files are asked for both, whatever is in memory of the file. */
+static void reach_path(const char *path)
+{
+	struct statfs fs;
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return;
+	fstatfs(fd, &fs);
+	close(fd);
+}
+
 static void open_files(const struct examine_request *r, struct opened *to, struct fds *fds)
 {
 	switch (r->kind) {
@@ -60,6 +79,9 @@ static void open_files(const struct examine_request *r, struct opened *to, struc
 	case EXAMINE_VDSO:
 		fds__add(fds, file_search__vdso(&r->id));
 		break;
+	case EXAMINE_REACH:
+		reach_path(r->path);
+		return;
 	case EXAMINE_PERF_MAP:
 		fds__add(fds, file_search__perf_map(r->pid));
 		break;

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "examine/channel.h"
+#include "common/channel.h"
 #include "examine/opener.h"
 #include "examine/parser.h"
 #include "examine/sandbox.h"
@@ -108,7 +108,7 @@ static int read_perf_map(const struct examine_request *r, struct answer *a, cons
 	return 0;
 }
 
-static int parse(struct parser *p, const int *fds, size_t n)
+static int parse_files(struct parser *p, const int *fds, size_t n)
 {
 	const struct examine_request *r = &p->in.request;
 
@@ -159,7 +159,7 @@ void parser__run(int files, int answers)
 		memset(&p->out.head, 0, sizeof(p->out.head));
 		p->out.used = 0;
 		p->out.head.number = p->in.request.number;
-		p->out.head.error = parse(p, fds, n_fds);
+		p->out.head.error = parse_files(p, fds, n_fds);
 		if (send_answer(&p->out, answers))
 			_exit(0);
 		while (n_fds) /* last: a server of files is asked, and may not answer */

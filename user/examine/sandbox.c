@@ -1,38 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <stddef.h>
 #include <sys/capability.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
+#include "common/call_filter.h"
 #include "common/cleanup.h"
+#include "common/no_files.h"
 #include "common/rights.h"
 #include "examine/sandbox.h"
 
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
-#ifndef SECCOMP_RET_KILL_PROCESS
-#define SECCOMP_RET_KILL_PROCESS 0x80000000U
-#endif
-
-#if defined(__x86_64__)
-#define OWN_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define OWN_ARCH AUDIT_ARCH_AARCH64
-#endif
-
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED 1 /* it reserves terabytes of addresses, and maps its own memory */
-#else
-#define IS_SANITIZED 0
-#endif
-
 #define CPU_MAX	      20	    /* s, in its whole life */
 #define DATA_MAX      (512UL << 20) /* bytes of its own memory */
 #define ADDRESSES_MAX (4UL << 30)
@@ -47,63 +28,32 @@ int sandbox__opener(void)
 							: rights__keep(old, ARRAY_SIZE(old));
 }
 
-#define ALLOW(call)                                                                                \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1),                                     \
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-
 /* In the order of how often they are called. */
-static struct sock_filter parser_calls[] = {
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0),
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	ALLOW(pread64),
-	ALLOW(pwrite64),
-	ALLOW(read),
-	ALLOW(brk),
-	ALLOW(mmap),
-	ALLOW(munmap),
-	ALLOW(mremap),
-	ALLOW(madvise),
-	ALLOW(lseek),
-	ALLOW(close),
-	ALLOW(fstat),
-	ALLOW(newfstatat),
-	ALLOW(fcntl),
-	ALLOW(ftruncate),
-	ALLOW(memfd_create),
-	ALLOW(recvmsg),
-	ALLOW(sendto),
-	ALLOW(clock_gettime),
-	ALLOW(getrandom),
-	ALLOW(futex),
-	ALLOW(rt_sigreturn),
-	ALLOW(restart_syscall),
-	ALLOW(sysinfo), /* qsort() asks how much memory there is */
-	ALLOW(exit_group),
+static const int parser_calls[] = {
+	SYS_pread64,	    SYS_pwrite64,	 SYS_read,	    SYS_brk,	   SYS_mmap,
+	SYS_munmap,	    SYS_mremap,		 SYS_madvise,	    SYS_lseek,	   SYS_close,
+	SYS_fstat,	    SYS_newfstatat,	 SYS_fcntl,	    SYS_ftruncate, SYS_memfd_create,
+	SYS_recvmsg,	    SYS_sendto,		 SYS_clock_gettime, SYS_getrandom, SYS_futex,
+	SYS_rt_sigreturn,   SYS_restart_syscall, SYS_sysinfo, /* qsort() asks how much memory there is */
+	SYS_exit_group,
 #if IS_SANITIZED
-	ALLOW(write),
-	ALLOW(sched_yield),
-	ALLOW(getpid),
-	ALLOW(gettid),
-	ALLOW(sigaltstack),
-	ALLOW(rt_sigprocmask),
-	ALLOW(mprotect),
-	ALLOW(prctl),
+	SYS_write,	    SYS_sched_yield,	 SYS_getpid,	    SYS_gettid,	   SYS_sigaltstack,
+	SYS_rt_sigprocmask, SYS_mprotect,	 SYS_prctl,
 #endif
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
 
 static int filter_calls(void)
 {
-	const struct sock_fprog prog = { ARRAY_SIZE(parser_calls), parser_calls };
+	struct call_filter f;
+	int err;
 
-	if (!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog, 0, 0))
-		return 0;
-	return errno == EINVAL ? 0 : -errno; /* a kernel without CONFIG_SECCOMP_FILTER */
+	call_filter__begin(&f);
+	call_filter__allow(&f, parser_calls, ARRAY_SIZE(parser_calls));
+	err = call_filter__install(&f, SECCOMP_RET_KILL_PROCESS);
+	return err == -ENOSYS ? 0 : err;
 }
 
-static int limit(int resource, rlim_t max)
+static int set_limit(int resource, rlim_t max)
 {
 	const struct rlimit rl = { max, max };
 
@@ -112,10 +62,10 @@ static int limit(int resource, rlim_t max)
 
 int sandbox__parser(void)
 {
-	int ret = limit(RLIMIT_CPU, CPU_MAX) ?: limit(RLIMIT_CORE, 0);
+	int ret = set_limit(RLIMIT_CPU, CPU_MAX) ?: set_limit(RLIMIT_CORE, 0);
 
 	if (!IS_SANITIZED)
-		ret = ret ?: limit(RLIMIT_DATA, DATA_MAX) ?: limit(RLIMIT_AS, ADDRESSES_MAX);
+		ret = ret ?: set_limit(RLIMIT_DATA, DATA_MAX) ?: set_limit(RLIMIT_AS, ADDRESSES_MAX);
 	ret = ret ?: rights__keep(NULL, 0);
-	return ret ?: filter_calls();
+	return ret ?: no_files__begin() ?: filter_calls();
 }

@@ -8,7 +8,7 @@ int sandbox__opener(void);
 
 /*
  * Without any capability, with limits of memory and CPU time, and with the system calls alone that reading open files,
- * memory and answers take: any other one ends the process. Negative errno.
+ * memory and answers take: any other one ends the process. Where there is Landlock, no file can be opened. Negative errno.
  */
 int sandbox__parser(void);
 

@@ -8,7 +8,7 @@
 
 /* Bytes that @size takes with its padding, at most @avail: the last field of an image may lack its
  * padding. */
-static size_t padded(size_t size, size_t avail)
+static size_t padded_size(size_t size, size_t avail)
 {
 	size_t with_padding = (size + 3) & ~(size_t)3;
 
@@ -36,8 +36,8 @@ int build_id__from_notes(const void *notes, size_t len, struct build_id *ret)
 		if (n.n_namesz > len)
 			break;
 		name = p;
-		p += padded(n.n_namesz, len);
-		len -= padded(n.n_namesz, len);
+		p += padded_size(n.n_namesz, len);
+		len -= padded_size(n.n_namesz, len);
 		if (n.n_descsz > len)
 			break;
 		if (is_build_id(&n, name)) {
@@ -45,8 +45,8 @@ int build_id__from_notes(const void *notes, size_t len, struct build_id *ret)
 			memcpy(ret->data, p, n.n_descsz);
 			return 0;
 		}
-		p += padded(n.n_descsz, len);
-		len -= padded(n.n_descsz, len);
+		p += padded_size(n.n_descsz, len);
+		len -= padded_size(n.n_descsz, len);
 	}
 	return -ENOENT;
 }

@@ -49,7 +49,7 @@ static int check_format(const struct perfdata_attr *a, struct err *err)
 	return 0;
 }
 
-static int check(const struct perfdata_attr *a, struct err *err)
+static int check_attr(const struct perfdata_attr *a, struct err *err)
 {
 	uint64_t type = a->attr->sample_type;
 
@@ -62,7 +62,7 @@ static int check(const struct perfdata_attr *a, struct err *err)
 
 /* Only the first 128 bytes are written: what newer kernels have behind them (config3) changes no
  * record's layout. */
-static void copy(struct perf_event_attr *to, const struct perf_event_attr *from)
+static void copy_attr(struct perf_event_attr *to, const struct perf_event_attr *from)
 {
 	memcpy(to, from, FEATURES_ATTR_SIZE);
 	to->size = FEATURES_ATTR_SIZE;
@@ -82,7 +82,7 @@ int file_attrs__init(struct file_attrs *fa, const struct perfdata_attr *attrs, s
 	if (!n)
 		return err_set(err, -EINVAL, "no event to write a file for");
 	for (i = 0; i < n; i++) {
-		r = check(&attrs[i], err);
+		r = check_attr(&attrs[i], err);
 		if (r)
 			return r;
 	}
@@ -93,7 +93,7 @@ int file_attrs__init(struct file_attrs *fa, const struct perfdata_attr *attrs, s
 		return err_set(err, -ENOMEM, "out of memory for %zu events", n);
 	}
 	for (i = 0; i < n; i++) {
-		copy(&new.copies[i], attrs[i].attr);
+		copy_attr(&new.copies[i], attrs[i].attr);
 		new.v[i] = attrs[i];
 		new.v[i].attr = &new.copies[i];
 	}

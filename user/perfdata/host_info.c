@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/version.h"
 #include "perfdata/encode.h"
 #include "perfdata/header_bits.h"
 #include "perfdata/host_files.h"
 #include "perfdata/host_sections.h"
+#include "perfdata/perf_file.h"
 
 #define CPUS_MAX 65536
 
@@ -169,6 +172,34 @@ int host_info__collect_from(const char *root, struct err *err, struct host_info 
 			host_info__free(h);
 			return err_set(err, r, "out of memory for the host's description");
 		}
+	}
+	*ret = h;
+	return 0;
+}
+
+int host_info__of_file(struct perf_file *f, struct err *err, struct host_info **ret)
+{
+	static const enum header_bit needed[] = { HEADER_HOSTNAME, HEADER_OSRELEASE,
+						  HEADER_NRCPUS };
+	const struct file_info *info = perf_file__info(f);
+	struct host_info *h = calloc(1, sizeof(*h));
+	int r = 0;
+
+	if (!h)
+		return err_set(err, -ENOMEM, "out of memory for the host's description");
+	snprintf(h->hostname, sizeof(h->hostname), "%s", info->hostname ?: "");
+	for (size_t i = 0; i < ARRAY_SIZE(sections) && !r; i++) {
+		r = perf_file__section(f, sections[i].bit, &h->sections[sections[i].bit], err);
+		r = r == -ENOENT ? 0 : r;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(needed) && !r; i++)
+		if (!h->sections[needed[i]].len)
+			r = err_set(err, -EINVAL,
+				    "%s: does not say on which machine it was recorded",
+				    info->path);
+	if (r) {
+		host_info__free(h);
+		return r;
 	}
 	*ret = h;
 	return 0;

@@ -10,12 +10,17 @@
 #include "common/err.h"
 
 struct host_info;
+struct perf_file;
 
 /* Collect HOSTNAME OSRELEASE VERSION ARCH NRCPUS CPUDESC CPUID TOTAL_MEM CPU_TOPOLOGY NUMA_TOPOLOGY
  * PMU_MAPPINGS CACHE MEM_TOPOLOGY (and PMU_CAPS where it is valid). A section whose source is
  * missing on this machine is left out whole, but for those that readers cannot do without (the
  * reference's 3.1): these always exist. */
 int host_info__collect(struct err *err, struct host_info **ret);
+
+/* The same sections as @f has them: of the machine where it was recorded. -EINVAL, with words: it
+ * lacks one that readers cannot do without. */
+int host_info__of_file(struct perf_file *f, struct err *err, struct host_info **ret);
 
 /* The encoded body of feature @bit (HEADER_* number), NULL when there is none. Borrowed. */
 const struct buf *host_info__section(const struct host_info *h, unsigned int bit);

@@ -111,7 +111,7 @@ static int take_sample(const struct search *s, const struct perf_event_header *h
 	return s->fn(&found, s->arg);
 }
 
-static int walk(const struct search *s)
+static int walk_records(const struct search *s)
 {
 	static const size_t least = sizeof(struct perf_event_header);
 	uint64_t at = s->head.data.offset, end = at + s->head.data.size;
@@ -151,5 +151,5 @@ int marker_file__triggers(int fd, marker_found_fn fn, void *arg)
 	if (ret)
 		return ret;
 	find_clock(&s);
-	return walk(&s);
+	return walk_records(&s);
 }

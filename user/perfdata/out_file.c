@@ -25,8 +25,8 @@ int out_file__create(int dirfd, const char *name, struct err *err, struct out_fi
 	return 0;
 }
 
-static int write_all(struct out_file *f, uint64_t off, const char *data, size_t len,
-		     struct err *err)
+static int out_file_write(struct out_file *f, uint64_t off, const char *data, size_t len,
+			  struct err *err)
 {
 	while (len) {
 		ssize_t n = pwrite(f->fd, data, len, off);
@@ -46,7 +46,7 @@ static int write_all(struct out_file *f, uint64_t off, const char *data, size_t 
 }
 
 /* A hint: a file system without it only makes the fsync longer. */
-static void pace(struct out_file *f)
+static void pace_writes(struct out_file *f)
 {
 	if (f->flushed - f->paced < PACE_BYTES)
 		return;
@@ -54,25 +54,25 @@ static void pace(struct out_file *f)
 	f->paced = f->flushed;
 }
 
-static int append(struct out_file *f, const char *data, size_t len, struct err *err)
+static int append_data(struct out_file *f, const char *data, size_t len, struct err *err)
 {
 	while (len) {
 		size_t part = len < PACE_BYTES ? len : PACE_BYTES;
-		int r = write_all(f, f->flushed, data, part, err);
+		int r = out_file_write(f, f->flushed, data, part, err);
 
 		if (r)
 			return r;
 		f->flushed += part;
 		data += part;
 		len -= part;
-		pace(f);
+		pace_writes(f);
 	}
 	return 0;
 }
 
 int out_file__flush(struct out_file *f, struct err *err)
 {
-	int r = append(f, f->buf, f->len, err);
+	int r = append_data(f, f->buf, f->len, err);
 
 	if (!r)
 		f->len = 0;
@@ -86,7 +86,7 @@ int out_file__write_large(struct out_file *f, const void *data, size_t len, stru
 	if (r)
 		return r;
 	if (len >= OUT_FILE_BUFFER)
-		return append(f, data, len, err);
+		return append_data(f, data, len, err);
 	memcpy(f->buf, data, len);
 	f->len = len;
 	return 0;
@@ -95,7 +95,7 @@ int out_file__write_large(struct out_file *f, const void *data, size_t len, stru
 int out_file__write_at(struct out_file *f, uint64_t off, const void *data, size_t len,
 		       struct err *err)
 {
-	return write_all(f, off, data, len, err);
+	return out_file_write(f, off, data, len, err);
 }
 
 int out_file__sync(struct out_file *f, struct err *err)

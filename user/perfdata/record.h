@@ -21,6 +21,9 @@
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
 	 PERF_SAMPLE_CPU)
 
+/* Of perf's own records: nothing later in the file is older than the newest before the last round. */
+#define RECORD_FINISHED_ROUND 68
+
 #define RECORD_TRAILER_SIZE 32 /* bytes of the sample_id at the end of every non-sample record */
 
 /* The trailer; also the last member of every record that we make ourselves. */

@@ -74,7 +74,7 @@ static int add_name(struct buf *b, const char *name)
 	return buf__add(b, name, strlen(name) + 1);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_formats(const void *a, const void *b)
 {
 	const struct perfdata_attr *x = *(const struct perfdata_attr *const *)a;
 	const struct perfdata_attr *y = *(const struct perfdata_attr *const *)b;
@@ -97,9 +97,9 @@ static const struct perfdata_attr **sort_tracepoints(const struct perfdata_attr 
 		if (attrs[i].attr->type == PERF_TYPE_TRACEPOINT)
 			v[n++] = &attrs[i];
 	if (n)
-		qsort(v, n, sizeof(*v), compare);
+		qsort(v, n, sizeof(*v), compare_formats);
 	for (i = 0; i < n; i++)
-		if (!kept || compare(&v[kept - 1], &v[i]))
+		if (!kept || compare_formats(&v[kept - 1], &v[i]))
 			v[kept++] = v[i];
 	*ret_n = kept;
 	return v;

@@ -33,7 +33,7 @@ struct perfdata_writer {
 };
 
 /* Any failure but that of a refused record leaves the file in an unknown state. */
-static int broken(struct perfdata_writer *w, int code)
+static int writer_broken(struct perfdata_writer *w, int code)
 {
 	w->state = WRITER_BROKEN;
 	return code;
@@ -128,8 +128,8 @@ int perfdata__create(int dirfd, const char *tmp_name, const struct perfdata_attr
 	return 0;
 }
 
-static int refuse(const struct perfdata_writer *w, const struct perf_event_header *rec,
-		  struct err *err)
+static int refuse_record(const struct perfdata_writer *w, const struct perf_event_header *rec,
+			 struct err *err)
 {
 	if (!record__valid(rec, UINT16_MAX))
 		return err_set(err, -EINVAL, "%s: record of type %u and size %u is malformed",
@@ -146,12 +146,24 @@ int perfdata__write(struct perfdata_writer *w, const struct perf_event_header *r
 	if (w->state != WRITER_RECORDS)
 		return check_state(w, WRITER_RECORDS, err);
 	if (!record__valid(rec, UINT16_MAX))
-		return refuse(w, rec, err);
+		return refuse_record(w, rec, err);
 	id = record__id(rec);
 	if (!id_set__has(&w->ids, id) && (id || rec->type == PERF_RECORD_SAMPLE))
-		return refuse(w, rec, err);
+		return refuse_record(w, rec, err);
 	r = out_file__write(&w->out, rec, rec->size, err);
-	return r ? broken(w, r) : 0;
+	return r ? writer_broken(w, r) : 0;
+}
+
+int perfdata__end_round(struct perfdata_writer *w, struct err *err)
+{
+	const struct perf_event_header round = { .type = RECORD_FINISHED_ROUND,
+						 .size = sizeof(round) };
+	int r = check_state(w, WRITER_RECORDS, err);
+
+	if (r)
+		return r;
+	r = out_file__write(&w->out, &round, sizeof(round), err);
+	return r ? writer_broken(w, r) : 0;
 }
 
 /* All sections one behind the other in @bodies; table[] says where, w->header which. Returns their
@@ -222,7 +234,7 @@ int perfdata__finish(struct perfdata_writer *w, const struct perfdata_features *
 	if (!r)
 		r = out_file__sync(&w->out, err);
 	if (r)
-		return broken(w, r);
+		return writer_broken(w, r);
 	w->state = WRITER_FINISHED;
 	return 0;
 }

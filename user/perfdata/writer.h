@@ -85,6 +85,10 @@ int perfdata__create(int dirfd, const char *tmp_name, const struct perfdata_attr
 int perfdata__write(struct perfdata_writer *w, const struct perf_event_header *rec,
 		    struct err *err);
 
+/* A FINISHED_ROUND record: whatever is appended from now on is not older than what stood before the
+ * last round. Errors as for perfdata__write(). */
+int perfdata__end_round(struct perfdata_writer *w, struct err *err);
+
 /* Write the feature sections and the header, fsync the file. After it only publish or free.
  * @f->host is required; sections without a source (tracing NULL, no build id, clock_resolution or
  * realtime 0) are left out or empty. */

@@ -3,14 +3,35 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/cleanup.h"
+#include "record/call_graph.h"
 #include "record/event_attr.h"
 #include "record/event_list.h"
+
+#define SAMPLE_CODE_PAGE_SIZE (1ULL << 23) /* Linux 5.11 */
+#define SAMPLE_WEIGHT_STRUCT  (1ULL << 24) /* Linux 5.12 */
+#define READ_TIMES	      (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+#define LBR_CALL_STACK                                                                             \
+	(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_NO_CYCLES |  \
+	 PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_HW_INDEX)
+
+static bool is_dummy(const struct perf_event_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_DUMMY;
+}
+
+/* A page fault of the user's stack inside the tracer of functions would trace functions. */
+static bool is_function_tracer(const struct event_spec *spec)
+{
+	return spec->system && !strcmp(spec->system, "ftrace") && !strcmp(spec->event, "function");
+}
 
 /* Period or frequency: a term beats the option, the option beats "every hit". */
 static void set_sampling(const struct event_spec *spec, const struct sampling *s, bool every_hit,
 			 struct perf_event_attr *a)
 {
-	if (every_hit)
+	if (every_hit && a->type != PERF_TYPE_BREAKPOINT)
 		a->sample_type |= PERF_SAMPLE_RAW | PERF_SAMPLE_PERIOD;
 	if (every_hit && !s->given) {
 		a->sample_period = 1;
@@ -30,19 +51,142 @@ static void set_sampling(const struct event_spec *spec, const struct sampling *s
 	}
 	if (a->freq)
 		a->sample_type |= PERF_SAMPLE_PERIOD;
+	if (s->opts->no_samples)
+		a->sample_freq = 0;
+}
+
+/* Where data is: mmap_data is the side band's, which has all maps. */
+static void set_address(struct perf_event_attr *a)
+{
+	a->sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
+}
+
+/* tools/perf/util/evsel.c, evsel__config_callchain(). */
+static void add_callchain(const struct event_spec *spec, const struct record_opts *o,
+			  enum call_graph mode, uint32_t stack_bytes, struct perf_event_attr *a)
+{
+	a->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (o->kernel_callchains)
+		a->exclude_callchain_user = 1;
+	if (o->user_callchains)
+		a->exclude_callchain_kernel = 1;
+	if (mode == CALL_GRAPH_LBR && !o->branch_types && !a->exclude_user) {
+		a->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		a->branch_sample_type = LBR_CALL_STACK;
+	}
+	if (mode != CALL_GRAPH_DWARF)
+		return;
+	set_address(a);
+	if (!is_function_tracer(spec)) {
+		a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		a->sample_regs_user |= o->user_regs ? REGISTERS_MINIMAL : REGISTERS_ALL;
+		a->sample_stack_user = stack_bytes;
+	}
+	a->exclude_callchain_user = 1;
+}
+
+/* The callchain of the line goes, and leaves behind what it leaves in perf: evsel__reset_callgraph(). */
+static void reset_callchain(const struct record_opts *o, struct perf_event_attr *a)
+{
+	a->sample_type &= ~(__u64)PERF_SAMPLE_CALLCHAIN;
+	if (o->call_graph == CALL_GRAPH_LBR && !o->branch_types) {
+		a->sample_type &= ~(__u64)PERF_SAMPLE_BRANCH_STACK;
+		a->branch_sample_type &=
+			~(__u64)(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
+				 PERF_SAMPLE_BRANCH_HW_INDEX);
+	}
+	if (o->call_graph == CALL_GRAPH_DWARF)
+		a->sample_type &= ~(__u64)(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
 }
 
 static void set_callchain(const struct event_spec *spec, const struct sampling *s,
 			  struct perf_event_attr *a)
 {
-	bool own = spec->callchain == CALLCHAIN_FP || spec->max_stack;
+	bool own = spec->callchain == CALLCHAIN_OWN || spec->max_stack;
+	const struct record_opts *o = s->opts;
 
-	if (s->callchain)
+	if (o->call_graph != CALL_GRAPH_NONE) {
 		a->sample_max_stack = s->max_stack;
+		add_callchain(spec, o, o->call_graph, o->stack_bytes, a);
+	}
+	if (own || spec->callchain == CALLCHAIN_NO)
+		reset_callchain(o, a);
 	if (own)
 		a->sample_max_stack = spec->max_stack;
-	if (spec->callchain != CALLCHAIN_NO && (own || s->callchain))
-		a->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (own && spec->callchain != CALLCHAIN_NO)
+		add_callchain(spec, o,
+			      spec->callchain == CALLCHAIN_OWN ? spec->call_graph : CALL_GRAPH_FP,
+			      spec->stack_bytes ?: CALL_GRAPH_STACK_DEFAULT, a);
+}
+
+/* What the options of the line add to every sample. */
+static void set_sample_fields(const struct event_spec *spec, const struct record_opts *o,
+			      struct perf_event_attr *a)
+{
+	const struct {
+		bool given;
+		uint64_t bit;
+	} fields[] = {
+		{ o->phys_data, PERF_SAMPLE_PHYS_ADDR },
+		{ o->data_page_size, PERF_SAMPLE_DATA_PAGE_SIZE },
+		{ o->code_page_size, SAMPLE_CODE_PAGE_SIZE },
+		{ o->weight, SAMPLE_WEIGHT_STRUCT },
+		{ o->transaction, PERF_SAMPLE_TRANSACTION },
+		{ o->raw_samples, PERF_SAMPLE_RAW },
+		{ o->all_cgroups, PERF_SAMPLE_CGROUP },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		if (fields[i].given)
+			a->sample_type |= fields[i].bit;
+	}
+	if (o->sample_addr)
+		set_address(a);
+	if (o->intr_regs && !is_dummy(a)) {
+		a->sample_type |= PERF_SAMPLE_REGS_INTR;
+		a->sample_regs_intr = o->intr_regs;
+	}
+	if (o->user_regs && !is_dummy(a)) {
+		a->sample_type |= PERF_SAMPLE_REGS_USER;
+		a->sample_regs_user |= o->user_regs;
+	}
+	if (o->branch_types) {
+		a->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		a->branch_sample_type = o->branch_types;
+	}
+	if (spec->branch_types) {
+		a->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		a->branch_sample_type = spec->branch_types;
+	}
+	if (spec->branch_off) {
+		a->sample_type &= ~(__u64)PERF_SAMPLE_BRANCH_STACK;
+		a->branch_sample_type = 0;
+	}
+}
+
+/* What counts, and for whom. */
+static void set_counting(const struct event_spec *spec, const struct record_opts *o,
+			 struct perf_event_attr *a)
+{
+	bool threads_only = o->per_thread || (o->tids.n && !o->pids.n && !o->inherit_given);
+
+	a->inherit = spec->inherit == INHERIT_YES ||
+		     (spec->inherit == INHERIT_AS_SESSION && !o->no_inherit && !threads_only);
+	a->read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST;
+	if (o->stat || o->running_time)
+		a->read_format |= READ_TIMES;
+	a->inherit_stat = o->stat;
+	if (o->all_user) {
+		a->exclude_user = 0;
+		a->exclude_kernel = 1;
+	} else if (o->all_kernel) {
+		a->exclude_kernel = 0;
+		a->exclude_user = 1;
+	}
+	if (o->period_given && o->sample_period)
+		a->sample_type |= PERF_SAMPLE_PERIOD;
+	else if (o->period_given)
+		a->sample_type &= ~(__u64)PERF_SAMPLE_PERIOD;
 }
 
 /*
@@ -73,20 +217,41 @@ void event_attr__make(const struct event_spec *spec, const struct sampling *s,
 		      struct perf_event_attr *ret)
 {
 	struct perf_event_attr a = spec->attr;
-	bool every_hit = a.type == PERF_TYPE_TRACEPOINT ||
+	bool every_hit = a.type == PERF_TYPE_TRACEPOINT || a.type == PERF_TYPE_BREAKPOINT ||
 			 (a.type == PERF_TYPE_SOFTWARE && a.config == PERF_COUNT_SW_BPF_OUTPUT);
 
 	a.disabled = 1;
-	a.inherit = 1;
 	a.sample_id_all = 1;
-	a.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST;
 	set_sampling(spec, s, every_hit, &a);
 	set_callchain(spec, s, &a);
-	/* A page fault of the user's stack inside the tracer of functions would trace functions. */
-	if (spec->system && !strcmp(spec->system, "ftrace") && !strcmp(spec->event, "function"))
+	set_sample_fields(spec, s->opts, &a);
+	set_counting(spec, s->opts, &a);
+	if (is_function_tracer(spec))
 		a.exclude_callchain_user = 1;
 	event_attr__finish(&a);
 	*ret = a;
+}
+
+/* tools/perf/util/evsel.c, evsel__config_leader_sampling(). */
+void event_attr__read_count(struct perf_event_attr *leader, bool has_members)
+{
+	leader->sample_type |= PERF_SAMPLE_READ;
+	if (!has_members)
+		return;
+	leader->read_format |= PERF_FORMAT_GROUP;
+	leader->inherit = 0;
+}
+
+void event_attr__follow(struct perf_event_attr *member, const struct perf_event_attr *leader,
+			bool own_rate)
+{
+	if (!own_rate) {
+		member->freq = 0;
+		member->sample_period = 0;
+	}
+	member->sample_type = leader->sample_type;
+	member->read_format |= PERF_FORMAT_GROUP;
+	member->inherit = 0;
 }
 
 /* tools/perf/util/evsel.c, evsel__add_modifiers(). */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "record/event_attr.h"
@@ -23,11 +24,36 @@ struct resolver {
 	uint64_t freq_limit; /* Hz; 0: unknown */
 	long stack_limit;
 	struct event_list *list;
+	size_t n_of_cgroups; /* events that -G is for */
 	/* the item at hand */
+	const char *modifiers; /* of its group, or "" */
 	const struct event_item *item;
 	const struct event_spec *spec;
 	struct err err;
 };
+
+/* Of the threads of a recorder, which begin so. */
+#define NOT_OURS "!(COMM ~ \"frbpf*\" || COMM ~ \"dump-*\")"
+
+static int set_filter(struct resolver *r, struct event *ev)
+{
+	const struct event_item *item = r->item;
+	int n = 0;
+
+	if (!item->filter && !item->exclude_perf)
+		return 0;
+	if (!ev->tp)
+		return diags__error(r->d, r->src, item->filter ? item->filter_span : item->span,
+				    "%s is for tracepoints, and '%s' is none",
+				    item->filter ? "a filter" : "--exclude-perf", ev->name);
+	if (item->filter && item->exclude_perf)
+		n = asprintf(&ev->filter, "(%s) && " NOT_OURS, item->filter);
+	else
+		n = asprintf(&ev->filter, "%s", item->filter ?: NOT_OURS);
+	if (n < 0)
+		ev->filter = NULL;
+	return n < 0 ? -ENOMEM : 0;
+}
 
 /* @name and @tp are taken over, also on failure. */
 static int add_event(struct resolver *r, char *name, struct tracepoint *tp)
@@ -44,14 +70,18 @@ static int add_event(struct resolver *r, char *name, struct tracepoint *tp)
 	}
 	l->v = v;
 	ev = &v[l->n++];
-	*ev = (struct event){ .name = name, .tp = tp, .span = r->item->span };
+	*ev = (struct event){
+		.name = name, .tp = tp, .span = r->item->span, .leader = l->n - 1, .cgroup_fd = -1
+	};
 	event_attr__make(r->spec, &r->sampling, &ev->attr);
 	ev->precise_max = r->spec->precise_max;
 	ev->cycles_fallback =
 		ev->attr.type == PERF_TYPE_HARDWARE && ev->attr.config == PERF_COUNT_HW_CPU_CYCLES;
+	ev->weak = r->spec->weak;
+	ev->own_rate = r->spec->freq || r->spec->period;
 	if (tp)
 		ev->attr.config = tp->id;
-	return 0;
+	return set_filter(r, ev);
 }
 
 static int add_tracepoint(const char *system, const char *name, void *arg)
@@ -153,10 +183,10 @@ static int check_limits(struct resolver *r, struct event_spec *spec)
 	return 0;
 }
 
-static int resolve_item(struct resolver *r, const struct event_item *item)
+static int resolve_event(struct resolver *r, const struct event_item *item, bool *ret_read)
 {
 	struct event_spec spec;
-	int err = event_spec__parse(item, r->src, r->d, &spec);
+	int err = event_spec__parse(item, r->modifiers, r->src, r->d, &spec);
 
 	if (!err)
 		err = check_limits(r, &spec);
@@ -165,9 +195,85 @@ static int resolve_item(struct resolver *r, const struct event_item *item)
 		r->spec = &spec;
 		err = spec.system ? resolve_tracepoints(r)
 				  : add_event(r, TAKE_PTR(spec.name), NULL);
+		*ret_read = spec.read_group;
 	}
 	event_spec__free(&spec);
 	return err;
+}
+
+/* The events from @first on are one group, or one event that reads its own count. */
+static void make_group(struct resolver *r, size_t first, bool read)
+{
+	struct event *v = r->list->v + first;
+	size_t n = r->list->n - first;
+
+	for (size_t i = 1; i < n; i++) {
+		v[i].leader = first;
+		v[i].attr.disabled = 0;
+	}
+	if (n && read)
+		event_attr__read_count(&v->attr, n > 1);
+	for (size_t i = 1; read && i < n; i++)
+		event_attr__follow(&v[i].attr, &v->attr, v[i].own_rate);
+}
+
+static int resolve_group(struct resolver *r, const struct event_item *item)
+{
+	size_t first = r->list->n;
+	bool read = false, of_first = false;
+	struct event_group g;
+	int err = event_group__parse(item, r->src, r->d, &g);
+
+	r->modifiers = g.modifiers;
+	for (size_t i = 0; i < g.n && !err; i++) {
+		err = resolve_event(r, &g.items[i], &read);
+		of_first = i ? of_first : read;
+	}
+	r->modifiers = "";
+	if (!err && r->list->n > first) {
+		make_group(r, first, of_first);
+		r->list->v[first].group_name = TAKE_PTR(g.name);
+	}
+	event_group__free(&g);
+	return err;
+}
+
+static int resolve_item(struct resolver *r, const struct event_item *item)
+{
+	size_t first = r->list->n;
+	bool read = false;
+	int err;
+
+	if (event_group__is(item))
+		return resolve_group(r, item);
+	err = resolve_event(r, item, &read);
+	for (size_t i = first; !err && read && i < r->list->n; i++)
+		event_attr__read_count(&r->list->v[i].attr, false);
+	return err;
+}
+
+/* As perf: one cgroup is of all events before -G, of several the n-th of the n-th event. */
+static int set_cgroups(struct resolver *r)
+{
+	const struct option_items *cgroups = &r->opts->cgroups;
+	struct event_list *l = r->list;
+
+	if (cgroups->n > r->n_of_cgroups && !l->left_out)
+		return diags__error(r->d, r->src, cgroups->v[r->n_of_cgroups].span,
+				    "there is no event for this cgroup: %zu stand before -G",
+				    r->n_of_cgroups);
+	for (size_t i = 0; cgroups->n && i < r->n_of_cgroups; i++) {
+		const char *name = cgroups->v[cgroups->n == 1 ? 0 : i].text;
+
+		if (!*name)
+			continue;
+		l->v[i].cgroup = strdup(name);
+		if (!l->v[i].cgroup)
+			return -ENOMEM;
+		if (cgroups->n > 1 && i + 1 == cgroups->n)
+			break;
+	}
+	return 0;
 }
 
 /* The options of the line within the limits of this kernel, as perf does it. */
@@ -178,7 +284,7 @@ static int set_sampling(struct resolver *r)
 
 	s->given = o->freq || o->freq_max || o->period;
 	s->period = o->period;
-	s->callchain = o->callchain;
+	s->opts = o;
 	s->max_stack = o->max_stack < r->stack_limit ? o->max_stack : 0;
 	if (o->period)
 		return 0;
@@ -190,6 +296,11 @@ static int set_sampling(struct resolver *r)
 			"write a number");
 	if (!r->freq_limit || s->freq <= r->freq_limit)
 		return 0;
+	if (o->strict_freq)
+		return diags__error(r->d, r->src, o->freq ? o->freq_span : o->span,
+				    "%llu Hz is above this kernel's limit of %llu Hz, and "
+				    "--strict-freq is given: write a lower -F",
+				    (unsigned long long)s->freq, (unsigned long long)r->freq_limit);
 	diags__warn(r->d, r->src, o->freq ? o->freq_span : o->span,
 		    "%s%llu Hz is above this kernel's limit: using %llu Hz "
 		    "(kernel.perf_event_max_sample_rate)",
@@ -199,15 +310,38 @@ static int set_sampling(struct resolver *r)
 	return 0;
 }
 
+static int resolve_items(struct resolver *r)
+{
+	const struct record_opts *o = r->opts;
+	struct event_item cycles = { .text = (char *)DEFAULT_EVENT, .span = o->span };
+	const struct event_item *items = o->n_events ? o->events : &cycles;
+	size_t n = o->n_events ? o->n_events : 1;
+	int err = set_sampling(r);
+
+	for (size_t i = 0; i < n && err != -ENOMEM; i++) {
+		err = resolve_item(r, &items[i]);
+		if (i + 1 == o->n_before_cgroups)
+			r->n_of_cgroups = r->list->n;
+	}
+	if (err != -ENOMEM)
+		err = set_cgroups(r);
+	if (o->group && r->list->n)
+		make_group(r, 0, false);
+	if (o->switch_events && r->list->n)
+		r->list->v[0].attr.context_switch = 1;
+	return err;
+}
+
 static int resolve(const struct record_opts *opts, const struct source_text *src,
 		   struct tracefs *tracefs, bool partly, struct diags *d, struct event_list **ret)
 {
-	struct event_item cycles = { (char *)DEFAULT_EVENT, opts->span };
-	const struct event_item *items = opts->n_events ? opts->events : &cycles;
-	size_t n = opts->n_events ? opts->n_events : 1, errors = d->n_errors;
-	struct resolver r = {
-		.opts = opts, .src = src, .tracefs = tracefs, .partly = partly, .d = d
-	};
+	size_t errors = d->n_errors;
+	struct resolver r = { .opts = opts,
+			      .src = src,
+			      .tracefs = tracefs,
+			      .partly = partly,
+			      .d = d,
+			      .modifiers = "" };
 	long freq_limit = sysctl__kernel("perf_event_max_sample_rate", 0);
 	int err;
 
@@ -216,9 +350,7 @@ static int resolve(const struct record_opts *opts, const struct source_text *src
 	r.list = calloc(1, sizeof(*r.list));
 	if (!r.list)
 		return -ENOMEM;
-	err = set_sampling(&r);
-	for (size_t i = 0; i < n && err != -ENOMEM; i++)
-		err = resolve_item(&r, &items[i]);
+	err = resolve_items(&r);
 	if (err != -ENOMEM)
 		err = d->out_of_memory ? -ENOMEM : d->n_errors > errors ? -EINVAL : 0;
 	if (err) {
@@ -241,14 +373,42 @@ int event_list__resolve_partly(const struct record_opts *opts, const struct sour
 	return resolve(opts, src, NULL, true, d, ret);
 }
 
-/* Of a sample whose every member but the callchain has 8 bytes. */
+void event_list__dissolve(struct event_list *l, size_t leader)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (l->v[i].leader != leader)
+			continue;
+		l->v[i].leader = i;
+		l->v[i].attr.disabled = 1;
+	}
+}
+
+/* Members of a sample that are no word of 8 bytes each. */
+#define NOT_WORDS                                                                                  \
+	(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK |   \
+	 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_STACK_USER)
+
+/* Nobody knows beforehand how large these are. */
+#define NOT_KNOWN (PERF_SAMPLE_RAW | PERF_SAMPLE_READ | PERF_SAMPLE_BRANCH_STACK)
+
+static uint64_t register_bytes(uint64_t sample_type, uint64_t bit, uint64_t mask)
+{
+	return sample_type & bit ? 8 * (1 + __builtin_popcountll(mask)) : 0;
+}
+
 static uint64_t sample_bytes(const struct perf_event_attr *a, bool longest)
 {
-	uint64_t bytes = sizeof(struct perf_event_header);
+	uint64_t bytes = sizeof(struct perf_event_header), type = a->sample_type;
 	long frames;
 
-	bytes += 8 * __builtin_popcountll(a->sample_type & ~(__u64)PERF_SAMPLE_CALLCHAIN);
-	if (!(a->sample_type & PERF_SAMPLE_CALLCHAIN))
+	bytes += 8 * __builtin_popcountll(type & ~(__u64)NOT_WORDS);
+	bytes += register_bytes(type, PERF_SAMPLE_REGS_INTR, a->sample_regs_intr);
+	bytes += type & (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER) ? 8 : 0;
+	if (longest) {
+		bytes += register_bytes(type, PERF_SAMPLE_REGS_USER, a->sample_regs_user);
+		bytes += type & PERF_SAMPLE_STACK_USER ? a->sample_stack_user + 8 : 0;
+	}
+	if (!(type & PERF_SAMPLE_CALLCHAIN))
 		return bytes;
 	bytes += 8; /* their number */
 	if (!longest)
@@ -266,7 +426,7 @@ bool event_list__rate(const struct event_list *l, uint64_t *ret_most, uint64_t *
 	for (size_t i = 0; i < l->n; i++) {
 		const struct perf_event_attr *a = &l->v[i].attr;
 
-		if (!a->freq || a->sample_type & PERF_SAMPLE_RAW)
+		if (!a->freq || !a->sample_freq || a->sample_type & NOT_KNOWN)
 			return false;
 		most += a->sample_freq * sample_bytes(a, true);
 		least += a->sample_freq * sample_bytes(a, false);
@@ -282,6 +442,11 @@ void event_list__free(struct event_list *l)
 		return;
 	for (size_t i = 0; i < l->n; i++) {
 		free(l->v[i].name);
+		free(l->v[i].group_name);
+		free(l->v[i].filter);
+		free(l->v[i].cgroup);
+		if (l->v[i].cgroup_fd >= 0)
+			close(l->v[i].cgroup_fd);
 		tracepoint__free(l->v[i].tp);
 	}
 	free(l->v);

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "admin/admin.h"
+#include "common/cgroup_mount.h"
 #include "common/cleanup.h"
 #include "record/event_attr.h"
 #include "record/event_list.h"
@@ -18,13 +23,17 @@ struct place {
 	pid_t pid; /* -1: all; with PERF_FLAG_PID_CGROUP an fd */
 	int cpu;
 	unsigned long flags;
+	int group_fd; /* -1: none */
 };
 
 static int sys_open(struct perf_event_attr *attr, const struct place *at)
 {
-	int fd = syscall(SYS_perf_event_open, attr, at->pid, at->cpu, -1,
-			 PERF_FLAG_FD_CLOEXEC | at->flags);
+	int fd;
 
+	if (at->group_fd < 0)
+		return admin__open_event(attr, at->pid, at->cpu, at->flags);
+	fd = syscall(SYS_perf_event_open, attr, at->pid, at->cpu, at->group_fd,
+		     PERF_FLAG_FD_CLOEXEC | at->flags);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -44,12 +53,28 @@ static int open_precise(struct event *ev, const struct place *at)
 	return first;
 }
 
+#define SAMPLE_PAGE_SIZES    (PERF_SAMPLE_DATA_PAGE_SIZE | 1ULL << 23) /* and the code's */
+#define SAMPLE_WEIGHT_STRUCT (1ULL << 24)
+
 /* Drop the next field that only newer kernels know, in perf's order. False: nothing is left to
  * drop. */
 static bool drop_feature(struct perf_event_attr *attr)
 {
 	if (attr->read_format & PERF_FORMAT_LOST) { /* 6.0 */
 		attr->read_format &= ~(__u64)PERF_FORMAT_LOST;
+		return true;
+	}
+	if (attr->sample_type & SAMPLE_WEIGHT_STRUCT) { /* 5.12 */
+		attr->sample_type &= ~SAMPLE_WEIGHT_STRUCT;
+		attr->sample_type |= PERF_SAMPLE_WEIGHT;
+		return true;
+	}
+	if (attr->sample_type & SAMPLE_PAGE_SIZES) { /* 5.11 */
+		attr->sample_type &= ~SAMPLE_PAGE_SIZES;
+		return true;
+	}
+	if (attr->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX) { /* 5.7 */
+		attr->branch_sample_type &= ~(__u64)PERF_SAMPLE_BRANCH_HW_INDEX;
 		return true;
 	}
 	if (attr->exclude_guest || attr->exclude_host) { /* 3.2, and not every PMU */
@@ -116,7 +141,7 @@ static bool kernel_too_old(void)
 		.clockid = CLOCK_MONOTONIC,
 		.write_backward = 1,
 	};
-	_cleanup_close_ int fd = sys_open(&attr, &(struct place){ 0, -1, 0 });
+	_cleanup_close_ int fd = sys_open(&attr, &(struct place){ .cpu = -1, .group_fd = -1 });
 
 	return fd == -EINVAL || fd == -E2BIG;
 }
@@ -179,6 +204,10 @@ static int explain(const struct event *ev, int cpu, int error, struct err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
 		if (causes[i].error == -error)
 			text = causes[i].text;
+	if (error == -EOPNOTSUPP && ev->attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+		text = "this machine's PMU has no history of branches for this event: remove -b, "
+		       "-j "
+		       "and lbr";
 	return err_set(err, error, "%s on CPU %d: %s", ev->name, cpu, text);
 }
 
@@ -194,19 +223,61 @@ static int open_at(struct event *ev, const struct place *at, struct err *err,
 
 int event__open(struct event *ev, int cpu, struct err *err, const char **ret_notice)
 {
-	return open_at(ev, &(struct place){ .pid = -1, .cpu = cpu }, err, ret_notice);
+	return open_at(ev, &(struct place){ .pid = -1, .cpu = cpu, .group_fd = -1 }, err,
+		       ret_notice);
+}
+
+static int set_filter(const struct event *ev, int fd, struct err *err)
+{
+	int code;
+
+	if (!ev->filter || ioctl(fd, PERF_EVENT_IOC_SET_FILTER, ev->filter) == 0)
+		return fd;
+	code = -errno;
+	close(fd);
+	return err_set(err, code, "%s: the kernel refuses the filter '%s': %s", ev->name,
+		       ev->filter,
+		       code == -EINVAL ? "see the fields of `frbpf events -v`, and the kernel's "
+					 "Documentation/trace/events.rst for the grammar"
+				       : strerror(-code));
 }
 
 int event__open_for(struct event *ev, const struct record_target *target, size_t i, int cpu,
-		    struct err *err, const char **ret_notice)
+		    int group_fd, struct err *err, const char **ret_notice)
 {
-	struct place at = { .pid = -1, .cpu = cpu };
+	struct place at = { .pid = -1, .cpu = cpu, .group_fd = group_fd };
+	int fd;
 
-	if (target->kind == RECORD_TASKS) {
+	if (ev->cgroup_fd >= 0) {
+		at.pid = ev->cgroup_fd;
+		at.flags = PERF_FLAG_PID_CGROUP;
+	} else if (target->kind == RECORD_TASKS) {
 		at.pid = target->tids[i];
 	} else if (target->kind == RECORD_CGROUP) {
 		at.pid = target->cgroup_fd;
 		at.flags = PERF_FLAG_PID_CGROUP;
 	}
-	return open_at(ev, &at, err, ret_notice);
+	fd = open_at(ev, &at, err, ret_notice);
+	return fd < 0 ? fd : set_filter(ev, fd, err);
+}
+
+int event_list__open_cgroups(struct event_list *l, struct err *err)
+{
+	char mount[PATH_MAX], path[2 * PATH_MAX];
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct event *ev = &l->v[i];
+
+		if (!ev->cgroup || ev->cgroup_fd >= 0)
+			continue;
+		if (cgroup__mount_point(mount, sizeof(mount)))
+			return err_set(err, -ENOENT,
+				       "cgroup '%s': no cgroup2 file system is mounted here",
+				       ev->cgroup);
+		snprintf(path, sizeof(path), "%s/%s", mount, ev->cgroup);
+		ev->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (ev->cgroup_fd < 0)
+			return err_set(err, -errno, "cgroup '%s': %s", ev->cgroup, strerror(errno));
+	}
+	return 0;
 }

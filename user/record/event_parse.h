@@ -10,12 +10,16 @@
 
 #include "record/record_opts.h"
 
-enum callchain_term { CALLCHAIN_AS_SESSION, CALLCHAIN_NO, CALLCHAIN_FP };
+enum callchain_term { CALLCHAIN_AS_SESSION, CALLCHAIN_NO, CALLCHAIN_OWN };
+enum inherit_term { INHERIT_AS_SESSION, INHERIT_NO, INHERIT_YES };
 
 struct event_spec {
-	/* type, config..config2, exclude_*, precise_ip, pinned, exclusive; the rest is 0 */
+	/* type, config..config2, bp_*, exclude_*, precise_ip, pinned, exclusive; the rest is 0 */
 	struct perf_event_attr attr;
 	bool precise_max;     /* :P - precise_ip may be lowered until the PMU takes it */
+	bool read_group;      /* :S */
+	bool weak;	      /* :W */
+	bool machines;	      /* G or H was given */
 	char *system, *event; /* both halves of a tracepoint, perhaps globs; NULL: none. Owned */
 	struct span system_span, event_span;
 	char *name;    /* to be shown: name= or the text of the item; owned */
@@ -24,14 +28,34 @@ struct event_spec {
 	uint64_t period; /* 0: as the session */
 	struct span freq_span;
 	enum callchain_term callchain;
-	uint16_t max_stack; /* 0: as the session */
+	enum call_graph call_graph; /* of CALLCHAIN_OWN */
+	uint32_t stack_bytes;	    /* of dwarf; 0: the default */
+	uint16_t max_stack;	    /* 0: as the session */
 	struct span max_stack_span;
+	enum inherit_term inherit;
+	uint64_t branch_types; /* 0: as the session */
+	bool branch_off;       /* branch_type=no */
 };
 
-/* Parse @item, whose span points into @src. Errors, each at its token, go to @d. 0, -EINVAL or
+/* Parse @item, whose span points into @src; @of_group: the modifiers of its group, "" without. Errors, each at its token, go to @d. 0, -EINVAL or
  * -ENOMEM; event_spec__free() in every case. */
-int event_spec__parse(const struct event_item *item, const struct source_text *src, struct diags *d,
-		      struct event_spec *ret);
+int event_spec__parse(const struct event_item *item, const char *of_group,
+		      const struct source_text *src, struct diags *d, struct event_spec *ret);
 void event_spec__free(struct event_spec *spec);
+
+/* A group as "name{a,b}:S" is taken apart. */
+struct event_group {
+	char *name;		  /* NULL: it has none; owned */
+	struct event_item *items; /* owned; their filters are borrowed from the group's */
+	size_t n;
+	char *modifiers; /* behind the brace, checked; owned */
+};
+
+/* Is @item a group? */
+bool event_group__is(const struct event_item *item);
+/* 0, -EINVAL (see @d) or -ENOMEM; event_group__free() in every case. */
+int event_group__parse(const struct event_item *item, const struct source_text *src,
+		       struct diags *d, struct event_group *ret);
+void event_group__free(struct event_group *g);
 
 #endif

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "admin/admin.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/cpus.h"
@@ -49,13 +50,11 @@ static int open_anchor(int cpu, size_t ring_bytes, struct err *err)
 	int fd;
 
 	attr.wakeup_watermark = ring_bytes;
-	fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = admin__open_event(&attr, -1, cpu, 0);
 	if (fd < 0)
-		return err_set(err, -errno, "cannot open the ring's event on CPU %d: %s%s", cpu,
-			       strerror(errno),
-			       errno == EACCES || errno == EPERM
-				       ? "; run as root or grant CAP_PERFMON"
-				       : "");
+		return err_set(
+			err, fd, "cannot open the ring's event on CPU %d: %s%s", cpu, strerror(-fd),
+			fd == -EACCES || fd == -EPERM ? "; run as root or grant CAP_PERFMON" : "");
 	return fd;
 }
 
@@ -77,9 +76,9 @@ static int open_event_on(struct session *s, size_t e, const struct record_target
 {
 	struct event *ev = &s->events->v[e];
 	const char *notice = NULL;
-	int fd;
+	int leader = ev->leader == e ? -1 : c->fds[t * s->events->n + ev->leader], fd;
 
-	fd = event__open_for(ev, target, t, c->cpu, err, &notice);
+	fd = event__open_for(ev, target, t, c->cpu, leader, err, &notice);
 	if (notice && !s->notice[0])
 		snprintf(s->notice, sizeof(s->notice), "%s", notice);
 	if (fd < 0)
@@ -120,8 +119,9 @@ static void close_events(struct session *s)
 	s->ids = NULL;
 }
 
-/* All events on all CPUs, for what @target says. */
-static int open_events(struct session *s, const struct record_target *target, struct err *err)
+/* All events on all CPUs, for what @target says. *ret_event: the one that failed. */
+static int try_events(struct session *s, const struct record_target *target, size_t *ret_event,
+		      struct err *err)
 {
 	size_t n;
 	int ret = 0;
@@ -138,11 +138,29 @@ static int open_events(struct session *s, const struct record_target *target, st
 			return err_set(err, -ENOMEM, "out of memory");
 		for (size_t i = 0; i < n; i++)
 			fds[i] = -1;
-		for (size_t i = 0; !ret && i < n; i++)
-			ret = open_event_on(s, i % s->events->n, target, i / s->events->n,
-					    &s->cpus[c], err);
+		for (size_t i = 0; !ret && i < n; i++) {
+			*ret_event = i % s->events->n;
+			ret = open_event_on(s, *ret_event, target, i / s->events->n, &s->cpus[c],
+					    err);
+		}
 	}
 	return ret;
+}
+
+/* A weak group that the PMU has no room for goes on as single events. */
+static int open_events(struct session *s, const struct record_target *target, struct err *err)
+{
+	for (;;) {
+		size_t e = 0, leader;
+		int ret = try_events(s, target, &e, err);
+
+		leader = ret ? s->events->v[e].leader : e;
+		if (!ret || ret == -ESRCH || leader == e || !s->events->v[leader].weak)
+			return ret;
+		close_events(s);
+		event_list__dissolve(s->events, leader);
+		*err = (struct err){ 0 };
+	}
 }
 
 static bool has_tid(const struct record_target *t, pid_t tid)
@@ -160,7 +178,7 @@ static int has_new_thread(const struct record_target *seen)
 {
 	_cleanup_free_ pid_t *tids = NULL;
 	size_t n, i = 0;
-	int err = record_target__threads(seen->process, &tids, &n);
+	int err = record_target__threads(seen, &tids, &n);
 
 	if (err)
 		return err == -ESRCH ? 0 : err;
@@ -169,12 +187,23 @@ static int has_new_thread(const struct record_target *seen)
 	return i < n;
 }
 
+static int target_error(const struct record_target *target, int code, struct err *err)
+{
+	if (code != -ESRCH)
+		return err_set(err, code, "the target's threads: %s", strerror(-code));
+	if (target->of_user)
+		return err_set(err, code, "user %u has no task", target->uid);
+	if (target->n_processes == 1)
+		return err_set(err, code, "process %d: it has ended", target->processes[0]);
+	return err_set(err, code, "one of the processes has ended");
+}
+
 /*
  * Of a process that starts threads meanwhile: what is started once all events are open has them
  * from who started it; so again until no thread has come while they were opened. One that starts
  * threads all the time is recorded without a few.
  */
-static int open_process(struct session *s, const struct record_target *target, struct err *err)
+static int open_threads(struct session *s, const struct record_target *target, struct err *err)
 {
 	struct record_target now = *target;
 	int code, more = 1;
@@ -187,10 +216,9 @@ static int open_process(struct session *s, const struct record_target *target, s
 		if (i) /* it has time to become ready: a second, all in all */
 			nanosleep(&(struct timespec){ .tv_nsec = NAP_NS << (i < 7 ? i - 1 : 6) },
 				  NULL);
-		code = record_target__threads(target->process, &tids, &now.n_tids);
+		code = record_target__threads(target, &tids, &now.n_tids);
 		if (code)
-			return err_set(err, code, "process %d: %s", target->process,
-				       code == -ESRCH ? "it has ended" : strerror(-code));
+			return target_error(target, code, err);
 		now.tids = tids;
 		code = open_events(s, &now, err);
 		if (code && code != -ESRCH)
@@ -203,8 +231,7 @@ static int open_process(struct session *s, const struct record_target *target, s
 		return code;
 	if (more && !s->notice[0])
 		snprintf(s->notice, sizeof(s->notice),
-			 "process %d starts threads all the time: some may be missing",
-			 target->process);
+			 "the target starts threads all the time: some may be missing");
 	return 0;
 }
 
@@ -249,6 +276,10 @@ static int alloc_cpus(struct session *s, struct err *err)
 
 	if (ret)
 		return err_set(err, ret, "cannot read the list of online CPUs: %s", strerror(-ret));
+	if (s->target.n_cpus) {
+		n = possible = s->target.n_cpus;
+		memcpy(cpus, s->target.cpus, n * sizeof(*cpus));
+	}
 	s->n_cpus = s->n_id_cpus = n;
 	s->max_cpus = possible > n ? possible : n;
 	s->cpus = calloc(s->max_cpus, sizeof(*s->cpus));
@@ -261,6 +292,18 @@ static int alloc_cpus(struct session *s, struct err *err)
 	return 0;
 }
 
+static int copy_cpus(struct session *s, const struct record_target *target)
+{
+	if (!target->n_cpus)
+		return 0;
+	s->target.cpus = calloc(target->n_cpus, sizeof(*target->cpus));
+	if (!s->target.cpus)
+		return -ENOMEM;
+	memcpy(s->target.cpus, target->cpus, target->n_cpus * sizeof(*target->cpus));
+	s->target.n_cpus = target->n_cpus;
+	return 0;
+}
+
 /* What opening events later needs. */
 static int keep_target(struct session *s, const struct record_target *target, struct err *err)
 {
@@ -269,6 +312,8 @@ static int keep_target(struct session *s, const struct record_target *target, st
 		s->target.cgroup_fd = fcntl(target->cgroup_fd, F_DUPFD_CLOEXEC, 0);
 	if (target->kind == RECORD_CGROUP && s->target.cgroup_fd < 0)
 		return err_set(err, -errno, "the cgroup: %s", strerror(errno));
+	if (copy_cpus(s, target) || session_delay__keep(s, target))
+		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
 
@@ -296,6 +341,29 @@ static void add_switches(struct event_list *events)
 	}
 }
 
+static bool has_cgroup(const struct event_list *events)
+{
+	for (size_t e = 0; e < events->n; e++) {
+		if (events->v[e].cgroup)
+			return true;
+	}
+	return false;
+}
+
+size_t session__descriptors(const struct event_list *events, const struct record_target *target,
+			    size_t n_cpus)
+{
+	_cleanup_free_ pid_t *tids = NULL;
+	size_t n = target->kind == RECORD_TASKS ? target->n_tids : 1, cgroups = 0;
+
+	if (record_target__is_open(target) && record_target__threads(target, &tids, &n))
+		n = 1; /* opening it says what is wrong */
+	for (size_t e = 0; e < events->n; e++)
+		cgroups += events->v[e].cgroup != NULL;
+	cgroups += target->kind == RECORD_CGROUP;
+	return (target->n_cpus ?: n_cpus) * (1 + events->n * n) + cgroups;
+}
+
 int session__open(const char *name, const char *run, struct event_list *events, size_t ring_bytes,
 		  const struct record_target *target, struct err *err, struct session **ret)
 {
@@ -311,17 +379,20 @@ int session__open(const char *name, const char *run, struct event_list *events, 
 	init_lock(s);
 	s->target.cgroup_fd = -1;
 	target = target ?: &everybody;
-	if (target->kind != RECORD_ALL)
+	if (target->kind != RECORD_ALL || has_cgroup(events))
 		add_switches(events);
 	s->events = events;
 	s->name = strdup(name);
 	s->run = strdup(run);
-	code = s->name && s->run ? alloc_cpus(s, err) : err_set(err, -ENOMEM, "out of memory");
-	code = code ?: keep_target(s, target, err);
+	code = s->name && s->run ? keep_target(s, target, err)
+				 : err_set(err, -ENOMEM, "out of memory");
+	code = code ?: alloc_cpus(s, err);
+	code = code ?: event_list__open_cgroups(events, err);
 	for (size_t i = 0; !code && i < s->n_cpus; i++)
 		code = session_cpu__open_ring(&s->cpus[i], ring_bytes, err);
 	if (!code)
-		code = target->process ? open_process(s, target, err) : open_events(s, target, err);
+		code = record_target__is_open(target) ? open_threads(s, target, err)
+						      : open_events(s, target, err);
 	if (!code)
 		code = reserve_copy_area(s, ring_bytes, err);
 	if (code) {
@@ -335,8 +406,12 @@ int session__open(const char *name, const char *run, struct event_list *events, 
 int session__start(struct session *s, struct err *err)
 {
 	s->started = now_ns();
+	if (s->target.n_delay)
+		return session_delay__start(s, err);
 	for (size_t i = 0; i < s->n_cpus; i++) {
 		for (size_t k = 0; k < s->events->n * s->n_targets; k++) {
+			if (s->events->v[k % s->events->n].attr.enable_on_exec)
+				continue;
 			if (ioctl(s->cpus[i].fds[k], PERF_EVENT_IOC_ENABLE, 0) < 0)
 				return err_set(err, -errno,
 					       "session '%s': cannot enable '%s' on CPU %d: %s",
@@ -394,6 +469,7 @@ void session__unref(struct session *s)
 {
 	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
 		return;
+	session_delay__stop(s);
 	for (size_t i = 0; s->cpus && i < s->n_cpus; i++)
 		session_cpu__close(&s->cpus[i], s->events->n * s->n_targets);
 	if (s->copy_area)
@@ -402,6 +478,8 @@ void session__unref(struct session *s)
 		close(s->target.cgroup_fd);
 	pthread_mutex_destroy(&s->lock);
 	free(s->aliases);
+	free(s->off);
+	free(s->target.cpus);
 	event_list__free(s->events);
 	free(s->cpus);
 	free(s->ids);

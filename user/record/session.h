@@ -42,6 +42,8 @@ struct session_alias {
 	uint64_t id, stands_for;
 };
 
+struct session_delay;
+
 struct session {
 	atomic_int refs;
 	char *name;		   /* owned */
@@ -50,7 +52,8 @@ struct session {
 	struct session_cpu *cpus;  /* owned; room for max_cpus */
 	_Atomic size_t n_cpus; /* grows, when CPUs come on line that never were; never shrinks */
 	size_t max_cpus;
-	struct record_target target; /* without tids; cgroup_fd is owned */
+	struct record_target target; /* without tasks; cgroup_fd, cpus and delay are owned */
+	struct session_delay *delay; /* of -D; NULL: none. Owned */
 	size_t n_targets; /* threads that it was opened for; 1 for all, or for a cgroup */
 	size_t n_id_cpus; /* CPUs that it was opened on */
 	uint64_t *ids; /* of event e, target t and cpu c at [(e * n_targets + t) * n_id_cpus + c];
@@ -63,7 +66,13 @@ struct session {
 	pthread_mutex_t lock;	       /* of the below; inherits priority */
 	struct session_alias *aliases; /* ascending by id; owned */
 	size_t n_aliases, cap_aliases;
+	bool *off;	    /* per event: disabled, see session_switch.h; owned. NULL: none is */
+	uint64_t off_since; /* ns: from then on all of them; 0: not all */
 };
+
+/* How many file descriptors session__open() needs for them with @n_cpus on line. */
+size_t session__descriptors(const struct event_list *events, const struct record_target *target,
+			    size_t n_cpus);
 
 /* Open @events (taken over, also on failure) on every online CPU with rings of @ring_bytes per CPU;
  * disabled. @target: NULL for every task; a session of some tasks also records when they leave their
@@ -72,7 +81,7 @@ struct session {
 int session__open(const char *name, const char *run, struct event_list *events, size_t ring_bytes,
 		  const struct record_target *target, struct err *err, struct session **ret);
 
-/* Enable every event. */
+/* Enable every event, but those that are enabled when their task executes a program. */
 int session__start(struct session *s, struct err *err);
 
 /*

@@ -12,7 +12,14 @@ int session_cpu__send(const struct session_cpu *c, int fd, const char *name, uin
 		      struct err *err);
 /* Memory for the copies of the next @n CPUs. */
 int session__add_copies(struct session *s, size_t n, size_t ring_bytes, struct err *err);
+/* -D: a thread that enables and disables the events. Copy its times; start; stop waits for it. */
+int session_delay__keep(struct session *s, const struct record_target *target);
+int session_delay__start(struct session *s, struct err *err);
+void session_delay__stop(struct session *s);
+
 void session_cpu__close_events(int *fds, size_t n, int pulse);
+/* It recorded nothing between @from and @to, ns. Under the lock. */
+void session_cpu__note_away(struct session_cpu *c, uint64_t from, uint64_t to);
 void session_cpu__close(struct session_cpu *c, size_t n_fds);
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "admin/admin.h"
 #include "common/array.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -27,7 +28,7 @@ static bool is_recorded(const struct session_cpu *c, uint64_t *ret_until)
 	return false;
 }
 
-static void note_away(struct session_cpu *c, uint64_t from, uint64_t to)
+void session_cpu__note_away(struct session_cpu *c, uint64_t from, uint64_t to)
 {
 	if (c->n_away == SESSION_AWAY_MAX) {
 		c->away[0].to = c->away[1].to;
@@ -49,12 +50,13 @@ uint64_t session__away(struct session *s, size_t c, uint64_t from, uint64_t to)
 	const struct session_cpu *cpu = &s->cpus[c];
 	uint64_t sum = 0, until;
 
-	if (s->target.kind == RECORD_TASKS) /* its events go on by themselves */
-		return 0;
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < cpu->n_away; i++)
 		sum += overlap(cpu->away[i].from, cpu->away[i].to, from, to);
-	if (!is_recorded(cpu, &until))
+	if (s->off_since)
+		sum += overlap(s->off_since, UINT64_MAX, from, to);
+	else if (s->target.kind != RECORD_TASKS && /* theirs go on by themselves */
+		 !is_recorded(cpu, &until))
 		sum += overlap(until, UINT64_MAX, from, to);
 	pthread_mutex_unlock(&s->lock);
 	return sum;
@@ -81,7 +83,8 @@ static int open_event(struct session *s, size_t e, const struct session_cpu *c, 
 	struct event ev = s->events->v[e]; /* it is what the kernel took already */
 
 	ev.precise_max = ev.cycles_fallback = false;
-	r->fds[e] = event__open_for(&ev, &s->target, 0, c->cpu, err, NULL);
+	r->fds[e] = event__open_for(&ev, &s->target, 0, c->cpu,
+				    ev.leader == e ? -1 : r->fds[ev.leader], err, NULL);
 	if (r->fds[e] < 0)
 		return r->fds[e];
 	r->aliases[e].stands_for =
@@ -102,7 +105,7 @@ static int open_events(struct session *s, const struct session_cpu *c, struct re
 	for (size_t e = 0; r->fds && e < r->n; e++)
 		r->fds[e] = -1;
 	if (!ret)
-		ret = r->pulse = cpu_pulse__open(c->cpu);
+		ret = r->pulse = admin__open_event(&cpu_pulse_attr, -1, c->cpu, 0);
 	if (ret < 0 && !err->msg[0])
 		err_set(err, ret, "CPU %d: %s", c->cpu, strerror(-ret));
 	for (size_t e = 0; ret >= 0 && e < r->n; e++)
@@ -138,11 +141,11 @@ static int take_over(struct session *s, struct session_cpu *c, struct reopened *
 	pthread_mutex_lock(&s->lock);
 	ret = add_aliases(s, r);
 	for (size_t e = 0; !ret && e < r->n; e++) {
-		if (ioctl(r->fds[e], PERF_EVENT_IOC_ENABLE, 0) < 0)
+		if (!(s->off && s->off[e]) && ioctl(r->fds[e], PERF_EVENT_IOC_ENABLE, 0) < 0)
 			ret = -errno;
 	}
 	if (!ret) {
-		note_away(c, gone, now_ns());
+		session_cpu__note_away(c, gone, now_ns());
 		session_cpu__close_events(c->fds, r->n, c->pulse != c->anchor ? c->pulse : -1);
 		c->fds = TAKE_PTR(r->fds);
 		c->pulse = r->pulse;
@@ -200,7 +203,7 @@ static int follow_cpu(struct session *s, int cpu, struct err *err)
 		ret = reopen_cpu(s, &s->cpus[c], gone, err);
 		return ret ?: 1;
 	}
-	if (s->n_cpus == s->max_cpus)
+	if (s->n_cpus == s->max_cpus || s->target.n_cpus) /* -C: none but its own */
 		return 0;
 	ret = add_cpu(s, cpu, err);
 	return ret ?: 1;

@@ -18,7 +18,7 @@
 #define APP_NAME_MAX	 63
 #define APP_KEY_MAX	 31
 #define APP_ARGS_MAX	 32
-#define APP_DURATION_MAX FRBPF_APP_DURATION_MAX
+#define APP_DURATION_MAX (30ULL * 86400 * 1000000000) /* ns */
 
 struct app_arg {
 	char key[APP_KEY_MAX + 1];

@@ -126,17 +126,33 @@ static int parse_max_dumps(const struct entry_ctx *ctx, void *obj)
 			   &daemon->max_dumps);
 }
 
+static int parse_yes(const struct entry_ctx *ctx, bool *ret)
+{
+	bool yes = text__equals(ctx->src, ctx->value, "yes");
+
+	if (!yes && !text__equals(ctx->src, ctx->value, "no"))
+		return diags__error(ctx->d, ctx->src, ctx->value, "'%s' is yes or no, not " QUOTED,
+				    ctx->entry->key, QUOTE_SPAN(ctx->src, ctx->value));
+	*ret = yes;
+	return 0;
+}
+
 static int parse_watch(const struct entry_ctx *ctx, void *obj)
 {
 	struct daemon_conf *daemon = obj;
 
-	if (text__equals(ctx->src, ctx->value, "yes"))
-		daemon->watch = true;
-	else if (!text__equals(ctx->src, ctx->value, "no"))
-		return diags__error(ctx->d, ctx->src, ctx->value,
-				    "'watch' is yes or no, not " QUOTED,
-				    QUOTE_SPAN(ctx->src, ctx->value));
-	return 0;
+	daemon->watch_given = true;
+	return parse_yes(ctx, &daemon->watch);
+}
+
+static int parse_seccomp(const struct entry_ctx *ctx, void *obj)
+{
+	struct daemon_conf *daemon = obj;
+	bool yes = true;
+	int err = parse_yes(ctx, &yes);
+
+	daemon->no_seccomp = !yes;
+	return err;
 }
 
 /* Bytes on disk: a percentage would be one of memory. */
@@ -205,6 +221,7 @@ static const struct section_key keys[] = {
 	{ "merge", parse_merge },
 	{ "snapshot", parse_snapshot },
 	{ "watch", parse_watch },
+	{ "seccomp", parse_seccomp },
 	{ "max-size", parse_max_size },
 	{ "max-incidents", parse_max_incidents },
 	{ "max-age", parse_max_age },

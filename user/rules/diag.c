@@ -353,6 +353,28 @@ int source_text__copy(const struct source_text *src, struct source_text **ret)
 	return 0;
 }
 
+static int anchor_path(char **path, const char *dir)
+{
+	char *whole;
+
+	if ((*path)[0] == '/')
+		return 0;
+	if (asprintf(&whole, "%s/%s", dir, *path) < 0)
+		return -ENOMEM;
+	free(*path);
+	*path = whole;
+	return 0;
+}
+
+int source_text__anchor(struct source_text *src, const char *dir)
+{
+	int err = src->made ? 0 : anchor_path(&src->name, dir);
+
+	for (size_t i = 0; i < src->n_pieces && !err; i++)
+		err = anchor_path(&src->pieces[i].name, dir);
+	return err;
+}
+
 size_t source_text__piece(const struct source_text *src, uint32_t off)
 {
 	size_t i = 0;

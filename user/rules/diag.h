@@ -95,6 +95,8 @@ int source_text__append(struct source_text *src, const char *name, const char *t
 			uint32_t *ret_off);
 /* The same once more, with its pieces. 0 or -ENOMEM. */
 int source_text__copy(const struct source_text *src, struct source_text **ret);
+/* Make the paths of its files absolute, as they are seen from @dir. 0 or -ENOMEM. */
+int source_text__anchor(struct source_text *src, const char *dir);
 /* The index of the piece that @off is in; 0 for one file. */
 size_t source_text__piece(const struct source_text *src, uint32_t off);
 /* The name of the file that @off is in. */

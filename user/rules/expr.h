@@ -12,7 +12,7 @@
 #include "frbpf.h"
 #include "rules/diag.h"
 #include "rules/rule_args.h"
-#include "rules/symbols.h"
+#include "rules/constants.h"
 
 /*
  * What BPF gets, but for that which only the kernel at hand knows: val[0] of a glob or of a
@@ -85,13 +85,13 @@ struct expr_field_desc {
 	const char *name;
 	enum frbpf_field field;
 	enum expr_type type;
-	__s64 min, max;		      /* legal numbers */
-	uint32_t sources;	      /* bit per enum frbpf_source that has it; 0: all */
-	bool of_event;		      /* not of a task: there is no current.FIELD */
-	const struct symbol *symbols; /* names for its numbers, or NULL */
-	const char *meaning;	      /* one line */
-	bool bits;		      /* the symbols are bits of it */
-	const struct symbol *others;  /* names that it has elsewhere, for an error; or NULL */
+	__s64 min, max;			/* legal numbers */
+	uint32_t sources;		/* bit per enum frbpf_source that has it; 0: all */
+	bool of_event;			/* not of a task: there is no current.FIELD */
+	const struct constant *symbols; /* names for its numbers, or NULL */
+	const char *meaning;		/* one line */
+	bool bits;			/* the symbols are bits of it */
+	const struct constant *others;	/* names that it has elsewhere, for an error; or NULL */
 };
 extern const struct expr_field_desc expr_fields[];
 

@@ -257,8 +257,8 @@ static int parse_path(const struct source_text *src, struct token value, struct 
 	if (levels >= FRBPF_CGROUP_DEPTH)
 		return diags__error(d, src, value.span,
 				    "this cgroup lies %zu levels deep: the first %d can be told "
-				    "apart",
-				    levels, FRBPF_CGROUP_DEPTH - 1);
+				    "apart; a glob tells more of them: cgroup ~ \"%s\"",
+				    levels, FRBPF_CGROUP_DEPTH - 1, buf);
 	return add_string(tree, buf, val);
 }
 
@@ -270,8 +270,8 @@ static int parse_path_pattern(const struct source_text *src, const struct expr_f
 {
 	bool exe = field->type == EXPR_EXE;
 	char buf[FRBPF_PATH_LEN] = "";
+	size_t len = 0, names = 0;
 	const char *why;
-	size_t len = 0;
 
 	if (string_value(src, value, d, buf, sizeof(buf) - 1, &len))
 		return -EINVAL;
@@ -285,6 +285,13 @@ static int parse_path_pattern(const struct source_text *src, const struct expr_f
 				    exe ? "an executable" : "a cgroup",
 				    exe ? "/usr/bin/..." : "/system.slice/...", field->name,
 				    exe ? "NAME" : "*.service");
+	for (const char *p = buf; *p; p++)
+		names += *p == '/';
+	if (names > FRBPF_PATH_NAMES)
+		return diags__error(d, src, value.span,
+				    "this can never match: only the first %d names of a path are "
+				    "looked at",
+				    FRBPF_PATH_NAMES);
 	if (glob__compile_path(buf, literal ? PATH_GLOB_EXACT : PATH_GLOB, NULL, &why))
 		return diags__error(d, src, value.span, "bad pattern " QUOTED ": %s",
 				    QUOTE_SPAN(src, value.span), why);
@@ -319,9 +326,9 @@ static int find_symbol(const struct expr_field_desc *field, const char *s, size_
 		return *ret < 0 ? -ENOENT : 0;
 	}
 	if (field->symbols != symbols_errno || field->min >= 0)
-		return field->symbols ? symbol__find(field->symbols, s, len, ret) : -ENOENT;
+		return field->symbols ? constant__find(field->symbols, s, len, ret) : -ENOENT;
 	/* calls return -EAGAIN; nobody means the number 11 by the name */
-	if (symbol__find(symbols_errno, s + minus, len - minus, ret))
+	if (constant__find(symbols_errno, s + minus, len - minus, ret))
 		return -ENOENT;
 	*ret = -*ret;
 	return 0;
@@ -334,7 +341,7 @@ static int symbol_of_others(const struct source_text *src, const struct expr_fie
 	long n;
 
 	if (!field->others ||
-	    symbol__find(field->others, src->text + value.span.off, value.span.len, &n))
+	    constant__find(field->others, src->text + value.span.off, value.span.len, &n))
 		return -ENOENT;
 	return diags__error(d, src, value.span,
 			    "write %ld: " QUOTED " is a name that the tracepoint's format has, at "
@@ -355,13 +362,13 @@ static int unknown_symbol(const struct source_text *src, const struct expr_field
 	if (field->field == FRBPF_FIELD_SYSCALL)
 		nearest = nearest_word(s, value.span.len, syscall_names);
 	else if (field->symbols)
-		nearest = symbol__nearest(field->symbols, s, value.span.len);
+		nearest = constant__nearest(field->symbols, s, value.span.len);
 	else
 		return diags__error(d, src, value.span,
 				    "'%s' is a number, and " QUOTED " is none%s", field->name,
 				    QUOTE_SPAN(src, value.span),
 				    field->of_event ? ": no names are known for it" : "");
-	if (!nearest && field->symbols && symbol__list(field->symbols, all, sizeof(all)))
+	if (!nearest && field->symbols && constant__list(field->symbols, all, sizeof(all)))
 		return diags__error(d, src, value.span,
 				    "'%s' knows no name " QUOTED ": there are%s", field->name,
 				    QUOTE_SPAN(src, value.span), all);

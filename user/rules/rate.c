@@ -176,3 +176,19 @@ int rate__parse_cooldown(const struct source_text *src, struct span span, const 
 	*ret = rate;
 	return 0;
 }
+
+const char *rate__per_name(const struct rate *r, enum frbpf_source source,
+			   const struct rule_args *args)
+{
+	const struct expr_field_desc *field = expr_field__of(source, r->field);
+	int arg;
+
+	for (size_t i = 0; i < ARRAY_SIZE(per_words); i++) {
+		if (per_words[i].per == r->per)
+			return per_words[i].name;
+	}
+	if (field)
+		return field->name;
+	arg = rule_args__by_slot(args, r->field - FRBPF_FIELD_ARG);
+	return arg < 0 ? "?" : args->v[arg].name;
+}

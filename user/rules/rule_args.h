@@ -10,7 +10,7 @@
 
 #include "frbpf.h"
 #include "rules/diag.h"
-#include "rules/symbols.h"
+#include "rules/constants.h"
 
 struct rule_arg {
 	char *name;	/* as written: "rq.__sector"; owned */
@@ -18,9 +18,9 @@ struct rule_arg {
 	uint32_t
 		slot; /* the event's value FRBPF_FIELD_ARG + slot; the same for all rules of a source's
 			    target */
-	bool bound;		      /* its comparisons are read */
-	uint32_t type;		      /* enum expr_type, once it is bound */
-	const struct symbol *symbols; /* names for its numbers that outlive it, or NULL */
+	bool bound;			/* its comparisons are read */
+	uint32_t type;			/* enum expr_type, once it is bound */
+	const struct constant *symbols; /* names for its numbers that outlive it, or NULL */
 };
 
 struct rule_args {

@@ -280,6 +280,16 @@ static const char *nearest_prefix(const char *name, const char **ret_rest)
 	return nearest_word(name, len, words);
 }
 
+/* Every perf has new sections: in perf's own file one that looks like none of ours is perf's. */
+static bool is_of_perfconfig(const struct source_text *src, const struct config_section *s)
+{
+	static const char name[] = "perfconfig";
+	const char *file = source_text__name_at(src, s->span.off);
+	size_t len = strlen(file);
+
+	return len >= strlen(name) && !strcmp(file + len - strlen(name), name);
+}
+
 static int unknown_section(struct parser *p, const struct config_section *s)
 {
 	const struct source_text *src = p->rs->config->src;
@@ -294,6 +304,8 @@ static int unknown_section(struct parser *p, const struct config_section *s)
 		return diags__error(p->d, src, s->span,
 				    "unknown section " QUOTED ": write [%s-NAME]",
 				    QUOTE_SPAN(src, s->span), nearest);
+	if (is_of_perfconfig(src, s) && strcmp(s->name, "deamon") != 0)
+		return 0;
 	memcpy(words + 1, perf_sections, sizeof(perf_sections));
 	nearest = nearest_word(s->name, strlen(s->name), words);
 	return diags__error(p->d, src, s->span, "unknown section " QUOTED DID_YOU_MEAN "%s",
@@ -342,7 +354,10 @@ int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct rule
 		return err;
 	}
 	err = parse_sections(&p);
-	if (!err && !d->n_errors && !rs->n_sessions)
+	if (!err && !d->n_errors && !rs->n_sessions && !rs->n_rules && p.daemon)
+		diags__warn(d, rs->config->src, p.daemon->span,
+			    "there is no [session-NAME]: nothing is recorded");
+	else if (!err && !d->n_errors && !rs->n_sessions)
 		diags__error(d, NULL, (struct span){ 0 },
 			     "%s: no session: without a [session-NAME] nothing is recorded",
 			     src->name);

@@ -28,6 +28,8 @@ struct daemon_conf {
 	enum snapshot_mode snapshot;
 	struct rate max_dumps; /* of all rules together; default 50 in 24 h */
 	bool watch;	       /* load the file again whenever it changes */
+	bool watch_given;
+	bool no_seccomp;       /* the daemon's system calls are not limited */
 	/* of dumps on disk; 0: no limit */
 	uint64_t max_size; /* bytes, of all together */
 	uint64_t max_incidents;
@@ -90,8 +92,8 @@ struct ruleset {
 };
 
 /* Read and check the files of @list (see rules_files.h; most often one path), each rule with the
- * sessions of its own file; a key of [daemon] counts where it stands first. Every error and warning goes to @d. A file without a session is an error,
- * one without a rule is not (it serves `frbpf dump`). 0, -EINVAL (see @d), -ENOMEM, or the errno of
+ * sessions of its own file; a key of [daemon] counts where it stands first. Every error and warning goes to @d. A file without a session is an error
+ * unless it has nothing but [daemon], one without a rule is not (it serves `frbpf dump`). 0, -EINVAL (see @d), -ENOMEM, or the errno of
  * reading the file (also in @d). *ret is set only on 0. */
 int ruleset__load(const char *list, struct diags *d, struct ruleset **ret);
 /* The same for a text in memory; @src is taken over, by the ruleset or on failure by @d. */
@@ -105,6 +107,8 @@ int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct rule
  * kind and names that are taken are errors. 0, -EINVAL (see @d; @rs is damaged then) or -ENOMEM.
  * The places of these rules are in a text of their own. */
 int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d);
+/* Take session @at out of it, also of its rules. A rule without any other only counts from now on. */
+void ruleset__drop_session(struct ruleset *rs, size_t at);
 /* Free it, but leave its text to @d, whose messages point into it. */
 void ruleset__discard(struct ruleset *rs, struct diags *d);
 void ruleset__free(struct ruleset *rs);

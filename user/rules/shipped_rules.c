@@ -9,9 +9,11 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "rules/diag.h"
 #include "rules/shipped_rules.h"
 
-#define SUFFIX ".conf"
+#define SUFFIX	  ".conf"
+#define NAMES_MAX 64 /* of files; of more than that some are not proposed */
 
 /* From the folder of the program. */
 static const char *const folders[] = { "configs", "../share/frbpf" };
@@ -64,13 +66,34 @@ static int list_names(const char *program, struct buf *ret)
 	return err;
 }
 
+/* The name of @list, which is cut into words, that may have been meant; NULL: none is near. */
+static const char *nearest_name(const char *arg, char *list)
+{
+	const char *names[NAMES_MAX + 1] = { NULL };
+	size_t n = 0;
+
+	for (char *at, *name = strtok_r(list, " ", &at); name && n < NAMES_MAX;
+	     name = strtok_r(NULL, " ", &at))
+		names[n++] = name;
+	return nearest_word(arg, strlen(arg), names);
+}
+
 static int unknown(const char *arg, const char *program, struct err *err)
 {
 	struct buf names = { 0 };
+	_cleanup_free_ char *list = NULL;
+	const char *near;
 	int code;
 
 	if (list_names(program, &names) == 0 && names.len)
-		code = err_set(err, -ENOENT, "%s: there are%s", arg, names.data);
+		list = strdup(names.data);
+	near = list ? nearest_name(arg, list) : NULL;
+	if (near)
+		code = err_set(err, -ENOENT, "no shipped rules file %s (did you mean %s?)", arg,
+			       near);
+	else if (names.len)
+		code = err_set(err, -ENOENT, "no shipped rules file %s: there are%s", arg,
+			       names.data);
 	else
 		code = err_set(err, -ENOENT, "%s: no rules files are installed with %s/frbpf", arg,
 			       program);

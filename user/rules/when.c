@@ -4,17 +4,17 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "rules/symbols.h"
+#include "rules/constants.h"
 #include "rules/units.h"
 #include "rules/when_parse.h"
 
 const struct when_source_desc when_sources[] = {
-	{ "runqlat", FRBPF_SOURCE_RUNQLAT,
+	{ "runqlat", FRBPF_SOURCE_RUNQLAT, .is_wait = true,
 	  .meaning = "a runnable task waited that long for a CPU; its subject is the task that "
 		     "waited" },
-	{ "blocked", FRBPF_SOURCE_BLOCKED,
+	{ "blocked", FRBPF_SOURCE_BLOCKED, .is_wait = true,
 	  .meaning = "a task was in uninterruptible sleep that long; its subject is that task" },
-	{ "offcpu", FRBPF_SOURCE_OFFCPU, .needs_if = true,
+	{ "offcpu", FRBPF_SOURCE_OFFCPU, .needs_if = true, .is_wait = true,
 	  .meaning = "a task was off its CPU that long for any reason; its subject is that task" },
 	{ "syscall", FRBPF_SOURCE_SYSCALL, .has_keys = true, .parse = when__parse_syscall,
 	  .meaning = "one of the system calls named took that long, or failed; its subject is the "
@@ -24,7 +24,7 @@ const struct when_source_desc when_sources[] = {
 		     "subject is the task that queued it" },
 	{ "blkio.device", FRBPF_SOURCE_BLKIO_DEVICE,
 	  .meaning = "a block request took that long from being issued to its completion; its "
-		     "subject is the task that queued it" },
+		     "subject is the task that queued it, of a flush the kernel's worker" },
 	{ "hardirq", FRBPF_SOURCE_HARDIRQ, .no_subject = true,
 	  .meaning = "the handler of an interrupt ran that long; it has no subject" },
 	{ "softirq", FRBPF_SOURCE_SOFTIRQ, .has_keys = true, .no_subject = true,
@@ -37,14 +37,14 @@ const struct when_source_desc when_sources[] = {
 	  .meaning = "a TCP connection took that long to be established or given up, or it failed; "
 		     "its subject is the task that called connect()" },
 	{ "tracepoint", FRBPF_SOURCE_TRACEPOINT, .has_args = true, .parse = when__parse_tracepoint,
-	  .meaning = "SYSTEM:NAME: this tracepoint of the kernel is hit; its subject is the task "
+	  .meaning = "a tracepoint of the kernel, SYSTEM:NAME, is hit; its subject is the task "
 		     "that it is about, or else the one that runs" },
 	{ "span", FRBPF_SOURCE_SPAN, .has_args = true, .parse = when__parse_tracepoint,
-	  .meaning = "A:start -> B:end by KEY: it took that long from one tracepoint to the other; "
+	  .meaning = "it took that long from one tracepoint to another, A:start -> B:end by KEY; "
 		     "its subject is the task that runs at the end" },
 	{ "tracepoint", FRBPF_SOURCE_TRACEPOINT_FIELDS, .has_args = true,
 	  .parse = when__parse_tracepoint,
-	  .meaning = "SYSTEM:NAME: this tracepoint is hit, and `if` asks for fields of its format; "
+	  .meaning = "a tracepoint, SYSTEM:NAME, is hit, and `if` asks for fields of its format; "
 		     "its subject is the task that runs" },
 	{ "psi", FRBPF_SOURCE_PSI, .parse = when__parse_psi, .no_begin = true, .no_subject = true,
 	  .meaning = "tasks were stalled that long within a window, for want of cpu, memory or io; "
@@ -365,11 +365,18 @@ bool when__has_subject(enum frbpf_source source)
 	return !s || !s->no_subject;
 }
 
+bool when__is_wait(enum frbpf_source source)
+{
+	const struct when_source_desc *s = when__source(source);
+
+	return s && s->is_wait;
+}
+
 const char *when__key_name(enum frbpf_source source, uint32_t key)
 {
 	if (source == FRBPF_SOURCE_SYSCALL)
 		return syscall__name(key);
-	return source == FRBPF_SOURCE_SOFTIRQ ? symbol__name(symbols_softirq, key) : NULL;
+	return source == FRBPF_SOURCE_SOFTIRQ ? constant__name(symbols_softirq, key) : NULL;
 }
 
 const char *when__source_name(enum frbpf_source source)

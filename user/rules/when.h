@@ -42,6 +42,7 @@ struct when_source_desc {
 	bool has_args;	     /* its events have fields that only the kernel or others know */
 	bool needs_if;	     /* what it measures is nothing unusual */
 	bool no_subject;     /* no task suffers: only cpu and current.FIELD are known of tasks */
+	bool is_wait;	     /* its value is how long the subject did not run */
 	bool no_begin;	     /* its value is no time that ended with the event */
 	const char *meaning; /* one line: what is measured and who its subject is */
 	/* What stands behind the name; NULL: "> DURATION" and nothing else. */
@@ -58,6 +59,8 @@ const struct when_source_desc *when__source(enum frbpf_source source);
 
 bool when__has_keys(enum frbpf_source source);
 bool when__has_subject(enum frbpf_source source);
+/* Did its subject not run for all of the value? */
+bool when__is_wait(enum frbpf_source source);
 /* "fsync", "net_rx": what the key of an event means; NULL: nothing. */
 const char *when__key_name(enum frbpf_source source, uint32_t key);
 

@@ -8,7 +8,7 @@
 
 #include "common/cleanup.h"
 #include "rules/psi_target.h"
-#include "rules/symbols.h"
+#include "rules/constants.h"
 #include "rules/units.h"
 #include "rules/when_parse.h"
 

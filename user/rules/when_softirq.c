@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "rules/symbols.h"
+#include "rules/constants.h"
 #include "rules/when_parse.h"
 
 /* One vector's name. Errors of the name do not stop the parser. */
@@ -11,8 +11,8 @@ static void add_vector(struct when_parser *p, struct span name, uint64_t *keys)
 	const char *s = p->src->text + name.off, *nearest;
 	long vec;
 
-	if (symbol__find(symbols_softirq, s, name.len, &vec)) {
-		nearest = symbol__nearest(symbols_softirq, s, name.len);
+	if (constant__find(symbols_softirq, s, name.len, &vec)) {
+		nearest = constant__nearest(symbols_softirq, s, name.len);
 		diags__error(p->d, p->src, name, "unknown softirq " QUOTED DID_YOU_MEAN "%s",
 			     QUOTE(s, name.len), SUGGEST(nearest),
 			     nearest ? ""

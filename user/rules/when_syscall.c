@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "rules/symbols.h"
+#include "rules/constants.h"
 #include "rules/when_parse.h"
 
 /* One system call's name. Errors of the name do not stop the parser. */
@@ -63,8 +63,8 @@ static void add_errno(struct when_parser *p, struct span name, struct when *ret)
 	const char *s = p->src->text + name.off, *nearest;
 	long value;
 
-	if (symbol__find(symbols_errno, s, name.len, &value)) {
-		nearest = symbol__nearest(symbols_errno, s, name.len);
+	if (constant__find(symbols_errno, s, name.len, &value)) {
+		nearest = constant__nearest(symbols_errno, s, name.len);
 		diags__error(p->d, p->src, name, "unknown error " QUOTED DID_YOU_MEAN "%s",
 			     QUOTE(s, name.len), SUGGEST(nearest),
 			     nearest ? "" : ": write names such as EMFILE");

@@ -64,7 +64,7 @@ int child_user__find(const char *name, struct child_user *ret, struct err *err)
 
 /* ---- in the child ---- */
 
-static int become(const struct child_user *user)
+static int become_user(const struct child_user *user)
 {
 	if (!user->change || (geteuid() != 0 && geteuid() == user->uid))
 		return 0;
@@ -90,7 +90,7 @@ _Noreturn static void run_child(char *const *command, const struct child_user *u
 	if (n != 1) /* it will not be run */
 		_exit(0);
 	sigprocmask(SIG_SETMASK, mask, NULL);
-	f.error = become(user);
+	f.error = become_user(user);
 	f.as_user = f.error;
 	if (!f.error) {
 		execvp(command[0], command);

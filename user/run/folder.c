@@ -27,7 +27,7 @@ static int make_absolute(const char *path, char ret[static PATH_MAX], struct err
 	return err_set(err, -ENAMETOOLONG, "-o %.64s...: too long", path);
 }
 
-static int make(const char *path, struct folder *f, struct err *err)
+static int make_folder(const char *path, struct folder *f, struct err *err)
 {
 	char absolute[PATH_MAX];
 	struct stat st;
@@ -58,15 +58,15 @@ int folder__make(const char *path, struct folder *ret, struct err *err)
 	int code;
 
 	if (path)
-		return make(path, ret, err);
+		return make_folder(path, ret, err);
 	if (localtime_r(&now, &tm))
 		strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
 	snprintf(name, sizeof(name), "frbpf-%s", date);
-	code = make(name, ret, err);
+	code = make_folder(name, ret, err);
 	for (int i = 2; code == -EEXIST && i < NAMES_TRIES; i++) {
 		snprintf(name, sizeof(name), "frbpf-%s-%d", date, i);
 		*err = (struct err){ 0 };
-		code = make(name, ret, err);
+		code = make_folder(name, ret, err);
 	}
 	return code;
 }
@@ -133,7 +133,7 @@ static int give_entries(int dir, const struct gift *g, int depth)
 	return code;
 }
 
-static int give(const struct folder *f, const struct child_user *owner)
+static int give_folder(const struct folder *f, const struct child_user *owner)
 {
 	struct gift g = { owner->uid, owner->gid, 0 };
 	struct stat st;
@@ -156,7 +156,7 @@ int folder__finish(struct folder *f, const struct child_user *owner, struct err 
 		return 0;
 	unlinkat(f->base.fd, "lock", 0);
 	if (owner->change && owner->uid != geteuid())
-		code = give(f, owner);
+		code = give_folder(f, owner);
 	base_dir__close(&f->base, false);
 	f->open = false;
 	return code ? err_set(err, code, "%s cannot be given to %s: %s", f->base.path, owner->name,

@@ -7,7 +7,7 @@
 
 #include "common/log.h"
 #include "common/printable.h"
-#include "profile/compare.h"
+#include "analyse/profile_diff.h"
 #include "run/hot_stacks.h"
 #include "symbols/demangle.h"
 
@@ -33,17 +33,6 @@ struct candidate {
 	bool noise;
 	const char *comm;
 };
-
-/* A file of the folder @o, by the folder as we hold it: another may have taken its name. */
-static const char *held_path(const struct outcome *o, const char *path, char ret[static PATH_MAX])
-{
-	size_t len = strlen(o->folder);
-
-	if (!o->folder_fd || strncmp(path, o->folder, len) != 0)
-		return path;
-	snprintf(ret, PATH_MAX, "/proc/self/fd/%d%s", o->folder_fd, path + len);
-	return ret;
-}
 
 /* ---- what the rest of the run is ---- */
 
@@ -77,7 +66,7 @@ static void list_rest(const struct finder *f, const char *session, struct rest *
 			rest__add(r, file_of(&f->o->incidents[i], session));
 }
 
-static void cover(struct rest *r, const struct run_file *f)
+static void cover_window(struct rest *r, const struct run_file *f)
 {
 	size_t i = r->n_covered++;
 
@@ -94,12 +83,13 @@ static int read_rest(struct finder *f, const struct run_file *own, struct err *e
 	int code = 0;
 
 	list_rest(f, own->session, &r);
-	cover(&r, own);
+	cover_window(&r, own);
 	for (size_t i = 0; i < r.n && !code; i++) {
 		f->rest.skip = r.covered;
 		f->rest.n_skip = r.n_covered;
-		code = profile__add_file(&f->rest, held_path(f->o, r.v[i]->path, held), err);
-		cover(&r, r.v[i]);
+		code = profile__add_file(&f->rest, outcome__held_path(f->o, r.v[i]->path, held),
+					 err);
+		cover_window(&r, r.v[i]);
 	}
 	f->rest.skip = NULL;
 	f->rest.n_skip = 0;
@@ -115,7 +105,7 @@ static int by_share(const void *a, const void *b)
 	return (x->share.a < y->share.a) - (x->share.a > y->share.a);
 }
 
-static double growth(const struct candidate *c)
+static double stack_growth(const struct candidate *c)
 {
 	return c->share.a - c->share.b;
 }
@@ -124,11 +114,11 @@ static int by_growth(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
-	return (growth(x) < growth(y)) - (growth(x) > growth(y));
+	return (stack_growth(x) < stack_growth(y)) - (stack_growth(x) > stack_growth(y));
 }
 
 /* The hottest, then those of the others that grew most; returns how many. */
-static size_t choose(struct candidate *v, size_t n, bool has_rest)
+static size_t choose_stacks(struct candidate *v, size_t n, bool has_rest)
 {
 	size_t hottest, k;
 
@@ -142,7 +132,7 @@ static size_t choose(struct candidate *v, size_t n, bool has_rest)
 	if (n > hottest)
 		qsort(v + hottest, n - hottest, sizeof(*v), by_growth);
 	for (k = hottest; k < n && k < hottest + GREW_MOST; k++)
-		if (growth(&v[k]) < GREW_PERCENT || v[k].noise)
+		if (stack_growth(&v[k]) < GREW_PERCENT || v[k].noise)
 			break;
 	return k;
 }
@@ -176,7 +166,7 @@ static int fill_table(const struct finder *f, struct candidate *v, size_t n,
 {
 	int err = 0;
 
-	n = choose(v, n, to->rest > 0);
+	n = choose_stacks(v, n, to->rest > 0);
 	to->v = calloc(n ?: 1, sizeof(*to->v));
 	if (!to->v)
 		return -ENOMEM;
@@ -195,8 +185,8 @@ static int fill_table(const struct finder *f, struct candidate *v, size_t n,
 }
 
 /* @event: NULL: of time off CPU. */
-static int add_table(struct run_incident *inc, const char *session, const char *event,
-		     struct run_stack_table **ret)
+static int make_table(struct run_incident *inc, const char *session, const char *event,
+		      struct run_stack_table **ret)
 {
 	struct run_stack_table *v, *t;
 
@@ -222,7 +212,7 @@ static int find_on_cpu(struct finder *f, const char *session, const char *event)
 	if (err)
 		return err;
 	v = calloc(c.n ?: 1, sizeof(*v));
-	err = v ? add_table(f->inc, session, event, &t) : -ENOMEM;
+	err = v ? make_table(f->inc, session, event, &t) : -ENOMEM;
 	if (!err) {
 		t->here = c.samples_a;
 		t->rest = c.samples_b;
@@ -246,7 +236,7 @@ static int find_off_cpu(struct finder *f, const char *session)
 	if (err)
 		return err;
 	v = calloc(c.n ?: 1, sizeof(*v));
-	err = v ? add_table(f->inc, session, NULL, &t) : -ENOMEM;
+	err = v ? make_table(f->inc, session, NULL, &t) : -ENOMEM;
 	if (!err) {
 		t->here = c.ns_a;
 		t->rest = c.ns_b;
@@ -280,7 +270,7 @@ static void find_in_file(struct finder *f, const struct run_file *file)
 	profile__init(&f->here, &f->tables);
 	profile__init(&f->rest, &f->tables);
 	f->here.keep_stacks = f->rest.keep_stacks = true;
-	code = profile__add_file(&f->here, held_path(f->o, file->path, held), &err);
+	code = profile__add_file(&f->here, outcome__held_path(f->o, file->path, held), &err);
 	if (!code && read_rest(f, file, &err)) {
 		log_warn("the rest of the run: %s", make_printable(err.msg));
 		err = (struct err){ 0 };
@@ -323,7 +313,7 @@ void hot_stacks__drop_rest(struct outcome *o)
 		const char *path = o->rest.files[i].path;
 		char held[PATH_MAX];
 
-		if (path && unlink(held_path(o, path, held)))
+		if (path && unlink(outcome__held_path(o, path, held)))
 			log_warn("%s cannot be deleted: %s", path, strerror(errno));
 	}
 	run_incident__free(&o->rest);

@@ -10,7 +10,7 @@
 #include "rules/units.h"
 #include "run/incident_note.h"
 
-static struct run_incident *find(const struct outcome *o, uint64_t number)
+static struct run_incident *find_incident(const struct outcome *o, uint64_t number)
 {
 	for (size_t i = 0; i < o->n_incidents; i++) {
 		if (o->incidents[i].number == number)
@@ -19,7 +19,7 @@ static struct run_incident *find(const struct outcome *o, uint64_t number)
 	return NULL;
 }
 
-static struct run_incident *add(struct outcome *o, const struct incident *inc)
+static struct run_incident *note_incident(struct outcome *o, const struct incident *inc)
 {
 	struct run_incident *v, *new;
 
@@ -68,6 +68,7 @@ static void take_trigger(struct run_incident *to, const struct incident *inc,
 		.pid = t->subject.pid,
 		.tid = t->subject.tid,
 		.merged = merged,
+		.contradicted = it->contradicted != 0,
 	};
 	memcpy(r->comm, t->subject.comm, FRBPF_COMM_LEN);
 	memcpy(r->process, t->subject.process, FRBPF_COMM_LEN);
@@ -88,11 +89,11 @@ int incident_note__take_rest(struct outcome *o, const struct incident *inc, cons
 int incident_note__take(struct outcome *o, const struct incident *inc, const char *base)
 {
 	size_t n_merged = __atomic_load_n(&inc->n_merged, __ATOMIC_ACQUIRE);
-	struct run_incident *to = find(o, inc->number);
+	struct run_incident *to = find_incident(o, inc->number);
 	bool first = !to;
 	int err = 0;
 
-	to = to ?: add(o, inc);
+	to = to ?: note_incident(o, inc);
 	if (!to)
 		return -ENOMEM;
 	for (size_t i = 0; first && !err && i < INCIDENT_SESSIONS_MAX; i++) {
@@ -114,7 +115,7 @@ int incident_note__take(struct outcome *o, const struct incident *inc, const cha
 
 void incident_note__log(const struct outcome *o, uint64_t number)
 {
-	const struct run_incident *inc = find(o, number);
+	const struct run_incident *inc = find_incident(o, number);
 	char value[32], comm[FRBPF_COMM_LEN + 1];
 
 	if (inc->n_triggers) {
@@ -123,7 +124,8 @@ void incident_note__log(const struct outcome *o, uint64_t number)
 
 		snprintf(comm, sizeof(comm), "%s", t->comm);
 		units__format_duration(t->value, value, sizeof(value));
-		log_info("rule %s fired: %s: %s%s%s (pid %u, tid %u), incident %s", rule->name,
+		log_info("rule %s fired%s: %s: %s%s%s (pid %u, tid %u), incident %s", rule->name,
+			 t->contradicted ? ", but what was recorded contradicts it" : "",
 			 rule->when, rule->is_event ? "" : value, rule->is_event ? "" : " by ",
 			 make_printable(comm), t->pid, t->tid, inc->name);
 	}

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
-#include "run/baseline/compare.h"
 #include "run/outcome.h"
 
 bool run_rule__fired(const struct run_rule *rule)
 {
-	return !rule->quiet && rule->state.fired;
+	return !rule->quiet && rule->state.fired > rule->contradicted;
 }
 
 bool outcome__fired(const struct outcome *o)
@@ -31,21 +32,13 @@ static int command_status(const struct outcome *o)
 	return WEXITSTATUS(o->command_status);
 }
 
-static bool is_bad(const struct outcome *o)
-{
-	const struct comparison *c = o->comparison;
-
-	return c && (c->verdict == VERDICT_REGRESSED ||
-		     (c->verdict == VERDICT_DISTURBED && o->opts->strict));
-}
-
 int outcome__exit_status(const struct outcome *o)
 {
 	int status = command_status(o);
 
 	if (status)
 		return status;
-	return outcome__fired(o) || is_bad(o) ? o->opts->exit_code : 0;
+	return outcome__fired(o) ? o->opts->exit_code : 0;
 }
 
 const struct run_trigger *outcome__worst(const struct outcome *o, size_t rule,
@@ -59,7 +52,8 @@ const struct run_trigger *outcome__worst(const struct outcome *o, size_t rule,
 		for (size_t k = 0; k < inc->n_triggers; k++) {
 			const struct run_trigger *t = &inc->triggers[k];
 
-			if (inc->capture || t->rule != rule || (worst && t->value <= worst->value))
+			if (t->contradicted || t->rule != rule ||
+			    (worst && t->value <= worst->value))
 				continue;
 			worst = t;
 			*ret_incident = inc;
@@ -68,71 +62,17 @@ const struct run_trigger *outcome__worst(const struct outcome *o, size_t rule,
 	return worst;
 }
 
-static void add_histogram(struct histogram *to, const struct histogram *h)
+void outcome__count_contradicted(struct outcome *o)
 {
-	for (int i = 0; i < FRBPF_MAX_VALUES; i++)
-		to->buckets[i] += h->buckets[i];
-	to->n += h->n;
-	to->sum += h->sum;
-	to->max = h->max > to->max ? h->max : to->max;
-}
+	for (size_t i = 0; i < o->n_rules; i++)
+		o->rules[i].contradicted = 0;
+	for (size_t i = 0; i < o->n_incidents; i++) {
+		const struct run_incident *inc = &o->incidents[i];
 
-static void add_rule(struct run_rule *to, const struct run_rule *rule)
-{
-	struct frbpf_rule_state *st = &to->state;
-
-	st->matched += rule->state.matched;
-	st->fired += rule->state.fired;
-	for (int i = 0; i < FRBPF_CAUSE_MAX; i++)
-		st->suppressed[i] += rule->state.suppressed[i];
-	if (rule->state.max_value > st->max_value)
-		st->max_value = rule->state.max_value;
-	add_histogram(&to->matches, &rule->matches);
-	add_histogram(&to->values, &rule->values);
-}
-
-static int add_incidents(struct outcome *o, struct outcome *run, bool capture)
-{
-	struct run_incident *v =
-		reallocarray(o->incidents, o->n_incidents + run->n_incidents + 1, sizeof(*v));
-
-	if (!v)
-		return -ENOMEM;
-	o->incidents = v;
-	for (size_t i = 0; i < run->n_incidents; i++) {
-		v[o->n_incidents] = run->incidents[i];
-		v[o->n_incidents++].capture = capture;
+		for (size_t k = 0; k < inc->n_triggers; k++)
+			o->rules[inc->triggers[k].rule].contradicted +=
+				inc->triggers[k].contradicted;
 	}
-	run->n_incidents = 0;
-	return 0;
-}
-
-int outcome__add(struct outcome *o, struct outcome *run)
-{
-	int err = add_incidents(o, run, false);
-
-	for (size_t i = 0; i < o->n_rules && i < run->n_rules; i++)
-		add_rule(&o->rules[i], &run->rules[i]);
-	o->n_runs = (o->n_runs ?: 1) + 1;
-	o->wall_ns += run->wall_ns;
-	o->end = run->end;
-	o->command_ended = run->command_ended;
-	o->command_status = run->command_status;
-	o->exec_error = run->exec_error;
-	o->lost_triggers += run->lost_triggers;
-	o->unseen += run->unseen;
-	o->failed_files += run->failed_files;
-	outcome__free(run);
-	return err;
-}
-
-int outcome__add_capture(struct outcome *o, struct outcome *run)
-{
-	int err = add_incidents(o, run, true);
-
-	o->failed_files += run->failed_files;
-	outcome__free(run);
-	return err;
 }
 
 /* The first that is there: sessions stand in the order of the rules file. */
@@ -173,6 +113,16 @@ static void free_table(struct run_stack_table *t)
 	free(t->event);
 }
 
+const char *outcome__held_path(const struct outcome *o, const char *path, char ret[static PATH_MAX])
+{
+	size_t len = strlen(o->folder);
+
+	if (!o->folder_fd || strncmp(path, o->folder, len) != 0)
+		return path;
+	snprintf(ret, PATH_MAX, "/proc/self/fd/%d%s", o->folder_fd, path + len);
+	return ret;
+}
+
 void run_incident__free(struct run_incident *inc)
 {
 	for (size_t i = 0; i < inc->n_tables; i++)
@@ -185,6 +135,7 @@ void run_incident__free(struct run_incident *inc)
 	}
 	free(inc->files);
 	free(inc->triggers);
+	free(inc->why);
 	*inc = (struct run_incident){ 0 };
 }
 

@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "run/baseline/histogram.h"
+#include "run/histogram.h"
+#include "run/measure.h"
 #include "run/run_opts.h"
 
 /* Exit status of frbpf run, where it is not that of the command. */
@@ -65,19 +66,20 @@ struct run_trigger {
 	uint64_t time, value, threshold; /* ns */
 	char comm[FRBPF_COMM_LEN + 1], process[FRBPF_COMM_LEN + 1];
 	uint32_t pid, tid;
-	bool merged; /* came after the freeze: listed, not in the dump */
+	bool contradicted; /* by what was recorded: no finding */
+	bool merged;	   /* came after the freeze: listed, not in the dump */
 };
 
 struct run_incident {
 	uint64_t number;
-	bool capture; /* of the run after a regression, with thresholds of the baseline */
-	bool last;    /* no rule asked for it: the window before the run's end */
+	bool last; /* no rule asked for it: the window before the run's end */
 	char name[32];
 	struct run_trigger *triggers; /* owned; the first is what fired it */
 	size_t n_triggers;
 	uint64_t more_triggers; /* further ones, only counted */
 	struct run_file *files; /* owned, one per session that was saved */
 	size_t n_files;
+	char *why; /* what took the subject's time, one sentence; owned. NULL: not known */
 	struct run_stack_table *tables; /* owned; none where nobody looked, see hot_stacks.h */
 	size_t n_tables;
 };
@@ -89,6 +91,8 @@ struct run_rule {
 	uint64_t threshold;	       /* ns; 0 for those */
 	struct frbpf_rule_state state; /* at the end */
 	struct histogram matches;
+	uint64_t
+		contradicted; /* triggers that what was recorded contradicts: part of state.fired */
 	bool has_values;
 	struct histogram values; /* of everything that it measured, also below the threshold */
 };
@@ -97,9 +101,6 @@ struct run_session {
 	char *name, *run; /* owned */
 	char notice[160]; /* "": none */
 };
-
-struct comparison;
-struct series;
 
 struct outcome {
 	bool recorded;
@@ -124,32 +125,31 @@ struct outcome {
 	uint64_t lost_triggers;	  /* found no free incident */
 	uint64_t unseen;	  /* tasks that could not be followed or measured */
 	uint64_t failed_files;
-	size_t n_runs;			     /* that it is the sum of; 0: one */
-	const struct comparison *comparison; /* with a baseline; borrowed. NULL: none */
-	const struct series *series;	     /* what its runs measured; borrowed. NULL: nothing */
-	const struct series *against;	     /* another command's, in turns; borrowed. NULL: none */
+	bool has_cost;
+	struct run_cost cost; /* of the command, when it has ended */
 };
 
-/* Did a rule fire that is meant to? */
+/* Did a rule fire that is meant to? What was recorded contradicts a trigger now and then: that alone
+ * is no finding. */
 bool run_rule__fired(const struct run_rule *rule);
 bool outcome__fired(const struct outcome *o);
 
 /* The status to exit with: the command's own if it is not 0, as a shell shows it; else that of
- * @exit_code when a rule fired, or when it became slower than the baseline (with --strict: or the
- * machine was disturbed); else 0. */
+ * @exit_code when a rule fired; else 0. */
 int outcome__exit_status(const struct outcome *o);
 
-/* Add another run of the same rules to @o: what was counted, its incidents, its end. @run is empty
- * then. 0 or -ENOMEM. */
-int outcome__add(struct outcome *o, struct outcome *run);
-/* Only its incidents, which are those of the run that shows what became slower. */
-int outcome__add_capture(struct outcome *o, struct outcome *run);
+/* Count the triggers of its incidents that are contradicted, per rule. */
+void outcome__count_contradicted(struct outcome *o);
 
-/* The largest value that fired @rule, and its incident; NULL: none did. */
+/* The largest value that fired @rule and is not contradicted, and its incident; NULL: none did. */
 const struct run_trigger *outcome__worst(const struct outcome *o, size_t rule,
 					 const struct run_incident **ret_incident);
 /* The dump of @inc that is to be looked at first: NULL when none could be written. */
 const struct run_file *run_incident__dump(const struct run_incident *inc);
+
+/* A file of @o's folder, by the folder as we hold it: another may have taken its name. Returns @path or @ret. */
+const char *outcome__held_path(const struct outcome *o, const char *path,
+			       char ret[static PATH_MAX]);
 
 /* What it holds, not the struct itself. */
 void run_incident__free(struct run_incident *inc);

@@ -12,7 +12,7 @@
 #include "run/app_place.h"
 #include "run/outcome.h"
 #include "run/run_rules.h"
-#include "run/target.h"
+#include "run/run_target.h"
 
 struct recording;
 
@@ -23,7 +23,6 @@ struct recording_opts { /* all of it is borrowed until recording__free() */
 	const struct app_place *app; /* where the command sends messages of `app:` rules to */
 	struct run_target *target;
 	struct outcome *outcome; /* told of every incident, and of the rest at the end */
-	bool discard;		 /* whatever is saved is outcome.rest: nobody wants to keep it */
 };
 
 /* The ruleset of @rules is taken over, and the events of its plan, also on failure. */

@@ -20,6 +20,12 @@ struct run_when {
 	const char *condition; /* of `if`; NULL: none */
 };
 
+/* From what value on a rule fires, whatever it says itself. */
+struct run_threshold {
+	const char *rule; /* owned with the rest of what is parsed */
+	uint64_t ns;
+};
+
 struct run_opts {	   /* what is not said to be owned is borrowed from the command line */
 	const char *rules; /* NULL: none */
 	struct run_when *whens;
@@ -35,17 +41,14 @@ struct run_opts {	   /* what is not said to be owned is borrowed from the comman
 	int exit_code;	    /* when a rule fired */
 	bool optional;	    /* run the command also where recording is not possible */
 	bool as_user;
-	const char *user;  /* of as_user; NULL: who called sudo */
-	const char *log;   /* NULL: standard error */
-	bool last_window;  /* save the last window in any case; else only without a rule */
-	bool matches_only; /* distributions are those of matches: nothing else is measured */
-	uint64_t repeat;   /* runs; 0: not given */
-	const char *baseline, *save_baseline; /* files; NULL: none */
-	char **against;	      /* another command, run in turns with this one; owned. NULL: none */
-	bool force;	      /* replace that of save_baseline */
-	double tolerance;     /* 0.05: what is 5 % larger is no regression */
-	double others_limit;  /* share of the machine that others may use */
-	bool strict;	      /* disturbed is an exit status, too */
+	const char *user;    /* of as_user; NULL: who called sudo */
+	const char *log;     /* NULL: standard error */
+	bool last_window;    /* save the last window in any case; else only without a rule */
+	bool matches_only;   /* distributions are those of matches: nothing else is measured */
+	bool no_last_window; /* not even without a rule */
+	struct run_threshold *thresholds;
+	size_t n_thresholds;
+	bool quiet;	      /* warnings and errors only, and nothing for a CI service */
 	char *const *command; /* NULL terminated; NULL: none */
 };
 

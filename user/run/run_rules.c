@@ -18,7 +18,7 @@
 	"run = -e cycles -F 99 -g -m 512K --overwrite --switch-output\n"
 static const char default_sessions[] =
 	SESSION_CPU "[session-sched]\n"
-		    "run = -e sched:sched_switch -e sched:sched_wakeup -g -m 2M --overwrite "
+		    "run = -e sched:sched_switch -e sched:sched_waking -g -m 2M --overwrite "
 		    "--switch-output\n";
 /* Without tracefs: the same stacks of what leaves its CPU, but not who woke it. */
 static const char default_sessions_plain[] =
@@ -166,7 +166,7 @@ static int parse_file(const struct maker *m, struct ruleset **ret)
 	return err;
 }
 
-static int extend(struct ruleset *rs, const char *name, struct buf *text, struct diags *d)
+static int extend_rules(struct ruleset *rs, const char *name, struct buf *text, struct diags *d)
 {
 	struct source_text *src;
 	int err;
@@ -177,7 +177,7 @@ static int extend(struct ruleset *rs, const char *name, struct buf *text, struct
 	return err ?: ruleset__extend(rs, src, d);
 }
 
-static int plan(const struct maker *m, const struct ruleset *rs, struct plan **ret)
+static int plan_rules(const struct maker *m, const struct ruleset *rs, struct plan **ret)
 {
 	return m->partly ? plan__make_partly(rs, m->d, ret) : plan__make(rs, m->tracefs, m->d, ret);
 }
@@ -186,13 +186,13 @@ static int plan(const struct maker *m, const struct ruleset *rs, struct plan **r
 static int check_sessions(const struct maker *m, const struct ruleset *rs)
 {
 	struct plan *p = NULL;
-	int err = m->opts->n_sessions ? plan(m, rs, &p) : 0;
+	int err = m->opts->n_sessions ? plan_rules(m, rs, &p) : 0;
 
 	plan__free(p);
 	return err;
 }
 
-static int parse(const struct maker *m, struct ruleset **ret)
+static int parse_rules(const struct maker *m, struct ruleset **ret)
 {
 	struct ruleset *rs;
 	struct buf text = { 0 };
@@ -212,7 +212,7 @@ static int parse(const struct maker *m, struct ruleset **ret)
 	if (err)
 		return err;
 	err = add_whens(m->opts, rs, &text);
-	err = err ?: extend(rs, COMMAND_LINE, &text, m->d);
+	err = err ?: extend_rules(rs, COMMAND_LINE, &text, m->d);
 	buf__free(&text);
 	if (err)
 		ruleset__discard(rs, m->d);
@@ -237,7 +237,7 @@ static int add_values(struct run_rules *r, size_t i, size_t *number, struct diag
 			  rule->when_text);
 	if (!err && rule->if_text)
 		err = buf__printf(&text, "if = %s\n", rule->if_text);
-	err = err ?: extend(r->rs, "values of a rule", &text, d);
+	err = err ?: extend_rules(r->rs, "values of a rule", &text, d);
 	buf__free(&text);
 	if (err)
 		return err;
@@ -273,22 +273,42 @@ static void warn_unused(const struct ruleset *rs, struct diags *d)
 	}
 }
 
-static int make(const struct maker *m, struct run_rules *ret)
+/* What --threshold says. */
+static int set_thresholds(const struct run_opts *opts, struct ruleset *rs, struct diags *d)
+{
+	for (size_t i = 0; i < opts->n_thresholds; i++) {
+		const struct run_threshold *t = &opts->thresholds[i];
+		size_t k = 0;
+
+		while (k < rs->n_rules && strcmp(rs->rules[k].name, t->rule) != 0)
+			k++;
+		if (k == rs->n_rules || !rs->rules[k].when.threshold)
+			return diags__error(d, NULL, (struct span){ 0 },
+					    COMMAND_LINE ": --threshold: no rule '%.64s' with a "
+							 "threshold",
+					    t->rule);
+		rs->rules[k].when.threshold = t->ns;
+	}
+	return 0;
+}
+
+static int make_rules(const struct maker *m, struct run_rules *ret)
 {
 	struct run_rules r = { 0 };
-	int err = parse(m, &r.rs);
+	int err = parse_rules(m, &r.rs);
 
 	if (err == -ENOMEM)
 		diags__error(m->d, NULL, (struct span){ 0 }, "out of memory");
 	if (err)
 		return err;
 	err = rule_binding__bind(r.rs, m->tracefs, false, m->d);
-	err = err ?: plan(m, r.rs, &r.plan);
+	err = err ?: plan_rules(m, r.rs, &r.plan);
 	if (!err) {
 		lint__ruleset(r.rs, r.plan, m->d);
 		warn_unused(r.rs, m->d);
 		err = add_all_values(m->opts, &r, m->d);
 		err = err ?: rule_binding__bind(r.rs, m->tracefs, false, m->d);
+		err = err ?: set_thresholds(m->opts, r.rs, m->d);
 	}
 	if (err) {
 		ruleset__discard(TAKE_PTR(r.rs), m->d);
@@ -302,13 +322,13 @@ static int make(const struct maker *m, struct run_rules *ret)
 int run_rules__make(const struct run_opts *opts, struct tracefs *tracefs, struct diags *d,
 		    struct run_rules *ret)
 {
-	return make(&(struct maker){ opts, tracefs, false, d }, ret);
+	return make_rules(&(struct maker){ opts, tracefs, false, d }, ret);
 }
 
 int run_rules__check(const struct run_opts *opts, struct diags *d)
 {
 	struct run_rules r = { 0 };
-	int err = make(&(struct maker){ opts, NULL, true, d }, &r);
+	int err = make_rules(&(struct maker){ opts, NULL, true, d }, &r);
 
 	if (!err)
 		ruleset__discard(TAKE_PTR(r.rs), d);

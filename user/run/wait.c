@@ -68,7 +68,7 @@ static size_t count_dumps(const struct outcome *o)
 }
 
 /* True: command and children have ended. */
-static bool reap(struct waiter *w)
+static bool reap_children(struct waiter *w)
 {
 	bool was_running = !w->child->ended, all = child__reap(w->child);
 
@@ -83,7 +83,7 @@ static bool is_over(struct waiter *w, bool signalled, bool target_ended, uint64_
 {
 	struct outcome *o = w->outcome;
 
-	if (w->child && reap(w))
+	if (w->child && reap_children(w))
 		o->end = RUN_END_COMMAND;
 	else if (signalled)
 		o->end = RUN_END_SIGNAL;

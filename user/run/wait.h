@@ -11,7 +11,7 @@
 #include "run/child.h"
 #include "run/outcome.h"
 #include "run/recording.h"
-#include "run/target.h"
+#include "run/run_target.h"
 
 struct waiter {
 	const struct run_opts *opts;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admin/admin.h"
 #include "common/cleanup.h"
 #include "sideband/bpf_info.h"
 
@@ -63,12 +64,12 @@ static uint64_t *member64(struct bpf_prog_info *info, uint16_t off)
 
 int bpf_info__next(uint32_t *id)
 {
-	return bpf_prog_get_next_id(*id, id) ? -errno : 0;
+	return admin__next_prog(id);
 }
 
 int bpf_info__hold(uint32_t id)
 {
-	int fd = bpf_prog_get_fd_by_id(id);
+	int fd = admin__open_prog(id);
 
 	return fd < 0 ? -1 : fd;
 }
@@ -158,13 +159,13 @@ static int make_body(const struct answer *a, struct buf *ret)
 
 static int read_btf(uint32_t id, struct buf *ret)
 {
-	_cleanup_close_ int fd = bpf_btf_get_fd_by_id(id);
+	_cleanup_close_ int fd = admin__open_btf(id);
 	struct bpf_btf_info info = { 0 };
 	uint32_t len = sizeof(info), size;
 	int err;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (bpf_obj_get_info_by_fd(fd, &info, &len))
 		return -errno;
 	size = info.btf_size;
@@ -235,13 +236,13 @@ static int make_symbols(const struct answer *a, struct bpf_info *ret)
 
 int bpf_info__read(uint32_t id, struct bpf_info **ret)
 {
-	_cleanup_close_ int fd = bpf_prog_get_fd_by_id(id);
+	_cleanup_close_ int fd = admin__open_prog(id);
 	struct answer a = { 0 };
 	struct bpf_info *i;
 	int err;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	i = calloc(1, sizeof(*i));
 	if (!i)
 		return -ENOMEM;

@@ -30,8 +30,8 @@ struct bpf_info {
 	size_t n_symbols;
 };
 
-/* The id of the next loaded program after *id. -ENOENT: there is none; -EPERM: CAP_SYS_ADMIN is
- * needed. */
+/* The id of the next loaded program after *id. -ENOENT: there is none; -EPERM: neither we
+ * nor frbpf-admin may ask. */
 int bpf_info__next(uint32_t *id);
 /* Keep a program from going until the fd is closed. -1: it is gone, or not for us. */
 int bpf_info__hold(uint32_t id);

@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/forward_ring.h"
 #include "perfdata/record.h"
 #include "sideband/build_id_probe.h"
 
 /* An event of the calling thread, and its ring of one page. */
 struct listener {
 	int fd;
-	struct perf_event_mmap_page *page;
-	size_t size; /* of page and ring, bytes */
+	struct forward_ring ring;
 };
 
 static bool listener__open(struct listener *l, bool build_id)
@@ -30,42 +30,40 @@ static bool listener__open(struct listener *l, bool build_id)
 		.mmap2 = 1,
 		.build_id = build_id,
 	};
-	void *p;
 
-	l->size = 2 * sysconf(_SC_PAGESIZE);
 	l->fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (l->fd < 0)
-		return false;
-	p = mmap(NULL, l->size, PROT_READ | PROT_WRITE, MAP_SHARED, l->fd, 0);
-	if (p == MAP_FAILED)
-		return false;
-	l->page = p;
-	return true;
+	return l->fd >= 0 && !forward_ring__map(l->fd, sysconf(_SC_PAGESIZE), &l->ring);
 }
 
 static void listener__close(struct listener *l)
 {
-	if (l->page)
-		munmap(l->page, l->size);
+	forward_ring__unmap(&l->ring);
 	cleanup_close(&l->fd);
+}
+
+struct heard {
+	const void *addr;
+	uint16_t misc;
+};
+
+static void hear(const struct perf_event_header *h, void *arg)
+{
+	const struct record_mmap2 *r = (const void *)h;
+	struct heard *heard = arg;
+
+	if (h->type == PERF_RECORD_MMAP2 && h->size >= sizeof(*r) &&
+	    r->start == (uintptr_t)heard->addr)
+		heard->misc = h->misc;
 }
 
 /* The misc bits of the MMAP2 record of @addr, 0: there is none. */
 static uint16_t listener__heard(const struct listener *l, const void *addr)
 {
-	uint64_t head = __atomic_load_n(&l->page->data_head, __ATOMIC_ACQUIRE), off;
-	const char *ring = (const char *)l->page + l->size / 2;
-	const struct record_mmap2 *r;
+	struct heard heard = { .addr = addr };
+	struct forward_record wrapped;
 
-	for (off = 0; off + sizeof(*r) <= head && off + sizeof(*r) <= l->size / 2;
-	     off += r->header.size) {
-		r = (const void *)(ring + off);
-		if (r->header.type == PERF_RECORD_MMAP2 && r->start == (uintptr_t)addr)
-			return r->header.misc;
-		if (r->header.size < sizeof(r->header))
-			break;
-	}
-	return 0;
+	forward_ring__drain(&l->ring, &wrapped, hear, &heard);
+	return heard.misc;
 }
 
 /* Something with a build id is mapped: both hear of it. NULL: it is not. */

@@ -3,7 +3,7 @@
 #ifndef FRBPF_SIDEBAND_CGROUP_SCAN_H
 #define FRBPF_SIDEBAND_CGROUP_SCAN_H
 
-#include "sideband/kernel_state.h"
+#include "symbols/kernel_state.h"
 
 /* Read the tree that perf's records speak of: that of the perf_event controller where it is mounted
  * by itself (version 1), else version 2. Without one, or where it cannot be read, nothing is added.

@@ -8,7 +8,7 @@
 #define FRBPF_SIDEBAND_KERNEL_IMAGES_H
 
 #include "sideband/kernel_maps.h"
-#include "sideband/kernel_state.h"
+#include "symbols/kernel_state.h"
 
 /* Add the symbols in @path (NULL: /proc/kallsyms) to @k, each as long as one page or up to the next one,
  * and the text to @text, unless that is NULL. None where there is no such file or addresses are hidden

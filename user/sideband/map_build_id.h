@@ -11,7 +11,7 @@
 
 #include "examine/examiner.h"
 #include "perfdata/build_id.h"
-#include "sideband/map_list.h"
+#include "symbols/map_list.h"
 
 struct map_build_ids;
 

@@ -4,7 +4,7 @@
 #define FRBPF_SIDEBAND_PROC_MAPS_H
 
 #include "common/buf.h"
-#include "sideband/task_model.h"
+#include "symbols/task_model.h"
 
 struct proc_maps {	    /* { 0 } is an empty one, to be used again and again */
 	struct task_map *v; /* owned; name is an offset into names until read has returned */

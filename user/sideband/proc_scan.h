@@ -4,7 +4,7 @@
 #define FRBPF_SIDEBAND_PROC_SCAN_H
 
 #include "common/err.h"
-#include "sideband/task_model.h"
+#include "symbols/task_model.h"
 
 /* Read every process with @n_readers threads (at least 1): threads' comm, executable maps,
  * namespaces. What vanishes meanwhile is left out; a zombie counts as exited now. 0, -ENOMEM, or the

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/event_fd.h"
 #include "common/clock.h"
 #include "common/realtime.h"
 #include "sideband/build_id_probe.h"
@@ -102,7 +103,6 @@ int sideband__open(const struct sideband_opts *opts, struct err *err, struct sid
 
 void sideband__free(struct sideband *sb)
 {
-	uint64_t one = 1;
 	size_t i;
 
 	if (!sb)
@@ -112,8 +112,7 @@ void sideband__free(struct sideband *sb)
 		sb->stopping = true;
 		pthread_cond_signal(&sb->helper_wake);
 		sideband__unlock(sb);
-		while (write(sb->stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-			;
+		event_fd__notify(sb->stop_fd);
 		pthread_join(sb->drainer, NULL);
 		pthread_join(sb->helper, NULL);
 	}

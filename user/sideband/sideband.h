@@ -22,6 +22,9 @@
 #include "perfdata/build_id.h"
 
 struct sideband;
+
+/* Memory that its rings take on @n_cpus, bytes. */
+uint64_t sideband__rings_memory(size_t n_cpus);
 struct examiner;
 
 struct sideband_opts {
@@ -88,6 +91,7 @@ struct sideband_request {
 	bool all_files;	     /* build ids of all files that the tasks have mapped, not only of the
 				pages' */
 	uint64_t start, end; /* ns */
+	uint32_t first_pid; /* the process to name first; 0: any. samply calls a profile after it */
 };
 
 /* What one dump needs. All of it is a copy that belongs to the slice. */

@@ -270,9 +270,9 @@ void sideband__stats(struct sideband *sb, struct sideband_stats *ret)
 	*ret = sb->stats;
 	ret->needed_from = sb->fold_before;
 	for (size_t i = 0; i < sb->n_rings; i++)
-		ret->ring_bytes += sb->rings[i].size;
+		ret->ring_bytes += sb->rings[i].ring.size;
 	for (size_t i = 0; i < sb->n_watches; i++)
-		ret->ring_bytes += sb->watches[i].size;
+		ret->ring_bytes += sb->watches[i].ring.size;
 	ret->log_bytes = sideband_log__bytes(sb->log) + sb->late.cap;
 	ret->model_bytes = task_model__bytes(sb->base) + bpf_store__bytes(sb->bpf);
 	sideband__unlock(sb);

@@ -15,7 +15,7 @@
 #include "sideband/sideband.h"
 #include "sideband/sideband_log.h"
 #include "sideband/sideband_ring.h"
-#include "sideband/task_model.h"
+#include "symbols/task_model.h"
 
 /*
  * Threads: the drainer (real time) empties rings and folds; the helper (normal) does what may take

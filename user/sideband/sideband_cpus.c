@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "admin/admin.h"
 #include "common/cleanup.h"
 #include "common/cpu_pulse.h"
 #include "common/cpus.h"
@@ -32,6 +33,11 @@ static size_t find_ring(const struct sideband_ring *v, size_t n, int cpu)
 
 /* A BPF program may be gone when a ring comes to its watermark: so its events have rings of their
  * own, which wake at once. A kernel before 5.1 tells nothing of BPF programs. */
+uint64_t sideband__rings_memory(size_t n_cpus)
+{
+	return n_cpus * (SIDEBAND_RING_BYTES + WATCH_BYTES);
+}
+
 static int open_watch(struct sideband *sb, int cpu)
 {
 	size_t i = find_ring(sb->watches, sb->n_watches, cpu);
@@ -63,7 +69,7 @@ static int open_ring(struct sideband *sb, int cpu, struct perf_event_attr *attr,
 
 	if (i == sb->max_cpus)
 		return -ENODEV;
-	pulse = cpu_pulse__open(cpu);
+	pulse = admin__open_event(&cpu_pulse_attr, -1, cpu, 0);
 	if (pulse < 0)
 		return err_set(err, pulse, "the side band on CPU %d: %s", cpu, strerror(-pulse));
 	ret = sideband_ring__open(&r, cpu, attr, sb->opts.ring_bytes, err);

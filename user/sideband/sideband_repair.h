@@ -9,7 +9,7 @@
 
 #include "common/buf.h"
 #include "sideband/sideband_log.h"
-#include "sideband/task_model.h"
+#include "symbols/task_model.h"
 
 struct sideband_repair;
 

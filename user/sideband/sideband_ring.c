@@ -2,11 +2,11 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "admin/admin.h"
 #include "common/cleanup.h"
 #include "perfdata/record.h"
 #include "sideband/sideband_ring.h"
@@ -83,11 +83,9 @@ static int open_event(struct perf_event_attr *attr, int cpu)
 	int fd;
 
 	for (i = 0;; i++) {
-		fd = syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-		if (fd >= 0)
+		fd = admin__open_event(attr, -1, cpu, 0);
+		if (fd != -EINVAL || i == ARRAY_SIZE(drops))
 			return fd;
-		if (errno != EINVAL || i == ARRAY_SIZE(drops))
-			return -errno;
 		drops[i](attr);
 	}
 }
@@ -121,7 +119,7 @@ int sideband_ring__open(struct sideband_ring *r, int cpu, struct perf_event_attr
 			size_t ring_bytes, struct err *err)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
-	struct sideband_ring ring = { .cpu = cpu, .size = ring_bytes, .mapped = page + ring_bytes };
+	struct sideband_ring ring = { .cpu = cpu };
 	int code;
 
 	if (ring_bytes < page || (ring_bytes & (ring_bytes - 1)))
@@ -130,9 +128,9 @@ int sideband_ring__open(struct sideband_ring *r, int cpu, struct perf_event_attr
 	ring.fd = open_event(attr, cpu);
 	if (ring.fd < 0)
 		return open_failed(ring.fd, cpu, err);
-	ring.base = mmap(NULL, ring.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, 0);
-	if (ring.base == MAP_FAILED) {
-		code = map_failed(-errno, ring_bytes, err);
+	code = forward_ring__map(ring.fd, ring_bytes, &ring.ring);
+	if (code) {
+		code = map_failed(code, ring_bytes, err);
 		close(ring.fd);
 		return code;
 	}
@@ -149,29 +147,11 @@ int sideband_ring__open(struct sideband_ring *r, int cpu, struct perf_event_attr
 
 void sideband_ring__close(struct sideband_ring *r)
 {
-	if (!r->base)
+	if (!r->ring.base)
 		return;
-	munmap(r->base, r->mapped);
+	forward_ring__unmap(&r->ring);
 	close(r->fd);
 	*r = (struct sideband_ring){ .fd = -1 };
-}
-
-/* The record at ring position @pos; one that wraps is put together in @bounce. */
-static const struct perf_event_header *record_at(const struct sideband_ring *r, uint64_t pos,
-						 uint64_t avail, char *bounce)
-{
-	const char *data = (const char *)r->base + (r->mapped - r->size);
-	size_t off = pos & (r->size - 1), first = r->size - off;
-	const struct perf_event_header *h = (const void *)(data + off);
-
-	/* records are multiples of 8 and so is the ring: a header never wraps */
-	if (avail < sizeof(*h) || h->size < sizeof(*h) || h->size % 8 || h->size > avail)
-		return NULL;
-	if (h->size <= first)
-		return h;
-	memcpy(bounce, h, first);
-	memcpy(bounce + first, data, h->size - first);
-	return (const void *)bounce;
 }
 
 /* The kernel adds the size of the trailer to that of a KSYMBOL or BPF_EVENT record for every event
@@ -237,37 +217,40 @@ static uint64_t ask_lost(struct sideband_ring *r)
 	return v[2] - before;
 }
 
+struct drain {
+	const struct sideband_ring *ring;
+	void (*fn)(const struct perf_event_header *rec, void *arg);
+	void *arg;
+	uint64_t told; /* lost records */
+	struct forward_record bounce;
+};
+
+static void drain_record(const struct perf_event_header *h, void *arg)
+{
+	struct drain *d = arg;
+
+	h = mended(d->ring, h, d->bounce.bytes);
+	if (!record__valid(h, h->size))
+		return;
+	if (h->type == PERF_RECORD_LOST)
+		d->told += ((const struct record_lost *)h)->lost;
+	else
+		d->fn(renamed(d->ring, h, d->bounce.bytes), d->arg);
+}
+
 uint64_t sideband_ring__drain(struct sideband_ring *r,
 			      void (*fn)(const struct perf_event_header *rec, void *arg), void *arg)
 {
-	struct perf_event_mmap_page *page = r->base;
-	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = page->data_tail, told = 0, corrupt = 0;
-	bool was_full = head - tail + UINT16_MAX >= r->size;
-	char bounce[UINT16_MAX] __attribute__((aligned(8)));
-	const struct perf_event_header *h;
-	size_t size;
+	bool was_full = forward_ring__waiting(&r->ring) + UINT16_MAX >= r->ring.size;
+	struct drain d;
+	uint64_t corrupt;
 
-	while (tail < head) {
-		h = record_at(r, tail, head - tail, bounce);
-		if (!h) {
-			corrupt = 1;
-			tail = head;
-			break;
-		}
-		size = h->size;
-		h = mended(r, h, bounce);
-		if (record__valid(h, h->size)) {
-			if (h->type == PERF_RECORD_LOST)
-				told += ((const struct record_lost *)h)->lost;
-			else
-				fn(renamed(r, h, bounce), arg);
-		}
-		tail += size;
-	}
-	/* the records have been read: only now may the kernel write over them */
-	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+	d.ring = r;
+	d.fn = fn;
+	d.arg = arg;
+	d.told = 0;
+	corrupt = !forward_ring__drain(&r->ring, &d.bounce, drain_record, &d);
 	if (!r->counts_lost)
-		return told + corrupt;
-	return (was_full || told ? ask_lost(r) : 0) + corrupt;
+		return d.told + corrupt;
+	return (was_full || d.told ? ask_lost(r) : 0) + corrupt;
 }

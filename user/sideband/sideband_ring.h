@@ -12,15 +12,14 @@
 #include <stdint.h>
 
 #include "common/err.h"
+#include "common/forward_ring.h"
 
 struct sideband_ring {
 	int cpu;
 	int fd;
 	uint64_t id;	  /* of the event: what its records carry */
 	uint64_t told_id; /* what they are told with instead; 0: their own */
-	void *base;	  /* control page and data; NULL: not mapped */
-	size_t size;	  /* bytes of data, a power of two */
-	size_t mapped;
+	struct forward_ring ring;
 	bool build_ids;	  /* the event asked for them */
 	bool counts_lost; /* the event can be asked (Linux 6.0); else only LOST records tell */
 	uint64_t lost;	  /* reported so far */

@@ -10,7 +10,7 @@
 #include "sideband/slice_draft.h"
 
 /* ns, for build ids that were not read when the files were mapped: a file system may hang, the dump must not */
-#define FILES_WAIT 3000000000ULL
+#define FILES_WAIT 500000000ULL
 
 /* A process that the slice needs: asked for, or because a child inherits its maps. */
 struct needed {
@@ -472,10 +472,22 @@ static size_t set_times(struct buf *b, uint64_t start)
 	return n;
 }
 
+static int emit_processes(const struct slice_draft *d, struct buf *out)
+{
+	const struct needed *first = needed__find(d, d->req->first_pid), *n;
+	int err = 0;
+
+	if (first && first->emit)
+		err = emit_needed(d, first->pid, out);
+	for (n = d->needed; n && !err; n = n->hh.next)
+		if (n->emit && n != first)
+			err = emit_needed(d, n->pid, out);
+	return err;
+}
+
 static int make_records(struct slice_draft *d, const struct kernel_maps *text,
 			const struct kernel_maps *modules, struct sideband_slice *s)
 {
-	const struct needed *n;
 	size_t off = 0;
 	int err;
 
@@ -484,9 +496,8 @@ static int make_records(struct slice_draft *d, const struct kernel_maps *text,
 		err = kernel_maps__emit(modules, 0, &s->records);
 	if (!err)
 		err = kernel_state__emit(task_model__kernel(d->model), 0, &s->records);
-	for (n = d->needed; n && !err; n = n->hh.next)
-		if (n->emit)
-			err = emit_needed(d, n->pid, &s->records);
+	if (!err)
+		err = emit_processes(d, &s->records);
 	if (!err)
 		err = ksymbol_cover(&s->records, &d->window);
 	if (err)

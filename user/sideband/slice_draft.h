@@ -10,7 +10,7 @@
 #include "sideband/map_build_id.h"
 #include "sideband/sideband.h"
 #include "sideband/sideband_log.h"
-#include "sideband/task_model.h"
+#include "symbols/task_model.h"
 
 struct slice_draft;
 

@@ -3,7 +3,10 @@
 #ifndef FRBPF_SYMBOLS_ELF_FILES_H
 #define FRBPF_SYMBOLS_ELF_FILES_H
 
+#include <sys/stat.h>
+
 #include "perfdata/build_id.h"
+#include "symbols/elf_read.h"
 #include "symbols/elf_symbols.h"
 
 /* Is the open file of that build id? What is not known (size 0) is believed. */
@@ -12,6 +15,16 @@ bool elf_files__has_id(int fd, const struct build_id *id);
 /* Take the symbols of a file with debug information of @to: where they are mapped only @to tells. False: it is of
  * another file, or has none. */
 bool elf_files__take_debug(int fd, const struct build_id *id, struct elf_symbols *to);
+
+/* May only root, or the user we are, write to it? */
+bool elf_files__is_ours(const struct stat *st);
+/*
+ * Functions of the debug file of the one that processes see as @path, of which @copy has symbols and notes and is read
+ * by @elf: where file_search.h looks for it, and only if it is ours. *@ret_found becomes true when there is one. As
+ * elf_read__functions().
+ */
+int elf_files__each_debug_function(int copy, Elf *elf, const char *path, elf_function_fn fn,
+				   void *arg, bool *ret_found);
 
 /* Symbols from the open perf-PID.map: 0, -ENOMEM, or why it cannot be read. */
 int elf_files__read_perf_map(int fd, struct symbol_table *ret);

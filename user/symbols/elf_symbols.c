@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/elf_copy.h"
 #include "symbols/elf_plt.h"
+#include "symbols/elf_read.h"
 #include "symbols/elf_symbols.h"
 
 /* Bytes that libelf may take for the symbols of one file, where only some are wanted. */
@@ -62,106 +63,37 @@ static int want(struct elf_symbols *e)
 	return symbol_table__want(&e->table, addrs, n) ?: symbol_table__want(&e->stubs, addrs, n);
 }
 
-static enum symbol_rank rank(const GElf_Sym *sym)
+static int add_function(const struct elf_function *f, void *arg)
 {
-	switch (GELF_ST_BIND(sym->st_info)) {
-	case STB_GLOBAL:
-		return SYMBOL_GLOBAL;
-	case STB_WEAK:
-		return SYMBOL_WEAK;
-	default:
-		return SYMBOL_LOCAL;
-	}
+	struct elf_symbols *e = arg;
+
+	return f->elsewhere ? 0
+			    : symbol_table__add(&e->table, f->addr, f->size, f->limit, f->name,
+						strlen(f->name), f->rank);
 }
 
-/* A function, or a label of assembly code that is not a mere jump target. */
-static bool is_wanted(const GElf_Sym *sym, const char *name)
+static int read_functions(Elf *elf, struct elf_symbols *e)
 {
-	switch (GELF_ST_TYPE(sym->st_info)) {
-	case STT_FUNC:
-	case STT_GNU_IFUNC:
-		return true;
-	case STT_NOTYPE: /* "$x", "$d": what kind of bytes follow, on arm64 */
-		return name[0] != '$' && GELF_ST_VISIBILITY(sym->st_other) != STV_HIDDEN &&
-		       GELF_ST_VISIBILITY(sym->st_other) != STV_INTERNAL;
-	default:
-		return false;
-	}
-}
+	enum elf_names names = ELF_NAMES_EXPORTED;
+	int err = elf_read__functions(elf, e->wanted ? WANTED_SECTION_MAX : UINT64_MAX,
+				      add_function, e, &names);
 
-static int add_symbol(Elf *elf, const GElf_Sym *sym, const char *name, struct elf_symbols *e)
-{
-	GElf_Shdr section;
-	Elf_Scn *scn;
-
-	if (!name || !name[0] || sym->st_shndx == SHN_UNDEF || sym->st_shndx >= SHN_LORESERVE ||
-	    !is_wanted(sym, name))
-		return 0;
-	scn = elf_getscn(elf, sym->st_shndx);
-	if (!scn || !gelf_getshdr(scn, &section) || !(section.sh_flags & SHF_EXECINSTR))
-		return 0;
-	return symbol_table__add(&e->table, sym->st_value, sym->st_size,
-				 section.sh_addr + section.sh_size, name,
-				 strcspn(name, "@"), /* without its version */
-				 rank(sym));
-}
-
-static int read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *header, struct elf_symbols *e)
-{
-	GElf_Shdr names = { 0 };
-	Elf_Data *data;
-	GElf_Sym sym;
-	int err = 0;
-
-	if (e->wanted &&
-	    (!gelf_getshdr(elf_getscn(elf, header->sh_link), &names) ||
-	     header->sh_size > WANTED_SECTION_MAX || names.sh_size > WANTED_SECTION_MAX))
-		return -EFBIG;
-	data = elf_getdata(scn, NULL);
-	for (int i = 0; data && !err && gelf_getsym(data, i, &sym); i++)
-		err = add_symbol(elf, &sym, elf_strptr(elf, header->sh_link, sym.st_name), e);
+	e->full = names == ELF_NAMES_FULL;
 	return err;
 }
 
-static void read_debuglink(Elf_Scn *scn, struct elf_symbols *e)
+void elf_symbols__read_debuglink(Elf *elf, char ret[ELF_DEBUGLINK_MAX])
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
+	GElf_Shdr sh;
+	Elf_Scn *scn = elf_read__section(elf, ".gnu_debuglink", &sh);
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
 	size_t len = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;
 
 	/* a name, not a path that leads elsewhere */
-	if (!len || len == data->d_size || len >= sizeof(e->debuglink) ||
+	if (!len || len == data->d_size || len >= ELF_DEBUGLINK_MAX ||
 	    memchr(data->d_buf, '/', len))
 		return;
-	memcpy(e->debuglink, data->d_buf, len + 1);
-}
-
-static int read_sections(Elf *elf, struct elf_symbols *e)
-{
-	Elf_Scn *scn = NULL, *symtab = NULL, *dynsym = NULL;
-	GElf_Shdr sh, symtab_header, dynsym_header;
-	const char *name;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return 0;
-	while ((scn = elf_nextscn(elf, scn))) {
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(elf, names, sh.sh_name);
-		if (sh.sh_type == SHT_SYMTAB) {
-			symtab = scn;
-			symtab_header = sh;
-		} else if (sh.sh_type == SHT_DYNSYM) {
-			dynsym = scn;
-			dynsym_header = sh;
-		} else if (name && !strcmp(name, ".gnu_debuglink")) {
-			read_debuglink(scn, e);
-		}
-	}
-	e->full = symtab;
-	if (symtab)
-		return read_symbols(elf, symtab, &symtab_header, e);
-	return dynsym ? read_symbols(elf, dynsym, &dynsym_header, e) : 0;
+	memcpy(ret, data->d_buf, len + 1);
 }
 
 static int read_elf(Elf *elf, struct elf_symbols *ret)
@@ -172,9 +104,11 @@ static int read_elf(Elf *elf, struct elf_symbols *ret)
 	if (elf && elf_kind(elf) == ELF_K_ELF)
 		err = read_segments(elf, &e) ?:
 		      want(&e) ?:
-		      read_sections(elf, &e) ?:
+		      read_functions(elf, &e) ?:
 		      elf_plt__read(elf, &e.stubs) ?:
 		      symbol_table__finish(&e.table) ?: symbol_table__finish(&e.stubs);
+	if (!err)
+		elf_symbols__read_debuglink(elf, e.debuglink);
 	elf_end(elf);
 	e.wanted = NULL;
 	if (err)
@@ -187,7 +121,7 @@ static int read_elf(Elf *elf, struct elf_symbols *ret)
 int elf_symbols__read(int fd, struct elf_symbols *ret)
 {
 	_cleanup_close_ int copy = -1;
-	int r = elf_copy__make(fd, ELF_COPY_SYMBOLS, &copy);
+	int r = elf_copy__make(fd, ELF_COPY_SYMBOLS | ELF_COPY_DEBUGDATA, &copy);
 
 	if (r == -ENOEXEC)
 		return -ENOENT;

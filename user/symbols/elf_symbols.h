@@ -3,6 +3,8 @@
 #ifndef FRBPF_SYMBOLS_ELF_SYMBOLS_H
 #define FRBPF_SYMBOLS_ELF_SYMBOLS_H
 
+#include <libelf.h>
+
 #include "symbols/symbol_table.h"
 
 /* A part of the file that is mapped executable. */
@@ -34,6 +36,8 @@ struct elf_symbols {				       /* { 0 } is an empty one */
 /* From an open file. 0, -ENOENT (not an ELF file of a known kind), -ENOMEM, and where only some
  * addresses are wanted -EFBIG: more symbols than are worth the memory. */
 int elf_symbols__read(int fd, struct elf_symbols *ret);
+/* The name in .gnu_debuglink; @ret stays as it is where there is none. */
+void elf_symbols__read_debuglink(Elf *elf, char ret[ELF_DEBUGLINK_MAX]);
 /* Where the byte at @offset of the file is linked to. False: in no executable segment. */
 bool elf_symbols__vaddr(const struct elf_symbols *e, uint64_t offset, uint64_t *ret);
 /* The symbol at an address of the kind that elf_symbols__vaddr() gives. NULL: none. */

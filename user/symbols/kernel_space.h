@@ -8,7 +8,7 @@
 
 #include <linux/perf_event.h>
 
-#include "sideband/map_list.h"
+#include "symbols/map_list.h"
 
 struct kernel_space { /* { 0 } is an empty one */
 	struct map_pool pool;

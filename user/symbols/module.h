@@ -7,7 +7,7 @@
 #ifndef FRBPF_SYMBOLS_MODULE_H
 #define FRBPF_SYMBOLS_MODULE_H
 
-#include "sideband/map_list.h"
+#include "symbols/map_list.h"
 #include "symbols/elf_symbols.h"
 
 enum module_kind {

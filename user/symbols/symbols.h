@@ -8,7 +8,7 @@
 #ifndef FRBPF_SYMBOLS_SYMBOLS_H
 #define FRBPF_SYMBOLS_SYMBOLS_H
 
-#include "sideband/task_model.h"
+#include "symbols/task_model.h"
 #include "symbols/kernel_space.h"
 
 struct symbols;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* app: messages that programs send to the application socket, and FRBPF_TRIGGER() in their code. */
-#include <bpf/libbpf.h>
+/* app: messages that programs send to the application socket. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -9,19 +8,14 @@
 #include <unistd.h>
 
 #include "detect/app/app_socket.h"
-#include "detect/app/app_watch.h"
 #include "detect/inject/inject.h"
 #include "detect/inject/proc_subject.h"
-#include "app.skel.h"
 
 #define TID_KEY "tid"
 
 struct app {
 	struct app_client client; /* first: what the socket knows it by */
 	struct app_socket *socket;
-	struct app_watcher watcher;
-	struct app_watch *watch;
-	struct app_bpf *skel;
 	struct inject *inject;
 	/* Which values of a message the rules of each half look at, by slot; "": none. A half that is
 	 * not in force is written while the thread reads the other one. */
@@ -101,37 +95,6 @@ static void on_message(struct app_client *c, const struct app_message *m,
 	} while (r == -EAGAIN);
 }
 
-static struct bpf_link *attach_probe(struct app_watcher *w, const char *path, uint64_t offset,
-				     uint64_t arg)
-{
-	struct app *a = (struct app *)((char *)w - offsetof(struct app, watcher));
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = arg);
-
-	return bpf_program__attach_uprobe_opts(a->skel->progs.app_hit, -1, path, offset, &opts);
-}
-
-static int load_object(struct source *s, const struct source_env *env)
-{
-	struct app *a = s->skel;
-	int r = inject__new(s, env, &a->inject);
-
-	if (r)
-		return r;
-	a->skel = app_bpf__open();
-	if (!a->skel)
-		return -errno;
-	a->skel->rodata->daemon_pidns = env->pidns;
-	r = source__prepare(s, a->skel->obj, env);
-	if (!r)
-		r = app_bpf__load(a->skel);
-	if (r)
-		return r;
-	source__bind(s, a->skel);
-	inject__bind(a->inject, &a->skel->bss->control, &a->skel->bss->event,
-		     bpf_program__fd(a->skel->progs.inject));
-	return 0;
-}
-
 static int app_load(struct source *s, const struct source_env *env)
 {
 	struct app *a = calloc(1, sizeof(*a));
@@ -142,18 +105,13 @@ static int app_load(struct source *s, const struct source_env *env)
 	a->socket = env->app_socket;
 	a->client.name = s->target;
 	a->client.fn = on_message;
-	a->watch = env->app_watch;
-	a->watcher.name = s->target;
-	a->watcher.attach = attach_probe;
-	return load_object(s, env);
+	return inject__load(s, env, &a->inject);
 }
 
 static int app_attach(struct source *s)
 {
 	struct app *a = s->skel;
 
-	/* where there are no uprobes, there are messages */
-	app_watch__join(a->watch, &a->watcher);
 	return app_socket__join(a->socket, &a->client, s->err);
 }
 
@@ -180,17 +138,15 @@ static void app_free(struct source *s)
 
 	if (!a)
 		return;
-	app_watch__leave(a->watch, &a->watcher);
 	app_socket__leave(a->socket, &a->client);
 	inject__free(a->inject);
-	app_bpf__destroy(a->skel);
 	free(a);
 }
 
 const struct source_ops source_app = {
 	.source = FRBPF_SOURCE_APP,
 	.name = "app",
-	.elf = app_bpf__elf_bytes,
+	.elf = inject__elf,
 	.load = app_load,
 	.attach = app_attach,
 	.write = app_write,

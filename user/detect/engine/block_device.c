@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "common/buf.h"
@@ -129,6 +131,45 @@ int block_device__find(const char *text, uint64_t *ret, struct err *err)
 	if (!r)
 		*ret = dev;
 	return r;
+}
+
+static bool is_in_memory(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+}
+
+/* "../../devices/.../vda/vda1": the name of the disk is that of the directory above. */
+static bool find_disk_of(uint64_t partition, uint64_t *ret)
+{
+	char link[PATH_MAX], *disk, *name;
+	struct err err = { 0 };
+
+	name = link_of(partition, link, sizeof(link)) ? strrchr(link, '/') : NULL;
+	if (!name)
+		return false;
+	*name = '\0';
+	disk = strrchr(link, '/');
+	return disk && !find_by_name(disk + 1, ret, &err);
+}
+
+uint64_t block_device__below(int fd)
+{
+	struct stat st;
+	uint64_t dev;
+
+	if (fstat(fd, &st))
+		return 0;
+	if (is_in_memory(fd))
+		return FRBPF_DEV(MAJOR_MAX, MINOR_MAX);
+	dev = FRBPF_DEV(major(st.st_dev), minor(st.st_dev));
+	if (has_attribute(dev, "partition") && !find_disk_of(dev, &dev))
+		return 0;
+	/* a file or a device below has requests of its own */
+	if (!has_attribute(dev, "mq") || has_attribute(dev, "loop"))
+		return 0;
+	return dev;
 }
 
 char *block_device__name(uint64_t dev, char *buf, size_t size)

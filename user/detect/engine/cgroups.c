@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cgroups.skel.h"
+#include "common/buf.h"
 #include "common/cleanup.h"
 #include "detect/engine/cgroups.h"
 #include "detect/engine/load_error.h"
@@ -76,20 +76,35 @@ bool cgroup_set__has(const struct cgroup_set *set, const char *path, uint32_t *r
 	return true;
 }
 
-int cgroup__mount_point(char *buf, size_t size)
+int cgroup__own(char *buf, size_t size)
 {
-	FILE *f = setmntent("/proc/self/mounts", "re");
-	struct mntent *m;
-	int r = -ENOENT;
+	struct buf text = { 0 };
+	int err = buf__read_file(&text, "/proc/self/cgroup", 2 * PATH_MAX);
+	const char *line = !err && text.len ? text.data : NULL;
 
-	if (!f)
-		return -errno;
-	while (r == -ENOENT && (m = getmntent(f))) {
-		if (!strcmp(m->mnt_type, "cgroup2"))
-			r = snprintf(buf, size, "%s", m->mnt_dir) < (int)size ? 0 : -ENAMETOOLONG;
+	while (line && strncmp(line, "0::/", 4) != 0) {
+		line = strchr(line, '\n');
+		line = line ? line + 1 : NULL;
 	}
-	endmntent(f);
-	return r;
+	if (!err && !line)
+		err = -ENOENT;
+	if (!err) {
+		line += strlen("0::");
+		err = snprintf(buf, size, "%.*s", (int)strcspn(line, "\n"), line) < (int)size
+			      ? 0
+			      : -ENAMETOOLONG;
+	}
+	buf__free(&text);
+	return err;
+}
+
+bool cgroup__is_below(const char *path, const char *above)
+{
+	size_t len = strlen(above);
+
+	while (len && above[len - 1] == '/')
+		len--;
+	return !strncmp(path, above, len) && (!path[len] || path[len] == '/');
 }
 
 /* A file handle of kernfs is the id (FILEID_KERNFS, kernfs_encode_fh(), since 5.5). */

@@ -7,6 +7,7 @@
 #ifndef FRBPF_DETECT_CGROUPS_H
 #define FRBPF_DETECT_CGROUPS_H
 
+#include "common/cgroup_mount.h"
 #include "common/err.h"
 #include "detect/engine/slots.h"
 #include "rules/ruleset.h"
@@ -32,7 +33,9 @@ void cgroup_set__free(struct cgroup_set *set);
 
 /* The id of the cgroup at @path below the mount point @mount. 0 or negative errno. */
 int cgroup__id(const char *mount, const char *path, uint64_t *ret);
-/* Where the cgroup2 file system is mounted: 0, -ENOENT or -ENAMETOOLONG. */
-int cgroup__mount_point(char *buf, size_t size);
+/* The path of that which we are in. 0, -ENOENT, -ENAMETOOLONG or the errno of reading it. */
+int cgroup__own(char *buf, size_t size);
+/* Is @path that of @above, or of one below it? */
+bool cgroup__is_below(const char *path, const char *above);
 
 #endif

@@ -137,8 +137,11 @@ int load_error__explain(struct err *err, int code, const struct load_log *log)
 	if (code == -EPERM || code == -EACCES)
 		return err_set(err, code,
 			       "not allowed to load BPF programs: this needs root, or the "
-			       "capabilities CAP_BPF and CAP_PERFMON; blkio, uprobe and usdt "
-			       "rules also need CAP_SYS_ADMIN");
+			       "capabilities CAP_BPF and CAP_PERFMON; uprobe and usdt rules "
+			       "also need CAP_SYS_ADMIN");
+	if (code == -EPIPE)
+		return err_set(err, code,
+			       "frbpf-admin, the process that opens probes, has died: restart frbpf");
 	if (code == -ENOSYS)
 		return err_set(err, code, "this kernel has no BPF: it needs CONFIG_BPF_SYSCALL=y");
 	p = strstr(log->cause, no_btf_id);

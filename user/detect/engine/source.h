@@ -11,7 +11,6 @@
 #include "detect/engine/rule_table.h"
 
 struct app_socket;
-struct app_watch;
 struct bpf_link;
 struct bpf_object;
 struct bpf_program;
@@ -30,7 +29,6 @@ struct source_env {
 	uint32_t pidns;		       /* inode of the daemon's pid namespace */
 	struct listener *listener;     /* for sources whose events user space sees; borrowed */
 	struct app_socket *app_socket; /* borrowed */
-	struct app_watch *app_watch;   /* borrowed */
 	enum frbpf_scope scope;
 	int scope_fd;	       /* map of the tasks in the scope, borrowed; -1: each has its own */
 	int scope_keys_fd;     /* the same by address and number */

@@ -4,32 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "admin/admin.h"
 #include "common/cleanup.h"
 #include "common/cpus.h"
+#include "common/forward_ring.h"
 #include "detect/inject/event_ring.h"
 
 #define RING_BYTES  (64U << 10)
-#define MAPS_BYTES  (16U << 10)
-#define RECORD_MAX  (64U << 10) /* the size field has 16 bits */
 #define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW)
 
 struct ring {
 	int fd;
-	struct perf_event_mmap_page *page; /* NULL: not mapped */
+	struct forward_ring ring;
 };
 
 struct event_ring {
 	struct ring *rings;
 	size_t n;
-	unsigned int epoch; /* see cpus__epoch() */
-	size_t bytes;	    /* of the data of each */
-	size_t map_size;
-	char record[RECORD_MAX]; /* in one piece */
+	unsigned int epoch;	      /* see cpus__epoch() */
+	struct forward_record record; /* one that wraps */
 };
 
 /* In the order of SAMPLE_TYPE. */
@@ -41,25 +37,18 @@ struct sample_head {
 	uint32_t raw_size;
 } __attribute__((packed));
 
-static int open_ring(struct event_ring *r, struct ring *ring, const struct perf_event_attr *attr,
-		     int cpu, const char *filter)
+static int open_ring(struct ring *ring, const struct perf_event_attr *attr, int cpu,
+		     const char *filter)
 {
-	struct perf_event_attr a = *attr;
-	void *p;
-
-	ring->fd = syscall(SYS_perf_event_open, &a, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	ring->fd = admin__open_event(attr, -1, cpu, 0);
 	if (ring->fd < 0)
-		return -errno;
+		return ring->fd;
 	if (*filter && ioctl(ring->fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0 && errno != EINVAL)
 		return -errno;
-	p = mmap(NULL, r->map_size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
-	if (p == MAP_FAILED)
-		return -errno;
-	ring->page = p;
-	return 0;
+	return forward_ring__map(ring->fd, RING_BYTES, &ring->ring);
 }
 
-static int open_rings(const struct perf_event_attr *attr, size_t bytes, const char *filter,
+static int open_rings(const struct perf_event_attr *attr, const char *filter,
 		      struct event_ring **ret)
 {
 	struct event_ring *r = calloc(1, sizeof(*r));
@@ -70,13 +59,11 @@ static int open_rings(const struct perf_event_attr *attr, size_t bytes, const ch
 
 	if (!code) {
 		r->epoch = epoch;
-		r->bytes = bytes;
-		r->map_size = sysconf(_SC_PAGESIZE) + bytes;
 		r->rings = calloc(n_cpus, sizeof(*r->rings));
 		code = r->rings ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; i < n_cpus && !code; i++) {
-		code = open_ring(r, &r->rings[r->n++], attr, cpus[i], filter);
+		code = open_ring(&r->rings[r->n++], attr, cpus[i], filter);
 		if (code == -ENODEV) { /* went offline meanwhile */
 			r->n--;
 			code = 0;
@@ -102,25 +89,9 @@ int event_ring__open(uint64_t id, const char *filter, struct event_ring **ret, s
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
-	int r = open_rings(&attr, RING_BYTES, filter, ret);
+	int r = open_rings(&attr, filter, ret);
 
 	return r ? err_set(err, r, "cannot open a perf event on it: %s", strerror(-r)) : 0;
-}
-
-int event_ring__open_maps(struct event_ring **ret)
-{
-	const struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-		.size = sizeof(attr),
-		.mmap = 1,
-		.mmap2 = 1,
-		.disabled = 1,
-		.watermark = 1, /* wakeup_events counts samples only */
-		.wakeup_watermark = 1,
-	};
-
-	return open_rings(&attr, MAPS_BYTES, "", ret);
 }
 
 bool event_ring__is_stale(const struct event_ring *r)
@@ -144,26 +115,14 @@ void event_ring__enable(struct event_ring *r, bool on)
 		ioctl(r->rings[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* A record in one piece: perf writes none across more than the ring's end. */
-static const void *take_record(struct event_ring *r, const char *data, uint64_t tail, size_t size)
-{
-	size_t at = tail % r->bytes, first = r->bytes - at;
-
-	if (size <= first)
-		return data + at;
-	memcpy(r->record, data + at, first);
-	memcpy(r->record + first, data, size - first);
-	return r->record;
-}
-
-struct sample_reader {
+struct reader {
 	void (*fn)(const struct event_sample *s, void *arg);
 	void *arg;
+	uint64_t lost;
 };
 
-static void hand_over_sample(const void *record, size_t size, void *arg)
+static void read_sample(const struct reader *r, const void *record, size_t size)
 {
-	const struct sample_reader *reader = arg;
 	struct sample_head head;
 
 	if (size < sizeof(head))
@@ -171,46 +130,13 @@ static void hand_over_sample(const void *record, size_t size, void *arg)
 	memcpy(&head, record, sizeof(head));
 	if (head.raw_size > size - sizeof(head))
 		return;
-	reader->fn(&(struct event_sample){ .time = head.time,
-					   .pid = head.pid,
-					   .tid = head.tid,
-					   .cpu = head.cpu,
-					   .raw = (const char *)record + sizeof(head),
-					   .size = head.raw_size },
-		   reader->arg);
-}
-
-/* As perf lays it out, without the trailer of samples. */
-struct mmap2_record {
-	struct perf_event_header header;
-	uint32_t pid, tid;
-	uint64_t start, len, offset;
-	uint32_t major, minor;
-	uint64_t inode, generation;
-	uint32_t prot, flags;
-	char name[];
-};
-
-struct map_reader {
-	void (*fn)(const struct event_map *m, void *arg);
-	void *arg;
-};
-
-static void hand_over_map(const void *record, size_t size, void *arg)
-{
-	const struct map_reader *reader = arg;
-	const struct mmap2_record *m = record;
-
-	if (size <= sizeof(*m) || m->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID ||
-	    !memchr(m->name, '\0', size - sizeof(*m)))
-		return;
-	reader->fn(&(struct event_map){ .pid = m->pid,
-					.start = m->start,
-					.end = m->start + m->len,
-					.inode = m->inode,
-					.device = (uint64_t)m->major << 32 | m->minor,
-					.name = m->name },
-		   reader->arg);
+	r->fn(&(struct event_sample){ .time = head.time,
+				      .pid = head.pid,
+				      .tid = head.tid,
+				      .cpu = head.cpu,
+				      .raw = (const char *)record + sizeof(head),
+				      .size = head.raw_size },
+	      r->arg);
 }
 
 /* PERF_RECORD_LOST: id, number. */
@@ -227,48 +153,23 @@ static uint64_t lost_of(const void *record, size_t size)
 	return lost.lost;
 }
 
-/* Hand the records of @type to @fn. Returns how many were lost. */
-static uint64_t each_record(struct event_ring *r, size_t i, uint32_t type,
-			    void (*fn)(const void *record, size_t size, void *arg), void *arg)
+static void read_record(const struct perf_event_header *h, void *arg)
 {
-	struct perf_event_mmap_page *page = r->rings[i].page;
-	const char *data = (const char *)page + (r->map_size - r->bytes);
-	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = page->data_tail, lost = 0;
+	struct reader *r = arg;
 
-	while (tail < head) {
-		struct perf_event_header h;
-		const void *record;
-
-		/* records are aligned to 8 bytes: a header lies in one piece */
-		memcpy(&h, data + tail % r->bytes, sizeof(h));
-		if (h.size < sizeof(h) || h.size > head - tail)
-			break;
-		record = take_record(r, data, tail, h.size);
-		if (h.type == type)
-			fn(record, h.size, arg);
-		else if (h.type == PERF_RECORD_LOST)
-			lost += lost_of(record, h.size);
-		tail += h.size;
-	}
-	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
-	return lost;
+	if (h->type == PERF_RECORD_SAMPLE)
+		read_sample(r, h, h->size);
+	else if (h->type == PERF_RECORD_LOST)
+		r->lost += lost_of(h, h->size);
 }
 
 uint64_t event_ring__read(struct event_ring *r, size_t i,
 			  void (*fn)(const struct event_sample *s, void *arg), void *arg)
 {
-	struct sample_reader reader = { fn, arg };
+	struct reader reader = { .fn = fn, .arg = arg };
+	bool whole = forward_ring__drain(&r->rings[i].ring, &r->record, read_record, &reader);
 
-	return each_record(r, i, PERF_RECORD_SAMPLE, hand_over_sample, &reader);
-}
-
-uint64_t event_ring__read_maps(struct event_ring *r, size_t i,
-			       void (*fn)(const struct event_map *m, void *arg), void *arg)
-{
-	struct map_reader reader = { fn, arg };
-
-	return each_record(r, i, PERF_RECORD_MMAP2, hand_over_map, &reader);
+	return reader.lost + !whole;
 }
 
 void event_ring__close(struct event_ring *r)
@@ -276,8 +177,7 @@ void event_ring__close(struct event_ring *r)
 	if (!r)
 		return;
 	for (size_t i = 0; i < r->n; i++) {
-		if (r->rings[i].page)
-			munmap(r->rings[i].page, r->map_size);
+		forward_ring__unmap(&r->rings[i].ring);
 		if (r->rings[i].fd >= 0)
 			close(r->rings[i].fd);
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A private perf event on a tracepoint, or on files being mapped to be executed, one on each online
- * CPU, on small rings that wake up with every event. Life: open (nothing is recorded yet), enable, read as often as a descriptor is
- * readable, close.
+ * A private perf event on a tracepoint, one on each online CPU, on small rings that wake up with every
+ * event. Life: open (nothing is recorded yet), enable, read as often as a descriptor is readable, close.
  */
 #ifndef FRBPF_DETECT_EVENT_RING_H
 #define FRBPF_DETECT_EVENT_RING_H
@@ -26,16 +25,6 @@ struct event_sample {
  * refuses is left out. 0, or negative errno with words in @err. */
 int event_ring__open(uint64_t id, const char *filter, struct event_ring **ret, struct err *err);
 
-/* Programs and libraries that tasks of the machine map from then on. 0 or negative errno. */
-int event_ring__open_maps(struct event_ring **ret);
-
-struct event_map {
-	uint32_t pid; /* in our pid namespace; 0: outside of it */
-	uint64_t start, end;
-	uint64_t inode, device; /* together they tell files apart; inode 0: it is no file */
-	const char *name;	/* as the process sees it; valid during the call only */
-};
-
 /* CPUs have come or gone since: it may not be on all of them. */
 bool event_ring__is_stale(const struct event_ring *r);
 
@@ -47,9 +36,6 @@ void event_ring__enable(struct event_ring *r, bool on);
 /* Hand the samples of ring @i to @fn. Returns how many events were lost. */
 uint64_t event_ring__read(struct event_ring *r, size_t i,
 			  void (*fn)(const struct event_sample *s, void *arg), void *arg);
-
-uint64_t event_ring__read_maps(struct event_ring *r, size_t i,
-			       void (*fn)(const struct event_map *m, void *arg), void *arg);
 
 void event_ring__close(struct event_ring *r);
 

@@ -12,10 +12,7 @@
 #include "inject.skel.h"
 
 struct inject {
-	struct inject_bpf *skel; /* NULL: the object is the source's */
-	const struct frbpf_control *control;
-	struct frbpf_event *event;
-	int prog_fd;
+	struct inject_bpf *skel; /* owned */
 	enum frbpf_source source;
 	int scope_fd;	      /* of the tasks that rules are confined to; borrowed */
 	pthread_mutex_t lock; /* of the event in the object's memory, until it has been looked at */
@@ -26,58 +23,38 @@ const void *inject__elf(size_t *ret_size)
 	return inject_bpf__elf_bytes(ret_size);
 }
 
-int inject__new(const struct source *s, const struct source_env *env, struct inject **ret)
+int inject__load(struct source *s, const struct source_env *env, struct inject **ret)
 {
 	struct inject *i = calloc(1, sizeof(*i));
+	int err;
 
 	if (!i)
 		return -ENOMEM;
+	*ret = i;
 	pthread_mutex_init(&i->lock, NULL);
 	i->source = s->ops->source;
 	i->scope_fd = env->scope_fd;
-	*ret = i;
-	return 0;
-}
-
-void inject__bind(struct inject *i, const struct frbpf_control *control, struct frbpf_event *event,
-		  int prog_fd)
-{
-	i->control = control;
-	i->event = event;
-	i->prog_fd = prog_fd;
-}
-
-int inject__load(struct source *s, const struct source_env *env, struct inject **ret)
-{
-	struct inject *i;
-	int r = inject__new(s, env, ret);
-
-	if (r)
-		return r;
-	i = *ret;
 	i->skel = inject_bpf__open();
 	if (!i->skel)
 		return -errno;
 	i->skel->rodata->daemon_pidns = env->pidns;
-	r = source__prepare(s, i->skel->obj, env);
-	if (!r)
-		r = inject_bpf__load(i->skel);
-	if (r)
-		return r;
+	err = source__prepare(s, i->skel->obj, env);
+	if (!err)
+		err = inject_bpf__load(i->skel);
+	if (err)
+		return err;
 	source__bind(s, i->skel);
-	inject__bind(i, &i->skel->bss->control, &i->skel->bss->event,
-		     bpf_program__fd(i->skel->progs.inject));
 	return 0;
 }
 
 uint32_t inject__half(const struct inject *i)
 {
-	return __atomic_load_n(&i->control->generation, __ATOMIC_ACQUIRE) & 1;
+	return __atomic_load_n(&i->skel->bss->control.generation, __ATOMIC_ACQUIRE) & 1;
 }
 
 bool inject__wants(const struct inject *i, enum frbpf_field field)
 {
-	const struct frbpf_control *c = i->control;
+	const struct frbpf_control *c = &i->skel->bss->control;
 
 	if (field == FRBPF_FIELD_CGROUP && c->scope == FRBPF_SCOPE_CGROUP)
 		return true;
@@ -100,7 +77,7 @@ static bool has_entry(int scope_fd, pid_t pid)
 
 bool inject__is_outside(const struct inject *i, pid_t pid, const struct frbpf_event *e)
 {
-	const struct frbpf_control *c = i->control;
+	const struct frbpf_control *c = &i->skel->bss->control;
 
 	if (c->scope == FRBPF_SCOPE_TASKS)
 		return !has_entry(i->scope_fd, pid);
@@ -119,10 +96,10 @@ int inject__event(struct inject *i, const struct frbpf_event *e)
 	int r;
 
 	pthread_mutex_lock(&i->lock);
-	*i->event = *e;
+	i->skel->bss->event = *e;
 	if (!e->source)
-		i->event->source = i->source;
-	r = bpf_prog_test_run_opts(i->prog_fd, &opts);
+		i->skel->bss->event.source = i->source;
+	r = bpf_prog_test_run_opts(bpf_program__fd(i->skel->progs.inject), &opts);
 	pthread_mutex_unlock(&i->lock);
 	return r < 0 ? r : -(int)opts.retval;
 }

@@ -20,13 +20,6 @@ const void *inject__elf(size_t *ret_size);
  * 0 or negative errno. */
 int inject__load(struct source *s, const struct source_env *env, struct inject **ret);
 
-/* The same for a source whose own object has bpf/inject.bpf.h: new, and once that is loaded, bind.
- * 0 or -ENOMEM. */
-int inject__new(const struct source *s, const struct source_env *env, struct inject **ret);
-/* All borrowed. */
-void inject__bind(struct inject *i, const struct frbpf_control *control, struct frbpf_event *event,
-		  int prog_fd);
-
 /* Does a rule in force look at this field, or inject__is_outside()? So that what is costly to learn
  * can be left out. */
 bool inject__wants(const struct inject *i, enum frbpf_field field);

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "common/event_fd.h"
 #include "detect/inject/listener.h"
 
 struct entry {
@@ -89,8 +90,9 @@ static int create_thread(struct listener *l)
 	sigset_t all, old;
 	int r;
 
-	/* signals are for the thread that reads them */
+	/* signals are for the thread that reads them; that of a refused call must reach who made it */
 	sigfillset(&all);
+	sigdelset(&all, SIGSYS);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	r = -pthread_create(&l->thread, NULL, listen_thread, l);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -114,12 +116,9 @@ static int start(struct listener *l)
 	return r;
 }
 
-static void stop(struct listener *l)
+static void stop_thread(struct listener *l)
 {
-	uint64_t one = 1;
-
-	while (write(l->stop, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
+	event_fd__notify(l->stop);
 	pthread_join(l->thread, NULL);
 	close_fds(l);
 }
@@ -145,7 +144,7 @@ int listener__add(struct listener *l, int fd, uint32_t events, listener_fn fn, v
 	else
 		free(e);
 	if (!l->entries && l->epoll >= 0)
-		stop(l); /* it has nothing to serve, so it does not wait for the lock */
+		stop_thread(l); /* it has nothing to serve, so it does not wait for the lock */
 	pthread_mutex_unlock(&l->lock);
 	return r;
 }
@@ -167,7 +166,7 @@ void listener__remove(struct listener *l, int fd)
 	last = !l->entries && l->epoll >= 0;
 	pthread_mutex_unlock(&l->lock);
 	if (last)
-		stop(l);
+		stop_thread(l);
 }
 
 void listener__hold(struct listener *l)
@@ -185,7 +184,7 @@ void listener__free(struct listener *l)
 	if (!l)
 		return;
 	if (l->epoll >= 0)
-		stop(l);
+		stop_thread(l);
 	pthread_mutex_destroy(&l->lock);
 	free(l);
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -12,8 +11,9 @@
 #include "common/elf_copy.h"
 #include "common/foreign.h"
 #include "detect/probe/elf_file.h"
-#include "detect/probe/own_machine.h"
+#include "detect/probe/func_exits.h"
 #include "detect/probe/usdt_note.h"
+#include "symbols/elf_files.h"
 
 /* Read from the file itself. */
 struct code {
@@ -72,28 +72,21 @@ static int check_header(const struct elf_file *f, struct err *err)
 	return 0;
 }
 
-static void look_at_sections(struct elf_file *f)
+static bool has_section(const struct elf_file *f, const char *name)
 {
-	Elf_Scn *scn = NULL;
-	const char *name;
-	size_t names;
 	GElf_Shdr sh;
 
-	if (elf_getshdrstrndx(f->elf, &names))
-		return;
-	while ((scn = elf_nextscn(f->elf, scn))) {
-		if (!gelf_getshdr(scn, &sh))
-			continue;
-		name = elf_strptr(f->elf, names, sh.sh_name);
-		if (name &&
-		    (!strcmp(name, ".gopclntab") || !strcmp(name, ".data.rel.ro.gopclntab") ||
-		     !strcmp(name, ".go.buildinfo") || !strcmp(name, ".note.go.buildid")))
-			f->go = true;
-		if (name && !strcmp(name, ".stapsdt.base"))
-			f->sdt_base = sh.sh_addr;
-		if (sh.sh_type == SHT_SYMTAB)
-			f->stripped = false;
-	}
+	return elf_read__section(f->elf, name, &sh);
+}
+
+static void look_at_sections(struct elf_file *f)
+{
+	GElf_Shdr sh;
+
+	f->go = has_section(f, ".gopclntab") || has_section(f, ".data.rel.ro.gopclntab") ||
+		has_section(f, ".go.buildinfo") || has_section(f, ".note.go.buildid");
+	if (elf_read__section(f->elf, ".stapsdt.base", &sh))
+		f->sdt_base = sh.sh_addr;
 }
 
 static int not_elf(const struct elf_file *f, struct err *err)
@@ -107,13 +100,11 @@ static int not_elf(const struct elf_file *f, struct err *err)
 	return err_set(err, -ENOEXEC, "%s is not an ELF file", f->name);
 }
 
-/* What is compressed may become very large: that of strangers is left out. */
+/* What is compressed may become large: that of strangers is left out. */
 static unsigned int wanted_of(const struct stat *st)
 {
-	bool ours =
-		(!st->st_uid || st->st_uid == geteuid()) && !(st->st_mode & (S_IWGRP | S_IWOTH));
-
-	return ELF_COPY_SYMBOLS | ELF_COPY_NOTES | (ours ? ELF_COPY_DEBUGDATA : 0);
+	return ELF_COPY_SYMBOLS | ELF_COPY_NOTES |
+	       (elf_files__is_ours(st) ? ELF_COPY_DEBUGDATA : 0);
 }
 
 static int open_elf(struct elf_file *f, const char *path, const struct stat *expected,
@@ -128,6 +119,11 @@ static int open_elf(struct elf_file *f, const char *path, const struct stat *exp
 		return err_set(err, -EINVAL, "%s is not a file", f->name);
 	if (f->fd == -ESTALE)
 		return err_set(err, f->fd, "%s is another file now: load the rules again", f->name);
+	if (f->fd == -EACCES)
+		return err_set(
+			err, f->fd,
+			"%s cannot be opened: not allowed, or a link of another user leads to it",
+			f->name);
 	r = f->fd < 0 ? f->fd : fstat(f->fd, &st) ? -errno : 0;
 	if (r)
 		return err_set(err, r, "%s: %s", f->name, strerror(-r));
@@ -157,7 +153,6 @@ int elf_file__open(const char *path, const char *name, const struct stat *expect
 	if (!f)
 		return err_set(err, -ENOMEM, "out of memory");
 	f->fd = f->copy = -1;
-	f->stripped = true;
 	f->name = strdup(name);
 	r = f->name ? open_elf(f, path, expected, err) : err_set(err, -ENOMEM, "out of memory");
 	if (r) {
@@ -257,118 +252,16 @@ const void *elf_file__code(struct elf_file *f, uint64_t addr, uint64_t size)
 
 /* ---- functions ---- */
 
-struct each_function {
-	int (*fn)(const struct elf_symbol *s, void *arg);
-	void *arg;
-};
-
-static int give(const struct each_function *each, const char *name, const GElf_Sym *sym,
-		uint64_t addr)
+int elf_file__each_function(struct elf_file *f, elf_function_fn fn, void *arg)
 {
-	int type = GELF_ST_TYPE(sym->st_info);
-	struct elf_symbol s = {
-		.addr = addr,
-		.size = sym->st_size,
-		.chosen = type == STT_GNU_IFUNC,
-		.elsewhere = sym->st_shndx == SHN_UNDEF,
-	};
-	_cleanup_free_ char *plain = NULL;
-	const char *version;
+	enum elf_names names = ELF_NAMES_EXPORTED;
+	bool found = false;
+	int err = elf_read__functions(f->elf, UINT64_MAX, fn, arg, &names);
 
-	if (!name || !*name || (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
-		return 0;
-	/* in a .symtab, versions are part of the name */
-	version = strchr(name, '@');
-	if (version == name)
-		return 0;
-	plain = version ? strndup(name, version - name) : NULL;
-	if (version && !plain)
-		return -ENOMEM;
-	s.name = plain ?: name;
-	return each->fn(&s, each->arg);
-}
-
-static int each_of_section(Elf *elf, unsigned int type, const struct each_function *each)
-{
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-	GElf_Sym sym;
-	int r = 0;
-
-	while (!r && (scn = elf_nextscn(elf, scn))) {
-		Elf_Data *data;
-
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type)
-			continue;
-		data = elf_getdata(scn, NULL);
-		for (int i = 0; !r && data && gelf_getsym(data, i, &sym); i++)
-			r = give(each, elf_strptr(elf, sh.sh_link, sym.st_name), &sym,
-				 sym.st_value);
-	}
-	return r;
-}
-
-/* The debug folders only: nothing is fetched over a network. */
-static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
-			  const char *file, const char *link, GElf_Word crc, char **ret)
-{
-	return dwfl_build_id_find_debuginfo(mod, data, name, base, file, link, crc, ret);
-}
-
-/* What is not in the file itself: its mini debug information, or a file of its build id. */
-static int each_of_debuginfo(struct elf_file *f, const struct each_function *each)
-{
-	static char *debug_path;
-	static const Dwfl_Callbacks callbacks = {
-		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = find_debuginfo,
-		.section_address = dwfl_offline_section_address,
-		.debuginfo_path = &debug_path,
-	};
-	int fd = fcntl(f->copy, F_DUPFD_CLOEXEC, 3), n, r = 0;
-	Dwfl *dwfl = dwfl_begin(&callbacks);
-	Dwfl_Module *mod = NULL;
-	Elf *own = NULL;
-	GElf_Addr bias = 0;
-
-	if (dwfl && fd >= 0) {
-		dwfl_report_begin(dwfl);
-		mod = dwfl_report_offline(dwfl, f->name, f->name, fd);
-		dwfl_report_end(dwfl, NULL, NULL);
-	}
-	if (!mod && fd >= 0)
-		close(fd);
-	if (mod)
-		own = dwfl_module_getelf(mod, &bias);
-	n = own ? dwfl_module_getsymtab(mod) : 0;
-	for (int i = 1; i < n && !r; i++) {
-		GElf_Sym sym;
-		GElf_Addr addr;
-		Elf *from = own;
-		const char *name = dwfl_module_getsym_info(mod, i, &sym, &addr, NULL, &from, NULL);
-
-		/* sections are among the dynamic symbols of arm64, and nobody's functions */
-		if (!name || sym.st_shndx == SHN_UNDEF || GELF_ST_TYPE(sym.st_info) == STT_SECTION)
-			continue;
-		if (from != own) /* its own are what it exports */
-			f->stripped = false;
-		r = give(each, name, &sym, addr - bias);
-	}
-	dwfl_end(dwfl);
-	return r;
-}
-
-int elf_file__each_function(struct elf_file *f, int (*fn)(const struct elf_symbol *s, void *arg),
-			    void *arg)
-{
-	const struct each_function each = { fn, arg };
-	bool stripped = f->stripped;
-	int r = each_of_section(f->elf, SHT_SYMTAB, &each)
-			?: each_of_section(f->elf, SHT_DYNSYM, &each);
-
-	if (!r && stripped)
-		r = each_of_debuginfo(f, &each);
-	return r;
+	if (!err && names != ELF_NAMES_FULL)
+		err = elf_files__each_debug_function(f->copy, f->elf, f->name, fn, arg, &found);
+	f->stripped = names == ELF_NAMES_EXPORTED && !found;
+	return err;
 }
 
 /* ---- static probes ---- */
@@ -376,27 +269,11 @@ int elf_file__each_function(struct elf_file *f, int (*fn)(const struct elf_symbo
 int elf_file__each_usdt(struct elf_file *f, int (*fn)(const struct elf_usdt *p, void *arg),
 			void *arg)
 {
-	Elf_Scn *scn = NULL;
-	size_t names;
 	GElf_Shdr sh;
-	int r = 0;
+	Elf_Scn *scn = elf_read__section(f->elf, ".note.stapsdt", &sh);
+	Elf_Data *data = scn && sh.sh_type == SHT_NOTE ? elf_rawdata(scn, NULL) : NULL;
 
-	if (elf_getshdrstrndx(f->elf, &names))
-		return 0;
-	while (!r && (scn = elf_nextscn(f->elf, scn))) {
-		const char *name;
-		Elf_Data *data;
-
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_NOTE)
-			continue;
-		name = elf_strptr(f->elf, names, sh.sh_name);
-		if (!name || strcmp(name, ".note.stapsdt"))
-			continue;
-		data = elf_rawdata(scn, NULL);
-		if (data && data->d_buf)
-			r = usdt_notes__each(data->d_buf, data->d_size, fn, arg);
-	}
-	return r;
+	return data && data->d_buf ? usdt_notes__each(data->d_buf, data->d_size, fn, arg) : 0;
 }
 
 int elf_file__usdt_offset(const struct elf_file *f, const struct elf_usdt *p, uint64_t *ret,

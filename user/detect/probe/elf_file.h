@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "common/err.h"
+#include "symbols/elf_read.h"
 
 struct elf_file;
 
@@ -34,20 +35,11 @@ int elf_file__offset(const struct elf_file *f, uint64_t addr, uint64_t *ret);
 /* @size bytes of code at an address, or NULL. Valid as long as @f. */
 const void *elf_file__code(struct elf_file *f, uint64_t addr, uint64_t size);
 
-struct elf_symbol {
-	const char *name; /* without a version; valid during the call only */
-	uint64_t addr;
-	uint64_t size;	/* 0: unknown */
-	bool chosen;	/* IFUNC: what is called is chosen when the program starts */
-	bool elsewhere; /* it is in another file: this one only calls it */
-};
 /*
- * Call @fn with each function: of the file itself, of its mini debug information (.gnu_debugdata), or
- * of the file that the debug folders have under its build id. A function may come twice. Not 0 from
- * @fn ends it and is returned. -EINVAL: what is there cannot be read.
+ * Call @fn with each function that has a name: in the file itself, in its .gnu_debugdata, or in its debug file; of
+ * the latter two, if they are ours. As elf_read__functions().
  */
-int elf_file__each_function(struct elf_file *f, int (*fn)(const struct elf_symbol *s, void *arg),
-			    void *arg);
+int elf_file__each_function(struct elf_file *f, elf_function_fn fn, void *arg);
 /* Has it nothing but the symbols that are needed to link it at run time? After the functions were
  * asked for. */
 bool elf_file__is_stripped(const struct elf_file *f);

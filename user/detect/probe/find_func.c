@@ -42,7 +42,7 @@ static bool is_called(const struct search *s, const char *symbol)
 	return full && !strstr(symbol, ".cold") && is_same_cxx(s->name, full);
 }
 
-static int compare(const struct elf_symbol *sym, void *arg)
+static int compare(const struct elf_function *sym, void *arg)
 {
 	struct search *s = arg;
 	struct funcs *found = s->found;
@@ -83,7 +83,7 @@ struct names {
 	size_t n;
 };
 
-static int keep_near(const struct elf_symbol *sym, void *arg)
+static int keep_near(const struct elf_function *sym, void *arg)
 {
 	struct names *names = arg;
 	size_t len = strlen(sym->name);
@@ -227,7 +227,7 @@ struct parts {
 };
 
 /* "f.cold", "f.cold.1": what a compiler expects not to run often is put away from the rest. */
-static int add_part(const struct elf_symbol *sym, void *arg)
+static int add_part(const struct elf_function *sym, void *arg)
 {
 	struct parts *p = arg;
 
@@ -245,7 +245,7 @@ static int add_part(const struct elf_symbol *sym, void *arg)
 }
 
 /* Whose address is `func`? */
-static int find_name(const struct elf_symbol *sym, void *arg)
+static int find_name(const struct elf_function *sym, void *arg)
 {
 	struct func *func = arg;
 

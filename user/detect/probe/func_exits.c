@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <Zydis/Zydis.h>
+#endif
 
 #include "detect/probe/func_exits.h"
 
@@ -29,10 +32,37 @@ static int decode_arm64(const uint8_t *code, size_t size, struct insn *ret)
 	return 0;
 }
 
-static int decode(int machine, const uint8_t *code, size_t size, struct insn *ret)
+#if defined(__x86_64__)
+static int decode_x86(const uint8_t *code, size_t size, struct insn *ret)
 {
-	return machine == EM_AARCH64 ? decode_arm64(code, size, ret)
-				     : insn__decode_x86(code, size, ret);
+	ZydisDecodedInstruction z;
+	ZydisDecoder decoder;
+
+	if (!ZYAN_SUCCESS(
+		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
+	    !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, code, size, &z)))
+		return -EILSEQ;
+	*ret = (struct insn){ .kind = INSN_OTHER, .len = z.length };
+	if (z.meta.category == ZYDIS_CATEGORY_RET) {
+		if (z.meta.branch_type == ZYDIS_BRANCH_TYPE_NEAR)
+			ret->kind = INSN_RETURN;
+	} else if (z.meta.category == ZYDIS_CATEGORY_COND_BR ||
+		   z.meta.category == ZYDIS_CATEGORY_UNCOND_BR) {
+		ret->kind = z.raw.imm[0].is_relative ? INSN_JUMP : INSN_INDIRECT;
+		ret->target = z.raw.imm[0].is_relative ? z.length + z.raw.imm[0].value.s : 0;
+	}
+	return 0;
+}
+#else
+static int decode_x86(const uint8_t *code, size_t size, struct insn *ret)
+{
+	return -EILSEQ; /* only programs of this machine are looked at */
+}
+#endif
+
+int insn__decode(int machine, const uint8_t *code, size_t size, struct insn *ret)
+{
+	return machine == EM_AARCH64 ? decode_arm64(code, size, ret) : decode_x86(code, size, ret);
 }
 
 static bool is_within(const struct func_part *parts, size_t n, uint64_t addr)
@@ -50,7 +80,7 @@ static int look_at(int machine, const struct func_part *part, const struct func_
 	for (uint64_t at = 0; at < part->size;) {
 		struct insn insn;
 
-		if (decode(machine, part->code + at, part->size - at, &insn))
+		if (insn__decode(machine, part->code + at, part->size - at, &insn))
 			return -EILSEQ;
 		if (insn.kind == INSN_JUMP &&
 		    !is_within(parts, n_parts, part->addr + at + insn.target) && !ret->jumps++)
@@ -86,7 +116,7 @@ int func_exits__check_boundary(int machine, const uint8_t *code, size_t size, ui
 	while (at < offset) {
 		struct insn insn;
 
-		if (at >= size || decode(machine, code + at, size - at, &insn))
+		if (at >= size || insn__decode(machine, code + at, size - at, &insn))
 			return -EILSEQ;
 		at += insn.len;
 	}

@@ -8,8 +8,18 @@
 #ifndef FRBPF_DETECT_FUNC_EXITS_H
 #define FRBPF_DETECT_FUNC_EXITS_H
 
+#include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* e_machine of the programs that can be probed here. */
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#else
+#error "no uprobes for this architecture"
+#endif
 
 #define FUNC_EXITS_MAX 64
 
@@ -52,7 +62,8 @@ struct insn {
 	int64_t target; /* relative to the instruction's own address */
 };
 
-/* One instruction of x86-64. 0, or -EILSEQ: none, or not all of it is there. */
-int insn__decode_x86(const uint8_t *code, size_t size, struct insn *ret);
+/* One instruction. 0, or -EILSEQ: none, not all of it is there, or one of another machine than arm64 and
+ * this one. */
+int insn__decode(int machine, const uint8_t *code, size_t size, struct insn *ret);
 
 #endif

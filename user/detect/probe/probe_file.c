@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -14,12 +15,14 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/foreign.h"
+#include "common/reach.h"
 #include "detect/probe/ld_cache.h"
 #include "detect/probe/probe_file.h"
 
 #define LD_CACHE     "/etc/ld.so.cache"
 #define LD_CACHE_MAX (64 << 20)
 #define MAPS_MAX     (64 << 20)
+#define HUNG_MAX     3 /* files that do not answer; then a search ends */
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* Where libraries are if the linker's list lacks them: musl has none. */
@@ -64,7 +67,10 @@ static int add(struct probe_files *files, const char *open, const char *name, co
 static int add_path(struct probe_files *files, const char *path)
 {
 	struct stat st;
+	int err = reach__file(path);
 
+	if (err)
+		return err;
 	return stat(path, &st) ? -errno : add(files, path, path, &st);
 }
 
@@ -74,6 +80,7 @@ struct search {
 	const char *pattern;
 	bool any; /* whatever its path */
 	struct probe_files *found;
+	unsigned int n_hung; /* files that did not answer */
 };
 
 static bool is_wanted(const struct search *s, const char *path)
@@ -82,18 +89,21 @@ static bool is_wanted(const struct search *s, const char *path)
 }
 
 /* A file that process @pid sees as @name; @link leads to it whatever its name, if we may use that. */
-static int add_of_process(const struct search *s, const char *pid, const char *link,
-			  const char *name)
+static int add_of_process(struct search *s, const char *pid, const char *link, const char *name)
 {
 	char path[PATH_MAX + 64];
 	struct stat st, own;
 
 	if (!is_wanted(s, name))
 		return 0;
+	if (reach__file(link))
+		return ++s->n_hung < HUNG_MAX ? 0 : -ETIMEDOUT;
 	_cleanup_close_ int found = foreign__find(link, FOREIGN_MAGIC, &st);
 	if (found < 0) {
 		snprintf(path, sizeof(path), "/proc/%s/root%s", pid, name);
 		link = path;
+		if (reach__file(link))
+			return ++s->n_hung < HUNG_MAX ? 0 : -ETIMEDOUT;
 		found = foreign__find_of(strtoul(pid, NULL, 10), name, &st);
 	}
 	if (found < 0)
@@ -113,7 +123,7 @@ static void strip_deleted(char *path)
 }
 
 /* One line of /proc/PID/maps. */
-static int look_at_map(const struct search *s, const char *pid, char *line)
+static int look_at_map(struct search *s, const char *pid, char *line)
 {
 	uint64_t start, end;
 	char perms[5], link[64];
@@ -128,7 +138,7 @@ static int look_at_map(const struct search *s, const char *pid, char *line)
 	return add_of_process(s, pid, link, line + at);
 }
 
-static int look_at_process(const struct search *s, const char *pid)
+static int look_at_process(struct search *s, const char *pid)
 {
 	char path[32 + NAME_MAX];
 	struct buf maps = { 0 };
@@ -146,7 +156,7 @@ static int look_at_process(const struct search *s, const char *pid)
 	return r;
 }
 
-static int search_processes(const struct search *s)
+static int search_processes(struct search *s)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *e;
@@ -164,13 +174,16 @@ static int search_processes(const struct search *s)
 
 static int find_in_processes(const char *path, struct probe_files *ret, struct err *err)
 {
-	const struct search s = { .pattern = path, .any = !strcmp(path, "*"), .found = ret };
+	struct search s = { .pattern = path, .any = !strcmp(path, "*"), .found = ret };
 	int r = search_processes(&s);
 
 	ret->searched = true;
 	if (r == -E2BIG)
 		return err_set(err, r, "more than %d files of running processes match %s",
 			       PROBE_FILES_MAX, path);
+	if (r == -ETIMEDOUT)
+		return err_set(err, r, "%s: %u files of running processes do not answer", path,
+			       s.n_hung);
 	if (r)
 		return err_set(err, r, "/proc: %s", strerror(-r));
 	if (ret->n)
@@ -316,23 +329,10 @@ int probe_files__find(const char *path, struct probe_files *ret, struct err *err
 		if (r == -ENOENT)
 			r = find_in_processes(path, &found, err);
 		else if (r)
-			err_set(err, r, "%s: %s", path, strerror(-r));
+			err_set(err, r, "%s: %s", path,
+				r == -ETIMEDOUT ? "its file system does not answer" : strerror(-r));
 	}
 	if (r) {
-		probe_files__free(&found);
-		return r;
-	}
-	*ret = found;
-	return 0;
-}
-
-int probe_files__find_mapped(struct probe_files *ret)
-{
-	struct probe_files found = { .searched = true };
-	const struct search s = { .any = true, .found = &found };
-	int r = search_processes(&s);
-
-	if (r && r != -E2BIG) {
 		probe_files__free(&found);
 		return r;
 	}

@@ -34,9 +34,6 @@ struct probe_files { /* { 0 } is an empty one */
 /* At least one, or negative errno with words in @err; -EACCES: perhaps there are some that we may not
  * look at. */
 int probe_files__find(const char *path, struct probe_files *ret, struct err *err);
-/* The programs and libraries that running processes have mapped, as many as there is room for. 0 or
- * negative errno. */
-int probe_files__find_mapped(struct probe_files *ret);
 void probe_files__free(struct probe_files *files);
 
 #endif

@@ -9,7 +9,7 @@
 #include "common/cleanup.h"
 #include "detect/probe/probe_file.h"
 #include "detect/probe/probe_target.h"
-#include "detect/probe/sdt_arg.h"
+#include "detect/probe/usdt_note.h"
 #include "rules/when_probe.h"
 
 #define INSN_MAX 15 /* bytes */
@@ -134,7 +134,7 @@ static int add_usdt(struct usdt_search *s, const struct elf_usdt *p)
 		return err_set(s->err, -EINVAL,
 			       "%s: the note of %s:%s says it is outside of its code", name,
 			       p->provider, p->name);
-	if (sdt_args__parse(p->args, &found.args, &bad))
+	if (usdt_args__parse(p->args, &found.args, &bad))
 		return err_set(s->err, -EINVAL,
 			       "%s: where an argument of %s:%s is cannot be understood: '%.40s'; "
 			       "`frbpf events -v 'usdt:PATH:*'` shows them",

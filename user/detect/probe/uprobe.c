@@ -39,39 +39,34 @@ static int uprobe_load(struct source *s, const struct source_env *env)
 	return r;
 }
 
-static int attach(struct user_probe *p, const struct bpf_program *prog, const char *path,
-		  uint64_t offset)
+static int attach(struct user_probe *p, const struct bpf_program *prog, int file, uint64_t offset)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts);
-
-	return user_probe__keep(p, bpf_program__attach_uprobe_opts(prog, -1, path, offset, &opts));
+	return user_probe__keep(p, user_probe__attach(prog, file, offset, 0, 0));
 }
 
 /* The ends first: what began before is not known. */
-static int attach_func(struct user_probe *p, const struct probe_func *f, const char *path)
+static int attach_func(struct user_probe *p, const struct probe_func *f, int file)
 {
 	struct uprobe_bpf *skel = p->skel;
 	int r = 0;
 
 	if (!p->target->latency)
-		return attach(p, skel->progs.up_hit, path, f->offset);
+		return attach(p, skel->progs.up_hit, file, f->offset);
 	for (uint32_t i = 0; i < f->n_exits && !r; i++)
-		r = attach(p, skel->progs.up_exit, path, f->exits[i]);
-	return r ? r : attach(p, skel->progs.up_enter, path, f->offset);
+		r = attach(p, skel->progs.up_exit, file, f->exits[i]);
+	return r ? r : attach(p, skel->progs.up_enter, file, f->offset);
 }
 
 static int uprobe_attach(struct source *s)
 {
 	struct user_probe *p = s->skel;
-	char path[64];
 	int r = 0;
 
 	for (uint32_t i = 0; i < p->target->n_places && !r; i++) {
 		const struct probe_place *place = &p->target->places[i];
 
-		user_probe__path(place, path, sizeof(path));
 		for (uint32_t k = 0; k < place->n_funcs && !r; k++)
-			r = attach_func(p, &place->funcs[k], path);
+			r = attach_func(p, &place->funcs[k], place->fd);
 	}
 	user_probe__close_files(p);
 	return r;

@@ -60,29 +60,26 @@ static int usdt_load(struct source *s, const struct source_env *env)
 }
 
 /* libbpf's own way maps the file, which its owner may cut short meanwhile. */
-static int attach_probe(struct user_probe *p, const char *path, const struct probe_usdt *probe,
+static int attach_probe(struct user_probe *p, int file, const struct probe_usdt *probe,
 			uint32_t index)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = index, .ref_ctr_offset = probe->semaphore);
 	struct usdt_bpf *skel = p->skel;
 
-	return user_probe__keep(p, bpf_program__attach_uprobe_opts(skel->progs.ud_hit, -1, path,
-								   probe->offset, &opts));
+	return user_probe__keep(p, user_probe__attach(skel->progs.ud_hit, file, probe->offset,
+						      probe->semaphore, index));
 }
 
 static int usdt_attach(struct source *s)
 {
 	struct user_probe *p = s->skel;
 	uint32_t index = 0;
-	char path[64];
 	int r = 0;
 
 	for (uint32_t i = 0; i < p->target->n_places && !r; i++) {
 		const struct probe_place *place = &p->target->places[i];
 
-		user_probe__path(place, path, sizeof(path));
 		for (uint32_t k = 0; k < place->n_probes && !r; k++)
-			r = attach_probe(p, path, &place->probes[k], index++);
+			r = attach_probe(p, place->fd, &place->probes[k], index++);
 	}
 	user_probe__close_files(p);
 	return r;

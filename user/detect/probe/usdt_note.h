@@ -5,10 +5,17 @@
 #define FRBPF_DETECT_USDT_NOTE_H
 
 #include "detect/probe/elf_file.h"
+#include "frbpf.h"
 
-/* Call @fn with each probe in a section's bytes; what is damaged is passed over, every length is
- * checked. Not 0 from @fn ends it and is returned. */
+/* Call @fn with each probe in a section's bytes. Damaged notes are skipped; every length is checked. If @fn
+ * returns something other than 0, the walk ends and returns it. */
 int usdt_notes__each(const void *notes, size_t len, int (*fn)(const struct elf_usdt *p, void *arg),
 		     void *arg);
+
+/*
+ * Parse @args, the argument string of a note, up to FRBPF_MAX_ARGS of them: "8@%rax", "-4@-8(%rbp)", "8@$812" on
+ * x86-64; "8@x0", "4@[sp, 8]", "8@812" on arm64. -EINVAL: *@ret_bad is where an unknown operand begins.
+ */
+int usdt_args__parse(const char *args, struct frbpf_usdt_place *ret, const char **ret_bad);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "admin/admin.h"
 #include "detect/probe/user_probe.h"
 
 #define UPROBE_PMU "/sys/bus/event_source/devices/uprobe/type"
@@ -57,10 +57,24 @@ int user_probe__keep(struct user_probe *p, struct bpf_link *link)
 	return 0;
 }
 
-const char *user_probe__path(const struct probe_place *place, char *buf, size_t size)
+struct bpf_link *user_probe__attach(const struct bpf_program *prog, int file, uint64_t offset,
+				    uint64_t ref_ctr, uint64_t cookie)
 {
-	snprintf(buf, size, "/proc/self/fd/%d", place->fd);
-	return buf;
+	LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = cookie);
+	int fd = admin__open_uprobe(file, offset, ref_ctr), err;
+	struct bpf_link *link;
+
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	link = bpf_program__attach_perf_event_opts(prog, fd, &opts);
+	if (!link) { /* else it has the descriptor */
+		err = errno;
+		close(fd);
+		errno = err;
+	}
+	return link;
 }
 
 void user_probe__close_files(struct user_probe *p)

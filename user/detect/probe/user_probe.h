@@ -22,8 +22,9 @@ bool user_probe__is_stale(const struct source *s);
 int user_probe__resolve(struct source *s);
 /* Keep @link; NULL: negative errno is returned, that of making it. */
 int user_probe__keep(struct user_probe *p, struct bpf_link *link);
-/* By which a file is opened once more, while it is. */
-const char *user_probe__path(const struct probe_place *place, char *buf, size_t size);
+/* A new link: @prog runs at @offset of the open @file; @ref_ctr: of its semaphore, 0: none. NULL, with errno. */
+struct bpf_link *user_probe__attach(const struct bpf_program *prog, int file, uint64_t offset,
+				    uint64_t ref_ctr, uint64_t cookie);
 /* The files are not needed any more. */
 void user_probe__close_files(struct user_probe *p);
 /* Detaches; all but the skeleton. NULL is legal. */

@@ -303,7 +303,7 @@ static void take_network_order(struct walk *w)
 static int take_enum_names(struct walk *w, const struct btf_type *t)
 {
 	uint32_t n = btf_vlen(t);
-	struct symbol *s = calloc(n + 1, sizeof(*s));
+	struct constant *s = calloc(n + 1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;

@@ -12,8 +12,8 @@
 struct btf_value {
 	struct frbpf_extract where;
 	enum expr_type type;
-	__s64 min, max;		/* legal numbers */
-	struct symbol *symbols; /* of an enum, or NULL; owned, its names are the btf_trace's */
+	__s64 min, max;		  /* legal numbers */
+	struct constant *symbols; /* of an enum, or NULL; owned, its names are the btf_trace's */
 };
 
 enum btf_path_use {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <ctype.h>
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -10,6 +9,7 @@
 #include "common/array.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/format_line.h"
 #include "common/rights.h"
 #include "detect/tracepoint/event_format.h"
 #include "detect/tracepoint/format_names.h"
@@ -18,32 +18,23 @@
 
 /* ---- out of a format file ---- */
 
-/* A line "field:TYPE NAME;\toffset:8;\tsize:4;\tsigned:1;", taken apart. */
-struct field_line {
-	const char *type, *name;
-	size_t type_len, name_len;
-	bool is_array;
-	uint32_t n; /* elements that the declaration states; 0: none */
-	uint32_t offset, size, is_signed;
-};
-
-static bool type_has(const struct field_line *l, const char *word)
+static bool type_has(const struct format_line *l, const char *word)
 {
 	return memmem(l->type, l->type_len, word, strlen(word));
 }
 
-static bool name_has(const struct field_line *l, const char *word)
+static bool name_has(const struct format_line *l, const char *word)
 {
 	return memmem(l->name, l->name_len, word, strlen(word));
 }
 
 /* The kernel has no type for addresses: they are arrays of bytes with names such as saddr_v6. */
-static bool is_address(const struct field_line *l)
+static bool is_address(const struct format_line *l)
 {
 	return l->is_array && l->n == l->size && (name_has(l, "addr") || name_has(l, "ip"));
 }
 
-static enum event_field_kind kind_of(const struct field_line *l)
+static enum event_field_kind kind_of(const struct format_line *l)
 {
 	bool is_text = l->is_array && type_has(l, "char") && !type_has(l, "*");
 
@@ -62,87 +53,7 @@ static enum event_field_kind kind_of(const struct field_line *l)
 	return EVENT_FIELD_NUMBER;
 }
 
-/* Digits at the start of @s. */
-static bool take_number(const char *s, const char *end, uint64_t *ret)
-{
-	const char *p = s;
-	uint64_t v = 0;
-
-	for (; p < end && isdigit((unsigned char)*p); p++) {
-		if (v > UINT32_MAX)
-			return false;
-		v = v * 10 + (*p - '0');
-	}
-	if (p == s)
-		return false;
-	*ret = v;
-	return true;
-}
-
-/* What "KEY:" says in the line. */
-static bool find_number(const char *line, const char *end, const char *key, uint32_t *ret)
-{
-	const char *p = memmem(line, end - line, key, strlen(key));
-	uint64_t v;
-
-	if (!p || !take_number(p + strlen(key), end, &v) || v > UINT32_MAX)
-		return false;
-	*ret = v;
-	return true;
-}
-
-static const char *without_blanks(const char *start, const char *end)
-{
-	while (end > start && isspace((unsigned char)end[-1]))
-		end--;
-	return end;
-}
-
-/* "char comm[16]", "__data_loc char[] name", "const void * p" up to @end. */
-static bool take_declaration(struct field_line *l, const char *s, const char *end)
-{
-	uint64_t n;
-
-	end = without_blanks(s, end);
-	while (end > s && end[-1] == ']') {
-		const char *open = memrchr(s, '[', end - s);
-
-		if (!open)
-			return false;
-		if (!l->is_array && take_number(open + 1, end, &n) && n <= UINT32_MAX)
-			l->n = n;
-		l->is_array = true;
-		end = without_blanks(s, open);
-	}
-	l->name = end;
-	while (l->name > s && (isalnum((unsigned char)l->name[-1]) || l->name[-1] == '_'))
-		l->name--;
-	l->name_len = end - l->name;
-	l->type = s;
-	l->type_len = without_blanks(s, l->name) - s;
-	l->is_array |= l->type_len && s[l->type_len - 1] == ']';
-	return l->name_len && l->type_len;
-}
-
-static bool take_line(struct field_line *l, const char *line, const char *end)
-{
-	static const char key[] = "field:";
-	const size_t len = sizeof(key) - 1;
-	const char *semicolon;
-
-	while (line < end && isspace((unsigned char)*line))
-		line++;
-	if ((size_t)(end - line) < len || memcmp(line, key, len))
-		return false;
-	*l = (struct field_line){ 0 };
-	semicolon = memchr(line, ';', end - line);
-	return semicolon && take_declaration(l, line + len, semicolon) &&
-	       find_number(semicolon, end, "offset:", &l->offset) &&
-	       find_number(semicolon, end, "size:", &l->size) &&
-	       (find_number(semicolon, end, "signed:", &l->is_signed) || true);
-}
-
-static int add_field(struct event_format *f, size_t *cap, const struct field_line *l)
+static int add_field(struct event_format *f, size_t *cap, const struct format_line *l)
 {
 	char *name;
 
@@ -165,7 +76,7 @@ static int add_field(struct event_format *f, size_t *cap, const struct field_lin
 static int take_fields(struct event_format *f, const char *text, const char *end)
 {
 	const char *line = memchr(text, '\n', end - text) ?: end, *eol;
-	struct field_line l;
+	struct format_line l;
 	bool common = true;
 	size_t cap = 0;
 	int err = 0;
@@ -174,7 +85,7 @@ static int take_fields(struct event_format *f, const char *text, const char *end
 		eol = memchr(line, '\n', end - line) ?: end;
 		if (eol == line)
 			common = false;
-		else if (!common && take_line(&l, line, eol))
+		else if (!common && format_line__parse(line, eol, &l))
 			err = add_field(f, &cap, &l);
 	}
 	return err;
@@ -207,7 +118,7 @@ int event_format__parse(const char *text, size_t len, struct event_format **ret)
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
-	err = take_number(id, end, &f->id) ? 0 : -EINVAL;
+	err = format_number__parse(id, end, &f->id) ? 0 : -EINVAL;
 	err = err ?: take_fields(f, fields, print ?: end);
 	if (print)
 		err = err ?: format_names__find(print, end - print, f);

@@ -24,7 +24,7 @@ struct event_field {
 	enum event_field_kind kind;
 	uint32_t offset, size;
 	bool is_signed;
-	struct symbol
+	struct constant
 		*symbols; /* names that its print format has for its numbers, or NULL; owned */
 };
 

@@ -20,7 +20,7 @@ struct search {
 
 /* Names while they are read: the last one is { NULL }. */
 struct names {
-	struct symbol *v;
+	struct constant *v;
 	size_t n, cap;
 };
 
@@ -92,12 +92,12 @@ static int add_name(struct names *names, const char *name, int64_t value)
 
 	if (!ARRAY_HAS_ROOM(names->v, names->n + 1, names->cap, 16))
 		return -ENOMEM;
-	names->v[names->n] = (struct symbol){ NULL };
+	names->v[names->n] = (struct constant){ NULL };
 	copy = strdup(name);
 	if (!copy)
 		return -ENOMEM;
-	names->v[names->n++] = (struct symbol){ copy, value };
-	names->v[names->n] = (struct symbol){ NULL };
+	names->v[names->n++] = (struct constant){ copy, value };
+	names->v[names->n] = (struct constant){ NULL };
 	return 0;
 }
 
@@ -220,9 +220,9 @@ int format_names__find(const char *text, size_t len, struct event_format *f)
 	return err;
 }
 
-void format_names__free(struct symbol *symbols)
+void format_names__free(struct constant *symbols)
 {
-	for (struct symbol *s = symbols; s && s->name; s++)
+	for (struct constant *s = symbols; s && s->name; s++)
 		free((char *)s->name);
 	free(symbols);
 }

@@ -8,6 +8,6 @@
 /* Give the fields of @f their names out of @text, its print format. What stands there by the name of a constant of
  * the kernel's is looked up in its BTF, if there is one; what nobody knows is left out. 0 or -ENOMEM. */
 int format_names__find(const char *text, size_t len, struct event_format *f);
-void format_names__free(struct symbol *symbols);
+void format_names__free(struct constant *symbols);
 
 #endif

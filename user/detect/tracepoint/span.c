@@ -26,6 +26,8 @@ static int set_keys(struct span_bpf *skel, const struct span_ends *e, struct err
 		if (!r)
 			skel->bss->end_keys[i] = x;
 	}
+	if (!r && bpf_map__set_key_size(skel->maps.flights, e->target.n_keys * sizeof(uint64_t)))
+		r = -EINVAL;
 	return r;
 }
 

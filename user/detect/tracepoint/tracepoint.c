@@ -5,7 +5,7 @@
 
 #include "common/cleanup.h"
 #include "detect/engine/source.h"
-#include "detect/tracepoint/extracts.h"
+#include "detect/tracepoint/btf_path.h"
 #include "detect/tracepoint/tracepoint_info.h"
 #include "tracepoint.skel.h"
 
@@ -47,12 +47,60 @@ static int tracepoint_attach(struct source *s)
 	return skel->links.tp_hit ? 0 : -errno;
 }
 
+static bool table_asks(const struct rule_table *table)
+{
+	for (int i = 0; i < FRBPF_MAX_ARGS; i++) {
+		if (table->args[i])
+			return true;
+	}
+	return false;
+}
+
+/* Where the values lie that the rules of @table ask for, by slot. Negative errno with words in @err. */
+static int make_extracts(const char *target, const struct rule_table *table,
+			 struct frbpf_extracts *ret, struct err *err)
+{
+	struct frbpf_extracts xs = { 0 };
+	struct btf_trace *trace;
+	struct btf_value v;
+	const char *path;
+	struct span bad;
+	int r = 0;
+
+	if (!table_asks(table)) {
+		*ret = xs;
+		return 0;
+	}
+	r = btf_trace__find(tracepoint_info__name(target), &trace);
+	if (r)
+		return err_set(err, r, "tracepoint:%s: this kernel does not tell its arguments",
+			       target);
+	for (uint32_t i = 0; i < FRBPF_MAX_ARGS && !r; i++) {
+		if (!table->args[i])
+			continue;
+		path = tracepoint_info__path(target, table->args[i]->name);
+		r = btf_trace__value(trace, path,
+				     path != table->args[i]->name ? BTF_PATH_OWN : BTF_PATH_RULE,
+				     &v, &bad, err);
+		if (r)
+			break;
+		xs.slot[i] = v.where;
+		xs.n = i + 1;
+		btf_value__free(&v);
+	}
+	btf_trace__free(trace);
+	if (r)
+		return err_prefix(err, r, "tracepoint:%s: ", target);
+	*ret = xs;
+	return 0;
+}
+
 static int tracepoint_write(struct source *s, uint32_t half, const struct rule_table *table,
 			    struct err *err)
 {
 	struct tracepoint_bpf *skel = s->skel;
 
-	return extracts__make(s->target, table, &skel->bss->extracts[half], err);
+	return make_extracts(s->target, table, &skel->bss->extracts[half], err);
 }
 
 static void tracepoint_free(struct source *s)

@@ -59,8 +59,10 @@ static bool is_named(const struct rule_conf *rule, const struct rule_arg *arg,
 }
 
 /* The names that a field called as @arg has, if the rule compares it with a name. They are @ret's. NULL: none. */
-static const struct symbol *names_of_field(const struct rule_conf *rule, const struct rule_arg *arg,
-					   const struct btf_trace *trace, struct event_format **ret)
+static const struct constant *names_of_field(const struct rule_conf *rule,
+					     const struct rule_arg *arg,
+					     const struct btf_trace *trace,
+					     struct event_format **ret)
 {
 	const struct event_field *field;
 
@@ -379,9 +381,10 @@ static char *fields_way(const struct rule_conf *rule)
 {
 	struct event_format *format;
 	char *filter, *text = NULL;
+	int err = event_format__read(rule->when.target, &format, NULL);
 
-	if (event_format__read(rule->when.target, &format, NULL))
-		return strdup("");
+	if (err)
+		return err == -ENOMEM ? NULL : strdup("");
 	filter = event_filter__of_rule(rule, format);
 	event_format__free(format);
 	if (filter && asprintf(&text, "a perf event on each CPU, %s%s%s",

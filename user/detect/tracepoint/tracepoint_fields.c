@@ -27,23 +27,23 @@
 #include "detect/inject/proc_subject.h"
 #include "detect/tracepoint/event_filter.h"
 #include "detect/tracepoint/fields_bind.h"
-#include "detect/tracepoint/seen_hits.h"
 #include "detect/tracepoint/tracepoint_info.h"
 #include "rules/units.h"
 
 #define FLIPS_MAX 3		/* of the rules while one event is looked at */
+#define CPUS_MAX  8192		/* NR_CPUS of the largest kernels */
 #define PAUSE_MIN NSEC_PER_MSEC /* less is not worth it */
 
 /* The events of one filter. */
 struct tap {
 	struct fields *owner;
 	struct event_ring *ring;
-	char *filter;		 /* owned */
-	uint64_t from;		 /* ns: what happened before is another tap's */
-	uint64_t until;		 /* as `from`: and what happened from then on */
-	struct seen_hits *seen;	 /* by the one before, since `from`; owned; NULL: nothing */
-	uint64_t seen_until;	 /* ns: `until` of that one */
-	struct seen_hits *noted; /* by the one behind: what it has to know; NULL: nothing yet */
+	char *filter; /* owned */
+	bool waits;   /* its predecessor is still read: what it has is for later */
+	struct tap_times {
+		uint64_t after; /* ns: up to then hits are the predecessor's */
+		uint64_t last;	/* ns: the latest hit that was read */
+	} * times;		/* by CPU; owned */
 	struct tap_fd {
 		struct tap *tap;
 		size_t i;
@@ -109,18 +109,14 @@ static void fill_event(struct fields *f, const struct event_sample *s, struct fr
 static void on_sample(const struct event_sample *s, void *arg)
 {
 	struct tap *t = arg;
-	struct seen_hits *noted;
 	int r = -EAGAIN;
 
 	if (s->pid == (uint32_t)t->owner->self)
 		return; /* never a subject, and to look at it would make more of them */
-	if (s->time < t->from || s->time >= __atomic_load_n(&t->until, __ATOMIC_ACQUIRE))
+	if (s->cpu >= CPUS_MAX || s->time <= t->times[s->cpu].after)
 		return;
-	if (t->seen && s->time < t->seen_until && seen_hits__take(t->seen, s))
-		return;
-	noted = __atomic_load_n(&t->noted, __ATOMIC_ACQUIRE);
-	if (noted)
-		seen_hits__add(noted, s);
+	if (s->time > t->times[s->cpu].last) /* one that interrupted another stands before it */
+		t->times[s->cpu].last = s->time;
 	for (int i = 0; i < FLIPS_MAX && r == -EAGAIN; i++) {
 		struct frbpf_event e = { 0 };
 
@@ -204,15 +200,15 @@ static void on_readable(void *arg, uint32_t events)
 {
 	struct tap_fd *fd = arg;
 
-	if (__atomic_load_n(&fd->tap->from, __ATOMIC_ACQUIRE) == UINT64_MAX)
-		return; /* in a moment it is known what is this tap's */
+	if (__atomic_load_n(&fd->tap->waits, __ATOMIC_ACQUIRE))
+		return;
 	tap__read(fd->tap, fd->i);
 	maybe_pause(fd->tap->owner);
 }
 
 /* ---- taps ---- */
 
-static void tap__deafen(struct tap *t)
+static void tap__unsubscribe(struct tap *t)
 {
 	while (t->n_fds)
 		listener__remove(t->owner->listener, event_ring__fd(t->ring, --t->n_fds));
@@ -222,9 +218,9 @@ static void tap__free(struct tap *t)
 {
 	if (!t)
 		return;
-	tap__deafen(t);
+	tap__unsubscribe(t);
 	event_ring__close(t->ring);
-	seen_hits__free(t->seen);
+	free(t->times);
 	free(t->filter);
 	free(t->fds);
 	free(t);
@@ -253,9 +249,10 @@ static int tap__open(struct fields *f, char *filter, struct tap **ret, struct er
 		free(filter);
 		return -ENOMEM;
 	}
-	*t = (struct tap){ .owner = f, .filter = filter, .until = UINT64_MAX };
+	*t = (struct tap){ .owner = f, .filter = filter };
+	t->times = calloc(CPUS_MAX, sizeof(*t->times));
 	text = without_us(f->listener_tid, filter);
-	r = text ? event_ring__open(f->format->id, text, &t->ring, err) : -ENOMEM;
+	r = text && t->times ? event_ring__open(f->format->id, text, &t->ring, err) : -ENOMEM;
 	if (!r) {
 		t->fds = calloc(event_ring__n(t->ring), sizeof(*t->fds));
 		r = t->fds ? 0 : -ENOMEM;
@@ -426,10 +423,6 @@ static int fields_write(struct source *s, uint32_t half, const struct rule_table
 		return 0;
 	}
 	r = tap__open(f, filter, &f->next, err);
-	if (!r && f->tap) {
-		f->next->seen = seen_hits__new();
-		r = f->next->seen ? 0 : -ENOMEM;
-	}
 	r = r ?: tap__listen(f->next);
 	return r ? err_prefix(err, r, "tracepoint:%s: ", s->target) : 0;
 }
@@ -441,30 +434,22 @@ static void read_all(struct tap *t)
 }
 
 /*
- * From one filter to another (an event's can be set once only), so that each hit is looked at once. Both
- * events record for a moment, and each takes the time of a hit for itself: what the old one saw until
- * the end of its time is taken from what the new one sees from the start of that moment on.
+ * From one filter to another: an event's can be set once only. Both events record for a moment. The
+ * kernel hands a hit to the younger event first, and each takes its own time: a hit that both have is
+ * earlier in the new one. What that has after the last hit of the old one, on the same CPU, is its own.
  */
-static void hand_over(struct fields *f, struct tap *old, struct tap *new)
+static void tap__succeed(struct tap *old, struct tap *new)
 {
-	uint64_t begin, end;
-
-	new->from = UINT64_MAX;
-	__atomic_store_n(&old->noted, new->seen, __ATOMIC_RELEASE);
-	begin = now_ns();
+	new->waits = true;
 	event_ring__enable(new->ring, true);
-	end = now_ns();
-	new->seen_until = end;
-	__atomic_store_n(&old->until, end, __ATOMIC_RELEASE);
-	tap__deafen(old);
+	tap__unsubscribe(old);
 	event_ring__enable(old->ring, false);
 	read_all(old);
-	/* too many to know: at the boundary one may be missed */
-	__atomic_store_n(&new->from, seen_hits__overflowed(new->seen) ? end : begin,
-			 __ATOMIC_RELEASE);
-	__atomic_store_n(&old->noted, NULL, __ATOMIC_RELEASE);
-	grace_period(); /* one that was interrupted while it wrote its sample does so now */
-	read_all(old);
+	for (uint32_t i = 0; i < CPUS_MAX; i++) {
+		if (old->times[i].last) /* pages of other CPUs are never made */
+			new->times[i].after = old->times[i].last;
+	}
+	__atomic_store_n(&new->waits, false, __ATOMIC_RELEASE);
 }
 
 static void fields_change_keys(struct source *s, const __u64 *from, const __u64 *to)
@@ -478,7 +463,7 @@ static void fields_change_keys(struct source *s, const __u64 *from, const __u64 
 		return;
 	}
 	if (old)
-		hand_over(f, old, f->next);
+		tap__succeed(old, f->next);
 	else
 		event_ring__enable(f->next->ring, true);
 	pthread_mutex_lock(&f->lock);

@@ -5,7 +5,7 @@
 
 #include "common/cleanup.h"
 #include "detect/tracepoint/tracepoint_info.h"
-#include "rules/symbols.h"
+#include "rules/constants.h"
 
 /* The first that fits counts. */
 static const struct {
@@ -64,7 +64,7 @@ static const struct {
 static const struct {
 	const char *target;
 	const char *name;
-	const struct symbol *symbols;
+	const struct constant *symbols;
 } symbols[] = {
 	{ "signal:*", "sig", symbols_signal }, { "signal:*", "sa_handler", symbols_sa_handler },
 	{ "*", "ret", symbols_errno },	       { "*", "err", symbols_errno },
@@ -136,7 +136,7 @@ const char *tracepoint_info__path(const char *target, const char *name)
 	return name;
 }
 
-const struct symbol *tracepoint_info__symbols(const char *target, const char *name)
+const struct constant *tracepoint_info__symbols(const char *target, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
 		if (!strcmp(symbols[i].name, name) && !fnmatch(symbols[i].target, target, 0))

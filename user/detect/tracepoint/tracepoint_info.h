@@ -25,7 +25,7 @@ bool tracepoint_info__disturbed(const char *target);
 const char *tracepoint_info__path(const char *target, const char *name);
 
 /* Names for the numbers of @name there, or NULL. */
-const struct symbol *tracepoint_info__symbols(const char *target, const char *name);
+const struct constant *tracepoint_info__symbols(const char *target, const char *name);
 
 /* What a dump should tell of it in any case: name @i, or NULL behind the last one. */
 const char *tracepoint_info__shown(const char *target, size_t i);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/write_all.h"
 #include "dump/base/base_clock.h"
 #include "dump/base/base_dir.h"
 #include "dump/base/base_path.h"
@@ -312,20 +313,6 @@ void base_dir__reserve_name(struct base_dir *b, uint64_t realtime_ns,
 	} while (name_taken(b, ret));
 	memcpy(b->names[b->n_names++ % ARRAY_SIZE(b->names)], ret, INCIDENT_NAME_SIZE);
 	pthread_mutex_unlock(&b->name_lock);
-}
-
-static int write_all(int fd, const char *text, size_t len)
-{
-	ssize_t n;
-
-	for (; len; text += n, len -= n) {
-		n = write(fd, text, len);
-		if (n < 0 && errno == EINTR)
-			n = 0;
-		else if (n < 0)
-			return -errno;
-	}
-	return 0;
 }
 
 /* @where: the directory's path below the base, with a '/' behind, for words. */

@@ -64,7 +64,7 @@ static int follow_link(struct walk *w, const char *path, struct err *err)
 }
 
 /* *ret_done: it is not there yet. */
-static int enter(struct walk *w, const char *part, bool *ret_done, struct err *err)
+static int enter_part(struct walk *w, const char *part, bool *ret_done, struct err *err)
 {
 	char path[2 * PATH_MAX];
 	struct stat st;
@@ -102,7 +102,7 @@ int base_path__check(const char *path, struct err *err)
 	snprintf(w.rest, sizeof(w.rest), "%s", path);
 	while (!ret && !done && next_part(&w, part)) {
 		if (strcmp(part, ".") != 0)
-			ret = enter(&w, part, &done, err);
+			ret = enter_part(&w, part, &done, err);
 	}
 	return ret ? err_prefix(err, ret, "%s: ", path) : 0;
 }

@@ -105,6 +105,21 @@ static json_t *json_stacks(const struct incident_stacks *s)
 					     : "trigger");
 }
 
+/* Why it is not known whether what was recorded contradicts @it; NULL: it is, or it is no wait. */
+static const char *cannot_tell(const struct incident_trigger *it)
+{
+	static const char *const reasons[] = {
+		[COMPARED_NO_SWITCHES] = "no session recorded every switch",
+		[COMPARED_TOO_LATE] = "it ended after the recorded window",
+		[COMPARED_SHORT] = "it began before the recorded window",
+		[COMPARED_LOSSES] = "records of the window were lost",
+	};
+
+	if (!when__is_wait(it->t.source) || !it->t.subject.tid || it->compared == COMPARED_AGREES)
+		return NULL;
+	return reasons[it->compared];
+}
+
 static json_t *json_trigger(const struct incident *inc, const struct incident_trigger *it)
 {
 	const struct frbpf_trigger *t = &it->t;
@@ -126,6 +141,8 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 	if (j && it->contradicted) {
 		json_object_set_new(j, "contradicted", json_true());
 		json_object_set_new(j, "contradicted_time", json_time(inc, it->contradicted));
+	} else if (j && cannot_tell(it)) {
+		json_object_set_new(j, "cannot_tell", json_string(cannot_tell(it)));
 	}
 	if (j)
 		json_object_set_new(j, "stacks", json_stacks(incident__stacks(inc, t)));
@@ -258,7 +275,7 @@ static json_t *json_triggers(const struct incident *inc, const struct incident_t
 }
 
 /* NULL: there is none, or it cannot be read. */
-static json_t *read_manifest(const struct base_dir *base, const char *name)
+static json_t *load_manifest(const struct base_dir *base, const char *name)
 {
 	char path[PATH_MAX + 64];
 	struct buf text = { 0 };
@@ -295,7 +312,7 @@ int manifest__edit(const struct base_dir *base, const char *name, manifest_edit_
 	int ret;
 
 	base_dir__lock_manifests();
-	j = read_manifest(base, name);
+	j = load_manifest(base, name);
 	ret = json_is_object(j) ? edit(j, arg) : -ENOENT;
 	if (ret == -ENOMEM)
 		no_memory(name, err);
@@ -309,7 +326,7 @@ int manifest__edit(const struct base_dir *base, const char *name, manifest_edit_
 /* What stands there of an incident whose manifest was written before. */
 static json_t *kept_suppressed(const struct base_dir *base, const struct incident *inc)
 {
-	json_t *old = inc->listed ? read_manifest(base, inc->name) : NULL;
+	json_t *old = inc->listed ? load_manifest(base, inc->name) : NULL;
 	json_t *list = json_incref(json_object_get(old, "suppressed"));
 
 	json_decref(old);
@@ -366,8 +383,14 @@ int manifest__suppressed(const struct base_dir *base, const char *name, const ch
 
 static bool is_contradicted(const struct incident *inc)
 {
+	size_t n_merged = __atomic_load_n(&inc->n_merged, __ATOMIC_ACQUIRE);
+
 	for (size_t i = 0; i < inc->n_triggers; i++) {
 		if (inc->triggers[i].contradicted)
+			return true;
+	}
+	for (size_t i = 0; i < n_merged; i++) {
+		if (inc->merged[i].contradicted)
 			return true;
 	}
 	return false;

@@ -127,8 +127,8 @@ static json_t *make_sessions(const struct base_scan *s, const struct base_incide
 	return list;
 }
 
-static void finish(const struct base_scan *s, const struct base_incident *inc,
-		   struct recovery_report *ret)
+static void finish_incident(const struct base_scan *s, const struct base_incident *inc,
+			    struct recovery_report *ret)
 {
 	json_t *m = read_draft(s, inc);
 	size_t *count = m ? &ret->finished : &ret->adopted;
@@ -181,7 +181,7 @@ static int edit_names(json_t *manifest, void *arg)
 	return json_object_set_new(manifest, "names", json_string("partial")) ? -ENOMEM : 1;
 }
 
-static void settle(const struct base_dir *b, const char *name, struct recovery_report *ret)
+static void settle_incident(const struct base_dir *b, const char *name, struct recovery_report *ret)
 {
 	struct err err = { 0 };
 	int code = manifest__edit(b, name, edit_names, NULL, &err);
@@ -203,9 +203,9 @@ int recovery__run(const struct base_dir *b, struct recovery_report *ret)
 		if (inc->files & BASE_GONE) {
 			remove_rest(&s, inc, ret);
 		} else if (inc->files & BASE_MANIFEST) {
-			settle(b, inc->name, ret);
+			settle_incident(b, inc->name, ret);
 		} else if (inc->n_dumps) {
-			finish(&s, inc, ret);
+			finish_incident(&s, inc, ret);
 		} else {
 			log_cut_off(&s, inc);
 			remove_rest(&s, inc, ret);

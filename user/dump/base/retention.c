@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 #include "common/buf.h"
 #include "common/cleanup.h"
@@ -32,7 +31,7 @@ struct kept {
 	const char *why; /* it goes; NULL: it stays */
 };
 
-static json_t *read_manifest(const struct base_dir *b, const char *name)
+static json_t *read_kept_manifest(const struct base_dir *b, const char *name)
 {
 	char path[PATH_MAX + 64];
 	struct buf text = { 0 };
@@ -48,7 +47,7 @@ static json_t *read_manifest(const struct base_dir *b, const char *name)
 /* @now is CLOCK_REALTIME: all that tells the age of a manifest which has no time of the base's. */
 static void read_kept(const struct base_scan *s, uint64_t now, struct kept *k)
 {
-	json_t *m = read_manifest(s->b, k->inc->name);
+	json_t *m = read_kept_manifest(s->b, k->inc->name);
 	const json_t *t = json_array_get(json_object_get(m, "triggers"), 0);
 	const json_t *subject = json_object_get(t, "subject"),
 		     *time = json_object_get(m, "base_ns");
@@ -137,8 +136,8 @@ static bool remove_incident(const struct base_scan *s, const struct base_inciden
 }
 
 /* Say which go, and why: first by age, then by rank. */
-static void choose(struct kept *v, size_t n, const struct retention_limits *l, uint64_t bytes,
-		   uint64_t base_now)
+static void choose_incidents(struct kept *v, size_t n, const struct retention_limits *l,
+			     uint64_t bytes, uint64_t base_now)
 {
 	/* those that cannot go yet count as gone: nothing newer goes in their place */
 	uint64_t incidents = n;
@@ -196,13 +195,13 @@ static void look_ahead(struct kept *v, size_t n, const struct retention_limits *
 	}
 }
 
-static void apply(const struct base_scan *s, struct kept *v, size_t n,
-		  const struct retention_limits *l, char (*busy)[INCIDENT_NAME_SIZE], size_t n_busy,
-		  struct retention_report *ret)
+static void apply_limits(const struct base_scan *s, struct kept *v, size_t n,
+			 const struct retention_limits *l, char (*busy)[INCIDENT_NAME_SIZE],
+			 size_t n_busy, struct retention_report *ret)
 {
 	uint64_t base_now = base_clock__now(s->b);
 
-	choose(v, n, l, ret->bytes, base_now);
+	choose_incidents(v, n, l, ret->bytes, base_now);
 	look_ahead(v, n, l, base_now, busy, n_busy, ret);
 	log_removals(s->b, v, n); /* a full disk is no reason to remove nothing */
 	for (size_t i = 0; i < n; i++) {
@@ -259,30 +258,11 @@ int retention__apply(const struct base_dir *b, const struct retention_limits *li
 		bool limited = limits->max_size || limits->max_incidents || limits->max_age;
 		size_t n = list_kept(&s, v, now, limited, &report);
 
-		apply(&s, v, n, limits, busy, n_busy, &report);
+		apply_limits(&s, v, n, limits, busy, n_busy, &report);
 		for (size_t i = 0; i < n; i++)
 			json_decref(v[i].manifest);
 		*ret = report;
 	}
 	base_scan__free(&s);
 	return err;
-}
-
-int retention__check_free(int fd, uint64_t min_free, uint64_t bytes, struct err *err)
-{
-	char left[16], keep[16], most[16];
-	struct statvfs fs;
-	uint64_t free_bytes;
-
-	if (!min_free || fstatvfs(fd, &fs))
-		return 0;
-	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
-	if (free_bytes >= min_free && free_bytes - min_free >= bytes)
-		return 0;
-	return err_set(
-		err, -ENOSPC,
-		"not written: %s are free, the file may take %s, and min-free = %s must stay",
-		units__format_size(free_bytes, left, sizeof(left)),
-		units__format_size(bytes, most, sizeof(most)),
-		units__format_size(min_free, keep, sizeof(keep)));
 }

@@ -35,8 +35,4 @@ struct retention_report {
 int retention__apply(const struct base_dir *b, const struct retention_limits *limits, uint64_t now,
 		     char (*busy)[INCIDENT_NAME_SIZE], size_t n_busy, struct retention_report *ret);
 
-/* 0, or -ENOSPC with the sum: a file of up to @bytes in the directory @fd would leave less than
- * @min_free. */
-int retention__check_free(int fd, uint64_t min_free, uint64_t bytes, struct err *err);
-
 #endif

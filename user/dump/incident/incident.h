@@ -45,11 +45,29 @@ enum incident_state {
 	INCIDENT_WRITTEN,
 };
 
+/* What was recorded says of a wait; of several sessions the largest. */
+enum incident_compared {
+	COMPARED_NO_SWITCHES, /* no session has every switch */
+	COMPARED_TOO_LATE,    /* it ended after the windows */
+	COMPARED_SHORT,	      /* no window reaches back to its beginning */
+	COMPARED_LOSSES,      /* records of the window were lost */
+	COMPARED_AGREES,      /* nothing contradicts it */
+};
+
 struct incident_trigger {
 	struct frbpf_trigger t;	      /* a manual dump has a time and nothing else */
 	const struct rule_conf *rule; /* borrowed from the incident's generation; NULL: manual */
 	uint64_t contradicted; /* ns: when the subject was seen to run while it waited, as the
 				  trigger says; 0: it was not. Guarded by name_lock */
+	enum incident_compared compared; /* what else is known of a wait; so, too */
+};
+
+struct task_moves;
+
+/* What an incident leaves to be freed. */
+struct dump_remains {
+	struct dump_cpu *cpus;
+	struct task_moves *moves;
 };
 
 /* What one CPU's ring gave. */
@@ -84,6 +102,8 @@ struct dump_result {
 	bool sideband_incomplete;
 	struct dump_cpu *cpus; /* owned */
 	size_t n_cpus;
+	struct task_moves *moves; /* of the window; owned. NULL: it has no switches */
+	bool all_switches;	  /* the session records every switch of every task */
 };
 
 struct stack_frame;

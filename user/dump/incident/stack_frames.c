@@ -8,7 +8,7 @@
 #include "dump/incident/stack_frames.h"
 #include "dump/incident/user_names.h"
 #include "perfdata/record.h"
-#include "sideband/task_model.h"
+#include "symbols/task_model.h"
 #include "symbols/symbols.h"
 
 #define KERNEL_NAME "[kernel.kallsyms]"
@@ -67,7 +67,7 @@ static void free_frames(struct stack_frame *v, size_t n)
 }
 
 /* Behind the first are return addresses: the call before one may be the last of its function. */
-static uint64_t place(const struct stack_frame *frames, size_t i)
+static uint64_t frame_place(const struct stack_frame *frames, size_t i)
 {
 	return frames[i].address - (i ? 1 : 0);
 }
@@ -95,7 +95,7 @@ static int set_kernel_module(struct stack_frame *f, const struct map *map, const
 static int name_kernel_frame(struct symbols *symbols, const struct space *space,
 			     struct stack_frame *frames, size_t i)
 {
-	uint64_t at = place(frames, i);
+	uint64_t at = frame_place(frames, i);
 	const struct map *map = kernel_space__find(&space->kernel, at);
 	struct location l;
 	int err;
@@ -144,7 +144,7 @@ static int name_kernel_stacks(struct incident *inc, const struct space *space,
 	for (i = 0; i < inc->n_stacks && !err; i++)
 		for (k = 0; unnamed >> i & 1 && k < inc->stacks[i].raw.n_kernel && !err; k++)
 			err = symbols__expect(symbols, space->tasks, &space->kernel, 0,
-					      place(inc->stacks[i].kernel, k), true);
+					      frame_place(inc->stacks[i].kernel, k), true);
 	for (i = 0; i < inc->n_stacks && !err; i++) {
 		struct incident_stacks *s = &inc->stacks[i];
 
@@ -199,7 +199,7 @@ static uint32_t subject_of(const struct incident *inc, const struct incident_sta
 	return 0;
 }
 
-static int claim(struct incident *inc, struct user_stacks *ret)
+static int claim_stacks(struct incident *inc, struct user_stacks *ret)
 {
 	int err = 0;
 
@@ -226,7 +226,7 @@ static int claim(struct incident *inc, struct user_stacks *ret)
 static int locate_user_frame(const struct space *space, uint32_t pid, size_t stack,
 			     struct stack_frame *frames, size_t i, struct user_names **names)
 {
-	uint64_t at = place(frames, i);
+	uint64_t at = frame_place(frames, i);
 	const struct map *map = task_model__find_map(space->tasks, pid, at);
 
 	if (!map)
@@ -259,7 +259,7 @@ int stack_frames__locate_user(struct incident *inc, const struct sideband_slice 
 {
 	struct user_stacks u = { .n = 0 };
 	struct user_names *names = NULL;
-	int err = claim(inc, &u);
+	int err = claim_stacks(inc, &u);
 
 	err = err ?: locate_each(inc, &u, slice, &names);
 	pthread_mutex_lock(&inc->name_lock);

@@ -16,14 +16,14 @@ static void set_string(struct trigger_arg *a, const __u64 *val)
 	a->text[FRBPF_COMM_LEN] = '\0';
 }
 
-static void set_number(struct trigger_arg *a, int64_t v, const struct symbol *symbols, bool bits)
+static void set_number(struct trigger_arg *a, int64_t v, const struct constant *symbols, bool bits)
 {
-	const char *name = symbols && !bits ? symbol__name(symbols, v) : NULL;
+	const char *name = symbols && !bits ? constant__name(symbols, v) : NULL;
 
 	a->number = v;
 	a->is_text = bits || name;
 	if (bits)
-		symbol__format_bits(symbols, v, a->text, sizeof(a->text));
+		constant__format_bits(symbols, v, a->text, sizeof(a->text));
 	else if (name)
 		snprintf(a->text, sizeof(a->text), "%s", name);
 	else

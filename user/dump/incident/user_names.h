@@ -8,7 +8,7 @@
 #define FRBPF_DUMP_INCIDENT_USER_NAMES_H
 
 #include "examine/examiner.h"
-#include "sideband/map_list.h"
+#include "symbols/map_list.h"
 
 struct incident;
 struct user_names;

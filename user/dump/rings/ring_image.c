@@ -62,8 +62,8 @@ static size_t safe_end(const struct ring_image *img, size_t largest)
 }
 
 /* All whole records, the newest first, and the size of the largest. */
-static int walk(const struct ring_image *img, const struct perf_event_header ***ret, size_t *ret_n,
-		size_t *ret_largest)
+static int walk_image(const struct ring_image *img, const struct perf_event_header ***ret,
+		      size_t *ret_n, size_t *ret_largest)
 {
 	const struct perf_event_header **v = NULL, *h;
 	size_t n = 0, cap = 0;
@@ -81,7 +81,7 @@ static int walk(const struct ring_image *img, const struct perf_event_header ***
 	return 0;
 }
 
-static void reverse(const struct perf_event_header **v, size_t n)
+static void reverse_records(const struct perf_event_header **v, size_t n)
 {
 	for (size_t i = 0; i < n / 2; i++) {
 		const struct perf_event_header *h = v[i];
@@ -96,7 +96,7 @@ int ring_image__records(const struct ring_image *img, const struct perf_event_he
 {
 	const struct perf_event_header **v;
 	size_t n, largest = 0, end, whole = 0;
-	int err = walk(img, &v, &n, &largest);
+	int err = walk_image(img, &v, &n, &largest);
 
 	if (err)
 		return err;
@@ -108,7 +108,7 @@ int ring_image__records(const struct ring_image *img, const struct perf_event_he
 		free(v);
 		v = NULL;
 	}
-	reverse(v, n);
+	reverse_records(v, n);
 	*ret = v;
 	*ret_n = n;
 	return 0;

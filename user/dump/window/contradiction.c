@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "dump/window/contradiction.h"
+#include "dump/window/moves.h"
 #include "perfdata/record.h"
-#include "reader/format_field.h"
+#include "perfdata/format_field.h"
 
 /* The kernel's TASK_REPORT_MAX: in prev_state, a task that was preempted. Below it, how it sleeps. */
 #define SLEEP_STATES 0xff
@@ -46,14 +47,15 @@ struct suspects {
 	size_t n;
 };
 
-static int compare_ids(const void *a, const void *b)
+static int compare_sched_ids(const void *a, const void *b)
 {
 	const struct id *x = a, *y = b;
 
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static const struct event *find_event(const struct session *s, const char *name, size_t *ret)
+static const struct event *find_session_event(const struct session *s, const char *name,
+					      size_t *ret)
 {
 	for (size_t e = 0; e < s->events->n; e++) {
 		const struct event *ev = &s->events->v[e];
@@ -96,13 +98,13 @@ static bool find_fields(struct sched_fields *f, const struct event *ev, int whic
 }
 
 /* None: the session does not have what is needed. */
-static int list_ids(struct sched_ids *ids, const struct session *s)
+static int list_sched_ids(struct sched_ids *ids, const struct session *s)
 {
 	int err = 0;
 
 	for (int which = 0; !err && which < N_EVENTS; which++) {
 		size_t event;
-		const struct event *ev = find_event(s, event_names[which], &event);
+		const struct event *ev = find_session_event(s, event_names[which], &event);
 
 		if (ev && find_fields(&ids->fields, ev, which))
 			err = add_ids(ids, s, event, which);
@@ -110,31 +112,30 @@ static int list_ids(struct sched_ids *ids, const struct session *s)
 			break;
 	}
 	if (ids->n)
-		qsort(ids->v, ids->n, sizeof(*ids->v), compare_ids);
+		qsort(ids->v, ids->n, sizeof(*ids->v), compare_sched_ids);
 	return err;
 }
 
-static bool is_wait(uint32_t source)
+/* False: the trigger tells of no wait of a task. */
+static bool suspect__init(struct suspect *s, struct incident_trigger *it)
 {
-	return source == FRBPF_SOURCE_RUNQLAT || source == FRBPF_SOURCE_BLOCKED ||
-	       source == FRBPF_SOURCE_OFFCPU;
+	const struct frbpf_trigger *t = &it->t;
+
+	if (!it->rule || !when__is_wait(t->source) || !t->subject.tid || t->value >= t->time)
+		return false;
+	*s = (struct suspect){
+		.it = it,
+		.begin = t->time - t->value,
+		.end = t->time,
+		.of_cpu = t->source == FRBPF_SOURCE_RUNQLAT,
+	};
+	return true;
 }
 
 static void list_suspects(struct suspects *s, struct incident *inc)
 {
-	for (size_t i = 0; i < inc->n_triggers; i++) {
-		const struct frbpf_trigger *t = &inc->triggers[i].t;
-
-		if (!inc->triggers[i].rule || !is_wait(t->source) || !t->subject.tid ||
-		    t->value >= t->time)
-			continue;
-		s->v[s->n++] = (struct suspect){
-			.it = &inc->triggers[i],
-			.begin = t->time - t->value,
-			.end = t->time,
-			.of_cpu = t->source == FRBPF_SOURCE_RUNQLAT,
-		};
-	}
+	for (size_t i = 0; i < inc->n_triggers; i++)
+		s->n += suspect__init(&s->v[s->n], &inc->triggers[i]);
 }
 
 /* A sample of one of the events, with its fields. */
@@ -155,7 +156,7 @@ static bool sighting__read(const struct sched_ids *ids, struct page_set *pages,
 
 	if (e->rec->type != PERF_RECORD_SAMPLE)
 		return false;
-	id = bsearch(&wanted, ids->v, ids->n, sizeof(*id), compare_ids);
+	id = bsearch(&wanted, ids->v, ids->n, sizeof(*id), compare_sched_ids);
 	raw = id ? page_set__raw(pages, e->rec, &size) : NULL;
 	if (!raw)
 		return false;
@@ -222,20 +223,113 @@ static void each_sighting(struct suspects *s, const struct sched_ids *ids, struc
 	}
 }
 
+static int note_moves(const struct sighting *g, struct task_moves **moves)
+{
+	int err;
+
+	if (g->event == WAKEUP)
+		return moves__add_wakeup(moves, g->woken, g->time);
+	err = moves__add_out(moves, g->prev, g->tid, g->state & SLEEP_STATES, g->time);
+	return err ?: moves__add_in(moves, g->next, g->time);
+}
+
+static int list_moves(const struct sched_ids *ids, struct page_set *pages, const struct timeline *t,
+		      struct task_moves **moves)
+{
+	struct sighting g;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < t->n; i++) {
+		if (sighting__read(ids, pages, &t->v[i], &g))
+			err = note_moves(&g, moves);
+	}
+	return err;
+}
+
+/* Does @s have a sample of every switch? */
+static bool has_all_switches(const struct session *s)
+{
+	size_t e;
+	const struct event *ev = find_session_event(s, event_names[SWITCH], &e);
+
+	return ev && s->target.kind == RECORD_ALL && !ev->attr.freq && ev->attr.sample_period <= 1;
+}
+
+static bool has_losses(const struct dump_result *res)
+{
+	for (size_t c = 0; c < res->n_cpus; c++) {
+		if (res->cpus[c].lost || res->cpus[c].throttled || res->cpus[c].away)
+			return true;
+	}
+	return false;
+}
+
+static void suspect__compare(struct suspect *s, const struct dump_result *res)
+{
+	enum incident_compared now = COMPARED_AGREES;
+
+	if (!res->all_switches)
+		now = COMPARED_NO_SWITCHES;
+	else if (s->end > res->end)
+		now = COMPARED_TOO_LATE;
+	else if (s->begin < res->complete)
+		now = COMPARED_SHORT;
+	else if (has_losses(res))
+		now = COMPARED_LOSSES;
+	if (now > s->it->compared)
+		s->it->compared = now;
+}
+
 int contradiction__look(struct incident *inc, const struct session *s, struct page_set *pages,
-			const struct timeline *t)
+			const struct timeline *t, struct dump_result *res)
 {
 	struct suspects suspects = { .n = 0 };
 	struct sched_ids ids = { 0 };
-	int err = 0;
+	int err = list_sched_ids(&ids, s);
 
 	list_suspects(&suspects, inc);
-	if (suspects.n)
-		err = list_ids(&ids, s);
+	res->all_switches = has_all_switches(s);
 	if (!err && ids.n) {
 		each_sighting(&suspects, &ids, pages, t, suspect__number);
 		each_sighting(&suspects, &ids, pages, t, suspect__note);
 	}
+	if (!err && ids.n && !inc->manual) /* into which nothing is merged */
+		err = list_moves(&ids, pages, t, &res->moves);
+	for (size_t i = 0; !err && i < suspects.n; i++)
+		suspect__compare(&suspects.v[i], res);
 	free(ids.v);
 	return err;
+}
+
+/* Of a wait that may have ended after the window: the last moves before are enough, as any two that
+ * lie in it contradict it. */
+static void suspect__judge_moves(struct suspect *s, const struct dump_result *res)
+{
+	struct last_moves m;
+
+	if (!moves__last(res->moves, s->it->t.subject.tid, &m))
+		return;
+	if (is_inside(s, m.before_out) && is_inside(s, m.out))
+		suspect__accuse(s, m.out);
+	if (s->of_cpu && is_inside(s, m.slept) && is_inside(s, m.woken))
+		suspect__accuse(s, m.woken);
+}
+
+void contradiction__look_merged(struct incident *inc)
+{
+	size_t n = __atomic_load_n(&inc->n_merged, __ATOMIC_ACQUIRE);
+	struct suspect suspect;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!suspect__init(&suspect, &inc->merged[i]))
+			continue;
+		for (size_t k = 0; k < INCIDENT_SESSIONS_MAX; k++) {
+			const struct dump_result *res = &inc->results[k];
+
+			if (!res->session || res->error)
+				continue;
+			suspect__judge_moves(&suspect, res);
+			suspect__compare(&suspect, res);
+		}
+	}
 }

@@ -43,7 +43,7 @@ int page_set__init(struct page_set *p, const struct session *s)
 	return 0;
 }
 
-static const struct page_event *find_event(struct page_set *p, uint64_t id)
+static const struct page_event *find_page_event(struct page_set *p, uint64_t id)
 {
 	const struct page_event key = { .id = id }, *e;
 
@@ -55,7 +55,7 @@ static const struct page_event *find_event(struct page_set *p, uint64_t id)
 	return e;
 }
 
-static int grow(struct page_set *p)
+static int grow_pages(struct page_set *p)
 {
 	struct sideband_page *v;
 	size_t cap;
@@ -72,7 +72,7 @@ static int grow(struct page_set *p)
 	return 0;
 }
 
-static int add(struct page_set *p, uint32_t pid, uint64_t addr)
+static int add_page(struct page_set *p, uint32_t pid, uint64_t addr)
 {
 	const struct sideband_page page = { .pid = pid, .page = addr >> SIDEBAND_PAGE_SHIFT };
 	uint64_t hash = (page.page ^ (uint64_t)pid << 20) * 0x9e3779b97f4a7c15ULL;
@@ -80,7 +80,7 @@ static int add(struct page_set *p, uint32_t pid, uint64_t addr)
 
 	if (!sideband_page__compare(seen, &page))
 		return 0;
-	if (p->n == p->cap && grow(p))
+	if (p->n == p->cap && grow_pages(p))
 		return -ENOMEM;
 	*seen = page;
 	p->v[p->n++] = page;
@@ -138,8 +138,8 @@ static const uint64_t *behind_period(const struct page_event *e, const struct pe
 }
 
 /* The words of the callchain; NULL: it has none. */
-static const uint64_t *callchain(const struct page_event *e, const struct perf_event_header *h,
-				 uint64_t *ret_n)
+static const uint64_t *sample_callchain(const struct page_event *e,
+					const struct perf_event_header *h, uint64_t *ret_n)
 {
 	const uint64_t *at;
 
@@ -154,7 +154,7 @@ static const uint64_t *callchain(const struct page_event *e, const struct perf_e
 
 const void *page_set__raw(struct page_set *p, const struct perf_event_header *h, uint32_t *ret_size)
 {
-	const struct page_event *e = find_event(p, record__id(h));
+	const struct page_event *e = find_page_event(p, record__id(h));
 	const uint64_t *at, *chain;
 	uint64_t n = 0;
 	uint32_t size;
@@ -163,7 +163,7 @@ const void *page_set__raw(struct page_set *p, const struct perf_event_header *h,
 		return NULL;
 	at = behind_period(e, h);
 	if (e->sample_type & PERF_SAMPLE_CALLCHAIN) {
-		chain = callchain(e, h, &n);
+		chain = sample_callchain(e, h, &n);
 		at = chain ? chain + n : NULL;
 	}
 	if (!at || at >= record_end(h))
@@ -178,14 +178,14 @@ const void *page_set__raw(struct page_set *p, const struct perf_event_header *h,
 const uint64_t *page_set__callchain(struct page_set *p, const struct perf_event_header *h,
 				    uint64_t *ret_n)
 {
-	const struct page_event *e = find_event(p, record__id(h));
+	const struct page_event *e = find_page_event(p, record__id(h));
 
-	return e ? callchain(e, h, ret_n) : NULL;
+	return e ? sample_callchain(e, h, ret_n) : NULL;
 }
 
 int page_set__add_sample(struct page_set *p, const struct perf_event_header *h)
 {
-	const struct page_event *e = find_event(p, record__id(h));
+	const struct page_event *e = find_page_event(p, record__id(h));
 	const uint64_t *ips;
 	uint64_t n = 0, i;
 	uint32_t owner;
@@ -196,14 +196,14 @@ int page_set__add_sample(struct page_set *p, const struct perf_event_header *h)
 		return 0;
 	known = owner_of_mode(h, &owner);
 	if (known)
-		err = add(p, owner, ((const uint64_t *)h)[2]);
-	ips = callchain(e, h, &n);
+		err = add_page(p, owner, ((const uint64_t *)h)[2]);
+	ips = sample_callchain(e, h, &n);
 	for (i = 0; i < n && !err; i++) {
 		if (ips[i] >= PERF_CONTEXT_MAX) {
 			known = ips[i] == PERF_CONTEXT_USER || ips[i] == PERF_CONTEXT_KERNEL;
 			owner = ips[i] == PERF_CONTEXT_KERNEL ? SIDEBAND_KERNEL : record__pid(h);
 		} else if (known) {
-			err = add(p, owner, ips[i]);
+			err = add_page(p, owner, ips[i]);
 		}
 	}
 	return err;
@@ -214,7 +214,7 @@ int page_set__add(struct page_set *p, uint32_t pid, const __u64 *addrs, size_t n
 	int err = 0;
 
 	for (size_t i = 0; i < n && !err; i++)
-		err = add(p, pid, addrs[i]);
+		err = add_page(p, pid, addrs[i]);
 	return err;
 }
 

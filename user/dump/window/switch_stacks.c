@@ -17,14 +17,14 @@ static bool is_switch(const struct event *e)
 	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_CONTEXT_SWITCHES;
 }
 
-static int compare_ids(const void *a, const void *b)
+static int compare_switch_ids(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
 	return (*x > *y) - (*x < *y);
 }
 
-static int list_ids(struct switch_stacks *s, const struct session *session)
+static int list_switch_ids(struct switch_stacks *s, const struct session *session)
 {
 	for (size_t e = 0; e < session->events->n; e++) {
 		const uint64_t *ids;
@@ -42,7 +42,7 @@ static int list_ids(struct switch_stacks *s, const struct session *session)
 		s->n_ids += n;
 	}
 	if (s->n_ids)
-		qsort(s->ids, s->n_ids, sizeof(*s->ids), compare_ids);
+		qsort(s->ids, s->n_ids, sizeof(*s->ids), compare_switch_ids);
 	return 0;
 }
 
@@ -71,14 +71,14 @@ int switch_stacks__init(struct switch_stacks *s, const struct incident *inc,
 		s->v[i] = (struct switch_wanted){ .tid = t->subject.tid, .before = t->time };
 		s->n = i + 1;
 	}
-	return s->n ? list_ids(s, session) : 0;
+	return s->n ? list_switch_ids(s, session) : 0;
 }
 
 static bool is_of_switch(const struct switch_stacks *s, const struct perf_event_header *h)
 {
 	uint64_t id = record__id(h);
 
-	return s->n_ids && bsearch(&id, s->ids, s->n_ids, sizeof(id), compare_ids);
+	return s->n_ids && bsearch(&id, s->ids, s->n_ids, sizeof(id), compare_switch_ids);
 }
 
 void switch_stacks__note(struct switch_stacks *s, const struct perf_event_header *h)

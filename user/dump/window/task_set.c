@@ -4,7 +4,7 @@
 
 #include "dump/window/task_set.h"
 
-static int compare(const void *a, const void *b)
+static int compare_tids(const void *a, const void *b)
 {
 	const struct sideband_task *x = a, *y = b;
 
@@ -19,15 +19,15 @@ void task_set__sort(struct task_set *s)
 
 	if (!s->n)
 		return;
-	qsort(s->v, s->n, sizeof(*s->v), compare);
+	qsort(s->v, s->n, sizeof(*s->v), compare_tids);
 	for (size_t i = 1; i < s->n; i++) {
-		if (compare(&s->v[n], &s->v[i]) != 0)
+		if (compare_tids(&s->v[n], &s->v[i]) != 0)
 			s->v[++n] = s->v[i];
 	}
 	s->n = n + 1;
 }
 
-static int grow(struct task_set *s)
+static int grow_tasks(struct task_set *s)
 {
 	struct sideband_task *v;
 	size_t cap;
@@ -52,7 +52,7 @@ int task_set__add(struct task_set *s, uint32_t pid, uint32_t tid)
 	if (s->n && s->v[s->n - 1].pid == pid && s->v[s->n - 1].tid == tid)
 		return 0;
 	if (s->n == s->cap) {
-		err = grow(s);
+		err = grow_tasks(s);
 		if (err)
 			return err;
 	}

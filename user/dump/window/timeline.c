@@ -40,8 +40,8 @@ static size_t run_end(const struct timeline_entry *v, size_t n, size_t i)
 	return i;
 }
 
-static void merge(const struct timeline_entry *v, size_t a, size_t b, size_t end,
-		  struct timeline_entry *out)
+static void merge_runs(const struct timeline_entry *v, size_t a, size_t b, size_t end,
+		       struct timeline_entry *out)
 {
 	size_t i = a, j = b, k = a;
 
@@ -62,7 +62,7 @@ static int merge_pass(const struct timeline_entry *v, size_t n, struct timeline_
 	for (; a < n; a = end) {
 		b = run_end(v, n, a);
 		end = b < n ? run_end(v, n, b) : b;
-		merge(v, a, b, end, out);
+		merge_runs(v, a, b, end, out);
 	}
 	return 0;
 }

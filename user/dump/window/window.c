@@ -29,6 +29,7 @@ struct gatherer {
 	struct task_set tasks;
 	struct page_set pages;
 	struct switch_stacks switches;
+	uint32_t user_pid; /* of the oldest sample of user code; 0: there is none */
 };
 
 static int read_ring(struct gatherer *w, size_t c)
@@ -139,6 +140,9 @@ static int add_ring_record(struct gatherer *w, size_t c, const struct perf_event
 	w->res->cpus[c].throttled += h->type == PERF_RECORD_THROTTLE;
 	if (h->type == PERF_RECORD_SAMPLE) {
 		note_sample_time(w, time);
+		if (!w->user_pid &&
+		    (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
+			w->user_pid = record__pid(h);
 		switch_stacks__note(&w->switches, h);
 		err = task_set__add(&w->tasks, record__pid(h), record__tid(h));
 		if (!err)
@@ -222,6 +226,18 @@ static int add_trigger_markers(struct gatherer *w)
 	return err;
 }
 
+/* What the file is about: the subject's process; without a rule, one that ran code of its own. */
+static uint32_t main_process(const struct gatherer *w)
+{
+	const struct incident *inc = w->job->inc;
+
+	for (size_t i = 0; i < inc->n_triggers; i++) {
+		if (inc->triggers[i].rule && inc->triggers[i].t.subject.pid)
+			return inc->triggers[i].t.subject.pid;
+	}
+	return w->user_pid;
+}
+
 static int add_sideband(struct gatherer *w, struct err *err)
 {
 	struct sideband_request req = { .start = w->res->start, .end = w->res->end };
@@ -234,6 +250,7 @@ static int add_sideband(struct gatherer *w, struct err *err)
 	req.all_files = w->pages.incomplete;
 	req.pages = w->pages.v;
 	req.n_pages = w->pages.n;
+	req.first_pid = main_process(w);
 	ret = sideband__slice(w->job->env->sideband, &req, err, &w->win->slice);
 	if (ret)
 		return ret;
@@ -250,13 +267,13 @@ static int look_for_contradictions(struct gatherer *w)
 	int err;
 
 	pthread_mutex_lock(&inc->name_lock);
-	err = contradiction__look(inc, w->job->session, &w->pages, &w->win->timeline);
+	err = contradiction__look(inc, w->job->session, &w->pages, &w->win->timeline, w->res);
 	pthread_mutex_unlock(&inc->name_lock);
 	return err;
 }
 
 /* Sideband first: what names an address comes before a sample of the same nanosecond. */
-static int gather(struct gatherer *w, struct err *err)
+static int gather_records(struct gatherer *w, struct err *err)
 {
 	struct timeline rings;
 	int ret = page_set__init(&w->pages, w->job->session);
@@ -328,7 +345,7 @@ int window__gather(const struct dump_job *job, struct dump_result *res, struct e
 		for (size_t c = 0; c < res->n_cpus; c++)
 			res->cpus[c].away =
 				session__away(job->session, c, away_from(res, c), res->end);
-		code = gather(&w, err);
+		code = gather_records(&w, err);
 	}
 	for (size_t c = 0; w.rings && c < res->n_cpus; c++)
 		free(w.rings[c].v);

@@ -10,7 +10,6 @@
 
 #include "common/buf.h"
 #include "common/err.h"
-#include "run/baseline/compare.h"
 #include "run/outcome.h"
 
 #define REPORT_SCHEMA 1 /* of summary.json */
@@ -29,18 +28,9 @@ int report_github(const struct outcome *o, struct buf *b);
  * the job, @folder: the output folder within the project. */
 int report_gitlab(const struct outcome *o, const char *url, const char *folder, struct buf *b);
 
-/* The comparison with a baseline, for each of them; nothing, or null, without one. */
-int report_compare_markdown(const struct outcome *o, struct buf *b);
-int report_compare_junit(const struct outcome *o, struct buf *b);
-int report_compare_github(const struct outcome *o, struct buf *b);
-json_t *report_compare_json(const struct outcome *o); /* NULL: out of memory */
-json_t *
-report_series_json(const struct series *s); /* what its runs measured; NULL: an empty list */
-/* How many of its test cases are this. */
-size_t report_compare_cases(const struct outcome *o, enum verdict verdict);
-
 /* What the reports share. */
 
+json_t *report__histogram(const struct histogram *h); /* NULL: out of memory */
 /* A text of others for JSON; NULL: out of memory. */
 json_t *report__text(const char *s);
 
@@ -51,8 +41,19 @@ int report__open_command(const struct outcome *o, const struct run_incident *inc
 /* The command of the run, for a shell; "" without one. */
 int report__command(const struct outcome *o, struct buf *b);
 
-/* Write the three reports into the folder @fd, under names that do not exist yet, and those for the
- * CI service around us (the environment says which). Negative errno with words. */
+/* The texts of all reports; empty ones are not written. */
+struct report_texts {
+	struct buf json, junit, markdown, github, gitlab;
+};
+
+/* Where GitLab shows the file of a job: the job's URL, and @folder (absolute) within its project. False: it does not. */
+bool report__gitlab_place(const char *folder, const char **ret_url, const char **ret_within);
+/* Write files into the folder @fd, under names that do not exist yet, and what the CI service around us (the environment
+ * says which) reads, if @ci. Negative errno with words. */
+int report_texts__write(const struct report_texts *t, int fd, bool ci, struct err *err);
+void report_texts__free(struct report_texts *t);
+
+/* All reports of one run. Negative errno with words. */
 int report__write(const struct outcome *o, int fd, struct err *err);
 
 #endif

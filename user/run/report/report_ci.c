@@ -40,7 +40,6 @@ int report_github(const struct outcome *o, struct buf *b)
 		if (run_rule__fired(&o->rules[i]))
 			err = add_annotation(o, i, b);
 	}
-	err = err ? err : report_compare_github(o, b);
 	if (!err && !o->recorded) {
 		err = buf__add_str(b, "::warning title=frbpf::not recorded: ");
 		err = err ? err : escape__github(b, o->reason);

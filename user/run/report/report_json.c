@@ -8,7 +8,7 @@
 #include "common/escape.h"
 #include "common/utc.h"
 #include "common/version.h"
-#include "daemon/held_back.h"
+#include "daemon/suppressed.h"
 #include "rules/units.h"
 #include "run/report/report.h"
 
@@ -30,7 +30,7 @@ static json_t *json_utc(uint64_t ns)
 	return json_string(text);
 }
 
-static json_t *json_histogram(const struct histogram *h)
+json_t *report__histogram(const struct histogram *h)
 {
 	json_t *buckets = json_array();
 
@@ -40,9 +40,9 @@ static json_t *json_histogram(const struct histogram *h)
 								 (json_int_t)(i ? 1ULL << i : 0),
 								 "n", (json_int_t)h->buckets[i]));
 	}
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}", "n", (json_int_t)h->n, "p50_ns",
-			 (json_int_t)histogram__percentile(h, 50), "p90_ns",
-			 (json_int_t)histogram__percentile(h, 90), "p99_ns",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "n", (json_int_t)h->n, "sum_ns",
+			 (json_int_t)h->sum, "p50_ns", (json_int_t)histogram__percentile(h, 50),
+			 "p90_ns", (json_int_t)histogram__percentile(h, 90), "p99_ns",
 			 (json_int_t)histogram__percentile(h, 99), "max_ns", (json_int_t)h->max,
 			 "buckets", buckets);
 }
@@ -56,15 +56,16 @@ static json_t *json_rules(const struct outcome *o)
 
 		json_array_append_new(
 			list,
-			json_pack("{s:s, s:o, s:o, s:b, s:b, s:I, s:I, s:I, s:o, s:o, s:o}", "name",
-				  r->name, "when", report__text(r->when), "if",
+			json_pack("{s:s, s:o, s:o, s:b, s:b, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
+				  "name", r->name, "when", report__text(r->when), "if",
 				  r->condition ? report__text(r->condition) : json_null(),
 				  "counts_only", r->quiet, "failed", run_rule__fired(r),
 				  "threshold_ns", (json_int_t)r->threshold, "matched",
 				  (json_int_t)r->state.matched, "fired", (json_int_t)r->state.fired,
-				  "held_back", held_back__json(&r->state), "matches",
-				  json_histogram(&r->matches), "values",
-				  r->has_values ? json_histogram(&r->values) : json_null()));
+				  "contradicted", (json_int_t)r->contradicted, "suppressed",
+				  suppressed__json(&r->state), "matches",
+				  report__histogram(&r->matches), "values",
+				  r->has_values ? report__histogram(&r->values) : json_null()));
 	}
 	return list;
 }
@@ -77,12 +78,13 @@ static json_t *json_triggers(const struct outcome *o, const struct run_incident 
 		const struct run_trigger *t = &inc->triggers[i];
 
 		json_array_append_new(
-			list, json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:i, s:i, s:b}", "rule",
-					o->rules[t->rule].name, "monotonic_ns", (json_int_t)t->time,
-					"value_ns", (json_int_t)t->value, "threshold_ns",
-					(json_int_t)t->threshold, "comm", report__text(t->comm),
-					"process", report__text(t->process), "pid", (int)t->pid,
-					"tid", (int)t->tid, "merged", t->merged));
+			list, json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:i, s:i, s:b, s:b}",
+					"rule", o->rules[t->rule].name, "monotonic_ns",
+					(json_int_t)t->time, "value_ns", (json_int_t)t->value,
+					"threshold_ns", (json_int_t)t->threshold, "comm",
+					report__text(t->comm), "process", report__text(t->process),
+					"pid", (int)t->pid, "tid", (int)t->tid, "merged", t->merged,
+					"contradicted", t->contradicted));
 	}
 	return list;
 }
@@ -155,11 +157,11 @@ static json_t *json_incidents(const struct outcome *o)
 		const struct run_incident *inc = &o->incidents[i];
 
 		json_array_append_new(
-			list, json_pack("{s:s, s:b, s:b, s:o, s:I, s:o, s:o}", "name", inc->name,
-					"last_window", inc->last, "capture", inc->capture,
-					"triggers", json_triggers(o, inc), "more_triggers",
-					(json_int_t)inc->more_triggers, "files", json_files(inc),
-					"hot_stacks", json_stacks(inc)));
+			list, json_pack("{s:s, s:b, s:o, s:I, s:o, s:o, s:o}", "name", inc->name,
+					"last_window", inc->last, "triggers", json_triggers(o, inc),
+					"more_triggers", (json_int_t)inc->more_triggers, "files",
+					json_files(inc), "hot_stacks", json_stacks(inc), "why",
+					inc->why ? report__text(inc->why) : json_null()));
 	}
 	return list;
 }
@@ -209,13 +211,31 @@ static json_t *json_scope(const struct outcome *o)
 	}
 }
 
+/* Of the command, and what the machine did meanwhile. */
+static json_t *json_cost(const struct outcome *o)
+{
+	const struct run_cost *c = &o->cost;
+	const struct machine_use *m = &c->machine;
+
+	if (!o->has_cost)
+		return json_null();
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "wall_ns",
+			 (json_int_t)c->wall, "cpu_ns", (json_int_t)c->cpu, "switches",
+			 (json_int_t)c->switches, "preempted", (json_int_t)c->preempted,
+			 "capacity_ns", (json_int_t)m->capacity, "others_ns", (json_int_t)m->others,
+			 "steal_ns", (json_int_t)m->steal, "throttled_ns", (json_int_t)m->throttled,
+			 "hot", (json_int_t)m->hot, "pressure_cpu_ns", (json_int_t)m->pressure_cpu,
+			 "pressure_io_ns", (json_int_t)m->pressure_io, "pressure_memory_ns",
+			 (json_int_t)m->pressure_memory);
+}
+
 int report_json(const struct outcome *o, struct buf *b)
 {
 	_cleanup_free_ char *text = NULL;
 	json_t *j;
 
 	j = json_pack("{s:i, s:s, s:b, s:o, s:i, s:b, s:o, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:I, "
-		      "s:I, s:I, s:o, s:o, s:o}",
+		      "s:I, s:I, s:o}",
 		      "schema", REPORT_SCHEMA, "frbpf", frbpf_version, "recorded", o->recorded,
 		      "reason", o->recorded ? json_null() : report__text(o->reason), "exit_status",
 		      outcome__exit_status(o), "fired", outcome__fired(o), "command",
@@ -225,8 +245,7 @@ int report_json(const struct outcome *o, struct buf *b)
 		      json_rules(o), "incidents", json_incidents(o), "sessions", json_sessions(o),
 		      "lost_triggers", (json_int_t)o->lost_triggers, "failed_files",
 		      (json_int_t)o->failed_files, "unmeasured_tasks", (json_int_t)o->unseen,
-		      "runs", report_series_json(o->series), "against_runs",
-		      report_series_json(o->against), "comparison", report_compare_json(o));
+		      "cost", json_cost(o));
 	if (j)
 		text = json_dumps(j, JSON_INDENT(2));
 	json_decref(j);

@@ -5,7 +5,7 @@
 #include "rules/units.h"
 #include "run/report/report.h"
 
-static const char *ns(uint64_t v, char buf[static 32])
+static const char *format_ns(uint64_t v, char buf[static 32])
 {
 	return units__format_duration(v, buf, 32);
 }
@@ -56,10 +56,7 @@ static int add_head(const struct outcome *o, struct buf *b)
 		err = err ? err : escape__markdown(b, o->reason);
 		return err ? err : buf__add_str(b, "\n");
 	}
-	if (o->comparison && o->comparison->verdict != VERDICT_PASS)
-		err = buf__printf(b, "### frbpf: %s, %zu of %zu rules fired\n\n",
-				  verdict__name(o->comparison->verdict), fired, o->n_rules);
-	else if (fired)
+	if (fired)
 		err = buf__printf(b, "### frbpf: %zu of %zu rules fired\n\n", fired, o->n_rules);
 	else
 		err = buf__printf(b, "### frbpf: no rule fired\n\n");
@@ -67,17 +64,16 @@ static int add_head(const struct outcome *o, struct buf *b)
 		err = add_command(o, b);
 		err = err ? err : buf__add_str(b, ", ");
 	}
-	if (!err && o->n_runs)
-		err = buf__printf(b, "%zu runs, ", o->n_runs);
-	return err ? err : buf__printf(b, "%s recorded\n", ns(o->wall_ns, wall));
+	return err ? err : buf__printf(b, "%s recorded\n", format_ns(o->wall_ns, wall));
 }
 
-static int add_row(const struct run_rule *r, struct buf *b)
+static int add_rule_row(const struct run_rule *r, struct buf *b)
 {
 	const struct histogram *h = r->has_values ? &r->values : &r->matches;
 	char p50[32], p90[32], p99[32], max[32];
 	int err = buf__printf(b, "| %s %s | ", r->name,
 			      run_rule__fired(r) ? "**fired**"
+			      : r->contradicted	 ? "(contradicted)"
 			      : r->quiet	 ? "(counts)"
 						 : "");
 
@@ -91,12 +87,13 @@ static int add_row(const struct run_rule *r, struct buf *b)
 				(unsigned long long)h->n, r->has_values ? "" : " matches");
 	if (err || !h->n)
 		return err ? err : buf__add_str(b, " | | | |\n");
-	return buf__printf(b, " %s | %s | %s | %s |\n", ns(histogram__percentile(h, 50), p50),
-			   ns(histogram__percentile(h, 90), p90),
-			   ns(histogram__percentile(h, 99), p99), ns(h->max, max));
+	return buf__printf(b, " %s | %s | %s | %s |\n",
+			   format_ns(histogram__percentile(h, 50), p50),
+			   format_ns(histogram__percentile(h, 90), p90),
+			   format_ns(histogram__percentile(h, 99), p99), format_ns(h->max, max));
 }
 
-static int add_table(const struct outcome *o, struct buf *b)
+static int add_rule_table(const struct outcome *o, struct buf *b)
 {
 	int err = 0;
 
@@ -105,11 +102,21 @@ static int add_table(const struct outcome *o, struct buf *b)
 	err = buf__add_str(b, "\n| rule | when | matched | values | p50 | p90 | p99 | max |\n"
 			      "|---|---|--:|--:|--:|--:|--:|--:|\n");
 	for (size_t i = 0; i < o->n_rules && !err; i++)
-		err = add_row(&o->rules[i], b);
+		err = add_rule_row(&o->rules[i], b);
 	return err ? err
 		   : buf__add_str(b,
 				  "\nPercentiles are interpolated in a histogram of powers of two; "
 				  "the maximum is exact.\n");
+}
+
+static int add_why(const struct run_incident *inc, struct buf *b)
+{
+	int err = inc->why ? buf__add_str(b, "\nWhy: ") : 0;
+
+	if (!inc->why)
+		return 0;
+	err = err ? err : escape__markdown(b, inc->why);
+	return err ? err : buf__add_str(b, "\n");
 }
 
 static int add_incident(const struct outcome *o, const struct run_incident *inc, struct buf *b)
@@ -120,9 +127,12 @@ static int add_incident(const struct outcome *o, const struct run_incident *inc,
 	int err = buf__printf(b, "\n#### incident %s: rule %s\n\n", inc->name, rule->name);
 
 	err = err ? err : add_fact(rule, t, b);
+	if (!err && t->contradicted)
+		err = buf__add_str(b, ", which what was recorded contradicts: no finding");
 	if (!err && others)
 		err = buf__printf(b, "; %zu more triggers at that time", others);
 	err = err ? err : buf__add_str(b, "\n");
+	err = err ? err : add_why(inc, b);
 	err = err ? err : report_stacks(o, inc, b);
 	err = err ? err : add_code(o, inc, b);
 	for (size_t i = 0; i < inc->n_files && !err; i++) {
@@ -159,10 +169,9 @@ int report_markdown(const struct outcome *o, struct buf *b)
 {
 	int err = add_head(o, b);
 
-	err = err ? err : report_compare_markdown(o, b);
-	err = err ? err : add_table(o, b);
+	err = err ? err : add_rule_table(o, b);
 	for (size_t i = 0; i < o->n_incidents && !err; i++) {
-		if (o->incidents[i].n_triggers && !o->incidents[i].capture)
+		if (o->incidents[i].n_triggers)
 			err = add_incident(o, &o->incidents[i], b);
 	}
 	return err ? err : add_notices(o, b);

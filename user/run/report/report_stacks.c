@@ -77,7 +77,7 @@ static int add_frames(const struct run_stack *s, struct buf *b)
 	return err;
 }
 
-static int add_row(const struct run_stack_table *t, const struct run_stack *s, struct buf *b)
+static int add_stack_row(const struct run_stack_table *t, const struct run_stack *s, struct buf *b)
 {
 	int err = buf__printf(b, "| %.1f%% |", s->here);
 
@@ -118,7 +118,7 @@ static int add_title(const struct run_stack_table *t, struct buf *b)
 	return err ?: buf__add_str(b, "\n\n");
 }
 
-static int add_table(const struct run_stack_table *t, struct buf *b)
+static int add_stack_table(const struct run_stack_table *t, struct buf *b)
 {
 	int err = add_title(t, b);
 
@@ -127,7 +127,7 @@ static int add_table(const struct run_stack_table *t, struct buf *b)
 				     t->rest ? " rest |" : "", t->event ? "" : " who, state |",
 				     t->rest ? "--:|" : "", t->event ? "" : "---|");
 	for (size_t i = 0; i < t->n && !err; i++)
-		err = add_row(t, &t->v[i], b);
+		err = add_stack_row(t, &t->v[i], b);
 	return err;
 }
 
@@ -137,6 +137,6 @@ int report_stacks(const struct outcome *o, const struct run_incident *inc, struc
 
 	for (size_t i = 0; i < inc->n_tables && !err; i++)
 		if (inc->tables[i].n)
-			err = add_table(&inc->tables[i], b);
+			err = add_stack_table(&inc->tables[i], b);
 	return err;
 }

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Who may include whom in user/, as TAP: one test per folder, and one that no two files share a name.
+# A folder uses itself, what its line below names, and nothing else; a new folder needs a line.
+#
+#	scripts/layers.sh [DIRECTORY]	that has user/; the default is this tree
+set -u
+cd "${1:-$(dirname "$0")/..}" || exit 1
+
+# folder: what it uses. Each line names only folders of lines above it, so there are no cycles.
+layers='
+common:
+perfdata: common
+symbols: perfdata common
+rules: common
+admin: common
+examine: symbols perfdata common
+proxy: common
+record: admin rules perfdata common
+sideband: examine admin symbols perfdata common
+detect: admin symbols rules common
+dump: detect record sideband examine symbols rules perfdata common
+analyse: symbols perfdata common
+daemon: dump detect record sideband proxy examine admin symbols rules perfdata common
+run: daemon dump detect record sideband proxy examine symbols analyse rules perfdata common
+bench: run record rules common
+cmd: bench run daemon dump detect record sideband proxy examine admin symbols analyse rules perfdata common
+main.c: cmd rules common
+'
+
+# "FOLDER FILE:LINE INCLUDED-FOLDER" for every include of another file of ours
+includes() {
+	# shellcheck disable=SC2016 # of awk
+	find user -name '*.[ch]' -print0 | sort -z | xargs -0 awk '
+		/^#include "[^"]*\/[^"]*"/ {
+			split(FILENAME, of, "/")
+			split($2, what, /[\/"]/)
+			if (of[2] != what[2])
+				print of[2], FILENAME ":" FNR, what[2]
+		}'
+}
+
+n=0
+result() { # TITLE COMPLAINTS
+	((++n))
+	if [[ $2 ]]; then
+		echo "not ok $n - $1"
+		echo "# ${2//$'\n'/$'\n'# }"
+		failed=1
+	else
+		echo "ok $n - $1"
+	fi
+}
+
+failed=0
+all=$(includes)
+for folder in user/*; do
+	folder=${folder#user/}
+	if ! grep -q "^$folder:" <<<"$layers"; then
+		result "layer of user/$folder" "scripts/layers.sh has no line for it"
+		continue
+	fi
+	uses=$(sed -n "s/^$folder: *//p" <<<"$layers")
+	result "user/$folder uses ${uses:-nothing}" "$(awk -v folder="$folder" -v uses=" $uses " '
+		$1 == folder && !index(uses, " " $3 " ") {print $2 ": includes " $3 "/"}' <<<"$all")"
+done
+result "table without cycles" "$(awk -F: '$1 {
+	split($2, uses, " ")
+	for (i in uses)
+		if (!(uses[i] in above))
+			print $1 " uses " uses[i] ", which is not above it"
+	above[$1]
+}' <<<"$layers")"
+result "files of user/ have names of their own" "$(find user -name '*.[ch]' -printf '%f %p\n' | sort | awk '
+	$1 == name {print $2 " and " path} {name = $1; path = $2}')"
+echo "1..$n"
+exit $failed

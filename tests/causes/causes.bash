@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What tests/e2e/why.bats and scripts/bench/why share: causes of cause.c, recorded by perf, and what frbpf says of them.
+# $FRBPF and $WORKLOADS are set, and no CPU is idle: on some virtual machines perf writes no record of what happens there.
+
+# A cgroup with a CPU quota, if that can be had: $quota_group.
+make_quota_group() {
+	quota_group=
+	local dir=/sys/fs/cgroup
+	[[ -e $dir/cgroup.controllers ]] || dir=$dir/cpu
+	dir+=/frbpf-cause-$$
+	mkdir "$dir" 2>/dev/null || return 0
+	if { echo "10000 100000" >"$dir/cpu.max" || echo 10000 >"$dir/cpu.cfs_quota_us"; } 2>/dev/null; then
+		quota_group=$dir
+		# before everything else, up to its quota
+		{ echo 10000 >"$dir/cpu.weight" || echo 262144 >"$dir/cpu.shares"; } 2>/dev/null || true
+	else
+		rmdir "$dir"
+	fi
+}
+
+remove_quota_group() {
+	[[ ! ${quota_group-} ]] || rmdir "$quota_group" 2>/dev/null || true
+	quota_group=
+}
+
+# One cause after the other, each a line of JSON. On a busy machine waiting for a CPU is the truth of whatever computes: so
+# they come before everything else, those that need the fair class by their session's weight.
+run_causes() { # NAME...
+	local name
+	for name in "$@"; do
+		# shellcheck disable=SC2016 # of the inner shells
+		case $name in
+		quota)
+			[[ ${quota_group-} ]] || continue
+			timeout -k 5 20 sh -c 'echo $$ >"$1/cgroup.procs" && exec "$2" quota' - "$quota_group" "$WORKLOADS/cause"
+			;;
+		many-equals | weight)
+			timeout -k 5 20 setsid -w sh -c 'echo -20 2>/dev/null >/proc/self/autogroup
+				exec nice -n -20 "$1" "$2"' - "$WORKLOADS/cause" "$name"
+			;;
+		*) timeout -k 5 20 chrt -r 1 "$WORKLOADS/cause" "$name" ;;
+		esac || echo "cause $name: exit status $?" >&2
+	done
+}
+
+# All events that why knows, with stacks.
+record_causes() { # FILE TRUTH NAME...
+	local file=$1 truth=$2
+	shift 2
+	export -f run_causes
+	export WORKLOADS quota_group
+	timeout -k 5 120 perf record -q -k CLOCK_MONOTONIC -o "$file" -m 8M -a -g -e sched:sched_switch -e sched:sched_waking \
+		-e sched:sched_wakeup -e sched:sched_wakeup_new -e sched:sched_migrate_task -e signal:signal_generate \
+		-e cpu-clock/freq=499/ -- bash -c 'run_causes "$@"' - "$@" >"$truth" </dev/null 3>&-
+}
+
+# why_of FILE LINE-OF-TRUTH OPTIONS...: the times are taken as they stand there, jq would round them
+why_of() {
+	local file=$1 line=$2
+	shift 2
+	[[ $line =~ \"subject\":\ ([0-9]+).*\"from\":\ ([0-9.]+).*\"to\":\ ([0-9.]+) ]] || return 1
+	timeout -k 5 60 "$FRBPF" why -i "$file" --tid "${BASH_REMATCH[1]}" --from "${BASH_REMATCH[2]}" --to "${BASH_REMATCH[3]}" "$@"
+}
+
+# right: culprit and cause. incomplete: the culprit is in the tree with a quarter of the time or more, but is not the
+# verdict. unknown: it says so. wrong: all else.
+judge() { # FILE LINE-OF-TRUTH
+	local answer
+	answer=$(why_of "$1" "$2" --json) || return
+	jq -r --argjson truth "$2" '
+		[.. | objects | select(.type) | select((.task.tid, .behind.tid, .waker.tid) as $t | $truth.culprits | index($t))
+			| .ns] as $in_tree |
+		if .cause == $truth.cause and (.culprit.tid as $t | $truth.culprits | index($t)) then "right"
+		elif .cause == "unknown" then "unknown"
+		elif ($in_tree | max // 0) * 4 >= .of_ns and ($truth.culprits[0] != $truth.subject) then "incomplete"
+		elif $truth.culprits[0] == $truth.subject and
+			([.. | objects | select(.type and .task.tid == $truth.subject and .type != "all") |
+				if .type == "ran" then "computed" elif .type == "throttled" then "quota"
+				elif .for == "sleep" then "own-timer" elif .woken_by == "timer" then "timeout" else "" end] |
+				index($truth.cause)) then "incomplete"
+		else "wrong" end' <<<"$answer"
+}

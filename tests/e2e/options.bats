@@ -1,0 +1,110 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# Options of perf record on a `run =` line: what the dumps of such sessions hold, as perf reads them.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
+load helpers
+
+setup() {
+	need_root
+	need_perf
+	need_btf
+	need_tracepoints
+	common_setup
+}
+
+teardown() {
+	[[ ! ${target:-} ]] || kill "$target" || true
+	common_teardown
+}
+
+sessions() { # a [session-NAME] for each line "NAME OPTIONS"
+	local name line
+	printf '[daemon]\nbase = %s\n' "$BASE"
+	while read -r name line; do
+		printf '[session-%s]\nrun = %s --overwrite -m 256K\n' "$name" "$line"
+	done
+}
+
+# every reader opens it without a word, and it has samples of the event
+reads() { # SESSION EVENT
+	local dump
+	dump=$(dumps "$1")
+	perf_quiet script -i "$dump"
+	cp "$perf_out" "$BATS_TEST_TMPDIR/$1.script"
+	perf_quiet report -i "$dump" --stdio
+	perf_quiet evlist -v -i "$dump"
+	cp "$perf_out" "$BATS_TEST_TMPDIR/$1.attrs"
+	grep -q " $2:" "$BATS_TEST_TMPDIR/$1.script" || fail "no sample of $2 in session $1"
+}
+
+@test "dumps of sessions with all kinds of options open in perf" {
+	sessions >"$RULES" <<-'END'
+		group -e {cpu-clock,page-faults}:S -g
+		dwarf -e cpu-clock --call-graph dwarf,4096
+		fields -e cpu-clock -d -W -I --phys-data --data-page-size --code-page-size --all-cgroups
+		regs -e cpu-clock --user-regs=ip,sp --transaction -s -R
+		filter -e sched:sched_switch --filter 'prev_pid != 0' -e cpu-clock
+		cpu -C 0 -e cpu-clock -F 500
+		switches --switch-events -e cpu-clock
+		delay -D 1 -e cpu-clock
+	END
+	frbpf_load
+	workload mix 200000 >/dev/null
+	frbpf dump >/dev/null
+	for name in group dwarf fields regs filter cpu switches delay; do
+		reads "$name" cpu-clock
+	done
+	cd "$BATS_TEST_TMPDIR"
+	grep -q 'GROUP' group.attrs
+	grep -q 'sample_stack_user: 4096' dwarf.attrs
+	if grep 'sched_switch:' filter.script | grep -q ' prev_pid=0 '; then
+		fail "the filter has no effect"
+	fi
+	grep -q 'sched:sched_switch:' filter.script
+	if grep 'cpu-clock:' cpu.script | grep -vq '\[000\]'; then
+		fail "-C 0 has samples of another CPU"
+	fi
+}
+
+@test "a session of a process has its samples only, and those of what it starts" {
+	(while :; do /bin/true; done) &
+	target=$!
+	sessions >"$RULES" <<-END
+		all -e cpu-clock -c 100000 -p $target
+		alone -e cpu-clock -c 100000 -t $target
+	END
+	frbpf_load
+	wait_until 20 has_child_samples
+	reads all cpu-clock
+	if awk -v t="$target" '/cpu-clock:/ && $2 != t { exit 1 }' "$BATS_TEST_TMPDIR/alone"; then
+		:
+	else
+		fail "-t has samples of another thread"
+	fi
+}
+
+has_child_samples() {
+	rm -rf "${BASE:?}"/session-*/perf.data.*
+	frbpf dump >/dev/null
+	perf_quiet script -F comm,tid,event -i "$(dumps all)"
+	cp "$perf_out" "$BATS_TEST_TMPDIR/all"
+	perf_quiet script -F comm,tid,event -i "$(dumps alone)"
+	cp "$perf_out" "$BATS_TEST_TMPDIR/alone"
+	grep -q '^ *true .*cpu-clock' "$BATS_TEST_TMPDIR/all" && grep -q cpu-clock "$BATS_TEST_TMPDIR/alone"
+}
+
+@test "what a line cannot have is said with what to write instead" {
+	sessions >"$RULES" <<-'END'
+		one -e cpu-clock --off-cpu
+		two -e cpu-clock -C 4096
+		three -e cpu-clock -u no-such-user
+		four -e cpu-clock --filter x
+	END
+	run -1 frbpf check "$RULES"
+	[[ $output == *"--off-cpu' is not for a session: write -e sched:sched_switch -g"* ]]
+	[[ $output == *"CPU 4096 is not on line"* ]]
+	[[ $output == *"no user 'no-such-user'"* ]]
+	[[ $output == *"a filter is for tracepoints, and 'cpu-clock' is none"* ]]
+}

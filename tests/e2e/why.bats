@@ -1,0 +1,184 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# frbpf why: causes that are known to the program that makes them, recorded by perf, and what frbpf says of them.
+
+# shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
+# with: others
+load helpers
+load ../causes/causes
+
+setup() {
+	common_setup
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+teardown() {
+	remove_quota_group
+	common_teardown
+}
+
+# expect_right FILE TRUTH
+expect_right() {
+	local line got bad=
+	while read -r line; do
+		got=$(judge "$1" "$line") || got=failed
+		[[ $got == right ]] || bad+="$got: $line"$'\n'"$(why_of "$1" "$line" 2>&1 | head -n 8)"$'\n'
+	done <"$2"
+	[[ ! $bad ]] || fail "$bad"
+}
+
+need_recording() {
+	need_root
+	need_perf
+	need_tracepoints
+	need_fifo
+	keep_cpus_awake
+}
+
+@test "why finds who is behind a lock, a server, a child, a signal" {
+	need_recording
+	record_causes a.data truth lock-sleep lock-compute convoy server two-servers child stopped file-lock pipe
+	same "causes" "$(wc -l <truth)" 9
+	expect_right a.data truth
+}
+
+@test "why finds who has the CPU, and what a task does by its own decision" {
+	need_recording
+	record_causes a.data truth rt-hog inversion own-sleep own-compute timeout
+	same "causes" "$(wc -l <truth)" 5
+	expect_right a.data truth
+}
+
+@test "the parts that why tells add up, and the first line is the verdict" {
+	local line
+	need_recording
+	record_causes a.data truth lock-sleep
+	line=$(<truth)
+	why_of a.data "$line" --json >why.json
+	# children of the root, and of each wait whose waker is followed
+	jq -e '[.. | objects | select(.causes and (.causes | length) > 0) | .ns - ([.causes[].ns] | add)] | all(. == 0)' why.json
+	jq -e '.schema == 1 and .tree.ns == .of_ns and .culprit.comm == "cause"' why.json
+	run -0 why_of a.data "$line"
+	[[ ${lines[0]} == *"waited for a futex in"*"until woken by cause/"*"by its own decision" ]] || fail "$output"
+	same "the verdict" "${lines[0]}" "$(jq -r .verdict why.json)"
+}
+
+@test "without sched_waking why says that it does not know, and what would tell" {
+	local line
+	need_recording
+	# run with -F the switches would only be a sample of all
+	timeout -k 5 60 perf record -q -k CLOCK_MONOTONIC -o a.data -a -e sched:sched_switch -- \
+		"$WORKLOADS/cause" server >truth </dev/null 3>&-
+	line=$(<truth)
+	run -0 why_of a.data "$line"
+	[[ ${lines[0]} == *"unknown: who woke it was not recorded: -e sched:sched_waking -g of all tasks (-a) would tell"* ]] || fail "$output"
+	same "the cause" "$(why_of a.data "$line" --json | jq -r .cause)" unknown
+}
+
+@test "why takes perf sched record's files, and needs no root" {
+	local line
+	need_recording
+	timeout -k 5 60 perf sched record -k CLOCK_MONOTONIC -o a.data -- "$WORKLOADS/cause" server >truth 2>perf.err </dev/null 3>&- ||
+		fail "$(cat perf.err)"
+	line=$(<truth)
+	# it has no stacks: who woke it is told, in what it waited is not
+	run -0 why_of a.data "$line"
+	[[ ${lines[0]} == *" waited, until woken by cause/$(jq '.culprits[0]' <<<"$line"), "* ]] || fail "$output"
+	chmod 0755 . && chmod 0644 a.data
+	run -0 setpriv --reuid 65534 --clear-groups "$FRBPF" why -i a.data --tid "$(jq .subject <<<"$line")"
+}
+
+@test "what why cannot answer is one clear sentence" {
+	need_recording
+	perf record -q -o none.data -e cpu-clock true </dev/null 3>&-
+	run -1 frbpf why -i none.data --tid 1
+	[[ $output == *"unknown: no sched:sched_switch was recorded"* ]] || fail "$output"
+	timeout -k 5 60 perf record -q -o a.data -a -e sched:sched_switch true </dev/null 3>&-
+	run -1 frbpf why -i a.data --tid 2147483646
+	[[ $output == *"unknown: no event of task 2147483646 was recorded"* ]] || fail "$output"
+	run -1 frbpf why -i a.data --tid 1 --from 1 --to 2
+	[[ $output == *"nothing was recorded in that interval"* ]] || fail "$output"
+	run -1 frbpf why -i a.data --tid 1 --from 2 --to 1
+	[[ $output == *"ends before it begins"* ]] || fail "$output"
+}
+
+@test "why refuses what is no question" {
+	run -1 frbpf why -i a.data
+	[[ $output == *"--tid"* ]] || fail "$output"
+	run -1 frbpf why --tid 1
+	[[ $output == *"go with -i"* ]] || fail "$output"
+	run -1 frbpf why -i a.data --tid 0
+	run -1 frbpf why -i a.data --tid 1 --from 1..2
+	[[ $output == *"--from 1..2"* ]] || fail "$output"
+	run -1 frbpf why -i missing.data --tid 1
+	[[ $output == *"missing.data"* ]] || fail "$output"
+	head -c 4096 /dev/urandom >junk.data
+	run -1 frbpf why -i junk.data --tid 1
+	[[ $output == *"junk.data"* ]] || fail "$output"
+}
+
+# What the daemon has for the incident of `cause NAME`: sets $truth.
+record_incident() { # NAME
+	write_rules <<-'EOF2'
+		[session-why]
+		run = -e sched:sched_switch -e sched:sched_waking -g -m 4M --overwrite --switch-output -a
+
+		[rule-lock]
+		when     = syscall:futex > 40ms
+		if       = comm == "cause"
+		cooldown = 1ms
+	EOF2
+	frbpf_load >/dev/null
+	truth=$(chrt -r 1 "$WORKLOADS/cause" "$1" 3>&-)
+	wait_for_incident "$BASE" "${2-1}"
+	frbpf_stop >/dev/null
+}
+
+@test "why explains an incident, here and where its files were copied to" {
+	need_recording
+	need_btf
+	record_incident lock-sleep
+	run -0 frbpf why
+	[[ ${lines[0]} == *"waited for a futex"*"until woken by cause/$(jq '.culprits[0]' <<<"$truth"), which meanwhile waited for its own timer"* ]] ||
+		fail "$truth: $output"
+	verdict=${lines[0]}
+	name=$(incidents "$BASE" | head -n 1)
+	for what in "$name" lock:last "$BASE/incidents/$name.json" "$BASE" "$BASE/session-why/perf.data.$name"; do
+		run -0 frbpf why "$what"
+		same "why $what" "${lines[0]}" "$verdict"
+	done
+	# its line in what the others print
+	run -0 frbpf show
+	same "show's second line" "${lines[1]}" "why: $verdict"
+	frbpf show --json | jq -e --arg v "$verdict" '.why.verdict == $v and .why.cause == "own-timer"'
+	run -0 frbpf ls --causes
+	[[ ${#lines[@]} == 1 && ${lines[0]} == *"1  lock: $verdict, last $name" ]] || fail "$output"
+	frbpf ls --causes --json | jq -e --arg n "$name" '.[0].incidents == [$n] and .[0].rule == "lock"'
+	# a dump by hand has no cause: what is meant is the incident before it
+	frbpf_load >/dev/null && frbpf dump >/dev/null && frbpf_stop
+	run -0 --separate-stderr frbpf why
+	[[ ${lines[0]} == "$verdict" && $stderr == *"asked for by hand"*"$name" ]] || fail "$output$stderr"
+	run -0 frbpf ls --causes
+	[[ ${#lines[@]} == 1 && ${lines[0]} == *"1  lock: "* ]] || fail "$output"
+	# without the base that the manifest names
+	cp -r "$BASE" copy && mv "$BASE" gone && chmod -R a+rX . && chmod 0755 .
+	run -0 "$FRBPF" why "copy/incidents/$name.json"
+	same "why of the copy" "${lines[0]}" "$verdict"
+	# without root the kernel's functions have no names here: who is known, in what is not
+	run -0 setpriv --reuid 65534 --clear-groups "$FRBPF" why "copy/incidents/$name.json"
+	[[ ${lines[0]} == *"until woken by cause/$(jq '.culprits[0]' <<<"$truth")"* ]] || fail "$output"
+	# a dump alone has its marker
+	cp "copy/session-why/perf.data.$name" alone.data
+	run -0 "$FRBPF" why alone.data
+	[[ ${lines[0]} == *"until woken by cause/$(jq '.culprits[0]' <<<"$truth")"* ]] || fail "$output"
+	mv gone "$BASE"
+}
+
+@test "frbpf run says why in its summary, in JUnit and in the manifest" {
+	need_recording
+	need_btf
+	run -2 timeout -k 5 60 "$FRBPF" run -o out --when 'syscall:futex > 40ms' -- chrt -r 1 "$WORKLOADS/cause" lock-sleep
+	grep -q '^Why: .*waited for a futex' out/summary.md || fail "$(cat out/summary.md)"
+	grep -q 'message="[^"]*; why: [^"]*waited for a futex' out/junit.xml || fail "$(cat out/junit.xml)"
+	jq -e '.why.verdict | contains("waited for a futex")' out/incidents/*.json
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The recorder's list of system calls: what it leaves out fails, and is logged, in each thread.
+ * with: others
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "common/buf.h"
+#include "common/call_filter.h"
+#include "common/no_files.h"
+#include "daemon/confine.h"
+
+/* In the confined process: nothing of cmocka. */
+#define CHECK(cond)                                                                                \
+	do {                                                                                       \
+		if (!(cond)) {                                                                     \
+			dprintf(STDERR_FILENO, "line %d: %s (%s)\n", __LINE__, #cond,              \
+				strerror(errno));                                                  \
+			_exit(1);                                                                  \
+		}                                                                                  \
+	} while (0)
+
+static int go[2];
+
+static void check_refused(void)
+{
+	char *argv[] = { NULL };
+
+	errno = 0;
+	CHECK(execve("/bin/true", argv, argv) == -1 && errno == ENOSYS);
+	CHECK(socket(AF_INET, SOCK_DGRAM, 0) == -1 && errno == ENOSYS);
+	CHECK(syscall(SYS_mount, NULL, NULL, NULL, 0, NULL) == -1 && errno == ENOSYS);
+	CHECK(prctl(PR_SET_DUMPABLE, 1) == (IS_SANITIZED ? 0 : -1));
+	CHECK(IS_SANITIZED || (fork() == -1 && errno == ENOSYS));
+	CHECK(IS_SANITIZED || (ptrace(PTRACE_TRACEME, 0, 0, 0) == -1 && errno == ENOSYS));
+}
+
+static void *checking_thread(void *arg)
+{
+	char c;
+
+	if (arg) /* it began before */
+		CHECK(read(go[0], &c, 1) == 1);
+	check_refused();
+	return NULL;
+}
+
+static void check_allowed(void)
+{
+	void *p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	FILE *f = fopen("/proc/self/status", "re");
+	struct pollfd pfd = { .fd = go[0], .events = POLLIN };
+	char line[256];
+
+	CHECK(p != MAP_FAILED && !munmap(p, 4096));
+	CHECK(f && fgets(line, sizeof(line), f) && !fclose(f));
+	CHECK(poll(&pfd, 1, 0) == 0);
+	CHECK(!prctl(PR_SET_NAME, "confined"));
+	CHECK(!raise(SIGURG));
+}
+
+static void run_confined(int err)
+{
+	pthread_t before, after;
+
+	dup2(err, STDERR_FILENO);
+	CHECK(!pipe(go));
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	CHECK(!pthread_create(&before, NULL, checking_thread, go));
+	CHECK(!confine__calls());
+	check_allowed();
+	check_refused();
+	CHECK(!pthread_create(&after, NULL, checking_thread, NULL));
+	CHECK(write(go[1], "", 1) == 1);
+	CHECK(!pthread_join(before, NULL) && !pthread_join(after, NULL));
+	_exit(0);
+}
+
+static size_t count(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (const char *p = text; (p = strstr(p, what)); p++)
+		n++;
+	return n;
+}
+
+static void what_is_not_listed_fails_and_is_logged_once(void **state)
+{
+	static const char *const names[] = { " execve:", " socket:", " mount:" };
+	struct buf said = { 0 };
+	int fds[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid)
+		run_confined(fds[1]);
+	close(fds[1]);
+	assert_int_equal(buf__read_fd(&said, fds[0], 1 << 16), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (status)
+		print_error("%s", said.data);
+	assert_int_equal(status, 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		assert_int_equal(count(said.data, names[i]), 1);
+	assert_int_equal(count(said.data, "clone"), IS_SANITIZED ? 0 : 1); /* by fork() */
+	close(fds[0]);
+	buf__free(&said);
+}
+
+/* What is open already can be read. */
+static void no_file_is_opened_any_more(void **state)
+{
+	int status, dir, held;
+	char c;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		held = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+		dir = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		CHECK(held >= 0 && dir >= 0 && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+		CHECK(!no_files__begin());
+		CHECK(read(held, &c, 1) == 1);
+		CHECK(open("/proc/self/exe", O_RDONLY | O_CLOEXEC) == -1 && errno == EACCES);
+		CHECK(openat(dir, "etc/passwd", O_RDONLY | O_CLOEXEC) == -1 && errno == EACCES);
+		CHECK(open("/proc/self/exe", O_PATH | O_CLOEXEC) >= 0);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) < 1)
+		skip();
+	assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_not_listed_fails_and_is_logged_once),
+		cmocka_unit_test(no_file_is_opened_any_more),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Stacks as kernels have them, and what they say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/wait_kind.h"
+
+#define STACK(...) ((const char *const[]){ __VA_ARGS__ })
+#define KIND(...)  wait_kind__of(STACK(__VA_ARGS__), sizeof(STACK(__VA_ARGS__)) / sizeof(char *))
+#define CONTEXT(irq, softirqd, ...)                                                                \
+	wake_context__of(STACK(__VA_ARGS__), sizeof(STACK(__VA_ARGS__)) / sizeof(char *), irq,     \
+			 softirqd)
+
+static void kinds(void **state)
+{
+	assert_int_equal(KIND("__schedule", "schedule", "futex_do_wait", "__futex_wait",
+			      "futex_wait", "do_futex", "__x64_sys_futex"),
+			 WAIT_FUTEX);
+	assert_int_equal(KIND("__schedule", "do_nanosleep", "hrtimer_nanosleep"), WAIT_SLEEP);
+	assert_int_equal(KIND("__schedule", "io_schedule", "folio_wait_bit_common", "filemap_fault",
+			      "handle_mm_fault", "do_user_addr_fault"),
+			 WAIT_PAGE_FAULT);
+	assert_int_equal(KIND("__schedule", "throttle_cfs_rq_work", "task_work_run"),
+			 WAIT_THROTTLED);
+	assert_int_equal(KIND("__schedule", "schedule", "__cond_resched", "task_work_run",
+			      "exit_to_user_mode_loop"),
+			 WAIT_TASK_WORK);
+	assert_int_equal(KIND("__schedule", "worker_thread", "kthread"), WAIT_WORK);
+	assert_int_equal(KIND("__schedule", NULL), WAIT_UNKNOWN);
+}
+
+static void a_lock_says_more_than_what_it_is_taken_for(void **state)
+{
+	assert_int_equal(KIND("__schedule", "rwsem_down_write_slowpath", "down_write_killable",
+			      "vm_mmap_pgoff"),
+			 WAIT_MMAP_LOCK);
+	assert_int_equal(
+		KIND("__schedule", "rwsem_down_read_slowpath", "down_read", "do_user_addr_fault"),
+		WAIT_MMAP_LOCK);
+	assert_int_equal(KIND("__schedule", "rwsem_down_write_slowpath", "down_write",
+			      "ext4_buffered_write_iter", "vfs_write"),
+			 WAIT_INODE_LOCK);
+	assert_int_equal(KIND("__schedule", "__mutex_lock.constprop.0", "pipe_write", "ksys_write"),
+			 WAIT_KERNEL_LOCK);
+}
+
+static void contexts(void **state)
+{
+	assert_int_equal(CONTEXT(false, false, "try_to_wake_up", "futex_wake"), WAKE_TASK);
+	assert_int_equal(CONTEXT(false, false, "try_to_wake_up", "signal_wake_up_state",
+				 "complete_signal", "kill_pid_info"),
+			 WAKE_SIGNAL);
+	assert_int_equal(CONTEXT(true, false, "try_to_wake_up", "hrtimer_wakeup",
+				 "__hrtimer_run_queues", "asm_sysvec_apic_timer_interrupt"),
+			 WAKE_TIMER);
+	assert_int_equal(CONTEXT(true, false, "folio_wake_bit", "blk_update_request",
+				 "handle_softirqs", "asm_common_interrupt"),
+			 WAKE_BLOCK);
+	assert_int_equal(CONTEXT(true, false, "rcu_core", "handle_softirqs"), WAKE_IRQ);
+}
+
+/* A timer's interrupt in the middle of a softirq of disks. */
+static void the_last_interrupt_is_the_one(void **state)
+{
+	assert_int_equal(CONTEXT(true, false, "try_to_wake_up", "hrtimer_wakeup",
+				 "__hrtimer_run_queues", "asm_sysvec_apic_timer_interrupt",
+				 "blk_update_request", "blk_done_softirq", "handle_softirqs",
+				 "asm_common_interrupt"),
+			 WAKE_TIMER);
+}
+
+/* What a task sends to this machine itself is delivered in a softirq at the end of its own call. */
+static void a_packet_of_this_machine_is_its_senders(void **state)
+{
+	assert_int_equal(CONTEXT(true, false, "sock_def_readable", "tcp_v4_rcv", "process_backlog",
+				 "net_rx_action", "handle_softirqs", "do_softirq",
+				 "__local_bh_enable_ip", "tcp_sendmsg", "__x64_sys_sendto"),
+			 WAKE_TASK);
+	assert_int_equal(CONTEXT(true, false, "sock_def_readable", "tcp_v4_rcv", "net_rx_action",
+				 "handle_softirqs", "irq_exit_rcu", "asm_common_interrupt"),
+			 WAKE_NET);
+	assert_int_equal(CONTEXT(true, true, "sock_def_readable", "tcp_v4_rcv", "net_rx_action",
+				 "handle_softirqs", "run_ksoftirqd"),
+			 WAKE_NET);
+}
+
+static void every_kind_has_words(void **state)
+{
+	for (int k = 0; k < WAIT_KINDS; k++) {
+		assert_non_null(wait_kind__text(k));
+		assert_non_null(wait_kind__word(k));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kinds),
+		cmocka_unit_test(a_lock_says_more_than_what_it_is_taken_for),
+		cmocka_unit_test(contexts),
+		cmocka_unit_test(the_last_interrupt_is_the_one),
+		cmocka_unit_test(a_packet_of_this_machine_is_its_senders),
+		cmocka_unit_test(every_kind_has_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "admin/open.h"
+#include "admin/server.h"
+#include "common/call_filter.h"
+#include "common/channel.h"
+#include "common/cleanup.h"
+#include "common/helper.h"
+#include "common/no_files.h"
+#include "common/rights.h"
+
+#define MAX_FDS	 2	  /* for the reply, and what the request is about */
+#define PAUSE_NS 50000000 /* before a process that died is replaced: it may die at once again */
+
+/* CAP_SYSLOG: who asks about a program gets the addresses that its opener may see. */
+static const int kept[] = { CAP_SYS_ADMIN, CAP_SYSLOG };
+
+static const int server_calls[] = {
+	SYS_recvmsg,	 SYS_sendmsg,	     SYS_perf_event_open, SYS_close,	  SYS_fcntl,
+	SYS_getpid,	 SYS_fstat,	     SYS_newfstatat, /* fstat() of newer C libraries */
+#ifdef SYS_alarm
+	SYS_alarm,
+#endif
+	SYS_setitimer,	 SYS_rt_sigreturn,   SYS_restart_syscall, SYS_exit_group,
+#if IS_SANITIZED
+	SYS_write,	 SYS_mmap,	     SYS_munmap,	  SYS_madvise,	  SYS_futex,
+	SYS_sigaltstack, SYS_rt_sigprocmask, SYS_sched_yield,	  SYS_gettid,
+#endif
+};
+
+static int filter_calls(void)
+{
+	struct call_filter f;
+	int err;
+
+	call_filter__begin(&f);
+	call_filter__allow(&f, server_calls, ARRAY_SIZE(server_calls));
+	call_filter__allow_if(&f, SYS_bpf, 0, ~0U, BPF_PROG_GET_NEXT_ID);
+	call_filter__allow_if(&f, SYS_bpf, 0, ~0U, BPF_PROG_GET_FD_BY_ID);
+	call_filter__allow_if(&f, SYS_bpf, 0, ~0U, BPF_BTF_GET_FD_BY_ID);
+	err = call_filter__install(&f, SECCOMP_RET_KILL_PROCESS);
+	return err == -ENOSYS ? 0 : err;
+}
+
+static void reply_to(int sock, int fd, uint32_t id)
+{
+	const struct admin_reply reply = { .error = fd < 0 ? fd : 0, .id = id, .pid = getpid() };
+
+	channel__send(sock, &reply, sizeof(reply), &fd, fd > 0, MSG_DONTWAIT);
+}
+
+/* Nobody waits for an answer to what has no socket for it. */
+static void serve(struct admin_request *r, size_t len, const int *fds, size_t n_fds,
+		  const struct admin_pmus *pmus)
+{
+	int fd = admin_request__check(r, len, n_fds, pmus);
+	uint32_t id = 0;
+
+	alarm(ADMIN_SECONDS);
+	fd = fd ?: admin_request__open(r, n_fds > 1 ? fds[1] : -1, pmus, &id);
+	alarm(0);
+	if (n_fds)
+		reply_to(fds[0], fd, id);
+	if (fd > 0)
+		close(fd);
+}
+
+/* The kernel ends us when a request hangs, or the daemon is gone. */
+static void run_server(int sock, const struct admin_pmus *pmus)
+{
+	struct admin_request r;
+	int fds[MAX_FDS];
+	size_t n_fds;
+	ssize_t n;
+
+	if (filter_calls())
+		_exit(1);
+	while ((n = channel__receive(sock, &r, sizeof(r), fds, MAX_FDS, &n_fds, 0)) != 0) {
+		if (n == -EMSGSIZE)
+			continue;
+		if (n < 0)
+			_exit(1);
+		serve(&r, n, fds, n_fds, pmus);
+		while (n_fds)
+			close(fds[--n_fds]);
+	}
+	_exit(0);
+}
+
+static pid_t start_server(int sock, const struct admin_pmus *pmus)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid)
+		return pid;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
+	run_server(sock, pmus);
+	_exit(1);
+}
+
+void admin_server__run(int sock)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	const struct admin_pmus pmus = admin_pmus__find();
+	const struct rlimit none = { 0 };
+
+	helper__ignore_signals();
+	if (rights__keep(kept, ARRAY_SIZE(kept)) || setrlimit(RLIMIT_CORE, &none) ||
+	    no_files__begin())
+		_exit(1);
+	for (;;) {
+		pid_t pid = start_server(sock, &pmus);
+		int status = 0;
+
+		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
+			_exit(0);
+		nanosleep(&pause, NULL);
+	}
+}

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analyse/merge/merge.h"
+#include "analyse/merge/merge_events.h"
+#include "analyse/merge/merge_features.h"
+#include "analyse/merge/merge_names.h"
+#include "analyse/merge/merge_record.h"
+#include "common/array.h"
+#include "common/cleanup.h"
+
+#define MARKERS_MAX 64	      /* of one moment that are compared with each other */
+#define ROUND_BYTES (1 << 20) /* of records: see perfdata__end_round() */
+
+/* The next record of a file that was not taken yet. */
+struct head {
+	struct file_record rec;
+	uint64_t time; /* ns; UINT64_MAX: there is none */
+	bool at_start; /* no sample has come yet: it is of the state at the file's start */
+};
+
+/* A record of the moment that is being written, in merger.moment. */
+struct moment_record {
+	size_t file;
+	size_t at; /* bytes */
+	bool naming, at_start, left_out;
+};
+
+struct merger {
+	const struct merge_request *req;
+	struct merge_result *res;
+	struct merge_input *v; /* by their first time; owned */
+	struct head *heads;    /* of each; owned */
+	size_t n;
+	struct merge_events *events;
+	struct merge_names names;
+	struct perfdata_writer *writer;
+	struct buf moment; /* the records of one moment */
+	struct moment_record *records;
+	size_t n_records, cap_records;
+	size_t round; /* bytes since the last */
+	uint64_t first_sample, last_sample;
+};
+
+static int out_of_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "out of memory");
+}
+
+static int open_input(struct merge_input *in, const char *path, struct err *err)
+{
+	int ret = perf_file__open(path, err, &in->file);
+
+	if (ret)
+		return ret;
+	in->info = perf_file__info(in->file);
+	return perf_file__span(in->file, err, &in->first, &in->last);
+}
+
+static int compare_inputs(const void *a, const void *b)
+{
+	const struct merge_input *x = a, *y = b;
+
+	return (x->first > y->first) - (x->first < y->first)
+		       ?: strcmp(x->info->path, y->info->path);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return !strcmp(a ?: "", b ?: "");
+}
+
+static const char *clock_name(const struct perf_event_attr *a)
+{
+	static char other[32];
+
+	if (!a->use_clockid)
+		return "perf's own clock";
+	if (a->clockid == CLOCK_MONOTONIC)
+		return "CLOCK_MONOTONIC";
+	snprintf(other, sizeof(other), "clock %d", a->clockid);
+	return other;
+}
+
+/* Times and ids of two machines, boots or clocks cannot be compared. */
+static int check_alike(const struct merge_input *a, const struct merge_input *b, struct err *err)
+{
+	const struct perf_event_attr *x = &a->info->events[0].attr, *y = &b->info->events[0].attr;
+
+	if (!same_text(a->info->hostname, b->info->hostname))
+		return err_set(err, -EINVAL, "%s is of machine '%s', %s of '%s': merge them apart",
+			       a->info->path, a->info->hostname ?: "", b->info->path,
+			       b->info->hostname ?: "");
+	if (!same_text(a->info->osrelease, b->info->osrelease))
+		return err_set(err, -EINVAL, "%s is of kernel %s, %s of %s: merge them apart",
+			       a->info->path, a->info->osrelease ?: "?", b->info->path,
+			       b->info->osrelease ?: "?");
+	if (x->use_clockid != y->use_clockid || (x->use_clockid && x->clockid != y->clockid)) {
+		_cleanup_free_ char *first = strdup(clock_name(x));
+
+		return err_set(err, -EINVAL,
+			       "%s has times of %s, %s of %s: record with `perf record -k "
+			       "CLOCK_MONOTONIC`, as frbpf does",
+			       a->info->path, first ?: "another clock", b->info->path,
+			       clock_name(y));
+	}
+	return 0;
+}
+
+static int check_times(const struct merge_input *in, struct err *err)
+{
+	for (size_t i = 0; i < in->info->n_events; i++) {
+		const struct file_event *e = &in->info->events[i];
+
+		if (!(e->attr.sample_type & PERF_SAMPLE_TIME) || !e->attr.sample_id_all)
+			return err_set(err, -EINVAL,
+				       "%s: the records of %s have no times: record with -T",
+				       in->info->path, e->name);
+	}
+	return 0;
+}
+
+static int open_inputs(struct merger *m, struct err *err)
+{
+	int ret = 0;
+
+	m->v = calloc(m->req->n_paths, sizeof(*m->v));
+	m->heads = calloc(m->req->n_paths, sizeof(*m->heads));
+	if (!m->v || !m->heads)
+		return out_of_memory(err);
+	for (size_t i = 0; i < m->req->n_paths && !ret; i++) {
+		m->n++;
+		ret = open_input(&m->v[i], m->req->paths[i], err) ?: check_times(&m->v[i], err);
+	}
+	if (ret)
+		return ret;
+	qsort(m->v, m->n, sizeof(*m->v), compare_inputs);
+	for (size_t i = 0; i < m->n && !ret; i++)
+		ret = check_alike(&m->v[0], &m->v[i], err)
+			      ?: merge_events__add(m->events, &m->v[i], err);
+	return ret;
+}
+
+/* What has no time is of the state at the file's start, and gets the moment before it. */
+static int advance_head(struct merger *m, size_t i, struct err *err)
+{
+	struct head *h = &m->heads[i];
+	int ret = perf_file__next(m->v[i].file, err, &h->rec);
+
+	if (ret <= 0) {
+		h->time = UINT64_MAX;
+		return ret;
+	}
+	h->time = merge_record__time(&h->rec);
+	if (!h->time)
+		h->time = m->v[i].first > 1 ? m->v[i].first - 1 : 1;
+	if (!merge_names__is_one(h->rec.h->type))
+		h->at_start = false;
+	return 0;
+}
+
+static int add_to_moment(struct merger *m, size_t i, struct err *err)
+{
+	const struct head *h = &m->heads[i];
+	struct moment_record r = { .file = i,
+				   .at = m->moment.len,
+				   .naming = merge_names__is_one(h->rec.h->type),
+				   .at_start = h->at_start };
+	int ret;
+
+	ret = merge_record__append(m->events, &m->v[i], &h->rec, h->time, &m->moment, err);
+	if (ret == -EFBIG) {
+		m->res->refused++;
+		return 0;
+	}
+	if (ret)
+		return ret;
+	if (!ARRAY_HAS_ROOM(m->records, m->n_records, m->cap_records, 64))
+		return out_of_memory(err);
+	m->records[m->n_records++] = r;
+	return 0;
+}
+
+static struct perf_event_header *record_at(const struct merger *m, const struct moment_record *r)
+{
+	return (void *)(m->moment.data + r->at);
+}
+
+/* In a sample behind the id and the rest of record.h's front, PERIOD and CALLCHAIN stand before the
+ * raw data of a marker. Every session's dump has the marker; not every session has its stack. */
+static bool same_marker(const struct perf_event_header *a, const struct perf_event_header *b)
+{
+	static const size_t front = sizeof(*a) + 6 * sizeof(uint64_t);
+	const struct merged_marker {
+		uint64_t n_ips;
+	} *x = (const void *)((const char *)a + front),
+	  *y = (const void *)((const char *)b + front);
+	size_t behind_a, behind_b;
+
+	if (a->size < front + sizeof(*x) || b->size < front + sizeof(*y) ||
+	    record__id(a) != record__id(b))
+		return false;
+	behind_a = front + (1 + x->n_ips) * sizeof(uint64_t);
+	behind_b = front + (1 + y->n_ips) * sizeof(uint64_t);
+	return behind_a < a->size && behind_b < b->size &&
+	       a->size - behind_a == b->size - behind_b &&
+	       !memcmp((const char *)a + behind_a, (const char *)b + behind_b, a->size - behind_a);
+}
+
+/* Equal records one behind the other, those of the first file first. */
+static int compare_records(const void *a, const void *b, void *arg)
+{
+	const struct merger *m = arg;
+	const struct moment_record *x = &m->records[*(const size_t *)a];
+	const struct moment_record *y = &m->records[*(const size_t *)b];
+	const struct perf_event_header *h = record_at(m, x), *g = record_at(m, y);
+
+	if (h->size != g->size)
+		return h->size < g->size ? -1 : 1;
+	return memcmp(h, g, h->size) ?: (x->file > y->file) - (x->file < y->file);
+}
+
+static bool same_record(const struct merger *m, size_t a, size_t b)
+{
+	const struct perf_event_header *h = record_at(m, &m->records[a]);
+	const struct perf_event_header *g = record_at(m, &m->records[b]);
+
+	return h->size == g->size && !memcmp(h, g, h->size);
+}
+
+/* The same record of two files. */
+static int leave_out_doubles(struct merger *m)
+{
+	_cleanup_free_ size_t *order = NULL;
+	size_t first = 0;
+
+	if (m->n_records < 2 || m->records[0].file == m->records[m->n_records - 1].file)
+		return 0;
+	order = calloc(m->n_records, sizeof(*order));
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->n_records; i++)
+		order[i] = i;
+	qsort_r(order, m->n_records, sizeof(*order), compare_records, m);
+	for (size_t i = 1; i < m->n_records; i++) {
+		if (!same_record(m, order[first], order[i]))
+			first = i;
+		else if (m->records[order[i]].file != m->records[order[first]].file)
+			m->records[order[i]].left_out = true;
+	}
+	return 0;
+}
+
+static bool is_marker(const struct merger *m, const struct moment_record *r)
+{
+	const struct perf_event_header *h = record_at(m, r);
+
+	return !r->left_out && h->type == PERF_RECORD_SAMPLE &&
+	       merge_events__is_marker_id(m->events, record__id(h));
+}
+
+/* Of a marker the one with the stack stays. No incident has more than a few. */
+static void leave_out_markers(struct merger *m)
+{
+	size_t v[MARKERS_MAX], n = 0;
+
+	for (size_t i = 0; i < m->n_records && n < MARKERS_MAX; i++)
+		if (is_marker(m, &m->records[i]))
+			v[n++] = i;
+	for (size_t i = 1; i < n; i++) {
+		struct moment_record *r = &m->records[v[i]];
+
+		for (size_t k = 0; k < i && !r->left_out; k++) {
+			struct moment_record *o = &m->records[v[k]];
+			const struct perf_event_header *h = record_at(m, r);
+			const struct perf_event_header *g = record_at(m, o);
+
+			if (!o->left_out && o->file != r->file && same_marker(h, g))
+				*(h->size > g->size ? &o->left_out : &r->left_out) = true;
+		}
+	}
+}
+
+static int write_record(struct merger *m, const struct moment_record *r, struct err *err)
+{
+	const struct perf_event_header *h = record_at(m, r);
+	const struct merge_input *in = &m->v[r->file];
+	bool known = false;
+	int ret;
+
+	if (r->naming && merge_names__note(&m->names, h, r->file, record__time(h), in->last,
+					   r->at_start, &known))
+		return out_of_memory(err);
+	if (known) {
+		m->res->doubles++;
+		return 0;
+	}
+	ret = perfdata__write(m->writer, h, err);
+	if (ret == -EINVAL) {
+		m->res->refused++;
+		return 0;
+	}
+	if (ret)
+		return ret;
+	m->res->records++;
+	m->round += h->size;
+	if (h->type == PERF_RECORD_SAMPLE) {
+		m->last_sample = record__time(h);
+		m->first_sample = m->first_sample ?: m->last_sample;
+	}
+	if (m->round < ROUND_BYTES)
+		return 0;
+	m->round = 0;
+	return perfdata__end_round(m->writer, err);
+}
+
+static uint64_t next_moment(const struct merger *m)
+{
+	uint64_t time = UINT64_MAX;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (m->heads[i].time < time)
+			time = m->heads[i].time;
+	return time;
+}
+
+static int write_moment(struct merger *m, uint64_t time, struct err *err)
+{
+	int ret = 0;
+
+	m->moment.len = 0;
+	m->n_records = 0;
+	for (size_t i = 0; i < m->n; i++) {
+		while (!ret && m->heads[i].time == time)
+			ret = add_to_moment(m, i, err) ?: advance_head(m, i, err);
+	}
+	if (!ret && leave_out_doubles(m))
+		ret = out_of_memory(err);
+	leave_out_markers(m);
+	for (size_t i = 0; i < m->n_records && !ret; i++) {
+		if (m->records[i].left_out)
+			m->res->doubles++;
+		else
+			ret = write_record(m, &m->records[i], err);
+	}
+	return ret;
+}
+
+static int write_records(struct merger *m, struct err *err)
+{
+	uint64_t time;
+	int ret = 0;
+
+	for (size_t i = 0; i < m->n && !ret; i++) {
+		m->heads[i].at_start = true;
+		ret = advance_head(m, i, err);
+	}
+	while (!ret && (time = next_moment(m)) != UINT64_MAX)
+		ret = write_moment(m, time, err);
+	return ret ?: perfdata__end_round(m->writer, err);
+}
+
+/* The folder and the name in it of a path. */
+static int open_folder(const char *path, const char **ret_name, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+	int fd;
+
+	*ret_name = slash ? slash + 1 : path;
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1,
+		 slash ? path : ".");
+	if (!**ret_name)
+		return err_set(err, -EISDIR, "%s: not the name of a file", path);
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd >= 0 ? fd : err_set(err, -errno, "%s: %s", folder, strerror(errno));
+}
+
+static int write_features(struct merger *m, struct err *err)
+{
+	struct merge_features *gathered = NULL;
+	struct perfdata_features f;
+	int ret;
+
+	ret = merge_features__new(m->v, m->n, err, &gathered);
+	if (ret)
+		return ret;
+	f = *merge_features__get(gathered);
+	f.cmdline = m->req->cmdline;
+	f.first_sample = m->first_sample;
+	f.last_sample = m->last_sample;
+	ret = perfdata__finish(m->writer, &f, err);
+	merge_features__free(gathered);
+	return ret;
+}
+
+static int write_result(struct merger *m, struct err *err)
+{
+	const struct perfdata_attr *attrs;
+	const char *name;
+	char tmp[NAME_MAX];
+	int ret, folder;
+
+	folder = open_folder(m->req->out, &name, err);
+	if (folder < 0)
+		return folder;
+	snprintf(tmp, sizeof(tmp), ".frbpf-merge.%d", (int)getpid());
+	ret = m->req->replace || faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW)
+		      ? 0
+		      : err_set(err, -EEXIST, "%s: exists already; -f replaces it", m->req->out);
+	if (!ret && merge_events__attrs(m->events, &attrs, &m->res->events))
+		ret = out_of_memory(err);
+	ret = ret ?: perfdata__create(folder, tmp, attrs, m->res->events, err, &m->writer);
+	ret = ret ?: write_records(m, err);
+	ret = ret ?: write_features(m, err);
+	if (!ret && m->req->replace && unlinkat(folder, name, 0) && errno != ENOENT)
+		ret = err_set(err, -errno, "%s: cannot replace: %s", m->req->out, strerror(errno));
+	ret = ret ?: perfdata__publish(m->writer, name, &m->res->bytes, err);
+	close(folder);
+	return ret;
+}
+
+int merge__files(const struct merge_request *req, struct err *err, struct merge_result *ret)
+{
+	struct merger m = { .req = req, .res = ret };
+	int code;
+
+	*ret = (struct merge_result){ 0 };
+	code = merge_events__new(&m.events) ? out_of_memory(err) : 0;
+	code = code ?: open_inputs(&m, err);
+	code = code ?: write_result(&m, err);
+	perfdata__free(m.writer);
+	for (size_t i = 0; i < m.n; i++) {
+		perf_file__free(m.v[i].file);
+		free(m.v[i].events);
+		free(m.v[i].ids);
+	}
+	merge_events__free(m.events);
+	merge_names__free(&m.names);
+	buf__free(&m.moment);
+	free(m.records);
+	free(m.heads);
+	free(m.v);
+	return code;
+}

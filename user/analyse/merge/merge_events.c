@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "analyse/merge/merge_events.h"
+#include "common/array.h"
+#include "perfdata/marker.h"
+#include "perfdata/record.h"
+
+/* Of ids that replace others: above the kernel's, below those of the markers. */
+#define FRESH_ID_BASE 0x6672627000000000ULL
+
+/* These move what record.h finds at a fixed place; the identifier in front does their work. */
+#define DROPPED_FIELDS (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID)
+
+#define NO_EVENT UINT32_MAX
+
+/* Where attributes stand in the file. */
+enum event_class { EVENT_RECORDED, EVENT_MARKER, EVENT_TRACKING };
+
+struct merged_event {
+	struct perf_event_attr attr;
+	const char *name; /* of the first file that has it */
+	struct perfdata_format format;
+	enum event_class class;
+	uint64_t *ids; /* owned */
+	size_t n_ids, cap_ids;
+	const struct merge_input **inputs; /* that have it; owned */
+	size_t n_inputs, cap_inputs;
+};
+
+struct merged_id {
+	uint64_t id;
+	uint32_t event;
+	UT_hash_handle hh;
+};
+
+struct merge_events {
+	struct merged_event *v; /* owned */
+	size_t n, cap;
+	struct merged_id *by_id;     /* owned */
+	struct perfdata_attr *attrs; /* of merge_events__attrs(); owned */
+	char (*format_names)[64];    /* of each event; owned */
+	uint64_t next_fresh;
+};
+
+int merge_events__new(struct merge_events **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->next_fresh = FRESH_ID_BASE;
+	return 0;
+}
+
+void merge_events__free(struct merge_events *m)
+{
+	struct merged_id *id, *next;
+
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->n; i++) {
+		free(m->v[i].ids);
+		free(m->v[i].inputs);
+	}
+	HASH_ITER (hh, m->by_id, id, next) {
+		HASH_DEL(m->by_id, id);
+		free(id);
+	}
+	free(m->v);
+	free(m->attrs);
+	free(m->format_names);
+	free(m);
+}
+
+bool merge_events__is_marker(const struct perf_event_attr *attr)
+{
+	if (attr->type != PERF_TYPE_TRACEPOINT)
+		return false;
+	for (int kind = 0; kind < MARKER_KINDS; kind++)
+		if (marker__attr(kind)->config == attr->config)
+			return true;
+	return false;
+}
+
+static bool is_tracking(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY;
+}
+
+/* As its records will be: with the front and the trailer of record.h. What differs from session to
+ * session in events of our own, and means nothing there, goes. */
+static struct perf_event_attr merged_attr(const struct perf_event_attr *from)
+{
+	struct perf_event_attr a = *from;
+
+	a.sample_type = (a.sample_type & ~(uint64_t)DROPPED_FIELDS) | RECORD_SAMPLE_TYPE;
+	a.sample_id_all = 1;
+	if (merge_events__is_marker(from)) {
+		a.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	} else if (is_tracking(from)) {
+		a.sample_type = RECORD_SAMPLE_TYPE;
+		a.branch_sample_type = 0;
+		a.sample_regs_user = a.sample_regs_intr = 0;
+		a.sample_stack_user = 0;
+	}
+	return a;
+}
+
+static enum event_class event_class(const struct perf_event_attr *attr)
+{
+	if (merge_events__is_marker(attr))
+		return EVENT_MARKER;
+	return is_tracking(attr) ? EVENT_TRACKING : EVENT_RECORDED;
+}
+
+static struct merged_id *find_id(const struct merge_events *m, uint64_t id)
+{
+	struct merged_id *ret;
+
+	HASH_FIND(hh, m->by_id, &id, sizeof(id), ret);
+	return ret;
+}
+
+bool merge_events__is_marker_id(const struct merge_events *m, uint64_t id)
+{
+	const struct merged_id *known = find_id(m, id);
+
+	return known && m->v[known->event].class == EVENT_MARKER;
+}
+
+static bool has_same_attr(const struct merged_event *e, const struct perf_event_attr *attr,
+			  const char *name)
+{
+	return !memcmp(&e->attr, attr, sizeof(*attr)) && !strcmp(e->name, name);
+}
+
+/* Two sessions that recorded the same event at the same time have it under different ids. */
+static bool was_recorded_beside(const struct merged_event *e, const struct merge_input *in)
+{
+	if (e->class != EVENT_RECORDED)
+		return false;
+	for (size_t i = 0; i < e->n_inputs; i++)
+		if (e->inputs[i]->first <= in->last && in->first <= e->inputs[i]->last)
+			return true;
+	return false;
+}
+
+/* For each event of @in, set in->events to the event of the result that has one of its ids. */
+static void find_known_events(const struct merge_events *m, struct merge_input *in)
+{
+	for (size_t i = 0; i < in->info->n_events; i++)
+		in->events[i] = NO_EVENT;
+	for (size_t i = 0; i < in->info->n_ids; i++) {
+		uint32_t *to = &in->events[in->info->ids[i].event];
+		const struct merged_id *known =
+			*to == NO_EVENT ? find_id(m, in->info->ids[i].id) : NULL;
+
+		if (known)
+			*to = known->event;
+	}
+}
+
+/* The event of the result that event @number of @in becomes; m->n: a new one. */
+static size_t find_event(const struct merge_events *m, const struct merge_input *in,
+			 uint32_t number, const struct perf_event_attr *attr)
+{
+	const char *name = in->info->events[number].name;
+	uint32_t known = in->events[number];
+
+	if (known != NO_EVENT && has_same_attr(&m->v[known], attr, name))
+		return known;
+	for (size_t i = 0; i < m->n; i++)
+		if (has_same_attr(&m->v[i], attr, name) && !was_recorded_beside(&m->v[i], in))
+			return i;
+	return m->n;
+}
+
+static bool same_format(const struct perfdata_format *a, const struct file_format *b)
+{
+	return a->len == b->len && !strcmp(a->system, b->system) &&
+	       !memcmp(a->text, b->text, b->len);
+}
+
+/* A file has one format for each id, and ids of tracepoints change from boot to boot. */
+static int check_format(const struct merge_events *m, const struct merge_input *in,
+			const struct file_event *e, const struct file_format *format,
+			struct err *err)
+{
+	if (!format)
+		return err_set(err, -EINVAL, "%s: the format of %s is missing", in->info->path,
+			       e->name);
+	for (size_t i = 0; i < m->n; i++) {
+		const struct merged_event *o = &m->v[i];
+
+		if (o->attr.type == PERF_TYPE_TRACEPOINT && o->attr.config == format->id &&
+		    !same_format(&o->format, format))
+			return err_set(
+				err, -EINVAL,
+				"%s: %s has another format there than in %s: of another boot "
+				"or version, and no file can hold both",
+				in->info->path, e->name, o->inputs[0]->info->path);
+	}
+	return 0;
+}
+
+static int add_event(struct merge_events *m, const struct merge_input *in,
+		     const struct file_event *e, const struct perf_event_attr *attr,
+		     struct err *err)
+{
+	const struct file_format *format = NULL;
+	struct merged_event *new;
+	int ret;
+
+	if (attr->type == PERF_TYPE_TRACEPOINT) {
+		format = perf_file__format(in->file, attr->config);
+		ret = check_format(m, in, e, format, err);
+		if (ret)
+			return ret;
+	}
+	if (!ARRAY_HAS_ROOM(m->v, m->n, m->cap, 16))
+		return err_set(err, -ENOMEM, "out of memory");
+	new = &m->v[m->n++];
+	*new = (struct merged_event){ .attr = *attr, .name = e->name, .class = event_class(attr) };
+	if (format)
+		new->format = (struct perfdata_format){ .system = format->system,
+							.text = format->text,
+							.len = format->len };
+	return 0;
+}
+
+static int note_input(struct merged_event *e, const struct merge_input *in)
+{
+	if (!ARRAY_HAS_ROOM(e->inputs, e->n_inputs, e->cap_inputs, 4))
+		return -ENOMEM;
+	e->inputs[e->n_inputs++] = in;
+	return 0;
+}
+
+/* Give @event the id @id, or another where that is taken. */
+static int add_id(struct merge_events *m, uint32_t event, uint64_t id, uint64_t *ret)
+{
+	struct merged_event *e = &m->v[event];
+	struct merged_id *known = id ? find_id(m, id) : NULL;
+
+	if (known && known->event == event) {
+		*ret = id;
+		return 0;
+	}
+	if (known || !id)
+		id = m->next_fresh++;
+	known = calloc(1, sizeof(*known));
+	if (!known || !ARRAY_HAS_ROOM(e->ids, e->n_ids, e->cap_ids, 4)) {
+		free(known);
+		return -ENOMEM;
+	}
+	*known = (struct merged_id){ .id = id, .event = event };
+	HASH_ADD(hh, m->by_id, id, sizeof(known->id), known);
+	e->ids[e->n_ids++] = *ret = id;
+	return 0;
+}
+
+static int add_ids(struct merge_events *m, struct merge_input *in)
+{
+	const struct file_info *info = in->info;
+	uint64_t unused;
+	int ret = 0;
+
+	for (size_t i = 0; i < info->n_ids && !ret; i++)
+		ret = add_id(m, in->events[info->ids[i].event], info->ids[i].id, &in->ids[i]);
+	/* files of one event may list no id at all */
+	for (size_t i = 0; i < info->n_events && !ret; i++)
+		if (!m->v[in->events[i]].n_ids)
+			ret = add_id(m, in->events[i], 0, &unused);
+	return ret;
+}
+
+int merge_events__add(struct merge_events *m, struct merge_input *in, struct err *err)
+{
+	const struct file_info *info = in->info;
+	int ret = 0;
+
+	in->events = calloc(info->n_events, sizeof(*in->events));
+	in->ids = calloc(info->n_ids + 1, sizeof(*in->ids));
+	if (!in->events || !in->ids)
+		return err_set(err, -ENOMEM, "out of memory");
+	find_known_events(m, in);
+	for (uint32_t i = 0; i < info->n_events && !ret; i++) {
+		struct perf_event_attr attr = merged_attr(&info->events[i].attr);
+		size_t at = find_event(m, in, i, &attr);
+
+		if (at == m->n)
+			ret = add_event(m, in, &info->events[i], &attr, err);
+		if (!ret && note_input(&m->v[at], in))
+			ret = err_set(err, -ENOMEM, "out of memory");
+		in->events[i] = at;
+	}
+	if (!ret && add_ids(m, in))
+		ret = err_set(err, -ENOMEM, "out of memory");
+	return ret;
+}
+
+/* The name in "name: NAME" of a format; the writer sorts by it. */
+static void name_format(struct merged_event *e, char name[64])
+{
+	const char *end = memchr(e->format.text, '\n', e->format.len);
+
+	if (end && e->format.len > 6 && !memcmp(e->format.text, "name: ", 6))
+		snprintf(name, 64, "%.*s", (int)(end - e->format.text - 6), e->format.text + 6);
+	e->format.name = name;
+}
+
+/* As dump_file.c does it: the last attr of a file lists the fields of the first. */
+static void list_fields_of_first(struct merged_event *e, const struct perf_event_attr *first)
+{
+	e->attr.sample_type |= first->sample_type;
+	e->attr.branch_sample_type = first->branch_sample_type;
+	e->attr.sample_regs_user = first->sample_regs_user;
+	e->attr.sample_regs_intr = first->sample_regs_intr;
+	e->attr.sample_stack_user = first->sample_stack_user;
+}
+
+int merge_events__attrs(struct merge_events *m, const struct perfdata_attr **ret, size_t *ret_n)
+{
+	size_t n = 0;
+
+	m->attrs = calloc(m->n, sizeof(*m->attrs));
+	m->format_names = calloc(m->n, sizeof(*m->format_names));
+	if (!m->attrs || !m->format_names)
+		return -ENOMEM;
+	for (enum event_class class = EVENT_RECORDED; class <= EVENT_TRACKING; class ++) {
+		for (size_t i = 0; i < m->n; i++) {
+			struct merged_event *e = &m->v[i];
+
+			if (e->class != class)
+				continue;
+			if (class == EVENT_TRACKING && n)
+				list_fields_of_first(e, m->attrs[0].attr);
+			if (e->format.text)
+				name_format(e, m->format_names[i]);
+			m->attrs[n++] = (struct perfdata_attr){
+				.attr = &e->attr,
+				.name = e->name,
+				.ids = e->ids,
+				.n_ids = e->n_ids,
+				.format = e->format.text ? &e->format : NULL,
+			};
+		}
+	}
+	*ret = m->attrs;
+	*ret_n = n;
+	return 0;
+}
+
+/* The place of the first id of the file that is not below @id; n_ids: all are. */
+static size_t find_file_id(const struct file_info *info, uint64_t id)
+{
+	size_t lo = 0, hi = info->n_ids;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (info->ids[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+uint64_t merge_events__id(const struct merge_events *m, const struct merge_input *in,
+			  uint32_t event, uint64_t id)
+{
+	const struct file_info *info = in->info;
+	size_t i = find_file_id(info, id);
+
+	if (i < info->n_ids && info->ids[i].id == id && info->ids[i].event == event)
+		return in->ids[i];
+	return m->v[in->events[event]].ids[0];
+}
+
+uint64_t merge_events__counter_id(const struct merge_events *m, const struct merge_input *in,
+				  uint32_t event, uint64_t id)
+{
+	const struct file_info *info = in->info;
+	size_t i = find_file_id(info, id);
+
+	if (i < info->n_ids && info->ids[i].id == id)
+		return in->ids[i];
+	return m->v[in->events[event]].ids[0];
+}
+
+const struct perf_event_attr *merge_events__attr(const struct merge_events *m,
+						 const struct merge_input *in, uint32_t event)
+{
+	return &m->v[in->events[event]].attr;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "analyse/merge/merge_record.h"
+#include "perfdata/cursor.h"
+#include "perfdata/encode.h"
+#include "perfdata/record.h"
+
+/* The fields of a sample that stand before those that are copied as they are. */
+struct sample_front {
+	uint64_t id, ip, task, time, addr, cpu, period;
+};
+
+static struct sample_front read_front(struct cursor *c, uint64_t type)
+{
+	struct sample_front s = { .cpu = UINT32_MAX };
+	uint64_t unused;
+	const struct {
+		uint64_t bit;
+		uint64_t *to;
+	} fields[] = {
+		{ PERF_SAMPLE_IDENTIFIER, &s.id },  { PERF_SAMPLE_IP, &s.ip },
+		{ PERF_SAMPLE_TID, &s.task },	    { PERF_SAMPLE_TIME, &s.time },
+		{ PERF_SAMPLE_ADDR, &s.addr },	    { PERF_SAMPLE_ID, &s.id },
+		{ PERF_SAMPLE_STREAM_ID, &unused }, { PERF_SAMPLE_CPU, &s.cpu },
+		{ PERF_SAMPLE_PERIOD, &s.period },
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (type & fields[i].bit)
+			*fields[i].to = cursor__u64(c);
+	return s;
+}
+
+static struct cursor body_of(const struct perf_event_header *h)
+{
+	return cursor__init(h + 1, h->size - sizeof(*h));
+}
+
+uint64_t merge_record__time(const struct file_record *rec)
+{
+	struct cursor c = body_of(rec->h);
+
+	if (rec->h->type == PERF_RECORD_SAMPLE)
+		return read_front(&c, rec->event->attr.sample_type).time;
+	return record__time(rec->h) == UINT64_MAX ? 0 : record__time(rec->h);
+}
+
+static uint32_t event_number(const struct merge_input *in, const struct file_record *rec)
+{
+	return rec->event - in->info->events;
+}
+
+static int add_front(const struct sample_front *s, uint64_t type, uint64_t id, struct buf *out)
+{
+	int err = encode__u64(out, id) ?: encode__u64(out, s->ip) ?: encode__u64(out, s->task) ?:
+		  encode__u64(out, s->time);
+
+	if (!err && type & PERF_SAMPLE_ADDR)
+		err = encode__u64(out, s->addr);
+	err = err ?: encode__u64(out, s->cpu);
+	if (!err && type & PERF_SAMPLE_PERIOD)
+		err = encode__u64(out, s->period);
+	return err;
+}
+
+/* One value of a counter and what stands beside it: its id, which changes. */
+static int add_value(const struct merge_events *m, const struct merge_input *in, uint32_t event,
+		     struct cursor *c, uint64_t format, struct buf *out)
+{
+	int err = encode__u64(out, cursor__u64(c));
+	uint64_t id;
+
+	if (!(format & PERF_FORMAT_GROUP)) {
+		for (uint64_t bit = PERF_FORMAT_TOTAL_TIME_ENABLED;
+		     bit <= PERF_FORMAT_TOTAL_TIME_RUNNING; bit <<= 1)
+			if (!err && format & bit)
+				err = encode__u64(out, cursor__u64(c));
+	}
+	if (!err && format & PERF_FORMAT_ID) {
+		id = cursor__u64(c);
+		err = encode__u64(out, merge_events__counter_id(m, in, event, id));
+	}
+	if (!err && format & PERF_FORMAT_LOST)
+		err = encode__u64(out, cursor__u64(c));
+	return err;
+}
+
+/* struct read_format of perf_event.h. */
+static int add_counters(const struct merge_events *m, const struct merge_input *in, uint32_t event,
+			struct cursor *c, uint64_t format, struct buf *out)
+{
+	uint64_t n = 1;
+	int err = 0;
+
+	if (format & PERF_FORMAT_GROUP) {
+		n = cursor__u64(c);
+		err = encode__u64(out, n);
+		for (uint64_t bit = PERF_FORMAT_TOTAL_TIME_ENABLED;
+		     bit <= PERF_FORMAT_TOTAL_TIME_RUNNING; bit <<= 1)
+			if (!err && format & bit)
+				err = encode__u64(out, cursor__u64(c));
+	}
+	for (; n && !err && !c->bad; n--)
+		err = add_value(m, in, event, c, format, out);
+	return err;
+}
+
+static int append_sample(const struct merge_events *m, const struct merge_input *in,
+			 const struct file_record *rec, struct buf *out, bool *ret_bad)
+{
+	uint32_t event = event_number(in, rec);
+	uint64_t type = rec->event->attr.sample_type;
+	uint64_t new_type = merge_events__attr(m, in, event)->sample_type;
+	struct cursor c = body_of(rec->h);
+	struct sample_front s = read_front(&c, type);
+	int err;
+
+	err = buf__add(out, rec->h, sizeof(*rec->h))
+		      ?: add_front(&s, new_type, merge_events__id(m, in, event, s.id), out);
+	if (!err && type & PERF_SAMPLE_READ)
+		err = add_counters(m, in, event, &c, rec->event->attr.read_format, out);
+	if (!err && new_type & PERF_SAMPLE_CALLCHAIN && !(type & PERF_SAMPLE_CALLCHAIN))
+		err = encode__u64(out, 0); /* a chain of no frames */
+	*ret_bad = c.bad;
+	return err ?: buf__add(out, c.p, cursor__left(&c));
+}
+
+static int append_other(const struct file_record *rec, uint64_t time, struct buf *out)
+{
+	struct record_trailer t;
+	int err = buf__add(out, rec->h, rec->h->size);
+
+	if (err)
+		return err;
+	memcpy(&t, out->data + out->len - sizeof(t), sizeof(t));
+	if (!t.time || t.time == UINT64_MAX)
+		t.time = time;
+	memcpy(out->data + out->len - sizeof(t), &t, sizeof(t));
+	return 0;
+}
+
+int merge_record__append(const struct merge_events *m, const struct merge_input *in,
+			 const struct file_record *rec, uint64_t time, struct buf *out,
+			 struct err *err)
+{
+	size_t start = out->len, len;
+	struct perf_event_header h;
+	bool bad = false;
+	int ret;
+
+	if (rec->h->type == PERF_RECORD_SAMPLE)
+		ret = append_sample(m, in, rec, out, &bad);
+	else
+		ret = append_other(rec, time, out);
+	len = out->len - start;
+	if (!ret && bad)
+		ret = perf_file__bad_record(in->file, rec, "its fields do not fit into it", err);
+	else if (!ret && len > UINT16_MAX)
+		ret = -EFBIG;
+	else if (ret)
+		ret = err_set(err, -ENOMEM, "out of memory");
+	if (ret) {
+		out->len = start;
+		return ret;
+	}
+	memcpy(&h, out->data + start, sizeof(h));
+	h.size = len;
+	memcpy(out->data + start, &h, sizeof(h));
+	return 0;
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL then */
+#include <uthash.h>
+
+#include "analyse/offcpu_time.h"
+
+/* Bits of prev_state, include/trace/events/sched.h. */
+#define STATE_ENDED	0x30 /* EXIT_DEAD, EXIT_ZOMBIE */
+#define STATE_BITS	0xff
+#define STATE_PREEMPTED 0x100 /* TASK_REPORT_MAX */
+
+/* An event between the switch's tracepoint and the switch itself is not of a task that is back. */
+#define SWITCH_NS 10000
+
+struct away {
+	UT_hash_handle hh; /* by prev */
+	uint32_t prev;	   /* as the event tells it */
+	uint32_t tid;
+	uint32_t stack;
+	uint64_t since; /* ns */
+	char comm[OFFCPU_COMM];
+};
+
+bool switch_fields__find(const char *format, size_t len, struct switch_fields *ret)
+{
+	struct switch_fields f = { 0 };
+
+	if (!format_field__find(format, len, "prev_pid", &f.prev_pid) ||
+	    !format_field__find(format, len, "prev_state", &f.prev_state) ||
+	    !format_field__find(format, len, "next_pid", &f.next_pid))
+		return false;
+	format_field__find(format, len, "prev_comm", &f.prev_comm);
+	*ret = f;
+	return true;
+}
+
+bool switch_fields__read(const struct switch_fields *f, const struct sample *s,
+			 struct task_switch *ret)
+{
+	struct task_switch t = { .time = s->time, .tid = s->tid };
+	uint64_t prev, next, state;
+
+	if (!s->raw || !format_field__number(&f->prev_pid, s->raw, s->raw_size, &prev) ||
+	    !format_field__number(&f->next_pid, s->raw, s->raw_size, &next) ||
+	    !format_field__number(&f->prev_state, s->raw, s->raw_size, &state))
+		return false;
+	t.prev = prev;
+	t.next = next;
+	t.state = state;
+	format_field__text(&f->prev_comm, s->raw, s->raw_size, t.comm, sizeof(t.comm));
+	*ret = t;
+	return true;
+}
+
+const char *offcpu__state_name(uint32_t state)
+{
+	static const char *const names[] = { "S", "D", "T", "t", "X", "Z", "P", "I" };
+
+	if (state & STATE_PREEMPTED)
+		return "R+";
+	if (!(state & STATE_BITS))
+		return "R";
+	return names[__builtin_ctz(state & STATE_BITS)];
+}
+
+bool offcpu__is_end(uint32_t state)
+{
+	return state & STATE_ENDED;
+}
+
+/* The task with most of the time, by one candidate and its lead over all others: right whenever
+ * one has more than half. */
+static void vote(struct offcpu_stack *s, const char *comm, uint64_t ns)
+{
+	if (!strcmp(s->comm, comm)) {
+		s->lead += ns;
+	} else if (s->lead > ns) {
+		s->lead -= ns;
+	} else {
+		s->lead = ns - s->lead;
+		strcpy(s->comm, comm);
+	}
+}
+
+/* What counts of the time from @since to @until. */
+static uint64_t length(const struct offcpu *o, uint64_t since, uint64_t until)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < o->n_skip && since < until; i++) {
+		const struct time_range *r = &o->skip[i];
+
+		if (r->start > since)
+			ns += (r->start < until ? r->start : until) - since;
+		since = r->end > since ? r->end : since;
+	}
+	return since < until ? ns + (until - since) : ns;
+}
+
+static int count(struct offcpu *o, const struct away *a, uint64_t until, bool open)
+{
+	uint64_t ns = length(o, a->since, until);
+
+	if (!ns && o->n_skip)
+		return 0;
+	if (a->stack >= o->n) {
+		size_t n = (size_t)a->stack + 1 + a->stack / 2;
+		struct offcpu_stack *v = reallocarray(o->v, n, sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		memset(v + o->n, 0, (n - o->n) * sizeof(*v));
+		o->v = v;
+		o->n = n;
+	}
+	if (__builtin_add_overflow(o->ns, ns, &o->ns)) /* times that no clock tells */
+		o->ns = UINT64_MAX;
+	if (__builtin_add_overflow(o->v[a->stack].ns, ns, &o->v[a->stack].ns))
+		o->v[a->stack].ns = UINT64_MAX;
+	if (open)
+		o->v[a->stack].open_ns += ns;
+	o->v[a->stack].times++;
+	vote(&o->v[a->stack], a->comm, ns);
+	return 0;
+}
+
+static struct away *find(const struct offcpu *o, uint32_t prev)
+{
+	struct away *a;
+
+	HASH_FIND(hh, o->away, &prev, sizeof(prev), a);
+	return a;
+}
+
+static int come_back(struct offcpu *o, struct away *a, uint64_t time, bool open)
+{
+	int err = count(o, a, time, open);
+
+	HASH_DEL(o->away, a);
+	free(a);
+	return err;
+}
+
+static int leave(struct offcpu *o, const struct task_switch *s, uint32_t stack)
+{
+	struct away *a = find(o, s->prev);
+
+	if (a) { /* nobody saw it return */
+		o->lost++;
+		HASH_DEL(o->away, a);
+		free(a);
+	}
+	if (offcpu__is_end(s->state))
+		return 0;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	a->prev = s->prev;
+	a->tid = s->tid;
+	a->stack = stack;
+	a->since = s->time;
+	memcpy(a->comm, s->comm, sizeof(a->comm));
+	HASH_ADD(hh, o->away, prev, sizeof(a->prev), a);
+	if (a->hh.tbl)
+		return 0;
+	free(a);
+	return -ENOMEM;
+}
+
+int offcpu__switch(struct offcpu *o, const struct task_switch *s, uint32_t stack)
+{
+	struct away *next = s->next ? find(o, s->next) : NULL;
+	int err = next ? come_back(o, next, s->time, false) : 0;
+
+	return err || !s->prev ? err : leave(o, s, stack);
+}
+
+int offcpu__ran(struct offcpu *o, uint32_t tid, uint64_t time)
+{
+	struct away *a = tid ? find(o, tid) : NULL;
+
+	/* in a container the event's tids are not those of samples */
+	if (!a || a->tid != tid || time < a->since || time - a->since < SWITCH_NS)
+		return 0;
+	return come_back(o, a, time, false);
+}
+
+int offcpu__end(struct offcpu *o, uint64_t time)
+{
+	struct away *a, *next;
+	int err = 0;
+
+	HASH_ITER (hh, o->away, a, next)
+		err = come_back(o, a, time, true) ?: err;
+	return err;
+}
+
+void offcpu__free(struct offcpu *o)
+{
+	struct away *a, *next;
+
+	HASH_ITER (hh, o->away, a, next) {
+		HASH_DEL(o->away, a);
+		free(a);
+	}
+	free(o->v);
+	*o = (struct offcpu){ 0 };
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/profile.h"
+#include "analyse/replay.h"
+#include "symbols/tracing_frames.h"
+
+#define SW_CGROUP_SWITCHES 11	/* PERF_COUNT_SW_CGROUP_SWITCHES, 5.13 */
+#define FRAMES_MAX	   1024 /* more than kernel.perf_event_max_stack allows by far */
+
+static const char own_events[] = "frbpf:"; /* markers */
+
+/* What adding a file needs. */
+struct adding {
+	struct profile *p;
+	struct replay *r;
+	struct event_profile **events; /* by the file's number of the event; NULL: not met yet */
+	bool *is_switch;
+	struct switch_fields fields;
+	uint64_t first, last; /* ns; of all samples */
+	uint64_t end;	      /* ns; of what does not count, too */
+	struct location frames[FRAMES_MAX];
+	uint32_t ids[FRAMES_MAX];
+	size_t n_frames;
+};
+
+int profile_tables__init(struct profile_tables *t)
+{
+	int err = symbols__new(&t->symbols) ?:
+		  functions__new(&t->functions) ?: stacks__new(&t->stacks);
+
+	if (err)
+		profile_tables__free(t);
+	return err;
+}
+
+void profile_tables__free(struct profile_tables *t)
+{
+	symbols__free(t->symbols);
+	functions__free(t->functions);
+	stacks__free(t->stacks);
+	*t = (struct profile_tables){ 0 };
+}
+
+void profile__init(struct profile *p, struct profile_tables *tables)
+{
+	*p = (struct profile){ .tables = tables };
+}
+
+void profile__free(struct profile *p)
+{
+	for (size_t i = 0; i < p->n_events; i++) {
+		free(p->events[i].name);
+		free(p->events[i].functions);
+		free(p->events[i].stacks);
+	}
+	free(p->events);
+	free(p->seen);
+	offcpu__free(&p->offcpu);
+	*p = (struct profile){ 0 };
+}
+
+const struct event_profile *profile__event(const struct profile *p, const char *name)
+{
+	for (size_t i = 0; i < p->n_events; i++)
+		if (!strcmp(p->events[i].name, name))
+			return &p->events[i];
+	return NULL;
+}
+
+struct weight event_profile__weight(const struct event_profile *e, uint32_t function)
+{
+	return e && function < e->n_functions ? e->functions[function] : (struct weight){ 0 };
+}
+
+/* Does it sample at a rate of time or of work, rather than when something happens? */
+static bool is_on_cpu(const struct perf_event_attr *a)
+{
+	switch (a->type) {
+	case PERF_TYPE_SOFTWARE:
+		return a->config == PERF_COUNT_SW_CPU_CLOCK ||
+		       a->config == PERF_COUNT_SW_TASK_CLOCK;
+	case PERF_TYPE_TRACEPOINT:
+	case PERF_TYPE_BREAKPOINT:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static int add_event(struct profile *p, const struct file_event *fe)
+{
+	struct event_profile *v = reallocarray(p->events, p->n_events + 1, sizeof(*v));
+	const struct perf_event_attr *a = &fe->attr;
+
+	if (!v)
+		return -ENOMEM;
+	p->events = v;
+	v += p->n_events;
+	*v = (struct event_profile){
+		.name = strdup(fe->name),
+		.clock = a->type == PERF_TYPE_SOFTWARE && (a->config == PERF_COUNT_SW_CPU_CLOCK ||
+							   a->config == PERF_COUNT_SW_TASK_CLOCK),
+		.callchains = a->sample_type & PERF_SAMPLE_CALLCHAIN,
+		.tracepoint = a->type == PERF_TYPE_TRACEPOINT,
+		.user_stacks = a->sample_type & PERF_SAMPLE_STACK_USER,
+		.on_cpu = is_on_cpu(a),
+	};
+	if (!v->name)
+		return -ENOMEM;
+	p->n_events++;
+	return 0;
+}
+
+/* Make every event of the file known first, so that pointers stay. Some of the same name (one per
+ * CPU type) are one. */
+static int add_events(struct adding *a)
+{
+	const struct file_info *info = perf_file__info(replay__file(a->r));
+	size_t i, k;
+
+	for (i = 0; i < info->n_events; i++)
+		if (!profile__event(a->p, info->events[i].name) &&
+		    add_event(a->p, &info->events[i]))
+			return -ENOMEM;
+	for (i = 0; i < info->n_events; i++) {
+		const struct file_event *e = &info->events[i];
+		const struct file_format *format;
+
+		for (k = 0; strcmp(a->p->events[k].name, e->name); k++)
+			;
+		a->events[i] = &a->p->events[k];
+		if (e->attr.type != PERF_TYPE_TRACEPOINT || strcmp(e->name, OFFCPU_EVENT) ||
+		    !(e->attr.sample_type & PERF_SAMPLE_TIME) || e->attr.freq ||
+		    e->attr.sample_period > 1) /* only some of the switches */
+			continue;
+		format = perf_file__format(replay__file(a->r), e->attr.config);
+		a->is_switch[i] =
+			format && switch_fields__find(format->text, format->len, &a->fields);
+		a->p->switches |= a->is_switch[i];
+	}
+	return 0;
+}
+
+static int room_for(void **v, size_t *n, size_t size, uint32_t id)
+{
+	size_t want = (size_t)id + 1 + id / 2;
+	void *new;
+
+	if (id < *n)
+		return 0;
+	new = reallocarray(*v, want, size);
+	if (!new)
+		return -ENOMEM;
+	memset((char *)new + *n *size, 0, (want - *n) * size);
+	*v = new;
+	*n = want;
+	return 0;
+}
+
+/* Function @id is in the stack of the sample at hand: once, however often it stands there. */
+static int add_total(struct profile *p, struct event_profile *e, uint32_t id, double period)
+{
+	if (room_for((void **)&p->seen, &p->n_seen, sizeof(*p->seen), id) ||
+	    room_for((void **)&e->functions, &e->n_functions, sizeof(*e->functions), id))
+		return -ENOMEM;
+	if (p->seen[id] == p->sample)
+		return 0;
+	p->seen[id] = p->sample;
+	e->functions[id].total += period;
+	e->functions[id].total_samples++;
+	return 0;
+}
+
+static int add_weight(struct adding *a, struct event_profile *e, const struct sample *s)
+{
+	struct location self;
+	uint32_t id;
+	size_t i;
+	int err;
+
+	if (!++a->p->sample) { /* after 4 billion samples the numbers begin again */
+		memset(a->p->seen, 0, a->p->n_seen * sizeof(*a->p->seen));
+		a->p->sample = 1;
+	}
+	err = replay__self(a->r, s, &self) ?: functions__id(a->p->tables->functions, &self, &id);
+	if (e->tracepoint && a->n_frames)
+		id = a->ids[0];
+	err = err ?: add_total(a->p, e, id, s->period);
+	if (err)
+		return err;
+	e->functions[id].self += s->period;
+	e->functions[id].self_samples++;
+	e->samples++;
+	e->weight += s->period;
+	for (i = 0; i < a->n_frames && !err; i++)
+		err = add_total(a->p, e, a->ids[i], s->period);
+	return err;
+}
+
+/* What looks at a tracepoint is on its stacks or not, as it was looked at: the place is meant. */
+static void drop_tracing(struct adding *a)
+{
+	size_t n = 0;
+
+	while (n < a->n_frames && a->frames[n].kernel && is_tracing_frame(a->frames[n].symbol))
+		n++;
+	if (n == a->n_frames)
+		return;
+	a->n_frames -= n;
+	memmove(a->frames, a->frames + n, a->n_frames * sizeof(*a->frames));
+}
+
+/* The functions of the sample's stack. */
+static int find_frames(struct adding *a, const struct sample *s)
+{
+	size_t i;
+	int err;
+
+	err = replay__frames(a->r, s, a->frames, FRAMES_MAX, &a->n_frames);
+	if (!err && s->event && s->event->attr.type == PERF_TYPE_TRACEPOINT)
+		drop_tracing(a);
+	for (i = 0; i < a->n_frames && !err; i++)
+		err = functions__id(a->p->tables->functions, &a->frames[i], &a->ids[i]);
+	return err;
+}
+
+static int add_stack(struct adding *a, struct event_profile *e, const struct sample *s)
+{
+	uint32_t id;
+	int err;
+
+	if (!a->p->keep_stacks || !e->on_cpu)
+		return 0;
+	err = stacks__id(a->p->tables->stacks, STACK_ON_CPU, a->ids, a->n_frames, &id)
+		      ?: room_for((void **)&e->stacks, &e->n_stacks, sizeof(*e->stacks), id);
+	if (err)
+		return err;
+	e->stacks[id].weight += s->period;
+	e->stacks[id].samples++;
+	return 0;
+}
+
+static bool is_skipped(const struct profile *p, uint64_t time)
+{
+	for (size_t i = 0; i < p->n_skip && p->skip[i].start <= time; i++)
+		if (time <= p->skip[i].end)
+			return true;
+	return false;
+}
+
+static int add_switch(struct adding *a, const struct sample *s)
+{
+	struct task_switch t;
+	uint32_t stack;
+	int err;
+
+	if (!switch_fields__read(&a->fields, s, &t))
+		return 0;
+	err = stacks__id(a->p->tables->stacks, t.state, a->ids, a->n_frames, &stack);
+	return err ? err : offcpu__switch(&a->p->offcpu, &t, stack);
+}
+
+/* These are counted on the way out, behind the tracepoint: whose they are is not back. */
+static bool is_of_leaving(const struct perf_event_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE &&
+	       (a->config == PERF_COUNT_SW_CONTEXT_SWITCHES || a->config == SW_CGROUP_SWITCHES);
+}
+
+/* The sample of another event than the switch. */
+static int note_ran(struct adding *a, const struct sample *s)
+{
+	if (s->event && is_of_leaving(&s->event->attr))
+		return 0;
+	return offcpu__ran(&a->p->offcpu, s->tid, s->time);
+}
+
+/* It does not count, and still tells who is away from when on. */
+static int note_skipped(struct adding *a, const struct sample *s, size_t event)
+{
+	if (!a->is_switch[event])
+		return note_ran(a, s);
+	return find_frames(a, s) ?: add_switch(a, s);
+}
+
+static int add_sample(struct adding *a, const struct sample *s)
+{
+	struct event_profile *e;
+	bool own;
+	size_t i;
+	int err;
+
+	if (!s->event)
+		return note_ran(a, s);
+	i = s->event - perf_file__info(replay__file(a->r))->events;
+	e = a->events[i];
+	own = !strncmp(e->name, own_events, sizeof(own_events) - 1);
+	/* a marker is none of the samples, but it was still recording then */
+	a->end = s->time > a->end ? s->time : a->end;
+	if (own) {
+		if (a->first && s->time > a->last && !is_skipped(a->p, s->time))
+			a->last = s->time;
+		return 0;
+	}
+	if (is_skipped(a->p, s->time))
+		return note_skipped(a, s, i);
+	if (s->time && (!a->first || s->time < a->first))
+		a->first = s->time;
+	if (s->time > a->last)
+		a->last = s->time;
+	err = find_frames(a, s) ?: add_weight(a, e, s) ?: add_stack(a, e, s);
+	if (err)
+		return err;
+	return a->is_switch[i] ? add_switch(a, s) : note_ran(a, s);
+}
+
+static int add_samples(struct adding *a, struct err *err)
+{
+	struct sample s;
+	int code = add_events(a);
+
+	while (!code) {
+		code = replay__next(a->r, err, &s);
+		if (code < 0)
+			return code;
+		if (!code)
+			break;
+		code = add_sample(a, &s);
+	}
+	if (!code)
+		code = offcpu__end(&a->p->offcpu, a->end);
+	return code ? err_set(err, code, "out of memory") : 0;
+}
+
+int profile__add_file(struct profile *p, const char *path, struct err *err)
+{
+	struct adding *a = calloc(1, sizeof(*a));
+	size_t n;
+	int code;
+
+	if (!a)
+		return err_set(err, -ENOMEM, "%s: out of memory", path);
+	a->p = p;
+	p->offcpu.skip = p->skip;
+	p->offcpu.n_skip = p->n_skip;
+	code = replay__open(path, p->tables->symbols, err, &a->r);
+	if (code) {
+		free(a);
+		return code;
+	}
+	n = perf_file__info(replay__file(a->r))->n_events;
+	a->events = calloc(n, sizeof(struct event_profile *));
+	a->is_switch = calloc(n, sizeof(*a->is_switch));
+	code = a->events && a->is_switch ? add_samples(a, err)
+					 : err_set(err, -ENOMEM, "%s: out of memory", path);
+	p->ns += a->last - a->first;
+	p->n_files++;
+	replay__free(a->r);
+	free(a->events);
+	free(a->is_switch);
+	free(a);
+	return code;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What recordings say in sum: per event the weight of every function, alone and with what it called;
+ * and the time off CPU by stack. Functions, stacks and symbols are shared by all profiles that are
+ * to be compared. Life: init, add files, look, free.
+ */
+#ifndef FRBPF_ANALYSE_PROFILE_H
+#define FRBPF_ANALYSE_PROFILE_H
+
+#include "analyse/functions.h"
+#include "analyse/offcpu_time.h"
+#include "analyse/stacks.h"
+
+struct profile_tables { /* { 0 } before init */
+	struct symbols *symbols;
+	struct functions *functions;
+	struct stacks *stacks;
+};
+
+int profile_tables__init(struct profile_tables *t); /* -ENOMEM */
+void profile_tables__free(struct profile_tables *t);
+
+struct weight {
+	double self, total; /* sums of periods; total: with callees */
+	uint64_t self_samples, total_samples;
+};
+
+struct event_profile {
+	char *name; /* owned */
+	bool clock; /* periods are ns of CPU time */
+	bool callchains;
+	bool tracepoint;
+	bool user_stacks; /* recorded as memory: user frames are missing */
+	uint64_t samples;
+	double weight;
+	struct weight *functions; /* by id; owned */
+	size_t n_functions;
+	bool on_cpu;		     /* samples say where CPU time goes */
+	struct stack_weight *stacks; /* by id, of on_cpu where they are kept; owned */
+	size_t n_stacks;
+};
+
+struct stack_weight {
+	double weight; /* sum of periods */
+	uint64_t samples;
+};
+
+struct profile {
+	struct profile_tables *tables; /* borrowed */
+	uint64_t ns;		       /* from the first to the last sample, of all files in sum */
+	size_t n_files;
+	struct event_profile *events; /* owned */
+	size_t n_events;
+	bool keep_stacks; /* of samples on a CPU, too; set after init */
+	/* what happened at these times does not count: by start, set before a file is added, borrowed */
+	const struct time_range *skip;
+	size_t n_skip;
+	bool switches; /* sched:sched_switch was recorded, with all that offcpu needs */
+	struct offcpu offcpu;
+	/* for the sample at hand */
+	uint32_t *seen; /* by function: number of the last sample that had it */
+	size_t n_seen;
+	uint32_t sample;
+};
+
+void profile__init(struct profile *p, struct profile_tables *tables);
+/* Add a recording. 0 or negative errno with words in @err; then what was added so far stays. */
+int profile__add_file(struct profile *p, const char *path, struct err *err);
+/* NULL: no file has it. */
+const struct event_profile *profile__event(const struct profile *p, const char *name);
+void profile__free(struct profile *p);
+
+/* The weight of a function, { 0 } when it has none. @e may be NULL. */
+struct weight event_profile__weight(const struct event_profile *e, uint32_t function);
+
+#endif

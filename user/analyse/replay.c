@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "perfdata/record.h"
+#include "analyse/replay.h"
+
+#define FORK_EXEC   (1 << 13) /* PERF_RECORD_MISC_FORK_EXEC: perf made the record, from /proc */
+#define KERNEL_TEXT "[kernel.kallsyms]"
+
+struct replay {
+	struct perf_file *file;
+	struct symbols *symbols; /* borrowed */
+	struct task_model *tasks;
+	struct kernel_space kernel;
+	uint64_t losses;
+};
+
+int replay__open(const char *path, struct symbols *symbols, struct err *err, struct replay **ret)
+{
+	struct replay *r = calloc(1, sizeof(*r));
+	int code;
+
+	if (!r || task_model__new(&r->tasks)) {
+		free(r);
+		return err_set(err, -ENOMEM, "%s: out of memory", path);
+	}
+	r->symbols = symbols;
+	code = perf_file__open(path, err, &r->file);
+	if (code) {
+		replay__free(r);
+		return code;
+	}
+	*ret = r;
+	return 0;
+}
+
+void replay__free(struct replay *r)
+{
+	if (!r)
+		return;
+	task_model__free(r->tasks);
+	kernel_space__free(&r->kernel);
+	perf_file__free(r->file);
+	free(r);
+}
+
+uint64_t replay__losses(const struct replay *r)
+{
+	return r->losses;
+}
+
+const struct perf_file *replay__file(const struct replay *r)
+{
+	return r->file;
+}
+
+/* The file's list of build ids knows what a record did not. */
+static void add_build_id(struct replay *r, const struct map *map)
+{
+	struct map_file *f = map ? map->file : NULL;
+
+	if (!f || f->asked)
+		return;
+	f->asked = true;
+	if (!map_file__build_id(f)->size)
+		perf_file__build_id(r->file, kernel_space__is_text(f->name) ? KERNEL_TEXT : f->name,
+				    &f->found);
+}
+
+static bool is_kernel(const struct perf_event_header *h)
+{
+	return h->type == PERF_RECORD_KSYMBOL ||
+	       (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+}
+
+static bool is_map(const struct perf_event_header *h)
+{
+	return h->type == PERF_RECORD_MMAP || h->type == PERF_RECORD_MMAP2;
+}
+
+/* A record that names things. */
+static int apply(struct replay *r, const struct perf_event_header *h)
+{
+	const struct record_mmap *m = (const void *)h;
+	const struct record_task *t = (const void *)h;
+	int err;
+
+	if (is_kernel(h) && (is_map(h) || h->type == PERF_RECORD_KSYMBOL)) {
+		err = kernel_space__apply(&r->kernel, h);
+		if (!err && is_map(h))
+			add_build_id(r, kernel_space__find(&r->kernel, m->start));
+		return err;
+	}
+	if (h->type == PERF_RECORD_FORK && h->misc & FORK_EXEC && t->pid != t->ppid)
+		return task_model__add_process(r->tasks, t->pid, 0); /* its maps follow */
+	err = task_model__apply(r->tasks, h);
+	if (!err && is_map(h))
+		add_build_id(r, task_model__find_map(r->tasks, m->pid, m->start));
+	return err;
+}
+
+/* Is it a record that the task of its trailer has caused itself, and so was on a CPU? What perf or
+ * frbpf read from /proc has no time or no tid there. */
+static bool is_sign_of_life(const struct perf_event_header *h)
+{
+	switch (h->type) {
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return !(h->misc & PERF_RECORD_MISC_SWITCH_OUT);
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return record__time(h) && record__tid(h);
+	default:
+		return false;
+	}
+}
+
+int replay__next(struct replay *r, struct err *err, struct sample *ret)
+{
+	struct file_record rec;
+	int code;
+
+	while ((code = perf_file__next(r->file, err, &rec)) > 0) {
+		r->losses += rec.h->type == PERF_RECORD_LOST;
+		if (rec.h->type == PERF_RECORD_SAMPLE) {
+			code = sample__decode(r->file, &rec, err, ret);
+			return code ? code : 1;
+		}
+		/* what a process maps beyond all measure stays without a name */
+		if (apply(r, rec.h) == -ENOMEM)
+			return err_set(err, -ENOMEM, "out of memory");
+		if (rec.event && is_sign_of_life(rec.h)) {
+			*ret = (struct sample){ .pid = record__pid(rec.h),
+						.tid = record__tid(rec.h),
+						.time = record__time(rec.h) };
+			return 1;
+		}
+	}
+	return code;
+}
+
+const char *replay__comm(const struct replay *r, const struct sample *s)
+{
+	return s->tid ? task_model__comm(r->tasks, s->pid, s->tid) : "swapper";
+}
+
+static bool is_kernel_mode(uint8_t cpumode)
+{
+	return cpumode == PERF_RECORD_MISC_KERNEL;
+}
+
+static int resolve(struct replay *r, const struct sample *s, uint64_t addr, bool kernel,
+		   struct location *ret)
+{
+	return symbols__resolve(r->symbols, r->tasks, &r->kernel, s->pid, addr, kernel, ret);
+}
+
+int replay__self(struct replay *r, const struct sample *s, struct location *ret)
+{
+	return resolve(r, s, s->ip, is_kernel_mode(s->cpumode), ret);
+}
+
+/* A mark between the parts of a callchain. False: it is of a guest or hypervisor, whose frames
+ * nothing here can name. */
+static bool begin_part(uint64_t mark, bool *kernel)
+{
+	switch (mark) {
+	case PERF_CONTEXT_KERNEL:
+		*kernel = true;
+		return true;
+	case PERF_CONTEXT_USER:
+		*kernel = false;
+		return true;
+	default:
+		return false;
+	}
+}
+
+int replay__frames(struct replay *r, const struct sample *s, struct location *v, size_t max,
+		   size_t *ret_n)
+{
+	bool kernel = is_kernel_mode(s->cpumode), first = true, known = true;
+	size_t n = 0, i;
+	int err = 0;
+
+	for (i = 0; i < s->n_ips && n < max && !err; i++) {
+		uint64_t ip = s->ips[i];
+
+		if (ip >= (uint64_t)PERF_CONTEXT_MAX) {
+			known = begin_part(ip, &kernel);
+			first = true;
+			continue;
+		}
+		if (!known || !ip) /* 0: where unwinding ended */
+			continue;
+		/* behind the first of each part are return addresses */
+		err = resolve(r, s, first ? ip : ip - 1, kernel, &v[n++]);
+		first = false;
+	}
+	if (!n && !err && max)
+		err = resolve(r, s, s->ip, is_kernel_mode(s->cpumode), &v[n++]);
+	*ret_n = n;
+	return err;
+}

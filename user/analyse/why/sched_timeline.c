@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why/sched_tasks.h"
+#include "analyse/why/sched_timeline.h"
+#include "common/array.h"
+
+/* Bits of prev_state that a task which stays runnable does not have, include/trace/events/sched.h. */
+#define STATE_BITS 0xff
+
+/* An event between the switch's tracepoint and the switch itself is not of a task that is back. */
+#define SWITCH_NS 10000
+
+/* Two recorders of the same wake-up. */
+#define TWIN_NS 100000
+
+static int cpu_room(struct sched_timeline *t, uint32_t cpu)
+{
+	size_t want = (size_t)cpu + 1;
+	struct cpu_line *v;
+
+	if (cpu < t->n_cpus)
+		return 0;
+	want = want < 2 * t->n_cpus ? 2 * t->n_cpus : want;
+	v = reallocarray(t->cpus, want, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	memset(v + t->n_cpus, 0, (want - t->n_cpus) * sizeof(*v));
+	t->cpus = v;
+	t->n_cpus = want;
+	return 0;
+}
+
+/* NULL: out of memory. */
+static struct task_line *line_of(struct sched_timeline *t, uint32_t tid)
+{
+	struct sched_task *task = sched_tasks__get(t->events->tasks, tid);
+
+	if (!task)
+		return NULL;
+	if (task->timeline)
+		return &t->tasks[task->timeline - 1];
+	if (!ARRAY_HAS_ROOM(t->tasks, t->n_tasks, t->tasks_cap, 64))
+		return NULL;
+	t->tasks[t->n_tasks] = (struct task_line){ 0 };
+	task->timeline = ++t->n_tasks;
+	return &t->tasks[t->n_tasks - 1];
+}
+
+/* The span that is open: its end is not known yet. NULL: there is none. */
+static struct task_span *last_span(struct task_line *l)
+{
+	return l->n ? &l->v[l->n - 1] : NULL;
+}
+
+/* What was until @time ends then, and a span in @state begins. NULL: out of memory. */
+static struct task_span *span_begin(struct sched_timeline *t, struct task_line *l,
+				    enum task_state state, uint64_t time, uint32_t cpu)
+{
+	struct task_span *s = last_span(l);
+	uint64_t begin = t->events->begin;
+
+	if (!s && time > begin) { /* before its first event */
+		if (!ARRAY_HAS_ROOM(l->v, l->n, l->cap, 8))
+			return NULL;
+		l->v[l->n++] = (struct task_span){ .from = begin,
+						   .to = time,
+						   .out = NO_EVENT,
+						   .wake = NO_EVENT,
+						   .state = TASK_UNSEEN };
+	} else if (s) {
+		s->to = time;
+	}
+	if (!ARRAY_HAS_ROOM(l->v, l->n, l->cap, 8))
+		return NULL;
+	l->v[l->n++] = (struct task_span){ .from = time,
+					   .to = UINT64_MAX,
+					   .cpu = cpu,
+					   .out = NO_EVENT,
+					   .wake = NO_EVENT,
+					   .state = state };
+	return &l->v[l->n - 1];
+}
+
+/* From @time on @tid runs on the CPU. 0 or -ENOMEM. */
+static int run_begin(struct cpu_line *c, uint32_t tid, int32_t prio, uint64_t time, bool known)
+{
+	if (c->n)
+		c->v[c->n - 1].to = time;
+	if (!ARRAY_HAS_ROOM(c->v, c->n, c->cap, 64))
+		return -ENOMEM;
+	c->v[c->n++] = (struct cpu_run){
+		.from = time, .to = UINT64_MAX, .tid = tid, .prio = prio, .known = known
+	};
+	return 0;
+}
+
+/* Task @tid is seen running on @cpu: if nothing said that it came back, it was before now. */
+static int note_alive(struct sched_timeline *t, uint32_t tid, uint32_t cpu, uint64_t time)
+{
+	struct cpu_line *c = &t->cpus[cpu];
+	struct cpu_run *run = c->n ? &c->v[c->n - 1] : NULL;
+	const struct sched_task *task;
+	struct task_line *l;
+	struct task_span *s;
+
+	if (!tid)
+		return 0;
+	l = line_of(t, tid);
+	if (!l)
+		return -ENOMEM;
+	s = last_span(l);
+	if (s && s->state == TASK_RUNNING && s->cpu == cpu)
+		return 0;
+	if (s && time - s->from < SWITCH_NS) /* it is leaving */
+		return 0;
+	if (!run) { /* nobody was switched in before it: it ran from the beginning on */
+		s = span_begin(t, l, TASK_RUNNING, s ? time : t->events->begin, cpu);
+	} else {
+		if (s)
+			s->end_hidden = true;
+		s = span_begin(t, l, TASK_RUNNING, time, cpu);
+	}
+	if (!s)
+		return -ENOMEM;
+	task = sched_tasks__find(t->events->tasks, tid);
+	return run_begin(c, tid, task->prio, s->from, true);
+}
+
+/* The same switch by two recorders: nobody switches twice from one task to another. The one with a
+ * stack is kept. */
+static bool is_twin_switch(struct sched_timeline *t, const struct task_line *prev, uint32_t i)
+{
+	const struct sched_event *e = &t->events->v[i];
+	const struct task_span *s = prev->n ? &prev->v[prev->n - 1] : NULL;
+	struct sched_event *before;
+
+	if (!s || s->out == NO_EVENT || e->tid == e->other)
+		return false;
+	before = &t->events->v[s->out];
+	if (before->cpu != e->cpu || before->other != e->other || before->file == e->file ||
+	    e->time - before->time > TWIN_NS)
+		return false;
+	if (e->has_stack && !before->has_stack) {
+		before->has_stack = true;
+		before->file = e->file;
+		before->sample = e->sample;
+	}
+	return true;
+}
+
+static int switch_out(struct sched_timeline *t, uint32_t i)
+{
+	const struct sched_event *e = &t->events->v[i];
+	bool runnable = !(e->arg & STATE_BITS);
+	struct task_line *l;
+	struct task_span *s;
+	int err;
+
+	if (!e->tid)
+		return 0;
+	err = note_alive(t, e->tid, e->cpu, e->time);
+	l = line_of(t, e->tid);
+	if (err || !l)
+		return -ENOMEM;
+	s = span_begin(t, l, runnable ? TASK_RUNNABLE : TASK_BLOCKED, e->time, e->cpu);
+	if (!s)
+		return -ENOMEM;
+	s->out = i;
+	return 0;
+}
+
+static int switch_in(struct sched_timeline *t, uint32_t i)
+{
+	const struct sched_event *e = &t->events->v[i];
+	struct task_line *l;
+	struct task_span *s;
+
+	struct cpu_line *c = &t->cpus[e->cpu];
+
+	if (c->n && c->v[c->n - 1].tid == e->tid)
+		c->v[c->n - 1].prio = e->prio; /* it may have got another one while it ran */
+	if (run_begin(c, e->other, e->other_prio, e->time, true))
+		return -ENOMEM;
+	if (!e->other)
+		return 0;
+	l = line_of(t, e->other);
+	if (!l)
+		return -ENOMEM;
+	s = last_span(l);
+	if (s && s->state == TASK_RUNNING) { /* it left without being seen */
+		s->end_hidden = true;
+		s->state = TASK_UNSEEN;
+	}
+	return span_begin(t, l, TASK_RUNNING, e->time, e->cpu) ? 0 : -ENOMEM;
+}
+
+static int feed_switch(struct sched_timeline *t, uint32_t i)
+{
+	const struct sched_event *e = &t->events->v[i];
+	struct task_line *prev;
+
+	if (e->tid) {
+		prev = line_of(t, e->tid);
+		if (!prev)
+			return -ENOMEM;
+		if (is_twin_switch(t, prev, i))
+			return 0;
+	}
+	if (!t->cpus[e->cpu].n && e->time > t->events->begin &&
+	    run_begin(&t->cpus[e->cpu], e->tid, e->prio, t->events->begin, true))
+		return -ENOMEM;
+	return switch_out(t, i) ?: switch_in(t, i);
+}
+
+/* Which of two wake-ups says more: who did it in his own context, and with a stack. */
+static bool is_better_wake(const struct sched_event *new, const struct sched_event *old)
+{
+	if (new->kind != old->kind)
+		return new->kind == SCHED_WAKING;
+	return new->tid == old->tid &&new->has_stack &&
+	       !old->has_stack &&new->time - old->time < TWIN_NS;
+}
+
+static int feed_wake(struct sched_timeline *t, uint32_t i)
+{
+	const struct sched_event *e = &t->events->v[i];
+	struct task_line *l = line_of(t, e->other);
+	struct task_span *s;
+
+	if (!l)
+		return -ENOMEM;
+	s = last_span(l);
+	if (s && s->state == TASK_RUNNING)
+		return 0; /* before it had left */
+	if (s && s->state == TASK_RUNNABLE) {
+		if (s->wake != NO_EVENT && is_better_wake(e, &t->events->v[s->wake])) {
+			if (s > l->v && s[-1].wake == s->wake)
+				s[-1].wake = i;
+			s->wake = i;
+		}
+		return 0;
+	}
+	if (!s && e->kind != SCHED_NEW && e->time > t->events->begin) {
+		/* before it was woken it was blocked; what in, no event tells */
+		s = span_begin(t, l, TASK_BLOCKED, t->events->begin, e->arg);
+		if (!s)
+			return -ENOMEM;
+	}
+	if (s)
+		s->wake = i;
+	s = span_begin(t, l, TASK_RUNNABLE, e->time, e->arg);
+	if (!s)
+		return -ENOMEM;
+	s->wake = i;
+	return 0;
+}
+
+static int feed_irq(struct sched_timeline *t, const struct sched_event *e)
+{
+	bool soft = e->kind == SCHED_SOFTIRQ || e->kind == SCHED_SOFTIRQ_END;
+	struct cpu_line *c = &t->cpus[e->cpu];
+	struct irq_run *open = &c->open[soft];
+
+	if (e->kind == SCHED_IRQ || e->kind == SCHED_SOFTIRQ) {
+		*open = (struct irq_run){ .from = e->time, .number = e->arg, .soft = soft };
+		return 0;
+	}
+	if (!open->from || open->number != e->arg)
+		return 0;
+	if (!ARRAY_HAS_ROOM(c->irqs, c->n_irqs, c->irqs_cap, 64))
+		return -ENOMEM;
+	open->to = e->time;
+	/* those within it are part of it */
+	while (c->n_irqs && c->irqs[c->n_irqs - 1].from >= open->from)
+		c->n_irqs--;
+	if (c->n_irqs && c->irqs[c->n_irqs - 1].to > open->from)
+		open->from = c->irqs[c->n_irqs - 1].to;
+	c->irqs[c->n_irqs++] = *open;
+	open->from = 0;
+	return 0;
+}
+
+static int feed_sample(struct sched_timeline *t, uint32_t i)
+{
+	const struct sched_event *e = &t->events->v[i];
+	struct task_line *l = e->tid ? line_of(t, e->tid) : NULL;
+
+	if (!e->tid)
+		return 0;
+	if (!l || !ARRAY_HAS_ROOM(l->samples, l->n_samples, l->samples_cap, 16))
+		return -ENOMEM;
+	l->samples[l->n_samples++] = i;
+	return 0;
+}
+
+static int feed_gap(struct sched_timeline *t, const struct sched_event *e)
+{
+	if (!ARRAY_HAS_ROOM(t->gaps, t->n_gaps, t->gaps_cap, 16))
+		return -ENOMEM;
+	t->gaps[t->n_gaps++] = (struct gap){ e->value, e->time };
+	return 0;
+}
+
+static int feed_event(struct sched_timeline *t, uint32_t i)
+{
+	const struct sched_event *e = &t->events->v[i];
+	int err = cpu_room(t, e->cpu);
+
+	if (err)
+		return err;
+	if (e->kind == SCHED_GAP)
+		return feed_gap(t, e);
+	if (e->kind == SCHED_SWITCH)
+		return feed_switch(t, i);
+	if (e->time >= t->events->begin)
+		err = note_alive(t, e->tid, e->cpu, e->time);
+	if (err)
+		return err;
+	switch (e->kind) {
+	case SCHED_WAKING:
+	case SCHED_WAKEUP:
+	case SCHED_NEW:
+		return e->time >= t->events->begin ? feed_wake(t, i) : 0;
+	case SCHED_IRQ:
+	case SCHED_IRQ_END:
+	case SCHED_SOFTIRQ:
+	case SCHED_SOFTIRQ_END:
+		return feed_irq(t, e);
+	case SCHED_SAMPLE:
+		return feed_sample(t, i);
+	default:
+		return 0;
+	}
+}
+
+/* What is open lasts until the recording ends. */
+static void close_all(struct sched_timeline *t)
+{
+	uint64_t end = t->events->end;
+
+	for (size_t i = 0; i < t->n_tasks; i++)
+		if (t->tasks[i].n)
+			last_span(&t->tasks[i])->to = end;
+	for (size_t i = 0; i < t->n_cpus; i++)
+		if (t->cpus[i].n)
+			t->cpus[i].v[t->cpus[i].n - 1].to = end;
+}
+
+static int compare_gaps(const void *a, const void *b)
+{
+	const struct gap *x = a, *y = b;
+
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Those of several CPUs may be of the same time. */
+static void join_gaps(struct sched_timeline *t)
+{
+	size_t n = 0;
+
+	if (t->n_gaps)
+		qsort(t->gaps, t->n_gaps, sizeof(*t->gaps), compare_gaps);
+	for (size_t i = 0; i < t->n_gaps; i++) {
+		struct gap *last = n ? &t->gaps[n - 1] : NULL, g = t->gaps[i];
+
+		if (g.from >= g.to)
+			continue;
+		if (!last || last->to < g.from)
+			t->gaps[n++] = g;
+		else if (last->to < g.to)
+			last->to = g.to;
+	}
+	t->n_gaps = n;
+}
+
+int sched_timeline__build(struct sched_timeline *t, struct sched_events *e)
+{
+	int err = 0;
+
+	t->events = e;
+	if (e->n >= NO_EVENT)
+		return -ENOMEM;
+	for (size_t i = 0; i < e->n && !err; i++)
+		err = feed_event(t, i);
+	close_all(t);
+	join_gaps(t);
+	return err;
+}
+
+void sched_timeline__free(struct sched_timeline *t)
+{
+	for (size_t i = 0; i < t->n_tasks; i++) {
+		free(t->tasks[i].v);
+		free(t->tasks[i].samples);
+	}
+	for (size_t i = 0; i < t->n_cpus; i++) {
+		free(t->cpus[i].v);
+		free(t->cpus[i].irqs);
+	}
+	free(t->tasks);
+	free(t->cpus);
+	free(t->gaps);
+	*t = (struct sched_timeline){ 0 };
+}
+
+const struct task_line *sched_timeline__task(const struct sched_timeline *t, uint32_t tid)
+{
+	const struct sched_task *task = sched_events__task(t->events, tid);
+
+	return task && task->timeline ? &t->tasks[task->timeline - 1] : NULL;
+}
+
+const struct cpu_line *sched_timeline__cpu(const struct sched_timeline *t, uint32_t cpu)
+{
+	return cpu < t->n_cpus && t->cpus[cpu].n ? &t->cpus[cpu] : NULL;
+}
+
+/* The first of @n elements of @size whose uint64_t at @offset is above @time. */
+static size_t first_above(const void *v, size_t n, size_t size, size_t offset, uint64_t time)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (*(const uint64_t *)((const char *)v + mid * size + offset) <= time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+size_t task_line__at(const struct task_line *l, uint64_t time)
+{
+	return first_above(l->v, l->n, sizeof(*l->v), offsetof(struct task_span, to), time);
+}
+
+size_t cpu_line__at(const struct cpu_line *l, uint64_t time)
+{
+	return first_above(l->v, l->n, sizeof(*l->v), offsetof(struct cpu_run, to), time);
+}
+
+size_t cpu_line__irq_at(const struct cpu_line *l, uint64_t time)
+{
+	return first_above(l->irqs, l->n_irqs, sizeof(*l->irqs), offsetof(struct irq_run, to),
+			   time);
+}
+
+uint64_t sched_timeline__lost(const struct sched_timeline *t, uint64_t from, uint64_t to)
+{
+	size_t i =
+		first_above(t->gaps, t->n_gaps, sizeof(*t->gaps), offsetof(struct gap, to), from);
+	uint64_t lost = 0;
+
+	for (; i < t->n_gaps && from < to; i++) {
+		const struct gap *g = &t->gaps[i];
+		uint64_t begin = g->from > from ? g->from : from, end = g->to < to ? g->to : to;
+
+		if (g->from >= to)
+			break;
+		lost += end - begin;
+	}
+	return lost;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/replay.h"
+#include "analyse/why/stack_notes.h"
+#include "common/array.h"
+#include "symbols/tracing_frames.h"
+
+#define FRAMES_MAX 256
+
+static const struct stack_note no_stack;
+
+struct notes_reading {
+	struct stack_notes *s;
+	struct replay *r;
+	struct location frames[FRAMES_MAX];
+	const char *kernel[FRAMES_MAX];
+};
+
+void stack_notes__want(struct stack_notes *s, uint32_t i)
+{
+	struct sched_event *e = &s->events->v[i];
+
+	if (!e->has_stack || e->stack)
+		return;
+	if (!ARRAY_HAS_ROOM(s->wanted, s->n_wanted, s->wanted_cap, 64)) {
+		s->failed = true;
+		return;
+	}
+	s->wanted[s->n_wanted++] = i;
+	e->stack = UINT32_MAX; /* asked for */
+}
+
+const struct stack_note *stack_notes__of(const struct stack_notes *s, uint32_t i)
+{
+	uint32_t k = s->events->v[i].stack;
+
+	return k && k <= s->n ? &s->v[k - 1] : &no_stack;
+}
+
+/* "futex" of "__x64_sys_futex"; NULL: it is no system call's function. */
+static const char *call_name(const char *symbol)
+{
+	static const char *const begin[] = { "__x64_sys_", "__arm64_sys_", "__ia32_sys_",
+					     "__do_sys_", "__se_sys_" };
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
+		if (!strncmp(symbol, begin[i], strlen(begin[i])))
+			return symbol + strlen(begin[i]);
+	return NULL;
+}
+
+/* The C library's functions say less than those of the program that calls them. */
+static bool is_libc(const char *module)
+{
+	return !strncmp(module, "libc.", 5) || !strncmp(module, "libc-", 5) ||
+	       !strncmp(module, "ld-", 3) || !strncmp(module, "libpthread", 10) ||
+	       !strncmp(module, "ld.", 3) || !strcmp(module, "[vdso]");
+}
+
+static void note_frames(struct notes_reading *n, size_t n_frames, struct stack_note *to,
+			const struct sched_event *e, bool softirqd)
+{
+	size_t n_kernel = 0, kernel_frames = 0;
+	const char *of_libc = NULL;
+
+	for (size_t i = 0; i < n_frames; i++) {
+		const struct location *l = &n->frames[i];
+
+		if (l->kernel) {
+			kernel_frames++;
+			if (!l->symbol || is_tracing_frame(l->symbol))
+				continue;
+			n->kernel[n_kernel++] = l->symbol;
+			to->call = call_name(l->symbol) ?: to->call;
+		} else if (l->symbol && !to->function) {
+			if (!is_libc(l->module))
+				to->function = l->symbol;
+			else if (!of_libc)
+				of_libc = l->symbol;
+		}
+		if (l->symbol && !to->leaf && !(l->kernel && is_tracing_frame(l->symbol)))
+			to->leaf = l->symbol;
+	}
+	to->function = to->function ?: of_libc;
+	to->named = !kernel_frames || n_kernel;
+	to->kind = wait_kind__of(n->kernel, n_kernel);
+	to->context = wake_context__of(n->kernel, n_kernel,
+				       e->flags & (SCHED_HARDIRQ | SCHED_SOFTIRQ_FLAG), softirqd);
+}
+
+static int note_add(struct notes_reading *n, const struct sample *smp, struct sched_event *e)
+{
+	struct stack_notes *s = n->s;
+	const struct sched_task *t = sched_events__task(s->events, e->tid);
+	size_t n_frames;
+
+	if (!ARRAY_HAS_ROOM(s->v, s->n, s->cap, 64) ||
+	    replay__frames(n->r, smp, n->frames, FRAMES_MAX, &n_frames))
+		return -ENOMEM;
+	s->v[s->n] = (struct stack_note){ 0 };
+	note_frames(n, n_frames, &s->v[s->n], e, t && !strncmp(t->comm, "ksoftirqd/", 10));
+	e->stack = ++s->n;
+	return 0;
+}
+
+/* @i: the first that is wanted of the file; on return the first behind it. */
+static int read_file(struct stack_notes *s, uint16_t file, size_t *i, struct err *err)
+{
+	struct notes_reading *n = calloc(1, sizeof(*n));
+	uint32_t number = 0;
+	struct sample smp;
+	int code;
+
+	if (!n)
+		return err_set(err, -ENOMEM, "out of memory");
+	n->s = s;
+	code = replay__open(s->events->files[file], s->symbols, err, &n->r);
+	while (!code && *i < s->n_wanted && s->events->v[s->wanted[*i]].file == file) {
+		code = replay__next(n->r, err, &smp);
+		if (!code) /* it was longer when it was read before */
+			code = err_set(err, -EINVAL, "%s: it changes while it is read",
+				       s->events->files[file]);
+		if (code < 0)
+			break;
+		code = 0;
+		if (!smp.event || number++ != s->events->v[s->wanted[*i]].sample)
+			continue;
+		if (note_add(n, &smp, &s->events->v[s->wanted[(*i)++]]))
+			code = err_set(err, -ENOMEM, "out of memory");
+	}
+	replay__free(n->r);
+	free(n);
+	return code;
+}
+
+static int by_place(const void *a, const void *b, void *arg)
+{
+	const struct sched_events *e = arg;
+	const struct sched_event *x = &e->v[*(const uint32_t *)a], *y = &e->v[*(const uint32_t *)b];
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->sample < y->sample ? -1 : x->sample > y->sample;
+}
+
+int stack_notes__read(struct stack_notes *s, struct err *err)
+{
+	size_t i = 0;
+	int code = 0;
+
+	if (s->failed || (!s->symbols && symbols__new(&s->symbols)))
+		return err_set(err, -ENOMEM, "out of memory");
+	if (s->n_wanted)
+		qsort_r(s->wanted, s->n_wanted, sizeof(*s->wanted), by_place, s->events);
+	while (!code && i < s->n_wanted)
+		code = read_file(s, s->events->v[s->wanted[i]].file, &i, err);
+	return code;
+}
+
+void stack_notes__free(struct stack_notes *s)
+{
+	free(s->v);
+	free(s->wanted);
+	symbols__free(s->symbols);
+	*s = (struct stack_notes){ 0 };
+}

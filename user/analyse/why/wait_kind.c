@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "analyse/why/wait_kind.h"
+#include "common/cleanup.h"
+
+#define ANY	 8
+#define LOCK_FNS "rwsem_down_", "rwsem_optimistic", "__mutex_lock", "rt_mutex_slowlock"
+
+/* The first row of which one of @any begins a name of the stack, and one of @with, too, if there are some. */
+struct wait_row {
+	enum wait_kind kind;
+	const char *any[ANY + 1];
+	const char *with[ANY + 1];
+};
+
+static const struct wait_row wait_rows[] = {
+	{ WAIT_THROTTLED, { "throttle_cfs_rq_work" } },
+	{ WAIT_STOPPED, { "do_signal_stop", "ptrace_stop", "do_jobctl_trap" } },
+	{ WAIT_FROZEN, { "do_freezer_trap", "__refrigerator", "cgroup_enter_frozen" } },
+	{ WAIT_RECLAIM,
+	  { "try_to_free_pages", "try_to_free_mem_cgroup_pages", "mem_cgroup_handle_over_high",
+	    "__mem_cgroup_handle_over_high", "__alloc_pages_direct_reclaim",
+	    "__alloc_pages_direct_compact" } },
+	{ WAIT_DIRTY, { "balance_dirty_pages" } },
+	{ WAIT_MMAP_LOCK,
+	  { LOCK_FNS },
+	  { "do_user_addr_fault", "vm_mmap_pgoff", "__vm_munmap", "do_mprotect_pkey", "do_madvise",
+	    "dup_mmap", "__do_sys_brk", "lock_mm_and_find_vma" } },
+	{ WAIT_MMAP_LOCK,
+	  { LOCK_FNS },
+	  { "exit_mmap", "lock_vma_under_rcu", "__x64_sys_munmap", "do_mincore", "proc_pid_smaps",
+	    "m_start" } },
+	{ WAIT_INODE_LOCK,
+	  { LOCK_FNS },
+	  { "ext4_", "xfs_", "btrfs_", "path_openat", "do_unlinkat", "vfs_write", "iterate_dir",
+	    "lookup_slow" } },
+	{ WAIT_INODE_LOCK,
+	  { LOCK_FNS },
+	  { "vfs_", "do_renameat", "do_mkdirat", "generic_file_write", "shmem_", "lock_rename",
+	    "filename_create", "do_rmdir" } },
+	{ WAIT_FILE_LOCK,
+	  { "locks_lock_inode_wait", "flock_lock_inode_wait", "__do_sys_flock", "__x64_sys_flock",
+	    "__arm64_sys_flock", "do_lock_file_wait", "fcntl_setlk", "posix_lock_inode_wait" } },
+	{ WAIT_KERNEL_LOCK,
+	  { LOCK_FNS, "__down_", "down_read", "percpu_down_write", "__percpu_down_read" } },
+	{ WAIT_FUTEX, { "futex_wait", "futex_lock_pi", "do_futex", "__futex_wait" } },
+	{ WAIT_FUSE, { "request_wait_answer", "__fuse_" } },
+	{ WAIT_NFS, { "rpc_wait_bit_killable", "nfs_wait" } },
+	{ WAIT_FSYNC,
+	  { "vfs_fsync_range", "do_fsync", "__x64_sys_fsync", "__x64_sys_fdatasync", "ksys_sync",
+	    "ext4_sync_file", "__x64_sys_msync", "ksys_sync_file_range" } },
+	{ WAIT_JOURNAL,
+	  { "jbd2_log_wait_commit", "wait_transaction_locked", "start_this_handle", "xlog_wait",
+	    "xfs_log_force" } },
+	{ WAIT_PAGE_FAULT, { "handle_mm_fault", "do_user_addr_fault", "do_page_fault" } },
+	{ WAIT_QUEUE,
+	  { "blk_mq_get_tag", "wbt_wait", "rq_qos_wait", "rq_qos_throttle", "__rq_qos_throttle",
+	    "blk_throtl", "iocg_", "ioc_rqos_throttle" } },
+	{ WAIT_PAGE,
+	  { "folio_wait_", "__folio_lock", "wait_on_page_", "__lock_page", "filemap_update_page",
+	    "put_and_wait_on_page_locked" } },
+	{ WAIT_DISK,
+	  { "io_schedule", "submit_bio_wait", "__wait_on_buffer", "bio_await_chain",
+	    "__iomap_dio_rw", "blkdev_direct_IO", "__blkdev_direct_IO" } },
+	{ WAIT_PIPE,
+	  { "pipe_read", "pipe_write", "anon_pipe_read", "anon_pipe_write", "fifo_pipe_",
+	    "wait_for_partner", "fifo_open", "pipe_wait" } },
+	{ WAIT_SOCKET,
+	  { "unix_", "sk_wait_data", "inet_", "__skb_wait_for_more_packets", "sk_stream_wait_",
+	    "sock_recvmsg", "sock_sendmsg", "__inet_" } },
+	{ WAIT_SOCKET,
+	  { "tcp_", "__sys_recv", "__sys_send", "netlink_", "__sys_accept", "do_accept", "udp_",
+	    "__sys_connect" } },
+	{ WAIT_TTY, { "n_tty_", "tty_", "file_tty_" } },
+	{ WAIT_EVENTFD, { "eventfd_", "signalfd_", "timerfd_", "inotify_read", "fanotify_" } },
+	{ WAIT_EPOLL, { "ep_poll", "do_epoll_" } },
+	{ WAIT_POLL,
+	  { "do_sys_poll", "do_poll", "poll_schedule_timeout", "do_select", "do_pselect",
+	    "core_sys_select" } },
+	{ WAIT_SLEEP,
+	  { "do_nanosleep", "hrtimer_nanosleep", "common_nsleep", "msleep", "usleep_range",
+	    "schedule_timeout_uninterruptible", "schedule_timeout_interruptible" } },
+	{ WAIT_CHILD, { "do_wait", "__do_wait", "kernel_wait", "kernel_waitid" } },
+	{ WAIT_VFORK, { "wait_for_vfork_done", "kernel_clone" } },
+	{ WAIT_SIGNAL,
+	  { "do_sigtimedwait", "sigsuspend", "__do_sys_pause", "__x64_sys_pause",
+	    "__x64_sys_rt_sigsuspend", "__x64_sys_rt_sigtimedwait" } },
+	{ WAIT_IPC, { "do_semtimedop", "__do_semtimedop", "do_msgrcv", "do_msgsnd", "wq_sleep" } },
+	{ WAIT_IO_URING, { "io_cqring_wait", "io_uring_", "io_wq_worker" } },
+	{ WAIT_WORK,
+	  { "worker_thread", "rescuer_thread", "smpboot_thread_fn", "kjournald2", "kswapd",
+	    "rcu_gp_", "kthread_worker_fn", "kthreadd" } },
+	{ WAIT_COMPLETION,
+	  { "wait_for_completion", "__wait_for_common", "__wait_for_completion" } },
+	{ WAIT_WORK, { "kthread" } },
+	{ WAIT_TASK_WORK, { "task_work_run" }, { "__cond_resched" } },
+};
+
+static bool begins_with(const char *name, const char *const *any)
+{
+	for (; *any; any++)
+		if (!strncmp(name, *any, strlen(*any)))
+			return true;
+	return false;
+}
+
+static bool has_any(const char *const *names, size_t n, const char *const *any)
+{
+	for (size_t i = 0; i < n; i++)
+		if (names[i] && begins_with(names[i], any))
+			return true;
+	return false;
+}
+
+enum wait_kind wait_kind__of(const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(wait_rows); i++) {
+		const struct wait_row *r = &wait_rows[i];
+
+		if (has_any(names, n, r->any) && (!r->with[0] || has_any(names, n, r->with)))
+			return r->kind;
+	}
+	return WAIT_UNKNOWN;
+}
+
+/* How many of the frames are of the last interrupt: it may have come in the middle of another one. */
+static size_t innermost(const char *const *names, size_t n, const char *const *entries)
+{
+	for (size_t i = 0; i < n; i++)
+		if (names[i] && begins_with(names[i], entries))
+			return i + 1;
+	return n;
+}
+
+enum wake_context wake_context__of(const char *const *names, size_t n, bool in_irq, bool softirqd)
+{
+	static const char *const signals[] = { "signal_wake_up_state", "complete_signal",
+					       "__send_signal_locked", "do_send_sig_info", NULL };
+	static const char *const timers[] = {
+		"hrtimer_wakeup",     "process_timeout",      "it_real_fn",
+		"posix_timer_fn",     "timerfd_tmrproc",      "call_timer_fn",
+		"hrtimer_run_queues", "__hrtimer_run_queues", NULL
+	};
+	static const char *const blocks[] = { "blk_",	  "bio_",     "__bio_",	    "nvme_",
+					      "scsi_",	  "virtblk_", "folio_end_", "end_page_",
+					      "end_bio_", NULL };
+	static const char *const net[] = { "net_rx_action",
+					   "__netif_receive_skb",
+					   "napi_",
+					   "process_backlog",
+					   "tcp_v",
+					   "udp_",
+					   NULL };
+	static const char *const entries[] = {
+		"asm_",	       "sysvec_",	"common_interrupt", "irq_exit",	      "el1h_",
+		"el0t_64_irq", "el1_interrupt", "el0_interrupt",    "gic_handle_irq", NULL
+	};
+
+	if (!in_irq && !softirqd)
+		return has_any(names, n, signals) ? WAKE_SIGNAL : WAKE_TASK;
+	n = innermost(names, n, entries);
+	if (has_any(names, n, blocks))
+		return WAKE_BLOCK;
+	if (has_any(names, n, net)) {
+		/* a softirq that a task runs at the end of its own send is its own doing */
+		return softirqd || has_any(names, n, entries) ? WAKE_NET : WAKE_TASK;
+	}
+	if (has_any(names, n, timers))
+		return WAKE_TIMER;
+	return in_irq ? WAKE_IRQ : WAKE_TASK;
+}
+
+static const struct {
+	const char *text, *word;
+} kind_texts[WAIT_KINDS] = {
+	[WAIT_UNKNOWN] = { "", "unknown" },
+	[WAIT_THROTTLED] = { "its cgroup's CPU quota", "quota" },
+	[WAIT_STOPPED] = { "a signal to go on", "stopped" },
+	[WAIT_FROZEN] = { "its cgroup to be thawed", "frozen" },
+	[WAIT_RECLAIM] = { "memory to be reclaimed", "reclaim" },
+	[WAIT_DIRTY] = { "dirty pages to be written", "dirty-pages" },
+	[WAIT_MMAP_LOCK] = { "the lock of its address space (mmap_lock)", "mmap-lock" },
+	[WAIT_INODE_LOCK] = { "the lock of an inode", "inode-lock" },
+	[WAIT_KERNEL_LOCK] = { "a lock in the kernel", "kernel-lock" },
+	[WAIT_FILE_LOCK] = { "a file lock", "file-lock" },
+	[WAIT_FUTEX] = { "a futex", "futex" },
+	[WAIT_FUSE] = { "the server of a FUSE file system", "fuse" },
+	[WAIT_NFS] = { "an NFS server", "nfs" },
+	[WAIT_FSYNC] = { "fsync", "fsync" },
+	[WAIT_JOURNAL] = { "a journal commit", "journal" },
+	[WAIT_PAGE_FAULT] = { "a page fault", "page-fault" },
+	[WAIT_QUEUE] = { "room in a device's queue", "device-queue" },
+	[WAIT_PAGE] = { "a page of a file", "page" },
+	[WAIT_DISK] = { "a disk", "disk" },
+	[WAIT_PIPE] = { "a pipe", "pipe" },
+	[WAIT_SOCKET] = { "a socket", "socket" },
+	[WAIT_TTY] = { "a terminal", "tty" },
+	[WAIT_EVENTFD] = { "an event descriptor", "eventfd" },
+	[WAIT_EPOLL] = { "epoll", "epoll" },
+	[WAIT_POLL] = { "poll", "poll" },
+	[WAIT_SLEEP] = { "its own timer", "sleep" },
+	[WAIT_CHILD] = { "a child", "child" },
+	[WAIT_VFORK] = { "a new child to exec", "vfork" },
+	[WAIT_SIGNAL] = { "a signal", "signal" },
+	[WAIT_IPC] = { "a System V or POSIX queue", "ipc" },
+	[WAIT_IO_URING] = { "io_uring", "io-uring" },
+	[WAIT_WORK] = { "work to do", "work" },
+	[WAIT_TASK_WORK] = { "the CPU", "task-work" },
+	[WAIT_COMPLETION] = { "another part of the kernel", "completion" },
+};
+
+const char *wait_kind__text(enum wait_kind k)
+{
+	return kind_texts[k].text;
+}
+
+const char *wait_kind__word(enum wait_kind k)
+{
+	return kind_texts[k].word;
+}
+
+const char *wake_context__word(enum wake_context c)
+{
+	static const char *const words[] = {
+		[WAKE_TASK] = "task",	[WAKE_SIGNAL] = "signal", [WAKE_TIMER] = "timer",
+		[WAKE_BLOCK] = "block", [WAKE_NET] = "network",	  [WAKE_IRQ] = "interrupt"
+	};
+
+	return words[c];
+}

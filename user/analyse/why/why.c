@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why/why_impl.h"
+
+#define LOOKS_MAX    (100u << 20) /* events, of one question */
+#define SIGNALS_BACK 20000	  /* events that are looked through for who sent a signal */
+
+static int explain_task(struct why *w, struct why_node *parent, uint32_t tid, uint64_t from,
+			uint64_t to, size_t depth);
+
+int why__new(struct why **ret)
+{
+	struct why *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	*ret = w;
+	return 0;
+}
+
+void why__free(struct why *w)
+{
+	if (!w)
+		return;
+	why_tree__free(w->tree);
+	stack_notes__free(&w->notes);
+	sched_timeline__free(&w->timeline);
+	sched_events__free(&w->events);
+	free(w);
+}
+
+int why__add_file(struct why *w, const char *path, struct err *err)
+{
+	return sched_events__add_file(&w->events, path, err);
+}
+
+const struct why_node *why__root(const struct why *w)
+{
+	return w->root;
+}
+
+const struct sched_events *why__events(const struct why *w)
+{
+	return &w->events;
+}
+
+int why__add_unknown(struct why *w, struct why_node *parent, uint32_t tid, enum why_missing missing,
+		     uint64_t from, uint64_t to)
+{
+	const struct why_key key = {
+		.parent = parent, .tid = tid, .type = WHY_UNKNOWN, .missing = missing
+	};
+
+	return from >= to || why_tree__add(w->tree, &key, from, to - from) ? 0 : -ENOMEM;
+}
+
+static void function_count(struct why_node *n, const char *name)
+{
+	struct why_function *f = n->functions, *least = f;
+
+	n->samples++;
+	for (size_t i = 0; i < WHY_FUNCTIONS; i++) {
+		if (!f[i].name || !strcmp(f[i].name, name)) {
+			f[i].name = name;
+			f[i].samples++;
+			return;
+		}
+		if (f[i].samples < least->samples)
+			least = &f[i];
+	}
+	/* it takes the place of the rarest, as in the algorithm of Metwally */
+	least->name = name;
+	least->samples++;
+}
+
+/* Where its samples say that it was. */
+static void count_samples(struct why *w, struct why_node *n, const struct task_line *l,
+			  uint64_t from, uint64_t to)
+{
+	size_t low = 0, high = l->n_samples;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (w->events.v[l->samples[mid]].time < from)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < l->n_samples && w->events.v[l->samples[low]].time < to; low++) {
+		const struct stack_note *note;
+
+		stack_notes__want(&w->notes, l->samples[low]);
+		note = stack_notes__of(&w->notes, l->samples[low]);
+		if (note->function || note->leaf)
+			function_count(n, note->function ?: note->leaf);
+	}
+}
+
+/* What interrupts took of a run; *ret is their sum. */
+static int explain_irqs(struct why *w, struct why_node *parent, uint32_t tid, uint32_t cpu,
+			uint64_t from, uint64_t to, uint64_t *ret)
+{
+	const struct cpu_line *c = sched_timeline__cpu(&w->timeline, cpu);
+	struct why_key key = { .parent = parent, .tid = tid, .type = WHY_INTERRUPTED };
+	uint64_t sum = 0;
+
+	for (size_t i = c ? cpu_line__irq_at(c, from) : 0; c && i < c->n_irqs; i++) {
+		const struct irq_run *r = &c->irqs[i];
+		uint64_t begin = r->from > from ? r->from : from, end = r->to < to ? r->to : to;
+
+		if (begin >= end)
+			break;
+		key.number = r->number;
+		key.soft = r->soft;
+		if (!why_tree__add(w->tree, &key, begin, end - begin))
+			return -ENOMEM;
+		sum += end - begin;
+	}
+	*ret = sum;
+	return 0;
+}
+
+static int explain_running(struct why *w, struct why_node *parent, uint32_t tid,
+			   const struct task_line *l, const struct task_span *s, uint64_t from,
+			   uint64_t to)
+{
+	const struct why_key key = { .parent = parent, .tid = tid, .type = WHY_RAN };
+	uint64_t lost = sched_timeline__lost(&w->timeline, from, to), irqs = 0;
+	struct why_node *n;
+
+	if (s->end_hidden)
+		return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
+	if (explain_irqs(w, parent, tid, s->cpu, from, to, &irqs))
+		return -ENOMEM;
+	lost = lost < to - from - irqs ? lost : to - from - irqs;
+	if (why__add_unknown(w, parent, tid, MISSING_LOST, from, from + lost))
+		return -ENOMEM;
+	if (irqs + lost == to - from)
+		return 0;
+	n = why_tree__add(w->tree, &key, from, to - from - lost - irqs);
+	if (!n)
+		return -ENOMEM;
+	count_samples(w, n, l, from, to);
+	return 0;
+}
+
+/* By whom the waking says that it is; -1: no event tells. */
+static int wake_context_of(const struct why *w, uint32_t wake, enum wait_kind kind)
+{
+	const struct sched_event *e = &w->events.v[wake];
+	const struct stack_note *note = stack_notes__of(&w->notes, wake);
+	bool in_irq = e->flags & (SCHED_HARDIRQ | SCHED_SOFTIRQ_FLAG);
+	enum wake_context c = in_irq || !e->tid ? WAKE_IRQ : WAKE_TASK;
+
+	/* by another CPU, whose task this event does not know */
+	if (e->kind != SCHED_WAKING && in_irq)
+		return kind == WAIT_SLEEP ? WAKE_TIMER : -1;
+	if (w->collecting) /* the stack may say that a task sent a packet to this machine */
+		return e->tid && !(e->flags & SCHED_HARDIRQ) ? WAKE_TASK : WAKE_IRQ;
+	if (e->stack && note->named)
+		c = note->context;
+	if (c == WAKE_TASK && !e->tid)
+		c = WAKE_IRQ;
+	/* nothing else ends it from an interrupt */
+	return kind == WAIT_SLEEP && c != WAKE_TASK && c != WAKE_SIGNAL ? WAKE_TIMER : (int)c;
+}
+
+/* Whether one more event may be looked at: a question must not take forever, whatever is recorded. */
+static bool may_look(struct why *w)
+{
+	return w->looks < LOOKS_MAX && ++w->looks;
+}
+
+/* Who sent the signal that stopped @tid; 0: not recorded. */
+static uint32_t stop_sender(struct why *w, uint32_t tid, uint32_t out)
+{
+	const struct sched_task *t = sched_events__task(&w->events, tid), *to;
+
+	for (uint32_t i = 0; i < out && i < SIGNALS_BACK && may_look(w); i++) {
+		const struct sched_event *e = &w->events.v[out - 1 - i];
+
+		if (e->kind != SCHED_SIGNAL || e->arg < 19 || e->arg > 22) /* SIGSTOP to SIGTTOU */
+			continue;
+		to = sched_events__task(&w->events, e->other);
+		if (e->other == tid ||
+		    (t && to && t->pid && (to->pid == t->pid || e->other == t->pid)))
+			return e->tid;
+	}
+	return 0;
+}
+
+/* The request whose end woke the task: the last that ended on that CPU before, in the same interrupt. */
+static void note_request(struct why *w, struct why_node *n, uint32_t wake)
+{
+	const struct sched_event *v = w->events.v, *e = &v[wake], *end = NULL;
+	uint64_t issued = 0, queued = 0;
+
+	for (uint32_t i = wake; i-- > 0 && e->time - v[i].time < 1000000 && !end && may_look(w);) {
+		if (v[i].kind == SCHED_SWITCH && v[i].cpu == e->cpu)
+			return;
+		if (v[i].kind == SCHED_RQ_COMPLETE && v[i].cpu == e->cpu)
+			end = &v[i];
+	}
+	if (!end)
+		return;
+	for (const struct sched_event *i = end;
+	     i-- > v && end - i < 200000 && !queued && may_look(w);) {
+		if (i->arg != end->arg || i->value != end->value)
+			continue;
+		if (i->kind == SCHED_RQ_ISSUE && !issued)
+			issued = i->time;
+		else if (i->kind == SCHED_RQ_INSERT)
+			queued = i->time;
+		else if (i->kind == SCHED_RQ_COMPLETE)
+			break; /* an earlier one of this place */
+	}
+	n->dev = end->arg;
+	n->sector = end->value;
+	n->device_ns = issued ? end->time - issued : 0;
+	n->queued_ns = queued && issued >= queued ? issued - queued : 0;
+}
+
+/* The key of a wait, but for its waker. */
+static struct why_key wait_key(const struct why *w, struct why_node *parent, uint32_t tid,
+			       const struct task_span *s)
+{
+	struct why_key key = { .parent = parent, .tid = tid, .type = WHY_WAITED };
+	const struct stack_note *note;
+
+	if (s->out == NO_EVENT)
+		return key;
+	note = stack_notes__of(&w->notes, s->out);
+	key.kind = note->kind;
+	key.function = note->function;
+	key.call = note->call;
+	if (w->events.v[s->out].arg & 0x0c) /* TASK_STOPPED, TASK_TRACED */
+		key.kind = WAIT_STOPPED;
+	return key;
+}
+
+/* A wait of which no event tells who ended it. */
+static int explain_open_end(struct why *w, struct why_key *key, const struct task_span *s,
+			    uint64_t from, uint64_t to)
+{
+	enum why_missing missing = MISSING_HIDDEN;
+	struct why_node *n;
+
+	if (s->wake != NO_EVENT || !w->events.recorded[SCHED_WAKING])
+		missing = MISSING_WAKING;
+	if (s->wake == NO_EVENT && s->to >= w->events.end)
+		missing = MISSING_NOT_OVER;
+	n = why_tree__add(w->tree, key, from, to - from);
+	return n ? why__add_unknown(w, n, key->tid, missing, from, to) : -ENOMEM;
+}
+
+static int explain_blocked(struct why *w, struct why_node *parent, uint32_t tid,
+			   const struct task_span *s, uint64_t from, uint64_t to, size_t depth)
+{
+	struct why_key key = wait_key(w, parent, tid, s);
+	struct why_node *n;
+	int context;
+
+	if (s->wake != NO_EVENT)
+		stack_notes__want(&w->notes, s->wake);
+	if (s->out != NO_EVENT)
+		stack_notes__want(&w->notes, s->out);
+	if (s->wake == NO_EVENT || s->end_hidden)
+		return explain_open_end(w, &key, s, from, to);
+	context = wake_context_of(w, s->wake, key.kind);
+	if (context < 0)
+		return explain_open_end(w, &key, s, from, to);
+	key.context = context;
+	if (context == WAKE_TASK || context == WAKE_SIGNAL)
+		key.who = w->events.v[s->wake].tid;
+	if (key.kind == WAIT_STOPPED && s->out != NO_EVENT)
+		key.sender = stop_sender(w, tid, s->out);
+	n = why_tree__add(w->tree, &key, from, to - from);
+	if (!n)
+		return -ENOMEM;
+	if (context == WAKE_BLOCK)
+		note_request(w, n, s->wake);
+	if (context == WAKE_IRQ)
+		return why__add_unknown(w, n, tid, MISSING_STACK, from, to);
+	if (!key.who || key.kind == WAIT_STOPPED)
+		return 0;
+	return explain_task(w, n, key.who, from, to, depth + 1);
+}
+
+static int explain_span(struct why *w, struct why_node *parent, uint32_t tid,
+			const struct task_line *l, const struct task_span *s, uint64_t from,
+			uint64_t to, size_t depth)
+{
+	switch (s->state) {
+	case TASK_RUNNING:
+		return explain_running(w, parent, tid, l, s, from, to);
+	case TASK_RUNNABLE:
+		if (s->out != NO_EVENT)
+			stack_notes__want(&w->notes, s->out);
+		return why_runnable__explain(w, parent, tid, s, from, to);
+	case TASK_BLOCKED:
+		return explain_blocked(w, parent, tid, s, from, to, depth);
+	default:
+		return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
+	}
+}
+
+static bool in_circle(const struct why *w, uint32_t tid, size_t depth)
+{
+	for (size_t i = 0; i < depth; i++)
+		if (w->path[i] == tid)
+			return true;
+	return false;
+}
+
+static int explain_task(struct why *w, struct why_node *parent, uint32_t tid, uint64_t from,
+			uint64_t to, size_t depth)
+{
+	const struct task_line *l = sched_timeline__task(&w->timeline, tid);
+	uint64_t begin = w->events.begin, end = w->events.end;
+
+	if (from >= to)
+		return 0;
+	if (depth >= WHY_DEPTH || in_circle(w, tid, depth))
+		return why__add_unknown(w, parent, tid, MISSING_DEPTH, from, to);
+	w->path[depth] = tid;
+	if (!l || !l->n)
+		return why__add_unknown(w, parent, tid, MISSING_TASK, from, to);
+	if (from < begin) {
+		if (why__add_unknown(w, parent, tid, MISSING_BEFORE, from, begin < to ? begin : to))
+			return -ENOMEM;
+		from = begin;
+	}
+	if (to > end) {
+		if (why__add_unknown(w, parent, tid, MISSING_AFTER, from > end ? from : end, to))
+			return -ENOMEM;
+		to = end;
+	}
+	for (size_t i = task_line__at(l, from); i < l->n && from < to; i++) {
+		uint64_t stop = l->v[i].to < to ? l->v[i].to : to;
+
+		if (l->v[i].from > from || stop <= from) /* times that no clock tells */
+			continue;
+		if (explain_span(w, parent, tid, l, &l->v[i], from, stop, depth))
+			return -ENOMEM;
+		from = stop;
+	}
+	return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
+}
+
+/* One round: the tree from the beginning. */
+static int round_of(struct why *w, uint32_t tid, const struct why_question *q, bool collecting)
+{
+	const struct why_key all = { .tid = tid };
+
+	why_tree__free(w->tree);
+	w->tree = NULL;
+	w->collecting = collecting;
+	if (why_tree__new(&w->tree))
+		return -ENOMEM;
+	w->root = why_tree__add(w->tree, &all, q->from, q->to - q->from);
+	return w->root ? explain_task(w, w->root, tid, q->from, q->to, 0) : -ENOMEM;
+}
+
+/* The last wait of @tid that ended before @to began then. */
+static uint64_t last_wait(const struct why *w, uint32_t tid, uint64_t to)
+{
+	const struct task_line *l = sched_timeline__task(&w->timeline, tid);
+	size_t i;
+
+	if (!l)
+		return w->events.begin;
+	for (i = task_line__at(l, to ? to - 1 : 0) + 1; i-- > 0;)
+		if (i < l->n && l->v[i].from < to && l->v[i].state == TASK_BLOCKED)
+			return l->v[i].from;
+	return w->events.begin;
+}
+
+static int question_complete(const struct why *w, uint32_t tid, struct why_question *q,
+			     struct err *err)
+{
+	if (!q->to)
+		q->to = w->events.end;
+	if (!q->from)
+		q->from = w->events.begin;
+	if (q->from == UINT64_MAX)
+		q->from = last_wait(w, tid, q->to);
+	if (q->from >= q->to)
+		return err_set(err, -EINVAL, "the interval ends before it begins");
+	if (q->from >= w->events.end || q->to <= w->events.begin)
+		return err_set(err, -ENODATA,
+			       "nothing was recorded in that interval: the switches "
+			       "that were recorded are from %.6f to %.6f",
+			       w->events.begin / 1e9, w->events.end / 1e9);
+	return 0;
+}
+
+int why__ask(struct why *w, const struct why_question *q, struct err *err)
+{
+	const struct sched_task *t = sched_events__own_task(&w->events, q->tid);
+	uint32_t tid = t ? t->tid : q->tid;
+	struct why_question whole = *q;
+	int code;
+
+	if (!w->events.recorded[SCHED_SWITCH] || !w->events.begin)
+		return err_set(err, -ENODATA,
+			       "unknown: no sched:sched_switch was recorded; "
+			       "-e sched:sched_switch -e sched:sched_waking -g would have told");
+	sched_events__sort(&w->events);
+	if (sched_timeline__build(&w->timeline, &w->events))
+		return err_set(err, -ENOMEM, "out of memory");
+	code = question_complete(w, tid, &whole, err);
+	if (code)
+		return code;
+	if (!sched_timeline__task(&w->timeline, tid))
+		return err_set(err, -ENODATA,
+			       "unknown: no event of task %u was recorded: from %.6f to "
+			       "%.6f it neither ran nor was woken",
+			       q->tid, w->events.begin / 1e9, w->events.end / 1e9);
+	w->notes.events = &w->events;
+	if (round_of(w, tid, &whole, true))
+		return err_set(err, -ENOMEM, "out of memory, or too many causes");
+	code = stack_notes__read(&w->notes, err);
+	if (code)
+		return code;
+	if (round_of(w, tid, &whole, false))
+		return err_set(err, -ENOMEM, "out of memory, or too many causes");
+	why_tree__sort(w->root);
+	return 0;
+}
+
+static uint64_t unknown_below(const struct why_node *n)
+{
+	uint64_t ns = n->key.type == WHY_UNKNOWN ? n->ns : 0;
+
+	for (const struct why_node *c = n->child; c; c = c->next)
+		ns += unknown_below(c);
+	return ns;
+}
+
+uint64_t why__unknown_ns(const struct why *w)
+{
+	return unknown_below(w->root);
+}

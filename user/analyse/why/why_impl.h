@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the parts of why share: why.c asks, why_runnable.c says behind whom, why_tree.c keeps the tree. */
+#ifndef FRBPF_ANALYSE_WHY_WHY_IMPL_H
+#define FRBPF_ANALYSE_WHY_WHY_IMPL_H
+
+#include "analyse/why/why.h"
+
+struct why {
+	uint32_t looks; /* at events before a wait's end: see may_look() */
+	struct sched_events events;
+	struct sched_timeline timeline;
+	struct stack_notes notes;
+	struct why_tree *tree;
+	struct why_node *root;	      /* of tree */
+	bool collecting;	      /* the first round: which stacks will be needed */
+	uint32_t path[WHY_DEPTH + 1]; /* tids, the subject first */
+};
+
+/* ---- why_tree.c ---- */
+int why_tree__new(struct why_tree **ret);
+void why_tree__free(struct why_tree *t);
+/* Find or add the node of @key, and give it @ns more. NULL: out of memory, or of WHY_NODES. */
+struct why_node *why_tree__add(struct why_tree *t, const struct why_key *key, uint64_t time,
+			       uint64_t ns);
+/* The largest child first, everywhere. */
+void why_tree__sort(struct why_node *n);
+
+/* A child of @parent that has no other attribute than these. */
+int why__add_unknown(struct why *w, struct why_node *parent, uint32_t tid, enum why_missing missing,
+		     uint64_t from, uint64_t to);
+
+/* ---- why_runnable.c ---- */
+/* Why span @s of @tid's, runnable, did not run from @from to @to. 0 or -ENOMEM. */
+int why_runnable__explain(struct why *w, struct why_node *parent, uint32_t tid,
+			  const struct task_span *s, uint64_t from, uint64_t to);
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyse/why/why_incident.h"
+#include "analyse/why/why_text.h"
+#include "common/cleanup.h"
+#include "perfdata/marker_file.h"
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key));
+}
+
+static uint64_t number_of(const json_t *o, const char *key)
+{
+	json_int_t v = json_integer_value(json_object_get(o, key));
+
+	return v > 0 ? v : 0;
+}
+
+/* Where the session's dump is; false: it is not there. */
+static bool find_dump(const json_t *session, const char *base, char path[static PATH_MAX])
+{
+	const char *file = text_of(session, "file"), *name = text_of(session, "name"), *last;
+
+	if (!file)
+		return false;
+	snprintf(path, PATH_MAX, "%s", file);
+	if (!access(path, F_OK))
+		return true;
+	last = strrchr(file, '/');
+	if (!last || !name || strchr(name, '/'))
+		return false;
+	snprintf(path, PATH_MAX, "%s/session-%s%s", base, name, last);
+	return !access(path, F_OK);
+}
+
+static int add_dumps(struct why *w, const json_t *manifest, const char *base, struct err *err)
+{
+	char path[PATH_MAX];
+	const json_t *s;
+	size_t i, n = 0;
+	int code = 0;
+
+	json_array_foreach (json_object_get(manifest, "sessions"), i, s) {
+		if (code || !find_dump(s, base, path))
+			continue;
+		code = why__add_file(w, path, err);
+		n++;
+	}
+	if (!code && !n)
+		return err_set(err, -ENODATA, "unknown: the incident has no dump any more");
+	return code;
+}
+
+static int ask(struct why *w, uint64_t tid, uint64_t time, uint64_t value, struct err *err)
+{
+	struct why_question q = { .tid = tid, .to = time, .from = time - value };
+
+	if (!tid || tid > UINT32_MAX)
+		return err_set(err, -ENODATA, "unknown: what fired has no task that suffers");
+	if (value > time)
+		return err_set(err, -EINVAL, "the wait began before the clock did");
+	if (!value) /* it just happened */
+		q.from = UINT64_MAX;
+	return why__ask(w, &q, err);
+}
+
+int why_incident__ask(const json_t *manifest, const char *base, struct err *err, struct why **ret)
+{
+	const json_t *t = json_array_get(json_object_get(manifest, "triggers"), 0);
+	const json_t *subject = json_object_get(t, "subject");
+	struct why *w;
+	int code;
+
+	if (!subject)
+		return err_set(err, -ENODATA,
+			       "unknown: nothing fired, the dump was asked for by hand: -i DUMP "
+			       "--tid TID asks about a task");
+	if (why__new(&w))
+		return err_set(err, -ENOMEM, "out of memory");
+	code = add_dumps(w, manifest, base, err);
+	if (!code)
+		code = ask(w, number_of(subject, "tid"),
+			   number_of(json_object_get(t, "time"), "monotonic_ns"),
+			   number_of(t, "value_ns"), err);
+	if (code) {
+		why__free(w);
+		return code;
+	}
+	*ret = w;
+	return 0;
+}
+
+struct found_trigger {
+	uint64_t time, value;
+	uint32_t tid;
+};
+
+static int take_trigger(const struct marker_found *m, void *arg)
+{
+	struct found_trigger *f = arg;
+
+	f->time = m->time;
+	f->value = m->text.value_ns;
+	f->tid = m->text.tid;
+	return 1; /* the first will do */
+}
+
+int why_incident__ask_dump(const char *path, struct err *err, struct why **ret)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct found_trigger f = { 0 };
+	struct why *w;
+	int code;
+
+	if (fd < 0)
+		return err_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
+	code = marker_file__triggers(fd, take_trigger, &f);
+	if (code < 0 || !f.time)
+		return err_set(err, -ENODATA,
+			       "%s has no trigger that is read here: --tid says about which task "
+			       "to ask",
+			       path);
+	if (why__new(&w))
+		return err_set(err, -ENOMEM, "out of memory");
+	code = why__add_file(w, path, err) ?: ask(w, f.tid, f.time, f.value, err);
+	if (code) {
+		why__free(w);
+		return code;
+	}
+	*ret = w;
+	return 0;
+}
+
+json_t *why_incident__verdict(const json_t *manifest, const char *base, why_duration_fn duration)
+{
+	struct why_verdict v = { 0 };
+	struct err err = { 0 };
+	struct why *w;
+	json_t *ret = NULL;
+
+	if (why_incident__ask(manifest, base, &err, &w))
+		return json_pack("{s:s, s:s, s:n, s:s, s:s}", "verdict", err.msg, "cause",
+				 "unknown", "culprit", "chain", "unknown", "missing", "evidence");
+	if (!why_verdict__make(&v, w, duration))
+		ret = why_json__verdict(&v);
+	why_verdict__free(&v);
+	why__free(w);
+	return ret;
+}

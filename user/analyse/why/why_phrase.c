@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why/why_verdict.h"
+#include "common/printable.h"
+#include "symbols/demangle.h"
+
+const char *why_verdict__name(const struct why *w, uint32_t tid, char buf[static VERDICT_NAME])
+{
+	const struct sched_task *t = sched_events__task(why__events(w), tid);
+	char comm[SCHED_COMM] = "";
+
+	if (t)
+		memcpy(comm, t->comm, sizeof(comm));
+	comm[SCHED_COMM - 1] = '\0';
+	snprintf(buf, VERDICT_NAME, "%s/%u", comm[0] ? make_printable(comm) : "?",
+		 t ? t->own_tid : tid);
+	return buf;
+}
+
+/* A function's name as people write it, printable. */
+static int add_function(struct buf *b, const char *symbol)
+{
+	char *plain = demangle(symbol) ?: strdup(symbol);
+	int err = plain ? buf__add_str(b, make_printable(plain)) : -ENOMEM;
+
+	free(plain);
+	return err;
+}
+
+static int add_place(struct buf *b, const struct why_key *k)
+{
+	int err = 0;
+
+	if (k->function)
+		err = buf__add_str(b, " in ") ?: add_function(b, k->function);
+	if (!err && k->call && (!k->function || strcmp(k->call, k->function)))
+		err = buf__add_str(b, k->function ? " (" : " in ")
+			      ?: add_function(b, k->call) ?: buf__add_str(b, k->function ? ")" : "");
+	return err;
+}
+
+/* Why the other one came first, as far as the switches tell. */
+static int add_rank(struct buf *b, int32_t of_who, int32_t of_task)
+{
+	if (of_who < 0)
+		return buf__add_str(b, " (deadline class)");
+	if (of_who < 100)
+		return buf__printf(b, " (real-time, priority %d)", 99 - of_who);
+	if (of_task == INT32_MIN)
+		return 0;
+	if (of_who < of_task)
+		return buf__printf(b, " (nice %d, before nice %d)", of_who - 120, of_task - 120);
+	if (of_who > of_task)
+		return buf__add_str(b, " (of lower priority: the scheduler's choice)");
+	return buf__add_str(b, " (of the same priority)");
+}
+
+static int add_queued(struct buf *b, const struct why *w, const struct why_node *n)
+{
+	char name[VERDICT_NAME];
+	int err;
+
+	err = buf__printf(b, "waited for CPU %u behind %s", n->key.number,
+			  why_verdict__name(w, n->key.who, name))
+		      ?: add_rank(b, n->key.prio, n->own_prio);
+	if (!err && n->idle_ns > n->ns / 2)
+		err = buf__printf(
+			b, ", while CPU %u idled: it may run on CPU %u only, or was not moved",
+			n->idle_cpu, n->key.number);
+	return err;
+}
+
+static int add_ran(struct buf *b, const struct why_node *n)
+{
+	const struct why_function *best = n->functions;
+	int err = buf__add_str(b, "computed");
+
+	for (size_t i = 1; i < WHY_FUNCTIONS; i++)
+		if (n->functions[i].samples > best->samples)
+			best = &n->functions[i];
+	if (err || !best->samples)
+		return err;
+	return buf__add_str(b, ", most in ") ?: add_function(b, best->name);
+}
+
+static int add_stopped(struct buf *b, const struct why *w, const struct why_key *k)
+{
+	char a[VERDICT_NAME], c[VERDICT_NAME];
+
+	if (k->sender)
+		return buf__printf(b, "was stopped by a signal of %s, until %s continued it",
+				   why_verdict__name(w, k->sender, a),
+				   why_verdict__name(w, k->who, c));
+	if (!k->who)
+		return buf__add_str(b, "was stopped by a signal");
+	return buf__printf(b,
+			   "was stopped by a signal (of whom, signal:signal_generate would tell), "
+			   "until %s continued it",
+			   why_verdict__name(w, k->who, a));
+}
+
+static int add_request(struct buf *b, const struct why_node *n, why_duration_fn duration)
+{
+	char queue[32], device[32];
+
+	if (!n->dev)
+		return buf__add_str(b, ", until a request to a device had ended");
+	return buf__printf(
+		b,
+		", until a request to device %u:%u had ended (sector %llu, %s in the queue, "
+		"%s in the device)",
+		n->dev >> 20, n->dev & 0xfffff, (unsigned long long)n->sector,
+		duration(n->queued_ns, queue, sizeof(queue)),
+		duration(n->device_ns, device, sizeof(device)));
+}
+
+static int add_waited(struct buf *b, const struct why *w, const struct why_node *n,
+		      why_duration_fn duration)
+{
+	const struct why_key *k = &n->key;
+	const char *kind = wait_kind__text(k->kind);
+	char name[VERDICT_NAME];
+	int err;
+
+	if (k->kind == WAIT_STOPPED)
+		return add_stopped(b, w, k);
+	err = buf__add_str(b, "waited") ?: *kind ? buf__printf(b, " for %s", kind) : 0;
+	err = err ?: add_place(b, k);
+	if (err || (n->child && n->child->key.type == WHY_UNKNOWN && !k->who))
+		return err;
+	switch (k->context) {
+	case WAKE_TIMER:
+		return buf__add_str(b, k->kind == WAIT_SLEEP
+					       ? ": by its own decision"
+					       : ", until its time limit ended that: nobody came");
+	case WAKE_BLOCK:
+		return add_request(b, n, duration);
+	case WAKE_NET:
+		return buf__add_str(
+			b, ", until something came from the network: the answer lies outside "
+			   "of this machine");
+	case WAKE_SIGNAL:
+		return buf__printf(b, ", until a signal of %s ended that",
+				   why_verdict__name(w, k->who, name));
+	default:
+		return k->who ? buf__printf(b, ", until woken by %s",
+					    why_verdict__name(w, k->who, name))
+			      : 0;
+	}
+}
+
+static int add_interrupt(struct buf *b, const struct why_key *k)
+{
+	static const char *const vectors[] = { "hi",	   "timer",   "net_tx", "net_rx",  "block",
+					       "irq_poll", "tasklet", "sched",	"hrtimer", "rcu" };
+
+	if (!k->soft)
+		return buf__printf(b, "was interrupted by line %u", k->number);
+	return buf__printf(b, "was interrupted by softirq %s",
+			   k->number < 10 ? vectors[k->number] : "?");
+}
+
+int why_verdict__phrase(struct buf *b, const struct why *w, const struct why_node *n,
+			why_duration_fn duration)
+{
+	switch (n->key.type) {
+	case WHY_RAN:
+		return add_ran(b, n);
+	case WHY_INTERRUPTED:
+		return add_interrupt(b, &n->key);
+	case WHY_QUEUED:
+		return add_queued(b, w, n);
+	case WHY_THROTTLED:
+		return buf__add_str(
+			b, "was throttled: its cgroup had used up its CPU quota (cpu.max)");
+	case WHY_WAITED:
+		return add_waited(b, w, n, duration);
+	default:
+		return buf__printf(b, "unknown: %s", why_missing__text(n->key.missing));
+	}
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+
+#include "analyse/why/why_impl.h"
+
+#define LONG_NS 1000000 /* shorter waits are not asked whether another CPU was idle, or their own */
+#define CPUS	1024	/* the first of them are looked at for being idle */
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t idle_ns(const struct cpu_line *c, uint64_t from, uint64_t to)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = cpu_line__at(c, from); i < c->n && c->v[i].from < to; i++)
+		if (!c->v[i].tid)
+			ns += earlier(c->v[i].to, to) - later(c->v[i].from, from);
+	return ns;
+}
+
+/* The CPU that was idle most of the time meanwhile, and for how long. */
+static uint64_t idle_elsewhere(const struct why *w, uint32_t but, uint64_t from, uint64_t to,
+			       uint32_t *ret)
+{
+	uint64_t best = 0;
+
+	for (uint32_t cpu = 0; cpu < w->timeline.n_cpus && cpu < CPUS; cpu++) {
+		const struct cpu_line *c = sched_timeline__cpu(&w->timeline, cpu);
+		uint64_t ns = c && cpu != but ? idle_ns(c, from, to) : 0;
+
+		if (ns > best) {
+			best = ns;
+			*ret = cpu;
+		}
+	}
+	return best;
+}
+
+static int32_t own_prio(const struct why *w, const struct task_span *s)
+{
+	if (s->out != NO_EVENT)
+		return w->events.v[s->out].prio;
+	return s->wake != NO_EVENT ? w->events.v[s->wake].other_prio : INT32_MIN;
+}
+
+/* Who was on @cpu from @from to @to. */
+static int explain_on_cpu(struct why *w, struct why_node *parent, uint32_t tid,
+			  const struct task_span *s, uint32_t cpu, uint64_t from, uint64_t to)
+{
+	const struct cpu_line *c = sched_timeline__cpu(&w->timeline, cpu);
+	struct why_key key = { .parent = parent, .tid = tid, .type = WHY_QUEUED, .number = cpu };
+	uint64_t at = from;
+
+	for (size_t i = c ? cpu_line__at(c, from) : 0; c && i < c->n && c->v[i].from < to; i++) {
+		const struct cpu_run *r = &c->v[i];
+		uint64_t begin = later(r->from, at), end = earlier(r->to, to);
+		struct why_node *n;
+
+		if (begin >= end)
+			continue;
+		if (begin > at && why__add_unknown(w, parent, tid, MISSING_CPU, at, begin))
+			return -ENOMEM;
+		at = end;
+		if (!r->tid || r->tid == tid) {
+			if (why__add_unknown(w, parent, tid, r->tid ? MISSING_HIDDEN : MISSING_IDLE,
+					     begin, end))
+				return -ENOMEM;
+			continue;
+		}
+		key.who = r->tid;
+		key.prio = r->prio;
+		n = why_tree__add(w->tree, &key, begin, end - begin);
+		if (!n)
+			return -ENOMEM;
+		n->own_prio = own_prio(w, s);
+		if (end - begin > LONG_NS)
+			n->idle_ns += idle_elsewhere(w, cpu, begin, end, &n->idle_cpu);
+	}
+	return at < to ? why__add_unknown(w, parent, tid, MISSING_CPU, at, to) : 0;
+}
+
+/* Only a quota keeps a task of normal policy off a CPU that idles: events tell of no other reason. */
+static bool is_throttled(const struct why *w, uint32_t tid, const struct task_span *s)
+{
+	const struct sched_task *t = sched_events__task(&w->events, tid);
+	const struct cpu_line *c = sched_timeline__cpu(&w->timeline, s->cpu);
+
+	if (s->out != NO_EVENT && stack_notes__of(&w->notes, s->out)->kind == WAIT_THROTTLED)
+		return true;
+	return c && t && t->prio >= 100 && !s->end_hidden && s->to < w->events.end &&
+	       s->to - s->from >= LONG_NS && idle_ns(c, s->from, s->to) >= LONG_NS;
+}
+
+/* Its stack does not tell a quota from a preemption; to accuse others would be a guess. */
+static bool may_be_throttled(const struct why *w, const struct task_span *s)
+{
+	return s->out != NO_EVENT && s->to - s->from >= LONG_NS &&
+	       stack_notes__of(&w->notes, s->out)->kind == WAIT_TASK_WORK;
+}
+
+/* Where it waits at first. Without events of queues: where it ran at last. */
+static uint32_t first_queue(const struct why *w, uint32_t tid, const struct task_span *s)
+{
+	const struct task_line *l = sched_timeline__task(&w->timeline, tid);
+	const bool *recorded = w->events.recorded;
+
+	if (s->out == NO_EVENT && !recorded[SCHED_MIGRATE] && !recorded[SCHED_WAKEUP] &&
+	    s + 1 < l->v + l->n && s[1].state == TASK_RUNNING)
+		return s[1].cpu;
+	return s->cpu;
+}
+
+int why_runnable__explain(struct why *w, struct why_node *parent, uint32_t tid,
+			  const struct task_span *s, uint64_t from, uint64_t to)
+{
+	struct why_key throttled = { .parent = parent, .tid = tid, .type = WHY_THROTTLED };
+	const struct sched_events *e = &w->events;
+	uint32_t cpu = first_queue(w, tid, s);
+	uint64_t at = from;
+
+	if (s->end_hidden)
+		return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
+	if (is_throttled(w, tid, s))
+		return why_tree__add(w->tree, &throttled, from, to - from) ? 0 : -ENOMEM;
+	if (may_be_throttled(w, s))
+		return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);
+	/* it may go to other queues while it waits */
+	for (size_t i = sched_events__at(e, s->from); i < e->n && e->v[i].time < to; i++) {
+		const struct sched_event *ev = &e->v[i];
+
+		if (ev->other != tid || (ev->kind != SCHED_MIGRATE && ev->kind != SCHED_WAKEUP &&
+					 ev->kind != SCHED_NEW))
+			continue;
+		if (ev->time > at && ev->arg != cpu) {
+			if (explain_on_cpu(w, parent, tid, s, cpu, at, ev->time))
+				return -ENOMEM;
+			at = ev->time;
+		}
+		cpu = ev->arg;
+	}
+	return explain_on_cpu(w, parent, tid, s, cpu, at, to);
+}

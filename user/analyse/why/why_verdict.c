@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+
+#include "analyse/why/why_verdict.h"
+#include "common/printable.h"
+
+static const struct {
+	const char *word, *text;
+} missing_texts[MISSING_KINDS] = {
+	[MISSING_NOTHING] = { "", "" },
+	[MISSING_BEFORE] = { "before", "the recording begins later: a larger ring would hold it" },
+	[MISSING_AFTER] = { "after", "the recording ends earlier" },
+	[MISSING_TASK] = { "task", "no event of that task was recorded" },
+	[MISSING_LOST] = { "lost", "records were lost: a larger ring would hold them" },
+	[MISSING_HIDDEN] = { "hidden",
+			     "it was switched in or woken, and no event was recorded of it" },
+	[MISSING_WAKING] = { "waking",
+			     "who woke it was not recorded: -e sched:sched_waking -g of all tasks "
+			     "(-a) would tell" },
+	[MISSING_STACK] = { "interrupt",
+			    "it was woken from an interrupt: which, -g at sched:sched_waking "
+			    "would tell, and names of the kernel's functions" },
+	[MISSING_NOT_OVER] = { "not-over", "it had not ended when the recording did" },
+	[MISSING_IDLE] = { "idle", "it could have run, and its CPU idled" },
+	[MISSING_QUOTA] = { "quota", "it could have run; by its stack, its cgroup had used up its "
+				     "CPU quota, or others "
+				     "came first: cpu.stat of the cgroup tells" },
+	[MISSING_CPU] = { "cpu", "who ran on its CPU was not recorded" },
+	[MISSING_DEPTH] = { "depth", "more tasks woke one another than are followed" },
+};
+
+const char *why_missing__text(enum why_missing m)
+{
+	return missing_texts[m].text;
+}
+
+const char *why_missing__word(enum why_missing m)
+{
+	return missing_texts[m].word;
+}
+
+const char *why_cause__word(enum why_cause c)
+{
+	static const char *const words[CAUSE_KINDS] = {
+		[CAUSE_UNKNOWN] = "unknown",	 [CAUSE_COMPUTED] = "computed",
+		[CAUSE_INTERRUPT] = "interrupt", [CAUSE_CPU] = "cpu",
+		[CAUSE_CPU_MANY] = "cpu-many",	 [CAUSE_QUOTA] = "quota",
+		[CAUSE_OWN_TIMER] = "own-timer", [CAUSE_TIMEOUT] = "timeout",
+		[CAUSE_DEVICE] = "device",	 [CAUSE_NETWORK] = "network",
+		[CAUSE_STOPPED] = "stopped",	 [CAUSE_TASK] = "task",
+	};
+
+	return words[c];
+}
+
+/* Those behind whom a task waited for a CPU. */
+struct queue_sum {
+	uint64_t ns;		     /* of all */
+	const struct why_node *most; /* the first of them */
+	uint64_t alike_ns;	     /* of those of that name */
+	size_t alike, tasks;
+};
+
+static bool same_name(const struct why *w, uint32_t a, uint32_t b)
+{
+	const struct sched_task *x = sched_events__task(why__events(w), a);
+	const struct sched_task *y = sched_events__task(why__events(w), b);
+
+	return a == b || (x && y && x->comm[0] && !strcmp(x->comm, y->comm));
+}
+
+static struct queue_sum queue_sum(const struct why *w, const struct why_node *n)
+{
+	struct queue_sum q = { 0 };
+
+	for (const struct why_node *c = n->child; c; c = c->next) {
+		if (c->key.type != WHY_QUEUED)
+			continue;
+		q.most = q.most ?: c;
+		q.ns += c->ns;
+		q.tasks++;
+		if (!same_name(w, c->key.who, q.most->key.who))
+			continue;
+		q.alike_ns += c->ns;
+		q.alike++;
+	}
+	return q;
+}
+
+static void set_culprit(struct why_verdict *v, const struct why *w, enum why_cause cause,
+			uint32_t tid, uint64_t ns)
+{
+	const struct sched_task *t = sched_events__task(why__events(w), tid);
+
+	v->cause = cause;
+	v->ns = ns;
+	v->culprit = t ? t->own_tid : tid;
+	v->culprit_pid = t ? t->pid : 0;
+	if (!t)
+		return;
+	memcpy(v->culprit_comm, t->comm, sizeof(v->culprit_comm));
+	v->culprit_comm[SCHED_COMM - 1] = '\0';
+	make_printable(v->culprit_comm);
+}
+
+static int add_link(struct why_verdict *v, const char *word)
+{
+	return buf__printf(&v->chain, "%s%s", v->chain.len ? "<" : "", word);
+}
+
+/* It waited for a CPU behind several. 0 or -ENOMEM. */
+static int end_in_queue(struct why_verdict *v, const struct why *w, const struct queue_sum *q,
+			why_duration_fn duration)
+{
+	const struct why_node *most = q->most;
+	char name[VERDICT_NAME], *slash;
+
+	if (most->ns >= q->ns / 2) {
+		set_culprit(v, w, CAUSE_CPU, most->key.who, most->ns);
+		return add_link(v, "cpu") ?: why_verdict__phrase(&v->text, w, most, duration);
+	}
+	set_culprit(v, w, CAUSE_CPU_MANY, most->key.who, q->ns);
+	why_verdict__name(w, most->key.who, name);
+	slash = strrchr(name, '/');
+	if (q->alike > 1)
+		*slash = '\0';
+	return add_link(v, "cpu-many")
+		       ?: buf__printf(
+				  &v->text,
+				  "waited for CPU %u behind %zu tasks, %s %s with %d %% of that%s",
+				  most->key.number, q->tasks,
+				  q->alike > 1 ? "those named" : "the first of them", name,
+				  (int)(100 * (q->alike > 1 ? q->alike_ns : most->ns) / q->ns),
+				  most->idle_ns > most->ns / 2 ? ", while another CPU idled" : "");
+}
+
+/* A node that nothing stands below. */
+static void end_at(struct why_verdict *v, const struct why *w, const struct why_node *n)
+{
+	const struct why_key *k = &n->key;
+
+	switch (k->type) {
+	case WHY_RAN:
+		set_culprit(v, w, CAUSE_COMPUTED, k->tid, n->ns);
+		return;
+	case WHY_INTERRUPTED:
+		set_culprit(v, w, CAUSE_INTERRUPT, k->tid, n->ns);
+		return;
+	case WHY_THROTTLED:
+		set_culprit(v, w, CAUSE_QUOTA, k->tid, n->ns);
+		return;
+	case WHY_WAITED:
+		break;
+	default:
+		set_culprit(v, w, CAUSE_UNKNOWN, 0, n->ns);
+		v->missing = k->missing;
+		return;
+	}
+	if (k->kind == WAIT_STOPPED)
+		set_culprit(v, w, CAUSE_STOPPED, k->sender ?: k->who, n->ns);
+	else if (k->context == WAKE_TIMER)
+		set_culprit(v, w, k->kind == WAIT_SLEEP ? CAUSE_OWN_TIMER : CAUSE_TIMEOUT, k->tid,
+			    n->ns);
+	else if (k->context == WAKE_BLOCK)
+		set_culprit(v, w, CAUSE_DEVICE, k->tid, n->ns);
+	else if (k->context == WAKE_NET)
+		set_culprit(v, w, CAUSE_NETWORK, k->tid, n->ns);
+	else
+		set_culprit(v, w, CAUSE_TASK, k->who, n->ns);
+}
+
+static const char *link_word(const struct why_node *n)
+{
+	switch (n->key.type) {
+	case WHY_RAN:
+		return "ran";
+	case WHY_INTERRUPTED:
+		return "interrupt";
+	case WHY_THROTTLED:
+		return "quota";
+	case WHY_WAITED:
+		return wait_kind__word(n->key.kind);
+	default:
+		return "unknown";
+	}
+}
+
+/* From @n downwards, along what took most of the time. 0 or -ENOMEM. */
+static int follow(struct why_verdict *v, const struct why *w, const struct why_node *n,
+		  why_duration_fn duration)
+{
+	for (;;) {
+		struct queue_sum q = queue_sum(w, n);
+		const struct why_node *most = n->child;
+
+		if (q.ns && (!most || q.ns > (most->key.type == WHY_QUEUED ? 0 : most->ns)))
+			return end_in_queue(v, w, &q, duration);
+		if (add_link(v, link_word(most)) ||
+		    why_verdict__phrase(&v->text, w, most, duration))
+			return -ENOMEM;
+		if (!most->child) {
+			end_at(v, w, most);
+			return 0;
+		}
+		n = most;
+		/* what is unknown of it is said of the wait, not of a waker */
+		if (buf__add_str(&v->text, n->key.who && n->child->key.tid == n->key.who
+						   ? ", which meanwhile "
+						   : "; "))
+			return -ENOMEM;
+	}
+}
+
+int why_verdict__make(struct why_verdict *v, const struct why *w, why_duration_fn duration)
+{
+	const struct why_node *root = why__root(w);
+	char name[VERDICT_NAME], all[32];
+	struct buf text = { 0 };
+	int err;
+
+	v->of_ns = root->ns;
+	v->unknown_ns = why__unknown_ns(w);
+	if (!root->child)
+		return -ENOMEM;
+	err = follow(v, w, root, duration);
+	if (!err)
+		err = buf__printf(&text, "%d %% of %s: %s %s",
+				  (int)((100.0 * v->ns) / root->ns + 0.5),
+				  duration(root->ns, all, sizeof(all)),
+				  why_verdict__name(w, root->key.tid, name), v->text.data);
+	if (err) {
+		buf__free(&text);
+		return err;
+	}
+	buf__free(&v->text);
+	v->text = text;
+	return 0;
+}
+
+void why_verdict__free(struct why_verdict *v)
+{
+	buf__free(&v->text);
+	buf__free(&v->chain);
+	*v = (struct why_verdict){ 0 };
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench_report.h"
+#include "common/cleanup.h"
+#include "common/escape.h"
+#include "common/json_text.h"
+#include "common/version.h"
+#include "rules/units.h"
+#include "run/report/report.h"
+
+static int command__format(char *const *command, struct buf *b)
+{
+	int err = buf__add_str(b, "");
+
+	for (size_t i = 0; command[i] && !err; i++) {
+		err = buf__add_str(b, i ? " " : "");
+		err = err ?: escape__shell(b, command[i]);
+	}
+	return err;
+}
+
+const char *bench_report__incident_rule(const json_t *incident)
+{
+	const json_t *first = json_array_get(json_object_get(incident, "triggers"), 0);
+
+	return json_string_value(json_object_get(first, "rule")) ?: "";
+}
+
+/* The first file that is there: sessions stand in the order of the rules file. */
+int bench_report__open_command(const json_t *incident, struct buf *b)
+{
+	const json_t *file, *files = json_object_get(incident, "files");
+	size_t i;
+
+	json_array_foreach (files, i, file) {
+		const char *path = json_string_value(json_object_get(file, "file"));
+		int err;
+
+		if (!path)
+			continue;
+		err = buf__add_str(b, "perf script -i ");
+		return err ?: escape__shell(b, path);
+	}
+	return buf__printf(b, "# incident %s of run %lld has no file",
+			   json_string_value(json_object_get(incident, "name")) ?: "",
+			   (long long)json_integer_value(json_object_get(incident, "run")));
+}
+
+/* ---- JSON ---- */
+
+static json_t *bench_rule__json(const struct bench_rule *r)
+{
+	return json_pack("{s:o, s:o, s:o, s:b, s:I, s:I, s:I, s:o, s:o}", "name",
+			 report__text(r->name), "when", report__text(r->when), "if",
+			 r->condition ? report__text(r->condition) : json_null(), "failed",
+			 r->failed, "threshold_ns", (json_int_t)r->threshold, "matched",
+			 (json_int_t)r->matched, "fired", (json_int_t)r->fired, "matches",
+			 r->has_values ? json_null() : report__histogram(&r->values), "values",
+			 r->has_values ? report__histogram(&r->values) : json_null());
+}
+
+int bench_report__json(const struct bench_result *r, struct buf *b)
+{
+	_cleanup_free_ char *text = NULL;
+	json_t *rules = json_array(), *argv = json_array(), *j;
+
+	for (size_t i = 0; i < r->n_rules; i++)
+		json_array_append_new(rules, bench_rule__json(&r->rules[i]));
+	for (size_t i = 0; r->command[i]; i++)
+		json_array_append_new(argv, report__text(r->command[i]));
+	j = json_pack("{s:i, s:s, s:b, s:o, s:i, s:b, s:{s:o}, s:o, s:O?, s:o, s:o, s:o}", "schema",
+		      BENCH_SCHEMA, "frbpf", frbpf_version, "recorded", r->recorded, "reason",
+		      r->recorded ? json_null() : report__text(r->reason), "exit_status",
+		      r->exit_status, "fired", bench_result__fired(r), "command", "argv", argv,
+		      "rules", rules, "incidents", r->incidents, "runs", bench_series__json(r->now),
+		      "against_runs", bench_series__json(r->against), "comparison",
+		      bench_compare__json(r));
+	if (j)
+		text = json_dumps(j, JSON_INDENT(2));
+	json_decref(j);
+	return text ? buf__printf(b, "%s\n", text) : -ENOMEM;
+}
+
+/* ---- markdown ---- */
+
+static int bench_report__add_head(const struct bench_result *r, struct buf *b)
+{
+	const struct comparison *c = r->comparison;
+	struct buf command = { 0 };
+	size_t fired = 0;
+	int err;
+
+	if (!r->recorded) {
+		err = buf__add_str(b, "### frbpf: not recorded\n\n");
+		err = err ?: escape__markdown(b, r->reason);
+		return err ?: buf__add_str(b, "\n");
+	}
+	for (size_t i = 0; i < r->n_rules; i++)
+		fired += r->rules[i].failed;
+	err = buf__printf(b, "### frbpf: %s%s%zu of %zu rules fired\n\n",
+			  c && c->verdict != VERDICT_PASS ? verdict__name(c->verdict) : "",
+			  c && c->verdict != VERDICT_PASS ? ", " : "", fired, r->n_rules);
+	err = err ?: command__format(r->command, &command);
+	err = err ?: escape__markdown(b, command.data);
+	buf__free(&command);
+	return err
+		       ?: buf__printf(b,
+				      ", %zu runs, of which those with an incident have a folder\n",
+				      r->n_runs);
+}
+
+static int bench_rule__add_row(const struct bench_rule *r, struct buf *b)
+{
+	const struct histogram *h = &r->values;
+	char p50[32], p99[32], max[32];
+	int err = buf__printf(b, "| %s %s| ", r->name, r->failed ? "**fired** " : "");
+
+	err = err ?: escape__markdown(b, r->when);
+	if (!err && r->condition) {
+		err = buf__add_str(b, " if ");
+		err = err ?: escape__markdown(b, r->condition);
+	}
+	err = err
+		      ?: buf__printf(b, " | %llu | %llu%s |", (unsigned long long)r->matched,
+				     (unsigned long long)h->n, r->has_values ? "" : " matches");
+	if (err || !h->n)
+		return err ?: buf__add_str(b, " | | |\n");
+	return buf__printf(b, " %s | %s | %s |\n",
+			   units__format_duration(histogram__percentile(h, 50), p50, sizeof(p50)),
+			   units__format_duration(histogram__percentile(h, 99), p99, sizeof(p99)),
+			   units__format_duration(h->max, max, sizeof(max)));
+}
+
+static int bench_report__add_incident(const json_t *incident, struct buf *b)
+{
+	const char *rule = bench_report__incident_rule(incident);
+	struct buf command = { 0 };
+	int err;
+
+	if (!*rule || json_is_true(json_object_get(incident, "capture")))
+		return 0;
+	err = buf__printf(b, "\n#### run %lld, incident %s: rule %s\n\n    ",
+			  (long long)json_integer_value(json_object_get(incident, "run")),
+			  json_string_value(json_object_get(incident, "name")) ?: "", rule);
+	err = err ?: bench_report__open_command(incident, &command);
+	err = err ?: escape__plain(b, command.data);
+	buf__free(&command);
+	return err ?: buf__add_str(b, "\n");
+}
+
+int bench_report__markdown(const struct bench_result *r, struct buf *b)
+{
+	int err = bench_report__add_head(r, b);
+	const json_t *incident;
+	size_t i;
+
+	err = err ?: bench_compare__markdown(r, b);
+	if (!err && r->n_rules)
+		err = buf__add_str(b, "\n| rule | when | matched | values | p50 | p99 | max |\n"
+				      "|---|---|--:|--:|--:|--:|--:|\n");
+	for (i = 0; i < r->n_rules && !err; i++)
+		err = bench_rule__add_row(&r->rules[i], b);
+	json_array_foreach (r->incidents, i, incident)
+		err = err ?: bench_report__add_incident(incident, b);
+	return err;
+}
+
+/* ---- JUnit ---- */
+
+/* Text of which some is ours and some is not, as XML. */
+static int bench_rule__add_xml(const struct bench_rule *r, struct buf *b)
+{
+	struct buf text = { 0 };
+	int err = buf__printf(&text, "%s: %s%s%s", r->name, r->when, r->condition ? " if " : "",
+			      r->condition ?: "");
+
+	err = err ?: escape__xml(b, text.data);
+	buf__free(&text);
+	return err;
+}
+
+/* How the worst of its incidents is opened, one line each. */
+static int bench_rule__add_commands(const struct bench_result *r, const char *name, struct buf *b)
+{
+	const json_t *incident;
+	int err = 0;
+	size_t i;
+
+	json_array_foreach (r->incidents, i, incident) {
+		struct buf line = { 0 };
+
+		if (strcmp(bench_report__incident_rule(incident), name) != 0 ||
+		    json_is_true(json_object_get(incident, "capture")))
+			continue;
+		err = err ?: bench_report__open_command(incident, &line);
+		err = err ?: escape__xml(b, line.data);
+		err = err ?: buf__add_str(b, "\n");
+		buf__free(&line);
+	}
+	return err;
+}
+
+static int bench_rule__add_case(const struct bench_result *r, const struct bench_rule *rule,
+				struct buf *b)
+{
+	char max[32];
+	int err = buf__add_str(b, "    <testcase classname=\"frbpf\" name=\"");
+
+	err = err ?: bench_rule__add_xml(rule, b);
+	err = err ?: buf__add_str(b, "\" time=\"0.000\">\n");
+	units__format_duration(rule->values.max, max, sizeof(max));
+	if (!err && rule->failed) {
+		err = buf__printf(b,
+				  "      <failure type=\"rule\" message=\"fired %llu times; at "
+				  "most %s\">",
+				  (unsigned long long)rule->fired, max);
+		err = err ?: bench_rule__add_commands(r, rule->name, b);
+		err = err ?: buf__add_str(b, "</failure>\n");
+	}
+	return err
+		       ?: buf__printf(b,
+				      "      <system-out>matched %llu times; %llu values, at most "
+				      "%s</system-out>\n    </testcase>\n",
+				      (unsigned long long)rule->matched,
+				      (unsigned long long)rule->values.n, max);
+}
+
+int bench_report__junit(const struct bench_result *r, struct buf *b)
+{
+	size_t failures = bench_compare__cases(r, VERDICT_REGRESSED);
+	size_t skipped = bench_compare__cases(r, VERDICT_DISTURBED);
+	size_t cases = r->n_rules + failures + skipped + bench_compare__cases(r, VERDICT_PASS);
+	int err;
+
+	for (size_t i = 0; i < r->n_rules; i++)
+		failures += r->rules[i].failed;
+	skipped += !r->recorded;
+	cases += !r->recorded;
+	err = buf__printf(b,
+			  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+			  "<testsuites tests=\"%zu\" failures=\"%zu\" errors=\"0\">\n"
+			  "  <testsuite name=\"frbpf bench\" tests=\"%zu\" failures=\"%zu\" "
+			  "errors=\"0\" skipped=\"%zu\">\n",
+			  cases, failures, cases, failures, skipped);
+	for (size_t i = 0; !err && i < r->n_rules; i++)
+		err = bench_rule__add_case(r, &r->rules[i], b);
+	err = err ?: bench_compare__junit(r, b);
+	if (!err && !r->recorded) {
+		err = buf__add_str(b, "    <testcase classname=\"frbpf\" name=\"recording\" "
+				      "time=\"0.000\">\n      <skipped message=\"");
+		err = err ?: escape__xml(b, r->reason);
+		err = err ?: buf__add_str(b, "\"/>\n    </testcase>\n");
+	}
+	return err ?: buf__add_str(b, "  </testsuite>\n</testsuites>\n");
+}
+
+/* ---- CI services ---- */
+
+int bench_report__github(const struct bench_result *r, struct buf *b)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < r->n_rules && !err; i++) {
+		const struct bench_rule *rule = &r->rules[i];
+
+		if (!rule->failed)
+			continue;
+		err = buf__add_str(b, "::error title=");
+		err = err ?: escape__github_property(b, "frbpf: rule ");
+		err = err ?: escape__github_property(b, rule->name);
+		err = err ?: buf__add_str(b, "::");
+		err = err ?: escape__github(b, rule->when);
+		err = err
+			      ?: buf__printf(b, " fired %llu times in %zu runs\n",
+					     (unsigned long long)rule->fired, r->n_runs);
+	}
+	return err ?: bench_compare__github(r, b);
+}
+
+int bench_report__write(const struct bench_result *r, int fd, struct err *err)
+{
+	static const struct outcome links_only;
+	struct report_texts t = { 0 };
+	const char *url, *within;
+	int code = bench_report__json(r, &t.json);
+
+	code = code ?: bench_report__junit(r, &t.junit);
+	code = code ?: bench_report__markdown(r, &t.markdown);
+	code = code ?: bench_report__github(r, &t.github);
+	if (!code && report__gitlab_place(r->folder, &url, &within))
+		code = report_gitlab(&links_only, url, within, &t.gitlab);
+	if (code)
+		err_set(err, code, "the reports cannot be written: out of memory");
+	else
+		code = report_texts__write(&t, fd, true, err);
+	report_texts__free(&t);
+	return code;
+}

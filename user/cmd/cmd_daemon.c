@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+/* "daemon [OPTIONS] [start|stop|signal|ping [OPTIONS]]", which is the same without "daemon". */
+static int run_daemon(int argc, char **argv)
+{
+	const struct {
+		const char *name;
+		int (*run)(int argc, char **argv);
+	} commands[] = {
+		{ "start", cmd_start.run },
+		{ "stop", cmd_stop_as_perf },
+		{ "signal", cmd_signal_as_perf },
+		{ "ping", cmd_ping_as_perf },
+	};
+	int at = cmd_leading_options(argc, argv), status;
+
+	if (argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
+		static const struct option none[] = { CMD_COMMON_OPTIONS, { 0 } };
+		struct location_hint hint;
+
+		cmd_next_option(&cmd_daemon, argc, argv, ":h", none, &hint, &status);
+		return status;
+	}
+	if (at == argc || argv[at][0] == '-') {
+		argv[0] = (char *)cmd_status.name;
+		return cmd_status.run(argc, argv);
+	}
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(commands[i].name, argv[at]) != 0)
+			continue;
+		cmd_move_first(argv, at);
+		return commands[i].run(argc - 1, argv + 1);
+	}
+	fprintf(stderr, "failed: unknown command '%s'\n", argv[at]);
+	return EXIT_FAILED;
+}
+
+const struct command cmd_daemon = {
+	.name = "daemon",
+	.run = run_daemon,
+	.usage = "[start|stop|signal|ping]",
+	.summary = "as perf daemon: `alias perf=frbpf` and its users find what they know",
+	.help = "Without a command: the listing of perf daemon, as `status` has it. The commands "
+		"are those of\nfrbpf itself, with the same options, and say what perf's say.\n\n"
+		"  -f, --foreground    start: stay in front, log to standard error\n"
+		"      --session S     signal, ping: only this session\n"
+		"  -v, --verbose       as of status, taken by every command\n"
+		"  -x[SEP]             as of status, taken by every command\n",
+};

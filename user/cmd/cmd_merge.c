@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/merge/merge.h"
+#include "cmd/cmd.h"
+#include "cmd/recording_operand.h"
+#include "common/log.h"
+#include "common/printable.h"
+
+/* Add what @what means to @all. 0 or EXIT_FAILED, and said why. */
+static int add_operand(const struct location_hint *hint, const char *what, struct recordings *all)
+{
+	struct recordings found = { 0 };
+	int status = cmd_find_recordings(hint, what, &found);
+
+	for (size_t i = 0; i < found.n && !status; i++) {
+		for (size_t k = 0; k < found.v[i].n_files && !status; k++)
+			if (recordings__add(all, found.v[i].name, found.v[i].files[k])) {
+				log_error("out of memory");
+				status = EXIT_FAILED;
+			}
+	}
+	recordings__free(&found);
+	return status;
+}
+
+static const char **list_paths(const struct recordings *r, size_t *ret_n)
+{
+	const char **v;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		n += r->v[i].n_files;
+	v = calloc(n + 1, sizeof(*v));
+	if (!v)
+		return NULL;
+	*ret_n = 0;
+	for (size_t i = 0; i < r->n; i++)
+		for (size_t k = 0; k < r->v[i].n_files; k++)
+			v[(*ret_n)++] = r->v[i].files[k];
+	return v;
+}
+
+static int merge_recordings(const struct recordings *r, struct merge_request *req)
+{
+	struct merge_result res;
+	struct err err = { 0 };
+	const char **paths = list_paths(r, &req->n_paths);
+	int code;
+
+	if (!paths) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
+	req->paths = paths;
+	code = merge__files(req, &err, &res);
+	free(paths);
+	if (code) {
+		log_error("%s", make_printable(err.msg));
+		return EXIT_FAILED;
+	}
+	if (res.refused)
+		log_warn("%" PRIu64 " records of %s were left out: perf cannot read them",
+			 res.refused, req->out);
+	printf("%s: %" PRIu64 " records of %zu file%s", req->out, res.records, req->n_paths,
+	       req->n_paths == 1 ? "" : "s");
+	if (res.doubles)
+		printf(", %" PRIu64 " left out that stood in more than one", res.doubles);
+	putchar('\n');
+	return EXIT_DONE;
+}
+
+static int run_merge(int argc, char **argv)
+{
+	static const struct option long_opts[] = { { "output", required_argument, NULL, 'o' },
+						   { "force", no_argument, NULL, 'f' },
+						   CMD_COMMON_OPTIONS,
+						   { 0 } };
+	struct recordings found = { 0 };
+	struct location_hint hint = { 0 };
+	struct merge_request req = { .out = NULL };
+	enum cmd_parse p;
+	int opt, status = 0;
+
+	while ((p = cmd_next_option(&cmd_merge, argc, argv, ":o:fh", long_opts, &hint, &opt)) ==
+	       CMD_OPTION) {
+		if (opt == 'o')
+			req.out = optarg;
+		else
+			req.replace = true;
+	}
+	if (p == CMD_EXIT)
+		return opt;
+	if (!req.out)
+		return cmd_usage_error(&cmd_merge, "-o FILE says where the result goes");
+	if (optind == argc)
+		return cmd_usage_error(&cmd_merge, "takes the recordings to merge");
+	for (int i = optind; i < argc && !status; i++)
+		status = add_operand(&hint, argv[i], &found);
+	argv[0] = (char[]){ "frbpf merge" };
+	req.cmdline = (const char *const *)argv;
+	status = status ?: merge_recordings(&found, &req);
+	recordings__free(&found);
+	return status;
+}
+
+const struct command cmd_merge = {
+	.name = "merge",
+	.run = run_merge,
+	.usage = "[-f] -o FILE RECORDING...",
+	.summary = "one perf.data file from several, in the order of time",
+	.help = "A RECORDING is a dump or another perf.data file of the same machine, a folder "
+		"(all "
+		"perf.data* below\n"
+		"it), or an incident as `frbpf show` takes it. What overlapping windows have in "
+		"common is in FILE\n"
+		"once. Times must be of one clock: with `perf record -k CLOCK_MONOTONIC` those of "
+		"perf "
+		"are.\n\n"
+		"  -o, --output FILE   where the result goes\n"
+		"  -f, --force         replace FILE if it is there\n",
+};

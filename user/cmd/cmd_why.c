@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/recordings.h"
+#include "analyse/why/why_incident.h"
+#include "analyse/why/why_text.h"
+#include "cmd/cmd.h"
+#include "cmd/incident_operand.h"
+#include "common/log.h"
+#include "common/printable.h"
+#include "rules/units.h"
+
+struct why_options {
+	const char *input; /* -i; NULL: an incident */
+	struct why_question q;
+	bool verbose, json;
+};
+
+/* "4241.246881" as perf script prints it, in ns. 0 or EXIT_FAILED. */
+static int parse_time(const char *option, const char *text, uint64_t *ret)
+{
+	uint64_t v = 0, scale = 1000000000;
+	const char *p = text;
+	char what[128];
+	bool dot = false;
+
+	for (; *p && scale; p++) {
+		if (*p == '.' && !dot) {
+			dot = true;
+		} else if (*p < '0' || *p > '9' || v > UINT64_MAX / 100) {
+			break;
+		} else {
+			v = v * 10 + (*p - '0');
+			scale /= dot ? 10 : 1;
+		}
+	}
+	if (p == text || *p || !scale || __builtin_mul_overflow(v, scale, ret)) {
+		snprintf(what, sizeof(what),
+			 "--%s %.32s: seconds as perf script has them, such as 4241.246881", option,
+			 text);
+		return cmd_usage_error(&cmd_why, what);
+	}
+	return 0;
+}
+
+/* All recordings below a path, about one task. */
+static int ask_files(const struct why_options *o, struct err *err, struct why **ret)
+{
+	struct recordings r = { 0 };
+	struct why *w = NULL;
+	int code = recordings__find(o->input, err, &r);
+
+	if (!code && why__new(&w))
+		code = err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; !code && i < r.n; i++)
+		for (size_t k = 0; !code && k < r.v[i].n_files; k++)
+			code = why__add_file(w, r.v[i].files[k], err);
+	recordings__free(&r);
+	code = code ?: why__ask(w, &o->q, err);
+	if (code) {
+		why__free(w);
+		return code;
+	}
+	*ret = w;
+	return 0;
+}
+
+/* An incident; of a dump that has none where it was written, what its marker tells. */
+static int ask_incident(const struct location_hint *hint, const char *what, struct err *err,
+			struct why **ret)
+{
+	struct incident_operand o = { 0 };
+	int code = incident_operand__find(hint, what, INCIDENT_LAST_FIRED, err, &o);
+
+	code = code ?: why_incident__ask(o.manifest, o.base, err, ret);
+	if (code && what && incident_operand__is_dump(what))
+		code = why_incident__ask_dump(what, err, ret);
+	incident_operand__free(&o);
+	return code;
+}
+
+static int print_answer(const struct why_options *o, const struct why *w)
+{
+	struct why_verdict v = { 0 };
+	struct buf b = { 0 };
+	json_t *j = NULL;
+	int err = why_verdict__make(&v, w, units__format_duration);
+
+	if (!err && o->json) {
+		j = why_json__new(w, &v);
+		err = j && !json_dumpf(j, stdout, JSON_INDENT(2)) ? 0 : -ENOMEM;
+		putchar('\n');
+	} else if (!err) {
+		err = why_text__tree(&b, w, units__format_duration, o->verbose);
+		if (!err)
+			printf("%s\n%s", v.text.data, b.data ?: "");
+	}
+	json_decref(j);
+	buf__free(&b);
+	why_verdict__free(&v);
+	if (err)
+		log_error("out of memory, or the output cannot be written");
+	return err ? EXIT_FAILED : EXIT_DONE;
+}
+
+/* 0 or EXIT_FAILED. */
+static int set_option(struct why_options *o, int opt)
+{
+	const char *why = "";
+	char what[128];
+	uint64_t n;
+
+	switch (opt) {
+	case 'i':
+		o->input = optarg;
+		return 0;
+	case 't':
+		if (units__number(optarg, strlen(optarg), &n, &why) || !n || n > INT32_MAX) {
+			snprintf(what, sizeof(what), "--tid %.32s: the id of a thread", optarg);
+			return cmd_usage_error(&cmd_why, what);
+		}
+		o->q.tid = n;
+		return 0;
+	case 'f':
+		return parse_time("from", optarg, &o->q.from);
+	case 'T':
+		return parse_time("to", optarg, &o->q.to);
+	case 'v':
+		o->verbose = true;
+		return 0;
+	default: /* 'j' */
+		o->json = true;
+		return 0;
+	}
+}
+
+static int check_options(const struct why_options *o, int operands)
+{
+	if (operands > 1 || (o->input && operands))
+		return cmd_usage_error(&cmd_why, "takes one incident, or -i FILE");
+	if (o->input && !o->q.tid)
+		return cmd_usage_error(&cmd_why,
+				       "-i FILE also takes --tid: about which task to ask");
+	if (!o->input && (o->q.tid || o->q.from || o->q.to))
+		return cmd_usage_error(&cmd_why, "--tid, --from and --to go with -i FILE");
+	return 0;
+}
+
+static int run_why(int argc, char **argv)
+{
+	static const struct option long_opts[] = { { "input", required_argument, NULL, 'i' },
+						   { "tid", required_argument, NULL, 't' },
+						   { "from", required_argument, NULL, 'f' },
+						   { "to", required_argument, NULL, 'T' },
+						   { "verbose", no_argument, NULL, 'v' },
+						   { "json", no_argument, NULL, 'j' },
+						   CMD_COMMON_OPTIONS,
+						   { 0 } };
+	struct location_hint hint = { 0 };
+	struct why_options o = { 0 };
+	struct err err = { 0 };
+	struct why *w = NULL;
+	enum cmd_parse p;
+	int opt;
+
+	while ((p = cmd_next_option(&cmd_why, argc, argv, ":i:vh", long_opts, &hint, &opt)) ==
+	       CMD_OPTION)
+		if (set_option(&o, opt))
+			return EXIT_FAILED;
+	if (p == CMD_EXIT)
+		return opt;
+	if (check_options(&o, argc - optind))
+		return EXIT_FAILED;
+	opt = o.input ? ask_files(&o, &err, &w)
+		      : ask_incident(&hint, optind < argc ? argv[optind] : NULL, &err, &w);
+	if (opt) {
+		log_error("%s", make_printable(err.msg));
+		return EXIT_FAILED;
+	}
+	opt = print_answer(&o, w);
+	why__free(w);
+	return opt;
+}
+
+const struct command cmd_why = {
+	.name = "why",
+	.run = run_why,
+	.usage = "[-v] [--json] [INCIDENT | -i FILE --tid TID [--from T] [--to T]]",
+	.summary = "who made the subject wait, with the proof",
+	.help = "From what was recorded alone: no root, no daemon. The first line is the verdict; "
+		"below it, every "
+		"part of the\ntime with its cause, and what the waker of each wait did meanwhile. "
+		"What no event "
+		"tells is called unknown.\nINCIDENT is as for `frbpf show`, or the path of a "
+		"manifest, a dump, or "
+		"a folder with incidents.\n\n"
+		"  -i, --input FILE    any perf.data file with sched:sched_switch, or a folder of "
+		"them\n"
+		"      --tid TID       of this thread\n"
+		"      --from SECONDS  from then on, as perf script prints times\n"
+		"      --to SECONDS    until then\n"
+		"  -v, --verbose       all of the tree\n"
+		"      --json          all of it, for programs\n",
+};

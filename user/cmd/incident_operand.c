@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/incident_operand.h"
+#include "cmd/incidents.h"
+#include "common/log.h"
+
+/* BASE of BASE/incidents/TIME.json; "." without folders. */
+static void base_of_file(const char *path, char base[static PATH_MAX])
+{
+	char *slash;
+
+	snprintf(base, PATH_MAX, "%s", path);
+	for (int i = 0; i < 2; i++) {
+		slash = strrchr(base, '/');
+		if (!slash) {
+			snprintf(base, PATH_MAX, "%s", i ? "." : "..");
+			return;
+		}
+		*slash = '\0';
+	}
+}
+
+static int find_default(const struct incidents *v, enum incident_default def, struct err *err,
+			size_t *ret)
+{
+	if (def == INCIDENT_LAST || !incidents__last_fired(v, ret))
+		return incidents__find(v, "last", err, ret);
+	if (*ret + 1 < v->n)
+		log_info("the last incident was asked for by hand; this is the last that fired, %s",
+			 v->names[*ret]);
+	return 0;
+}
+
+/* One of ret->base; @what NULL: @def. */
+static int find_in_base(const char *what, enum incident_default def, struct err *err,
+			struct incident_operand *ret)
+{
+	struct incidents v = { 0 };
+	size_t i;
+	int code = incidents__read(ret->base, err, &v);
+
+	if (!code)
+		code = what ? incidents__find(&v, what, err, &i) : find_default(&v, def, err, &i);
+	if (!code) {
+		ret->manifest = incidents__manifest(&v, i, err);
+		code = ret->manifest ? 0 : -EINVAL;
+	}
+	incidents__free(&v);
+	return code;
+}
+
+static int find_manifest(const char *path, struct err *err, struct incident_operand *ret)
+{
+	char dir[PATH_MAX + 16];
+
+	base_of_file(path, ret->base);
+	snprintf(dir, sizeof(dir), "%s/incidents", ret->base);
+	ret->manifest = incidents__read_manifest(path, dir, err);
+	return ret->manifest ? 0 : -EINVAL;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), k = strlen(end);
+
+	return n >= k && !strcmp(s + n - k, end);
+}
+
+bool incident_operand__is_dump(const char *what)
+{
+	return is_file(what) && !ends_with(what, ".json");
+}
+
+int incident_operand__find(const struct location_hint *hint, const char *what,
+			   enum incident_default def, struct err *err, struct incident_operand *ret)
+{
+	int code;
+
+	if (what && is_folder(what)) {
+		snprintf(ret->base, sizeof(ret->base), "%s", what);
+		return find_in_base(NULL, def, err, ret);
+	}
+	if (what && incident_operand__is_dump(what)) {
+		base_of_file(what, ret->base);
+		if (find_in_base(what, def, err, ret) == 0)
+			return 0; /* else it was copied away, perhaps */
+	}
+	if (what && is_file(what) && ends_with(what, ".json"))
+		return find_manifest(what, err, ret);
+	code = location__find(hint, ret->base, err);
+	return code ? code : find_in_base(what, def, err, ret);
+}
+
+void incident_operand__free(struct incident_operand *o)
+{
+	json_decref(o->manifest);
+	o->manifest = NULL;
+}

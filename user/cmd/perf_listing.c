@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cmd/json_fields.h"
+#include "cmd/perf_listing.h"
+#include "rules/units.h"
+
+static uint64_t minutes_up(const json_t *v)
+{
+	return num(v, "uptime_ns") / (60 * NSEC_PER_SEC);
+}
+
+void perf_listing__daemon(const json_t *s, bool verbose)
+{
+	const char *base = str(s, "base");
+
+	printf("[%" PRIu64 ":daemon] base: %s\n", num(s, "pid"), base);
+	if (verbose)
+		printf("  output:  %s/output\n  lock:    %s/lock\n  up:      %" PRIu64 " minutes\n",
+		       base, base, minutes_up(s));
+}
+
+void perf_listing__session(const json_t *v, const char *base, bool verbose)
+{
+	const char *name = str(v, "name");
+
+	printf("[%" PRIu64 ":%s] perf record %s\n", num(v, "pid"), name, str(v, "run"));
+	if (verbose)
+		printf("  base:    %s/session-%s\n"
+		       "  output:  %s/session-%s/output\n"
+		       "  control: %s/session-%s/control\n"
+		       "  ack:     %s/session-%s/ack\n"
+		       "  up:      %" PRIu64 " minutes\n",
+		       base, name, base, name, base, name, base, name, minutes_up(v));
+}
+
+static void print_session(const json_t *v, const char *base, char sep)
+{
+	static const char *const files[] = { "", "/output", "/control", "/ack" };
+	const char *name = str(v, "name");
+
+	printf("%" PRIu64 "%c%s%c%s", num(v, "pid"), sep, name, sep, str(v, "run"));
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		printf("%c%s/session-%s%s", sep, base, name, files[i]);
+	printf("%c%" PRIu64 "\n", sep, minutes_up(v));
+}
+
+void perf_listing__separated(const json_t *s, char sep)
+{
+	const char *base = str(s, "base");
+	const json_t *v;
+	size_t i;
+
+	printf("%" PRIu64 "%cdaemon%c%s%c%s/output%c%s/lock%c%" PRIu64 "\n", num(s, "pid"), sep,
+	       sep, base, sep, base, sep, base, sep, minutes_up(s));
+	json_array_foreach (json_object_get(s, "sessions"), i, v)
+		print_session(v, base, sep);
+}

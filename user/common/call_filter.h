@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A list of the system calls that are allowed (seccomp), built without any allocation:
+ *
+ *	call_filter__begin(&f);
+ *	call_filter__allow(&f, calls, n);
+ *	call_filter__allow_if(&f, SYS_bpf, 0, ~0U, BPF_BTF_LOAD);
+ *	err = call_filter__install(&f, SECCOMP_RET_KILL_PROCESS);
+ */
+#ifndef FRBPF_COMMON_CALL_FILTER_H
+#define FRBPF_COMMON_CALL_FILTER_H
+
+#include <linux/filter.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define IS_SANITIZED 1 /* it reserves terabytes of addresses, and makes calls of its own */
+#else
+#define IS_SANITIZED 0
+#endif
+
+#define CALL_FILTER_MAX 1024
+
+struct call_filter {
+	size_t n;
+	bool is_full;
+	struct sock_filter v[CALL_FILTER_MAX];
+};
+
+void call_filter__begin(struct call_filter *f);
+/* The calls @nrs, often made ones first. */
+void call_filter__allow(struct call_filter *f, const int *nrs, size_t n);
+/* Call @nr, where the low 32 bits of argument @arg, masked by @mask, are @value. Several of one call may be added. */
+void call_filter__allow_if(struct call_filter *f, int nr, unsigned int arg, uint32_t mask,
+			   uint32_t value);
+/* Call @nr fails with @err, in silence. */
+void call_filter__refuse(struct call_filter *f, int nr, uint16_t err);
+/*
+ * Allow nothing else, for good and in all threads: any other call has @otherwise, a SECCOMP_RET_ value, done. Wants
+ * no_new_privs. -ENOSYS: the kernel has no such filters; -EOVERFLOW: the list is too long.
+ */
+int call_filter__install(struct call_filter *f, uint32_t otherwise);
+
+#endif

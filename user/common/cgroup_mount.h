@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FRBPF_COMMON_CGROUP_MOUNT_H
+#define FRBPF_COMMON_CGROUP_MOUNT_H
+
+#include <stddef.h>
+
+/* Where the cgroup2 file system is mounted: 0, -ENOENT or -ENAMETOOLONG. */
+int cgroup__mount_point(char *buf, size_t size);
+
+#endif

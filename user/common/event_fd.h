@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* An eventfd(2), non-blocking, as a bell between threads. */
+#ifndef FRBPF_COMMON_EVENT_FD_H
+#define FRBPF_COMMON_EVENT_FD_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <unistd.h>
+
+/* Make it readable. */
+static inline void event_fd__notify(int fd)
+{
+	uint64_t one = 1;
+
+	while (write(fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+/* Make it unreadable until the next notify. */
+static inline void event_fd__drain(int fd)
+{
+	uint64_t n;
+
+	while (read(fd, &n, sizeof(n)) < 0 && errno == EINTR)
+		;
+}
+
+#endif

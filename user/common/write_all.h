@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* write(2) until everything is written. */
+#ifndef FRBPF_COMMON_WRITE_ALL_H
+#define FRBPF_COMMON_WRITE_ALL_H
+
+#include <stddef.h>
+
+/* Write the @len bytes at @data to @fd, in parts where it must be. 0, or negative errno of write; -EIO: it takes
+ * nothing. What was written by then stays written. */
+int write_all(int fd, const void *data, size_t len);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the recorder may still do once it records: see docs/SECURITY.md. */
+#ifndef FRBPF_DAEMON_CONFINE_H
+#define FRBPF_DAEMON_CONFINE_H
+
+/*
+ * From now on, in all threads and for good, system calls that recording does not need fail with
+ * ENOSYS, as on a kernel that lacks them. Each of them is logged by its name, once. Wants
+ * no_new_privs. -ENOSYS: the kernel has no seccomp filters; or another negative errno.
+ * No thread may block SIGSYS.
+ */
+int confine__calls(void);
+
+#endif

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+#include <sys/resource.h>
+
+#include "admin/admin.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "daemon/parts.h"
+#include "dump/base/manifest.h"
+#include "dump/tracing_parts.h"
+#include "examine/examiner.h"
+#include "examine/keeper.h"
+
+#define RT_PRIORITY_TRIGGER  50
+#define RT_PRIORITY_SIDEBAND (RT_PRIORITY_TRIGGER - 1)
+#define TRIGGER_ON_ITS_WAY   (2 * NSEC_PER_SEC) /* from the kernel to the trigger thread, at most */
+
+/* Sessions open a descriptor per event and CPU, or thread. */
+static void raise_fd_limit(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
+		rl.rlim_cur = rl.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &rl);
+	}
+}
+
+static void own_helpers(const pid_t *pids, size_t n, void *arg)
+{
+	pid_t all[KEEPER_PROCESSES_MAX + 1];
+
+	n = n < KEEPER_PROCESSES_MAX ? n : KEEPER_PROCESSES_MAX;
+	memcpy(all, pids, n * sizeof(*all));
+	all[n] = admin__pid();
+	detectors__own_helpers(arg, all, n + (all[n] > 0));
+}
+
+/* From when on dumps may still ask for names; 0: nobody can tell. In the side band's thread. */
+static uint64_t names_needed_from(void *arg)
+{
+	struct parts *p = arg;
+	/* first the rings, then the incidents: what is frozen after that shows nothing older */
+	uint64_t from = horizon__measure(p->horizon), back, now = now_ns();
+	struct recorder_stats stats;
+
+	recorder__stats(p->recorder, &stats);
+	if (stats.writing)
+		return 0;
+	back = recorder__longest_pre(p->recorder) + TRIGGER_ON_ITS_WAY;
+	if (now < back)
+		return 0;
+	return from < now - back ? from : now - back;
+}
+
+static int parts__open_sideband(struct parts *p, const struct daemon_conf *conf, struct err *err)
+{
+	struct sideband_opts opts = {
+		.memory = conf->sideband_memory,
+		.all = conf->sideband_all,
+		.rt_priority = RT_PRIORITY_SIDEBAND,
+		.examiner = p->opts.examiner,
+	};
+	int code = p->opts.follow_cpus ? cpu_follow__open(err, &p->cpus) : 0;
+
+	code = code ?: sideband__open(&opts, err, &p->sideband);
+	if (!code && p->cpus)
+		cpu_follow__begin(p->cpus, p->sideband);
+	code = code ?: sideband__scan(p->sideband, err);
+	return code ?: sideband__start(p->sideband, err);
+}
+
+static int parts__open_detectors(struct parts *p, struct err *err)
+{
+	int code = detectors__open(err, &p->detectors);
+
+	if (code)
+		return code;
+	detectors__set_app_path(p->detectors, p->opts.app_path, p->opts.app_dir_fd);
+	detectors__own_disk(p->detectors, p->opts.base->fd);
+	own_helpers((pid_t[]){ 0 }, 0, p->detectors);
+	if (p->opts.examiner)
+		examiner__follow(p->opts.examiner, own_helpers, p->detectors);
+	return 0;
+}
+
+static int parts__open_recorder(struct parts *p, struct err *err)
+{
+	struct recorder_opts opts = {
+		.detectors = p->detectors,
+		.rt_priority = RT_PRIORITY_TRIGGER,
+		.examiner = p->opts.examiner,
+	};
+	int code = recorder__new(&opts, err, &p->recorder);
+
+	if (code)
+		return code;
+	if (horizon__new(&p->horizon))
+		return err_set(err, -ENOMEM, "out of memory");
+	p->held = suppressed_log__new(p->opts.base, p->recorder, p->detectors);
+	return p->held ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+int parts__open(const struct parts_opts *opts, const struct daemon_conf *conf, struct err *err,
+		struct parts *ret)
+{
+	struct parts *p = ret;
+	int code;
+
+	*p = (struct parts){ .opts = *opts };
+	disk_room__init(&p->room);
+	raise_fd_limit();
+	code = host_info__collect(err, &p->host);
+	if (!code && opts->tracefs)
+		code = tracing_parts__read(opts->tracefs, &p->tracing, err);
+	code = code ?: parts__open_sideband(p, conf, err);
+	code = code ?: parts__open_detectors(p, err);
+	code = code ?: parts__open_recorder(p, err);
+	if (code)
+		return code;
+	p->dump_env = (struct dump_env){
+		.base = opts->base,
+		.room = &p->room,
+		.sideband = p->sideband,
+		.host = p->host,
+		.tracing = &p->tracing,
+		.program = opts->program,
+		.horizon = p->horizon,
+		.before_write = recorder__wait_saved,
+		.before_write_arg = p->recorder,
+	};
+	sideband__follow(p->sideband, names_needed_from, p);
+	return 0;
+}
+
+void parts__free(struct parts *p)
+{
+	if (p->sideband)
+		sideband__follow(p->sideband, NULL, NULL);
+	suppressed_log__free(p->held);
+	recorder__free(p->recorder);
+	if (p->opts.examiner) {
+		examiner__follow(p->opts.examiner, NULL, NULL);
+		examiner__cancel(p->opts.examiner); /* the side band may ask, and need not wait */
+	}
+	detectors__free(p->detectors);
+	sideband__free(p->sideband);
+	cpu_follow__free(p->cpus);
+	horizon__free(p->horizon);
+	tracing_parts__free(&p->tracing);
+	host_info__free(p->host);
+	*p = (struct parts){ 0 };
+}
+
+void parts__name_incident(struct parts *p, struct incident *inc)
+{
+	char name[INCIDENT_NAME_SIZE];
+
+	if (inc->name[0])
+		return;
+	base_dir__reserve_name(p->opts.base, inc->freeze.frozen + inc->realtime_offset, name);
+	recorder__set_name(p->recorder, inc, name);
+}
+
+int parts__save_incident(struct parts *p, struct incident *inc)
+{
+	struct err err = { 0 };
+	int code = manifest__write(p->opts.base, inc, host_info__hostname(p->host), &err);
+
+	if (code)
+		log_error("%s", err.msg);
+	suppressed_log__incident(p->held, inc);
+	detectors__tidy(p->detectors);
+	return code;
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Incidents that are written: their manifests, names and end. */
+#include <poll.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "daemon/recorder_core.h"
+#include "dump/window/contradiction.h"
+#include "dump/window/moves.h"
+#include "rules/units.h"
+
+/* What a dump makes the kernel do goes on for so long: its journal, the disk's own flushes. */
+#define SELF_AFTER_NS NSEC_PER_SEC
+/* A disk that hangs, or is that slow, is no doing of ours: from then on rules on it fire again. */
+#define SELF_MAX_NS  (30 * NSEC_PER_SEC)
+#define NAMES_MAX_NS (2 * NSEC_PER_SEC) /* for the names of the last incidents */
+#define TELL_EVERY   NSEC_PER_SEC	/* of triggers that begin no incident */
+
+void recorder_core__count_writing(struct recorder *r, int more)
+{
+	r->n_writing += more;
+	detectors__hold(r->detectors, FRBPF_HOLD_SELF,
+			now_ns() + (r->n_writing ? SELF_MAX_NS : SELF_AFTER_NS));
+}
+
+/* In a dumper's thread. */
+void recorder_core__on_dumped(void *arg, struct dumper *d, struct incident *inc, size_t index)
+{
+	struct recorder *r = arg;
+
+	pthread_mutex_lock(&r->lock);
+	d->busy = false;
+	d->freed = now_ns();
+	if (inc->results[index].error)
+		r->stats.failed++;
+	if (incident_pool__part_written(inc)) {
+		recorder_core__count_writing(r, -1);
+		event_fd__notify(r->progress);
+	}
+	pthread_mutex_unlock(&r->lock);
+	event_fd__notify(r->wake);
+}
+
+/* In the namer's thread. */
+void recorder_core__on_named(struct incident *inc, void *arg)
+{
+	struct recorder *r = arg;
+
+	pthread_mutex_lock(&r->lock);
+	inc->naming = false;
+	inc->named = true;
+	pthread_mutex_unlock(&r->lock);
+	event_fd__notify(r->progress);
+}
+
+static void let_incident_go(struct recorder *r, struct incident *inc)
+{
+	struct dump_remains remains[INCIDENT_SESSIONS_MAX];
+	struct generation *g;
+
+	pthread_mutex_lock(&r->lock);
+	g = incident_pool__let_go(inc, remains);
+	pthread_mutex_unlock(&r->lock);
+	if (!g) {
+		event_fd__notify(r->progress);
+		return;
+	}
+	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {
+		free(remains[i].cpus);
+		moves__free(remains[i].moves);
+	}
+	reaper__give(r->reaper, g);
+}
+
+/* Once all is written, files of others may be looked into: they may be on a disk that hangs. */
+static void ask_for_names(struct recorder *r, struct incident *inc)
+{
+	if (!inc->names)
+		return;
+	if (!r->namer) {
+		user_names__free(inc->names);
+		inc->names = NULL;
+		inc->names_missing = true;
+		return;
+	}
+	pthread_mutex_lock(&r->lock);
+	inc->naming = true;
+	pthread_mutex_unlock(&r->lock);
+	namer__submit(r->namer, inc);
+}
+
+/* They are for the manifest, which is written again. */
+static bool take_names(struct recorder *r, struct incident *inc)
+{
+	bool named;
+
+	pthread_mutex_lock(&r->lock);
+	named = inc->named;
+	inc->named = false;
+	if (named)
+		inc->manifest_stale = true;
+	pthread_mutex_unlock(&r->lock);
+	if (!named)
+		return false;
+	if (user_names__take_over(inc->names, inc))
+		inc->names_missing = true;
+	user_names__free(inc->names);
+	inc->names = NULL;
+	return true;
+}
+
+/* Returns ns until @inc wants to be looked at again; 0: it is done with. */
+static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_collect_fn fn,
+			    void *arg)
+{
+	bool stale, first, closed, written, named, naming;
+	uint64_t expires, now = now_ns();
+
+	named = take_names(r, inc);
+	pthread_mutex_lock(&r->lock);
+	expires = incident_pool__merge_end(inc);
+	first = !inc->reported;
+	closed = r->pool.closed;
+	stale = inc->manifest_stale && (first || named || now >= expires || closed);
+	if (stale) {
+		inc->manifest_stale = false;
+		recorder_core__count_writing(r, 1);
+	}
+	pthread_mutex_unlock(&r->lock);
+	inc->reported = true;
+	if (stale) {
+		contradiction__look_merged(inc);
+		written = fn(inc, first, arg);
+		pthread_mutex_lock(&r->lock);
+		recorder_core__count_writing(r, -1);
+		if (!written) {
+			r->stats.failed++;
+			if (first && now < expires)
+				inc->manifest_stale = true; /* once more, when it expires */
+		}
+		pthread_mutex_unlock(&r->lock);
+	}
+	if (first)
+		ask_for_names(r, inc);
+	pthread_mutex_lock(&r->lock);
+	naming = inc->naming;
+	pthread_mutex_unlock(&r->lock);
+	if (now < expires && !closed)
+		return expires - now;
+	return naming ? UINT64_MAX : 0;
+}
+
+void recorder__on_triggers(struct recorder *r, recorder_trigger_fn fn, void *arg)
+{
+	r->triggered = fn;
+	r->triggered_arg = arg;
+}
+
+void recorder__wait_saved(void *arg, const struct incident *inc)
+{
+	struct recorder *r = arg;
+	uint64_t until = now_ns() + RECORDER_SAVE_MAX;
+	const struct timespec ts = { until / NSEC_PER_SEC, until % NSEC_PER_SEC };
+	int err = 0;
+
+	pthread_mutex_lock(&r->lock);
+	while (r->triggered && !inc->manual && r->told < inc->number && !err)
+		err = pthread_cond_timedwait(&r->told_more, &r->lock, &ts);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* Returns ns until there is more to tell. */
+static uint64_t tell_triggers(struct recorder *r)
+{
+	uint64_t begun, since, now = now_ns();
+	bool fired;
+
+	pthread_mutex_lock(&r->lock);
+	begun = r->pool.begun;
+	since = now - r->told_at;
+	fired = r->fired;
+	if (begun != r->told || since >= TELL_EVERY)
+		r->fired = false;
+	pthread_mutex_unlock(&r->lock);
+	if (!r->triggered || (!fired && begun == r->told))
+		return UINT64_MAX;
+	if (begun == r->told && since < TELL_EVERY)
+		return TELL_EVERY - since;
+	r->triggered(r->triggered_arg);
+	pthread_mutex_lock(&r->lock);
+	r->told = begun;
+	r->told_at = now;
+	pthread_cond_broadcast(&r->told_more);
+	pthread_mutex_unlock(&r->lock);
+	return UINT64_MAX;
+}
+
+bool recorder__next_cap(struct recorder *r, struct dump_cap *ret)
+{
+	bool more;
+
+	pthread_mutex_lock(&r->lock);
+	more = incident_pool__next_cap(&r->pool, r->gen, now_ns(), ret);
+	pthread_mutex_unlock(&r->lock);
+	return more;
+}
+
+uint64_t recorder__collect(struct recorder *r, recorder_collect_fn fn, void *arg)
+{
+	uint64_t next, wait;
+
+	event_fd__drain(r->progress);
+	next = tell_triggers(r);
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		struct incident *inc = r->pool.v[i];
+		bool written;
+
+		pthread_mutex_lock(&r->lock);
+		written = inc->state == INCIDENT_WRITTEN;
+		pthread_mutex_unlock(&r->lock);
+		if (!written)
+			continue;
+		wait = collect_one(r, inc, fn, arg);
+		if (!wait)
+			let_incident_go(r, inc);
+		else if (wait < next)
+			next = wait;
+	}
+	return next;
+}
+
+static bool is_naming(struct recorder *r)
+{
+	bool naming = false;
+
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++)
+		naming |= r->pool.v[i]->naming || r->pool.v[i]->named;
+	pthread_mutex_unlock(&r->lock);
+	return naming;
+}
+
+void recorder__drain(struct recorder *r, recorder_collect_fn fn, void *arg)
+{
+	struct pollfd pfd = { .fd = r->progress, .events = POLLIN };
+	struct recorder_stats stats;
+
+	pthread_mutex_lock(&r->lock);
+	incident_pool__close(&r->pool);
+	pthread_mutex_unlock(&r->lock);
+	event_fd__notify(r->wake);
+	for (;;) {
+		recorder__stats(r, &stats);
+		if (!stats.writing)
+			break;
+		poll(&pfd, 1, -1);
+		recorder__collect(r, fn, arg);
+	}
+	recorder__collect(r, fn, arg);
+	if (r->namer)
+		namer__hurry(r->namer, now_ns() + NAMES_MAX_NS);
+	while (is_naming(r)) {
+		poll(&pfd, 1, -1);
+		recorder__collect(r, fn, arg);
+	}
+}

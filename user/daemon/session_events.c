@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/log.h"
+#include "daemon/session_events.h"
+#include "record/attr_text.h"
+#include "record/session_switch.h"
+
+/* In the generation in force; -ENOENT: it has been replaced. */
+static int find_session(const struct daemon *d, const struct proxy *x)
+{
+	const struct generation *g = recorder__generation(d->parts.recorder);
+
+	for (size_t i = 0; i < g->n_dumpers; i++) {
+		if (g->dumpers[i]->proxy == x)
+			return i;
+	}
+	return -ENOENT;
+}
+
+static void dump_session(struct daemon *d, const struct proxy *x, int i, const char *what)
+{
+	if (recorder__dump(d->parts.recorder, 1ULL << i, what) < 0)
+		log_warn("session '%s': %s: too many dumps are under way, this one is not made",
+			 x->name, what);
+}
+
+/* @why NULL: its process was killed, and a last dump is not what was wanted. */
+static void stop_session(struct daemon *d, struct proxy *x, int i, const char *why)
+{
+	if (d->stop || x->over)
+		return;
+	log_info("session '%s' ends: %s", x->name, why ?: "its process was killed");
+	rulebook__end_session(d->rulebook, i, why);
+}
+
+/* "enable", "disable", each with an event or without. */
+static void switch_events(const struct dumper *d, struct proxy *x, const char *event, bool on)
+{
+	char line[PROXY_TEXT_MAX];
+	int err = session__switch(d->session, event, on);
+
+	if (err == -ENOENT)
+		snprintf(line, sizeof(line), "failed: can't find '%s' event\n", event);
+	else if (err)
+		snprintf(line, sizeof(line), "failed: %s\n", strerror(-err));
+	else if (event)
+		snprintf(line, sizeof(line), "Event %s %sabled\n", event, on ? "en" : "dis");
+	else
+		snprintf(line, sizeof(line), "Events %sabled\n", on ? "en" : "dis");
+	proxy__say(x, line);
+}
+
+/* As perf evlist: names, with -F their rate, with -v all attributes. */
+static void describe_event(const struct event *ev, const char *options, struct buf *b)
+{
+	int err = buf__add_str(b, ev->name);
+
+	if (strstr(options, "-v"))
+		err = err ?: buf__add_str(b, ": ") ?: attr_text__format(&ev->attr, b);
+	else if (strstr(options, "-F"))
+		err = err
+			      ?: buf__printf(b, ": sample_%s=%llu",
+					     ev->attr.freq ? "freq" : "period",
+					     (unsigned long long)ev->attr.sample_freq);
+	if (err || buf__add_str(b, "\n"))
+		log_error("out of memory for the list of events");
+}
+
+static void list_events(const struct dumper *d, struct proxy *x, const char *options)
+{
+	for (size_t i = 0; i < d->session->events->n; i++) {
+		struct buf b = { 0 };
+
+		describe_event(&d->session->events->v[i], options ?: "", &b);
+		proxy__say(x, b.data ?: "");
+		buf__free(&b);
+	}
+}
+
+/* A line of the control fifo. It is acknowledged when it is done. */
+static void control_session(struct daemon *d, struct proxy *x, int i, const char *line)
+{
+	const struct dumper *dumper = recorder__generation(d->parts.recorder)->dumpers[i];
+	const char *rest = strchr(line, ' ');
+	size_t len = rest ? (size_t)(rest - line) : strlen(line);
+
+	rest = rest ? rest + strspn(rest, " ") : NULL;
+	rest = rest && *rest ? rest : NULL;
+	if (len == 6 && !strncmp(line, "enable", 6))
+		switch_events(dumper, x, rest, true);
+	else if (len == 7 && !strncmp(line, "disable", 7))
+		switch_events(dumper, x, rest, false);
+	else if (len == 6 && !strncmp(line, "evlist", 6))
+		list_events(dumper, x, rest);
+	proxy__ack(x);
+}
+
+static void on_proxy(struct proxy *x, enum proxy_op op, const char *text, void *arg)
+{
+	struct daemon *d = arg;
+	int i = find_session(d, x);
+
+	if (op == PROXY_TROUBLE)
+		log_warn("session '%s': %s", x->name, text);
+	else if (i < 0 && op == PROXY_CONTROL)
+		proxy__ack(x); /* it just ended by "stop" */
+	else if (i >= 0 && op == PROXY_CONTROL)
+		control_session(d, x, i, text);
+	else if (i >= 0 && op == PROXY_DUMP)
+		dump_session(d, x, i, text);
+	else if (i >= 0 && op == PROXY_STOP)
+		stop_session(d, x, i, text);
+}
+
+void session_events__process(struct daemon *d)
+{
+	proxies__process(d->proxies, on_proxy, d);
+}
+
+/* In perf record's words: its users wait for them. */
+void session_events__tell_dump(const struct daemon *d, const struct incident *inc)
+{
+	char text[1024];
+
+	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {
+		const struct dump_result *res = &inc->results[i];
+		struct proxy *x = res->session ? inc->gen->dumpers[i]->proxy : NULL;
+
+		if (!x)
+			continue;
+		if (res->error)
+			snprintf(text, sizeof(text), "failed: %s\n", res->error_text);
+		else if (d->stop || x->over)
+			snprintf(text, sizeof(text),
+				 "[ perf record: Woken up 1 times to write data ]\n"
+				 "[ perf record: Dump %s ]\n"
+				 "[ perf record: Captured and wrote %.3f MB "
+				 "perf.data.<timestamp> ]\n",
+				 res->file, res->bytes / 1024.0 / 1024.0);
+		else
+			snprintf(text, sizeof(text),
+				 "[ perf record: dump data: Woken up 1 times ]\n"
+				 "[ perf record: Dump %s ]\n",
+				 res->file);
+		proxy__say(x, text);
+	}
+}
+
+void session_events__dump_last(struct daemon *d)
+{
+	uint64_t all = generation__all_sessions(recorder__generation(d->parts.recorder));
+
+	if (d->opts->perf_habits && all &&
+	    recorder__dump(d->parts.recorder, all, "the recorder ends") < 0)
+		log_warn("too many dumps are under way: that of the end is not made");
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Compressed records, tools/perf/util/session.c: perf_session__process_compressed_event. A record of type
+ * COMPRESSED or COMPRESSED2 holds a piece of one zstd stream; what comes out are records, of which
+ * the last may go on in the next piece.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "common/buf.h"
+#include "common/write_all.h"
+#include "perfdata/perf_file_impl.h"
+
+#define TYPE_COMPRESSED	 81
+#define TYPE_COMPRESSED2 83 /* {u64 size} stands in front of the piece, padding behind it */
+
+/* No recording shrinks that much; what claims to was made to fill a disk. */
+#define RATIO_MAX   256
+#define ALWAYS_ROOM (64 << 20) /* bytes */
+
+struct inflater {
+	struct perf_file *f;
+	ZSTD_DStream *stream;
+	struct buf out; /* not yet written; begins with a record */
+	int fd;
+	uint64_t size; /* bytes written */
+	uint64_t read; /* bytes of records that were read for them */
+};
+
+/* A file without a name: on disk where there is one, for it may be larger than memory. */
+static int open_temporary(void)
+{
+	const char *dir = getenv("TMPDIR");
+	int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	return fd >= 0 ? fd : memfd_create("frbpf-records", MFD_CLOEXEC);
+}
+
+static int inflater_write(struct inflater *in, const void *data, size_t len, struct err *err)
+{
+	int code;
+
+	if (in->size + len > in->read * RATIO_MAX + ALWAYS_ROOM)
+		return err_set(
+			err, -EINVAL,
+			"%s: damaged: its compressed records become more than %d times as long",
+			in->f->path, RATIO_MAX);
+	in->size += len;
+	code = write_all(in->fd, data, len);
+	if (code)
+		return err_set(err, code, "%s: cannot unpack its records into a temporary file: %s",
+			       in->f->path, strerror(-code));
+	return 0;
+}
+
+/* Write the whole records of in->out, and keep what is left. */
+static int write_whole(struct inflater *in, struct err *err)
+{
+	struct perf_event_header h;
+	size_t end = 0;
+	int r;
+
+	while (in->out.len - end >= sizeof(h)) {
+		memcpy(&h, in->out.data + end, sizeof(h));
+		if (h.size < sizeof(h))
+			return err_set(err, -EINVAL,
+				       "%s: damaged: a compressed record claims a size of %u",
+				       in->f->path, h.size);
+		if (h.size > in->out.len - end)
+			break;
+		end += h.size;
+	}
+	r = end ? inflater_write(in, in->out.data, end, err) : 0;
+	if (end) {
+		memmove(in->out.data, in->out.data + end, in->out.len - end);
+		in->out.len -= end;
+	}
+	return r;
+}
+
+static int inflate_piece(struct inflater *in, const void *data, size_t len, struct err *err)
+{
+	ZSTD_inBuffer from = { .src = data, .size = len };
+	char chunk[65536];
+	int r = 0;
+
+	for (;;) {
+		ZSTD_outBuffer to = { .dst = chunk, .size = sizeof(chunk) };
+		size_t code = ZSTD_decompressStream(in->stream, &to, &from);
+
+		if (ZSTD_isError(code))
+			return err_set(err, -EINVAL, "%s: its compressed records are damaged: %s",
+				       in->f->path, ZSTD_getErrorName(code));
+		if (buf__add(&in->out, chunk, to.pos))
+			return err_set(err, -ENOMEM, "%s: out of memory", in->f->path);
+		r = write_whole(in, err);
+		if (r || (from.pos == from.size && to.pos < to.size))
+			return r;
+	}
+}
+
+static int inflate_record(struct inflater *in, const char *raw, size_t size, struct err *err)
+{
+	const struct perf_event_header *h = (const void *)raw;
+	size_t at = sizeof(*h);
+	uint64_t len = size - at;
+
+	if (h->type == TYPE_COMPRESSED2) {
+		if (len < sizeof(uint64_t))
+			len = UINT64_MAX;
+		else
+			memcpy(&len, raw + at, sizeof(len));
+		at += sizeof(uint64_t);
+		if (at > size || len > size - at)
+			return err_set(err, -EINVAL,
+				       "%s: damaged: a compressed record is shorter than it says",
+				       in->f->path);
+	}
+	return inflate_piece(in, raw + at, len, err);
+}
+
+static int inflate_all(struct inflater *in, struct err *err)
+{
+	uint64_t off = in->f->data.offset, end = off + in->f->data.size;
+	char *raw = in->f->raw;
+	struct perf_event_header h;
+	int r = 0;
+
+	while (off < end && !r) {
+		r = end - off < sizeof(h) ? -EINVAL : 0;
+		if (!r)
+			r = block_file__read(in->f->file, off, &h, sizeof(h), err);
+		if (!r && (h.size < sizeof(h) || h.size > end - off))
+			r = -EINVAL;
+		if (r)
+			return err->msg[0] ? r
+					   : err_set(err, r,
+						     "%s: damaged at offset %" PRIu64
+						     ": no record can begin here",
+						     in->f->path, off);
+		r = block_file__read(in->f->file, off, raw, h.size, err);
+		if (r)
+			break;
+		in->read += h.size;
+		if (h.type == TYPE_COMPRESSED || h.type == TYPE_COMPRESSED2)
+			r = inflate_record(in, raw, h.size, err);
+		else
+			r = inflater_write(in, raw, h.size, err);
+		off += h.size;
+	}
+	if (!r && in->out.len)
+		r = err_set(err, -EINVAL, "%s: its last compressed record is cut", in->f->path);
+	return r;
+}
+
+int file_inflate(struct perf_file *f, struct err *err)
+{
+	struct inflater in = { .f = f, .fd = -1 };
+	int r;
+
+	in.stream = ZSTD_createDStream();
+	if (!in.stream)
+		return err_set(err, -ENOMEM, "%s: out of memory", f->path);
+	in.fd = open_temporary();
+	r = in.fd >= 0
+		    ? inflate_all(&in, err)
+		    : err_set(err, -errno, "%s: no temporary file for its compressed records: %s",
+			      f->path, strerror(errno));
+	if (!r)
+		r = block_file__from_fd(in.fd, f->path, err, &f->records);
+	else if (in.fd >= 0)
+		close(in.fd);
+	if (!r)
+		f->data = (struct file_range){ .offset = 0, .size = in.size };
+	ZSTD_freeDStream(in.stream);
+	buf__free(&in.out);
+	return r;
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "perfdata/perf_file_impl.h"
+
+/* Records of perf itself, tools/lib/perf/include/perf/event.h, that a reader cannot pass over by
+ * their size alone. */
+enum {
+	USER_TYPE_START = 64,
+	TYPE_HEADER_TRACING_DATA = 66,
+	TYPE_AUXTRACE = 71, /* its payload stands behind it */
+	TYPE_COMPRESSED = 81,
+	TYPE_COMPRESSED2 = 83,
+};
+
+static const char *const type_names[] = {
+	[PERF_RECORD_MMAP] = "MMAP",	       [PERF_RECORD_LOST] = "LOST",
+	[PERF_RECORD_COMM] = "COMM",	       [PERF_RECORD_EXIT] = "EXIT",
+	[PERF_RECORD_THROTTLE] = "THROTTLE",   [PERF_RECORD_UNTHROTTLE] = "UNTHROTTLE",
+	[PERF_RECORD_FORK] = "FORK",	       [PERF_RECORD_READ] = "READ",
+	[PERF_RECORD_SAMPLE] = "SAMPLE",       [PERF_RECORD_MMAP2] = "MMAP2",
+	[PERF_RECORD_KSYMBOL] = "KSYMBOL",     [PERF_RECORD_NAMESPACES] = "NAMESPACES",
+	[PERF_RECORD_BPF_EVENT] = "BPF_EVENT", [PERF_RECORD_CGROUP] = "CGROUP",
+};
+
+int perf_file__bad_record(const struct perf_file *f, const struct file_record *rec, const char *why,
+			  struct err *err)
+{
+	const char *name = rec->h->type < sizeof(type_names) / sizeof(type_names[0])
+				   ? type_names[rec->h->type]
+				   : NULL;
+
+	return err_set(err, -EINVAL,
+		       "%s: damaged at offset %" PRIu64 ", in a record of type %u%s%s%s and %u "
+		       "bytes: %s",
+		       f->path, rec->offset, rec->h->type, name ? " (" : "", name ?: "",
+		       name ? ")" : "", rec->h->size, why);
+}
+
+/* Bytes of a non-sample record's trailer: see record.h, of which other sample types are possible. */
+static size_t trailer_size(const struct perf_event_attr *a)
+{
+	const uint64_t fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+				PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+
+	return a->sample_id_all ? 8 * __builtin_popcountll(a->sample_type & fields) : 0;
+}
+
+static uint64_t read_word(const char *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* The id of a record: 0 when the file has one attr, or when it tells none. False: too short. */
+static bool record_id(const struct perf_file *f, const struct perf_event_header *h, uint64_t *ret)
+{
+	const struct perf_event_attr *a = &f->events[0].attr;
+	uint64_t t = a->sample_type, behind;
+	size_t at;
+
+	*ret = 0;
+	if (f->info.n_events == 1)
+		return true;
+	if (h->type == PERF_RECORD_SAMPLE) {
+		at = sizeof(*h);
+		if (!(t & PERF_SAMPLE_IDENTIFIER))
+			at += 8 * __builtin_popcountll(t & (PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+							    PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR));
+		if (at + 8 > h->size)
+			return false;
+		*ret = read_word((const char *)h + at);
+		return true;
+	}
+	if (!a->sample_id_all)
+		return true;
+	behind = t & PERF_SAMPLE_IDENTIFIER
+			 ? 0
+			 : __builtin_popcountll(t & (PERF_SAMPLE_CPU | PERF_SAMPLE_STREAM_ID));
+	at = 8 * (behind + 1);
+	if (sizeof(*h) + at > h->size)
+		return false;
+	*ret = read_word((const char *)h + h->size - at);
+	return true;
+}
+
+/* The trailer of @len bytes at @p as every record of frbpf has it. */
+static struct record_trailer read_trailer(const struct perf_event_attr *a, const char *p)
+{
+	struct record_trailer t = { 0 };
+
+	if (!a->sample_id_all)
+		return t;
+	if (a->sample_type & PERF_SAMPLE_TID) {
+		memcpy(&t.pid, p, sizeof(t.pid));
+		memcpy(&t.tid, p + 4, sizeof(t.tid));
+		p += 8;
+	}
+	if (a->sample_type & PERF_SAMPLE_TIME) {
+		t.time = read_word(p);
+		p += 8;
+	}
+	if (a->sample_type & PERF_SAMPLE_ID)
+		p += 8;
+	if (a->sample_type & PERF_SAMPLE_STREAM_ID)
+		p += 8;
+	if (a->sample_type & PERF_SAMPLE_CPU)
+		memcpy(&t.cpu, p, sizeof(t.cpu));
+	return t;
+}
+
+/* A record of the kernel that is no sample, with the trailer that record.h knows. */
+static int normalise_record(struct perf_file *f, struct file_record *rec, struct err *err)
+{
+	struct perf_event_header *h = (void *)f->normal;
+	size_t trailer = trailer_size(&rec->event->attr), body;
+	struct record_trailer t;
+
+	if (rec->h->size < sizeof(*h) + trailer)
+		return perf_file__bad_record(f, rec, "it is too short", err);
+	body = (rec->h->size - trailer + 7) & ~(size_t)7;
+	if (body + sizeof(t) > (UINT16_MAX & ~7))
+		return perf_file__bad_record(f, rec, "it is too long", err);
+	memset(f->normal + body - 8, 0, 8);
+	memcpy(f->normal, f->raw, rec->h->size - trailer);
+	t = read_trailer(&rec->event->attr, f->raw + rec->h->size - trailer);
+	memcpy(f->normal + body, &t, sizeof(t));
+	h->size = body + sizeof(t);
+	if (!record__valid(h, h->size))
+		return perf_file__bad_record(f, rec, "what it announces does not fit into it", err);
+	rec->h = h;
+	return 0;
+}
+
+/* A type that frbpf knows: older ones, and those of newer kernels, say nothing that we need. */
+static bool is_known(uint32_t type)
+{
+	return type <= PERF_RECORD_AUX_OUTPUT_HW_ID && type;
+}
+
+static int read_user_record(struct perf_file *f, const struct file_record *rec, uint64_t *next,
+			    struct err *err)
+{
+	uint64_t end = f->data.offset + f->data.size, payload;
+
+	switch (rec->h->type) {
+	case TYPE_COMPRESSED:
+	case TYPE_COMPRESSED2:
+		return perf_file__bad_record(f, rec, "compressed, which the header does not say",
+					     err);
+	case TYPE_HEADER_TRACING_DATA:
+		return perf_file__bad_record(f, rec, "it belongs into pipe mode", err);
+	case TYPE_AUXTRACE:
+		if (rec->h->size < 16)
+			return perf_file__bad_record(f, rec, "it is too short", err);
+		payload = read_word((const char *)rec->h + 8);
+		if (payload > end - *next)
+			return perf_file__bad_record(f, rec, "its data reach past the records' end",
+						     err);
+		*next += payload;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* Read the record at @offset into f->raw and find its event. *ret_next: where the one behind it is. */
+static int read_record(struct perf_file *f, uint64_t offset, struct err *err,
+		       struct file_record *rec, uint64_t *ret_next)
+{
+	uint64_t end = f->data.offset + f->data.size, id, next;
+	struct perf_event_header *h = (void *)f->raw;
+	int r;
+
+	*rec = (struct file_record){ .offset = offset, .h = h };
+	if (end - offset < sizeof(*h))
+		return err_set(err, -EINVAL,
+			       "%s: damaged at offset %" PRIu64 ": %" PRIu64
+			       " bytes are left where a record should begin",
+			       f->path, offset, end - offset);
+	r = block_file__read(f->records, offset, h, sizeof(*h), err);
+	if (r)
+		return r;
+	if (h->size < sizeof(*h))
+		return perf_file__bad_record(f, rec, "no record is that small", err);
+	if (h->size > end - offset)
+		return perf_file__bad_record(f, rec, "it reaches past the records' end", err);
+	next = offset + h->size;
+	r = block_file__read(f->records, offset, h, h->size, err);
+	if (r)
+		return r;
+	if (h->type >= USER_TYPE_START) {
+		r = read_user_record(f, rec, &next, err);
+	} else if (is_known(h->type)) {
+		if (!record_id(f, h, &id))
+			return perf_file__bad_record(f, rec, "it is too short", err);
+		rec->event = perf_file__event_of_id(f, id);
+		/* perf record has been seen to leave one of an event that it does not list */
+		if (!rec->event && h->type != PERF_RECORD_SAMPLE)
+			rec->event = &f->events[0];
+		if (!rec->event)
+			return perf_file__bad_record(f, rec, "its id is not that of any event",
+						     err);
+	}
+	*ret_next = next;
+	return r;
+}
+
+/* When a record takes its place; 0: at once. */
+static bool record_time(const struct file_record *rec, uint64_t *ret)
+{
+	uint64_t t = rec->event->attr.sample_type, time = 0;
+	size_t at = sizeof(*rec->h);
+
+	if (rec->h->type == PERF_RECORD_SAMPLE && t & PERF_SAMPLE_TIME) {
+		at += 8 * __builtin_popcountll(
+				  t & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID));
+		if (at + 8 > rec->h->size)
+			return false;
+		time = read_word((const char *)rec->h + at);
+	} else if (rec->h->type != PERF_RECORD_SAMPLE) {
+		time = record__time(rec->h);
+	}
+	*ret = time == UINT64_MAX ? 0 : time; /* as perf: ordered_events__queue */
+	return true;
+}
+
+static int add_entry(struct perf_file *f, uint64_t time, uint64_t offset, struct err *err)
+{
+	if (!ARRAY_HAS_ROOM(f->index, f->n_index, f->cap_index, 4096))
+		return err_set(err, -ENOMEM, "%s: out of memory for more than %zu records", f->path,
+			       f->n_index);
+	f->index[f->n_index++] = (struct file_entry){ time, offset };
+	return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct file_entry *x = a, *y = b;
+
+	return (x->time > y->time) - (x->time < y->time)
+		       ?: (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Look at every record once. */
+static int make_index(struct perf_file *f, struct err *err)
+{
+	uint64_t end = f->data.offset + f->data.size, offset, next, time, last = 0;
+	bool sorted = true;
+
+	for (offset = f->data.offset; offset < end; offset = next) {
+		struct file_record rec;
+		int r = read_record(f, offset, err, &rec, &next);
+
+		if (r)
+			return r;
+		if (!rec.event)
+			continue;
+		if (rec.h->type != PERF_RECORD_SAMPLE) {
+			r = normalise_record(f, &rec, err);
+			if (r)
+				return r;
+		}
+		if (!record_time(&rec, &time))
+			return perf_file__bad_record(f, &rec, "it is too short", err);
+		r = add_entry(f, time, offset, err);
+		if (r)
+			return r;
+		sorted &= time >= last;
+		last = time;
+	}
+	if (sorted)
+		block_file__read_one_way(f->records);
+	else
+		qsort(f->index, f->n_index, sizeof(*f->index), by_time);
+	return 0;
+}
+
+static int need_index(struct perf_file *f, struct err *err)
+{
+	int r = f->index ? 0 : make_index(f, err);
+
+	if (r) /* a half-made one must not be used */
+		f->n_index = 0;
+	return r;
+}
+
+int perf_file__span(struct perf_file *f, struct err *err, uint64_t *ret_first, uint64_t *ret_last)
+{
+	int r = need_index(f, err);
+	size_t i = 0;
+
+	*ret_first = *ret_last = 0;
+	if (r)
+		return r;
+	while (i < f->n_index && !f->index[i].time)
+		i++;
+	if (i < f->n_index) {
+		*ret_first = f->index[i].time;
+		*ret_last = f->index[f->n_index - 1].time;
+	}
+	return 0;
+}
+
+int perf_file__next(struct perf_file *f, struct err *err, struct file_record *ret)
+{
+	struct file_record rec;
+	uint64_t next;
+	int r = need_index(f, err);
+
+	if (r)
+		return r;
+	if (f->at == f->n_index)
+		return 0;
+	r = read_record(f, f->index[f->at].offset, err, &rec, &next);
+	if (!r && !rec.event)
+		r = perf_file__bad_record(f, &rec, "it was changed while it was read", err);
+	if (!r && rec.h->type != PERF_RECORD_SAMPLE)
+		r = normalise_record(f, &rec, err);
+	if (r)
+		return r;
+	f->at++;
+	*ret = rec;
+	return 1;
+}

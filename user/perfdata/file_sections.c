@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The feature sections. Their table has no pointer to it: it stands behind the records. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perfdata/header_bits.h"
+#include "perfdata/tracing_data.h"
+#include "perfdata/cursor.h"
+#include "perfdata/perf_file_impl.h"
+
+/* Those that we do not write, but that change how a file is to be read. */
+#define HEADER_DIR_FORMAT 24
+#define HEADER_COMPRESSED 27
+
+#define STRINGS_MAX 65536 /* words of a command line */
+
+static int out_of_memory(const struct perf_file *f, struct err *err)
+{
+	return err_set(err, -ENOMEM, "%s: out of memory", f->path);
+}
+
+static int read_string(struct perf_file *f, struct cursor *c, char **to, struct err *err)
+{
+	const char *s = cursor__string(c);
+
+	if (!s)
+		return 0; /* the caller sees that the cursor is bad */
+	*to = strdup(s);
+	return *to ? 0 : out_of_memory(f, err);
+}
+
+static int read_hostname(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	int r = read_string(f, c, &f->hostname, err);
+
+	f->info.hostname = f->hostname;
+	return r;
+}
+
+static int read_osrelease(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	int r = read_string(f, c, &f->osrelease, err);
+
+	f->info.osrelease = f->osrelease;
+	return r;
+}
+
+static int read_cmdline(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	uint32_t n = cursor__u32(c), i;
+	int r = 0;
+
+	if (n > STRINGS_MAX)
+		c->bad = true;
+	if (c->bad)
+		return 0;
+	f->cmdline = calloc(n + 1, sizeof(*f->cmdline));
+	if (!f->cmdline)
+		return out_of_memory(f, err);
+	for (i = 0; i < n && !c->bad && !r; i++)
+		r = read_string(f, c, &f->cmdline[i], err);
+	f->info.cmdline = (const char *const *)f->cmdline;
+	return r;
+}
+
+static int read_sample_time(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	f->info.first_sample = cursor__u64(c);
+	f->info.last_sample = cursor__u64(c);
+	return 0;
+}
+
+static int read_event_desc(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	uint32_t n = cursor__u32(c), attr_size = cursor__u32(c), i;
+
+	for (i = 0; i < n && !c->bad; i++) {
+		const void *attr = cursor__bytes(c, attr_size);
+		uint32_t n_ids = cursor__u32(c);
+		char *name = NULL;
+		int r = read_string(f, c, &name, err);
+
+		cursor__bytes(c, (uint64_t)n_ids * sizeof(uint64_t));
+		if (r || !attr || !name || i >= f->info.n_events) {
+			free(name);
+			if (r)
+				return r;
+			continue;
+		}
+		free(f->names[i]);
+		f->events[i].name = f->names[i] = name;
+	}
+	return 0;
+}
+
+/* Entries of tools/perf/util/build-id.c: write_buildid; names point into the section. */
+struct build_id_head {
+	struct perf_event_header header;
+	int32_t pid;
+	uint8_t id[BUILD_ID_MAX];
+	uint8_t size; /* when misc has the bit below */
+	uint8_t zero[3];
+};
+#define MISC_BUILD_ID_SIZE (1 << 15)
+
+static int read_build_ids(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	struct build_id_head h;
+
+	while (cursor__left(c) && !c->bad) {
+		const char *entry = c->p;
+		struct file_build_id *v;
+
+		if (cursor__left(c) >= sizeof(h))
+			memcpy(&h, entry, sizeof(h));
+		if (cursor__left(c) <= sizeof(h) || h.header.size <= sizeof(h) ||
+		    h.header.size > cursor__left(c) ||
+		    !memchr(entry + sizeof(h), 0, h.header.size - sizeof(h))) {
+			c->bad = true;
+			return 0;
+		}
+		cursor__bytes(c, h.header.size);
+		if (!(h.header.misc & MISC_BUILD_ID_SIZE))
+			h.size = BUILD_ID_MAX;
+		if (h.size > BUILD_ID_MAX) {
+			c->p = entry;
+			c->bad = true;
+			return 0;
+		}
+		v = f->build_ids;
+		if (!(f->info.n_build_ids & (f->info.n_build_ids - 1))) /* 0 or a power of two */
+			v = reallocarray(v, f->info.n_build_ids ? 2 * f->info.n_build_ids : 1,
+					 sizeof(*v));
+		if (!v)
+			return out_of_memory(f, err);
+		f->info.build_ids = f->build_ids = v;
+		v += f->info.n_build_ids++;
+		*v = (struct file_build_id){
+			.name = entry + sizeof(h),
+			.kernel = (h.header.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
+				  PERF_RECORD_MISC_KERNEL,
+			.id.size = h.size,
+		};
+		memcpy(v->id.data, h.id, h.size);
+	}
+	return 0;
+}
+
+static int add_format(struct perf_file *f, const char *system, const char *text, size_t len,
+		      struct err *err)
+{
+	const struct perfdata_format format = { .text = text, .len = len };
+	struct file_format *v = f->formats;
+	uint64_t id;
+
+	if (tracing_data__format_id(&format, &id))
+		return 0; /* nothing can refer to it */
+	if (!(f->info.n_formats & (f->info.n_formats - 1)))
+		v = reallocarray(v, f->info.n_formats ? 2 * f->info.n_formats : 1, sizeof(*v));
+	if (!v)
+		return out_of_memory(f, err);
+	f->info.formats = f->formats = v;
+	v[f->info.n_formats++] = (struct file_format){ id, system, text, len };
+	return 0;
+}
+
+static struct file_blob read_blob(struct cursor *c, uint64_t len)
+{
+	return (struct file_blob){ .data = cursor__bytes(c, len), .len = c->bad ? 0 : len };
+}
+
+/* Behind the formats; perf itself reads on without it. */
+static void read_tracing_rest(struct perf_file *f, struct cursor c)
+{
+	cursor__bytes(&c, cursor__u32(&c)); /* kallsyms */
+	f->info.tracing.printk_formats = read_blob(&c, cursor__u32(&c));
+	f->info.tracing.saved_cmdlines = read_blob(&c, cursor__u64(&c));
+}
+
+/* Layout: tools/perf/util/trace-event-info.c. */
+static int read_tracing_data(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	struct file_tracing *t = &f->info.tracing;
+	static const char magic[10] = "\x17\x08\x44tracing";
+	const void *start = cursor__bytes(c, sizeof(magic));
+	uint32_t n, events;
+	int r = 0;
+
+	cursor__name(c);			    /* version */
+	cursor__bytes(c, 1 + 1 + sizeof(uint32_t)); /* byte order, size of a long, of a page */
+	cursor__name(c);
+	t->header_page = read_blob(c, cursor__u64(c));
+	cursor__name(c);
+	t->header_event = read_blob(c, cursor__u64(c));
+	if (!start || memcmp(start, magic, sizeof(magic)))
+		c->bad = true;
+	for (n = cursor__u32(c); n && !c->bad; n--) /* of ftrace itself */
+		cursor__bytes(c, cursor__u64(c));
+	for (n = cursor__u32(c); n && !c->bad && !r; n--) {
+		const char *system = cursor__name(c);
+
+		for (events = cursor__u32(c); events && !c->bad && !r; events--) {
+			uint64_t len = cursor__u64(c);
+			const char *text = cursor__bytes(c, len);
+
+			if (text)
+				r = add_format(f, system, text, len, err);
+		}
+	}
+	read_tracing_rest(f, *c);
+	return r;
+}
+
+/* @keep: the section's body stays, because something points into it. */
+static const struct section {
+	unsigned int bit;
+	const char *name;
+	int (*read)(struct perf_file *f, struct cursor *c, struct err *err);
+	bool keep;
+} sections[] = {
+	{ HEADER_TRACING_DATA, "TRACING_DATA", read_tracing_data, true },
+	{ HEADER_BUILD_ID, "BUILD_ID", read_build_ids, true },
+	{ HEADER_HOSTNAME, "HOSTNAME", read_hostname, false },
+	{ HEADER_OSRELEASE, "OSRELEASE", read_osrelease, false },
+	{ HEADER_CMDLINE, "CMDLINE", read_cmdline, false },
+	{ HEADER_EVENT_DESC, "EVENT_DESC", read_event_desc, false },
+	{ HEADER_SAMPLE_TIME, "SAMPLE_TIME", read_sample_time, false },
+};
+
+static bool has_feature(const struct perf_file *f, unsigned int bit)
+{
+	return f->header.features[bit / 64] >> (bit % 64) & 1;
+}
+
+/* Feature @bit's place in the file. */
+static int find_section(struct perf_file *f, unsigned int bit, struct file_range *ret,
+			struct err *err)
+{
+	uint64_t table = f->header.data.offset + f->header.data.size, n = 0;
+	uint64_t size = block_file__size(f->file);
+	int r;
+
+	for (unsigned int b = 0; b < bit; b++)
+		n += has_feature(f, b);
+	r = block_file__read(f->file, table + n * sizeof(*ret), ret, sizeof(*ret), err);
+	if (!r && (ret->offset > size || ret->size > size - ret->offset))
+		r = err_set(err, -EINVAL,
+			    "%s: the feature table is damaged at offset %" PRIu64
+			    ": section %u reaches past the end of the file",
+			    f->path, table + n * sizeof(*ret), bit);
+	if (r && !f->header.data.size)
+		r = err_set(err, -EINVAL,
+			    "%s: the header says at offset 48 that there are no records: the "
+			    "recording was not ended properly",
+			    f->path);
+	return r;
+}
+
+static int read_section(struct perf_file *f, const struct section *s, void **kept, struct err *err)
+{
+	struct file_range range;
+	struct cursor c;
+	char *body;
+	int r = find_section(f, s->bit, &range, err);
+
+	if (r)
+		return r;
+	body = malloc(range.size + 1);
+	if (!body)
+		return out_of_memory(f, err);
+	r = block_file__read(f->file, range.offset, body, range.size, err);
+	if (!r) {
+		c = cursor__init(body, range.size);
+		r = s->read(f, &c, err);
+		if (!r && c.bad)
+			r = err_set(err, -EINVAL,
+				    "%s: section %s is damaged at offset %" PRIu64
+				    ": what it announces does not fit into it",
+				    f->path, s->name, range.offset + (uint64_t)(c.p - body));
+	}
+	if (s->keep)
+		*kept = body;
+	else
+		free(body);
+	return r;
+}
+
+/* Where EVENT_DESC has no name. */
+static int name_event(struct perf_file *f, size_t i, struct err *err)
+{
+	const struct perf_event_attr *a = &f->events[i].attr;
+	const struct file_format *format = NULL;
+	const char *name, *end = NULL;
+	int n;
+
+	if (a->type == PERF_TYPE_TRACEPOINT)
+		format = perf_file__format(f, a->config);
+	if (format && format->len > 6 && !memcmp(format->text, "name: ", 6))
+		end = memchr(format->text, '\n', format->len);
+	if (end) {
+		name = format->text + 6;
+		n = asprintf(&f->names[i], "%s:%.*s", format->system, (int)(end - name), name);
+	} else {
+		n = asprintf(&f->names[i], "%u:%" PRIu64, a->type, (uint64_t)a->config);
+	}
+	if (n < 0) {
+		f->names[i] = NULL;
+		return out_of_memory(f, err);
+	}
+	f->events[i].name = f->names[i];
+	return 0;
+}
+
+/* All of them, also those that are not read: a file that was cut is not whole. */
+static int check_sections(struct perf_file *f, struct err *err)
+{
+	struct file_range range;
+	int r = 0;
+
+	for (unsigned int bit = 0; bit < FILE_FEATURES && !r; bit++)
+		if (has_feature(f, bit))
+			r = find_section(f, bit, &range, err);
+	return r;
+}
+
+int perf_file__section(struct perf_file *f, unsigned int bit, struct buf *ret, struct err *err)
+{
+	size_t start = ret->len;
+	struct file_range range;
+	int r;
+
+	if (bit >= FILE_FEATURES || !has_feature(f, bit))
+		return -ENOENT;
+	r = find_section(f, bit, &range, err);
+	if (!r && buf__add_zero(ret, range.size))
+		r = out_of_memory(f, err);
+	r = r ?: block_file__read(f->file, range.offset, ret->data + start, range.size, err);
+	if (r)
+		ret->len = start;
+	return r;
+}
+
+int file_sections__read(struct perf_file *f, struct err *err)
+{
+	size_t i, n_kept = 0;
+	int r = 0;
+
+	if (has_feature(f, HEADER_DIR_FORMAT))
+		return err_set(err, -EINVAL,
+			       "%s: recorded into a directory (`perf record --threads`): record "
+			       "without",
+			       f->path);
+	r = check_sections(f, err);
+	for (i = 0; i < sizeof(sections) / sizeof(sections[0]) && !r; i++) {
+		if (has_feature(f, sections[i].bit))
+			r = read_section(f, &sections[i], &f->sections[n_kept], err);
+		n_kept += sections[i].keep;
+	}
+	for (i = 0; i < f->info.n_events && !r; i++)
+		if (!f->events[i].name)
+			r = name_event(f, i, err);
+	if (!r && has_feature(f, HEADER_COMPRESSED))
+		r = file_inflate(f, err);
+	return r;
+}

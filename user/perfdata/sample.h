@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The fields of a sample, as its event's sample_type lays them out. */
+#ifndef FRBPF_PERFDATA_SAMPLE_H
+#define FRBPF_PERFDATA_SAMPLE_H
+
+#include "perfdata/perf_file.h"
+
+struct sample { /* a field that the event does not have is 0 or NULL */
+	const struct file_event *event;
+	uint8_t cpumode; /* PERF_RECORD_MISC_KERNEL, _USER ... */
+	uint64_t ip, time /* ns */, addr;
+	uint32_t pid, tid, cpu;
+	uint64_t period;     /* how much of the event it stands for */
+	const uint64_t *ips; /* callchain with PERF_CONTEXT_* marks, the innermost first */
+	size_t n_ips;
+	const void *raw; /* fields of a tracepoint, at any alignment */
+	uint32_t raw_size;
+};
+
+/* The rest (registers, stacks, branches ...) is passed over. Everything in @ret points into the
+ * record and lives as long. 0, or -EINVAL with words in @err: its lengths do not fit. */
+int sample__decode(const struct perf_file *f, const struct file_record *rec, struct err *err,
+		   struct sample *ret);
+
+#endif

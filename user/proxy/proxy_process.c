@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "proxy/proxy_process.h"
+
+#define COMMAND_END_S 3	  /* from SIGTERM to SIGKILL */
+#define LINE_MAX_LEN  256 /* of the control fifo */
+#define WORDS_MAX     (PROXY_WORDS_MAX / 2)
+
+struct proxy_process {
+	int sock, dir, signals;
+	int output, control, ack; /* -1: not yet */
+	int go;	       /* closed when the command may run; -1: it does, or there is none */
+	pid_t command; /* 0: none, or it has ended */
+};
+
+/* ---- the command ---- */
+
+/* In the command's process. Its environment is empty, as under perf. */
+static void exec_command(const struct proxy_request *r, int dir, int go)
+{
+	char *argv[WORDS_MAX + 1], *word = (char *)r->words, c;
+	int null = open("/dev/null", O_RDONLY), out;
+	uint32_t n = 0;
+	sigset_t none;
+
+	for (; n < r->n_words; n++, word += strlen(word) + 1)
+		argv[n] = word;
+	argv[n] = NULL;
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (read(go, &c, 1) != 1) /* the session does not begin */
+		_exit(127);
+	out = openat(dir, "output", O_WRONLY | O_APPEND | O_NOFOLLOW);
+	if (out < 0 || null < 0 || fchdir(dir) < 0)
+		_exit(127);
+	dup2(null, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	dup2(out, STDERR_FILENO);
+	close_range(3, ~0U, 0);
+	environ = (char *[]){ NULL };
+	execvp(argv[0], argv);
+	dprintf(STDERR_FILENO, "Workload failed: %s: %s\n", argv[0], strerror(errno));
+	_exit(127);
+}
+
+static int fork_command(struct proxy_process *p, const struct proxy_request *r)
+{
+	int fds[2];
+
+	if (!r->n_words)
+		return 0;
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	p->command = fork();
+	if (p->command < 0)
+		return -errno;
+	if (!p->command) {
+		close(fds[1]);
+		exec_command(r, p->dir, fds[0]);
+	}
+	close(fds[0]);
+	p->go = fds[1];
+	return 0;
+}
+
+/* Also where it ignores SIGTERM. */
+static void end_command(struct proxy_process *p)
+{
+	const struct timespec limit = { .tv_sec = COMMAND_END_S };
+	sigset_t set;
+
+	cleanup_close(&p->go); /* one that waits to run does not */
+	p->go = -1;
+	if (!p->command)
+		return;
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	kill(p->command, SIGTERM);
+	if (waitpid(p->command, NULL, WNOHANG) == 0) {
+		sigtimedwait(&set, NULL, &limit);
+		if (waitpid(p->command, NULL, WNOHANG) == 0) {
+			kill(p->command, SIGKILL);
+			waitpid(p->command, NULL, 0);
+		}
+	}
+	p->command = 0;
+}
+
+static _Noreturn void end(struct proxy_process *p)
+{
+	end_command(p);
+	_exit(0);
+}
+
+/* To the daemon. Without it there is nothing to stand for. */
+static void tell(struct proxy_process *p, enum proxy_op op, const char *text)
+{
+	int err = proxy_message__send(p->sock, op, text);
+
+	if (err && err != -EAGAIN)
+		end(p);
+}
+
+/* ---- the session's files ---- */
+
+static int open_fifo(struct proxy_process *p, const char *name)
+{
+	char why[128];
+	struct stat st;
+	int fd = -1, err = 0;
+
+	if (mkfifoat(p->dir, name, 0600) < 0 && errno != EEXIST)
+		err = errno;
+	/* for reading and writing: it never ends, and never blocks when nobody is there */
+	if (!err)
+		fd = openat(p->dir, name, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (!err && fd < 0)
+		err = errno;
+	if (!err && (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode) || st.st_uid != geteuid() ||
+		     (st.st_mode & 0077)))
+		err = EPERM;
+	if (!err)
+		return fd;
+	snprintf(why, sizeof(why), "no fifo '%s': %s", name, strerror(err));
+	tell(p, PROXY_TROUBLE, why);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static void go(struct proxy_process *p)
+{
+	if (p->output >= 0)
+		return;
+	p->output = openat(p->dir, "output",
+			   O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC |
+				   O_NONBLOCK,
+			   0600);
+	if (p->output < 0)
+		tell(p, PROXY_TROUBLE, "no file 'output'");
+	p->ack = open_fifo(p, "ack");
+	p->control = open_fifo(p, "control");
+	if (p->go >= 0 && write(p->go, "", 1) != 1)
+		tell(p, PROXY_TROUBLE, "the command does not start");
+	cleanup_close(&p->go);
+	p->go = -1;
+}
+
+static void say(const struct proxy_process *p, const char *text)
+{
+	if (p->output >= 0 && write(p->output, text, strlen(text)) < 0)
+		return; /* a full disk: the daemon has said that of the dump */
+}
+
+/* ---- the control fifo ---- */
+
+static bool is_command(const char *line, const char *word)
+{
+	size_t len = strlen(word);
+
+	return !strncmp(line, word, len) && (!line[len] || line[len] == ' ');
+}
+
+static void obey(struct proxy_process *p, const char *line)
+{
+	static const char *const others[] = { "enable", "disable", "evlist", "ping" };
+	bool known = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(others) && !known; i++)
+		known = is_command(line, others[i]);
+	if (known)
+		tell(p, PROXY_CONTROL, line);
+	else if (is_command(line, "snapshot"))
+		tell(p, PROXY_DUMP, "snapshot");
+	else if (is_command(line, "stop"))
+		tell(p, PROXY_STOP, "stop");
+	if (!known && (is_command(line, "snapshot") || is_command(line, "stop")))
+		tell(p, PROXY_CONTROL, "ping"); /* acknowledged once the daemon has it */
+}
+
+/* A command ends with its line, with a NUL, or with what was written in one go: perf daemon's own
+ * have no newline. */
+static void read_control(struct proxy_process *p)
+{
+	char line[LINE_MAX_LEN], c;
+	size_t len = 0;
+	bool more = true;
+
+	while (more) {
+		ssize_t n = read(p->control, &c, 1);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		more = n == 1;
+		if (more && c != '\n' && c) {
+			if (len < sizeof(line) - 1)
+				line[len++] = c;
+			continue;
+		}
+		line[len] = '\0';
+		if (len)
+			obey(p, line);
+		len = 0;
+	}
+}
+
+static void acknowledge(const struct proxy_process *p)
+{
+	static const char word[] = "ack\n";
+
+	/* with its NUL, as perf's */
+	if (p->ack >= 0 && write(p->ack, word, sizeof(word)) < 0)
+		return; /* nobody has read thousands of them */
+}
+
+/* ---- the loop ---- */
+
+static void on_child(struct proxy_process *p)
+{
+	char why[64];
+	int status;
+
+	if (!p->command || waitpid(p->command, &status, WNOHANG) != p->command)
+		return;
+	p->command = 0;
+	if (WIFSIGNALED(status))
+		snprintf(why, sizeof(why), "its command was killed (signal %d)", WTERMSIG(status));
+	else
+		snprintf(why, sizeof(why), "its command exited, status=%d", WEXITSTATUS(status));
+	tell(p, PROXY_STOP, why);
+}
+
+static void on_signal(struct proxy_process *p)
+{
+	struct signalfd_siginfo si;
+
+	if (read(p->signals, &si, sizeof(si)) != sizeof(si))
+		return;
+	if (si.ssi_signo == SIGCHLD)
+		on_child(p);
+	else if (si.ssi_signo == SIGUSR2)
+		tell(p, PROXY_DUMP, "SIGUSR2");
+	else
+		tell(p, PROXY_STOP, si.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
+}
+
+static void on_message(struct proxy_process *p)
+{
+	struct proxy_message m;
+	size_t n_fds;
+	ssize_t n = channel__receive(p->sock, &m, sizeof(m), NULL, 0, &n_fds, MSG_DONTWAIT);
+
+	if (n == -EAGAIN)
+		return;
+	if (n <= (ssize_t)offsetof(struct proxy_message, text))
+		end(p); /* the daemon is gone */
+	((char *)&m)[n - 1] = '\0';
+	if (m.op == PROXY_GO)
+		go(p);
+	else if (m.op == PROXY_SAY)
+		say(p, m.text);
+	else if (m.op == PROXY_ACK)
+		acknowledge(p);
+	else
+		end(p);
+}
+
+static int open_signals(void)
+{
+	static const int taken[] = { SIGUSR2, SIGTERM, SIGINT, SIGCHLD };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
+		sigaddset(&set, taken[i]);
+	if (sigprocmask(SIG_SETMASK, &set, NULL))
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
+		signal(taken[i], SIG_DFL); /* the spawner ignores some */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGUSR1, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void proxy_process__run(const struct proxy_request *r, int sock, int dir)
+{
+	struct proxy_process p = {
+		.sock = sock, .dir = dir, .output = -1, .control = -1, .ack = -1, .go = -1
+	};
+	struct proxy_message ready = { .op = PROXY_READY, .pid = getpid() };
+
+	p.signals = open_signals();
+	if (p.signals < 0 || fork_command(&p, r))
+		_exit(1);
+	ready.command_pid = p.command;
+	if (channel__send(sock, &ready, offsetof(struct proxy_message, text) + 1, NULL, 0, 0))
+		end(&p);
+	for (;;) {
+		struct pollfd v[] = { { sock, POLLIN },
+				      { p.signals, POLLIN },
+				      { p.control, POLLIN } };
+
+		if (poll(v, ARRAY_SIZE(v), -1) < 0)
+			continue;
+		if (v[1].revents)
+			on_signal(&p);
+		if (v[2].revents)
+			read_control(&p);
+		if (v[0].revents)
+			on_message(&p);
+	}
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* An event's attributes in words, as `perf evlist -v` has them. */
+#ifndef FRBPF_RECORD_ATTR_TEXT_H
+#define FRBPF_RECORD_ATTR_TEXT_H
+
+#include <linux/perf_event.h>
+
+#include "common/buf.h"
+
+/* Append "type: 1, size: 128, ...": what is not 0. 0 or -ENOMEM. */
+int attr_text__format(const struct perf_event_attr *attr, struct buf *ret);
+
+#endif

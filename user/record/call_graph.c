@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/cleanup.h"
+#include "record/call_graph.h"
+
+#define BRANCH_PRIV (1ULL << 18) /* PERF_SAMPLE_BRANCH_PRIV_SAVE, Linux 6.1 */
+
+#define BRANCH_LEVELS (PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_KERNEL | PERF_SAMPLE_BRANCH_HV)
+
+static const struct {
+	const char *name;
+	uint64_t bits;
+} branch_words[] = {
+	{ "u", PERF_SAMPLE_BRANCH_USER },
+	{ "k", PERF_SAMPLE_BRANCH_KERNEL },
+	{ "hv", PERF_SAMPLE_BRANCH_HV },
+	{ "any", PERF_SAMPLE_BRANCH_ANY },
+	{ "any_call", PERF_SAMPLE_BRANCH_ANY_CALL },
+	{ "any_ret", PERF_SAMPLE_BRANCH_ANY_RETURN },
+	{ "ind_call", PERF_SAMPLE_BRANCH_IND_CALL },
+	{ "abort_tx", PERF_SAMPLE_BRANCH_ABORT_TX },
+	{ "in_tx", PERF_SAMPLE_BRANCH_IN_TX },
+	{ "no_tx", PERF_SAMPLE_BRANCH_NO_TX },
+	{ "cond", PERF_SAMPLE_BRANCH_COND },
+	{ "ind_jmp", PERF_SAMPLE_BRANCH_IND_JUMP },
+	{ "call", PERF_SAMPLE_BRANCH_CALL },
+	{ "no_flags", PERF_SAMPLE_BRANCH_NO_FLAGS },
+	{ "no_cycles", PERF_SAMPLE_BRANCH_NO_CYCLES },
+	{ "save_type", PERF_SAMPLE_BRANCH_TYPE_SAVE },
+	{ "stack", PERF_SAMPLE_BRANCH_CALL_STACK },
+	{ "priv", BRANCH_PRIV },
+};
+
+enum call_graph call_graph__find(const char *s, size_t len)
+{
+	static const struct {
+		const char *name;
+		enum call_graph mode;
+	} modes[] = { { "fp", CALL_GRAPH_FP },
+		      { "dwarf", CALL_GRAPH_DWARF },
+		      { "lbr", CALL_GRAPH_LBR } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		if (strlen(modes[i].name) == len && !memcmp(s, modes[i].name, len))
+			return modes[i].mode;
+	}
+	return CALL_GRAPH_NONE;
+}
+
+int call_graph__round_stack(uint64_t *bytes)
+{
+	if (*bytes > CALL_GRAPH_STACK_MAX)
+		return -ERANGE;
+	*bytes = (*bytes + 7) & ~7ULL;
+	return 0;
+}
+
+int call_graph__branch_types(const char *s, size_t len, uint64_t *ret, struct part_span *ret_bad)
+{
+	uint64_t bits = 0;
+	size_t n;
+
+	for (size_t off = 0; off <= len; off += n + 1) {
+		size_t i = 0;
+
+		for (n = 0; off + n < len && s[off + n] != ',';)
+			n++;
+		while (i < ARRAY_SIZE(branch_words) &&
+		       (strncasecmp(s + off, branch_words[i].name, n) ||
+			strlen(branch_words[i].name) != n))
+			i++;
+		if (!n || i == ARRAY_SIZE(branch_words)) {
+			*ret_bad = (struct part_span){ off, n };
+			return -EINVAL;
+		}
+		bits |= branch_words[i].bits;
+	}
+	*ret = bits & ~(uint64_t)BRANCH_LEVELS ? bits : bits | PERF_SAMPLE_BRANCH_ANY;
+	return 0;
+}

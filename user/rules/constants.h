@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Names that stand for numbers in a condition. */
+#ifndef FRBPF_RULES_CONSTANTS_H
+#define FRBPF_RULES_CONSTANTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct constant {
+	const char *name;
+	long value;
+};
+
+/* Each ends with name NULL. */
+extern const struct constant symbols_errno[];	   /* "EAGAIN", positive */
+extern const struct constant symbols_state[];	   /* "D": letters as ps shows them */
+extern const struct constant symbols_signal[];	   /* "SIGSEGV" */
+extern const struct constant symbols_sa_handler[]; /* "SIG_DFL" */
+
+extern const struct constant symbols_blkio_op[];
+extern const struct constant symbols_blkio_flags[]; /* bits */
+extern const struct constant symbols_softirq[];	    /* "net_rx": vectors */
+extern const struct constant symbols_reclaim_scope[];
+extern const struct constant symbols_connect_result[];
+extern const struct constant symbols_family[];
+
+/* 0, or -ENOENT. */
+int constant__find(const struct constant *symbols, const char *s, size_t len, long *ret);
+/* The name nearest to the word, see nearest_word(), or one that ends so; or NULL. */
+const char *constant__nearest(const struct constant *symbols, const char *s, size_t len);
+/* All names, a blank before each. false: they have no room in @size. */
+bool constant__list(const struct constant *symbols, char *buf, size_t size);
+/* The name of @value, or NULL. */
+const char *constant__name(const struct constant *symbols, long value);
+/* "sync|meta" for the bits of @value, what has no name as a hex number; "" for none. Cut to @size.
+ * Returns @buf. */
+char *constant__format_bits(const struct constant *symbols, unsigned long value, char *buf,
+			    size_t size);
+
+#endif

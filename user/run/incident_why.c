@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why/why_text.h"
+#include "common/log.h"
+#include "dump/base/manifest.h"
+#include "rules/units.h"
+#include "run/incident_why.h"
+
+#define INCIDENTS_MAX 10 /* that are asked about */
+
+static int ask_why(const struct outcome *o, const struct run_incident *inc,
+		   const struct run_trigger *t, struct err *err, struct why *w)
+{
+	struct why_question q = { .tid = t->tid, .to = t->time, .from = t->time - t->value };
+	char path[PATH_MAX];
+	int code = 0;
+
+	if (!t->tid || t->value > t->time)
+		return -ENODATA;
+	if (!t->value)
+		q.from = UINT64_MAX;
+	for (size_t i = 0; i < inc->n_files && !code; i++)
+		if (inc->files[i].path)
+			code = why__add_file(w, outcome__held_path(o, inc->files[i].path, path),
+					     err);
+	return code ?: why__ask(w, &q, err);
+}
+
+static int edit_why(json_t *manifest, void *why)
+{
+	return json_object_set(manifest, "why", why) ? -ENOMEM : 1;
+}
+
+/* The sentence, and in the manifest all of it. */
+static int note_verdict(struct run_incident *inc, const struct why *w, const struct base_dir *base)
+{
+	struct why_verdict v = { 0 };
+	struct err err = { 0 };
+	json_t *j = NULL;
+	int code = why_verdict__make(&v, w, units__format_duration);
+
+	if (!code) {
+		inc->why = strdup(v.text.data);
+		j = why_json__verdict(&v);
+		code = inc->why && j ? 0 : -ENOMEM;
+	}
+	if (!code && manifest__edit(base, inc->name, edit_why, j, &err) && err.msg[0])
+		log_warn("incident %s: its manifest does not say why: %s", inc->name, err.msg);
+	json_decref(j);
+	why_verdict__free(&v);
+	return code;
+}
+
+void incident_why__find(struct outcome *o, const struct base_dir *base)
+{
+	size_t asked = 0;
+
+	for (size_t i = 0; i < o->n_rules && asked < INCIDENTS_MAX; i++) {
+		const struct run_incident *worst = NULL;
+		const struct run_trigger *t = outcome__worst(o, i, &worst);
+		struct err err = { 0 };
+		struct why *w;
+
+		if (!t || worst->why)
+			continue;
+		asked++;
+		if (why__new(&w))
+			return;
+		if (!ask_why(o, worst, t, &err, w) &&
+		    note_verdict(&o->incidents[worst - o->incidents], w, base))
+			log_warn("incident %s: out of memory, it is not explained", worst->name);
+		why__free(w);
+	}
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The symbols of the running kernel, where perf on another machine looks for them. */
+#ifndef FRBPF_SYMBOLS_KALLSYMS_CACHE_H
+#define FRBPF_SYMBOLS_KALLSYMS_CACHE_H
+
+#include "common/err.h"
+#include "perfdata/build_id.h"
+
+/*
+ * Copy /proc/kallsyms into the folder @dir, which is made if it is not there, as perf's build-id
+ * cache has it (tools/perf/util/build-id.c): [kernel.kallsyms]/ID/kallsyms and a link .build-id/ID.
+ * -EINVAL: @id is of another kernel; -EACCES: this user sees no addresses; else the errno of
+ * writing. Words in @err.
+ */
+int kallsyms_cache__write(const char *dir, const struct build_id *id, struct err *err);
+
+#endif

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/task_model_core.h"
+
+#define EXITED_KEEP                                                                                \
+	2000000000ULL /* ns: a task is still sampled between its EXIT and its last switch */
+
+int task_model__new(struct task_model **ret)
+{
+	struct task_model *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	*ret = m;
+	return 0;
+}
+
+struct process *process__find(const struct task_model *m, uint32_t pid)
+{
+	struct process *p;
+
+	HASH_FIND(hh, m->processes, &pid, sizeof(pid), p);
+	return p;
+}
+
+void process__free(struct task_model *m, struct process *p)
+{
+	HASH_DEL(m->processes, p);
+	map_list__put(p->maps, &m->maps);
+	namespaces__put(&m->namespaces, p->ns);
+	m->bytes -= sizeof(*p) + thread_list__bytes(&p->threads);
+	thread_list__free(&p->threads);
+	free(p);
+}
+
+int process__new(struct task_model *m, uint32_t pid, uint64_t since, struct process **ret)
+{
+	struct process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->pid = pid;
+	p->since = since;
+	HASH_ADD(hh, m->processes, pid, sizeof(p->pid), p);
+	if (!p->hh.tbl) {
+		free(p);
+		return -ENOMEM;
+	}
+	m->bytes += sizeof(*p);
+	*ret = p;
+	return 0;
+}
+
+int process__find_or_new(struct task_model *m, uint32_t pid, struct process **ret)
+{
+	struct process *p = process__find(m, pid);
+
+	if (!p)
+		return process__new(m, pid, 0, ret);
+	*ret = p;
+	return 0;
+}
+
+int process__set_comm(struct task_model *m, struct process *p, uint32_t tid, const char *comm,
+		      size_t len)
+{
+	size_t before = thread_list__bytes(&p->threads);
+	int err = thread_list__set(&p->threads, tid, comm, len);
+
+	m->bytes += thread_list__bytes(&p->threads) - before;
+	return err;
+}
+
+void process__drop_maps(struct task_model *m, struct process *p)
+{
+	map_list__put(p->maps, &m->maps);
+	p->maps = NULL;
+}
+
+void task_model__free(struct task_model *m)
+{
+	struct process *p, *next;
+
+	if (!m)
+		return;
+	HASH_ITER (hh, m->processes, p, next)
+		process__free(m, p);
+	kernel_state__free(&m->kernel);
+	free(m->exits.v);
+	free(m);
+}
+
+int task_model__add_process(struct task_model *m, uint32_t pid, uint64_t time)
+{
+	struct process *p;
+
+	task_model__remove_process(m, pid);
+	return process__new(m, pid, time, &p);
+}
+
+int task_model__set_comm(struct task_model *m, uint32_t pid, uint32_t tid, const char *comm,
+			 size_t len)
+{
+	struct process *p;
+	int err = process__find_or_new(m, pid, &p);
+
+	return err ? err : process__set_comm(m, p, tid, comm, len);
+}
+
+int task_model__add_map(struct task_model *m, uint32_t pid, const struct task_map *map)
+{
+	struct map v = {
+		.start = map->start,
+		.pgoff = map->pgoff,
+		.prot = map->prot,
+		.flags = map->flags,
+	};
+	struct process *p;
+	int err;
+
+	if (__builtin_add_overflow(map->start, map->len, &v.end))
+		v.end = UINT64_MAX;
+	err = process__find_or_new(m, pid, &p);
+	if (err)
+		return err;
+	err = map_file__get(&m->maps, &map->file, map->name, map->name_len, &v.file);
+	if (err)
+		return err;
+	err = map_list__overlay(&p->maps, &m->maps, &v);
+	map_file__put(&m->maps, v.file);
+	return err;
+}
+
+int task_model__set_namespaces(struct task_model *m, uint32_t pid, const uint64_t (*dev_ino)[2],
+			       size_t n)
+{
+	struct namespaces *ns;
+	struct process *p;
+	int err = process__find_or_new(m, pid, &p);
+
+	if (err)
+		return err;
+	err = namespaces__get(&m->namespaces, dev_ino, n, &ns);
+	if (err)
+		return err;
+	namespaces__put(&m->namespaces, p->ns);
+	p->ns = ns;
+	return 0;
+}
+
+void task_model__remove_process(struct task_model *m, uint32_t pid)
+{
+	struct process *p = process__find(m, pid);
+
+	if (p)
+		process__free(m, p);
+}
+
+/* Who has exited */
+
+static int exits__add(struct task_model *m, const struct exited *e)
+{
+	struct exits *x = &m->exits;
+	size_t cap = x->cap ? x->cap * 2 : 64, i;
+	struct exited *v;
+
+	if (x->n == x->cap) {
+		v = malloc(cap * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		for (i = 0; i < x->n; i++)
+			v[i] = x->v[(x->first + i) % x->cap];
+		m->bytes += (cap - x->cap) * sizeof(*v);
+		free(x->v);
+		x->v = v;
+		x->cap = cap;
+		x->first = 0;
+	}
+	x->v[(x->first + x->n++) % x->cap] = *e;
+	return 0;
+}
+
+void exits__reap(struct task_model *m, uint64_t now)
+{
+	struct exits *x = &m->exits;
+	const struct thread *t;
+	struct process *p;
+
+	while (x->n && x->v[x->first].time + EXITED_KEEP < now) {
+		const struct exited *e = &x->v[x->first];
+
+		p = process__find(m, e->pid);
+		t = p ? thread_list__find(&p->threads, e->tid) : NULL;
+		if (t && t->exited && t->exited <= e->time)
+			thread_list__remove(&p->threads, e->tid);
+		if (p && !p->threads.n)
+			process__free(m, p);
+		x->first = (x->first + 1) % x->cap;
+		x->n--;
+	}
+}
+
+void task_model__forget_exited(struct task_model *m)
+{
+	exits__reap(m, UINT64_MAX);
+	m->bytes -= m->exits.cap * sizeof(*m->exits.v);
+	free(m->exits.v);
+	m->exits = (struct exits){ 0 };
+}
+
+int task_model__exit(struct task_model *m, uint32_t pid, uint32_t tid, uint64_t time)
+{
+	const struct exited e = { time, pid, tid };
+	struct process *p = process__find(m, pid);
+
+	if (!p || !thread_list__exit(&p->threads, tid, time))
+		return 0;
+	if (!p->threads.n_living) /* its memory is gone already, its name is still needed */
+		process__drop_maps(m, p);
+	return exits__add(m, &e);
+}
+
+/* Copies and questions */
+
+int task_model__copy_process(struct task_model *to, const struct task_model *from, uint32_t pid)
+{
+	const struct process *src = process__find(from, pid);
+	struct process *p;
+	int err;
+
+	task_model__remove_process(to, pid);
+	if (!src)
+		return 0;
+	err = process__new(to, pid, src->since, &p);
+	if (err)
+		return err;
+	if (thread_list__copy(&src->threads, &p->threads))
+		goto fail;
+	to->bytes += thread_list__bytes(&p->threads);
+	if (map_list__copy(src->maps, &to->maps, &p->maps))
+		goto fail;
+	if (src->ns &&
+	    namespaces__get(&to->namespaces, (const void *)src->ns->v, src->ns->n, &p->ns))
+		goto fail;
+	return 0;
+fail:
+	process__free(to, p);
+	return -ENOMEM;
+}
+
+const struct kernel_state *task_model__kernel(const struct task_model *m)
+{
+	return &m->kernel;
+}
+
+struct kernel_state *task_model__edit_kernel(struct task_model *m)
+{
+	return &m->kernel;
+}
+
+size_t task_model__bytes(const struct task_model *m)
+{
+	return sizeof(*m) + m->bytes + m->maps.bytes + m->namespaces.bytes + m->kernel.bytes;
+}
+
+size_t task_model__n_processes(const struct task_model *m)
+{
+	const struct process *p;
+	size_t n = 0;
+
+	for (p = m->processes; p; p = p->hh.next)
+		n += p->threads.n_living || !p->threads.n;
+	return n;
+}
+
+size_t task_model__n_threads(const struct task_model *m, uint32_t pid)
+{
+	const struct process *p = process__find(m, pid);
+
+	return p ? p->threads.n_living : 0;
+}
+
+bool task_model__since(const struct task_model *m, uint32_t pid, uint64_t *ret_time)
+{
+	const struct process *p = process__find(m, pid);
+
+	if (p)
+		*ret_time = p->since;
+	return p;
+}
+
+int task_model__each_process(const struct task_model *m, int (*fn)(uint32_t pid, void *arg),
+			     void *arg)
+{
+	const struct process *p;
+	int ret = 0;
+
+	for (p = m->processes; p && !ret; p = p->hh.next)
+		ret = fn(p->pid, arg);
+	return ret;
+}
+
+int task_model__each_map(const struct task_model *m, uint32_t pid,
+			 int (*fn)(uint32_t pid, const struct map *map, void *arg), void *arg)
+{
+	const struct process *p = process__find(m, pid);
+	int ret = 0;
+	uint32_t i;
+
+	for (i = 0; p && p->maps && i < p->maps->n && !ret; i++)
+		ret = fn(pid, &p->maps->v[i], arg);
+	return ret;
+}
+
+const struct map *task_model__find_map(const struct task_model *m, uint32_t pid, uint64_t addr)
+{
+	const struct process *p = process__find(m, pid);
+
+	return p ? map_list__find(p->maps, addr) : NULL;
+}
+
+const char *task_model__comm(const struct task_model *m, uint32_t pid, uint32_t tid)
+{
+	const struct process *p = process__find(m, pid);
+	const struct thread *t = p ? thread_list__find(&p->threads, tid) : NULL;
+
+	return t && t->comm[0] ? t->comm : NULL;
+}
