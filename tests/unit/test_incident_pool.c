@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where triggers become incidents: what joins, what is merged, what waits, what is only counted. */
 #include <errno.h>
+#include <jansson.h>
 
 #include "incident_pool_fixture.h"
 
@@ -32,6 +33,57 @@ static void test_one(void **state)
 	assert_int_equal(incident_pool__under_way(&w->pool), 0);
 	let_go(inc);
 	assert_int_equal(atomic_load(&w->gen.refs), 1);
+}
+
+/* ---- states of subjects ---- */
+
+static void fire_of(struct world *w, pid_t tid)
+{
+	const struct frbpf_trigger t = { .time = w->now, .rule_id = RULE_A, .subject.tid = tid };
+
+	incident_pool__trigger(&w->pool, &w->gen, RULE_A, &t);
+}
+
+static void test_states(void **state)
+{
+	struct world *w = *state;
+	struct state_ask first, ask;
+	struct incident *inc;
+
+	assert_false(incident_pool__next_state(&w->pool, &ask));
+	fire_of(w, 0); /* interrupts have no subject */
+	assert_false(incident_pool__next_state(&w->pool, &ask));
+	for (pid_t tid = 11; tid < 20; tid++)
+		fire_of(w, tid);
+	assert_int_equal(w->pool.states_wanted, INCIDENT_STATES_MAX);
+	for (size_t i = 1; i < INCIDENT_STATES_MAX; i++) {
+		assert_true(incident_pool__next_state(&w->pool, &ask));
+		assert_int_equal(ask.incident, 1);
+		assert_int_equal(ask.trigger, i);
+		assert_int_equal(ask.tid, 10 + i);
+		if (i == 1)
+			first = ask;
+	}
+	assert_false(incident_pool__next_state(&w->pool, &ask));
+	assert_false(incident_pool__take_state(&w->pool, &first, json_string("a"), NULL));
+	w->now += POST;
+	inc = freeze_next(w);
+	assert_string_equal(json_string_value(inc->states[1]), "a");
+	written(w, inc);
+	/* after the manifest, it is written again; and what is there stays */
+	assert_true(incident_pool__take_state(&w->pool, &first, NULL, json_string("c")));
+	assert_true(incident_pool__take_state(&w->pool, &first, json_string("b"), NULL));
+	assert_string_equal(json_string_value(inc->states[1]), "a");
+	assert_string_equal(json_string_value(inc->commands[1]), "c");
+	let_go(inc);
+	assert_false(incident_pool__take_state(&w->pool, &first, json_string("late"), NULL));
+	/* the next incident begins without any */
+	w->now += MERGE;
+	fire_of(w, 30);
+	assert_false(incident_pool__take_state(&w->pool, &first, json_string("late"), NULL));
+	assert_null(inc->states[1]);
+	assert_true(incident_pool__next_state(&w->pool, &ask));
+	assert_int_equal(ask.incident, 2);
 }
 
 /* ---- joining ---- */
@@ -618,6 +670,7 @@ static void test_storm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		pool_test(test_states),
 		pool_test(test_one),
 		pool_test(test_join),
 		pool_test(test_join_limit),

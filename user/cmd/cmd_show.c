@@ -10,6 +10,7 @@
 #include "cmd/json_fields.h"
 #include "cmd/next_session.h"
 #include "cmd/show_stacks.h"
+#include "cmd/show_state.h"
 #include "common/log.h"
 #include "common/printable.h"
 #include "perfdata/perf_file.h"
@@ -106,6 +107,7 @@ static void print_trigger(const json_t *t, const char *what)
 	if (json_integer_value(json_object_get(json_object_get(t, "subject"), "tid")) ||
 	    str(json_object_get(t, "subject"), "comm")[0]) /* interrupts have none */
 		print_task("subject", json_object_get(t, "subject"));
+	show_state__print(json_object_get(t, "state"));
 	print_task("running", json_object_get(t, "current"));
 	show_stacks__print(json_object_get(t, "stacks"));
 }

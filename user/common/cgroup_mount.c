@@ -6,7 +6,8 @@
 
 #include "common/cgroup_mount.h"
 
-int cgroup__mount_point(char *buf, size_t size)
+/* @option: NULL for any. */
+static int find_mount(const char *type, const char *option, char *buf, size_t size)
 {
 	FILE *f = setmntent("/proc/self/mounts", "re");
 	struct mntent *m;
@@ -15,9 +16,19 @@ int cgroup__mount_point(char *buf, size_t size)
 	if (!f)
 		return -errno;
 	while (r == -ENOENT && (m = getmntent(f))) {
-		if (!strcmp(m->mnt_type, "cgroup2"))
+		if (!strcmp(m->mnt_type, type) && (!option || hasmntopt(m, option)))
 			r = snprintf(buf, size, "%s", m->mnt_dir) < (int)size ? 0 : -ENAMETOOLONG;
 	}
 	endmntent(f);
 	return r;
+}
+
+int cgroup__mount_point(char *buf, size_t size)
+{
+	return find_mount("cgroup2", NULL, buf, size);
+}
+
+int cgroup__mount_point_v1(const char *controller, char *buf, size_t size)
+{
+	return find_mount("cgroup", controller, buf, size);
 }

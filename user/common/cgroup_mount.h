@@ -7,4 +7,7 @@
 /* Where the cgroup2 file system is mounted: 0, -ENOENT or -ENAMETOOLONG. */
 int cgroup__mount_point(char *buf, size_t size);
 
+/* The same of @controller's own hierarchy, of cgroup version 1: "cpu". */
+int cgroup__mount_point_v1(const char *controller, char *buf, size_t size);
+
 #endif

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,17 @@ static void drop_stacks(struct incident *inc)
 	inc->names = NULL;
 }
 
+static void drop_states(struct incident *inc)
+{
+	for (size_t i = 0; i < INCIDENT_STATES_MAX; i++) {
+		json_decref(inc->states[i]);
+		json_decref(inc->commands[i]);
+		inc->states[i] = inc->commands[i] = NULL;
+	}
+	inc->n_states_asked = 0;
+	inc->stated = false;
+}
+
 void incident_pool__free(struct incident_pool *p)
 {
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
@@ -42,6 +54,7 @@ void incident_pool__free(struct incident_pool *p)
 			continue;
 		generation__unref(p->v[i]->gen);
 		drop_stacks(p->v[i]);
+		drop_states(p->v[i]);
 		for (size_t k = 0; k < INCIDENT_SESSIONS_MAX; k++) {
 			free(p->v[i]->results[k].cpus);
 			moves__free(p->v[i]->results[k].moves);
@@ -68,6 +81,7 @@ static struct incident *begin(struct incident_pool *p, struct generation *g, uin
 		inc->names_missing = inc->drafted = inc->listed = false;
 		inc->n_triggers = inc->n_merged = inc->more_merged = 0;
 		drop_stacks(inc);
+		drop_states(inc);
 		return inc;
 	}
 	p->busy++;
@@ -154,11 +168,13 @@ static void merge_into(struct incident *inc, const struct incident_trigger *it)
 }
 
 /* A further trigger of @inc, which is not frozen yet. */
-static void join(struct incident *inc, const struct incident_trigger *it, uint64_t sessions)
+static void join(struct incident_pool *p, struct incident *inc, const struct incident_trigger *it,
+		 uint64_t sessions)
 {
 	uint64_t deadline = it->t.time + it->rule->post;
 
 	inc->sessions |= sessions;
+	p->states_wanted += inc->n_triggers < INCIDENT_STATES_MAX;
 	inc->triggers[inc->n_triggers++] = *it;
 	if (deadline > inc->deadline)
 		inc->deadline = deadline;
@@ -183,7 +199,7 @@ void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_
 		merge_into(inc, &it);
 	} else if (inc && inc->n_triggers < INCIDENT_TRIGGERS_MAX) {
 		tally->joined++;
-		join(inc, &it, sessions);
+		join(p, inc, &it, sessions);
 	} else if (!(t->flags & FRBPF_TRIGGER_ESCALATED) &&
 		   (inc = find_to_merge(p, g, &it, &it.rule))) {
 		tally->merged++;
@@ -197,7 +213,7 @@ void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_
 		dump_log__note(&p->dumps, t->time);
 		inc->deadline = t->time + it.rule->post;
 		inc->latest_deadline = inc->deadline + JOIN_SLACK_NS;
-		join(inc, &it, sessions);
+		join(p, inc, &it, sessions);
 	} else {
 		tally->busy++;
 	}
@@ -223,6 +239,53 @@ void incident_pool__stacks(struct incident_pool *p, const struct frbpf_stacks *s
 		inc->stacks[inc->n_stacks++] = (struct incident_stacks){ .raw = *s };
 		return;
 	}
+}
+
+bool incident_pool__next_state(struct incident_pool *p, struct state_ask *ret)
+{
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		struct incident *inc = p->v[i];
+
+		while (inc->state != INCIDENT_FREE && !inc->manual &&
+		       inc->n_states_asked < inc->n_triggers &&
+		       inc->n_states_asked < INCIDENT_STATES_MAX) {
+			const struct frbpf_trigger *t = &inc->triggers[inc->n_states_asked++].t;
+
+			if (!t->subject.tid)
+				continue;
+			*ret = (struct state_ask){ inc->number, inc->n_states_asked - 1,
+						   t->subject.tid, t->time };
+			return true;
+		}
+	}
+	return false;
+}
+
+bool incident_pool__take_state(struct incident_pool *p, const struct state_ask *ask,
+			       struct json_t *state, struct json_t *command)
+{
+	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
+		struct incident *inc = p->v[i];
+
+		if (inc->state == INCIDENT_FREE || inc->number != ask->incident)
+			continue;
+		/* the collector and a session's thread read them without the lock */
+		if (state && !inc->states[ask->trigger]) {
+			__atomic_store_n(&inc->states[ask->trigger], state, __ATOMIC_RELEASE);
+			state = NULL;
+		}
+		if (command && !inc->commands[ask->trigger]) {
+			__atomic_store_n(&inc->commands[ask->trigger], command, __ATOMIC_RELEASE);
+			command = NULL;
+		}
+		json_decref(state);
+		json_decref(command);
+		inc->stated = true;
+		return inc->state == INCIDENT_WRITTEN;
+	}
+	json_decref(state);
+	json_decref(command);
+	return false;
 }
 
 struct incident *incident_pool__manual(struct incident_pool *p, struct generation *g, uint64_t mask,

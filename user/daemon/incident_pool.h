@@ -13,11 +13,12 @@
 
 struct incident_pool {
 	struct incident *v[INCIDENT_POOL_SIZE]; /* owned */
-	bool closed;	       /* nothing begins any more, and what is pending is due */
-	uint64_t begun;	       /* incidents; also the number of the last one */
-	struct dump_log dumps; /* begun by triggers, of all rules */
-	uint64_t cap_told;     /* as in struct rule_tally, of all rules */
-	uint64_t busy;	       /* triggers and requests that found no free incident */
+	bool closed;		/* nothing begins any more, and what is pending is due */
+	uint64_t begun;		/* incidents; also the number of the last one */
+	struct dump_log dumps;	/* begun by triggers, of all rules */
+	uint64_t cap_told;	/* as in struct rule_tally, of all rules */
+	uint64_t busy;		/* triggers and requests that found no free incident */
+	uint64_t states_wanted; /* triggers so far whose subject's state is to be read */
 };
 
 /* 0 or -ENOMEM; free also then. */
@@ -38,6 +39,22 @@ void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_
 /* The stacks of a trigger that was handed in before them; those of one that is frozen, merged or
  * unknown are dropped, and so is what goes beyond INCIDENT_STACKS_MAX. */
 void incident_pool__stacks(struct incident_pool *p, const struct frbpf_stacks *s);
+
+/* Whose state is to be read. */
+struct state_ask {
+	uint64_t incident; /* its number */
+	size_t trigger;	   /* index */
+	pid_t tid;
+	uint64_t time; /* ns: of the trigger */
+};
+
+/* The next one. False: there is none. */
+bool incident_pool__next_state(struct incident_pool *p, struct state_ask *ret);
+
+/* What was read, either may be NULL; both are taken over, and dropped where the incident is gone. True: it is written, and
+ * its manifest is to be written again. */
+bool incident_pool__take_state(struct incident_pool *p, const struct state_ask *ask,
+			       struct json_t *state, struct json_t *command);
 
 /* An incident by hand over the sessions of @mask, due at once; never joined, never merged into.
  * NULL: none is free. */

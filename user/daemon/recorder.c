@@ -97,6 +97,7 @@ int recorder__new(const struct recorder_opts *opts, struct err *err, struct reco
 	code = code ?: reaper__start(err, &r->reaper);
 	if (!code && opts->examiner)
 		code = namer__start(opts->examiner, recorder_core__on_named, r, err, &r->namer);
+	code = code ?: state_reader__start(&r->lock, &r->pool, r->progress, err, &r->states);
 	if (!code)
 		code = -pthread_create(&r->thread, NULL, trigger_thread, r);
 	if (code) {
@@ -298,6 +299,7 @@ void recorder__free(struct recorder *r)
 		pthread_join(r->thread, NULL);
 	}
 	namer__free(r->namer);
+	state_reader__free(r->states);
 	generation__unref(r->gen);
 	generation__unref(r->offered);
 	incident_pool__free(&r->pool);

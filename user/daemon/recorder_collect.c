@@ -12,9 +12,10 @@
 /* What a dump makes the kernel do goes on for so long: its journal, the disk's own flushes. */
 #define SELF_AFTER_NS NSEC_PER_SEC
 /* A disk that hangs, or is that slow, is no doing of ours: from then on rules on it fire again. */
-#define SELF_MAX_NS  (30 * NSEC_PER_SEC)
-#define NAMES_MAX_NS (2 * NSEC_PER_SEC) /* for the names of the last incidents */
-#define TELL_EVERY   NSEC_PER_SEC	/* of triggers that begin no incident */
+#define SELF_MAX_NS   (30 * NSEC_PER_SEC)
+#define NAMES_MAX_NS  (2 * NSEC_PER_SEC) /* for the names of the last incidents */
+#define STATES_MAX_NS NSEC_PER_SEC	 /* for the states of the last subjects */
+#define TELL_EVERY    NSEC_PER_SEC	 /* of triggers that begin no incident */
 
 void recorder_core__count_writing(struct recorder *r, int more)
 {
@@ -109,6 +110,20 @@ static bool take_names(struct recorder *r, struct incident *inc)
 	return true;
 }
 
+/* States that came after the manifest, so, too. */
+static bool take_states(struct recorder *r, struct incident *inc)
+{
+	bool stated;
+
+	pthread_mutex_lock(&r->lock);
+	stated = inc->stated;
+	inc->stated = false;
+	if (stated)
+		inc->manifest_stale = true;
+	pthread_mutex_unlock(&r->lock);
+	return stated;
+}
+
 /* Returns ns until @inc wants to be looked at again; 0: it is done with. */
 static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_collect_fn fn,
 			    void *arg)
@@ -117,6 +132,7 @@ static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_c
 	uint64_t expires, now = now_ns();
 
 	named = take_names(r, inc);
+	named = take_states(r, inc) || named;
 	pthread_mutex_lock(&r->lock);
 	expires = incident_pool__merge_end(inc);
 	first = !inc->reported;
@@ -249,6 +265,7 @@ void recorder__drain(struct recorder *r, recorder_collect_fn fn, void *arg)
 	incident_pool__close(&r->pool);
 	pthread_mutex_unlock(&r->lock);
 	event_fd__notify(r->wake);
+	state_reader__settle(r->states, now_ns() + STATES_MAX_NS);
 	for (;;) {
 		recorder__stats(r, &stats);
 		if (!stats.writing)

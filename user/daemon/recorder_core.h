@@ -10,11 +10,13 @@
 #include "daemon/namer.h"
 #include "daemon/reaper.h"
 #include "daemon/recorder.h"
+#include "daemon/state_reader.h"
 
 struct recorder {
 	struct detectors *detectors;
 	struct reaper *reaper;
 	struct namer *namer; /* NULL: nobody names functions */
+	struct state_reader *states;
 	int rt_priority;
 	pthread_t thread;
 	bool running;

@@ -25,11 +25,13 @@ static bool find_rule(const struct generation *g, uint64_t id, size_t *ret)
 static void take_trigger(struct recorder *r, struct generation *g, size_t rule,
 			 const struct frbpf_trigger *t)
 {
-	uint64_t begun = r->pool.begun;
+	uint64_t begun = r->pool.begun, wanted = r->pool.states_wanted;
 
 	incident_pool__trigger(&r->pool, g, rule, t);
 	if (!r->fired || r->pool.begun != begun)
 		event_fd__notify(r->progress);
+	if (r->pool.states_wanted != wanted)
+		state_reader__wake(r->states);
 	r->fired = true;
 	if (g == r->gen)
 		recorder_core__hold_capped(r, g, rule);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/proc_file.h"
 #include "detect/engine/cgroups.h"
 #include "detect/inject/proc_subject.h"
 
@@ -20,96 +20,30 @@ struct proc_task {
 	pid_t pid;
 	pid_t ppid;
 	uid_t uid;
-	int prio;
-	int cpu;
-	uint64_t born; /* clock ticks since boot */
+	struct proc_stat stat;
 };
-
-static int open_task(pid_t tid)
-{
-	char path[32];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)tid);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -ESRCH : fd;
-}
-
-/* The whole of a file of the task, with a NUL behind; its directory stays that of the one task,
- * whoever gets its number. */
-static int read_file(int dir, const char *name, char *buf, size_t size)
-{
-	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
-	ssize_t n;
-
-	if (fd < 0)
-		return -ESRCH;
-	while (len + 1 < size && (n = read(fd, buf + len, size - 1 - len)) > 0)
-		len += n;
-	buf[len] = '\0';
-	return len ? 0 : -ESRCH;
-}
-
-/* As it is: `status` and `stat` escape it. */
-static int read_comm(int dir, char comm[FRBPF_COMM_LEN])
-{
-	char buf[128];
-
-	if (read_file(dir, "comm", buf, sizeof(buf)))
-		return -ESRCH;
-	buf[strlen(buf) - 1] = '\0'; /* the line's end */
-	memset(comm, 0, FRBPF_COMM_LEN);
-	memcpy(comm, buf, strnlen(buf, FRBPF_COMM_LEN - 1));
-	return 0;
-}
-
-static long long status_field(const char *status, const char *name)
-{
-	const char *line = strstr(status, name);
-
-	return line ? strtoll(line + strlen(name), NULL, 10) : 0;
-}
 
 static int read_status(int dir, struct proc_task *ret)
 {
 	char buf[FILE_MAX];
-	const char *euid;
+	const char *pid, *ppid, *uid;
 
-	if (read_file(dir, "status", buf, sizeof(buf)))
+	if (proc_file__read(dir, "status", buf, sizeof(buf)) <= 0)
 		return -ESRCH;
-	ret->pid = status_field(buf, "\nTgid:\t");
-	ret->ppid = status_field(buf, "\nPPid:\t");
-	euid = strstr(buf, "\nUid:\t");
-	euid = euid ? strchr(euid + strlen("\nUid:\t"), '\t') : NULL;
-	ret->uid = euid ? strtoul(euid, NULL, 10) : 0;
+	pid = proc_file__status_field(buf, "Tgid");
+	ppid = proc_file__status_field(buf, "PPid");
+	uid = proc_file__status_field(buf, "Uid");
+	uid = uid ? strchr(uid, '\t') : NULL; /* the second is the effective one */
+	ret->pid = pid ? atoi(pid) : 0;
+	ret->ppid = ppid ? atoi(ppid) : 0;
+	ret->uid = uid ? strtoul(uid, NULL, 10) : 0;
 	return ret->pid ? 0 : -ESRCH;
-}
-
-/* proc_pid_stat(5): the name may have any sign in it, so fields are counted behind its last ')'. */
-static int read_stat(int dir, struct proc_task *ret)
-{
-	char buf[FILE_MAX], *p, *save = NULL;
-
-	if (read_file(dir, "stat", buf, sizeof(buf)))
-		return -ESRCH;
-	p = strrchr(buf, ')');
-	p = p ? strtok_r(p + 1, " ", &save) : NULL;
-	for (int field = 3; p; field++, p = strtok_r(NULL, " ", &save)) {
-		if (field == 18)
-			ret->prio = atoi(p) + PRIO_OF_PROC;
-		else if (field == 22)
-			ret->born = strtoull(p, NULL, 10);
-		else if (field == 39)
-			ret->cpu = atoi(p);
-	}
-	return ret->born ? 0 : -ESRCH;
 }
 
 static int read_task(int dir, struct proc_task *ret)
 {
 	*ret = (struct proc_task){ .comm = "" };
-	return read_comm(dir, ret->comm) ?: read_status(dir, ret) ?: read_stat(dir, ret);
+	return proc_file__comm(dir, ret->comm) ?: read_status(dir, ret) ?: proc_file__stat(dir, &ret->stat);
 }
 
 /* From the root down; one that is gone meanwhile has no id. */
@@ -142,7 +76,7 @@ static void read_cgroups(int dir, struct frbpf_event *e, enum event_task who)
 	char buf[FILE_MAX], *line;
 
 	memset(e->cgroup[who], 0, sizeof(e->cgroup[who]));
-	if (read_file(dir, "cgroup", buf, sizeof(buf)))
+	if (proc_file__read(dir, "cgroup", buf, sizeof(buf)) <= 0)
 		return;
 	for (line = buf; line && strncmp(line, "0::/", 4) != 0;) {
 		line = strchr(line, '\n');
@@ -163,9 +97,9 @@ static void read_leader(const struct proc_task *t, pid_t tid, struct proc_task *
 	*ret = *t;
 	if (t->pid == tid)
 		return;
-	dir = open_task(t->pid);
-	if (dir >= 0 && !read_comm(dir, ret->comm))
-		read_stat(dir, ret);
+	dir = proc_file__open_task(t->pid);
+	if (dir >= 0 && !proc_file__comm(dir, ret->comm))
+		proc_file__stat(dir, &ret->stat);
 }
 
 static void put(struct frbpf_event *e, enum event_task who, pid_t tid, const struct proc_task *t,
@@ -179,19 +113,19 @@ static void put(struct frbpf_event *e, enum event_task who, pid_t tid, const str
 	val[FRBPF_FIELD_TID][0] = tid;
 	val[FRBPF_FIELD_PPID][0] = t->ppid;
 	val[FRBPF_FIELD_UID][0] = t->uid;
-	val[FRBPF_FIELD_PRIO][0] = (__s64)t->prio;
+	val[FRBPF_FIELD_PRIO][0] = (__s64)t->stat.prio + PRIO_OF_PROC;
 	if (who != EVENT_SUBJECT)
 		return;
 	e->process[0] = t->pid;
-	e->process[1] = leader->born;
+	e->process[1] = leader->stat.born;
 	e->thread[0] = tid;
-	e->thread[1] = t->born;
+	e->thread[1] = t->stat.born;
 	e->self = t->pid == getpid();
 }
 
 int proc_subject__fill(struct frbpf_event *e, enum event_task who, pid_t tid, bool cgroups)
 {
-	_cleanup_close_ int dir = open_task(tid);
+	_cleanup_close_ int dir = proc_file__open_task(tid);
 	struct proc_task task, leader;
 
 	if (dir < 0 || read_task(dir, &task)) {
@@ -213,10 +147,10 @@ int proc_subject__fill(struct frbpf_event *e, enum event_task who, pid_t tid, bo
 
 int proc_subject__cpu(pid_t tid)
 {
-	_cleanup_close_ int dir = open_task(tid);
-	struct proc_task task = { .comm = "" };
+	_cleanup_close_ int dir = proc_file__open_task(tid);
+	struct proc_stat stat;
 
-	return dir < 0 || read_stat(dir, &task) ? -ESRCH : task.cpu;
+	return dir < 0 || proc_file__stat(dir, &stat) ? -ESRCH : stat.cpu;
 }
 
 void proc_subject__is_current(struct frbpf_event *e)

@@ -120,11 +120,27 @@ static const char *cannot_tell(const struct incident_trigger *it)
 	return reasons[it->compared];
 }
 
+/* NULL: it is not known, or not yet. */
+static json_t *json_state(const struct incident *inc, const struct incident_trigger *it)
+{
+	size_t i = it - inc->triggers;
+	json_t *state, *command, *copy;
+
+	if (it < inc->triggers || i >= INCIDENT_STATES_MAX)
+		return NULL;
+	state = __atomic_load_n(&inc->states[i], __ATOMIC_ACQUIRE);
+	command = __atomic_load_n(&inc->commands[i], __ATOMIC_ACQUIRE);
+	copy = state ? json_deep_copy(state) : NULL;
+	if (copy && command)
+		json_object_set_new(copy, "command", json_deep_copy(command));
+	return copy;
+}
+
 static json_t *json_trigger(const struct incident *inc, const struct incident_trigger *it)
 {
 	const struct frbpf_trigger *t = &it->t;
 	const char *source = when__source_name(t->source);
-	json_t *j, *args;
+	json_t *j, *args, *state;
 
 	if (!it->rule)
 		return json_pack("{s:n, s:s, s:o, s:o}", "rule", "source", "manual", "reason",
@@ -146,6 +162,9 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 	}
 	if (j)
 		json_object_set_new(j, "stacks", json_stacks(incident__stacks(inc, t)));
+	state = j ? json_state(inc, it) : NULL;
+	if (state)
+		json_object_set_new(j, "state", state);
 	/* a function that was called has not returned yet */
 	if (j &&
 	    (t->source == FRBPF_SOURCE_SYSCALL || (t->source == FRBPF_SOURCE_UPROBE && t->value)))

@@ -20,6 +20,7 @@
 #define INCIDENT_SESSIONS_MAX 64
 #define INCIDENT_REASON_MAX   128
 #define INCIDENT_STACKS_MAX   8
+#define INCIDENT_STATES_MAX   4
 
 /*
  *	      a trigger     its deadline,     the rings      the last        nothing more
@@ -130,6 +131,11 @@ struct incident {
 	size_t n_triggers;
 	struct incident_stacks stacks[INCIDENT_STACKS_MAX]; /* of the first of these */
 	size_t n_stacks;
+	/* Of the subjects of the first triggers: see task_state.h. Each is set once, atomically; NULL: not known.
+	 * Owned */
+	struct json_t *states[INCIDENT_STATES_MAX], *commands[INCIDENT_STATES_MAX];
+	size_t n_states_asked; /* whose state is being read, or was */
+	bool stated;	       /* one came after the manifest */
 	struct incident_trigger merged[INCIDENT_MERGED_MAX];
 	size_t n_merged;
 	uint64_t more_merged; /* further ones, only counted */

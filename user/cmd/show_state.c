@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/json_fields.h"
+#include "cmd/show_state.h"
+#include "rules/units.h"
+
+static json_int_t number(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+static void print_command(const json_t *s)
+{
+	const json_t *p;
+	size_t i;
+
+	if (str(s, "command")[0])
+		printf("  command    %s\n", str(s, "command"));
+	json_array_foreach (json_object_get(s, "parents"), i, p)
+		printf("%s%s/%" JSON_INTEGER_FORMAT, i ? " < " : "  parents    ", str(p, "comm"),
+		       number(p, "pid"));
+	if (i)
+		putchar('\n');
+}
+
+static void print_scheduling(const json_t *s)
+{
+	const char *policy = str(s, "policy");
+	json_int_t priority = number(s, "rt_priority");
+	char size[16];
+
+	printf("  scheduled  %s", policy);
+	if (priority)
+		printf(", priority %" JSON_INTEGER_FORMAT, priority);
+	else
+		printf(", nice %" JSON_INTEGER_FORMAT, number(s, "nice"));
+	if (str(s, "cpus")[0])
+		printf(", on CPUs %s", str(s, "cpus"));
+	if (number(s, "resident_bytes"))
+		printf("; %s resident",
+		       units__format_size(number(s, "resident_bytes"), size, sizeof(size)));
+	if (str(s, "cgroup")[0])
+		printf("; cgroup %s", str(s, "cgroup"));
+	putchar('\n');
+}
+
+static void print_cpu(const json_t *c)
+{
+	char quota[32], period[32], throttled[32];
+
+	if (!number(c, "quota_ns"))
+		return;
+	printf("  CPU limit  %s in %s of %s, throttled in %" JSON_INTEGER_FORMAT
+	       " of %" JSON_INTEGER_FORMAT " periods, for %s\n",
+	       units__format_duration(number(c, "quota_ns"), quota, sizeof(quota)),
+	       units__format_duration(number(c, "period_ns"), period, sizeof(period)),
+	       str(c, "cgroup"), number(c, "throttled"), number(c, "periods"),
+	       units__format_duration(number(c, "throttled_ns"), throttled, sizeof(throttled)));
+}
+
+static void print_memory(const json_t *m)
+{
+	const char *key = json_object_get(m, "high") ? "high" : "max";
+	char current[16], limit[16];
+
+	if (!json_object_get(m, key))
+		return;
+	printf("  memory     %s of %s (%s) in %s\n",
+	       units__format_size(number(m, "current"), current, sizeof(current)),
+	       units__format_size(number(m, key), limit, sizeof(limit)), key, str(m, "cgroup"));
+}
+
+static void print_io(const json_t *o)
+{
+	const json_t *line;
+	size_t i;
+
+	json_array_foreach (json_object_get(o, "max"), i, line)
+		printf("  I/O limit  %s of %s\n", json_string_value(line) ?: "", str(o, "cgroup"));
+}
+
+void show_state__print(const json_t *state)
+{
+	static const struct {
+		const char *key;
+		void (*print)(const json_t *o);
+	} limits[] = { { "cpu", print_cpu }, { "memory", print_memory }, { "io", print_io } };
+	const json_t *level;
+	size_t k;
+
+	if (!json_is_object(state))
+		return;
+	print_command(state);
+	print_scheduling(state);
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		json_array_foreach (json_object_get(state, limits[i].key), k, level)
+			limits[i].print(level);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FRBPF_CMD_SHOW_STATE_H
+#define FRBPF_CMD_SHOW_STATE_H
+
+#include <jansson.h>
+
+/* Print the `state` of a trigger: who the subject is, how it is scheduled, what limits it. NULL prints nothing. */
+void show_state__print(const json_t *state);
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/proc_file.h"
+
+#define STAT_MAX 1024
+
+int proc_file__open_task(pid_t tid)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)tid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -ESRCH : fd;
+}
+
+ssize_t proc_file__read(int dir, const char *name, char *buf, size_t size)
+{
+	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	size_t len = 0;
+	ssize_t n = 0;
+
+	buf[0] = '\0';
+	if (fd < 0)
+		return -errno;
+	while (len + 1 < size && (n = read(fd, buf + len, size - 1 - len)) > 0)
+		len += n;
+	buf[len] = '\0';
+	return n < 0 && !len ? -errno : (ssize_t)len;
+}
+
+int proc_file__comm(int dir, char comm[static PROC_COMM])
+{
+	char buf[128];
+	ssize_t len = proc_file__read(dir, "comm", buf, sizeof(buf));
+
+	if (len <= 0)
+		return -ESRCH;
+	buf[len - 1] = '\0'; /* the line's end */
+	memset(comm, 0, PROC_COMM);
+	memcpy(comm, buf, strnlen(buf, PROC_COMM - 1));
+	return 0;
+}
+
+/* The name may have any sign in it, so fields are counted behind its last ')'. */
+int proc_file__stat(int dir, struct proc_stat *ret)
+{
+	char buf[STAT_MAX], *p, *save = NULL;
+	struct proc_stat s = { 0 };
+
+	if (proc_file__read(dir, "stat", buf, sizeof(buf)) <= 0)
+		return -ESRCH;
+	p = strrchr(buf, ')');
+	p = p ? strtok_r(p + 1, " ", &save) : NULL;
+	for (int field = 3; p; field++, p = strtok_r(NULL, " ", &save)) {
+		switch (field) {
+		case 3:
+			s.state = *p;
+			break;
+		case 4:
+			s.ppid = atoi(p);
+			break;
+		case 18:
+			s.prio = atoi(p);
+			break;
+		case 19:
+			s.nice = atoi(p);
+			break;
+		case 22:
+			s.born = strtoull(p, NULL, 10);
+			break;
+		case 39:
+			s.cpu = atoi(p);
+			break;
+		case 40:
+			s.rt_priority = atoi(p);
+			break;
+		case 41:
+			s.policy = atoi(p);
+			break;
+		}
+	}
+	if (!s.born)
+		return -ESRCH;
+	*ret = s;
+	return 0;
+}
+
+const char *proc_file__status_field(const char *status, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *line = status; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, key, len) && line[len] == ':')
+			return line + len + 1 + strspn(line + len + 1, "\t ");
+	}
+	return NULL;
+}

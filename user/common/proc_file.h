@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Small files of the kernel about one task (/proc/TID), or in any other directory of its. */
+#ifndef FRBPF_COMMON_PROC_FILE_H
+#define FRBPF_COMMON_PROC_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PROC_COMM 16 /* bytes, with the NUL */
+
+/* Open /proc/TID: what is read there is of that one task, whoever gets its number. A descriptor or -ESRCH. */
+int proc_file__open_task(pid_t tid);
+
+/*
+ * Read file @name in @dir from its beginning, at most @size - 1 bytes, and a NUL behind. Returns the length, or
+ * -errno of the open or the first read; @name may be a path below @dir, and no link is followed.
+ */
+ssize_t proc_file__read(int dir, const char *name, char *buf, size_t size);
+
+/* As it is: `status` and `stat` escape it. 0 or -ESRCH. */
+int proc_file__comm(int dir, char comm[static PROC_COMM]);
+
+/* What `stat` says, see proc_pid_stat(5). */
+struct proc_stat {
+	char state;
+	pid_t ppid;
+	int prio; /* below 0: real-time */
+	int nice;
+	int rt_priority;
+	int policy;    /* SCHED_* */
+	int cpu;       /* where it ran last */
+	uint64_t born; /* clock ticks since boot */
+};
+
+/* 0 or -ESRCH. */
+int proc_file__stat(int dir, struct proc_stat *ret);
+
+/* Where the value of @key ("Tgid") begins in the text of `status`; NULL: it is not there. */
+const char *proc_file__status_field(const char *status, const char *key);
+
+#endif

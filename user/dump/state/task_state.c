@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/json_text.h"
+#include "common/proc_file.h"
+#include "dump/state/task_state.h"
+
+#define COMMAND_MAX 512	 /* bytes */
+#define PARENTS_MAX 8	 /* above one another */
+#define STATUS_MAX  8192 /* bytes */
+#define LINES_MAX   8192 /* bytes of `cgroup` */
+#define CPUS_MAX    256	 /* bytes of a list of CPUs */
+
+/* CLOCK_MONOTONIC does not count suspends, times of birth do. In clock ticks. */
+static uint64_t ticks_at(uint64_t time)
+{
+	uint64_t suspended = clock_ns(CLOCK_BOOTTIME) - now_ns();
+	long hz = sysconf(_SC_CLK_TCK);
+
+	return (time + suspended) / (1000000000ULL / (hz > 0 ? hz : 100));
+}
+
+/* Its directory. -ESRCH: it was not there at @time. */
+static int open_at(pid_t tid, uint64_t time, struct proc_stat *ret)
+{
+	int dir = proc_file__open_task(tid);
+
+	if (dir < 0)
+		return dir;
+	if (!proc_file__stat(dir, ret) && ret->born <= ticks_at(time))
+		return dir;
+	close(dir);
+	return -ESRCH;
+}
+
+static const char *policy_word(int policy)
+{
+	static const char *const words[] = {
+		[SCHED_OTHER] = "other",
+		[SCHED_FIFO] = "fifo",
+		[SCHED_RR] = "rr",
+		[SCHED_BATCH] = "batch",
+		[SCHED_IDLE] = "idle",
+		[6] = "deadline",
+		[7] = "ext",
+	};
+
+	return policy >= 0 && policy < (int)ARRAY_SIZE(words) && words[policy] ? words[policy]
+									       : "?";
+}
+
+static void add_status(json_t *o, int dir)
+{
+	_cleanup_free_ char *text = malloc(STATUS_MAX);
+	const char *v;
+
+	if (!text || proc_file__read(dir, "status", text, STATUS_MAX) <= 0)
+		return;
+	v = proc_file__status_field(text, "Cpus_allowed_list");
+	if (v)
+		json_object_set_new(
+			o, "cpus",
+			json_text(v, strcspn(v, "\n") < CPUS_MAX ? strcspn(v, "\n") : CPUS_MAX));
+	v = proc_file__status_field(text, "VmRSS");
+	if (v)
+		json_object_set_new(o, "resident_bytes",
+				    json_integer((json_int_t)(strtoull(v, NULL, 10) * 1024)));
+}
+
+/* The nearest first. One that got the number of a parent which has ended is younger than the child. */
+static json_t *read_parents(const struct proc_stat *child)
+{
+	json_t *list = json_array();
+	struct proc_stat below = *child, s;
+	char comm[PROC_COMM];
+
+	while (list && below.ppid > 0 && json_array_size(list) < PARENTS_MAX) {
+		_cleanup_close_ int dir = proc_file__open_task(below.ppid);
+
+		if (dir < 0 || proc_file__comm(dir, comm) || proc_file__stat(dir, &s) ||
+		    s.born > below.born)
+			break;
+		json_array_append_new(list, json_pack("{s:i, s:o}", "pid", (int)below.ppid, "comm",
+						      json_text(comm, sizeof(comm))));
+		below = s;
+	}
+	return list;
+}
+
+int task_state__read(const struct cgroup_roots *roots, pid_t tid, uint64_t time, json_t **ret)
+{
+	_cleanup_free_ char *lines = malloc(LINES_MAX);
+	struct proc_stat s;
+	_cleanup_close_ int dir = open_at(tid, time, &s);
+	uint64_t now = now_ns();
+	json_t *o;
+
+	if (dir < 0)
+		return dir;
+	o = json_pack("{s:I, s:s, s:i, s:i}", "read_after_ns",
+		      (json_int_t)(now > time ? now - time : 0), "policy", policy_word(s.policy),
+		      "nice", s.nice, "rt_priority", s.rt_priority);
+	if (!o || !lines) {
+		json_decref(o);
+		return -ENOMEM;
+	}
+	add_status(o, dir);
+	if (proc_file__read(dir, "cgroup", lines, LINES_MAX) > 0)
+		cgroup_state__add(roots, lines, o);
+	json_object_set_new(o, "parents", read_parents(&s));
+	*ret = o;
+	return 0;
+}
+
+int task_state__command(pid_t tid, uint64_t time, json_t **ret)
+{
+	struct proc_stat s;
+	_cleanup_close_ int dir = open_at(tid, time, &s);
+	char text[COMMAND_MAX];
+	ssize_t len;
+
+	if (dir < 0)
+		return dir;
+	len = proc_file__read(dir, "cmdline", text, sizeof(text));
+	while (len > 0 && !text[len - 1])
+		len--;
+	if (len <= 0)
+		return -ENODATA;
+	for (ssize_t i = 0; i < len; i++)
+		if (!text[i])
+			text[i] = ' ';
+	*ret = json_text(text, len);
+	return *ret ? 0 : -ENOMEM;
+}
