@@ -15,11 +15,11 @@ perfdata: common
 symbols: perfdata common
 rules: common
 admin: common
-examine: symbols perfdata common
+examine: symbols rules perfdata common
 proxy: common
 record: admin rules perfdata common
 sideband: examine admin symbols perfdata common
-detect: admin symbols rules common
+detect: examine admin symbols rules common
 dump: detect record sideband examine symbols rules perfdata common
 analyse: symbols perfdata common
 daemon: dump detect record sideband proxy examine admin symbols rules perfdata common

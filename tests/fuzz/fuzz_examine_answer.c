@@ -14,6 +14,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct examine_head head;
 	size_t at = 0, n = 0;
 
+	if (!examine_part__check(data, size, &request, &head) &&
+	    (head.number != 1 || head.error > 0 || head.id.size > BUILD_ID_MAX || head.n_names ||
+	     head.more > 1 || !memchr(head.link, '\0', sizeof(head.link)) ||
+	     strchr(head.link, '/') || size > EXAMINE_ANSWER_MAX))
+		abort();
 	if (examine_answer__check(data, size, &request, &head))
 		return 0;
 	if (head.number != 1 || head.error > 0 || head.id.size > BUILD_ID_MAX ||

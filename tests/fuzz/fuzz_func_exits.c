@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/detect/probe/func_exits.c */
+/* fuzz-sources: user/examine/probe/func_exits.c */
 #include <assert.h>
 #include <elf.h>
 
-#include "detect/probe/func_exits.h"
+#include "examine/probe/func_exits.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/detect/probe/usdt_note.c */
+/* fuzz-sources: user/examine/probe/usdt_note.c */
 /* Notes of static probes come from files that anybody can make. */
 #include <assert.h>
 #include <string.h>
 
-#include "detect/probe/usdt_note.h"
+#include "examine/probe/usdt_note.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -25,7 +25,7 @@
 
 #include "common/cleanup.h"
 #include "common/elf_copy.h"
-#include "detect/probe/elf_file.h"
+#include "examine/probe/elf_file.h"
 #include "perfdata/build_id.h"
 #include "symbols/elf_symbols.h"
 
@@ -205,7 +205,7 @@ static bool read_all(const char *path, int fd, size_t *n)
 	build_id__read_fd(fd, &id);
 	if (!elf_symbols__read(fd, &symbols))
 		elf_symbols__free(&symbols);
-	if (elf_file__open(path, path, NULL, &f, &err))
+	if (elf_file__open(fd, path, true, &f, &err))
 		return false;
 	elf_file__each_function(f, count, n);
 	elf_file__each_usdt(f, count_usdt, n);
@@ -249,7 +249,7 @@ static void test_cut_meanwhile(void **state)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", c.fd);
 	for (int i = 0; i <= 10; i++) {
 		assert_int_equal(pwrite(c.fd, image, st.st_size, 0), st.st_size);
-		assert_int_equal(elf_file__open(path, path, NULL, &f, &err), 0);
+		assert_int_equal(elf_file__open(c.fd, path, true, &f, &err), 0);
 		c.at = i ? (i - 1) * whole / 9 : SIZE_MAX;
 		c.n = 0;
 		assert_int_equal(elf_file__each_function(f, count_and_cut, &c), 0);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "detect/probe/func_exits.h"
+#include "examine/probe/func_exits.h"
 
 #if defined(__x86_64__)
 #define BYTES(...) { __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ })

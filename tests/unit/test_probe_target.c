@@ -21,10 +21,11 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "detect/probe/func_exits.h"
+#include "examine/probe/func_exits.h"
 #include "detect/probe/ld_cache.h"
 #include "detect/probe/probe_target.h"
-#include "detect/probe/usdt_note.h"
+#include "examine/probe/usdt_note.h"
+#include "probe_reader_fixture.h"
 
 static char dir[64];
 static struct buf self; /* this program */
@@ -57,13 +58,14 @@ __asm__(".text\n"
 static int setup(void **state)
 {
 	snprintf(dir, sizeof(dir), "/tmp/frbpf-test.XXXXXX");
-	return !mkdtemp(dir) || buf__read_file(&self, "/proc/self/exe", 512 << 20);
+	return start_reader(state) || !mkdtemp(dir) || buf__read_file(&self, "/proc/self/exe", 512 << 20);
 }
 
 static int teardown(void **state)
 {
 	char command[128];
 
+	stop_reader(state);
 	buf__free(&self);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return system(command);
@@ -120,16 +122,16 @@ static void a_function(void **state)
 	const char *code = (const char *)target_function;
 
 	assert_int_equal(t->n_places, 1);
-	assert_int_equal(t->places[0].n_funcs, 1);
-	assert_string_equal(t->places[0].funcs[0].name, "target_function");
+	assert_int_equal(t->places[0].found.n_funcs, 1);
+	assert_string_equal(t->places[0].found.funcs[0].name, "target_function");
 	assert_false(t->latency);
 	/* there are its instructions */
-	assert_in_range(t->places[0].funcs[0].offset, 1, self.len - 5);
-	assert_memory_equal(self.data + t->places[0].funcs[0].offset, code, 5);
+	assert_in_range(t->places[0].found.funcs[0].offset, 1, self.len - 5);
+	assert_memory_equal(self.data + t->places[0].found.funcs[0].offset, code, 5);
 	probe_target__free(t);
 	t = found(FRBPF_SOURCE_UPROBE, "/proc/self/exe", "target_function latency");
 	assert_true(t->latency);
-	assert_true(t->places[0].funcs[0].n_exits > 0);
+	assert_true(t->places[0].found.funcs[0].n_exits > 0);
 	probe_target__free(t);
 }
 
@@ -167,7 +169,8 @@ static void offsets(void **state)
 	snprintf(rest, sizeof(rest), "target_function+0x%x", insn.len);
 	a = found(FRBPF_SOURCE_UPROBE, "/proc/self/exe", "target_function");
 	b = found(FRBPF_SOURCE_UPROBE, "/proc/self/exe", rest);
-	assert_int_equal(b->places[0].funcs[0].offset - a->places[0].funcs[0].offset, insn.len);
+	assert_int_equal(b->places[0].found.funcs[0].offset - a->places[0].found.funcs[0].offset,
+			 insn.len);
 	probe_target__free(a);
 	probe_target__free(b);
 	if (insn.len > 1)

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "detect/probe/usdt_note.h"
+#include "examine/probe/usdt_note.h"
 #include "frbpf.h"
 
 static void check_arg(const struct frbpf_usdt_arg *a, enum frbpf_sdt_kind kind, size_t reg,

@@ -587,5 +587,5 @@ int main(void)
 		cmocka_unit_test(test_verified_instructions),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, start_reader, stop_reader);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "detect_fixture.h"
+#include "probe_reader_fixture.h"
 
 #define WATCHED __attribute__((noinline, noclone, used))
 

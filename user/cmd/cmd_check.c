@@ -11,9 +11,8 @@
 #include "common/cleanup.h"
 #include "common/json_alloc.h"
 #include "common/log.h"
-#include "common/reach.h"
 #include "detect/tracepoint/tracepoint_bind.h"
-#include "examine/examiner.h"
+#include "examine/probe/probe_reader.h"
 #include "rules/units.h"
 
 struct check_opts {
@@ -179,7 +178,7 @@ static int check(const struct check_opts *opts)
 
 	json_alloc__watch();
 	if (!examiner__new(&c.examiner))
-		reach__ask(examiner__reach, c.examiner);
+		probe_reader__use(c.examiner);
 	if (tracefs__open(&no_tracefs, &c.tracefs))
 		c.tracefs = NULL;
 	code = c.tracefs ? plan__load(opts->rules, c.tracefs, &c.diags, &c.rs, &c.plan)
@@ -211,7 +210,7 @@ static int check(const struct check_opts *opts)
 	ruleset__free(c.rs);
 	tracefs__free(c.tracefs);
 	diags__free(&c.diags);
-	reach__ask(NULL, NULL);
+	probe_reader__use(NULL);
 	examiner__free(c.examiner);
 	return status;
 }

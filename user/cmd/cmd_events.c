@@ -7,6 +7,7 @@
 #include "cmd/event_catalog.h"
 #include "cmd/json_fields.h"
 #include "common/log.h"
+#include "examine/probe/probe_reader.h"
 #include "record/perf_options.h"
 
 static void print_event(const json_t *e)
@@ -95,6 +96,7 @@ static int run_events(int argc, char **argv)
 						   { 0 } };
 	struct location_hint hint = { 0 };
 	bool json = false, verbose = false, options = false;
+	struct examiner *examiner = NULL;
 	const char *glob = NULL;
 	int opt, status = EXIT_DONE;
 	json_t *catalog;
@@ -119,7 +121,11 @@ static int run_events(int argc, char **argv)
 		return print_options(json);
 	if (optind < argc)
 		glob = argv[optind];
+	if (!examiner__new(&examiner)) /* it reads programs */
+		probe_reader__use(examiner);
 	catalog = event_catalog__make(glob, verbose);
+	probe_reader__use(NULL);
+	examiner__free(examiner);
 	if (!json)
 		status = print_text(catalog, glob);
 	else if (json_dumpf(catalog, stdout, JSON_INDENT(2)) == 0)

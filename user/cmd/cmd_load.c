@@ -13,11 +13,11 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/reach.h"
 #include "daemon/control.h"
 #include "daemon/daemon.h"
 #include "dump/base/base_dir.h"
 #include "record/privilege.h"
+#include "examine/probe/probe_reader.h"
 #include "rules/shipped_rules.h"
 
 struct load_opts {
@@ -43,6 +43,7 @@ struct loaded {
 
 static void loaded__free(struct loaded *l)
 {
+	probe_reader__use(NULL);
 	examiner__free(TAKE_PTR(l->examiner));
 	plan__free(l->plan);
 	tracefs__free(l->tracefs);
@@ -334,6 +335,7 @@ static int start_in_background(struct loaded *l)
 			_exit(EXIT_FAILED);
 		_exit(run_daemon(l, fds[1]));
 	}
+	probe_reader__use(NULL);
 	examiner__leave(TAKE_PTR(l->examiner));
 	close(fds[1]);
 	status = wait_for_ready(l, child, fds[0]);
@@ -360,7 +362,7 @@ static int start_helpers(struct loaded *l)
 	if (code)
 		log_error("cannot start a process: %s", strerror(-code));
 	else
-		reach__ask(examiner__reach, l->examiner);
+		probe_reader__use(l->examiner);
 	return code ? EXIT_FAILED : 0;
 }
 

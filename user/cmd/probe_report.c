@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,13 +9,14 @@
 #include "common/cleanup.h"
 #include "detect/probe/probe_file.h"
 #include "detect/probe/probe_target.h"
+#include "examine/probe/probe_reader.h"
 
 /* ---- check ---- */
 
 static void add_functions(json_t *list, const struct probe_target *t, const struct probe_place *p)
 {
-	for (uint32_t i = 0; i < p->n_funcs; i++) {
-		const struct probe_func *f = &p->funcs[i];
+	for (uint32_t i = 0; i < p->found.n_funcs; i++) {
+		const struct probe_func *f = &p->found.funcs[i];
 
 		json_array_append_new(
 			list, json_pack("{s:s, s:s, s:I, s:I, s:s*, s:i, s:i, s:i}", "file",
@@ -41,11 +41,11 @@ static void add_target(json_t *list, enum frbpf_source source, const char *targe
 		if (!t->provider)
 			add_functions(list, t, p);
 		else
-			json_array_append_new(list,
-					      json_pack("{s:s, s:s, s:s, s:i, s:i}", "file",
-							p->name, "provider", t->provider, "probe",
-							t->symbol, "locations", (int)p->n_probes,
-							"arguments", (int)p->n_args));
+			json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i, s:i}", "file",
+							      p->name, "provider", t->provider,
+							      "probe", t->symbol, "locations",
+							      (int)p->found.n_probes, "arguments",
+							      (int)p->found.n_args));
 	}
 	probe_target__free(t);
 }
@@ -113,84 +113,44 @@ void probe_report__print(const json_t *places)
 
 /* ---- events ---- */
 
-struct listing {
-	const char *path, *glob; /* of the functions or probes */
-	enum frbpf_source source;
-	char **v; /* the names that match, with what is known of them behind a NUL; owned */
-	size_t n;
-};
-
-static int keep(struct listing *l, const char *name, const char *meaning)
-{
-	char *text;
-
-	if (fnmatch(l->glob, name, FNM_NOESCAPE) != 0)
-		return 0;
-	if (!(l->n & (l->n - 1))) {
-		char **v = realloc(l->v, (l->n ? 2 * l->n : 1) * sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		l->v = v;
-	}
-	text = calloc(1, strlen(name) + strlen(meaning) + 2);
-	if (!text)
-		return -ENOMEM;
-	strcpy(text, name);
-	strcpy(text + strlen(name) + 1, meaning);
-	l->v[l->n++] = text;
-	return 0;
-}
-
-static int keep_function(const struct elf_function *s, void *arg)
-{
-	char size[32] = "";
-
-	if (s->elsewhere || s->chosen || !*s->name)
-		return 0;
-	if (s->size)
-		snprintf(size, sizeof(size), "%" PRIu64 " bytes", s->size);
-	return s->size ? keep(arg, s->name, size) : 0;
-}
-
-static int keep_usdt(const struct elf_usdt *p, void *arg)
-{
-	_cleanup_free_ char *name = NULL;
-
-	if (asprintf(&name, "%s:%s", p->provider, p->name) < 0) {
-		name = NULL;
-		return -ENOMEM;
-	}
-	return keep(arg, name, p->args);
-}
-
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	const struct probe_name *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
 }
 
-static int list_file(struct listing *l, const struct probe_file *file, struct err *err)
+static int list_file(const struct probe_file *file, const struct examine_probe *q,
+		     struct probe_found *ret, struct err *err)
 {
-	struct elf_file *f;
-	int r = elf_file__open(file->open, file->name, &file->st, &f, err);
+	_cleanup_close_ int fd = probe_file__open(file, err);
+	int r = fd < 0 ? fd : probe_reader__ask(fd, file->name, q, PROBE_READ_SECONDS, ret, err);
 
-	if (r)
-		return r;
-	r = l->source == FRBPF_SOURCE_USDT ? elf_file__each_usdt(f, keep_usdt, l)
-					   : elf_file__each_function(f, keep_function, l);
-	elf_file__free(f);
-	if (l->n)
-		qsort(l->v, l->n, sizeof(*l->v), by_name);
-	return r ? err_set(err, r, "%s: %s", file->name, strerror(-r)) : 0;
+	if (!r && ret->n_names)
+		qsort(ret->names, ret->n_names, sizeof(*ret->names), by_name);
+	return r;
 }
 
-static void forget(struct listing *l)
+struct listing {
+	const char *prefix;
+	enum frbpf_source source;
+	void (*fn)(const char *name, enum frbpf_source source, const char *meaning, void *arg);
+	void *arg;
+};
+
+static void show_names(const struct listing *l, const char *file, const struct probe_found *found)
 {
-	for (size_t i = 0; i < l->n; i++)
-		free(l->v[i]);
-	free(l->v);
-	l->v = NULL;
-	l->n = 0;
+	for (uint32_t k = 0; k < found->n_names; k++) {
+		const struct probe_name *n = &found->names[k];
+		_cleanup_free_ char *name = NULL;
+
+		if (k && !strcmp(n->name, n[-1].name))
+			continue;
+		if (asprintf(&name, "%s:%s:%s", l->prefix, file, n->name) < 0)
+			name = NULL;
+		else
+			l->fn(name, l->source, n->meaning, l->arg);
+	}
 }
 
 bool probe_report__list(const char *glob,
@@ -198,41 +158,35 @@ bool probe_report__list(const char *glob,
 				   void *arg),
 			void (*left_out)(const char *why, void *arg), void *arg)
 {
-	struct listing l = { .source = FRBPF_SOURCE_UPROBE };
-	const char *source = "uprobe", *path, *names;
+	struct listing l = { "uprobe", FRBPF_SOURCE_UPROBE, fn, arg };
+	struct examine_probe q = { .what = EXAMINE_LIST_FUNCTIONS };
 	_cleanup_free_ char *file = NULL;
 	struct probe_files files = { 0 };
+	const char *path, *names;
 	struct err err;
 
 	if (glob && !strncmp(glob, "usdt:", 5)) {
 		l.source = FRBPF_SOURCE_USDT;
-		source = "usdt";
+		l.prefix = "usdt";
+		q.what = EXAMINE_LIST_USDT;
 	}
 	if (!glob || (strncmp(glob, "uprobe:", 7) != 0 && l.source != FRBPF_SOURCE_USDT))
 		return false;
 	path = strchr(glob, ':') + 1;
 	names = strchr(path, ':');
-	if (!names)
+	if (!names || strlen(names + 1) >= sizeof(q.symbol))
 		return false;
-	l.glob = names + 1;
+	strcpy(q.symbol, names + 1);
 	file = strndup(path, names - path);
 	if (!file || probe_files__find(file, &files, &err))
 		left_out(file ? err.msg : "out of memory", arg);
 	for (size_t i = 0; i < files.n; i++) {
-		if (list_file(&l, &files.v[i], &err) && !files.searched)
-			left_out(err.msg, arg);
-		for (size_t k = 0; k < l.n; k++) {
-			_cleanup_free_ char *name = NULL;
+		struct probe_found found = { 0 };
 
-			if (k && !strcmp(l.v[k], l.v[k - 1]))
-				continue;
-			if (asprintf(&name, "%s:%s:%s", source,
-				     files.searched ? files.v[i].name : file, l.v[k]) < 0)
-				name = NULL;
-			else
-				fn(name, l.source, l.v[k] + strlen(l.v[k]) + 1, arg);
-		}
-		forget(&l);
+		if (list_file(&files.v[i], &q, &found, &err) && !files.searched)
+			left_out(err.msg, arg);
+		show_names(&l, files.searched ? files.v[i].name : file, &found);
+		probe_found__free(&found);
 	}
 	probe_files__free(&files);
 	return true;

@@ -9,13 +9,13 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/cpus.h"
-#include "common/reach.h"
 #include "daemon/lint.h"
 #include "daemon/plan.h"
 #include "daemon/ring_fit.h"
 #include "detect/engine/block_device.h"
 #include "daemon/rule_binding.h"
 #include "dump/incident/incident.h"
+#include "examine/probe/probe_reader.h"
 #include "record/session.h"
 #include "sideband/sideband.h"
 #include "rules/units.h"
@@ -278,7 +278,7 @@ static int load(const char *list, struct planner *pl, struct ruleset **ret_rs, s
 		return err;
 	pl->rs = rs;
 	err = rule_binding__bind(rs, pl->tracefs, pl->partly, pl->d);
-	reach__rest();
+	probe_reader__rest();
 	if (err != -ENOMEM)
 		err = make(pl, &p);
 	if (!err && pl->d->n_errors > errors)

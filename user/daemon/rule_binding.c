@@ -60,7 +60,7 @@ static int check_probe_args(const struct rule_conf *rule, struct diags *d)
 	if (!wanted || probe_target__find(FRBPF_SOURCE_USDT, rule->when.target, &t, &err))
 		return 0;
 	for (uint32_t i = 0; i < t->n_places; i++)
-		n = t->places[i].n_args > n ? t->places[i].n_args : n;
+		n = t->places[i].found.n_args > n ? t->places[i].found.n_args : n;
 	probe_target__free(t);
 	if (wanted <= n)
 		return 0;

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/reach.h"
 #include "detect/detectors_core.h"
 #include "detect/engine/grace.h"
 #include "detect/engine/patterns.h"
 #include "detect/sources.h"
+#include "examine/probe/probe_reader.h"
 
 /* The rules of an update that are looked at by the same programs. */
 struct group {
@@ -339,6 +339,6 @@ int detectors__update(struct detectors *d, const struct rule_conf *rules, size_t
 			memcpy(ret_slots, u->slot_of, n_rules * sizeof(*ret_slots));
 	}
 	update__free(u);
-	reach__rest();
+	probe_reader__rest();
 	return r;
 }

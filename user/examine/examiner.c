@@ -86,7 +86,10 @@ static void lane__close(struct examiner *e, struct lane *l)
 
 static int lane__open(struct examiner *e, struct lane *l)
 {
-	const struct keeper_request r = { .op = KEEPER_START };
+	const struct keeper_request r = {
+		.op = KEEPER_START,
+		.of_probes = l == &e->lanes[EXAMINER_PROBES],
+	};
 	struct keeper_reply reply;
 	size_t n_fds = 0;
 	int fds[2], err;
@@ -134,26 +137,65 @@ static int lane__await(const struct examiner *e, const struct lane *l, uint64_t 
 	return n ? 0 : -ETIMEDOUT;
 }
 
-static int lane__ask(struct examiner *e, struct lane *l, struct examine_request *r,
-		     uint64_t deadline, struct examine_answer *ret)
+/* One question. */
+struct lane_call {
+	struct examine_request *request;
+	int file; /* goes along; -1: none */
+	uint64_t deadline;
+	struct examine_head *head;     /* of the answer */
+	struct examine_answer *answer; /* or, if it comes in parts, the bytes of all of them: */
+	struct buf *body;
+};
+
+static int lane__send(struct examiner *e, struct lane *l, const struct lane_call *c)
 {
-	size_t n_fds;
-	ssize_t n;
 	int err;
 
-	r->number = ++l->number;
+	c->request->number = ++l->number;
 	err = lane__open(e, l);
 	if (err)
 		return err;
-	err = channel__send(l->requests, r, sizeof(*r), NULL, 0, MSG_DONTWAIT);
-	err = err ? -EIO : lane__await(e, l, deadline);
+	return channel__send(l->requests, c->request, sizeof(*c->request), &c->file, c->file >= 0,
+			     MSG_DONTWAIT)
+		       ? -EIO
+		       : 0;
+}
+
+static int lane__receive(const struct examiner *e, const struct lane *l, const struct lane_call *c)
+{
+	int err = lane__await(e, l, c->deadline);
+	size_t n_fds;
+	ssize_t n;
+
 	if (err)
 		return err;
-	n = channel__receive(l->answers, ret->msg, sizeof(ret->msg), NULL, 0, &n_fds, MSG_DONTWAIT);
+	n = channel__receive(l->answers, c->answer->msg, sizeof(c->answer->msg), NULL, 0, &n_fds,
+			     MSG_DONTWAIT);
 	if (n <= 0)
 		return -EIO;
-	ret->len = n;
-	return examine_answer__check(ret->msg, n, r, &ret->head) ? -EIO : 0;
+	c->answer->len = n;
+	return 0;
+}
+
+static int lane__ask(struct examiner *e, struct lane *l, const struct lane_call *c)
+{
+	struct examine_answer *a = c->answer;
+	int err = lane__send(e, l, c) ?: lane__receive(e, l, c);
+
+	if (!err && !c->body)
+		return examine_answer__check(a->msg, a->len, c->request, c->head) ? -EIO : 0;
+	while (!err) {
+		const size_t head = sizeof(*c->head);
+
+		err = examine_part__check(a->msg, a->len, c->request, c->head);
+		if (!err && c->body->len + a->len > EXAMINE_BODY_MAX)
+			err = -EBADMSG;
+		err = err ?: buf__add(c->body, a->msg + head, a->len - head);
+		if (err || !c->head->more)
+			break;
+		err = lane__receive(e, l, c);
+	}
+	return err;
 }
 
 /* ---- who hung ---- */
@@ -244,37 +286,64 @@ void examiner__leave(struct examiner *e)
 	examiner__free(e);
 }
 
-int examiner__ask(struct examiner *e, enum examiner_lane lane, struct examine_request *request,
-		  uint64_t deadline, struct examine_answer *ret)
+static int ask_lane(struct examiner *e, enum examiner_lane lane, const struct lane_call *c)
 {
-	const struct timespec ts = { deadline / 1000000000, deadline % 1000000000 };
+	const struct timespec ts = { c->deadline / 1000000000, c->deadline % 1000000000 };
 	struct lane *l = &e->lanes[lane];
 	uint64_t begin = now_ns();
 	int err;
 
-	if (has_hung(e, request))
+	if (has_hung(e, c->request))
 		return -EBUSY;
 	if (pthread_mutex_clocklock(&l->lock, CLOCK_MONOTONIC, &ts))
 		return -ETIMEDOUT;
-	err = lane__ask(e, l, request, deadline, ret);
+	err = lane__ask(e, l, c);
 	if (err)
 		lane__close(e, l);
 	pthread_mutex_unlock(&l->lock);
 	if (err == -ETIMEDOUT)
-		note_hung(e, request, now_ns() - begin);
+		note_hung(e, c->request, now_ns() - begin);
 	return err;
 }
 
-int examiner__reach(void *examiner, const char *path)
+int examiner__ask(struct examiner *e, enum examiner_lane lane, struct examine_request *request,
+		  uint64_t deadline, struct examine_answer *ret)
+{
+	const struct lane_call c = {
+		.request = request,
+		.file = -1,
+		.deadline = deadline,
+		.head = &ret->head,
+		.answer = ret,
+	};
+
+	return ask_lane(e, lane, &c);
+}
+
+int examiner__ask_file(struct examiner *e, struct examine_request *request, int file,
+		       uint64_t deadline, struct examine_head *ret, struct buf *body)
+{
+	_cleanup_free_ struct examine_answer *part = malloc(sizeof(*part));
+	const struct lane_call c = {
+		.request = request,
+		.file = file,
+		.deadline = deadline,
+		.head = ret,
+		.answer = part,
+		.body = body,
+	};
+
+	body->len = 0;
+	return part ? ask_lane(e, EXAMINER_PROBES, &c) : -ENOMEM;
+}
+
+int examiner__reach(struct examiner *e, const char *path)
 {
 	struct examine_request r = { .kind = EXAMINE_REACH };
-	struct examiner *e = examiner;
 	struct examine_answer *answer;
 	int err;
 
-	if (!path)
-		examiner__rest(e, EXAMINER_REACH);
-	if (!path || strlen(path) >= sizeof(r.path))
+	if (strlen(path) >= sizeof(r.path))
 		return 0;
 	strcpy(r.path, path);
 	answer = malloc(sizeof(*answer));

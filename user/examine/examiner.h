@@ -12,12 +12,19 @@
 
 #include <sys/types.h>
 
+#include "common/buf.h"
 #include "examine/message.h"
 
 struct examiner;
 
 /* Each has processes of its own, and waits for itself only. */
-enum examiner_lane { EXAMINER_BUILD_IDS, EXAMINER_NAMES, EXAMINER_REACH, EXAMINER_LANES };
+enum examiner_lane {
+	EXAMINER_BUILD_IDS,
+	EXAMINER_NAMES,
+	EXAMINER_REACH,
+	EXAMINER_PROBES,
+	EXAMINER_LANES
+};
 
 /* 0, -ENOMEM or the errno of fork(). */
 int examiner__new(struct examiner **ret);
@@ -42,10 +49,17 @@ int examiner__ask(struct examiner *e, enum examiner_lane lane, struct examine_re
 		  uint64_t deadline, struct examine_answer *ret);
 
 /*
- * For reach__ask(), with a struct examiner: can the file at @path be opened, or is it known why not, within a few
+ * Ask EXAMINE_PROBE about the open file @file, in the lane of that. As above, and -EBADMSG: it is no answer. The bytes of
+ * all its parts come in @body, which loses what it had; nothing but their number is checked.
+ */
+int examiner__ask_file(struct examiner *e, struct examine_request *request, int file,
+		       uint64_t deadline, struct examine_head *ret, struct buf *body);
+
+/*
+ * Can the file at @path be opened, or is it known why not, within a few
  * seconds? 0, or -ETIMEDOUT: it does not answer. Whatever else goes wrong says nothing about the file, and is 0, too.
  */
-int examiner__reach(void *examiner, const char *path);
+int examiner__reach(struct examiner *e, const char *path);
 
 /* Nothing more is asked for now: the lane's processes end. */
 void examiner__rest(struct examiner *e, enum examiner_lane lane);

@@ -90,7 +90,13 @@ static void run_opener(int requests, int parser)
 
 static void run_parser(int files, int answers)
 {
-	parser__run(files, answers);
+	parser__run(files, answers, NULL);
+}
+
+/* The library is loaded while files can be opened. */
+static void run_probe_parser(int files, int answers)
+{
+	parser__run(files, answers, demangler__new());
 }
 
 /* Three channels: from us to the opener, from there to the parser, from there to us. */
@@ -126,7 +132,7 @@ static void end_pair(struct keeper *k, const pid_t pair[2])
 	}
 }
 
-static int start_pair(struct keeper *k, struct channels *c, pid_t ret[2])
+static int start_pair(struct keeper *k, bool of_probes, struct channels *c, pid_t ret[2])
 {
 	int err;
 
@@ -140,7 +146,8 @@ static int start_pair(struct keeper *k, struct channels *c, pid_t ret[2])
 	if (ret[0] < 0)
 		return ret[0];
 	keeper__note(k, ret[0]);
-	ret[1] = fork_one(c->v[1][1], c->v[2][1], run_parser, "frbpf-parser");
+	ret[1] = fork_one(c->v[1][1], c->v[2][1], of_probes ? run_probe_parser : run_parser,
+			  "frbpf-parser");
 	if (ret[1] < 0) {
 		end_pair(k, ret);
 		return ret[1];
@@ -182,7 +189,7 @@ static void serve_request(struct keeper *k, const struct keeper_request *r)
 
 	memset(&c, -1, sizeof(c));
 	if (r->op == KEEPER_START) {
-		reply.error = start_pair(k, &c, reply.pair);
+		reply.error = start_pair(k, r->of_probes, &c, reply.pair);
 		fds[0] = c.v[0][0];
 		fds[1] = c.v[2][0];
 		n_fds = reply.error ? 0 : 2;

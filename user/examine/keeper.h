@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define KEEPER_PROCESSES_MAX 12 /* at a time, those that do not end included */
+#define KEEPER_PROCESSES_MAX 12 /* at a time: two for each lane, and those that do not end */
 #define KEEPER_STUCK_MAX     4	/* as many that do not end: no more are started */
 
 enum keeper_op {
@@ -20,6 +20,7 @@ enum keeper_op {
 
 struct keeper_request {
 	uint32_t op;
+	uint32_t of_probes; /* of a start: 1: names of C++ are compared */
 	pid_t pair[2];
 };
 

@@ -21,7 +21,9 @@ int examine_request__check(const void *msg, size_t len)
 
 	if (len != sizeof(*r) || r->kind >= EXAMINE_KINDS || r->n_places > EXAMINE_PLACES_MAX ||
 	    r->id.size > BUILD_ID_MAX || !has_end(r->path, sizeof(r->path)) ||
-	    !examine_link__is_valid(r->link))
+	    !examine_link__is_valid(r->link) || r->probe.what >= EXAMINE_WHATS ||
+	    !has_end(r->probe.provider, sizeof(r->probe.provider)) ||
+	    !has_end(r->probe.symbol, sizeof(r->probe.symbol)))
 		return -EBADMSG;
 	return 0;
 }
@@ -47,6 +49,28 @@ bool examine_answer__next(const void *msg, size_t len, size_t *at, struct examin
 	return true;
 }
 
+static bool take_head(const void *msg, size_t len, const struct examine_request *request,
+		      struct examine_head *ret)
+{
+	if (len < sizeof(*ret) || len > EXAMINE_ANSWER_MAX)
+		return false;
+	memcpy(ret, msg, sizeof(*ret));
+	return ret->number == request->number && ret->error <= 0 && ret->id.size <= BUILD_ID_MAX &&
+	       examine_link__is_valid(ret->link);
+}
+
+int examine_part__check(const void *msg, size_t len, const struct examine_request *request,
+			struct examine_head *ret)
+{
+	struct examine_head head;
+
+	if (!take_head(msg, len, request, &head) || head.n_names || head.more > 1 ||
+	    (head.more && len == sizeof(head)))
+		return -EBADMSG;
+	*ret = head;
+	return 0;
+}
+
 int examine_answer__check(const void *msg, size_t len, const struct examine_request *request,
 			  struct examine_head *ret)
 {
@@ -54,11 +78,7 @@ int examine_answer__check(const void *msg, size_t len, const struct examine_requ
 	struct examine_head head;
 	size_t at = 0, n = 0;
 
-	if (len < sizeof(head) || len > EXAMINE_ANSWER_MAX)
-		return -EBADMSG;
-	memcpy(&head, msg, sizeof(head));
-	if (head.number != request->number || head.error > 0 || head.id.size > BUILD_ID_MAX ||
-	    !examine_link__is_valid(head.link))
+	if (!take_head(msg, len, request, &head) || head.more)
 		return -EBADMSG;
 	while (examine_answer__next(msg, len, &at, &named)) {
 		if (named.place >= request->n_places || !named.len ||

@@ -10,6 +10,7 @@
 #include "examine/opener.h"
 #include "examine/sandbox.h"
 #include "examine/mapped_fd.h"
+#include "symbols/elf_files.h"
 #include "symbols/file_search.h"
 
 _Static_assert(FILE_SEARCH_MAPPED + FILE_SEARCH_DEBUG <= OPENED_FDS_MAX, "room for all of them");
@@ -51,6 +52,24 @@ static void open_symbols(const struct examine_request *r, struct opened *to, str
 	to->n_debug = fds->n - to->n_files;
 }
 
+/* The file comes along, behind it go those that may be its debug files. Strangers' say what they like. */
+static void open_debug(const struct examine_request *r, struct opened *to, struct fds *fds)
+{
+	struct stat st;
+
+	to->n_files = fds->n;
+	to->ours = fds->n && !fstat(fds->v[0], &st) && elf_files__is_ours(&st);
+	for (unsigned int i = 0; i < FILE_SEARCH_DEBUG && fds->n; i++) {
+		int fd = file_search__debug(r->path, &r->id, r->link, i);
+
+		if (fd >= 0 && (fstat(fd, &st) || !elf_files__is_ours(&st)))
+			close(fd);
+		else
+			fds__add(fds, fd);
+	}
+	to->n_debug = fds->n - to->n_files;
+}
+
 /* Servers of files are asked for both, whatever is in memory of the file. */
 static void reach_path(const char *path)
 {
@@ -76,6 +95,9 @@ static void open_files(const struct examine_request *r, struct opened *to, struc
 	case EXAMINE_SYMBOLS:
 		open_symbols(r, to, fds);
 		return;
+	case EXAMINE_PROBE:
+		open_debug(r, to, fds);
+		return;
 	case EXAMINE_VDSO:
 		fds__add(fds, file_search__vdso(&r->id));
 		break;
@@ -93,18 +115,17 @@ void opener__run(int requests, int parser)
 {
 	struct opened *to =
 		mmap(NULL, sizeof(*to), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	size_t n_fds;
 
 	if (to == MAP_FAILED || sandbox__opener())
 		_exit(1);
 	for (;;) {
 		struct fds fds = { .n = 0 };
-		ssize_t n = channel__receive(requests, &to->request, sizeof(to->request), NULL, 0,
-					     &n_fds, 0);
+		ssize_t n = channel__receive(requests, &to->request, sizeof(to->request), fds.v, 1,
+					     &fds.n, 0);
 
 		if (n <= 0 || examine_request__check(&to->request, n))
 			_exit(0);
-		to->n_files = to->n_debug = 0;
+		to->n_files = to->n_debug = to->ours = 0;
 		open_files(&to->request, to, &fds);
 		if (channel__send(parser, to, sizeof(*to), fds.v, fds.n, 0))
 			_exit(0);

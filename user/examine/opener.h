@@ -13,6 +13,7 @@
 struct opened {
 	struct examine_request request;
 	uint32_t n_files, n_debug;
+	uint32_t ours; /* of EXAMINE_PROBE: 1: nobody else can write to the file */
 };
 
 #define OPENED_FDS_MAX 10

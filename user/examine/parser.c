@@ -9,6 +9,7 @@
 #include "common/channel.h"
 #include "examine/opener.h"
 #include "examine/parser.h"
+#include "examine/probe/probe_search.h"
 #include "examine/sandbox.h"
 #include "symbols/elf_files.h"
 
@@ -20,6 +21,7 @@ struct answer {
 };
 
 struct parser {
+	const struct demangler *demangler;
 	struct opened in;
 	struct answer out;
 };
@@ -108,7 +110,68 @@ static int read_perf_map(const struct examine_request *r, struct answer *a, cons
 	return 0;
 }
 
-static int parse_files(struct parser *p, const int *fds, size_t n)
+static int send_answer(const struct answer *a, int sock)
+{
+	ssize_t n;
+
+	do
+		n = send(sock, a, sizeof(a->head) + a->used, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+/* All but the last part of the answer; that one is left in it. */
+static int send_parts(struct answer *a, const struct buf *body, int sock)
+{
+	size_t at = 0;
+	int err = 0;
+
+	a->head.more = 1;
+	for (; body->len - at > sizeof(a->names) && !err; at += a->used) {
+		a->used = sizeof(a->names);
+		memcpy(a->names, body->data + at, a->used);
+		err = send_answer(a, sock);
+	}
+	a->head.more = 0;
+	a->used = body->len - at;
+	if (a->used)
+		memcpy(a->names, body->data + at, a->used);
+	return err;
+}
+
+static int look_for_probes(struct parser *p, const int *fds, struct buf *body)
+{
+	const struct examine_request *r = &p->in.request;
+	struct examine_head *head = &p->out.head;
+	const struct probe_files_open files = { fds[0], r->path, p->in.ours, fds + 1,
+						p->in.n_debug };
+	struct probe_found found = { 0 };
+	struct err words = { "" };
+	int err = probe_search__run(&r->probe, &files, p->demangler, !r->id.size, &found, &head->id,
+				    head->link, &words);
+
+	if (!err && probe_found__encode(&found, body))
+		err = err_set(&words, -ENOMEM, "%s: out of memory", r->path);
+	probe_found__free(&found);
+	if (!err)
+		return 0;
+	buf__free(body);
+	return buf__add_str(body, words.msg) ?: err;
+}
+
+static int read_probes(struct parser *p, const int *fds, int sock)
+{
+	struct buf body = { 0 };
+	int err = p->in.n_files ? look_for_probes(p, fds, &body) : -EBADMSG;
+
+	p->out.head.error = err;
+	if (send_parts(&p->out, &body, sock))
+		_exit(0);
+	buf__free(&body);
+	return err;
+}
+
+static int parse_files(struct parser *p, const int *fds, size_t n, int answers)
 {
 	const struct examine_request *r = &p->in.request;
 
@@ -117,6 +180,8 @@ static int parse_files(struct parser *p, const int *fds, size_t n)
 		return read_build_id(&p->out, fds, n);
 	case EXAMINE_PERF_MAP:
 		return read_perf_map(r, &p->out, fds, n);
+	case EXAMINE_PROBE:
+		return read_probes(p, fds, answers);
 	}
 	return read_symbols(&p->in, &p->out, fds);
 }
@@ -128,20 +193,10 @@ static bool is_valid(const struct opened *in, ssize_t len, size_t n_fds)
 	       in->n_files + in->n_debug == n_fds;
 }
 
-static int send_answer(const struct answer *a, int sock)
-{
-	ssize_t n;
-
-	do
-		n = send(sock, a, sizeof(a->head) + a->used, MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : 0;
-}
-
 _Static_assert(offsetof(struct answer, names) == sizeof(struct examine_head),
 	       "names stand behind the head");
 
-void parser__run(int files, int answers)
+void parser__run(int files, int answers, const struct demangler *demangler)
 {
 	struct parser *p =
 		mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -150,6 +205,7 @@ void parser__run(int files, int answers)
 
 	if (p == MAP_FAILED || sandbox__parser())
 		_exit(1);
+	p->demangler = demangler;
 	for (;;) {
 		ssize_t n = channel__receive(files, &p->in, sizeof(p->in), fds, OPENED_FDS_MAX,
 					     &n_fds, 0);
@@ -159,7 +215,7 @@ void parser__run(int files, int answers)
 		memset(&p->out.head, 0, sizeof(p->out.head));
 		p->out.used = 0;
 		p->out.head.number = p->in.request.number;
-		p->out.head.error = parse_files(p, fds, n_fds);
+		p->out.head.error = parse_files(p, fds, n_fds, answers);
 		if (send_answer(&p->out, answers))
 			_exit(0);
 		while (n_fds) /* last: a server of files is asked, and may not answer */

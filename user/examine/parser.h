@@ -6,7 +6,11 @@
 #ifndef FRBPF_EXAMINE_PARSER_H
 #define FRBPF_EXAMINE_PARSER_H
 
-/* Read what comes from the opener through @files, answer through @answers; until one of them is closed. */
-void parser__run(int files, int answers) __attribute__((noreturn));
+#include "common/demangler.h"
+
+/* Read what comes from the opener through @files, answer through @answers; until one of them is closed. @demangler: for
+ * probes; or NULL. */
+void parser__run(int files, int answers, const struct demangler *demangler)
+	__attribute__((noreturn));
 
 #endif

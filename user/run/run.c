@@ -8,7 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "examine/examiner.h"
+#include "examine/probe/probe_reader.h"
 #include "daemon/location.h"
 #include "record/privilege.h"
 #include "run/app_place.h"
@@ -288,6 +288,7 @@ int run__run(const struct run_opts *opts)
 	/* before the command, whose processes we wait for */
 	if (!status && examiner__new(&r.examiner))
 		r.examiner = NULL;
+	probe_reader__use(r.examiner);
 	status = status ?: make_and_run(&r);
 	recording__free(r.recording);
 	child__free(&r.child);
@@ -298,6 +299,7 @@ int run__run(const struct run_opts *opts)
 	tracefs__free(r.tracefs);
 	outcome__free(&r.outcome);
 	measure__free(&r.measure);
+	probe_reader__use(NULL);
 	examiner__free(r.examiner);
 	if (r.signals >= 0)
 		close(r.signals);

@@ -5,7 +5,6 @@
 #include "common/cleanup.h"
 #include "common/elf_copy.h"
 #include "symbols/elf_files.h"
-#include "symbols/file_search.h"
 #include "symbols/text_chunks.h"
 #include "symbols/text_symbols.h"
 
@@ -47,45 +46,21 @@ bool elf_files__is_ours(const struct stat *st)
 	return (!st->st_uid || st->st_uid == geteuid()) && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Of debug information that is ours and of that build id; another has none. */
-static int each_of_debug_file(int fd, const struct build_id *id, elf_function_fn fn, void *arg,
-			      bool *ret_found)
+int elf_files__each_debug_function(int fd, const struct build_id *id, uint64_t max,
+				   elf_function_fn fn, void *arg, bool *ret_found)
 {
 	_cleanup_close_ int copy = -1;
 	enum elf_names names = ELF_NAMES_EXPORTED;
-	struct stat st;
 	Elf *elf;
 	int err = 0;
 
-	if (fstat(fd, &st) || !elf_files__is_ours(&st) || !elf_files__has_id(fd, id) ||
-	    elf_copy__make(fd, ELF_COPY_SYMBOLS, &copy))
+	if (!elf_files__has_id(fd, id) || elf_copy__make(fd, ELF_COPY_SYMBOLS, &copy))
 		return 0;
 	elf = elf_begin(copy, ELF_C_READ, NULL);
 	if (elf && elf_kind(elf) == ELF_K_ELF)
-		err = elf_read__functions(elf, UINT64_MAX, fn, arg, &names);
+		err = elf_read__functions(elf, max, fn, arg, &names);
 	elf_end(elf);
 	*ret_found = *ret_found || names == ELF_NAMES_FULL;
-	return err;
-}
-
-int elf_files__each_debug_function(int copy, Elf *elf, const char *path, elf_function_fn fn,
-				   void *arg, bool *ret_found)
-{
-	char link[ELF_DEBUGLINK_MAX] = "";
-	struct build_id id;
-	bool found = false;
-	int err = 0;
-
-	if (build_id__read_fd(copy, &id) || !id.size)
-		return 0;
-	elf_symbols__read_debuglink(elf, link);
-	for (unsigned int i = 0; i < FILE_SEARCH_DEBUG && !found && !err; i++) {
-		_cleanup_close_ int debug = file_search__debug(path, &id, link, i);
-
-		if (debug >= 0)
-			err = each_of_debug_file(debug, &id, fn, arg, &found);
-	}
-	*ret_found = *ret_found || found;
 	return err;
 }
 

@@ -19,12 +19,11 @@ bool elf_files__take_debug(int fd, const struct build_id *id, struct elf_symbols
 /* May only root, or the user we are, write to it? */
 bool elf_files__is_ours(const struct stat *st);
 /*
- * Functions of the debug file of the one that processes see as @path, of which @copy has symbols and notes and is read
- * by @elf: where file_search.h looks for it, and only if it is ours. *@ret_found becomes true when there is one. As
+ * Functions of the open debug file @fd, if it has the build id @id. *@ret_found becomes true then. As
  * elf_read__functions().
  */
-int elf_files__each_debug_function(int copy, Elf *elf, const char *path, elf_function_fn fn,
-				   void *arg, bool *ret_found);
+int elf_files__each_debug_function(int fd, const struct build_id *id, uint64_t max,
+				   elf_function_fn fn, void *arg, bool *ret_found);
 
 /* Symbols from the open perf-PID.map: 0, -ENOMEM, or why it cannot be read. */
 int elf_files__read_perf_map(int fd, struct symbol_table *ret);

@@ -15,9 +15,9 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/foreign.h"
-#include "common/reach.h"
 #include "detect/probe/ld_cache.h"
 #include "detect/probe/probe_file.h"
+#include "examine/probe/probe_reader.h"
 
 #define LD_CACHE     "/etc/ld.so.cache"
 #define LD_CACHE_MAX (64 << 20)
@@ -67,7 +67,7 @@ static int add(struct probe_files *files, const char *open, const char *name, co
 static int add_path(struct probe_files *files, const char *path)
 {
 	struct stat st;
-	int err = reach__file(path);
+	int err = probe_reader__reach(path);
 
 	if (err)
 		return err;
@@ -96,13 +96,13 @@ static int add_of_process(struct search *s, const char *pid, const char *link, c
 
 	if (!is_wanted(s, name))
 		return 0;
-	if (reach__file(link))
+	if (probe_reader__reach(link))
 		return ++s->n_hung < HUNG_MAX ? 0 : -ETIMEDOUT;
 	_cleanup_close_ int found = foreign__find(link, FOREIGN_MAGIC, &st);
 	if (found < 0) {
 		snprintf(path, sizeof(path), "/proc/%s/root%s", pid, name);
 		link = path;
-		if (reach__file(link))
+		if (probe_reader__reach(link))
 			return ++s->n_hung < HUNG_MAX ? 0 : -ETIMEDOUT;
 		found = foreign__find_of(strtoul(pid, NULL, 10), name, &st);
 	}
@@ -348,4 +348,23 @@ void probe_files__free(struct probe_files *files)
 	}
 	free(files->v);
 	*files = (struct probe_files){ 0 };
+}
+
+int probe_file__open(const struct probe_file *file, struct err *err)
+{
+	/* a rule's path may be a link */
+	int fd = foreign__open_path(file->open, FOREIGN_TRUSTED, &file->st);
+
+	switch (fd) {
+	case -ENXIO:
+		return err_set(err, -EINVAL, "%s is not a file", file->name);
+	case -ESTALE:
+		return err_set(err, fd, "%s is another file now: load the rules again", file->name);
+	case -EACCES:
+		return err_set(
+			err, fd,
+			"%s cannot be opened: not allowed, or a link of another user leads to it",
+			file->name);
+	}
+	return fd < 0 ? err_set(err, fd, "%s: %s", file->name, strerror(-fd)) : fd;
 }

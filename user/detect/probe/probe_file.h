@@ -34,6 +34,9 @@ struct probe_files { /* { 0 } is an empty one */
 /* At least one, or negative errno with words in @err; -EACCES: perhaps there are some that we may not
  * look at. */
 int probe_files__find(const char *path, struct probe_files *ret, struct err *err);
+/* Open one of them for reading, if it is still that file. A descriptor, which is the caller's, or negative errno with words
+ * in @err. */
+int probe_file__open(const struct probe_file *file, struct err *err);
 void probe_files__free(struct probe_files *files);
 
 #endif

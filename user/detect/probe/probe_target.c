@@ -9,218 +9,59 @@
 #include "common/cleanup.h"
 #include "detect/probe/probe_file.h"
 #include "detect/probe/probe_target.h"
-#include "detect/probe/usdt_note.h"
+#include "examine/probe/probe_reader.h"
 #include "rules/when_probe.h"
-
-#define INSN_MAX 15 /* bytes */
-
-/* ---- uprobe ---- */
-
-static int find_exits(const struct probe_target *t, struct elf_file *f, const struct func *func,
-		      struct probe_func *ret, struct err *err)
-{
-	struct func_exits exits;
-	struct err why;
-
-	if (!t->latency)
-		return 0;
-	if (func__exits(f, func, &exits, &why))
-		return err_set(err, -EINVAL,
-			       "%s: how long '%s' takes cannot be measured: %s. Without a "
-			       "threshold, its calls can be watched",
-			       elf_file__name(f), func->name, why.msg);
-	ret->jumps = exits.jumps;
-	ret->indirect = exits.indirect;
-	ret->n_exits = exits.n;
-	for (uint32_t i = 0; i < exits.n; i++) {
-		if (elf_file__offset(f, exits.at[i], &ret->exits[i]))
-			return err_set(err, -EINVAL, "%s: '%s' returns outside of its code",
-				       elf_file__name(f), func->name);
-	}
-	return 0;
-}
-
-/* A probe within an instruction would destroy it. */
-static int check_offset(const struct probe_target *t, struct elf_file *f, const struct func *func,
-			struct err *err)
-{
-	const void *code = elf_file__code(f, func->addr, func->size);
-	int r;
-
-	if (!t->offset)
-		return 0;
-	if (!code || t->offset >= func->size)
-		return err_set(err, -EINVAL, "%s: '%s' has no +0x%llx: it is %llu bytes long",
-			       elf_file__name(f), func->name, (unsigned long long)t->offset,
-			       (unsigned long long)func->size);
-	r = func_exits__check_boundary(elf_file__machine(f), code, func->size, t->offset);
-	return r ? err_set(err, -EINVAL, "%s: no instruction of '%s' begins at +0x%llx",
-			   elf_file__name(f), func->name, (unsigned long long)t->offset)
-		 : 0;
-}
-
-static int add_func(const struct probe_target *t, struct elf_file *f, const struct func *func,
-		    struct probe_place *place, struct err *err)
-{
-	struct probe_func *ret = &place->funcs[place->n_funcs];
-	int r;
-
-	ret->name = strdup(func->name);
-	if (!ret->name)
-		return err_set(err, -ENOMEM, "out of memory");
-	place->n_funcs++;
-	r = check_offset(t, f, func, err);
-	if (!r && elf_file__offset(f, func->addr + t->offset, &ret->offset))
-		r = err_set(err, -EINVAL, "%s: '%s' is not code", elf_file__name(f), func->name);
-	return r ? r : find_exits(t, f, func, ret, err);
-}
-
-static int look_for_symbol(const struct probe_target *t, struct elf_file *f,
-			   struct probe_place *place, struct err *err)
-{
-	struct funcs funcs = { .n = 0 };
-	int r;
-
-	if (t->latency && elf_file__is_go(f))
-		return err_set(
-			err, -EINVAL,
-			"%s is a Go program: its stacks move and its calls change threads, so "
-			"that the end of a call is not known as such. Without a threshold, "
-			"calls can be watched",
-			elf_file__name(f));
-	r = funcs__find(f, t->symbol, &funcs, err);
-	if (r)
-		return r;
-	place->funcs = calloc(funcs.n, sizeof(*place->funcs));
-	if (!place->funcs)
-		r = err_set(err, -ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < funcs.n && !r; i++)
-		r = add_func(t, f, &funcs.v[i], place, err);
-	funcs__free(&funcs);
-	return r;
-}
-
-/* ---- usdt ---- */
-
-struct usdt_search {
-	const struct probe_target *target;
-	const struct elf_file *file;
-	struct probe_place *place;
-	struct err *err;
-	struct buf others; /* names, for an error */
-	uint32_t n_others;
-};
-
-static uint32_t count_args(const char *args)
-{
-	uint32_t n = 0;
-
-	for (const char *p = args; *p; p++)
-		n += *p != ' ' && (p == args || p[-1] == ' ');
-	return n;
-}
-
-static int add_usdt(struct usdt_search *s, const struct elf_usdt *p)
-{
-	struct probe_place *place = s->place;
-	struct probe_usdt found, *v;
-	const char *name = elf_file__name(s->file), *bad;
-	uint32_t n = count_args(p->args);
-
-	if (place->n_probes == PROBE_USDT_MAX)
-		return err_set(s->err, -E2BIG, "%s has %s:%s in more than %d places", name,
-			       p->provider, p->name, PROBE_USDT_MAX);
-	if (elf_file__usdt_offset(s->file, p, &found.offset, &found.semaphore))
-		return err_set(s->err, -EINVAL,
-			       "%s: the note of %s:%s says it is outside of its code", name,
-			       p->provider, p->name);
-	if (usdt_args__parse(p->args, &found.args, &bad))
-		return err_set(s->err, -EINVAL,
-			       "%s: where an argument of %s:%s is cannot be understood: '%.40s'; "
-			       "`frbpf events -v 'usdt:PATH:*'` shows them",
-			       name, p->provider, p->name, bad);
-	v = realloc(place->probes, (place->n_probes + 1) * sizeof(*v));
-	if (!v)
-		return err_set(s->err, -ENOMEM, "out of memory");
-	place->probes = v;
-	v[place->n_probes++] = found;
-	if (n > place->n_args)
-		place->n_args = n;
-	return 0;
-}
-
-static int compare_usdt(const struct elf_usdt *p, void *arg)
-{
-	struct usdt_search *s = arg;
-	int r;
-
-	if (!strcmp(p->provider, s->target->provider) && !strcmp(p->name, s->target->symbol))
-		return add_usdt(s, p);
-	if (s->n_others++ >= 8)
-		return 0;
-	r = buf__printf(&s->others, "%s%s:%s", s->others.len ? ", " : "", p->provider, p->name);
-	return r ? err_set(s->err, r, "out of memory") : 0;
-}
-
-static int look_for_usdt(const struct probe_target *t, struct elf_file *f,
-			 struct probe_place *place, struct err *err)
-{
-	struct usdt_search s = { .target = t, .file = f, .place = place, .err = err };
-	int r = elf_file__each_usdt(f, compare_usdt, &s);
-
-	if (!r && !place->n_probes && !s.n_others)
-		r = err_set(err, -ENOENT, "%s has no static probes", elf_file__name(f));
-	else if (!place->n_probes)
-		r = err_set(err, -ENOENT, "%s has no static probe '%s:%s'; it has %s%s",
-			    elf_file__name(f), t->provider, t->symbol, s.others.data ?: "",
-			    s.n_others > 8 ? " ..." : "");
-	buf__free(&s.others);
-	return r;
-}
-
-/* ---- both ---- */
 
 static void free_place(struct probe_place *p)
 {
-	for (uint32_t i = 0; i < p->n_funcs; i++)
-		free(p->funcs[i].name);
-	free(p->funcs);
-	free(p->probes);
+	probe_found__free(&p->found);
 	free(p->name);
 	if (p->fd >= 0)
 		close(p->fd);
 }
 
-static int fill_place(const struct probe_target *t, const struct probe_file *file,
-		      struct elf_file *f, struct probe_place *ret, struct err *err)
+static int fill_question(const struct probe_target *t, struct examine_probe *ret, struct err *err)
 {
-	int r = t->provider ? look_for_usdt(t, f, ret, err) : look_for_symbol(t, f, ret, err);
+	ret->what = t->provider ? EXAMINE_USDT : EXAMINE_FUNCTION;
+	ret->latency = t->latency;
+	ret->offset = t->offset;
+	if (strlen(t->symbol) >= sizeof(ret->symbol) ||
+	    strlen(t->provider ?: "") >= sizeof(ret->provider))
+		return err_set(err, -ENAMETOOLONG, "the name '%.40s...' is too long", t->symbol);
+	strcpy(ret->symbol, t->symbol);
+	strcpy(ret->provider, t->provider ?: "");
+	return 0;
+}
+
+static int fill_place(const struct probe_target *t, const struct probe_file *file,
+		      struct probe_place *ret, struct err *err)
+{
+	struct examine_probe q = { 0 };
+	int r = fill_question(t, &q, err);
 
 	if (r)
 		return r;
 	ret->st = file->st;
 	ret->name = strdup(file->name);
-	ret->fd = fcntl(elf_file__fd(f), F_DUPFD_CLOEXEC, 3);
-	if (!ret->name || ret->fd < 0)
-		return err_set(err, ret->name ? -errno : -ENOMEM, "%s: %s", file->name,
-			       strerror(ret->name ? errno : ENOMEM));
-	return 0;
+	if (!ret->name)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = probe_file__open(file, err);
+	if (r < 0)
+		return r;
+	ret->fd = r;
+	return probe_reader__ask(ret->fd, file->name, &q, PROBE_READ_SECONDS, &ret->found, err);
 }
 
 static int add_place(struct probe_target *t, const struct probe_file *file, struct err *err)
 {
-	struct probe_place place = { .fd = -1 }, *v;
-	struct elf_file *f;
-	int r = elf_file__open(file->open, file->name, &file->st, &f, err);
+	struct probe_place place = { .fd = -1 }, *v = NULL;
+	int r = fill_place(t, file, &place, err);
 
-	if (r)
-		return r;
-	r = fill_place(t, file, f, &place, err);
-	elf_file__free(f);
 	if (!r && t->n_places == PROBE_PLACES_MAX)
 		r = err_set(err, -E2BIG, "more than %d files match %s and have it",
 			    PROBE_PLACES_MAX, t->path);
-	v = r ? NULL : realloc(t->places, (t->n_places + 1) * sizeof(*v));
+	if (!r)
+		v = realloc(t->places, (t->n_places + 1) * sizeof(*v));
 	if (v) {
 		t->places = v;
 		t->places[t->n_places++] = place;

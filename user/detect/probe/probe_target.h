@@ -10,37 +10,16 @@
 #include <sys/stat.h>
 
 #include "common/err.h"
-#include "detect/probe/find_func.h"
+#include "examine/probe/probe_found.h"
 #include "rules/when.h"
 
 #define PROBE_PLACES_MAX 64 /* files of one target */
-
-struct probe_func {
-	char *name;	   /* of the symbol; owned */
-	uint64_t offset;   /* in the file, of its first instruction, or of that at +OFFSET */
-	uint32_t jumps;	   /* calls may end in another function: these are not measured */
-	uint32_t indirect; /* or perhaps here */
-	uint32_t n_exits;  /* of a rule with a threshold: its return instructions */
-	uint64_t exits[FUNC_EXITS_MAX]; /* offsets in the file */
-};
-
-/* A place in the code where a static probe is. */
-struct probe_usdt {
-	uint64_t offset;    /* in the file */
-	uint64_t semaphore; /* likewise; 0: it has none */
-	struct frbpf_usdt_place args;
-};
-#define PROBE_USDT_MAX 1024 /* of one file */
 
 struct probe_place {
 	char *name;		  /* of the file; owned */
 	int fd;			  /* it is; owned */
 	struct stat st;		  /* when it was looked at */
-	struct probe_func *funcs; /* owned; of uprobe */
-	uint32_t n_funcs;
-	struct probe_usdt *probes; /* owned; of usdt */
-	uint32_t n_probes;
-	uint32_t n_args; /* of usdt: in that with the most */
+	struct probe_found found; /* owned */
 };
 
 struct probe_target {

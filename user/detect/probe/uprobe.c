@@ -65,8 +65,8 @@ static int uprobe_attach(struct source *s)
 	for (uint32_t i = 0; i < p->target->n_places && !r; i++) {
 		const struct probe_place *place = &p->target->places[i];
 
-		for (uint32_t k = 0; k < place->n_funcs && !r; k++)
-			r = attach_func(p, &place->funcs[k], place->fd);
+		for (uint32_t k = 0; k < place->found.n_funcs && !r; k++)
+			r = attach_func(p, &place->found.funcs[k], place->fd);
 	}
 	user_probe__close_files(p);
 	return r;

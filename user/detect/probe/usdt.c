@@ -12,7 +12,7 @@ static uint32_t count_probes(const struct probe_target *t)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < t->n_places; i++)
-		n += t->places[i].n_probes;
+		n += t->places[i].found.n_probes;
 	return n;
 }
 
@@ -23,8 +23,9 @@ static int write_places(const struct usdt_bpf *skel, const struct probe_target *
 	uint32_t index = 0;
 
 	for (uint32_t i = 0; i < t->n_places; i++) {
-		for (uint32_t k = 0; k < t->places[i].n_probes; k++, index++) {
-			if (bpf_map_update_elem(fd, &index, &t->places[i].probes[k].args, BPF_ANY))
+		for (uint32_t k = 0; k < t->places[i].found.n_probes; k++, index++) {
+			if (bpf_map_update_elem(fd, &index, &t->places[i].found.probes[k].args,
+						BPF_ANY))
 				return -errno;
 		}
 	}
@@ -78,8 +79,8 @@ static int usdt_attach(struct source *s)
 	for (uint32_t i = 0; i < p->target->n_places && !r; i++) {
 		const struct probe_place *place = &p->target->places[i];
 
-		for (uint32_t k = 0; k < place->n_probes && !r; k++)
-			r = attach_probe(p, place->fd, &place->probes[k], index++);
+		for (uint32_t k = 0; k < place->found.n_probes && !r; k++)
+			r = attach_probe(p, place->fd, &place->found.probes[k], index++);
 	}
 	user_probe__close_files(p);
 	return r;

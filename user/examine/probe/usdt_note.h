@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The notes in which a program tells its static probes: section .note.stapsdt, as sys/sdt.h of
  * SystemTap writes it. */
-#ifndef FRBPF_DETECT_USDT_NOTE_H
-#define FRBPF_DETECT_USDT_NOTE_H
+#ifndef FRBPF_EXAMINE_USDT_NOTE_H
+#define FRBPF_EXAMINE_USDT_NOTE_H
 
-#include "detect/probe/elf_file.h"
+#include "examine/probe/elf_file.h"
 #include "frbpf.h"
 
 /* Call @fn with each probe in a section's bytes. Damaged notes are skipped; every length is checked. If @fn
@@ -17,5 +17,8 @@ int usdt_notes__each(const void *notes, size_t len, int (*fn)(const struct elf_u
  * x86-64; "8@x0", "4@[sp, 8]", "8@812" on arm64. -EINVAL: *@ret_bad is where an unknown operand begins.
  */
 int usdt_args__parse(const char *args, struct frbpf_usdt_place *ret, const char **ret_bad);
+
+/* Could usdt_args__parse() have made it? Programs in the kernel read the registers that it says. */
+bool usdt_place__is_valid(const struct frbpf_usdt_place *place);
 
 #endif

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/elf_copy.h"
-#include "common/foreign.h"
-#include "detect/probe/elf_file.h"
-#include "detect/probe/func_exits.h"
-#include "detect/probe/usdt_note.h"
+#include "examine/probe/elf_file.h"
+#include "examine/probe/func_exits.h"
+#include "examine/probe/usdt_note.h"
 #include "symbols/elf_files.h"
 
 /* Read from the file itself. */
@@ -21,12 +18,15 @@ struct code {
 	unsigned char bytes[];
 };
 
-#define CODE_MAX (16 << 20) /* bytes of one function */
+#define CODE_MAX    (16 << 20)	/* bytes of one function */
+#define SECTION_MAX (224 << 20) /* of symbols: two of these are in memory at a time */
 
 struct elf_file {
 	char *name;
-	int fd;
-	int copy; /* see common/elf_copy.h */
+	int fd;		  /* borrowed */
+	int copy;	  /* see common/elf_copy.h */
+	const int *debug; /* borrowed */
+	size_t n_debug;
 	Elf *elf;
 	struct code *codes; /* owned, with all that follow */
 	bool go, stripped;
@@ -100,34 +100,13 @@ static int not_elf(const struct elf_file *f, struct err *err)
 	return err_set(err, -ENOEXEC, "%s is not an ELF file", f->name);
 }
 
-/* What is compressed may become large: that of strangers is left out. */
-static unsigned int wanted_of(const struct stat *st)
+static int open_elf(struct elf_file *f, bool ours, struct err *err)
 {
-	return ELF_COPY_SYMBOLS | ELF_COPY_NOTES |
-	       (elf_files__is_ours(st) ? ELF_COPY_DEBUGDATA : 0);
-}
+	/* what is compressed may become large, and says what it likes: that of strangers is left out */
+	int r = elf_copy__make(f->fd,
+			       ELF_COPY_SYMBOLS | ELF_COPY_NOTES | (ours ? ELF_COPY_DEBUGDATA : 0),
+			       &f->copy);
 
-static int open_elf(struct elf_file *f, const char *path, const struct stat *expected,
-		    struct err *err)
-{
-	struct stat st;
-	int r;
-
-	/* a rule's path may be a link; @expected is what it led to */
-	f->fd = foreign__open_path(path, FOREIGN_TRUSTED, expected);
-	if (f->fd == -ENXIO)
-		return err_set(err, -EINVAL, "%s is not a file", f->name);
-	if (f->fd == -ESTALE)
-		return err_set(err, f->fd, "%s is another file now: load the rules again", f->name);
-	if (f->fd == -EACCES)
-		return err_set(
-			err, f->fd,
-			"%s cannot be opened: not allowed, or a link of another user leads to it",
-			f->name);
-	r = f->fd < 0 ? f->fd : fstat(f->fd, &st) ? -errno : 0;
-	if (r)
-		return err_set(err, r, "%s: %s", f->name, strerror(-r));
-	r = elf_copy__make(f->fd, wanted_of(&st), &f->copy);
 	if (r == -ENOEXEC)
 		return not_elf(f, err);
 	if (r == -EFBIG)
@@ -144,17 +123,17 @@ static int open_elf(struct elf_file *f, const char *path, const struct stat *exp
 	return check_header(f, err);
 }
 
-int elf_file__open(const char *path, const char *name, const struct stat *expected,
-		   struct elf_file **ret, struct err *err)
+int elf_file__open(int fd, const char *name, bool ours, struct elf_file **ret, struct err *err)
 {
 	struct elf_file *f = calloc(1, sizeof(*f));
 	int r;
 
 	if (!f)
 		return err_set(err, -ENOMEM, "out of memory");
-	f->fd = f->copy = -1;
+	f->fd = fd;
+	f->copy = -1;
 	f->name = strdup(name);
-	r = f->name ? open_elf(f, path, expected, err) : err_set(err, -ENOMEM, "out of memory");
+	r = f->name ? open_elf(f, ours, err) : err_set(err, -ENOMEM, "out of memory");
 	if (r) {
 		elf_file__free(f);
 		return r;
@@ -172,8 +151,6 @@ void elf_file__free(struct elf_file *f)
 		elf_end(f->elf);
 	if (f->copy >= 0)
 		close(f->copy);
-	if (f->fd >= 0)
-		close(f->fd);
 	while (f->codes) {
 		struct code *next = f->codes->next;
 
@@ -187,11 +164,6 @@ void elf_file__free(struct elf_file *f)
 const char *elf_file__name(const struct elf_file *f)
 {
 	return f->name;
-}
-
-int elf_file__fd(const struct elf_file *f)
-{
-	return f->fd;
 }
 
 int elf_file__machine(const struct elf_file *f)
@@ -252,14 +224,49 @@ const void *elf_file__code(struct elf_file *f, uint64_t addr, uint64_t size)
 
 /* ---- functions ---- */
 
+static bool has_symbol_table(const struct elf_file *f)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while ((scn = elf_nextscn(f->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_SYMTAB)
+			return true;
+	return false;
+}
+
+bool elf_file__wants_debug(const struct elf_file *f, struct build_id *ret_id,
+			   char ret_link[ELF_DEBUGLINK_MAX])
+{
+	struct build_id id;
+
+	if (has_symbol_table(f) || build_id__read_fd(f->copy, &id) || !id.size)
+		return false;
+	*ret_id = id;
+	ret_link[0] = '\0';
+	elf_symbols__read_debuglink(f->elf, ret_link);
+	return true;
+}
+
+void elf_file__use_debug(struct elf_file *f, const int *fds, size_t n)
+{
+	f->debug = fds;
+	f->n_debug = n;
+}
+
 int elf_file__each_function(struct elf_file *f, elf_function_fn fn, void *arg)
 {
 	enum elf_names names = ELF_NAMES_EXPORTED;
+	struct build_id id = { 0 };
 	bool found = false;
-	int err = elf_read__functions(f->elf, UINT64_MAX, fn, arg, &names);
+	int err = elf_read__functions(f->elf, SECTION_MAX, fn, arg, &names);
 
-	if (!err && names != ELF_NAMES_FULL)
-		err = elf_files__each_debug_function(f->copy, f->elf, f->name, fn, arg, &found);
+	if (f->n_debug && build_id__read_fd(f->copy, &id))
+		id.size = 0;
+	for (size_t i = 0; i < f->n_debug && id.size && !found && !err && names != ELF_NAMES_FULL;
+	     i++)
+		err = elf_files__each_debug_function(f->debug[i], &id, SECTION_MAX, fn, arg,
+						     &found);
 	f->stripped = names == ELF_NAMES_EXPORTED && !found;
 	return err;
 }

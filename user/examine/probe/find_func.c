@@ -5,7 +5,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/demangler.h"
-#include "detect/probe/find_func.h"
+#include "examine/probe/find_func.h"
 #include "rules/diag.h"
 
 #define PARTS_MAX   8
@@ -42,7 +42,7 @@ static bool is_called(const struct search *s, const char *symbol)
 	return full && !strstr(symbol, ".cold") && is_same_cxx(s->name, full);
 }
 
-static int compare(const struct elf_function *sym, void *arg)
+static int compare_function(const struct elf_function *sym, void *arg)
 {
 	struct search *s = arg;
 	struct funcs *found = s->found;
@@ -105,7 +105,8 @@ static int keep_near(const struct elf_function *sym, void *arg)
 	return 0;
 }
 
-static int not_found(struct elf_file *f, const char *name, const struct search *s, struct err *err)
+static int name_not_found(struct elf_file *f, const char *name, const struct search *s,
+			  struct err *err)
 {
 	struct names names = { .wanted = name, .len = strlen(name) };
 	const char *file = elf_file__name(f), *nearest = NULL;
@@ -137,7 +138,7 @@ static int not_found(struct elf_file *f, const char *name, const struct search *
 }
 
 /* Of C++, functions of one name differ: which one is meant? */
-static int several(const struct elf_file *f, const struct search *s, struct err *err)
+static int several_functions(const struct elf_file *f, const struct search *s, struct err *err)
 {
 	struct buf list = { 0 };
 	int r = 0;
@@ -172,26 +173,28 @@ static bool all_the_same(const struct search *s)
 	return true;
 }
 
-static int search(struct elf_file *f, struct search *s, struct err *err)
+static int search_function(struct elf_file *f, struct search *s, struct err *err)
 {
-	int r = elf_file__each_function(f, compare, s);
+	int r = elf_file__each_function(f, compare_function, s);
 
 	if (r)
 		return err_set(err, r, "%s: cannot read its symbols: %s", elf_file__name(f),
 			       strerror(-r));
 	if (!s->found->n)
-		return not_found(f, s->name, s, err);
+		return name_not_found(f, s->name, s, err);
 	if (s->too_many)
 		return err_set(err, -E2BIG, "%s has more than %d functions '%s'", elf_file__name(f),
 			       FUNCS_MAX, s->name);
-	return s->demangler && !all_the_same(s) ? several(f, s, err) : 0;
+	return s->demangler && !all_the_same(s) ? several_functions(f, s, err) : 0;
 }
 
-int funcs__find(struct elf_file *f, const char *name, struct funcs *ret, struct err *err)
+int funcs__find(struct elf_file *f, const char *name, const struct demangler *demangler,
+		struct funcs *ret, struct err *err)
 {
-	struct demangler *demangler = is_cxx(name) ? demangler__new() : NULL;
 	struct funcs found = { .n = 0 };
-	struct search s = { .name = name, .demangler = demangler, .found = &found };
+	struct search s = { .name = name,
+			    .demangler = is_cxx(name) ? demangler : NULL,
+			    .found = &found };
 	int r;
 
 	if (is_cxx(name) && !demangler)
@@ -200,8 +203,7 @@ int funcs__find(struct elf_file *f, const char *name, struct funcs *ret, struct 
 			"'%s' cannot be looked up without libstdc++.so.6: write the symbol as "
 			"`nm` shows it (_Z...)",
 			name);
-	r = search(f, &s, err);
-	demangler__free(demangler);
+	r = search_function(f, &s, err);
 	if (r)
 		funcs__free(&found);
 	else

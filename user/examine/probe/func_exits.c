@@ -7,7 +7,7 @@
 #include <Zydis/Zydis.h>
 #endif
 
-#include "detect/probe/func_exits.h"
+#include "examine/probe/func_exits.h"
 
 /* Of the Arm Architecture Reference Manual, C4.1: branches. */
 static int decode_arm64(const uint8_t *code, size_t size, struct insn *ret)
@@ -74,8 +74,8 @@ static bool is_within(const struct func_part *parts, size_t n, uint64_t addr)
 	return false;
 }
 
-static int look_at(int machine, const struct func_part *part, const struct func_part *parts,
-		   size_t n_parts, struct func_exits *ret)
+static int look_at_part(int machine, const struct func_part *part, const struct func_part *parts,
+			size_t n_parts, struct func_exits *ret)
 {
 	for (uint64_t at = 0; at < part->size;) {
 		struct insn insn;
@@ -103,7 +103,7 @@ int func_exits__find(int machine, const struct func_part *parts, size_t n_parts,
 	int err = 0;
 
 	for (size_t i = 0; i < n_parts && !err; i++)
-		err = look_at(machine, &parts[i], parts, n_parts, &found);
+		err = look_at_part(machine, &parts[i], parts, n_parts, &found);
 	if (!err)
 		*ret = found;
 	return err;

@@ -5,8 +5,8 @@
  * exception does not get beyond it, which ends the program. What a function calls may throw whatever its own
  * file is made of, so no look at the file can tell that nothing does.
  */
-#ifndef FRBPF_DETECT_FUNC_EXITS_H
-#define FRBPF_DETECT_FUNC_EXITS_H
+#ifndef FRBPF_EXAMINE_FUNC_EXITS_H
+#define FRBPF_EXAMINE_FUNC_EXITS_H
 
 #include <elf.h>
 #include <stddef.h>

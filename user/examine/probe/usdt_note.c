@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "common/cleanup.h"
-#include "detect/probe/usdt_note.h"
+#include "examine/probe/usdt_note.h"
 
 /* ---- notes ---- */
 
@@ -141,7 +141,7 @@ static void skip_blanks(const char **p)
 		(*p)++;
 }
 
-static bool take(const char **p, char c)
+static bool take_char(const char **p, char c)
 {
 	if (**p != c)
 		return false;
@@ -187,7 +187,7 @@ static bool take_size(const char **p, struct operand *o)
 {
 	long long size;
 
-	if (!take_number(p, &size) || !take(p, '@'))
+	if (!take_number(p, &size) || !take_char(p, '@'))
 		return false;
 	o->is_signed = size < 0;
 	size = size < 0 ? -size : size;
@@ -210,33 +210,33 @@ static bool is_in(struct operand *o, enum frbpf_sdt_kind kind)
 
 static bool take_operand(const char **p, struct operand *o)
 {
-	if (take(p, '$'))
+	if (take_char(p, '$'))
 		return take_number(p, &o->n) && is_in(o, FRBPF_SDT_CONST);
-	if (take(p, '%'))
+	if (take_char(p, '%'))
 		return take_reg(p, &o->reg) && is_in(o, FRBPF_SDT_REG);
 	take_number(p, &o->n);
-	return take(p, '(') && take(p, '%') && take_reg(p, &o->reg) && take(p, ')') &&
-	       is_in(o, FRBPF_SDT_MEM);
+	return take_char(p, '(') && take_char(p, '%') && take_reg(p, &o->reg) &&
+	       take_char(p, ')') && is_in(o, FRBPF_SDT_MEM);
 }
 
 #elif defined(__aarch64__)
 
 static bool take_operand(const char **p, struct operand *o)
 {
-	if (take(p, '[')) {
+	if (take_char(p, '[')) {
 		if (!take_reg(p, &o->reg))
 			return false;
-		if (take(p, ',')) {
+		if (take_char(p, ',')) {
 			skip_blanks(p);
-			take(p, '#');
+			take_char(p, '#');
 			if (!take_number(p, &o->n))
 				return false;
 		}
-		return take(p, ']') && is_in(o, FRBPF_SDT_MEM);
+		return take_char(p, ']') && is_in(o, FRBPF_SDT_MEM);
 	}
 	if (isalpha((unsigned char)**p))
 		return take_reg(p, &o->reg) && is_in(o, FRBPF_SDT_REG);
-	take(p, '#');
+	take_char(p, '#');
 	return take_number(p, &o->n) && is_in(o, FRBPF_SDT_CONST);
 }
 
@@ -278,4 +278,26 @@ int usdt_args__parse(const char *args, struct frbpf_usdt_place *ret, const char 
 	}
 	*ret = place;
 	return 0;
+}
+
+#if defined(__x86_64__)
+#define REGS_SIZE sizeof(struct pt_regs)
+#elif defined(__aarch64__)
+#define REGS_SIZE sizeof(struct user_pt_regs)
+#endif
+
+bool usdt_place__is_valid(const struct frbpf_usdt_place *place)
+{
+	if (place->n_args > FRBPF_MAX_ARGS)
+		return false;
+	for (int i = 0; i < FRBPF_MAX_ARGS; i++) {
+		const struct frbpf_usdt_arg *a = &place->arg[i];
+
+		if (a->kind > FRBPF_SDT_MEM || a->is_signed > 1 ||
+		    (a->cut && a->cut != 32 && a->cut != 48 && a->cut != 56) ||
+		    a->reg % sizeof(uint64_t) || a->reg > REGS_SIZE - sizeof(uint64_t) ||
+		    (a->kind == FRBPF_SDT_MEM && a->value != (int32_t)a->value))
+			return false;
+	}
+	return true;
 }
