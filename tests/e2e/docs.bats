@@ -100,7 +100,7 @@ missing_words() { # PAGE
 @test "a rules file in a page is right" {
 	sed -n '/^\[session-cpu\]/,/^\.Ed/p' docs/frbpf-rules.5 | sed '/^\.Ed/,$d' >"$RULES"
 	run -0 --separate-stderr "$FRBPF" check "$RULES"
-	sed -n '/^\[session-cpu\]/,/^```/p' README.md | sed '/^```/,$d' >"$RULES"
+	sed -n '/^\[rule-runq-spike\]/,/^```/p' README.md | sed '/^```/,$d' >"$RULES"
 	run -0 --separate-stderr "$FRBPF" check "$RULES"
 	sed -n '/^\[session-offcpu\]/,/^```/p' docs/tutorial.md | sed '/^```/,$d' >"$RULES"
 	run -0 --separate-stderr "$FRBPF" check "$RULES"

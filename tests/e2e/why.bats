@@ -117,12 +117,9 @@ need_recording() {
 	[[ $output == *"junk.data"* ]] || fail "$output"
 }
 
-# What the daemon has for the incident of `cause NAME`: sets $truth.
+# What the daemon has for the incident of `cause NAME`, by a rule without a session: sets $truth.
 record_incident() { # NAME
-	write_rules <<-'EOF2'
-		[session-why]
-		run = -e sched:sched_switch -e sched:sched_waking -g -m 4M --overwrite --switch-output -a
-
+	cat >"$RULES" <<-'EOF2'
 		[rule-lock]
 		when     = syscall:futex > 40ms
 		if       = comm == "cause"
@@ -143,7 +140,7 @@ record_incident() { # NAME
 		fail "$truth: $output"
 	verdict=${lines[0]}
 	name=$(incidents "$BASE" | head -n 1)
-	for what in "$name" lock:last "$BASE/incidents/$name.json" "$BASE" "$BASE/session-why/perf.data.$name"; do
+	for what in "$name" lock:last "$BASE/incidents/$name.json" "$BASE" "$BASE/session-evidence/perf.data.$name"; do
 		run -0 frbpf why "$what"
 		same "why $what" "${lines[0]}" "$verdict"
 	done
@@ -168,7 +165,7 @@ record_incident() { # NAME
 	run -0 setpriv --reuid 65534 --clear-groups "$FRBPF" why "copy/incidents/$name.json"
 	[[ ${lines[0]} == *"until woken by cause/$(jq '.culprits[0]' <<<"$truth")"* ]] || fail "$output"
 	# a dump alone has its marker
-	cp "copy/session-why/perf.data.$name" alone.data
+	cp "copy/session-evidence/perf.data.$name" alone.data
 	run -0 "$FRBPF" why alone.data
 	[[ ${lines[0]} == *"until woken by cause/$(jq '.culprits[0]' <<<"$truth")"* ]] || fail "$output"
 	mv gone "$BASE"

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/evidence.h"
 #include "daemon/plan.h"
 #include "rules/units.h"
 
@@ -245,6 +246,90 @@ static void too_short(void **state)
 	release(&p);
 }
 
+/* The n-th event of that name. */
+static const struct event_item *item_of(const struct record_opts *o, const char *text)
+{
+	for (size_t i = 0; i < o->n_events; i++)
+		if (!strcmp(o->events[i].text, text))
+			return &o->events[i];
+	fail_msg("no event %s", text);
+	return NULL;
+}
+
+/* `run = evidence` is a line that perf record takes, with what stands behind the word. */
+static void evidence_is_a_line(void **state)
+{
+	struct planned p = plan_text("[daemon]\nmax-memory = 1G\n"
+				     "[session-a]\nrun = evidence -m 8M \\\n --filter 'a b'\n"
+				     "[session-b]\nrun = evidence\n"
+				     "[rule-r]\nwhen = runqlat > 20ms\n");
+	const struct session_conf *a, *b;
+	struct record_opts *o;
+	struct diags d = { 0 };
+
+	assert_int_equal(p.err, 0);
+	assert_int_equal(p.d.n, 0);
+	a = &p.rs->sessions[0];
+	b = &p.rs->sessions[1];
+	assert_false(a->evidence);
+	assert_non_null(strstr(a->run, " --overwrite --switch-output -a -m 8M "));
+	assert_null(b->lacking);
+	assert_int_equal(p.plan->sessions[0].ring_bytes, 8 << 20);
+	assert_true(p.plan->sessions[1].ring_bytes >= 64 << 10);
+	assert_int_equal(record_opts__parse(b->src, b->run_span, 4096, &d, &o), 0);
+	assert_int_equal(d.n, 0);
+	assert_string_equal(item_of(o, "sched:sched_switch/call-graph=fp/")->filter,
+			    "prev_pid != 0");
+	assert_string_equal(item_of(o, "sched:sched_switch")->filter, "prev_pid == 0");
+	assert_null(item_of(o, "sched:sched_waking/call-graph=fp/")->filter);
+	assert_null(item_of(o, "compaction:mm_compaction_end")->filter);
+	assert_int_equal(o->call_graph, CALL_GRAPH_NONE);
+	assert_true(o->system_wide && o->overwrite);
+	record_opts__free(o);
+	diags__free(&d);
+	release(&p);
+}
+
+static bool is_not_of_irq(const char *system, const char *name, void *arg)
+{
+	return strcmp(system, "irq") && strcmp(name, "mm_compaction_end");
+}
+
+static void evidence_of_this_kernel(void **state)
+{
+	struct buf line = { 0 }, lacking = { 0 };
+
+	assert_int_equal(evidence__line(is_not_of_irq, NULL, 1 << 20, &line, &lacking), 0);
+	assert_null(strstr(line.data, "irq"));
+	assert_null(strstr(line.data, "compaction_end"));
+	assert_non_null(strstr(line.data, ",compaction:mm_compaction_begin "));
+	assert_non_null(strstr(line.data, " -m 1024K "));
+	assert_string_equal(lacking.data, "irq:irq_handler_entry, irq:irq_handler_exit, "
+					  "irq:softirq_entry, irq:softirq_exit, "
+					  "compaction:mm_compaction_end");
+	buf__free(&line);
+	buf__free(&lacking);
+}
+
+/* A machine of little memory has room for it, too. */
+static void evidence_is_modest(void **state)
+{
+	struct planned p =
+		plan_text("[rule-r]\nwhen = runqlat > 20ms\n[daemon]\nmax-memory = 9G\n");
+	size_t most = p.plan->n_cpus * (8 << 20), ring = p.plan->sessions[0].ring_bytes;
+	char text[128];
+
+	assert_int_equal(ring, 4 << 20);
+	release(&p);
+	snprintf(text, sizeof(text),
+		 "[daemon]\nmax-memory = %zu\n[rule-r]\nwhen = runqlat > 20ms\n", most);
+	p = plan_text(text);
+	assert_int_equal(p.err, 0);
+	assert_in_range(p.plan->sessions[0].ring_bytes, 64 << 10, ring / 2);
+	assert_true(p.plan->memory <= most);
+	release(&p);
+}
+
 #define EVENTS_PER_S 10000 /* of a busy CPU */
 #define EVENT_BYTES  100
 #define CHAIN_BYTES  300
@@ -381,6 +466,9 @@ int main(void)
 		cmocka_unit_test(no_warnings),
 		cmocka_unit_test(ring_and_size),
 		cmocka_unit_test(too_short),
+		cmocka_unit_test(evidence_is_a_line),
+		cmocka_unit_test(evidence_of_this_kernel),
+		cmocka_unit_test(evidence_is_modest),
 		cmocka_unit_test(shipped_files),
 		cmocka_unit_test(memory),
 		cmocka_unit_test(windows),

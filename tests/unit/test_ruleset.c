@@ -206,10 +206,42 @@ static void a_session_is_dropped(void **state)
 	diags__free(&d);
 }
 
+/* Rules alone are enough: what explains them is recorded. */
+static void rules_without_sessions(void **state)
+{
+	struct ruleset *rs = parse_good("[rule-r]\nwhen = runqlat > 20ms\n"
+					"[rule-c]\nwhen = runqlat > 1s\ndump = cpu\n");
+
+	assert_true(rs->default_sessions);
+	assert_int_equal(rs->n_sessions, 2);
+	assert_string_equal(rs->sessions[0].name, "evidence");
+	assert_true(rs->sessions[0].evidence);
+	assert_int_equal(rs->sessions[0].ring, 10 * NSEC_PER_SEC);
+	assert_int_equal(rs->rules[0].n_sessions, 2);
+	assert_int_equal(rs->rules[1].n_sessions, 1);
+	assert_int_equal(rs->rules[1].sessions[0], 1);
+	ruleset__free(rs);
+}
+
+static void evidence_is_a_word(void **state)
+{
+	struct ruleset *rs = parse_good("[session-a]\nrun = evidence\n"
+					"[session-b]\nring = 3s\nrun = evidence -m 8M\n"
+					"[session-c]\nrun = evidences\n"
+					"[session-d]\nrun = -a evidence\n");
+
+	assert_false(rs->default_sessions);
+	assert_true(rs->sessions[0].evidence && rs->sessions[1].evidence);
+	assert_false(rs->sessions[2].evidence || rs->sessions[3].evidence);
+	assert_int_equal(rs->sessions[0].ring, 10 * NSEC_PER_SEC);
+	assert_int_equal(rs->sessions[0].ring_span.len, 0);
+	assert_int_equal(rs->sessions[1].ring, 3 * NSEC_PER_SEC);
+	ruleset__free(rs);
+}
+
 static void one_mistake_one_message(void **state)
 {
-	check_refused("", 1, "no session");
-	check_refused("[rule-r]\nwhen = runqlat > 1s\n", 1, "no session");
+	check_refused("", 1, "neither a rule nor a session");
 	check_refused("[session-a]\n", 1, "has no 'run'");
 	check_refused("[session-a]\nrun\n", 1, "'run' has no value");
 	check_refused("[session-a]\nrun =\n", 1, "the value of 'run' is missing");
@@ -281,6 +313,8 @@ int main(void)
 		cmocka_unit_test(identity),
 		cmocka_unit_test(no_session_is_no_error_of_daemon_alone),
 		cmocka_unit_test(a_session_is_dropped),
+		cmocka_unit_test(rules_without_sessions),
+		cmocka_unit_test(evidence_is_a_word),
 		cmocka_unit_test(one_mistake_one_message),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(a_long_base_does_not_fit_a_socket),

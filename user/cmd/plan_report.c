@@ -144,6 +144,8 @@ static json_t *make_session(const struct session_conf *conf, const struct sessio
 		      (json_int_t)session__memory(s->ring_bytes, n_cpus));
 	if (j && conf->ring)
 		json_object_set_new(j, "ring_ns", json_integer(conf->ring));
+	if (j && conf->lacking)
+		json_object_set_new(j, "lacking", json_string(conf->lacking));
 	if (j && s->window_most)
 		json_object_set_new(j, "window_ns",
 				    json_pack("{s:I, s:I}", "least", (json_int_t)s->window_least,
@@ -362,6 +364,8 @@ static void print_session(const json_t *s, uint64_t cpus)
 	if (num(s, "left_out"))
 		printf("; %" PRIu64 " of the line are tracepoints, not looked up",
 		       num(s, "left_out"));
+	if (str(s, "lacking")[0])
+		printf("\n  lacking:    this kernel has no %s", str(s, "lacking"));
 	printf("\n  memory:     %s of ring and %s of copy on each of %" PRIu64 " CPUs, %s\n",
 	       units__format_size(num(s, "ring_bytes"), ring, sizeof(ring)), ring, cpus,
 	       units__format_size(num(s, "memory_bytes"), memory, sizeof(memory)));

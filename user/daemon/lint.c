@@ -226,7 +226,8 @@ static void check_use(const struct linter *l, size_t session)
 				return;
 		}
 	}
-	diags__warn(l->d, rs->config->src, rs->sessions[session].name_span,
+	diags__warn(l->d, rs->default_sessions ? NULL : rs->config->src,
+		    rs->sessions[session].name_span,
 		    "no rule dumps the session '%s': it records for `frbpf dump` only",
 		    rs->sessions[session].name);
 }
@@ -249,7 +250,7 @@ static void check_throttling(const struct linter *l, size_t session, const struc
 			    !is_same_event(&ev->attr, other))
 				continue;
 			diags__warn(
-				l->d, l->rs->config->src,
+				l->d, l->rs->sessions[session].src,
 				session == s ? ev->span : l->rs->sessions[session].run_span,
 				"'%s' at a frequency nearly stops, because '%s' of session '%s' "
 				"samples every hit of it (the kernel throttles; so in perf): "
@@ -302,8 +303,9 @@ static void check_why(const struct linter *l)
 			continue;
 		diags__warn(
 			l->d, rule->src ?: l->rs->config->src, rule->when_span,
-			"`frbpf why` cannot tell who made the subject wait: add -e "
-			"sched:sched_switch -e sched:sched_waking -g to a session of this rule");
+			"`frbpf why` cannot tell who made the subject wait: give this rule a "
+			"session with run = evidence, or -e sched:sched_switch -e "
+			"sched:sched_waking -g");
 		return;
 	}
 }
@@ -330,7 +332,8 @@ static void check_stacks(const struct linter *l, size_t session)
 	for (size_t e = 0; e < s->events->n; e++) {
 		if (!s->events->v[e].attr.sample_stack_user || s->ring_bytes > RECORD_LARGEST)
 			continue;
-		diags__warn(l->d, l->rs->config->src, l->rs->sessions[session].run_span,
+		diags__warn(l->d, l->rs->sessions[session].src,
+			    l->rs->sessions[session].run_span,
 			    "a sample with its stack can be larger than this ring, and is lost "
 			    "then: use -m 128K at least");
 		return;

@@ -46,11 +46,11 @@ static size_t default_ring_bytes(size_t page)
 	return bytes;
 }
 
-static uint64_t default_max_memory(void)
+uint64_t plan__max_memory(const struct ruleset *rs)
 {
 	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 
-	return ram / 100 * DEFAULT_MEMORY_PERCENT;
+	return rs->daemon.max_memory ?: ram / 100 * DEFAULT_MEMORY_PERCENT;
 }
 
 /* Its rings, of @begins bytes at least with `ring`, and windows, as far as the rate is known beforehand. */
@@ -86,14 +86,14 @@ static bool has_program(const char *name)
 	return false;
 }
 
-static int plan_command(const struct planner *pl, struct record_opts *opts,
-			struct session_plan *ret)
+static int plan_command(const struct planner *pl, const struct source_text *src,
+			struct record_opts *opts, struct session_plan *ret)
 {
 	ret->system_wide = opts->system_wide;
 	ret->command = TAKE_PTR(opts->command);
 	if (!ret->command || has_program(ret->command[0]))
 		return 0;
-	return diags__error(pl->d, pl->rs->config->src, opts->command_span,
+	return diags__error(pl->d, src, opts->command_span,
 			    "there is no program '%s' for the session to run (options begin with "
 			    "'-')",
 			    ret->command[0]);
@@ -128,7 +128,7 @@ static int apply_perf_config(const struct planner *pl, struct record_opts *opts)
 static int plan_session(const struct planner *pl, const struct session_conf *conf,
 			struct session_plan *ret)
 {
-	const struct source_text *src = pl->rs->config->src;
+	const struct source_text *src = conf->src;
 	size_t page = sysconf(_SC_PAGESIZE);
 	size_t errors = pl->d->n_errors, least;
 	struct record_opts *opts;
@@ -153,7 +153,7 @@ static int plan_session(const struct planner *pl, const struct session_conf *con
 	}
 	ret->ring_bytes = opts->mmap_bytes ?: default_ring_bytes(page);
 	least = opts->mmap_bytes ?: page;
-	err = plan_command(pl, opts, ret) ?: err;
+	err = plan_command(pl, src, opts, ret) ?: err;
 	record_opts__free(opts);
 	if (!err && pl->d->n_errors > errors)
 		err = -EINVAL;
@@ -231,7 +231,7 @@ static int make(const struct planner *pl, struct plan **ret)
 		return err;
 	}
 	p->n_sessions = rs->n_sessions;
-	p->max_memory = rs->daemon.max_memory ?: default_max_memory();
+	p->max_memory = plan__max_memory(rs);
 	p->memory = p->sideband_memory = sideband__rings_memory(p->n_cpus);
 	for (size_t i = 0; i < p->n_sessions; i++) {
 		int one = plan_session(pl, &rs->sessions[i], &p->sessions[i]);

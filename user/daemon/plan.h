@@ -29,6 +29,9 @@ struct plan {
 	uint64_t sideband_memory; /* bytes: of these, the side band's rings */
 };
 
+/* Bytes that rings and copies may take. */
+uint64_t plan__max_memory(const struct ruleset *rs);
+
 /* 0, -EINVAL (see @d) or another negative errno with words in @d. @tracefs may be NULL: a
  * tracepoint is an error then. @rs may be damaged: then it is planned for the errors in @d only. */
 int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *d,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/evidence.h"
 #include "daemon/rule_binding.h"
 #include "detect/detectors.h"
 #include "detect/probe/probe_target.h"
@@ -106,7 +107,7 @@ static int bind_rule(struct ruleset *rs, struct rule_conf *rule, struct tracefs 
 
 int rule_binding__bind(struct ruleset *rs, struct tracefs *tracefs, bool partly, struct diags *d)
 {
-	int err = 0;
+	int err = evidence__expand(rs, tracefs);
 
 	for (size_t i = 0; i < rs->n_rules && err != -ENOMEM; i++)
 		err = bind_rule(rs, &rs->rules[i], tracefs, partly, d) ?: err;

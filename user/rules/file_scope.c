@@ -59,6 +59,7 @@ void session_conf__free(struct session_conf *s)
 {
 	free(s->name);
 	free(s->run);
+	free(s->lacking);
 }
 
 static bool session_is_taken(const struct ruleset *rs, const char *name)

@@ -160,6 +160,7 @@ static int parse_session(struct parser *p, const struct config_section *s)
 	rs->sessions = v;
 	rs->sessions[rs->n_sessions] = session;
 	err = section__apply(&session_section, s, rs, p->d, &rs->sessions[rs->n_sessions++]);
+	session_conf__finish(&rs->sessions[rs->n_sessions - 1]);
 	bad = err == -ENOMEM ? err : file_scope__add_session(rs, p->d);
 	return bad ?: err;
 }
@@ -313,6 +314,15 @@ static int unknown_section(struct parser *p, const struct config_section *s)
 			    nearest ? "" : ": there are [daemon], [session-NAME] and [rule-NAME]");
 }
 
+static bool has_rules(const struct config *c)
+{
+	for (size_t i = 0; i < c->n_sections; i++) {
+		if (starts_with(c->sections[i].name, RULE))
+			return true;
+	}
+	return false;
+}
+
 /* Rules speak of sessions, wherever these stand: the sessions come first. */
 static int parse_sections(struct parser *p)
 {
@@ -329,6 +339,8 @@ static int parse_sections(struct parser *p)
 		else if (!starts_with(s->name, RULE) && !is_perf_section(s->name))
 			err = unknown_section(p, s);
 	}
+	if (err != -ENOMEM && !p->d->n_errors && !p->rs->n_sessions && has_rules(c))
+		err = session_conf__add_defaults(p->rs);
 	for (size_t i = 0; i < c->n_sections && err != -ENOMEM; i++) {
 		if (starts_with(c->sections[i].name, RULE))
 			err = parse_rule(p, &c->sections[i]);
@@ -359,7 +371,7 @@ int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct rule
 			    "there is no [session-NAME]: nothing is recorded");
 	else if (!err && !d->n_errors && !rs->n_sessions)
 		diags__error(d, NULL, (struct span){ 0 },
-			     "%s: no session: without a [session-NAME] nothing is recorded",
+			     "%s: neither a rule nor a session: nothing is recorded",
 			     src->name);
 	if (!err && d->out_of_memory)
 		err = -ENOMEM;
@@ -410,12 +422,16 @@ int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d
 			      ? parse_rule(&p, s)
 			      : diags__error(d, src, s->span, "only rules may stand here");
 	}
-	src = TAKE_PTR(rs->config->src);
-	src->next = rs->more;
-	rs->more = src;
+	ruleset__keep(rs, TAKE_PTR(rs->config->src));
 	config__free(rs->config);
 	rs->config = own;
 	return err == -ENOMEM ? err : d->n_errors > errors ? -EINVAL : 0;
+}
+
+void ruleset__keep(struct ruleset *rs, struct source_text *src)
+{
+	src->next = rs->more;
+	rs->more = src;
 }
 
 int ruleset__load_damaged(const char *list, struct diags *d, struct ruleset **ret)

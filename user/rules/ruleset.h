@@ -43,8 +43,11 @@ struct session_conf {
 	char *run;	      /* verbatim as `perf daemon` shows it (config__perf_value); owned.
 			       * NULL: the ruleset is damaged */
 	struct span run_span; /* the raw value: what record_opts__parse() takes */
+	const struct source_text *src; /* that run_span is in; borrowed from the ruleset */
+	bool evidence;	      /* run = evidence: until evidence__expand() makes a line of it */
+	char *lacking;	      /* events of that which this kernel lacks; NULL: none. Owned */
 	uint64_t ring;	      /* ns that its rings are to hold; 0: not given */
-	struct span ring_span;
+	struct span ring_span; /* len 0: not in the file */
 };
 
 /* A session as one of the files calls it. */
@@ -84,16 +87,17 @@ struct ruleset {
 	struct daemon_conf daemon;
 	struct session_conf *sessions; /* owned */
 	size_t n_sessions;
+	bool default_sessions;	 /* the text has none: they are ours */
 	struct own_session *own; /* owned */
 	size_t n_own;
 	struct rule_conf *rules; /* owned */
 	size_t n_rules;
-	struct source_text *more; /* a list of the texts that extended it; owned */
+	struct source_text *more; /* a list of further texts that places are in; owned */
 };
 
 /* Read and check the files of @list (see rules_files.h; most often one path), each rule with the
- * sessions of its own file; a key of [daemon] counts where it stands first. Every error and warning goes to @d. A file without a session is an error
- * unless it has nothing but [daemon], one without a rule is not (it serves `frbpf dump`). 0, -EINVAL (see @d), -ENOMEM, or the errno of
+ * sessions of its own file; a key of [daemon] counts where it stands first. Every error and warning goes to @d. Rules without any session get
+ * those of session_conf__add_defaults(). A file with neither is an error unless it has a [daemon]. 0, -EINVAL (see @d), -ENOMEM, or the errno of
  * reading the file (also in @d). *ret is set only on 0. */
 int ruleset__load(const char *list, struct diags *d, struct ruleset **ret);
 /* The same for a text in memory; @src is taken over, by the ruleset or on failure by @d. */
@@ -107,6 +111,8 @@ int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct rule
  * kind and names that are taken are errors. 0, -EINVAL (see @d; @rs is damaged then) or -ENOMEM.
  * The places of these rules are in a text of their own. */
 int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d);
+/* Keep @src for as long as the ruleset, or what its messages go to, lives. */
+void ruleset__keep(struct ruleset *rs, struct source_text *src);
 /* Take session @at out of it, also of its rules. A rule without any other only counts from now on. */
 void ruleset__drop_session(struct ruleset *rs, size_t at);
 /* Free it, but leave its text to @d, whose messages point into it. */

@@ -43,6 +43,11 @@ int entry__duration(const struct entry_ctx *ctx, uint64_t max, uint64_t *ret);
 /* The value as perf reads it. */
 int entry__string(const struct entry_ctx *ctx, char **ret);
 
+/* When all keys of a session are there. */
+void session_conf__finish(struct session_conf *s);
+/* The sessions of rules that have none: evidence, and where the CPUs were. 0 or -ENOMEM. */
+int session_conf__add_defaults(struct ruleset *rs);
+
 /* When all keys of a rule are there: what follows from several of them. 0, -EINVAL or -ENOMEM. */
 void rule_conf__init(struct rule_conf *rule);
 int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct diags *d);

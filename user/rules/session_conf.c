@@ -1,16 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "rules/section.h"
+#include "rules/text.h"
 #include "rules/units.h"
 
-#define RING_MAX (3600 * NSEC_PER_SEC)
+#define RING_MAX      (3600 * NSEC_PER_SEC)
+#define RING_EVIDENCE (10 * NSEC_PER_SEC)
+#define EVIDENCE      "evidence"
+
+/* As configs/ has it. */
+#define CPU_LINE "-e cycles -F 99 -g -m 1M --overwrite --switch-output -a"
+
+static bool is_evidence(const struct source_text *src, struct span run)
+{
+	uint32_t len = strlen(EVIDENCE);
+
+	return run.len >= len && !memcmp(src->text + run.off, EVIDENCE, len) &&
+	       (run.len == len || text__blank(src, run.off + len, run.off + run.len));
+}
 
 static int parse_run(const struct entry_ctx *ctx, void *obj)
 {
 	struct session_conf *session = obj;
 
 	session->run_span = ctx->entry->value;
+	session->src = ctx->src;
+	session->evidence = is_evidence(ctx->src, session->run_span);
 	return entry__string(ctx, &session->run);
 }
 
@@ -27,8 +46,42 @@ static int parse_ring(const struct entry_ctx *ctx, void *obj)
 }
 
 static const struct section_key keys[] = {
-	{ "run", parse_run, "the options of a perf record, such as run = -a -e cycles" },
+	{ "run", parse_run,
+	  "the options of a perf record, such as run = -a -e cycles, or run = " EVIDENCE },
 	{ "ring", parse_ring },
 	{ NULL },
 };
 const struct section_kind session_section = { "[session-NAME]", keys };
+
+void session_conf__finish(struct session_conf *s)
+{
+	if (s->evidence && !s->ring)
+		s->ring = RING_EVIDENCE;
+}
+
+static int default_session_add(struct ruleset *rs, const char *name, const char *run)
+{
+	struct session_conf *v = reallocarray(rs->sessions, rs->n_sessions + 1, sizeof(*v));
+	struct source_text *src;
+
+	if (!v)
+		return -ENOMEM;
+	rs->sessions = v;
+	if (source_text__make("the default session", run, &src))
+		return -ENOMEM;
+	ruleset__keep(rs, src);
+	v += rs->n_sessions++;
+	*v = (struct session_conf){
+		.name = strdup(name), .run = strdup(run), .src = src, .run_span = { 0, src->len }
+	};
+	v->evidence = is_evidence(src, v->run_span);
+	session_conf__finish(v);
+	return v->name && v->run ? 0 : -ENOMEM;
+}
+
+int session_conf__add_defaults(struct ruleset *rs)
+{
+	rs->default_sessions = true;
+	return default_session_add(rs, EVIDENCE, EVIDENCE)
+		       ?: default_session_add(rs, "cpu", CPU_LINE);
+}

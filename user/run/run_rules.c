@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "daemon/evidence.h"
 #include "daemon/lint.h"
 #include "daemon/rule_binding.h"
 #include "rules/rules_files.h"
@@ -149,7 +150,7 @@ static int parse_file(const struct maker *m, struct ruleset **ret)
 	}
 	err = source_text__copy(src, &again);
 	err = err ?: ruleset__parse_damaged(TAKE_PTR(src), &ignored, &rs);
-	has_sessions = rs && rs->n_sessions;
+	has_sessions = rs && rs->n_sessions && !rs->default_sessions;
 	if (rs)
 		ruleset__discard(rs, &ignored);
 	diags__free(&ignored);
@@ -183,11 +184,14 @@ static int plan_rules(const struct maker *m, const struct ruleset *rs, struct pl
 }
 
 /* What is wrong with a line of --session is not to be said of the rules file. */
-static int check_sessions(const struct maker *m, const struct ruleset *rs)
+static int check_sessions(const struct maker *m, struct ruleset *rs)
 {
 	struct plan *p = NULL;
-	int err = m->opts->n_sessions ? plan_rules(m, rs, &p) : 0;
+	int err;
 
+	if (!m->opts->n_sessions)
+		return 0;
+	err = evidence__expand(rs, m->tracefs) ?: plan_rules(m, rs, &p);
 	plan__free(p);
 	return err;
 }
@@ -265,7 +269,7 @@ static int add_all_values(const struct run_opts *opts, struct run_rules *r, stru
 static void warn_unused(const struct ruleset *rs, struct diags *d)
 {
 	for (size_t i = 0; i < rs->n_sessions; i++) {
-		if (rs->sessions[i].ring)
+		if (rs->sessions[i].ring_span.len)
 			diags__warn(d, rs->config->src, rs->sessions[i].ring_span,
 				    "a run does not measure the rate of events first: where it "
 				    "cannot be known beforehand the rings have the default size; "

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * `run = evidence`: the events that `frbpf why` explains a wait by. It becomes an ordinary line of perf record, of
+ * those events that this kernel has.
+ */
+#ifndef FRBPF_DAEMON_EVIDENCE_H
+#define FRBPF_DAEMON_EVIDENCE_H
+
+#include "record/tracefs.h"
+#include "rules/ruleset.h"
+
+/* Is there such a tracepoint? */
+typedef bool (*evidence_exists_fn)(const char *system, const char *name, void *arg);
+
+/*
+ * Append the line, with rings of @ring_bytes, to @line; and what @exists says no to, with commas, to @lacking.
+ * 0 or -ENOMEM.
+ */
+int evidence__line(evidence_exists_fn exists, void *arg, size_t ring_bytes, struct buf *line,
+		   struct buf *lacking);
+
+/*
+ * Make lines of the sessions of @rs that say so. What stands behind the word goes behind the line. Those that are
+ * expanded already stay as they are. @tracefs NULL: no event is looked up. 0 or -ENOMEM.
+ */
+int evidence__expand(struct ruleset *rs, struct tracefs *tracefs);
+
+#endif
