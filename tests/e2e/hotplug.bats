@@ -19,7 +19,7 @@ setup() {
 	[[ -w $switch ]] || skip "CPU $cpu cannot be taken off line"
 	cat >"$RULES" <<-EOF
 		[session-exec]
-		run = -e sched:sched_process_exec -e sched:sched_switch -m 256K --overwrite --switch-output -a
+		run = -e sched:sched_process_exec -m 1M --overwrite --switch-output -a
 
 		[rule-fields]
 		when = sched:sched_process_exec
@@ -29,6 +29,7 @@ setup() {
 }
 
 teardown() {
+	[[ ! ${holder-} ]] || kill "$holder" || true
 	[[ ! ${switch-} || ! -w $switch ]] || echo 1 >"$switch"
 	common_teardown
 }
@@ -41,7 +42,7 @@ follow() { # off|on TIMES
 	local value=0
 	[[ $1 == off ]] || value=1
 	echo "$value" >"$switch" || skip "CPU $cpu cannot be switched here"
-	wait_until 10 has_followed "$2" || fail "not noticed that CPU $cpu is $1: $(cat "$BASE/output")"
+	wait_until 20 has_followed "$2" || fail "not noticed that CPU $cpu is $1: $(cat "$BASE/output")"
 }
 
 # The victim ran on the CPU: the rule saw it, the dump has it, by its name, and says what was missed.
@@ -74,4 +75,90 @@ check_recorded() {
 	frbpf_load
 	follow on 1
 	check_recorded
+}
+
+# Where the kernel tells nothing: a network namespace of another user namespace, but not in that.
+hide_uevents() {
+	local mine
+	unshare -U -n sleep 60 3>&- &
+	holder=$!
+	mine=$(readlink /proc/self/ns/net)
+	wait_until 5 not_in "$mine" || skip "no user namespaces"
+	printf '#!/bin/sh\nexec nsenter --net=/proc/%d/ns/net "%s" "$@"\n' "$holder" "$FRBPF" >"$BATS_TEST_TMPDIR/hidden"
+	chmod +x "$BATS_TEST_TMPDIR/hidden"
+	FRBPF=$BATS_TEST_TMPDIR/hidden
+}
+
+not_in() { # NAMESPACE
+	[[ $(readlink "/proc/$holder/ns/net") != "$1" ]]
+}
+
+@test "a CPU that went and came back within a moment is noticed, though nobody told of it" {
+	hide_uevents
+	frbpf_load
+	echo 0 >"$switch" || skip "CPU $cpu cannot be switched here"
+	echo 1 >"$switch"
+	wait_until 20 grep -q 'recorded from now on' "$BASE/output" || fail "not noticed: $(cat "$BASE/output")"
+	check_recorded
+}
+
+@test "a CPU for whose ring there is no memory: said once, and recorded as soon as there is some" {
+	local n
+	echo 0 >"$switch" || skip "CPU $cpu cannot be switched here"
+	n=$(lscpu -p=CPU,ONLINE | grep -c Y)
+	printf '[daemon]\nmax-memory = %dK\n' $((n * 4160 + 3072)) >>"$RULES"
+	frbpf_load
+	echo 1 >"$switch"
+	wait_until 20 grep -q "CPU $cpu is not recorded: .* max-memory" "$BASE/output"
+	wait_until 20 has_followed 1
+	jq -e '.sessions[0].notice | test("is not recorded")' <(frbpf status --json)
+	sed -i 's/^max-memory.*/max-memory = 1G/' "$RULES"
+	frbpf_load
+	wait_until 20 has_followed 2
+	same "times that it was said" "$(grep -c "is not recorded" "$BASE/output")" 1
+	check_recorded
+}
+
+# Runs `frbpf run ARGUMENTS` with a command that runs the victim on the CPU once that is followed.
+run_victim() { # on|back ARGUMENTS...
+	local how=$1 command=$BATS_TEST_TMPDIR/command go=$BATS_TEST_TMPDIR/go log=$BATS_TEST_TMPDIR/log
+	shift
+	mkfifo "$go"
+	printf 'read -r _ <"%s"; exec taskset -c %d "%s"\n' "$go" "$cpu" "$victim" >"$command"
+	if [[ $how == on ]]; then
+		echo 0 >"$switch" || skip "CPU $cpu cannot be switched here"
+	fi
+	timeout -k 5 60 "$FRBPF" run "$@" --session '-e sched:sched_process_exec -m 64K' --last-window --log "$log" \
+		-o "$BATS_TEST_TMPDIR/out" -- bash "$command" 3>&- &
+	wait_until 20 has_reader "$command"
+	if [[ $how == back ]]; then
+		echo 0 >"$switch" || skip "CPU $cpu cannot be switched here"
+	fi
+	echo 1 >"$switch"
+	wait_until 20 grep -q 'recorded from now on' "$log" || fail "not followed: $(cat "$log")"
+	echo >"$go"
+	wait $! || status=$?
+}
+
+has_reader() { # COMMAND: it has begun
+	pgrep -f "^bash $1" >/dev/null
+}
+
+ran_there() { # JQ of a file
+	local file
+	file=$(jq -r "$1" "$BATS_TEST_TMPDIR/out/summary.json")
+	events "$file" sched:sched_process_exec | awk -F '\t' -v cpu="$cpu" '$1 == "frbpf-hot" && $4 == cpu' | grep -q .
+}
+
+@test "run: a command is recorded on a CPU that comes on line after it was started" {
+	run_victim on
+	ran_there '.incidents[-1].files[0].file'
+}
+
+@test "run -a: a CPU that went and came back is recorded again, and a rule sees it" {
+	local status=0
+	run_victim back -a --when sched:sched_process_exec --if 'filename ~ "*/frbpf-hot"'
+	same "status" "$status" 2
+	same "CPU of the match" "$(jq -s '.[0].triggers[0].cpu' "$BATS_TEST_TMPDIR"/out/incidents/*.json)" "$cpu"
+	ran_there '.incidents[0].files[0].file'
 }

@@ -19,6 +19,8 @@ static int run_logged(const struct run_opts *opts)
 	}
 	if (opts->quiet)
 		log_setup(LOG_WARN, false);
+	if (log)
+		setvbuf(log, NULL, _IOLBF, 0); /* who follows the run reads it */
 	log_to(log);
 	status = run__run(opts);
 	log_to(NULL);

@@ -20,6 +20,16 @@ static bool read_enabled(int fd, uint64_t *ret)
 	return true;
 }
 
+bool cpu_pulse__beats(int fd, uint64_t *seen)
+{
+	uint64_t now, before = *seen;
+
+	if (!read_enabled(fd, &now))
+		return true;
+	*seen = now;
+	return now > before;
+}
+
 bool cpu_pulse__is_alive(int fd, uint64_t *ret_ns)
 {
 	uint64_t before, after;

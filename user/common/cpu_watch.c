@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/cpu_watch.h"
 #include "common/cpus.h"
+#include "common/event_fd.h"
 
 #define GROUP_KERNEL  1		   /* what the kernel sends, not udev */
 #define MESSAGE_MAX   8192	   /* lib/kobject_uevent.c: UEVENT_BUFFER_SIZE is 2048 */
@@ -128,7 +129,7 @@ bool cpu_watch__read(struct cpu_watch *w)
 
 void cpu_watch__compare(struct cpu_watch *w)
 {
-	uint64_t suspended = clock_ns(CLOCK_BOOTTIME) - now_ns(), one = 1;
+	uint64_t suspended = clock_ns(CLOCK_BOOTTIME) - now_ns();
 	bool first = !w->online.len, change;
 	struct buf now = { 0 };
 
@@ -141,10 +142,13 @@ void cpu_watch__compare(struct cpu_watch *w)
 	buf__free(&w->online);
 	w->online = now;
 	w->suspended = suspended;
-	if (!change || first)
-		return;
-	while (write(w->changed, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
+	if (change && !first)
+		cpu_watch__poke(w);
+}
+
+void cpu_watch__poke(struct cpu_watch *w)
+{
+	event_fd__notify(w->changed);
 }
 
 void cpu_watch__free(struct cpu_watch *w)

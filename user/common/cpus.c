@@ -75,6 +75,20 @@ int cpus__online(int **ret, size_t *ret_n)
 	return read_list(CPUS_ONLINE_FILE, ret, ret_n);
 }
 
+int cpus__present(int **ret, size_t *ret_n)
+{
+	return read_list("/sys/devices/system/cpu/present", ret, ret_n);
+}
+
+bool cpus__has(const int *v, size_t n, int cpu)
+{
+	for (size_t i = 0; i < n && v[i] <= cpu; i++) {
+		if (v[i] == cpu)
+			return true;
+	}
+	return false;
+}
+
 size_t cpus__n_possible(void)
 {
 	int *v;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/cpu_watch.h"
 #include "common/cpus.h"
@@ -11,13 +13,19 @@
 
 struct cpu_follow {
 	struct cpu_watch *watch;
-	char said[320];
+	struct sideband *sb;
+	atomic_bool again; /* something failed */
+	struct buf failed; /* what, in lines; as it was logged */
+	char list[256];	   /* of those on line, at the last change */
+	int opened;	   /* how many then */
 };
 
 struct round {
 	int *online; /* owned */
 	size_t n;
+	uint64_t max; /* bytes: what sessions may have */
 	int opened;
+	struct buf failed; /* lines; owned */
 };
 
 int cpu_follow__open(struct err *err, struct cpu_follow **ret)
@@ -33,14 +41,20 @@ int cpu_follow__open(struct err *err, struct cpu_follow **ret)
 	return 0;
 }
 
+/* A suspend that was given up takes CPUs off line and back, and neither list nor clocks show it later. */
 static void on_tick(void *arg)
 {
-	cpu_watch__compare(arg);
+	struct cpu_follow *f = arg;
+
+	cpu_watch__compare(f->watch);
+	if (sideband__has_lost_cpu(f->sb) || atomic_load(&f->again))
+		cpu_watch__poke(f->watch);
 }
 
 void cpu_follow__begin(struct cpu_follow *f, struct sideband *sb)
 {
-	sideband__on_tick(sb, on_tick, f->watch);
+	f->sb = sb;
+	sideband__on_tick(sb, on_tick, f);
 }
 
 int cpu_follow__fd(const struct cpu_follow *f)
@@ -48,41 +62,83 @@ int cpu_follow__fd(const struct cpu_follow *f)
 	return cpu_watch__fd(f->watch);
 }
 
+static void round__count(struct round *r, int opened, const struct err *err)
+{
+	if (opened < 0)
+		buf__printf(&r->failed, "%s\n", err->msg);
+	else
+		r->opened += opened;
+}
+
 static void follow_session(struct session *s, void *arg)
 {
 	struct round *r = arg;
 	struct err err = { 0 };
-	int n = session__follow_cpus(s, r->online, r->n, &err);
 
-	if (n < 0)
-		log_error("%s", err.msg);
-	else
-		r->opened += n;
+	round__count(r, session__follow_cpus(s, r->online, r->n, r->max, &err), &err);
 }
 
-static void describe(const struct round *r, char *ret, size_t size)
+/* It comes first: without it, nothing that starts on a CPU has a name. */
+static void follow_sideband(struct cpu_follow *f, struct round *r, struct generation *g)
 {
-	char text[256] = "";
+	uint64_t all = g->max_memory + g->sideband_memory, used;
+	struct sideband_stats st;
+	struct err err = { 0 };
+
+	sideband__stats(f->sb, &st);
+	used = session__memory_of_all() + st.ring_bytes;
+	round__count(
+		r, sideband__follow_cpus(f->sb, r->online, r->n, used < all ? all - used : 0, &err),
+		&err);
+	sideband__stats(f->sb, &st);
+	if (st.ring_bytes > g->sideband_memory)
+		generation__set_sideband_memory(g, st.ring_bytes);
+	r->max = g->max_memory;
+}
+
+/* Once, however often it is tried again. */
+static void log_failed(struct cpu_follow *f, struct round *r)
+{
+	char *save = NULL;
+	bool same = r->failed.len == f->failed.len &&
+		    (!r->failed.len || !memcmp(r->failed.data, f->failed.data, r->failed.len));
+
+	atomic_store(&f->again, r->failed.len > 0);
+	if (same) {
+		buf__free(&r->failed);
+		return;
+	}
+	buf__free(&f->failed);
+	f->failed = r->failed;
+	if (!f->failed.len)
+		return;
+	_cleanup_free_ char *text = strdup(f->failed.data);
+
+	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save))
+		log_error("%s", line);
+}
+
+static void list_cpus(const struct round *r, char *ret, size_t size)
+{
 	size_t len = 0;
 
-	for (size_t i = 0; i < r->n && len + 24 < sizeof(text); i++) {
+	ret[0] = '\0';
+	for (size_t i = 0; i < r->n && len + 24 < size; i++) {
 		size_t first = i;
 
 		while (i + 1 < r->n && r->online[i + 1] == r->online[i] + 1)
 			i++;
-		len += snprintf(text + len, sizeof(text) - len, "%s%d", len ? "," : "",
-				r->online[first]);
+		len += snprintf(ret + len, size - len, "%s%d", len ? "," : "", r->online[first]);
 		if (i > first)
-			len += snprintf(text + len, sizeof(text) - len, "-%d", r->online[i]);
+			len += snprintf(ret + len, size - len, "-%d", r->online[i]);
 	}
-	snprintf(ret, size, "CPUs on line: %s%s", text,
-		 r->opened ? "; those that came (back) are recorded from now on" : "");
 }
 
-bool cpu_follow__process(struct cpu_follow *f, struct sideband *sb, struct horizon *sessions)
+bool cpu_follow__process(struct cpu_follow *f, struct horizon *sessions, struct generation *g)
 {
 	struct round r = { 0 };
-	struct err err = { 0 };
+	char list[sizeof(f->list)];
 	int code;
 
 	if (!cpu_watch__read(f->watch))
@@ -92,21 +148,23 @@ bool cpu_follow__process(struct cpu_follow *f, struct sideband *sb, struct horiz
 		log_error("the CPUs that are on line cannot be read: %s", strerror(-code));
 		return false;
 	}
-	cpus__note_change();
-	code = sideband__follow_cpus(sb, r.online, r.n, &err);
-	if (code < 0)
-		log_error("%s", err.msg);
-	else
-		r.opened = code;
+	follow_sideband(f, &r, g);
 	horizon__each_session(sessions, follow_session, &r);
-	describe(&r, f->said, sizeof(f->said));
+	log_failed(f, &r);
+	list_cpus(&r, list, sizeof(list));
 	free(r.online);
+	if (!r.opened && strcmp(list, f->list) == 0)
+		return false;
+	memcpy(f->list, list, sizeof(list));
+	f->opened = r.opened;
+	cpus__note_change();
 	return true;
 }
 
 void cpu_follow__log(const struct cpu_follow *f)
 {
-	log_info("%s", f->said);
+	log_info("CPUs on line: %s%s", f->list,
+		 f->opened ? "; those that came (back) are recorded from now on" : "");
 }
 
 void cpu_follow__free(struct cpu_follow *f)
@@ -114,5 +172,6 @@ void cpu_follow__free(struct cpu_follow *f)
 	if (!f)
 		return;
 	cpu_watch__free(f->watch);
+	buf__free(&f->failed);
 	free(f);
 }

@@ -9,18 +9,19 @@
 
 #include <stdbool.h>
 
+#include "daemon/generation.h"
 #include "dump/rings/horizon.h"
 #include "sideband/sideband.h"
 
 struct cpu_follow;
 
 int cpu_follow__open(struct err *err, struct cpu_follow **ret);
-/* @sb tells once a second whether CPUs have changed, should the kernel not. */
+/* @sb, borrowed, looks once a second whether CPUs have changed, should the kernel not tell. */
 void cpu_follow__begin(struct cpu_follow *f, struct sideband *sb);
 int cpu_follow__fd(const struct cpu_follow *f);
 /* True: CPUs changed; rules must be put in force once more, for detectors with events of their own.
- * What fails is logged. */
-bool cpu_follow__process(struct cpu_follow *f, struct sideband *sb, struct horizon *sessions);
+ * What @g, in force, leaves no memory for is logged, as what fails, and tried again every second. */
+bool cpu_follow__process(struct cpu_follow *f, struct horizon *sessions, struct generation *g);
 /* Say what process() did, once rules are in force again. */
 void cpu_follow__log(const struct cpu_follow *f);
 void cpu_follow__free(struct cpu_follow *f);

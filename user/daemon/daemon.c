@@ -166,7 +166,6 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 		.program = d->opts->program,
 		.app_path = app_path,
 		.app_dir_fd = d->base.fd,
-		.follow_cpus = true,
 	};
 	struct rulebook_opts rules = {
 		.tracefs = d->tracefs,
@@ -213,7 +212,7 @@ static int open_loop(struct daemon *d, struct err *err)
 	code = code ?: watch_fd(d, rulebook__fd(d->rulebook));
 	code = code ?: watch_fd(d, proxies__fd(d->proxies));
 	code = code ?: watch_fd(d, detectors__keys_fd(d->parts.detectors));
-	code = code ?: watch_fd(d, cpu_follow__fd(d->parts.cpus));
+	code = code ?: watch_fd(d, parts__cpus_fd(&d->parts));
 	if (!code)
 		code = d->base_watch = base_watch__open(d->base.path);
 	code = code < 0 ? code : watch_fd(d, d->base_watch);
@@ -325,14 +324,6 @@ static void on_base_event(struct daemon *d)
 	d->stop = true;
 }
 
-static void follow_cpus(struct daemon *d)
-{
-	if (!cpu_follow__process(d->parts.cpus, d->parts.sideband, d->parts.horizon))
-		return;
-	rulebook__renew(d->rulebook);
-	cpu_follow__log(d->parts.cpus);
-}
-
 static void serve(struct daemon *d)
 {
 	struct epoll_event ev[8];
@@ -358,8 +349,8 @@ static void serve(struct daemon *d)
 				control__process(d->control);
 			else if (ev[i].data.fd == rulebook__fd(d->rulebook))
 				rulebook__on_change(d->rulebook);
-			else if (ev[i].data.fd == cpu_follow__fd(d->parts.cpus))
-				follow_cpus(d);
+			else if (ev[i].data.fd == parts__cpus_fd(&d->parts))
+				parts__follow_cpus(&d->parts);
 			else if (ev[i].data.fd == proxies__fd(d->proxies))
 				session_events__process(d);
 			else if (ev[i].data.fd == d->base_watch)

@@ -283,6 +283,14 @@ int generation__make(struct ruleset *rs, struct plan *plan, struct generation *o
 	return 0;
 }
 
+void generation__set_sideband_memory(struct generation *g, uint64_t bytes)
+{
+	uint64_t all = g->max_memory + g->sideband_memory;
+
+	g->sideband_memory = bytes < all ? bytes : all;
+	g->max_memory = all - g->sideband_memory;
+}
+
 static void warn_renewed(struct diags *d, int renewed, const struct base_dir *base,
 			 const char *prefix, const char *name, const struct err *err)
 {

@@ -67,6 +67,9 @@ int generation__make(struct ruleset *rs, struct plan *plan, struct generation *o
  * Once, when @old gets no more triggers; under the recorder's lock. */
 void generation__take_tallies(struct generation *g, const struct generation *old);
 
+/* Rings of the side band for CPUs that came leave less of max-memory to sessions. */
+void generation__set_sideband_memory(struct generation *g, uint64_t bytes);
+
 /* Make directories of @base again that were removed, those of @g's sessions and that of the manifests.
  * Each that was is a warning in @d, and in the log. */
 void generation__renew_dirs(const struct generation *g, const struct base_dir *base,

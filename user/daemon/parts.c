@@ -61,10 +61,10 @@ static int parts__open_sideband(struct parts *p, const struct daemon_conf *conf,
 		.rt_priority = RT_PRIORITY_SIDEBAND,
 		.examiner = p->opts.examiner,
 	};
-	int code = p->opts.follow_cpus ? cpu_follow__open(err, &p->cpus) : 0;
+	int code = cpu_follow__open(err, &p->cpus);
 
 	code = code ?: sideband__open(&opts, err, &p->sideband);
-	if (!code && p->cpus)
+	if (!code)
 		cpu_follow__begin(p->cpus, p->sideband);
 	code = code ?: sideband__scan(p->sideband, err);
 	return code ?: sideband__start(p->sideband, err);
@@ -150,6 +150,22 @@ void parts__free(struct parts *p)
 	tracing_parts__free(&p->tracing);
 	host_info__free(p->host);
 	*p = (struct parts){ 0 };
+}
+
+int parts__cpus_fd(const struct parts *p)
+{
+	return cpu_follow__fd(p->cpus);
+}
+
+void parts__follow_cpus(struct parts *p)
+{
+	struct err err = { 0 };
+
+	if (!cpu_follow__process(p->cpus, p->horizon, recorder__generation(p->recorder)))
+		return;
+	if (recorder__renew(p->recorder, &err))
+		log_error("rules may miss what happens on CPUs that came: %s", err.msg);
+	cpu_follow__log(p->cpus);
 }
 
 void parts__name_incident(struct parts *p, struct incident *inc)

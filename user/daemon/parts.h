@@ -18,14 +18,13 @@ struct parts_opts {		   /* all of it is borrowed until parts__free() */
 	const char *program;	   /* for the dumps */
 	const char *app_path;	   /* the socket of `app:` rules; for parts__open() alone */
 	int app_dir_fd;		   /* its directory */
-	bool follow_cpus;	   /* make .cpus */
 };
 
 struct parts { /* { 0 } is legal to free */
 	struct parts_opts opts;
 	struct host_info *host;
 	struct perfdata_tracing tracing;
-	struct cpu_follow *cpus; /* NULL: not wanted */
+	struct cpu_follow *cpus;
 	struct sideband *sideband;
 	struct horizon *horizon;
 	struct detectors *detectors;
@@ -42,6 +41,10 @@ struct parts { /* { 0 } is legal to free */
 int parts__open(const struct parts_opts *opts, const struct daemon_conf *conf, struct err *err,
 		struct parts *ret);
 void parts__free(struct parts *p);
+
+/* Readable when CPUs came or went; follow them then, once rules are in force. What fails is logged. */
+int parts__cpus_fd(const struct parts *p);
+void parts__follow_cpus(struct parts *p);
 
 /* An incident is written. Name it, if every session failed before it had a name. */
 void parts__name_incident(struct parts *p, struct incident *inc);

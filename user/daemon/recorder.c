@@ -173,6 +173,17 @@ int recorder__put_in_force(struct recorder *r, struct generation *g, struct err 
 	return code;
 }
 
+int recorder__renew(struct recorder *r, struct err *err)
+{
+	const struct ruleset *rs = r->gen->rules;
+	_cleanup_free_ uint32_t *slots = calloc(rs->n_rules ?: 1, sizeof(*slots));
+
+	if (!slots)
+		return err_set(err, -ENOMEM, "out of memory");
+	/* rules that were there before keep their slots */
+	return detectors__update(r->detectors, rs->rules, rs->n_rules, slots, err);
+}
+
 void recorder__reap(struct recorder *r)
 {
 	reaper__wait(r->reaper);

@@ -39,6 +39,10 @@ void recorder__dumper_callback(struct recorder *r, dumper_done_fn *ret_fn, void 
  */
 int recorder__put_in_force(struct recorder *r, struct generation *g, struct err *err);
 
+/* The same rules once more, as CPUs have changed: detectors with events of their own open them there, too.
+ * Errors as above; then they stay as they are. */
+int recorder__renew(struct recorder *r, struct err *err);
+
 /* Wait until what has been replaced, and is not needed by an incident, has gone. */
 void recorder__reap(struct recorder *r);
 

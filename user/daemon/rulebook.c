@@ -277,14 +277,6 @@ void rulebook__end_session(struct rulebook *b, size_t i, bool dump)
 		log_error("session '%s' goes on: %s", d->session->name, err.msg);
 }
 
-void rulebook__renew(struct rulebook *b)
-{
-	struct err err = { 0 };
-
-	if (make_anew(b, &err))
-		log_error("the rules stay as they are: %s", err.msg);
-}
-
 /* Returns ns until the next arm or mute ends. */
 static uint64_t expire_overlay(struct rulebook *b)
 {

@@ -59,8 +59,6 @@ int rulebook__disarm(struct rulebook *b, const char *name, struct err *err);
  * brings it back. What fails is logged. */
 void rulebook__end_session(struct rulebook *b, size_t i, bool dump);
 
-/* The rules in force once more, as CPUs have come or gone. What fails is logged. */
-void rulebook__renew(struct rulebook *b);
 /* Do what is due: rings, ends of arms and mutes. Returns ns until it should be called again, or
  * UINT64_MAX. */
 uint64_t rulebook__step(struct rulebook *b);

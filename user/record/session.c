@@ -115,6 +115,7 @@ static void close_events(struct session *s)
 		free(fds);
 		s->cpus[c].fds = NULL;
 	}
+	session__close_spares(s);
 	free(s->ids);
 	s->ids = NULL;
 }
@@ -144,6 +145,8 @@ static int try_events(struct session *s, const struct record_target *target, siz
 					    err);
 		}
 	}
+	if (!ret)
+		session__open_spares(s, target);
 	return ret;
 }
 
@@ -354,14 +357,18 @@ size_t session__descriptors(const struct event_list *events, const struct record
 			    size_t n_cpus)
 {
 	_cleanup_free_ pid_t *tids = NULL;
-	size_t n = target->kind == RECORD_TASKS ? target->n_tids : 1, cgroups = 0;
+	_cleanup_free_ int *present = NULL;
+	size_t n = target->kind == RECORD_TASKS ? target->n_tids : 1, cgroups = 0, n_present;
+	size_t spare = 0;
 
 	if (record_target__is_open(target) && record_target__threads(target, &tids, &n))
 		n = 1; /* opening it says what is wrong */
 	for (size_t e = 0; e < events->n; e++)
 		cgroups += events->v[e].cgroup != NULL;
 	cgroups += target->kind == RECORD_CGROUP;
-	return (target->n_cpus ?: n_cpus) * (1 + events->n * n) + cgroups;
+	if (target->kind == RECORD_TASKS && !target->n_cpus && !cpus__present(&present, &n_present))
+		spare = n_present > n_cpus ? n_present - n_cpus : 0;
+	return (target->n_cpus ?: n_cpus) * (1 + events->n * n) + spare * events->n * n + cgroups;
 }
 
 int session__open(const char *name, const char *run, struct event_list *events, size_t ring_bytes,
@@ -472,6 +479,7 @@ void session__unref(struct session *s)
 	session_delay__stop(s);
 	for (size_t i = 0; s->cpus && i < s->n_cpus; i++)
 		session_cpu__close(&s->cpus[i], s->events->n * s->n_targets);
+	session__close_spares(s);
 	if (s->copy_area)
 		munmap(s->copy_area, s->copy_reserved);
 	if (s->target.cgroup_fd >= 0)

@@ -52,6 +52,10 @@ struct session {
 	struct session_cpu *cpus;  /* owned; room for max_cpus */
 	_Atomic size_t n_cpus; /* grows, when CPUs come on line that never were; never shrinks */
 	size_t max_cpus;
+	/* of some threads: CPUs that were off line at the start. Their events, disabled and without a
+	 * ring, are inherited by what is forked; that could not be made up for later. Owned */
+	struct session_cpu *spare;
+	size_t n_spare;
 	struct record_target target; /* without tasks; cgroup_fd, cpus and delay are owned */
 	struct session_delay *delay; /* of -D; NULL: none. Owned */
 	size_t n_targets; /* threads that it was opened for; 1 for all, or for a cgroup */
@@ -62,6 +66,7 @@ struct session {
 	size_t copy_reserved, copy_bytes; /* of all CPUs that there can be; in use */
 	uint64_t started; /* ns: every ring holds everything since, until it wraps */
 	char notice[160]; /* what the user should know, e.g. that cycles became cpu-clock; "" */
+	bool lacks_cpu;	  /* the notice says of which CPU it has no events */
 
 	pthread_mutex_t lock;	       /* of the below; inherits priority */
 	struct session_alias *aliases; /* ascending by id; owned */
@@ -70,7 +75,7 @@ struct session {
 	uint64_t off_since; /* ns: from then on all of them; 0: not all */
 };
 
-/* How many file descriptors session__open() needs for them with @n_cpus on line. */
+/* How many file descriptors session__open() needs for them with @n_cpus on line, others off line. */
 size_t session__descriptors(const struct event_list *events, const struct record_target *target,
 			    size_t n_cpus);
 
@@ -85,12 +90,15 @@ int session__open(const char *name, const char *run, struct event_list *events, 
 int session__start(struct session *s, struct err *err);
 
 /*
- * CPUs come and go, and with a CPU that goes its events are gone for good. Open them anew on those of
- * @online (ascending) that came back, and on those that are new; rings and what is in them stay. A
- * session of some threads follows none. Returns how many CPUs it was, or negative errno with words:
- * then some may still be without. For the thread that opened the session.
+ * CPUs come and go, and with a CPU that goes its events are gone for good, but those of threads. Open
+ * them anew on those of @online (ascending) that came back, and on those that are new; rings and what is
+ * in them stay. A new CPU needs a ring: -ENOSPC when all sessions would then take more than @max bytes.
+ * A session of some threads takes new CPUs that were there when it was opened. Returns how many CPUs it
+ * was, or negative errno with words: then some may still be without. For the thread that opened the
+ * session.
  */
-int session__follow_cpus(struct session *s, const int *online, size_t n, struct err *err);
+int session__follow_cpus(struct session *s, const int *online, size_t n, uint64_t max,
+			 struct err *err);
 
 /* How long (ns) CPU number @c of the session was not recorded between @from and @to, ns. */
 uint64_t session__away(struct session *s, size_t c, uint64_t from, uint64_t to);

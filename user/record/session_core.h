@@ -10,6 +10,9 @@ int session_cpu__open_ring(struct session_cpu *c, size_t ring_bytes, struct err 
 /* Have the event @fd, called @name, write into the ring. */
 int session_cpu__send(const struct session_cpu *c, int fd, const char *name, uint64_t *ret_id,
 		      struct err *err);
+/* Open the events of @target that threads are to have on CPUs that are off line: all or, of a CPU, none. */
+void session__open_spares(struct session *s, const struct record_target *target);
+void session__close_spares(struct session *s);
 /* Memory for the copies of the next @n CPUs. */
 int session__add_copies(struct session *s, size_t n, size_t ring_bytes, struct err *err);
 /* -D: a thread that enables and disables the events. Copy its times; start; stop waits for it. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How a session follows CPUs that come and go. */
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -11,8 +12,10 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/cpu_pulse.h"
+#include "common/cpus.h"
 #include "perfdata/record.h"
 #include "record/session_core.h"
+#include "rules/units.h"
 
 #define ALIASES_OF_EVENT                                                                           \
 	16 /* times that a CPU comes back while its first records are in the ring */
@@ -115,10 +118,17 @@ static int open_events(struct session *s, const struct session_cpu *c, struct re
 	return ret < 0 ? ret : 0;
 }
 
+static int compare_aliases(const void *key, const void *entry)
+{
+	uint64_t id = *(const uint64_t *)key, other = ((const struct session_alias *)entry)->id;
+
+	return (id > other) - (id < other);
+}
+
 /* The kernel gives ids in ascending order. Under the lock. */
 static int add_aliases(struct session *s, const struct reopened *r)
 {
-	size_t most = ALIASES_OF_EVENT * s->events->n * s->max_cpus;
+	size_t most = ALIASES_OF_EVENT * r->n * s->max_cpus;
 
 	if (s->n_aliases + r->n > most) {
 		memmove(s->aliases, s->aliases + r->n, (s->n_aliases - r->n) * sizeof(*s->aliases));
@@ -129,6 +139,7 @@ static int add_aliases(struct session *s, const struct reopened *r)
 			return -ENOMEM;
 		s->aliases[s->n_aliases++] = r->aliases[i];
 	}
+	qsort(s->aliases, s->n_aliases, sizeof(*s->aliases), compare_aliases);
 	return 0;
 }
 
@@ -141,7 +152,8 @@ static int take_over(struct session *s, struct session_cpu *c, struct reopened *
 	pthread_mutex_lock(&s->lock);
 	ret = add_aliases(s, r);
 	for (size_t e = 0; !ret && e < r->n; e++) {
-		if (!(s->off && s->off[e]) && ioctl(r->fds[e], PERF_EVENT_IOC_ENABLE, 0) < 0)
+		if (!(s->off && s->off[e % s->events->n]) &&
+		    ioctl(r->fds[e], PERF_EVENT_IOC_ENABLE, 0) < 0)
 			ret = -errno;
 	}
 	if (!ret) {
@@ -165,20 +177,139 @@ static int reopen_cpu(struct session *s, struct session_cpu *c, uint64_t gone, s
 	return ret ? ret : take_over(s, c, &r, gone, err);
 }
 
-/* One that was never on line while the session recorded. */
-static int add_cpu(struct session *s, int cpu, struct err *err)
-{
-	struct session_cpu *c = &s->cpus[s->n_cpus];
-	size_t ring_bytes = s->cpus[0].ring.size;
-	int ret;
+/* ---- threads, on CPUs that were off line ---- */
 
+static int open_spare(struct session *s, const struct record_target *target, struct session_cpu *c)
+{
+	struct err ignored;
+	size_t n = s->events->n;
+
+	c->fds = calloc(n * s->n_targets ?: 1, sizeof(*c->fds));
+	if (!c->fds)
+		return -ENOMEM;
+	for (size_t i = 0; i < n * s->n_targets; i++)
+		c->fds[i] = -1;
+	for (size_t i = 0; i < n * s->n_targets; i++) {
+		struct event ev = s->events->v[i % n]; /* it is what the kernel took already */
+
+		ev.precise_max = ev.cycles_fallback = false;
+		c->fds[i] = event__open_for(&ev, target, i / n, c->cpu,
+					    ev.leader == i % n ? -1 : c->fds[i / n * n + ev.leader],
+					    &ignored, NULL);
+		if (c->fds[i] < 0)
+			return c->fds[i];
+	}
+	return 0;
+}
+
+static void close_spare(struct session *s, struct session_cpu *c)
+{
+	session_cpu__close_events(TAKE_PTR(c->fds), s->events->n * s->n_targets, -1);
+}
+
+void session__open_spares(struct session *s, const struct record_target *target)
+{
+	_cleanup_free_ int *cpus = NULL;
+	size_t n;
+
+	if (target->kind != RECORD_TASKS || target->n_cpus || cpus__present(&cpus, &n))
+		return;
+	s->spare = calloc(n, sizeof(*s->spare));
+	for (size_t i = 0; s->spare && i < n; i++) {
+		struct session_cpu *c = &s->spare[s->n_spare];
+		size_t k = 0;
+
+		while (k < s->n_cpus && s->cpus[k].cpu != cpus[i])
+			k++;
+		if (k < s->n_cpus)
+			continue;
+		*c = (struct session_cpu){ .cpu = cpus[i], .anchor = -1, .pulse = -1 };
+		if (open_spare(s, target, c))
+			close_spare(s, c);
+		else
+			s->n_spare++;
+	}
+}
+
+void session__close_spares(struct session *s)
+{
+	for (size_t i = 0; i < s->n_spare; i++)
+		close_spare(s, &s->spare[i]);
+	free(s->spare);
+	s->spare = NULL;
+	s->n_spare = 0;
+}
+
+static struct session_cpu *find_spare(struct session *s, int cpu)
+{
+	for (size_t i = 0; i < s->n_spare; i++) {
+		if (s->spare[i].cpu == cpu && s->spare[i].fds)
+			return &s->spare[i];
+	}
+	return NULL;
+}
+
+/* Its events get the ring of @c, and record from now on. */
+static int take_spare(struct session *s, struct session_cpu *spare, struct session_cpu *c,
+		      struct err *err)
+{
+	struct reopened r = { .n = s->events->n * s->n_targets, .pulse = -1, .opened = c->opened };
+	int ret = 0;
+
+	r.aliases = calloc(r.n ?: 1, sizeof(*r.aliases));
+	if (!r.aliases)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; !ret && i < r.n; i++) {
+		size_t e = i % s->events->n, t = i / s->events->n;
+
+		r.aliases[i].stands_for = s->ids[(e * s->n_targets + t) * s->n_id_cpus];
+		ret = session_cpu__send(c, spare->fds[i], s->events->v[e].name, &r.aliases[i].id,
+					err);
+	}
+	if (ret) {
+		free(r.aliases);
+		return ret;
+	}
+	r.fds = TAKE_PTR(spare->fds);
+	ret = take_over(s, c, &r, s->started, err);
+	c->pulse = c->anchor;
+	return ret;
+}
+
+/* ---- */
+
+static int check_room(const struct session *s, uint64_t max, struct err *err)
+{
+	uint64_t own = session__memory(s->cpus[0].ring.size, 1), all = session__memory_of_all();
+	char own_text[16], all_text[16], max_text[16];
+
+	if (all + own <= max)
+		return 0;
+	return err_set(err, -ENOSPC,
+		       "its ring and the copy of it need %s, and sessions have %s of the %s that "
+		       "max-memory leaves them: raise max-memory in [daemon], or use a smaller -m",
+		       units__format_size(own, own_text, sizeof(own_text)),
+		       units__format_size(all, all_text, sizeof(all_text)),
+		       units__format_size(max, max_text, sizeof(max_text)));
+}
+
+/* One that was never on line while the session recorded. */
+static int add_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
+{
+	struct session_cpu *c = &s->cpus[s->n_cpus], *spare = find_spare(s, cpu);
+	size_t ring_bytes = s->cpus[0].ring.size;
+	int ret = check_room(s, max, err);
+
+	if (ret)
+		return err_prefix(err, ret, "CPU %d is not recorded: ", cpu);
 	*c = (struct session_cpu){ .cpu = cpu, .anchor = -1, .pulse = -1, .ring.fd = -1 };
 	ret = session_cpu__open_ring(c, ring_bytes, err);
 	if (!ret && s->copy_bytes == s->n_cpus * ring_bytes)
 		ret = session__add_copies(s, 1, ring_bytes, err);
 	else if (!ret) /* set aside when it was tried before */
 		c->copy = s->copy_area + s->n_cpus * ring_bytes;
-	ret = ret ?: reopen_cpu(s, c, s->started, err);
+	if (!ret)
+		ret = spare ? take_spare(s, spare, c, err) : reopen_cpu(s, c, s->started, err);
 	if (ret)
 		session_cpu__close(c, s->events->n);
 	else
@@ -186,7 +317,7 @@ static int add_cpu(struct session *s, int cpu, struct err *err)
 	return ret;
 }
 
-static int follow_cpu(struct session *s, int cpu, struct err *err)
+static int follow_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 {
 	uint64_t gone;
 	bool recorded;
@@ -195,6 +326,8 @@ static int follow_cpu(struct session *s, int cpu, struct err *err)
 	for (size_t c = 0; c < s->n_cpus; c++) {
 		if (s->cpus[c].cpu != cpu)
 			continue;
+		if (s->target.kind == RECORD_TASKS) /* theirs go on by themselves */
+			return 0;
 		pthread_mutex_lock(&s->lock);
 		recorded = is_recorded(&s->cpus[c], &gone);
 		pthread_mutex_unlock(&s->lock);
@@ -205,32 +338,42 @@ static int follow_cpu(struct session *s, int cpu, struct err *err)
 	}
 	if (s->n_cpus == s->max_cpus || s->target.n_cpus) /* -C: none but its own */
 		return 0;
-	ret = add_cpu(s, cpu, err);
+	if (s->target.kind == RECORD_TASKS && !find_spare(s, cpu))
+		return err_set(
+			err, -ESRCH,
+			"CPU %d is not recorded: it was not there when the threads' events were "
+			"opened",
+			cpu);
+	ret = add_cpu(s, cpu, max, err);
 	return ret ?: 1;
 }
 
-int session__follow_cpus(struct session *s, const int *online, size_t n, struct err *err)
+static void note_lack(struct session *s, const struct err *err, bool lacks)
+{
+	bool own = !s->notice[0] || s->lacks_cpu;
+
+	if (lacks && own)
+		snprintf(s->notice, sizeof(s->notice), "%.*s", (int)sizeof(s->notice) - 1, err->msg);
+	else if (s->lacks_cpu)
+		s->notice[0] = '\0';
+	s->lacks_cpu = lacks && own;
+}
+
+int session__follow_cpus(struct session *s, const int *online, size_t n, uint64_t max,
+			 struct err *err)
 {
 	int count = 0, failed = 0;
 
-	if (s->target.kind == RECORD_TASKS)
-		return 0;
 	for (size_t i = 0; i < n; i++) {
-		int ret = follow_cpu(s, online[i], err);
+		int ret = follow_cpu(s, online[i], max, err);
 
 		if (ret < 0 && ret != -ENODEV) /* -ENODEV: it went again */
 			failed = ret;
 		else if (ret > 0)
 			count++;
 	}
+	note_lack(s, err, failed);
 	return failed ? err_prefix(err, failed, "session '%s': ", s->name) : count;
-}
-
-static int compare_aliases(const void *key, const void *entry)
-{
-	uint64_t id = *(const uint64_t *)key, other = ((const struct session_alias *)entry)->id;
-
-	return (id > other) - (id < other);
 }
 
 void session__rename(struct session *s, const struct perf_event_header **v, size_t n)

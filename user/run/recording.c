@@ -144,11 +144,18 @@ int recording__keys_fd(const struct recording *r)
 	return detectors__keys_fd(r->parts.detectors);
 }
 
+int recording__cpus_fd(const struct recording *r)
+{
+	return parts__cpus_fd(&r->parts);
+}
+
 uint64_t recording__step(struct recording *r)
 {
-	uint64_t wait = recorder__collect(r->parts.recorder, on_incident, r);
-	uint64_t keys = detectors__step_keys(r->parts.detectors);
+	uint64_t wait, keys;
 
+	parts__follow_cpus(&r->parts);
+	wait = recorder__collect(r->parts.recorder, on_incident, r);
+	keys = detectors__step_keys(r->parts.detectors);
 	return keys < wait ? keys : wait;
 }
 

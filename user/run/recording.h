@@ -29,9 +29,10 @@ struct recording_opts { /* all of it is borrowed until recording__free() */
 int recording__open(const struct recording_opts *opts, struct run_rules *rules, struct err *err,
 		    struct recording **ret);
 
-/* Both are readable when recording__step() has something to do. */
+/* Each is readable when recording__step() has something to do. */
 int recording__fd(const struct recording *r);
 int recording__keys_fd(const struct recording *r);
+int recording__cpus_fd(const struct recording *r);
 /* Take what was written. Returns ns until it is to be called again at the latest, or UINT64_MAX. */
 uint64_t recording__step(struct recording *r);
 

@@ -116,7 +116,8 @@ void wait__recording(struct waiter *w)
 	struct pollfd fds[] = { { w->signals, POLLIN },
 				{ recording__fd(w->recording), POLLIN },
 				{ w->target->pidfd, POLLIN }, /* -1 is left out */
-				{ recording__keys_fd(w->recording), POLLIN } };
+				{ recording__keys_fd(w->recording), POLLIN },
+				{ recording__cpus_fd(w->recording), POLLIN } };
 	uint64_t deadline = w->opts->for_ns ? now_ns() + w->opts->for_ns : UINT64_MAX, wait;
 	bool signalled = false;
 

@@ -51,9 +51,13 @@ void sideband__free(struct sideband *sb); /* stops the thread */
 void sideband__follow(struct sideband *sb, uint64_t (*fn)(void *arg), void *arg);
 
 /* Open rings on those CPUs of @online that have come back or are new, see session__follow_cpus(). What
- * was not seen meanwhile is read from /proc. Returns how many CPUs it was, or negative errno with
- * words. */
-int sideband__follow_cpus(struct sideband *sb, const int *online, size_t n, struct err *err);
+ * was not seen meanwhile is read from /proc. New rings may take @room bytes: -ENOSPC. Returns how many
+ * CPUs it was, or negative errno with words. */
+int sideband__follow_cpus(struct sideband *sb, const int *online, size_t n, uint64_t room,
+			  struct err *err);
+/* Is there a CPU on line whose events are gone, as nobody told that it went and came back? Interrupts
+ * every CPU. For the tick. */
+bool sideband__has_lost_cpu(struct sideband *sb);
 /* Have @fn called about once a second by a thread that is awake anyway. Before sideband__start(). */
 void sideband__on_tick(struct sideband *sb, void (*fn)(void *arg), void *arg);
 

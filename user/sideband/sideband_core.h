@@ -42,6 +42,7 @@ struct sideband {
 	struct sideband_ring *rings;   /* room for max_cpus each; the numbers only grow */
 	struct sideband_ring *watches; /* wake at once when a BPF program is loaded */
 	int *pulses;		       /* of the rings, see common/cpu_pulse.h; owned */
+	uint64_t *beats;	       /* of the pulses, as they were seen last; owned */
 	size_t n_rings, n_watches;
 	pthread_cond_t unpinned, helper_wake, started;
 	struct task_model *base;

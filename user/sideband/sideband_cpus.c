@@ -89,6 +89,7 @@ static int open_ring(struct sideband *sb, int cpu, struct perf_event_attr *attr,
 	}
 	sb->rings[i] = r;
 	sb->pulses[i] = pulse;
+	sb->beats[i] = 0;
 	if (i == sb->n_rings)
 		__atomic_store_n(&sb->n_rings, i + 1, __ATOMIC_RELEASE);
 	return open_watch(sb, cpu);
@@ -106,8 +107,9 @@ int sideband_core__open_rings(struct sideband *sb, struct err *err)
 	sb->rings = calloc(sb->max_cpus, sizeof(*sb->rings));
 	sb->watches = calloc(sb->max_cpus, sizeof(*sb->watches));
 	sb->pulses = calloc(sb->max_cpus, sizeof(*sb->pulses));
+	sb->beats = calloc(sb->max_cpus, sizeof(*sb->beats));
 	sb->ids = calloc(n, sizeof(*sb->ids));
-	if (!sb->rings || !sb->watches || !sb->pulses || !sb->ids)
+	if (!sb->rings || !sb->watches || !sb->pulses || !sb->beats || !sb->ids)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		ret = open_ring(sb, cpus[i], &sb->attr, err);
@@ -120,8 +122,20 @@ int sideband_core__open_rings(struct sideband *sb, struct err *err)
 	return sb->n_rings ? 0 : err_set(err, -ENODEV, "no CPU is online");
 }
 
+static int take_room(uint64_t *room, int cpu, struct err *err)
+{
+	if (*room < sideband__rings_memory(1))
+		return err_set(
+			err, -ENOSPC,
+			"the side band has no ring on CPU %d, which takes %llu KiB more than "
+			"max-memory leaves: raise max-memory in [daemon]",
+			cpu, (unsigned long long)(sideband__rings_memory(1) - *room) >> 10);
+	*room -= sideband__rings_memory(1);
+	return 0;
+}
+
 /* Under the lock. */
-static int follow_cpu(struct sideband *sb, int cpu, struct err *err)
+static int follow_cpu(struct sideband *sb, int cpu, uint64_t *room, struct err *err)
 {
 	size_t i = find_ring(sb->rings, sb->n_rings, cpu);
 	struct perf_event_attr attr = sb->attr;
@@ -131,7 +145,8 @@ static int follow_cpu(struct sideband *sb, int cpu, struct err *err)
 	if (i < sb->n_rings && cpu_pulse__is_alive(sb->pulses[i], &enabled))
 		return 0;
 	attr.bpf_event = 0; /* the watch's */
-	ret = open_ring(sb, cpu, &attr, err);
+	ret = i == sb->n_rings && i < sb->max_cpus ? take_room(room, cpu, err) : 0;
+	ret = ret ?: open_ring(sb, cpu, &attr, err);
 	if (ret)
 		return ret;
 	/* in the files, all records are of the events that were there at the start */
@@ -139,14 +154,15 @@ static int follow_cpu(struct sideband *sb, int cpu, struct err *err)
 	return 1;
 }
 
-int sideband__follow_cpus(struct sideband *sb, const int *online, size_t n, struct err *err)
+int sideband__follow_cpus(struct sideband *sb, const int *online, size_t n, uint64_t room,
+			  struct err *err)
 {
 	int count = 0, failed = 0;
 
 	sideband_core__drain(sb);
 	sideband__lock(sb);
 	for (size_t i = 0; i < n; i++) {
-		int ret = follow_cpu(sb, online[i], err);
+		int ret = follow_cpu(sb, online[i], &room, err);
 
 		if (ret < 0 && ret != -ENODEV)
 			failed = ret;
@@ -157,6 +173,24 @@ int sideband__follow_cpus(struct sideband *sb, const int *online, size_t n, stru
 		sideband_core__lost(sb, 0);
 	sideband__unlock(sb);
 	return failed ?: count;
+}
+
+bool sideband__has_lost_cpu(struct sideband *sb)
+{
+	_cleanup_free_ int *online = NULL;
+	bool lost = false;
+	size_t n = 0;
+
+	sideband__lock(sb);
+	for (size_t i = 0; i < sb->n_rings && !lost; i++) {
+		if (cpu_pulse__beats(sb->pulses[i], &sb->beats[i]))
+			continue;
+		if (!online && cpus__online(&online, &n))
+			break;
+		lost = cpus__has(online, n, sb->rings[i].cpu);
+	}
+	sideband__unlock(sb);
+	return lost;
 }
 
 void sideband_core__on_ring(struct sideband *sb, const struct epoll_event *ev, bool *ret_drain)
@@ -189,4 +223,5 @@ void sideband_core__close_rings(struct sideband *sb)
 	free(sb->rings);
 	free(sb->watches);
 	free(sb->pulses);
+	free(sb->beats);
 }
