@@ -68,6 +68,35 @@ reads() { # SESSION EVENT
 	fi
 }
 
+@test "dumps by size: named, compressed, and the last ones stay" {
+	sessions >"$RULES" <<-'END'
+		sized -e sched:sched_switch -o mine -z --switch-output=16K --switch-max-files 2
+	END
+	frbpf_load
+	wait_until 30 removed_some
+	frbpf stop
+	local files=("$BASE"/session-sized/*)
+	((${#files[@]} < 6)) || fail "they stay: ${files[*]}"
+	for file in "${files[@]}"; do
+		[[ -f $file ]] || continue # the fifos
+		[[ ${file##*/} == output ]] && continue
+		[[ $file =~ /mine\.[0-9]{16}$ ]] || fail "$file"
+		perf_quiet script -i "$file"
+		grep -q 'sched:sched_switch:' "$perf_out"
+		grep -q -- '--switch-output of session sized' "$perf_out"
+		perf report -i "$file" --header-only >"$BATS_TEST_TMPDIR/header" 2>/dev/null
+		grep -q 'compressed : Zstd, level = 1' "$BATS_TEST_TMPDIR/header"
+		last=$file
+	done
+	frbpf show "$last" >"$BATS_TEST_TMPDIR/shown"
+	grep -q -- '--switch-output of session sized' "$BATS_TEST_TMPDIR/shown"
+}
+
+removed_some() {
+	workload mix 20000 >/dev/null
+	frbpf ls --json | grep -q 'switch-max-files'
+}
+
 @test "a session of a process has its samples only, and those of what it starts" {
 	(while :; do /bin/true; done) &
 	target=$!

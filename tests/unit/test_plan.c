@@ -146,6 +146,23 @@ static void stack_larger_than_ring(void **state)
 	release(&p);
 }
 
+static void dumps_by_size(void **state)
+{
+	struct planned p = plan_text(
+		"[session-a]\n"
+		"run = -e cpu-clock -m 128K --overwrite --switch-output=1M -o x -z\n"
+		"[session-b]\n"
+		"run = -e cpu-clock -m 1M --overwrite --switch-output=1M --switch-max-files 2\n");
+
+	assert_int_equal(p.err, 0);
+	check_said(&p, "its rings hold 128K of each CPU", DIAG_WARNING, 2, 7);
+	assert_int_equal(p.d.n, 1);
+	assert_string_equal(p.plan->sessions[0].output.name, "x");
+	assert_int_equal(p.plan->sessions[0].output.compression, 1);
+	assert_int_equal(p.plan->sessions[1].output.max_files, 2);
+	release(&p);
+}
+
 static void warnings(void **state)
 {
 	struct planned p = plan_text("[daemon]\nmax-memory = 1G\n"
@@ -463,6 +480,7 @@ int main(void)
 		cmocka_unit_test(perfconfig_holds),
 		cmocka_unit_test(throttled_frequency),
 		cmocka_unit_test(stack_larger_than_ring),
+		cmocka_unit_test(dumps_by_size),
 		cmocka_unit_test(no_warnings),
 		cmocka_unit_test(ring_and_size),
 		cmocka_unit_test(too_short),

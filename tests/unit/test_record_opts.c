@@ -66,6 +66,21 @@ static const struct {
 	{ "--switch-output", "s " },
 	{ "--switch-output=signal", "s " },
 	{ "--switch-output --no-switch-output", "" },
+	{ "--switch-output=10s", "s every=10000000000ns " },
+	{ "--switch-output=2m", "s every=120000000000ns " },
+	{ "--switch-output=2M", "s every=2097152B " },
+	{ "--switch-output=1d --switch-output=4K", "s every=4096B " },
+	{ "--switch-output=10s --switch-output", "s " },
+	{ "--switch-output=10s --no-switch-output", "" },
+	{ "--switch-max-files 3", "files=3 " },
+	{ "-o x", "o[x] " },
+	{ "--output=/var/tmp/x.data", "o[x.data] " },
+	{ "-o x --no-output", "" },
+	{ "-z", "z1 " },
+	{ "-z0", "z1 " },
+	{ "-z22", "z22 " },
+	{ "--compression-level=99", "z22 " },
+	{ "-z5 --no-compression-level", "" },
 	{ "-a --", "a " },
 	{ "-e cycles", "e[cycles] " },
 	{ "-ecs,faults -e a:b", "e[cs] e[faults] e[a:b] " },
@@ -81,6 +96,20 @@ static const struct {
 	{ "-a -", "a $[-] " },
 };
 
+static void print_output(const struct record_output *o, struct buf *b)
+{
+	if (o->every_ns)
+		buf__printf(b, "every=%lluns ", (unsigned long long)o->every_ns);
+	if (o->every_bytes)
+		buf__printf(b, "every=%lluB ", (unsigned long long)o->every_bytes);
+	if (o->max_files)
+		buf__printf(b, "files=%u ", o->max_files);
+	if (o->name[0])
+		buf__printf(b, "o[%s] ", o->name);
+	if (o->compression)
+		buf__printf(b, "z%u ", o->compression);
+}
+
 static void print_effect(const struct record_opts *o, struct buf *b)
 {
 	buf__add_str(b, o->system_wide ? "a " : "");
@@ -95,6 +124,7 @@ static void print_effect(const struct record_opts *o, struct buf *b)
 		buf__printf(b, "m%llu ", (unsigned long long)o->mmap_bytes);
 	buf__add_str(b, o->overwrite ? "w " : "");
 	buf__add_str(b, o->switch_output ? "s " : "");
+	print_output(&o->output, b);
 	for (size_t e = 0; e < o->n_events; e++)
 		buf__printf(b, "e[%s] ", o->events[e].text);
 	for (char **w = o->command; w && *w; w++)
@@ -156,8 +186,6 @@ static const struct {
 	{ "--synth=foo", "foo", "unknown kind 'foo'" },
 	{ "--affinity x", "x", "unknown affinity" },
 	{ "--max-size x", "x", "'x' is not a size" },
-	{ "-o ''", "", "writes files, not a pipe" },
-	{ "-o -", "-", "writes files, not a pipe" },
 	{ "-zx", "x", "'x' is not a number" },
 	{ "-r x", "x", "'x' is not a number" },
 	{ "-C ''", "", "'' is not a CPU" },
@@ -207,7 +235,19 @@ static const struct {
 	{ "--call-graph fp,0", "0", "a stack depth of 0" },
 	{ "--call-graph fp,x", "x", "a stack depth 'x'" },
 	{ "--call-graph fp,70000", "70000", "out of range" },
-	{ "--switch-output=10M", "10M", "write --switch-output" },
+	{ "--switch-output=10", "10", "'10' is not when to dump" },
+	{ "--switch-output=10T", "10T", "is not when to dump" },
+	{ "--switch-output=10ms", "10ms", "is not when to dump" },
+	{ "--switch-output=1B", "1B", "too often" },
+	{ "--switch-output=0s", "0s", "too often" },
+	{ "--switch-output=", "", "is not when to dump" },
+	{ "--switch-max-files 0", "0", "a number of dumps of 0" },
+	{ "--switch-max-files 4294967296", "4294967296", "out of range" },
+	{ "-o ''", "", "names no file" },
+	{ "-o dir/", "dir/", "names no file" },
+	{ "-o .x", ".x", "names no file" },
+	{ "-o 123456789012345678901234567890123", "123456789012345678901234567890123", "too long" },
+	{ "-o -", "-", "a session writes files, not a pipe" },
 	{ "-e cs,,faults", "", "an event is missing" },
 	{ "-e ''", "", "an event is missing" },
 	{ "-e cs,", "", "an event is missing" },

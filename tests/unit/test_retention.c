@@ -231,6 +231,55 @@ static void put_told(const struct place *p, int i, const char *rule, const char 
 		put(p, path_of(k ? DUMP_A : DUMP_B, i, file), 1000, written);
 }
 
+/* A dump by hand, @i days ago. */
+static void put_manual(const struct place *p, int i, const char *reason)
+{
+	char file[128], text[256];
+	int fd, n = snprintf(text, sizeof(text),
+			     "{\"base_ns\": %lld, \"triggers\": [{\"rule\": null, \"reason\": "
+			     "\"%s\"}]}",
+			     (long long)(base_clock__now(&p->b) - i * DAY), reason);
+
+	put_incident(p, i);
+	fd = openat(p->b.fd, path_of(MANIFEST, i, file), O_WRONLY | O_TRUNC);
+	assert_int_equal(write(fd, text, n), n);
+	close(fd);
+}
+
+/* Of those that a session makes by itself, and of nothing else. */
+static void test_quota(void **state)
+{
+	struct place *p = *state;
+	struct retention_limits l = { .n_quotas = 2,
+				      .quotas = { { .reason = "timed", .max = 2 },
+						  { .reason = "other", .max = 1 } } };
+
+	for (int i = 0; i < 8; i++)
+		put_manual(p, i, i % 2 ? "timed" : "mine");
+	assert_int_equal(apply(p, l), 0x5f);
+	l.max_incidents = 5; /* what is gone counts as gone */
+	assert_int_equal(apply(p, l), 0x1f);
+	l.quotas[0].max = 9;
+	l.max_incidents = 0;
+	assert_int_equal(apply(p, l), 0x1f);
+}
+
+/* With -o they have other names, and go all the same. */
+static void test_other_names(void **state)
+{
+	struct place *p = *state;
+
+	put(p, "incidents/2026112100000002.json", 100, NOW - 2 * DAY);
+	put(p, "session-a/my.file.2026112100000002", 1000, NOW - 2 * DAY);
+	put_incident(p, 0);
+	assert_int_equal(retention__apply(&p->b, &(struct retention_limits){ .max_age = DAY }, NOW,
+					  NULL, 0, &p->report),
+			 0);
+	assert_int_equal(p->report.removed_bytes, 1100);
+	assert_int_equal(faccessat(p->b.fd, "session-a/my.file.2026112100000002", F_OK, 0), -1);
+	assert_int_equal(kept(p), 1);
+}
+
 /* The only incident of its rule stays, repeats of another rule and subject go. */
 static void test_newest_of_every_rule(void **state)
 {
@@ -412,6 +461,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		place_test(test_no_limits),
 		place_test(test_limits),
+		place_test(test_quota),
+		place_test(test_other_names),
 		place_test(test_old_ones_go_all),
 		place_test(test_busy),
 		place_test(test_others_are_left_alone),

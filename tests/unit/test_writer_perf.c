@@ -187,11 +187,61 @@ static void test_perf_all_markers(void **state)
 	buf__free(&raw);
 }
 
+/* A thousand times the small dump's samples: many pieces, with records that lie across two. */
+static void write_samples(struct fixture *x, const char *name, unsigned int level)
+{
+	struct perfdata_writer *w = create(x, "x.tmp");
+	struct buf records = { 0 };
+	uint64_t size = 0;
+
+	make_records(&records);
+	for (unsigned int i = 0; i < 20000; i++)
+		add_clock_sample(&records, CLOCK_ID, T0 + 6000000 + i * 1000);
+	if (level)
+		assert_int_equal(perfdata__compress(w, level, &x->err), 0);
+	write_all(x, w, &records);
+	assert_int_equal(perfdata__end_round(w, &x->err), 0);
+	assert_int_equal(perfdata__finish(w, &x->features, &x->err), 0);
+	assert_int_equal(perfdata__publish(w, name, &size, &x->err), 0);
+	perfdata__free(w);
+	if (level)
+		assert_true(size < records.len / 2);
+	buf__free(&records);
+}
+
+static void test_compressed(void **state)
+{
+	struct fixture *x = *state;
+	struct buf plain = { 0 }, packed = { 0 }, errors = { 0 };
+
+	need_perf();
+	write_samples(x, "perf.data", 0);
+	run_perf(x, "script", &plain, &errors);
+	for (unsigned int level = 1; level <= 19; level += 9) {
+		char args[64], name[32];
+
+		snprintf(name, sizeof(name), "packed.%u", level);
+		snprintf(args, sizeof(args), "script -i %s", name);
+		write_samples(x, name, level);
+		run_perf(x, args, &packed, &errors);
+		assert_string_equal(errors.data, "");
+		assert_string_equal(packed.data, plain.data);
+		snprintf(args, sizeof(args), "report -i %s --header-only", name);
+		buf__free(&packed);
+		run_perf(x, args, &packed, &errors);
+		assert_non_null(strstr(packed.data, "compressed : Zstd"));
+		buf__free(&packed);
+		buf__free(&errors);
+	}
+	buf__free(&plain);
+	buf__free(&errors);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(test_perf_script), TEST(test_perf_header),	     TEST(test_perf_others),
-		TEST(test_perf_json),	TEST(test_perf_all_markers),
+		TEST(test_perf_json),	TEST(test_perf_all_markers), TEST(test_compressed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "analyse/recordings.h"
+#include "common/dump_name.h"
 
 #define FILE_NAME      "perf.data"
 #define SESSION_PREFIX "session-"
@@ -78,6 +79,8 @@ static bool is_recording(const char *name)
 {
 	size_t len = strlen(name), prefix = strlen(FILE_NAME);
 
+	if (dump_name__time(name))
+		return true;
 	if (strncmp(name, FILE_NAME, prefix) || (name[prefix] && name[prefix] != '.'))
 		return false;
 	return len < 4 || strcmp(name + len - 4, ".old");

@@ -20,7 +20,7 @@ struct recordings {		     /* { 0 } is an empty one */
 	size_t n;
 };
 
-/* Find perf.data and perf.data.* (but *.old, which perf replaced), following no link. -ENOENT:
+/* Find perf.data, perf.data.* (but *.old, which perf replaced) and dumps, following no link. -ENOENT:
  * there are none, or no @path; words in @err. */
 int recordings__find(const char *path, struct err *err, struct recordings *ret);
 /* Add one file. 0 or -ENOMEM. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/incidents.h"
+#include "common/dump_name.h"
 #include "dump/incident/incident.h"
 
 #define SUFFIX ".json"
@@ -217,7 +218,8 @@ static int find_part(const struct incidents *v, const char *part, struct err *er
 
 int incidents__find(const struct incidents *v, const char *what, struct err *err, size_t *ret)
 {
-	const char *dump = strstr(what, "perf.data."), *colon = strrchr(what, ':');
+	const char *slash = strrchr(what, '/'), *colon = strrchr(what, ':');
+	const char *dump = dump_name__time(slash ? slash + 1 : what);
 
 	if (!v->n)
 		return err_set(err, -ENOENT, "no incident yet in %s", v->dir);
@@ -226,7 +228,7 @@ int incidents__find(const struct incidents *v, const char *what, struct err *err
 		return 0;
 	}
 	if (dump)
-		return find_part(v, dump + strlen("perf.data."), err, ret);
+		return find_part(v, dump, err, ret);
 	if (colon && strcmp(colon, ":last") == 0)
 		return find_last_of_rule(v, what, colon - what, err, ret);
 	return find_part(v, what, err, ret);

@@ -20,6 +20,7 @@
 #include "daemon/location.h"
 #include "daemon/requests.h"
 #include "daemon/session_events.h"
+#include "daemon/timed_dumps.h"
 #include "dump/base/recovery.h"
 #include "rules/units.h"
 
@@ -58,9 +59,16 @@ static void log_incident(const struct daemon *d, const struct incident *inc)
 /* What may stay on disk, as the rules in force say it. */
 static struct retention_limits retention_limits(const struct daemon *d)
 {
-	const struct daemon_conf *conf = &recorder__generation(d->parts.recorder)->rules->daemon;
+	const struct generation *g = recorder__generation(d->parts.recorder);
+	const struct daemon_conf *conf = &g->rules->daemon;
+	struct retention_limits limits;
 
-	return (struct retention_limits){ conf->max_size, conf->max_incidents, conf->max_age };
+	memset(&limits, 0, sizeof(limits)); /* they are compared byte by byte */
+	limits.max_size = conf->max_size;
+	limits.max_incidents = conf->max_incidents;
+	limits.max_age = conf->max_age;
+	timed_dumps__limits(g, &limits);
+	return limits;
 }
 
 static void notify_retainer(struct daemon *d)
@@ -337,6 +345,8 @@ static void serve(struct daemon *d)
 		follow_limits(d);
 		wait = step < wait ? step : wait;
 		step = suppressed_log__step(d->parts.held);
+		wait = step < wait ? step : wait;
+		step = timed_dumps__step(d->parts.recorder);
 		wait = step < wait ? step : wait;
 		step = detectors__step_keys(d->parts.detectors);
 		wait = step < wait ? step : wait;

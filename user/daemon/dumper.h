@@ -16,6 +16,13 @@ struct dumper;
 /* Called in the dumper's thread when its part of @inc, result @index, is there. */
 typedef void (*dumper_done_fn)(void *arg, struct dumper *d, struct incident *inc, size_t index);
 
+/* See timed_dumps.h; the main thread's. */
+struct timed_dump {
+	uint64_t due;	       /* ns; 0: not known yet */
+	uint64_t written;      /* bytes in all rings at the last dump */
+	uint64_t looked, seen; /* ns, bytes: at the last look */
+};
+
 struct dumper {
 	atomic_int refs;
 	struct session *session; /* owned */
@@ -38,6 +45,7 @@ struct dumper {
 	uint64_t freed; /* ns: when that was last over */
 	bool wanted;	/* by an earlier incident that waits: see incident_pool__next_due() */
 
+	struct timed_dump timed;
 	struct incident *inc; /* the job; NULL wakes the thread to end */
 	size_t index;
 };

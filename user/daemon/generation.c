@@ -94,6 +94,7 @@ int generation__start_session(const struct session_conf *conf, struct session_pl
 		proxy__unref(proxy);
 		return code;
 	}
+	s->output = plan->output;
 	code = session__start(s, err);
 	if (code) {
 		session__unref(s);

@@ -340,6 +340,21 @@ static void check_stacks(const struct linter *l, size_t session)
 	}
 }
 
+/* Dumps by size: what does not fit into the rings is overwritten before. */
+static void check_switch_size(const struct linter *l, size_t session)
+{
+	const struct session_plan *s = &l->plan->sessions[session];
+	char rings[16];
+
+	if (s->output.every_bytes <= s->ring_bytes)
+		return;
+	diags__warn(
+		l->d, l->rs->config->src, l->rs->sessions[session].run_span,
+		"its rings hold %s of each CPU: with --switch-output=SIZE above that, a busy CPU "
+		"overwrites records before they are dumped; use a larger -m",
+		units__format_size(s->ring_bytes, rings, sizeof(rings)));
+}
+
 void lint__ruleset(const struct ruleset *rs, const struct plan *p, struct diags *d)
 {
 	const struct linter l = { .rs = rs, .plan = p, .d = d };
@@ -353,6 +368,8 @@ void lint__ruleset(const struct ruleset *rs, const struct plan *p, struct diags 
 	check_why(&l);
 	check_memory(&l);
 	check_frequencies(&l);
-	for (size_t i = 0; i < p->n_sessions; i++)
+	for (size_t i = 0; i < p->n_sessions; i++) {
 		check_stacks(&l, i);
+		check_switch_size(&l, i);
+	}
 }

@@ -90,6 +90,7 @@ static int plan_command(const struct planner *pl, const struct source_text *src,
 			struct record_opts *opts, struct session_plan *ret)
 {
 	ret->system_wide = opts->system_wide;
+	ret->output = opts->output;
 	ret->command = TAKE_PTR(opts->command);
 	if (!ret->command || has_program(ret->command[0]))
 		return 0;

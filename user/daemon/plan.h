@@ -14,7 +14,8 @@ struct session_plan {
 	struct record_target target; /* what the line says of it; owned */
 	size_t ring_bytes;	     /* per CPU */
 	char **command;		     /* see record_opts.command; owned */
-	bool system_wide;	     /* -a: of all tasks, also when there is a command */
+	struct record_output output;
+	bool system_wide; /* -a: of all tasks, also when there is a command */
 	/* ns that a ring holds on a busy CPU, between these; 0: nobody can know beforehand */
 	uint64_t window_least, window_most;
 };

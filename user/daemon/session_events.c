@@ -138,8 +138,10 @@ void session_events__tell_dump(const struct daemon *d, const struct incident *in
 				 "[ perf record: Woken up 1 times to write data ]\n"
 				 "[ perf record: Dump %s ]\n"
 				 "[ perf record: Captured and wrote %.3f MB "
-				 "perf.data.<timestamp> ]\n",
-				 res->file, res->bytes / 1024.0 / 1024.0);
+				 "%s.<timestamp> ]\n",
+				 res->file, res->bytes / 1024.0 / 1024.0,
+				 res->session->output.name[0] ? res->session->output.name
+							      : "perf.data");
 		else
 			snprintf(text, sizeof(text),
 				 "[ perf record: dump data: Woken up 1 times ]\n"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/dump_name.h"
 #include "dump/base/manifest.h"
 #include "dump/dump_file.h"
 #include "perfdata/marker.h"
@@ -201,7 +202,7 @@ static int name_file(struct file_job *w, struct err *err)
 	if (!ret)
 		inc->drafted = true;
 	pthread_mutex_unlock(&inc->name_lock);
-	snprintf(w->res->file, sizeof(w->res->file), "perf.data.%s", inc->name);
+	dump_name__format(w->job->session->output.name, inc->name, w->res->file);
 	return ret;
 }
 
@@ -218,6 +219,8 @@ static int write_file(struct file_job *w, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	snprintf(tmp, sizeof(tmp), BASE_DIR_TMP_PREFIX "%s", w->res->file);
 	ret = perfdata__create(w->job->dir_fd, tmp, w->attrs, w->n_attrs, err, &writer);
+	if (!ret && w->job->session->output.compression)
+		ret = perfdata__compress(writer, w->job->session->output.compression, err);
 	ret = ret ?: write_records(w, writer, err);
 	ret = ret ?: finish_file(w, writer, err);
 	ret = ret ?: perfdata__publish(writer, w->res->file, &w->res->bytes, err);

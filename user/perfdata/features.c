@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "perfdata/compressor.h"
 #include "perfdata/encode.h"
 #include "perfdata/features.h"
 #include "perfdata/tracing_data.h"
@@ -135,13 +136,24 @@ static int add_btfs(const struct source *s, struct buf *b)
 	return err;
 }
 
+static int add_compressed(const struct source *s, struct buf *b)
+{
+	const struct compressor_facts *c = s->f->compressed;
+
+	if (!c)
+		return -ENOENT;
+	return encode__u32(b, 1 /* version */) ?: encode__u32(b, 1 /* PERF_COMP_ZSTD */) ?:
+	       encode__u32(b, c->level) ?: encode__u32(b, c->ratio) ?:
+	       encode__u32(b, c->piece_bytes);
+}
+
 /* By bit; what is missing is a section of the host. */
 static int (*const encoders[HEADER_BITS])(const struct source *s, struct buf *b) = {
 	[HEADER_TRACING_DATA] = add_tracing_data, [HEADER_BUILD_ID] = add_build_ids,
 	[HEADER_CMDLINE] = add_cmdline,		  [HEADER_EVENT_DESC] = add_event_desc,
 	[HEADER_SAMPLE_TIME] = add_sample_time,	  [HEADER_CLOCKID] = add_clockid,
 	[HEADER_BPF_PROG_INFO] = add_bpf_progs,	  [HEADER_BPF_BTF] = add_btfs,
-	[HEADER_CLOCK_DATA] = add_clock_data,
+	[HEADER_CLOCK_DATA] = add_clock_data,	  [HEADER_COMPRESSED] = add_compressed,
 };
 
 static int add_host_section(unsigned int bit, const struct source *s, struct buf *b)

@@ -16,7 +16,6 @@
 #include "common/write_all.h"
 #include "perfdata/perf_file_impl.h"
 
-#define TYPE_COMPRESSED	 81
 #define TYPE_COMPRESSED2 83 /* {u64 size} stands in front of the piece, padding behind it */
 
 /* No recording shrinks that much; what claims to was made to fill a disk. */
@@ -147,7 +146,7 @@ static int inflate_all(struct inflater *in, struct err *err)
 		if (r)
 			break;
 		in->read += h.size;
-		if (h.type == TYPE_COMPRESSED || h.type == TYPE_COMPRESSED2)
+		if (h.type == RECORD_COMPRESSED || h.type == TYPE_COMPRESSED2)
 			r = inflate_record(in, raw, h.size, err);
 		else
 			r = inflater_write(in, raw, h.size, err);

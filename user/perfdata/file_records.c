@@ -12,7 +12,6 @@ enum {
 	USER_TYPE_START = 64,
 	TYPE_HEADER_TRACING_DATA = 66,
 	TYPE_AUXTRACE = 71, /* its payload stands behind it */
-	TYPE_COMPRESSED = 81,
 	TYPE_COMPRESSED2 = 83,
 };
 
@@ -149,7 +148,7 @@ static int read_user_record(struct perf_file *f, const struct file_record *rec, 
 	uint64_t end = f->data.offset + f->data.size, payload;
 
 	switch (rec->h->type) {
-	case TYPE_COMPRESSED:
+	case RECORD_COMPRESSED:
 	case TYPE_COMPRESSED2:
 		return perf_file__bad_record(f, rec, "compressed, which the header does not say",
 					     err);

@@ -12,7 +12,6 @@
 
 /* Those that we do not write, but that change how a file is to be read. */
 #define HEADER_DIR_FORMAT 24
-#define HEADER_COMPRESSED 27
 
 #define STRINGS_MAX 65536 /* words of a command line */
 

@@ -23,6 +23,7 @@
 
 /* Of perf's own records: nothing later in the file is older than the newest before the last round. */
 #define RECORD_FINISHED_ROUND 68
+#define RECORD_COMPRESSED     81
 
 #define RECORD_TRAILER_SIZE 32 /* bytes of the sample_id at the end of every non-sample record */
 

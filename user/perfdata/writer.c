@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "perfdata/compressor.h"
 #include "perfdata/features.h"
 #include "perfdata/file_attr.h"
 #include "perfdata/file_layout.h"
@@ -27,6 +28,7 @@ struct perfdata_writer {
 	int dirfd; /* our own duplicate */
 	char *tmp_name;
 	struct out_file out;
+	struct compressor *compressor; /* NULL: records stand as they are. Owned */
 	struct file_attrs attrs;
 	struct id_set ids;
 	struct file_header header; /* written last: what has no magic is no perf.data file */
@@ -138,10 +140,27 @@ static int refuse_record(const struct perfdata_writer *w, const struct perf_even
 		       w->tmp_name, rec->type, record__id(rec));
 }
 
+int perfdata__compress(struct perfdata_writer *w, unsigned int level, struct err *err)
+{
+	if (w->state != WRITER_RECORDS || w->compressor || !level || level > COMPRESSOR_LEVEL_MAX)
+		return err_set(err, -EINVAL, "%s: cannot compress at level %u", w->tmp_name, level);
+	if (compressor__new(level, &w->compressor))
+		return err_set(err, -ENOMEM, "%s: out of memory to compress it", w->tmp_name);
+	return 0;
+}
+
+static int append_record(struct perfdata_writer *w, const struct perf_event_header *rec,
+			 struct err *err)
+{
+	int r = w->compressor ? compressor__add(w->compressor, rec, rec->size, &w->out, err)
+			      : out_file__write(&w->out, rec, rec->size, err);
+
+	return r ? writer_broken(w, r) : 0;
+}
+
 int perfdata__write(struct perfdata_writer *w, const struct perf_event_header *rec, struct err *err)
 {
 	uint64_t id;
-	int r;
 
 	if (w->state != WRITER_RECORDS)
 		return check_state(w, WRITER_RECORDS, err);
@@ -150,8 +169,7 @@ int perfdata__write(struct perfdata_writer *w, const struct perf_event_header *r
 	id = record__id(rec);
 	if (!id_set__has(&w->ids, id) && (id || rec->type == PERF_RECORD_SAMPLE))
 		return refuse_record(w, rec, err);
-	r = out_file__write(&w->out, rec, rec->size, err);
-	return r ? writer_broken(w, r) : 0;
+	return append_record(w, rec, err);
 }
 
 int perfdata__end_round(struct perfdata_writer *w, struct err *err)
@@ -160,10 +178,7 @@ int perfdata__end_round(struct perfdata_writer *w, struct err *err)
 						 .size = sizeof(round) };
 	int r = check_state(w, WRITER_RECORDS, err);
 
-	if (r)
-		return r;
-	r = out_file__write(&w->out, &round, sizeof(round), err);
-	return r ? writer_broken(w, r) : 0;
+	return r ?: append_record(w, &round, err);
 }
 
 /* All sections one behind the other in @bodies; table[] says where, w->header which. Returns their
@@ -215,6 +230,8 @@ static int write_features(struct perfdata_writer *w, const struct perfdata_featu
 
 int perfdata__finish(struct perfdata_writer *w, const struct perfdata_features *f, struct err *err)
 {
+	struct perfdata_features features = *f;
+	struct compressor_facts compressed;
 	int r = check_state(w, WRITER_RECORDS, err);
 
 	if (r)
@@ -222,11 +239,18 @@ int perfdata__finish(struct perfdata_writer *w, const struct perfdata_features *
 	if (!f->host) /* readers crash without the machine's name, release and CPUs */
 		return err_set(err, -EINVAL, "%s: the description of the host is missing",
 			       w->tmp_name);
+	if (w->compressor) {
+		r = compressor__flush(w->compressor, &w->out, err);
+		if (r)
+			return writer_broken(w, r);
+		compressor__facts(w->compressor, &compressed);
+		features.compressed = &compressed;
+	}
 	memcpy(w->header.magic, FILE_MAGIC, sizeof(w->header.magic));
 	w->header.size = sizeof(w->header);
 	w->header.attr_size = sizeof(struct file_attr_entry);
 	w->header.data.size = out_file__size(&w->out) - w->header.data.offset;
-	r = write_features(w, f, err);
+	r = write_features(w, &features, err);
 	if (!r)
 		r = out_file__flush(&w->out, err);
 	if (!r)
@@ -281,6 +305,7 @@ void perfdata__free(struct perfdata_writer *w)
 	if (w->out.fd >= 0 && w->state != WRITER_PUBLISHED)
 		unlinkat(w->dirfd, w->tmp_name, 0);
 	out_file__close(&w->out);
+	compressor__free(w->compressor);
 	if (w->dirfd >= 0)
 		close(w->dirfd);
 	file_attrs__free(&w->attrs);

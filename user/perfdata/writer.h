@@ -51,6 +51,8 @@ struct perfdata_blob {
 	size_t len;
 };
 
+struct compressor_facts;
+
 /* What the features of this one file say; everything borrowed until finish returns. */
 struct perfdata_features {
 	const struct host_info *host;
@@ -63,9 +65,10 @@ struct perfdata_features {
 	size_t n_bpf_progs;
 	const struct perfdata_blob *btfs;
 	size_t n_btfs;
-	uint64_t first_sample, last_sample; /* ns; 0, 0: no sample */
-	uint64_t clock_resolution;	    /* ns, of CLOCK_MONOTONIC */
-	uint64_t realtime, monotonic;	    /* ns, read together: CLOCK_DATA */
+	uint64_t first_sample, last_sample;	   /* ns; 0, 0: no sample */
+	uint64_t clock_resolution;		   /* ns, of CLOCK_MONOTONIC */
+	uint64_t realtime, monotonic;		   /* ns, read together: CLOCK_DATA */
+	const struct compressor_facts *compressed; /* the writer's */
 };
 
 struct perfdata_writer;
@@ -77,6 +80,9 @@ struct perfdata_writer;
  * tracepoint the format of its config). */
 int perfdata__create(int dirfd, const char *tmp_name, const struct perfdata_attr *attrs,
 		     size_t n_attrs, struct err *err, struct perfdata_writer **ret);
+
+/* Compress the records, with zstd at @level (1 to 22); before the first. 0, -EINVAL or -ENOMEM. */
+int perfdata__compress(struct perfdata_writer *w, unsigned int level, struct err *err);
 
 /* Append one record (buffered; its header.size bytes are readable). 0, negative errno of write, or
  * -EINVAL for a record that perf would choke on: bad size, unknown type, an id that no attr lists

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Options of events, of rates, of rings and of output. */
+/* Options of events, of rates and of rings. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,17 +190,6 @@ int option__set_exclude_perf(struct option_parser *p, const struct option_value 
 	return 0;
 }
 
-int option__set_switch_output(struct option_parser *p, const struct option_value *v)
-{
-	if (v->word && strcmp(v->text, "signal"))
-		return OPTION_ERROR(p, v,
-				    "a session writes on a rule, on `frbpf dump` or on a signal, "
-				    "not by '%s': write --switch-output",
-				    v->text);
-	p->opts->switch_output = !v->unset;
-	return 0;
-}
-
 static int option__add_range(struct option_parser *p, uint64_t from, uint64_t to)
 {
 	struct record_opts *o = p->opts;
@@ -256,15 +245,6 @@ int option__set_delay(struct option_parser *p, const struct option_value *v)
 		at += len + 1;
 	}
 	return err;
-}
-
-int option__check_output(struct option_parser *p, const struct option_value *v)
-{
-	if (!v->unset && (!v->len || !strcmp(v->text, "-")))
-		return OPTION_ERROR(p, v,
-				    "a session writes files, not a pipe: remove -o, the path is "
-				    "told by `frbpf dump`");
-	return 0;
 }
 
 int option__check_number(struct option_parser *p, const struct option_value *v)

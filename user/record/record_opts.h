@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/dump_name.h"
 #include "rules/diag.h"
 
 /* One item of an -e list, as typed: "cycles", "sched:*", "cpu-clock:u", "{a,b}:S". */
@@ -38,6 +39,16 @@ struct delay_range {
 	uint64_t from, to; /* ns since the session's start; to: UINT64_MAX for ever */
 };
 
+#define RECORD_COMPRESSION_MAX 22 /* -z; as zstd */
+
+/* What is written, and when a session writes by itself. */
+struct record_output {
+	char name[DUMP_OUTPUT_MAX + 1]; /* of -o, without a directory; "": perf.data */
+	unsigned int compression;	/* 0: none */
+	uint64_t every_ns, every_bytes; /* of --switch-output; 0: not given */
+	uint32_t max_files;		/* of these; 0: no limit of their own */
+};
+
 struct record_opts {
 	struct event_item *events; /* owned; none: perf's default, cycles */
 	size_t n_events;
@@ -49,8 +60,8 @@ struct record_opts {
 	bool strict_freq;
 	enum call_graph call_graph;
 	bool call_graph_default; /* by -g: what perf's configuration says, else fp */
-	uint16_t max_stack;    /* --call-graph fp,N; 0: the kernel's limit */
-	uint32_t stack_bytes;  /* --call-graph dwarf,N */
+	uint16_t max_stack;	 /* --call-graph fp,N; 0: the kernel's limit */
+	uint32_t stack_bytes;	 /* --call-graph dwarf,N */
 	uint64_t mmap_bytes;   /* per CPU, data area, a power of two of pages; 0: perf's default */
 	uint64_t branch_types; /* PERF_SAMPLE_BRANCH_*; 0: none */
 	uint64_t intr_regs, user_regs; /* masks; 0: none */
@@ -59,7 +70,7 @@ struct record_opts {
 
 	char **command;		  /* what it runs: words, NULL at the end; NULL: nothing. Owned */
 	struct span command_span; /* of the first word */
-	uint64_t switch_bytes, switch_ns; /* of --switch-output=SIZE|TIME; 0: not given */
+	struct record_output output;
 	/* of -D: enabled in these, n 0: from the start on. -D -1: one that never comes */
 	struct delay_range *delay; /* owned */
 	size_t n_delay;

@@ -430,6 +430,15 @@ int session__start(struct session *s, struct err *err)
 	return 0;
 }
 
+uint64_t session__written(const struct session *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t c = 0; c < s->n_cpus; c++)
+		sum -= ring__head(&s->cpus[c].ring);
+	return sum;
+}
+
 const uint64_t *session__event_ids(const struct session *s, size_t e, size_t *ret_n)
 {
 	*ret_n = s->n_targets * s->n_id_cpus;

@@ -64,6 +64,7 @@ struct session {
 			  owned */
 	uint8_t *copy_area; /* mapped; what belongs to a CPU touched and, where allowed, locked */
 	size_t copy_reserved, copy_bytes; /* of all CPUs that there can be; in use */
+	struct record_output output;	  /* its opener's */
 	uint64_t started; /* ns: every ring holds everything since, until it wraps */
 	char notice[160]; /* what the user should know, e.g. that cycles became cpu-clock; "" */
 	bool lacks_cpu;	  /* the notice says of which CPU it has no events */
@@ -99,6 +100,9 @@ int session__start(struct session *s, struct err *err);
  */
 int session__follow_cpus(struct session *s, const int *online, size_t n, uint64_t max,
 			 struct err *err);
+
+/* Bytes that were ever written into its rings. */
+uint64_t session__written(const struct session *s);
 
 /* How long (ns) CPU number @c of the session was not recorded between @from and @to, ns. */
 uint64_t session__away(struct session *s, size_t c, uint64_t from, uint64_t to);

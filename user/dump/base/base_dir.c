@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/dump_name.h"
 #include "common/write_all.h"
 #include "dump/base/base_clock.h"
 #include "dump/base/base_dir.h"
@@ -260,12 +261,13 @@ struct name_search {
 static void look_in_session(int fd, const char *name, void *arg)
 {
 	struct name_search *search = arg;
-	char path[NAME_MAX + 64];
+	_cleanup_close_ int dir = -1;
+	char file[DUMP_NAME_SIZE];
 
 	if (strncmp(name, "session-", 8) != 0)
 		return;
-	snprintf(path, sizeof(path), "%s/perf.data.%s", name, search->name);
-	if (faccessat(fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	dir = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir >= 0 && !dump_name__find(dir, search->name, file))
 		search->found = true;
 }
 

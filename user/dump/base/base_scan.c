@@ -9,6 +9,7 @@
 
 #include "common/array.h"
 #include "common/cleanup.h"
+#include "common/dump_name.h"
 #include "dump/base/base_scan.h"
 #include "rules/units.h"
 
@@ -101,7 +102,7 @@ static int add_manifest(struct base_scan *s, int fd, const char *file)
 
 static int add_dump(struct base_scan *s, int fd, const char *file)
 {
-	const char *digits = digits_of(file, "perf.data.", "");
+	const char *digits = dump_name__time(file);
 	struct stat st;
 
 	if (!digits || !is_file(fd, file, &st))
@@ -185,6 +186,13 @@ static int unlink_at(int fd, const char *file, uint64_t *failed)
 	return -errno;
 }
 
+static int remove_dump(int fd, const char *time, uint64_t *failed)
+{
+	char file[DUMP_NAME_SIZE];
+
+	return dump_name__find(fd, time, file) ? 0 : unlink_at(fd, file, failed);
+}
+
 int base_scan__remove(const struct base_scan *s, const struct base_incident *inc,
 		      uint64_t *ret_failed)
 {
@@ -206,8 +214,7 @@ int base_scan__remove(const struct base_scan *s, const struct base_incident *inc
 	snprintf(file, sizeof(file), BASE_DIR_DRAFT_PREFIX "%s.json", inc->name);
 	if (inc->files & BASE_DRAFT)
 		err = unlink_at(dir, file, ret_failed);
-	snprintf(file, sizeof(file), "perf.data.%s", inc->name);
 	for (size_t i = 0; i < s->n_sessions; i++)
-		err = unlink_at(s->sessions[i].fd, file, ret_failed) ?: err;
+		err = remove_dump(s->sessions[i].fd, inc->name, ret_failed) ?: err;
 	return err ?: unlink_at(dir, gone, ret_failed);
 }

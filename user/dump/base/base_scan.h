@@ -6,7 +6,7 @@
  *	incidents/TIME.json          its manifest: it is whole
  *	incidents/.draft-TIME.json   it is being written, or was when the recorder was killed
  *	incidents/.gone-TIME.json    it is being removed, or was then: what is left of it goes
- *	session-NAME/perf.data.TIME  its dumps
+ *	session-NAME/perf.data.TIME  its dumps; with -o under another name: dump_name.h
  */
 #ifndef FRBPF_DUMP_BASE_BASE_SCAN_H
 #define FRBPF_DUMP_BASE_BASE_SCAN_H

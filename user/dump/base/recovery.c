@@ -8,6 +8,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/dump_name.h"
 #include "common/json_text.h"
 #include "dump/base/base_scan.h"
 #include "dump/base/manifest.h"
@@ -65,13 +66,14 @@ static int add_found(const struct marker_found *m, void *arg)
 static json_t *read_markers(const struct base_scan *s, const struct base_incident *inc)
 {
 	json_t *list = json_array();
-	char file[64];
+	char file[DUMP_NAME_SIZE];
 
-	snprintf(file, sizeof(file), "perf.data.%s", inc->name);
 	for (size_t i = 0; list && i < s->n_sessions && !json_array_size(list); i++) {
-		_cleanup_close_ int fd = openat(s->sessions[i].fd, file,
-						O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		_cleanup_close_ int fd = -1;
 
+		if (!dump_name__find(s->sessions[i].fd, inc->name, file))
+			fd = openat(s->sessions[i].fd, file,
+				    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		if (fd >= 0)
 			marker_file__triggers(fd, add_found, list);
 	}
@@ -100,12 +102,13 @@ static json_t *make_stranger(const struct base_incident *inc)
 }
 
 static json_t *make_session(const struct base_scan *s, const struct base_session *session,
-			    const char *file)
+			    const struct base_incident *inc)
 {
-	char path[PATH_MAX + NAME_MAX + 80];
+	char path[PATH_MAX + NAME_MAX + 80], file[DUMP_NAME_SIZE];
 	struct stat st;
 
-	if (fstatat(session->fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+	if (dump_name__find(session->fd, inc->name, file) ||
+	    fstatat(session->fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		return NULL;
 	snprintf(path, sizeof(path), "%s/%s/%s", s->b->path, session->name, file);
 	return json_pack("{s:o, s:o, s:n, s:I}", "name",
@@ -116,11 +119,9 @@ static json_t *make_session(const struct base_scan *s, const struct base_session
 static json_t *make_sessions(const struct base_scan *s, const struct base_incident *inc)
 {
 	json_t *list = json_array(), *j;
-	char file[64];
 
-	snprintf(file, sizeof(file), "perf.data.%s", inc->name);
 	for (size_t i = 0; i < s->n_sessions; i++) {
-		j = make_session(s, &s->sessions[i], file);
+		j = make_session(s, &s->sessions[i], inc);
 		if (j)
 			json_array_append_new(list, j);
 	}

@@ -24,9 +24,9 @@ enum rank {
 
 struct kept {
 	const struct base_incident *inc;
-	json_t *manifest; /* NULL: cannot be read. Owned */
-	uint64_t time;	  /* ns, of the base's clock */
-	const char *rule, *subject;
+	json_t *manifest;	    /* NULL: cannot be read. Owned */
+	uint64_t time;		    /* ns, of the base's clock */
+	const char *rule, *subject; /* without a rule: the reason */
 	enum rank rank;
 	const char *why; /* it goes; NULL: it stays */
 };
@@ -122,6 +122,30 @@ static const char *too_much(const struct retention_limits *l, uint64_t incidents
 	return l->max_incidents && incidents > l->max_incidents ? "max-incidents" : NULL;
 }
 
+static void choose_one(struct kept *k, const char *why, uint64_t *incidents, uint64_t *bytes)
+{
+	k->why = why;
+	*bytes -= k->inc->bytes;
+	(*incidents)--;
+}
+
+/* @v has those of one reason in the order of time. */
+static void choose_by_quota(struct kept *v, size_t n, const struct retention_quota *q,
+			    uint64_t *incidents, uint64_t *bytes)
+{
+	size_t there = 0;
+
+	for (size_t i = 0; i < n; i++)
+		there += !v[i].rule[0] && !strcmp(v[i].subject, q->reason);
+	for (size_t i = 0; i < n && there > q->max; i++) {
+		if (v[i].rule[0] || strcmp(v[i].subject, q->reason) != 0)
+			continue;
+		there--;
+		if (!v[i].why)
+			choose_one(&v[i], "switch-max-files", incidents, bytes);
+	}
+}
+
 static bool remove_incident(const struct base_scan *s, const struct base_incident *inc,
 			    struct retention_report *ret)
 {
@@ -135,7 +159,7 @@ static bool remove_incident(const struct base_scan *s, const struct base_inciden
 	return false;
 }
 
-/* Say which go, and why: first by age, then by rank. */
+/* Say which go, and why: first by age, then by quota, then by rank. */
 static void choose_incidents(struct kept *v, size_t n, const struct retention_limits *l,
 			     uint64_t bytes, uint64_t base_now)
 {
@@ -145,18 +169,16 @@ static void choose_incidents(struct kept *v, size_t n, const struct retention_li
 	for (size_t i = 0; i < n; i++) {
 		if (!is_too_old(&v[i], l, base_now))
 			continue;
-		v[i].why = "max-age";
-		bytes -= v[i].inc->bytes;
-		incidents--;
+		choose_one(&v[i], "max-age", &incidents, &bytes);
 	}
+	for (size_t i = 0; i < l->n_quotas; i++)
+		choose_by_quota(v, n, &l->quotas[i], &incidents, &bytes);
 	for (size_t i = 0; i < n; i++) {
 		const char *why = too_much(l, incidents, bytes);
 
 		if (!why || v[i].why || v[i].rank == RANK_NEWEST)
 			continue;
-		v[i].why = why;
-		bytes -= v[i].inc->bytes;
-		incidents--;
+		choose_one(&v[i], why, &incidents, &bytes);
 	}
 }
 
@@ -255,7 +277,8 @@ int retention__apply(const struct base_dir *b, const struct retention_limits *li
 		err = v ? 0 : -ENOMEM;
 	}
 	if (!err) {
-		bool limited = limits->max_size || limits->max_incidents || limits->max_age;
+		bool limited = limits->max_size || limits->max_incidents || limits->max_age ||
+			       limits->n_quotas;
 		size_t n = list_kept(&s, v, now, limited, &report);
 
 		apply_limits(&s, v, n, limits, busy, n_busy, &report);

@@ -13,11 +13,21 @@
 
 #include "dump/base/base_dir.h"
 
+#define RETENTION_QUOTAS_MAX INCIDENT_SESSIONS_MAX
+
+/* Of dumps by hand with the same reason the last @max stay. */
+struct retention_quota {
+	char reason[INCIDENT_REASON_MAX];
+	uint32_t max;
+};
+
 /* Of `[daemon]`; 0: no limit. */
 struct retention_limits {
 	uint64_t max_size; /* bytes, of all incidents together */
 	uint64_t max_incidents;
-	uint64_t max_age; /* ns since it was written */
+	uint64_t max_age;				     /* ns since it was written */
+	struct retention_quota quotas[RETENTION_QUOTAS_MAX]; /* zeroed behind n_quotas */
+	size_t n_quotas;
 };
 
 struct retention_report {

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "daemon/timed_dumps.h"
+#include "rules/units.h"
+
+/* How often to look at what is written into the rings: as often as the rate of the last look asks for. */
+#define LOOK_MIN  (10 * NSEC_PER_MSEC)
+#define LOOK_MAX  NSEC_PER_SEC
+#define BUSY_WAIT (100 * NSEC_PER_MSEC) /* while dumps are written */
+
+/* The incident's; retention tells them by it. */
+static void format_reason(const struct session *s, char *ret, size_t size)
+{
+	snprintf(ret, size, "--switch-output of session %s", s->name);
+}
+
+/* ns until @bytes more will have been written; half of it, as rates change. */
+static uint64_t next_look(const struct timed_dump *t, uint64_t now, uint64_t written,
+			  uint64_t bytes)
+{
+	uint64_t since = now - t->looked, more = written - t->seen, wait;
+
+	if (!t->looked || !more)
+		return LOOK_MAX / 10;
+	wait = (unsigned __int128)bytes * since / more / 2;
+	return wait < LOOK_MIN ? LOOK_MIN : wait > LOOK_MAX ? LOOK_MAX : wait;
+}
+
+/* Has SIZE been written since the last dump? *ret_wait: ns until it is worth another look. */
+static bool is_filled(struct timed_dump *t, const struct session *s, uint64_t now,
+		      uint64_t *ret_wait)
+{
+	uint64_t written = session__written(s), size = s->output.every_bytes;
+	uint64_t more = written - t->written;
+
+	*ret_wait = next_look(t, now, written, more < size ? size - more : size);
+	t->looked = now;
+	t->seen = written;
+	return more >= size;
+}
+
+static bool is_time(struct timed_dump *t, const struct session *s, uint64_t now, uint64_t *ret_wait)
+{
+	uint64_t every = s->output.every_ns;
+	if (!t->due)
+		t->due = s->started + every;
+	*ret_wait = now < t->due ? t->due - now : every;
+	return now >= t->due;
+}
+
+/* Times that were slept over are one. */
+static void dump_one(struct recorder *r, const struct generation *g, size_t i, uint64_t now)
+{
+	const struct session *s = g->dumpers[i]->session;
+	struct timed_dump *t = &g->dumpers[i]->timed;
+	char reason[INCIDENT_REASON_MAX];
+
+	t->written = session__written(s);
+	if (s->output.every_ns)
+		t->due += s->output.every_ns * ((now - t->due) / s->output.every_ns + 1);
+	format_reason(s, reason, sizeof(reason));
+	if (recorder__dump(r, 1ULL << i, reason) < 0)
+		log_warn("session '%s': too many dumps are under way: one of --switch-output is "
+			 "not made",
+			 s->name);
+}
+
+uint64_t timed_dumps__step(struct recorder *r)
+{
+	const struct generation *g = recorder__generation(r);
+	uint64_t next = UINT64_MAX, now = now_ns(), wait;
+	struct recorder_stats stats;
+
+	for (size_t i = 0; i < g->n_dumpers; i++) {
+		struct dumper *d = g->dumpers[i];
+		const struct record_output *o = &d->session->output;
+		bool due;
+
+		if (!o->every_ns && !o->every_bytes)
+			continue;
+		due = o->every_ns ? is_time(&d->timed, d->session, now, &wait)
+				  : is_filled(&d->timed, d->session, now, &wait);
+		if (due)
+			recorder__stats(r, &stats);
+		/* what waits for the one before would freeze later than it is told to */
+		if (due && stats.writing)
+			wait = BUSY_WAIT;
+		else if (due)
+			dump_one(r, g, i, now);
+		next = wait < next ? wait : next;
+	}
+	return next;
+}
+
+void timed_dumps__limits(const struct generation *g, struct retention_limits *ret)
+{
+	for (size_t i = 0; i < g->n_dumpers && ret->n_quotas < RETENTION_QUOTAS_MAX; i++) {
+		const struct session *s = g->dumpers[i]->session;
+		struct retention_quota *q = &ret->quotas[ret->n_quotas];
+
+		if (!s->output.max_files || (!s->output.every_ns && !s->output.every_bytes))
+			continue;
+		format_reason(s, q->reason, sizeof(q->reason));
+		q->max = s->output.max_files;
+		ret->n_quotas++;
+	}
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Read by tools/perf/util/session.c, perf_session__process_compressed_event(): a piece becomes at most as
+ * many bytes as the feature COMPRESSED says, and never none.
+ */
+#include <stdlib.h>
+#include <zstd.h>
+
+#include "perfdata/compressor.h"
+#include "perfdata/record.h"
+
+#define PIECE_BYTES  (60 << 10) /* it fits into a record, even where it does not shrink */
+#define BLOCK_HEADER 3		/* of zstd; all of it zero: a block with nothing in it */
+#define PAD_MAX	     (7 * BLOCK_HEADER)
+#define ROOM	     (UINT16_MAX - sizeof(struct perf_event_header) - PAD_MAX)
+/* perf's reader chokes on blocks that follow when its room is full. */
+#define READER_ROOM (4 * PIECE_BYTES)
+
+struct compressor {
+	ZSTD_CStream *stream;
+	unsigned int level;
+	size_t len; /* of @piece in use */
+	uint64_t added, written;
+	char piece[PIECE_BYTES];
+	struct {
+		struct perf_event_header header;
+		char data[ROOM + PAD_MAX];
+	} record;
+};
+
+int compressor__new(unsigned int level, struct compressor **ret)
+{
+	struct compressor *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->level = level;
+	c->stream = ZSTD_createCStream();
+	if (!c->stream ||
+	    ZSTD_isError(ZSTD_CCtx_setParameter(c->stream, ZSTD_c_compressionLevel, level))) {
+		compressor__free(c);
+		return -ENOMEM;
+	}
+	*ret = c;
+	return 0;
+}
+
+/* Records have a multiple of 8 bytes: empty blocks fill it up. */
+static size_t pad_record(char *data, size_t len)
+{
+	size_t padded = len;
+
+	while (padded % 8)
+		padded += BLOCK_HEADER;
+	memset(data + len, 0, padded - len);
+	return padded;
+}
+
+int compressor__flush(struct compressor *c, struct out_file *out, struct err *err)
+{
+	ZSTD_inBuffer from = { .src = c->piece, .size = c->len };
+	ZSTD_outBuffer to = { .dst = c->record.data, .size = ROOM };
+	size_t left;
+
+	if (!c->len)
+		return 0;
+	left = ZSTD_compressStream2(c->stream, &to, &from, ZSTD_e_flush);
+	if (ZSTD_isError(left))
+		return err_set(err, -ENOMEM, "%s: cannot compress its records: %s", out->name,
+			       ZSTD_getErrorName(left));
+	if (left || from.pos < from.size)
+		return err_set(err, -E2BIG, "%s: a compressed record is too large", out->name);
+	c->record.header = (struct perf_event_header){
+		.type = RECORD_COMPRESSED,
+		.size = sizeof(c->record.header) + pad_record(c->record.data, to.pos),
+	};
+	c->added += c->len;
+	c->written += c->record.header.size;
+	c->len = 0;
+	return out_file__write(out, &c->record, c->record.header.size, err);
+}
+
+int compressor__add(struct compressor *c, const void *data, size_t len, struct out_file *out,
+		    struct err *err)
+{
+	const char *from = data;
+	int r = 0;
+
+	while (!r && len) {
+		size_t part = len < PIECE_BYTES - c->len ? len : PIECE_BYTES - c->len;
+
+		memcpy(c->piece + c->len, from, part);
+		c->len += part;
+		from += part;
+		len -= part;
+		if (c->len == PIECE_BYTES)
+			r = compressor__flush(c, out, err);
+	}
+	return r;
+}
+
+void compressor__facts(const struct compressor *c, struct compressor_facts *ret)
+{
+	*ret = (struct compressor_facts){
+		.level = c->level,
+		.ratio = c->written ? (c->added + c->written / 2) / c->written : 1,
+		.piece_bytes = READER_ROOM,
+	};
+}
+
+void compressor__free(struct compressor *c)
+{
+	if (!c)
+		return;
+	ZSTD_freeCStream(c->stream);
+	free(c);
+}
