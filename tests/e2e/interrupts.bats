@@ -61,7 +61,7 @@ packets_fire() {
 
 # perf itself must see them: a kernel that has lost count of perf's nesting in interrupts drops such events for everybody
 perf_sees_interrupts() {
-	perf record -q -a -e irq:irq_handler_entry -o "$BATS_TEST_TMPDIR/irq.data" -- \
+	perf record --no-bpf-event -q -a -e irq:irq_handler_entry -o "$BATS_TEST_TMPDIR/irq.data" -- \
 		dd if=/dev/zero of="$BATS_TEST_TMPDIR/file" bs=4k count=50 oflag=direct status=none >/dev/null 2>&1 3>&- || true
 	perf script -i "$BATS_TEST_TMPDIR/irq.data" 2>/dev/null | grep -q irq_handler_entry
 }

@@ -53,8 +53,8 @@ samples() { # FILE...
 }
 
 @test "a file of perf record merges with a dump when both have the same clock" {
-	perf record -q -k CLOCK_MONOTONIC -e cpu-clock -g -o "$BATS_TEST_TMPDIR/perf.data" \
-		-- "$FRBPF_WORKLOADS/burn" --seconds 0.2 >/dev/null
+	perf record --no-bpf-event -q -k CLOCK_MONOTONIC -e cpu-clock -g -o "$BATS_TEST_TMPDIR/perf.data" \
+		-- "$WORKLOADS/burn" --seconds 0.2 >/dev/null
 	frbpf dump >/dev/null
 	frbpf merge -o "$BATS_TEST_TMPDIR/all" last "$BATS_TEST_TMPDIR/perf.data"
 	same "samples" "$(perf script -i "$BATS_TEST_TMPDIR/all" -F event 2>/dev/null |
@@ -62,7 +62,7 @@ samples() { # FILE...
 		"$(for f in $(dumps) "$BATS_TEST_TMPDIR/perf.data"; do
 			perf script -i "$f" -F event 2>/dev/null
 		done | grep -v frbpf: | grep -c .)"
-	perf record -q -e cpu-clock -o "$BATS_TEST_TMPDIR/other" -- true
+	perf record --no-bpf-event -q -e cpu-clock -o "$BATS_TEST_TMPDIR/other" -- true
 	run frbpf merge -o "$BATS_TEST_TMPDIR/none" last "$BATS_TEST_TMPDIR/other"
 	[[ $status == 1 && $output == *"perf's own clock"*CLOCK_MONOTONIC* ]] || fail "$output"
 	[[ ! -e $BATS_TEST_TMPDIR/none ]]

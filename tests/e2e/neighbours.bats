@@ -33,7 +33,7 @@ load_detectors() {
 
 # Records EVENTS of all CPUs into FILE while pingpong runs; its line goes to $pingpong.
 record_pingpong() { # FILE EVENTS
-	timeout -k 5 60 perf record -q -a -k mono -m 32M -e "$2" -o "$1" \
+	timeout -k 5 60 perf record --no-bpf-event -q -a -k mono -m 32M -e "$2" -o "$1" \
 		-- "$WORKLOADS/pingpong" --loops 10000 --cpu 0 >"$BATS_TEST_TMPDIR/pingpong" 3>&-
 	pingpong=$(cat "$BATS_TEST_TMPDIR/pingpong")
 }

@@ -95,12 +95,12 @@ net_rx() {
 	before=$(net_rx)
 	frbpf_load
 	mkfifo "$BATS_TEST_TMPDIR/ctl" "$BATS_TEST_TMPDIR/ack"
-	perf record -q -a -D -1 -e irq:softirq_exit --filter 'vec == 3' -o "$BATS_TEST_TMPDIR/witness" \
+	perf record --no-bpf-event -q -a -D -1 -e irq:softirq_exit --filter 'vec == 3' -o "$BATS_TEST_TMPDIR/witness" \
 		--control "fifo:$BATS_TEST_TMPDIR/ctl,$BATS_TEST_TMPDIR/ack" -- sleep 60 >/dev/null 2>&1 3>&- &
 	perf_pid=$!
 	exec 7<>"$BATS_TEST_TMPDIR/ctl" 8<>"$BATS_TEST_TMPDIR/ack"
 	echo enable >&7
-	read -r -t 20 -u 8 _ || fail "perf does not begin"
+	read -r -t 60 -u 8 _ || fail "perf does not begin"
 	for _ in {1..50}; do
 		(: </dev/tcp/127.0.0.1/1) 2>/dev/null || true # refused: two packets on the loopback device
 	done

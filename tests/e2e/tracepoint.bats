@@ -29,11 +29,11 @@ witness_begin() { # EVENT [FILTER]
 	local arguments=(-q -a -k CLOCK_MONOTONIC -e "$1" -o "$BATS_TEST_TMPDIR/witness" --control "fifo:$BATS_TEST_TMPDIR/ctl,$BATS_TEST_TMPDIR/ack")
 	[[ ! ${2-} ]] || arguments+=(--filter "$2")
 	mkfifo "$BATS_TEST_TMPDIR/ctl" "$BATS_TEST_TMPDIR/ack"
-	perf record -D -1 "${arguments[@]}" -- sleep 60 >/dev/null 2>&1 3>&- &
+	perf record --no-bpf-event -D -1 "${arguments[@]}" -- sleep 60 >/dev/null 2>&1 3>&- &
 	perf_pid=$!
 	exec 7<>"$BATS_TEST_TMPDIR/ctl" 8<>"$BATS_TEST_TMPDIR/ack"
 	echo enable >&7
-	read -r -t "${FRBPF_LIMIT:-20}" -u 8 _ || fail "perf does not begin"
+	read -r -t "${FRBPF_LIMIT:-60}" -u 8 _ || fail "perf does not begin"
 }
 
 witness_end() { # its events: into the file seen

@@ -67,7 +67,7 @@ need_recording() {
 	local line
 	need_recording
 	# run with -F the switches would only be a sample of all
-	timeout -k 5 60 perf record -q -k CLOCK_MONOTONIC -o a.data -a -e sched:sched_switch -- \
+	timeout -k 5 60 perf record --no-bpf-event -q -k CLOCK_MONOTONIC -o a.data -a -e sched:sched_switch -- \
 		"$WORKLOADS/cause" server >truth </dev/null 3>&-
 	line=$(<truth)
 	run -0 why_of a.data "$line"
@@ -90,10 +90,10 @@ need_recording() {
 
 @test "what why cannot answer is one clear sentence" {
 	need_recording
-	perf record -q -o none.data -e cpu-clock true </dev/null 3>&-
+	perf record --no-bpf-event -q -o none.data -e cpu-clock true </dev/null 3>&-
 	run -1 frbpf why -i none.data --tid 1
 	[[ $output == *"unknown: no sched:sched_switch was recorded"* ]] || fail "$output"
-	timeout -k 5 60 perf record -q -o a.data -a -e sched:sched_switch true </dev/null 3>&-
+	timeout -k 5 60 perf record --no-bpf-event -q -o a.data -a -e sched:sched_switch true </dev/null 3>&-
 	run -1 frbpf why -i a.data --tid 2147483646
 	[[ $output == *"unknown: no event of task 2147483646 was recorded"* ]] || fail "$output"
 	run -1 frbpf why -i a.data --tid 1 --from 1 --to 2
