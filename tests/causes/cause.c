@@ -543,12 +543,12 @@ static void signal_wait(struct stage *s)
 	pthread_join(t, NULL);
 }
 
-/* Its cgroup, made by the caller, has a quota. */
+/* Its cgroup, made by the caller, has a quota: so much less that two periods do not suffice. */
 static void quota(struct stage *s)
 {
 	begin(s);
 	s->culprit = s->subject;
-	compute(s->ns / 4);
+	compute(s->ns / 2);
 	end(s);
 }
 

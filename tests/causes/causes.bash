@@ -45,14 +45,16 @@ run_causes() { # NAME...
 	done
 }
 
-# All events that why knows, with stacks.
+# All events that why knows, with stacks; of timers those that renew CPU quotas.
 record_causes() { # FILE TRUTH NAME...
-	local file=$1 truth=$2
+	local file=$1 truth=$2 timer quota=()
 	shift 2
+	timer=$(awk '$3 == "sched_cfs_period_timer" && $1 !~ /^0+$/ {print "0x" $1; exit}' /proc/kallsyms)
+	[[ ! $timer ]] || quota=(-e timer:hrtimer_expire_entry --filter "function == $timer")
 	export -f run_causes
 	export WORKLOADS quota_group
 	timeout -k 5 120 perf record -q -k CLOCK_MONOTONIC -o "$file" -m 8M -a -g -e sched:sched_switch -e sched:sched_waking \
-		-e sched:sched_wakeup -e sched:sched_wakeup_new -e sched:sched_migrate_task -e signal:signal_generate \
+		"${quota[@]}" -e sched:sched_wakeup -e sched:sched_wakeup_new -e sched:sched_migrate_task -e signal:signal_generate \
 		-e cpu-clock/freq=499/ -- bash -c 'run_causes "$@"' - "$@" >"$truth" </dev/null 3>&-
 }
 

@@ -15,7 +15,10 @@ setup() {
 }
 
 teardown() {
-	exec 5>&- # the subject ends
+	if [[ ${subject-} ]]; then
+		kill -KILL "$subject" 2>/dev/null || true
+		wait "$subject" || true
+	fi
 	common_teardown
 	remove_quota_group
 }
@@ -28,7 +31,7 @@ start_subject() { # TEXT
 		[[ ! $2 ]] || echo $$ >"$2/cgroup.procs"
 		read -r -t 0.05 <&5
 		read -r <&5' "$1" - "${quota_group-}" 5<&5 3>&- &
-	children+=("$!")
+	subject=$!
 }
 
 first_cpu() {

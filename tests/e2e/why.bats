@@ -13,8 +13,17 @@ setup() {
 }
 
 teardown() {
+	end_suspect
 	remove_quota_group
 	common_teardown
+}
+
+# What a test has started to be looked at: $suspect
+end_suspect() {
+	[[ ${suspect-} ]] || return 0
+	kill -KILL "$suspect" 2>/dev/null || true
+	wait "$suspect" || true
+	suspect=
 }
 
 # expect_right FILE TRUTH
@@ -47,6 +56,48 @@ need_recording() {
 	record_causes a.data truth rt-hog inversion own-sleep own-compute timeout
 	same "causes" "$(wc -l <truth)" 5
 	expect_right a.data truth
+}
+
+need_quota() {
+	make_quota_group
+	[[ $quota_group ]] || skip "no cgroup with a CPU controller"
+}
+
+@test "why tells a CPU quota from others who have the CPU" {
+	need_recording
+	need_quota
+	record_causes a.data truth quota
+	expect_right a.data truth
+	# what says when it had a quota again is the timer
+	why_of a.data "$(<truth)" --json | jq -e '[.tree.causes[] | select(.type == "throttled")] | length == 1'
+}
+
+@test "what the daemon has read of the cgroup tells why that a quota was used up" {
+	need_recording
+	need_btf
+	need_quota
+	write_rules <<-'EOF2'
+		[session-why]
+		run = -e sched:sched_switch -e sched:sched_waking -g -m 4M --overwrite --switch-output -a
+
+		[rule-late]
+		when     = runqlat > 40ms
+		if       = comm == "cause"
+	EOF2
+	frbpf_load >/dev/null
+	# shellcheck disable=SC2016 # of the inner shell
+	sh -c 'echo $$ >"$1/cgroup.procs" && exec "$2" --ms 60000 quota' - "$quota_group" "$WORKLOADS/cause" >/dev/null 3>&- &
+	suspect=$!
+	wait_for_incident "$BASE" 1
+	wait_until 20 jq -e '.triggers[0].state.cpu[0].throttled > 0' "$BASE"/incidents/*.json >/dev/null
+	end_suspect
+	frbpf_stop >/dev/null
+	frbpf why --json >why.json
+	jq -e '.cause == "quota" and .culprit.comm == "cause"' why.json || fail "$(jq -r .verdict why.json)"
+	# without that it would be a guess
+	jq 'del(.triggers[0].state)' "$BASE"/incidents/*.json >other.json
+	cat other.json >"$(echo "$BASE"/incidents/*.json)"
+	frbpf why --json | jq -e '.cause == "unknown" and .missing == "quota"' || fail "$(frbpf why)"
 }
 
 @test "the parts that why tells add up, and the first line is the verdict" {

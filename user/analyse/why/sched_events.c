@@ -37,6 +37,7 @@ static const struct sched_layout layouts[SCHED_KINDS] = {
 	[SCHED_RQ_INSERT] = { "block:block_rq_insert", NULL, "dev", "sector" },
 	[SCHED_RQ_ISSUE] = { "block:block_rq_issue", NULL, "dev", "sector" },
 	[SCHED_RQ_COMPLETE] = { "block:block_rq_complete", NULL, "dev", "sector" },
+	[SCHED_TIMER] = { "timer:hrtimer_expire_entry", NULL, "hrtimer", "function" },
 };
 
 /* Where an event of one file has them. */

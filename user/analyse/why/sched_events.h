@@ -30,7 +30,8 @@ enum sched_kind {
 	SCHED_RQ_INSERT, /* of a request to device arg, sector value */
 	SCHED_RQ_ISSUE,
 	SCHED_RQ_COMPLETE,
-	SCHED_KINDS,		    /* of tracepoints */
+	SCHED_TIMER, /* a timer of the kernel's with the function at address value expires */
+	SCHED_KINDS, /* of tracepoints */
 	SCHED_SAMPLE = SCHED_KINDS, /* tid ran */
 	SCHED_ALIVE,		    /* tid ran, and no sample says it */
 	SCHED_GAP,		    /* records of this CPU were lost from value to time */

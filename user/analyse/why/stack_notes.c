@@ -22,7 +22,7 @@ void stack_notes__want(struct stack_notes *s, uint32_t i)
 {
 	struct sched_event *e = &s->events->v[i];
 
-	if (!e->has_stack || e->stack)
+	if ((!e->has_stack && e->kind != SCHED_TIMER) || e->stack)
 		return;
 	if (!ARRAY_HAS_ROOM(s->wanted, s->n_wanted, s->wanted_cap, 64)) {
 		s->failed = true;
@@ -90,14 +90,31 @@ static void note_frames(struct notes_reading *n, size_t n_frames, struct stack_n
 				       e->flags & (SCHED_HARDIRQ | SCHED_SOFTIRQ_FLAG), softirqd);
 }
 
+/* Of a timer its function is what counts, not where it came. */
+static int timer_note_add(struct notes_reading *n, const struct sample *smp, struct sched_event *e)
+{
+	struct sample at = *smp;
+
+	at.ip = e->value;
+	at.cpumode = PERF_RECORD_MISC_KERNEL;
+	if (replay__self(n->r, &at, &n->frames[0]))
+		return -ENOMEM;
+	n->s->v[n->s->n] = (struct stack_note){ .leaf = n->frames[0].symbol };
+	e->stack = ++n->s->n;
+	return 0;
+}
+
 static int note_add(struct notes_reading *n, const struct sample *smp, struct sched_event *e)
 {
 	struct stack_notes *s = n->s;
 	const struct sched_task *t = sched_events__task(s->events, e->tid);
 	size_t n_frames;
 
-	if (!ARRAY_HAS_ROOM(s->v, s->n, s->cap, 64) ||
-	    replay__frames(n->r, smp, n->frames, FRAMES_MAX, &n_frames))
+	if (!ARRAY_HAS_ROOM(s->v, s->n, s->cap, 64))
+		return -ENOMEM;
+	if (e->kind == SCHED_TIMER)
+		return timer_note_add(n, smp, e);
+	if (replay__frames(n->r, smp, n->frames, FRAMES_MAX, &n_frames))
 		return -ENOMEM;
 	s->v[s->n] = (struct stack_note){ 0 };
 	note_frames(n, n_frames, &s->v[s->n], e, t && !strncmp(t->comm, "ksoftirqd/", 10));

@@ -14,7 +14,7 @@ struct stack_note {
 	enum wake_context context; /* of a waking */
 	const char *function;	   /* the innermost function of the program itself; NULL: unknown */
 	const char *call; /* the system call, or the kernel's function behind an exception; NULL */
-	const char *leaf; /* the innermost function; NULL: unknown */
+	const char *leaf; /* the innermost function, or that of a timer; NULL: unknown */
 	bool named;	  /* the kernel's part has names, or there is none */
 };
 

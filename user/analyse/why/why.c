@@ -420,6 +420,8 @@ int why__ask(struct why *w, const struct why_question *q, struct err *err)
 			       "%.6f it neither ran nor was woken",
 			       q->tid, w->events.begin / 1e9, w->events.end / 1e9);
 	w->notes.events = &w->events;
+	w->q = whole;
+	w->q.tid = tid;
 	if (round_of(w, tid, &whole, true))
 		return err_set(err, -ENOMEM, "out of memory, or too many causes");
 	code = stack_notes__read(&w->notes, err);

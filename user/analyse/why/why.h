@@ -85,10 +85,19 @@ struct why_node {
 
 struct why;
 
+/* Whether something limits the CPU time of the cgroups of a process. */
+enum why_quota {
+	WHY_QUOTA_UNKNOWN,
+	WHY_QUOTA_NONE,	  /* or it has never been used up */
+	WHY_QUOTA_SET,	  /* and stacks show when it is used up */
+	WHY_QUOTA_HIDDEN, /* and, before 6.18, no stack does */
+};
+
 struct why_question {
 	uint32_t tid; /* as the recorder's pid namespace counts them */
 	uint64_t from,
 		to; /* ns; 0, 0: all that was recorded. from UINT64_MAX: its last wait before to, and the run behind it */
+	enum why_quota quota; /* of tid's process, as far as something else than events tells */
 };
 
 int why__new(struct why **ret); /* -ENOMEM */

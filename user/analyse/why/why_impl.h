@@ -5,7 +5,20 @@
 
 #include "analyse/why/why.h"
 
+#define WHY_LONG_NS                                                                                \
+	1000000 /* shorter waits are not asked whether another CPU was idle, or for a quota */
+#define WHY_TIMERS 256 /* functions of timers that are told apart */
+
+/* A function of the kernel's timers. */
+struct why_timer {
+	uint64_t function; /* address */
+	uint32_t event;	   /* whose note has its name */
+};
+
 struct why {
+	struct why_question q;
+	struct why_timer timers[WHY_TIMERS];
+	size_t n_timers;
 	uint32_t looks; /* at events before a wait's end: see may_look() */
 	struct sched_events events;
 	struct sched_timeline timeline;
@@ -28,6 +41,23 @@ void why_tree__sort(struct why_node *n);
 /* A child of @parent that has no other attribute than these. */
 int why__add_unknown(struct why *w, struct why_node *parent, uint32_t tid, enum why_missing missing,
 		     uint64_t from, uint64_t to);
+
+/* ---- why_quota.c ---- */
+/* Does the stack at the beginning of span @s say that a quota is used up? */
+enum quota_sign {
+	QUOTA_NO_SIGN,
+	QUOTA_MAYBE, /* or that it was preempted when it returned to its program */
+	QUOTA_USED_UP,
+};
+enum quota_sign why_quota__sign(const struct why *w, const struct task_span *s);
+/*
+ * Since when a task that was throttled at the beginning of @s may have had a quota again, and since when it had: the
+ * first and the last time in it that the kernel gave one to any cgroup. False: not in it, or not recorded.
+ */
+bool why_quota__renewed(struct why *w, const struct task_span *s, uint64_t *ret_first,
+			uint64_t *ret_last);
+/* What else is known of that of @tid. */
+enum why_quota why_quota__of(const struct why *w, uint32_t tid);
 
 /* ---- why_runnable.c ---- */
 /* Why span @s of @tid's, runnable, did not run from @from to @to. 0 or -ENOMEM. */

@@ -57,9 +57,27 @@ static int add_dumps(struct why *w, const json_t *manifest, const char *base, st
 	return code;
 }
 
-static int ask(struct why *w, uint64_t tid, uint64_t time, uint64_t value, struct err *err)
+/* What the recorder has read of the cgroups of @trigger's subject, on a kernel of that name. */
+static enum why_quota quota_of(const json_t *trigger, const char *kernel)
 {
-	struct why_question q = { .tid = tid, .to = time, .from = time - value };
+	const json_t *levels = json_object_get(json_object_get(trigger, "state"), "cpu"), *v;
+	unsigned int major = 0, minor = 0;
+	bool set = false;
+	size_t i;
+
+	json_array_foreach (levels, i, v)
+		set |= number_of(v, "quota_ns") && number_of(v, "throttled");
+	if (!set)
+		return i ? WHY_QUOTA_NONE : WHY_QUOTA_UNKNOWN;
+	if (!kernel || sscanf(kernel, "%u.%u", &major, &minor) != 2)
+		return WHY_QUOTA_HIDDEN;
+	return major > 6 || (major == 6 && minor >= 18) ? WHY_QUOTA_SET : WHY_QUOTA_HIDDEN;
+}
+
+static int ask(struct why *w, uint64_t tid, uint64_t time, uint64_t value, enum why_quota quota,
+	       struct err *err)
+{
+	struct why_question q = { .tid = tid, .to = time, .from = time - value, .quota = quota };
 
 	if (!tid || tid > UINT32_MAX)
 		return err_set(err, -ENODATA, "unknown: what fired has no task that suffers");
@@ -87,7 +105,8 @@ int why_incident__ask(const json_t *manifest, const char *base, struct err *err,
 	if (!code)
 		code = ask(w, number_of(subject, "tid"),
 			   number_of(json_object_get(t, "time"), "monotonic_ns"),
-			   number_of(t, "value_ns"), err);
+			   number_of(t, "value_ns"),
+			   quota_of(t, text_of(json_object_get(manifest, "host"), "kernel")), err);
 	if (code) {
 		why__free(w);
 		return code;
@@ -128,7 +147,8 @@ int why_incident__ask_dump(const char *path, struct err *err, struct why **ret)
 			       path);
 	if (why__new(&w))
 		return err_set(err, -ENOMEM, "out of memory");
-	code = why__add_file(w, path, err) ?: ask(w, f.tid, f.time, f.value, err);
+	code = why__add_file(w, path, err)
+		       ?: ask(w, f.tid, f.time, f.value, WHY_QUOTA_UNKNOWN, err);
 	if (code) {
 		why__free(w);
 		return code;

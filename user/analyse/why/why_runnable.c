@@ -3,8 +3,7 @@
 
 #include "analyse/why/why_impl.h"
 
-#define LONG_NS 1000000 /* shorter waits are not asked whether another CPU was idle, or their own */
-#define CPUS	1024	/* the first of them are looked at for being idle */
+#define CPUS 1024 /* the first of them are looked at for being idle */
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -81,7 +80,7 @@ static int explain_on_cpu(struct why *w, struct why_node *parent, uint32_t tid,
 		if (!n)
 			return -ENOMEM;
 		n->own_prio = own_prio(w, s);
-		if (end - begin > LONG_NS)
+		if (end - begin > WHY_LONG_NS)
 			n->idle_ns += idle_elsewhere(w, cpu, begin, end, &n->idle_cpu);
 	}
 	return at < to ? why__add_unknown(w, parent, tid, MISSING_CPU, at, to) : 0;
@@ -93,17 +92,9 @@ static bool is_throttled(const struct why *w, uint32_t tid, const struct task_sp
 	const struct sched_task *t = sched_events__task(&w->events, tid);
 	const struct cpu_line *c = sched_timeline__cpu(&w->timeline, s->cpu);
 
-	if (s->out != NO_EVENT && stack_notes__of(&w->notes, s->out)->kind == WAIT_THROTTLED)
-		return true;
-	return c && t && t->prio >= 100 && !s->end_hidden && s->to < w->events.end &&
-	       s->to - s->from >= LONG_NS && idle_ns(c, s->from, s->to) >= LONG_NS;
-}
-
-/* Its stack does not tell a quota from a preemption; to accuse others would be a guess. */
-static bool may_be_throttled(const struct why *w, const struct task_span *s)
-{
-	return s->out != NO_EVENT && s->to - s->from >= LONG_NS &&
-	       stack_notes__of(&w->notes, s->out)->kind == WAIT_TASK_WORK;
+	return c && why_quota__of(w, tid) != WHY_QUOTA_NONE && t && t->prio >= 100 &&
+	       !s->end_hidden && s->to < w->events.end && s->to - s->from >= WHY_LONG_NS &&
+	       idle_ns(c, s->from, s->to) >= WHY_LONG_NS;
 }
 
 /* Where it waits at first. Without events of queues: where it ran at last. */
@@ -118,20 +109,13 @@ static uint32_t first_queue(const struct why *w, uint32_t tid, const struct task
 	return s->cpu;
 }
 
-int why_runnable__explain(struct why *w, struct why_node *parent, uint32_t tid,
+static int explain_queued(struct why *w, struct why_node *parent, uint32_t tid,
 			  const struct task_span *s, uint64_t from, uint64_t to)
 {
-	struct why_key throttled = { .parent = parent, .tid = tid, .type = WHY_THROTTLED };
 	const struct sched_events *e = &w->events;
 	uint32_t cpu = first_queue(w, tid, s);
 	uint64_t at = from;
 
-	if (s->end_hidden)
-		return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
-	if (is_throttled(w, tid, s))
-		return why_tree__add(w->tree, &throttled, from, to - from) ? 0 : -ENOMEM;
-	if (may_be_throttled(w, s))
-		return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);
 	/* it may go to other queues while it waits */
 	for (size_t i = sched_events__at(e, s->from); i < e->n && e->v[i].time < to; i++) {
 		const struct sched_event *ev = &e->v[i];
@@ -146,5 +130,55 @@ int why_runnable__explain(struct why *w, struct why_node *parent, uint32_t tid,
 		}
 		cpu = ev->arg;
 	}
-	return explain_on_cpu(w, parent, tid, s, cpu, at, to);
+	return at < to ? explain_on_cpu(w, parent, tid, s, cpu, at, to) : 0;
+}
+
+static int explain_throttled(struct why *w, struct why_node *parent, uint32_t tid, uint64_t from,
+			     uint64_t to)
+{
+	const struct why_key key = { .parent = parent, .tid = tid, .type = WHY_THROTTLED };
+
+	return from >= to || why_tree__add(w->tree, &key, from, to - from) ? 0 : -ENOMEM;
+}
+
+/* By its stack at the beginning of the wait its quota was, or may have been, used up. */
+static int explain_quota(struct why *w, struct why_node *parent, uint32_t tid,
+			 const struct task_span *s, enum quota_sign sign, uint64_t from,
+			 uint64_t to)
+{
+	uint64_t first, last;
+
+	if (sign == QUOTA_MAYBE && why_quota__of(w, tid) == WHY_QUOTA_NONE)
+		return explain_queued(w, parent, tid, s, from, to);
+	if (!why_quota__renewed(w, s, &first, &last)) {
+		if (sign == QUOTA_MAYBE && why_quota__of(w, tid) != WHY_QUOTA_SET)
+			return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);
+		return explain_throttled(w, parent, tid, from, to);
+	}
+	/* what came in between was its own quota, or that of another cgroup */
+	if (explain_throttled(w, parent, tid, from, earlier(first, to)) ||
+	    why__add_unknown(w, parent, tid, MISSING_QUOTA, later(from, first), earlier(last, to)))
+		return -ENOMEM;
+	return last < to ? explain_queued(w, parent, tid, s, later(from, last), to) : 0;
+}
+
+int why_runnable__explain(struct why *w, struct why_node *parent, uint32_t tid,
+			  const struct task_span *s, uint64_t from, uint64_t to)
+{
+	enum quota_sign sign = why_quota__sign(w, s);
+	uint64_t first, last;
+
+	if (s->end_hidden)
+		return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
+	if (w->collecting) /* names of timers, in case that its stack asks for them */
+		why_quota__renewed(w, s, &first, &last);
+	if (sign != QUOTA_NO_SIGN)
+		return explain_quota(w, parent, tid, s, sign, from, to);
+	if (is_throttled(w, tid, s))
+		return explain_throttled(w, parent, tid, from, to);
+	/* before 6.18 no stack tells it */
+	if (why_quota__of(w, tid) == WHY_QUOTA_HIDDEN && s->to - s->from >= WHY_LONG_NS &&
+	    (!w->events.recorded[SCHED_TIMER] || why_quota__renewed(w, s, &first, &last)))
+		return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);
+	return explain_queued(w, parent, tid, s, from, to);
 }
