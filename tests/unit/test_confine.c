@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/landlock.h>
 #include <poll.h>
 #include <pthread.h>
@@ -20,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +29,7 @@
 
 #include "common/buf.h"
 #include "common/call_filter.h"
-#include "common/no_files.h"
+#include "common/landlock.h"
 #include "daemon/confine.h"
 
 /* In the confined process: nothing of cmocka. */
@@ -50,6 +52,9 @@ static void check_refused(void)
 	CHECK(execve("/bin/true", argv, argv) == -1 && errno == ENOSYS);
 	CHECK(socket(AF_INET, SOCK_DGRAM, 0) == -1 && errno == ENOSYS);
 	CHECK(syscall(SYS_mount, NULL, NULL, NULL, 0, NULL) == -1 && errno == ENOSYS);
+	CHECK(kill(-INT_MAX, SIGKILL) == -1 && errno == EPERM); /* there is no such group */
+	CHECK(kill(getpid(), 0) == -1 && errno == ENOSYS);
+	CHECK(IS_SANITIZED || syscall(SYS_tgkill, getppid(), getppid(), 0) == -1);
 	CHECK(prctl(PR_SET_DUMPABLE, 1) == (IS_SANITIZED ? 0 : -1));
 	CHECK(IS_SANITIZED || (fork() == -1 && errno == ENOSYS));
 	CHECK(IS_SANITIZED || (ptrace(PTRACE_TRACEME, 0, 0, 0) == -1 && errno == ENOSYS));
@@ -96,6 +101,67 @@ static void run_confined(int err)
 	_exit(0);
 }
 
+/* A thread that writes dumps, beside one that does not. */
+static void *writing_thread(void *base)
+{
+	int dir = *(const int *)base, fd;
+	char *argv[] = { NULL };
+
+	confine__writer();
+	fd = openat(dir, "dump.tmp", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	CHECK(fd >= 0 && write(fd, "x", 1) == 1 && !close(fd));
+	CHECK(!mkdirat(dir, "session", 0700));
+	CHECK(!renameat(dir, "dump.tmp", dir, "session/dump"));
+	CHECK(!unlinkat(dir, "session/dump", 0) && !unlinkat(dir, "session", AT_REMOVEDIR));
+	CHECK(!close(open("/etc/passwd", O_RDONLY | O_CLOEXEC)));
+	CHECK(open("/dev/null", O_WRONLY | O_CLOEXEC) == -1 && errno == EACCES);
+	CHECK(openat(dir, "../written", O_CREAT | O_WRONLY | O_CLOEXEC, 0600) == -1 &&
+	      errno == EACCES);
+	CHECK(unlinkat(dir, "../kept", 0) == -1 && errno == EACCES);
+	CHECK(mkdirat(dir, "../made", 0700) == -1 && errno == EACCES);
+	CHECK(execve("/bin/true", argv, argv) == -1 && errno == EACCES);
+	return NULL;
+}
+
+static void run_writer(int err, int base)
+{
+	pthread_t writer;
+
+	dup2(err, STDERR_FILENO);
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	confine__writer(); /* nothing was set: nothing happens */
+	CHECK(!confine__set_base(base));
+	CHECK(!pthread_create(&writer, NULL, writing_thread, &base));
+	CHECK(!pthread_join(writer, NULL));
+	CHECK(!unlinkat(base, "../kept", 0)); /* this one is not limited */
+	_exit(0);
+}
+
+static void writers_write_in_the_base_alone(void **state)
+{
+	char dir[] = "/tmp/frbpf-test.XXXXXX";
+	int top, base, status;
+	pid_t pid;
+
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) < 2)
+		skip();
+	assert_non_null(mkdtemp(dir));
+	top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(mkdirat(top, "base", 0700), 0);
+	base = openat(top, "base", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	close(openat(top, "kept", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid)
+		run_writer(STDERR_FILENO, base);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(unlinkat(top, "base", AT_REMOVEDIR), 0);
+	assert_int_equal(rmdir(dir), 0);
+	close(base);
+	close(top);
+}
+
 static size_t count(const char *text, const char *what)
 {
 	size_t n = 0;
@@ -107,7 +173,7 @@ static size_t count(const char *text, const char *what)
 
 static void what_is_not_listed_fails_and_is_logged_once(void **state)
 {
-	static const char *const names[] = { " execve:", " socket:", " mount:" };
+	static const char *const names[] = { " execve:", " socket:", " mount:", " kill:" };
 	struct buf said = { 0 };
 	int fds[2], status;
 	pid_t pid;
@@ -142,7 +208,7 @@ static void no_file_is_opened_any_more(void **state)
 		held = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 		dir = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		CHECK(held >= 0 && dir >= 0 && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-		CHECK(!no_files__begin());
+		CHECK(!landlock__no_files());
 		CHECK(read(held, &c, 1) == 1);
 		CHECK(open("/proc/self/exe", O_RDONLY | O_CLOEXEC) == -1 && errno == EACCES);
 		CHECK(openat(dir, "etc/passwd", O_RDONLY | O_CLOEXEC) == -1 && errno == EACCES);
@@ -160,6 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_not_listed_fails_and_is_logged_once),
 		cmocka_unit_test(no_file_is_opened_any_more),
+		cmocka_unit_test(writers_write_in_the_base_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@
 #include "common/channel.h"
 #include "common/cleanup.h"
 #include "common/helper.h"
-#include "common/no_files.h"
+#include "common/landlock.h"
 #include "common/rights.h"
 
 #define MAX_FDS	 2	  /* for the reply, and what the request is about */
@@ -120,7 +120,7 @@ void admin_server__run(int sock)
 
 	helper__ignore_signals();
 	if (rights__keep(kept, ARRAY_SIZE(kept)) || setrlimit(RLIMIT_CORE, &none) ||
-	    no_files__begin())
+	    landlock__no_files())
 		_exit(1);
 	for (;;) {
 		pid_t pid = start_server(sock, &pmus);

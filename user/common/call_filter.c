@@ -53,19 +53,31 @@ void call_filter__allow(struct call_filter *f, const int *nrs, size_t n)
 	}
 }
 
-void call_filter__allow_if(struct call_filter *f, int nr, unsigned int arg, uint32_t mask,
-			   uint32_t value)
+static void call_filter__add_if(struct call_filter *f, int nr, unsigned int arg, uint32_t mask,
+				uint32_t value, uint32_t action)
 {
 	const struct sock_filter one[] = {
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 5),
 		LOAD_ARG(arg),
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, action),
 		LOAD_NR,
 	};
 
 	call_filter__add(f, one, ARRAY_SIZE(one));
+}
+
+void call_filter__allow_if(struct call_filter *f, int nr, unsigned int arg, uint32_t mask,
+			   uint32_t value)
+{
+	call_filter__add_if(f, nr, arg, mask, value, SECCOMP_RET_ALLOW);
+}
+
+void call_filter__refuse_if(struct call_filter *f, int nr, unsigned int arg, uint32_t mask,
+			    uint32_t value, uint16_t err)
+{
+	call_filter__add_if(f, nr, arg, mask, value, SECCOMP_RET_ERRNO | err);
 }
 
 void call_filter__refuse(struct call_filter *f, int nr, uint16_t err)

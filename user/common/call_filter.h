@@ -35,6 +35,9 @@ void call_filter__allow(struct call_filter *f, const int *nrs, size_t n);
 /* Call @nr, where the low 32 bits of argument @arg, masked by @mask, are @value. Several of one call may be added. */
 void call_filter__allow_if(struct call_filter *f, int nr, unsigned int arg, uint32_t mask,
 			   uint32_t value);
+/* Likewise it fails with @err, in silence: before what allows it otherwise. */
+void call_filter__refuse_if(struct call_filter *f, int nr, unsigned int arg, uint32_t mask,
+			    uint32_t value, uint16_t err);
 /* Call @nr fails with @err, in silence. */
 void call_filter__refuse(struct call_filter *f, int nr, uint16_t err);
 /*

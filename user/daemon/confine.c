@@ -22,6 +22,8 @@
 
 #include "common/call_filter.h"
 #include "common/cleanup.h"
+#include "common/landlock.h"
+#include "common/log.h"
 #include "daemon/confine.h"
 #include "rules/when.h"
 
@@ -186,13 +188,44 @@ static const int thread_calls[] = {
 };
 
 static const int other_calls[] = {
-	SYS_bpf,       SYS_perf_event_open, SYS_pidfd_open, SYS_kcmp,	     SYS_capget,
-	SYS_capset,    SYS_getuid,	    SYS_geteuid,    SYS_getgid,	     SYS_getegid,
-	SYS_getgroups, SYS_getresuid,	    SYS_getresgid,  SYS_getpgid,     SYS_getsid,
-	SYS_getrusage, SYS_sysinfo,	    SYS_uname,	    SYS_getrandom,   SYS_bind,
-	SYS_listen,    SYS_accept4,	    SYS_accept,	    SYS_connect,     SYS_shutdown,
-	SYS_sendto,    SYS_recvfrom,	    SYS_sendmsg,    SYS_recvmsg,     SYS_recvmmsg,
-	SYS_sendmmsg,  SYS_getsockopt,	    SYS_setsockopt, SYS_getsockname, SYS_getpeername,
+	SYS_bpf,
+	SYS_perf_event_open,
+	SYS_pidfd_open,
+	SYS_kcmp,
+	SYS_capget,
+	SYS_capset,
+	SYS_getuid,
+	SYS_geteuid,
+	SYS_getgid,
+	SYS_getegid,
+	SYS_getgroups,
+	SYS_getresuid,
+	SYS_getresgid,
+	SYS_getpgid,
+	SYS_getsid,
+	SYS_getrusage,
+	SYS_sysinfo,
+	SYS_uname,
+	SYS_getrandom,
+	SYS_bind,
+	SYS_listen,
+	SYS_accept4,
+	SYS_accept,
+	SYS_connect,
+	SYS_shutdown,
+	SYS_sendto,
+	SYS_recvfrom,
+	SYS_sendmsg,
+	SYS_recvmsg,
+	SYS_recvmmsg,
+	SYS_sendmmsg,
+	SYS_getsockopt,
+	SYS_setsockopt,
+	SYS_getsockname,
+	SYS_getpeername,
+	SYS_landlock_create_ruleset,
+	SYS_landlock_add_rule,
+	SYS_landlock_restrict_self,
 };
 
 /* What the sanitizers do on their own, most of it at the end, in search of leaks. */
@@ -218,8 +251,9 @@ static const struct {
 	{ SYS_prctl, 0, ~0U, PR_GET_NAME },
 	{ SYS_prctl, 0, ~0U, PR_CAPBSET_READ },
 	{ SYS_prctl, 0, ~0U, PR_SET_VMA }, /* names that the C library gives to its memory */
-	{ SYS_kill, 1, ~0U, SIGKILL },	   /* the processes that stand for sessions, at the end */
-	{ SYS_prlimit64, 0, ~0U, 0 },	   /* of ourselves */
+	{ SYS_kill, 1, ~0U,
+	  SIGKILL }, /* a process that stands for a session and hangs, at the end */
+	{ SYS_prlimit64, 0, ~0U, 0 }, /* of ourselves */
 	{ SYS_socket, 0, ~0U, AF_UNIX },
 	{ SYS_socket, 0, ~0U, AF_NETLINK },
 	{ SYS_socketpair, 0, ~0U, AF_UNIX },
@@ -309,6 +343,9 @@ int confine__calls(void)
 	ADD(&f, thread_calls);
 	ADD(&f, other_calls);
 	ADD(&f, old_calls);
+	/* one process, never a group, nor all that there are (-1) */
+	call_filter__refuse_if(&f, SYS_kill, 0, 0x80000000, 0x80000000, EPERM);
+	call_filter__refuse_if(&f, SYS_kill, 0, ~0U, 0, EPERM);
 	for (size_t i = 0; i < ARRAY_SIZE(conditions); i++)
 		call_filter__allow_if(&f, conditions[i].nr, conditions[i].arg, conditions[i].mask,
 				      conditions[i].value);
@@ -319,4 +356,26 @@ int confine__calls(void)
 	call_filter__refuse(&f, SYS_clone3, ENOSYS);
 #endif
 	return call_filter__install(&f, SECCOMP_RET_TRAP);
+}
+
+/* ---- files ---- */
+
+static int writers = -1; /* their domain; never closed: threads may begin until the end */
+
+int confine__set_base(int base)
+{
+	int domain = landlock__only_below(base);
+
+	if (domain < 0)
+		return domain == -ENOSYS ? 0 : domain;
+	writers = domain;
+	return 0;
+}
+
+void confine__writer(void)
+{
+	int err = writers < 0 ? 0 : landlock__enter(writers);
+
+	if (err)
+		log_error("cannot limit where a thread writes (Landlock): %s", strerror(-err));
 }

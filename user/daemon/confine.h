@@ -11,4 +11,12 @@
  */
 int confine__calls(void);
 
+/*
+ * Threads that call confine__writer() from now on write, make and remove files only in the open directory @base and below,
+ * and execute none. Before there are such threads. 0 also where the kernel has no Landlock; or negative errno.
+ */
+int confine__set_base(int base);
+/* In a thread that looks at no other process, at its beginning. Without a base it does nothing; failure is logged. */
+void confine__writer(void);
+
 #endif

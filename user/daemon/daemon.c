@@ -274,6 +274,15 @@ static int confine_calls(struct err *err)
 		    : 0;
 }
 
+static int confine_files(const struct base_dir *base, struct err *err)
+{
+	int code = confine__set_base(base->fd);
+
+	return code ? err_set(err, code, "%s: cannot limit writing to it (Landlock): %s",
+			      base->path, strerror(-code))
+		    : 0;
+}
+
 static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, struct err *err)
 {
 	int code;
@@ -293,6 +302,7 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 	code = code ?: base_dir__open(&d->base, d->opts->base, err);
 	if (!code)
 		recover(d);
+	code = code ?: confine_files(&d->base, err);
 	code = code ?: start_recording(d, rs, err);
 	if (code) {
 		ruleset__free(rs);

@@ -6,6 +6,7 @@
 
 #include "common/log.h"
 #include "common/realtime.h"
+#include "daemon/confine.h"
 #include "daemon/dumper.h"
 
 uint64_t dumper__memory(const struct dumper *d)
@@ -67,6 +68,7 @@ static void *dumper_thread(void *arg)
 
 	snprintf(name, sizeof(name), "dump-%.10s", d->session->name);
 	pthread_setname_np(pthread_self(), name);
+	confine__writer();
 	thread__set_class(THREAD_BACKGROUND, 0);
 	d->tid = gettid();
 	sem_post(&d->ready);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "daemon/confine.h"
 #include "daemon/incident_pool.h"
 #include "daemon/namer.h"
 #include "rules/units.h"
@@ -61,6 +62,7 @@ static void *namer_thread(void *arg)
 	struct incident *inc;
 
 	pthread_setname_np(pthread_self(), "frbpf-names");
+	confine__writer();
 	while ((inc = namer__take(n))) {
 		inc->names_missing = !user_names__ask(inc->names, n->examiner, namer__deadline(n));
 		n->done(inc, n->arg);

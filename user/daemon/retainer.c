@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/realtime.h"
+#include "daemon/confine.h"
 #include "daemon/incident_pool.h"
 #include "daemon/retainer.h"
 #include "dump/base/base_clock.h"
@@ -76,6 +77,7 @@ static void *retainer_thread(void *arg)
 	struct retainer *t = arg;
 
 	pthread_setname_np(pthread_self(), "frbpf-retain");
+	confine__writer();
 	thread__set_class(THREAD_BACKGROUND, 0);
 	pthread_mutex_lock(&t->lock);
 	while (wait_for_work(t)) {

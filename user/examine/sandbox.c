@@ -7,7 +7,7 @@
 
 #include "common/call_filter.h"
 #include "common/cleanup.h"
-#include "common/no_files.h"
+#include "common/landlock.h"
 #include "common/rights.h"
 #include "examine/sandbox.h"
 
@@ -67,5 +67,5 @@ int sandbox__parser(void)
 	if (!IS_SANITIZED)
 		ret = ret ?: set_limit(RLIMIT_DATA, DATA_MAX) ?: set_limit(RLIMIT_AS, ADDRESSES_MAX);
 	ret = ret ?: rights__keep(NULL, 0);
-	return ret ?: no_files__begin() ?: filter_calls();
+	return ret ?: landlock__no_files() ?: filter_calls();
 }

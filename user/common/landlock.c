@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <linux/landlock.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/landlock.h"
+
+/* Bits of access rights, by the version of the ABI: since Linux 5.13, 5.19, 6.2, and 6.10. */
+static const struct {
+	int version, n_rights;
+} abis[] = { { 5, 16 }, { 3, 15 }, { 2, 14 }, { 1, 13 } };
+
+#define RENAMES_SINCE 2 /* from one directory to another: before that they are always refused */
+
+#define READING (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+
+/* Where the headers are older. */
+#ifndef LANDLOCK_ACCESS_FS_REFER
+#define LANDLOCK_ACCESS_FS_REFER (1ULL << 13)
+#endif
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
+#endif
+
+/* Files and directories: no nodes, sockets, fifos, links. */
+#define WRITING                                                                                    \
+	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |                             \
+	 LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |                               \
+	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                          \
+	 LANDLOCK_ACCESS_FS_REFER)
+
+/* All rights that the kernel knows; 0: it is not built, or switched off. */
+static uint64_t landlock_rights(int since)
+{
+	int version =
+		syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	for (size_t i = 0; i < ARRAY_SIZE(abis) && version >= since; i++)
+		if (version >= abis[i].version)
+			return (1ULL << abis[i].n_rights) - 1;
+	return 0;
+}
+
+/* Of @rights no place has any. */
+static int create_domain(uint64_t rights)
+{
+	const struct landlock_ruleset_attr attr = { .handled_access_fs = rights };
+	int fd = syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr.handled_access_fs), 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int landlock__enter(int domain)
+{
+	return syscall(SYS_landlock_restrict_self, domain, 0) ? -errno : 0;
+}
+
+int landlock__no_files(void)
+{
+	uint64_t rights = landlock_rights(1);
+	_cleanup_close_ int domain = rights ? create_domain(rights) : -1;
+
+	if (!rights)
+		return 0;
+	return domain < 0 ? domain : landlock__enter(domain);
+}
+
+int landlock__only_below(int dir)
+{
+	uint64_t rights = landlock_rights(RENAMES_SINCE) & ~(uint64_t)READING;
+	const struct landlock_path_beneath_attr below = {
+		.allowed_access = rights & WRITING,
+		.parent_fd = dir,
+	};
+	int domain = rights ? create_domain(rights) : -ENOSYS;
+
+	if (domain >= 0 &&
+	    syscall(SYS_landlock_add_rule, domain, LANDLOCK_RULE_PATH_BENEATH, &below, 0)) {
+		int err = -errno;
+
+		close(domain);
+		return err;
+	}
+	return domain;
+}
