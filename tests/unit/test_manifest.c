@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "common/buf.h"
+#include "common/suspends.h"
 #include "dump/base/base_scan.h"
 #include "dump/base/manifest.h"
 #include "rules/units.h"
@@ -580,6 +581,38 @@ static void test_bytes_of_rules(void **state)
 	check_text(s, "triggers.0.if", "comm == \"?\"");
 }
 
+static uint64_t ns_of(const struct scene *s, const char *path)
+{
+	return json_integer_value(at(s, path));
+}
+
+/* The offset is that of the freeze; before the suspend, it was another one. What is noted stays: the last test. */
+static void test_suspended(void **state)
+{
+	const uint64_t hour = 3600 * NSEC_PER_SEC;
+	struct scene *s = *state;
+
+	assert_false(suspends__note(TIME - 3 * NSEC_PER_SEC, 5 * NSEC_PER_SEC));
+	assert_false(suspends__note(TIME - 2 * NSEC_PER_SEC, 5 * NSEC_PER_SEC + 1000));
+	assert_true(suspends__note(TIME - NSEC_PER_SEC, 65 * NSEC_PER_SEC));
+	assert_true(suspends__note(TIME + NSEC_PER_SEC, 65 * NSEC_PER_SEC + hour));
+	assert_int_equal(suspends__between(TIME, TIME + NSEC_PER_SEC), hour);
+	assert_int_equal(suspends__between(TIME + NSEC_PER_SEC, TIME + 2 * NSEC_PER_SEC), 0);
+	s->inc->triggers[s->inc->n_triggers++] = by_rule(s, TIME);
+	s->inc->freeze = (struct freeze_report){ .frozen = TIME + 2 * NSEC_PER_SEC,
+						 .finished = TIME + 2 * NSEC_PER_SEC };
+	write_it(s);
+	check_time(s, "time", "2024-01-02T11:00:05.000000000Z", TIME);
+	check_time(s, "freeze.frozen", "2024-01-02T12:00:07.000000000Z", TIME + 2 * NSEC_PER_SEC);
+	check_length(s, "suspended", 1);
+	assert_int_equal(ns_of(s, "suspended.0.monotonic_ns"), TIME + NSEC_PER_SEC);
+	assert_int_equal(ns_of(s, "suspended.0.length_ns"), hour);
+	for (uint64_t i = 0; i < 2 * SUSPENDS_MAX; i++)
+		assert_true(suspends__note(TIME + (i + 2) * NSEC_PER_SEC, (i + 2) * 2 * hour));
+	assert_int_equal(suspends__between(0, UINT64_MAX),
+			 2 * (2 * SUSPENDS_MAX + 1) * hour - 5 * NSEC_PER_SEC);
+}
+
 #define manifest_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -603,6 +636,7 @@ int main(void)
 		manifest_test(test_long_run),
 		manifest_test(test_cannot_be_written),
 		manifest_test(test_bytes_of_rules),
+		manifest_test(test_suspended),
 	};
 
 	return cmocka_run_group_tests_name("manifest", tests, NULL, NULL);

@@ -10,14 +10,13 @@
 #include <unistd.h>
 
 #include "common/buf.h"
-#include "common/clock.h"
 #include "common/cpu_watch.h"
 #include "common/cpus.h"
 #include "common/event_fd.h"
+#include "common/suspends.h"
 
 #define GROUP_KERNEL  1		   /* what the kernel sends, not udev */
 #define MESSAGE_MAX   8192	   /* lib/kobject_uevent.c: UEVENT_BUFFER_SIZE is 2048 */
-#define SUSPEND_LEAST 100000000ULL /* ns: less is the time between two readings of clocks */
 
 struct cpu_watch {
 	int epoll;
@@ -26,7 +25,6 @@ struct cpu_watch {
 
 	/* of the thread that compares */
 	struct buf online; /* the list as it was; empty: not read yet */
-	uint64_t suspended;
 };
 
 /* The group makes the kernel its only sender; an answer to our own address has another one. */
@@ -129,19 +127,16 @@ bool cpu_watch__read(struct cpu_watch *w)
 
 void cpu_watch__compare(struct cpu_watch *w)
 {
-	uint64_t suspended = clock_ns(CLOCK_BOOTTIME) - now_ns();
-	bool first = !w->online.len, change;
+	bool first = !w->online.len, change = suspends__look();
 	struct buf now = { 0 };
 
 	if (buf__read_file(&now, CPUS_ONLINE_FILE, 64 * 1024)) {
 		buf__free(&now);
 		return;
 	}
-	change = now.len != w->online.len || memcmp(now.data, w->online.data, now.len) != 0 ||
-		 suspended - w->suspended + SUSPEND_LEAST > 2 * SUSPEND_LEAST;
+	change |= now.len != w->online.len || memcmp(now.data, w->online.data, now.len) != 0;
 	buf__free(&w->online);
 	w->online = now;
-	w->suspended = suspended;
 	if (change && !first)
 		cpu_watch__poke(w);
 }

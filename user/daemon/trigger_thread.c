@@ -6,6 +6,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/realtime.h"
+#include "common/suspends.h"
 #include "daemon/recorder_core.h"
 #include "rules/units.h"
 
@@ -104,6 +105,7 @@ static void freeze_rings(struct recorder *r, struct incident *inc, const struct 
 		if (!is_short)
 			thread__set_class(THREAD_REALTIME, r->rt_priority);
 	}
+	suspends__look();
 	inc->realtime_offset = clock_ns(CLOCK_REALTIME) - now_ns();
 }
 

@@ -6,8 +6,9 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/json_text.h"
-#include "common/utc.h"
+#include "common/suspends.h"
 #include "common/version.h"
 #include "dump/base/base_clock.h"
 #include "dump/base/manifest.h"
@@ -22,24 +23,12 @@ static json_t *json_u64(uint64_t v)
 	return json_integer((json_int_t)v);
 }
 
-static json_t *json_utc(uint64_t realtime_ns)
-{
-	char date[UTC_DATE_SIZE], text[64];
-
-	snprintf(text, sizeof(text), "%s.%09lluZ", utc__date(realtime_ns, date),
-		 (unsigned long long)(realtime_ns % NSEC_PER_SEC));
-	return json_string(text);
-}
-
-json_t *manifest__moment(uint64_t realtime_offset, uint64_t monotonic)
-{
-	return json_pack("{s:o, s:o}", "utc", json_utc(monotonic + realtime_offset), "monotonic_ns",
-			 json_u64(monotonic));
-}
-
+/* The offset is that of the freeze. */
 static json_t *json_time(const struct incident *inc, uint64_t monotonic)
 {
-	return manifest__moment(inc->realtime_offset, monotonic);
+	uint64_t slept = suspends__between(monotonic, inc->freeze.frozen);
+
+	return manifest__moment(inc->realtime_offset - slept, monotonic);
 }
 
 static json_t *json_task(const struct frbpf_task *t)
@@ -359,7 +348,9 @@ static json_t *json_held(const char *rule, const struct frbpf_held *held, uint64
 	if (held->value)
 		largest = json_pack("{s:I, s:o, s:o}", "value_ns", (json_int_t)held->value,
 				    "subject", json_task(&held->subject), "time",
-				    manifest__moment(realtime_offset, held->time));
+				    manifest__moment(realtime_offset -
+							     suspends__between(held->time, now_ns()),
+						     held->time));
 	return json_pack("{s:s, s:I, s:o}", "rule", rule, "count", (json_int_t)held->count,
 			 "largest", largest);
 }
@@ -420,7 +411,7 @@ static json_t *make_manifest(const struct base_dir *base, const struct incident 
 			     const char *hostname, json_t *sessions)
 {
 	size_t n_merged = __atomic_load_n(&inc->n_merged, __ATOMIC_ACQUIRE);
-	json_t *j;
+	json_t *j, *suspended = manifest__suspends(inc);
 
 	j = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:I, s:o, s:o, s:o, s:[]}",
 		      "schema", MANIFEST_SCHEMA, "incident", inc->name, "frbpf", frbpf_version,
@@ -432,6 +423,9 @@ static json_t *make_manifest(const struct base_dir *base, const struct incident 
 		      "merged", json_triggers(inc, inc->merged, n_merged), "more_merged",
 		      (json_int_t)inc->more_merged, "suppressed", kept_suppressed(base, inc),
 		      "freeze", json_freeze(inc), "sessions", sessions, "actions");
+	if (j && suspended)
+		json_object_set(j, "suspended", suspended);
+	json_decref(suspended);
 	if (j)
 		json_object_set_new(j, "contradicted", json_boolean(is_contradicted(inc)));
 	if (j)

@@ -28,6 +28,9 @@ int manifest__write(const struct base_dir *base, struct incident *inc, const cha
 
 /* How manifests have a time: {"utc", "monotonic_ns"}. NULL: out of memory. */
 json_t *manifest__moment(uint64_t realtime_offset, uint64_t monotonic);
+/* The suspends from the beginning of the first window to the freeze: [{"monotonic_ns", "length_ns"}], or NULL
+ * when there was none. */
+json_t *manifest__suspends(const struct incident *inc);
 
 /* Changes @manifest. 1: it is to be written; 0: it stays as it is; or negative errno. */
 typedef int (*manifest_edit_fn)(json_t *manifest, void *arg);
