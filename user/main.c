@@ -14,6 +14,7 @@ static const struct command *const commands[] = {
 	&cmd_status,
 	&cmd_load,
 	&cmd_check,
+	&cmd_tune,
 	&cmd_dump,
 	&cmd_ls,
 	&cmd_show,

@@ -53,7 +53,7 @@ struct trial {
 	struct rule_conf *rules;
 	size_t *shadow_of; /* per rule behind the first ones */
 	size_t n_shadows;
-	uint32_t *slots;
+	struct frbpf_rule_state *states; /* of each */
 };
 
 static int trial__make(const struct ruleset *rs, struct trial *t)
@@ -61,9 +61,9 @@ static int trial__make(const struct ruleset *rs, struct trial *t)
 	*t = (struct trial){
 		.rules = calloc(2 * rs->n_rules + 1, sizeof(*t->rules)),
 		.shadow_of = calloc(rs->n_rules + 1, sizeof(*t->shadow_of)),
-		.slots = calloc(2 * rs->n_rules + 1, sizeof(*t->slots)),
+		.states = calloc(2 * rs->n_rules + 1, sizeof(*t->states)),
 	};
-	if (!t->rules || !t->shadow_of || !t->slots)
+	if (!t->rules || !t->shadow_of || !t->states)
 		return -ENOMEM;
 	for (size_t i = 0; i < rs->n_rules; i++)
 		t->rules[i] = rs->rules[i];
@@ -86,50 +86,69 @@ static void trial__free(struct trial *t)
 {
 	free(t->rules);
 	free(t->shadow_of);
-	free(t->slots);
+	free(t->states);
 }
 
-static int read_results(const struct ruleset *rs, const struct trial *t, const struct detectors *d,
-			struct live_rule *ret)
+static void trial__report(const struct ruleset *rs, const struct trial *t, struct live_rule *ret)
+{
+	for (size_t i = 0; i < rs->n_rules; i++)
+		ret[i].counted = t->states[i];
+	for (size_t i = 0; i < t->n_shadows; i++) {
+		struct live_rule *of = &ret[t->shadow_of[i]];
+
+		of->seen = t->states[rs->n_rules + i];
+		of->has_seen = true;
+	}
+}
+
+static int read_states(const struct detectors *d, const uint32_t *slots, size_t n,
+		       struct frbpf_rule_state *ret, struct err *err)
 {
 	int code = 0;
 
-	for (size_t i = 0; i < rs->n_rules && !code; i++)
-		code = detectors__rule_state(d, t->slots[i], &ret[i].counted);
-	for (size_t i = 0; i < t->n_shadows && !code; i++) {
-		struct live_rule *of = &ret[t->shadow_of[i]];
-
-		code = detectors__rule_state(d, t->slots[rs->n_rules + i], &of->seen);
-		of->has_seen = true;
-	}
+	for (size_t i = 0; i < n && !code; i++)
+		code = detectors__rule_state(d, slots[i], &ret[i]);
+	if (code)
+		err_set(err, code, "cannot read the counters of rules: %s", strerror(-code));
 	return code;
 }
 
-int live__run(const struct ruleset *rs, uint64_t ns, struct live_rule *ret, uint64_t *ret_ns,
-	      struct err *err)
+int live__watch(const struct rule_conf *rules, size_t n, uint64_t ns, struct frbpf_rule_state *ret,
+		uint64_t *ret_ns, struct err *err)
 {
+	_cleanup_free_ uint32_t *slots = calloc(n + 1, sizeof(*slots));
 	struct detectors *d = NULL;
 	char length[32];
-	struct trial t;
 	uint64_t begin;
-	int code = trial__make(rs, &t);
+	int code;
 
-	if (code)
-		err_set(err, code, "out of memory");
-	code = code ?: detectors__open(err, &d);
-	code = code ?: detectors__update(d, t.rules, rs->n_rules + t.n_shadows, t.slots, err);
+	if (!slots)
+		return err_set(err, -ENOMEM, "out of memory");
+	code = detectors__open(err, &d);
+	code = code ?: detectors__update(d, rules, n, slots, err);
 	if (!code) {
 		log_info("watching for %s; nothing is recorded, Ctrl-C ends it",
 			 units__format_duration(ns, length, sizeof(length)));
 		begin = now_ns();
 		wait_until(d, begin + ns);
 		*ret_ns = now_ns() - begin;
-		code = read_results(rs, &t, d, ret);
-		if (code)
-			err_set(err, code, "cannot read the counters of rules: %s",
-				strerror(-code));
+		code = read_states(d, slots, n, ret, err);
 	}
 	detectors__free(d);
+	return code;
+}
+
+int live__run(const struct ruleset *rs, uint64_t ns, struct live_rule *ret, uint64_t *ret_ns,
+	      struct err *err)
+{
+	struct trial t;
+	int code = trial__make(rs, &t);
+
+	if (code)
+		err_set(err, code, "out of memory");
+	code = code ?: live__watch(t.rules, rs->n_rules + t.n_shadows, ns, t.states, ret_ns, err);
+	if (!code)
+		trial__report(rs, &t, ret);
 	trial__free(&t);
 	return code;
 }

@@ -22,4 +22,8 @@ struct live_rule {
 int live__run(const struct ruleset *rs, uint64_t ns, struct live_rule *ret, uint64_t *ret_ns,
 	      struct err *err);
 
+/* Attach @n rules, at most FRBPF_MAX_RULES of a source, in the same way. ret[i] is of rule i. */
+int live__watch(const struct rule_conf *rules, size_t n, uint64_t ns, struct frbpf_rule_state *ret,
+		uint64_t *ret_ns, struct err *err);
+
 #endif

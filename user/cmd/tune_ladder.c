@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
+
+#include "cmd/tune_ladder.h"
+#include "rules/units.h"
+
+#define DAY (86400 * NSEC_PER_SEC)
+
+static const uint64_t in_decade[] = { 1, 2, 3, 5, 7 };
+#define PER_DECADE (sizeof(in_decade) / sizeof(in_decade[0]))
+
+/* A tail that is drawn on begins where this many values are above the threshold, and its slope is measured over a
+ * stretch in which their number grows by this factor. */
+#define TAIL_VALUES 5
+#define TAIL_GROWTH 4
+/* Values of most systems fall off faster than 1/x and slower than 1/x^4. */
+#define SLOPE_MIN 1.0
+#define SLOPE_MAX 4.0
+/* A tail is not drawn on further than this many times the highest threshold that something exceeded. */
+#define EXTEND_MAX 4
+
+uint64_t tune_ladder__threshold(size_t i)
+{
+	uint64_t decade = 10 * NSEC_PER_USEC;
+
+	for (size_t n = i / PER_DECADE; n; n--)
+		decade *= 10;
+	return decade * in_decade[i % PER_DECADE];
+}
+
+uint64_t tune_ladder__enough(uint64_t per_day)
+{
+	return 3 * DAY / per_day;
+}
+
+/* The lowest number of the ladder, carried on above its end, that is not below @ns. */
+static uint64_t round_up_to_step(double ns)
+{
+	size_t i = 0;
+
+	while (i < 2 * TUNE_STEPS && (double)tune_ladder__threshold(i) < ns)
+		i++;
+	return tune_ladder__threshold(i);
+}
+
+/* The highest step that at least @n values exceeded; TUNE_STEPS: none. */
+static size_t highest_step(const struct tune_step *steps, uint64_t n)
+{
+	size_t i = TUNE_STEPS;
+
+	while (i && steps[i - 1].matched < n)
+		i--;
+	return i ? i - 1 : TUNE_STEPS;
+}
+
+/* The number of values above t falls as t^-slope: the slope between two steps of the tail. */
+static enum tune_how extend_tail(const struct tune_step *steps, double wanted, uint64_t *ret_ns)
+{
+	size_t high = highest_step(steps, TAIL_VALUES), low;
+	double slope, threshold;
+
+	if (high == TUNE_STEPS)
+		return TUNE_UNKNOWN;
+	low = highest_step(steps, TAIL_GROWTH * steps[high].matched);
+	if (low == TUNE_STEPS)
+		return TUNE_UNKNOWN;
+	slope = log((double)steps[low].matched / (double)steps[high].matched) /
+		log((double)steps[high].threshold / (double)steps[low].threshold);
+	slope = fmin(fmax(slope, SLOPE_MIN), SLOPE_MAX);
+	threshold = (double)steps[high].threshold *
+		    pow((double)steps[high].matched / wanted, 1 / slope);
+	if (threshold > (double)(EXTEND_MAX * steps[highest_step(steps, 1)].threshold))
+		return TUNE_UNKNOWN;
+	*ret_ns = round_up_to_step(threshold);
+	return TUNE_EXTENDED;
+}
+
+enum tune_how tune_ladder__find(const struct tune_step *steps, uint64_t ns, uint64_t per_day,
+				uint64_t *ret_ns)
+{
+	double wanted = (double)per_day * (double)ns / (double)DAY; /* in the time measured */
+
+	*ret_ns = 0;
+	if (wanted < 1)
+		return extend_tail(steps, wanted, ret_ns);
+	for (size_t i = 0; i < TUNE_STEPS; i++) {
+		if ((double)steps[i].fired <= wanted) {
+			*ret_ns = steps[i].threshold;
+			return TUNE_MEASURED;
+		}
+	}
+	return TUNE_UNKNOWN;
+}
