@@ -116,7 +116,7 @@ write_rules() {
 		min-free = 64M
 		sideband-memory = 16M
 		[session-sched]
-		run = -e sched:sched_switch -e sched:sched_wakeup -m 2M --overwrite --switch-output -a
+		run = -e sched:sched_switch --filter 'prev_comm ~ "sk-*" || next_comm ~ "sk-*"' -e sched:sched_wakeup --filter 'comm ~ "sk-*"' -m 512K --overwrite --switch-output -a
 		[session-long]
 		run = -e sched:sched_switch -e sched:sched_wakeup -m 8M --overwrite --switch-output -a
 		[session-calls]
@@ -241,15 +241,17 @@ interval() { # KIND FILE TID TIME
 # Were the ends of a wait of TID between FROM and TO, a wake-up or switch and the switch to it, hidden from perf, as the
 # dump has it? Not known where the dump does not reach back that far.
 is_hidden() { # KIND FILE TID FROM TO
+	local start
 	[[ -e $2 ]] || return
+	start=$(frbpf show --json "${2##*.}" | jq -r '.sessions[] | select(.name == "sched") | .window.start.monotonic_ns')
+	[[ $start ]] && ((start < $4)) || return
 	timeout 60 perf script --ns -F tid,time,event,trace -i "$2" 2>/dev/null | awk -v kind="$1" -v tid="$3" -v from="$4" -v to="$5" '
 		{ t = $2; sub(/:$/, "", t); split(t, s, "."); now = s[1] * 1e9 + s[2] }
-		now < from {reaches = 1}
 		now < from || now > to + 1e6 {next}
 		$0 ~ "==> .*(next_pid=|:)" tid "( |$)" {ends = 1}
 		kind == "offcpu" && $0 ~ "sched_switch:.*(prev_pid=|:)" tid " .*==>" {begins = 1}
 		kind == "runqlat" && $0 ~ "sched_wakeup: .*(pid=|:)" tid "( |$)" {begins = 1}
-		END { exit !(reaches && !(begins && ends)) }'
+		END { exit begins && ends }'
 }
 
 # Did TID run between FROM and TO, or was it woken, as the dump has it?

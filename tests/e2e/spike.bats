@@ -104,6 +104,51 @@ check_frames() { # NAME DUMP
 	done
 }
 
+# What the dump's own events say of the trigger of RULE: "agrees", "contradicted", or why it cannot be told.
+compared() { # RULE
+	jq -r --arg rule "$1" '.triggers[] | select(.rule == $rule) |
+		if .contradicted then "contradicted" else .cannot_tell // "agrees" end' "$BASE"/incidents/*.json
+}
+
+@test "the events of a dump are compared with a call, a span and a hit" {
+	cat >"$RULES" <<-'EOF'
+		[daemon]
+		merge = 1ms
+		[session-ends]
+		run = -e syscalls:sys_enter_clock_nanosleep -e syscalls:sys_exit_clock_nanosleep -e sched:sched_process_exec -e sched:sched_process_exit -m 2M --overwrite --switch-output -a
+		[session-filtered]
+		run = -e syscalls:sys_enter_clock_nanosleep -e syscalls:sys_exit_clock_nanosleep --filter 'ret == 0' -m 64K --overwrite --switch-output -a
+		[rule-call]
+		when = syscall:clock_nanosleep > 20ms
+		if = comm == "frbpf-call"
+		[rule-filtered]
+		when = syscall:clock_nanosleep > 20ms
+		if = comm == "frbpf-filtered"
+		dump = filtered
+		[rule-span]
+		when = sched:sched_process_exec -> sched:sched_process_exit by tid > 20ms
+		if = comm == "frbpf-span"
+		[rule-hit]
+		when = sched:sched_process_exit
+		if = comm == "frbpf-hit"
+	EOF
+	frbpf_load
+	for name in call filtered hit; do
+		workload slow_syscall --ms 40 --comm "frbpf-$name" >/dev/null
+		wait_for_incident "$BASE" $((++n))
+	done
+	cp "$WORKLOADS/slow_syscall" "$BATS_TEST_TMPDIR/frbpf-span"
+	"$BATS_TEST_TMPDIR/frbpf-span" --ms 40 >/dev/null
+	wait_for_incident "$BASE" 4
+	for name in call span hit; do
+		same "$name" "$(compared "$name")" agrees
+	done
+	same "filtered" "$(compared filtered)" "no session recorded its events"
+	same "contradicted" "$(jq .contradicted "$BASE"/incidents/*.json | sort -u)" false
+	run -0 frbpf show filtered:last
+	[[ $output == *"unproven   cannot tell"*": no session recorded its events"* ]]
+}
+
 @test "the switch that ended the wait stands right beside the marker" {
 	# post: perf's record of the switch may come after the trigger, and the CPU may be taken away in between
 	write_rules <<-'EOF'

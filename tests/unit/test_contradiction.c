@@ -149,7 +149,7 @@ static uint64_t look(struct scene *s)
 	moves__free(s->res->moves);
 	s->res->moves = NULL;
 	s->inc->triggers[0].contradicted = 0;
-	s->inc->triggers[0].compared = COMPARED_NO_SWITCHES;
+	s->inc->triggers[0].compared = COMPARED_NOT_RECORDED;
 	assert_int_equal(contradiction__look(s->inc, &s->session, &pages, &t, s->res), 0);
 	timeline__free(&t);
 	page_set__free(&pages);
@@ -280,16 +280,20 @@ static void test_cannot_tell(void **state)
 	assert_int_equal(look(s), 0);
 	assert_int_equal(*compared, COMPARED_AGREES);
 	s->cpu.lost = 3;
+	s->cpu.lost_until = BEGIN - 1; /* before it */
+	assert_int_equal(look(s), 0);
+	assert_int_equal(*compared, COMPARED_AGREES);
+	s->cpu.lost_until = BEGIN + 1;
 	assert_int_equal(look(s), 0);
 	assert_int_equal(*compared, COMPARED_LOSSES);
-	s->cpu.lost = 0;
+	s->cpu.lost = s->cpu.lost_until = 0;
 	s->res->complete = BEGIN + 1;
 	assert_int_equal(look(s), 0);
 	assert_int_equal(*compared, COMPARED_SHORT);
 	s->res->complete = 0;
 	s->session.target.kind = RECORD_TASKS;
 	assert_int_equal(look(s), 0);
-	assert_int_equal(*compared, COMPARED_NO_SWITCHES);
+	assert_int_equal(*compared, COMPARED_NOT_RECORDED);
 	out(s, TRIGGER - 1, PREEMPTED);
 	assert_int_equal(look(s), TRIGGER - 1);
 }
@@ -305,7 +309,7 @@ static const struct incident_trigger *merge(struct scene *s, enum frbpf_source s
 	it->t.time = end;
 	it->t.value = end - begin;
 	it->contradicted = 0;
-	it->compared = COMPARED_NO_SWITCHES;
+	it->compared = COMPARED_NOT_RECORDED;
 	s->inc->n_merged = 1;
 	contradiction__look_merged(s->inc);
 	return it;

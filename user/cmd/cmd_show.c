@@ -97,8 +97,7 @@ static void print_trigger(const json_t *t, const char *what)
 	printf("  at         %s, CPU %lld\n", str(json_object_get(t, "time"), "utc"),
 	       (long long)json_integer_value(json_object_get(t, "cpu")));
 	if (json_is_true(json_object_get(t, "contradicted")))
-		printf("  false      what was recorded contradicts it: the subject ran or slept "
-		       "before %s\n",
+		printf("  false      what was recorded contradicts it, first at %s\n",
 		       str(json_object_get(t, "contradicted_time"), "utc"));
 	if (str(t, "cannot_tell")[0])
 		printf("  unproven   cannot tell whether what was recorded contradicts it: %s\n",

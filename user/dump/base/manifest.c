@@ -14,6 +14,7 @@
 #include "dump/base/manifest.h"
 #include "dump/incident/stack_frames.h"
 #include "dump/incident/trigger_args.h"
+#include "dump/window/recorded_ends.h"
 #include "rules/units.h"
 
 #define MANIFEST_MAX (16 << 20) /* bytes: one of ours is far below that */
@@ -94,18 +95,23 @@ static json_t *json_stacks(const struct incident_stacks *s)
 					     : "trigger");
 }
 
-/* Why it is not known whether what was recorded contradicts @it; NULL: it is, or it is no wait. */
+/* Why it is not known whether what was recorded contradicts @it; NULL: it is, or nothing could. */
 static const char *cannot_tell(const struct incident_trigger *it)
 {
 	static const char *const reasons[] = {
-		[COMPARED_NO_SWITCHES] = "no session recorded every switch",
+		[COMPARED_NOT_RECORDED] = "no session recorded its events",
+		[COMPARED_MERGED] = "it came after the recorded window was put together",
 		[COMPARED_TOO_LATE] = "it ended after the recorded window",
 		[COMPARED_SHORT] = "it began before the recorded window",
 		[COMPARED_LOSSES] = "records of the window were lost",
+		[COMPARED_NOT_FOUND] = "its own events are not in the recorded window",
 	};
+	bool is_wait = when__is_wait(it->t.source) && it->t.subject.tid;
 
-	if (!when__is_wait(it->t.source) || !it->t.subject.tid || it->compared == COMPARED_AGREES)
+	if (it->compared == COMPARED_AGREES || (!is_wait && !recorded_ends__has(it->t.source)))
 		return NULL;
+	if (is_wait && it->compared == COMPARED_NOT_RECORDED)
+		return "no session recorded every switch";
 	return reasons[it->compared];
 }
 

@@ -70,3 +70,18 @@ const struct incident_stacks *incident__stacks(const struct incident *inc,
 	}
 	return NULL;
 }
+
+void incident_trigger__contradict(struct incident_trigger *it, uint64_t time)
+{
+	if (!it->contradicted || time < it->contradicted)
+		it->contradicted = time;
+}
+
+bool dump_result__has_losses(const struct dump_result *res, uint64_t from)
+{
+	for (size_t c = 0; c < res->n_cpus; c++) {
+		if (res->cpus[c].lost_until >= from || res->cpus[c].away)
+			return true;
+	}
+	return false;
+}

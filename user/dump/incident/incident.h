@@ -46,13 +46,15 @@ enum incident_state {
 	INCIDENT_WRITTEN,
 };
 
-/* What was recorded says of a wait; of several sessions the largest. */
+/* What was recorded says of a trigger; of several sessions the largest. */
 enum incident_compared {
-	COMPARED_NO_SWITCHES, /* no session has every switch */
-	COMPARED_TOO_LATE,    /* it ended after the windows */
-	COMPARED_SHORT,	      /* no window reaches back to its beginning */
-	COMPARED_LOSSES,      /* records of the window were lost */
-	COMPARED_AGREES,      /* nothing contradicts it */
+	COMPARED_NOT_RECORDED, /* no session has the events: of a wait, every switch */
+	COMPARED_MERGED,       /* it came once the windows were gathered */
+	COMPARED_TOO_LATE,     /* it ended after the windows */
+	COMPARED_SHORT,	       /* no window reaches back to its beginning */
+	COMPARED_LOSSES,       /* records of the window were lost */
+	COMPARED_NOT_FOUND,    /* its own events are not among them */
+	COMPARED_AGREES,       /* nothing contradicts it */
 };
 
 struct incident_trigger {
@@ -60,8 +62,11 @@ struct incident_trigger {
 	const struct rule_conf *rule; /* borrowed from the incident's generation; NULL: manual */
 	uint64_t contradicted; /* ns: when the subject was seen to run while it waited, as the
 				  trigger says; 0: it was not. Guarded by name_lock */
-	enum incident_compared compared; /* what else is known of a wait; so, too */
+	enum incident_compared compared; /* what else is known of it; so, too */
 };
+
+/* What was recorded at @time, ns, contradicts it; the earliest counts. The caller holds name_lock. */
+void incident_trigger__contradict(struct incident_trigger *it, uint64_t time);
 
 struct task_moves;
 
@@ -78,6 +83,7 @@ struct dump_cpu {
 	uint64_t from;	  /* ns: complete from here on */
 	uint64_t lost;	  /* records dropped while the ring was paused by an earlier freeze, in the
 			     window */
+	uint64_t lost_until; /* ns: of these and the next, none was lost later; 0: none was */
 	uint64_t
 		throttled; /* times the kernel stopped an event that came too often, in the window */
 	uint64_t torn;	   /* bytes given up at the old end */
@@ -106,6 +112,9 @@ struct dump_result {
 	struct task_moves *moves; /* of the window; owned. NULL: it has no switches */
 	bool all_switches;	  /* the session records every switch of every task */
 };
+
+/* Were records lost that its window should have from @from on, ns? */
+bool dump_result__has_losses(const struct dump_result *res, uint64_t from);
 
 struct stack_frame;
 struct user_names;

@@ -5,6 +5,7 @@
 
 #include "dump/window/contradiction.h"
 #include "dump/window/moves.h"
+#include "dump/window/recorded_ends.h"
 #include "perfdata/record.h"
 #include "perfdata/format_field.h"
 
@@ -187,25 +188,19 @@ static void suspect__number(struct suspect *s, const struct sighting *g)
 	}
 }
 
-static void suspect__accuse(struct suspect *s, uint64_t time)
-{
-	if (!s->it->contradicted || time < s->it->contradicted)
-		s->it->contradicted = time;
-}
-
 static void suspect__note(struct suspect *s, const struct sighting *g)
 {
 	if (!s->numbered || !is_inside(s, g->time))
 		return;
 	if (is_out(s, g)) {
 		if (s->was_in || s->was_out)
-			suspect__accuse(s, g->time);
+			incident_trigger__contradict(s->it, g->time);
 		s->was_out = true;
 		s->slept = g->state & SLEEP_STATES;
 	} else if (g->event == SWITCH && g->next == s->number) {
 		s->was_in = true;
 	} else if (g->event == WAKEUP && g->woken == s->number && s->slept && s->of_cpu) {
-		suspect__accuse(s, g->time);
+		incident_trigger__contradict(s->it, g->time);
 	}
 }
 
@@ -255,26 +250,17 @@ static bool has_all_switches(const struct session *s)
 	return ev && s->target.kind == RECORD_ALL && !ev->attr.freq && ev->attr.sample_period <= 1;
 }
 
-static bool has_losses(const struct dump_result *res)
-{
-	for (size_t c = 0; c < res->n_cpus; c++) {
-		if (res->cpus[c].lost || res->cpus[c].throttled || res->cpus[c].away)
-			return true;
-	}
-	return false;
-}
-
 static void suspect__compare(struct suspect *s, const struct dump_result *res)
 {
 	enum incident_compared now = COMPARED_AGREES;
 
 	if (!res->all_switches)
-		now = COMPARED_NO_SWITCHES;
+		now = COMPARED_NOT_RECORDED;
 	else if (s->end > res->end)
 		now = COMPARED_TOO_LATE;
 	else if (s->begin < res->complete)
 		now = COMPARED_SHORT;
-	else if (has_losses(res))
+	else if (dump_result__has_losses(res, s->begin))
 		now = COMPARED_LOSSES;
 	if (now > s->it->compared)
 		s->it->compared = now;
@@ -298,7 +284,7 @@ int contradiction__look(struct incident *inc, const struct session *s, struct pa
 	for (size_t i = 0; !err && i < suspects.n; i++)
 		suspect__compare(&suspects.v[i], res);
 	free(ids.v);
-	return err;
+	return err ?: recorded_ends__look(inc, s, pages, t, res);
 }
 
 /* Of a wait that may have ended after the window: the last moves before are enough, as any two that
@@ -310,9 +296,9 @@ static void suspect__judge_moves(struct suspect *s, const struct dump_result *re
 	if (!moves__last(res->moves, s->it->t.subject.tid, &m))
 		return;
 	if (is_inside(s, m.before_out) && is_inside(s, m.out))
-		suspect__accuse(s, m.out);
+		incident_trigger__contradict(s->it, m.out);
 	if (s->of_cpu && is_inside(s, m.slept) && is_inside(s, m.woken))
-		suspect__accuse(s, m.woken);
+		incident_trigger__contradict(s->it, m.woken);
 }
 
 void contradiction__look_merged(struct incident *inc)
@@ -321,8 +307,10 @@ void contradiction__look_merged(struct incident *inc)
 	struct suspect suspect;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!suspect__init(&suspect, &inc->merged[i]))
+		if (!suspect__init(&suspect, &inc->merged[i])) {
+			inc->merged[i].compared = COMPARED_MERGED;
 			continue;
+		}
 		for (size_t k = 0; k < INCIDENT_SESSIONS_MAX; k++) {
 			const struct dump_result *res = &inc->results[k];
 

@@ -175,6 +175,14 @@ const void *page_set__raw(struct page_set *p, const struct perf_event_header *h,
 	return (const char *)at + sizeof(size);
 }
 
+uint32_t page_set__cpu(struct page_set *p, const struct perf_event_header *h)
+{
+	const struct page_event *e = find_page_event(p, record__id(h));
+	const uint64_t *at = (const uint64_t *)h + 5; /* header, id, ip, pid and tid, time */
+
+	return at[e && e->sample_type & PERF_SAMPLE_ADDR];
+}
+
 const uint64_t *page_set__callchain(struct page_set *p, const struct perf_event_header *h,
 				    uint64_t *ret_n)
 {

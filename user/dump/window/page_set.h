@@ -30,6 +30,8 @@ const uint64_t *page_set__callchain(struct page_set *p, const struct perf_event_
 /* The raw data of such a sample, within the record; NULL: it has none. */
 const void *page_set__raw(struct page_set *p, const struct perf_event_header *h,
 			  uint32_t *ret_size);
+/* The CPU of such a sample. */
+uint32_t page_set__cpu(struct page_set *p, const struct perf_event_header *h);
 void page_set__sort(struct page_set *p);
 void page_set__free(struct page_set *p);
 

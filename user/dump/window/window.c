@@ -127,6 +127,13 @@ static void note_sample_time(struct gatherer *w, uint64_t time)
 		w->win->last_sample = time;
 }
 
+/* Of records that were lost before @time. */
+static void note_loss(struct gatherer *w, size_t c, uint64_t time)
+{
+	if (time > w->res->cpus[c].lost_until)
+		w->res->cpus[c].lost_until = time;
+}
+
 static int add_ring_record(struct gatherer *w, size_t c, const struct perf_event_header *h)
 {
 	uint64_t time = record__time(h);
@@ -134,6 +141,9 @@ static int add_ring_record(struct gatherer *w, size_t c, const struct perf_event
 
 	if (time < w->res->start || time > w->res->end)
 		return 0;
+	if (h->type == PERF_RECORD_LOST || h->type == PERF_RECORD_THROTTLE ||
+	    h->type == PERF_RECORD_UNTHROTTLE)
+		note_loss(w, c, time);
 	if (h->type == PERF_RECORD_LOST)
 		return add_gap(w, c, (const struct record_lost *)h);
 	w->res->cpus[c].records++;
