@@ -15,6 +15,11 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+static __always_inline void wait_describe(struct match *m, const struct wait *wait)
+{
+	m->source = FRBPF_SOURCE_BLOCKED;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(bl_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {

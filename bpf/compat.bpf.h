@@ -28,6 +28,8 @@
  *    by chaining gps"), by others of the same object: see user_probe.bpf.h.
  *  - What bpf_map_update_elem() and bpf_map_delete_elem() return has 32 bits until 6.4 (d7ba4cc900bf "bpf:
  *    return long from bpf_map_ops funcs"): a negative error, kept in a long, is no longer negative. Keep it in an int.
+ *  - The CPU of a task lies in its thread_info since 5.16 (bcf9033e5449 "sched: move CPU field back into
+ *    thread_info if THREAD_INFO_IN_TASK=y"). Kernels without CONFIG_SMP have neither.
  *  - Local storage is looked up without a lock since 6.2; before, a look-up fails on a CPU where
  *    another one was interrupted: it is treated, and counted, as a task without storage.
  */
@@ -79,6 +81,22 @@ static __always_inline bool task_is_on_cpu(struct task_struct *task)
 	if (bpf_core_field_exists(task->on_cpu))
 		return task->on_cpu;
 	return task == bpf_get_current_task_btf();
+}
+
+struct task_struct___before_5_16 {
+	unsigned int cpu;
+} __attribute__((preserve_access_index));
+
+/* Where it runs or waits, or ran last. */
+static __always_inline __u32 task_cpu(struct task_struct *task)
+{
+	struct task_struct___before_5_16 *old = (void *)task;
+
+	if (bpf_core_field_exists(task->thread_info.cpu))
+		return BPF_CORE_READ(task, thread_info.cpu);
+	if (bpf_core_field_exists(old->cpu))
+		return BPF_CORE_READ(old, cpu);
+	return 0;
 }
 
 struct cgroup___before_6_1 {

@@ -159,6 +159,7 @@ struct match {
 	__u32 lacks_tasks; /* what is about tasks is not there yet: see rules.bpf.h */
 	__u32 busy;	   /* of user_probe.bpf.h */
 	__u32 n_args;	   /* as in struct frbpf_trigger */
+	__u32 is_pending;  /* found by a look, and has not ended */
 };
 
 /* Too large for the stack. Programs that use it neither sleep nor interrupt each other. */

@@ -259,6 +259,7 @@ struct frbpf_count {
 #define FRBPF_RULE_FAILS     0x2  /* looks at calls that failed, however long they took */
 #define FRBPF_RULE_ANY_ERRNO 0x4  /* with any error; else those of `errnos` */
 #define FRBPF_RULE_HIT	     0x10 /* has no threshold: each event of its source */
+#define FRBPF_RULE_PENDING   0x20 /* is about what has begun so long ago and not ended: struct frbpf_look */
 #define FRBPF_RULE_ALL_CALLS                                                                       \
 	0x8 /* not at calls that wait by their nature for a tty, a pipe ...                        \
 	     */
@@ -318,6 +319,7 @@ struct frbpf_rule_state {
 	__u64 held_busy;	/* a CPU writes that */
 	struct frbpf_bar bar;
 	__u64 cooling; /* the jiffy in which it was seen that the cooldown lasts */
+	__u64 looked;  /* of a rule on what is pending: the time of the last look, 0: none yet */
 	__u64 fired;   /* a trigger was submitted */
 	__u64 suppressed[FRBPF_CAUSE_MAX]; /* it was held back, by cause */
 	/* Threshold, keys and predicates held: the sum of these, which detectors__rule_state() makes
@@ -440,6 +442,7 @@ struct frbpf_usdt_place {
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
 
 #define FRBPF_TRIGGER_ESCALATED 0x1 /* it broke the rule's cooldown */
+#define FRBPF_TRIGGER_PENDING	0x2 /* it has not ended: the value is how long it lasts so far */
 
 /* One trigger, as it comes out of the ring buffer. */
 struct frbpf_trigger {
@@ -535,6 +538,8 @@ struct frbpf_half {
 	__u64 min_threshold; /* of its rules that have one; ~0 when there is none */
 	__u32 n_rules;
 	__u32 fields;			  /* bit per enum frbpf_field that a rule looks at */
+	__u64 min_pending; /* the lowest and highest threshold of those on what is pending; ~0 and 0: */
+	__u64 max_pending; /* there are none */
 	__u64 keys[FRBPF_KEY_WORDS];	  /* union of its rules' keys */
 	__u64 fail_keys[FRBPF_KEY_WORDS]; /* of those that look at failures */
 	struct frbpf_gate gate;
@@ -545,6 +550,18 @@ enum frbpf_scope {
 	FRBPF_SCOPE_ALL,
 	FRBPF_SCOPE_TASKS,  /* those in the scope map: see bpf/scope.bpf.c */
 	FRBPF_SCOPE_CGROUP, /* those in a cgroup (v2), or in one below it */
+};
+
+/*
+ * What has begun and not ended is looked at by programs that the daemon runs. All of a look is as of one time, read
+ * before: what is found to have begun earlier, and not to have ended, was pending then. It is a match of a rule
+ * when its threshold was passed since the look before: so it is one exactly once, and nobody keeps what has matched.
+ */
+struct frbpf_look {
+	__u64 now;  /* ns; written by the daemon, as the next */
+	__u64 next; /* ns: what is pending comes to its next threshold then, or before; ~0: nothing is */
+	__u32 half; /* of the rules in force when it began */
+	__u32 pad;
 };
 
 struct frbpf_control {
@@ -567,6 +584,6 @@ _Static_assert(sizeof(struct frbpf_trigger) == 360, "trigger layout");
 _Static_assert(sizeof(struct frbpf_stacks) == 2056, "stacks layout");
 _Static_assert(sizeof(struct frbpf_key) == 32, "key layout");
 _Static_assert(1 << FRBPF_COUNT_LAP_BITS == FRBPF_COUNT_MAX, "laps in what a time leaves");
-_Static_assert(sizeof(struct frbpf_rule_state) == 1272, "state layout");
+_Static_assert(sizeof(struct frbpf_rule_state) == 1280, "state layout");
 
 #endif

@@ -133,6 +133,7 @@ static __always_inline void match_measured(struct match *m, const struct measure
 	m->first = 0;
 	m->lacks_tasks = 1;
 	m->n_args = 0;
+	m->is_pending = 0;
 }
 
 /* The same in `scratch`. NULL cannot be. */

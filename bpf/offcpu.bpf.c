@@ -13,6 +13,12 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+static __always_inline void wait_describe(struct match *m, const struct wait *wait)
+{
+	m->source = FRBPF_SOURCE_OFFCPU;
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_STATE][0] = wait->state;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(oc_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {

@@ -68,6 +68,8 @@ static __always_inline __u32 fire(const struct frbpf_rule *rule, struct frbpf_ru
 		st->last_fired = m->now;
 	trigger_fill(t, rule, m);
 	t->flags = c.broken ? FRBPF_TRIGGER_ESCALATED : 0;
+	if (m->is_pending)
+		t->flags |= FRBPF_TRIGGER_PENDING;
 	held_take(st, &t->held);
 	__sync_fetch_and_add(&st->fired, 1);
 	/* Forced: the kernel's own choice wakes nobody when a discarded record is still unread. */
@@ -144,6 +146,19 @@ static __always_inline __u32 rule_outcome(const struct frbpf_rule *rule,
 	return cause;
 }
 
+/* Is the rule about what ends, or about what is pending, as @m is? Of the latter, about what has passed its threshold
+ * since the last look. */
+static __always_inline bool rule_is_about(const struct frbpf_rule *rule, const struct match *m)
+{
+	struct frbpf_rule_state *st;
+	__u32 slot = rule->slot;
+
+	if (!(rule->flags & FRBPF_RULE_PENDING) || !m->is_pending)
+		return !(rule->flags & FRBPF_RULE_PENDING) == !m->is_pending;
+	st = bpf_map_lookup_elem(&states, &slot);
+	return st && (__s64)(m->now - m->value + rule->threshold - st->looked) >= 0;
+}
+
 enum { RUN_NEXT, RUN_END, RUN_ASK_TASKS };
 
 /* Try one rule. RUN_END: its threshold is not reached, nor are those of the rules after it. RUN_ASK_TASKS: to be tried
@@ -164,7 +179,8 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	reached = rule_reached(rule, m->value, m->error);
 	if (reached != REACHED)
 		return reached == REACHED_BY_NONE ? RUN_END : RUN_NEXT;
-	if ((m->waits && minds_waits(rule)) || !key_in(rule->keys, m->key))
+	if (!rule_is_about(rule, m) || (m->waits && minds_waits(rule)) ||
+	    !key_in(rule->keys, m->key))
 		return RUN_NEXT;
 	holds = nodes_hold(rule, m);
 	if (holds == HOLDS_NOT)

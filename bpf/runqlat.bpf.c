@@ -16,6 +16,11 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+static __always_inline void wait_describe(struct match *m, const struct wait *wait)
+{
+	m->source = FRBPF_SOURCE_RUNQLAT;
+}
+
 static __always_inline void runnable(struct task_struct *task, __u64 now)
 {
 	struct wait *wait = wait_of(task);

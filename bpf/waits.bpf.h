@@ -13,7 +13,7 @@
 #ifndef FRBPF_WAITS_BPF_H
 #define FRBPF_WAITS_BPF_H
 
-#include "rules.bpf.h"
+#include "look.bpf.h"
 
 struct wait {
 	__u64 begin;	/* 0: the task does not wait */
@@ -74,6 +74,34 @@ static __always_inline void wait_begin(struct wait *wait, struct task_struct *ta
 static __always_inline bool wait_lasts(const struct wait *wait, struct task_struct *task)
 {
 	return wait->switches == task_switches(task);
+}
+
+/* What the source is, and the state of @wait for its rules: each defines it behind this. */
+static void wait_describe(struct match *m, const struct wait *wait);
+
+/* A wait that lasts, for look.bpf.h. */
+SEC("iter/task")
+int waits_look(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct wait *wait;
+	struct match *m;
+	__u64 begin;
+
+	if (!task || task->exit_state) /* a dead one waits for its parent */
+		return 0;
+	wait = bpf_task_storage_get(&waits, task, 0, 0);
+	begin = wait ? *(volatile __u64 *)&wait->begin : 0;
+	if (!begin || !look_reaches(begin))
+		return 0;
+	m = look_match(begin, 0, task);
+	if (!m)
+		return 0;
+	wait_describe(m, wait);
+	if (!task_is_on_cpu(task) && wait_lasts(wait, task) &&
+	    *(volatile __u64 *)&wait->begin == begin)
+		look_run(m, task);
+	return 0;
 }
 
 /* The same at the end of a wait whose value matters: false is counted. The task does not run yet,

@@ -216,6 +216,7 @@ struct files_struct {
 struct thread_info {
 	unsigned long flags;
 	u32 status; /* x86 */
+	u32 cpu;
 };
 
 struct task_struct {
@@ -223,6 +224,7 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	int on_cpu;
+	int exit_state;
 	int prio;
 	pid_t pid;
 	pid_t tgid;

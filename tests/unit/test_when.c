@@ -126,6 +126,23 @@ static void softirq_vectors(void **state)
 	}
 }
 
+static void pending(void **state)
+{
+	static const char *const texts[] = { "pending(blocked) > 5s", " pending ( blocked )>5s ",
+					     "pending(blocked ) > 5000ms" };
+	char message[256];
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct when w;
+
+		if (parse(texts[i], &w, message, sizeof(message)))
+			fail_msg("'%s': %s", texts[i], message);
+		assert_int_equal(w.source, FRBPF_SOURCE_BLOCKED);
+		assert_true(w.pending);
+		assert_int_equal(w.threshold, 5000000000);
+	}
+}
+
 static const struct {
 	const char *text;
 	const char *message; /* part of it */
@@ -250,7 +267,19 @@ static const struct {
 	{ "psi:irq some > 5ms in 2s", "'full' only" },
 	{ "psi:cpu full > 5ms in 2s", "there is no 'cpu full'" },
 	{ "psi:cpu full > 5ms in 2s of /", "there is no 'cpu full'" },
-	{ "pending(runqlat) > 5s", "the source 'pending' is not supported yet" },
+	{ "pending", "write pending(SOURCE) > 5s" },
+	{ "pending(", "')' is missing" },
+	{ "pending()", "a source is expected" },
+	{ "pending(runqlat", "')' is missing" },
+	{ "pending(runqlat)", "threshold is missing" },
+	{ "pending(runqlat) > 0", "larger than 0" },
+	{ "pending(runqlat) > 5s > 5s", "nothing may follow" },
+	{ "pending(runqlat x) > 5s", "the threshold stands behind the ')'" },
+	{ "pending(syscall:openat fails) > 5s", "the threshold stands behind the ')'" },
+	{ "pending(pending(runqlat)) > 5s", "a source stands in the parentheses" },
+	{ "pending(hardirq) > 5s", "nothing is pending" },
+	{ "pending(usdt:/bin/true:a:b) > 5s", "nothing is pending" },
+	{ "pending((runqlat)) > 5s", "a source is expected" },
 	{ "absent(runqlat) > 5s", "not supported yet" },
 	{ "oom:", "the name of a tracepoint is expected" },
 	{ "oom:mark_victim > 5ms", "a tracepoint is hit, it takes no time" },
@@ -463,6 +492,7 @@ int main(void)
 		cmocka_unit_test(targets),
 		cmocka_unit_test(accepted),
 		cmocka_unit_test(softirq_vectors),
+		cmocka_unit_test(pending),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(several_names_several_errors),
 		cmocka_unit_test(syscall_table),

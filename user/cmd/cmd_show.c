@@ -86,6 +86,8 @@ static void print_trigger(const json_t *t, const char *what)
 			       duration(t, "threshold_ns", threshold, sizeof(threshold)));
 		if (json_is_true(json_object_get(t, "escalated")))
 			printf(", which broke the cooldown");
+		if (json_is_true(json_object_get(t, "pending")))
+			printf(", and it had not ended");
 		if (str(t, "key")[0])
 			printf(", %s", str(t, "key"));
 		if (error)

@@ -229,6 +229,10 @@ static void print_verbose(const json_t *s)
 		printf("  not seen:   %" PRIu64
 		       " waits or calls without a beginning (no room to note it) or an end\n",
 		       num(trig, "missing_storage"));
+	if (num(trig, "looks_failed"))
+		printf("  not seen:   %" PRIu64
+		       " looks at what is pending were refused by the kernel\n",
+		       num(trig, "looks_failed"));
 }
 
 static void print_status(const json_t *s, bool verbose)

@@ -5,7 +5,7 @@
 #include "detect/engine/source_skel.h"
 #include "blocked.skel.h"
 
-SOURCE_SKELETON(blocked)
+SOURCE_SKELETON_WAITS(blocked)
 
 /* A sleep begins only once it can be seen to end: the wake-up comes before the switch. */
 static int blocked_attach(struct source *s)
@@ -25,6 +25,7 @@ const struct source_ops source_blocked = {
 	.name = "blocked",
 	.load = blocked_load,
 	.attach = blocked_attach,
+	.look = blocked_look,
 	.free = blocked_free,
 	.elf = blocked_bpf__elf_bytes,
 };

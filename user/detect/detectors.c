@@ -16,6 +16,7 @@
 #include "detect/detectors_core.h"
 #include "detect/engine/block_device.h"
 #include "detect/engine/load_error.h"
+#include "detect/engine/look.h"
 #include "detect/engine/scope.h"
 #include "detect/inject/listener.h"
 #include "detect/sources.h"
@@ -292,10 +293,12 @@ void detectors__stats(const struct detectors *d, struct detectors_stats *ret)
 	ret->malformed = __atomic_load_n(&d->malformed, __ATOMIC_RELAXED);
 	ret->missing_storage = d->missing_gone + (d->scope ? scope__missing(d->scope) : 0);
 	ret->not_seen = d->not_seen_gone;
+	ret->looks_failed = d->looks_failed_gone;
 	for (size_t i = 0; i < d->n_sources; i++) {
 		ret->missing_storage +=
 			__atomic_load_n(d->sources[i]->missing_storage, __ATOMIC_RELAXED);
 		ret->not_seen += __atomic_load_n(d->sources[i]->not_seen, __ATOMIC_RELAXED);
+		ret->looks_failed += look__failed(d->sources[i]->look);
 	}
 }
 

@@ -113,6 +113,7 @@ struct detectors_stats {
 	uint64_t missing_storage; /* tasks seen without task storage: their wait was not measured;
 				     or they are not in the scope, where they should be */
 	uint64_t not_seen; /* values not believed, since the kernel hid an event of their wait */
+	uint64_t looks_failed; /* at what is pending, that the kernel refused */
 };
 void detectors__stats(const struct detectors *d, struct detectors_stats *ret);
 /* The latter of the source in force that has the events of @when; 0: none has them. Only for the

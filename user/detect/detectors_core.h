@@ -26,6 +26,7 @@ struct detectors {
 	bool flipped;		 /* programs may still read the half that is not in force */
 	uint64_t missing_gone;	 /* missing_storage of sources that were detached */
 	uint64_t not_seen_gone;
+	uint64_t looks_failed_gone;
 	uint64_t malformed;	 /* written by the thread that consumes, read by any */
 	/* Of detectors__consume(), valid while it runs. */
 	void (*fn)(const struct frbpf_trigger *t, void *arg);

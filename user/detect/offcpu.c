@@ -5,7 +5,7 @@
 #include "detect/engine/source_skel.h"
 #include "offcpu.skel.h"
 
-SOURCE_SKELETON(offcpu)
+SOURCE_SKELETON_WAITS(offcpu)
 
 static int offcpu_attach(struct source *s)
 {
@@ -23,6 +23,7 @@ const struct source_ops source_offcpu = {
 	.name = "offcpu",
 	.load = offcpu_load,
 	.attach = offcpu_attach,
+	.look = offcpu_look,
 	.free = offcpu_free,
 	.elf = offcpu_bpf__elf_bytes,
 };

@@ -5,7 +5,7 @@
 #include "detect/engine/source_skel.h"
 #include "runqlat.skel.h"
 
-SOURCE_SKELETON(runqlat)
+SOURCE_SKELETON_WAITS(runqlat)
 
 /* A wait begins only once it can be seen to end: the switch comes before the wake-ups. */
 static int runqlat_attach(struct source *s)
@@ -27,5 +27,6 @@ const struct source_ops source_runqlat = {
 	.elf = runqlat_bpf__elf_bytes,
 	.load = runqlat_load,
 	.attach = runqlat_attach,
+	.look = runqlat_look,
 	.free = runqlat_free,
 };

@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "detect/detectors_core.h"
 #include "detect/engine/grace.h"
+#include "detect/engine/look.h"
 #include "detect/engine/patterns.h"
 #include "detect/sources.h"
 #include "examine/probe/probe_reader.h"
@@ -202,7 +203,7 @@ static int write_empty(struct source *s, struct err *err)
 
 	if (!none)
 		return err_set(err, -ENOMEM, "out of memory");
-	none->half.min_threshold = UINT64_MAX;
+	none->half.min_threshold = none->half.min_pending = UINT64_MAX;
 	return source__write(s, none, err);
 }
 
@@ -319,6 +320,7 @@ static void update__commit(struct update *u, struct detectors *d)
 			continue;
 		d->missing_gone += __atomic_load_n(gone[i]->missing_storage, __ATOMIC_RELAXED);
 		d->not_seen_gone += __atomic_load_n(gone[i]->not_seen, __ATOMIC_RELAXED);
+		d->looks_failed_gone += look__failed(gone[i]->look);
 		source__free(gone[i]);
 	}
 	free(gone);

@@ -9,12 +9,12 @@
 #include "rules/when_parse.h"
 
 const struct when_source_desc when_sources[] = {
-	{ "runqlat", FRBPF_SOURCE_RUNQLAT, .is_wait = true,
+	{ "runqlat", FRBPF_SOURCE_RUNQLAT, .is_wait = true, .has_pending = true,
 	  .meaning = "a runnable task waited that long for a CPU; its subject is the task that "
 		     "waited" },
-	{ "blocked", FRBPF_SOURCE_BLOCKED, .is_wait = true,
+	{ "blocked", FRBPF_SOURCE_BLOCKED, .is_wait = true, .has_pending = true,
 	  .meaning = "a task was in uninterruptible sleep that long; its subject is that task" },
-	{ "offcpu", FRBPF_SOURCE_OFFCPU, .needs_if = true, .is_wait = true,
+	{ "offcpu", FRBPF_SOURCE_OFFCPU, .needs_if = true, .is_wait = true, .has_pending = true,
 	  .meaning = "a task was off its CPU that long for any reason; its subject is that task" },
 	{ "syscall", FRBPF_SOURCE_SYSCALL, .has_keys = true, .parse = when__parse_syscall,
 	  .meaning = "one of the system calls named took that long, or failed; its subject is the "
@@ -66,7 +66,6 @@ const struct when_source_desc when_sources[] = {
 /* Of the design, for later versions. */
 /* clang-format off */
 static const char *const later_sources[] = {
-	"pending",
 	"absent",
 	NULL,
 };
@@ -264,9 +263,22 @@ static int parse_duration(struct when_parser *p, uint64_t *ret)
 	return 0;
 }
 
+/* Within pending(). */
+static int no_threshold(struct when_parser *p)
+{
+	if (p->pos == p->end)
+		return 0;
+	return diags__error(p->d, p->src, when_parser__rest(p),
+			    "the threshold stands behind the ')', such as pending(blocked) > 5s");
+}
+
 int when_parser__threshold(struct when_parser *p, uint64_t *ret)
 {
-	int err = parse_comparison(p);
+	int err;
+
+	if (p->open)
+		return no_threshold(p);
+	err = parse_comparison(p);
 
 	return err ? err : parse_duration(p, ret);
 }
@@ -303,25 +315,33 @@ static int parse_plain(struct when_parser *p, struct span name, struct when *ret
 	return err ? err : when_parser__threshold(p, &ret->threshold);
 }
 
+int when_parser__source(struct when_parser *p, struct when *ret)
+{
+	struct span name = when_parser__word(p);
+	const struct when_source_desc *source = find_source(p, name);
+
+	if (text__equals(p->src, name, "pending") && !when_parser__at(p, ":"))
+		return p->open ? diags__error(p->d, p->src, name,
+					      "a source stands in the parentheses, such as runqlat")
+			       : when__parse_pending(p, name, ret);
+	if (!source && name.len && when_parser__at(p, ":") && !is_misspelt(p, name) &&
+	    !is_later(p, name))
+		source = when__source(FRBPF_SOURCE_TRACEPOINT);
+	if (!source)
+		return unknown_source(p, name);
+	ret->source = source->source;
+	return (source->parse ? source->parse : parse_plain)(p, name, ret);
+}
+
 int when__parse(const struct source_text *src, struct span span, struct diags *d, struct when *ret)
 {
 	struct when_parser p = { .src = src, .d = d, .pos = span.off, .end = span.off + span.len };
-	const struct when_source_desc *source;
 	struct when when = { 0 };
-	struct span name;
 	int err;
 
 	span = text__trim(src, span);
 	p.end = span.off + span.len;
-	name = when_parser__word(&p);
-	source = find_source(&p, name);
-	if (!source && name.len && when_parser__at(&p, ":") && !is_misspelt(&p, name) &&
-	    !is_later(&p, name))
-		source = when__source(FRBPF_SOURCE_TRACEPOINT);
-	if (!source)
-		return unknown_source(&p, name);
-	when.source = source->source;
-	err = (source->parse ? source->parse : parse_plain)(&p, name, &when);
+	err = when_parser__source(&p, &when);
 	if (err || p.failed) {
 		when__free(&when);
 		return err ? err : -EINVAL;

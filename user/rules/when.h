@@ -12,6 +12,7 @@ struct when {
 					   but one kind. Rules of equal targets share programs. Owned */
 	bool hit;	    /* no threshold: each event */
 	uint64_t threshold; /* ns */
+	bool pending;	    /* of what has not ended */
 	uint64_t keys[FRBPF_KEY_WORDS]; /* system calls by number, for sources with keys */
 	bool all_calls;			/* syscall:*: less those that wait */
 	bool fails;			/* no threshold: a call that failed */
@@ -20,7 +21,7 @@ struct when {
 };
 
 /* Parse @span of @src: "runqlat > 20ms", "syscall:fsync,fdatasync > 50ms", "syscall:* > 1s",
- * "syscall:openat fails (EMFILE, ENFILE)". Errors at their token,
+ * "syscall:openat fails (EMFILE, ENFILE)", "pending(blocked) > 5s". Errors at their token,
  * with the nearest known source, system call or unit. A source of the design that this version
  * lacks gets "not supported yet", not "unknown". 0, -EINVAL or -ENOMEM. */
 int when__parse(const struct source_text *src, struct span span, struct diags *d, struct when *ret);
@@ -44,6 +45,7 @@ struct when_source_desc {
 	bool no_subject;     /* no task suffers: only cpu and current.FIELD are known of tasks */
 	bool is_wait;	     /* its value is how long the subject did not run */
 	bool no_begin;	     /* its value is no time that ended with the event */
+	bool has_pending;    /* it knows what has begun and not ended */
 	const char *meaning; /* one line: what is measured and who its subject is */
 	/* What stands behind the name; NULL: "> DURATION" and nothing else. */
 	int (*parse)(struct when_parser *p, struct span name, struct when *ret);

@@ -11,6 +11,7 @@ struct when_parser {
 	struct diags *d;
 	uint32_t pos;
 	uint32_t end;
+	bool open;   /* within pending(): no threshold stands behind the source */
 	bool failed; /* something was wrong, but its form is right: go on for the errors behind it
 		      */
 };
@@ -36,6 +37,11 @@ int when_parser__no_target(struct when_parser *p, struct span name);
 /* "> 20ms", "fails" or "fails (EMFILE, ENFILE)", and the end of the text. 0 or -EINVAL. */
 int when_parser__threshold_or_fails(struct when_parser *p, struct when *ret);
 
+/* A source and what stands behind it, up to the end, into @ret. 0, -EINVAL (or p->failed) or -ENOMEM. */
+int when_parser__source(struct when_parser *p, struct when *ret);
+
+/* At the "(" behind `pending`. As the next. */
+int when__parse_pending(struct when_parser *p, struct span name, struct when *ret);
 /* What stands behind the name @name of a source, up to the end: into @ret, whose source is set. 0,
  * -EINVAL (or p->failed) or -ENOMEM. */
 int when__parse_syscall(struct when_parser *p, struct span name, struct when *ret);

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "detect/engine/load_error.h"
+#include "detect/engine/look.h"
 #include "detect/engine/source.h"
 
 /* With targets there are many of a source, for few rules each. */
@@ -126,8 +127,8 @@ static int load_and_attach(struct source *s, const struct source_env *env)
 	if (r)
 		return r;
 	/* Attached without a rule: nothing fires before the first flip. */
-	s->control->half[0].min_threshold = UINT64_MAX;
-	s->control->half[1].min_threshold = UINT64_MAX;
+	for (int i = 0; i < 2; i++)
+		s->control->half[i].min_threshold = s->control->half[i].min_pending = UINT64_MAX;
 	s->control->scope = env->scope;
 	s->control->scope_cgroup = env->scope_cgroup;
 	return s->ops->attach(s);
@@ -160,6 +161,7 @@ int source__open(const struct source_ops *ops, const char *target, const struct 
 		return err_set(err, -ENOMEM, "%s: out of memory", ops->name);
 	s->ops = ops;
 	s->err = &words;
+	s->listener = env->listener;
 	s->max_rules = FRBPF_MAX_RULES;
 	s->max_globs = FRBPF_MAX_GLOBS;
 	if (target) {
@@ -188,7 +190,7 @@ static uint32_t half_in_force(const struct source *s)
 	return s->control->generation & 1;
 }
 
-int source__write(struct source *s, const struct rule_table *table, struct err *err)
+static int write_half(struct source *s, const struct rule_table *table, struct err *err)
 {
 	uint32_t idle = !half_in_force(s);
 
@@ -216,20 +218,39 @@ int source__write(struct source *s, const struct rule_table *table, struct err *
 	return s->ops->write ? s->ops->write(s, idle, table, err) : 0;
 }
 
+int source__write(struct source *s, const struct rule_table *table, struct err *err)
+{
+	int r = 0;
+
+	if (table->half.min_pending != UINT64_MAX)
+		r = s->ops->look ? look__prepare(s) : -EOPNOTSUPP;
+	if (r)
+		return err_set(err, r, "%s: cannot look at what is pending: %s", s->ops->name,
+			       strerror(-r));
+	look__hold(s->look);
+	r = write_half(s, table, err);
+	look__go_on(s->look);
+	return r;
+}
+
 void source__flip(struct source *s)
 {
 	uint32_t now = half_in_force(s);
+
+	look__hold(s->look);
 
 	if (s->ops->change_keys)
 		s->ops->change_keys(s, s->control->half[now].keys, s->control->half[!now].keys);
 	/* Release: whoever reads the new generation sees the half that it names. */
 	__atomic_add_fetch(&s->control->generation, 1, __ATOMIC_SEQ_CST);
+	look__go_on(s->look);
 }
 
 void source__free(struct source *s)
 {
 	if (!s)
 		return;
+	look__free(s->look);
 	s->ops->free(s);
 	free(s->target);
 	free(s);

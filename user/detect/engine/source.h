@@ -15,6 +15,7 @@ struct bpf_link;
 struct bpf_object;
 struct bpf_program;
 struct listener;
+struct look;
 
 /* What all sources are given. */
 struct source_env {
@@ -42,6 +43,8 @@ struct source {
 	uint32_t max_globs;
 	void *skel;	 /* owned through ops->free */
 	struct err *err; /* while it is opened: for words, where an errno says too little */
+	struct listener *listener; /* borrowed */
+	struct look *look;	   /* owned; NULL: no rule was about what is pending yet */
 	/* Set by ops->load; all of it belongs to the skeleton. */
 	struct frbpf_control *control;
 	const __u64 *missing_storage;
@@ -49,6 +52,8 @@ struct source {
 	int rules_fd;
 	int globs_fd;
 	int learn_self_fd;
+	struct frbpf_look *looking; /* NULL: it cannot tell what is pending; as the next */
+	int look_end_fd;
 };
 
 struct source_ops {
@@ -64,6 +69,8 @@ struct source_ops {
 	 * anyway. */
 	int (*load)(struct source *s, const struct source_env *env);
 	int (*attach)(struct source *s);
+	/* Optional: run the programs that find what is pending. 0 or negative errno. */
+	int (*look)(struct source *s);
 	/* Optional; before a flip: the keys watched until then and from then on. */
 	void (*change_keys)(struct source *s, const __u64 *from, const __u64 *to);
 	/* Optional; with the rules of a half that is not in force: what else it needs. 0, or negative
@@ -118,6 +125,12 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		(s_)->rules_fd = bpf_map__fd((skel_)->maps.rules);                                 \
 		(s_)->globs_fd = bpf_map__fd((skel_)->maps.globs);                                 \
 		(s_)->learn_self_fd = bpf_program__fd((skel_)->progs.learn_self);                  \
+	} while (0)
+/* For the sources that have look.bpf.h, too. */
+#define source__bind_look(s_, skel_)                                                               \
+	do {                                                                                       \
+		(s_)->looking = &(skel_)->bss->look;                                               \
+		(s_)->look_end_fd = bpf_program__fd((skel_)->progs.look_end);                      \
 	} while (0)
 /* For the sources: does this kernel have the tracepoint? 0 or negative errno. */
 int source__kernel_has(const char *tracepoint, bool *ret);

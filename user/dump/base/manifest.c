@@ -160,12 +160,14 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 	state = j ? json_state(inc, it) : NULL;
 	if (state)
 		json_object_set_new(j, "state", state);
-	/* a function that was called has not returned yet */
-	if (j &&
+	/* a function that was called, and what is pending, has not returned yet */
+	if (j && !(t->flags & FRBPF_TRIGGER_PENDING) &&
 	    (t->source == FRBPF_SOURCE_SYSCALL || (t->source == FRBPF_SOURCE_UPROBE && t->value)))
 		json_object_set_new(j, "ret", json_integer(t->ret));
 	if (j && t->flags & FRBPF_TRIGGER_ESCALATED)
 		json_object_set_new(j, "escalated", json_true());
+	if (j && t->flags & FRBPF_TRIGGER_PENDING)
+		json_object_set_new(j, "pending", json_true());
 	args = json_args(it);
 	if (args)
 		json_object_set_new(j, "args", args);

@@ -1,0 +1,60 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# Rules on what has begun and not ended.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
+load helpers
+
+setup() {
+	need_root
+	need_perf
+	need_btf
+	need_tracepoints
+	common_setup
+	victim=frbpf-$$
+}
+
+teardown() {
+	[[ ! ${hung-} ]] || kill "$hung" 2>/dev/null || true
+	common_teardown
+}
+
+# Sleeps until it is killed, under the name of our own.
+hang() {
+	# shellcheck disable=SC2016 # of perl
+	perl -e '$0 = $ARGV[0]; sleep 100000' "$victim" 3>&- &
+	hung=$!
+}
+
+@test "what hangs fires its rule while it hangs, once, with its stack" {
+	local name json wchan
+	declare -A M=([time]='.triggers[0].time.monotonic_ns' [value]='.triggers[0].value_ns')
+	write_rules <<-EOF
+		[rule-hang]
+		when = pending(offcpu) > 200ms
+		if = comm == "$victim"
+		cooldown = 0
+	EOF
+	frbpf_load
+	hang
+	wait_for_incident "$BASE" 1
+	kill -0 "$hung" || fail "it does not hang"
+	name=$(incidents "$BASE")
+	json=$BASE/incidents/$name.json
+	named "$json"
+	jq -e --argjson pid "$hung" '.triggers | length == 1 and (.[0] | .pending and .subject.pid == $pid and
+		.source == "offcpu" and .value_ns > .threshold_ns and .current == .subject)' "$json" ||
+		fail "$(cat "$json")"
+	# the kernel's own word for where it sleeps
+	wchan=$(cat "/proc/$hung/wchan")
+	[[ $wchan == 0 ]] || jq -e --arg f "$wchan" '.triggers[0].stacks.kernel | any(.symbol == $f)' "$json" ||
+		fail "it sleeps in $wchan: $(jq .triggers[0].stacks "$json")"
+	same "subject of the marker" \
+		"$(events "$(dumps sched)" frbpf:trigger | cut -f 3,5)" "$hung"$'\t'"$(manifest "$name" time)"
+	frbpf show | grep -q 'threshold 200ms, and it had not ended$' || fail "$(frbpf show)"
+	kill "$hung"
+	wait "$hung" || true
+	frbpf_load
+	same "fired" "$(status_of hang .fired)" 1
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rules on what has begun and not ended, on the real kernel. Nothing here depends on how long something takes: what a
+ * look has or has not found is known when it has found what began later.
+ */
+#include <errno.h>
+#include <linux/sched.h>
+#include <pthread.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "syscall_fixture.h"
+
+#define LONG_MS 20000 /* nothing takes so long */
+
+/* ---- children that sleep until they are told to go on ---- */
+
+struct sleeper {
+	pid_t pid;
+	int go[2]; /* it sleeps at the pipe; or who sleeps in vfork() has a child that does */
+};
+
+static void sleeper__wait(const struct sleeper *s)
+{
+	char c;
+
+	if (read(s->go[0], &c, 1) < 0)
+		_exit(1);
+}
+
+/* As a child, that is named @name. @pid 0: any; else it gets this one. */
+static struct sleeper sleep_as(const char *name, bool uninterruptible, pid_t pid)
+{
+	struct sleeper s = { 0 };
+	struct clone_args args = {
+		.exit_signal = SIGCHLD,
+		.set_tid = pid ? (uintptr_t)&pid : 0,
+		.set_tid_size = pid ? 1 : 0,
+	};
+
+	assert_int_equal(pipe(s.go), 0);
+	s.pid = syscall(SYS_clone3, &args, sizeof(args));
+	assert_true(s.pid >= 0);
+	if (s.pid) {
+		close(s.go[0]);
+		return s;
+	}
+	close(s.go[1]);
+	set_name(name);
+	if (uninterruptible && vfork())
+		_exit(0);
+	set_name(uninterruptible ? "frbpf-vchild" : name);
+	sleeper__wait(&s);
+	_exit(0);
+}
+
+/* Others may have inherited the pipe, so that closing it says nothing. */
+static void sleeper__end(struct sleeper *s, size_t n)
+{
+	static const char go[1024];
+
+	assert_int_equal(write(s->go[1], go, n), n);
+	close(s->go[1]);
+	assert_int_equal(await(s->pid), 0);
+}
+
+/* ---- what looks have found ---- */
+
+static void await_matched(const struct detectors *d, uint32_t slot, uint64_t n)
+{
+	uint64_t end = now_ns() + LONG_MS * MS;
+
+	while (matched(d, slot) < n && now_ns() < end)
+		usleep(1000);
+	assert_int_equal(matched(d, slot), n);
+}
+
+/* A look has found what sleeps from now on, and so all that has slept before. */
+static void await_later_look(struct detectors *d, uint32_t marker_slot)
+{
+	uint64_t before = matched(d, marker_slot);
+	struct sleeper s = sleep_as("frbpf-marker", false, 0);
+
+	await_matched(d, marker_slot, before + 1);
+	sleeper__end(&s, 1);
+}
+
+static struct rule_conf quiet_rule(uint64_t id, const char *when, const char *condition)
+{
+	struct rule_conf r = rule_of(id, when, condition);
+
+	r.quiet = true;
+	return r;
+}
+
+static struct rule_conf marker_rule(pid_t parent)
+{
+	char condition[96];
+
+	snprintf(condition, sizeof(condition), "comm == \"frbpf-marker\" && ppid == %d && state == S", parent);
+	return quiet_rule(1, "pending(offcpu) > 20ms", condition);
+}
+
+/* Those whose parent is this test, under its name. */
+static struct rule_conf sleeper_rule(uint64_t id, const char *when)
+{
+	char condition[96];
+
+	snprintf(condition, sizeof(condition), "comm == \"%s\" && ppid == %d%s", subject_name(),
+		 getpid(), strstr(when, "offcpu") ? " && state == S" : "");
+	return rule_of(id, when, condition);
+}
+
+/* ---- the tests ---- */
+
+static void test_fires_while_it_hangs(void **state)
+{
+	struct rule_conf r = sleeper_rule(10, "pending(blocked) > 30ms");
+	struct detectors *d;
+	struct sleeper s;
+	struct sink got;
+	uint64_t begun;
+	uint32_t slot;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = detectors_with(&r, 1, &slot);
+	begun = now_ns();
+	s = sleep_as(subject_name(), true, 0);
+	got = collect(d, LONG_MS);
+	assert_int_equal(got.n, 1);
+	assert_int_equal(waitpid(s.pid, NULL, WNOHANG), 0); /* it hangs */
+	assert_int_equal(got.last.source, FRBPF_SOURCE_BLOCKED);
+	assert_int_equal(got.last.flags, FRBPF_TRIGGER_PENDING);
+	assert_int_equal(got.last.subject.tid, s.pid);
+	assert_int_equal(got.last.current.tid, s.pid);
+	assert_int_equal(got.last.threshold, 30 * MS);
+	assert_in_range(got.last.value, 30 * MS + 1, got.last.time - begun);
+	/* behind the trigger, so perhaps not there yet */
+	while (!got.n_stacks)
+		got = collect(d, LONG_MS);
+	assert_int_not_equal(got.stacks.n_kernel, 0);
+	assert_int_equal(got.stacks.n_user, 0);
+	sleeper__end(&s, 1);
+	assert_int_equal(matched(d, slot), 1);
+	detectors__free(d);
+	rule_free(&r);
+}
+
+/* Once for each of them, whatever the number of looks, of reloads and of rules beside. */
+static void test_fires_once_for_each(void **state)
+{
+	struct rule_conf rules[] = {
+		marker_rule(getpid()),
+		sleeper_rule(10, "pending(offcpu) > 30ms"),
+		sleeper_rule(11, "pending(offcpu) > 1h"),
+		sleeper_rule(12, "pending(offcpu) > 25ms"),
+	};
+	struct sleeper first, second;
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = detectors_with(rules, 3, slots);
+	first = sleep_as(subject_name(), false, 0);
+	await_matched(d, slots[1], 1);
+	await_later_look(d, slots[0]);
+	assert_int_equal(matched(d, slots[1]), 1);
+	update(d, rules, ARRAY_SIZE(rules), slots);
+	await_matched(d, slots[3], 1); /* new, and it hangs already */
+	await_later_look(d, slots[0]);
+	assert_int_equal(matched(d, slots[1]), 1);
+	second = sleep_as(subject_name(), false, 0);
+	await_matched(d, slots[1], 2);
+	await_matched(d, slots[3], 2);
+	sleeper__end(&first, 1);
+	sleeper__end(&second, 1);
+	assert_int_equal(matched(d, slots[2]), 0);
+	detectors__free(d);
+	free_rules(rules, ARRAY_SIZE(rules));
+}
+
+static void test_reload_keeps_what_is_pending(void **state)
+{
+	struct rule_conf rules[] = { sleeper_rule(10, "pending(offcpu) > 30ms"),
+				     quiet_rule(11, "pending(offcpu) > 1h", NULL) };
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+	struct sleeper s;
+	struct sink got;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = detectors_with(&rules[1], 1, slots);
+	s = sleep_as(subject_name(), false, 0);
+	await_sleep(s.pid);
+	update(d, rules, ARRAY_SIZE(rules), slots);
+	got = collect(d, LONG_MS);
+	assert_int_equal(got.n, 1);
+	assert_int_equal(got.last.subject.tid, s.pid);
+	sleeper__end(&s, 1);
+	detectors__free(d);
+	free_rules(rules, ARRAY_SIZE(rules));
+}
+
+/* A dead task waits for its parent, and for nothing else. */
+static void test_dies_while_pending(void **state)
+{
+	struct rule_conf rules[] = { marker_rule(getpid()),
+				     sleeper_rule(10, "pending(offcpu) > 20ms") };
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+	struct sleeper s;
+	siginfo_t info;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = detectors_with(rules, ARRAY_SIZE(rules), slots);
+	s = sleep_as(subject_name(), false, 0);
+	await_matched(d, slots[1], 1);
+	assert_int_equal(kill(s.pid, SIGKILL), 0);
+	assert_int_equal(waitid(P_PID, s.pid, &info, WEXITED | WNOWAIT), 0);
+	await_later_look(d, slots[0]);
+	assert_int_equal(matched(d, slots[1]), 1);
+	close(s.go[1]);
+	assert_int_equal(await(s.pid), -SIGKILL);
+	detectors__free(d);
+	free_rules(rules, ARRAY_SIZE(rules));
+}
+
+/* Another task of the same number is another one. */
+static void test_number_is_used_again(void **state)
+{
+	struct rule_conf r = sleeper_rule(10, "pending(offcpu) > 30ms");
+	struct sleeper first, second;
+	struct detectors *d;
+	struct sink got;
+	uint32_t slot;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = detectors_with(&r, 1, &slot);
+	first = sleep_as(subject_name(), false, 0);
+	await_matched(d, slot, 1);
+	sleeper__end(&first, 1);
+	second = sleep_as(subject_name(), false, first.pid);
+	await_matched(d, slot, 2);
+	got = collect(d, LONG_MS);
+	assert_int_equal(got.n, 2);
+	assert_int_equal(got.v[0].subject.tid, first.pid);
+	assert_int_equal(got.v[1].subject.tid, first.pid);
+	/* the second began behind what the first was found with */
+	assert_true(got.v[1].time - got.v[1].value > got.v[0].time);
+	sleeper__end(&second, 1);
+	detectors__free(d);
+	rule_free(&r);
+}
+
+#define CROWD 1000
+
+static void *crowd_thread(void *arg)
+{
+	sleeper__wait(arg);
+	return NULL;
+}
+
+static void crowd_run(struct sleeper *s)
+{
+	pthread_attr_t small;
+	pthread_t t;
+
+	close(s->go[1]);
+	s->go[1] = -1;
+	set_name(subject_name());
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 64 << 10);
+	for (int i = 1; i < CROWD; i++) {
+		if (pthread_create(&t, &small, crowd_thread, s))
+			_exit(2);
+	}
+	crowd_thread(s);
+	_exit(0);
+}
+
+static void test_a_thousand_at_once(void **state)
+{
+	struct rule_conf rules[] = { marker_rule(getpid()),
+				     sleeper_rule(10, "pending(offcpu) > 20ms") };
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct sleeper s = { 0 };
+	struct detectors *d;
+
+	SKIP_UNLESS_POSSIBLE();
+	rules[1].quiet = true;
+	d = detectors_with(rules, ARRAY_SIZE(rules), slots);
+	assert_int_equal(pipe(s.go), 0);
+	s.pid = fork();
+	assert_true(s.pid >= 0);
+	if (!s.pid)
+		crowd_run(&s);
+	close(s.go[0]);
+	await_matched(d, slots[1], CROWD);
+	await_later_look(d, slots[0]);
+	assert_int_equal(matched(d, slots[1]), CROWD);
+	sleeper__end(&s, CROWD);
+	detectors__free(d);
+	free_rules(rules, ARRAY_SIZE(rules));
+}
+
+/* Sleeps about as long as the threshold: what is found was really so long, and nothing is found twice. */
+static void sleep_often(struct findings *f, long n)
+{
+	struct timespec ts = { 0 };
+
+	set_name(subject_name());
+	for (long i = 0; i < n; i++) {
+		ts.tv_nsec = 19 * MS + i % 20 * MS / 10;
+		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+	}
+}
+
+static void test_ends_in_the_very_moment(void **state)
+{
+	struct rule_conf rules[] = { sleeper_rule(10, "pending(offcpu) > 20ms"),
+				     sleeper_rule(11, "offcpu > 20ms") };
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+	pid_t pids[8];
+
+	SKIP_UNLESS_POSSIBLE();
+	rules[0].quiet = rules[1].quiet = true;
+	d = detectors_with(rules, ARRAY_SIZE(rules), slots);
+	for (size_t i = 0; i < ARRAY_SIZE(pids); i++)
+		pids[i] = spawn(sleep_often, NULL, 40);
+	for (size_t i = 0; i < ARRAY_SIZE(pids); i++)
+		assert_int_equal(await(pids[i]), 0);
+	assert_in_range(matched(d, slots[0]), 0, matched(d, slots[1]));
+	print_message("%d found while they lasted, of %d\n", (int)matched(d, slots[0]),
+		      (int)matched(d, slots[1]));
+	detectors__free(d);
+	free_rules(rules, ARRAY_SIZE(rules));
+}
+
+static void test_instructions(void **state)
+{
+	struct rule_conf r = quiet_rule(10, "pending(runqlat) > 1h", NULL);
+	struct detectors *d;
+	uint32_t slot;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = detectors_with(&r, 1, &slot);
+	assert_true(check_instructions("waits_look") > 0);
+	detectors__free(d);
+	rule_free(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fires_while_it_hangs),
+		cmocka_unit_test(test_fires_once_for_each),
+		cmocka_unit_test(test_reload_keeps_what_is_pending),
+		cmocka_unit_test(test_dies_while_pending),
+		cmocka_unit_test(test_number_is_used_again),
+		cmocka_unit_test(test_a_thousand_at_once),
+		cmocka_unit_test(test_ends_in_the_very_moment),
+		cmocka_unit_test(test_instructions),
+	};
+
+	test_pid();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "detect/engine/look.h"
+#include "detect/inject/listener.h"
+#include "rules/units.h"
+
+#define LOOKS_PER_THRESHOLD 10
+#define LOOK_LEAST	    (10 * NSEC_PER_MSEC) /* between two of them, however low the threshold is */
+
+struct look {
+	struct source *source;
+	struct listener *listener;
+	pthread_mutex_t lock; /* of the rules, against a look at work */
+	int timer;	      /* timerfd */
+	bool listens;
+	uint64_t failed; /* looks; read by any thread */
+};
+
+/* At @when, ns; 0: never. */
+static void look__set_timer(struct look *l, uint64_t when)
+{
+	const struct itimerspec its = {
+		.it_value = { .tv_sec = when / NSEC_PER_SEC, .tv_nsec = when % NSEC_PER_SEC },
+	};
+
+	timerfd_settime(l->timer, TFD_TIMER_ABSTIME, &its, NULL);
+}
+
+static const struct frbpf_half *half_in_force(const struct source *s)
+{
+	return &s->control->half[s->control->generation & 1];
+}
+
+/* When something may come to a threshold: what begins from now on does so after the lowest one. */
+static uint64_t next_look(const struct frbpf_look *done, uint64_t lowest)
+{
+	uint64_t pause = lowest / LOOKS_PER_THRESHOLD, next = done->next;
+
+	if (pause < LOOK_LEAST)
+		pause = LOOK_LEAST;
+	if (next > done->now + lowest)
+		next = done->now + lowest;
+	return next < done->now + pause ? done->now + pause : next;
+}
+
+static int look__make(struct source *s)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	int r;
+
+	s->looking->now = now_ns();
+	s->looking->next = UINT64_MAX;
+	s->looking->half = s->control->generation & 1;
+	r = s->ops->look(s);
+	return r ? r : bpf_prog_test_run_opts(s->look_end_fd, &opts);
+}
+
+static void on_timer(void *arg, uint32_t events)
+{
+	struct look *l = arg;
+	struct source *s = l->source;
+	uint64_t expired, lowest;
+
+	(void)events;
+	if (read(l->timer, &expired, sizeof(expired)) < 0)
+		return; /* it was set anew meanwhile */
+	pthread_mutex_lock(&l->lock);
+	lowest = half_in_force(s)->min_pending;
+	if (lowest != UINT64_MAX) {
+		if (look__make(s))
+			__atomic_fetch_add(&l->failed, 1, __ATOMIC_RELAXED);
+		look__set_timer(l, next_look(s->looking, lowest));
+	}
+	pthread_mutex_unlock(&l->lock);
+}
+
+int look__prepare(struct source *s)
+{
+	struct look *l = s->look;
+	int r;
+
+	if (!l) {
+		l = calloc(1, sizeof(*l));
+		if (!l)
+			return -ENOMEM;
+		l->source = s;
+		l->listener = s->listener;
+		pthread_mutex_init(&l->lock, NULL);
+		l->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+		s->look = l;
+		if (l->timer < 0)
+			return -errno;
+	}
+	if (l->listens)
+		return 0;
+	r = listener__add(l->listener, l->timer, EPOLLIN, on_timer, l);
+	l->listens = !r;
+	return r;
+}
+
+void look__hold(struct look *l)
+{
+	if (l)
+		pthread_mutex_lock(&l->lock);
+}
+
+void look__go_on(struct look *l)
+{
+	if (!l)
+		return;
+	/* at once: what a new rule is about may be pending already */
+	look__set_timer(l, half_in_force(l->source)->min_pending == UINT64_MAX ? 0 : now_ns());
+	pthread_mutex_unlock(&l->lock);
+}
+
+uint64_t look__failed(const struct look *l)
+{
+	return l ? __atomic_load_n(&l->failed, __ATOMIC_RELAXED) : 0;
+}
+
+void look__free(struct look *l)
+{
+	if (!l)
+		return;
+	if (l->listens)
+		listener__remove(l->listener, l->timer);
+	if (l->timer >= 0)
+		close(l->timer);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}
