@@ -122,6 +122,24 @@ daemon_answers() {
 	no_daemon || fail "a daemon runs"
 }
 
+@test "descriptors for the rings that are measured and made anew are kept free at the load" {
+	local events='' i need
+	for ((i = 0; i < 40; i++)); do events+=' -e faults'; done
+	write_rules <<-EOF
+		[session-resized]
+		run =$events --overwrite --switch-output -a
+		ring = 10s
+	EOF
+	run -1 --separate-stderr prlimit --nofile=60 "$FRBPF" load --base "$BASE" "$RULES"
+	[[ $stderr =~ need\ ([0-9]+)\ file.*\ dumps\ ([0-9]+),\ and\ ([0-9]+) ]]
+	need=$((BASH_REMATCH[1] + BASH_REMATCH[2] + BASH_REMATCH[3]))
+	# one set of the events is 41 for each CPU: too few by half of that for both
+	run -1 --separate-stderr prlimit --nofile=$((need - 20)) "$FRBPF" load --base "$BASE" "$RULES"
+	[[ $stderr == *"file descriptors (one per event and CPU, with 'ring' two)"* ]]
+	sed -i '/^ring/d' "$RULES"
+	prlimit --nofile=$((need - 20)) "$FRBPF" load --base "$BASE" "$RULES"
+}
+
 @test "a reload that needs more descriptors than there are is refused before anything is opened" {
 	local pid n
 	write_rules </dev/null

@@ -84,6 +84,16 @@ first_sample() { # DUMP
 	between "$(frbpf status --json | jq ".memory | .used_bytes - .sideband_rings_bytes")" 1 $((cpus * 2 * 1024 * 1024)) "memory in use"
 }
 
+@test "ring = T: check says when larger rings can have no room" {
+	printf '[daemon]\nmax-memory = %dK\n[session-a]\nrun = -e sched:sched_switch -m 1M --overwrite --switch-output -a\nring = 10s\n' \
+		$(($(getconf _NPROCESSORS_ONLN) * (2112 + 2048 + 4096) - 1)) >"$RULES"
+	run -0 --separate-stderr "$FRBPF" check "$RULES"
+	[[ $stderr == *"no room for larger rings: they take "*"at least beside"* ]]
+	sed -i '/^max-memory/s/[0-9]*K/64G/' "$RULES"
+	run -0 --separate-stderr "$FRBPF" check "$RULES"
+	[[ $stderr != *"no room"* ]]
+}
+
 @test "a known rate gives the size before anything is measured; -m is the least" {
 	cat >"$RULES" <<-'EOF'
 		[session-clock]

@@ -162,7 +162,7 @@ static int sum_memory(struct generation *g, struct generation *old,
 	return 0;
 }
 
-/* Of the sessions that are to be opened. */
+/* Of the sessions that are to be opened now, and beside one with `ring` later, when its rings are resized. */
 static size_t count_descriptors(const struct ruleset *rs, const struct plan *plan,
 				const struct generation *old, const struct generation_env *env)
 {
@@ -170,13 +170,17 @@ static size_t count_descriptors(const struct ruleset *rs, const struct plan *pla
 
 	for (size_t i = 0; i < rs->n_sessions; i++) {
 		const struct session_plan *s = &plan->sessions[i];
+		const struct session_conf *conf = &rs->sessions[i];
 		struct record_target target = s->target;
+		size_t times = find_unchanged(old, conf) ? 0 : 1;
 
-		if (find_unchanged(old, &rs->sessions[i]))
+		if (env->fit && conf->ring && !ring_fit__has_successor(env->fit, conf->name))
+			times++;
+		if (!times)
 			continue;
 		if (env->target && env->target->kind != RECORD_ALL)
 			take_tasks(&target, env->target);
-		sum += session__descriptors(s->events, &target, plan->n_cpus);
+		sum += times * session__descriptors(s->events, &target, plan->n_cpus);
 	}
 	return sum;
 }
@@ -197,8 +201,9 @@ static int check_descriptors(const struct ruleset *rs, const struct plan *plan,
 		return 0;
 	return err_set(
 		err, -EMFILE,
-		"the sessions need %zu file descriptors (one per event and CPU), rules and dumps "
-		"%zu, and %zu are open; the limit is %zu: raise it with ulimit -n, or "
+		"the sessions need %zu file descriptors (one per event and CPU, with 'ring' two), "
+		"rules "
+		"and dumps %zu, and %zu are open; the limit is %zu: raise it with ulimit -n, or "
 		"LimitNOFILE= of the systemd unit, or record fewer events",
 		need, reserve, open, limit);
 }

@@ -6,6 +6,7 @@
 #include "common/cleanup.h"
 #include "daemon/lint.h"
 #include "detect/tracepoint/tracepoint_bind.h"
+#include "record/session.h"
 #include "rules/units.h"
 
 struct linter {
@@ -301,11 +302,10 @@ static void check_why(const struct linter *l)
 		if (rule->quiet || !lasts(rule) || !when__has_subject(rule->when.source) ||
 		    can_explain(l, rule))
 			continue;
-		diags__warn(
-			l->d, rule->src ?: l->rs->config->src, rule->when_span,
-			"`frbpf why` cannot tell who made the subject wait: give this rule a "
-			"session with run = evidence, or -e sched:sched_switch -e "
-			"sched:sched_waking -g");
+		diags__warn(l->d, rule->src ?: l->rs->config->src, rule->when_span,
+			    "`frbpf why` cannot tell who made the subject wait: give this rule a "
+			    "session with run = evidence, or -e sched:sched_switch -e "
+			    "sched:sched_waking -g");
 		return;
 	}
 }
@@ -355,6 +355,23 @@ static void check_switch_size(const struct linter *l, size_t session)
 		units__format_size(s->ring_bytes, rings, sizeof(rings)));
 }
 
+/* Larger rings exist beside the first ones before they take their place. */
+static void check_room_to_grow(const struct linter *l, size_t session)
+{
+	const struct session_conf *conf = &l->rs->sessions[session];
+	const struct session_plan *s = &l->plan->sessions[session];
+	uint64_t larger = session__memory(2 * s->ring_bytes, l->plan->n_cpus);
+	char need[16], max[16];
+
+	if (!conf->ring || s->window_least || l->plan->memory + larger <= l->plan->max_memory)
+		return;
+	diags__warn(l->d, l->rs->config->src, conf->ring_span,
+		    "the rate has to be measured, and max-memory, which is %s, leaves no room for "
+		    "larger rings: they take %s at least beside the first ones",
+		    units__format_size(l->plan->max_memory, max, sizeof(max)),
+		    units__format_size(larger, need, sizeof(need)));
+}
+
 void lint__ruleset(const struct ruleset *rs, const struct plan *p, struct diags *d)
 {
 	const struct linter l = { .rs = rs, .plan = p, .d = d };
@@ -371,5 +388,6 @@ void lint__ruleset(const struct ruleset *rs, const struct plan *p, struct diags 
 	for (size_t i = 0; i < p->n_sessions; i++) {
 		check_stacks(&l, i);
 		check_switch_size(&l, i);
+		check_room_to_grow(&l, i);
 	}
 }

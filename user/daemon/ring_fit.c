@@ -245,6 +245,15 @@ struct dumper *ring_fit__take(struct ring_fit *f, const char *name, const char *
 	return d;
 }
 
+bool ring_fit__has_successor(const struct ring_fit *f, const char *name)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		if (strcmp(f->v[i].name, name) == 0)
+			return f->v[i].next;
+	}
+	return false;
+}
+
 void ring_fit__free(struct ring_fit *f)
 {
 	for (size_t i = 0; f && i < f->n; i++)

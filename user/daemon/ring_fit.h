@@ -29,6 +29,9 @@ bool ring_fit__step(struct ring_fit *f, const struct generation *g, ring_fit_sta
 /* The successor of a session, with its reference, when it is ready; else NULL. */
 struct dumper *ring_fit__take(struct ring_fit *f, const char *name, const char *run);
 
+/* Does one record beside the session called @name? */
+bool ring_fit__has_successor(const struct ring_fit *f, const char *name);
+
 void ring_fit__free(struct ring_fit *f);
 
 /* The ring, a power of two of at least @least bytes, that holds @ns at @rate bytes per second and a
