@@ -65,6 +65,11 @@ first_cpu() {
 	run -0 frbpf show
 	[[ $output == *"  command    ./subject -c "* && $output == *"  scheduled  other, nice 7, on CPUs $cpu; "* ]] || fail "$output"
 	[[ ! $quota_group || $output == *"  CPU limit  10ms in 100ms of /"*"throttled in "* ]] || fail "$output"
+	grep -qE '^machine: CPUs [0-9]+ % busy, [0-9]+ % stolen, [0-9]+ tasks runnable.*, in [0-9.]+s$' <<<"$output" || fail "$output"
+	# at least the second of the trigger, as long as the others
+	jq -e '(.time.monotonic_ns) as $t | .vitals | (.end_monotonic_ns | length) as $n | $n > 0 and .end_monotonic_ns[-1] >= $t and
+		([.[] | length] | all(. == $n)) and (.running | length == $n)' "$BASE/incidents/$name.json" ||
+		fail "$(jq .vitals "$BASE/incidents/$name.json")"
 	[[ $output != *$'\e'* ]] || fail "an escape sequence: $output"
 	frbpf_stop >/dev/null
 }

@@ -232,6 +232,9 @@ static void print_incident(const json_t *m)
 	if (json_is_true(json_object_get(m, "recovered")))
 		printf("the recorder was killed while it wrote this: what is not known is left "
 		       "out\n");
+	show_state__print_vitals(
+		json_object_get(m, "vitals"),
+		json_integer_value(json_object_get(json_object_get(m, "time"), "monotonic_ns")));
 	printf("frozen %s after the end of the window, %s\n",
 	       duration(freeze, "late_ns", late, sizeof(late)), str(freeze, "mode"));
 	json_array_foreach (json_object_get(m, "sessions"), i, v)

@@ -98,3 +98,51 @@ void show_state__print(const json_t *state)
 		json_array_foreach (json_object_get(state, limits[i].key), k, level)
 			limits[i].print(level);
 }
+
+/* Element @i of the list @key; 0: there is none. */
+static double vital_of(const json_t *vitals, const char *key, size_t i)
+{
+	return json_integer_value(json_array_get(json_object_get(vitals, key), i));
+}
+
+/* The second that @time, ns, lies in; the last, if it lies in none. */
+static size_t second_of(const json_t *vitals, json_int_t time)
+{
+	const json_t *ends = json_object_get(vitals, "end_monotonic_ns");
+	size_t i = 0;
+
+	while (i + 1 < json_array_size(ends) && json_integer_value(json_array_get(ends, i)) < time)
+		i++;
+	return i;
+}
+
+void show_state__print_vitals(const json_t *vitals, json_int_t time)
+{
+	static const struct {
+		const char *key, *text;
+	} times[] = { { "cpu_some_ns", "for CPUs" },
+		      { "io_some_ns", "for I/O" },
+		      { "memory_some_ns", "for memory" } },
+	  counts[] = { { "major_faults", "major faults" },
+		       { "reclaims", "direct reclaims" },
+		       { "swapped_pages", "pages swapped" },
+		       { "net_errors", "network errors" } };
+	size_t s = second_of(vitals, time);
+	double length = vital_of(vitals, "length_ns", s), steal = vital_of(vitals, "steal_ns", s);
+	double idle = vital_of(vitals, "idle_ns", s) + vital_of(vitals, "iowait_ns", s);
+	double all = idle + steal + vital_of(vitals, "user_ns", s) +
+		     vital_of(vitals, "system_ns", s) + vital_of(vitals, "irq_ns", s);
+
+	if (length <= 0 || all <= 0)
+		return;
+	printf("machine: CPUs %.0f %% busy, %.0f %% stolen, %.0f tasks runnable",
+	       100 * (all - idle - steal) / all, 100 * steal / all, vital_of(vitals, "running", s));
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		if (vital_of(vitals, times[i].key, s) >= length / 100)
+			printf(", waits %s %.0f %%", times[i].text,
+			       100 * vital_of(vitals, times[i].key, s) / length);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (vital_of(vitals, counts[i].key, s) > 0)
+			printf(", %.0f %s", vital_of(vitals, counts[i].key, s), counts[i].text);
+	printf(", in %.1fs\n", length / 1e9);
+}

@@ -43,6 +43,8 @@ static void drop_states(struct incident *inc)
 		json_decref(inc->commands[i]);
 		inc->states[i] = inc->commands[i] = NULL;
 	}
+	json_decref(inc->vitals);
+	inc->vitals = NULL;
 	inc->n_states_asked = 0;
 	inc->stated = false;
 }

@@ -98,6 +98,7 @@ int recorder__new(const struct recorder_opts *opts, struct err *err, struct reco
 	if (!code && opts->examiner)
 		code = namer__start(opts->examiner, recorder_core__on_named, r, err, &r->namer);
 	code = code ?: state_reader__start(&r->lock, &r->pool, r->progress, err, &r->states);
+	code = code ?: vitals__start(err, &r->vitals);
 	if (!code)
 		code = -pthread_create(&r->thread, NULL, trigger_thread, r);
 	if (code) {
@@ -311,6 +312,7 @@ void recorder__free(struct recorder *r)
 	}
 	namer__free(r->namer);
 	state_reader__free(r->states);
+	vitals__free(r->vitals);
 	generation__unref(r->gen);
 	generation__unref(r->offered);
 	incident_pool__free(&r->pool);

@@ -146,6 +146,8 @@ static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_c
 	inc->reported = true;
 	if (stale) {
 		contradiction__look_merged(inc);
+		if (first)
+			inc->vitals = vitals__get(r->vitals, inc->triggers[0].t.time);
 		written = fn(inc, first, arg);
 		pthread_mutex_lock(&r->lock);
 		recorder_core__count_writing(r, -1);

@@ -11,12 +11,14 @@
 #include "daemon/reaper.h"
 #include "daemon/recorder.h"
 #include "daemon/state_reader.h"
+#include "dump/state/vitals.h"
 
 struct recorder {
 	struct detectors *detectors;
 	struct reaper *reaper;
 	struct namer *namer; /* NULL: nobody names functions */
 	struct state_reader *states;
+	struct vitals *vitals;
 	int rt_priority;
 	pthread_t thread;
 	bool running;

@@ -436,6 +436,8 @@ static json_t *make_manifest(const struct base_dir *base, const struct incident 
 	json_decref(suspended);
 	if (j)
 		json_object_set_new(j, "contradicted", json_boolean(is_contradicted(inc)));
+	if (j && inc->vitals)
+		json_object_set_new(j, "vitals", json_deep_copy(inc->vitals));
 	if (j)
 		json_object_set_new(j, "base_ns",
 				    json_u64(base_clock__at(base, inc->freeze.frozen)));

@@ -143,6 +143,7 @@ struct incident {
 	/* Of the subjects of the first triggers: see task_state.h. Each is set once, atomically; NULL: not known.
 	 * Owned */
 	struct json_t *states[INCIDENT_STATES_MAX], *commands[INCIDENT_STATES_MAX];
+	struct json_t *vitals; /* of the machine; NULL: not known. Owned, the collector's */
 	size_t n_states_asked; /* whose state is being read, or was */
 	bool stated;	       /* one came after the manifest */
 	struct incident_trigger merged[INCIDENT_MERGED_MAX];

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How the machine was in the last minute. Needs no root. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/clock.h"
+#include "dump/state/vitals.h"
+
+static void texts_of_the_kernel(void **state)
+{
+	struct vitals_sample s = { 0 };
+
+	vitals__parse_stat("cpu  10 20 30 40 50 6 7 8 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n", 100, &s);
+	assert_int_equal(s.v[VITAL_USER], 300000000);
+	assert_int_equal(s.v[VITAL_IRQ], 130000000);
+	assert_int_equal(s.v[VITAL_STEAL], 80000000);
+	vitals__parse_vmstat("pgmajfault 5\npgmajfault_x 9\nallocstall_dma 1\nallocstall_normal 2\n"
+			     "pswpin 3\npswpout 4\n",
+			     &s);
+	assert_int_equal(s.v[VITAL_MAJOR_FAULTS], 5);
+	assert_int_equal(s.v[VITAL_RECLAIMS], 3);
+	assert_int_equal(s.v[VITAL_SWAPPED], 7);
+	vitals__parse_diskstats("   8       0 sda 1 2 3 4 5 6 7 8 0 21 11 12 13 14 15 16 17\n"
+				"   8       1 sdb 1 2 3 4 5 6 7 8 0 42 11\n   9 0 short 1 2\n",
+				&s);
+	assert_int_equal(s.v[VITAL_DISK_BUSY], 42000000);
+	vitals__parse_net_dev("Inter-|   Receive   |  Transmit\n face |bytes    packets errs\n"
+			      "    lo: 100 1 0 0 0 0 0 0 100 1 0 0 0 0 0 0\n"
+			      "  eth0:900 9 1 2 0 0 0 0 100 1 3 4 0 0 0 0\n",
+			      &s);
+	assert_int_equal(s.v[VITAL_NET_ERRORS], 10);
+	vitals__parse_loadavg("0.50 0.40 0.30 3/512 4242\n", &s);
+	assert_int_equal(s.v[VITAL_RUNNING], 3);
+	/* what is something else changes nothing */
+	vitals__parse_stat("intr 5", 100, &s);
+	vitals__parse_loadavg("", &s);
+	vitals__parse_net_dev("eth0: x", &s);
+	vitals__parse_diskstats("x", &s);
+	assert_int_equal(s.v[VITAL_USER], 300000000);
+	assert_int_equal(s.v[VITAL_NET_ERRORS], 10);
+}
+
+static json_int_t at(const json_t *o, const char *key, size_t i)
+{
+	return json_integer_value(json_array_get(json_object_get(o, key), i));
+}
+
+static void differences(void **state)
+{
+	const uint64_t s = 1000000000;
+	struct vitals_sample v[] = {
+		{ .time = 5 * s, .v = { [VITAL_USER] = 1 } },
+		{ .time = 100 * s, .v = { [VITAL_USER] = 10, [VITAL_NET_ERRORS] = 9 } },
+		{ .time = 101 * s, .v = { [VITAL_USER] = 15, [VITAL_RUNNING] = 4 } },
+		{ .time = 103 * s, .v = { [VITAL_USER] = 18, [VITAL_RUNNING] = 2 } },
+	};
+	json_t *o = vitals__json(v, 4, 102 * s);
+
+	assert_non_null(o);
+	assert_int_equal(json_array_size(json_object_get(o, "user_ns")),
+			 2); /* the first is too old */
+	assert_int_equal(at(o, "user_ns", 0), 5);
+	assert_int_equal(at(o, "user_ns", 1), 3);
+	assert_int_equal(at(o, "length_ns", 1), 2 * s);
+	assert_int_equal(at(o, "end_monotonic_ns", 1), 103 * s);
+	assert_int_equal(at(o, "running", 0), 4);
+	assert_null(json_object_get(o, "steal_ns"));
+	assert_null(json_object_get(o, "net_errors")); /* a device that went */
+	json_decref(o);
+	assert_null(vitals__json(v, 1, 102 * s));
+	assert_null(vitals__json(v, 0, 102 * s));
+}
+
+static void of_this_machine(void **state)
+{
+	struct err err = { 0 };
+	struct vitals *v;
+	json_t *o = NULL;
+
+	assert_int_equal(vitals__start(&err, &v), 0);
+	while (!o) /* the first sample is the thread's */
+		o = vitals__get(v, now_ns());
+	assert_true(at(o, "length_ns", 0) > 0);
+	assert_non_null(json_object_get(o, "running")); /* we are */
+	json_decref(o);
+	vitals__free(v);
+	vitals__free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(texts_of_the_kernel),
+		cmocka_unit_test(differences),
+		cmocka_unit_test(of_this_machine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How the machine was in the last minute, a second each: CPU time by state, pressure, run queue, memory, disks,
+ * network. A few files of /proc that stay open are read once a second. Life: start, get as often as wanted, free.
+ */
+#ifndef FRBPF_DUMP_STATE_VITALS_H
+#define FRBPF_DUMP_STATE_VITALS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/err.h"
+
+enum vital {
+	/* of all CPUs together, ns */
+	VITAL_USER,
+	VITAL_SYSTEM,
+	VITAL_IRQ,
+	VITAL_IDLE,
+	VITAL_IOWAIT,
+	VITAL_STEAL,
+	/* time in which some, or all, tasks waited for it, ns */
+	VITAL_CPU_SOME,
+	VITAL_MEMORY_SOME,
+	VITAL_MEMORY_FULL,
+	VITAL_IO_SOME,
+	VITAL_IO_FULL,
+	/* events */
+	VITAL_MAJOR_FAULTS,
+	VITAL_RECLAIMS,
+	VITAL_SWAPPED,
+	VITAL_NET_ERRORS,
+	VITAL_DISK_BUSY,		/* of the disk that was busy longest since the boot, ns */
+	VITAL_COUNTERS,			/* all above only grow */
+	VITAL_RUNNING = VITAL_COUNTERS, /* tasks at that moment */
+	VITALS,
+};
+
+struct vitals_sample {
+	uint64_t time; /* ns, CLOCK_MONOTONIC */
+	uint64_t v[VITALS];
+};
+
+struct vitals;
+
+/* Starts a thread. 0 or negative errno with words. What this kernel does not have is left out. */
+int vitals__start(struct err *err, struct vitals **ret);
+
+/*
+ * As it stands in the manifest, see frbpf-manifest(5): from a minute before @time until now, which is read, too. NULL:
+ * nothing is known, or out of memory. For any thread.
+ */
+json_t *vitals__get(struct vitals *v, uint64_t time);
+
+/* Ends the thread. NULL is legal. */
+void vitals__free(struct vitals *v);
+
+/* ---- parts, for tests ---- */
+void vitals__parse_stat(const char *text, uint64_t ticks, struct vitals_sample *ret);
+void vitals__parse_vmstat(const char *text, struct vitals_sample *ret);
+void vitals__parse_diskstats(const char *text, struct vitals_sample *ret);
+void vitals__parse_net_dev(const char *text, struct vitals_sample *ret);
+void vitals__parse_loadavg(const char *text, struct vitals_sample *ret);
+json_t *vitals__json(const struct vitals_sample *v, size_t n, uint64_t time);
+
+#endif
