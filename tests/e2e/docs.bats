@@ -190,3 +190,8 @@ complete_words() { # WORDS...: what is offered for the last one
 	sed -n '/^## What each/,/^## Proc/p' docs/SECURITY.md | grep -o '^| .CAP_[A-Z_]*' | grep -o 'CAP_.*' | sort |
 		diff "$BATS_TEST_TMPDIR/kept" -
 }
+
+@test "SECURITY.md names every fuzz target and no other" {
+	same "fuzz targets" "$(grep -o 'fuzz_[a-z_]*' docs/SECURITY.md | sort -u)" \
+		"$(basename -s .c tests/fuzz/fuzz_*.c | sort)"
+}

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Texts of others in reports: whatever they are, nothing of ours can be imitated, and it is UTF-8. */
-/* fuzz-sources: user/common/escape.c user/common/buf.c */
+/* fuzz-sources: user/common/escape.c user/common/buf.c user/common/printable.c */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/escape.h"
+#include "common/printable.h"
 
 static void check(int (*fn)(struct buf *b, const char *s), const char *text, const char *never)
 {
@@ -39,6 +40,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(escape__github_property, text, ":,");
 	check(escape__github, text, "");
 	check(escape__shell, text, "");
+	make_printable(text);
+	for (const char *p = text; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			abort();
 	free(text);
 	return 0;
 }

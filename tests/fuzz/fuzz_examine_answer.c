@@ -6,6 +6,21 @@
 
 #include "examine/message.h"
 
+/* The same of a request, which the opener and the parser get. */
+static void check_request(const uint8_t *data, size_t size)
+{
+	static struct examine_request r;
+
+	memset(&r, 0, sizeof(r));
+	memcpy(&r, data, size < sizeof(r) ? size : sizeof(r));
+	if (examine_request__check(&r, sizeof(r)))
+		return;
+	if (r.kind >= EXAMINE_KINDS || r.n_places > EXAMINE_PLACES_MAX ||
+	    r.id.size > BUILD_ID_MAX || strlen(r.path) >= sizeof(r.path) || strchr(r.link, '/') ||
+	    strlen(r.probe.symbol) >= sizeof(r.probe.symbol))
+		abort();
+}
+
 /* What is promised of an answer that was accepted: the parser may be anybody's by now. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -14,6 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct examine_head head;
 	size_t at = 0, n = 0;
 
+	check_request(data, size);
 	if (!examine_part__check(data, size, &request, &head) &&
 	    (head.number != 1 || head.error > 0 || head.id.size > BUILD_ID_MAX || head.n_names ||
 	     head.more > 1 || !memchr(head.link, '\0', sizeof(head.link)) ||

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
@@ -41,4 +42,26 @@ void map_file__path(uint32_t pid, uint64_t start, uint64_t end, char ret[static 
 		return;
 	if (find_end(pid, start, &real) && real < end)
 		snprintf(ret, MAP_FILE_PATH_MAX, format, pid, start, real);
+}
+
+static void strip_deleted(char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(path), end = sizeof(deleted) - 1;
+
+	if (len > end && !strcmp(path + len - end, deleted))
+		path[len - end] = '\0';
+}
+
+const char *map_line__program(char *line, uint64_t *ret_start, uint64_t *ret_end)
+{
+	char perms[5] = "";
+	int at = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", ret_start, ret_end, perms,
+		   &at) < 3 ||
+	    !at || perms[2] != 'x' || line[at] != '/')
+		return NULL;
+	strip_deleted(line + at);
+	return line + at;
 }

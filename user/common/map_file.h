@@ -15,4 +15,8 @@
  */
 void map_file__path(uint32_t pid, uint64_t start, uint64_t end, char ret[static MAP_FILE_PATH_MAX]);
 
+/* Of a line of /proc/PID/maps, without its newline, which is changed: the absolute path of a file that is mapped executable,
+ * without the mark of a deleted one; NULL: something else. */
+const char *map_line__program(char *line, uint64_t *ret_start, uint64_t *ret_end);
+
 #endif

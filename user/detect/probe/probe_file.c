@@ -15,6 +15,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/foreign.h"
+#include "common/map_file.h"
 #include "detect/probe/ld_cache.h"
 #include "detect/probe/probe_file.h"
 #include "examine/probe/probe_reader.h"
@@ -113,29 +114,16 @@ static int add_of_process(struct search *s, const char *pid, const char *link, c
 	return add(s->found, link, name, &st);
 }
 
-static void strip_deleted(char *path)
-{
-	static const char deleted[] = " (deleted)";
-	size_t len = strlen(path), end = sizeof(deleted) - 1;
-
-	if (len > end && !strcmp(path + len - end, deleted))
-		path[len - end] = '\0';
-}
-
-/* One line of /proc/PID/maps. */
 static int look_at_map(struct search *s, const char *pid, char *line)
 {
 	uint64_t start, end;
-	char perms[5], link[64];
-	int at = 0;
+	char link[64];
+	const char *name = map_line__program(line, &start, &end);
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &start, &end, perms, &at) <
-		    3 ||
-	    !at || perms[2] != 'x' || line[at] != '/')
+	if (!name)
 		return 0;
-	strip_deleted(line + at);
 	snprintf(link, sizeof(link), "/proc/%s/map_files/%" PRIx64 "-%" PRIx64, pid, start, end);
-	return add_of_process(s, pid, link, line + at);
+	return add_of_process(s, pid, link, name);
 }
 
 static int look_at_process(struct search *s, const char *pid)

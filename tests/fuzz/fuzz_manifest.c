@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* fuzz-sources: user/cmd/cmd_show.c user/cmd/cmd_ls.c user/cmd/show_state.c user/cmd/show_stacks.c */
+/* fuzz-sources: user/cmd/incidents.c user/cmd/incident_operand.c user/cmd/next_session.c */
+/* A manifest that `frbpf show` and `ls` read: incidents are given away, and names of others are in them. */
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#include "cmd/cmd.h"
+#include "fuzz_folder.h"
+
+static void run_command(const struct command *cmd, const char *option)
+{
+	char *argv[] = { (char *)cmd->name, (char *)"--base", fuzz_folder, (char *)option, NULL };
+
+	optind = 0; /* getopt() begins anew */
+	cmd->run(option ? 4 : 3, argv);
+	fflush(stdout);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	json_t *json = json_loadb((const char *)data, size, 0, NULL);
+	int dir = fuzz_folder__open();
+
+	if (!json) /* jansson's part: an error is all that is shown */
+		return 0;
+	json_decref(json);
+	mkdirat(dir, "incidents", 0700);
+	fuzz_folder__write("incidents/2026010100000000.json", data, size);
+	if (!freopen("/dev/null", "w", stdout))
+		return 0;
+	run_command(&cmd_show, NULL);
+	run_command(&cmd_show, "--json");
+	run_command(&cmd_ls, NULL);
+	run_command(&cmd_ls, "--json");
+	unlinkat(dir, "incidents/2026010100000000.json", 0);
+	unlinkat(dir, "incidents", AT_REMOVEDIR);
+	return 0;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* fuzz-sources: user/examine/probe/probe_search.c user/examine/probe/elf_file.c user/examine/probe/find_func.c */
+/* fuzz-sources: user/examine/probe/func_exits.c user/examine/probe/usdt_note.c user/examine/probe/probe_found.c */
+/* fuzz-sources: user/symbols/elf_read.c user/symbols/elf_files.c user/common/elf_copy.c user/common/demangler.c */
+/* fuzz-sources: user/common/buf.c user/perfdata/elf_notes.c */
+/* A program that probes go into: whatever it is, the answer is one that is taken. */
+#include <assert.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "examine/probe/probe_search.h"
+
+static const struct examine_probe questions[] = {
+	{ .what = EXAMINE_FUNCTION, .latency = 1, .symbol = "f" },
+	{ .what = EXAMINE_FUNCTION, .offset = 1, .symbol = "g(int)" },
+	{ .what = EXAMINE_USDT, .provider = "p", .symbol = "q" },
+	{ .what = EXAMINE_LIST_FUNCTIONS, .symbol = "*" },
+	{ .what = EXAMINE_LIST_USDT, .symbol = "*" },
+};
+
+static void ask(const struct examine_probe *q, const struct probe_files_open *files, size_t size)
+{
+	static struct demangler *demangler;
+	struct probe_found found = { 0 }, taken;
+	char link[EXAMINE_LINK_MAX] = "";
+	struct err err = { "" };
+	struct buf b = { 0 };
+	struct build_id id;
+
+	demangler = demangler ?: demangler__new();
+	if (probe_search__run(q, files, demangler, !files->n_debug, &found, &id, link, &err))
+		return;
+	assert(!probe_found__encode(&found, &b));
+	/* what a file says of itself may lie outside of it */
+	if (!probe_found__decode(b.data, b.len, q, size, &taken))
+		probe_found__free(&taken);
+	probe_found__free(&found);
+	buf__free(&b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct probe_files_open files = { fd, "fuzz", true, &fd, 1 };
+
+	assert(fd >= 0);
+	assert(write(fd, data, size) == (ssize_t)size);
+	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
+		files.n_debug = i % 2;
+		ask(&questions[i], &files, size);
+	}
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* fuzz-sources: user/symbols/text_symbols.c user/symbols/symbol_table.c user/symbols/symbol_filter.c */
+/* fuzz-sources: user/common/buf.c */
+/* Anybody writes a /tmp/perf-PID.map, and names what /proc/kallsyms has of BPF programs. */
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "symbols/text_symbols.h"
+
+static void look_up(struct symbol_table *t, uint64_t addr)
+{
+	const struct symbol *s;
+
+	if (!symbol_table__finish(t)) {
+		s = symbol_table__find(t, addr);
+		assert(!s || (s->start <= addr && strlen(s->name) < 1 << 20));
+	}
+	symbol_table__free(t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct buf text = { (char *)data, size, size };
+	const uint64_t addrs[] = { 0x1000, UINT64_MAX };
+	struct symbol_table t = { 0 };
+	uint64_t start;
+
+	if (!text_symbols__perf_map(&text, &t))
+		look_up(&t, 0x1000);
+	t = (struct symbol_table){ 0 };
+	assert(!symbol_table__want(&t, addrs, 2));
+	if (!text_symbols__perf_map(&text, &t))
+		look_up(&t, UINT64_MAX);
+	t = (struct symbol_table){ 0 };
+	if (!text_symbols__kallsyms(&text, TEXT_SYMBOLS_ANY, &t, &start))
+		look_up(&t, start);
+	t = (struct symbol_table){ 0 };
+	if (!text_symbols__kallsyms(&text, "module", &t, &start))
+		look_up(&t, start);
+	return 0;
+}
