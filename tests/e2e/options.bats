@@ -58,6 +58,8 @@ reads() { # SESSION EVENT
 	done
 	cd "$BATS_TEST_TMPDIR"
 	grep -q 'GROUP' group.attrs
+	perf_quiet evlist -g -i "$(dumps group)"
+	grep -qx '{cpu-clock,page-faults}' "$perf_out"
 	grep -q 'sample_stack_user: 4096' dwarf.attrs
 	if grep 'sched_switch:' filter.script | grep -q ' prev_pid=0 '; then
 		fail "the filter has no effect"

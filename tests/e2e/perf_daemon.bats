@@ -12,7 +12,7 @@ load helpers
 # - how often it was woken up, and how much it wrote, are its own
 # - frbpf daemon -v goes on, with memory, rings and windows
 differences() {
-	sed -E -e '/^dummy:/d' -e '/ perf\.data$/d' -e '/^failed to process|failed to process type/d' \
+	sed -E -e '/maps time out/d' -e '/^dummy:/d' -e '/ perf\.data$/d' -e '/^failed to process|failed to process type/d' \
 		-e 's/Woken up [0-9]+ times/Woken up N times/' -e 's/wrote [0-9.]+ MB/wrote N MB/' \
 		-e '/^  (config|memory|triggers|sideband|on disk|rings|holds|note):? /d' -e '/^              /d'
 }
@@ -80,7 +80,7 @@ say() {
 	echo "# $1" >>"$dir/transcript"
 	"${@:2}" >"$dir/said" 2>/dev/null || status=$?
 	normal <"$dir/said" >>"$dir/transcript"
-	((status == 0)) && echo "done" >>"$dir/transcript" || echo "failed" >>"$dir/transcript"
+	echo "status $status" >>"$dir/transcript"
 }
 
 pid_of() { # SESSION|daemon
@@ -122,6 +122,11 @@ stop() {
 	wait_until 60 is_gone "$pid" || fail "$tool: $pid does not end"
 }
 
+# The last lines of a session's output, without what perf says of a busy machine.
+last_said() { # N FILE
+	grep -v 'maps time out' "$2" | tail "-$1"
+}
+
 # The files of the sessions, with their types.
 files() {
 	(cd "$BASE" && find session-* -printf '%y %p\n' | sort)
@@ -159,20 +164,20 @@ examples() {
 	say "generic options, ping" daemon --config "$config" -v ping
 	say "signal to one" daemon signal --session cycles
 	wait_dumped cycles 1
-	say "its output" tail -2 "$BASE/session-cycles/output"
+	say "its output" last_said 2 "$BASE/session-cycles/output"
 	say signal daemon signal
 	wait_dumped cycles 2
 	wait_dumped sched 1
-	say "its output" tail -2 "$BASE/session-cycles/output"
-	say "its output" tail -2 "$BASE/session-sched/output"
+	say "its output" last_said 2 "$BASE/session-cycles/output"
+	say "its output" last_said 2 "$BASE/session-sched/output"
 	say "signal to none" daemon signal --session nobody
 	kill -USR2 "$(pid_of sched)"
 	wait_dumped sched 2
-	say "its output" tail -2 "$BASE/session-sched/output"
+	say "its output" last_said 2 "$BASE/session-sched/output"
 	say "no command of it" daemon bogus
 	stop
-	say "its last output" tail -3 "$BASE/session-cycles/output"
-	say "its last output" tail -3 "$BASE/session-sched/output"
+	say "its last output" last_said 3 "$BASE/session-cycles/output"
+	say "its last output" last_said 3 "$BASE/session-sched/output"
 	say files files
 	say "listing of none" daemon
 	say "ping of none" daemon ping
@@ -217,7 +222,7 @@ fifos() {
 	pid=$(pid_of one)
 	control stop
 	wait_until 60 is_gone "$pid" || fail "$tool: the session does not end"
-	say "its last output" tail -3 "$BASE/session-one/output"
+	say "its last output" last_said 3 "$BASE/session-one/output"
 	wait_until 60 answers one FAIL || fail "$tool: it is still listed"
 	say "without it" daemon
 	pid=$(pid_of two)
@@ -325,6 +330,42 @@ first_word_of_second_start() {
 	# nobody else was recorded
 	same "who" "$(perf script -F comm,event -i "$(dumps said)" | grep -v frbpf:trigger | sort -u | tr -d ' \n')" shcpu-clock:
 	grep -q "session 'said' ends: its command exited, status=0" "$BASE/output"
+}
+
+# It waits for one fifo, then leaves a child that waits for the other.
+target() {
+	mkfifo "$dir/parent" "$dir/child"
+	sh -c 'read -r x <"$2"; (read -r x <"$1") & ' sh "$dir/child" "$dir/parent" 3>&- &
+	pid=$!
+}
+
+ends_with_target() {
+	use "$1"
+	target
+	write_config <<-EOF
+		[session-of]
+		run = -e cpu-clock -m 16 --overwrite --switch-output -p $pid
+
+		[session-all]
+		run = -e cpu-clock -m 16 --overwrite --switch-output -a
+	EOF
+	start
+	echo >"$dir/parent"
+	wait "$pid" # what it has started since is recorded, too
+	say "with both" daemon -x:
+	same "$tool, of a child" "$(daemon ping --session of)" "OK   of"
+	echo >"$dir/child"
+	wait_until 60 answers of FAIL || fail "$tool: the session outlives its target"
+	say "without it" daemon -x:
+	wait_until 60 n_dumps of 1 || fail "$tool: no last dump"
+	stop
+}
+
+@test "a session ends with the last of those that it records" {
+	ends_with_target perf
+	ends_with_target frbpf
+	sed -i -E "s/-p [0-9]+/-p PID/" "$BATS_TEST_TMPDIR"/{perf,frbpf}/transcript
+	same_transcripts
 }
 
 @test "--config never leads to another daemon: not without a base, with a relative one, nor where it is missing" {

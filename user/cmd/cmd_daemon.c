@@ -5,7 +5,9 @@
 #include "cmd/cmd.h"
 
 /* "daemon [OPTIONS] [start|stop|signal|ping [OPTIONS]]", which is the same without "daemon". */
-static int run_daemon(int argc, char **argv)
+#define PERF_FAILED 255 /* what perf ends with after an error */
+
+static int run_command(int argc, char **argv)
 {
 	const struct {
 		const char *name;
@@ -39,13 +41,22 @@ static int run_daemon(int argc, char **argv)
 	return EXIT_FAILED;
 }
 
+static int run_daemon(int argc, char **argv)
+{
+	int status = run_command(argc, argv);
+
+	return status == EXIT_FAILED ? PERF_FAILED : status;
+}
+
 const struct command cmd_daemon = {
 	.name = "daemon",
 	.run = run_daemon,
 	.usage = "[start|stop|signal|ping]",
 	.summary = "as perf daemon: `alias perf=frbpf` and its users find what they know",
 	.help = "Without a command: the listing of perf daemon, as `status` has it. The commands "
-		"are those of\nfrbpf itself, with the same options, and say what perf's say.\n\n"
+		"are those of\nfrbpf itself, with the same options, and say what perf's say. An "
+		"error "
+		"ends with\nstatus 255, as in perf.\n\n"
 		"  -f, --foreground    start: stay in front, log to standard error\n"
 		"      --session S     signal, ping: only this session\n"
 		"  -v, --verbose       as of status, taken by every command\n"

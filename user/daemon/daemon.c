@@ -218,6 +218,7 @@ static int open_loop(struct daemon *d, struct err *err)
 	code = code ?: watch_fd(d, control__fd(d->control));
 	code = code ?: watch_fd(d, recorder__fd(d->parts.recorder));
 	code = code ?: watch_fd(d, rulebook__fd(d->rulebook));
+	code = code ?: watch_fd(d, rulebook__targets_fd(d->rulebook));
 	code = code ?: watch_fd(d, proxies__fd(d->proxies));
 	code = code ?: watch_fd(d, detectors__keys_fd(d->parts.detectors));
 	code = code ?: watch_fd(d, parts__cpus_fd(&d->parts));
@@ -369,6 +370,8 @@ static void serve(struct daemon *d)
 				control__process(d->control);
 			else if (ev[i].data.fd == rulebook__fd(d->rulebook))
 				rulebook__on_change(d->rulebook);
+			else if (ev[i].data.fd == rulebook__targets_fd(d->rulebook))
+				rulebook__on_target_end(d->rulebook);
 			else if (ev[i].data.fd == parts__cpus_fd(&d->parts))
 				parts__follow_cpus(&d->parts);
 			else if (ev[i].data.fd == proxies__fd(d->proxies))

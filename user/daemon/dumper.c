@@ -149,6 +149,7 @@ void dumper__unref(struct dumper *d)
 	}
 	if (d->dir_fd >= 0)
 		close(d->dir_fd);
+	target_end__free(d->target_end);
 	horizon__remove(d->env->horizon, d->session);
 	session__unref(d->session);
 	proxy__unref(d->proxy);

@@ -10,6 +10,7 @@
 
 #include "dump/dump.h"
 #include "proxy/proxies.h"
+#include "record/target_end.h"
 
 struct dumper;
 
@@ -46,6 +47,7 @@ struct dumper {
 	bool wanted;	/* by an earlier incident that waits: see incident_pool__next_due() */
 
 	struct timed_dump timed;
+	struct target_end *target_end; /* the main thread's; NULL: it has none. Owned */
 	struct incident *inc; /* the job; NULL wakes the thread to end */
 	size_t index;
 };

@@ -2,6 +2,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -19,6 +21,7 @@ struct rulebook {
 	struct overlay *overlay;
 	struct rules_watch *watch;
 	struct ended_sessions ended;
+	int targets; /* epoll of the sessions' target_end */
 	bool perf_habits;
 	char path[RULES_FILES_LIST_MAX];  /* the list of files of the rules in force */
 	char words[RULES_FILES_LIST_MAX]; /* the same, as it is told */
@@ -47,13 +50,16 @@ int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rule
 	b->env.dump = opts->dump;
 	b->env.proxies = opts->proxies;
 	b->perf_habits = opts->perf_habits;
+	b->targets = epoll_create1(EPOLL_CLOEXEC);
 	recorder__dumper_callback(b->recorder, &b->env.done, &b->env.done_arg);
 	b->env.reap = reap;
 	b->env.reap_arg = b->recorder;
 	set_path(b, opts->path);
 	b->env.fit = ring_fit__new();
 	b->overlay = overlay__new();
-	if (b->env.fit && b->overlay)
+	if (b->targets < 0)
+		code = err_set(err, -errno, "epoll: %s", strerror(errno));
+	else if (b->env.fit && b->overlay)
 		code = rules_watch__new(err, &b->watch);
 	else
 		code = err_set(err, -ENOMEM, "out of memory");
@@ -138,6 +144,28 @@ static void let_sessions_go(const struct generation *g)
 	}
 }
 
+/* Those of a command end with it. */
+static void watch_targets(struct rulebook *b, const struct generation *g)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	int err;
+
+	for (size_t i = 0; i < g->n_dumpers; i++) {
+		struct dumper *d = g->dumpers[i];
+
+		if (d->target_end || d->session->target.kind != RECORD_TASKS ||
+		    (d->proxy && d->proxy->command))
+			continue;
+		err = target_end__new(d->session, &d->target_end);
+		if (!err &&
+		    epoll_ctl(b->targets, EPOLL_CTL_ADD, target_end__fd(d->target_end), &ev) < 0)
+			err = -errno;
+		if (err)
+			log_warn("session '%s': the end of its tasks will not be seen: %s",
+				 d->session->name, strerror(-err));
+	}
+}
+
 /* @past: for the first rules, else NULL */
 static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *plan,
 			const struct saved_state *past, struct err *err)
@@ -155,9 +183,11 @@ static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *pla
 		count_in(b, g, past);
 	dump_leaving(b, g);
 	code = recorder__put_in_force(b->recorder, g, err);
-	if (!code)
-		let_sessions_go(recorder__generation(b->recorder));
-	return code;
+	if (code)
+		return code;
+	let_sessions_go(recorder__generation(b->recorder));
+	watch_targets(b, recorder__generation(b->recorder));
+	return 0;
 }
 
 int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan,
@@ -275,6 +305,26 @@ void rulebook__end_session(struct rulebook *b, size_t i, bool dump)
 		log_error("out of memory: session '%s' goes on", d->session->name);
 	else if (make_anew(b, &err))
 		log_error("session '%s' goes on: %s", d->session->name, err.msg);
+}
+
+int rulebook__targets_fd(const struct rulebook *b)
+{
+	return b->targets;
+}
+
+void rulebook__on_target_end(struct rulebook *b)
+{
+	const struct generation *g = recorder__generation(b->recorder);
+
+	for (size_t i = 0; i < g->n_dumpers; i++) {
+		const struct dumper *d = g->dumpers[i];
+
+		if (!d->target_end || d->proxy->over || !target_end__reached(d->target_end))
+			continue;
+		log_info("session '%s' ends: all that it records have ended", d->session->name);
+		rulebook__end_session(b, i, true);
+		return; /* the sessions are others now: the next one is still readable */
+	}
 }
 
 /* Returns ns until the next arm or mute ends. */
@@ -476,5 +526,7 @@ void rulebook__free(struct rulebook *b)
 	overlay__free(b->overlay);
 	ended_sessions__clear(&b->ended);
 	rules_watch__free(b->watch);
+	if (b->targets >= 0)
+		close(b->targets);
 	free(b);
 }

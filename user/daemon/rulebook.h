@@ -59,6 +59,11 @@ int rulebook__disarm(struct rulebook *b, const char *name, struct err *err);
  * brings it back. What fails is logged. */
 void rulebook__end_session(struct rulebook *b, size_t i, bool dump);
 
+/* Readable when the tasks of a session may have ended, for rulebook__on_target_end(). */
+int rulebook__targets_fd(const struct rulebook *b);
+/* End the sessions of which nobody is left. */
+void rulebook__on_target_end(struct rulebook *b);
+
 /* Do what is due: rings, ends of arms and mutes. Returns ns until it should be called again, or
  * UINT64_MAX. */
 uint64_t rulebook__step(struct rulebook *b);

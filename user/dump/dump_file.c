@@ -37,6 +37,9 @@ static void add_event(struct file_job *w, size_t e)
 		.name = ev->name,
 	};
 	attr->ids = session__event_ids(s, e, &attr->n_ids);
+	attr->group_name = ev->group_name;
+	for (size_t m = e; m < s->events->n; m++)
+		attr->group_members += s->events->v[m].leader == e;
 	if (!ev->tp)
 		return;
 	w->formats[e] = (struct perfdata_format){ ev->tp->system, ev->tp->name, ev->tp->format,

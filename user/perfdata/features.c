@@ -93,6 +93,26 @@ static int add_event_desc(const struct source *s, struct buf *b)
 	return err;
 }
 
+static int add_groups(const struct source *s, struct buf *b)
+{
+	uint32_t n = 0;
+	int err;
+
+	for (size_t i = 0; i < s->n_attrs; i++)
+		n += s->attrs[i].group_members > 1;
+	if (!n)
+		return -ENOENT;
+	err = encode__u32(b, n);
+	for (size_t i = 0; !err && i < s->n_attrs; i++) {
+		const struct perfdata_attr *a = &s->attrs[i];
+
+		if (a->group_members > 1)
+			err = encode__string(b, a->group_name ?: "{anon_group}")
+				      ?: encode__u32(b, i) ?: encode__u32(b, a->group_members);
+	}
+	return err;
+}
+
 static int add_sample_time(const struct source *s, struct buf *b)
 {
 	return encode__u64(b, s->f->first_sample) ?: encode__u64(b, s->f->last_sample);
@@ -154,6 +174,7 @@ static int (*const encoders[HEADER_BITS])(const struct source *s, struct buf *b)
 	[HEADER_SAMPLE_TIME] = add_sample_time,	  [HEADER_CLOCKID] = add_clockid,
 	[HEADER_BPF_PROG_INFO] = add_bpf_progs,	  [HEADER_BPF_BTF] = add_btfs,
 	[HEADER_CLOCK_DATA] = add_clock_data,	  [HEADER_COMPRESSED] = add_compressed,
+	[HEADER_GROUP_DESC] = add_groups,
 };
 
 static int add_host_section(unsigned int bit, const struct source *s, struct buf *b)

@@ -30,6 +30,9 @@ struct perfdata_attr {
 	const uint64_t *ids;
 	size_t n_ids;
 	const struct perfdata_format *format; /* type PERF_TYPE_TRACEPOINT only: required then */
+	/* of a leader: itself and those behind it that are of its group. 0, 1: it leads none */
+	uint32_t group_members;
+	const char *group_name; /* NULL: it has none */
 };
 
 struct perfdata_build_id {
