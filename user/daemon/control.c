@@ -19,7 +19,7 @@
 #include "daemon/control.h"
 
 #define REQUEST_MAX   (64 * 1024)
-#define LAST_WORDS_MS 1000
+#define LAST_WORDS_MS 5000
 #define EVENTS_MAX    16		   /* handled in one go */
 #define IDLE_NS	      (10 * 1000000000ULL) /* a client may say, or hear, nothing for so long */
 #define LOOK_S	      1			   /* between two looks at who is idle */

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Clients of the control socket that are many, idle, late or gone.
+ * with: others */
+#include <sys/resource.h>
+
+#include "control_fixture.h"
+
+static void test_many_clients(void **state)
+{
+	struct server *s = *state;
+	int fds[32], extra;
+
+	for (int i = 0; i < 32; i++) {
+		fds[i] = connect_to(s);
+		say(s, fds[i], "{\"cmd\":\"hold\"}\n");
+	}
+	assert_int_equal(s->n_held, 32);
+	extra = connect_to(s);
+	check_refused(extra, "too many commands");
+	answer_held(s);
+	for (int i = 0; i < 32; i++)
+		check_ok(fds[i]);
+	for (int i = 0; i < 100; i++) { /* places are free again */
+		fds[0] = connect_to(s);
+		say(s, fds[0], "{\"cmd\":\"x\"}\n");
+		check_echo(fds[0], "x");
+	}
+	assert_int_equal(s->served, 132);
+}
+
+/* Who only holds a place gives it to who has something to ask, the longest silent one first. */
+static void test_idle_clients(void **state)
+{
+	struct server *s = *state;
+	int fds[32], extra;
+
+	for (int i = 0; i < 32; i++)
+		fds[i] = connect_to(s);
+	say(s, fds[0], "{"); /* so this one is not */
+	extra = connect_to(s);
+	say(s, extra, "{\"cmd\":\"x\"}\n");
+	check_echo(extra, "x");
+	check_dropped(fds[1]);
+	check_silent(fds[0]);
+	close(fds[0]);
+	for (int i = 2; i < 32; i++)
+		close(fds[i]);
+	run(s);
+}
+
+/* Without descriptors a client is told so, and does not stay in the queue where it is seen again and
+ * again. */
+static void test_no_descriptors(void **state)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	struct server *s = *state;
+	struct rlimit old, none;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct pollfd pfd = { .fd = control__fd(s->c), .events = POLLIN };
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%.100s", s->path);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = old;
+	none.rlim_cur = fd + 1; /* all below are taken */
+	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	for (int i = 0; i < 4; i++)
+		control__process(s->c);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	check_refused(fd, "no file descriptors left");
+	assert_int_equal(poll(&pfd, 1, 0), 0);
+}
+
+static void test_many_children(void **state)
+{
+	struct server *s = *state;
+	struct child c[8];
+
+	for (int i = 0; i < 8; i++)
+		c[i] = ask_in_child(s, i % 2 ? "big" : "ping", i % 2 ? 500000 : 0);
+	for (int i = 0; i < 8; i++)
+		serve_child(s, &c[i]);
+	assert_int_equal(s->served, 8);
+}
+
+static void test_late_answer(void **state)
+{
+	struct server *s = *state;
+	int first = connect_to(s), second;
+
+	say(s, first, "{\"cmd\":\"hold\"}\n");
+	check_silent(first);
+	second = connect_to(s);
+	say(s, second, "{\"cmd\":\"meanwhile\"}\n");
+	check_echo(second, "meanwhile");
+	check_silent(first);
+	answer_held(s);
+	check_ok(first);
+}
+
+static void test_gone_before_the_request(void **state)
+{
+	struct server *s = *state;
+	int fd = connect_to(s);
+
+	close(fd);
+	run(s);
+	fd = connect_to(s);
+	say(s, fd, "{\"cmd\":");
+	close(fd);
+	run(s);
+	assert_int_equal(s->served, 0);
+}
+
+static void test_gone_before_the_answer(void **state)
+{
+	struct server *s = *state;
+	int fd;
+
+	for (int i = 0; i < 40; i++) { /* more than there are places: they do not leak */
+		fd = connect_to(s);
+		say(s, fd, "{\"cmd\":\"hold\"}\n");
+		close(fd);
+		if (i % 2) /* the server has seen it, or has not */
+			run(s);
+		answer_held(s);
+		run(s);
+	}
+	assert_int_equal(s->served, 40);
+	fd = connect_to(s);
+	say(s, fd, "{\"cmd\":\"x\"}\n");
+	check_echo(fd, "x");
+}
+
+/* One request answers another client, which hangs up in the same moment. */
+static void test_answered_while_it_hangs_up(void **state)
+{
+	struct server *s = *state;
+	int held = connect_to(s), other = connect_to(s);
+
+	say(s, held, "{\"cmd\":\"hold\"}\n");
+	assert_int_equal(send(other, "{\"cmd\":\"release\"}\n", 18, 0), 18);
+	close(held);
+	run(s);
+	assert_int_equal(s->n_held, 0);
+	check_echo(other, "release");
+}
+
+/* An answer larger than a socket's buffer goes in pieces. */
+static void test_big_answer(void **state)
+{
+	struct server *s = *state;
+	struct child c = ask_in_child(s, "big", 500000);
+	int fd = connect_to(s);
+
+	serve_child(s, &c);
+	say(s, fd, "{\"cmd\":\"big\"}\n"); /* and one who does not wait for it */
+	close(fd);
+	run(s);
+	fd = connect_to(s);
+	say(s, fd, "{\"cmd\":\"x\"}\n");
+	check_echo(fd, "x");
+}
+
+static void test_freed_with_clients(void **state)
+{
+	struct server *s = *state;
+	int held = connect_to(s), reading = connect_to(s);
+
+	say(s, held, "{\"cmd\":\"hold\"}\n");
+	say(s, reading, "{\"cmd\"");
+	control__free(s->c);
+	s->c = NULL;
+	check_dropped(held);
+	check_dropped(reading);
+	assert_int_equal(access(s->path, F_OK), -1);
+}
+
+/* What was answered last is still sent: that of `stop`. */
+static void test_last_words(void **state)
+{
+	struct server *s = *state;
+	struct child c = ask_in_child(s, "hold", 500000);
+	struct pollfd pfd = { .fd = control__fd(s->c), .events = POLLIN };
+
+	while (!s->n_held && poll(&pfd, 1, -1) > 0)
+		control__process(s->c);
+	control_client__reply(s->held[0], json_pack("{s:b, s:o}", "ok", 1, "text", big_text()));
+	control__free(s->c);
+	s->c = NULL;
+	check_child(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		control_test(test_many_clients),
+		control_test(test_many_children),
+		control_test(test_idle_clients),
+		control_test(test_no_descriptors),
+		control_test(test_late_answer),
+		control_test(test_gone_before_the_request),
+		control_test(test_gone_before_the_answer),
+		control_test(test_answered_while_it_hangs_up),
+		control_test(test_big_answer),
+		control_test(test_freed_with_clients),
+		control_test(test_last_words),
+	};
+
+	alarm(50); /* a test that waits for ever has failed */
+	return cmocka_run_group_tests_name("control clients", tests, NULL, NULL);
+}
