@@ -13,11 +13,11 @@
 #	e2e	end to end, as root: with ./frbpf and then, what goes through most of it, with the one built with
 #		sanitizers; SAN_SUITES="a b" names others, SAN_SUITES=all takes all of them
 #
-# What depends on nothing but itself runs side by side, one on each CPU: fuzz targets, and unit tests that skip nothing
-# or say "with: others" in their first comment. So do, three at a time since they mostly wait, those suites of the
-# end-to-end part that say so before their "load helpers". Their rules and results are about processes, files and cgroups
-# of their own, and not about how much of the machine is whose. Everything else runs alone, but for unit tests, beside
-# which later parts are built. Each suite has a /run/frbpf of its own.
+# What depends on nothing but itself runs side by side: fuzz targets, one on each CPU; four at a time, since they mostly
+# wait, unit tests that skip nothing or say "with: others" in their first comment, and those suites of the end-to-end
+# part that say so before their "load helpers". Their rules and results are about processes, files and cgroups of their
+# own, and not about how much of the machine is whose. Everything else runs alone, but for unit tests, beside which later
+# parts are built. Each suite has a /run/frbpf of its own.
 # One line per suite. The last line is "N passed, N failed, N skipped"; exit status 1 when one failed.
 #
 # A test on the real kernel that fails is run once more, alone. If it passes then, the suite's lines call it "unsteady"
@@ -30,7 +30,7 @@ cd "$(dirname "$0")/.." || exit 1
 UNIT_LIMIT=240	 # s, per program
 E2E_LIMIT=300	 # s, per test
 E2E_FILE_LIMIT=1200
-E2E_LANES=3
+LANES=4 # of tests that mostly wait
 UNSTEADY_LIMIT=3
 SAN_DEFAULT="check dump spike tracepoint hostile"
 
@@ -84,9 +84,9 @@ limited() { # LIMIT COMMAND...
 	return $status
 }
 
-# Runs JOB NAME for each name, LANES at a time. A job's directory $tmp/NAME begins empty; its output is "out" there,
+# Runs JOB NAME for each name, in that order, N at a time. A job's directory $tmp/NAME begins empty; its output is "out" there,
 # "status" its exit status and "us" the time it took.
-side_by_side() { # LANES JOB NAME...
+side_by_side() { # N JOB NAME...
 	local n=$1
 	shift
 	while ((n--)); do
@@ -297,11 +297,17 @@ looks_at_machine() { # PROGRAM
 	grep -qE 'skip\(\)|geteuid' "$source" "${own[@]}"
 }
 
+# The largest take the longest, mostly: what begins last should not.
+largest_first() { # FILE...
+	ls -S -- "$@"
+}
+
 run_unit() { # NAME OUTPUT-DIR
 	local bin out
-	local -a bins alone=() others=()
+	local -a sources bins alone=() others=()
 	suite_begin "$1"
-	mapfile -t bins < <(programs "$2" tests/unit/test_*.c)
+	mapfile -t sources < <(largest_first tests/unit/test_*.c)
+	mapfile -t bins < <(programs "$2" "${sources[@]}")
 	for bin in "${bins[@]}"; do
 		if looks_at_machine "$bin"; then
 			alone+=("$bin")
@@ -310,9 +316,9 @@ run_unit() { # NAME OUTPUT-DIR
 		fi
 	done
 	mkdir -p "$tmp/$2/tests/unit"
-	side_by_side "$(nproc)" unit_job "${others[@]}"
+	side_by_side $LANES unit_job "${others[@]}"
 	side_by_side 1 unit_job "${alone[@]}"
-	for bin in "${alone[@]}"; do
+	for bin in "${bins[@]}"; do
 		may_try_again "$bin" || continue
 		side_by_side 1 unit_job "$bin.again"
 		forgive "$bin"
@@ -423,13 +429,18 @@ find_own_run() {
 
 run_e2e() { # NAME FRBPF FILE...
 	local name=$1 e2e_program=$2 i
+	local file
 	local -a e2e_files=("${@:3}") beside=() own_run
+	local -A number=()
 	find_own_run
 	for i in "${!e2e_files[@]}"; do
-		runs_beside_others "${e2e_files[i]}" && beside+=("$i")
+		number[${e2e_files[i]}]=$i
 	done
+	while read -r file; do
+		runs_beside_others "$file" && beside+=("${number[$file]}")
+	done < <(largest_first "${e2e_files[@]}")
 	suite_begin "$name, side by side"
-	side_by_side $E2E_LANES e2e_job "${beside[@]}"
+	side_by_side $LANES e2e_job "${beside[@]}"
 	for i in "${!e2e_files[@]}"; do
 		suite_begin "$name ${e2e_files[i]##*/}"
 		[[ -d $tmp/$i ]] || side_by_side 1 e2e_job "$i"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The base directory: made, locked, looked through and handed over.
+ * with: others */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

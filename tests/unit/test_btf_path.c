@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Paths through the kernel's types, of the arguments of its tracepoints. Needs BTF, not root. */
+/* Paths through the kernel's types, of the arguments of its tracepoints. Needs BTF, not root.
+ * with: others */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

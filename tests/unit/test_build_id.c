@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Build ids of files, of the kernel and of notes in memory.
+ * with: others */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Lists of CPUs, and those that are online.
+ * with: others */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is in force: how rules change while something is under way, the programs that come and go with them, and where
- * they cannot be loaded. */
+ * they cannot be loaded.
+ * with: others */
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>

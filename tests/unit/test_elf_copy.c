@@ -2,6 +2,7 @@
 /*
  * ELF files of others: what is wanted of them is the same in the copy; and files that are cut short,
  * changed or absurd do no harm while they are read.
+ * with: others
  */
 #include <elf.h>
 #include <errno.h>

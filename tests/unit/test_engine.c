@@ -2,6 +2,7 @@
 /*
  * Random conditions, evaluated by the reference in user space and by the engine in the kernel, on
  * random events, must agree. Skips without root or kernel BTF.
+ * with: others
  */
 #include <setjmp.h>
 #include <stdarg.h>

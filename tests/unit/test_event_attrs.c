@@ -4,6 +4,7 @@
  * perf 6.1
  * (`perf evlist -v`, first events before the dummy). Left out of it, because the same in every row:
  * IP|TID|TIME|CPU and an id in sample_type, read_format ID|LOST, disabled, inherit, sample_id_all.
+ * with: others
  */
 #include <stdarg.h>
 #include <setjmp.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Events of a line, resolved and opened.
+ * with: others */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Files of others, links and what they lead to.
+ * with: others */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

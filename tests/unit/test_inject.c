@@ -2,6 +2,7 @@
 /*
  * Events that user space saw, in the rule engine of the running kernel; their subjects from /proc;
  * the thread that waits for them. Skips what needs root or kernel BTF.
+ * with: others
  */
 #include <dirent.h>
 #include <errno.h>

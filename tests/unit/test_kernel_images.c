@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Files that have the running kernel's image.
+ * with: others */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where the base is, in a mount namespace of our own: /run and /etc are empty there, so nothing of
- * this machine is seen or touched. */
+ * this machine is seen or touched.
+ * with: others */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

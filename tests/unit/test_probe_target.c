@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a target of uprobe and usdt means: on files made here from this very program. Needs no root. */
+/* What a target of uprobe and usdt means: on files made here from this very program. Needs no root.
+ * with: others */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

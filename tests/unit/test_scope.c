@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules about some tasks only, against the kernel. Skips without root or kernel BTF. */
+/* Rules about some tasks only, against the kernel. Skips without root or kernel BTF.
+ * with: others */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From addresses to names: tables, kallsyms, perf-PID.map, this very program, another build of it. */
+/* From addresses to names: tables, kallsyms, perf-PID.map, this very program, another build of it.
+ * with: others */
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Fields of a tracepoint's format: their values, the kernel's filters made of conditions on them, and which hits two
- * events saw both. No kernel is asked. */
+ * events saw both. No kernel is asked.
+ * with: others */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Waits that the scheduler sees: for a CPU, in uninterruptible sleep, off the CPU for any reason.
+ * with: others
  */
 #include <errno.h>
 #include <sched.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files of the writer, byte by byte. */
+/* Files of the writer, byte by byte.
+ * with: others */
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files of the writer as perf reads them. Skipped where there is no perf. */
+/* Files of the writer as perf reads them. Skipped where there is no perf.
+ * with: others */
 #include "writer_fixture.h"
 
 static void need_perf(void)
