@@ -92,13 +92,15 @@ median() { # of standard input
 
 # table TITLE REFERENCE [p99|best]: a line per row, in the order of the first values. The spread is that of the middle 80 %
 # of the values; the ratio is the median against that of REFERENCE. With p99 or best (the least of all): that too, and
-# the ratio is of these. Best is for times that others on the machine can only lengthen.
+# the ratio is of these. Best is for times that others on the machine can only lengthen. BENCH_ROWS: a file that gets
+# the rows as JSON, one a line, too.
 table() {
 	local title=$1 reference=$2 tail=${3-}
 	[[ -s $tmp/values ]] || fail "$title: nothing was measured"
 	awk -F '\t' '!($1 in n) {n[$1] = ++rows} {print n[$1] "\t" $1 "\t" $2}' "$tmp/values" |
 		sort -t "$(printf '\t')" -k 1,1n -k 3,3g |
-		awk -F '\t' -v title="$title" -v reference="$reference" -v tail="$tail" '
+		awk -F '\t' -v title="$title" -v reference="$reference" -v tail="$tail" -v bench="${0##*/}" \
+			-v json="${BENCH_ROWS-}" '
 		function rank(row, share,   i) {
 			i = int(count[row] * share + 0.999999)
 			return v[row, i < 1 ? 1 : i]
@@ -108,6 +110,17 @@ table() {
 		}
 		function figure(row) {
 			return tail == "" ? middle(row) : rank(row, tail == "p99" ? 0.99 : 0)
+		}
+		function quoted(s) {
+			gsub(/[\\"]/, "\\\\&", s)
+			return "\"" s "\""
+		}
+		function json_row(row) {
+			printf "{\"bench\": %s, \"table\": %s, \"row\": %s, \"n\": %d, \"median\": %.9g, \"p10\": %.9g, " \
+				"\"p90\": %.9g, \"figure\": %s, \"value\": %.9g, \"reference\": %s, \"ratio\": %s}\n", quoted(bench),
+				quoted(title), quoted(name[row]), count[row], middle(row), rank(row, 0.1), rank(row, 0.9),
+				quoted(tail ? tail : "median"), figure(row), ref ? quoted(reference) : "null",
+				base ? sprintf("%.6g", figure(row) / base) : "null" >>json
 		}
 		function num(x) {
 			return sprintf(x >= 1000 || x <= -1000 ? "%.0f" : x >= 100 ? "%.1f" : x >= 1 ? "%.2f" : "%.3f", x)
@@ -129,6 +142,7 @@ table() {
 				if (tail) printf " %10s", num(figure(row))
 				if (base) printf " %7.3g\n", value / base
 				else printf " %7s\n", "-"
+				if (json) json_row(row)
 			}
 		}'
 }
