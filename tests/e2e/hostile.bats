@@ -121,6 +121,55 @@ untouched() {
 	frbpf ping
 }
 
+# What makes a terminal do things, or a line look like two.
+harmless() { # TEXT
+	! LC_ALL=C grep -q '[[:cntrl:]]' <<<"$1" || fail "not harmless: $(cat -v <<<"$1")"
+}
+
+@test "a name that a terminal would obey, in namespaces that nobody else sees, is only a name" {
+	local evil=$'e\e[2J\r\177il'
+	as_them unshare -Urm true || skip "users cannot have namespaces here"
+	lay_bait
+	write_rules <<-'EOF'
+		[rule-slow]
+		when = syscall:clock_nanosleep > 5ms
+		if = uid == 65534 && comm ~ "e*il"
+	EOF
+	frbpf_load
+	# a file, a mount and a root of theirs; the bait where debug files are looked for
+	as_them unshare -Urm sh -c 'mkdir "$1/m" && mount -t tmpfs none "$1/m" && cp "$2" "$1/m/$3" &&
+		ln -s "$4" "$1/m/$3.debug" && "$1/m/$3" 0.05' - "$theirs" "$(readlink -f /bin/sleep)" "$evil" "$secret/bait"
+	wait_for_incident "$BASE" 1
+	run -0 frbpf show
+	[[ $output == *'fired by rule slow'* ]]
+	harmless "$output"
+	run -0 frbpf ls
+	harmless "$output"
+	same "name in the manifest" "$(frbpf show --json | jq -r '.triggers[0].subject.comm')" "$evil"
+	untouched
+}
+
+@test "a program of somebody else that is made to harm who reads it is an error, and the daemon goes on" {
+	write_rules <<-'EOF'
+		[rule-slow]
+		when = syscall:clock_nanosleep > 1h
+	EOF
+	frbpf_load
+	cp "$WORKLOADS/user_func" "$theirs/program"
+	printf '\377%.0s' {1..64} | dd of="$theirs/program" bs=1 seek=24 conv=notrunc status=none
+	chown 65534 "$theirs/program"
+	run -1 frbpf arm "uprobe:$theirs/program:user_func_slow > 5ms" --for 1m
+	[[ $output == *"$theirs/program"* ]]
+	truncate -s 64K "$theirs/program"
+	run -1 frbpf arm "uprobe:$theirs/program:user_func_slow > 5ms" --for 1m
+	[[ $output == *"$theirs/program"* ]]
+	# the same file, whole again, is read by the next process
+	cp "$WORKLOADS/user_func" "$theirs/whole"
+	chown 65534 "$theirs/whole"
+	run -0 frbpf arm "uprobe:$theirs/whole:user_func_slow > 5ms" --for 1m
+	frbpf ping
+}
+
 # --- messages of applications
 
 @test "run --user hears its command, also by frbpf trigger" {
