@@ -169,15 +169,6 @@ static __always_inline void match_request(struct match *m, struct request *rq,
 	val[FRBPF_BLKIO_FLAGS][0] = flags;
 }
 
-/* Do dumps go there? Only then can a kernel thread write on our behalf. */
-static __always_inline bool is_own_disk(struct request *rq)
-{
-	__u32 slot = FRBPF_HOLD_DISK;
-	__u64 *disk = bpf_map_lookup_elem(&holds, &slot);
-
-	return disk && (!*disk || *disk == request_dev(rq));
-}
-
 static __always_inline void check_request(struct request *rq, const struct flight_data *p,
 					  __u32 bytes, __u32 half, __u64 now, __u64 value)
 {
@@ -194,7 +185,7 @@ static __always_inline void check_request(struct request *rq, const struct fligh
 	}
 	*busy = 1;
 	barrier();
-	s.self = p->subject.is_kernel_thread && is_dump_written(now) && is_own_disk(rq);
+	s.self = p->subject.is_kernel_thread && is_dump_written(now) && is_own_disk(request_dev(rq));
 	s.self |= p->subject.tgid == control.self_tgid;
 	m = match_new(&s);
 	if (m) {

@@ -45,8 +45,10 @@ const volatile __u32 n_args;
 const volatile __s32 subject_arg = -1;
 /* Which argument is its number, where no task is at hand. */
 const volatile __s32 subject_pid_arg = -1;
-/* It is of what a dump being written does, too. */
+/* It is of what a dump being written does to disks, too. */
 const volatile bool is_disturbed;
+/* Of which disk, where the arguments tell; set when it is loaded. */
+struct frbpf_extract disk_at;
 /* It is about nobody. */
 const volatile bool subject_nobody;
 
@@ -264,6 +266,17 @@ static __always_inline void hit_extract(const struct frbpf_extracts *xs,
 	}
 }
 
+/* Is it about the disk that dumps go to, or can that not be told? */
+static __always_inline bool hit_may_be_of_own_disk(const struct hit *hit)
+{
+	struct hit_value disk = {};
+
+	if (disk_at.kind == FRBPF_EXTRACT_NONE)
+		return true;
+	extract(&disk_at, &hit->args, &disk);
+	return !disk.word[0] || is_own_disk(disk.word[0]);
+}
+
 /* Is it about one of our own processes, or what the kernel does for us? */
 static __always_inline __u32 hit_is_own(struct match *m, const struct hit *hit)
 {
@@ -276,8 +289,11 @@ static __always_inline __u32 hit_is_own(struct match *m, const struct hit *hit)
 				       : (__u32)BPF_CORE_READ(task, tgid) == control.self_tgid;
 	if (!m->now)
 		m->now = bpf_ktime_get_ns();
-	return works_for_us(BPF_CORE_READ(task, tgid), BPF_CORE_READ(task, flags) & PF_KTHREAD,
-			    m->now);
+	if ((__u32)BPF_CORE_READ(task, tgid) == control.self_tgid)
+		return true;
+	/* a thread of the kernel may write on our behalf; what other programs suffer is theirs */
+	return BPF_CORE_READ(task, flags) & PF_KTHREAD && is_dump_written(m->now) &&
+	       hit_may_be_of_own_disk(hit);
 }
 
 /* task_fields() of a task that is known by its address only, and who it is for cooldowns. */

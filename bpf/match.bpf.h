@@ -215,11 +215,13 @@ static __always_inline bool is_dump_written(__u64 now)
 	return held_until(FRBPF_HOLD_SELF, now);
 }
 
-/* What a task does is ours if it is one of us, or, while a dump is written, a thread of the kernel,
- * which may write on our behalf. What other programs suffer meanwhile is theirs. */
-static __always_inline bool works_for_us(__u32 tgid, bool is_kernel_thread, __u64 now)
+/* Do dumps go to the disk of this number? Only then can a thread of the kernel write on our behalf. */
+static __always_inline bool is_own_disk(__u64 dev)
 {
-	return tgid == control.self_tgid || (is_kernel_thread && is_dump_written(now));
+	__u32 slot = FRBPF_HOLD_DISK;
+	__u64 *disk = bpf_map_lookup_elem(&holds, &slot);
+
+	return disk && (!*disk || *disk == dev);
 }
 
 #endif

@@ -5,6 +5,7 @@
  * with: others
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -29,8 +30,10 @@
 
 #include "common/cleanup.h"
 #include "detect/tracepoint/tracepoint_bind.h"
+#include "detect/tracepoint/tracepoint_info.h"
 #include "detect/inject/listener.h"
 #include "detect_fixture.h"
+#include "loop_device.h"
 
 #define NEED_BTF()                                                                                 \
 	do {                                                                                       \
@@ -262,6 +265,57 @@ static void be_reset(long status)
 	if (sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &p))
 		_exit(99);
 	_exit(status);
+}
+
+static void write_to_disk(const char *path)
+{
+	void *block = aligned_alloc(4096, 4096);
+	int fd = open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
+
+	assert_true(block && fd >= 0);
+	memset(block, 0, 4096);
+	assert_int_equal(pwrite(fd, block, 4096, 0), 4096);
+	close(fd);
+	free(block);
+}
+
+/* What a kernel thread writes meanwhile is ours only where dumps go to, which arguments tell. */
+static void test_kernel_thread_while_a_dump_is_written(void **state)
+{
+	const uint64_t later = now_ns() + 3600000000000ULL;
+	struct loop_device lower, upper;
+	struct frbpf_rule_state st;
+	struct detectors *d;
+	struct ruleset *rs;
+	char rules[128];
+	uint32_t slot;
+
+	NEED_ROOT();
+	SKIP_IF(loop_device_open(&lower, 1 << 20), "no loop device here");
+	SKIP_IF(loop_device_over(&upper, lower.fd, LO_FLAGS_DIRECT_IO), "no disk on a disk here");
+	snprintf(rules, sizeof(rules),
+		 "[rule-disk]\nwhen = block:block_rq_issue\nif = dev == %llu\ncooldown = 0\n",
+		 (unsigned long long)FRBPF_DEV(7, lower.number));
+	rs = load_rules(rules);
+	d = open_detectors();
+	update(d, rs->rules, rs->n_rules, &slot);
+	detectors__hold(d, FRBPF_HOLD_SELF, later);
+	detectors__hold(d, FRBPF_HOLD_DISK, FRBPF_DEV(7, lower.number));
+	write_to_disk(upper.path);
+	assert_int_equal(detectors__rule_state(d, slot, &st), 0);
+	assert_true(st.matched >= 1);
+	assert_int_equal(st.suppressed[FRBPF_CAUSE_SELF], st.matched);
+	detectors__hold(d, FRBPF_HOLD_DISK, FRBPF_DEV(7, upper.number));
+	write_to_disk(upper.path);
+	assert_int_equal(detectors__rule_state(d, slot, &st), 0);
+	assert_true(st.fired >= 1);
+	detectors__free(d);
+	ruleset__free(rs);
+	close(upper.fd);
+	close(lower.fd);
+	/* memory that the kernel frees meanwhile is everybody's */
+	assert_true(tracepoint_info__disturbed("block:block_rq_issue"));
+	assert_false(tracepoint_info__disturbed("vmscan:mm_vmscan_kswapd_wake"));
 }
 
 /* Signed arguments, strings behind pointers, bit fields. */
@@ -643,6 +697,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_crash),
 		cmocka_unit_test(test_handler),
 		cmocka_unit_test(test_signal_target),
+		cmocka_unit_test(test_kernel_thread_while_a_dump_is_written),
 		cmocka_unit_test(test_kinds_of_values),
 		cmocka_unit_test(test_small_numbers),
 		cmocka_unit_test(test_reload),

@@ -117,14 +117,40 @@ struct tracepoint_subject tracepoint_info__subject(const char *target, const str
 
 bool tracepoint_info__disturbed(const char *target)
 {
-	static const char *const systems[] = { "block:*", "irq:*",  "irq_vectors:*", "vmscan:*",
-					       "scsi:*",  "nvme:*", "writeback:*" };
+	static const char *const systems[] = { "block:*", "scsi:*", "nvme:*", "writeback:*" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(systems); i++) {
 		if (!fnmatch(systems[i], target, 0))
 			return true;
 	}
 	return false;
+}
+
+void tracepoint_info__disk(const struct btf_trace *t, struct frbpf_extract *ret)
+{
+	static const char *const disks[] = {
+		"rq.q.disk.part0.bd_dev",
+		"req.q.disk.part0.bd_dev",
+		"bio.bi_bdev.bd_disk.part0.bd_dev",
+		"bh.b_bdev.bd_disk.part0.bd_dev",
+		"cmd.device.request_queue.disk.part0.bd_dev",
+		"inode.i_sb.s_bdev.bd_disk.part0.bd_dev",
+		"mapping.host.i_sb.s_bdev.bd_disk.part0.bd_dev",
+		"folio.mapping.host.i_sb.s_bdev.bd_disk.part0.bd_dev",
+	};
+
+	*ret = (struct frbpf_extract){ .kind = FRBPF_EXTRACT_NONE };
+	for (size_t i = 0; i < ARRAY_SIZE(disks); i++) {
+		struct btf_value v;
+		struct span bad;
+		struct err err;
+
+		if (btf_trace__value(t, disks[i], BTF_PATH_OWN, &v, &bad, &err))
+			continue;
+		*ret = v.where;
+		btf_value__free(&v);
+		return;
+	}
 }
 
 const char *tracepoint_info__path(const char *target, const char *name)

@@ -4,7 +4,7 @@
 #ifndef FRBPF_DETECT_TRACEPOINT_INFO_H
 #define FRBPF_DETECT_TRACEPOINT_INFO_H
 
-#include "detect/tracepoint/btf_trace.h"
+#include "detect/tracepoint/btf_path.h"
 
 /* Here, @target is that of struct when, "sched:sched_switch". Returns its name without the system. */
 const char *tracepoint_info__name(const char *target);
@@ -18,8 +18,10 @@ struct tracepoint_subject {
 /* Neither of them: the task that runs. */
 struct tracepoint_subject tracepoint_info__subject(const char *target, const struct btf_trace *t);
 
-/* Is it hit by what a dump being written does to disks, memory and interrupts? */
+/* Is it hit by what a dump being written does to disks, in threads of the kernel? */
 bool tracepoint_info__disturbed(const char *target);
+/* Where the number of the disk lies that a hit is about; FRBPF_EXTRACT_NONE: its arguments do not tell. */
+void tracepoint_info__disk(const struct btf_trace *t, struct frbpf_extract *ret);
 
 /* The path that @name stands for there; @name itself when nothing else is known. */
 const char *tracepoint_info__path(const char *target, const char *name);
