@@ -259,6 +259,7 @@ struct frbpf_count {
 #define FRBPF_RULE_FAILS     0x2  /* looks at calls that failed, however long they took */
 #define FRBPF_RULE_ANY_ERRNO 0x4  /* with any error; else those of `errnos` */
 #define FRBPF_RULE_HIT	     0x10 /* has no threshold: each event of its source */
+#define FRBPF_RULE_ABSENT    0x40 /* is about that none comes for `silence` */
 #define FRBPF_RULE_PENDING   0x20 /* is about what has begun so long ago and not ended: struct frbpf_look */
 #define FRBPF_RULE_ALL_CALLS                                                                       \
 	0x8 /* not at calls that wait by their nature for a tty, a pipe ...                        \
@@ -272,6 +273,7 @@ struct frbpf_count {
 struct frbpf_rule {
 	__u64 id;		    /* hash of the rule's name and text: survives a reload */
 	__u64 threshold;	    /* fires when value > threshold */
+	__u64 silence;		    /* ns, of FRBPF_RULE_ABSENT: fires when no match came for so long */
 	struct frbpf_rate cooldown; /* no window: every match fires */
 	struct frbpf_rate count; /* fires with the n-th match in its window; n 0 or 1: with each */
 	__u32 slot;		 /* index of its struct frbpf_rule_state */
@@ -319,6 +321,8 @@ struct frbpf_rule_state {
 	__u64 held_busy;	/* a CPU writes that */
 	struct frbpf_bar bar;
 	__u64 cooling; /* the jiffy in which it was seen that the cooldown lasts */
+	__u64 heard;   /* the last match, or since when the rule is there; of a rule on what is absent */
+	__u64 silent;  /* `heard` of the silence that it has fired for, or was suppressed for */
 	__u64 looked;  /* of a rule on what is pending: the time of the last look, 0: none yet */
 	__u64 fired;   /* a trigger was submitted */
 	__u64 suppressed[FRBPF_CAUSE_MAX]; /* it was held back, by cause */
@@ -442,6 +446,7 @@ struct frbpf_usdt_place {
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
 
 #define FRBPF_TRIGGER_ESCALATED 0x1 /* it broke the rule's cooldown */
+#define FRBPF_TRIGGER_ABSENT	0x4 /* nothing came: the value is for how long, and there is no subject */
 #define FRBPF_TRIGGER_PENDING	0x2 /* it has not ended: the value is how long it lasts so far */
 
 /* One trigger, as it comes out of the ring buffer. */
@@ -538,6 +543,7 @@ struct frbpf_half {
 	__u64 min_threshold; /* of its rules that have one; ~0 when there is none */
 	__u32 n_rules;
 	__u32 fields;			  /* bit per enum frbpf_field that a rule looks at */
+	__u64 min_silence; /* of those on what is absent; ~0: there are none */
 	__u64 min_pending; /* the lowest and highest threshold of those on what is pending; ~0 and 0: */
 	__u64 max_pending; /* there are none */
 	__u64 keys[FRBPF_KEY_WORDS];	  /* union of its rules' keys */
@@ -560,8 +566,8 @@ enum frbpf_scope {
 struct frbpf_look {
 	__u64 now;  /* ns; written by the daemon, as the next */
 	__u64 next; /* ns: what is pending comes to its next threshold then, or before; ~0: nothing is */
-	__u32 half; /* of the rules in force when it began */
-	__u32 pad;
+	__u32 half;   /* of the rules in force when it began */
+	__u32 source; /* enum frbpf_source */
 };
 
 struct frbpf_control {
@@ -578,12 +584,12 @@ _Static_assert(sizeof(struct frbpf_extract) == 32, "extract layout");
 _Static_assert(sizeof(struct frbpf_usdt_arg) == 16, "argument layout");
 _Static_assert(sizeof(struct frbpf_gate_number) == 32, "gate layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
-_Static_assert(sizeof(struct frbpf_rule) == 536, "rule layout");
+_Static_assert(sizeof(struct frbpf_rule) == 544, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");
 _Static_assert(sizeof(struct frbpf_trigger) == 360, "trigger layout");
 _Static_assert(sizeof(struct frbpf_stacks) == 2056, "stacks layout");
 _Static_assert(sizeof(struct frbpf_key) == 32, "key layout");
 _Static_assert(1 << FRBPF_COUNT_LAP_BITS == FRBPF_COUNT_MAX, "laps in what a time leaves");
-_Static_assert(sizeof(struct frbpf_rule_state) == 1280, "state layout");
+_Static_assert(sizeof(struct frbpf_rule_state) == 1296, "state layout");
 
 #endif

@@ -14,21 +14,6 @@
 
 #include "rules.bpf.h"
 
-struct frbpf_look look;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct match);
-} look_matches SEC(".maps");
-
-static __always_inline void look_again_at(__u64 time)
-{
-	if (time < look.next)
-		look.next = time;
-}
-
 /* Of what has begun at @begin. */
 static __always_inline bool look_reaches(__u64 begin)
 {
@@ -76,35 +61,6 @@ static __always_inline void look_run(struct match *m, struct task_struct *subjec
 	}
 	if (m->fired)
 		stacks_send(m, subject, false);
-}
-
-__noinline int look_end_rule(__u32 idx)
-{
-	struct frbpf_rule *rule = bpf_map_lookup_elem(&rules, &idx);
-	struct frbpf_rule_state *st;
-	__u32 slot;
-
-	if (!rule || !(rule->flags & FRBPF_RULE_PENDING))
-		return 0;
-	slot = rule->slot;
-	st = bpf_map_lookup_elem(&states, &slot);
-	if (st)
-		st->looked = look.now;
-	return 0;
-}
-
-/* Run by the daemon behind a look at everything. */
-SEC("raw_tp")
-int look_end(void *ctx)
-{
-	__u32 n = control.half[look.half & 1].n_rules, i;
-
-	for (i = 0; i < FRBPF_MAX_RULES; i++) {
-		if (i >= n)
-			break;
-		look_end_rule(2 * i + (look.half & 1));
-	}
-	return 0;
 }
 
 #endif

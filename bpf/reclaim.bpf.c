@@ -12,7 +12,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "rules.bpf.h"
+#include "look.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -111,8 +111,37 @@ static __always_inline void stall_end(unsigned long pages, enum frbpf_reclaim_sc
 			rules_run_for(m, task, task);
 		}
 	}
+	stall->begin = 0; /* a look must not take it for that of whoever comes next */
 	/* a full barrier: whoever takes it next writes behind what was read here */
 	__sync_val_compare_and_swap(&stall->tid, tid, 0);
+}
+
+/* A task that still does, for look.bpf.h. Whether a cgroup made it is known at the end. */
+SEC("iter/task")
+int rc_look(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	__u64(*val)[FRBPF_FIELD_WORDS];
+	struct stall *stall;
+	struct match *m;
+	__u64 begin;
+
+	if (!task)
+		return 0;
+	stall = stall_of(task->pid);
+	begin = stall ? *(volatile __u64 *)&stall->begin : 0;
+	if (!begin || !look_reaches(begin))
+		return 0;
+	m = look_match(begin, 0, task);
+	if (!m)
+		return 0;
+	m->source = FRBPF_SOURCE_RECLAIM;
+	val = m->val[MATCH_SUBJECT];
+	val[FRBPF_RECLAIM_ORDER][0] = (__s64)stall->order;
+	val[FRBPF_RECLAIM_GFP][0] = stall->gfp;
+	if (stall_owner(stall) == (__u32)task->pid && *(volatile __u64 *)&stall->begin == begin)
+		look_run(m, task);
+	return 0;
 }
 
 SEC("tp_btf/mm_vmscan_direct_reclaim_begin")

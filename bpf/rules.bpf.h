@@ -26,7 +26,7 @@ static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct f
 	t->source = m->source;
 	t->time = m->now;
 	t->value = m->value;
-	t->threshold = rule->threshold;
+	t->threshold = rule->flags & FRBPF_RULE_ABSENT ? rule->silence : rule->threshold;
 	t->rule_id = rule->id;
 	t->slot = rule->slot;
 	t->cpu = m->cpu;
@@ -70,6 +70,8 @@ static __always_inline __u32 fire(const struct frbpf_rule *rule, struct frbpf_ru
 	t->flags = c.broken ? FRBPF_TRIGGER_ESCALATED : 0;
 	if (m->is_pending)
 		t->flags |= FRBPF_TRIGGER_PENDING;
+	if (rule->flags & FRBPF_RULE_ABSENT)
+		t->flags |= FRBPF_TRIGGER_ABSENT;
 	held_take(st, &t->held);
 	__sync_fetch_and_add(&st->fired, 1);
 	/* Forced: the kernel's own choice wakes nobody when a discarded record is still unread. */
@@ -146,6 +148,17 @@ static __always_inline __u32 rule_outcome(const struct frbpf_rule *rule,
 	return cause;
 }
 
+/* One that a rule on what is absent waits for; not those that we make ourselves. */
+static __always_inline void rule_hear(struct frbpf_rule_state *st, struct match *m)
+{
+	if (m->self)
+		return;
+	if (!m->now)
+		m->now = bpf_ktime_get_ns();
+	if ((__s64)(m->now - *(volatile __u64 *)&st->heard) > 0)
+		st->heard = m->now;
+}
+
 /* Is the rule about what ends, or about what is pending, as @m is? Of the latter, about what has passed its threshold
  * since the last look. */
 static __always_inline bool rule_is_about(const struct frbpf_rule *rule, const struct match *m)
@@ -191,6 +204,10 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	st = bpf_map_lookup_elem(&states, &slot);
 	if (!st)
 		return RUN_NEXT;
+	if (rule->flags & FRBPF_RULE_ABSENT) {
+		rule_hear(st, m);
+		return RUN_NEXT;
+	}
 	counted = m->counted == idx + 1;
 	if (m->value && !counted)
 		state_count(st, m->value);
@@ -309,6 +326,86 @@ static __always_inline void rules_run_for_cpu(struct match *m)
 		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
 			   &m->cgroup[MATCH_CURRENT]);
 	rules_run(m);
+}
+
+/* ---- looks: see struct frbpf_look; what is pending, only some sources know: look.bpf.h ---- */
+
+struct frbpf_look look;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct match);
+} look_matches SEC(".maps");
+
+static __always_inline void look_again_at(__u64 time)
+{
+	if (time < look.next)
+		look.next = time;
+}
+
+#define SILENCE_SLACK 5000000 /* ns: a program that hears one may not have written that yet */
+
+/* A rule for whose events nothing came. It is about nobody. */
+static __always_inline void look_silence(const struct frbpf_rule *rule, struct frbpf_rule_state *st)
+{
+	__u64 heard = *(volatile __u64 *)&st->heard, due = heard + rule->silence + SILENCE_SLACK;
+	struct measured s = { .now = look.now, .value = look.now - heard, .half = look.half & 1 };
+	__u32 zero = 0, cause;
+	struct match *m;
+
+	if (st->silent == heard)
+		return;
+	if ((__s64)(look.now - due) < 0) {
+		look_again_at(due);
+		return;
+	}
+	m = bpf_map_lookup_elem(&look_matches, &zero);
+	if (!m)
+		return;
+	st->silent = heard;
+	match_measured(m, &s);
+	match_no_tasks(m);
+	m->source = look.source;
+	state_count(st, m->value);
+	cause = rule_outcome(rule, st, m, false);
+	if (is_held(cause))
+		held_note(st, m);
+	suppress(st, cause);
+}
+
+__noinline int look_end_rule(__u32 idx)
+{
+	struct frbpf_rule *rule = bpf_map_lookup_elem(&rules, &idx);
+	struct frbpf_rule_state *st;
+	__u32 slot;
+
+	if (!rule || !(rule->flags & (FRBPF_RULE_PENDING | FRBPF_RULE_ABSENT)))
+		return 0;
+	slot = rule->slot;
+	st = bpf_map_lookup_elem(&states, &slot);
+	if (!st)
+		return 0;
+	if (rule->flags & FRBPF_RULE_ABSENT)
+		look_silence(rule, st);
+	else
+		st->looked = look.now;
+	return 0;
+}
+
+/* Run by the daemon behind a look at everything that is pending. */
+SEC("raw_tp")
+int look_end(void *ctx)
+{
+	__u32 n = control.half[look.half & 1].n_rules, i;
+
+	for (i = 0; i < FRBPF_MAX_RULES; i++) {
+		if (i >= n)
+			break;
+		look_end_rule(2 * i + (look.half & 1));
+	}
+	return 0;
 }
 
 /* Run once by the daemon, in its own context: who are we, in the initial pid namespace? */

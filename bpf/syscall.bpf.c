@@ -18,7 +18,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "rules.bpf.h"
+#include "look.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -208,6 +208,45 @@ int BPF_PROG(sc_exit, struct pt_regs *regs, long ret)
 	if (!call_seen(call, regs, ret))
 		return 0;
 	check_call(task, regs, call->nr, ret, begin, now);
+	return 0;
+}
+
+/* Is the task still in it? One that is in a handler of a signal may leave that for good. */
+static __always_inline bool call_lasts(const struct call *call, struct pt_regs *regs)
+{
+	return call->stage <= CALL_LEFT && call->ip == syscall_ip(regs) &&
+	       call->sp == syscall_sp(regs);
+}
+
+/* A call that lasts, for look.bpf.h. */
+SEC("iter/task")
+int sc_look(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct pt_regs *regs;
+	struct match *m;
+	struct call *call;
+	__u64 begin;
+	__u32 nr;
+
+	if (!task || task->exit_state) /* it was killed in the call */
+		return 0;
+	call = bpf_task_storage_get(&calls, task, 0, 0);
+	begin = call ? *(volatile __u64 *)&call->begin : 0;
+	if (!begin || !look_reaches(begin))
+		return 0;
+	nr = call->nr;
+	if (!is_watched(look.half & 1, nr) || begin < watched_since[nr % FRBPF_KEY_MAX])
+		return 0;
+	m = look_match(begin, nr, task);
+	if (!m)
+		return 0;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	m->source = FRBPF_SOURCE_SYSCALL;
+	m->waits = key_in((const __u64 *)reading, nr) && waits_at_fd(task, regs);
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_SYSCALL][0] = nr;
+	if (call_lasts(call, regs) && *(volatile __u64 *)&call->begin == begin)
+		look_run(m, task);
 	return 0;
 }
 

@@ -225,7 +225,7 @@ static void test_programs_go_with_the_last_rule(void **state)
 	d = open_detectors();
 	assert_int_equal(progs_of(triggers_id(d), progs, 32), 0);
 	update(d, rules, 2, slots);
-	assert_int_equal(progs_of(triggers_id(d), progs, 32), 12);
+	assert_int_equal(progs_of(triggers_id(d), progs, 32), 14);
 	update(d, NULL, 0, NULL);
 	for (int i = 0; i < 1500 && n; i++) { /* the kernel frees them a little later */
 		usleep(20000);
@@ -262,7 +262,7 @@ static void test_verified_instructions(void **state)
 	d = open_detectors();
 	update(d, rules, N, slots);
 	n = progs_of(triggers_id(d), progs, 32);
-	assert_int_equal(n, 25);
+	assert_int_equal(n, 27);
 	for (int i = 0; i < n; i++)
 		check_program(&progs[i].info);
 	detectors__free(d);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules on what has begun and not ended, on the real kernel. Nothing here depends on how long something takes: what a
+ * Rules on what has begun and not ended, and on what does not come, on the real kernel. Nothing here depends on how long something takes: what a
  * look has or has not found is known when it has found what began later.
  */
 #include <errno.h>
@@ -337,17 +337,115 @@ static void test_ends_in_the_very_moment(void **state)
 	free_rules(rules, ARRAY_SIZE(rules));
 }
 
-static void test_instructions(void **state)
+static void test_system_calls(void **state)
 {
-	struct rule_conf r = quiet_rule(10, "pending(runqlat) > 1h", NULL);
+	struct rule_conf rules[] = { sleeper_rule(10, "pending(syscall:read) > 20ms"),
+				     sleeper_rule(11, "pending(syscall:vfork) > 20ms"),
+				     sleeper_rule(12, "syscall:read > 20ms") };
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct sleeper reads, forks;
 	struct detectors *d;
+	struct sink got;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = detectors_with(rules, ARRAY_SIZE(rules), slots);
+	reads = sleep_as(subject_name(), false, 0);
+	got = collect(d, LONG_MS);
+	assert_int_equal(got.n, 1);
+	assert_int_equal(got.last.rule_id, 10);
+	assert_int_equal(got.last.key, SYS_read);
+	assert_int_equal(got.last.flags, FRBPF_TRIGGER_PENDING);
+	assert_int_equal(got.last.subject.tid, reads.pid);
+	forks = sleep_as(subject_name(), true, 0);
+	await_matched(d, slots[1], 1);
+	assert_int_equal(matched(d, slots[0]), 1);
+	assert_int_equal(matched(d, slots[2]), 0);
+	sleeper__end(&reads, 1);
+	sleeper__end(&forks, 1);
+	assert_int_equal(matched(d, slots[0]), 1);
+	assert_int_equal(matched(d, slots[2]), 1); /* it has ended: this is for the other rule */
+	detectors__free(d);
+	free_rules(rules, ARRAY_SIZE(rules));
+}
+
+static void call_once(struct findings *f, long arg)
+{
+	set_name(subject_name());
+	f->begin = now_ns();
+	syscall(RARE_CALL, 0);
+	f->end = now_ns();
+}
+
+/* It fires for each silence once, from the load on, and a reload begins no new one. */
+static void test_absent(void **state)
+{
+	struct findings *f = shared_memory(sizeof(*f));
+	struct rule_conf r = rule_when(10, "absent(syscall:read) > 40ms", NULL);
+	uint64_t loaded = now_ns(), heard;
+	struct detectors *d;
+	struct sink got;
 	uint32_t slot;
 
 	SKIP_UNLESS_POSSIBLE();
+	memset(r.when.keys, 0, sizeof(r.when.keys));
+	r.when.keys[RARE_CALL / 64] = 1ULL << (RARE_CALL % 64);
 	d = detectors_with(&r, 1, &slot);
-	assert_true(check_instructions("waits_look") > 0);
+	got = collect(d, LONG_MS);
+	assert_int_equal(got.n, 1);
+	assert_int_equal(got.last.flags, FRBPF_TRIGGER_ABSENT);
+	assert_int_equal(got.last.source, FRBPF_SOURCE_SYSCALL);
+	assert_int_equal(got.last.threshold, 40 * MS);
+	assert_int_equal(got.last.subject.tid, 0);
+	assert_in_range(got.last.value, 40 * MS + 1, now_ns() - loaded);
+	update(d, &r, 1, &slot);
+	assert_int_equal(await(spawn(call_once, f, 0)), 0);
+	got = collect(d, LONG_MS);
+	assert_int_equal(got.n, 1);
+	heard = got.last.time - got.last.value;
+	assert_in_range(heard, f->begin, f->end);
+	assert_true(got.last.value > 40 * MS);
+	assert_int_equal(matched(d, slot), 2);
 	detectors__free(d);
 	rule_free(&r);
+	munmap(f, sizeof(*f));
+}
+
+/* Events that others make end no silence that the condition does not speak of; and what comes all the time is none. */
+static void test_absent_under_a_condition(void **state)
+{
+	struct rule_conf rules[] = { rule_when(10, "absent(sched:sched_process_exec) > 30ms",
+					       NULL),
+				     rule_of(11, "absent(sched:sched_switch) > 1h", NULL) };
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+	struct sink got;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = detectors_with(rules, ARRAY_SIZE(rules), slots);
+	got = collect(d, LONG_MS);
+	assert_int_equal(got.n, 1);
+	assert_int_equal(got.last.rule_id, 10);
+	assert_int_equal(matched(d, slots[1]), 0);
+	detectors__free(d);
+	free_rules(rules, ARRAY_SIZE(rules));
+}
+
+static void test_instructions(void **state)
+{
+	struct rule_conf rules[] = { quiet_rule(10, "pending(runqlat) > 1h", NULL),
+				     quiet_rule(11, "pending(syscall:fsync) > 1h", NULL),
+				     quiet_rule(12, "pending(reclaim) > 1h", NULL) };
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = detectors_with(rules, ARRAY_SIZE(rules), slots);
+	assert_true(check_instructions("waits_look") > 0);
+	assert_true(check_instructions("sc_look") > 0);
+	assert_true(check_instructions("rc_look") > 0);
+	assert_true(check_instructions("look_end") > 0);
+	detectors__free(d);
+	free_rules(rules, ARRAY_SIZE(rules));
 }
 
 int main(void)
@@ -360,6 +458,9 @@ int main(void)
 		cmocka_unit_test(test_number_is_used_again),
 		cmocka_unit_test(test_a_thousand_at_once),
 		cmocka_unit_test(test_ends_in_the_very_moment),
+		cmocka_unit_test(test_system_calls),
+		cmocka_unit_test(test_absent),
+		cmocka_unit_test(test_absent_under_a_condition),
 		cmocka_unit_test(test_instructions),
 	};
 

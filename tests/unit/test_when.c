@@ -143,6 +143,39 @@ static void pending(void **state)
 	}
 }
 
+static void absent(void **state)
+{
+	static const struct {
+		const char *text;
+		enum frbpf_source source;
+		uint64_t threshold;
+		bool hit, fails;
+	} cases[] = {
+		{ "absent(syscall:write) > 5s", FRBPF_SOURCE_SYSCALL, 0 },
+		{ "absent( syscall:write > 1ms )>5s", FRBPF_SOURCE_SYSCALL, 1000000 },
+		{ "absent(syscall:write fails (EIO)) > 5s", FRBPF_SOURCE_SYSCALL, 0, .fails = true },
+		{ "absent(sched:sched_switch) > 5s", FRBPF_SOURCE_TRACEPOINT, 0, .hit = true },
+		{ "absent(app:beat) > 5s", FRBPF_SOURCE_APP, 0, .hit = true },
+		{ "absent(uprobe:/bin/x:f(int)) > 5s", FRBPF_SOURCE_UPROBE, 0, .hit = true },
+		{ "absent(a:b -> a:c by tid) > 5s", FRBPF_SOURCE_SPAN, 0 },
+	};
+	char message[256];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct when w;
+
+		if (parse(cases[i].text, &w, message, sizeof(message)))
+			fail_msg("'%s': %s", cases[i].text, message);
+		assert_int_equal(w.source, cases[i].source);
+		assert_int_equal(w.threshold, cases[i].threshold);
+		assert_int_equal(w.silence, 5000000000);
+		assert_int_equal(w.hit, cases[i].hit);
+		assert_int_equal(w.fails, cases[i].fails);
+		assert_false(w.pending);
+		when__free(&w);
+	}
+}
+
 static const struct {
 	const char *text;
 	const char *message; /* part of it */
@@ -280,7 +313,12 @@ static const struct {
 	{ "pending(hardirq) > 5s", "nothing is pending" },
 	{ "pending(usdt:/bin/true:a:b) > 5s", "nothing is pending" },
 	{ "pending((runqlat)) > 5s", "a source is expected" },
-	{ "absent(runqlat) > 5s", "not supported yet" },
+	{ "absent", "write absent(SOURCE) > 5s" },
+	{ "absent()", "a source is expected" },
+	{ "absent(runqlat)", "threshold is missing" },
+	{ "absent(pending(runqlat)) > 5s", "a source stands in the parentheses" },
+	{ "absent(runqlat > ) > 5s", "a duration is expected" },
+	{ "absent(psi:memory some > 150ms in 2s) > 5s", "stays away" },
 	{ "oom:", "the name of a tracepoint is expected" },
 	{ "oom:mark_victim > 5ms", "a tracepoint is hit, it takes no time" },
 	{ "oom:mark_victim x", "nothing may follow a tracepoint" },
@@ -493,6 +531,7 @@ int main(void)
 		cmocka_unit_test(accepted),
 		cmocka_unit_test(softirq_vectors),
 		cmocka_unit_test(pending),
+		cmocka_unit_test(absent),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(several_names_several_errors),
 		cmocka_unit_test(syscall_table),

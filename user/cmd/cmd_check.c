@@ -127,7 +127,7 @@ static json_t *json_live_rule(const struct rule_conf *rule, const struct live_ru
 			      (json_int_t)l->counted.matched, "fired", (json_int_t)l->counted.fired,
 			      "last_value_ns", (json_int_t)l->counted.last_value, "max_value_ns",
 			      (json_int_t)l->counted.max_value, "threshold_ns",
-			      (json_int_t)rule->when.threshold);
+			      (json_int_t)when__limit(&rule->when));
 
 	if (j && l->has_seen) {
 		json_object_set_new(j, "seen", json_integer((json_int_t)l->seen.matched));

@@ -88,6 +88,8 @@ static void print_trigger(const json_t *t, const char *what)
 			printf(", which broke the cooldown");
 		if (json_is_true(json_object_get(t, "pending")))
 			printf(", and it had not ended");
+		if (json_is_true(json_object_get(t, "absent")))
+			printf(", in which nothing came");
 		if (str(t, "key")[0])
 			printf(", %s", str(t, "key"));
 		if (error)

@@ -70,8 +70,7 @@ static int trial__make(const struct ruleset *rs, struct trial *t)
 	for (size_t i = 0; i < rs->n_rules && rs->n_rules + t->n_shadows < FRBPF_MAX_RULES; i++) {
 		struct rule_conf *shadow = &t->rules[rs->n_rules + t->n_shadows];
 
-		if (rs->rules[i].when.fails || rs->rules[i].when.pending ||
-		    !rs->rules[i].when.threshold)
+		if (!when__has_values(&rs->rules[i].when))
 			continue;
 		*shadow = rs->rules[i];
 		shadow->id = ~shadow->id;

@@ -101,7 +101,8 @@ static void add_rates(json_t *j, const struct rule_conf *rule)
 
 	json_object_set_new(j, "cooldown_per",
 			    json_string(rate__per_name(&rule->cooldown, source, &rule->args)));
-	if (rule->when.threshold && !rule->when.pending && rule->cooldown.window && rule->escalate)
+	if (rule->when.threshold && when__has_values(&rule->when) && rule->cooldown.window &&
+	    rule->escalate)
 		json_object_set_new(j, "escalate", json_real(rule->escalate / 100.0));
 	json_object_set_new(j, "max_dumps", make_rate(&rule->max_dumps, source, NULL));
 	if (rule->count.n)

@@ -52,6 +52,13 @@ static int reclaim_attach(struct source *s)
 	return source__attach(order, ARRAY_SIZE(order));
 }
 
+static int reclaim_look(struct source *s)
+{
+	struct reclaim_bpf *skel = s->skel;
+
+	return source__iterate(skel->progs.rc_look);
+}
+
 static void reclaim_free(struct source *s)
 {
 	reclaim_bpf__destroy(s->skel);
@@ -63,5 +70,6 @@ const struct source_ops source_reclaim = {
 	.elf = reclaim_bpf__elf_bytes,
 	.load = reclaim_load,
 	.attach = reclaim_attach,
+	.look = reclaim_look,
 	.free = reclaim_free,
 };

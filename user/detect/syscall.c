@@ -53,6 +53,13 @@ static void syscall_change_keys(struct source *s, const __u64 *from, const __u64
 	}
 }
 
+static int syscall_look(struct source *s)
+{
+	struct syscall_bpf *skel = s->skel;
+
+	return source__iterate(skel->progs.sc_look);
+}
+
 static void syscall_free(struct source *s)
 {
 	syscall_bpf__destroy(s->skel);
@@ -65,5 +72,6 @@ const struct source_ops source_syscall = {
 	.load = syscall_load,
 	.attach = syscall_attach,
 	.change_keys = syscall_change_keys,
+	.look = syscall_look,
 	.free = syscall_free,
 };

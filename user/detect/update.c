@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "detect/detectors_core.h"
 #include "detect/engine/grace.h"
 #include "detect/engine/look.h"
@@ -203,7 +204,7 @@ static int write_empty(struct source *s, struct err *err)
 
 	if (!none)
 		return err_set(err, -ENOMEM, "out of memory");
-	none->half.min_threshold = none->half.min_pending = UINT64_MAX;
+	none->half.min_threshold = none->half.min_pending = none->half.min_silence = UINT64_MAX;
 	return source__write(s, none, err);
 }
 
@@ -234,6 +235,7 @@ static int update__write(struct update *u, struct detectors *d, struct err *err)
 		if (!u->fresh[i])
 			continue;
 		recall_cooldown(d, u->ids[i], &clean);
+		clean.heard = now_ns();
 		clean.wake_keys = rate_keys__wake(&u->rules[i], u->n_keyed);
 		r = bpf_map_update_elem(d->env.states_fd, &u->slot_of[i], &clean, BPF_ANY) ? -errno
 											   : 0;

@@ -299,10 +299,10 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 	if (rule->escalate_given && !rule->when.threshold)
 		return diags__error(d, src, rule->when_span,
 				    "'escalate' compares what was measured: this has no threshold");
-	if (rule->escalate_given && rule->when.pending)
+	if (rule->escalate_given && (rule->when.pending || rule->when.silence))
 		return diags__error(d, src, rule->when_span,
-				    "'escalate' compares what was measured: what is pending is found "
-				    "at its threshold, so no value is larger than another");
+				    "'escalate' compares what was measured: what is pending or absent "
+				    "is found at its threshold, so no value is larger than another");
 	rule_conf__identify(rule);
 	if (rule->sessions)
 		return 0;

@@ -17,6 +17,7 @@ const struct when_source_desc when_sources[] = {
 	{ "offcpu", FRBPF_SOURCE_OFFCPU, .needs_if = true, .is_wait = true, .has_pending = true,
 	  .meaning = "a task was off its CPU that long for any reason; its subject is that task" },
 	{ "syscall", FRBPF_SOURCE_SYSCALL, .has_keys = true, .parse = when__parse_syscall,
+	  .has_pending = true,
 	  .meaning = "one of the system calls named took that long, or failed; its subject is the "
 		     "caller" },
 	{ "blkio", FRBPF_SOURCE_BLKIO,
@@ -30,7 +31,7 @@ const struct when_source_desc when_sources[] = {
 	{ "softirq", FRBPF_SOURCE_SOFTIRQ, .has_keys = true, .no_subject = true,
 	  .parse = when__parse_softirq,
 	  .meaning = "one of the softirq vectors named ran that long; it has no subject" },
-	{ "reclaim", FRBPF_SOURCE_RECLAIM,
+	{ "reclaim", FRBPF_SOURCE_RECLAIM, .has_pending = true,
 	  .meaning = "a task had to reclaim memory itself for that long; its subject is that "
 		     "task" },
 	{ "connect", FRBPF_SOURCE_CONNECT, .parse = when__parse_connect,
@@ -62,14 +63,6 @@ const struct when_source_desc when_sources[] = {
 		     "ran into it" },
 	{ NULL },
 };
-
-/* Of the design, for later versions. */
-/* clang-format off */
-static const char *const later_sources[] = {
-	"absent",
-	NULL,
-};
-/* clang-format on */
 
 #define SOURCES_MAX 32
 
@@ -123,25 +116,12 @@ struct span when_parser__here(const struct when_parser *p)
 	return here;
 }
 
-static bool is_later(const struct when_parser *p, struct span name)
-{
-	for (const char *const *later = later_sources; *later; later++) {
-		if (text__equals(p->src, name, *later))
-			return true;
-	}
-	return false;
-}
-
 static int unknown_source(struct when_parser *p, struct span name)
 {
 	const char *s = p->src->text + name.off;
 	const char *nearest = nearest_source(s, name.len);
 	struct span here = when_parser__here(p);
 
-	if (is_later(p, name))
-		return diags__error(p->d, p->src, name,
-				    "the source " QUOTED " is not supported yet",
-				    QUOTE(s, name.len));
 	if (when_parser__at(p, "->"))
 		return diags__error(p->d, p->src, (struct span){ p->pos, 2 },
 				    "a span is from one tracepoint to another: write A:start -> "
@@ -266,8 +246,6 @@ static int parse_duration(struct when_parser *p, uint64_t *ret)
 /* Within pending(). */
 static int no_threshold(struct when_parser *p)
 {
-	if (p->pos == p->end)
-		return 0;
 	return diags__error(p->d, p->src, when_parser__rest(p),
 			    "the threshold stands behind the ')', such as pending(blocked) > 5s");
 }
@@ -276,7 +254,9 @@ int when_parser__threshold(struct when_parser *p, uint64_t *ret)
 {
 	int err;
 
-	if (p->open)
+	if (p->open && p->pos == p->end)
+		return 0;
+	if (p->open == OPEN_PENDING)
 		return no_threshold(p);
 	err = parse_comparison(p);
 
@@ -320,12 +300,15 @@ int when_parser__source(struct when_parser *p, struct when *ret)
 	struct span name = when_parser__word(p);
 	const struct when_source_desc *source = find_source(p, name);
 
-	if (text__equals(p->src, name, "pending") && !when_parser__at(p, ":"))
+	enum when_open open = text__equals(p->src, name, "pending")  ? OPEN_PENDING
+			      : text__equals(p->src, name, "absent") ? OPEN_ABSENT
+								     : OPEN_NOT;
+
+	if (open && !when_parser__at(p, ":"))
 		return p->open ? diags__error(p->d, p->src, name,
 					      "a source stands in the parentheses, such as runqlat")
-			       : when__parse_pending(p, name, ret);
-	if (!source && name.len && when_parser__at(p, ":") && !is_misspelt(p, name) &&
-	    !is_later(p, name))
+			       : when_parser__in_parentheses(p, name, open, ret);
+	if (!source && name.len && when_parser__at(p, ":") && !is_misspelt(p, name))
 		source = when__source(FRBPF_SOURCE_TRACEPOINT);
 	if (!source)
 		return unknown_source(p, name);

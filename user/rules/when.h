@@ -13,6 +13,7 @@ struct when {
 	bool hit;	    /* no threshold: each event */
 	uint64_t threshold; /* ns */
 	bool pending;	    /* of what has not ended */
+	uint64_t silence;   /* ns for which none of these must come; 0: it is about those that come */
 	uint64_t keys[FRBPF_KEY_WORDS]; /* system calls by number, for sources with keys */
 	bool all_calls;			/* syscall:*: less those that wait */
 	bool fails;			/* no threshold: a call that failed */
@@ -25,6 +26,17 @@ struct when {
  * with the nearest known source, system call or unit. A source of the design that this version
  * lacks gets "not supported yet", not "unknown". 0, -EINVAL or -ENOMEM. */
 int when__parse(const struct source_text *src, struct span span, struct diags *d, struct when *ret);
+/* What a trigger's value was compared with, ns; 0: nothing. */
+static inline uint64_t when__limit(const struct when *when)
+{
+	return when->silence ? when->silence : when->threshold;
+}
+/* Is it about what comes and ends? Then values of others are like those that match. */
+static inline bool when__has_values(const struct when *when)
+{
+	return !when->fails && !when->hit && !when->pending && !when->silence;
+}
+
 /* Frees what it owns, not @when. A zeroed one is legal. */
 void when__free(struct when *when);
 

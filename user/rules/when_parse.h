@@ -6,12 +6,15 @@
 #include "rules/text.h"
 #include "rules/when.h"
 
+/* Within pending() no threshold stands behind the source, within absent() there may be one. */
+enum when_open { OPEN_NOT, OPEN_PENDING, OPEN_ABSENT };
+
 struct when_parser {
 	const struct source_text *src;
 	struct diags *d;
 	uint32_t pos;
 	uint32_t end;
-	bool open;   /* within pending(): no threshold stands behind the source */
+	enum when_open open;
 	bool failed; /* something was wrong, but its form is right: go on for the errors behind it
 		      */
 };
@@ -40,8 +43,9 @@ int when_parser__threshold_or_fails(struct when_parser *p, struct when *ret);
 /* A source and what stands behind it, up to the end, into @ret. 0, -EINVAL (or p->failed) or -ENOMEM. */
 int when_parser__source(struct when_parser *p, struct when *ret);
 
-/* At the "(" behind `pending`. As the next. */
-int when__parse_pending(struct when_parser *p, struct span name, struct when *ret);
+/* At the "(" behind @name, `pending` or `absent`. As the next. */
+int when_parser__in_parentheses(struct when_parser *p, struct span name, enum when_open open,
+				struct when *ret);
 /* What stands behind the name @name of a source, up to the end: into @ret, whose source is set. 0,
  * -EINVAL (or p->failed) or -ENOMEM. */
 int when__parse_syscall(struct when_parser *p, struct span name, struct when *ret);

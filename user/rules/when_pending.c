@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* pending(SOURCE) > T: what has begun so long ago and has not ended. */
+/* pending(SOURCE) > T: what has begun so long ago and has not ended; absent(SOURCE) > T: nothing came for so long. */
 #include <errno.h>
 
 #include "rules/when_parse.h"
@@ -25,8 +25,8 @@ static int enter_parentheses(struct when_parser *p, struct span name, uint32_t *
 
 	if (!when_parser__at(p, "("))
 		return diags__error(p->d, p->src, name,
-				    "of what? write pending(SOURCE) > 5s, such as "
-				    "pending(blocked) > 5s");
+				    "of what? write %.*s(SOURCE) > 5s", (int)name.len,
+				    p->src->text + name.off);
 	close = find_closing(p);
 	if (close == p->end)
 		return diags__error(p->d, p->src, (struct span){ p->pos, 1 },
@@ -37,11 +37,17 @@ static int enter_parentheses(struct when_parser *p, struct span name, uint32_t *
 	return 0;
 }
 
-static int check_pending(const struct when_parser *p, struct span span, const struct when *when)
+/* Can the source in the parentheses be what is asked for? */
+static int check_inner(const struct when_parser *p, struct span span, enum when_open open,
+		       const struct when *when)
 {
 	const struct when_source_desc *source = when__source(when->source);
 
-	if (source->has_pending)
+	if (open == OPEN_ABSENT && when->source == FRBPF_SOURCE_PSI)
+		return diags__error(p->d, p->src, span,
+				    "the kernel tells of pressure when there is some: that there is "
+				    "none is no event that stays away");
+	if (open == OPEN_ABSENT || source->has_pending)
 		return 0;
 	return diags__error(p->d, p->src, span,
 			    "of the source '%s' nothing is pending: 'pending' takes one that says "
@@ -49,7 +55,8 @@ static int check_pending(const struct when_parser *p, struct span span, const st
 			    source->name);
 }
 
-int when__parse_pending(struct when_parser *p, struct span name, struct when *ret)
+int when_parser__in_parentheses(struct when_parser *p, struct span name, enum when_open open,
+				struct when *ret)
 {
 	struct when_parser inner = *p;
 	struct when when = { 0 };
@@ -60,16 +67,16 @@ int when__parse_pending(struct when_parser *p, struct span name, struct when *re
 	if (err)
 		return err;
 	inner.end = close;
-	inner.open = true;
+	inner.open = open;
 	span = when_parser__rest(&inner);
 	err = when_parser__source(&inner, &when);
 	p->failed |= inner.failed;
-	err = err ?: check_pending(p, span, &when);
+	err = err ?: check_inner(p, span, open, &when);
 	if (!err) {
 		p->pos = close + 1;
 		when_parser__skip_blanks(p);
-		when.pending = true;
-		err = when_parser__threshold(p, &when.threshold);
+		when.pending = open == OPEN_PENDING;
+		err = when_parser__threshold(p, when.pending ? &when.threshold : &when.silence);
 	}
 	if (err) {
 		when__free(&when);

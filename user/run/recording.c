@@ -69,7 +69,7 @@ static int describe_rules(struct recording *r, struct err *err)
 		to->condition = rule->if_text ? strdup(rule->if_text) : NULL;
 		to->quiet = rule->quiet;
 		to->is_event = rule->when.fails || rule->when.hit;
-		to->threshold = rule->when.threshold;
+		to->threshold = when__limit(&rule->when);
 		if (!to->name || !to->when || (rule->if_text && !to->condition))
 			return err_set(err, -ENOMEM, "out of memory");
 	}

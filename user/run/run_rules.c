@@ -233,7 +233,7 @@ static int add_values(struct run_rules *r, size_t i, size_t *number, struct diag
 	struct buf text = { 0 };
 	int err;
 
-	if (rule->when.fails || rule->when.hit || rule->when.pending ||
+	if (!when__has_values(&rule->when) ||
 	    when__source(rule->when.source)->no_begin || r->rs->n_rules == FRBPF_MAX_SLOTS)
 		return 0;
 	free_name(r->rs, "values", number, name);

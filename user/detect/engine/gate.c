@@ -246,7 +246,8 @@ void gate__make(const struct frbpf_rule *rules, size_t n, const char *const *pat
 		choose(&ret->task, number_of(&all.of[tasks[i]], tasks[i]));
 	memcpy(ret->comm, all.comm.bits.word, sizeof(ret->comm));
 	memcpy(ret->comm_mask, all.comm.mask.word, sizeof(ret->comm_mask));
-	ret->decides = n == 1 && rules[0].flags & FRBPF_RULE_HIT && decides(&rules[0], wide);
+	ret->decides = n == 1 && rules[0].flags & FRBPF_RULE_HIT &&
+		       !(rules[0].flags & FRBPF_RULE_ABSENT) && decides(&rules[0], wide);
 	ret->slot = n == 1 ? rules[0].slot : 0;
 }
 

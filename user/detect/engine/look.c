@@ -40,6 +40,14 @@ static const struct frbpf_half *half_in_force(const struct source *s)
 	return &s->control->half[s->control->generation & 1];
 }
 
+/* The lowest threshold of those that need looks; UINT64_MAX: none does. */
+static uint64_t lowest_limit(const struct source *s)
+{
+	const struct frbpf_half *half = half_in_force(s);
+
+	return half->min_pending < half->min_silence ? half->min_pending : half->min_silence;
+}
+
 /* When something may come to a threshold: what begins from now on does so after the lowest one. */
 static uint64_t next_look(const struct frbpf_look *done, uint64_t lowest)
 {
@@ -60,7 +68,8 @@ static int look__make(struct source *s)
 	s->looking->now = now_ns();
 	s->looking->next = UINT64_MAX;
 	s->looking->half = s->control->generation & 1;
-	r = s->ops->look(s);
+	s->looking->source = s->ops->source;
+	r = half_in_force(s)->min_pending == UINT64_MAX ? 0 : s->ops->look(s);
 	return r ? r : bpf_prog_test_run_opts(s->look_end_fd, &opts);
 }
 
@@ -74,7 +83,7 @@ static void on_timer(void *arg, uint32_t events)
 	if (read(l->timer, &expired, sizeof(expired)) < 0)
 		return; /* it was set anew meanwhile */
 	pthread_mutex_lock(&l->lock);
-	lowest = half_in_force(s)->min_pending;
+	lowest = lowest_limit(s);
 	if (lowest != UINT64_MAX) {
 		if (look__make(s))
 			__atomic_fetch_add(&l->failed, 1, __ATOMIC_RELAXED);
@@ -118,7 +127,7 @@ void look__go_on(struct look *l)
 	if (!l)
 		return;
 	/* at once: what a new rule is about may be pending already */
-	look__set_timer(l, half_in_force(l->source)->min_pending == UINT64_MAX ? 0 : now_ns());
+	look__set_timer(l, lowest_limit(l->source) == UINT64_MAX ? 0 : now_ns());
 	pthread_mutex_unlock(&l->lock);
 }
 

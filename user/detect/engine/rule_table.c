@@ -26,6 +26,8 @@ static uint32_t flags_of(const struct rule_conf *conf)
 		flags |= FRBPF_RULE_HIT;
 	if (conf->when.pending)
 		flags |= FRBPF_RULE_PENDING;
+	if (conf->when.silence)
+		flags |= FRBPF_RULE_ABSENT;
 	return flags | (conf->when.all_calls ? FRBPF_RULE_ALL_CALLS : 0);
 }
 
@@ -60,8 +62,10 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 	rule->cooldown = rate_of(&conf->cooldown);
 	rule->count = rate_of(&conf->count);
 	rule->flags = flags_of(conf);
-	/* a value that need not be large is large by chance; what is pending has just passed the threshold */
-	rule->escalate = rule->threshold && !conf->when.pending ? conf->escalate : 0;
+	/* a value that need not be large is large by chance; what is pending has just passed the
+	 * threshold */
+	rule->escalate = rule->threshold && when__has_values(&conf->when) ? conf->escalate : 0;
+	rule->silence = conf->when.silence;
 	memcpy(rule->errnos, conf->when.errnos, sizeof(rule->errnos));
 	rule->slot = slot;
 	rule->n_nodes = e->n_nodes;
@@ -152,6 +156,8 @@ static void count_in(struct frbpf_half *half, const struct frbpf_rule *rule)
 {
 	bool fails = rule->flags & FRBPF_RULE_FAILS;
 
+	if (rule->silence && rule->silence < half->min_silence)
+		half->min_silence = rule->silence;
 	if (rule->flags & FRBPF_RULE_PENDING) {
 		if (rule->threshold < half->min_pending)
 			half->min_pending = rule->threshold;
@@ -186,7 +192,8 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 		      const uint32_t *slots, const struct cgroup_set *cgroups,
 		      const struct pattern_set *patterns, struct rule_table *ret)
 {
-	struct frbpf_half half = { .min_threshold = UINT64_MAX, .min_pending = UINT64_MAX };
+	struct frbpf_half half = { .min_threshold = UINT64_MAX, .min_pending = UINT64_MAX,
+				   .min_silence = UINT64_MAX };
 	struct frbpf_rule rule;
 	int r;
 

@@ -128,7 +128,8 @@ static int load_and_attach(struct source *s, const struct source_env *env)
 		return r;
 	/* Attached without a rule: nothing fires before the first flip. */
 	for (int i = 0; i < 2; i++)
-		s->control->half[i].min_threshold = s->control->half[i].min_pending = UINT64_MAX;
+		s->control->half[i].min_threshold = s->control->half[i].min_pending =
+			s->control->half[i].min_silence = UINT64_MAX;
 	s->control->scope = env->scope;
 	s->control->scope_cgroup = env->scope_cgroup;
 	return s->ops->attach(s);
@@ -222,11 +223,13 @@ int source__write(struct source *s, const struct rule_table *table, struct err *
 {
 	int r = 0;
 
-	if (table->half.min_pending != UINT64_MAX)
-		r = s->ops->look ? look__prepare(s) : -EOPNOTSUPP;
+	if (table->half.min_pending != UINT64_MAX && !s->ops->look)
+		r = -EOPNOTSUPP;
+	else if (table->half.min_pending != UINT64_MAX || table->half.min_silence != UINT64_MAX)
+		r = look__prepare(s);
 	if (r)
-		return err_set(err, r, "%s: cannot look at what is pending: %s", s->ops->name,
-			       strerror(-r));
+		return err_set(err, r, "%s: cannot look at what is pending or absent: %s",
+			       s->ops->name, strerror(-r));
 	look__hold(s->look);
 	r = write_half(s, table, err);
 	look__go_on(s->look);

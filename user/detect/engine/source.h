@@ -52,7 +52,7 @@ struct source {
 	int rules_fd;
 	int globs_fd;
 	int learn_self_fd;
-	struct frbpf_look *looking; /* NULL: it cannot tell what is pending; as the next */
+	struct frbpf_look *looking;
 	int look_end_fd;
 };
 
@@ -125,10 +125,6 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		(s_)->rules_fd = bpf_map__fd((skel_)->maps.rules);                                 \
 		(s_)->globs_fd = bpf_map__fd((skel_)->maps.globs);                                 \
 		(s_)->learn_self_fd = bpf_program__fd((skel_)->progs.learn_self);                  \
-	} while (0)
-/* For the sources that have look.bpf.h, too. */
-#define source__bind_look(s_, skel_)                                                               \
-	do {                                                                                       \
 		(s_)->looking = &(skel_)->bss->look;                                               \
 		(s_)->look_end_fd = bpf_program__fd((skel_)->progs.look_end);                      \
 	} while (0)

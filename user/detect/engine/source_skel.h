@@ -9,25 +9,7 @@
 #include "detect/engine/source.h"
 
 /* NAME_load() and NAME_free() of struct source_ops, by the skeleton NAME_bpf. */
-#define SOURCE_SKELETON(name) SOURCE_SKELETON_BOUND(name, source__bind)
-
-/* Of a source that has waits.bpf.h, also NAME_look(). */
-#define SOURCE_SKELETON_WAITS(name)                                                                \
-	SOURCE_SKELETON_BOUND(name, source__bind_waits)                                            \
-	static int name##_look(struct source *s)                                                   \
-	{                                                                                          \
-		struct name##_bpf *skel = s->skel;                                                 \
-                                                                                                   \
-		return source__iterate(skel->progs.waits_look);                                    \
-	}
-
-#define source__bind_waits(s_, skel_)                                                              \
-	do {                                                                                       \
-		source__bind(s_, skel_);                                                           \
-		source__bind_look(s_, skel_);                                                      \
-	} while (0)
-
-#define SOURCE_SKELETON_BOUND(name, bind)                                                          \
+#define SOURCE_SKELETON(name)                                                                      \
 	static int name##_load(struct source *s, const struct source_env *env)                     \
 	{                                                                                          \
 		struct name##_bpf *skel = name##_bpf__open();                                      \
@@ -41,13 +23,23 @@
 		if (!r)                                                                            \
 			r = name##_bpf__load(skel);                                                \
 		if (!r)                                                                            \
-			bind(s, skel);                                                             \
+			source__bind(s, skel);                                                     \
 		return r;                                                                          \
 	}                                                                                          \
                                                                                                    \
 	static void name##_free(struct source *s)                                                  \
 	{                                                                                          \
 		name##_bpf__destroy(s->skel);                                                      \
+	}
+
+/* Of a source that has waits.bpf.h, also NAME_look(). */
+#define SOURCE_SKELETON_WAITS(name)                                                                \
+	SOURCE_SKELETON(name)                                                                      \
+	static int name##_look(struct source *s)                                                   \
+	{                                                                                          \
+		struct name##_bpf *skel = s->skel;                                                 \
+                                                                                                   \
+		return source__iterate(skel->progs.waits_look);                                    \
 	}
 
 #endif

@@ -383,7 +383,7 @@ static int take_rules(struct fields *f, uint32_t half, const struct rule_table *
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct frbpf_rule *r = &table->rules[i];
-		bool sees_all = r->flags & FRBPF_RULE_QUIET || r->count.n > 1 ||
+		bool sees_all = r->flags & (FRBPF_RULE_QUIET | FRBPF_RULE_ABSENT) || r->count.n > 1 ||
 				r->cooldown.per != FRBPF_PER_RULE;
 
 		f->rules[half][i] =

@@ -168,6 +168,8 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 		json_object_set_new(j, "escalated", json_true());
 	if (j && t->flags & FRBPF_TRIGGER_PENDING)
 		json_object_set_new(j, "pending", json_true());
+	if (j && t->flags & FRBPF_TRIGGER_ABSENT)
+		json_object_set_new(j, "absent", json_true());
 	args = json_args(it);
 	if (args)
 		json_object_set_new(j, "args", args);
