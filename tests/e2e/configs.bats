@@ -69,9 +69,11 @@ script_of() { # SESSION
 	perf script -i "$BASE/session-$1/perf.data.$name" --ns -F comm,pid,tid,cpu,time,event,trace,ip,sym >"$perf_out" 2>/dev/null
 }
 
-# Does the ring reach back to where the wait began? It does here; on a machine that switches much more often it may not.
+# Do the rings of all CPUs reach back to where the wait began? They do here; on a machine that switches much more often they
+# may not.
 has_begin() { # SESSION
-	events "$BASE/session-$1/perf.data.$name" frbpf:begin | grep -q .
+	jq -e --arg session "$1" '.triggers[0].value_ns as $wait | .sessions[] | select(.name == $session) |
+		.cpus | length > 0 and all(.covered_ns > $wait)' "$BASE/incidents/$name.json" >/dev/null
 }
 
 # stack_of LINE FUNCTION: an event whose line matches LINE has FUNCTION in its stack
@@ -116,7 +118,7 @@ stack_of() {
 	load_shipped latency
 	workload runq_spike --ms 150
 	wait_for 'any(.triggers[]; .rule == "runq-spike")'
-	script_of sched
+	script_of evidence
 	grep -q 'frbpf:trigger: rule=runq-spike' "$perf_out" || fail "no marker"
 	grep -q 'sched:sched_switch' "$perf_out" || fail "no switches"
 	between "$(frbpf status --json | jq '.rules[] | select(.name == "runq-spike").max_value_ns')" \
@@ -140,19 +142,19 @@ failing_request() {
 	wait_for 'any(.triggers[]; .rule == "slow-device" and .args.bytes == 524288)'
 	wait_for "any(.triggers[]; .rule == \"slow-request\" and .subject.pid == $pid)"
 	# who asked what of the disk, and when it was done
-	events "$BASE/session-block/perf.data.$name" block:block_rq_issue |
+	events "$BASE/session-evidence/perf.data.$name" block:block_rq_issue |
 		grep -q "^frbpf-io"$'\t'"$pid.*WS 524288 () 2048 + 1024 " || fail "no request of frbpf-io"
-	events "$BASE/session-block/perf.data.$name" block:block_rq_complete | grep -q " WS () 2048 + 1024 " ||
+	events "$BASE/session-evidence/perf.data.$name" block:block_rq_complete | grep -q " WS () 2048 + 1024 " ||
 		fail "the request has no end"
 	# and in what it waited
-	if has_begin offcpu; then
-		script_of offcpu
+	if has_begin evidence; then
+		script_of evidence
 		stack_of "^ *frbpf-io  *$pid/.*sched:sched_switch:.*prev_state=D" "(submit_bio_wait|__blkdev_direct_IO)"
 	fi
 	# the file ends before the disk does
 	truncate -s 4M "$BATS_TEST_TMPDIR/disk.img"
 	wait_until 30 failing_request || fail "no incident of a failing request"
-	events "$BASE/session-block/perf.data.$name" block:block_rq_complete | grep -q " R[AS]* () 24576 + 8 .*\[-5\]" ||
+	events "$BASE/session-evidence/perf.data.$name" block:block_rq_complete | grep -q " R[AS]* () 24576 + 8 .*\[-5\]" ||
 		fail "the dump has no request that failed"
 }
 
@@ -275,8 +277,8 @@ tries_again() {
 	wait_until 10 tries_again || fail "no connection is under way"
 	ip -n "$net-b" link set frbpf1 up
 	wait_for 'any(.triggers[]; .rule == "slow-connect" and .subject.comm == "frbpf-connect" and .value_ns > 1000000000)'
-	has_begin offcpu || return 0
-	script_of offcpu
+	has_begin evidence || return 0
+	script_of evidence
 	stack_of '^ *frbpf-connect .*sched:sched_switch' inet_stream_connect
 }
 
@@ -291,8 +293,8 @@ tries_again() {
 	run ! ip netns exec "$net-a" unshare -m sh -c 'mount --bind "$1" /etc/resolv.conf && exec "$2" ahostsv4 nobody.example.org' \
 		- "$BATS_TEST_TMPDIR/resolv.conf" "$program" 3>&-
 	wait_for 'any(.triggers[]; .rule == "slow-lookup" and .subject.comm == "frbpf-lookup" and .value_ns > 1000000000)'
-	has_begin offcpu || return 0
-	script_of offcpu
+	has_begin evidence || return 0
+	script_of evidence
 	stack_of '^ *frbpf-lookup .*sched:sched_switch' 'poll'
 }
 
