@@ -298,7 +298,9 @@ static void evidence_is_a_line(void **state)
 	assert_string_equal(item_of(o, "sched:sched_switch/call-graph=fp/")->filter,
 			    "prev_pid != 0");
 	assert_string_equal(item_of(o, "sched:sched_switch")->filter, "prev_pid == 0");
-	assert_null(item_of(o, "sched:sched_waking/call-graph=fp/")->filter);
+	assert_string_equal(item_of(o, "sched:sched_waking/call-graph=fp/")->filter,
+			    "common_flags & 24");
+	assert_string_equal(item_of(o, "sched:sched_waking")->filter, "!(common_flags & 24)");
 	assert_null(item_of(o, "compaction:mm_compaction_end")->filter);
 	assert_int_equal(o->call_graph, CALL_GRAPH_NONE);
 	assert_true(o->system_wide && o->overwrite);

@@ -15,6 +15,9 @@
 #define RING_MOST  (4U << 20) /* bytes per CPU; `ring` makes it larger */
 #define RING_LEAST (64U << 10)
 
+/* TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ, include/linux/trace_events.h */
+#define IN_INTERRUPT "24"
+
 /*
  * A stack says what a task waits in, and who wakes it on whose behalf; elsewhere it explains nothing. A filter of the
  * kernel keeps out what no explanation needs.
@@ -27,12 +30,14 @@ static const struct evidence_event {
 	/* who had which CPU; of a CPU that was idle there is no stack worth its room */
 	{ "sched", "sched_switch", true, "prev_pid != 0" },
 	{ "sched", "sched_switch", false, "prev_pid == 0" },
-	/* SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU: who stopped whom */
-	{ "signal", "signal_generate", false, "sig >= 18 && sig <= 22" },
-	/* who ended which wait; its CPU and the migrations say in whose queue it stood then */
-	{ "sched", "sched_waking", true },
+	/* who ended which wait; its CPU and the migrations say in whose queue it stood then. What a task does for itself
+	 * needs no stack; in an interrupt, the stack says for whom it was */
+	{ "sched", "sched_waking", true, "common_flags & " IN_INTERRUPT },
+	{ "sched", "sched_waking", false, "!(common_flags & " IN_INTERRUPT ")" },
 	{ "sched", "sched_migrate_task", false },
 	{ "sched", "sched_wakeup_new", false },
+	/* who stopped or woke whom by a signal */
+	{ "signal", "signal_generate", false },
 	/* what interrupts took of a run */
 	{ "irq", "irq_handler_entry" },
 	{ "irq", "irq_handler_exit" },

@@ -6,6 +6,8 @@
 
 #define LOOKS_MAX    (100u << 20) /* events, of one question */
 #define SIGNALS_BACK 20000	  /* events that are looked through for who sent a signal */
+#define SIGNAL_AFTER 1000	  /* events behind a wake-up that may say that it was a signal's */
+#define SIGNAL_NS    100000	  /* so soon */
 
 static int explain_task(struct why *w, struct why_node *parent, uint32_t tid, uint64_t from,
 			uint64_t to, size_t depth);
@@ -147,8 +149,40 @@ static int explain_running(struct why *w, struct why_node *parent, uint32_t tid,
 	return 0;
 }
 
+/* Whether one more event may be looked at: a question must not take forever, whatever is recorded. */
+static bool may_look(struct why *w)
+{
+	return w->looks < LOOKS_MAX && ++w->looks;
+}
+
+static bool same_process(const struct why *w, uint32_t a, uint32_t b)
+{
+	const struct sched_task *x = sched_events__task(&w->events, a);
+	const struct sched_task *y = sched_events__task(&w->events, b);
+
+	return a == b || (x && y && x->pid && (x->pid == y->pid || b == x->pid));
+}
+
+/* Was it woken to take a signal? The kernel writes that right behind the wake-up. */
+static bool is_by_signal(struct why *w, uint32_t wake)
+{
+	const struct sched_event *v = w->events.v, *e = &v[wake];
+
+	for (size_t i = wake + 1; i < w->events.n && i - wake < SIGNAL_AFTER && may_look(w); i++) {
+		if (v[i].time - e->time > SIGNAL_NS)
+			return false;
+		if (v[i].cpu != e->cpu || v[i].tid != e->tid)
+			continue;
+		if (v[i].kind == SCHED_SWITCH)
+			return false;
+		if (v[i].kind == SCHED_SIGNAL && same_process(w, e->other, v[i].other))
+			return true;
+	}
+	return false;
+}
+
 /* By whom the waking says that it is; -1: no event tells. */
-static int wake_context_of(const struct why *w, uint32_t wake, enum wait_kind kind)
+static int wake_context_of(struct why *w, uint32_t wake, enum wait_kind kind)
 {
 	const struct sched_event *e = &w->events.v[wake];
 	const struct stack_note *note = stack_notes__of(&w->notes, wake);
@@ -162,31 +196,23 @@ static int wake_context_of(const struct why *w, uint32_t wake, enum wait_kind ki
 		return e->tid && !(e->flags & SCHED_HARDIRQ) ? WAKE_TASK : WAKE_IRQ;
 	if (e->stack && note->named)
 		c = note->context;
+	else if (c == WAKE_TASK && is_by_signal(w, wake))
+		c = WAKE_SIGNAL;
 	if (c == WAKE_TASK && !e->tid)
 		c = WAKE_IRQ;
 	/* nothing else ends it from an interrupt */
 	return kind == WAIT_SLEEP && c != WAKE_TASK && c != WAKE_SIGNAL ? WAKE_TIMER : (int)c;
 }
 
-/* Whether one more event may be looked at: a question must not take forever, whatever is recorded. */
-static bool may_look(struct why *w)
-{
-	return w->looks < LOOKS_MAX && ++w->looks;
-}
-
 /* Who sent the signal that stopped @tid; 0: not recorded. */
 static uint32_t stop_sender(struct why *w, uint32_t tid, uint32_t out)
 {
-	const struct sched_task *t = sched_events__task(&w->events, tid), *to;
-
 	for (uint32_t i = 0; i < out && i < SIGNALS_BACK && may_look(w); i++) {
 		const struct sched_event *e = &w->events.v[out - 1 - i];
 
 		if (e->kind != SCHED_SIGNAL || e->arg < 19 || e->arg > 22) /* SIGSTOP to SIGTTOU */
 			continue;
-		to = sched_events__task(&w->events, e->other);
-		if (e->other == tid ||
-		    (t && to && t->pid && (to->pid == t->pid || e->other == t->pid)))
+		if (same_process(w, tid, e->other))
 			return e->tid;
 	}
 	return 0;
