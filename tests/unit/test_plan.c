@@ -15,6 +15,7 @@
 #include "daemon/evidence.h"
 #include "daemon/plan.h"
 #include "rules/units.h"
+#include "probe_reader_fixture.h"
 
 /* A rules file planned as far as that goes without tracefs. */
 struct planned {
@@ -494,5 +495,5 @@ int main(void)
 		cmocka_unit_test(windows),
 	};
 
-	return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("plan", tests, start_reader, stop_reader);
 }
