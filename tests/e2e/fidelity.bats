@@ -106,7 +106,7 @@ check() { # DUMP
 names_of() { # DUMP [ARGUMENTS OF perf script]...
 	samples=$BATS_TEST_TMPDIR/samples
 	perf script -i "$1" "${@:2}" -F comm,pid,tid,event,ip,sym,dso 2>"$BATS_TEST_TMPDIR/perf.err" |
-		sed -nE 's/^ *(.*[^ ]) +(-?[0-9]+)\/(-?[0-9]+) +cpu-clock: +[0-9a-f]+ (.+) \(([/[].*|[a-z_]+:.*)\)$/\1\t\2\t\3\t\4\t\5/p' \
+		sed -nE 's/^ *(.*[^ ]) +(-?[0-9]+)\/(-?[0-9]+) +cpu-clock: +[0-9a-f]+ (.+) \(([/[].*|[a-z_]+:.*|[^ ()]+)\)$/\1\t\2\t\3\t\4\t\5/p' \
 			>"$samples"
 	[[ -s $samples ]] || fail "no samples: $(cat "$BATS_TEST_TMPDIR/perf.err")"
 }

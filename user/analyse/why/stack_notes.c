@@ -22,7 +22,8 @@ void stack_notes__want(struct stack_notes *s, uint32_t i)
 {
 	struct sched_event *e = &s->events->v[i];
 
-	if ((!e->has_stack && e->kind != SCHED_TIMER) || e->stack)
+	if ((!e->has_stack && e->kind != SCHED_TIMER) || e->stack ||
+	    e->file >= s->events->n_files)
 		return;
 	if (!ARRAY_HAS_ROOM(s->wanted, s->n_wanted, s->wanted_cap, 64)) {
 		s->failed = true;
