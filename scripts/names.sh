@@ -9,7 +9,7 @@ set -u
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
 # Folders where that holds. The others follow; take one in when you have renamed what it has.
-folders='bench common dump examine perfdata run'
+folders='admin bench common dump examine perfdata run sideband symbols'
 
 # "NAME FILE" for each static function whose name stands in the line that says static
 static_functions() { # FOLDER

@@ -63,8 +63,8 @@ static void reply_to(int sock, int fd, uint32_t id)
 }
 
 /* Nobody waits for an answer to what has no socket for it. */
-static void serve(struct admin_request *r, size_t len, const int *fds, size_t n_fds,
-		  const struct admin_pmus *pmus)
+static void serve_request(struct admin_request *r, size_t len, const int *fds, size_t n_fds,
+			  const struct admin_pmus *pmus)
 {
 	int fd = admin_request__check(r, len, n_fds, pmus);
 	uint32_t id = 0;
@@ -93,7 +93,7 @@ static void run_server(int sock, const struct admin_pmus *pmus)
 			continue;
 		if (n < 0)
 			_exit(1);
-		serve(&r, n, fds, n_fds, pmus);
+		serve_request(&r, n, fds, n_fds, pmus);
 		while (n_fds)
 			close(fds[--n_fds]);
 	}

@@ -52,12 +52,12 @@ static const struct array_desc {
 };
 #undef MEMBER
 
-static uint32_t *member32(struct bpf_prog_info *info, uint16_t off)
+static uint32_t *info_u32(struct bpf_prog_info *info, uint16_t off)
 {
 	return (uint32_t *)((char *)info + off);
 }
 
-static uint64_t *member64(struct bpf_prog_info *info, uint16_t off)
+static uint64_t *info_u64(struct bpf_prog_info *info, uint16_t off)
 {
 	return (uint64_t *)((char *)info + off);
 }
@@ -85,11 +85,11 @@ struct answer {
 
 static uint32_t elem_size(struct bpf_prog_info *info, const struct array_desc *d)
 {
-	return d->elem_member ? *member32(info, d->elem_member) : d->elem_size;
+	return d->elem_member ? *info_u32(info, d->elem_member) : d->elem_size;
 }
 
 /* Ask twice: for the counts, then with room for the arrays. */
-static int ask(int fd, struct answer *a)
+static int ask_program(int fd, struct answer *a)
 {
 	struct bpf_prog_info counts = { 0 };
 	uint32_t len = sizeof(counts);
@@ -99,7 +99,7 @@ static int ask(int fd, struct answer *a)
 		return -errno;
 	for (i = 0; i < ARRAY_SIZE(array_descs); i++) {
 		const struct array_desc *d = &array_descs[i];
-		uint64_t size = (uint64_t)*member32(&counts, d->count) * elem_size(&counts, d);
+		uint64_t size = (uint64_t)*info_u32(&counts, d->count) * elem_size(&counts, d);
 
 		a->offset[i] = a->data_len;
 		if (size)
@@ -116,10 +116,10 @@ static int ask(int fd, struct answer *a)
 
 		if (!(a->arrays & 1ULL << d->bit))
 			continue;
-		*member32(&a->info, d->count) = *member32(&counts, d->count);
+		*info_u32(&a->info, d->count) = *info_u32(&counts, d->count);
 		if (d->elem_member)
-			*member32(&a->info, d->elem_member) = elem_size(&counts, d);
-		*member64(&a->info, d->pointer) = (uintptr_t)a->data + a->offset[i];
+			*info_u32(&a->info, d->elem_member) = elem_size(&counts, d);
+		*info_u64(&a->info, d->pointer) = (uintptr_t)a->data + a->offset[i];
 	}
 	len = sizeof(a->info);
 	return bpf_obj_get_info_by_fd(fd, &a->info, &len) ? -errno : 0;
@@ -150,7 +150,7 @@ static int make_body(const struct answer *a, struct buf *ret)
 
 	for (i = 0; i < ARRAY_SIZE(array_descs); i++)
 		if (a->arrays & 1ULL << array_descs[i].bit)
-			*member64(&info, array_descs[i].pointer) = a->offset[i];
+			*info_u64(&info, array_descs[i].pointer) = a->offset[i];
 	err = buf__add(ret, &head, sizeof(head));
 	if (!err)
 		err = buf__add(ret, &info, INFO_LEN);
@@ -246,7 +246,7 @@ int bpf_info__read(uint32_t id, struct bpf_info **ret)
 	i = calloc(1, sizeof(*i));
 	if (!i)
 		return -ENOMEM;
-	err = ask(fd, &a);
+	err = ask_program(fd, &a);
 	if (!err) {
 		i->id = id;
 		i->btf_id = a.info.btf_id;

@@ -46,7 +46,7 @@ struct heard {
 	uint16_t misc;
 };
 
-static void hear(const struct perf_event_header *h, void *arg)
+static void hear_record(const struct perf_event_header *h, void *arg)
 {
 	const struct record_mmap2 *r = (const void *)h;
 	struct heard *heard = arg;
@@ -62,7 +62,7 @@ static uint16_t listener__heard(const struct listener *l, const void *addr)
 	struct heard heard = { .addr = addr };
 	struct forward_record wrapped;
 
-	forward_ring__drain(&l->ring, &wrapped, hear, &heard);
+	forward_ring__drain(&l->ring, &wrapped, hear_record, &heard);
 	return heard.misc;
 }
 

@@ -96,7 +96,8 @@ static int add_module(struct kernel_maps *k, const char *line, const struct buf 
 	return kernel_maps__add(k, &map);
 }
 
-static int parse(const struct kernel_modules *m, const struct buf *list, struct kernel_maps *ret)
+static int parse_modules(const struct kernel_modules *m, const struct buf *list,
+			 struct kernel_maps *ret)
 {
 	const char *line = list->data, *end;
 	char path[sizeof(m->root) + sizeof("/modules.dep")], text[512];
@@ -118,7 +119,7 @@ static int parse(const struct kernel_modules *m, const struct buf *list, struct 
 	return err;
 }
 
-static bool replaced(const struct kernel_map *old, const struct kernel_maps *now)
+static bool is_replaced(const struct kernel_map *old, const struct kernel_maps *now)
 {
 	size_t i;
 
@@ -131,14 +132,14 @@ static bool replaced(const struct kernel_map *old, const struct kernel_maps *now
 }
 
 /* Takes @list over. Under the lock. */
-static int update(struct kernel_modules *m, struct buf *list)
+static int update_maps(struct kernel_modules *m, struct buf *list)
 {
 	struct kernel_maps now = { 0 };
 	size_t i;
-	int err = list->len ? parse(m, list, &now) : 0;
+	int err = list->len ? parse_modules(m, list, &now) : 0;
 
 	for (i = 0; i < m->maps.n && !err; i++)
-		if (!replaced(&m->maps.v[i], &now))
+		if (!is_replaced(&m->maps.v[i], &now))
 			err = kernel_maps__add(&now, &m->maps.v[i]);
 	if (err) {
 		kernel_maps__free(&now);
@@ -166,7 +167,7 @@ int kernel_modules__current(struct kernel_modules *m, struct kernel_maps *ret)
 	}
 	if (!err && (list.len != m->text.len ||
 		     (list.len && memcmp(list.data, m->text.data, list.len) != 0)))
-		err = update(m, &list);
+		err = update_maps(m, &list);
 	for (i = 0; i < m->maps.n && !err; i++)
 		err = kernel_maps__add(ret, &m->maps.v[i]);
 	pthread_mutex_unlock(&m->lock);

@@ -28,7 +28,7 @@ struct cover {
 };
 
 /* NULL: no symbol of a program. */
-static const struct record_ksymbol *program(const struct perf_event_header *h)
+static const struct record_ksymbol *program_symbol(const struct perf_event_header *h)
 {
 	const struct record_ksymbol *r = (const void *)h;
 
@@ -47,7 +47,7 @@ static size_t count_programs(const struct buf *b)
 	size_t off = 0, n = 0;
 
 	while ((h = record__next(b, &off)))
-		n += program(h) != NULL;
+		n += program_symbol(h) != NULL;
 	return n;
 }
 
@@ -58,7 +58,7 @@ static void add_areas(struct cover *c, const struct buf *b, bool in_window)
 	size_t off = 0;
 
 	while ((h = record__next(b, &off)))
-		if ((r = program(h)) && !is_end(r))
+		if ((r = program_symbol(h)) && !is_end(r))
 			c->v[c->n++] = (struct area){
 				.start = r->addr,
 				.end = r->addr + r->len,
@@ -122,7 +122,8 @@ static int add_piece(struct area *a, uint64_t start, uint64_t end, bool ours)
 	return 0;
 }
 
-static int say(struct buf *out, const struct piece *p, bool end, const struct record_trailer *t)
+static int add_piece_record(struct buf *out, const struct piece *p, bool end,
+			    const struct record_trailer *t)
 {
 	return record__add_ksymbol(out, p->start, p->end - p->start, PERF_RECORD_KSYMBOL_TYPE_BPF,
 				   end ? PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER : 0,
@@ -146,7 +147,7 @@ static uint64_t find_gap(const struct area *a, uint64_t *from)
 	return *from < end ? end - *from : 0;
 }
 
-static int fill(struct area *a, struct buf *out, const struct record_trailer *t)
+static int fill_area(struct area *a, struct buf *out, const struct record_trailer *t)
 {
 	uint64_t from = a->start, len;
 	int err = 0;
@@ -154,14 +155,14 @@ static int fill(struct area *a, struct buf *out, const struct record_trailer *t)
 	while (!err && (len = find_gap(a, &from))) {
 		err = add_piece(a, from, from + len, true);
 		if (!err)
-			err = say(out, &a->pieces[a->n_pieces - 1], false, t);
+			err = add_piece_record(out, &a->pieces[a->n_pieces - 1], false, t);
 	}
 	return err;
 }
 
 /* What overlaps is no more, be it ours or a program whose end was lost. */
-static int clear(struct area *a, uint64_t start, uint64_t end, struct buf *out,
-		 const struct record_trailer *t)
+static int clear_pieces(struct area *a, uint64_t start, uint64_t end, struct buf *out,
+			const struct record_trailer *t)
 {
 	size_t i, n = 0;
 	int err = 0;
@@ -172,7 +173,7 @@ static int clear(struct area *a, uint64_t start, uint64_t end, struct buf *out,
 		if (p->start >= end || p->end <= start)
 			a->pieces[n++] = *p;
 		else if (p->ours && !err)
-			err = say(out, p, true, t);
+			err = add_piece_record(out, p, true, t);
 	}
 	a->n_pieces = n;
 	return err;
@@ -181,14 +182,14 @@ static int clear(struct area *a, uint64_t start, uint64_t end, struct buf *out,
 static int begin_program(struct area *a, const struct record_ksymbol *r, struct buf *out,
 			 const struct record_trailer *t)
 {
-	int err = clear(a, r->addr, r->addr + r->len, out, t);
+	int err = clear_pieces(a, r->addr, r->addr + r->len, out, t);
 
 	if (!err)
 		err = buf__add(out, r, r->header.size);
 	if (!err)
 		err = add_piece(a, r->addr, r->addr + r->len, false);
 	if (--a->to_come && !err)
-		err = fill(a, out, t);
+		err = fill_area(a, out, t);
 	return err;
 }
 
@@ -202,7 +203,7 @@ static int end_program(struct area *a, const struct record_ksymbol *r, struct bu
 		if (a->pieces[i].ours || a->pieces[i].start != r->addr)
 			a->pieces[n++] = a->pieces[i];
 	a->n_pieces = n;
-	return err || !a->to_come ? err : fill(a, out, t);
+	return err || !a->to_come ? err : fill_area(a, out, t);
 }
 
 static int cover_base(struct cover *c, struct buf *base)
@@ -215,10 +216,10 @@ static int cover_base(struct cover *c, struct buf *base)
 	int err = 0;
 
 	while (!err && (h = record__next(base, &off)))
-		if ((r = program(h)) && (a = area_of(c, r->addr)))
+		if ((r = program_symbol(h)) && (a = area_of(c, r->addr)))
 			err = add_piece(a, r->addr, r->addr + r->len, false);
 	for (a = c->v; a < c->v + c->n && !err; a++)
-		err = fill(a, base, &t);
+		err = fill_area(a, base, &t);
 	return err;
 }
 
@@ -232,7 +233,7 @@ static int cover_window(struct cover *c, const struct buf *window, struct buf *o
 	int err = 0;
 
 	while (!err && (h = record__next(window, &off))) {
-		r = program(h);
+		r = program_symbol(h);
 		a = r ? area_of(c, r->addr) : NULL;
 		if (!a) {
 			err = buf__add(out, h, h->size);

@@ -58,8 +58,8 @@ void map_build_ids__free(struct map_build_ids *c)
 	free(c);
 }
 
-static bool lookup(struct map_build_ids *c, const struct entry *wanted, size_t key_len,
-		   struct build_id *ret)
+static bool find_entry(struct map_build_ids *c, const struct entry *wanted, size_t key_len,
+		       struct build_id *ret)
 {
 	const struct entry *e;
 
@@ -72,7 +72,7 @@ static bool lookup(struct map_build_ids *c, const struct entry *wanted, size_t k
 }
 
 /* Takes @e over. What cannot be kept is read again next time. */
-static void remember(struct map_build_ids *c, struct entry *e, size_t key_len)
+static void remember_entry(struct map_build_ids *c, struct entry *e, size_t key_len)
 {
 	const struct entry *there;
 
@@ -88,8 +88,8 @@ static void remember(struct map_build_ids *c, struct entry *e, size_t key_len)
 }
 
 /* 0: it is known, maybe that there is none. A file that the reader has died of has none. */
-static int ask(const struct map_build_ids *c, uint64_t deadline, struct examine_request *r,
-	       struct build_id *ret)
+static int ask_examiner(const struct map_build_ids *c, uint64_t deadline, struct examine_request *r,
+			struct build_id *ret)
 {
 	_cleanup_free_ struct examine_answer *answer = malloc(sizeof(*answer));
 	int err;
@@ -122,7 +122,7 @@ bool map_build_ids__find(struct map_build_ids *c, uint32_t pid, uint64_t start, 
 	}
 	e->key = (struct key){ file->ino, file->ino_generation, file->maj, file->min };
 	memcpy(e->name, name, len);
-	if (lookup(c, e, key_len, ret)) {
+	if (find_entry(c, e, key_len, ret)) {
 		free(e);
 		return ret->size;
 	}
@@ -137,12 +137,13 @@ bool map_build_ids__find(struct map_build_ids *c, uint32_t pid, uint64_t start, 
 		.min = file->min,
 	};
 	memcpy(r->path, name, len);
-	if (ask(c, deadline, r, &e->id)) { /* not remembered: another process may still show it */
+	if (ask_examiner(c, deadline, r,
+			 &e->id)) { /* not remembered: another process may still show it */
 		free(e);
 		return false;
 	}
 	*ret = e->id;
-	remember(c, e, key_len);
+	remember_entry(c, e, key_len);
 	return ret->size;
 }
 

@@ -38,7 +38,7 @@ static bool is_anonymous(const char *name, size_t len)
 }
 
 /* Takes @map over; its name is set to that of records when all are there. */
-static int add(struct proc_maps *p, const struct task_map *map, const char *name, size_t len)
+static int add_map(struct proc_maps *p, const struct task_map *map, const char *name, size_t len)
 {
 	static const char anon[] = "//anon";
 
@@ -84,11 +84,11 @@ static int add_answer(struct proc_maps *p, const struct procmap_query *q, const 
 		map.file.min = q->dev_minor;
 		map.file.ino = q->inode;
 	}
-	return add(p, &map, name, q->vma_name_size ? q->vma_name_size - 1 : 0);
+	return add_map(p, &map, name, q->vma_name_size ? q->vma_name_size - 1 : 0);
 }
 
 /* -ENOTTY: this kernel cannot. */
-static int query(struct proc_maps *p, int fd)
+static int query_maps(struct proc_maps *p, int fd)
 {
 	struct procmap_query q;
 	uint64_t addr = 0;
@@ -116,7 +116,7 @@ static int query(struct proc_maps *p, int fd)
 }
 
 /* The kernel writes a newline in a name as \012 (seq_path). In place; returns the new length. */
-static size_t unescape(char *s, size_t len)
+static size_t unescape_name(char *s, size_t len)
 {
 	size_t n = 0, i = 0;
 
@@ -178,7 +178,7 @@ static int read_text(struct proc_maps *p, int fd)
 		/* [vsyscall] is emulated: nobody is ever sampled in it */
 		if (parse_map(line, end, &map, &name) && map.prot & PROT_EXEC &&
 		    (end == name || strncmp(name, "[vsyscall]", end - name) != 0))
-			err = add(p, &map, name, unescape(name, end - name));
+			err = add_map(p, &map, name, unescape_name(name, end - name));
 	}
 	return err;
 }
@@ -192,7 +192,7 @@ int proc_maps__read(struct proc_maps *p, int dir)
 	if (fd < 0)
 		return -errno;
 	if (!p->no_query)
-		err = query(p, fd);
+		err = query_maps(p, fd);
 	if (err && err != -ENOMEM) {
 		p->no_query |= err == -ENOTTY || err == -EINVAL;
 		p->n = p->names.len = 0;

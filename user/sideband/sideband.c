@@ -242,7 +242,7 @@ int sideband__scan(struct sideband *sb, struct err *err)
 }
 
 /* Losses: read /proc again, log what differs from what we believe. */
-static int repair(struct sideband *sb)
+static int repair_loss(struct sideband *sb)
 {
 	const struct perf_event_header *rec;
 	struct kernel_state kernel = { 0 };
@@ -324,7 +324,7 @@ static void fetch_wanted(struct sideband *sb)
 	sideband__lock(sb);
 }
 
-static void identify(struct sideband *sb)
+static void identify_files(struct sideband *sb)
 {
 	bool base = sb->identify_due;
 
@@ -350,7 +350,7 @@ static void *helper_main(void *arg)
 			continue;
 		}
 		if (sb->n_unidentified || sb->identify_due) {
-			identify(sb);
+			identify_files(sb);
 			continue;
 		}
 		if (sideband_core__outlived(
@@ -366,7 +366,7 @@ static void *helper_main(void *arg)
 			continue;
 		}
 		sideband__unlock(sb);
-		repair(sb); /* without memory: again after the interval */
+		repair_loss(sb); /* without memory: again after the interval */
 		sideband__lock(sb);
 		sb->repaired = now_ns();
 	}
@@ -374,7 +374,7 @@ static void *helper_main(void *arg)
 	return NULL;
 }
 
-static void tick(struct sideband *sb)
+static void tick_drainer(struct sideband *sb)
 {
 	uint64_t now = now_ns();
 
@@ -415,7 +415,7 @@ static void *drainer_main(void *arg)
 		if (drain || stop) /* all rings, so that the log is nearly in order across CPUs */
 			sideband_core__drain(sb);
 		sideband_core__follow(sb);
-		tick(sb);
+		tick_drainer(sb);
 	}
 	return NULL;
 }

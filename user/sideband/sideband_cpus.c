@@ -14,7 +14,7 @@
 #define WATCH_BIT   (1ULL << 32) /* of what epoll tells: it is no ring but a watch */
 #define WATCH_BYTES ((size_t)64 << 10)
 
-static int watch(struct sideband *sb, int fd, uint64_t what)
+static int watch_fd(struct sideband *sb, int fd, uint64_t what)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = what };
 
@@ -48,7 +48,7 @@ static int open_watch(struct sideband *sb, int cpu)
 	sideband_ring__init_watch_attr(&attr);
 	if (sideband_ring__open(&r, cpu, &attr, WATCH_BYTES, &err))
 		return 0;
-	if (watch(sb, r.fd, WATCH_BIT | i)) {
+	if (watch_fd(sb, r.fd, WATCH_BIT | i)) {
 		sideband_ring__close(&r);
 		return -ENOMEM;
 	}
@@ -77,7 +77,7 @@ static int open_ring(struct sideband *sb, int cpu, struct perf_event_attr *attr,
 		close(pulse);
 		return ret;
 	}
-	ret = watch(sb, r.fd, i);
+	ret = watch_fd(sb, r.fd, i);
 	if (ret) {
 		close(pulse);
 		sideband_ring__close(&r);

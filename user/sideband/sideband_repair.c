@@ -65,7 +65,7 @@ static int copy_process(uint32_t pid, void *arg)
 	return task_model__copy_process(c->is, c->base, pid);
 }
 
-static int replay(const struct compare *c, const struct sideband_log_view *log)
+static int replay_log(const struct compare *c, const struct sideband_log_view *log)
 {
 	struct sideband_ref *refs;
 	uint64_t since;
@@ -114,7 +114,7 @@ int sideband_repair__compare(const struct sideband_repair *r, const struct task_
 	if (!err)
 		err = task_model__each_process(base, copy_process, &c);
 	if (!err)
-		err = replay(&c, log);
+		err = replay_log(&c, log);
 	if (!err)
 		err = task_model__each_process(r->should, repair_living, &c);
 	if (!err)

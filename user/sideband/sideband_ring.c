@@ -174,8 +174,8 @@ static size_t real_size(const struct perf_event_header *h)
 
 /* The record without what other events have left in it (see build_id_probe.h for the build id); a
  * copy in @bounce, where anything was. */
-static const struct perf_event_header *mended(const struct sideband_ring *r,
-					      const struct perf_event_header *h, char *bounce)
+static const struct perf_event_header *
+mended_record(const struct sideband_ring *r, const struct perf_event_header *h, char *bounce)
 {
 	uint16_t leaked =
 		h->type == PERF_RECORD_MMAP2 && !r->build_ids ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0;
@@ -192,8 +192,8 @@ static const struct perf_event_header *mended(const struct sideband_ring *r,
 
 /* With the id that its records are told with; then a copy in @bounce: the ring's data can only be
  * read. */
-static const struct perf_event_header *renamed(const struct sideband_ring *r,
-					       const struct perf_event_header *h, char *bounce)
+static const struct perf_event_header *
+renamed_record(const struct sideband_ring *r, const struct perf_event_header *h, char *bounce)
 {
 	struct perf_event_header *copy = (void *)bounce;
 
@@ -229,13 +229,13 @@ static void drain_record(const struct perf_event_header *h, void *arg)
 {
 	struct drain *d = arg;
 
-	h = mended(d->ring, h, d->bounce.bytes);
+	h = mended_record(d->ring, h, d->bounce.bytes);
 	if (!record__valid(h, h->size))
 		return;
 	if (h->type == PERF_RECORD_LOST)
 		d->told += ((const struct record_lost *)h)->lost;
 	else
-		d->fn(renamed(d->ring, h, d->bounce.bytes), d->arg);
+		d->fn(renamed_record(d->ring, h, d->bounce.bytes), d->arg);
 }
 
 uint64_t sideband_ring__drain(struct sideband_ring *r,

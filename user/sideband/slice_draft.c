@@ -136,7 +136,7 @@ static int copy_needed(struct slice_draft *d, const struct task_model *base)
 }
 
 /* Records before the window go into the model, those in it are kept. */
-static int replay(struct slice_draft *d, const struct sideband_ref *refs, size_t n)
+static int replay_records(struct slice_draft *d, const struct sideband_ref *refs, size_t n)
 {
 	const struct needed *needed;
 	uint32_t pid;
@@ -217,7 +217,7 @@ static int draft__build(struct slice_draft *d, const struct task_model *base,
 	if (!err)
 		err = copy_needed(d, base);
 	if (!err)
-		err = replay(d, refs, n);
+		err = replay_records(d, refs, n);
 	free(refs);
 	return err;
 }

@@ -174,7 +174,7 @@ static int unpack_into(lzma_stream *s, int fd)
 	return code == LZMA_STREAM_END ? 0 : code == LZMA_MEM_ERROR ? -ENOMEM : -EINVAL;
 }
 
-static int unpack(const void *packed, size_t size, int *ret)
+static int unpack_debugdata(const void *packed, size_t size, int *ret)
 {
 	_cleanup_close_ int fd = memfd_create("debugdata", MFD_CLOEXEC);
 	lzma_stream s = LZMA_STREAM_INIT;
@@ -205,7 +205,7 @@ static int read_debugdata(const struct reader *r, Elf *elf, bool *ret_found)
 
 	if (!data || !data->d_buf)
 		return 0;
-	err = unpack(data->d_buf, data->d_size, &fd);
+	err = unpack_debugdata(data->d_buf, data->d_size, &fd);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	inner = elf_begin(fd, ELF_C_READ, NULL);

@@ -48,7 +48,7 @@ bool elf_symbols__vaddr(const struct elf_symbols *e, uint64_t offset, uint64_t *
 }
 
 /* Tell the tables where the wanted bytes are linked to. */
-static int want(struct elf_symbols *e)
+static int want_addresses(struct elf_symbols *e)
 {
 	const struct elf_wanted *w = e->wanted;
 	_cleanup_free_ uint64_t *addrs = w ? calloc(w->n ?: 1, sizeof(*addrs)) : NULL;
@@ -103,7 +103,7 @@ static int read_elf(Elf *elf, struct elf_symbols *ret)
 
 	if (elf && elf_kind(elf) == ELF_K_ELF)
 		err = read_segments(elf, &e) ?:
-		      want(&e) ?:
+		      want_addresses(&e) ?:
 		      read_functions(elf, &e) ?:
 		      elf_plt__read(elf, &e.stubs) ?:
 		      symbol_table__finish(&e.table) ?: symbol_table__finish(&e.stubs);

@@ -53,7 +53,7 @@ static bool shows_addresses(const char *text)
 	return false;
 }
 
-static int read_kallsyms(struct buf *text, struct err *err)
+static int copy_kallsyms(struct buf *text, struct err *err)
 {
 	int code = buf__read_file(text, "/proc/kallsyms", KALLSYMS_MAX);
 
@@ -115,7 +115,7 @@ static int write_cache(int dir, const struct build_id *id, struct err *err)
 	folder = open_folder(kernel, hex, err);
 	if (folder < 0)
 		return folder;
-	code = read_kallsyms(&text, err) ?: write_symbols(folder, &text, err);
+	code = copy_kallsyms(&text, err) ?: write_symbols(folder, &text, err);
 	buf__free(&text);
 	return code ?: add_link(dir, hex, err);
 }

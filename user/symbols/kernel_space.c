@@ -12,8 +12,8 @@ bool kernel_space__is_text(const char *map_name)
 	return !strncmp(map_name, KERNEL_NAME, strlen(KERNEL_NAME));
 }
 
-static int add(struct kernel_space *k, struct map *m, uint64_t len, const struct map_file_id *id,
-	       const char *name)
+static int add_kernel_map(struct kernel_space *k, struct map *m, uint64_t len,
+			  const struct map_file_id *id, const char *name)
 {
 	int err;
 
@@ -32,7 +32,7 @@ static int add(struct kernel_space *k, struct map *m, uint64_t len, const struct
 	return err;
 }
 
-static int apply_ksymbol(struct kernel_space *k, const struct record_ksymbol *r)
+static int map_ksymbol(struct kernel_space *k, const struct record_ksymbol *r)
 {
 	static const struct map_file_id none;
 	struct map m = { .start = r->addr, .flags = KERNEL_SPACE_KSYMBOL };
@@ -41,18 +41,18 @@ static int apply_ksymbol(struct kernel_space *k, const struct record_ksymbol *r)
 	if ((r->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) ||
 	    !strcmp(r->name, RECORD_KSYMBOL_NONE))
 		return 0;
-	return add(k, &m, r->len, &none, r->name);
+	return add_kernel_map(k, &m, r->len, &none, r->name);
 }
 
-static int apply_mmap(struct kernel_space *k, const struct record_mmap *r)
+static int map_mmap(struct kernel_space *k, const struct record_mmap *r)
 {
 	static const struct map_file_id none;
 	struct map m = { .start = r->start, .pgoff = r->pgoff };
 
-	return add(k, &m, r->len, &none, r->filename);
+	return add_kernel_map(k, &m, r->len, &none, r->filename);
 }
 
-static int apply_mmap2(struct kernel_space *k, const struct record_mmap2 *r)
+static int map_mmap2(struct kernel_space *k, const struct record_mmap2 *r)
 {
 	struct map m = { .start = r->start, .pgoff = r->pgoff };
 	struct map_file_id id = { 0 };
@@ -61,19 +61,19 @@ static int apply_mmap2(struct kernel_space *k, const struct record_mmap2 *r)
 		id.build_id.size = r->build_id_size;
 		memcpy(id.build_id.data, r->build_id, r->build_id_size);
 	}
-	return add(k, &m, r->len, &id, r->filename);
+	return add_kernel_map(k, &m, r->len, &id, r->filename);
 }
 
 int kernel_space__apply(struct kernel_space *k, const struct perf_event_header *rec)
 {
 	if (rec->type == PERF_RECORD_KSYMBOL)
-		return apply_ksymbol(k, (const void *)rec);
+		return map_ksymbol(k, (const void *)rec);
 	if ((rec->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_KERNEL)
 		return 0;
 	if (rec->type == PERF_RECORD_MMAP)
-		return apply_mmap(k, (const void *)rec);
+		return map_mmap(k, (const void *)rec);
 	if (rec->type == PERF_RECORD_MMAP2)
-		return apply_mmap2(k, (const void *)rec);
+		return map_mmap2(k, (const void *)rec);
 	return 0;
 }
 

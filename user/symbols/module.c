@@ -103,7 +103,7 @@ int module__want(struct module *m, const struct map *map, uint64_t addr)
 	return 0;
 }
 
-static void read_symbols(struct module *m, const struct map *map)
+static void read_by_kind(struct module *m, const struct map *map)
 {
 	switch (m->kind) {
 	case MODULE_FILE:
@@ -129,7 +129,7 @@ static void read_symbols(struct module *m, const struct map *map)
 	}
 }
 
-static void load(struct module *m, const struct map *map)
+static void load_symbols(struct module *m, const struct map *map)
 {
 	struct elf_wanted wanted = { .offsets = m->wanted, .n = m->n_wanted };
 
@@ -139,7 +139,7 @@ static void load(struct module *m, const struct map *map)
 	else if (m->only_wanted && symbol_table__want(&m->symbols.table, m->wanted, m->n_wanted))
 		m->why_not = "out of memory for its symbols";
 	if (!m->why_not)
-		read_symbols(m, map);
+		read_by_kind(m, map);
 	m->symbols.wanted = NULL;
 	free(m->wanted);
 	m->wanted = NULL;
@@ -152,7 +152,7 @@ const struct symbol *module__find(struct module *m, const struct map *map, uint6
 	uint64_t at = addr;
 
 	if (!m->loaded)
-		load(m, map);
+		load_symbols(m, map);
 	if (m->why_not)
 		return NULL;
 	switch (m->kind) {

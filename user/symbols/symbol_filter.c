@@ -27,7 +27,7 @@ struct symbol_filter {
 	size_t n;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
 	const struct slot *x = a, *y = b;
 
@@ -48,7 +48,7 @@ int symbol_filter__new(const uint64_t *addrs, size_t n, struct symbol_filter **r
 	for (i = 0; i < n; i++)
 		f->v[i].addr = addrs[i];
 	if (n)
-		qsort(f->v, n, sizeof(*f->v), compare);
+		qsort(f->v, n, sizeof(*f->v), compare_addresses);
 	for (i = 0; i < n; i++)
 		if (!f->n || f->v[f->n - 1].addr != f->v[i].addr)
 			f->v[f->n++].addr = f->v[i].addr;
@@ -74,7 +74,7 @@ void symbol_filter__free(struct symbol_filter *f)
 }
 
 /* The later one counts; of more aliases than there is room for, the last ones. */
-static int keep(struct kept *k, const struct offered_symbol *s)
+static int keep_symbol(struct kept *k, const struct offered_symbol *s)
 {
 	size_t i;
 
@@ -108,14 +108,14 @@ int symbol_filter__offer(struct symbol_filter *f, const struct offered_symbol *s
 	}
 	if (lo == f->n)
 		return 0;
-	err = keep(&f->v[lo].nearest, s);
+	err = keep_symbol(&f->v[lo].nearest, s);
 	for (i = lo; !err && i < f->n && f->v[i].addr - s->start < s->size; i++)
-		err = keep(&f->v[i].around, s);
+		err = keep_symbol(&f->v[i].around, s);
 	return err;
 }
 
-static int each(const struct kept *k, int (*fn)(const struct offered_symbol *s, void *arg),
-		void *arg)
+static int each_kept(const struct kept *k, int (*fn)(const struct offered_symbol *s, void *arg),
+		     void *arg)
 {
 	int ret = 0;
 
@@ -130,6 +130,6 @@ int symbol_filter__each(const struct symbol_filter *f,
 	int ret = 0;
 
 	for (size_t i = 0; i < f->n && !ret; i++)
-		ret = each(&f->v[i].nearest, fn, arg) ?: each(&f->v[i].around, fn, arg);
+		ret = each_kept(&f->v[i].nearest, fn, arg) ?: each_kept(&f->v[i].around, fn, arg);
 	return ret;
 }

@@ -48,14 +48,14 @@ int symbol_table__add(struct symbol_table *t, uint64_t start, uint64_t size, uin
 	return t->wanted ? symbol_filter__offer(t->wanted, &s) : add_raw(&s, t);
 }
 
-static size_t underscores(const char *s)
+static size_t count_underscores(const char *s)
 {
 	return strspn(s, "_");
 }
 
 /* The better one of an address comes first: with a size, of higher rank, with fewer underscores,
  * with the longer name, and, of what is equal in all of that, the earlier one, as perf has it. */
-static int compare(const void *a, const void *b, void *names)
+static int compare_symbols(const void *a, const void *b, void *names)
 {
 	const struct raw_symbol *x = a, *y = b;
 	const char *x_name = (const char *)names + x->name, *y_name = (const char *)names + y->name;
@@ -69,8 +69,8 @@ static int compare(const void *a, const void *b, void *names)
 		return x->rank > y->rank ? -1 : 1;
 	if (x->rank == SYMBOL_KALLSYMS)
 		return x->order > y->order ? -1 : 1;
-	if (underscores(x_name) != underscores(y_name))
-		return underscores(x_name) < underscores(y_name) ? -1 : 1;
+	if (count_underscores(x_name) != count_underscores(y_name))
+		return count_underscores(x_name) < count_underscores(y_name) ? -1 : 1;
 	x_len = strlen(x_name);
 	y_len = strlen(y_name);
 	if (x_len != y_len)
@@ -101,7 +101,7 @@ int symbol_table__finish(struct symbol_table *t)
 	t->wanted = NULL;
 	if (!t->n_raw)
 		return 0;
-	qsort_r(t->raw, t->n_raw, sizeof(*t->raw), compare, t->names.data);
+	qsort_r(t->raw, t->n_raw, sizeof(*t->raw), compare_symbols, t->names.data);
 	t->v = calloc(t->n_raw, sizeof(*t->v));
 	if (!t->v)
 		return -ENOMEM;
