@@ -76,9 +76,10 @@ has_begin() { # SESSION
 		.cpus | length > 0 and all(.covered_ns > $wait)' "$BASE/incidents/$name.json" >/dev/null
 }
 
-# stack_of LINE FUNCTION: an event whose line matches LINE has FUNCTION in its stack
+# stack_of LINE FUNCTION: an event whose line matches LINE has FUNCTION in its stack. No empty line follows an event
+# without one.
 stack_of() {
-	awk -v RS= -v line="$1" -v func="$2" '{ n = index($0 "\n", "\n"); if (substr($0, 1, n) ~ line && substr($0, n) ~ func) ok = 1 } END { exit !ok }' "$perf_out" ||
+	awk -v line="$1" -v frame="$2" '/^[^\t]/ { inside = $0 ~ line } /^\t/ && inside && $0 ~ frame { ok = 1 } END { exit !ok }' "$perf_out" ||
 		fail "no $2 in the stack of $1: $(awk -v RS= -v line="$1" '$0 ~ line' "$perf_out" | head -n 60)"
 }
 

@@ -254,8 +254,10 @@ static void test_number_is_used_again(void **state)
 
 #define CROWD 1000
 
+/* Under its name only once nothing but the pipe can make it sleep: a start may wait, too. */
 static void *crowd_thread(void *arg)
 {
+	set_name(subject_name());
 	sleeper__wait(arg);
 	return NULL;
 }
@@ -267,7 +269,6 @@ static void crowd_run(struct sleeper *s)
 
 	close(s->go[1]);
 	s->go[1] = -1;
-	set_name(subject_name());
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 64 << 10);
 	for (int i = 1; i < CROWD; i++) {
