@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump/window/contradiction.h"
-#include "dump/window/moves.h"
 #include "perfdata/record.h"
+#include "contradiction_fixture.h"
 
 #define TYPE (RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW)
 
@@ -140,20 +139,7 @@ static void wake(struct scene *s, uint64_t time)
 /* When it was contradicted. Leaves the result in the incident, as the session's thread does. */
 static uint64_t look(struct scene *s)
 {
-	struct timeline t = { 0 };
-	struct page_set pages;
-
-	assert_int_equal(page_set__init(&pages, &s->session), 0);
-	assert_int_equal(timeline__add_buffer(&t, s->records.data, s->records.len), 0);
-	assert_int_equal(timeline__sort(&t), 0);
-	moves__free(s->res->moves);
-	s->res->moves = NULL;
-	s->inc->triggers[0].contradicted = 0;
-	s->inc->triggers[0].compared = COMPARED_NOT_RECORDED;
-	assert_int_equal(contradiction__look(s->inc, &s->session, &pages, &t, s->res), 0);
-	timeline__free(&t);
-	page_set__free(&pages);
-	return s->inc->triggers[0].contradicted;
+	return compare_trigger(s->inc, s->res, &s->session, &s->records);
 }
 
 static void of(struct scene *s, enum frbpf_source source)

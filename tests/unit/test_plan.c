@@ -101,6 +101,20 @@ static void all_errors_in_one_run(void **state)
 	release(&p);
 }
 
+/* A word in place of options is a program, or nearly our own word. */
+static void a_program_that_is_not_there(void **state)
+{
+	struct planned p = plan_text("[session-a]\nrun = evidense\n"
+				     "[session-b]\nrun = -a --overwrite -- frbpf-no-program\n"
+				     "[rule-r]\nwhen = runqlat > 20ms\n");
+
+	assert_int_equal(p.err, -EINVAL);
+	assert_int_equal(p.d.n_errors, 2);
+	check_said(&p, "(did you mean 'evidence'?)", DIAG_ERROR, 2, 7);
+	check_said(&p, "(options begin with '-')", DIAG_ERROR, 4, 25);
+	release(&p);
+}
+
 static void perfconfig_holds(void **state)
 {
 	static const char text[] =
@@ -480,6 +494,7 @@ int main(void)
 		cmocka_unit_test(all_errors_in_one_run),
 		cmocka_unit_test(warnings),
 		cmocka_unit_test(nothing_to_explain),
+		cmocka_unit_test(a_program_that_is_not_there),
 		cmocka_unit_test(perfconfig_holds),
 		cmocka_unit_test(throttled_frequency),
 		cmocka_unit_test(stack_larger_than_ring),

@@ -10,10 +10,9 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "dump/window/contradiction.h"
-#include "dump/window/moves.h"
 #include "perfdata/record.h"
 #include "rules/span_target.h"
+#include "contradiction_fixture.h"
 
 #define TYPE (RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW)
 
@@ -134,20 +133,7 @@ static void add(struct scene *s, int kind, uint64_t time, uint32_t tid, int64_t 
 
 static uint64_t look(struct scene *s)
 {
-	struct timeline t = { 0 };
-	struct page_set pages;
-
-	assert_int_equal(page_set__init(&pages, &s->session), 0);
-	assert_int_equal(timeline__add_buffer(&t, s->records.data, s->records.len), 0);
-	assert_int_equal(timeline__sort(&t), 0);
-	moves__free(s->res->moves);
-	s->res->moves = NULL;
-	s->inc->triggers[0].contradicted = 0;
-	s->inc->triggers[0].compared = COMPARED_NOT_RECORDED;
-	assert_int_equal(contradiction__look(s->inc, &s->session, &pages, &t, s->res), 0);
-	timeline__free(&t);
-	page_set__free(&pages);
-	return s->inc->triggers[0].contradicted;
+	return compare_trigger(s->inc, s->res, &s->session, &s->records);
 }
 
 static void call(struct scene *s, int enter, uint64_t begin, uint64_t end, int64_t ret)

@@ -89,11 +89,18 @@ static bool has_program(const char *name)
 static int plan_command(const struct planner *pl, const struct source_text *src,
 			struct record_opts *opts, struct session_plan *ret)
 {
+	static const char *const words[] = { "evidence", NULL };
+
 	ret->system_wide = opts->system_wide;
 	ret->output = opts->output;
 	ret->command = TAKE_PTR(opts->command);
 	if (!ret->command || has_program(ret->command[0]))
 		return 0;
+	if (nearest_word(ret->command[0], strlen(ret->command[0]), words))
+		return diags__error(pl->d, src, opts->command_span,
+				    "there is no program '%s' for the session to run (did you mean "
+				    "'evidence'?)",
+				    ret->command[0]);
 	return diags__error(pl->d, src, opts->command_span,
 			    "there is no program '%s' for the session to run (options begin with "
 			    "'-')",

@@ -2,6 +2,7 @@
 /* pending(SOURCE) > T: what has begun so long ago and has not ended; absent(SOURCE) > T: nothing came for so long. */
 #include <errno.h>
 
+#include "common/buf.h"
 #include "rules/when_parse.h"
 
 /* The parenthesis that closes the one here; the end: none does. */
@@ -24,9 +25,8 @@ static int enter_parentheses(struct when_parser *p, struct span name, uint32_t *
 	uint32_t close;
 
 	if (!when_parser__at(p, "("))
-		return diags__error(p->d, p->src, name,
-				    "of what? write %.*s(SOURCE) > 5s", (int)name.len,
-				    p->src->text + name.off);
+		return diags__error(p->d, p->src, name, "of what? write %.*s(SOURCE) > 5s",
+				    (int)name.len, p->src->text + name.off);
 	close = find_closing(p);
 	if (close == p->end)
 		return diags__error(p->d, p->src, (struct span){ p->pos, 1 },
@@ -37,22 +37,39 @@ static int enter_parentheses(struct when_parser *p, struct span name, uint32_t *
 	return 0;
 }
 
+/* "runqlat, blocked, ..." */
+static int pending_sources(struct buf *ret)
+{
+	int err = 0;
+
+	for (const struct when_source_desc *s = when_sources; s->name && !err; s++) {
+		if (s->has_pending)
+			err = buf__printf(ret, "%s%s", ret->len ? ", " : "", s->name);
+	}
+	return err;
+}
+
 /* Can the source in the parentheses be what is asked for? */
 static int check_inner(const struct when_parser *p, struct span span, enum when_open open,
 		       const struct when *when)
 {
 	const struct when_source_desc *source = when__source(when->source);
+	struct buf known = { 0 };
+	int err;
 
 	if (open == OPEN_ABSENT && when->source == FRBPF_SOURCE_PSI)
-		return diags__error(p->d, p->src, span,
-				    "the kernel tells of pressure when there is some: that there is "
-				    "none is no event that stays away");
+		return diags__error(
+			p->d, p->src, span,
+			"the kernel tells of pressure when there is some: that there is "
+			"none is no event that stays away");
 	if (open == OPEN_ABSENT || source->has_pending)
 		return 0;
-	return diags__error(p->d, p->src, span,
-			    "of the source '%s' nothing is pending: 'pending' takes one that says "
-			    "how long something took",
-			    source->name);
+	err = pending_sources(&known)
+		      ?: diags__error(p->d, p->src, span,
+				      "'pending' does not follow '%s': it takes %s", source->name,
+				      known.data);
+	buf__free(&known);
+	return err;
 }
 
 int when_parser__in_parentheses(struct when_parser *p, struct span name, enum when_open open,
