@@ -66,12 +66,18 @@ static void sleeper__end(struct sleeper *s, size_t n)
 
 /* ---- what looks have found ---- */
 
-static void await_matched(const struct detectors *d, uint32_t slot, uint64_t n)
+static void await_at_least(const struct detectors *d, uint32_t slot, uint64_t n)
 {
 	uint64_t end = now_ns() + LONG_MS * MS;
 
 	while (matched(d, slot) < n && now_ns() < end)
 		usleep(1000);
+	assert_true(matched(d, slot) >= n);
+}
+
+static void await_matched(const struct detectors *d, uint32_t slot, uint64_t n)
+{
+	await_at_least(d, slot, n);
 	assert_int_equal(matched(d, slot), n);
 }
 
@@ -253,6 +259,8 @@ static void test_number_is_used_again(void **state)
 }
 
 #define CROWD 1000
+/* On some virtual machines a switch now and then reaches no program, nor perf: so many of the crowd's may. */
+#define CROWD_HIDDEN 10
 
 /* Under its name only once nothing but the pipe can make it sleep: a start may wait, too. */
 static void *crowd_thread(void *arg)
@@ -296,9 +304,9 @@ static void test_a_thousand_at_once(void **state)
 	if (!s.pid)
 		crowd_run(&s);
 	close(s.go[0]);
-	await_matched(d, slots[1], CROWD);
+	await_at_least(d, slots[1], CROWD - CROWD_HIDDEN);
 	await_later_look(d, slots[0]);
-	assert_int_equal(matched(d, slots[1]), CROWD);
+	assert_in_range(matched(d, slots[1]), CROWD - CROWD_HIDDEN, CROWD);
 	sleeper__end(&s, CROWD);
 	detectors__free(d);
 	free_rules(rules, ARRAY_SIZE(rules));
