@@ -24,7 +24,8 @@
 #include "dump/base/recovery.h"
 #include "rules/units.h"
 
-#define ARENAS_MAX 4 /* of malloc() */
+#define ARENAS_MAX  4		 /* of malloc() */
+#define MAPPED_FROM (128 * 1024) /* bytes: larger blocks of malloc() are mappings of their own */
 
 /* ---- incidents ---- */
 
@@ -290,6 +291,12 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 
 	/* each thread would keep what it ever had; the real-time ones must still find one free */
 	mallopt(M_ARENA_MAX, ARENAS_MAX);
+	/*
+	 * Unless it is set, the limit grows to the largest block that was ever freed. The blocks of the side
+	 * band would lie among small ones, in heaps that are locked and never shrink: MADV_DONTNEED
+	 * fails there.
+	 */
+	mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
 	code = proxies__new(err, &d->proxies);
 	code = code ?: rights__keep_recorder(); /* now: each thread has capabilities of its own */
 	if (code && !err->msg[0])
