@@ -9,6 +9,7 @@
 #include "cmd/incidents.h"
 #include "cmd/json_fields.h"
 #include "cmd/next_session.h"
+#include "cmd/perf_listing.h"
 #include "cmd/show_stacks.h"
 #include "cmd/show_state.h"
 #include "common/log.h"
@@ -157,7 +158,9 @@ static void print_session(const json_t *s)
 		throttled += json_integer_value(json_object_get(cpu, "throttled"));
 		paused = p > paused ? p : paused;
 	}
-	printf("session %s: %s\n", str(s, "name"), str(s, "run"));
+	printf("session %s: ", str(s, "name"));
+	perf_listing__print_run(s);
+	putchar('\n');
 	printf("  window     %s, %lld records, %s",
 	       duration(window, "length_ns", length, sizeof(length)),
 	       (long long)json_integer_value(json_object_get(s, "records")),

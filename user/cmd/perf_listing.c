@@ -1,14 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/json_fields.h"
 #include "cmd/perf_listing.h"
 #include "rules/units.h"
 
+#define RUN_MOST                                                                                   \
+	240 /* characters of a line of perf record that is shown whole; longer ones are made by us */
+#define RUN_SHOWN 100 /* of a longer one */
+
 static uint64_t minutes_up(const json_t *v)
 {
 	return num(v, "uptime_ns") / (60 * NSEC_PER_SEC);
+}
+
+void perf_listing__print_run(const json_t *session)
+{
+	const char *run = str(session, "run");
+	size_t len = strlen(run);
+
+	if (len <= RUN_MOST) {
+		printf("%s", run);
+		return;
+	}
+	for (len = RUN_SHOWN; len && run[len] != ',' && run[len] != ' ';)
+		len--;
+	printf("%.*s ... (--json has all)", (int)len, run);
 }
 
 void perf_listing__daemon(const json_t *s, bool verbose)

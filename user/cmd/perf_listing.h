@@ -6,6 +6,9 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+/* The line of a session's `run`, to be read by people: a very long one is cut behind an event. */
+void perf_listing__print_run(const json_t *session);
+
 /* The daemon's line of status @s; @verbose: and what perf daemon -v has below it. */
 void perf_listing__daemon(const json_t *s, bool verbose);
 /* The same of session @v of the daemon at @base. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/json_fields.h"
+#include "cmd/perf_listing.h"
 #include "cmd/plan_report.h"
 #include "cmd/probe_report.h"
 #include "common/json_alloc.h"
@@ -356,8 +357,9 @@ static void print_session(const json_t *s, uint64_t cpus)
 	const json_t *events = json_object_get(s, "events");
 	char ring[16], memory[16];
 
-	printf("session %s: perf record %s\n  events:     %zu", str(s, "name"), str(s, "run"),
-	       json_array_size(events));
+	printf("session %s: perf record ", str(s, "name"));
+	perf_listing__print_run(s);
+	printf("\n  events:     %zu", json_array_size(events));
 	if (json_array_size(events)) {
 		printf(": ");
 		print_names(events, EVENTS_SHOWN);
