@@ -1,20 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Names of static functions, as TAP: one test per folder. A name says what it is about, so that gdb, perf and grep find one
-# function: it has more than one word, and no other file of the folder has it.
+# Names of static functions, as TAP: one test for each folder of user/. A name says what the function is about: it has
+# more than one word, and no other file of the folder has it. So gdb, perf and grep find one function.
 #
 #	scripts/names.sh [DIRECTORY]	that has user/; the default is this tree
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
-# Folders where that holds. The others follow; take one in when you have renamed what it has.
-folders='admin bench common dump examine perfdata run sideband symbols'
-
 # "NAME FILE" for each static function whose name stands in the line that says static
 static_functions() { # FOLDER
 	# shellcheck disable=SC2016 # of awk
-	find "user/$1" -name '*.c' -print0 | sort -z | xargs -0 awk '
+	find "$1" -name '*.c' -print0 | sort -z | xargs -0 awk '
 		/^static [^=;]*[a-z0-9_]+\(/ && !/inline/ {
 			name = $0
 			sub(/\(.*/, "", name)
@@ -25,18 +22,19 @@ static_functions() { # FOLDER
 }
 
 n=0 failed=0
-for folder in $folders; do
+for folder in user/*/; do
+	folder=${folder%/}
 	wrong=$(static_functions "$folder" | awk '
 		$1 !~ /_/ {print $2 ": " $1 "() has no noun"}
 		$1 == name {print $2 ": " $1 "() is also in " file}
 		{name = $1; file = $2}')
 	((++n))
 	if [[ $wrong ]]; then
-		echo "not ok $n - static functions of user/$folder"
+		echo "not ok $n - static functions of $folder"
 		echo "# ${wrong//$'\n'/$'\n'# }"
 		failed=1
 	else
-		echo "ok $n - static functions of user/$folder"
+		echo "ok $n - static functions of $folder"
 	fi
 done
 echo "1..$n"

@@ -40,7 +40,7 @@ void functions__free(struct functions *f)
 	free(f);
 }
 
-static int add(struct functions *f, const struct location *l, uint32_t *ret)
+static int functions_add(struct functions *f, const struct location *l, uint32_t *ret)
 {
 	size_t module_len = strlen(l->module);
 	struct entry *e;
@@ -77,7 +77,7 @@ int functions__id(struct functions *f, const struct location *l, uint32_t *ret)
 		return -ENOMEM;
 	HASH_FIND(hh, f->entries, f->key.data, f->key.len, e);
 	if (!e)
-		return add(f, l, ret);
+		return functions_add(f, l, ret);
 	*ret = e->id;
 	return 0;
 }

@@ -74,7 +74,7 @@ bool offcpu__is_end(uint32_t state)
 
 /* The task with most of the time, by one candidate and its lead over all others: right whenever
  * one has more than half. */
-static void vote(struct offcpu_stack *s, const char *comm, uint64_t ns)
+static void vote_for_task(struct offcpu_stack *s, const char *comm, uint64_t ns)
 {
 	if (!strcmp(s->comm, comm)) {
 		s->lead += ns;
@@ -87,7 +87,7 @@ static void vote(struct offcpu_stack *s, const char *comm, uint64_t ns)
 }
 
 /* What counts of the time from @since to @until. */
-static uint64_t length(const struct offcpu *o, uint64_t since, uint64_t until)
+static uint64_t counted_length(const struct offcpu *o, uint64_t since, uint64_t until)
 {
 	uint64_t ns = 0;
 
@@ -101,9 +101,9 @@ static uint64_t length(const struct offcpu *o, uint64_t since, uint64_t until)
 	return since < until ? ns + (until - since) : ns;
 }
 
-static int count(struct offcpu *o, const struct away *a, uint64_t until, bool open)
+static int count_away(struct offcpu *o, const struct away *a, uint64_t until, bool open)
 {
-	uint64_t ns = length(o, a->since, until);
+	uint64_t ns = counted_length(o, a->since, until);
 
 	if (!ns && o->n_skip)
 		return 0;
@@ -124,11 +124,11 @@ static int count(struct offcpu *o, const struct away *a, uint64_t until, bool op
 	if (open)
 		o->v[a->stack].open_ns += ns;
 	o->v[a->stack].times++;
-	vote(&o->v[a->stack], a->comm, ns);
+	vote_for_task(&o->v[a->stack], a->comm, ns);
 	return 0;
 }
 
-static struct away *find(const struct offcpu *o, uint32_t prev)
+static struct away *find_away(const struct offcpu *o, uint32_t prev)
 {
 	struct away *a;
 
@@ -138,16 +138,16 @@ static struct away *find(const struct offcpu *o, uint32_t prev)
 
 static int come_back(struct offcpu *o, struct away *a, uint64_t time, bool open)
 {
-	int err = count(o, a, time, open);
+	int err = count_away(o, a, time, open);
 
 	HASH_DEL(o->away, a);
 	free(a);
 	return err;
 }
 
-static int leave(struct offcpu *o, const struct task_switch *s, uint32_t stack)
+static int leave_cpu(struct offcpu *o, const struct task_switch *s, uint32_t stack)
 {
-	struct away *a = find(o, s->prev);
+	struct away *a = find_away(o, s->prev);
 
 	if (a) { /* nobody saw it return */
 		o->lost++;
@@ -173,15 +173,15 @@ static int leave(struct offcpu *o, const struct task_switch *s, uint32_t stack)
 
 int offcpu__switch(struct offcpu *o, const struct task_switch *s, uint32_t stack)
 {
-	struct away *next = s->next ? find(o, s->next) : NULL;
+	struct away *next = s->next ? find_away(o, s->next) : NULL;
 	int err = next ? come_back(o, next, s->time, false) : 0;
 
-	return err || !s->prev ? err : leave(o, s, stack);
+	return err || !s->prev ? err : leave_cpu(o, s, stack);
 }
 
 int offcpu__ran(struct offcpu *o, uint32_t tid, uint64_t time)
 {
-	struct away *a = tid ? find(o, tid) : NULL;
+	struct away *a = tid ? find_away(o, tid) : NULL;
 
 	/* in a container the event's tids are not those of samples */
 	if (!a || a->tid != tid || time < a->since || time - a->since < SWITCH_NS)

@@ -90,7 +90,7 @@ static bool is_on_cpu(const struct perf_event_attr *a)
 	}
 }
 
-static int add_event(struct profile *p, const struct file_event *fe)
+static int add_event_profile(struct profile *p, const struct file_event *fe)
 {
 	struct event_profile *v = reallocarray(p->events, p->n_events + 1, sizeof(*v));
 	const struct perf_event_attr *a = &fe->attr;
@@ -123,7 +123,7 @@ static int add_events(struct adding *a)
 
 	for (i = 0; i < info->n_events; i++)
 		if (!profile__event(a->p, info->events[i].name) &&
-		    add_event(a->p, &info->events[i]))
+		    add_event_profile(a->p, &info->events[i]))
 			return -ENOMEM;
 	for (i = 0; i < info->n_events; i++) {
 		const struct file_event *e = &info->events[i];

@@ -13,12 +13,12 @@
 /* Standard errors that the difference of two shares stays below by chance, nearly always. */
 #define NOISE_ERRORS 3.0
 
-static double magnitude(const struct change *c)
+static double change_magnitude(const struct change *c)
 {
 	return c->a < c->b ? c->b - c->a : c->a - c->b;
 }
 
-static double percent(double part, double whole)
+static double percent_of(double part, double whole)
 {
 	return whole > 0 ? 100 * part / whole : 0;
 }
@@ -58,8 +58,8 @@ static void compare_function(const struct profile *pa, const struct profile *pb,
 
 	*ret = (struct function_change){
 		.function = id,
-		.self = { percent(a.self, whole_a), percent(b.self, whole_b) },
-		.total = { percent(a.total, whole_a), percent(b.total, whole_b) },
+		.self = { percent_of(a.self, whole_a), percent_of(b.self, whole_b) },
+		.total = { percent_of(a.total, whole_a), percent_of(b.total, whole_b) },
 		.self_rate = { rate_of(e->a, pa, a.self, a.self_samples),
 			       rate_of(e->b, pb, b.self, b.self_samples) },
 		.total_rate = { rate_of(e->a, pa, a.total, a.total_samples),
@@ -82,7 +82,7 @@ static int by_name(const struct functions *f, uint32_t a, uint32_t b)
 	       (a > b) - (a < b);
 }
 
-static int descending(double a, double b)
+static int compare_descending(double a, double b)
 {
 	return (a < b) - (a > b);
 }
@@ -91,8 +91,8 @@ static int by_change(const void *a, const void *b, void *arg)
 {
 	const struct function_change *x = a, *y = b;
 	const struct ordering *o = arg;
-	int self = descending(magnitude(&x->self), magnitude(&y->self));
-	int total = descending(magnitude(&x->total), magnitude(&y->total));
+	int self = compare_descending(change_magnitude(&x->self), change_magnitude(&y->self));
+	int total = compare_descending(change_magnitude(&x->total), change_magnitude(&y->total));
 	int first = o->order == CHANGE_BY_SELF ? self : total;
 	int second = o->order == CHANGE_BY_SELF ? total : self;
 
@@ -127,8 +127,8 @@ int event_change__make(const struct profile *a, const struct profile *b, const c
 		return -ENOMEM;
 	for (uint32_t id = 0; id < n; id++) {
 		compare_function(a, b, &c, id, &c.v[c.n]);
-		c.n += magnitude(&c.v[c.n].self) >= PERCENT_MIN ||
-		       magnitude(&c.v[c.n].total) >= PERCENT_MIN;
+		c.n += change_magnitude(&c.v[c.n].self) >= PERCENT_MIN ||
+		       change_magnitude(&c.v[c.n].total) >= PERCENT_MIN;
 	}
 	if (c.n)
 		qsort_r(c.v, c.n, sizeof(*c.v), by_change, &o);
@@ -146,8 +146,8 @@ static int by_rate(const void *a, const void *b)
 {
 	const struct stack_change *x = a, *y = b;
 
-	return descending(magnitude(&x->rate), magnitude(&y->rate)) ?:
-	       descending(magnitude(&x->share), magnitude(&y->share)) ?:
+	return compare_descending(change_magnitude(&x->rate), change_magnitude(&y->rate)) ?:
+	       compare_descending(change_magnitude(&x->share), change_magnitude(&y->share)) ?:
 	       (x->stack > y->stack) - (x->stack < y->stack);
 }
 
@@ -229,14 +229,15 @@ int offcpu_change__make(const struct profile *a, const struct profile *b, struct
 			.stack = id,
 			.rate = { per_second((double)x.ns / 1e6, a),
 				  per_second((double)y.ns / 1e6, b) },
-			.open = { percent(x.open_ns, x.ns), percent(y.open_ns, y.ns) },
-			.share = { percent(x.ns, all_a), percent(y.ns, all_b) },
+			.open = { percent_of(x.open_ns, x.ns), percent_of(y.open_ns, y.ns) },
+			.share = { percent_of(x.ns, all_a), percent_of(y.ns, all_b) },
 			.times = { per_second(x.times, a), per_second(y.times, b) },
 			.comm = x.ns > y.ns  ? oa->v[id].comm
 				: id < ob->n ? ob->v[id].comm
 					     : "",
 		};
-		c.n += magnitude(&v->rate) >= RATE_MIN || magnitude(&v->share) >= PERCENT_MIN;
+		c.n += change_magnitude(&v->rate) >= RATE_MIN ||
+		       change_magnitude(&v->share) >= PERCENT_MIN;
 	}
 	if (c.n)
 		qsort(c.v, c.n, sizeof(*c.v), by_rate);
@@ -254,7 +255,7 @@ static int by_share(const void *a, const void *b)
 {
 	const struct cpu_stack_change *x = a, *y = b;
 
-	return descending(magnitude(&x->share), magnitude(&y->share))
+	return compare_descending(change_magnitude(&x->share), change_magnitude(&y->share))
 		       ?: (x->stack > y->stack) - (x->stack < y->stack);
 }
 
@@ -281,8 +282,8 @@ int cpu_change__make(const struct profile *a, const struct profile *b, const cha
 			continue;
 		c.v[c.n++] = (struct cpu_stack_change){
 			.stack = id,
-			.share = { percent(x.weight, ea ? ea->weight : 0),
-				   percent(y.weight, eb ? eb->weight : 0) },
+			.share = { percent_of(x.weight, ea ? ea->weight : 0),
+				   percent_of(y.weight, eb ? eb->weight : 0) },
 			.samples = { x.samples, y.samples },
 			.noise = is_noise(x.samples, c.samples_a, y.samples, c.samples_b),
 		};

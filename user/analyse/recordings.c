@@ -11,7 +11,7 @@
 #define FILE_NAME      "perf.data"
 #define SESSION_PREFIX "session-"
 
-static struct recording_session *find(const struct recordings *r, const char *name)
+static struct recording_session *find_session(const struct recordings *r, const char *name)
 {
 	for (size_t i = 0; i < r->n; i++)
 		if (!strcmp(r->v[i].name, name))
@@ -21,12 +21,12 @@ static struct recording_session *find(const struct recordings *r, const char *na
 
 const struct recording_session *recordings__session(const struct recordings *r, const char *name)
 {
-	return find(r, name);
+	return find_session(r, name);
 }
 
 int recordings__add(struct recordings *r, const char *name, const char *file)
 {
-	struct recording_session *s = find(r, name);
+	struct recording_session *s = find_session(r, name);
 	char **files;
 
 	if (!s) {
@@ -52,7 +52,7 @@ int recordings__add(struct recordings *r, const char *name, const char *file)
 }
 
 /* Of the folder that ends at @end in @path. */
-static int add_file(struct recordings *r, const char *path, bool at_root)
+static int add_recording(struct recordings *r, const char *path, bool at_root)
 {
 	const char *end = strrchr(path, '/'), *start;
 	char name[256] = "";
@@ -86,15 +86,15 @@ static bool is_recording(const char *name)
 	return len < 4 || strcmp(name + len - 4, ".old");
 }
 
-static int compare(const FTSENT **a, const FTSENT **b)
+static int compare_entries(const FTSENT **a, const FTSENT **b)
 {
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-static int walk(const char *path, struct err *err, struct recordings *r)
+static int walk_path(const char *path, struct err *err, struct recordings *r)
 {
 	char *roots[] = { (char *)path, NULL };
-	FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, compare);
+	FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, compare_entries);
 	int code = 0;
 	FTSENT *e;
 
@@ -104,7 +104,7 @@ static int walk(const char *path, struct err *err, struct recordings *r)
 		switch (e->fts_info) {
 		case FTS_F:
 			if (is_recording(e->fts_name) &&
-			    add_file(r, e->fts_path, e->fts_level == 1))
+			    add_recording(r, e->fts_path, e->fts_level == 1))
 				code = err_set(err, -ENOMEM, "out of memory");
 			break;
 		case FTS_DNR:
@@ -122,7 +122,7 @@ static int walk(const char *path, struct err *err, struct recordings *r)
 	return code;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_sessions(const void *a, const void *b)
 {
 	const struct recording_session *x = a, *y = b;
 
@@ -139,17 +139,17 @@ int recordings__find(const char *path, struct err *err, struct recordings *ret)
 		return err_set(err, -errno, "%s: %s%s", path, strerror(errno),
 			       errno == EACCES ? " (try sudo)" : "");
 	if (S_ISDIR(st.st_mode)) {
-		code = walk(path, err, &r);
+		code = walk_path(path, err, &r);
 		if (!code && !r.n)
 			code = err_set(err, -ENOENT, "%s: no perf.data file in this folder", path);
 	} else {
-		code = add_file(&r, path, true) ? err_set(err, -ENOMEM, "out of memory") : 0;
+		code = add_recording(&r, path, true) ? err_set(err, -ENOMEM, "out of memory") : 0;
 	}
 	if (code) {
 		recordings__free(&r);
 		return code;
 	}
-	qsort(r.v, r.n, sizeof(*r.v), by_name);
+	qsort(r.v, r.n, sizeof(*r.v), compare_sessions);
 	*ret = r;
 	return 0;
 }

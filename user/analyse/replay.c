@@ -56,7 +56,7 @@ const struct perf_file *replay__file(const struct replay *r)
 }
 
 /* The file's list of build ids knows what a record did not. */
-static void add_build_id(struct replay *r, const struct map *map)
+static void fill_build_id(struct replay *r, const struct map *map)
 {
 	struct map_file *f = map ? map->file : NULL;
 
@@ -80,7 +80,7 @@ static bool is_map(const struct perf_event_header *h)
 }
 
 /* A record that names things. */
-static int apply(struct replay *r, const struct perf_event_header *h)
+static int apply_record(struct replay *r, const struct perf_event_header *h)
 {
 	const struct record_mmap *m = (const void *)h;
 	const struct record_task *t = (const void *)h;
@@ -89,14 +89,14 @@ static int apply(struct replay *r, const struct perf_event_header *h)
 	if (is_kernel(h) && (is_map(h) || h->type == PERF_RECORD_KSYMBOL)) {
 		err = kernel_space__apply(&r->kernel, h);
 		if (!err && is_map(h))
-			add_build_id(r, kernel_space__find(&r->kernel, m->start));
+			fill_build_id(r, kernel_space__find(&r->kernel, m->start));
 		return err;
 	}
 	if (h->type == PERF_RECORD_FORK && h->misc & FORK_EXEC && t->pid != t->ppid)
 		return task_model__add_process(r->tasks, t->pid, 0); /* its maps follow */
 	err = task_model__apply(r->tasks, h);
 	if (!err && is_map(h))
-		add_build_id(r, task_model__find_map(r->tasks, m->pid, m->start));
+		fill_build_id(r, task_model__find_map(r->tasks, m->pid, m->start));
 	return err;
 }
 
@@ -131,7 +131,7 @@ int replay__next(struct replay *r, struct err *err, struct sample *ret)
 			return code ? code : 1;
 		}
 		/* what a process maps beyond all measure stays without a name */
-		if (apply(r, rec.h) == -ENOMEM)
+		if (apply_record(r, rec.h) == -ENOMEM)
 			return err_set(err, -ENOMEM, "out of memory");
 		if (rec.event && is_sign_of_life(rec.h)) {
 			*ret = (struct sample){ .pid = record__pid(rec.h),
@@ -153,15 +153,15 @@ static bool is_kernel_mode(uint8_t cpumode)
 	return cpumode == PERF_RECORD_MISC_KERNEL;
 }
 
-static int resolve(struct replay *r, const struct sample *s, uint64_t addr, bool kernel,
-		   struct location *ret)
+static int resolve_address(struct replay *r, const struct sample *s, uint64_t addr, bool kernel,
+			   struct location *ret)
 {
 	return symbols__resolve(r->symbols, r->tasks, &r->kernel, s->pid, addr, kernel, ret);
 }
 
 int replay__self(struct replay *r, const struct sample *s, struct location *ret)
 {
-	return resolve(r, s, s->ip, is_kernel_mode(s->cpumode), ret);
+	return resolve_address(r, s, s->ip, is_kernel_mode(s->cpumode), ret);
 }
 
 /* A mark between the parts of a callchain. False: it is of a guest or hypervisor, whose frames
@@ -198,11 +198,11 @@ int replay__frames(struct replay *r, const struct sample *s, struct location *v,
 		if (!known || !ip) /* 0: where unwinding ended */
 			continue;
 		/* behind the first of each part are return addresses */
-		err = resolve(r, s, first ? ip : ip - 1, kernel, &v[n++]);
+		err = resolve_address(r, s, first ? ip : ip - 1, kernel, &v[n++]);
 		first = false;
 	}
 	if (!n && !err && max)
-		err = resolve(r, s, s->ip, is_kernel_mode(s->cpumode), &v[n++]);
+		err = resolve_address(r, s, s->ip, is_kernel_mode(s->cpumode), &v[n++]);
 	*ret_n = n;
 	return err;
 }

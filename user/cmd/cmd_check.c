@@ -155,7 +155,7 @@ static int try_live(struct check *c)
 	return EXIT_DONE;
 }
 
-static void print_text(const struct check *c)
+static void print_check_text(const struct check *c)
 {
 	const json_t *live = json_object_get(c->out, "live"), *v;
 	size_t i;
@@ -169,7 +169,7 @@ static void print_text(const struct check *c)
 		print_live(live);
 }
 
-static int check(const struct check_opts *opts)
+static int check_files(const struct check_opts *opts)
 {
 	struct check c = { .opts = opts };
 	char files[RULES_FILES_LIST_MAX];
@@ -198,7 +198,7 @@ static int check(const struct check_opts *opts)
 	if (!code && opts->live)
 		status = try_live(&c);
 	if (!opts->json)
-		print_text(&c);
+		print_check_text(&c);
 	else if (json_dumpf(c.out, stdout, JSON_INDENT(2)) == 0)
 		putchar('\n');
 	if (status == EXIT_DONE && json_alloc__failed()) {
@@ -244,7 +244,7 @@ static int run_check(int argc, char **argv)
 			return EXIT_FAILED;
 	}
 	opts.rules = list;
-	return check(&opts);
+	return check_files(&opts);
 }
 
 const struct command cmd_check = {

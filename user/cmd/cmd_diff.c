@@ -123,7 +123,7 @@ static int print_json(const struct diff *d)
 	return failed ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int finish(struct diff *d)
+static int finish_diff(struct diff *d)
 {
 	int missing = 0;
 
@@ -152,7 +152,7 @@ static int run_with(struct diff *d, const struct location_hint *hint)
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}
-	return compare_sessions(d) ?: finish(d);
+	return compare_sessions(d) ?: finish_diff(d);
 }
 
 /* 0 or EXIT_FAILED. */

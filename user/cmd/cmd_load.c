@@ -251,7 +251,7 @@ static void tell_ready(const char *error, void *arg)
 	note->fd = -1;
 }
 
-static int run_daemon(struct loaded *l, int ready_fd)
+static int run_loaded_daemon(struct loaded *l, int ready_fd)
 {
 	struct ready_note note = { .fd = ready_fd, .l = l };
 	char program[PATH_MAX] = "frbpf";
@@ -333,7 +333,7 @@ static int start_in_background(struct loaded *l)
 		setsid();
 		if (chdir("/") < 0)
 			_exit(EXIT_FAILED);
-		_exit(run_daemon(l, fds[1]));
+		_exit(run_loaded_daemon(l, fds[1]));
 	}
 	probe_reader__use(NULL);
 	examiner__leave(TAKE_PTR(l->examiner));
@@ -366,7 +366,7 @@ static int start_helpers(struct loaded *l)
 	return code ? EXIT_FAILED : 0;
 }
 
-static int load(const struct load_opts *opts)
+static int load_rules(const struct load_opts *opts)
 {
 	struct loaded l = { .only_start = opts->only_start };
 	int status;
@@ -380,13 +380,14 @@ static int load(const struct load_opts *opts)
 	if (!status) {
 		status = opts->only_start || opts->foreground ? -ENOENT : reload_running(&l);
 		if (status == -ENOENT)
-			status = opts->foreground ? run_daemon(&l, -1) : start_in_background(&l);
+			status = opts->foreground ? run_loaded_daemon(&l, -1)
+						  : start_in_background(&l);
 	}
 	loaded__free(&l);
 	return status;
 }
 
-static int run(const struct command *cmd, int argc, char **argv, bool only_start)
+static int load_command(const struct command *cmd, int argc, char **argv, bool only_start)
 {
 	static const struct option of_load[] = { { "foreground", no_argument, NULL, 'f' },
 						 CMD_COMMON_OPTIONS,
@@ -419,17 +420,17 @@ static int run(const struct command *cmd, int argc, char **argv, bool only_start
 	} else if (only_start && access(path, F_OK) < 0) {
 		location__perf_config(opts.hint.base != NULL, path);
 	}
-	return load(&opts);
+	return load_rules(&opts);
 }
 
 static int run_load(int argc, char **argv)
 {
-	return run(&cmd_load, argc, argv, false);
+	return load_command(&cmd_load, argc, argv, false);
 }
 
 static int run_start(int argc, char **argv)
 {
-	return run(&cmd_start, argc, argv, true);
+	return load_command(&cmd_start, argc, argv, true);
 }
 
 const struct command cmd_load = {

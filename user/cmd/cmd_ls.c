@@ -157,7 +157,7 @@ static size_t print_removed(const json_t *removed, size_t from, json_int_t time,
 	return from;
 }
 
-static int list(const char *base, bool json)
+static int list_incidents(const char *base, bool json)
 {
 	struct incidents v;
 	struct err err = { 0 };
@@ -243,7 +243,7 @@ static int run_ls(int argc, char **argv)
 		return cmd_usage_error(&cmd_ls, "takes no operands");
 	if (cmd_find_base(&hint, base))
 		return EXIT_FAILED;
-	return causes ? list_causes(base, json) : list(base, json);
+	return causes ? list_causes(base, json) : list_incidents(base, json);
 }
 
 const struct command cmd_ls = {

@@ -6,7 +6,7 @@
 #include "cmd/cmd.h"
 
 /* As `perf daemon ping`: a line per session, or of the one called @only. */
-static int ping(const char *base, const char *only, bool as_perf)
+static int ping_sessions(const char *base, const char *only, bool as_perf)
 {
 	json_t *status = cmd_ask(base, json_pack("{s:s}", "cmd", "status"));
 	bool found = false;
@@ -32,7 +32,7 @@ static int ping(const char *base, const char *only, bool as_perf)
 	return EXIT_DONE;
 }
 
-static int run(int argc, char **argv, bool as_perf)
+static int ping_command(int argc, char **argv, bool as_perf)
 {
 	const char *session;
 	char base[PATH_MAX];
@@ -40,17 +40,17 @@ static int run(int argc, char **argv, bool as_perf)
 
 	if (cmd_parse_session(&cmd_ping, argc, argv, base, &session, &status) == CMD_EXIT)
 		return status;
-	return ping(base, session, as_perf);
+	return ping_sessions(base, session, as_perf);
 }
 
 static int run_ping(int argc, char **argv)
 {
-	return run(argc, argv, false);
+	return ping_command(argc, argv, false);
 }
 
 int cmd_ping_as_perf(int argc, char **argv)
 {
-	return run(argc, argv, true);
+	return ping_command(argc, argv, true);
 }
 
 const struct command cmd_ping = {

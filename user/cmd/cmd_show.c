@@ -19,7 +19,7 @@
 #include "rules/units.h"
 #include "symbols/kallsyms_cache.h"
 
-static const char *duration(const json_t *o, const char *key, char *buf, size_t size)
+static const char *show_duration(const json_t *o, const char *key, char *buf, size_t size)
 {
 	return units__format_duration(json_integer_value(json_object_get(o, key)), buf, size);
 }
@@ -81,10 +81,10 @@ static void print_trigger(const json_t *t, const char *what)
 	printf("%s by rule %s: %s%s%s\n", what, str(t, "rule"), str(t, "when"),
 	       str(t, "if")[0] ? " if " : "", str(t, "if"));
 	if (json_integer_value(json_object_get(t, "value_ns"))) { /* else it just happened */
-		printf("  value      %s", duration(t, "value_ns", value, sizeof(value)));
+		printf("  value      %s", show_duration(t, "value_ns", value, sizeof(value)));
 		if (json_integer_value(json_object_get(t, "threshold_ns")))
 			printf(", threshold %s",
-			       duration(t, "threshold_ns", threshold, sizeof(threshold)));
+			       show_duration(t, "threshold_ns", threshold, sizeof(threshold)));
 		if (json_is_true(json_object_get(t, "escalated")))
 			printf(", which broke the cooldown");
 		if (json_is_true(json_object_get(t, "pending")))
@@ -116,7 +116,7 @@ static void print_trigger(const json_t *t, const char *what)
 	show_stacks__print(json_object_get(t, "stacks"));
 }
 
-static void print_short(const json_t *window)
+static void print_short_window(const json_t *window)
 {
 	json_int_t needed = json_integer_value(json_object_get(window, "ring_needed_bytes"));
 	char covered[32], asked[32], size[16];
@@ -128,15 +128,15 @@ static void print_short(const json_t *window)
 		return;
 	}
 	printf("  short      every CPU has %s of the %s asked for",
-	       duration(window, "covered_ns", covered, sizeof(covered)),
-	       duration(window, "asked_ns", asked, sizeof(asked)));
+	       show_duration(window, "covered_ns", covered, sizeof(covered)),
+	       show_duration(window, "asked_ns", asked, sizeof(asked)));
 	if (needed)
 		printf("; -m %s would have held them",
 		       units__format_size(needed, size, sizeof(size)));
 	putchar('\n');
 }
 
-static void print_session(const json_t *s)
+static void print_dump_session(const json_t *s)
 {
 	const json_t *window = json_object_get(s, "window"), *cpu;
 	uint64_t lost = 0, throttled = 0, paused = 0;
@@ -162,7 +162,7 @@ static void print_session(const json_t *s)
 	perf_listing__print_run(s);
 	putchar('\n');
 	printf("  window     %s, %lld records, %s",
-	       duration(window, "length_ns", length, sizeof(length)),
+	       show_duration(window, "length_ns", length, sizeof(length)),
 	       (long long)json_integer_value(json_object_get(s, "records")),
 	       units__format_size(json_integer_value(json_object_get(s, "bytes")), size,
 				  sizeof(size)));
@@ -173,7 +173,7 @@ static void print_session(const json_t *s)
 	if (paused)
 		printf(", paused %s", units__format_duration(paused, length, sizeof(length)));
 	putchar('\n');
-	print_short(window);
+	print_short_window(window);
 	printf("  file       %s\n", str(s, "file"));
 }
 
@@ -189,7 +189,7 @@ static void print_merged(const json_t *m)
 		printf("and %lld further triggers within the merge time\n", (long long)more);
 }
 
-static void print_suppressed(const json_t *m)
+static void print_rule_suppressed(const json_t *m)
 {
 	const json_t *v, *largest, *who;
 	char value[32];
@@ -202,7 +202,7 @@ static void print_suppressed(const json_t *m)
 		       (long long)json_integer_value(json_object_get(v, "count")), str(v, "rule"));
 		if (json_is_object(largest))
 			printf(", the largest %s",
-			       duration(largest, "value_ns", value, sizeof(value)));
+			       show_duration(largest, "value_ns", value, sizeof(value)));
 		if (str(who, "comm")[0])
 			printf(", of %s (pid %lld, tid %lld)", str(who, "comm"),
 			       (long long)json_integer_value(json_object_get(who, "pid")),
@@ -241,11 +241,11 @@ static void print_incident(const json_t *m)
 		json_object_get(m, "vitals"),
 		json_integer_value(json_object_get(json_object_get(m, "time"), "monotonic_ns")));
 	printf("frozen %s after the end of the window, %s\n",
-	       duration(freeze, "late_ns", late, sizeof(late)), str(freeze, "mode"));
+	       show_duration(freeze, "late_ns", late, sizeof(late)), str(freeze, "mode"));
 	json_array_foreach (json_object_get(m, "sessions"), i, v)
-		print_session(v);
+		print_dump_session(v);
 	print_merged(m);
-	print_suppressed(m);
+	print_rule_suppressed(m);
 	print_next(m);
 }
 

@@ -50,7 +50,7 @@ static int signal_sessions(const char *base, const char *only, bool as_perf)
 	return EXIT_DONE;
 }
 
-static int run(int argc, char **argv, bool as_perf)
+static int signal_command(int argc, char **argv, bool as_perf)
 {
 	const char *session;
 	char base[PATH_MAX];
@@ -63,12 +63,12 @@ static int run(int argc, char **argv, bool as_perf)
 
 static int run_signal(int argc, char **argv)
 {
-	return run(argc, argv, false);
+	return signal_command(argc, argv, false);
 }
 
 int cmd_signal_as_perf(int argc, char **argv)
 {
-	return run(argc, argv, true);
+	return signal_command(argc, argv, true);
 }
 
 const struct command cmd_signal = {

@@ -9,7 +9,7 @@
 #include "common/cleanup.h"
 #include "rules/units.h"
 
-static const char *duration(const json_t *o, const char *key, char *buf, size_t size)
+static const char *status_duration(const json_t *o, const char *key, char *buf, size_t size)
 {
 	return units__format_duration(num(o, key), buf, size);
 }
@@ -29,16 +29,16 @@ static void print_rings(const json_t *v)
 	}
 	if (!least)
 		return;
-	duration(least, "held_ns", a, sizeof(a));
+	status_duration(least, "held_ns", a, sizeof(a));
 	if (least == most)
 		printf("  holds:      %s\n", a);
 	else
 		printf("  holds:      %s (CPU %" PRIu64 ") to %s (CPU %" PRIu64 ")\n", a,
-		       num(least, "cpu"), duration(most, "held_ns", b, sizeof(b)),
+		       num(least, "cpu"), status_duration(most, "held_ns", b, sizeof(b)),
 		       num(most, "cpu"));
 }
 
-static const char *plural(uint64_t n)
+static const char *plural_s(uint64_t n)
 {
 	return n == 1 ? "" : "s";
 }
@@ -55,9 +55,9 @@ static void print_session(const json_t *v, const char *base, bool verbose)
 		printf("  note:       %s\n", str(v, "notice"));
 	printf("  rings:      %s on each of %" PRIu64 " CPU%s, %zu event%s",
 	       units__format_size(num(v, "ring_bytes"), size, sizeof(size)), num(v, "cpus"),
-	       plural(num(v, "cpus")), n_events, plural(n_events));
+	       plural_s(num(v, "cpus")), n_events, plural_s(n_events));
 	if (num(v, "ring_ns"))
-		printf(", to hold %s", duration(v, "ring_ns", ring, sizeof(ring)));
+		printf(", to hold %s", status_duration(v, "ring_ns", ring, sizeof(ring)));
 	putchar('\n');
 	print_rings(v);
 }
@@ -107,8 +107,9 @@ static void print_values(const json_t *values)
 			most = num(v, "matches");
 	}
 	json_array_foreach (values, i, v)
-		printf("  %10s  %8" PRIu64 " %.*s\n", duration(v, "from_ns", from, sizeof(from)),
-		       num(v, "matches"), (int)(num(v, "matches") * BAR_LENGTH / most),
+		printf("  %10s  %8" PRIu64 " %.*s\n",
+		       status_duration(v, "from_ns", from, sizeof(from)), num(v, "matches"),
+		       (int)(num(v, "matches") * BAR_LENGTH / most),
 		       "****************************************");
 }
 
@@ -121,7 +122,7 @@ static void print_end(const json_t *end, const char *what)
 		return;
 	if (json_object_get(end, "ends_in_ns"))
 		printf("  %s for another %s\n", what,
-		       duration(end, "ends_in_ns", text, sizeof(text)));
+		       status_duration(end, "ends_in_ns", text, sizeof(text)));
 	else
 		printf("  %s until `frbpf %s --off`\n", what, what[0] == 'm' ? "mute" : "arm");
 }
@@ -139,11 +140,12 @@ static void print_rule(const json_t *v, bool verbose)
 	print_suppressed(json_object_get(v, "suppressed"));
 	if (num(v, "joined") + num(v, "merged"))
 		printf(", %" PRIu64 " incident%s, %" PRIu64 " joined, %" PRIu64 " merged",
-		       num(v, "incidents"), plural(num(v, "incidents")), num(v, "joined"),
+		       num(v, "incidents"), plural_s(num(v, "incidents")), num(v, "joined"),
 		       num(v, "merged"));
 	if (num(v, "matched"))
-		printf("; last %s, largest %s", duration(v, "last_value_ns", last, sizeof(last)),
-		       duration(v, "max_value_ns", max, sizeof(max)));
+		printf("; last %s, largest %s",
+		       status_duration(v, "last_value_ns", last, sizeof(last)),
+		       status_duration(v, "max_value_ns", max, sizeof(max)));
 	putchar('\n');
 	if (verbose && num(v, "not_seen"))
 		printf("  not seen: %" PRIu64
@@ -196,8 +198,8 @@ static void print_verbose(const json_t *s)
 	printf("  config:     %s\n", str(s, "config"));
 	print_memory(json_object_get(s, "memory"));
 	printf("  triggers:   %" PRIu64 " incident%s, freeze late by %s at most (%s)\n",
-	       num(trig, "incidents"), plural(num(trig, "incidents")),
-	       duration(trig, "freeze_late_max_ns", a, sizeof(a)),
+	       num(trig, "incidents"), plural_s(num(trig, "incidents")),
+	       status_duration(trig, "freeze_late_max_ns", a, sizeof(a)),
 	       json_is_true(json_object_get(trig, "realtime"))
 		       ? "real time"
 		       : "SCHED_FIFO was refused: nice -20");
@@ -206,7 +208,7 @@ static void print_verbose(const json_t *s)
 	       units__format_size(num(sb, "log_bytes"), a, sizeof(a)),
 	       units__format_size(num(sb, "model_bytes"), b, sizeof(b)));
 	printf("  on disk:    %" PRIu64 " incident%s, %s; removed %" PRIu64 ", %s\n",
-	       num(disk, "incidents"), plural(num(disk, "incidents")),
+	       num(disk, "incidents"), plural_s(num(disk, "incidents")),
 	       units__format_size(num(disk, "bytes"), a, sizeof(a)), num(disk, "removed_incidents"),
 	       units__format_size(num(disk, "removed_bytes"), b, sizeof(b)));
 	if (num(disk, "failed_files"))

@@ -39,7 +39,7 @@ static int wait_for_end(const char *base, bool quiet)
 	return EXIT_DONE;
 }
 
-static int stop(const char *base, bool quiet)
+static int stop_daemon(const char *base, bool quiet)
 {
 	char path[PATH_MAX + 16];
 	json_t *reply = NULL;
@@ -59,7 +59,7 @@ static int stop(const char *base, bool quiet)
 	return wait_for_exit(base, pid, quiet);
 }
 
-static int run(int argc, char **argv, bool quiet)
+static int stop_command(int argc, char **argv, bool quiet)
 {
 	static const struct option long_opts[] = { CMD_PERF_OPTIONS, CMD_COMMON_OPTIONS, { 0 } };
 	struct location_hint hint = { 0 };
@@ -77,17 +77,17 @@ static int run(int argc, char **argv, bool quiet)
 		return cmd_usage_error(&cmd_stop, "takes no operands");
 	if (cmd_find_base(&hint, base))
 		return EXIT_FAILED;
-	return stop(base, quiet);
+	return stop_daemon(base, quiet);
 }
 
 static int run_stop(int argc, char **argv)
 {
-	return run(argc, argv, false);
+	return stop_command(argc, argv, false);
 }
 
 int cmd_stop_as_perf(int argc, char **argv)
 {
-	return run(argc, argv, true);
+	return stop_command(argc, argv, true);
 }
 
 const struct command cmd_stop = {

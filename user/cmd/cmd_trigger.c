@@ -87,7 +87,7 @@ static int deliver_to_run(const char *path, const struct buf *b)
 }
 
 /* The base is root's: whoever cannot look into it can still write to the socket in /run. */
-static int deliver(const char *base, const struct buf *b)
+static int deliver_message(const char *base, const struct buf *b)
 {
 	char path[PATH_MAX + 16];
 	int err;
@@ -134,7 +134,7 @@ static int run_trigger(int argc, char **argv)
 		status = deliver_to_run(app, &message);
 	} else if (!status) {
 		status = cmd_find_base(&hint, base);
-		status = status ? status : deliver(base, &message);
+		status = status ? status : deliver_message(base, &message);
 	}
 	buf__free(&message);
 	return status;

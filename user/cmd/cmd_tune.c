@@ -104,7 +104,7 @@ static void make_rules(struct tune *t)
 	}
 }
 
-static int measure(struct tune *t)
+static int measure_source(struct tune *t)
 {
 	struct err err = { 0 };
 
@@ -168,7 +168,7 @@ static void print_threshold(const struct tune *t, uint64_t per_day)
 		printf("if   = %s\n", t->condition);
 }
 
-static void print_text(const struct tune *t)
+static void print_tune_text(const struct tune *t)
 {
 	const struct frbpf_rule_state *all = &t->states[0];
 	char time[32], largest[32];
@@ -229,7 +229,7 @@ static json_t *json_thresholds(const struct tune *t)
 	return list;
 }
 
-static int print_json(const struct tune *t)
+static int print_tune_json(const struct tune *t)
 {
 	const struct frbpf_rule_state *all = &t->states[0];
 	json_t *j = json_pack("{s:s, s:s?, s:I, s:I, s:I, s:o, s:o, s:o}", "when", t->source, "if",
@@ -248,7 +248,7 @@ static int print_json(const struct tune *t)
 	return EXIT_DONE;
 }
 
-static int tune(struct tune *t)
+static int tune_source(struct tune *t)
 {
 	struct examiner *examiner = NULL;
 	struct diags d = { 0 };
@@ -262,11 +262,11 @@ static int tune(struct tune *t)
 	status = parse_source(t, &d) ? EXIT_FAILED : EXIT_DONE;
 	cmd_print_diags(&d);
 	if (status == EXIT_DONE)
-		status = measure(t);
+		status = measure_source(t);
 	if (status == EXIT_DONE && !t->json)
-		print_text(t);
+		print_tune_text(t);
 	else if (status == EXIT_DONE)
-		status = print_json(t);
+		status = print_tune_json(t);
 	ruleset__free(t->rs);
 	tracefs__free(t->tracefs);
 	diags__free(&d);
@@ -306,7 +306,7 @@ static int run_tune(int argc, char **argv)
 	if (argc - optind != 1)
 		return cmd_usage_error(&cmd_tune, "give one source, such as 'syscall:fsync'");
 	t->source = argv[optind];
-	return tune(t);
+	return tune_source(t);
 }
 
 const struct command cmd_tune = {

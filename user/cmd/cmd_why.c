@@ -106,7 +106,7 @@ static int print_answer(const struct why_options *o, const struct why *w)
 }
 
 /* 0 or EXIT_FAILED. */
-static int set_option(struct why_options *o, int opt)
+static int set_why_option(struct why_options *o, int opt)
 {
 	const char *why = "";
 	char what[128];
@@ -167,7 +167,7 @@ static int run_why(int argc, char **argv)
 
 	while ((p = cmd_next_option(&cmd_why, argc, argv, ":i:vh", long_opts, &hint, &opt)) ==
 	       CMD_OPTION)
-		if (set_option(&o, opt))
+		if (set_why_option(&o, opt))
 			return EXIT_FAILED;
 	if (p == CMD_EXIT)
 		return opt;

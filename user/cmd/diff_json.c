@@ -21,12 +21,12 @@ json_t *diff_json__text(const char *s)
 }
 
 /* Numbers that a window without length does not give are 0, never NaN. */
-static json_t *change(const struct change *c)
+static json_t *change_json(const struct change *c)
 {
 	return json_pack("{s:f, s:f, s:f}", "a", c->a, "b", c->b, "change", change__by(c));
 }
 
-static json_t *function(const struct functions *functions, uint32_t id)
+static json_t *function_json(const struct functions *functions, uint32_t id)
 {
 	const struct function *f = functions__get(functions, id);
 	_cleanup_free_ char *name = f->symbol ? demangle(f->symbol) : NULL;
@@ -44,23 +44,23 @@ static json_t *function_changes(const struct event_change *c, const struct profi
 
 	for (size_t i = 0; i < c->n && (!opts->limit || i < opts->limit); i++) {
 		const struct function_change *f = &c->v[i];
-		json_t *row = function(p->tables->functions, f->function);
+		json_t *row = function_json(p->tables->functions, f->function);
 
-		json_object_set_new(row, "self_percent", change(&f->self));
+		json_object_set_new(row, "self_percent", change_json(&f->self));
 		json_object_set_new(row, "self_noise", json_boolean(f->self_noise));
-		json_object_set_new(row, "self_per_second", change(&f->self_rate));
+		json_object_set_new(row, "self_per_second", change_json(&f->self_rate));
 		if (c->callchains) {
-			json_object_set_new(row, "total_percent", change(&f->total));
+			json_object_set_new(row, "total_percent", change_json(&f->total));
 			json_object_set_new(row, "total_noise", json_boolean(f->total_noise));
-			json_object_set_new(row, "total_per_second", change(&f->total_rate));
+			json_object_set_new(row, "total_per_second", change_json(&f->total_rate));
 		}
 		json_array_append_new(rows, row);
 	}
 	return rows;
 }
 
-static json_t *event(const char *name, const struct profile *a, const struct profile *b,
-		     const struct diff_options *opts)
+static json_t *event_json(const char *name, const struct profile *a, const struct profile *b,
+			  const struct diff_options *opts)
 {
 	struct event_change c;
 	json_t *out;
@@ -70,24 +70,24 @@ static json_t *event(const char *name, const struct profile *a, const struct pro
 	out = json_pack("{s:o, s:{s:I, s:I}, s:o, s:s, s:b, s:i, s:o}", "event",
 			diff_json__text(name), "samples", "a", (json_int_t)(c.a ? c.a->samples : 0),
 			"b", (json_int_t)(c.b ? c.b->samples : 0), "samples_per_second",
-			change(&c.rate), "rate_unit", c.clock ? "ms/s" : "samples/s", "callchains",
-			c.callchains, "changed", (int)c.n, "functions",
+			change_json(&c.rate), "rate_unit", c.clock ? "ms/s" : "samples/s",
+			"callchains", c.callchains, "changed", (int)c.n, "functions",
 			function_changes(&c, a, opts));
 	event_change__free(&c);
 	return out;
 }
 
-static json_t *frames(const struct profile *p, const struct stack *s)
+static json_t *frames_json(const struct profile *p, const struct stack *s)
 {
 	json_t *v = json_array();
 
 	for (uint32_t i = 0; i < s->n; i++)
-		json_array_append_new(v, function(p->tables->functions, s->functions[i]));
+		json_array_append_new(v, function_json(p->tables->functions, s->functions[i]));
 	return v;
 }
 
-static json_t *offcpu(const struct profile *a, const struct profile *b,
-		      const struct diff_options *opts)
+static json_t *offcpu_json(const struct profile *a, const struct profile *b,
+			   const struct diff_options *opts)
 {
 	struct offcpu_change c;
 	json_t *rows = json_array(), *out;
@@ -103,14 +103,14 @@ static json_t *offcpu(const struct profile *a, const struct profile *b,
 		json_array_append_new(
 			rows, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "state",
 					offcpu__state_name(stack->state), "comm",
-					diff_json__text(s->comm), "ms_per_second", change(&s->rate),
-					"percent", change(&s->share), "times_per_second",
-					change(&s->times), "open_percent", change(&s->open),
-					"frames", frames(a, stack)));
+					diff_json__text(s->comm), "ms_per_second",
+					change_json(&s->rate), "percent", change_json(&s->share),
+					"times_per_second", change_json(&s->times), "open_percent",
+					change_json(&s->open), "frames", frames_json(a, stack)));
 	}
-	out = json_pack("{s:o, s:o, s:{s:I, s:I}, s:i, s:o}", "ms_per_second", change(&c.rate),
-			"idle_kernel_ms_per_second", change(&c.idle), "returns_not_recorded", "a",
-			(json_int_t)a->offcpu.lost, "b", (json_int_t)b->offcpu.lost, "changed",
+	out = json_pack("{s:o, s:o, s:{s:I, s:I}, s:i, s:o}", "ms_per_second", change_json(&c.rate),
+			"idle_kernel_ms_per_second", change_json(&c.idle), "returns_not_recorded",
+			"a", (json_int_t)a->offcpu.lost, "b", (json_int_t)b->offcpu.lost, "changed",
 			(int)c.n, "stacks", rows);
 	offcpu_change__free(&c);
 	return out;
@@ -123,11 +123,11 @@ json_t *diff_json__session(const char *name, const struct profile *a, const stru
 	json_t *events = json_array(), *out;
 
 	for (size_t i = 0; names && names[i]; i++)
-		json_array_append_new(events, event(names[i], a, b, opts));
+		json_array_append_new(events, event_json(names[i], a, b, opts));
 	out = json_pack("{s:o, s:{s:f, s:f}, s:{s:i, s:i}, s:o}", "session", diff_json__text(name),
 			"seconds", "a", (double)a->ns / 1e9, "b", (double)b->ns / 1e9, "files", "a",
 			(int)a->n_files, "b", (int)b->n_files, "events", events);
 	if (out && a->switches && b->switches)
-		json_object_set_new(out, "offcpu", offcpu(a, b, opts));
+		json_object_set_new(out, "offcpu", offcpu_json(a, b, opts));
 	return names ? out : NULL;
 }

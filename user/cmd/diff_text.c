@@ -13,16 +13,16 @@
 #define STACK_FRAMES 12 /* of one stack; all of them are in the JSON */
 
 /* Rows to print. */
-static size_t limited(size_t n, const struct diff_options *opts)
+static size_t limit_rows(size_t n, const struct diff_options *opts)
 {
 	return opts->limit && n > opts->limit ? opts->limit : n;
 }
 
 static void print_rest(size_t n, const struct diff_options *opts)
 {
-	if (limited(n, opts) < n)
+	if (limit_rows(n, opts) < n)
 		printf("  ... and %zu smaller changes: --limit 0 shows all\n",
-		       n - limited(n, opts));
+		       n - limit_rows(n, opts));
 }
 
 /* Names come from files that anybody may write. */
@@ -34,7 +34,7 @@ static void print_name(const char *name)
 	free(copy);
 }
 
-static void print_function(const struct functions *functions, uint32_t id)
+static void print_function_diff(const struct functions *functions, uint32_t id)
 {
 	const struct function *f = functions__get(functions, id);
 
@@ -45,7 +45,7 @@ static void print_function(const struct functions *functions, uint32_t id)
 		printf("  "), print_name(f->module);
 }
 
-static const char *percent(double v, char buf[static 16])
+static const char *percent_text(double v, char buf[static 16])
 {
 	snprintf(buf, 16, "%.2f%%", v);
 	return buf;
@@ -56,11 +56,12 @@ static void print_shares(const struct change *c, bool noise)
 {
 	char a[16], b[16];
 
-	printf(" %8s %8s %+8.2f%c", percent(c->a, a), percent(c->b, b), change__by(c),
+	printf(" %8s %8s %+8.2f%c", percent_text(c->a, a), percent_text(c->b, b), change__by(c),
 	       noise ? '~' : ' ');
 }
 
-static void print_window(const char *side, const struct event_profile *e, const struct profile *p)
+static void print_window_diff(const char *side, const struct event_profile *e,
+			      const struct profile *p)
 {
 	printf("%s %" PRIu64 " samples in %.3f s", side, e ? e->samples : 0, (double)p->ns / 1e9);
 	if (p->n_files > 1)
@@ -94,7 +95,7 @@ static void print_function_rows(const struct event_change *c, const struct profi
 
 	columns.total_rate = columns.total && (!columns.self || opts->order == CHANGE_BY_TOTAL);
 	print_head(c, &columns);
-	for (i = 0; i < limited(c->n, opts); i++) {
+	for (i = 0; i < limit_rows(c->n, opts); i++) {
 		const struct function_change *f = &c->v[i];
 		const struct change *rate = columns.total_rate ? &f->total_rate : &f->self_rate;
 
@@ -104,14 +105,14 @@ static void print_function_rows(const struct event_change *c, const struct profi
 		if (columns.total)
 			print_shares(&f->total, f->total_noise);
 		printf(" %10.2f %10.2f  ", rate->a, rate->b);
-		print_function(a->tables->functions, f->function);
+		print_function_diff(a->tables->functions, f->function);
 		putchar('\n');
 	}
 	print_rest(c->n, opts);
 }
 
-static int print_event(const char *session, const char *name, const struct profile *a,
-		       const struct profile *b, const struct diff_options *opts, bool *differs)
+static int print_event_diff(const char *session, const char *name, const struct profile *a,
+			    const struct profile *b, const struct diff_options *opts, bool *differs)
 {
 	struct event_change c;
 
@@ -121,9 +122,9 @@ static int print_event(const char *session, const char *name, const struct profi
 		printf("session "), print_name(session), printf(", ");
 	print_name(name);
 	printf(": ");
-	print_window("A", c.a, a);
+	print_window_diff("A", c.a, a);
 	printf(", ");
-	print_window("B", c.b, b);
+	print_window_diff("B", c.b, b);
 	/* of a tracepoint the place is always the same: how often is all there is to say */
 	if (c.rate.a > 0 && c.rate.b > 0)
 		printf(", %.2f/s to %.2f/s", c.rate.a, c.rate.b);
@@ -144,7 +145,7 @@ static int print_event(const char *session, const char *name, const struct profi
 }
 
 /* "comm: inner <- outer": all but the scheduler's own part. */
-static void print_stack(const struct profile *p, const struct stack_change *c)
+static void print_stack_diff(const struct profile *p, const struct stack_change *c)
 {
 	static const char *const scheduler[] = { "__traceiter_sched_switch", "__schedule",
 						 "schedule", "preempt_schedule_common" };
@@ -202,7 +203,7 @@ static int print_offcpu(const char *session, const struct profile *a, const stru
 		printf("  %10s %10s %10s  %8s %8s %8s   %8s %8s  state\n", "ms/s A", "ms/s B",
 		       "change", "share A", "share B", "change", "times/s A", "times/s B");
 	}
-	for (size_t i = 0; i < limited(c.n, opts); i++) {
+	for (size_t i = 0; i < limit_rows(c.n, opts); i++) {
 		const struct stack_change *s = &c.v[i];
 		const struct stack *stack = stacks__get(a->tables->stacks, s->stack);
 
@@ -211,7 +212,7 @@ static int print_offcpu(const char *session, const struct profile *a, const stru
 		printf("  %9.2f %9.2f  %s", s->times.a, s->times.b,
 		       offcpu__state_name(stack->state));
 		print_open(s);
-		print_stack(a, s);
+		print_stack_diff(a, s);
 	}
 	print_rest(c.n, opts);
 	if (a->offcpu.lost + b->offcpu.lost)
@@ -230,7 +231,7 @@ int diff_text__session(const char *name, const struct profile *a, const struct p
 	int err = names ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !err && names[i]; i++) {
-		err = print_event(name, names[i], a, b, opts, ret_differs);
+		err = print_event_diff(name, names[i], a, b, opts, ret_differs);
 		putchar('\n');
 	}
 	if (!err && a->switches && b->switches) {

@@ -24,8 +24,8 @@ struct catalog {
 };
 
 /* The new entry, borrowed; NULL: the glob does not match, or out of memory. */
-static json_t *add(struct catalog *c, const char *name, const char *where, const char *kind,
-		   const char *meaning)
+static json_t *catalog_add(struct catalog *c, const char *name, const char *where, const char *kind,
+			   const char *meaning)
 {
 	json_t *e;
 
@@ -67,7 +67,7 @@ static void add_sources(struct catalog *c)
 
 		if (s->source == FRBPF_SOURCE_TRACEPOINT_FIELDS)
 			continue; /* as users write it the same as the other one */
-		e = add(c, s->name, "when", "source", s->meaning);
+		e = catalog_add(c, s->name, "when", "source", s->meaning);
 
 		if (e && c->fields)
 			json_object_set_new(e, "fields", make_condition_fields(s->source));
@@ -100,7 +100,7 @@ static void set_available(json_t *e, uint32_t type, uint64_t config)
 
 static void add_cache(const char *name, void *arg)
 {
-	json_t *e = add(arg, name, "-e", "cache", "");
+	json_t *e = catalog_add(arg, name, "-e", "cache", "");
 	uint64_t config;
 
 	if (e && event_names__find_cache(name, strlen(name), &config) == 0)
@@ -111,7 +111,8 @@ static void add_names(struct catalog *c, uint32_t type, const char *kind)
 {
 	for (const struct event_name *n = event_names; n->name; n++) {
 		if (n->type == type)
-			set_available(add(c, n->name, "-e", kind, n->meaning), type, n->config);
+			set_available(catalog_add(c, n->name, "-e", kind, n->meaning), type,
+				      n->config);
 	}
 }
 
@@ -120,7 +121,7 @@ static void add_pmu_event(const char *pmu, const char *event, const char *terms,
 	char name[PMU_NAME_MAX + 256];
 
 	snprintf(name, sizeof(name), "%s/%s/", pmu, event);
-	add(arg, name, "-e", "PMU", terms);
+	catalog_add(arg, name, "-e", "PMU", terms);
 }
 
 /* ---- tracepoints ---- */
@@ -175,7 +176,7 @@ static int add_tracepoint(const char *system, const char *name, void *arg)
 		snprintf(meaning, sizeof(meaning), "the system call %s ends", name + 9);
 	snprintf(full, sizeof(full), "%s:%s", system, name);
 	/* what ftrace itself writes is no tracepoint for BPF */
-	e = add(c, full, strcmp(system, "ftrace") ? "both" : "-e", "tracepoint", meaning);
+	e = catalog_add(c, full, strcmp(system, "ftrace") ? "both" : "-e", "tracepoint", meaning);
 	if (e && c->fields)
 		set_tracepoint_fields(c, e, system, name);
 	return 0;

@@ -14,7 +14,7 @@
 #include "detect/detectors.h"
 #include "rules/units.h"
 
-static void ignore(const struct frbpf_trigger *t, void *arg)
+static void ignore_trigger(const struct frbpf_trigger *t, void *arg)
 {
 }
 
@@ -43,7 +43,7 @@ static void wait_until(struct detectors *d, uint64_t end)
 			continue;
 		if (fds[1].revents)
 			break;
-		detectors__consume(d, INT_MAX, ignore, NULL);
+		detectors__consume(d, INT_MAX, ignore_trigger, NULL);
 	}
 }
 

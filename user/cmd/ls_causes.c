@@ -47,7 +47,7 @@ static size_t group_size(const json_t *g)
 }
 
 /* The rarest first; of equals the one that came first. */
-static json_t *sorted(const json_t *groups)
+static json_t *sorted_groups(const json_t *groups)
 {
 	json_t *list = json_array(), *g;
 	const char *key;
@@ -74,7 +74,7 @@ static void print_group(json_t *g)
 
 static int print_groups(const json_t *groups, bool json)
 {
-	json_t *list = sorted(groups), *g;
+	json_t *list = sorted_groups(groups), *g;
 	int failed = 0;
 	size_t i;
 

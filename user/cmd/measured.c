@@ -8,7 +8,7 @@
 #include "rules/units.h"
 
 /* NULL: it cannot be asked. */
-static json_t *ask(const struct location_hint *hint)
+static json_t *ask_status(const struct location_hint *hint)
 {
 	char base[PATH_MAX], path[PATH_MAX + 16];
 	struct err err = { 0 };
@@ -24,7 +24,7 @@ static json_t *ask(const struct location_hint *hint)
 }
 
 /* ns that every full ring of the session holds; 0: none is full, or there is no such session. */
-static uint64_t holds(const json_t *status, const struct session_conf *conf)
+static uint64_t session_holds(const json_t *status, const struct session_conf *conf)
 {
 	const json_t *s, *ring;
 	uint64_t least = 0;
@@ -44,7 +44,7 @@ static uint64_t holds(const json_t *status, const struct session_conf *conf)
 	return least;
 }
 
-static uint64_t wanted(const struct rule_conf *rule)
+static uint64_t wanted_window(const struct rule_conf *rule)
 {
 	const struct when *w = &rule->when;
 
@@ -56,12 +56,12 @@ static uint64_t wanted(const struct rule_conf *rule)
 static void warn_rule(const struct ruleset *rs, const struct rule_conf *rule, const json_t *status,
 		      struct diags *d)
 {
-	uint64_t want = wanted(rule);
+	uint64_t want = wanted_window(rule);
 	char held_text[32], want_text[32];
 
 	for (size_t i = 0; want && i < rule->n_sessions; i++) {
 		const struct session_conf *conf = &rs->sessions[rule->sessions[i]];
-		uint64_t held = conf->ring ? 0 : holds(status, conf);
+		uint64_t held = conf->ring ? 0 : session_holds(status, conf);
 
 		if (!held || held > want)
 			continue;
@@ -75,7 +75,7 @@ static void warn_rule(const struct ruleset *rs, const struct rule_conf *rule, co
 
 void measured__warn(const struct ruleset *rs, const struct location_hint *hint, struct diags *d)
 {
-	json_t *status = ask(hint);
+	json_t *status = ask_status(hint);
 
 	for (size_t i = 0; status && i < rs->n_rules; i++)
 		warn_rule(rs, &rs->rules[i], status, d);

@@ -46,7 +46,7 @@ static void tracepoint_of(const char *when, char name[static 128], char system[s
 }
 
 /* How far from the best an answer is; HINTS: it is none. */
-static size_t distance(const char *run, const char *const hints[static HINTS])
+static size_t hint_distance(const char *run, const char *const hints[static HINTS])
 {
 	size_t i = 0;
 
@@ -73,7 +73,7 @@ const json_t *next_session(const json_t *manifest)
 	if (hints == of_event && !name[0])
 		hints = none;
 	json_array_foreach (json_object_get(manifest, "sessions"), i, s) {
-		size_t d = distance(str(s, "run"), hints);
+		size_t d = hint_distance(str(s, "run"), hints);
 
 		if (str(s, "file")[0] && !json_is_true(json_object_get(s, "gone")) &&
 		    (!best || d < nearest)) {

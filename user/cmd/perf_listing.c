@@ -54,7 +54,7 @@ void perf_listing__session(const json_t *v, const char *base, bool verbose)
 		       base, name, base, name, base, name, base, name, minutes_up(v));
 }
 
-static void print_session(const json_t *v, const char *base, char sep)
+static void print_listing_session(const json_t *v, const char *base, char sep)
 {
 	static const char *const files[] = { "", "/output", "/control", "/ack" };
 	const char *name = str(v, "name");
@@ -74,5 +74,5 @@ void perf_listing__separated(const json_t *s, char sep)
 	printf("%" PRIu64 "%cdaemon%c%s%c%s/output%c%s/lock%c%" PRIu64 "\n", num(s, "pid"), sep,
 	       sep, base, sep, base, sep, base, sep, minutes_up(s));
 	json_array_foreach (json_object_get(s, "sessions"), i, v)
-		print_session(v, base, sep);
+		print_listing_session(v, base, sep);
 }

@@ -308,7 +308,7 @@ static void print_dumps(const json_t *r)
 	print_rate(json_object_get(r, "max_dumps"));
 }
 
-static void print_rule(const json_t *r)
+static void print_plan_rule(const json_t *r)
 {
 	const json_t *count = json_object_get(r, "count");
 
@@ -352,7 +352,7 @@ static void print_window(const json_t *s)
 		       most);
 }
 
-static void print_session(const json_t *s, uint64_t cpus)
+static void print_plan_session(const json_t *s, uint64_t cpus)
 {
 	const json_t *events = json_object_get(s, "events");
 	char ring[16], memory[16];
@@ -375,7 +375,7 @@ static void print_session(const json_t *s, uint64_t cpus)
 	print_window(s);
 }
 
-static void print_memory(const json_t *m)
+static void print_plan_memory(const json_t *m)
 {
 	char rings[16], copies[16], sideband[16], used[16], max[16];
 
@@ -395,8 +395,8 @@ void plan_report__print(const json_t *plan)
 	json_array_foreach (json_object_get(plan, "sources"), i, v)
 		print_source(v);
 	json_array_foreach (json_object_get(plan, "rules"), i, v)
-		print_rule(v);
+		print_plan_rule(v);
 	json_array_foreach (json_object_get(plan, "sessions"), i, v)
-		print_session(v, num(memory, "cpus"));
-	print_memory(memory);
+		print_plan_session(v, num(memory, "cpus"));
+	print_plan_memory(memory);
 }

@@ -84,7 +84,7 @@ struct parser {
 };
 
 /* Every error of the command line is one: nothing was recorded, and nothing was run. */
-static bool wrong(const struct parser *p, const char *what)
+static bool wrong_usage(const struct parser *p, const char *what)
 {
 	cmd_usage_error(p->cmd, what);
 	return false;
@@ -96,7 +96,7 @@ static bool wrong_value(const struct parser *p, const char *name, const char *va
 	char what[256];
 
 	snprintf(what, sizeof(what), "%s %.100s: %s", name, value, why);
-	return wrong(p, what);
+	return wrong_usage(p, what);
 }
 
 /* A number from @least to @most. */
@@ -121,7 +121,8 @@ static bool set_number(const struct parser *p, const char *name, const char *tex
 static bool set_scope(const struct parser *p, enum run_scope scope)
 {
 	if (p->opts->scope != RUN_TREE)
-		return wrong(p, "-a, -p and --cgroup exclude each other, and can be given once");
+		return wrong_usage(p,
+				   "-a, -p and --cgroup exclude each other, and can be given once");
 	p->opts->scope = scope;
 	return true;
 }
@@ -132,7 +133,7 @@ static bool add_when(const struct parser *p, const char *when)
 	struct run_when *v = reallocarray(o->whens, o->n_whens + 1, sizeof(*v));
 
 	if (!v)
-		return wrong(p, "out of memory");
+		return wrong_usage(p, "out of memory");
 	o->whens = v;
 	v[o->n_whens++] = (struct run_when){ .when = when };
 	return true;
@@ -143,9 +144,9 @@ static bool add_if(const struct parser *p, const char *condition)
 	struct run_opts *o = p->opts;
 
 	if (!o->n_whens)
-		return wrong(p, "--if belongs to a --when before it");
+		return wrong_usage(p, "--if belongs to a --when before it");
 	if (o->whens[o->n_whens - 1].condition)
-		return wrong(p, "a --when has one --if: join conditions by &&");
+		return wrong_usage(p, "a --when has one --if: join conditions by &&");
 	o->whens[o->n_whens - 1].condition = condition;
 	return true;
 }
@@ -156,7 +157,7 @@ static bool add_session(const struct parser *p, const char *line)
 	const char **v = reallocarray(o->sessions, o->n_sessions + 1, sizeof(*v));
 
 	if (!v)
-		return wrong(p, "out of memory");
+		return wrong_usage(p, "out of memory");
 	o->sessions = v;
 	v[o->n_sessions++] = line;
 	return true;
@@ -221,7 +222,7 @@ static bool set_against(const struct parser *p, const char *text)
 	int err;
 
 	if (p->bench->against)
-		return wrong(p, "--against can be given once");
+		return wrong_usage(p, "--against can be given once");
 	err = words__split(&src, (struct span){ 0, src.len }, &diags, &words);
 	if (!err && words.n) {
 		v = calloc(words.n + 1, sizeof(*v));
@@ -248,13 +249,13 @@ static bool add_threshold(const struct parser *p, const char *text)
 	uint64_t ns;
 
 	if (!v)
-		return wrong(p, "out of memory");
+		return wrong_usage(p, "out of memory");
 	o->thresholds = v;
 	if (!duration || units__duration(duration + 1, strlen(duration + 1), &ns, &why))
 		return wrong_value(p, "--threshold", text, why);
 	v[o->n_thresholds].rule = strndup(text, duration - text);
 	v[o->n_thresholds].ns = ns;
-	return v[o->n_thresholds++].rule ? true : wrong(p, "out of memory");
+	return v[o->n_thresholds++].rule ? true : wrong_usage(p, "out of memory");
 }
 
 static bool set_last_window(const struct parser *p, const char *value)
@@ -342,12 +343,12 @@ static bool is_misplaced(const struct parser *p, int opt)
 	else
 		snprintf(what + strlen(what), sizeof(what) - strlen(what),
 			 " is an option of `frbpf bench`");
-	wrong(p, what);
+	wrong_usage(p, what);
 	return true;
 }
 
 /* The options of both. */
-static bool take(const struct parser *p, int opt, const char *value)
+static bool take_option(const struct parser *p, int opt, const char *value)
 {
 	struct run_opts *o = p->opts;
 
@@ -394,21 +395,24 @@ static bool check_bench(const struct parser *p)
 	bool compared = o->baseline || o->save_baseline || o->against;
 
 	if (!o->run.command)
-		return wrong(p, "no command: give one behind --");
+		return wrong_usage(p, "no command: give one behind --");
 	if (o->force && !o->save_baseline)
-		return wrong(p, "--force is about --save-baseline, which is not given");
+		return wrong_usage(p, "--force is about --save-baseline, which is not given");
 	if (o->strict && !o->baseline && !o->against)
-		return wrong(p, "--strict is about --baseline and --against, and neither is given");
+		return wrong_usage(
+			p, "--strict is about --baseline and --against, and neither is given");
 	if (!o->repeat && !compared)
-		return wrong(p, "--repeat, --baseline, --save-baseline or --against is needed; "
-				"`frbpf run` records once");
+		return wrong_usage(p,
+				   "--repeat, --baseline, --save-baseline or --against is needed; "
+				   "`frbpf run` records once");
 	if (o->against && (o->baseline || o->save_baseline))
-		return wrong(p, "--against compares two commands that are run in turns: without "
-				"--baseline and --save-baseline");
+		return wrong_usage(p,
+				   "--against compares two commands that are run in turns: without "
+				   "--baseline and --save-baseline");
 	if (o->against && o->repeat && o->repeat < SERIES_PAIRS_LEAST)
-		return wrong(p, "--repeat: a comparison needs 8 pairs of runs or more");
+		return wrong_usage(p, "--repeat: a comparison needs 8 pairs of runs or more");
 	if (compared && o->repeat && o->repeat < SERIES_LEAST)
-		return wrong(p, "--repeat: a comparison needs 5 runs or more");
+		return wrong_usage(p, "--repeat: a comparison needs 5 runs or more");
 	return true;
 }
 
@@ -417,15 +421,15 @@ static bool check_run(const struct parser *p)
 	const struct run_opts *o = p->opts;
 
 	if (!o->command && o->scope == RUN_TREE)
-		return wrong(p, "no command: give one behind --, or -a, -p or --cgroup");
+		return wrong_usage(p, "no command: give one behind --, or -a, -p or --cgroup");
 	if (!o->command && o->as_user)
-		return wrong(p, "--user is about a command, and none is given");
+		return wrong_usage(p, "--user is about a command, and none is given");
 	if (!o->command && o->optional)
-		return wrong(p, "--optional is about a command, and none is given");
+		return wrong_usage(p, "--optional is about a command, and none is given");
 	return true;
 }
 
-static bool parse(const struct parser *p, int argc, char **argv, int *ret_status)
+static bool parse_args(const struct parser *p, int argc, char **argv, int *ret_status)
 {
 	struct location_hint unused = { 0 };
 	enum cmd_parse parsed;
@@ -436,7 +440,7 @@ static bool parse(const struct parser *p, int argc, char **argv, int *ret_status
 	/* '+': the first word that is no option begins the command */
 	while ((parsed = cmd_next_option(p->cmd, argc, argv, "+:ap:o:h", long_opts, &unused,
 					 &opt)) == CMD_OPTION) {
-		if (!take(p, opt, optarg))
+		if (!take_option(p, opt, optarg))
 			return false;
 	}
 	if (parsed == CMD_EXIT) {
@@ -452,7 +456,7 @@ static bool parse(const struct parser *p, int argc, char **argv, int *ret_status
 bool run_args__parse(const struct command *cmd, int argc, char **argv, struct run_opts *ret,
 		     int *ret_status)
 {
-	return parse(&(struct parser){ cmd, ret, NULL }, argc, argv, ret_status);
+	return parse_args(&(struct parser){ cmd, ret, NULL }, argc, argv, ret_status);
 }
 
 void run_args__free(struct run_opts *opts)
@@ -468,7 +472,7 @@ bool bench_args__parse(const struct command *cmd, int argc, char **argv, struct 
 		       int *ret_status)
 {
 	*ret = (struct bench_opts){ .tolerance = 0.05, .others_limit = SERIES_OTHERS_LIMIT };
-	return parse(&(struct parser){ cmd, &ret->run, ret }, argc, argv, ret_status);
+	return parse_args(&(struct parser){ cmd, &ret->run, ret }, argc, argv, ret_status);
 }
 
 void bench_args__free(struct bench_opts *opts)

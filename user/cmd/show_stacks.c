@@ -11,12 +11,12 @@
 
 #define FRAMES 12 /* of each; `show --json` has all */
 
-static const char *str(const json_t *o, const char *key)
+static const char *frame_text(const json_t *o, const char *key)
 {
 	return json_string_value(json_object_get(o, key));
 }
 
-static uint64_t number(const json_t *o, const char *key)
+static uint64_t frame_number(const json_t *o, const char *key)
 {
 	return json_integer_value(json_object_get(o, key));
 }
@@ -31,14 +31,14 @@ static const char *base_name(const char *path)
 
 static void print_frame(const json_t *f)
 {
-	const char *symbol = str(f, "symbol"), *module = str(f, "module");
+	const char *symbol = frame_text(f, "symbol"), *module = frame_text(f, "module");
 	char *plain = symbol ? demangle(symbol) : NULL;
 
 	if (symbol)
 		printf("%s+0x%" PRIx64, plain ? make_printable(plain) : symbol,
-		       number(f, "symbol_offset"));
+		       frame_number(f, "symbol_offset"));
 	else
-		printf("0x%" PRIx64, number(f, "offset"));
+		printf("0x%" PRIx64, frame_number(f, "offset"));
 	if (module)
 		printf(" (%s)", base_name(module));
 	putchar('\n');
@@ -48,7 +48,7 @@ static void print_frame(const json_t *f)
 /* Of a stack that was walked without frame pointers, words are taken for return addresses. */
 static bool is_mapped(const json_t *frame)
 {
-	return str(frame, "symbol") || str(frame, "module");
+	return frame_text(frame, "symbol") || frame_text(frame, "module");
 }
 
 static void print_stack(const char *label, const json_t *frames, const char *remark)
@@ -78,7 +78,7 @@ static void print_stack(const char *label, const json_t *frames, const char *rem
 
 void show_stacks__print(const json_t *stacks)
 {
-	const char *from = str(stacks, "user_from");
+	const char *from = frame_text(stacks, "user_from");
 
 	print_stack("kernel", json_object_get(stacks, "kernel"), NULL);
 	print_stack("user", json_object_get(stacks, "user"),

@@ -6,7 +6,7 @@
 #include "cmd/show_state.h"
 #include "rules/units.h"
 
-static json_int_t number(const json_t *o, const char *key)
+static json_int_t state_number(const json_t *o, const char *key)
 {
 	return json_integer_value(json_object_get(o, key));
 }
@@ -20,7 +20,7 @@ static void print_command(const json_t *s)
 		printf("  command    %s\n", str(s, "command"));
 	json_array_foreach (json_object_get(s, "parents"), i, p)
 		printf("%s%s/%" JSON_INTEGER_FORMAT, i ? " < " : "  parents    ", str(p, "comm"),
-		       number(p, "pid"));
+		       state_number(p, "pid"));
 	if (i)
 		putchar('\n');
 }
@@ -28,19 +28,19 @@ static void print_command(const json_t *s)
 static void print_scheduling(const json_t *s)
 {
 	const char *policy = str(s, "policy");
-	json_int_t priority = number(s, "rt_priority");
+	json_int_t priority = state_number(s, "rt_priority");
 	char size[16];
 
 	printf("  scheduled  %s", policy);
 	if (priority)
 		printf(", priority %" JSON_INTEGER_FORMAT, priority);
 	else
-		printf(", nice %" JSON_INTEGER_FORMAT, number(s, "nice"));
+		printf(", nice %" JSON_INTEGER_FORMAT, state_number(s, "nice"));
 	if (str(s, "cpus")[0])
 		printf(", on CPUs %s", str(s, "cpus"));
-	if (number(s, "resident_bytes"))
+	if (state_number(s, "resident_bytes"))
 		printf("; %s resident",
-		       units__format_size(number(s, "resident_bytes"), size, sizeof(size)));
+		       units__format_size(state_number(s, "resident_bytes"), size, sizeof(size)));
 	if (str(s, "cgroup")[0])
 		printf("; cgroup %s", str(s, "cgroup"));
 	putchar('\n');
@@ -50,17 +50,18 @@ static void print_cpu(const json_t *c)
 {
 	char quota[32], period[32], throttled[32];
 
-	if (!number(c, "quota_ns"))
+	if (!state_number(c, "quota_ns"))
 		return;
 	printf("  CPU limit  %s in %s of %s, throttled in %" JSON_INTEGER_FORMAT
 	       " of %" JSON_INTEGER_FORMAT " periods, for %s\n",
-	       units__format_duration(number(c, "quota_ns"), quota, sizeof(quota)),
-	       units__format_duration(number(c, "period_ns"), period, sizeof(period)),
-	       str(c, "cgroup"), number(c, "throttled"), number(c, "periods"),
-	       units__format_duration(number(c, "throttled_ns"), throttled, sizeof(throttled)));
+	       units__format_duration(state_number(c, "quota_ns"), quota, sizeof(quota)),
+	       units__format_duration(state_number(c, "period_ns"), period, sizeof(period)),
+	       str(c, "cgroup"), state_number(c, "throttled"), state_number(c, "periods"),
+	       units__format_duration(state_number(c, "throttled_ns"), throttled,
+				      sizeof(throttled)));
 }
 
-static void print_memory(const json_t *m)
+static void print_cgroup_memory(const json_t *m)
 {
 	const char *key = json_object_get(m, "high") ? "high" : "max";
 	char current[16], limit[16];
@@ -68,8 +69,9 @@ static void print_memory(const json_t *m)
 	if (!json_object_get(m, key))
 		return;
 	printf("  memory     %s of %s (%s) in %s\n",
-	       units__format_size(number(m, "current"), current, sizeof(current)),
-	       units__format_size(number(m, key), limit, sizeof(limit)), key, str(m, "cgroup"));
+	       units__format_size(state_number(m, "current"), current, sizeof(current)),
+	       units__format_size(state_number(m, key), limit, sizeof(limit)), key,
+	       str(m, "cgroup"));
 }
 
 static void print_io(const json_t *o)
@@ -86,7 +88,9 @@ void show_state__print(const json_t *state)
 	static const struct {
 		const char *key;
 		void (*print)(const json_t *o);
-	} limits[] = { { "cpu", print_cpu }, { "memory", print_memory }, { "io", print_io } };
+	} limits[] = { { "cpu", print_cpu },
+		       { "memory", print_cgroup_memory },
+		       { "io", print_io } };
 	const json_t *level;
 	size_t k;
 

@@ -65,7 +65,7 @@ int control__address(const char *path, struct sockaddr_un *ret, struct err *err)
 	return 0;
 }
 
-static int watch(struct control *c, int op, int fd, uint32_t events, void *ptr)
+static int watch_client(struct control *c, int op, int fd, uint32_t events, void *ptr)
 {
 	struct epoll_event ev = { .events = events, .data.ptr = ptr };
 
@@ -108,7 +108,7 @@ static void flush_client(struct control_client *cl)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN) {
-			watch(cl->owner, EPOLL_CTL_MOD, cl->fd, EPOLLOUT, cl);
+			watch_client(cl->owner, EPOLL_CTL_MOD, cl->fd, EPOLLOUT, cl);
 			return;
 		}
 		if (n < 0)
@@ -160,7 +160,7 @@ static void handle_request(struct control_client *cl)
 	json_t *request = json_loadb(cl->in.data, cl->in.len, 0, &why);
 
 	cl->state = CLIENT_WAITING;
-	watch(cl->owner, EPOLL_CTL_MOD, cl->fd, 0, cl); /* EPOLLHUP comes all the same */
+	watch_client(cl->owner, EPOLL_CTL_MOD, cl->fd, 0, cl); /* EPOLLHUP comes all the same */
 	if (!json_is_object(request))
 		control_client__refuse(cl, "the request is not a JSON object: %s", why.text);
 	else
@@ -264,7 +264,7 @@ static void accept_without_room(struct control *c)
 		close(fd);
 	} else {
 		c->deaf = true;
-		watch(c, EPOLL_CTL_MOD, c->fd, 0, NULL);
+		watch_client(c, EPOLL_CTL_MOD, c->fd, 0, NULL);
 		set_timer(c);
 	}
 	c->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -290,7 +290,7 @@ static void accept_client(struct control *c)
 	*cl = (struct control_client){
 		.owner = c, .fd = fd, .state = CLIENT_READING, .since = now_ns()
 	};
-	if (watch(c, EPOLL_CTL_ADD, fd, EPOLLIN, cl)) {
+	if (watch_client(c, EPOLL_CTL_ADD, fd, EPOLLIN, cl)) {
 		free(cl);
 		return;
 	}
@@ -317,7 +317,7 @@ static void on_timer(struct control *c)
 			any = true;
 	}
 	if (c->deaf)
-		watch(c, EPOLL_CTL_MOD, c->fd, EPOLLIN, NULL);
+		watch_client(c, EPOLL_CTL_MOD, c->fd, EPOLLIN, NULL);
 	c->deaf = false;
 	if (any)
 		set_timer(c);
@@ -355,8 +355,8 @@ int control__listen(const char *path, control_fn fn, void *arg, struct err *err,
 			       ? -errno
 			       : 0;
 	}
-	code = code ?: watch(c, EPOLL_CTL_ADD, c->fd, EPOLLIN, NULL);
-	code = code ?: watch(c, EPOLL_CTL_ADD, c->timer, EPOLLIN, c);
+	code = code ?: watch_client(c, EPOLL_CTL_ADD, c->fd, EPOLLIN, NULL);
+	code = code ?: watch_client(c, EPOLL_CTL_ADD, c->timer, EPOLLIN, c);
 	if (code) {
 		control__free(c);
 		return err_set(err, code, "cannot listen on %s: %s", path, strerror(-code));

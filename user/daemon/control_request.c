@@ -163,7 +163,7 @@ static void make_text_printable(json_t *j)
 }
 
 /* Ask on the connection @fd. */
-static int converse(int fd, const char *path, const char *text, struct buf *reply, struct err *err)
+static int ask_on(int fd, const char *path, const char *text, struct buf *reply, struct err *err)
 {
 	struct patience p = { .path = path, .until = now_ns() + ANSWER_S * 1000000000ULL };
 	int code = check_peer(fd, path, &p.pid, err);
@@ -191,7 +191,7 @@ int control__request(const char *path, json_t *request, struct err *err, json_t 
 	if (code)
 		return err_set(err, code, "%s: %s", path, strerror(-code));
 	code = connect_to(fd, path, err);
-	code = code ?: converse(fd, path, text, &reply, err);
+	code = code ?: ask_on(fd, path, text, &reply, err);
 	if (!code)
 		*ret = json_loadb(reply.data, reply.len, 0, NULL);
 	buf__free(&reply);

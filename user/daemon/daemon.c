@@ -241,7 +241,7 @@ static void say_app_socket(const struct daemon *d)
 }
 
 /* What the recorder before has left, where it was killed. */
-static void recover(struct daemon *d)
+static void recover_base(struct daemon *d)
 {
 	struct recovery_report done;
 	int code = recovery__run(&d->base, &done);
@@ -309,7 +309,7 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 		code = err_set(err, -errno, "signalfd: %s", strerror(errno));
 	code = code ?: base_dir__open(&d->base, d->opts->base, err);
 	if (!code)
-		recover(d);
+		recover_base(d);
 	code = code ?: confine_files(&d->base, err);
 	code = code ?: start_recording(d, rs, err);
 	if (code) {
@@ -350,7 +350,7 @@ static void on_base_event(struct daemon *d)
 	d->stop = true;
 }
 
-static void serve(struct daemon *d)
+static void serve_events(struct daemon *d)
 {
 	struct epoll_event ev[8];
 	uint64_t wait, step;
@@ -441,7 +441,7 @@ int daemon__run(const struct daemon_opts *opts, struct ruleset *rs, struct plan 
 		 recorder__generation(d.parts.recorder)->n_dumpers,
 		 recorder__generation(d.parts.recorder)->rules->n_rules, d.base.path);
 	say_app_socket(&d);
-	serve(&d);
+	serve_events(&d);
 	log_info("stopped %s", d.stopped_by);
 	tear_down(&d, false);
 	return 0;

@@ -67,7 +67,8 @@ void incident_pool__free(struct incident_pool *p)
 	}
 }
 
-static struct incident *begin(struct incident_pool *p, struct generation *g, uint64_t sessions)
+static struct incident *begin_incident(struct incident_pool *p, struct generation *g,
+				       uint64_t sessions)
 {
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE && !p->closed; i++) {
 		struct incident *inc = p->v[i];
@@ -92,7 +93,7 @@ static struct incident *begin(struct incident_pool *p, struct generation *g, uin
 
 /* Would the freeze of @inc, which is yet to come, show what @it wants to be seen? One that is overdue
  * waits for a session: then a short `post` makes no difference. */
-static bool covers(const struct incident *inc, const struct incident_trigger *it)
+static bool incident_covers(const struct incident *inc, const struct incident_trigger *it)
 {
 	uint64_t deadline = it->t.time + it->rule->post;
 
@@ -108,7 +109,7 @@ static struct incident *find_to_join(struct incident_pool *p, const struct gener
 		struct incident *inc = p->v[i];
 
 		if (inc->state == INCIDENT_PENDING && !inc->manual && inc->gen == g &&
-		    covers(inc, it))
+		    incident_covers(inc, it))
 			return inc;
 	}
 	return NULL;
@@ -170,8 +171,8 @@ static void merge_into(struct incident *inc, const struct incident_trigger *it)
 }
 
 /* A further trigger of @inc, which is not frozen yet. */
-static void join(struct incident_pool *p, struct incident *inc, const struct incident_trigger *it,
-		 uint64_t sessions)
+static void join_incident(struct incident_pool *p, struct incident *inc,
+			  const struct incident_trigger *it, uint64_t sessions)
 {
 	uint64_t deadline = it->t.time + it->rule->post;
 
@@ -201,7 +202,7 @@ void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_
 		merge_into(inc, &it);
 	} else if (inc && inc->n_triggers < INCIDENT_TRIGGERS_MAX) {
 		tally->joined++;
-		join(p, inc, &it, sessions);
+		join_incident(p, inc, &it, sessions);
 	} else if (!(t->flags & FRBPF_TRIGGER_ESCALATED) &&
 		   (inc = find_to_merge(p, g, &it, &it.rule))) {
 		tally->merged++;
@@ -209,13 +210,13 @@ void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_
 	} else if (dump_log__free_at(&tally->dumps, &it.rule->max_dumps) > t->time ||
 		   dump_log__free_at(&p->dumps, &g->rules->daemon.max_dumps) > t->time) {
 		tally->capped++;
-	} else if ((inc = begin(p, g, sessions))) {
+	} else if ((inc = begin_incident(p, g, sessions))) {
 		tally->incidents++;
 		dump_log__note(&tally->dumps, t->time);
 		dump_log__note(&p->dumps, t->time);
 		inc->deadline = t->time + it.rule->post;
 		inc->latest_deadline = inc->deadline + JOIN_SLACK_NS;
-		join(p, inc, &it, sessions);
+		join_incident(p, inc, &it, sessions);
 	} else {
 		tally->busy++;
 	}
@@ -293,7 +294,7 @@ bool incident_pool__take_state(struct incident_pool *p, const struct state_ask *
 struct incident *incident_pool__manual(struct incident_pool *p, struct generation *g, uint64_t mask,
 				       const char *reason, const struct frbpf_trigger *t)
 {
-	struct incident *inc = begin(p, g, mask);
+	struct incident *inc = begin_incident(p, g, mask);
 
 	if (!inc)
 		return NULL;
@@ -324,7 +325,7 @@ static void mark_wanted(struct incident *inc, bool wanted)
 	}
 }
 
-static void claim(struct incident *inc)
+static void claim_incident(struct incident *inc)
 {
 	inc->state = INCIDENT_FREEZING;
 	inc->due = inc->deadline;
@@ -373,7 +374,7 @@ struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
 		mark_wanted(inc, true);
 	}
 	if (due)
-		claim(due);
+		claim_incident(due);
 	return due;
 }
 

@@ -102,7 +102,7 @@ static bool check_window(const struct linter *l, const struct rule_conf *rule, c
 }
 
 /* How long ago what fires the rule began, at least; 0: nobody knows. */
-static uint64_t lasts(const struct rule_conf *rule)
+static uint64_t rule_lasts(const struct rule_conf *rule)
 {
 	const struct when *w = &rule->when;
 
@@ -110,8 +110,9 @@ static uint64_t lasts(const struct rule_conf *rule)
 }
 
 /* The session that is known to hold the least, from what its line or its `ring` says. */
-static const struct session_conf *shallowest(const struct linter *l, const struct rule_conf *rule,
-					     bool rates, uint64_t *ret_holds)
+static const struct session_conf *shallowest_session(const struct linter *l,
+						     const struct rule_conf *rule, bool rates,
+						     uint64_t *ret_holds)
 {
 	const struct session_conf *least = NULL;
 
@@ -132,8 +133,8 @@ static const struct session_conf *shallowest(const struct linter *l, const struc
 static void check_reach(const struct linter *l, const struct rule_conf *rule)
 {
 	bool automatic = rule->pre == RULESET_WINDOW_AUTO;
-	uint64_t holds = 0, wanted = automatic ? lasts(rule) : rule->pre;
-	const struct session_conf *s = shallowest(l, rule, automatic, &holds);
+	uint64_t holds = 0, wanted = automatic ? rule_lasts(rule) : rule->pre;
+	const struct session_conf *s = shallowest_session(l, rule, automatic, &holds);
 	struct span span = rule->when_span;
 	char text[32], need[32];
 
@@ -268,8 +269,8 @@ static bool is_tracepoint(const struct event *ev, const char *system, const char
 }
 
 /* Does a session of @rule record the event, with its stacks if @stacks? Also true where nobody looked. */
-static bool records(const struct linter *l, const struct rule_conf *rule, const char *name,
-		    bool stacks)
+static bool rule_records(const struct linter *l, const struct rule_conf *rule, const char *name,
+			 bool stacks)
 {
 	for (size_t i = 0; i < rule->n_sessions; i++) {
 		const struct event_list *events = l->plan->sessions[rule->sessions[i]].events;
@@ -289,8 +290,9 @@ static bool records(const struct linter *l, const struct rule_conf *rule, const 
 static bool can_explain(const struct linter *l, const struct rule_conf *rule)
 {
 	if (rule->when.source == FRBPF_SOURCE_RUNQLAT)
-		return records(l, rule, "sched_switch", false);
-	return records(l, rule, "sched_switch", true) && records(l, rule, "sched_waking", true);
+		return rule_records(l, rule, "sched_switch", false);
+	return rule_records(l, rule, "sched_switch", true) &&
+	       rule_records(l, rule, "sched_waking", true);
 }
 
 /* Said once: what is missing, is mostly missing for all rules. */
@@ -299,7 +301,7 @@ static void check_why(const struct linter *l)
 	for (size_t i = 0; i < l->rs->n_rules; i++) {
 		const struct rule_conf *rule = &l->rs->rules[i];
 
-		if (rule->quiet || !lasts(rule) || !when__has_subject(rule->when.source) ||
+		if (rule->quiet || !rule_lasts(rule) || !when__has_subject(rule->when.source) ||
 		    can_explain(l, rule))
 			continue;
 		diags__warn(l->d, rule->src ?: l->rs->config->src, rule->when_span,
@@ -332,8 +334,7 @@ static void check_stacks(const struct linter *l, size_t session)
 	for (size_t e = 0; e < s->events->n; e++) {
 		if (!s->events->v[e].attr.sample_stack_user || s->ring_bytes > RECORD_LARGEST)
 			continue;
-		diags__warn(l->d, l->rs->sessions[session].src,
-			    l->rs->sessions[session].run_span,
+		diags__warn(l->d, l->rs->sessions[session].src, l->rs->sessions[session].run_span,
 			    "a sample with its stack can be larger than this ring, and is lost "
 			    "then: use -m 128K at least");
 		return;

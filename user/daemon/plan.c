@@ -212,7 +212,7 @@ static int check_devices(const struct planner *pl, const struct rule_conf *rule)
 	return err;
 }
 
-static int make(const struct planner *pl, struct plan **ret)
+static int make_plan(const struct planner *pl, struct plan **ret)
 {
 	const struct ruleset *rs = pl->rs;
 	struct diags *d = pl->d;
@@ -267,15 +267,16 @@ static int make(const struct planner *pl, struct plan **ret)
 int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *d,
 	       struct plan **ret)
 {
-	return make(&(struct planner){ rs, tracefs, false, d }, ret);
+	return make_plan(&(struct planner){ rs, tracefs, false, d }, ret);
 }
 
 int plan__make_partly(const struct ruleset *rs, struct diags *d, struct plan **ret)
 {
-	return make(&(struct planner){ rs, NULL, true, d }, ret);
+	return make_plan(&(struct planner){ rs, NULL, true, d }, ret);
 }
 
-static int load(const char *list, struct planner *pl, struct ruleset **ret_rs, struct plan **ret)
+static int load_plan(const char *list, struct planner *pl, struct ruleset **ret_rs,
+		     struct plan **ret)
 {
 	size_t errors = pl->d->n_errors;
 	struct ruleset *rs;
@@ -288,7 +289,7 @@ static int load(const char *list, struct planner *pl, struct ruleset **ret_rs, s
 	err = rule_binding__bind(rs, pl->tracefs, pl->partly, pl->d);
 	probe_reader__rest();
 	if (err != -ENOMEM)
-		err = make(pl, &p);
+		err = make_plan(pl, &p);
 	if (!err && pl->d->n_errors > errors)
 		err = -EINVAL;
 	if (err) {
@@ -305,12 +306,12 @@ static int load(const char *list, struct planner *pl, struct ruleset **ret_rs, s
 int plan__load(const char *list, struct tracefs *tracefs, struct diags *d, struct ruleset **ret_rs,
 	       struct plan **ret)
 {
-	return load(list, &(struct planner){ .tracefs = tracefs, .d = d }, ret_rs, ret);
+	return load_plan(list, &(struct planner){ .tracefs = tracefs, .d = d }, ret_rs, ret);
 }
 
 int plan__load_partly(const char *list, struct diags *d, struct ruleset **ret_rs, struct plan **ret)
 {
-	return load(list, &(struct planner){ .partly = true, .d = d }, ret_rs, ret);
+	return load_plan(list, &(struct planner){ .partly = true, .d = d }, ret_rs, ret);
 }
 
 void plan__free(struct plan *p)

@@ -16,7 +16,7 @@ struct reaper {
 };
 
 /* The next one to let go, NULL at the end of the thread's life. */
-static struct generation *take(struct reaper *r)
+static struct generation *take_generation(struct reaper *r)
 {
 	struct generation *g;
 
@@ -40,7 +40,7 @@ static void *reaper_thread(void *arg)
 	struct generation *g;
 
 	pthread_setname_np(pthread_self(), "frbpf-reaper");
-	while ((g = take(arg))) {
+	while ((g = take_generation(arg))) {
 		generation__unref(g);
 		malloc_trim(0); /* what reading rules took, too; nobody waits for this thread */
 	}

@@ -28,7 +28,7 @@ void recorder__dumper_callback(struct recorder *r, dumper_done_fn *ret_fn, void 
 	*ret_arg = r;
 }
 
-static int watch_fd(struct recorder *r, int fd)
+static int watch_recorder_fd(struct recorder *r, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
 
@@ -45,9 +45,9 @@ static int open_recorder_fds(struct recorder *r)
 	r->progress = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (r->epoll < 0 || r->timer < 0 || r->wake < 0 || r->progress < 0)
 		return -errno;
-	err = watch_fd(r, r->timer);
-	err = err ?: watch_fd(r, r->wake);
-	return err ?: watch_fd(r, detectors__fd(r->detectors));
+	err = watch_recorder_fd(r, r->timer);
+	err = err ?: watch_recorder_fd(r, r->wake);
+	return err ?: watch_recorder_fd(r, detectors__fd(r->detectors));
 }
 
 static int init_cond(pthread_cond_t *cond)

@@ -133,7 +133,7 @@ static uint64_t end_of(const json_t *request)
 	return ns > 0 ? now_ns() + ns : OVERLAY_FOREVER;
 }
 
-static void answer(struct control_client *c, int code, const struct err *err)
+static void send_answer(struct control_client *c, int code, const struct err *err)
 {
 	if (code)
 		control_client__refuse(c, "%s", err->msg);
@@ -147,7 +147,7 @@ static void serve_mute(struct daemon *d, struct control_client *c, const json_t 
 	bool off = json_is_true(json_object_get(request, "off"));
 	struct err err = { 0 };
 
-	answer(c, rulebook__mute(d->rulebook, name, off ? 0 : end_of(request), &err), &err);
+	send_answer(c, rulebook__mute(d->rulebook, name, off ? 0 : end_of(request), &err), &err);
 }
 
 static void serve_arm(struct daemon *d, struct control_client *c, const json_t *request)
@@ -159,7 +159,7 @@ static void serve_arm(struct daemon *d, struct control_client *c, const json_t *
 	struct err err = { 0 };
 
 	if (off)
-		answer(c, rulebook__disarm(d->rulebook, off, &err), &err);
+		send_answer(c, rulebook__disarm(d->rulebook, off, &err), &err);
 	else if (rulebook__arm(d->rulebook, when, condition, end_of(request), name, &err))
 		control_client__refuse(c, "%s", err.msg);
 	else

@@ -40,8 +40,8 @@ static bool wait_for_work(struct retainer *t)
 	return t->wanted || !t->stop;
 }
 
-static void look(struct retainer *t, const struct retention_limits *limits,
-		 struct retention_report *ret)
+static void retainer_look(struct retainer *t, const struct retention_limits *limits,
+			  struct retention_report *ret)
 {
 	char busy[INCIDENT_POOL_SIZE][INCIDENT_NAME_SIZE];
 	size_t n_busy = recorder__written_names(t->recorder, busy);
@@ -63,7 +63,7 @@ static void look(struct retainer *t, const struct retention_limits *limits,
 }
 
 /* When to look again by itself. */
-static uint64_t next_look(const struct retention_report *report)
+static uint64_t retainer_next_look(const struct retention_report *report)
 {
 	if (report->waiting)
 		return now_ns() + SOON;
@@ -86,14 +86,14 @@ static void *retainer_thread(void *arg)
 
 		t->wanted = false;
 		pthread_mutex_unlock(&t->lock);
-		look(t, &limits, &report);
+		retainer_look(t, &limits, &report);
 		pthread_mutex_lock(&t->lock);
 		t->stats.incidents = report.incidents;
 		t->stats.bytes = report.bytes;
 		t->stats.removed += report.removed_incidents;
 		t->stats.removed_bytes += report.removed_bytes;
 		t->stats.failed += report.failed;
-		t->next = next_look(&report);
+		t->next = retainer_next_look(&report);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return NULL;

@@ -52,7 +52,7 @@ size_t ring_fit__within(size_t want, size_t least, size_t n_cpus, uint64_t other
 	return others + session__memory(want, n_cpus) > max ? 0 : want;
 }
 
-static struct fit *find(struct ring_fit *f, const char *name)
+static struct fit *find_fit(struct ring_fit *f, const char *name)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		if (strcmp(f->v[i].name, name) == 0)
@@ -70,7 +70,7 @@ static void drop_successor(struct fit *fit)
 
 static struct fit *find_or_add(struct ring_fit *f, const struct session *s)
 {
-	struct fit *fit = find(f, s->name);
+	struct fit *fit = find_fit(f, s->name);
 
 	if (!fit && f->n < INCIDENT_SESSIONS_MAX) {
 		fit = &f->v[f->n++];
@@ -86,7 +86,7 @@ static struct fit *find_or_add(struct ring_fit *f, const struct session *s)
 }
 
 /* Sessions that are no more, or have no `ring` any more. */
-static void forget(struct ring_fit *f, const struct generation *g)
+static void forget_fits(struct ring_fit *f, const struct generation *g)
 {
 	for (size_t i = 0; i < f->n;) {
 		int s = generation__find_session(g, f->v[i].name);
@@ -113,7 +113,7 @@ static uint64_t written_at_most(const struct session *s)
 }
 
 /* Bytes per second on the busiest CPU since the last look. */
-static uint64_t measure(struct fit *fit, const struct session *s, uint64_t now)
+static uint64_t measure_rate(struct fit *fit, const struct session *s, uint64_t now)
 {
 	uint64_t written = written_at_most(s), bytes = written - fit->written;
 	uint64_t ns = now - fit->looked;
@@ -172,14 +172,14 @@ static void start_successor(struct fit *fit, const struct change *c, ring_fit_st
 	log_info("session '%s': rings go from %s to %s", s->name, from, to);
 }
 
-static void look(struct fit *fit, const struct generation *g, size_t i, ring_fit_start_fn start,
-		 void *arg)
+static void fit_look(struct fit *fit, const struct generation *g, size_t i, ring_fit_start_fn start,
+		     void *arg)
 {
 	const struct session_conf *conf = &g->rules->sessions[i];
 	struct session *s = g->dumpers[i]->session;
 	bool first = fit->looked == s->started;
 	struct change c = { .g = g, .i = i, .now = s->cpus[0].ring.size };
-	size_t ideal = ring_fit__size(measure(fit, s, now_ns()), conf->ring, fit->least);
+	size_t ideal = ring_fit__size(measure_rate(fit, s, now_ns()), conf->ring, fit->least);
 
 	if (ideal == c.now || (ideal < c.now && (first || ideal > c.now / 4)))
 		return;
@@ -197,7 +197,7 @@ static void look(struct fit *fit, const struct generation *g, size_t i, ring_fit
 		say_no_room(fit->next->session, conf, g, ideal, c.want);
 }
 
-static uint64_t next_look(const struct fit *fit)
+static uint64_t fit_next_look(const struct fit *fit)
 {
 	if (fit->next)
 		return fit->takes_over;
@@ -212,19 +212,19 @@ bool ring_fit__step(struct ring_fit *f, const struct generation *g, ring_fit_sta
 	uint64_t next = UINT64_MAX, now = now_ns();
 	bool ready = false;
 
-	forget(f, g);
+	forget_fits(f, g);
 	for (size_t i = 0; i < g->n_dumpers; i++) {
 		const struct session *s = g->dumpers[i]->session;
 		struct fit *fit;
 
 		if (!g->rules->sessions[i].ring || !s->n_cpus || !(fit = find_or_add(f, s)))
 			continue;
-		if (!fit->next && now >= next_look(fit))
-			look(fit, g, i, start, arg);
+		if (!fit->next && now >= fit_next_look(fit))
+			fit_look(fit, g, i, start, arg);
 		if (fit->next && now >= fit->takes_over)
 			fit->ready = ready = true;
-		else if (next_look(fit) < next)
-			next = next_look(fit);
+		else if (fit_next_look(fit) < next)
+			next = fit_next_look(fit);
 	}
 	now = now_ns();
 	*ret_wait = next == UINT64_MAX ? next : next > now ? next - now : 0;
@@ -233,7 +233,7 @@ bool ring_fit__step(struct ring_fit *f, const struct generation *g, ring_fit_sta
 
 struct dumper *ring_fit__take(struct ring_fit *f, const char *name, const char *run)
 {
-	struct fit *fit = find(f, name);
+	struct fit *fit = find_fit(f, name);
 	struct dumper *d;
 
 	if (!fit || !fit->ready || strcmp(fit->next->session->run, run) != 0)

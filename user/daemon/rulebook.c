@@ -27,7 +27,7 @@ struct rulebook {
 	char words[RULES_FILES_LIST_MAX]; /* the same, as it is told */
 };
 
-static void reap(void *arg)
+static void reap_sessions(void *arg)
 {
 	recorder__reap(arg);
 }
@@ -52,7 +52,7 @@ int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rule
 	b->perf_habits = opts->perf_habits;
 	b->targets = epoll_create1(EPOLL_CLOEXEC);
 	recorder__dumper_callback(b->recorder, &b->env.done, &b->env.done_arg);
-	b->env.reap = reap;
+	b->env.reap = reap_sessions;
 	b->env.reap_arg = b->recorder;
 	set_path(b, opts->path);
 	b->env.fit = ring_fit__new();
@@ -249,7 +249,7 @@ static void warn_unchangeable(const struct rulebook *b, const struct ruleset *rs
 
 /* Read @path again. On failure the old rules stay in force and @ret_text says why; it may hold
  * warnings on success. */
-static int reload(struct rulebook *b, const char *path, struct buf *ret_text)
+static int reload_rules(struct rulebook *b, const char *path, struct buf *ret_text)
 {
 	struct diags diags = { 0 };
 	struct ruleset *rs = NULL;
@@ -340,7 +340,7 @@ static uint64_t expire_overlay(struct rulebook *b)
 
 /* ---- rings that follow the rate ---- */
 
-static int start_successor(void *arg, size_t i, size_t bytes, struct err *err, struct dumper **ret)
+static int start_resized(void *arg, size_t i, size_t bytes, struct err *err, struct dumper **ret)
 {
 	struct rulebook *b = arg;
 	struct ruleset *rs;
@@ -362,8 +362,7 @@ static uint64_t fit_rings(struct rulebook *b)
 	struct err err = { 0 };
 	uint64_t wait;
 
-	if (!ring_fit__step(b->env.fit, recorder__generation(b->recorder), start_successor, b,
-			    &wait))
+	if (!ring_fit__step(b->env.fit, recorder__generation(b->recorder), start_resized, b, &wait))
 		return wait;
 	if (make_anew(b, &err))
 		log_error("rings stay as they are: %s", err.msg);
@@ -405,7 +404,7 @@ void rulebook__follow(struct rulebook *b)
 int rulebook__load(struct rulebook *b, const char *path, struct buf *ret_text)
 {
 	char words[RULES_FILES_LIST_MAX];
-	int code = reload(b, path, ret_text);
+	int code = reload_rules(b, path, ret_text);
 
 	rules_files__describe(path, words, sizeof(words));
 	if (code) {

@@ -98,7 +98,7 @@ static int follow_link(struct walk *k, const char *target)
 	return 0;
 }
 
-static int descend(struct walk *k, const char *name)
+static int walk_descend(struct walk *k, const char *name)
 {
 	size_t len = strlen(k->dir);
 
@@ -143,7 +143,7 @@ static ssize_t read_target(const struct walk *k, const char *name, char target[s
 
 /* One name further. 1: there was none. Each place is watched before it is read, so that no switch
  * of a link falls between the two. */
-static int step(struct rules_watch *w, struct walk *k, struct places *to)
+static int walk_step(struct rules_watch *w, struct walk *k, struct places *to)
 {
 	char name[NAME_MAX + 2], target[PATH_MAX];
 	bool last;
@@ -162,10 +162,10 @@ static int step(struct rules_watch *w, struct walk *k, struct places *to)
 	}
 	if (last)
 		return add_place(w, k, to, name, FILE_EVENTS);
-	return descend(k, name);
+	return walk_descend(k, name);
 }
 
-static bool watches(const struct places *p, int wd)
+static bool places_watch(const struct places *p, int wd)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->v[i].wd == wd)
@@ -183,7 +183,7 @@ static int find_places_of(struct rules_watch *w, const char *path, struct places
 	if (snprintf(k.rest, sizeof(k.rest), "%s", path) >= (int)sizeof(k.rest))
 		return -ENAMETOOLONG;
 	while (!code)
-		code = step(w, &k, to);
+		code = walk_step(w, &k, to);
 	return code;
 }
 
@@ -201,7 +201,7 @@ static int find_places(struct rules_watch *w)
 	     p = strtok_r(NULL, separator, &save))
 		code = find_places_of(w, p, &now);
 	for (size_t i = 0; i < w->places.n; i++) {
-		if (!watches(&now, w->places.v[i].wd))
+		if (!places_watch(&now, w->places.v[i].wd))
 			inotify_rm_watch(w->fd, w->places.v[i].wd);
 	}
 	free(w->places.v);
@@ -209,7 +209,7 @@ static int find_places(struct rules_watch *w)
 	return now.n || code > 0 ? 0 : code;
 }
 
-static void stop(struct rules_watch *w)
+static void stop_watch(struct rules_watch *w)
 {
 	free(w->path);
 	w->path = NULL;
@@ -222,7 +222,7 @@ int rules_watch__follow(struct rules_watch *w, const char *path, struct err *err
 
 	if (path && w->path && strcmp(path, w->path) == 0)
 		return 0;
-	stop(w);
+	stop_watch(w);
 	if (!path)
 		return 0;
 	if (path[0] != '/')
@@ -233,7 +233,7 @@ int rules_watch__follow(struct rules_watch *w, const char *path, struct err *err
 	code = find_places(w);
 	if (code) {
 		err_set(err, code, "cannot watch %s: %s", path, strerror(-code));
-		stop(w);
+		stop_watch(w);
 		return -EIO;
 	}
 	return 1;
@@ -241,7 +241,7 @@ int rules_watch__follow(struct rules_watch *w, const char *path, struct err *err
 
 /* ---- what has changed ---- */
 
-static bool concerns(const struct rules_watch *w, const struct inotify_event *e)
+static bool event_concerns(const struct rules_watch *w, const struct inotify_event *e)
 {
 	/* what the queue had no room for may have been of our file */
 	if (e->mask & IN_Q_OVERFLOW)
@@ -268,7 +268,7 @@ int rules_watch__changed(struct rules_watch *w)
 		for (const char *p = events; p < events + n;) {
 			const struct inotify_event *e = (const void *)p;
 
-			changed = changed || concerns(w, e);
+			changed = changed || event_concerns(w, e);
 			p += sizeof(*e) + e->len;
 		}
 	}
@@ -276,7 +276,7 @@ int rules_watch__changed(struct rules_watch *w)
 		return false;
 	if (!find_places(w))
 		return true;
-	stop(w);
+	stop_watch(w);
 	return -ESTALE;
 }
 

@@ -14,7 +14,7 @@ struct state_keeper {
 	uint64_t looked;       /* ns: at rules that wake nobody */
 };
 
-static int tell(struct state_keeper *k, struct detectors *d, struct err *err)
+static int restore_state(struct state_keeper *k, struct detectors *d, struct err *err)
 {
 	const struct saved_state *p = &k->past;
 
@@ -44,7 +44,7 @@ int state_keeper__new(const struct base_dir *base, struct detectors *d, struct e
 	if (saved_state__load(base, &k->past, &why))
 		log_warn("%s/" STATE_FILE " is not used, cooldowns and max-dumps begin anew: %s",
 			 base->path, why.msg);
-	code = tell(k, d, err);
+	code = restore_state(k, d, err);
 	if (code) {
 		state_keeper__free(k);
 		return code;
@@ -71,7 +71,7 @@ static void add_cooling(const struct past_cooling *c, void *arg)
 		list->v[list->n++] = *c;
 }
 
-static int collect(struct recorder *r, const struct detectors *d, struct saved_state *ret)
+static int collect_state(struct recorder *r, const struct detectors *d, struct saved_state *ret)
 {
 	const struct generation *g = recorder__generation(r);
 	struct cooling_list list = { .v = calloc(FRBPF_MAX_COOLING, sizeof(*list.v)) };
@@ -140,7 +140,7 @@ void state_keeper__save(struct state_keeper *k, struct recorder *r, const struct
 	int code;
 
 	last_silent(r, d, &k->silent_fired);
-	code = collect(r, d, &now);
+	code = collect_state(r, d, &now);
 
 	if (code)
 		err_set(&err, code, "out of memory");

@@ -7,7 +7,7 @@
 #include "reclaim.skel.h"
 
 /* Kernels without CONFIG_MEMCG have the tracepoints of direct reclaim only. */
-static int fit_to_kernel(struct reclaim_bpf *skel)
+static int fit_reclaim(struct reclaim_bpf *skel)
 {
 	bool cgroups;
 	int r = source__kernel_has("mm_vmscan_memcg_reclaim_begin", &cgroups);
@@ -28,7 +28,7 @@ static int reclaim_load(struct source *s, const struct source_env *env)
 		return -errno;
 	s->skel = skel;
 	skel->rodata->daemon_pidns = env->pidns;
-	r = fit_to_kernel(skel);
+	r = fit_reclaim(skel);
 	if (!r)
 		r = source__prepare(s, skel->obj, env);
 	if (!r)

@@ -109,7 +109,7 @@ static void remove_proxy(struct proxies *p, struct proxy *x)
 }
 
 /* The socket has ended, and so does the process. */
-static void bury(struct proxies *p, struct proxy *x)
+static void bury_proxy(struct proxies *p, struct proxy *x)
 {
 	close(TAKE_FD(x->sock));
 	while (waitpid(x->pid, NULL, 0) < 0 && errno == EINTR)
@@ -157,7 +157,7 @@ static int wait_for_ready(struct proxy *x)
 	return 0;
 }
 
-static int spawn(struct proxies *p, struct proxy *x, char *const *command, int dir)
+static int spawn_proxy(struct proxies *p, struct proxy *x, char *const *command, int dir)
 {
 	_cleanup_free_ struct proxy_request *r = malloc(sizeof(*r));
 	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = x };
@@ -194,7 +194,7 @@ static struct proxy *proxy_new(struct proxies *p, const char *name, const char *
 	return NULL;
 }
 
-static void append(struct proxies *p, struct proxy *x)
+static void append_proxy(struct proxies *p, struct proxy *x)
 {
 	struct proxy **at = &p->first;
 
@@ -220,7 +220,7 @@ int proxies__start(struct proxies *p, const char *name, const char *run, char *c
 		return 0;
 	}
 	x = proxy_new(p, name, run);
-	code = x ? spawn(p, x, command, dir) : -ENOMEM;
+	code = x ? spawn_proxy(p, x, command, dir) : -ENOMEM;
 	if (code) {
 		pid = x ? x->pid : 0;
 		proxy_free(x); /* the process ends with its socket */
@@ -230,7 +230,7 @@ int proxies__start(struct proxies *p, const char *name, const char *run, char *c
 			       strerror(-code));
 	}
 	pthread_mutex_lock(&p->lock);
-	append(p, x);
+	append_proxy(p, x);
 	pthread_mutex_unlock(&p->lock);
 	*ret = x;
 	return 0;
@@ -320,7 +320,7 @@ static bool process_one(struct proxies *p, struct proxy *x, proxies_fn fn, void 
 	known = x->refs && !x->over;
 	x->over = true;
 	x->refs++; /* stays for the call */
-	bury(p, x);
+	bury_proxy(p, x);
 	pthread_mutex_unlock(&p->lock);
 	if (known)
 		fn(x, PROXY_STOP, NULL, arg);
@@ -375,7 +375,7 @@ void proxies__free(struct proxies *p)
 		x->refs = 0;
 		if (x->sock >= 0) {
 			await_end(x, until);
-			bury(p, x);
+			bury_proxy(p, x);
 		} else {
 			remove_proxy(p, x);
 		}

@@ -101,19 +101,19 @@ static void end_command(struct proxy_process *p)
 	p->command = 0;
 }
 
-static _Noreturn void end(struct proxy_process *p)
+static _Noreturn void end_process(struct proxy_process *p)
 {
 	end_command(p);
 	_exit(0);
 }
 
 /* To the daemon. Without it there is nothing to stand for. */
-static void tell(struct proxy_process *p, enum proxy_op op, const char *text)
+static void tell_daemon(struct proxy_process *p, enum proxy_op op, const char *text)
 {
 	int err = proxy_message__send(p->sock, op, text);
 
 	if (err && err != -EAGAIN)
-		end(p);
+		end_process(p);
 }
 
 /* ---- the session's files ---- */
@@ -137,13 +137,13 @@ static int open_fifo(struct proxy_process *p, const char *name)
 	if (!err)
 		return fd;
 	snprintf(why, sizeof(why), "no fifo '%s': %s", name, strerror(err));
-	tell(p, PROXY_TROUBLE, why);
+	tell_daemon(p, PROXY_TROUBLE, why);
 	if (fd >= 0)
 		close(fd);
 	return -1;
 }
 
-static void go(struct proxy_process *p)
+static void start_command(struct proxy_process *p)
 {
 	if (p->output >= 0)
 		return;
@@ -152,16 +152,16 @@ static void go(struct proxy_process *p)
 				   O_NONBLOCK,
 			   0600);
 	if (p->output < 0)
-		tell(p, PROXY_TROUBLE, "no file 'output'");
+		tell_daemon(p, PROXY_TROUBLE, "no file 'output'");
 	p->ack = open_fifo(p, "ack");
 	p->control = open_fifo(p, "control");
 	if (p->go >= 0 && write(p->go, "", 1) != 1)
-		tell(p, PROXY_TROUBLE, "the command does not start");
+		tell_daemon(p, PROXY_TROUBLE, "the command does not start");
 	cleanup_close(&p->go);
 	p->go = -1;
 }
 
-static void say(const struct proxy_process *p, const char *text)
+static void write_output(const struct proxy_process *p, const char *text)
 {
 	if (p->output >= 0 && write(p->output, text, strlen(text)) < 0)
 		return; /* a full disk: the daemon has said that of the dump */
@@ -176,7 +176,7 @@ static bool is_command(const char *line, const char *word)
 	return !strncmp(line, word, len) && (!line[len] || line[len] == ' ');
 }
 
-static void obey(struct proxy_process *p, const char *line)
+static void obey_line(struct proxy_process *p, const char *line)
 {
 	static const char *const others[] = { "enable", "disable", "evlist", "ping" };
 	bool known = false;
@@ -184,13 +184,13 @@ static void obey(struct proxy_process *p, const char *line)
 	for (size_t i = 0; i < ARRAY_SIZE(others) && !known; i++)
 		known = is_command(line, others[i]);
 	if (known)
-		tell(p, PROXY_CONTROL, line);
+		tell_daemon(p, PROXY_CONTROL, line);
 	else if (is_command(line, "snapshot"))
-		tell(p, PROXY_DUMP, "snapshot");
+		tell_daemon(p, PROXY_DUMP, "snapshot");
 	else if (is_command(line, "stop"))
-		tell(p, PROXY_STOP, "stop");
+		tell_daemon(p, PROXY_STOP, "stop");
 	if (!known && (is_command(line, "snapshot") || is_command(line, "stop")))
-		tell(p, PROXY_CONTROL, "ping"); /* acknowledged once the daemon has it */
+		tell_daemon(p, PROXY_CONTROL, "ping"); /* acknowledged once the daemon has it */
 }
 
 /* A command ends with its line, with a NUL, or with what was written in one go: perf daemon's own
@@ -214,12 +214,12 @@ static void read_control(struct proxy_process *p)
 		}
 		line[len] = '\0';
 		if (len)
-			obey(p, line);
+			obey_line(p, line);
 		len = 0;
 	}
 }
 
-static void acknowledge(const struct proxy_process *p)
+static void send_ack(const struct proxy_process *p)
 {
 	static const char word[] = "ack\n";
 
@@ -242,7 +242,7 @@ static void on_child(struct proxy_process *p)
 		snprintf(why, sizeof(why), "its command was killed (signal %d)", WTERMSIG(status));
 	else
 		snprintf(why, sizeof(why), "its command exited, status=%d", WEXITSTATUS(status));
-	tell(p, PROXY_STOP, why);
+	tell_daemon(p, PROXY_STOP, why);
 }
 
 static void on_signal(struct proxy_process *p)
@@ -254,9 +254,9 @@ static void on_signal(struct proxy_process *p)
 	if (si.ssi_signo == SIGCHLD)
 		on_child(p);
 	else if (si.ssi_signo == SIGUSR2)
-		tell(p, PROXY_DUMP, "SIGUSR2");
+		tell_daemon(p, PROXY_DUMP, "SIGUSR2");
 	else
-		tell(p, PROXY_STOP, si.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
+		tell_daemon(p, PROXY_STOP, si.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
 }
 
 static void on_message(struct proxy_process *p)
@@ -268,16 +268,16 @@ static void on_message(struct proxy_process *p)
 	if (n == -EAGAIN)
 		return;
 	if (n <= (ssize_t)offsetof(struct proxy_message, text))
-		end(p); /* the daemon is gone */
+		end_process(p); /* the daemon is gone */
 	((char *)&m)[n - 1] = '\0';
 	if (m.op == PROXY_GO)
-		go(p);
+		start_command(p);
 	else if (m.op == PROXY_SAY)
-		say(p, m.text);
+		write_output(p, m.text);
 	else if (m.op == PROXY_ACK)
-		acknowledge(p);
+		send_ack(p);
 	else
-		end(p);
+		end_process(p);
 }
 
 static int open_signals(void)
@@ -310,7 +310,7 @@ void proxy_process__run(const struct proxy_request *r, int sock, int dir)
 		_exit(1);
 	ready.command_pid = p.command;
 	if (channel__send(sock, &ready, offsetof(struct proxy_message, text) + 1, NULL, 0, 0))
-		end(&p);
+		end_process(&p);
 	for (;;) {
 		struct pollfd v[] = { { sock, POLLIN },
 				      { p.signals, POLLIN },

@@ -42,7 +42,7 @@ static pid_t fork_sibling(void)
 	return syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
 }
 
-static _Noreturn void serve(int sock)
+static _Noreturn void serve_socket(int sock)
 {
 	static struct proxy_request r;
 
@@ -74,7 +74,7 @@ static _Noreturn void become_spawner(int sock)
 	if (chdir("/") < 0 || rights__keep(NULL, 0))
 		_exit(1);
 	helper__set_title("frbpf-sessions");
-	serve(3);
+	serve_socket(3);
 }
 
 int spawner__fork(pid_t *ret_pid, int *ret_sock)

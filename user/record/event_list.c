@@ -277,7 +277,7 @@ static int set_cgroups(struct resolver *r)
 }
 
 /* The options of the line within the limits of this kernel, as perf does it. */
-static int set_sampling(struct resolver *r)
+static int set_list_sampling(struct resolver *r)
 {
 	const struct record_opts *o = r->opts;
 	struct sampling *s = &r->sampling;
@@ -316,7 +316,7 @@ static int resolve_items(struct resolver *r)
 	struct event_item cycles = { .text = (char *)DEFAULT_EVENT, .span = o->span };
 	const struct event_item *items = o->n_events ? o->events : &cycles;
 	size_t n = o->n_events ? o->n_events : 1;
-	int err = set_sampling(r);
+	int err = set_list_sampling(r);
 
 	for (size_t i = 0; i < n && err != -ENOMEM; i++) {
 		err = resolve_item(r, &items[i]);
@@ -332,8 +332,9 @@ static int resolve_items(struct resolver *r)
 	return err;
 }
 
-static int resolve(const struct record_opts *opts, const struct source_text *src,
-		   struct tracefs *tracefs, bool partly, struct diags *d, struct event_list **ret)
+static int resolve_events(const struct record_opts *opts, const struct source_text *src,
+			  struct tracefs *tracefs, bool partly, struct diags *d,
+			  struct event_list **ret)
 {
 	size_t errors = d->n_errors;
 	struct resolver r = { .opts = opts,
@@ -364,13 +365,13 @@ static int resolve(const struct record_opts *opts, const struct source_text *src
 int event_list__resolve(const struct record_opts *opts, const struct source_text *src,
 			struct tracefs *tracefs, struct diags *d, struct event_list **ret)
 {
-	return resolve(opts, src, tracefs, false, d, ret);
+	return resolve_events(opts, src, tracefs, false, d, ret);
 }
 
 int event_list__resolve_partly(const struct record_opts *opts, const struct source_text *src,
 			       struct diags *d, struct event_list **ret)
 {
-	return resolve(opts, src, NULL, true, d, ret);
+	return resolve_events(opts, src, NULL, true, d, ret);
 }
 
 void event_list__dissolve(struct event_list *l, size_t leader)

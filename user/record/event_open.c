@@ -181,7 +181,7 @@ static const char *explain_invalid(const struct event *ev)
 	return "the PMU refuses these settings: can it sample, and is the config right?";
 }
 
-static int explain(const struct event *ev, int cpu, int error, struct err *err)
+static int explain_failure(const struct event *ev, int cpu, int error, struct err *err)
 {
 	const char *text = strerror(-error);
 	struct rlimit files = { 0 };
@@ -218,7 +218,7 @@ static int open_at(struct event *ev, const struct place *at, struct err *err,
 
 	if (ev->cycles_fallback && no_such_event(fd))
 		fd = open_cpu_clock(ev, at, ret_notice);
-	return fd >= 0 ? fd : explain(ev, at->cpu, fd, err);
+	return fd >= 0 ? fd : explain_failure(ev, at->cpu, fd, err);
 }
 
 int event__open(struct event *ev, int cpu, struct err *err, const char **ret_notice)
@@ -227,7 +227,7 @@ int event__open(struct event *ev, int cpu, struct err *err, const char **ret_not
 		       ret_notice);
 }
 
-static int set_filter(const struct event *ev, int fd, struct err *err)
+static int set_event_filter(const struct event *ev, int fd, struct err *err)
 {
 	int code;
 
@@ -258,7 +258,7 @@ int event__open_for(struct event *ev, const struct record_target *target, size_t
 		at.flags = PERF_FLAG_PID_CGROUP;
 	}
 	fd = open_at(ev, &at, err, ret_notice);
-	return fd < 0 ? fd : set_filter(ev, fd, err);
+	return fd < 0 ? fd : set_event_filter(ev, fd, err);
 }
 
 int event_list__open_cgroups(struct event_list *l, struct err *err)

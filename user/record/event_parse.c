@@ -132,7 +132,7 @@ static void apply_modifiers(struct part m, struct event_spec *spec)
 }
 
 /* sys:name/terms/modifiers into its parts; that behind a second ':' of the head comes later. */
-static int split(struct event_parser *p)
+static int split_event(struct event_parser *p)
 {
 	struct part all = { p->item->text, strlen(p->item->text) }, rest;
 
@@ -165,7 +165,7 @@ static bool raw_config(struct part s, uint64_t *ret)
 	return true;
 }
 
-static bool number(struct part s, uint64_t *ret)
+static bool parse_number(struct part s, uint64_t *ret)
 {
 	const char *why;
 
@@ -271,7 +271,7 @@ static int two_halves(struct event_parser *p, struct part first, struct part sec
 	char near[64];
 	int err;
 
-	if (number(first, &type) && number(second, &config)) {
+	if (parse_number(first, &type) && parse_number(second, &config)) {
 		if (type > UINT32_MAX || type == PERF_TYPE_TRACEPOINT ||
 		    type == PERF_TYPE_BREAKPOINT)
 			return PART_ERROR(p, first,
@@ -293,7 +293,7 @@ static int two_halves(struct event_parser *p, struct part first, struct part sec
 	return err ? err : part__dup(second, &p->spec->event);
 }
 
-static int event(struct event_parser *p)
+static int parse_event_head(struct event_parser *p)
 {
 	struct part first, second, third, more;
 	bool two = part__cut(p->head, ':', &first, &second), three;
@@ -329,9 +329,9 @@ static int parse_event(struct event_parser *p)
 
 	if (!strncmp(p->item->text, "mem:", 4))
 		return event_parser__breakpoint(p);
-	err = split(p);
+	err = split_event(p);
 	if (!err)
-		err = event(p);
+		err = parse_event_head(p);
 	if (!err)
 		err = event_parser__terms(p);
 	return err ?: check_kprobe(p);

@@ -142,7 +142,7 @@ static uint64_t low_bits(unsigned int n)
 }
 
 /* Spread the low bits of @value over what @format says, e.g. "config:0-7,32-35". */
-static int deposit(const char *format, uint64_t value, struct perf_event_attr *attr)
+static int deposit_bits(const char *format, uint64_t value, struct perf_event_attr *attr)
 {
 	size_t len = strcspn(format, ":");
 	__u64 *field = config_field(attr, format, len);
@@ -187,7 +187,7 @@ static int set_field(const struct pmu *pmu, const char *term, const char *value,
 	}
 	ret = read_attribute(pmu->name, "format", term, &format);
 	if (!ret)
-		ret = deposit(format.data, n, attr);
+		ret = deposit_bits(format.data, n, attr);
 	if (ret == -ERANGE)
 		err_set(err, ret, "term '%s=%s': too large for %s", term, value ? value : "1",
 			format.data);

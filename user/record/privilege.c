@@ -32,7 +32,7 @@ static const struct privilege all[] = {
 	{ "CAP_SYS_NICE", CAP_SYS_NICE, "freezing the rings in real time", false },
 };
 
-static bool has(cap_t caps, int cap)
+static bool has_cap(cap_t caps, int cap)
 {
 	cap_flag_value_t v = CAP_CLEAR;
 
@@ -67,7 +67,7 @@ static bool is_needed(const struct privilege *p, cap_t caps)
 	switch (p->cap) {
 	case CAP_PERFMON:
 	case CAP_BPF: /* they were one capability before 5.8, which still holds all of them */
-		return !has(caps, CAP_SYS_ADMIN);
+		return !has_cap(caps, CAP_SYS_ADMIN);
 	case CAP_IPC_LOCK:
 		return !may_lock();
 	case CAP_DAC_READ_SEARCH:
@@ -82,7 +82,7 @@ size_t privilege__missing(const struct privilege *ret[static PRIVILEGES_MAX])
 	size_t n = 0;
 
 	for (size_t i = 0; caps && i < ARRAY_SIZE(all); i++) {
-		if (!has(caps, all[i].cap) && is_needed(&all[i], caps))
+		if (!has_cap(caps, all[i].cap) && is_needed(&all[i], caps))
 			ret[n++] = &all[i];
 	}
 	cap_free(caps);

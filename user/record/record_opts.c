@@ -51,7 +51,7 @@ static int check_use(struct option_parser *p, const struct hit *h, const struct 
 	return 0;
 }
 
-static int apply(struct option_parser *p, const struct hit *h)
+static int apply_option(struct option_parser *p, const struct hit *h)
 {
 	const struct perf_option *o = h->option;
 	struct option_value v;
@@ -79,7 +79,7 @@ static const struct perf_option *find_letter(char c)
 }
 
 /* -agF99: letters until one takes the rest, or the next word, as its value. */
-static int letters(struct option_parser *p, const struct word *w)
+static int read_letters(struct option_parser *p, const struct word *w)
 {
 	for (size_t i = 1; i < w->len; i++) {
 		struct hit h = { .option = find_letter(w->text[i]), .word = w };
@@ -92,7 +92,7 @@ static int letters(struct option_parser *p, const struct word *w)
 					    "unknown option '%s' of perf record", h.shown);
 		if (h.option->kind != ARGUMENT_NONE && i + 1 < w->len)
 			h.value_at = i + 1;
-		err = apply(p, &h);
+		err = apply_option(p, &h);
 		if (err || h.value_at)
 			return err;
 	}
@@ -182,7 +182,7 @@ static int long_option(struct option_parser *p, const struct word *w)
 				    (int)len, arg, second->name, h.option->name);
 	h.value_at = arg[len] ? len + 3 : 0;
 	show_long(&h);
-	return apply(p, &h);
+	return apply_option(p, &h);
 }
 
 /* The rest of the line. */
@@ -221,7 +221,7 @@ static int parse_words(struct option_parser *p)
 			err = take_command(p);
 			break;
 		}
-		err = w->text[1] == '-' ? long_option(p, w) : letters(p, w);
+		err = w->text[1] == '-' ? long_option(p, w) : read_letters(p, w);
 	}
 	return err == -ENOMEM ? err : 0;
 }

@@ -41,7 +41,7 @@ void session_cpu__note_away(struct session_cpu *c, uint64_t from, uint64_t to)
 	c->away[c->n_away++].to = to;
 }
 
-static uint64_t overlap(uint64_t from, uint64_t to, uint64_t a, uint64_t b)
+static uint64_t overlap_ns(uint64_t from, uint64_t to, uint64_t a, uint64_t b)
 {
 	from = from > a ? from : a;
 	to = to < b ? to : b;
@@ -55,12 +55,12 @@ uint64_t session__away(struct session *s, size_t c, uint64_t from, uint64_t to)
 
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < cpu->n_away; i++)
-		sum += overlap(cpu->away[i].from, cpu->away[i].to, from, to);
+		sum += overlap_ns(cpu->away[i].from, cpu->away[i].to, from, to);
 	if (s->off_since)
-		sum += overlap(s->off_since, UINT64_MAX, from, to);
+		sum += overlap_ns(s->off_since, UINT64_MAX, from, to);
 	else if (s->target.kind != RECORD_TASKS && /* theirs go on by themselves */
 		 !is_recorded(cpu, &until))
-		sum += overlap(until, UINT64_MAX, from, to);
+		sum += overlap_ns(until, UINT64_MAX, from, to);
 	pthread_mutex_unlock(&s->lock);
 	return sum;
 }
@@ -95,8 +95,8 @@ static int open_event(struct session *s, size_t e, const struct session_cpu *c, 
 	return session_cpu__send(c, r->fds[e], ev.name, &r->aliases[e].id, err);
 }
 
-static int open_events(struct session *s, const struct session_cpu *c, struct reopened *r,
-		       struct err *err)
+static int reopen_events(struct session *s, const struct session_cpu *c, struct reopened *r,
+			 struct err *err)
 {
 	int ret = 0;
 
@@ -172,7 +172,7 @@ static int take_over(struct session *s, struct session_cpu *c, struct reopened *
 static int reopen_cpu(struct session *s, struct session_cpu *c, uint64_t gone, struct err *err)
 {
 	struct reopened r;
-	int ret = open_events(s, c, &r, err);
+	int ret = reopen_events(s, c, &r, err);
 
 	return ret ? ret : take_over(s, c, &r, gone, err);
 }
@@ -353,7 +353,8 @@ static void note_lack(struct session *s, const struct err *err, bool lacks)
 	bool own = !s->notice[0] || s->lacks_cpu;
 
 	if (lacks && own)
-		snprintf(s->notice, sizeof(s->notice), "%.*s", (int)sizeof(s->notice) - 1, err->msg);
+		snprintf(s->notice, sizeof(s->notice), "%.*s", (int)sizeof(s->notice) - 1,
+			 err->msg);
 	else if (s->lacks_cpu)
 		s->notice[0] = '\0';
 	s->lacks_cpu = lacks && own;

@@ -26,7 +26,7 @@ struct tracefs {
 
 /* A directory that holds events/, or negative errno. Opened, not asked for: access(2) looks at the
  * real uid and forgets capabilities. */
-static int open_at(const char *path)
+static int open_tracefs(const char *path)
 {
 	RAISED_RIGHTS;
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -42,17 +42,18 @@ static int open_at(const char *path)
 
 static int find_or_mount(void)
 {
-	int fd = open_at(TRACEFS_PATH);
+	int fd = open_tracefs(TRACEFS_PATH);
 
 	if (fd != -ENOENT)
 		return fd;
-	fd = open_at("/sys/kernel/debug/tracing"); /* kernels before 4.1, and tracefs's automount */
+	fd = open_tracefs(
+		"/sys/kernel/debug/tracing"); /* kernels before 4.1, and tracefs's automount */
 	if (fd >= 0)
 		return fd;
 	if (mount("nodev", TRACEFS_PATH, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 &&
 	    errno != EBUSY) /* EBUSY: somebody else was quicker */
 		return -errno;
-	return open_at(TRACEFS_PATH);
+	return open_tracefs(TRACEFS_PATH);
 }
 
 int tracefs__open(struct err *err, struct tracefs **ret)

@@ -22,7 +22,7 @@ static bool at_continuation(const struct splitter *s)
 	       s->src->text[s->pos + 1] == '\n';
 }
 
-static void put(struct splitter *s, char c, uint32_t at)
+static void put_char(struct splitter *s, char c, uint32_t at)
 {
 	s->word->text[s->word->len] = c;
 	s->word->at[s->word->len++] = at;
@@ -61,21 +61,21 @@ static void end_word(struct splitter *s)
 }
 
 /* From behind the opening quote to behind the closing one. */
-static int quoted(struct splitter *s, char quote, struct diags *d)
+static int read_quoted(struct splitter *s, char quote, struct diags *d)
 {
 	const char *text = s->src->text;
 	uint32_t open = s->pos - 1;
 
 	while (s->pos < s->end && text[s->pos] != quote) {
 		if (at_continuation(s)) {
-			put(s, ' ', s->pos);
+			put_char(s, ' ', s->pos);
 			s->pos += 2;
 			continue;
 		}
 		if (quote == '"' && text[s->pos] == '\\' && s->pos + 1 < s->end &&
 		    strchr("\"\\", text[s->pos + 1]))
 			s->pos++;
-		put(s, text[s->pos], s->pos);
+		put_char(s, text[s->pos], s->pos);
 		s->pos++;
 	}
 	if (s->pos == s->end)
@@ -95,14 +95,14 @@ static int one_word(struct splitter *s, struct diags *d)
 		char c = text[s->pos++];
 
 		if (c == '\'' || c == '"') {
-			err = quoted(s, c, d);
+			err = read_quoted(s, c, d);
 			if (err)
 				return err;
 			continue;
 		}
 		if (c == '\\' && s->pos < s->end)
 			c = text[s->pos++];
-		put(s, c, s->pos - 1);
+		put_char(s, c, s->pos - 1);
 	}
 	return 0;
 }

@@ -11,7 +11,7 @@ struct reader {
 	const char *why;
 };
 
-static int fail(struct reader *r, size_t at, const char *why)
+static int message_fails(struct reader *r, size_t at, const char *why)
 {
 	r->pos = at;
 	r->why = why;
@@ -59,9 +59,9 @@ static int check_bytes(struct reader *r)
 		unsigned char c = r->s[i];
 
 		if (!c)
-			return fail(r, i, "a NUL byte is no part of a message");
+			return message_fails(r, i, "a NUL byte is no part of a message");
 		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return fail(r, i, "a control character is no part of a message");
+			return message_fails(r, i, "a control character is no part of a message");
 	}
 	return 0;
 }
@@ -72,7 +72,7 @@ static void skip_blanks(struct reader *r)
 		r->pos++;
 }
 
-static size_t word_length(const struct reader *r)
+static size_t message_word_length(const struct reader *r)
 {
 	size_t n = 0;
 
@@ -83,14 +83,15 @@ static size_t word_length(const struct reader *r)
 
 static int read_name(struct reader *r, char *ret)
 {
-	size_t n = word_length(r);
+	size_t n = message_word_length(r);
 
 	if (!n)
-		return fail(r, r->pos, "a name is missing");
+		return message_fails(r, r->pos, "a name is missing");
 	if (n > APP_NAME_MAX)
-		return fail(r, r->pos, "the name is longer than 63 bytes");
+		return message_fails(r, r->pos, "the name is longer than 63 bytes");
 	if (!app_name__is_valid(r->s + r->pos, n))
-		return fail(r, r->pos, "a name has only letters, digits, '_', '-' and '.' in it");
+		return message_fails(r, r->pos,
+				     "a name has only letters, digits, '_', '-' and '.' in it");
 	memcpy(ret, r->s + r->pos, n);
 	ret[n] = '\0';
 	r->pos += n;
@@ -99,19 +100,19 @@ static int read_name(struct reader *r, char *ret)
 
 static int read_duration(struct reader *r, uint64_t *ret)
 {
-	size_t n = word_length(r);
+	size_t n = message_word_length(r);
 	const char *why = NULL;
 
 	switch (units__duration(r->s + r->pos, n, ret, &why)) {
 	case 0:
 		break;
 	case -ERANGE:
-		return fail(r, r->pos, "the duration is too long");
+		return message_fails(r, r->pos, "the duration is too long");
 	default:
-		return fail(r, r->pos, "neither a duration, such as 812ms, nor KEY=VALUE");
+		return message_fails(r, r->pos, "neither a duration, such as 812ms, nor KEY=VALUE");
 	}
 	if (*ret > APP_DURATION_MAX)
-		return fail(r, r->pos, "the duration is longer than 30 days");
+		return message_fails(r, r->pos, "the duration is longer than 30 days");
 	r->pos += n;
 	return 0;
 }
@@ -134,24 +135,25 @@ static int read_quoted(struct reader *r, struct value *v)
 				break;
 			c = r->s[r->pos];
 			if (c != '"' && c != '\\')
-				return fail(r, r->pos - 1, "only \\\" and \\\\ may stand here");
+				return message_fails(r, r->pos - 1,
+						     "only \\\" and \\\\ may stand here");
 		}
 		v->text[v->len++] = c;
 	}
 	if (r->pos >= r->len)
-		return fail(r, start, "the closing '\"' is missing");
+		return message_fails(r, start, "the closing '\"' is missing");
 	r->pos++;
 	if (r->pos < r->len && !is_blank(r->s[r->pos]))
-		return fail(r, r->pos, "a blank is missing behind the '\"'");
+		return message_fails(r, r->pos, "a blank is missing behind the '\"'");
 	return 0;
 }
 
 static int read_bare(struct reader *r, struct value *v)
 {
-	size_t n = word_length(r);
+	size_t n = message_word_length(r);
 
 	if (memchr(r->s + r->pos, '"', n))
-		return fail(r, r->pos, "a value with '\"' in it stands in quotes");
+		return message_fails(r, r->pos, "a value with '\"' in it stands in quotes");
 	memcpy(v->text, r->s + r->pos, n);
 	v->len = n;
 	r->pos += n;
@@ -182,16 +184,17 @@ static int read_arg(struct reader *r, struct app_message *m)
 
 	v.len = 0;
 	if (start + n == r->len || r->s[start + n] != '=')
-		return fail(r, start, "KEY=VALUE is expected here");
+		return message_fails(r, start, "KEY=VALUE is expected here");
 	if (!app_key__is_valid(r->s + start, n))
-		return fail(r, start,
-			    "a key is a letter and at most 30 letters, digits, '_', '-', '.'");
+		return message_fails(
+			r, start,
+			"a key is a letter and at most 30 letters, digits, '_', '-', '.'");
 	if (m->n_args == APP_ARGS_MAX)
-		return fail(r, start, "a message has at most 32 values");
+		return message_fails(r, start, "a message has at most 32 values");
 	memset(arg, 0, sizeof(*arg));
 	memcpy(arg->key, r->s + start, n);
 	if (app_message__arg(m, arg->key))
-		return fail(r, start, "this key is there twice");
+		return message_fails(r, start, "this key is there twice");
 	r->pos = start + n + 1;
 	err = r->pos < r->len && r->s[r->pos] == '"' ? read_quoted(r, &v) : read_bare(r, &v);
 	if (err)
@@ -213,7 +216,7 @@ static int read_message(struct reader *r, struct app_message *m)
 	if (err)
 		return err;
 	skip_blanks(r);
-	if (!memchr(r->s + r->pos, '=', word_length(r)) && r->pos < r->len)
+	if (!memchr(r->s + r->pos, '=', message_word_length(r)) && r->pos < r->len)
 		err = read_duration(r, &m->duration);
 	for (skip_blanks(r); !err && r->pos < r->len; skip_blanks(r))
 		err = read_arg(r, m);
@@ -228,7 +231,7 @@ int app_message__parse(const char *data, size_t len, struct app_message *ret, co
 
 	if (len && data[len - 1] == '\n')
 		r.len--;
-	err = r.len > APP_MESSAGE_MAX ? fail(&r, APP_MESSAGE_MAX, "longer than 1024 bytes")
+	err = r.len > APP_MESSAGE_MAX ? message_fails(&r, APP_MESSAGE_MAX, "longer than 1024 bytes")
 				      : read_message(&r, ret);
 	if (err) {
 		*ret_why = r.why;

@@ -91,7 +91,7 @@ static char *lower_case(const struct source_text *src, struct span span)
 }
 
 /* Make room for one more element of @size in @v, which has @n; capacities are powers of two. */
-static int grow(void **v, size_t n, size_t size)
+static int grow_array(void **v, size_t n, size_t size)
 {
 	void *bigger;
 
@@ -108,7 +108,7 @@ static int add_section(struct parser *p, char *name, struct span span)
 {
 	struct config *c = p->config;
 
-	if (!name || grow((void **)&c->sections, c->n_sections, sizeof(*c->sections))) {
+	if (!name || grow_array((void **)&c->sections, c->n_sections, sizeof(*c->sections))) {
 		free(name);
 		return -ENOMEM;
 	}
@@ -123,7 +123,7 @@ static int add_entry(struct parser *p, const struct config_entry *e)
 	struct config_entry **v = s ? &s->entries : &p->config->includes;
 	size_t *n = s ? &s->n_entries : &p->config->n_includes;
 
-	if (!e->key || grow((void **)v, *n, sizeof(**v))) {
+	if (!e->key || grow_array((void **)v, *n, sizeof(**v))) {
 		free(e->key);
 		return -ENOMEM;
 	}
@@ -222,7 +222,8 @@ static int bad_escape(struct parser *p)
 	struct span span = { p->pos, 2 };
 	bool printable;
 
-	span.len = 1 + printable__char(p->src->text + p->pos + 1, p->src->len - p->pos - 1, &printable);
+	span.len = 1 +
+		   printable__char(p->src->text + p->pos + 1, p->src->len - p->pos - 1, &printable);
 	return diags__error(p->d, p->src, span,
 			    "unknown escape " QUOTED
 			    ": there are \\\\ \\\" \\t \\n \\b; a single backslash is written \\\\",

@@ -143,7 +143,7 @@ int expr__parse(const struct source_text *src, struct span span, const struct fi
 	return err;
 }
 
-static enum frbpf_op positive(enum frbpf_op op)
+static enum frbpf_op positive_op(enum frbpf_op op)
 {
 	return op == FRBPF_OP_NO_GLOB ? FRBPF_OP_GLOB : op == FRBPF_OP_NO_BITS ? FRBPF_OP_BITS : op;
 }
@@ -154,7 +154,7 @@ static int bind_node(struct expr *e, struct frbpf_node *n, const struct expr_fie
 {
 	struct leaf_field leaf = { .desc = field };
 	uint32_t index = n->val[0];
-	struct token op = { TOKEN_COMPARE, positive(n->op) }, value = { 0 };
+	struct token op = { TOKEN_COMPARE, positive_op(n->op) }, value = { 0 };
 	struct tree tree = { 0 };
 	struct frbpf_node read;
 	int err;
@@ -214,7 +214,7 @@ void expr__free(struct expr *e)
 	e->n_strings = 0;
 }
 
-static bool compare(enum frbpf_op op, __s64 a, __s64 b)
+static bool op_holds(enum frbpf_op op, __s64 a, __s64 b)
 {
 	switch (op) {
 	case FRBPF_OP_LT:
@@ -311,7 +311,7 @@ static bool node_holds(const struct expr *e, const struct frbpf_node *n,
 
 		return same == (n->op == FRBPF_OP_EQ);
 	}
-	return compare(n->op, val[0], n->val[0]);
+	return op_holds(n->op, val[0], n->val[0]);
 }
 
 bool expr__eval(const struct expr *e, const struct expr_subject *s)

@@ -10,7 +10,7 @@
 #include "rules/units.h"
 
 /* Keep the first @bits of the two words. False: some behind them were set. */
-static bool mask(__u64 *val, uint32_t bits)
+static bool mask_address(__u64 *val, uint32_t bits)
 {
 	const __u64 mask[2] = { bits >= 64 ? ~0ULL
 				: bits	   ? ~0ULL << (64 - bits)
@@ -85,7 +85,7 @@ int leaf__parse_address(const struct source_text *src, const struct expr_field_d
 		memcpy(&word, addr + 8 * i, sizeof(word));
 		leaf->val[i] = be64toh(word);
 	}
-	if (!mask(leaf->val, bits))
+	if (!mask_address(leaf->val, bits))
 		return diags__error(d, src, value.span,
 				    "bits behind the first %u are set, which /%u does not look at",
 				    bits, bits);

@@ -42,8 +42,8 @@ static struct span first_sum(const struct tree *tree, uint8_t index, bool negate
 }
 
 /* How large the normal form of a part is. The first part that is too large gets the error. */
-static int measure(const struct tree *tree, uint8_t index, bool negate,
-		   const struct source_text *src, struct diags *d, struct extent *ret)
+static int normal_form_extent(const struct tree *tree, uint8_t index, bool negate,
+			      const struct source_text *src, struct diags *d, struct extent *ret)
 {
 	const struct tree_node *n = &tree->nodes[index];
 	struct span part;
@@ -54,8 +54,8 @@ static int measure(const struct tree *tree, uint8_t index, bool negate,
 		return 0;
 	}
 	negate ^= n->negated;
-	if (measure(tree, n->left, negate, src, d, &a) ||
-	    measure(tree, n->right, negate, src, d, &b))
+	if (normal_form_extent(tree, n->left, negate, src, d, &a) ||
+	    normal_form_extent(tree, n->right, negate, src, d, &b))
 		return -EINVAL;
 	if (is_product(n, negate))
 		*ret = (struct extent){ a.terms * b.terms, a.nodes * b.terms + b.nodes * a.terms };
@@ -72,8 +72,8 @@ static int measure(const struct tree *tree, uint8_t index, bool negate,
 		(unsigned long long)ret->nodes, FRBPF_MAX_NODES, QUOTE_SPAN(src, part));
 }
 
-static void multiply(const struct normal_form *a, const struct normal_form *b,
-		     struct normal_form *ret)
+static void normal_form_and(const struct normal_form *a, const struct normal_form *b,
+			    struct normal_form *ret)
 {
 	for (uint32_t i = 0; i < a->n; i++) {
 		for (uint32_t k = 0; k < b->n; k++)
@@ -81,7 +81,8 @@ static void multiply(const struct normal_form *a, const struct normal_form *b,
 	}
 }
 
-static void add(const struct normal_form *a, const struct normal_form *b, struct normal_form *ret)
+static void normal_form_or(const struct normal_form *a, const struct normal_form *b,
+			   struct normal_form *ret)
 {
 	for (uint32_t i = 0; i < a->n; i++)
 		ret->terms[ret->n++] = a->terms[i];
@@ -89,8 +90,8 @@ static void add(const struct normal_form *a, const struct normal_form *b, struct
 		ret->terms[ret->n++] = b->terms[i];
 }
 
-/* measure() has said that all of it fits. */
-static struct normal_form build(const struct tree *tree, uint8_t index, bool negate)
+/* normal_form_extent() has said that all of it fits. */
+static struct normal_form normal_form_of(const struct tree *tree, uint8_t index, bool negate)
 {
 	const struct tree_node *n = &tree->nodes[index];
 	struct normal_form a, b, form = { .n = 0 };
@@ -101,12 +102,12 @@ static struct normal_form build(const struct tree *tree, uint8_t index, bool neg
 		form.negated = (leaf_set)negate << index;
 		return form;
 	}
-	a = build(tree, n->left, negate);
-	b = build(tree, n->right, negate);
+	a = normal_form_of(tree, n->left, negate);
+	b = normal_form_of(tree, n->right, negate);
 	if (is_product(n, negate))
-		multiply(&a, &b, &form);
+		normal_form_and(&a, &b, &form);
 	else
-		add(&a, &b, &form);
+		normal_form_or(&a, &b, &form);
 	form.negated = a.negated | b.negated;
 	return form;
 }
@@ -147,11 +148,11 @@ int tree__normalise(struct tree *tree, const struct source_text *src, struct dia
 	struct expr e = { .n_nodes = 0 };
 	struct normal_form form;
 	struct extent extent;
-	int err = measure(tree, tree->root, false, src, d, &extent);
+	int err = normal_form_extent(tree, tree->root, false, src, d, &extent);
 
 	if (err)
 		return err;
-	form = build(tree, tree->root, false);
+	form = normal_form_of(tree, tree->root, false);
 	for (uint32_t i = 0; i < form.n; i++)
 		emit_term(tree, form.terms[i], form.negated, &e);
 	memcpy(e.strings, tree->strings, sizeof(e.strings));

@@ -86,7 +86,7 @@ static const char *foreign_remedy(const struct parser *p)
 }
 
 /* "WHAT is expected", in words that fit what is there instead. */
-static int expected(struct parser *p, const char *what)
+static int expected_here(struct parser *p, const char *what)
 {
 	const char *remedy = foreign_remedy(p);
 	struct span span = p->now.span;
@@ -141,14 +141,14 @@ static int parse_list(struct parser *p, struct span start, const struct leaf_fie
 
 	parser__next(p);
 	if (p->now.type != TOKEN_OPEN)
-		return expected(p, "'(' and a list of values");
+		return expected_here(p, "'(' and a list of values");
 	do {
 		struct token value;
 		int leaf;
 
 		parser__next(p);
 		if (p->now.type != TOKEN_WORD && p->now.type != TOKEN_STRING)
-			return expected(p, "a value");
+			return expected_here(p, "a value");
 		value = parser__next(p);
 		leaf = add_leaf(p, list < 0 ? start : value.span, field, op, value);
 		if (leaf < 0)
@@ -156,7 +156,7 @@ static int parse_list(struct parser *p, struct span start, const struct leaf_fie
 		list = list < 0 ? leaf : tree__join(p->tree, TREE_OR, list, leaf);
 	} while (p->now.type == TOKEN_COMMA);
 	if (p->now.type != TOKEN_CLOSE)
-		return expected(p, "',' or ')'");
+		return expected_here(p, "',' or ')'");
 	parser__next(p);
 	p->tree->nodes[list].span = (struct span){ start.off, p->last_end - start.off };
 	return list;
@@ -170,10 +170,10 @@ static int parse_comparison(struct parser *p)
 
 	if (p->now.type != TOKEN_WORD || parser__at_word(p, "not") ||
 	    isdigit((unsigned char)p->src->text[p->now.span.off]))
-		return expected(p, "a field");
+		return expected_here(p, "a field");
 	name = parser__next(p);
 	if (p->now.type != TOKEN_COMPARE && !parser__at_word(p, "in"))
-		return expected(p, "a comparison (== != < <= > >= & ~ in)");
+		return expected_here(p, "a comparison (== != < <= > >= & ~ in)");
 	err = leaf__field(p->src, name, p->scope, p->d, &field);
 	if (err == -ENOMEM)
 		return err;
@@ -183,7 +183,7 @@ static int parse_comparison(struct parser *p)
 		return parse_list(p, name.span, &field);
 	op = parser__next(p);
 	if (p->now.type != TOKEN_WORD && p->now.type != TOKEN_STRING)
-		return expected(p, "a value");
+		return expected_here(p, "a value");
 	return add_leaf(p, name.span, &field, op, parser__next(p));
 }
 
@@ -202,7 +202,7 @@ static int parse_group(struct parser *p, int depth)
 	if (p->now.type == TOKEN_END)
 		return diags__error(p->d, p->src, open.span, "the ')' of this '(' is missing");
 	if (p->now.type != TOKEN_CLOSE)
-		return expected(p, "'&&', '||' or ')'");
+		return expected_here(p, "'&&', '||' or ')'");
 	parser__next(p);
 	p->tree->nodes[n].span = (struct span){ open.span.off, p->last_end - open.span.off };
 	return n;
@@ -283,7 +283,7 @@ int tree__parse(const struct source_text *src, struct span span, const struct fi
 	if (p.now.type == TOKEN_CLOSE)
 		return diags__error(d, src, p.now.span, "this ')' has no '('");
 	if (p.now.type != TOKEN_END)
-		return expected(&p, "'&&' or '||'");
+		return expected_here(&p, "'&&' or '||'");
 	ret->root = root;
 	return p.failed ? -EINVAL : 0;
 }

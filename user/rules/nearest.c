@@ -13,14 +13,14 @@ static bool same_letter(char a, char b)
 	return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-static size_t smaller(size_t a, size_t b)
+static size_t smaller_size(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
 /* Letters to insert, drop, change or swap with their neighbour until @a is @b; case does not count.
  */
-static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
+static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t rows[3][WORD_MAX + 1], *before = rows[0], *above = rows[1], *row = rows[2];
 
@@ -34,12 +34,13 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 		row = spare;
 		row[0] = i;
 		for (size_t k = 1; k <= b_len; k++) {
-			row[k] = smaller(above[k], row[k - 1]) + 1;
-			row[k] = smaller(row[k], above[k - 1] + !same_letter(a[i - 1], b[k - 1]));
+			row[k] = smaller_size(above[k], row[k - 1]) + 1;
+			row[k] = smaller_size(row[k],
+					      above[k - 1] + !same_letter(a[i - 1], b[k - 1]));
 			if (i > 1 && k > 1 && same_letter(a[i - 1], b[k - 2]) &&
 			    same_letter(a[i - 2], b[k - 1]))
-				row[k] = smaller(row[k], before[k - 2] + 1);
-			least = smaller(least, row[k]);
+				row[k] = smaller_size(row[k], before[k - 2] + 1);
+			least = smaller_size(least, row[k]);
 		}
 		if (least > DISTANCE_MAX)
 			return least;
@@ -60,7 +61,7 @@ const char *nearest_word(const char *word, size_t len, const char *const *words)
 		if (words_len > WORD_MAX || words_len > len + DISTANCE_MAX ||
 		    len > words_len + DISTANCE_MAX)
 			continue;
-		d = distance(word, len, *words, words_len);
+		d = edit_distance(word, len, *words, words_len);
 		if (d < best && 2 * d < len) {
 			best = d;
 			nearest = *words;

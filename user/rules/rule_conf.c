@@ -139,7 +139,7 @@ static int parse_count(const struct entry_ctx *ctx, void *obj)
 			   &rule->count);
 }
 
-static int parse_max_dumps(const struct entry_ctx *ctx, void *obj)
+static int parse_rule_max_dumps(const struct entry_ctx *ctx, void *obj)
 {
 	struct rule_conf *rule = obj;
 
@@ -230,14 +230,14 @@ static const struct section_key keys[] = {
 	{ "cooldown", parse_cooldown },
 	{ "escalate", parse_escalate },
 	{ "count", parse_count },
-	{ "max-dumps", parse_max_dumps },
+	{ "max-dumps", parse_rule_max_dumps },
 	{ "on-dump" },
 	{ NULL },
 };
 const struct section_kind rule_section = { "[rule-NAME]", keys };
 
 /* FNV-1a, 64 bit (draft-eastlake-fnv) */
-static uint64_t fnv1a(uint64_t hash, const void *data, size_t len)
+static uint64_t hash_fnv1a(uint64_t hash, const void *data, size_t len)
 {
 	const unsigned char *p = data;
 
@@ -250,7 +250,7 @@ static uint64_t hash_rate(uint64_t hash, const struct rate *r)
 {
 	const uint64_t words[] = { r->n, r->window, r->per, r->field };
 
-	return fnv1a(hash, words, sizeof(words));
+	return hash_fnv1a(hash, words, sizeof(words));
 }
 
 static uint64_t rule_id(const struct rule_conf *rule)
@@ -259,7 +259,7 @@ static uint64_t rule_id(const struct rule_conf *rule)
 	uint64_t hash = 0xcbf29ce484222325ULL;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		hash = fnv1a(hash, texts[i], strlen(texts[i]) + 1);
+		hash = hash_fnv1a(hash, texts[i], strlen(texts[i]) + 1);
 	hash = hash_rate(hash, &rule->cooldown);
 	hash = hash_rate(hash, &rule->count);
 	return hash ? hash : 1; /* 0 is no rule */
@@ -300,9 +300,10 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 		return diags__error(d, src, rule->when_span,
 				    "'escalate' compares what was measured: this has no threshold");
 	if (rule->escalate_given && (rule->when.pending || rule->when.silence))
-		return diags__error(d, src, rule->when_span,
-				    "'escalate' compares what was measured: what is pending or absent "
-				    "is found at its threshold, so no value is larger than another");
+		return diags__error(
+			d, src, rule->when_span,
+			"'escalate' compares what was measured: what is pending or absent "
+			"is found at its threshold, so no value is larger than another");
 	rule_conf__identify(rule);
 	if (rule->sessions)
 		return 0;

@@ -88,8 +88,8 @@ static int find_file(const char *from, const char *name, char path[static PATH_M
 }
 
 /* One entry: names with commas between them. */
-static int include(struct reader *r, const struct included *f, const struct config *c,
-		   const struct config_entry *e, uint32_t off)
+static int include_files(struct reader *r, const struct included *f, const struct config *c,
+			 const struct config_entry *e, uint32_t off)
 {
 	_cleanup_free_ char *value = config__perf_value(c, e);
 	struct included_at at = { r->text, { off + e->value.off, e->value.len } };
@@ -125,14 +125,14 @@ static int include_all(struct reader *r, const struct included *f, struct source
 
 	if (!err) {
 		for (size_t i = 0; i < c->n_includes && !err; i++)
-			err = include(r, f, c, &c->includes[i], off);
+			err = include_files(r, f, c, &c->includes[i], off);
 		for (size_t s = 0; s < c->n_sections && !err; s++) {
 			const struct config_section *sec = &c->sections[s];
 
 			for (size_t i = 0; i < sec->n_entries && !err; i++) {
 				if (!strcmp(sec->name, "daemon") &&
 				    !strcmp(sec->entries[i].key, "include"))
-					err = include(r, f, c, &sec->entries[i], off);
+					err = include_files(r, f, c, &sec->entries[i], off);
 			}
 		}
 		config__free(c);
@@ -142,7 +142,7 @@ static int include_all(struct reader *r, const struct included *f, struct source
 }
 
 /* Put @file behind what is there; *ret_off: where it begins. */
-static int append(struct reader *r, const struct source_text *file, uint32_t *ret_off)
+static int append_file(struct reader *r, const struct source_text *file, uint32_t *ret_off)
 {
 	if (r->text->pieces || r->text->text)
 		return source_text__append(r->text, file->name, file->text, file->len, ret_off);
@@ -188,7 +188,7 @@ static int read_file(struct reader *r, const struct included *by, const char *pa
 	r->read[r->n++] = f;
 	if (r->n > 1)
 		strip_bom(file);
-	err = append(r, file, &off);
+	err = append_file(r, file, &off);
 	if (err) {
 		source_text__free(file);
 		return err;

@@ -86,7 +86,7 @@ static int take_name(struct parser *p, const struct config_section *s, const cha
 	return 0;
 }
 
-static int duplicate(struct parser *p, const struct config_section *s, struct span first)
+static int duplicate_section(struct parser *p, const struct config_section *s, struct span first)
 {
 	const struct source_text *src = p->rs->config->src;
 
@@ -122,7 +122,7 @@ static int parse_daemon(struct parser *p, const struct config_section *s)
 	if (!v)
 		return -ENOMEM;
 	if (p->daemon && !file_scope__differs(p->rs->config->src, p->daemon->span, s->span))
-		return duplicate(p, s, p->daemon->span);
+		return duplicate_section(p, s, p->daemon->span);
 	p->daemon = s;
 	part.entries = v;
 	part.n_entries = 0;
@@ -150,7 +150,7 @@ static int parse_session(struct parser *p, const struct config_section *s)
 		    file_scope__differs(rs->config->src, rs->own[i].span, s->span))
 			continue;
 		free(session.name);
-		return duplicate(p, s, rs->own[i].span);
+		return duplicate_section(p, s, rs->own[i].span);
 	}
 	v = reallocarray(rs->sessions, rs->n_sessions + 1, sizeof(*v));
 	if (!v) {
@@ -245,7 +245,7 @@ static int parse_rule(struct parser *p, const struct config_section *s)
 		     file_scope__differs(rs->config->src, rs->rules[i].name_span, s->span)))
 			continue;
 		free(rule.name);
-		return duplicate(p, s, rs->rules[i].name_span);
+		return duplicate_section(p, s, rs->rules[i].name_span);
 	}
 	v = reallocarray(rs->rules, rs->n_rules + 1, sizeof(*v));
 	if (!v) {
@@ -371,8 +371,7 @@ int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct rule
 			    "there is no [session-NAME]: nothing is recorded");
 	else if (!err && !d->n_errors && !rs->n_sessions)
 		diags__error(d, NULL, (struct span){ 0 },
-			     "%s: neither a rule nor a session: nothing is recorded",
-			     src->name);
+			     "%s: neither a rule nor a session: nothing is recorded", src->name);
 	if (!err && d->out_of_memory)
 		err = -ENOMEM;
 	if (err) {

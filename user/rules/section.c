@@ -53,7 +53,7 @@ static void unknown_key(const struct section_kind *kind, const struct source_tex
 }
 
 /* "value" is value: quotes around all of it are not part of it. */
-static struct span unquote(const struct source_text *src, struct span value)
+static struct span unquote_value(const struct source_text *src, struct span value)
 {
 	const char *s = src->text + value.off;
 
@@ -76,7 +76,7 @@ static int apply_entry(const struct section_key *key, const struct config_entry 
 				    e->key, e->key);
 	if (!e->value.len)
 		return diags__error(d, ctx.src, e->value, "the value of '%s' is missing", e->key);
-	ctx.value = unquote(ctx.src, e->value);
+	ctx.value = unquote_value(ctx.src, e->value);
 	return key->parse(&ctx, obj);
 }
 

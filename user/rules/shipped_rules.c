@@ -78,7 +78,7 @@ static const char *nearest_name(const char *arg, char *list)
 	return nearest_word(arg, strlen(arg), names);
 }
 
-static int unknown(const char *arg, const char *program, struct err *err)
+static int unknown_rules(const char *arg, const char *program, struct err *err)
 {
 	struct buf names = { 0 };
 	_cleanup_free_ char *list = NULL;
@@ -117,5 +117,5 @@ int shipped_rules__path(const char *arg, char ret[static PATH_MAX], struct err *
 		if (n < PATH_MAX && access(ret, F_OK) == 0)
 			return 0;
 	}
-	return unknown(arg, program, err);
+	return unknown_rules(arg, program, err);
 }

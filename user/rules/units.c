@@ -98,8 +98,8 @@ static int parse_decimal(const char *s, size_t len, struct decimal *ret, const c
 	return 0;
 }
 
-static int multiply(const struct decimal *n, uint64_t factor, bool exact, uint64_t *ret,
-		    const char **ret_why)
+static int scale_decimal(const struct decimal *n, uint64_t factor, bool exact, uint64_t *ret,
+			 const char **ret_why)
 {
 	unsigned __int128 part = (unsigned __int128)n->fraction * factor;
 	unsigned __int128 all = (unsigned __int128)n->whole * factor + part / n->scale;
@@ -155,7 +155,7 @@ static int parse_with_unit(const char *s, size_t len, const struct unit *units,
 		*ret_why = reasons->no_unit;
 		return -EINVAL;
 	}
-	return multiply(&n, unit->factor, true, ret, ret_why);
+	return scale_decimal(&n, unit->factor, true, ret, ret_why);
 }
 
 int units__duration(const char *s, size_t len, uint64_t *ret_ns, const char **ret_why)

@@ -165,7 +165,7 @@ static bool is_misspelt(const struct when_parser *p, struct span name)
 	return nearest_word(p->src->text + name.off, name.len, names);
 }
 
-static int parse_comparison(struct when_parser *p)
+static int parse_threshold_op(struct when_parser *p)
 {
 	struct span here = when_parser__here(p), word;
 
@@ -219,7 +219,7 @@ static struct span behind_duration(const struct when_parser *p, struct span span
 	return when_parser__rest(&q);
 }
 
-static int parse_duration(struct when_parser *p, uint64_t *ret)
+static int parse_threshold_duration(struct when_parser *p, uint64_t *ret)
 {
 	struct span span = when_parser__rest(p), behind;
 	const char *s = p->src->text + span.off;
@@ -258,9 +258,9 @@ int when_parser__threshold(struct when_parser *p, uint64_t *ret)
 		return 0;
 	if (p->open == OPEN_PENDING)
 		return no_threshold(p);
-	err = parse_comparison(p);
+	err = parse_threshold_op(p);
 
-	return err ? err : parse_duration(p, ret);
+	return err ? err : parse_threshold_duration(p, ret);
 }
 
 int when_parser__listed_name(struct when_parser *p, const char *what, bool may_be_all,

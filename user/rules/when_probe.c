@@ -34,13 +34,13 @@ static struct span take_until(struct when_parser *p, const char *stop)
 	return span;
 }
 
-static bool contains(const struct when_parser *p, struct span span, char c)
+static bool span_contains(const struct when_parser *p, struct span span, char c)
 {
 	return memchr(p->src->text + span.off, c, span.len);
 }
 
 /* ":PATH" */
-static int parse_path(struct when_parser *p, struct span source, struct span *ret)
+static int parse_probe_path(struct when_parser *p, struct span source, struct span *ret)
 {
 	const char *form = text__equals(p->src, source, "usdt") ? "usdt:PATH:PROVIDER:PROBE"
 								: "uprobe:PATH:SYMBOL";
@@ -59,12 +59,13 @@ static int parse_path(struct when_parser *p, struct span source, struct span *re
 			form);
 	if (ret->len >= PATH_MAX)
 		return diags__error(p->d, p->src, *ret, "this path is too long");
-	if (s[0] != '/' && contains(p, *ret, '/'))
+	if (s[0] != '/' && span_contains(p, *ret, '/'))
 		return diags__error(p->d, p->src, *ret,
 				    "a path must begin with '/': the recorder does not run in your "
 				    "directory");
 	if (s[0] != '/' && !text__equals(p->src, *ret, "*") &&
-	    (contains(p, *ret, '*') || contains(p, *ret, '?') || contains(p, *ret, '[')))
+	    (span_contains(p, *ret, '*') || span_contains(p, *ret, '?') ||
+	     span_contains(p, *ret, '[')))
 		return diags__error(p->d, p->src, *ret,
 				    "a glob is compared with whole paths: it must begin with '/'");
 	if (when_parser__at(p, ":"))
@@ -154,7 +155,8 @@ static int check_symbol(struct when_parser *p, struct span symbol)
 	if (!symbol.len)
 		return diags__error(p->d, p->src, symbol,
 				    "the name of a function is expected here");
-	if ((contains(p, symbol, '*') || contains(p, symbol, '?')) && !contains(p, symbol, '('))
+	if ((span_contains(p, symbol, '*') || span_contains(p, symbol, '?')) &&
+	    !span_contains(p, symbol, '('))
 		return diags__error(
 			p->d, p->src, symbol,
 			"one function, not a glob: `frbpf events 'uprobe:PATH:GLOB'` lists "
@@ -167,7 +169,7 @@ int when__parse_uprobe(struct when_parser *p, struct span name, struct when *ret
 	struct span path, symbol, at = { 0 };
 	const char *s = p->src->text;
 	uint64_t offset = 0;
-	int err = parse_path(p, name, &path);
+	int err = parse_probe_path(p, name, &path);
 
 	err = err ?: parse_name(p, "the name of a function", ">", &symbol);
 	err = err ?: take_offset(p, &symbol, &at, &offset);
@@ -195,7 +197,7 @@ int when__parse_usdt(struct when_parser *p, struct span name, struct when *ret)
 {
 	struct span path, provider, probe;
 	const char *s = p->src->text;
-	int err = parse_path(p, name, &path);
+	int err = parse_probe_path(p, name, &path);
 
 	err = err ?: parse_name(p, "the provider of a static probe", ":>", &provider);
 	if (!err && !when_parser__at(p, ":"))

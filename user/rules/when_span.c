@@ -6,7 +6,7 @@
 #include "rules/when_parse.h"
 
 /* A word, within what a target holds. 0 or -EINVAL. */
-static int take_word(struct when_parser *p, struct span word, char ret[static SPAN_WORD_MAX])
+static int take_span_word(struct when_parser *p, struct span word, char ret[static SPAN_WORD_MAX])
 {
 	if (word.len >= SPAN_WORD_MAX)
 		return diags__error(p->d, p->src, word, "this is too long: at most %d bytes",
@@ -21,7 +21,7 @@ static int take_tracepoint(struct when_parser *p, struct span system, struct spa
 {
 	char a[SPAN_WORD_MAX], b[SPAN_WORD_MAX];
 
-	if (take_word(p, system, a) || take_word(p, name, b))
+	if (take_span_word(p, system, a) || take_span_word(p, name, b))
 		return -EINVAL;
 	if (strlen(a) + strlen(b) + 1 >= SPAN_WORD_MAX)
 		return diags__error(p->d, p->src, system, "this is too long");
@@ -32,7 +32,7 @@ static int take_tracepoint(struct when_parser *p, struct span system, struct spa
 }
 
 /* "NAME", or "NAME = NAME" where the ends call it differently. */
-static int parse_key(struct when_parser *p, struct span_target *t)
+static int parse_span_key(struct when_parser *p, struct span_target *t)
 {
 	struct span name = when_parser__word(p);
 
@@ -43,7 +43,7 @@ static int parse_key(struct when_parser *p, struct span_target *t)
 	if (t->n_keys == FRBPF_SPAN_KEYS)
 		return diags__error(p->d, p->src, name, "a span has at most %d keys",
 				    FRBPF_SPAN_KEYS);
-	if (take_word(p, name, t->keys[t->n_keys].start))
+	if (take_span_word(p, name, t->keys[t->n_keys].start))
 		return -EINVAL;
 	strcpy(t->keys[t->n_keys].end, t->keys[t->n_keys].start);
 	if (when_parser__at(p, "=") && !when_parser__at(p, "==")) {
@@ -52,7 +52,7 @@ static int parse_key(struct when_parser *p, struct span_target *t)
 		if (!name.len)
 			return diags__error(p->d, p->src, when_parser__here(p),
 					    "what the end calls this key is expected here");
-		if (take_word(p, name, t->keys[t->n_keys].end))
+		if (take_span_word(p, name, t->keys[t->n_keys].end))
 			return -EINVAL;
 	}
 	t->n_keys++;
@@ -89,7 +89,7 @@ static int parse_keys(struct when_parser *p, struct span_target *t)
 				    "here, such as by tid");
 	*p = q;
 	for (;;) {
-		err = parse_key(p, t);
+		err = parse_span_key(p, t);
 		if (err)
 			return err;
 		if (!when_parser__at(p, ","))

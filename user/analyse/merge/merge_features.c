@@ -35,7 +35,7 @@ struct merge_features {
 	size_t n_bodies, cap_bodies;
 };
 
-static int out_of_memory(struct err *err)
+static int merge_out_of_memory(struct err *err)
 {
 	return err_set(err, -ENOMEM, "out of memory");
 }
@@ -143,7 +143,7 @@ static int add_blobs(struct merge_features *m, struct merge_input *in, unsigned 
 		return ret == -ENOENT ? 0 : ret;
 	if (!ARRAY_HAS_ROOM(m->bodies, m->n_bodies, m->cap_bodies, 8)) {
 		buf__free(&body);
-		return out_of_memory(err);
+		return merge_out_of_memory(err);
 	}
 	m->bodies[m->n_bodies++] = body;
 	c = cursor__init(body.data, body.len);
@@ -151,7 +151,7 @@ static int add_blobs(struct merge_features *m, struct merge_input *in, unsigned 
 		ret = add(m, &c);
 	if (!ret && c.bad)
 		return err_set(err, -EINVAL, "%s: section %u is damaged", in->info->path, bit);
-	return ret ? out_of_memory(err) : 0;
+	return ret ? merge_out_of_memory(err) : 0;
 }
 
 /* CLOCKID: u64 resolution. CLOCK_DATA: u32 version, u32 clock, u64 wall clock, u64 clock. */
@@ -187,7 +187,7 @@ static int add_file(struct merge_features *m, struct merge_input *in, struct err
 	for (size_t i = 0; i < in->info->n_build_ids && !ret; i++)
 		ret = add_build_id(m, &in->info->build_ids[i]);
 	if (ret)
-		return out_of_memory(err);
+		return merge_out_of_memory(err);
 	return add_blobs(m, in, HEADER_BPF_PROG_INFO, add_prog, err) ?:
 	       add_blobs(m, in, HEADER_BPF_BTF, add_btf, err) ?:
 	       add_clock(m, in, err);
@@ -200,7 +200,7 @@ int merge_features__new(struct merge_input *v, size_t n, struct err *err,
 	int code;
 
 	if (!m)
-		return out_of_memory(err);
+		return merge_out_of_memory(err);
 	code = host_info__of_file(v[n - 1].file, err, &m->host);
 	for (size_t i = 0; i < n && !code; i++)
 		code = add_file(m, &v[i], err);

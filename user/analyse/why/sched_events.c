@@ -138,7 +138,7 @@ static void fields_find(struct events_adding *a, const struct file_event *fe,
 	a->e->with_stacks[kind] |= fe->attr.sample_type & PERF_SAMPLE_CALLCHAIN;
 }
 
-static int out_of_memory(struct err *err)
+static int sched_out_of_memory(struct err *err)
 {
 	return err_set(err, -ENOMEM, "out of memory");
 }
@@ -278,11 +278,11 @@ static int sample_add(struct events_adding *a, const struct sample *s)
 		a->first = s->time;
 	to = event_add(a->e);
 	if (!to)
-		return out_of_memory(a->err);
+		return sched_out_of_memory(a->err);
 	*to = ev;
 	if (ev.kind == SCHED_GAP)
 		return 0;
-	return event_tasks(a, f, s, to) ? out_of_memory(a->err) : 0;
+	return event_tasks(a, f, s, to) ? sched_out_of_memory(a->err) : 0;
 }
 
 /* Records were lost since the last sample that was taken. */
@@ -295,7 +295,7 @@ static int gap_add(struct events_adding *a, uint64_t time)
 	a->losses = replay__losses(a->r);
 	e = event_add(a->e);
 	if (!e)
-		return out_of_memory(a->err);
+		return sched_out_of_memory(a->err);
 	e->time = time;
 	e->value = a->last;
 	e->kind = SCHED_GAP;
@@ -311,7 +311,7 @@ static int samples_add(struct events_adding *a)
 
 	a->fields = calloc(info->n_events ?: 1, sizeof(*a->fields));
 	if (!a->fields)
-		return out_of_memory(a->err);
+		return sched_out_of_memory(a->err);
 	for (size_t i = 0; i < info->n_events; i++)
 		fields_find(a, &info->events[i], &a->fields[i]);
 	while ((code = replay__next(a->r, a->err, &s)) > 0) {
@@ -346,7 +346,7 @@ int sched_events__add_file(struct sched_events *e, const char *path, struct err 
 	if (e->n_files == FILES_MAX)
 		return err_set(err, -EINVAL, "more than %d recordings", FILES_MAX);
 	if ((!e->tasks && sched_tasks__new(&e->tasks)) || file_note(e, path))
-		return out_of_memory(err);
+		return sched_out_of_memory(err);
 	code = replay__open(path, NULL, err, &a.r);
 	if (code)
 		return code;

@@ -125,7 +125,7 @@ enum wait_kind wait_kind__of(const char *const *names, size_t n)
 }
 
 /* How many of the frames are of the last interrupt: it may have come in the middle of another one. */
-static size_t innermost(const char *const *names, size_t n, const char *const *entries)
+static size_t innermost_frames(const char *const *names, size_t n, const char *const *entries)
 {
 	for (size_t i = 0; i < n; i++)
 		if (names[i] && begins_with(names[i], entries))
@@ -159,7 +159,7 @@ enum wake_context wake_context__of(const char *const *names, size_t n, bool in_i
 
 	if (!in_irq && !softirqd)
 		return has_any(names, n, signals) ? WAKE_SIGNAL : WAKE_TASK;
-	n = innermost(names, n, entries);
+	n = innermost_frames(names, n, entries);
 	if (has_any(names, n, blocks))
 		return WAKE_BLOCK;
 	if (has_any(names, n, net)) {

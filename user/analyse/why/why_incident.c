@@ -15,7 +15,7 @@ static const char *text_of(const json_t *o, const char *key)
 	return json_string_value(json_object_get(o, key));
 }
 
-static uint64_t number_of(const json_t *o, const char *key)
+static uint64_t manifest_number(const json_t *o, const char *key)
 {
 	json_int_t v = json_integer_value(json_object_get(o, key));
 
@@ -66,7 +66,7 @@ static enum why_quota quota_of(const json_t *trigger, const char *kernel)
 	size_t i;
 
 	json_array_foreach (levels, i, v)
-		set |= number_of(v, "quota_ns") && number_of(v, "throttled");
+		set |= manifest_number(v, "quota_ns") && manifest_number(v, "throttled");
 	if (!set)
 		return i ? WHY_QUOTA_NONE : WHY_QUOTA_UNKNOWN;
 	if (!kernel || sscanf(kernel, "%u.%u", &major, &minor) != 2)
@@ -74,8 +74,8 @@ static enum why_quota quota_of(const json_t *trigger, const char *kernel)
 	return major > 6 || (major == 6 && minor >= 18) ? WHY_QUOTA_SET : WHY_QUOTA_HIDDEN;
 }
 
-static int ask(struct why *w, uint64_t tid, uint64_t time, uint64_t value, enum why_quota quota,
-	       struct err *err)
+static int why_ask(struct why *w, uint64_t tid, uint64_t time, uint64_t value, enum why_quota quota,
+		   struct err *err)
 {
 	struct why_question q = { .tid = tid, .to = time, .from = time - value, .quota = quota };
 
@@ -103,10 +103,11 @@ int why_incident__ask(const json_t *manifest, const char *base, struct err *err,
 		return err_set(err, -ENOMEM, "out of memory");
 	code = add_dumps(w, manifest, base, err);
 	if (!code)
-		code = ask(w, number_of(subject, "tid"),
-			   number_of(json_object_get(t, "time"), "monotonic_ns"),
-			   number_of(t, "value_ns"),
-			   quota_of(t, text_of(json_object_get(manifest, "host"), "kernel")), err);
+		code = why_ask(w, manifest_number(subject, "tid"),
+			       manifest_number(json_object_get(t, "time"), "monotonic_ns"),
+			       manifest_number(t, "value_ns"),
+			       quota_of(t, text_of(json_object_get(manifest, "host"), "kernel")),
+			       err);
 	if (code) {
 		why__free(w);
 		return code;
@@ -148,7 +149,7 @@ int why_incident__ask_dump(const char *path, struct err *err, struct why **ret)
 	if (why__new(&w))
 		return err_set(err, -ENOMEM, "out of memory");
 	code = why__add_file(w, path, err)
-		       ?: ask(w, f.tid, f.time, f.value, WHY_QUOTA_UNKNOWN, err);
+		       ?: why_ask(w, f.tid, f.time, f.value, WHY_QUOTA_UNKNOWN, err);
 	if (code) {
 		why__free(w);
 		return code;

@@ -20,7 +20,7 @@ static json_t *task_json(const struct why *w, uint32_t tid)
 			 json_text(t ? t->comm : "", SCHED_COMM - 1));
 }
 
-static int set(json_t *o, const char *key, json_t *v)
+static int set_member(json_t *o, const char *key, json_t *v)
 {
 	return json_object_set_new(o, key, v);
 }
@@ -58,29 +58,29 @@ static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 
 	switch (k->type) {
 	case WHY_RAN:
-		return set(o, "samples", json_integer(n->samples))
-			       ?: set(o, "functions", functions_json(n));
+		return set_member(o, "samples", json_integer(n->samples))
+			       ?: set_member(o, "functions", functions_json(n));
 	case WHY_INTERRUPTED:
-		return set(o, k->soft ? "softirq" : "irq", json_integer(k->number));
+		return set_member(o, k->soft ? "softirq" : "irq", json_integer(k->number));
 	case WHY_QUEUED:
-		return set(o, "behind", task_json(w, k->who)) ?: set(o, "prio", json_integer(k->prio)) ?:
-		       set(o, "cpu", json_integer(k->number)) ?:
-		       set(o, "idle_elsewhere_ns", json_integer(n->idle_ns));
+		return set_member(o, "behind", task_json(w, k->who)) ?: set_member(o, "prio", json_integer(k->prio)) ?:
+		       set_member(o, "cpu", json_integer(k->number)) ?:
+		       set_member(o, "idle_elsewhere_ns", json_integer(n->idle_ns));
 	case WHY_WAITED:
-		return set(o, "for", json_string(wait_kind__word(k->kind))) ?:
-		       set(o, "function", text_or_null(k->function)) ?:
-		       set(o, "call", text_or_null(k->call)) ?:
-		       set(o, "woken_by", json_string(wake_context__word(k->context))) ?:
-		       set(o, "waker", task_json(w, k->who)) ?:
-		       set(o, "stopped_by", task_json(w, k->sender)) ?:
-		       (n->dev ? set(o, "request",
+		return set_member(o, "for", json_string(wait_kind__word(k->kind))) ?:
+		       set_member(o, "function", text_or_null(k->function)) ?:
+		       set_member(o, "call", text_or_null(k->call)) ?:
+		       set_member(o, "woken_by", json_string(wake_context__word(k->context))) ?:
+		       set_member(o, "waker", task_json(w, k->who)) ?:
+		       set_member(o, "stopped_by", task_json(w, k->sender)) ?:
+		       (n->dev ? set_member(o, "request",
 				     json_pack("{s:I, s:I, s:I, s:I}", "dev", (json_int_t)n->dev,
 					       "sector", (json_int_t)n->sector, "queued_ns",
 					       (json_int_t)n->queued_ns, "device_ns",
 					       (json_int_t)n->device_ns))
 			       : 0);
 	case WHY_UNKNOWN:
-		return set(o, "missing", json_string(why_missing__word(k->missing)));
+		return set_member(o, "missing", json_string(why_missing__word(k->missing)));
 	default:
 		return 0;
 	}
@@ -128,7 +128,8 @@ json_t *why_json__new(const struct why *w, const struct why_verdict *v)
 {
 	json_t *o = why_json__verdict(v);
 
-	if (o && !set(o, "schema", json_integer(1)) && !set(o, "tree", node_json(w, why__root(w))))
+	if (o && !set_member(o, "schema", json_integer(1)) &&
+	    !set_member(o, "tree", node_json(w, why__root(w))))
 		return o;
 	json_decref(o);
 	return NULL;

@@ -5,12 +5,12 @@
 
 #define CPUS 1024 /* the first of them are looked at for being idle */
 
-static uint64_t later(uint64_t a, uint64_t b)
+static uint64_t later_time(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t earlier_time(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -21,7 +21,7 @@ static uint64_t idle_ns(const struct cpu_line *c, uint64_t from, uint64_t to)
 
 	for (size_t i = cpu_line__at(c, from); i < c->n && c->v[i].from < to; i++)
 		if (!c->v[i].tid)
-			ns += earlier(c->v[i].to, to) - later(c->v[i].from, from);
+			ns += earlier_time(c->v[i].to, to) - later_time(c->v[i].from, from);
 	return ns;
 }
 
@@ -60,7 +60,7 @@ static int explain_on_cpu(struct why *w, struct why_node *parent, uint32_t tid,
 
 	for (size_t i = c ? cpu_line__at(c, from) : 0; c && i < c->n && c->v[i].from < to; i++) {
 		const struct cpu_run *r = &c->v[i];
-		uint64_t begin = later(r->from, at), end = earlier(r->to, to);
+		uint64_t begin = later_time(r->from, at), end = earlier_time(r->to, to);
 		struct why_node *n;
 
 		if (begin >= end)
@@ -156,10 +156,11 @@ static int explain_quota(struct why *w, struct why_node *parent, uint32_t tid,
 		return explain_throttled(w, parent, tid, from, to);
 	}
 	/* what came in between was its own quota, or that of another cgroup */
-	if (explain_throttled(w, parent, tid, from, earlier(first, to)) ||
-	    why__add_unknown(w, parent, tid, MISSING_QUOTA, later(from, first), earlier(last, to)))
+	if (explain_throttled(w, parent, tid, from, earlier_time(first, to)) ||
+	    why__add_unknown(w, parent, tid, MISSING_QUOTA, later_time(from, first),
+			     earlier_time(last, to)))
 		return -ENOMEM;
-	return last < to ? explain_queued(w, parent, tid, s, later(from, last), to) : 0;
+	return last < to ? explain_queued(w, parent, tid, s, later_time(from, last), to) : 0;
 }
 
 int why_runnable__explain(struct why *w, struct why_node *parent, uint32_t tid,

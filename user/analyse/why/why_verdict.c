@@ -187,8 +187,8 @@ static const char *link_word(const struct why_node *n)
 }
 
 /* From @n downwards, along what took most of the time. 0 or -ENOMEM. */
-static int follow(struct why_verdict *v, const struct why *w, const struct why_node *n,
-		  why_duration_fn duration)
+static int follow_longest(struct why_verdict *v, const struct why *w, const struct why_node *n,
+			  why_duration_fn duration)
 {
 	for (;;) {
 		struct queue_sum q = queue_sum(w, n);
@@ -223,7 +223,7 @@ int why_verdict__make(struct why_verdict *v, const struct why *w, why_duration_f
 	v->unknown_ns = why__unknown_ns(w);
 	if (!root->child)
 		return -ENOMEM;
-	err = follow(v, w, root, duration);
+	err = follow_longest(v, w, root, duration);
 	if (!err)
 		err = buf__printf(&text, "%d %% of %s: %s %s",
 				  (int)((100.0 * v->ns) / root->ns + 0.5),

@@ -82,7 +82,7 @@ void app_socket__set_path(struct app_socket *s, const char *path, int dir_fd)
 	set_paths(&s->own, path, dir_fd);
 }
 
-static void count(uint64_t *counter)
+static void count_one(uint64_t *counter)
 {
 	__atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
 }
@@ -133,7 +133,7 @@ static void read_control(struct msghdr *msg, struct datagram *d)
 	}
 }
 
-static bool receive(const struct endpoint *e, struct datagram *d)
+static bool receive_datagram(const struct endpoint *e, struct datagram *d)
 {
 	union {
 		struct cmsghdr align;
@@ -171,20 +171,20 @@ static void hand_over(struct app_socket *s, const struct app_message *m,
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (!known)
-		count(&s->unknown);
+		count_one(&s->unknown);
 }
 
-static void take(struct app_socket *s, struct datagram *d)
+static void take_datagram(struct app_socket *s, struct datagram *d)
 {
 	const char *why;
 	size_t at;
 
-	count(&s->received);
+	count_one(&s->received);
 	if (!d->has_sender || !app_limits__take(&s->limits, d->sender.uid, now_ns()))
-		count(&s->limited);
+		count_one(&s->limited);
 	else if (app_message__parse(d->data, d->len, &s->message, &why, &at) ||
 		 s->message.duration > d->sender.time) /* it began before the machine */
-		count(&s->malformed);
+		count_one(&s->malformed);
 	else
 		hand_over(s, &s->message, &d->sender);
 }
@@ -194,13 +194,13 @@ static void on_datagrams(void *arg, uint32_t events)
 	const struct endpoint *e = arg;
 	struct datagram d;
 
-	for (int i = 0; i < BATCH && receive(e, &d); i++)
-		take(e->socket, &d);
+	for (int i = 0; i < BATCH && receive_datagram(e, &d); i++)
+		take_datagram(e->socket, &d);
 }
 
 /* ---- life ---- */
 
-static struct sockaddr_un address(const struct endpoint *e)
+static struct sockaddr_un endpoint_address(const struct endpoint *e)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 
@@ -235,7 +235,7 @@ static int bind_to(int fd, const struct sockaddr_un *addr)
 static int open_endpoint(struct endpoint *e)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct sockaddr_un addr = address(e);
+	struct sockaddr_un addr = endpoint_address(e);
 	int one = 1, r;
 
 	if (fd < 0)

@@ -126,7 +126,7 @@ int cgroup__id(const char *mount, const char *path, uint64_t *ret)
 	return 0;
 }
 
-static int watch(struct cgroups *c)
+static int watch_cgroups(struct cgroups *c)
 {
 	int r;
 
@@ -146,7 +146,7 @@ static int start_watching(struct cgroups *c, struct err *err)
 	if (c->skel)
 		return 0;
 	load_log__begin(&log);
-	r = watch(c);
+	r = watch_cgroups(c);
 	load_log__end();
 	if (!r)
 		return 0;
@@ -156,7 +156,8 @@ static int start_watching(struct cgroups *c, struct err *err)
 }
 
 /* One may be made or removed meanwhile, which the programs see: look until nothing changed. */
-static int resolve(const struct cgroups *c, const char *mount, const char *path, uint32_t index)
+static int resolve_cgroup(const struct cgroups *c, const char *mount, const char *path,
+			  uint32_t index)
 {
 	uint64_t id = 0, again;
 	int r;
@@ -195,7 +196,7 @@ int cgroup_set__resolve(const struct cgroup_set *set, struct cgroups *c, struct 
 		r = bpf_map_update_elem(bpf_map__fd(c->skel->maps.paths), &key, &paths->index[i],
 					BPF_ANY)
 			    ? -errno
-			    : resolve(c, mount, paths->text[i], paths->index[i]);
+			    : resolve_cgroup(c, mount, paths->text[i], paths->index[i]);
 		if (r)
 			return err_set(err, r, "cgroup %s: %s", paths->text[i], strerror(-r));
 	}

@@ -15,7 +15,7 @@ struct set {
 
 static const struct set any_number = { .kind = ANY };
 
-static struct set range(int64_t lo, int64_t hi)
+static struct set range_set(int64_t lo, int64_t hi)
 {
 	struct set s = { RANGE, lo, hi, 0 };
 
@@ -33,35 +33,35 @@ static struct set set_of(const struct frbpf_node *n)
 
 	switch (n->op) {
 	case FRBPF_OP_EQ:
-		return range(v, v);
+		return range_set(v, v);
 	case FRBPF_OP_NE:
 		/* where a second word may differ, the first may be the same */
 		return n->val[1] ? any_number : (struct set){ .kind = ALL_BUT, .lo = v };
 	case FRBPF_OP_LT:
-		return v == INT64_MIN ? any_number : range(INT64_MIN, v - 1);
+		return v == INT64_MIN ? any_number : range_set(INT64_MIN, v - 1);
 	case FRBPF_OP_LE:
-		return range(INT64_MIN, v);
+		return range_set(INT64_MIN, v);
 	case FRBPF_OP_GT:
-		return v == INT64_MAX ? any_number : range(v + 1, INT64_MAX);
+		return v == INT64_MAX ? any_number : range_set(v + 1, INT64_MAX);
 	case FRBPF_OP_GE:
-		return range(v, INT64_MAX);
+		return range_set(v, INT64_MAX);
 	}
 	return any_number;
 }
 
 /* Both hold. May be larger than that. */
-static struct set both(struct set a, struct set b)
+static struct set set_and(struct set a, struct set b)
 {
 	if (a.kind == RANGE && b.kind == RANGE) {
 		int64_t lo = a.lo > b.lo ? a.lo : b.lo, hi = a.hi < b.hi ? a.hi : b.hi;
 
-		return lo <= hi ? range(lo, hi) : a; /* nothing is left: then any set will do */
+		return lo <= hi ? range_set(lo, hi) : a; /* nothing is left: then any set will do */
 	}
 	return a.kind <= b.kind ? a : b;
 }
 
 /* One of them holds. May be larger than that. */
-static struct set either(struct set a, struct set b)
+static struct set set_or(struct set a, struct set b)
 {
 	if (a.kind == RANGE && b.kind == RANGE) {
 		struct set s = { RANGE, a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi,
@@ -72,7 +72,7 @@ static struct set either(struct set a, struct set b)
 	if (a.kind == ANY || b.kind == ANY)
 		return any_number;
 	if (a.kind == RANGE)
-		return either(b, a);
+		return set_or(b, a);
 	/* a is all but one */
 	if (b.kind == ALL_BUT)
 		return a.lo == b.lo ? a : any_number;
@@ -109,7 +109,7 @@ static struct name name_of(const struct frbpf_node *n, const char *const *patter
 }
 
 /* The bits that both have. */
-static struct name common(struct name a, struct name b)
+static struct name common_name(struct name a, struct name b)
 {
 	for (int i = 0; i < 2; i++) {
 		a.mask.word[i] &= b.mask.word[i] & ~(a.bits.word[i] ^ b.bits.word[i]);
@@ -124,7 +124,7 @@ struct wants {
 	struct name comm;
 };
 
-static void clear(struct wants *w)
+static void clear_wants(struct wants *w)
 {
 	for (int i = 0; i < FRBPF_FIELD_MAX; i++)
 		w->of[i] = any_number;
@@ -132,7 +132,7 @@ static void clear(struct wants *w)
 }
 
 /* One more predicate of a conjunction. */
-static void want(struct wants *w, const struct frbpf_node *n, const char *const *patterns)
+static void want_node(struct wants *w, const struct frbpf_node *n, const char *const *patterns)
 {
 	bool is_task = n->field == FRBPF_FIELD_PID || n->field == FRBPF_FIELD_TID ||
 		       n->field == FRBPF_FIELD_UID;
@@ -141,7 +141,7 @@ static void want(struct wants *w, const struct frbpf_node *n, const char *const 
 	if (n->flags & FRBPF_NODE_CURRENT)
 		return;
 	if (is_task || n->field >= FRBPF_FIELD_ARG)
-		w->of[n->field] = both(w->of[n->field], set_of(n));
+		w->of[n->field] = set_and(w->of[n->field], set_of(n));
 	if (n->field != FRBPF_FIELD_COMM)
 		return;
 	name = name_of(n, patterns);
@@ -149,15 +149,15 @@ static void want(struct wants *w, const struct frbpf_node *n, const char *const 
 		w->comm = name;
 }
 
-static void merge(struct wants *all, const struct wants *one, bool first)
+static void merge_wants(struct wants *all, const struct wants *one, bool first)
 {
 	if (first) {
 		*all = *one;
 		return;
 	}
 	for (int i = 0; i < FRBPF_FIELD_MAX; i++)
-		all->of[i] = either(all->of[i], one->of[i]);
-	all->comm = common(all->comm, one->comm);
+		all->of[i] = set_or(all->of[i], one->of[i]);
+	all->comm = common_name(all->comm, one->comm);
 }
 
 static struct frbpf_gate_number number_of(const struct set *s, uint32_t field)
@@ -184,14 +184,14 @@ static struct frbpf_gate_number number_of(const struct set *s, uint32_t field)
 }
 
 /* The one that the fewest numbers pass. */
-static void choose(struct frbpf_gate_number *best, struct frbpf_gate_number n)
+static void choose_number(struct frbpf_gate_number *best, struct frbpf_gate_number n)
 {
 	if (n.field != FRBPF_FIELD_MAX && (best->field == FRBPF_FIELD_MAX || n.span < best->span))
 		*best = n;
 }
 
 /* Does the gate say all that this predicate does? */
-static bool says(const struct frbpf_node *n, uint32_t wide)
+static bool gate_says(const struct frbpf_node *n, uint32_t wide)
 {
 	if (n->flags & FRBPF_NODE_CURRENT)
 		return false;
@@ -202,7 +202,7 @@ static bool says(const struct frbpf_node *n, uint32_t wide)
 
 /* Does what passes the gate of @rule match? There is one predicate at most on a value of the event's
  * own, and one on the name. */
-static bool decides(const struct frbpf_rule *rule, uint32_t wide)
+static bool gate_decides(const struct frbpf_rule *rule, uint32_t wide)
 {
 	bool has_comm = false, has_arg = false;
 
@@ -210,7 +210,8 @@ static bool decides(const struct frbpf_rule *rule, uint32_t wide)
 		const struct frbpf_node *n = &rule->nodes[i];
 		bool *has = n->field == FRBPF_FIELD_COMM ? &has_comm : &has_arg;
 
-		if (*has || !says(n, wide) || (n->flags & FRBPF_NODE_END && i + 1 < rule->n_nodes))
+		if (*has || !gate_says(n, wide) ||
+		    (n->flags & FRBPF_NODE_END && i + 1 < rule->n_nodes))
 			return false;
 		*has = true;
 	}
@@ -224,30 +225,30 @@ void gate__make(const struct frbpf_rule *rules, size_t n, const char *const *pat
 	struct wants all, one;
 	bool first = true;
 
-	clear(&all);
-	clear(&one);
+	clear_wants(&all);
+	clear_wants(&one);
 	for (size_t i = 0; i < n; i++) {
 		if (!rules[i].n_nodes)
-			merge(&all, &one, first);
+			merge_wants(&all, &one, first);
 		for (uint32_t k = 0; k < rules[i].n_nodes; k++) {
-			want(&one, &rules[i].nodes[k], patterns);
+			want_node(&one, &rules[i].nodes[k], patterns);
 			if (!(rules[i].nodes[k].flags & FRBPF_NODE_END))
 				continue;
-			merge(&all, &one, first);
-			clear(&one);
+			merge_wants(&all, &one, first);
+			clear_wants(&one);
 			first = false;
 		}
 		first = false;
 	}
 	ret->arg = ret->task = number_of(&any_number, FRBPF_FIELD_MAX);
 	for (uint32_t f = FRBPF_FIELD_ARG; f < FRBPF_FIELD_MAX; f++)
-		choose(&ret->arg, number_of(&all.of[f], f));
+		choose_number(&ret->arg, number_of(&all.of[f], f));
 	for (size_t i = 0; i < ARRAY_SIZE(tasks); i++)
-		choose(&ret->task, number_of(&all.of[tasks[i]], tasks[i]));
+		choose_number(&ret->task, number_of(&all.of[tasks[i]], tasks[i]));
 	memcpy(ret->comm, all.comm.bits.word, sizeof(ret->comm));
 	memcpy(ret->comm_mask, all.comm.mask.word, sizeof(ret->comm_mask));
 	ret->decides = n == 1 && rules[0].flags & FRBPF_RULE_HIT &&
-		       !(rules[0].flags & FRBPF_RULE_ABSENT) && decides(&rules[0], wide);
+		       !(rules[0].flags & FRBPF_RULE_ABSENT) && gate_decides(&rules[0], wide);
 	ret->slot = n == 1 ? rules[0].slot : 0;
 }
 

@@ -53,7 +53,7 @@ static void keep_cause(struct load_log *log, const char *text)
 	snprintf(log->cause, sizeof(log->cause), "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-static int capture(enum libbpf_print_level level, const char *fmt, va_list ap)
+static int capture_log(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	struct load_log *log = current_log;
 	_cleanup_free_ char *text = NULL;
@@ -77,7 +77,7 @@ void load_log__begin(struct load_log *log)
 {
 	memset(log, 0, sizeof(*log));
 	current_log = log;
-	libbpf_set_print(capture);
+	libbpf_set_print(capture_log);
 }
 
 void load_log__end(void)
@@ -140,8 +140,9 @@ int load_error__explain(struct err *err, int code, const struct load_log *log)
 			       "capabilities CAP_BPF and CAP_PERFMON; uprobe and usdt rules "
 			       "also need CAP_SYS_ADMIN");
 	if (code == -EPIPE)
-		return err_set(err, code,
-			       "frbpf-admin, the process that opens probes, has died: restart frbpf");
+		return err_set(
+			err, code,
+			"frbpf-admin, the process that opens probes, has died: restart frbpf");
 	if (code == -ENOSYS)
 		return err_set(err, code, "this kernel has no BPF: it needs CONFIG_BPF_SYSCALL=y");
 	p = strstr(log->cause, no_btf_id);

@@ -135,7 +135,7 @@ uint32_t rate_keys__wake(const struct rule_conf *r, size_t n_rules)
 	       4;
 }
 
-static int recall(int fd, uint64_t rule_id, const struct past *past)
+static int recall_rule(int fd, uint64_t rule_id, const struct past *past)
 {
 	for (size_t i = 0; past && i < past->n_cooling; i++) {
 		const struct past_cooling *c = &past->cooling[i];
@@ -155,7 +155,7 @@ static int give_map(struct rate_keys *k, uint32_t slot, int kind, const struct r
 
 	if (fd < 0)
 		return fd;
-	err = kind == COOLING ? recall(fd, r->id, past) : 0;
+	err = kind == COOLING ? recall_rule(fd, r->id, past) : 0;
 	if (!err && bpf_map_update_elem(k->outer[kind], &slot, &fd, BPF_ANY))
 		err = -errno;
 	if (err) {

@@ -142,7 +142,7 @@ static int place_strings(struct rule_table *t, struct frbpf_rule *rule, enum frb
 }
 
 /* By insertion: at most FRBPF_MAX_RULES, and rules of equal threshold keep their order. */
-static void insert(struct frbpf_rule *rules, size_t n, const struct frbpf_rule *rule)
+static void insert_rule(struct frbpf_rule *rules, size_t n, const struct frbpf_rule *rule)
 {
 	while (n && rules[n - 1].threshold > rule->threshold) {
 		rules[n] = rules[n - 1];
@@ -192,7 +192,8 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 		      const uint32_t *slots, const struct cgroup_set *cgroups,
 		      const struct pattern_set *patterns, struct rule_table *ret)
 {
-	struct frbpf_half half = { .min_threshold = UINT64_MAX, .min_pending = UINT64_MAX,
+	struct frbpf_half half = { .min_threshold = UINT64_MAX,
+				   .min_pending = UINT64_MAX,
 				   .min_silence = UINT64_MAX };
 	struct frbpf_rule rule;
 	int r;
@@ -212,7 +213,7 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 			return r;
 		for (uint32_t k = 0; k < rules[i].args.n; k++)
 			ret->args[rules[i].args.v[k].slot] = &rules[i].args.v[k];
-		insert(ret->rules, half.n_rules++, &rule);
+		insert_rule(ret->rules, half.n_rules++, &rule);
 		count_in(&half, &rule);
 	}
 	ret->half = half;

@@ -17,7 +17,7 @@ struct scope {
 };
 
 /* What is added must be able to go again: the end comes first. */
-static int attach(struct scope_bpf *skel)
+static int attach_scope(struct scope_bpf *skel)
 {
 	const struct source_link order[] = {
 		{ skel->progs.scope_free, &skel->links.scope_free },
@@ -36,7 +36,7 @@ static int load_and_attach(struct scope *s)
 	if (!s->skel)
 		return -errno;
 	r = scope_bpf__load(s->skel);
-	return r ? r : attach(s->skel);
+	return r ? r : attach_scope(s->skel);
 }
 
 int scope__open(struct err *err, struct scope **ret)

@@ -29,12 +29,11 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		const char *name;
 		int fd;
 	} shared[] = {
-		{ "states", env->states_fd },	      { "triggers", env->triggers_fd },
-		{ "cgroups", env->cgroups_fd },	      { "cooling", env->cooling_fd },
-		{ "counting", env->counting_fd },     { "holds", env->holds_fd },
-		{ "keyed", env->keyed_fd },
-		{ "path_globs", env->path_globs_fd }, { "scope", env->scope_fd },
-		{ "scope_keys", env->scope_keys_fd },
+		{ "states", env->states_fd },	  { "triggers", env->triggers_fd },
+		{ "cgroups", env->cgroups_fd },	  { "cooling", env->cooling_fd },
+		{ "counting", env->counting_fd }, { "holds", env->holds_fd },
+		{ "keyed", env->keyed_fd },	  { "path_globs", env->path_globs_fd },
+		{ "scope", env->scope_fd },	  { "scope_keys", env->scope_keys_fd },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
@@ -118,7 +117,7 @@ static int learn_self(struct source *s)
 	return bpf_prog_test_run_opts(s->learn_self_fd, &opts);
 }
 
-static int load_and_attach(struct source *s, const struct source_env *env)
+static int load_source(struct source *s, const struct source_env *env)
 {
 	int r = s->ops->load(s, env);
 
@@ -171,7 +170,7 @@ int source__open(const struct source_ops *ops, const char *target, const struct 
 		s->max_globs = room_for(table->n_globs, FRBPF_MAX_GLOBS);
 	}
 	load_log__begin(&log);
-	r = target && !s->target ? -ENOMEM : load_and_attach(s, env);
+	r = target && !s->target ? -ENOMEM : load_source(s, env);
 	load_log__end();
 	if (r) {
 		source__free(s);

@@ -23,7 +23,7 @@ size_t text_set__find(const struct text_set *set, const char *text, uint32_t kin
 	return i;
 }
 
-static int add(struct text_set *set, const char *text, uint32_t kind, size_t max)
+static int text_set_add(struct text_set *set, const char *text, uint32_t kind, size_t max)
 {
 	size_t i = text_set__find(set, text, kind);
 
@@ -50,7 +50,7 @@ int text_set__fill(struct text_set *set, const struct slots *cur, const struct r
 			uint32_t kind = 0;
 
 			if (takes(&e->nodes[k], &kind))
-				r = add(set, e->strings[e->nodes[k].val[0]], kind, max);
+				r = text_set_add(set, e->strings[e->nodes[k].val[0]], kind, max);
 		}
 	}
 	return r ? r : slots__assign(cur, set->id, set->n, &set->slots, set->index, set->fresh);

@@ -76,7 +76,7 @@ static void *listen_thread(void *arg)
 	}
 }
 
-static void close_fds(struct listener *l)
+static void close_listener_fds(struct listener *l)
 {
 	if (l->epoll >= 0)
 		close(l->epoll);
@@ -101,7 +101,7 @@ static int create_thread(struct listener *l)
 	return r;
 }
 
-static int start(struct listener *l)
+static int start_listener(struct listener *l)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 	int r = 0;
@@ -112,7 +112,7 @@ static int start(struct listener *l)
 		r = -errno;
 	r = r ?: create_thread(l);
 	if (r)
-		close_fds(l);
+		close_listener_fds(l);
 	return r;
 }
 
@@ -120,7 +120,7 @@ static void stop_thread(struct listener *l)
 {
 	event_fd__notify(l->stop);
 	pthread_join(l->thread, NULL);
-	close_fds(l);
+	close_listener_fds(l);
 }
 
 int listener__add(struct listener *l, int fd, uint32_t events, listener_fn fn, void *arg)
@@ -133,7 +133,7 @@ int listener__add(struct listener *l, int fd, uint32_t events, listener_fn fn, v
 		return -ENOMEM;
 	pthread_mutex_lock(&l->lock);
 	if (l->epoll < 0)
-		r = start(l);
+		r = start_listener(l);
 	if (!r) {
 		*e = (struct entry){ l->entries, ++l->last_id, fd, fn, arg };
 		ev.data.u64 = e->id;

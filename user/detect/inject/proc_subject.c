@@ -102,8 +102,8 @@ static void read_leader(const struct proc_task *t, pid_t tid, struct proc_task *
 		proc_file__stat(dir, &ret->stat);
 }
 
-static void put(struct frbpf_event *e, enum event_task who, pid_t tid, const struct proc_task *t,
-		const struct proc_task *leader)
+static void put_task(struct frbpf_event *e, enum event_task who, pid_t tid,
+		     const struct proc_task *t, const struct proc_task *leader)
 {
 	__u64(*val)[2] = e->val[who];
 
@@ -139,7 +139,7 @@ int proc_subject__fill(struct frbpf_event *e, enum event_task who, pid_t tid, bo
 		return -ESRCH;
 	}
 	read_leader(&task, tid, &leader);
-	put(e, who, tid, &task, &leader);
+	put_task(e, who, tid, &task, &leader);
 	if (cgroups)
 		read_cgroups(dir, e, who);
 	return 0;

@@ -43,7 +43,8 @@ static const char *const library_folders[] = {
 };
 
 /* Once each. 0, -ENOMEM, or -E2BIG. */
-static int add(struct probe_files *files, const char *open, const char *name, const struct stat *st)
+static int probe_files_add(struct probe_files *files, const char *open, const char *name,
+			   const struct stat *st)
 {
 	struct probe_file *v;
 
@@ -72,7 +73,7 @@ static int add_path(struct probe_files *files, const char *path)
 
 	if (err)
 		return err;
-	return stat(path, &st) ? -errno : add(files, path, path, &st);
+	return stat(path, &st) ? -errno : probe_files_add(files, path, path, &st);
 }
 
 /* ---- running processes ---- */
@@ -110,8 +111,8 @@ static int add_of_process(struct search *s, const char *pid, const char *link, c
 	if (found < 0)
 		return 0; /* it may have ended, or unmapped it */
 	if (!stat(name, &own) && own.st_dev == st.st_dev && own.st_ino == st.st_ino)
-		return add(s->found, name, name, &st);
-	return add(s->found, link, name, &st);
+		return probe_files_add(s->found, name, name, &st);
+	return probe_files_add(s->found, link, name, &st);
 }
 
 static int look_at_map(struct search *s, const char *pid, char *line)
@@ -277,7 +278,7 @@ static bool find_program(const char *name, char *ret, size_t size)
 	}
 }
 
-static int find_by_name(const char *name, struct probe_files *ret, struct err *err)
+static int find_library_files(const char *name, struct probe_files *ret, struct err *err)
 {
 	_cleanup_free_ struct library *lib = calloc(1, sizeof(*lib));
 	char program[PATH_MAX] = "";
@@ -309,7 +310,7 @@ int probe_files__find(const char *path, struct probe_files *ret, struct err *err
 	int r;
 
 	if (path[0] != '/' && strcmp(path, "*") != 0) {
-		r = find_by_name(path, &found, err);
+		r = find_library_files(path, &found, err);
 	} else if (strpbrk(path, "*?[")) {
 		r = find_in_processes(path, &found, err);
 	} else {

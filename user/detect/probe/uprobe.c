@@ -39,7 +39,8 @@ static int uprobe_load(struct source *s, const struct source_env *env)
 	return r;
 }
 
-static int attach(struct user_probe *p, const struct bpf_program *prog, int file, uint64_t offset)
+static int attach_uprobe(struct user_probe *p, const struct bpf_program *prog, int file,
+			 uint64_t offset)
 {
 	return user_probe__keep(p, user_probe__attach(prog, file, offset, 0, 0));
 }
@@ -51,10 +52,10 @@ static int attach_func(struct user_probe *p, const struct probe_func *f, int fil
 	int r = 0;
 
 	if (!p->target->latency)
-		return attach(p, skel->progs.up_hit, file, f->offset);
+		return attach_uprobe(p, skel->progs.up_hit, file, f->offset);
 	for (uint32_t i = 0; i < f->n_exits && !r; i++)
-		r = attach(p, skel->progs.up_exit, file, f->exits[i]);
-	return r ? r : attach(p, skel->progs.up_enter, file, f->offset);
+		r = attach_uprobe(p, skel->progs.up_exit, file, f->exits[i]);
+	return r ? r : attach_uprobe(p, skel->progs.up_enter, file, f->offset);
 }
 
 static int uprobe_attach(struct source *s)

@@ -32,7 +32,7 @@ struct walk {
 };
 
 /* Read an address where we are, and stand at what it points to. */
-static int dereference(struct walk *w, uint32_t target)
+static int walk_dereference(struct walk *w, uint32_t target)
 {
 	struct frbpf_extract *x = &w->v->where;
 
@@ -109,7 +109,7 @@ static int step_to_member(struct walk *w)
 	int err;
 
 	if (t && btf_is_ptr(t)) {
-		err = dereference(w, t->type);
+		err = walk_dereference(w, t->type);
 		if (err)
 			return err;
 		t = btf_type__plain(w->btf, w->type);
@@ -207,7 +207,7 @@ static int step_to_arg(struct walk *w)
 	return 0;
 }
 
-static int follow(struct walk *w)
+static int walk_follow(struct walk *w)
 {
 	int err = 0;
 
@@ -425,7 +425,7 @@ int btf_trace__value(const struct btf_trace *t, const char *path, enum btf_path_
 	int code;
 
 	w.max_derefs = use == BTF_PATH_OWN ? FRBPF_MAX_STEPS - 1 : FRBPF_MAX_DEREFS;
-	code = follow(&w) ?: use == BTF_PATH_KEY ? take_key(&w) : take_value(&w);
+	code = walk_follow(&w) ?: use == BTF_PATH_KEY ? take_key(&w) : take_value(&w);
 
 	if (code) {
 		*ret_bad = w.part;

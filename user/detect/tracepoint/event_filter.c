@@ -106,7 +106,7 @@ static int add_nodes(struct buf *out, const struct frbpf_node *nodes, uint32_t n
 	return 0;
 }
 
-static char *finish(struct buf *out, int err)
+static char *finish_filter(struct buf *out, int err)
 {
 	if (err < 0) {
 		buf__free(out);
@@ -126,7 +126,7 @@ char *event_filter__make(const struct rule_table *table, const struct event_form
 	for (uint32_t i = 0; i < table->half.n_rules && !err; i++)
 		err = add_nodes(&out, table->rules[i].nodes, table->rules[i].n_nodes, f,
 				table->args);
-	return finish(&out, err);
+	return finish_filter(&out, err);
 }
 
 char *event_filter__of_rule(const struct rule_conf *rule, const struct event_format *f)
@@ -136,5 +136,5 @@ char *event_filter__of_rule(const struct rule_conf *rule, const struct event_for
 
 	for (uint32_t i = 0; i < rule->args.n; i++)
 		args[rule->args.v[i].slot] = &rule->args.v[i];
-	return finish(&out, add_nodes(&out, rule->expr.nodes, rule->expr.n_nodes, f, args));
+	return finish_filter(&out, add_nodes(&out, rule->expr.nodes, rule->expr.n_nodes, f, args));
 }

@@ -53,7 +53,7 @@ static enum event_field_kind kind_of(const struct format_line *l)
 	return EVENT_FIELD_NUMBER;
 }
 
-static int add_field(struct event_format *f, size_t *cap, const struct format_line *l)
+static int add_format_field(struct event_format *f, size_t *cap, const struct format_line *l)
 {
 	char *name;
 
@@ -86,7 +86,7 @@ static int take_fields(struct event_format *f, const char *text, const char *end
 		if (eol == line)
 			common = false;
 		else if (!common && format_line__parse(line, eol, &l))
-			err = add_field(f, &cap, &l);
+			err = add_format_field(f, &cap, &l);
 	}
 	return err;
 }

@@ -48,7 +48,7 @@ void fields_bind__value(const struct event_format *f, const char *name, const ch
 }
 
 /* "text", with what a backslash protects; or a bare word. */
-static char *unquote(const char *s)
+static char *unquote_text(const char *s)
 {
 	size_t len = strlen(s), n = 0;
 	char *text = malloc(len + 1);
@@ -110,7 +110,7 @@ static int make_comparisons(const struct ruleset *rs, struct rule_conf *rule, ui
 
 		if (n->field != FRBPF_FIELD_ARG + slot)
 			continue;
-		text = unquote(rule->expr.strings[n->val[0]]);
+		text = unquote_text(rule->expr.strings[n->val[0]]);
 		if (!text)
 			return -ENOMEM;
 		if (glob || ((n->op == FRBPF_OP_EQ || n->op == FRBPF_OP_NE) &&
@@ -140,7 +140,7 @@ static int unknown_field(const struct rule_conf *rule, const struct rule_arg *ar
 			    nearest ? "" : ": there are", nearest ? "" : all, nearest ? "" : more);
 }
 
-static void set_range(struct expr_field_desc *desc, const struct event_field *field)
+static void set_desc_range(struct expr_field_desc *desc, const struct event_field *field)
 {
 	unsigned int bits = 8 * field->size;
 
@@ -173,7 +173,7 @@ static int bind_arg(const struct ruleset *rs, struct rule_conf *rule, uint32_t i
 	desc.type = event_field__type(field);
 	desc.symbols = tracepoint_info__symbols(rule->when.target, arg->name) ?: field->symbols;
 	if (desc.type == EXPR_NUMBER)
-		set_range(&desc, field);
+		set_desc_range(&desc, field);
 	if (desc.type == EXPR_STRING) {
 		err = make_comparisons(rs, rule, arg->slot, arg->name, d);
 		if (err)

@@ -17,7 +17,7 @@ static bool is_name_char(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-static void take_string(struct format_words *w)
+static void take_word_string(struct format_words *w)
 {
 	const char *p = w->s + 1;
 
@@ -53,7 +53,7 @@ void format_words__next(struct format_words *w)
 	if (p == w->end)
 		return;
 	if (*p == '"') {
-		take_string(w);
+		take_word_string(w);
 	} else if (is_name_char(*p)) {
 		while (p < w->end && is_name_char(*p))
 			p++;
@@ -196,7 +196,7 @@ static const struct binary *find_binary(const struct format_words *w)
 	return NULL;
 }
 
-static int apply(char sign, int64_t a, int64_t b, int64_t *ret)
+static int apply_sign(char sign, int64_t a, int64_t b, int64_t *ret)
 {
 	const uint64_t ua = a, ub = b;
 
@@ -251,7 +251,8 @@ static int eval_level(struct eval *e, int level, int64_t *ret)
 	err = eval_unary(e, &left);
 	while (!err && (op = find_binary(e->w)) && op->level >= level) {
 		format_words__next(e->w);
-		err = eval_level(e, op->level + 1, &right) ?: apply(*op->sign, left, right, &left);
+		err = eval_level(e, op->level + 1, &right)
+			      ?: apply_sign(*op->sign, left, right, &left);
 	}
 	e->depth--;
 	if (!err)

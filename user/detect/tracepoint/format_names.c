@@ -70,7 +70,7 @@ static bool is_name(const char *s)
 }
 
 /* One string, or several side by side. False: there is none, or it is too long. */
-static bool take_string(struct format_words *w, char *ret, size_t size)
+static bool take_strings(struct format_words *w, char *ret, size_t size)
 {
 	size_t len = 0;
 	bool fits = w->kind == FORMAT_STRING;
@@ -110,7 +110,7 @@ static int take_names(struct search *s, struct format_words *w, struct names *re
 
 	while (format_words__skip(w, "{")) {
 		err = format_expr__eval(w, find_in_kernel, s, &value);
-		if (!err && format_words__skip(w, ",") && take_string(w, name, sizeof(name)) &&
+		if (!err && format_words__skip(w, ",") && take_strings(w, name, sizeof(name)) &&
 		    is_name(name))
 			err = add_name(ret, name, value);
 		if (err == -ENOMEM)

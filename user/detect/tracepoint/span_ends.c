@@ -123,8 +123,8 @@ static int check_key(const struct rule_conf *rule, const struct span_ends *e, ui
 				    : "");
 }
 
-static int bind_arg(struct rule_conf *rule, struct rule_arg *arg, const struct span_ends *e,
-		    struct diags *d)
+static int bind_span_arg(struct rule_conf *rule, struct rule_arg *arg, const struct span_ends *e,
+			 struct diags *d)
 {
 	struct expr_field_desc desc = { .name = arg->name,
 					.field = FRBPF_FIELD_ARG + arg->slot,
@@ -175,7 +175,7 @@ static int bind_open(struct rule_conf *rule, const struct span_ends *e, struct d
 		}
 	}
 	for (uint32_t i = 0; i < rule->args.n; i++) {
-		one = rule->args.v[i].bound ? 0 : bind_arg(rule, &rule->args.v[i], e, d);
+		one = rule->args.v[i].bound ? 0 : bind_span_arg(rule, &rule->args.v[i], e, d);
 		err = err ?: one;
 	}
 	return err;

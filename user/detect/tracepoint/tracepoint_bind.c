@@ -72,8 +72,8 @@ static const struct constant *names_of_field(const struct rule_conf *rule,
 	return field ? field->symbols : NULL;
 }
 
-static int bind_arg(struct rule_conf *rule, struct rule_arg *arg, const struct btf_trace *trace,
-		    struct diags *d)
+static int bind_tracepoint_arg(struct rule_conf *rule, struct rule_arg *arg,
+			       const struct btf_trace *trace, struct diags *d)
 {
 	struct event_format *format = NULL;
 	struct btf_value value;
@@ -160,8 +160,8 @@ static bool is_bound(const struct rule_conf *rule)
 
 /* Have it extracted for what dumps tell, too. Where this kernel has no such thing, or there is no
  * room, they do not. */
-static int show(const struct ruleset *rs, struct rule_conf *rule, const struct btf_trace *trace,
-		const char *name)
+static int show_arg(const struct ruleset *rs, struct rule_conf *rule, const struct btf_trace *trace,
+		    const char *name)
 {
 	const char *path = tracepoint_info__path(rule->when.target, name);
 	struct btf_value value;
@@ -189,9 +189,11 @@ static int bind_to_args(const struct ruleset *rs, struct rule_conf *rule,
 	int err = 0;
 
 	for (size_t k = 0; !err && (name = tracepoint_info__shown(rule->when.target, k)); k++)
-		err = show(rs, rule, trace, name);
+		err = show_arg(rs, rule, trace, name);
 	for (uint32_t i = 0; i < rule->args.n && err != -ENOMEM; i++) {
-		int one = rule->args.v[i].bound ? 0 : bind_arg(rule, &rule->args.v[i], trace, d);
+		int one = rule->args.v[i].bound
+				  ? 0
+				  : bind_tracepoint_arg(rule, &rule->args.v[i], trace, d);
 
 		err = err ?: one;
 	}
@@ -237,7 +239,7 @@ static bool needs_names(const struct rule_conf *rule, const struct btf_trace *tr
 }
 
 /* One that can be nothing but a path. */
-static const struct rule_arg *find_path(const struct rule_conf *rule)
+static const struct rule_arg *find_path_arg(const struct rule_conf *rule)
 {
 	for (uint32_t i = 0; i < rule->args.n; i++) {
 		if (strchr(rule->args.v[i].name, '.'))
@@ -260,7 +262,7 @@ static void list_args(const struct btf_trace *trace, char *buf, size_t size)
 static int bind_to_fields(const struct ruleset *rs, struct rule_conf *rule,
 			  const struct btf_trace *trace, bool partly, struct diags *d)
 {
-	const struct rule_arg *path = find_path(rule);
+	const struct rule_arg *path = find_path_arg(rule);
 	struct event_format *format;
 	struct err err = { "" };
 	char args[256];

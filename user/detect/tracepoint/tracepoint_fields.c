@@ -187,7 +187,7 @@ static void end_pause(struct fields *f)
 	pthread_mutex_unlock(&f->lock);
 }
 
-static void on_timer(void *arg, uint32_t events)
+static void on_fields_timer(void *arg, uint32_t events)
 {
 	struct fields *f = arg;
 	uint64_t n;
@@ -357,7 +357,7 @@ static int fields_attach(struct source *s)
 	f->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (f->timer_fd < 0)
 		return -errno;
-	r = listener__add(f->listener, f->timer_fd, EPOLLIN, on_timer, f);
+	r = listener__add(f->listener, f->timer_fd, EPOLLIN, on_fields_timer, f);
 	return r ?: learn_listener(s, f);
 }
 
@@ -383,8 +383,8 @@ static int take_rules(struct fields *f, uint32_t half, const struct rule_table *
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct frbpf_rule *r = &table->rules[i];
-		bool sees_all = r->flags & (FRBPF_RULE_QUIET | FRBPF_RULE_ABSENT) || r->count.n > 1 ||
-				r->cooldown.per != FRBPF_PER_RULE;
+		bool sees_all = r->flags & (FRBPF_RULE_QUIET | FRBPF_RULE_ABSENT) ||
+				r->count.n > 1 || r->cooldown.per != FRBPF_PER_RULE;
 
 		f->rules[half][i] =
 			(struct cooling_rule){ r->slot, sees_all ? 0 : r->cooldown.window };
