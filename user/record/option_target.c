@@ -46,6 +46,8 @@ static int option__add_items(struct option_parser *p, const struct option_value 
 				       .len = len,
 				       .place = items->v[items->n - 1].span,
 			       });
+		if (err == -EINVAL) /* one error is enough: nobody looks at it again */
+			free(items->v[--items->n].text);
 		if (err || !v->text[off + len])
 			return err;
 	}

@@ -1,0 +1,95 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# Wrong lines of perf record (tests/rules/record-lines.tsv): each has one error, at its place, whatever is wrong
+# with the sessions beside it; and perf says what stands there.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
+load helpers
+
+# A file has 64 sessions at most, and check lists 50 mistakes.
+AT_ONCE=50
+
+setup() {
+	common_setup
+	corpus=$BATS_TEST_TMPDIR/corpus
+	grep -v '^#' "$root/tests/rules/record-lines.tsv" >"$corpus"
+	(($(wc -l <"$corpus") >= 150)) || fail "the corpus has $(wc -l <"$corpus") lines"
+}
+
+teardown() {
+	common_teardown
+}
+
+one_session() { # NUMBER LINE
+	printf '[session-s%d]\nrun = %s\n' "$1" "$2"
+}
+
+# check_lines FROM TO: rows of the corpus as sessions of one file, and what check says
+check_lines() {
+	local line column words n=0 file=$BATS_TEST_TMPDIR/rules.$1
+	printf '[daemon]\nbase = %s\n' "$BASE" >"$file.conf"
+	: >"$file.wanted"
+	while IFS=$'\t' read -r line column words _; do
+		[[ $column != load ]] || continue
+		((n += 1))
+		one_session "$n" "$line" >>"$file.conf"
+		printf '%d:%d: error: %s\n' $((2 * n + 2)) $((column + 6)) "$words" >>"$file.wanted"
+	done < <(sed -n "$1,$2p" "$corpus")
+	run -1 "$FRBPF" check "$file.conf"
+	sed -nE 's/^[^ ]*\.conf:([0-9]+:[0-9]+: error: .*)/\1/p' <<<"$output" >"$file.got"
+	same "errors of lines $1 to $2" "$(wc -l <"$file.got")" "$n"
+	while IFS= read -r line <&3 && IFS= read -r words <&4; do
+		[[ $words == "$line"* ]] || fail "'$words' does not begin with '$line'"
+	done 3<"$file.wanted" 4<"$file.got"
+}
+
+@test "each wrong line of perf record has one error, at its place" {
+	need_root
+	need_tracepoints
+	local from
+	for ((from = 1; from <= $(wc -l <"$corpus"); from += AT_ONCE)); do
+		check_lines "$from" $((from + AT_ONCE - 1))
+	done
+}
+
+@test "what only the kernel can tell is said by load, and nothing runs" {
+	need_root
+	need_btf
+	need_tracepoints
+	local line column words
+	while IFS=$'\t' read -r line column words _; do
+		{ printf '[daemon]\nbase = %s\n' "$BASE" && one_session 1 "$line"; } >"$RULES"
+		run -1 frbpf load "$RULES"
+		[[ $output == *"frbpf: error: session 's1': "*"$words"* ]] || fail "$line: $output"
+		[[ ! $(daemons_of "$BASE") ]] || fail "$line: a daemon runs"
+	done < <(grep -P '\tload\t' "$corpus")
+}
+
+@test "perf says to them what the corpus says" {
+	need_root
+	need_perf
+	need_tracepoints
+	cd "$BATS_TEST_TMPDIR"
+	# those that it takes would record; of another version only that it refuses them is known
+	awk -F '\t' '$4 != "takes it" && $4 != "crashes" {printf "%s%c%s%c", $1, 0, $4, 0}' "$corpus" >rows
+	[[ $(perf version) == 'perf version 6.1.'* ]] && export SAME_WORDS=yes
+	# shellcheck disable=SC2016 # of the inner shell
+	xargs -0 -n 2 -P 4 sh -c '
+		set -f
+		words=$2 line=$1
+		[ "$words" != usage ] || words="Usage: perf record"
+		eval "set -- $line"
+		out=$(timeout -k 5 60 perf record -B -N --synth=no --no-bpf-event -o "$$.data" "$@" -- true 2>&1 </dev/null)
+		status=$?
+		rm -f "$$.data"
+		if [ $status = 0 ] || [ $status = 124 ]; then
+			echo "$line: perf takes it"
+		elif [ "${SAME_WORDS-}" ]; then
+			case $out in
+			*"$words"*) ;;
+			*) echo "$line: not \"$words\": $(echo "$out" | head -n 3)" ;;
+			esac
+		fi' - <rows >complaints
+	[[ ! -s complaints ]] || fail "$(cat complaints)"
+}
