@@ -79,6 +79,20 @@ struct {
 		});
 } counting SEC(".maps");
 
+/* What rules that learn have seen: by slot, as above, and by CPU. One map for all sources. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, FRBPF_MAX_SLOTS);
+	__type(key, __u32);
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+			__uint(max_entries, 1);
+			__uint(key_size, sizeof(__u32));
+			__uint(value_size, sizeof(struct frbpf_learned));
+		});
+} learned SEC(".maps");
+
 /* The slot of a rule that has made many keys. One map for all sources. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -144,6 +158,7 @@ struct match {
 	__u64 own_cgroup; /* as cgroup */
 	__u64 now;	  /* 0: not asked for yet */
 	__u64 value;
+	__u64 limit; /* that the value of a rule that learns was compared with */
 	__s64 ret;
 	__u32 key; /* below FRBPF_KEY_MAX; 0 for sources without keys, whose rules have bit 0 set */
 	__u32 source;
@@ -155,6 +170,7 @@ struct match {
 	__u32 alone;	   /* the subject is the current task: its paths stand there once */
 	__u32 fired;	   /* set by the engine: a trigger was sent */
 	__u32 counted;	   /* 1 + index of the rule that has counted it, and asked for the tasks */
+	__u32 learnt;	   /* 1 + index of the rule that has learnt from it, and asked likewise */
 	__u32 first;	   /* the rule to begin with */
 	__u32 lacks_tasks; /* what is about tasks is not there yet: see rules.bpf.h */
 	__u32 busy;	   /* of user_probe.bpf.h */

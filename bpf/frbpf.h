@@ -261,6 +261,7 @@ struct frbpf_count {
 #define FRBPF_RULE_HIT	     0x10 /* has no threshold: each event of its source */
 #define FRBPF_RULE_ABSENT    0x40 /* is about that none comes for `silence` */
 #define FRBPF_RULE_PENDING   0x20 /* is about what has begun so long ago and not ended: struct frbpf_look */
+#define FRBPF_RULE_LEARNS    0x80 /* compares with the limit in its state, which values set */
 #define FRBPF_RULE_ALL_CALLS                                                                       \
 	0x8 /* not at calls that wait by their nature for a tty, a pipe ...                        \
 	     */
@@ -284,6 +285,26 @@ struct frbpf_rule {
 	__u64 errnos[FRBPF_ERRNO_WORDS];
 	struct frbpf_node nodes[FRBPF_MAX_NODES];
 };
+
+/*
+ * All values of a rule that learns, below its limit or above, on one CPU. Each power of two has
+ * eight buckets, and below eight there is one for each value: see frbpf_learn_bucket().
+ */
+#define FRBPF_LEARN_BITS    3
+#define FRBPF_LEARN_BUCKETS 512 /* 496 of them are used */
+#define FRBPF_LEARN_NOT_YET (~0ULL) /* limit of a rule that has not seen enough values */
+
+struct frbpf_learned {
+	__u64 n[FRBPF_LEARN_BUCKETS];
+};
+
+/* @log2: of @v, or 0. */
+static inline __u32 frbpf_learn_bucket(__u64 v, __u32 log2)
+{
+	__u32 shift = log2 > FRBPF_LEARN_BITS ? log2 - FRBPF_LEARN_BITS : 0;
+
+	return (shift << FRBPF_LEARN_BITS) + (__u32)(v >> shift);
+}
 
 /* Why a match did not become a trigger. */
 enum frbpf_cause {
@@ -324,6 +345,7 @@ struct frbpf_rule_state {
 	__u64 heard;   /* the last match, or since when the rule is there; of a rule on what is absent */
 	__u64 silent;  /* `heard` of the silence that it has fired for, or was suppressed for */
 	__u64 looked;  /* of a rule on what is pending: the time of the last look, 0: none yet */
+	__u64 limit;   /* ns, of FRBPF_RULE_LEARNS: fires when value > limit. Written by the daemon */
 	__u64 fired;   /* a trigger was submitted */
 	__u64 suppressed[FRBPF_CAUSE_MAX]; /* it was held back, by cause */
 	/* Threshold, keys and predicates held: the sum of these, which detectors__rule_state() makes
@@ -590,6 +612,6 @@ _Static_assert(sizeof(struct frbpf_trigger) == 360, "trigger layout");
 _Static_assert(sizeof(struct frbpf_stacks) == 2056, "stacks layout");
 _Static_assert(sizeof(struct frbpf_key) == 32, "key layout");
 _Static_assert(1 << FRBPF_COUNT_LAP_BITS == FRBPF_COUNT_MAX, "laps in what a time leaves");
-_Static_assert(sizeof(struct frbpf_rule_state) == 1296, "state layout");
+_Static_assert(sizeof(struct frbpf_rule_state) == 1304, "state layout");
 
 #endif

@@ -67,6 +67,8 @@ static __always_inline __u32 fire(const struct frbpf_rule *rule, struct frbpf_ru
 	if (!rule->cooldown.window || rule->cooldown.per != FRBPF_PER_RULE)
 		st->last_fired = m->now;
 	trigger_fill(t, rule, m);
+	if (rule->flags & FRBPF_RULE_LEARNS)
+		t->threshold = m->limit;
 	t->flags = c.broken ? FRBPF_TRIGGER_ESCALATED : 0;
 	if (m->is_pending)
 		t->flags |= FRBPF_TRIGGER_PENDING;
@@ -159,6 +161,27 @@ static __always_inline void rule_hear(struct frbpf_rule_state *st, struct match 
 		st->heard = m->now;
 }
 
+/* A rule whose threshold follows its values: this is one of them, unless it is our own. Is it above the limit of now? */
+static __always_inline bool rule_learns(const struct frbpf_rule *rule,
+					const struct frbpf_rule_state *st, struct match *m)
+{
+	__u32 slot = rule->slot, zero = 0, bucket;
+	struct frbpf_learned *seen;
+	void *of_rule;
+
+	m->limit = *(volatile const __u64 *)&st->limit;
+	if (m->self)
+		return m->value > m->limit;
+	of_rule = bpf_map_lookup_elem(&learned, &slot);
+	seen = of_rule ? bpf_map_lookup_elem(of_rule, &zero) : NULL;
+	if (!seen)
+		return false;
+	bucket = frbpf_learn_bucket(m->value, log2_of(m->value));
+	barrier_var(bucket);
+	__sync_fetch_and_add(&seen->n[bucket % FRBPF_LEARN_BUCKETS], 1);
+	return m->value > m->limit;
+}
+
 /* Is the rule about what ends, or about what is pending, as @m is? Of the latter, about what has passed its threshold
  * since the last look. */
 static __always_inline bool rule_is_about(const struct frbpf_rule *rule, const struct match *m)
@@ -198,12 +221,18 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	holds = nodes_hold(rule, m);
 	if (holds == HOLDS_NOT)
 		return RUN_NEXT;
-	if (holds == MAY_HOLD || (m->lacks_tasks && !rates_of_rule(rule)))
+	if (holds == MAY_HOLD)
 		return RUN_ASK_TASKS;
 	slot = rule->slot;
 	st = bpf_map_lookup_elem(&states, &slot);
 	if (!st)
 		return RUN_NEXT;
+	if (rule->flags & FRBPF_RULE_LEARNS && m->learnt != idx + 1 && !rule_learns(rule, st, m))
+		return RUN_NEXT;
+	if (m->lacks_tasks && !rates_of_rule(rule)) {
+		m->learnt = idx + 1;
+		return RUN_ASK_TASKS;
+	}
 	if (rule->flags & FRBPF_RULE_ABSENT) {
 		rule_hear(st, m);
 		return RUN_NEXT;
@@ -217,7 +246,7 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	    is_largest_held(st, m->value))
 		cause = CAUSE_ASK_TASKS;
 	if (cause == CAUSE_ASK_TASKS) {
-		m->counted = idx + 1;
+		m->counted = m->learnt = idx + 1;
 		return RUN_ASK_TASKS;
 	}
 	if (is_held(cause) && !m->lacks_tasks)

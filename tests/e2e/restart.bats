@@ -167,3 +167,45 @@ says_cap() {
 	miss
 	wait_until 15 says_cap || fail "$(cat "$BASE/output")"
 }
+
+send() { # MESSAGE ARGUMENTS...
+	local message=$1 socket
+	shift
+	socket=$(frbpf status --json | jq -re .app.socket)
+	printf %s "$message" | timeout -k 5 60 "$WORKLOADS/app_send" "$socket" "$@" 3>&- >/dev/null
+}
+
+# It has learnt, which takes 20 values of a second.
+has_learnt() {
+	send "learn 1ms" --times 20
+	status_of learnt .learnt.threshold_ns
+}
+
+@test "what a rule has learnt outlives stop and load" {
+	local threshold
+	write_rules <<-EOF
+		[rule-learnt]
+		when = app:learn > p50 * 4
+		learn = 1s
+		dump = none
+		cooldown = 0
+	EOF
+	frbpf check "$RULES" | grep -qx '  learns:     p50 of the last 1s; fires from 20 values on, which the recorder keeps over reloads and restarts' ||
+		fail "$(frbpf check "$RULES")"
+	frbpf_load
+	frbpf status | grep -qx '  learns:     p50, and does not fire yet: 0 of 20 values seen' || fail "$(frbpf status)"
+	wait_until 60 has_learnt
+	frbpf_stop
+	frbpf_load
+	threshold=$(status_of learnt .learnt.threshold_ns)
+	between "$threshold" 3500000 4500000 "four times the percentile"
+	frbpf status | grep -q '^  learnt:     p50 is .*, fires above ' || fail "$(frbpf status)"
+	send "learn 3ms"
+	send "learn 5ms"
+	wait_until 30 fired_once
+	same "largest" "$(status_of learnt .max_value_ns)" 5000000
+}
+
+fired_once() {
+	[[ $(status_of learnt .fired) == 1 ]]
+}

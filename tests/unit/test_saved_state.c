@@ -19,8 +19,12 @@ static const struct saved_clock first = { "boot-1", 1000 * S, 500 * S };
 
 static struct saved_state make(void)
 {
+	struct past_bucket buckets[] = { { 0, 495, 1LL << 40 }, { 8, 7, 3 } };
+	struct past_learnt learnt[] = { { 11, 9990, 5000, buckets, 2 }, { .id = 12 } };
 	struct saved_state k = { .n_rules = 2, .n_cooling = 2 };
 
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(saved_state__add_learnt(&k, &learnt[i]), 0);
 	k.rules = calloc(2, sizeof(*k.rules));
 	k.cooling = calloc(2, sizeof(*k.cooling));
 	assert_true(k.rules && k.cooling);
@@ -64,6 +68,14 @@ static void test_same_boot(void **state)
 	assert_memory_equal(got.rules, want.rules, 2 * sizeof(*got.rules));
 	assert_int_equal(got.n_cooling, 2);
 	assert_memory_equal(got.cooling, want.cooling, 2 * sizeof(*got.cooling));
+	assert_int_equal(got.n_learnt, 2);
+	assert_int_equal(got.learnt[0].id, 11);
+	assert_int_equal(got.learnt[0].percentile_of, 9990);
+	assert_int_equal(got.learnt[0].percentile, 5000);
+	assert_int_equal(got.learnt[0].n_buckets, 2);
+	assert_memory_equal(got.learnt[0].buckets, want.learnt[0].buckets,
+			    2 * sizeof(*got.learnt[0].buckets));
+	assert_int_equal(got.learnt[1].n_buckets, 0);
 	assert_int_equal(got.dumps.begun, RULESET_DUMPS_MAX);
 	assert_int_equal(got.dumps.times[RULESET_DUMPS_MAX - 1], 300 * S);
 	saved_state__free(&want);
@@ -149,6 +161,12 @@ static void test_damaged(void **state)
 		"\"rules\": [], \"cooldowns\": [{\"rule\": \"0000000000000001\", \"per\": 9, "
 		"\"field\": 0, \"key\": [\"0000000000000001\", \"0000000000000001\"], "
 		"\"last_fired\": 1, \"until\": 2}]}",
+		"{\"version\": 1, \"boot_id\": \"\", \"utc_offset_ns\": 0, \"dumps\": [], "
+		"\"rules\": [], \"cooldowns\": [], \"learnt\": [{\"id\": \"0000000000000001\", "
+		"\"percentile_of\": 9900, \"percentile_ns\": 1, \"buckets\": [10, 0, 1]}]}",
+		"{\"version\": 1, \"boot_id\": \"\", \"utc_offset_ns\": 0, \"dumps\": [], "
+		"\"rules\": [], \"cooldowns\": [], \"learnt\": [{\"id\": \"0000000000000001\", "
+		"\"percentile_of\": 9900, \"percentile_ns\": 1, \"buckets\": [0, 512, 1]}]}",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {

@@ -176,6 +176,38 @@ static void absent(void **state)
 	}
 }
 
+static void percentiles(void **state)
+{
+	static const struct {
+		const char *text;
+		struct when_learn learn;
+		uint64_t least; /* ns */
+		uint64_t values;
+	} cases[] = {
+		{ "runqlat > p99 * 4", { 9900, 400 }, 0, 1000 },
+		{ "runqlat>p99.9*1.25", { 9990, 125 }, 0, 10000 },
+		{ "syscall:read > max( p50 * 1000 , 5ms )", { 5000, 100000 }, 5000000, 20 },
+		{ "app:x > max(p99.99 * 1,1us)", { 9999, 100 }, 1000, 100000 },
+		{ "a:b -> a:c by tid > p90 * 2", { 9000, 200 }, 0, 100 },
+		{ "uprobe:/bin/x:f > p90 * 2", { 9000, 200 }, 0, 100 },
+	};
+	char message[256];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct when w;
+
+		if (parse(cases[i].text, &w, message, sizeof(message)))
+			fail_msg("'%s': %s", cases[i].text, message);
+		assert_int_equal(w.learn.percentile, cases[i].learn.percentile);
+		assert_int_equal(w.learn.factor, cases[i].learn.factor);
+		assert_int_equal(w.learn.window, 600000000000);
+		assert_int_equal(w.threshold, cases[i].least);
+		assert_int_equal(when_learn__least(&w.learn), cases[i].values);
+		assert_true(when__compares(&w));
+		when__free(&w);
+	}
+}
+
 static const struct {
 	const char *text;
 	const char *message; /* part of it */
@@ -195,8 +227,15 @@ static const struct {
 	{ "runqlat > 20", "a unit is missing" },
 	{ "runqlat > 5sm", "unknown unit 'sm'" },
 	{ "runqlat > 20ms 30ms", "nothing may follow" },
-	{ "runqlat > p99 * 4", "not supported yet" },
-	{ "runqlat > max(p99 * 4, 5ms)", "not supported yet" },
+	{ "runqlat > p49.99 * 4", "from p50 to p99.99" },
+	{ "runqlat > p99. * 4", "from p50 to p99.99" },
+	{ "runqlat > p99.999 * 4", "from p50 to p99.99" },
+	{ "runqlat > p99 * 1001", "from 1 to 1000" },
+	{ "runqlat > p99 *", "from 1 to 1000" },
+	{ "runqlat > max(p99 * 4, 0)", "larger than 0" },
+	{ "runqlat > max(p99 * 4,)", "a duration is expected here" },
+	{ "runqlat > max(p99 * 4, 5ms) 1", "nothing may follow" },
+	{ "psi:cpu some > p99 * 4", "" },
 	{ "runqlat: > 5ms", "takes nothing behind ':'" },
 	{ "runqlat + 5ms", "'>' is expected here, not '+'" },
 	{ "runqlat, > 5ms", "'>' is expected here, not ','" },
@@ -522,6 +561,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(accepted),
+		cmocka_unit_test(percentiles),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(probes),
 		cmocka_unit_test(several_names_several_errors),

@@ -75,6 +75,7 @@ static int trial__make(const struct ruleset *rs, struct trial *t)
 		*shadow = rs->rules[i];
 		shadow->id = ~shadow->id;
 		shadow->when.threshold = 0;
+		shadow->when.learn.percentile = 0;
 		shadow->quiet = true;
 		shadow->count = shadow->cooldown = (struct rate){ 0 };
 		t->shadow_of[t->n_shadows++] = i;

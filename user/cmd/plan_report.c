@@ -95,17 +95,25 @@ static json_t *make_rate(const struct rate *r, enum frbpf_source source,
 	return j;
 }
 
-/* How often it may dump. */
+static json_t *make_learn(const struct when_learn *l)
+{
+	return json_pack("{s:f, s:f, s:I, s:I}", "percentile", l->percentile / 100.0, "factor",
+			 l->factor / 100.0, "window_ns", (json_int_t)l->window, "values_needed",
+			 (json_int_t)when_learn__least(l));
+}
+
+/* What it learns, and how often it may dump. */
 static void add_rates(json_t *j, const struct rule_conf *rule)
 {
 	const enum frbpf_source source = rule->when.source;
 
 	json_object_set_new(j, "cooldown_per",
 			    json_string(rate__per_name(&rule->cooldown, source, &rule->args)));
-	if (rule->when.threshold && when__has_values(&rule->when) && rule->cooldown.window &&
-	    rule->escalate)
+	if (when__compares(&rule->when) && rule->cooldown.window && rule->escalate)
 		json_object_set_new(j, "escalate", json_real(rule->escalate / 100.0));
 	json_object_set_new(j, "max_dumps", make_rate(&rule->max_dumps, source, NULL));
+	if (rule->when.learn.percentile)
+		json_object_set_new(j, "learn", make_learn(&rule->when.learn));
 	if (rule->count.n)
 		json_object_set_new(j, "count", make_rate(&rule->count, source, &rule->args));
 }
@@ -308,6 +316,17 @@ static void print_dumps(const json_t *r)
 	print_rate(json_object_get(r, "max_dumps"));
 }
 
+static void print_learn(const json_t *learn)
+{
+	char window[32];
+
+	printf("\n  learns:     p%g of the last %s; fires from %" PRIu64
+	       " values on, which the recorder keeps over reloads and restarts",
+	       json_number_value(json_object_get(learn, "percentile")),
+	       units__format_duration(num(learn, "window_ns"), window, sizeof(window)),
+	       num(learn, "values_needed"));
+}
+
 static void print_plan_rule(const json_t *r)
 {
 	const json_t *count = json_object_get(r, "count");
@@ -320,6 +339,8 @@ static void print_plan_rule(const json_t *r)
 	if (str(r, "trigger_hint")[0])
 		printf("\n  messages:   for FRBPF_TRIGGER() in a program write %s",
 		       str(r, "trigger_hint"));
+	if (json_object_get(r, "learn"))
+		print_learn(json_object_get(r, "learn"));
 	if (count) {
 		printf("\n  count:      ");
 		print_rate(count);

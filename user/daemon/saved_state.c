@@ -14,7 +14,8 @@
 #include "daemon/saved_state.h"
 
 #define VERSION	 1
-#define FILE_MAX (16 << 20)
+#define FILE_MAX (64 << 20)
+#define VALUES_MAX (1LL << 50) /* of a bucket: all together have room in 64 bits */
 
 void saved_clock__read(struct saved_clock *ret)
 {
@@ -84,12 +85,40 @@ static json_t *json_cooling(const struct saved_state *k)
 	return list;
 }
 
+/* Of each bucket, one behind the other: its slice, itself, how many values. */
+static json_t *json_buckets(const struct past_learnt *p)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < p->n_buckets; i++) {
+		json_array_append_new(list, json_integer(p->buckets[i].slice));
+		json_array_append_new(list, json_integer(p->buckets[i].bucket));
+		json_array_append_new(list, json_integer((json_int_t)p->buckets[i].n));
+	}
+	return list;
+}
+
+static json_t *json_learnt(const struct saved_state *k)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < k->n_learnt; i++) {
+		const struct past_learnt *p = &k->learnt[i];
+
+		json_array_append_new(list, json_pack("{s:o, s:i, s:I, s:o}", "id", json_hex(p->id),
+						      "percentile_of", (int)p->percentile_of,
+						      "percentile_ns", (json_int_t)p->percentile,
+						      "buckets", json_buckets(p)));
+	}
+	return list;
+}
+
 char *saved_state__format(const struct saved_state *k, const struct saved_clock *clock)
 {
-	json_t *j = json_pack("{s:i, s:s, s:I, s:o, s:o, s:o}", "version", VERSION, "boot_id",
+	json_t *j = json_pack("{s:i, s:s, s:I, s:o, s:o, s:o, s:o}", "version", VERSION, "boot_id",
 			      clock->boot, "utc_offset_ns", (json_int_t)clock->utc_offset, "dumps",
 			      json_dumps_begun(&k->dumps), "rules", json_rules(k), "cooldowns",
-			      json_cooling(k));
+			      json_cooling(k), "learnt", json_learnt(k));
 	char *text = j ? json_dumps(j, JSON_INDENT(1)) : NULL;
 
 	json_decref(j);
@@ -238,6 +267,60 @@ static bool read_cooling(const struct reader *r, const json_t *list, struct save
 	return true;
 }
 
+static bool read_buckets(const json_t *list, struct past_learnt *ret)
+{
+	size_t n = json_array_size(list) / 3;
+
+	if (!json_is_array(list) || json_array_size(list) % 3 ||
+	    n > PAST_SLICES * FRBPF_LEARN_BUCKETS)
+		return false;
+	ret->buckets = calloc(n + 1, sizeof(*ret->buckets));
+	for (size_t i = 0; i < n; i++) {
+		struct past_bucket *b = ret->buckets ? &ret->buckets[i] : NULL;
+		const json_t *values = json_array_get(list, 3 * i + 2);
+
+		if (!b || !read_number(json_array_get(list, 3 * i), PAST_SLICES - 1, &b->slice) ||
+		    !read_number(json_array_get(list, 3 * i + 1), FRBPF_LEARN_BUCKETS - 1,
+				 &b->bucket) ||
+		    !json_is_integer(values) || json_integer_value(values) < 0 ||
+		    json_integer_value(values) > VALUES_MAX)
+			return false;
+		b->n = json_integer_value(values);
+		ret->n_buckets++;
+	}
+	return ret->buckets;
+}
+
+static bool read_one_learnt(const json_t *j, struct past_learnt *ret)
+{
+	const json_t *ns = json_object_get(j, "percentile_ns");
+
+	if (!read_hex(json_object_get(j, "id"), &ret->id) ||
+	    !read_number(json_object_get(j, "percentile_of"), 9999, &ret->percentile_of) ||
+	    !json_is_integer(ns) || json_integer_value(ns) < 0)
+		return false;
+	ret->percentile = json_integer_value(ns);
+	return read_buckets(json_object_get(j, "buckets"), ret);
+}
+
+/* Files of before rules learnt have none. */
+static bool read_learnt(const json_t *list, struct saved_state *k)
+{
+	size_t i, n = json_array_size(list);
+	json_t *j;
+
+	if (!list)
+		return true;
+	if (!json_is_array(list) || n > FRBPF_MAX_SLOTS)
+		return false;
+	k->learnt = calloc(n + 1, sizeof(*k->learnt));
+	json_array_foreach (list, i, j) {
+		if (!k->learnt || !read_one_learnt(j, &k->learnt[k->n_learnt++]))
+			return false;
+	}
+	return true;
+}
+
 static bool read_all(const json_t *j, const struct saved_clock *clock, struct saved_state *k)
 {
 	const json_t *offset = json_object_get(j, "utc_offset_ns");
@@ -252,7 +335,8 @@ static bool read_all(const json_t *j, const struct saved_clock *clock, struct sa
 				    (uint64_t)clock->utc_offset);
 	return read_dumps(&r, json_object_get(j, "dumps"), &k->dumps) &&
 	       read_rules(&r, json_object_get(j, "rules"), k) &&
-	       read_cooling(&r, json_object_get(j, "cooldowns"), k);
+	       read_cooling(&r, json_object_get(j, "cooldowns"), k) &&
+	       read_learnt(json_object_get(j, "learnt"), k);
 }
 
 int saved_state__parse(const char *text, size_t len, const struct saved_clock *clock,
@@ -289,6 +373,24 @@ void saved_state__take_dumps(struct dump_log *log, const struct dump_log *past, 
 		if ((int64_t)(now - time) < (int64_t)window)
 			dump_log__note(log, time);
 	}
+}
+
+int saved_state__add_learnt(struct saved_state *k, const struct past_learnt *p)
+{
+	struct past_learnt *more = realloc(k->learnt, (k->n_learnt + 1) * sizeof(*more)), *to;
+
+	if (!more)
+		return -ENOMEM;
+	k->learnt = more;
+	to = &more[k->n_learnt];
+	*to = *p;
+	to->buckets = calloc(p->n_buckets + 1, sizeof(*to->buckets));
+	if (!to->buckets)
+		return -ENOMEM;
+	if (p->n_buckets)
+		memcpy(to->buckets, p->buckets, p->n_buckets * sizeof(*to->buckets));
+	k->n_learnt++;
+	return 0;
 }
 
 const struct saved_rule *saved_state__find(const struct saved_state *k, uint64_t id)
@@ -344,5 +446,8 @@ void saved_state__free(struct saved_state *k)
 {
 	free(k->rules);
 	free(k->cooling);
+	for (size_t i = 0; i < k->n_learnt; i++)
+		free(k->learnt[i].buckets);
+	free(k->learnt);
 	*k = (struct saved_state){ 0 };
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What outlives the daemon, in BASE/state.json: when each rule fired and began dumps, so that
- * neither a restart nor a crash is a way around `cooldown` and `max-dumps`. Written when a
- * trigger has come, before anything of its dumps is, and at the end.
+ * neither a restart nor a crash is a way around `cooldown` and `max-dumps`, and what rules have
+ * learnt. Written when a trigger has come, before anything of its dumps is, and at the end.
  *
  * Times in the file are CLOCK_MONOTONIC of the boot that it names, with that clock's distance from
  * UTC: on another boot they are found again through UTC.
@@ -28,6 +28,8 @@ struct saved_state {		  /* { 0 }: nothing is known */
 	size_t n_rules;
 	struct past_cooling *cooling; /* owned */
 	size_t n_cooling;
+	struct past_learnt *learnt; /* owned, with their buckets */
+	size_t n_learnt;
 	struct dump_log dumps; /* of all rules together */
 };
 
@@ -51,6 +53,8 @@ int saved_state__parse(const char *text, size_t len, const struct saved_clock *c
 /* Add to @log the dumps of @past that still count within @window, ns. */
 void saved_state__take_dumps(struct dump_log *log, const struct dump_log *past, uint64_t window,
 			     uint64_t now);
+/* Add a copy of @p. 0 or -ENOMEM. */
+int saved_state__add_learnt(struct saved_state *k, const struct past_learnt *p);
 /* The rule with that id, or NULL. */
 const struct saved_rule *saved_state__find(const struct saved_state *k, uint64_t id);
 

@@ -11,6 +11,8 @@ struct state_keeper {
 	struct saved_state past;
 	struct past told;      /* to the detectors: the same cooldowns */
 	uint64_t silent_fired; /* as last_silent() at the last save */
+	uint64_t learnt;       /* as detectors__limits_learnt() at the last save */
+	uint64_t saved;	       /* ns: when that was */
 	uint64_t looked;       /* ns: at rules that wake nobody */
 };
 
@@ -27,6 +29,8 @@ static int restore_state(struct state_keeper *k, struct detectors *d, struct err
 	k->told.n_rules = p->n_rules;
 	k->told.cooling = p->cooling;
 	k->told.n_cooling = p->n_cooling;
+	k->told.learnt = p->learnt;
+	k->told.n_learnt = p->n_learnt;
 	detectors__remember(d, &k->told);
 	return 0;
 }
@@ -71,6 +75,25 @@ static void add_cooling(const struct past_cooling *c, void *arg)
 		list->v[list->n++] = *c;
 }
 
+struct learnt_list {
+	struct saved_state *state;
+	int err;
+};
+
+static void add_learnt(const struct past_learnt *p, void *arg)
+{
+	struct learnt_list *list = arg;
+
+	list->err = list->err ?: saved_state__add_learnt(list->state, p);
+}
+
+static int collect_learnt(const struct detectors *d, struct saved_state *ret)
+{
+	struct learnt_list list = { .state = ret };
+
+	return detectors__each_learnt(d, add_learnt, &list) ?: list.err;
+}
+
 static int collect_state(struct recorder *r, const struct detectors *d, struct saved_state *ret)
 {
 	const struct generation *g = recorder__generation(r);
@@ -95,42 +118,46 @@ static int collect_state(struct recorder *r, const struct detectors *d, struct s
 	recorder__dumps(r, &ret->dumps);
 	detectors__each_cooling(d, add_cooling, &list);
 	ret->n_cooling = list.n;
-	return 0;
+	return collect_learnt(d, ret);
 }
 
-/* When a rule that has a cooldown, and wakes nobody, fired last; 0: never. False: there is none. */
-static bool last_silent(struct recorder *r, const struct detectors *d, uint64_t *ret)
+/* When a rule that has a cooldown, and wakes nobody, fired last; 0: never. Returns how often to look, ns: UINT64_MAX:
+ * there is nothing to look at. */
+static uint64_t last_silent(struct recorder *r, const struct detectors *d, uint64_t *ret)
 {
 	const struct generation *g = recorder__generation(r);
-	bool any = false;
+	uint64_t often = UINT64_MAX;
 
 	*ret = 0;
 	for (size_t i = 0; i < g->rules->n_rules; i++) {
 		const struct rule_conf *rule = &g->rules->rules[i];
 		struct frbpf_rule_state st = { 0 };
 
+		if (rule->when.learn.percentile && often > STATE_KEEPER_LEARNT)
+			often = STATE_KEEPER_LEARNT;
 		if (rule->n_sessions || !rule->cooldown.window)
 			continue;
-		any = true;
+		often = STATE_KEEPER_LOOK;
 		detectors__rule_state(d, g->slots[i], &st);
 		if (st.last_fired > *ret)
 			*ret = st.last_fired;
 	}
-	return any;
+	return often;
 }
 
 uint64_t state_keeper__step(struct state_keeper *k, struct recorder *r, const struct detectors *d)
 {
-	uint64_t fired, now = now_ns();
+	uint64_t fired, now = now_ns(), often = last_silent(r, d, &fired);
 
-	if (!last_silent(r, d, &fired))
-		return UINT64_MAX;
-	if (now - k->looked < STATE_KEEPER_LOOK)
-		return k->looked + STATE_KEEPER_LOOK - now;
+	if (often == UINT64_MAX)
+		return often;
+	if (now - k->looked < often)
+		return k->looked + often - now;
 	k->looked = now;
-	if (fired != k->silent_fired)
+	if (fired != k->silent_fired || (detectors__limits_learnt(d) != k->learnt &&
+					 now - k->saved >= STATE_KEEPER_LEARNT))
 		state_keeper__save(k, r, d);
-	return STATE_KEEPER_LOOK;
+	return often;
 }
 
 void state_keeper__save(struct state_keeper *k, struct recorder *r, const struct detectors *d)
@@ -140,6 +167,8 @@ void state_keeper__save(struct state_keeper *k, struct recorder *r, const struct
 	int code;
 
 	last_silent(r, d, &k->silent_fired);
+	k->learnt = detectors__limits_learnt(d);
+	k->saved = now_ns();
 	code = collect_state(r, d, &now);
 
 	if (code)

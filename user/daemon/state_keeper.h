@@ -21,9 +21,11 @@ const struct saved_state *state_keeper__past(const struct state_keeper *k);
 void state_keeper__save(struct state_keeper *k, struct recorder *r, const struct detectors *d);
 /*
  * Rules that wake nobody when they fire (`dump = none`) are looked at every STATE_KEEPER_LOOK, and
- * what they did is saved. Returns ns until the next look, or UINT64_MAX: there is no such rule.
+ * what they did is saved; what rules have learnt, every STATE_KEEPER_LEARNT. Returns ns until the next look, or
+ * UINT64_MAX: there is no such rule.
  */
-#define STATE_KEEPER_LOOK (5 * NSEC_PER_SEC)
+#define STATE_KEEPER_LOOK   (5 * NSEC_PER_SEC)
+#define STATE_KEEPER_LEARNT (60 * NSEC_PER_SEC)
 uint64_t state_keeper__step(struct state_keeper *k, struct recorder *r, const struct detectors *d);
 void state_keeper__free(struct state_keeper *k);
 

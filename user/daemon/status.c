@@ -90,6 +90,28 @@ static json_t *json_end(uint64_t until)
 	return json_pack("{s:I}", "ends_in_ns", (json_int_t)(until > now ? until - now : 0));
 }
 
+/* {"percentile", "factor", "window_ns", "values", "values_needed", "percentile_ns"?, "threshold_ns"?, "ago_ns"?}, or
+ * null: its threshold is fixed. */
+static json_t *json_rule_learnt(const struct detectors *d, const struct rule_conf *rule, uint32_t slot)
+{
+	const struct when_learn *conf = &rule->when.learn;
+	struct learnt v;
+	json_t *j;
+
+	if (!detectors__learnt(d, slot, &v))
+		return json_null();
+	j = json_pack("{s:f, s:f, s:I, s:I, s:I}", "percentile", conf->percentile / 100.0, "factor",
+		      conf->factor / 100.0, "window_ns", (json_int_t)conf->window, "values",
+		      (json_int_t)v.values, "values_needed", (json_int_t)when_learn__least(conf));
+	if (!j || !v.limit)
+		return j;
+	json_object_set_new(j, "percentile_ns", json_integer((json_int_t)v.percentile));
+	json_object_set_new(j, "threshold_ns", json_integer((json_int_t)v.limit));
+	if (v.time)
+		json_object_set_new(j, "ago_ns", json_integer((json_int_t)(now_ns() - v.time)));
+	return j;
+}
+
 static json_t *json_rule(const struct status_sources *s, size_t i)
 {
 	const struct generation *g = recorder__generation(s->recorder);
@@ -100,7 +122,8 @@ static json_t *json_rule(const struct status_sources *s, size_t i)
 	detectors__rule_state(s->detectors, g->slots[i], &st);
 	recorder__tally(s->recorder, i, &tally);
 	return json_pack(
-		"{s:o, s:o, s:o, s:b, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+		"{s:o, s:o, s:o, s:b, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
+		"s:o}",
 		"name", json_text_or_null(rule->name), "when", json_text_or_null(rule->when_text),
 		"if", json_text_or_null(rule->if_text), "quiet", rule->quiet, "armed",
 		json_end(overlay__armed_until(s->overlay, rule->name)), "muted",
@@ -110,7 +133,8 @@ static json_t *json_rule(const struct status_sources *s, size_t i)
 		(json_int_t)tally.joined, "merged", (json_int_t)tally.merged, "not_seen",
 		(json_int_t)detectors__not_seen(s->detectors, &rule->when), "last_value_ns",
 		(json_int_t)st.last_value, "max_value_ns", (json_int_t)st.max_value, "values",
-		json_values(&st));
+		json_values(&st), "learnt",
+		json_rule_learnt(s->detectors, rule, g->slots[i]));
 }
 
 static json_t *json_sideband(struct sideband *sb)

@@ -22,7 +22,8 @@
 #include "detect/sources.h"
 #include "rules/units.h"
 
-#define HOLDS_SIZE (FRBPF_MAX_HOLDS * sizeof(uint64_t))
+#define HOLDS_SIZE  (FRBPF_MAX_HOLDS * sizeof(uint64_t))
+#define STATES_SIZE (FRBPF_MAX_SLOTS * sizeof(struct frbpf_rule_state))
 
 static bool is_stacks(const void *data, size_t size)
 {
@@ -59,6 +60,16 @@ static uint32_t own_pidns(void)
 	return stat("/proc/self/ns/pid", &st) ? 0 : (uint32_t)st.st_ino;
 }
 
+static int share_map(int fd, size_t size, void **ret)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	*ret = p;
+	return 0;
+}
+
 /* Maps that all sources share. */
 static int open_maps(struct detectors *d)
 {
@@ -72,7 +83,7 @@ static int open_maps(struct detectors *d)
 		const struct bpf_map_create_opts *opts;
 	} maps[] = {
 		{ &e->states_fd, BPF_MAP_TYPE_ARRAY, "frbpf_states", sizeof(uint32_t),
-		  sizeof(struct frbpf_rule_state), FRBPF_MAX_SLOTS },
+		  sizeof(struct frbpf_rule_state), FRBPF_MAX_SLOTS, &mmapable },
 		{ &e->cgroups_fd, BPF_MAP_TYPE_ARRAY, "frbpf_cgroups", sizeof(uint32_t),
 		  sizeof(uint64_t), FRBPF_MAX_CGROUPS },
 		{ &e->path_globs_fd, BPF_MAP_TYPE_ARRAY, "frbpf_paths", sizeof(uint32_t),
@@ -82,7 +93,6 @@ static int open_maps(struct detectors *d)
 		{ &e->triggers_fd, BPF_MAP_TYPE_RINGBUF, "frbpf_triggers", 0, 0,
 		  FRBPF_TRIGGERS_SIZE },
 	};
-	void *holds;
 	int r;
 
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
@@ -94,15 +104,18 @@ static int open_maps(struct detectors *d)
 	r = rate_keys__new(&e->cooling_fd, &e->counting_fd, &e->keyed_fd, &d->keys);
 	if (r)
 		return r;
-	holds = mmap(NULL, HOLDS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, e->holds_fd, 0);
-	if (holds == MAP_FAILED)
-		return -errno;
-	d->holds = holds;
+	r = share_map(e->holds_fd, HOLDS_SIZE, (void **)&d->holds)
+		    ?: share_map(e->states_fd, STATES_SIZE, (void **)&d->states);
+	if (r)
+		return r;
 	d->cgroups = cgroups__new(e->cgroups_fd);
 	e->listener = listener__new();
 	e->app_socket = app_socket__new(e->listener);
 	if (!d->cgroups || !e->listener || !e->app_socket)
 		return -ENOMEM;
+	r = learners__new(e->listener, d->states, &e->learned_fd, &d->learners);
+	if (r)
+		return r;
 	d->ring = ring_buffer__new(e->triggers_fd, on_record, d, NULL);
 	return d->ring ? 0 : -errno;
 }
@@ -127,6 +140,7 @@ int detectors__open(struct err *err, struct detectors **ret)
 		.cooling_fd = -1,
 		.counting_fd = -1,
 		.keyed_fd = -1,
+		.learned_fd = -1,
 		.holds_fd = -1,
 		.scope_fd = -1,
 		.scope_keys_fd = -1,
@@ -273,6 +287,22 @@ void detectors__each_cooling(const struct detectors *d,
 	rate_keys__each_cooling(d->keys, fn, arg);
 }
 
+bool detectors__learnt(const struct detectors *d, uint32_t slot, struct learnt *ret)
+{
+	return learners__get(d->learners, slot, ret);
+}
+
+int detectors__each_learnt(const struct detectors *d,
+			   void (*fn)(const struct past_learnt *p, void *arg), void *arg)
+{
+	return learners__each(d->learners, fn, arg);
+}
+
+uint64_t detectors__limits_learnt(const struct detectors *d)
+{
+	return learners__changes(d->learners);
+}
+
 void detectors__tidy(struct detectors *d)
 {
 	rate_keys__tidy(d->keys, now_ns());
@@ -316,7 +346,8 @@ uint64_t detectors__not_seen(const struct detectors *d, const struct when *when)
 static void close_maps(struct source_env *e)
 {
 	const int fds[] = { e->states_fd,   e->triggers_fd, e->cgroups_fd,    e->cooling_fd,
-			    e->counting_fd, e->holds_fd,    e->path_globs_fd, e->keyed_fd };
+			    e->counting_fd, e->holds_fd,    e->path_globs_fd, e->keyed_fd,
+			    e->learned_fd };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		if (fds[i] >= 0)
@@ -332,6 +363,7 @@ void detectors__free(struct detectors *d)
 		source__free(d->sources[i]);
 	free(d->sources);
 	app_socket__free(d->env.app_socket);
+	learners__free(d->learners);
 	listener__free(d->env.listener);
 	scope__free(d->scope);
 	cgroups__free(d->cgroups);
@@ -339,6 +371,8 @@ void detectors__free(struct detectors *d)
 	ring_buffer__free(d->ring);
 	if (d->holds)
 		munmap(d->holds, HOLDS_SIZE);
+	if (d->states)
+		munmap(d->states, STATES_SIZE);
 	close_maps(&d->env);
 	free(d);
 }

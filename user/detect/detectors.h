@@ -19,6 +19,7 @@
 #include "common/err.h"
 #include "detect/app/app_socket.h"
 #include "frbpf.h"
+#include "detect/engine/learners.h"
 #include "detect/past.h"
 #include "rules/ruleset.h"
 
@@ -103,6 +104,13 @@ void detectors__remember(struct detectors *d, const struct past *past);
  * updates. */
 void detectors__each_cooling(const struct detectors *d,
 			     void (*fn)(const struct past_cooling *c, void *arg), void *arg);
+/* What the rule of @slot has learnt, see learners.h; false: its threshold is fixed. For any thread, as the next two. */
+bool detectors__learnt(const struct detectors *d, uint32_t slot, struct learnt *ret);
+/* Call @fn with what is to be kept for the next process. 0 or -ENOMEM. */
+int detectors__each_learnt(const struct detectors *d,
+			   void (*fn)(const struct past_learnt *p, void *arg), void *arg);
+/* How often anything new was learnt. */
+uint64_t detectors__limits_learnt(const struct detectors *d);
 /* Have @fn called, by detectors__consume(), with the stacks that stand behind a trigger; before the
  * first of these. @s is valid during the call only. */
 void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_stacks *s, void *arg),

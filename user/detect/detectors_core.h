@@ -22,6 +22,8 @@ struct detectors {
 	struct slots patterns;	 /* of the map of automata */
 	const struct past *past; /* borrowed; NULL: none */
 	uint64_t *holds;	 /* mapped: read by the programs */
+	struct frbpf_rule_state *states; /* mapped, too */
+	struct learners *learners;
 	struct rate_keys *keys;
 	bool flipped;		 /* programs may still read the half that is not in force */
 	uint64_t missing_gone;	 /* missing_storage of sources that were detached */

@@ -25,11 +25,30 @@ struct past_cooling {
 	struct frbpf_cooling value;
 };
 
+/* Of what rules have learnt from: values in buckets, as in struct frbpf_learned. */
+#define PAST_SLICES 10 /* of the time of `learn`; the oldest is 0, and the last one has nothing yet */
+
+struct past_bucket {
+	__u32 slice;
+	__u32 bucket;
+	__u64 n;
+};
+
+struct past_learnt {
+	__u64 id;	     /* rule_conf.learn_id */
+	__u32 percentile_of; /* hundredths of a percent */
+	__u64 percentile;    /* ns; 0: not known yet */
+	struct past_bucket *buckets;
+	size_t n_buckets;
+};
+
 struct past {
 	struct past_rule *rules;
 	size_t n_rules;
 	struct past_cooling *cooling; /* per process, thread, ... */
 	size_t n_cooling;
+	struct past_learnt *learnt;
+	size_t n_learnt;
 };
 
 #endif

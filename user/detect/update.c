@@ -240,6 +240,7 @@ static int update__write(struct update *u, struct detectors *d, struct err *err)
 		r = bpf_map_update_elem(d->env.states_fd, &u->slot_of[i], &clean, BPF_ANY) ? -errno
 											   : 0;
 		r = r ?: rate_keys__give(d->keys, u->slot_of[i], &u->rules[i], u->n_keyed, d->past);
+		r = r ?: learners__give(d->learners, u->slot_of[i], &u->rules[i], d->past);
 		if (r)
 			return err_set(err, r, "cannot make room for the state of a rule: %s",
 				       strerror(-r));
@@ -263,8 +264,10 @@ static int update__prepare(struct update *u, struct detectors *d, struct err *er
 
 	/* not by the update that frees them: cooldowns of the last rules are saved behind it */
 	for (uint32_t slot = 0; slot < FRBPF_MAX_SLOTS; slot++) {
-		if (!d->slots.v[slot].used)
-			rate_keys__take_back(d->keys, slot);
+		if (d->slots.v[slot].used)
+			continue;
+		rate_keys__take_back(d->keys, slot);
+		learners__take_back(d->learners, slot);
 	}
 	if (!r)
 		r = update__open_sources(u, d, err);

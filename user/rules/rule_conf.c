@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "rules/file_scope.h"
 #include "rules/section.h"
 #include "rules/text.h"
@@ -13,6 +14,8 @@
 #define POST_DEFAULT	     (1 * NSEC_PER_MSEC)
 #define COOLDOWN_MAX	     (365 * 86400 * NSEC_PER_SEC)
 #define COOLDOWN_DEFAULT     (10 * NSEC_PER_SEC)
+#define LEARN_MIN	     (1 * NSEC_PER_SEC)
+#define LEARN_MAX	     (7 * 86400 * NSEC_PER_SEC)
 #define ESCALATE_DEFAULT     400
 #define ESCALATE_MAX	     10000
 #define DUMPS_DEFAULT	     10
@@ -100,18 +103,8 @@ static int parse_cooldown(const struct entry_ctx *ctx, void *obj)
 /* "4x", "1.5x": in hundredths. False: it is neither, or not more than 1 and at most 100 times. */
 static bool read_factor(const char *s, uint32_t len, uint32_t *ret)
 {
-	uint32_t v = 0, unit = 100, i = 0;
-
-	for (; i < len && s[i] >= '0' && s[i] <= '9' && v <= ESCALATE_MAX; i++)
-		v = v * 10 + (s[i] - '0') * 100;
-	if (!i)
-		return false;
-	if (i < len && s[i] == '.') {
-		for (i++; i < len && s[i] >= '0' && s[i] <= '9' && unit > 1; i++)
-			v += (s[i] - '0') * (unit /= 10);
-	}
-	*ret = v;
-	return i + 1 == len && s[i] == 'x' && v > 100 && v <= ESCALATE_MAX;
+	return len && s[len - 1] == 'x' && !units__hundredths(s, len - 1, ret) && *ret > 100 &&
+	       *ret <= ESCALATE_MAX;
 }
 
 static int parse_escalate(const struct entry_ctx *ctx, void *obj)
@@ -128,6 +121,22 @@ static int parse_escalate(const struct entry_ctx *ctx, void *obj)
 				    "expected 'never', or how many times as large a value breaks "
 				    "the cooldown, up to 100x, such as escalate = 4x");
 	return 0;
+}
+
+static int parse_learn(const struct entry_ctx *ctx, void *obj)
+{
+	struct when_learn *learn = &((struct rule_conf *)obj)->when.learn;
+	int err;
+
+	if (!learn->percentile)
+		return diags__error(ctx->d, ctx->src, ctx->value,
+				    "'learn' is for a threshold that follows the workload, such as "
+				    "when = runqlat > p99 * 4");
+	err = entry__duration(ctx, LEARN_MAX, &learn->window);
+	if (!err && learn->window < LEARN_MIN)
+		err = diags__error(ctx->d, ctx->src, ctx->value,
+				   "too short to learn from: at least 1s is expected");
+	return err;
 }
 
 static int parse_count(const struct entry_ctx *ctx, void *obj)
@@ -230,6 +239,7 @@ static const struct section_key keys[] = {
 	{ "cooldown", parse_cooldown },
 	{ "escalate", parse_escalate },
 	{ "count", parse_count },
+	{ "learn", parse_learn },
 	{ "max-dumps", parse_rule_max_dumps },
 	{ "on-dump" },
 	{ NULL },
@@ -262,12 +272,29 @@ static uint64_t rule_id(const struct rule_conf *rule)
 		hash = hash_fnv1a(hash, texts[i], strlen(texts[i]) + 1);
 	hash = hash_rate(hash, &rule->cooldown);
 	hash = hash_rate(hash, &rule->count);
+	if (rule->when.learn.percentile)
+		hash = hash_fnv1a(hash, &rule->when.learn.window, sizeof(rule->when.learn.window));
 	return hash ? hash : 1; /* 0 is no rule */
+}
+
+/* Of what a rule learns from: the same events and condition, over the same time, whatever else it says. */
+static uint64_t learn_id(const struct rule_conf *rule)
+{
+	const struct when *w = &rule->when;
+	const char *texts[] = { w->target ?: "", rule->if_text ?: "" };
+	const uint64_t words[] = { w->source, w->all_calls, w->learn.window };
+	uint64_t hash = hash_fnv1a(0xcbf29ce484222325ULL, words, sizeof(words));
+
+	hash = hash_fnv1a(hash, w->keys, sizeof(w->keys));
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		hash = hash_fnv1a(hash, texts[i], strlen(texts[i]) + 1);
+	return hash;
 }
 
 void rule_conf__identify(struct rule_conf *rule)
 {
 	rule->id = rule_id(rule);
+	rule->learn_id = learn_id(rule);
 }
 
 /* A function that is called has not returned yet. */
@@ -296,7 +323,7 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 			d, src, rule->when_span,
 			"'ret' is known when the function returns: add a threshold, such "
 			"as > 1ns");
-	if (rule->escalate_given && !rule->when.threshold)
+	if (rule->escalate_given && !rule->when.threshold && !rule->when.learn.percentile)
 		return diags__error(d, src, rule->when_span,
 				    "'escalate' compares what was measured: this has no threshold");
 	if (rule->escalate_given && (rule->when.pending || rule->when.silence))

@@ -69,6 +69,7 @@ struct rule_conf {
 	struct expr expr;
 	const struct source_text *src; /* that its places are in; borrowed from the ruleset */
 	uint64_t id; /* FNV-1a of name, when, if, cooldown and count: the identity of its state */
+	uint64_t learn_id; /* of rules that learn from the same values */
 	bool quiet;  /* dump = none: only count */
 	size_t *sessions;      /* indices into ruleset.sessions; owned */
 	size_t n_sessions;     /* all of them when `dump` is not given */

@@ -218,6 +218,25 @@ int units__number(const char *s, size_t len, uint64_t *ret, const char **ret_why
 	return 0;
 }
 
+int units__hundredths(const char *s, size_t len, uint32_t *ret)
+{
+	uint32_t v = 0, unit = 100;
+	size_t i = 0;
+
+	for (; i < len && s[i] >= '0' && s[i] <= '9' && v < UINT32_MAX / 20; i++)
+		v = v * 10 + (s[i] - '0') * 100;
+	if (!i)
+		return -EINVAL;
+	if (i + 1 < len && s[i] == '.') {
+		for (i++; i < len && s[i] >= '0' && s[i] <= '9' && unit > 1; i++)
+			v += (s[i] - '0') * (unit /= 10);
+	}
+	if (i < len)
+		return -EINVAL;
+	*ret = v;
+	return 0;
+}
+
 /* @value / @factor with at most four significant digits, no zeros behind the point, and the unit.
  */
 static void format_scaled(uint64_t value, const struct unit *unit, char *buf, size_t size)

@@ -30,6 +30,9 @@ int units__size_or_percent(const char *s, size_t len, uint64_t whole, uint64_t *
 /* Decimal or 0x hex. Same errors. */
 int units__number(const char *s, size_t len, uint64_t *ret, const char **ret_why);
 
+/* "4", "99.9": at most two digits behind the point. In hundredths. 0 or -EINVAL. */
+int units__hundredths(const char *s, size_t len, uint32_t *ret);
+
 /* Write @ns for people: "812ms", "25.3ms", "1.5s", "7us"; at most 4 significant digits. Returns
  * @buf. */
 char *units__format_duration(uint64_t ns, char *buf, size_t size);

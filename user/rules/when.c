@@ -165,104 +165,6 @@ static bool is_misspelt(const struct when_parser *p, struct span name)
 	return nearest_word(p->src->text + name.off, name.len, names);
 }
 
-static int parse_threshold_op(struct when_parser *p)
-{
-	struct span here = when_parser__here(p), word;
-
-	if (p->pos == p->end)
-		return diags__error(
-			p->d, p->src, here,
-			"a threshold is missing: write '> ' and a duration, such as > 20ms");
-	if (when_parser__at(p, ">=")) {
-		here.len = 2;
-		return diags__error(p->d, p->src, here,
-				    "a rule fires above its threshold: write '>' instead of '>='");
-	}
-	if (when_parser__at(p, ">")) {
-		p->pos++;
-		return 0;
-	}
-	if (when_parser__at(p, "->")) {
-		here.len = 2;
-		return diags__error(p->d, p->src, here,
-				    "a span is from one tracepoint to another: write A:start -> "
-				    "B:end by KEY > 50ms");
-	}
-	if (strchr("<=!", p->src->text[p->pos])) {
-		here.len += p->pos + 1 < p->end && p->src->text[p->pos + 1] == '=';
-		return diags__error(
-			p->d, p->src, here,
-			"a rule fires above its threshold: write '>' instead of " QUOTED,
-			QUOTE_SPAN(p->src, here));
-	}
-	word = when_parser__word(p);
-	if (text__equals(p->src, word, "fails"))
-		return diags__error(p->d, p->src, word, "only system calls and connect can fail");
-	if (word.len)
-		here = word;
-	return diags__error(p->d, p->src, here, "'>' is expected here, not " QUOTED,
-			    QUOTE_SPAN(p->src, here));
-}
-
-/* "20ms garbage": the duration is right, what follows is not. Otherwise the duration is to blame.
- */
-static struct span behind_duration(const struct when_parser *p, struct span span)
-{
-	struct when_parser q = *p;
-	const char *why;
-	struct span first;
-	uint64_t ns;
-
-	first = when_parser__word(&q);
-	if (q.pos == q.end || units__duration(p->src->text + first.off, first.len, &ns, &why))
-		return (struct span){ span.off, 0 };
-	return when_parser__rest(&q);
-}
-
-static int parse_threshold_duration(struct when_parser *p, uint64_t *ret)
-{
-	struct span span = when_parser__rest(p), behind;
-	const char *s = p->src->text + span.off;
-
-	p->pos = span.off;
-	if (!span.len)
-		return diags__error(p->d, p->src, (struct span){ p->end, 0 },
-				    "a duration is expected behind '>', such as 20ms");
-	if ((s[0] == 'p' && span.len > 1 && s[1] >= '0' && s[1] <= '9') ||
-	    when_parser__at(p, "max("))
-		return diags__error(p->d, p->src, span,
-				    "thresholds relative to a percentile are not supported yet");
-	behind = behind_duration(p, span);
-	if (behind.len)
-		return diags__error(p->d, p->src, behind,
-				    "nothing may follow the threshold: conditions stand in 'if'");
-	if (text__duration(p->src, span, p->d, ret))
-		return -EINVAL;
-	if (!*ret)
-		return diags__error(p->d, p->src, span, "the threshold must be larger than 0");
-	return 0;
-}
-
-/* Within pending(). */
-static int no_threshold(struct when_parser *p)
-{
-	return diags__error(p->d, p->src, when_parser__rest(p),
-			    "the threshold stands behind the ')', such as pending(blocked) > 5s");
-}
-
-int when_parser__threshold(struct when_parser *p, uint64_t *ret)
-{
-	int err;
-
-	if (p->open && p->pos == p->end)
-		return 0;
-	if (p->open == OPEN_PENDING)
-		return no_threshold(p);
-	err = parse_threshold_op(p);
-
-	return err ? err : parse_threshold_duration(p, ret);
-}
-
 int when_parser__listed_name(struct when_parser *p, const char *what, bool may_be_all,
 			     struct span *ret)
 {
@@ -292,7 +194,7 @@ static int parse_plain(struct when_parser *p, struct span name, struct when *ret
 {
 	int err = when_parser__no_target(p, name);
 
-	return err ? err : when_parser__threshold(p, &ret->threshold);
+	return err ? err : when_parser__threshold(p, ret);
 }
 
 int when_parser__source(struct when_parser *p, struct when *ret)

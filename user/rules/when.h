@@ -6,12 +6,26 @@
 #include "frbpf.h"
 #include "rules/diag.h"
 
+/* A threshold that follows the values of the same source and condition. */
+struct when_learn {
+	uint32_t percentile; /* hundredths of a percent; 0: the threshold is fixed */
+	uint32_t factor;     /* hundredths */
+	uint64_t window;     /* ns: values of that time count */
+};
+
+/* So many values it takes: ten are above the percentile. */
+static inline uint64_t when_learn__least(const struct when_learn *l)
+{
+	return 10 * 10000 / (10000 - l->percentile);
+}
+
 struct when {
 	enum frbpf_source source;
 	char *target;	    /* which events of it, in one way to write it; NULL: the source has
 					   but one kind. Rules of equal targets share programs. Owned */
 	bool hit;	    /* no threshold: each event */
-	uint64_t threshold; /* ns */
+	uint64_t threshold; /* ns; of one that learns, the least that it fires above */
+	struct when_learn learn;
 	bool pending;	    /* of what has not ended */
 	uint64_t silence;   /* ns for which none of these must come; 0: it is about those that come */
 	uint64_t keys[FRBPF_KEY_WORDS]; /* system calls by number, for sources with keys */
@@ -35,6 +49,11 @@ static inline uint64_t when__limit(const struct when *when)
 static inline bool when__has_values(const struct when *when)
 {
 	return !when->fails && !when->hit && !when->pending && !when->silence;
+}
+/* Is a value, which may be larger or smaller, compared with a threshold? */
+static inline bool when__compares(const struct when *when)
+{
+	return (when->threshold || when->learn.percentile) && when__has_values(when);
 }
 
 /* Frees what it owns, not @when. A zeroed one is legal. */

@@ -37,7 +37,7 @@ int when__parse_app(struct when_parser *p, struct span source, struct when *ret)
 	if (!ret->target)
 		return -ENOMEM;
 	if (p->pos < p->end)
-		return when_parser__threshold(p, &ret->threshold);
+		return when_parser__threshold(p, ret);
 	ret->hit = true;
 	return 0;
 }

@@ -32,8 +32,10 @@ struct span when_parser__here(const struct when_parser *p);
 int when_parser__listed_name(struct when_parser *p, const char *what, bool may_be_all,
 			     struct span *ret);
 
+/* "> 20ms", "> p99 * 4" or "> max(p99 * 4, 5ms)" and the end of the text. 0 or -EINVAL. */
+int when_parser__threshold(struct when_parser *p, struct when *ret);
 /* "> 20ms" and the end of the text, in ns. 0 or -EINVAL. */
-int when_parser__threshold(struct when_parser *p, uint64_t *ret);
+int when_parser__duration(struct when_parser *p, uint64_t *ret);
 
 /* Nothing may stand behind ':' of the source @name. 0 or -EINVAL. */
 int when_parser__no_target(struct when_parser *p, struct span name);

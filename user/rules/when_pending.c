@@ -93,7 +93,7 @@ int when_parser__in_parentheses(struct when_parser *p, struct span name, enum wh
 		p->pos = close + 1;
 		when_parser__skip_blanks(p);
 		when.pending = open == OPEN_PENDING;
-		err = when_parser__threshold(p, when.pending ? &when.threshold : &when.silence);
+		err = when_parser__duration(p, when.pending ? &when.threshold : &when.silence);
 	}
 	if (err) {
 		when__free(&when);

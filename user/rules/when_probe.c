@@ -179,7 +179,7 @@ int when__parse_uprobe(struct when_parser *p, struct span name, struct when *ret
 	when_parser__skip_blanks(p);
 	ret->hit = p->pos == p->end;
 	if (!ret->hit)
-		err = when_parser__threshold(p, &ret->threshold);
+		err = when_parser__threshold(p, ret);
 	if (!err && !ret->hit && at.len)
 		return diags__error(p->d, p->src, at,
 				    "a call is measured from the function's beginning: with a "

@@ -47,5 +47,5 @@ int when__parse_softirq(struct when_parser *p, struct span source, struct when *
 		add_vector(p, name, ret->keys);
 		n++;
 	} while (when_parser__at(p, ","));
-	return when_parser__threshold(p, &ret->threshold);
+	return when_parser__threshold(p, ret);
 }

@@ -114,7 +114,7 @@ int when_parser__span(struct when_parser *p, struct span system, struct span nam
 	err = when_parser__tracepoint(p, system, &end);
 	err = err ? err : take_tracepoint(p, system, end, t.end);
 	err = err ? err : parse_keys(p, &t);
-	err = err ? err : when_parser__threshold(p, &ret->threshold);
+	err = err ? err : when_parser__threshold(p, ret);
 	if (err)
 		return err;
 	ret->source = FRBPF_SOURCE_SPAN;

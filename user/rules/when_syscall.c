@@ -119,7 +119,7 @@ static bool take_fails(struct when_parser *p)
 
 int when_parser__threshold_or_fails(struct when_parser *p, struct when *ret)
 {
-	return p->open != OPEN_PENDING && take_fails(p) ? parse_errors(p, ret) : when_parser__threshold(p, &ret->threshold);
+	return p->open != OPEN_PENDING && take_fails(p) ? parse_errors(p, ret) : when_parser__threshold(p, ret);
 }
 
 /* "*": all calls that end, and for durations less those whose job it is to wait. */

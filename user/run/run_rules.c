@@ -247,6 +247,7 @@ static int add_values(struct run_rules *r, size_t i, size_t *number, struct diag
 		return err;
 	r->values[i] = r->rs->n_rules - 1;
 	r->rs->rules[r->values[i]].when.threshold = 0;
+	r->rs->rules[r->values[i]].when.learn.percentile = 0;
 	return 0;
 }
 
@@ -286,12 +287,14 @@ static int set_thresholds(const struct run_opts *opts, struct ruleset *rs, struc
 
 		while (k < rs->n_rules && strcmp(rs->rules[k].name, t->rule) != 0)
 			k++;
-		if (k == rs->n_rules || !rs->rules[k].when.threshold)
+		if (k == rs->n_rules ||
+		    !(rs->rules[k].when.threshold || rs->rules[k].when.learn.percentile))
 			return diags__error(d, NULL, (struct span){ 0 },
 					    COMMAND_LINE ": --threshold: no rule '%.64s' with a "
 							 "threshold",
 					    t->rule);
 		rs->rules[k].when.threshold = t->ns;
+		rs->rules[k].when.learn.percentile = 0;
 	}
 	return 0;
 }

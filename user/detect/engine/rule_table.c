@@ -24,6 +24,8 @@ static uint32_t flags_of(const struct rule_conf *conf)
 		flags |= FRBPF_RULE_FAILS | (conf->when.any_errno ? FRBPF_RULE_ANY_ERRNO : 0);
 	if (conf->when.hit)
 		flags |= FRBPF_RULE_HIT;
+	if (conf->when.learn.percentile)
+		flags |= FRBPF_RULE_LEARNS;
 	if (conf->when.pending)
 		flags |= FRBPF_RULE_PENDING;
 	if (conf->when.silence)
@@ -58,13 +60,14 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 		return -EINVAL;
 	memset(rule, 0, sizeof(*rule));
 	rule->id = conf->id;
-	rule->threshold = conf->when.threshold;
+	/* each value is learnt from; what it is compared with stands in the rule's state */
+	rule->threshold = conf->when.learn.percentile ? 0 : conf->when.threshold;
 	rule->cooldown = rate_of(&conf->cooldown);
 	rule->count = rate_of(&conf->count);
 	rule->flags = flags_of(conf);
 	/* a value that need not be large is large by chance; what is pending has just passed the
 	 * threshold */
-	rule->escalate = rule->threshold && when__has_values(&conf->when) ? conf->escalate : 0;
+	rule->escalate = when__compares(&conf->when) ? conf->escalate : 0;
 	rule->silence = conf->when.silence;
 	memcpy(rule->errnos, conf->when.errnos, sizeof(rule->errnos));
 	rule->slot = slot;

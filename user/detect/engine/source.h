@@ -27,6 +27,7 @@ struct source_env {
 	int counting_fd;	       /* maps of struct frbpf_count by slot, borrowed */
 	int keyed_fd;		       /* ring of slots whose maps fill up, borrowed */
 	int holds_fd;		       /* map of times, borrowed */
+	int learned_fd;		       /* maps of struct frbpf_learned by slot, borrowed */
 	uint32_t pidns;		       /* inode of the daemon's pid namespace */
 	struct listener *listener;     /* for sources whose events user space sees; borrowed */
 	struct app_socket *app_socket; /* borrowed */

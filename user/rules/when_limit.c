@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The threshold of a rule: a duration, or a multiple of a percentile of what was measured lately. */
+#include <errno.h>
+#include <string.h>
+
+#include "rules/units.h"
+#include "rules/when_parse.h"
+
+#define PERCENTILE_MIN 5000 /* hundredths of a percent */
+#define PERCENTILE_MAX 9999
+#define FACTOR_MIN     100 /* hundredths */
+#define FACTOR_MAX     100000
+#define WINDOW_DEFAULT (600 * NSEC_PER_SEC)
+
+static int parse_threshold_op(struct when_parser *p)
+{
+	struct span here = when_parser__here(p), word;
+
+	if (p->pos == p->end)
+		return diags__error(
+			p->d, p->src, here,
+			"a threshold is missing: write '> ' and a duration, such as > 20ms");
+	if (when_parser__at(p, ">=")) {
+		here.len = 2;
+		return diags__error(p->d, p->src, here,
+				    "a rule fires above its threshold: write '>' instead of '>='");
+	}
+	if (when_parser__at(p, ">")) {
+		p->pos++;
+		return 0;
+	}
+	if (when_parser__at(p, "->")) {
+		here.len = 2;
+		return diags__error(p->d, p->src, here,
+				    "a span is from one tracepoint to another: write A:start -> "
+				    "B:end by KEY > 50ms");
+	}
+	if (strchr("<=!", p->src->text[p->pos])) {
+		here.len += p->pos + 1 < p->end && p->src->text[p->pos + 1] == '=';
+		return diags__error(
+			p->d, p->src, here,
+			"a rule fires above its threshold: write '>' instead of " QUOTED,
+			QUOTE_SPAN(p->src, here));
+	}
+	word = when_parser__word(p);
+	if (text__equals(p->src, word, "fails"))
+		return diags__error(p->d, p->src, word, "only system calls and connect can fail");
+	if (word.len)
+		here = word;
+	return diags__error(p->d, p->src, here, "'>' is expected here, not " QUOTED,
+			    QUOTE_SPAN(p->src, here));
+}
+
+/* "20ms garbage": the duration is right, what follows is not. Otherwise the duration is to blame.
+ */
+static struct span behind_duration(const struct when_parser *p, struct span span)
+{
+	struct when_parser q = *p;
+	const char *why;
+	struct span first;
+	uint64_t ns;
+
+	first = when_parser__word(&q);
+	if (q.pos == q.end || units__duration(p->src->text + first.off, first.len, &ns, &why))
+		return (struct span){ span.off, 0 };
+	return when_parser__rest(&q);
+}
+
+static int refuse_after_threshold(struct when_parser *p, struct span rest)
+{
+	return diags__error(p->d, p->src, rest,
+			    "nothing may follow the threshold: conditions stand in 'if'");
+}
+
+static int check_threshold(struct when_parser *p, struct span span, uint64_t *ret)
+{
+	if (text__duration(p->src, span, p->d, ret))
+		return -EINVAL;
+	if (!*ret)
+		return diags__error(p->d, p->src, span, "the threshold must be larger than 0");
+	return 0;
+}
+
+static int parse_threshold_duration(struct when_parser *p, uint64_t *ret)
+{
+	struct span span = when_parser__rest(p), behind;
+
+	p->pos = span.off;
+	if (!span.len)
+		return diags__error(p->d, p->src, (struct span){ p->end, 0 },
+				    "a duration is expected behind '>', such as 20ms");
+	behind = behind_duration(p, span);
+	return behind.len ? refuse_after_threshold(p, behind) : check_threshold(p, span, ret);
+}
+
+/* Within pending(). */
+static int refuse_threshold(struct when_parser *p)
+{
+	return diags__error(p->d, p->src, when_parser__rest(p),
+			    "the threshold stands behind the ')', such as pending(blocked) > 5s");
+}
+
+/* ---- thresholds that follow the workload ---- */
+
+static bool at_digit(const struct when_parser *p, uint32_t at)
+{
+	return at < p->end && p->src->text[at] >= '0' && p->src->text[at] <= '9';
+}
+
+/* "p99 * 4" */
+static int take_percentile(struct when_parser *p, struct when_learn *ret)
+{
+	struct span word = when_parser__word(p);
+	const char *s = p->src->text + word.off;
+
+	if (!word.len || s[0] != 'p' || units__hundredths(s + 1, word.len - 1, &ret->percentile) ||
+	    ret->percentile < PERCENTILE_MIN || ret->percentile > PERCENTILE_MAX)
+		return diags__error(p->d, p->src, word.len ? word : when_parser__here(p),
+				    "a percentile from p50 to p99.99 is expected here, such as "
+				    "p99 * 4");
+	if (!when_parser__at(p, "*"))
+		return diags__error(p->d, p->src, when_parser__here(p),
+				    "how many times the percentile? write %.*s * 4", (int)word.len,
+				    s);
+	p->pos++;
+	word = when_parser__word(p);
+	if (units__hundredths(p->src->text + word.off, word.len, &ret->factor) ||
+	    ret->factor < FACTOR_MIN || ret->factor > FACTOR_MAX)
+		return diags__error(p->d, p->src, word.len ? word : when_parser__here(p),
+				    "a number from 1 to 1000 is expected behind '*', such as 4");
+	ret->window = WINDOW_DEFAULT;
+	return 0;
+}
+
+/* ", 5ms)", behind "max(p99 * 4" */
+static int take_least_threshold(struct when_parser *p, uint64_t *ret)
+{
+	struct span word;
+
+	if (!when_parser__at(p, ","))
+		return diags__error(p->d, p->src, when_parser__here(p),
+				    "the least threshold is missing: write max(p99 * 4, 5ms)");
+	p->pos++;
+	word = when_parser__word(p);
+	if (!word.len)
+		return diags__error(p->d, p->src, when_parser__here(p),
+				    "a duration is expected here, such as 5ms");
+	if (check_threshold(p, word, ret))
+		return -EINVAL;
+	if (!when_parser__at(p, ")"))
+		return diags__error(p->d, p->src, when_parser__here(p), "')' is expected here");
+	p->pos++;
+	when_parser__skip_blanks(p);
+	return 0;
+}
+
+static int parse_percentile(struct when_parser *p, bool has_least, struct when *ret)
+{
+	int err;
+
+	if (has_least) {
+		when_parser__word(p);
+		p->pos++; /* the parenthesis */
+	}
+	err = take_percentile(p, &ret->learn);
+	if (!err && has_least)
+		err = take_least_threshold(p, &ret->threshold);
+	if (!err && p->pos != p->end)
+		err = refuse_after_threshold(p, when_parser__rest(p));
+	return err;
+}
+
+/* Does a percentile stand here, in max() or not? */
+static bool at_percentile(const struct when_parser *p, bool *ret_has_least)
+{
+	struct when_parser q = *p;
+	struct span word = when_parser__word(&q);
+
+	*ret_has_least = text__equals(p->src, word, "max") && when_parser__at(&q, "(");
+	return *ret_has_least ||
+	       (word.len && p->src->text[word.off] == 'p' && at_digit(p, word.off + 1));
+}
+
+int when_parser__duration(struct when_parser *p, uint64_t *ret)
+{
+	bool has_least;
+	int err = parse_threshold_op(p);
+
+	if (!err && at_percentile(p, &has_least))
+		return diags__error(p->d, p->src, when_parser__rest(p),
+				    "only what has ended has a percentile: a duration is expected "
+				    "here, such as 5s");
+	return err ? err : parse_threshold_duration(p, ret);
+}
+
+int when_parser__threshold(struct when_parser *p, struct when *ret)
+{
+	bool has_least;
+	int err;
+
+	if (p->open && p->pos == p->end)
+		return 0;
+	if (p->open == OPEN_PENDING)
+		return refuse_threshold(p);
+	if (p->open == OPEN_ABSENT)
+		return when_parser__duration(p, &ret->threshold);
+	err = parse_threshold_op(p);
+	if (err)
+		return err;
+	return at_percentile(p, &has_least) ? parse_percentile(p, has_least, ret)
+					    : parse_threshold_duration(p, &ret->threshold);
+}
