@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "record/ring_laps.h"
+#include "dump/rings/horizon.h"
 
 #define SIZE 4096
 

@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "dump/incident/own_frames.h"
 #include "dump/incident/stack_frames.h"
 #include "dump/window/switch_stacks.h"
 #include "perfdata/record.h"

@@ -1,13 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/fd_room.h"
 #include "common/log.h"
 #include "daemon/generation.h"
 #include "daemon/ring_fit.h"
 #include "rules/units.h"
+
+/* How many file descriptors are open, and how many may be. 0 or negative errno. */
+static int count_fds(size_t *ret_open, size_t *ret_limit)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *e;
+	struct rlimit rl;
+	size_t n = 0;
+
+	if (!dir)
+		return -errno;
+	while ((e = readdir(dir)))
+		n += e->d_name[0] != '.';
+	closedir(dir);
+	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
+		return -errno;
+	*ret_open = n - 1; /* without the directory's own */
+	*ret_limit = rl.rlim_cur;
+	return 0;
+}
 
 /* Descriptors to keep free: for commands, names of programs, files that are written; for each session
  * that writes; for the maps and programs of a rule. */
@@ -192,8 +214,8 @@ static int check_descriptors(const struct ruleset *rs, const struct plan *plan,
 			     struct err *err)
 {
 	size_t reserve = FDS_DAEMON + FDS_SESSION * rs->n_sessions + FDS_RULE * rs->n_rules;
-	size_t need = count_descriptors(rs, plan, old, env), open, limit;
-	int code = fd_room__count(&open, &limit);
+	size_t need = count_descriptors(rs, plan, old, env), open = 0, limit = 0;
+	int code = count_fds(&open, &limit);
 
 	if (code == -EMFILE || code == -ENFILE)
 		return err_set(err, code, "no file descriptor is left: %s", strerror(-code));

@@ -3,13 +3,48 @@
 #include <sys/resource.h>
 
 #include "admin/admin.h"
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "daemon/parts.h"
 #include "dump/base/manifest.h"
-#include "dump/tracing_parts.h"
 #include "examine/examiner.h"
 #include "examine/keeper.h"
+#include "perfdata/writer.h"
+#include "record/tracefs.h"
+
+/* What a file's TRACING_DATA takes from tracefs beside the formats: read once, when the daemon
+ * starts. Negative errno with words in
+ * @err; free @ret also then. */
+static int read_tracing_parts(struct tracefs *t, struct perfdata_tracing *ret, struct err *err)
+{
+	const struct {
+		const char *path;
+		struct buf *to;
+	} parts[] = {
+		{ "events/header_page", &ret->header_page },
+		{ "events/header_event", &ret->header_event },
+		{ "printk_formats", &ret->printk_formats },
+		{ "saved_cmdlines", &ret->saved_cmdlines },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		int code = tracefs__read(t, parts[i].path, parts[i].to);
+
+		if (code)
+			return err_set(err, code, "cannot read %s of tracefs: %s", parts[i].path,
+				       strerror(-code));
+	}
+	return 0;
+}
+
+static void free_tracing_parts(struct perfdata_tracing *parts)
+{
+	buf__free(&parts->header_page);
+	buf__free(&parts->header_event);
+	buf__free(&parts->printk_formats);
+	buf__free(&parts->saved_cmdlines);
+}
 
 #define RT_PRIORITY_TRIGGER  50
 #define RT_PRIORITY_SIDEBAND (RT_PRIORITY_TRIGGER - 1)
@@ -112,7 +147,7 @@ int parts__open(const struct parts_opts *opts, const struct daemon_conf *conf, s
 	raise_fd_limit();
 	code = host_info__collect(err, &p->host);
 	if (!code && opts->tracefs)
-		code = tracing_parts__read(opts->tracefs, &p->tracing, err);
+		code = read_tracing_parts(opts->tracefs, &p->tracing, err);
 	code = code ?: parts__open_sideband(p, conf, err);
 	code = code ?: parts__open_detectors(p, err);
 	code = code ?: parts__open_recorder(p, err);
@@ -147,7 +182,7 @@ void parts__free(struct parts *p)
 	sideband__free(p->sideband);
 	cpu_follow__free(p->cpus);
 	horizon__free(p->horizon);
-	tracing_parts__free(&p->tracing);
+	free_tracing_parts(&p->tracing);
 	host_info__free(p->host);
 	*p = (struct parts){ 0 };
 }

@@ -1,18 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "common/log.h"
-#include "daemon/ended_sessions.h"
 #include "daemon/ring_fit.h"
 #include "daemon/rule_binding.h"
 #include "daemon/rulebook.h"
 #include "daemon/rules_watch.h"
 #include "rules/rules_files.h"
+#include "rules/ruleset.h"
+
+/* Sessions of the rules in force that have ended before them: by a signal, or with their command. */
+struct ended_sessions { /* { 0 } is none */
+	char **names;	/* owned */
+	size_t n, cap;
+};
+
+/* 0 or -ENOMEM. */
+static int ended_sessions_add(struct ended_sessions *e, const char *name)
+{
+	if (!ARRAY_HAS_ROOM(e->names, e->n, e->cap, 8))
+		return -ENOMEM;
+	e->names[e->n] = strdup(name);
+	if (!e->names[e->n])
+		return -ENOMEM;
+	e->n++;
+	return 0;
+}
+
+static bool has_ended(const struct ended_sessions *e, const char *name)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		if (!strcmp(e->names[i], name))
+			return true;
+	}
+	return false;
+}
+
+/* Take them out of @rs, which was made of the same text. */
+static void ended_sessions_drop(const struct ended_sessions *e, struct ruleset *rs)
+{
+	for (size_t i = rs->n_sessions; i--;) {
+		if (has_ended(e, rs->sessions[i].name))
+			ruleset__drop_session(rs, i);
+	}
+}
+
+/* The rules were read anew, with all of their sessions. */
+static void ended_sessions_clear(struct ended_sessions *e)
+{
+	for (size_t i = 0; i < e->n; i++)
+		free(e->names[i]);
+	free(e->names);
+	*e = (struct ended_sessions){ 0 };
+}
 
 struct rulebook {
 	struct recorder *recorder;
@@ -209,7 +256,7 @@ static int plan_again(struct rulebook *b, struct ruleset **ret_rs, struct plan *
 
 	code = code ?: ruleset__parse(src, &diags, &rs);
 	if (!code) {
-		ended_sessions__drop(&b->ended, rs);
+		ended_sessions_drop(&b->ended, rs);
 		code = overlay__extend(b->overlay, rs, &diags);
 		code = code ?: rule_binding__bind(rs, b->tracefs, false, &diags);
 		code = code ?: plan__make(rs, b->tracefs, &diags, ret);
@@ -270,7 +317,7 @@ static int reload_rules(struct rulebook *b, const char *path, struct buf *ret_te
 	if (!code)
 		code = put_in_force(b, rs, plan, NULL, &err);
 	if (!code)
-		ended_sessions__clear(&b->ended);
+		ended_sessions_clear(&b->ended);
 	if (err.msg[0])
 		buf__printf(ret_text, "%s\n", err.msg);
 	plan__free(plan);
@@ -301,7 +348,7 @@ void rulebook__end_session(struct rulebook *b, size_t i, bool dump)
 	if (dump && recorder__dump(b->recorder, 1ULL << i, "the session ends") < 0)
 		log_warn("session '%s': too many dumps are under way: it ends without",
 			 d->session->name);
-	if (ended_sessions__add(&b->ended, d->session->name))
+	if (ended_sessions_add(&b->ended, d->session->name))
 		log_error("out of memory: session '%s' goes on", d->session->name);
 	else if (make_anew(b, &err))
 		log_error("session '%s' goes on: %s", d->session->name, err.msg);
@@ -523,7 +570,7 @@ void rulebook__free(struct rulebook *b)
 		return;
 	ring_fit__free(b->env.fit);
 	overlay__free(b->overlay);
-	ended_sessions__clear(&b->ended);
+	ended_sessions_clear(&b->ended);
 	rules_watch__free(b->watch);
 	if (b->targets >= 0)
 		close(b->targets);

@@ -1,15 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <jansson.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "common/json_text.h"
+#include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/json_text.h"
 #include "common/version.h"
-#include "daemon/suppressed.h"
-#include "daemon/memory_report.h"
 #include "daemon/status.h"
-#include "dump/rings/coverage.h"
+#include "daemon/suppressed.h"
+#include "dump/rings/horizon.h"
 #include "examine/examiner.h"
+#include "record/session.h"
+#include "sideband/sideband.h"
+
+/* Bytes; 0: the kernel does not tell. */
+static json_int_t status_value(const char *status, const char *name)
+{
+	const char *line = strstr(status, name);
+
+	return line ? (json_int_t)strtoull(line + strlen(name), NULL, 10) * 1024 : 0;
+}
+
+/*
+ * {"rss_bytes", "anon_bytes", "file_bytes": of /proc/self/status; "rings_bytes": mapped from the kernel,
+ * in no process's RSS; "copies_bytes"; "sideband_rings_bytes", "sideband_bytes": log and state of names;
+ * "heap_bytes": what malloc() has from the kernel; "used_bytes", "max_bytes": what max-memory is about
+ * and what it is}.
+ */
+static json_t *memory_json(struct sideband *sb, uint64_t max_memory)
+{
+	/* rings and the copies of them are of one size */
+	json_int_t sessions = (json_int_t)session__memory_of_all();
+	const struct mallinfo2 heap = mallinfo2();
+	struct sideband_stats st;
+	struct buf b = { 0 };
+	const char *status;
+	json_t *j;
+
+	sideband__stats(sb, &st);
+	status = buf__read_file(&b, "/proc/self/status", 64 * 1024) == 0 && b.len ? b.data : "";
+	j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "rss_bytes",
+		      status_value(status, "\nVmRSS:"), "anon_bytes",
+		      status_value(status, "\nRssAnon:"), "file_bytes",
+		      status_value(status, "\nRssFile:"), "rings_bytes", sessions / 2,
+		      "copies_bytes", sessions - sessions / 2, "sideband_rings_bytes",
+		      (json_int_t)st.ring_bytes, "sideband_bytes",
+		      (json_int_t)(st.log_bytes + st.model_bytes), "heap_bytes",
+		      (json_int_t)(heap.arena + heap.hblkhd), "used_bytes",
+		      sessions + (json_int_t)st.ring_bytes, "max_bytes", (json_int_t)max_memory);
+	buf__free(&b);
+	return j;
+}
 
 /* How far back each CPU's ring reaches. */
 static json_t *json_held(struct session *s)
@@ -160,14 +205,14 @@ static json_t *json_triggers(const struct status_sources *s)
 
 	detectors__stats(s->detectors, &ds);
 	recorder__stats(s->recorder, &rs);
-	return json_pack("{s:i, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tid",
-			 (int)rs.tid, "realtime", rs.realtime, "incidents",
-			 (json_int_t)rs.incidents, "failed_files", (json_int_t)rs.failed, "busy",
-			 (json_int_t)rs.busy, "stale", (json_int_t)rs.stale, "malformed",
-			 (json_int_t)ds.malformed, "missing_storage",
-			 (json_int_t)ds.missing_storage, "not_seen", (json_int_t)ds.not_seen,
-			 "looks_failed", (json_int_t)ds.looks_failed, "freeze_late_last_ns", (json_int_t)rs.latency_last, "freeze_late_max_ns",
-			 (json_int_t)rs.latency_max);
+	return json_pack(
+		"{s:i, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tid", (int)rs.tid,
+		"realtime", rs.realtime, "incidents", (json_int_t)rs.incidents, "failed_files",
+		(json_int_t)rs.failed, "busy", (json_int_t)rs.busy, "stale", (json_int_t)rs.stale,
+		"malformed", (json_int_t)ds.malformed, "missing_storage",
+		(json_int_t)ds.missing_storage, "not_seen", (json_int_t)ds.not_seen, "looks_failed",
+		(json_int_t)ds.looks_failed, "freeze_late_last_ns", (json_int_t)rs.latency_last,
+		"freeze_late_max_ns", (json_int_t)rs.latency_max);
 }
 
 static json_t *json_disk(const struct status_sources *s)
@@ -220,8 +265,8 @@ json_t *status__make(const struct status_sources *s, bool held)
 		1, "pid", (int)getpid(), "base", json_text_or_null(s->base), "config",
 		json_text_or_null(s->rules_path), "version", frbpf_version, "uptime_ns",
 		(json_int_t)(now_ns() - s->started), "memory",
-		memory_report__json(s->sideband, g->max_memory + g->sideband_memory), "sessions",
-		sessions, "rules", rules, "mutes", overlay__mutes(s->overlay, g->rules), "triggers",
+		memory_json(s->sideband, g->max_memory + g->sideband_memory), "sessions", sessions,
+		"rules", rules, "mutes", overlay__mutes(s->overlay, g->rules), "triggers",
 		json_triggers(s), "sideband", json_sideband(s->sideband), "app",
 		json_app(s->detectors), "disk", json_disk(s), "files_of_others",
 		json_examiner(s->examiner));

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -10,10 +14,68 @@
 #include "perfdata/features.h"
 #include "perfdata/file_attr.h"
 #include "perfdata/file_layout.h"
-#include "perfdata/id_set.h"
 #include "perfdata/out_file.h"
 #include "perfdata/record.h"
 #include "perfdata/writer.h"
+
+/* A set of event ids, made once and asked for every record of a file. { 0 } is an empty one. */
+struct id_set {
+	uint64_t *slots;    /* open addressing, 0: free; owned */
+	unsigned int shift; /* 64 - log2 of the number of slots */
+};
+
+static size_t id_set_slot(const struct id_set *s, uint64_t id)
+{
+	return (id * 0x9e3779b97f4a7c15ULL) >>
+	       s->shift; /* Fibonacci hashing: ids are consecutive */
+}
+
+static bool id_set_has(const struct id_set *s, uint64_t id)
+{
+	size_t mask = UINT64_MAX >> s->shift, i;
+
+	for (i = id_set_slot(s, id); s->slots[i]; i = (i + 1) & mask)
+		if (s->slots[i] == id)
+			return true;
+	return false;
+}
+
+/* Room for @n ids. 0 or -ENOMEM. */
+static int id_set_init(struct id_set *s, size_t n)
+{
+	unsigned int bits = 4;
+
+	while (bits < 32 &&
+	       (1ULL << bits) / 2 < n) /* at most half full: short probes, and an end to them */
+		bits++;
+	if ((1ULL << bits) / 2 < n)
+		return -ENOMEM;
+	s->slots = calloc(1ULL << bits, sizeof(*s->slots));
+	if (!s->slots)
+		return -ENOMEM;
+	s->shift = 64 - bits;
+	return 0;
+}
+
+/* 0, -EEXIST, or -EINVAL for 0, which no event has. At most as many as id_set_init() was told. */
+static int id_set_add(struct id_set *s, uint64_t id)
+{
+	size_t mask = UINT64_MAX >> s->shift, i;
+
+	if (!id)
+		return -EINVAL;
+	for (i = id_set_slot(s, id); s->slots[i]; i = (i + 1) & mask)
+		if (s->slots[i] == id)
+			return -EEXIST;
+	s->slots[i] = id;
+	return 0;
+}
+
+static void id_set_free(struct id_set *s)
+{
+	free(s->slots);
+	*s = (struct id_set){ 0 };
+}
 
 /*
  *	RECORDS --finish--> FINISHED --publish--> PUBLISHED
@@ -54,13 +116,13 @@ static int collect_ids(struct perfdata_writer *w, struct err *err)
 
 	for (i = 0; i < w->attrs.n; i++)
 		n += w->attrs.v[i].n_ids;
-	if (id_set__init(&w->ids, n))
+	if (id_set_init(&w->ids, n))
 		return err_set(err, -ENOMEM, "out of memory for %zu event ids", n);
 	for (i = 0; i < w->attrs.n; i++) {
 		const struct perfdata_attr *a = &w->attrs.v[i];
 
 		for (j = 0; j < a->n_ids; j++)
-			if (id_set__add(&w->ids, a->ids[j]))
+			if (id_set_add(&w->ids, a->ids[j]))
 				return err_set(err, -EINVAL,
 					       "%s: id %" PRIu64 " is 0 or another event's",
 					       a->name, a->ids[j]);
@@ -167,7 +229,7 @@ int perfdata__write(struct perfdata_writer *w, const struct perf_event_header *r
 	if (!record__valid(rec, UINT16_MAX))
 		return refuse_record(w, rec, err);
 	id = record__id(rec);
-	if (!id_set__has(&w->ids, id) && (id || rec->type == PERF_RECORD_SAMPLE))
+	if (!id_set_has(&w->ids, id) && (id || rec->type == PERF_RECORD_SAMPLE))
 		return refuse_record(w, rec, err);
 	return append_record(w, rec, err);
 }
@@ -309,7 +371,7 @@ void perfdata__free(struct perfdata_writer *w)
 	if (w->dirfd >= 0)
 		close(w->dirfd);
 	file_attrs__free(&w->attrs);
-	id_set__free(&w->ids);
+	id_set_free(&w->ids);
 	free(w->tmp_name);
 	free(w);
 }

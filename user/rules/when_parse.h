@@ -56,13 +56,6 @@ int when__parse_uprobe(struct when_parser *p, struct span name, struct when *ret
 int when__parse_usdt(struct when_parser *p, struct span name, struct when *ret);
 int when__parse_softirq(struct when_parser *p, struct span name, struct when *ret);
 int when__parse_tracepoint(struct when_parser *p, struct span name, struct when *ret);
-
-/* At the "->" behind the tracepoint SYSTEM:NAME: the span from there. 0, -EINVAL or -ENOMEM. */
-int when_parser__span(struct when_parser *p, struct span system, struct span name,
-		      struct when *ret);
-
-/* Behind the system @system of a tracepoint: its name. 0 or -EINVAL. */
-int when_parser__tracepoint(struct when_parser *p, struct span system, struct span *ret_name);
 int when__parse_psi(struct when_parser *p, struct span source, struct when *ret);
 int when__parse_app(struct when_parser *p, struct span source, struct when *ret);
 int when__bind_app(const struct ruleset *rs, struct rule_conf *rule, struct diags *d);

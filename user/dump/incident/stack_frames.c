@@ -4,12 +4,31 @@
 #include <string.h>
 
 #include "common/buf.h"
-#include "dump/incident/own_frames.h"
 #include "dump/incident/stack_frames.h"
 #include "dump/incident/user_names.h"
 #include "perfdata/record.h"
-#include "symbols/task_model.h"
 #include "symbols/symbols.h"
+#include "symbols/task_model.h"
+#include "symbols/tracing_frames.h"
+
+/* Between the program and the helper's own frame. */
+#define HELPER_FRAMES_MAX 8
+
+size_t own_frames__count(const struct own_frame *v, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && i < HELPER_FRAMES_MAX && !v[i].is_bpf) {
+		if (v[i].symbol && !strcmp(v[i].symbol, "__schedule"))
+			return 0;
+		i++;
+	}
+	if (i == n || !v[i].is_bpf)
+		return 0;
+	while (i < n && (v[i].is_bpf || is_tracing_frame(v[i].symbol)))
+		i++;
+	return i;
+}
 
 #define KERNEL_NAME "[kernel.kallsyms]"
 
