@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "common/channel.h"
+#include "common/cleanup.h"
+#include "common/foreign.h"
 #include "examine/opener.h"
 #include "examine/sandbox.h"
 #include "examine/mapped_fd.h"
@@ -73,17 +73,12 @@ static void open_debug(const struct examine_request *r, struct opened *to, struc
 /* Servers of files are asked for both, whatever is in memory of the file. */
 static void reach_path(const char *path)
 {
-	struct statfs fs;
 	struct stat st;
-	int fd;
+	_cleanup_close_ int fd = foreign__open_path(path, FOREIGN_TRUSTED, NULL);
+	struct statfs fs;
 
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return;
-	fstatfs(fd, &fs);
-	close(fd);
+	if (fd >= 0 && !fstat(fd, &st))
+		fstatfs(fd, &fs);
 }
 
 static void open_files(const struct examine_request *r, struct opened *to, struct fds *fds)
