@@ -44,6 +44,47 @@ need_their_name() {
 	[[ -s $theirs/away/out/summary.json ]]
 }
 
+@test "run --user: the command cannot type into the terminal that it shares with root's shell" {
+	need_their_name
+	[[ $(sysctl -n dev.tty.legacy_tiocsti 2>/dev/null) != 0 ]] || skip "no program can on this kernel"
+	cat >"$open_dir/type.py" <<-'EOF'
+		import fcntl, termios
+		for c in b"typed by the command\n":
+		    fcntl.ioctl(0, termios.TIOCSTI, bytes([c]))
+	EOF
+	cat >"$open_dir/terminal.py" <<-'EOF'
+		import os, pty, sys
+		pid, fd = pty.fork()
+		if pid == 0:
+		    os.execvp(sys.argv[1], sys.argv[1:])
+		out, sent = b"", False
+		while True:
+		    try: data = os.read(fd, 4096)
+		    except OSError: break
+		    if not data: break
+		    out += data
+		    if not sent and b"who types" in out:
+		        os.write(fd, b"typed by root\n")
+		        sent = True
+		os.waitpid(pid, 0)
+		print(out.decode())
+	EOF
+	chmod 644 "$open_dir"/*.py
+	run -0 timeout 60 python3 "$open_dir/terminal.py" sh -c '"$@"; echo "who types?"; read -r line; echo "got: $line"' - \
+		"$FRBPF" run "--user=$their_name" --when 'runqlat > 1h' -o "$OUT" -- python3 "$open_dir/type.py" 3>&-
+	[[ $output == *'got: typed by root'* && $output != *'got: typed by the command'* ]] || fail "$output"
+	[[ $output == *'Operation not permitted'* ]]
+}
+
+@test "run --user: the command has no open file, capability or group of root's" {
+	need_their_name
+	run -0 --separate-stderr setpriv --inh-caps +net_raw "$FRBPF" run "--user=$their_name" --when 'runqlat > 1h' -o "$OUT" -- \
+		sh -c 'grep -E "^(Cap(Inh|Prm|Eff|Amb)|Groups)" /proc/self/status; ls -l /proc/self/fd' 7<"$secret/out/file" 3>&-
+	same "capabilities" "$(sed -n 's/^Cap...:\t//p' <<<"$output" | sort -u)" 0000000000000000
+	same "groups" "$(sed -n 's/^Groups:[[:space:]]*//p' <<<"$output" | xargs)" "$(id -G "$their_name")"
+	[[ $output != *"$secret"* ]] || fail "$output"
+}
+
 # A fifo of root's, which nobody has opened as long as `untouched` says so: whoever opens it to read lets a writer in.
 lay_bait() {
 	mkfifo -m 600 "$secret/bait"
@@ -119,6 +160,34 @@ untouched() {
 	run -0 frbpf show
 	untouched
 	frbpf ping
+}
+
+# Two names of theirs change places until descriptor 7 is closed; the process is $swapper.
+start_swapping() { # A B
+	cp "$WORKLOADS/swap_names" "$open_dir/swap_names"
+	mkfifo "$BATS_TEST_TMPDIR/swap"
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$open_dir/swap_names" "$1" "$2" \
+		<"$BATS_TEST_TMPDIR/swap" >"$BATS_TEST_TMPDIR/swapping" 3>&- &
+	swapper=$!
+	background+=" $swapper"
+	exec 7>"$BATS_TEST_TMPDIR/swap"
+	wait_until 10 grep -q swapping "$BATS_TEST_TMPDIR/swapping"
+}
+
+@test "a rule's program that is a link every other moment leads to nothing else" {
+	local swapper
+	lay_bait
+	cp "$WORKLOADS/user_func" "$theirs/program"
+	chown 65534 "$theirs/program"
+	as_them ln -s "$secret/bait" "$theirs/link"
+	printf '[rule-slow]\nwhen = uprobe:%s:user_func_slow > 5ms\n' "$theirs/program" >"$RULES"
+	start_swapping "$theirs/program" "$theirs/link"
+	for _ in {1..8}; do
+		timeout -k 5 60 "$FRBPF" check "$RULES" &>/dev/null 3>&- 7>&- || true
+	done
+	exec 7>&-
+	wait "$swapper"
+	untouched
 }
 
 # What makes a terminal do things, or a line look like two.

@@ -2,16 +2,27 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/call_filter.h"
 #include "common/cleanup.h"
 
+/* SMALL_IOCTL: the number of ioctl() in 32-bit programs, which is the same on both machines. */
 #if defined(__x86_64__)
-#define OWN_ARCH AUDIT_ARCH_X86_64
+#define OWN_ARCH   AUDIT_ARCH_X86_64
+#define SMALL_ARCH AUDIT_ARCH_I386
+#define X32_IOCTL  (0x40000000 | 514)
 #elif defined(__aarch64__)
-#define OWN_ARCH AUDIT_ARCH_AARCH64
+#define OWN_ARCH   AUDIT_ARCH_AARCH64
+#define SMALL_ARCH AUDIT_ARCH_ARM
+#define X32_IOCTL  SYS_ioctl
+#endif
+#define SMALL_IOCTL 54
+
+#ifndef TIOCLINUX
+#define TIOCLINUX 0x541c
 #endif
 
 #define LOAD(at) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at)
@@ -88,6 +99,29 @@ void call_filter__refuse(struct call_filter *f, int nr, uint16_t err)
 	};
 
 	call_filter__add(f, one, ARRAY_SIZE(one));
+}
+
+void call_filter__begin_no_typing(struct call_filter *f)
+{
+	/* each jump with how many instructions it skips */
+	const struct sock_filter v[] = {
+		LOAD(offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SMALL_ARCH, 0, 5),
+		LOAD_NR,
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SMALL_IOCTL, 4, 3),
+		LOAD_NR,
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, X32_IOCTL, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		LOAD_ARG(1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCSTI, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCLINUX, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+	};
+
+	*f = (struct call_filter){ 0 };
+	call_filter__add(f, v, ARRAY_SIZE(v));
 }
 
 int call_filter__install(struct call_filter *f, uint32_t otherwise)

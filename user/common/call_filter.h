@@ -30,6 +30,11 @@ struct call_filter {
 };
 
 void call_filter__begin(struct call_filter *f);
+/*
+ * The opposite list, to be installed with SECCOMP_RET_ALLOW: a program cannot put input into a
+ * terminal as if it was typed there (TIOCSTI, TIOCLINUX: EPERM). Holds for 32-bit programs, too.
+ */
+void call_filter__begin_no_typing(struct call_filter *f);
 /* The calls @nrs, often made ones first. */
 void call_filter__allow(struct call_filter *f, const int *nrs, size_t n);
 /* Call @nr, where the low 32 bits of argument @arg, masked by @mask, are @value. Several of one call may be added. */
@@ -42,7 +47,7 @@ void call_filter__refuse_if(struct call_filter *f, int nr, unsigned int arg, uin
 void call_filter__refuse(struct call_filter *f, int nr, uint16_t err);
 /*
  * Allow nothing else, for good and in all threads: any other call has @otherwise, a SECCOMP_RET_ value, done. Wants
- * no_new_privs. -ENOSYS: the kernel has no such filters; -EOVERFLOW: the list is too long.
+ * no_new_privs or CAP_SYS_ADMIN. -ENOSYS: the kernel has no such filters; -EOVERFLOW: the list is too long.
  */
 int call_filter__install(struct call_filter *f, uint32_t otherwise);
 

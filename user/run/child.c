@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/close_range.h>
+#include <linux/seccomp.h>
 #include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/call_filter.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "run/child.h"
@@ -64,17 +68,50 @@ int child_user__find(const char *name, struct child_user *ret, struct err *err)
 
 /* ---- in the child ---- */
 
+/*
+ * The command shares our terminal, and so does the shell that called us. Input that another user's
+ * command puts there would be executed by that shell, with our rights, once we have ended. Where
+ * system calls cannot be filtered, the command gets no terminal.
+ */
+static int give_up_typing(void)
+{
+	_cleanup_close_ int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	struct call_filter f;
+
+	if (terminal < 0)
+		return 0;
+	call_filter__begin_no_typing(&f);
+	return call_filter__install(&f, SECCOMP_RET_ALLOW) && setsid() < 0 ? -errno : 0;
+}
+
+/* Without what it would inherit beside its ids: our caller's open files, and capabilities. */
+static int drop_inherited(void)
+{
+	cap_t none = cap_init();
+	int err = none && !cap_set_proc(none) ? 0 : -errno;
+
+	cap_free(none);
+	if (!err && close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC))
+		err = -errno;
+	return err;
+}
+
 static int become_user(const struct child_user *user)
 {
+	int err;
+
 	if (!user->change || (geteuid() != 0 && geteuid() == user->uid))
 		return 0;
+	err = user->uid ? give_up_typing() : 0;
+	if (err)
+		return err;
 	if (initgroups(user->name, user->gid) || setresgid(user->gid, user->gid, user->gid) ||
 	    setresuid(user->uid, user->uid, user->uid))
 		return -errno;
 	if (setenv("HOME", user->home, 1) || setenv("USER", user->name, 1) ||
 	    setenv("LOGNAME", user->name, 1) || setenv("SHELL", user->shell, 1))
 		return -errno;
-	return 0;
+	return user->uid ? drop_inherited() : 0;
 }
 
 _Noreturn static void run_child(char *const *command, const struct child_user *user,
