@@ -81,6 +81,37 @@ as_nobody() { # CAPABILITIES ARGUMENTS...
 	[[ $output == *"Permission denied"* && $output != *"for root"* ]] || fail "$output"
 }
 
+burns() { # PID
+	[[ $(readlink "/proc/$1/exe") == */burn ]]
+}
+
+@test "file capabilities lead nobody through the processes of others, and name these" {
+	local dump theirs burner
+	need_perf
+	need_unprivileged
+	setcap cap_perfmon,cap_bpf,cap_ipc_lock,cap_dac_read_search,cap_sys_ptrace,cap_syslog,cap_sys_nice+ep \
+		"$open_dir/frbpf" 2>/dev/null || skip "no file capabilities on this file system"
+	# a file that everybody may read, in a place that nobody else reaches
+	mkdir -p "$open_dir/closed/in"
+	chmod 0700 "$open_dir/closed"
+	install -m 0644 <(echo 'in a closed place') "$open_dir/closed/in/file"
+	(cd "$open_dir/closed/in" && exec "$WORKLOADS/burn" --seconds 60) </dev/null &>/dev/null 3>&- &
+	burner=$!
+	background+=" $burner"
+	wait_until 10 burns "$burner"
+	for theirs in "/proc/$burner/cwd/file" "/proc/$burner/root/etc/hostname" /proc/1/maps; do
+		run -1 setpriv --reuid 65534 --regid 65534 --clear-groups "$open_dir/frbpf" check "$theirs"
+		[[ $output == *"Permission denied"* && $output != *"closed place"* ]] || fail "$theirs: $output"
+	done
+	run -0 --separate-stderr as_nobody '' -a --session '-e cpu-clock -F 999 -m 64K' --last-window -o out -- \
+		sh -c 'sleep 1; grep CapEff /proc/$PPID/status'
+	# of perfmon, bpf, ipc_lock, sys_nice and the rest these four alone
+	same "effective" "$output" "$(printf 'CapEff:\t%016x' $((1 << 38 | 1 << 39 | 1 << 14 | 1 << 23)))"
+	dump=$(find "$PWD/out" -name 'perf.data*')
+	perf script -f -i "$dump" --show-mmap-events >script.txt 2>/dev/null
+	grep -qE "MMAP2? $burner/.*burn" script.txt || fail "no map of the other user's program"
+}
+
 @test "--user: the command runs as who called sudo, and the folder is theirs" {
 	local name
 	name=$(getent passwd 65534 | cut -d: -f1)

@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/helper.h"
+#include "common/rights.h"
 
 #define NSEC	 1000000000ULL
 #define WAIT_MAX (2 * ADMIN_SECONDS) /* s: it ends by itself before */
@@ -135,6 +136,7 @@ int admin__open_uprobe(int file, uint64_t offset, uint64_t ref_ctr)
 
 int admin__open_prog(uint32_t id)
 {
+	RAISED_RIGHTS(RIGHTS_PROCESSES); /* whoever opens it decides which addresses are shown */
 	struct admin_request r = { .kind = ADMIN_BPF_PROG, .id = id };
 
 	return admin__do(&r, -1, &id);

@@ -16,32 +16,43 @@
 
 /* Which is lowered is decided once, before there are threads. */
 static struct {
+	enum rights kind;
 	cap_value_t cap;
 	bool is_lowered;
-} raisable[] = { { CAP_DAC_READ_SEARCH, false }, { CAP_DAC_OVERRIDE, false } };
+} raisable[] = {
+	{ RIGHTS_FILES, CAP_DAC_READ_SEARCH, false },
+	{ RIGHTS_FILES, CAP_DAC_OVERRIDE, false },
+	{ RIGHTS_PROCESSES, CAP_SYS_PTRACE, false },
+	{ RIGHTS_PROCESSES, CAP_SYSLOG, false },
+};
 
-/* Of this thread, those that are lowered and that it is permitted. */
-static bool set_effective(cap_flag_value_t value)
+/* Of this thread, those of @kinds that are lowered and that it is permitted. The number of those that
+ * were not so before, or -1. */
+static int set_effective(unsigned int kinds, cap_flag_value_t value)
 {
 	cap_t caps = cap_get_proc();
-	cap_flag_value_t may;
-	bool done = caps;
+	cap_flag_value_t may, is;
+	int n = 0;
 
-	for (size_t i = 0; caps && i < ARRAY_SIZE(raisable); i++) {
-		if (!raisable[i].is_lowered ||
-		    cap_get_flag(caps, raisable[i].cap, CAP_PERMITTED, &may) || may != CAP_SET)
+	for (size_t i = 0; caps && i < ARRAY_SIZE(raisable) && n >= 0; i++) {
+		const cap_value_t *cap = &raisable[i].cap;
+
+		if (!raisable[i].is_lowered || !(raisable[i].kind & kinds) ||
+		    cap_get_flag(caps, *cap, CAP_PERMITTED, &may) || may != CAP_SET ||
+		    cap_get_flag(caps, *cap, CAP_EFFECTIVE, &is) || is == value)
 			continue;
-		done &= !cap_set_flag(caps, CAP_EFFECTIVE, 1, &raisable[i].cap, value);
+		n = cap_set_flag(caps, CAP_EFFECTIVE, 1, cap, value) ? -1 : n + 1;
 	}
-	done = done && !cap_set_proc(caps);
+	if (!caps || (n > 0 && cap_set_proc(caps)))
+		n = -1;
 	cap_free(caps);
-	return done;
+	return n;
 }
 
-static bool any_lowered(void)
+static bool any_lowered(unsigned int kinds)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(raisable); i++)
-		if (raisable[i].is_lowered)
+		if (raisable[i].is_lowered && raisable[i].kind & kinds)
 			return true;
 	return false;
 }
@@ -52,28 +63,31 @@ void rights__lower(void)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(raisable); i++)
 		raisable[i].is_lowered = true;
-	if (!set_effective(CAP_CLEAR))
+	if (set_effective(RIGHTS_ALL, CAP_CLEAR) < 0)
 		for (size_t i = 0; i < ARRAY_SIZE(raisable); i++)
 			raisable[i].is_lowered = false;
 }
 
-bool rights__raise(void)
+unsigned int rights__raise(unsigned int kinds)
 {
-	return any_lowered() && set_effective(CAP_SET);
+	return any_lowered(kinds) && set_effective(kinds, CAP_SET) > 0 ? kinds : 0;
 }
 
-void rights__restore(bool *raised)
+void rights__restore(unsigned int *raised)
 {
 	if (*raised)
-		set_effective(CAP_CLEAR);
+		set_effective(*raised, CAP_CLEAR);
 }
 
-bool rights__can_raise(void)
+bool rights__can_raise(int cap)
 {
 	cap_flag_value_t may = CAP_CLEAR;
-	cap_t caps = raisable[0].is_lowered ? cap_get_proc() : NULL;
+	cap_t caps = NULL;
 
-	if (caps && cap_get_flag(caps, CAP_DAC_READ_SEARCH, CAP_PERMITTED, &may))
+	for (size_t i = 0; i < ARRAY_SIZE(raisable) && !caps; i++)
+		if (raisable[i].cap == cap && raisable[i].is_lowered)
+			caps = cap_get_proc();
+	if (caps && cap_get_flag(caps, cap, CAP_PERMITTED, &may))
 		may = CAP_CLEAR;
 	cap_free(caps);
 	return may == CAP_SET;
@@ -135,5 +149,5 @@ int rights__keep_recorder(void)
 	int ret = rights__keep(keep, ARRAY_SIZE(keep));
 
 	raisable[1].is_lowered = true; /* CAP_DAC_OVERRIDE */
-	return ret ?: (set_effective(CAP_CLEAR) ? 0 : -EPERM);
+	return ret ?: (set_effective(RIGHTS_ALL, CAP_CLEAR) < 0 ? -EPERM : 0);
 }

@@ -2,8 +2,8 @@
 /*
  * What this process may do (capabilities).
  *
- * - The right to read any file (CAP_DAC_READ_SEARCH), where a program file gives it to whoever executes it (setcap): it is for
- *   the kernel's own files, such as tracefs, and not for files that the user names.
+ * - Where a program file gives capabilities to whoever executes it (setcap): those that open more files than the user may
+ *   are effective around the kernel's own files only, and never while a file is opened that the user names.
  * - A daemon gives up for good what it does not need. docs/SECURITY.md says what each of the others is for.
  */
 #ifndef FRBPF_COMMON_RIGHTS_H
@@ -12,18 +12,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum rights {
+	RIGHTS_FILES = 1,     /* CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE: tracefs, psi */
+	RIGHTS_PROCESSES = 2, /* CAP_SYS_PTRACE, CAP_SYSLOG: /proc/PID, /proc/kallsyms */
+	RIGHTS_ALL = 3,
+};
+
 /* At the start of the program: files are opened with the user's own rights from now on. */
 void rights__lower(void);
 
-/* Around what opens files of the kernel, in this thread. Does it have to be lowered again? */
-bool rights__raise(void);
-void rights__restore(bool *raised);
+/* Around what opens files of the kernel, in this thread. Returns what has to be lowered again: 0 within another such
+ * part, or where nothing is lowered. */
+unsigned int rights__raise(unsigned int kinds);
+void rights__restore(unsigned int *raised);
 
-#define RAISED_RIGHTS                                                                              \
-	__attribute__((cleanup(rights__restore), unused)) bool _raised_rights = rights__raise()
+#define RAISED_RIGHTS(kinds)                                                                       \
+	__attribute__((cleanup(rights__restore), unused)) unsigned int _raised_rights =            \
+		rights__raise(kinds)
 
-/* May they be raised? */
-bool rights__can_raise(void);
+/* Is @cap lowered, and may it be raised? */
+bool rights__can_raise(int cap);
 
 /*
  * For good, before there are threads: of the @n capabilities @keep those that we are permitted, effective;

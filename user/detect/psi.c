@@ -139,7 +139,7 @@ static int open_error(const struct psi *p, int code, struct err *err)
 /* O_NONBLOCK: as psi.rst has it. One descriptor has one trigger. */
 static int open_trigger(const struct psi *p, uint64_t threshold_us)
 {
-	RAISED_RIGHTS; /* a cgroup may be another user's, and a trigger is set by writing */
+	RAISED_RIGHTS(RIGHTS_FILES); /* a cgroup may be another user's, and a trigger is set by writing */
 	_cleanup_close_ int fd = open(p->path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	char text[64];
 	int n;

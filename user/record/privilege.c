@@ -36,7 +36,7 @@ static bool has_cap(cap_t caps, int cap)
 {
 	cap_flag_value_t v = CAP_CLEAR;
 
-	if (cap == CAP_DAC_READ_SEARCH && rights__can_raise())
+	if (rights__can_raise(cap))
 		return true;
 	return cap_get_flag(caps, cap, CAP_EFFECTIVE, &v) == 0 && v == CAP_SET;
 }

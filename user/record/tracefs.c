@@ -28,7 +28,7 @@ struct tracefs {
  * real uid and forgets capabilities. */
 static int open_tracefs(const char *path)
 {
-	RAISED_RIGHTS;
+	RAISED_RIGHTS(RIGHTS_FILES);
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int events = -1;
 
@@ -92,7 +92,7 @@ void tracefs__free(struct tracefs *t)
 
 int tracefs__read(struct tracefs *t, const char *path, struct buf *b)
 {
-	RAISED_RIGHTS;
+	RAISED_RIGHTS(RIGHTS_FILES);
 	_cleanup_close_ int fd = openat(t->fd, path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -245,7 +245,7 @@ struct glob_call {
 /* Directories of events, sorted. How many, or -1 with errno. */
 static int list_events(struct tracefs *t, const char *path, struct dirent ***ret)
 {
-	RAISED_RIGHTS;
+	RAISED_RIGHTS(RIGHTS_FILES);
 	return scandirat(t->fd, path, ret, is_event_dir, by_name);
 }
 

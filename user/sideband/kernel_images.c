@@ -9,6 +9,7 @@
 
 #include "common/array.h"
 #include "common/cleanup.h"
+#include "common/rights.h"
 #include "sideband/kernel_images.h"
 
 #define PROGRAM_PREFIX "bpf_prog_" /* known by their ids: bpf_info.h */
@@ -138,6 +139,7 @@ static int add_symbols(const struct images *l, struct kernel_state *k)
 
 int kernel_images__read(const char *path, struct kernel_state *k, struct kernel_maps *text)
 {
+	RAISED_RIGHTS(path ? 0 : RIGHTS_PROCESSES);
 	FILE *f = fopen(path ? path : "/proc/kallsyms", "re");
 	struct text_bounds bounds = { 0 };
 	struct images l = { 0 };

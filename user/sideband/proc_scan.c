@@ -13,6 +13,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/rights.h"
 #include "sideband/kernel_thread.h"
 #include "sideband/proc_maps.h"
 #include "sideband/proc_scan.h"
@@ -234,6 +235,7 @@ static int scan_process(struct reader *r, uint32_t pid)
 
 static void *reader_main(void *arg)
 {
+	RAISED_RIGHTS(RIGHTS_PROCESSES);
 	struct reader *r = arg;
 	struct scan *s = r->scan;
 	size_t i, end;

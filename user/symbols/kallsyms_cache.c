@@ -10,6 +10,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/rights.h"
 #include "common/write_all.h"
 #include "symbols/kallsyms_cache.h"
 
@@ -55,6 +56,7 @@ static bool shows_addresses(const char *text)
 
 static int copy_kallsyms(struct buf *text, struct err *err)
 {
+	RAISED_RIGHTS(RIGHTS_PROCESSES);
 	int code = buf__read_file(text, "/proc/kallsyms", KALLSYMS_MAX);
 
 	if (code)

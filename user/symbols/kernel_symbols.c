@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/rights.h"
 #include "symbols/kernel_symbols.h"
 #include "symbols/text_chunks.h"
 #include "symbols/text_symbols.h"
@@ -48,6 +49,7 @@ static const char *read_kallsyms(const char *path, const char *module, struct sy
 {
 	struct symbol_table t = { .wanted = TAKE_PTR(ret->wanted) };
 	struct kallsyms k = { .module = module, .table = &t };
+	RAISED_RIGHTS(!strcmp(path, KALLSYMS) ? RIGHTS_PROCESSES : 0);
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int err = fd < 0 ? -errno : text_chunks__each(fd, KALLSYMS_MAX, add_kallsyms, &k);
 
@@ -128,6 +130,7 @@ const char *kernel_symbols__read_running(const uint64_t *addrs, size_t n, struct
 /* The address of a loaded module; false: it is not. */
 static bool module_start(const char *name, size_t len, uint64_t *ret)
 {
+	RAISED_RIGHTS(RIGHTS_PROCESSES);
 	_cleanup_fclose_ FILE *f = fopen("/proc/modules", "re");
 	char line[4096];
 

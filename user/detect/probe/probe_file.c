@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/foreign.h"
 #include "common/map_file.h"
+#include "common/rights.h"
 #include "detect/probe/ld_cache.h"
 #include "detect/probe/probe_file.h"
 #include "examine/probe/probe_reader.h"
@@ -61,7 +62,7 @@ static int probe_files_add(struct probe_files *files, const char *open, const ch
 		files->v = v;
 	}
 	v = &files->v[files->n];
-	*v = (struct probe_file){ strdup(open), strdup(name), *st };
+	*v = (struct probe_file){ strdup(open), strdup(name), open != name, *st };
 	files->n++; /* also half made: it is freed */
 	return v->open && v->name ? 0 : -ENOMEM;
 }
@@ -147,6 +148,7 @@ static int look_at_process(struct search *s, const char *pid)
 
 static int search_processes(struct search *s)
 {
+	RAISED_RIGHTS(RIGHTS_PROCESSES);
 	DIR *dir = opendir("/proc");
 	struct dirent *e;
 	int r = 0;
@@ -341,6 +343,7 @@ void probe_files__free(struct probe_files *files)
 
 int probe_file__open(const struct probe_file *file, struct err *err)
 {
+	RAISED_RIGHTS(file->of_process ? RIGHTS_PROCESSES : 0);
 	/* a rule's path may be a link */
 	int fd = foreign__open_path(file->open, FOREIGN_TRUSTED, &file->st);
 

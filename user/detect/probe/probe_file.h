@@ -20,8 +20,9 @@
 #define PROBE_FILES_MAX 8192 /* looked at for one PATH */
 
 struct probe_file {
-	char *open; /* what to open it by, while its process lives; owned */
-	char *name; /* as its processes see it; owned */
+	char *open;	 /* what to open it by, while its process lives; owned */
+	char *name;	 /* as its processes see it; owned */
+	bool of_process; /* @open is a path below /proc that we have made */
 	struct stat st;
 };
 

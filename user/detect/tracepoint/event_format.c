@@ -133,7 +133,7 @@ int event_format__parse(const char *text, size_t len, struct event_format **ret)
 static int read_text(const char *system, const char *name, struct buf *ret)
 {
 	static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
-	RAISED_RIGHTS;
+	RAISED_RIGHTS(RIGHTS_FILES);
 	char path[512];
 	int err = -ENOENT;
 
