@@ -44,7 +44,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvl
 	    -Wno-unused-parameter -Wno-missing-field-initializers
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) \
 	      -Iuser -Ibpf -I$(O)/bpf -I$(O)/gen $(CFLAGS) $(SAN_FLAGS)
-LIBS     := -lbpf -lelf -llzma -lcap -ljansson -lz -lzstd -lm -lpthread -ldl $(if $(filter x86,$(ARCH)),-lZydis)
+LIBS     := -lbpf -ldw -lelf -llzma -lcap -ljansson -lz -lzstd -lm -lpthread -ldl $(if $(filter x86,$(ARCH)),-lZydis)
 
 # frbpf itself
 SRCS     := $(wildcard user/*/*.c user/*/*/*.c)

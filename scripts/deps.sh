@@ -19,6 +19,7 @@ build|pkg-config|pkg-config|pkgconf-pkg-config|pkgconf|pkgconf|pkgconf
 build|bpftool|bpftool,linux-tools-common|bpftool|bpf|bpftool|bpftool
 build|bpf/libbpf.h|libbpf-dev|libbpf-devel|libbpf|libbpf-devel|libbpf-dev
 build|libelf.h|libelf-dev|elfutils-libelf-devel|libelf|libelf-devel|elfutils-dev
+build|elfutils/libdw.h|libdw-dev|elfutils-devel|elfutils|libdw-devel|elfutils-dev
 build|lzma.h|liblzma-dev|xz-devel|xz|xz-devel|xz-dev
 build|sys/capability.h|libcap-dev|libcap-devel|libcap|libcap-devel|libcap-dev
 build|jansson.h|libjansson-dev|jansson-devel|jansson|libjansson-devel|jansson-dev

@@ -16,7 +16,7 @@ set -u
 # to run the tests, to link with
 PACKAGES=('?essential' bats bpftool busybox-static e2fsprogs file gawk gcc iproute2 jq libxml2-utils linux-perf mount
 	procps psmisc python3-minimal strace sudo xxd xz-utils libc6-dbg
-	g++ libbpf-dev libc6-dev libcap-dev libcmocka-dev liblzma-dev libelf-dev libjansson-dev
+	g++ libbpf-dev libc6-dev libcap-dev libcmocka-dev liblzma-dev libdw-dev libelf-dev libjansson-dev
 	uthash-dev zlib1g-dev)
 
 fail() { # MESSAGE...

@@ -126,6 +126,19 @@ has_child_samples() {
 	grep -q '^ *true .*cpu-clock' "$BATS_TEST_TMPDIR/all" && grep -q cpu-clock "$BATS_TEST_TMPDIR/alone"
 }
 
+@test "show unwinds the stack that a session has of the subject" {
+	sessions >"$RULES" <<-'END'
+		stacks -e cpu-clock -F 999 --call-graph dwarf,8192
+	END
+	sed -i 's/-m 256K/-m 4M/' "$RULES"
+	printf '[rule-waits]\nwhen = syscall:clock_nanosleep > 20ms\nif = comm == "mix"\n' >>"$RULES"
+	frbpf_load
+	workload mix --waits 1 --wait 50 >/dev/null
+	wait_for_incident "$BASE" 1
+	run -0 frbpf show
+	[[ $output == *"  unwound    session stacks, "*" before:"*" main+0x"*" (mix)"*" (libc.so.6)"* ]] || fail "$output"
+}
+
 @test "what a line cannot have is said with what to write instead" {
 	sessions >"$RULES" <<-'END'
 		one -e cpu-clock --off-cpu

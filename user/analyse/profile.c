@@ -105,7 +105,6 @@ static int add_event_profile(struct profile *p, const struct file_event *fe)
 							   a->config == PERF_COUNT_SW_TASK_CLOCK),
 		.callchains = a->sample_type & PERF_SAMPLE_CALLCHAIN,
 		.tracepoint = a->type == PERF_TYPE_TRACEPOINT,
-		.user_stacks = a->sample_type & PERF_SAMPLE_STACK_USER,
 		.on_cpu = is_on_cpu(a),
 	};
 	if (!v->name)

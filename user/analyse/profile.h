@@ -30,7 +30,6 @@ struct event_profile {
 	bool clock; /* periods are ns of CPU time */
 	bool callchains;
 	bool tracepoint;
-	bool user_stacks; /* recorded as memory: user frames are missing */
 	uint64_t samples;
 	double weight;
 	struct weight *functions; /* by id; owned */

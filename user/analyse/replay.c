@@ -4,9 +4,11 @@
 
 #include "perfdata/record.h"
 #include "analyse/replay.h"
+#include "symbols/unwind.h"
 
 #define FORK_EXEC   (1 << 13) /* PERF_RECORD_MISC_FORK_EXEC: perf made the record, from /proc */
 #define KERNEL_TEXT "[kernel.kallsyms]"
+#define UNWOUND_MAX 512 /* frames */
 
 struct replay {
 	struct perf_file *file;
@@ -180,10 +182,31 @@ static bool begin_part(uint64_t mark, bool *kernel)
 	}
 }
 
+/* Registers and stack of user space are recorded in place of that part of the callchain. */
+static int unwind_user(struct replay *r, const struct sample *s, struct location *v, size_t max,
+		       size_t *n)
+{
+	const struct unwind_state state = {
+		.arch = perf_file__info(r->file)->arch,
+		.regs = s->regs,
+		.regs_mask = s->regs_mask,
+		.stack = s->stack,
+		.stack_size = s->stack_size,
+	};
+	uint64_t ips[UNWOUND_MAX];
+	size_t n_ips = unwind__frames(r->symbols, r->tasks, &r->kernel, s->pid, &state, ips,
+				      max - *n < UNWOUND_MAX ? max - *n : UNWOUND_MAX);
+	int err = 0;
+
+	for (size_t i = 0; i < n_ips && !err; i++)
+		err = resolve_address(r, s, ips[i], false, &v[(*n)++]);
+	return err;
+}
+
 int replay__frames(struct replay *r, const struct sample *s, struct location *v, size_t max,
 		   size_t *ret_n)
 {
-	bool kernel = is_kernel_mode(s->cpumode), first = true, known = true;
+	bool kernel = is_kernel_mode(s->cpumode), first = true, known = true, user = false;
 	size_t n = 0, i;
 	int err = 0;
 
@@ -197,10 +220,13 @@ int replay__frames(struct replay *r, const struct sample *s, struct location *v,
 		}
 		if (!known || !ip) /* 0: where unwinding ended */
 			continue;
+		user |= !kernel;
 		/* behind the first of each part are return addresses */
 		err = resolve_address(r, s, first ? ip : ip - 1, kernel, &v[n++]);
 		first = false;
 	}
+	if (!err && !user && s->stack_size)
+		err = unwind_user(r, s, v, max, &n);
 	if (!n && !err && max)
 		err = resolve_address(r, s, s->ip, is_kernel_mode(s->cpumode), &v[n++]);
 	*ret_n = n;

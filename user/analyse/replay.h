@@ -29,8 +29,8 @@ int replay__next(struct replay *r, struct err *err, struct sample *ret);
 const char *replay__comm(const struct replay *r, const struct sample *s);
 
 /*
- * Where the sample was: the callchain with the innermost first, at most @max frames; of a sample
- * without one only its own address. What a return address points behind is taken for its call.
+ * Where the sample was: the callchain with the innermost first, at most @max frames, of user space
+ * unwound from the stack where that was recorded; of a sample without one only its own address. What a return address points behind is taken for its call.
  * *ret_n is their number. 0 or -ENOMEM.
  */
 int replay__frames(struct replay *r, const struct sample *s, struct location *v, size_t max,

@@ -232,8 +232,11 @@ static void print_incident(const json_t *m)
 		    json_object_get(json_array_get(json_object_get(m, "triggers"), 0), "subject"),
 		    "tid")))
 		printf("why: %s\n", str(json_object_get(m, "why"), "verdict"));
-	json_array_foreach (json_object_get(m, "triggers"), i, v)
+	json_array_foreach (json_object_get(m, "triggers"), i, v) {
 		print_trigger(v, i ? "also fired" : "fired");
+		if (!i)
+			show_stacks__print_unwound(v, json_object_get(m, "sessions"));
+	}
 	if (json_is_true(json_object_get(m, "recovered")))
 		printf("the recorder was killed while it wrote this: what is not known is left "
 		       "out\n");

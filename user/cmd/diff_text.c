@@ -136,9 +136,6 @@ static int print_event_diff(const char *session, const char *name, const struct 
 		       c.rate.a < c.rate.b || c.rate.a > c.rate.b ? " in where" : "");
 	else
 		print_function_rows(&c, a, opts);
-	if ((c.a && c.a->user_stacks) || (c.b && c.b->user_stacks))
-		printf("  recorded with copies of user stacks (--call-graph dwarf), which are not "
-		       "unwound: \"total\" lacks user functions\n");
 	*differs |= !c.a || !c.b || c.n || c.rate.a < c.rate.b || c.rate.a > c.rate.b;
 	event_change__free(&c);
 	return 0;

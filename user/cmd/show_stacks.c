@@ -5,11 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/task_stack.h"
 #include "cmd/show_stacks.h"
+#include "common/cleanup.h"
 #include "common/printable.h"
+#include "rules/units.h"
 #include "symbols/demangle.h"
 
-#define FRAMES 12 /* of each; `show --json` has all */
+#define FRAMES	       12 /* of each; `show --json` has all */
+#define UNWOUND_FRAMES 24
 
 static const char *frame_text(const json_t *o, const char *key)
 {
@@ -29,20 +33,26 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* Names are of other users' files. */
+static void print_place(const char *symbol, uint64_t symbol_offset, const char *module,
+			uint64_t offset)
+{
+	_cleanup_free_ char *name = symbol ? demangle(symbol) ?: strdup(symbol) : NULL;
+	_cleanup_free_ char *file = module ? strdup(base_name(module)) : NULL;
+
+	if (name)
+		printf("%s+0x%" PRIx64, make_printable(name), symbol_offset);
+	else
+		printf("0x%" PRIx64, offset);
+	if (file)
+		printf(" (%s)", make_printable(file));
+	putchar('\n');
+}
+
 static void print_frame(const json_t *f)
 {
-	const char *symbol = frame_text(f, "symbol"), *module = frame_text(f, "module");
-	char *plain = symbol ? demangle(symbol) : NULL;
-
-	if (symbol)
-		printf("%s+0x%" PRIx64, plain ? make_printable(plain) : symbol,
-		       frame_number(f, "symbol_offset"));
-	else
-		printf("0x%" PRIx64, frame_number(f, "offset"));
-	if (module)
-		printf(" (%s)", base_name(module));
-	putchar('\n');
-	free(plain);
+	print_place(frame_text(f, "symbol"), frame_number(f, "symbol_offset"),
+		    frame_text(f, "module"), frame_number(f, "offset"));
 }
 
 /* Of a stack that was walked without frame pointers, words are taken for return addresses. */
@@ -83,4 +93,45 @@ void show_stacks__print(const json_t *stacks)
 	print_stack("kernel", json_object_get(stacks, "kernel"), NULL);
 	print_stack("user", json_object_get(stacks, "user"),
 		    from && !strcmp(from, "sched_switch") ? "when it last left its CPU:" : NULL);
+}
+
+static void print_task_stack(const char *session, const struct task_stack *s, uint64_t at)
+{
+	char ago[32];
+
+	printf("  unwound    session %s, %s before:\n", session,
+	       units__format_duration(at - s->time, ago, sizeof(ago)));
+	for (size_t i = 0; i < s->n && i < UNWOUND_FRAMES; i++) {
+		const struct location *l = &s->frames[i];
+
+		printf("  %-10s ", "");
+		print_place(l->symbol, l->symbol_offset, l->module, l->offset);
+	}
+	if (s->n > UNWOUND_FRAMES)
+		printf("  %-10s ... %zu more\n", "", s->n - UNWOUND_FRAMES);
+}
+
+void show_stacks__print_unwound(const json_t *trigger, const json_t *sessions)
+{
+	uint32_t tid = frame_number(json_object_get(trigger, "subject"), "tid");
+	uint64_t at = frame_number(json_object_get(trigger, "time"), "monotonic_ns");
+	struct symbols *symbols = NULL;
+	const json_t *s;
+	size_t i;
+
+	json_array_foreach (sessions, i, s) {
+		_cleanup_free_ struct task_stack *stack = NULL;
+		struct err err;
+
+		/* others are not read: they may be large */
+		if (!tid || !frame_text(s, "file") || !strstr(frame_text(s, "run") ?: "", "dwarf"))
+			continue;
+		stack = malloc(sizeof(*stack));
+		if (!stack || (!symbols && symbols__new(&symbols)))
+			break;
+		if (!task_stack__find(frame_text(s, "file"), symbols, tid, at, &err, stack) &&
+		    stack->n)
+			print_task_stack(frame_text(s, "name"), stack, at);
+	}
+	symbols__free(symbols);
 }

@@ -9,4 +9,10 @@
  * printable already. */
 void show_stacks__print(const json_t *stacks);
 
+/*
+ * Print the last stack before @trigger that each of @sessions ("sessions" of a manifest) has of its subject with the
+ * stack's memory (--call-graph dwarf), unwound. Reads their files.
+ */
+void show_stacks__print_unwound(const json_t *trigger, const json_t *sessions);
+
 #endif

@@ -180,6 +180,9 @@ static bool is_wanted(const struct copy *c, const struct section *s)
 {
 	const char *name = s->name < c->names_size ? c->names + s->name : "";
 
+	/* of its own type on x86-64, PROGBITS elsewhere */
+	if (s->type != SHT_NOBITS && !strncmp(name, ".eh_frame", strlen(".eh_frame")))
+		return c->what & ELF_COPY_UNWIND;
 	switch (s->type) {
 	case SHT_NOTE:
 		return c->what & ELF_COPY_NOTES;

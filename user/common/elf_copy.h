@@ -10,6 +10,7 @@
 #define ELF_COPY_NOTES	   0x1 /* sections and segments of notes */
 #define ELF_COPY_SYMBOLS   0x2 /* symbols, their names, what is needed at run time, .plt */
 #define ELF_COPY_DEBUGDATA 0x4 /* .gnu_debugdata: compressed, and may become very large */
+#define ELF_COPY_UNWIND	   0x8 /* .eh_frame: how to get from a frame to its caller */
 
 #define ELF_COPY_MAX	  (512LL << 20) /* bytes that are copied of one file */
 #define ELF_COPY_FILE_MAX (64LL << 30)	/* of the file itself */

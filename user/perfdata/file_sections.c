@@ -46,6 +46,14 @@ static int read_osrelease(struct perf_file *f, struct cursor *c, struct err *err
 	return r;
 }
 
+static int read_arch(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	int r = read_string(f, c, &f->arch, err);
+
+	f->info.arch = f->arch;
+	return r;
+}
+
 static int read_cmdline(struct perf_file *f, struct cursor *c, struct err *err)
 {
 	uint32_t n = cursor__u32(c), i;
@@ -223,6 +231,7 @@ static const struct section {
 	{ HEADER_BUILD_ID, "BUILD_ID", read_build_ids, true },
 	{ HEADER_HOSTNAME, "HOSTNAME", read_hostname, false },
 	{ HEADER_OSRELEASE, "OSRELEASE", read_osrelease, false },
+	{ HEADER_ARCH, "ARCH", read_arch, false },
 	{ HEADER_CMDLINE, "CMDLINE", read_cmdline, false },
 	{ HEADER_EVENT_DESC, "EVENT_DESC", read_event_desc, false },
 	{ HEADER_SAMPLE_TIME, "SAMPLE_TIME", read_sample_time, false },

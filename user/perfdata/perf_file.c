@@ -257,6 +257,7 @@ void perf_file__free(struct perf_file *f)
 	free(f->ids);
 	free(f->hostname);
 	free(f->osrelease);
+	free(f->arch);
 	free(f->build_ids);
 	free(f->formats);
 	free(f->index);

@@ -61,9 +61,9 @@ struct file_tracing {
 /* What the header and the feature sections say. Owned by the file. */
 struct file_info {
 	const char *path;
-	const char *hostname, *osrelease;   /* NULL: not told */
-	const char *const *cmdline;	    /* NULL terminated; NULL: not told */
-	uint64_t first_sample, last_sample; /* ns; 0, 0: not told */
+	const char *hostname, *osrelease, *arch; /* NULL: not told */
+	const char *const *cmdline;		 /* NULL terminated; NULL: not told */
+	uint64_t first_sample, last_sample;	 /* ns; 0, 0: not told */
 	const struct file_event *events;
 	size_t n_events;
 	const struct file_build_id *build_ids;

@@ -37,7 +37,7 @@ struct perf_file {
 	struct file_id *ids; /* by id */
 	size_t n_ids;
 	char **cmdline;
-	char *hostname, *osrelease;
+	char *hostname, *osrelease, *arch;
 	struct file_build_id *build_ids; /* names in sections */
 	struct file_format *formats;	 /* texts in sections */
 	char **names;			 /* of the events; owned */

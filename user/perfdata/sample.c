@@ -58,13 +58,24 @@ static void skip_registers(struct cursor *c, uint64_t mask)
 		cursor__bytes(c, 8 * __builtin_popcountll(mask));
 }
 
-static void skip_user_stack(struct cursor *c)
+static void read_user_registers(struct cursor *c, uint64_t mask, struct sample *s)
 {
-	uint64_t size = cursor__u64(c);
+	uint64_t abi = cursor__u64(c);
+	const void *regs = abi ? cursor__bytes(c, 8 * __builtin_popcountll(mask)) : NULL;
 
-	cursor__bytes(c, size);
-	if (size)
-		cursor__u64(c); /* how much of it was in use */
+	if (abi != PERF_SAMPLE_REGS_ABI_64)
+		return;
+	s->regs = regs;
+	s->regs_mask = mask;
+}
+
+static void read_user_stack(struct cursor *c, struct sample *s)
+{
+	uint64_t size = cursor__u64(c), used;
+
+	s->stack = cursor__bytes(c, size);
+	used = size ? cursor__u64(c) : 0;
+	s->stack_size = used < size ? used : size;
 }
 
 /* What stands in front of READ. */
@@ -94,8 +105,8 @@ static void read_front(struct cursor *c, uint64_t type, struct sample *s)
 		s->period = cursor__u64(c);
 }
 
-/* What stands behind RAW: only that it fits is of interest. */
-static void skip_back(struct cursor *c, const struct perf_event_attr *a)
+/* What stands behind RAW. */
+static void read_back(struct cursor *c, const struct perf_event_attr *a, struct sample *s)
 {
 	const uint64_t one_word = PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |
 				  PERF_SAMPLE_DATA_PAGE_SIZE | SAMPLE_CODE_PAGE_SIZE;
@@ -104,9 +115,9 @@ static void skip_back(struct cursor *c, const struct perf_event_attr *a)
 	if (type & PERF_SAMPLE_BRANCH_STACK)
 		skip_branch_stack(c, a->branch_sample_type);
 	if (type & PERF_SAMPLE_REGS_USER)
-		skip_registers(c, a->sample_regs_user);
+		read_user_registers(c, a->sample_regs_user, s);
 	if (type & PERF_SAMPLE_STACK_USER)
-		skip_user_stack(c);
+		read_user_stack(c, s);
 	if (type & (PERF_SAMPLE_WEIGHT | SAMPLE_WEIGHT_STRUCT))
 		cursor__u64(c);
 	if (type & PERF_SAMPLE_DATA_SRC)
@@ -138,7 +149,7 @@ int sample__decode(const struct perf_file *f, const struct file_record *rec, str
 		read_callchain(&c, &s);
 	if (a->sample_type & PERF_SAMPLE_RAW)
 		read_raw(&c, &s);
-	skip_back(&c, a);
+	read_back(&c, a, &s);
 	if (c.bad)
 		return perf_file__bad_record(f, rec, "its fields do not fit into it", err);
 	*ret = s;

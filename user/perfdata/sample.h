@@ -15,9 +15,15 @@ struct sample { /* a field that the event does not have is 0 or NULL */
 	size_t n_ips;
 	const void *raw; /* fields of a tracepoint, at any alignment */
 	uint32_t raw_size;
+	/* user space, of --call-graph dwarf */
+	const void *
+		regs; /* 8 bytes for each bit of @regs_mask, at any alignment; NULL: none, or of 32 bits */
+	uint64_t regs_mask;
+	const void *stack; /* the top of the stack, from the stack pointer on */
+	uint64_t stack_size;
 };
 
-/* The rest (registers, stacks, branches ...) is passed over. Everything in @ret points into the
+/* The rest (weights, branches ...) is passed over. Everything in @ret points into the
  * record and lives as long. 0, or -EINVAL with words in @err: its lengths do not fit. */
 int sample__decode(const struct perf_file *f, const struct file_record *rec, struct err *err,
 		   struct sample *ret);

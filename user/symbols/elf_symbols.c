@@ -14,7 +14,7 @@
 /* Bytes that libelf may take for the symbols of one file, where only some are wanted. */
 #define WANTED_SECTION_MAX (64u << 20)
 
-static int read_segments(Elf *elf, struct elf_symbols *e)
+int elf_symbols__read_segments(Elf *elf, struct elf_symbols *e)
 {
 	size_t n, i;
 	GElf_Phdr ph;
@@ -102,7 +102,7 @@ static int read_elf(Elf *elf, struct elf_symbols *ret)
 	int err = -ENOENT;
 
 	if (elf && elf_kind(elf) == ELF_K_ELF)
-		err = read_segments(elf, &e) ?:
+		err = elf_symbols__read_segments(elf, &e) ?:
 		      want_addresses(&e) ?:
 		      read_functions(elf, &e) ?:
 		      elf_plt__read(elf, &e.stubs) ?:

@@ -38,6 +38,8 @@ struct elf_symbols {				       /* { 0 } is an empty one */
 int elf_symbols__read(int fd, struct elf_symbols *ret);
 /* The name in .gnu_debuglink; @ret stays as it is where there is none. */
 void elf_symbols__read_debuglink(Elf *elf, char ret[ELF_DEBUGLINK_MAX]);
+/* The segments alone. 0 or -ENOENT. */
+int elf_symbols__read_segments(Elf *elf, struct elf_symbols *ret);
 /* Where the byte at @offset of the file is linked to. False: in no executable segment. */
 bool elf_symbols__vaddr(const struct elf_symbols *e, uint64_t offset, uint64_t *ret);
 /* The symbol at an address of the kind that elf_symbols__vaddr() gives. NULL: none. */

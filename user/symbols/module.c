@@ -82,6 +82,7 @@ int module__init(struct module *m, enum module_kind kind, const char *path,
 void module__free(struct module *m)
 {
 	elf_symbols__free(&m->symbols);
+	cfi__free(m->cfi);
 	free(m->wanted);
 	free(m->owned);
 }
@@ -172,4 +173,15 @@ const struct symbol *module__find(struct module *m, const struct map *map, uint6
 	if (symbol)
 		*ret_offset = at - symbol->start;
 	return symbol;
+}
+
+const struct cfi *module__cfi(struct module *m, const struct map *map)
+{
+	if (m->cfi_asked || !is_elf(m))
+		return m->cfi;
+	m->cfi_asked = true;
+	m->cfi = m->kind == MODULE_VDSO
+			 ? module_files__vdso_cfi(&m->id)
+			 : module_files__cfi(m->path, &m->id, m->pid, map->start, map->end);
+	return m->cfi;
 }

@@ -7,6 +7,7 @@
 #ifndef FRBPF_SYMBOLS_MODULE_H
 #define FRBPF_SYMBOLS_MODULE_H
 
+#include "symbols/cfi.h"
 #include "symbols/map_list.h"
 #include "symbols/elf_symbols.h"
 
@@ -37,6 +38,8 @@ struct module {
 	struct elf_symbols symbols;
 	/* to be added to an address for one of the table: of MODULE_KERNEL* */
 	uint64_t delta;
+	bool cfi_asked;
+	struct cfi *cfi; /* NULL: it has none */
 	/* why there are none, a static text; NULL: there are */
 	const char *why_not;
 	char *owned; /* storage of path and name */
@@ -58,5 +61,8 @@ int module__want(struct module *m, const struct map *map, uint64_t addr);
  * is needed the first time. NULL: none is known. */
 const struct symbol *module__find(struct module *m, const struct map *map, uint64_t addr,
 				  uint64_t *ret_offset);
+
+/* How to unwind out of it; @map is a map of @m. Read the first time. NULL: it does not tell. */
+const struct cfi *module__cfi(struct module *m, const struct map *map);
 
 #endif

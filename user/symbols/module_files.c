@@ -74,6 +74,29 @@ const char *module_files__read_vdso(const struct build_id *id, struct elf_symbol
 	return elf_symbols__read(fd, ret) ? "has no symbols" : NULL;
 }
 
+struct cfi *module_files__cfi(const char *path, const struct build_id *id, uint32_t pid,
+			      uint64_t start, uint64_t end)
+{
+	const struct mapped_file mapped = { path, id, pid, start, end };
+	struct cfi *cfi;
+
+	for (unsigned int i = 0; i < FILE_SEARCH_MAPPED; i++) {
+		_cleanup_close_ int fd = file_search__mapped(&mapped, i);
+
+		if (fd >= 0 && elf_files__has_id(fd, id) && !cfi__open(fd, &cfi))
+			return cfi;
+	}
+	return NULL;
+}
+
+struct cfi *module_files__vdso_cfi(const struct build_id *id)
+{
+	_cleanup_close_ int fd = file_search__vdso(id);
+	struct cfi *cfi;
+
+	return fd >= 0 && !cfi__open(fd, &cfi) ? cfi : NULL;
+}
+
 const char *module_files__read_perf_map(uint32_t pid, struct symbol_table *ret)
 {
 	_cleanup_close_ int fd = file_search__perf_map(pid);

@@ -5,6 +5,7 @@
 #define FRBPF_SYMBOLS_MODULE_FILES_H
 
 #include "perfdata/build_id.h"
+#include "symbols/cfi.h"
 #include "symbols/elf_symbols.h"
 
 /*
@@ -18,6 +19,11 @@ const char *module_files__read(const char *path, const struct build_id *id, uint
 
 /* Of the vDSO: the one that we run with, if @id is its build id or that of our kernel, or a kept one. */
 const char *module_files__read_vdso(const struct build_id *id, struct elf_symbols *ret);
+
+/* How to unwind out of the same files; NULL: it is not here, or does not tell. The caller's. */
+struct cfi *module_files__cfi(const char *path, const struct build_id *id, uint32_t pid,
+			      uint64_t start, uint64_t end);
+struct cfi *module_files__vdso_cfi(const struct build_id *id);
 
 /* From the perf-PID.map of the process: one that root, we or its own user wrote. */
 const char *module_files__read_perf_map(uint32_t pid, struct symbol_table *ret);

@@ -185,6 +185,21 @@ int symbols__resolve(struct symbols *s, const struct task_model *tasks,
 	return 0;
 }
 
+const struct cfi *symbols__cfi(struct symbols *s, const struct task_model *tasks,
+			       const struct kernel_space *kernel_maps, uint32_t pid, uint64_t addr,
+			       uint64_t *ret_offset)
+{
+	const struct map *map = task_model__find_map(tasks, pid, addr);
+	struct entry *e = NULL;
+
+	if (map)
+		e = get_module(s, kind_of(map, false), map, pid, kernel_maps);
+	if (!e)
+		return NULL;
+	*ret_offset = addr - map->start + map->pgoff;
+	return module__cfi(&e->module, map);
+}
+
 enum symbols_source symbols__source(const char *map_name)
 {
 	switch (module__user_kind(map_name)) {

@@ -8,6 +8,7 @@
 #ifndef FRBPF_SYMBOLS_SYMBOLS_H
 #define FRBPF_SYMBOLS_SYMBOLS_H
 
+#include "symbols/cfi.h"
 #include "symbols/task_model.h"
 #include "symbols/kernel_space.h"
 
@@ -39,6 +40,12 @@ int symbols__expect(struct symbols *s, const struct task_model *tasks,
 int symbols__resolve(struct symbols *s, const struct task_model *tasks,
 		     const struct kernel_space *kernel_maps, uint32_t pid, uint64_t addr,
 		     bool kernel, struct location *ret);
+
+/* How to unwind out of the function that @pid had at @addr. *@ret_offset: of @addr in its file. NULL: nobody tells. Lives
+ * as long as @s. */
+const struct cfi *symbols__cfi(struct symbols *s, const struct task_model *tasks,
+			       const struct kernel_space *kernel_maps, uint32_t pid, uint64_t addr,
+			       uint64_t *ret_offset);
 
 /* Where the names are of what a user map of this name shows. */
 enum symbols_source { SYMBOLS_FILE, SYMBOLS_VDSO, SYMBOLS_PERF_MAP, SYMBOLS_NOWHERE };
