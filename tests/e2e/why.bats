@@ -168,8 +168,8 @@ need_quota() {
 	[[ $output == *"junk.data"* ]] || fail "$output"
 }
 
-# What the daemon has for the incident of `cause NAME`, by a rule without a session: sets $truth.
-record_incident() { # NAME
+# A rule without a session
+load_lock_rule() {
 	cat >"$RULES" <<-'EOF2'
 		[rule-lock]
 		when     = syscall:futex > 40ms
@@ -177,6 +177,11 @@ record_incident() { # NAME
 		cooldown = 1ms
 	EOF2
 	frbpf_load >/dev/null
+}
+
+# What the daemon has for the incident of `cause NAME`: sets $truth.
+record_incident() { # NAME
+	load_lock_rule
 	truth=$(chrt -r 1 "$WORKLOADS/cause" "$1" 3>&-)
 	wait_for_incident "$BASE" "${2-1}"
 	frbpf_stop >/dev/null
@@ -220,6 +225,30 @@ record_incident() { # NAME
 	run -0 "$FRBPF" why alone.data
 	[[ ${lines[0]} == *"until woken by cause/$(jq '.culprits[0]' <<<"$truth")"* ]] || fail "$output"
 	mv gone "$BASE"
+}
+
+explained() { # MANIFEST
+	jq -e '.why.verdict' "$1" >/dev/null
+}
+
+@test "the recorder has each incident explained: in the manifest, on the line of ls" {
+	need_recording
+	need_btf
+	load_lock_rule
+	chrt -r 1 "$WORKLOADS/cause" lock-sleep >truth 3>&-
+	wait_for_incident "$BASE" 1
+	wait_until 30 explained "$BASE/incidents/$(incidents "$BASE" | head -n 1).json" || fail "$(cat "$BASE/output")"
+	name=$(incidents "$BASE" | head -n 1)
+	verdict=$(jq -r .why.verdict "$BASE/incidents/$name.json")
+	[[ $verdict == *"waited for a futex"*"until woken by cause/$(jq '.culprits[0]' truth)"* ]] || fail "$verdict"
+	run -0 frbpf ls
+	[[ ${#lines[@]} == 1 && ${lines[0]} == "$name  lock: "*"  why: $verdict" ]] || fail "$output"
+	# it is what `why` says of the files
+	run -0 frbpf why "$name"
+	same "why" "${lines[0]}" "$verdict"
+	# a manifest that is written again keeps it
+	frbpf_stop >/dev/null
+	same "the verdict at the end" "$(jq -r .why.verdict "$BASE/incidents/$name.json")" "$verdict"
 }
 
 @test "frbpf run says why in its summary, in JUnit and in the manifest" {

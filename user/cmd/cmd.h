@@ -108,4 +108,7 @@ json_t *cmd_take_reply(const char *base, int code, const struct err *err, json_t
 /* Make every text of @j fit to be printed, see make_printable(). */
 void cmd_make_printable(json_t *j);
 
+/* What `why` says of incident @name below @base, as an explainer_fn. */
+json_t *cmd_why_explain(const char *base, const char *name);
+
 #endif

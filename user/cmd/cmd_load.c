@@ -36,6 +36,7 @@ struct loaded {
 	struct tracefs *tracefs;
 	struct plan *plan;
 	struct examiner *examiner;
+	struct explainer *explainer;
 	struct buf warnings; /* of `start`: said behind what became of it */
 	struct buf said;     /* warnings that the user has read */
 	bool only_start;     /* errors are worded as perf daemon words them: "failed: ..." */
@@ -45,6 +46,7 @@ static void loaded__free(struct loaded *l)
 {
 	probe_reader__use(NULL);
 	examiner__free(TAKE_PTR(l->examiner));
+	explainer__free(TAKE_PTR(l->explainer));
 	plan__free(l->plan);
 	tracefs__free(l->tracefs);
 	ruleset__free(l->rs);
@@ -260,6 +262,7 @@ static int run_loaded_daemon(struct loaded *l, int ready_fd)
 		.rules_path = l->rules,
 		.program = program,
 		.examiner = l->examiner,
+		.explainer = l->explainer,
 		.perf_habits = l->only_start,
 	};
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
@@ -337,6 +340,7 @@ static int start_in_background(struct loaded *l)
 	}
 	probe_reader__use(NULL);
 	examiner__leave(TAKE_PTR(l->examiner));
+	explainer__free(TAKE_PTR(l->explainer)); /* the child has it */
 	close(fds[1]);
 	status = wait_for_ready(l, child, fds[0]);
 	close(fds[0]);
@@ -357,8 +361,9 @@ static int check_privileges(void)
 /* Before there is anything in memory that they would have, too. */
 static int start_helpers(struct loaded *l)
 {
-	int code = examiner__new(&l->examiner) ?: admin__start();
+	int code = examiner__new(&l->examiner) ?: explainer__new(cmd_why_explain, &l->explainer);
 
+	code = code ?: admin__start();
 	if (code)
 		log_error("cannot start a process: %s", strerror(-code));
 	else

@@ -115,8 +115,17 @@ static void print_sessions(const json_t *m)
 		printf(" %s %s", window ? length : "?", size);
 		print_short(window);
 	}
-	printf("%s%s\n", json_array_size(json_object_get(m, "sessions")) ? "]" : "",
+	printf("%s%s", json_array_size(json_object_get(m, "sessions")) ? "]" : "",
 	       json_is_true(json_object_get(m, "recovered")) ? " recovered" : "");
+}
+
+static void print_why(const json_t *m)
+{
+	const char *verdict =
+		json_string_value(json_object_get(json_object_get(m, "why"), "verdict"));
+
+	if (verdict)
+		printf("  why: %s", verdict);
 }
 
 static bool is_there(const struct incidents *v, const char *name)
@@ -192,6 +201,8 @@ static int list_incidents(const char *base, bool json)
 			    json_is_true(json_object_get(m, "contradicted")));
 		print_others(m);
 		print_sessions(m);
+		print_why(m);
+		putchar('\n');
 		json_decref(m);
 	}
 	next = print_removed(removed, next, INT64_MAX, &v, json ? all : NULL);

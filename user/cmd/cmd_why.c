@@ -8,6 +8,7 @@
 #include "analyse/why/why_text.h"
 #include "cmd/cmd.h"
 #include "cmd/incident_operand.h"
+#include "cmd/incidents.h"
 #include "common/log.h"
 #include "common/printable.h"
 #include "rules/units.h"
@@ -43,6 +44,20 @@ static int parse_time(const char *option, const char *text, uint64_t *ret)
 		return cmd_usage_error(&cmd_why, what);
 	}
 	return 0;
+}
+
+json_t *cmd_why_explain(const char *base, const char *name)
+{
+	char dir[PATH_MAX], path[PATH_MAX + 32];
+	struct err err = { 0 };
+	json_t *m, *why;
+
+	snprintf(dir, sizeof(dir), "%s/incidents", base);
+	snprintf(path, sizeof(path), "%s/%s.json", dir, name);
+	m = incidents__read_manifest(path, dir, &err);
+	why = m ? why_incident__verdict(m, base, units__format_duration) : NULL;
+	json_decref(m);
+	return why;
 }
 
 /* All recordings below a path, about one task. */

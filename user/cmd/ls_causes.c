@@ -109,7 +109,11 @@ int ls_causes__print(const struct incidents *v, bool json)
 			json_decref(m);
 			continue;
 		}
-		why = why_incident__verdict(m, base, units__format_duration);
+		why = json_incref(json_object_get(m, "why"));
+		if (!json_is_object(why)) {
+			json_decref(why);
+			why = why_incident__verdict(m, base, units__format_duration);
+		}
 		code = why ? add_incident(groups, v, i, m, why) : -ENOMEM;
 		json_decref(why);
 		json_decref(m);

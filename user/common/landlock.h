@@ -9,6 +9,10 @@
 /* It opens, makes and removes no file, and executes none. Does nothing where the kernel has no Landlock. Negative errno. */
 int landlock__no_files(void);
 
+/* It reads what it could; it writes, makes and removes no file, and executes none. Does nothing where the kernel has no
+ * Landlock. Negative errno. */
+int landlock__no_writes(void);
+
 /*
  * It writes, makes and removes files and directories only in the open directory @dir and below, and executes none; it reads what it
  * could. The domain comes as a descriptor that is the caller's. -ENOSYS: the kernel has no Landlock, or one that is older

@@ -21,6 +21,7 @@
 #include "daemon/requests.h"
 #include "daemon/session_events.h"
 #include "daemon/timed_dumps.h"
+#include "dump/base/manifest.h"
 #include "dump/base/recovery.h"
 #include "rules/units.h"
 
@@ -113,6 +114,35 @@ static void on_triggers(void *arg)
 	log_caps(d);
 }
 
+/* Its files are whole: now there is time to read them. */
+static void ask_why(struct daemon *d, const struct incident *inc)
+{
+	const struct incident_trigger *t = &inc->triggers[0];
+	int code;
+
+	if (!d->opts->explainer || !t->rule || !t->t.subject.tid)
+		return;
+	code = explainer__ask(d->opts->explainer, d->base.path, inc->name);
+	if (code)
+		log_warn("incident %s: it is not explained: %s", inc->name, strerror(-code));
+}
+
+static void on_why(const char *name, json_t *why, void *arg)
+{
+	struct daemon *d = arg;
+	struct err err = { 0 };
+	int code = manifest__set_why(&d->base, name, why, &err);
+
+	if (code && code != -ENOENT)
+		log_warn("incident %s: its manifest does not say why: %s", name, err.msg);
+}
+
+static void process_explainer(struct daemon *d)
+{
+	explainer__process(d->opts->explainer, on_why, d);
+	parts__own_explainer(&d->parts, explainer__pid(d->opts->explainer));
+}
+
 static bool on_incident(struct incident *inc, bool first, void *arg)
 {
 	struct daemon *d = arg;
@@ -126,6 +156,8 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 		session_events__tell_dump(d, inc);
 		requests__answer_dump(d, inc);
 	}
+	if (first && !code)
+		ask_why(d, inc);
 	return code == 0;
 }
 
@@ -223,6 +255,8 @@ static int open_loop(struct daemon *d, struct err *err)
 	code = code ?: watch_fd(d, proxies__fd(d->proxies));
 	code = code ?: watch_fd(d, detectors__keys_fd(d->parts.detectors));
 	code = code ?: watch_fd(d, parts__cpus_fd(&d->parts));
+	if (!code && d->opts->explainer)
+		code = watch_fd(d, explainer__fd(d->opts->explainer));
 	if (!code)
 		code = d->base_watch = base_watch__open(d->base.path);
 	code = code < 0 ? code : watch_fd(d, d->base_watch);
@@ -383,6 +417,9 @@ static void serve_events(struct daemon *d)
 				parts__follow_cpus(&d->parts);
 			else if (ev[i].data.fd == proxies__fd(d->proxies))
 				session_events__process(d);
+			else if (d->opts->explainer &&
+				 ev[i].data.fd == explainer__fd(d->opts->explainer))
+				process_explainer(d);
 			else if (ev[i].data.fd == d->base_watch)
 				on_base_event(d);
 		}

@@ -7,6 +7,7 @@
 #ifndef FRBPF_DAEMON_DAEMON_H
 #define FRBPF_DAEMON_DAEMON_H
 
+#include "daemon/explainer.h"
 #include "daemon/plan.h"
 #include "examine/examiner.h"
 #include "rules/ruleset.h"
@@ -18,6 +19,7 @@ struct daemon_opts {
 	bool perf_habits;	/* started as perf daemon is: see rulebook_opts; dump at the end */
 	struct examiner
 		*examiner; /* borrowed; NULL: build ids and names are those that the kernel tells */
+	struct explainer *explainer; /* borrowed; NULL: manifests have no `why` */
 };
 
 /*

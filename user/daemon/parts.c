@@ -61,14 +61,37 @@ static void raise_fd_limit(void)
 	}
 }
 
-static void own_helpers(const pid_t *pids, size_t n, void *arg)
+/* Under p->own.lock. */
+static void own_processes__tell(struct parts *p)
 {
-	pid_t all[KEEPER_PROCESSES_MAX + 1];
+	pid_t all[KEEPER_PROCESSES_MAX + 2];
+	size_t n = p->own.n_examiner;
 
-	n = n < KEEPER_PROCESSES_MAX ? n : KEEPER_PROCESSES_MAX;
-	memcpy(all, pids, n * sizeof(*all));
+	memcpy(all, p->own.examiner, n * sizeof(*all));
 	all[n] = admin__pid();
-	detectors__own_helpers(arg, all, n + (all[n] > 0));
+	n += all[n] > 0;
+	all[n] = p->own.explainer;
+	n += all[n] > 0;
+	detectors__own_helpers(p->detectors, all, n);
+}
+
+static void own_examiner(const pid_t *pids, size_t n, void *arg)
+{
+	struct parts *p = arg;
+
+	pthread_mutex_lock(&p->own.lock);
+	p->own.n_examiner = n < KEEPER_PROCESSES_MAX ? n : KEEPER_PROCESSES_MAX;
+	memcpy(p->own.examiner, pids, p->own.n_examiner * sizeof(*pids));
+	own_processes__tell(p);
+	pthread_mutex_unlock(&p->own.lock);
+}
+
+void parts__own_explainer(struct parts *p, pid_t pid)
+{
+	pthread_mutex_lock(&p->own.lock);
+	p->own.explainer = pid;
+	own_processes__tell(p);
+	pthread_mutex_unlock(&p->own.lock);
 }
 
 /* From when on dumps may still ask for names; 0: nobody can tell. In the side band's thread. */
@@ -113,9 +136,9 @@ static int parts__open_detectors(struct parts *p, struct err *err)
 		return code;
 	detectors__set_app_path(p->detectors, p->opts.app_path, p->opts.app_dir_fd);
 	detectors__own_disk(p->detectors, p->opts.base->fd);
-	own_helpers((pid_t[]){ 0 }, 0, p->detectors);
+	own_examiner((pid_t[]){ 0 }, 0, p);
 	if (p->opts.examiner)
-		examiner__follow(p->opts.examiner, own_helpers, p->detectors);
+		examiner__follow(p->opts.examiner, own_examiner, p);
 	return 0;
 }
 
@@ -142,7 +165,7 @@ int parts__open(const struct parts_opts *opts, const struct daemon_conf *conf, s
 	struct parts *p = ret;
 	int code;
 
-	*p = (struct parts){ .opts = *opts };
+	*p = (struct parts){ .opts = *opts, .own.lock = PTHREAD_MUTEX_INITIALIZER };
 	disk_room__init(&p->room);
 	raise_fd_limit();
 	code = host_info__collect(err, &p->host);

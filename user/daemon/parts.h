@@ -7,9 +7,12 @@
 #ifndef FRBPF_DAEMON_PARTS_H
 #define FRBPF_DAEMON_PARTS_H
 
+#include <pthread.h>
+
 #include "daemon/cpu_follow.h"
 #include "daemon/suppressed.h"
 #include "daemon/recorder.h"
+#include "examine/keeper.h"
 
 struct parts_opts {		   /* all of it is borrowed until parts__free() */
 	struct base_dir *base;	   /* where dumps and manifests go */
@@ -32,6 +35,11 @@ struct parts { /* { 0 } is legal to free */
 	struct suppressed_log *held;
 	struct disk_room room;
 	struct dump_env dump_env; /* of the sessions to come */
+	struct own_processes {
+		pthread_mutex_t lock;
+		pid_t examiner[KEEPER_PROCESSES_MAX], explainer;
+		size_t n_examiner;
+	} own;
 };
 
 /*
@@ -41,6 +49,9 @@ struct parts { /* { 0 } is legal to free */
 int parts__open(const struct parts_opts *opts, const struct daemon_conf *conf, struct err *err,
 		struct parts *ret);
 void parts__free(struct parts *p);
+
+/* Process @pid explains incidents: it is one of ours from now on, as no other one that was told here. */
+void parts__own_explainer(struct parts *p, pid_t pid);
 
 /* Readable when CPUs came or went; follow them then, once rules are in force. What fails is logged. */
 int parts__cpus_fd(const struct parts *p);

@@ -29,11 +29,6 @@ static int ask_why(const struct outcome *o, const struct run_incident *inc,
 	return code ?: why__ask(w, &q, err);
 }
 
-static int edit_why(json_t *manifest, void *why)
-{
-	return json_object_set(manifest, "why", why) ? -ENOMEM : 1;
-}
-
 /* The sentence, and in the manifest all of it. */
 static int note_verdict(struct run_incident *inc, const struct why *w, const struct base_dir *base)
 {
@@ -47,7 +42,7 @@ static int note_verdict(struct run_incident *inc, const struct why *w, const str
 		j = why_json__verdict(&v);
 		code = inc->why && j ? 0 : -ENOMEM;
 	}
-	if (!code && manifest__edit(base, inc->name, edit_why, j, &err) && err.msg[0])
+	if (!code && manifest__set_why(base, inc->name, j, &err) && err.msg[0])
 		log_warn("incident %s: its manifest does not say why: %s", inc->name, err.msg);
 	json_decref(j);
 	why_verdict__free(&v);

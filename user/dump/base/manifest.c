@@ -341,14 +341,30 @@ int manifest__edit(const struct base_dir *base, const char *name, manifest_edit_
 	return ret;
 }
 
-/* What stands there of an incident whose manifest was written before. */
-static json_t *kept_suppressed(const struct base_dir *base, const struct incident *inc)
+static int edit_why(json_t *manifest, void *why)
+{
+	return json_object_set(manifest, "why", why) ? -ENOMEM : 1;
+}
+
+int manifest__set_why(const struct base_dir *base, const char *name, json_t *why, struct err *err)
+{
+	int code = manifest__edit(base, name, edit_why, why, err);
+
+	return code > 0 ? 0 : code;
+}
+
+/* What others have added to the manifest of an incident that was written before. 0 or -ENOMEM. */
+static int keep_added(json_t *manifest, const struct base_dir *base, const struct incident *inc)
 {
 	json_t *old = inc->listed ? load_manifest(base, inc->name) : NULL;
-	json_t *list = json_incref(json_object_get(old, "suppressed"));
+	json_t *list = json_object_get(old, "suppressed"), *why = json_object_get(old, "why");
+	int err = json_object_set_new(manifest, "suppressed",
+				      json_is_array(list) ? json_incref(list) : json_array());
 
+	if (!err && why)
+		err = json_object_set(manifest, "why", why);
 	json_decref(old);
-	return json_is_array(list) ? list : json_array();
+	return err ? -ENOMEM : 0;
 }
 
 static json_t *json_held(const char *rule, const struct frbpf_held *held, uint64_t realtime_offset)
@@ -356,11 +372,11 @@ static json_t *json_held(const char *rule, const struct frbpf_held *held, uint64
 	json_t *largest = json_null();
 
 	if (held->value)
-		largest = json_pack("{s:I, s:o, s:o}", "value_ns", (json_int_t)held->value,
-				    "subject", json_task(&held->subject), "time",
-				    manifest__moment(realtime_offset -
-							     suspends__between(held->time, now_ns()),
-						     held->time));
+		largest = json_pack(
+			"{s:I, s:o, s:o}", "value_ns", (json_int_t)held->value, "subject",
+			json_task(&held->subject), "time",
+			manifest__moment(realtime_offset - suspends__between(held->time, now_ns()),
+					 held->time));
 	return json_pack("{s:s, s:I, s:o}", "rule", rule, "count", (json_int_t)held->count,
 			 "largest", largest);
 }
@@ -423,7 +439,7 @@ static json_t *make_manifest(const struct base_dir *base, const struct incident 
 	size_t n_merged = __atomic_load_n(&inc->n_merged, __ATOMIC_ACQUIRE);
 	json_t *j, *suspended = manifest__suspends(inc);
 
-	j = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:I, s:o, s:o, s:o, s:[]}",
+	j = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:I, s:n, s:o, s:o, s:[]}",
 		      "schema", MANIFEST_SCHEMA, "incident", inc->name, "frbpf", frbpf_version,
 		      "host", json_host(hostname), "time", json_time(inc, inc->triggers[0].t.time),
 		      "triggers", json_triggers(inc, inc->triggers, inc->n_triggers), "names",
@@ -431,13 +447,17 @@ static json_t *make_manifest(const struct base_dir *base, const struct incident 
 		      : inc->names_missing ? "partial"
 					   : "complete",
 		      "merged", json_triggers(inc, inc->merged, n_merged), "more_merged",
-		      (json_int_t)inc->more_merged, "suppressed", kept_suppressed(base, inc),
-		      "freeze", json_freeze(inc), "sessions", sessions, "actions");
+		      (json_int_t)inc->more_merged, "suppressed", "freeze", json_freeze(inc),
+		      "sessions", sessions, "actions");
 	if (j && suspended)
 		json_object_set(j, "suspended", suspended);
 	json_decref(suspended);
 	if (j)
 		json_object_set_new(j, "contradicted", json_boolean(is_contradicted(inc)));
+	if (j && keep_added(j, base, inc)) {
+		json_decref(j);
+		j = NULL;
+	}
 	if (j && inc->vitals)
 		json_object_set_new(j, "vitals", json_deep_copy(inc->vitals));
 	if (j)

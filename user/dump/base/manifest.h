@@ -40,6 +40,10 @@ typedef int (*manifest_edit_fn)(json_t *manifest, void *arg);
 int manifest__edit(const struct base_dir *base, const char *name, manifest_edit_fn edit, void *arg,
 		   struct err *err);
 
+/* Say in the manifest of incident @name why it happened; stays when the manifest is written again. @why is borrowed. 0, or as
+ * manifest__edit(). */
+int manifest__set_why(const struct base_dir *base, const char *name, json_t *why, struct err *err);
+
 /* Say in the manifest of incident @name what was suppressed of its rule @rule until the rule fired
  * again, or until now: replaces what stood there of that rule, and stays when the manifest is written
  * again. @realtime_offset: CLOCK_REALTIME - CLOCK_MONOTONIC, ns. -ENOENT: there is none any more. */

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/call_filter.h"
+#include "common/channel.h"
+#include "common/cleanup.h"
+#include "common/helper.h"
+#include "common/landlock.h"
+#include "common/rights.h"
+#include "daemon/explainer.h"
+#include "dump/incident/incident.h"
+
+#define TITLE	   "frbpf-why"
+#define ANSWER_MAX 16384       /* bytes of JSON */
+#define CPU_MAX	   30	       /* s, for one incident */
+#define DATA_MAX   (1UL << 30) /* bytes of its own memory, for one incident */
+#define PAUSE_NS   100000000   /* before a process that died has a successor */
+
+struct question {
+	char base[PATH_MAX];
+	char name[INCIDENT_NAME_SIZE];
+};
+
+/* Of a process that has begun: no name. */
+struct answer {
+	pid_t pid;
+	char name[INCIDENT_NAME_SIZE];
+	char why[ANSWER_MAX]; /* as long as the message */
+};
+
+#define ANSWER_HEAD offsetof(struct answer, why)
+
+struct explainer {
+	int sock;
+	pid_t pid;
+};
+
+static explainer_fn explain; /* of the other process */
+
+static int set_limits(void)
+{
+	const struct rlimit none = { 0 }, cpu = { CPU_MAX, CPU_MAX }, data = { DATA_MAX, DATA_MAX };
+
+	if (setrlimit(RLIMIT_CORE, &none) || setrlimit(RLIMIT_CPU, &cpu) ||
+	    (!IS_SANITIZED && setrlimit(RLIMIT_DATA, &data)))
+		return -errno;
+	return 0;
+}
+
+static void answer_question(int sock, const struct question *q)
+{
+	static struct answer a;
+	json_t *why = explain(q->base, q->name);
+	size_t len = why ? json_dumpb(why, a.why, sizeof(a.why), JSON_COMPACT) : 0;
+
+	json_decref(why);
+	a.pid = getpid();
+	memcpy(a.name, q->name, sizeof(a.name));
+	if (len && len <= sizeof(a.why))
+		channel__send(sock, &a, ANSWER_HEAD + len, NULL, 0, 0);
+}
+
+/* Says that it is there, explains one incident, and ends: whatever it read is gone with it. */
+static void run_worker(int sock)
+{
+	const struct answer here = { .pid = getpid() };
+	struct question q;
+	size_t n_fds;
+	ssize_t n;
+
+	if (set_limits() || channel__send(sock, &here, ANSWER_HEAD, NULL, 0, 0))
+		_exit(1);
+	n = channel__receive(sock, &q, sizeof(q), NULL, 0, &n_fds, 0);
+	if (n != sizeof(q))
+		_exit(1);
+	answer_question(sock, &q);
+	_exit(0);
+}
+
+static pid_t start_worker(int sock)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid)
+		return pid;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
+	run_worker(sock);
+	_exit(1);
+}
+
+static bool is_closed(int sock)
+{
+	char c;
+
+	return recv(sock, &c, sizeof(c), MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/* Names of the kernel's functions take CAP_SYSLOG; all else is ours, or everybody may read it. */
+static void run_explainer(int sock)
+{
+	static const int keep[] = { CAP_SYSLOG };
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+
+	helper__ignore_signals();
+	if (rights__keep(keep, ARRAY_SIZE(keep)) || landlock__no_writes() ||
+	    setpriority(PRIO_PROCESS, 0, 19))
+		_exit(1);
+	while (!is_closed(sock)) {
+		pid_t pid = start_worker(sock);
+		int status = 0;
+
+		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status))
+			nanosleep(&pause, NULL);
+	}
+	_exit(0);
+}
+
+int explainer__new(explainer_fn fn, struct explainer **ret)
+{
+	struct explainer *e = calloc(1, sizeof(*e));
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	explain = fn;
+	err = helper__fork(TITLE, run_explainer, &e->sock);
+	if (err) {
+		free(e);
+		return err;
+	}
+	*ret = e;
+	return 0;
+}
+
+void explainer__free(struct explainer *e)
+{
+	if (!e)
+		return;
+	close(e->sock);
+	free(e);
+}
+
+int explainer__fd(const struct explainer *e)
+{
+	return e->sock;
+}
+
+pid_t explainer__pid(const struct explainer *e)
+{
+	return e->pid;
+}
+
+int explainer__ask(struct explainer *e, const char *base, const char *name)
+{
+	struct question q = { 0 };
+
+	if ((size_t)snprintf(q.base, sizeof(q.base), "%s", base) >= sizeof(q.base) ||
+	    (size_t)snprintf(q.name, sizeof(q.name), "%s", name) >= sizeof(q.name))
+		return -ENAMETOOLONG;
+	return channel__send(e->sock, &q, sizeof(q), NULL, 0, MSG_DONTWAIT);
+}
+
+void explainer__process(struct explainer *e, explainer_answer_fn fn, void *arg)
+{
+	static struct answer a;
+	size_t n_fds;
+	ssize_t n;
+
+	while ((n = channel__receive(e->sock, &a, sizeof(a), NULL, 0, &n_fds, MSG_DONTWAIT)) >=
+	       (ssize_t)ANSWER_HEAD) {
+		json_t *why = NULL;
+
+		e->pid = a.pid;
+		a.name[sizeof(a.name) - 1] = '\0';
+		if (a.name[0])
+			why = json_loadb(a.why, n - ANSWER_HEAD, JSON_REJECT_DUPLICATES, NULL);
+		if (json_is_object(why))
+			fn(a.name, why, arg);
+		json_decref(why);
+	}
+}
