@@ -3,7 +3,7 @@
 #
 # Builds and runs the tests, all of them or by part.
 #
-#	scripts/check.sh [lint|unit|san|fuzz|e2e]...
+#	scripts/check.sh [lint|unit|san|fuzz|e2e|storm]...
 #
 #	lint	who may include whom (scripts/layers.sh), names of functions (scripts/names.sh); shellcheck over the
 #		scripts and the bats files
@@ -12,6 +12,7 @@
 #	fuzz	every fuzz target for FUZZ_TIME seconds (3)
 #	e2e	end to end, as root: with ./frbpf and then, what goes through most of it, with the one built with
 #		sanitizers; SAN_SUITES="a b" names others, SAN_SUITES=all takes all of them
+#	storm	tests/e2e/storm.bats in its long form, half an hour and more: not a part of "everything"
 #
 # What depends on nothing but itself runs side by side: fuzz targets, one on each CPU; four at a time, since they mostly
 # wait, unit tests that skip nothing or say "with: others" in their first comment, and those suites of the end-to-end
@@ -477,11 +478,21 @@ check_e2e() {
 	fi
 }
 
+check_storm() {
+	export FRBPF_LONG=yes
+	E2E_LIMIT=2400 E2E_FILE_LIMIT=7200
+	if ((EUID)); then
+		skip_e2e "needs root"
+	else
+		build "build" all workloads && run_e2e storm frbpf tests/e2e/storm.bats
+	fi
+}
+
 parts=("$@")
 ((${#parts[@]})) || parts=(lint unit san fuzz e2e)
 for part in "${parts[@]}"; do
 	if ! declare -F "check_$part" >/dev/null; then
-		echo "usage: scripts/check.sh [lint|unit|san|fuzz|e2e]..." >&2
+		echo "usage: scripts/check.sh [lint|unit|san|fuzz|e2e|storm]..." >&2
 		exit 2
 	fi
 done

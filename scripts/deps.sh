@@ -31,6 +31,7 @@ test|cmocka.h|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel|cmocka-dev
 test|bats|bats|bats|bash-bats|bats|bats
 test|jq|jq|jq|jq|jq|jq
 test|perf|linux-perf,linux-tools-generic|perf|perf|perf|perf
+test|strace|strace|strace|strace|strace|strace
 soak|stress-ng|stress-ng|stress-ng|stress-ng|stress-ng|stress-ng
 soak|sqlite3|sqlite3|sqlite|sqlite|sqlite3|sqlite
 test|/usr/lib*/{llvm*/lib*/,}clang/*/lib/{linux,*-linux-*}/libclang_rt.fuzzer[-.]*|libclang-rt-dev,libclang-rt-@-dev,libclang-common-@-dev|compiler-rt|compiler-rt|clang|compiler-rt

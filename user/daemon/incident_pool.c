@@ -82,6 +82,7 @@ static struct incident *begin_incident(struct incident_pool *p, struct generatio
 		inc->reason[0] = inc->name[0] = '\0';
 		inc->manual = inc->manifest_stale = inc->reported = false;
 		inc->names_missing = inc->drafted = inc->listed = false;
+		inc->manifest_at = inc->manifest_wait = 0;
 		inc->n_triggers = inc->n_merged = inc->more_merged = 0;
 		drop_stacks(inc);
 		drop_states(inc);

@@ -16,6 +16,9 @@
 #define NAMES_MAX_NS  (2 * NSEC_PER_SEC) /* for the names of the last incidents */
 #define STATES_MAX_NS NSEC_PER_SEC	 /* for the states of the last subjects */
 #define TELL_EVERY    NSEC_PER_SEC	 /* of triggers that begin no incident */
+/* A manifest that cannot be written is tried again after so long, then after twice as long */
+#define MANIFEST_WAIT_MIN NSEC_PER_SEC
+#define MANIFEST_WAIT_MAX (32 * NSEC_PER_SEC)
 
 void recorder_core__count_writing(struct recorder *r, int more)
 {
@@ -124,11 +127,40 @@ static bool take_states(struct recorder *r, struct incident *inc)
 	return stated;
 }
 
+/* Under the lock, after it was written. One that could not be is tried again: without its manifest an incident is not
+ * there. In the end its draft is left to the next start. */
+static void plan_manifest(struct recorder *r, struct incident *inc, bool written)
+{
+	if (written) {
+		inc->manifest_at = inc->manifest_wait = 0;
+		return;
+	}
+	r->stats.failed++;
+	inc->manifest_wait = inc->manifest_wait ? 2 * inc->manifest_wait : MANIFEST_WAIT_MIN;
+	inc->manifest_at = now_ns() + inc->manifest_wait;
+	inc->manifest_stale = inc->manifest_wait <= MANIFEST_WAIT_MAX;
+}
+
+static void write_manifest(struct recorder *r, struct incident *inc, bool first,
+			   recorder_collect_fn fn, void *arg)
+{
+	bool written;
+
+	contradiction__look_merged(inc);
+	if (first)
+		inc->vitals = vitals__get(r->vitals, inc->triggers[0].t.time);
+	written = fn(inc, first, arg);
+	pthread_mutex_lock(&r->lock);
+	recorder_core__count_writing(r, -1);
+	plan_manifest(r, inc, written);
+	pthread_mutex_unlock(&r->lock);
+}
+
 /* Returns ns until @inc wants to be looked at again; 0: it is done with. */
 static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_collect_fn fn,
 			    void *arg)
 {
-	bool stale, first, closed, written, named, naming;
+	bool stale, first, closed, named, naming, again;
 	uint64_t expires, now = now_ns();
 
 	named = take_names(r, inc);
@@ -137,34 +169,28 @@ static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_c
 	expires = incident_pool__merge_end(inc);
 	first = !inc->reported;
 	closed = r->pool.closed;
-	stale = inc->manifest_stale && (first || named || now >= expires || closed);
+	stale = inc->manifest_stale && (first || named || now >= expires || closed) &&
+		(closed || now >= inc->manifest_at);
 	if (stale) {
 		inc->manifest_stale = false;
 		recorder_core__count_writing(r, 1);
 	}
 	pthread_mutex_unlock(&r->lock);
 	inc->reported = true;
-	if (stale) {
-		contradiction__look_merged(inc);
-		if (first)
-			inc->vitals = vitals__get(r->vitals, inc->triggers[0].t.time);
-		written = fn(inc, first, arg);
-		pthread_mutex_lock(&r->lock);
-		recorder_core__count_writing(r, -1);
-		if (!written) {
-			r->stats.failed++;
-			if (first && now < expires)
-				inc->manifest_stale = true; /* once more, when it expires */
-		}
-		pthread_mutex_unlock(&r->lock);
-	}
+	if (stale)
+		write_manifest(r, inc, first, fn, arg);
 	if (first)
 		ask_for_names(r, inc);
 	pthread_mutex_lock(&r->lock);
 	naming = inc->naming;
+	again = inc->manifest_stale && inc->manifest_wait;
+	if (closed && again) /* the last attempt */
+		again = inc->manifest_stale = false;
 	pthread_mutex_unlock(&r->lock);
 	if (now < expires && !closed)
 		return expires - now;
+	if (again)
+		return inc->manifest_wait;
 	return naming ? UINT64_MAX : 0;
 }
 

@@ -171,6 +171,9 @@ struct incident {
 	bool manifest_stale; /* the manifest on disk does not say everything */
 	bool reported;	     /* collected once; the collector's */
 	bool listed;	     /* its manifest was written; the collector's */
+	/* it could not be written: not again before then, and ns from one attempt to the next; 0: it could;
+	 * the collector's */
+	uint64_t manifest_at, manifest_wait;
 };
 
 /* From when on the triggers ask to see what happened: the earliest trigger - pre, or where no `pre` is
