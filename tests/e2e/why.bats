@@ -227,6 +227,27 @@ record_incident() { # NAME
 	mv gone "$BASE"
 }
 
+@test "a program without frame pointers is named by what it waits in" {
+	need_recording
+	need_btf
+	cat >"$RULES" <<-'EOF2'
+		[rule-sleep]
+		when = syscall:clock_nanosleep > 40ms
+		if   = process == "frameless"
+	EOF2
+	frbpf_load >/dev/null
+	"$WORKLOADS/frameless" 3>&-
+	wait_for_incident "$BASE" 1
+	frbpf_stop >/dev/null
+	run -0 frbpf why
+	[[ ${lines[0]} == *"waited for its own timer in frameless_hold ("* ]] || fail "$output"
+	# of nobody else is the stack copied
+	perf script -i "$BASE"/session-evidence/perf.data.* -D 2>/dev/null |
+		awk '/PERF_RECORD_SAMPLE/ { copied = 0 } /^\.\.\. ustack/ { copied = 1 } copied && /^ \.\.\. thread:/ { print $3 }' |
+		sort -u >copied
+	same "who has copies" "$(sed 's/:.*//' copied)" frameless
+}
+
 explained() { # MANIFEST
 	jq -e '.why.verdict' "$1" >/dev/null
 }

@@ -324,6 +324,32 @@ static void evidence_is_a_line(void **state)
 	release(&p);
 }
 
+/* Who a rule is about has its stack copied when it leaves the CPU; each switch is recorded once. */
+static void evidence_of_named(void **state)
+{
+	struct planned p =
+		plan_text("[rule-a]\nwhen = offcpu > 1s\n"
+			  "if = process == \"postgres\" && cpu < 8 || comm in (redis, \"a b\")\n"
+			  "[rule-b]\nwhen = offcpu > 1s\n"
+			  "if = comm == postgres && comm != nginx && current.comm == x\n");
+	const struct session_conf *s = &p.rs->sessions[0];
+	struct record_opts *o;
+	struct diags d = { 0 };
+
+	assert_int_equal(p.err, 0);
+	assert_string_equal(s->name, "evidence");
+	assert_int_equal(record_opts__parse(s->src, s->run_span, 4096, &d, &o), 0);
+	assert_string_equal(item_of(o, "sched:sched_switch/call-graph=fp/")->filter,
+			    "prev_pid != 0 && prev_comm != \"postgres\" && prev_comm != \"redis\"");
+	assert_string_equal(
+		item_of(o, "sched:sched_switch/call-graph=dwarf,stack-size=1024/")->filter,
+		"prev_comm == \"postgres\" || prev_comm == \"redis\"");
+	assert_string_equal(item_of(o, "sched:sched_switch")->filter, "prev_pid == 0");
+	record_opts__free(o);
+	diags__free(&d);
+	release(&p);
+}
+
 static bool is_not_of_irq(const char *system, const char *name, void *arg)
 {
 	return strcmp(system, "irq") && strcmp(name, "mm_compaction_end");
@@ -331,9 +357,10 @@ static bool is_not_of_irq(const char *system, const char *name, void *arg)
 
 static void evidence_of_this_kernel(void **state)
 {
+	const struct evidence_names none = { .n = 0 };
 	struct buf line = { 0 }, lacking = { 0 };
 
-	assert_int_equal(evidence__line(is_not_of_irq, NULL, 1 << 20, &line, &lacking), 0);
+	assert_int_equal(evidence__line(is_not_of_irq, NULL, &none, 1 << 20, &line, &lacking), 0);
 	assert_null(strstr(line.data, "irq"));
 	assert_null(strstr(line.data, "compaction_end"));
 	assert_non_null(strstr(line.data, ",compaction:mm_compaction_begin "));
@@ -503,6 +530,7 @@ int main(void)
 		cmocka_unit_test(ring_and_size),
 		cmocka_unit_test(too_short),
 		cmocka_unit_test(evidence_is_a_line),
+		cmocka_unit_test(evidence_of_named),
 		cmocka_unit_test(evidence_of_this_kernel),
 		cmocka_unit_test(evidence_is_modest),
 		cmocka_unit_test(shipped_files),

@@ -26,9 +26,10 @@ static const struct evidence_event {
 	const char *system, *name;
 	bool stack;
 	const char *filter;
+	bool of_subject; /* the stacks of those that are named are copied */
 } evidence_events[] = {
 	/* who had which CPU; of a CPU that was idle there is no stack worth its room */
-	{ "sched", "sched_switch", true, "prev_pid != 0" },
+	{ "sched", "sched_switch", true, "prev_pid != 0", true },
 	{ "sched", "sched_switch", false, "prev_pid == 0" },
 	/* who ended which wait; its CPU and the migrations say in whose queue it stood then. What a task does for itself
 	 * needs no stack; in an interrupt, the stack says for whom it was */
@@ -57,8 +58,53 @@ static const struct evidence_event {
 	{ "compaction", "mm_compaction_end" },
 };
 
+/* The name of a thread as a filter takes it, in quotes: names that have signs in them are left out. */
+static bool name_is_plain(const char *name)
+{
+	return name[0] && name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					    "0123456789_-./:@+")] == '\0';
+}
+
+static void evidence_name_add(struct evidence_names *to, const char *name)
+{
+	for (size_t i = 0; i < to->n; i++)
+		if (!strcmp(to->v[i], name))
+			return;
+	if (to->n < EVIDENCE_NAMES && name_is_plain(name))
+		strcpy(to->v[to->n++], name); /* fits: see the caller */
+}
+
+void evidence__add_names(const struct rule_conf *rule, struct evidence_names *to)
+{
+	for (uint32_t i = 0; i < rule->expr.n_nodes; i++) {
+		const struct frbpf_node *n = &rule->expr.nodes[i];
+		char name[sizeof(n->val)];
+
+		if ((n->field != FRBPF_FIELD_COMM && n->field != FRBPF_FIELD_PROCESS) ||
+		    n->op != FRBPF_OP_EQ || n->flags & FRBPF_NODE_CURRENT)
+			continue;
+		memcpy(name, n->val, sizeof(name));
+		name[sizeof(name) - 1] = '\0';
+		evidence_name_add(to, name);
+	}
+}
+
+/* Adds to a filter: @op between @joined, whatever is before it. */
+static int names_filter(const struct evidence_names *names, const char *op, const char *joined,
+			bool first, struct buf *b)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < names->n && !err; i++) {
+		err = buf__printf(b, "%sprev_comm %s \"%s\"", first ? "" : joined, op, names->v[i]);
+		first = false;
+	}
+	return err;
+}
+
 /* A filter is of all events of its -e: those that have none share one. */
-static int event_add(const struct evidence_event *e, bool shares, struct buf *line)
+static int event_add(const struct evidence_event *e, bool shares,
+		     const struct evidence_names *names, struct buf *line)
 {
 	int err = buf__printf(line, "%s%s:%s%s",
 			      shares	  ? ","
@@ -66,11 +112,27 @@ static int event_add(const struct evidence_event *e, bool shares, struct buf *li
 					  : "-e ",
 			      e->system, e->name, e->stack ? "/call-graph=fp/" : "");
 
-	return err || !e->filter ? err : buf__printf(line, " --filter '%s'", e->filter);
+	if (err || !e->filter)
+		return err;
+	err = buf__printf(line, " --filter '%s", e->filter);
+	if (!err && e->of_subject)
+		err = names_filter(names, "!=", " && ", false, line);
+	return err ?: buf__add_str(line, "'");
 }
 
-int evidence__line(evidence_exists_fn exists, void *arg, size_t ring_bytes, struct buf *line,
-		   struct buf *lacking)
+/* The switches of those that are named. */
+static int named_event_add(const struct evidence_event *e, const struct evidence_names *names,
+			   struct buf *line)
+{
+	int err = buf__printf(line, "%s%s:%s/call-graph=dwarf,stack-size=%d/ --filter '",
+			      line->len ? " -e " : "-e ", e->system, e->name, EVIDENCE_STACK_BYTES);
+
+	err = err ?: names_filter(names, "==", " || ", true, line);
+	return err ?: buf__add_str(line, "'");
+}
+
+int evidence__line(evidence_exists_fn exists, void *arg, const struct evidence_names *names,
+		   size_t ring_bytes, struct buf *line, struct buf *lacking)
 {
 	bool shares = false;
 	int err = 0;
@@ -83,7 +145,9 @@ int evidence__line(evidence_exists_fn exists, void *arg, size_t ring_bytes, stru
 					  e->name);
 			continue;
 		}
-		err = event_add(e, shares && !e->filter, line);
+		err = event_add(e, shares && !e->filter, names, line);
+		if (!err && e->of_subject && names->n)
+			err = named_event_add(e, names, line);
 		shares = !e->filter;
 	}
 	return err
@@ -155,26 +219,41 @@ static int session_expand(struct ruleset *rs, struct session_conf *s, const char
 	return 0;
 }
 
-int evidence__expand(struct ruleset *rs, struct tracefs *tracefs)
+static void session_names(const struct ruleset *rs, size_t session, struct evidence_names *ret)
 {
+	*ret = (struct evidence_names){ .n = 0 };
+	for (size_t r = 0; r < rs->n_rules; r++)
+		for (size_t i = 0; i < rs->rules[r].n_sessions; i++)
+			if (rs->rules[r].sessions[i] == session)
+				evidence__add_names(&rs->rules[r], ret);
+}
+
+static int session_make_line(struct ruleset *rs, size_t session, struct tracefs *tracefs)
+{
+	struct session_conf *s = &rs->sessions[session];
 	struct buf line = { 0 }, lacking = { 0 };
-	int err = 0;
+	struct evidence_names names;
+	int err;
 
-	for (size_t i = 0; i < rs->n_sessions && !err; i++) {
-		struct session_conf *s = &rs->sessions[i];
-
-		if (!s->evidence || !s->run)
-			continue;
-		if (!line.len)
-			err = evidence__line(event_exists, tracefs, evidence_ring_bytes(rs), &line,
-					     &lacking);
-		err = err ?: session_expand(rs, s, line.data);
-		if (err || !lacking.len)
-			continue;
+	session_names(rs, session, &names);
+	err = evidence__line(event_exists, tracefs, &names, evidence_ring_bytes(rs), &line,
+			     &lacking);
+	err = err ?: session_expand(rs, s, line.data);
+	if (!err && lacking.len) {
 		s->lacking = strdup(lacking.data);
 		err = s->lacking ? 0 : -ENOMEM;
 	}
 	buf__free(&line);
 	buf__free(&lacking);
+	return err;
+}
+
+int evidence__expand(struct ruleset *rs, struct tracefs *tracefs)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < rs->n_sessions && !err; i++)
+		if (rs->sessions[i].evidence && rs->sessions[i].run)
+			err = session_make_line(rs, i, tracefs);
 	return err;
 }

@@ -9,15 +9,28 @@
 #include "record/tracefs.h"
 #include "rules/ruleset.h"
 
+#define EVIDENCE_NAMES	     8 /* whose stacks are copied, at most */
+#define EVIDENCE_STACK_BYTES 1024
+
+/* Names of the threads that the rules of a session are about. */
+struct evidence_names {
+	char v[EVIDENCE_NAMES][16];
+	size_t n;
+};
+
 /* Is there such a tracepoint? */
 typedef bool (*evidence_exists_fn)(const char *system, const char *name, void *arg);
 
 /*
- * Append the line, with rings of @ring_bytes, to @line; and what @exists says no to, with commas, to @lacking.
+ * Append the line, with rings of @ring_bytes, to @line; and what @exists says no to, with commas, to @lacking. What those of
+ * @names leave the CPU in is told by a copy of the end of their stack: programs of distributions have no frame pointers.
  * 0 or -ENOMEM.
  */
-int evidence__line(evidence_exists_fn exists, void *arg, size_t ring_bytes, struct buf *line,
-		   struct buf *lacking);
+int evidence__line(evidence_exists_fn exists, void *arg, const struct evidence_names *names,
+		   size_t ring_bytes, struct buf *line, struct buf *lacking);
+
+/* Those that the condition of @rule names as the subject: `comm == "NAME"`, `process == "NAME"`. */
+void evidence__add_names(const struct rule_conf *rule, struct evidence_names *to);
 
 /*
  * Make lines of the sessions of @rs that say so. What stands behind the word goes behind the line. Those that are
