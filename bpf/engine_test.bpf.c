@@ -42,3 +42,27 @@ int conditions(void *ctx)
 	}
 	return 0;
 }
+
+/* Whatever rules there are, on an event that knows its time and its tasks. */
+__noinline int event_try(__u32 i)
+{
+	struct match *m = bpf_map_lookup_elem(&events, &i);
+
+	if (m)
+		rules_run(m);
+	return 0;
+}
+
+/* The events one after the other. */
+SEC("raw_tp")
+int stream(void *ctx)
+{
+	__u32 i;
+
+	for (i = 0; i < FRBPF_MAX_RULES; i++) {
+		if (i >= n_events)
+			break;
+		event_try(i);
+	}
+	return 0;
+}

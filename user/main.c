@@ -15,6 +15,7 @@ static const struct command *const commands[] = {
 	&cmd_load,
 	&cmd_check,
 	&cmd_tune,
+	&cmd_test,
 	&cmd_dump,
 	&cmd_ls,
 	&cmd_show,

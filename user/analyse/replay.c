@@ -2,6 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL then */
+#include <uthash.h>
+
 #include "perfdata/record.h"
 #include "analyse/replay.h"
 #include "symbols/unwind.h"
@@ -10,9 +13,15 @@
 #define KERNEL_TEXT "[kernel.kallsyms]"
 #define UNWOUND_MAX 512 /* frames */
 
+struct thread_process {
+	UT_hash_handle hh; /* by tid */
+	uint32_t tid, pid;
+};
+
 struct replay {
 	struct perf_file *file;
-	struct symbols *symbols; /* borrowed */
+	struct thread_process *processes; /* owned */
+	struct symbols *symbols;	  /* borrowed */
 	struct task_model *tasks;
 	struct kernel_space kernel;
 	uint64_t losses;
@@ -37,10 +46,21 @@ int replay__open(const char *path, struct symbols *symbols, struct err *err, str
 	return 0;
 }
 
+static void processes_free(struct replay *r)
+{
+	struct thread_process *p, *next;
+
+	HASH_ITER (hh, r->processes, p, next) {
+		HASH_DEL(r->processes, p);
+		free(p);
+	}
+}
+
 void replay__free(struct replay *r)
 {
 	if (!r)
 		return;
+	processes_free(r);
 	task_model__free(r->tasks);
 	kernel_space__free(&r->kernel);
 	perf_file__free(r->file);
@@ -81,13 +101,49 @@ static bool is_map(const struct perf_event_header *h)
 	return h->type == PERF_RECORD_MMAP || h->type == PERF_RECORD_MMAP2;
 }
 
+static int process_note(struct replay *r, uint32_t pid, uint32_t tid)
+{
+	struct thread_process *p;
+
+	HASH_FIND(hh, r->processes, &tid, sizeof(tid), p);
+	if (p) {
+		p->pid = pid;
+		return 0;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->tid = tid;
+	p->pid = pid;
+	HASH_ADD(hh, r->processes, tid, sizeof(tid), p);
+	if (p->hh.tbl)
+		return 0;
+	free(p);
+	return -ENOMEM;
+}
+
+uint32_t replay__process(const struct replay *r, uint32_t tid)
+{
+	struct thread_process *p;
+
+	HASH_FIND(hh, r->processes, &tid, sizeof(tid), p);
+	return p ? p->pid : 0;
+}
+
 /* A record that names things. */
 static int apply_record(struct replay *r, const struct perf_event_header *h)
 {
 	const struct record_mmap *m = (const void *)h;
 	const struct record_task *t = (const void *)h;
-	int err;
+	const struct record_comm *c = (const void *)h;
+	int err = 0;
 
+	if (h->type == PERF_RECORD_COMM)
+		err = process_note(r, c->pid, c->tid);
+	else if (h->type == PERF_RECORD_FORK)
+		err = process_note(r, t->pid, t->tid);
+	if (err)
+		return err;
 	if (is_kernel(h) && (is_map(h) || h->type == PERF_RECORD_KSYMBOL)) {
 		err = kernel_space__apply(&r->kernel, h);
 		if (!err && is_map(h))
@@ -148,6 +204,11 @@ int replay__next(struct replay *r, struct err *err, struct sample *ret)
 const char *replay__comm(const struct replay *r, const struct sample *s)
 {
 	return s->tid ? task_model__comm(r->tasks, s->pid, s->tid) : "swapper";
+}
+
+const char *replay__name(const struct replay *r, uint32_t pid, uint32_t tid)
+{
+	return task_model__comm(r->tasks, pid, tid);
 }
 
 static bool is_kernel_mode(uint8_t cpumode)

@@ -28,6 +28,11 @@ int replay__next(struct replay *r, struct err *err, struct sample *ret);
 /* The name of the thread that the sample is of; NULL: not known. */
 const char *replay__comm(const struct replay *r, const struct sample *s);
 
+/* The process of a thread. 0: not known. */
+uint32_t replay__process(const struct replay *r, uint32_t tid);
+/* The name of a thread; NULL: not known. */
+const char *replay__name(const struct replay *r, uint32_t pid, uint32_t tid);
+
 /*
  * Where the sample was: the callchain with the innermost first, at most @max frames, of user space
  * unwound from the stack where that was recorded; of a sample without one only its own address. What a return address points behind is taken for its call.

@@ -4,6 +4,11 @@
 #include "common/format_line.h"
 #include "perfdata/format_field.h"
 
+static bool has_word(const struct format_line *l, const char *word)
+{
+	return memmem(l->type, l->type_len, word, strlen(word));
+}
+
 bool format_field__find(const char *text, size_t len, const char *name, struct format_field *ret)
 {
 	const char *end = text + len, *line, *eol;
@@ -17,7 +22,9 @@ bool format_field__find(const char *text, size_t len, const char *name, struct f
 			continue;
 		if (!l.size)
 			return false;
-		*ret = (struct format_field){ l.offset, l.size, l.is_signed };
+		*ret = (struct format_field){ l.offset, l.size, l.is_signed,
+					      l.is_array && has_word(&l, "char"),
+					      has_word(&l, "__data_loc") };
 		return true;
 	}
 	return false;
@@ -66,12 +73,22 @@ bool format_field__number(const struct format_field *f, const void *raw, size_t 
 bool format_field__text(const struct format_field *f, const void *raw, size_t raw_size, char *to,
 			size_t size)
 {
+	struct format_field at = *f;
+	uint32_t place;
 	size_t n;
 
 	if (!field_fits(f, raw_size) || !size)
 		return false;
-	n = strnlen((const char *)raw + f->offset, f->size < size - 1 ? f->size : size - 1);
-	memcpy(to, (const char *)raw + f->offset, n);
+	if (f->is_placed) {
+		if (f->size != sizeof(place))
+			return false;
+		memcpy(&place, (const char *)raw + f->offset, sizeof(place));
+		at = (struct format_field){ place & 0xffff, place >> 16 };
+		if (!field_fits(&at, raw_size))
+			return false;
+	}
+	n = strnlen((const char *)raw + at.offset, at.size < size - 1 ? at.size : size - 1);
+	memcpy(to, (const char *)raw + at.offset, n);
 	to[n] = '\0';
 	return true;
 }

@@ -314,21 +314,37 @@ static bool node_holds(const struct expr *e, const struct frbpf_node *n,
 	return op_holds(n->op, val[0], n->val[0]);
 }
 
-bool expr__eval(const struct expr *e, const struct expr_subject *s)
+static enum expr_holds node_judge(const struct expr *e, const struct frbpf_node *n,
+				  const struct expr_subject *s)
 {
-	bool all = true;
+	int who = n->flags & FRBPF_NODE_CURRENT ? 1 : 0;
+
+	if (s->unknown[who] >> n->field & 1)
+		return EXPR_MAY_HOLD;
+	return node_holds(e, n, s) ? EXPR_HOLDS : EXPR_HOLDS_NOT;
+}
+
+/* A conjunction holds as its weakest part does, a disjunction as its strongest. */
+enum expr_holds expr__holds(const struct expr *e, const struct expr_subject *s)
+{
+	enum expr_holds all = EXPR_HOLDS, any = EXPR_HOLDS_NOT, one;
 
 	if (!e->n_nodes)
-		return true;
-	for (uint32_t i = 0; i < e->n_nodes; i++) {
-		all = all && node_holds(e, &e->nodes[i], s);
+		return EXPR_HOLDS;
+	for (uint32_t i = 0; i < e->n_nodes && any != EXPR_HOLDS; i++) {
+		one = all == EXPR_HOLDS_NOT ? all : node_judge(e, &e->nodes[i], s);
+		all = one < all ? one : all;
 		if (!(e->nodes[i].flags & FRBPF_NODE_END))
 			continue;
-		if (all)
-			return true;
-		all = true;
+		any = all > any ? all : any;
+		all = EXPR_HOLDS;
 	}
-	return false;
+	return any;
+}
+
+bool expr__eval(const struct expr *e, const struct expr_subject *s)
+{
+	return expr__holds(e, s) == EXPR_HOLDS;
 }
 
 int rule_args__add(struct rule_args *args, const char *name, size_t len, struct span at)

@@ -89,9 +89,14 @@ struct expr_subject {
 	__u64 val[2][FRBPF_FIELD_MAX][2]; /* [0 subject, 1 current][field][words] */
 	const char *cgroup[2];		  /* path; NULL: none */
 	const char *exe[2];		  /* likewise */
+	uint32_t unknown[2];		  /* bit per enum frbpf_field that nobody can tell */
 };
 /* What BPF must answer too: used by tests and by matches on samples in user space. */
 bool expr__eval(const struct expr *e, const struct expr_subject *s);
+
+/* As far as is known. */
+enum expr_holds { EXPR_HOLDS_NOT, EXPR_MAY_HOLD, EXPR_HOLDS };
+enum expr_holds expr__holds(const struct expr *e, const struct expr_subject *s);
 
 enum expr_type {
 	EXPR_STRING, /* == != ~ in */

@@ -1,0 +1,208 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# frbpf test: rules tried on recordings.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
+load helpers
+
+setup() {
+	common_setup
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+teardown() {
+	common_teardown
+}
+
+need_recording() {
+	need_root
+	need_perf
+	need_tracepoints
+	need_tracepoints raw_syscalls:sys_enter
+	keep_cpus_awake
+}
+
+# record FILE COMMAND...: as perf sees it, all CPUs
+record() {
+	local out=$1
+	shift
+	timeout -k 5 120 perf record -q -k CLOCK_MONOTONIC -a -m 2048 -o "$out" -e sched:sched_switch \
+		-e sched:sched_wakeup -e sched:sched_wakeup_new -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit \
+		-- "$@" </dev/null >workload.out 2>perf.err 3>&- || fail "$(cat perf.err)"
+}
+
+# of RULE JQ: of what was tried
+of() {
+	jq -c --arg rule "$1" ".rules[] | select(.name == \$rule) | $2" tried
+}
+
+try() {
+	"$FRBPF" test --json "$@" >tried || fail "$(cat tried)"
+}
+
+@test "rules fire on what was recorded as often, and when, as it happened" {
+	need_recording
+	local n=5
+	record a.data "$WORKLOADS/slow_syscall" --comm tuned --call clock_nanosleep --ms 30 --times $n
+	cat >r.conf <<-'EOF2'
+		[rule-sleep]
+		when = syscall:clock_nanosleep > 30ms
+		if = comm == "tuned"
+		cooldown = 0
+
+		[rule-cool]
+		when = syscall:clock_nanosleep > 30ms
+		if = comm == "tuned"
+		cooldown = 1h per process
+
+		[rule-third]
+		when = syscall:* fails (ENOENT)
+		count = 3 in 1h
+
+		[rule-hang]
+		when = pending(offcpu) > 20ms
+		if = comm == "tuned"
+		cooldown = 0
+
+		[rule-less]
+		when = pending(offcpu) > 1h
+		if = comm == "tuned"
+
+		[rule-never]
+		when = syscall:clock_nanosleep > 1h
+	EOF2
+	try r.conf a.data
+	same "fires" "$(of sleep .fired)" $n
+	# each lies within what the program saw itself
+	jq -se --slurpfile t tried '[$t[0].rules[] | select(.name == "sleep") | .fires[]] as $f |
+		[range(length)] | all(. as $i | $f[$i].time_ns <= $all[$i].end_ns and
+			$f[$i].time_ns - $f[$i].value_ns >= $all[$i].begin_ns and
+			$f[$i].tid == $all[$i].tid and $f[$i].comm == "tuned")' --argjson all "$(jq -s . workload.out)" \
+		workload.out || fail "$(of sleep .fires) $(cat workload.out)"
+	same "with a cooldown" "$(of cool '[.fired, .suppressed.cooldown]')" "[1,$((n - 1))]"
+	# as it hangs: 20 ms after it began to
+	same "hangs" "$(of hang .fired)" $n
+	same "less" "$(of less .fired)" 0
+	same "never" "$(of never '[.fired, .matched]')" '[0,0]'
+	# a recording that is there twice counts once
+	cp tried once
+	cp a.data again.data
+	try r.conf a.data again.data
+	same "twice" "$(jq -S 'del(.recordings)' tried)" "$(jq -S 'del(.recordings)' once)"
+	same "recordings" "$(jq .recordings tried)" 2
+	# in the order of time
+	jq -e '[.rules[].fires | map(.time_ns) | . == sort] | all' tried
+}
+
+@test "the kernel counts what a recording of the same time has" {
+	need_recording
+	need_btf
+	local n=7
+	write_rules <<-'EOF2'
+		[rule-call]
+		when = syscall:clock_nanosleep > 10ms
+		if = comm == "tuned"
+		dump = none
+
+		[rule-wait]
+		when = offcpu > 20ms
+		if = comm ~ "tune?" && state == S
+		dump = none
+		cooldown = 45ms
+
+		[rule-count]
+		when = offcpu > 20ms
+		if = comm == "tuned"
+		dump = none
+		cooldown = 0
+		count = 3 in 1h per thread
+	EOF2
+	frbpf_load
+	record a.data "$WORKLOADS/slow_syscall" --comm tuned --call clock_nanosleep --ms 30 --times $n
+	try "$RULES" a.data
+	for rule in call wait count; do
+		same "$rule matched" "$(of $rule .matched)" "$(status_of $rule .matched)"
+		same "$rule fired" "$(of $rule .fired)" "$(status_of $rule .fired)"
+	done
+	same "calls" "$(of call .matched)" $n
+	same "every third" "$(of count .fired)" $((n / 3))
+}
+
+@test "a dump of ours tells that its rule fires, and which other would have" {
+	need_recording
+	need_btf
+	need_fifo
+	local name
+	write_rules <<-'EOF2'
+		[rule-spike]
+		when = runqlat > 20ms
+		if = comm == "frbpf-victim"
+		post = 10ms
+	EOF2
+	frbpf_load
+	workload runq_spike --ms 40
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	write_rules <<-'EOF2'
+		[rule-other]
+		when = runqlat > 35ms
+		if = comm == "frbpf-victim"
+
+		[rule-root]
+		when = runqlat > 35ms
+		if = comm == "frbpf-victim" && uid == 0
+
+		[rule-nobody]
+		when = runqlat > 35ms
+		if = comm == "nobody" && uid == 0
+	EOF2
+	frbpf test --json "$RULES" "$name" >tried
+	same "fires" "$(of other .fired)" 1
+	same "subject" "$(of other '.fires[0].tid')" "$(jq '.triggers[0].subject.tid' "$BASE/incidents/$name.json")"
+	between "$(of other '.fires[0].time_ns')" "$(($(manifest "$name" time) - 1000000))" \
+		"$(($(manifest "$name" time) + 10000000))" "the time"
+	# a recording does not tell uids: it may, or it cannot
+	same "unknown" "$(of root '[.fired, .maybe, .doubtful_fields]')" '[0,1,"uid"]'
+	same "whatever its uid" "$(of nobody '[.fired, .maybe]')" '[0,0]'
+	frbpf test "$RULES" "$name" | grep -q 'recordings do not tell uid' || fail "$(frbpf test "$RULES" "$name")"
+}
+
+@test "what recordings cannot tell is said, and what is no recording" {
+	need_recording
+	local output
+	timeout -k 5 60 perf record -q -a -e sched:sched_switch -o b.data -- true </dev/null 2>/dev/null 3>&-
+	cat >r.conf <<-'EOF2'
+		[rule-wait]
+		when = runqlat > 1ms
+
+		[rule-probe]
+		when = uprobe:/bin/true:main
+
+		[rule-silence]
+		when = absent(sched:sched_switch) > 1h
+
+		[rule-span]
+		when = sched:sched_switch -> sched:sched_switch by next.pid = prev.pid, prev.cpus_mask > 1s
+	EOF2
+	try r.conf b.data
+	[[ $(of wait .cannot) == *sched:sched_wakeup* ]] || fail "$(cat tried)"
+	[[ $(of probe .cannot) == *uprobe* ]]
+	[[ $(of span .cannot) == *"no field 'prev.cpus_mask'"* ]] || fail "$(cat tried)"
+	same "silence" "$(of silence .fired)" 0
+	# anybody may, with files that are readable
+	chmod a+rx . && chmod a+r b.data r.conf
+	if setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$FRBPF" -a -r "$PWD/b.data"; then
+		setpriv --reuid 65534 --regid 65534 --clear-groups "$FRBPF" test r.conf b.data
+	fi
+	head -c 3000 b.data >half.data
+	run -1 --separate-stderr "$FRBPF" test r.conf half.data
+	[[ $stderr == *half.data* ]] || fail "$stderr"
+	run -1 --separate-stderr "$FRBPF" test r.conf
+	[[ $stderr == *"takes rules"* ]]
+	run -1 --separate-stderr "$FRBPF" test r.conf ./nothing
+	[[ $stderr == *nothing* ]]
+	echo 'when = runqlat' >bad.conf
+	run -1 --separate-stderr "$FRBPF" test bad.conf b.data
+	[[ $stderr == *bad.conf:1* ]]
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Random rules on random events: what a recording is tried with must answer as the engine in the kernel does. And a
+ * condition of which not everything is known. The first skips without root or kernel BTF.
+ * with: others
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "common/cleanup.h"
+#include "detect/engine/cgroups.h"
+#include "detect/engine/patterns.h"
+#include "detect/engine/rule_table.h"
+#include "engine_test.skel.h"
+#include "rules/rule_trial.h"
+
+#define STREAMS 150
+#define EVENTS	200
+#define RULES	12
+#define MS	1000000ULL
+
+/* How struct match of bpf/engine.bpf.h is laid out. */
+struct event {
+	char path[2][2][768];
+	__u64 val[2][FRBPF_FIELD_MAX][2];
+	__u64 cgroup[2][FRBPF_CGROUP_DEPTH];
+	__u64 process[2], thread[2];
+	__u64 own_cgroup, now, value, limit;
+	__s64 ret;
+	__u32 key, source, cpu, self, half, error, waits, alone, fired, counted, learnt, first, lacks_tasks,
+		busy, n_args, is_pending;
+};
+
+struct stream {
+	struct rule_conf rules[RULES];
+	struct rule_trial *trials[RULES];
+	struct trial_event events[EVENTS];
+	struct rule_table table;
+	uint32_t slots[RULES];
+};
+
+static uint64_t seed = 20261127;
+
+static unsigned int draw(unsigned int n)
+{
+	seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (seed >> 33) % n;
+}
+
+#define PICK(list) list[draw(ARRAY_SIZE(list))]
+
+static const char *const names[] = { "a", "ab", "bash" };
+static const char *const conditions[] = {
+	"",
+	"",
+	"pid == 1",
+	"comm == a && tid < 3",
+	"comm ~ \"*b*\" || cpu == 0",
+	"!(process in (a, bash)) || value > 3ms",
+	"current.pid != 2 && prio & 1",
+	"value < 4ms && !(uid == 1 && comm ~ \"a*\")",
+};
+static const uint64_t windows[] = { 0, 1, 3 * MS, 20 * MS, 400 * MS };
+static const enum frbpf_field fields[] = { FRBPF_FIELD_PID, FRBPF_FIELD_COMM, FRBPF_FIELD_CPU };
+
+static void parse_condition(const char *text, struct expr *ret)
+{
+	struct source_text *src;
+	struct diags d = { 0 };
+
+	*ret = (struct expr){ 0 };
+	if (!*text)
+		return;
+	assert_int_equal(source_text__from_string("f", text, &src), 0);
+	diags__keep(&d, src);
+	if (expr__parse(src, (struct span){ 0, src->len }, &(struct field_scope){ 0 }, &d, ret))
+		fail_msg("%s: %s", text, d.v[0].msg);
+	diags__free(&d);
+}
+
+static struct rate random_rate(bool counted)
+{
+	struct rate r = { .window = PICK(windows), .per = draw(FRBPF_PER_FIELD + 1) };
+
+	if (r.per == FRBPF_PER_FIELD)
+		r.field = PICK(fields);
+	if (!counted)
+		return r;
+	r.n = 1 + draw(draw(3) ? 4 : FRBPF_COUNT_MAX);
+	r.window += !r.window;
+	return r;
+}
+
+static void random_rule(struct rule_conf *rule, uint64_t id)
+{
+	memset(rule, 0, sizeof(*rule));
+	rule->id = id;
+	rule->when.source = FRBPF_SOURCE_SYSCALL;
+	rule->when.threshold = (1 + draw(8)) * MS / 2;
+	rule->when.all_calls = draw(4) == 0;
+	rule->when.keys[0] = 1 + draw(7);
+	if (draw(4) == 0) {
+		rule->when.threshold = 0;
+		rule->when.fails = true;
+		rule->when.any_errno = draw(2);
+		rule->when.errnos[0] = draw(4);
+	} else if (draw(6) == 0) {
+		rule->when.threshold = 0;
+		rule->when.hit = true;
+	}
+	rule->quiet = draw(5) == 0;
+	rule->cooldown = random_rate(false);
+	rule->escalate = draw(2) ? 200 : 0;
+	if (draw(2))
+		rule->count = random_rate(true);
+	parse_condition(PICK(conditions), &rule->expr);
+}
+
+static void random_event(struct trial_event *e, uint64_t time)
+{
+	memset(e, 0, sizeof(*e));
+	e->time = time;
+	e->value = draw(10) * MS / 2;
+	e->key = draw(3);
+	e->error = draw(3) ? 0 : 1 + draw(3);
+	e->waits = draw(5) ? EXPR_HOLDS_NOT : EXPR_HOLDS;
+	e->process[0] = draw(3);
+	e->thread[0] = draw(4);
+	e->own_cgroup = draw(2);
+	for (int who = 0; who < 2; who++) {
+		for (const struct expr_field_desc *f = expr_fields; f->name; f++) {
+			__u64 *val = e->subject.val[who][f->field];
+
+			if (f->type == EXPR_STRING)
+				strncpy((char *)val, PICK(names), FRBPF_COMM_LEN);
+			else
+				val[0] = draw(4);
+		}
+	}
+	e->subject.val[0][FRBPF_FIELD_VALUE][0] = e->value;
+}
+
+/* Room for those that are counted apart, as bpf/engine.bpf.h has it, once for all streams: each has rules of its own. */
+static void give_room(int maps, size_t value_size)
+{
+	for (uint32_t slot = 0; slot < RULES; slot++) {
+		int fd = bpf_map_create(BPF_MAP_TYPE_HASH, NULL, sizeof(struct frbpf_key),
+					value_size, STREAMS * 64, NULL);
+
+		assert_true(fd >= 0);
+		assert_int_equal(bpf_map_update_elem(maps, &slot, &fd, BPF_ANY), 0);
+		close(fd);
+	}
+}
+
+static void put_rules(struct stream *s, struct engine_test_bpf *skel)
+{
+	int rules = bpf_map__fd(skel->maps.rules), globs = bpf_map__fd(skel->maps.globs);
+	int states = bpf_map__fd(skel->maps.states), holds = bpf_map__fd(skel->maps.holds);
+	static const struct frbpf_rule_state fresh;
+	struct slots in_force = { 0 };
+	struct pattern_set *patterns;
+
+	assert_int_equal(pattern_set__make(&in_force, s->rules, RULES, &patterns), 0);
+	assert_int_equal(rule_table__build(&s->rules[0].when, s->rules, RULES, s->slots, NULL,
+					   patterns, &s->table),
+			 0);
+	pattern_set__free(patterns);
+	for (uint32_t i = 0; i < RULES; i++) {
+		uint64_t until = draw(3) ? 0 : draw(600) * MS;
+
+		assert_int_equal(bpf_map_update_elem(rules, &(uint32_t){ 2 * i },
+						     &s->table.rules[i], BPF_ANY),
+				 0);
+		assert_int_equal(bpf_map_update_elem(states, &i, &fresh, BPF_ANY), 0);
+		assert_int_equal(bpf_map_update_elem(holds, &i, &until, BPF_ANY), 0);
+		rule_trial__hold(s->trials[i], FRBPF_CAUSE_RULE_CAP, until);
+	}
+	for (uint32_t i = 0; i < s->table.n_globs; i++)
+		assert_int_equal(bpf_map_update_elem(globs, &(uint32_t){ 2 * i },
+						     &s->table.globs[i], BPF_ANY),
+				 0);
+	skel->bss->control.half[0] = s->table.half;
+}
+
+static void put_event(const struct trial_event *from, uint32_t i, int events)
+{
+	struct event e = { .now = from->time,
+			   .value = from->value,
+			   .key = from->key,
+			   .error = from->error,
+			   .waits = from->waits == EXPR_HOLDS,
+			   .own_cgroup = from->own_cgroup };
+
+	memcpy(e.val, from->subject.val, sizeof(e.val));
+	memcpy(e.process, from->process, sizeof(e.process));
+	memcpy(e.thread, from->thread, sizeof(e.thread));
+	assert_int_equal(bpf_map_update_elem(events, &i, &e, BPF_ANY), 0);
+}
+
+static int ignore(void *ctx, void *data, size_t size)
+{
+	return 0;
+}
+
+static void compare(const struct stream *s, struct engine_test_bpf *skel, uint64_t *fired)
+{
+	for (uint32_t i = 0; i < RULES; i++) {
+		const struct trial_counts *c = rule_trial__counts(s->trials[i]);
+		struct frbpf_rule_state st;
+
+		assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(skel->maps.states), &i, &st), 0);
+		if (st.fired != c->fired)
+			fail_msg("rule %u fired %llu times, and is tried %llu", i,
+				 (unsigned long long)st.fired, (unsigned long long)c->fired);
+		for (int k = 0; k < FRBPF_CAUSE_MAX; k++)
+			if (st.suppressed[k] != c->suppressed[k])
+				fail_msg("rule %u: cause %d %llu times, and is tried %llu", i, k,
+					 (unsigned long long)st.suppressed[k],
+					 (unsigned long long)c->suppressed[k]);
+		assert_int_equal(st.max_value, c->max_value);
+		*fired += c->fired;
+	}
+}
+
+static void run_stream(struct stream *s, struct engine_test_bpf *skel, uint64_t *fired,
+		       uint64_t *suppressed)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	struct ring_buffer *ring =
+		ring_buffer__new(bpf_map__fd(skel->maps.triggers), ignore, NULL, NULL);
+	enum frbpf_cause cause;
+	static uint64_t n_rules;
+	uint64_t time = MS;
+
+	assert_non_null(ring);
+	for (uint32_t i = 0; i < RULES; i++) {
+		random_rule(&s->rules[i], ++n_rules);
+		s->slots[i] = i;
+		assert_int_equal(rule_trial__new(&s->rules[i], &s->trials[i]), 0);
+	}
+	put_rules(s, skel);
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		time += draw(3) ? draw(2000) : draw(9 * MS);
+		random_event(&s->events[i], time);
+		/* one at a time, so that the ring of triggers never is full */
+		put_event(&s->events[i], 0, bpf_map__fd(skel->maps.events));
+		skel->bss->n_events = 1;
+		assert_int_equal(bpf_prog_test_run_opts(bpf_program__fd(skel->progs.stream), &opts),
+				 0);
+		ring_buffer__consume(ring);
+		for (uint32_t k = 0; k < RULES; k++)
+			*suppressed += rule_trial__try(s->trials[k], &s->events[i], &cause) ==
+				       TRIAL_SUPPRESSED;
+	}
+	compare(s, skel, fired);
+	for (uint32_t i = 0; i < RULES; i++) {
+		rule_trial__free(s->trials[i]);
+		expr__free(&s->rules[i].expr);
+	}
+	ring_buffer__free(ring);
+}
+
+static void rules_are_tried_as_the_kernel_does(void **state)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+	uint64_t fired = 0, suppressed = 0;
+	struct engine_test_bpf *skel;
+
+	assert_non_null(s);
+	if (geteuid() || access("/sys/kernel/btf/vmlinux", R_OK)) {
+		free(s);
+		print_message("skipped: needs root and kernel BTF\n");
+		skip();
+	}
+	skel = engine_test_bpf__open_and_load();
+	assert_non_null(skel);
+	assert_in_range(bpf_map__value_size(skel->maps.events),
+			offsetof(struct event, is_pending) + 4, sizeof(struct event));
+	give_room(bpf_map__fd(skel->maps.cooling), sizeof(struct frbpf_cooling));
+	give_room(bpf_map__fd(skel->maps.counting), sizeof(struct frbpf_count));
+	for (int i = 0; i < STREAMS; i++)
+		run_stream(s, skel, &fired, &suppressed);
+	print_message("%llu fired, %llu suppressed\n", (unsigned long long)fired,
+		      (unsigned long long)suppressed);
+	assert_true(fired > STREAMS * RULES && suppressed > STREAMS * RULES);
+	engine_test_bpf__destroy(skel);
+	free(s);
+}
+
+/* Whatever the unknown is, the answer is the same where one was given. */
+static void what_is_not_known_changes_no_answer(void **state)
+{
+	int maybe = 0, sure = 0;
+
+	for (int i = 0; i < 4000; i++) {
+		struct trial_event e;
+		enum expr_holds holds;
+		struct expr expr;
+		__u64 *hidden;
+
+		parse_condition(PICK(conditions), &expr);
+		random_event(&e, 1);
+		hidden = e.subject.val[0][FRBPF_FIELD_TID];
+		e.subject.unknown[0] = 1U << FRBPF_FIELD_TID | 1U << FRBPF_FIELD_PID;
+		holds = expr__holds(&expr, &e.subject);
+		e.subject.unknown[0] = 0;
+		for (unsigned int k = 0; k < 16 && holds != EXPR_MAY_HOLD; k++) {
+			hidden[0] = k % 4;
+			e.subject.val[0][FRBPF_FIELD_PID][0] = k / 4;
+			assert_int_equal(expr__eval(&expr, &e.subject), holds == EXPR_HOLDS);
+		}
+		maybe += holds == EXPR_MAY_HOLD;
+		sure += holds != EXPR_MAY_HOLD;
+		expr__free(&expr);
+	}
+	assert_true(maybe > 100 && sure > 1000);
+}
+
+static struct trial_event event_at(uint64_t time)
+{
+	return (struct trial_event){ .time = time };
+}
+
+static void silence_fires_once_and_again_after_it_was_heard(void **state)
+{
+	struct rule_conf rule = {
+		.when = { .source = FRBPF_SOURCE_TRACEPOINT, .hit = true, .silence = 5 }
+	};
+	struct trial_event e = event_at(12), made;
+	enum frbpf_cause cause;
+	struct rule_trial *t;
+
+	assert_int_equal(rule_trial__new(&rule, &t), 0);
+	assert_int_equal(rule_trial__pass(t, 10, &made, &cause), TRIAL_NO);
+	assert_int_equal(rule_trial__try(t, &e, &cause), TRIAL_HEARD);
+	assert_int_equal(rule_trial__pass(t, 17, &made, &cause), TRIAL_NO);
+	assert_int_equal(rule_trial__pass(t, 18, &made, &cause), TRIAL_FIRED);
+	assert_int_equal(made.time, 17);
+	assert_int_equal(rule_trial__pass(t, 99, &made, &cause), TRIAL_NO);
+	e = event_at(100);
+	assert_int_equal(rule_trial__try(t, &e, &cause), TRIAL_HEARD);
+	assert_int_equal(rule_trial__pass(t, 106, &made, &cause), TRIAL_FIRED);
+	/* nobody knows what was between two recordings */
+	rule_trial__break(t);
+	assert_int_equal(rule_trial__pass(t, 200, &made, &cause), TRIAL_NO);
+	assert_int_equal(rule_trial__pass(t, 206, &made, &cause), TRIAL_FIRED);
+	assert_int_equal(rule_trial__counts(t)->fired, 3);
+	rule_trial__free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rules_are_tried_as_the_kernel_does),
+		cmocka_unit_test(what_is_not_known_changes_no_answer),
+		cmocka_unit_test(silence_fires_once_and_again_after_it_was_heard),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/trial.h"
+#include "common/array.h"
+#include "common/cleanup.h"
+#include "detect/tracepoint/tracepoint_info.h"
+
+#define ARG(slot) (1U << (FRBPF_FIELD_ARG + (slot)))
+#define START	  "start."
+
+__attribute__((format(printf, 2, 3))) static void rule_note(struct trial_rule *r, const char *fmt,
+							    ...)
+{
+	size_t len = strlen(r->notes);
+	va_list ap;
+
+	if (len + 2 >= sizeof(r->notes))
+		return;
+	if (len)
+		r->notes[len++] = '\n';
+	va_start(ap, fmt);
+	vsnprintf(r->notes + len, sizeof(r->notes) - len, fmt, ap);
+	va_end(ap);
+}
+
+const char *trial_rule__fields(const struct trial_rule *r, uint32_t bits, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (uint32_t i = 0; i < FRBPF_FIELD_MAX && len < size; i++) {
+		const struct expr_field_desc *f = expr_field__of(r->conf->when.source, i);
+		int arg = i < FRBPF_FIELD_ARG
+				  ? -1
+				  : rule_args__by_slot(&r->conf->args, i - FRBPF_FIELD_ARG);
+
+		if (!(bits >> i & 1) || i == FRBPF_FIELD_CGROUP_PATH)
+			continue;
+		len += snprintf(buf + len, size - len, "%s%s", len ? ", " : "",
+				arg >= 0 ? r->conf->args.v[arg].name
+				: f	 ? f->name
+					 : "?");
+	}
+	return buf;
+}
+
+/* ---- what is measured comes to the rule ---- */
+
+static int fire_add(struct trial_rule *r, const struct trial_event *e, uint32_t unknown)
+{
+	struct trial *t = r->trial;
+	const __u64(*val)[2] = e->subject.val[0];
+	struct trial_fire *f;
+
+	if (!ARRAY_HAS_ROOM(r->fires, r->n_fires, r->fires_cap, 16))
+		return -ENOMEM;
+	f = &r->fires[r->n_fires++];
+	*f = (struct trial_fire){ .time = e->time,
+				  .value = e->value,
+				  .key = e->key,
+				  .pid = val[FRBPF_FIELD_PID][0],
+				  .tid = val[FRBPF_FIELD_TID][0],
+				  .cpu = val[FRBPF_FIELD_CPU][0],
+				  .known = ~unknown };
+	memcpy(f->comm, val[FRBPF_FIELD_COMM], FRBPF_COMM_LEN);
+	if (r->conf->quiet)
+		return 0;
+	f->merged = t->last_freeze && e->time <= t->last_freeze + t->rs->daemon.merge;
+	r->merged += f->merged;
+	if (f->merged)
+		return 0;
+	t->last_freeze = e->time + r->conf->post;
+	dump_log__note(&r->dumps, e->time);
+	dump_log__note(&t->dumps, e->time);
+	rule_trial__hold(r->engine, FRBPF_CAUSE_RULE_CAP,
+			 dump_log__free_at(&r->dumps, &r->conf->max_dumps));
+	for (size_t i = 0; i < t->rs->n_rules; i++)
+		rule_trial__hold(t->rules[i].engine, FRBPF_CAUSE_CAP,
+				 dump_log__free_at(&t->dumps, &t->rs->daemon.max_dumps));
+	return 0;
+}
+
+/* The fields that the condition looks at and nobody knows. */
+static uint32_t fields_in_doubt(const struct trial_rule *r, const struct expr_subject *s)
+{
+	uint32_t bits = 0;
+
+	for (uint32_t i = 0; i < r->conf->expr.n_nodes; i++) {
+		const struct frbpf_node *n = &r->conf->expr.nodes[i];
+		uint32_t field =
+			n->field == FRBPF_FIELD_CGROUP_PATH ? FRBPF_FIELD_CGROUP : n->field;
+
+		if (s->unknown[!!(n->flags & FRBPF_NODE_CURRENT)] >> n->field & 1)
+			bits |= 1U << field;
+	}
+	return bits;
+}
+
+static enum expr_holds call_waits(const struct trial_rule *r, uint32_t nr)
+{
+	const char *name = r->conf->when.all_calls ? syscall__name(nr) : NULL;
+
+	return name && syscall__kind(name) == SYSCALL_READS ? EXPR_MAY_HOLD : EXPR_HOLDS_NOT;
+}
+
+static int rule_take(const struct retraced *m, void *arg)
+{
+	struct trial_rule *r = arg;
+	struct trial_event e = {
+		.time = m->time, .value = m->time - m->begin, .key = m->key, .error = m->error
+	};
+	enum frbpf_cause cause;
+	int outcome;
+
+	memcpy(e.subject.val, m->val, sizeof(e.subject.val));
+	e.subject.unknown[0] = m->unknown[0] | r->never_known;
+	e.subject.unknown[1] = m->unknown[1];
+	e.process[0] = m->val[0][FRBPF_FIELD_PID][0];
+	e.thread[0] = m->val[0][FRBPF_FIELD_TID][0];
+	if (r->conf->when.source == FRBPF_SOURCE_SYSCALL)
+		e.waits = call_waits(r, m->key);
+	outcome = rule_trial__try(r->engine, &e, &cause);
+	if (outcome == TRIAL_MAYBE)
+		r->doubtful |= fields_in_doubt(r, &e.subject);
+	return outcome == TRIAL_FIRED ? fire_add(r, &e, m->unknown[0]) : outcome < 0 ? outcome : 0;
+}
+
+static int rule_pass(uint64_t time, void *arg)
+{
+	struct trial_rule *r = arg;
+	enum frbpf_cause cause;
+	struct trial_event e;
+	int outcome = rule_trial__pass(r->engine, time, &e, &cause);
+
+	return outcome == TRIAL_FIRED ? fire_add(r, &e, ~0U) : outcome < 0 ? outcome : 0;
+}
+
+static void rule_cut(void *arg)
+{
+	rule_trial__break(((struct trial_rule *)arg)->engine);
+}
+
+/* ---- what a rule asks recordings for ---- */
+
+/* "8:0" means the same everywhere; names of disks do not. */
+static void rule_bind_devices(struct trial_rule *r)
+{
+	struct expr *e = &r->conf->expr;
+
+	for (uint32_t i = 0; i < e->n_nodes; i++) {
+		struct frbpf_node *n = &e->nodes[i];
+		const struct expr_field_desc *f = expr_field__of(r->conf->when.source, n->field);
+		unsigned int major, minor;
+		int len = 0;
+
+		if (!f || f->type != EXPR_DEVICE)
+			continue;
+		if (sscanf(e->strings[n->val[0]], "%u:%u%n", &major, &minor, &len) == 2 &&
+		    !e->strings[n->val[0]][len]) {
+			n->val[0] = FRBPF_DEV((uint64_t)major, minor);
+			n->val[1] = 0;
+		} else if (!(r->never_known >> n->field & 1)) {
+			r->never_known |= 1U << n->field;
+			rule_note(r, "dev: a recording has numbers of disks, not names: write "
+				     "\"MAJOR:MINOR\"");
+		}
+	}
+}
+
+/* What `if` calls @arg is a field of the tracepoint's format, if one is meant by that. 0 or -ENOMEM. */
+static int rule_bind_arg(struct trial_rule *r, const struct rule_arg *arg, const char *event,
+			 const char *name)
+{
+	struct expr_field_desc desc = { name,	     FRBPF_FIELD_ARG + arg->slot,
+					EXPR_NUMBER, INT64_MIN,
+					INT64_MAX,   .of_event = true };
+	struct retrace_field field;
+	struct diags ignored = { 0 };
+	int err = retrace__find_field(r->trial->retrace, event, name, &field);
+
+	if (err) {
+		r->never_known |= ARG(arg->slot);
+		if (err == -EINVAL)
+			rule_note(r, "%s: recordings of %s have no such field", arg->name, event);
+		return 0;
+	}
+	if (field.is_text)
+		desc.type = EXPR_STRING;
+	desc.symbols = tracepoint_info__symbols(event, name);
+	err = expr__bind(&r->conf->expr, arg->slot, &desc, r->conf->src, &ignored);
+	diags__free(&ignored);
+	if (err == -ENOMEM)
+		return err;
+	if (err) {
+		r->never_known |= ARG(arg->slot);
+		rule_note(r, "%s: only the kernel knows what it is compared with", arg->name);
+	} else {
+		snprintf(r->fields[arg->slot], sizeof(r->fields[0]), "%s", field.name);
+		if (strcmp(field.name, name))
+			rule_note(r, "%s: taken for the field %s of %s", arg->name, field.name,
+				  event);
+	}
+	return 0;
+}
+
+/* Arguments, of a span perhaps of its start. */
+static int rule_bind_args(struct trial_rule *r, struct retrace_want *w)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < r->conf->args.n && !err; i++) {
+		const struct rule_arg *arg = &r->conf->args.v[i];
+		bool at_start = w->end && !strncmp(arg->name, START, strlen(START));
+
+		err = rule_bind_arg(r, arg, w->end && !at_start ? w->end : w->start,
+				    arg->name + (at_start ? strlen(START) : 0));
+		w->arg_at_start[arg->slot] = at_start;
+		w->args[arg->slot] = r->fields[arg->slot][0] ? r->fields[arg->slot] : NULL;
+	}
+	return err;
+}
+
+static bool is_of_every_event(const char *key)
+{
+	return !strcmp(key, "tid") || !strcmp(key, "pid") || !strcmp(key, "cpu");
+}
+
+/* The field that a key means; @text holds its name. False: there is none, which is said. */
+static bool rule_bind_key(struct trial_rule *r, const char *event, char text[static SPAN_WORD_MAX])
+{
+	struct retrace_field field;
+	int err = retrace__find_field(r->trial->retrace, event, text, &field);
+
+	if (!err)
+		snprintf(text, SPAN_WORD_MAX, "%s", field.name);
+	else if (err == -EINVAL && !is_of_every_event(text))
+		snprintf(r->cannot, sizeof(r->cannot), "recordings of %.64s have no field '%.48s'",
+			 event, text);
+	return !r->cannot[0];
+}
+
+static int rule_want_span(struct trial_rule *r, struct span_target *t, struct retrace_want *w)
+{
+	if (span_target__parse(r->conf->when.target, t))
+		return -EINVAL;
+	w->start = t->start;
+	w->end = t->end;
+	w->nested = t->nested;
+	w->n_keys = t->n_keys;
+	for (uint32_t i = 0; i < t->n_keys; i++) {
+		if (!rule_bind_key(r, t->start, t->keys[i].start) ||
+		    !rule_bind_key(r, t->end, t->keys[i].end))
+			return 0;
+		w->start_keys[i] = t->keys[i].start;
+		w->end_keys[i] = t->keys[i].end;
+	}
+	return rule_bind_args(r, w);
+}
+
+static bool is_told_by_recordings(enum frbpf_source source)
+{
+	return source != FRBPF_SOURCE_UPROBE && source != FRBPF_SOURCE_USDT &&
+	       source != FRBPF_SOURCE_PSI && source != FRBPF_SOURCE_APP &&
+	       source != FRBPF_SOURCE_CONNECT;
+}
+
+static int rule_want(struct trial_rule *r, struct span_target *span)
+{
+	const struct when *when = &r->conf->when;
+	struct retrace_want w = { .source = when->source,
+				  .least = when->threshold,
+				  .pending = when->pending ? when->threshold : 0,
+				  .fails = when->fails,
+				  .take = rule_take,
+				  .pass = when->silence ? rule_pass : NULL,
+				  .cut = rule_cut,
+				  .arg = r };
+	int err = 0;
+
+	if (!is_told_by_recordings(when->source)) {
+		snprintf(r->cannot, sizeof(r->cannot), "no event of a recording tells of '%s'",
+			 when__source_name(when->source));
+		return 0;
+	}
+	if (when->learn.percentile) {
+		snprintf(r->cannot, sizeof(r->cannot),
+			 "its threshold follows what the kernel saw before");
+		return 0;
+	}
+	if (when->fails)
+		w.least = UINT64_MAX;
+	if (when->source == FRBPF_SOURCE_TRACEPOINT) {
+		w.start = when->target;
+		err = rule_bind_args(r, &w);
+	} else if (when->source == FRBPF_SOURCE_SPAN) {
+		err = rule_want_span(r, span, &w);
+	} else {
+		rule_bind_devices(r);
+	}
+	if (err || r->cannot[0])
+		return err;
+	r->is_measured = true;
+	return retrace__want(r->trial->retrace, &w, &r->want);
+}
+
+static int trial_open_files(struct trial *t, const struct recordings *dumps, struct err *err)
+{
+	int code = retrace__new(&t->retrace) ? err_set(err, -ENOMEM, "out of memory") : 0;
+
+	for (size_t i = 0; i < dumps->n && !code; i++) {
+		for (size_t k = 0; k < dumps->v[i].n_files && !code; k++)
+			code = retrace__add_file(t->retrace, dumps->v[i].files[k], err);
+	}
+	return code;
+}
+
+int trial__open(struct trial *t, struct ruleset *rs, const struct recordings *dumps,
+		struct err *err)
+{
+	int code;
+
+	*t = (struct trial){ .rs = rs };
+	code = trial_open_files(t, dumps, err);
+	if (code)
+		return code;
+	t->rules = calloc(rs->n_rules ?: 1, sizeof(*t->rules));
+	t->spans = calloc(rs->n_rules ?: 1, sizeof(*t->spans));
+	if (!t->rules || !t->spans)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < rs->n_rules; i++) {
+		struct trial_rule *r = &t->rules[i];
+
+		r->trial = t;
+		r->conf = &rs->rules[i];
+		if (rule_trial__new(r->conf, &r->engine) || rule_want(r, &t->spans[i]))
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+/* What is known only once all recordings are read. */
+static void rule_conclude(struct trial_rule *r)
+{
+	const char *lacks;
+
+	if (!r->is_measured)
+		return;
+	lacks = retrace__lacks(r->trial->retrace, r->want);
+	if (!lacks || !lacks[0])
+		return;
+	r->is_measured = false;
+	snprintf(r->cannot, sizeof(r->cannot), "no recording has every hit of %.160s", lacks);
+}
+
+int trial__run(struct trial *t, struct err *err)
+{
+	int code = retrace__run(t->retrace, err);
+
+	if (code)
+		return code;
+	retrace__sum(t->retrace, &t->sum);
+	for (size_t i = 0; i < t->rs->n_rules; i++)
+		rule_conclude(&t->rules[i]);
+	return 0;
+}
+
+void trial__free(struct trial *t)
+{
+	for (size_t i = 0; t->rules && i < t->rs->n_rules; i++) {
+		rule_trial__free(t->rules[i].engine);
+		free(t->rules[i].fires);
+	}
+	free(t->rules);
+	free(t->spans);
+	retrace__free(t->retrace);
+}

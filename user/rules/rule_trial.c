@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL then */
+#include <uthash.h>
+
+#include "rules/rule_trial.h"
+
+/* A cooldown, or a count, of one key: as struct frbpf_cooling and struct frbpf_count. */
+struct trial_rate {
+	UT_hash_handle hh;
+	struct frbpf_key key;
+	uint64_t until; /* means nothing any more from then on */
+	uint64_t last;	/* of a cooldown: when it began, with what value */
+	uint64_t value;
+	uint64_t seen, base; /* of a count */
+	uint64_t times[FRBPF_COUNT_MAX];
+};
+
+struct rule_trial {
+	const struct rule_conf *rule;
+	struct trial_rate *cooling, *counting; /* by key; owned */
+	uint64_t hold_rule, hold_all;	       /* until when */
+	uint64_t heard, silent;		       /* as in struct frbpf_rule_state */
+	struct trial_counts counts;
+};
+
+int rule_trial__new(const struct rule_conf *rule, struct rule_trial **ret)
+{
+	struct rule_trial *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->rule = rule;
+	*ret = t;
+	return 0;
+}
+
+static void trial_rates_free(struct trial_rate **rates, uint64_t older_than)
+{
+	struct trial_rate *r, *next;
+
+	HASH_ITER (hh, *rates, r, next) {
+		if (r->until >= older_than)
+			continue;
+		HASH_DEL(*rates, r);
+		free(r);
+	}
+}
+
+void rule_trial__free(struct rule_trial *t)
+{
+	if (!t)
+		return;
+	trial_rates_free(&t->cooling, UINT64_MAX);
+	trial_rates_free(&t->counting, UINT64_MAX);
+	free(t);
+}
+
+const struct trial_counts *rule_trial__counts(const struct rule_trial *t)
+{
+	return &t->counts;
+}
+
+void rule_trial__hold(struct rule_trial *t, enum frbpf_cause cause, uint64_t until)
+{
+	*(cause == FRBPF_CAUSE_CAP ? &t->hold_all : &t->hold_rule) = until;
+}
+
+static struct frbpf_key trial_key(const struct rate *rate, const struct trial_event *e)
+{
+	struct frbpf_key key = { .per = rate->per, .field = rate->field };
+	const uint64_t *val = NULL;
+
+	if (rate->per == FRBPF_PER_PROCESS)
+		val = e->process;
+	else if (rate->per == FRBPF_PER_THREAD)
+		val = e->thread;
+	if (val) {
+		key.val[0] = val[0];
+		key.val[1] = val[1];
+	} else if (rate->per == FRBPF_PER_CGROUP ||
+		   (rate->per == FRBPF_PER_FIELD && rate->field == FRBPF_FIELD_CGROUP)) {
+		key.val[0] = e->own_cgroup;
+	} else if (rate->per == FRBPF_PER_FIELD && rate->field < FRBPF_FIELD_MAX) {
+		key.val[0] = e->subject.val[0][rate->field][0];
+		key.val[1] = e->subject.val[0][rate->field][1];
+	}
+	return key;
+}
+
+/* Of this key, made if there is none. -ENOSPC: the rule has as many as there is room for in the kernel. */
+static int trial_rate_get(struct trial_rate **rates, size_t most, const struct frbpf_key *key,
+			  uint64_t now, struct trial_rate **ret)
+{
+	struct trial_rate *r;
+
+	HASH_FIND(hh, *rates, key, sizeof(*key), r);
+	if (!r) {
+		if (HASH_COUNT(*rates) >= most)
+			trial_rates_free(rates, now);
+		if (HASH_COUNT(*rates) >= most)
+			return -ENOSPC;
+		r = calloc(1, sizeof(*r));
+		if (!r)
+			return -ENOMEM;
+		r->key = *key;
+		HASH_ADD(hh, *rates, key, sizeof(*key), r);
+		if (!r->hh.tbl) {
+			free(r);
+			return -ENOMEM;
+		}
+	}
+	*ret = r;
+	return 0;
+}
+
+/* One more match. Is it the n-th within the window since the last trigger? See count_reached() of bpf/rates.bpf.h. */
+static bool trial_count_reached(struct trial_rate *r, const struct rate *rate, uint64_t now)
+{
+	uint64_t i = r->seen++, k = i + 1 - rate->n;
+
+	r->times[i % FRBPF_COUNT_MAX] = now;
+	r->until = now + rate->window;
+	if ((int64_t)(k - r->base) < 0 || now - r->times[k % FRBPF_COUNT_MAX] > rate->window)
+		return false;
+	r->base = i + 1;
+	return true;
+}
+
+/* Does the value break a cooldown that lasts? See escalates() of bpf/rates.bpf.h. */
+static bool trial_escalates(const struct rule_conf *rule, const struct trial_rate *r,
+			    uint64_t value)
+{
+	uint64_t limit = r->value;
+
+	if (!rule->escalate || !when__compares(&rule->when))
+		return false;
+	limit = limit >> 48 ? limit / 100 * rule->escalate : limit * rule->escalate / 100;
+	return limit && value >= limit;
+}
+
+/* 0: it fires, and a cooldown begins. 1: another lasts. Or a negative errno. */
+static int trial_cooldown(struct rule_trial *t, const struct trial_event *e)
+{
+	const struct rate *rate = &t->rule->cooldown;
+	struct frbpf_key key = trial_key(rate, e);
+	struct trial_rate *r;
+	int err;
+
+	if (!rate->window)
+		return 0;
+	err = trial_rate_get(&t->cooling, FRBPF_MAX_COOLING, &key, e->time, &r);
+	if (err)
+		return err;
+	if (r->last && (int64_t)(e->time - r->last) < (int64_t)rate->window &&
+	    !trial_escalates(t->rule, r, e->value))
+		return 1;
+	r->last = e->time;
+	r->value = e->value;
+	r->until = e->time + rate->window;
+	return 0;
+}
+
+/* Why a match does not fire; FRBPF_CAUSE_MAX: it does; or a negative errno. In the order of bpf/rules.bpf.h. */
+static int trial_cause(struct rule_trial *t, const struct trial_event *e)
+{
+	const struct rate *count = &t->rule->count;
+	struct trial_rate *r;
+	int err;
+
+	if (count->n > 1) {
+		struct frbpf_key key = trial_key(count, e);
+
+		err = trial_rate_get(&t->counting, FRBPF_MAX_COUNTING, &key, e->time, &r);
+		if (err)
+			return err == -ENOSPC ? (int)FRBPF_CAUSE_KEYS : err;
+		if (!trial_count_reached(r, count, e->time))
+			return FRBPF_CAUSE_COUNT;
+	}
+	if (!t->rule->quiet && e->time < t->hold_rule)
+		return FRBPF_CAUSE_RULE_CAP;
+	if (!t->rule->quiet && e->time < t->hold_all)
+		return FRBPF_CAUSE_CAP;
+	err = trial_cooldown(t, e);
+	if (err > 0)
+		return FRBPF_CAUSE_COOLDOWN;
+	return !err ? (int)FRBPF_CAUSE_MAX : err == -ENOSPC ? (int)FRBPF_CAUSE_KEYS : err;
+}
+
+/* A match: does it fire? */
+static int trial_match(struct rule_trial *t, const struct trial_event *e,
+		       enum frbpf_cause *ret_cause)
+{
+	int cause = trial_cause(t, e);
+
+	if (cause < 0)
+		return cause;
+	t->counts.matched++;
+	if (e->value > t->counts.max_value)
+		t->counts.max_value = e->value;
+	if (cause == FRBPF_CAUSE_MAX) {
+		t->counts.fired++;
+		return TRIAL_FIRED;
+	}
+	t->counts.suppressed[cause]++;
+	*ret_cause = cause;
+	return TRIAL_SUPPRESSED;
+}
+
+static bool trial_reached(const struct when *when, const struct trial_event *e)
+{
+	if (when->fails)
+		return e->error &&
+		       (when->any_errno || (e->error < FRBPF_ERRNO_MAX &&
+					    when->errnos[e->error / 64] >> (e->error % 64) & 1));
+	return when->hit || e->value > when->threshold;
+}
+
+static bool trial_has_key(const struct when *when, uint32_t key)
+{
+	if (!when__has_keys(when->source))
+		return true;
+	return key < FRBPF_KEY_MAX && when->keys[key / 64] >> (key % 64) & 1;
+}
+
+int rule_trial__try(struct rule_trial *t, const struct trial_event *e, enum frbpf_cause *ret_cause)
+{
+	const struct when *when = &t->rule->when;
+	enum expr_holds holds;
+
+	if (!trial_reached(when, e) || !trial_has_key(when, e->key))
+		return TRIAL_NO;
+	holds = expr__holds(&t->rule->expr, &e->subject);
+	if (when->all_calls && !when->fails) {
+		if (e->waits == EXPR_HOLDS)
+			return TRIAL_NO;
+		if (e->waits == EXPR_MAY_HOLD && holds == EXPR_HOLDS)
+			holds = EXPR_MAY_HOLD;
+	}
+	if (holds == EXPR_HOLDS_NOT)
+		return TRIAL_NO;
+	if (holds == EXPR_MAY_HOLD) {
+		t->counts.maybe++;
+		return TRIAL_MAYBE;
+	}
+	if (!when->silence)
+		return trial_match(t, e, ret_cause);
+	if (e->time > t->heard)
+		t->heard = e->time;
+	return TRIAL_HEARD;
+}
+
+int rule_trial__pass(struct rule_trial *t, uint64_t now, struct trial_event *ret,
+		     enum frbpf_cause *ret_cause)
+{
+	uint64_t silence = t->rule->when.silence;
+
+	if (!silence)
+		return TRIAL_NO;
+	if (!t->heard)
+		t->heard = now;
+	if (t->silent == t->heard || now <= t->heard || now - t->heard <= silence)
+		return TRIAL_NO;
+	t->silent = t->heard;
+	*ret = (struct trial_event){ .time = t->heard + silence, .value = silence };
+	return trial_match(t, ret, ret_cause);
+}
+
+void rule_trial__break(struct rule_trial *t)
+{
+	t->heard = 0;
+}
