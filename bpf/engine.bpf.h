@@ -79,6 +79,19 @@ struct {
 		});
 } counting SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, FRBPF_MAX_SLOTS);
+	__type(key, __u32);
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_HASH);
+			__uint(max_entries, 1);
+			__uint(key_size, sizeof(struct frbpf_key));
+			__uint(value_size, sizeof(struct frbpf_share));
+		});
+} sharing SEC(".maps");
+
 /* What rules that learn have seen: by slot, as above, and by CPU. One map for all sources. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
@@ -126,6 +139,7 @@ struct {
 } scope_keys SEC(".maps");
 
 const struct frbpf_count no_count = {};
+const struct frbpf_share no_share = {};
 
 struct frbpf_control control;
 /* Waits not measured because the task has no storage. On a cache line of its own: control is read
@@ -159,6 +173,7 @@ struct match {
 	__u64 now;	  /* 0: not asked for yet */
 	__u64 value;
 	__u64 limit; /* that the value of a rule that learns was compared with */
+	__u64 sum;   /* of the values that this one is the last of, of a rule on a share of time */
 	__s64 ret;
 	__u32 key; /* below FRBPF_KEY_MAX; 0 for sources without keys, whose rules have bit 0 set */
 	__u32 source;

@@ -25,6 +25,7 @@
 #define FRBPF_COUNT_MAX	     64	   /* N of `count = N in T` */
 #define FRBPF_MAX_COOLING    16384 /* of one rule: cooldowns of processes, threads, ... under way */
 #define FRBPF_MAX_COUNTING   4096  /* counts of the same */
+#define FRBPF_MAX_SHARING    1024  /* shares of time of the same */
 #define FRBPF_KEYED_SIZE     4096  /* bytes of the ring of rules that have many keys */
 #define FRBPF_MAX_VALUES     64	   /* buckets of a rule's histogram */
 #define FRBPF_PATH_LEN	     256   /* of a cgroup, with its NUL */
@@ -255,12 +256,26 @@ struct frbpf_count {
 };
 #define FRBPF_COUNT_LAP_BITS 6
 
+/*
+ * Sums of values in slices of an eighth of a window, by the number of the slice: the lowest bits of that
+ * say where it is, more of it stands above the sum, so that one of long ago is known.
+ */
+#define FRBPF_SHARE_SLICES   8
+#define FRBPF_SHARE_PLACES   16
+#define FRBPF_SHARE_SUM_BITS 48
+
+struct frbpf_share {
+	__u64 until; /* as in struct frbpf_cooling */
+	__u64 slices[FRBPF_SHARE_PLACES];
+};
+
 #define FRBPF_RULE_QUIET     0x1  /* counts, and makes no trigger */
 #define FRBPF_RULE_FAILS     0x2  /* looks at calls that failed, however long they took */
 #define FRBPF_RULE_ANY_ERRNO 0x4  /* with any error; else those of `errnos` */
 #define FRBPF_RULE_HIT	     0x10 /* has no threshold: each event of its source */
 #define FRBPF_RULE_ABSENT    0x40 /* is about that none comes for `silence` */
 #define FRBPF_RULE_PENDING   0x20 /* is about what has begun so long ago and not ended: struct frbpf_look */
+#define FRBPF_RULE_SHARE     0x100 /* compares the sum of its values in `share`, not each */
 #define FRBPF_RULE_LEARNS    0x80 /* compares with the limit in its state, which values set */
 #define FRBPF_RULE_ALL_CALLS                                                                       \
 	0x8 /* not at calls that wait by their nature for a tty, a pipe ...                        \
@@ -277,6 +292,8 @@ struct frbpf_rule {
 	__u64 silence;		    /* ns, of FRBPF_RULE_ABSENT: fires when no match came for so long */
 	struct frbpf_rate cooldown; /* no window: every match fires */
 	struct frbpf_rate count; /* fires with the n-th match in its window; n 0 or 1: with each */
+	struct frbpf_rate share; /* of FRBPF_RULE_SHARE: values of so long are summed up; no n */
+	__u64 sum;		 /* ns; and fire above this */
 	__u32 slot;		 /* index of its struct frbpf_rule_state */
 	__u32 n_nodes;
 	__u32 flags;	/* FRBPF_RULE_* */
@@ -393,6 +410,7 @@ enum frbpf_source {
 	FRBPF_SOURCE_APP = 15,
 	FRBPF_SOURCE_TRACEPOINT_FIELDS = 16,
 	FRBPF_SOURCE_CONNECT = 17,
+	FRBPF_SOURCE_ONCPU = 18,
 };
 
 /*
@@ -469,6 +487,7 @@ struct frbpf_usdt_place {
 
 #define FRBPF_TRIGGER_ESCALATED 0x1 /* it broke the rule's cooldown */
 #define FRBPF_TRIGGER_ABSENT	0x4 /* nothing came: the value is for how long, and there is no subject */
+#define FRBPF_TRIGGER_SHARE	0x8 /* the value is a sum over the rule's window, not of one event */
 #define FRBPF_TRIGGER_PENDING	0x2 /* it has not ended: the value is how long it lasts so far */
 
 /* One trigger, as it comes out of the ring buffer. */
@@ -606,7 +625,7 @@ _Static_assert(sizeof(struct frbpf_extract) == 32, "extract layout");
 _Static_assert(sizeof(struct frbpf_usdt_arg) == 16, "argument layout");
 _Static_assert(sizeof(struct frbpf_gate_number) == 32, "gate layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
-_Static_assert(sizeof(struct frbpf_rule) == 544, "rule layout");
+_Static_assert(sizeof(struct frbpf_rule) == 568, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");
 _Static_assert(sizeof(struct frbpf_trigger) == 360, "trigger layout");
 _Static_assert(sizeof(struct frbpf_stacks) == 2056, "stacks layout");

@@ -66,7 +66,9 @@ static __always_inline void key_of(const struct frbpf_rule *rule, const struct f
 	ret->val[0] = ret->val[1] = 0;
 	ret->per = rate->per;
 	ret->field = field;
-	if (ret->per == FRBPF_PER_PROCESS) {
+	if (ret->per == FRBPF_PER_FIELD && field == FRBPF_FIELD_CPU) {
+		ret->val[0] = m->cpu; /* known also when tasks are not */
+	} else if (ret->per == FRBPF_PER_PROCESS) {
 		ret->val[0] = m->process[0];
 		ret->val[1] = m->process[1];
 	} else if (ret->per == FRBPF_PER_THREAD) {

@@ -18,6 +18,7 @@
 #include "conditions.bpf.h"
 #include "match.bpf.h"
 #include "rates.bpf.h"
+#include "shares.bpf.h"
 
 static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct frbpf_rule *rule,
 					 const struct match *m)
@@ -69,11 +70,15 @@ static __always_inline __u32 fire(const struct frbpf_rule *rule, struct frbpf_ru
 	trigger_fill(t, rule, m);
 	if (rule->flags & FRBPF_RULE_LEARNS)
 		t->threshold = m->limit;
+	if (rule->flags & FRBPF_RULE_SHARE)
+		t->threshold = rule->sum;
 	t->flags = c.broken ? FRBPF_TRIGGER_ESCALATED : 0;
 	if (m->is_pending)
 		t->flags |= FRBPF_TRIGGER_PENDING;
 	if (rule->flags & FRBPF_RULE_ABSENT)
 		t->flags |= FRBPF_TRIGGER_ABSENT;
+	if (rule->flags & FRBPF_RULE_SHARE)
+		t->flags |= FRBPF_TRIGGER_SHARE;
 	held_take(st, &t->held);
 	__sync_fetch_and_add(&st->fired, 1);
 	/* Forced: the kernel's own choice wakes nobody when a discarded record is still unread. */
@@ -108,7 +113,7 @@ static __always_inline bool minds_waits(const struct frbpf_rule *rule)
 /* Are its rates about the rule, not about who matches? */
 static __always_inline bool rates_of_rule(const struct frbpf_rule *rule)
 {
-	return rule->cooldown.per == FRBPF_PER_RULE &&
+	return rule->cooldown.per == FRBPF_PER_RULE && share_is_of_cpu(rule) &&
 	       (rule->count.n <= 1 || rule->count.per == FRBPF_PER_RULE);
 }
 
@@ -197,15 +202,60 @@ static __always_inline bool rule_is_about(const struct frbpf_rule *rule, const s
 
 enum { RUN_NEXT, RUN_END, RUN_ASK_TASKS };
 
+/* A match of the rule, if its limits let it be one. */
+static __always_inline int rule_matches(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
+					struct match *m, __u32 idx)
+{
+	bool counted = m->counted == idx + 1;
+	__u32 cause;
+
+	if (m->value && !counted)
+		state_count(st, m->value);
+	cause = rule_outcome(rule, st, m, counted);
+	/* who was held back is kept, of the largest */
+	if (is_held(cause) && m->lacks_tasks && !(rule->flags & FRBPF_RULE_QUIET) &&
+	    is_largest_held(st, m->value))
+		cause = CAUSE_ASK_TASKS;
+	if (cause == CAUSE_ASK_TASKS) {
+		m->counted = m->learnt = idx + 1;
+		return RUN_ASK_TASKS;
+	}
+	if (is_held(cause) && !m->lacks_tasks)
+		held_note(st, m);
+	suppress(st, cause);
+	return RUN_NEXT;
+}
+
+/* A value of a rule on a share of time: is it, with those before it, too much? */
+static __always_inline bool share_reached(const struct frbpf_rule *rule,
+					  struct frbpf_rule_state *st, struct match *m, __u32 idx)
+{
+	struct frbpf_share *share;
+
+	if (m->learnt == idx + 1)
+		return true;
+	if (m->self)
+		return false;
+	share = share_of(rule, st, m);
+	if (!share) {
+		suppress(st, FRBPF_CAUSE_KEYS);
+		return false;
+	}
+	if (!m->now)
+		m->now = bpf_ktime_get_ns();
+	share_add(share, &rule->share, m);
+	return m->sum > rule->sum;
+}
+
 /* Try one rule. RUN_END: its threshold is not reached, nor are those of the rules after it. RUN_ASK_TASKS: to be tried
  * again when what is about tasks is there. */
 __noinline int rule_run(__u32 idx, struct match *m)
 {
 	struct frbpf_rule_state *st;
 	struct frbpf_rule *rule;
-	__u32 slot, cause, holds;
-	bool counted;
-	int reached;
+	__u32 slot, holds;
+	int reached, ret;
+	__u64 value;
 
 	if (!m)
 		return RUN_END;
@@ -230,29 +280,22 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	if (rule->flags & FRBPF_RULE_LEARNS && m->learnt != idx + 1 && !rule_learns(rule, st, m))
 		return RUN_NEXT;
 	if (m->lacks_tasks && !rates_of_rule(rule)) {
-		m->learnt = idx + 1;
+		m->learnt = rule->flags & FRBPF_RULE_LEARNS ? idx + 1 : 0;
 		return RUN_ASK_TASKS;
 	}
 	if (rule->flags & FRBPF_RULE_ABSENT) {
 		rule_hear(st, m);
 		return RUN_NEXT;
 	}
-	counted = m->counted == idx + 1;
-	if (m->value && !counted)
-		state_count(st, m->value);
-	cause = rule_outcome(rule, st, m, counted);
-	/* who was held back is kept, of the largest */
-	if (is_held(cause) && m->lacks_tasks && !(rule->flags & FRBPF_RULE_QUIET) &&
-	    is_largest_held(st, m->value))
-		cause = CAUSE_ASK_TASKS;
-	if (cause == CAUSE_ASK_TASKS) {
-		m->counted = m->learnt = idx + 1;
-		return RUN_ASK_TASKS;
+	value = m->value;
+	if (rule->flags & FRBPF_RULE_SHARE) {
+		if (!share_reached(rule, st, m, idx))
+			return RUN_NEXT;
+		m->value = m->sum;
 	}
-	if (is_held(cause) && !m->lacks_tasks)
-		held_note(st, m);
-	suppress(st, cause);
-	return RUN_NEXT;
+	ret = rule_matches(rule, st, m, idx);
+	m->value = value;
+	return ret;
 }
 
 /* The half in force. Asked for once per event: a reload may flip it at any time. */

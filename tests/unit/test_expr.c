@@ -498,9 +498,64 @@ static void bad_addresses(void **state)
 	}
 }
 
+/* In each alternative: the disjunction of what holds there. */
+static void test_require_cgroup(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *fields; /* c: the cgroup; |: the end of an alternative */
+	} cases[] = {
+		{ "", "c|" },
+		{ "pid == 1", "cp|" },
+		{ "pid == 1 && (cpu == 2 || comm ~ \"a*\")", "cpo|cpo|" },
+		{ "pid == 1 || pid == 2 || cgroup == \"/x\"", "cp|cp|cc|" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct diags d = { 0 };
+		struct expr e = { 0 };
+		char got[64] = "";
+		size_t n = 0;
+
+		if (cases[i].text[0])
+			assert_int_equal(parse(cases[i].text, &e, &d), 0);
+		assert_int_equal(expr__require_cgroup(&e, "/g"), 0);
+		for (uint32_t k = 0; k < e.n_nodes; k++) {
+			const struct frbpf_node *node = &e.nodes[k];
+
+			got[n++] = node->field == FRBPF_FIELD_CGROUP ? 'c' :
+				   node->field == FRBPF_FIELD_PID    ? 'p' :
+								       'o';
+			if (node->flags & FRBPF_NODE_END)
+				got[n++] = '|';
+		}
+		assert_string_equal(got, cases[i].fields);
+		assert_string_equal(e.strings[e.n_strings - 1], "/g");
+		expr__free(&e);
+		diags__free(&d);
+	}
+}
+
+static void test_require_cgroup_of_too_many(void **state)
+{
+	struct expr e = { 0 };
+	struct diags d = { 0 };
+
+	assert_int_equal(parse("pid == 1 || pid == 2 || pid == 3 || pid == 4 || pid == 5 || "
+			       "pid == 6 || pid == 7 || pid == 8 || pid == 9",
+			       &e, &d),
+			 0);
+	assert_int_equal(expr__require_cgroup(&e, "/g"), -E2BIG);
+	assert_int_equal(e.n_nodes, 9);
+	expr__free(&e);
+	diags__free(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_require_cgroup),
+		cmocka_unit_test(test_require_cgroup_of_too_many),
 		cmocka_unit_test(normal_forms),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(wrong_comparisons_are_all_told),

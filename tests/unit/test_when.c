@@ -208,6 +208,51 @@ static void percentiles(void **state)
 	}
 }
 
+static void shares(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t threshold;
+		struct when_share share;
+	} cases[] = {
+		{ "softirq:net_rx > 50% in 1s", 500000000,
+		  { 1000000000, FRBPF_PER_FIELD, FRBPF_FIELD_CPU } },
+		{ "hardirq>0.01%in", 0 },
+		{ "runqlat > 150.5% in 100ms", 150500000, { 100000000, FRBPF_PER_CGROUP } },
+		{ "reclaim > 1000% in 10m per process", 6000000000000,
+		  { 600000000000, FRBPF_PER_PROCESS } },
+		{ "oncpu > 90% in 10ms per rule", 9000000, { 10000000, FRBPF_PER_RULE } },
+		{ "blkio > 20% in 1s per dev", 200000000,
+		  { 1000000000, FRBPF_PER_FIELD, (enum frbpf_field)FRBPF_BLKIO_DEV } },
+		{ "runqlat > 50% in 1s of \"/a b/\"", 500000000,
+		  { 1000000000, FRBPF_PER_RULE, .cgroup = "/a b" } },
+		{ "runqlat > 50% in 1s per thread of /", 500000000,
+		  { 1000000000, FRBPF_PER_THREAD } },
+	};
+	char message[256];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct when_share *want = &cases[i].share;
+		struct when w;
+
+		if (!cases[i].threshold) {
+			assert_true(parse(cases[i].text, &w, message, sizeof(message)));
+			continue;
+		}
+		if (parse(cases[i].text, &w, message, sizeof(message)))
+			fail_msg("'%s': %s", cases[i].text, message);
+		assert_int_equal(w.threshold, cases[i].threshold);
+		assert_int_equal(w.share.window, want->window);
+		assert_int_equal(w.share.per, want->per);
+		if (want->per == FRBPF_PER_FIELD)
+			assert_int_equal(w.share.field, want->field);
+		assert_string_equal(w.share.cgroup ? w.share.cgroup : "",
+				    want->cgroup ? want->cgroup : "");
+		assert_int_equal(when__lasts(&w), want->window);
+		when__free(&w);
+	}
+}
+
 static const struct {
 	const char *text;
 	const char *message; /* part of it */
@@ -562,6 +607,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(accepted),
 		cmocka_unit_test(percentiles),
+		cmocka_unit_test(shares),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(probes),
 		cmocka_unit_test(several_names_several_errors),

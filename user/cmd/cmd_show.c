@@ -91,6 +91,8 @@ static void print_trigger(const json_t *t, const char *what)
 			printf(", and it had not ended");
 		if (json_is_true(json_object_get(t, "absent")))
 			printf(", in which nothing came");
+		if (json_object_get(t, "window_ns"))
+			printf(", together in %s", show_duration(t, "window_ns", value, sizeof(value)));
 		if (str(t, "key")[0])
 			printf(", %s", str(t, "key"));
 		if (error)

@@ -74,8 +74,7 @@ static int trial__make(const struct ruleset *rs, struct trial *t)
 			continue;
 		*shadow = rs->rules[i];
 		shadow->id = ~shadow->id;
-		shadow->when.threshold = 0;
-		shadow->when.learn.percentile = 0;
+		when__drop_threshold(&shadow->when);
 		shadow->quiet = true;
 		shadow->count = shadow->cooldown = (struct rate){ 0 };
 		t->shadow_of[t->n_shadows++] = i;

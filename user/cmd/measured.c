@@ -50,7 +50,7 @@ static uint64_t wanted_window(const struct rule_conf *rule)
 
 	if (rule->pre != RULESET_WINDOW_AUTO)
 		return rule->pre;
-	return w->hit || w->fails || when__source(w->source)->no_begin ? 0 : w->threshold;
+	return when__lasts(w);
 }
 
 static void warn_rule(const struct ruleset *rs, const struct rule_conf *rule, const json_t *status,

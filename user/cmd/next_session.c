@@ -20,6 +20,7 @@ static const struct answer answers[] = {
 	{ "runqlat", { "sched:sched_wak", "sched:sched_switch", "sched:" } },
 	{ "blocked", { "sched:sched_switch", "sched:" } },
 	{ "offcpu", { "sched:sched_switch", "sched:" } },
+	{ "oncpu", { "cpu-clock", "cycles", "sched:sched_switch", "sched:" } },
 	{ "syscall", { "raw_syscalls:", "syscalls:", "sched:sched_switch", "sched:" } },
 	{ "blkio", { "block:" } },
 	{ "blkio.device", { "block:" } },

@@ -102,7 +102,17 @@ static json_t *make_learn(const struct when_learn *l)
 			 (json_int_t)when_learn__least(l));
 }
 
-/* What it learns, and how often it may dump. */
+static json_t *make_share(const struct rule_conf *rule)
+{
+	const struct when_share *s = &rule->when.share;
+	const struct rate per = { .per = s->per, .field = s->field };
+
+	return json_pack("{s:I, s:I, s:s}", "sum_ns", (json_int_t)rule->when.threshold, "window_ns",
+			 (json_int_t)s->window, "per",
+			 rate__per_name(&per, rule->when.source, &rule->args));
+}
+
+/* What it adds up or learns, and how often it may dump. */
 static void add_rates(json_t *j, const struct rule_conf *rule)
 {
 	const enum frbpf_source source = rule->when.source;
@@ -112,6 +122,8 @@ static void add_rates(json_t *j, const struct rule_conf *rule)
 	if (when__compares(&rule->when) && rule->cooldown.window && rule->escalate)
 		json_object_set_new(j, "escalate", json_real(rule->escalate / 100.0));
 	json_object_set_new(j, "max_dumps", make_rate(&rule->max_dumps, source, NULL));
+	if (rule->when.share.window)
+		json_object_set_new(j, "share", make_share(rule));
 	if (rule->when.learn.percentile)
 		json_object_set_new(j, "learn", make_learn(&rule->when.learn));
 	if (rule->count.n)
@@ -316,6 +328,16 @@ static void print_dumps(const json_t *r)
 	print_rate(json_object_get(r, "max_dumps"));
 }
 
+static void print_share(const json_t *share)
+{
+	char sum[32], window[32];
+
+	printf("\n  adds up:    fires above %s of %s",
+	       units__format_duration(num(share, "sum_ns"), sum, sizeof(sum)),
+	       units__format_duration(num(share, "window_ns"), window, sizeof(window)));
+	print_per(str(share, "per"));
+}
+
 static void print_learn(const json_t *learn)
 {
 	char window[32];
@@ -339,6 +361,8 @@ static void print_plan_rule(const json_t *r)
 	if (str(r, "trigger_hint")[0])
 		printf("\n  messages:   for FRBPF_TRIGGER() in a program write %s",
 		       str(r, "trigger_hint"));
+	if (json_object_get(r, "share"))
+		print_share(json_object_get(r, "share"));
 	if (json_object_get(r, "learn"))
 		print_learn(json_object_get(r, "learn"));
 	if (count) {

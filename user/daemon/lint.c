@@ -106,7 +106,7 @@ static uint64_t rule_lasts(const struct rule_conf *rule)
 {
 	const struct when *w = &rule->when;
 
-	return w->hit || w->fails || when__source(w->source)->no_begin ? 0 : w->threshold;
+	return when__lasts(w);
 }
 
 /* The session that is known to hold the least, from what its line or its `ring` says. */

@@ -101,7 +101,8 @@ static int open_maps(struct detectors *d)
 		if (*maps[i].fd < 0)
 			return -errno;
 	}
-	r = rate_keys__new(&e->cooling_fd, &e->counting_fd, &e->keyed_fd, &d->keys);
+	r = rate_keys__new(&e->cooling_fd, &e->counting_fd, &e->sharing_fd, &e->keyed_fd,
+			   &d->keys);
 	if (r)
 		return r;
 	r = share_map(e->holds_fd, HOLDS_SIZE, (void **)&d->holds)
@@ -139,6 +140,7 @@ int detectors__open(struct err *err, struct detectors **ret)
 		.path_globs_fd = -1,
 		.cooling_fd = -1,
 		.counting_fd = -1,
+		.sharing_fd = -1,
 		.keyed_fd = -1,
 		.learned_fd = -1,
 		.holds_fd = -1,
@@ -347,7 +349,7 @@ static void close_maps(struct source_env *e)
 {
 	const int fds[] = { e->states_fd,   e->triggers_fd, e->cgroups_fd,    e->cooling_fd,
 			    e->counting_fd, e->holds_fd,    e->path_globs_fd, e->keyed_fd,
-			    e->learned_fd };
+			    e->learned_fd,  e->sharing_fd };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		if (fds[i] >= 0)

@@ -10,6 +10,7 @@ static const struct source_ops *const all_sources[] = {
 	&source_syscall,
 	&source_blocked,
 	&source_offcpu,
+	&source_oncpu,
 	&source_blkio,
 	&source_blkio_device,
 	&source_hardirq,

@@ -72,6 +72,9 @@ struct field_scope {
 int expr__parse(const struct source_text *src, struct span span, const struct field_scope *scope,
 		struct diags *d, struct expr *ret);
 
+/* It, and that the subject is in the cgroup @path or below it. 0, -E2BIG: too many predicates, or -ENOMEM. */
+int expr__require_cgroup(struct expr *e, const char *path);
+
 struct expr_field_desc;
 /*
  * Read what argument @slot is compared with as values of the type that @field says. Until then,
@@ -113,7 +116,8 @@ enum expr_type {
 /* Sources that look at their tasks while these are there: only they know paths. */
 #define EXPR_PATH_SOURCES                                                                          \
 	(1U << FRBPF_SOURCE_RUNQLAT | 1U << FRBPF_SOURCE_SYSCALL | 1U << FRBPF_SOURCE_BLOCKED |    \
-	 1U << FRBPF_SOURCE_OFFCPU | 1U << FRBPF_SOURCE_TRACEPOINT | 1U << FRBPF_SOURCE_SPAN)
+	 1U << FRBPF_SOURCE_OFFCPU | 1U << FRBPF_SOURCE_ONCPU |                            \
+	 1U << FRBPF_SOURCE_TRACEPOINT | 1U << FRBPF_SOURCE_SPAN)
 
 /* Names and types of the fields, for errors, `frbpf events` and documentation; ends with name NULL.
  */

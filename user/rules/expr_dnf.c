@@ -161,3 +161,34 @@ int tree__normalise(struct tree *tree, const struct source_text *src, struct dia
 	*ret = e;
 	return 0;
 }
+
+int expr__require_cgroup(struct expr *e, const char *path)
+{
+	struct frbpf_node in = { .field = FRBPF_FIELD_CGROUP,
+				 .op = FRBPF_OP_EQ,
+				 .flags = e->n_nodes ? 0 : FRBPF_NODE_END };
+	struct frbpf_node nodes[FRBPF_MAX_NODES];
+	uint32_t n = 0, i = 0;
+	bool begins = true;
+
+	in.val[0] = e->n_strings;
+	if (e->n_strings == FRBPF_MAX_NODES)
+		return -E2BIG;
+	do {
+		if (begins && n < FRBPF_MAX_NODES)
+			nodes[n++] = in;
+		if (i == e->n_nodes)
+			break;
+		if (n == FRBPF_MAX_NODES)
+			return -E2BIG;
+		begins = e->nodes[i].flags & FRBPF_NODE_END && i + 1 < e->n_nodes;
+		nodes[n++] = e->nodes[i++];
+	} while (i < e->n_nodes);
+	e->strings[e->n_strings] = strdup(path);
+	if (!e->strings[e->n_strings])
+		return -ENOMEM;
+	e->n_strings++;
+	memcpy(e->nodes, nodes, n * sizeof(*nodes));
+	e->n_nodes = n;
+	return 0;
+}

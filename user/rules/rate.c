@@ -177,6 +177,14 @@ int rate__parse_cooldown(const struct source_text *src, struct span span, const 
 	return 0;
 }
 
+int rate__parse_per(const struct source_text *src, struct span span,
+		    const struct field_scope *scope, struct diags *d, struct rate *ret)
+{
+	struct parser p = { src, d, NULL, span.off, span.off + span.len, scope };
+
+	return parse_per(&p, parser__word(&p), ret);
+}
+
 const char *rate__per_name(const struct rate *r, enum frbpf_source source,
 			   const struct rule_args *args)
 {

@@ -24,6 +24,10 @@ int rate__parse_cooldown(const struct source_text *src, struct span span, const 
 			 uint64_t max, const struct field_scope *scope, struct diags *d,
 			 struct rate *ret);
 
+/* "per WHAT" */
+int rate__parse_per(const struct source_text *src, struct span span,
+		    const struct field_scope *scope, struct diags *d, struct rate *ret);
+
 /* What @r of a rule on @source counts by, as a rules file writes it after `per`: "rule", "process" or the
  * name of a field. @args are the rule's, and outlive the result. */
 const char *rate__per_name(const struct rate *r, enum frbpf_source source,

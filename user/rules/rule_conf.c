@@ -312,6 +312,7 @@ static bool asks_for_ret_too_early(const struct rule_conf *rule)
 int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct diags *d)
 {
 	const struct source_text *src = rs->config->src;
+	int err;
 
 	if (when__source(rule->when.source)->needs_if && !rule->if_text)
 		return diags__error(d, src, rule->when_span,
@@ -326,11 +327,20 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 	if (rule->escalate_given && !rule->when.threshold && !rule->when.learn.percentile)
 		return diags__error(d, src, rule->when_span,
 				    "'escalate' compares what was measured: this has no threshold");
-	if (rule->escalate_given && (rule->when.pending || rule->when.silence))
-		return diags__error(
-			d, src, rule->when_span,
-			"'escalate' compares what was measured: what is pending or absent "
-			"is found at its threshold, so no value is larger than another");
+	if (rule->escalate_given &&
+	    (rule->when.pending || rule->when.silence || rule->when.share.window))
+		return diags__error(d, src, rule->when_span,
+				    "'escalate' compares what was measured: what is pending, absent "
+				    "or a share of time is found at its threshold, so no value is "
+				    "larger than another");
+	err = rule->when.share.cgroup ? expr__require_cgroup(&rule->expr, rule->when.share.cgroup) : 0;
+	if (err == -E2BIG)
+		return diags__error(d, src, rule->when_span,
+				    "'if' leaves no room for the cgroup behind 'of': at most %d "
+				    "comparisons, once it is written without parentheses",
+				    FRBPF_MAX_NODES);
+	if (err)
+		return err;
 	rule_conf__identify(rule);
 	if (rule->sessions)
 		return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,9 @@ const struct when_source_desc when_sources[] = {
 	  .meaning = "a task was in uninterruptible sleep that long; its subject is that task" },
 	{ "offcpu", FRBPF_SOURCE_OFFCPU, .needs_if = true, .is_wait = true, .has_pending = true,
 	  .meaning = "a task was off its CPU that long for any reason; its subject is that task" },
+	{ "oncpu", FRBPF_SOURCE_ONCPU, .only_share = true,
+	  .meaning = "tasks had their CPU for a share of the time; its subject is the task that "
+		     "runs" },
 	{ "syscall", FRBPF_SOURCE_SYSCALL, .has_keys = true, .parse = when__parse_syscall,
 	  .has_pending = true,
 	  .meaning = "one of the system calls named took that long, or failed; its subject is the "
@@ -189,6 +193,35 @@ int when_parser__no_target(struct when_parser *p, struct span name)
 			    (int)name.len, p->src->text + name.off);
 }
 
+int when_parser__of_cgroup(struct when_parser *p, char *to, size_t size)
+{
+	struct span of = when_parser__word(p), path;
+	const char *s;
+
+	if (!text__equals(p->src, of, "of"))
+		return diags__error(p->d, p->src, of.len ? of : when_parser__here(p),
+				    "only 'of' and a cgroup may follow the window");
+	path = when_parser__rest(p);
+	s = p->src->text + path.off;
+	if (path.len >= 2 && s[0] == '"' && s[path.len - 1] == '"') {
+		path.off++;
+		path.len -= 2;
+		s++;
+	}
+	if (path.len >= size)
+		return diags__error(p->d, p->src, path, "this path is too long: at most %zu bytes",
+				    size - 1);
+	snprintf(to, size, "%.*s", (int)path.len, s);
+	if (to[0] != '/' || strlen(to) != path.len || strpbrk(to, "\"\n\\") || strstr(to, "//") ||
+	    strstr(to, "/../") || strstr(to, "/./"))
+		return diags__error(p->d, p->src, path.len ? path : when_parser__here(p),
+				    "a cgroup is a path such as /system.slice, as in "
+				    "/proc/PID/cgroup behind \"0::\"");
+	while (path.len && to[path.len - 1] == '/')
+		to[--path.len] = '\0'; /* "/": the machine */
+	return 0;
+}
+
 /* A source that takes nothing but a threshold. */
 static int parse_plain(struct when_parser *p, struct span name, struct when *ret)
 {
@@ -205,6 +238,7 @@ int when_parser__source(struct when_parser *p, struct when *ret)
 	enum when_open open = text__equals(p->src, name, "pending")  ? OPEN_PENDING
 			      : text__equals(p->src, name, "absent") ? OPEN_ABSENT
 								     : OPEN_NOT;
+	int err;
 
 	if (open && !when_parser__at(p, ":"))
 		return p->open ? diags__error(p->d, p->src, name,
@@ -215,7 +249,13 @@ int when_parser__source(struct when_parser *p, struct when *ret)
 	if (!source)
 		return unknown_source(p, name);
 	ret->source = source->source;
-	return (source->parse ? source->parse : parse_plain)(p, name, ret);
+	err = (source->parse ? source->parse : parse_plain)(p, name, ret);
+	if (!err && source->only_share && !ret->share.window)
+		err = diags__error(p->d, p->src, name,
+				   "'%s' comes in pieces: write a share of time, such as %s > 90%% "
+				   "in 1s",
+				   source->name, source->name);
+	return err;
 }
 
 int when__parse(const struct source_text *src, struct span span, struct diags *d, struct when *ret)
@@ -244,7 +284,22 @@ bool when__same_events(const struct when *a, const struct when *b)
 void when__free(struct when *when)
 {
 	free(when->target);
-	when->target = NULL;
+	free(when->share.cgroup);
+	when->target = when->share.cgroup = NULL;
+}
+
+void when__drop_threshold(struct when *when)
+{
+	when->threshold = 0;
+	when->learn.percentile = 0;
+	when->share.window = 0;
+}
+
+uint64_t when__lasts(const struct when *when)
+{
+	if (when->hit || when->fails || when__source(when->source)->no_begin)
+		return 0;
+	return when->share.window ?: when->threshold;
 }
 
 const struct when_source_desc *when__source(enum frbpf_source source)

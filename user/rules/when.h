@@ -13,6 +13,14 @@ struct when_learn {
 	uint64_t window;     /* ns: values of that time count */
 };
 
+/* A share of time: the threshold is that of the sum of all values within the window, each of these apart. */
+struct when_share {
+	uint64_t window; /* ns; 0: values are compared one by one */
+	enum frbpf_per per;
+	enum frbpf_field field; /* of FRBPF_PER_FIELD */
+	char *cgroup;		/* of those in it and below it; NULL: of all. Owned */
+};
+
 /* So many values it takes: ten are above the percentile. */
 static inline uint64_t when_learn__least(const struct when_learn *l)
 {
@@ -26,6 +34,7 @@ struct when {
 	bool hit;	    /* no threshold: each event */
 	uint64_t threshold; /* ns; of one that learns, the least that it fires above */
 	struct when_learn learn;
+	struct when_share share;
 	bool pending;	    /* of what has not ended */
 	uint64_t silence;   /* ns for which none of these must come; 0: it is about those that come */
 	uint64_t keys[FRBPF_KEY_WORDS]; /* system calls by number, for sources with keys */
@@ -50,11 +59,22 @@ static inline bool when__has_values(const struct when *when)
 {
 	return !when->fails && !when->hit && !when->pending && !when->silence;
 }
-/* Is a value, which may be larger or smaller, compared with a threshold? */
+/* Is a value, which may be larger or smaller, compared with a threshold? A sum has just passed it. */
 static inline bool when__compares(const struct when *when)
 {
-	return (when->threshold || when->learn.percentile) && when__has_values(when);
+	return (when->threshold || when->learn.percentile) && when__has_values(when) &&
+	       !when->share.window;
 }
+
+/* Has every value of its source to be looked at, however small? */
+static inline bool when__takes_all(const struct when *when)
+{
+	return when->learn.percentile || when->share.window;
+}
+/* As of a rule that is about every value of these events. */
+void when__drop_threshold(struct when *when);
+/* How long ago what fires it began, at least, ns; 0: nobody knows. */
+uint64_t when__lasts(const struct when *when);
 
 /* Frees what it owns, not @when. A zeroed one is legal. */
 void when__free(struct when *when);
@@ -75,6 +95,7 @@ struct when_source_desc {
 	bool needs_if;	     /* what it measures is nothing unusual */
 	bool no_subject;     /* no task suffers: only cpu and current.FIELD are known of tasks */
 	bool is_wait;	     /* its value is how long the subject did not run */
+	bool only_share;     /* it comes in pieces: only a share of time says something */
 	bool no_begin;	     /* its value is no time that ended with the event */
 	bool has_pending;    /* it knows what has begun and not ended */
 	const char *meaning; /* one line: what is measured and who its subject is */

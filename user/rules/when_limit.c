@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The threshold of a rule: a duration, or a multiple of a percentile of what was measured lately. */
+/* The threshold of a rule: a duration, a multiple of a percentile of what was measured lately, or a share of time. */
 #include <errno.h>
 #include <string.h>
 
+#include "rules/rate.h"
 #include "rules/units.h"
 #include "rules/when_parse.h"
 
@@ -10,7 +11,10 @@
 #define PERCENTILE_MAX 9999
 #define FACTOR_MIN     100 /* hundredths */
 #define FACTOR_MAX     100000
-#define WINDOW_DEFAULT (600 * NSEC_PER_SEC)
+#define LEARN_DEFAULT  (600 * NSEC_PER_SEC)
+#define SHARE_MAX      100000 /* hundredths of a percent */
+#define SHARE_TIME_MIN (10 * NSEC_PER_MSEC)
+#define SHARE_TIME_MAX (600 * NSEC_PER_SEC)
 
 static int parse_threshold_op(struct when_parser *p)
 {
@@ -128,7 +132,7 @@ static int take_percentile(struct when_parser *p, struct when_learn *ret)
 	    ret->factor < FACTOR_MIN || ret->factor > FACTOR_MAX)
 		return diags__error(p->d, p->src, word.len ? word : when_parser__here(p),
 				    "a number from 1 to 1000 is expected behind '*', such as 4");
-	ret->window = WINDOW_DEFAULT;
+	ret->window = LEARN_DEFAULT;
 	return 0;
 }
 
@@ -181,15 +185,133 @@ static bool at_percentile(const struct when_parser *p, bool *ret_has_least)
 	       (word.len && p->src->text[word.off] == 'p' && at_digit(p, word.off + 1));
 }
 
+/* ---- shares of time ---- */
+
+static bool at_share(const struct when_parser *p)
+{
+	struct when_parser q = *p;
+	struct span word = when_parser__word(&q);
+
+	return word.len && p->src->text[word.off + word.len - 1] == '%';
+}
+
+/* "50%" of @window, in ns */
+static int read_share(struct when_parser *p, struct span word, uint64_t window, uint64_t *ret)
+{
+	uint32_t hundredths;
+
+	if (units__hundredths(p->src->text + word.off, word.len - 1, &hundredths) || !hundredths ||
+	    hundredths > SHARE_MAX)
+		return diags__error(
+			p->d, p->src, word,
+			"a share of time is more than 0 and at most 1000%%, such as 50%%");
+	*ret = window / 10000 * hundredths + window % 10000 * hundredths / 10000;
+	return 0;
+}
+
+/* "in 1s" */
+static int take_share_window(struct when_parser *p, struct span share, uint64_t *ret)
+{
+	struct span in = when_parser__word(p), word;
+
+	if (!text__equals(p->src, in, "in"))
+		return diags__error(p->d, p->src, in.len ? in : when_parser__here(p),
+				    "in which time? write > %.*s in 1s", (int)share.len,
+				    p->src->text + share.off);
+	word = when_parser__word(p);
+	if (!word.len)
+		return diags__error(p->d, p->src, when_parser__here(p),
+				    "a time is expected behind 'in', such as 1s");
+	if (text__duration(p->src, word, p->d, ret))
+		return -EINVAL;
+	if (*ret < SHARE_TIME_MIN || *ret > SHARE_TIME_MAX)
+		return diags__error(p->d, p->src, word, "a share is of a time from 10ms to 10m");
+	return 0;
+}
+
+static bool is_of_cpu(const struct when *when)
+{
+	return when->share.per == FRBPF_PER_FIELD && when->share.field == FRBPF_FIELD_CPU;
+}
+
+/* "per WHAT", or what it is by default. */
+static int take_share_per(struct when_parser *p, struct when *ret)
+{
+	const struct field_scope scope = { .source = ret->source };
+	bool has_subject = when__has_subject(ret->source);
+	struct when_parser q = *p;
+	struct span per = when_parser__word(&q), what;
+	struct rate rate = { 0 };
+
+	ret->share.per = has_subject ? FRBPF_PER_CGROUP : FRBPF_PER_FIELD;
+	ret->share.field = FRBPF_FIELD_CPU;
+	if (!text__equals(p->src, per, "per")) {
+		if (text__equals(p->src, per, "of"))
+			ret->share.per = FRBPF_PER_RULE;
+		return 0;
+	}
+	what = when_parser__word(&q);
+	if (rate__parse_per(p->src, (struct span){ per.off, what.off + what.len - per.off }, &scope,
+			    p->d, &rate))
+		return -EINVAL;
+	if (!has_subject && rate.per != FRBPF_PER_RULE && rate.per != FRBPF_PER_FIELD)
+		return diags__error(p->d, p->src, what,
+				    "'%s' has no subject: write per cpu, or per rule for all CPUs",
+				    when__source_name(ret->source));
+	ret->share.per = rate.per;
+	ret->share.field = rate.field;
+	*p = q;
+	return 0;
+}
+
+static int take_share_cgroup(struct when_parser *p, struct when *ret)
+{
+	char path[FRBPF_PATH_LEN];
+
+	if (!when__has_subject(ret->source))
+		return diags__error(p->d, p->src, when_parser__rest(p),
+				    "'%s' has no subject: nothing of it is of a cgroup",
+				    when__source_name(ret->source));
+	if (when_parser__of_cgroup(p, path, sizeof(path)))
+		return -EINVAL;
+	ret->share.cgroup = path[0] ? strdup(path) : NULL;
+	return path[0] && !ret->share.cgroup ? -ENOMEM : 0;
+}
+
+/* More than all of the time? Interrupts and tasks have a CPU one after the other. */
+static int check_share(struct when_parser *p, struct span share, const struct when *when)
+{
+	if (when->threshold < when->share.window || !is_of_cpu(when) ||
+	    (when->source != FRBPF_SOURCE_HARDIRQ && when->source != FRBPF_SOURCE_SOFTIRQ &&
+	     when->source != FRBPF_SOURCE_ONCPU))
+		return 0;
+	return diags__error(p->d, p->src, share,
+			    "of one CPU, no more than 100%% can be: this never fires");
+}
+
+/* "50% in 1s", and "per WHAT", and "of CGROUP" */
+static int parse_share(struct when_parser *p, struct when *ret)
+{
+	struct span share = when_parser__word(p);
+	int err = take_share_window(p, share, &ret->share.window);
+
+	err = err ?: read_share(p, share, ret->share.window, &ret->threshold);
+	err = err ?: take_share_per(p, ret);
+	err = err ?: check_share(p, share, ret);
+	if (!err && p->pos < p->end)
+		err = take_share_cgroup(p, ret);
+	return err;
+}
+
 int when_parser__duration(struct when_parser *p, uint64_t *ret)
 {
 	bool has_least;
 	int err = parse_threshold_op(p);
 
-	if (!err && at_percentile(p, &has_least))
+	if (!err && (at_percentile(p, &has_least) || at_share(p)))
 		return diags__error(p->d, p->src, when_parser__rest(p),
-				    "only what has ended has a percentile: a duration is expected "
-				    "here, such as 5s");
+				    "only what has ended has a percentile or a share of time: a "
+				    "duration is expected here, such as 5s");
 	return err ? err : parse_threshold_duration(p, ret);
 }
 
@@ -207,6 +329,8 @@ int when_parser__threshold(struct when_parser *p, struct when *ret)
 	err = parse_threshold_op(p);
 	if (err)
 		return err;
+	if (at_share(p))
+		return parse_share(p, ret);
 	return at_percentile(p, &has_least) ? parse_percentile(p, has_least, ret)
 					    : parse_threshold_duration(p, &ret->threshold);
 }

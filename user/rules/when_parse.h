@@ -37,6 +37,9 @@ int when_parser__threshold(struct when_parser *p, struct when *ret);
 /* "> 20ms" and the end of the text, in ns. 0 or -EINVAL. */
 int when_parser__duration(struct when_parser *p, uint64_t *ret);
 
+/* "of /system.slice/x.service", perhaps in quotes: up to the end, into @to; "" for all of the machine. 0 or -EINVAL. */
+int when_parser__of_cgroup(struct when_parser *p, char *to, size_t size);
+
 /* Nothing may stand behind ':' of the source @name. 0 or -EINVAL. */
 int when_parser__no_target(struct when_parser *p, struct span name);
 /* "> 20ms", "fails" or "fails (EMFILE, ENFILE)", and the end of the text. 0 or -EINVAL. */

@@ -95,36 +95,6 @@ static int take_amount(struct when_parser *p, struct psi_target *t, struct when 
 	return 0;
 }
 
-/* "of /system.slice/x.service", perhaps in quotes: up to the end. */
-static int take_cgroup(struct when_parser *p, struct psi_target *t)
-{
-	struct span of = when_parser__word(p), path;
-	const char *s;
-
-	if (!text__equals(p->src, of, "of"))
-		return diags__error(p->d, p->src, of.len ? of : when_parser__here(p),
-				    "only 'of' and a cgroup may follow the window");
-	path = when_parser__rest(p);
-	s = p->src->text + path.off;
-	if (path.len >= 2 && s[0] == '"' && s[path.len - 1] == '"') {
-		path.off++;
-		path.len -= 2;
-		s++;
-	}
-	if (path.len >= sizeof(t->cgroup))
-		return diags__error(p->d, p->src, path, "this path is too long: at most %zu bytes",
-				    sizeof(t->cgroup) - 1);
-	snprintf(t->cgroup, sizeof(t->cgroup), "%.*s", (int)path.len, s);
-	if (t->cgroup[0] != '/' || strlen(t->cgroup) != path.len || strpbrk(t->cgroup, "\"\n\\") ||
-	    strstr(t->cgroup, "//") || strstr(t->cgroup, "/../") || strstr(t->cgroup, "/./"))
-		return diags__error(p->d, p->src, path.len ? path : when_parser__here(p),
-				    "a cgroup is a path such as /system.slice, as in "
-				    "/proc/PID/cgroup behind \"0::\"");
-	while (path.len && t->cgroup[path.len - 1] == '/')
-		t->cgroup[--path.len] = '\0'; /* "/": the machine */
-	return 0;
-}
-
 int when__parse_psi(struct when_parser *p, struct span source, struct when *ret)
 {
 	struct psi_target t = { .cgroup = "" };
@@ -139,7 +109,7 @@ int when__parse_psi(struct when_parser *p, struct span source, struct when *ret)
 	err = err ? err : take_word(p, kinds, "'some' or 'full'", t.kind, &kind);
 	err = err ? err : take_amount(p, &t, ret);
 	if (!err && p->pos < p->end)
-		err = take_cgroup(p, &t);
+		err = when_parser__of_cgroup(p, t.cgroup, sizeof(t.cgroup));
 	err = err ? err : check_kind(p, &t, kind);
 	if (err)
 		return err;

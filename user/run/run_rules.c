@@ -246,8 +246,7 @@ static int add_values(struct run_rules *r, size_t i, size_t *number, struct diag
 	if (err)
 		return err;
 	r->values[i] = r->rs->n_rules - 1;
-	r->rs->rules[r->values[i]].when.threshold = 0;
-	r->rs->rules[r->values[i]].when.learn.percentile = 0;
+	when__drop_threshold(&r->rs->rules[r->values[i]].when);
 	return 0;
 }
 
@@ -293,8 +292,8 @@ static int set_thresholds(const struct run_opts *opts, struct ruleset *rs, struc
 					    COMMAND_LINE ": --threshold: no rule '%.64s' with a "
 							 "threshold",
 					    t->rule);
+		when__drop_threshold(&rs->rules[k].when);
 		rs->rules[k].when.threshold = t->ns;
-		rs->rules[k].when.learn.percentile = 0;
 	}
 	return 0;
 }

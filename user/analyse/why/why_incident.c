@@ -105,7 +105,7 @@ int why_incident__ask(const json_t *manifest, const char *base, struct err *err,
 	if (!code)
 		code = why_ask(w, manifest_number(subject, "tid"),
 			       manifest_number(json_object_get(t, "time"), "monotonic_ns"),
-			       manifest_number(t, "value_ns"),
+			       manifest_number(t, "window_ns") ?: manifest_number(t, "value_ns"),
 			       quota_of(t, text_of(json_object_get(manifest, "host"), "kernel")),
 			       err);
 	if (code) {

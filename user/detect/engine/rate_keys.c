@@ -17,7 +17,7 @@
 #define RULES_WITH_ALL 8
 #define ROOM_MIN       64
 
-enum { COOLING, COUNTING, KINDS };
+enum { COOLING, COUNTING, SHARING, KINDS };
 
 static const struct kind {
 	const char *name;
@@ -29,6 +29,8 @@ static const struct kind {
 		      offsetof(struct frbpf_cooling, until), FRBPF_MAX_COOLING },
 	[COUNTING] = { "frbpf_counting", sizeof(struct frbpf_count),
 		       offsetof(struct frbpf_count, until), FRBPF_MAX_COUNTING },
+	[SHARING] = { "frbpf_sharing", sizeof(struct frbpf_share),
+		      offsetof(struct frbpf_share, until), FRBPF_MAX_SHARING },
 };
 
 struct key_map {
@@ -72,10 +74,10 @@ static int on_keyed(void *ctx, void *data, size_t size)
 	return 0; /* that something is there says it */
 }
 
-int rate_keys__new(int *ret_cooling_fd, int *ret_counting_fd, int *ret_keyed_fd,
-		   struct rate_keys **ret)
+int rate_keys__new(int *ret_cooling_fd, int *ret_counting_fd, int *ret_sharing_fd,
+		   int *ret_keyed_fd, struct rate_keys **ret)
 {
-	int *const fds[] = { ret_cooling_fd, ret_counting_fd };
+	int *const fds[] = { ret_cooling_fd, ret_counting_fd, ret_sharing_fd };
 	struct rate_keys *k = calloc(1, sizeof(*k));
 	int r = 0;
 
@@ -111,12 +113,14 @@ static bool kind_wanted(const struct rule_conf *r, int kind)
 {
 	if (kind == COOLING)
 		return r->cooldown.window && r->cooldown.per != FRBPF_PER_RULE;
+	if (kind == SHARING)
+		return r->when.share.window;
 	return r->count.n > 1 && r->count.per != FRBPF_PER_RULE;
 }
 
 bool rate_keys__wanted(const struct rule_conf *r)
 {
-	return kind_wanted(r, COOLING) || kind_wanted(r, COUNTING);
+	return kind_wanted(r, COOLING) || kind_wanted(r, COUNTING) || kind_wanted(r, SHARING);
 }
 
 uint32_t rate_keys__room(uint32_t max, size_t n_rules)
@@ -126,11 +130,13 @@ uint32_t rate_keys__room(uint32_t max, size_t n_rules)
 	return room > ROOM_MIN ? room : ROOM_MIN;
 }
 
-/* Of both maps together, and each is looked at when a quarter of it may be new. */
+/* Of all maps together, and each is looked at when a quarter of it may be new. */
 uint32_t rate_keys__wake(const struct rule_conf *r, size_t n_rules)
 {
 	if (!rate_keys__wanted(r))
 		return 0;
+	if (kind_wanted(r, SHARING))
+		return rate_keys__room(kinds[SHARING].max, n_rules) / 4;
 	return rate_keys__room(kinds[kind_wanted(r, COUNTING) ? COUNTING : COOLING].max, n_rules) /
 	       4;
 }
@@ -200,7 +206,7 @@ int rate_keys__fd(const struct rate_keys *k)
 /* Returns when there will be something to delete, if it is worth it to wait for that. */
 static uint64_t tidy_map(const struct key_map *map, const struct kind *kind, uint64_t now)
 {
-	char value[sizeof(struct frbpf_count)];
+	char value[sizeof(struct frbpf_count)]; /* the largest */
 	struct frbpf_key key, next;
 	bool more = !bpf_map_get_next_key(map->fd, NULL, &next);
 	uint64_t until, first = UINT64_MAX;

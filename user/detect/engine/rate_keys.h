@@ -12,10 +12,10 @@
 
 struct rate_keys;
 
-/* The maps are made, and stay the caller's to close: of cooldowns and counts by slot, and the ring
+/* The maps are made, and stay the caller's to close: of cooldowns, counts and shares by slot, and the ring
  * that the programs wake us by. 0 or negative errno. */
-int rate_keys__new(int *ret_cooling_fd, int *ret_counting_fd, int *ret_keyed_fd,
-		   struct rate_keys **ret);
+int rate_keys__new(int *ret_cooling_fd, int *ret_counting_fd, int *ret_sharing_fd,
+		   int *ret_keyed_fd, struct rate_keys **ret);
 
 /* So many entries has each map of a rule, if @n_rules rules have such. */
 uint32_t rate_keys__room(uint32_t max, size_t n_rules);

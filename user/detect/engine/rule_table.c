@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "detect/engine/block_device.h"
 #include "detect/engine/cgroups.h"
 #include "detect/engine/gate.h"
@@ -26,6 +27,8 @@ static uint32_t flags_of(const struct rule_conf *conf)
 		flags |= FRBPF_RULE_HIT;
 	if (conf->when.learn.percentile)
 		flags |= FRBPF_RULE_LEARNS;
+	if (conf->when.share.window)
+		flags |= FRBPF_RULE_SHARE;
 	if (conf->when.pending)
 		flags |= FRBPF_RULE_PENDING;
 	if (conf->when.silence)
@@ -36,12 +39,12 @@ static uint32_t flags_of(const struct rule_conf *conf)
 /* The fields that a rule needs to be known. */
 static uint32_t fields_of(const struct frbpf_rule *rule)
 {
-	const struct frbpf_rate *rates[] = { &rule->cooldown, &rule->count };
+	const struct frbpf_rate *rates[] = { &rule->cooldown, &rule->count, &rule->share };
 	uint32_t fields = 0;
 
 	for (uint32_t i = 0; i < rule->n_nodes; i++)
 		fields |= 1U << rule->nodes[i].field;
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
 		if (rates[i]->per == FRBPF_PER_CGROUP)
 			fields |= 1U << FRBPF_FIELD_CGROUP;
 		else if (rates[i]->per == FRBPF_PER_FIELD)
@@ -60,8 +63,12 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 		return -EINVAL;
 	memset(rule, 0, sizeof(*rule));
 	rule->id = conf->id;
-	/* each value is learnt from; what it is compared with stands in the rule's state */
-	rule->threshold = conf->when.learn.percentile ? 0 : conf->when.threshold;
+	/* each value counts: it is learnt from, or added to others */
+	rule->threshold = when__takes_all(&conf->when) ? 0 : conf->when.threshold;
+	rule->sum = conf->when.threshold;
+	rule->share = (struct frbpf_rate){ .window = conf->when.share.window,
+					   .per = conf->when.share.per,
+					   .field = conf->when.share.field };
 	rule->cooldown = rate_of(&conf->cooldown);
 	rule->count = rate_of(&conf->count);
 	rule->flags = flags_of(conf);

@@ -33,7 +33,8 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		{ "cgroups", env->cgroups_fd },	  { "cooling", env->cooling_fd },
 		{ "counting", env->counting_fd }, { "holds", env->holds_fd },
 		{ "keyed", env->keyed_fd },	  { "path_globs", env->path_globs_fd },
-		{ "learned", env->learned_fd },	  { "scope", env->scope_fd },
+		{ "learned", env->learned_fd },	  { "sharing", env->sharing_fd },
+			  { "scope", env->scope_fd },
 		{ "scope_keys", env->scope_keys_fd },
 	};
 

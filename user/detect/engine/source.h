@@ -25,6 +25,7 @@ struct source_env {
 	int path_globs_fd;	       /* map of struct frbpf_path_glob, borrowed */
 	int cooling_fd;		       /* maps of struct frbpf_cooling by slot, borrowed */
 	int counting_fd;	       /* maps of struct frbpf_count by slot, borrowed */
+	int sharing_fd;		       /* maps of struct frbpf_share by slot, borrowed */
 	int keyed_fd;		       /* ring of slots whose maps fill up, borrowed */
 	int holds_fd;		       /* map of times, borrowed */
 	int learned_fd;		       /* maps of struct frbpf_learned by slot, borrowed */
@@ -86,6 +87,7 @@ extern const struct source_ops source_runqlat;
 extern const struct source_ops source_syscall;
 extern const struct source_ops source_blocked;
 extern const struct source_ops source_offcpu;
+extern const struct source_ops source_oncpu;
 extern const struct source_ops source_blkio;
 extern const struct source_ops source_blkio_device;
 extern const struct source_ops source_hardirq;

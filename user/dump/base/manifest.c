@@ -106,7 +106,8 @@ static const char *cannot_tell(const struct incident_trigger *it)
 		[COMPARED_LOSSES] = "records of the window were lost",
 		[COMPARED_NOT_FOUND] = "its own events are not in the recorded window",
 	};
-	bool is_wait = when__is_wait(it->t.source) && it->t.subject.tid;
+	bool is_wait = when__is_wait(it->t.source) && it->t.subject.tid &&
+		       !(it->t.flags & FRBPF_TRIGGER_SHARE);
 
 	if (it->compared == COMPARED_AGREES || (!is_wait && !recorded_ends__has(it->t.source)))
 		return NULL;
@@ -170,6 +171,8 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 		json_object_set_new(j, "pending", json_true());
 	if (j && t->flags & FRBPF_TRIGGER_ABSENT)
 		json_object_set_new(j, "absent", json_true());
+	if (j && t->flags & FRBPF_TRIGGER_SHARE && it->rule)
+		json_object_set_new(j, "window_ns", json_integer(it->rule->when.share.window));
 	args = json_args(it);
 	if (args)
 		json_object_set_new(j, "args", args);

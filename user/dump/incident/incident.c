@@ -5,14 +5,16 @@
 #include "dump/incident/incident.h"
 #include "rules/units.h"
 
-/* Where the wait began that the trigger ended; one that just happened has no value. */
-static uint64_t begin_of(const struct incident_trigger *it)
+uint64_t incident_trigger__began(const struct incident_trigger *it)
 {
 	const struct when_source_desc *source = when__source(it->t.source);
+	uint64_t length = it->t.value;
 
-	if (!it->rule || !source || source->no_begin || it->t.value >= it->t.time)
+	if (!it->rule || !source || source->no_begin)
 		return it->t.time;
-	return it->t.time - it->t.value;
+	if (it->t.flags & FRBPF_TRIGGER_SHARE)
+		length = it->rule->when.share.window;
+	return length < it->t.time ? it->t.time - length : it->t.time;
 }
 
 uint64_t incident__asked(const struct incident *inc, bool *ret_more)
@@ -27,7 +29,7 @@ uint64_t incident__asked(const struct incident *inc, bool *ret_more)
 
 		if (pre == RULESET_WINDOW_AUTO) {
 			*ret_more = true;
-			from = begin_of(it); /* what took that long is to be seen as a whole */
+			from = incident_trigger__began(it); /* what took that long is to be seen as a whole */
 		} else {
 			from = it->t.time > pre ? it->t.time - pre : 1;
 		}

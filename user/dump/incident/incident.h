@@ -65,6 +65,10 @@ struct incident_trigger {
 	enum incident_compared compared; /* what else is known of it; so, too */
 };
 
+/* Since when, ns, what it says goes on: where a wait began, or the time that a share is of. Its own time: it just
+ * happened. */
+uint64_t incident_trigger__began(const struct incident_trigger *it);
+
 /* What was recorded at @time, ns, contradicts it; the earliest counts. The caller holds name_lock. */
 void incident_trigger__contradict(struct incident_trigger *it, uint64_t time);
 

@@ -122,7 +122,8 @@ static bool suspect__init(struct suspect *s, struct incident_trigger *it)
 {
 	const struct frbpf_trigger *t = &it->t;
 
-	if (!it->rule || !when__is_wait(t->source) || !t->subject.tid || t->value >= t->time)
+	if (!it->rule || !when__is_wait(t->source) || !t->subject.tid || t->value >= t->time ||
+	    t->flags & FRBPF_TRIGGER_SHARE)
 		return false;
 	*s = (struct suspect){
 		.it = it,

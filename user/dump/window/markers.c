@@ -101,7 +101,7 @@ int markers__add_begin(struct markers *m, const struct incident_trigger *it)
 	struct buf raw = { 0 };
 
 	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
-	return add_sample(m, MARKER_BEGIN, task_of(t), t->time - t->value, t->cpu, NULL, &raw,
+	return add_sample(m, MARKER_BEGIN, task_of(t), incident_trigger__began(it), t->cpu, NULL, &raw,
 			  marker__encode_begin(&raw, &text));
 }
 

@@ -208,7 +208,8 @@ static bool claim__init(struct claim *c, struct incident_trigger *it, const stru
 	const struct frbpf_trigger *t = &it->t;
 	uint64_t quarter = t->value / 4;
 
-	if (!it->rule || t->source != d->source || t->value >= t->time)
+	if (!it->rule || t->source != d->source || t->value >= t->time ||
+	    t->flags & FRBPF_TRIGGER_SHARE)
 		return false;
 	*c = (struct claim){
 		.it = it,

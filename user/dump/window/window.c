@@ -206,10 +206,9 @@ static int add_trigger_needs(struct gatherer *w)
 
 static int add_begin_marker(struct gatherer *w, const struct incident_trigger *it)
 {
-	uint64_t begin = it->t.time - it->t.value;
+	uint64_t begin = incident_trigger__began(it);
 
-	if (!it->rule || !it->t.value || when__source(it->t.source)->no_begin ||
-	    begin < w->res->start)
+	if (begin == it->t.time || begin < w->res->start)
 		return 0;
 	note_sample_time(w, begin);
 	return markers__add_begin(&w->win->markers, it);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Shares of time: the sum of a rule's values within its window, of each CPU, cgroup ... apart. A value
+ * is spread over the slices that it lasted through. Of the oldest slice, as much counts as the window
+ * still covers.
+ */
+#ifndef FRBPF_SHARES_BPF_H
+#define FRBPF_SHARES_BPF_H
+
+#include "rates.bpf.h"
+
+/* Can the share be told without the subject? */
+static __always_inline bool share_is_of_cpu(const struct frbpf_rule *rule)
+{
+	return rule->share.per == FRBPF_PER_RULE ||
+	       (rule->share.per == FRBPF_PER_FIELD && rule->share.field == FRBPF_FIELD_CPU);
+}
+
+/* NULL: no room for one more. */
+static __always_inline struct frbpf_share *
+share_of(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struct match *m)
+{
+	struct frbpf_share *share;
+	struct frbpf_key key;
+	__u32 slot = rule->slot;
+	void *shares = bpf_map_lookup_elem(&sharing, &slot);
+
+	if (!shares)
+		return NULL;
+	key_of(rule, &rule->share, m, &key);
+	share = bpf_map_lookup_elem(shares, &key);
+	if (share)
+		return share;
+	/* whoever is first makes it */
+	if (!bpf_map_update_elem(shares, &key, &no_share, BPF_NOEXIST))
+		key_made(rule, st);
+	return bpf_map_lookup_elem(shares, &key);
+}
+
+#define SHARE_SUM_MASK ((1ULL << FRBPF_SHARE_SUM_BITS) - 1)
+
+/* What stands above the sum of a slice. */
+static __always_inline __u64 share_lap(__u64 slice)
+{
+	return slice / FRBPF_SHARE_PLACES << FRBPF_SHARE_SUM_BITS;
+}
+
+static __always_inline __u64 *share_place(struct frbpf_share *s, __u64 slice)
+{
+	return &s->slices[slice % FRBPF_SHARE_PLACES];
+}
+
+/* A few attempts: whoever wins a race has added his own. */
+static __always_inline void share_put(struct frbpf_share *s, __u64 slice, __u64 ns)
+{
+	__u64 *at = share_place(s, slice), old, lap = share_lap(slice);
+
+	for (__u32 i = 0; i < 4; i++) {
+		old = *(volatile __u64 *)at;
+		if (__sync_val_compare_and_swap(
+			    at, old, (old & ~SHARE_SUM_MASK) == lap ? old + ns : (lap | ns)) == old)
+			break;
+	}
+}
+
+static __always_inline __u64 share_get(struct frbpf_share *s, __u64 slice)
+{
+	__u64 v = *(volatile __u64 *)share_place(s, slice);
+
+	return (v & ~SHARE_SUM_MASK) == share_lap(slice) ? v & SHARE_SUM_MASK : 0;
+}
+
+/* Add m->value, which ends at m->now, and leave the sum of the window in m->sum. */
+__noinline int share_add(struct frbpf_share *s, const struct frbpf_rate *rate, struct match *m)
+{
+	__u64 length, slice, start, begin, end, n, i;
+
+	if (!s || !rate || !m)
+		return 0;
+	length = rate->window / FRBPF_SHARE_SLICES;
+	if (!length)
+		return 0;
+	slice = m->now / length;
+	start = slice * length;
+	end = m->now;
+	begin = m->value < rate->window ? m->now - m->value : m->now - rate->window;
+	s->until = m->now + rate->window;
+	m->sum = 0;
+	for (i = 0; i <= FRBPF_SHARE_SLICES; i++) {
+		if (begin < end)
+			share_put(s, slice, end - (begin > start ? begin : start));
+		n = share_get(s, slice);
+		if (i == FRBPF_SHARE_SLICES) /* without overflow: a sum has 48 bits, a length 37 */
+			n = ((n >> 10) * ((length - (m->now - start - i * length)) >> 10) /
+			     ((length >> 10) + 1))
+			    << 10;
+		m->sum += n;
+		end = start;
+		start -= length;
+		slice--;
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rules on a share of time: on values that the test makes up, at times that it makes up, against what really was; and on
+ * the running kernel. Skips what needs root or kernel BTF.
+ * with: others
+ */
+#include <netinet/in.h>
+#include <sys/resource.h>
+
+#include "inject_fixture.h"
+#include "syscall_fixture.h"
+
+static struct rule_conf share_rule(uint64_t id, const char *when, const char *condition)
+{
+	struct rule_conf r = rule_of(id, when, condition);
+
+	r.cooldown.window = 0;
+	return r;
+}
+
+struct timed {
+	uint64_t end, value; /* ns */
+	uint32_t cpu;
+};
+
+static int inject_timed(struct bench *b, struct timed t)
+{
+	struct frbpf_event e = {
+		.time = t.end, .value = t.value, .cpu = t.cpu, .source = FRBPF_SOURCE_APP
+	};
+
+	return fire(b, &e);
+}
+
+/* A time that the first slice of any window begins with. */
+static uint64_t whole(uint64_t time)
+{
+	return time - time % (1000 * MS);
+}
+
+static void test_adds_up(void **state)
+{
+	struct rule_conf r = share_rule(1, "app:x > 50% in 800ms per rule", NULL);
+	uint64_t t;
+	struct bench b;
+
+	SKIP_UNLESS_POSSIBLE();
+	t = whole(now_ns()) / (800 * MS) * (800 * MS) - 8000 * MS;
+	b = bench_open(&r, 1);
+	assert_int_equal(inject_timed(&b, (struct timed){ t + 150 * MS, 150 * MS }), 0);
+	assert_int_equal(inject_timed(&b, (struct timed){ t + 350 * MS, 150 * MS }), 0);
+	assert_int_equal(inject_timed(&b, (struct timed){ t + 500 * MS, 100 * MS }), 0);
+	assert_int_equal(inject_timed(&b, (struct timed){ t + 700 * MS, 50 * MS }), 1);
+	assert_int_equal(b.last.value, 450 * MS);
+	assert_int_equal(b.last.threshold, 400 * MS);
+	assert_int_equal(b.last.flags, FRBPF_TRIGGER_SHARE);
+	/* the first 100 ms are out of the window, and of the next ones 50 ms */
+	assert_int_equal(inject_timed(&b, (struct timed){ t + 950 * MS, 100 * MS }), 1);
+	assert_in_range(b.last.value, 424 * MS, 426 * MS);
+	/* all of it is */
+	assert_int_equal(inject_timed(&b, (struct timed){ t + 3000 * MS, 400 * MS }), 0);
+	/* no more than the window counts of one value */
+	assert_int_equal(inject_timed(&b, (struct timed){ t + 6000 * MS, 2000 * MS }), 1);
+	assert_in_range(b.last.value, 799 * MS, 800 * MS);
+	bench_close(&b);
+	rule_free(&r);
+}
+
+static void test_each_apart(void **state)
+{
+	struct rule_conf r[] = { share_rule(1, "app:x > 50% in 1s per cpu", NULL),
+				 share_rule(2, "app:x > 50% in 1s per rule", NULL) };
+	struct bench b;
+	uint64_t t;
+
+	SKIP_UNLESS_POSSIBLE();
+	t = whole(now_ns()) - 8000 * MS;
+	b = bench_open(r, 2);
+	assert_int_equal(inject_timed(&b, (struct timed){ t + 400 * MS, 300 * MS, 0 }), 0);
+	assert_int_equal(inject_timed(&b, (struct timed){ t + 400 * MS, 300 * MS, 1 }), 1);
+	assert_int_equal(b.last.rule_id, 2);
+	assert_int_equal(inject_timed(&b, (struct timed){ t + 700 * MS, 201 * MS, 1 }), 2);
+	assert_int_equal(matched(b.d, 0), 1);
+	assert_int_equal(state_of(b.d, 0).max_value, 501 * MS);
+	bench_close(&b);
+	free_rules(r, 2);
+}
+
+/* `if` and the threshold of another rule are about each value, as ever. */
+static void test_beside_others(void **state)
+{
+	struct rule_conf r[] = { share_rule(1, "app:x > 50% in 1s per rule", "value > 10ms"),
+				 share_rule(2, "app:x > 100ms", NULL) };
+	struct bench b;
+	uint64_t t;
+
+	SKIP_UNLESS_POSSIBLE();
+	t = whole(now_ns()) - 8000 * MS;
+	b = bench_open(r, 2);
+	for (int i = 1; i <= 90; i++)
+		assert_int_equal(inject_timed(&b, (struct timed){ t + i * 10 * MS, 10 * MS }), 0);
+	assert_int_equal(inject_timed(&b, (struct timed){ t + 900 * MS, 450 * MS }), 1);
+	assert_int_equal(b.last.rule_id, 2);
+	assert_int_equal(b.last.value, 450 * MS);
+	assert_int_equal(inject_timed(&b, (struct timed){ t + 901 * MS, 60 * MS }), 1);
+	assert_int_equal(b.last.rule_id, 1);
+	assert_int_equal(b.last.value, 510 * MS);
+	bench_close(&b);
+	free_rules(r, 2);
+}
+
+/* How much of the @window before @end was in values. */
+static uint64_t really(const struct timed *v, int n, uint64_t window, uint64_t end)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < n; i++) {
+		uint64_t from = v[i].end - v[i].value;
+
+		if (from < end - window)
+			from = end - window;
+		if (v[i].end > from)
+			sum += v[i].end - from;
+	}
+	return sum;
+}
+
+/* To an eighth of the window it is what really was, whatever the values are. */
+static void test_random(void **state)
+{
+	struct rule_conf r = share_rule(1, "app:x > 60% in 80ms per rule", NULL);
+	struct timed v[400];
+	struct bench b;
+	uint64_t t;
+
+	SKIP_UNLESS_POSSIBLE();
+	srand(1);
+	t = now_ns() - 60000 * MS;
+	b = bench_open(&r, 1);
+	for (int i = 0; i < (int)ARRAY_SIZE(v); i++) {
+		uint64_t sum;
+		int fired;
+
+		t += (uint64_t)(rand() % 20000) * (rand() % 4 ? 100 : 1000);
+		v[i] = (struct timed){ .value = 1 + (uint64_t)(rand() % 10000) * 1000 };
+		v[i].end = t += v[i].value;
+		fired = inject_timed(&b, v[i]);
+		sum = really(v, i + 1, 80 * MS, t);
+		if (sum > 58 * MS)
+			assert_int_equal(fired, 1);
+		if (sum < 38 * MS)
+			assert_int_equal(fired, 0);
+		if (fired)
+			assert_in_range(b.last.value, sum > 10 * MS ? sum - 10 * MS : 0, sum + 10 * MS);
+	}
+	assert_in_range(matched(b.d, 0), 20, ARRAY_SIZE(v) - 20);
+	bench_close(&b);
+	rule_free(&r);
+}
+
+/* ---- the running kernel ---- */
+
+/* Until it is told to end. */
+static void burn(struct findings *f, long arg)
+{
+	setpriority(PRIO_PROCESS, 0, -20);
+	set_name(subject_name());
+	while (!__atomic_load_n(&f->ready, __ATOMIC_SEQ_CST))
+		;
+}
+
+static void test_on_cpu(void **state)
+{
+	struct rule_conf rules[] = { rule_when(10, "oncpu > 2% in 1s per thread", NULL),
+				     rule_of(11, "oncpu > 100% in 1s per thread", NULL) };
+	struct findings *f = shared_memory(sizeof(*f));
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors *d;
+	struct rusage used;
+	struct sink got;
+	pid_t pid;
+
+	SKIP_UNLESS_POSSIBLE();
+	rules[0].cooldown.window = 60000 * MS;
+	d = detectors_with(rules, ARRAY_SIZE(rules), slots);
+	pid = spawn(burn, f, 0);
+	got = collect(d, 60000);
+	__atomic_store_n(&f->ready, 1, __ATOMIC_SEQ_CST);
+	assert_int_equal(await(pid), 0);
+	assert_int_equal(getrusage(RUSAGE_CHILDREN, &used), 0);
+	assert_int_equal(got.n, 1);
+	assert_int_equal(got.last.rule_id, 10);
+	assert_int_equal(got.last.source, FRBPF_SOURCE_ONCPU);
+	assert_int_equal(got.last.subject.tid, pid);
+	assert_int_equal(got.last.threshold, 20 * MS);
+	/* no more than it had, as the kernel says: it and the children before it */
+	assert_in_range(got.last.value, 20 * MS + 1,
+			2 * ((used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 * MS +
+			     (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000ULL) + 100 * MS);
+	assert_int_equal(matched(d, slots[1]), 0); /* no thread has more than all of the time */
+	assert_true(check_instructions("on_switch") > 0);
+	assert_true(check_instructions("on_runtime") > 0);
+	detectors__free(d);
+	free_rules(rules, ARRAY_SIZE(rules));
+	munmap(f, sizeof(*f));
+}
+
+/* Small datagrams to itself: each is taken in by a softirq. */
+static void flood(struct findings *f, long arg)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(to);
+
+	if (bind(fd, (struct sockaddr *)&to, len) || getsockname(fd, (struct sockaddr *)&to, &len))
+		_exit(1);
+	setpriority(PRIO_PROCESS, 0, -20);
+	while (!__atomic_load_n(&f->ready, __ATOMIC_SEQ_CST))
+		sendto(fd, "x", 1, 0, (struct sockaddr *)&to, len);
+}
+
+/* Many short ones, of which none is long. */
+static void test_storm(void **state)
+{
+	struct rule_conf r = share_rule(10, "softirq:net_rx > 0.5% in 1s", NULL);
+	struct findings *f = shared_memory(sizeof(*f));
+	struct detectors *d;
+	struct sink got;
+	uint32_t slot;
+	pid_t pid;
+
+	SKIP_UNLESS_POSSIBLE();
+	assert_int_equal(r.when.share.per, FRBPF_PER_FIELD);
+	assert_int_equal(r.when.share.field, FRBPF_FIELD_CPU);
+	r.cooldown.window = 60000 * MS;
+	d = detectors_with(&r, 1, &slot);
+	pid = spawn(flood, f, 0);
+	got = collect(d, 60000);
+	__atomic_store_n(&f->ready, 1, __ATOMIC_SEQ_CST);
+	assert_int_equal(await(pid), 0);
+	assert_int_equal(got.n, 1);
+	assert_int_equal(got.last.source, FRBPF_SOURCE_SOFTIRQ);
+	assert_int_equal(got.last.threshold, 5 * MS);
+	assert_in_range(got.last.value, 5 * MS + 1, 1000 * MS);
+	assert_int_equal(got.last.subject.tid, 0);
+	detectors__free(d);
+	rule_free(&r);
+	munmap(f, sizeof(*f));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_adds_up),	      cmocka_unit_test(test_each_apart),
+		cmocka_unit_test(test_beside_others), cmocka_unit_test(test_random),
+		cmocka_unit_test(test_on_cpu),	      cmocka_unit_test(test_storm),
+	};
+
+	test_pid();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
