@@ -139,6 +139,68 @@ has_child_samples() {
 	[[ $output == *"  unwound    session stacks, "*" before:"*" main+0x"*" (mix)"*" (libc.so.6)"* ]] || fail "$output"
 }
 
+begun_again() { # N
+	(($(grep -c "session 'again' begins again" "$BASE/output") >= $1))
+}
+
+@test "respawn: a command that has ended runs again, until the session is stopped" {
+	sessions >"$RULES" <<-END
+		again -e cpu-clock -c 100000 -- $WORKLOADS/burn --seconds 0.02
+	END
+	sed -i 's/ --overwrite -m 256K//; s/ -- / --overwrite -m 256K -- /' "$RULES"
+	echo 'respawn = yes' >>"$RULES"
+	frbpf_load
+	wait_until 60 begun_again 2 || fail "$(cat "$BASE/output")"
+	(($(dumps again | wc -l) >= 2)) || fail "$(dumps)"
+	# each end has its own dump, of its own process
+	for file in $(dumps again | head -n 2); do
+		perf script -F comm,pid,event -i "$file" 2>/dev/null | awk '$1 == "burn" {print $2; exit}'
+	done >"$BATS_TEST_TMPDIR/pids"
+	same "processes" "$(sort -u "$BATS_TEST_TMPDIR/pids" | wc -l)" 2
+	sed -i '/respawn/s/yes/no/' "$RULES"
+	frbpf_load # a reload brings it back once more
+	wait_until 60 not_listed || fail "$(frbpf status)"
+}
+
+not_listed() {
+	! frbpf status | grep -q again
+}
+
+as_user() { # COMMAND...
+	setpriv --reuid 54321 --clear-groups "$@" </dev/null &>/dev/null 3>&- &
+	target=$!
+}
+
+@test "respawn: a session of a user waits for his next tasks" {
+	as_user sleep 1000
+	sessions >"$RULES" <<-'END'
+		again -e cpu-clock -c 100000 -u 54321
+	END
+	echo 'respawn = yes' >>"$RULES"
+	wait_until 20 is_of_user "$target"
+	frbpf_load
+	kill "$target"
+	wait_until 60 grep -q "session 'again' waits to begin again: " "$BASE/output" || fail "$(cat "$BASE/output")"
+	as_user sh -c 'while :; do :; done'
+	wait_until 60 begun_again 1 || fail "$(cat "$BASE/output")"
+	wait_until 60 dump_has_samples_of sh || fail "no samples"
+	sed -i '/respawn/s/.*/respawn = maybe/' "$RULES"
+	run -1 frbpf check "$RULES"
+	[[ $output == *"'respawn' is yes or no"* ]] || fail "$output"
+	printf '[daemon]\nbase = %s\n[session-x]\nrun = -e cpu-clock -p 1\nrespawn = yes\n' "$BASE" >"$RULES"
+	run -1 frbpf check "$RULES"
+	[[ $output == *"'respawn' is for a session with a command, or with -u"* ]] || fail "$output"
+}
+
+is_of_user() {
+	[[ $(stat -c %u "/proc/$1") == 54321 ]]
+}
+
+dump_has_samples_of() { # COMM
+	frbpf dump --session again >/dev/null || return 1
+	perf script -F comm,event -i "$(dumps again | tail -n 1)" 2>/dev/null | grep -q "^ *$1 *cpu-clock"
+}
+
 @test "what a line cannot have is said with what to write instead" {
 	sessions >"$RULES" <<-'END'
 		one -e cpu-clock --off-cpu

@@ -241,7 +241,7 @@ static void a_command_runs(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 	proxy__go(x);
 	listen_for(w, 1);
-	assert_int_equal(w->op, PROXY_STOP);
+	assert_int_equal(w->op, PROXY_EXITED);
 	assert_string_equal(w->text, "its command exited, status=3");
 	assert_true(output_is(w, "begun\n"));
 	assert_int_equal(access(path, F_OK), 0);
@@ -256,7 +256,7 @@ static void a_missing_command_is_told(void **state)
 
 	proxy__go(x);
 	listen_for(w, 1);
-	assert_int_equal(w->op, PROXY_STOP);
+	assert_int_equal(w->op, PROXY_EXITED);
 	assert_true(output_is(w, "Workload failed: /no/such/program: No such file or directory\n"));
 	proxy__unref(x);
 }

@@ -107,6 +107,16 @@ static int plan_command(const struct planner *pl, const struct source_text *src,
 			    ret->command[0]);
 }
 
+/* Of the others nothing comes back: a number of a process is given to another one. */
+static int check_respawn(const struct planner *pl, const struct session_conf *conf,
+			 const struct record_opts *opts)
+{
+	if (!conf->respawn || opts->command || opts->users.n)
+		return 0;
+	return diags__error(pl->d, conf->src, conf->respawn_span,
+			    "'respawn' is for a session with a command, or with -u");
+}
+
 /* What [call-graph] of perf's configuration says of -g. */
 static int apply_perf_config(const struct planner *pl, struct record_opts *opts)
 {
@@ -161,6 +171,7 @@ static int plan_session(const struct planner *pl, const struct session_conf *con
 	}
 	ret->ring_bytes = opts->mmap_bytes ?: default_ring_bytes(page);
 	least = opts->mmap_bytes ?: page;
+	err = check_respawn(pl, conf, opts) ?: err;
 	err = plan_command(pl, src, opts, ret) ?: err;
 	record_opts__free(opts);
 	if (!err && pl->d->n_errors > errors)

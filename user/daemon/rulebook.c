@@ -16,28 +16,35 @@
 #include "rules/rules_files.h"
 #include "rules/ruleset.h"
 
-/* Sessions of the rules in force that have ended before them: by a signal, or with their command. */
-struct ended_sessions { /* { 0 } is none */
-	char **names;	/* owned */
+#define RESPAWN_NS NSEC_PER_SEC
+
+/* Sessions of the rules in force that have ended before them: by a signal, with their command or its targets. */
+struct ended_session {
+	char *name;	   /* owned */
+	uint64_t again_at; /* ns; UINT64_MAX: it does not begin again */
+	bool tried;	   /* and it could not */
+};
+
+struct ended_sessions {		 /* { 0 } is none */
+	struct ended_session *v; /* owned */
 	size_t n, cap;
 };
 
 /* 0 or -ENOMEM. */
-static int ended_sessions_add(struct ended_sessions *e, const char *name)
+static int ended_sessions_add(struct ended_sessions *e, const char *name, uint64_t again_at)
 {
-	if (!ARRAY_HAS_ROOM(e->names, e->n, e->cap, 8))
+	char *copy = ARRAY_HAS_ROOM(e->v, e->n, e->cap, 8) ? strdup(name) : NULL;
+
+	if (!copy)
 		return -ENOMEM;
-	e->names[e->n] = strdup(name);
-	if (!e->names[e->n])
-		return -ENOMEM;
-	e->n++;
+	e->v[e->n++] = (struct ended_session){ .name = copy, .again_at = again_at };
 	return 0;
 }
 
 static bool has_ended(const struct ended_sessions *e, const char *name)
 {
 	for (size_t i = 0; i < e->n; i++) {
-		if (!strcmp(e->names[i], name))
+		if (!strcmp(e->v[i].name, name))
 			return true;
 	}
 	return false;
@@ -56,8 +63,8 @@ static void ended_sessions_drop(const struct ended_sessions *e, struct ruleset *
 static void ended_sessions_clear(struct ended_sessions *e)
 {
 	for (size_t i = 0; i < e->n; i++)
-		free(e->names[i]);
-	free(e->names);
+		free(e->v[i].name);
+	free(e->v);
 	*e = (struct ended_sessions){ 0 };
 }
 
@@ -339,19 +346,56 @@ static int make_anew(struct rulebook *b, struct err *err)
 	return code;
 }
 
-void rulebook__end_session(struct rulebook *b, size_t i, bool dump)
+void rulebook__end_session(struct rulebook *b, size_t i, enum session_end end)
 {
 	const struct dumper *d = recorder__generation(b->recorder)->dumpers[i];
+	bool respawn = end == SESSION_OVER && in_force(b)->sessions[i].respawn;
 	struct err err = { 0 };
 
 	proxy__set_over(d->proxy);
-	if (dump && recorder__dump(b->recorder, 1ULL << i, "the session ends") < 0)
+	if (end != SESSION_KILLED && recorder__dump(b->recorder, 1ULL << i, "the session ends") < 0)
 		log_warn("session '%s': too many dumps are under way: it ends without",
 			 d->session->name);
-	if (ended_sessions_add(&b->ended, d->session->name))
+	if (ended_sessions_add(&b->ended, d->session->name,
+			       respawn ? now_ns() + RESPAWN_NS : UINT64_MAX))
 		log_error("out of memory: session '%s' goes on", d->session->name);
 	else if (make_anew(b, &err))
 		log_error("session '%s' goes on: %s", d->session->name, err.msg);
+}
+
+/* It begins again, or waits for another while. */
+static void respawn_session(struct rulebook *b, size_t i)
+{
+	struct ended_sessions *e = &b->ended;
+	struct ended_session again = e->v[i];
+	struct err err = { 0 };
+
+	e->v[i] = e->v[--e->n];
+	if (!make_anew(b, &err)) {
+		log_info("session '%s' begins again", again.name);
+		free(again.name);
+		return;
+	}
+	if (!again.tried)
+		log_info("session '%s' waits to begin again: %s", again.name, err.msg);
+	again.tried = true;
+	again.again_at = now_ns() + RESPAWN_NS;
+	e->v[e->n++] = again; /* there was room */
+}
+
+/* Returns ns until the next one may begin again. */
+static uint64_t respawn_sessions(struct rulebook *b)
+{
+	uint64_t now = now_ns(), first = UINT64_MAX;
+
+	for (size_t i = b->ended.n; i--;) {
+		if (b->ended.v[i].again_at <= now)
+			respawn_session(b, i);
+	}
+	for (size_t i = 0; i < b->ended.n; i++)
+		first = b->ended.v[i].again_at < first ? b->ended.v[i].again_at : first;
+	now = now_ns();
+	return first == UINT64_MAX ? first : first > now ? first - now : 0;
 }
 
 int rulebook__targets_fd(const struct rulebook *b)
@@ -369,7 +413,7 @@ void rulebook__on_target_end(struct rulebook *b)
 		if (!d->target_end || d->proxy->over || !target_end__reached(d->target_end))
 			continue;
 		log_info("session '%s' ends: all that it records have ended", d->session->name);
-		rulebook__end_session(b, i, true);
+		rulebook__end_session(b, i, SESSION_OVER);
 		return; /* the sessions are others now: the next one is still readable */
 	}
 }
@@ -559,9 +603,10 @@ int rulebook__disarm(struct rulebook *b, const char *name, struct err *err)
 
 uint64_t rulebook__step(struct rulebook *b)
 {
-	uint64_t rings = fit_rings(b), ends = expire_overlay(b);
+	uint64_t rings = fit_rings(b), ends = expire_overlay(b), again = respawn_sessions(b);
+	uint64_t next = rings < ends ? rings : ends;
 
-	return rings < ends ? rings : ends;
+	return again < next ? again : next;
 }
 
 void rulebook__free(struct rulebook *b)

@@ -55,9 +55,15 @@ int rulebook__arm(struct rulebook *b, const char *when, const char *condition, u
 		  char ret_name[static RULESET_NAME_MAX + 1], struct err *err);
 int rulebook__disarm(struct rulebook *b, const char *name, struct err *err);
 
-/* Session @i of those in force ends by itself; @dump: with a last dump of it. The files' next load
- * brings it back. What fails is logged. */
-void rulebook__end_session(struct rulebook *b, size_t i, bool dump);
+enum session_end {
+	SESSION_OVER,	 /* nothing is left that it could record */
+	SESSION_STOPPED, /* somebody said so */
+	SESSION_KILLED,	 /* and a last dump is not what was wanted */
+};
+
+/* Session @i of those in force ends before the rules. One that is over and has respawn = yes begins again, as
+ * soon as it can, but not more than once a second; others with the files' next load. What fails is logged. */
+void rulebook__end_session(struct rulebook *b, size_t i, enum session_end end);
 
 /* Readable when the tasks of a session may have ended, for rulebook__on_target_end(). */
 int rulebook__targets_fd(const struct rulebook *b);

@@ -28,12 +28,13 @@ static void dump_session(struct daemon *d, const struct proxy *x, int i, const c
 }
 
 /* @why NULL: its process was killed, and a last dump is not what was wanted. */
-static void stop_session(struct daemon *d, struct proxy *x, int i, const char *why)
+static void stop_session(struct daemon *d, struct proxy *x, int i, enum session_end end,
+			 const char *why)
 {
 	if (d->stop || x->over)
 		return;
 	log_info("session '%s' ends: %s", x->name, why ?: "its process was killed");
-	rulebook__end_session(d->rulebook, i, why);
+	rulebook__end_session(d->rulebook, i, why ? end : SESSION_KILLED);
 }
 
 /* "enable", "disable", each with an event or without. */
@@ -112,7 +113,9 @@ static void on_proxy(struct proxy *x, enum proxy_op op, const char *text, void *
 	else if (i >= 0 && op == PROXY_DUMP)
 		dump_session(d, x, i, text);
 	else if (i >= 0 && op == PROXY_STOP)
-		stop_session(d, x, i, text);
+		stop_session(d, x, i, SESSION_STOPPED, text);
+	else if (i >= 0 && op == PROXY_EXITED)
+		stop_session(d, x, i, SESSION_OVER, text);
 }
 
 void session_events__process(struct daemon *d)

@@ -57,7 +57,7 @@ void proxy__unref(struct proxy *x);
 /* Readable when proxies__process() has something to do. */
 int proxies__fd(const struct proxies *p);
 
-/* What a process says: DUMP, STOP, CONTROL or TROUBLE with its text; STOP with NULL: the process
+/* What a process says: DUMP, STOP, EXITED, CONTROL or TROUBLE with its text; STOP with NULL: the process
  * was killed. @x is borrowed. */
 typedef void (*proxies_fn)(struct proxy *x, enum proxy_op op, const char *text, void *arg);
 void proxies__process(struct proxies *p, proxies_fn fn, void *arg);

@@ -24,6 +24,7 @@ enum proxy_op {
 	PROXY_READY,   /* the first message: pid, and that of the command or 0 */
 	PROXY_DUMP,    /* a dump is wanted; text: by what */
 	PROXY_STOP,    /* the session is to end; text: why */
+	PROXY_EXITED,  /* the same: its command has ended */
 	PROXY_CONTROL, /* text: enable, disable or evlist with what follows, or ping */
 	PROXY_TROUBLE, /* text: what does not work */
 };

@@ -242,7 +242,7 @@ static void on_child(struct proxy_process *p)
 		snprintf(why, sizeof(why), "its command was killed (signal %d)", WTERMSIG(status));
 	else
 		snprintf(why, sizeof(why), "its command exited, status=%d", WEXITSTATUS(status));
-	tell_daemon(p, PROXY_STOP, why);
+	tell_daemon(p, PROXY_EXITED, why);
 }
 
 static void on_signal(struct proxy_process *p)

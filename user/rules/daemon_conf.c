@@ -126,30 +126,19 @@ static int parse_max_dumps(const struct entry_ctx *ctx, void *obj)
 			   &daemon->max_dumps);
 }
 
-static int parse_yes(const struct entry_ctx *ctx, bool *ret)
-{
-	bool yes = text__equals(ctx->src, ctx->value, "yes");
-
-	if (!yes && !text__equals(ctx->src, ctx->value, "no"))
-		return diags__error(ctx->d, ctx->src, ctx->value, "'%s' is yes or no, not " QUOTED,
-				    ctx->entry->key, QUOTE_SPAN(ctx->src, ctx->value));
-	*ret = yes;
-	return 0;
-}
-
 static int parse_watch(const struct entry_ctx *ctx, void *obj)
 {
 	struct daemon_conf *daemon = obj;
 
 	daemon->watch_given = true;
-	return parse_yes(ctx, &daemon->watch);
+	return entry__yes(ctx, &daemon->watch);
 }
 
 static int parse_seccomp(const struct entry_ctx *ctx, void *obj)
 {
 	struct daemon_conf *daemon = obj;
 	bool yes = true;
-	int err = parse_yes(ctx, &yes);
+	int err = entry__yes(ctx, &yes);
 
 	daemon->no_seccomp = !yes;
 	return err;

@@ -29,7 +29,7 @@ struct daemon_conf {
 	struct rate max_dumps; /* of all rules together; default 50 in 24 h */
 	bool watch;	       /* load the file again whenever it changes */
 	bool watch_given;
-	bool no_seccomp;       /* the daemon's system calls are not limited */
+	bool no_seccomp; /* the daemon's system calls are not limited */
 	/* of dumps on disk; 0: no limit */
 	uint64_t max_size; /* bytes, of all together */
 	uint64_t max_incidents;
@@ -44,10 +44,12 @@ struct session_conf {
 			       * NULL: the ruleset is damaged */
 	struct span run_span; /* the raw value: what record_opts__parse() takes */
 	const struct source_text *src; /* that run_span is in; borrowed from the ruleset */
-	bool evidence;	      /* run = evidence: until evidence__expand() makes a line of it */
-	char *lacking;	      /* events of that which this kernel lacks; NULL: none. Owned */
-	uint64_t ring;	      /* ns that its rings are to hold; 0: not given */
+	bool evidence;	       /* run = evidence: until evidence__expand() makes a line of it */
+	char *lacking;	       /* events of that which this kernel lacks; NULL: none. Owned */
+	uint64_t ring;	       /* ns that its rings are to hold; 0: not given */
 	struct span ring_span; /* len 0: not in the file */
+	bool respawn;	       /* what ends by itself begins again */
+	struct span respawn_span;
 };
 
 /* A session as one of the files calls it. */
@@ -69,14 +71,14 @@ struct rule_conf {
 	struct expr expr;
 	const struct source_text *src; /* that its places are in; borrowed from the ruleset */
 	uint64_t id; /* FNV-1a of name, when, if, cooldown and count: the identity of its state */
-	uint64_t learn_id; /* of rules that learn from the same values */
-	bool quiet;  /* dump = none: only count */
-	size_t *sessions;      /* indices into ruleset.sessions; owned */
-	size_t n_sessions;     /* all of them when `dump` is not given */
-	uint64_t pre;	       /* ns or RULESET_WINDOW_AUTO */
-	uint64_t post;	       /* ns; default 1 ms, at most 60 s */
-	struct rate cooldown;  /* window in ns, per; default 10 s per rule */
-	uint32_t escalate;     /* hundredths: so many times what the cooldown began with breaks it;
+	uint64_t learn_id;    /* of rules that learn from the same values */
+	bool quiet;	      /* dump = none: only count */
+	size_t *sessions;     /* indices into ruleset.sessions; owned */
+	size_t n_sessions;    /* all of them when `dump` is not given */
+	uint64_t pre;	      /* ns or RULESET_WINDOW_AUTO */
+	uint64_t post;	      /* ns; default 1 ms, at most 60 s */
+	struct rate cooldown; /* window in ns, per; default 10 s per rule */
+	uint32_t escalate;    /* hundredths: so many times what the cooldown began with breaks it;
 				* 0: never. Default 4x */
 	bool escalate_given;
 	struct rate count;     /* default: every match */

@@ -160,6 +160,17 @@ int entry__duration(const struct entry_ctx *ctx, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
+int entry__yes(const struct entry_ctx *ctx, bool *ret)
+{
+	bool yes = text__equals(ctx->src, ctx->value, "yes");
+
+	if (!yes && !text__equals(ctx->src, ctx->value, "no"))
+		return diags__error(ctx->d, ctx->src, ctx->value, "'%s' is yes or no, not " QUOTED,
+				    ctx->entry->key, QUOTE_SPAN(ctx->src, ctx->value));
+	*ret = yes;
+	return 0;
+}
+
 int entry__string(const struct entry_ctx *ctx, char **ret)
 {
 	char *s = config__perf_value(ctx->rs->config, ctx->entry);

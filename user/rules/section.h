@@ -40,6 +40,8 @@ int section__apply(const struct section_kind *kind, const struct config_section 
 
 /* A duration of at most @max in @ret. */
 int entry__duration(const struct entry_ctx *ctx, uint64_t max, uint64_t *ret);
+/* "yes" or "no". */
+int entry__yes(const struct entry_ctx *ctx, bool *ret);
 /* The value as perf reads it. */
 int entry__string(const struct entry_ctx *ctx, char **ret);
 

@@ -45,10 +45,19 @@ static int parse_ring(const struct entry_ctx *ctx, void *obj)
 	return 0;
 }
 
+static int parse_respawn(const struct entry_ctx *ctx, void *obj)
+{
+	struct session_conf *session = obj;
+
+	session->respawn_span = ctx->value;
+	return entry__yes(ctx, &session->respawn);
+}
+
 static const struct section_key keys[] = {
 	{ "run", parse_run,
 	  "the options of a perf record, such as run = -a -e cycles, or run = " EVIDENCE },
 	{ "ring", parse_ring },
+	{ "respawn", parse_respawn },
 	{ NULL },
 };
 const struct section_kind session_section = { "[session-NAME]", keys };
