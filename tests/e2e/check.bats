@@ -193,6 +193,34 @@ two_rules() {
 	grep -q '^rule nobody: matched 0, would have fired 0; nothing of its kind was seen' "$BATS_TEST_TMPDIR/live"
 }
 
+@test "--live warns of rules that would fire always, or never" {
+	need_root
+	need_btf
+	need_tracepoints
+	write_rules <<-EOF
+		[rule-always]
+		when = syscall:clock_nanosleep > 1ms
+		if = comm == "$victim"
+		cooldown = 0
+		max-dumps = 5 in 24h
+
+		[rule-seldom]
+		when = syscall:clock_nanosleep > 1ms
+		if = comm == "$victim"
+		cooldown = 1h
+		max-dumps = 50 in 1s
+
+		[rule-never]
+		when = runqlat > 20h
+	EOF
+	live
+	[[ $(<"$BATS_TEST_TMPDIR/live.err") == *'this fires always: 10 times in '*'max-dumps lets 5 through in 1d'* ]] ||
+		fail "$(cat "$BATS_TEST_TMPDIR/live.err")"
+	[[ $(<"$BATS_TEST_TMPDIR/live.err") == *'this never fires, by what was seen: the largest of '* ]] ||
+		fail "$(cat "$BATS_TEST_TMPDIR/live.err")"
+	same "warnings" "$(grep -c 'warning: this' "$BATS_TEST_TMPDIR/live.err")" 2
+}
+
 @test "--live of an unprivileged user fails with words" {
 	need_unprivileged
 	two_rules

@@ -121,7 +121,8 @@ static void print_live(const json_t *live)
 	}
 }
 
-static json_t *json_live_rule(const struct rule_conf *rule, const struct live_rule *l)
+static json_t *json_live_rule(const struct rule_conf *rule, const struct live_rule *l,
+			      enum measured_rate rate)
 {
 	json_t *j = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "name", rule->name, "matched",
 			      (json_int_t)l->counted.matched, "fired", (json_int_t)l->counted.fired,
@@ -129,6 +130,9 @@ static json_t *json_live_rule(const struct rule_conf *rule, const struct live_ru
 			      (json_int_t)l->counted.max_value, "threshold_ns",
 			      (json_int_t)when__limit(&rule->when));
 
+	if (j && rate != MEASURED_SOMETIMES)
+		json_object_set_new(j, "fires",
+				    json_string(rate == MEASURED_ALWAYS ? "always" : "never"));
 	if (j && l->has_seen) {
 		json_object_set_new(j, "seen", json_integer((json_int_t)l->seen.matched));
 		json_object_set_new(j, "max_seen_ns", json_integer((json_int_t)l->seen.max_value));
@@ -140,6 +144,7 @@ static int try_live(struct check *c)
 {
 	_cleanup_free_ struct live_rule *st = calloc(c->rs->n_rules + 1, sizeof(*st));
 	json_t *rules = json_array();
+	struct diags d = { 0 };
 	struct err err = { 0 };
 	uint64_t ns;
 
@@ -148,8 +153,15 @@ static int try_live(struct check *c)
 		json_decref(rules);
 		return EXIT_FAILED;
 	}
-	for (size_t i = 0; i < c->rs->n_rules; i++)
-		json_array_append_new(rules, json_live_rule(&c->rs->rules[i], &st[i]));
+	for (size_t i = 0; i < c->rs->n_rules; i++) {
+		const struct rule_conf *rule = &c->rs->rules[i];
+
+		json_array_append_new(
+			rules, json_live_rule(rule, &st[i], measured__judge(rule, &st[i], ns, &d)));
+	}
+	if (!c->opts->json)
+		cmd_print_diags(&d);
+	diags__free(&d);
 	json_object_set_new(c->out, "live",
 			    json_pack("{s:I, s:o}", "ns", (json_int_t)ns, "rules", rules));
 	return EXIT_DONE;

@@ -73,11 +73,67 @@ static void warn_rule(const struct ruleset *rs, const struct rule_conf *rule, co
 	}
 }
 
+#define SEEN_ENOUGH  100 /* values that say something of the largest to come */
+#define OUT_OF_REACH 100 /* a threshold so many times that is */
+
+enum measured_rate measured__judge(const struct rule_conf *rule, const struct live_rule *live,
+				   uint64_t ns, struct diags *d)
+{
+	const struct rate *max = &rule->max_dumps;
+	uint64_t fired = live->counted.fired, seen = live->has_seen ? live->seen.matched : 0,
+		 largest = live->seen.max_value, limit = when__limit(&rule->when);
+	char a[32], b[32], c[32];
+
+	if (!rule->quiet && max->n && fired > 1 &&
+	    (double)fired * (double)max->window > (double)max->n * (double)ns) {
+		diags__warn(d, rule->src, rule->when_span,
+			    "this fires always: %llu times in %s, where its max-dumps lets %u "
+			    "through in %s; `frbpf tune` finds a threshold",
+			    (unsigned long long)fired, units__format_duration(ns, a, sizeof(a)),
+			    max->n, units__format_duration(max->window, b, sizeof(b)));
+		return MEASURED_ALWAYS;
+	}
+	if (!live->counted.matched && seen >= SEEN_ENOUGH && largest < limit / OUT_OF_REACH) {
+		diags__warn(d, rule->src, rule->when_span,
+			    "this never fires, by what was seen: the largest of %llu values in %s "
+			    "is %s, and the threshold %llu times that",
+			    (unsigned long long)seen, units__format_duration(ns, a, sizeof(a)),
+			    units__format_duration(largest, c, sizeof(c)),
+			    (unsigned long long)(limit / (largest ?: 1)));
+		return MEASURED_NEVER;
+	}
+	return MEASURED_SOMETIMES;
+}
+
+/* Matches that the recorder which runs has thrown away, because the rule had made its dumps. */
+static void warn_capped(const struct rule_conf *rule, const json_t *status, struct diags *d)
+{
+	const json_t *r;
+	uint64_t capped;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "rules"), i, r) {
+		if (strcmp(str(r, "name"), rule->name) != 0 ||
+		    strcmp(str(r, "when"), rule->when_text) != 0 ||
+		    strcmp(str(r, "if"), rule->if_text ?: "") != 0)
+			continue;
+		capped = num(json_object_get(r, "suppressed"), "rule_max_dumps");
+		if (!capped)
+			continue;
+		diags__warn(d, rule->src, rule->when_span,
+			    "this fires too often in the recorder that runs: %llu matches came "
+			    "above its max-dumps; `frbpf tune` finds a threshold",
+			    (unsigned long long)capped);
+	}
+}
+
 void measured__warn(const struct ruleset *rs, const struct location_hint *hint, struct diags *d)
 {
 	json_t *status = ask_status(hint);
 
-	for (size_t i = 0; status && i < rs->n_rules; i++)
+	for (size_t i = 0; status && i < rs->n_rules; i++) {
 		warn_rule(rs, &rs->rules[i], status, d);
+		warn_capped(&rs->rules[i], status, d);
+	}
 	json_decref(status);
 }
