@@ -27,9 +27,10 @@ struct course {
 
 static struct course course_open(const struct rule_conf *r, const struct past *past)
 {
-	struct course c = { .b = bench_open(r, 1), .now = now_ns() };
+	struct course c = { .b = bench_open(r, 1) };
 
 	assert_int_equal(learners__give(c.b.d->learners, 0, r, past), 0);
+	c.now = now_ns(); /* not before the first slice began */
 	return c;
 }
 
