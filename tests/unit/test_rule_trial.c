@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "common/cleanup.h"
@@ -29,16 +30,11 @@
 #define RULES	12
 #define MS	1000000ULL
 
-/* How struct match of bpf/engine.bpf.h is laid out. */
+/* A struct match of bpf/engine.bpf.h, by the names of its members. */
 struct event {
-	char path[2][2][768];
-	__u64 val[2][FRBPF_FIELD_MAX][2];
-	__u64 cgroup[2][FRBPF_CGROUP_DEPTH];
-	__u64 process[2], thread[2];
-	__u64 own_cgroup, now, value, limit;
-	__s64 ret;
-	__u32 key, source, cpu, self, half, error, waits, alone, fired, counted, learnt, first, lacks_tasks,
-		busy, n_args, is_pending;
+	const struct btf *btf;
+	uint32_t size;
+	char bytes[16384];
 };
 
 struct stream {
@@ -193,19 +189,49 @@ static void put_rules(struct stream *s, struct engine_test_bpf *skel)
 	skel->bss->control.half[0] = s->table.half;
 }
 
-static void put_event(const struct trial_event *from, uint32_t i, int events)
+static void event_begin(struct event *e, const struct engine_test_bpf *skel)
 {
-	struct event e = { .now = from->time,
-			   .value = from->value,
-			   .key = from->key,
-			   .error = from->error,
-			   .waits = from->waits == EXPR_HOLDS,
-			   .own_cgroup = from->own_cgroup };
+	memset(e, 0, sizeof(*e));
+	e->btf = bpf_object__btf(skel->obj);
+	e->size = bpf_map__value_size(skel->maps.events);
+	assert_in_range(e->size, 1, sizeof(e->bytes));
+}
 
-	memcpy(e.val, from->subject.val, sizeof(e.val));
-	memcpy(e.process, from->process, sizeof(e.process));
-	memcpy(e.thread, from->thread, sizeof(e.thread));
-	assert_int_equal(bpf_map_update_elem(events, &i, &e, BPF_ANY), 0);
+static void event_set(struct event *e, const char *member, const void *value, size_t size)
+{
+	int id = btf__find_by_name_kind(e->btf, "match", BTF_KIND_STRUCT);
+	const struct btf_type *t = btf__type_by_id(e->btf, id);
+
+	assert_non_null(t);
+	for (int i = 0; i < btf_vlen(t); i++) {
+		if (strcmp(btf__name_by_offset(e->btf, btf_members(t)[i].name_off), member) != 0)
+			continue;
+		assert_int_equal(btf__resolve_size(e->btf, btf_members(t)[i].type), size);
+		memcpy(e->bytes + btf_member_bit_offset(t, i) / 8, value, size);
+		return;
+	}
+	fail_msg("struct match has no member '%s'", member);
+}
+
+static void put_event(const struct trial_event *from, const struct engine_test_bpf *skel)
+{
+	const uint32_t waits = from->waits == EXPR_HOLDS, first = 0,
+		       cpu = from->subject.val[0][FRBPF_FIELD_CPU][0];
+	struct event e;
+
+	event_begin(&e, skel);
+	event_set(&e, "now", &from->time, sizeof(from->time));
+	event_set(&e, "value", &from->value, sizeof(from->value));
+	event_set(&e, "key", &from->key, sizeof(from->key));
+	event_set(&e, "error", &from->error, sizeof(from->error));
+	event_set(&e, "waits", &waits, sizeof(waits));
+	event_set(&e, "cpu", &cpu, sizeof(cpu));
+	event_set(&e, "own_cgroup", &from->own_cgroup, sizeof(from->own_cgroup));
+	event_set(&e, "val", from->subject.val, sizeof(from->subject.val));
+	event_set(&e, "process", from->process, sizeof(from->process));
+	event_set(&e, "thread", from->thread, sizeof(from->thread));
+	assert_int_equal(
+		bpf_map_update_elem(bpf_map__fd(skel->maps.events), &first, e.bytes, BPF_ANY), 0);
 }
 
 static int ignore(void *ctx, void *data, size_t size)
@@ -254,7 +280,7 @@ static void run_stream(struct stream *s, struct engine_test_bpf *skel, uint64_t 
 		time += draw(3) ? draw(2000) : draw(9 * MS);
 		random_event(&s->events[i], time);
 		/* one at a time, so that the ring of triggers never is full */
-		put_event(&s->events[i], 0, bpf_map__fd(skel->maps.events));
+		put_event(&s->events[i], skel);
 		skel->bss->n_events = 1;
 		assert_int_equal(bpf_prog_test_run_opts(bpf_program__fd(skel->progs.stream), &opts),
 				 0);
@@ -285,8 +311,6 @@ static void rules_are_tried_as_the_kernel_does(void **state)
 	}
 	skel = engine_test_bpf__open_and_load();
 	assert_non_null(skel);
-	assert_in_range(bpf_map__value_size(skel->maps.events),
-			offsetof(struct event, is_pending) + 4, sizeof(struct event));
 	give_room(bpf_map__fd(skel->maps.cooling), sizeof(struct frbpf_cooling));
 	give_room(bpf_map__fd(skel->maps.counting), sizeof(struct frbpf_count));
 	for (int i = 0; i < STREAMS; i++)

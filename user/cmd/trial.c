@@ -262,13 +262,6 @@ static int rule_want_span(struct trial_rule *r, struct span_target *t, struct re
 	return rule_bind_args(r, w);
 }
 
-static bool is_told_by_recordings(enum frbpf_source source)
-{
-	return source != FRBPF_SOURCE_UPROBE && source != FRBPF_SOURCE_USDT &&
-	       source != FRBPF_SOURCE_PSI && source != FRBPF_SOURCE_APP &&
-	       source != FRBPF_SOURCE_CONNECT;
-}
-
 static int rule_want(struct trial_rule *r, struct span_target *span)
 {
 	const struct when *when = &r->conf->when;
@@ -282,14 +275,14 @@ static int rule_want(struct trial_rule *r, struct span_target *span)
 				  .arg = r };
 	int err = 0;
 
-	if (!is_told_by_recordings(when->source)) {
-		snprintf(r->cannot, sizeof(r->cannot), "no event of a recording tells of '%s'",
-			 when__source_name(when->source));
-		return 0;
-	}
 	if (when->learn.percentile) {
 		snprintf(r->cannot, sizeof(r->cannot),
 			 "its threshold follows what the kernel saw before");
+		return 0;
+	}
+	if (when->share.window) {
+		snprintf(r->cannot, sizeof(r->cannot),
+			 "shares of time are summed up in the kernel alone");
 		return 0;
 	}
 	if (when->fails)
@@ -351,10 +344,15 @@ static void rule_conclude(struct trial_rule *r)
 	if (!r->is_measured)
 		return;
 	lacks = retrace__lacks(r->trial->retrace, r->want);
-	if (!lacks || !lacks[0])
+	if (lacks && !lacks[0])
 		return;
 	r->is_measured = false;
-	snprintf(r->cannot, sizeof(r->cannot), "no recording has every hit of %.160s", lacks);
+	if (lacks)
+		snprintf(r->cannot, sizeof(r->cannot), "no recording has every hit of %.160s",
+			 lacks);
+	else
+		snprintf(r->cannot, sizeof(r->cannot), "no event of a recording tells of '%s'",
+			 when__source_name(r->conf->when.source));
 }
 
 int trial__run(struct trial *t, struct err *err)
