@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Files that cannot be read: a file system that does not answer holds up nobody but who looks up names.
 # with: others
+# shellcheck disable=SC2030,SC2031 # every test is a shell of its own
 load helpers
 
 setup() {
@@ -77,6 +78,29 @@ load_beside_hung() {
 	wait_until 30 stuck_is_told
 	FRBPF_LIMIT=60 frbpf_stop
 	same "names" "$(jq -r .names "$BASE/incidents/$name.json")" partial
+}
+
+@test "the same where the kernel tells no build ids, right after it began to hang" {
+	local path name
+	write_rules <<-'EOF'
+		[rule-close]
+		when     = syscall:close fails (EBADF)
+		if       = comm == "frbpf-hung"
+		cooldown = 0s
+	EOF
+	start_hung
+	path=$(jq -r .path "$BATS_TEST_TMPDIR/hung")
+	"$WORKLOADS/no_procmap" "$FRBPF" load --base "$BASE" "$RULES" </dev/null 3>&-
+	echo hang >&7
+	echo close >&7
+	wait_until 60 has_incidents 1 || fail "$(cat "$BASE/output")"
+	name=$(incidents "$BASE")
+	user_modules "$name" | grep -qx "$path null" || fail "$(user_modules "$name")"
+	[[ -s $BASE/session-sched/perf.data.$name ]] || fail "no dump"
+	wait_until 30 stuck_is_told
+	# others' files are read as before
+	same "files" "$(frbpf dump | xargs stat -c %s | wc -l)" 2
+	FRBPF_LIMIT=60 frbpf_stop
 }
 
 stuck_is_told() {
