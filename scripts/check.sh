@@ -12,7 +12,7 @@
 #	fuzz	every fuzz target for FUZZ_TIME seconds (3)
 #	e2e	end to end, as root: with ./frbpf and then, what goes through most of it, with the one built with
 #		sanitizers; SAN_SUITES="a b" names others, SAN_SUITES=all takes all of them
-#	storm	tests/e2e/storm.bats in its long form, half an hour and more: not a part of "everything"
+#	storm	tests/e2e/storm.bats and tests/unit/test_out_of_memory in their long form, an hour: not a part of "everything"
 #
 # What depends on nothing but itself runs side by side: fuzz targets, one on each CPU; four at a time, since they mostly
 # wait, unit tests that skip nothing or say "with: others" in their first comment, and those suites of the end-to-end
@@ -484,7 +484,12 @@ check_storm() {
 	if ((EUID)); then
 		skip_e2e "needs root"
 	else
-		build "build" all workloads && run_e2e storm frbpf tests/e2e/storm.bats
+		build "build" all workloads .output/tests/unit/test_out_of_memory || return
+		run_e2e storm frbpf tests/e2e/storm.bats
+		suite_begin "storm test_out_of_memory"
+		limited $E2E_FILE_LIMIT env CMOCKA_MESSAGE_OUTPUT=TAP .output/tests/unit/test_out_of_memory
+		suite_add_tap test_out_of_memory $?
+		suite_end
 	fi
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Without memory for one allocation, whichever it is, what looks at tracepoints says so and ends well. */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,12 +16,16 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "cmd/cmd.h"
+#include "daemon/control.h"
 #include "detect/tracepoint/event_format.h"
 
-#define STEP	  97  /* of the allocations of `check`, one in so many */
-#define HANGS_MAX 120 /* s */
+#define STEP	   97 /* of the allocations of `check`, one in so many */
+#define LOADS	   12 /* of the allocations of `load`, so many; FRBPF_LONG: LOADS_LONG */
+#define LOADS_LONG 400
+#define HANGS_MAX  120 /* s */
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
 #define CAN_FAIL true
@@ -183,11 +189,142 @@ static void test_check(void **state)
 	assert_true(total > STEP);
 }
 
+/* ---- load ---- */
+
+struct load_run {
+	char base[32], rules[48], control[48];
+	int said; /* what it says goes there */
+};
+
+/* Waits for the daemon of @pid to answer, or to end: false. */
+static bool load_run__answers(const struct load_run *r, pid_t pid, int *ret_status)
+{
+	while (waitpid(pid, ret_status, WNOHANG) == 0) {
+		struct err err;
+		json_t *reply;
+
+		if (control__request(r->control, json_pack("{s:s}", "cmd", "status"), &err,
+				     &reply) == 0) {
+			json_decref(reply);
+			return true;
+		}
+		poll(NULL, 0, 10);
+	}
+	return false;
+}
+
+/* `load -f` without its @n-th allocation, until it answers. Returns how it ended. */
+static int load_run__do(const struct load_run *r, long n, long *shared)
+{
+	char *argv[] = { "load", "-f", "--base", (char *)r->base, (char *)r->rules, NULL };
+	int status = -1;
+	pid_t pid;
+
+	assert_int_equal(ftruncate(r->said, 0), 0);
+	lseek(r->said, 0, SEEK_SET);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		for (int sig = 1; sig < 32; sig++)
+			signal(sig, SIG_DFL);
+		alarm(HANGS_MAX);
+		dup2(r->said, STDERR_FILENO);
+		dup2(r->said, STDOUT_FILENO);
+		fail_nth(n);
+		status = cmd_load.run(5, argv);
+		fflush(stdout);
+		*shared = allocations;
+		_exit(status);
+	}
+	if (load_run__answers(r, pid, &status)) {
+		kill(pid, SIGTERM);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+	}
+	return status;
+}
+
+static void load_run__begin(struct load_run *r)
+{
+	static const char text[] =
+		"[session-s]\nrun = -e cpu-clock -F 99 -m 16K --overwrite --switch-output -a\n"
+		"[rule-a]\nwhen = sock:inet_sock_set_state\n"
+		"if = newstate == TCP_CLOSE && protocol == IPPROTO_TCP\n"
+		"[rule-b]\nwhen = signal:signal_generate\nif = sig == SIGSEGV && comm == "
+		"frbpf-none\n"
+		"[rule-c]\nwhen = syscall:fsync > 100s\n[rule-d]\nwhen = runqlat > 100s\n";
+	int fd;
+
+	strcpy(r->base, "/tmp/frbpf-memory-XXXXXX");
+	assert_non_null(mkdtemp(r->base));
+	snprintf(r->rules, sizeof(r->rules), "%s/rules.conf", r->base);
+	snprintf(r->control, sizeof(r->control), "%s/control", r->base);
+	fd = open(r->rules, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	r->said = memfd_create("said", MFD_CLOEXEC);
+	assert_true(r->said >= 0);
+}
+
+static void load_run__end(struct load_run *r)
+{
+	char command[64];
+
+	close(r->said);
+	snprintf(command, sizeof(command), "rm -rf %s", r->base);
+	assert_int_equal(system(command), 0);
+}
+
+static void load_run__report(const struct load_run *r, long n, long total, int end)
+{
+	char text[4096];
+	ssize_t len = pread(r->said, text, sizeof(text) - 1, 0);
+
+	text[len > 0 ? len : 0] = '\0';
+	print_error("allocation %ld of %ld: status %#x: %s\n", n, total, end, text);
+}
+
+static void test_load(void **state)
+{
+	long *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	long total, step, failures = 0;
+	struct load_run r;
+	int end;
+
+	need_failures();
+	if (geteuid() || access("/sys/kernel/btf/vmlinux", R_OK) ||
+	    access("/sys/kernel/tracing/events/sock/inet_sock_set_state/format", R_OK)) {
+		print_message("skipped: needs root, tracefs and kernel BTF\n");
+		skip();
+	}
+	assert_true(shared != MAP_FAILED);
+	load_run__begin(&r);
+	end = load_run__do(&r, 0, shared);
+	total = *shared;
+	if (end)
+		load_run__report(&r, 0, total, end);
+	step = total / (getenv("FRBPF_LONG") ? LOADS_LONG : LOADS) + 1;
+	for (long n = 1; !end && n <= total; n += step) {
+		int one = load_run__do(&r, n, shared);
+
+		if (WIFEXITED(one) && (!WEXITSTATUS(one) || lseek(r.said, 0, SEEK_END)))
+			continue;
+		load_run__report(&r, n, total, one);
+		failures++;
+	}
+	load_run__end(&r);
+	munmap(shared, sizeof(*shared));
+	assert_int_equal(end, 0);
+	assert_int_equal(failures, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_format),
 		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_load),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
