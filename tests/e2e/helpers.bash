@@ -272,7 +272,7 @@ same() { # WHAT GOT WANTED
 # perf_quiet ARGUMENTS...: perf must do it and have nothing to say on standard error. Output in $perf_out.
 perf_quiet() {
 	local status=0 errors
-	timeout -k 5 60 perf "$@" </dev/null >"$perf_out" 2>"$BATS_TEST_TMPDIR/perf.err" || status=$?
+	timeout -k 5 "${PERF_LIMIT:-60}" perf "$@" </dev/null >"$perf_out" 2>"$BATS_TEST_TMPDIR/perf.err" || status=$?
 	# the sum at the end of a conversion is no complaint
 	errors=$(grep -v '^\[ perf data convert: ' "$BATS_TEST_TMPDIR/perf.err" | grep .) || true
 	((status == 0)) || fail "perf $*: status $status: $errors"

@@ -2,6 +2,7 @@
 /* fuzz-sources: user/record/record_opts.c user/record/words.c user/record/event_list.c */
 /* fuzz-sources: user/record/option_set.c user/record/option_output.c user/record/option_sample.c */
 /* fuzz-sources: user/record/option_target.c user/record/perf_options.c user/record/call_graph.c */
+/* fuzz-sources: user/record/filter_check.c user/common/format_line.c */
 /* fuzz-sources: user/record/registers.c user/record/event_terms.c user/record/event_group.c */
 /* fuzz-sources: user/record/event_parse.c user/record/event_attr.c user/record/event_names.c */
 /* fuzz-sources: user/record/pmu.c user/record/sysctl.c user/record/tracefs.c */
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "record/event_list.h"
+#include "record/filter_check.h"
 
 /* A `run` line, and the events in it as far as they need no tracefs. Every place must lie in the
  * text. */
@@ -20,6 +22,17 @@ static void check(const struct diags *d, const struct source_text *src)
 	for (size_t i = 0; i < d->n; i++)
 		if (d->v[i].span.off > src->len || d->v[i].span.len > src->len - d->v[i].span.off)
 			abort();
+}
+
+/* The line as a filter. */
+static void check_filter(const char *text)
+{
+	static char format[] = "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+			       "\tfield:int pid;\toffset:24;\tsize:4;\tsigned:1;\n";
+	const struct tracepoint tp = { "sched", "x", 1, format, sizeof(format) - 1 };
+	struct err err;
+
+	filter_check__run(&tp, text, &err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -31,6 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct diags d = { 0 };
 	struct buf out = { 0 };
 
+	if (text)
+		check_filter(text);
 	if (!text || source_text__from_string("run", text, &src))
 		abort();
 	if (!record_opts__parse(src, (struct span){ 0, src->len }, 4096, &d, &opts)) {

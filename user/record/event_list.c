@@ -9,6 +9,7 @@
 #include "record/event_attr.h"
 #include "record/event_list.h"
 #include "record/event_parse.h"
+#include "record/filter_check.h"
 #include "record/sysctl.h"
 
 #define DEFAULT_EVENT "cycles:P" /* as perf */
@@ -29,6 +30,7 @@ struct resolver {
 	const char *modifiers; /* of its group, or "" */
 	const struct event_item *item;
 	const struct event_spec *spec;
+	const struct event_item *bad_filter; /* said already */
 	struct err err;
 };
 
@@ -38,6 +40,7 @@ struct resolver {
 static int set_filter(struct resolver *r, struct event *ev)
 {
 	const struct event_item *item = r->item;
+	struct err why;
 	int n = 0;
 
 	if (!item->filter && !item->exclude_perf)
@@ -46,6 +49,10 @@ static int set_filter(struct resolver *r, struct event *ev)
 		return diags__error(r->d, r->src, item->filter ? item->filter_span : item->span,
 				    "%s is for tracepoints, and '%s' is none",
 				    item->filter ? "a filter" : "--exclude-perf", ev->name);
+	if (item->filter && filter_check__run(ev->tp, item->filter, &why)) {
+		r->bad_filter = item;
+		return diags__error(r->d, r->src, item->filter_span, "%s", why.msg);
+	}
 	if (item->filter && item->exclude_perf)
 		n = asprintf(&ev->filter, "(%s) && " NOT_OURS, item->filter);
 	else
@@ -152,7 +159,7 @@ static int resolve_tracepoints(struct resolver *r)
 		err = tracefs__glob(r->tracefs, spec->system, spec->event, add_tracepoint, r);
 	else
 		err = add_tracepoint(spec->system, spec->event, r);
-	if (!err || err == -ENOMEM)
+	if (!err || err == -ENOMEM || r->bad_filter == r->item)
 		return err;
 	if (err == -ENOENT && !glob)
 		return unknown_tracepoint(r);
