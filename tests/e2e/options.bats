@@ -53,7 +53,7 @@ reads() { # SESSION EVENT
 	frbpf_load
 	workload mix 200000 >/dev/null
 	frbpf dump >/dev/null
-	PERF_LIMIT=300 # it unwinds stacks of whatever runs on a busy machine
+	export PERF_LIMIT=300 # it unwinds stacks of whatever runs on a busy machine
 	for name in group dwarf fields regs filter cpu switches delay; do
 		reads "$name" cpu-clock
 	done
