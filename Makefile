@@ -70,7 +70,7 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I$(VMLINUX_DI
 # tests
 UNIT_BINS := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 WORKLOADS := $(patsubst tests/workloads/%.c,$(O)/tests/workloads/%,$(wildcard tests/workloads/*.c))
-WORKLOADS += $(patsubst tests/causes/%.c,$(O)/tests/workloads/%,$(wildcard tests/causes/*.c))
+WORKLOADS += $(O)/tests/workloads/cause
 # without a C++ compiler, the tests that need these are skipped
 ifneq ($(shell command -v $(firstword $(CXX))),)
 WORKLOADS += $(patsubst tests/workloads/%.cc,$(O)/tests/workloads/%,$(wildcard tests/workloads/*.cc))
@@ -136,10 +136,10 @@ $(O)/tests/workloads/%: tests/workloads/%.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -Wall -Wextra $< -lpthread -o $@
 
-$(O)/tests/workloads/%: tests/causes/%.c
+$(O)/tests/workloads/cause: $(wildcard tests/causes/*.c tests/causes/*.h)
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -Wall -Wextra $< -lpthread -o $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -Wall -Wextra $(filter %.c,$^) -lpthread -o $@
 
 $(O)/tests/workloads/%: tests/workloads/%.cc
 	$(call msg,CXX,$@)

@@ -41,8 +41,13 @@ run_causes() { # NAME...
 				exec nice -n -20 "$1" "$2"' - "$WORKLOADS/cause" "$name"
 			;;
 		*) timeout -k 5 20 chrt -r 1 "$WORKLOADS/cause" "$name" ;;
-		esac || echo "cause $name: exit status $?" >&2
+		esac || cause_failed "$name" $?
 	done
+}
+
+# 77: this machine cannot provoke it, and the program has said why.
+cause_failed() { # NAME STATUS
+	(($2 == 77)) || echo "cause $1: exit status $2" >&2
 }
 
 # All events that why knows, with stacks; of timers those that renew CPU quotas.
@@ -51,10 +56,14 @@ record_causes() { # FILE TRUTH NAME...
 	shift 2
 	timer=$(awk '$3 == "sched_cfs_period_timer" && $1 !~ /^0+$/ {print "0x" $1; exit}' /proc/kallsyms)
 	[[ ! $timer ]] || quota=(-e timer:hrtimer_expire_entry --filter "function == $timer")
-	export -f run_causes
+	export -f run_causes cause_failed
 	export WORKLOADS quota_group
 	timeout -k 5 120 perf record -q -k CLOCK_MONOTONIC -o "$file" -m 8M -a -g -e sched:sched_switch -e sched:sched_waking \
 		"${quota[@]}" -e sched:sched_wakeup -e sched:sched_wakeup_new -e sched:sched_migrate_task -e signal:signal_generate \
+		-e irq:irq_handler_entry -e irq:irq_handler_exit -e irq:softirq_entry -e irq:softirq_exit \
+		-e block:block_rq_insert -e block:block_rq_issue -e block:block_rq_requeue -e block:block_rq_complete \
+		-e vmscan:mm_vmscan_direct_reclaim_begin -e vmscan:mm_vmscan_direct_reclaim_end \
+		-e vmscan:mm_vmscan_memcg_reclaim_begin -e vmscan:mm_vmscan_memcg_reclaim_end \
 		-e cpu-clock/freq=499/ -- bash -c 'run_causes "$@"' - "$@" >"$truth" </dev/null 3>&-
 }
 
@@ -72,14 +81,16 @@ judge() { # FILE LINE-OF-TRUTH
 	local answer
 	answer=$(why_of "$1" "$2" --json) || return
 	jq -r --argjson truth "$2" '
-		[.. | objects | select(.type) | select((.task.tid, .behind.tid, .waker.tid) as $t | $truth.culprits | index($t))
-			| .ns] as $in_tree |
+		[.. | objects | select(.type) |
+			select((.task.tid, .behind.tid, .waker.tid, .sender.tid, .owner.tid) as $t | $truth.culprits | index($t)) | .ns] as $in_tree |
 		if .cause == $truth.cause and (.culprit.tid as $t | $truth.culprits | index($t)) then "right"
 		elif .cause == "unknown" then "unknown"
 		elif ($in_tree | max // 0) * 4 >= .of_ns and ($truth.culprits[0] != $truth.subject) then "incomplete"
 		elif $truth.culprits[0] == $truth.subject and
 			([.. | objects | select(.type and .task.tid == $truth.subject and .type != "all") |
 				if .type == "ran" then "computed" elif .type == "throttled" then "quota"
+				elif .type == "reclaim" then "reclaim" elif .type == "held" then "io-limit"
+				elif .type == "interrupted" then "interrupt" elif .type == "served" then "device"
 				elif .for == "sleep" then "own-timer" elif .woken_by == "timer" then "timeout" else "" end] |
 				index($truth.cause)) then "incomplete"
 		else "wrong" end' <<<"$answer"

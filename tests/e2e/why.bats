@@ -58,6 +58,30 @@ need_recording() {
 	expect_right a.data truth
 }
 
+# Causes that some machines cannot provoke: what is there must be right, and something must be there.
+record_possible() { # NAME...
+	record_causes a.data truth "$@" 2>refused
+	[[ -s truth ]] || skip "$(head -n 1 refused)"
+	expect_right a.data truth
+}
+
+@test "why finds whose requests a disk worked for, and what kept one from it" {
+	need_recording
+	record_possible fsync-behind queue-behind lock-io journal three-servers io-limit
+}
+
+@test "why finds who holds a lock of the kernel, who serves a file, who is one of many readers" {
+	need_recording
+	record_possible mmap-lock inode-lock fuse-fault starved-writer
+}
+
+@test "why tells a search for memory, a copy of page tables and softirqs from computing" {
+	need_recording
+	record_possible memory-limit big-fork softirqs
+	run -0 why_of a.data "$(grep big-fork truth)"
+	[[ ${lines[0]} == *"computed, most in "*" (clone)"* ]] || fail "$output"
+}
+
 need_quota() {
 	make_quota_group
 	[[ $quota_group ]] || skip "no cgroup with a CPU controller"

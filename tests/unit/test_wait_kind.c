@@ -48,6 +48,31 @@ static void a_lock_says_more_than_what_it_is_taken_for(void **state)
 			 WAIT_KERNEL_LOCK);
 }
 
+static void limits_of_devices(void **state)
+{
+	static const char *const throttled[] = { "try_to_wake_up", "__queue_work",
+						 "throtl_pending_timer_fn", "call_timer_fn" };
+	static const char *const other[] = { "try_to_wake_up", "__queue_work",
+					     "delayed_work_timer_fn", "call_timer_fn" };
+
+	assert_true(wait_kind__limits_io(throttled, 4));
+	assert_false(wait_kind__limits_io(other, 4));
+	assert_false(wait_kind__limits_io(NULL, 0));
+}
+
+static void locks_whose_owner_runs(void **state)
+{
+	static const char *const spins[] = { "rwsem_spin_on_owner",	  "rwsem_optimistic_spin",
+					     "rwsem_down_write_slowpath", "down_write",
+					     "shmem_file_write_iter",	  "vfs_write" };
+	static const char *const sleeps[] = { "__schedule", "schedule", "rwsem_down_write_slowpath",
+					      "down_write", "vfs_write" };
+
+	assert_true(wait_kind__spins(spins, 6));
+	assert_int_equal(wait_kind__of(spins, 6), WAIT_INODE_LOCK);
+	assert_false(wait_kind__spins(sleeps, 5));
+}
+
 static void contexts(void **state)
 {
 	assert_int_equal(CONTEXT(false, false, "try_to_wake_up", "futex_wake"), WAKE_TASK);
@@ -101,6 +126,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds),
 		cmocka_unit_test(a_lock_says_more_than_what_it_is_taken_for),
+		cmocka_unit_test(limits_of_devices),
+		cmocka_unit_test(locks_whose_owner_runs),
 		cmocka_unit_test(contexts),
 		cmocka_unit_test(the_last_interrupt_is_the_one),
 		cmocka_unit_test(a_packet_of_this_machine_is_its_senders),

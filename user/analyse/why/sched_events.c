@@ -37,6 +37,10 @@ static const struct sched_layout layouts[SCHED_KINDS] = {
 	[SCHED_RQ_INSERT] = { "block:block_rq_insert", NULL, "dev", "sector" },
 	[SCHED_RQ_ISSUE] = { "block:block_rq_issue", NULL, "dev", "sector" },
 	[SCHED_RQ_COMPLETE] = { "block:block_rq_complete", NULL, "dev", "sector" },
+	[SCHED_RECLAIM] = { "vmscan:mm_vmscan_direct_reclaim_begin", NULL, "order" },
+	[SCHED_RECLAIM_END] = { "vmscan:mm_vmscan_direct_reclaim_end", NULL, "nr_reclaimed" },
+	[SCHED_CGROUP_RECLAIM] = { "vmscan:mm_vmscan_memcg_reclaim_begin", NULL, "order" },
+	[SCHED_CGROUP_RECLAIM_END] = { "vmscan:mm_vmscan_memcg_reclaim_end", NULL, "nr_reclaimed" },
 	[SCHED_TIMER] = { "timer:hrtimer_expire_entry", NULL, "hrtimer", "function" },
 };
 
@@ -216,6 +220,8 @@ static int event_fill(struct events_adding *a, const struct sched_fields *f, con
 		ev->other = v;
 	}
 	ev->value = number_or_0(&f->value, s);
+	if (f->kind == SCHED_RQ_COMPLETE && ev->value == UINT64_MAX)
+		ev->value = 0; /* a flush, which is issued with 0 */
 	ev->prio = number_or_0(&f->prio, s);
 	ev->other_prio = number_or_0(&f->other_prio, s);
 	ev->flags = number_or_0(&f->flags, s);

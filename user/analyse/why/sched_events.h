@@ -30,6 +30,10 @@ enum sched_kind {
 	SCHED_RQ_INSERT, /* of a request to device arg, sector value */
 	SCHED_RQ_ISSUE,
 	SCHED_RQ_COMPLETE,
+	SCHED_RECLAIM, /* tid begins to search for memory */
+	SCHED_RECLAIM_END,
+	SCHED_CGROUP_RECLAIM, /* the same, at its cgroup's limit */
+	SCHED_CGROUP_RECLAIM_END,
 	SCHED_TIMER, /* a timer of the kernel's with the function at address value expires */
 	SCHED_KINDS, /* of tracepoints */
 	SCHED_SAMPLE = SCHED_KINDS, /* tid ran */

@@ -283,6 +283,30 @@ static int feed_irq(struct sched_timeline *t, const struct sched_event *e)
 	return 0;
 }
 
+static int feed_reclaim(struct sched_timeline *t, const struct sched_event *e)
+{
+	bool begins = e->kind == SCHED_RECLAIM || e->kind == SCHED_CGROUP_RECLAIM;
+	struct task_line *l = e->tid ? line_of(t, e->tid) : NULL;
+
+	if (!e->tid)
+		return 0;
+	if (!l)
+		return -ENOMEM;
+	if (begins) {
+		l->open = (struct reclaim_run){ .from = e->time,
+						.cgroup = e->kind == SCHED_CGROUP_RECLAIM };
+		return 0;
+	}
+	if (!l->open.from)
+		return 0;
+	if (!ARRAY_HAS_ROOM(l->reclaims, l->n_reclaims, l->reclaims_cap, 16))
+		return -ENOMEM;
+	l->open.to = e->time;
+	l->reclaims[l->n_reclaims++] = l->open;
+	l->open.from = 0;
+	return 0;
+}
+
 static int feed_sample(struct sched_timeline *t, uint32_t i)
 {
 	const struct sched_event *e = &t->events->v[i];
@@ -329,6 +353,11 @@ static int feed_event(struct sched_timeline *t, uint32_t i)
 	case SCHED_SOFTIRQ:
 	case SCHED_SOFTIRQ_END:
 		return feed_irq(t, e);
+	case SCHED_RECLAIM:
+	case SCHED_RECLAIM_END:
+	case SCHED_CGROUP_RECLAIM:
+	case SCHED_CGROUP_RECLAIM_END:
+		return feed_reclaim(t, e);
 	case SCHED_SAMPLE:
 		return feed_sample(t, i);
 	default:
@@ -395,6 +424,7 @@ void sched_timeline__free(struct sched_timeline *t)
 	for (size_t i = 0; i < t->n_tasks; i++) {
 		free(t->tasks[i].v);
 		free(t->tasks[i].samples);
+		free(t->tasks[i].reclaims);
 	}
 	for (size_t i = 0; i < t->n_cpus; i++) {
 		free(t->cpus[i].v);
@@ -437,6 +467,12 @@ static size_t first_above(const void *v, size_t n, size_t size, size_t offset, u
 size_t task_line__at(const struct task_line *l, uint64_t time)
 {
 	return first_above(l->v, l->n, sizeof(*l->v), offsetof(struct task_span, to), time);
+}
+
+size_t task_line__reclaim_at(const struct task_line *l, uint64_t time)
+{
+	return first_above(l->reclaims, l->n_reclaims, sizeof(*l->reclaims),
+			   offsetof(struct reclaim_run, to), time);
 }
 
 size_t cpu_line__at(const struct cpu_line *l, uint64_t time)

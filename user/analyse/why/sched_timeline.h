@@ -28,10 +28,19 @@ struct task_span {
 	bool end_hidden; /* its end lies somewhere in it: the task ran again before its next sign */
 };
 
+/* It searched for memory. */
+struct reclaim_run {
+	uint64_t from, to; /* ns */
+	bool cgroup;	   /* at its cgroup's limit */
+};
+
 struct task_line {
 	struct task_span *v; /* by time, without holes; owned */
 	size_t n, cap;
-	uint32_t *samples; /* events: its samples; owned */
+	struct reclaim_run *reclaims; /* by time; owned */
+	size_t n_reclaims, reclaims_cap;
+	struct reclaim_run open; /* from 0 is none */
+	uint32_t *samples;	 /* events: its samples; owned */
 	size_t n_samples, samples_cap;
 };
 
@@ -82,6 +91,7 @@ const struct task_line *sched_timeline__task(const struct sched_timeline *t, uin
 const struct cpu_line *sched_timeline__cpu(const struct sched_timeline *t, uint32_t cpu);
 /* The first span, run or interrupt that ends after @time. */
 size_t task_line__at(const struct task_line *l, uint64_t time);
+size_t task_line__reclaim_at(const struct task_line *l, uint64_t time);
 size_t cpu_line__at(const struct cpu_line *l, uint64_t time);
 size_t cpu_line__irq_at(const struct cpu_line *l, uint64_t time);
 /* How much of the time lies in gaps, ns. */

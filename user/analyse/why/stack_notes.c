@@ -22,8 +22,7 @@ void stack_notes__want(struct stack_notes *s, uint32_t i)
 {
 	struct sched_event *e = &s->events->v[i];
 
-	if ((!e->has_stack && e->kind != SCHED_TIMER) || e->stack ||
-	    e->file >= s->events->n_files)
+	if ((!e->has_stack && e->kind != SCHED_TIMER) || e->stack || e->file >= s->events->n_files)
 		return;
 	if (!ARRAY_HAS_ROOM(s->wanted, s->n_wanted, s->wanted_cap, 64)) {
 		s->failed = true;
@@ -86,6 +85,8 @@ static void note_frames(struct notes_reading *n, size_t n_frames, struct stack_n
 	}
 	to->function = to->function ?: of_libc;
 	to->named = !kernel_frames || n_kernel;
+	to->spins = wait_kind__spins(n->kernel, n_kernel);
+	to->limits_io = wait_kind__limits_io(n->kernel, n_kernel);
 	to->kind = wait_kind__of(n->kernel, n_kernel);
 	to->context = wake_context__of(n->kernel, n_kernel,
 				       e->flags & (SCHED_HARDIRQ | SCHED_SOFTIRQ_FLAG), softirqd);

@@ -15,6 +15,8 @@ struct stack_note {
 	const char *function;	   /* the innermost function of the program itself; NULL: unknown */
 	const char *call; /* the system call, or the kernel's function behind an exception; NULL */
 	const char *leaf; /* the innermost function, or that of a timer; NULL: unknown */
+	bool limits_io;	  /* of a waking: a cgroup's limit of requests to a device made them wait */
+	bool spins;	  /* of a sample: it tries to get a mutex or rwsem whose owner runs */
 	bool named;	  /* the kernel's part has names, or there is none */
 };
 

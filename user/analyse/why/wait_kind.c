@@ -124,6 +124,22 @@ enum wait_kind wait_kind__of(const char *const *names, size_t n)
 	return WAIT_UNKNOWN;
 }
 
+bool wait_kind__limits_io(const char *const *names, size_t n)
+{
+	static const char *const limits[] = { "throtl_pending_timer_fn", "blk_throtl_",
+					      "iocg_waitq_timer_fn", NULL };
+
+	return has_any(names, n, limits);
+}
+
+bool wait_kind__spins(const char *const *names, size_t n)
+{
+	static const char *const spins[] = { "rwsem_spin_on_owner", "rwsem_optimistic_spin",
+					     "mutex_spin_on_owner", "osq_lock", NULL };
+
+	return has_any(names, n, spins);
+}
+
 /* How many of the frames are of the last interrupt: it may have come in the middle of another one. */
 static size_t innermost_frames(const char *const *names, size_t n, const char *const *entries)
 {

@@ -60,6 +60,12 @@ enum wait_kind wait_kind__of(const char *const *names, size_t n);
 /* @in_irq: the event's own flags say that an interrupt or softirq ran. @softirqd: its task is ksoftirqd. */
 enum wake_context wake_context__of(const char *const *names, size_t n, bool in_irq, bool softirqd);
 
+/* Is it a cgroup's limit of requests to a device (io.max, io.cost) that lets them pass now? */
+bool wait_kind__limits_io(const char *const *names, size_t n);
+
+/* Does it try to get a lock whose owner runs, without sleeping? */
+bool wait_kind__spins(const char *const *names, size_t n);
+
 /* "a futex"; "" for WAIT_UNKNOWN. And the word for programs: "futex". */
 const char *wait_kind__text(enum wait_kind k);
 const char *wait_kind__word(enum wait_kind k);

@@ -9,9 +9,6 @@
 #define SIGNAL_AFTER 1000	  /* events behind a wake-up that may say that it was a signal's */
 #define SIGNAL_NS    100000	  /* so soon */
 
-static int explain_task(struct why *w, struct why_node *parent, uint32_t tid, uint64_t from,
-			uint64_t to, size_t depth);
-
 int why__new(struct why **ret)
 {
 	struct why *w = calloc(1, sizeof(*w));
@@ -58,99 +55,7 @@ int why__add_unknown(struct why *w, struct why_node *parent, uint32_t tid, enum 
 	return from >= to || why_tree__add(w->tree, &key, from, to - from) ? 0 : -ENOMEM;
 }
 
-static void function_count(struct why_node *n, const char *name)
-{
-	struct why_function *f = n->functions, *least = f;
-
-	n->samples++;
-	for (size_t i = 0; i < WHY_FUNCTIONS; i++) {
-		if (!f[i].name || !strcmp(f[i].name, name)) {
-			f[i].name = name;
-			f[i].samples++;
-			return;
-		}
-		if (f[i].samples < least->samples)
-			least = &f[i];
-	}
-	/* it takes the place of the rarest, as in the algorithm of Metwally */
-	least->name = name;
-	least->samples++;
-}
-
-/* Where its samples say that it was. */
-static void count_samples(struct why *w, struct why_node *n, const struct task_line *l,
-			  uint64_t from, uint64_t to)
-{
-	size_t low = 0, high = l->n_samples;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (w->events.v[l->samples[mid]].time < from)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; low < l->n_samples && w->events.v[l->samples[low]].time < to; low++) {
-		const struct stack_note *note;
-
-		stack_notes__want(&w->notes, l->samples[low]);
-		note = stack_notes__of(&w->notes, l->samples[low]);
-		if (note->function || note->leaf)
-			function_count(n, note->function ?: note->leaf);
-	}
-}
-
-/* What interrupts took of a run; *ret is their sum. */
-static int explain_irqs(struct why *w, struct why_node *parent, uint32_t tid, uint32_t cpu,
-			uint64_t from, uint64_t to, uint64_t *ret)
-{
-	const struct cpu_line *c = sched_timeline__cpu(&w->timeline, cpu);
-	struct why_key key = { .parent = parent, .tid = tid, .type = WHY_INTERRUPTED };
-	uint64_t sum = 0;
-
-	for (size_t i = c ? cpu_line__irq_at(c, from) : 0; c && i < c->n_irqs; i++) {
-		const struct irq_run *r = &c->irqs[i];
-		uint64_t begin = r->from > from ? r->from : from, end = r->to < to ? r->to : to;
-
-		if (begin >= end)
-			break;
-		key.number = r->number;
-		key.soft = r->soft;
-		if (!why_tree__add(w->tree, &key, begin, end - begin))
-			return -ENOMEM;
-		sum += end - begin;
-	}
-	*ret = sum;
-	return 0;
-}
-
-static int explain_running(struct why *w, struct why_node *parent, uint32_t tid,
-			   const struct task_line *l, const struct task_span *s, uint64_t from,
-			   uint64_t to)
-{
-	const struct why_key key = { .parent = parent, .tid = tid, .type = WHY_RAN };
-	uint64_t lost = sched_timeline__lost(&w->timeline, from, to), irqs = 0;
-	struct why_node *n;
-
-	if (s->end_hidden)
-		return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
-	if (explain_irqs(w, parent, tid, s->cpu, from, to, &irqs))
-		return -ENOMEM;
-	lost = lost < to - from - irqs ? lost : to - from - irqs;
-	if (why__add_unknown(w, parent, tid, MISSING_LOST, from, from + lost))
-		return -ENOMEM;
-	if (irqs + lost == to - from)
-		return 0;
-	n = why_tree__add(w->tree, &key, from, to - from - lost - irqs);
-	if (!n)
-		return -ENOMEM;
-	count_samples(w, n, l, from, to);
-	return 0;
-}
-
-/* Whether one more event may be looked at: a question must not take forever, whatever is recorded. */
-static bool may_look(struct why *w)
+bool why__may_look(struct why *w)
 {
 	return w->looks < LOOKS_MAX && ++w->looks;
 }
@@ -168,7 +73,8 @@ static bool is_by_signal(struct why *w, uint32_t wake)
 {
 	const struct sched_event *v = w->events.v, *e = &v[wake];
 
-	for (size_t i = wake + 1; i < w->events.n && i - wake < SIGNAL_AFTER && may_look(w); i++) {
+	for (size_t i = wake + 1; i < w->events.n && i - wake < SIGNAL_AFTER && why__may_look(w);
+	     i++) {
 		if (v[i].time - e->time > SIGNAL_NS)
 			return false;
 		if (v[i].cpu != e->cpu || v[i].tid != e->tid)
@@ -207,7 +113,7 @@ static int wake_context_of(struct why *w, uint32_t wake, enum wait_kind kind)
 /* Who sent the signal that stopped @tid; 0: not recorded. */
 static uint32_t stop_sender(struct why *w, uint32_t tid, uint32_t out)
 {
-	for (uint32_t i = 0; i < out && i < SIGNALS_BACK && may_look(w); i++) {
+	for (uint32_t i = 0; i < out && i < SIGNALS_BACK && why__may_look(w); i++) {
 		const struct sched_event *e = &w->events.v[out - 1 - i];
 
 		if (e->kind != SCHED_SIGNAL || e->arg < 19 || e->arg > 22) /* SIGSTOP to SIGTTOU */
@@ -216,37 +122,6 @@ static uint32_t stop_sender(struct why *w, uint32_t tid, uint32_t out)
 			return e->tid;
 	}
 	return 0;
-}
-
-/* The request whose end woke the task: the last that ended on that CPU before, in the same interrupt. */
-static void note_request(struct why *w, struct why_node *n, uint32_t wake)
-{
-	const struct sched_event *v = w->events.v, *e = &v[wake], *end = NULL;
-	uint64_t issued = 0, queued = 0;
-
-	for (uint32_t i = wake; i-- > 0 && e->time - v[i].time < 1000000 && !end && may_look(w);) {
-		if (v[i].kind == SCHED_SWITCH && v[i].cpu == e->cpu)
-			return;
-		if (v[i].kind == SCHED_RQ_COMPLETE && v[i].cpu == e->cpu)
-			end = &v[i];
-	}
-	if (!end)
-		return;
-	for (const struct sched_event *i = end;
-	     i-- > v && end - i < 200000 && !queued && may_look(w);) {
-		if (i->arg != end->arg || i->value != end->value)
-			continue;
-		if (i->kind == SCHED_RQ_ISSUE && !issued)
-			issued = i->time;
-		else if (i->kind == SCHED_RQ_INSERT)
-			queued = i->time;
-		else if (i->kind == SCHED_RQ_COMPLETE)
-			break; /* an earlier one of this place */
-	}
-	n->dev = end->arg;
-	n->sector = end->value;
-	n->device_ns = issued ? end->time - issued : 0;
-	n->queued_ns = queued && issued >= queued ? issued - queued : 0;
 }
 
 /* The key of a wait, but for its waker. */
@@ -306,13 +181,15 @@ static int explain_blocked(struct why *w, struct why_node *parent, uint32_t tid,
 	n = why_tree__add(w->tree, &key, from, to - from);
 	if (!n)
 		return -ENOMEM;
+	if (w->collecting && why_device__explain(w, n, tid, s->wake, from, to, depth))
+		return -ENOMEM;
 	if (context == WAKE_BLOCK)
-		note_request(w, n, s->wake);
+		return why_device__explain(w, n, tid, s->wake, from, to, depth);
 	if (context == WAKE_IRQ)
 		return why__add_unknown(w, n, tid, MISSING_STACK, from, to);
 	if (!key.who || key.kind == WAIT_STOPPED)
 		return 0;
-	return explain_task(w, n, key.who, from, to, depth + 1);
+	return why__explain_task(w, n, key.who, from, to, depth + 1);
 }
 
 static int explain_span(struct why *w, struct why_node *parent, uint32_t tid,
@@ -321,7 +198,7 @@ static int explain_span(struct why *w, struct why_node *parent, uint32_t tid,
 {
 	switch (s->state) {
 	case TASK_RUNNING:
-		return explain_running(w, parent, tid, l, s, from, to);
+		return why_running__explain(w, parent, tid, l, s, from, to);
 	case TASK_RUNNABLE:
 		if (s->out != NO_EVENT)
 			stack_notes__want(&w->notes, s->out);
@@ -341,8 +218,8 @@ static bool in_circle(const struct why *w, uint32_t tid, size_t depth)
 	return false;
 }
 
-static int explain_task(struct why *w, struct why_node *parent, uint32_t tid, uint64_t from,
-			uint64_t to, size_t depth)
+int why__explain_task(struct why *w, struct why_node *parent, uint32_t tid, uint64_t from,
+		      uint64_t to, size_t depth)
 {
 	const struct task_line *l = sched_timeline__task(&w->timeline, tid);
 	uint64_t begin = w->events.begin, end = w->events.end;
@@ -387,7 +264,7 @@ static int round_of(struct why *w, uint32_t tid, const struct why_question *q, b
 	if (why_tree__new(&w->tree))
 		return -ENOMEM;
 	w->root = why_tree__add(w->tree, &all, q->from, q->to - q->from);
-	return w->root ? explain_task(w, w->root, tid, q->from, q->to, 0) : -ENOMEM;
+	return w->root ? why__explain_task(w, w->root, tid, q->from, q->to, 0) : -ENOMEM;
 }
 
 /* The last wait of @tid that ended before @to began then. */

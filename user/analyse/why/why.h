@@ -21,9 +21,13 @@ enum why_type {
 	WHY_RAN,	 /* tid was on a CPU */
 	WHY_INTERRUPTED, /* tid was on a CPU, and interrupt number (soft: vector) had it */
 	WHY_QUEUED,	 /* tid was runnable, who was on the CPU */
-	WHY_THROTTLED,	 /* tid was runnable, and its cgroup had used up its quota */
-	WHY_WAITED,	 /* tid was blocked, and woken in context, by who */
-	WHY_UNKNOWN,	 /* of tid; missing says why */
+	WHY_RECLAIM,	 /* tid was on a CPU, and searched for memory: soft: its cgroup's limit */
+	WHY_SPUN, /* tid was on a CPU, and tried to get a lock of the kernel, which who had; 0: unknown */
+	WHY_THROTTLED, /* tid was runnable, and its cgroup had used up its quota */
+	WHY_WAITED,    /* tid was blocked, and woken in context, by who */
+	WHY_SERVED,    /* tid waited for device number, which worked for who; 0: not recorded */
+	WHY_HELD,      /* tid's request was kept from device number by a cgroup's limit */
+	WHY_UNKNOWN,   /* of tid; missing says why */
 };
 
 enum why_missing {
@@ -39,12 +43,16 @@ enum why_missing {
 	MISSING_IDLE,	  /* runnable, and its CPU idle */
 	MISSING_QUOTA,	  /* whether a quota or others kept it from its CPU */
 	MISSING_CPU,	  /* who ran on the CPU */
+	MISSING_REQUEST,  /* who sent the request that it waited for */
+	MISSING_OWNER,	  /* who had the lock that it spun for */
+	MISSING_HELD,	  /* what kept its request from the device */
 	MISSING_DEPTH,	  /* more wakers than WHY_DEPTH, or in a circle */
 	MISSING_KINDS,
 };
 
 struct why_function {
 	const char *name;
+	const char *call; /* the system call that it was in; NULL: none */
 	uint32_t samples;
 };
 
@@ -62,7 +70,7 @@ struct why_key {
 	uint8_t kind;	 /* enum wait_kind */
 	uint8_t context; /* enum wake_context */
 	uint8_t missing; /* enum why_missing */
-	uint32_t soft;	 /* WHY_INTERRUPTED: a softirq */
+	uint32_t soft;	 /* WHY_INTERRUPTED: a softirq; WHY_RECLAIM: a cgroup's */
 	uint32_t pad;
 };
 

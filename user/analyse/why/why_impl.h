@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the parts of why share: why.c asks, why_runnable.c says behind whom, why_tree.c keeps the tree. */
+/* What the parts of why share: why.c asks, why_running.c says what was done on a CPU, why_runnable.c says behind whom, why_device.c for whom a
+ * device worked, why_tree.c keeps the tree. */
 #ifndef FRBPF_ANALYSE_WHY_WHY_IMPL_H
 #define FRBPF_ANALYSE_WHY_WHY_IMPL_H
 
@@ -41,6 +42,23 @@ void why_tree__sort(struct why_node *n);
 /* A child of @parent that has no other attribute than these. */
 int why__add_unknown(struct why *w, struct why_node *parent, uint32_t tid, enum why_missing missing,
 		     uint64_t from, uint64_t to);
+
+/* Whether one more event may be looked at: a question must not take forever, whatever is recorded. */
+bool why__may_look(struct why *w);
+/* What @tid did in that time, below @parent. 0 or -ENOMEM. */
+int why__explain_task(struct why *w, struct why_node *parent, uint32_t tid, uint64_t from,
+		      uint64_t to, size_t depth);
+
+/* ---- why_running.c ---- */
+/* What span @s of @tid's, on a CPU, was used for from @from to @to. 0 or -ENOMEM. */
+int why_running__explain(struct why *w, struct why_node *parent, uint32_t tid,
+			 const struct task_line *l, const struct task_span *s, uint64_t from,
+			 uint64_t to);
+
+/* ---- why_device.c ---- */
+/* The wait @n of @tid, which a device's request ended by wake-up @wake: for whom the device worked. 0 or -ENOMEM. */
+int why_device__explain(struct why *w, struct why_node *n, uint32_t tid, uint32_t wake,
+			uint64_t from, uint64_t to, size_t depth);
 
 /* ---- why_quota.c ---- */
 /* Does the stack at the beginning of span @s say that a quota is used up? */

@@ -32,8 +32,12 @@ static const char *type_word(enum why_type t)
 		[WHY_RAN] = "ran",
 		[WHY_INTERRUPTED] = "interrupted",
 		[WHY_QUEUED] = "queued",
+		[WHY_RECLAIM] = "reclaim",
+		[WHY_SPUN] = "spun",
 		[WHY_THROTTLED] = "throttled",
 		[WHY_WAITED] = "waited",
+		[WHY_SERVED] = "served",
+		[WHY_HELD] = "held",
 		[WHY_UNKNOWN] = "unknown",
 	};
 
@@ -45,8 +49,9 @@ static json_t *functions_json(const struct why_node *n)
 	json_t *a = json_array();
 
 	for (size_t i = 0; i < WHY_FUNCTIONS && n->functions[i].name; i++)
-		json_array_append_new(a, json_pack("{s:o, s:I}", "name",
-						   text_or_null(n->functions[i].name), "samples",
+		json_array_append_new(a, json_pack("{s:o, s:o, s:I}", "name",
+						   text_or_null(n->functions[i].name), "call",
+						   text_or_null(n->functions[i].call), "samples",
 						   (json_int_t)n->functions[i].samples));
 	return a;
 }
@@ -79,6 +84,18 @@ static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 					       (json_int_t)n->queued_ns, "device_ns",
 					       (json_int_t)n->device_ns))
 			       : 0);
+	case WHY_RECLAIM:
+		return set_member(o, "of_cgroup", json_boolean(k->soft));
+	case WHY_SPUN:
+		return set_member(o, "for", json_string(wait_kind__word(k->kind))) ?:
+		       set_member(o, "function", text_or_null(k->function)) ?:
+		       set_member(o, "call", text_or_null(k->call)) ?:
+		       set_member(o, "owner", task_json(w, k->who));
+	case WHY_SERVED:
+		return set_member(o, "dev", json_integer(k->number))
+			       ?: set_member(o, "sender", task_json(w, k->who));
+	case WHY_HELD:
+		return set_member(o, "dev", json_integer(k->number));
 	case WHY_UNKNOWN:
 		return set_member(o, "missing", json_string(why_missing__word(k->missing)));
 	default:

@@ -83,7 +83,10 @@ static int add_ran(struct buf *b, const struct why_node *n)
 			best = &n->functions[i];
 	if (err || !best->samples)
 		return err;
-	return buf__add_str(b, ", most in ") ?: add_function(b, best->name);
+	err = buf__add_str(b, ", most in ") ?: add_function(b, best->name);
+	if (!err && best->call && strcmp(best->call, best->name))
+		err = buf__add_str(b, " (") ?: add_function(b, best->call) ?: buf__add_str(b, ")");
+	return err;
 }
 
 static int add_stopped(struct buf *b, const struct why *w, const struct why_key *k)
@@ -115,6 +118,47 @@ static int add_request(struct buf *b, const struct why_node *n, why_duration_fn 
 		n->dev >> 20, n->dev & 0xfffff, (unsigned long long)n->sector,
 		duration(n->queued_ns, queue, sizeof(queue)),
 		duration(n->device_ns, device, sizeof(device)));
+}
+
+static int add_spun(struct buf *b, const struct why *w, const struct why_key *k)
+{
+	const char *kind = wait_kind__text(k->kind);
+	char name[VERDICT_NAME];
+	int err = buf__printf(b, "tried to get %s", *kind ? kind : "a lock of the kernel")
+			  ?: add_place(b, k);
+
+	if (err || !k->who)
+		return err ?: buf__printf(b, ": %s", why_missing__text(MISSING_OWNER));
+	return buf__printf(b, " while %s had it, which was the only one that ran all that time",
+			   why_verdict__name(w, k->who, name));
+}
+
+static int add_served(struct buf *b, const struct why *w, const struct why_node *n)
+{
+	const struct why_key *k = &n->key;
+	char name[VERDICT_NAME];
+
+	return buf__printf(b, "device %u:%u worked for %s", k->number >> 20, k->number & 0xfffff,
+			   !k->who	      ? "one that was not recorded"
+			   : k->who == k->tid ? "its own requests"
+					      : why_verdict__name(w, k->who, name));
+}
+
+static int add_held(struct buf *b, const struct why_key *k)
+{
+	return buf__printf(
+		b,
+		"its request was kept from device %u:%u: a cgroup's limit (io.max, blkio) "
+		"let it wait",
+		k->number >> 20, k->number & 0xfffff);
+}
+
+static int add_reclaim(struct buf *b, const struct why_key *k)
+{
+	return buf__add_str(b, k->soft ? "searched for memory, because its cgroup was at its limit "
+					 "(memory.max, memory.high)"
+				       : "searched for memory, because the machine had too little "
+					 "that was free");
 }
 
 static int add_waited(struct buf *b, const struct why *w, const struct why_node *n,
@@ -173,6 +217,14 @@ int why_verdict__phrase(struct buf *b, const struct why *w, const struct why_nod
 		return add_interrupt(b, &n->key);
 	case WHY_QUEUED:
 		return add_queued(b, w, n);
+	case WHY_RECLAIM:
+		return add_reclaim(b, &n->key);
+	case WHY_SPUN:
+		return add_spun(b, w, &n->key);
+	case WHY_SERVED:
+		return add_served(b, w, n);
+	case WHY_HELD:
+		return add_held(b, &n->key);
 	case WHY_THROTTLED:
 		return buf__add_str(
 			b, "was throttled: its cgroup had used up its CPU quota (cpu.max)");

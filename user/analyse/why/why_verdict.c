@@ -27,6 +27,12 @@ static const struct {
 				     "CPU quota, or others "
 				     "came first: cpu.stat of the cgroup tells" },
 	[MISSING_CPU] = { "cpu", "who ran on its CPU was not recorded" },
+	[MISSING_REQUEST] = { "request", "who sent the request that it waited for was not "
+					 "recorded: a larger ring "
+					 "would hold it" },
+	[MISSING_OWNER] = { "owner", "who had that lock was not recorded" },
+	[MISSING_HELD] = { "held", "what kept its request from the device was not recorded: "
+				   "-e sched:sched_waking -g of all tasks (-a) would tell" },
 	[MISSING_DEPTH] = { "depth", "more tasks woke one another than are followed" },
 };
 
@@ -49,6 +55,7 @@ const char *why_cause__word(enum why_cause c)
 		[CAUSE_OWN_TIMER] = "own-timer", [CAUSE_TIMEOUT] = "timeout",
 		[CAUSE_DEVICE] = "device",	 [CAUSE_NETWORK] = "network",
 		[CAUSE_STOPPED] = "stopped",	 [CAUSE_TASK] = "task",
+		[CAUSE_IO_LIMIT] = "io-limit",	 [CAUSE_RECLAIM] = "reclaim",
 	};
 
 	return words[c];
@@ -109,6 +116,14 @@ static int add_link(struct why_verdict *v, const char *word)
 	return buf__printf(&v->chain, "%s%s", v->chain.len ? "<" : "", word);
 }
 
+/* The kernel's thread that works off softirqs of which there are too many. */
+static bool is_softirqd(const struct why *w, uint32_t tid)
+{
+	const struct sched_task *t = sched_events__task(why__events(w), tid);
+
+	return t && !strncmp(t->comm, "ksoftirqd/", 10);
+}
+
 /* It waited for a CPU behind several. 0 or -ENOMEM. */
 static int end_in_queue(struct why_verdict *v, const struct why *w, const struct queue_sum *q,
 			why_duration_fn duration)
@@ -117,8 +132,11 @@ static int end_in_queue(struct why_verdict *v, const struct why *w, const struct
 	char name[VERDICT_NAME], *slash;
 
 	if (most->ns >= q->ns / 2) {
-		set_culprit(v, w, CAUSE_CPU, most->key.who, most->ns);
-		return add_link(v, "cpu") ?: why_verdict__phrase(&v->text, w, most, duration);
+		bool softirqs = is_softirqd(w, most->key.who);
+
+		set_culprit(v, w, softirqs ? CAUSE_INTERRUPT : CAUSE_CPU, most->key.who, most->ns);
+		return add_link(v, softirqs ? "interrupt" : "cpu")
+			       ?: why_verdict__phrase(&v->text, w, most, duration);
 	}
 	set_culprit(v, w, CAUSE_CPU_MANY, most->key.who, q->ns);
 	why_verdict__name(w, most->key.who, name);
@@ -150,6 +168,19 @@ static void end_at(struct why_verdict *v, const struct why *w, const struct why_
 	case WHY_THROTTLED:
 		set_culprit(v, w, CAUSE_QUOTA, k->tid, n->ns);
 		return;
+	case WHY_RECLAIM:
+		set_culprit(v, w, CAUSE_RECLAIM, k->tid, n->ns);
+		return;
+	case WHY_SPUN: /* its owner ran */
+		set_culprit(v, w, k->who ? CAUSE_COMPUTED : CAUSE_UNKNOWN, k->who, n->ns);
+		v->missing = k->who ? MISSING_NOTHING : MISSING_OWNER;
+		return;
+	case WHY_SERVED:
+		set_culprit(v, w, CAUSE_DEVICE, k->who, n->ns);
+		return;
+	case WHY_HELD:
+		set_culprit(v, w, CAUSE_IO_LIMIT, k->tid, n->ns);
+		return;
 	case WHY_WAITED:
 		break;
 	default:
@@ -177,6 +208,14 @@ static const char *link_word(const struct why_node *n)
 		return "ran";
 	case WHY_INTERRUPTED:
 		return "interrupt";
+	case WHY_RECLAIM:
+		return "reclaim";
+	case WHY_SPUN:
+		return "spun";
+	case WHY_SERVED:
+		return n->key.who == n->key.tid ? "device" : "others-requests";
+	case WHY_HELD:
+		return "io-limit";
 	case WHY_THROTTLED:
 		return "quota";
 	case WHY_WAITED:

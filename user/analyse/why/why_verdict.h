@@ -17,7 +17,9 @@ enum why_cause {
 	CAUSE_QUOTA,	 /* the culprit's cgroup had used up its CPU quota */
 	CAUSE_OWN_TIMER, /* the culprit slept */
 	CAUSE_TIMEOUT,	 /* the culprit waited until its time was over */
-	CAUSE_DEVICE,	 /* a request to a device */
+	CAUSE_DEVICE,	 /* a device, which worked for the culprit */
+	CAUSE_IO_LIMIT,	 /* a limit kept the culprit's request from a device */
+	CAUSE_RECLAIM,	 /* the culprit searched for memory */
 	CAUSE_NETWORK,	 /* something had to come from the network */
 	CAUSE_STOPPED,	 /* the culprit stopped the subject, or continued it */
 	CAUSE_TASK,	 /* the culprit woke it; what it did before is not told */

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the cases of cause.c share: who takes part, what is measured, and how time passes. */
+#ifndef FRBPF_CAUSES_STAGE_H
+#define FRBPF_CAUSES_STAGE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define EQUALS 6
+
+/* Exit status of a cause that this machine cannot provoke. */
+#define NOT_HERE 77
+
+/* What the threads of a case share. */
+struct stage {
+	long ns; /* how long the culprit takes */
+	pthread_mutex_t lock, second;
+	pthread_rwlock_t rwlock;
+	pthread_barrier_t ready;
+	int pair[2], other[2], third[2];
+	char path[64];
+	int fd;		  /* of a file that both use */
+	int cpu;	  /* the last that may be used */
+	atomic_int phase; /* futex word, too */
+	atomic_int next;  /* of culprits */
+	atomic_bool stop;
+	char *memory;
+	volatile pid_t subject, culprit, culprits[EQUALS];
+	uint64_t from, to;
+};
+
+uint64_t now_ns(void);
+pid_t my_tid(void);
+/* Ends the program: it did not work; it cannot work on this machine, and why. */
+void die(const char *what) __attribute__((noreturn));
+void not_here(const char *what) __attribute__((noreturn));
+
+void take_time(long ns);
+/* Its own CPU time, so that a busy machine changes nothing. */
+void compute(long ns);
+
+/* The calling thread is the subject, and what is measured begins; it ends. */
+void begin(struct stage *s);
+void end(struct stage *s);
+
+pthread_t start(void *(*fn)(void *), struct stage *s);
+void pin(int cpu);
+void real_time(int priority);
+void wait_phase(struct stage *s, int phase);
+/* A byte to @fd, and one back. */
+void ask(struct stage *s, int fd);
+/* A byte from @from to @to, and one back. */
+void relay(int from, int to);
+
+/* The cases, by what they are about. */
+struct cause_case {
+	const char *name, *cause; /* as frbpf why --json names it */
+	void (*run)(struct stage *s);
+};
+
+extern const struct cause_case thread_cases[], memory_cases[], storage_cases[];
+
+#endif

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A wait that a device's request ended: which, and for whom the device worked meanwhile. From one completion to the next
+ * the device is taken to work for whoever sent the request that is completed then. While it had none of those that
+ * completed in the wait, it is asked who kept them from it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL then */
+#include <uthash.h>
+
+#include "analyse/why/why_impl.h"
+
+#define BACK_NS	  1000000000 /* requests that were sent so much before the wait are known */
+#define BACK_MOST 500000     /* events */
+#define SAME_IRQ  1000000    /* ns from a completion to the wake-up that it makes */
+
+/* The latest request at a place of the device. */
+struct device_request {
+	uint64_t sector;
+	uint64_t inserted, issued; /* ns; 0: not seen */
+	uint32_t inserted_by, issued_by;
+	UT_hash_handle hh;
+};
+
+struct device_past {
+	struct why *w;
+	struct why_node *n;
+	struct device_request *requests;
+	uint32_t tid, dev;
+	uint32_t end;	 /* event: the completion that ended the wait */
+	uint64_t before; /* ns: until then it is explained */
+	uint64_t to;
+	size_t depth;
+};
+
+/* The request whose end woke the task: the last that ended on that CPU before, in the same interrupt. */
+static uint32_t request_end(struct why *w, uint32_t wake)
+{
+	const struct sched_event *v = w->events.v, *e = &v[wake];
+
+	for (uint32_t i = wake; i-- > 0 && e->time - v[i].time < SAME_IRQ && why__may_look(w);) {
+		if (v[i].cpu != e->cpu)
+			continue;
+		if (v[i].kind == SCHED_SWITCH)
+			break;
+		if (v[i].kind == SCHED_RQ_COMPLETE)
+			return i;
+	}
+	return NO_EVENT;
+}
+
+static struct device_request *request_at(struct device_past *d, uint64_t sector)
+{
+	struct device_request *r;
+
+	HASH_FIND(hh, d->requests, &sector, sizeof(sector), r);
+	if (r)
+		return r;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	r->sector = sector;
+	HASH_ADD(hh, d->requests, sector, sizeof(r->sector), r);
+	if (!r->hh.tbl) {
+		free(r);
+		return NULL;
+	}
+	return r;
+}
+
+/* Who wanted it: a worker of the kernel may have issued what somebody else had inserted. */
+static uint32_t request_sender(const struct device_request *r)
+{
+	return r->inserted ? r->inserted_by : r->issued_by;
+}
+
+static uint64_t request_sent(const struct device_request *r)
+{
+	return r->inserted ?: r->issued;
+}
+
+/* The wake-up that made the task run which sent @r; NO_EVENT: not seen. */
+static uint32_t sender_wake(const struct why *w, const struct device_request *r)
+{
+	const struct task_line *l = sched_timeline__task(&w->timeline, request_sender(r));
+	size_t i = l ? task_line__at(l, request_sent(r)) + 1 : 0;
+
+	while (l && i-- > 0)
+		if (i < l->n && l->v[i].from <= request_sent(r) && l->v[i].wake != NO_EVENT)
+			return l->v[i].wake;
+	return NO_EVENT;
+}
+
+/* Until @r was sent the device had nothing of those who wait. */
+static int explain_held(struct device_past *d, const struct device_request *r, uint64_t from,
+			uint64_t to)
+{
+	struct why *w = d->w;
+	const struct why_key key = {
+		.parent = d->n, .tid = d->tid, .type = WHY_HELD, .number = d->dev
+	};
+	uint32_t wake = sender_wake(w, r), sender = request_sender(r);
+
+	if (wake != NO_EVENT)
+		stack_notes__want(&w->notes, wake);
+	if (wake != NO_EVENT && stack_notes__of(&w->notes, wake)->limits_io)
+		return why_tree__add(w->tree, &key, from, to - from) ? 0 : -ENOMEM;
+	if (sender && sender != d->tid)
+		return why__explain_task(w, d->n, sender, from, to, d->depth + 1);
+	return why__add_unknown(w, d->n, d->tid, MISSING_HELD, from, to);
+}
+
+/* Request @r has ended at @time; the one before it had at @d->before. */
+static int explain_served(struct device_past *d, const struct device_request *r, uint64_t time)
+{
+	const struct why_key key = { .parent = d->n,
+				     .tid = d->tid,
+				     .type = WHY_SERVED,
+				     .number = d->dev,
+				     .who = request_sender(r) };
+	uint64_t begin = d->before, sent = request_sent(r);
+
+	if (!r->issued || r->issued > time)
+		return why__add_unknown(d->w, d->n, d->tid, MISSING_REQUEST, begin, time);
+	if (sent > begin && sent - begin >= WHY_LONG_NS) {
+		if (explain_held(d, r, begin, sent))
+			return -ENOMEM;
+		begin = sent;
+	}
+	return begin >= time || why_tree__add(d->w->tree, &key, begin, time - begin) ? 0 : -ENOMEM;
+}
+
+static int request_feed(struct device_past *d, uint32_t i)
+{
+	const struct sched_event *e = &d->w->events.v[i];
+	struct device_request *r = request_at(d, e->value);
+	uint64_t time = i == d->end || e->time > d->to ? d->to : e->time;
+	int err = 0;
+
+	if (!r)
+		return -ENOMEM;
+	if (e->kind == SCHED_RQ_INSERT) {
+		r->inserted = e->time;
+		r->inserted_by = e->tid;
+		r->issued = 0;
+	} else if (e->kind == SCHED_RQ_ISSUE) {
+		if (r->issued) /* the one before it has ended, and this one was not inserted */
+			r->inserted = 0;
+		r->issued = e->time;
+		r->issued_by = e->tid;
+	} else if (time > d->before) {
+		err = explain_served(d, r, time);
+		d->before = time;
+	}
+	return err;
+}
+
+static bool is_of_request(const struct sched_event *e, uint32_t dev)
+{
+	return e->arg == dev && (e->kind == SCHED_RQ_INSERT || e->kind == SCHED_RQ_ISSUE ||
+				 e->kind == SCHED_RQ_COMPLETE);
+}
+
+static void requests_free(struct device_past *d)
+{
+	struct device_request *r, *next;
+
+	HASH_ITER (hh, d->requests, r, next) {
+		HASH_DEL(d->requests, r);
+		free(r);
+	}
+}
+
+/* How long the request that ended the wait was where. */
+static void note_request(struct device_past *d, const struct sched_event *end)
+{
+	const struct device_request *r = request_at(d, end->value);
+
+	d->n->dev = end->arg;
+	d->n->sector = end->value;
+	if (!r || !r->issued || r->issued > end->time)
+		return;
+	d->n->device_ns = end->time - r->issued;
+	d->n->queued_ns = r->inserted && r->issued >= r->inserted ? r->issued - r->inserted : 0;
+}
+
+int why_device__explain(struct why *w, struct why_node *n, uint32_t tid, uint32_t wake,
+			uint64_t from, uint64_t to, size_t depth)
+{
+	struct device_past d = {
+		.w = w, .n = n, .tid = tid, .before = from, .to = to, .depth = depth
+	};
+	const struct sched_events *e = &w->events;
+	size_t i = sched_events__at(e, from > BACK_NS ? from - BACK_NS : 0);
+	int err = 0;
+
+	d.end = request_end(w, wake);
+	if (d.end == NO_EVENT || !e->recorded[SCHED_RQ_ISSUE])
+		return 0;
+	d.dev = e->v[d.end].arg;
+	if (d.end > BACK_MOST && i < d.end - BACK_MOST)
+		i = d.end - BACK_MOST;
+	for (; i <= d.end && !err && why__may_look(w); i++)
+		if (is_of_request(&e->v[i], d.dev))
+			err = request_feed(&d, i);
+	err = err ?: why__add_unknown(w, n, tid, MISSING_REQUEST, d.before, to);
+	if (!err)
+		note_request(&d, &e->v[d.end]);
+	requests_free(&d);
+	return err;
+}

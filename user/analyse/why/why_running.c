@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a task did while it was on a CPU: it computed, searched for memory, spun for a lock, was interrupted. */
+#include <errno.h>
+#include <string.h>
+
+#include "analyse/why/why_impl.h"
+
+#define SPIN_RUNS 1000 /* of a CPU, that are looked at */
+#define SPIN_PERCENT                                                                               \
+	90 /* of the time that an owner runs at least: events tell its beginning late */
+
+static bool is_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static void function_count(struct why_node *n, const char *name, const char *call)
+{
+	struct why_function *f = n->functions, *least = f;
+
+	n->samples++;
+	for (size_t i = 0; i < WHY_FUNCTIONS; i++) {
+		if (!f[i].name || (!strcmp(f[i].name, name) && is_text(f[i].call, call))) {
+			f[i].name = name;
+			f[i].call = call;
+			f[i].samples++;
+			return;
+		}
+		if (f[i].samples < least->samples)
+			least = &f[i];
+	}
+	/* it takes the place of the rarest, as in the algorithm of Metwally */
+	least->name = name;
+	least->call = call;
+	least->samples++;
+}
+
+/* The first of its samples at or after @time. */
+static size_t sample_at(const struct why *w, const struct task_line *l, uint64_t time)
+{
+	size_t low = 0, high = l->n_samples;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (w->events.v[l->samples[mid]].time < time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Where its samples say that it was. */
+static void count_samples(struct why *w, struct why_node *n, const struct task_line *l,
+			  uint64_t from, uint64_t to)
+{
+	for (size_t i = sample_at(w, l, from);
+	     i < l->n_samples && w->events.v[l->samples[i]].time < to; i++) {
+		const struct stack_note *note = stack_notes__of(&w->notes, l->samples[i]);
+
+		if (!note->spins && (note->function || note->leaf))
+			function_count(n, note->function ?: note->leaf, note->call);
+	}
+}
+
+/* ---- a lock of the kernel whose owner runs is not waited for in sleep */
+
+/* How many of the samples say so, of *ret_n; *ret_note is of one of them. */
+static size_t spinning_samples(struct why *w, const struct task_line *l, uint64_t from, uint64_t to,
+			       size_t *ret_n, const struct stack_note **ret_note)
+{
+	size_t n = 0, all = 0;
+
+	for (size_t i = sample_at(w, l, from);
+	     i < l->n_samples && w->events.v[l->samples[i]].time < to; i++) {
+		const struct stack_note *note;
+
+		stack_notes__want(&w->notes, l->samples[i]);
+		note = stack_notes__of(&w->notes, l->samples[i]);
+		all++;
+		if (!note->spins)
+			continue;
+		n++;
+		*ret_note = note;
+	}
+	*ret_n = all;
+	return n;
+}
+
+/* How long the task that ran on @c most of the time did so; *ret_tid: it. */
+static uint64_t longest_on(const struct cpu_line *c, uint64_t from, uint64_t to, uint32_t *ret_tid)
+{
+	uint64_t best = 0, ns;
+
+	for (size_t i = cpu_line__at(c, from); i < c->n && c->v[i].from < to; i++) {
+		ns = 0;
+		for (size_t k = i; k < c->n && k - i < SPIN_RUNS && c->v[k].from < to; k++)
+			if (c->v[k].tid == c->v[i].tid)
+				ns += (c->v[k].to < to ? c->v[k].to : to) -
+				      (c->v[k].from > from ? c->v[k].from : from);
+		if (ns <= best)
+			continue;
+		best = ns;
+		*ret_tid = c->v[i].tid;
+		if (ns > (to - from) / 2)
+			break;
+	}
+	return best;
+}
+
+/* A task spins only while the owner runs: the only other one that ran all the time. 0: there are none, or several. */
+static uint32_t spin_owner(const struct why *w, uint32_t cpu, uint64_t from, uint64_t to)
+{
+	uint32_t owner = 0, tid = 0;
+
+	for (uint32_t i = 0; i < w->timeline.n_cpus; i++) {
+		const struct cpu_line *c = sched_timeline__cpu(&w->timeline, i);
+
+		if (!c || i == cpu ||
+		    longest_on(c, from, to, &tid) < (to - from) / 100 * SPIN_PERCENT || !tid)
+			continue;
+		if (owner)
+			return 0;
+		owner = tid;
+	}
+	return owner;
+}
+
+/* Of @ns of a run, what it spun; *ret: that. */
+static int explain_spinning(struct why *w, struct why_node *parent, uint32_t tid,
+			    const struct task_line *l, const struct task_span *s, uint64_t from,
+			    uint64_t to, uint64_t ns, uint64_t *ret)
+{
+	const struct stack_note *note = NULL;
+	size_t all, n = spinning_samples(w, l, from, to, &all, &note);
+	struct why_key key = { .parent = parent, .tid = tid, .type = WHY_SPUN };
+
+	*ret = 0;
+	if (n <= all / 2)
+		return 0;
+	key.function = note->function;
+	key.call = note->call;
+	key.kind = note->kind;
+	key.who = spin_owner(w, s->cpu, from, to);
+	*ret = (uint64_t)((double)ns * n / all);
+	return !*ret || why_tree__add(w->tree, &key, from, *ret) ? 0 : -ENOMEM;
+}
+
+/* How much of a time on a CPU interrupts took. */
+static uint64_t irqs_within(const struct cpu_line *c, uint64_t from, uint64_t to)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = c ? cpu_line__irq_at(c, from) : 0; c && i < c->n_irqs; i++) {
+		const struct irq_run *r = &c->irqs[i];
+
+		if (r->from >= to)
+			break;
+		sum += (r->to < to ? r->to : to) - (r->from > from ? r->from : from);
+	}
+	return sum;
+}
+
+/* What searches for memory took of a run, interrupts apart; *ret is their sum. */
+static int explain_reclaim(struct why *w, struct why_node *parent, uint32_t tid,
+			   const struct task_line *l, uint32_t cpu, uint64_t from, uint64_t to,
+			   uint64_t *ret)
+{
+	const struct cpu_line *c = sched_timeline__cpu(&w->timeline, cpu);
+	struct why_key key = { .parent = parent, .tid = tid, .type = WHY_RECLAIM };
+	uint64_t sum = 0;
+
+	for (size_t i = task_line__reclaim_at(l, from); i < l->n_reclaims; i++) {
+		const struct reclaim_run *r = &l->reclaims[i];
+		uint64_t begin = r->from > from ? r->from : from, end = r->to < to ? r->to : to, ns;
+
+		if (begin >= end)
+			break;
+		ns = end - begin - irqs_within(c, begin, end);
+		key.soft = r->cgroup;
+		if (ns && !why_tree__add(w->tree, &key, begin, ns))
+			return -ENOMEM;
+		sum += ns;
+	}
+	*ret = sum;
+	return 0;
+}
+
+/* What interrupts took of a run; *ret is their sum. */
+static int explain_irqs(struct why *w, struct why_node *parent, uint32_t tid, uint32_t cpu,
+			uint64_t from, uint64_t to, uint64_t *ret)
+{
+	const struct cpu_line *c = sched_timeline__cpu(&w->timeline, cpu);
+	struct why_key key = { .parent = parent, .tid = tid, .type = WHY_INTERRUPTED };
+	uint64_t sum = 0;
+
+	for (size_t i = c ? cpu_line__irq_at(c, from) : 0; c && i < c->n_irqs; i++) {
+		const struct irq_run *r = &c->irqs[i];
+		uint64_t begin = r->from > from ? r->from : from, end = r->to < to ? r->to : to;
+
+		if (begin >= end)
+			break;
+		key.number = r->number;
+		key.soft = r->soft;
+		if (!why_tree__add(w->tree, &key, begin, end - begin))
+			return -ENOMEM;
+		sum += end - begin;
+	}
+	*ret = sum;
+	return 0;
+}
+
+int why_running__explain(struct why *w, struct why_node *parent, uint32_t tid,
+			 const struct task_line *l, const struct task_span *s, uint64_t from,
+			 uint64_t to)
+{
+	const struct why_key key = { .parent = parent, .tid = tid, .type = WHY_RAN };
+	uint64_t lost = sched_timeline__lost(&w->timeline, from, to), irqs = 0, reclaim = 0,
+		 spun = 0;
+	struct why_node *n;
+
+	if (s->end_hidden)
+		return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
+	if (explain_irqs(w, parent, tid, s->cpu, from, to, &irqs) ||
+	    explain_reclaim(w, parent, tid, l, s->cpu, from, to, &reclaim))
+		return -ENOMEM;
+	irqs += reclaim;
+	lost = lost < to - from - irqs ? lost : to - from - irqs;
+	if (why__add_unknown(w, parent, tid, MISSING_LOST, from, from + lost))
+		return -ENOMEM;
+	if (irqs + lost == to - from)
+		return 0;
+	if (explain_spinning(w, parent, tid, l, s, from, to, to - from - irqs - lost, &spun))
+		return -ENOMEM;
+	if (irqs + lost + spun == to - from)
+		return 0;
+	n = why_tree__add(w->tree, &key, from, to - from - lost - irqs - spun);
+	if (!n)
+		return -ENOMEM;
+	count_samples(w, n, l, from, to);
+	return 0;
+}
