@@ -96,18 +96,12 @@ need_quota() {
 	why_of a.data "$(<truth)" --json | jq -e '[.tree.causes[] | select(.type == "throttled")] | length == 1'
 }
 
-@test "what the daemon has read of the cgroup tells why that a quota was used up" {
+# An incident of a task whose quota is used up, by the sessions on standard input
+record_throttled() {
 	need_recording
 	need_btf
 	need_quota
-	write_rules <<-'EOF2'
-		[session-why]
-		run = -e sched:sched_switch -e sched:sched_waking -g -m 4M --overwrite --switch-output -a
-
-		[rule-late]
-		when     = runqlat > 40ms
-		if       = comm == "cause"
-	EOF2
+	{ cat; printf '[rule-late]\nwhen = runqlat > 40ms\nif = comm == "cause"\n'; } >"$RULES"
 	frbpf_load >/dev/null
 	# shellcheck disable=SC2016 # of the inner shell
 	sh -c 'echo $$ >"$1/cgroup.procs" && exec "$2" --ms 60000 quota' - "$quota_group" "$WORKLOADS/cause" >/dev/null 3>&- &
@@ -116,12 +110,34 @@ need_quota() {
 	wait_until 20 jq -e '.triggers[0].state.cpu[0].throttled > 0' "$BASE"/incidents/*.json >/dev/null
 	end_suspect
 	frbpf_stop >/dev/null
+}
+
+forget_state() {
+	jq 'del(.triggers[0].state)' "$BASE"/incidents/*.json >other.json
+	cat other.json >"$(echo "$BASE"/incidents/*.json)"
+}
+
+@test "what the daemon has read of the cgroup tells why that a quota was used up" {
+	record_throttled <<-'EOF2'
+		[session-why]
+		run = -e sched:sched_switch -e sched:sched_waking -g -m 4M --overwrite --switch-output -a
+
+	EOF2
 	frbpf why --json >why.json
 	jq -e '.cause == "quota" and .culprit.comm == "cause"' why.json || fail "$(jq -r .verdict why.json)"
 	# without that it would be a guess
-	jq 'del(.triggers[0].state)' "$BASE"/incidents/*.json >other.json
-	cat other.json >"$(echo "$BASE"/incidents/*.json)"
+	forget_state
 	frbpf why --json | jq -e '.cause == "unknown" and .missing == "quota"' || fail "$(frbpf why)"
+}
+
+@test "run = evidence has the timer that gives a CPU quota again" {
+	record_throttled </dev/null
+	forget_state
+	frbpf why --json >why.json
+	jq -e '.cause == "quota" and .culprit.comm == "cause"' why.json || fail "$(jq -r .verdict why.json)"
+	# of all timers that one alone
+	symbol=$(events "$BASE"/session-evidence/perf.data.* timer:hrtimer_expire_entry | grep -o 'function=[^ ]*' | sort -u)
+	[[ $symbol == function=*sched_cfs_period_timer* ]] || fail "$symbol"
 }
 
 @test "the parts that why tells add up, and the first line is the verdict" {

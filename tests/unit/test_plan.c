@@ -355,16 +355,25 @@ static bool is_not_of_irq(const char *system, const char *name, void *arg)
 	return strcmp(system, "irq") && strcmp(name, "mm_compaction_end");
 }
 
+static uint64_t address_of_timer(const char *function, void *arg)
+{
+	assert_string_equal(function, "sched_cfs_period_timer");
+	return 0xffffffff81abcdef;
+}
+
 static void evidence_of_this_kernel(void **state)
 {
+	const struct evidence_kernel kernel = { is_not_of_irq, address_of_timer, NULL };
 	const struct evidence_names none = { .n = 0 };
 	struct buf line = { 0 }, lacking = { 0 };
 
-	assert_int_equal(evidence__line(is_not_of_irq, NULL, &none, 1 << 20, &line, &lacking), 0);
+	assert_int_equal(evidence__line(&kernel, &none, 1 << 20, &line, &lacking), 0);
 	assert_null(strstr(line.data, "irq"));
 	assert_null(strstr(line.data, "compaction_end"));
 	assert_non_null(strstr(line.data, ",compaction:mm_compaction_begin "));
 	assert_non_null(strstr(line.data, " -m 1024K "));
+	assert_non_null(strstr(line.data, " -e timer:hrtimer_expire_entry --filter "
+					  "'function == 0xffffffff81abcdef' -m "));
 	assert_string_equal(lacking.data, "irq:irq_handler_entry, irq:irq_handler_exit, "
 					  "irq:softirq_entry, irq:softirq_exit, "
 					  "compaction:mm_compaction_end");

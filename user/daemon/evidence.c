@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/rights.h"
 #include "daemon/evidence.h"
 #include "daemon/plan.h"
 #include "record/session.h"
 #include "rules/text.h"
 #include "rules/units.h"
+#include "symbols/text_chunks.h"
 
 #define RING_MOST  (4U << 20) /* bytes per CPU; `ring` makes it larger */
 #define RING_LEAST (64U << 10)
+
+#define KALLSYMS_MAX (512U << 20)
 
 /* TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ, include/linux/trace_events.h */
 #define IN_INTERRUPT "24"
@@ -26,7 +33,8 @@ static const struct evidence_event {
 	const char *system, *name;
 	bool stack;
 	const char *filter;
-	bool of_subject; /* the stacks of those that are named are copied */
+	bool of_subject;      /* the stacks of those that are named are copied */
+	const char *function; /* of timers, those of this one alone */
 } evidence_events[] = {
 	/* who had which CPU; of a CPU that was idle there is no stack worth its room */
 	{ "sched", "sched_switch", true, "prev_pid != 0", true },
@@ -56,6 +64,8 @@ static const struct evidence_event {
 	{ "vmscan", "mm_vmscan_memcg_reclaim_end" },
 	{ "compaction", "mm_compaction_begin" },
 	{ "compaction", "mm_compaction_end" },
+	/* when a cgroup that had used up its CPU quota got a new one */
+	{ "timer", "hrtimer_expire_entry", .function = "sched_cfs_period_timer" },
 };
 
 /* The name of a thread as a filter takes it, in quotes: names that have signs in them are left out. */
@@ -131,7 +141,33 @@ static int named_event_add(const struct evidence_event *e, const struct evidence
 	return err ?: buf__add_str(line, "'");
 }
 
-int evidence__line(evidence_exists_fn exists, void *arg, const struct evidence_names *names,
+/* Expiries of timers with function @e->function. */
+static int timer_event_add(const struct evidence_event *e, uint64_t address, struct buf *line)
+{
+	if (!address)
+		return 0;
+	return buf__printf(line, "%s%s:%s --filter 'function == 0x%" PRIx64 "'",
+			   line->len ? " -e " : "-e ", e->system, e->name, address);
+}
+
+/* *shares: does the -e that was begun last have no filter? */
+static int table_event_add(const struct evidence_event *e, const struct evidence_kernel *kernel,
+			   const struct evidence_names *names, bool *shares, struct buf *line)
+{
+	int err;
+
+	if (e->function) {
+		*shares = false;
+		return timer_event_add(e, kernel->address(e->function, kernel->arg), line);
+	}
+	err = event_add(e, *shares && !e->filter, names, line);
+	if (!err && e->of_subject && names->n)
+		err = named_event_add(e, names, line);
+	*shares = !e->filter;
+	return err;
+}
+
+int evidence__line(const struct evidence_kernel *kernel, const struct evidence_names *names,
 		   size_t ring_bytes, struct buf *line, struct buf *lacking)
 {
 	bool shares = false;
@@ -140,15 +176,11 @@ int evidence__line(evidence_exists_fn exists, void *arg, const struct evidence_n
 	for (size_t i = 0; i < ARRAY_SIZE(evidence_events) && !err; i++) {
 		const struct evidence_event *e = &evidence_events[i];
 
-		if (!exists(e->system, e->name, arg)) {
+		if (kernel->has(e->system, e->name, kernel->arg))
+			err = table_event_add(e, kernel, names, &shares, line);
+		else
 			err = buf__printf(lacking, "%s%s:%s", lacking->len ? ", " : "", e->system,
 					  e->name);
-			continue;
-		}
-		err = event_add(e, shares && !e->filter, names, line);
-		if (!err && e->of_subject && names->n)
-			err = named_event_add(e, names, line);
-		shares = !e->filter;
 	}
 	return err
 		       ?: buf__printf(line, " -m %zuK --overwrite --switch-output -a",
@@ -165,6 +197,43 @@ static bool event_exists(const char *system, const char *name, void *arg)
 
 	tracepoint__free(tp);
 	return there;
+}
+
+struct function_search {
+	const char *name;
+	uint64_t found;
+};
+
+/* A part of /proc/kallsyms, whole lines. */
+static int search_kallsyms(const struct buf *text, void *arg)
+{
+	struct function_search *s = arg;
+	char line_end[64];
+	const char *at;
+
+	snprintf(line_end, sizeof(line_end), " %s\n", s->name);
+	at = memmem(text->data, text->len, line_end, strlen(line_end));
+	if (!at)
+		return 0;
+	at = memrchr(text->data, '\n', at - text->data);
+	s->found = strtoull(at ? at + 1 : text->data, NULL, 16);
+	return 1;
+}
+
+/* Kernel functions stay where they are until the next boot. */
+static uint64_t function_address(const char *function, void *arg)
+{
+	static struct function_search last;
+	RAISED_RIGHTS(RIGHTS_PROCESSES);
+	_cleanup_close_ int fd = -1;
+
+	if (last.found && !strcmp(last.name, function))
+		return last.found;
+	last = (struct function_search){ .name = function };
+	fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		text_chunks__each(fd, KALLSYMS_MAX, search_kallsyms, &last);
+	return last.found;
 }
 
 /* What its rings begin with: a small machine has room for others, too. */
@@ -231,13 +300,13 @@ static void session_names(const struct ruleset *rs, size_t session, struct evide
 static int session_make_line(struct ruleset *rs, size_t session, struct tracefs *tracefs)
 {
 	struct session_conf *s = &rs->sessions[session];
+	const struct evidence_kernel kernel = { event_exists, function_address, tracefs };
 	struct buf line = { 0 }, lacking = { 0 };
 	struct evidence_names names;
 	int err;
 
 	session_names(rs, session, &names);
-	err = evidence__line(event_exists, tracefs, &names, evidence_ring_bytes(rs), &line,
-			     &lacking);
+	err = evidence__line(&kernel, &names, evidence_ring_bytes(rs), &line, &lacking);
 	err = err ?: session_expand(rs, s, line.data);
 	if (!err && lacking.len) {
 		s->lacking = strdup(lacking.data);

@@ -18,15 +18,19 @@ struct evidence_names {
 	size_t n;
 };
 
-/* Is there such a tracepoint? */
-typedef bool (*evidence_exists_fn)(const char *system, const char *name, void *arg);
+/* What a kernel has. */
+struct evidence_kernel {
+	bool (*has)(const char *system, const char *name, void *arg); /* such a tracepoint */
+	uint64_t (*address)(const char *function, void *arg);	      /* 0: none, or hidden */
+	void *arg;
+};
 
 /*
- * Append the line, with rings of @ring_bytes, to @line; and what @exists says no to, with commas, to @lacking. What those of
- * @names leave the CPU in is told by a copy of the end of their stack: programs of distributions have no frame pointers.
- * 0 or -ENOMEM.
+ * Append the line for @kernel, with rings of @ring_bytes, to @line; and the tracepoints that it lacks, with commas, to @lacking.
+ * What those of @names leave the CPU in is told by a copy of the end of their stack: programs of distributions have no frame
+ * pointers. 0 or -ENOMEM.
  */
-int evidence__line(evidence_exists_fn exists, void *arg, const struct evidence_names *names,
+int evidence__line(const struct evidence_kernel *kernel, const struct evidence_names *names,
 		   size_t ring_bytes, struct buf *line, struct buf *lacking);
 
 /* Those that the condition of @rule names as the subject: `comm == "NAME"`, `process == "NAME"`. */
