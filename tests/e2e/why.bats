@@ -288,6 +288,46 @@ record_incident() { # NAME
 	same "who has copies" "$(sed 's/:.*//' copied)" frameless
 }
 
+@test "a lock that is not given back yet has its owner in the manifest, and why follows it" {
+	need_recording
+	need_btf
+	cat >"$RULES" <<-'EOF2'
+		[rule-lock]
+		when     = pending(syscall:futex,flock) > 300ms
+		if       = comm == "cause" || comm == "flock"
+		cooldown = 10s per thread
+	EOF2
+	frbpf_load >/dev/null
+	timeout 20 "$WORKLOADS/cause" --ms 5000 lock-sleep >truth 3>&- &
+	suspect=$!
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE" | head -n 1)
+	wait_until 20 jq -e '.triggers[0].state.waits_for' "$BASE/incidents/$name.json" >/dev/null
+	wait "$suspect"
+	suspect=
+	jq -e --argjson owner "$(jq '.culprits[0]' truth)" '.triggers[0].state.waits_for | .what == "mutex" and .tid == $owner' \
+		"$BASE/incidents/$name.json" || fail "$(<truth) $(jq .triggers[0] "$BASE/incidents/$name.json")"
+	run -0 frbpf why "$name"
+	[[ ${lines[0]} == *"waited for a futex"*", which cause/$(jq '.culprits[0]' truth) has, which meanwhile waited for its own timer"* ]] ||
+		fail "$output"
+	frbpf show "$name" | grep -q "waits for  a mutex that cause/$(jq '.culprits[0]' truth) has" || fail "$(frbpf show "$name")"
+	# a file's lock, as /proc/locks has it
+	mkfifo taken
+	flock -o locked sh -c 'echo >taken; exec sleep 1000' 3>&- &
+	owner=$!
+	read -r <taken
+	flock locked true 3>&- &
+	suspect=$!
+	wait_for_incident "$BASE" 2
+	name=$(incidents "$BASE" | tail -n 1)
+	wait_until 20 jq -e ".triggers[0].state.waits_for | .what == \"file-lock\" and .pid == $owner" \
+		"$BASE/incidents/$name.json" || fail "$(jq .triggers[0].state "$BASE/incidents/$name.json") $(cat /proc/locks)"
+	frbpf show "$name" | grep -q "waits for  a file-lock that flock/$owner has" || fail "$(frbpf show "$name")"
+	end_suspect
+	kill "$(pgrep -P "$owner")"
+	wait "$owner" || true
+}
+
 explained() { # MANIFEST
 	jq -e '.why.verdict' "$1" >/dev/null
 }

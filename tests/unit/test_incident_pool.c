@@ -74,7 +74,7 @@ static void test_states(void **state)
 	assert_true(incident_pool__take_state(&w->pool, &first, NULL, json_string("c")));
 	assert_true(incident_pool__take_state(&w->pool, &first, json_string("b"), NULL));
 	assert_string_equal(json_string_value(inc->states[1]), "a");
-	assert_string_equal(json_string_value(inc->commands[1]), "c");
+	assert_string_equal(json_string_value(inc->more_states[1]), "c");
 	let_go(inc);
 	assert_false(incident_pool__take_state(&w->pool, &first, json_string("late"), NULL));
 	/* the next incident begins without any */

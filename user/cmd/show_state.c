@@ -25,6 +25,16 @@ static void print_command(const json_t *s)
 		putchar('\n');
 }
 
+static void print_owner(const json_t *s)
+{
+	const json_t *o = json_object_get(s, "waits_for");
+	json_int_t tid = state_number(o, "tid");
+
+	if (o)
+		printf("  waits for  a %s that %s/%" JSON_INTEGER_FORMAT " has\n", str(o, "what"),
+		       str(o, "comm"), tid ? tid : state_number(o, "pid"));
+}
+
 static void print_scheduling(const json_t *s)
 {
 	const char *policy = str(s, "policy");
@@ -98,6 +108,7 @@ void show_state__print(const json_t *state)
 		return;
 	print_command(state);
 	print_scheduling(state);
+	print_owner(state);
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
 		json_array_foreach (json_object_get(state, limits[i].key), k, level)
 			limits[i].print(level);

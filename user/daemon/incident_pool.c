@@ -40,8 +40,8 @@ static void drop_states(struct incident *inc)
 {
 	for (size_t i = 0; i < INCIDENT_STATES_MAX; i++) {
 		json_decref(inc->states[i]);
-		json_decref(inc->commands[i]);
-		inc->states[i] = inc->commands[i] = NULL;
+		json_decref(inc->more_states[i]);
+		inc->states[i] = inc->more_states[i] = NULL;
 	}
 	json_decref(inc->vitals);
 	inc->vitals = NULL;
@@ -266,7 +266,7 @@ bool incident_pool__next_state(struct incident_pool *p, struct state_ask *ret)
 }
 
 bool incident_pool__take_state(struct incident_pool *p, const struct state_ask *ask,
-			       struct json_t *state, struct json_t *command)
+			       struct json_t *state, struct json_t *more)
 {
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
 		struct incident *inc = p->v[i];
@@ -278,17 +278,17 @@ bool incident_pool__take_state(struct incident_pool *p, const struct state_ask *
 			__atomic_store_n(&inc->states[ask->trigger], state, __ATOMIC_RELEASE);
 			state = NULL;
 		}
-		if (command && !inc->commands[ask->trigger]) {
-			__atomic_store_n(&inc->commands[ask->trigger], command, __ATOMIC_RELEASE);
-			command = NULL;
+		if (more && !inc->more_states[ask->trigger]) {
+			__atomic_store_n(&inc->more_states[ask->trigger], more, __ATOMIC_RELEASE);
+			more = NULL;
 		}
 		json_decref(state);
-		json_decref(command);
+		json_decref(more);
 		inc->stated = true;
 		return inc->state == INCIDENT_WRITTEN;
 	}
 	json_decref(state);
-	json_decref(command);
+	json_decref(more);
 	return false;
 }
 

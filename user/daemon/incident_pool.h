@@ -54,7 +54,7 @@ bool incident_pool__next_state(struct incident_pool *p, struct state_ask *ret);
 /* What was read, either may be NULL; both are taken over, and dropped where the incident is gone. True: it is written, and
  * its manifest is to be written again. */
 bool incident_pool__take_state(struct incident_pool *p, const struct state_ask *ask,
-			       struct json_t *state, struct json_t *command);
+			       struct json_t *state, struct json_t *more);
 
 /* An incident by hand over the sessions of @mask, due at once; never joined, never merged into.
  * NULL: none is free. */

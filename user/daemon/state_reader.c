@@ -41,17 +41,17 @@ static bool state_reader__next(struct state_reader *s, struct state_ask *ret)
 }
 
 static void state_reader__give(struct state_reader *s, const struct state_ask *ask, json_t *state,
-			       json_t *command)
+			       json_t *more)
 {
 	pthread_mutex_lock(&s->lock);
 	if (s->stop) {
 		json_decref(state);
-		json_decref(command);
+		json_decref(more);
 	} else {
 		bool late;
 
 		pthread_mutex_lock(s->pool_lock);
-		late = incident_pool__take_state(s->pool, ask, state, command);
+		late = incident_pool__take_state(s->pool, ask, state, more);
 		pthread_mutex_unlock(s->pool_lock);
 		if (late)
 			event_fd__notify(s->progress);
@@ -61,13 +61,13 @@ static void state_reader__give(struct state_reader *s, const struct state_ask *a
 
 static void read_state(struct state_reader *s, const struct state_ask *ask)
 {
-	json_t *state = NULL, *command = NULL;
+	json_t *state = NULL, *more = NULL;
 
 	if (task_state__read(&s->roots, ask->tid, ask->time, &state))
 		return;
 	state_reader__give(s, ask, state, NULL);
-	if (!task_state__command(ask->tid, ask->time, &command))
-		state_reader__give(s, ask, NULL, command);
+	if (!task_state__more(ask->tid, ask->time, &more))
+		state_reader__give(s, ask, NULL, more);
 }
 
 static void state_reader__destroy(struct state_reader *s)

@@ -240,7 +240,8 @@ const char *wake_context__word(enum wake_context c)
 {
 	static const char *const words[] = {
 		[WAKE_TASK] = "task",	[WAKE_SIGNAL] = "signal", [WAKE_TIMER] = "timer",
-		[WAKE_BLOCK] = "block", [WAKE_NET] = "network",	  [WAKE_IRQ] = "interrupt"
+		[WAKE_BLOCK] = "block", [WAKE_NET] = "network",	  [WAKE_IRQ] = "interrupt",
+		[WAKE_OWNER] = "owner"
 	};
 
 	return words[c];

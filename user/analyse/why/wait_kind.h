@@ -53,6 +53,7 @@ enum wake_context {
 	WAKE_BLOCK, /* a request to a device has ended */
 	WAKE_NET,   /* something came from the network */
 	WAKE_IRQ,   /* another interrupt, or one without a stack */
+	WAKE_OWNER, /* nobody yet: a task that is known to have what it waits for */
 };
 
 /* @names: functions of the kernel, the innermost first; NULL: one without a name. */

@@ -142,9 +142,20 @@ static struct why_key wait_key(const struct why *w, struct why_node *parent, uin
 	return key;
 }
 
+/* Who has what @key is about, at the end of all: something else than events tells; 0: nothing does. */
+static uint32_t owner_at_end(const struct why *w, const struct why_key *key, uint64_t to)
+{
+	const struct sched_task *t = sched_events__own_task(&w->events, w->q.owner);
+
+	if (!w->q.owner || key->tid != w->q.tid || to != w->q.to ||
+	    (key->kind != WAIT_FUTEX && key->kind != WAIT_FILE_LOCK && key->kind != WAIT_UNKNOWN))
+		return 0;
+	return t ? t->tid : w->q.owner;
+}
+
 /* A wait of which no event tells who ended it. */
 static int explain_open_end(struct why *w, struct why_key *key, const struct task_span *s,
-			    uint64_t from, uint64_t to)
+			    uint64_t from, uint64_t to, size_t depth)
 {
 	enum why_missing missing = MISSING_HIDDEN;
 	struct why_node *n;
@@ -153,6 +164,13 @@ static int explain_open_end(struct why *w, struct why_key *key, const struct tas
 		missing = MISSING_WAKING;
 	if (s->wake == NO_EVENT && s->to >= w->events.end)
 		missing = MISSING_NOT_OVER;
+	if (missing == MISSING_NOT_OVER)
+		key->who = owner_at_end(w, key, to);
+	if (key->who) {
+		key->context = WAKE_OWNER;
+		n = why_tree__add(w->tree, key, from, to - from);
+		return n ? explain_task(w, n, key->who, from, to, depth + 1) : -ENOMEM;
+	}
 	n = why_tree__add(w->tree, key, from, to - from);
 	return n ? why__add_unknown(w, n, key->tid, missing, from, to) : -ENOMEM;
 }
@@ -169,10 +187,10 @@ static int explain_blocked(struct why *w, struct why_node *parent, uint32_t tid,
 	if (s->out != NO_EVENT)
 		stack_notes__want(&w->notes, s->out);
 	if (s->wake == NO_EVENT || s->end_hidden)
-		return explain_open_end(w, &key, s, from, to);
+		return explain_open_end(w, &key, s, from, to, depth);
 	context = wake_context_of(w, s->wake, key.kind);
 	if (context < 0)
-		return explain_open_end(w, &key, s, from, to);
+		return explain_open_end(w, &key, s, from, to, depth);
 	key.context = context;
 	if (context == WAKE_TASK || context == WAKE_SIGNAL)
 		key.who = w->events.v[s->wake].tid;

@@ -105,6 +105,7 @@ struct why_question {
 	uint32_t tid; /* as the recorder's pid namespace counts them */
 	uint64_t from,
 		to; /* ns; 0, 0: all that was recorded. from UINT64_MAX: its last wait before to, and the run behind it */
+	uint32_t owner;	      /* as tid is: of what tid waits for at the end; 0: not known */
 	enum why_quota quota; /* of tid's process, as far as something else than events tells */
 };
 

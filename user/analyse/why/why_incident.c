@@ -74,10 +74,21 @@ static enum why_quota quota_of(const json_t *trigger, const char *kernel)
 	return major > 6 || (major == 6 && minor >= 18) ? WHY_QUOTA_SET : WHY_QUOTA_HIDDEN;
 }
 
-static int why_ask(struct why *w, uint64_t tid, uint64_t time, uint64_t value, enum why_quota quota,
-		   struct err *err)
+/* Who had what the subject of @trigger waited for and still did; of a process its first thread. */
+static uint32_t owner_of(const json_t *trigger)
 {
-	struct why_question q = { .tid = tid, .to = time, .from = time - value, .quota = quota };
+	const json_t *o = json_object_get(json_object_get(trigger, "state"), "waits_for");
+	uint64_t tid = manifest_number(o, "tid") ?: manifest_number(o, "pid");
+
+	return json_is_true(json_object_get(trigger, "pending")) && tid <= INT32_MAX ? tid : 0;
+}
+
+static int why_ask(struct why *w, uint64_t tid, uint64_t time, uint64_t value, enum why_quota quota,
+		   uint32_t owner, struct err *err)
+{
+	struct why_question q = {
+		.tid = tid, .to = time, .from = time - value, .quota = quota, .owner = owner
+	};
 
 	if (!tid || tid > UINT32_MAX)
 		return err_set(err, -ENODATA, "unknown: what fired has no task that suffers");
@@ -107,7 +118,7 @@ int why_incident__ask(const json_t *manifest, const char *base, struct err *err,
 			       manifest_number(json_object_get(t, "time"), "monotonic_ns"),
 			       manifest_number(t, "window_ns") ?: manifest_number(t, "value_ns"),
 			       quota_of(t, text_of(json_object_get(manifest, "host"), "kernel")),
-			       err);
+			       owner_of(t), err);
 	if (code) {
 		why__free(w);
 		return code;
@@ -149,7 +160,7 @@ int why_incident__ask_dump(const char *path, struct err *err, struct why **ret)
 	if (why__new(&w))
 		return err_set(err, -ENOMEM, "out of memory");
 	code = why__add_file(w, path, err)
-		       ?: why_ask(w, f.tid, f.time, f.value, WHY_QUOTA_UNKNOWN, err);
+		       ?: why_ask(w, f.tid, f.time, f.value, WHY_QUOTA_UNKNOWN, 0, err);
 	if (code) {
 		why__free(w);
 		return code;

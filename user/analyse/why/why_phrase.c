@@ -186,6 +186,8 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 		return buf__add_str(
 			b, ", until something came from the network: the answer lies outside "
 			   "of this machine");
+	case WAKE_OWNER:
+		return buf__printf(b, ", which %s has", why_verdict__name(w, k->who, name));
 	case WAKE_SIGNAL:
 		return buf__printf(b, ", until a signal of %s ended that",
 				   why_verdict__name(w, k->who, name));

@@ -120,15 +120,15 @@ static const char *cannot_tell(const struct incident_trigger *it)
 static json_t *json_state(const struct incident *inc, const struct incident_trigger *it)
 {
 	size_t i = it - inc->triggers;
-	json_t *state, *command, *copy;
+	json_t *state, *more, *copy;
 
 	if (it < inc->triggers || i >= INCIDENT_STATES_MAX)
 		return NULL;
 	state = __atomic_load_n(&inc->states[i], __ATOMIC_ACQUIRE);
-	command = __atomic_load_n(&inc->commands[i], __ATOMIC_ACQUIRE);
+	more = __atomic_load_n(&inc->more_states[i], __ATOMIC_ACQUIRE);
 	copy = state ? json_deep_copy(state) : NULL;
-	if (copy && command)
-		json_object_set_new(copy, "command", json_deep_copy(command));
+	if (copy && more)
+		json_object_update(copy, more);
 	return copy;
 }
 

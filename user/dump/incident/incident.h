@@ -144,9 +144,9 @@ struct incident {
 	size_t n_triggers;
 	struct incident_stacks stacks[INCIDENT_STACKS_MAX]; /* of the first of these */
 	size_t n_stacks;
-	/* Of the subjects of the first triggers: see task_state.h. Each is set once, atomically; NULL: not known.
-	 * Owned */
-	struct json_t *states[INCIDENT_STATES_MAX], *commands[INCIDENT_STATES_MAX];
+	/* Of the subjects of the first triggers: see task_state.h, what may hang in `more_states`. Each is set once,
+	 * atomically; NULL: not known. Owned */
+	struct json_t *states[INCIDENT_STATES_MAX], *more_states[INCIDENT_STATES_MAX];
 	struct json_t *vitals; /* of the machine; NULL: not known. Owned, the collector's */
 	size_t n_states_asked; /* whose state is being read, or was */
 	bool stated;	       /* one came after the manifest */

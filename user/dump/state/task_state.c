@@ -10,6 +10,7 @@
 #include "common/json_text.h"
 #include "common/proc_file.h"
 #include "dump/state/task_state.h"
+#include "dump/state/wait_owner.h"
 
 #define COMMAND_MAX 512	 /* bytes */
 #define PARENTS_MAX 8	 /* above one another */
@@ -137,4 +138,23 @@ int task_state__command(pid_t tid, uint64_t time, json_t **ret)
 			text[i] = ' ';
 	*ret = json_text(text, len);
 	return *ret ? 0 : -ENOMEM;
+}
+
+int task_state__more(pid_t tid, uint64_t time, json_t **ret)
+{
+	struct proc_stat s;
+	_cleanup_close_ int dir = open_at(tid, time, &s);
+	json_t *o, *part;
+
+	if (dir < 0)
+		return dir;
+	o = json_object();
+	if (o && !wait_owner__read(dir, &part)) /* first: it may change */
+		json_object_set_new(o, "waits_for", part);
+	if (o && !task_state__command(tid, time, &part))
+		json_object_set_new(o, "command", part);
+	if (!o)
+		return -ENOMEM;
+	*ret = o;
+	return 0;
 }

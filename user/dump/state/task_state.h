@@ -20,4 +20,7 @@ int task_state__read(const struct cgroup_roots *roots, pid_t tid, uint64_t time,
  */
 int task_state__command(pid_t tid, uint64_t time, json_t **ret);
 
+/* All that may hang, as an object: "command", and "waits_for" as wait_owner__read() has it. As above. */
+int task_state__more(pid_t tid, uint64_t time, json_t **ret);
+
 #endif

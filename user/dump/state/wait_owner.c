@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/json_text.h"
+#include "common/proc_file.h"
+#include "common/rights.h"
+#include "dump/state/wait_owner.h"
+
+#define STATUS_MAX    8192 /* bytes */
+#define LOCKS_MAX     (4 << 20)
+#define FUTEX_PI_LONG 13 /* FUTEX_LOCK_PI2, since 5.14 */
+
+/* Of struct __pthread_mutex_s of glibc: the word that is waited for, and the owner. */
+#define MUTEX_CONTENDED 2
+#define MUTEX_OWNER	8 /* bytes behind the word */
+
+struct call {
+	long number;
+	uint64_t args[2];
+};
+
+/* What it is blocked in. False: it runs, or is not in a system call. */
+static bool read_call(int dir, struct call *ret)
+{
+	char text[256];
+
+	return proc_file__read(dir, "syscall", text, sizeof(text)) > 0 &&
+	       sscanf(text, "%ld %" SCNx64 " %" SCNx64, &ret->number, &ret->args[0],
+		      &ret->args[1]) == 3 &&
+	       ret->number >= 0;
+}
+
+/* The process, and how many namespaces of pids it is in; 0: it is gone. */
+static pid_t read_process(int dir, unsigned int *ret_levels)
+{
+	_cleanup_free_ char *text = malloc(STATUS_MAX);
+	const char *tgid, *ids;
+
+	if (!text || proc_file__read(dir, "status", text, STATUS_MAX) <= 0)
+		return 0;
+	tgid = proc_file__status_field(text, "Tgid");
+	ids = proc_file__status_field(text, "NSpid");
+	*ret_levels = 0;
+	for (const char *p = ids; p && *p && *p != '\n'; p += strspn(p, "\t "), ++*ret_levels)
+		p += strcspn(p, "\t \n");
+	return tgid ? atoi(tgid) : 0;
+}
+
+static json_t *owner_json(const char *what, pid_t tid, pid_t pid)
+{
+	_cleanup_close_ int dir = proc_file__open_task(tid ?: pid);
+	char comm[PROC_COMM] = "";
+	json_t *o;
+
+	if (dir < 0 || proc_file__comm(dir, comm))
+		return NULL;
+	o = json_pack("{s:s, s:i, s:o}", "what", what, "pid", (int)pid, "comm",
+		      json_text(comm, sizeof(comm)));
+	if (o && tid)
+		json_object_set_new(o, "tid", json_integer(tid));
+	return o;
+}
+
+/* ---- futexes ---- */
+
+static bool read_futex(int dir, uint64_t addr, uint32_t *words, size_t n)
+{
+	_cleanup_close_ int fd = openat(dir, "mem", O_RDONLY | O_CLOEXEC);
+	size_t len = n * sizeof(*words);
+
+	return fd >= 0 && addr < INT64_MAX && pread(fd, words, len, (off_t)addr) == (ssize_t)len;
+}
+
+static bool is_thread_of(pid_t tid, pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
+	return tid > 0 && !access(path, F_OK);
+}
+
+static json_t *owner_of_futex(int dir, const struct call *c)
+{
+	uint32_t words[MUTEX_OWNER / 4 + 1] = { 0 };
+	unsigned int op = c->args[1] & FUTEX_CMD_MASK, levels;
+	bool pi = op == FUTEX_LOCK_PI || op == FUTEX_PI_LONG;
+	pid_t pid = read_process(dir, &levels), owner;
+
+	/* what a thread of a container is called there is not what it is called here */
+	if (!pid || levels != 1 || (!pi && op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET) ||
+	    !read_futex(dir, c->args[0], words, pi ? 1 : ARRAY_SIZE(words)))
+		return NULL;
+	if (!pi && words[0] != MUTEX_CONTENDED)
+		return NULL;
+	owner = pi ? words[0] & FUTEX_TID_MASK : words[MUTEX_OWNER / 4];
+	return is_thread_of(owner, pid) ? owner_json(pi ? "pi-futex" : "mutex", owner, pid) : NULL;
+}
+
+/* ---- file locks ---- */
+
+/* "1: -> FLOCK  ADVISORY  WRITE 1234 08:01:42 0 EOF": who waits has the arrow, and stands below who has the lock. */
+pid_t wait_owner__of_locks(const char *locks, pid_t pid)
+{
+	pid_t owner = 0;
+
+	for (const char *line = locks; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *p = line + strspn(line, "0123456789");
+		bool waits;
+		int who;
+
+		if (*p++ != ':')
+			continue;
+		p += strspn(p, " ");
+		waits = !strncmp(p, "->", 2);
+		p += waits ? 2 : 0;
+		if (sscanf(p, " %*31s %*31s %*31s %d", &who) != 1)
+			continue;
+		if (!waits)
+			owner = who > 0 ? who : 0;
+		else if (who == pid)
+			return owner;
+	}
+	return 0;
+}
+
+static json_t *owner_of_file_lock(int dir)
+{
+	struct buf text = { 0 };
+	unsigned int levels;
+	pid_t pid = read_process(dir, &levels), owner = 0;
+
+	if (pid && !buf__read_file(&text, "/proc/locks", LOCKS_MAX) && !buf__add(&text, "", 1))
+		owner = wait_owner__of_locks(text.data, pid);
+	buf__free(&text);
+	return owner ? owner_json("file-lock", 0, owner) : NULL;
+}
+
+int wait_owner__read(int dir, json_t **ret)
+{
+	RAISED_RIGHTS(RIGHTS_PROCESSES);
+	struct call call;
+	json_t *o = NULL;
+
+	if (!read_call(dir, &call))
+		return -ENODATA;
+	if (call.number == SYS_futex)
+		o = owner_of_futex(dir, &call);
+	else if (call.number == SYS_flock || call.number == SYS_fcntl)
+		o = owner_of_file_lock(dir);
+	if (!o)
+		return -ENODATA;
+	*ret = o;
+	return 0;
+}
