@@ -23,7 +23,7 @@
 #include "detect/tracepoint/event_format.h"
 
 #define STEP	   97 /* of the allocations of `check`, one in so many */
-#define LOADS	   12 /* of the allocations of `load`, so many; FRBPF_LONG: LOADS_LONG */
+#define LOADS	   6  /* of the allocations of `load`, so many; FRBPF_LONG: LOADS_LONG */
 #define LOADS_LONG 400
 #define HANGS_MAX  120 /* s */
 
