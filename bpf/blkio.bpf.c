@@ -88,7 +88,7 @@ static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued
 	p->foreign = !in_scope(task);
 	if (!p->foreign) {
 		p->cmd_flags = rq->cmd_flags;
-		subject_save(&p->subject, task, rules_half(), &p->cgroups);
+		subject_save(&p->subject, task, rules_bank(), &p->cgroups);
 	}
 	flight_begun(f, queued, 1);
 }
@@ -170,9 +170,9 @@ static __always_inline void match_request(struct match *m, struct request *rq,
 }
 
 static __always_inline void check_request(struct request *rq, const struct flight_data *p,
-					  __u32 bytes, __u32 half, __u64 now, __u64 value)
+					  __u32 bytes, __u32 bank, __u64 now, __u64 value)
 {
-	struct measured s = { .now = now, .value = value, .half = half };
+	struct measured s = { .now = now, .value = value, .bank = bank };
 	__u32 zero = 0;
 	__u64 *busy = bpf_map_lookup_elem(&at_work, &zero);
 	struct match *m;
@@ -185,7 +185,8 @@ static __always_inline void check_request(struct request *rq, const struct fligh
 	}
 	*busy = 1;
 	barrier();
-	s.self = p->subject.is_kernel_thread && is_dump_written(now) && is_own_disk(request_dev(rq));
+	s.self =
+		p->subject.is_kernel_thread && is_dump_written(now) && is_own_disk(request_dev(rq));
 	s.self |= p->subject.tgid == control.self_tgid;
 	m = match_new(&s);
 	if (m) {
@@ -228,7 +229,7 @@ int BPF_PROG(io_complete, struct request *rq, int error, unsigned int bytes)
 	struct flight *f = request_find(rq);
 	struct flight_data *p;
 	__u64 begin, now;
-	__u32 half;
+	__u32 bank;
 
 	if (!f)
 		return 0;
@@ -238,12 +239,12 @@ int BPF_PROG(io_complete, struct request *rq, int error, unsigned int bytes)
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	half = rules_half();
+	bank = rules_bank();
 	begin = of_device ? p->issued : p->queued;
-	if (begin && !p->foreign && (__s64)(now - begin) > 0 && !rules_below(half, now - begin)) {
+	if (begin && !p->foreign && (__s64)(now - begin) > 0 && !rules_below(bank, now - begin)) {
 		begin = believe(rq, p);
-		if (begin && (__s64)(now - begin) > 0 && !rules_below(half, now - begin))
-			check_request(rq, p, bytes, half, now, now - begin);
+		if (begin && (__s64)(now - begin) > 0 && !rules_below(bank, now - begin))
+			check_request(rq, p, bytes, bank, now, now - begin);
 	}
 	end(rq, f);
 	return 0;

@@ -40,19 +40,19 @@ int BPF_PROG(bl_wakeup, struct task_struct *task)
 	__u64 begin, now;
 	struct measured s;
 	struct match *m;
-	__u32 half;
+	__u32 bank;
 
 	if (!wait || !wait->begin)
 		return 0;
 	begin = wait->begin;
 	wait->begin = 0;
 	now = bpf_ktime_get_ns();
-	half = rules_half();
-	if ((__s64)(now - begin) <= 0 || rules_below(half, now - begin))
+	bank = rules_bank();
+	if ((__s64)(now - begin) <= 0 || rules_below(bank, now - begin))
 		return 0;
 	if (!wait_seen(wait, task))
 		return 0;
-	s = (struct measured){ .now = now, .value = now - begin, .half = half };
+	s = (struct measured){ .now = now, .value = now - begin, .bank = bank };
 	m = match_begin(&s, task);
 	if (!m)
 		return 0;

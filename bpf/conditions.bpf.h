@@ -111,7 +111,7 @@ static __always_inline bool node_check(const struct frbpf_node *node, const stru
 	low = m->val[task][field][0];
 	high = m->val[task][field][1];
 	if (op == FRBPF_OP_GLOB || op == FRBPF_OP_NO_GLOB)
-		return glob_holds(2 * node->val[0] + m->half, low, high) == (op == FRBPF_OP_GLOB);
+		return glob_holds(2 * node->val[0] + m->bank, low, high) == (op == FRBPF_OP_GLOB);
 	if (op == FRBPF_OP_PREFIX || op == FRBPF_OP_NO_PREFIX)
 		return prefix_holds(m->val[task][field], node->val, node->prefix) ==
 		       (op == FRBPF_OP_PREFIX);

@@ -108,7 +108,7 @@ int BPF_PROG(cn_begin, const struct sock *sk, int oldstate, int newstate)
 	if (!c)
 		return 0;
 	save_peer(c, sk);
-	subject_save(&c->subject, task, rules_half(), &c->cgroups);
+	subject_save(&c->subject, task, rules_bank(), &c->cgroups);
 	c->cookie = bpf_get_socket_cookie((void *)sk);
 	c->begin = bpf_ktime_get_ns();
 	return 0;
@@ -156,7 +156,7 @@ static __always_inline void check_connect(const struct connect *c, struct measur
 static __always_inline void end_connect(const struct connect *c, const struct sock *sk,
 					int newstate)
 {
-	struct measured s = { .now = bpf_ktime_get_ns(), .half = rules_half() };
+	struct measured s = { .now = bpf_ktime_get_ns(), .bank = rules_bank() };
 	enum frbpf_connect_result result = FRBPF_CONNECT_ESTABLISHED;
 
 	if (!c->begin || c->cookie != bpf_get_socket_cookie((void *)sk)) {
@@ -169,8 +169,8 @@ static __always_inline void end_connect(const struct connect *c, const struct so
 	}
 	if ((__s64)(s.now - c->begin) > 0)
 		s.value = s.now - c->begin;
-	if (rules_below(s.half, s.value) &&
-	    !(s.error && key_in(control.half[s.half & 1].fail_keys, 0)))
+	if (rules_below(s.bank, s.value) &&
+	    !(s.error && key_in(control.bank[s.bank & 1].fail_keys, 0)))
 		return;
 	check_connect(c, &s, result);
 }

@@ -8,7 +8,7 @@
 
 #define EEXIST 17
 
-/* Two halves, of which control.generation says which one is in force: entry i of half h is at
+/* Two banks, of which control.generation says which one is in force: entry i of bank h is at
  * 2 * i + h. A source that is loaded often, for few rules each time, has less room in both. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -17,7 +17,7 @@ struct {
 	__type(value, struct frbpf_rule);
 } rules SEC(".maps");
 
-/* The automata of its globs: two halves, too, in the same order. */
+/* The automata of its globs: two banks, too, in the same order. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2 * FRBPF_MAX_GLOBS);
@@ -116,10 +116,10 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, FRBPF_MAX_HOLDS);
+	__uint(max_entries, FRBPF_MAX_SUPPRESS);
 	__type(key, __u32);
 	__type(value, __u64);
-} holds SEC(".maps");
+} suppress_times SEC(".maps");
 
 /* Who is in the scope: a task that has an entry. One map for all sources, written by
  * bpf/scope.bpf.c and used with FRBPF_SCOPE_TASKS only. */
@@ -153,7 +153,7 @@ __u64 not_seen;
 struct measured {
 	__u64 now;   /* ns; 0: not asked for yet */
 	__u64 value; /* ns; 0 of hits */
-	__u32 half;
+	__u32 bank;
 	__u32 key; /* these as in struct match */
 	__u32 error;
 	__u32 self;
@@ -179,7 +179,7 @@ struct match {
 	__u32 source;
 	__u32 cpu;
 	__u32 self;	   /* the subject is one of our own */
-	__u32 half;	   /* of the maps of rules and globs */
+	__u32 bank;	   /* of the maps of rules and globs */
 	__u32 error;	   /* of a call that failed: errno; else 0 */
 	__u32 waits;	   /* a call that waits by its nature */
 	__u32 alone;	   /* the subject is the current task: its paths stand there once */

@@ -8,7 +8,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* One event per rule of the first half; set by the test. */
+/* One event per rule of the first bank; set by the test. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, FRBPF_MAX_RULES);

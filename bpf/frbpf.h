@@ -12,12 +12,12 @@
 #endif
 
 #define FRBPF_COMM_LEN	     16	  /* TASK_COMM_LEN */
-#define FRBPF_MAX_RULES	     256  /* of one source: one half of its rule map */
+#define FRBPF_MAX_RULES	     256  /* of one source: one bank of its rule map */
 #define FRBPF_MAX_SLOTS	     1024 /* rule states, of all sources together */
 #define FRBPF_MAX_NODES	     16	  /* predicates of one rule, in disjunctive normal form */
 #define FRBPF_KEY_WORDS	     8 /* bitmap of the small integers a rule watches: 512 system calls */
 #define FRBPF_KEY_MAX	     (FRBPF_KEY_WORDS * 64)
-#define FRBPF_MAX_GLOBS	     256  /* of one source: one half of its glob map */
+#define FRBPF_MAX_GLOBS	     256  /* of one source: one bank of its glob map */
 #define FRBPF_MAX_ARGS	     8	  /* values of its own that an event has for rules to look at */
 #define FRBPF_MAX_CGROUPS    1024 /* cgroups that rules name, of all sources together */
 #define FRBPF_PATH_NAMES     32 /* names of a path that a pattern is held against, from the root on */
@@ -172,7 +172,7 @@ struct frbpf_node {
 	__u8 prefix; /* bits, of FRBPF_OP_PREFIX: 1 to 128 */
 	__u8 pad[4];
 	/* A number in val[0], compared as signed; a string's 16 bytes in both; for a glob the index
-	 * of its automaton in the half; for FRBPF_FIELD_CGROUP that of its id in the cgroup map; for
+	 * of its automaton in the bank; for FRBPF_FIELD_CGROUP that of its id in the cgroup map; for
 	 * a path that of its automaton in the map of those. */
 	__u64 val[2];
 };
@@ -274,9 +274,10 @@ struct frbpf_share {
 #define FRBPF_RULE_ANY_ERRNO 0x4  /* with any error; else those of `errnos` */
 #define FRBPF_RULE_HIT	     0x10 /* has no threshold: each event of its source */
 #define FRBPF_RULE_ABSENT    0x40 /* is about that none comes for `silence` */
-#define FRBPF_RULE_PENDING   0x20 /* is about what has begun so long ago and not ended: struct frbpf_look */
-#define FRBPF_RULE_SHARE     0x100 /* compares the sum of its values in `share`, not each */
-#define FRBPF_RULE_LEARNS    0x80 /* compares with the limit in its state, which values set */
+#define FRBPF_RULE_PENDING                                                                         \
+	0x20 /* is about what has begun so long ago and not ended: struct frbpf_look */
+#define FRBPF_RULE_SHARE  0x100 /* compares the sum of its values in `share`, not each */
+#define FRBPF_RULE_LEARNS 0x80	/* compares with the limit in its state, which values set */
 #define FRBPF_RULE_ALL_CALLS                                                                       \
 	0x8 /* not at calls that wait by their nature for a tty, a pipe ...                        \
 	     */
@@ -287,9 +288,9 @@ struct frbpf_share {
 /* One rule of one source. A source's rules lie sorted by threshold, the lowest first; those that
  * look at failures or at each event have none, 0. */
 struct frbpf_rule {
-	__u64 id;		    /* hash of the rule's name and text: survives a reload */
-	__u64 threshold;	    /* fires when value > threshold */
-	__u64 silence;		    /* ns, of FRBPF_RULE_ABSENT: fires when no match came for so long */
+	__u64 id;	 /* hash of the rule's name and text: survives a reload */
+	__u64 threshold; /* fires when value > threshold */
+	__u64 silence;	 /* ns, of FRBPF_RULE_ABSENT: fires when no match came for so long */
 	struct frbpf_rate cooldown; /* no window: every match fires */
 	struct frbpf_rate count; /* fires with the n-th match in its window; n 0 or 1: with each */
 	struct frbpf_rate share; /* of FRBPF_RULE_SHARE: values of so long are summed up; no n */
@@ -308,7 +309,7 @@ struct frbpf_rule {
  * eight buckets, and below eight there is one for each value: see frbpf_learn_bucket().
  */
 #define FRBPF_LEARN_BITS    3
-#define FRBPF_LEARN_BUCKETS 512 /* 496 of them are used */
+#define FRBPF_LEARN_BUCKETS 512	    /* 496 of them are used */
 #define FRBPF_LEARN_NOT_YET (~0ULL) /* limit of a rule that has not seen enough values */
 
 struct frbpf_learned {
@@ -344,8 +345,8 @@ struct frbpf_task {
 	char process[FRBPF_COMM_LEN];
 };
 
-/* What a cooldown, or max-dumps, held back since a rule fired last. */
-struct frbpf_held {
+/* What a cooldown, or max-dumps, suppressed since a rule fired last. */
+struct frbpf_suppressed {
 	__u64 count;
 	__u64 value; /* ns, the largest; 0: there was none. The next two are of it */
 	__u64 time;
@@ -354,17 +355,18 @@ struct frbpf_held {
 
 /* Counters of one rule; written by BPF with atomics, read by the daemon at any time. */
 struct frbpf_rule_state {
-	__u64 last_fired;	/* 0: never */
-	struct frbpf_held held; /* since the last trigger; its count: what `suppressed` was then */
-	__u64 held_busy;	/* a CPU writes that */
+	__u64 last_fired; /* 0: never */
+	struct frbpf_suppressed
+		since_last;    /* since the last trigger; its count: what `suppressed` was then */
+	__u64 since_last_busy; /* a CPU writes that */
 	struct frbpf_bar bar;
 	__u64 cooling; /* the jiffy in which it was seen that the cooldown lasts */
-	__u64 heard;   /* the last match, or since when the rule is there; of a rule on what is absent */
-	__u64 silent;  /* `heard` of the silence that it has fired for, or was suppressed for */
-	__u64 looked;  /* of a rule on what is pending: the time of the last look, 0: none yet */
-	__u64 limit;   /* ns, of FRBPF_RULE_LEARNS: fires when value > limit. Written by the daemon */
-	__u64 fired;   /* a trigger was submitted */
-	__u64 suppressed[FRBPF_CAUSE_MAX]; /* it was held back, by cause */
+	__u64 heard; /* the last match, or since when the rule is there; of a rule on what is absent */
+	__u64 silent; /* `heard` of the silence that it has fired for, or was suppressed for */
+	__u64 looked; /* of a rule on what is pending: the time of the last look, 0: none yet */
+	__u64 limit; /* ns, of FRBPF_RULE_LEARNS: fires when value > limit. Written by the daemon */
+	__u64 fired; /* a trigger was submitted */
+	__u64 suppressed[FRBPF_CAUSE_MAX]; /* it was suppressed, by cause */
 	/* Threshold, keys and predicates held: the sum of these, which detectors__rule_state() makes
 	 * and no program counts. */
 	__u64 matched;
@@ -379,18 +381,18 @@ struct frbpf_rule_state {
 	struct frbpf_count count; /* of FRBPF_PER_RULE */
 };
 
-/* Set by the daemon: until when triggers of a slot are held back, behind the last slot those of all,
+/* Set by the daemon: until when triggers of a slot are suppressed, behind the last slot those of all,
  * and behind that those of sources that a dump being written disturbs. */
-#define FRBPF_MAX_HOLDS (FRBPF_HOLD_DISK + 1)
-#define FRBPF_HOLD_ALL	FRBPF_MAX_SLOTS
-#define FRBPF_HOLD_SELF (FRBPF_MAX_SLOTS + 1)
+#define FRBPF_MAX_SUPPRESS  (FRBPF_SUPPRESS_DISK + 1)
+#define FRBPF_SUPPRESS_ALL  FRBPF_MAX_SLOTS
+#define FRBPF_SUPPRESS_SELF (FRBPF_MAX_SLOTS + 1)
 /* Behind these, how many processes we have beside the daemon, and their pids as in struct frbpf_task: they are
  * no more a subject than it is. */
-#define FRBPF_HOLD_N_HELPERS (FRBPF_MAX_SLOTS + 2)
-#define FRBPF_HOLD_HELPERS   (FRBPF_MAX_SLOTS + 3)
+#define FRBPF_SUPPRESS_N_HELPERS (FRBPF_MAX_SLOTS + 2)
+#define FRBPF_SUPPRESS_HELPERS	 (FRBPF_MAX_SLOTS + 3)
 /* Behind those, FRBPF_DEV() of the disk that dumps are written to; 0: it may be any. */
-#define FRBPF_HOLD_DISK	  (FRBPF_HOLD_HELPERS + FRBPF_MAX_HELPERS)
-#define FRBPF_MAX_HELPERS 16
+#define FRBPF_SUPPRESS_DISK (FRBPF_SUPPRESS_HELPERS + FRBPF_MAX_HELPERS)
+#define FRBPF_MAX_HELPERS   16
 
 enum frbpf_source {
 	FRBPF_SOURCE_RUNQLAT = 1,
@@ -446,7 +448,7 @@ struct frbpf_extract {
 	__u32 offset[FRBPF_MAX_STEPS];
 };
 
-/* What the programs of a tracepoint extract for the rules of one half. */
+/* What the programs of a tracepoint extract for the rules of one bank. */
 struct frbpf_extracts {
 	__u32 n; /* slots from the first on */
 	struct frbpf_extract slot[FRBPF_MAX_ARGS];
@@ -486,9 +488,10 @@ struct frbpf_usdt_place {
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
 
 #define FRBPF_TRIGGER_ESCALATED 0x1 /* it broke the rule's cooldown */
-#define FRBPF_TRIGGER_ABSENT	0x4 /* nothing came: the value is for how long, and there is no subject */
-#define FRBPF_TRIGGER_SHARE	0x8 /* the value is a sum over the rule's window, not of one event */
-#define FRBPF_TRIGGER_PENDING	0x2 /* it has not ended: the value is how long it lasts so far */
+#define FRBPF_TRIGGER_ABSENT                                                                       \
+	0x4 /* nothing came: the value is for how long, and there is no subject */
+#define FRBPF_TRIGGER_SHARE   0x8 /* the value is a sum over the rule's window, not of one event */
+#define FRBPF_TRIGGER_PENDING 0x2 /* it has not ended: the value is how long it lasts so far */
 
 /* One trigger, as it comes out of the ring buffer. */
 struct frbpf_trigger {
@@ -507,7 +510,7 @@ struct frbpf_trigger {
 	struct frbpf_task subject;     /* who suffered */
 	struct frbpf_task current;     /* who happened to run on that CPU */
 	__u64 args[FRBPF_MAX_ARGS][2]; /* a number in the first word, or a string of 16 bytes */
-	struct frbpf_held held;	       /* after the trigger of the rule before this one */
+	struct frbpf_suppressed since_last; /* after the trigger of the rule before this one */
 };
 
 #define FRBPF_TAG_STACKS 0x46524253u
@@ -540,7 +543,7 @@ struct frbpf_event {
 	__u32 cpu;    /* where it happened */
 	__u32 error;
 	__u32 self;   /* the subject is one of our own */
-	__u32 half;   /* 1 + the half whose rules its arguments are for; 0: it has none */
+	__u32 bank;   /* 1 + the bank whose rules its arguments are for; 0: it has none */
 	__u32 theirs; /* of psi: without what is ours it is as much as the rule wants */
 	__u32 pad;
 	__u64 val[2][FRBPF_FIELD_MAX][2];    /* [0 subject and event, 1 current][field]; value and
@@ -552,10 +555,10 @@ struct frbpf_event {
 };
 
 /*
- * A number that an event must have for any rule of the half to hold: of `lo` to `lo + span` (modulo
+ * A number that an event must have for any rule of the bank to hold: of `lo` to `lo + span` (modulo
  * 2^64, so all but one is such a range, too), and a bit of `bits` at its six lowest bits.
  */
-struct frbpf_gate_number {
+struct frbpf_prefilter_number {
 	__u64 lo;
 	__u64 span;
 	__u64 bits;
@@ -564,13 +567,13 @@ struct frbpf_gate_number {
 };
 
 /*
- * What all rules of a half without a threshold have in common: an event that does not pass is of no
+ * What all rules of a bank without a threshold have in common: an event that does not pass is of no
  * interest to any of them. For the programs to look at before they do anything else.
  */
-struct frbpf_gate {
-	struct frbpf_gate_number arg;  /* a value of the event's own */
-	struct frbpf_gate_number task; /* pid, tid or uid of the subject */
-	__u64 comm[2];		       /* these bits of its name */
+struct frbpf_prefilter {
+	struct frbpf_prefilter_number arg;  /* a value of the event's own */
+	struct frbpf_prefilter_number task; /* pid, tid or uid of the subject */
+	__u64 comm[2];			    /* these bits of its name */
 	__u64 comm_mask[2];
 	__u32 decides; /* there is one rule, on hits, and its condition holds for all that passes */
 	__u32 slot;    /* of that one */
@@ -578,18 +581,18 @@ struct frbpf_gate {
 
 /*
  * The switch of one source, in its .bss: the programs read `generation` once per event and use
- * half `generation & 1` of the rule map, so a reload writes the other half and then flips it.
+ * bank `generation & 1` of the rule map, so a reload writes the other bank and then flips it.
  */
-struct frbpf_half {
+struct frbpf_bank {
 	__u64 min_threshold; /* of its rules that have one; ~0 when there is none */
 	__u32 n_rules;
-	__u32 fields;			  /* bit per enum frbpf_field that a rule looks at */
+	__u32 fields;	   /* bit per enum frbpf_field that a rule looks at */
 	__u64 min_silence; /* of those on what is absent; ~0: there are none */
 	__u64 min_pending; /* the lowest and highest threshold of those on what is pending; ~0 and 0: */
-	__u64 max_pending; /* there are none */
+	__u64 max_pending;		  /* there are none */
 	__u64 keys[FRBPF_KEY_WORDS];	  /* union of its rules' keys */
 	__u64 fail_keys[FRBPF_KEY_WORDS]; /* of those that look at failures */
-	struct frbpf_gate gate;
+	struct frbpf_prefilter prefilter;
 };
 
 /* Whom the rules are about. Others are no subjects, and are not counted either. */
@@ -605,9 +608,9 @@ enum frbpf_scope {
  * when its threshold was passed since the look before: so it is one exactly once, and nobody keeps what has matched.
  */
 struct frbpf_look {
-	__u64 now;  /* ns; written by the daemon, as the next */
+	__u64 now; /* ns; written by the daemon, as the next */
 	__u64 next; /* ns: what is pending comes to its next threshold then, or before; ~0: nothing is */
-	__u32 half;   /* of the rules in force when it began */
+	__u32 bank;   /* of the rules in force when it began */
 	__u32 source; /* enum frbpf_source */
 };
 
@@ -617,13 +620,13 @@ struct frbpf_control {
 	__u32 scope; /* enum frbpf_scope; this and the next are set before anything is attached */
 	__u32 self_tid;	    /* of the thread that asked for it, likewise */
 	__u64 scope_cgroup; /* its id */
-	struct frbpf_half half[2];
+	struct frbpf_bank bank[2];
 };
 
 _Static_assert(sizeof(struct frbpf_node) == 24, "node layout");
 _Static_assert(sizeof(struct frbpf_extract) == 32, "extract layout");
 _Static_assert(sizeof(struct frbpf_usdt_arg) == 16, "argument layout");
-_Static_assert(sizeof(struct frbpf_gate_number) == 32, "gate layout");
+_Static_assert(sizeof(struct frbpf_prefilter_number) == 32, "prefilter layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
 _Static_assert(sizeof(struct frbpf_rule) == 568, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");

@@ -37,7 +37,7 @@ SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(hi_exit, int irq, struct irqaction *action, int ret)
 {
 	__u64 now = bpf_ktime_get_ns(), *begin, value;
-	__u32 zero = 0, half = rules_half();
+	__u32 zero = 0, bank = rules_bank();
 	struct measured s;
 	struct match *m;
 
@@ -46,9 +46,9 @@ int BPF_PROG(hi_exit, int irq, struct irqaction *action, int ret)
 		return 0;
 	value = now - *begin;
 	*begin = 0;
-	if ((__s64)value <= 0 || rules_below(half, value))
+	if ((__s64)value <= 0 || rules_below(bank, value))
 		return 0;
-	s = (struct measured){ .now = now, .value = value, .half = half };
+	s = (struct measured){ .now = now, .value = value, .bank = bank };
 	s.self = is_own_task() && is_dump_written(now);
 	m = match_of_cpu(&s);
 	if (!m)

@@ -6,7 +6,7 @@
 #ifndef FRBPF_HIT_BPF_H
 #define FRBPF_HIT_BPF_H
 
-#include "gate.bpf.h"
+#include "prefilter.bpf.h"
 
 /* Arguments of the tracepoint, as its programs get them: each widened to a word, with zeros. */
 #define HIT_ARGS 16 /* a power of two: an index is masked for the verifier */
@@ -227,11 +227,11 @@ static __always_inline bool hit_of_current(void)
 }
 
 /* May a rule be interested in this hit? Asked before anything is copied. */
-static __always_inline bool hit_passes(__u32 half, const struct frbpf_extracts *xs,
+static __always_inline bool hit_passes(__u32 bank, const struct frbpf_extracts *xs,
 				       const __u64 *ctx)
 {
 	struct hit_value value = {};
-	__u32 i = gate_arg(half);
+	__u32 i = prefilter_arg(bank);
 
 	if (i < FRBPF_MAX_ARGS) {
 		const struct frbpf_extract *x = &xs->slot[i];
@@ -246,11 +246,11 @@ static __always_inline bool hit_passes(__u32 half, const struct frbpf_extracts *
 			extract_from(x, v, &value);
 			v = value.word[0];
 		}
-		if (!gate_takes_arg(half, v))
+		if (!prefilter_takes_arg(bank, v))
 			return false;
 	}
 	/* of others nothing is known yet */
-	return !hit_of_current() || gate_takes_current(half);
+	return !hit_of_current() || prefilter_takes_current(bank);
 }
 
 /* Values of the event into @m, from where they lie in @args. */
@@ -381,12 +381,12 @@ __noinline int hit_tasks(struct match *m, const struct hit *hit)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	__u64 task;
-	__u32 half;
+	__u32 bank;
 
 	if (!m || !hit)
 		return 0;
 	task = hit->subject.task;
-	half = m->half & 1;
+	bank = m->bank & 1;
 	match_no_tasks(m);
 	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
 	if (!task)
@@ -395,11 +395,11 @@ __noinline int hit_tasks(struct match *m, const struct hit *hit)
 		subject_current(m, current);
 	else
 		subject_fields(task, m);
-	if (task && control.half[half].fields & (1U << FRBPF_FIELD_CGROUP))
+	if (task && control.bank[bank].fields & (1U << FRBPF_FIELD_CGROUP))
 		match_cgroups(m, (struct task_struct *)task,
 			      (struct task_struct *)bpf_get_current_task());
 	if (task)
-		match_paths(m, half, (struct task_struct *)task,
+		match_paths(m, bank, (struct task_struct *)task,
 			    (struct task_struct *)bpf_get_current_task());
 	return 0;
 }

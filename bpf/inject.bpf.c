@@ -45,18 +45,18 @@ static __always_inline void match_fill(struct match *m, __u64 now)
 SEC("raw_tp")
 int inject(void *ctx)
 {
-	__u32 zero = 0, half = rules_half();
+	__u32 zero = 0, bank = rules_bank();
 	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
 
 	if (!m || event.key >= FRBPF_KEY_MAX)
 		return 0;
-	if (event.half && event.half != 1 + half)
+	if (event.bank && event.bank != 1 + bank)
 		return EAGAIN;
 	/* one that is about no task is about the machine, or about a cgroup that its rule names */
 	if (event.thread[0] && !number_in_scope(event.thread[0]))
 		return 0;
 	match_fill(m, bpf_ktime_get_ns());
-	m->half = half;
+	m->bank = bank;
 	if (m->source == FRBPF_SOURCE_PSI && !event.theirs)
 		m->self |= is_dump_written(m->now);
 	rules_run(m);

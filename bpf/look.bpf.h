@@ -17,16 +17,16 @@
 /* Of what has begun at @begin. */
 static __always_inline bool look_reaches(__u64 begin)
 {
-	const struct frbpf_half *half = &control.half[look.half & 1];
+	const struct frbpf_bank *bank = &control.bank[look.bank & 1];
 	__u64 value = look.now - begin;
 
 	if ((__s64)value < 0) /* since the look began */
 		value = 0;
-	if (value <= half->min_pending) {
-		look_again_at(begin + half->min_pending);
+	if (value <= bank->min_pending) {
+		look_again_at(begin + bank->min_pending);
 		return false;
 	}
-	if (value <= half->max_pending)
+	if (value <= bank->max_pending)
 		look_again_at(look.now); /* some rules have a higher threshold */
 	return true;
 }
@@ -35,7 +35,7 @@ static __always_inline bool look_reaches(__u64 begin)
 static __always_inline struct match *look_match(__u64 begin, __u32 key, struct task_struct *subject)
 {
 	struct measured s = {
-		.now = look.now, .value = look.now - begin, .half = look.half & 1, .key = key
+		.now = look.now, .value = look.now - begin, .bank = look.bank & 1, .key = key
 	};
 	__u32 zero = 0;
 	struct match *m;
@@ -56,7 +56,7 @@ static __always_inline struct match *look_match(__u64 begin, __u32 key, struct t
 static __always_inline void look_run(struct match *m, struct task_struct *subject)
 {
 	if (rules_run(m)) {
-		match_tasks(m, m->half, subject, subject);
+		match_tasks(m, m->bank, subject, subject);
 		rules_run(m);
 	}
 	if (m->fired)

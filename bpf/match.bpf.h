@@ -125,7 +125,7 @@ static __always_inline void match_measured(struct match *m, const struct measure
 	m->key = s->key;
 	m->cpu = bpf_get_smp_processor_id();
 	m->self = s->self;
-	m->half = s->half;
+	m->bank = s->bank;
 	m->error = s->error;
 	m->waits = 0;
 	m->fired = 0;
@@ -172,16 +172,16 @@ static __always_inline struct match *match_of_cpu(const struct measured *s)
 	return in_scope(bpf_get_current_task_btf()) ? match_new(s) : NULL;
 }
 
-static __always_inline bool rules_look_at_cgroups(__u32 half)
+static __always_inline bool rules_look_at_cgroups(__u32 bank)
 {
-	return control.half[half & 1].fields & (1U << FRBPF_FIELD_CGROUP);
+	return control.bank[bank & 1].fields & (1U << FRBPF_FIELD_CGROUP);
 }
 
 /* When a rule asks for them. */
-static __always_inline void match_paths(struct match *m, __u32 half, struct task_struct *subject,
+static __always_inline void match_paths(struct match *m, __u32 bank, struct task_struct *subject,
 					struct task_struct *current)
 {
-	__u32 fields = control.half[half & 1].fields;
+	__u32 fields = control.bank[bank & 1].fields;
 
 	if (!(fields & (1U << FRBPF_FIELD_CGROUP_PATH | 1U << FRBPF_FIELD_EXE)))
 		return;
@@ -191,7 +191,7 @@ static __always_inline void match_paths(struct match *m, __u32 half, struct task
 		task_paths(m, MATCH_CURRENT, current, fields);
 }
 
-static __always_inline void match_tasks(struct match *m, __u32 half, struct task_struct *subject,
+static __always_inline void match_tasks(struct match *m, __u32 bank, struct task_struct *subject,
 					struct task_struct *current)
 {
 	match_no_tasks(m);
@@ -205,22 +205,22 @@ static __always_inline void match_tasks(struct match *m, __u32 half, struct task
 				 sizeof(m->val[MATCH_CURRENT]));
 	else
 		task_fields(current, m->val[MATCH_CURRENT], m->cpu);
-	if (rules_look_at_cgroups(half))
+	if (rules_look_at_cgroups(bank))
 		match_cgroups(m, subject, current);
-	match_paths(m, half, subject, current);
+	match_paths(m, bank, subject, current);
 }
 
 /* Is a dump being written, or was until just now? */
 static __always_inline bool is_dump_written(__u64 now)
 {
-	return held_until(FRBPF_HOLD_SELF, now);
+	return suppressed_until(FRBPF_SUPPRESS_SELF, now);
 }
 
 /* Do dumps go to the disk of this number? Only then can a thread of the kernel write on our behalf. */
 static __always_inline bool is_own_disk(__u64 dev)
 {
-	__u32 slot = FRBPF_HOLD_DISK;
-	__u64 *disk = bpf_map_lookup_elem(&holds, &slot);
+	__u32 slot = FRBPF_SUPPRESS_DISK;
+	__u64 *disk = bpf_map_lookup_elem(&suppress_times, &slot);
 
 	return disk && (!*disk || *disk == dev);
 }

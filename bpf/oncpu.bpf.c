@@ -26,13 +26,13 @@ struct {
 static __always_inline void piece_end(struct task_struct *task, __u64 *begin, __u64 now)
 {
 	__u64 value = now - *begin;
-	__u32 half = rules_half();
+	__u32 bank = rules_bank();
 	struct measured s;
 	struct match *m;
 
-	if (!*begin || (__s64)value <= 0 || rules_below(half, value))
+	if (!*begin || (__s64)value <= 0 || rules_below(bank, value))
 		return;
-	s = (struct measured){ .now = now, .value = value, .half = half };
+	s = (struct measured){ .now = now, .value = value, .bank = bank };
 	m = match_begin(&s, task);
 	if (!m)
 		return;

@@ -144,9 +144,9 @@ __noinline int count_reached(struct frbpf_count *count, const struct frbpf_rate 
 	return 0;
 }
 
-static __always_inline bool held_until(__u32 slot, __u64 now)
+static __always_inline bool suppressed_until(__u32 slot, __u64 now)
 {
-	__u64 *until = bpf_map_lookup_elem(&holds, &slot);
+	__u64 *until = bpf_map_lookup_elem(&suppress_times, &slot);
 
 	return until && (__s64)(now - *until) < 0;
 }
@@ -154,16 +154,16 @@ static __always_inline bool held_until(__u32 slot, __u64 now)
 /* Is that one of our own processes, other than the daemon? Nearly always there are none. */
 __noinline int is_helper(__u64 pid)
 {
-	__u32 slot = FRBPF_HOLD_N_HELPERS, i;
-	__u64 *n = bpf_map_lookup_elem(&holds, &slot), *helper;
+	__u32 slot = FRBPF_SUPPRESS_N_HELPERS, i;
+	__u64 *n = bpf_map_lookup_elem(&suppress_times, &slot), *helper;
 
 	if (!n || !*n)
 		return 0;
 	for (i = 0; i < FRBPF_MAX_HELPERS; i++) {
 		if (i >= *n)
 			break;
-		slot = FRBPF_HOLD_HELPERS + i;
-		helper = bpf_map_lookup_elem(&holds, &slot);
+		slot = FRBPF_SUPPRESS_HELPERS + i;
+		helper = bpf_map_lookup_elem(&suppress_times, &slot);
 		if (helper && *helper == pid)
 			return 1;
 	}
@@ -189,9 +189,9 @@ static __always_inline __u32 cause_against(const struct frbpf_rule *rule,
 	}
 	if (rule->flags & FRBPF_RULE_QUIET)
 		return FRBPF_CAUSE_MAX;
-	if (held_until(rule->slot, m->now))
+	if (suppressed_until(rule->slot, m->now))
 		return FRBPF_CAUSE_RULE_CAP;
-	if (held_until(FRBPF_HOLD_ALL, m->now))
+	if (suppressed_until(FRBPF_SUPPRESS_ALL, m->now))
 		return FRBPF_CAUSE_CAP;
 	return FRBPF_CAUSE_MAX;
 }
@@ -293,47 +293,48 @@ static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *
 }
 
 /* Of these, an incident says how many there were, and which was the largest. */
-static __always_inline bool is_held(enum frbpf_cause cause)
+static __always_inline bool is_told_cause(enum frbpf_cause cause)
 {
 	return cause == FRBPF_CAUSE_COOLDOWN || cause == FRBPF_CAUSE_RULE_CAP ||
 	       cause == FRBPF_CAUSE_CAP;
 }
 
-static __always_inline __u64 held_so_far(const struct frbpf_rule_state *st)
+static __always_inline __u64 suppressed_so_far(const struct frbpf_rule_state *st)
 {
 	return st->suppressed[FRBPF_CAUSE_COOLDOWN] + st->suppressed[FRBPF_CAUSE_RULE_CAP] +
 	       st->suppressed[FRBPF_CAUSE_CAP];
 }
 
-static __always_inline bool is_largest_held(const struct frbpf_rule_state *st, __u64 value)
+static __always_inline bool is_largest_suppressed(const struct frbpf_rule_state *st, __u64 value)
 {
-	return value > *(volatile const __u64 *)&st->held.value;
+	return value > *(volatile const __u64 *)&st->since_last.value;
 }
 
-/* A match that was held back. Two at the same moment: one of them is not compared. */
-__noinline int held_note(struct frbpf_rule_state *st, const struct match *m)
+/* A match that was suppressed. Two at the same moment: one of them is not compared. */
+__noinline int suppressed_note(struct frbpf_rule_state *st, const struct match *m)
 {
-	if (!st || !m || !is_largest_held(st, m->value) ||
-	    __sync_val_compare_and_swap(&st->held_busy, 0, 1))
+	if (!st || !m || !is_largest_suppressed(st, m->value) ||
+	    __sync_val_compare_and_swap(&st->since_last_busy, 0, 1))
 		return 0;
-	if (is_largest_held(st, m->value)) {
-		st->held.value = m->value;
-		st->held.time = m->now;
-		task_record(&st->held.subject, m->val[MATCH_SUBJECT]);
+	if (is_largest_suppressed(st, m->value)) {
+		st->since_last.value = m->value;
+		st->since_last.time = m->now;
+		task_record(&st->since_last.subject, m->val[MATCH_SUBJECT]);
 	}
-	__sync_lock_test_and_set(&st->held_busy, 0);
+	__sync_lock_test_and_set(&st->since_last_busy, 0);
 	return 0;
 }
 
-/* The next trigger says what was held back before it, and it begins anew. */
-static __always_inline void held_take(struct frbpf_rule_state *st, struct frbpf_held *ret)
+/* The next trigger says what was suppressed before it, and it begins anew. */
+static __always_inline void suppressed_take(struct frbpf_rule_state *st,
+					    struct frbpf_suppressed *ret)
 {
-	__u64 count = held_so_far(st);
+	__u64 count = suppressed_so_far(st);
 
-	__builtin_memcpy(ret, &st->held, sizeof(*ret));
+	__builtin_memcpy(ret, &st->since_last, sizeof(*ret));
 	ret->count = count - ret->count;
-	st->held.count = count;
-	st->held.value = 0;
+	st->since_last.count = count;
+	st->since_last.value = 0;
 }
 
 static __always_inline void suppress(struct frbpf_rule_state *st, enum frbpf_cause cause)

@@ -87,7 +87,7 @@ static __always_inline struct stall *stall_of(__u32 tid)
 static __always_inline void stall_end(unsigned long pages, enum frbpf_reclaim_scope scope)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 tid = task->pid, half = rules_half();
+	__u32 tid = task->pid, bank = rules_bank();
 	struct stall *stall = stall_of(tid);
 	__u64(*val)[FRBPF_FIELD_WORDS];
 	__u64 now, value;
@@ -98,8 +98,8 @@ static __always_inline void stall_end(unsigned long pages, enum frbpf_reclaim_sc
 		return;
 	now = bpf_ktime_get_ns();
 	value = now - stall->begin;
-	if ((__s64)value > 0 && !rules_below(half, value)) {
-		s = (struct measured){ .now = now, .value = value, .half = half };
+	if ((__s64)value > 0 && !rules_below(bank, value)) {
+		s = (struct measured){ .now = now, .value = value, .bank = bank };
 		m = match_begin(&s, task);
 		if (m) {
 			m->source = FRBPF_SOURCE_RECLAIM;

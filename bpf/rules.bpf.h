@@ -79,7 +79,7 @@ static __always_inline __u32 fire(const struct frbpf_rule *rule, struct frbpf_ru
 		t->flags |= FRBPF_TRIGGER_ABSENT;
 	if (rule->flags & FRBPF_RULE_SHARE)
 		t->flags |= FRBPF_TRIGGER_SHARE;
-	held_take(st, &t->held);
+	suppressed_take(st, &t->since_last);
 	__sync_fetch_and_add(&st->fired, 1);
 	/* Forced: the kernel's own choice wakes nobody when a discarded record is still unread. */
 	bpf_ringbuf_submit(t, BPF_RB_FORCE_WAKEUP);
@@ -212,16 +212,16 @@ static __always_inline int rule_matches(const struct frbpf_rule *rule, struct fr
 	if (m->value && !counted)
 		state_count(st, m->value);
 	cause = rule_outcome(rule, st, m, counted);
-	/* who was held back is kept, of the largest */
-	if (is_held(cause) && m->lacks_tasks && !(rule->flags & FRBPF_RULE_QUIET) &&
-	    is_largest_held(st, m->value))
+	/* who was suppressed is kept, of the largest */
+	if (is_told_cause(cause) && m->lacks_tasks && !(rule->flags & FRBPF_RULE_QUIET) &&
+	    is_largest_suppressed(st, m->value))
 		cause = CAUSE_ASK_TASKS;
 	if (cause == CAUSE_ASK_TASKS) {
 		m->counted = m->learnt = idx + 1;
 		return RUN_ASK_TASKS;
 	}
-	if (is_held(cause) && !m->lacks_tasks)
-		held_note(st, m);
+	if (is_told_cause(cause) && !m->lacks_tasks)
+		suppressed_note(st, m);
 	suppress(st, cause);
 	return RUN_NEXT;
 }
@@ -298,15 +298,15 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	return ret;
 }
 
-/* The half in force. Asked for once per event: a reload may flip it at any time. */
-static __always_inline __u32 rules_half(void)
+/* The bank in force. Asked for once per event: a reload may flip it at any time. */
+static __always_inline __u32 rules_bank(void)
 {
 	return *(volatile __u32 *)&control.generation & 1;
 }
 
-static __always_inline bool rules_below(__u32 half, __u64 value)
+static __always_inline bool rules_below(__u32 bank, __u64 value)
 {
-	return value <= control.half[half].min_threshold;
+	return value <= control.bank[bank].min_threshold;
 }
 
 #define RULES_AT_ONCE 16
@@ -323,7 +323,7 @@ __noinline int some_run(__u32 first, __u32 n_rules, struct match *m)
 	for (i = 0; i < RULES_AT_ONCE; i++) {
 		if (first + i >= n_rules)
 			return RUN_END;
-		ret = rule_run(2 * (first + i) + (m->half & 1), m);
+		ret = rule_run(2 * (first + i) + (m->bank & 1), m);
 		if (ret == RUN_ASK_TASKS)
 			m->first = first + i;
 		if (ret)
@@ -335,7 +335,7 @@ __noinline int some_run(__u32 first, __u32 n_rules, struct match *m)
 /* true: a rule asks for what is about tasks, from which on it is to be called again. */
 static __always_inline bool rules_run(struct match *m)
 {
-	__u32 n_rules = control.half[m->half & 1].n_rules, first = m->first, i;
+	__u32 n_rules = control.bank[m->bank & 1].n_rules, first = m->first, i;
 	int ret;
 
 	for (i = 0; i < FRBPF_MAX_RULES; i += RULES_AT_ONCE) {
@@ -376,7 +376,7 @@ static __always_inline void rules_run_for(struct match *m, struct task_struct *s
 					  struct task_struct *current)
 {
 	if (rules_run(m)) {
-		match_tasks(m, m->half, subject, current);
+		match_tasks(m, m->bank, subject, current);
 		rules_run(m);
 	}
 	if (m->fired)
@@ -394,7 +394,7 @@ static __always_inline void rules_run_for_cpu(struct match *m)
 	match_no_tasks(m);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_CPU][0] = m->cpu;
 	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
-	if (rules_look_at_cgroups(m->half) && bpf_core_field_exists(current->cgroups))
+	if (rules_look_at_cgroups(m->bank) && bpf_core_field_exists(current->cgroups))
 		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
 			   &m->cgroup[MATCH_CURRENT]);
 	rules_run(m);
@@ -423,7 +423,7 @@ static __always_inline void look_again_at(__u64 time)
 static __always_inline void look_silence(const struct frbpf_rule *rule, struct frbpf_rule_state *st)
 {
 	__u64 heard = *(volatile __u64 *)&st->heard, due = heard + rule->silence + SILENCE_SLACK;
-	struct measured s = { .now = look.now, .value = look.now - heard, .half = look.half & 1 };
+	struct measured s = { .now = look.now, .value = look.now - heard, .bank = look.bank & 1 };
 	__u32 zero = 0, cause;
 	struct match *m;
 
@@ -442,8 +442,8 @@ static __always_inline void look_silence(const struct frbpf_rule *rule, struct f
 	m->source = look.source;
 	state_count(st, m->value);
 	cause = rule_outcome(rule, st, m, false);
-	if (is_held(cause))
-		held_note(st, m);
+	if (is_told_cause(cause))
+		suppressed_note(st, m);
 	suppress(st, cause);
 }
 
@@ -470,12 +470,12 @@ __noinline int look_end_rule(__u32 idx)
 SEC("raw_tp")
 int look_end(void *ctx)
 {
-	__u32 n = control.half[look.half & 1].n_rules, i;
+	__u32 n = control.bank[look.bank & 1].n_rules, i;
 
 	for (i = 0; i < FRBPF_MAX_RULES; i++) {
 		if (i >= n)
 			break;
-		look_end_rule(2 * i + (look.half & 1));
+		look_end_rule(2 * i + (look.bank & 1));
 	}
 	return 0;
 }

@@ -52,7 +52,7 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct wait *wait;
 	struct measured s;
 	struct match *m;
-	__u32 half;
+	__u32 bank;
 
 	if (prev->pid && task_is_runnable(prev, preempt))
 		runnable(prev, now);
@@ -63,12 +63,12 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	begin = wait->begin;
 	wait->begin = 0;
-	half = rules_half();
-	if ((__s64)(now - begin) <= 0 || rules_below(half, now - begin))
+	bank = rules_bank();
+	if ((__s64)(now - begin) <= 0 || rules_below(bank, now - begin))
 		return 0;
 	if (!wait_seen(wait, next))
 		return 0;
-	s = (struct measured){ .now = now, .value = now - begin, .half = half };
+	s = (struct measured){ .now = now, .value = now - begin, .bank = bank };
 	m = match_begin(&s, next);
 	if (!m)
 		return 0;

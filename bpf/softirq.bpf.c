@@ -29,7 +29,7 @@ int BPF_PROG(si_entry, unsigned int vec)
 	__u32 zero = 0;
 	__u64 *begin;
 
-	if (vec >= FRBPF_SOFTIRQ_VECS || !key_in(control.half[rules_half()].keys, vec))
+	if (vec >= FRBPF_SOFTIRQ_VECS || !key_in(control.bank[rules_bank()].keys, vec))
 		return 0;
 	begin = bpf_map_lookup_elem(&begun, &zero);
 	if (begin)
@@ -40,7 +40,7 @@ int BPF_PROG(si_entry, unsigned int vec)
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(si_exit, unsigned int vec)
 {
-	__u32 zero = 0, half = rules_half();
+	__u32 zero = 0, bank = rules_bank();
 	__u64 *begin = bpf_map_lookup_elem(&begun, &zero), now, value;
 	struct measured s;
 	struct match *m;
@@ -51,9 +51,9 @@ int BPF_PROG(si_exit, unsigned int vec)
 	now = bpf_ktime_get_ns();
 	value = now - *begin;
 	*begin = 0;
-	if ((__s64)value <= 0 || rules_below(half, value))
+	if ((__s64)value <= 0 || rules_below(bank, value))
 		return 0;
-	s = (struct measured){ .now = now, .value = value, .half = half, .key = vec };
+	s = (struct measured){ .now = now, .value = value, .bank = bank, .key = vec };
 	/* requests of a dump end in this one; the others are ours only on top of us */
 	s.self = (vec == SOFTIRQ_BLOCK || is_own_task()) && is_dump_written(now);
 	m = match_of_cpu(&s);

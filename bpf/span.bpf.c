@@ -22,10 +22,10 @@ struct flight_data {
 
 #include "in_flight.bpf.h"
 
-/* By half: what the start has for conditions, and what the end has. */
+/* By bank: what the start has for conditions, and what the end has. */
 struct frbpf_extracts start_extracts[2];
 struct frbpf_extracts end_extracts[2];
-__u32 start_slots[2]; /* by half: bit per slot of the start */
+__u32 start_slots[2]; /* by bank: bit per slot of the start */
 
 const volatile __u32 n_end_args; /* n_args is of the start */
 const volatile bool nested;
@@ -61,14 +61,14 @@ static __always_inline void key_take(struct flight_key *key, const struct frbpf_
 
 static __always_inline void save_args(struct flight_data *data, const struct hit_args *args)
 {
-	__u32 generation = *(volatile __u32 *)&control.generation, half = generation & 1, i;
+	__u32 generation = *(volatile __u32 *)&control.generation, bank = generation & 1, i;
 
 	data->generation = generation;
 	for (i = 0; i < FRBPF_MAX_ARGS; i++) {
-		if (i >= start_extracts[half].n)
+		if (i >= start_extracts[bank].n)
 			break;
-		if (start_slots[half] >> i & 1)
-			extract(&start_extracts[half].slot[i], args, &data->args[i]);
+		if (start_slots[bank] >> i & 1)
+			extract(&start_extracts[bank].slot[i], args, &data->args[i]);
 	}
 }
 
@@ -107,7 +107,7 @@ int span_start(__u64 *ctx)
 {
 	struct hit *hit;
 
-	if (!control.half[rules_half()].n_rules)
+	if (!control.bank[rules_bank()].n_rules)
 		return 0;
 	hit = hit_begin();
 	if (!hit)
@@ -119,16 +119,16 @@ int span_start(__u64 *ctx)
 }
 
 /* Values of the start into @m. Those of other rules are not the ones that are asked for. */
-static __always_inline bool load_args(struct match *m, const struct flight_data *data, __u32 half)
+static __always_inline bool load_args(struct match *m, const struct flight_data *data, __u32 bank)
 {
 	__u32 i;
 
-	if (!start_slots[half])
+	if (!start_slots[bank])
 		return true;
 	if (data->generation != *(volatile __u32 *)&control.generation)
 		return false;
 	for (i = 0; i < FRBPF_MAX_ARGS; i++) {
-		if (!(start_slots[half] >> i & 1))
+		if (!(start_slots[bank] >> i & 1))
 			continue;
 		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = data->args[i].word[0];
 		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][1] = data->args[i].word[1];
@@ -150,7 +150,7 @@ static __always_inline __s64 span_value(struct flight *f, __u64 now)
 
 static __always_inline void check_span(struct hit *hit)
 {
-	__u32 half = rules_half(), depth;
+	__u32 bank = rules_bank(), depth;
 	struct match *m = NULL;
 	struct flight_key key;
 	bool loaded = false;
@@ -164,15 +164,15 @@ static __always_inline void check_span(struct hit *hit)
 		return;
 	now = bpf_ktime_get_ns();
 	value = span_value(f, now);
-	if (value >= 0 && !rules_below(half, value)) {
-		m = match_new(&(struct measured){ .now = now, .value = value, .half = half });
-		loaded = m && load_args(m, &f->data, half);
+	if (value >= 0 && !rules_below(bank, value)) {
+		m = match_new(&(struct measured){ .now = now, .value = value, .bank = bank });
+		loaded = m && load_args(m, &f->data, bank);
 	}
 	depth = nested && !flight_is_old(f, now) ? f->depth - 1 : 0;
 	flight_ended(f, &key, depth);
 	if (!loaded)
 		return;
-	hit_extract(&end_extracts[half], &hit->args, m);
+	hit_extract(&end_extracts[bank], &hit->args, m);
 	hit_run(m, hit, FRBPF_SOURCE_SPAN);
 }
 
@@ -181,7 +181,7 @@ int span_end(__u64 *ctx)
 {
 	struct hit *hit;
 
-	if (!control.half[rules_half()].n_rules)
+	if (!control.bank[rules_bank()].n_rules)
 		return 0;
 	hit = hit_begin();
 	if (!hit)

@@ -31,9 +31,9 @@ static __always_inline void name_save(__u64 *to, struct task_struct *task)
 	to[1] = *(__u64 *)&task->comm[8];
 }
 
-/* Its cgroups to @cgroups, and its parent, only when a rule of the half looks at them: they lie far away. A
+/* Its cgroups to @cgroups, and its parent, only when a rule of the bank looks at them: they lie far away. A
  * rule that comes to do so while the subject waits finds it without. */
-static __always_inline void subject_save(struct subject *s, struct task_struct *task, __u32 half,
+static __always_inline void subject_save(struct subject *s, struct task_struct *task, __u32 bank,
 					 struct cgroup_ids *cgroups)
 {
 	struct task_struct *leader = task->group_leader;
@@ -51,14 +51,14 @@ static __always_inline void subject_save(struct subject *s, struct task_struct *
 	s->thread_born = task->start_boottime;
 	s->uid = task->real_cred->euid.val;
 	s->ppid = 0;
-	if (control.half[half & 1].fields & (1U << FRBPF_FIELD_PPID))
+	if (control.bank[bank & 1].fields & (1U << FRBPF_FIELD_PPID))
 		s->ppid = daemon_pidns == PID_NS_INIT_INUM ? task->real_parent->tgid
 							   : task_ppid(task);
 	s->prio = task->prio;
 	s->cpu = bpf_get_smp_processor_id();
 	s->is_kernel_thread = !!(task->flags & PF_KTHREAD);
 	s->own_cgroup = 0;
-	if (!rules_look_at_cgroups(half) || !bpf_core_field_exists(task->cgroups))
+	if (!rules_look_at_cgroups(bank) || !bpf_core_field_exists(task->cgroups))
 		return;
 	cgrp = BPF_CORE_READ(task, cgroups, dfl_cgrp);
 	s->own_cgroup = BPF_CORE_READ(cgrp, kn, id);
@@ -90,7 +90,7 @@ static __always_inline void rules_run_saved(struct match *m, const struct subjec
 	val[FRBPF_FIELD_PRIO][0] = (__s64)s->prio;
 	val[FRBPF_FIELD_CPU][0] = s->cpu;
 	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
-	if (rules_look_at_cgroups(m->half) && bpf_core_field_exists(current->cgroups)) {
+	if (rules_look_at_cgroups(m->bank) && bpf_core_field_exists(current->cgroups)) {
 		if (s->own_cgroup) /* else they are of who was in this place before */
 			m->cgroup[MATCH_SUBJECT] = *cgroups;
 		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),

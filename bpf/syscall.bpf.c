@@ -66,10 +66,10 @@ __u64 watched_since[FRBPF_KEY_MAX];
 /* Calls that wait if their first argument is no file of a disk. */
 const volatile __u64 reading[FRBPF_KEY_WORDS];
 
-static __always_inline bool is_watched(__u32 half, long nr)
+static __always_inline bool is_watched(__u32 bank, long nr)
 {
 	/* the unsigned comparison also refuses -1: no call, or one that a tracer cancelled */
-	return (unsigned long)nr < FRBPF_KEY_MAX && key_in(control.half[half].keys, nr);
+	return (unsigned long)nr < FRBPF_KEY_MAX && key_in(control.bank[bank].keys, nr);
 }
 
 /* Entered again by the kernel? A restart_syscall has no place of its own to be called from. */
@@ -90,7 +90,7 @@ int BPF_PROG(sc_enter, struct pt_regs *regs, long nr)
 	struct task_struct *task;
 	struct call *call;
 
-	if (watches && !is_watched(rules_half(), nr))
+	if (watches && !is_watched(rules_bank(), nr))
 		return 0;
 	task = bpf_get_current_task_btf();
 	if (syscall_is_compat(task))
@@ -154,19 +154,19 @@ static __always_inline void check_call(struct task_struct *task, struct pt_regs 
 				       long ret, __u64 begin, __u64 now)
 {
 	__u64 value = (__s64)(now - begin) > 0 ? now - begin : 0;
-	__u32 half = rules_half(), error;
+	__u32 bank = rules_bank(), error;
 	struct measured s;
 	struct match *m;
 
-	if (!is_watched(half, nr))
+	if (!is_watched(bank, nr))
 		return;
 	error = ret < 0 && ret >= -MAX_ERRNO ? -ret : 0;
-	if (rules_below(half, value) && !(error && key_in(control.half[half].fail_keys, nr)))
+	if (rules_below(bank, value) && !(error && key_in(control.bank[bank].fail_keys, nr)))
 		return;
 	if (begin < watched_since[nr % FRBPF_KEY_MAX])
 		return;
 	s = (struct measured){
-		.now = now, .value = value, .half = half, .key = nr, .error = error
+		.now = now, .value = value, .bank = bank, .key = nr, .error = error
 	};
 	m = match_begin(&s, task);
 	if (!m)
@@ -188,7 +188,7 @@ int BPF_PROG(sc_exit, struct pt_regs *regs, long ret)
 	struct call *call;
 	__u64 begin, now;
 
-	if (!restart && !is_watched(rules_half(), nr))
+	if (!restart && !is_watched(rules_bank(), nr))
 		return 0;
 	task = bpf_get_current_task_btf();
 	if (syscall_is_compat(task))
@@ -236,7 +236,7 @@ int sc_look(struct bpf_iter__task *ctx)
 	if (!begin || !look_reaches(begin))
 		return 0;
 	nr = call->nr;
-	if (!is_watched(look.half & 1, nr) || begin < watched_since[nr % FRBPF_KEY_MAX])
+	if (!is_watched(look.bank & 1, nr) || begin < watched_since[nr % FRBPF_KEY_MAX])
 		return 0;
 	m = look_match(begin, nr, task);
 	if (!m)

@@ -11,34 +11,35 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* By half, as the rules. */
+/* By bank, as the rules. */
 struct frbpf_extracts extracts[2];
 
-static __always_inline void check_hit(__u32 half, struct hit *hit)
+static __always_inline void check_hit(__u32 bank, struct hit *hit)
 {
-	struct match *m = match_new(&(struct measured){ .half = half });
+	struct match *m = match_new(&(struct measured){ .bank = bank });
 
 	if (!m)
 		return;
-	hit_extract(&extracts[half], &hit->args, m);
+	hit_extract(&extracts[bank], &hit->args, m);
 	hit_run(m, hit, FRBPF_SOURCE_TRACEPOINT);
 }
 
 SEC("raw_tp")
 int tp_hit(__u64 *ctx)
 {
-	__u32 half = rules_half();
+	__u32 bank = rules_bank();
 	struct hit *hit;
 
-	if (!control.half[half].n_rules || !hit_passes(half, &extracts[half], ctx))
+	if (!control.bank[bank].n_rules || !hit_passes(bank, &extracts[bank], ctx))
 		return 0;
-	if (hit_of_current() && !is_disturbed && hit_current_in_scope() && gate_suppresses(half))
+	if (hit_of_current() && !is_disturbed && hit_current_in_scope() &&
+	    prefilter_suppresses(bank))
 		return 0;
 	hit = hit_begin();
 	if (!hit)
 		return 0;
 	hit_take(&hit->args, ctx, n_args);
-	check_hit(half, hit);
+	check_hit(bank, hit);
 	hit_end(hit);
 	return 0;
 }

@@ -79,14 +79,14 @@ static __always_inline __u64 read_arg(struct pt_regs *ctx, __u32 i)
 SEC("uprobe")
 int up_hit(struct pt_regs *ctx)
 {
-	__u32 half = rules_half(), arg = gate_arg(half);
-	struct measured s = { .half = half };
+	__u32 bank = rules_bank(), arg = prefilter_arg(bank);
+	struct measured s = { .bank = bank };
 	__u64 args[N_ARGS];
 	struct match *m;
 
-	if (arg < N_ARGS && !gate_takes_arg(half, read_arg(ctx, arg)))
+	if (arg < N_ARGS && !prefilter_takes_arg(bank, read_arg(ctx, arg)))
 		return 0;
-	if (!gate_takes_current(half) || !current_in_scope() || gate_suppresses(half))
+	if (!prefilter_takes_current(bank) || !current_in_scope() || prefilter_suppresses(bank))
 		return 0;
 	s.self = is_own_task();
 	m = user_match(&s);
@@ -133,7 +133,7 @@ int up_exit(struct pt_regs *ctx)
 {
 	struct call_key key = call_key(ctx);
 	__u64 now = bpf_ktime_get_ns(), value;
-	__u32 half = rules_half();
+	__u32 bank = rules_bank();
 	struct call *found = bpf_map_lookup_elem(&calls, &key), call;
 	struct measured s;
 	struct match *m;
@@ -146,9 +146,9 @@ int up_exit(struct pt_regs *ctx)
 	call = *found;
 	bpf_map_delete_elem(&calls, &key);
 	value = now - call.begin;
-	if ((__s64)value <= 0 || rules_below(half, value))
+	if ((__s64)value <= 0 || rules_below(bank, value))
 		return 0;
-	s = (struct measured){ .now = now, .value = value, .half = half };
+	s = (struct measured){ .now = now, .value = value, .bank = bank };
 	m = user_match_begin(&s);
 	if (!m)
 		return 0;

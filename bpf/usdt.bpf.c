@@ -92,19 +92,19 @@ static __always_inline void take_args(struct pt_regs *ctx, const struct frbpf_us
 SEC("uprobe")
 int ud_hit(struct pt_regs *ctx)
 {
-	__u32 half = rules_half(), asked = gate_arg(half);
+	__u32 bank = rules_bank(), asked = prefilter_arg(bank);
 	const struct frbpf_usdt_place *place;
-	struct measured s = { .half = half };
+	struct measured s = { .bank = bank };
 	struct match *m;
 
-	if (!control.half[half].n_rules)
+	if (!control.bank[bank].n_rules)
 		return 0;
 	place = place_of(ctx);
 	if (!place)
 		return 0;
-	if (asked < FRBPF_MAX_ARGS && !gate_takes_arg(half, place_arg(ctx, place, asked)))
+	if (asked < FRBPF_MAX_ARGS && !prefilter_takes_arg(bank, place_arg(ctx, place, asked)))
 		return 0;
-	if (!gate_takes_current(half) || !current_in_scope() || gate_suppresses(half))
+	if (!prefilter_takes_current(bank) || !current_in_scope() || prefilter_suppresses(bank))
 		return 0;
 	s.self = is_own_task();
 	m = user_match(&s);

@@ -7,7 +7,7 @@
 #ifndef FRBPF_USER_PROBE_BPF_H
 #define FRBPF_USER_PROBE_BPF_H
 
-#include "gate.bpf.h"
+#include "prefilter.bpf.h"
 
 /* A word of the registers, at a constant offset: the compiler must not make one load of several. */
 #define REGS_WORD(ctx_, offset_)                                                                   \

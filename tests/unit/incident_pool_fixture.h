@@ -20,10 +20,10 @@ enum { RULE_A, RULE_B, RULE_BOTH, RULE_ALL, RULE_LATE, RULE_NONE, RULES };
 
 struct world {
 	struct incident_pool pool;
-	struct generation gen;
+	struct active_set gen;
 	struct ruleset rules;
 	struct rule_conf confs[RULES];
-	struct rule_tally tallies[RULES];
+	struct rule_counters counters[RULES];
 	uint64_t muted_until[RULES];
 	struct dumper dumpers[SESSIONS];
 	struct dumper *list[SESSIONS];
@@ -49,10 +49,10 @@ static inline int set_up(void **state)
 		return -1;
 	memcpy(w->confs, confs, sizeof(confs));
 	w->rules = (struct ruleset){ .rules = w->confs, .n_rules = RULES, .daemon.merge = MERGE };
-	w->gen = (struct generation){ .rules = &w->rules,
+	w->gen = (struct active_set){ .rules = &w->rules,
 				      .dumpers = w->list,
 				      .n_dumpers = SESSIONS,
-				      .tallies = w->tallies,
+				      .counters = w->counters,
 				      .muted_until = w->muted_until };
 	atomic_init(&w->gen.refs, 1); /* the test's: it is never freed */
 	for (size_t i = 0; i < SESSIONS; i++)
@@ -79,7 +79,7 @@ static inline void fire_at(struct world *w, size_t rule, uint64_t time)
 
 	w->fired++;
 	incident_pool__trigger(&w->pool, &w->gen, rule, &t);
-	assert_int_equal(w->tallies[rule].last, time);
+	assert_int_equal(w->counters[rule].last, time);
 }
 
 static inline void fire(struct world *w, size_t rule)
@@ -146,13 +146,13 @@ static inline void written(struct world *w, struct incident *inc)
 static inline void let_go(struct incident *inc)
 {
 	struct dump_remains remains[INCIDENT_SESSIONS_MAX];
-	struct generation *g;
+	struct active_set *g;
 
 	inc->manifest_stale = false; /* it has been collected */
 	g = incident_pool__let_go(inc, remains);
 	assert_non_null(g);
 	assert_int_equal(inc->state, INCIDENT_FREE);
-	generation__unref(g);
+	active_set__unref(g);
 }
 
 static inline uint64_t counted(const struct world *w)
@@ -160,8 +160,8 @@ static inline uint64_t counted(const struct world *w)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < RULES; i++)
-		n += w->tallies[i].incidents + w->tallies[i].joined + w->tallies[i].merged +
-		     w->tallies[i].busy;
+		n += w->counters[i].incidents + w->counters[i].joined + w->counters[i].merged +
+		     w->counters[i].busy;
 	return n;
 }
 

@@ -293,7 +293,7 @@ static void test_while_a_dump_is_written(void **state)
 	BEGIN(&s);
 	add_rule(&s, "blkio > 1ns", "op == write && comm == " IO_NAME);
 	load(&s);
-	detectors__hold(s.d, FRBPF_HOLD_SELF, now_ns() + 3600000 * MS);
+	detectors__suppress(s.d, FRBPF_SUPPRESS_SELF, now_ns() + 3600000 * MS);
 	run(&s, write_direct);
 	assert_int_equal(collect(s.d, 2000).n, 1);
 	st = state_of(s.d, s.slots[0]);
@@ -320,14 +320,14 @@ static void test_kernel_thread_while_a_dump_is_written(void **state)
 	s.io->path = upper.path;
 	add_rule(&s, "blkio > 1ns", "op == write && bytes > 0");
 	load(&s);
-	detectors__hold(s.d, FRBPF_HOLD_SELF, now_ns() + 3600000 * MS);
-	detectors__hold(s.d, FRBPF_HOLD_DISK, FRBPF_DEV(7, s.loop.number));
+	detectors__suppress(s.d, FRBPF_SUPPRESS_SELF, now_ns() + 3600000 * MS);
+	detectors__suppress(s.d, FRBPF_SUPPRESS_DISK, FRBPF_DEV(7, s.loop.number));
 	run(&s, write_direct);
 	assert_int_equal(collect(s.d, 200).n, 0);
 	st = state_of(s.d, s.slots[0]);
 	assert_true(st.matched >= 1);
 	assert_int_equal(st.suppressed[FRBPF_CAUSE_SELF], st.matched);
-	detectors__hold(s.d, FRBPF_HOLD_DISK, FRBPF_DEV(7, upper.number));
+	detectors__suppress(s.d, FRBPF_SUPPRESS_DISK, FRBPF_DEV(7, upper.number));
 	run(&s, write_direct);
 	assert_true(collect(s.d, 5000).n >= 1);
 	close(upper.fd);

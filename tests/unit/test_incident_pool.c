@@ -12,7 +12,7 @@ static void test_one(void **state)
 
 	assert_int_equal(next_deadline(w), UINT64_MAX);
 	fire(w, RULE_BOTH);
-	assert_int_equal(w->tallies[RULE_BOTH].incidents, 1);
+	assert_int_equal(w->counters[RULE_BOTH].incidents, 1);
 	assert_int_equal(w->pool.begun, 1);
 	assert_int_equal(incident_pool__under_way(&w->pool), 1);
 	assert_int_equal(next_deadline(w), w->now + POST);
@@ -103,10 +103,10 @@ static void test_join(void **state)
 	fire(w, RULE_A); /* does not bring it forward */
 	assert_int_equal(next_deadline(w), w->now - 10 + 50 * POST);
 	assert_int_equal(w->pool.begun, 1);
-	assert_int_equal(w->tallies[RULE_A].incidents, 1);
-	assert_int_equal(w->tallies[RULE_A].joined, 1);
-	assert_int_equal(w->tallies[RULE_B].joined, 1);
-	assert_int_equal(w->tallies[RULE_LATE].joined, 1);
+	assert_int_equal(w->counters[RULE_A].incidents, 1);
+	assert_int_equal(w->counters[RULE_A].joined, 1);
+	assert_int_equal(w->counters[RULE_B].joined, 1);
+	assert_int_equal(w->counters[RULE_LATE].joined, 1);
 	w->now += 50 * POST;
 	inc = freeze_next(w);
 	assert_int_equal(inc->sessions, 3);
@@ -124,11 +124,11 @@ static void test_join_limit(void **state)
 
 	fire(w, RULE_A);
 	fire_at(w, RULE_A, begun + 10000000);
-	assert_int_equal(w->tallies[RULE_A].joined, 1);
+	assert_int_equal(w->counters[RULE_A].joined, 1);
 	/* the first one's moment must not leave the rings for the sake of a later one */
 	fire_at(w, RULE_A, begun + 10000001);
-	assert_int_equal(w->tallies[RULE_A].joined, 1);
-	assert_int_equal(w->tallies[RULE_A].incidents, 2);
+	assert_int_equal(w->counters[RULE_A].joined, 1);
+	assert_int_equal(w->counters[RULE_A].incidents, 2);
 }
 
 /* Nor may a trigger that wants to be frozen at once wait for another's long `post`. */
@@ -139,8 +139,8 @@ static void test_join_not_a_longer_wait(void **state)
 	w->confs[RULE_LATE].post = 5000000000ULL;
 	fire(w, RULE_LATE);
 	fire(w, RULE_A);
-	assert_int_equal(w->tallies[RULE_A].joined, 0);
-	assert_int_equal(w->tallies[RULE_A].incidents, 1);
+	assert_int_equal(w->counters[RULE_A].joined, 0);
+	assert_int_equal(w->counters[RULE_A].incidents, 1);
 }
 
 /* What waits for its session takes in what comes meanwhile, unless that wants a `post` of its own. */
@@ -154,11 +154,11 @@ static void test_join_overdue(void **state)
 	w->now += POST + 1;
 	assert_null(next_due(w));
 	fire_at(w, RULE_A, begun + 3000000000ULL);
-	assert_int_equal(w->tallies[RULE_A].joined, 1);
+	assert_int_equal(w->counters[RULE_A].joined, 1);
 	w->confs[RULE_LATE].post = 2000000000ULL;
 	fire_at(w, RULE_LATE, begun + 4000000000ULL);
-	assert_int_equal(w->tallies[RULE_LATE].joined, 0);
-	assert_int_equal(w->tallies[RULE_LATE].incidents, 1);
+	assert_int_equal(w->counters[RULE_LATE].joined, 0);
+	assert_int_equal(w->counters[RULE_LATE].incidents, 1);
 }
 
 static void test_join_until_full(void **state)
@@ -168,9 +168,9 @@ static void test_join_until_full(void **state)
 
 	for (size_t i = 0; i < INCIDENT_TRIGGERS_MAX + 5; i++)
 		fire(w, RULE_A);
-	assert_int_equal(w->tallies[RULE_A].incidents, 1);
-	assert_int_equal(w->tallies[RULE_A].joined, INCIDENT_TRIGGERS_MAX - 1);
-	assert_int_equal(w->tallies[RULE_A].merged, 5);
+	assert_int_equal(w->counters[RULE_A].incidents, 1);
+	assert_int_equal(w->counters[RULE_A].joined, INCIDENT_TRIGGERS_MAX - 1);
+	assert_int_equal(w->counters[RULE_A].merged, 5);
 	w->now += POST;
 	inc = freeze_next(w);
 	assert_int_equal(inc->n_triggers, INCIDENT_TRIGGERS_MAX);
@@ -178,10 +178,10 @@ static void test_join_until_full(void **state)
 	assert_null(next_due(w));
 }
 
-static void test_join_own_generation_only(void **state)
+static void test_join_own_active_set_only(void **state)
 {
 	struct world *w = *state;
-	struct generation reloaded = w->gen;
+	struct active_set reloaded = w->gen;
 	const struct frbpf_trigger t = { .time = w->now };
 	uint64_t deadline;
 
@@ -193,7 +193,7 @@ static void test_join_own_generation_only(void **state)
 	written(w, freeze_next(w));
 	assert_null(incident_pool__next_due(&w->pool, w->now, &deadline));
 	incident_pool__trigger(&w->pool, &reloaded, RULE_A, &t);
-	assert_int_equal(w->tallies[RULE_A].merged, 1);
+	assert_int_equal(w->counters[RULE_A].merged, 1);
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
 		if (w->pool.v[i]->state == INCIDENT_WRITTEN)
 			let_go(w->pool.v[i]);
@@ -227,9 +227,9 @@ static void test_merge(void **state)
 	assert_int_equal(inc->merged[1].t.value, 2);
 	assert_ptr_equal(inc->merged[1].rule, &w->confs[RULE_B]);
 	assert_int_equal(inc->n_triggers, 1);
-	assert_int_equal(w->tallies[RULE_A].merged, 1);
-	assert_int_equal(w->tallies[RULE_B].merged, 1);
-	assert_int_equal(w->tallies[RULE_BOTH].merged, 1);
+	assert_int_equal(w->counters[RULE_A].merged, 1);
+	assert_int_equal(w->counters[RULE_B].merged, 1);
+	assert_int_equal(w->counters[RULE_BOTH].merged, 1);
 	assert_int_equal(w->pool.begun, 1);
 	assert_int_equal(counted(w), w->fired);
 }
@@ -247,7 +247,7 @@ static void test_escalated_is_not_merged(void **state)
 	/* one that is yet to be frozen shows it as well */
 	incident_pool__trigger(&w->pool, &w->gen, RULE_BOTH, &t);
 	assert_int_equal(w->pool.begun, 2);
-	assert_int_equal(w->tallies[RULE_BOTH].joined, 1);
+	assert_int_equal(w->counters[RULE_BOTH].joined, 1);
 }
 
 static void test_merge_ends(void **state)
@@ -257,7 +257,7 @@ static void test_merge_ends(void **state)
 
 	fire_at(w, RULE_A, w->now + MERGE);
 	assert_int_equal(inc->n_merged, 0);
-	assert_int_equal(w->tallies[RULE_A].incidents, 2);
+	assert_int_equal(w->counters[RULE_A].incidents, 2);
 	written(w, inc);
 	w->now += MERGE + POST;
 	inc = freeze_next(w);
@@ -265,7 +265,7 @@ static void test_merge_ends(void **state)
 	let_go(inc);
 	w->rules.daemon.merge = 0;
 	fire(w, RULE_A);
-	assert_int_equal(w->tallies[RULE_A].incidents, 3);
+	assert_int_equal(w->counters[RULE_A].incidents, 3);
 }
 
 /* A session that has no file of the earlier incident must get one. */
@@ -276,12 +276,12 @@ static void test_merge_over_a_reload(void **state)
 	struct world *w = *state;
 	struct rule_conf now[] = { w->confs[RULE_B], w->confs[RULE_A] };
 	struct ruleset rules = { .rules = now, .n_rules = 2, .daemon.merge = MERGE };
-	struct rule_tally tallies[2] = { 0 };
+	struct rule_counters counters[2] = { 0 };
 	uint64_t muted_until[2] = { 0 };
-	struct generation next = { .rules = &rules,
+	struct active_set next = { .rules = &rules,
 				   .dumpers = w->list,
 				   .n_dumpers = SESSIONS,
-				   .tallies = tallies,
+				   .counters = counters,
 				   .muted_until = muted_until };
 	struct frbpf_trigger t;
 	struct incident *inc;
@@ -296,11 +296,11 @@ static void test_merge_over_a_reload(void **state)
 	inc = freeze_next(w);
 	t = (struct frbpf_trigger){ .time = w->now + 1 };
 	incident_pool__trigger(&w->pool, &next, 1, &t);
-	assert_int_equal(tallies[1].merged, 1);
+	assert_int_equal(counters[1].merged, 1);
 	assert_int_equal(inc->n_merged, 1);
 	assert_ptr_equal(inc->merged[0].rule, &w->confs[RULE_A]);
 	incident_pool__trigger(&w->pool, &next, 0, &t);
-	assert_int_equal(tallies[0].incidents, 1);
+	assert_int_equal(counters[0].incidents, 1);
 	assert_int_equal(inc->n_merged, 1);
 	written(w, inc);
 	let_go(inc);
@@ -318,12 +318,12 @@ static void test_merge_wants_every_session(void **state)
 	struct incident *inc = frozen(w, RULE_A);
 
 	fire(w, RULE_B);
-	assert_int_equal(w->tallies[RULE_B].incidents, 1);
+	assert_int_equal(w->counters[RULE_B].incidents, 1);
 	assert_int_equal(inc->n_merged, 0);
 	w->now += POST;
 	freeze_next(w);
 	fire(w, RULE_BOTH);
-	assert_int_equal(w->tallies[RULE_BOTH].incidents, 1);
+	assert_int_equal(w->counters[RULE_BOTH].incidents, 1);
 	assert_int_equal(counted(w), w->fired);
 }
 
@@ -335,7 +335,7 @@ static void test_join_before_merge(void **state)
 
 	fire(w, RULE_B);
 	fire(w, RULE_A);
-	assert_int_equal(w->tallies[RULE_A].joined, 1);
+	assert_int_equal(w->counters[RULE_A].joined, 1);
 	assert_int_equal(inc->n_merged, 0);
 }
 
@@ -351,7 +351,7 @@ static void test_merged_max(void **state)
 	}
 	assert_int_equal(inc->n_merged, INCIDENT_MERGED_MAX);
 	assert_int_equal(inc->more_merged, 10);
-	assert_int_equal(w->tallies[RULE_A].merged, INCIDENT_MERGED_MAX + 10);
+	assert_int_equal(w->counters[RULE_A].merged, INCIDENT_MERGED_MAX + 10);
 	assert_int_equal(counted(w), w->fired);
 	written(w, inc);
 	let_go(inc);
@@ -379,7 +379,7 @@ static void test_manual(void **state)
 	assert_int_equal(one->number, 1);
 	assert_int_equal(two->number, 2);
 	fire_at(w, RULE_A, w->now - 2 * POST); /* late, before their end; joins none of them */
-	assert_int_equal(w->tallies[RULE_A].incidents, 1);
+	assert_int_equal(w->counters[RULE_A].incidents, 1);
 	assert_int_equal(one->n_triggers + two->n_triggers, 2);
 	assert_ptr_equal(freeze_next(w), one);
 	w->now += POST;
@@ -400,7 +400,7 @@ static void test_manual_takes_no_merges(void **state)
 	assert_int_equal(incident_pool__merge_end(inc), w->now);
 	fire(w, RULE_A);
 	assert_int_equal(inc->n_merged, 0);
-	assert_int_equal(w->tallies[RULE_A].incidents, 1);
+	assert_int_equal(w->counters[RULE_A].incidents, 1);
 }
 
 static void test_long_reason(void **state)
@@ -494,13 +494,13 @@ static void test_exhausted(void **state)
 	assert_int_equal(w->pool.busy, 1);
 	fire(w, RULE_A);
 	assert_int_equal(w->pool.busy, 2);
-	assert_int_equal(w->tallies[RULE_A].busy, 1);
-	assert_int_equal(w->tallies[RULE_A].incidents, 0);
+	assert_int_equal(w->counters[RULE_A].busy, 1);
+	assert_int_equal(w->counters[RULE_A].incidents, 0);
 	assert_int_equal(w->pool.begun, INCIDENT_POOL_SIZE);
 	assert_int_equal(incident_pool__under_way(&w->pool), INCIDENT_POOL_SIZE);
 	let_go((written(w, freeze_next(w)), w->pool.v[0]));
 	fire(w, RULE_A);
-	assert_int_equal(w->tallies[RULE_A].incidents, 1);
+	assert_int_equal(w->counters[RULE_A].incidents, 1);
 	assert_int_equal(w->pool.begun, INCIDENT_POOL_SIZE + 1);
 }
 
@@ -520,9 +520,9 @@ static void test_close(void **state)
 	assert_int_equal(inc->n_triggers, 2);
 	assert_int_equal(inc->deadline, due); /* of which the manifest tells */
 	fire(w, RULE_B);
-	assert_int_equal(w->tallies[RULE_B].busy, 1);
+	assert_int_equal(w->counters[RULE_B].busy, 1);
 	fire(w, RULE_A);
-	assert_int_equal(w->tallies[RULE_A].merged, 1);
+	assert_int_equal(w->counters[RULE_A].merged, 1);
 	assert_int_equal(incident_pool__under_way(&w->pool), 1);
 	written(w, inc);
 	assert_int_equal(incident_pool__under_way(&w->pool), 0);
@@ -583,7 +583,7 @@ static void test_trigger_while_it_is_let_go(void **state)
 	struct world *w = *state;
 	struct dump_remains remains[INCIDENT_SESSIONS_MAX];
 	struct incident *inc = frozen(w, RULE_A);
-	struct generation *g;
+	struct active_set *g;
 
 	written(w, inc);
 	assert_null(incident_pool__let_go(inc, remains)); /* its manifest is yet to be written */
@@ -596,9 +596,9 @@ static void test_trigger_while_it_is_let_go(void **state)
 	assert_ptr_equal(remains[0].cpus, w);
 	assert_null(inc->results[0].cpus);
 	fire(w, RULE_A);
-	assert_int_equal(w->tallies[RULE_A].merged, 0);
-	assert_int_equal(w->tallies[RULE_A].incidents, 2);
-	generation__unref(g);
+	assert_int_equal(w->counters[RULE_A].merged, 0);
+	assert_int_equal(w->counters[RULE_A].incidents, 2);
+	active_set__unref(g);
 }
 
 static void test_no_joining_while_it_is_frozen(void **state)
@@ -612,7 +612,7 @@ static void test_no_joining_while_it_is_frozen(void **state)
 	assert_non_null(inc);
 	fire(w, RULE_A); /* as a request of another thread would meet it */
 	assert_int_equal(inc->n_triggers, 1);
-	assert_int_equal(w->tallies[RULE_A].incidents, 2);
+	assert_int_equal(w->counters[RULE_A].incidents, 2);
 	freeze(w, inc);
 }
 
@@ -627,7 +627,7 @@ static void *collector(void *arg)
 {
 	struct storm *s = arg;
 	struct dump_remains remains[INCIDENT_SESSIONS_MAX];
-	struct generation *g;
+	struct active_set *g;
 
 	for (size_t i = 0; !__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE); i++) {
 		struct incident *inc = s->w->pool.v[i % INCIDENT_POOL_SIZE];
@@ -641,7 +641,7 @@ static void *collector(void *arg)
 		else if (inc->state == INCIDENT_WRITTEN)
 			g = incident_pool__let_go(inc, remains);
 		pthread_mutex_unlock(&s->lock);
-		generation__unref(g);
+		active_set__unref(g);
 	}
 	return NULL;
 }
@@ -677,7 +677,7 @@ int main(void)
 		pool_test(test_join_not_a_longer_wait),
 		pool_test(test_join_overdue),
 		pool_test(test_join_until_full),
-		pool_test(test_join_own_generation_only),
+		pool_test(test_join_own_active_set_only),
 		pool_test(test_merge),
 		pool_test(stacks_find_their_trigger),
 		pool_test(no_more_stacks_than_there_is_room_for),

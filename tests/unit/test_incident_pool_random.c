@@ -20,7 +20,7 @@ static void check_counts(const struct world *w)
 			seen += in_manifests(w->pool.v[i]);
 	}
 	for (size_t i = 0; i < RULES; i++)
-		busy += w->tallies[i].busy;
+		busy += w->counters[i].busy;
 	assert_int_equal(counted(w), w->fired);
 	assert_int_equal(seen + busy, w->fired + by_hand);
 }
@@ -109,8 +109,8 @@ static void test_nothing_vanishes(void **state)
 	drain(w);
 	check_counts(w);
 	for (size_t i = 0; i < RULES; i++) {
-		assert_true(w->tallies[i].incidents && w->tallies[i].joined);
-		assert_true(w->tallies[i].merged && w->tallies[i].busy);
+		assert_true(w->counters[i].incidents && w->counters[i].joined);
+		assert_true(w->counters[i].merged && w->counters[i].busy);
 	}
 	assert_int_equal(atomic_load(&w->gen.refs), 1);
 }

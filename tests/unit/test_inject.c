@@ -165,7 +165,7 @@ static void test_what_was_suppressed(void **state)
 	static const uint64_t suppressed[] = { 22, 79, 50 };
 	struct rule_conf r = rule(1, 20 * MS);
 	struct frbpf_event e = event(21 * MS);
-	struct frbpf_held held;
+	struct frbpf_suppressed held;
 	struct bench b;
 
 	SKIP_UNLESS_POSSIBLE();
@@ -177,23 +177,23 @@ static void test_what_was_suppressed(void **state)
 			add_node(&r, FRBPF_FIELD_CPU, FRBPF_OP_EQ, 3, 0);
 		b = bench_open(&r, 1);
 		assert_int_equal(fire(&b, &e), 1);
-		assert_int_equal(b.last.held.count, 0);
-		assert_int_equal(b.last.held.value, 0);
+		assert_int_equal(b.last.since_last.count, 0);
+		assert_int_equal(b.last.since_last.value, 0);
 		for (size_t i = 0; i < ARRAY_SIZE(suppressed); i++) {
 			e.time++;
 			e.value = suppressed[i] * MS;
 			e.val[EVENT_SUBJECT][FRBPF_FIELD_TID][0] = 100 + i;
 			assert_int_equal(fire(&b, &e), 0);
 		}
-		assert_int_equal(detectors__rule_held(b.d, 0, &held), 0);
+		assert_int_equal(detectors__rule_suppressed(b.d, 0, &held), 0);
 		assert_int_equal(held.count, 3);
 		e.value = 84 * MS;
 		assert_int_equal(fire(&b, &e), 1);
-		assert_memory_equal(&b.last.held, &held, sizeof(held));
+		assert_memory_equal(&b.last.since_last, &held, sizeof(held));
 		assert_int_equal(held.value, 79 * MS);
 		assert_int_equal(held.time, e.time - 1);
 		assert_int_equal(held.subject.tid, 101);
-		assert_int_equal(detectors__rule_held(b.d, 0, &held), 0);
+		assert_int_equal(detectors__rule_suppressed(b.d, 0, &held), 0);
 		assert_int_equal(held.count + held.value, 0);
 		bench_close(&b);
 	}
@@ -233,7 +233,7 @@ static void test_self_and_holds(void **state)
 	assert_int_equal(fire(&b, &e), 0);
 	assert_int_equal(state_of(b.d, 0).suppressed[FRBPF_CAUSE_SELF], 1);
 	e.self = 0;
-	detectors__hold(b.d, 0, UINT64_MAX / 2);
+	detectors__suppress(b.d, 0, UINT64_MAX / 2);
 	assert_int_equal(fire(&b, &e), 0);
 	assert_int_equal(state_of(b.d, 0).suppressed[FRBPF_CAUSE_RULE_CAP], 1);
 	bench_close(&b);
@@ -254,7 +254,7 @@ static void test_time_is_never_later(void **state)
 }
 
 /* An event filled in for rules that have been replaced is not shown to others. */
-static void test_half(void **state)
+static void test_bank(void **state)
 {
 	struct rule_conf old = rule(1, 0), young = rule(2, 0);
 	struct frbpf_event e = event(1);
@@ -262,11 +262,11 @@ static void test_half(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	b = bench_open(&old, 1);
-	e.half = 1 + inject__half(b.s->skel);
+	e.bank = 1 + inject__bank(b.s->skel);
 	assert_int_equal(fire(&b, &e), 1);
 	bench_write(&b, &young, 1);
 	assert_int_equal(inject__event(b.s->skel, &e), -EAGAIN);
-	e.half = 1 + inject__half(b.s->skel);
+	e.bank = 1 + inject__bank(b.s->skel);
 	assert_int_equal(fire(&b, &e), 1);
 	assert_int_equal(b.last.rule_id, 2);
 	bench_close(&b);
@@ -496,7 +496,7 @@ int main(void)
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_self_and_holds),
 		cmocka_unit_test(test_time_is_never_later),
-		cmocka_unit_test(test_half),
+		cmocka_unit_test(test_bank),
 		cmocka_unit_test(test_wants),
 		cmocka_unit_test(test_verified_instructions),
 		cmocka_unit_test(test_subject_is_a_thread),

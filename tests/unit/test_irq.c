@@ -167,7 +167,7 @@ static void test_while_a_dump_is_written(void **state)
 	SKIP_UNLESS_POSSIBLE();
 	spent = shared_memory(sizeof(*spent));
 	d = detectors_with(&r, 1, &slot);
-	detectors__hold(d, FRBPF_HOLD_SELF, now_ns() + 3600000 * MS);
+	detectors__suppress(d, FRBPF_SUPPRESS_SELF, now_ns() + 3600000 * MS);
 	assert_int_equal(in_child(send_packets, spent, &pid), 0);
 	assert_true(collect(d, 2000).n >= 1);
 	st = state_of(d, slot);

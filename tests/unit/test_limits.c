@@ -135,7 +135,7 @@ static void check_limits(struct detectors *d, void (*make)(struct rule_conf *rul
 		r->count = l->count;
 	}
 	update(d, rules, n, slots);
-	detectors__hold(d, FRBPF_HOLD_ALL, l->held ? now_ns() + HOUR : 0);
+	detectors__suppress(d, FRBPF_SUPPRESS_ALL, l->held ? now_ns() + HOUR : 0);
 	assert_int_equal(await(spawn(make_rare_calls, NULL, N)), 0);
 	for (int i = 0; i < n; i++) {
 		st = state_of(d, slots[i]);

@@ -478,7 +478,7 @@ static void test_removed_while_edited(void **state)
 static void test_removed_stays_removed(void **state)
 {
 	struct scene *s = *state;
-	const struct frbpf_held held = { .count = 3 };
+	const struct frbpf_suppressed held = { .count = 3 };
 	struct err err = { 0 };
 
 	write_it(s);

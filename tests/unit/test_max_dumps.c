@@ -16,10 +16,10 @@
 struct setting {
 	struct ruleset rules;
 	struct rule_conf rule[2];
-	struct rule_tally tally[2];
+	struct rule_counters counters[2];
 	uint64_t muted_until[2];
 	uint32_t slots[2];
-	struct generation g;
+	struct active_set g;
 	struct incident_pool pool;
 };
 
@@ -31,8 +31,8 @@ static struct setting *setting_new(struct rate rule, struct rate all)
 	s->rule[0].max_dumps = s->rule[1].max_dumps = rule;
 	s->rules = (struct ruleset){ .rules = s->rule, .n_rules = 2 };
 	s->rules.daemon.max_dumps = all;
-	s->g = (struct generation){ .rules = &s->rules,
-				    .tallies = s->tally,
+	s->g = (struct active_set){ .rules = &s->rules,
+				    .counters = s->counters,
 				    .slots = s->slots,
 				    .muted_until = s->muted_until };
 	atomic_init(&s->g.refs, 1000);
@@ -64,20 +64,21 @@ static void test_of_a_rule(void **state)
 
 	for (int i = 0; i < 10; i++)
 		trigger(s, 0, now + i * minute);
-	assert_int_equal(s->tally[0].incidents, 3);
-	assert_int_equal(s->tally[0].capped, 7);
-	assert_true(dump_log__free_at(&s->tally[0].dumps, &s->rule[0].max_dumps) == now + HOUR);
+	assert_int_equal(s->counters[0].incidents, 3);
+	assert_int_equal(s->counters[0].capped, 7);
+	assert_true(dump_limiter__free_at(&s->counters[0].dumps, &s->rule[0].max_dumps) ==
+		    now + HOUR);
 	/* the window slides: one more an hour after the first, the next after the second */
 	trigger(s, 0, now + HOUR - 1);
-	assert_int_equal(s->tally[0].incidents, 3);
+	assert_int_equal(s->counters[0].incidents, 3);
 	trigger(s, 0, now + HOUR);
 	trigger(s, 0, now + HOUR + minute - 1);
-	assert_int_equal(s->tally[0].incidents, 4);
+	assert_int_equal(s->counters[0].incidents, 4);
 	trigger(s, 0, now + HOUR + minute);
-	assert_int_equal(s->tally[0].incidents, 5);
+	assert_int_equal(s->counters[0].incidents, 5);
 	/* another rule has its own */
 	trigger(s, 1, now + HOUR + minute);
-	assert_int_equal(s->tally[1].incidents, 1);
+	assert_int_equal(s->counters[1].incidents, 1);
 	setting_free(s);
 }
 
@@ -89,12 +90,12 @@ static void test_of_all_rules(void **state)
 
 	for (int i = 0; i < 10; i++)
 		trigger(s, i % 2, now + i);
-	assert_int_equal(s->tally[0].incidents + s->tally[1].incidents, 4);
-	assert_int_equal(s->tally[0].capped + s->tally[1].capped, 6);
+	assert_int_equal(s->counters[0].incidents + s->counters[1].incidents, 4);
+	assert_int_equal(s->counters[0].capped + s->counters[1].capped, 6);
 	trigger(s, 0, now + 23 * HOUR);
-	assert_int_equal(s->tally[0].incidents, 2);
+	assert_int_equal(s->counters[0].incidents, 2);
 	trigger(s, 0, now + 24 * HOUR);
-	assert_int_equal(s->tally[0].incidents, 3);
+	assert_int_equal(s->counters[0].incidents, 3);
 	setting_free(s);
 }
 
@@ -106,9 +107,9 @@ static void test_joined_ones_are_free(void **state)
 
 	for (int i = 0; i < 5; i++, t.time++)
 		incident_pool__trigger(&s->pool, &s->g, 0, &t);
-	assert_int_equal(s->tally[0].incidents, 1);
-	assert_int_equal(s->tally[0].joined, 4);
-	assert_int_equal(s->tally[0].capped, 0);
+	assert_int_equal(s->counters[0].incidents, 1);
+	assert_int_equal(s->counters[0].joined, 4);
+	assert_int_equal(s->counters[0].capped, 0);
 	setting_free(s);
 }
 

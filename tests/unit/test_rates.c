@@ -209,12 +209,12 @@ static void test_suppressed(void **state)
 	SKIP_UNLESS_POSSIBLE();
 	d = open_detectors();
 	update(d, rules, 2, slots);
-	detectors__hold(d, slots[0], now_ns() + 60000 * MS);
+	detectors__suppress(d, slots[0], now_ns() + 60000 * MS);
 	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
-	detectors__hold(d, FRBPF_HOLD_ALL, now_ns() + 60000 * MS);
+	detectors__suppress(d, FRBPF_SUPPRESS_ALL, now_ns() + 60000 * MS);
 	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
-	detectors__hold(d, slots[0], now_ns() - 1);
-	detectors__hold(d, FRBPF_HOLD_ALL, 0);
+	detectors__suppress(d, slots[0], now_ns() - 1);
+	detectors__suppress(d, FRBPF_SUPPRESS_ALL, 0);
 	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
 	assert_int_equal(state_of(d, slots[0]).suppressed[FRBPF_CAUSE_RULE_CAP], 2);
 	assert_int_equal(state_of(d, slots[0]).fired, 1);

@@ -136,7 +136,7 @@ static void set_rule(struct reclaim_bpf *skel)
 
 	assert_int_equal(bpf_map_update_elem(bpf_map__fd(skel->maps.rules), &zero, &rule, BPF_ANY),
 			 0);
-	skel->bss->control.half[0].n_rules = 1;
+	skel->bss->control.bank[0].n_rules = 1;
 }
 
 /* Of a child that reclaims while others stand there. */

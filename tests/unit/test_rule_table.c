@@ -39,10 +39,10 @@ static void test_empty(void **state)
 	struct rule_table *t = table_new();
 
 	assert_int_equal(rule_table__build(&runqlat, NULL, 0, NULL, NULL, NULL, t), 0);
-	assert_int_equal(t->half.n_rules, 0);
-	assert_true(t->half.min_threshold == UINT64_MAX);
+	assert_int_equal(t->bank.n_rules, 0);
+	assert_true(t->bank.min_threshold == UINT64_MAX);
 	for (int i = 0; i < FRBPF_KEY_WORDS; i++)
-		assert_true(t->half.keys[i] == 0);
+		assert_true(t->bank.keys[i] == 0);
 	free(t);
 }
 
@@ -57,9 +57,9 @@ static void test_sorted_by_threshold(void **state)
 	struct rule_table *t = table_new();
 
 	assert_int_equal(rule_table__build(&runqlat, rules, 5, slots, NULL, NULL, t), 0);
-	assert_int_equal(t->half.n_rules, 4);
-	assert_int_equal(t->half.min_threshold, 100);
-	assert_int_equal(t->half.keys[0], 1); /* a source without keys */
+	assert_int_equal(t->bank.n_rules, 4);
+	assert_int_equal(t->bank.min_threshold, 100);
+	assert_int_equal(t->bank.keys[0], 1); /* a source without keys */
 	assert_int_equal(t->rules[0].id, 3);  /* before 5, as in the file */
 	assert_int_equal(t->rules[1].id, 5);
 	assert_int_equal(t->rules[2].id, 4);
@@ -85,11 +85,11 @@ static void test_keys_are_united(void **state)
 	rules[1].when.keys[3] = 1ULL << 38;
 	rules[2].when.keys[7] = 1; /* nonsense of another source */
 	assert_int_equal(rule_table__build(&syscalls, rules, 3, slots, NULL, NULL, t), 0);
-	assert_int_equal(t->half.n_rules, 2);
-	assert_int_equal(t->half.min_threshold, 20);
-	assert_true(t->half.keys[0] == 1ULL << 35);
-	assert_true(t->half.keys[3] == 1ULL << 38);
-	assert_true(t->half.keys[7] == 0);
+	assert_int_equal(t->bank.n_rules, 2);
+	assert_int_equal(t->bank.min_threshold, 20);
+	assert_true(t->bank.keys[0] == 1ULL << 35);
+	assert_true(t->bank.keys[3] == 1ULL << 38);
+	assert_true(t->bank.keys[7] == 0);
 	assert_true(t->rules[0].keys[3] == 1ULL << 38 && t->rules[0].keys[0] == 0);
 	free(t);
 }
@@ -113,8 +113,8 @@ static void test_predicates_are_copied(void **state)
 	free(t);
 }
 
-/* A single rule on hits, with a value of the event: the gate says all of a number, but not of a string. */
-static void test_gate_decides(void **state)
+/* A single rule on hits, with a value of the event: the prefilter says all of a number, but not of a string. */
+static void test_prefilter_decides(void **state)
 {
 	static const struct when hits = { .source = FRBPF_SOURCE_UPROBE, .hit = true };
 	static const struct {
@@ -135,15 +135,15 @@ static void test_gate_decides(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		r.args.v[0] = (struct rule_arg){ .slot = 1, .bound = true, .type = cases[i].type };
 		assert_int_equal(rule_table__build(&hits, &r, 1, &slot, NULL, NULL, t), 0);
-		assert_int_equal(t->half.gate.decides, cases[i].decides);
-		assert_int_equal(t->half.gate.slot, slot);
+		assert_int_equal(t->bank.prefilter.decides, cases[i].decides);
+		assert_int_equal(t->bank.prefilter.slot, slot);
 	}
 	r.args.n = 0; /* arg1 of a function */
 	assert_int_equal(rule_table__build(&hits, &r, 1, &slot, NULL, NULL, t), 0);
-	assert_int_equal(t->half.gate.decides, 1);
+	assert_int_equal(t->bank.prefilter.decides, 1);
 	r.when.hit = false;
 	assert_int_equal(rule_table__build(&hits, &r, 1, &slot, NULL, NULL, t), 0);
-	assert_int_equal(t->half.gate.decides, 0);
+	assert_int_equal(t->bank.prefilter.decides, 0);
 	free(t);
 }
 
@@ -174,7 +174,7 @@ static void test_globs_are_shared(void **state)
 	assert_int_equal(t->rules[0].nodes[0].val[0], 0);
 	assert_int_equal(t->rules[1].nodes[0].val[0], 1);
 	assert_int_equal(t->rules[1].nodes[1].val[0], 0);
-	assert_int_equal(t->half.fields, 1 << FRBPF_FIELD_COMM | 1 << FRBPF_FIELD_PROCESS);
+	assert_int_equal(t->bank.fields, 1 << FRBPF_FIELD_COMM | 1 << FRBPF_FIELD_PROCESS);
 	free(t);
 }
 
@@ -190,8 +190,8 @@ static void test_too_many(void **state)
 		rules[i] = rule(i, FRBPF_SOURCE_RUNQLAT, N - i);
 	assert_int_equal(rule_table__build(&runqlat, rules, N, slots, NULL, NULL, t), -E2BIG);
 	assert_int_equal(rule_table__build(&runqlat, rules, N - 1, slots, NULL, NULL, t), 0);
-	assert_int_equal(t->half.n_rules, FRBPF_MAX_RULES);
-	assert_int_equal(t->half.min_threshold, 2);
+	assert_int_equal(t->bank.n_rules, FRBPF_MAX_RULES);
+	assert_int_equal(t->bank.min_threshold, 2);
 	for (int i = 0; i < FRBPF_MAX_RULES; i++)
 		assert_int_equal(t->rules[i].threshold, i + 2);
 	free(rules);
@@ -259,7 +259,7 @@ int main(void)
 		cmocka_unit_test(test_sorted_by_threshold),
 		cmocka_unit_test(test_keys_are_united),
 		cmocka_unit_test(test_predicates_are_copied),
-		cmocka_unit_test(test_gate_decides),
+		cmocka_unit_test(test_prefilter_decides),
 		cmocka_unit_test(test_globs_are_shared),
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_slots_are_kept),

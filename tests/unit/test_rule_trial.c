@@ -186,7 +186,7 @@ static void put_rules(struct stream *s, struct engine_test_bpf *skel)
 		assert_int_equal(bpf_map_update_elem(globs, &(uint32_t){ 2 * i },
 						     &s->table.globs[i], BPF_ANY),
 				 0);
-	skel->bss->control.half[0] = s->table.half;
+	skel->bss->control.bank[0] = s->table.bank;
 }
 
 static void event_begin(struct event *e, const struct engine_test_bpf *skel)

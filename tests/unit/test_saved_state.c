@@ -31,11 +31,11 @@ static struct saved_state make(void)
 	k.rules[0] = (struct saved_rule){ .id = 0xfedcba9876543210,
 					  .last_fired = 490 * S,
 					  .bar = 21000000 };
-	dump_log__note(&k.rules[0].dumps, 480 * S);
-	dump_log__note(&k.rules[0].dumps, 490 * S);
+	dump_limiter__note(&k.rules[0].dumps, 480 * S);
+	dump_limiter__note(&k.rules[0].dumps, 490 * S);
 	k.rules[1] = (struct saved_rule){ .id = 7 };
 	for (int i = 0; i < 300; i++) /* more than it remembers */
-		dump_log__note(&k.dumps, (i + 1) * S);
+		dump_limiter__note(&k.dumps, (i + 1) * S);
 	k.cooling[0] =
 		(struct past_cooling){ { 7, { 0xffffffffffffffff, 2 }, FRBPF_PER_PROCESS, 0 },
 				       { 450 * S, 600 * S } };
@@ -87,14 +87,14 @@ static void test_other_boot(void **state)
 {
 	struct saved_clock boot = { "boot-2", 1555 * S, 5 * S };
 	struct saved_state got = through_text(&boot);
-	struct dump_log log = { 0 };
+	struct dump_limiter log = { 0 };
 
 	assert_int_equal((int64_t)got.rules[0].last_fired, -65LL * (int64_t)S);
 	saved_state__take_dumps(&log, &got.rules[0].dumps, 75 * S, boot.now);
 	assert_int_equal(log.begun, 1);
 	assert_int_equal((int64_t)log.times[0], -65LL * (int64_t)S);
 	/* so it may begin at -65 + 75 */
-	assert_int_equal(dump_log__free_at(&log, &(struct rate){ .n = 1, .window = 75 * S }),
+	assert_int_equal(dump_limiter__free_at(&log, &(struct rate){ .n = 1, .window = 75 * S }),
 			 10 * S);
 	assert_int_equal(got.rules[0].bar, 21000000);
 	/* of processes nothing is left */

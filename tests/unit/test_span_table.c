@@ -52,8 +52,8 @@ static struct span_bpf *load_table(uint64_t age, enum key key, bool nested)
 	skel->rodata->n_keys = 1;
 	skel->rodata->nested = nested;
 	skel->bss->start_keys[0] = skel->bss->end_keys[0] = x;
-	skel->bss->control.half[0].n_rules = 1;
-	skel->bss->control.half[0].min_threshold = UINT64_MAX;
+	skel->bss->control.bank[0].n_rules = 1;
+	skel->bss->control.bank[0].min_threshold = UINT64_MAX;
 	skel->data->max_age = age;
 	assert_int_equal(span_bpf__load(skel), 0);
 	return skel;
@@ -120,7 +120,7 @@ static void set_rule(struct span_bpf *skel)
 	struct frbpf_rule every = { .flags = FRBPF_RULE_QUIET, .keys = { 1 } };
 	uint32_t zero = 0;
 
-	skel->bss->control.half[0].min_threshold = 0;
+	skel->bss->control.bank[0].min_threshold = 0;
 	assert_int_equal(bpf_map_update_elem(bpf_map__fd(skel->maps.rules), &zero, &every, BPF_ANY),
 			 0);
 }

@@ -299,13 +299,13 @@ static void test_kernel_thread_while_a_dump_is_written(void **state)
 	rs = load_rules(rules);
 	d = open_detectors();
 	update(d, rs->rules, rs->n_rules, &slot);
-	detectors__hold(d, FRBPF_HOLD_SELF, later);
-	detectors__hold(d, FRBPF_HOLD_DISK, FRBPF_DEV(7, lower.number));
+	detectors__suppress(d, FRBPF_SUPPRESS_SELF, later);
+	detectors__suppress(d, FRBPF_SUPPRESS_DISK, FRBPF_DEV(7, lower.number));
 	write_to_disk(upper.path);
 	assert_int_equal(detectors__rule_state(d, slot, &st), 0);
 	assert_true(st.matched >= 1);
 	assert_int_equal(st.suppressed[FRBPF_CAUSE_SELF], st.matched);
-	detectors__hold(d, FRBPF_HOLD_DISK, FRBPF_DEV(7, upper.number));
+	detectors__suppress(d, FRBPF_SUPPRESS_DISK, FRBPF_DEV(7, upper.number));
 	write_to_disk(upper.path);
 	assert_int_equal(detectors__rule_state(d, slot, &st), 0);
 	assert_true(st.fired >= 1);
@@ -390,7 +390,7 @@ static void test_small_numbers(void **state)
 	ruleset__free(rs);
 }
 
-/* What is extracted goes with its rules from one half to the other. */
+/* What is extracted goes with its rules from one bank to the other. */
 static void test_reload(void **state)
 {
 	static const char *const rules[] = {

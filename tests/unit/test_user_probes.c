@@ -446,7 +446,7 @@ static void test_update(void **state)
 
 /* The condition of the only rule in force is what hits are measured by first: each argument, the
  * thread's name, its number. */
-static void test_gate(void **state)
+static void test_prefilter(void **state)
 {
 	static const struct {
 		const char *when, *condition;
@@ -545,7 +545,7 @@ static void test_suppressed(void **state)
 	rules[2].count = (struct rate){ .n = 4, .window = (3600000 * MS) };
 	update(d, rules, 3, slots);
 	run_six(NULL, 20);
-	detectors__hold(d, slots[0], now_ns() + (3600000 * MS));
+	detectors__suppress(d, slots[0], now_ns() + (3600000 * MS));
 	await_success(spawn(run_six, NULL, 20));
 	await_success(spawn(run_probe, NULL, 4));
 	s = collect(d, 2000);
@@ -582,7 +582,7 @@ int main(void)
 		cmocka_unit_test(test_usdt),
 		cmocka_unit_test(test_preempted),
 		cmocka_unit_test(test_suppressed),
-		cmocka_unit_test(test_gate),
+		cmocka_unit_test(test_prefilter),
 		cmocka_unit_test(test_update),
 		cmocka_unit_test(test_verified_instructions),
 	};

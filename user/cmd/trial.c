@@ -75,13 +75,13 @@ static int fire_add(struct trial_rule *r, const struct trial_event *e, uint32_t 
 	if (f->merged)
 		return 0;
 	t->last_freeze = e->time + r->conf->post;
-	dump_log__note(&r->dumps, e->time);
-	dump_log__note(&t->dumps, e->time);
+	dump_limiter__note(&r->dumps, e->time);
+	dump_limiter__note(&t->dumps, e->time);
 	rule_trial__hold(r->engine, FRBPF_CAUSE_RULE_CAP,
-			 dump_log__free_at(&r->dumps, &r->conf->max_dumps));
+			 dump_limiter__free_at(&r->dumps, &r->conf->max_dumps));
 	for (size_t i = 0; i < t->rs->n_rules; i++)
 		rule_trial__hold(t->rules[i].engine, FRBPF_CAUSE_CAP,
-				 dump_log__free_at(&t->dumps, &t->rs->daemon.max_dumps));
+				 dump_limiter__free_at(&t->dumps, &t->rs->daemon.max_dumps));
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 
 #include "analyse/retrace/retrace.h"
 #include "analyse/recordings.h"
-#include "daemon/dump_log.h"
+#include "daemon/dump_limiter.h"
 #include "rules/rule_trial.h"
 #include "rules/span_target.h"
 
@@ -25,7 +25,7 @@ struct trial_rule {
 	struct trial *trial;
 	struct rule_conf *conf; /* of the ruleset */
 	struct rule_trial *engine;
-	struct dump_log dumps;
+	struct dump_limiter dumps;
 	size_t want;	  /* of retrace */
 	bool is_measured; /* else `cannot` says why not */
 	char cannot[192];
@@ -42,7 +42,7 @@ struct trial {
 	struct retrace *retrace;
 	struct trial_rule *rules;  /* one for each of the ruleset; owned */
 	struct span_target *spans; /* likewise, of those that have one; owned */
-	struct dump_log dumps;	   /* of all rules together */
+	struct dump_limiter dumps; /* of all rules together */
 	uint64_t last_freeze;	   /* ns; 0: none yet */
 	struct retrace_sum sum;	   /* once it has run */
 };

@@ -15,8 +15,8 @@
 #include "common/event_fd.h"
 #include "common/suspends.h"
 
-#define GROUP_KERNEL  1		   /* what the kernel sends, not udev */
-#define MESSAGE_MAX   8192	   /* lib/kobject_uevent.c: UEVENT_BUFFER_SIZE is 2048 */
+#define GROUP_KERNEL 1	  /* what the kernel sends, not udev */
+#define MESSAGE_MAX  8192 /* lib/kobject_uevent.c: UEVENT_BUFFER_SIZE is 2048 */
 
 struct cpu_watch {
 	int epoll;
@@ -138,10 +138,10 @@ void cpu_watch__compare(struct cpu_watch *w)
 	buf__free(&w->online);
 	w->online = now;
 	if (change && !first)
-		cpu_watch__poke(w);
+		cpu_watch__notify(w);
 }
 
-void cpu_watch__poke(struct cpu_watch *w)
+void cpu_watch__notify(struct cpu_watch *w)
 {
 	event_fd__notify(w->changed);
 }

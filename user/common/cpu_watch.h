@@ -21,7 +21,7 @@ bool cpu_watch__read(struct cpu_watch *w);
  * descriptor becomes readable. For one thread, which may be another than the reader's. */
 void cpu_watch__compare(struct cpu_watch *w);
 /* Make it readable: there is something to look at. For any thread. */
-void cpu_watch__poke(struct cpu_watch *w);
+void cpu_watch__notify(struct cpu_watch *w);
 void cpu_watch__free(struct cpu_watch *w);
 
 /* Is this message of the kernel (ACTION@PATH, then KEY=VALUE, each with a NUL) about a CPU that

@@ -48,7 +48,7 @@ static void on_tick(void *arg)
 
 	cpu_watch__compare(f->watch);
 	if (sideband__has_lost_cpu(f->sb) || atomic_load(&f->again))
-		cpu_watch__poke(f->watch);
+		cpu_watch__notify(f->watch);
 }
 
 void cpu_follow__begin(struct cpu_follow *f, struct sideband *sb)
@@ -79,7 +79,7 @@ static void follow_session(struct session *s, void *arg)
 }
 
 /* It comes first: without it, nothing that starts on a CPU has a name. */
-static void follow_sideband(struct cpu_follow *f, struct round *r, struct generation *g)
+static void follow_sideband(struct cpu_follow *f, struct round *r, struct active_set *g)
 {
 	uint64_t all = g->max_memory + g->sideband_memory, used;
 	struct sideband_stats st;
@@ -92,7 +92,7 @@ static void follow_sideband(struct cpu_follow *f, struct round *r, struct genera
 		&err);
 	sideband__stats(f->sb, &st);
 	if (st.ring_bytes > g->sideband_memory)
-		generation__set_sideband_memory(g, st.ring_bytes);
+		active_set__set_sideband_memory(g, st.ring_bytes);
 	r->max = g->max_memory;
 }
 
@@ -135,7 +135,7 @@ static void list_cpus(const struct round *r, char *ret, size_t size)
 	}
 }
 
-bool cpu_follow__process(struct cpu_follow *f, struct horizon *sessions, struct generation *g)
+bool cpu_follow__process(struct cpu_follow *f, struct horizon *sessions, struct active_set *g)
 {
 	struct round r = { 0 };
 	char list[sizeof(f->list)];

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "daemon/generation.h"
+#include "daemon/active_set.h"
 #include "dump/rings/horizon.h"
 #include "sideband/sideband.h"
 
@@ -21,7 +21,7 @@ void cpu_follow__begin(struct cpu_follow *f, struct sideband *sb);
 int cpu_follow__fd(const struct cpu_follow *f);
 /* True: CPUs changed; rules must be put in force once more, for detectors with events of their own.
  * What @g, in force, leaves no memory for is logged, as what fails, and tried again every second. */
-bool cpu_follow__process(struct cpu_follow *f, struct horizon *sessions, struct generation *g);
+bool cpu_follow__process(struct cpu_follow *f, struct horizon *sessions, struct active_set *g);
 /* Say what process() did, once rules are in force again. */
 void cpu_follow__log(const struct cpu_follow *f);
 void cpu_follow__free(struct cpu_follow *f);

@@ -61,7 +61,7 @@ static void log_incident(const struct daemon *d, const struct incident *inc)
 /* What may stay on disk, as the rules in force say it. */
 static struct retention_limits retention_limits(const struct daemon *d)
 {
-	const struct generation *g = recorder__generation(d->parts.recorder);
+	const struct active_set *g = recorder__active_set(d->parts.recorder);
 	const struct daemon_conf *conf = &g->rules->daemon;
 	struct retention_limits limits;
 
@@ -175,7 +175,7 @@ static void on_signal(struct daemon *d)
 		requests__note_stop(d, si.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM", si.ssi_pid,
 				    si.ssi_uid);
 	else if (recorder__dump(d->parts.recorder,
-				generation__all_sessions(recorder__generation(d->parts.recorder)),
+				active_set__all_sessions(recorder__active_set(d->parts.recorder)),
 				"SIGUSR2") < 0)
 		log_warn("SIGUSR2: too many dumps are under way, this one is not made");
 }
@@ -396,7 +396,7 @@ static void serve_events(struct daemon *d)
 		step = rulebook__step(d->rulebook);
 		follow_limits(d);
 		wait = step < wait ? step : wait;
-		step = suppressed_log__step(d->parts.held);
+		step = suppressed_log__step(d->parts.suppressed);
 		wait = step < wait ? step : wait;
 		step = timed_dumps__step(d->parts.recorder);
 		wait = step < wait ? step : wait;
@@ -429,7 +429,7 @@ static void serve_events(struct daemon *d)
 	detectors__update(d->parts.detectors, NULL, 0, NULL, NULL);
 	recorder__sync(d->parts.recorder);
 	recorder__drain(d->parts.recorder, on_incident, d);
-	suppressed_log__finish(d->parts.held);
+	suppressed_log__finish(d->parts.suppressed);
 	state_keeper__save(d->keeper, d->parts.recorder, d->parts.detectors);
 }
 
@@ -475,8 +475,8 @@ int daemon__run(const struct daemon_opts *opts, struct ruleset *rs, struct plan 
 	}
 	ready(NULL, arg);
 	log_info("recording: %zu sessions, %zu rules, base %s",
-		 recorder__generation(d.parts.recorder)->n_dumpers,
-		 recorder__generation(d.parts.recorder)->rules->n_rules, d.base.path);
+		 recorder__active_set(d.parts.recorder)->n_dumpers,
+		 recorder__active_set(d.parts.recorder)->rules->n_rules, d.base.path);
 	say_app_socket(&d);
 	serve_events(&d);
 	log_info("stopped %s", d.stopped_by);

@@ -54,7 +54,7 @@ void incident_pool__free(struct incident_pool *p)
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
 		if (!p->v[i])
 			continue;
-		generation__unref(p->v[i]->gen);
+		active_set__unref(p->v[i]->gen);
 		drop_stacks(p->v[i]);
 		drop_states(p->v[i]);
 		for (size_t k = 0; k < INCIDENT_SESSIONS_MAX; k++) {
@@ -67,7 +67,7 @@ void incident_pool__free(struct incident_pool *p)
 	}
 }
 
-static struct incident *begin_incident(struct incident_pool *p, struct generation *g,
+static struct incident *begin_incident(struct incident_pool *p, struct active_set *g,
 				       uint64_t sessions)
 {
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE && !p->closed; i++) {
@@ -77,7 +77,7 @@ static struct incident *begin_incident(struct incident_pool *p, struct generatio
 			continue;
 		inc->state = INCIDENT_PENDING;
 		inc->number = ++p->begun;
-		inc->gen = generation__ref(g);
+		inc->gen = active_set__ref(g);
 		inc->sessions = sessions;
 		inc->reason[0] = inc->name[0] = '\0';
 		inc->manual = inc->manifest_stale = inc->reported = false;
@@ -103,7 +103,7 @@ static bool incident_covers(const struct incident *inc, const struct incident_tr
 	return deadline <= inc->latest_deadline && inc->deadline <= deadline + JOIN_SLACK_NS;
 }
 
-static struct incident *find_to_join(struct incident_pool *p, const struct generation *g,
+static struct incident *find_to_join(struct incident_pool *p, const struct active_set *g,
 				     const struct incident_trigger *it)
 {
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
@@ -118,7 +118,7 @@ static struct incident *find_to_join(struct incident_pool *p, const struct gener
 
 /* The rule of @it as @inc knows it, which holds the rules and sessions that were in force when it
  * began: a reload does not part it from a rule that stays. NULL: it has no such rule. */
-static const struct rule_conf *rule_in(const struct incident *inc, const struct generation *g,
+static const struct rule_conf *rule_in(const struct incident *inc, const struct active_set *g,
 				       const struct incident_trigger *it)
 {
 	const struct ruleset *rs = inc->gen->rules;
@@ -137,7 +137,7 @@ uint64_t incident_pool__merge_end(const struct incident *inc)
 	return inc->freeze.frozen + (inc->manual ? 0 : inc->gen->rules->daemon.merge);
 }
 
-static struct incident *find_to_merge(struct incident_pool *p, const struct generation *g,
+static struct incident *find_to_merge(struct incident_pool *p, const struct active_set *g,
 				      const struct incident_trigger *it,
 				      const struct rule_conf **ret_own)
 {
@@ -149,7 +149,7 @@ static struct incident *find_to_merge(struct incident_pool *p, const struct gene
 		    inc->manual || it->t.time >= incident_pool__merge_end(inc))
 			continue;
 		own = rule_in(inc, g, it);
-		if (!own || generation__rule_sessions(own) & ~inc->sessions)
+		if (!own || active_set__rule_sessions(own) & ~inc->sessions)
 			continue;
 		*ret_own = own;
 		return inc;
@@ -184,42 +184,42 @@ static void join_incident(struct incident_pool *p, struct incident *inc,
 		inc->deadline = deadline;
 }
 
-void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_t rule,
+void incident_pool__trigger(struct incident_pool *p, struct active_set *g, size_t rule,
 			    const struct frbpf_trigger *t)
 {
 	struct incident_trigger it = { .t = *t, .rule = &g->rules->rules[rule] };
-	uint64_t sessions = generation__rule_sessions(it.rule);
-	struct rule_tally *tally = &g->tallies[rule];
+	uint64_t sessions = active_set__rule_sessions(it.rule);
+	struct rule_counters *counters = &g->counters[rule];
 	struct incident *inc;
 
-	tally->last = t->time;
+	counters->last = t->time;
 	if (t->time < g->muted_until[rule]) {
-		tally->muted++;
+		counters->muted++;
 		return;
 	}
 	inc = find_to_join(p, g, &it);
 	if (inc && inc->n_triggers == INCIDENT_TRIGGERS_MAX && !(sessions & ~inc->sessions)) {
-		tally->merged++; /* no room for its marker */
+		counters->merged++; /* no room for its marker */
 		merge_into(inc, &it);
 	} else if (inc && inc->n_triggers < INCIDENT_TRIGGERS_MAX) {
-		tally->joined++;
+		counters->joined++;
 		join_incident(p, inc, &it, sessions);
 	} else if (!(t->flags & FRBPF_TRIGGER_ESCALATED) &&
 		   (inc = find_to_merge(p, g, &it, &it.rule))) {
-		tally->merged++;
+		counters->merged++;
 		merge_into(inc, &it);
-	} else if (dump_log__free_at(&tally->dumps, &it.rule->max_dumps) > t->time ||
-		   dump_log__free_at(&p->dumps, &g->rules->daemon.max_dumps) > t->time) {
-		tally->capped++;
+	} else if (dump_limiter__free_at(&counters->dumps, &it.rule->max_dumps) > t->time ||
+		   dump_limiter__free_at(&p->dumps, &g->rules->daemon.max_dumps) > t->time) {
+		counters->capped++;
 	} else if ((inc = begin_incident(p, g, sessions))) {
-		tally->incidents++;
-		dump_log__note(&tally->dumps, t->time);
-		dump_log__note(&p->dumps, t->time);
+		counters->incidents++;
+		dump_limiter__note(&counters->dumps, t->time);
+		dump_limiter__note(&p->dumps, t->time);
 		inc->deadline = t->time + it.rule->post;
 		inc->latest_deadline = inc->deadline + JOIN_SLACK_NS;
 		join_incident(p, inc, &it, sessions);
 	} else {
-		tally->busy++;
+		counters->busy++;
 	}
 }
 
@@ -292,7 +292,7 @@ bool incident_pool__take_state(struct incident_pool *p, const struct state_ask *
 	return false;
 }
 
-struct incident *incident_pool__manual(struct incident_pool *p, struct generation *g, uint64_t mask,
+struct incident *incident_pool__manual(struct incident_pool *p, struct active_set *g, uint64_t mask,
 				       const char *reason, const struct frbpf_trigger *t)
 {
 	struct incident *inc = begin_incident(p, g, mask);
@@ -379,10 +379,10 @@ struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
 	return due;
 }
 
-static bool is_news(const struct dump_log *log, const struct rate *max, uint64_t now,
+static bool is_news(const struct dump_limiter *log, const struct rate *max, uint64_t now,
 		    uint64_t *told)
 {
-	uint64_t until = dump_log__free_at(log, max);
+	uint64_t until = dump_limiter__free_at(log, max);
 
 	if (until <= now || until == *told)
 		return false;
@@ -390,18 +390,18 @@ static bool is_news(const struct dump_log *log, const struct rate *max, uint64_t
 	return true;
 }
 
-bool incident_pool__next_cap(struct incident_pool *p, struct generation *g, uint64_t now,
+bool incident_pool__next_cap(struct incident_pool *p, struct active_set *g, uint64_t now,
 			     struct dump_cap *ret)
 {
 	const struct rate *all = &g->rules->daemon.max_dumps;
 
 	for (size_t i = 0; i < g->rules->n_rules; i++) {
 		const struct rule_conf *rule = &g->rules->rules[i];
-		struct rule_tally *tally = &g->tallies[i];
+		struct rule_counters *counters = &g->counters[i];
 
-		if (!is_news(&tally->dumps, &rule->max_dumps, now, &tally->cap_told))
+		if (!is_news(&counters->dumps, &rule->max_dumps, now, &counters->cap_told))
 			continue;
-		*ret = (struct dump_cap){ rule, rule->max_dumps, tally->cap_told };
+		*ret = (struct dump_cap){ rule, rule->max_dumps, counters->cap_told };
 		return true;
 	}
 	if (!is_news(&p->dumps, all, now, &p->cap_told))
@@ -439,10 +439,10 @@ bool incident_pool__part_written(struct incident *inc)
 	return true;
 }
 
-struct generation *incident_pool__let_go(struct incident *inc,
+struct active_set *incident_pool__let_go(struct incident *inc,
 					 struct dump_remains ret[static INCIDENT_SESSIONS_MAX])
 {
-	struct generation *g = inc->gen;
+	struct active_set *g = inc->gen;
 
 	if (inc->manifest_stale || inc->naming || inc->named)
 		return NULL;

@@ -7,18 +7,18 @@
 #ifndef FRBPF_DAEMON_INCIDENT_POOL_H
 #define FRBPF_DAEMON_INCIDENT_POOL_H
 
-#include "daemon/generation.h"
+#include "daemon/active_set.h"
 
 #define INCIDENT_POOL_SIZE 16
 
 struct incident_pool {
 	struct incident *v[INCIDENT_POOL_SIZE]; /* owned */
-	bool closed;		/* nothing begins any more, and what is pending is due */
-	uint64_t begun;		/* incidents; also the number of the last one */
-	struct dump_log dumps;	/* begun by triggers, of all rules */
-	uint64_t cap_told;	/* as in struct rule_tally, of all rules */
-	uint64_t busy;		/* triggers and requests that found no free incident */
-	uint64_t states_wanted; /* triggers so far whose subject's state is to be read */
+	bool closed;		   /* nothing begins any more, and what is pending is due */
+	uint64_t begun;		   /* incidents; also the number of the last one */
+	struct dump_limiter dumps; /* begun by triggers, of all rules */
+	uint64_t cap_told;	   /* as in struct rule_counters, of all rules */
+	uint64_t busy;		   /* triggers and requests that found no free incident */
+	uint64_t states_wanted;	   /* triggers so far whose subject's state is to be read */
 };
 
 /* 0 or -ENOMEM; free also then. */
@@ -30,10 +30,10 @@ void incident_pool__free(struct incident_pool *p);
  * freeze will show its moment too (noted as merged where that has no room for a further marker); it
  * is merged into one frozen less than the merge time ago that dumped every session it wants, unless
  * it broke its cooldown, which it did for a dump of its own; it
- * begins one; or it is counted as busy, or as capped where max-dumps leaves none. The rule's tally
+ * begins one; or it is counted as busy, or as capped where max-dumps leaves none. The rule's counters
  * is kept.
  */
-void incident_pool__trigger(struct incident_pool *p, struct generation *g, size_t rule,
+void incident_pool__trigger(struct incident_pool *p, struct active_set *g, size_t rule,
 			    const struct frbpf_trigger *t);
 
 /* The stacks of a trigger that was handed in before them; those of one that is frozen, merged or
@@ -58,7 +58,7 @@ bool incident_pool__take_state(struct incident_pool *p, const struct state_ask *
 
 /* An incident by hand over the sessions of @mask, due at once; never joined, never merged into.
  * NULL: none is free. */
-struct incident *incident_pool__manual(struct incident_pool *p, struct generation *g, uint64_t mask,
+struct incident *incident_pool__manual(struct incident_pool *p, struct active_set *g, uint64_t mask,
 				       const char *reason, const struct frbpf_trigger *t);
 
 /*
@@ -77,11 +77,11 @@ void incident_pool__frozen(struct incident *inc, size_t parts);
 bool incident_pool__part_written(struct incident *inc);
 
 /*
- * WRITTEN ──► FREE. Returns the generation, which is the caller's to give back, and moves what the
+ * WRITTEN ──► FREE. Returns the active set, which is the caller's to give back, and moves what the
  * results own to @ret, which is the caller's to free: both after the lock. NULL: a trigger was
  * merged in the meantime, so @inc stays until its manifest says that.
  */
-struct generation *incident_pool__let_go(struct incident *inc,
+struct active_set *incident_pool__let_go(struct incident *inc,
 					 struct dump_remains ret[static INCIDENT_SESSIONS_MAX]);
 
 /* Until when triggers are merged into @inc, ns. Not of a FREE one. */
@@ -89,13 +89,13 @@ uint64_t incident_pool__merge_end(const struct incident *inc);
 
 /* A max-dumps that was reached. */
 struct dump_cap {
-	const struct rule_conf *rule; /* NULL: that of all rules together. The generation's */
+	const struct rule_conf *rule; /* NULL: that of all rules together. The active set's */
 	struct rate max;
 	uint64_t until; /* ns: from then on one more may begin */
 };
 
 /* The next max-dumps of @g that is reached at @now and was not told before. False: none. */
-bool incident_pool__next_cap(struct incident_pool *p, struct generation *g, uint64_t now,
+bool incident_pool__next_cap(struct incident_pool *p, struct active_set *g, uint64_t now,
 			     struct dump_cap *ret);
 
 /* How many incidents are not WRITTEN yet. */

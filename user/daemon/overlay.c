@@ -83,7 +83,7 @@ uint64_t overlay__muted_until(const struct overlay *o, const char *name)
 	return m ? m->until : 0;
 }
 
-void overlay__apply_mutes(const struct overlay *o, struct generation *g)
+void overlay__apply_mutes(const struct overlay *o, struct active_set *g)
 {
 	for (size_t i = 0; i < g->rules->n_rules; i++)
 		g->muted_until[i] = overlay__muted_until(o, g->rules->rules[i].name);

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "daemon/generation.h"
+#include "daemon/active_set.h"
 
 #define OVERLAY_FOREVER UINT64_MAX
 #define OVERLAY_MAX	64 /* rules armed, and rules muted, at a time */
@@ -38,7 +38,7 @@ uint64_t overlay__armed_until(const struct overlay *o, const char *name);
 /* Put the armed rules on @rs, which was made from the file. 0, -EINVAL (see @d) or -ENOMEM. */
 int overlay__extend(const struct overlay *o, struct ruleset *rs, struct diags *d);
 /* Mark the muted rules of @g, before it is in force. */
-void overlay__apply_mutes(const struct overlay *o, struct generation *g);
+void overlay__apply_mutes(const struct overlay *o, struct active_set *g);
 
 /* Drop what has ended, and say so in the log. True: a rule was armed until now, so the rules must
  * be made anew. In *ret_wait: ns until the next end, or UINT64_MAX. */

@@ -155,8 +155,8 @@ static int parts__open_recorder(struct parts *p, struct err *err)
 		return code;
 	if (horizon__new(&p->horizon))
 		return err_set(err, -ENOMEM, "out of memory");
-	p->held = suppressed_log__new(p->opts.base, p->recorder, p->detectors);
-	return p->held ? 0 : err_set(err, -ENOMEM, "out of memory");
+	p->suppressed = suppressed_log__new(p->opts.base, p->recorder, p->detectors);
+	return p->suppressed ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
 int parts__open(const struct parts_opts *opts, const struct daemon_conf *conf, struct err *err,
@@ -195,7 +195,7 @@ void parts__free(struct parts *p)
 {
 	if (p->sideband)
 		sideband__follow(p->sideband, NULL, NULL);
-	suppressed_log__free(p->held);
+	suppressed_log__free(p->suppressed);
 	recorder__free(p->recorder);
 	if (p->opts.examiner) {
 		examiner__follow(p->opts.examiner, NULL, NULL);
@@ -219,7 +219,7 @@ void parts__follow_cpus(struct parts *p)
 {
 	struct err err = { 0 };
 
-	if (!cpu_follow__process(p->cpus, p->horizon, recorder__generation(p->recorder)))
+	if (!cpu_follow__process(p->cpus, p->horizon, recorder__active_set(p->recorder)))
 		return;
 	if (recorder__renew(p->recorder, &err))
 		log_error("rules may miss what happens on CPUs that came: %s", err.msg);
@@ -243,7 +243,7 @@ int parts__save_incident(struct parts *p, struct incident *inc)
 
 	if (code)
 		log_error("%s", err.msg);
-	suppressed_log__incident(p->held, inc);
+	suppressed_log__incident(p->suppressed, inc);
 	detectors__tidy(p->detectors);
 	return code;
 }

@@ -32,7 +32,7 @@ struct parts { /* { 0 } is legal to free */
 	struct horizon *horizon;
 	struct detectors *detectors;
 	struct recorder *recorder;
-	struct suppressed_log *held;
+	struct suppressed_log *suppressed;
 	struct disk_room room;
 	struct dump_env dump_env; /* of the sessions to come */
 	struct own_processes {

@@ -10,15 +10,15 @@ struct reaper {
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t given, idle;
-	struct generation *first; /* linked by next_given */
+	struct active_set *first; /* linked by next_given */
 	bool busy;
 	bool stop;
 };
 
 /* The next one to let go, NULL at the end of the thread's life. */
-static struct generation *take_generation(struct reaper *r)
+static struct active_set *take_active_set(struct reaper *r)
 {
-	struct generation *g;
+	struct active_set *g;
 
 	pthread_mutex_lock(&r->lock);
 	r->busy = false;
@@ -37,11 +37,11 @@ static struct generation *take_generation(struct reaper *r)
 
 static void *reaper_thread(void *arg)
 {
-	struct generation *g;
+	struct active_set *g;
 
 	pthread_setname_np(pthread_self(), "frbpf-reaper");
-	while ((g = take_generation(arg))) {
-		generation__unref(g);
+	while ((g = take_active_set(arg))) {
+		active_set__unref(g);
 		malloc_trim(0); /* what reading rules took, too; nobody waits for this thread */
 	}
 	return NULL;
@@ -66,9 +66,9 @@ int reaper__start(struct err *err, struct reaper **ret)
 	return 0;
 }
 
-void reaper__give(struct reaper *r, struct generation *g)
+void reaper__give(struct reaper *r, struct active_set *g)
 {
-	if (!g || generation__unref_unless_last(g))
+	if (!g || active_set__unref_unless_last(g))
 		return;
 	pthread_mutex_lock(&r->lock);
 	g->next_given = r->first;

@@ -13,13 +13,13 @@
 #include "daemon/recorder_core.h"
 #include "rules/units.h"
 
-void recorder_core__hold_capped(struct recorder *r, const struct generation *g, size_t rule)
+void recorder_core__suppress_capped(struct recorder *r, const struct active_set *g, size_t rule)
 {
-	detectors__hold(
+	detectors__suppress(
 		r->detectors, g->slots[rule],
-		dump_log__free_at(&g->tallies[rule].dumps, &g->rules->rules[rule].max_dumps));
-	detectors__hold(r->detectors, FRBPF_HOLD_ALL,
-			dump_log__free_at(&r->pool.dumps, &g->rules->daemon.max_dumps));
+		dump_limiter__free_at(&g->counters[rule].dumps, &g->rules->rules[rule].max_dumps));
+	detectors__suppress(r->detectors, FRBPF_SUPPRESS_ALL,
+			    dump_limiter__free_at(&r->pool.dumps, &g->rules->daemon.max_dumps));
 }
 
 void recorder__dumper_callback(struct recorder *r, dumper_done_fn *ret_fn, void **ret_arg)
@@ -122,7 +122,7 @@ void recorder__sync(struct recorder *r)
 		;
 }
 
-static void offer_generation(struct recorder *r, struct generation *g)
+static void offer_active_set(struct recorder *r, struct active_set *g)
 {
 	pthread_mutex_lock(&r->lock);
 	r->offered = g;
@@ -131,24 +131,24 @@ static void offer_generation(struct recorder *r, struct generation *g)
 
 static void commit_offered(struct recorder *r)
 {
-	struct generation *old;
+	struct active_set *old;
 
 	recorder__sync(r);
 	pthread_mutex_lock(&r->lock);
 	old = r->gen;
 	if (old)
-		generation__take_tallies(r->offered, old);
+		active_set__take_counters(r->offered, old);
 	r->gen = r->offered;
 	r->offered = NULL;
 	for (size_t i = 0; i < r->gen->rules->n_rules; i++)
-		recorder_core__hold_capped(r, r->gen, i);
+		recorder_core__suppress_capped(r, r->gen, i);
 	pthread_mutex_unlock(&r->lock);
 	reaper__give(r->reaper, old);
 }
 
 static void withdraw_offered(struct recorder *r)
 {
-	struct generation *g;
+	struct active_set *g;
 
 	recorder__sync(r);
 	pthread_mutex_lock(&r->lock);
@@ -158,12 +158,12 @@ static void withdraw_offered(struct recorder *r)
 	reaper__give(r->reaper, g);
 }
 
-int recorder__put_in_force(struct recorder *r, struct generation *g, struct err *err)
+int recorder__put_in_force(struct recorder *r, struct active_set *g, struct err *err)
 {
 	const struct ruleset *rs = g->rules;
 	int code;
 
-	offer_generation(r, g);
+	offer_active_set(r, g);
 	code = detectors__update(r->detectors, rs->rules, rs->n_rules, g->slots, err);
 	if (code)
 		withdraw_offered(r);
@@ -190,7 +190,7 @@ void recorder__reap(struct recorder *r)
 	reaper__wait(r->reaper);
 }
 
-struct generation *recorder__generation(struct recorder *r)
+struct active_set *recorder__active_set(struct recorder *r)
 {
 	return r->gen;
 }
@@ -238,7 +238,7 @@ void recorder__stats(struct recorder *r, struct recorder_stats *ret)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static uint64_t generation_longest_pre(const struct generation *g, uint64_t longest)
+static uint64_t active_set_longest_pre(const struct active_set *g, uint64_t longest)
 {
 	for (size_t i = 0; g && i < g->rules->n_rules; i++) {
 		uint64_t pre = g->rules->rules[i].pre;
@@ -254,15 +254,15 @@ uint64_t recorder__longest_pre(struct recorder *r)
 	uint64_t longest;
 
 	pthread_mutex_lock(&r->lock);
-	longest = generation_longest_pre(r->offered, generation_longest_pre(r->gen, 0));
+	longest = active_set_longest_pre(r->offered, active_set_longest_pre(r->gen, 0));
 	pthread_mutex_unlock(&r->lock);
 	return longest;
 }
 
-void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret)
+void recorder__counters(struct recorder *r, size_t i, struct rule_counters *ret)
 {
 	pthread_mutex_lock(&r->lock);
-	*ret = r->gen->tallies[i];
+	*ret = r->gen->counters[i];
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -287,14 +287,14 @@ void recorder__set_name(struct recorder *r, struct incident *inc,
 	pthread_mutex_unlock(&r->lock);
 }
 
-void recorder__dumps(struct recorder *r, struct dump_log *ret)
+void recorder__dumps(struct recorder *r, struct dump_limiter *ret)
 {
 	pthread_mutex_lock(&r->lock);
 	*ret = r->pool.dumps;
 	pthread_mutex_unlock(&r->lock);
 }
 
-void recorder__remember_dumps(struct recorder *r, const struct dump_log *dumps)
+void recorder__remember_dumps(struct recorder *r, const struct dump_limiter *dumps)
 {
 	pthread_mutex_lock(&r->lock);
 	r->pool.dumps = *dumps;
@@ -313,8 +313,8 @@ void recorder__free(struct recorder *r)
 	namer__free(r->namer);
 	state_reader__free(r->states);
 	vitals__free(r->vitals);
-	generation__unref(r->gen);
-	generation__unref(r->offered);
+	active_set__unref(r->gen);
+	active_set__unref(r->offered);
 	incident_pool__free(&r->pool);
 	reaper__free(r->reaper);
 	for (size_t i = 0; i < 4; i++) {

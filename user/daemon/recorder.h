@@ -24,20 +24,20 @@ struct recorder_opts {
 
 int recorder__new(const struct recorder_opts *opts, struct err *err, struct recorder **ret);
 
-/* What every generation's dumpers must be told; the recorder's own. */
+/* What every active set's dumpers must be told; the recorder's own. */
 void recorder__dumper_callback(struct recorder *r, dumper_done_fn *ret_fn, void **ret_arg);
 
 /*
- * Make @g the generation in force, and have the detectors take its rules:
+ * Make @g the active set in force, and have the detectors take its rules:
  *
  *	offer                 triggers of the old and of the new rules are understood
  *	detectors__update()   the kernel side flips
- *	commit                no trigger of the old rules is left, the old generation is let go;
+ *	commit                no trigger of the old rules is left, the old active set is let go;
  *	                      or, when the detectors failed, withdraw: @g is, and the old one stays
  *
  * Takes over the caller's reference. 0, or what detectors__update() returns, with words in @err.
  */
-int recorder__put_in_force(struct recorder *r, struct generation *g, struct err *err);
+int recorder__put_in_force(struct recorder *r, struct active_set *g, struct err *err);
 
 /* The same rules once more, as CPUs have changed: detectors with events of their own open them there, too.
  * Errors as above; then they stay as they are. */
@@ -46,10 +46,10 @@ int recorder__renew(struct recorder *r, struct err *err);
 /* Wait until what has been replaced, and is not needed by an incident, has gone. */
 void recorder__reap(struct recorder *r);
 
-/* The generation in force, borrowed; only for the thread that puts them in force. */
-struct generation *recorder__generation(struct recorder *r);
+/* The active set in force, borrowed; only for the thread that puts them in force. */
+struct active_set *recorder__active_set(struct recorder *r);
 
-/* Only count the triggers of rule @i of the generation in force until @until, ns. */
+/* Only count the triggers of rule @i of the active set in force until @until, ns. */
 void recorder__mute(struct recorder *r, size_t i, uint64_t until);
 
 /* Begin an incident now, by hand: sessions of @mask, with @reason. Its number, or -EBUSY when too
@@ -69,7 +69,7 @@ void recorder__on_triggers(struct recorder *r, recorder_trigger_fn fn, void *arg
 /* Wait for that, in a dumper's thread; @arg is the recorder. */
 void recorder__wait_saved(void *arg, const struct incident *inc);
 
-/* incident_pool__next_cap() of the generation in force; for the thread that puts them in force. */
+/* incident_pool__next_cap() of the active set in force; for the thread that puts them in force. */
 bool recorder__next_cap(struct recorder *r, struct dump_cap *ret);
 
 /* Readable when recorder__collect() has something to do. */
@@ -100,8 +100,8 @@ struct recorder_stats {
 	uint64_t latency_last, latency_max; /* ns from when a freeze was due to all rings frozen */
 };
 void recorder__stats(struct recorder *r, struct recorder_stats *ret);
-/* A copy of the tally of rule @i of the generation in force. */
-void recorder__tally(struct recorder *r, size_t i, struct rule_tally *ret);
+/* A copy of the counters of rule @i of the active set in force. */
+void recorder__counters(struct recorder *r, size_t i, struct rule_counters *ret);
 
 /* The names of incidents whose files are complete, and whose manifest may still change. */
 size_t recorder__written_names(struct recorder *r,
@@ -112,8 +112,8 @@ void recorder__set_name(struct recorder *r, struct incident *inc,
 			const char name[static INCIDENT_NAME_SIZE]);
 
 /* The dumps begun by triggers, of all rules together: a copy, or what is known of the time before. */
-void recorder__dumps(struct recorder *r, struct dump_log *ret);
-void recorder__remember_dumps(struct recorder *r, const struct dump_log *dumps);
+void recorder__dumps(struct recorder *r, struct dump_limiter *ret);
+void recorder__remember_dumps(struct recorder *r, const struct dump_limiter *dumps);
 
 /* The largest `pre` of the rules that triggers are taken of (ns); 0: none gives any. For any thread. */
 uint64_t recorder__longest_pre(struct recorder *r);

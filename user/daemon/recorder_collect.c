@@ -23,8 +23,8 @@
 void recorder_core__count_writing(struct recorder *r, int more)
 {
 	r->n_writing += more;
-	detectors__hold(r->detectors, FRBPF_HOLD_SELF,
-			now_ns() + (r->n_writing ? SELF_MAX_NS : SELF_AFTER_NS));
+	detectors__suppress(r->detectors, FRBPF_SUPPRESS_SELF,
+			    now_ns() + (r->n_writing ? SELF_MAX_NS : SELF_AFTER_NS));
 }
 
 /* In a dumper's thread. */
@@ -60,7 +60,7 @@ void recorder_core__on_named(struct incident *inc, void *arg)
 static void let_incident_go(struct recorder *r, struct incident *inc)
 {
 	struct dump_remains remains[INCIDENT_SESSIONS_MAX];
-	struct generation *g;
+	struct active_set *g;
 
 	pthread_mutex_lock(&r->lock);
 	g = incident_pool__let_go(inc, remains);

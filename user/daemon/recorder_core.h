@@ -32,7 +32,7 @@ struct recorder {
 	 * gets a time slice. */
 	pthread_mutex_t lock;
 	bool stop, sync_wanted;
-	struct generation *gen, *offered; /* references */
+	struct active_set *gen, *offered; /* references */
 	struct incident_pool pool;
 	struct recorder_stats stats;
 	int n_writing; /* incidents and manifests that are being written */
@@ -49,7 +49,7 @@ struct recorder {
  * our own. Under the lock. */
 void recorder_core__count_writing(struct recorder *r, int more);
 /* Once max-dumps is reached the kernel need not wake us for more. Under the lock. */
-void recorder_core__hold_capped(struct recorder *r, const struct generation *g, size_t rule);
+void recorder_core__suppress_capped(struct recorder *r, const struct active_set *g, size_t rule);
 
 /* The real-time thread: takes triggers, freezes incidents at their time. @arg: the recorder. */
 void *trigger_thread(void *arg);

@@ -91,16 +91,16 @@ static void serve_load(struct daemon *d, struct control_client *c, const json_t 
 
 static void serve_dump(struct daemon *d, struct control_client *c, const json_t *request)
 {
-	const struct generation *g = recorder__generation(d->parts.recorder);
+	const struct active_set *g = recorder__active_set(d->parts.recorder);
 	const char *session = json_string_value(json_object_get(request, "session"));
 	const char *reason = json_string_value(json_object_get(request, "reason"));
-	uint64_t mask = generation__all_sessions(g);
+	uint64_t mask = active_set__all_sessions(g);
 	struct waiting_dump *w = NULL;
 	int64_t number;
 	int i;
 
 	if (session) {
-		i = generation__find_session(g, session);
+		i = active_set__find_session(g, session);
 		if (i < 0) {
 			control_client__refuse(c, "no session '%s' here: `frbpf status` lists them",
 					       session);

@@ -86,10 +86,10 @@ static struct fit *find_or_add(struct ring_fit *f, const struct session *s)
 }
 
 /* Sessions that are no more, or have no `ring` any more. */
-static void forget_fits(struct ring_fit *f, const struct generation *g)
+static void forget_fits(struct ring_fit *f, const struct active_set *g)
 {
 	for (size_t i = 0; i < f->n;) {
-		int s = generation__find_session(g, f->v[i].name);
+		int s = active_set__find_session(g, f->v[i].name);
 
 		if (s >= 0 && g->rules->sessions[s].ring) {
 			i++;
@@ -125,7 +125,7 @@ static uint64_t measure_rate(struct fit *fit, const struct session *s, uint64_t 
 
 /* "ring = 5s wants 64M, ...": the sum that max-memory refuses. */
 static void say_no_room(struct session *s, const struct session_conf *conf,
-			const struct generation *g, size_t want, size_t got)
+			const struct active_set *g, size_t want, size_t got)
 {
 	char t[32], own[16], rest[16], max[16], size[16], notice[sizeof(s->notice)];
 
@@ -145,7 +145,7 @@ static void say_no_room(struct session *s, const struct session_conf *conf,
 
 /* What is being decided about one session. */
 struct change {
-	const struct generation *g;
+	const struct active_set *g;
 	size_t i; /* of its session */
 	size_t now, want;
 };
@@ -172,7 +172,7 @@ static void start_successor(struct fit *fit, const struct change *c, ring_fit_st
 	log_info("session '%s': rings go from %s to %s", s->name, from, to);
 }
 
-static void fit_look(struct fit *fit, const struct generation *g, size_t i, ring_fit_start_fn start,
+static void fit_look(struct fit *fit, const struct active_set *g, size_t i, ring_fit_start_fn start,
 		     void *arg)
 {
 	const struct session_conf *conf = &g->rules->sessions[i];
@@ -206,7 +206,7 @@ static uint64_t fit_next_look(const struct fit *fit)
 	return fit->resized ? fit->resized + NEXT_LOOK : fit->started + FIRST_LOOK;
 }
 
-bool ring_fit__step(struct ring_fit *f, const struct generation *g, ring_fit_start_fn start,
+bool ring_fit__step(struct ring_fit *f, const struct active_set *g, ring_fit_start_fn start,
 		    void *arg, uint64_t *ret_wait)
 {
 	uint64_t next = UINT64_MAX, now = now_ns();

@@ -6,12 +6,12 @@
  * that has no room for both, the rings stay as they are, and the notice of the session says so.
  *
  * Sizes are looked at two seconds after a session's start, then once a minute.
- * Life: new, step in the main loop, take when a generation is made, free.
+ * Life: new, step in the main loop, take when an active set is made, free.
  */
 #ifndef FRBPF_DAEMON_RING_FIT_H
 #define FRBPF_DAEMON_RING_FIT_H
 
-#include "daemon/generation.h"
+#include "daemon/active_set.h"
 
 struct ring_fit;
 
@@ -21,9 +21,9 @@ struct ring_fit *ring_fit__new(void); /* NULL: out of memory */
 typedef int (*ring_fit_start_fn)(void *arg, size_t i, size_t bytes, struct err *err,
 				 struct dumper **ret);
 
-/* Look at the sessions of @g. Returns true when a successor is ready: make a generation then. In
+/* Look at the sessions of @g. Returns true when a successor is ready: make an active set then. In
  * *ret_wait: ns until the next look, UINT64_MAX when no session has `ring`. */
-bool ring_fit__step(struct ring_fit *f, const struct generation *g, ring_fit_start_fn start,
+bool ring_fit__step(struct ring_fit *f, const struct active_set *g, ring_fit_start_fn start,
 		    void *arg, uint64_t *ret_wait);
 
 /* The successor of a session, with its reference, when it is ready; else NULL. */

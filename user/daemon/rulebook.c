@@ -71,7 +71,7 @@ static void ended_sessions_clear(struct ended_sessions *e)
 struct rulebook {
 	struct recorder *recorder;
 	struct tracefs *tracefs;
-	struct generation_env env; /* env.fit is owned */
+	struct active_set_env env; /* env.fit is owned */
 	struct overlay *overlay;
 	struct rules_watch *watch;
 	struct ended_sessions ended;
@@ -137,15 +137,15 @@ const struct overlay *rulebook__overlay(const struct rulebook *b)
 
 static const struct ruleset *in_force(const struct rulebook *b)
 {
-	return recorder__generation(b->recorder)->rules;
+	return recorder__active_set(b->recorder)->rules;
 }
 
 /* ---- making rules ---- */
 
 /* What rules have dumped before this daemon was started. @g is not in force yet. */
-static void count_in(struct rulebook *b, struct generation *g, const struct saved_state *past)
+static void count_in(struct rulebook *b, struct active_set *g, const struct saved_state *past)
 {
-	struct dump_log all = { .begun = 0 };
+	struct dump_limiter all = { .begun = 0 };
 	uint64_t now = now_ns();
 
 	for (size_t i = 0; i < g->rules->n_rules; i++) {
@@ -153,14 +153,14 @@ static void count_in(struct rulebook *b, struct generation *g, const struct save
 		const struct saved_rule *kept = saved_state__find(past, rule->id);
 
 		if (kept)
-			saved_state__take_dumps(&g->tallies[i].dumps, &kept->dumps,
+			saved_state__take_dumps(&g->counters[i].dumps, &kept->dumps,
 						rule->max_dumps.window, now);
 	}
 	saved_state__take_dumps(&all, &past->dumps, g->rules->daemon.max_dumps.window, now);
 	recorder__remember_dumps(b->recorder, &all);
 }
 
-static bool goes_on(const struct generation *g, const struct session *s)
+static bool goes_on(const struct active_set *g, const struct session *s)
 {
 	for (size_t i = 0; i < g->n_dumpers; i++) {
 		const struct session *o = g->dumpers[i]->session;
@@ -172,9 +172,9 @@ static bool goes_on(const struct generation *g, const struct session *s)
 }
 
 /* The last window of what is replaced by @g or just ends. */
-static void dump_leaving(struct rulebook *b, const struct generation *g)
+static void dump_leaving(struct rulebook *b, const struct active_set *g)
 {
-	const struct generation *old = recorder__generation(b->recorder);
+	const struct active_set *old = recorder__active_set(b->recorder);
 	uint64_t mask = 0;
 
 	for (size_t i = 0; b->perf_habits && old && i < old->n_dumpers; i++) {
@@ -190,7 +190,7 @@ static void dump_leaving(struct rulebook *b, const struct generation *g)
 }
 
 /* Their fifos open, and their commands run. */
-static void let_sessions_go(const struct generation *g)
+static void let_sessions_go(const struct active_set *g)
 {
 	for (size_t i = 0; i < g->n_dumpers; i++) {
 		if (g->dumpers[i]->proxy)
@@ -199,7 +199,7 @@ static void let_sessions_go(const struct generation *g)
 }
 
 /* Those of a command end with it. */
-static void watch_targets(struct rulebook *b, const struct generation *g)
+static void watch_targets(struct rulebook *b, const struct active_set *g)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 	int err;
@@ -224,10 +224,10 @@ static void watch_targets(struct rulebook *b, const struct generation *g)
 static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *plan,
 			const struct saved_state *past, struct err *err)
 {
-	struct generation *g;
+	struct active_set *g;
 	int code;
 
-	code = generation__make(rs, plan, recorder__generation(b->recorder), &b->env, err, &g);
+	code = active_set__make(rs, plan, recorder__active_set(b->recorder), &b->env, err, &g);
 	if (code) {
 		ruleset__free(rs);
 		return code;
@@ -239,8 +239,8 @@ static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *pla
 	code = recorder__put_in_force(b->recorder, g, err);
 	if (code)
 		return code;
-	let_sessions_go(recorder__generation(b->recorder));
-	watch_targets(b, recorder__generation(b->recorder));
+	let_sessions_go(recorder__active_set(b->recorder));
+	watch_targets(b, recorder__active_set(b->recorder));
 	return 0;
 }
 
@@ -319,7 +319,7 @@ static int reload_rules(struct rulebook *b, const char *path, struct buf *ret_te
 	}
 	if (!code)
 		warn_unchangeable(b, rs, &diags);
-	generation__renew_dirs(recorder__generation(b->recorder), b->env.dump->base, &diags);
+	active_set__renew_dirs(recorder__active_set(b->recorder), b->env.dump->base, &diags);
 	diags__format(&diags, ret_text);
 	if (!code)
 		code = put_in_force(b, rs, plan, NULL, &err);
@@ -332,7 +332,7 @@ static int reload_rules(struct rulebook *b, const char *path, struct buf *ret_te
 	return code;
 }
 
-/* Make the generation in force once more, with what has changed around the file's rules. */
+/* Make the active set in force once more, with what has changed around the file's rules. */
 static int make_anew(struct rulebook *b, struct err *err)
 {
 	struct ruleset *rs;
@@ -348,7 +348,7 @@ static int make_anew(struct rulebook *b, struct err *err)
 
 void rulebook__end_session(struct rulebook *b, size_t i, enum session_end end)
 {
-	const struct dumper *d = recorder__generation(b->recorder)->dumpers[i];
+	const struct dumper *d = recorder__active_set(b->recorder)->dumpers[i];
 	bool respawn = end == SESSION_OVER && in_force(b)->sessions[i].respawn;
 	struct err err = { 0 };
 
@@ -405,7 +405,7 @@ int rulebook__targets_fd(const struct rulebook *b)
 
 void rulebook__on_target_end(struct rulebook *b)
 {
-	const struct generation *g = recorder__generation(b->recorder);
+	const struct active_set *g = recorder__active_set(b->recorder);
 
 	for (size_t i = 0; i < g->n_dumpers; i++) {
 		const struct dumper *d = g->dumpers[i];
@@ -441,7 +441,7 @@ static int start_resized(void *arg, size_t i, size_t bytes, struct err *err, str
 	if (code)
 		return code;
 	plan->sessions[i].ring_bytes = bytes;
-	code = generation__start_session(&rs->sessions[i], &plan->sessions[i], &b->env, err, ret);
+	code = active_set__start_session(&rs->sessions[i], &plan->sessions[i], &b->env, err, ret);
 	plan__free(plan);
 	ruleset__free(rs);
 	return code;
@@ -453,7 +453,7 @@ static uint64_t fit_rings(struct rulebook *b)
 	struct err err = { 0 };
 	uint64_t wait;
 
-	if (!ring_fit__step(b->env.fit, recorder__generation(b->recorder), start_resized, b, &wait))
+	if (!ring_fit__step(b->env.fit, recorder__active_set(b->recorder), start_resized, b, &wait))
 		return wait;
 	if (make_anew(b, &err))
 		log_error("rings stay as they are: %s", err.msg);

@@ -2,7 +2,7 @@
 /*
  * The rules in force and all that may replace them: a load, a change of the file that is followed,
  * a rule armed or at its end, a session whose rings were resized. Each makes a ruleset (the file's
- * text and what was armed), a plan of it, and puts both in force as one generation; on failure the
+ * text and what was armed), a plan of it, and puts both in force as one active set; on failure the
  * old one stays. For the daemon's main thread. Life: new, begin, then anything, free.
  */
 #ifndef FRBPF_DAEMON_RULEBOOK_H

@@ -13,8 +13,8 @@
 #include "common/clock.h"
 #include "daemon/saved_state.h"
 
-#define VERSION	 1
-#define FILE_MAX (64 << 20)
+#define VERSION	   1
+#define FILE_MAX   (64 << 20)
 #define VALUES_MAX (1LL << 50) /* of a bucket: all together have room in 64 bits */
 
 void saved_clock__read(struct saved_clock *ret)
@@ -37,7 +37,7 @@ static json_t *json_hex(uint64_t v)
 	return json_sprintf("%016" PRIx64, v);
 }
 
-static json_t *json_dumps_begun(const struct dump_log *log)
+static json_t *json_dumps_begun(const struct dump_limiter *log)
 {
 	uint64_t n = log->begun < RULESET_DUMPS_MAX ? log->begun : RULESET_DUMPS_MAX;
 	json_t *list = json_array();
@@ -166,7 +166,7 @@ static bool read_bar(const json_t *j, __u64 *ret)
 	return true;
 }
 
-static bool read_dumps(const struct reader *r, const json_t *list, struct dump_log *ret)
+static bool read_dumps(const struct reader *r, const json_t *list, struct dump_limiter *ret)
 {
 	__u64 time;
 	size_t i;
@@ -177,7 +177,7 @@ static bool read_dumps(const struct reader *r, const json_t *list, struct dump_l
 	json_array_foreach (list, i, j) {
 		if (!read_time(r, j, &time))
 			return false;
-		dump_log__note(ret, time);
+		dump_limiter__note(ret, time);
 	}
 	return true;
 }
@@ -362,8 +362,8 @@ int saved_state__parse(const char *text, size_t len, const struct saved_clock *c
 	return code;
 }
 
-void saved_state__take_dumps(struct dump_log *log, const struct dump_log *past, uint64_t window,
-			     uint64_t now)
+void saved_state__take_dumps(struct dump_limiter *log, const struct dump_limiter *past,
+			     uint64_t window, uint64_t now)
 {
 	uint64_t n = past->begun < RULESET_DUMPS_MAX ? past->begun : RULESET_DUMPS_MAX;
 
@@ -371,7 +371,7 @@ void saved_state__take_dumps(struct dump_log *log, const struct dump_log *past, 
 		uint64_t time = past->times[i % RULESET_DUMPS_MAX];
 
 		if ((int64_t)(now - time) < (int64_t)window)
-			dump_log__note(log, time);
+			dump_limiter__note(log, time);
 	}
 }
 

@@ -10,7 +10,7 @@
 #ifndef FRBPF_DAEMON_SAVED_STATE_H
 #define FRBPF_DAEMON_SAVED_STATE_H
 
-#include "daemon/dump_log.h"
+#include "daemon/dump_limiter.h"
 #include "detect/past.h"
 #include "dump/base/base_dir.h"
 
@@ -20,7 +20,7 @@ struct saved_rule {
 	__u64 id;
 	__u64 last_fired; /* 0: never */
 	__u64 bar;	  /* what its cooldown began with; 0: not known */
-	struct dump_log dumps;
+	struct dump_limiter dumps;
 };
 
 struct saved_state {		  /* { 0 }: nothing is known */
@@ -30,7 +30,7 @@ struct saved_state {		  /* { 0 }: nothing is known */
 	size_t n_cooling;
 	struct past_learnt *learnt; /* owned, with their buckets */
 	size_t n_learnt;
-	struct dump_log dumps; /* of all rules together */
+	struct dump_limiter dumps; /* of all rules together */
 };
 
 /* Which boot, and how its clocks stand. */
@@ -51,8 +51,8 @@ int saved_state__parse(const char *text, size_t len, const struct saved_clock *c
 		       struct saved_state *ret, struct err *err);
 
 /* Add to @log the dumps of @past that still count within @window, ns. */
-void saved_state__take_dumps(struct dump_log *log, const struct dump_log *past, uint64_t window,
-			     uint64_t now);
+void saved_state__take_dumps(struct dump_limiter *log, const struct dump_limiter *past,
+			     uint64_t window, uint64_t now);
 /* Add a copy of @p. 0 or -ENOMEM. */
 int saved_state__add_learnt(struct saved_state *k, const struct past_learnt *p);
 /* The rule with that id, or NULL. */

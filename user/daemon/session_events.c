@@ -8,10 +8,10 @@
 #include "record/attr_text.h"
 #include "record/session_switch.h"
 
-/* In the generation in force; -ENOENT: it has been replaced. */
+/* In the active set in force; -ENOENT: it has been replaced. */
 static int find_session(const struct daemon *d, const struct proxy *x)
 {
-	const struct generation *g = recorder__generation(d->parts.recorder);
+	const struct active_set *g = recorder__active_set(d->parts.recorder);
 
 	for (size_t i = 0; i < g->n_dumpers; i++) {
 		if (g->dumpers[i]->proxy == x)
@@ -84,7 +84,7 @@ static void list_events(const struct dumper *d, struct proxy *x, const char *opt
 /* A line of the control fifo. It is acknowledged when it is done. */
 static void control_session(struct daemon *d, struct proxy *x, int i, const char *line)
 {
-	const struct dumper *dumper = recorder__generation(d->parts.recorder)->dumpers[i];
+	const struct dumper *dumper = recorder__active_set(d->parts.recorder)->dumpers[i];
 	const char *rest = strchr(line, ' ');
 	size_t len = rest ? (size_t)(rest - line) : strlen(line);
 
@@ -156,7 +156,7 @@ void session_events__tell_dump(const struct daemon *d, const struct incident *in
 
 void session_events__dump_last(struct daemon *d)
 {
-	uint64_t all = generation__all_sessions(recorder__generation(d->parts.recorder));
+	uint64_t all = active_set__all_sessions(recorder__active_set(d->parts.recorder));
 
 	if (d->opts->perf_habits && all &&
 	    recorder__dump(d->parts.recorder, all, "the recorder ends") < 0)

@@ -96,9 +96,9 @@ static int collect_learnt(const struct detectors *d, struct saved_state *ret)
 
 static int collect_state(struct recorder *r, const struct detectors *d, struct saved_state *ret)
 {
-	const struct generation *g = recorder__generation(r);
+	const struct active_set *g = recorder__active_set(r);
 	struct cooling_list list = { .v = calloc(FRBPF_MAX_COOLING, sizeof(*list.v)) };
-	struct rule_tally tally;
+	struct rule_counters counters;
 
 	ret->rules = calloc(g->rules->n_rules + 1, sizeof(*ret->rules));
 	ret->cooling = list.v;
@@ -108,12 +108,12 @@ static int collect_state(struct recorder *r, const struct detectors *d, struct s
 		struct frbpf_rule_state st = { 0 };
 
 		detectors__rule_state(d, g->slots[i], &st);
-		recorder__tally(r, i, &tally);
-		if (!st.last_fired && !tally.dumps.begun)
+		recorder__counters(r, i, &counters);
+		if (!st.last_fired && !counters.dumps.begun)
 			continue;
 		ret->rules[ret->n_rules++] =
 			(struct saved_rule){ g->rules->rules[i].id, st.last_fired,
-					     past__bar(&st.bar, st.last_fired), tally.dumps };
+					     past__bar(&st.bar, st.last_fired), counters.dumps };
 	}
 	recorder__dumps(r, &ret->dumps);
 	detectors__each_cooling(d, add_cooling, &list);
@@ -125,7 +125,7 @@ static int collect_state(struct recorder *r, const struct detectors *d, struct s
  * there is nothing to look at. */
 static uint64_t last_silent(struct recorder *r, const struct detectors *d, uint64_t *ret)
 {
-	const struct generation *g = recorder__generation(r);
+	const struct active_set *g = recorder__active_set(r);
 	uint64_t often = UINT64_MAX;
 
 	*ret = 0;
@@ -154,8 +154,8 @@ uint64_t state_keeper__step(struct state_keeper *k, struct recorder *r, const st
 	if (now - k->looked < often)
 		return k->looked + often - now;
 	k->looked = now;
-	if (fired != k->silent_fired || (detectors__limits_learnt(d) != k->learnt &&
-					 now - k->saved >= STATE_KEEPER_LEARNT))
+	if (fired != k->silent_fired ||
+	    (detectors__limits_learnt(d) != k->learnt && now - k->saved >= STATE_KEEPER_LEARNT))
 		state_keeper__save(k, r, d);
 	return often;
 }

@@ -99,7 +99,7 @@ static json_t *json_session(const struct dumper *d, uint64_t ring, bool held)
 	return j;
 }
 
-static json_t *json_suppressed(const struct frbpf_rule_state *st, const struct rule_tally *t)
+static json_t *json_suppressed(const struct frbpf_rule_state *st, const struct rule_counters *t)
 {
 	json_t *j = suppressed__json(st);
 
@@ -137,7 +137,8 @@ static json_t *json_end(uint64_t until)
 
 /* {"percentile", "factor", "window_ns", "values", "values_needed", "percentile_ns"?, "threshold_ns"?, "ago_ns"?}, or
  * null: its threshold is fixed. */
-static json_t *json_rule_learnt(const struct detectors *d, const struct rule_conf *rule, uint32_t slot)
+static json_t *json_rule_learnt(const struct detectors *d, const struct rule_conf *rule,
+				uint32_t slot)
 {
 	const struct when_learn *conf = &rule->when.learn;
 	struct learnt v;
@@ -159,13 +160,13 @@ static json_t *json_rule_learnt(const struct detectors *d, const struct rule_con
 
 static json_t *json_rule(const struct status_sources *s, size_t i)
 {
-	const struct generation *g = recorder__generation(s->recorder);
+	const struct active_set *g = recorder__active_set(s->recorder);
 	const struct rule_conf *rule = &g->rules->rules[i];
 	struct frbpf_rule_state st = { 0 };
-	struct rule_tally tally;
+	struct rule_counters counters;
 
 	detectors__rule_state(s->detectors, g->slots[i], &st);
-	recorder__tally(s->recorder, i, &tally);
+	recorder__counters(s->recorder, i, &counters);
 	return json_pack(
 		"{s:o, s:o, s:o, s:b, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
 		"s:o}",
@@ -174,11 +175,11 @@ static json_t *json_rule(const struct status_sources *s, size_t i)
 		json_end(overlay__armed_until(s->overlay, rule->name)), "muted",
 		json_end(overlay__muted_until(s->overlay, rule->name)), "matched",
 		(json_int_t)st.matched, "fired", (json_int_t)st.fired, "suppressed",
-		json_suppressed(&st, &tally), "incidents", (json_int_t)tally.incidents, "joined",
-		(json_int_t)tally.joined, "merged", (json_int_t)tally.merged, "not_seen",
-		(json_int_t)detectors__not_seen(s->detectors, &rule->when), "last_value_ns",
-		(json_int_t)st.last_value, "max_value_ns", (json_int_t)st.max_value, "values",
-		json_values(&st), "learnt",
+		json_suppressed(&st, &counters), "incidents", (json_int_t)counters.incidents,
+		"joined", (json_int_t)counters.joined, "merged", (json_int_t)counters.merged,
+		"not_seen", (json_int_t)detectors__not_seen(s->detectors, &rule->when),
+		"last_value_ns", (json_int_t)st.last_value, "max_value_ns",
+		(json_int_t)st.max_value, "values", json_values(&st), "learnt",
 		json_rule_learnt(s->detectors, rule, g->slots[i]));
 }
 
@@ -217,7 +218,7 @@ static json_t *json_triggers(const struct status_sources *s)
 
 static json_t *json_disk(const struct status_sources *s)
 {
-	const struct daemon_conf *conf = &recorder__generation(s->recorder)->rules->daemon;
+	const struct daemon_conf *conf = &recorder__active_set(s->recorder)->rules->daemon;
 	struct retainer_stats st;
 
 	retainer__stats(s->retainer, &st);
@@ -251,7 +252,7 @@ static json_t *json_examiner(struct examiner *e)
 
 json_t *status__make(const struct status_sources *s, bool held)
 {
-	const struct generation *g = recorder__generation(s->recorder);
+	const struct active_set *g = recorder__active_set(s->recorder);
 	json_t *sessions = json_array(), *rules = json_array();
 
 	detectors__tidy(s->detectors);

@@ -31,9 +31,9 @@ struct suppressed_entry {
 	uint64_t rule_id; /* 0: free */
 	char rule[RULESET_NAME_MAX + 1];
 	char incident[INCIDENT_NAME_SIZE];
-	struct frbpf_held held; /* as triggers told of it that joined that incident */
-	uint64_t written;	/* count that the manifest has */
-	uint64_t last;		/* ns: its last trigger that was noted */
+	struct frbpf_suppressed suppressed; /* as triggers told of it that joined that incident */
+	uint64_t written;		    /* count that the manifest has */
+	uint64_t last;			    /* ns: its last trigger that was noted */
 	uint64_t due; /* ns: when its cooldown is over; UINT64_MAX: it was, and is written */
 };
 
@@ -58,7 +58,7 @@ struct suppressed_log *suppressed_log__new(const struct base_dir *base, struct r
 	return h;
 }
 
-static void suppressed__add(struct frbpf_held *sum, const struct frbpf_held *more)
+static void suppressed__add(struct frbpf_suppressed *sum, const struct frbpf_suppressed *more)
 {
 	uint64_t count = sum->count + more->count;
 
@@ -68,18 +68,18 @@ static void suppressed__add(struct frbpf_held *sum, const struct frbpf_held *mor
 }
 
 static void suppressed_entry__write(struct suppressed_log *h, struct suppressed_entry *e,
-				    const struct frbpf_held *held)
+				    const struct frbpf_suppressed *suppressed)
 {
 	struct err err = { 0 };
 	int code;
 
-	if (held->count == e->written)
+	if (suppressed->count == e->written)
 		return;
-	code = manifest__suppressed(h->base, e->incident, e->rule, held,
+	code = manifest__suppressed(h->base, e->incident, e->rule, suppressed,
 				    clock_ns(CLOCK_REALTIME) - now_ns(), &err);
 	if (code && code != -ENOENT)
 		log_error("%s", err.msg);
-	e->written = held->count;
+	e->written = suppressed->count;
 }
 
 static struct suppressed_entry *suppressed_log__find(struct suppressed_log *h, uint64_t rule_id)
@@ -111,9 +111,9 @@ static void suppressed_log__note(struct suppressed_log *h, const struct incident
 	if (!it->rule || (e && it->t.time <= e->last))
 		return;
 	if (e) {
-		suppressed__add(&e->held, &it->t.held);
+		suppressed__add(&e->suppressed, &it->t.since_last);
 		if (strcmp(e->incident, inc->name) != 0)
-			suppressed_entry__write(h, e, &e->held);
+			suppressed_entry__write(h, e, &e->suppressed);
 	}
 	if (!e || strcmp(e->incident, inc->name) != 0) {
 		e = e ?: suppressed_log__new_entry(h);
@@ -139,18 +139,18 @@ void suppressed_log__incident(struct suppressed_log *h, const struct incident *i
 
 /* Of the rules in force, or that were when nothing was yet. False: it is none of them. */
 static bool suppressed_log__now(struct suppressed_log *h, const struct suppressed_entry *e,
-				struct frbpf_held *ret)
+				struct frbpf_suppressed *ret)
 {
-	const struct generation *g = recorder__generation(h->recorder);
+	const struct active_set *g = recorder__active_set(h->recorder);
 
 	for (size_t i = 0; g && i < g->rules->n_rules; i++) {
-		struct frbpf_held now;
+		struct frbpf_suppressed now;
 
 		if (g->rules->rules[i].id != e->rule_id)
 			continue;
-		if (detectors__rule_held(h->detectors, g->slots[i], &now))
+		if (detectors__rule_suppressed(h->detectors, g->slots[i], &now))
 			return false;
-		*ret = e->held;
+		*ret = e->suppressed;
 		suppressed__add(ret, &now);
 		return true;
 	}
@@ -159,10 +159,10 @@ static bool suppressed_log__now(struct suppressed_log *h, const struct suppresse
 
 static void suppressed_log__write(struct suppressed_log *h, struct suppressed_entry *e)
 {
-	struct frbpf_held held;
+	struct frbpf_suppressed suppressed;
 
-	if (suppressed_log__now(h, e, &held))
-		suppressed_entry__write(h, e, &held);
+	if (suppressed_log__now(h, e, &suppressed))
+		suppressed_entry__write(h, e, &suppressed);
 	e->due = UINT64_MAX;
 }
 

@@ -53,7 +53,7 @@ static bool is_time(struct timed_dump *t, const struct session *s, uint64_t now,
 }
 
 /* Times that were slept over are one. */
-static void dump_one(struct recorder *r, const struct generation *g, size_t i, uint64_t now)
+static void dump_one(struct recorder *r, const struct active_set *g, size_t i, uint64_t now)
 {
 	const struct session *s = g->dumpers[i]->session;
 	struct timed_dump *t = &g->dumpers[i]->timed;
@@ -71,7 +71,7 @@ static void dump_one(struct recorder *r, const struct generation *g, size_t i, u
 
 uint64_t timed_dumps__step(struct recorder *r)
 {
-	const struct generation *g = recorder__generation(r);
+	const struct active_set *g = recorder__active_set(r);
 	uint64_t next = UINT64_MAX, now = now_ns(), wait;
 	struct recorder_stats stats;
 
@@ -96,7 +96,7 @@ uint64_t timed_dumps__step(struct recorder *r)
 	return next;
 }
 
-void timed_dumps__limits(const struct generation *g, struct retention_limits *ret)
+void timed_dumps__limits(const struct active_set *g, struct retention_limits *ret)
 {
 	for (size_t i = 0; i < g->n_dumpers && ret->n_quotas < RETENTION_QUOTAS_MAX; i++) {
 		const struct session *s = g->dumpers[i]->session;

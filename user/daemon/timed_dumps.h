@@ -10,6 +10,6 @@
 uint64_t timed_dumps__step(struct recorder *r);
 
 /* How many of each session's dumps stay, by --switch-max-files. */
-void timed_dumps__limits(const struct generation *g, struct retention_limits *ret);
+void timed_dumps__limits(const struct active_set *g, struct retention_limits *ret);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define CONSUME_MAX 256
 
-static bool find_rule(const struct generation *g, uint64_t id, size_t *ret)
+static bool find_rule(const struct active_set *g, uint64_t id, size_t *ret)
 {
 	for (size_t i = 0; g && i < g->rules->n_rules; i++) {
 		if (g->rules->rules[i].id == id) {
@@ -23,7 +23,7 @@ static bool find_rule(const struct generation *g, uint64_t id, size_t *ret)
 	return false;
 }
 
-static void take_trigger(struct recorder *r, struct generation *g, size_t rule,
+static void take_trigger(struct recorder *r, struct active_set *g, size_t rule,
 			 const struct frbpf_trigger *t)
 {
 	uint64_t begun = r->pool.begun, wanted = r->pool.states_wanted;
@@ -35,7 +35,7 @@ static void take_trigger(struct recorder *r, struct generation *g, size_t rule,
 		state_reader__wake(r->states);
 	r->fired = true;
 	if (g == r->gen)
-		recorder_core__hold_capped(r, g, rule);
+		recorder_core__suppress_capped(r, g, rule);
 }
 
 static void on_trigger(const struct frbpf_trigger *t, void *arg)
@@ -112,7 +112,7 @@ static void freeze_rings(struct recorder *r, struct incident *inc, const struct 
 static void freeze_incident(struct recorder *r, struct incident *inc)
 {
 	struct frozen_set set;
-	struct generation *g;
+	struct active_set *g;
 	uint64_t late, left;
 
 	inc->min_free = inc->gen->rules->daemon.min_free;

@@ -22,8 +22,8 @@
 #include "detect/sources.h"
 #include "rules/units.h"
 
-#define HOLDS_SIZE  (FRBPF_MAX_HOLDS * sizeof(uint64_t))
-#define STATES_SIZE (FRBPF_MAX_SLOTS * sizeof(struct frbpf_rule_state))
+#define SUPPRESS_SIZE (FRBPF_MAX_SUPPRESS * sizeof(uint64_t))
+#define STATES_SIZE   (FRBPF_MAX_SLOTS * sizeof(struct frbpf_rule_state))
 
 static bool is_stacks(const void *data, size_t size)
 {
@@ -88,8 +88,8 @@ static int open_maps(struct detectors *d)
 		  sizeof(uint64_t), FRBPF_MAX_CGROUPS },
 		{ &e->path_globs_fd, BPF_MAP_TYPE_ARRAY, "frbpf_paths", sizeof(uint32_t),
 		  sizeof(struct frbpf_path_glob), 2 * FRBPF_MAX_PATH_GLOBS },
-		{ &e->holds_fd, BPF_MAP_TYPE_ARRAY, "frbpf_holds", sizeof(uint32_t),
-		  sizeof(uint64_t), FRBPF_MAX_HOLDS, &mmapable },
+		{ &e->suppress_fd, BPF_MAP_TYPE_ARRAY, "frbpf_suppress", sizeof(uint32_t),
+		  sizeof(uint64_t), FRBPF_MAX_SUPPRESS, &mmapable },
 		{ &e->triggers_fd, BPF_MAP_TYPE_RINGBUF, "frbpf_triggers", 0, 0,
 		  FRBPF_TRIGGERS_SIZE },
 	};
@@ -101,11 +101,10 @@ static int open_maps(struct detectors *d)
 		if (*maps[i].fd < 0)
 			return -errno;
 	}
-	r = rate_keys__new(&e->cooling_fd, &e->counting_fd, &e->sharing_fd, &e->keyed_fd,
-			   &d->keys);
+	r = rate_keys__new(&e->cooling_fd, &e->counting_fd, &e->sharing_fd, &e->keyed_fd, &d->keys);
 	if (r)
 		return r;
-	r = share_map(e->holds_fd, HOLDS_SIZE, (void **)&d->holds)
+	r = share_map(e->suppress_fd, SUPPRESS_SIZE, (void **)&d->suppress_until)
 		    ?: share_map(e->states_fd, STATES_SIZE, (void **)&d->states);
 	if (r)
 		return r;
@@ -143,7 +142,7 @@ int detectors__open(struct err *err, struct detectors **ret)
 		.sharing_fd = -1,
 		.keyed_fd = -1,
 		.learned_fd = -1,
-		.holds_fd = -1,
+		.suppress_fd = -1,
 		.scope_fd = -1,
 		.scope_keys_fd = -1,
 		.pidns = own_pidns(),
@@ -247,21 +246,22 @@ int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf
 	return 0;
 }
 
-int detectors__rule_held(const struct detectors *d, uint32_t slot, struct frbpf_held *ret)
+int detectors__rule_suppressed(const struct detectors *d, uint32_t slot,
+			       struct frbpf_suppressed *ret)
 {
 	struct frbpf_rule_state st;
 
 	if (bpf_map_lookup_elem(d->env.states_fd, &slot, &st))
 		return -errno;
-	*ret = st.held;
+	*ret = st.since_last;
 	ret->count = st.suppressed[FRBPF_CAUSE_COOLDOWN] + st.suppressed[FRBPF_CAUSE_RULE_CAP] +
-		     st.suppressed[FRBPF_CAUSE_CAP] - st.held.count;
+		     st.suppressed[FRBPF_CAUSE_CAP] - st.since_last.count;
 	return 0;
 }
 
-void detectors__hold(struct detectors *d, uint32_t slot, uint64_t until)
+void detectors__suppress(struct detectors *d, uint32_t slot, uint64_t until)
 {
-	__atomic_store_n(&d->holds[slot], until, __ATOMIC_RELAXED);
+	__atomic_store_n(&d->suppress_until[slot], until, __ATOMIC_RELAXED);
 }
 
 void detectors__own_helpers(struct detectors *d, const pid_t *pids, size_t n)
@@ -269,13 +269,13 @@ void detectors__own_helpers(struct detectors *d, const pid_t *pids, size_t n)
 	if (n > FRBPF_MAX_HELPERS)
 		n = FRBPF_MAX_HELPERS;
 	for (size_t i = 0; i < n; i++)
-		detectors__hold(d, FRBPF_HOLD_HELPERS + i, pids[i]);
-	detectors__hold(d, FRBPF_HOLD_N_HELPERS, n);
+		detectors__suppress(d, FRBPF_SUPPRESS_HELPERS + i, pids[i]);
+	detectors__suppress(d, FRBPF_SUPPRESS_N_HELPERS, n);
 }
 
 void detectors__own_disk(struct detectors *d, int fd)
 {
-	detectors__hold(d, FRBPF_HOLD_DISK, block_device__below(fd));
+	detectors__suppress(d, FRBPF_SUPPRESS_DISK, block_device__below(fd));
 }
 
 void detectors__remember(struct detectors *d, const struct past *past)
@@ -348,7 +348,7 @@ uint64_t detectors__not_seen(const struct detectors *d, const struct when *when)
 static void close_maps(struct source_env *e)
 {
 	const int fds[] = { e->states_fd,   e->triggers_fd, e->cgroups_fd,    e->cooling_fd,
-			    e->counting_fd, e->holds_fd,    e->path_globs_fd, e->keyed_fd,
+			    e->counting_fd, e->suppress_fd, e->path_globs_fd, e->keyed_fd,
 			    e->learned_fd,  e->sharing_fd };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
@@ -371,8 +371,8 @@ void detectors__free(struct detectors *d)
 	cgroups__free(d->cgroups);
 	rate_keys__free(d->keys);
 	ring_buffer__free(d->ring);
-	if (d->holds)
-		munmap(d->holds, HOLDS_SIZE);
+	if (d->suppress_until)
+		munmap(d->suppress_until, SUPPRESS_SIZE);
 	if (d->states)
 		munmap(d->states, STATES_SIZE);
 	close_maps(&d->env);

@@ -45,7 +45,7 @@ void detectors__confine_to_cgroup(struct detectors *d, uint64_t id);
 
 /*
  * Make @rules the rules in force. Sources that are new are loaded and attached first; then every
- * source's inactive half is written and its generation flipped; then sources without a rule are
+ * source's inactive bank is written and its generation flipped; then sources without a rule are
  * detached. A rule whose id was in force keeps its slot and its state (counters, cooldown); others
  * get a clean slot. ret_slots[i] is rule i's. On failure (words in @err: the source, what the
  * kernel said, the remedy) the old rules stay in force.
@@ -75,11 +75,12 @@ int detectors__check(const struct when *when, struct err *err);
 int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf_rule_state *ret);
 
 /* What was suppressed since the rule of @slot fired last. 0 or negative errno. */
-int detectors__rule_held(const struct detectors *d, uint32_t slot, struct frbpf_held *ret);
+int detectors__rule_suppressed(const struct detectors *d, uint32_t slot,
+			       struct frbpf_suppressed *ret);
 
-/* Suppress the triggers of @slot, or of all with FRBPF_HOLD_ALL, until then, ns; 0: not. A rule
+/* Suppress the triggers of @slot, or of all with FRBPF_SUPPRESS_ALL, until then, ns; 0: not. A rule
  * that comes into force is not suppressed. Writes memory, nothing else. */
-void detectors__hold(struct detectors *d, uint32_t slot, uint64_t until);
+void detectors__suppress(struct detectors *d, uint32_t slot, uint64_t until);
 
 /* These processes are ours, too, and no subject of any rule. For any thread; writes memory, nothing else. */
 void detectors__own_helpers(struct detectors *d, const pid_t *pids, size_t n);

@@ -18,18 +18,18 @@ struct detectors {
 	size_t n_sources;
 	struct slots slots;
 	struct cgroups *cgroups;
-	struct scope *scope;	 /* NULL: not confined to tasks */
-	struct slots patterns;	 /* of the map of automata */
-	const struct past *past; /* borrowed; NULL: none */
-	uint64_t *holds;	 /* mapped: read by the programs */
+	struct scope *scope;		 /* NULL: not confined to tasks */
+	struct slots patterns;		 /* of the map of automata */
+	const struct past *past;	 /* borrowed; NULL: none */
+	uint64_t *suppress_until;	 /* mapped: read by the programs */
 	struct frbpf_rule_state *states; /* mapped, too */
 	struct learners *learners;
 	struct rate_keys *keys;
-	bool flipped;		 /* programs may still read the half that is not in force */
-	uint64_t missing_gone;	 /* missing_storage of sources that were detached */
+	bool flipped;	       /* programs may still read the bank that is not in force */
+	uint64_t missing_gone; /* missing_storage of sources that were detached */
 	uint64_t not_seen_gone;
 	uint64_t looks_failed_gone;
-	uint64_t malformed;	 /* written by the thread that consumes, read by any */
+	uint64_t malformed; /* written by the thread that consumes, read by any */
 	/* Of detectors__consume(), valid while it runs. */
 	void (*fn)(const struct frbpf_trigger *t, void *arg);
 	void *arg;

@@ -197,14 +197,14 @@ static bool update__keeps(const struct update *u, const struct source *s)
 	return false;
 }
 
-/* What no rule needs any more: nothing fires from its next half. */
+/* What no rule needs any more: nothing fires from its next bank. */
 static int write_empty(struct source *s, struct err *err)
 {
 	_cleanup_free_ struct rule_table *none = calloc(1, sizeof(*none));
 
 	if (!none)
 		return err_set(err, -ENOMEM, "out of memory");
-	none->half.min_threshold = none->half.min_pending = none->half.min_silence = UINT64_MAX;
+	none->bank.min_threshold = none->bank.min_pending = none->bank.min_silence = UINT64_MAX;
 	return source__write(s, none, err);
 }
 
@@ -225,7 +225,7 @@ static void recall_cooldown(const struct detectors *d, uint64_t id, struct frbpf
 	}
 }
 
-/* Write what nothing reads yet: the states of new slots, the halves that are not in force. */
+/* Write what nothing reads yet: the states of new slots, the banks that are not in force. */
 static int update__write(struct update *u, struct detectors *d, struct err *err)
 {
 	struct frbpf_rule_state clean = { .last_fired = 0 };
@@ -314,7 +314,7 @@ static void update__commit(struct update *u, struct detectors *d)
 	d->slots = u->slots;
 	for (size_t i = 0; i < u->n_rules; i++) {
 		if (u->fresh[i])
-			detectors__hold(d, u->slot_of[i], 0);
+			detectors__suppress(d, u->slot_of[i], 0);
 	}
 	cgroup_set__commit(u->cgroups, d->cgroups);
 	d->patterns = *pattern_set__slots(u->patterns);

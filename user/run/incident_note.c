@@ -6,7 +6,7 @@
 
 #include "common/log.h"
 #include "common/printable.h"
-#include "daemon/generation.h"
+#include "daemon/active_set.h"
 #include "rules/units.h"
 #include "run/incident_note.h"
 

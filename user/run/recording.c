@@ -22,22 +22,22 @@ struct recording {
 
 static int put_in_force(struct recording *r, struct run_rules *rules, struct err *err)
 {
-	struct generation_env env = { .dump = &r->parts.dump_env,
+	struct active_set_env env = { .dump = &r->parts.dump_env,
 				      .target = &r->opts.target->record };
-	struct generation *g;
+	struct active_set *g;
 	int code;
 
 	recorder__dumper_callback(r->parts.recorder, &env.done, &env.done_arg);
-	code = generation__make(rules->rs, rules->plan, NULL, &env, err, &g);
+	code = active_set__make(rules->rs, rules->plan, NULL, &env, err, &g);
 	if (code)
 		return code;
-	rules->rs = NULL; /* the generation's */
+	rules->rs = NULL; /* the active set's */
 	return recorder__put_in_force(r->parts.recorder, g, err);
 }
 
 static int describe_sessions(struct recording *r, struct err *err)
 {
-	const struct generation *g = recorder__generation(r->parts.recorder);
+	const struct active_set *g = recorder__active_set(r->parts.recorder);
 	struct outcome *o = r->opts.outcome;
 
 	o->sessions = calloc(g->n_dumpers ?: 1, sizeof(*o->sessions));
@@ -56,7 +56,7 @@ static int describe_sessions(struct recording *r, struct err *err)
 
 static int describe_rules(struct recording *r, struct err *err)
 {
-	const struct ruleset *rs = recorder__generation(r->parts.recorder)->rules;
+	const struct ruleset *rs = recorder__active_set(r->parts.recorder)->rules;
 	struct outcome *o = r->opts.outcome;
 
 	o->rules = calloc(r->n_own ?: 1, sizeof(*o->rules));
@@ -162,7 +162,7 @@ uint64_t recording__step(struct recording *r)
 /* The programs are detached, their counters are still there. */
 static void read_states(struct recording *r)
 {
-	const struct generation *g = recorder__generation(r->parts.recorder);
+	const struct active_set *g = recorder__active_set(r->parts.recorder);
 	struct outcome *o = r->opts.outcome;
 	struct frbpf_rule_state st;
 
@@ -183,7 +183,7 @@ static void read_states(struct recording *r)
 /* Save the last window, for its own sake or to compare incidents with. */
 static void dump_last(struct recording *r, bool last)
 {
-	uint64_t all = generation__all_sessions(recorder__generation(r->parts.recorder));
+	uint64_t all = active_set__all_sessions(recorder__active_set(r->parts.recorder));
 
 	r->rest_only = !last;
 	if (recorder__dump(r->parts.recorder, all, INCIDENT_NOTE_LAST) < 0 && last)
@@ -229,7 +229,7 @@ void recording__finish(struct recording *r, bool last)
 	if (last || recorder.incidents)
 		dump_last(r, last);
 	recorder__drain(r->parts.recorder, on_incident, r);
-	suppressed_log__finish(r->parts.held);
+	suppressed_log__finish(r->parts.suppressed);
 	read_states(r);
 	outcome__count_contradicted(o);
 	log_contradicted(o);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The parts of the daemon, for the time of one run and in this process: side band, detectors,
- * recorder, one generation of rules and sessions, with the output folder as its base. There is no
+ * recorder, one active set of rules and sessions, with the output folder as its base. There is no
  * socket, nothing is announced, and what it attaches ends with it. Life: open (records from then
  * on), step whenever its fd is readable or its time has come, finish, free.
  */

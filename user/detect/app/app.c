@@ -17,7 +17,7 @@ struct app {
 	struct app_client client; /* first: what the socket knows it by */
 	struct app_socket *socket;
 	struct inject *inject;
-	/* Which values of a message the rules of each half look at, by slot; "": none. A half that is
+	/* Which values of a message the rules of each bank look at, by slot; "": none. A bank that is
 	 * not in force is written while the thread reads the other one. */
 	struct app_want {
 		char key[APP_KEY_MAX + 1];
@@ -60,14 +60,14 @@ static void fill_sender(const struct app *a, const struct app_message *m,
 	proc_subject__is_current(e);
 }
 
-static void fill_args(const struct app *a, const struct app_message *m, uint32_t half,
+static void fill_args(const struct app *a, const struct app_message *m, uint32_t bank,
 		      struct frbpf_event *e)
 {
 	__u64(*val)[2] = e->val[EVENT_SUBJECT] + FRBPF_FIELD_ARG;
 
 	memset(val, 0, FRBPF_MAX_ARGS * sizeof(*val));
 	for (int i = 0; i < FRBPF_MAX_ARGS; i++) {
-		const struct app_want *want = &a->want[half][i];
+		const struct app_want *want = &a->want[bank][i];
 		const struct app_arg *arg = want->key[0] ? app_message__arg(m, want->key) : NULL;
 
 		if (arg && want->is_string)
@@ -75,7 +75,7 @@ static void fill_args(const struct app *a, const struct app_message *m, uint32_t
 		else if (arg)
 			val[i][0] = arg->number;
 	}
-	e->half = 1 + half;
+	e->bank = 1 + bank;
 }
 
 /* Other rules may come into force at any moment: then it is filled in for these. */
@@ -90,7 +90,7 @@ static void on_message(struct app_client *c, const struct app_message *m,
 	if (inject__is_outside(a->inject, s->pid, &e))
 		return;
 	do {
-		fill_args(a, m, inject__half(a->inject), &e);
+		fill_args(a, m, inject__bank(a->inject), &e);
 		r = inject__event(a->inject, &e);
 	} while (r == -EAGAIN);
 }
@@ -115,19 +115,19 @@ static int app_attach(struct source *s)
 	return app_socket__join(a->socket, &a->client, s->err);
 }
 
-static int app_write(struct source *s, uint32_t half, const struct rule_table *table,
+static int app_write(struct source *s, uint32_t bank, const struct rule_table *table,
 		     struct err *err)
 {
 	struct app *a = s->skel;
 
-	memset(a->want[half], 0, sizeof(a->want[half]));
+	memset(a->want[bank], 0, sizeof(a->want[bank]));
 	for (int i = 0; i < FRBPF_MAX_ARGS; i++) {
 		const struct rule_arg *arg = table->args[i];
 
 		if (!arg)
 			continue;
-		snprintf(a->want[half][i].key, sizeof(a->want[half][i].key), "%s", arg->name);
-		a->want[half][i].is_string = arg->type == EXPR_STRING;
+		snprintf(a->want[bank][i].key, sizeof(a->want[bank][i].key), "%s", arg->name);
+		a->want[bank][i].is_string = arg->type == EXPR_STRING;
 	}
 	return 0;
 }

@@ -35,17 +35,17 @@ static void look__set_timer(struct look *l, uint64_t when)
 	timerfd_settime(l->timer, TFD_TIMER_ABSTIME, &its, NULL);
 }
 
-static const struct frbpf_half *look_bank(const struct source *s)
+static const struct frbpf_bank *look_bank(const struct source *s)
 {
-	return &s->control->half[s->control->generation & 1];
+	return &s->control->bank[s->control->generation & 1];
 }
 
 /* The lowest threshold of those that need looks; UINT64_MAX: none does. */
 static uint64_t lowest_limit(const struct source *s)
 {
-	const struct frbpf_half *half = look_bank(s);
+	const struct frbpf_bank *bank = look_bank(s);
 
-	return half->min_pending < half->min_silence ? half->min_pending : half->min_silence;
+	return bank->min_pending < bank->min_silence ? bank->min_pending : bank->min_silence;
 }
 
 /* When something may come to a threshold: what begins from now on does so after the lowest one. */
@@ -67,7 +67,7 @@ static int look__make(struct source *s)
 
 	s->looking->now = now_ns();
 	s->looking->next = UINT64_MAX;
-	s->looking->half = s->control->generation & 1;
+	s->looking->bank = s->control->generation & 1;
 	s->looking->source = s->ops->source;
 	r = look_bank(s)->min_pending == UINT64_MAX ? 0 : s->ops->look(s);
 	return r ? r : bpf_prog_test_run_opts(s->look_end_fd, &opts);

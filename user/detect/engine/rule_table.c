@@ -5,7 +5,7 @@
 #include "common/cleanup.h"
 #include "detect/engine/block_device.h"
 #include "detect/engine/cgroups.h"
-#include "detect/engine/gate.h"
+#include "detect/engine/prefilter.h"
 #include "detect/engine/patterns.h"
 #include "detect/engine/rule_table.h"
 #include "rules/glob.h"
@@ -161,28 +161,28 @@ static void insert_rule(struct frbpf_rule *rules, size_t n, const struct frbpf_r
 	rules[n] = *rule;
 }
 
-/* What the half says of its rules together. */
-static void count_in(struct frbpf_half *half, const struct frbpf_rule *rule)
+/* What the bank says of its rules together. */
+static void count_in(struct frbpf_bank *bank, const struct frbpf_rule *rule)
 {
 	bool fails = rule->flags & FRBPF_RULE_FAILS;
 
-	if (rule->silence && rule->silence < half->min_silence)
-		half->min_silence = rule->silence;
+	if (rule->silence && rule->silence < bank->min_silence)
+		bank->min_silence = rule->silence;
 	if (rule->flags & FRBPF_RULE_PENDING) {
-		if (rule->threshold < half->min_pending)
-			half->min_pending = rule->threshold;
-		if (rule->threshold > half->max_pending)
-			half->max_pending = rule->threshold;
+		if (rule->threshold < bank->min_pending)
+			bank->min_pending = rule->threshold;
+		if (rule->threshold > bank->max_pending)
+			bank->max_pending = rule->threshold;
 	} else if (rule->flags & FRBPF_RULE_HIT)
-		half->min_threshold = 0;
-	else if (!fails && rule->threshold < half->min_threshold)
-		half->min_threshold = rule->threshold;
+		bank->min_threshold = 0;
+	else if (!fails && rule->threshold < bank->min_threshold)
+		bank->min_threshold = rule->threshold;
 	for (int w = 0; w < FRBPF_KEY_WORDS; w++) {
-		half->keys[w] |= rule->keys[w];
+		bank->keys[w] |= rule->keys[w];
 		if (fails)
-			half->fail_keys[w] |= rule->keys[w];
+			bank->fail_keys[w] |= rule->keys[w];
 	}
-	half->fields |= fields_of(rule);
+	bank->fields |= fields_of(rule);
 }
 
 /* Bits of the fields whose values take two words: strings and long addresses. */
@@ -202,7 +202,7 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 		      const uint32_t *slots, const struct cgroup_set *cgroups,
 		      const struct pattern_set *patterns, struct rule_table *ret)
 {
-	struct frbpf_half half = { .min_threshold = UINT64_MAX,
+	struct frbpf_bank bank = { .min_threshold = UINT64_MAX,
 				   .min_pending = UINT64_MAX,
 				   .min_silence = UINT64_MAX };
 	struct frbpf_rule rule;
@@ -213,7 +213,7 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 	for (size_t i = 0; i < n_rules; i++) {
 		if (!when__same_events(&rules[i].when, when))
 			continue;
-		if (half.n_rules == FRBPF_MAX_RULES)
+		if (bank.n_rules == FRBPF_MAX_RULES)
 			return -E2BIG;
 		r = fill_rule(&rule, &rules[i], slots[i]);
 		if (!r)
@@ -223,10 +223,11 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 			return r;
 		for (uint32_t k = 0; k < rules[i].args.n; k++)
 			ret->args[rules[i].args.v[k].slot] = &rules[i].args.v[k];
-		insert_rule(ret->rules, half.n_rules++, &rule);
-		count_in(&half, &rule);
+		insert_rule(ret->rules, bank.n_rules++, &rule);
+		count_in(&bank, &rule);
 	}
-	ret->half = half;
-	gate__make(ret->rules, half.n_rules, ret->patterns, wide_fields(ret), &ret->half.gate);
+	ret->bank = bank;
+	prefilter__make(ret->rules, bank.n_rules, ret->patterns, wide_fields(ret),
+			&ret->bank.prefilter);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The rules of one source in the form its BPF programs read: one half of their rule map. */
+/* The rules of one source in the form its BPF programs read: one bank of their rule map. */
 #ifndef FRBPF_DETECT_RULE_TABLE_H
 #define FRBPF_DETECT_RULE_TABLE_H
 
@@ -9,7 +9,7 @@ struct cgroup_set;
 struct pattern_set;
 
 struct rule_table {
-	struct frbpf_half half; /* n_rules, the lowest threshold, all keys, all fields */
+	struct frbpf_bank bank; /* n_rules, the lowest threshold, all keys, all fields */
 	struct frbpf_rule
 		rules[FRBPF_MAX_RULES]; /* sorted by threshold; equal ones as in the file */
 	uint32_t n_globs;

@@ -31,11 +31,10 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 	} shared[] = {
 		{ "states", env->states_fd },	  { "triggers", env->triggers_fd },
 		{ "cgroups", env->cgroups_fd },	  { "cooling", env->cooling_fd },
-		{ "counting", env->counting_fd }, { "holds", env->holds_fd },
+		{ "counting", env->counting_fd }, { "suppress_times", env->suppress_fd },
 		{ "keyed", env->keyed_fd },	  { "path_globs", env->path_globs_fd },
 		{ "learned", env->learned_fd },	  { "sharing", env->sharing_fd },
-			  { "scope", env->scope_fd },
-		{ "scope_keys", env->scope_keys_fd },
+		{ "scope", env->scope_fd },	  { "scope_keys", env->scope_keys_fd },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
@@ -129,8 +128,8 @@ static int load_source(struct source *s, const struct source_env *env)
 		return r;
 	/* Attached without a rule: nothing fires before the first flip. */
 	for (int i = 0; i < 2; i++)
-		s->control->half[i].min_threshold = s->control->half[i].min_pending =
-			s->control->half[i].min_silence = UINT64_MAX;
+		s->control->bank[i].min_threshold = s->control->bank[i].min_pending =
+			s->control->bank[i].min_silence = UINT64_MAX;
 	s->control->scope = env->scope;
 	s->control->scope_cgroup = env->scope_cgroup;
 	return s->ops->attach(s);
@@ -148,7 +147,7 @@ static uint32_t room_for(uint32_t n, uint32_t max)
 
 bool source__fits(const struct source *s, const struct rule_table *table)
 {
-	return table->half.n_rules <= s->max_rules && table->n_globs <= s->max_globs;
+	return table->bank.n_rules <= s->max_rules && table->n_globs <= s->max_globs;
 }
 
 int source__open(const struct source_ops *ops, const char *target, const struct source_env *env,
@@ -168,7 +167,7 @@ int source__open(const struct source_ops *ops, const char *target, const struct 
 	s->max_globs = FRBPF_MAX_GLOBS;
 	if (target) {
 		s->target = strdup(target);
-		s->max_rules = room_for(table->half.n_rules, FRBPF_MAX_RULES);
+		s->max_rules = room_for(table->bank.n_rules, FRBPF_MAX_RULES);
 		s->max_globs = room_for(table->n_globs, FRBPF_MAX_GLOBS);
 	}
 	load_log__begin(&log);
@@ -187,16 +186,16 @@ int source__open(const struct source_ops *ops, const char *target, const struct 
 	return 0;
 }
 
-static uint32_t half_in_force(const struct source *s)
+static uint32_t bank_in_force(const struct source *s)
 {
 	return s->control->generation & 1;
 }
 
-static int write_half(struct source *s, const struct rule_table *table, struct err *err)
+static int write_bank(struct source *s, const struct rule_table *table, struct err *err)
 {
-	uint32_t idle = !half_in_force(s);
+	uint32_t idle = !bank_in_force(s);
 
-	for (uint32_t i = 0; i < table->half.n_rules; i++) {
+	for (uint32_t i = 0; i < table->bank.n_rules; i++) {
 		uint32_t key = 2 * i + idle;
 
 		if (bpf_map_update_elem(s->rules_fd, &key, &table->rules[i], BPF_ANY)) {
@@ -216,7 +215,7 @@ static int write_half(struct source *s, const struct rule_table *table, struct e
 				       table->patterns[i], strerror(-r));
 		}
 	}
-	s->control->half[idle] = table->half;
+	s->control->bank[idle] = table->bank;
 	return s->ops->write ? s->ops->write(s, idle, table, err) : 0;
 }
 
@@ -224,28 +223,28 @@ int source__write(struct source *s, const struct rule_table *table, struct err *
 {
 	int r = 0;
 
-	if (table->half.min_pending != UINT64_MAX && !s->ops->look)
+	if (table->bank.min_pending != UINT64_MAX && !s->ops->look)
 		r = -EOPNOTSUPP;
-	else if (table->half.min_pending != UINT64_MAX || table->half.min_silence != UINT64_MAX)
+	else if (table->bank.min_pending != UINT64_MAX || table->bank.min_silence != UINT64_MAX)
 		r = look__prepare(s);
 	if (r)
 		return err_set(err, r, "%s: cannot look at what is pending or absent: %s",
 			       s->ops->name, strerror(-r));
 	look__hold(s->look);
-	r = write_half(s, table, err);
+	r = write_bank(s, table, err);
 	look__go_on(s->look);
 	return r;
 }
 
 void source__flip(struct source *s)
 {
-	uint32_t now = half_in_force(s);
+	uint32_t now = bank_in_force(s);
 
 	look__hold(s->look);
 
 	if (s->ops->change_keys)
-		s->ops->change_keys(s, s->control->half[now].keys, s->control->half[!now].keys);
-	/* Release: whoever reads the new generation sees the half that it names. */
+		s->ops->change_keys(s, s->control->bank[now].keys, s->control->bank[!now].keys);
+	/* Release: whoever reads the new generation sees the bank that it names. */
 	__atomic_add_fetch(&s->control->generation, 1, __ATOMIC_SEQ_CST);
 	look__go_on(s->look);
 }

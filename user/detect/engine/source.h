@@ -27,7 +27,7 @@ struct source_env {
 	int counting_fd;	       /* maps of struct frbpf_count by slot, borrowed */
 	int sharing_fd;		       /* maps of struct frbpf_share by slot, borrowed */
 	int keyed_fd;		       /* ring of slots whose maps fill up, borrowed */
-	int holds_fd;		       /* map of times, borrowed */
+	int suppress_fd;	       /* map of times, borrowed */
 	int learned_fd;		       /* maps of struct frbpf_learned by slot, borrowed */
 	uint32_t pidns;		       /* inode of the daemon's pid namespace */
 	struct listener *listener;     /* for sources whose events user space sees; borrowed */
@@ -41,7 +41,7 @@ struct source_env {
 struct source {
 	const struct source_ops *ops;
 	char *target;	    /* of struct when; NULL: the source has one kind of events. Owned */
-	uint32_t max_rules; /* room in a half */
+	uint32_t max_rules; /* room in a bank */
 	uint32_t max_globs;
 	void *skel;	 /* owned through ops->free */
 	struct err *err; /* while it is opened: for words, where an errno says too little */
@@ -75,9 +75,9 @@ struct source_ops {
 	int (*look)(struct source *s);
 	/* Optional; before a flip: the keys watched until then and from then on. */
 	void (*change_keys)(struct source *s, const __u64 *from, const __u64 *to);
-	/* Optional; with the rules of a half that is not in force: what else it needs. 0, or negative
+	/* Optional; with the rules of a bank that is not in force: what else it needs. 0, or negative
 	 * errno with words in @err. */
-	int (*write)(struct source *s, uint32_t half, const struct rule_table *table,
+	int (*write)(struct source *s, uint32_t bank, const struct rule_table *table,
 		     struct err *err);
 	void (*free)(struct source *s);
 };
@@ -109,7 +109,7 @@ int source__open(const struct source_ops *ops, const char *target, const struct 
 /* Does it have room for these? */
 bool source__fits(const struct source *s, const struct rule_table *table);
 
-/* Fill the half that is not in force. A grace period must have passed since the last flip. */
+/* Fill the bank that is not in force. A grace period must have passed since the last flip. */
 int source__write(struct source *s, const struct rule_table *table, struct err *err);
 /* Put it in force. */
 void source__flip(struct source *s);

@@ -47,7 +47,7 @@ int inject__load(struct source *s, const struct source_env *env, struct inject *
 	return 0;
 }
 
-uint32_t inject__half(const struct inject *i)
+uint32_t inject__bank(const struct inject *i)
 {
 	return __atomic_load_n(&i->skel->bss->control.generation, __ATOMIC_ACQUIRE) & 1;
 }
@@ -58,7 +58,7 @@ bool inject__wants(const struct inject *i, enum frbpf_field field)
 
 	if (field == FRBPF_FIELD_CGROUP && c->scope == FRBPF_SCOPE_CGROUP)
 		return true;
-	return c->half[inject__half(i)].fields & (1U << field);
+	return c->bank[inject__bank(i)].fields & (1U << field);
 }
 
 /*

@@ -28,12 +28,12 @@ bool inject__wants(const struct inject *i, enum frbpf_field field);
  * @pid, the subject of @e as proc_subject__fill() left it, none of them? */
 bool inject__is_outside(const struct inject *i, pid_t pid, const struct frbpf_event *e);
 
-/* The half of the rules in force. A source that fills in arguments of rules takes those of this
- * half (struct rule_table.args, as its ops->write got them) and sets e->half to 1 + it. */
-uint32_t inject__half(const struct inject *i);
+/* The bank of the rules in force. A source that fills in arguments of rules takes those of this
+ * bank (struct rule_table.args, as its ops->write got them) and sets e->bank to 1 + it. */
+uint32_t inject__bank(const struct inject *i);
 
 /* Have the rules in force look at @e. Its source is that of the object if it is 0. Returns 0 when
- * they did, whatever came of it; -EAGAIN: other rules than those of e->half are in force now; or
+ * they did, whatever came of it; -EAGAIN: other rules than those of e->bank are in force now; or
  * another negative errno. */
 int inject__event(struct inject *i, const struct frbpf_event *e);
 

@@ -121,9 +121,9 @@ static char *finish_filter(struct buf *out, int err)
 char *event_filter__make(const struct rule_table *table, const struct event_format *f)
 {
 	struct buf out = { 0 };
-	int err = table->half.n_rules ? 0 : 1;
+	int err = table->bank.n_rules ? 0 : 1;
 
-	for (uint32_t i = 0; i < table->half.n_rules && !err; i++)
+	for (uint32_t i = 0; i < table->bank.n_rules && !err; i++)
 		err = add_nodes(&out, table->rules[i].nodes, table->rules[i].n_nodes, f,
 				table->args);
 	return finish_filter(&out, err);

@@ -109,13 +109,13 @@ static void set_age(struct span_bpf *skel, const struct rule_table *table)
 {
 	uint64_t most = 0;
 
-	for (uint32_t i = 0; i < table->half.n_rules; i++)
+	for (uint32_t i = 0; i < table->bank.n_rules; i++)
 		most = table->rules[i].threshold > most ? table->rules[i].threshold : most;
 	most = most > INT64_MAX / AGE_THRESHOLDS ? INT64_MAX : most * AGE_THRESHOLDS;
 	skel->data->max_age = most > AGE_LEAST ? most : AGE_LEAST;
 }
 
-static int span_write(struct source *s, uint32_t half, const struct rule_table *table,
+static int span_write(struct source *s, uint32_t bank, const struct rule_table *table,
 		      struct err *err)
 {
 	struct frbpf_extracts starts = { 0 }, ends = { 0 };
@@ -131,10 +131,10 @@ static int span_write(struct source *s, uint32_t half, const struct rule_table *
 	span_ends__free(&e);
 	if (r)
 		return err_prefix(err, r, "span:%s: ", s->target);
-	skel->bss->start_extracts[half] = starts;
-	skel->bss->end_extracts[half] = ends;
-	skel->bss->start_slots[half] = bits;
-	if (table->half.n_rules)
+	skel->bss->start_extracts[bank] = starts;
+	skel->bss->end_extracts[bank] = ends;
+	skel->bss->start_slots[bank] = bits;
+	if (table->bank.n_rules)
 		set_age(skel, table);
 	return 0;
 }

@@ -96,12 +96,12 @@ static int make_extracts(const char *target, const struct rule_table *table,
 	return 0;
 }
 
-static int tracepoint_write(struct source *s, uint32_t half, const struct rule_table *table,
+static int tracepoint_write(struct source *s, uint32_t bank, const struct rule_table *table,
 			    struct err *err)
 {
 	struct tracepoint_bpf *skel = s->skel;
 
-	return make_extracts(s->target, table, &skel->bss->extracts[half], err);
+	return make_extracts(s->target, table, &skel->bss->extracts[bank], err);
 }
 
 static void tracepoint_free(struct source *s)

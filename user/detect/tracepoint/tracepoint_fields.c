@@ -72,10 +72,10 @@ struct fields {
 	struct tap *tap;      /* at work; NULL: none yet */
 	bool paused;
 	uint32_t
-		leaving; /* the half that a reload has just put out of force: no pause for its sake */
+		leaving; /* the bank that a reload has just put out of force: no pause for its sake */
 	struct tap *next; /* made by write, put to work by the flip; NULL: the old one goes on */
-	char *args[2][FRBPF_MAX_ARGS]; /* names by half and slot; owned */
-	struct cooling_rule *rules[2]; /* by half; owned */
+	char *args[2][FRBPF_MAX_ARGS]; /* names by bank and slot; owned */
+	struct cooling_rule *rules[2]; /* by bank; owned */
 	uint32_t n_rules[2];
 	__u64 *lost;
 };
@@ -84,16 +84,16 @@ struct fields {
 
 static void fill_event(struct fields *f, const struct event_sample *s, struct frbpf_event *e)
 {
-	uint32_t half = inject__half(f->inject);
+	uint32_t bank = inject__bank(f->inject);
 
 	e->source = FRBPF_SOURCE_TRACEPOINT_FIELDS;
-	e->half = 1 + half;
+	e->bank = 1 + bank;
 	e->time = s->time;
 	e->cpu = s->cpu;
 	pthread_mutex_lock(&f->lock);
 	for (uint32_t i = 0; i < FRBPF_MAX_ARGS; i++) {
-		if (f->args[half][i])
-			fields_bind__value(f->format, f->args[half][i], s->raw, s->size,
+		if (f->args[bank][i])
+			fields_bind__value(f->format, f->args[bank][i], s->raw, s->size,
 					   e->val[EVENT_SUBJECT][FRBPF_FIELD_ARG + i]);
 	}
 	pthread_mutex_unlock(&f->lock);
@@ -138,11 +138,11 @@ static void tap__read(struct tap *t, size_t i)
 /* ns until the first of the rules may fire again; 0: one of them sees every event. */
 static uint64_t pause_left(const struct fields *f, uint64_t now)
 {
-	uint32_t half = inject__half(f->inject);
+	uint32_t bank = inject__bank(f->inject);
 	uint64_t least = UINT64_MAX;
 
-	for (uint32_t i = 0; i < f->n_rules[half]; i++) {
-		const struct cooling_rule *r = &f->rules[half][i];
+	for (uint32_t i = 0; i < f->n_rules[bank]; i++) {
+		const struct cooling_rule *r = &f->rules[bank][i];
 		struct frbpf_rule_state st;
 		uint64_t end;
 
@@ -169,7 +169,7 @@ static void maybe_pause(struct fields *f)
 	uint64_t left;
 
 	pthread_mutex_lock(&f->lock);
-	left = inject__half(f->inject) == f->leaving ? 0 : pause_left(f, now_ns());
+	left = inject__bank(f->inject) == f->leaving ? 0 : pause_left(f, now_ns());
 	if (left >= PAUSE_MIN && f->tap && !f->paused) {
 		event_ring__enable(f->tap->ring, false);
 		f->paused = true;
@@ -361,47 +361,47 @@ static int fields_attach(struct source *s)
 	return r ?: learn_listener(s, f);
 }
 
-static void free_half(struct fields *f, uint32_t half)
+static void free_bank(struct fields *f, uint32_t bank)
 {
 	for (int i = 0; i < FRBPF_MAX_ARGS; i++) {
-		free(f->args[half][i]);
-		f->args[half][i] = NULL;
+		free(f->args[bank][i]);
+		f->args[bank][i] = NULL;
 	}
-	free(f->rules[half]);
-	f->rules[half] = NULL;
-	f->n_rules[half] = 0;
+	free(f->rules[bank]);
+	f->rules[bank] = NULL;
+	f->n_rules[bank] = 0;
 }
 
 /* Those that count, and those that cool down for each process and so on, see every event. */
-static int take_rules(struct fields *f, uint32_t half, const struct rule_table *table)
+static int take_rules(struct fields *f, uint32_t bank, const struct rule_table *table)
 {
-	uint32_t n = table->half.n_rules;
+	uint32_t n = table->bank.n_rules;
 
-	free_half(f, half);
-	f->rules[half] = calloc(n ? n : 1, sizeof(*f->rules[half]));
-	if (!f->rules[half])
+	free_bank(f, bank);
+	f->rules[bank] = calloc(n ? n : 1, sizeof(*f->rules[bank]));
+	if (!f->rules[bank])
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct frbpf_rule *r = &table->rules[i];
 		bool sees_all = r->flags & (FRBPF_RULE_QUIET | FRBPF_RULE_ABSENT) ||
 				r->count.n > 1 || r->cooldown.per != FRBPF_PER_RULE;
 
-		f->rules[half][i] =
+		f->rules[bank][i] =
 			(struct cooling_rule){ r->slot, sees_all ? 0 : r->cooldown.window };
 	}
-	f->n_rules[half] = n;
+	f->n_rules[bank] = n;
 	for (int i = 0; i < FRBPF_MAX_ARGS; i++) {
 		if (!table->args[i])
 			continue;
-		f->args[half][i] = strdup(table->args[i]->name);
-		if (!f->args[half][i])
+		f->args[bank][i] = strdup(table->args[i]->name);
+		if (!f->args[bank][i])
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* The half is not in force, so nobody looks at it. */
-static int fields_write(struct source *s, uint32_t half, const struct rule_table *table,
+/* The bank is not in force, so nobody looks at it. */
+static int fields_write(struct source *s, uint32_t bank, const struct rule_table *table,
 			struct err *err)
 {
 	struct fields *f = s->skel;
@@ -409,11 +409,11 @@ static int fields_write(struct source *s, uint32_t half, const struct rule_table
 	int r;
 
 	pthread_mutex_lock(&f->lock);
-	r = take_rules(f, half, table);
+	r = take_rules(f, bank, table);
 	pthread_mutex_unlock(&f->lock);
 	tap__free(f->next);
 	f->next = NULL;
-	if (!r && !table->half.n_rules)
+	if (!r && !table->bank.n_rules)
 		return 0; /* to be detached */
 	filter = r ? NULL : event_filter__make(table, f->format);
 	if (!filter)
@@ -457,7 +457,7 @@ static void fields_change_keys(struct source *s, const __u64 *from, const __u64 
 	struct fields *f = s->skel;
 	struct tap *old = f->tap;
 
-	f->leaving = inject__half(f->inject);
+	f->leaving = inject__bank(f->inject);
 	if (!f->next) {
 		end_pause(f); /* other rules may be of the same filter */
 		return;
@@ -486,8 +486,8 @@ static void fields_free(struct source *s)
 	}
 	tap__free(f->next);
 	tap__free(f->tap);
-	free_half(f, 0);
-	free_half(f, 1);
+	free_bank(f, 0);
+	free_bank(f, 1);
 	inject__free(f->inject);
 	event_format__free(f->format);
 	pthread_mutex_destroy(&f->lock);

@@ -370,23 +370,25 @@ static int keep_added(json_t *manifest, const struct base_dir *base, const struc
 	return err ? -ENOMEM : 0;
 }
 
-static json_t *json_held(const char *rule, const struct frbpf_held *held, uint64_t realtime_offset)
+static json_t *json_suppressed(const char *rule, const struct frbpf_suppressed *suppressed,
+			       uint64_t realtime_offset)
 {
 	json_t *largest = json_null();
 
-	if (held->value)
+	if (suppressed->value)
 		largest = json_pack(
-			"{s:I, s:o, s:o}", "value_ns", (json_int_t)held->value, "subject",
-			json_task(&held->subject), "time",
-			manifest__moment(realtime_offset - suspends__between(held->time, now_ns()),
-					 held->time));
-	return json_pack("{s:s, s:I, s:o}", "rule", rule, "count", (json_int_t)held->count,
+			"{s:I, s:o, s:o}", "value_ns", (json_int_t)suppressed->value, "subject",
+			json_task(&suppressed->subject), "time",
+			manifest__moment(realtime_offset -
+						 suspends__between(suppressed->time, now_ns()),
+					 suppressed->time));
+	return json_pack("{s:s, s:I, s:o}", "rule", rule, "count", (json_int_t)suppressed->count,
 			 "largest", largest);
 }
 
 struct suppressed_edit {
 	const char *rule;
-	const struct frbpf_held *held;
+	const struct frbpf_suppressed *suppressed;
 	uint64_t realtime_offset;
 };
 
@@ -407,15 +409,17 @@ static int edit_suppressed(json_t *manifest, void *arg)
 			break;
 		}
 	}
-	if (json_array_append_new(list, json_held(e->rule, e->held, e->realtime_offset)))
+	if (json_array_append_new(list,
+				  json_suppressed(e->rule, e->suppressed, e->realtime_offset)))
 		return -ENOMEM;
 	return 1;
 }
 
 int manifest__suppressed(const struct base_dir *base, const char *name, const char *rule,
-			 const struct frbpf_held *held, uint64_t realtime_offset, struct err *err)
+			 const struct frbpf_suppressed *suppressed, uint64_t realtime_offset,
+			 struct err *err)
 {
-	struct suppressed_edit edit = { rule, held, realtime_offset };
+	struct suppressed_edit edit = { rule, suppressed, realtime_offset };
 
 	return manifest__edit(base, name, edit_suppressed, &edit, err);
 }

@@ -48,6 +48,7 @@ int manifest__set_why(const struct base_dir *base, const char *name, json_t *why
  * again, or until now: replaces what stood there of that rule, and stays when the manifest is written
  * again. @realtime_offset: CLOCK_REALTIME - CLOCK_MONOTONIC, ns. -ENOENT: there is none any more. */
 int manifest__suppressed(const struct base_dir *base, const char *name, const char *rule,
-			 const struct frbpf_held *held, uint64_t realtime_offset, struct err *err);
+			 const struct frbpf_suppressed *suppressed, uint64_t realtime_offset,
+			 struct err *err);
 
 #endif

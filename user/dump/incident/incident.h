@@ -27,7 +27,7 @@
  *	      or a request  sessions are free were read      file is there   to merge
  *	FREE ──────► PENDING ──────► FREEZING ──────► FROZEN ──────► WRITTEN ──────► FREE
  *
- *	FREE      no generation, no name, no stacks; the pool's
+ *	FREE      no active set, no name, no stacks; the pool's
  *	PENDING   its deadline (trigger + post) is to come, or a session still writes an earlier
  *	          incident from its copy area; triggers may join
  *	FREEZING  the trigger thread's alone, which works on it without the lock
@@ -59,7 +59,7 @@ enum incident_compared {
 
 struct incident_trigger {
 	struct frbpf_trigger t;	      /* a manual dump has a time and nothing else */
-	const struct rule_conf *rule; /* borrowed from the incident's generation; NULL: manual */
+	const struct rule_conf *rule; /* borrowed from the incident's active set; NULL: manual */
 	uint64_t contradicted; /* ns: when the subject was seen to run while it waited, as the
 				  trigger says; 0: it was not. Guarded by name_lock */
 	enum incident_compared compared; /* what else is known of it; so, too */
@@ -130,13 +130,13 @@ struct incident_stacks {
 	bool user_of_switch;		   /* the user's part is that of its last switch-out */
 };
 
-struct generation;
+struct active_set;
 
 struct incident {
 	enum incident_state state;
 	uint64_t number;	/* since the daemon started, from 1 */
-	struct generation *gen; /* the rules and sessions it belongs to; a reference. NULL: FREE */
-	uint64_t sessions;	/* mask over the generation's sessions */
+	struct active_set *gen; /* the rules and sessions it belongs to; a reference. NULL: FREE */
+	uint64_t sessions;	/* mask over the active set's sessions */
 	char reason[INCIDENT_REASON_MAX]; /* of a manual dump; "" otherwise */
 	bool manual;
 
@@ -165,7 +165,7 @@ struct incident {
 	char name[INCIDENT_NAME_SIZE]; /* "" until the first thread needs it */
 	bool drafted;		       /* the draft of its manifest is there */
 	struct dump_result
-		results[INCIDENT_SESSIONS_MAX]; /* by index of the generation's session */
+		results[INCIDENT_SESSIONS_MAX]; /* by index of the active set's session */
 	size_t writing;				/* results that are still to come */
 	struct user_names
 		*names;	    /* functions to be asked for once all is written; NULL: none. Owned; its

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "detect/engine/gate.h"
+#include "detect/engine/prefilter.h"
 
 /* What a condition leaves of a field: the numbers of lo to hi, all but lo, or any. */
 enum kind { RANGE, ALL_BUT, ANY };
@@ -160,9 +160,9 @@ static void merge_wants(struct wants *all, const struct wants *one, bool first)
 	all->comm = common_name(all->comm, one->comm);
 }
 
-static struct frbpf_gate_number number_of(const struct set *s, uint32_t field)
+static struct frbpf_prefilter_number number_of(const struct set *s, uint32_t field)
 {
-	struct frbpf_gate_number n = { .field = field };
+	struct frbpf_prefilter_number n = { .field = field };
 
 	switch (s->kind) {
 	case RANGE:
@@ -184,14 +184,14 @@ static struct frbpf_gate_number number_of(const struct set *s, uint32_t field)
 }
 
 /* The one that the fewest numbers pass. */
-static void choose_number(struct frbpf_gate_number *best, struct frbpf_gate_number n)
+static void choose_number(struct frbpf_prefilter_number *best, struct frbpf_prefilter_number n)
 {
 	if (n.field != FRBPF_FIELD_MAX && (best->field == FRBPF_FIELD_MAX || n.span < best->span))
 		*best = n;
 }
 
-/* Does the gate say all that this predicate does? */
-static bool gate_says(const struct frbpf_node *n, uint32_t wide)
+/* Does the prefilter say all that this predicate does? */
+static bool prefilter_says(const struct frbpf_node *n, uint32_t wide)
 {
 	if (n->flags & FRBPF_NODE_CURRENT)
 		return false;
@@ -200,9 +200,9 @@ static bool gate_says(const struct frbpf_node *n, uint32_t wide)
 	return n->field >= FRBPF_FIELD_ARG && !(wide >> n->field & 1) && set_of(n).kind != ANY;
 }
 
-/* Does what passes the gate of @rule match? There is one predicate at most on a value of the event's
+/* Does what passes the prefilter of @rule match? There is one predicate at most on a value of the event's
  * own, and one on the name. */
-static bool gate_decides(const struct frbpf_rule *rule, uint32_t wide)
+static bool prefilter_decides(const struct frbpf_rule *rule, uint32_t wide)
 {
 	bool has_comm = false, has_arg = false;
 
@@ -210,7 +210,7 @@ static bool gate_decides(const struct frbpf_rule *rule, uint32_t wide)
 		const struct frbpf_node *n = &rule->nodes[i];
 		bool *has = n->field == FRBPF_FIELD_COMM ? &has_comm : &has_arg;
 
-		if (*has || !gate_says(n, wide) ||
+		if (*has || !prefilter_says(n, wide) ||
 		    (n->flags & FRBPF_NODE_END && i + 1 < rule->n_nodes))
 			return false;
 		*has = true;
@@ -218,8 +218,8 @@ static bool gate_decides(const struct frbpf_rule *rule, uint32_t wide)
 	return true;
 }
 
-void gate__make(const struct frbpf_rule *rules, size_t n, const char *const *patterns,
-		uint32_t wide, struct frbpf_gate *ret)
+void prefilter__make(const struct frbpf_rule *rules, size_t n, const char *const *patterns,
+		     uint32_t wide, struct frbpf_prefilter *ret)
 {
 	static const __u8 tasks[] = { FRBPF_FIELD_PID, FRBPF_FIELD_TID, FRBPF_FIELD_UID };
 	struct wants all, one;
@@ -248,18 +248,18 @@ void gate__make(const struct frbpf_rule *rules, size_t n, const char *const *pat
 	memcpy(ret->comm, all.comm.bits.word, sizeof(ret->comm));
 	memcpy(ret->comm_mask, all.comm.mask.word, sizeof(ret->comm_mask));
 	ret->decides = n == 1 && rules[0].flags & FRBPF_RULE_HIT &&
-		       !(rules[0].flags & FRBPF_RULE_ABSENT) && gate_decides(&rules[0], wide);
+		       !(rules[0].flags & FRBPF_RULE_ABSENT) && prefilter_decides(&rules[0], wide);
 	ret->slot = n == 1 ? rules[0].slot : 0;
 }
 
-static bool number_passes(const struct frbpf_gate_number *g, const __u64 (*val)[2])
+static bool number_passes(const struct frbpf_prefilter_number *g, const __u64 (*val)[2])
 {
 	__u64 v = g->field < FRBPF_FIELD_MAX ? val[g->field][0] : 0;
 
 	return v - g->lo <= g->span && g->bits >> (v & 63) & 1;
 }
 
-bool gate__passes(const struct frbpf_gate *g, const __u64 (*val)[2])
+bool prefilter__passes(const struct frbpf_prefilter *g, const __u64 (*val)[2])
 {
 	const __u64 *comm = val[FRBPF_FIELD_COMM];
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* When the last dumps were begun: for `max-dumps = N in T`, with a sliding window. No allocation.
  */
-#ifndef FRBPF_DAEMON_DUMP_LOG_H
-#define FRBPF_DAEMON_DUMP_LOG_H
+#ifndef FRBPF_DAEMON_DUMP_LIMITER_H
+#define FRBPF_DAEMON_DUMP_LIMITER_H
 
 #include "rules/rate.h"
 
-struct dump_log {
+struct dump_limiter {
 	uint64_t begun;			   /* all of them */
 	uint64_t times[RULESET_DUMPS_MAX]; /* of the last ones, ns; number i at i % size */
 };
 
-static inline void dump_log__note(struct dump_log *l, uint64_t now)
+static inline void dump_limiter__note(struct dump_limiter *l, uint64_t now)
 {
 	l->times[l->begun++ % RULESET_DUMPS_MAX] = now;
 }
 
 /* Since when one more may begin under @max; 0: at any time. */
-static inline uint64_t dump_log__free_at(const struct dump_log *l, const struct rate *max)
+static inline uint64_t dump_limiter__free_at(const struct dump_limiter *l, const struct rate *max)
 {
 	if (!max->n || l->begun < max->n)
 		return 0;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "detect/engine/gate.h"
+#include "detect/engine/prefilter.h"
 #include "rules/expr.h"
 
 #define ROUNDS	  20000
@@ -98,14 +98,14 @@ static void test_nothing_is_lost(void **state)
 	struct expr exprs[MAX_RULES];
 	size_t held = 0, kept_out = 0, decided = 0;
 	struct expr_subject s;
-	struct frbpf_gate g;
+	struct frbpf_prefilter g;
 
 	for (int round = 0; round < ROUNDS; round++) {
 		unsigned int n = 1 + draw(MAX_RULES);
 
 		for (unsigned int i = 0; i < n; i++)
 			random_rule(&rules[i], &exprs[i]);
-		gate__make(rules, n, patterns, 0, &g);
+		prefilter__make(rules, n, patterns, 0, &g);
 		for (int k = 0; k < EVENTS; k++) {
 			bool holds = false;
 
@@ -113,27 +113,27 @@ static void test_nothing_is_lost(void **state)
 			for (unsigned int i = 0; i < n; i++)
 				holds = holds || expr__eval(&exprs[i], &s);
 			if (holds)
-				assert_true(gate__passes(&g, raw));
+				assert_true(prefilter__passes(&g, raw));
 			if (g.decides)
-				assert_int_equal(gate__passes(&g, raw), holds);
+				assert_int_equal(prefilter__passes(&g, raw), holds);
 			held += holds;
-			kept_out += !gate__passes(&g, raw);
+			kept_out += !prefilter__passes(&g, raw);
 			decided += g.decides;
 		}
 	}
-	print_message("%zu events held, %zu of %d were kept out, the gate decides of %zu\n", held,
-		      kept_out, ROUNDS * EVENTS, decided);
+	print_message("%zu events held, %zu of %d were kept out, the prefilter decides of %zu\n",
+		      held, kept_out, ROUNDS * EVENTS, decided);
 	assert_true(held > ROUNDS);
 	assert_true(kept_out > ROUNDS);
 	assert_true(decided > ROUNDS / 2);
 }
 
-static bool passes(const struct frbpf_gate *g, uint8_t field, int64_t v)
+static bool passes(const struct frbpf_prefilter *g, uint8_t field, int64_t v)
 {
 	__u64 val[FRBPF_FIELD_MAX][2] = { { 0 } };
 
 	val[field][0] = v;
-	return gate__passes(g, val);
+	return prefilter__passes(g, val);
 }
 
 #define ARG(i_, op_, v_)                                                                           \
@@ -149,33 +149,33 @@ static void test_values(void **state)
 		{ .n_nodes = 2, .nodes = { ARG(0, EQ, 20), ARG(1, GT, 5) } },
 		{ .n_nodes = 1, .nodes = { ARG(0, EQ, 12) } },
 	};
-	struct frbpf_gate g;
+	struct frbpf_prefilter g;
 
 	rules[0].nodes[0].flags = rules[1].nodes[1].flags = rules[2].nodes[0].flags =
 		FRBPF_NODE_END;
-	gate__make(rules, 3, NULL, 0, &g);
+	prefilter__make(rules, 3, NULL, 0, &g);
 	for (int i = -100; i < 100; i++)
 		assert_int_equal(passes(&g, FRBPF_FIELD_ARG, i), i == 10 || i == 12 || i == 20);
 	rules[2].n_nodes = 0; /* always true */
-	gate__make(rules, 3, NULL, 0, &g);
+	prefilter__make(rules, 3, NULL, 0, &g);
 	assert_true(passes(&g, FRBPF_FIELD_ARG, 11));
-	gate__make(rules, 0, NULL, 0, &g);
+	prefilter__make(rules, 0, NULL, 0, &g);
 	assert_true(passes(&g, FRBPF_FIELD_ARG, 11));
 }
 
 static void test_ranges(void **state)
 {
 	struct frbpf_rule rule = { .n_nodes = 2, .nodes = { ARG(2, GE, -3), ARG(2, LT, 100) } };
-	struct frbpf_gate g;
+	struct frbpf_prefilter g;
 
 	rule.nodes[1].flags = FRBPF_NODE_END;
-	gate__make(&rule, 1, NULL, 0, &g);
+	prefilter__make(&rule, 1, NULL, 0, &g);
 	for (int i = -200; i < 200; i++)
 		assert_int_equal(passes(&g, FRBPF_FIELD_ARG + 2, i), i >= -3 && i < 100);
 	rule.n_nodes = 1;
 	rule.nodes[0] = (struct frbpf_node)ARG(2, NE, -3);
 	rule.nodes[0].flags = FRBPF_NODE_END;
-	gate__make(&rule, 1, NULL, 0, &g);
+	prefilter__make(&rule, 1, NULL, 0, &g);
 	for (int i = -200; i < 200; i++)
 		assert_int_equal(passes(&g, FRBPF_FIELD_ARG + 2, i), i != -3);
 }
@@ -185,7 +185,7 @@ static void test_ranges(void **state)
 		.field = FRBPF_FIELD_##field_, .op = FRBPF_OP_##op_, .val = { 7 }                  \
 	}
 
-/* Which conditions the gate says all of. */
+/* Which conditions the prefilter says all of. */
 static void test_decides(void **state)
 {
 	static const struct {
@@ -211,7 +211,7 @@ static void test_decides(void **state)
 	};
 	struct frbpf_rule rules[2] = { { .slot = 3, .flags = FRBPF_RULE_HIT },
 				       { .slot = 4, .flags = FRBPF_RULE_HIT } };
-	struct frbpf_gate g;
+	struct frbpf_prefilter g;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		rules[0].n_nodes = cases[i].n;
@@ -219,17 +219,17 @@ static void test_decides(void **state)
 		for (uint32_t k = 0; k < cases[i].n; k++)
 			if (cases[i].ends_each || k + 1 == cases[i].n)
 				rules[0].nodes[k].flags |= FRBPF_NODE_END;
-		gate__make(rules, 1, patterns, 1U << (FRBPF_FIELD_ARG + 1), &g);
+		prefilter__make(rules, 1, patterns, 1U << (FRBPF_FIELD_ARG + 1), &g);
 		if (g.decides != cases[i].decides)
 			fail_msg("case %zu: %u", i, g.decides);
 		assert_int_equal(g.slot, 3);
-		gate__make(rules, 2, patterns, 0, &g);
+		prefilter__make(rules, 2, patterns, 0, &g);
 		assert_int_equal(g.decides, 0);
 	}
-	gate__make(rules, 0, NULL, 0, &g);
+	prefilter__make(rules, 0, NULL, 0, &g);
 	assert_int_equal(g.decides, 0);
 	rules[0] = (struct frbpf_rule){ .threshold = 1 };
-	gate__make(rules, 1, NULL, 0, &g);
+	prefilter__make(rules, 1, NULL, 0, &g);
 	assert_int_equal(g.decides, 0);
 }
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "daemon/generation.h"
+#include "daemon/active_set.h"
 #include "daemon/ring_fit.h"
 #include "rules/units.h"
 
@@ -37,7 +37,7 @@ static int count_fds(size_t *ret_open, size_t *ret_limit)
 #define FDS_SESSION 4
 #define FDS_RULE    16
 
-static struct dumper *find_unchanged(const struct generation *old, const struct session_conf *conf)
+static struct dumper *find_unchanged(const struct active_set *old, const struct session_conf *conf)
 {
 	for (size_t i = 0; old && i < old->n_dumpers; i++) {
 		const struct session *s = old->dumpers[i]->session;
@@ -49,7 +49,7 @@ static struct dumper *find_unchanged(const struct generation *old, const struct 
 }
 
 static int start_proxy(const struct session_conf *conf, const struct session_plan *plan,
-		       const struct generation_env *env, struct err *err, struct proxy **ret)
+		       const struct active_set_env *env, struct err *err, struct proxy **ret)
 {
 	int dir, code;
 
@@ -94,8 +94,8 @@ static void take_command(struct record_target *target, struct proxy *proxy,
 		events->v[i].attr.enable_on_exec = events->v[i].leader == i; /* as perf */
 }
 
-int generation__start_session(const struct session_conf *conf, struct session_plan *plan,
-			      const struct generation_env *env, struct err *err,
+int active_set__start_session(const struct session_conf *conf, struct session_plan *plan,
+			      const struct active_set_env *env, struct err *err,
 			      struct dumper **ret)
 {
 	struct event_list *events = plan->events;
@@ -126,7 +126,7 @@ int generation__start_session(const struct session_conf *conf, struct session_pl
 	return dumper__start(s, proxy, env->dump, env->done, env->done_arg, err, ret);
 }
 
-static bool has_dumper(const struct generation *g, const struct dumper *d)
+static bool has_dumper(const struct active_set *g, const struct dumper *d)
 {
 	for (size_t i = 0; i < g->n_dumpers; i++) {
 		if (g->dumpers[i] == d)
@@ -137,7 +137,7 @@ static bool has_dumper(const struct generation *g, const struct dumper *d)
 
 /* What ends as soon as @g is in force: nothing that an incident under way holds. Both exist for that
  * moment, and are not counted together. */
-static uint64_t replaced_memory(const struct generation *g, struct generation *old)
+static uint64_t replaced_memory(const struct active_set *g, struct active_set *old)
 {
 	uint64_t sum = 0;
 
@@ -152,8 +152,8 @@ static uint64_t replaced_memory(const struct generation *g, struct generation *o
 
 /* What the sessions really have, as rings may have been resized since they were planned, and what
  * lives on beside them. */
-static int sum_memory(struct generation *g, struct generation *old,
-		      const struct generation_env *env, struct err *err)
+static int sum_memory(struct active_set *g, struct active_set *old,
+		      const struct active_set_env *env, struct err *err)
 {
 	char need[16], held[16], max[16];
 	uint64_t others;
@@ -186,7 +186,7 @@ static int sum_memory(struct generation *g, struct generation *old,
 
 /* Of the sessions that are to be opened now, and beside one with `ring` later, when its rings are resized. */
 static size_t count_descriptors(const struct ruleset *rs, const struct plan *plan,
-				const struct generation *old, const struct generation_env *env)
+				const struct active_set *old, const struct active_set_env *env)
 {
 	size_t sum = 0;
 
@@ -210,7 +210,7 @@ static size_t count_descriptors(const struct ruleset *rs, const struct plan *pla
 /* Nothing is opened yet, and the old sessions stay open until the new ones are in force. The programs of
  * the rules and every dump need some, too; a recorder that cannot write a dump is worth nothing. */
 static int check_descriptors(const struct ruleset *rs, const struct plan *plan,
-			     const struct generation *old, const struct generation_env *env,
+			     const struct active_set *old, const struct active_set_env *env,
 			     struct err *err)
 {
 	size_t reserve = FDS_DAEMON + FDS_SESSION * rs->n_sessions + FDS_RULE * rs->n_rules;
@@ -231,7 +231,7 @@ static int check_descriptors(const struct ruleset *rs, const struct plan *plan,
 }
 
 /* Which of @old's rules goes on as each of ours. */
-static void find_kept_rules(struct generation *g, const struct generation *old)
+static void find_kept_rules(struct active_set *g, const struct active_set *old)
 {
 	for (size_t i = 0; i < g->rules->n_rules; i++) {
 		g->kept[i] = SIZE_MAX;
@@ -242,15 +242,15 @@ static void find_kept_rules(struct generation *g, const struct generation *old)
 	}
 }
 
-void generation__take_tallies(struct generation *g, const struct generation *old)
+void active_set__take_counters(struct active_set *g, const struct active_set *old)
 {
 	for (size_t i = 0; i < g->rules->n_rules; i++) {
-		const struct rule_tally *from;
-		struct rule_tally *to = &g->tallies[i];
+		const struct rule_counters *from;
+		struct rule_counters *to = &g->counters[i];
 
 		if (g->kept[i] == SIZE_MAX)
 			continue;
-		from = &old->tallies[g->kept[i]];
+		from = &old->counters[g->kept[i]];
 		to->incidents += from->incidents;
 		to->joined += from->joined;
 		to->merged += from->merged;
@@ -264,10 +264,10 @@ void generation__take_tallies(struct generation *g, const struct generation *old
 	}
 }
 
-int generation__make(struct ruleset *rs, struct plan *plan, struct generation *old,
-		     const struct generation_env *env, struct err *err, struct generation **ret)
+int active_set__make(struct ruleset *rs, struct plan *plan, struct active_set *old,
+		     const struct active_set_env *env, struct err *err, struct active_set **ret)
 {
-	struct generation *g = calloc(1, sizeof(*g));
+	struct active_set *g = calloc(1, sizeof(*g));
 	int code = 0;
 
 	if (!g)
@@ -278,10 +278,10 @@ int generation__make(struct ruleset *rs, struct plan *plan, struct generation *o
 	g->sideband_memory = plan->sideband_memory;
 	g->dumpers = calloc(rs->n_sessions ?: 1, sizeof(*g->dumpers));
 	g->slots = calloc(rs->n_rules ?: 1, sizeof(*g->slots));
-	g->tallies = calloc(rs->n_rules ?: 1, sizeof(*g->tallies));
+	g->counters = calloc(rs->n_rules ?: 1, sizeof(*g->counters));
 	g->kept = calloc(rs->n_rules ?: 1, sizeof(*g->kept));
 	g->muted_until = calloc(rs->n_rules ?: 1, sizeof(*g->muted_until));
-	if (!g->dumpers || !g->slots || !g->tallies || !g->kept || !g->muted_until)
+	if (!g->dumpers || !g->slots || !g->counters || !g->kept || !g->muted_until)
 		code = err_set(err, -ENOMEM, "out of memory");
 	code = code ?: check_descriptors(rs, plan, old, env, err);
 	for (size_t i = 0; !code && i < rs->n_sessions; i++) {
@@ -295,7 +295,7 @@ int generation__make(struct ruleset *rs, struct plan *plan, struct generation *o
 		else if (same)
 			g->dumpers[i] = dumper__ref(same);
 		else
-			code = generation__start_session(&rs->sessions[i], &plan->sessions[i], env,
+			code = active_set__start_session(&rs->sessions[i], &plan->sessions[i], env,
 							 err, &g->dumpers[i]);
 		if (!code)
 			g->n_dumpers++;
@@ -303,7 +303,7 @@ int generation__make(struct ruleset *rs, struct plan *plan, struct generation *o
 	code = code ?: sum_memory(g, old, env, err);
 	if (code) {
 		g->rules = NULL;
-		generation__unref(g);
+		active_set__unref(g);
 		return code;
 	}
 	find_kept_rules(g, old);
@@ -311,7 +311,7 @@ int generation__make(struct ruleset *rs, struct plan *plan, struct generation *o
 	return 0;
 }
 
-void generation__set_sideband_memory(struct generation *g, uint64_t bytes)
+void active_set__set_sideband_memory(struct active_set *g, uint64_t bytes)
 {
 	uint64_t all = g->max_memory + g->sideband_memory;
 
@@ -331,7 +331,7 @@ static void warn_renewed(struct diags *d, int renewed, const struct base_dir *ba
 	}
 }
 
-void generation__renew_dirs(const struct generation *g, const struct base_dir *base,
+void active_set__renew_dirs(const struct active_set *g, const struct base_dir *base,
 			    struct diags *d)
 {
 	struct err err = { 0 };
@@ -344,7 +344,7 @@ void generation__renew_dirs(const struct generation *g, const struct base_dir *b
 	}
 }
 
-int generation__find_session(const struct generation *g, const char *name)
+int active_set__find_session(const struct active_set *g, const char *name)
 {
 	for (size_t i = 0; i < g->rules->n_sessions; i++) {
 		if (strcmp(g->rules->sessions[i].name, name) == 0)
@@ -353,12 +353,12 @@ int generation__find_session(const struct generation *g, const char *name)
 	return -ENOENT;
 }
 
-uint64_t generation__all_sessions(const struct generation *g)
+uint64_t active_set__all_sessions(const struct active_set *g)
 {
 	return g->n_dumpers >= 64 ? ~0ULL : (1ULL << g->n_dumpers) - 1;
 }
 
-uint64_t generation__rule_sessions(const struct rule_conf *rule)
+uint64_t active_set__rule_sessions(const struct rule_conf *rule)
 {
 	uint64_t mask = 0;
 
@@ -367,13 +367,13 @@ uint64_t generation__rule_sessions(const struct rule_conf *rule)
 	return mask;
 }
 
-struct generation *generation__ref(struct generation *g)
+struct active_set *active_set__ref(struct active_set *g)
 {
 	atomic_fetch_add(&g->refs, 1);
 	return g;
 }
 
-bool generation__unref_unless_last(struct generation *g)
+bool active_set__unref_unless_last(struct active_set *g)
 {
 	int refs = atomic_load(&g->refs);
 
@@ -384,7 +384,7 @@ bool generation__unref_unless_last(struct generation *g)
 	return false;
 }
 
-void generation__unref(struct generation *g)
+void active_set__unref(struct active_set *g)
 {
 	if (!g || atomic_fetch_sub(&g->refs, 1) > 1)
 		return;
@@ -393,7 +393,7 @@ void generation__unref(struct generation *g)
 	ruleset__free(g->rules);
 	free(g->dumpers);
 	free(g->slots);
-	free(g->tallies);
+	free(g->counters);
 	free(g->kept);
 	free(g->muted_until);
 	free(g);

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What most hits end at: struct frbpf_gate, looked at before anything is copied or looked up. */
-#ifndef FRBPF_GATE_BPF_H
-#define FRBPF_GATE_BPF_H
+/* What most hits end at: struct frbpf_prefilter, looked at before anything is copied or looked up. */
+#ifndef FRBPF_PREFILTER_BPF_H
+#define FRBPF_PREFILTER_BPF_H
 
 #include "rules.bpf.h"
 
-static __always_inline bool gate_number(const struct frbpf_gate_number *g, __u64 v)
+static __always_inline bool prefilter_number(const struct frbpf_prefilter_number *g, __u64 v)
 {
 	return v - g->lo <= g->span && g->bits >> (v & 63) & 1;
 }
 
 /* Is a value of the event asked for? Which one: below FRBPF_MAX_ARGS. */
-static __always_inline __u32 gate_arg(__u32 half)
+static __always_inline __u32 prefilter_arg(__u32 bank)
 {
-	return control.half[half & 1].gate.arg.field - FRBPF_FIELD_ARG;
+	return control.bank[bank & 1].prefilter.arg.field - FRBPF_FIELD_ARG;
 }
 
-static __always_inline bool gate_takes_arg(__u32 half, __u64 v)
+static __always_inline bool prefilter_takes_arg(__u32 bank, __u64 v)
 {
-	return gate_number(&control.half[half & 1].gate.arg, v);
+	return prefilter_number(&control.bank[bank & 1].prefilter.arg, v);
 }
 
 /* Is anything about the task asked for? */
-static __always_inline bool gate_asks_task(__u32 half)
+static __always_inline bool prefilter_asks_task(__u32 bank)
 {
-	const struct frbpf_gate *g = &control.half[half & 1].gate;
+	const struct frbpf_prefilter *g = &control.bank[bank & 1].prefilter;
 
 	return g->comm_mask[0] || g->task.field < FRBPF_FIELD_MAX;
 }
 
 /* What is asked of the task that runs, which the event is about. What stands behind the NUL of its name is
  * masked. */
-static __always_inline bool gate_takes_current(__u32 half)
+static __always_inline bool prefilter_takes_current(__u32 bank)
 {
-	const struct frbpf_gate *g = &control.half[half & 1].gate;
+	const struct frbpf_prefilter *g = &control.bank[bank & 1].prefilter;
 	struct task_struct *task;
 	__u32 field = g->task.field;
 
-	if (!gate_asks_task(half)) /* to get at it costs more than all else here */
+	if (!prefilter_asks_task(bank)) /* to get at it costs more than all else here */
 		return true;
 	task = bpf_get_current_task_btf();
 	if (g->comm_mask[0]) {
@@ -47,23 +47,23 @@ static __always_inline bool gate_takes_current(__u32 half)
 			return false;
 	}
 	if (field == FRBPF_FIELD_UID)
-		return gate_number(&g->task, task->real_cred->euid.val);
+		return prefilter_number(&g->task, task->real_cred->euid.val);
 	if (daemon_pidns != PID_NS_INIT_INUM)
 		return true;
 	if (field == FRBPF_FIELD_PID)
-		return gate_number(&g->task, (__u32)task->tgid);
+		return prefilter_number(&g->task, (__u32)task->tgid);
 	if (field == FRBPF_FIELD_TID)
-		return gate_number(&g->task, (__u32)task->pid);
+		return prefilter_number(&g->task, (__u32)task->pid);
 	return true;
 }
 
 /*
  * An event that has passed, whose subject is the task that runs and is in scope: is it suppressed for certain? One that
- * the gate decides is, while its cooldown was seen to last in this jiffy.
+ * the prefilter decides is, while its cooldown was seen to last in this jiffy.
  */
-static __always_inline bool gate_suppresses(__u32 half)
+static __always_inline bool prefilter_suppresses(__u32 bank)
 {
-	const struct frbpf_gate *g = &control.half[half & 1].gate;
+	const struct frbpf_prefilter *g = &control.bank[bank & 1].prefilter;
 	struct frbpf_rule_state *st;
 	__u32 slot = g->slot;
 
