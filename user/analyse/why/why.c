@@ -169,7 +169,7 @@ static int explain_open_end(struct why *w, struct why_key *key, const struct tas
 	if (key->who) {
 		key->context = WAKE_OWNER;
 		n = why_tree__add(w->tree, key, from, to - from);
-		return n ? explain_task(w, n, key->who, from, to, depth + 1) : -ENOMEM;
+		return n ? why__explain_task(w, n, key->who, from, to, depth + 1) : -ENOMEM;
 	}
 	n = why_tree__add(w->tree, key, from, to - from);
 	return n ? why__add_unknown(w, n, key->tid, missing, from, to) : -ENOMEM;
