@@ -85,6 +85,27 @@ need_their_name() {
 	[[ $output != *"$secret"* ]] || fail "$output"
 }
 
+@test "run --log writes to no file that a link of another user leads to" {
+	local log
+	echo 'of root' >"$secret/notes"
+	as_them ln -s "$secret/notes" "$theirs/log"
+	as_them ln -s "$secret" "$theirs/folder"
+	for log in "$theirs/log" "$theirs/folder/notes" "$theirs/folder/new"; do
+		run -125 frbpf_run --log "$log" --when 'runqlat > 1h' -o "$OUT" -- true
+		[[ $output == *"--log $log: a link of another user leads there"* ]] || fail "$output"
+	done
+	same "the file of root's" "$(cat "$secret/notes")" 'of root'
+	[[ ! -e $secret/new && ! -e $OUT ]]
+	# a new file there, more for it, and a link of our own
+	run -0 frbpf_run --log "$theirs/new" --when 'runqlat > 1h' -o "$OUT" -- true
+	same "standard error" "$output" ""
+	ln -s "$theirs/new" "$open_dir/own"
+	run -0 frbpf_run --log "$open_dir/own" --when 'runqlat > 1h' -o "$OUT.2" -- true
+	same "runs in the log" "$(grep -c "^frbpf: $OUT" "$theirs/new")" 2
+	run -0 frbpf_run --log /dev/stderr --when 'runqlat > 1h' -o "$OUT.3" -- true
+	[[ $output == *"frbpf: $OUT.3"* ]]
+}
+
 # A fifo of root's, which nobody has opened as long as `untouched` says so: whoever opens it to read lets a writer in.
 lay_bait() {
 	mkfifo -m 600 "$secret/bait"

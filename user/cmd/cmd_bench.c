@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdlib.h>
-#include <string.h>
-
 #include "bench/bench.h"
 #include "cmd/cmd.h"
 #include "cmd/run_args.h"
@@ -10,14 +7,11 @@
 
 static int bench_logged(const struct bench_opts *opts)
 {
-	FILE *log = opts->run.log ? fopen(opts->run.log, "ae") : NULL;
+	FILE *log;
 	int status;
 
-	if (opts->run.log && !log) {
-		log_error("--log %s: %s", opts->run.log, strerror(errno));
+	if (!run_args__log_to(opts->run.log, &log))
 		return RUN_EXIT_NOT_RECORDED;
-	}
-	log_to(log);
 	status = bench__run(opts);
 	log_to(NULL);
 	if (log)

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmd/cmd.h"
 #include "cmd/run_args.h"
 #include "common/log.h"
@@ -10,18 +7,15 @@
 
 static int run_logged(const struct run_opts *opts)
 {
-	FILE *log = opts->log ? fopen(opts->log, "ae") : NULL;
+	FILE *log;
 	int status;
 
-	if (opts->log && !log) {
-		log_error("--log %s: %s", opts->log, strerror(errno));
+	if (!run_args__log_to(opts->log, &log))
 		return RUN_EXIT_NOT_RECORDED;
-	}
 	if (opts->quiet)
 		log_setup(LOG_WARN, false);
 	if (log)
 		setvbuf(log, NULL, _IOLBF, 0); /* who follows the run reads it */
-	log_to(log);
 	status = run__run(opts);
 	log_to(NULL);
 	if (log)

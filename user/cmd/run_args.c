@@ -3,10 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/series.h"
 #include "cmd/run_args.h"
 #include "common/cleanup.h"
+#include "common/foreign.h"
+#include "common/log.h"
 #include "record/words.h"
 #include "rules/units.h"
 #include "run/outcome.h"
@@ -481,4 +484,22 @@ void bench_args__free(struct bench_opts *opts)
 		free(opts->against[i]);
 	free(opts->against);
 	run_args__free(&opts->run);
+}
+
+bool run_args__log_to(const char *path, FILE **ret)
+{
+	int fd = path ? foreign__append(path) : -1;
+	FILE *log = fd < 0 ? NULL : fdopen(fd, "a");
+
+	if (path && !log) {
+		log_error("--log %s: %s", path,
+			  fd == -ELOOP ? "a link of another user leads there"
+				       : strerror(fd < 0 ? -fd : errno));
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	log_to(log);
+	*ret = log;
+	return true;
 }

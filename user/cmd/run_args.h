@@ -4,6 +4,7 @@
 #define FRBPF_CMD_RUN_ARGS_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "bench/bench.h"
 #include "cmd/cmd.h"
@@ -16,5 +17,9 @@ void run_args__free(struct run_opts *opts);
 bool bench_args__parse(const struct command *cmd, int argc, char **argv, struct bench_opts *ret,
 		       int *ret_status);
 void bench_args__free(struct bench_opts *opts);
+
+/* Write the log to @path, NULL: to standard error, until log_to(NULL). *ret is for the caller to close, or NULL. False: it
+ * cannot be opened, and that was said. */
+bool run_args__log_to(const char *path, FILE **ret);
 
 #endif

@@ -25,7 +25,7 @@
 #define FUSE_SUPER_MAGIC 0x65735546
 #endif
 
-/* Not in 5.15's users' glibc. */
+/* openat2() without a wrapper: the C library may have none. */
 static int openat2_path(int dir, const char *path, uint64_t resolve)
 {
 	struct open_how how = { .flags = HANDLE_FLAGS, .resolve = resolve };
@@ -35,8 +35,9 @@ static int openat2_path(int dir, const char *path, uint64_t resolve)
 }
 
 /*
- * What the kernel makes up (/proc, /sys, tracefs, debugfs, cgroups ...) has no blocks: simple_statfs(). Of
- * file systems with files, those may have none: in memory without a limit, or told by a server.
+ * Virtual file systems (/proc, /sys, tracefs, debugfs, cgroups ...) report no blocks: see
+ * simple_statfs(). Of real ones, those listed may do so, too: in memory without a limit, or from a
+ * server.
  */
 static bool is_real(int fd)
 {
@@ -60,7 +61,7 @@ static bool is_real(int fd)
 	return s.f_blocks;
 }
 
-/* Takes @fd over. @by_link: links were, or may have been, followed. */
+/* Takes @fd over. @by_link: links may have been followed. */
 static int check_found(int fd, bool by_link, struct stat *ret)
 {
 	struct stat st;
@@ -82,21 +83,21 @@ static int check_found(int fd, bool by_link, struct stat *ret)
 	return fd;
 }
 
-/* ---- whose links a path has ---- */
+/* ---- paths with links, and whose these are ---- */
 
-#define LINKS_MAX 40 /* as the kernel */
+#define LINKS_MAX 40 /* the limit of the kernel */
 #define NOBODY	  ((uid_t)-1)
 
 struct walk {
-	int at; /* owned: what the path has led to */
+	int at; /* handle on where the path has led so far; owned */
 	int n_links;
-	bool trusted; /* links of root and ours are nobody's */
-	uid_t owner;  /* of links that are somebody's; 0: there is none, NOBODY: of several */
-	bool hidden;  /* behind them is a directory that is closed to others */
+	bool trusted; /* links of root and of our user are not counted as somebody's */
+	uid_t owner;  /* owner of somebody's links; 0: there are none; NOBODY: of several */
+	bool hidden;  /* behind such a link is a directory that others cannot enter */
 	char rest[PATH_MAX];
 };
 
-/* The next name of the rest, which is cut off it. False: there is none. */
+/* Cut the next name off the rest. False: there is none. */
 static bool walk__next(struct walk *w, char ret_name[static NAME_MAX + 1])
 {
 	const char *begin = w->rest + strspn(w->rest, "/");
@@ -110,7 +111,7 @@ static bool walk__next(struct walk *w, char ret_name[static NAME_MAX + 1])
 	return true;
 }
 
-/* The rest goes on where the link @fd leads. */
+/* Put the target of the link @fd before the rest. */
 static int walk__follow(struct walk *w, int fd)
 {
 	char to[PATH_MAX];
@@ -133,7 +134,7 @@ static int walk__follow(struct walk *w, int fd)
 	return w->at < 0 ? -errno : 0;
 }
 
-/* What /proc/PID/root and the like lead to has no path that could be walked. */
+/* Links such as /proc/PID/root have no target path that could be walked. */
 static bool is_magic(int fd)
 {
 	struct statfs s;
@@ -183,7 +184,10 @@ static int walk__step(struct walk *w, const char *name)
 	return err;
 }
 
-/* As open(@path), and tells whose links were followed. With !@trusted all are somebody's. */
+/*
+ * Like open() with O_PATH, and notes whose links were followed. Without @trusted all links are
+ * somebody's.
+ */
 static int walk__open(struct walk *w, const char *path, bool trusted)
 {
 	char name[NAME_MAX + 1];
@@ -231,7 +235,7 @@ int foreign__find(const char *path, unsigned int flags, struct stat *ret)
 	fd = openat2_path(AT_FDCWD, path, RESOLVE_NO_SYMLINKS);
 	if (fd >= 0 || (fd != -ELOOP && fd != -ENOSYS && fd != -EPERM))
 		return check_found(fd, false, ret);
-	/* a link, or a container whose filter does not know the call */
+	/* a link, or a container whose seccomp filter refuses openat2() */
 	return find_by_links(path, flags & FOREIGN_TRUSTED, ret);
 }
 
@@ -253,14 +257,19 @@ int foreign__find_of(uint32_t pid, const char *name, struct stat *ret)
 	return check_found(fd < 0 ? -errno : fd, true, ret);
 }
 
-int foreign__open(int found)
+static int reopen(int found, int flags)
 {
 	char path[32];
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = open(path, flags);
 	return fd < 0 ? -errno : fd;
+}
+
+int foreign__open(int found)
+{
+	return reopen(found, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 /* Takes @found over. */
@@ -292,4 +301,37 @@ int foreign__open_of(uint32_t pid, const char *name, const struct stat *expected
 	int found = foreign__find_of(pid, name, &st);
 
 	return open_same(found, &st, expected);
+}
+
+/* ---- files that we write ---- */
+
+/* A new file, if there is no link of somebody else on the way. */
+static int create_file(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	_cleanup_free_ char *parent = slash ? strndup(path, name - path) : strdup(".");
+	struct walk w;
+	int at = parent ? walk__open(&w, parent, true) : -ENOMEM, fd = -ELOOP;
+
+	if (at < 0)
+		return at;
+	if (!w.owner) {
+		fd = openat(at, name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		fd = fd < 0 ? -errno : fd;
+	}
+	close(at);
+	return fd;
+}
+
+int foreign__append(const char *path)
+{
+	struct walk w;
+	int at = walk__open(&w, path, true), fd = -ELOOP;
+
+	if (at < 0)
+		return at == -ENOENT ? create_file(path) : at;
+	if (!w.owner)
+		fd = reopen(at, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+	close(at);
+	return fd;
 }

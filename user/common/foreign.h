@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Files of somebody else: programs and libraries that others run, whose names, folders and links they can
- * change at any moment. What is there is first found, which runs no driver's code; then looked at; and only
- * then opened, by the descriptor, so that it is the very file that was looked at:
+ * Opens files of other users, who can change names, folders and links at any moment. A file is found
+ * first, which runs no code of a driver. Then its kind and identity are checked. Only then is it
+ * opened, by the handle, so that it is the file that was checked:
  *
- *	found = foreign__find(path, flags, &st);	a handle (O_PATH), and what it is
- *	... compare st with the file that is meant ...
- *	fd = foreign__open(found);			to be read
+ *	found = foreign__find(path, flags, &st);	a handle (O_PATH) and its stat
+ *	... compare st with the file that is expected ...
+ *	fd = foreign__open(found);			for reading
  */
 #ifndef FRBPF_COMMON_FOREIGN_H
 #define FRBPF_COMMON_FOREIGN_H
@@ -14,28 +14,42 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* The path is root's or our user's choice (a rule, a folder of debug files): links in it that are root's or
- * our user's are followed wherever they lead. Those of somebody else only lead to his own files, and to what everybody
- * may read. Without it, all links are somebody else's. */
+/*
+ * Root or our user chose the path (a rule, a folder of debug files). Links of root and of our user
+ * are followed anywhere. Links of another user may only lead to files of that user, or to files
+ * that everybody may read. Without this flag all links count as another user's.
+ */
 #define FOREIGN_TRUSTED 0x1
-/* It is one of the links below /proc/PID that lead to a file itself, whatever its name: map_files/ and exe. */
+/* The path is a link below /proc/PID that leads to a file without a name: map_files/ or exe. */
 #define FOREIGN_MAGIC 0x2
 
 /*
- * A handle on the regular file at @path, which is the caller's to close and cannot be read from. -ENXIO: it is no
- * regular file of a real file system, but a device, a fifo, a folder, or of /proc and the like; -EACCES: a link leads to
- * it, and not everybody may read it; or the errno of finding it.
+ * Find the regular file at @path. Returns a handle (O_PATH) that the caller closes. -ENXIO: it is
+ * a device, fifo or folder, or of a virtual file system; -EACCES: another user's link leads to it,
+ * and not everybody may read it; or the errno of the lookup.
  */
 int foreign__find(const char *path, unsigned int flags, struct stat *ret);
-/* The same for what process @pid has mapped or sees as @name, an absolute path. No link is followed. */
+/* The same for the absolute path @name, as process @pid sees it. No link is followed. */
 int foreign__find_of(uint32_t pid, const char *name, struct stat *ret);
 
-/* Open what was found for reading: close-on-exec, without waiting for anything. Negative errno. @found stays the
- * caller's. */
+/*
+ * Open the handle @found for reading, close-on-exec and non-blocking. Returns a descriptor or
+ * negative errno. @found stays open.
+ */
 int foreign__open(int found);
 
-/* All in one. @expected: device and inode that it must have, else -ESTALE; NULL: any. */
+/*
+ * Find, compare and open. @expected: device and inode that the file must have, else -ESTALE; NULL:
+ * any.
+ */
 int foreign__open_path(const char *path, unsigned int flags, const struct stat *expected);
 int foreign__open_of(uint32_t pid, const char *name, const struct stat *expected);
+
+/*
+ * Open or create @path, which our user chose, for appending, in a folder where others may put links.
+ * Returns a descriptor or negative errno; -ELOOP: a link of another user is on the way. May be a
+ * terminal or a fifo: blocks as open(2) does.
+ */
+int foreign__append(const char *path);
 
 #endif
