@@ -16,11 +16,11 @@
 #include "common/rights.h"
 
 #define NSEC	 1000000000ULL
-#define WAIT_MAX (2 * ADMIN_SECONDS) /* s: it ends by itself before */
+#define WAIT_MAX (2 * ADMIN_SECONDS) /* s; a request is ended by the server before that */
 
-/* Set before there are threads, and never changed: as with the rights of the process, there is one. */
+/* Our end of the socket. Set once, before there are threads. */
 static int server = -1;
-static _Atomic pid_t server_pid; /* as its last reply said */
+static _Atomic pid_t server_pid; /* from its last reply */
 
 static bool has_capability(void)
 {
@@ -77,13 +77,15 @@ static int ask_once(const struct admin_request *r, int file, uint32_t *ret_id)
 	fds[0] = socks[1];
 	fds[1] = file;
 	err = channel__send(server, r, sizeof(*r), fds, file < 0 ? 1 : 2, 0);
-	close(socks[1]); /* so that we hear when it dies */
+	close(socks[1]); /* so that receive_reply() sees the end of the socket when the server dies */
 	err = err ? -EPIPE : receive_reply(socks[0], ret_id);
 	close(socks[0]);
 	return err;
 }
 
-/* Who died of this request would die of it again; who was killed would not. */
+/*
+ * One retry: the server may have been killed by chance. A request that kills it would do so again.
+ */
 static int admin__ask(const struct admin_request *r, int file, uint32_t *ret_id)
 {
 	uint64_t start = now_ns();
@@ -136,7 +138,8 @@ int admin__open_uprobe(int file, uint64_t offset, uint64_t ref_ctr)
 
 int admin__open_prog(uint32_t id)
 {
-	RAISED_RIGHTS(RIGHTS_PROCESSES); /* whoever opens it decides which addresses are shown */
+	/* the kernel shows addresses by the rights of who opened the program */
+	RAISED_RIGHTS(RIGHTS_PROCESSES);
 	struct admin_request r = { .kind = ADMIN_BPF_PROG, .id = id };
 
 	return admin__do(&r, -1, &id);

@@ -11,7 +11,7 @@
 #include "admin/open.h"
 #include "common/buf.h"
 
-#define REF_CTR_SHIFT 32 /* in attr.config: the format of the PMU says so since Linux 4.20 */
+#define REF_CTR_SHIFT 32 /* of the semaphore in attr.config, since Linux 4.20 */
 
 static int pmu_type(const char *path)
 {
@@ -39,7 +39,7 @@ static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, unsigned
 	return fd < 0 ? -errno : fd;
 }
 
-/* By a descriptor that could be read from: to have found a file is not enough. */
+/* The descriptor must allow reading: O_PATH gives a handle on files that one may not read. */
 static int check_file(int file)
 {
 	int flags = fcntl(file, F_GETFL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is asked of frbpf-admin. Private to user/admin. */
+/* Messages between frbpf and frbpf-admin. Private to user/admin. */
 #ifndef FRBPF_ADMIN_REQUEST_H
 #define FRBPF_ADMIN_REQUEST_H
 
@@ -9,15 +9,15 @@
 #include <sys/types.h>
 
 enum admin_kind {
-	ADMIN_EVENT,	 /* a perf event; with a cgroup, its descriptor comes along */
-	ADMIN_UPROBE,	 /* an event on a place in a file, whose descriptor comes along */
+	ADMIN_EVENT,	 /* a perf event; for a cgroup, with its descriptor */
+	ADMIN_UPROBE,	 /* a uprobe, with the descriptor of its file */
 	ADMIN_BPF_PROG,	 /* a BPF program by its id */
-	ADMIN_BPF_BTF,	 /* its types */
-	ADMIN_NEXT_PROG, /* the next id; no descriptor comes back */
+	ADMIN_BPF_BTF,	 /* BTF by its id */
+	ADMIN_NEXT_PROG, /* the next id; the reply has no descriptor */
 	ADMIN_KINDS
 };
 
-/* The first descriptor that comes along is a socket for the reply. */
+/* Comes with one or two descriptors. The first is a socket for the reply. */
 struct admin_request {
 	uint32_t kind;
 	union {
@@ -25,10 +25,10 @@ struct admin_request {
 			struct perf_event_attr attr;
 			pid_t pid; /* -1: all */
 			int32_t cpu;
-			uint32_t of_cgroup; /* 1: pid is not used */
+			uint32_t of_cgroup; /* 1: the descriptor is the cgroup; pid is not used */
 		} event;
 		struct {
-			uint64_t offset, ref_ctr; /* in the file; ref_ctr: 0: none */
+			uint64_t offset, ref_ctr; /* bytes in the file; ref_ctr: 0: none */
 		} uprobe;
 		uint32_t id;
 	};
@@ -36,17 +36,19 @@ struct admin_request {
 
 struct admin_reply {
 	int32_t error; /* 0 or negative errno */
-	uint32_t id;   /* ADMIN_NEXT_PROG */
-	pid_t pid;     /* who answers */
+	uint32_t id;   /* of ADMIN_NEXT_PROG */
+	pid_t pid;     /* of the server */
 };
 
-/* The types of the kernel's PMUs for probes: -1: it has none. */
+/* perf types of kprobes and uprobes; -1: this kernel has none. */
 struct admin_pmus {
 	int kprobe, uprobe;
 };
 
-/* Is a message of @len bytes, with @n_fds descriptors, a request that is served? 0, -EBADMSG, or -EACCES: it could
- * be understood, and is not what frbpf-admin is for. */
+/*
+ * Check a message of @len bytes that came with @n_fds descriptors. 0; -EBADMSG: it is malformed;
+ * -EACCES: frbpf-admin does not do that.
+ */
 int admin_request__check(const void *msg, size_t len, size_t n_fds, const struct admin_pmus *pmus);
 
 #endif

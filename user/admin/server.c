@@ -22,10 +22,10 @@
 #include "common/landlock.h"
 #include "common/rights.h"
 
-#define MAX_FDS	 2	  /* for the reply, and what the request is about */
-#define PAUSE_NS 50000000 /* before a process that died is replaced: it may die at once again */
+#define MAX_FDS	 2	  /* the socket for the reply; a file or cgroup */
+#define PAUSE_NS 50000000 /* before a process that died is replaced */
 
-/* CAP_SYSLOG: who asks about a program gets the addresses that its opener may see. */
+/* CAP_SYSLOG: without it the kernel hides the addresses of the programs that we open. */
 static const int kept[] = { CAP_SYS_ADMIN, CAP_SYSLOG };
 
 static const int server_calls[] = {
@@ -62,7 +62,7 @@ static void reply_to(int sock, int fd, uint32_t id)
 	channel__send(sock, &reply, sizeof(reply), &fd, fd > 0, MSG_DONTWAIT);
 }
 
-/* Nobody waits for an answer to what has no socket for it. */
+/* A request without a socket gets no reply. */
 static void serve_request(struct admin_request *r, size_t len, const int *fds, size_t n_fds,
 			  const struct admin_pmus *pmus)
 {
@@ -78,7 +78,7 @@ static void serve_request(struct admin_request *r, size_t len, const int *fds, s
 		close(fd);
 }
 
-/* The kernel ends us when a request hangs, or the daemon is gone. */
+/* SIGALRM ends a request that hangs, and this process with it. */
 static void run_server(int sock, const struct admin_pmus *pmus)
 {
 	struct admin_request r;

@@ -5,11 +5,11 @@
 
 #define ADMIN_TITLE "frbpf-admin"
 #define ADMIN_SECONDS                                                                              \
-	5 /* that one request may take: then the process ends, and another one takes over */
+	5 /* time limit of one request, s: then the process ends, and another takes over */
 
 /*
- * Serve the requests that come by @sock until its other end is closed. One process waits and has no
- * other job; the other one serves, with few system calls, and is replaced when it dies.
+ * Serve requests from @sock until its other end is closed. A child serves, limited to few system
+ * calls. This process only waits for it, and starts another when it dies.
  */
 void admin_server__run(int sock) __attribute__((noreturn));
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Arrays that grow: twice the room whenever it is used up. */
+/* Growing arrays: the room is doubled when it is used up. */
 #ifndef FRBPF_COMMON_ARRAY_H
 #define FRBPF_COMMON_ARRAY_H
 
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Have the array @v_, which has @n_ elements and room for @cap_, take one more; @first_: the room it begins
- * with. False: out of memory, and nothing has changed. */
+/*
+ * Make room for one more element in array @v_, which has @n_ elements and room for @cap_. @first_:
+ * the initial room. False: out of memory; nothing has changed.
+ */
 #define ARRAY_HAS_ROOM(v_, n_, cap_, first_)                                                       \
 	({                                                                                         \
 		bool has_room_ = (n_) < (cap_);                                                    \

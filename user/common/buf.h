@@ -20,8 +20,10 @@ int buf__add_str(struct buf *b, const char *s); /* without its NUL */
 int buf__printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int buf__vprintf(struct buf *b, const char *fmt, va_list ap);
 
-/* Read a whole file that may state no size (procfs, sysfs, tracefs) into @b; @max bounds it.
- * 0, -errno of open or read, -EFBIG when the file is larger, -EAGAIN for a pipe that has nothing, -ENOMEM. */
+/*
+ * Read a whole file, also one without a size (procfs, sysfs, tracefs), of at most @max bytes into
+ * @b. 0; -errno of open or read; -EFBIG: the file is larger; -EAGAIN: an empty pipe; -ENOMEM.
+ */
 int buf__read_file(struct buf *b, const char *path, size_t max);
 int buf__read_fd(struct buf *b, int fd, size_t max);
 

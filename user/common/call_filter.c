@@ -9,7 +9,7 @@
 #include "common/call_filter.h"
 #include "common/cleanup.h"
 
-/* SMALL_IOCTL: the number of ioctl() in 32-bit programs, which is the same on both machines. */
+/* SMALL_IOCTL: the number of ioctl() in 32-bit programs, the same on both machines */
 #if defined(__x86_64__)
 #define OWN_ARCH   AUDIT_ARCH_X86_64
 #define SMALL_ARCH AUDIT_ARCH_I386
@@ -28,7 +28,7 @@
 #define LOAD(at) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at)
 #define LOAD_NR	 LOAD(offsetof(struct seccomp_data, nr))
 
-/* Both machines that we know are little-endian: the low half of an argument comes first. */
+/* Both machines are little-endian: the low half of an argument comes first. */
 #define LOAD_ARG(i) LOAD(offsetof(struct seccomp_data, args) + (i) * sizeof(uint64_t))
 
 static void call_filter__add(struct call_filter *f, const struct sock_filter *v, size_t n)
@@ -103,7 +103,7 @@ void call_filter__refuse(struct call_filter *f, int nr, uint16_t err)
 
 void call_filter__begin_no_typing(struct call_filter *f)
 {
-	/* each jump with how many instructions it skips */
+	/* the last two numbers of a jump: instructions to skip if true, if false */
 	const struct sock_filter v[] = {
 		LOAD(offsetof(struct seccomp_data, arch)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 3, 0),
@@ -135,7 +135,7 @@ int call_filter__install(struct call_filter *f, uint32_t otherwise)
 		return -EOVERFLOW;
 	prog.len = f->n;
 	ret = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &prog);
-	if (ret > 0) /* a thread that has another filter */
+	if (ret > 0) /* the id of a thread that has another filter */
 		return -ESRCH;
 	if (!ret)
 		return 0;

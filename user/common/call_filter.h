@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A list of the system calls that are allowed (seccomp), built without any allocation:
+ * A list of allowed system calls (seccomp). It is built without allocations, so it is complete:
  *
  *	call_filter__begin(&f);
  *	call_filter__allow(&f, calls, n);
@@ -35,19 +35,26 @@ void call_filter__begin(struct call_filter *f);
  * terminal as if it was typed there (TIOCSTI, TIOCLINUX: EPERM). Holds for 32-bit programs, too.
  */
 void call_filter__begin_no_typing(struct call_filter *f);
-/* The calls @nrs, often made ones first. */
+/* Allow the calls @nrs. List the most frequent first: the kernel compares in this order. */
 void call_filter__allow(struct call_filter *f, const int *nrs, size_t n);
-/* Call @nr, where the low 32 bits of argument @arg, masked by @mask, are @value. Several of one call may be added. */
+/*
+ * Allow call @nr if the low 32 bits of argument @arg, masked by @mask, equal @value. May be added
+ * several times for one call.
+ */
 void call_filter__allow_if(struct call_filter *f, int nr, unsigned int arg, uint32_t mask,
 			   uint32_t value);
-/* Likewise it fails with @err, in silence: before what allows it otherwise. */
+/*
+ * Under the same condition the call fails with @err, silently. Add it before any entry that allows
+ * the call.
+ */
 void call_filter__refuse_if(struct call_filter *f, int nr, unsigned int arg, uint32_t mask,
 			    uint32_t value, uint16_t err);
-/* Call @nr fails with @err, in silence. */
+/* Call @nr fails with @err, silently. */
 void call_filter__refuse(struct call_filter *f, int nr, uint16_t err);
 /*
- * Allow nothing else, for good and in all threads: any other call has @otherwise, a SECCOMP_RET_ value, done. Wants
- * no_new_privs or CAP_SYS_ADMIN. -ENOSYS: the kernel has no such filters; -EOVERFLOW: the list is too long.
+ * Put the list in force for all threads, for good. Calls that it does not decide get @otherwise, a
+ * SECCOMP_RET_ value. Needs no_new_privs or CAP_SYS_ADMIN. -ENOSYS: the kernel has no seccomp
+ * filters; -EOVERFLOW: the list is too long.
  */
 int call_filter__install(struct call_filter *f, uint32_t otherwise);
 

@@ -4,10 +4,10 @@
 
 #include <stddef.h>
 
-/* Where the cgroup2 file system is mounted: 0, -ENOENT or -ENAMETOOLONG. */
+/* Get the mount point of the cgroup2 file system. 0, -ENOENT or -ENAMETOOLONG. */
 int cgroup__mount_point(char *buf, size_t size);
 
-/* The same of @controller's own hierarchy, of cgroup version 1: "cpu". */
+/* The same for the hierarchy of @controller ("cpu") in cgroup version 1. */
 int cgroup__mount_point_v1(const char *controller, char *buf, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whether the perf events of a CPU still record: once it goes off line they are detached for good,
- * and only their time tells.
+ * Tells whether the perf events of a CPU still record. When a CPU goes off line, the kernel
+ * detaches its events for good. Only their enabled time shows that.
  */
 #ifndef FRBPF_COMMON_CPU_PULSE_H
 #define FRBPF_COMMON_CPU_PULSE_H
@@ -10,15 +10,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of an event that records nothing. Opened on a CPU, it lives as long as others that are opened there then. */
+/*
+ * Attributes of an event that records nothing. On a CPU it lives as long as other events that were
+ * opened there at the same time.
+ */
 extern const struct perf_event_attr cpu_pulse_attr;
 
-/* The same of one that is asked again and again, with one interrupt: has it gone on since *seen? Which is
- * set; 0: it was never seen. */
+/*
+ * The same for an event that is polled, at the cost of one interrupt: has its time advanced since
+ * *seen? Updates *seen; 0: not polled before.
+ */
 bool cpu_pulse__beats(int fd, uint64_t *seen);
 
-/* Is @fd alive? It is an event that is enabled, with the read format TOTAL_TIME_ENABLED. If not,
- * *ret_ns is how long it was. Asking interrupts the CPU. One that cannot be asked is. */
+/*
+ * Is the event @fd alive? It is enabled and has the read format TOTAL_TIME_ENABLED. If it is dead,
+ * *ret_ns is its enabled time. Reading interrupts the CPU. One that cannot be read counts as alive.
+ */
 bool cpu_pulse__is_alive(int fd, uint64_t *ret_ns);
 
 #endif

@@ -15,19 +15,19 @@
 #include "common/event_fd.h"
 #include "common/suspends.h"
 
-#define GROUP_KERNEL 1	  /* what the kernel sends, not udev */
+#define GROUP_KERNEL 1	  /* the group of the kernel, not that of udev */
 #define MESSAGE_MAX  8192 /* lib/kobject_uevent.c: UEVENT_BUFFER_SIZE is 2048 */
 
 struct cpu_watch {
 	int epoll;
-	int uevents; /* -1: none here */
+	int uevents; /* -1: no uevents here */
 	int changed; /* eventfd of cpu_watch__compare() */
 
-	/* of the thread that compares */
-	struct buf online; /* the list as it was; empty: not read yet */
+	/* used by the thread that compares */
+	struct buf online; /* the previous list; empty: not read yet */
 };
 
-/* The group makes the kernel its only sender; an answer to our own address has another one. */
+/* Only the kernel can send to the group; a message to our own address may come from others. */
 static int open_uevents(void)
 {
 	struct sockaddr_nl addr = { .nl_family = AF_NETLINK, .nl_groups = GROUP_KERNEL };
@@ -108,7 +108,8 @@ static bool read_uevents(struct cpu_watch *w)
 				      .msg_iovlen = 1 };
 
 		n = recvmsg(w->uevents, &msg, 0);
-		if (n < 0 && errno == ENOBUFS) /* some are lost: they may have been it */
+		if (n < 0 &&
+		    errno == ENOBUFS) /* messages were lost; one may have been about a CPU */
 			change = true;
 		else if (n < 0 && errno != EINTR)
 			return change;

@@ -8,7 +8,7 @@
 #include "common/buf.h"
 #include "common/cpus.h"
 
-#define CPU_LIMIT 65536 /* far above NR_CPUS of any kernel: a bound against nonsense */
+#define CPU_LIMIT 65536 /* far above NR_CPUS of any kernel: a limit for bad input */
 
 static int parse_cpu(const char **s)
 {

@@ -8,18 +8,20 @@
 
 /* Parse "0,2-5\n" into an ascending array, owned by the caller. 0, -EINVAL or -ENOMEM. */
 int cpus__parse(const char *list, int **ret, size_t *ret_n);
-/* The CPUs that are online now. Also negative errno of reading sysfs. */
+/* Get the CPUs that are online now. Errors as above, or of reading sysfs. */
 int cpus__online(int **ret, size_t *ret_n);
 #define CPUS_ONLINE_FILE "/sys/devices/system/cpu/online"
-/* Those that are there and may be off line; may be more or less than the former by the time of return. */
+/* Get the CPUs that are present, also off line. A CPU may come or go at any time. */
 int cpus__present(int **ret, size_t *ret_n);
-/* How many there can ever be; 0: the kernel does not tell. */
+/* Number of CPUs that the kernel can ever have; 0: unknown. */
 size_t cpus__n_possible(void);
 /* Is @cpu in the ascending list @v? */
 bool cpus__has(const int *v, size_t n, int cpu);
 
-/* Counts what cpus__note_change() was told: CPUs came or went, so events that were opened in an
- * earlier epoch may not record on all of them. Events of a CPU that goes off line never come back. */
+/*
+ * Number of calls of cpus__note_change(), one for each time that CPUs came or went. Events opened
+ * in an earlier epoch may not record on all CPUs: those of a CPU that goes off line stay dead.
+ */
 unsigned int cpus__epoch(void);
 void cpus__note_change(void);
 

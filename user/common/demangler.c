@@ -8,7 +8,7 @@
 #define LIBRARY	 "libstdc++.so.6"
 #define FUNCTION "__cxa_demangle" /* of the Itanium C++ ABI */
 
-#define MANGLED_MAX 4096 /* bytes; what a name can become grows faster than it */
+#define MANGLED_MAX 4096 /* bytes; a demangled name can be much longer */
 
 struct demangler {
 	void *library;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names of C++ (and older Rust) functions as they stand in the source. The run-time library of C++ knows how; it is
- * loaded while it is needed, and need not be there. */
+/*
+ * Demangles names of C++ and older Rust functions. Uses the C++ run-time library, loaded on
+ * demand, if it is installed.
+ */
 #ifndef FRBPF_COMMON_DEMANGLER_H
 #define FRBPF_COMMON_DEMANGLER_H
 

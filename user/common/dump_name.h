@@ -7,13 +7,13 @@
 #define DUMP_OUTPUT_MAX	 32 /* bytes of FILE */
 #define DUMP_NAME_SIZE	 (DUMP_OUTPUT_MAX + 1 + DUMP_TIME_DIGITS + 1)
 
-/* @output "" is perf.data; @time: of the incident. */
+/* Make a name. @output: FILE, "" for perf.data; @time: of the incident. */
 void dump_name__format(const char *output, const char *time, char ret[static DUMP_NAME_SIZE]);
 
-/* TIME of a name of a dump, which goes to its end; NULL: it is none. */
+/* The TIME at the end of @name; NULL: it is not the name of a dump. */
 const char *dump_name__time(const char *file);
 
-/* The dump of @time in the session's directory @fd. 0 or -ENOENT. */
+/* Find the dump of @time in the session's directory @fd. 0 or -ENOENT. */
 int dump_name__find(int fd, const char *time, char ret[static DUMP_NAME_SIZE]);
 
 #endif

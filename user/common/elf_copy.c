@@ -22,7 +22,7 @@
 #define OWN_ORDER ELFDATA2MSB
 #endif
 
-/* All that is looked at is read from the copy: there it stays as it is. */
+/* Everything is parsed from the copy, which nobody else can change. */
 struct copy {
 	int from, to;
 	uint64_t size; /* of the file */
@@ -41,7 +41,7 @@ struct section {
 	uint64_t offset, size;
 };
 
-/* What is not there is left as a hole. */
+/* Missing bytes become a hole. */
 static int copy_range(struct copy *c, uint64_t offset, uint64_t size)
 {
 	if (offset >= c->size)
@@ -118,11 +118,11 @@ static int copy_head(struct copy *c)
 	c->shnum = c->is64 ? h.wide.e_shnum : h.narrow.e_shnum;
 	c->phnum = c->is64 ? h.wide.e_phnum : h.narrow.e_phnum;
 	c->names_at = c->is64 ? h.wide.e_shstrndx : h.narrow.e_shstrndx;
-	/* there may be more than these fields have room for: nobody needs as many segments */
+	/* more segments than this field can count: no real file has so many */
 	return c->phnum == PN_XNUM ? -EFBIG : 0;
 }
 
-/* The number of sections is that of the first one's size when it has no room in the header. */
+/* If the number of sections does not fit into the header, the size of the first section has it. */
 static int copy_section_headers(struct copy *c)
 {
 	Elf64_Shdr first;
@@ -146,7 +146,7 @@ static int copy_section_headers(struct copy *c)
 		c->shnum = c->shnum ?: first.sh_size;
 		if (c->names_at == SHN_XINDEX)
 			c->names_at = first.sh_link;
-		/* the first one is there, and stays */
+		/* the first one was copied already */
 		return c->shnum < 2 ? 0
 				    : copy_range(c, c->shoff + section_size(c),
 						 (uint64_t)(c->shnum - 1) * section_size(c));

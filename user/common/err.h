@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Errors that carry words. Low modules do not log: they return a negative errno and, through a
- * struct err, what was tried, on what, and how to mend it. The command or the daemon prints it.
+ * Errors with a message. Low modules do not log: they return a negative errno and, in a struct
+ * err, what was tried, on what, and how to mend it. The command or the daemon prints it.
  */
 #ifndef FRBPF_COMMON_ERR_H
 #define FRBPF_COMMON_ERR_H
@@ -22,8 +22,7 @@ struct err {
  */
 int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Put "fmt" in front of the message that is there: for callers that know the context. Returns
- * @code. */
+/* Put a prefix before the message: for callers that know the context. Returns @code. */
 int err_prefix(struct err *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

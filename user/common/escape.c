@@ -6,7 +6,7 @@
 
 #include "common/escape.h"
 
-/* How long the UTF-8 sequence at @s is; 0: it is none, or one that XML does not allow. */
+/* Length of the UTF-8 sequence at @s; 0: it is invalid, or not allowed in XML. */
 static size_t utf8_sequence(const char *s)
 {
 	const unsigned char *u = (const unsigned char *)s;
@@ -24,7 +24,8 @@ static size_t utf8_sequence(const char *s)
 	}
 	if (n == 2) /* C1 control characters */
 		return c < 0xa0 ? 0 : n;
-	if (n == 3) /* too long; surrogates; no characters; those that turn the writing direction */
+	if (n ==
+	    3) /* overlong; surrogates; non-characters; marks that change the writing direction */
 		return c < 0x800 || (c >= 0xd800 && c < 0xe000) || c > 0xfffd ||
 				       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069)
 			       ? 0
@@ -32,7 +33,7 @@ static size_t utf8_sequence(const char *s)
 	return c < 0x10000 || c > 0x10ffff ? 0 : n;
 }
 
-/* What stands for an ASCII character; NULL: it does itself. */
+/* The escape of an ASCII character; NULL: it needs none. */
 typedef const char *(*replace_fn)(const char *s);
 
 static int escape_text(struct buf *b, const char *s, replace_fn replace)
@@ -71,8 +72,10 @@ static const char *replace_xml(const char *s)
 	return NULL;
 }
 
-/* Entities also where a backslash would do: a cell of a table cannot hold an escaped bar within code,
- * and HTML passes through markdown. '@' would call people, '#' issues, "://" is part of a link. */
+/*
+ * Entities, not backslashes: a table cell cannot hold an escaped bar within code, and Markdown
+ * passes HTML through. '@' would mention people, '#' issues; "://" makes a link.
+ */
 static const char *replace_markdown(const char *s)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Texts that others chose (names of tasks, of files, conditions) on their way into reports: nobody
- * but us may begin a line, an element, a cell or a command there. Bytes that are not UTF-8, and
+ * Escapes texts that others chose (names of tasks, of files, conditions) for reports. Such a text
+ * cannot begin a line, an element, a table cell or a command. Bytes that are not UTF-8, and
  * control characters, become '?'.
  */
 #ifndef FRBPF_COMMON_ESCAPE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An eventfd(2), non-blocking, as a bell between threads. */
+/* Wakes up other threads by an eventfd(2), which is non-blocking. */
 #ifndef FRBPF_COMMON_EVENT_FD_H
 #define FRBPF_COMMON_EVENT_FD_H
 

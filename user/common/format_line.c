@@ -20,7 +20,7 @@ bool format_number__parse(const char *s, const char *end, uint64_t *ret)
 	return true;
 }
 
-/* What "KEY:" says in the line. */
+/* The value of "KEY:" in the line. */
 static bool find_number(const char *line, const char *end, const char *key, uint32_t *ret)
 {
 	const char *p = memmem(line, end - line, key, strlen(key));
@@ -39,7 +39,7 @@ static const char *without_blanks(const char *start, const char *end)
 	return end;
 }
 
-/* "char comm[16]", "__data_loc char[] name", "const void * p" up to @end. */
+/* Parse a declaration up to @end: "char comm[16]", "__data_loc char[] name", "const void * p". */
 static bool take_declaration(struct format_line *l, const char *s, const char *end)
 {
 	uint64_t n;
@@ -81,7 +81,7 @@ bool format_line__parse(const char *line, const char *end, struct format_line *r
 	    !find_number(semicolon, end, "offset:", &l.offset) ||
 	    !find_number(semicolon, end, "size:", &l.size))
 		return false;
-	find_number(semicolon, end, "signed:", &l.is_signed); /* old kernels do not tell */
+	find_number(semicolon, end, "signed:", &l.is_signed); /* old kernels do not have it */
 	*ret = l;
 	return true;
 }

@@ -12,17 +12,17 @@
 #include <stdint.h>
 
 struct format_line {
-	const char *type, *name; /* in the line; not ended by a NUL */
+	const char *type, *name; /* points into the line; no NUL */
 	size_t type_len, name_len;
 	bool is_array;
-	uint32_t n;	       /* elements that the declaration states; 0: none */
-	uint32_t offset, size; /* bytes, in the raw data of a sample */
+	uint32_t n;	       /* elements, as declared; 0: no array */
+	uint32_t offset, size; /* bytes, within the raw data of a sample */
 	uint32_t is_signed;
 };
 
 /* Digits at the start of @s, up to @end. False: there are none, or too many. */
 bool format_number__parse(const char *s, const char *end, uint64_t *ret);
-/* Take the line from @line to @end apart. False: it declares no field. */
+/* Parse the line from @line to @end. False: it declares no field. */
 bool format_line__parse(const char *line, const char *end, struct format_line *ret);
 
 #endif

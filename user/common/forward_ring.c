@@ -44,7 +44,7 @@ static const struct perf_event_header *record_at(const struct forward_ring *r, u
 	size_t off = pos & (r->size - 1), first = r->size - off;
 	const struct perf_event_header *h = (const void *)(data + off);
 
-	/* records are multiples of 8 and so is the ring: a header never wraps */
+	/* sizes of records and ring are multiples of 8: a header never wraps */
 	if (avail < sizeof(*h) || h->size < sizeof(*h) || h->size % 8 || h->size > avail)
 		return NULL;
 	if (h->size <= first)
@@ -66,11 +66,11 @@ bool forward_ring__drain(const struct forward_ring *r, struct forward_record *wr
 		h = record_at(r, tail, head - tail, wrapped);
 		whole = h;
 		if (h) {
-			tail += h->size; /* @fn may change it, where it has wrapped */
+			tail += h->size; /* read it first: @fn may change a record that was copied */
 			fn(h, arg);
 		}
 	}
-	/* the records have been read: only now may the kernel write over them */
+	/* release: the kernel may overwrite the records only after they were read */
 	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
 	return whole;
 }

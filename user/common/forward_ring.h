@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The ring of a perf event that the kernel does not overwrite: what is not drained in time is lost. */
+/*
+ * The ring of a perf event that the kernel does not overwrite: records that do not fit are lost.
+ */
 #ifndef FRBPF_COMMON_FORWARD_RING_H
 #define FRBPF_COMMON_FORWARD_RING_H
 
@@ -8,16 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct forward_ring { /* { 0 } is none */
+struct forward_ring { /* { 0 } is an unmapped one */
 	void *base;   /* control page and data; NULL: not mapped */
 	size_t size;  /* bytes of data, a power of two */
 };
 
 /* Map the ring of the event @fd, of @bytes, a power of two of pages. 0 or negative errno of mmap(2). */
 int forward_ring__map(int fd, size_t bytes, struct forward_ring *ret);
-void forward_ring__unmap(struct forward_ring *r); /* none is legal */
+void forward_ring__unmap(struct forward_ring *r); /* an unmapped one is legal */
 
-/* Bytes that wait. */
+/* Bytes that wait to be drained. */
 uint64_t forward_ring__waiting(const struct forward_ring *r);
 
 /* Room for any record: its size has 16 bits. */
@@ -26,8 +28,9 @@ struct forward_record {
 };
 
 /*
- * Hand every waiting record to @fn, in one piece, and give the room back. @wrapped is where one that wraps is put
- * together; @fn may write there. False: there is something else in the ring, which is dropped with what follows.
+ * Call @fn with each waiting record, then release them. A record that wraps is copied to @wrapped,
+ * where @fn may change it. False: the ring holds a malformed record; it and all behind it are
+ * dropped.
  */
 bool forward_ring__drain(const struct forward_ring *r, struct forward_record *wrapped,
 			 void (*fn)(const struct perf_event_header *rec, void *arg), void *arg);

@@ -15,8 +15,8 @@
 
 void helper__set_title(const char *title)
 {
-	char *args = program_invocation_name, comm[16]; /* as the kernel has it: argv[0] */
-	static size_t room;				/* of all arguments */
+	char *args = program_invocation_name, comm[16]; /* argv[0], as the kernel has it */
+	static size_t room;				/* bytes of all arguments */
 	struct buf line = { 0 };
 
 	snprintf(comm, sizeof(comm), "%s", title);
@@ -55,7 +55,8 @@ int helper__fork(const char *title, void (*run)(int sock), int *ret_sock)
 		return -errno;
 	between = fork();
 	if (!between) {
-		pid_t pid = fork(); /* no child of ours: who waits for those must not meet it */
+		pid_t pid =
+			fork(); /* forked twice: it must not be our child, as others wait for all children */
 
 		if (!pid) {
 			become_helper(title, socks[1]);

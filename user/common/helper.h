@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Processes of ours that do something apart, forked before there is anything in memory. */
+/* Helper processes of frbpf, forked early, while there is nothing private in memory. */
 #ifndef FRBPF_COMMON_HELPER_H
 #define FRBPF_COMMON_HELPER_H
 
 /*
- * Fork a process that calls @run with its end of a pair of SOCK_SEQPACKET sockets, and does not
- * return. It is no child of ours, has a session of its own, and no other descriptor of ours but the null device.
- * @title: what `ps` shows. @ret_sock: our end, which the caller closes. Negative errno.
+ * Fork a process that calls @run with its end of a pair of SOCK_SEQPACKET sockets; @run does not
+ * return. The process is not our child, has a session of its own, and no other descriptor but the
+ * null device. @title: shown by `ps`. @ret_sock: our end, which the caller closes. 0 or negative
+ * errno.
  */
 int helper__fork(const char *title, void (*run)(int sock), int *ret_sock);
 
-/* What `ps` shows of a process without threads, and who looks for daemons by their command line: it
- * must not be taken for one. What the arguments had no room for is cut. */
+/*
+ * Set what `ps` shows of a process without threads. Also keeps a helper from being taken for a
+ * daemon, which is found by its command line. Cut to the room of the arguments.
+ */
 void helper__set_title(const char *title);
 
 /*
- * In a helper: the signals that stop a service are ignored, because they may reach its whole group
- * while the daemon still writes. All are unblocked, and SIGCHLD does what it does by default.
+ * In a helper: ignore the signals that stop a service. They may be sent to the whole group while
+ * the daemon still writes. Unblocks all signals, and sets SIGCHLD to its default.
  */
 void helper__ignore_signals(void);
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whether a JSON text lacks something. What is added to an object without memory is dropped, and nobody hears of it. */
+/*
+ * Detects incomplete JSON. When memory runs out, jansson drops what was to be added to an object,
+ * silently.
+ */
 #ifndef FRBPF_COMMON_JSON_ALLOC_H
 #define FRBPF_COMMON_JSON_ALLOC_H
 
 #include <stdbool.h>
 
-/* Note failing allocations of jansson, from now on. Before anything is made. */
+/* Note failed allocations of jansson from now on. Call it before any JSON is made. */
 void json_alloc__watch(void);
-/* Something else that the text is made of failed, for want of memory. */
+/* Note another allocation that failed, of something that goes into JSON. */
 void json_alloc__note_failure(void);
-/* Did one fail? */
+/* Did an allocation fail? */
 bool json_alloc__failed(void);
 
 #endif

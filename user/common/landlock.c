@@ -8,12 +8,12 @@
 #include "common/cleanup.h"
 #include "common/landlock.h"
 
-/* Bits of access rights, by the version of the ABI: since Linux 5.13, 5.19, 6.2, and 6.10. */
+/* Number of access rights by ABI version: of Linux 5.13, 5.19, 6.2 and 6.10. */
 static const struct {
 	int version, n_rights;
 } abis[] = { { 5, 16 }, { 3, 15 }, { 2, 14 }, { 1, 13 } };
 
-#define RENAMES_SINCE 2 /* from one directory to another: before that they are always refused */
+#define RENAMES_SINCE 2 /* ABI that can allow renames between directories; older ones refuse them */
 
 #define READING (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 
@@ -25,14 +25,14 @@ static const struct {
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif
 
-/* Files and directories: no nodes, sockets, fifos, links. */
+/* For regular files and directories; no nodes, sockets, fifos or links. */
 #define WRITING                                                                                    \
 	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |                             \
 	 LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |                               \
 	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                          \
 	 LANDLOCK_ACCESS_FS_REFER)
 
-/* All rights that the kernel knows; 0: it is not built, or switched off. */
+/* All rights that the kernel knows; 0: its ABI is older than @since, or there is no Landlock. */
 static uint64_t landlock_rights(int since)
 {
 	int version =
@@ -44,7 +44,7 @@ static uint64_t landlock_rights(int since)
 	return 0;
 }
 
-/* Of @rights no place has any. */
+/* A domain in which no path has any of @rights. */
 static int create_domain(uint64_t rights)
 {
 	const struct landlock_ruleset_attr attr = { .handled_access_fs = rights };

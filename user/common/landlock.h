@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What files a process or thread may reach from now on, for good (Landlock). What it has open stays so. Wants
- * no_new_privs. A thread that is in a domain cannot look at processes that are not: their maps, links and namespaces.
+ * Limits the files that a process or thread can reach, for good (Landlock). Open files stay open.
+ * Needs no_new_privs. A thread in a domain cannot read maps, links and namespaces of processes
+ * outside.
  */
 #ifndef FRBPF_COMMON_LANDLOCK_H
 #define FRBPF_COMMON_LANDLOCK_H
 
-/* It opens, makes and removes no file, and executes none. Does nothing where the kernel has no Landlock. Negative errno. */
+/*
+ * Allow no file to be opened, made, removed or executed. Does nothing on kernels without Landlock.
+ * 0 or negative errno.
+ */
 int landlock__no_files(void);
 
 /* It reads what it could; it writes, makes and removes no file, and executes none. Does nothing where the kernel has no
@@ -14,12 +18,13 @@ int landlock__no_files(void);
 int landlock__no_writes(void);
 
 /*
- * It writes, makes and removes files and directories only in the open directory @dir and below, and executes none; it reads what it
- * could. The domain comes as a descriptor that is the caller's. -ENOSYS: the kernel has no Landlock, or one that is older
- * than Linux 5.19, which would refuse renames; or another negative errno.
+ * Make a domain that allows writing, making and removing files and directories only in @dir and
+ * below. It allows no executing, and does not limit reading. Returns a descriptor that the caller
+ * closes. -ENOSYS: no Landlock, or that of before Linux 5.19, which refuses renames; or another
+ * negative errno.
  */
 int landlock__only_below(int dir);
-/* Enter it: this thread, and what it starts. 0 or negative errno. */
+/* Enter a domain, for this thread and what it starts. 0 or negative errno. */
 int landlock__enter(int domain);
 
 #endif

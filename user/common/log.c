@@ -47,7 +47,8 @@ void log_line(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fprintf(out ?: stderr, "%s%s\n", prefix, text); /* one call: lines of threads do not mix */
+	fprintf(out ?: stderr, "%s%s\n", prefix,
+		text); /* one call, so that lines of threads do not mix */
 }
 
 void log_text(const char *text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The log of the daemon and of the commands; low modules do not log, they return a struct err. */
+/* The log of the daemon and of the commands. Low modules do not log: they return a struct err. */
 #ifndef FRBPF_COMMON_LOG_H
 #define FRBPF_COMMON_LOG_H
 
@@ -8,16 +8,18 @@
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-/* Lines above @max are dropped. @timestamps: each line begins with local time and level (the
- * daemon's file), else with "frbpf: " (people). Everything goes to standard error, see log_to(). */
+/*
+ * Drop lines above level @max. @timestamps: lines begin with local time and level, for the file of
+ * a daemon; else with "frbpf: ". The log goes to standard error: see log_to().
+ */
 void log_setup(enum log_level max, bool timestamps);
 
-/* Everything goes to @f from now on, which stays the caller's; NULL: to standard error again. */
+/* Write the log to @f, which the caller closes; NULL: to standard error again. */
 void log_to(FILE *f);
 
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Text of several lines that is complete as it is, such as that of diags__format(). */
+/* Write several complete lines, such as those of diags__format(). */
 void log_text(const char *text);
 
 #define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)

@@ -9,7 +9,7 @@
 #include "common/cleanup.h"
 #include "common/map_file.h"
 
-/* Where the map at @start really ends. False: there is none. */
+/* Get the real end of the mapping at @start. False: there is none. */
 static bool find_end(uint32_t pid, uint64_t start, uint64_t *ret)
 {
 	_cleanup_fclose_ FILE *maps = NULL;

@@ -4,8 +4,7 @@
 
 #include "common/printable.h"
 
-/* Length of a well-formed UTF-8 sequence by its first byte, and the code point's bits of that byte.
- */
+/* Length of a UTF-8 sequence by its first byte, and the bits of the code point in that byte. */
 static size_t utf8_length(unsigned char c, uint32_t *ret_bits)
 {
 	if (c >= 0xc2 && c < 0xe0) {
@@ -45,7 +44,7 @@ size_t printable__char(const char *s, size_t len, bool *ret_printable)
 	}
 	if (point < smallest[n] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
 		return 1;
-	/* C1 controls; marks that change the direction of what follows, or are not seen at all */
+	/* C1 controls; marks that change the writing direction, or are invisible */
 	*ret_printable = point >= 0xa0 && !(point >= 0x200b && point <= 0x200f) &&
 			 !(point >= 0x2028 && point <= 0x202e) &&
 			 !(point >= 0x2066 && point <= 0x2069) && point != 0x61c && point != 0xfeff;

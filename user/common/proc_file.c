@@ -43,13 +43,13 @@ int proc_file__comm(int dir, char comm[static PROC_COMM])
 
 	if (len <= 0)
 		return -ESRCH;
-	buf[len - 1] = '\0'; /* the line's end */
+	buf[len - 1] = '\0'; /* the newline */
 	memset(comm, 0, PROC_COMM);
 	memcpy(comm, buf, strnlen(buf, PROC_COMM - 1));
 	return 0;
 }
 
-/* The name may have any sign in it, so fields are counted behind its last ')'. */
+/* The name may contain any character, so fields are counted behind the last ')'. */
 int proc_file__stat(int dir, struct proc_stat *ret)
 {
 	char buf[STAT_MAX], *p, *save = NULL;

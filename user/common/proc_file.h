@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Small files of the kernel about one task (/proc/TID), or in any other directory of its. */
+/* Reads small files of the kernel: about one task (/proc/TID), or in another directory. */
 #ifndef FRBPF_COMMON_PROC_FILE_H
 #define FRBPF_COMMON_PROC_FILE_H
 
@@ -9,7 +9,10 @@
 
 #define PROC_COMM 16 /* bytes, with the NUL */
 
-/* Open /proc/TID: what is read there is of that one task, whoever gets its number. A descriptor or -ESRCH. */
+/*
+ * Open /proc/TID. Reads through it are about that task, even after its number was reused. Returns
+ * a descriptor or -ESRCH.
+ */
 int proc_file__open_task(pid_t tid);
 
 /*
@@ -18,10 +21,10 @@ int proc_file__open_task(pid_t tid);
  */
 ssize_t proc_file__read(int dir, const char *name, char *buf, size_t size);
 
-/* As it is: `status` and `stat` escape it. 0 or -ESRCH. */
+/* Read the name of the task, not escaped, unlike in `status`. 0 or -ESRCH. */
 int proc_file__comm(int dir, char comm[static PROC_COMM]);
 
-/* What `stat` says, see proc_pid_stat(5). */
+/* Fields of `stat`: see proc_pid_stat(5). */
 struct proc_stat {
 	char state;
 	pid_t ppid;
@@ -29,14 +32,14 @@ struct proc_stat {
 	int nice;
 	int rt_priority;
 	int policy;    /* SCHED_* */
-	int cpu;       /* where it ran last */
+	int cpu;       /* the CPU that it ran on last */
 	uint64_t born; /* clock ticks since boot */
 };
 
 /* 0 or -ESRCH. */
 int proc_file__stat(int dir, struct proc_stat *ret);
 
-/* Where the value of @key ("Tgid") begins in the text of `status`; NULL: it is not there. */
+/* Find the value of @key ("Tgid") in the text of `status`; NULL: there is none. */
 const char *proc_file__status_field(const char *status, const char *key);
 
 #endif

@@ -14,7 +14,7 @@
 #define CAP_BPF 39
 #endif
 
-/* Which is lowered is decided once, before there are threads. */
+/* is_lowered is decided once, before there are threads. */
 static struct {
 	enum rights kind;
 	cap_value_t cap;
@@ -26,8 +26,10 @@ static struct {
 	{ RIGHTS_PROCESSES, CAP_SYSLOG, false },
 };
 
-/* Of this thread, those of @kinds that are lowered and that it is permitted. The number of those that
- * were not so before, or -1. */
+/*
+ * Set or clear the lowered capabilities of @kinds in this thread's effective set. Returns how many
+ * changed, or -1.
+ */
 static int set_effective(unsigned int kinds, cap_flag_value_t value)
 {
 	cap_t caps = cap_get_proc();
@@ -103,7 +105,7 @@ static bool is_in(const int *v, size_t n, int cap)
 	return false;
 }
 
-/* No such capability ends the walk: the kernel may know more of them than the library. */
+/* Ends at the first unknown capability: the kernel may have more of them than the library. */
 static int limit_bounding(const int *keep, size_t n)
 {
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++) {
@@ -129,7 +131,7 @@ int rights__keep(const int *keep, size_t n)
 			if (cap_set_flag(want, sets[s], 1, &cap, CAP_SET))
 				ret = -errno;
 	}
-	/* with nothing inheritable, nothing is ambient either */
+	/* an empty inheritable set empties the ambient set, too */
 	if (!ret && cap_set_proc(want))
 		ret = -errno;
 	if (!ret && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))

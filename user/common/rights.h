@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What this process may do (capabilities).
+ * Capabilities of this process.
  *
- * - Where a program file gives capabilities to whoever executes it (setcap): those that open more files than the user may
- *   are effective around the kernel's own files only, and never while a file is opened that the user names.
- * - A daemon gives up for good what it does not need. docs/SECURITY.md says what each of the others is for.
+ * - A program file can give capabilities to whoever executes it (setcap). Some of them open more
+ *   files than the user may. They are effective only while files of the kernel are opened, never
+ *   while one is opened that the user names.
+ * - A daemon gives up for good what it does not need. docs/SECURITY.md says what the rest is for.
  */
 #ifndef FRBPF_COMMON_RIGHTS_H
 #define FRBPF_COMMON_RIGHTS_H
@@ -18,11 +19,13 @@ enum rights {
 	RIGHTS_ALL = 3,
 };
 
-/* At the start of the program: files are opened with the user's own rights from now on. */
+/* At the start of the program: open files with the user's own rights from now on. */
 void rights__lower(void);
 
-/* Around what opens files of the kernel, in this thread. Returns what has to be lowered again: 0 within another such
- * part, or where nothing is lowered. */
+/*
+ * Before this thread opens files of the kernel. Returns what must be lowered again; 0: nothing was
+ * raised.
+ */
 unsigned int rights__raise(unsigned int kinds);
 void rights__restore(unsigned int *raised);
 
@@ -34,14 +37,17 @@ void rights__restore(unsigned int *raised);
 bool rights__can_raise(int cap);
 
 /*
- * For good, before there are threads: of the @n capabilities @keep those that we are permitted, effective;
- * all others leave the permitted, effective, inheritable, ambient and bounding sets, and what is
- * executed gains none (no_new_privs). Without CAP_SETPCAP the bounding set stays as it is. Negative
- * errno: not all of that holds.
+ * Keep only the @n capabilities @keep, permitted and effective, as far as we have them. All others
+ * leave the permitted, effective, inheritable, ambient and bounding sets. Sets no_new_privs.
+ * Cannot be undone; call it before there are threads. Without CAP_SETPCAP the bounding set stays
+ * as it is. 0 or negative errno: part of it failed.
  */
 int rights__keep(const int *keep, size_t n);
 
-/* The same with what a daemon needs to record, and to replace its rules. Writing files of others must be raised. */
+/*
+ * The same with what a daemon needs to record and to replace its rules. CAP_DAC_OVERRIDE is
+ * lowered.
+ */
 int rights__keep_recorder(void);
 
 #endif

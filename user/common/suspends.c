@@ -5,10 +5,12 @@
 #include "common/clock.h"
 #include "common/suspends.h"
 
-#define LENGTH_LEAST 100000000ULL /* ns: less is the time between two readings of clocks */
+#define LENGTH_LEAST                                                                               \
+	100000000ULL /* ns; smaller differences come from reading two clocks one after the other */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t lock; /* inherits priority: real-time threads look */
+static pthread_mutex_t
+	lock; /* a mutex with priority inheritance, because real-time threads use it */
 static struct suspend list[SUSPENDS_MAX];
 static size_t n_list;
 static uint64_t ahead_before;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * When the machine was suspended: CLOCK_MONOTONIC stands still then, and the time of day goes on. So the
- * time of day of an earlier moment is not that moment plus what lies between both clocks now.
+ * Times when the machine was suspended. CLOCK_MONOTONIC stops during a suspend, while the time of
+ * day goes on. So the difference of both clocks now does not give the time of day of an earlier
+ * moment.
  *
- * Whoever is awake now and then looks. A suspend is noted with the moment when it was seen, at most as
- * much later as looks are apart. One list for the process; every function is for any thread.
+ * Threads that wake up anyway call suspends__look(). A suspend is noted with the moment of the first
+ * call after it. There is one list for the process. All functions may be called from any thread.
  */
 #ifndef FRBPF_COMMON_SUSPENDS_H
 #define FRBPF_COMMON_SUSPENDS_H
@@ -13,21 +14,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SUSPENDS_MAX 64 /* of more, the two oldest count as one */
+#define SUSPENDS_MAX 64 /* further ones are added to the oldest */
 
 struct suspend {
 	uint64_t seen;	 /* CLOCK_MONOTONIC, ns */
 	uint64_t length; /* ns */
 };
 
-/* Was it suspended since the last look? The first look notes what there is and returns false. */
+/*
+ * Was the machine suspended since the last call? The first call notes the clocks and returns
+ * false.
+ */
 bool suspends__look(void);
-/* The same with clocks of the caller: CLOCK_MONOTONIC, and how far CLOCK_BOOTTIME is ahead of it, ns. */
+/*
+ * The same with clocks of the caller: CLOCK_MONOTONIC, and by how much CLOCK_BOOTTIME is ahead of
+ * it, ns.
+ */
 bool suspends__note(uint64_t monotonic, uint64_t ahead);
 
-/* How long it was suspended between these moments of CLOCK_MONOTONIC, ns. */
+/* Time suspended between two moments of CLOCK_MONOTONIC, ns. */
 uint64_t suspends__between(uint64_t from, uint64_t to);
-/* Those suspends, oldest first. Returns how many. */
+/* Get these suspends, the oldest first. Returns their number. */
 size_t suspends__list(uint64_t from, uint64_t to, struct suspend ret[static SUSPENDS_MAX]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Moments as files for programs have them. */
+/* UTC times for files that programs read. */
 #ifndef FRBPF_COMMON_UTC_H
 #define FRBPF_COMMON_UTC_H
 

@@ -2,7 +2,7 @@
 #ifndef FRBPF_COMMON_VERSION_H
 #define FRBPF_COMMON_VERSION_H
 
-/* What `git describe` said of the tree that this was built from, or "unknown". */
+/* Version of the source tree, from `git describe`. */
 extern const char frbpf_version[];
 
 #endif

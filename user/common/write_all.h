@@ -5,8 +5,10 @@
 
 #include <stddef.h>
 
-/* Write the @len bytes at @data to @fd, in parts where it must be. 0, or negative errno of write; -EIO: it takes
- * nothing. What was written by then stays written. */
+/*
+ * Write the @len bytes at @data to @fd, in several calls if needed. 0 or negative errno of
+ * write(2); -EIO: it wrote nothing. Bytes written before an error stay written.
+ */
 int write_all(int fd, const void *data, size_t len);
 
 #endif

@@ -17,39 +17,39 @@
 #include "examine/keeper.h"
 
 #define TITLE	 "frbpf-keeper"
-#define HUNG_FOR 30000000000ULL /* ns: who hung is asked again after that ... */
-#define SLOW_FOR 5000000000ULL	/* ... and who was not given as long as this is */
+#define HUNG_FOR 30000000000ULL /* ns: time until a file system that hung is asked again ... */
+#define SLOW_FOR 5000000000ULL	/* ... and one that had less than LONG_NS to answer */
 #define LONG_NS	 2000000000ULL
 #define HUNG_MAX 16
-#define REACH_NS 5000000000ULL /* within that a file is opened, however busy the machine is */
+#define REACH_NS 5000000000ULL /* time to open a file, on a busy machine too */
 #define MSEC	 1000000ULL
 
 struct lane {
-	pthread_mutex_t lock; /* guards the rest */
+	pthread_mutex_t lock; /* guards the fields below */
 	bool open;
 	int requests, answers;
 	pid_t pair[2];
-	uint32_t number; /* of the last request */
+	uint32_t number; /* number of the last request */
 };
 
 struct examiner {
-	bool owned;    /* the keeper is to end with us */
-	int cancelled; /* eventfd, readable then */
+	bool owned;    /* the keeper ends with us */
+	int cancelled; /* eventfd, readable once questions are cancelled */
 	struct lane lanes[EXAMINER_LANES];
 
-	pthread_mutex_t lock; /* guards all below; a lane's is taken before it */
+	pthread_mutex_t lock; /* guards the fields below; taken after the lock of a lane */
 	int keeper_sock;
 	void (*follow)(const pid_t *pids, size_t n, void *arg);
 	void *follow_arg;
 	struct {
-		uint64_t what, until; /* what: see hash_of(); until: ns */
+		uint64_t what, until; /* what: hash_of() the request; until: ns */
 	} hung[HUNG_MAX];
 	size_t next_hung;
 };
 
 /* ---- the keeper ---- */
 
-/* Ask the keeper, which always answers. Under e->lock. */
+/* Ask the keeper, which never hangs. Under e->lock. */
 static int ask_keeper(struct examiner *e, const struct keeper_request *r, struct keeper_reply *ret,
 		      int fds[2], size_t *ret_n_fds)
 {
@@ -137,14 +137,14 @@ static int lane__await(const struct examiner *e, const struct lane *l, uint64_t 
 	return n ? 0 : -ETIMEDOUT;
 }
 
-/* One question. */
+/* One question and where its answer goes. */
 struct lane_call {
 	struct examine_request *request;
-	int file; /* goes along; -1: none */
+	int file; /* sent with the request; -1: none */
 	uint64_t deadline;
 	struct examine_head *head;     /* of the answer */
-	struct examine_answer *answer; /* or, if it comes in parts, the bytes of all of them: */
-	struct buf *body;
+	struct examine_answer *answer; /* receives the answer, or each part of it */
+	struct buf *body;	       /* joins the parts; NULL: the answer has one */
 };
 
 static int lane__send(struct examiner *e, struct lane *l, const struct lane_call *c)
@@ -198,14 +198,14 @@ static int lane__ask(struct examiner *e, struct lane *l, const struct lane_call 
 	return err;
 }
 
-/* ---- who hung ---- */
+/* ---- file systems that hung ---- */
 
 static uint64_t hash_of(const struct examine_request *r)
 {
 	uint64_t hash = 0xcbf29ce484222325ULL;
 
 	if (r->ino)
-		return (uint64_t)r->maj << 32 | r->min; /* all of its file system */
+		return (uint64_t)r->maj << 32 | r->min; /* the whole file system */
 	for (const char *p = r->path; *p; p++)
 		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ULL;
 	return hash | 1ULL << 63;
@@ -271,7 +271,7 @@ void examiner__free(struct examiner *e)
 		}
 		pthread_mutex_destroy(&l->lock);
 	}
-	if (e->owned) /* it ends, and with it the others, whoever else has our end */
+	if (e->owned) /* ends it and its children, even if another process has a copy of our end */
 		shutdown(e->keeper_sock, SHUT_RDWR);
 	cleanup_close(&e->keeper_sock);
 	cleanup_close(&e->cancelled);
@@ -358,7 +358,7 @@ void examiner__rest(struct examiner *e, enum examiner_lane lane)
 {
 	struct lane *l = &e->lanes[lane];
 
-	if (pthread_mutex_trylock(&l->lock)) /* somebody asks */
+	if (pthread_mutex_trylock(&l->lock)) /* a question is under way */
 		return;
 	lane__close(e, l);
 	pthread_mutex_unlock(&l->lock);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Looks into files of others without being harmed by them: build ids of mapped files, names of functions. Two
- * processes do it, of which one opens files and the other, without any rights, reads them. They may hang
- * (a file system that does not answer) or die (a file that is made for that): then the answer is that nothing is
- * known.
+ * Reads files of other users safely: build ids of mapped files, names of functions, what probes
+ * need. One process opens the files; another, without privileges, reads them. They may hang (a
+ * file system that does not answer) or crash (a file made for that). The caller then gets an
+ * error.
  *
- * Life: new, as early as possible, before there are threads and before the process is to adopt others' children; ask, from any thread; free.
+ * Life: new, before there are threads and before the process becomes a subreaper; ask, from any
+ * thread; free.
  */
 #ifndef FRBPF_EXAMINE_EXAMINER_H
 #define FRBPF_EXAMINE_EXAMINER_H
@@ -17,7 +18,7 @@
 
 struct examiner;
 
-/* Each has processes of its own, and waits for itself only. */
+/* Each lane has processes of its own, so that no lane waits for another. */
 enum examiner_lane {
 	EXAMINER_BUILD_IDS,
 	EXAMINER_NAMES,
@@ -28,10 +29,10 @@ enum examiner_lane {
 
 /* 0, -ENOMEM or the errno of fork(). */
 int examiner__new(struct examiner **ret);
-/* NULL is legal. Does not wait for who is stuck. */
+/* NULL is legal. Does not wait for processes that are stuck. */
 void examiner__free(struct examiner *e);
 
-/* A child of ours has it from now on: forget it here, without waiting. NULL is legal. */
+/* Free our copy after a fork: the child keeps using the examiner. NULL is legal. */
 void examiner__leave(struct examiner *e);
 
 struct examine_answer {
@@ -41,38 +42,42 @@ struct examine_answer {
 };
 
 /*
- * Ask until @deadline, ns. 0, with a checked answer in @ret; -ETIMEDOUT: nobody answered until then; -EIO: who was to
- * answer has died; -EBUSY: too many are stuck, or none may be asked for this file system, where one has hung
- * lately; -ECANCELED.
+ * Ask, and wait until @deadline, ns. 0: @ret has a checked answer; -ETIMEDOUT: no answer came in
+ * time; -EIO: the process died; -EBUSY: too many processes are stuck, or one hung on this file
+ * system lately; -ECANCELED.
  */
 int examiner__ask(struct examiner *e, enum examiner_lane lane, struct examine_request *request,
 		  uint64_t deadline, struct examine_answer *ret);
 
 /*
- * Ask EXAMINE_PROBE about the open file @file, in the lane of that. As above, and -EBADMSG: it is no answer. The bytes of
- * all its parts come in @body, which loses what it had; nothing but their number is checked.
+ * Ask EXAMINE_PROBE about the open file @file, in the lane EXAMINER_PROBES. Errors as above;
+ * -EBADMSG: the answer is malformed. @body is replaced by the bytes of all parts, of which only
+ * the number is checked.
  */
 int examiner__ask_file(struct examiner *e, struct examine_request *request, int file,
 		       uint64_t deadline, struct examine_head *ret, struct buf *body);
 
 /*
- * Can the file at @path be opened, or is it known why not, within a few
- * seconds? 0, or -ETIMEDOUT: it does not answer. Whatever else goes wrong says nothing about the file, and is 0, too.
+ * Does opening @path end within a few seconds? 0: yes, also if it fails, or if nobody can be
+ * asked. -ETIMEDOUT: its file system hangs.
  */
 int examiner__reach(struct examiner *e, const char *path);
 
-/* Nothing more is asked for now: the lane's processes end. */
+/* End the processes of a lane that has no questions for now. */
 void examiner__rest(struct examiner *e, enum examiner_lane lane);
 
-/* From now on all questions end with -ECANCELED ... */
+/* All questions end with -ECANCELED from now on ... */
 void examiner__cancel(struct examiner *e);
-/* ... until then. */
+/* ... until this is called. */
 void examiner__resume(struct examiner *e);
 
-/* How many processes do not end, because a file system does not answer them. */
+/* Number of processes that cannot be ended, because they wait for a file system. */
 size_t examiner__n_stuck(struct examiner *e);
 
-/* Tell @fn the pids of all processes, whenever that may have changed. Its caller has a lock: it asks nothing. */
+/*
+ * Call @fn with the pids of all our processes whenever they may have changed. @fn runs under a
+ * lock of the examiner: it must not call it.
+ */
 void examiner__follow(struct examiner *e, void (*fn)(const pid_t *pids, size_t n, void *arg),
 		      void *arg);
 

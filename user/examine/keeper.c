@@ -19,8 +19,7 @@
 #include "examine/parser.h"
 #include "examine/sandbox.h"
 
-#define END_WAIT                                                                                   \
-	100 /* ms: for what was killed to be gone; what is stuck is not waited for longer */
+#define END_WAIT 100 /* ms to wait for a killed process; one that is stuck may never end */
 
 struct keeper {
 	int sock, signals;
@@ -43,7 +42,7 @@ static void keeper__note(struct keeper *k, pid_t pid)
 {
 	size_t i = 0;
 
-	while (k->v[i].pid) /* there is room: see start_pair() */
+	while (k->v[i].pid) /* start_pair() made sure that there is room */
 		i++;
 	k->v[i] = (struct keeper_process){ .pid = pid };
 }
@@ -61,7 +60,7 @@ static void keeper__reap(struct keeper *k)
 				k->v[i].pid = 0;
 }
 
-/* In a new process: nothing of ours is left open but these two, as 3 and 4. */
+/* In a new process: close all descriptors but these two, which become 3 and 4. */
 static bool keep_only(int a, int b)
 {
 	int x = fcntl(a, F_DUPFD, 16), y = fcntl(b, F_DUPFD, 16);
@@ -93,7 +92,7 @@ static void run_parser(int files, int answers)
 	parser__run(files, answers, NULL);
 }
 
-/* The library is loaded while files can be opened. */
+/* Loads the library of the demangler now: the parser cannot open files later. */
 static void run_probe_parser(int files, int answers)
 {
 	parser__run(files, answers, demangler__new());
@@ -127,7 +126,7 @@ static void end_pair(struct keeper *k, const pid_t pair[2])
 
 		if (!p->pid || (p->pid != pair[0] && p->pid != pair[1]))
 			continue;
-		kill(p->pid, SIGKILL); /* ours, and not reaped yet */
+		kill(p->pid, SIGKILL); /* our child, and not reaped: the pid is still its own */
 		p->killed = true;
 	}
 }
@@ -219,7 +218,7 @@ void keeper__run(int sock)
 	struct keeper_request r;
 	size_t n_fds;
 
-	if (sandbox__opener()) /* it starts openers, and what has no more rights than they */
+	if (sandbox__opener()) /* children have these rights at most */
 		_exit(1);
 	while (k.signals >= 0) {
 		struct pollfd pfds[] = { { .fd = sock, .events = POLLIN },

@@ -18,8 +18,10 @@ static bool is_file(const struct stat *st, const struct map_file_id *file)
 	       minor(st->st_dev) == file->min;
 }
 
-/* What the process has mapped there need not be what it had: ids are used again. On btrfs and
- * overlayfs fstat() tells another device than the map, then the path has to agree. */
+/*
+ * Pids are reused, so the process may have another file mapped there now. On btrfs and overlayfs,
+ * fstat() and maps name different devices; there the path must be the same.
+ */
 static bool is_mapped_file(const struct stat *st, const char *map_file,
 			   const struct map_file_id *file, const char *name)
 {
@@ -32,8 +34,10 @@ static bool is_mapped_file(const struct stat *st, const char *map_file,
 	return n > 0 && (size_t)n == strlen(name) && !memcmp(path, name, n);
 }
 
-/* An inode that was used again has another generation; where the file system does not tell, believe
- * it. */
+/*
+ * A reused inode number has another generation. Some file systems do not tell it: then the number
+ * must do.
+ */
 static bool is_generation(int fd, const struct map_file_id *file)
 {
 	long now = 0;
@@ -42,7 +46,7 @@ static bool is_generation(int fd, const struct map_file_id *file)
 	       (uint32_t)now == (uint32_t)file->ino_generation;
 }
 
-/* Takes @found over. Another file may have taken the name: that one is not opened. */
+/* Takes @found over. If another file has the name now, it is not opened. */
 static int open_found(int found, const struct stat *st, const struct map_file_id *file)
 {
 	int fd;

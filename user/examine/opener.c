@@ -52,7 +52,10 @@ static void open_symbols(const struct examine_request *r, struct opened *to, str
 	to->n_debug = fds->n - to->n_files;
 }
 
-/* The file comes along, behind it go those that may be its debug files. Strangers' say what they like. */
+/*
+ * The file came with the request; candidates for its debug file are added. Only those of root or
+ * our user: anybody else could invent symbols.
+ */
 static void open_debug(const struct examine_request *r, struct opened *to, struct fds *fds)
 {
 	struct stat st;
@@ -70,7 +73,7 @@ static void open_debug(const struct examine_request *r, struct opened *to, struc
 	to->n_debug = fds->n - to->n_files;
 }
 
-/* Servers of files are asked for both, whatever is in memory of the file. */
+/* Both calls ask the server of the file system; cached pages do not answer them. */
 static void reach_path(const char *path)
 {
 	struct stat st;

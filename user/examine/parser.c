@@ -13,11 +13,11 @@
 #include "examine/sandbox.h"
 #include "symbols/elf_files.h"
 
-/* What one request is answered with. */
+/* The answer to one request. */
 struct answer {
 	struct examine_head head;
 	char names[EXAMINE_ANSWER_MAX - sizeof(struct examine_head)];
-	size_t used; /* of names */
+	size_t used; /* bytes of names */
 };
 
 struct parser {
@@ -42,7 +42,7 @@ static int read_build_id(struct answer *a, const int *fds, size_t n)
 {
 	if (!n)
 		return -ENOENT;
-	if (build_id__read_fd(fds[0], &a->head.id)) /* that it has none is an answer */
+	if (build_id__read_fd(fds[0], &a->head.id)) /* a file without one is no error */
 		a->head.id.size = 0;
 	return 0;
 }
@@ -67,7 +67,7 @@ static bool is_it(const struct examine_request *r, int fd)
 	return r->kind == EXAMINE_VDSO || elf_files__has_id(fd, &r->id);
 }
 
-/* Of the first of the files that is the one that was mapped, and of its debug file. */
+/* Uses the first file that has the build id, and its debug file. */
 static int read_symbols(const struct opened *in, struct answer *a, const int *fds)
 {
 	const struct examine_request *r = &in->request;
@@ -120,7 +120,7 @@ static int send_answer(const struct answer *a, int sock)
 	return n < 0 ? -errno : 0;
 }
 
-/* All but the last part of the answer; that one is left in it. */
+/* Send all parts but the last, which is left in @a. */
 static int send_parts(struct answer *a, const struct buf *body, int sock)
 {
 	size_t at = 0;
@@ -218,7 +218,7 @@ void parser__run(int files, int answers, const struct demangler *demangler)
 		p->out.head.error = parse_files(p, fds, n_fds, answers);
 		if (send_answer(&p->out, answers))
 			_exit(0);
-		while (n_fds) /* last: a server of files is asked, and may not answer */
+		while (n_fds) /* after the answer: closing asks the file server, which may hang */
 			close(fds[--n_fds]);
 	}
 }

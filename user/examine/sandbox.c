@@ -14,13 +14,13 @@
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
-#define CPU_MAX	      20	    /* s, in its whole life */
-#define DATA_MAX      (512UL << 20) /* bytes of its own memory */
+#define CPU_MAX	      20	    /* s of CPU time, in total */
+#define DATA_MAX      (512UL << 20) /* bytes of private memory */
 #define ADDRESSES_MAX (4UL << 30)
 
 int sandbox__opener(void)
 {
-	/* of the last two one: to follow /proc/PID/map_files, before Linux 5.9 the other */
+	/* the third one is for /proc/PID/map_files; before Linux 5.9 that took CAP_SYS_ADMIN */
 	static const int keep[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE };
 	static const int old[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYS_ADMIN };
 
@@ -28,7 +28,7 @@ int sandbox__opener(void)
 							: rights__keep(old, ARRAY_SIZE(old));
 }
 
-/* In the order of how often they are called. */
+/* The most frequent calls first. */
 static const int parser_calls[] = {
 	SYS_pread64,	    SYS_pwrite64,	 SYS_read,	    SYS_brk,	   SYS_mmap,
 	SYS_munmap,	    SYS_mremap,		 SYS_madvise,	    SYS_lseek,	   SYS_close,

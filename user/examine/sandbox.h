@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the processes that look into files of others may do. Nothing of it can be undone. */
+/* Limits of the processes that open and read files of other users. None can be undone. */
 #ifndef FRBPF_EXAMINE_SANDBOX_H
 #define FRBPF_EXAMINE_SANDBOX_H
 
-/* Keep what is needed to find and open files, and no other capability. Negative errno. */
+/* Keep only the capabilities that finding and opening files needs. Negative errno. */
 int sandbox__opener(void);
 
 /*
- * Without any capability, with limits of memory and CPU time, and with the system calls alone that reading open files,
- * memory and answers take: any other one ends the process. Where there is Landlock, no file can be opened. Negative errno.
+ * Drop all capabilities; limit memory and CPU time. Allow only the system calls for reading open
+ * files, for memory and for answers; any other ends the process. Where the kernel has Landlock, no
+ * file can be opened. Negative errno.
  */
 int sandbox__parser(void);
 

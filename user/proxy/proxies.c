@@ -15,14 +15,14 @@
 
 #define NSEC_PER_MSEC 1000000ULL
 
-#define START_MS   5000	 /* until a new process answers */
-#define END_MS	   10000 /* until it has ended: its command may take some of it */
-#define EVENTS_MAX 64	 /* handled in one go */
+#define START_MS   5000	 /* time until a new process must answer */
+#define END_MS	   10000 /* time until it must have ended, with its command */
+#define EVENTS_MAX 64	 /* messages handled in one call */
 
 struct proxies {
 	pid_t spawner;
 	int sock, epoll;
-	pthread_mutex_t lock; /* of refs, of the list, and of each socket's life */
+	pthread_mutex_t lock; /* guards refs, the list, and which sockets are open */
 	struct proxy *first;  /* the oldest first; owned */
 };
 
@@ -68,7 +68,7 @@ static struct proxy *find_shared(struct proxies *p, const char *name, const char
 	return NULL;
 }
 
-/* Is an earlier process of that name still there? They would share the fifos. */
+/* Is there an earlier process of that name? Two would share the fifos. */
 static bool has_elder(const struct proxies *p, const struct proxy *x)
 {
 	for (const struct proxy *o = p->first; o && o != x; o = o->next) {
@@ -108,7 +108,7 @@ static void remove_proxy(struct proxies *p, struct proxy *x)
 	proxy_free(x);
 }
 
-/* The socket has ended, and so does the process. */
+/* The socket was closed, so the process has ended or is about to. */
 static void bury_proxy(struct proxies *p, struct proxy *x)
 {
 	close(TAKE_FD(x->sock));
@@ -138,7 +138,7 @@ static int fill_request(struct proxy_request *r, const char *name, char *const *
 	return 0;
 }
 
-/* Its first words. */
+/* Wait for its first message. */
 static int wait_for_ready(struct proxy *x)
 {
 	struct pollfd pfd = { .fd = x->sock, .events = POLLIN };
@@ -223,7 +223,7 @@ int proxies__start(struct proxies *p, const char *name, const char *run, char *c
 	code = x ? spawn_proxy(p, x, command, dir) : -ENOMEM;
 	if (code) {
 		pid = x ? x->pid : 0;
-		proxy_free(x); /* the process ends with its socket */
+		proxy_free(x); /* closing its socket ends the process */
 		if (pid)
 			waitpid(pid, NULL, 0);
 		return err_set(err, code, "cannot start a process for session '%s': %s", name,
@@ -279,7 +279,7 @@ struct proxy *proxy__ref(struct proxy *x)
 	return x;
 }
 
-/* Without a reference it is freed when its socket ends: by the main thread. */
+/* Without references it is freed by the main thread, once its socket was closed. */
 void proxy__unref(struct proxy *x)
 {
 	struct proxies *p = x ? x->owner : NULL;
@@ -296,7 +296,7 @@ void proxy__unref(struct proxy *x)
 
 /* ---- all of them ---- */
 
-/* False: it has ended. */
+/* False: the process has ended. */
 static bool process_one(struct proxies *p, struct proxy *x, proxies_fn fn, void *arg)
 {
 	struct proxy_message m;
@@ -319,7 +319,7 @@ static bool process_one(struct proxies *p, struct proxy *x, proxies_fn fn, void 
 	pthread_mutex_lock(&p->lock);
 	known = x->refs && !x->over;
 	x->over = true;
-	x->refs++; /* stays for the call */
+	x->refs++; /* keeps the object during the callback */
 	bury_proxy(p, x);
 	pthread_mutex_unlock(&p->lock);
 	if (known)
@@ -332,12 +332,12 @@ void proxies__process(struct proxies *p, proxies_fn fn, void *arg)
 {
 	struct epoll_event ev;
 
-	/* one at a time: what one says may end another */
+	/* one at a time: a message may end another process */
 	for (int i = 0; i < EVENTS_MAX && epoll_wait(p->epoll, &ev, 1, 0) == 1; i++)
 		process_one(p, ev.data.ptr, fn, arg);
 }
 
-/* Also one that hangs, or was stopped. */
+/* SIGKILL also ends one that hangs or was stopped. */
 static void await_end(struct proxy *x, uint64_t until)
 {
 	struct proxy_message m;
@@ -356,7 +356,7 @@ static void await_end(struct proxy *x, uint64_t until)
 			break;
 	}
 	if (now_ns() >= until)
-		kill(x->pid, SIGKILL); /* our child until we have waited for it */
+		kill(x->pid, SIGKILL); /* it stays our child, with its pid, until waitpid() */
 }
 
 void proxies__free(struct proxies *p)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the daemon and the process of a session tell each other. */
+/* Messages between the daemon and the process of a session. */
 #ifndef FRBPF_PROXY_PROXY_MESSAGE_H
 #define FRBPF_PROXY_PROXY_MESSAGE_H
 
@@ -19,13 +19,13 @@ enum proxy_op {
 	PROXY_GO = 1, /* the session records: open the fifos, let the command run */
 	PROXY_SAY,    /* text for the session's output */
 	PROXY_ACK,    /* the command of the control fifo is done */
-	PROXY_END,    /* end the command and yourself */
+	PROXY_END,    /* end the command, then the process */
 	/* from it */
 	PROXY_READY,   /* the first message: pid, and that of the command or 0 */
 	PROXY_DUMP,    /* a dump is wanted; text: by what */
-	PROXY_STOP,    /* the session is to end; text: why */
+	PROXY_STOP,    /* end the session; text: why */
 	PROXY_EXITED,  /* the same: its command has ended */
-	PROXY_CONTROL, /* text: enable, disable or evlist with what follows, or ping */
+	PROXY_CONTROL, /* text: enable, disable or evlist with arguments, or ping */
 	PROXY_TROUBLE, /* text: what does not work */
 };
 
@@ -35,10 +35,13 @@ struct proxy_message {
 	char text[PROXY_TEXT_MAX];
 };
 
-/* What the spawner is asked for; with it come the process's socket and the session's directory. */
+/*
+ * A request to the spawner. It comes with two descriptors: socket of the process, directory of the
+ * session.
+ */
 struct proxy_request {
 	char name[PROXY_NAME_MAX + 1];
-	uint32_t n_words, words_len; /* no words: the session has no command */
+	uint32_t n_words, words_len; /* 0 words: the session has no command */
 	char words[PROXY_WORDS_MAX];
 };
 

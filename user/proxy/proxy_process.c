@@ -28,7 +28,7 @@ struct proxy_process {
 
 /* ---- the command ---- */
 
-/* In the command's process. Its environment is empty, as under perf. */
+/* In the process of the command. Its environment is empty, as under perf daemon. */
 static void exec_command(const struct proxy_request *r, int dir, int go)
 {
 	char *argv[WORDS_MAX + 1], *word = (char *)r->words, c;
@@ -43,7 +43,7 @@ static void exec_command(const struct proxy_request *r, int dir, int go)
 		signal(sig, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (read(go, &c, 1) != 1) /* the session does not begin */
+	if (read(go, &c, 1) != 1) /* the session never became active */
 		_exit(127);
 	out = openat(dir, "output", O_WRONLY | O_APPEND | O_NOFOLLOW);
 	if (out < 0 || null < 0 || fchdir(dir) < 0)
@@ -78,13 +78,13 @@ static int fork_command(struct proxy_process *p, const struct proxy_request *r)
 	return 0;
 }
 
-/* Also where it ignores SIGTERM. */
+/* Ends a command that ignores SIGTERM, too. */
 static void end_command(struct proxy_process *p)
 {
 	const struct timespec limit = { .tv_sec = COMMAND_END_S };
 	sigset_t set;
 
-	cleanup_close(&p->go); /* one that waits to run does not */
+	cleanup_close(&p->go); /* a command that still waits to run does not handle it */
 	p->go = -1;
 	if (!p->command)
 		return;
@@ -107,7 +107,7 @@ static _Noreturn void end_process(struct proxy_process *p)
 	_exit(0);
 }
 
-/* To the daemon. Without it there is nothing to stand for. */
+/* Send to the daemon. If that is gone, so are we. */
 static void tell_daemon(struct proxy_process *p, enum proxy_op op, const char *text)
 {
 	int err = proxy_message__send(p->sock, op, text);
@@ -126,7 +126,7 @@ static int open_fifo(struct proxy_process *p, const char *name)
 
 	if (mkfifoat(p->dir, name, 0600) < 0 && errno != EEXIST)
 		err = errno;
-	/* for reading and writing: it never ends, and never blocks when nobody is there */
+	/* O_RDWR: no end of file when writers leave, and no waiting for a reader */
 	if (!err)
 		fd = openat(p->dir, name, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	if (!err && fd < 0)
@@ -164,7 +164,7 @@ static void start_command(struct proxy_process *p)
 static void write_output(const struct proxy_process *p, const char *text)
 {
 	if (p->output >= 0 && write(p->output, text, strlen(text)) < 0)
-		return; /* a full disk: the daemon has said that of the dump */
+		return; /* on a full disk the daemon has already said so */
 }
 
 /* ---- the control fifo ---- */
@@ -190,11 +190,14 @@ static void obey_line(struct proxy_process *p, const char *line)
 	else if (is_command(line, "stop"))
 		tell_daemon(p, PROXY_STOP, "stop");
 	if (!known && (is_command(line, "snapshot") || is_command(line, "stop")))
-		tell_daemon(p, PROXY_CONTROL, "ping"); /* acknowledged once the daemon has it */
+		tell_daemon(p, PROXY_CONTROL,
+			    "ping"); /* acknowledged after the daemon has received it */
 }
 
-/* A command ends with its line, with a NUL, or with what was written in one go: perf daemon's own
- * have no newline. */
+/*
+ * A command ends at a newline, at a NUL, or at the end of one write: those of perf daemon have no
+ * newline.
+ */
 static void read_control(struct proxy_process *p)
 {
 	char line[LINE_MAX_LEN], c;
@@ -223,9 +226,9 @@ static void send_ack(const struct proxy_process *p)
 {
 	static const char word[] = "ack\n";
 
-	/* with its NUL, as perf's */
+	/* with its NUL, as perf does */
 	if (p->ack >= 0 && write(p->ack, word, sizeof(word)) < 0)
-		return; /* nobody has read thousands of them */
+		return; /* the fifo is full: nobody reads it */
 }
 
 /* ---- the loop ---- */
@@ -291,7 +294,7 @@ static int open_signals(void)
 	if (sigprocmask(SIG_SETMASK, &set, NULL))
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
-		signal(taken[i], SIG_DFL); /* the spawner ignores some */
+		signal(taken[i], SIG_DFL); /* signals that the spawner ignored */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGUSR1, SIG_IGN);

@@ -23,7 +23,7 @@ static _Noreturn void become_proxy(const struct proxy_request *r, const int fds[
 	proxy_process__run(r, fds[0], fds[1]);
 }
 
-/* Whose words end where they say, so that they can be walked. */
+/* Check that each word ends within the request. */
 static bool is_whole(const struct proxy_request *r, ssize_t n)
 {
 	uint32_t words = 0;
@@ -36,7 +36,9 @@ static bool is_whole(const struct proxy_request *r, ssize_t n)
 	return words == r->n_words;
 }
 
-/* A child of our parent; with nothing but what fork() does, as we have no other thread. */
+/*
+ * Start a child of our parent (CLONE_PARENT). Like fork(), it is safe because we have one thread.
+ */
 static pid_t fork_sibling(void)
 {
 	return syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
@@ -55,7 +57,7 @@ static _Noreturn void serve_socket(int sock)
 			_exit(0);
 		if (n_fds == 2 && is_whole(&r, n) && fork_sibling() == 0)
 			become_proxy(&r, fds, sock);
-		while (n_fds) /* with nobody behind the socket the daemon sees that it failed */
+		while (n_fds) /* the daemon sees the failure, because its socket is closed */
 			close(fds[--n_fds]);
 	}
 }
@@ -69,7 +71,7 @@ static _Noreturn void become_spawner(int sock)
 	keep = fcntl(sock, F_DUPFD_CLOEXEC, 16);
 	if (keep < 0 || dup3(keep, 3, O_CLOEXEC) != 3 || close_range(4, ~0U, 0))
 		_exit(1);
-	setsid(); /* a Ctrl-C is for the daemon */
+	setsid(); /* Ctrl-C is for the daemon */
 	helper__ignore_signals();
 	if (chdir("/") < 0 || rights__keep(NULL, 0))
 		_exit(1);

@@ -12,14 +12,15 @@
 #include "examine/probe/usdt_note.h"
 #include "symbols/elf_files.h"
 
-/* Read from the file itself. */
+/* Everything here comes from the file, which may be malicious. */
 struct code {
 	struct code *next;
 	unsigned char bytes[];
 };
 
-#define CODE_MAX    (16 << 20)	/* bytes of one function */
-#define SECTION_MAX (224 << 20) /* of symbols: two of these are in memory at a time */
+#define CODE_MAX (16 << 20) /* bytes of one function */
+#define SECTION_MAX                                                                                \
+	(224 << 20) /* bytes of symbols; up to two such tables are in memory at a time */
 
 struct elf_file {
 	char *name;
@@ -28,9 +29,9 @@ struct elf_file {
 	const int *debug; /* borrowed */
 	size_t n_debug;
 	Elf *elf;
-	struct code *codes; /* owned, with all that follow */
+	struct code *codes; /* owned, as are the pointers below */
 	bool go, stripped;
-	uint64_t sdt_base; /* address of section .stapsdt.base; 0: it has none */
+	uint64_t sdt_base; /* address of section .stapsdt.base; 0: none */
 };
 
 static const char *machine_name(int machine)
@@ -102,7 +103,7 @@ static int not_elf(const struct elf_file *f, struct err *err)
 
 static int open_elf(struct elf_file *f, bool ours, struct err *err)
 {
-	/* what is compressed may become large, and says what it likes: that of strangers is left out */
+	/* compressed data of strangers are skipped: they may grow large, and name any function */
 	int r = elf_copy__make(f->fd,
 			       ELF_COPY_SYMBOLS | ELF_COPY_NOTES | (ours ? ELF_COPY_DEBUGDATA : 0),
 			       &f->copy);
@@ -181,7 +182,7 @@ bool elf_file__is_stripped(const struct elf_file *f)
 	return f->stripped;
 }
 
-/* In a segment with these flags. */
+/* Is @addr in a segment with these flags? */
 static int find_offset(const struct elf_file *f, uint64_t addr, uint32_t flags, uint64_t *ret)
 {
 	GElf_Phdr ph;
@@ -286,7 +287,7 @@ int elf_file__each_usdt(struct elf_file *f, int (*fn)(const struct elf_usdt *p, 
 int elf_file__usdt_offset(const struct elf_file *f, const struct elf_usdt *p, uint64_t *ret,
 			  uint64_t *ret_semaphore)
 {
-	/* it may have been moved since the note was written */
+	/* prelink may have moved the section since the note was written */
 	uint64_t moved = f->sdt_base ? f->sdt_base - p->base : 0, offset, semaphore = 0;
 	int r = elf_file__offset(f, p->addr + moved, &offset);
 

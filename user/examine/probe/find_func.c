@@ -9,21 +9,21 @@
 #include "rules/diag.h"
 
 #define PARTS_MAX   8
-#define NAMES_MAX   (1 << 18) /* compared, for the nearest one */
+#define NAMES_MAX   (1 << 18) /* names compared to suggest the nearest one */
 #define LENGTH_NEAR 2
 
 /* ---- by name ---- */
 
 struct search {
 	const char *name;
-	const struct demangler *demangler; /* NULL: names as they are */
+	const struct demangler *demangler; /* NULL: mangled names only */
 	struct funcs *found;
-	bool chosen, elsewhere; /* there is such a symbol, and it is no function to probe */
+	bool chosen, elsewhere; /* a symbol of that name exists, but cannot be probed */
 	bool too_many;
 	uint64_t n_seen;
 };
 
-/* "ns::f" is ns::f(int), too. */
+/* "ns::f" also matches ns::f(int). */
 static bool is_same_cxx(const char *wanted, const char *full)
 {
 	size_t len = strlen(wanted);
@@ -55,7 +55,7 @@ static int compare_function(const struct elf_function *sym, void *arg)
 		*(sym->elsewhere ? &s->elsewhere : &s->chosen) = true;
 		return 0;
 	}
-	/* in two symbol tables, or under another name */
+	/* the same function, from another symbol table or under an alias */
 	for (uint32_t i = 0; i < found->n; i++) {
 		if (found->v[i].addr == sym->addr) {
 			found->v[i].size = found->v[i].size ?: sym->size;
@@ -74,7 +74,7 @@ static int compare_function(const struct elf_function *sym, void *arg)
 	return 0;
 }
 
-/* ---- what else it could have been ---- */
+/* ---- suggestions for an error ---- */
 
 struct names {
 	const char *wanted;
@@ -137,7 +137,7 @@ static int name_not_found(struct elf_file *f, const char *name, const struct sea
 	return -ENOENT;
 }
 
-/* Of C++, functions of one name differ: which one is meant? */
+/* In C++ several functions share a name; the error lists them. */
 static int several_functions(const struct elf_file *f, const struct search *s, struct err *err)
 {
 	struct buf list = { 0 };
@@ -159,7 +159,7 @@ static bool is_cxx(const char *name)
 	return strstr(name, "::") || strchr(name, '(');
 }
 
-/* Constructors and destructors are in a file up to three times, under one name. */
+/* Compilers emit up to three variants of a constructor or destructor, under one C++ name. */
 static bool all_the_same(const struct search *s)
 {
 	_cleanup_free_ char *first = demangler__run(s->demangler, s->found->v[0].name);
@@ -223,12 +223,12 @@ void funcs__free(struct funcs *funcs)
 struct parts {
 	struct elf_file *file;
 	const struct func *func;
-	size_t len; /* of its name */
+	size_t len; /* length of its name */
 	struct func_part v[PARTS_MAX];
 	size_t n;
 };
 
-/* "f.cold", "f.cold.1": what a compiler expects not to run often is put away from the rest. */
+/* "f.cold", "f.cold.1": parts that the compiler expects to run rarely are placed elsewhere. */
 static int add_part(const struct elf_function *sym, void *arg)
 {
 	struct parts *p = arg;
@@ -246,7 +246,7 @@ static int add_part(const struct elf_function *sym, void *arg)
 	return 0;
 }
 
-/* Whose address is `func`? */
+/* Name the function whose address `func` has. */
 static int find_name(const struct elf_function *sym, void *arg)
 {
 	struct func *func = arg;

@@ -9,7 +9,7 @@
 
 #include "examine/probe/func_exits.h"
 
-/* Of the Arm Architecture Reference Manual, C4.1: branches. */
+/* Branches: Arm Architecture Reference Manual, section C4.1. */
 static int decode_arm64(const uint8_t *code, size_t size, struct insn *ret)
 {
 	uint32_t w;
@@ -56,7 +56,7 @@ static int decode_x86(const uint8_t *code, size_t size, struct insn *ret)
 #else
 static int decode_x86(const uint8_t *code, size_t size, struct insn *ret)
 {
-	return -EILSEQ; /* only programs of this machine are looked at */
+	return -EILSEQ; /* only programs of this machine are decoded */
 }
 #endif
 

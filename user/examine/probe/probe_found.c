@@ -16,7 +16,7 @@ int probe_found__add_name(struct probe_found *f, const char *name, const char *m
 		return -ENOMEM;
 	f->names = v;
 	v[f->n_names] = (struct probe_name){ strdup(name), strdup(meaning) };
-	f->n_names++; /* also half made: it is freed */
+	f->n_names++; /* counted even if incomplete, so that it is freed */
 	return v[f->n_names - 1].name && v[f->n_names - 1].meaning ? 0 : -ENOMEM;
 }
 
@@ -34,7 +34,7 @@ void probe_found__free(struct probe_found *f)
 	*f = (struct probe_found){ 0 };
 }
 
-/* ---- written by the process that reads the file ---- */
+/* ---- encode, in the parser ---- */
 
 static int add_text(struct buf *to, const char *s)
 {
@@ -65,7 +65,7 @@ int probe_found__encode(const struct probe_found *f, struct buf *to)
 	return err;
 }
 
-/* ---- read by who asked, and not believed ---- */
+/* ---- decode and check, in frbpf ---- */
 
 struct decoder {
 	struct cursor in;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a probe is put into, of one file: what the process that reads it answers. Whoever receives that checks it, as the
- * file may have taken the process over.
+ * The parser's answer about one file: places to put probes at. Decoding checks everything, because
+ * a malicious file may have taken over the parser.
  */
 #ifndef FRBPF_EXAMINE_PROBE_FOUND_H
 #define FRBPF_EXAMINE_PROBE_FOUND_H
@@ -12,23 +12,23 @@
 #include "frbpf.h"
 
 struct probe_func {
-	char *name;	   /* of the symbol; owned */
-	uint64_t offset;   /* in the file, of its first instruction, or of that at +OFFSET */
-	uint32_t jumps;	   /* calls may end in another function: these are not measured */
-	uint32_t indirect; /* or perhaps here */
-	uint32_t n_exits;  /* of a rule with a threshold: its return instructions */
+	char *name;	   /* name of the symbol; owned */
+	uint64_t offset;   /* offset in the file of its first instruction, or of that at +OFFSET */
+	uint32_t jumps;	   /* tail calls: calls that end in another function are not measured */
+	uint32_t indirect; /* indirect jumps, which may be tail calls */
+	uint32_t n_exits;  /* return instructions, for a rule with a threshold */
 	uint64_t exits[FUNC_EXITS_MAX]; /* offsets in the file */
 };
 
-/* A place in the code where a static probe is. */
+/* A place of a static probe. */
 struct probe_usdt {
-	uint64_t offset;    /* in the file */
-	uint64_t semaphore; /* likewise; 0: it has none */
+	uint64_t offset;    /* offset in the file */
+	uint64_t semaphore; /* semaphore: offset in the file; 0: none */
 	struct frbpf_usdt_place args;
 };
 #define PROBE_USDT_MAX 1024 /* of one file */
 
-/* A function or static probe that there is. */
+/* An entry of a list of functions or static probes. */
 struct probe_name {
 	char *name, *meaning; /* owned */
 };
@@ -38,7 +38,7 @@ struct probe_found {		  /* { 0 } is an empty one */
 	uint32_t n_funcs;
 	struct probe_usdt *probes; /* owned */
 	uint32_t n_probes;
-	uint32_t n_args;	  /* of static probes: in that with the most */
+	uint32_t n_args;	  /* of static probes: the most that one place has */
 	struct probe_name *names; /* owned; of a list */
 	uint32_t n_names;
 };
@@ -46,7 +46,10 @@ struct probe_found {		  /* { 0 } is an empty one */
 /* 0 or -ENOMEM. */
 int probe_found__add_name(struct probe_found *f, const char *name, const char *meaning);
 int probe_found__encode(const struct probe_found *f, struct buf *to);
-/* 0; -ENOMEM; -EBADMSG: that is no answer to @q about a file of @file_size bytes. */
+/*
+ * Decode an answer to @q about a file of @file_size bytes. 0; -ENOMEM; -EBADMSG: it is malformed,
+ * or says what cannot be.
+ */
 int probe_found__decode(const void *data, size_t len, const struct examine_probe *q,
 			uint64_t file_size, struct probe_found *ret);
 void probe_found__free(struct probe_found *f);

@@ -31,7 +31,7 @@ void probe_reader__rest(void)
 	examiner__rest(examiner, EXAMINER_PROBES);
 }
 
-/* Who was killed, or has used up its time with other files, would answer now. */
+/* One retry: the parser may have been killed, or have used up its CPU time on other files. */
 static int ask_twice(struct examine_request *r, int fd, uint64_t deadline,
 		     struct examine_head *ret_head, struct buf *body)
 {
@@ -40,7 +40,7 @@ static int ask_twice(struct examine_request *r, int fd, uint64_t deadline,
 	return err == -EIO ? examiner__ask_file(examiner, r, fd, deadline, ret_head, body) : err;
 }
 
-/* Its debug files are found by what the file itself says. */
+/* A second question: the first answer told build id and name of the debug file. */
 static int ask_reader(struct examine_request *r, int fd, uint64_t deadline,
 		      struct examine_head *ret_head, struct buf *body)
 {
@@ -81,7 +81,7 @@ static int explain_failure(const char *name, int code, unsigned int seconds, str
 	return err_set(err, code, "%s: no process can read it: %s", name, strerror(-code));
 }
 
-/* Words of the file's reader: they are shown, and not believed otherwise. */
+/* The parser's message. It is only shown, after escaping. */
 static int take_error(const struct examine_head *head, const struct buf *body, const char *name,
 		      struct err *err)
 {
@@ -112,7 +112,7 @@ static int ask_about(struct examine_request *r, int fd, const struct stat *st, u
 			explain_failure(r->path, code, seconds, err);
 	}
 	buf__free(&body);
-	/* a stranger's file may have taken it over: it reads no other one */
+	/* a stranger's file may have taken over the parser, so it is replaced */
 	if (!elf_files__is_ours(st))
 		examiner__rest(examiner, EXAMINER_PROBES);
 	return code;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Asks what probes need to know of a program or library: the file is read by a process without rights (examiner.h), which
- * may die of it.
+ * Asks what probes need to know of a program or library. A process without privileges reads the
+ * file: see examiner.h.
  */
 #ifndef FRBPF_EXAMINE_PROBE_READER_H
 #define FRBPF_EXAMINE_PROBE_READER_H
@@ -10,21 +10,26 @@
 #include "examine/examiner.h"
 #include "examine/probe/probe_found.h"
 
-#define PROBE_READ_SECONDS 60 /* for one file */
+#define PROBE_READ_SECONDS 60 /* s for one file */
 
-/* Ask @e from now on, from any thread; borrowed. NULL: nobody. For when there is one thread. */
+/*
+ * Ask @e from now on, which is borrowed; NULL: nobody. Call it while there is one thread; ask from
+ * any.
+ */
 void probe_reader__use(struct examiner *e);
 
-/* Does the file at @path answer? 0: somebody could open it, or was told why not, or nobody can be asked; -ETIMEDOUT: its
- * file system hangs, and so would we. */
+/*
+ * Does opening @path end? 0: yes, also if it fails, or if nobody can be asked. -ETIMEDOUT: its
+ * file system hangs, so do not open it.
+ */
 int probe_reader__reach(const char *path);
-/* That was all for now: processes that wait for questions end. */
+/* No more questions for now: end the processes. */
 void probe_reader__rest(void);
 
 /*
- * Answer @q for the open file @fd, which processes see as @name. 0, or negative errno with words in @err: what the file
- * lacks; -EIO: who read it has died twice; -ETIMEDOUT and -EBUSY: it takes, or took lately, longer than @seconds; -EBADMSG:
- * the answer made no sense.
+ * Answer @q for the open file @fd, which processes see as @name. 0 or negative errno, with words
+ * in @err: what the file lacks. -EIO: the parser died twice; -ETIMEDOUT: it took longer than
+ * @seconds; -EBUSY: it did so lately; -EBADMSG: the answer is malformed.
  */
 int probe_reader__ask(int fd, const char *name, const struct examine_probe *q, unsigned int seconds,
 		      struct probe_found *ret, struct err *err);

@@ -35,7 +35,7 @@ static int find_exits(const struct examine_probe *q, struct elf_file *f, const s
 	return 0;
 }
 
-/* A probe within an instruction would destroy it. */
+/* A probe in the middle of an instruction would corrupt it. */
 static int check_offset(const struct examine_probe *q, struct elf_file *f, const struct func *func,
 			struct err *err)
 {
@@ -103,7 +103,7 @@ struct usdt_search {
 	const struct elf_file *file;
 	struct probe_found *found;
 	struct err *err;
-	struct buf others; /* names, for an error */
+	struct buf others; /* names of probes, for an error */
 	uint32_t n_others;
 };
 
@@ -174,7 +174,7 @@ static int look_for_usdt(const struct examine_probe *q, struct elf_file *f,
 	return r;
 }
 
-/* ---- all that there are ---- */
+/* ---- lists ---- */
 
 struct list_search {
 	const struct examine_probe *q;
@@ -219,7 +219,7 @@ static int list_probes(const struct examine_probe *q, struct elf_file *f, struct
 	return r ? err_set(err, r, "%s: %s", elf_file__name(f), strerror(-r)) : 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the question ---- */
 
 static int answer_question(const struct examine_probe *q, struct elf_file *f,
 			   const struct demangler *demangler, struct probe_found *found,

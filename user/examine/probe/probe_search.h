@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Looks up functions and static probes in one open file. Runs in a process that may die of it. */
+/* Looks up functions and static probes in one open file. Runs in the parser. */
 #ifndef FRBPF_EXAMINE_PROBE_SEARCH_H
 #define FRBPF_EXAMINE_PROBE_SEARCH_H
 
@@ -7,18 +7,19 @@
 #include "common/err.h"
 #include "examine/probe/probe_found.h"
 
-/* What is looked into: open files, borrowed. */
+/* Open files to search, borrowed. */
 struct probe_files_open {
 	int fd;
 	const char *name; /* in messages */
-	bool ours;	  /* only root, or the user we are, can write to it */
-	const int *debug; /* perhaps its debug files; all of them ours */
+	bool ours;	  /* only root and our user can write to it */
+	const int *debug; /* candidates for its debug file, all of them ours */
 	size_t n_debug;
 };
 
 /*
- * Answer @q. @demangler: NULL: there is none. 0; negative errno with words in @err: what is missing, and what could be
- * meant; or -EAGAIN: debug files may have more, ask again with those of @ret_id and @ret_link. @may_ask: it may say so.
+ * Answer @q. @demangler may be NULL. 0, or negative errno, with words in @err: what is missing,
+ * and what may be meant. -EAGAIN, only with @may_ask: debug files may have more; ask again with
+ * those that @ret_id and @ret_link name.
  */
 int probe_search__run(const struct examine_probe *q, const struct probe_files_open *files,
 		      const struct demangler *demangler, bool may_ask, struct probe_found *ret,

@@ -17,11 +17,10 @@
 #define OWNER	   "stapsdt"
 #define ALIGN4(n)  (((size_t)(n) + 3) & ~(size_t)3)
 
-/* Three addresses (of the probe, of a section to tell how far the file was moved, of the semaphore),
- * then three texts. */
+/* Three addresses: probe, section .stapsdt.base, semaphore. Then three strings. */
 #define TEXTS_AT (3 * sizeof(uint64_t))
 
-/* The text at *@p, which moves behind it. NULL: it does not end. */
+/* The string at *p, which is moved behind it. NULL: it has no end. */
 static const char *take_text(const char **p, const char *end)
 {
 	const char *text = *p, *nul = memchr(text, 0, end - text);
@@ -59,7 +58,7 @@ int usdt_notes__each(const void *notes, size_t len, int (*fn)(const struct elf_u
 	int r = 0;
 
 	while (!r && len >= 12) {
-		uint32_t head[3]; /* bytes of the name, of the rest; type */
+		uint32_t head[3]; /* size of the name, size of the rest, type */
 		size_t name, desc;
 
 		memcpy(head, p, sizeof(head));
@@ -80,7 +79,7 @@ int usdt_notes__each(const void *notes, size_t len, int (*fn)(const struct elf_u
 	return r;
 }
 
-/* ---- registers: where in the kernel's struct pt_regs, -1: there is no such ---- */
+/* ---- registers: offsets in struct pt_regs; -1: unknown ---- */
 
 #if defined(__x86_64__)
 
@@ -93,7 +92,7 @@ int usdt_notes__each(const void *notes, size_t len, int (*fn)(const struct elf_u
 	}
 static const struct {
 	size_t offset;
-	const char *names[4]; /* of 8, 4, 2 and 1 bytes */
+	const char *names[4]; /* names for 8, 4, 2 and 1 bytes */
 } regs[] = {
 	REG(rax, "rax", "eax", "ax", "al"),	 REG(rbx, "rbx", "ebx", "bx", "bl"),
 	REG(rcx, "rcx", "ecx", "cx", "cl"),	 REG(rdx, "rdx", "edx", "dx", "dl"),
@@ -176,13 +175,13 @@ static bool take_reg(const char **p, int *ret)
 
 struct operand {
 	enum frbpf_sdt_kind kind;
-	uint32_t log; /* of its size in bytes */
+	uint32_t log; /* name for its size in bytes */
 	bool is_signed;
 	int reg;
-	long long n; /* a constant; or what is added to the register */
+	long long n; /* a constant, or an offset from the register */
 };
 
-/* "8@": the bytes, negative for a signed one. */
+/* "8@": the size in bytes; negative: signed. */
 static bool take_size(const char **p, struct operand *o)
 {
 	long long size;
