@@ -260,6 +260,31 @@ harmless() { # TEXT
 	frbpf ping
 }
 
+# The dump is opened, and only behind the filter of system calls, which refuses none.
+read_behind_filter() { # TRACE
+	awk '/seccomp\(SECCOMP_SET_MODE_FILTER.*= 0$/ {filtered = 1}
+		/openat\(.*perf\.data\.[0-9]+"/ {n++; if (!filtered) early = 1}
+		/SIGSYS/ {refused = 1}
+		END {exit !n || early || refused}' "$1" || fail "$(grep -E 'seccomp|perf.data|SIGSYS' "$1")"
+}
+
+@test "who looks at a recording can do nothing but read by then" {
+	local dump trace=$BATS_TEST_TMPDIR/trace
+	local -a command
+	command -v strace >/dev/null || skip "no strace"
+	write_rules </dev/null
+	frbpf_load
+	dump=$(frbpf dump | head -n 1)
+	frbpf_stop
+	while read -ra command; do
+		strace -f -qq -o "$trace" -e trace=seccomp,openat "$FRBPF" "${command[@]}" --base "$BASE" 3>&- || true
+		read_behind_filter "$trace"
+	done <<-EOF
+		diff $dump $dump
+		why -i $dump --tid 1
+	EOF
+}
+
 # --- messages of applications
 
 @test "run --user hears its command, also by frbpf trigger" {

@@ -8,6 +8,7 @@
 #include "common/json_text.h"
 #include "common/log.h"
 #include "common/printable.h"
+#include "daemon/confine.h"
 #include "daemon/control.h"
 #include "rules/diag.h"
 #include "rules/shipped_rules.h"
@@ -307,4 +308,13 @@ static void make_string_printable(json_t *j)
 void cmd_make_printable(json_t *j)
 {
 	json_each_string(j, make_string_printable);
+}
+
+int cmd_read_only(void)
+{
+	int code = confine__reader();
+
+	if (code)
+		log_error("cannot give up privileges before files are read: %s", strerror(-code));
+	return code ? EXIT_FAILED : 0;
 }

@@ -62,6 +62,9 @@ enum cmd_parse cmd_next_option(const struct command *cmd, int argc, char **argv,
 			       const char *short_opts, const struct option *long_opts,
 			       struct location_hint *hint, int *ret_opt);
 
+/* Before a command reads recordings: see confine__reader(). 0, or EXIT_FAILED and said why. */
+int cmd_read_only(void);
+
 /* The whole command line of one whose only option is --session: CMD_DONE with the base and the session (NULL: all), or
  * CMD_EXIT with the status. */
 enum cmd_parse cmd_parse_session(const struct command *cmd, int argc, char **argv,

@@ -144,7 +144,8 @@ static int run_with(struct diff *d, const struct location_hint *hint)
 	int status;
 
 	status = cmd_find_recordings(hint, d->operands[0], &d->sides[0])
-			 ?: cmd_find_recordings(hint, d->operands[1], &d->sides[1]);
+			 ?: cmd_find_recordings(hint, d->operands[1], &d->sides[1])
+			 ?: cmd_read_only();
 	if (status)
 		return status;
 	d->sessions = json_array();

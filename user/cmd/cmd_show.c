@@ -92,7 +92,8 @@ static void print_trigger(const json_t *t, const char *what)
 		if (json_is_true(json_object_get(t, "absent")))
 			printf(", in which nothing came");
 		if (json_object_get(t, "window_ns"))
-			printf(", together in %s", show_duration(t, "window_ns", value, sizeof(value)));
+			printf(", together in %s",
+			       show_duration(t, "window_ns", value, sizeof(value)));
 		if (str(t, "key")[0])
 			printf(", %s", str(t, "key"));
 		if (error)
@@ -344,8 +345,10 @@ static int run_show(int argc, char **argv)
 		return cmd_usage_error(&cmd_show, "takes one incident");
 	if (find_incident(&hint, optind < argc ? argv[optind] : NULL, &o))
 		return EXIT_FAILED;
-	opt = kallsyms ? write_kallsyms(o.manifest, kallsyms)
-		       : print_manifest(o.manifest, o.base, json);
+	if (kallsyms)
+		opt = write_kallsyms(o.manifest, kallsyms);
+	else
+		opt = cmd_read_only() ?: print_manifest(o.manifest, o.base, json);
 	incident_operand__free(&o);
 	return opt;
 }

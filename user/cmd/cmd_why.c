@@ -67,6 +67,8 @@ static int ask_files(const struct why_options *o, struct err *err, struct why **
 	struct why *w = NULL;
 	int code = recordings__find(o->input, err, &r);
 
+	if (!code && cmd_read_only())
+		code = err_set(err, -EPERM, "nothing was read");
 	if (!code && why__new(&w))
 		code = err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !code && i < r.n; i++)
@@ -89,6 +91,8 @@ static int ask_incident(const struct location_hint *hint, const char *what, stru
 	struct incident_operand o = { 0 };
 	int code = incident_operand__find(hint, what, INCIDENT_LAST_FIRED, err, &o);
 
+	if (!code && cmd_read_only())
+		code = err_set(err, -EPERM, "nothing was read");
 	code = code ?: why_incident__ask(o.manifest, o.base, err, ret);
 	if (code && what && incident_operand__is_dump(what))
 		code = why_incident__ask_dump(what, err, ret);

@@ -257,7 +257,7 @@ int foreign__find_of(uint32_t pid, const char *name, struct stat *ret)
 	return check_found(fd < 0 ? -errno : fd, true, ret);
 }
 
-static int reopen(int found, int flags)
+static int reopen_file(int found, int flags)
 {
 	char path[32];
 	int fd;
@@ -269,7 +269,7 @@ static int reopen(int found, int flags)
 
 int foreign__open(int found)
 {
-	return reopen(found, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return reopen_file(found, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 /* Takes @found over. */
@@ -331,7 +331,7 @@ int foreign__append(const char *path)
 	if (at < 0)
 		return at == -ENOENT ? create_file(path) : at;
 	if (!w.owner)
-		fd = reopen(at, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+		fd = reopen_file(at, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
 	close(at);
 	return fd;
 }

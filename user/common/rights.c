@@ -141,6 +141,19 @@ int rights__keep(const int *keep, size_t n)
 	return ret;
 }
 
+/* rights__keep() has made them effective. */
+static int lower_again(void)
+{
+	return set_effective(RIGHTS_ALL, CAP_CLEAR) < 0 ? -EPERM : 0;
+}
+
+int rights__keep_reader(void)
+{
+	static const int keep[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYSLOG };
+
+	return rights__keep(keep, ARRAY_SIZE(keep)) ?: lower_again();
+}
+
 int rights__keep_recorder(void)
 {
 	static const int keep[] = {
@@ -151,5 +164,5 @@ int rights__keep_recorder(void)
 	int ret = rights__keep(keep, ARRAY_SIZE(keep));
 
 	raisable[1].is_lowered = true; /* CAP_DAC_OVERRIDE */
-	return ret ?: (set_effective(RIGHTS_ALL, CAP_CLEAR) < 0 ? -EPERM : 0);
+	return ret ?: lower_again();
 }

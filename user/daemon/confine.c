@@ -6,6 +6,7 @@
  * make nodes, to load modules, other sockets than local ones and the kernel's.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
@@ -24,6 +25,7 @@
 #include "common/cleanup.h"
 #include "common/landlock.h"
 #include "common/log.h"
+#include "common/rights.h"
 #include "daemon/confine.h"
 #include "rules/when.h"
 
@@ -32,46 +34,40 @@
 #endif
 
 /* Of arm64 none: it began without the calls that others replace. */
+static const int old_reading_calls[] = {
+#ifdef SYS_open
+	SYS_stat,     SYS_lstat, SYS_poll,	SYS_access,	SYS_dup2, SYS_getdents,
+	SYS_readlink, SYS_time,	 SYS_getrlimit, SYS_arch_prctl, /* shadow stacks of threads */
+#endif
+};
+
 static const int old_calls[] = {
 #ifdef SYS_open
-	SYS_open,	SYS_stat,	  SYS_lstat,	SYS_poll,    SYS_access, SYS_pipe,
-	SYS_select,	SYS_dup2,	  SYS_getdents, SYS_rename,  SYS_mkdir,	 SYS_rmdir,
-	SYS_link,	SYS_unlink,	  SYS_readlink, SYS_chmod,   SYS_time,	 SYS_epoll_create,
-	SYS_epoll_wait, SYS_inotify_init, SYS_signalfd, SYS_eventfd, SYS_alarm,	 SYS_creat,
-	SYS_arch_prctl, /* shadow stacks of threads */
-	SYS_getrlimit,
+	SYS_open,	  SYS_pipe,    SYS_select, SYS_rename,	   SYS_mkdir,	 SYS_rmdir,
+	SYS_link,	  SYS_unlink,  SYS_chmod,  SYS_epoll_wait, SYS_signalfd, SYS_epoll_create,
+	SYS_inotify_init, SYS_eventfd, SYS_alarm,  SYS_creat,
+#endif
+};
+
+/* Of files that are open, or that are only read. */
+static const int reading_calls[] = {
+	SYS_read,	  SYS_write,	  SYS_close,   SYS_pread64,	SYS_pwrite64,
+	SYS_readv,	  SYS_writev,	  SYS_preadv,  SYS_preadv2,	SYS_lseek,
+	SYS_fcntl,	  SYS_dup,	  SYS_dup3,    SYS_close_range, SYS_fstat,
+	SYS_newfstatat,	  SYS_statx,	  SYS_fstatfs, SYS_statfs,	SYS_getdents64,
+	SYS_faccessat,	  SYS_readlinkat, SYS_getcwd,  SYS_ftruncate,	SYS_fadvise64,
+	SYS_memfd_create, SYS_ppoll,
+#ifdef SYS_faccessat2
+	SYS_faccessat2,
 #endif
 };
 
 static const int io_calls[] = {
-	SYS_read,
-	SYS_write,
-	SYS_close,
-	SYS_pread64,
-	SYS_pwrite64,
-	SYS_readv,
-	SYS_writev,
-	SYS_preadv,
 	SYS_pwritev,
-	SYS_preadv2,
 	SYS_pwritev2,
-	SYS_lseek,
-	SYS_fcntl,
-	SYS_dup,
-	SYS_dup3,
 	SYS_pipe2,
 	SYS_openat,
 	SYS_openat2,
-	SYS_close_range,
-	SYS_fstat,
-	SYS_newfstatat,
-	SYS_statx,
-	SYS_fstatfs,
-	SYS_statfs,
-	SYS_getdents64,
-	SYS_faccessat,
-	SYS_readlinkat,
-	SYS_getcwd,
 	SYS_mkdirat,
 	SYS_unlinkat,
 	SYS_renameat,
@@ -80,17 +76,14 @@ static const int io_calls[] = {
 	SYS_fchmod,
 	SYS_fchmodat,
 	SYS_umask,
-	SYS_ftruncate,
 	SYS_fallocate,
 	SYS_fsync,
 	SYS_fdatasync,
 	SYS_sync_file_range,
-	SYS_fadvise64,
 	SYS_flock,
 	SYS_copy_file_range,
 	SYS_sendfile,
 	SYS_splice,
-	SYS_memfd_create,
 	SYS_utimensat,
 	SYS_name_to_handle_at,
 	SYS_inotify_init1,
@@ -99,7 +92,6 @@ static const int io_calls[] = {
 	SYS_epoll_create1,
 	SYS_epoll_ctl,
 	SYS_epoll_pwait,
-	SYS_ppoll,
 	SYS_pselect6,
 	SYS_eventfd2,
 	SYS_signalfd4,
@@ -108,9 +100,6 @@ static const int io_calls[] = {
 	SYS_timerfd_gettime,
 	SYS_chdir,
 	SYS_fchdir,
-#ifdef SYS_faccessat2
-	SYS_faccessat2,
-#endif
 #ifdef SYS_epoll_pwait2
 	SYS_epoll_pwait2,
 #endif
@@ -187,26 +176,17 @@ static const int thread_calls[] = {
 #endif
 };
 
+static const int own_calls[] = {
+	SYS_capget,  SYS_capset,    SYS_getuid,	   SYS_geteuid,	  SYS_getgid,
+	SYS_getegid, SYS_getgroups, SYS_getresuid, SYS_getresgid, SYS_getpgid,
+	SYS_getsid,  SYS_getrusage, SYS_sysinfo,   SYS_uname,	  SYS_getrandom,
+};
+
 static const int other_calls[] = {
 	SYS_bpf,
 	SYS_perf_event_open,
 	SYS_pidfd_open,
 	SYS_kcmp,
-	SYS_capget,
-	SYS_capset,
-	SYS_getuid,
-	SYS_geteuid,
-	SYS_getgid,
-	SYS_getegid,
-	SYS_getgroups,
-	SYS_getresuid,
-	SYS_getresgid,
-	SYS_getpgid,
-	SYS_getsid,
-	SYS_getrusage,
-	SYS_sysinfo,
-	SYS_uname,
-	SYS_getrandom,
 	SYS_bind,
 	SYS_listen,
 	SYS_accept4,
@@ -237,26 +217,41 @@ static const int sanitizer_calls[] = {
 };
 
 /* Where an argument decides. */
-static const struct {
+struct condition {
 	int nr;
 	unsigned int arg;
 	uint32_t mask, value;
-} conditions[] = {
+};
+
+static const struct condition own_conditions[] = {
 	{ SYS_clone, 0, CLONE_THREAD, CLONE_THREAD },
-	{ SYS_ioctl, 1, 0xff00, '$' << 8 }, /* perf events */
-	{ SYS_ioctl, 1, 0xff00, 'f' << 8 }, /* PROCMAP_QUERY */
-	{ SYS_ioctl, 1, ~0U, TCGETS },	    /* what stdio asks of a file */
+	{ SYS_ioctl, 1, ~0U, TCGETS }, /* what stdio asks of a file */
 	{ SYS_ioctl, 1, ~0U, FIONREAD },
 	{ SYS_prctl, 0, ~0U, PR_SET_NAME },
 	{ SYS_prctl, 0, ~0U, PR_GET_NAME },
 	{ SYS_prctl, 0, ~0U, PR_CAPBSET_READ },
 	{ SYS_prctl, 0, ~0U, PR_SET_VMA }, /* names that the C library gives to its memory */
-	{ SYS_kill, 1, ~0U,
-	  SIGKILL }, /* a process that stands for a session and hangs, at the end */
-	{ SYS_prlimit64, 0, ~0U, 0 }, /* of ourselves */
-	{ SYS_socket, 0, ~0U, AF_UNIX },
-	{ SYS_socket, 0, ~0U, AF_NETLINK },
+	{ SYS_prlimit64, 0, ~0U, 0 },	   /* of ourselves */
+};
+
+static const struct condition recorder_conditions[] = {
+	{ SYS_ioctl, 1, 0xff00, '$' << 8 }, /* perf events */
+	{ SYS_ioctl, 1, 0xff00, 'f' << 8 }, /* PROCMAP_QUERY */
+	{ SYS_kill, 1, ~0U, SIGKILL }, /* a process that stands for a session and hangs, at the end */
+	{ SYS_socket, 0, ~0U, AF_UNIX },     { SYS_socket, 0, ~0U, AF_NETLINK },
 	{ SYS_socketpair, 0, ~0U, AF_UNIX },
+};
+
+#define NEW_FILE (O_CREAT | O_TRUNC)
+
+/* Files are opened for reading, and made without a name only. */
+static const struct condition reader_conditions[] = {
+	{ SYS_openat, 2, O_ACCMODE | NEW_FILE, O_RDONLY },
+	{ SYS_openat, 2, O_TMPFILE | NEW_FILE, O_TMPFILE },
+#ifdef SYS_open
+	{ SYS_open, 1, O_ACCMODE | NEW_FILE, O_RDONLY },
+#endif
+	{ SYS_ioctl, 1, ~0U, TIOCGWINSZ },
 };
 
 /* ---- what is refused ---- */
@@ -329,6 +324,31 @@ static int watch_refused(void)
 
 #define ADD(f, calls) call_filter__allow(f, calls, ARRAY_SIZE(calls))
 
+static void add_conditions(struct call_filter *f, const struct condition *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		call_filter__allow_if(f, v[i].nr, v[i].arg, v[i].mask, v[i].value);
+}
+
+/* What recorder and readers need. */
+static void begin_filter(struct call_filter *f)
+{
+	call_filter__begin(f);
+	ADD(f, sanitizer_calls);
+	ADD(f, reading_calls);
+	ADD(f, memory_calls);
+	ADD(f, thread_calls);
+	ADD(f, own_calls);
+	ADD(f, old_reading_calls);
+	add_conditions(f, own_conditions, ARRAY_SIZE(own_conditions));
+	/* of ourselves alone, as abort() does it */
+	call_filter__allow_if(f, SYS_tgkill, 0, ~0U, getpid());
+#ifdef SYS_clone3
+	/* its flags are in memory: the C library takes clone() then. It has all signals blocked there. */
+	call_filter__refuse(f, SYS_clone3, ENOSYS);
+#endif
+}
+
 int confine__calls(void)
 {
 	struct call_filter f;
@@ -336,26 +356,30 @@ int confine__calls(void)
 
 	if (err)
 		return err;
-	call_filter__begin(&f);
-	ADD(&f, sanitizer_calls);
+	begin_filter(&f);
 	ADD(&f, io_calls);
-	ADD(&f, memory_calls);
-	ADD(&f, thread_calls);
 	ADD(&f, other_calls);
 	ADD(&f, old_calls);
 	/* one process, never a group, nor all that there are (-1) */
 	call_filter__refuse_if(&f, SYS_kill, 0, 0x80000000, 0x80000000, EPERM);
 	call_filter__refuse_if(&f, SYS_kill, 0, ~0U, 0, EPERM);
-	for (size_t i = 0; i < ARRAY_SIZE(conditions); i++)
-		call_filter__allow_if(&f, conditions[i].nr, conditions[i].arg, conditions[i].mask,
-				      conditions[i].value);
-	/* of ourselves alone, as abort() does it */
-	call_filter__allow_if(&f, SYS_tgkill, 0, ~0U, getpid());
-#ifdef SYS_clone3
-	/* its flags are in memory: the C library takes clone() then. It has all signals blocked there. */
-	call_filter__refuse(&f, SYS_clone3, ENOSYS);
-#endif
+	add_conditions(&f, recorder_conditions, ARRAY_SIZE(recorder_conditions));
 	return call_filter__install(&f, SECCOMP_RET_TRAP);
+}
+
+int confine__reader(void)
+{
+	struct call_filter f;
+	int err = watch_refused() ?: rights__keep_reader();
+
+	if (err)
+		return err;
+	begin_filter(&f);
+	/* its flags are in memory, too */
+	call_filter__refuse(&f, SYS_openat2, ENOSYS);
+	add_conditions(&f, reader_conditions, ARRAY_SIZE(reader_conditions));
+	err = call_filter__install(&f, SECCOMP_RET_TRAP);
+	return err == -ENOSYS ? 0 : err;
 }
 
 /* ---- files ---- */

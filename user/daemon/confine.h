@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the recorder may still do once it records: see docs/SECURITY.md. */
+/* What the recorder may still do once it records, and who reads recordings: see docs/SECURITY.md. */
 #ifndef FRBPF_DAEMON_CONFINE_H
 #define FRBPF_DAEMON_CONFINE_H
 
@@ -10,6 +10,14 @@
  * No thread may block SIGSYS.
  */
 int confine__calls(void);
+
+/*
+ * For commands that read recordings, and with them programs and libraries of anybody, once they know
+ * where these are. From now on they can read files and write to open ones, and nothing else: no file
+ * is made or changed, nothing executed, nobody talked to. Few capabilities stay, for reading. As
+ * above; 0 also where the kernel has no seccomp filters.
+ */
+int confine__reader(void);
 
 /*
  * Threads that call confine__writer() from now on write, make and remove files only in the open directory @base and below,
