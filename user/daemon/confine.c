@@ -378,6 +378,10 @@ int confine__reader(void)
 	/* its flags are in memory, too */
 	call_filter__refuse(&f, SYS_openat2, ENOSYS);
 	add_conditions(&f, reader_conditions, ARRAY_SIZE(reader_conditions));
+	if (IS_SANITIZED) { /* reports of the sanitizers go to new files */
+		ADD(&f, io_calls);
+		ADD(&f, old_calls);
+	}
 	err = call_filter__install(&f, SECCOMP_RET_TRAP);
 	return err == -ENOSYS ? 0 : err;
 }
