@@ -17,9 +17,9 @@ why_daemon_start() {
 		base = $tmp/base
 		max-memory = 50%
 		[session-evidence]
-		run = evidence -m 8M$(quota_timer)
+		run = evidence -m 32M$(quota_timer)
 		[session-cpu]
-		run = -e cpu-clock -F 99 -g -m 512K --overwrite --switch-output -a
+		run = -e cpu-clock -F 99 -g -m 1M --overwrite --switch-output -a
 		[rule-none]
 		when = app:none
 	EOF
