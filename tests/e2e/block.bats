@@ -3,6 +3,7 @@
 # Block requests that take long, on a disk of the test's own; and what the recorder itself writes.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 load disk
 

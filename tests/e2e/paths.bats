@@ -3,13 +3,14 @@
 # Conditions on paths: of the executable, across mounts and in containers, and globs over cgroups.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {
 	need_root
 	need_btf
 	common_setup
-	prog=$BATS_TEST_TMPDIR/frbpf-cat
+	prog=$BATS_TEST_TMPDIR/frbpf-pcat
 	cp "$(command -v cat)" "$prog"
 	cgroup=
 }
@@ -64,13 +65,13 @@ need_cgroups() {
 	{
 		rule same "exe == \"$exe\""
 		rule list "exe in (/no/such, \"$exe\")"
-		rule glob "exe ~ \"*/frbpf-c?t\""
-		rule other "comm == frbpf-cat && exe != \"$exe\""
-		rule part "comm == frbpf-cat && exe == \"${exe%t}\""
-		rule none "comm == frbpf-cat && !(exe ~ \"*/frbpf-cat\")"
+		rule glob "exe ~ \"*/frbpf-pc?t\""
+		rule other "comm == frbpf-pcat && exe != \"$exe\""
+		rule part "comm == frbpf-pcat && exe == \"${exe%t}\""
+		rule none "comm == frbpf-pcat && !(exe ~ \"*/frbpf-pcat\")"
 		rule current "current.exe == \"$exe\""
 		printf '[rule-hit]\nwhen = sched:sched_process_exit\nif = %s\ndump = none\ncooldown = 0\n\n' \
-			'process == frbpf-cat && cgroup ~ "/*" && exe != "/no/such"'
+			'process == frbpf-pcat && cgroup ~ "/*" && exe != "/no/such"'
 	} | write_rules
 	frbpf_load
 	for _ in 1 2 3; do miss "$prog"; done
@@ -87,7 +88,7 @@ need_cgroups() {
 	mkdir -p "$box"
 	{
 		rule replaced "exe == \"$prog\""
-		rule below "exe == \"$box/deep/frbpf-cat\""
+		rule below "exe == \"$box/deep/frbpf-pcat\""
 		rule box "exe == /bin/frbpf-box"
 	} | write_rules
 	frbpf_load
@@ -104,7 +105,7 @@ need_cgroups() {
 
 	# shellcheck disable=SC2016 # expanded in there
 	unshare -m bash -c 'mount -t tmpfs tmpfs "$1" && mkdir "$1/deep" && mount --bind "$2" "$1/deep" &&
-		! "$1/deep/frbpf-cat" /frbpf/no/such/file' - "$box" "$BATS_TEST_TMPDIR" 2>/dev/null
+		! "$1/deep/frbpf-pcat" /frbpf/no/such/file' - "$box" "$BATS_TEST_TMPDIR" 2>/dev/null
 	between "$(matched below)" 1 1000 "below a mount"
 
 	# shellcheck disable=SC2016
@@ -121,9 +122,9 @@ need_cgroups() {
 	{
 		rule services "cgroup ~ \"$top/*.service\""
 		rule deep "cgroup ~ \"$top/*.service/b?low\""
-		rule scopes "comm == frbpf-cat && cgroup ~ \"$top/*.scope\""
-		rule others "comm == frbpf-cat && !(cgroup ~ \"$top/*.service\")"
-		rule all "comm == frbpf-cat && cgroup ~ \"/\""
+		rule scopes "comm == frbpf-pcat && cgroup ~ \"$top/*.scope\""
+		rule others "comm == frbpf-pcat && !(cgroup ~ \"$top/*.service\")"
+		rule all "comm == frbpf-pcat && cgroup ~ \"/\""
 	} | write_rules
 	frbpf_load
 	mkdir "$cgroup/a.service"

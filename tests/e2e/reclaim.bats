@@ -3,6 +3,7 @@
 # Memory that a task has to reclaim itself.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {

@@ -3,6 +3,7 @@
 # Spans between two tracepoints: beside what the workload, the kernel and another source say.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 load disk
 
