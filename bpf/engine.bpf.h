@@ -173,6 +173,7 @@ struct match {
 	__u64 now;	  /* 0: not asked for yet */
 	__u64 value;
 	__u64 limit; /* that the value of a rule that learns was compared with */
+	__u64 parts; /* bits: the rules that others are about which this event has matched */
 	__u64 sum;   /* of the values that this one is the last of, of a rule on a share of time */
 	__s64 ret;
 	__u32 key; /* below FRBPF_KEY_MAX; 0 for sources without keys, whose rules have bit 0 set */

@@ -17,6 +17,8 @@
 #define FRBPF_MAX_NODES	     16	  /* predicates of one rule, in disjunctive normal form */
 #define FRBPF_KEY_WORDS	     8 /* bitmap of the small integers a rule watches: 512 system calls */
 #define FRBPF_KEY_MAX	     (FRBPF_KEY_WORDS * 64)
+#define FRBPF_MAX_OTHERS     2	  /* rules that one is about, beside the last to match */
+#define FRBPF_MAX_PARTS	     64	  /* rules that others are about */
 #define FRBPF_MAX_GLOBS	     256  /* of one source: one bank of its glob map */
 #define FRBPF_MAX_ARGS	     8	  /* values of its own that an event has for rules to look at */
 #define FRBPF_MAX_CGROUPS    1024 /* cgroups that rules name, of all sources together */
@@ -31,7 +33,7 @@
 #define FRBPF_PATH_LEN	     256   /* of a cgroup, with its NUL */
 #define FRBPF_MATCH_PATH     512   /* bytes of a path that a pattern looks at */
 #define FRBPF_MAX_PATH_GLOBS 64	   /* patterns on paths, of all sources together */
-#define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger ring, room for 710 */
+#define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger ring, room for 510 */
 
 /* What a predicate looks at. Strings are 16 bytes, zero padded, compared as two words. */
 enum frbpf_field {
@@ -276,6 +278,8 @@ struct frbpf_share {
 #define FRBPF_RULE_ABSENT    0x40 /* is about that none comes for `silence` */
 #define FRBPF_RULE_PENDING                                                                         \
 	0x20 /* is about what has begun so long ago and not ended: struct frbpf_look */
+#define FRBPF_RULE_PART	  0x200 /* others are about it: what matched last is kept in its state */
+#define FRBPF_RULE_AFTER  0x400 /* matches with one that is a part, if the others have */
 #define FRBPF_RULE_SHARE  0x100 /* compares the sum of its values in `share`, not each */
 #define FRBPF_RULE_LEARNS 0x80	/* compares with the limit in its state, which values set */
 #define FRBPF_RULE_ALL_CALLS                                                                       \
@@ -295,7 +299,13 @@ struct frbpf_rule {
 	struct frbpf_rate count; /* fires with the n-th match in its window; n 0 or 1: with each */
 	struct frbpf_rate share; /* of FRBPF_RULE_SHARE: values of so long are summed up; no n */
 	__u64 sum;		 /* ns; and fire above this */
-	__u32 slot;		 /* index of its struct frbpf_rule_state */
+	__u64 within;		 /* ns, of FRBPF_RULE_AFTER: the others have matched since then */
+	__u32 others[FRBPF_MAX_OTHERS]; /* their slots */
+	__u8 n_others;
+	__u8 ordered; /* and before this event */
+	__u8 part; /* of FRBPF_RULE_PART: its number; of FRBPF_RULE_AFTER, that of the last one */
+	__u8 pad[5];
+	__u32 slot; /* index of its struct frbpf_rule_state */
 	__u32 n_nodes;
 	__u32 flags;	/* FRBPF_RULE_* */
 	__u32 escalate; /* hundredths: what times the bar breaks the cooldown; 0: nothing does */
@@ -345,6 +355,15 @@ struct frbpf_task {
 	char process[FRBPF_COMM_LEN];
 };
 
+/* A match, of which a trigger of another rule tells. */
+struct frbpf_part {
+	__u64 time; /* ns; 0: there was none */
+	__u64 value;
+	__u32 slot; /* of the rule */
+	__u32 cpu;
+	struct frbpf_task subject;
+};
+
 /* What a cooldown, or max-dumps, suppressed since a rule fired last. */
 struct frbpf_suppressed {
 	__u64 count;
@@ -379,6 +398,8 @@ struct frbpf_rule_state {
 	 * value, too, is what is left of `matched`: made likewise. */
 	__u64 values[FRBPF_MAX_VALUES];
 	struct frbpf_count count; /* of FRBPF_PER_RULE */
+	struct frbpf_part part;	  /* the last match, of FRBPF_RULE_PART */
+	__u64 part_busy;	  /* a CPU writes that */
 };
 
 /* Set by the daemon: until when triggers of a slot are suppressed, behind the last slot those of all,
@@ -413,6 +434,7 @@ enum frbpf_source {
 	FRBPF_SOURCE_TRACEPOINT_FIELDS = 16,
 	FRBPF_SOURCE_CONNECT = 17,
 	FRBPF_SOURCE_ONCPU = 18,
+	FRBPF_SOURCE_RULES = 19, /* several rules together: nothing is detected for it */
 };
 
 /*
@@ -511,6 +533,7 @@ struct frbpf_trigger {
 	struct frbpf_task current;     /* who happened to run on that CPU */
 	__u64 args[FRBPF_MAX_ARGS][2]; /* a number in the first word, or a string of 16 bytes */
 	struct frbpf_suppressed since_last; /* after the trigger of the rule before this one */
+	struct frbpf_part parts[FRBPF_MAX_OTHERS]; /* time 0: none; what matched before */
 };
 
 #define FRBPF_TAG_STACKS 0x46524253u
@@ -628,12 +651,12 @@ _Static_assert(sizeof(struct frbpf_extract) == 32, "extract layout");
 _Static_assert(sizeof(struct frbpf_usdt_arg) == 16, "argument layout");
 _Static_assert(sizeof(struct frbpf_prefilter_number) == 32, "prefilter layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
-_Static_assert(sizeof(struct frbpf_rule) == 568, "rule layout");
+_Static_assert(sizeof(struct frbpf_rule) == 592, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");
-_Static_assert(sizeof(struct frbpf_trigger) == 360, "trigger layout");
+_Static_assert(sizeof(struct frbpf_trigger) == 504, "trigger layout");
 _Static_assert(sizeof(struct frbpf_stacks) == 2056, "stacks layout");
 _Static_assert(sizeof(struct frbpf_key) == 32, "key layout");
 _Static_assert(1 << FRBPF_COUNT_LAP_BITS == FRBPF_COUNT_MAX, "laps in what a time leaves");
-_Static_assert(sizeof(struct frbpf_rule_state) == 1304, "state layout");
+_Static_assert(sizeof(struct frbpf_rule_state) == 1384, "state layout");
 
 #endif

@@ -131,6 +131,7 @@ static __always_inline void match_measured(struct match *m, const struct measure
 	m->fired = 0;
 	m->counted = 0;
 	m->learnt = 0;
+	m->parts = 0;
 	m->first = 0;
 	m->lacks_tasks = 1;
 	m->n_args = 0;

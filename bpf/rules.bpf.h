@@ -39,6 +39,74 @@ static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct f
 	__builtin_memcpy(t->args, m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG], sizeof(t->args));
 }
 
+/* ---- rules about others ---- */
+
+/* A rule that others are about has matched. Two at the same moment: one of them is kept. */
+static __always_inline void part_note(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
+				      struct match *m)
+{
+	m->parts |= 1ULL << (rule->part % FRBPF_MAX_PARTS);
+	if (!m->now)
+		m->now = bpf_ktime_get_ns();
+	if (__sync_val_compare_and_swap(&st->part_busy, 0, 1))
+		return;
+	st->part.time = m->now;
+	st->part.value = m->value;
+	st->part.slot = rule->slot;
+	st->part.cpu = m->cpu;
+	task_record(&st->part.subject, m->val[MATCH_SUBJECT]);
+	__sync_lock_test_and_set(&st->part_busy, 0);
+}
+
+/* Did it match when a rule that it is one of fires? What its own cooldown and caps hold back counts. */
+static __always_inline bool is_part(__u32 cause)
+{
+	return cause != FRBPF_CAUSE_SELF && cause != FRBPF_CAUSE_COUNT && cause != FRBPF_CAUSE_KEYS;
+}
+
+static __always_inline struct frbpf_part *part_of(const struct frbpf_rule *rule, __u32 i)
+{
+	__u32 slot = rule->others[i];
+	struct frbpf_rule_state *st = bpf_map_lookup_elem(&states, &slot);
+
+	return st ? &st->part : NULL;
+}
+
+/* Have all others matched that the rule is about, and the last one with this event? */
+static __always_inline bool parts_matched(const struct frbpf_rule *rule, const struct match *m)
+{
+	struct frbpf_part *part;
+	__s64 age;
+
+	if (!(m->parts >> (rule->part % FRBPF_MAX_PARTS) & 1))
+		return false;
+	for (__u32 i = 0; i < FRBPF_MAX_OTHERS; i++) {
+		if (i >= rule->n_others)
+			break;
+		part = part_of(rule, i);
+		if (!part || !*(volatile __u64 *)&part->time)
+			return false;
+		age = m->now - *(volatile __u64 *)&part->time;
+		if (age > (__s64)rule->within || (rule->ordered && age <= 0))
+			return false;
+	}
+	return true;
+}
+
+static __always_inline void parts_fill(struct frbpf_trigger *t, const struct frbpf_rule *rule)
+{
+	struct frbpf_part *part;
+
+	__builtin_memset(t->parts, 0, sizeof(t->parts));
+	for (__u32 i = 0; i < FRBPF_MAX_OTHERS; i++) {
+		if (i >= rule->n_others)
+			break;
+		part = part_of(rule, i);
+		if (part)
+			__builtin_memcpy(&t->parts[i], part, sizeof(*part));
+	}
+}
+
 /* The record is reserved first, so that a full ring does not begin a cooldown. */
 static __always_inline __u32 fire(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
 				  struct match *m)
@@ -79,6 +147,7 @@ static __always_inline __u32 fire(const struct frbpf_rule *rule, struct frbpf_ru
 		t->flags |= FRBPF_TRIGGER_ABSENT;
 	if (rule->flags & FRBPF_RULE_SHARE)
 		t->flags |= FRBPF_TRIGGER_SHARE;
+	parts_fill(t, rule);
 	suppressed_take(st, &t->since_last);
 	__sync_fetch_and_add(&st->fired, 1);
 	/* Forced: the kernel's own choice wakes nobody when a discarded record is still unread. */
@@ -110,10 +179,11 @@ static __always_inline bool minds_waits(const struct frbpf_rule *rule)
 	return (rule->flags & (FRBPF_RULE_ALL_CALLS | FRBPF_RULE_FAILS)) == FRBPF_RULE_ALL_CALLS;
 }
 
-/* Are its rates about the rule, not about who matches? */
+/* Are its rates about the rule, not about who matches? Nor is anybody told who that was. */
 static __always_inline bool rates_of_rule(const struct frbpf_rule *rule)
 {
 	return rule->cooldown.per == FRBPF_PER_RULE && share_is_of_cpu(rule) &&
+	       !(rule->flags & FRBPF_RULE_PART) &&
 	       (rule->count.n <= 1 || rule->count.per == FRBPF_PER_RULE);
 }
 
@@ -220,6 +290,8 @@ static __always_inline int rule_matches(const struct frbpf_rule *rule, struct fr
 		m->counted = m->learnt = idx + 1;
 		return RUN_ASK_TASKS;
 	}
+	if (rule->flags & FRBPF_RULE_PART && is_part(cause))
+		part_note(rule, st, m);
 	if (is_told_cause(cause) && !m->lacks_tasks)
 		suppressed_note(st, m);
 	suppress(st, cause);
@@ -273,6 +345,8 @@ __noinline int rule_run(__u32 idx, struct match *m)
 		return RUN_NEXT;
 	if (holds == MAY_HOLD)
 		return RUN_ASK_TASKS;
+	if (rule->flags & FRBPF_RULE_AFTER && !parts_matched(rule, m))
+		return RUN_NEXT;
 	slot = rule->slot;
 	st = bpf_map_lookup_elem(&states, &slot);
 	if (!st)

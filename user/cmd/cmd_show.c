@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,6 +67,27 @@ static const char *error_name(json_int_t ret)
 	return ret < 0 ? constant__name(symbols_errno, -ret) : NULL;
 }
 
+/* What matched before it, of a rule about others. */
+static void print_parts(const json_t *t)
+{
+	const json_t *part;
+	char value[32], ago[32];
+	size_t i;
+
+	json_array_foreach (json_object_get(t, "after"), i, part) {
+		const json_t *subject = json_object_get(part, "subject");
+		json_int_t time = num(json_object_get(t, "time"), "monotonic_ns") -
+				  num(json_object_get(part, "time"), "monotonic_ns");
+
+		printf("  after      rule %s: %s", str(part, "rule"), str(part, "when"));
+		if (num(part, "value_ns"))
+			printf(", %s", show_duration(part, "value_ns", value, sizeof(value)));
+		printf(", %s before, by %s (pid %" PRIu64 ", tid %" PRIu64 ")\n",
+		       units__format_duration(time, ago, sizeof(ago)), str(subject, "comm"),
+		       num(subject, "pid"), num(subject, "tid"));
+	}
+}
+
 static void print_trigger(const json_t *t, const char *what)
 {
 	const json_t *ret = json_object_get(t, "ret");
@@ -104,6 +126,7 @@ static void print_trigger(const json_t *t, const char *what)
 	}
 	printf("  at         %s, CPU %lld\n", str(json_object_get(t, "time"), "utc"),
 	       (long long)json_integer_value(json_object_get(t, "cpu")));
+	print_parts(t);
 	if (json_is_true(json_object_get(t, "contradicted")))
 		printf("  false      what was recorded contradicts it, first at %s\n",
 		       str(json_object_get(t, "contradicted_time"), "utc"));

@@ -266,10 +266,12 @@ static void print_events_of(const json_t *programs)
 	}
 }
 
-static void print_programs(const json_t *programs)
+static void print_programs(const json_t *programs, bool rules_only)
 {
 	printf("  programs:   ");
-	if (json_array_size(programs))
+	if (rules_only)
+		printf("none: those of the rules that it is about");
+	else if (json_array_size(programs))
 		printf("%zu: ", json_array_size(programs));
 	else
 		printf("none: the recorder waits for these events itself");
@@ -288,7 +290,8 @@ static void print_source(const json_t *s)
 	if (places)
 		probe_report__print(places);
 	else
-		print_programs(programs);
+		print_programs(programs,
+			       !strcmp(str(s, "name"), when__source_name(FRBPF_SOURCE_RULES)));
 	printf("  rules:      %zu%s: ", n, n > 1 && !places ? " share them" : "");
 	print_names(rules, SIZE_MAX);
 	putchar('\n');

@@ -184,6 +184,16 @@ static void join_incident(struct incident_pool *p, struct incident *inc,
 		inc->deadline = deadline;
 }
 
+/* The rule that has @slot; NULL: none. */
+static const struct rule_conf *rule_of_slot(const struct active_set *g, uint32_t slot)
+{
+	for (size_t i = 0; i < g->rules->n_rules; i++) {
+		if (g->slots[i] == slot)
+			return &g->rules->rules[i];
+	}
+	return NULL;
+}
+
 void incident_pool__trigger(struct incident_pool *p, struct active_set *g, size_t rule,
 			    const struct frbpf_trigger *t)
 {
@@ -192,6 +202,8 @@ void incident_pool__trigger(struct incident_pool *p, struct active_set *g, size_
 	struct rule_counters *counters = &g->counters[rule];
 	struct incident *inc;
 
+	for (size_t i = 0; i < FRBPF_MAX_OTHERS && t->parts[i].time; i++)
+		it.parts[i] = rule_of_slot(g, t->parts[i].slot);
 	counters->last = t->time;
 	if (t->time < g->muted_until[rule]) {
 		counters->muted++;

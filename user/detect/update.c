@@ -12,6 +12,7 @@
 #include "detect/engine/grace.h"
 #include "detect/engine/look.h"
 #include "detect/engine/patterns.h"
+#include "detect/engine/together.h"
 #include "detect/sources.h"
 #include "examine/probe/probe_reader.h"
 
@@ -33,7 +34,8 @@ struct update {
 	uint32_t *slot_of;    /* per rule */
 	bool *fresh;	      /* per rule: its slot is not the one it had */
 	size_t n_keyed;	      /* rules that count or cool down per process, thread, ... */
-	struct group *groups; /* at most one per rule */
+	struct together together; /* the rules as the programs have them */
+	struct group *groups;	  /* at most one per rule */
 	size_t n_groups;
 	struct source **sources;      /* of the groups: what will be in force */
 	struct cgroup_set *cgroups;   /* that they name */
@@ -47,6 +49,7 @@ static void update__free(struct update *u)
 		if (u->groups[i].opened)
 			source__free(u->groups[i].source);
 	}
+	together__free(&u->together);
 	cgroup_set__free(u->cgroups);
 	pattern_set__free(u->patterns);
 	free(u->ids);
@@ -86,8 +89,8 @@ static const char *group_name(const struct group *g, char *buf, size_t size)
 
 static int update__group(struct update *u, struct err *err)
 {
-	for (size_t i = 0; i < u->n_rules; i++) {
-		const struct when *when = &u->rules[i].when;
+	for (size_t i = 0; i < u->together.n; i++) {
+		const struct when *when = &u->together.units[i].when;
 		size_t k = 0;
 
 		while (k < u->n_groups && !when__same_events(u->groups[k].when, when))
@@ -108,8 +111,9 @@ static int update__group(struct update *u, struct err *err)
 
 static int build_table(const struct update *u, struct group *g, struct err *err)
 {
-	int r = rule_table__build(g->when, u->rules, u->n_rules, u->slot_of, u->cgroups,
-				  u->patterns, g->table);
+	const struct together *t = &u->together;
+	int r = rule_table__build(g->when, t->units, t->n, t->slots, u->cgroups, u->patterns,
+				  g->table);
 	char name[128];
 
 	if (r == -E2BIG)
@@ -148,7 +152,8 @@ static int update__build_tables(struct update *u, const struct detectors *d, str
 			       FRBPF_MAX_PATH_GLOBS);
 	if (r)
 		return err_set(err, r, "out of memory");
-	r = update__group(u, err);
+	r = together__make(u->rules, u->n_rules, u->slot_of, &u->together, err);
+	r = r ?: update__group(u, err);
 	for (size_t i = 0; i < u->n_groups && !r; i++)
 		r = build_table(u, &u->groups[i], err);
 	return r;

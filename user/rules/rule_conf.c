@@ -274,6 +274,8 @@ static uint64_t rule_id(const struct rule_conf *rule)
 	hash = hash_rate(hash, &rule->count);
 	if (rule->when.learn.percentile)
 		hash = hash_fnv1a(hash, &rule->when.learn.window, sizeof(rule->when.learn.window));
+	for (uint32_t i = 0; i < rule->when.parts.n; i++)
+		hash = hash_fnv1a(hash, &rule->when.parts.v[i].id, sizeof(uint64_t));
 	return hash ? hash : 1; /* 0 is no rule */
 }
 
@@ -319,6 +321,9 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 				    "'%s' without an 'if' fires all the time: waiting is what most "
 				    "tasks do",
 				    when__source_name(rule->when.source));
+	if (rule->when.parts.n && rule->if_text)
+		return diags__error(d, src, rule->when_span,
+				    "this is about other rules: conditions stand in those");
 	if (asks_for_ret_too_early(rule))
 		return diags__error(
 			d, src, rule->when_span,

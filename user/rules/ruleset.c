@@ -323,6 +323,19 @@ static bool has_rules(const struct config *c)
 	return false;
 }
 
+/* Rules speak of others, wherever these stand. From rule @first on. */
+static int bind_parts(struct parser *p, size_t first)
+{
+	struct ruleset *rs = p->rs;
+	int err = 0;
+
+	for (size_t i = first; i < rs->n_rules && err != -ENOMEM && !rs->config->damaged; i++) {
+		if (rs->rules[i].when.parts.n)
+			err = when_parts__bind(rs, &rs->rules[i], p->d);
+	}
+	return err;
+}
+
 /* Rules speak of sessions, wherever these stand: the sessions come first. */
 static int parse_sections(struct parser *p)
 {
@@ -345,6 +358,7 @@ static int parse_sections(struct parser *p)
 		if (starts_with(c->sections[i].name, RULE))
 			err = parse_rule(p, &c->sections[i]);
 	}
+	err = err == -ENOMEM ? err : bind_parts(p, 0);
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -407,7 +421,7 @@ int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d
 {
 	struct parser p = { .rs = rs, .d = d };
 	struct config *own = rs->config;
-	size_t errors = d->n_errors;
+	size_t errors = d->n_errors, first = rs->n_rules;
 	int err = config__parse_damaged(src, d, &rs->config);
 
 	if (err) {
@@ -421,6 +435,7 @@ int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d
 			      ? parse_rule(&p, s)
 			      : diags__error(d, src, s->span, "only rules may stand here");
 	}
+	err = err == -ENOMEM ? err : bind_parts(&p, first);
 	ruleset__keep(rs, TAKE_PTR(rs->config->src));
 	config__free(rs->config);
 	rs->config = own;

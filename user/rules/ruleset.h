@@ -70,6 +70,10 @@ struct rule_conf {
 	struct rule_args args; /* what `if` and `per` name of an event that frbpf does not know */
 	struct expr expr;
 	const struct source_text *src; /* that its places are in; borrowed from the ruleset */
+	/* Of a copy in detect/: its number, from 1 on, of a rule that others are about; of those, that of the last to
+	 * match, and the slots of the others. */
+	uint32_t part;
+	uint32_t others[FRBPF_MAX_OTHERS], n_others;
 	uint64_t id; /* FNV-1a of name, when, if, cooldown and count: the identity of its state */
 	uint64_t learn_id;    /* of rules that learn from the same values */
 	bool quiet;	      /* dump = none: only count */

@@ -65,6 +65,10 @@ const struct when_source_desc when_sources[] = {
 	{ "usdt", FRBPF_SOURCE_USDT, .parse = when__parse_usdt,
 	  .meaning = "a static probe of a program or library was hit; its subject is the task that "
 		     "ran into it" },
+	{ "rule", FRBPF_SOURCE_RULES, .no_begin = true,
+	  .meaning = "rules of the file match together, all of rule:A, rule:B within 2s, or one "
+		     "after the other, rule:A then rule:B within 2s; its subject is that of the "
+		     "last one" },
 	{ NULL },
 };
 
@@ -232,7 +236,8 @@ static int parse_plain(struct when_parser *p, struct span name, struct when *ret
 
 int when_parser__source(struct when_parser *p, struct when *ret)
 {
-	struct span name = when_parser__word(p);
+	bool at_rules = when_parser__at_rules(p);
+	struct span name = at_rules ? (struct span){ 0 } : when_parser__word(p);
 	const struct when_source_desc *source = find_source(p, name);
 
 	enum when_open open = text__equals(p->src, name, "pending")  ? OPEN_PENDING
@@ -240,6 +245,8 @@ int when_parser__source(struct when_parser *p, struct when *ret)
 								     : OPEN_NOT;
 	int err;
 
+	if (at_rules)
+		return when_parser__rules(p, ret);
 	if (open && !when_parser__at(p, ":"))
 		return p->open ? diags__error(p->d, p->src, name,
 					      "a source stands in the parentheses, such as runqlat")

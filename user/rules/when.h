@@ -6,6 +6,10 @@
 #include "frbpf.h"
 #include "rules/diag.h"
 
+struct when_parser;
+struct ruleset;
+struct rule_conf;
+
 /* A threshold that follows the values of the same source and condition. */
 struct when_learn {
 	uint32_t percentile; /* hundredths of a percent; 0: the threshold is fixed */
@@ -19,6 +23,22 @@ struct when_share {
 	enum frbpf_per per;
 	enum frbpf_field field; /* of FRBPF_PER_FIELD */
 	char *cgroup;		/* of those in it and below it; NULL: of all. Owned */
+};
+
+/* Rules of the file that must match together. */
+#define WHEN_MAX_PARTS (FRBPF_MAX_OTHERS + 1)
+
+struct when_part {
+	char name[65]; /* as the text has it */
+	struct span at;
+	uint64_t id; /* of the rule, once all rules are there */
+};
+
+struct when_parts {
+	struct when_part v[WHEN_MAX_PARTS];
+	uint32_t n;	 /* 0: it is about a source */
+	bool ordered;	 /* the first one first */
+	uint64_t within; /* ns */
 };
 
 /* So many values it takes: ten are above the percentile. */
@@ -35,6 +55,7 @@ struct when {
 	uint64_t threshold; /* ns; of one that learns, the least that it fires above */
 	struct when_learn learn;
 	struct when_share share;
+	struct when_parts parts;
 	bool pending;	    /* of what has not ended */
 	uint64_t silence;   /* ns for which none of these must come; 0: it is about those that come */
 	uint64_t keys[FRBPF_KEY_WORDS]; /* system calls by number, for sources with keys */
@@ -76,15 +97,14 @@ void when__drop_threshold(struct when *when);
 /* How long ago what fires it began, at least, ns; 0: nobody knows. */
 uint64_t when__lasts(const struct when *when);
 
+/* Find the rules that @rule is about, and give it its id. Errors at their names go to @d. 0, -EINVAL or -ENOMEM. */
+int when_parts__bind(const struct ruleset *rs, struct rule_conf *rule, struct diags *d);
+
 /* Frees what it owns, not @when. A zeroed one is legal. */
 void when__free(struct when *when);
 
 /* Do they speak of the same events, seen by the same programs? */
 bool when__same_events(const struct when *a, const struct when *b);
-
-struct when_parser;
-struct ruleset;
-struct rule_conf;
 
 /* The sources that `when` knows; ends with name NULL. */
 struct when_source_desc {

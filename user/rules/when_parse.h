@@ -48,6 +48,11 @@ int when_parser__threshold_or_fails(struct when_parser *p, struct when *ret);
 /* A source and what stands behind it, up to the end, into @ret. 0, -EINVAL (or p->failed) or -ENOMEM. */
 int when_parser__source(struct when_parser *p, struct when *ret);
 
+/* Do several rules of the file stand here, and not a source? */
+bool when_parser__at_rules(const struct when_parser *p);
+/* They, up to the end. 0 or -EINVAL. */
+int when_parser__rules(struct when_parser *p, struct when *ret);
+
 /* At the "(" behind @name, `pending` or `absent`. As the next. */
 int when_parser__in_parentheses(struct when_parser *p, struct span name, enum when_open open,
 				struct when *ret);

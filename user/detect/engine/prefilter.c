@@ -228,6 +228,8 @@ void prefilter__make(const struct frbpf_rule *rules, size_t n, const char *const
 	clear_wants(&all);
 	clear_wants(&one);
 	for (size_t i = 0; i < n; i++) {
+		if (rules[i].flags & FRBPF_RULE_AFTER) /* with what another one lets pass */
+			continue;
 		if (!rules[i].n_nodes)
 			merge_wants(&all, &one, first);
 		for (uint32_t k = 0; k < rules[i].n_nodes; k++) {
@@ -248,7 +250,8 @@ void prefilter__make(const struct frbpf_rule *rules, size_t n, const char *const
 	memcpy(ret->comm, all.comm.bits.word, sizeof(ret->comm));
 	memcpy(ret->comm_mask, all.comm.mask.word, sizeof(ret->comm_mask));
 	ret->decides = n == 1 && rules[0].flags & FRBPF_RULE_HIT &&
-		       !(rules[0].flags & FRBPF_RULE_ABSENT) && prefilter_decides(&rules[0], wide);
+		       !(rules[0].flags & (FRBPF_RULE_ABSENT | FRBPF_RULE_PART)) &&
+		       prefilter_decides(&rules[0], wide);
 	ret->slot = n == 1 ? rules[0].slot : 0;
 }
 

@@ -27,6 +27,10 @@ static uint32_t flags_of(const struct rule_conf *conf)
 		flags |= FRBPF_RULE_HIT;
 	if (conf->when.learn.percentile)
 		flags |= FRBPF_RULE_LEARNS;
+	if (conf->when.parts.n)
+		flags |= FRBPF_RULE_AFTER;
+	else if (conf->part)
+		flags |= FRBPF_RULE_PART;
 	if (conf->when.share.window)
 		flags |= FRBPF_RULE_SHARE;
 	if (conf->when.pending)
@@ -69,6 +73,11 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 	rule->share = (struct frbpf_rate){ .window = conf->when.share.window,
 					   .per = conf->when.share.per,
 					   .field = conf->when.share.field };
+	rule->within = conf->when.parts.within;
+	rule->ordered = conf->when.parts.ordered;
+	rule->part = conf->part ? conf->part - 1 : 0;
+	rule->n_others = conf->n_others;
+	memcpy(rule->others, conf->others, sizeof(rule->others));
 	rule->cooldown = rate_of(&conf->cooldown);
 	rule->count = rate_of(&conf->count);
 	rule->flags = flags_of(conf);

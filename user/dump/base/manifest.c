@@ -132,11 +132,32 @@ static json_t *json_state(const struct incident *inc, const struct incident_trig
 	return copy;
 }
 
+/* What matched before it; NULL: it is not about other rules. */
+static json_t *json_parts(const struct incident *inc, const struct incident_trigger *it)
+{
+	struct incident_trigger part;
+	json_t *list = NULL;
+
+	for (size_t i = 0; i < FRBPF_MAX_OTHERS; i++) {
+		if (!incident_trigger__part(it, i, &part))
+			continue;
+		list = list ?: json_array();
+		json_array_append_new(
+			list, json_pack("{s:o, s:o, s:o, s:I, s:i, s:o}", "rule",
+					json_text(part.rule->name, SIZE_MAX), "when",
+					json_text(part.rule->when_text, SIZE_MAX), "time",
+					json_time(inc, part.t.time), "value_ns",
+					(json_int_t)part.t.value, "cpu", (int)part.t.cpu, "subject",
+					json_task(&part.t.subject)));
+	}
+	return list;
+}
+
 static json_t *json_trigger(const struct incident *inc, const struct incident_trigger *it)
 {
 	const struct frbpf_trigger *t = &it->t;
 	const char *source = when__source_name(t->source);
-	json_t *j, *args, *state;
+	json_t *j, *args, *state, *parts;
 
 	if (!it->rule)
 		return json_pack("{s:n, s:s, s:o, s:o}", "rule", "source", "manual", "reason",
@@ -173,6 +194,9 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 		json_object_set_new(j, "absent", json_true());
 	if (j && t->flags & FRBPF_TRIGGER_SHARE && it->rule)
 		json_object_set_new(j, "window_ns", json_integer(it->rule->when.share.window));
+	parts = json_parts(inc, it);
+	if (j && parts)
+		json_object_set_new(j, "after", parts);
 	args = json_args(it);
 	if (args)
 		json_object_set_new(j, "args", args);

@@ -17,6 +17,45 @@ uint64_t incident_trigger__began(const struct incident_trigger *it)
 	return length < it->t.time ? it->t.time - length : it->t.time;
 }
 
+bool incident_trigger__part(const struct incident_trigger *it, size_t i,
+			    struct incident_trigger *ret)
+{
+	const struct frbpf_part *part = &it->t.parts[i];
+	const struct rule_conf *rule = it->parts[i];
+
+	if (!rule || !part->time)
+		return false;
+	*ret = (struct incident_trigger){
+		.rule = rule,
+		.t = { .time = part->time,
+		       .value = part->value,
+		       .threshold = when__limit(&rule->when),
+		       .source = rule->when.source,
+		       .flags = rule->when.share.window ? FRBPF_TRIGGER_SHARE : 0,
+		       .rule_id = rule->id,
+		       .cpu = part->cpu,
+		       .subject = part->subject,
+		       .current = part->subject },
+	};
+	return true;
+}
+
+/* Since when it lasts, with what matched before it. */
+static uint64_t incident_trigger__first(const struct incident_trigger *it)
+{
+	uint64_t first = incident_trigger__began(it);
+	struct incident_trigger part;
+
+	for (size_t i = 0; i < FRBPF_MAX_OTHERS; i++) {
+		uint64_t began = incident_trigger__part(it, i, &part)
+					 ? incident_trigger__began(&part)
+					 : first;
+
+		first = began < first ? began : first;
+	}
+	return first;
+}
+
 uint64_t incident__asked(const struct incident *inc, bool *ret_more)
 {
 	uint64_t asked = UINT64_MAX;
@@ -29,7 +68,7 @@ uint64_t incident__asked(const struct incident *inc, bool *ret_more)
 
 		if (pre == RULESET_WINDOW_AUTO) {
 			*ret_more = true;
-			from = incident_trigger__began(it); /* what took that long is to be seen as a whole */
+			from = incident_trigger__first(it); /* what took that long is to be seen as a whole */
 		} else {
 			from = it->t.time > pre ? it->t.time - pre : 1;
 		}

@@ -60,6 +60,8 @@ enum incident_compared {
 struct incident_trigger {
 	struct frbpf_trigger t;	      /* a manual dump has a time and nothing else */
 	const struct rule_conf *rule; /* borrowed from the incident's active set; NULL: manual */
+	const struct rule_conf
+		*parts[FRBPF_MAX_OTHERS]; /* that matched before; likewise, or NULL */
 	uint64_t contradicted; /* ns: when the subject was seen to run while it waited, as the
 				  trigger says; 0: it was not. Guarded by name_lock */
 	enum incident_compared compared; /* what else is known of it; so, too */
@@ -68,6 +70,10 @@ struct incident_trigger {
 /* Since when, ns, what it says goes on: where a wait began, or the time that a share is of. Its own time: it just
  * happened. */
 uint64_t incident_trigger__began(const struct incident_trigger *it);
+
+/* Part @i of it as a trigger of its own. False: it has none of that number. */
+bool incident_trigger__part(const struct incident_trigger *it, size_t i,
+			    struct incident_trigger *ret);
 
 /* What was recorded at @time, ns, contradicts it; the earliest counts. The caller holds name_lock. */
 void incident_trigger__contradict(struct incident_trigger *it, uint64_t time);

@@ -214,6 +214,22 @@ static int add_begin_marker(struct gatherer *w, const struct incident_trigger *i
 	return markers__add_begin(&w->win->markers, it);
 }
 
+/* What matched before it, where the window has that. */
+static int add_part_markers(struct gatherer *w, const struct incident_trigger *it)
+{
+	struct incident_trigger part;
+	int err = 0;
+
+	for (size_t i = 0; i < FRBPF_MAX_OTHERS && !err; i++) {
+		if (!incident_trigger__part(it, i, &part) || part.t.time < w->res->start)
+			continue;
+		note_sample_time(w, part.t.time);
+		err = markers__add_trigger(&w->win->markers, &part, NULL, NULL);
+		err = err ?: add_begin_marker(w, &part);
+	}
+	return err;
+}
+
 /* With the stacks as the first session that gets here leaves them: without our own frames. */
 static int add_trigger_markers(struct gatherer *w)
 {
@@ -230,6 +246,7 @@ static int add_trigger_markers(struct gatherer *w)
 		err = markers__add_trigger(&w->win->markers, it, stacks ? &stacks->raw : NULL,
 					   inc->reason);
 		err = err ?: add_begin_marker(w, it);
+		err = err ?: add_part_markers(w, it);
 	}
 	pthread_mutex_unlock(&inc->name_lock);
 	return err;

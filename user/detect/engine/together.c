@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+
+#include "detect/engine/together.h"
+
+/* Where the rule stands that @part names; @n: it is not there. */
+static size_t find_part(const struct rule_conf *rules, size_t n, const struct when_part *part)
+{
+	size_t i = 0;
+
+	while (i < n && (rules[i].id != part->id || rules[i].when.parts.n))
+		i++;
+	return i;
+}
+
+/* Give each rule that others are about its number. */
+static int number_parts(struct together *t, const struct rule_conf *rules, size_t n,
+			struct err *err)
+{
+	uint32_t numbers = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		for (uint32_t k = 0; k < rules[i].when.parts.n; k++) {
+			size_t at = find_part(t->units, t->n, &rules[i].when.parts.v[k]);
+
+			if (at == t->n)
+				return err_set(err, -EINVAL,
+					       "rule %s is about rule %s, which is not there",
+					       rules[i].name, rules[i].when.parts.v[k].name);
+			if (t->units[at].part)
+				continue;
+			if (numbers == FRBPF_MAX_PARTS)
+				return err_set(err, -E2BIG, "rules are about more than %d others",
+					       FRBPF_MAX_PARTS);
+			t->units[at].part = ++numbers;
+		}
+	}
+	return 0;
+}
+
+/* @rule, for when its part @last is the last to match. */
+static void add_unit(struct together *t, size_t n_own, const struct rule_conf *rule, uint32_t slot,
+		     uint32_t last)
+{
+	const struct when_parts *parts = &rule->when.parts;
+	const struct rule_conf *of = &t->units[find_part(t->units, n_own, &parts->v[last])];
+	struct rule_conf *unit = &t->units[t->n];
+
+	*unit = *rule;
+	unit->when = of->when;
+	if (when__takes_all(&of->when))
+		when__drop_threshold(&unit->when);
+	unit->when.parts = *parts;
+	unit->part = of->part;
+	for (uint32_t k = 0; k < parts->n; k++) {
+		if (k != last)
+			unit->others[unit->n_others++] =
+				t->slots[find_part(t->units, n_own, &parts->v[k])];
+	}
+	t->slots[t->n++] = slot;
+}
+
+int together__make(const struct rule_conf *rules, size_t n, const uint32_t *slots,
+		   struct together *ret, struct err *err)
+{
+	struct together t = { .units = calloc(n * WHEN_MAX_PARTS + 1, sizeof(*t.units)),
+			      .slots = calloc(n * WHEN_MAX_PARTS + 1, sizeof(*t.slots)) };
+	size_t n_own;
+	int r = t.units && t.slots ? 0 : err_set(err, -ENOMEM, "out of memory");
+
+	for (size_t i = 0; i < n && !r; i++) {
+		if (rules[i].when.parts.n)
+			continue;
+		t.units[t.n] = rules[i];
+		t.slots[t.n++] = slots[i];
+	}
+	r = r ?: number_parts(&t, rules, n, err);
+	/* behind the rules that they are about: these come first where thresholds are equal */
+	n_own = t.n;
+	for (size_t i = 0; i < n && !r; i++) {
+		const struct when_parts *parts = &rules[i].when.parts;
+
+		for (uint32_t k = parts->ordered ? parts->n - 1 : 0; k < parts->n; k++)
+			add_unit(&t, n_own, &rules[i], slots[i], k);
+	}
+	if (r)
+		together__free(&t);
+	else
+		*ret = t;
+	return r;
+}
+
+void together__free(struct together *t)
+{
+	free(t->units);
+	free(t->slots);
+	*t = (struct together){ 0 };
+}
