@@ -162,7 +162,8 @@ static void give_room(int maps, size_t value_size)
 static void put_rules(struct stream *s, struct engine_test_bpf *skel)
 {
 	int rules = bpf_map__fd(skel->maps.rules), globs = bpf_map__fd(skel->maps.globs);
-	int states = bpf_map__fd(skel->maps.states), holds = bpf_map__fd(skel->maps.holds);
+	int states = bpf_map__fd(skel->maps.states);
+	int suppress_times = bpf_map__fd(skel->maps.suppress_times);
 	static const struct frbpf_rule_state fresh;
 	struct slots in_force = { 0 };
 	struct pattern_set *patterns;
@@ -179,7 +180,7 @@ static void put_rules(struct stream *s, struct engine_test_bpf *skel)
 						     &s->table.rules[i], BPF_ANY),
 				 0);
 		assert_int_equal(bpf_map_update_elem(states, &i, &fresh, BPF_ANY), 0);
-		assert_int_equal(bpf_map_update_elem(holds, &i, &until, BPF_ANY), 0);
+		assert_int_equal(bpf_map_update_elem(suppress_times, &i, &until, BPF_ANY), 0);
 		rule_trial__hold(s->trials[i], FRBPF_CAUSE_RULE_CAP, until);
 	}
 	for (uint32_t i = 0; i < s->table.n_globs; i++)

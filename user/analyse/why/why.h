@@ -74,6 +74,9 @@ struct why_key {
 	uint32_t pad;
 };
 
+#define WHY_PRIO_UNKNOWN INT32_MIN
+#define WHY_PRIO_IDLE	 INT32_MAX /* SCHED_IDLE: behind every nice value */
+
 struct why_node {
 	struct why_key key;
 	uint64_t ns;	/* all of it; that of the children is a part */
@@ -81,7 +84,7 @@ struct why_node {
 	uint32_t times;
 	uint64_t idle_ns;  /* WHY_QUEUED: while another CPU was idle for all we see */
 	uint32_t idle_cpu; /* that one */
-	int32_t own_prio;  /* WHY_QUEUED: of tid then; INT32_MIN: not known */
+	int32_t own_prio;  /* WHY_QUEUED: of tid then, or one of these */
 	uint32_t samples;  /* WHY_RAN */
 	struct why_function functions[WHY_FUNCTIONS];
 	/* WHY_WAITED for a device: the request that ended it last */
@@ -107,6 +110,7 @@ struct why_question {
 		to; /* ns; 0, 0: all that was recorded. from UINT64_MAX: its last wait before to, and the run behind it */
 	uint32_t owner;	      /* as tid is: of what tid waits for at the end; 0: not known */
 	enum why_quota quota; /* of tid's process, as far as something else than events tells */
+	bool idle_policy;     /* tid has SCHED_IDLE, which no event tells */
 };
 
 int why__new(struct why **ret); /* -ENOMEM */

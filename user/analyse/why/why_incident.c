@@ -83,13 +83,13 @@ static uint32_t owner_of(const json_t *trigger)
 	return json_is_true(json_object_get(trigger, "pending")) && tid <= INT32_MAX ? tid : 0;
 }
 
-static int why_ask(struct why *w, uint64_t tid, uint64_t time, uint64_t value, enum why_quota quota,
-		   uint32_t owner, struct err *err)
+/* @q has what is known of the task beside events. */
+static int why_ask(struct why *w, uint64_t tid, uint64_t time, uint64_t value,
+		   struct why_question q, struct err *err)
 {
-	struct why_question q = {
-		.tid = tid, .to = time, .from = time - value, .quota = quota, .owner = owner
-	};
-
+	q.tid = tid;
+	q.to = time;
+	q.from = time - value;
 	if (!tid || tid > UINT32_MAX)
 		return err_set(err, -ENODATA, "unknown: what fired has no task that suffers");
 	if (value > time)
@@ -103,6 +103,12 @@ int why_incident__ask(const json_t *manifest, const char *base, struct err *err,
 {
 	const json_t *t = json_array_get(json_object_get(manifest, "triggers"), 0);
 	const json_t *subject = json_object_get(t, "subject");
+	const char *policy = text_of(json_object_get(t, "state"), "policy");
+	struct why_question q = {
+		.quota = quota_of(t, text_of(json_object_get(manifest, "host"), "kernel")),
+		.owner = owner_of(t),
+		.idle_policy = policy && !strcmp(policy, "idle"),
+	};
 	struct why *w;
 	int code;
 
@@ -116,9 +122,8 @@ int why_incident__ask(const json_t *manifest, const char *base, struct err *err,
 	if (!code)
 		code = why_ask(w, manifest_number(subject, "tid"),
 			       manifest_number(json_object_get(t, "time"), "monotonic_ns"),
-			       manifest_number(t, "window_ns") ?: manifest_number(t, "value_ns"),
-			       quota_of(t, text_of(json_object_get(manifest, "host"), "kernel")),
-			       owner_of(t), err);
+			       manifest_number(t, "window_ns") ?: manifest_number(t, "value_ns"), q,
+			       err);
 	if (code) {
 		why__free(w);
 		return code;
@@ -160,7 +165,7 @@ int why_incident__ask_dump(const char *path, struct err *err, struct why **ret)
 	if (why__new(&w))
 		return err_set(err, -ENOMEM, "out of memory");
 	code = why__add_file(w, path, err)
-		       ?: why_ask(w, f.tid, f.time, f.value, WHY_QUOTA_UNKNOWN, 0, err);
+		       ?: why_ask(w, f.tid, f.time, f.value, (struct why_question){ 0 }, err);
 	if (code) {
 		why__free(w);
 		return code;

@@ -49,8 +49,10 @@ static int add_rank(struct buf *b, int32_t of_who, int32_t of_task)
 		return buf__add_str(b, " (deadline class)");
 	if (of_who < 100)
 		return buf__printf(b, " (real-time, priority %d)", 99 - of_who);
-	if (of_task == INT32_MIN)
+	if (of_task == WHY_PRIO_UNKNOWN)
 		return 0;
+	if (of_task == WHY_PRIO_IDLE)
+		return buf__add_str(b, " (before SCHED_IDLE)");
 	if (of_who < of_task)
 		return buf__printf(b, " (nice %d, before nice %d)", of_who - 120, of_task - 120);
 	if (of_who > of_task)

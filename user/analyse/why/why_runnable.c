@@ -43,11 +43,13 @@ static uint64_t idle_elsewhere(const struct why *w, uint32_t but, uint64_t from,
 	return best;
 }
 
-static int32_t own_prio(const struct why *w, const struct task_span *s)
+static int32_t own_prio(const struct why *w, uint32_t tid, const struct task_span *s)
 {
+	if (tid == w->q.tid && w->q.idle_policy)
+		return WHY_PRIO_IDLE;
 	if (s->out != NO_EVENT)
 		return w->events.v[s->out].prio;
-	return s->wake != NO_EVENT ? w->events.v[s->wake].other_prio : INT32_MIN;
+	return s->wake != NO_EVENT ? w->events.v[s->wake].other_prio : WHY_PRIO_UNKNOWN;
 }
 
 /* Who was on @cpu from @from to @to. */
@@ -79,7 +81,7 @@ static int explain_on_cpu(struct why *w, struct why_node *parent, uint32_t tid,
 		n = why_tree__add(w->tree, &key, begin, end - begin);
 		if (!n)
 			return -ENOMEM;
-		n->own_prio = own_prio(w, s);
+		n->own_prio = own_prio(w, tid, s);
 		if (end - begin > WHY_LONG_NS)
 			n->idle_ns += idle_elsewhere(w, cpu, begin, end, &n->idle_cpu);
 	}
