@@ -352,6 +352,18 @@ explained() { # MANIFEST
 	same "the verdict at the end" "$(jq -r .why.verdict "$BASE/incidents/$name.json")" "$verdict"
 }
 
+@test "who has SCHED_IDLE is told to wait behind everybody, though no event says so" {
+	need_recording
+	need_btf
+	cp /bin/sh idle-victim
+	cat >job <<-'EOF'
+		taskset -c 0 timeout 4 sh -c 'while :; do :; done' &
+		exec chrt -i 0 taskset -c 0 ./idle-victim -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'
+	EOF
+	run -2 timeout -k 5 60 "$FRBPF" run -o out --when 'runqlat > 30ms' --if 'comm == "idle-victim"' -- sh job
+	jq -e '.why.verdict | test("waited for CPU 0 behind .*before SCHED_IDLE")' out/incidents/*.json || fail "$(cat out/incidents/*.json)"
+}
+
 @test "frbpf run says why in its summary, in JUnit and in the manifest" {
 	need_recording
 	need_btf

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/why/why_incident.h"
 #include "analyse/why/why_text.h"
 #include "common/log.h"
 #include "dump/base/manifest.h"
@@ -11,8 +12,16 @@
 
 #define INCIDENTS_MAX 10 /* that are asked about */
 
+/* Changes nothing. */
+static int tell_question(json_t *manifest, void *q)
+{
+	why_incident__tell(manifest, q);
+	return 0;
+}
+
 static int ask_why(const struct outcome *o, const struct run_incident *inc,
-		   const struct run_trigger *t, struct err *err, struct why *w)
+		   const struct run_trigger *t, const struct base_dir *base, struct err *err,
+		   struct why *w)
 {
 	struct why_question q = { .tid = t->tid, .to = t->time, .from = t->time - t->value };
 	char path[PATH_MAX];
@@ -22,6 +31,8 @@ static int ask_why(const struct outcome *o, const struct run_incident *inc,
 		return -ENODATA;
 	if (!t->value)
 		q.from = UINT64_MAX;
+	manifest__edit(base, inc->name, tell_question, &q, err); /* without it, events tell alone */
+	err->msg[0] = '\0';
 	for (size_t i = 0; i < inc->n_files && !code; i++)
 		if (inc->files[i].path)
 			code = why__add_file(w, outcome__held_path(o, inc->files[i].path, path),
@@ -64,7 +75,7 @@ void incident_why__find(struct outcome *o, const struct base_dir *base)
 		asked++;
 		if (why__new(&w))
 			return;
-		if (!ask_why(o, worst, t, &err, w) &&
+		if (!ask_why(o, worst, t, base, &err, w) &&
 		    note_verdict(&o->incidents[worst - o->incidents], w, base))
 			log_warn("incident %s: out of memory, it is not explained", worst->name);
 		why__free(w);

@@ -83,6 +83,32 @@ static uint32_t owner_of(const json_t *trigger)
 	return json_is_true(json_object_get(trigger, "pending")) && tid <= INT32_MAX ? tid : 0;
 }
 
+static void tell_of_trigger(const json_t *manifest, const json_t *trigger, struct why_question *q)
+{
+	const char *policy = text_of(json_object_get(trigger, "state"), "policy");
+
+	q->quota = quota_of(trigger, text_of(json_object_get(manifest, "host"), "kernel"));
+	q->owner = owner_of(trigger);
+	q->idle_policy = policy && !strcmp(policy, "idle");
+}
+
+static uint64_t time_of(const json_t *trigger)
+{
+	return manifest_number(json_object_get(trigger, "time"), "monotonic_ns");
+}
+
+void why_incident__tell(const json_t *manifest, struct why_question *q)
+{
+	static const char *const lists[] = { "triggers", "merged" };
+	const json_t *t;
+	size_t i;
+
+	for (size_t k = 0; k < ARRAY_SIZE(lists); k++)
+		json_array_foreach (json_object_get(manifest, lists[k]), i, t)
+			if (time_of(t) == q->to)
+				tell_of_trigger(manifest, t, q);
+}
+
 /* @q has what is known of the task beside events. */
 static int why_ask(struct why *w, uint64_t tid, uint64_t time, uint64_t value,
 		   struct why_question q, struct err *err)
@@ -103,12 +129,7 @@ int why_incident__ask(const json_t *manifest, const char *base, struct err *err,
 {
 	const json_t *t = json_array_get(json_object_get(manifest, "triggers"), 0);
 	const json_t *subject = json_object_get(t, "subject");
-	const char *policy = text_of(json_object_get(t, "state"), "policy");
-	struct why_question q = {
-		.quota = quota_of(t, text_of(json_object_get(manifest, "host"), "kernel")),
-		.owner = owner_of(t),
-		.idle_policy = policy && !strcmp(policy, "idle"),
-	};
+	struct why_question q = { 0 };
 	struct why *w;
 	int code;
 
@@ -118,10 +139,10 @@ int why_incident__ask(const json_t *manifest, const char *base, struct err *err,
 			       "--tid TID asks about a task");
 	if (why__new(&w))
 		return err_set(err, -ENOMEM, "out of memory");
+	tell_of_trigger(manifest, t, &q);
 	code = add_dumps(w, manifest, base, err);
 	if (!code)
-		code = why_ask(w, manifest_number(subject, "tid"),
-			       manifest_number(json_object_get(t, "time"), "monotonic_ns"),
+		code = why_ask(w, manifest_number(subject, "tid"), time_of(t),
 			       manifest_number(t, "window_ns") ?: manifest_number(t, "value_ns"), q,
 			       err);
 	if (code) {

@@ -17,6 +17,9 @@ int why_incident__ask(const json_t *manifest, const char *base, struct err *err,
 /* The same of a dump, by the trigger that its marker tells. */
 int why_incident__ask_dump(const char *path, struct err *err, struct why **ret);
 
+/* Put into @q what @manifest knows beside events of the subject of the trigger at @q->to: quota, owner, policy. */
+void why_incident__tell(const json_t *manifest, struct why_question *q);
+
 /*
  * The verdict as it stands in a manifest, see why_json__verdict(). Where there is none: an object with
  * "verdict" and "cause": "unknown" that says why not. NULL: out of memory.
