@@ -216,6 +216,11 @@ static __always_inline unsigned long syscall_first_arg(struct pt_regs *regs)
 	return regs->di;
 }
 
+static __always_inline unsigned long syscall_second_arg(struct pt_regs *regs)
+{
+	return regs->si;
+}
+
 /* Where user space made it. */
 static __always_inline unsigned long syscall_ip(struct pt_regs *regs)
 {
@@ -247,6 +252,11 @@ static __always_inline long syscall_nr(struct pt_regs *regs)
 static __always_inline unsigned long syscall_first_arg(struct pt_regs *regs)
 {
 	return regs->orig_x0;
+}
+
+static __always_inline unsigned long syscall_second_arg(struct pt_regs *regs)
+{
+	return ((struct user_pt_regs *)regs)->regs[1];
 }
 
 static __always_inline unsigned long syscall_ip(struct pt_regs *regs)

@@ -76,6 +76,9 @@ static __always_inline int path_holds(const struct frbpf_node *node, const struc
 	__u32 path = node->field == FRBPF_FIELD_EXE ? MATCH_EXE_PATH : MATCH_CGROUP_PATH;
 	__u8 op = node->op;
 
+	if (node->field == FRBPF_FIELD_PATH)
+		path = MATCH_CALL_PATH;
+
 	if (m->alone)
 		task = MATCH_SUBJECT;
 	return path_glob_holds(node->val[0], &m->path[task][path]) ==
@@ -106,7 +109,8 @@ static __always_inline bool node_check(const struct frbpf_node *node, const stru
 		task = MATCH_CURRENT;
 	if (field == FRBPF_FIELD_CGROUP)
 		return cgroup_holds(node->val[0], task, m) == (op == FRBPF_OP_EQ);
-	if (field == FRBPF_FIELD_CGROUP_PATH || field == FRBPF_FIELD_EXE)
+	if (field == FRBPF_FIELD_CGROUP_PATH || field == FRBPF_FIELD_EXE ||
+	    field == FRBPF_FIELD_PATH)
 		return path_holds(node, m, task);
 	low = m->val[task][field][0];
 	high = m->val[task][field][1];

@@ -161,7 +161,8 @@ struct measured {
 
 enum { MATCH_SUBJECT, MATCH_CURRENT, MATCH_TASKS };
 
-enum { MATCH_CGROUP_PATH, MATCH_EXE_PATH, MATCH_PATHS };
+/* The last is of the event, and stands with the subject. */
+enum { MATCH_CGROUP_PATH, MATCH_EXE_PATH, MATCH_CALL_PATH, MATCH_PATHS };
 
 struct match {
 	struct path_text path[MATCH_TASKS][MATCH_PATHS]; /* when a rule asks for them */

@@ -52,6 +52,7 @@ enum frbpf_field {
 	FRBPF_FIELD_RET,     /* the system call's return value */
 	FRBPF_FIELD_SYSCALL, /* its number */
 	FRBPF_FIELD_STATE,   /* FRBPF_STATE_* in which the subject left its CPU */
+	FRBPF_FIELD_PATH,    /* not a value: conditions look at the path that a call was given */
 	FRBPF_FIELD_ARG,     /* the first of FRBPF_MAX_ARGS; what each is, its source says */
 	FRBPF_FIELD_MAX = FRBPF_FIELD_ARG + FRBPF_MAX_ARGS,
 };

@@ -63,6 +63,9 @@ struct {
  */
 __u64 watched_since[FRBPF_KEY_MAX];
 
+/* Which argument of a call is the path that rules look at: 1 the first, 2 the second; 0: none is. */
+const volatile __u8 path_args[FRBPF_KEY_MAX];
+
 /* Calls that wait if their first argument is no file of a disk. */
 const volatile __u64 reading[FRBPF_KEY_WORDS];
 
@@ -150,6 +153,23 @@ static __always_inline bool waits_at_fd(struct task_struct *task, struct pt_regs
 	return type != S_IFREG && type != S_IFDIR && type != S_IFBLK;
 }
 
+/* As the program wrote it, if it is still there: a new program, or one whose memory is swapped out, has none. */
+static __always_inline void take_path(struct match *m, struct pt_regs *regs, __u32 nr)
+{
+	struct path_text *path = &m->path[MATCH_SUBJECT][MATCH_CALL_PATH];
+	unsigned long at = 0;
+
+	path->text[0] = '\0';
+	if (!(control.bank[m->bank & 1].fields & 1U << FRBPF_FIELD_PATH))
+		return;
+	if (path_args[nr % FRBPF_KEY_MAX] == 1)
+		at = syscall_first_arg(regs);
+	else if (path_args[nr % FRBPF_KEY_MAX] == 2)
+		at = syscall_second_arg(regs);
+	if (at && bpf_probe_read_user_str(path->text, FRBPF_MATCH_PATH, (void *)at) < 0)
+		path->text[0] = '\0';
+}
+
 static __always_inline void check_call(struct task_struct *task, struct pt_regs *regs, __u32 nr,
 				       long ret, __u64 begin, __u64 now)
 {
@@ -174,6 +194,7 @@ static __always_inline void check_call(struct task_struct *task, struct pt_regs 
 	m->source = FRBPF_SOURCE_SYSCALL;
 	m->ret = ret;
 	m->waits = key_in((const __u64 *)reading, nr) && waits_at_fd(task, regs);
+	take_path(m, regs, nr);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_RET][0] = ret;
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_SYSCALL][0] = nr;
 	rules_run_for(m, task, task);
@@ -243,6 +264,8 @@ int sc_look(struct bpf_iter__task *ctx)
 		return 0;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	m->source = FRBPF_SOURCE_SYSCALL;
+	m->path[MATCH_SUBJECT][MATCH_CALL_PATH].text[0] =
+		'\0'; /* of another task: not to be read here */
 	m->waits = key_in((const __u64 *)reading, nr) && waits_at_fd(task, regs);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_SYSCALL][0] = nr;
 	if (call_lasts(call, regs) && *(volatile __u64 *)&call->begin == begin)

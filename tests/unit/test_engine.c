@@ -29,7 +29,7 @@
 
 /* How struct match of bpf/engine.bpf.h begins, and room for the rest of it. */
 struct event {
-	char path[2][2][768]; /* [task][of the cgroup, of the executable] */
+	char path[2][3][768]; /* [task][of the cgroup, of the executable, of the call] */
 	__u64 val[2][FRBPF_FIELD_MAX][2];
 	__u64 cgroup[2][FRBPF_CGROUP_DEPTH];
 	__u64 rest[32];
@@ -143,7 +143,7 @@ static void random_comparison(struct buf *out)
 	unsigned int kind = draw(4);
 
 	buf__printf(out, "%s%s ", !f->of_event && draw(3) == 0 ? "current." : "", f->name);
-	if (f->type == EXPR_PATH || f->type == EXPR_EXE) {
+	if (f->type == EXPR_PATH || f->type == EXPR_EXE || f->type == EXPR_NAME) {
 		random_path(f, out);
 	} else if (f->type == EXPR_STRING && kind < 2) {
 		buf__printf(out, "~ \"%s\"", PICK(patterns));
@@ -194,6 +194,7 @@ static void random_subject(struct expr_subject *s)
 		s->cgroup[who] = PICK(paths);
 		s->exe[who] = PICK(exes);
 	}
+	s->path = PICK(exes);
 }
 
 /* Ids are 1 and the index; the ancestors of a cgroup by level, as the kernel has them. */
@@ -215,6 +216,7 @@ static void put_paths(const struct expr_subject *s, int who, struct event *e)
 	memset(e->path[who], 'x', sizeof(e->path[who]));
 	strcpy(e->path[who][0], s->cgroup[who]);
 	strcpy(e->path[who][1], s->exe[who]);
+	strcpy(e->path[who][2], s->path);
 }
 
 /* A condition small enough to be one, and its rule. */

@@ -29,7 +29,8 @@ static struct expr parse_good(const char *text)
 static bool has_string(const struct frbpf_node *n)
 {
 	return n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB ||
-	       field_of(n->field)->type == EXPR_PATH || field_of(n->field)->type == EXPR_EXE;
+	       field_of(n->field)->type == EXPR_PATH || field_of(n->field)->type == EXPR_EXE ||
+	       field_of(n->field)->type == EXPR_NAME;
 }
 
 /* The normal form as text: conjunctions in parentheses. */
@@ -345,8 +346,9 @@ static void fields_of_other_sources(void **state)
 	assert_int_equal(source_text__from_string("f", "ret < 0 || state == D", &src), 0);
 	assert_int_equal(expr__parse(src, (struct span){ 0, src->len }, &scope, &d, &e), -EINVAL);
 	assert_int_equal(d.n, 1);
-	assert_string_equal(d.v[0].msg, "'syscall' has no field 'state': there are comm process "
-					"exe pid tid ppid uid cgroup prio cpu value ret syscall");
+	assert_string_equal(d.v[0].msg,
+			    "'syscall' has no field 'state': there are comm process "
+			    "exe pid tid ppid uid cgroup prio cpu value ret syscall path");
 	assert_int_equal(d.v[0].span.off, 11);
 	scope.source = FRBPF_SOURCE_RUNQLAT;
 	assert_int_equal(expr__parse(src, (struct span){ 0, src->len }, &scope, &d, &e), -EINVAL);
@@ -523,9 +525,9 @@ static void test_require_cgroup(void **state)
 		for (uint32_t k = 0; k < e.n_nodes; k++) {
 			const struct frbpf_node *node = &e.nodes[k];
 
-			got[n++] = node->field == FRBPF_FIELD_CGROUP ? 'c' :
-				   node->field == FRBPF_FIELD_PID    ? 'p' :
-								       'o';
+			got[n++] = node->field == FRBPF_FIELD_CGROUP ? 'c'
+				   : node->field == FRBPF_FIELD_PID  ? 'p'
+								     : 'o';
 			if (node->flags & FRBPF_NODE_END)
 				got[n++] = '|';
 		}

@@ -95,9 +95,10 @@ static bool random_comparison(struct random_expr *r)
 	buf__printf(&r->text, "%s%s ", current ? "current." : "", f->name);
 	if (f->type == EXPR_PATH)
 		return random_path(r, r->subject.cgroup[current]);
-	if (f->type == EXPR_EXE) {
+	if (f->type == EXPR_EXE || f->type == EXPR_NAME) {
 		buf__printf(&r->text, "== %s", paths[value]);
-		return !strcmp(paths[value], r->subject.exe[current]);
+		return !strcmp(paths[value],
+			       f->type == EXPR_EXE ? r->subject.exe[current] : r->subject.path);
 	}
 	if (f->type == EXPR_STRING && draw(r, 3) == 0)
 		return random_glob(r, actual);
@@ -174,6 +175,7 @@ static void random_subject(struct random_expr *r)
 		r->subject.cgroup[who] = paths[draw(r, ARRAY_SIZE(paths))];
 		r->subject.exe[who] = paths[draw(r, ARRAY_SIZE(paths))];
 	}
+	r->subject.path = paths[draw(r, ARRAY_SIZE(paths))];
 }
 
 static void evaluation_is_that_of_the_text(void **state)

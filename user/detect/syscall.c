@@ -20,6 +20,8 @@ static int syscall_load(struct source *s, const struct source_env *env)
 	syscall__keys(1U << SYSCALL_READS, reading);
 	for (int i = 0; i < FRBPF_KEY_WORDS; i++)
 		skel->rodata->reading[i] = reading[i];
+	for (int nr = 0; nr < FRBPF_KEY_MAX; nr++)
+		skel->rodata->path_args[nr] = syscall__path_arg(nr);
 	r = source__prepare(s, skel->obj, env);
 	if (!r)
 		r = syscall_bpf__load(skel);

@@ -40,6 +40,9 @@ const struct expr_field_desc expr_fields[] = {
 	  "return value of the system call; EAGAIN and so on stand for the negative number" },
 	{ "syscall", FRBPF_FIELD_SYSCALL, EXPR_NUMBER, 0, FRBPF_KEY_MAX - 1,
 	  OF(FRBPF_SOURCE_SYSCALL), true, NULL, "the system call, by name or number" },
+	{ "path", FRBPF_FIELD_PATH, EXPR_NAME, .sources = OF(FRBPF_SOURCE_SYSCALL),
+	  .of_event = true,
+	  .meaning = "the path that the call was given, as the program wrote it" },
 	{ "ret", FRBPF_FIELD_RET, EXPR_NUMBER, INT64_MIN, INT64_MAX, OF(FRBPF_SOURCE_UPROBE), true,
 	  NULL, "return value of the function: the whole register, an int of -1 is 0xffffffff" },
 #define PROBE_ARG(n, sources)                                                                      \
@@ -298,8 +301,9 @@ static bool node_holds(const struct expr *e, const struct frbpf_node *n,
 	if (n->field == FRBPF_FIELD_CGROUP_PATH)
 		return cgroup_fits(e->strings[n->val[0]], s->cgroup[who]) ==
 		       (n->op == FRBPF_OP_GLOB);
-	if (n->field == FRBPF_FIELD_EXE)
-		return exe_fits(n, e->strings[n->val[0]], s->exe[who]) ==
+	if (n->field == FRBPF_FIELD_EXE || n->field == FRBPF_FIELD_PATH)
+		return exe_fits(n, e->strings[n->val[0]],
+				n->field == FRBPF_FIELD_PATH ? s->path : s->exe[who]) ==
 		       (n->op == FRBPF_OP_EQ || n->op == FRBPF_OP_GLOB);
 	if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
 		return glob__match(e->strings[n->val[0]], name, strnlen(name, FRBPF_COMM_LEN)) ==

@@ -92,6 +92,7 @@ struct expr_subject {
 	__u64 val[2][FRBPF_FIELD_MAX][2]; /* [0 subject, 1 current][field][words] */
 	const char *cgroup[2];		  /* path; NULL: none */
 	const char *exe[2];		  /* likewise */
+	const char *path;		  /* of FRBPF_FIELD_PATH, likewise */
 	uint32_t unknown[2];		  /* bit per enum frbpf_field that nobody can tell */
 };
 /* What BPF must answer too: used by tests and by matches on samples in user space. */
@@ -107,6 +108,7 @@ enum expr_type {
 	EXPR_DURATION,
 	EXPR_PATH,   /* == != ~ in; of a cgroup: it and what is below it */
 	EXPR_EXE,    /* == != ~ in; path of a file */
+	EXPR_NAME,   /* the same, as a program wrote it */
 	EXPR_DEVICE, /* == != in; of a block device: its name, its path in /dev, or "MAJOR:MINOR" */
 	EXPR_IPV4,   /* == != in; an address, or a prefix such as 10.0.0.0/8 */
 	EXPR_IPV6,

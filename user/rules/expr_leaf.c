@@ -268,7 +268,7 @@ static int parse_path_pattern(const struct source_text *src, const struct expr_f
 			      struct token value, bool literal, struct diags *d, struct tree *tree,
 			      __u64 *val)
 {
-	bool exe = field->type == EXPR_EXE;
+	bool exe = field->type == EXPR_EXE, name = field->type == EXPR_NAME;
 	char buf[FRBPF_PATH_LEN] = "";
 	size_t len = 0, names = 0;
 	const char *why;
@@ -278,7 +278,10 @@ static int parse_path_pattern(const struct source_text *src, const struct expr_f
 	if (len >= sizeof(buf))
 		return diags__error(d, src, value.span, "this is too long: at most %d bytes",
 				    GLOB_PATH_MAX);
-	if (buf[0] != '/' && (literal || !buf[0] || !strchr("*?[", buf[0])))
+	if (name && !len)
+		return diags__error(d, src, value.span,
+				    "this can never match: a path is not empty");
+	if (!name && buf[0] != '/' && (literal || !buf[0] || !strchr("*?[", buf[0])))
 		return diags__error(d, src, value.span,
 				    "this can never match: the path of %s begins with '/': write "
 				    "\"%s\", or %s ~ \"*/%s\"",
@@ -287,7 +290,7 @@ static int parse_path_pattern(const struct source_text *src, const struct expr_f
 				    exe ? "NAME" : "*.service");
 	for (const char *p = buf; *p; p++)
 		names += *p == '/';
-	if (names > FRBPF_PATH_NAMES)
+	if (!name && names > FRBPF_PATH_NAMES)
 		return diags__error(d, src, value.span,
 				    "this can never match: only the first %d names of a path are "
 				    "looked at",
@@ -484,6 +487,7 @@ static const struct {
 			"the path of a cgroup: it has only ==, !=, ~ and in" },
 	[EXPR_EXE] = { OP(EQ) | OP(NE) | OP(GLOB),
 		       "the path of an executable: it has only ==, !=, ~ and in" },
+	[EXPR_NAME] = { OP(EQ) | OP(NE) | OP(GLOB), "a path: it has only ==, !=, ~ and in" },
 	[EXPR_DEVICE] = { OP(EQ) | OP(NE), "a block device: it has only ==, != and in" },
 	[EXPR_IPV4] = { OP(EQ) | OP(NE), "an IPv4 address: it has only ==, != and in" },
 	[EXPR_IPV6] = { OP(EQ) | OP(NE), "an IPv6 address: it has only ==, != and in" },
@@ -526,7 +530,8 @@ int leaf__parse(const struct source_text *src, const struct leaf_field *field, s
 	leaf.flags = field->current ? FRBPF_NODE_CURRENT : 0;
 	if (!(type_ops[desc->type].ops & 1U << op.op))
 		return wrong_operator(src, desc, op, d);
-	if (desc->type == EXPR_EXE || (desc->type == EXPR_PATH && op.op == FRBPF_OP_GLOB)) {
+	if (desc->type == EXPR_EXE || desc->type == EXPR_NAME ||
+	    (desc->type == EXPR_PATH && op.op == FRBPF_OP_GLOB)) {
 		leaf.field = desc->type == EXPR_PATH ? FRBPF_FIELD_CGROUP_PATH : desc->field;
 		err = parse_path_pattern(src, desc, value, op.op != FRBPF_OP_GLOB, d, tree,
 					 leaf.val);
@@ -555,6 +560,7 @@ int leaf__parse(const struct source_text *src, const struct leaf_field *field, s
 			err = leaf__parse_address(src, desc, value, d, &leaf);
 			break;
 		case EXPR_EXE: /* above */
+		case EXPR_NAME:
 			break;
 		}
 	}

@@ -299,16 +299,40 @@ void rule_conf__identify(struct rule_conf *rule)
 	rule->learn_id = learn_id(rule);
 }
 
-/* A function that is called has not returned yet. */
-static bool asks_for_ret_too_early(const struct rule_conf *rule)
+static bool condition_looks_at(const struct rule_conf *rule, enum frbpf_field field)
 {
-	if (rule->when.source != FRBPF_SOURCE_UPROBE || !rule->when.hit)
-		return false;
 	for (uint32_t i = 0; i < rule->expr.n_nodes; i++) {
-		if (rule->expr.nodes[i].field == FRBPF_FIELD_RET)
+		if (rule->expr.nodes[i].field == field)
 			return true;
 	}
 	return false;
+}
+
+/* A function that is called has not returned yet. */
+static bool asks_for_ret_too_early(const struct rule_conf *rule)
+{
+	return rule->when.source == FRBPF_SOURCE_UPROBE && rule->when.hit &&
+	       condition_looks_at(rule, FRBPF_FIELD_RET);
+}
+
+/* The path of a call is read when it ends, of those that have one. 0 or -EINVAL. */
+static int check_call_path(const struct rule_conf *rule, const struct source_text *src,
+			   struct diags *d)
+{
+	const struct when *when = &rule->when;
+
+	if (!condition_looks_at(rule, FRBPF_FIELD_PATH))
+		return 0;
+	if (when->pending)
+		return diags__error(d, src, rule->when_span,
+				    "'path' is read when the call ends: it is not known of what is "
+				    "pending");
+	for (int nr = 0; nr < FRBPF_KEY_MAX; nr++) {
+		if (when->keys[nr / 64] >> (nr % 64) & 1 && syscall__path_arg(nr))
+			return 0;
+	}
+	return diags__error(d, src, rule->when_span,
+			    "none of these calls is given a path that 'if' could look at");
 }
 
 int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct diags *d)
@@ -329,16 +353,20 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 			d, src, rule->when_span,
 			"'ret' is known when the function returns: add a threshold, such "
 			"as > 1ns");
+	if (check_call_path(rule, src, d))
+		return -EINVAL;
 	if (rule->escalate_given && !rule->when.threshold && !rule->when.learn.percentile)
 		return diags__error(d, src, rule->when_span,
 				    "'escalate' compares what was measured: this has no threshold");
 	if (rule->escalate_given &&
 	    (rule->when.pending || rule->when.silence || rule->when.share.window))
-		return diags__error(d, src, rule->when_span,
-				    "'escalate' compares what was measured: what is pending, absent "
-				    "or a share of time is found at its threshold, so no value is "
-				    "larger than another");
-	err = rule->when.share.cgroup ? expr__require_cgroup(&rule->expr, rule->when.share.cgroup) : 0;
+		return diags__error(
+			d, src, rule->when_span,
+			"'escalate' compares what was measured: what is pending, absent "
+			"or a share of time is found at its threshold, so no value is "
+			"larger than another");
+	err = rule->when.share.cgroup ? expr__require_cgroup(&rule->expr, rule->when.share.cgroup)
+				      : 0;
 	if (err == -E2BIG)
 		return diags__error(d, src, rule->when_span,
 				    "'if' leaves no room for the cgroup behind 'of': at most %d "

@@ -25,6 +25,21 @@ static const char *const reading[] = { "preadv2", "read", "readv", "splice", "te
 /* They never return. */
 static const char *const endless[] = { "exit", "exit_group" };
 
+/* Calls whose first, or second, argument is a path. */
+static const char *const path_first[] = {
+	"access",	"acct",	     "chdir",	 "chmod",     "chown",	"chroot",    "creat",
+	"execve",	"getxattr",  "lchown",	 "lgetxattr", "link",	"listxattr", "llistxattr",
+	"lremovexattr", "lsetxattr", "lstat",	 "mkdir",     "mknod",	"open",	     "readlink",
+	"removexattr",	"rename",    "rmdir",	 "setxattr",  "stat",	"statfs",    "swapoff",
+	"swapon",	"symlink",   "truncate", "umount2",   "unlink", "utime",     "utimes",
+};
+static const char *const path_second[] = {
+	"execveat",   "faccessat",	   "faccessat2", "fchmodat",  "fchmodat2", "fchownat",
+	"futimesat",  "inotify_add_watch", "linkat",	 "mkdirat",   "mknodat",   "mount",
+	"move_mount", "name_to_handle_at", "newfstatat", "open_tree", "openat",	   "openat2",
+	"readlinkat", "renameat",	   "renameat2",	 "statx",     "unlinkat",  "utimensat",
+};
+
 static bool is_one_of(const char *const *list, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -41,6 +56,17 @@ enum syscall_kind syscall__kind(const char *name)
 	if (is_one_of(reading, ARRAY_SIZE(reading), name))
 		return SYSCALL_READS;
 	return is_one_of(endless, ARRAY_SIZE(endless), name) ? SYSCALL_ENDLESS : SYSCALL_WORKS;
+}
+
+unsigned int syscall__path_arg(int nr)
+{
+	const char *name = syscall__name(nr);
+
+	if (!name)
+		return 0;
+	if (is_one_of(path_first, ARRAY_SIZE(path_first), name))
+		return 1;
+	return is_one_of(path_second, ARRAY_SIZE(path_second), name) ? 2 : 0;
 }
 
 void syscall__keys(unsigned int kinds, uint64_t *keys)

@@ -150,6 +150,8 @@ enum syscall_kind {
 	SYSCALL_ENDLESS, /* never returns */
 };
 enum syscall_kind syscall__kind(const char *name);
+/* Which argument of the call @nr is a path: 1 or 2; 0: neither. */
+unsigned int syscall__path_arg(int nr);
 /* Set the bits of all calls of these kinds (a bit for each enum syscall_kind). */
 void syscall__keys(unsigned int kinds, uint64_t *keys);
 

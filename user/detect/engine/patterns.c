@@ -19,7 +19,8 @@ static bool is_pattern(const struct frbpf_node *n, uint32_t *ret_kind)
 		*ret_kind = PATH_GLOB_EXACT;
 	else
 		*ret_kind = PATH_GLOB;
-	return n->field == FRBPF_FIELD_CGROUP_PATH || n->field == FRBPF_FIELD_EXE;
+	return n->field == FRBPF_FIELD_CGROUP_PATH || n->field == FRBPF_FIELD_EXE ||
+	       n->field == FRBPF_FIELD_PATH;
 }
 
 int pattern_set__make(const struct slots *cur, const struct rule_conf *rules, size_t n_rules,

@@ -144,7 +144,8 @@ static int place_strings(struct rule_table *t, struct frbpf_rule *rule, enum frb
 
 		if (!pattern_set__find(patterns, e, i, &index))
 			n->val[0] = index;
-		else if (n->field == FRBPF_FIELD_CGROUP_PATH || n->field == FRBPF_FIELD_EXE)
+		else if (n->field == FRBPF_FIELD_CGROUP_PATH || n->field == FRBPF_FIELD_EXE ||
+			 n->field == FRBPF_FIELD_PATH)
 			r = -EINVAL;
 		else if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
 			r = add_glob(t, e->strings[n->val[0]], &n->val[0]);

@@ -47,6 +47,7 @@ static void set_value(struct trigger_arg *a, enum expr_type type, const __u64 *v
 	case EXPR_STRING:
 	case EXPR_PATH:
 	case EXPR_EXE:
+	case EXPR_NAME:
 		set_string(a, val);
 		break;
 	case EXPR_DEVICE:
