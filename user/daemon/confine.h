@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the recorder may still do once it records, and who reads recordings: see docs/SECURITY.md. */
+/* Limits what the recorder, and commands that read recordings, may do: see docs/SECURITY.md. */
 #ifndef FRBPF_DAEMON_CONFINE_H
 #define FRBPF_DAEMON_CONFINE_H
 
 /*
- * From now on, in all threads and for good, system calls that recording does not need fail with
- * ENOSYS, as on a kernel that lacks them. Each of them is logged by its name, once. Wants
- * no_new_privs. -ENOSYS: the kernel has no seccomp filters; or another negative errno.
- * No thread may block SIGSYS.
+ * Refuse system calls that recording does not need, in all threads and for good. They fail with
+ * ENOSYS, as on a kernel that lacks them. Each is logged by name, once. Needs no_new_privs, and no
+ * thread may block SIGSYS. 0 or negative errno; -ENOSYS: the kernel has no seccomp filters.
  */
 int confine__calls(void);
 
 /*
- * For commands that read recordings, and with them programs and libraries of anybody, once they know
- * where these are. From now on they can read files and write to open ones, and nothing else: no file
- * is made or changed, nothing executed, nobody talked to. Few capabilities stay, for reading. As
- * above; 0 also where the kernel has no seccomp filters.
+ * The same for commands that read recordings, and so programs and libraries of anybody. Call it
+ * once their paths are known. Afterwards the process can only read files and write to open ones. It
+ * cannot create or change files, execute programs or connect to anything. It keeps the few
+ * capabilities that reading needs. Errors as above, but 0 if the kernel has no seccomp filters.
  */
 int confine__reader(void);
 
 /*
- * Threads that call confine__writer() from now on write, make and remove files only in the open directory @base and below,
- * and execute none. Before there are such threads. 0 also where the kernel has no Landlock; or negative errno.
+ * Prepare confine__writer(): threads that call it write, make and remove files only below the open
+ * directory @base, and execute none. Call it before such threads start. 0 or negative errno; 0 also
+ * if the kernel has no Landlock.
  */
 int confine__set_base(int base);
-/* In a thread that looks at no other process, at its beginning. Without a base it does nothing; failure is logged. */
+/*
+ * Confine the calling thread. Call it first in a thread that inspects no other process. Does
+ * nothing unless a base is set. A failure is logged.
+ */
 void confine__writer(void);
 
 #endif

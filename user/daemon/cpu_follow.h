@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Everything that has events on every CPU follows CPUs that come and go: sessions, the side band, and
- * detectors of which each CPU has its own events. Life: open, begin once the side band is open and
- * not started, process as often as the descriptor is readable, free after the side band.
+ * Adapts to CPUs that come and go: sessions, the side band, and detectors that have events on each
+ * CPU. Life: open; begin when the side band is open but not started; process whenever the
+ * descriptor is readable; free after the side band.
  */
 #ifndef FRBPF_DAEMON_CPU_FOLLOW_H
 #define FRBPF_DAEMON_CPU_FOLLOW_H
@@ -16,13 +16,19 @@
 struct cpu_follow;
 
 int cpu_follow__open(struct err *err, struct cpu_follow **ret);
-/* @sb, borrowed, looks once a second whether CPUs have changed, should the kernel not tell. */
+/*
+ * The thread of @sb, which is borrowed, compares the CPUs once a second, in case the kernel does
+ * not report a change.
+ */
 void cpu_follow__begin(struct cpu_follow *f, struct sideband *sb);
 int cpu_follow__fd(const struct cpu_follow *f);
-/* True: CPUs changed; rules must be put in force once more, for detectors with events of their own.
- * What @g, in force, leaves no memory for is logged, as what fails, and tried again every second. */
+/*
+ * Open events on new CPUs for the side band and for @sessions. True: CPUs changed. Then put the
+ * rules in force again, for detectors that have events on each CPU. Failures are logged and retried
+ * every second, also when max-memory of @g, the active set in force, has no room.
+ */
 bool cpu_follow__process(struct cpu_follow *f, struct horizon *sessions, struct active_set *g);
-/* Say what process() did, once rules are in force again. */
+/* Log what cpu_follow__process() did. Call it once rules are in force again. */
 void cpu_follow__log(const struct cpu_follow *f);
 void cpu_follow__free(struct cpu_follow *f);
 

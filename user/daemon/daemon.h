@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The daemon: brings everything up in the order in which a failure leaves nothing behind, then
- * serves its main loop: control requests, signals, finished incidents. Recording and freezing go on
- * in their own threads.
+ * The daemon. It starts its parts in an order in which a failure leaves nothing behind. Then its
+ * main loop serves control requests, signals and finished incidents. Recording and freezing run in
+ * threads of their own.
  */
 #ifndef FRBPF_DAEMON_DAEMON_H
 #define FRBPF_DAEMON_DAEMON_H
@@ -16,16 +16,16 @@ struct daemon_opts {
 	const char *base;	/* absolute */
 	const char *rules_path; /* a list of rules files, each absolute: rules_files.h */
 	const char *program;	/* path of this binary */
-	bool perf_habits;	/* started as perf daemon is: see rulebook_opts; dump at the end */
-	struct examiner
-		*examiner; /* borrowed; NULL: build ids and names are those that the kernel tells */
+	bool perf_habits;	/* started like perf daemon: see rulebook_opts; dumps at the end */
+	/* borrowed; NULL: only the kernel's build ids and names are used */
+	struct examiner *examiner;
 	struct explainer *explainer; /* borrowed; NULL: manifests have no `why` */
 };
 
 /*
- * Run until stopped. @rs and @plan are taken over. @ready is called once, with NULL when all
- * sessions record and all rules are attached, or with the reason why not; then nothing is left
- * behind and the function returns 1. Otherwise it returns 0 after a clean stop.
+ * Run until stopped. Takes over @rs and @plan. @ready is called once: with NULL when all sessions
+ * record and all rules are attached, else with the reason. On failure nothing is left behind and
+ * the result is 1. It is 0 after a clean stop.
  */
 int daemon__run(const struct daemon_opts *opts, struct ruleset *rs, struct plan *plan,
 		struct tracefs *tracefs, void (*ready)(const char *error, void *arg), void *arg);

@@ -12,7 +12,7 @@
 
 #define DUMPS_WAITING_MAX 16
 
-/* A client that waits for its dump. */
+/* A client that waits for the files of its dump. */
 struct waiting_dump {
 	struct control_client *client; /* NULL: free */
 	uint64_t incident;
@@ -28,10 +28,10 @@ struct daemon {
 	struct proxies *proxies;
 	struct state_keeper *keeper;
 	struct retainer *retainer;
-	struct retention_limits retained; /* what the retainer has */
+	struct retention_limits retained; /* the limits that the retainer was given last */
 	bool looked;
 	struct waiting_dump waiting[DUMPS_WAITING_MAX];
-	struct control_client *stopping[CONTROL_CLIENTS_MAX]; /* who asked for it, answered last */
+	struct control_client *stopping[CONTROL_CLIENTS_MAX]; /* asked to stop; answered last */
 	size_t n_stopping;
 	uint64_t started;
 	int epoll, signals, base_watch;

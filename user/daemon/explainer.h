@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The process that explains incidents once their files are there. It is forked before there is anything in memory; for
- * each incident it forks another one, of the lowest priority, without rights but to read, which may fail or die: then the incident
- * is not explained. Nobody waits for it. Life: new, ask and take answers, free. For one thread.
+ * A process that explains incidents after their files are written. It is forked early, while memory
+ * is still empty. For each incident it forks a worker of the lowest priority that can only read. If
+ * the worker fails or dies, the incident is not explained. Nobody waits for it. Life: new, ask and
+ * process answers, free. For one thread.
  */
 #ifndef FRBPF_DAEMON_EXPLAINER_H
 #define FRBPF_DAEMON_EXPLAINER_H
@@ -12,26 +13,32 @@
 
 struct explainer;
 
-/* In the other process: what a manifest has as `why`, of incident @name below @base. NULL: nothing. */
+/*
+ * Runs in the worker: returns what the manifest of incident @name below @base gets as `why`. NULL:
+ * nothing.
+ */
 typedef json_t *(*explainer_fn)(const char *base, const char *name);
 
-/* Before there are threads, once in a process. 0 or negative errno. */
+/* Start the process, once, before there are threads. 0 or negative errno. */
 int explainer__new(explainer_fn fn, struct explainer **ret);
-/* A question that is not answered yet is not answered any more. NULL is legal. */
+/* Questions still open get no answer. NULL is legal. */
 void explainer__free(struct explainer *e);
 
 /* Readable when explainer__process() has something to do. */
 int explainer__fd(const struct explainer *e);
-/* The process that explains now, or will explain the next incident; 0: there is none. */
+/* Pid of the worker that explains now, or will explain the next incident; 0: none. */
 pid_t explainer__pid(const struct explainer *e);
 
-/* Does not block. -EAGAIN: too many are asked for; -EPIPE: nobody is there; -ENAMETOOLONG. */
+/*
+ * Ask for an explanation. Does not block. 0 or negative errno; -EAGAIN: too many questions wait;
+ * -EPIPE: the process is gone; -ENAMETOOLONG.
+ */
 int explainer__ask(struct explainer *e, const char *base, const char *name);
 
-/* @why is the caller's. Its texts are whatever was recorded. */
+/* Called with an answer. @why is borrowed. Its texts come from recordings: do not trust them. */
 typedef void (*explainer_answer_fn)(const char *name, json_t *why, void *arg);
 
-/* Does not block. */
+/* Call @fn for each answer that has come. Does not block. */
 void explainer__process(struct explainer *e, explainer_answer_fn fn, void *arg);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where triggers become incidents: what joins which, what is merged, what must wait, what is only
- * counted. No thread, no clock, no allocation after init: the caller holds a lock and says what
- * time it is. The states, and their picture, are those of dump/incident/incident.h.
+ * Turns triggers into incidents: which triggers join an incident, are merged, must wait or are only
+ * counted. Has no thread, no clock, and no allocation after init: the caller holds a lock and
+ * passes the time. dump/incident/incident.h draws the states.
  */
 #ifndef FRBPF_DAEMON_INCIDENT_POOL_H
 #define FRBPF_DAEMON_INCIDENT_POOL_H
@@ -13,95 +13,110 @@
 
 struct incident_pool {
 	struct incident *v[INCIDENT_POOL_SIZE]; /* owned */
-	bool closed;		   /* nothing begins any more, and what is pending is due */
-	uint64_t begun;		   /* incidents; also the number of the last one */
-	struct dump_limiter dumps; /* begun by triggers, of all rules */
-	uint64_t cap_told;	   /* as in struct rule_counters, of all rules */
+	bool closed;		   /* no incident begins any more; pending ones are due */
+	uint64_t begun;		   /* incidents so far; also the number of the last one */
+	struct dump_limiter dumps; /* dumps that triggers began, of all rules */
+	uint64_t cap_told;	   /* as in struct rule_counters, for all rules */
 	uint64_t busy;		   /* triggers and requests that found no free incident */
-	uint64_t states_wanted;	   /* triggers so far whose subject's state is to be read */
+	uint64_t states_wanted;	   /* triggers so far whose subject's state should be read */
 };
 
-/* 0 or -ENOMEM; free also then. */
+/* 0 or -ENOMEM; call incident_pool__free() in both cases. */
 int incident_pool__init(struct incident_pool *p);
 void incident_pool__free(struct incident_pool *p);
 
 /*
- * A trigger of rule @rule of @g. In this order: it joins an incident that is not frozen yet and whose
- * freeze will show its moment too (noted as merged where that has no room for a further marker); it
- * is merged into one frozen less than the merge time ago that dumped every session it wants, unless
- * it broke its cooldown, which it did for a dump of its own; it
- * begins one; or it is counted as busy, or as capped where max-dumps leaves none. The rule's counters
- * is kept.
+ * Handle a trigger of rule @rule of @g. The first case that applies decides:
+ *
+ * - It joins an incident that is not frozen yet and whose freeze will cover its moment too. If that
+ *   has no room for another marker, the trigger is merged.
+ * - It is merged into an incident frozen less than the merge time ago that dumped all its sessions.
+ *   A trigger that broke its cooldown is not: it did so to get its own dump.
+ * - It is counted as capped, if max-dumps allows no more.
+ * - It begins an incident.
+ * - It is counted as busy.
+ *
+ * A muted rule's trigger is only counted. The rule's counters are updated.
  */
 void incident_pool__trigger(struct incident_pool *p, struct active_set *g, size_t rule,
 			    const struct frbpf_trigger *t);
 
-/* The stacks of a trigger that was handed in before them; those of one that is frozen, merged or
- * unknown are dropped, and so is what goes beyond INCIDENT_STACKS_MAX. */
+/*
+ * Store the stacks of a trigger that was handed in before. They are dropped if its incident is
+ * frozen, if it was merged or is unknown, or beyond INCIDENT_STACKS_MAX.
+ */
 void incident_pool__stacks(struct incident_pool *p, const struct frbpf_stacks *s);
 
-/* Whose state is to be read. */
+/* The task whose state should be read. */
 struct state_ask {
-	uint64_t incident; /* its number */
-	size_t trigger;	   /* index */
+	uint64_t incident; /* number of the incident */
+	size_t trigger;	   /* index of the trigger in its incident */
 	pid_t tid;
-	uint64_t time; /* ns: of the trigger */
+	uint64_t time; /* ns: time of the trigger */
 };
 
-/* The next one. False: there is none. */
+/* Get the next task whose state should be read. False: there is none. */
 bool incident_pool__next_state(struct incident_pool *p, struct state_ask *ret);
 
-/* What was read, either may be NULL; both are taken over, and dropped where the incident is gone. True: it is written, and
- * its manifest is to be written again. */
+/*
+ * Store what was read; either may be NULL. Both are taken over, and dropped if the incident is
+ * gone. True: the incident is WRITTEN, so its manifest must be written again.
+ */
 bool incident_pool__take_state(struct incident_pool *p, const struct state_ask *ask,
 			       struct json_t *state, struct json_t *more);
 
-/* An incident by hand over the sessions of @mask, due at once; never joined, never merged into.
- * NULL: none is free. */
+/*
+ * Begin an incident by hand for the sessions of @mask, due at once. Triggers neither join it nor
+ * are merged into it. NULL: no incident is free.
+ */
 struct incident *incident_pool__manual(struct incident_pool *p, struct active_set *g, uint64_t mask,
 				       const char *reason, const struct frbpf_trigger *t);
 
 /*
- * The oldest incident that is due at @now and has all of its sessions free; it is FREEZING then, and
- * they are marked busy.
- * One that must wait for a session delays later ones that want the same session, and no
- * others. NULL: none; then *ret_deadline is the next deadline to come, or UINT64_MAX.
+ * Get the oldest incident that is due at @now and whose sessions are all free. It becomes FREEZING,
+ * and its sessions busy. An incident that waits for a session delays only later ones that need the
+ * same session. NULL: none; then *ret_deadline is the next deadline, or UINT64_MAX.
  */
 struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
 					 uint64_t *ret_deadline);
 
-/* FREEZING ──► FROZEN: @parts sessions write their files; none is WRITTEN at once. */
+/*
+ * FREEZING ──► FROZEN: @parts sessions write their files. With 0 parts it becomes WRITTEN at once.
+ */
 void incident_pool__frozen(struct incident *inc, size_t parts);
 
-/* One of the parts is there. True: it was the last, and @inc is WRITTEN, with a manifest to write. */
+/* One more part is written. True: it was the last; @inc is WRITTEN and its manifest is due. */
 bool incident_pool__part_written(struct incident *inc);
 
 /*
- * WRITTEN ──► FREE. Returns the active set, which is the caller's to give back, and moves what the
- * results own to @ret, which is the caller's to free: both after the lock. NULL: a trigger was
- * merged in the meantime, so @inc stays until its manifest says that.
+ * WRITTEN ──► FREE. Returns the reference of the active set, and moves what the results own to
+ * @ret. The caller must drop both after it has released the lock. NULL: the manifest is out of
+ * date, or names are still being looked up; then @inc stays.
  */
 struct active_set *incident_pool__let_go(struct incident *inc,
 					 struct dump_remains ret[static INCIDENT_SESSIONS_MAX]);
 
-/* Until when triggers are merged into @inc, ns. Not of a FREE one. */
+/* Time until which triggers are merged into @inc, ns. @inc must not be FREE. */
 uint64_t incident_pool__merge_end(const struct incident *inc);
 
-/* A max-dumps that was reached. */
+/* A max-dumps limit that was reached. */
 struct dump_cap {
-	const struct rule_conf *rule; /* NULL: that of all rules together. The active set's */
+	const struct rule_conf *rule; /* of the active set; NULL: the limit of all rules */
 	struct rate max;
-	uint64_t until; /* ns: from then on one more may begin */
+	uint64_t until; /* ns: from then on another dump may begin */
 };
 
-/* The next max-dumps of @g that is reached at @now and was not told before. False: none. */
+/*
+ * Get the next max-dumps limit of @g that is in effect at @now and was not reported before. False:
+ * none.
+ */
 bool incident_pool__next_cap(struct incident_pool *p, struct active_set *g, uint64_t now,
 			     struct dump_cap *ret);
 
-/* How many incidents are not WRITTEN yet. */
+/* Number of incidents under way: not FREE and not WRITTEN yet. */
 size_t incident_pool__under_way(const struct incident_pool *p);
 
-/* Begin nothing more, and make due what waits for its `post`. */
+/* Begin no more incidents, and make pending ones due now. */
 void incident_pool__close(struct incident_pool *p);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The thread that has functions named which incidents' stacks are in, once their dumps and manifests are whole. Nobody waits for
- * it: what is not answered in time has no name. Life: start, submit as often as wanted, finish, free.
+ * A thread that looks up the names of functions in an incident's stacks, once its dumps and
+ * manifest are complete. Nobody waits for it: a function without an answer in time has no name.
+ * Life: start, submit as often as needed, free.
  */
 #ifndef FRBPF_DAEMON_NAMER_H
 #define FRBPF_DAEMON_NAMER_H
@@ -11,20 +12,20 @@
 
 struct namer;
 
-/* Called in the thread when @inc's names were asked for. */
+/* Called in the thread when the lookup of @inc's names has ended. */
 typedef void (*namer_done_fn)(struct incident *inc, void *arg);
 
-/* @examiner is borrowed. */
+/* Start the thread. @examiner is borrowed. 0 or negative errno with words in @err. */
 int namer__start(struct examiner *examiner, namer_done_fn done, void *arg, struct err *err,
 		 struct namer **ret);
 
-/* Ask for inc->names, which stays as it is until `done`. */
+/* Look up inc->names, which must not change until `done`. */
 void namer__submit(struct namer *n, struct incident *inc);
 
-/* For all that was submitted and for what still is there is time until @deadline, ns. */
+/* Set a deadline, ns, for all lookups: those submitted so far and later ones. */
 void namer__hurry(struct namer *n, uint64_t deadline);
 
-/* Ends the thread; what was not asked for is not. NULL is legal. */
+/* Ends the thread; lookups that have not begun are dropped. NULL is legal. */
 void namer__free(struct namer *n);
 
 #endif

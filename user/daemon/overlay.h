@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What was said to the running daemon on top of its rules file: rules armed and rules muted, for a
- * time or until taken back. It outlives every reload. A mute suppresses in user space: the rule's
- * matches are still counted.
+ * Changes made to the running daemon on top of its rules file: rules armed and rules muted, for a
+ * time or until undone. They outlive reloads. A mute suppresses in user space: matches of the rule
+ * are still counted.
  */
 #ifndef FRBPF_DAEMON_OVERLAY_H
 #define FRBPF_DAEMON_OVERLAY_H
@@ -12,39 +12,47 @@
 #include "daemon/active_set.h"
 
 #define OVERLAY_FOREVER UINT64_MAX
-#define OVERLAY_MAX	64 /* rules armed, and rules muted, at a time */
+#define OVERLAY_MAX	64 /* armed rules, and muted rules, at a time */
 
 struct overlay;
 
 struct overlay *overlay__new(void); /* NULL: out of memory */
 
-/* Mute the rule called @name until @until (ns); again: until then instead. -ENOSPC. */
+/* Mute the rule called @name until @until, ns. A second call replaces the time. 0 or -ENOSPC. */
 int overlay__mute(struct overlay *o, const char *name, uint64_t until);
-/* -ENOENT: it is not muted. */
+/* Unmute. 0, or -ENOENT: it is not muted. */
 int overlay__unmute(struct overlay *o, const char *name);
-/* Until when, ns; 0: it is not muted. */
+/* Time until which it is muted, ns; 0: it is not. */
 uint64_t overlay__muted_until(const struct overlay *o, const char *name);
 
-/* Add a rule; its name, of no rule of @rs, goes to ret_name. Whether it is right shows when it is
- * put on a ruleset. -EINVAL with words, -ENOSPC or -ENOMEM. @condition may be NULL. */
+/*
+ * Arm a rule until @until, ns. @ret_name gets a name that no rule of @rs has. @condition may be
+ * NULL. Only overlay__extend() checks the rule. 0, or -EINVAL, -ENOSPC or -ENOMEM with words in
+ * @err.
+ */
 int overlay__arm(struct overlay *o, const struct ruleset *rs, const char *when,
 		 const char *condition, uint64_t until, char ret_name[static RULESET_NAME_MAX + 1],
 		 struct err *err);
-/* -ENOENT: no such rule was armed. */
+/* 0, or -ENOENT: no such rule was armed. */
 int overlay__disarm(struct overlay *o, const char *name);
-/* Until when, ns; 0: it is a rule of the file. */
+/* Time until which it is armed, ns; 0: it is not an armed rule. */
 uint64_t overlay__armed_until(const struct overlay *o, const char *name);
 
-/* Put the armed rules on @rs, which was made from the file. 0, -EINVAL (see @d) or -ENOMEM. */
+/* Add the armed rules to @rs, which was made from the file. 0, -EINVAL (see @d) or -ENOMEM. */
 int overlay__extend(const struct overlay *o, struct ruleset *rs, struct diags *d);
-/* Mark the muted rules of @g, before it is in force. */
+/* Mark the muted rules of @g. Call it before @g is in force. */
 void overlay__apply_mutes(const struct overlay *o, struct active_set *g);
 
-/* Drop what has ended, and say so in the log. True: a rule was armed until now, so the rules must
- * be made anew. In *ret_wait: ns until the next end, or UINT64_MAX. */
+/*
+ * Drop mutes and armed rules whose time is over, and log each. True: an armed rule ended, so the
+ * rules must be made again. *ret_wait: ns until the next end, or UINT64_MAX.
+ */
 bool overlay__expire(struct overlay *o, uint64_t now, uint64_t *ret_wait);
 
-/* [{"rule", "ends_in_ns"?, "present"}]: every mute, also of a rule that the file lacks now. */
+/*
+ * Owned by the caller: [{"rule", "ends_in_ns"?, "present"}], one for each mute, also of a rule that
+ * is not in the file now.
+ */
 json_t *overlay__mutes(const struct overlay *o, const struct ruleset *rs);
 
 void overlay__free(struct overlay *o);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What everything that records is made of: data about the host, side band, detectors, trigger thread, log of what was
- * suppressed. The daemon and `frbpf run` bring it up in this one way and put rules in force with it. Life: open, use,
- * free. For one thread, but for the parts that lock themselves.
+ * The parts of everything that records: host data, side band, detectors, trigger thread, log of
+ * suppressed matches. The daemon and `frbpf run` both start them here, and then put rules in force.
+ * Life: open, use, free. For one thread, except for parts with a lock of their own.
  */
 #ifndef FRBPF_DAEMON_PARTS_H
 #define FRBPF_DAEMON_PARTS_H
@@ -17,9 +17,9 @@
 struct parts_opts {		   /* all of it is borrowed until parts__free() */
 	struct base_dir *base;	   /* where dumps and manifests go */
 	struct tracefs *tracefs;   /* NULL: there is none */
-	struct examiner *examiner; /* NULL: build ids and names are those that the kernel tells */
-	const char *program;	   /* for the dumps */
-	const char *app_path;	   /* the socket of `app:` rules; for parts__open() alone */
+	struct examiner *examiner; /* NULL: only the kernel's build ids and names are used */
+	const char *program;	   /* path of this binary, for the dumps */
+	const char *app_path;	   /* the socket of `app:` rules; used by parts__open() only */
 	int app_dir_fd;		   /* its directory */
 };
 
@@ -34,7 +34,7 @@ struct parts { /* { 0 } is legal to free */
 	struct recorder *recorder;
 	struct suppressed_log *suppressed;
 	struct disk_room room;
-	struct dump_env dump_env; /* of the sessions to come */
+	struct dump_env dump_env; /* for sessions that are started later */
 	struct own_processes {
 		pthread_mutex_t lock;
 		pid_t examiner[KEEPER_PROCESSES_MAX], explainer;
@@ -43,23 +43,33 @@ struct parts { /* { 0 } is legal to free */
 };
 
 /*
- * Bring everything up but rules and sessions. Raises the limit of open files to what is allowed; who starts commands
- * forks before. @ret must stay where it is. 0 or negative errno with words; parts__free() is due in both cases.
+ * Start everything except rules and sessions. Raises the limit of open files to its maximum, so
+ * whoever starts commands must fork before. @ret must not move. 0 or negative errno with words in
+ * @err; call parts__free() in both cases.
  */
 int parts__open(const struct parts_opts *opts, const struct daemon_conf *conf, struct err *err,
 		struct parts *ret);
 void parts__free(struct parts *p);
 
-/* Process @pid explains incidents: it is one of ours from now on, as no other one that was told here. */
+/*
+ * Treat process @pid, which explains incidents, as one of our own. It replaces the pid of an
+ * earlier call.
+ */
 void parts__own_explainer(struct parts *p, pid_t pid);
 
-/* Readable when CPUs came or went; follow them then, once rules are in force. What fails is logged. */
+/*
+ * Readable when CPUs came or went; then call parts__follow_cpus(), once rules are in force.
+ * Failures are logged.
+ */
 int parts__cpus_fd(const struct parts *p);
 void parts__follow_cpus(struct parts *p);
 
-/* An incident is written. Name it, if every session failed before it had a name. */
+/* Name a written incident, if every session failed before it had a name. */
 void parts__name_incident(struct parts *p, struct incident *inc);
-/* Write its manifest, and what was suppressed after it. 0 or negative errno, which is logged. */
+/*
+ * Write the manifest of @inc, and note it for the counts of suppressed matches. 0 or negative
+ * errno, which is logged.
+ */
 int parts__save_incident(struct parts *p, struct incident *inc);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A ruleset checked against this kernel: run lines parsed, events resolved, memory summed. Nothing
- * is opened but tracefs; what is wrong points into the rules file.
+ * A ruleset checked against this kernel: run lines parsed, events resolved, memory summed. It opens
+ * nothing but tracefs. Errors point into the rules file.
  */
 #ifndef FRBPF_DAEMON_PLAN_H
 #define FRBPF_DAEMON_PLAN_H
@@ -11,12 +11,12 @@
 
 struct session_plan {
 	struct event_list *events;   /* owned until the session takes it */
-	struct record_target target; /* what the line says of it; owned */
+	struct record_target target; /* the tasks and CPUs that the run line names; owned */
 	size_t ring_bytes;	     /* per CPU */
 	char **command;		     /* see record_opts.command; owned */
 	struct record_output output;
-	bool system_wide; /* -a: of all tasks, also when there is a command */
-	/* ns that a ring holds on a busy CPU, between these; 0: nobody can know beforehand */
+	bool system_wide; /* -a: all tasks, even with a command */
+	/* ns that a ring holds on a busy CPU, at least and at most; 0: unknown beforehand */
 	uint64_t window_least, window_most;
 };
 
@@ -24,25 +24,32 @@ struct plan {
 	struct session_plan *sessions; /* one per session of the ruleset; owned */
 	size_t n_sessions;
 	size_t n_cpus; /* online */
-	uint64_t memory,
-		max_memory;	  /* bytes: rings and copies, those of the side band, too; what the
-					ruleset allows */
-	uint64_t sideband_memory; /* bytes: of these, the side band's rings */
+	/* bytes: rings and copies, with the side band's rings; the limit that the ruleset sets */
+	uint64_t memory, max_memory;
+	uint64_t sideband_memory; /* bytes of these that the side band's rings take */
 };
 
-/* Bytes that rings and copies may take. */
+/* Limit for rings and copies, in bytes. */
 uint64_t plan__max_memory(const struct ruleset *rs);
 
-/* 0, -EINVAL (see @d) or another negative errno with words in @d. @tracefs may be NULL: a
- * tracepoint is an error then. @rs may be damaged: then it is planned for the errors in @d only. */
+/*
+ * Make a plan of @rs, owned by the caller. @tracefs NULL: a tracepoint is an error. If @rs is
+ * damaged, the plan only adds errors to @d. 0, -EINVAL (see @d) or another negative errno with
+ * words in @d.
+ */
 int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *d,
 	       struct plan **ret);
-/* The same without tracefs, to check and not to record: tracepoints are left out, see
- * event_list.left_out. */
+/*
+ * The same without tracefs, for a check and not to record. Tracepoints are left out, see
+ * event_list.left_out.
+ */
 int plan__make_partly(const struct ruleset *rs, struct diags *d, struct plan **ret);
 
-/* The ruleset of the files of @list (see rules_files.h) and its plan, with the errors of both and what lint__ruleset() has to say in
- * @d. Errors as those of ruleset__load() and plan__make(); outputs are set only on 0. */
+/*
+ * Load the files of @list (see rules_files.h) and make a plan. @d gets errors of both and the
+ * warnings of lint__ruleset(). The caller owns the outputs, which are set only on 0. Errors are
+ * those of ruleset__load() and plan__make().
+ */
 int plan__load(const char *list, struct tracefs *tracefs, struct diags *d, struct ruleset **ret_rs,
 	       struct plan **ret);
 int plan__load_partly(const char *list, struct diags *d, struct ruleset **ret_rs,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the parts of the recorder share. Private to recorder.c, trigger_thread.c and recorder_collect.c. */
+/*
+ * What the parts of the recorder share. Private to recorder.c, trigger_thread.c and
+ * recorder_collect.c.
+ */
 #ifndef FRBPF_DAEMON_RECORDER_CORE_H
 #define FRBPF_DAEMON_RECORDER_CORE_H
 
@@ -23,37 +26,47 @@ struct recorder {
 	pthread_t thread;
 	bool running;
 	int epoll, timer;
-	int wake;     /* eventfd for the thread */
-	int progress; /* eventfd for the collector */
+	int wake;     /* eventfd that wakes the thread */
+	int progress; /* eventfd that tells the collecting thread of work */
 	uint64_t copy_ns_per_mib;
-	sem_t synced; /* the thread has passed a point that another waits for */
+	sem_t synced; /* posted by the thread at a point that others wait for */
 
-	/* Guards everything below. Priority is inherited: the thread must not wait until a dumper
-	 * gets a time slice. */
+	/*
+	 * Guards everything below. Priority is inherited, so that the thread never waits for a
+	 * dumper to get a time slice.
+	 */
 	pthread_mutex_t lock;
 	bool stop, sync_wanted;
 	struct active_set *gen, *offered; /* references */
 	struct incident_pool pool;
 	struct recorder_stats stats;
 	int n_writing; /* incidents and manifests that are being written */
-	/* What the triggers' listener was told of: see recorder__on_triggers(). */
+	/* What the callback of recorder__on_triggers() was told. */
 	recorder_trigger_fn triggered;
 	void *triggered_arg;
-	bool fired;	  /* triggers were taken that it does not know of */
-	uint64_t told;	  /* incidents that had begun then */
+	bool fired;	  /* triggers came that it was not told of */
+	uint64_t told;	  /* number of incidents that had begun then */
 	uint64_t told_at; /* ns */
 	pthread_cond_t told_more;
 };
 
-/* Writing begins (@more 1) or ends (-1). Meanwhile, and for a while after, sources that writing disturbs are suppressed as
- * our own. Under the lock. */
+/*
+ * Note that writing begins (@more 1) or ends (-1). Until shortly after the end, sources that our
+ * writing disturbs are suppressed. Under the lock.
+ */
 void recorder_core__count_writing(struct recorder *r, int more);
-/* Once max-dumps is reached the kernel need not wake us for more. Under the lock. */
+/*
+ * Suppress triggers in the kernel while max-dumps is reached, so that they do not wake us. Under
+ * the lock.
+ */
 void recorder_core__suppress_capped(struct recorder *r, const struct active_set *g, size_t rule);
 
-/* The real-time thread: takes triggers, freezes incidents at their time. @arg: the recorder. */
+/* The real-time thread: handles triggers and freezes incidents on time. @arg: the recorder. */
 void *trigger_thread(void *arg);
-/* Whoever waits for incidents that are written: in the thread of a dumper, and in that of the namer. */
+/*
+ * Callbacks: a file was written, in a dumper's thread; names were looked up, in the namer's thread;
+ * stacks came, in the trigger thread.
+ */
 void recorder_core__on_dumped(void *arg, struct dumper *d, struct incident *inc, size_t index);
 void recorder_core__on_named(struct incident *inc, void *arg);
 void recorder_core__on_stacks(const struct frbpf_stacks *s, void *arg);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The rules in force and all that may replace them: a load, a change of the file that is followed,
- * a rule armed or at its end, a session whose rings were resized. Each makes a ruleset (the file's
- * text and what was armed), a plan of it, and puts both in force as one active set; on failure the
- * old one stays. For the daemon's main thread. Life: new, begin, then anything, free.
+ * The rules in force, and everything that replaces them: a load, a change of a watched file, a rule
+ * that is armed or ends, a session whose rings were resized. Each makes a ruleset (the file's text
+ * and the armed rules) and its plan, and puts both in force as one active set. On failure the old
+ * one stays. For the daemon's main thread. Life: new, begin, then anything, free.
  */
 #ifndef FRBPF_DAEMON_RULEBOOK_H
 #define FRBPF_DAEMON_RULEBOOK_H
@@ -21,33 +21,39 @@ struct rulebook_opts {
 	const struct dump_env *dump;
 	const char *path; /* a list of rules files, each absolute: rules_files.h */
 	struct proxies *proxies;
-	/* as perf daemon does: follow the files unless they say no, dump a session that leaves */
+	/* like perf daemon: watch the files unless they say no, dump a session that leaves */
 	bool perf_habits;
 };
 
 int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rulebook **ret);
 
-/* Put the first rules in force; @rs is taken over, also on failure. Dumps of @past are counted in. */
+/*
+ * Put the first rules in force. Takes over @rs, also on failure. Dumps in @past count towards
+ * max-dumps.
+ */
 int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan,
 		    const struct saved_state *past, struct err *err);
-/* Follow the files from now on, where it says so. */
+/* Watch the files from now on, if the rules say so. */
 void rulebook__follow(struct rulebook *b);
 
-/* The files of the rules in force, in words. */
+/* The files of the rules in force, as words for the user. */
 const char *rulebook__path(const struct rulebook *b);
 const struct overlay *rulebook__overlay(const struct rulebook *b);
 
-/* Load the files of the list @path, and on success stay with it. Errors and warnings go to @ret_text, and what happened
- * to the log. */
+/*
+ * Load the files of the list @path; on success they become the daemon's files. @ret_text gets
+ * errors and warnings; the log gets the outcome. 0 or negative errno.
+ */
 int rulebook__load(struct rulebook *b, const char *path, struct buf *ret_text);
-/* Load the file again; errors and warnings go to the log. */
+/* Load the files again; errors and warnings go to the log. */
 void rulebook__load_again(struct rulebook *b);
 
 /* Readable when rulebook__on_change() has something to do. */
 int rulebook__fd(const struct rulebook *b);
 void rulebook__on_change(struct rulebook *b);
 
-/* See overlay.h; these take effect at once. @until 0 ends a mute. Negative errno with words in
+/*
+ * See overlay.h. These take effect at once. @until 0 ends a mute. 0 or negative errno with words in
  * @err.
  */
 int rulebook__mute(struct rulebook *b, const char *name, uint64_t until, struct err *err);
@@ -56,25 +62,30 @@ int rulebook__arm(struct rulebook *b, const char *when, const char *condition, u
 int rulebook__disarm(struct rulebook *b, const char *name, struct err *err);
 
 enum session_end {
-	SESSION_OVER,	 /* nothing is left that it could record */
-	SESSION_STOPPED, /* somebody said so */
-	SESSION_KILLED,	 /* and a last dump is not what was wanted */
+	SESSION_OVER,	 /* all that it recorded has ended */
+	SESSION_STOPPED, /* it was asked to stop */
+	SESSION_KILLED,	 /* its process was killed: no last dump is made */
 };
 
-/* Session @i of those in force ends before the rules. One that is over and has respawn = yes begins again, as
- * soon as it can, but not more than once a second; others with the files' next load. What fails is logged. */
+/*
+ * End session @i of those in force before the rules are replaced. One that is over and has respawn
+ * = yes starts again as soon as it can, at most once a second. Others start again when the files
+ * are next loaded. Failures are logged.
+ */
 void rulebook__end_session(struct rulebook *b, size_t i, enum session_end end);
 
-/* Readable when the tasks of a session may have ended, for rulebook__on_target_end(). */
+/* Readable when the tasks of a session may have ended; then call rulebook__on_target_end(). */
 int rulebook__targets_fd(const struct rulebook *b);
-/* End the sessions of which nobody is left. */
+/* End a session whose tasks have all ended. */
 void rulebook__on_target_end(struct rulebook *b);
 
-/* Do what is due: rings, ends of arms and mutes. Returns ns until it should be called again, or
- * UINT64_MAX. */
+/*
+ * Do what is due: resize rings, end armed rules and mutes, restart sessions. Returns ns until the
+ * next call, or UINT64_MAX.
+ */
 uint64_t rulebook__step(struct rulebook *b);
 
-/* Before the recorder. */
+/* Call it before recorder__free(). NULL is legal. */
 void rulebook__free(struct rulebook *b);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Follows files that editors and tools replace: their directories are watched, so a rename over it is
- * seen as well as a write into it. Life: new, follow and changed as often as wanted, free.
+ * Watches files that editors and tools replace. It watches their directories, so it sees a rename
+ * over a file as well as a write into it. Life: new, follow and changed as often as needed, free.
  */
 #ifndef FRBPF_DAEMON_RULES_WATCH_H
 #define FRBPF_DAEMON_RULES_WATCH_H
@@ -13,17 +13,21 @@
 struct rules_watch;
 
 int rules_watch__new(struct err *err, struct rules_watch **ret);
-/* Readable when rules_watch__changed() has something to say. */
+/* Readable when rules_watch__changed() has something to report. */
 int rules_watch__fd(const struct rules_watch *w);
 
-/* Follow the files of the list @path (each absolute, see rules_files.h) from now on and no other;
- * NULL: none. Symbolic links on the way to one are followed, too: one that is switched is a change
- * of the file.
- * Returns 1 when it begins to, 0 when it did already; on failure none is followed. */
+/*
+ * Watch the files of the list @path (each absolute, see rules_files.h) and no others; NULL: none.
+ * Symbolic links on the way to a file are watched too: a changed link is a changed file. 1:
+ * watching began; 0: they were watched already; or negative errno with words in @err, and none is
+ * watched.
+ */
 int rules_watch__follow(struct rules_watch *w, const char *path, struct err *err);
 
-/* Take what waits at the fd: whether one was written and closed, or replaced, since the last
- * call. -ESTALE: the directories have gone, and nothing more will be seen. */
+/*
+ * Read the pending events. True: a file was written and closed, or replaced, since the last call.
+ * -ESTALE: the directories are gone, and nothing is watched any more.
+ */
 int rules_watch__changed(struct rules_watch *w);
 
 void rules_watch__free(struct rules_watch *w);

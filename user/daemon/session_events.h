@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the processes of sessions ask the daemon for, and what they are told. */
+/* Handles events of the sessions' processes, and reports dumps to them. */
 #ifndef FRBPF_DAEMON_SESSION_EVENTS_H
 #define FRBPF_DAEMON_SESSION_EVENTS_H
 
 #include "daemon/daemon_core.h"
 
-/* Do what signals to them, their fifos and the ends of commands ask for. */
+/* Handle signals to these processes, lines of their fifos, and ends of their commands. */
 void session_events__process(struct daemon *d);
 
-/* The files of @inc are there: the sessions' outputs say so. */
+/* Report the files of @inc in the output of their sessions. They are complete. */
 void session_events__tell_dump(const struct daemon *d, const struct incident *inc);
 
-/* The daemon ends: a last dump of all sessions, where perf daemon makes one. */
+/* Dump all sessions when the daemon ends, if perf daemon would do so. */
 void session_events__dump_last(struct daemon *d);
 
 #endif

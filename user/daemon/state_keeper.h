@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Hands on from daemon to daemon what saved_state.h describes. For the main thread. Life: new before the
- * first rules are in force, save whenever something has fired, step from time to time, free after the
- * detectors. */
+/*
+ * Passes the state of saved_state.h from one daemon to the next. For the main thread. Life: new
+ * before the first rules are in force, save after triggers, step from time to time, free after the
+ * detectors.
+ */
 #ifndef FRBPF_DAEMON_STATE_KEEPER_H
 #define FRBPF_DAEMON_STATE_KEEPER_H
 
@@ -11,18 +13,20 @@
 
 struct state_keeper;
 
-/* Read what the last daemon of @base (borrowed) has left, and tell the detectors. A file that is
- * damaged is a warning in the log. */
+/*
+ * Read the state that the last daemon of @base (borrowed) left, and pass it to the detectors. A
+ * damaged file only causes a warning in the log. 0 or negative errno with words in @err.
+ */
 int state_keeper__new(const struct base_dir *base, struct detectors *d, struct err *err,
 		      struct state_keeper **ret);
-/* What was read. */
+/* The state that was read. */
 const struct saved_state *state_keeper__past(const struct state_keeper *k);
-/* Write how things are now; a failure goes to the log. */
+/* Write the current state. A failure goes to the log. */
 void state_keeper__save(struct state_keeper *k, struct recorder *r, const struct detectors *d);
 /*
- * Rules that wake nobody when they fire (`dump = none`) are looked at every STATE_KEEPER_LOOK, and
- * what they did is saved; what rules have learnt, every STATE_KEEPER_LEARNT. Returns ns until the next look, or
- * UINT64_MAX: there is no such rule.
+ * Rules that fire without waking the daemon (`dump = none`) are polled every STATE_KEEPER_LOOK, and
+ * changes are saved. What rules have learnt is saved every STATE_KEEPER_LEARNT. Returns ns until
+ * the next call, or UINT64_MAX: no rule needs it.
  */
 #define STATE_KEEPER_LOOK   (5 * NSEC_PER_SEC)
 #define STATE_KEEPER_LEARNT (60 * NSEC_PER_SEC)

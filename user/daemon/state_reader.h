@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The thread that reads who the subjects of triggers are, see task_state.h: as soon as the trigger thread wakes it, and nobody
- * waits for it. A read that hangs hangs this thread alone: later subjects have no state then. Life: start, wake, settle, free.
+ * A thread that reads the state of the subjects of triggers, see task_state.h, as soon as the
+ * trigger thread wakes it. Nobody waits for it. If a read hangs, only this thread hangs, and later
+ * subjects have no state. Life: start, wake, settle, free.
  */
 #ifndef FRBPF_DAEMON_STATE_READER_H
 #define FRBPF_DAEMON_STATE_READER_H
@@ -12,17 +13,23 @@
 
 struct state_reader;
 
-/* @lock guards @pool; @progress is an eventfd, notified when a state comes after its manifest. All are borrowed. */
+/*
+ * Start the thread. @lock guards @pool. The eventfd @progress is notified when a state comes after
+ * its manifest. All are borrowed. 0 or negative errno with words in @err.
+ */
 int state_reader__start(pthread_mutex_t *lock, struct incident_pool *pool, int progress,
 			struct err *err, struct state_reader **ret);
 
-/* The pool wants states. For the trigger thread: does not block. */
+/* Tell the thread that the pool has subjects to read. For the trigger thread: does not block. */
 void state_reader__wake(struct state_reader *s);
 
-/* Wait until those that are wanted now were read, at most until @deadline, ns. */
+/* Wait until the states wanted now are read, at most until @deadline, ns. */
 void state_reader__settle(struct state_reader *s, uint64_t deadline);
 
-/* Ends the thread; a read that hangs is left behind. NULL is legal. */
+/*
+ * Ends the thread. If a read hangs for a second, the thread is left to end by itself. NULL is
+ * legal.
+ */
 void state_reader__free(struct state_reader *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the daemon is doing, as the JSON that `frbpf status` gets and prints. */
+/* The state of the daemon as JSON, for `frbpf status`. */
 #ifndef FRBPF_DAEMON_STATUS_H
 #define FRBPF_DAEMON_STATUS_H
 
@@ -22,8 +22,10 @@ struct status_sources {
 	struct retainer *retainer;
 };
 
-/* {"ok": true, "pid": …}; NULL: out of memory. @held: also how far back every ring reaches, which
- * reads all of their memory. */
+/*
+ * Returns {"ok": true, "pid": ...}, owned by the caller; NULL: out of memory. @held: add how far
+ * back every ring reaches, which reads all ring memory.
+ */
 json_t *status__make(const struct status_sources *s, bool held);
 
 #endif
