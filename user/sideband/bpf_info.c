@@ -11,20 +11,22 @@
 #include "common/cleanup.h"
 #include "sideband/bpf_info.h"
 
-/* What every reader since perf 5.1 takes: a longer info makes it reject the section. */
+/* Every reader since perf 5.1 accepts this length. Readers reject a section with a longer info. */
 #define INFO_LEN 232
 _Static_assert(sizeof(struct bpf_prog_info) >= INFO_LEN, "an older bpf_prog_info");
 
 #define DATA_MAX ((uint64_t)64 << 20)
 
-/* Head of the body; struct perf_bpil of tools/perf/util/bpf-utils.h. */
+/* Head of the body: struct perf_bpil in tools/perf/util/bpf-utils.h. */
 struct body_head {
 	uint32_t info_len, data_len;
 	uint64_t arrays;
 };
 
-/* The arrays that perf keeps: the bit of body_head.arrays, and where bpf_prog_info has pointer,
- * count and size of an element (either a member or a constant). */
+/*
+ * The arrays that perf keeps: their bit in body_head.arrays, and where bpf_prog_info has pointer,
+ * count and element size (either a member or a constant).
+ */
 #define MEMBER(m) offsetof(struct bpf_prog_info, m)
 enum {
 	BIT_JITED_INSNS,
@@ -74,7 +76,7 @@ int bpf_info__hold(uint32_t id)
 	return fd < 0 ? -1 : fd;
 }
 
-/* An answer of the kernel with its arrays in one block. */
+/* The kernel's answer, with its arrays in one block. */
 struct answer {
 	struct bpf_prog_info info;
 	char *data; /* owned */
@@ -88,7 +90,7 @@ static uint32_t elem_size(struct bpf_prog_info *info, const struct array_desc *d
 	return d->elem_member ? *info_u32(info, d->elem_member) : d->elem_size;
 }
 
-/* Ask twice: for the counts, then with room for the arrays. */
+/* Two calls: the first gives the counts, the second fills the arrays. */
 static int ask_program(int fd, struct answer *a)
 {
 	struct bpf_prog_info counts = { 0 };
@@ -125,7 +127,7 @@ static int ask_program(int fd, struct answer *a)
 	return bpf_obj_get_info_by_fd(fd, &a->info, &len) ? -errno : 0;
 }
 
-/* Array @bit of the answer; NULL when it has none. */
+/* Array @bit of the answer; NULL: it has none. */
 static const void *answer__array(const struct answer *a, unsigned int bit)
 {
 	size_t i;
@@ -136,7 +138,7 @@ static const void *answer__array(const struct answer *a, unsigned int bit)
 	return NULL;
 }
 
-/* In the file a pointer is the array's offset in the data. */
+/* In the file, a pointer becomes the offset of the array in the data. */
 static int make_body(const struct answer *a, struct buf *ret)
 {
 	struct body_head head = {
@@ -183,8 +185,7 @@ static int read_btf(uint32_t id, struct buf *ret)
 	return 0;
 }
 
-/* The name of function @i: from BTF, else the program's when it is the only one, else "F" as in
- * perf. */
+/* Name of function @i of @n: from BTF; else of the program, if @n is 1; else "F", as in perf. */
 static const char *function_name(const struct answer *a, const struct btf *btf, uint32_t i,
 				 uint32_t n)
 {

@@ -24,8 +24,8 @@ static bool listener__open(struct listener *l, bool build_id)
 		.size = PERF_ATTR_SIZE_VER7,
 		.config = PERF_COUNT_SW_DUMMY,
 		.exclude_kernel = 1,
-		/* maps that nobody executes: `perf record` does not listen to them without -d, so its
-		 * events, if this thread has inherited one, are out of reach of what may be left behind */
+		/* Record non-executable maps, too. `perf record` without -d does not, so an event
+		 * of it that this thread has inherited cannot get a header with the stale bit. */
 		.mmap_data = 1,
 		.mmap2 = 1,
 		.build_id = build_id,
@@ -56,7 +56,7 @@ static void hear_record(const struct perf_event_header *h, void *arg)
 		heard->misc = h->misc;
 }
 
-/* The misc bits of the MMAP2 record of @addr, 0: there is none. */
+/* The misc bits of the MMAP2 record for @addr; 0: there is none. */
 static uint16_t listener__heard(const struct listener *l, const void *addr)
 {
 	struct heard heard = { .addr = addr };
@@ -66,7 +66,7 @@ static uint16_t listener__heard(const struct listener *l, const void *addr)
 	return heard.misc;
 }
 
-/* Something with a build id is mapped: both hear of it. NULL: it is not. */
+/* Map and unmap our own file, which has a build id: both events record it. NULL: failed. */
 static const void *map_ourselves(void)
 {
 	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -89,7 +89,7 @@ bool build_id_probe__is_clean(void)
 	const void *addr = NULL;
 	bool clean = false;
 
-	/* the kernel tells the newest event first: what that leaves behind, the older one hears */
+	/* the kernel writes to the newest event first: a stale bit reaches the older one */
 	if (listener__open(&plain, false) && listener__open(&asking, true))
 		addr = map_ourselves();
 	if (addr) {

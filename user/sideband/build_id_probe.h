@@ -5,16 +5,16 @@
 #include <stdbool.h>
 
 /*
- * Does this kernel put build ids into the MMAP2 records of those events that ask for them
- * (attr.build_id), and leave the records of all others alone? Tried out on the calling thread. False
- * also where that is not allowed, or when this program has no build id to try with.
+ * Does this kernel put build ids into the MMAP2 records of only those events that ask for them
+ * (attr.build_id)? The probe opens events on the calling thread. False also if that is not
+ * allowed, or if this program has no build id to test with.
  *
- * Until upstream b9d1fdc6f4ac ("perf: Replace perf_event_header__init_id with full header init", in
- * 6.12.113) perf_event_mmap_output() sets PERF_RECORD_MISC_MMAP_BUILD_ID in a header that events
- * share, and does not take it back: every event opened before the one that asks gets MMAP2 records
- * that say build id and hold none, and `perf record` aborts over them. So the trial is a map that is
- * read and not executed: of all events this thread may have inherited (`perf record -- frbpf load`),
- * only those of `perf record -d` hear of such maps.
+ * Before upstream b9d1fdc6f4ac ("perf: Replace perf_event_header__init_id with full header init",
+ * in 6.12.113), perf_event_mmap_output() sets PERF_RECORD_MISC_MMAP_BUILD_ID in a header that
+ * events share, and never clears it. Events opened before the one that asks then get MMAP2 records
+ * that claim a build id but hold none. `perf record` aborts on such records. So the probe maps a
+ * file readable, not executable. This thread may have inherited events (`perf record -- frbpf
+ * load`); of these, only those of `perf record -d` see such maps.
  */
 bool build_id_probe__is_clean(void);
 

@@ -36,7 +36,7 @@ static bool find_mount(char *ret, size_t size)
 	return found;
 }
 
-/* The id of records and of bpf_get_current_cgroup_id(): that of kernfs, in the file handle. */
+/* The id in records and from bpf_get_current_cgroup_id() is that of kernfs, in the file handle. */
 static bool cgroup_id(int dir, uint64_t *ret)
 {
 	union {
@@ -53,11 +53,11 @@ static bool cgroup_id(int dir, uint64_t *ret)
 	}
 	if (fstat(dir, &st))
 		return false;
-	*ret = st.st_ino; /* the same where it has 64 bits */
+	*ret = st.st_ino; /* equals the id if ino_t has 64 bits */
 	return true;
 }
 
-/* @path: of the cgroup, without the mount's; as long as @len, "" is the root. Takes @fd over. */
+/* @path: of the cgroup, relative to the mount, @len bytes; "" is the root. Takes over @fd. */
 static int scan_dir(struct kernel_state *k, int fd, char path[PATH_MAX], size_t len, int depth)
 {
 	DIR *dir = fdopendir(fd);

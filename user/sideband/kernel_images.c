@@ -12,10 +12,10 @@
 #include "common/rights.h"
 #include "sideband/kernel_images.h"
 
-#define PROGRAM_PREFIX "bpf_prog_" /* known by their ids: bpf_info.h */
+#define PROGRAM_PREFIX "bpf_prog_" /* programs: bpf_info.h reads them by id */
 
 static const struct {
-	const char *module; /* what kallsyms says they belong to */
+	const char *module; /* as in kallsyms */
 	uint16_t type;
 } sources[] = {
 	{ "[bpf]", PERF_RECORD_KSYMBOL_TYPE_BPF },
@@ -23,7 +23,7 @@ static const struct {
 	{ "[__builtin__kprobes]", PERF_RECORD_KSYMBOL_TYPE_OOL },
 };
 
-/* The text's bounds. */
+/* Bounds of the kernel's text. */
 struct text_bounds {
 	uint64_t text, stext, etext;
 };
@@ -32,7 +32,7 @@ struct images {
 	struct image {
 		uint64_t addr;
 		uint16_t type;
-		char *name; /* owned; NULL: a program, which is only there to end others */
+		char *name; /* owned; NULL: a BPF program, which only limits the one before it */
 	} * v;		    /* owned */
 	size_t n, cap;
 };
@@ -90,7 +90,7 @@ static int add_text(const struct text_bounds *b, struct kernel_maps *text)
 	return kernel_maps__add(text, &map);
 }
 
-/* "address type name\t[module]\n", cut where the name ends */
+/* "address type name\t[module]\n"; writes a NUL after the name */
 static int add_line(struct images *l, struct text_bounds *b, char *line)
 {
 	char *module = strchr(line, '\t'), *name, *end;
@@ -149,7 +149,7 @@ int kernel_images__read(const char *path, struct kernel_state *k, struct kernel_
 
 	if (!f)
 		return 0;
-	/* without memory for its own, stdio reads byte after byte: millions of calls */
+	/* if stdio cannot allocate a buffer, it reads single bytes: millions of calls */
 	setvbuf(f, room, _IOFBF, sizeof(room));
 	while (!err && getline(&line, &size, f) > 0)
 		err = add_line(&l, &bounds, line);

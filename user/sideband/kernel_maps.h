@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the kernel's text (kernel_images.h) and its modules (kernel_modules.h) are. The kernel writes no
- * record of either. */
+/*
+ * Where the kernel's text (kernel_images.h) and its modules (kernel_modules.h) are. The kernel
+ * writes no records of either.
+ */
 #ifndef FRBPF_SIDEBAND_KERNEL_MAPS_H
 #define FRBPF_SIDEBAND_KERNEL_MAPS_H
 
@@ -11,10 +13,9 @@
 #include "perfdata/build_id.h"
 
 struct kernel_map {
-	uint64_t start, len,
-		pgoff; /* bytes; pgoff of the kernel is its start: how readers undo KASLR */
-	char *name;    /* "[kernel.kallsyms]_text", path of a module's file, or "[module]"; owned */
-	struct build_id id; /* of a module, where it has one */
+	uint64_t start, len, pgoff; /* bytes; the kernel's is start: readers undo KASLR with it */
+	char *name; /* "[kernel.kallsyms]_text", path of a module's file, or "[module]"; owned */
+	struct build_id id; /* of a module; size 0: none */
 };
 
 struct kernel_maps {	      /* { 0 } is an empty one */
@@ -22,11 +23,11 @@ struct kernel_maps {	      /* { 0 } is an empty one */
 	size_t n;
 };
 
-/* Add a copy. 0 or -ENOMEM. */
+/* Add a copy of @map. 0 or -ENOMEM. */
 int kernel_maps__add(struct kernel_maps *k, const struct kernel_map *map);
 void kernel_maps__free(struct kernel_maps *k);
 
-/* Append them as MMAP records at @time. 0 or -ENOMEM. */
+/* Append all maps to @out, as MMAP records at @time (ns). 0 or -ENOMEM. */
 int kernel_maps__emit(const struct kernel_maps *k, uint64_t time, struct buf *out);
 
 #endif

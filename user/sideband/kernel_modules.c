@@ -110,7 +110,7 @@ static int parse_modules(const struct kernel_modules *m, const struct buf *list,
 		err = 0;
 	for (; !err && (end = strchr(line, '\n')); line = end + 1) {
 		snprintf(text, sizeof(text), "%.*s", (int)(end - line), line);
-		/* the list of users can be long; the address stands behind it */
+		/* the list of users can be long; the address follows it */
 		if ((size_t)(end - line) >= sizeof(text))
 			snprintf(text + 256, sizeof(text) - 256, "%s", end - 250);
 		err = add_module(ret, text, &dep, m->root);
@@ -131,7 +131,7 @@ static bool is_replaced(const struct kernel_map *old, const struct kernel_maps *
 	return false;
 }
 
-/* Takes @list over. Under the lock. */
+/* Takes over @list. Under the lock. */
 static int update_maps(struct kernel_modules *m, struct buf *list)
 {
 	struct kernel_maps now = { 0 };

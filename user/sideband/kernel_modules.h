@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's modules, of which it writes no record: read whenever somebody asks, parsed only when
- * the list has changed. A module that has gone stays until another takes its name or addresses, for
- * the windows that reach back to it. Locks itself. Life: init, current as often as needed, free.
+ * The kernel's modules, for which it writes no records. The list is read on each request, but
+ * parsed only if it has changed. Windows may reach back to a module that was unloaded, so it is
+ * kept until another one takes its name or addresses. Locks itself. Life: init, current as often as
+ * needed, free.
  */
 #ifndef FRBPF_SIDEBAND_KERNEL_MODULES_H
 #define FRBPF_SIDEBAND_KERNEL_MODULES_H
@@ -14,15 +15,15 @@
 struct kernel_modules {
 	pthread_mutex_t lock;
 	const char *list; /* "/proc/modules"; borrowed */
-	char root[128];	  /* of the modules' files: /lib/modules/RELEASE */
-	struct buf text;  /* the list as it was parsed */
+	char root[128];	  /* folder of the modules' files: /lib/modules/RELEASE */
+	struct buf text;  /* the list that was parsed last */
 	struct kernel_maps maps;
 };
 
-/* @list and @root NULL: those of the running kernel. */
+/* @list is borrowed; @list and @root NULL: those of the running kernel. */
 void kernel_modules__init(struct kernel_modules *m, const char *list, const char *root);
-/* A copy that the caller frees. Without modules, or with hidden addresses, it is empty. 0 or
- * -ENOMEM. */
+/* Add a copy of the modules to @ret, which the caller frees. Adds none if there are no modules, or
+ * addresses are hidden. 0 or -ENOMEM. */
 int kernel_modules__current(struct kernel_modules *m, struct kernel_maps *ret);
 void kernel_modules__free(struct kernel_modules *m);
 

@@ -8,17 +8,17 @@
 #include "perfdata/record.h"
 #include "sideband/ksymbol_cover.h"
 
-/* Part of an area: a program's symbol, or ours. */
+/* A part of an area: the symbol of a program, or a placeholder. */
 struct piece {
 	uint64_t start, end;
 	bool ours;
 };
 
-/* Programs that overlap, the times of their lives aside. */
+/* Address range of programs that overlap, whether or not they are loaded at the same time. */
 struct area {
 	uint64_t start, end;
-	size_t to_come;	      /* symbols of the window */
-	struct piece *pieces; /* what there is now; owned */
+	size_t to_come;	      /* symbols that the window still adds */
+	struct piece *pieces; /* the present symbols; owned */
 	size_t n_pieces;
 };
 
@@ -27,7 +27,7 @@ struct cover {
 	size_t n;
 };
 
-/* NULL: no symbol of a program. */
+/* NULL: it is not the symbol of a BPF program. */
 static const struct record_ksymbol *program_symbol(const struct perf_event_header *h)
 {
 	const struct record_ksymbol *r = (const void *)h;
@@ -73,7 +73,7 @@ static int compare_areas(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Those that overlap become one; those to which nothing comes are none. */
+/* Merge areas that overlap, and drop those in which the window adds nothing. */
 static void merge_areas(struct cover *c)
 {
 	size_t i, n = 0, kept = 0;
@@ -130,7 +130,7 @@ static int add_piece_record(struct buf *out, const struct piece *p, bool end,
 				   RECORD_KSYMBOL_NONE, t);
 }
 
-/* The first place at or above @from that no piece has; its length, 0: there is none. */
+/* Advance *from to the first address that no piece covers. Returns the gap's length; 0: no gap. */
 static uint64_t find_gap(const struct area *a, uint64_t *from)
 {
 	uint64_t end = a->end;
@@ -139,7 +139,7 @@ static uint64_t find_gap(const struct area *a, uint64_t *from)
 	for (i = 0; i < a->n_pieces; i++)
 		if (a->pieces[i].start <= *from && *from < a->pieces[i].end) {
 			*from = a->pieces[i].end;
-			i = -1; /* and what is behind that */
+			i = -1; /* look again from there */
 		}
 	for (i = 0; i < a->n_pieces; i++)
 		if (a->pieces[i].start >= *from && a->pieces[i].start < end)
@@ -160,7 +160,7 @@ static int fill_area(struct area *a, struct buf *out, const struct record_traile
 	return err;
 }
 
-/* What overlaps is no more, be it ours or a program whose end was lost. */
+/* Drop pieces that overlap: placeholders, or programs whose end was lost. */
 static int clear_pieces(struct area *a, uint64_t start, uint64_t end, struct buf *out,
 			const struct record_trailer *t)
 {

@@ -7,7 +7,7 @@
 #include "common/cleanup.h"
 #include "sideband/map_build_id.h"
 
-#define ENTRIES_MAX 8192 /* more files than a machine runs; then all are forgotten */
+#define ENTRIES_MAX 8192 /* more files than any machine runs; above it, the cache is emptied */
 
 struct entry {
 	UT_hash_handle hh;  /* by key and name */
@@ -71,7 +71,7 @@ static bool find_entry(struct map_build_ids *c, const struct entry *wanted, size
 	return e;
 }
 
-/* Takes @e over. What cannot be kept is read again next time. */
+/* Takes over @e. Without memory it is dropped, and the file is read again next time. */
 static void remember_entry(struct map_build_ids *c, struct entry *e, size_t key_len)
 {
 	const struct entry *there;
@@ -87,7 +87,7 @@ static void remember_entry(struct map_build_ids *c, struct entry *e, size_t key_
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* 0: it is known, maybe that there is none. A file that the reader has died of has none. */
+/* 0: known, also if the file has none. A file that kills the examiner counts as having none. */
 static int ask_examiner(const struct map_build_ids *c, uint64_t deadline, struct examine_request *r,
 			struct build_id *ret)
 {
@@ -138,7 +138,7 @@ bool map_build_ids__find(struct map_build_ids *c, uint32_t pid, uint64_t start, 
 	};
 	memcpy(r->path, name, len);
 	if (ask_examiner(c, deadline, r,
-			 &e->id)) { /* not remembered: another process may still show it */
+			 &e->id)) { /* not cached: another process may give access to the file */
 		free(e);
 		return false;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Build ids of mapped files that the kernel did not tell: read, by other processes of ours, through the process that
- * maps them (so that another mount namespace or a deleted file does not matter), and remembered per device,
- * inode and path. Locks itself.
+ * Finds build ids of mapped files for which the kernel gave none. The examiner's processes read
+ * each file through a process that maps it, so other mount namespaces and deleted files are no
+ * obstacle. Results are cached by device, inode and path. Locks itself.
  */
 #ifndef FRBPF_SIDEBAND_MAP_BUILD_ID_H
 #define FRBPF_SIDEBAND_MAP_BUILD_ID_H
@@ -19,13 +19,15 @@ struct map_build_ids;
 int map_build_ids__new(struct examiner *examiner, struct map_build_ids **ret);
 void map_build_ids__free(struct map_build_ids *c);
 
-/* The build id of the file that @pid has at [@start, @end), if that is known by @deadline, ns. False: it has none, or
- * nobody can tell any more, or has told in time. */
+/*
+ * Find the build id of the file that @pid maps at [@start, @end). @deadline: ns, CLOCK_MONOTONIC.
+ * False: the file has none, it cannot be read any more, or no answer came in time.
+ */
 bool map_build_ids__find(struct map_build_ids *c, uint32_t pid, uint64_t start, uint64_t end,
 			 const struct map_file_id *file, const char *name, uint64_t deadline,
 			 struct build_id *ret);
 
-/* Nothing more is asked for now. */
+/* No requests follow for now: ends the examiner's processes for build ids. */
 void map_build_ids__rest(struct map_build_ids *c);
 
 #endif

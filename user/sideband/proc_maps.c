@@ -14,8 +14,10 @@
 
 #define MAPS_MAX ((size_t)256 << 20)
 
-/* Of include/uapi/linux/fs.h, since Linux 6.11 (commit ed5d583a88a9). A map with a name and a build
- * id costs one call, where the text of all maps is several times as dear. */
+/*
+ * From include/uapi/linux/fs.h, since Linux 6.11 (commit ed5d583a88a9). One call gives a map with
+ * name and build id. Parsing the text of all maps is several times slower.
+ */
 struct procmap_query {
 	uint64_t size;
 	uint64_t query_flags, query_addr;
@@ -28,7 +30,7 @@ struct procmap_query {
 #define PROCMAP_QUERY _IOWR('f', 17, struct procmap_query)
 enum { VMA_READABLE = 1, VMA_WRITABLE = 2, VMA_EXECUTABLE = 4, VMA_SHARED = 8, OR_NEXT = 16 };
 
-/* What perf's records call memory without a file; the rest keeps its name ([vdso], [heap] ...). */
+/* Is it what records call "//anon"? Other maps without a file keep their names: [vdso], [heap]. */
 static bool is_anonymous(const char *name, size_t len)
 {
 	static const char named[] = "[anon:", shmem[] = "[anon_shmem:";
@@ -37,7 +39,7 @@ static bool is_anonymous(const char *name, size_t len)
 	       (len >= sizeof(shmem) && !memcmp(name, shmem, sizeof(shmem) - 1));
 }
 
-/* Takes @map over; its name is set to that of records when all are there. */
+/* Copies @map. Only set_names() sets its name, because names may move while they grow. */
 static int add_map(struct proc_maps *p, const struct task_map *map, const char *name, size_t len)
 {
 	static const char anon[] = "//anon";
@@ -87,7 +89,7 @@ static int add_answer(struct proc_maps *p, const struct procmap_query *q, const 
 	return add_map(p, &map, name, q->vma_name_size ? q->vma_name_size - 1 : 0);
 }
 
-/* -ENOTTY: this kernel cannot. */
+/* -ENOTTY: the kernel lacks the call. */
 static int query_maps(struct proc_maps *p, int fd)
 {
 	struct procmap_query q;
@@ -115,7 +117,7 @@ static int query_maps(struct proc_maps *p, int fd)
 	return err;
 }
 
-/* The kernel writes a newline in a name as \012 (seq_path). In place; returns the new length. */
+/* The kernel escapes a newline in a name as \012 (seq_path). In place; returns the new length. */
 static size_t unescape_name(char *s, size_t len)
 {
 	size_t n = 0, i = 0;
@@ -175,7 +177,7 @@ static int read_text(struct proc_maps *p, int fd)
 		end = memchr(line, '\n', stop - line);
 		if (!end)
 			break;
-		/* [vsyscall] is emulated: nobody is ever sampled in it */
+		/* [vsyscall] is emulated: no sample is ever taken in it */
 		if (parse_map(line, end, &map, &name) && map.prot & PROT_EXEC &&
 		    (end == name || strncmp(name, "[vsyscall]", end - name) != 0))
 			err = add_map(p, &map, name, unescape_name(name, end - name));

@@ -21,20 +21,20 @@
 
 #define STAT_MAX    ((size_t)4096)
 #define READERS_MAX 4
-#define BATCH	    16 /* processes that a reader takes at once */
+#define BATCH	    16 /* processes that a reader claims at once */
 
-/* include/linux/sched.h; what field 9 of stat shows */
+/* include/linux/sched.h; a bit in field 9 of stat */
 #define PF_KTHREAD 0x00200000
 
-/* the order of NET_NS_INDEX ... in include/uapi/linux/perf_event.h */
+/* in the order of NET_NS_INDEX ... in include/uapi/linux/perf_event.h */
 static const char *const ns_links[] = { "net", "uts", "ipc", "pid", "user", "mnt", "cgroup" };
 
-/* One scan, by several readers. */
+/* A scan, shared by its readers. */
 struct scan {
 	int proc; /* directory */
 	uint32_t *pids;
 	size_t n_pids, cap_pids;
-	size_t next;	 /* atomic: of pids */
+	size_t next;	 /* index in pids; atomic */
 	uint64_t ns_dev; /* the device of namespaces */
 	pthread_mutex_t lock;
 	struct task_model *m; /* under the lock */
@@ -46,13 +46,13 @@ struct thread_name {
 	char comm[TASK_COMM_LEN];
 };
 
-/* What one reader knows of the process at hand; reused from process to process. */
+/* A reader and the process that it reads now. The buffers are reused for the next process. */
 struct reader {
 	struct scan *scan;
 	pthread_t thread;
 	int err;
 	struct buf text; /* a file of /proc */
-	uint64_t time;	 /* ns: before reading it */
+	uint64_t time;	 /* ns: before the process was read */
 	uint64_t flags, n_threads;
 	bool zombie;
 	struct buf threads; /* struct thread_name: the leader first */
@@ -79,7 +79,7 @@ static int add_name(struct reader *r, uint32_t tid, const char *comm, size_t len
 }
 
 /* proc_pid_stat(5): "pid (comm) state ppid ...", flags is field 9, num_threads field 20. -ENODATA:
- * not like that. */
+ * malformed. */
 static int parse_stat(struct reader *r, uint32_t pid)
 {
 	const char *open, *close, *s;
@@ -135,13 +135,13 @@ static int read_threads(struct reader *r, int dir, uint32_t pid)
 		snprintf(path, sizeof(path), "%u/comm", tid);
 		err = read_at(&r->text, fd, path);
 		if (!err && r->text.len)
-			err = add_name(r, tid, r->text.data, r->text.len - 1); /* a newline */
+			err = add_name(r, tid, r->text.data, r->text.len - 1); /* no newline */
 	}
 	closedir(tasks);
 	return err == -ENOMEM ? err : 0;
 }
 
-/* As the kernel's records have it: new_encode_dev() of include/linux/kdev_t.h. */
+/* The form that the kernel's records have: new_encode_dev() in include/linux/kdev_t.h. */
 static uint64_t encode_dev(dev_t dev)
 {
 	uint32_t min = minor(dev);
@@ -149,7 +149,7 @@ static uint64_t encode_dev(dev_t dev)
 	return (min & 0xff) | major(dev) << 8 | (min & ~0xffU) << 12;
 }
 
-/* All namespaces are inodes of one device. Reading a link is half as dear as following it. */
+/* All namespaces are inodes of one device. Reading a link costs half as much as following it. */
 static void read_namespaces(struct reader *r, int dir)
 {
 	_cleanup_close_ int fd = openat(dir, "ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -171,7 +171,7 @@ static void read_namespaces(struct reader *r, int dir)
 	r->n_ns = i;
 }
 
-/* 0; 1: it is gone; -ENOMEM. */
+/* 0; 1: the process is gone; -ENOMEM. */
 static int read_process(struct reader *r, uint32_t pid)
 {
 	char path[32];
@@ -199,7 +199,7 @@ static int read_process(struct reader *r, uint32_t pid)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* Put what was read into the model. Under the lock. */
+/* Add what was read to the model. Under the lock. */
 static int add_process(struct reader *r, uint32_t pid)
 {
 	const struct thread_name *t = (const void *)r->threads.data;
@@ -216,7 +216,7 @@ static int add_process(struct reader *r, uint32_t pid)
 	}
 	if (!err && r->n_ns)
 		err = task_model__set_namespaces(m, pid, (const void *)r->ns, r->n_ns);
-	if (!err && r->zombie) /* of the leader alone, when others live on */
+	if (!err && r->zombie) /* the leader only, if other threads live on */
 		err = task_model__exit(m, pid, pid, r->time);
 	return err;
 }

@@ -19,14 +19,14 @@
 #include "sideband/sideband_repair.h"
 
 #define MEMORY_DEFAULT	((size_t)64 << 20)
-#define FOLLOW_INTERVAL 5000000000ULL /* ns; a question costs a few reads per ring */
+#define FOLLOW_INTERVAL 5000000000ULL /* ns; each call reads every ring a few times */
 #define CHUNK_MAX	((size_t)256 << 10)
-#define DRAIN_INTERVAL	1000 /* ms: files are asked for their build ids no later than that */
+#define DRAIN_INTERVAL	1000 /* ms: the longest wait before a new file's build id is read */
 #define NSEC_PER_MSEC	1000000ULL
 #define STOP		UINT64_MAX
 #define SCAN_READERS	4
-#define REPAIR_INTERVAL 1000000000ULL  /* between two readings of /proc because of losses */
-#define TRIM_INTERVAL	30000000000ULL /* ... because of memory */
+#define REPAIR_INTERVAL 1000000000ULL  /* ns between two scans of /proc because of losses */
+#define TRIM_INTERVAL	30000000000ULL /* ns ... because of memory */
 
 static void init_locks(struct sideband *sb)
 {
@@ -182,7 +182,7 @@ static int scan_bpf(struct sideband *sb, struct kernel_state *kernel)
 	return err;
 }
 
-/* @text: to add where the kernel's own is; NULL: that is known. */
+/* @text: gets the kernel's text; NULL: that is known already. */
 static int scan_kernel_state(struct sideband *sb, struct kernel_state *k, struct kernel_maps *text)
 {
 	int err = scan_bpf(sb, k);
@@ -192,7 +192,7 @@ static int scan_kernel_state(struct sideband *sb, struct kernel_state *k, struct
 	return err ? err : cgroup_scan__tree(k);
 }
 
-/* Of what belongs to no process: @found as records, and what has gone forgotten. Under the lock. */
+/* Repair what belongs to no process: log @found, forget gone cgroups. Under the lock. */
 static int repair_kernel_state(struct sideband *sb, const struct kernel_state *found, uint64_t time)
 {
 	struct kernel_state *base = task_model__edit_kernel(sb->base);
@@ -229,7 +229,7 @@ int sideband__scan(struct sideband *sb, struct err *err)
 		return err_set(err, ret, "reading the state of the machine: %s", strerror(-ret));
 	sideband_core__drain(sb);
 	sideband__lock(sb);
-	/* what was recorded before the scan began is contained in it */
+	/* the scan includes the effects of all records from before it began */
 	sideband_log__fold(sb->log, start, forget_record, NULL);
 	sb->scanned = true;
 	sb->complete_from = sb->repaired = now_ns();
@@ -241,7 +241,7 @@ int sideband__scan(struct sideband *sb, struct err *err)
 	return 0;
 }
 
-/* Losses: read /proc again, log what differs from what we believe. */
+/* After losses: reread /proc, and log what differs from base and log. */
 static int repair_loss(struct sideband *sb)
 {
 	const struct perf_event_header *rec;
@@ -261,7 +261,7 @@ static int repair_loss(struct sideband *sb)
 	if (err)
 		return err;
 	err = scan_kernel_state(sb, &kernel, NULL);
-	sideband_core__drain(sb); /* so that the log has all that /proc can show */
+	sideband_core__drain(sb); /* so that the log has everything that the scan could see */
 	if (!err)
 		err = sideband_core__pin(sb, &view);
 	if (!err) {
@@ -292,7 +292,7 @@ static int repair_loss(struct sideband *sb)
 
 /* Threads */
 
-/* Nanoseconds until the next repair may begin; UINT64_MAX: none is needed. Under the lock. */
+/* Time (ns) until the next repair may begin; UINT64_MAX: none is needed. Under the lock. */
 static uint64_t repair_delay(const struct sideband *sb)
 {
 	uint64_t due, now = now_ns();
@@ -354,7 +354,7 @@ static void *helper_main(void *arg)
 			continue;
 		}
 		if (sideband_core__outlived(
-			    sb)) { /* part by part: the drainer waits for the lock */
+			    sb)) { /* in parts, because the drainer needs the lock meanwhile */
 			sideband_core__fold_oldest(sb);
 			sideband__unlock(sb);
 			sideband__lock(sb);
@@ -366,7 +366,7 @@ static void *helper_main(void *arg)
 			continue;
 		}
 		sideband__unlock(sb);
-		repair_loss(sb); /* without memory: again after the interval */
+		repair_loss(sb); /* if it fails, it is tried again after the interval */
 		sideband__lock(sb);
 		sb->repaired = now_ns();
 	}
@@ -412,7 +412,7 @@ static void *drainer_main(void *arg)
 			else
 				sideband_core__on_ring(sb, &ev[i], &drain);
 		}
-		if (drain || stop) /* all rings, so that the log is nearly in order across CPUs */
+		if (drain || stop) /* all rings: the log is nearly in time order across CPUs then */
 			sideband_core__drain(sb);
 		sideband_core__follow(sb);
 		tick_drainer(sb);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What names addresses: mmap2, comm, fork, exit, ksymbol, bpf_event (cgroup, namespaces) of the
- * whole machine, kept from before /proc was read once until now. Life: open (rings record), scan
- * (/proc becomes the base state), start (a thread drains the rings into the log), slice per dump,
- * stop, free.
+ * Records what names addresses on the whole machine: MMAP2, COMM, FORK, EXIT, KSYMBOL, BPF_EVENT,
+ * CGROUP, NAMESPACES. Recording begins before the scan of /proc, so nothing is missed in between.
+ * Life: open (the rings record), scan (/proc becomes the base state), start (a thread drains the
+ * rings into the log), one slice per dump, free.
  *
- * State at any time = base state (a task model) + log of raw records younger than the base. When
- * the log outgrows its bound, or reaches further back than anybody needs (follow), its oldest records
- * are folded into the base.
+ * The state at any time is the base state (a task model) plus the log, the raw records that are
+ * younger than the base. The oldest records are folded into the base if the log outgrows its
+ * limit, or reaches further back than needed (follow).
  */
 #ifndef FRBPF_SIDEBAND_SIDEBAND_H
 #define FRBPF_SIDEBAND_SIDEBAND_H
@@ -23,45 +23,50 @@
 
 struct sideband;
 
-/* Memory that its rings take on @n_cpus, bytes. */
+/* Memory of the rings on @n_cpus CPUs, in bytes. */
 uint64_t sideband__rings_memory(size_t n_cpus);
 struct examiner;
 
 struct sideband_opts {
 	struct examiner
-		*examiner; /* borrowed: looks for build ids that the kernel does not tell; or
-				    * NULL */
+		*examiner; /* borrowed: reads build ids that the kernel does not give; or NULL */
 	size_t ring_bytes; /* per CPU, power of two; 0: 2 MiB */
-	size_t memory; /* bound of log and base in bytes; 0: 64 MiB. The log shrinks for it, down to
+	size_t memory; /* limit of log and base in bytes; 0: 64 MiB. The log shrinks for it, down to
 			* one chunk; the state of living processes does not */
-	uint64_t follow_interval; /* ns between two questions to what is followed; 0: 5 s */
-	int rt_priority;	  /* SCHED_FIFO priority of the thread; refused or 0: nice -20 */
-	bool all;		  /* slices tell of every task, not only of those asked for */
+	uint64_t follow_interval; /* ns between two calls of the function given to follow; 0: 5 s */
+	int rt_priority; /* SCHED_FIFO priority of the drainer; if 0 or refused: nice -20 */
+	bool all;	 /* slices have every task, not only those requested */
 };
 
 int sideband__open(const struct sideband_opts *opts, struct err *err, struct sideband **ret);
-/* Read /proc: processes, threads, maps, kernel map, loaded BPF programs, cgroups. */
+/* Read the base state: processes, threads, maps, the kernel's map, loaded BPF programs, cgroups. */
 int sideband__scan(struct sideband *sb, struct err *err);
 int sideband__start(struct sideband *sb, struct err *err);
 void sideband__free(struct sideband *sb); /* stops the thread */
 
-/* Ask @fn now and then (in the draining thread, which is awake anyway, and without a lock of the side
- * band's) from when on records are still needed (ns; 0: nobody can tell): older ones are folded. NULL:
- * only the memory bounds the log. When it returns, what was followed before is asked no more. */
+/*
+ * Set the function that says from what time on (ns; 0: unknown) records are needed. Older ones are
+ * folded. The draining thread calls @fn now and then, without the side band's state locked. @fn
+ * NULL: only memory limits the log. After the return the previous function is not called any more.
+ */
 void sideband__follow(struct sideband *sb, uint64_t (*fn)(void *arg), void *arg);
 
-/* Open rings on those CPUs of @online that have come back or are new, see session__follow_cpus(). What
- * was not seen meanwhile is read from /proc. New rings may take @room bytes: -ENOSPC. Returns how many
- * CPUs it was, or negative errno with words. */
+/*
+ * Open rings on those CPUs of @online that have come back or are new, see session__follow_cpus().
+ * /proc is then read again for what was missed. Returns the number of these CPUs, or negative errno
+ * with a message in @err. -ENOSPC: new rings need more than @room bytes.
+ */
 int sideband__follow_cpus(struct sideband *sb, const int *online, size_t n, uint64_t room,
 			  struct err *err);
-/* Is there a CPU on line whose events are gone, as nobody told that it went and came back? Interrupts
- * every CPU. For the tick. */
+/*
+ * Is a CPU on line whose events are dead, because it went and came back without notice? For the
+ * tick: it interrupts every CPU.
+ */
 bool sideband__has_lost_cpu(struct sideband *sb);
-/* Have @fn called about once a second by a thread that is awake anyway. Before sideband__start(). */
+/* Let the draining thread call @fn about once a second. Call this before sideband__start(). */
 void sideband__on_tick(struct sideband *sb, void (*fn)(void *arg), void *arg);
 
-/* The dummy event: one attr, one id per CPU. Borrowed. */
+/* The attributes of the dummy event, and its ids, one per CPU. Borrowed. */
 const struct perf_event_attr *sideband__attr(const struct sideband *sb);
 const uint64_t *sideband__ids(const struct sideband *sb, size_t *ret_n);
 
@@ -69,15 +74,15 @@ struct sideband_task {
 	uint32_t pid, tid;
 };
 
-/* A page of code that was hit. */
+/* A page of code in which a sample was taken. */
 #define SIDEBAND_PAGE_SHIFT 12
-#define SIDEBAND_KERNEL	    UINT32_MAX /* as pid: it is the kernel's */
+#define SIDEBAND_KERNEL	    UINT32_MAX /* as pid: a page of the kernel */
 struct sideband_page {
 	uint32_t pid;
 	uint64_t page; /* address >> SIDEBAND_PAGE_SHIFT */
 };
 
-/* By pid, then by page: for qsort() and bsearch(). */
+/* Orders by pid, then by page: for qsort() and bsearch(). */
 static inline int sideband_page__compare(const void *a, const void *b)
 {
 	const struct sideband_page *x = a, *y = b;
@@ -92,22 +97,21 @@ struct sideband_request {
 	size_t n_tasks;
 	const struct sideband_page *pages; /* sorted by pid, page; unique */
 	size_t n_pages;
-	bool all_files;	     /* build ids of all files that the tasks have mapped, not only of the
-				pages' */
+	bool all_files;	     /* build ids of all mapped files, not only of those with hit pages */
 	uint64_t start, end; /* ns */
-	uint32_t first_pid; /* the process to name first; 0: any. samply calls a profile after it */
+	uint32_t first_pid;  /* process to write first; 0: any. samply names the profile after it */
 };
 
-/* What one dump needs. All of it is a copy that belongs to the slice. */
+/* What one dump needs. The slice owns copies of everything. */
 struct sideband_slice {
-	struct buf records; /* back to back, in time order; base state first, at rising times in
-			     * (start - n, start), then the log up to end with its own times */
+	struct buf records; /* back to back, in time order: the base state, at rising times just
+			     * before start, then the log up to end, with its own times */
 	size_t n_records;
 	struct {
 		struct build_id id;
 		bool kernel;
 		char *name;
-	} * build_ids; /* of the kernel and of every file whose pages were hit */
+	} * build_ids; /* of the kernel and of every file with hit pages */
 	size_t n_build_ids;
 	struct buf *bpf_progs; /* bodies for BPF_PROG_INFO, see perfdata_blob */
 	size_t n_bpf_progs;
@@ -117,12 +121,14 @@ struct sideband_slice {
 	} * btfs;
 	size_t n_btfs;
 	uint64_t lost;	  /* records that the rings lost since start */
-	uint64_t rescans; /* how often /proc was read again because of a loss or the memory bound */
-	bool incomplete;  /* the window begins before what the log can prove: see rescans */
+	uint64_t rescans; /* how often /proc was read again, after losses or for want of memory */
+	bool incomplete;  /* records may be missing: lost, or the window begins too early */
 };
 
-/* Drain the rings, then copy what the request's tasks need from its start to its end. Processes not
- * asked for are left out. Called from any thread. -ENOMEM or errno of reading. */
+/*
+ * Drain the rings, then copy what the requested tasks need in the requested window. Other processes
+ * are left out, unless opts.all is set. For any thread. -ENOMEM, or the errno of a read.
+ */
 int sideband__slice(struct sideband *sb, const struct sideband_request *req, struct err *err,
 		    struct sideband_slice **ret);
 void sideband_slice__free(struct sideband_slice *s);
@@ -130,7 +136,7 @@ void sideband_slice__free(struct sideband_slice *s);
 struct sideband_stats {
 	uint64_t records, bytes; /* drained since start */
 	uint64_t lost, rescans, folded;
-	uint64_t needed_from; /* ns: what was followed needs nothing older; 0: not known */
+	uint64_t needed_from; /* ns: older records are not needed; 0: unknown */
 	size_t log_bytes, model_bytes;
 	size_t ring_bytes; /* of all CPUs */
 	pid_t tid;	   /* of the draining thread */
@@ -138,7 +144,7 @@ struct sideband_stats {
 };
 void sideband__stats(struct sideband *sb, struct sideband_stats *ret);
 
-/* What the rings take for each CPU where sideband_opts say nothing else. */
+/* Default size of the ring of a CPU. */
 #define SIDEBAND_RING_BYTES ((size_t)2 << 20)
 
 #endif

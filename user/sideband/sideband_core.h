@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Inside of the side band: the state that its threads share, and what all of them do to it. Private
+/* Internals of the side band: the state that its threads share, and the operations on it. Private
  * to sideband*.c. */
 #ifndef FRBPF_SIDEBAND_SIDEBAND_CORE_H
 #define FRBPF_SIDEBAND_SIDEBAND_CORE_H
@@ -18,11 +18,11 @@
 #include "symbols/task_model.h"
 
 /*
- * Threads: the drainer (real time) empties rings and folds; the helper (normal) does what may take
- * long: it reads /proc again and asks for BPF programs; slices run in their caller's thread.
+ * Threads: the drainer (real time) empties the rings and folds. The helper (normal priority) does
+ * what may take long: it rereads /proc and reads BPF programs. Slices run in their caller's thread.
  *
- * Base and log are written under the lock. A slice reads them without it, while it holds a pin:
- * then records are still appended, but nothing is folded.
+ * Base and log are written under the lock. A slice pins them and reads without the lock: meanwhile
+ * records are still appended, but nothing is folded.
  */
 struct sideband {
 	/* constant after open */
@@ -31,47 +31,47 @@ struct sideband {
 	uint64_t *ids; /* of the first rings */
 	size_t n_ids, max_cpus;
 	int epoll_fd;
-	int stop_fd;			 /* eventfd: the drainer ends */
+	int stop_fd;			 /* eventfd: tells the drainer to end */
 	struct map_build_ids *build_ids; /* locks itself */
 
 	/* constant after scan */
 	struct kernel_maps kernel;
 	bool scanned;
 
-	pthread_mutex_t lock;	       /* all below; inherits priority */
-	struct sideband_ring *rings;   /* room for max_cpus each; the numbers only grow */
-	struct sideband_ring *watches; /* wake at once when a BPF program is loaded */
-	int *pulses;		       /* of the rings, see common/cpu_pulse.h; owned */
-	uint64_t *beats;	       /* of the pulses, as they were seen last; owned */
+	pthread_mutex_t lock;	       /* protects everything below; inherits priority */
+	struct sideband_ring *rings;   /* room for max_cpus each; their numbers only grow */
+	struct sideband_ring *watches; /* rings that wake as soon as a BPF program is loaded */
+	int *pulses;		       /* one per ring, see common/cpu_pulse.h; owned */
+	uint64_t *beats;	       /* last value of each pulse; owned */
 	size_t n_rings, n_watches;
 	pthread_cond_t unpinned, helper_wake, started;
 	struct task_model *base;
 	struct sideband_log *log;
 	struct bpf_store *bpf;
-	struct buf late; /* records older than the base that came while it was pinned */
+	struct buf late; /* records older than the base that arrived while it was pinned */
 	unsigned int pins;
 	bool fold_due;	      /* memory is short: no new pins */
-	bool lost_any;	      /* since /proc was read: a window may miss something */
-	bool trim_due;	      /* maps that nobody has any more fill the memory */
-	uint64_t fold_before; /* ns: nobody needs what is older */
+	bool lost_any;	      /* since /proc was read: a window may lack records */
+	bool trim_due;	      /* stale maps or cgroups fill the memory: reread /proc */
+	uint64_t fold_before; /* ns: older records are not needed */
 	bool stopping;
-	uint64_t complete_from; /* ns: windows from here on miss nothing */
+	uint64_t complete_from; /* ns: windows that begin later are complete */
 	uint64_t repaired;	/* ns: when /proc was last read */
-	size_t scanned_bytes;	/* of the model, when /proc was last read */
+	size_t scanned_bytes;	/* size of the model when /proc was last read */
 	struct bpf_wanted {
 		uint32_t id;
-		int fd; /* keeps the program until it was asked; -1: it is gone already */
-	} * bpf_wanted; /* programs to ask for; owned */
+		int fd; /* keeps the program loaded until it is read; -1: gone already */
+	} * bpf_wanted; /* programs to read; owned */
 	size_t n_bpf_wanted, cap_bpf_wanted;
-	struct unidentified { /* a file whose build id nobody has read, and where it is mapped */
+	struct unidentified { /* a file whose build id is to be read, and where it is mapped */
 		uint32_t pid;
 		uint64_t start, end;
 		struct map_file_id id;
 		char *name; /* owned */
 	} * unidentified;   /* owned */
 	size_t n_unidentified, cap_unidentified;
-	uint64_t asked_files[1024]; /* hashes of files that were put there lately */
-	bool identify_due;	    /* files of the base whose build ids nobody has read */
+	uint64_t asked_files[1024]; /* hashes of files added to unidentified lately */
+	bool identify_due;	    /* the base has files whose build ids were not read */
 	struct kernel_modules modules;
 	size_t scanned_cgroups;
 	struct sideband_stats stats;
@@ -79,10 +79,10 @@ struct sideband {
 	pthread_mutex_t follow_lock; /* the two below; inherits priority */
 	uint64_t (*needed_from)(void *arg);
 	void *needed_arg;
-	uint64_t followed;	 /* ns: when it was asked last; the drainer's */
+	uint64_t followed;	 /* ns: time of the last call; used by the drainer only */
 	void (*tick)(void *arg); /* constant after start */
 	void *tick_arg;
-	uint64_t ticked; /* ns; the drainer's */
+	uint64_t ticked; /* ns: time of the last tick; used by the drainer only */
 
 	pthread_t drainer, helper;
 	bool running;
@@ -98,44 +98,43 @@ static inline void sideband__unlock(struct sideband *sb)
 	pthread_mutex_unlock(&sb->lock);
 }
 
-/* Empty all rings into the log, fold what is due. The lock is taken ring by ring: nobody waits for
- * more than one. */
+/* Drain all rings into the log, then fold what is due. Takes the lock for each ring anew, so that
+ * others wait for one ring at most. */
 void sideband_core__drain(struct sideband *sb);
-/* Something was not seen, @n records of it counted: /proc is read again. Under the lock. */
+/* Note that records were lost, @n of them counted: the helper rereads /proc. Under the lock. */
 void sideband_core__lost(struct sideband *sb, uint64_t n);
-/* Put one record into the log, or into the base when it is older. Under the lock. */
+/* Put a record into the log, or into the base if it is older than the log. Under the lock. */
 void sideband_core__log(struct sideband *sb, const struct perf_event_header *rec);
-/* Fold what is too much. Under the lock. */
+/* Fold records until the memory limit holds. Under the lock. */
 void sideband_core__settle(struct sideband *sb);
 
-/* Learn what nobody needs any more, when it is time to ask. The drainer's; not under the lock. */
+/* Update fold_before, once per follow_interval. For the drainer; not under the lock. */
 void sideband_core__follow(struct sideband *sb);
-/* Is there a part of the log that nobody needs, and may it be folded now? Under the lock ... */
+/* Is the oldest part of the log not needed any more, and may it be folded now? Under the lock. */
 bool sideband_core__outlived(const struct sideband *sb);
-/* ... then fold one, of a few hundred KiB. */
+/* Fold that part, at most a few hundred KiB. Under the lock. */
 void sideband_core__fold_oldest(struct sideband *sb);
 
-/* Base and log stand still from pin to unpin. -ENOMEM. */
+/* Nothing is folded between pin and unpin: base and *ret can be read without the lock. -ENOMEM. */
 int sideband_core__pin(struct sideband *sb, struct sideband_log_view *ret);
 void sideband_core__unpin(struct sideband *sb, struct sideband_log_view *view);
 
-/* Read the build ids of the base's files that the kernel did not tell, while somebody maps them. */
+/* Read the build ids that the kernel did not give for files of the base, while they are mapped. */
 void sideband_core__identify(struct sideband *sb);
-/* The same for one file that was mapped just now, whose id the kernel did not tell: remember it (under the lock) ... */
+/* Remember a newly mapped file if its build id is unknown. Under the lock. */
 void sideband_core__want_file(struct sideband *sb, const struct record_mmap2 *r);
-/* ... and read what was remembered (not under the lock). */
+/* Read the build ids of the remembered files. Not under the lock. */
 void sideband_core__identify_wanted(struct sideband *sb);
 
-/* Rings and watches of these CPUs, at the start. */
+/* Open rings and watches on all CPUs that are online. */
 int sideband_core__open_rings(struct sideband *sb, struct err *err);
 void sideband_core__close_rings(struct sideband *sb);
-/* What epoll tells of them; *ret_drain: there is something to drain. */
+/* Handle an epoll event of a ring or watch. Sets *ret_drain if the rings are to be drained. */
 void sideband_core__on_ring(struct sideband *sb, const struct epoll_event *ev, bool *ret_drain);
 
-/* Look which BPF programs have been loaded, and ask for them before they are gone. */
+/* Drain the watches: programs that were just loaded are held, so that they can still be read. */
 void sideband_core__watch(struct sideband *sb);
-/* Ask the kernel for a program and keep the answer, if there is one and room for it. Not under the
- * lock. */
+/* Read a BPF program into the store, unless it is gone or the store is full. Not under the lock. */
 void sideband_core__fetch_bpf(struct sideband *sb, uint32_t id);
 
 #endif

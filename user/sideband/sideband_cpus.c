@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The rings of the side band: one on every CPU, also on those that come later. */
+/* The rings of the side band: one per CPU, also for CPUs that come later. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "common/cpus.h"
 #include "sideband/sideband_core.h"
 
-#define WATCH_BIT   (1ULL << 32) /* of what epoll tells: it is no ring but a watch */
+#define WATCH_BIT   (1ULL << 32) /* in epoll data: a watch, not a ring */
 #define WATCH_BYTES ((size_t)64 << 10)
 
 static int watch_fd(struct sideband *sb, int fd, uint64_t what)
@@ -21,7 +21,7 @@ static int watch_fd(struct sideband *sb, int fd, uint64_t what)
 	return epoll_ctl(sb->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
-/* The one of @cpu in @v, or the place behind the last. */
+/* Index of the ring of @cpu in @v, or @n. */
 static size_t find_ring(const struct sideband_ring *v, size_t n, int cpu)
 {
 	size_t i = 0;
@@ -31,8 +31,11 @@ static size_t find_ring(const struct sideband_ring *v, size_t n, int cpu)
 	return i;
 }
 
-/* A BPF program may be gone when a ring comes to its watermark: so its events have rings of their
- * own, which wake at once. A kernel before 5.1 tells nothing of BPF programs. */
+/*
+ * A BPF program may be gone before a ring reaches its watermark. So the records of BPF programs
+ * have rings of their own, the watches, which wake at once. Kernels before 5.1 record no BPF
+ * programs.
+ */
 uint64_t sideband__rings_memory(size_t n_cpus)
 {
 	return n_cpus * (SIDEBAND_RING_BYTES + WATCH_BYTES);
@@ -60,7 +63,7 @@ static int open_watch(struct sideband *sb, int cpu)
 	return 0;
 }
 
-/* In the place of the one that went with its CPU, if there was one. Under the lock. */
+/* Replaces the CPU's previous ring, if there was one. Under the lock. */
 static int open_ring(struct sideband *sb, int cpu, struct perf_event_attr *attr, struct err *err)
 {
 	size_t i = find_ring(sb->rings, sb->n_rings, cpu);
@@ -113,12 +116,12 @@ int sideband_core__open_rings(struct sideband *sb, struct err *err)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		ret = open_ring(sb, cpus[i], &sb->attr, err);
-		if (ret && ret != -ENODEV) /* it went offline just now */
+		if (ret && ret != -ENODEV) /* -ENODEV: it went offline just now */
 			return ret;
 		if (!ret)
 			sb->ids[sb->n_ids++] = sb->rings[sb->n_rings - 1].id;
 	}
-	sb->attr.bpf_event = sb->n_watches > 0; /* as the files say it */
+	sb->attr.bpf_event = sb->n_watches > 0; /* as written to files */
 	return sb->n_rings ? 0 : err_set(err, -ENODEV, "no CPU is online");
 }
 
@@ -144,12 +147,12 @@ static int follow_cpu(struct sideband *sb, int cpu, uint64_t *room, struct err *
 
 	if (i < sb->n_rings && cpu_pulse__is_alive(sb->pulses[i], &enabled))
 		return 0;
-	attr.bpf_event = 0; /* the watch's */
+	attr.bpf_event = 0; /* only the watch records it */
 	ret = i == sb->n_rings && i < sb->max_cpus ? take_room(room, cpu, err) : 0;
 	ret = ret ?: open_ring(sb, cpu, &attr, err);
 	if (ret)
 		return ret;
-	/* in the files, all records are of the events that were there at the start */
+	/* files list only the events that existed at the start */
 	sb->rings[find_ring(sb->rings, sb->n_rings, cpu)].told_id = sb->ids[0];
 	return 1;
 }
@@ -199,7 +202,7 @@ void sideband_core__on_ring(struct sideband *sb, const struct epoll_event *ev, b
 	size_t i = ev->data.u64 & ~WATCH_BIT;
 	uint64_t enabled;
 
-	if (ev->events & (EPOLLHUP | EPOLLERR)) { /* its CPU went offline; if it is not back yet */
+	if (ev->events & (EPOLLHUP | EPOLLERR)) { /* its CPU went offline; it may be back */
 		sideband__lock(sb);
 		if (is_watch || !cpu_pulse__is_alive(sb->pulses[i], &enabled))
 			epoll_ctl(sb->epoll_fd, EPOLL_CTL_DEL,

@@ -9,8 +9,8 @@
 #include "common/clock.h"
 #include "sideband/sideband_core.h"
 
-#define FILE_WAIT  3000000000ULL /* ns, for one file; then it hangs, or the machine is very busy */
-#define WANTED_MAX 4096		 /* beyond it, slices look for themselves */
+#define FILE_WAIT  3000000000ULL /* ns per file; longer means a hang, or a very busy machine */
+#define WANTED_MAX 4096		 /* above it, slices read the build ids */
 
 struct files {
 	const struct task_model *base;

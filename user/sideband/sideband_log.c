@@ -17,7 +17,7 @@ struct chunk {
 };
 
 struct sideband_log {
-	struct chunk *oldest, *newest; /* in the order of their making */
+	struct chunk *oldest, *newest; /* in order of creation */
 	size_t n_chunks;
 	size_t chunk_bytes; /* of data */
 	uint64_t base_time;
@@ -191,7 +191,7 @@ void sideband_log_view__free(struct sideband_log_view *v)
 	*v = (struct sideband_log_view){ 0 };
 }
 
-/* Records of [from, to] in their order of arrival. @out NULL: only count. */
+/* Collect the records of [from, to] in order of arrival. @out NULL: only count. */
 static size_t view__collect(const struct sideband_log_view *v, uint64_t from, uint64_t to,
 			    struct sideband_ref *out)
 {
@@ -218,7 +218,7 @@ static size_t view__collect(const struct sideband_log_view *v, uint64_t from, ui
 	return n;
 }
 
-/* Bottom-up merge: stable, and linear for the runs that the rings of the CPUs are. */
+/* Bottom-up merge sort: stable, and fast here, because each CPU's ring is a sorted run. */
 static size_t run_end(const struct sideband_ref *v, size_t i, size_t n)
 {
 	while (i + 1 < n && v[i].time <= v[i + 1].time)
@@ -241,8 +241,7 @@ static void merge_two(const struct sideband_ref *a, size_t n_a, const struct sid
 	memcpy(out, n_a ? a : b, (n_a + n_b) * sizeof(*out));
 }
 
-/* One pass over @v: every two neighbouring runs become one, in @out. Returns whether all is one
- * run. */
+/* One pass over @v: merges each pair of neighbouring runs into @out. True: one run is left. */
 static bool merge_runs(const struct sideband_ref *v, size_t n, struct sideband_ref *out)
 {
 	size_t start = 0, middle, end;

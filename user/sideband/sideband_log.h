@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Raw records of the side band: appended in the order in which they were drained, read in the order
- * of their times. It holds the records from its base time on; what is older is folded: handed over
- * once, in order of time, and forgotten.
+ * Raw records of the side band: appended as they are drained, read in time order. The log holds
+ * the records from its base time on. Older ones are folded: handed over once, in time order, and
+ * dropped.
  *
- * Not locked, but made so that reading needs the lock only for a moment: records never move, so a
- * view taken under the lock can be read without it as long as nobody folds.
+ * Not locked. Records never move, so a view taken under the caller's lock can be read without it,
+ * as long as nobody folds.
  */
 #ifndef FRBPF_SIDEBAND_SIDEBAND_LOG_H
 #define FRBPF_SIDEBAND_SIDEBAND_LOG_H
@@ -16,27 +16,29 @@
 
 struct sideband_log;
 
-/* Memory is taken in chunks of @chunk_bytes (at least 64 KiB, a record's largest size, are used).
- * -ENOMEM. */
+/* @chunk_bytes: memory is allocated in chunks of this size, at least 64 KiB, the largest size of a
+ * record. -ENOMEM. */
 int sideband_log__new(size_t chunk_bytes, struct sideband_log **ret);
 void sideband_log__free(struct sideband_log *l);
 
-/* Copy a valid record to the end. 0; -ENOMEM; -ESTALE: older than the base time. */
+/* Append a copy of a valid record. 0; -ENOMEM; -ESTALE: it is older than the base time. */
 int sideband_log__append(struct sideband_log *l, const struct perf_event_header *rec);
 
 uint64_t sideband_log__base_time(const struct sideband_log *l); /* ns; 0 at first */
 size_t sideband_log__bytes(const struct sideband_log *l);	/* allocated */
 size_t sideband_log__n_chunks(const struct sideband_log *l);
-/* The time of the newest record in the oldest chunk: folding what is not newer frees it. 0: the log
+/* Time (ns) of the newest record in the oldest chunk; folding up to it frees the chunk. 0: the log
  * is empty. */
 uint64_t sideband_log__oldest_chunk_end(const struct sideband_log *l);
 
-/* Hand every record older than @before (ns) to @fn, in order of time (without memory to sort, in
- * order of arrival), and make @before the base time. Returns how many. */
+/*
+ * Hand every record older than @before (ns) to @fn, in time order; if there is no memory to sort,
+ * in order of arrival. Makes @before the base time. Returns the number of records.
+ */
 size_t sideband_log__fold(struct sideband_log *l, uint64_t before,
 			  void (*fn)(const struct perf_event_header *rec, void *arg), void *arg);
 
-/* What the log held at one moment. */
+/* The contents of the log at one moment. */
 struct sideband_log_view {
 	struct sideband_log_span {
 		const char *data;
@@ -54,8 +56,8 @@ struct sideband_ref {
 	uint64_t time;
 	const struct perf_event_header *rec; /* borrowed from the log */
 };
-/* The records of [@from, @to] (ns), sorted by time, stably; not those older than the base time. The
- * array is the caller's to free. -ENOMEM. */
+/* Get the records of [@from, @to] (ns) from the base time on, stably sorted by time. The caller
+ * frees the array. -ENOMEM. */
 int sideband_log_view__sorted(const struct sideband_log_view *v, uint64_t from, uint64_t to,
 			      struct sideband_ref **ret, size_t *ret_n);
 

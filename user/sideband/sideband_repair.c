@@ -8,8 +8,8 @@
 #include "sideband/sideband_repair.h"
 
 struct sideband_repair {
-	struct task_model *should; /* as /proc shows it */
-	uint64_t begin, end;	   /* ns, of reading it */
+	struct task_model *should; /* the state in /proc */
+	uint64_t begin, end;	   /* ns, of the scan */
 };
 
 int sideband_repair__new(struct sideband_repair **ret)
@@ -54,7 +54,7 @@ struct compare {
 	const struct sideband_repair *r;
 	const struct task_model *base;
 	struct task_model
-		*is; /* every process as base and log have it when /proc was read for it */
+		*is; /* each process as base and log have it for the time when /proc was read */
 	struct buf *out;
 };
 
@@ -79,7 +79,7 @@ static int replay_log(const struct compare *c, const struct sideband_log_view *l
 		if (!task_model__subject(refs[i].rec, &pid))
 			continue;
 		if (task_model__since(c->r->should, pid, &since) && refs[i].time >= since)
-			continue; /* newer than what /proc showed of it */
+			continue; /* newer than what /proc had of it */
 		err = task_model__apply(c->is, refs[i].rec);
 	}
 	free(refs);
@@ -101,7 +101,7 @@ static int repair_gone(uint32_t pid, void *arg)
 	if (task_model__since(c->r->should, pid, &since))
 		return 0;
 	if (task_model__since(c->is, pid, &since) && since >= c->r->begin)
-		return 0; /* forked behind the scan's back */
+		return 0; /* forked during the scan, and not seen by it */
 	return task_model__emit_repair(c->is, c->r->should, pid, c->r->begin, c->out);
 }
 

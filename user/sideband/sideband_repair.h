@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * After a loss: what /proc shows, against what base and log say, as records for the log. So windows
- * from here on are right, and those before keep what was known. Life: new reads /proc, compare
- * writes the records, free.
+ * After a loss: compares /proc with base and log, and makes records of the differences for the
+ * log. Later windows are then right; earlier ones keep what was known. Life: new reads /proc,
+ * compare writes the records, free.
  */
 #ifndef FRBPF_SIDEBAND_SIDEBAND_REPAIR_H
 #define FRBPF_SIDEBAND_SIDEBAND_REPAIR_H
@@ -14,10 +14,10 @@
 struct sideband_repair;
 
 int sideband_repair__new(struct sideband_repair **ret); /* negative errno of proc_scan__tasks() */
-/* @log must contain what was recorded until new() returned. -ENOMEM. */
+/* Append the records to @out. @log must have all records until new() returned. -ENOMEM. */
 int sideband_repair__compare(const struct sideband_repair *r, const struct task_model *base,
 			     const struct sideband_log_view *log, struct buf *out);
-uint64_t sideband_repair__time(const struct sideband_repair *r); /* ns: reading was done */
+uint64_t sideband_repair__time(const struct sideband_repair *r); /* ns: end of the scan */
 size_t sideband_repair__model_bytes(const struct sideband_repair *r);
 void sideband_repair__free(struct sideband_repair *r);
 

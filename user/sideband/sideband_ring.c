@@ -11,7 +11,7 @@
 #include "perfdata/record.h"
 #include "sideband/sideband_ring.h"
 
-/* An event that has no samples; it wakes up when so much is in its ring. */
+/* An event without samples. It wakes when its ring has @wakeup_bytes. */
 static struct perf_event_attr dummy_attr(uint32_t wakeup_bytes)
 {
 	return (struct perf_event_attr){
@@ -69,7 +69,7 @@ static void drop_namespaces(struct perf_event_attr *a)
 	a->namespaces = 0;
 }
 
-/* Newest first: Linux 6.0, 5.7, 5.1, 4.12. */
+/* Newest first, from Linux 6.0, 5.7, 5.1, 4.12. */
 static void (*const drops[])(struct perf_event_attr *a) = {
 	drop_lost,
 	drop_cgroup,
@@ -154,10 +154,12 @@ void sideband_ring__close(struct sideband_ring *r)
 	*r = (struct sideband_ring){ .fd = -1 };
 }
 
-/* The kernel adds the size of the trailer to that of a KSYMBOL or BPF_EVENT record for every event
- * that wants it, and forgets to start anew for the next one (perf_event_ksymbol_output() and
- * perf_event_bpf_output(), up to Linux 6.18 at least): where somebody else records too, ours has
- * bytes behind its end. Returns its real size. */
+/*
+ * The size of a record without surplus bytes at its end. For every event that wants a KSYMBOL or
+ * BPF_EVENT record, the kernel adds the size of the trailer, but never resets the sum. So if
+ * others record too, our record claims too many bytes. See perf_event_ksymbol_output() and
+ * perf_event_bpf_output(), at least up to Linux 6.18.
+ */
 static size_t real_size(const struct perf_event_header *h)
 {
 	const struct record_ksymbol *sym = (const void *)h;
@@ -172,8 +174,10 @@ static size_t real_size(const struct perf_event_header *h)
 	return size < h->size ? size : h->size;
 }
 
-/* The record without what other events have left in it (see build_id_probe.h for the build id); a
- * copy in @bounce, where anything was. */
+/*
+ * The record without what other events left in it: surplus size, and the build id bit (see
+ * build_id_probe.h). If there was anything, the result is a copy in @bounce.
+ */
 static const struct perf_event_header *
 mended_record(const struct sideband_ring *r, const struct perf_event_header *h, char *bounce)
 {
@@ -190,8 +194,8 @@ mended_record(const struct sideband_ring *r, const struct perf_event_header *h, 
 	return copy;
 }
 
-/* With the id that its records are told with; then a copy in @bounce: the ring's data can only be
- * read. */
+/* Replaces the id with told_id, if set. The result is then a copy in @bounce: the ring's data is
+ * read-only. */
 static const struct perf_event_header *
 renamed_record(const struct sideband_ring *r, const struct perf_event_header *h, char *bounce)
 {
@@ -205,8 +209,7 @@ renamed_record(const struct sideband_ring *r, const struct perf_event_header *h,
 	return copy;
 }
 
-/* What the event has lost since it was last asked. Asking interrupts its CPU, so not without need.
- */
+/* Number of records lost since the last call. Interrupts the CPU, so call it only if needed. */
 static uint64_t ask_lost(struct sideband_ring *r)
 {
 	uint64_t v[3], before = r->lost; /* value, id, lost: PERF_FORMAT_ID | PERF_FORMAT_LOST */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The dummy event of one CPU and its ring, which the kernel does not overwrite: what is not drained
- * in time is lost, and a LOST record says so. Life: open, drain as often as it is readable, close.
+ * The dummy event of one CPU and its ring. The kernel does not overwrite this ring: if it is full,
+ * new records are lost, and a LOST record says so. Life: open, drain whenever it is readable,
+ * close.
  */
 #ifndef FRBPF_SIDEBAND_SIDEBAND_RING_H
 #define FRBPF_SIDEBAND_SIDEBAND_RING_H
@@ -17,32 +18,38 @@
 struct sideband_ring {
 	int cpu;
 	int fd;
-	uint64_t id;	  /* of the event: what its records carry */
-	uint64_t told_id; /* what they are told with instead; 0: their own */
+	uint64_t id;	  /* of the event, in its records */
+	uint64_t told_id; /* replaces id in drained records; 0: id stays */
 	struct forward_ring ring;
 	bool build_ids;	  /* the event asked for them */
-	bool counts_lost; /* the event can be asked (Linux 6.0); else only LOST records tell */
+	bool counts_lost; /* read() gives the losses (Linux 6.0); else only LOST records do */
 	uint64_t lost;	  /* reported so far */
 };
 
-/* What a side-band event asks for; @ring_bytes decides when it wakes. @build_id: MMAP2 records tell
- * the file's, where the kernel can (build_id_probe.h says when that is allowed). */
+/*
+ * Set the attributes of a side-band event. It wakes when a quarter of @ring_bytes is used.
+ * @build_id: MMAP2 records have build ids; see build_id_probe.h for when that is safe.
+ */
 void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes, bool build_id);
 
-/* The other event of a CPU: it tells of BPF programs, which the first does not, and each of its
- * records wakes. */
+/* Set the attributes of a CPU's other event, which records BPF programs only. Each of its records
+ * wakes. */
 void sideband_ring__init_watch_attr(struct perf_event_attr *attr);
 
-/* Open, map and enable. What this kernel lacks is dropped from @attr, newest feature first, so that
- * the next CPU opens at once. -ENODEV: the CPU is offline; else negative errno with the remedy in
- * @err. */
+/*
+ * Open the event and map its ring. Features that this kernel lacks are removed from @attr, newest
+ * first, so that the next CPU needs no retries. -ENODEV: the CPU is offline; other negative errno
+ * with the remedy in @err.
+ */
 int sideband_ring__open(struct sideband_ring *r, int cpu, struct perf_event_attr *attr,
 			size_t ring_bytes, struct err *err);
 void sideband_ring__close(struct sideband_ring *r);
 
-/* Hand every waiting record that is valid, but no LOST, to @fn and give the room back. Returns how
- * many records were lost since the last call. Where the event counts them this is known at once,
- * not when the next record comes. */
+/*
+ * Hand every valid record, except LOST, to @fn, and free its room in the ring. Returns the number
+ * of records lost since the last call. If the event counts them (counts_lost), they are known at
+ * once, else only with the next record.
+ */
 uint64_t sideband_ring__drain(struct sideband_ring *r,
 			      void (*fn)(const struct perf_event_header *rec, void *arg),
 			      void *arg);

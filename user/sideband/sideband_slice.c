@@ -6,7 +6,7 @@
 #include "sideband/sideband_core.h"
 #include "sideband/slice_draft.h"
 
-/* Which programs the store should have had, and which it can give. */
+/* Ids of the BPF programs that the slice needs. */
 struct bpf_list {
 	uint32_t *v; /* owned */
 	size_t n;
@@ -108,7 +108,7 @@ static int slice__fill(struct sideband *sb, struct slice_draft *d, struct sideba
 	struct kernel_maps modules = { 0 };
 	int err = slice__add_bpf(sb, d, s);
 
-	/* the kernel writes no record of a module: read them now */
+	/* the kernel writes no records of modules: read them now */
 	if (!err)
 		err = kernel_modules__current(&sb->modules, &modules);
 	if (!err)

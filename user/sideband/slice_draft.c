@@ -9,16 +9,16 @@
 #include "sideband/ksymbol_cover.h"
 #include "sideband/slice_draft.h"
 
-/* ns, for build ids that were not read when the files were mapped: a file system may hang, the dump must not */
+/* ns, for all build ids that were not read earlier: a file system may hang, but not the dump */
 #define FILES_WAIT 500000000ULL
 
-/* A process that the slice needs: asked for, or because a child inherits its maps. */
+/* A process that the slice needs: requested, or its maps are inherited by a needed child. */
 struct needed {
 	UT_hash_handle hh; /* by pid */
 	uint32_t pid;
-	bool emit; /* false: only to know what a child had at the start of the window */
-	/* Who gave birth to whom in the window: what one of a family hit, it may have hit in a map
-	 * that it inherited. The root's own pid names the family. */
+	bool emit; /* false: needed only for what a child has at the start of the window */
+	/* Parents and children by forks in the window form a family: a page that one of them hit
+	 * may be in a map that it inherited from another. The root's pid identifies the family. */
 	struct needed *parent; /* NULL: the root */
 };
 
@@ -27,7 +27,7 @@ struct slice_draft {
 	struct needed *needed;
 	const struct sideband_request *req; /* borrowed */
 	bool all;
-	struct sideband_page *pages; /* owned: those of the request, by family instead of pid */
+	struct sideband_page *pages; /* owned: those of the request, with the family as pid */
 	struct buf window;	     /* records of [start, end] */
 };
 
@@ -76,7 +76,7 @@ static void join_families(struct needed *child, struct needed *parent)
 		child->parent = parent;
 }
 
-/* Parents of births, newest first: so that a grandparent is found after its child. */
+/* Forks are visited newest first, so that a parent is needed before its own fork is visited. */
 static int need_parents(struct slice_draft *d, const struct sideband_ref *refs, size_t n)
 {
 	uint32_t pid, parent;
@@ -105,7 +105,7 @@ static int need_process(uint32_t pid, void *arg)
 	return needed__add(arg, pid, true);
 }
 
-/* The tasks asked for, or all that there are. */
+/* Adds the requested processes, or all. */
 static int need_tasks(struct slice_draft *d, const struct task_model *base,
 		      const struct sideband_ref *refs, size_t n)
 {
@@ -135,7 +135,7 @@ static int copy_needed(struct slice_draft *d, const struct task_model *base)
 	return err;
 }
 
-/* Records before the window go into the model, those in it are kept. */
+/* Records before the window are applied to the model; those in it are copied. */
 static int replay_records(struct slice_draft *d, const struct sideband_ref *refs, size_t n)
 {
 	const struct needed *needed;
@@ -181,7 +181,7 @@ static int sort_pages(struct slice_draft *d)
 	return 0;
 }
 
-/* Was a page of [start, end) hit, by @family or SIDEBAND_KERNEL? */
+/* Was a page of [start, end) hit by @family, which may be SIDEBAND_KERNEL? */
 static bool was_hit(const struct slice_draft *d, uint32_t family, uint64_t start, uint64_t end)
 {
 	const struct sideband_page key = { family, start >> SIDEBAND_PAGE_SHIFT };
@@ -275,7 +275,7 @@ int slice_draft__each_bpf_prog(const struct slice_draft *d, int (*fn)(uint32_t i
 	return ret;
 }
 
-/* The slice's table of build ids while it grows: one per name, the newest. */
+/* An entry of the slice's table of build ids, while it grows. Per name, the newest id wins. */
 struct id_entry {
 	UT_hash_handle hh; /* by name */
 	struct build_id id;
@@ -286,9 +286,9 @@ struct id_entry {
 struct finish {
 	const struct slice_draft *d;
 	struct map_build_ids *cache;
-	uint64_t deadline; /* ns: for all that is asked of the cache */
+	uint64_t deadline; /* ns: for all requests to the cache */
 	struct id_entry *ids;
-	uint32_t family; /* of the process at hand */
+	uint32_t family; /* of the current process */
 };
 
 static int id_table__add(struct finish *f, bool kernel, const char *name, const struct build_id *id)
@@ -313,8 +313,10 @@ static int id_table__add(struct finish *f, bool kernel, const char *name, const 
 	return 0;
 }
 
-/* @id: what is known, or size 0. Not the vdso: where perf finds an id of [vdso] in a file, it looks for
- * the image in its cache and nowhere else; without one it takes the running kernel's. */
+/*
+ * @id: size 0: unknown. The vDSO is left out: if a file has an id of [vdso], perf looks for the
+ * image only in its cache. Without an id it takes that of the running kernel.
+ */
 static int add_hit_file(struct finish *f, const char *name, const struct build_id *id)
 {
 	return id->size && name[0] == '/' ? id_table__add(f, false, name, id) : 0;
@@ -333,8 +335,10 @@ static int identify_map(uint32_t pid, const struct map *map, void *arg)
 	return add_hit_file(f, file->name, map_file__build_id(file));
 }
 
-/* A record of the window that was hit becomes what the kernel writes with attr.build_id: so two files
- * that had one name in turn are told apart. */
+/*
+ * Put the build id into a record of the window whose pages were hit, as the kernel does with
+ * attr.build_id. It tells apart two files that had the same name one after the other.
+ */
 static int identify_record(struct finish *f, struct record_mmap2 *r)
 {
 	const struct map_file_id file = {
@@ -389,7 +393,7 @@ static int identify_all(struct finish *f, const struct kernel_maps *modules)
 	}
 	while (!err && (h = record__next(&f->d->window, &off)))
 		if (h->type == PERF_RECORD_MMAP2)
-			err = identify_record(f, (struct record_mmap2 *)h); /* in our copy */
+			err = identify_record(f, (struct record_mmap2 *)h); /* our own copy */
 	return err;
 }
 
@@ -425,7 +429,7 @@ static int make_build_ids(struct finish *f, const struct kernel_maps *modules,
 	return err;
 }
 
-/* COMM and MMAP2 of one process, with the threads of it that were asked for. */
+/* Append COMM, NAMESPACES and MMAP2 of a process, with those of its threads that were requested. */
 static int emit_needed(const struct slice_draft *d, uint32_t pid, struct buf *out)
 {
 	const struct sideband_task *tasks = d->req->tasks;
@@ -435,7 +439,7 @@ static int emit_needed(const struct slice_draft *d, uint32_t pid, struct buf *ou
 	if (d->all)
 		return task_model__emit_process(d->model, pid, NULL, 0, 0, out);
 
-	while (first < last) { /* the first task that is not of a lower pid */
+	while (first < last) { /* the first task whose pid is not lower */
 		size_t mid = first + (last - first) / 2;
 
 		if (tasks[mid].pid < pid)
@@ -453,7 +457,8 @@ static int emit_needed(const struct slice_draft *d, uint32_t pid, struct buf *ou
 	return task_model__emit_process(d->model, pid, tids, n, 0, out);
 }
 
-/* Give the records of the base state their times: rising, up to just below @start. */
+/* Give the records of the base state rising times, the last just before @start. Returns their
+ * number. */
 static size_t set_times(struct buf *b, uint64_t start)
 {
 	const struct perf_event_header *h;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a slice is made of the base state and the log. Two steps, because base and log stand still
- * only for a short while: new copies what is needed, finish reads files and writes the records.
+ * Makes a slice from the base state and the log, in two steps, because base and log may be pinned
+ * only briefly. new copies what is needed; finish reads files and writes the records.
  */
 #ifndef FRBPF_SIDEBAND_SLICE_DRAFT_H
 #define FRBPF_SIDEBAND_SLICE_DRAFT_H
@@ -15,15 +15,16 @@
 struct slice_draft;
 
 /* @req is borrowed until the draft is freed; @base and @log are not needed after the return. @all:
- * every task is as good as asked for. -ENOMEM. */
+ * all tasks count as requested. -ENOMEM. */
 int slice_draft__new(const struct task_model *base, const struct sideband_log_view *log,
 		     const struct sideband_request *req, bool all, struct slice_draft **ret);
 
-/* The BPF programs that are loaded at the start, or become so in the window. */
+/* Call @fn with each BPF program loaded at the start or in the window, until it returns non-zero,
+ * which is returned. A program may come twice. */
 int slice_draft__each_bpf_prog(const struct slice_draft *d, int (*fn)(uint32_t id, void *arg),
 			       void *arg);
 
-/* Fill records and build ids of @s. -ENOMEM. */
+/* Fill in records and build ids of @s. @text, @modules: of the kernel. 0 or -ENOMEM. */
 int slice_draft__finish(struct slice_draft *d, const struct kernel_maps *text,
 			const struct kernel_maps *modules, struct map_build_ids *build_ids,
 			struct sideband_slice *s);
