@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What recordings say in sum: per event the weight of every function, alone and with what it called;
- * and the time off CPU by stack. Functions, stacks and symbols are shared by all profiles that are
- * to be compared. Life: init, add files, look, free.
+ * Sums up recordings: the weight of every function per event, with and without its callees, and the
+ * time off CPU by stack. Profiles to be compared share functions, stacks and symbols. Life: init,
+ * add files, look, free.
  */
 #ifndef FRBPF_ANALYSE_PROFILE_H
 #define FRBPF_ANALYSE_PROFILE_H
@@ -34,8 +34,8 @@ struct event_profile {
 	double weight;
 	struct weight *functions; /* by id; owned */
 	size_t n_functions;
-	bool on_cpu;		     /* samples say where CPU time goes */
-	struct stack_weight *stacks; /* by id, of on_cpu where they are kept; owned */
+	bool on_cpu;		     /* its samples show where CPU time goes */
+	struct stack_weight *stacks; /* by id; only for on_cpu events and with keep_stacks; owned */
 	size_t n_stacks;
 };
 
@@ -46,30 +46,33 @@ struct stack_weight {
 
 struct profile {
 	struct profile_tables *tables; /* borrowed */
-	uint64_t ns;		       /* from the first to the last sample, of all files in sum */
+	uint64_t ns;		       /* first to last sample, summed over all files */
 	size_t n_files;
 	struct event_profile *events; /* owned */
 	size_t n_events;
-	bool keep_stacks; /* of samples on a CPU, too; set after init */
-	/* what happened at these times does not count: by start, set before a file is added, borrowed */
+	bool keep_stacks; /* also keep the stacks of samples on a CPU; set after init */
+	/*
+	 * Events in these ranges do not count. Sorted by start, set before a file is added,
+	 * borrowed.
+	 */
 	const struct time_range *skip;
 	size_t n_skip;
 	bool switches; /* sched:sched_switch was recorded, with all that offcpu needs */
 	struct offcpu offcpu;
-	/* for the sample at hand */
-	uint32_t *seen; /* by function: number of the last sample that had it */
+	/* used while one sample is processed */
+	uint32_t *seen; /* by function: number of the last sample that contained it; owned */
 	size_t n_seen;
 	uint32_t sample;
 };
 
 void profile__init(struct profile *p, struct profile_tables *tables);
-/* Add a recording. 0 or negative errno with words in @err; then what was added so far stays. */
+/* Add a recording. 0 or negative errno, message in @err; what was added before an error stays. */
 int profile__add_file(struct profile *p, const char *path, struct err *err);
-/* NULL: no file has it. */
+/* Find an event by name. NULL: no file has it. */
 const struct event_profile *profile__event(const struct profile *p, const char *name);
 void profile__free(struct profile *p);
 
-/* The weight of a function, { 0 } when it has none. @e may be NULL. */
+/* The weight of a function, { 0 } if it has none. @e may be NULL. */
 struct weight event_profile__weight(const struct event_profile *e, uint32_t function);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What changed between two profiles, A and B, that share their tables. */
+/* Compares two profiles, A and B, that share their tables. */
 #ifndef FRBPF_ANALYSE_PROFILE_DIFF_H
 #define FRBPF_ANALYSE_PROFILE_DIFF_H
 
@@ -17,52 +17,56 @@ static inline double change__by(const struct change *c)
 struct function_change {
 	uint32_t function;
 	struct change self, total;	     /* percent of the event's weight */
-	struct change self_rate, total_rate; /* a second of window: see event_change */
-	bool self_noise, total_noise;	     /* so many samples differ by that much by chance */
+	struct change self_rate, total_rate; /* per second of window, see event_change */
+	bool self_noise, total_noise;	     /* no more than chance */
 };
 
 enum change_order { CHANGE_BY_SELF, CHANGE_BY_TOTAL };
 
-/* One event. Rates are ms of CPU time a second for clocks, else samples a second; 0 where the window
- * has no length. */
+/*
+ * The changes of one event. Rates are ms of CPU time per second for clocks, otherwise samples per
+ * second; 0 if the window has no length.
+ */
 struct event_change {
 	const char *name;
-	const struct event_profile *a, *b; /* NULL: no sample there */
+	const struct event_profile *a, *b; /* NULL: no sample in this profile */
 	bool clock, callchains;
-	bool tracepoint;	   /* self is the same place for all of its samples */
-	struct change rate;	   /* samples a second, whatever the event */
-	struct function_change *v; /* the greatest change first; what did not change is left out */
+	bool tracepoint;	   /* all samples have the same self: the tracepoint */
+	struct change rate;	   /* samples per second, for any event */
+	struct function_change *v; /* owned; largest change first, without unchanged ones */
 	size_t n;
 };
 
-/* 0 or -ENOMEM. @name: of an event that one of the two has. */
+/* Compare event @name, which A or B has. 0 or -ENOMEM. */
 int event_change__make(const struct profile *a, const struct profile *b, const char *name,
 		       enum change_order order, struct event_change *ret);
 void event_change__free(struct event_change *c);
 
 struct stack_change {
 	uint32_t stack;
-	struct change rate;  /* ms off CPU a second of window */
+	struct change rate;  /* ms off CPU per second of window */
 	struct change share; /* percent of all time off CPU */
-	struct change times; /* a second of window */
-	struct change open;  /* percent of the stack's time that had not ended with the recording */
-	const char *comm;    /* who had most of it, in the recording where it is longer */
+	struct change times; /* times off CPU, per second of window */
+	struct change open;  /* percent of the stack's time still open when the recording ended */
+	const char *comm;    /* the task with most of it, in the recording with the longer time */
 };
 
 struct offcpu_change {
-	struct change rate;	/* of all but idle, ms a second of window */
-	uint64_t ns_a, ns_b;	/* all but idle */
-	struct change idle;	/* the same of the kernel's threads that wait for work: left out */
-	struct stack_change *v; /* the greatest change of the rate first; as above */
+	struct change rate;  /* all but idle, ms per second of window */
+	uint64_t ns_a, ns_b; /* ns, all but idle */
+	struct change idle;  /* the same for idle kernel threads, which are left out of the rest */
+	struct stack_change *v; /* the largest change of the rate first; owned */
 	size_t n;
 };
 
-/* Stacks of samples of one event, of profiles that keep them: share is percent of its weight. The
- * greatest change of the share first; what did not change is there, too. */
+/*
+ * A stack of the samples of one event, of profiles with keep_stacks. Share is the percentage of the
+ * event's weight. The largest change of the share comes first; unchanged stacks are included.
+ */
 struct cpu_stack_change {
 	uint32_t stack;
 	struct change share, samples;
-	bool noise; /* so many samples differ by that much by chance */
+	bool noise; /* a difference that the number of samples explains by chance */
 };
 
 struct cpu_change {
@@ -71,12 +75,12 @@ struct cpu_change {
 	size_t n;
 };
 
-/* 0 or -ENOMEM. @name: as of event_change__make(). */
+/* Compare the stacks of event @name, which A or B has. 0 or -ENOMEM. */
 int cpu_change__make(const struct profile *a, const struct profile *b, const char *name,
 		     struct cpu_change *ret);
 void cpu_change__free(struct cpu_change *c);
 
-/* Of profiles that both have switches. 0 or -ENOMEM. */
+/* Compare the time off CPU of two profiles that have switches. 0 or -ENOMEM. */
 int offcpu_change__make(const struct profile *a, const struct profile *b,
 			struct offcpu_change *ret);
 void offcpu_change__free(struct offcpu_change *c);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Stacks by small numbers, the same for all recordings that are compared: functions (functions.h),
- * the innermost first, and the state in which a task left its CPU. */
+/*
+ * Numbers stacks, the same for all recordings that are compared. A stack is a list of functions
+ * (functions.h), the innermost first, and the state in which the task left its CPU.
+ */
 #ifndef FRBPF_ANALYSE_STACKS_H
 #define FRBPF_ANALYSE_STACKS_H
 
@@ -9,7 +11,7 @@
 
 struct stacks;
 
-/* In place of a state, of stacks of tasks that ran. */
+/* In place of the state, for stacks of tasks that ran */
 #define STACK_ON_CPU UINT32_MAX
 
 struct stack {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The last stack of one thread before a moment, of those that a recording has with the stack itself. */
+/*
+ * Finds the last stack of a thread before a given time, among samples recorded with stack memory.
+ */
 #ifndef FRBPF_ANALYSE_TASK_STACK_H
 #define FRBPF_ANALYSE_TASK_STACK_H
 
@@ -10,12 +12,12 @@
 
 struct task_stack {
 	uint64_t time; /* ns; of the sample */
-	struct location
-		frames[TASK_STACK_FRAMES]; /* the innermost first; texts are of the symbols */
-	size_t n;			   /* 0: there is none */
+	/* the innermost first; strings belong to the symbols */
+	struct location frames[TASK_STACK_FRAMES];
+	size_t n; /* 0: no stack found */
 };
 
-/* In the file @path, of thread @tid, not after @until (ns). 0, or as perf_file__open() with words in @err. */
+/* Search @path for thread @tid, up to @until (ns). 0, or as perf_file__open(), message in @err. */
 int task_stack__find(const char *path, struct symbols *symbols, uint32_t tid, uint64_t until,
 		     struct err *err, struct task_stack *ret);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The feature sections of a merged file: what all files have, each thing once. */
+/* Merges the feature sections of all files; each entry is kept once. */
 #ifndef FRBPF_ANALYSE_MERGE_MERGE_FEATURES_H
 #define FRBPF_ANALYSE_MERGE_MERGE_FEATURES_H
 
@@ -7,12 +7,15 @@
 
 struct merge_features;
 
-/* Gather them from @v. -EINVAL for damaged ones, -ENOMEM; words in @err. The files must outlive it. */
+/*
+ * Collect them from @v. -EINVAL: damaged, or -ENOMEM; message in @err. The files must outlive the
+ * result.
+ */
 int merge_features__new(struct merge_input *v, size_t n, struct err *err,
 			struct merge_features **ret);
 void merge_features__free(struct merge_features *m); /* NULL is legal */
 
-/* What perfdata__finish() wants, without the command line and the sample times. Borrowed. */
+/* The features for perfdata__finish(), without command line and sample times. Borrowed. */
 const struct perfdata_features *merge_features__get(const struct merge_features *m);
 
 #endif

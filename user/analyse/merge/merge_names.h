@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Every file begins with what names its addresses: the state at its start. A file whose time
- * another file covers repeats what that one has said.
+ * Drops repeated naming records. Every file begins with the records that name its addresses at its
+ * start. If another file said the same, and covers the time since, they are redundant.
  */
 #ifndef FRBPF_ANALYSE_MERGE_MERGE_NAMES_H
 #define FRBPF_ANALYSE_MERGE_MERGE_NAMES_H
@@ -15,13 +15,13 @@ struct merge_names { /* { 0 } is an empty one */
 	struct said *said;
 };
 
-/* Whether a record of this type names tasks, maps or symbols. */
+/* Does a record of this type name tasks, maps or symbols? */
 bool merge_names__is_one(uint32_t type);
 
 /*
- * Note naming record @h at @time of file @number, which lasts until @last (ns). *ret_known: it is of
- * the state at the file's start (@at_start), and another file has said it and covers the time since:
- * not to be written. 0 or -ENOMEM.
+ * Note naming record @h, at @time of file @number, which lasts until @last (ns). *ret_known: leave
+ * it out. It describes the state at the start of the file (@at_start), and another file has said
+ * the same and covers the time since. 0 or -ENOMEM.
  */
 int merge_names__note(struct merge_names *n, const struct perf_event_header *h, size_t number,
 		      uint64_t time, uint64_t last, bool at_start, bool *ret_known);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the sources of rules would have measured, from recordings: the same beginnings and ends as the programs in bpf/
- * look at, found among the samples of tracepoints. All recordings are read together, in the order of time; what
- * several of them have counts once. Where records were lost, or no recording has the events, what was under way is given up.
+ * Recomputes from recordings what the sources of rules would have measured. It looks for the same
+ * begin and end events as the programs in bpf/, among the samples of tracepoints. All recordings
+ * are read together, in the order of time; duplicates count once. Where records were lost, or no
+ * recording has the events, measurements under way are dropped.
  *
- * Life: new, add files, look at fields, want, run, look at what was told, free. Nothing in a file is believed. Not
- * locked.
+ * Life: new, add files, look at fields, want, run, look at the results, free. Files are not
+ * trusted. Not locked.
  */
 #ifndef FRBPF_ANALYSE_RETRACE_H
 #define FRBPF_ANALYSE_RETRACE_H
@@ -17,22 +18,28 @@
 #include "common/err.h"
 #include "frbpf.h"
 
-/* An event of a source. Values as in struct frbpf_event; a bit of `unknown` for each that no recording tells. */
+/*
+ * An event of a source. Values as in struct frbpf_event; `unknown` has a bit for each value that no
+ * recording contains.
+ */
 struct retraced {
-	uint64_t begin, time; /* ns; of a hit the same */
+	uint64_t begin, time; /* ns; equal for a hit */
 	uint32_t key, error;
-	bool pending;			     /* it has not ended */
+	bool pending;			     /* it has not ended yet */
 	uint64_t val[2][FRBPF_FIELD_MAX][2]; /* [0 subject and event, 1 current] */
 	uint32_t unknown[2];
 };
 
 struct retrace_want {
 	enum frbpf_source source;
-	uint64_t least; /* ns: what is not longer is only counted */
-	uint64_t
-		pending; /* ns: told when it has lasted for longer, while it lasts; 0: told when it has ended */
-	bool fails; /* calls that fail are told, however short they were */
-	/* Of a hit, and of a span: tracepoints, "sched:sched_switch", and fields of their formats. NULL: none. */
+	uint64_t least; /* ns: shorter ones are only counted */
+	/* ns: reported as soon as it has lasted longer; 0: reported when it has ended */
+	uint64_t pending;
+	bool fails; /* report failed calls, however short */
+	/*
+	 * For hits and spans: tracepoints, "sched:sched_switch", and fields of their formats; NULL:
+	 * none
+	 */
 	const char *start, *end;
 	const char *start_keys[FRBPF_SPAN_KEYS], *end_keys[FRBPF_SPAN_KEYS]; /* or tid, pid, cpu */
 	uint32_t n_keys;
@@ -40,22 +47,22 @@ struct retrace_want {
 	const char *args[FRBPF_MAX_ARGS]; /* by slot */
 	bool arg_at_start[FRBPF_MAX_ARGS];
 
-	/* 0, or a negative errno, which ends the run. */
+	/* Takes an event. 0, or a negative errno, which ends the run. */
 	int (*take)(const struct retraced *m, void *arg);
-	int (*pass)(uint64_t time, void *arg); /* optional; before what is at @time */
-	void (*cut)(void *arg); /* optional; from here on nothing is known until the next pass */
+	int (*pass)(uint64_t time, void *arg); /* optional; called before the events at @time */
+	void (*cut)(void *arg); /* optional; nothing is known from here until the next pass */
 	void *arg;
 };
 
-/* What came of it. */
+/* Result of a want */
 struct retrace_told {
-	uint64_t ns;	       /* for which recordings had its events */
-	uint64_t n;	       /* that ended, or were hit */
-	uint64_t largest;      /* ns, of those */
-	uint64_t open;	       /* had begun, and had not ended when the recordings did */
-	uint64_t open_largest; /* ns; so long at least */
-	uint64_t given_up;     /* were under way when records were lost */
-	bool stand_in;	       /* sched_waking stood for sched_wakeup, which was not recorded */
+	uint64_t ns;	       /* time for which recordings had its events */
+	uint64_t n;	       /* ended, or hit */
+	uint64_t largest;      /* ns, of those in n */
+	uint64_t open;	       /* begun, but not ended when the recordings did */
+	uint64_t open_largest; /* ns; at least this long */
+	uint64_t given_up;     /* under way when records were lost */
+	bool stand_in;	       /* sched_waking was used because sched_wakeup was not recorded */
 };
 
 struct retrace;
@@ -63,34 +70,42 @@ struct retrace;
 int retrace__new(struct retrace **ret); /* -ENOMEM */
 void retrace__free(struct retrace *m);	/* NULL is legal */
 
-/* Errors are those of perf_file__open(). */
+/* Add a recording. Errors are those of perf_file__open(). */
 int retrace__add_file(struct retrace *m, const char *path, struct err *err);
 
 struct retrace_field {
-	char name[64]; /* in the format */
+	char name[64]; /* its name in the format */
 	bool is_text;
 };
-/* The field of a tracepoint that @name means: itself, or for a path such as next.pid what the format calls it.
- * -ENOENT: no recording has the tracepoint. -EINVAL: it has no such field. */
+/*
+ * Find the field of a tracepoint for @name: the field itself, or for a path such as next.pid the
+ * one in the format. -ENOENT: no recording has the tracepoint. -EINVAL: it has no such field.
+ */
 int retrace__find_field(const struct retrace *m, const char *event, const char *name,
 			struct retrace_field *ret);
-/* Has any recording this tracepoint, every hit of it? */
+/* Does any recording have this tracepoint, with every hit of it? */
 bool retrace__has_event(const struct retrace *m, const char *event);
 
-/* Have it told while run. Its texts are borrowed. *ret is for retrace__told(). 0 or -ENOMEM. */
+/*
+ * Ask for @want before the run. Its strings are borrowed. *ret is the argument of retrace__told().
+ * 0 or -ENOMEM.
+ */
 int retrace__want(struct retrace *m, const struct retrace_want *want, size_t *ret);
 int retrace__run(struct retrace *m, struct err *err);
 const struct retrace_told *retrace__told(const struct retrace *m, size_t want);
 
-/* The tracepoints that are lacking for it in all recordings, in words; "": none. NULL: no recording tells of such a
- * source. */
+/*
+ * The tracepoints that @want needs and no recording has, as text; "": none. NULL: recordings never
+ * contain such a source.
+ */
 const char *retrace__lacks(const struct retrace *m, size_t want);
 
-/* First and last sample, ns; files; how often records were lost. */
+/* Summary: first and last sample, ns; files; number of reported losses */
 struct retrace_sum {
 	uint64_t first, last, losses;
 	size_t n_files;
-	bool foreign_machine; /* some are of another kind of machine: its numbers of system calls are others */
+	/* some are of another architecture, whose system call numbers differ */
+	bool foreign_machine;
 };
 void retrace__sum(const struct retrace *m, struct retrace_sum *ret);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What recordings say about who ran, who waited and who woke whom: switches, wake-ups, migrations,
- * signals, interrupts, block requests and samples of CPU time, of one or several files, in the order of time.
- * Life: { 0 }, add files, sort, look, free. Nothing in a file is believed. Not locked.
+ * Collects scheduling events from recordings: switches, wake-ups, migrations, signals, interrupts,
+ * block requests and samples of CPU time. They may come from several files, and are kept in the
+ * order of time. Life: { 0 }, add files, sort, look, free. Files are not trusted. Not locked.
  */
 #ifndef FRBPF_ANALYSE_WHY_SCHED_EVENTS_H
 #define FRBPF_ANALYSE_WHY_SCHED_EVENTS_H
@@ -17,85 +17,88 @@
 #define SCHED_CPU_MAX 65536 /* no machine has more */
 
 enum sched_kind {
-	SCHED_SWITCH,  /* tid leaves the CPU in state arg, other comes */
+	SCHED_SWITCH,  /* tid leaves the CPU in state arg, other is next */
 	SCHED_WAKING,  /* tid wakes other, on the waker's CPU */
-	SCHED_WAKEUP,  /* other was woken and is on the queue of CPU arg */
-	SCHED_NEW,     /* the same, of a new task */
-	SCHED_MIGRATE, /* other goes to the queue of CPU arg */
+	SCHED_WAKEUP,  /* other was woken and is on the run queue of CPU arg */
+	SCHED_NEW,     /* the same for a new task */
+	SCHED_MIGRATE, /* other moves to the run queue of CPU arg */
 	SCHED_SIGNAL,  /* tid sends signal arg to other */
-	SCHED_IRQ,     /* handler of line arg begins */
+	SCHED_IRQ,     /* the handler of line arg begins */
 	SCHED_IRQ_END,
 	SCHED_SOFTIRQ, /* softirq arg begins */
 	SCHED_SOFTIRQ_END,
-	SCHED_RQ_INSERT, /* of a request to device arg, sector value */
+	SCHED_RQ_INSERT, /* a request to device arg, sector value */
 	SCHED_RQ_ISSUE,
 	SCHED_RQ_COMPLETE,
-	SCHED_RECLAIM, /* tid begins to search for memory */
+	SCHED_RECLAIM, /* tid begins direct reclaim */
 	SCHED_RECLAIM_END,
-	SCHED_CGROUP_RECLAIM, /* the same, at its cgroup's limit */
+	SCHED_CGROUP_RECLAIM, /* the same, at the limit of its cgroup */
 	SCHED_CGROUP_RECLAIM_END,
-	SCHED_TIMER, /* a timer of the kernel's with the function at address value expires */
-	SCHED_KINDS, /* of tracepoints */
+	SCHED_TIMER,		    /* a kernel timer expires; value: the address of its function */
+	SCHED_KINDS,		    /* number of tracepoints */
 	SCHED_SAMPLE = SCHED_KINDS, /* tid ran */
-	SCHED_ALIVE,		    /* tid ran, and no sample says it */
-	SCHED_GAP,		    /* records of this CPU were lost from value to time */
+	SCHED_ALIVE,		    /* tid ran, shown by something other than a sample */
+	SCHED_GAP,		    /* records of this CPU were lost between value and time */
 };
 
-/* Bits of common_flags, include/linux/trace_events.h. */
+/* Bits of common_flags, include/linux/trace_events.h */
 #define SCHED_HARDIRQ	   0x08
 #define SCHED_SOFTIRQ_FLAG 0x10
 
 struct sched_event {
 	uint64_t time; /* ns */
 	uint64_t value;
-	uint32_t tid;	/* of the current task, as the kernel counts them; 0: idle */
+	uint32_t tid;	/* the current task, as the kernel counts tids; 0: idle */
 	uint32_t other; /* tid */
 	uint32_t cpu;
 	uint32_t arg;
 	int32_t prio, other_prio; /* 0 to 99: real-time; 100 to 139: nice; -1: deadline */
-	uint32_t sample;	  /* its number among the samples of its file */
+	uint32_t sample;	  /* index among the samples of its file */
 	uint16_t file;
 	uint8_t kind;  /* enum sched_kind */
 	uint8_t flags; /* common_flags */
 	bool has_stack;
-	uint32_t stack; /* of stack_notes; 0: none */
+	uint32_t stack; /* index into stack_notes; 0: none */
 };
 
-/* A task that some event names. */
+/* A task that some event names */
 struct sched_task {
 	uint32_t tid;	  /* as the kernel counts them */
-	uint32_t own_tid; /* as the recorder's pid namespace counts them; mostly the same */
-	uint32_t pid;	  /* of its process; 0: not known */
-	int32_t prio;	  /* the last that was told; INT32_MIN: none was */
+	uint32_t own_tid; /* in the recorder's pid namespace; usually the same */
+	uint32_t pid;	  /* its process; 0: unknown */
+	int32_t prio;	  /* the last reported; INT32_MIN: none */
 	char comm[SCHED_COMM];
-	size_t timeline; /* for sched_timeline.c */
+	size_t timeline; /* used by sched_timeline.c */
 };
 
 struct sched_events {
-	struct sched_event *v; /* by time, once sorted; owned */
+	struct sched_event *v; /* sorted by time after sched_events__sort(); owned */
 	size_t n, cap;
 	char **files; /* paths; owned */
 	size_t n_files;
-	bool recorded[SCHED_KINDS];    /* some file has this tracepoint, every hit of it */
-	bool with_stacks[SCHED_KINDS]; /* and its stacks */
+	bool recorded[SCHED_KINDS];    /* some file has every hit of this tracepoint */
+	bool with_stacks[SCHED_KINDS]; /* with stacks */
 	bool samples;		       /* some event samples CPU time */
-	uint64_t begin, end; /* ns; from when on switches are complete, until when anything is */
+	/* ns; switches are complete from begin on; nothing is recorded after end */
+	uint64_t begin, end;
 	struct sched_tasks *tasks; /* owned */
 };
 
-/* Add a recording. -EINVAL, -ENOMEM or errno of reading, with words in @err. */
+/* Add a recording. 0; -EINVAL, -ENOMEM or errno of the read, message in @err. */
 int sched_events__add_file(struct sched_events *e, const char *path, struct err *err);
-/* Once, after the last file. */
+/* Sort by time. Call once, after the last file. */
 void sched_events__sort(struct sched_events *e);
 void sched_events__free(struct sched_events *e);
 
-/* NULL: no event names it. By the kernel's tid; by that of the recorder's namespace. */
+/*
+ * Find a task by the kernel's tid, or by that in the recorder's namespace. NULL: no event names it.
+ */
 struct sched_task *sched_events__task(const struct sched_events *e, uint32_t tid);
 struct sched_task *sched_events__own_task(const struct sched_events *e, uint32_t own_tid);
 /* "sched:sched_switch" ... */
 const char *sched_kind__name(enum sched_kind kind);
 
-/* The first event at or after @time. */
+/* Index of the first event at or after @time. */
 size_t sched_events__at(const struct sched_events *e, uint64_t time);
 
 #endif

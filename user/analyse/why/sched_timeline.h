@@ -21,26 +21,28 @@ enum task_state { TASK_UNSEEN, TASK_RUNNING, TASK_RUNNABLE, TASK_BLOCKED };
 
 struct task_span {
 	uint64_t from, to; /* ns */
-	uint32_t cpu;	   /* where it ran, or ran last */
-	uint32_t out;	   /* event: the switch that ended its run before; NO_EVENT: not seen */
-	uint32_t wake;	   /* event: what ended a BLOCKED, began a RUNNABLE; NO_EVENT: not seen */
-	uint8_t state;	   /* enum task_state */
-	bool end_hidden; /* its end lies somewhere in it: the task ran again before its next sign */
+	uint32_t cpu;	   /* CPU that it runs on, or ran on last */
+	uint32_t out;	   /* event: the switch that ended its previous run; NO_EVENT: not seen */
+	/* event: the wake-up that ended BLOCKED or began RUNNABLE; NO_EVENT: not seen */
+	uint32_t wake;
+	uint8_t state; /* enum task_state */
+	/* ends at an unknown time within: the task ran again before its next record */
+	bool end_hidden;
 };
 
-/* It searched for memory. */
+/* Direct reclaim by the task */
 struct reclaim_run {
 	uint64_t from, to; /* ns */
-	bool cgroup;	   /* at its cgroup's limit */
+	bool cgroup;	   /* at the limit of its cgroup */
 };
 
 struct task_line {
-	struct task_span *v; /* by time, without holes; owned */
+	struct task_span *v; /* by time, without gaps; owned */
 	size_t n, cap;
 	struct reclaim_run *reclaims; /* by time; owned */
 	size_t n_reclaims, reclaims_cap;
-	struct reclaim_run open; /* from 0 is none */
-	uint32_t *samples;	 /* events: its samples; owned */
+	struct reclaim_run open; /* still running; from 0: none */
+	uint32_t *samples;	 /* indexes of its samples in the events; owned */
 	size_t n_samples, samples_cap;
 };
 
@@ -48,10 +50,10 @@ struct cpu_run {
 	uint64_t from, to;
 	uint32_t tid; /* 0: idle */
 	int32_t prio;
-	bool known; /* false: who ran is not told */
+	bool known; /* false: unknown who ran */
 };
 
-/* An interrupt or softirq. */
+/* An interrupt or softirq */
 struct irq_run {
 	uint64_t from, to;
 	uint32_t number;
@@ -61,12 +63,12 @@ struct irq_run {
 struct cpu_line {
 	struct cpu_run *v; /* by time; owned */
 	size_t n, cap;
-	struct irq_run *irqs; /* by time, the outermost; owned */
+	struct irq_run *irqs; /* by time, without nested ones; owned */
 	size_t n_irqs, irqs_cap;
-	struct irq_run open[2]; /* hard, soft: from 0 is none */
+	struct irq_run open[2]; /* still running, hard and soft; from 0: none */
 };
 
-/* Records were lost in it. */
+/* Records were lost in this time. */
 struct gap {
 	uint64_t from, to;
 };
@@ -77,24 +79,24 @@ struct sched_timeline {
 	size_t n_tasks, tasks_cap;
 	struct cpu_line *cpus; /* by number; owned */
 	size_t n_cpus;
-	struct gap *gaps; /* by time, none beside another; owned */
+	struct gap *gaps; /* by time, adjacent ones joined; owned */
 	size_t n_gaps, gaps_cap;
 };
 
-/* @e is sorted. 0 or -ENOMEM. */
+/* Build from sorted events. 0 or -ENOMEM. */
 int sched_timeline__build(struct sched_timeline *t, struct sched_events *e);
 void sched_timeline__free(struct sched_timeline *t);
 
-/* NULL: no event is of it. */
+/* NULL: no event of this task */
 const struct task_line *sched_timeline__task(const struct sched_timeline *t, uint32_t tid);
-/* NULL: no event is of it. */
+/* NULL: no event of this CPU */
 const struct cpu_line *sched_timeline__cpu(const struct sched_timeline *t, uint32_t cpu);
-/* The first span, run or interrupt that ends after @time. */
+/* Index of the first span, run, reclaim or interrupt that ends after @time */
 size_t task_line__at(const struct task_line *l, uint64_t time);
 size_t task_line__reclaim_at(const struct task_line *l, uint64_t time);
 size_t cpu_line__at(const struct cpu_line *l, uint64_t time);
 size_t cpu_line__irq_at(const struct cpu_line *l, uint64_t time);
-/* How much of the time lies in gaps, ns. */
+/* How much of the time lies in gaps, ns */
 uint64_t sched_timeline__lost(const struct sched_timeline *t, uint64_t from, uint64_t to);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a stack of the kernel says: what a task waits in, and on whose behalf a wake-up is made. */
+/* Classifies kernel stacks: what a task waits for, and on whose behalf a wake-up is made. */
 #ifndef FRBPF_ANALYSE_WHY_WAIT_KIND_H
 #define FRBPF_ANALYSE_WHY_WAIT_KIND_H
 
@@ -8,11 +8,11 @@
 
 enum wait_kind {
 	WAIT_UNKNOWN,
-	WAIT_THROTTLED, /* its cgroup's CPU quota is used up */
+	WAIT_THROTTLED, /* the CPU quota of its cgroup is used up */
 	WAIT_STOPPED,
 	WAIT_FROZEN,
 	WAIT_RECLAIM,
-	WAIT_DIRTY, /* too many dirty pages: writers are slowed down */
+	WAIT_DIRTY, /* too many dirty pages: the writer is throttled */
 	WAIT_MMAP_LOCK,
 	WAIT_INODE_LOCK,
 	WAIT_KERNEL_LOCK,
@@ -23,7 +23,7 @@ enum wait_kind {
 	WAIT_FSYNC,
 	WAIT_JOURNAL,
 	WAIT_PAGE_FAULT,
-	WAIT_QUEUE, /* of a block device: no room, or a limit */
+	WAIT_QUEUE, /* a full queue of a block device, or a limit */
 	WAIT_PAGE,
 	WAIT_DISK,
 	WAIT_PIPE,
@@ -38,36 +38,42 @@ enum wait_kind {
 	WAIT_SIGNAL,
 	WAIT_IPC,
 	WAIT_IO_URING,
-	WAIT_WORK, /* a thread that has nothing to do */
+	WAIT_WORK, /* an idle worker thread */
 	WAIT_COMPLETION,
-	WAIT_TASK_WORK, /* none: it was switched out when it had done deferred work of the kernel's, which is
-			   also how a quota of 6.18 and later stops a task */
+	/*
+	 * not a wait: switched out after deferred work of the kernel (task_work). Since 6.18 a CPU
+	 * quota stops a task this way, too.
+	 */
+	WAIT_TASK_WORK,
 	WAIT_KINDS,
 };
 
-/* By whom a task was woken, as far as the waker's stack tells. */
+/* Who woke a task, as far as the waker's stack tells */
 enum wake_context {
 	WAKE_TASK,
 	WAKE_SIGNAL, /* a task, by a signal */
 	WAKE_TIMER,
-	WAKE_BLOCK, /* a request to a device has ended */
-	WAKE_NET,   /* something came from the network */
+	WAKE_BLOCK, /* completion of a request to a device */
+	WAKE_NET,   /* a packet from the network */
 	WAKE_IRQ,   /* another interrupt, or one without a stack */
-	WAKE_OWNER, /* nobody yet: a task that is known to have what it waits for */
+	WAKE_OWNER, /* not woken yet: the task known to own what it waits for */
 };
 
-/* @names: functions of the kernel, the innermost first; NULL: one without a name. */
+/* @names: kernel functions, the innermost first; NULL: a function without a name. */
 enum wait_kind wait_kind__of(const char *const *names, size_t n);
-/* @in_irq: the event's own flags say that an interrupt or softirq ran. @softirqd: its task is ksoftirqd. */
+/*
+ * @in_irq: the flags of the event say that an interrupt or softirq ran. @softirqd: the task is
+ * ksoftirqd.
+ */
 enum wake_context wake_context__of(const char *const *names, size_t n, bool in_irq, bool softirqd);
 
-/* Is it a cgroup's limit of requests to a device (io.max, io.cost) that lets them pass now? */
+/* Did a cgroup's I/O limit (io.max, io.cost) hold the requests that may pass now? */
 bool wait_kind__limits_io(const char *const *names, size_t n);
 
-/* Does it try to get a lock whose owner runs, without sleeping? */
+/* Does it spin for a lock whose owner runs? */
 bool wait_kind__spins(const char *const *names, size_t n);
 
-/* "a futex"; "" for WAIT_UNKNOWN. And the word for programs: "futex". */
+/* Text for people: "a futex"; "" for WAIT_UNKNOWN. Word for programs: "futex". */
 const char *wait_kind__text(enum wait_kind k);
 const char *wait_kind__word(enum wait_kind k);
 /* "by a timer" ... */

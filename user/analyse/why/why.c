@@ -4,10 +4,10 @@
 
 #include "analyse/why/why_impl.h"
 
-#define LOOKS_MAX    (100u << 20) /* events, of one question */
-#define SIGNALS_BACK 20000	  /* events that are looked through for who sent a signal */
-#define SIGNAL_AFTER 1000	  /* events behind a wake-up that may say that it was a signal's */
-#define SIGNAL_NS    100000	  /* so soon */
+#define LOOKS_MAX    (100u << 20) /* events looked at for one question */
+#define SIGNALS_BACK 20000	  /* events searched backwards for the sender of a signal */
+#define SIGNAL_AFTER 1000	  /* events after a wake-up that are searched for its signal */
+#define SIGNAL_NS    100000	  /* ns, likewise */
 
 int why__new(struct why **ret)
 {
@@ -68,7 +68,7 @@ static bool same_process(const struct why *w, uint32_t a, uint32_t b)
 	return a == b || (x && y && x->pid && (x->pid == y->pid || b == x->pid));
 }
 
-/* Was it woken to take a signal? The kernel writes that right behind the wake-up. */
+/* Was it woken to take a signal? The kernel writes that event right after the wake-up. */
 static bool is_by_signal(struct why *w, uint32_t wake)
 {
 	const struct sched_event *v = w->events.v, *e = &v[wake];
@@ -87,7 +87,7 @@ static bool is_by_signal(struct why *w, uint32_t wake)
 	return false;
 }
 
-/* By whom the waking says that it is; -1: no event tells. */
+/* The context of a wake-up; -1: no event tells. */
 static int wake_context_of(struct why *w, uint32_t wake, enum wait_kind kind)
 {
 	const struct sched_event *e = &w->events.v[wake];
@@ -95,10 +95,12 @@ static int wake_context_of(struct why *w, uint32_t wake, enum wait_kind kind)
 	bool in_irq = e->flags & (SCHED_HARDIRQ | SCHED_SOFTIRQ_FLAG);
 	enum wake_context c = in_irq || !e->tid ? WAKE_IRQ : WAKE_TASK;
 
-	/* by another CPU, whose task this event does not know */
+	/*
+	 * woken by an interrupt, on behalf of a task on another CPU that this event does not know
+	 */
 	if (e->kind != SCHED_WAKING && in_irq)
 		return kind == WAIT_SLEEP ? WAKE_TIMER : -1;
-	if (w->collecting) /* the stack may say that a task sent a packet to this machine */
+	if (w->collecting) /* its stack may show that a task sent a packet to this machine */
 		return e->tid && !(e->flags & SCHED_HARDIRQ) ? WAKE_TASK : WAKE_IRQ;
 	if (e->stack && note->named)
 		c = note->context;
@@ -106,7 +108,7 @@ static int wake_context_of(struct why *w, uint32_t wake, enum wait_kind kind)
 		c = WAKE_SIGNAL;
 	if (c == WAKE_TASK && !e->tid)
 		c = WAKE_IRQ;
-	/* nothing else ends it from an interrupt */
+	/* from an interrupt, only a timer ends a sleep */
 	return kind == WAIT_SLEEP && c != WAKE_TASK && c != WAKE_SIGNAL ? WAKE_TIMER : (int)c;
 }
 
@@ -116,7 +118,7 @@ static uint32_t stop_sender(struct why *w, uint32_t tid, uint32_t out)
 	for (uint32_t i = 0; i < out && i < SIGNALS_BACK && why__may_look(w); i++) {
 		const struct sched_event *e = &w->events.v[out - 1 - i];
 
-		if (e->kind != SCHED_SIGNAL || e->arg < 19 || e->arg > 22) /* SIGSTOP to SIGTTOU */
+		if (e->kind != SCHED_SIGNAL || e->arg < 19 || e->arg > 22) /* SIGSTOP (19) to 22 */
 			continue;
 		if (same_process(w, tid, e->other))
 			return e->tid;
@@ -124,7 +126,7 @@ static uint32_t stop_sender(struct why *w, uint32_t tid, uint32_t out)
 	return 0;
 }
 
-/* The key of a wait, but for its waker. */
+/* The key of a wait, without its waker */
 static struct why_key wait_key(const struct why *w, struct why_node *parent, uint32_t tid,
 			       const struct task_span *s)
 {
@@ -142,7 +144,10 @@ static struct why_key wait_key(const struct why *w, struct why_node *parent, uin
 	return key;
 }
 
-/* Who has what @key is about, at the end of all: something else than events tells; 0: nothing does. */
+/*
+ * The owner of what @key waits for, if it waits at the end of the interval; known from the
+ * question, not from events. 0: unknown.
+ */
 static uint32_t owner_at_end(const struct why *w, const struct why_key *key, uint64_t to)
 {
 	const struct sched_task *t = sched_events__own_task(&w->events, w->q.owner);
@@ -153,7 +158,7 @@ static uint32_t owner_at_end(const struct why *w, const struct why_key *key, uin
 	return t ? t->tid : w->q.owner;
 }
 
-/* A wait of which no event tells who ended it. */
+/* A wait of which no event tells who ended it */
 static int explain_open_end(struct why *w, struct why_key *key, const struct task_span *s,
 			    uint64_t from, uint64_t to, size_t depth)
 {
@@ -262,7 +267,7 @@ int why__explain_task(struct why *w, struct why_node *parent, uint32_t tid, uint
 	for (size_t i = task_line__at(l, from); i < l->n && from < to; i++) {
 		uint64_t stop = l->v[i].to < to ? l->v[i].to : to;
 
-		if (l->v[i].from > from || stop <= from) /* times that no clock tells */
+		if (l->v[i].from > from || stop <= from) /* times out of order */
 			continue;
 		if (explain_span(w, parent, tid, l, &l->v[i], from, stop, depth))
 			return -ENOMEM;
@@ -271,7 +276,7 @@ int why__explain_task(struct why *w, struct why_node *parent, uint32_t tid, uint
 	return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
 }
 
-/* One round: the tree from the beginning. */
+/* One round: build the tree from scratch. */
 static int round_of(struct why *w, uint32_t tid, const struct why_question *q, bool collecting)
 {
 	const struct why_key all = { .tid = tid };
@@ -285,7 +290,7 @@ static int round_of(struct why *w, uint32_t tid, const struct why_question *q, b
 	return w->root ? why__explain_task(w, w->root, tid, q->from, q->to, 0) : -ENOMEM;
 }
 
-/* The last wait of @tid that ended before @to began then. */
+/* The start of the last wait of @tid that began before @to */
 static uint64_t last_wait(const struct why *w, uint32_t tid, uint64_t to)
 {
 	const struct task_line *l = sched_timeline__task(&w->timeline, tid);

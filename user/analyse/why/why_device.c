@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A wait that a device's request ended: which, and for whom the device worked meanwhile. From one completion to the next
- * the device is taken to work for whoever sent the request that is completed then. While it had none of those that
- * completed in the wait, it is asked who kept them from it.
+ * Explains a wait that a completed request ended: which request, and for whom the device worked
+ * meanwhile. From one completion to the next the device is assumed to work for the sender of the
+ * request completed then. For a time in which the device had none of these requests, the tree shows
+ * who held them back.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL then */
+#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL when memory is out */
 #include <uthash.h>
 
 #include "analyse/why/why_impl.h"
 
-#define BACK_NS	  1000000000 /* requests that were sent so much before the wait are known */
+#define BACK_NS	  1000000000 /* ns before the wait: earlier requests are not known */
 #define BACK_MOST 500000     /* events */
-#define SAME_IRQ  1000000    /* ns from a completion to the wake-up that it makes */
+#define SAME_IRQ  1000000    /* ns, at most, from a completion to its wake-up */
 
-/* The latest request at a place of the device. */
+/* The latest request at a sector of the device */
 struct device_request {
 	uint64_t sector;
 	uint64_t inserted, issued; /* ns; 0: not seen */
@@ -30,12 +31,14 @@ struct device_past {
 	struct device_request *requests;
 	uint32_t tid, dev;
 	uint32_t end;	 /* event: the completion that ended the wait */
-	uint64_t before; /* ns: until then it is explained */
+	uint64_t before; /* ns: explained up to here */
 	uint64_t to;
 	size_t depth;
 };
 
-/* The request whose end woke the task: the last that ended on that CPU before, in the same interrupt. */
+/*
+ * The completion that woke the task: the last one before @wake on that CPU, in the same interrupt.
+ */
 static uint32_t request_end(struct why *w, uint32_t wake)
 {
 	const struct sched_event *v = w->events.v, *e = &v[wake];
@@ -70,7 +73,7 @@ static struct device_request *request_at(struct device_past *d, uint64_t sector)
 	return r;
 }
 
-/* Who wanted it: a worker of the kernel may have issued what somebody else had inserted. */
+/* The sender: a kernel worker may have issued what another task inserted. */
 static uint32_t request_sender(const struct device_request *r)
 {
 	return r->inserted ? r->inserted_by : r->issued_by;
@@ -81,7 +84,7 @@ static uint64_t request_sent(const struct device_request *r)
 	return r->inserted ?: r->issued;
 }
 
-/* The wake-up that made the task run which sent @r; NO_EVENT: not seen. */
+/* The last wake-up of the sender of @r before it sent @r; NO_EVENT: not seen. */
 static uint32_t sender_wake(const struct why *w, const struct device_request *r)
 {
 	const struct task_line *l = sched_timeline__task(&w->timeline, request_sender(r));
@@ -93,7 +96,7 @@ static uint32_t sender_wake(const struct why *w, const struct device_request *r)
 	return NO_EVENT;
 }
 
-/* Until @r was sent the device had nothing of those who wait. */
+/* Until @r was sent, the device had no request that the wait depends on. */
 static int explain_held(struct device_past *d, const struct device_request *r, uint64_t from,
 			uint64_t to)
 {
@@ -112,7 +115,7 @@ static int explain_held(struct device_past *d, const struct device_request *r, u
 	return why__add_unknown(w, d->n, d->tid, MISSING_HELD, from, to);
 }
 
-/* Request @r has ended at @time; the one before it had at @d->before. */
+/* Request @r was completed at @time, the one before it at d->before. */
 static int explain_served(struct device_past *d, const struct device_request *r, uint64_t time)
 {
 	const struct why_key key = { .parent = d->n,
@@ -146,7 +149,7 @@ static int request_feed(struct device_past *d, uint32_t i)
 		r->inserted_by = e->tid;
 		r->issued = 0;
 	} else if (e->kind == SCHED_RQ_ISSUE) {
-		if (r->issued) /* the one before it has ended, and this one was not inserted */
+		if (r->issued) /* a new request at this sector, which was not inserted */
 			r->inserted = 0;
 		r->issued = e->time;
 		r->issued_by = e->tid;
@@ -173,7 +176,7 @@ static void requests_free(struct device_past *d)
 	}
 }
 
-/* How long the request that ended the wait was where. */
+/* Note the time of the last request in the queue, and on the device. */
 static void note_request(struct device_past *d, const struct sched_event *end)
 {
 	const struct device_request *r = request_at(d, end->value);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Was it a CPU quota (cpu.max) that kept a task from its CPU? Since 6.18 a task leaves when it returns to its program, and
- * its stack shows that: as such where the kernel is preemptible, else as one that has done deferred work. It comes back
- * when sched_cfs_period_timer() gives its cgroup a quota again.
+ * Was it a CPU quota (cpu.max) that kept a task off its CPU? Since 6.18 a throttled task leaves the
+ * CPU on its return to user space. On a preemptible kernel its stack shows that; on others it looks
+ * like the end of deferred work. The task runs again after sched_cfs_period_timer() has refilled
+ * the quota of its cgroup.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,7 +22,7 @@ enum quota_sign why_quota__sign(const struct why *w, const struct task_span *s)
 									: QUOTA_NO_SIGN;
 }
 
-/* The event whose note names function @address; NULL: there are too many of them. */
+/* The first event with this timer function: its note has the name. NULL: too many functions. */
 static const struct why_timer *timer_of(struct why *w, uint64_t address, uint32_t event)
 {
 	for (size_t i = 0; i < w->n_timers; i++)

@@ -3,7 +3,7 @@
 
 #include "analyse/why/why_impl.h"
 
-#define CPUS 1024 /* the first of them are looked at for being idle */
+#define CPUS 1024 /* only the first CPUs are checked for being idle */
 
 static uint64_t later_time(uint64_t a, uint64_t b)
 {
@@ -25,7 +25,7 @@ static uint64_t idle_ns(const struct cpu_line *c, uint64_t from, uint64_t to)
 	return ns;
 }
 
-/* The CPU that was idle most of the time meanwhile, and for how long. */
+/* The CPU that was idle for most of the time, *ret; returns its idle time, ns. */
 static uint64_t idle_elsewhere(const struct why *w, uint32_t but, uint64_t from, uint64_t to,
 			       uint32_t *ret)
 {
@@ -52,7 +52,7 @@ static int32_t own_prio(const struct why *w, uint32_t tid, const struct task_spa
 	return s->wake != NO_EVENT ? w->events.v[s->wake].other_prio : WHY_PRIO_UNKNOWN;
 }
 
-/* Who was on @cpu from @from to @to. */
+/* Explain who ran on @cpu from @from to @to. */
 static int explain_on_cpu(struct why *w, struct why_node *parent, uint32_t tid,
 			  const struct task_span *s, uint32_t cpu, uint64_t from, uint64_t to)
 {
@@ -88,7 +88,7 @@ static int explain_on_cpu(struct why *w, struct why_node *parent, uint32_t tid,
 	return at < to ? why__add_unknown(w, parent, tid, MISSING_CPU, at, to) : 0;
 }
 
-/* Only a quota keeps a task of normal policy off a CPU that idles: events tell of no other reason. */
+/* Is it throttled? Events show no other reason why a normal task does not run on an idle CPU. */
 static bool is_throttled(const struct why *w, uint32_t tid, const struct task_span *s)
 {
 	const struct sched_task *t = sched_events__task(&w->events, tid);
@@ -99,7 +99,7 @@ static bool is_throttled(const struct why *w, uint32_t tid, const struct task_sp
 	       idle_ns(c, s->from, s->to) >= WHY_LONG_NS;
 }
 
-/* Where it waits at first. Without events of queues: where it ran at last. */
+/* The CPU whose queue it waits in first. Without queue events: the CPU that it ran on next. */
 static uint32_t first_queue(const struct why *w, uint32_t tid, const struct task_span *s)
 {
 	const struct task_line *l = sched_timeline__task(&w->timeline, tid);
@@ -118,7 +118,7 @@ static int explain_queued(struct why *w, struct why_node *parent, uint32_t tid,
 	uint32_t cpu = first_queue(w, tid, s);
 	uint64_t at = from;
 
-	/* it may go to other queues while it waits */
+	/* it may move to other queues while it waits */
 	for (size_t i = sched_events__at(e, s->from); i < e->n && e->v[i].time < to; i++) {
 		const struct sched_event *ev = &e->v[i];
 
@@ -143,7 +143,7 @@ static int explain_throttled(struct why *w, struct why_node *parent, uint32_t ti
 	return from >= to || why_tree__add(w->tree, &key, from, to - from) ? 0 : -ENOMEM;
 }
 
-/* By its stack at the beginning of the wait its quota was, or may have been, used up. */
+/* The stack at the start of the wait shows that its quota was, or may have been, used up. */
 static int explain_quota(struct why *w, struct why_node *parent, uint32_t tid,
 			 const struct task_span *s, enum quota_sign sign, uint64_t from,
 			 uint64_t to)
@@ -157,7 +157,7 @@ static int explain_quota(struct why *w, struct why_node *parent, uint32_t tid,
 			return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);
 		return explain_throttled(w, parent, tid, from, to);
 	}
-	/* what came in between was its own quota, or that of another cgroup */
+	/* a refill in between may be of its own cgroup, or of another */
 	if (explain_throttled(w, parent, tid, from, earlier_time(first, to)) ||
 	    why__add_unknown(w, parent, tid, MISSING_QUOTA, later_time(from, first),
 			     earlier_time(last, to)))
@@ -173,13 +173,13 @@ int why_runnable__explain(struct why *w, struct why_node *parent, uint32_t tid,
 
 	if (s->end_hidden)
 		return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
-	if (w->collecting) /* names of timers, in case that its stack asks for them */
+	if (w->collecting) /* resolve the names of timers: its stack may require them */
 		why_quota__renewed(w, s, &first, &last);
 	if (sign != QUOTA_NO_SIGN)
 		return explain_quota(w, parent, tid, s, sign, from, to);
 	if (is_throttled(w, tid, s))
 		return explain_throttled(w, parent, tid, from, to);
-	/* before 6.18 no stack tells it */
+	/* before 6.18 no stack shows it */
 	if (why_quota__of(w, tid) == WHY_QUOTA_HIDDEN && s->to - s->from >= WHY_LONG_NS &&
 	    (!w->events.recorded[SCHED_TIMER] || why_quota__renewed(w, s, &first, &last)))
 		return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a task did while it was on a CPU: it computed, searched for memory, spun for a lock, was interrupted. */
+/*
+ * Explains what a task did on a CPU: it computed, reclaimed memory, spun for a lock, or was
+ * interrupted.
+ */
 #include <errno.h>
 #include <string.h>
 
 #include "analyse/why/why_impl.h"
 
-#define SPIN_RUNS 1000 /* of a CPU, that are looked at */
-#define SPIN_PERCENT                                                                               \
-	90 /* of the time that an owner runs at least: events tell its beginning late */
+#define SPIN_RUNS    1000 /* at most so many runs of a CPU are looked at */
+#define SPIN_PERCENT 90 /* of the time an owner must run at least: events show its begin too late */
 
 static bool is_text(const char *a, const char *b)
 {
@@ -29,13 +31,13 @@ static void function_count(struct why_node *n, const char *name, const char *cal
 		if (f[i].samples < least->samples)
 			least = &f[i];
 	}
-	/* it takes the place of the rarest, as in the algorithm of Metwally */
+	/* the rarest is replaced (Metwally's Space-Saving algorithm) */
 	least->name = name;
 	least->call = call;
 	least->samples++;
 }
 
-/* The first of its samples at or after @time. */
+/* Index of its first sample at or after @time */
 static size_t sample_at(const struct why *w, const struct task_line *l, uint64_t time)
 {
 	size_t low = 0, high = l->n_samples;
@@ -51,7 +53,7 @@ static size_t sample_at(const struct why *w, const struct task_line *l, uint64_t
 	return low;
 }
 
-/* Where its samples say that it was. */
+/* Count the functions in its samples. */
 static void count_samples(struct why *w, struct why_node *n, const struct task_line *l,
 			  uint64_t from, uint64_t to)
 {
@@ -64,9 +66,9 @@ static void count_samples(struct why *w, struct why_node *n, const struct task_l
 	}
 }
 
-/* ---- a lock of the kernel whose owner runs is not waited for in sleep */
+/* ---- locks of the kernel: a waiter spins while the owner runs */
 
-/* How many of the samples say so, of *ret_n; *ret_note is of one of them. */
+/* Number of samples that spin, out of *ret_n; *ret_note is the note of one of them. */
 static size_t spinning_samples(struct why *w, const struct task_line *l, uint64_t from, uint64_t to,
 			       size_t *ret_n, const struct stack_note **ret_note)
 {
@@ -88,7 +90,7 @@ static size_t spinning_samples(struct why *w, const struct task_line *l, uint64_
 	return n;
 }
 
-/* How long the task that ran on @c most of the time did so; *ret_tid: it. */
+/* The task that ran longest on @c, *ret_tid; returns its time, ns. */
 static uint64_t longest_on(const struct cpu_line *c, uint64_t from, uint64_t to, uint32_t *ret_tid)
 {
 	uint64_t best = 0, ns;
@@ -109,7 +111,10 @@ static uint64_t longest_on(const struct cpu_line *c, uint64_t from, uint64_t to,
 	return best;
 }
 
-/* A task spins only while the owner runs: the only other one that ran all the time. 0: there are none, or several. */
+/*
+ * Find the owner: the only other task that ran all the time, as a waiter spins only while the owner
+ * runs. 0: there is none, or several.
+ */
 static uint32_t spin_owner(const struct why *w, uint32_t cpu, uint64_t from, uint64_t to)
 {
 	uint32_t owner = 0, tid = 0;
@@ -127,7 +132,7 @@ static uint32_t spin_owner(const struct why *w, uint32_t cpu, uint64_t from, uin
 	return owner;
 }
 
-/* Of @ns of a run, what it spun; *ret: that. */
+/* The share of @ns that it spun; *ret is that time. */
 static int explain_spinning(struct why *w, struct why_node *parent, uint32_t tid,
 			    const struct task_line *l, const struct task_span *s, uint64_t from,
 			    uint64_t to, uint64_t ns, uint64_t *ret)
@@ -147,7 +152,7 @@ static int explain_spinning(struct why *w, struct why_node *parent, uint32_t tid
 	return !*ret || why_tree__add(w->tree, &key, from, *ret) ? 0 : -ENOMEM;
 }
 
-/* How much of a time on a CPU interrupts took. */
+/* Time of interrupts on a CPU, from @from to @to */
 static uint64_t irqs_within(const struct cpu_line *c, uint64_t from, uint64_t to)
 {
 	uint64_t sum = 0;
@@ -162,7 +167,7 @@ static uint64_t irqs_within(const struct cpu_line *c, uint64_t from, uint64_t to
 	return sum;
 }
 
-/* What searches for memory took of a run, interrupts apart; *ret is their sum. */
+/* Add the time in reclaim, without interrupts; *ret is the sum. */
 static int explain_reclaim(struct why *w, struct why_node *parent, uint32_t tid,
 			   const struct task_line *l, uint32_t cpu, uint64_t from, uint64_t to,
 			   uint64_t *ret)
@@ -187,7 +192,7 @@ static int explain_reclaim(struct why *w, struct why_node *parent, uint32_t tid,
 	return 0;
 }
 
-/* What interrupts took of a run; *ret is their sum. */
+/* Add the time of interrupts; *ret is the sum. */
 static int explain_irqs(struct why *w, struct why_node *parent, uint32_t tid, uint32_t cpu,
 			uint64_t from, uint64_t to, uint64_t *ret)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The answer of why in one sentence: what took most of the time, along the wakers, with who is behind it. */
+/*
+ * The answer of why in one sentence: what took most of the time, followed along the wakers, and who
+ * caused it.
+ */
 #ifndef FRBPF_ANALYSE_WHY_WHY_VERDICT_H
 #define FRBPF_ANALYSE_WHY_WHY_VERDICT_H
 
@@ -12,35 +15,34 @@ enum why_cause {
 	CAUSE_UNKNOWN,
 	CAUSE_COMPUTED,	 /* the culprit ran */
 	CAUSE_INTERRUPT, /* interrupts or softirqs had the culprit's CPU */
-	CAUSE_CPU,	 /* the culprit had the CPU that another one waited for */
-	CAUSE_CPU_MANY,	 /* many had; the culprit is the first of them */
+	CAUSE_CPU,	 /* the culprit had the CPU that another task waited for */
+	CAUSE_CPU_MANY,	 /* several had; the culprit is the first of them */
 	CAUSE_QUOTA,	 /* the culprit's cgroup had used up its CPU quota */
 	CAUSE_OWN_TIMER, /* the culprit slept */
-	CAUSE_TIMEOUT,	 /* the culprit waited until its time was over */
-	CAUSE_DEVICE,	 /* a device, which worked for the culprit */
+	CAUSE_TIMEOUT,	 /* the culprit waited until its timeout */
+	CAUSE_DEVICE,	 /* a device that worked for the culprit */
 	CAUSE_IO_LIMIT,	 /* a limit kept the culprit's request from a device */
-	CAUSE_RECLAIM,	 /* the culprit searched for memory */
-	CAUSE_NETWORK,	 /* something had to come from the network */
+	CAUSE_RECLAIM,	 /* the culprit was in direct reclaim */
+	CAUSE_NETWORK,	 /* the task waited for the network */
 	CAUSE_STOPPED,	 /* the culprit stopped the subject, or continued it */
-	CAUSE_TASK,	 /* the culprit woke it; what it did before is not told */
+	CAUSE_TASK,	 /* the culprit woke it; what it did before is unknown */
 	CAUSE_KINDS,
 };
 
-/* Writes @ns for people into @buf, and returns it. */
+/* Formats @ns for people into @buf, and returns @buf. */
 typedef char *(*why_duration_fn)(uint64_t ns, char *buf, size_t size);
 
 struct why_verdict {
 	struct buf text;  /* one sentence, printable; owned */
-	struct buf chain; /* "futex<sleep": the same for the same cause; owned */
+	struct buf chain; /* "futex<sleep": equal for equal causes; owned */
 	enum why_cause cause;
-	uint32_t culprit,
-		culprit_pid; /* as the recorder's pid namespace counts; 0: nobody, or unknown */
+	uint32_t culprit, culprit_pid; /* in the recorder's pid namespace; 0: nobody, or unknown */
 	char culprit_comm[SCHED_COMM];
 	uint64_t ns, of_ns, unknown_ns;
-	enum why_missing missing; /* CAUSE_UNKNOWN: why */
+	enum why_missing missing; /* for CAUSE_UNKNOWN: the reason */
 };
 
-/* { 0 } is an empty one. 0 or -ENOMEM. */
+/* Make the verdict; @v is { 0 } before. 0 or -ENOMEM. */
 int why_verdict__make(struct why_verdict *v, const struct why *w, why_duration_fn duration);
 void why_verdict__free(struct why_verdict *v);
 
@@ -51,7 +53,10 @@ const char *why_missing__word(enum why_missing m);
 
 /* "postgres/1234", printable. Returns @buf. */
 const char *why_verdict__name(const struct why *w, uint32_t tid, char buf[static VERDICT_NAME]);
-/* What happened in @n, without what its waker did: "waited for a futex in f, until woken by x/12". */
+/*
+ * Append what happened in @n, without what its waker did: "waited for a futex in f, until woken by
+ * x/12". 0 or -ENOMEM.
+ */
 int why_verdict__phrase(struct buf *b, const struct why *w, const struct why_node *n,
 			why_duration_fn duration);
 
