@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Inside of detectors: what its files share. */
+/* Internals of detectors, shared by detectors.c and update.c. */
 #ifndef FRBPF_DETECT_DETECTORS_CORE_H
 #define FRBPF_DETECT_DETECTORS_CORE_H
 
@@ -14,23 +14,23 @@ struct ring_buffer;
 struct detectors {
 	struct source_env env; /* its fds are owned */
 	struct ring_buffer *ring;
-	struct source **sources; /* those that rules need */
+	struct source **sources; /* those in force */
 	size_t n_sources;
 	struct slots slots;
 	struct cgroups *cgroups;
 	struct scope *scope;		 /* NULL: not confined to tasks */
-	struct slots patterns;		 /* of the map of automata */
+	struct slots patterns;		 /* indexes of the map of automata */
 	const struct past *past;	 /* borrowed; NULL: none */
-	uint64_t *suppress_until;	 /* mapped: read by the programs */
-	struct frbpf_rule_state *states; /* mapped, too */
+	uint64_t *suppress_until;	 /* shared memory that the programs read */
+	struct frbpf_rule_state *states; /* shared memory, too */
 	struct learners *learners;
 	struct rate_keys *keys;
 	bool flipped;	       /* programs may still read the bank that is not in force */
-	uint64_t missing_gone; /* missing_storage of sources that were detached */
+	uint64_t missing_gone; /* this and the next two: sums over detached sources */
 	uint64_t not_seen_gone;
 	uint64_t looks_failed_gone;
 	uint64_t malformed; /* written by the thread that consumes, read by any */
-	/* Of detectors__consume(), valid while it runs. */
+	/* Arguments and progress of detectors__consume(), valid while it runs. */
 	void (*fn)(const struct frbpf_trigger *t, void *arg);
 	void *arg;
 	int handed_over, max;

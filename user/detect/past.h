@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cooldowns that began before this process did. Times are ns of CLOCK_MONOTONIC; those of another
- * boot may lie before its zero: compare differences as signed. */
+/*
+ * Cooldowns, and what rules have learnt, from before this process began. Times are ns of
+ * CLOCK_MONOTONIC. Those of an earlier boot may be below zero: compare differences as signed.
+ */
 #ifndef FRBPF_DETECT_PAST_H
 #define FRBPF_DETECT_PAST_H
 
@@ -11,10 +13,10 @@
 struct past_rule {
 	__u64 id;
 	__u64 last_fired; /* 0: never */
-	__u64 bar;	  /* what its cooldown began with; 0: not known */
+	__u64 bar;	  /* value that its cooldown began with; 0: unknown */
 };
 
-/* What the cooldown that began at @last_fired began with; 0: not known. */
+/* The value that the cooldown of @last_fired began with; 0: unknown. */
 static inline __u64 past__bar(const struct frbpf_bar *bar, __u64 last_fired)
 {
 	return bar->of == last_fired ? bar->value : 0;
@@ -25,8 +27,8 @@ struct past_cooling {
 	struct frbpf_cooling value;
 };
 
-/* Of what rules have learnt from: values in buckets, as in struct frbpf_learned. */
-#define PAST_SLICES 10 /* of the time of `learn`; the oldest is 0, and the last one has nothing yet */
+/* The values that rules have learnt from, in buckets as in struct frbpf_learned. */
+#define PAST_SLICES 10 /* slices of the time `learn`; the oldest is 0, the last is still empty */
 
 struct past_bucket {
 	__u32 slice;
@@ -37,7 +39,7 @@ struct past_bucket {
 struct past_learnt {
 	__u64 id;	     /* rule_conf.learn_id */
 	__u32 percentile_of; /* hundredths of a percent */
-	__u64 percentile;    /* ns; 0: not known yet */
+	__u64 percentile;    /* ns; 0: unknown */
 	struct past_bucket *buckets;
 	size_t n_buckets;
 };

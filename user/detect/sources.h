@@ -5,7 +5,7 @@
 
 #include "detect/engine/source.h"
 
-/* NULL: nothing detects it. */
+/* NULL: there is no BPF object for this source. */
 const struct source_ops *source_ops__find(enum frbpf_source source);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Block devices of this machine by name and by number. */
+/* Finds block devices of this machine by name and by number. */
 #ifndef FRBPF_DETECT_BLOCK_DEVICE_H
 #define FRBPF_DETECT_BLOCK_DEVICE_H
 
@@ -8,15 +8,20 @@
 
 #include "common/err.h"
 
-/* FRBPF_DEV() of "sda", "/dev/disk/by-id/..." or "8:0". A number need not exist (yet); a partition is
- * an error, as requests are of disks, and so is a device that has none. Negative errno with words in @err. */
+/*
+ * Get FRBPF_DEV() of "sda", "/dev/disk/by-id/..." or "8:0". A number need not exist yet. A
+ * partition is an error, since requests carry the number of the disk; so is a device without
+ * requests. 0, or negative errno with words in @err.
+ */
 int block_device__find(const char *text, uint64_t *ret, struct err *err);
 
-/* FRBPF_DEV() of the one disk that requests go to for files of the file system of @fd, or of none
- * that there is where they never do; 0: there may be several, or it is not known. */
+/*
+ * Get FRBPF_DEV() of the only disk that gets requests for the file system of @fd. For one in memory
+ * it is the number of no disk. 0: there may be several disks, or it is unknown.
+ */
 uint64_t block_device__below(int fd);
 
-/* The name of the device of that number, or "8:0" if there is none. Returns @buf. */
+/* Write the name of device @dev to @buf, or "8:0" if it has none. Returns @buf. */
 char *block_device__name(uint64_t dev, char *buf, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The cgroups (v2) that rules name, by path, and the map with their ids that BPF compares with.
- * Life of a set: make for the new rules, resolve once they may come into force, commit, free. While
- * there is one in force, BPF programs follow cgroups that are made and removed.
+ * The cgroups (v2) that rules name by path, and the map of their ids, which BPF compares. Life of a
+ * set: make for the new rules, resolve before they come into force, commit, free. While a set with
+ * cgroups is in force, BPF programs follow which are created and removed.
  */
 #ifndef FRBPF_DETECT_CGROUPS_H
 #define FRBPF_DETECT_CGROUPS_H
@@ -19,23 +19,25 @@ struct cgroup_set;
 struct cgroups *cgroups__new(int ids_fd);
 void cgroups__free(struct cgroups *c);
 
-/* The paths of @rules, each with its index; those in force keep theirs. 0, -ENOSPC or -ENOMEM. The
- * rules must outlive it. */
+/*
+ * Collect the paths in @rules, which must outlive the set. Each gets an index; those in force keep
+ * theirs. 0, -ENOSPC or -ENOMEM.
+ */
 int cgroup_set__make(const struct cgroups *c, const struct rule_conf *rules, size_t n_rules,
 		     struct cgroup_set **ret);
-/* Is @path one of them? Then its index is in @ret. */
+/* Is @path in the set? If so, *ret is its index. */
 bool cgroup_set__has(const struct cgroup_set *set, const char *path, uint32_t *ret);
-/* Look them up, and watch for those that come and go. 0, or negative errno with words. */
+/* Look up the ids, and follow cgroups that come and go. 0, or negative errno with words in @err. */
 int cgroup_set__resolve(const struct cgroup_set *set, struct cgroups *c, struct err *err);
-/* It is in force now. */
+/* Mark the set as the one in force. */
 void cgroup_set__commit(const struct cgroup_set *set, struct cgroups *c);
 void cgroup_set__free(struct cgroup_set *set);
 
-/* The id of the cgroup at @path below the mount point @mount. 0 or negative errno. */
+/* Get the id of the cgroup at @path below the mount point @mount. 0 or negative errno. */
 int cgroup__id(const char *mount, const char *path, uint64_t *ret);
-/* The path of that which we are in. 0, -ENOENT, -ENAMETOOLONG or the errno of reading it. */
+/* Get the path of our own cgroup. 0, -ENOENT, -ENAMETOOLONG or negative errno of reading it. */
 int cgroup__own(char *buf, size_t size);
-/* Is @path that of @above, or of one below it? */
+/* Is the cgroup @path the same as @above, or below it? */
 bool cgroup__is_below(const char *path, const char *above);
 
 #endif

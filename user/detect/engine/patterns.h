@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The patterns that rules hold paths against, and the map of their automata. Life of a set: make
- * for the new rules, write once they may come into force, commit, free.
+ * The patterns that rules match paths with, and the map of their automata. Life of a set: make for
+ * the new rules, write before they come into force, take over its slots, free.
  */
 #ifndef FRBPF_DETECT_PATTERNS_H
 #define FRBPF_DETECT_PATTERNS_H
@@ -11,16 +11,18 @@
 
 struct pattern_set;
 
-/* The patterns of @rules, each with its index; those that are in force according to @cur keep
- * theirs. 0, -ENOSPC or -ENOMEM. The rules must outlive it. */
+/*
+ * Collect the patterns in @rules, which must outlive the set. Each gets an index; those in force,
+ * according to @cur, keep theirs. 0, -ENOSPC or -ENOMEM.
+ */
 int pattern_set__make(const struct slots *cur, const struct rule_conf *rules, size_t n_rules,
 		      struct pattern_set **ret);
-/* The index of the pattern of node @i of @e; -EINVAL: it is not of this set. */
+/* Get the index of the pattern in node @i of @e. 0; -EINVAL: it is not in this set. */
 int pattern_set__find(const struct pattern_set *set, const struct expr *e, uint32_t i,
 		      uint32_t *ret);
-/* Write the automata that are new into the map. 0 or negative errno. */
+/* Write new automata into the map. 0 or negative errno. */
 int pattern_set__write(const struct pattern_set *set, int map_fd);
-/* What is in force once it is. */
+/* The indexes in use once the set is in force: the next @cur. */
 const struct slots *pattern_set__slots(const struct pattern_set *set);
 void pattern_set__free(struct pattern_set *set);
 

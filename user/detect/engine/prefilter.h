@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The prefilter of rules without a threshold: one or two comparisons that every event passes for which a
- * rule's condition holds, so that programs can end at once for the others.
+ * The prefilter of rules without a threshold: one or two comparisons. Every event that satisfies
+ * the condition of a rule passes them, so the programs can return at once for the others.
  */
 #ifndef FRBPF_DETECT_PREFILTER_H
 #define FRBPF_DETECT_PREFILTER_H
@@ -12,12 +12,15 @@
 
 #include "frbpf.h"
 
-/* Of @rules, whose globs are patterns[] by index; @wide has a bit for each field whose values take two
- * words. Without rules, or where they have nothing in common, everything passes. */
+/*
+ * Make the prefilter of @rules. Their globs are indexes of @patterns; @wide has a bit for each
+ * field with values of two words. Without rules, or if they have nothing in common, everything
+ * passes.
+ */
 void prefilter__make(const struct frbpf_rule *rules, size_t n, const char *const *patterns,
 		     uint32_t wide, struct frbpf_prefilter *ret);
 
-/* As the programs do it: does an event with these values, of struct frbpf_rule's fields, pass? */
+/* Does an event with the values val[field] pass? Same as in the programs. */
 bool prefilter__passes(const struct frbpf_prefilter *g, const __u64 (*val)[2]);
 
 #endif

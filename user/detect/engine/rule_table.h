@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The rules of one source in the form its BPF programs read: one bank of their rule map. */
+/* The rules of one source in the form that its BPF programs read: one bank of their rule map. */
 #ifndef FRBPF_DETECT_RULE_TABLE_H
 #define FRBPF_DETECT_RULE_TABLE_H
 
@@ -14,15 +14,20 @@ struct rule_table {
 		rules[FRBPF_MAX_RULES]; /* sorted by threshold; equal ones as in the file */
 	uint32_t n_globs;
 	struct frbpf_glob globs[FRBPF_MAX_GLOBS];
-	const char *patterns[FRBPF_MAX_GLOBS];	     /* of these; the rules' own */
-	const struct rule_arg *args[FRBPF_MAX_ARGS]; /* by slot; the rules' own, NULL: none asks */
+	const char *patterns[FRBPF_MAX_GLOBS];	     /* texts of globs; of the rules */
+	const struct rule_arg *args[FRBPF_MAX_ARGS]; /* by slot; borrowed, too; NULL: unused */
 };
 
 /*
- * Take from @rules those on the events of @when; slots[i] is rule i's slot, @cgroups has the cgroups they name
- * (NULL: they name none), @patterns what they hold paths against (NULL: nothing). 0; -E2BIG: more than FRBPF_MAX_RULES; -ENOSPC: more than FRBPF_MAX_GLOBS
- * different patterns; -ENODEV: a block device that is not there; -EINVAL: a rule BPF could not evaluate (more than FRBPF_MAX_NODES predicates,
- * or a last one without FRBPF_NODE_END).
+ * Build the table of those @rules that are on the events of @when. slots[i] is the slot of rule i.
+ * @cgroups: the cgroups that they name; @patterns: those that they match paths with; NULL: none.
+ * 0 or:
+ *  -E2BIG   more than FRBPF_MAX_RULES rules
+ *  -ENOSPC  more than FRBPF_MAX_GLOBS different patterns
+ *  -ENODEV  a block device does not exist
+ *  -EINVAL  BPF cannot evaluate a rule: it has more than FRBPF_MAX_NODES predicates, or the last
+ *  one
+ *           lacks FRBPF_NODE_END
  */
 int rule_table__build(const struct when *when, const struct rule_conf *rules, size_t n_rules,
 		      const uint32_t *slots, const struct cgroup_set *cgroups,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which rule has which slot of the state map. A rule keeps its slot for as long as its id is in
- * force. A slot that an update frees is not given away by that same update: until its programs have
- * seen the new rules, they may still count in it.
+ * Assigns slots of the state map to rules. A rule keeps its slot as long as its id is in force. An
+ * update does not reuse slots that it frees: programs that still run with the old rules may count
+ * in them.
  */
 #ifndef FRBPF_DETECT_SLOTS_H
 #define FRBPF_DETECT_SLOTS_H
@@ -13,7 +13,7 @@
 
 #include "frbpf.h"
 
-struct slots { /* { 0 }: all of them are free */
+struct slots { /* { 0 }: all are free */
 	struct slot {
 		uint64_t id;
 		bool used;
@@ -21,8 +21,8 @@ struct slots { /* { 0 }: all of them are free */
 };
 
 /*
- * Give each of the @n ids its slot: into ret_slots[i]; ret_fresh[i]: it is new, its state must be
- * zeroed. @ret_next is the assignment then in force; @cur is not changed. 0, or -ENOSPC.
+ * Give each of the @n ids a slot, ret_slots[i]. ret_fresh[i]: the slot is new, so its state must be
+ * cleared. @ret_next is the new assignment; @cur stays unchanged. 0 or -ENOSPC.
  */
 int slots__assign(const struct slots *cur, const uint64_t *ids, size_t n, struct slots *ret_next,
 		  uint32_t *ret_slots, bool *ret_fresh);

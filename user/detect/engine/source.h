@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One BPF object and its programs. Private to detect/: detectors.c drives sources through these
- * functions, and each source's file is the only one to include its skeleton.
- * Life: open (loaded, attached, without a rule), any number of write and flip, free.
+ * A source: one BPF object and its programs. Private to detect/: detectors.c and update.c drive
+ * sources through these functions. Only the file of a source includes its skeleton.
+ * Life: open (loads and attaches, without a rule), any number of write and flip, free.
  */
 #ifndef FRBPF_DETECT_SOURCE_H
 #define FRBPF_DETECT_SOURCE_H
@@ -17,7 +17,7 @@ struct bpf_program;
 struct listener;
 struct look;
 
-/* What all sources are given. */
+/* The environment that all sources get. */
 struct source_env {
 	int states_fd;		       /* map of struct frbpf_rule_state, borrowed */
 	int triggers_fd;	       /* the trigger ring, borrowed */
@@ -27,15 +27,15 @@ struct source_env {
 	int counting_fd;	       /* maps of struct frbpf_count by slot, borrowed */
 	int sharing_fd;		       /* maps of struct frbpf_share by slot, borrowed */
 	int keyed_fd;		       /* ring of slots whose maps fill up, borrowed */
-	int suppress_fd;	       /* map of times, borrowed */
+	int suppress_fd;	       /* map of FRBPF_SUPPRESS_*, borrowed */
 	int learned_fd;		       /* maps of struct frbpf_learned by slot, borrowed */
 	uint32_t pidns;		       /* inode of the daemon's pid namespace */
 	struct listener *listener;     /* for sources whose events user space sees; borrowed */
 	struct app_socket *app_socket; /* borrowed */
 	enum frbpf_scope scope;
-	int scope_fd;	       /* map of the tasks in the scope, borrowed; -1: each has its own */
+	int scope_fd;	       /* map of the tasks in the scope, borrowed; -1: no such scope */
 	int scope_keys_fd;     /* the same by address and number */
-	uint64_t scope_cgroup; /* id of a cgroup */
+	uint64_t scope_cgroup; /* id of the cgroup of FRBPF_SCOPE_CGROUP */
 };
 
 struct source {
@@ -43,11 +43,11 @@ struct source {
 	char *target;	    /* of struct when; NULL: the source has one kind of events. Owned */
 	uint32_t max_rules; /* room in a bank */
 	uint32_t max_globs;
-	void *skel;	 /* owned through ops->free */
-	struct err *err; /* while it is opened: for words, where an errno says too little */
+	void *skel;		   /* destroyed by ops->free */
+	struct err *err;	   /* during open: words where an errno says too little */
 	struct listener *listener; /* borrowed */
-	struct look *look;	   /* owned; NULL: no rule was about what is pending yet */
-	/* Set by ops->load; all of it belongs to the skeleton. */
+	struct look *look;	   /* owned; NULL: there was no rule about pending events yet */
+	/* Set by ops->load; owned by the skeleton. */
 	struct frbpf_control *control;
 	const __u64 *missing_storage;
 	const __u64 *not_seen;
@@ -61,28 +61,28 @@ struct source {
 struct source_ops {
 	enum frbpf_source source;
 	const char *name;
-	const void *(*elf)(size_t *ret_size); /* the BPF object, as it was built */
-	/* Optional: can @target be found here? Without privilege. 0, or negative errno with words in
-	 * @err. */
+	const void *(*elf)(size_t *ret_size); /* the BPF object in ELF format */
+	/* Optional: does @target exist on this machine? Needs no privilege. 0, or negative errno
+	 * with words in @err. */
 	int (*check)(enum frbpf_source source, const char *target, struct err *err);
-	/* Optional: does the target mean something else by now? Then it is opened anew. */
+	/* Optional: does the target now mean something else? Then a new source is opened. */
 	bool (*is_stale)(const struct source *s);
-	/* Open the skeleton, source__prepare() it, load it. 0 or negative errno; free is called
-	 * anyway. */
+	/* Open the skeleton, source__prepare() it, load it. 0 or negative errno; `free` is called
+	 * after a failure, too. */
 	int (*load)(struct source *s, const struct source_env *env);
 	int (*attach)(struct source *s);
-	/* Optional: run the programs that find what is pending. 0 or negative errno. */
+	/* Optional: run the programs that find pending events. 0 or negative errno. */
 	int (*look)(struct source *s);
-	/* Optional; before a flip: the keys watched until then and from then on. */
+	/* Optional; called before a flip with the keys watched before and after it. */
 	void (*change_keys)(struct source *s, const __u64 *from, const __u64 *to);
-	/* Optional; with the rules of a bank that is not in force: what else it needs. 0, or negative
-	 * errno with words in @err. */
+	/* Optional: write what the source needs besides the rules of the inactive bank @bank. 0, or
+	 * negative errno with words in @err. */
 	int (*write)(struct source *s, uint32_t bank, const struct rule_table *table,
 		     struct err *err);
 	void (*free)(struct source *s);
 };
 
-/* All there are; sources.c finds one. */
+/* All sources; source_ops__find() finds one by number. */
 extern const struct source_ops source_runqlat;
 extern const struct source_ops source_syscall;
 extern const struct source_ops source_blocked;
@@ -102,24 +102,28 @@ extern const struct source_ops source_app;
 extern const struct source_ops source_uprobe;
 extern const struct source_ops source_usdt;
 
-/* Load and attach, with room for the rules of @table; @target is of struct when. Negative errno with
- * words in @err. */
+/*
+ * Load and attach a source with room for the rules of @table. @target: of struct when. 0, or
+ * negative errno with words in @err.
+ */
 int source__open(const struct source_ops *ops, const char *target, const struct source_env *env,
 		 const struct rule_table *table, struct source **ret, struct err *err);
-/* Does it have room for these? */
+/* Does the source have room for the rules of @table? */
 bool source__fits(const struct source *s, const struct rule_table *table);
 
-/* Fill the bank that is not in force. A grace period must have passed since the last flip. */
+/* Write @table to the inactive bank. Since the last flip, a grace period must have passed. */
 int source__write(struct source *s, const struct rule_table *table, struct err *err);
-/* Put it in force. */
+/* Put the inactive bank in force. */
 void source__flip(struct source *s);
 
 void source__free(struct source *s);
 
-/* For the sources: share the maps of @env with @obj and give its own their size; before it is loaded.
- * 0 or negative errno. */
+/*
+ * For sources, before they load @obj: reuse the maps of @env, and size its own maps. 0 or negative
+ * errno.
+ */
 int source__prepare(struct source *s, struct bpf_object *obj, const struct source_env *env);
-/* For the sources: what they have in common, once @skel_ is loaded. */
+/* For sources, once @skel_ is loaded: set the pointers and descriptors that all skeletons have. */
 #define source__bind(s_, skel_)                                                                    \
 	do {                                                                                       \
 		(s_)->control = &(skel_)->bss->control;                                            \
@@ -131,20 +135,22 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		(s_)->looking = &(skel_)->bss->look;                                               \
 		(s_)->look_end_fd = bpf_program__fd((skel_)->progs.look_end);                      \
 	} while (0)
-/* For the sources: does this kernel have the tracepoint? 0 or negative errno. */
+/* For sources: does this kernel have @tracepoint? 0 or negative errno. */
 int source__kernel_has(const char *tracepoint, bool *ret);
 
 struct source_link {
 	struct bpf_program *prog;
 	struct bpf_link **link;
 };
-/* For the sources: attach those programs of @order that were loaded. 0 or negative errno. */
+/* For sources: attach those programs of @order that were loaded, in order. 0 or negative errno. */
 int source__attach(const struct source_link *order, size_t n);
-/* For the sources that have waits.bpf.h: all tasks get their storage, first those of the future,
- * then those that exist; then @order is attached. 0 or negative errno. */
+/*
+ * For sources that use waits.bpf.h: give task storage to all tasks, to new ones first, then to
+ * those that exist. Then attach @order. 0 or negative errno.
+ */
 int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
 			 struct bpf_program *tasks, const struct source_link *order, size_t n);
-/* For the sources: run an iterator program to its end. 0 or negative errno. */
+/* For sources: run an iterator program to its end. 0 or negative errno. */
 int source__iterate(struct bpf_program *prog);
 
 #endif

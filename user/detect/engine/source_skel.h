@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For sources whose object is loaded without more ado: what a skeleton's type keeps from being one
- * function of all. */
+/*
+ * The functions of sources that load their object without further steps. They are macros because
+ * each skeleton has a type of its own.
+ */
 #ifndef FRBPF_DETECT_SOURCE_SKEL_H
 #define FRBPF_DETECT_SOURCE_SKEL_H
 
@@ -8,7 +10,7 @@
 
 #include "detect/engine/source.h"
 
-/* NAME_load() and NAME_free() of struct source_ops, by the skeleton NAME_bpf. */
+/* Defines NAME_load() and NAME_free() of struct source_ops for the skeleton NAME_bpf. */
 #define SOURCE_SKELETON(name)                                                                      \
 	static int name##_load(struct source *s, const struct source_env *env)                     \
 	{                                                                                          \
@@ -32,7 +34,7 @@
 		name##_bpf__destroy(s->skel);                                                      \
 	}
 
-/* Of a source that has waits.bpf.h, also NAME_look(). */
+/* The same, and NAME_look(), for a source that uses waits.bpf.h. */
 #define SOURCE_SKELETON_WAITS(name)                                                                \
 	SOURCE_SKELETON(name)                                                                      \
 	static int name##_look(struct source *s)                                                   \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rules about other rules, as the programs have them. "A then B" is one more rule on the events of B, with its threshold
- * and without a condition: it matches with an event that B has matched, if A has before. "All of A, B" is one on the
- * events of each of them, with one state.
+ * Translates rules about other rules for the programs. "A then B" becomes a further rule on the
+ * events of B, with the threshold of B and without a condition. It matches an event that B has
+ * matched, if A has matched before. "All of A, B" becomes a rule on the events of A and one on
+ * those of B, with one state.
  */
 #ifndef FRBPF_DETECT_TOGETHER_H
 #define FRBPF_DETECT_TOGETHER_H
@@ -11,12 +12,12 @@
 #include "rules/ruleset.h"
 
 struct together {
-	struct rule_conf *units; /* owned; shallow copies: what they point to is the rules' */
-	uint32_t *slots;	 /* of each; owned */
+	struct rule_conf *units; /* owned; shallow copies, with pointers into the rules */
+	uint32_t *slots;	 /* of each unit; owned */
 	size_t n;
 };
 
-/* @slots: of the rules. 0, or negative errno with words in @err. */
+/* @slots: the slots of @rules. 0, or negative errno with words in @err. */
 int together__make(const struct rule_conf *rules, size_t n, const uint32_t *slots,
 		   struct together *ret, struct err *err);
 void together__free(struct together *t);

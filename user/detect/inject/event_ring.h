@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A private perf event on a tracepoint, one on each online CPU, on small rings that wake up with every
- * event. Life: open (nothing is recorded yet), enable, read as often as a descriptor is readable, close.
+ * Private perf events on a tracepoint, one on each online CPU, with small rings that wake the
+ * reader at each event. Life: open (disabled), enable, read whenever a descriptor is readable,
+ * close.
  */
 #ifndef FRBPF_DETECT_EVENT_RING_H
 #define FRBPF_DETECT_EVENT_RING_H
@@ -21,11 +22,13 @@ struct event_sample {
 	size_t size;
 };
 
-/* @id is that of the tracepoint; @filter as the kernel takes it, "" for none. One that the kernel
- * refuses is left out. 0, or negative errno with words in @err. */
+/*
+ * Open the events of the tracepoint @id. @filter: in the syntax of the kernel; "": none. If the
+ * kernel refuses the filter, the events have none. 0, or negative errno with words in @err.
+ */
 int event_ring__open(uint64_t id, const char *filter, struct event_ring **ret, struct err *err);
 
-/* CPUs have come or gone since: it may not be on all of them. */
+/* Did CPUs come or go since open? Then some may have no event. */
 bool event_ring__is_stale(const struct event_ring *r);
 
 size_t event_ring__n(const struct event_ring *r);
@@ -33,7 +36,7 @@ int event_ring__fd(const struct event_ring *r, size_t i);
 
 void event_ring__enable(struct event_ring *r, bool on);
 
-/* Hand the samples of ring @i to @fn. Returns how many events were lost. */
+/* Call @fn with the samples of ring @i. Returns the number of lost events. */
 uint64_t event_ring__read(struct event_ring *r, size_t i,
 			  void (*fn)(const struct event_sample *s, void *arg), void *arg);
 

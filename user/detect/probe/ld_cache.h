@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The run-time linker's list of libraries, /etc/ld.so.cache of glibc. */
+/* Reads /etc/ld.so.cache of glibc, the list of libraries of the run-time linker. */
 #ifndef FRBPF_DETECT_LD_CACHE_H
 #define FRBPF_DETECT_LD_CACHE_H
 
 #include <stddef.h>
 
-/* Call @fn with the name and the path of each library of this machine's kind in the file's bytes;
- * every offset is checked. Not 0 from @fn ends it and is returned. -EINVAL: it is no such file. */
+/*
+ * Call @fn with the name and path of each library for this architecture in the bytes of the file.
+ * Every offset is checked. If @fn returns non-zero, the walk ends and returns it. -EINVAL: the file
+ * has another format.
+ */
 int ld_cache__each(const void *data, size_t len,
 		   int (*fn)(const char *name, const char *path, void *arg), void *arg);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Inside of btf_trace: for btf_trace.c and btf_path.c. */
+/* Internals of btf_trace, for btf_trace.c and btf_path.c. */
 #ifndef FRBPF_DETECT_BTF_TRACE_CORE_H
 #define FRBPF_DETECT_BTF_TRACE_CORE_H
 
@@ -11,10 +11,10 @@
 struct btf_trace {
 	struct btf *base;      /* vmlinux */
 	struct btf *module;    /* or NULL */
-	const struct btf *btf; /* that of these which has it */
+	const struct btf *btf; /* the one of these that has the tracepoint */
 	const struct btf_param
-		*args; /* behind the first one, which is no argument of the tracepoint */
-	const struct btf_param *types; /* the same, of the prototype that the kernel goes by */
+		*args; /* without the first, which is no argument of the tracepoint */
+	const struct btf_param *types; /* the same in the prototype that the verifier uses */
 	uint32_t n_args;
 	char no_names[FRBPF_TP_ARGS][16]; /* "arg0" ... */
 };

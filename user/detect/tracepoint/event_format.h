@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The fields of a tracepoint as its format file in tracefs tells of them, and how to read them out of
- * the raw data of a perf sample.
+ * The fields of a tracepoint, from its format file in tracefs, and how to read them from the raw
+ * data of a perf sample.
  */
 #ifndef FRBPF_DETECT_EVENT_FORMAT_H
 #define FRBPF_DETECT_EVENT_FORMAT_H
@@ -10,12 +10,12 @@
 #include "rules/expr.h"
 
 enum event_field_kind {
-	EVENT_FIELD_OTHER, /* nothing that a rule could compare */
+	EVENT_FIELD_OTHER, /* rules cannot compare it */
 	EVENT_FIELD_NUMBER,
 	EVENT_FIELD_CHARS, /* a string in an array */
 	EVENT_FIELD_LOC,   /* a string at the end of the event: __data_loc */
 	EVENT_FIELD_REL_LOC,
-	EVENT_FIELD_IPV4, /* bytes of an address */
+	EVENT_FIELD_IPV4, /* the bytes of an address */
 	EVENT_FIELD_IPV6,
 };
 
@@ -25,31 +25,35 @@ struct event_field {
 	uint32_t offset, size;
 	bool is_signed;
 	struct constant
-		*symbols; /* names that its print format has for its numbers, or NULL; owned */
+		*symbols; /* names that the print format has for its numbers, or NULL; owned */
 };
 
 struct event_format {
-	uint64_t id; /* of perf_event_attr.config */
+	uint64_t id; /* for perf_event_attr.config */
 	struct event_field *fields;
 	size_t n;
 };
 
-/* Read that of @target, "system:name". -ENOENT: there is no such one; -EACCES, -EPERM, -ENOMEM,
- * -EINVAL: with words in @err. */
+/*
+ * Read the format of @target, "system:name". -ENOENT: there is no such tracepoint; -EACCES, -EPERM,
+ * -ENOMEM or -EINVAL: with words in @err.
+ */
 int event_format__read(const char *target, struct event_format **ret, struct err *err);
-/* The same of a text. -EINVAL: it is none. */
+/* Parse a format from @text. -EINVAL: the text is no format. */
 int event_format__parse(const char *text, size_t len, struct event_format **ret);
 void event_format__free(struct event_format *f);
 
-/* NULL: no such field. */
+/* NULL: there is no such field. */
 const struct event_field *event_format__find(const struct event_format *f, const char *name,
 					     size_t len);
 enum expr_type event_field__type(const struct event_field *f);
 
-/* The field's value out of @raw of @size bytes, as rules see it: see frbpf_trigger.args. What lies
- * outside of @raw is 0. */
+/*
+ * Get the value of the field from @raw, which has @size bytes, in the form of frbpf_trigger.args.
+ * Bytes beyond the end of @raw count as 0.
+ */
 void event_field__value(const struct event_field *f, const char *raw, size_t size, __u64 ret[2]);
-/* A string's bytes and their number, up to its NUL. */
+/* Get the bytes of a string in @raw, and in *ret_len their number without the NUL. */
 const char *event_field__string(const struct event_field *f, const char *raw, size_t size,
 				size_t *ret_len);
 

@@ -1,39 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rules on tracepoints meet the kernel: what their conditions name are arguments of the tracepoint,
- * or what is found from these by path; then their comparisons can be read. Needs BTF, no privilege.
+ * Binds rules on tracepoints to the kernel: resolves the names in their conditions to arguments of
+ * the tracepoint, or to values on a path from them. Only then can the comparisons be parsed. Needs
+ * BTF, but no privilege.
  */
 #ifndef FRBPF_DETECT_TRACEPOINT_BIND_H
 #define FRBPF_DETECT_TRACEPOINT_BIND_H
 
 #include "rules/ruleset.h"
 
-/* Bind @rule of @rs, if it is on a tracepoint and not bound yet. What names no argument is a field of
- * the tracepoint's format in tracefs: the rule's source is FRBPF_SOURCE_TRACEPOINT_FIELDS then. With
- * @partly, a rule that asks for fields where tracefs cannot be read stays unbound. Errors at their
- * place go to @d. 0, -EINVAL or -ENOMEM. */
+/*
+ * Bind @rule of @rs, if it is on a tracepoint and not bound yet. A name that is no argument is
+ * taken as a field of the format in tracefs; then the source becomes
+ * FRBPF_SOURCE_TRACEPOINT_FIELDS. With @partly, a rule that needs fields stays unbound if tracefs
+ * cannot be read. Errors go to @d, with their position. 0, -EINVAL or -ENOMEM.
+ */
 int tracepoint_bind__rule(const struct ruleset *rs, struct rule_conf *rule, bool partly,
 			  struct diags *d);
 
-/* That there is no tracepoint of the rule's name; the nearest of @names, which end with NULL and are freed, is
- * suggested. -EINVAL. */
+/*
+ * Report to @d that the tracepoint @name of the rule does not exist, and suggest the nearest of
+ * @names. The array ends with NULL and is freed. Returns -EINVAL.
+ */
 int tracepoint_bind__unknown(const struct rule_conf *rule, const char *name, char **names,
 			     struct diags *d);
 
-/* Of a rule that is bound: what is legal and will not do what one thinks. */
+/* Warn about parts of a bound rule that are legal, but do not do what they seem to. */
 void tracepoint_bind__warn(const struct rule_conf *rule, struct diags *d);
 
-/* Has it been left unbound? */
+/* Did @partly leave the rule unbound? */
 bool tracepoint_bind__left_out(const struct rule_conf *rule);
 
-/* Call @fn with the kind and the target of the programs that @rule needs, if it is on a tracepoint or a
- * span: of other sources the programs are known without a rule. */
+/*
+ * Call @fn with the kind and target of each program that @rule needs, if it is on a tracepoint or a
+ * span. For other sources see detectors__programs(), which needs no rule.
+ */
 void tracepoint_bind__programs(const struct rule_conf *rule,
 			       void (*fn)(const char *kind, const char *target, void *arg),
 			       void *arg);
 
-/* How @rule, which is bound, looks at its tracepoint, in words. An empty text: it is on none. The
- * caller's to free; NULL: out of memory. */
+/*
+ * Describe in words how @rule, which is bound, observes its tracepoint; "": it is on none. The
+ * caller frees it; NULL: out of memory.
+ */
 char *tracepoint_bind__way(const struct rule_conf *rule);
 
 #endif
