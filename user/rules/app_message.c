@@ -52,7 +52,9 @@ bool app_key__is_valid(const char *s, size_t len)
 	return len && len <= APP_KEY_MAX && is_letter(s[0]) && name_length(s, len) == len;
 }
 
-/* What no text has in it, and what could be a command to the terminal that shows it. */
+/*
+ * Rejects bytes that are not text, and those that may be a command to a terminal that shows them.
+ */
 static int check_bytes(struct reader *r)
 {
 	for (size_t i = 0; i < r->len; i++) {
@@ -117,7 +119,7 @@ static int read_duration(struct reader *r, uint64_t *ret)
 	return 0;
 }
 
-/* A value's text as far as it is kept, and all of what may be a number. */
+/* The whole text of a value: it may be a number, of which the first 15 bytes say too little. */
 struct value {
 	char text[APP_MESSAGE_MAX];
 	size_t len;
@@ -160,7 +162,7 @@ static int read_bare(struct reader *r, struct value *v)
 	return 0;
 }
 
-/* A number, or a duration; 0: neither, or too large for one. */
+/* Get a number, or ns of a duration; 0: neither, or too large. */
 static int64_t number_of(const char *s, size_t len)
 {
 	bool minus = len && s[0] == '-';

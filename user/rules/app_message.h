@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an application sends to the application socket, one datagram each:
+ * Parses what applications send to the application socket, one message a datagram:
+ *
  *	NAME [DURATION] [KEY=VALUE ...]
- * Words are parted by blanks and tabs; a VALUE may stand in double quotes, with \" and \\ in it.
- * Anybody may send one: nothing of it is trusted.
+ *
+ * Blanks and tabs separate words. A VALUE may be in double quotes, with \" and \\ in it. Anybody
+ * may send a message, so nothing in it is trusted.
  */
 #ifndef FRBPF_RULES_APP_MESSAGE_H
 #define FRBPF_RULES_APP_MESSAGE_H
@@ -23,7 +25,7 @@
 struct app_arg {
 	char key[APP_KEY_MAX + 1];
 	char text[FRBPF_COMM_LEN]; /* the first 15 bytes, zero padded */
-	int64_t number;		   /* a duration's ns; 0 when it is none */
+	int64_t number;		   /* the number, or ns of a duration; 0: neither */
 };
 
 struct app_message {
@@ -33,17 +35,19 @@ struct app_message {
 	struct app_arg args[APP_ARGS_MAX];
 };
 
-/* Is it a name: letters, digits, '_', '-', '.', at most APP_NAME_MAX? */
+/* Is @s a valid name: letters, digits, '_', '-', '.', at most APP_NAME_MAX bytes? */
 bool app_name__is_valid(const char *s, size_t len);
-/* Is it the key of a value: a letter or '_', then also digits, '-', '.', at most APP_KEY_MAX? */
+/* Is @s a valid key: a letter or '_', then also digits, '-', '.', at most APP_KEY_MAX bytes? */
 bool app_key__is_valid(const char *s, size_t len);
 
-/* Read a datagram; one newline at its end is no part of it. 0, or -EINVAL with the reason in
- * *ret_why, a static string, and the place of it in *ret_at. */
+/*
+ * Parse a datagram; a newline at its end is ignored. 0 or -EINVAL: *ret_why is the reason, a static
+ * string, and *ret_at its offset.
+ */
 int app_message__parse(const char *data, size_t len, struct app_message *ret, const char **ret_why,
 		       size_t *ret_at);
 
-/* The value of @key, or NULL. */
+/* Find the value of @key. It belongs to @m. NULL: there is none. */
 const struct app_arg *app_message__arg(const struct app_message *m, const char *key);
 
 #endif

@@ -16,7 +16,7 @@ struct parser {
 	struct config *config;
 	struct diags *d;
 	uint32_t pos;
-	size_t piece; /* of the text, see source_text__piece() */
+	size_t piece; /* index of the current file, see source_text__piece() */
 	enum { NO_SECTION, IN_SECTION, IN_BAD_SECTION } state;
 };
 
@@ -25,7 +25,7 @@ static int parser__peek(const struct parser *p)
 	return p->pos < p->src->len ? (unsigned char)p->src->text[p->pos] : EOF;
 }
 
-/* What perf takes for the end of a line. */
+/* Is this the end of a line, as perf sees it? */
 static bool parser__at_newline(const struct parser *p)
 {
 	const char *s = p->src->text + p->pos;
@@ -34,7 +34,7 @@ static bool parser__at_newline(const struct parser *p)
 	return !left || s[0] == '\n' || (left > 1 && s[0] == '\r' && s[1] == '\n');
 }
 
-/* To the newline; @whole also over those that a backslash continues, as a value's. */
+/* Skip to the newline. @whole: also skip newlines that a backslash continues, as in a value. */
 static void parser__skip_line(struct parser *p, bool whole)
 {
 	while (!parser__at_newline(p)) {
@@ -49,7 +49,7 @@ static bool is_key_char(int c)
 	return c != EOF && (isalnum(c) || c == '-' || c == '_');
 }
 
-/* What stands here: a word, another character, or the end of the line. */
+/* The place of an error: a word, another character, or the end of the line. */
 static struct span parser__here(const struct parser *p)
 {
 	struct span here = { p->pos, 0 };
@@ -69,7 +69,7 @@ static struct config_section *parser__section(const struct parser *p)
 	return p->state == IN_SECTION ? &p->config->sections[p->config->n_sections - 1] : NULL;
 }
 
-/* An error in the line of a key: its section is not to be trusted, the line is left. */
+/* Mark the section as damaged after an error in a line, and skip the line. */
 static void bad_line(struct parser *p)
 {
 	struct config_section *section = parser__section(p);
@@ -90,7 +90,9 @@ static char *lower_case(const struct source_text *src, struct span span)
 	return s;
 }
 
-/* Make room for one more element of @size in @v, which has @n; capacities are powers of two. */
+/*
+ * Make room for one more element of @size in @v, which has @n. The room is always a power of two.
+ */
 static int grow_array(void **v, size_t n, size_t size)
 {
 	void *bigger;
@@ -131,7 +133,7 @@ static int add_entry(struct parser *p, const struct config_entry *e)
 	return 0;
 }
 
-/* The sub-section of [section "sub"], from its blank to its last quote. */
+/* Read the sub-section of [section "sub"], from its blank to its last quote. */
 static int parse_subsection(struct parser *p, struct span *ret)
 {
 	uint32_t start;
@@ -152,7 +154,7 @@ static int parse_subsection(struct parser *p, struct span *ret)
 	return 0;
 }
 
-/* What ends a section's name wrongly. */
+/* Report what ends the name of a section wrongly. */
 static void bad_section(struct parser *p, uint32_t open, uint32_t name_end)
 {
 	struct span here = parser__here(p);
@@ -180,7 +182,7 @@ static void bad_section(struct parser *p, uint32_t open, uint32_t name_end)
 	parser__skip_line(p, false);
 }
 
-/* [section], [section.sub] or [section "sub"] */
+/* Parse [section], [section.sub] or [section "sub"]. */
 static int parse_section(struct parser *p)
 {
 	uint32_t open = p->pos++;
@@ -211,7 +213,7 @@ static int parse_section(struct parser *p)
 	return add_section(p, TAKE_PTR(name), whole);
 }
 
-/* A backslash in a value: perf knows five escapes, and the continued line. */
+/* Is the backslash legal? perf knows five escapes and the continued line. */
 static bool is_escape(const struct source_text *src, uint32_t pos)
 {
 	return text__blank(src, pos, src->len) || strchr("tbn\\\"", src->text[pos + 1]);
@@ -230,7 +232,7 @@ static int bad_escape(struct parser *p)
 			    QUOTE_SPAN(p->src, span));
 }
 
-/* From behind the '=' to the end of the line or a comment. 0 or -EINVAL. */
+/* Read from after the '=' to the end of the line or a comment. 0 or -EINVAL. */
 static int parse_value(struct parser *p, struct span *ret)
 {
 	uint32_t start = p->pos, quote = 0;
@@ -320,7 +322,7 @@ static void bad_start(struct parser *p)
 	bad_line(p);
 }
 
-/* A file's section ends with the file. */
+/* A section ends with its file. */
 static void parser__enter_piece(struct parser *p)
 {
 	size_t piece = source_text__piece(p->src, p->pos);

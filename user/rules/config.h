@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The syntax of perf's configuration file, nothing of its meaning: sections, keys, values, places.
- * perf-compatible: section and key names are lower-cased, # and ; begin a comment outside double
- * quotes, a backslash at the end of a line continues it, [section "sub"] and [section] are both
- * legal. Values are kept raw (quotes and all): each key's owner decides what they mean.
+ * Parses the syntax of perf's configuration file, not its meaning: sections, keys, values and their
+ * places. As in perf, names of sections and keys are lower-cased. # and ; begin a comment outside
+ * double quotes. A backslash at the end of a line continues it. [section "sub"] and [section] are
+ * both legal. Values are kept raw, quotes and all: the owner of each key decides what they mean.
  */
 #ifndef FRBPF_RULES_CONFIG_H
 #define FRBPF_RULES_CONFIG_H
@@ -13,9 +13,12 @@
 struct config_entry {
 	char *key; /* lower case; owned */
 	struct span key_span;
-	struct span value; /* raw, in the source: no comment, no blanks at the ends; a continued
-			    * line's backslash and newline are inside and count as a blank; len 0:
-			    * empty. A key without '=' has value.len 0 and has_value false. */
+	/*
+	 * the raw text, without comment and outer blanks. A backslash and newline that continue a
+	 * line are inside, and count as one blank. len 0: empty. A key without '=' has value.len 0
+	 * and has_value false
+	 */
+	struct span value;
 	bool has_value;
 };
 
@@ -24,7 +27,8 @@ struct config_section {
 	struct span span;	      /* of the name, without brackets */
 	struct config_entry *entries; /* owned */
 	size_t n_entries;
-	bool damaged; /* a line of it was a syntax error: a key that seems missing may be there */
+	/* a line of it has a syntax error, so a key that seems missing may be there */
+	bool damaged;
 };
 
 struct config {
@@ -33,20 +37,26 @@ struct config {
 	size_t n_sections;
 	struct config_entry *includes; /* `include` before any section; owned */
 	size_t n_includes;
-	bool damaged; /* a section's first line was a syntax error: a whole section may be missing
-		       */
+	/* the first line of a section has a syntax error, so a whole section may be missing */
+	bool damaged;
 };
 
-/* Parse @src, which the config takes over; on failure @d keeps it. Syntax errors go to @d, all of
- * them. 0, -EINVAL (see @d) or -ENOMEM; *ret is set only on 0. */
+/*
+ * Parse @src, which the config owns from then on; on failure @d owns it. All syntax errors go to
+ * @d. 0, -EINVAL (see @d) or -ENOMEM.
+ */
 int config__parse(struct source_text *src, struct diags *d, struct config **ret);
-/* The same for those who go on to check the meaning of what could be understood: syntax errors go
- * to @d, what they spoil is marked as damaged, and *ret is set. 0 or -ENOMEM. */
+/*
+ * The same for callers that also check the meaning of the rest. Syntax errors go to @d, and what
+ * they affect is marked as damaged. 0 or -ENOMEM.
+ */
 int config__parse_damaged(struct source_text *src, struct diags *d, struct config **ret);
 void config__free(struct config *c);
 
-/* The value as perf's own parser gives it: double quotes removed, \t \b \n \\ \" resolved, runs of
- * blanks outside quotes made one blank. Owned by the caller. NULL: out of memory. */
+/*
+ * Get the value as perf's own parser returns it: double quotes removed, \t \b \n \\ \" resolved,
+ * each run of blanks outside quotes one blank. Owned by the caller. NULL: out of memory.
+ */
 char *config__perf_value(const struct config *c, const struct config_entry *e);
 
 #endif

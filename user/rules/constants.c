@@ -15,7 +15,7 @@
 #name, name                                                                        \
 	}
 
-/* Of one value the first is its usual name. */
+/* If a value has several names, the first is its usual one. */
 // clang-format off
 const struct constant symbols_errno[] = {
 	ERRNO(EPERM),
@@ -193,7 +193,7 @@ const struct constant symbols_blkio_flags[] = {
 	{ NULL },
 };
 
-/* include/linux/interrupt.h: they have not changed since 2.6.37. */
+/* include/linux/interrupt.h; unchanged since 2.6.37 */
 const struct constant symbols_softirq[] = {
 	{ "hi", 0 },	  { "timer", 1 },    { "net_tx", 2 },  { "net_rx", 3 },
 	{ "block", 4 },	  { "irq_poll", 5 }, { "tasklet", 6 }, { "sched", 7 },
@@ -237,7 +237,7 @@ const struct constant symbols_signal[] = {
 };
 
 #define NAMES_MAX  160
-#define SUFFIX_MIN 3 /* letters that tell one from the others */
+#define SUFFIX_MIN 3 /* a shorter suffix is ambiguous */
 
 int constant__find(const struct constant *symbols, const char *s, size_t len, long *ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names that stand for numbers in a condition. */
+/* Names for numbers in conditions. */
 #ifndef FRBPF_RULES_CONSTANTS_H
 #define FRBPF_RULES_CONSTANTS_H
 
@@ -24,16 +24,18 @@ extern const struct constant symbols_reclaim_scope[];
 extern const struct constant symbols_connect_result[];
 extern const struct constant symbols_family[];
 
-/* 0, or -ENOENT. */
+/* Find the value of the name @s. 0 or -ENOENT. */
 int constant__find(const struct constant *symbols, const char *s, size_t len, long *ret);
-/* The name nearest to the word, see nearest_word(), or one that ends so; or NULL. */
+/* Find the name nearest to @s (see nearest_word()), or one that ends with @s. NULL: none. */
 const char *constant__nearest(const struct constant *symbols, const char *s, size_t len);
-/* All names, a blank before each. false: they have no room in @size. */
+/* List all names, each after a blank. False: @size is too small. */
 bool constant__list(const struct constant *symbols, char *buf, size_t size);
-/* The name of @value, or NULL. */
+/* Find the name of @value; NULL: none. */
 const char *constant__name(const struct constant *symbols, long value);
-/* "sync|meta" for the bits of @value, what has no name as a hex number; "" for none. Cut to @size.
- * Returns @buf. */
+/*
+ * Format the bits of @value as "sync|meta"; bits without a name as a hex number; "" for 0.
+ * Truncated to @size. Returns @buf.
+ */
 char *constant__format_bits(const struct constant *symbols, unsigned long value, char *buf,
 			    size_t size);
 

@@ -10,7 +10,7 @@
 #include "rules/text.h"
 #include "rules/units.h"
 
-/* BASE/control is a socket, whose address ends in a NUL */
+/* BASE/control is the address of a socket, which ends with a NUL */
 #define BASE_MAX  (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/control"))
 #define MERGE_MAX (60 * NSEC_PER_SEC)
 #define AGE_MAX	  (100ULL * 365 * 86400 * NSEC_PER_SEC)
@@ -71,7 +71,7 @@ static int parse_merge(const struct entry_ctx *ctx, void *obj)
 	return entry__duration(ctx, MERGE_MAX, &daemon->merge);
 }
 
-/* One of @words (NULL terminated), by its index; @list names them in the error. */
+/* Parse one of @words (NULL-terminated) into its index. @list names them in the error. */
 static int parse_word(const struct entry_ctx *ctx, const char *const *words, const char *list,
 		      int *ret)
 {
@@ -144,7 +144,7 @@ static int parse_seccomp(const struct entry_ctx *ctx, void *obj)
 	return err;
 }
 
-/* Bytes on disk: a percentage would be one of memory. */
+/* Parse bytes on disk. A percentage would be one of memory, so there is no whole. */
 static int parse_disk_size(const struct entry_ctx *ctx, uint64_t *ret)
 {
 	uint64_t bytes;
@@ -195,7 +195,7 @@ static int parse_max_age(const struct entry_ctx *ctx, void *obj)
 	return 0;
 }
 
-/* Was read with the file: see rules_files.h. */
+/* rules_files.c has read the includes already. */
 static int parse_include(const struct entry_ctx *ctx, void *obj)
 {
 	return 0;

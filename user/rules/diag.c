@@ -84,7 +84,9 @@ void diags__free(struct diags *d)
 	*d = (struct diags){ 0 };
 }
 
-/* The texts come in the order of their first message, each text's messages in that of their place.
+/*
+ * Texts are in the order of their first message; the messages of a text are in order of their
+ * place.
  */
 static bool comes_before(const struct diags *d, size_t a, size_t b)
 {
@@ -114,8 +116,8 @@ static void sort_by_place(const struct diags *d, size_t *order)
 struct line {
 	const char *start, *end; /* without newline, carriage return and byte order mark */
 	size_t number;
-	size_t column;		     /* of the message's place, in characters, from 1 */
-	const char *show, *show_end; /* where the shown part begins and ends */
+	size_t column;		     /* of the place, in characters, from 1 */
+	const char *show, *show_end; /* the part that is shown */
 };
 
 static const char *next_char(const char *p, const char *end)
@@ -156,7 +158,7 @@ static void line__find(struct line *l, const struct source_text *src, uint32_t o
 	l->show_end = p;
 }
 
-/* The two lines below a message: the user's, and the carets. */
+/* Append the two lines below a message: the user's line and the carets. */
 static int format_line(const struct line *l, const struct diag *diag, struct buf *out)
 {
 	const char *place = diag->src->text + diag->span.off;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is wrong with a text, and where: file:line:column, the line itself, a caret below the bad
- * token and, where there is one, the remedy. All errors of a file are collected, then printed once.
+ * Error messages with their place in a text: file:line:column, the line, a caret below the bad
+ * token and, if known, the remedy. All errors of a file are collected, then printed once.
  */
 #ifndef FRBPF_RULES_DIAG_H
 #define FRBPF_RULES_DIAG_H
@@ -12,22 +12,22 @@
 
 #include "common/buf.h"
 
-/* A file of a text that was read from several. */
+/* One of the files that a text was read from. */
 struct source_piece {
 	char *name;   /* its path; owned */
-	uint32_t off; /* where it begins; it ends where the next one does */
-	bool for_all; /* its sessions are those of every file's rules */
+	uint32_t off; /* offset of its first byte; it ends where the next one begins */
+	bool for_all; /* rules of every file dump its sessions, not only its own rules */
 };
 
 /* A text that messages point into: a configuration file, or a word of the command line. */
 struct source_text {
 	char *name; /* path or e.g. "--rules"; owned */
-	char *text; /* NUL terminated; owned */
+	char *text; /* NUL-terminated; owned */
 	size_t len;
 	struct source_piece *pieces; /* owned; NULL: it is one file */
 	size_t n_pieces;
-	bool made;		  /* by us: the numbers of its lines mean nothing to anybody */
-	struct source_text *next; /* of those that a struct diags keeps */
+	bool made;		  /* frbpf made the text: the user cannot know its line numbers */
+	struct source_text *next; /* the next text in the list of a struct diags */
 };
 
 /* Bytes [off, off + len) of a source_text. */
@@ -45,7 +45,7 @@ struct diag {
 	char *msg; /* owned */
 };
 
-#define DIAGS_MAX 100 /* messages kept; further ones are counted and their number is told */
+#define DIAGS_MAX 100 /* messages kept; further ones are only counted */
 
 struct diags {
 	struct diag *v; /* owned; in the order they were added */
@@ -55,8 +55,10 @@ struct diags {
 	bool out_of_memory;	  /* a message could not be stored: counts as an error */
 };
 
-/* Add a message about @span of @src (both optional). Never fails: see out_of_memory. Returns
- * -EINVAL. */
+/*
+ * Add an error about @span of @src (both optional). Cannot fail: see out_of_memory. Returns
+ * -EINVAL.
+ */
 int diags__error(struct diags *d, const struct source_text *src, struct span span, const char *fmt,
 		 ...) __attribute__((format(printf, 4, 5)));
 void diags__warn(struct diags *d, const struct source_text *src, struct span span, const char *fmt,
@@ -64,47 +66,62 @@ void diags__warn(struct diags *d, const struct source_text *src, struct span spa
 
 bool diags__failed(const struct diags *d);
 
-/* Take @src over until diags__free(): for a parser that owns a text and fails, so that the messages
- * can still point into it. NULL is legal. */
+/*
+ * Own @src until diags__free(). For a parser that owns a text and fails: messages still point into
+ * the text. NULL is legal.
+ */
 void diags__keep(struct diags *d, struct source_text *src);
 
-/* Append all of them to @out, in order of place:
+/*
+ * Append all messages to @out, in order of their place:
+ *
  *	rules.conf:7:18: error: unknown unit 'mss' in '20mss' (did you mean 'ms'?)
  *	    7 | when = runqlat > 20mss
  *	      |                  ^^^^^
- * Tabs of the line are kept in the caret line so that it aligns; of a very long line the part
- * around the place is shown; what a terminal could take for a command is shown as '?'. Columns
- * count characters, from 1. 0 or -ENOMEM. */
+ *
+ * The caret line keeps the tabs of the line, so that it aligns. Of a very long line only the part
+ * around the place is shown. Bytes that a terminal may interpret are shown as '?'. Columns count
+ * characters, from 1. 0 or -ENOMEM.
+ */
 int diags__format(const struct diags *d, struct buf *out);
 
-/* Where a message with a source stands, in its file: its line and column (in characters), both from 1. */
+/*
+ * Get the line and column (in characters) of a message that has a source, in its file; both count
+ * from 1.
+ */
 void diag__place(const struct diag *diag, size_t *ret_line, size_t *ret_column);
 
 void diags__free(struct diags *d);
 
-/* Read @path (at most 1 MiB). 0 or negative errno; NULs and invalid sizes are errors for the caller
- * to report. source_text__free(NULL) is legal. */
+/*
+ * Read @path (at most 1 MiB). 0 or negative errno. The caller reports NULs and invalid sizes.
+ * source_text__free(NULL) is legal.
+ */
 int source_text__read(const char *path, struct source_text **ret);
-/* Make one of a string, e.g. an argument. 0 or -ENOMEM. */
+/* Make a text from a string, e.g. an argument. 0 or -ENOMEM. */
 int source_text__from_string(const char *name, const char *text, struct source_text **ret);
-/* One that we made of what was given without lines. */
+/* The same for a text that frbpf made, so that messages show no line number. */
 int source_text__make(const char *name, const char *text, struct source_text **ret);
-/* Put a further file, @text of @len bytes, behind the others; *ret_off is where it begins. -ENOMEM,
- * or -EFBIG. */
+/*
+ * Append a further file, @text of @len bytes; *ret_off is the offset of its first byte. 0, -ENOMEM
+ * or -EFBIG.
+ */
 int source_text__append(struct source_text *src, const char *name, const char *text, size_t len,
 			uint32_t *ret_off);
-/* The same once more, with its pieces. 0 or -ENOMEM. */
+/* Copy a text with its pieces. 0 or -ENOMEM. */
 int source_text__copy(const struct source_text *src, struct source_text **ret);
-/* Make the paths of its files absolute, as they are seen from @dir. 0 or -ENOMEM. */
+/* Make relative paths of its files absolute; they are relative to @dir. 0 or -ENOMEM. */
 int source_text__anchor(struct source_text *src, const char *dir);
-/* The index of the piece that @off is in; 0 for one file. */
+/* Get the index of the piece that has @off; 0 if the text is one file. */
 size_t source_text__piece(const struct source_text *src, uint32_t off);
-/* The name of the file that @off is in. */
+/* Get the name of the file that has @off. */
 const char *source_text__name_at(const struct source_text *src, uint32_t off);
 void source_text__free(struct source_text *src);
 
-/* The word of @words (NULL terminated) nearest to @word by edit distance, or NULL when none is near
- * enough to be meant (distance at most 2 and less than half of the word's length). */
+/*
+ * Find the word of @words (NULL-terminated) nearest to @word by edit distance. NULL: none is near
+ * enough (distance at most 2, and less than half of the word's length).
+ */
 const char *nearest_word(const char *word, size_t len, const char *const *words);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define PID_MAX_LIMIT 4194304	   /* include/linux/threads.h, 64 bit */
 #define CPU_MAX	      8191	   /* CONFIG_NR_CPUS is at most 8192 (arch/x86/Kconfig) */
-#define UID_MAX	      0xfffffffeLL /* (uid_t)-1 is no user */
+#define UID_MAX	      0xfffffffeLL /* (uid_t)-1 means no user */
 #define OF(source)    (1U << (source))
 #define OF_BLKIO      (OF(FRBPF_SOURCE_BLKIO) | OF(FRBPF_SOURCE_BLKIO_DEVICE))
 
@@ -151,7 +151,7 @@ static enum frbpf_op positive_op(enum frbpf_op op)
 	return op == FRBPF_OP_NO_GLOB ? FRBPF_OP_GLOB : op == FRBPF_OP_NO_BITS ? FRBPF_OP_BITS : op;
 }
 
-/* Read one node's text. A pattern takes its place in the strings. */
+/* Parse the text of a node. A pattern replaces it in the strings. */
 static int bind_node(struct expr *e, struct frbpf_node *n, const struct expr_field_desc *field,
 		     const struct source_text *src, struct diags *d)
 {
@@ -194,10 +194,11 @@ int expr__bind(struct expr *e, uint32_t slot, const struct expr_field_desc *fiel
 
 		if (n->field != FRBPF_FIELD_ARG + slot)
 			continue;
-		/* a comparison may stand in several conjunctions */
+		/* a comparison can be in several conjunctions; it is parsed once */
 		if (first[index]) {
 			memcpy(n->val, first[index]->val, sizeof(n->val));
-			n->op = first[index]->op; /* of one place in the text: negated alike */
+			/* same place in the text, so negated in the same way */
+			n->op = first[index]->op;
 			n->prefix = first[index]->prefix;
 		} else {
 			one = bind_node(e, n, field, src, d);
@@ -253,7 +254,7 @@ static bool is_at_or_below(const char *path, const char *top)
 	return !strcmp(top, "/") || (!strncmp(path, top, len) && (!path[len] || path[len] == '/'));
 }
 
-/* A pattern of a cgroup fits also what lies below. */
+/* A cgroup pattern also matches what is below. */
 static bool cgroup_fits(const char *pattern, const char *path)
 {
 	size_t len = path ? strlen(path) : 0;
@@ -328,7 +329,9 @@ static enum expr_holds node_judge(const struct expr *e, const struct frbpf_node 
 	return node_holds(e, n, s) ? EXPR_HOLDS : EXPR_HOLDS_NOT;
 }
 
-/* A conjunction holds as its weakest part does, a disjunction as its strongest. */
+/*
+ * The result of a conjunction is that of its weakest part, of a disjunction that of its strongest.
+ */
 enum expr_holds expr__holds(const struct expr *e, const struct expr_subject *s)
 {
 	enum expr_holds all = EXPR_HOLDS, any = EXPR_HOLDS_NOT, one;

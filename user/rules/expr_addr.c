@@ -9,7 +9,7 @@
 #include "rules/text.h"
 #include "rules/units.h"
 
-/* Keep the first @bits of the two words. False: some behind them were set. */
+/* Keep the first @bits of the two words. False: some of the other bits were set. */
 static bool mask_address(__u64 *val, uint32_t bits)
 {
 	const __u64 mask[2] = { bits >= 64 ? ~0ULL
@@ -23,7 +23,7 @@ static bool mask_address(__u64 *val, uint32_t bits)
 	return exact;
 }
 
-/* "/8" at the end: cut off. 0 or -EINVAL. */
+/* Cut off a prefix length such as "/8". 0 or -EINVAL. */
 static int take_prefix(char *text, uint32_t max, uint32_t *ret)
 {
 	char *slash = strchr(text, '/');

@@ -5,7 +5,8 @@
 #include "rules/expr_tree.h"
 #include "rules/text.h"
 
-/* A leaf stands once in the tree, so a conjunction is the set of its leaves: bits of tree->nodes.
+/*
+ * Each leaf is in the tree once, so a conjunction is the set of its leaves: bits for tree->nodes.
  */
 typedef uint32_t leaf_set;
 _Static_assert(TREE_MAX <= 32, "a bit for each node of the tree");
@@ -26,7 +27,7 @@ static bool is_product(const struct tree_node *n, bool negate)
 	return (n->type == TREE_AND) != negate;
 }
 
-/* The first alternatives of a part that is too large; it has some. */
+/* Find the first alternatives in a part that is too large, for the error; there always are some. */
 static struct span first_sum(const struct tree *tree, uint8_t index, bool negate)
 {
 	const struct tree_node *n = &tree->nodes[index];
@@ -41,7 +42,9 @@ static struct span first_sum(const struct tree *tree, uint8_t index, bool negate
 	return sum.len ? sum : first_sum(tree, n->right, negate);
 }
 
-/* How large the normal form of a part is. The first part that is too large gets the error. */
+/*
+ * Compute the size of the normal form of a part. The first part that is too large gets the error.
+ */
 static int normal_form_extent(const struct tree *tree, uint8_t index, bool negate,
 			      const struct source_text *src, struct diags *d, struct extent *ret)
 {
@@ -90,7 +93,7 @@ static void normal_form_or(const struct normal_form *a, const struct normal_form
 		ret->terms[ret->n++] = b->terms[i];
 }
 
-/* normal_form_extent() has said that all of it fits. */
+/* Build the normal form. It fits: normal_form_extent() was called before. */
 static struct normal_form normal_form_of(const struct tree *tree, uint8_t index, bool negate)
 {
 	const struct tree_node *n = &tree->nodes[index];

@@ -21,7 +21,7 @@
 #define NAMES_MAX  48
 #define LISTED_MAX 256 /* bytes of names that a message lists */
 
-/* All names of fields, those of tasks also with "current." before them. */
+/* Searches all fields, those of tasks also with "current." before them. */
 static const char *nearest_field(const struct field_scope *scope, const char *s, size_t len)
 {
 	static const char *const currents[] = {
@@ -39,7 +39,7 @@ static const char *nearest_field(const struct field_scope *scope, const char *s,
 	return nearest_word(s, len, names);
 }
 
-/* Where the source is not known, fields of several sources have one name. */
+/* If the source is unknown, several sources have a field of this name: list it once. */
 static bool is_listed(const struct expr_field_desc *f, enum frbpf_source source)
 {
 	for (const struct expr_field_desc *before = expr_fields; before < f; before++) {
@@ -49,7 +49,7 @@ static bool is_listed(const struct expr_field_desc *f, enum frbpf_source source)
 	return false;
 }
 
-/* Those that events of this kind have, a blank before each; in @buf. */
+/* List the fields of this source in @buf, each after a blank. */
 static const char *list_fields(const struct field_scope *scope, char buf[static LISTED_MAX])
 {
 	size_t len = 0;
@@ -78,7 +78,7 @@ static int unknown_field(const struct field_scope *scope, const struct source_te
 			    nearest ? "" : all, nearest ? "" : " and current.FIELD");
 }
 
-/* A name that frbpf does not know, of an event whose fields only others know. */
+/* Take a name that frbpf does not know: only the owner of the event knows its fields. */
 static int take_arg(const struct field_scope *scope, const struct source_text *src, struct span at,
 		    struct diags *d, uint32_t *ret_slot)
 {
@@ -234,7 +234,7 @@ static int parse_string(const struct source_text *src, const struct expr_field_d
 	return 0;
 }
 
-/* "/a/b": as /proc/PID/cgroup shows it, from the root of the hierarchy. */
+/* Parse a path such as "/a/b", as in /proc/PID/cgroup: from the root of the hierarchy. */
 static int parse_path(const struct source_text *src, struct token value, struct diags *d,
 		      struct tree *tree, __u64 *val)
 {
@@ -262,8 +262,10 @@ static int parse_path(const struct source_text *src, struct token value, struct 
 	return add_string(tree, buf, val);
 }
 
-/* A path or a pattern on paths, for == != and ~. It begins with '/', or a wildcard may stand for
- * that. */
+/*
+ * Parse a path, or a pattern for paths, for == != and ~. It begins with '/', or with a wildcard
+ * that may match that.
+ */
 static int parse_path_pattern(const struct source_text *src, const struct expr_field_desc *field,
 			      struct token value, bool literal, struct diags *d, struct tree *tree,
 			      __u64 *val)
@@ -301,7 +303,7 @@ static int parse_path_pattern(const struct source_text *src, const struct expr_f
 	return add_string(tree, buf, val);
 }
 
-/* Which device that is, is known where the rule is loaded. */
+/* The loader of the rule finds the device. */
 static int parse_device(const struct source_text *src, struct token value, struct diags *d,
 			struct tree *tree, __u64 *val)
 {
@@ -319,7 +321,7 @@ static int parse_device(const struct source_text *src, struct token value, struc
 	return add_string(tree, buf, val);
 }
 
-/* A name for a number of the field: 0, or -ENOENT. */
+/* Find the number for a name that the field knows. 0 or -ENOENT. */
 static int find_symbol(const struct expr_field_desc *field, const char *s, size_t len, long *ret)
 {
 	bool minus = len && s[0] == '-';
@@ -330,14 +332,14 @@ static int find_symbol(const struct expr_field_desc *field, const char *s, size_
 	}
 	if (field->symbols != symbols_errno || field->min >= 0)
 		return field->symbols ? constant__find(field->symbols, s, len, ret) : -ENOENT;
-	/* calls return -EAGAIN; nobody means the number 11 by the name */
+	/* calls return -EAGAIN, so the name means -11, never 11 */
 	if (constant__find(symbols_errno, s + minus, len - minus, ret))
 		return -ENOENT;
 	*ret = -*ret;
 	return 0;
 }
 
-/* @others knows it: which number it is. */
+/* Explain a name that field->others has: tell its number. */
 static int symbol_of_others(const struct source_text *src, const struct expr_field_desc *field,
 			    struct token value, struct diags *d)
 {
@@ -387,7 +389,7 @@ static int out_of_range(const struct source_text *src, const struct expr_field_d
 			    (long long)(small ? field->min : field->max));
 }
 
-/* Of events whose fields the kernel names: a device's number. Names of devices change. */
+/* Is it a device number, among fields that the kernel names? Only the name tells. */
 static bool is_device_number(const struct expr_field_desc *field)
 {
 	size_t len = strlen(field->name);
@@ -397,7 +399,7 @@ static bool is_device_number(const struct expr_field_desc *field)
 		(len > 4 && !strcmp(field->name + len - 4, "_dev")));
 }
 
-/* "8:0", as the kernel keeps it; or a number. */
+/* Parse "8:0" into the kernel's form, or a number. */
 static int parse_device_number(const struct source_text *src, const struct expr_field_desc *field,
 			       struct token value, struct diags *d, __u64 *val)
 {
@@ -475,7 +477,7 @@ static int parse_duration(const struct source_text *src, const struct expr_field
 	return 0;
 }
 
-/* What can be asked of a field of each type. */
+/* Operators that each type of field has. */
 static const struct {
 	uint32_t ops;
 	const char *text;
@@ -500,7 +502,7 @@ static int wrong_operator(const struct source_text *src, const struct expr_field
 	return diags__error(d, src, op.span, "'%s' is %s", field->name, type_ops[field->type].text);
 }
 
-/* As it stands: what it means is known when the argument is. See expr__bind(). */
+/* Keep the text: expr__bind() parses it when the type of the argument is known. */
 static int keep_text(const struct source_text *src, const struct leaf_field *field, struct token op,
 		     struct token value, struct tree *tree, struct frbpf_node *ret)
 {
@@ -559,7 +561,7 @@ int leaf__parse(const struct source_text *src, const struct leaf_field *field, s
 		case EXPR_ADDRESS:
 			err = leaf__parse_address(src, desc, value, d, &leaf);
 			break;
-		case EXPR_EXE: /* above */
+		case EXPR_EXE: /* handled above */
 		case EXPR_NAME:
 			break;
 		}

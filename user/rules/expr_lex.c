@@ -5,7 +5,10 @@
 #include "rules/expr_tree.h"
 #include "rules/text.h"
 
-/* The longer ones first. What the language lacks is read as a whole, so that the caret is right. */
+/*
+ * Longer operators first. Foreign operators are read as a whole, so that the caret is below all of
+ * it.
+ */
 static const struct {
 	const char *text;
 	enum token_type type;
@@ -53,7 +56,10 @@ static bool read_operator(const char *s, size_t len, struct token *t)
 	return false;
 }
 
-/* With the quotes. One without its end reaches to the end of the text: the caller sees that. */
+/*
+ * Length of a string with its quotes. Without a closing quote it is the rest of the text: the
+ * caller checks.
+ */
 static uint32_t string_length(const char *s, size_t len)
 {
 	char quote = s[0];

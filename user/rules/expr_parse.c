@@ -14,12 +14,12 @@ struct parser {
 	struct diags *d;
 	struct tree *tree;
 	const struct field_scope *scope;
-	struct token now;  /* looked at next */
-	uint32_t last_end; /* of the token before it */
+	struct token now;  /* the next token */
+	uint32_t last_end; /* end of the token before it */
 	uint32_t end;
-	bool field_failed; /* that of the comparison at hand is not known */
-	bool failed; /* a comparison was wrong, but its form is right: go on for the errors behind
-			it */
+	bool field_failed; /* the field of this comparison is unknown */
+	/* a comparison is wrong, but its form is right: parsing goes on, to find further errors */
+	bool failed;
 };
 
 /* All parse_*() return the index of a tree node or a negative errno. */
@@ -50,7 +50,7 @@ static int tree__join(struct tree *tree, enum tree_type type, int left, int righ
 	return tree->n++;
 }
 
-/* Operators of other languages and of later versions, and what to write instead. */
+/* Operators of other languages and of later versions, with what to write instead. */
 static const struct {
 	const char *text;
 	const char *remedy;
@@ -85,7 +85,7 @@ static const char *foreign_remedy(const struct parser *p)
 	return NULL;
 }
 
-/* "WHAT is expected", in words that fit what is there instead. */
+/* Report that @what is expected, in words that fit the token that is there. */
 static int expected_here(struct parser *p, const char *what)
 {
 	const char *remedy = foreign_remedy(p);
@@ -102,7 +102,7 @@ static int expected_here(struct parser *p, const char *what)
 			    QUOTE_SPAN(p->src, span));
 }
 
-/* One comparison. A wrong one does not stop the parser. */
+/* Add a comparison. An error in it does not stop the parser. */
 static int add_leaf(struct parser *p, struct span start, const struct leaf_field *field,
 		    struct token op, struct token value)
 {
@@ -133,7 +133,7 @@ static int add_leaf(struct parser *p, struct span start, const struct leaf_field
 	return p->tree->n++;
 }
 
-/* "(a, b, c)" behind `in`: one comparison for each. */
+/* Parse "(a, b, c)" after `in`: one comparison for each value. */
 static int parse_list(struct parser *p, struct span start, const struct leaf_field *field)
 {
 	struct token op = { .type = TOKEN_COMPARE, .op = FRBPF_OP_EQ, .span = p->now.span };

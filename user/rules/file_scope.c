@@ -16,7 +16,7 @@ bool file_scope__differs(const struct source_text *src, struct span a, struct sp
 	return source_text__piece(src, a.off) != source_text__piece(src, b.off);
 }
 
-/* NAME-FILE, of the file that @at is in, without its folder and ending. */
+/* Make NAME-FILE from the name of the file that has @at, without directory and extension. */
 static int name_of_file(const struct source_text *src, struct span at, const char *name, char **ret)
 {
 	const char *path = source_text__name_at(src, at.off), *slash = strrchr(path, '/');
@@ -32,7 +32,7 @@ static int name_of_file(const struct source_text *src, struct span at, const cha
 	return 0;
 }
 
-/* Rename what is at @at, whose name is in use by another file. */
+/* Rename the section at @at: another file uses its name. */
 static int give_own_name(struct ruleset *rs, struct diags *d, const char *kind, struct span at,
 			 bool (*is_taken)(const struct ruleset *rs, const char *name), char **name)
 {
@@ -88,7 +88,7 @@ static bool same_session(const struct session_conf *a, const struct session_conf
 	return a->run && b->run && !strcmp(a->run, b->run) && a->ring == b->ring;
 }
 
-/* Of another file and the same as the last one; n_sessions - 1: there is none. */
+/* Find a session of another file that equals the last one; n_sessions - 1: none. */
 static size_t find_twin(const struct ruleset *rs)
 {
 	const struct session_conf *last = &rs->sessions[rs->n_sessions - 1];
@@ -117,7 +117,7 @@ static int add_own(struct ruleset *rs, size_t piece)
 	return 0;
 }
 
-/* Has another session the name of the last one? */
+/* Does another session have the name of the last one? */
 static bool shares_name(const struct ruleset *rs)
 {
 	const struct session_conf *last = &rs->sessions[rs->n_sessions - 1];
@@ -203,7 +203,7 @@ static bool same_rule(const struct rule_conf *a, const struct rule_conf *b)
 	       a->max_dumps.n == b->max_dumps.n && a->max_dumps.window == b->max_dumps.window;
 }
 
-/* What @from dumps is dumped by @to, too. */
+/* Let @to also dump the sessions of @from. */
 static int join_sessions(struct rule_conf *to, const struct rule_conf *from)
 {
 	size_t *v = reallocarray(to->sessions, to->n_sessions + from->n_sessions + 1, sizeof(*v));

@@ -4,13 +4,13 @@
 
 #include "rules/glob.h"
 
-/* What one byte must be. */
+/* A part of a pattern that matches one byte. */
 struct element {
 	const char *text; /* at '?', '[' or the byte itself */
 	size_t len;	  /* 0: a set that is not closed */
 };
 
-/* A ']' directly behind "[" or "[!" is one of the set. */
+/* A ']' directly after "[" or "[!" belongs to the set. */
 static size_t set_length(const char *p)
 {
 	size_t i = p[1] == '!' || p[1] == '^' ? 2 : 1;
@@ -115,7 +115,7 @@ int glob__compile_path(const char *pattern, enum path_glob kind, struct frbpf_pa
 	bool exact = kind == PATH_GLOB_EXACT;
 	size_t n = 0;
 
-	/* all lies below the root */
+	/* everything is below the root */
 	if (kind == PATH_GLOB_BELOW && glob__match(pattern, "/", 1))
 		pattern = "*";
 	while (*pattern) {
@@ -132,7 +132,7 @@ int glob__compile_path(const char *pattern, enum path_glob kind, struct frbpf_pa
 		n++;
 	}
 	set_bit(glob.accept, n);
-	if (kind == PATH_GLOB_BELOW) { /* "/" and anything */
+	if (kind == PATH_GLOB_BELOW) { /* then "/" and anything */
 		set_bit(glob.next['/'], n);
 		set_bit(glob.loop, n + 1);
 		set_bit(glob.accept, n + 1);

@@ -18,7 +18,9 @@ static size_t smaller_size(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Letters to insert, drop, change or swap with their neighbour until @a is @b; case does not count.
+/*
+ * Number of letters to insert, drop, change or swap with a neighbour to turn @a into @b, ignoring
+ * case.
  */
 static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which pressure a rule `psi:...` looks at, as struct when's target has it in text. */
+/* The pressure that a rule `psi:...` measures: the target of struct when, in parts. */
 #ifndef FRBPF_RULES_PSI_TARGET_H
 #define FRBPF_RULES_PSI_TARGET_H
 
@@ -17,9 +17,12 @@ struct psi_target {
 	char cgroup[FRBPF_PATH_LEN]; /* from the root of the hierarchy; "": the whole machine */
 };
 
-/* "memory some > 150000us in 2000000us of /a/b": the caller's, or NULL: out of memory. */
+/*
+ * Format it as "memory some > 150000us in 2000000us of /a/b". Owned by the caller. NULL: out of
+ * memory.
+ */
 char *psi_target__format(const struct psi_target *t);
-/* The way back. 0 or -EINVAL. */
+/* Parse what psi_target__format() made. 0 or -EINVAL. */
 int psi_target__parse(const char *text, struct psi_target *ret);
 
 #endif

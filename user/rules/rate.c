@@ -9,7 +9,7 @@
 #include "rules/when.h"
 
 #define WINDOW_MAX (365 * 86400 * NSEC_PER_SEC)
-#define FIELDS_MAX 64 /* that an error looks at for the nearest name */
+#define FIELDS_MAX 64 /* names that an error compares for the nearest one */
 
 static const struct {
 	const char *name;
@@ -29,7 +29,7 @@ struct parser {
 	const struct field_scope *scope; /* NULL: `per` is not allowed */
 };
 
-/* Up to the next blank; perhaps nothing. */
+/* Read up to the next blank; may be empty. */
 static struct span parser__word(struct parser *p)
 {
 	struct span word = { .off = text__skip_blanks(p->src, p->pos, p->end) };
@@ -47,7 +47,7 @@ static struct span parser__rest(const struct parser *p)
 	return (struct span){ p->pos, p->end - p->pos };
 }
 
-/* A word that is neither one of these nor a field. */
+/* Report a word that is neither of these words nor a field. */
 static int unknown_per(struct parser *p, struct span what)
 {
 	const char *names[ARRAY_SIZE(per_words) + FIELDS_MAX + 1] = { NULL }, *nearest;
@@ -96,7 +96,7 @@ static int parse_what(struct parser *p, struct span what, struct rate *ret)
 	return 0;
 }
 
-/* "per WHAT" or nothing. */
+/* Parse "per WHAT" or nothing. */
 static int parse_per(struct parser *p, struct span per, struct rate *ret)
 {
 	struct span what;

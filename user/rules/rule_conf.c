@@ -30,7 +30,7 @@ void rule_conf__init(struct rule_conf *rule)
 	rule->max_dumps = (struct rate){ .n = DUMPS_DEFAULT, .window = DUMPS_WINDOW_DEFAULT };
 }
 
-/* The fields that other keys may speak of: `when` comes first. */
+/* The fields that the other keys can use. `when` is parsed first. */
 static struct field_scope scope_of(struct rule_conf *rule)
 {
 	const struct when_source_desc *source = when__source(rule->when.source);
@@ -57,7 +57,7 @@ static int parse_if(const struct entry_ctx *ctx, void *obj)
 	struct rule_conf *rule = obj;
 	struct field_scope scope = scope_of(rule);
 
-	/* with its quotes: "a" == "b" is no text in quotes */
+	/* with its quotes: in "a" == "b" they do not enclose the whole */
 	rule->if_text = text__fold(ctx->src, ctx->entry->value);
 	if (!rule->if_text)
 		return -ENOMEM;
@@ -78,7 +78,7 @@ static int parse_post(const struct entry_ctx *ctx, void *obj)
 	return entry__duration(ctx, POST_MAX, &rule->post);
 }
 
-/* The next word up to a blank, or to @sep. */
+/* Read a word, up to a blank or @sep. */
 static struct span next_word(const struct source_text *src, uint32_t *pos, uint32_t end, char sep)
 {
 	struct span word = { .off = text__skip_blanks(src, *pos, end) };
@@ -100,7 +100,7 @@ static int parse_cooldown(const struct entry_ctx *ctx, void *obj)
 				    ctx->d, &rule->cooldown);
 }
 
-/* "4x", "1.5x": in hundredths. False: it is neither, or not more than 1 and at most 100 times. */
+/* Parse "4x" or "1.5x" into hundredths. False: malformed, or not above 1 and at most 100. */
 static bool read_factor(const char *s, uint32_t len, uint32_t *ret)
 {
 	return len && s[len - 1] == 'x' && !units__hundredths(s, len - 1, ret) && *ret > 100 &&
@@ -163,7 +163,7 @@ static int unknown_session(const struct entry_ctx *ctx, struct span word)
 	const char **names;
 
 	if (rs->config->damaged)
-		return -EINVAL; /* it may be there: the error in its section's line is told */
+		return -EINVAL; /* the session may exist: the error in its section was reported */
 	names = calloc(rs->n_sessions + 1, sizeof(*names));
 	if (!names)
 		return -ENOMEM;
@@ -182,7 +182,7 @@ static int add_session(const struct entry_ctx *ctx, struct rule_conf *rule, stru
 	const char *s = ctx->src->text + word.off;
 	size_t i;
 
-	/* names of sections are lower case, however they were written */
+	/* names of sections were lower-cased */
 	if (!file_scope__find_session(rs, word, s, word.len, &i))
 		return unknown_session(ctx, word);
 	for (size_t k = 0; k < rule->n_sessions; k++) {
@@ -195,7 +195,7 @@ static int add_session(const struct entry_ctx *ctx, struct rule_conf *rule, stru
 	return 0;
 }
 
-/* Names with commas between them, or "none". */
+/* Parse names separated by commas, or "none". */
 static int parse_dump(const struct entry_ctx *ctx, void *obj)
 {
 	uint32_t pos = ctx->value.off, end = pos + ctx->value.len;
@@ -276,10 +276,10 @@ static uint64_t rule_id(const struct rule_conf *rule)
 		hash = hash_fnv1a(hash, &rule->when.learn.window, sizeof(rule->when.learn.window));
 	for (uint32_t i = 0; i < rule->when.parts.n; i++)
 		hash = hash_fnv1a(hash, &rule->when.parts.v[i].id, sizeof(uint64_t));
-	return hash ? hash : 1; /* 0 is no rule */
+	return hash ? hash : 1; /* 0 means no rule */
 }
 
-/* Of what a rule learns from: the same events and condition, over the same time, whatever else it says. */
+/* Identifies what a rule learns from: the same events and condition, over the same time. */
 static uint64_t learn_id(const struct rule_conf *rule)
 {
 	const struct when *w = &rule->when;
@@ -308,14 +308,14 @@ static bool condition_looks_at(const struct rule_conf *rule, enum frbpf_field fi
 	return false;
 }
 
-/* A function that is called has not returned yet. */
+/* A rule on the call of a function cannot use `ret`: the function has not returned. */
 static bool asks_for_ret_too_early(const struct rule_conf *rule)
 {
 	return rule->when.source == FRBPF_SOURCE_UPROBE && rule->when.hit &&
 	       condition_looks_at(rule, FRBPF_FIELD_RET);
 }
 
-/* The path of a call is read when it ends, of those that have one. 0 or -EINVAL. */
+/* `path` is read when a call ends, and only some calls have one. 0 or -EINVAL. */
 static int check_call_path(const struct rule_conf *rule, const struct source_text *src,
 			   struct diags *d)
 {

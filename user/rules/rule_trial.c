@@ -8,12 +8,12 @@
 
 #include "rules/rule_trial.h"
 
-/* A cooldown, or a count, of one key: as struct frbpf_cooling and struct frbpf_count. */
+/* A cooldown or a count for one key: as struct frbpf_cooling and struct frbpf_count. */
 struct trial_rate {
 	UT_hash_handle hh;
 	struct frbpf_key key;
-	uint64_t until; /* means nothing any more from then on */
-	uint64_t last;	/* of a cooldown: when it began, with what value */
+	uint64_t until; /* expires then */
+	uint64_t last;	/* of a cooldown: its start; value: what started it */
 	uint64_t value;
 	uint64_t seen, base; /* of a count */
 	uint64_t times[FRBPF_COUNT_MAX];
@@ -22,7 +22,7 @@ struct trial_rate {
 struct rule_trial {
 	const struct rule_conf *rule;
 	struct trial_rate *cooling, *counting; /* by key; owned */
-	uint64_t hold_rule, hold_all;	       /* until when */
+	uint64_t hold_rule, hold_all;	       /* ns: matches are suppressed until then */
 	uint64_t heard, silent;		       /* as in struct frbpf_rule_state */
 	struct trial_counts counts;
 };
@@ -91,7 +91,7 @@ static struct frbpf_key trial_key(const struct rate *rate, const struct trial_ev
 	return key;
 }
 
-/* Of this key, made if there is none. -ENOSPC: the rule has as many as there is room for in the kernel. */
+/* Get the entry of @key; adds it if it is new. -ENOSPC: as many as the kernel has room for. */
 static int trial_rate_get(struct trial_rate **rates, size_t most, const struct frbpf_key *key,
 			  uint64_t now, struct trial_rate **ret)
 {
@@ -117,7 +117,10 @@ static int trial_rate_get(struct trial_rate **rates, size_t most, const struct f
 	return 0;
 }
 
-/* One more match. Is it the n-th within the window since the last trigger? See count_reached() of bpf/rates.bpf.h. */
+/*
+ * Count a match. Is it the n-th within the window since the last trigger? See count_reached() in
+ * bpf/rates.bpf.h.
+ */
 static bool trial_count_reached(struct trial_rate *r, const struct rate *rate, uint64_t now)
 {
 	uint64_t i = r->seen++, k = i + 1 - rate->n;
@@ -130,7 +133,7 @@ static bool trial_count_reached(struct trial_rate *r, const struct rate *rate, u
 	return true;
 }
 
-/* Does the value break a cooldown that lasts? See escalates() of bpf/rates.bpf.h. */
+/* Does the value end the cooldown early? See escalates() in bpf/rates.bpf.h. */
 static bool trial_escalates(const struct rule_conf *rule, const struct trial_rate *r,
 			    uint64_t value)
 {
@@ -142,7 +145,10 @@ static bool trial_escalates(const struct rule_conf *rule, const struct trial_rat
 	return limit && value >= limit;
 }
 
-/* 0: it fires, and a cooldown begins. 1: another lasts. Or a negative errno. */
+/*
+ * Check the cooldown. 0: the rule fires and a cooldown begins; 1: one is in force; or negative
+ * errno.
+ */
 static int trial_cooldown(struct rule_trial *t, const struct trial_event *e)
 {
 	const struct rate *rate = &t->rule->cooldown;
@@ -164,7 +170,10 @@ static int trial_cooldown(struct rule_trial *t, const struct trial_event *e)
 	return 0;
 }
 
-/* Why a match does not fire; FRBPF_CAUSE_MAX: it does; or a negative errno. In the order of bpf/rules.bpf.h. */
+/*
+ * Get the cause that suppresses a match; FRBPF_CAUSE_MAX: it fires; or negative errno. The order is
+ * that of bpf/rules.bpf.h.
+ */
 static int trial_cause(struct rule_trial *t, const struct trial_event *e)
 {
 	const struct rate *count = &t->rule->count;
@@ -190,7 +199,7 @@ static int trial_cause(struct rule_trial *t, const struct trial_event *e)
 	return !err ? (int)FRBPF_CAUSE_MAX : err == -ENOSPC ? (int)FRBPF_CAUSE_KEYS : err;
 }
 
-/* A match: does it fire? */
+/* Count a match, and decide whether it fires. */
 static int trial_match(struct rule_trial *t, const struct trial_event *e,
 		       enum frbpf_cause *ret_cause)
 {

@@ -16,9 +16,9 @@
 #define FILES_MAX 64
 #define BOM	  "\xef\xbb\xbf"
 
-/* A file, and the one that includes it. */
+/* A file and the file that includes it. */
 struct included {
-	const struct included *by; /* NULL: of the list */
+	const struct included *by; /* NULL: the list names it */
 	const char *path;
 	dev_t dev;
 	ino_t ino;
@@ -31,7 +31,7 @@ struct reader {
 	size_t n;
 };
 
-/* Where an `include` stands in the whole text; src NULL: on the command line. */
+/* The place of an `include` in the whole text. src NULL: the command line. */
 struct included_at {
 	const struct source_text *src;
 	struct span span;
@@ -55,7 +55,7 @@ static bool is_same(const struct included *a, const struct included *b)
 	return a->dev == b->dev && a->ino == b->ino;
 }
 
-/* 0: it is to be read; 1: it is there already; -ELOOP, and said. */
+/* Shall the file be read? 0: yes; 1: it was read before; -ELOOP or -E2BIG, reported. */
 static int is_new(struct reader *r, const struct included *f, const struct included_at *at)
 {
 	for (const struct included *up = f->by; up; up = up->by) {
@@ -74,7 +74,7 @@ static int is_new(struct reader *r, const struct included *f, const struct inclu
 	return -E2BIG;
 }
 
-/* Relative to the file that names it. */
+/* A relative path begins at the directory of the file that includes it. */
 static int find_file(const char *from, const char *name, char path[static PATH_MAX],
 		     struct err *err)
 {
@@ -87,7 +87,7 @@ static int find_file(const char *from, const char *name, char path[static PATH_M
 	return shipped_rules__path(whole, path, err);
 }
 
-/* One entry: names with commas between them. */
+/* Include the files of one entry, separated by commas. */
 static int include_files(struct reader *r, const struct included *f, const struct config *c,
 			 const struct config_entry *e, uint32_t off)
 {
@@ -115,7 +115,7 @@ static int include_files(struct reader *r, const struct included *f, const struc
 	return 0;
 }
 
-/* @file is taken over. */
+/* Owns @file. */
 static int include_all(struct reader *r, const struct included *f, struct source_text *file,
 		       uint32_t off)
 {
@@ -141,7 +141,7 @@ static int include_all(struct reader *r, const struct included *f, struct source
 	return err;
 }
 
-/* Put @file behind what is there; *ret_off: where it begins. */
+/* Append @file to the text; *ret_off is the offset of its first byte. */
 static int append_file(struct reader *r, const struct source_text *file, uint32_t *ret_off)
 {
 	if (r->text->pieces || r->text->text)

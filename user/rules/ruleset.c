@@ -18,7 +18,10 @@
 #define DUMPS_DEFAULT	     50
 #define DUMPS_WINDOW_DEFAULT (86400 * NSEC_PER_SEC)
 
-/* Sections of perf's own config file (perf-config(1)): not ours, so whatever they say is right. */
+/*
+ * Sections of perf's own config file (perf-config(1)). They are not parsed, so nothing in them is
+ * an error.
+ */
 static const char *const perf_sections[] = {
 	"annotate", "auxtrace", "buildid", "buildid-cache", "call-graph", "colors", "convert",
 	"core",	    "diff",	"ftrace",  "gtk",	    "help",	  "hist",   "intel-pt",
@@ -65,7 +68,7 @@ static int bad_name(struct parser *p, const struct config_section *s, struct spa
 			    QUOTE_SPAN(p->rs->config->src, span));
 }
 
-/* The NAME of [session-NAME] or [rule-NAME]. 0, -EINVAL or -ENOMEM. */
+/* Get the NAME of [session-NAME] or [rule-NAME]. 0, -EINVAL or -ENOMEM. */
 static int take_name(struct parser *p, const struct config_section *s, const char *prefix,
 		     char **ret_name, struct span *ret_span)
 {
@@ -103,7 +106,7 @@ static bool has_key(const struct config_section *s, const char *key)
 	return false;
 }
 
-/* Is @key in the [daemon] of a file before that of @s? */
+/* Does a [daemon] before @s have @key? */
 static bool is_set_before(const struct parser *p, const struct config_section *s, const char *key)
 {
 	for (const struct config_section *o = p->rs->config->sections; o < s; o++) {
@@ -113,7 +116,7 @@ static bool is_set_before(const struct parser *p, const struct config_section *s
 	return false;
 }
 
-/* Of several files, each with a [daemon], what the first says counts. */
+/* If several files have a [daemon], the first value of each key counts. */
 static int parse_daemon(struct parser *p, const struct config_section *s)
 {
 	_cleanup_free_ struct config_entry *v = calloc(s->n_entries + 1, sizeof(*v));
@@ -178,7 +181,7 @@ static int check_limits(struct parser *p, const struct rule_conf *rule)
 			    FRBPF_MAX_RULES, when__source_name(rule->when.source));
 }
 
-/* Which arguments of its events earlier rules have in which slot. */
+/* Find which arguments earlier rules have in which slots of these events. */
 static void find_slots(const struct ruleset *rs, const struct rule_conf *rule,
 		       const struct rule_arg **slots)
 {
@@ -197,8 +200,10 @@ static int slot_for(const struct rule_arg **slots, const struct rule_arg *arg)
 	return -ENOSPC;
 }
 
-/* Rules on the same events find an argument at the same place. Conditions speak of the first slots
- * so far, in the order in which they name them. */
+/*
+ * Rules on the same events must find an argument in the same slot. So far each condition numbers
+ * its arguments from 0, in the order in which it names them.
+ */
 static int place_args(struct parser *p, struct rule_conf *rule)
 {
 	const struct rule_arg *slots[FRBPF_MAX_ARGS] = { NULL };
@@ -271,7 +276,7 @@ static int parse_rule(struct parser *p, const struct config_section *s)
 	return err;
 }
 
-/* [rules-x], [sesion-x], [rule_x]: the prefix that was meant, and the name behind it. */
+/* Guess the prefix of [rules-x], [sesion-x], [rule_x], and get the name after it. */
 static const char *nearest_prefix(const char *name, const char **ret_rest)
 {
 	static const char *const words[] = { "session", "rule", NULL };
@@ -281,7 +286,9 @@ static const char *nearest_prefix(const char *name, const char **ret_rest)
 	return nearest_word(name, len, words);
 }
 
-/* Every perf has new sections: in perf's own file one that looks like none of ours is perf's. */
+/*
+ * New versions of perf have new sections. In perf's own file, an unknown section belongs to perf.
+ */
 static bool is_of_perfconfig(const struct source_text *src, const struct config_section *s)
 {
 	static const char name[] = "perfconfig";
@@ -323,7 +330,7 @@ static bool has_rules(const struct config *c)
 	return false;
 }
 
-/* Rules speak of others, wherever these stand. From rule @first on. */
+/* Bind the rules that are about others, from rule @first on. The others can be at any place. */
 static int bind_parts(struct parser *p, size_t first)
 {
 	struct ruleset *rs = p->rs;
@@ -336,7 +343,7 @@ static int bind_parts(struct parser *p, size_t first)
 	return err;
 }
 
-/* Rules speak of sessions, wherever these stand: the sessions come first. */
+/* Sessions are parsed first: rules can name sessions at any place. */
 static int parse_sections(struct parser *p)
 {
 	const struct config *c = p->rs->config;
@@ -397,7 +404,7 @@ int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct rule
 	return 0;
 }
 
-/* @rs, unless there are more errors than @errors: then it is discarded. */
+/* Return @rs, or discard it if there are more errors than @errors. */
 static int take_sound(struct ruleset *rs, size_t errors, struct diags *d, struct ruleset **ret)
 {
 	if (d->n_errors > errors) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The meaning of a rules file: daemon settings, sessions, rules. Nothing of the kernel is looked at
- * and nothing is opened; that is the plan's part. Every element keeps its place in the text, so
- * that later stages can point at it too.
+ * The meaning of a rules file: daemon settings, sessions, rules. Nothing is opened and the kernel
+ * is not asked: the plan does that. Every element keeps its place in the text, so that later stages
+ * can point at it.
  */
 #ifndef FRBPF_RULES_RULESET_H
 #define FRBPF_RULES_RULESET_H
@@ -13,7 +13,7 @@
 #include "rules/when.h"
 
 #define RULESET_NAME_MAX    64 /* of a session or a rule: [a-zA-Z0-9_-], also a path component */
-#define RULESET_WINDOW_AUTO UINT64_MAX /* pre: as far back as every CPU is complete */
+#define RULESET_WINDOW_AUTO UINT64_MAX /* pre: as far back as all CPUs have complete records */
 
 enum snapshot_mode { SNAPSHOT_AUTO, SNAPSHOT_PAUSE, SNAPSHOT_LIVE };
 
@@ -23,38 +23,39 @@ struct daemon_conf {
 	uint64_t max_memory; /* bytes: rings and copies; 0: not given (5 % of RAM) */
 	struct span max_memory_span;
 	uint64_t sideband_memory; /* bytes; 0: not given */
-	bool sideband_all;	  /* dumps tell of every task, not only of those sampled */
+	bool sideband_all;	  /* dumps describe all tasks, not only the sampled ones */
 	uint64_t merge;		  /* ns; default 1 s */
 	enum snapshot_mode snapshot;
 	struct rate max_dumps; /* of all rules together; default 50 in 24 h */
-	bool watch;	       /* load the file again whenever it changes */
+	bool watch;	       /* reload the file when it changes */
 	bool watch_given;
-	bool no_seccomp; /* the daemon's system calls are not limited */
-	/* of dumps on disk; 0: no limit */
+	bool no_seccomp; /* the daemon does not limit its system calls */
+	/* limits for dumps on disk; 0: none */
 	uint64_t max_size; /* bytes, of all together */
 	uint64_t max_incidents;
 	uint64_t max_age;  /* ns */
-	uint64_t min_free; /* bytes that they leave on their file system */
+	uint64_t min_free; /* bytes to leave free on their file system */
 };
 
 struct session_conf {
 	char *name; /* owned */
 	struct span name_span;
-	char *run;	      /* verbatim as `perf daemon` shows it (config__perf_value); owned.
-			       * NULL: the ruleset is damaged */
+	/* as `perf daemon` shows it (config__perf_value); owned. NULL: the ruleset is damaged */
+	char *run;
 	struct span run_span; /* the raw value: what record_opts__parse() takes */
-	const struct source_text *src; /* that run_span is in; borrowed from the ruleset */
-	bool evidence;	       /* run = evidence: until evidence__expand() makes a line of it */
-	char *lacking;	       /* events of that which this kernel lacks; NULL: none. Owned */
-	uint64_t ring;	       /* ns that its rings are to hold; 0: not given */
+	const struct source_text *src; /* the text of run_span; borrowed from the ruleset */
+	/* run = evidence, until evidence__expand() replaces it with a line */
+	bool evidence;
+	char *lacking;	       /* events of that line that this kernel lacks; NULL: none. Owned */
+	uint64_t ring;	       /* ns that its rings shall hold; 0: not given */
 	struct span ring_span; /* len 0: not in the file */
-	bool respawn;	       /* what ends by itself begins again */
+	bool respawn;	       /* restart the session when it ends by itself */
 	struct span respawn_span;
 };
 
-/* A session as one of the files calls it. */
+/* A session under its name in one of the files. */
 struct own_session {
-	size_t piece; /* of the text */
+	size_t piece; /* index of the file */
 	char *name;   /* owned */
 	size_t session;
 	struct span span; /* of the name */
@@ -67,23 +68,29 @@ struct rule_conf {
 	char *if_text;	 /* or NULL; owned */
 	struct span when_span;
 	struct when when;
-	struct rule_args args; /* what `if` and `per` name of an event that frbpf does not know */
+	struct rule_args args; /* fields in `if` and `per` that frbpf does not know */
 	struct expr expr;
-	const struct source_text *src; /* that its places are in; borrowed from the ruleset */
-	/* Of a copy in detect/: its number, from 1 on, of a rule that others are about; of those, that of the last to
-	 * match, and the slots of the others. */
+	const struct source_text *src; /* the text of its spans; borrowed from the ruleset */
+	/*
+	 * Set only in copies in detect/. For a rule that others are about, part is its number, from
+	 * 1. A rule about others has a copy for each of its parts: part is the number of the one
+	 * that matches last, and others[] are the slots of the rest.
+	 */
 	uint32_t part;
 	uint32_t others[FRBPF_MAX_OTHERS], n_others;
-	uint64_t id; /* FNV-1a of name, when, if, cooldown and count: the identity of its state */
-	uint64_t learn_id;    /* of rules that learn from the same values */
+	uint64_t id;	   /* FNV-1a of name, when, if, cooldown and count: identifies its state */
+	uint64_t learn_id; /* equal for rules that learn from the same values */
 	bool quiet;	      /* dump = none: only count */
 	size_t *sessions;     /* indices into ruleset.sessions; owned */
-	size_t n_sessions;    /* all of them when `dump` is not given */
+	size_t n_sessions;    /* all if `dump` is not given */
 	uint64_t pre;	      /* ns or RULESET_WINDOW_AUTO */
 	uint64_t post;	      /* ns; default 1 ms, at most 60 s */
 	struct rate cooldown; /* window in ns, per; default 10 s per rule */
-	uint32_t escalate;    /* hundredths: so many times what the cooldown began with breaks it;
-				* 0: never. Default 4x */
+	/*
+	 * hundredths: a value this many times the one that began the cooldown ends it; 0: never.
+	 * Default 4x
+	 */
+	uint32_t escalate;
 	bool escalate_given;
 	struct rate count;     /* default: every match */
 	struct rate max_dumps; /* default 10 in 1 h */
@@ -94,35 +101,45 @@ struct ruleset {
 	struct daemon_conf daemon;
 	struct session_conf *sessions; /* owned */
 	size_t n_sessions;
-	bool default_sessions;	 /* the text has none: they are ours */
+	bool default_sessions;	 /* the text has no sessions: these are defaults */
 	struct own_session *own; /* owned */
 	size_t n_own;
 	struct rule_conf *rules; /* owned */
 	size_t n_rules;
-	struct source_text *more; /* a list of further texts that places are in; owned */
+	struct source_text *more; /* further texts that spans point into, a list; owned */
 };
 
-/* Read and check the files of @list (see rules_files.h; most often one path), each rule with the
- * sessions of its own file; a key of [daemon] counts where it stands first. Every error and warning goes to @d. Rules without any session get
- * those of session_conf__add_defaults(). A file with neither is an error unless it has a [daemon]. 0, -EINVAL (see @d), -ENOMEM, or the errno of
- * reading the file (also in @d). *ret is set only on 0. */
+/*
+ * Read and check the files of @list (see rules_files.h; usually one path). The rules of each file
+ * use the sessions of that file. Of several values for a key of [daemon], the first counts. All
+ * errors and warnings go to @d. Without any session, rules get those of
+ * session_conf__add_defaults(). A file with neither rules nor sessions is an error, unless it has a
+ * [daemon]. 0, -EINVAL (see @d), -ENOMEM, or the errno of the read (also in @d). *ret is set only
+ * on 0.
+ */
 int ruleset__load(const char *list, struct diags *d, struct ruleset **ret);
-/* The same for a text in memory; @src is taken over, by the ruleset or on failure by @d. */
+/* The same for a text in memory. The ruleset owns @src, on failure @d. */
 int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **ret);
-/* The same for those who go on to find further mistakes: errors of the text go to @d and *ret is
- * what could be understood. Rules of it may be incomplete; a session whose `run` is not known has
- * none. 0, -ENOMEM, or the errno of reading the file. */
+/*
+ * The same for callers that look for further mistakes: errors of the text go to @d, and *ret has
+ * the rest. Its rules may be incomplete; a session without a usable `run` has none. 0, -ENOMEM, or
+ * the errno of the read.
+ */
 int ruleset__load_damaged(const char *list, struct diags *d, struct ruleset **ret);
 int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct ruleset **ret);
-/* Add the rules of @src, which is taken over, to a ruleset that has no errors; sections of another
- * kind and names that are taken are errors. 0, -EINVAL (see @d; @rs is damaged then) or -ENOMEM.
- * The places of these rules are in a text of their own. */
+/*
+ * Add the rules of @src to a ruleset that has no errors. Owns @src. Other sections, and names in
+ * use, are errors. 0, -EINVAL (see @d; @rs is damaged then) or -ENOMEM. The spans of these rules
+ * are in a text of their own.
+ */
 int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d);
-/* Keep @src for as long as the ruleset, or what its messages go to, lives. */
+/* Own @src as long as the ruleset, or the diags that its messages go to, exists. */
 void ruleset__keep(struct ruleset *rs, struct source_text *src);
-/* Take session @at out of it, also of its rules. A rule without any other only counts from now on. */
+/*
+ * Remove session @at, also from rules. A rule that has no other session only counts from then on.
+ */
 void ruleset__drop_session(struct ruleset *rs, size_t at);
-/* Free it, but leave its text to @d, whose messages point into it. */
+/* Free @rs, but give its text to @d, whose messages point into it. */
 void ruleset__discard(struct ruleset *rs, struct diags *d);
 void ruleset__free(struct ruleset *rs);
 

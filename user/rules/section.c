@@ -52,7 +52,7 @@ static void unknown_key(const struct section_kind *kind, const struct source_tex
 		     nearest ? "" : ": there are", nearest ? "" : all);
 }
 
-/* "value" is value: quotes around all of it are not part of it. */
+/* Remove quotes around the whole value. */
 static struct span unquote_value(const struct source_text *src, struct span value)
 {
 	const char *s = src->text + value.off;
@@ -80,7 +80,7 @@ static int apply_entry(const struct section_key *key, const struct config_entry 
 	return key->parse(&ctx, obj);
 }
 
-/* Entries of one section, as they are met. */
+/* State while the entries of a section are parsed. */
 struct applying {
 	const struct section_kind *kind;
 	const struct config_section *section;
@@ -103,7 +103,7 @@ static int apply_known(struct applying *a, const struct section_key *key,
 	return apply_entry(key, e, a->rs, a->d, a->obj);
 }
 
-/* The entries whose key is to be read first, or the others. */
+/* Parse the entries whose key is to be read first (@first), or the others. */
 static int apply_entries(struct applying *a, bool first)
 {
 	int ret = 0;

@@ -12,7 +12,7 @@
 #define RING_EVIDENCE (10 * NSEC_PER_SEC)
 #define EVIDENCE      "evidence"
 
-/* As configs/ has it. */
+/* as in configs/ */
 #define CPU_LINE "-e cycles -F 99 -g -m 1M --overwrite --switch-output -a"
 
 static bool is_evidence(const struct source_text *src, struct span run)

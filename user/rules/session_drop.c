@@ -15,7 +15,7 @@ static void drop_from_rule(struct rule_conf *rule, size_t at)
 			rule->sessions[n++] = k - (k > at);
 	}
 	rule->n_sessions = n;
-	rule->quiet |= !n; /* nothing is left that it could dump */
+	rule->quiet |= !n; /* no session is left to dump */
 }
 
 void ruleset__drop_session(struct ruleset *rs, size_t at)

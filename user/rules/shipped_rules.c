@@ -13,9 +13,9 @@
 #include "rules/shipped_rules.h"
 
 #define SUFFIX	  ".conf"
-#define NAMES_MAX 64 /* of files; of more than that some are not proposed */
+#define NAMES_MAX 64 /* of files; further ones are not proposed */
 
-/* From the folder of the program. */
+/* relative to the directory of the program */
 static const char *const folders[] = { "configs", "../share/frbpf" };
 
 static bool program_folder(char ret[static PATH_MAX])
@@ -41,7 +41,7 @@ static int is_rules_file(const struct dirent *e)
 	       !strcmp(e->d_name + len - strlen(SUFFIX), SUFFIX);
 }
 
-/* " @latency @memory", sorted; "" when there is none. */
+/* List the names as " @latency @memory", sorted; "" if there are none. */
 static int list_names(const char *program, struct buf *ret)
 {
 	int err = buf__add_str(ret, "");
@@ -66,7 +66,7 @@ static int list_names(const char *program, struct buf *ret)
 	return err;
 }
 
-/* The name of @list, which is cut into words, that may have been meant; NULL: none is near. */
+/* Find the name in @list nearest to @arg; cuts @list into words. NULL: none is near. */
 static const char *nearest_name(const char *arg, char *list)
 {
 	const char *names[NAMES_MAX + 1] = { NULL };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The target of a span, `A:start -> B:end by KEY[, KEY] [nested]`: to text, of which rules on the same
- * span have the same, and back. */
+/*
+ * The target of a span, `A:start -> B:end by KEY[, KEY] [nested]`, to text and back. Rules on the
+ * same span have the same text.
+ */
 #ifndef FRBPF_RULES_SPAN_TARGET_H
 #define FRBPF_RULES_SPAN_TARGET_H
 
@@ -17,15 +19,15 @@ struct span_target {
 	char end[SPAN_WORD_MAX];
 	uint32_t n_keys;
 	struct {
-		char start[SPAN_WORD_MAX]; /* paths, or tid, pid, cpu */
+		char start[SPAN_WORD_MAX]; /* paths of arguments, or tid, pid, cpu */
 		char end[SPAN_WORD_MAX];
 	} keys[FRBPF_SPAN_KEYS];
 	bool nested;
 };
 
-/* The caller's to free. NULL: out of memory. */
+/* Format a target. Owned by the caller. NULL: out of memory. */
 char *span_target__format(const struct span_target *t);
-/* Of a text that span_target__format() made. 0 or -EINVAL. */
+/* Parse what span_target__format() made. 0 or -EINVAL. */
 int span_target__parse(const char *text, struct span_target *ret);
 
 #endif

@@ -4,7 +4,7 @@
 #include "common/cleanup.h"
 #include "rules/when.h"
 
-/* Calls whose job is to wait: `syscall:*` leaves them out. */
+/* Calls whose job is to wait: `syscall:*` omits them. */
 static const char *const waiting[] = {
 	"accept",	  "accept4",	     "clock_nanosleep",
 	"epoll_pwait",	  "epoll_pwait2",    "epoll_wait",
@@ -19,10 +19,10 @@ static const char *const waiting[] = {
 	"wait4",	  "waitid",
 };
 
-/* Calls that wait where their first argument is a tty, a pipe or a socket, and not at a file. */
+/* Calls that wait if their first argument is a tty, a pipe or a socket, but not if it is a file. */
 static const char *const reading[] = { "preadv2", "read", "readv", "splice", "tee" };
 
-/* They never return. */
+/* Calls that never return. */
 static const char *const endless[] = { "exit", "exit_group" };
 
 /* Calls whose first, or second, argument is a path. */

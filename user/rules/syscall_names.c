@@ -6,7 +6,10 @@
 #include "rules/syscall_newer.h"
 #include "rules/when.h"
 
-/* syscall_table.h: SYSCALL(name) of each call that syscall_newer.h knows, sorted. The Makefile makes it. */
+/*
+ * The Makefile makes syscall_table.h: a sorted SYSCALL(name) for each call that syscall_newer.h
+ * knows.
+ */
 #define SYSCALL(name) #name,
 const char *const syscall_names[] = {
 #include "syscall_table.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The numbers of system calls that the headers of the oldest distributions lack. Since Linux 5.1 a new call
+ * Numbers of system calls that the headers of old distributions lack. Since Linux 5.1 a new call
  * gets the same number on every architecture (asm-generic/unistd.h, syscalls/syscall_64.tbl).
  */
 #include <asm/unistd.h>

@@ -17,7 +17,7 @@ size_t text__blank(const struct source_text *src, uint32_t pos, uint32_t end)
 	if (isspace((unsigned char)s[0]))
 		return 1;
 	if (s[0] == '\\' && pos + 1 == src->len)
-		return 1; /* continued by nothing */
+		return 1; /* a backslash at the end of the text */
 	if (left >= 2 && s[0] == '\\' && s[1] == '\n')
 		return 2;
 	if (left >= 3 && s[0] == '\\' && s[1] == '\r' && s[2] == '\n')
@@ -100,7 +100,7 @@ size_t text__line(const struct source_text *src, uint32_t off)
 	return line;
 }
 
-/* What stands behind the digits of a number with a unit. */
+/* Get the unit after the digits of a number. */
 static struct span unit_of(const struct source_text *src, struct span span)
 {
 	const char *s = src->text + span.off;
@@ -111,7 +111,7 @@ static struct span unit_of(const struct source_text *src, struct span span)
 	return (struct span){ span.off + n, span.len - n };
 }
 
-/* Say why units.c refuses @span; a wrong unit is named, with the nearest right one. */
+/* Report why units.c rejects @span; for an unknown unit, suggest the nearest. */
 static int bad_number(const struct source_text *src, struct span span, struct diags *d,
 		      const char *what, const char *const *units, const char *why)
 {

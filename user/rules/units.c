@@ -9,7 +9,7 @@
 #include "common/cleanup.h"
 #include "rules/units.h"
 
-#define MAX_DECIMALS 18 /* 10^18 still fits 64 bits */
+#define MAX_DECIMALS 18 /* 10^18 still fits into 64 bits */
 
 struct unit {
 	const char *name;
@@ -28,7 +28,7 @@ static const struct unit durations[] = {
 };
 const char *const units_of_duration[] = { "ns", "us", "ms", "s", "m", "h", "d", NULL };
 
-/* perf's options take capitals only, its config both */
+/* perf's options take capitals only, its config takes both */
 static const struct unit sizes[] = {
 	{ "B", 1 },	     { "b", 1 },	  { "K", 1ULL << 10 },
 	{ "k", 1ULL << 10 }, { "M", 1ULL << 20 }, { "m", 1ULL << 20 },
@@ -40,7 +40,7 @@ const char units_unknown[] = "unknown unit";
 static const char too_large[] = "too large";
 static const char too_fine[] = "finer than the smallest unit";
 
-/* What is wrong with a text of each kind. */
+/* Reasons to reject a text of each kind. */
 struct reasons {
 	const char *no_number;
 	const char *no_unit; /* NULL: a unit is not required */
@@ -237,7 +237,9 @@ int units__hundredths(const char *s, size_t len, uint32_t *ret)
 	return 0;
 }
 
-/* @value / @factor with at most four significant digits, no zeros behind the point, and the unit.
+/*
+ * Format @value / @factor with at most four significant digits, without trailing zeros, and the
+ * unit.
  */
 static void format_scaled(uint64_t value, const struct unit *unit, char *buf, size_t size)
 {
@@ -265,11 +267,11 @@ char *units__format_duration(uint64_t ns, char *buf, size_t size)
 {
 	const struct unit *unit = durations, *longer;
 
-	/* 999.95 of a unit would be written as 1000: it is 1 of the next */
+	/* 999.95 of a unit would become 1000: use 1 of the next unit */
 	while (unit->factor < NSEC_PER_SEC && ns >= unit->factor * 1000 - unit->factor / 20)
 		unit++;
 	if (unit->factor == NSEC_PER_SEC) {
-		/* a whole number of minutes, hours or days, else seconds as long as they are few */
+		/* minutes, hours or days if the number is whole, or if it would be many seconds */
 		for (longer = unit + 1; longer->name; longer++) {
 			if ((ns && ns % longer->factor == 0) ||
 			    (ns > 1000 * NSEC_PER_SEC && ns >= longer->factor))
@@ -286,7 +288,7 @@ char *units__format_size(uint64_t bytes, char *buf, size_t size)
 	static const char *const names[] = { "K", "M", "G" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		/* 1023.5 of a unit would be written as 1024: it is 1 of the next */
+		/* 1023.5 of a unit would become 1024: use 1 of the next unit */
 		if (bytes < unit->factor * 1024 - unit->factor / 2)
 			break;
 		unit = find_unit(sizes, names[i], 1);

@@ -74,7 +74,7 @@ const struct when_source_desc when_sources[] = {
 
 #define SOURCES_MAX 32
 
-/* The source whose name is nearest, or NULL. */
+/* Find the source with the nearest name; NULL: none is near. */
 static const char *nearest_source(const char *s, size_t len)
 {
 	const char *names[SOURCES_MAX + 1] = { NULL };
@@ -151,12 +151,12 @@ static const struct when_source_desc *find_source(const struct when_parser *p, s
 	return NULL;
 }
 
-/* Systems of tracepoints whose names are near those of sources. */
+/* systems of tracepoints with names similar to those of sources */
 static const char *const alike[] = {
 	"syscalls", "vsyscall", "spi", "pci", "uprobes", "kprobes", NULL,
 };
 
-/* A misspelt source that takes something behind ':', rather than the system of a tracepoint? */
+/* Is it a misspelt source that has a target after ':', not the system of a tracepoint? */
 static bool is_misspelt(const struct when_parser *p, struct span name)
 {
 	const char *names[ARRAY_SIZE(when_sources)] = { NULL };
@@ -222,11 +222,11 @@ int when_parser__of_cgroup(struct when_parser *p, char *to, size_t size)
 				    "a cgroup is a path such as /system.slice, as in "
 				    "/proc/PID/cgroup behind \"0::\"");
 	while (path.len && to[path.len - 1] == '/')
-		to[--path.len] = '\0'; /* "/": the machine */
+		to[--path.len] = '\0'; /* "/": the whole machine */
 	return 0;
 }
 
-/* A source that takes nothing but a threshold. */
+/* Parse a source that takes only a threshold. */
 static int parse_plain(struct when_parser *p, struct span name, struct when *ret)
 {
 	int err = when_parser__no_target(p, name);

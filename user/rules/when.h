@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The `when` of a rule: which source, which of its keys, above which threshold. */
+/* The `when` of a rule: source, keys of the source, threshold. */
 #ifndef FRBPF_RULES_WHEN_H
 #define FRBPF_RULES_WHEN_H
 
@@ -10,38 +10,41 @@ struct when_parser;
 struct ruleset;
 struct rule_conf;
 
-/* A threshold that follows the values of the same source and condition. */
+/* A threshold learned from the values of the same source and condition. */
 struct when_learn {
 	uint32_t percentile; /* hundredths of a percent; 0: the threshold is fixed */
 	uint32_t factor;     /* hundredths */
-	uint64_t window;     /* ns: values of that time count */
+	uint64_t window;     /* ns: values of this last time count */
 };
 
-/* A share of time: the threshold is that of the sum of all values within the window, each of these apart. */
+/*
+ * A share of time. The sum of all values within the window is compared with the threshold; `per`
+ * tells what is summed up separately.
+ */
 struct when_share {
-	uint64_t window; /* ns; 0: values are compared one by one */
+	uint64_t window; /* ns; 0: each value is compared */
 	enum frbpf_per per;
 	enum frbpf_field field; /* of FRBPF_PER_FIELD */
-	char *cgroup;		/* of those in it and below it; NULL: of all. Owned */
+	char *cgroup;		/* only its tasks and those below it; NULL: all. Owned */
 };
 
-/* Rules of the file that must match together. */
+/* Rules of the same file that must match together. */
 #define WHEN_MAX_PARTS (FRBPF_MAX_OTHERS + 1)
 
 struct when_part {
 	char name[65]; /* as the text has it */
 	struct span at;
-	uint64_t id; /* of the rule, once all rules are there */
+	uint64_t id; /* of the rule; set when all rules are parsed */
 };
 
 struct when_parts {
 	struct when_part v[WHEN_MAX_PARTS];
-	uint32_t n;	 /* 0: it is about a source */
-	bool ordered;	 /* the first one first */
+	uint32_t n;	 /* 0: the rule has a source */
+	bool ordered;	 /* they must match in this order */
 	uint64_t within; /* ns */
 };
 
-/* So many values it takes: ten are above the percentile. */
+/* The number of values that a percentile needs: ten are above it. */
 static inline uint64_t when_learn__least(const struct when_learn *l)
 {
 	return 10 * 10000 / (10000 - l->percentile);
@@ -49,108 +52,122 @@ static inline uint64_t when_learn__least(const struct when_learn *l)
 
 struct when {
 	enum frbpf_source source;
-	char *target;	    /* which events of it, in one way to write it; NULL: the source has
-					   but one kind. Rules of equal targets share programs. Owned */
-	bool hit;	    /* no threshold: each event */
-	uint64_t threshold; /* ns; of one that learns, the least that it fires above */
+	/*
+	 * which events of the source, normalised; NULL: it has one kind only. Rules with equal
+	 * targets share programs. Owned
+	 */
+	char *target;
+	bool hit;	    /* each event matches: no threshold */
+	uint64_t threshold; /* ns; if learned, the lowest threshold */
 	struct when_learn learn;
 	struct when_share share;
 	struct when_parts parts;
-	bool pending;	    /* of what has not ended */
-	uint64_t silence;   /* ns for which none of these must come; 0: it is about those that come */
-	uint64_t keys[FRBPF_KEY_WORDS]; /* system calls by number, for sources with keys */
-	bool all_calls;			/* syscall:*: less those that wait */
-	bool fails;			/* no threshold: a call that failed */
-	bool any_errno;			/* with any error, else with those of errnos */
+	bool pending;			/* of what has not ended yet */
+	uint64_t silence;		/* ns without an event; 0: not a rule on absence */
+	uint64_t keys[FRBPF_KEY_WORDS]; /* a bit for each key, such as a system call */
+	bool all_calls;			/* syscall:*, without calls that wait */
+	bool fails;			/* failed calls: no threshold */
+	bool any_errno;			/* any error; else those of errnos */
 	uint64_t errnos[FRBPF_ERRNO_WORDS];
 };
 
-/* Parse @span of @src: "runqlat > 20ms", "syscall:fsync,fdatasync > 50ms", "syscall:* > 1s",
- * "syscall:openat fails (EMFILE, ENFILE)", "pending(blocked) > 5s". Errors at their token,
- * with the nearest known source, system call or unit. A source of the design that this version
- * lacks gets "not supported yet", not "unknown". 0, -EINVAL or -ENOMEM. */
+/*
+ * Parse @span of @src: "runqlat > 20ms", "syscall:fsync,fdatasync > 50ms", "syscall:* > 1s",
+ * "syscall:openat fails (EMFILE, ENFILE)", "pending(blocked) > 5s". Errors are at their token, with
+ * the nearest known source, system call or unit. A planned source that this version lacks gets "not
+ * supported yet", not "unknown". 0, -EINVAL or -ENOMEM.
+ */
 int when__parse(const struct source_text *src, struct span span, struct diags *d, struct when *ret);
-/* What a trigger's value was compared with, ns; 0: nothing. */
+/* The limit that the value of a trigger was compared with, ns; 0: none. */
 static inline uint64_t when__limit(const struct when *when)
 {
 	return when->silence ? when->silence : when->threshold;
 }
-/* Is it about what comes and ends? Then values of others are like those that match. */
+/* Does every event have a value, also one that does not match? Then values can be compared. */
 static inline bool when__has_values(const struct when *when)
 {
 	return !when->fails && !when->hit && !when->pending && !when->silence;
 }
-/* Is a value, which may be larger or smaller, compared with a threshold? A sum has just passed it. */
+/*
+ * Is each value compared with a threshold? Not so for a share of time: its sum is always just above
+ * it.
+ */
 static inline bool when__compares(const struct when *when)
 {
 	return (when->threshold || when->learn.percentile) && when__has_values(when) &&
 	       !when->share.window;
 }
 
-/* Has every value of its source to be looked at, however small? */
+/* Does the rule need all values of its source, however small? */
 static inline bool when__takes_all(const struct when *when)
 {
 	return when->learn.percentile || when->share.window;
 }
-/* As of a rule that is about every value of these events. */
+/* Make @when about every value of its events. */
 void when__drop_threshold(struct when *when);
-/* How long ago what fires it began, at least, ns; 0: nobody knows. */
+/* Minimum time between the start of what fires the rule and the trigger, ns; 0: unknown. */
 uint64_t when__lasts(const struct when *when);
 
-/* Find the rules that @rule is about, and give it its id. Errors at their names go to @d. 0, -EINVAL or -ENOMEM. */
+/*
+ * Find the rules that @rule is about, and set its ids. Errors go to @d, at the names. 0, -EINVAL or
+ * -ENOMEM.
+ */
 int when_parts__bind(const struct ruleset *rs, struct rule_conf *rule, struct diags *d);
 
-/* Frees what it owns, not @when. A zeroed one is legal. */
+/* Free the members, not @when itself. A zeroed one is legal. */
 void when__free(struct when *when);
 
-/* Do they speak of the same events, seen by the same programs? */
+/* Are they about the same events, from the same programs? */
 bool when__same_events(const struct when *a, const struct when *b);
 
-/* The sources that `when` knows; ends with name NULL. */
+/* A source of `when`; the last has name NULL. */
 struct when_source_desc {
 	const char *name;
 	enum frbpf_source source;
 	bool has_keys;
-	bool has_args;	     /* its events have fields that only the kernel or others know */
-	bool needs_if;	     /* what it measures is nothing unusual */
-	bool no_subject;     /* no task suffers: only cpu and current.FIELD are known of tasks */
-	bool is_wait;	     /* its value is how long the subject did not run */
-	bool only_share;     /* it comes in pieces: only a share of time says something */
-	bool no_begin;	     /* its value is no time that ended with the event */
-	bool has_pending;    /* it knows what has begun and not ended */
-	const char *meaning; /* one line: what is measured and who its subject is */
-	/* What stands behind the name; NULL: "> DURATION" and nothing else. */
+	/* its events have fields that only the kernel or an application knows */
+	bool has_args;
+	bool needs_if;	     /* what it measures happens all the time */
+	bool no_subject;     /* has no subject task: only cpu and current.FIELD are known */
+	bool is_wait;	     /* its value is the time for which the subject did not run */
+	bool only_share;     /* only sums of its values are useful: needs a share of time */
+	bool no_begin;	     /* its value is not a duration that ended with the event */
+	bool has_pending;    /* can tell what has begun and not ended */
+	const char *meaning; /* one line: what is measured, and who its subject is */
+	/* Parses the text after the name. NULL: only "> DURATION". */
 	int (*parse)(struct when_parser *p, struct span name, struct when *ret);
-	/* Optional; for those whose arguments are what rules compare them with: bind those of
-	 * @rule, the last of @rs, once they have their slots. 0, -EINVAL or -ENOMEM. */
+	/*
+	 * Optional, for sources whose arguments get their types from the rules. Binds the arguments
+	 * of @rule, the last one of @rs, after they got their slots. 0, -EINVAL or -ENOMEM.
+	 */
 	int (*bind)(const struct ruleset *rs, struct rule_conf *rule, struct diags *d);
 };
 extern const struct when_source_desc when_sources[];
 
-/* "runqlat", "syscall" ... NULL for an unknown source. */
+/* Get the name of a source: "runqlat", "syscall". NULL: unknown. */
 const char *when__source_name(enum frbpf_source source);
 const struct when_source_desc *when__source(enum frbpf_source source);
 
 bool when__has_keys(enum frbpf_source source);
 bool when__has_subject(enum frbpf_source source);
-/* Did its subject not run for all of the value? */
+/* Did the subject not run for the whole value? */
 bool when__is_wait(enum frbpf_source source);
-/* "fsync", "net_rx": what the key of an event means; NULL: nothing. */
+/* Get the name for the key of an event: "fsync", "net_rx". NULL: none. */
 const char *when__key_name(enum frbpf_source source, uint32_t key);
 
-/* System call names of the machine frbpf was built for. */
+/* System calls of the machine that frbpf was built for. */
 int syscall__number(const char *name, size_t len); /* or -ENOENT */
 const char *syscall__name(int nr);		   /* or NULL */
 extern const char *const syscall_names[];	   /* sorted; ends with NULL */
 
 enum syscall_kind {
 	SYSCALL_WORKS,
-	SYSCALL_WAITS,	 /* that is its job */
-	SYSCALL_READS,	 /* waits at a tty, a pipe, a socket */
+	SYSCALL_WAITS,	 /* its job is to wait */
+	SYSCALL_READS,	 /* waits on a tty, a pipe, a socket */
 	SYSCALL_ENDLESS, /* never returns */
 };
 enum syscall_kind syscall__kind(const char *name);
-/* Which argument of the call @nr is a path: 1 or 2; 0: neither. */
+/* Get which argument of the call @nr is a path: 1 or 2; 0: neither. */
 unsigned int syscall__path_arg(int nr);
 /* Set the bits of all calls of these kinds (a bit for each enum syscall_kind). */
 void syscall__keys(unsigned int kinds, uint64_t *keys);

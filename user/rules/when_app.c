@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* app:NAME, app:NAME > T */
+/* Sources app:NAME and app:NAME > T */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,12 +55,12 @@ static bool is_string(const char *text, enum frbpf_op op, bool *ret_duration)
 		return true;
 	if (units__number(text + minus, len - minus, &n, &why) != -EINVAL)
 		return false;
-	/* "5mss" is a duration that is wrong */
+	/* "5mss" is a malformed duration, not a string */
 	*ret_duration = text[minus] >= '0' && text[minus] <= '9';
 	return !*ret_duration;
 }
 
-/* What the first comparison with the argument says that it is. */
+/* The first comparison with the argument decides its type. */
 static enum expr_type type_of(const struct expr *e, uint32_t slot)
 {
 	bool duration = false;
@@ -74,10 +74,10 @@ static enum expr_type type_of(const struct expr *e, uint32_t slot)
 			return EXPR_STRING;
 		return duration ? EXPR_DURATION : EXPR_NUMBER;
 	}
-	return EXPR_STRING; /* `per` only */
+	return EXPR_STRING; /* used by `per` only */
 }
 
-/* Rules on the same message share what is in a slot. */
+/* Rules on the same message share slots, so they must agree on the type. */
 static int check_type(const struct ruleset *rs, const struct rule_conf *rule,
 		      const struct rule_arg *arg, struct diags *d)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The threshold of a rule: a duration, a multiple of a percentile of what was measured lately, or a share of time. */
+/*
+ * The threshold of a rule: a duration, a multiple of a percentile of recent values, or a share of
+ * time.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -55,8 +58,7 @@ static int parse_threshold_op(struct when_parser *p)
 			    QUOTE_SPAN(p->src, here));
 }
 
-/* "20ms garbage": the duration is right, what follows is not. Otherwise the duration is to blame.
- */
+/* Get what follows the duration, as in "20ms garbage". len 0: the duration itself is wrong. */
 static struct span behind_duration(const struct when_parser *p, struct span span)
 {
 	struct when_parser q = *p;
@@ -97,7 +99,7 @@ static int parse_threshold_duration(struct when_parser *p, uint64_t *ret)
 	return behind.len ? refuse_after_threshold(p, behind) : check_threshold(p, span, ret);
 }
 
-/* Within pending(). */
+/* In pending(), the threshold follows the ')'. */
 static int refuse_threshold(struct when_parser *p)
 {
 	return diags__error(p->d, p->src, when_parser__rest(p),
@@ -111,7 +113,7 @@ static bool at_digit(const struct when_parser *p, uint32_t at)
 	return at < p->end && p->src->text[at] >= '0' && p->src->text[at] <= '9';
 }
 
-/* "p99 * 4" */
+/* Parse "p99 * 4". */
 static int take_percentile(struct when_parser *p, struct when_learn *ret)
 {
 	struct span word = when_parser__word(p);
@@ -136,7 +138,7 @@ static int take_percentile(struct when_parser *p, struct when_learn *ret)
 	return 0;
 }
 
-/* ", 5ms)", behind "max(p99 * 4" */
+/* Parse ", 5ms)" after "max(p99 * 4". */
 static int take_least_threshold(struct when_parser *p, uint64_t *ret)
 {
 	struct span word;
@@ -174,7 +176,7 @@ static int parse_percentile(struct when_parser *p, bool has_least, struct when *
 	return err;
 }
 
-/* Does a percentile stand here, in max() or not? */
+/* Does a percentile begin here, with or without max()? */
 static bool at_percentile(const struct when_parser *p, bool *ret_has_least)
 {
 	struct when_parser q = *p;
@@ -195,7 +197,7 @@ static bool at_share(const struct when_parser *p)
 	return word.len && p->src->text[word.off + word.len - 1] == '%';
 }
 
-/* "50%" of @window, in ns */
+/* Convert "50%" of @window to ns. */
 static int read_share(struct when_parser *p, struct span word, uint64_t window, uint64_t *ret)
 {
 	uint32_t hundredths;
@@ -209,7 +211,7 @@ static int read_share(struct when_parser *p, struct span word, uint64_t window, 
 	return 0;
 }
 
-/* "in 1s" */
+/* Parse "in 1s". */
 static int take_share_window(struct when_parser *p, struct span share, uint64_t *ret)
 {
 	struct span in = when_parser__word(p), word;
@@ -234,7 +236,7 @@ static bool is_of_cpu(const struct when *when)
 	return when->share.per == FRBPF_PER_FIELD && when->share.field == FRBPF_FIELD_CPU;
 }
 
-/* "per WHAT", or what it is by default. */
+/* Parse "per WHAT", or set its default. */
 static int take_share_per(struct when_parser *p, struct when *ret)
 {
 	const struct field_scope scope = { .source = ret->source };
@@ -278,7 +280,7 @@ static int take_share_cgroup(struct when_parser *p, struct when *ret)
 	return path[0] && !ret->share.cgroup ? -ENOMEM : 0;
 }
 
-/* More than all of the time? Interrupts and tasks have a CPU one after the other. */
+/* Reject 100% or more of a CPU's time: these sources use a CPU one after the other. */
 static int check_share(struct when_parser *p, struct span share, const struct when *when)
 {
 	if (when->threshold < when->share.window || !is_of_cpu(when) ||
@@ -289,7 +291,7 @@ static int check_share(struct when_parser *p, struct span share, const struct wh
 			    "of one CPU, no more than 100%% can be: this never fires");
 }
 
-/* "50% in 1s", and "per WHAT", and "of CGROUP" */
+/* Parse "50% in 1s", then "per WHAT" and "of CGROUP", both optional. */
 static int parse_share(struct when_parser *p, struct when *ret)
 {
 	struct span share = when_parser__word(p);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Inside of when: what the parsers of its forms share. */
+/* Internals of when: shared by the parsers of its forms. */
 #ifndef FRBPF_RULES_WHEN_PARSE_H
 #define FRBPF_RULES_WHEN_PARSE_H
 
 #include "rules/text.h"
 #include "rules/when.h"
 
-/* Within pending() no threshold stands behind the source, within absent() there may be one. */
+/* In pending() no threshold follows the source; in absent() there may be one. */
 enum when_open { OPEN_NOT, OPEN_PENDING, OPEN_ABSENT };
 
 struct when_parser {
@@ -15,49 +15,56 @@ struct when_parser {
 	uint32_t pos;
 	uint32_t end;
 	enum when_open open;
-	bool failed; /* something was wrong, but its form is right: go on for the errors behind it
-		      */
+	/* an error was found, but the form is right: parsing goes on, to find further errors */
+	bool failed;
 };
 
 bool when_parser__at(const struct when_parser *p, const char *s);
 void when_parser__skip_blanks(struct when_parser *p);
-/* What stands here up to a blank or one of the signs of the language; perhaps nothing. */
+/* Read a word, up to a blank or a special character of the language; may be empty. */
 struct span when_parser__word(struct when_parser *p);
 struct span when_parser__rest(const struct when_parser *p);
-/* The place of an error: the character here, or the one behind the last word at the end. */
+/* Get the place for an error: this character, or after the last word at the end. */
 struct span when_parser__here(const struct when_parser *p);
 
-/* One of the names of "softirq:net_rx,net_tx", at its colon or comma: into @ret. @what it is the name of, for the
- * error. @may_be_all: 1 is returned for a "*". Otherwise 0 or -EINVAL. */
+/*
+ * Read one of the names of "softirq:net_rx,net_tx", from its colon or comma. @what: what it names,
+ * for the error. @may_be_all: a "*" is legal, and 1 is returned for it. Otherwise 0 or -EINVAL.
+ */
 int when_parser__listed_name(struct when_parser *p, const char *what, bool may_be_all,
 			     struct span *ret);
 
-/* "> 20ms", "> p99 * 4" or "> max(p99 * 4, 5ms)" and the end of the text. 0 or -EINVAL. */
+/* Parse "> 20ms", "> p99 * 4" or "> max(p99 * 4, 5ms)", up to the end of the text. 0 or -EINVAL. */
 int when_parser__threshold(struct when_parser *p, struct when *ret);
-/* "> 20ms" and the end of the text, in ns. 0 or -EINVAL. */
+/* Parse "> 20ms", up to the end of the text, into ns. 0 or -EINVAL. */
 int when_parser__duration(struct when_parser *p, uint64_t *ret);
 
-/* "of /system.slice/x.service", perhaps in quotes: up to the end, into @to; "" for all of the machine. 0 or -EINVAL. */
+/*
+ * Parse "of /system.slice/x.service", also in quotes, up to the end. @to gets the path; "" for the
+ * whole machine. 0 or -EINVAL.
+ */
 int when_parser__of_cgroup(struct when_parser *p, char *to, size_t size);
 
-/* Nothing may stand behind ':' of the source @name. 0 or -EINVAL. */
+/* Check that no ':' follows the source @name. 0 or -EINVAL. */
 int when_parser__no_target(struct when_parser *p, struct span name);
-/* "> 20ms", "fails" or "fails (EMFILE, ENFILE)", and the end of the text. 0 or -EINVAL. */
+/* Parse "> 20ms", "fails" or "fails (EMFILE, ENFILE)", up to the end of the text. 0 or -EINVAL. */
 int when_parser__threshold_or_fails(struct when_parser *p, struct when *ret);
 
-/* A source and what stands behind it, up to the end, into @ret. 0, -EINVAL (or p->failed) or -ENOMEM. */
+/* Parse a source and the rest, up to the end. 0, -EINVAL (or p->failed) or -ENOMEM. */
 int when_parser__source(struct when_parser *p, struct when *ret);
 
-/* Do several rules of the file stand here, and not a source? */
+/* Does a list of rules begin here, not a source? */
 bool when_parser__at_rules(const struct when_parser *p);
-/* They, up to the end. 0 or -EINVAL. */
+/* Parse the list of rules, up to the end. 0 or -EINVAL. */
 int when_parser__rules(struct when_parser *p, struct when *ret);
 
-/* At the "(" behind @name, `pending` or `absent`. As the next. */
+/* Parse from the "(" after @name, `pending` or `absent`. Errors as below. */
 int when_parser__in_parentheses(struct when_parser *p, struct span name, enum when_open open,
 				struct when *ret);
-/* What stands behind the name @name of a source, up to the end: into @ret, whose source is set. 0,
- * -EINVAL (or p->failed) or -ENOMEM. */
+/*
+ * Parse what follows the name of a source, up to the end; the source in @ret is set already. 0,
+ * -EINVAL (or p->failed) or -ENOMEM.
+ */
 int when__parse_syscall(struct when_parser *p, struct span name, struct when *ret);
 int when__parse_connect(struct when_parser *p, struct span name, struct when *ret);
 int when__parse_uprobe(struct when_parser *p, struct span name, struct when *ret);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* pending(SOURCE) > T: what has begun so long ago and has not ended; absent(SOURCE) > T: nothing came for so long. */
+/* pending(SOURCE) > T: began T ago and has not ended. absent(SOURCE) > T: no event for T. */
 #include <errno.h>
 
 #include "common/buf.h"
 #include "rules/when_parse.h"
 
-/* The parenthesis that closes the one here; the end: none does. */
+/* Find the parenthesis that closes this one; the end of the text: there is none. */
 static uint32_t find_closing(const struct when_parser *p)
 {
 	uint32_t depth = 0;
@@ -19,7 +19,7 @@ static uint32_t find_closing(const struct when_parser *p)
 	return p->end;
 }
 
-/* The text between the parentheses: where it ends, and the parser stands at its beginning. */
+/* Enter the parentheses: the parser is at the text inside, and *ret_close is its end. */
 static int enter_parentheses(struct when_parser *p, struct span name, uint32_t *ret_close)
 {
 	uint32_t close;
@@ -37,7 +37,7 @@ static int enter_parentheses(struct when_parser *p, struct span name, uint32_t *
 	return 0;
 }
 
-/* "runqlat, blocked, ..." */
+/* List the sources as "runqlat, blocked, ...". */
 static int pending_sources(struct buf *ret)
 {
 	int err = 0;
@@ -49,7 +49,7 @@ static int pending_sources(struct buf *ret)
 	return err;
 }
 
-/* Can the source in the parentheses be what is asked for? */
+/* Can the source in the parentheses be pending or absent? */
 static int check_inner(const struct when_parser *p, struct span span, enum when_open open,
 		       const struct when *when)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * uprobe:PATH:SYMBOL[+OFFSET] [> DURATION] and usdt:PATH:PROVIDER:PROBE. Calls and their durations are
- * seen by different programs, so they are different targets: " latency" ends those of the latter.
+ * uprobe:PATH:SYMBOL[+OFFSET] [> DURATION] and usdt:PATH:PROVIDER:PROBE. Hits and durations need
+ * different programs, so they are different targets: " latency" ends a target for durations.
  */
 #include <errno.h>
 #include <limits.h>
@@ -23,7 +23,7 @@ static bool at_end(const struct when_parser *p, const char *stop)
 	       text__blank(p->src, p->pos, p->end);
 }
 
-/* Up to a blank or one of @stop. */
+/* Read up to a blank or one of @stop. */
 static struct span take_until(struct when_parser *p, const char *stop)
 {
 	struct span span = { .off = p->pos };
@@ -39,7 +39,7 @@ static bool span_contains(const struct when_parser *p, struct span span, char c)
 	return memchr(p->src->text + span.off, c, span.len);
 }
 
-/* ":PATH" */
+/* Parse ":PATH". */
 static int parse_probe_path(struct when_parser *p, struct span source, struct span *ret)
 {
 	const char *form = text__equals(p->src, source, "usdt") ? "usdt:PATH:PROVIDER:PROBE"
@@ -74,7 +74,7 @@ static int parse_probe_path(struct when_parser *p, struct span source, struct sp
 			    "':' and a name are expected here: write %s", form);
 }
 
-/* ":NAME" or, with blanks or '>' in it, ":\"NAME\"" */
+/* Parse ":NAME", or ":\"NAME\"" if the name has blanks or '>'. */
 static int parse_name(struct when_parser *p, const char *what, const char *stop, struct span *ret)
 {
 	struct span open;
@@ -101,7 +101,7 @@ static int parse_name(struct when_parser *p, const char *what, const char *stop,
 	return 0;
 }
 
-/* "+0x1c" at @at. */
+/* Parse "+0x1c" at @at. */
 static int parse_offset(struct when_parser *p, struct span at, uint64_t *ret)
 {
 	_cleanup_free_ char *text = strndup(p->src->text + at.off, at.len);
@@ -117,7 +117,7 @@ static int parse_offset(struct when_parser *p, struct span at, uint64_t *ret)
 	return 0;
 }
 
-/* What stands behind the function's name or, if that is not in quotes, at its end. */
+/* Parse the offset: after a name in quotes, or at the end of a name without quotes. */
 static int take_offset(struct when_parser *p, struct span *symbol, struct span *ret,
 		       uint64_t *offset)
 {
@@ -231,7 +231,7 @@ static bool cut_end(char *text, const char *end)
 	return true;
 }
 
-/* An offset that parse_offset() has read. */
+/* Cut off an offset that when__parse_uprobe() put into the target. */
 static uint64_t cut_offset(char *symbol)
 {
 	char *plus = strrchr(symbol, '+'), *end;

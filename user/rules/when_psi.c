@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* psi:RESOURCE some|full > T in W [of CGROUP] */
+/* Source psi:RESOURCE some|full > T in W [of CGROUP] */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static int take_word(struct when_parser *p, const char *const *words, const char
 			    what, QUOTE(s, word.len), SUGGEST(nearest));
 }
 
-/* Kinds that the kernel does not tell (Documentation/accounting/psi.rst). */
+/* Reject kinds that the kernel does not measure (Documentation/accounting/psi.rst). */
 static int check_kind(struct when_parser *p, const struct psi_target *t, struct span kind)
 {
 	if (!strcmp(t->resource, "irq") && strcmp(t->kind, "full") != 0)
@@ -61,7 +61,7 @@ static int take_duration(struct when_parser *p, const char *missing, uint64_t *r
 	return text__duration(p->src, *ret_at, p->d, ret);
 }
 
-/* "> 150ms in 2s" */
+/* Parse "> 150ms in 2s". */
 static int take_amount(struct when_parser *p, struct psi_target *t, struct when *ret)
 {
 	struct span at, in, window_at;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Several rules of the file together: "rule:A then rule:B within 2s", "all of rule:A, rule:B within 2s". */
+/*
+ * Rules that must match together: "rule:A then rule:B within 2s", "all of rule:A, rule:B within 2s"
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 
 #define WITHIN_MAX (3600 * NSEC_PER_SEC)
 
-/* "rule:NAME" */
+/* Parse "rule:NAME". */
 static int take_part(struct when_parser *p, struct when_parts *ret)
 {
 	struct span word = when_parser__word(p), name;
@@ -38,7 +40,7 @@ static int take_part(struct when_parser *p, struct when_parts *ret)
 	return 0;
 }
 
-/* "within 2s", and the end of the text */
+/* Parse "within 2s", up to the end of the text. */
 static int take_within(struct when_parser *p, uint64_t *ret)
 {
 	struct span word = when_parser__word(p), time;
@@ -59,7 +61,7 @@ static int take_within(struct when_parser *p, uint64_t *ret)
 	return diags__error(p->d, p->src, when_parser__rest(p), "nothing may follow the time");
 }
 
-/* "of rule:A, rule:B", behind "all" */
+/* Parse "of rule:A, rule:B" after "all". */
 static int take_all(struct when_parser *p, struct when_parts *ret)
 {
 	struct span of = when_parser__word(p);
@@ -83,7 +85,7 @@ static int take_all(struct when_parser *p, struct when_parts *ret)
 	return err;
 }
 
-/* "rule:A then rule:B" */
+/* Parse "rule:A then rule:B". */
 static int take_then(struct when_parser *p, struct when_parts *ret)
 {
 	int err = take_part(p, ret);
@@ -125,7 +127,7 @@ int when_parser__rules(struct when_parser *p, struct when *ret)
 	return err ?: take_within(p, &ret->parts.within);
 }
 
-/* ---- when all rules are there ---- */
+/* ---- after all rules are parsed ---- */
 
 static const struct rule_conf *find_rule_named(const struct ruleset *rs, const struct rule_conf *of,
 					       const char *name)

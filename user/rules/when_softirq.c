@@ -5,7 +5,7 @@
 #include "rules/constants.h"
 #include "rules/when_parse.h"
 
-/* One vector's name. Errors of the name do not stop the parser. */
+/* Add a vector. An unknown name does not stop the parser. */
 static void add_vector(struct when_parser *p, struct span name, uint64_t *keys)
 {
 	const char *s = p->src->text + name.off, *nearest;
@@ -27,7 +27,7 @@ static void add_vector(struct when_parser *p, struct span name, uint64_t *keys)
 	}
 }
 
-/* ":net_rx,net_tx > 2ms", ":* > 2ms" */
+/* Parse ":net_rx,net_tx > 2ms" or ":* > 2ms". */
 int when__parse_softirq(struct when_parser *p, struct span source, struct when *ret)
 {
 	struct span name;

@@ -5,7 +5,7 @@
 #include "rules/constants.h"
 #include "rules/when_parse.h"
 
-/* One system call's name. Errors of the name do not stop the parser. */
+/* Add a system call. An unknown name does not stop the parser. */
 static void add_syscall(struct when_parser *p, struct span name, uint64_t *keys)
 {
 	const char *s = p->src->text + name.off, *nearest;
@@ -57,7 +57,7 @@ static int parse_syscalls(struct when_parser *p, struct span source, struct when
 	return 0;
 }
 
-/* One name of an error. A wrong one does not stop the parser. */
+/* Add an errno. An unknown name does not stop the parser. */
 static void add_errno(struct when_parser *p, struct span name, struct when *ret)
 {
 	const char *s = p->src->text + name.off, *nearest;
@@ -77,7 +77,7 @@ static void add_errno(struct when_parser *p, struct span name, struct when *ret)
 	}
 }
 
-/* What stands behind "fails": nothing, or "(EMFILE, ENFILE)". */
+/* Parse what follows "fails": nothing, or "(EMFILE, ENFILE)". */
 static int parse_errors(struct when_parser *p, struct when *ret)
 {
 	struct span name;
@@ -106,7 +106,7 @@ static int parse_errors(struct when_parser *p, struct when *ret)
 			    "nothing may follow 'fails': conditions stand in 'if'");
 }
 
-/* "fails" here? Then it is read over. */
+/* Skip "fails", if it is here. */
 static bool take_fails(struct when_parser *p)
 {
 	struct when_parser q = *p;
@@ -122,7 +122,7 @@ int when_parser__threshold_or_fails(struct when_parser *p, struct when *ret)
 	return p->open != OPEN_PENDING && take_fails(p) ? parse_errors(p, ret) : when_parser__threshold(p, ret);
 }
 
-/* "*": all calls that end, and for durations less those whose job it is to wait. */
+/* "*" means all calls that return; for durations, without those whose job is to wait. */
 static void fill_all_calls(struct when *when)
 {
 	unsigned int kinds = 1U << SYSCALL_WORKS | 1U << SYSCALL_READS;

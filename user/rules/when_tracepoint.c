@@ -21,7 +21,7 @@ static int parse_tracepoint_name(struct when_parser *p, struct span system, stru
 	return 0;
 }
 
-/* A word, within what a target holds. 0 or -EINVAL. */
+/* Copy a word, which must fit into a target. 0 or -EINVAL. */
 static int take_span_word(struct when_parser *p, struct span word, char ret[static SPAN_WORD_MAX])
 {
 	if (word.len >= SPAN_WORD_MAX)
@@ -47,7 +47,7 @@ static int take_tracepoint(struct when_parser *p, struct span system, struct spa
 	return 0;
 }
 
-/* "NAME", or "NAME = NAME" where the ends call it differently. */
+/* Parse "NAME", or "NAME = NAME" if start and end have different names for it. */
 static int parse_span_key(struct when_parser *p, struct span_target *t)
 {
 	struct span name = when_parser__word(p);
@@ -75,7 +75,7 @@ static int parse_span_key(struct when_parser *p, struct span_target *t)
 	return 0;
 }
 
-/* Behind the keys: "nested", perhaps. */
+/* Parse "nested" after the keys, if it is there. */
 static int parse_nested(struct when_parser *p, struct span_target *t)
 {
 	struct span word;
