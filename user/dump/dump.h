@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One perf.data file: the rings of one session, trimmed to the incident's window, merged with what
- * names addresses and with the markers that say why the file exists.
+ * Writes one perf.data file: the rings of one session, trimmed to the incident's window. Adds what
+ * names addresses, and markers that say why the file exists.
  */
 #ifndef FRBPF_DUMP_DUMP_H
 #define FRBPF_DUMP_DUMP_H
@@ -14,7 +14,7 @@
 #include "perfdata/writer.h"
 #include "sideband/sideband.h"
 
-/* What all dumps of a daemon share; made at its start. Everything borrowed. */
+/* Shared by all dumps of a daemon, made when it starts. All members are borrowed. */
 struct dump_env {
 	struct base_dir *base;
 	struct disk_room *room; /* of the base's file system */
@@ -22,24 +22,26 @@ struct dump_env {
 	const struct host_info *host;
 	const struct perfdata_tracing *tracing;
 	const char *program;	 /* path of this binary, for the CMDLINE feature */
-	struct horizon *horizon; /* knows every session that dumps are made of */
-	/* Called in the thread that writes, before anything of @inc is; may be NULL. */
+	struct horizon *horizon; /* has every session that is dumped */
+	/* Called in the writing thread before any file of @inc is written; may be NULL. */
 	void (*before_write)(void *arg, const struct incident *inc);
 	void *before_write_arg;
 };
 
-/* What a dump is made of. */
+/* Input of a dump. */
 struct dump_job {
 	const struct dump_env *env;
 	struct incident *inc;
 	struct session *session;
-	const struct ring_shot *shots; /* one per CPU, the copies are in session->cpus[].copy */
+	const struct ring_shot *shots; /* one per CPU; the copies are in session->cpus[].copy */
 	const struct gap_log *gaps;    /* one per CPU */
-	int dir_fd;		       /* of the session */
+	int dir_fd;		       /* directory of the session */
 };
 
-/* Write the file and fill @ret (zeroed by the caller; ret->cpus is allocated here). Errors go to
- * ret->error and ret->error_text; then no file is left. */
+/*
+ * Write the file and fill @ret, which the caller zeroes. ret->cpus is allocated here and owned by
+ * @ret. Errors go to ret->error and ret->error_text; then no file is left.
+ */
 void dump__write(const struct dump_job *job, struct dump_result *ret);
 
 #endif

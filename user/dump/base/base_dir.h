@@ -35,64 +35,83 @@ struct base_dir {
 	char path[PATH_MAX];
 	int fd, lock_fd, incidents_fd;
 	uint64_t clock_offset; /* see base_clock.h */
-	bool created;	       /* by us: removed again when starting fails */
-	size_t parents_made; /* so are the directories above it, from path[0..parents_made) on; 0: none */
+	bool created;	       /* by us; removed again if starting fails */
+	/* we also made the directories above it, from path[0..parents_made) on; 0: none */
+	size_t parents_made;
 	pthread_mutex_t name_lock;
-	char names[16][INCIDENT_NAME_SIZE]; /* given away last */
+	char names[16][INCIDENT_NAME_SIZE]; /* the last ones reserved */
 	size_t n_names;
 };
 
-/* Create (0700) or check @path (ours, nobody else may write to it or put another in its place, see
- * base_path.h; no symbolic link), lock it and clear temporary files.
- * -EBUSY: another daemon owns it, whose pid the message has. */
+/*
+ * Create @path (0700) or check it, lock it, and remove temporary files. It must be ours and no
+ * symbolic link, and nobody else may write to it or replace it, see base_path.h. 0 or negative
+ * errno with words in @err. -EBUSY: another daemon owns it; the message has its pid.
+ */
 int base_dir__open(struct base_dir *b, const char *path, struct err *err);
 
-/* The same for one that must not be there yet. -EEXIST: it is, and was not touched. */
+/* The same for a base that must not exist. -EEXIST: it exists, and was not touched. */
 int base_dir__create(struct base_dir *b, const char *path, struct err *err);
 
-/* Open, create if need be, the directory of session @name. Returns the fd or negative errno. */
+/*
+ * Open the directory of session @name; create it if needed. Returns a descriptor, owned by the
+ * caller, or negative errno with words in @err.
+ */
 int base_dir__open_session(const struct base_dir *b, const char *name, struct err *err);
 
-/* Where the directory @name of the base has been removed, or is another than @fd has open, make it again;
- * @fd has it open then. Returns 1 if it was, 0, or negative errno with words. */
+/*
+ * Make directory @name of the base again if it was removed, or replaced by another than @fd has
+ * open. @fd then refers to the new one. 1: it was made; 0: it was not; or negative errno with words
+ * in @err.
+ */
 int base_dir__renew(const struct base_dir *b, const char *name, int fd, struct err *err);
 
-/* A name for an incident at @realtime_ns that no file of the base has and that was not given away
- * before: later by hundredths of a second where needed. */
+/*
+ * Reserve a name for an incident at @realtime_ns. It differs from all files of the base and all
+ * reserved names: the time is moved by hundredths of a second if needed.
+ */
 void base_dir__reserve_name(struct base_dir *b, uint64_t realtime_ns,
 			    char ret[static INCIDENT_NAME_SIZE]);
 
 /*
- * Write the draft of NAME's manifest, with room for DRAFT_SPARE bytes more. It comes before the first
- * file of the incident: what it needs of the disk is then there for the manifest, and a recorder that
- * is killed leaves word of what it was writing. See recovery.h.
+ * Write the draft of the manifest of incident @name, with room for BASE_DIR_DRAFT_SPARE more bytes.
+ * It precedes the first file of the incident. So the manifest has its disk space, and a killed
+ * recorder leaves a note of what it was writing. See recovery.h. 0 or negative errno with words in
+ * @err.
  */
 #define BASE_DIR_DRAFT_SPARE 16384
 int base_dir__write_draft(const struct base_dir *b, const char *name, const char *text, size_t len,
 			  struct err *err);
 void base_dir__drop_draft(const struct base_dir *b, const char *name);
 
-/* Make the draft the manifest, with @text in the place of what it has. For a disk that has no room for
- * a further file. */
+/*
+ * Make the draft the manifest, with @text as its content. For a disk without room for another file.
+ * 0 or negative errno.
+ */
 int base_dir__promote_draft(const struct base_dir *b, const char *name, const char *text,
 			    size_t len);
 
-/* Held around reading a manifest and writing it again, and by what removes one: nobody brings a manifest
- * back that is gone. Of all bases: a process has one. */
+/*
+ * Lock held while a manifest is read and rewritten, and while one is removed, so that a removed
+ * manifest is not written again. One lock for all bases: a process has only one.
+ */
 void base_dir__lock_manifests(void);
 void base_dir__unlock_manifests(void);
 bool base_dir__has_manifest(const struct base_dir *b, const char *name);
 
-/* Write BASE/incidents/NAME.json whole: temporary name, fsync, rename, fsync; in the place of its
- * draft where the disk has none for another file. Replaces only a manifest of that very incident. */
+/*
+ * Write BASE/incidents/NAME.json atomically: temporary file, fsync, rename, fsync. If the disk has
+ * no room for that, the draft becomes the manifest. Only a manifest of the same incident is
+ * replaced. 0 or negative errno with words in @err.
+ */
 int base_dir__write_manifest(const struct base_dir *b, const char *name, const char *text,
 			     size_t len, struct err *err);
 
-/* Write BASE/@name in the same way, in place of what was there. */
+/* Write BASE/@name in the same way, and replace it. 0 or negative errno with words in @err. */
 int base_dir__write_file(const struct base_dir *b, const char *name, const char *text, size_t len,
 			 struct err *err);
 
-/* Unlock. @undo: remove again what opening has made, and directories of ours that are empty. */
+/* Unlock and close. @undo: remove what opening has made, and our directories if they are empty. */
 void base_dir__close(struct base_dir *b, bool undo);
 
 #endif

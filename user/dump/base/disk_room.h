@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What `min-free` leaves for dumps. The files of an incident are written at the same time, so each is
- * promised its bytes before it is begun. Life: init, promise and settle once a file, any thread.
+ * Divides the disk space that `min-free` leaves among dumps. The files of an incident are written
+ * at the same time, so each gets a promise of its bytes before it is begun. Life: init; then
+ * promise and settle once for each file, in any thread.
  */
 #ifndef FRBPF_DUMP_BASE_DISK_ROOM_H
 #define FRBPF_DUMP_BASE_DISK_ROOM_H
@@ -13,16 +14,19 @@
 
 struct disk_room { /* of one file system */
 	pthread_mutex_t lock;
-	uint64_t promised; /* bytes: of files that are being written */
+	uint64_t promised; /* bytes promised to files that are being written */
 	uint64_t free;	   /* bytes that were free before the first of these */
 };
 
 void disk_room__init(struct disk_room *room);
-/* A file of up to @bytes in the directory @fd is to be written, and @min_free bytes are to stay free
- * (0: no limit). 0: settle when it is there. -ENOSPC, with the sum: it has no room beside the others. */
+/*
+ * Promise @bytes to a file in the directory @fd. @min_free bytes must stay free (0: no limit). 0:
+ * call disk_room__settle() when it is written. -ENOSPC, with the sum in @err: there is no room for
+ * it beside the other files.
+ */
 int disk_room__promise(struct disk_room *room, int fd, uint64_t min_free, uint64_t bytes,
 		       struct err *err);
-/* The file that was promised @bytes has taken @written; 0: it is not there. */
+/* End the promise of @bytes. The file has taken @written bytes; 0: it does not exist. */
 void disk_room__settle(struct disk_room *room, uint64_t bytes, uint64_t written);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The manifest of an incident, BASE/incidents/TIME.json: a contract for programs. Fields are only
- * ever added within one `schema`; times are UTC (RFC 3339, nanoseconds) and, as *_ns, of
- * CLOCK_MONOTONIC; durations are *_ns.
+ * The manifest of an incident, BASE/incidents/TIME.json, is an interface for programs. Within one
+ * `schema`, fields are only added. Times are UTC (RFC 3339, nanoseconds) and, as *_ns,
+ * CLOCK_MONOTONIC. Durations are *_ns.
  */
 #ifndef FRBPF_DUMP_BASE_MANIFEST_H
 #define FRBPF_DUMP_BASE_MANIFEST_H
@@ -15,38 +15,51 @@
 #define MANIFEST_SCHEMA 1
 
 /*
- * Write the draft of a FROZEN one's manifest: all but what its sessions gave. Before the first of its
- * files; the caller holds inc->name_lock.
+ * Write the draft of the manifest of a FROZEN incident: everything except the results of its
+ * sessions. Call it before its first file is written, with inc->name_lock held. 0 or negative errno
+ * with words in @err.
  */
 int manifest__draft(const struct base_dir *base, const struct incident *inc, const char *hostname,
 		    struct err *err);
 
-/* Write the manifest of a WRITTEN incident, or write it again with what was merged since. One that was
- * written and is gone stays gone: 0. */
+/*
+ * Write the manifest of a WRITTEN incident, or write it again with what has changed. One that was
+ * written and then removed is not written again: 0. Else 0 or negative errno with words in @err.
+ */
 int manifest__write(const struct base_dir *base, struct incident *inc, const char *hostname,
 		    struct err *err);
 
-/* How manifests have a time: {"utc", "monotonic_ns"}. NULL: out of memory. */
+/*
+ * Format a time as in manifests: {"utc", "monotonic_ns"}. Owned by the caller; NULL: out of memory.
+ */
 json_t *manifest__moment(uint64_t realtime_offset, uint64_t monotonic);
-/* The suspends from the beginning of the first window to the freeze: [{"monotonic_ns", "length_ns"}], or NULL
- * when there was none. */
+/*
+ * List the suspends from the beginning of the first window to the freeze: [{"monotonic_ns",
+ * "length_ns"}]. Owned by the caller; NULL: there was none.
+ */
 json_t *manifest__suspends(const struct incident *inc);
 
-/* Changes @manifest. 1: it is to be written; 0: it stays as it is; or negative errno. */
+/* Changes @manifest. 1: write it; 0: leave it as it is; or negative errno. */
 typedef int (*manifest_edit_fn)(json_t *manifest, void *arg);
-/* Read the manifest of incident @name, change it, and write it again; nobody removes it meanwhile.
- * 0, -ENOENT: there is none any more, or it cannot be read; what @edit said; or why it cannot be
- * written. */
+/*
+ * Read the manifest of incident @name, change it and write it again; it cannot be removed
+ * meanwhile. 0; -ENOENT: it does not exist or cannot be read; the error of @edit; or that of
+ * writing.
+ */
 int manifest__edit(const struct base_dir *base, const char *name, manifest_edit_fn edit, void *arg,
 		   struct err *err);
 
-/* Say in the manifest of incident @name why it happened; stays when the manifest is written again. @why is borrowed. 0, or as
- * manifest__edit(). */
+/*
+ * Set `why` in the manifest of incident @name. Later writes of the manifest keep it. @why is
+ * borrowed. Errors as above.
+ */
 int manifest__set_why(const struct base_dir *base, const char *name, json_t *why, struct err *err);
 
-/* Say in the manifest of incident @name what was suppressed of its rule @rule until the rule fired
- * again, or until now: replaces what stood there of that rule, and stays when the manifest is written
- * again. @realtime_offset: CLOCK_REALTIME - CLOCK_MONOTONIC, ns. -ENOENT: there is none any more. */
+/*
+ * Set in the manifest of incident @name what was suppressed of its rule @rule, until the rule fired
+ * again or until now. Replaces an earlier entry of that rule; later writes of the manifest keep it.
+ * @realtime_offset: CLOCK_REALTIME - CLOCK_MONOTONIC, ns. Errors as above.
+ */
 int manifest__suppressed(const struct base_dir *base, const char *name, const char *rule,
 			 const struct frbpf_suppressed *suppressed, uint64_t realtime_offset,
 			 struct err *err);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What dumps may take on disk. An incident is its manifest and the files of its name in all
- * BASE/session-*. What has no manifest is being written: it is counted and left alone, and the next
- * start finishes or removes it where that was cut off, see recovery.h. Each goes as base_scan__remove()
- * does it, after its line is in removal_log.h's file.
+ * Limits the disk space of dumps. An incident is its manifest and the files of its name in all
+ * BASE/session-*. An incident without a manifest is being written: it is counted but not removed.
+ * If it was cut off, the next start finishes or removes it, see recovery.h. Before
+ * base_scan__remove() removes an incident, removal_log.h gets its line.
  *
- * Which go first: those without any file, then repeats of the same rule and subject, then what is not
- * the newest of its rule; of each kind the oldest, by base_clock.h. Whatever is too old goes.
+ * Incidents are removed in this order: those without files, then repeats of the same rule and
+ * subject, then those that are not the newest of their rule. Within each kind the oldest goes
+ * first, by base_clock.h. Incidents that are too old always go.
  */
 #ifndef FRBPF_DUMP_BASE_RETENTION_H
 #define FRBPF_DUMP_BASE_RETENTION_H
@@ -15,33 +16,35 @@
 
 #define RETENTION_QUOTAS_MAX INCIDENT_SESSIONS_MAX
 
-/* Of dumps by hand with the same reason the last @max stay. */
+/* The last @max dumps by hand with this reason stay. */
 struct retention_quota {
 	char reason[INCIDENT_REASON_MAX];
 	uint32_t max;
 };
 
-/* Of `[daemon]`; 0: no limit. */
+/* The limits of `[daemon]`; 0: no limit. */
 struct retention_limits {
 	uint64_t max_size; /* bytes, of all incidents together */
 	uint64_t max_incidents;
 	uint64_t max_age;				     /* ns since it was written */
-	struct retention_quota quotas[RETENTION_QUOTAS_MAX]; /* zeroed behind n_quotas */
+	struct retention_quota quotas[RETENTION_QUOTAS_MAX]; /* zeroed after n_quotas */
 	size_t n_quotas;
 };
 
 struct retention_report {
-	uint64_t incidents, bytes; /* that are there now; also bytes of what has no manifest */
-	uint64_t removed_incidents, removed_bytes; /* just now */
+	uint64_t incidents, bytes; /* on disk now; bytes also of those without a manifest */
+	uint64_t removed_incidents, removed_bytes; /* by this call */
 	uint64_t failed;			   /* files that could not be removed */
 	int error;				   /* the last of these, negative errno */
 	uint64_t next;				   /* ns until the next is too old; 0: never */
-	bool waiting;				   /* one of @busy should have gone */
+	bool waiting; /* an incident of @busy should have been removed */
 };
 
-/* Remove what is too much, but none of the @n_busy incidents at @busy.
- * The newest incident may be too large, but stays. @now is CLOCK_REALTIME, ns: for the age of manifests
- * of before the base had a clock. 0 or -ENOMEM. */
+/*
+ * Remove what exceeds the limits, but none of the @n_busy incidents in @busy. The newest incident
+ * stays, even if it is too large. @now is CLOCK_REALTIME, ns, for the age of manifests older than
+ * the base's clock. 0 or -ENOMEM.
+ */
 int retention__apply(const struct base_dir *b, const struct retention_limits *limits, uint64_t now,
 		     char (*busy)[INCIDENT_NAME_SIZE], size_t n_busy, struct retention_report *ret);
 

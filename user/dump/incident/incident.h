@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An incident: one or more triggers, one freeze, one file per session, one time in all of their
- * names.
- *
- * The states of its place in the pool stand above enum incident_state.
+ * An incident: one or more triggers, one freeze, one file per session. All file names have the same
+ * time. Its states are drawn above enum incident_state.
  */
 #ifndef FRBPF_DUMP_INCIDENT_INCIDENT_H
 #define FRBPF_DUMP_INCIDENT_INCIDENT_H
@@ -46,20 +44,23 @@ enum incident_state {
 	INCIDENT_WRITTEN,
 };
 
-/* What was recorded says of a trigger; of several sessions the largest. */
+/*
+ * Result of comparing a trigger with what was recorded. Among several sessions, the largest value
+ * counts.
+ */
 enum incident_compared {
-	COMPARED_NOT_RECORDED, /* no session has the events: of a wait, every switch */
-	COMPARED_MERGED,       /* it came once the windows were gathered */
+	COMPARED_NOT_RECORDED, /* no session has the events: for a wait, all switches */
+	COMPARED_MERGED,       /* it came after the windows were gathered */
 	COMPARED_TOO_LATE,     /* it ended after the windows */
 	COMPARED_SHORT,	       /* no window reaches back to its beginning */
 	COMPARED_LOSSES,       /* records of the window were lost */
-	COMPARED_NOT_FOUND,    /* its own events are not among them */
+	COMPARED_NOT_FOUND,    /* its own events were not recorded */
 	COMPARED_AGREES,       /* nothing contradicts it */
 };
 
 struct incident_trigger {
 	struct frbpf_trigger t;	      /* a manual dump has a time and nothing else */
-	const struct rule_conf *rule; /* borrowed from the incident's active set; NULL: manual */
+	const struct rule_conf *rule; /* borrowed from the incident's active set; NULL: by hand */
 	const struct rule_conf
 		*parts[FRBPF_MAX_OTHERS]; /* that matched before; likewise, or NULL */
 	uint64_t contradicted; /* ns: when the subject was seen to run while it waited, as the
@@ -67,49 +68,53 @@ struct incident_trigger {
 	enum incident_compared compared; /* what else is known of it; so, too */
 };
 
-/* Since when, ns, what it says goes on: where a wait began, or the time that a share is of. Its own time: it just
- * happened. */
+/*
+ * Time, ns, from which what it reports lasts: the beginning of a wait, or of the time that a share
+ * refers to. Its own time, if it has no duration.
+ */
 uint64_t incident_trigger__began(const struct incident_trigger *it);
 
-/* Part @i of it as a trigger of its own. False: it has none of that number. */
+/* Get part @i of it as a separate trigger. False: it has no such part. */
 bool incident_trigger__part(const struct incident_trigger *it, size_t i,
 			    struct incident_trigger *ret);
 
-/* What was recorded at @time, ns, contradicts it; the earliest counts. The caller holds name_lock. */
+/*
+ * Note that a record at @time, ns, contradicts it; the earliest counts. The caller holds name_lock.
+ */
 void incident_trigger__contradict(struct incident_trigger *it, uint64_t time);
 
 struct task_moves;
 
-/* What an incident leaves to be freed. */
+/* Memory of an incident that must be freed. */
 struct dump_remains {
 	struct dump_cpu *cpus;
 	struct task_moves *moves;
 };
 
-/* What one CPU's ring gave. */
+/* Results of one CPU's ring. */
 struct dump_cpu {
 	int cpu;
 	uint64_t records; /* in the window */
-	uint64_t from;	  /* ns: complete from here on */
+	uint64_t from;	  /* ns: the ring is complete from here on */
 	uint64_t lost;	  /* records dropped while the ring was paused by an earlier freeze, in the
 			     window */
 	uint64_t lost_until; /* ns: of these and the next, none was lost later; 0: none was */
 	uint64_t
 		throttled; /* times the kernel stopped an event that came too often, in the window */
-	uint64_t torn;	   /* bytes given up at the old end */
+	uint64_t torn;	   /* bytes dropped at the old end */
 	uint64_t paused;   /* ns that this freeze paused the ring */
 	uint64_t away; /* ns of the window that the CPU was not recorded: off line, or just back */
 };
 
-/* One session's part: filled by its thread, read when the incident is WRITTEN. */
+/* Result of one session. Its thread fills it; it is read when the incident is WRITTEN. */
 struct dump_result {
 	const struct session *session;
 	int error; /* 0 or negative errno, then error_text says why there is no file */
 	char error_text[256];
 	char file[64]; /* name in the session's directory */
 	uint64_t bytes, records, skipped;
-	uint64_t start, end; /* ns: the window that was asked for and could be covered */
-	uint64_t asked;	     /* ns: from when on, see incident__asked() */
+	uint64_t start, end; /* ns: the window that was asked for and that the rings cover */
+	uint64_t asked;	     /* ns: the beginning that was asked for, see incident__asked() */
 	uint64_t complete; /* ns: every ring has everything from here on; may lie behind the end */
 	bool short_window; /* the former is earlier */
 	uint64_t
@@ -119,21 +124,21 @@ struct dump_result {
 	bool sideband_incomplete;
 	struct dump_cpu *cpus; /* owned */
 	size_t n_cpus;
-	struct task_moves *moves; /* of the window; owned. NULL: it has no switches */
+	struct task_moves *moves; /* of the window; owned. NULL: no switches were recorded */
 	bool all_switches;	  /* the session records every switch of every task */
 };
 
-/* Were records lost that its window should have from @from on, ns? */
+/* Were records lost that belong to its window after @from, ns? */
 bool dump_result__has_losses(const struct dump_result *res, uint64_t from);
 
 struct stack_frame;
 struct user_names;
 
-/* Where the subjects of triggers of one event were. */
+/* The stacks of the subject of one event; all of its triggers share them. */
 struct incident_stacks {
-	struct frbpf_stacks raw;	   /* without our own frames, once the kernel's are named */
-	struct stack_frame *kernel, *user; /* as many as raw has; NULL: not named. Owned */
-	bool user_of_switch;		   /* the user's part is that of its last switch-out */
+	struct frbpf_stacks raw; /* without frbpf's frames once the kernel part is named */
+	struct stack_frame *kernel, *user; /* as many frames as raw has; NULL: not named. Owned */
+	bool user_of_switch;		   /* the user part is from its last switch-out */
 };
 
 struct active_set;
@@ -141,62 +146,69 @@ struct active_set;
 struct incident {
 	enum incident_state state;
 	uint64_t number;	/* since the daemon started, from 1 */
-	struct active_set *gen; /* the rules and sessions it belongs to; a reference. NULL: FREE */
+	struct active_set *gen; /* the rules and sessions it began with; a reference. NULL: FREE */
 	uint64_t sessions;	/* mask over the active set's sessions */
-	char reason[INCIDENT_REASON_MAX]; /* of a manual dump; "" otherwise */
+	char reason[INCIDENT_REASON_MAX]; /* of a dump by hand, else "" */
 	bool manual;
 
 	struct incident_trigger triggers[INCIDENT_TRIGGERS_MAX];
 	size_t n_triggers;
-	struct incident_stacks stacks[INCIDENT_STACKS_MAX]; /* of the first of these */
+	struct incident_stacks stacks[INCIDENT_STACKS_MAX]; /* of the first triggers */
 	size_t n_stacks;
-	/* Of the subjects of the first triggers: see task_state.h, what may hang in `more_states`. Each is set once,
-	 * atomically; NULL: not known. Owned */
+	/*
+	 * States of the subjects of the first triggers: see task_state.h. `more_states` has what
+	 * may hang. Each is set once, atomically; NULL: unknown. Owned
+	 */
 	struct json_t *states[INCIDENT_STATES_MAX], *more_states[INCIDENT_STATES_MAX];
-	struct json_t *vitals; /* of the machine; NULL: not known. Owned, the collector's */
-	size_t n_states_asked; /* whose state is being read, or was */
-	bool stated;	       /* one came after the manifest */
+	struct json_t *vitals; /* of the machine; NULL: unknown. Owned; used by the collector */
+	size_t n_states_asked; /* triggers whose state is being read, or was */
+	bool stated;	       /* a state came after the manifest was written */
 	struct incident_trigger merged[INCIDENT_MERGED_MAX];
 	size_t n_merged;
-	uint64_t more_merged; /* further ones, only counted */
+	uint64_t more_merged; /* more of them, only counted */
 
 	uint64_t deadline;	  /* ns: when to freeze */
-	uint64_t latest_deadline; /* joining triggers do not push it further */
+	uint64_t latest_deadline; /* triggers that join cannot move it beyond this */
 	uint64_t due; /* ns: the deadline, or later, when the last of its sessions was free again */
 	struct freeze_report freeze;
 	uint64_t min_free;	  /* bytes that its files must leave on disk */
 	uint64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the freeze, ns */
 
-	pthread_mutex_t name_lock;     /* of the name and of the stacks */
+	pthread_mutex_t name_lock;     /* guards the name and the stacks */
 	char name[INCIDENT_NAME_SIZE]; /* "" until the first thread needs it */
-	bool drafted;		       /* the draft of its manifest is there */
+	bool drafted;		       /* the draft of its manifest is written */
 	struct dump_result
-		results[INCIDENT_SESSIONS_MAX]; /* by index of the active set's session */
-	size_t writing;				/* results that are still to come */
+		results[INCIDENT_SESSIONS_MAX]; /* indexed like the active set's sessions */
+	size_t writing;				/* results that are still missing */
 	struct user_names
 		*names;	    /* functions to be asked for once all is written; NULL: none. Owned; its
 				     asker's while it is asked */
-	bool naming, named; /* they are being asked for; they were, and are to be taken over */
-	bool names_missing; /* some could not be asked for */
-	bool manifest_stale; /* the manifest on disk does not say everything */
-	bool reported;	     /* collected once; the collector's */
-	bool listed;	     /* its manifest was written; the collector's */
-	/* it could not be written: not again before then, and ns from one attempt to the next; 0: it could;
-	 * the collector's */
+	bool naming, named; /* names are being looked up; they were, and must be taken over */
+	bool names_missing; /* some could not be looked up */
+	bool manifest_stale; /* the manifest on disk is out of date */
+	bool reported;	     /* it was collected once; used by the collector */
+	bool listed;	     /* its manifest was written; used by the collector */
+	/*
+	 * After a manifest could not be written: time of the next attempt, and ns between attempts;
+	 * 0: it was written. Used by the collector
+	 */
 	uint64_t manifest_at, manifest_wait;
 };
 
-/* From when on the triggers ask to see what happened: the earliest trigger - pre, or where no `pre` is
- * given the beginning of what ended with it; *ret_more: then they want as much before it as every CPU has. */
+/*
+ * Time, ns, from which the triggers want records: the earliest trigger - pre. Without `pre` it is
+ * the beginning of what ended with the trigger. *ret_more: as much before that as every CPU has is
+ * wanted too.
+ */
 uint64_t incident__asked(const struct incident *inc, bool *ret_more);
-/* When the window ends: the latest trigger + post, or the freeze where that came before it (a stop). */
+/* End of the window, ns: the latest trigger + post, or the freeze if that came first (a stop). */
 uint64_t incident__end(const struct incident *inc);
 
-/* Those of a trigger, or NULL. */
+/* The stacks of trigger @t, or NULL. */
 const struct incident_stacks *incident__stacks(const struct incident *inc,
 					       const struct frbpf_trigger *t);
 
-/* Write @realtime_ns as local time the way perf names its files. */
+/* Format @realtime_ns as local time, as in perf's file names. */
 void incident__format_name(uint64_t realtime_ns, char name[static INCIDENT_NAME_SIZE]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an event has of its own: the arguments of a trigger by name, for manifests and markers. Their names and
- * types are those of expr_fields of its source, and for fields that only its rule knows, of rule->args.
+ * The arguments of a trigger by name, for manifests and markers. Names and types come from
+ * expr_fields of its source, or from rule->args for fields that only the rule knows.
  */
 #ifndef FRBPF_DUMP_INCIDENT_TRIGGER_ARGS_H
 #define FRBPF_DUMP_INCIDENT_TRIGGER_ARGS_H
@@ -11,15 +11,18 @@
 struct trigger_arg {
 	const char *name; /* a constant, or the rule's */
 	bool is_text;
-	int64_t number; /* otherwise */
-	char text[64];	/* as bytes, not always UTF-8; of a number: as people read it */
+	int64_t number; /* if is_text is false */
+	char text[64];	/* bytes, not always UTF-8; for a number: as people read it */
 };
 
-/* Fill @ret in the order of the fields; returns how many. */
+/* Fill @ret in the order of the fields. Returns their number. */
 size_t trigger_args__get(const struct incident_trigger *it,
 			 struct trigger_arg ret[static FRBPF_MAX_ARGS]);
 
-/* "dev=sda op=write", "" for none, cut to @size at the end of one. Returns @buf. */
+/*
+ * Format like "dev=sda op=write"; "" for none. Text that exceeds @size is cut after an argument.
+ * Returns @buf.
+ */
 char *trigger_args__format(const struct incident_trigger *it, char *buf, size_t size);
 
 #endif

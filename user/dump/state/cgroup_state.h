@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What limits the cgroups of a task, and what the kernel has counted there: read from the cgroup file systems, of
- * both versions. Life: open once, read as often as wanted, close.
+ * Reads limits and counters of a task's cgroups from the cgroup file systems, versions 1 and 2.
+ * Life: open once, add as often as needed, close.
  */
 #ifndef FRBPF_DUMP_STATE_CGROUP_STATE_H
 #define FRBPF_DUMP_STATE_CGROUP_STATE_H
@@ -13,23 +13,27 @@
 enum cgroup_tree { CGROUP_V2, CGROUP_CPU, CGROUP_MEMORY, CGROUP_IO, CGROUP_TREES };
 
 struct cgroup_roots {
-	int fd[CGROUP_TREES]; /* the last three are of version 1; -1: not mounted */
+	int fd[CGROUP_TREES]; /* the last three are version 1; -1: not mounted */
 };
 
 void cgroup_roots__open(struct cgroup_roots *ret);
 void cgroup_roots__close(struct cgroup_roots *r);
 
 /*
- * Add to @state what /proc/TID/cgroup, in @lines, leads to: "cgroup", "cpu", "memory", "io", "pressure", see
- * frbpf-manifest(5). What cannot be read is left out. 0 or -ENOMEM.
+ * Add "cgroup", "cpu", "memory", "io" and "pressure" of the cgroups in @lines, which come from
+ * /proc/TID/cgroup, to @state. See frbpf-manifest(5). What cannot be read is left out. 0 or
+ * -ENOMEM.
  */
 int cgroup_state__add(const struct cgroup_roots *r, const char *lines, json_t *state);
 
-/* Numbers of "KEY VALUE" lines; false: @key is not there, or is "max". */
+/* Get the number of a "KEY VALUE" line. False: @key is missing, or its value is "max". */
 bool cgroup_state__number(const char *text, const char *key, uint64_t *ret);
-/* Of "10000 100000": ns. False: there is no quota, or @text is something else. */
+/* Parse a quota like "10000 100000" (us) to ns. False: there is no quota, or @text is malformed. */
 bool cgroup_state__quota(const char *text, uint64_t *ret_quota, uint64_t *ret_period);
-/* "some avg10=1.50 avg60=... total=12" ...: {"some_avg10": 1.5, "some_ns": 12000, ...}; NULL: it is none. */
+/*
+ * Parse "some avg10=1.50 avg60=... total=12" ... to {"some_avg10": 1.5, "some_ns": 12000, ...},
+ * owned by the caller. NULL: @text is something else.
+ */
 json_t *cgroup_state__pressure(const char *text);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who the subject of a trigger is, how it is scheduled and what limits it: what no event tells, read right after the
- * trigger. Everything in it is text that other users may choose: bounded, and for readers to make printable.
+ * The state of a trigger's subject that no event reports: who it is, how it is scheduled and what
+ * limits it. It is read right after the trigger. All text in it may be chosen by other users: its
+ * length is limited, and readers must make it printable.
  */
 #ifndef FRBPF_DUMP_STATE_TASK_STATE_H
 #define FRBPF_DUMP_STATE_TASK_STATE_H
@@ -9,18 +10,22 @@
 #include "dump/state/cgroup_state.h"
 
 /*
- * Of task @tid, which was there at @time (ns, CLOCK_MONOTONIC). Reads only what the kernel answers without a lock
- * of the task's memory. -ESRCH: it has ended, or is another one by now; -ENOMEM.
+ * Read the state of task @tid, which existed at @time (ns, CLOCK_MONOTONIC). Reads only what the
+ * kernel returns without the lock of the task's memory. The caller owns *ret. 0; -ESRCH: it has
+ * ended, or the tid belongs to another task now; or -ENOMEM.
  */
 int task_state__read(const struct cgroup_roots *roots, pid_t tid, uint64_t time, json_t **ret);
 
 /*
- * Its command line, of the same task. May hang as long as a thread of it holds the lock of its memory. -ESRCH;
- * -ENODATA: it has none, as threads of the kernel; -ENOMEM.
+ * Read its command line. May hang as long as one of its threads holds the lock of its memory.
+ * Errors as above; -ENODATA: it has none, like a kernel thread.
  */
 int task_state__command(pid_t tid, uint64_t time, json_t **ret);
 
-/* All that may hang, as an object: "command", and "waits_for" as wait_owner__read() has it. As above. */
+/*
+ * Read everything that may hang, as an object: "command", and "waits_for" from wait_owner__read().
+ * Errors as above.
+ */
 int task_state__more(pid_t tid, uint64_t time, json_t **ret);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How the machine was in the last minute, a second each: CPU time by state, pressure, run queue, memory, disks,
- * network. A few files of /proc that stay open are read once a second. Life: start, get as often as wanted, free.
+ * The state of the machine in the last minute, per second: CPU time by state, pressure, run queue,
+ * memory, disks, network. Reads a few files of /proc once a second and keeps them open. Life:
+ * start, get as often as needed, free.
  */
 #ifndef FRBPF_DUMP_STATE_VITALS_H
 #define FRBPF_DUMP_STATE_VITALS_H
@@ -13,14 +14,14 @@
 #include "common/err.h"
 
 enum vital {
-	/* of all CPUs together, ns */
+	/* sum of all CPUs, ns */
 	VITAL_USER,
 	VITAL_SYSTEM,
 	VITAL_IRQ,
 	VITAL_IDLE,
 	VITAL_IOWAIT,
 	VITAL_STEAL,
-	/* time in which some, or all, tasks waited for it, ns */
+	/* time in which some or all tasks waited for the resource, ns */
 	VITAL_CPU_SOME,
 	VITAL_MEMORY_SOME,
 	VITAL_MEMORY_FULL,
@@ -31,8 +32,8 @@ enum vital {
 	VITAL_RECLAIMS,
 	VITAL_SWAPPED,
 	VITAL_NET_ERRORS,
-	VITAL_DISK_BUSY,		/* of the disk that was busy longest since the boot, ns */
-	VITAL_COUNTERS,			/* all above only grow */
+	VITAL_DISK_BUSY, /* busy time, ns, of the disk that was busy longest since boot */
+	VITAL_COUNTERS,	 /* those above are counters */
 	VITAL_RUNNING = VITAL_COUNTERS, /* tasks at that moment */
 	VITALS,
 };
@@ -44,12 +45,16 @@ struct vitals_sample {
 
 struct vitals;
 
-/* Starts a thread. 0 or negative errno with words. What this kernel does not have is left out. */
+/*
+ * Start the thread. Values that this kernel does not have are left out. 0 or negative errno with
+ * words in @err.
+ */
 int vitals__start(struct err *err, struct vitals **ret);
 
 /*
- * As it stands in the manifest, see frbpf-manifest(5): from a minute before @time until now, which is read, too. NULL:
- * nothing is known, or out of memory. For any thread.
+ * Get the values in the manifest's format, see frbpf-manifest(5): from a minute before @time until
+ * now, with one more sample. Owned by the caller; NULL: nothing is known, or out of memory. For any
+ * thread.
  */
 json_t *vitals__get(struct vitals *v, uint64_t time);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whether what was recorded contradicts the wait that a trigger tells of: its subject ran between
- * the beginning and the trigger. Only what cannot be otherwise counts, so records that were lost
- * never make a contradiction:
+ * Checks whether records contradict the wait that a trigger reports: did its subject run between
+ * the beginning and the trigger? Only what has no other explanation counts, so lost records never
+ * make a contradiction:
  *
- *  - the subject was switched in and then out, or out twice: a wait has one switch-out, at its
- *    beginning, and one switch-in, at its end;
- *  - it went to sleep and was woken, where the wait is for a CPU.
+ * - the subject was switched in and then out, or out twice: a wait has one switch-out, at its
+ * beginning, and one switch-in, at its end;
+ * - it went to sleep and was woken, though it waits for a CPU.
  *
- * A session without sched:sched_switch tells nothing. A wait that nothing contradicts was compared
- * only if a session saw every switch of it; else the trigger says why that cannot be told.
+ * A session without sched:sched_switch says nothing. A wait without a contradiction counts as
+ * compared only if a session recorded every switch of it. Otherwise the trigger says why it could
+ * not be compared.
  */
 #ifndef FRBPF_DUMP_WINDOW_CONTRADICTION_H
 #define FRBPF_DUMP_WINDOW_CONTRADICTION_H
@@ -18,13 +19,18 @@
 #include "dump/window/page_set.h"
 #include "dump/window/timeline.h"
 
-/* Set `contradicted` of the triggers of @inc to when that was seen, and `compared`, from the samples
- * of @s in @t, which is in order. @pages is of the same session. @res has the window and keeps what
- * contradiction__look_merged() needs. 0 or -ENOMEM. The caller holds inc->name_lock. */
+/*
+ * Set `contradicted` (its time) and `compared` of the triggers of @inc from the samples of @s in
+ * @t, which is sorted. @pages is of the same session. @res has the window, and keeps what
+ * contradiction__look_merged() needs. 0 or -ENOMEM. The caller holds inc->name_lock.
+ */
 int contradiction__look(struct incident *inc, const struct session *s, struct page_set *pages,
 			const struct timeline *t, struct dump_result *res);
 
-/* The same for triggers that were merged into @inc, whose results are complete. For its collector. */
+/*
+ * The same for triggers merged into @inc, whose results are complete. For the thread that collects
+ * it.
+ */
 void contradiction__look_merged(struct incident *inc);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The pages of code that a window's samples hit, each once: by address and by callchain. */
+/* The set of code pages that a window's samples hit, by address and by callchain. */
 #ifndef FRBPF_DUMP_WINDOW_PAGE_SET_H
 #define FRBPF_DUMP_WINDOW_PAGE_SET_H
 
@@ -12,22 +12,22 @@
 struct page_set {		 /* { 0 } is an empty one */
 	struct sideband_page *v; /* owned; sorted and unique after page_set__sort() */
 	size_t n, cap;
-	struct page_event *events; /* owned: of the session, by id */
+	struct page_event *events; /* events of the session, by id; owned */
 	size_t n_events, last_event;
-	struct sideband_page *seen; /* owned: what was added lately, by hash */
-	bool incomplete;	    /* user stacks were copied: who unwinds them may hit more */
+	struct sideband_page *seen; /* pages added lately, by hash; owned */
+	bool incomplete; /* samples have copied user stacks, whose unwinding may hit more pages */
 };
 
-/* For samples of @s. 0 or -ENOMEM. */
+/* Prepare for samples of @s. 0 or -ENOMEM. */
 int page_set__init(struct page_set *p, const struct session *s);
-/* A PERF_RECORD_SAMPLE that record__valid() accepted. 0 or -ENOMEM. */
+/* Add the pages of a PERF_RECORD_SAMPLE that record__valid() accepted. 0 or -ENOMEM. */
 int page_set__add_sample(struct page_set *p, const struct perf_event_header *h);
-/* Addresses of the kernel, as pid SIDEBAND_KERNEL, or of a process. 0 or -ENOMEM. */
+/* Add addresses of the kernel, with SIDEBAND_KERNEL as pid, or of a process. 0 or -ENOMEM. */
 int page_set__add(struct page_set *p, uint32_t pid, const __u64 *addrs, size_t n);
-/* The words of the callchain of such a sample, within the record; NULL: it has none. */
+/* The callchain of such a sample, as a pointer into the record; NULL: it has none. */
 const uint64_t *page_set__callchain(struct page_set *p, const struct perf_event_header *h,
 				    uint64_t *ret_n);
-/* The raw data of such a sample, within the record; NULL: it has none. */
+/* The raw data of such a sample, as a pointer into the record; NULL: it has none. */
 const void *page_set__raw(struct page_set *p, const struct perf_event_header *h,
 			  uint32_t *ret_size);
 /* The CPU of such a sample. */

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The two ends of what a trigger measured, looked for among what a session recorded: the entry and exit of a system
- * call, the issue and completion of a block request, the two tracepoints of a span; of a hit, the hit itself. Waits are
- * those of contradiction.h.
+ * Finds both ends of what a trigger measured among the records of a session: entry and exit of a
+ * system call, issue and completion of a block request, the two tracepoints of a span; or the hit
+ * itself. contradiction.h does that for waits.
  *
- * A session counts if it has every hit of the ends: of all tasks, without a filter, nothing lost, from well before the
- * beginning on. Then a duration is contradicted where
+ * A session counts only if it has every hit of the ends: from all tasks, without a filter, with
+ * nothing lost, from well before the beginning. A duration is then contradicted if
  *
- *  - what happens once at a time (a call of a task, a handler of a CPU) ended or began once more in the middle of it;
- *  - it began once, clearly later than the trigger says;
- *  - its task was born in the middle of it.
+ * - something that happens once at a time (a call of a task, a handler of a CPU) ended or began
+ * again in the middle of it;
+ * - it began once, clearly later than the trigger says;
+ * - its task was created in the middle of it.
  *
- * Events that are not there contradict nothing: others may keep them from perf.
+ * Missing events contradict nothing: others may keep them from perf.
  */
 #ifndef FRBPF_DUMP_WINDOW_RECORDED_ENDS_H
 #define FRBPF_DUMP_WINDOW_RECORDED_ENDS_H
@@ -20,12 +21,14 @@
 #include "dump/window/page_set.h"
 #include "dump/window/timeline.h"
 
-/* Set `contradicted` and `compared` of the triggers of @inc, as contradiction__look() does, which calls this. 0 or
- * -ENOMEM. */
+/*
+ * Set `contradicted` and `compared` of the triggers of @inc; part of contradiction__look(). 0 or
+ * -ENOMEM.
+ */
 int recorded_ends__look(struct incident *inc, const struct session *s, struct page_set *pages,
 			const struct timeline *t, const struct dump_result *res);
 
-/* Is it a source whose ends, or hits, are events that a session can record? */
+/* Are the ends, or hits, of this source events that a session can record? */
 bool recorded_ends__has(enum frbpf_source source);
 
 #endif

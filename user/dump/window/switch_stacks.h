@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where a subject that did not run had been in user space: the callchain of its last switch-out before
- * the trigger, in a session that records these. Life: init, note every sample, take, free.
+ * Finds where a subject that did not run had been in user space: the callchain of its last
+ * switch-out before the trigger, in a session that records these. Life: init, note every sample,
+ * take, free.
  */
 #ifndef FRBPF_DUMP_WINDOW_SWITCH_STACKS_H
 #define FRBPF_DUMP_WINDOW_SWITCH_STACKS_H
@@ -15,18 +16,20 @@ struct switch_stacks { /* { 0 } is an empty one */
 		uint64_t before;		    /* ns */
 		const struct perf_event_header *is; /* the last one so far; NULL: none. Borrowed */
 	} v[INCIDENT_STACKS_MAX];		    /* as inc->stacks; tid 0: not wanted */
-	size_t n;				    /* wanted ones are below it */
-	uint64_t *ids; /* of the session's events of switches, sorted; owned */
+	size_t n;				    /* end of the wanted ones */
+	uint64_t *ids; /* ids of the session's switch events, sorted; owned */
 	size_t n_ids;
 };
 
-/* 0 or -ENOMEM. */
+/* Prepare for the stacks of @inc. 0 or -ENOMEM. */
 int switch_stacks__init(struct switch_stacks *s, const struct incident *inc,
 			const struct session *session);
-/* A sample that record__valid() accepted. It must stay until take. */
+/* Note a sample that record__valid() accepted. It must stay valid until switch_stacks__take(). */
 void switch_stacks__note(struct switch_stacks *s, const struct perf_event_header *h);
-/* Give the incident's stacks that have no user part what was found. The caller holds
- * inc->name_lock. */
+/*
+ * Store the callchains that were found in those stacks of the incident that have no user part. The
+ * caller holds inc->name_lock.
+ */
 void switch_stacks__take(const struct switch_stacks *s, struct page_set *pages,
 			 struct incident *inc);
 void switch_stacks__free(struct switch_stacks *s);

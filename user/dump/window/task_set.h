@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tasks that a window's samples name, each once. */
+/* The set of tasks that a window's samples name. */
 #ifndef FRBPF_DUMP_WINDOW_TASK_SET_H
 #define FRBPF_DUMP_WINDOW_TASK_SET_H
 
@@ -10,7 +10,7 @@ struct task_set {		 /* { 0 } is an empty one */
 	size_t n, cap;
 };
 
-/* 0 or -ENOMEM. Repetitions of a recent task are dropped at once. */
+/* Add a task. Repetitions of a recent one are dropped at once. 0 or -ENOMEM. */
 int task_set__add(struct task_set *s, uint32_t pid, uint32_t tid);
 void task_set__sort(struct task_set *s);
 void task_set__free(struct task_set *s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Records of many sources (rings, sideband, markers) in the order of their times. Each source is
- * added oldest first and may be slightly out of order, as perf's are: a record's time is taken
- * before its place in the ring.
+ * Records of many sources (rings, side band, markers) sorted by time. Each source is added oldest
+ * first. It may be slightly out of order, as in perf: a record takes its time before its place in
+ * the ring.
  */
 #ifndef FRBPF_DUMP_WINDOW_TIMELINE_H
 #define FRBPF_DUMP_WINDOW_TIMELINE_H
@@ -21,10 +21,12 @@ struct timeline {		  /* { 0 } is an empty one */
 	size_t n, cap;
 };
 
-/* Append; 0 or -ENOMEM. */
+/* Append a record. 0 or -ENOMEM. */
 int timeline__add(struct timeline *t, uint64_t time, const struct perf_event_header *rec);
-/* Append every record of [data, data + len) (records of ours: record__valid() ones). 0, -EINVAL or
- * -ENOMEM. */
+/*
+ * Append every record of [data, data + len), which are our own or accepted by record__valid(). 0,
+ * -EINVAL or -ENOMEM.
+ */
 int timeline__add_buffer(struct timeline *t, const void *data, size_t len);
 
 /* Sort by time; records of equal time keep the order in which they were added. Natural merge sort:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What goes into one file, in order: the records of a session's rings inside the incident's window,
+ * The content of one file, in order: the records of a session's rings inside the incident's window,
  * what names their addresses, and the markers.
  */
 #ifndef FRBPF_DUMP_WINDOW_WINDOW_H
@@ -19,18 +19,28 @@ struct window { /* { 0 } before window__gather() */
 	size_t n_gaps;			    /* markers frbpf:gap */
 };
 
-/* Set start, end, asked, complete and short_window of @res from what the triggers ask for and from where on the rings
- * of its CPUs are complete. Short: some ring does not reach back to what was asked for. */
+/*
+ * Set start, end, asked, complete and short_window of @res from what the triggers want and from
+ * where the rings of its CPUs are complete. short_window: some ring does not reach back that far.
+ */
 void window__set_bounds(const struct incident *inc, size_t n_cpus, struct dump_result *res);
-/* Bytes of a ring, a power of two, with which those of @ring_bytes had reached back that far, at the rate at which they
- * were written; 0: they did, or a larger one makes no difference, as the session @started (ns) later than that. */
+/*
+ * Bytes of a ring, a power of two, that would have reached back that far at the measured rate of
+ * rings of @ring_bytes. 0: they did; or a larger ring would not help, as the session was @started
+ * (ns) too late.
+ */
 uint64_t window__ring_needed(const struct dump_result *res, size_t n_cpus, uint64_t started,
 			     uint64_t ring_bytes);
 
-/* Gather the window of @job; fills the window and the CPUs of @res. Free @ret also on failure. */
+/*
+ * Gather the window of @job; fills @ret and the CPUs of @res. Call window__free() also on failure.
+ * 0 or negative errno with words in @err.
+ */
 int window__gather(const struct dump_job *job, struct dump_result *res, struct err *err,
 		   struct window *ret);
-/* How large its file gets at most, bytes: records, those of the side band among them, and features. */
+/*
+ * Upper limit of the size of its file, bytes: records, with those of the side band, and features.
+ */
 uint64_t window__file_bytes(const struct window *win);
 void window__free(struct window *win);
 
