@@ -7,7 +7,7 @@
 #include "common/cleanup.h"
 #include "record/attr_text.h"
 
-/* By bit; the order is that of perf's evlist, which is that of the bits. */
+/* By bit number, which is also the order of perf's evlist. */
 static const char *const sample_types[] = {
 	"IP",
 	"TID",
@@ -42,7 +42,7 @@ static const char *const branch_types[] = {
 	"IND_CALL", "ABORT_TX", "IN_TX",    "NO_TX",	 "COND",      "CALL_STACK",
 	"IND_JUMP", "CALL",	"NO_FLAGS", "NO_CYCLES", "TYPE_SAVE",
 };
-/* The flags, from the bit field that begins with disabled; precise_ip has two bits. */
+/* Flags, in the order of the bit field that begins with disabled; precise_ip has two bits. */
 #define PRECISE_IP 15
 static const char *const flags[] = {
 	"disabled",

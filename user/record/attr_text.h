@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An event's attributes in words, as `perf evlist -v` has them. */
+/* Attributes of an event as text, like `perf evlist -v`. */
 #ifndef FRBPF_RECORD_ATTR_TEXT_H
 #define FRBPF_RECORD_ATTR_TEXT_H
 
@@ -7,7 +7,7 @@
 
 #include "common/buf.h"
 
-/* Append "type: 1, size: 128, ...": what is not 0. 0 or -ENOMEM. */
+/* Append "type: 1, size: 128, ...", without attributes that are 0. 0 or -ENOMEM. */
 int attr_text__format(const struct perf_event_attr *attr, struct buf *ret);
 
 #endif

@@ -21,13 +21,15 @@ static bool is_dummy(const struct perf_event_attr *a)
 	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_DUMMY;
 }
 
-/* A page fault of the user's stack inside the tracer of functions would trace functions. */
+/* While functions are traced, a page fault on the user's stack would trace functions again. */
 static bool is_function_tracer(const struct event_spec *spec)
 {
 	return spec->system && !strcmp(spec->system, "ftrace") && !strcmp(spec->event, "function");
 }
 
-/* Period or frequency: a term beats the option, the option beats "every hit". */
+/*
+ * Set the period or frequency: a term overrides the option, and the option overrides "every hit".
+ */
 static void set_sampling(const struct event_spec *spec, const struct sampling *s, bool every_hit,
 			 struct perf_event_attr *a)
 {
@@ -47,7 +49,7 @@ static void set_sampling(const struct event_spec *spec, const struct sampling *s
 	} else if (spec->period) {
 		a->freq = 0;
 		a->sample_period = spec->period;
-		a->sample_type &= ~(__u64)PERF_SAMPLE_PERIOD; /* it is known */
+		a->sample_type &= ~(__u64)PERF_SAMPLE_PERIOD; /* the period is known */
 	}
 	if (a->freq)
 		a->sample_type |= PERF_SAMPLE_PERIOD;
@@ -55,13 +57,13 @@ static void set_sampling(const struct event_spec *spec, const struct sampling *s
 		a->sample_freq = 0;
 }
 
-/* Where data is: mmap_data is the side band's, which has all maps. */
+/* Add data addresses. mmap_data is not needed: the side band has all maps. */
 static void set_address(struct perf_event_attr *a)
 {
 	a->sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
 }
 
-/* tools/perf/util/evsel.c, evsel__config_callchain(). */
+/* As evsel__config_callchain() in tools/perf/util/evsel.c. */
 static void add_callchain(const struct event_spec *spec, const struct record_opts *o,
 			  enum call_graph mode, uint32_t stack_bytes, struct perf_event_attr *a)
 {
@@ -85,7 +87,7 @@ static void add_callchain(const struct event_spec *spec, const struct record_opt
 	a->exclude_callchain_user = 1;
 }
 
-/* The callchain of the line goes, and leaves behind what it leaves in perf: evsel__reset_callgraph(). */
+/* Remove the callchain of the line, except what evsel__reset_callgraph() of perf leaves. */
 static void reset_callchain(const struct record_opts *o, struct perf_event_attr *a)
 {
 	a->sample_type &= ~(__u64)PERF_SAMPLE_CALLCHAIN;
@@ -119,7 +121,7 @@ static void set_callchain(const struct event_spec *spec, const struct sampling *
 			      spec->stack_bytes ?: CALL_GRAPH_STACK_DEFAULT, a);
 }
 
-/* What the options of the line add to every sample. */
+/* Add the fields to samples that options of the line ask for. */
 static void set_sample_fields(const struct event_spec *spec, const struct record_opts *o,
 			      struct perf_event_attr *a)
 {
@@ -164,7 +166,7 @@ static void set_sample_fields(const struct event_spec *spec, const struct record
 	}
 }
 
-/* What counts, and for whom. */
+/* Set inheritance, privilege levels and what reads return. */
 static void set_counting(const struct event_spec *spec, const struct record_opts *o,
 			 struct perf_event_attr *a)
 {
@@ -190,17 +192,19 @@ static void set_counting(const struct event_spec *spec, const struct record_opts
 }
 
 /*
- * What a flight recorder needs and `perf record -a` does not set:
- *  - RECORD_SAMPLE_TYPE: id, task, time and CPU of every record at the same place, whatever the
- * other events are;
- *  - CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns(): triggers are placed among samples to the
- * nanosecond;
- *  - write_backward: the ring is overwritten, and read from its newest record on (--overwrite of
- * perf);
- *  - watermark: nobody polls these rings, so no wake-up before a whole ring was written. The kernel
- * lowers the value to the ring's size (kernel/events/ring_buffer.c, ring_buffer_init()). Perf puts
- * mmap, comm, task and the like on its first event or a dummy; here the sideband has them on its
- * own rings.
+ * Sets what a flight recorder needs and `perf record -a` does not set:
+ * - RECORD_SAMPLE_TYPE: every record has id, task, time and CPU at the same place, whatever the
+ *   other events are;
+ * - CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns(): triggers are placed among samples to the
+ *   nanosecond;
+ * - write_backward: the ring is overwritten, and read from its newest record on (--overwrite of
+ *   perf);
+ * - watermark: nobody polls these rings, so there is no wake-up before a whole ring was written.
+ *   The kernel lowers the value to the ring's size (kernel/events/ring_buffer.c,
+ *   ring_buffer_init()).
+ *
+ * perf puts mmap, comm, task and the like on its first event or a dummy; here the side band has its
+ * own rings for them.
  */
 static void event_attr__finish(struct perf_event_attr *a)
 {
@@ -232,7 +236,7 @@ void event_attr__make(const struct event_spec *spec, const struct sampling *s,
 	*ret = a;
 }
 
-/* tools/perf/util/evsel.c, evsel__config_leader_sampling(). */
+/* As evsel__config_leader_sampling() in tools/perf/util/evsel.c. */
 void event_attr__read_count(struct perf_event_attr *leader, bool has_members)
 {
 	leader->sample_type |= PERF_SAMPLE_READ;
@@ -254,7 +258,7 @@ void event_attr__follow(struct perf_event_attr *member, const struct perf_event_
 	member->inherit = 0;
 }
 
-/* tools/perf/util/evsel.c, evsel__add_modifiers(). */
+/* As evsel__add_modifiers() in tools/perf/util/evsel.c. */
 char *event_attr__modifiers(const struct perf_event_attr *attr, char *buf, size_t size)
 {
 	bool levels = attr->exclude_kernel || attr->exclude_user || attr->exclude_hv;

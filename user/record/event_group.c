@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Groups of events, and breakpoints: what is no SYSTEM:NAME/terms/. */
+/* Parses groups of events, and breakpoints: events not of the form SYSTEM:NAME/terms/. */
 #include <ctype.h>
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
@@ -39,7 +39,7 @@ static int group_add(struct event_group *g, const struct event_parser *p, struct
 	return 0;
 }
 
-/* What is in the braces: commas between slashes are of the terms. */
+/* Split the text in the braces at commas, except between slashes: those belong to terms. */
 static int group_split(struct event_group *g, const struct event_parser *p, struct part all)
 {
 	bool in_terms = false;
@@ -92,7 +92,7 @@ void event_group__free(struct event_group *g)
 	free(g->modifiers);
 }
 
-/* "rw", "x": each letter once. */
+/* Parse "rw" or "x": each letter once. */
 static int breakpoint_access(struct event_parser *p, struct part access, uint32_t *ret)
 {
 	uint32_t type = 0;

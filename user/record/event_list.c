@@ -19,22 +19,22 @@ struct resolver {
 	const struct record_opts *opts;
 	const struct source_text *src;
 	struct tracefs *tracefs;
-	bool partly; /* tracepoints are counted and left out */
+	bool partly; /* tracepoints are left out and counted */
 	struct diags *d;
 	struct sampling sampling;
 	uint64_t freq_limit; /* Hz; 0: unknown */
 	long stack_limit;
 	struct event_list *list;
-	size_t n_of_cgroups; /* events that -G is for */
+	size_t n_of_cgroups; /* number of events before -G */
 	/* the item at hand */
-	const char *modifiers; /* of its group, or "" */
+	const char *modifiers; /* of the item's group, or "" */
 	const struct event_item *item;
 	const struct event_spec *spec;
-	const struct event_item *bad_filter; /* said already */
+	const struct event_item *bad_filter; /* its error was reported */
 	struct err err;
 };
 
-/* Of the threads of a recorder, which begin so. */
+/* Names of the recorder's threads begin like this. */
 #define NOT_OURS "!(COMM ~ \"frbpf*\" || COMM ~ \"dump-*\")"
 
 static int set_filter(struct resolver *r, struct event *ev)
@@ -62,7 +62,7 @@ static int set_filter(struct resolver *r, struct event *ev)
 	return n < 0 ? -ENOMEM : 0;
 }
 
-/* @name and @tp are taken over, also on failure. */
+/* Owns @name and @tp, also on failure. */
 static int add_event(struct resolver *r, char *name, struct tracepoint *tp)
 {
 	struct event_list *l = r->list;
@@ -171,7 +171,7 @@ static int resolve_tracepoints(struct resolver *r)
 			    r->err.msg[0] ? r->err.msg : strerror(-err));
 }
 
-/* The kernel refuses what is above its limits, when the event is opened. */
+/* The kernel rejects values above its limits only when the event is opened. */
 static int check_limits(struct resolver *r, struct event_spec *spec)
 {
 	if (spec->max_stack > r->stack_limit)
@@ -208,7 +208,9 @@ static int resolve_event(struct resolver *r, const struct event_item *item, bool
 	return err;
 }
 
-/* The events from @first on are one group, or one event that reads its own count. */
+/*
+ * Make the events from @first on one group. @read: samples contain counts, also of a single event.
+ */
 static void make_group(struct resolver *r, size_t first, bool read)
 {
 	struct event *v = r->list->v + first;
@@ -259,7 +261,9 @@ static int resolve_item(struct resolver *r, const struct event_item *item)
 	return err;
 }
 
-/* As perf: one cgroup is of all events before -G, of several the n-th of the n-th event. */
+/*
+ * As in perf: one cgroup is for all events before -G. Of several, the n-th is for the n-th event.
+ */
 static int set_cgroups(struct resolver *r)
 {
 	const struct option_items *cgroups = &r->opts->cgroups;
@@ -283,7 +287,7 @@ static int set_cgroups(struct resolver *r)
 	return 0;
 }
 
-/* The options of the line within the limits of this kernel, as perf does it. */
+/* Apply the options of the line within the limits of this kernel, as perf does. */
 static int set_list_sampling(struct resolver *r)
 {
 	const struct record_opts *o = r->opts;
@@ -391,12 +395,12 @@ void event_list__dissolve(struct event_list *l, size_t leader)
 	}
 }
 
-/* Members of a sample that are no word of 8 bytes each. */
+/* fields of a sample that are not single words of 8 bytes */
 #define NOT_WORDS                                                                                  \
 	(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK |   \
 	 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_STACK_USER)
 
-/* Nobody knows beforehand how large these are. */
+/* fields of unknown size */
 #define NOT_KNOWN (PERF_SAMPLE_RAW | PERF_SAMPLE_READ | PERF_SAMPLE_BRANCH_STACK)
 
 static uint64_t register_bytes(uint64_t sample_type, uint64_t bit, uint64_t mask)
@@ -418,7 +422,7 @@ static uint64_t sample_bytes(const struct perf_event_attr *a, bool longest)
 	}
 	if (!(type & PERF_SAMPLE_CALLCHAIN))
 		return bytes;
-	bytes += 8; /* their number */
+	bytes += 8; /* number of frames */
 	if (!longest)
 		return bytes;
 	frames = a->sample_max_stack ?: sysctl__kernel("perf_event_max_stack", UINT16_MAX);

@@ -63,7 +63,7 @@ enum {
 	PREFETCH = 1 << PERF_COUNT_HW_CACHE_OP_PREFETCH,
 };
 
-/* Spellings and legal operations as in tools/perf/util/evsel.c. */
+/* Spellings and legal operations, as in tools/perf/util/evsel.c. */
 static const struct {
 	const char *names[MAX_ALIASES + 1];
 	unsigned int ops;
@@ -103,7 +103,7 @@ int event_names__find(const char *s, size_t len, uint32_t *ret_type, uint64_t *r
 	return -ENOENT;
 }
 
-/* How much of @s is one of @names, up to its end or a '-'; 0: none of them. */
+/* Length of the name of @names at the begin of @s, up to the end or a '-'; 0: none. */
 static size_t alias_length(const char *const *names, const char *s, size_t len)
 {
 	for (; *names; names++) {
@@ -115,8 +115,9 @@ static size_t alias_length(const char *const *names, const char *s, size_t len)
 	return 0;
 }
 
-/* Row of @table that @*s begins with; then @*s, @*len are what comes behind it and its '-'. -1:
- * none. */
+/*
+ * Find the row of @table whose name is at the begin of *s, and skip the name and a '-'. -1: none.
+ */
 static int take_alias(const char *const (*table)[MAX_ALIASES + 1], size_t rows, const char **s,
 		      size_t *len)
 {
@@ -150,7 +151,7 @@ int event_names__find_cache(const char *s, size_t len, uint64_t *ret_config)
 	n += n < len;
 	s += n;
 	len -= n;
-	/* In either order, at most once each; loads and accesses when they are left out. */
+	/* Operation and result, in either order, each at most once; default: loads and accesses. */
 	for (int i = 0; i < 2 && len; i++) {
 		if (op < 0)
 			op = take_alias(cache_ops, ARRAY_SIZE(cache_ops), &s, &len);
@@ -169,7 +170,9 @@ int event_names__find_cache(const char *s, size_t len, uint64_t *ret_config)
 
 #define N_CACHE_NAMES (ARRAY_SIZE(caches) * ARRAY_SIZE(cache_ops) * 2)
 
-/* As `perf list` spells them. False: there is no such one, or no more of them. */
+/*
+ * Format name @i as in `perf list`. False: the cache has no such operation, or @i is out of range.
+ */
 static bool cache_name(size_t i, char *buf, size_t size)
 {
 	size_t cache = i / 2 / ARRAY_SIZE(cache_ops), op = i / 2 % ARRAY_SIZE(cache_ops);

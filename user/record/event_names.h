@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The events that perf knows by name on every machine: hardware, software, cache. */
+/* Events that perf knows by name on all machines: hardware, software, cache. */
 #ifndef FRBPF_RECORD_EVENT_NAMES_H
 #define FRBPF_RECORD_EVENT_NAMES_H
 
@@ -14,18 +14,20 @@ struct event_name {
 };
 extern const struct event_name event_names[]; /* ends with name NULL */
 
-/* "cycles", "cs", ... 0 or -ENOENT. */
+/* Find "cycles", "cs" and the like. 0 or -ENOENT. */
 int event_names__find(const char *s, size_t len, uint32_t *ret_type, uint64_t *ret_config);
 
-/* "L1-dcache-load-misses" and its kind: the config of a PERF_TYPE_HW_CACHE event. -ENOENT: no such
- * name; -EINVAL: no cache has this operation. */
+/*
+ * Find a cache event such as "L1-dcache-load-misses"; *ret_config is for PERF_TYPE_HW_CACHE. 0;
+ * -ENOENT: no such name; -EINVAL: no cache has this operation.
+ */
 int event_names__find_cache(const char *s, size_t len, uint64_t *ret_config);
 
 /* Call @fn for the name of every cache event, as `perf list` spells it. */
 #define EVENT_NAMES_CACHE_MAX 32 /* bytes of a name */
 void event_names__each_cache(void (*fn)(const char *name, void *arg), void *arg);
 
-/* The known name that @s was probably meant to be, written to @buf; NULL: none is near. */
+/* Write the known name nearest to @s to @buf. Returns @buf; NULL: none is near. */
 const char *event_names__nearest(const char *s, size_t len, char *buf, size_t size);
 
 #endif

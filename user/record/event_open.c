@@ -18,9 +18,9 @@
 #include "record/event_list.h"
 #include "record/sysctl.h"
 
-/* Where an event counts: see perf_event_open(2). */
+/* Where an event counts; see perf_event_open(2). */
 struct place {
-	pid_t pid; /* -1: all; with PERF_FLAG_PID_CGROUP an fd */
+	pid_t pid; /* -1: all tasks; with PERF_FLAG_PID_CGROUP a descriptor */
 	int cpu;
 	unsigned long flags;
 	int group_fd; /* -1: none */
@@ -37,7 +37,7 @@ static int sys_open(struct perf_event_attr *attr, const struct place *at)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Lower the precision of :P until the PMU takes it. On failure attr is as before. */
+/* Lower the precision of :P until the PMU accepts it. On failure the attr is unchanged. */
 static int open_precise(struct event *ev, const struct place *at)
 {
 	unsigned int precise = ev->attr.precise_ip;
@@ -53,11 +53,13 @@ static int open_precise(struct event *ev, const struct place *at)
 	return first;
 }
 
-#define SAMPLE_PAGE_SIZES    (PERF_SAMPLE_DATA_PAGE_SIZE | 1ULL << 23) /* and the code's */
+#define SAMPLE_PAGE_SIZES    (PERF_SAMPLE_DATA_PAGE_SIZE | 1ULL << 23) /* and code pages */
 #define SAMPLE_WEIGHT_STRUCT (1ULL << 24)
 
-/* Drop the next field that only newer kernels know, in perf's order. False: nothing is left to
- * drop. */
+/*
+ * Drop the next field that this kernel may not know, in perf's order. False: nothing is left to
+ * drop.
+ */
 static bool drop_feature(struct perf_event_attr *attr)
 {
 	if (attr->read_format & PERF_FORMAT_LOST) { /* 6.0 */
@@ -101,7 +103,7 @@ static bool no_such_event(int error)
 	return error == -ENOENT || error == -ENODEV || error == -ENXIO || error == -EOPNOTSUPP;
 }
 
-/* What perf does too: sample by a timer where there are no cycles. On failure @ev is as before. */
+/* Sample by a timer if there are no cycles, as perf does. On failure @ev is unchanged. */
 static int open_cpu_clock(struct event *ev, const struct place *at, const char **ret_notice)
 {
 	const struct perf_event_attr before = ev->attr;
@@ -128,7 +130,7 @@ static int open_cpu_clock(struct event *ev, const struct place *at, const char *
 	return fd;
 }
 
-/* EINVAL has many causes: is it the kernel that lacks what every event of ours carries? */
+/* EINVAL has many causes: does the kernel lack what every event of frbpf uses? */
 static bool kernel_too_old(void)
 {
 	struct perf_event_attr attr = {
@@ -169,7 +171,7 @@ static const struct {
 	{ ENOSYS, "this kernel was built without perf events (CONFIG_PERF_EVENTS)" },
 };
 
-/* EINVAL, which the kernel has for much. */
+/* Find the reason for EINVAL, which has many causes. */
 static const char *explain_invalid(const struct event *ev)
 {
 	if (kernel_too_old())

@@ -71,8 +71,10 @@ int event_parser__check_modifiers(struct event_parser *p, struct part m)
 	return 0;
 }
 
-/* As tools/perf/util/parse-events.c, get_event_modifier(): naming one privilege level excludes the
- * others. */
+/*
+ * As get_event_modifier() in tools/perf/util/parse-events.c: one privilege level excludes the
+ * others.
+ */
 static void apply_modifiers(struct part m, struct event_spec *spec)
 {
 	struct perf_event_attr *a = &spec->attr;
@@ -131,7 +133,7 @@ static void apply_modifiers(struct part m, struct event_spec *spec)
 		a->precise_ip = 3;
 }
 
-/* sys:name/terms/modifiers into its parts; that behind a second ':' of the head comes later. */
+/* Split sys:name/terms/modifiers. Modifiers after a second ':' of the head are split off later. */
 static int split_event(struct event_parser *p)
 {
 	struct part all = { p->item->text, strlen(p->item->text) }, rest;
@@ -151,7 +153,7 @@ static int split_event(struct event_parser *p)
 	return 0;
 }
 
-/* "r1a8". */
+/* Parse a raw config such as "r1a8". */
 static bool raw_config(struct part s, uint64_t *ret)
 {
 	char digits[17] = "", *end;
@@ -178,7 +180,7 @@ static void set_event(struct event_parser *p, uint32_t type, uint64_t config)
 	p->spec->attr.config = config;
 }
 
-/* Names that need nothing of this machine. -ENOENT: @name is none. */
+/* Parse names that are the same on all machines. -ENOENT: @name is not one of them. */
 static int known_event(struct event_parser *p, struct part name)
 {
 	uint64_t config;
@@ -217,7 +219,7 @@ static int unknown_event(struct event_parser *p, struct part name)
 			  p->has_terms ? "PMU or event" : "event", (int)name.len, name.s);
 }
 
-/* PMUs whose events cannot be made of numbers. */
+/* Reject PMUs whose events cannot be written as numbers. */
 static int check_pmu(struct event_parser *p, struct part name)
 {
 	if (p->pmu.type == PERF_TYPE_TRACEPOINT)
@@ -232,7 +234,7 @@ static int check_pmu(struct event_parser *p, struct part name)
 	return 0;
 }
 
-/* A kprobe by number is one of an address: a name would be a pointer. */
+/* A kprobe can be given by address only: a name would be a pointer. */
 static int check_kprobe(struct event_parser *p)
 {
 	if (!p->is_pmu || strcmp(p->pmu.name, "kprobe") != 0)
@@ -264,7 +266,9 @@ static int pmu_event(struct event_parser *p, struct part name)
 					    false);
 }
 
-/* @first:@second... is a tracepoint, TYPE:CONFIG, or a misspelt event with modifiers. */
+/*
+ * Parse @first:@second as a tracepoint or TYPE:CONFIG; else it is a misspelt event with modifiers.
+ */
 static int two_halves(struct event_parser *p, struct part first, struct part second)
 {
 	uint64_t type, config;
@@ -304,7 +308,8 @@ static int parse_event_head(struct event_parser *p)
 		err = two_halves(p, first, second);
 	} else if (!err && two && p->spec->attr.type == PERF_TYPE_RAW &&
 		   !part__only_modifiers(second)) {
-		three = part__cut(second, ':', &second, &third); /* "ras:mc_event" */
+		/* "ras:mc_event": a tracepoint, although "ras" looks like a raw config */
+		three = part__cut(second, ':', &second, &third);
 		err = two_halves(p, first, second);
 	} else {
 		three = two;
@@ -349,7 +354,7 @@ int event_spec__parse(const struct event_item *item, const char *of_group,
 		err = event_parser__check_modifiers(&p, p.modifiers);
 	if (err)
 		return err;
-	/* any modifier of its own takes guests in again, unless it excludes them */
+	/* as in perf, any modifier of its own includes guests again, unless it excludes them */
 	ret->attr.exclude_guest = !p.modifiers.len;
 	apply_modifiers(p.modifiers, ret);
 	apply_modifiers((struct part){ of_group, strlen(of_group) }, ret);

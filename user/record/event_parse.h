@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One item of an -e list taken apart: what it names, its /terms/ and its modifiers. Of this machine
- * only the PMUs in sysfs are looked at; tracepoints stay text.
+ * Parses one item of an -e list: the name, the /terms/, the modifiers. On this machine only the
+ * PMUs in sysfs are looked up; tracepoints stay text.
  */
 #ifndef FRBPF_RECORD_EVENT_PARSE_H
 #define FRBPF_RECORD_EVENT_PARSE_H
@@ -20,16 +20,17 @@ struct event_spec {
 	bool read_group;      /* :S */
 	bool weak;	      /* :W */
 	bool machines;	      /* G or H was given */
-	char *system, *event; /* both halves of a tracepoint, perhaps globs; NULL: none. Owned */
+	/* both parts of a tracepoint, which may be globs; NULL: none. Owned */
+	char *system, *event;
 	struct span system_span, event_span;
-	char *name;    /* to be shown: name= or the text of the item; owned */
-	uint64_t freq; /* 0: as the session. At most one of freq and period is set: the last one of
-			  the terms */
+	char *name; /* shown name: name= or the text of the item; owned */
+	/* 0: as the session. At most one of freq and period is set, by the last such term */
+	uint64_t freq;
 	uint64_t period; /* 0: as the session */
 	struct span freq_span;
 	enum callchain_term callchain;
-	enum call_graph call_graph; /* of CALLCHAIN_OWN */
-	uint32_t stack_bytes;	    /* of dwarf; 0: the default */
+	enum call_graph call_graph; /* for CALLCHAIN_OWN */
+	uint32_t stack_bytes;	    /* for dwarf; 0: the default */
 	uint16_t max_stack;	    /* 0: as the session */
 	struct span max_stack_span;
 	enum inherit_term inherit;
@@ -37,23 +38,25 @@ struct event_spec {
 	bool branch_off;       /* branch_type=no */
 };
 
-/* Parse @item, whose span points into @src; @of_group: the modifiers of its group, "" without. Errors, each at its token, go to @d. 0, -EINVAL or
- * -ENOMEM; event_spec__free() in every case. */
+/*
+ * Parse @item, whose span points into @src. @of_group: the modifiers of its group, or "". Errors go
+ * to @d, each at its token. 0, -EINVAL or -ENOMEM. Call event_spec__free() in every case.
+ */
 int event_spec__parse(const struct event_item *item, const char *of_group,
 		      const struct source_text *src, struct diags *d, struct event_spec *ret);
 void event_spec__free(struct event_spec *spec);
 
-/* A group as "name{a,b}:S" is taken apart. */
+/* The parts of a group such as "name{a,b}:S". */
 struct event_group {
-	char *name;		  /* NULL: it has none; owned */
-	struct event_item *items; /* owned; their filters are borrowed from the group's */
+	char *name;		  /* NULL: none; owned */
+	struct event_item *items; /* owned, but the filters belong to the item of the group */
 	size_t n;
-	char *modifiers; /* behind the brace, checked; owned */
+	char *modifiers; /* those after the brace, checked; owned */
 };
 
 /* Is @item a group? */
 bool event_group__is(const struct event_item *item);
-/* 0, -EINVAL (see @d) or -ENOMEM; event_group__free() in every case. */
+/* Parse the group @item. 0, -EINVAL (see @d) or -ENOMEM. Call event_group__free() in every case. */
 int event_group__parse(const struct event_item *item, const struct source_text *src,
 		       struct diags *d, struct event_group *ret);
 void event_group__free(struct event_group *g);

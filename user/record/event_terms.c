@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What stands between the slashes of an event. */
+/* Parses the terms between the slashes of an event. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -90,7 +90,7 @@ static int term_number(struct event_parser *p, struct part value)
 	return number_term(p, value, 0, UINT64_MAX, &n);
 }
 
-/* Every record has its time, whatever this says. */
+/* Only checked: every record has a time. */
 static int term_time(struct event_parser *p, struct part value)
 {
 	uint64_t n;
@@ -164,12 +164,12 @@ static int term_aux(struct event_parser *p, struct part value)
 			  "call-graph=lbr for a history of branches");
 }
 
-/* perf's own terms; a PMU adds those of its format/ and events/. */
+/* perf's own terms; a PMU adds those in its format/ and events/. */
 static const struct term {
 	const char *name;
 	bool has_value;
-	bool tracepoint; /* legal on tracepoints too */
-	bool is_config;	 /* a PMU takes it itself */
+	bool tracepoint; /* also legal on tracepoints */
+	bool is_config;	 /* a PMU parses it itself */
 	int (*set)(struct event_parser *p, struct part value);
 } terms[] = {
 	{ "period", true, false, false, term_period },

@@ -39,7 +39,7 @@ static void add_filter_field(struct filter_parser *p, const char *name, size_t l
 	p->n++;
 }
 
-/* As filter_assign_type() of the kernel has it. */
+/* As filter_assign_type() in the kernel. */
 static enum filter_kind filter_kind_of(const char *type, const char *name)
 {
 	bool is_array = strchr(name, '[') || strchr(type, '[');
@@ -91,7 +91,7 @@ static int unknown_filter_field(struct filter_parser *p, const char *name, size_
 		       p->tp->system, p->tp->name, (int)len, name, p->tp->system, p->tp->name);
 }
 
-/* The length of the operator at @s; 0: there is none. */
+/* Length of the operator at @s; 0: none. */
 static size_t filter_operator(const char *s)
 {
 	static const char *const operators[] = { "==", "!=", "<=", ">=", "<", ">", "~", "&" };
@@ -139,7 +139,7 @@ static int take_filter_value(struct filter_parser *p, const struct filter_field 
 	return 0;
 }
 
-/* FIELD OPERATOR VALUE. */
+/* Parse FIELD OPERATOR VALUE. */
 static int take_predicate(struct filter_parser *p)
 {
 	const char *from = p->at;
@@ -157,7 +157,7 @@ static int take_predicate(struct filter_parser *p)
 	if (!f)
 		return unknown_filter_field(p, from, len);
 	p->at += len;
-	if (*p->at == '.') /* .function, .ustring, or what a newer kernel has */
+	if (*p->at == '.') /* .function, .ustring, or something newer */
 		return -EAGAIN;
 	skip_filter_blanks(p);
 	op = filter_operator(p->at);

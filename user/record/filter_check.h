@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the kernel would refuse of a tracepoint's --filter, said beforehand and in words. */
+/* Finds errors in a tracepoint's --filter before the kernel does, with a better message. */
 #ifndef FRBPF_RECORD_FILTER_CHECK_H
 #define FRBPF_RECORD_FILTER_CHECK_H
 
@@ -7,8 +7,9 @@
 #include "record/tracefs.h"
 
 /*
- * 0, or -EINVAL with words in @err: a field that @tp does not have, an operator that is not for it, a missing part. What
- * is not understood here is left to the kernel. Source: kernel/trace/trace_events_filter.c, parse_pred().
+ * Check @filter. 0, or -EINVAL with a message in @err: @tp lacks the field, the operator does not
+ * suit it, or a part is missing. What this check does not understand is left to the kernel. Source:
+ * kernel/trace/trace_events_filter.c, parse_pred().
  */
 int filter_check__run(const struct tracepoint *tp, const char *filter, struct err *err);
 

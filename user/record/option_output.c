@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Options that say what is written, and when. */
+/* Options for what is written, and when. */
 #include <string.h>
 
 #include "record/option_set.h"
 #include "rules/units.h"
 
-/* A timer that writes more often than that records little else than itself. */
+/* With a shorter period, a timer records little but its own work. */
 #define SWITCH_NS_MIN	 NSEC_PER_SEC
 #define SWITCH_BYTES_MIN 4096
 
@@ -16,7 +16,7 @@ static const char *after_directory(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Its directory is not ours to choose: retention looks for dumps in the session's. */
+/* The directory is ignored: retention looks for dumps in the directory of the session. */
 int option__set_output(struct option_parser *p, const struct option_value *v)
 {
 	struct record_output *o = &p->opts->output;
@@ -60,7 +60,10 @@ static int set_switch_size(struct option_parser *p, const struct option_value *v
 	return 0;
 }
 
-/* "signal", a size with a unit, or a time with one: m is minutes, M megabytes, as in perf. */
+/*
+ * Parse "signal", a size with a unit, or a time with a unit. As in perf, m is minutes and M
+ * megabytes.
+ */
 int option__set_switch_output(struct option_parser *p, const struct option_value *v)
 {
 	struct record_output *o = &p->opts->output;
@@ -95,7 +98,7 @@ int option__set_switch_files(struct option_parser *p, const struct option_value 
 	return err;
 }
 
-/* As perf: 0 is the default level, what is too large the highest. */
+/* As in perf: 0 is the default level, and too high a level is lowered to the highest. */
 int option__set_compression(struct option_parser *p, const struct option_value *v)
 {
 	const char *why = "";

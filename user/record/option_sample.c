@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Options that say what a sample has: callchains, branches, registers, the period. */
+/* Options for the fields of samples: callchains, branches, registers, the period. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ int option__set_callchain(struct option_parser *p, const struct option_value *v)
 
 	if (v->unset) {
 		o->call_graph = CALL_GRAPH_NONE;
-	} else if (o->call_graph == CALL_GRAPH_NONE) { /* --call-graph says more */
+	} else if (o->call_graph == CALL_GRAPH_NONE) { /* --call-graph is more specific */
 		o->call_graph = CALL_GRAPH_FP;
 		o->call_graph_default = true;
 	}
@@ -67,7 +67,7 @@ static int set_dump_size(struct option_parser *p, const struct option_value *v, 
 	return err;
 }
 
-/* What stands behind the comma. */
+/* Parse the size after the comma. */
 static int set_call_graph_size(struct option_parser *p, const struct option_value *v,
 			       enum call_graph mode)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Options of events, of rates and of rings. */
+/* Options for events, rates and rings. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,8 +63,10 @@ static int option__add_event(struct option_parser *p, const struct option_value 
 	return 0;
 }
 
-/* Commas part the items, but for those inside /terms/ and {groups}. The slash of mem:ADDR/LEN
- * begins no terms. */
+/*
+ * Split at commas, except inside /terms/ and {groups}. The slash of mem:ADDR/LEN does not begin
+ * terms.
+ */
 int option__set_event(struct option_parser *p, const struct option_value *v)
 {
 	bool in_terms = false, in_group = false;
@@ -152,8 +154,10 @@ int option__set_mmap_pages(struct option_parser *p, const struct option_value *v
 	return 0;
 }
 
-/* The kernel's filter is for tracepoints; what the last -e names otherwise is refused when the event
- * is known. */
+/*
+ * Only tracepoints have a filter. Other events of the last -e are rejected later, when they are
+ * resolved.
+ */
 int option__set_filter(struct option_parser *p, const struct option_value *v)
 {
 	struct record_opts *o = p->opts;
@@ -202,7 +206,7 @@ static int option__add_range(struct option_parser *p, uint64_t from, uint64_t to
 	return 0;
 }
 
-/* "10", "-1", "10-20,30-40": milliseconds. */
+/* Parse "10", "-1" or "10-20,30-40", in milliseconds. */
 static int option__add_delay(struct option_parser *p, const struct option_value *v,
 			     const char *text, size_t len)
 {
@@ -268,7 +272,7 @@ int option__check_size(struct option_parser *p, const struct option_value *v)
 	return OPTION_ERROR(p, v, "'%s' is not a size: %s", v->text, why);
 }
 
-/* One of @words, in any case. */
+/* Check that the value is one of @words, case-insensitive. */
 static int option__check_word(struct option_parser *p, const struct option_value *v,
 			      const char *what, const char *const *words)
 {

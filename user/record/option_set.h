@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Inside of the parser of a line: how each option takes its value. Private to record_opts.c,
- * perf_options.c and option_*.c. */
+/*
+ * Internals of the parser of a line: the parser of each option. Private to record_opts.c,
+ * perf_options.c and option_*.c.
+ */
 #ifndef FRBPF_RECORD_OPTION_SET_H
 #define FRBPF_RECORD_OPTION_SET_H
 
@@ -13,10 +15,10 @@ struct option_parser {
 	struct diags *d;
 	size_t page_size;
 	struct words words;
-	size_t next; /* the word to be read */
+	size_t next; /* index of the next word */
 	struct record_opts *opts;
 	struct span count_span, branch_span;
-	size_t last_events; /* those of the last -e begin there */
+	size_t last_events; /* the events of the last -e begin here */
 	bool branch_any, branch_filter;
 };
 
@@ -27,15 +29,15 @@ struct option_value {
 	const char *text;
 	size_t len;
 	bool unset;	   /* --no-OPTION */
-	struct span place; /* of the value or, when there is none, of the option */
+	struct span place; /* of the value, or of the option if it has no value */
 };
 
 #define OPTION_ERROR(p, v, ...) diags__error((p)->d, (p)->src, (v)->place, __VA_ARGS__)
 
-/* A number of at least 1. @what and @example are for the message. */
+/* Parse a number of at least 1. @what and @example are for the message. */
 int option__positive(struct option_parser *p, const struct option_value *v, const char *what,
 		     const char *example, uint64_t *ret);
-/* A copy of the text, instead of what *ret was. 0 or -ENOMEM. */
+/* Replace *ret with a copy of the text. 0 or -ENOMEM. */
 int option__text(const struct option_value *v, char **ret);
 
 /* option_set.c */

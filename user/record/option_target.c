@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Options that say whom to record: -p -t -u -C -G. */
+/* Options for the target: -p -t -u -C -G. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static int option_items__add(struct option_items *items, const struct option_val
 
 typedef int (*item_check_fn)(struct option_parser *p, const struct option_value *item);
 
-/* Each part of @v between commas; @check refuses one. */
+/* Add each part of @v between commas that @check accepts. */
 static int option__add_items(struct option_parser *p, const struct option_value *v,
 			     item_check_fn check, struct option_items *items)
 {
@@ -46,7 +46,8 @@ static int option__add_items(struct option_parser *p, const struct option_value 
 				       .len = len,
 				       .place = items->v[items->n - 1].span,
 			       });
-		if (err == -EINVAL) /* one error is enough: nobody looks at it again */
+		/* do not report it twice: later checks would look at it again */
+		if (err == -EINVAL)
 			free(items->v[--items->n].text);
 		if (err || !v->text[off + len])
 			return err;
@@ -63,7 +64,7 @@ static int check_id(struct option_parser *p, const struct option_value *v)
 	return 0;
 }
 
-/* "3" or "2-4". */
+/* Check "3" or "2-4". */
 static int check_cpus(struct option_parser *p, const struct option_value *v)
 {
 	const char *dash = strchr(v->text, '-'), *why = "";

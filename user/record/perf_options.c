@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All of perf 6.1's, so that abbreviations and joined letters mean here what they mean there. */
+/* All options of perf 6.1, so that abbreviations and joined letters mean the same here. */
 #include "record/option_set.h"
 
 #define FLAG(field) offsetof(struct record_opts, field) + 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Every option of `perf record`, with what a session makes of it. One table: the parser of `run =`,
- * `frbpf events --options` and the test against `perf record -h` read it.
+ * All options of `perf record`, and what a session does with them. One table for the parser of `run
+ * =`, `frbpf events --options` and the test against `perf record -h`.
  */
 #ifndef FRBPF_RECORD_PERF_OPTIONS_H
 #define FRBPF_RECORD_PERF_OPTIONS_H
@@ -10,9 +10,9 @@
 #include <stddef.h>
 
 enum perf_option_verdict {
-	OPTION_TAKEN,	/* as perf's, within what a flight recorder is */
-	OPTION_NO_OP,	/* accepted, and changes nothing here: `why` tells the reason */
-	OPTION_REFUSED, /* an error: `why` tells the reason and what to write instead */
+	OPTION_TAKEN,	/* as in perf, as far as a flight recorder can */
+	OPTION_NO_OP,	/* accepted without effect: `why` has the reason */
+	OPTION_REFUSED, /* an error: `why` has the reason and what to write instead */
 };
 
 enum perf_option_argument { ARGUMENT_NONE, ARGUMENT_REQUIRED, ARGUMENT_OPTIONAL };
@@ -21,13 +21,13 @@ struct option_parser;
 struct option_value;
 
 struct perf_option {
-	const char *name; /* NULL: only a letter */
-	char letter;	  /* 0: only a name */
+	const char *name; /* NULL: a letter only */
+	char letter;	  /* 0: a name only */
 	enum perf_option_argument kind;
-	const char *argument; /* as shown: "N", "PID,.."; NULL: none */
+	const char *argument; /* as shown in the help: "N", "PID,.."; NULL: none */
 	enum perf_option_verdict verdict;
-	const char *why; /* taken: what it does */
-	/* How its value is taken, or only checked. NULL: by `flag`, or not at all. */
+	const char *why; /* if taken: what it does */
+	/* Parses, or only checks, the value. NULL: `flag` is set, or nothing. */
 	int (*set)(struct option_parser *p, const struct option_value *v);
 	size_t flag;	/* offset of a bool in struct record_opts + 1; 0: none */
 	bool no_negate; /* there is no --no-NAME */
@@ -36,7 +36,7 @@ struct perf_option {
 #define N_PERF_OPTIONS 81
 extern const struct perf_option perf_options[N_PERF_OPTIONS];
 
-/* "taken", "no-op", "refused". */
+/* Get the word for the verdict: "taken", "no-op", "refused". */
 const char *perf_option__verdict(const struct perf_option *o);
 
 #endif

@@ -16,8 +16,10 @@
 #define DEVICES	 "/sys/bus/event_source/devices"
 #define FILE_MAX 4096
 
-/* The text of DEVICES/@pmu/@dir/@name without its newline. Names come from the user: no path may be
- * made of them. */
+/*
+ * Read DEVICES/@pmu/@dir/@name without its newline. Users choose the names, so they must not form
+ * paths.
+ */
 static int read_attribute(const char *pmu, const char *dir, const char *name, struct buf *b)
 {
 	char path[PATH_MAX];
@@ -79,7 +81,7 @@ int pmu__find_alias(const char *name, size_t len, struct pmu *ret)
 	return err;
 }
 
-/* Not the ".scale", ".unit" and ".snapshot" beside an event. */
+/* Skip ".scale", ".unit" and ".snapshot", which are beside an event. */
 static int is_event(const struct dirent *e)
 {
 	return !strchr(e->d_name, '.');
@@ -141,7 +143,7 @@ static uint64_t low_bits(unsigned int n)
 	return n >= 64 ? UINT64_MAX : (1ULL << n) - 1;
 }
 
-/* Spread the low bits of @value over what @format says, e.g. "config:0-7,32-35". */
+/* Copy the low bits of @value to the bits that @format lists, e.g. "config:0-7,32-35". */
 static int deposit_bits(const char *format, uint64_t value, struct perf_event_attr *attr)
 {
 	size_t len = strcspn(format, ":");
@@ -168,7 +170,7 @@ static int deposit_bits(const char *format, uint64_t value, struct perf_event_at
 	return value ? -ERANGE : 0;
 }
 
-/* A term of format/, or config, config1, config2. */
+/* Set a term of format/, or config, config1, config2. */
 static int set_field(const struct pmu *pmu, const char *term, const char *value,
 		     struct perf_event_attr *attr, struct err *err)
 {
@@ -202,7 +204,9 @@ static int set_field(const struct pmu *pmu, const char *term, const char *value,
 	return ret;
 }
 
-/* Every term of an alias's text, e.g. "event=0xcd,umask=0x1,ldlat=3"; never another alias. */
+/*
+ * Set all terms in the text of an alias, e.g. "event=0xcd,umask=0x1,ldlat=3"; never another alias.
+ */
 static int set_alias(const struct pmu *pmu, char *text, struct perf_event_attr *attr,
 		     struct err *err)
 {

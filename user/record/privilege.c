@@ -41,7 +41,7 @@ static bool has_cap(cap_t caps, int cap)
 	return cap_get_flag(caps, cap, CAP_EFFECTIVE, &v) == 0 && v == CAP_SET;
 }
 
-/* As perf_mmap() decides it (kernel/events/core.c). */
+/* As perf_mmap() decides (kernel/events/core.c). */
 static bool may_lock(void)
 {
 	struct rlimit rl;
@@ -66,7 +66,7 @@ static bool is_needed(const struct privilege *p, cap_t caps)
 {
 	switch (p->cap) {
 	case CAP_PERFMON:
-	case CAP_BPF: /* they were one capability before 5.8, which still holds all of them */
+	case CAP_BPF: /* before Linux 5.8, CAP_SYS_ADMIN covered it, and still does */
 		return !has_cap(caps, CAP_SYS_ADMIN);
 	case CAP_IPC_LOCK:
 		return !may_lock();
@@ -89,7 +89,7 @@ size_t privilege__missing(const struct privilege *ret[static PRIVILEGES_MAX])
 	return n;
 }
 
-/* "CAP_BPF (...), CAP_IPC_LOCK (...)" */
+/* List the capabilities as "CAP_BPF (...), CAP_IPC_LOCK (...)". */
 static int list_missing(struct buf *b, const struct privilege *const *v, size_t n)
 {
 	int err = 0;
@@ -111,7 +111,7 @@ static int list_lower(struct buf *b)
 	return err;
 }
 
-/* How to get it. */
+/* Add the commands that grant the capabilities. */
 static int add_remedy(struct buf *b)
 {
 	char exe[PATH_MAX] = "frbpf";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a process must be allowed to do to record without being root: which of it is missing, and
- * the command that gives it.
+ * Capabilities that a process needs to record without being root: which ones it lacks, and the
+ * command that grants them.
  */
 #ifndef FRBPF_RECORD_PRIVILEGE_H
 #define FRBPF_RECORD_PRIVILEGE_H
@@ -11,25 +11,29 @@
 
 #include "common/err.h"
 
-/* One capability as it is asked for. */
+/* One capability and its reason. */
 struct privilege {
 	const char *name; /* "CAP_BPF" */
 	int cap;
 	const char *why;
-	bool must; /* else: recorded without it, less well */
+	bool must; /* required; otherwise recording works without it, less well */
 };
 
 #define PRIVILEGES_MAX 8
 
-/* What of it this process lacks. Returns how many. */
+/* Get the capabilities that this process lacks. Returns their number. */
 size_t privilege__missing(const struct privilege *ret[static PRIVILEGES_MAX]);
 
-/* -EPERM, as of privilege__explain(), when something is missing that must be there; 0 otherwise, with
- * words in @ret_less when something is missing that would be good to have ("": nothing is). */
+/*
+ * Check the capabilities. -EPERM, with the message of privilege__explain(): a required one is
+ * missing. Otherwise 0; *ret_less lists optional ones that are missing, "": none.
+ */
 int privilege__check(struct err *ret_less, struct err *err);
 
-/* @what was refused: add everything that is missing, if anything is, and the commands to get it.
- * Returns -EPERM. */
+/*
+ * Explain that @what was refused: add all missing capabilities and the commands to get them.
+ * Returns -EPERM.
+ */
 int privilege__explain(const char *what, struct err *err);
 
 #endif

@@ -7,14 +7,14 @@
 #include "common/cleanup.h"
 #include "record/option_set.h"
 
-/* An option as it was met. */
+/* An option as found in the line. */
 struct hit {
 	const struct perf_option *option;
 	bool unset;
 	char shown[40];	   /* for messages: -F, --freq, --no-overwrite */
 	struct span place; /* without the value */
 	const struct word *word;
-	size_t value_at; /* of a value joined to it, in @word; 0: none */
+	size_t value_at; /* offset in @word of a value joined to it; 0: none */
 };
 
 static int take_value(struct option_parser *p, const struct hit *h, struct option_value *v)
@@ -78,7 +78,7 @@ static const struct perf_option *find_letter(char c)
 	return NULL;
 }
 
-/* -agF99: letters until one takes the rest, or the next word, as its value. */
+/* Parse -agF99: letters up to one that takes the rest, or the next word, as its value. */
 static int read_letters(struct option_parser *p, const struct word *w)
 {
 	for (size_t i = 1; i < w->len; i++) {
@@ -106,8 +106,10 @@ static bool starts_with(const char *s, const char *prefix, size_t len)
 
 enum match { MATCH_NOT, MATCH_PREFIX, MATCH_EXACT };
 
-/* Is the first @len of @arg the option @name, or short for it, or for its --no- form? In perf's
- * order: tools/lib/subcmd/parse-options.c, parse_long_opt(). */
+/*
+ * Are the first @len bytes of @arg the option @name, its --no- form, or an abbreviation? The order
+ * is that of perf: tools/lib/subcmd/parse-options.c, parse_long_opt().
+ */
 static enum match match_name(const char *name, const char *arg, size_t len, bool *ret_unset)
 {
 	bool own_no = starts_with(name, "no-", 3); /* --no-buildid is negated by --buildid */
@@ -143,7 +145,7 @@ static int unknown_name(struct option_parser *p, const char *arg, size_t len, st
 			    arg);
 }
 
-/* In full, whatever was typed. */
+/* Messages show the full name, however it was abbreviated. */
 static void show_long(struct hit *h)
 {
 	const char *name = h->option->name;
@@ -154,7 +156,7 @@ static void show_long(struct hit *h)
 	snprintf(h->shown, sizeof(h->shown), "--%s%s", h->unset && !own_no ? "no-" : "", name);
 }
 
-/* --name, --name=value, --no-name, each abbreviated as long as it is unique. */
+/* Parse --name, --name=value or --no-name, each with unique abbreviations. */
 static int long_option(struct option_parser *p, const struct word *w)
 {
 	const char *arg = w->text + 2;
@@ -185,7 +187,7 @@ static int long_option(struct option_parser *p, const struct word *w)
 	return apply_option(p, &h);
 }
 
-/* The rest of the line. */
+/* Take the rest of the line as the command. */
 static int take_command(struct option_parser *p)
 {
 	size_t n = p->words.n - p->next;
@@ -203,8 +205,7 @@ static int take_command(struct option_parser *p)
 	return v ? 0 : -ENOMEM;
 }
 
-/* Every word to its option, up to the command; errors are collected, only want of memory ends the
- * walk. */
+/* Parse all words up to the command. Errors are collected; only -ENOMEM ends the loop. */
 static int parse_words(struct option_parser *p)
 {
 	int err = 0;
@@ -226,7 +227,7 @@ static int parse_words(struct option_parser *p)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* What perf refuses to take together. */
+/* Reject combinations that perf rejects. */
 static void check_together(struct option_parser *p)
 {
 	const struct record_opts *o = p->opts;
@@ -248,7 +249,7 @@ static void check_together(struct option_parser *p)
 			    "without --overwrite: records into an overwritable ring all the same");
 }
 
-/* As perf: tools/perf/util/target.c, target__validate(). */
+/* As target__validate() in tools/perf/util/target.c. */
 static void check_target(struct option_parser *p)
 {
 	struct record_opts *o = p->opts;

@@ -28,7 +28,7 @@ static int tid_list__add(struct tid_list *l, pid_t tid)
 	return 0;
 }
 
-/* -ESRCH: it has ended. */
+/* Add all threads of a process. -ESRCH: it has ended. */
 static int add_threads(struct tid_list *l, pid_t pid)
 {
 	const struct dirent *e;
@@ -48,7 +48,7 @@ static int add_threads(struct tid_list *l, pid_t pid)
 	return err ?: l->n == before ? -ESRCH : 0;
 }
 
-/* But for ourselves: a recorder of itself is never at rest. */
+/* Skips frbpf itself: a recorder that records itself is never idle. */
 static int add_threads_of_user(struct tid_list *l, uid_t uid)
 {
 	DIR *dir = opendir("/proc");
@@ -107,7 +107,7 @@ static int take_ids(const struct option_items *items, pid_t **ret, size_t *ret_n
 	return 0;
 }
 
-/* A name, or a number. */
+/* Parse the name or number of a user. */
 static int take_user(const struct option_item *user, const struct source_text *src, struct diags *d,
 		     struct record_target *t)
 {
@@ -137,7 +137,7 @@ static bool has_cpu(const int *cpus, size_t n, int cpu)
 	return false;
 }
 
-/* "2-4" of what is on line. */
+/* Parse "2-4"; all of them must be online. */
 static int add_range(const struct option_item *item, const int *online, size_t n,
 		     const struct source_text *src, struct diags *d, bool *wanted)
 {
@@ -197,7 +197,7 @@ int record_target__make(const struct record_opts *o, const struct source_text *s
 	struct record_target t = { .cgroup_fd = -1 };
 	int err = 0;
 
-	/* in perf's order: what comes first overrides what comes then */
+	/* in perf's order: earlier kinds override later ones */
 	if (o->pids.n)
 		err = take_ids(&o->pids, &t.processes, &t.n_processes);
 	else if (o->tids.n)

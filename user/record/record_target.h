@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whose events a session records, on which CPUs, and when. */
+/* The tasks, CPUs and times that a session records. */
 #ifndef FRBPF_RECORD_RECORD_TARGET_H
 #define FRBPF_RECORD_RECORD_TARGET_H
 
@@ -10,38 +10,42 @@
 
 enum record_target_kind {
 	RECORD_ALL,    /* every task */
-	RECORD_TASKS,  /* these threads, and all that they fork from then on */
+	RECORD_TASKS,  /* these threads, and all that they fork later */
 	RECORD_CGROUP, /* the tasks of one cgroup (v2) and of those below it */
 };
 
 struct record_target {
 	enum record_target_kind kind;
-	pid_t *tids; /* of RECORD_TASKS; borrowed */
+	pid_t *tids; /* for RECORD_TASKS; borrowed */
 	size_t n_tids;
-	/* of RECORD_TASKS, instead: all threads that these have when they are opened; borrowed */
+	/* for RECORD_TASKS, instead of tids: all threads of these processes at open; borrowed */
 	pid_t *processes;
 	size_t n_processes;
-	uid_t uid; /* with of_user, instead: all threads that this user has then */
+	uid_t uid; /* if of_user, instead of tids: all threads of this user at open */
 	bool of_user;
-	int cgroup_fd; /* of RECORD_CGROUP: its directory; borrowed */
-	int *cpus;     /* ascending; NULL: all that are on line; borrowed */
+	int cgroup_fd; /* for RECORD_CGROUP: its directory; borrowed */
+	int *cpus;     /* ascending; NULL: all that are online; borrowed */
 	size_t n_cpus;
-	const struct delay_range *delay; /* recorded in these only; none: always; borrowed */
+	const struct delay_range *delay; /* record in these ranges only; none: always; borrowed */
 	size_t n_delay;
 };
 
-/* What a line says of it. Threads are not looked at; a CPU that is not on line and a user that does
- * not exist are errors. 0, -EINVAL (see @d) or -ENOMEM. All that *ret points to is its own:
- * record_target__release(). @o may be freed. */
+/*
+ * Make the target that a line names. Threads are not looked up. A CPU that is off line, or an
+ * unknown user, is an error. 0, -EINVAL (see @d) or -ENOMEM. *ret owns all that it points to, so @o
+ * may be freed; call record_target__release().
+ */
 int record_target__make(const struct record_opts *o, const struct source_text *src, struct diags *d,
 			struct record_target *ret);
 void record_target__release(struct record_target *t);
 
-/* Is it known only when it is opened which threads they are? */
+/* Are its threads determined only when it is opened? */
 bool record_target__is_open(const struct record_target *t);
 
-/* The threads that an open target has now; *ret is the caller's. -ESRCH: a process has ended, or the
- * user has no task; -ENOMEM. */
+/*
+ * Get the current threads of a target that record_target__is_open(). The caller owns *ret. 0;
+ * -ESRCH: a process has ended, or the user has no task; -ENOMEM.
+ */
 int record_target__threads(const struct record_target *t, pid_t **ret, size_t *ret_n);
 
 #endif

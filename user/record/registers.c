@@ -31,7 +31,7 @@ static const struct {
 #endif
 };
 
-/* A register of 128 bits has two of the mask. */
+/* A register of 128 bits has two bits in the mask. */
 static uint64_t register_bits(const char *name, unsigned int bit)
 {
 	return (!strncmp(name, "XMM", 3) ? 3ULL : 1ULL) << bit;

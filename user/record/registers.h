@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Registers of a sample by their names: bits of attr.sample_regs_user and sample_regs_intr
- * (arch/.../include/uapi/asm/perf_regs.h). */
+/*
+ * Registers of a sample by name: bits of attr.sample_regs_user and sample_regs_intr
+ * (arch/.../include/uapi/asm/perf_regs.h).
+ */
 #ifndef FRBPF_RECORD_REGISTERS_H
 #define FRBPF_RECORD_REGISTERS_H
 
@@ -11,7 +13,10 @@ struct part_span {
 	size_t off, len;
 };
 
-/* What -I alone takes, and DWARF unwinding wants; what that wants beside others that are named. */
+/*
+ * ALL: the registers of -I without names, and of DWARF unwinding. MINIMAL: what DWARF unwinding
+ * needs in addition to registers that are named.
+ */
 #if defined(__x86_64__)
 #define REGISTERS_ALL	  0xff0fffULL
 #define REGISTERS_MINIMAL 0x180ULL
@@ -23,7 +28,7 @@ struct part_span {
 #define REGISTERS_MINIMAL 0ULL
 #endif
 
-/* "ip,sp" in any case. -EINVAL: *ret_bad is the part that is none. */
+/* Parse "ip,sp", case-insensitive. 0 or -EINVAL: *ret_bad is the unknown part. */
 int registers__parse(const char *s, size_t len, uint64_t *ret, struct part_span *ret_bad);
 
 #endif

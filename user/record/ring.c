@@ -15,7 +15,7 @@ int ring__map(struct ring *r, int fd, size_t size, struct err *err)
 	if (size < page || (size & (size - 1)))
 		return err_set(err, -EINVAL, "a ring of %zu bytes: not a power of two of pages",
 			       size);
-	/* PROT_READ alone is what makes the kernel overwrite: a writable map stops when full */
+	/* a ring mapped PROT_READ is overwritten; a writable one stops when it is full */
 	base = mmap(NULL, page + size, PROT_READ, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED) {
 		int code = -errno;

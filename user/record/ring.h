@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An overwritable per-CPU ring of perf (attr.write_backward, mapped PROT_READ): the kernel writes
- * towards lower addresses and never stops; the newest record begins at data_head
- * (kernel/events/ring_buffer.c). Life: map, pause and resume as often as needed, unmap.
+ * An overwritable ring of perf for one CPU (attr.write_backward, mapped PROT_READ). The kernel
+ * writes towards lower addresses and never stops. The newest record begins at data_head
+ * (kernel/events/ring_buffer.c). Life: map, pause and resume any number of times, unmap.
  */
 #ifndef FRBPF_RECORD_RING_H
 #define FRBPF_RECORD_RING_H
@@ -13,23 +13,31 @@
 #include "common/err.h"
 
 struct ring {
-	int fd;	     /* of the event that owns the ring; borrowed */
+	int fd;	     /* descriptor of the event that owns the ring; borrowed */
 	void *base;  /* control page and data area; NULL: not mapped */
 	size_t size; /* bytes of the data area, a power of two */
 	size_t mapped;
 };
 
-/* Map the ring of @fd. Negative errno with words (memory limits and how to raise them) in @err. */
+/*
+ * Map the ring of @fd. 0 or negative errno with a message in @err (memory limits, how to raise
+ * them).
+ */
 int ring__map(struct ring *r, int fd, size_t size, struct err *err);
 void ring__unmap(struct ring *r);
 
-/* Where the newest record begins. It starts at 0 and decreases: -head is the number of bytes ever
- * written. */
+/*
+ * Get the position of the newest record. It starts at 0 and decreases: -head is the number of bytes
+ * ever written.
+ */
 uint64_t ring__head(const struct ring *r);
 const uint8_t *ring__data(const struct ring *r);
 
-/* Let the kernel drop records (and count them) until resumed. Only a flag: a writer that has passed
- * it still finishes its record, so read the head again after copying. 0 or negative errno. */
+/*
+ * Make the kernel drop and count records until the ring is resumed. This is only a flag: a writer
+ * that has passed it finishes its record, so read the head again after copying. 0 or negative
+ * errno.
+ */
 int ring__pause(const struct ring *r);
 int ring__resume(const struct ring *r);
 

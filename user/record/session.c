@@ -30,8 +30,10 @@ uint64_t session__memory_of_all(void)
 	return atomic_load(&memory_of_all);
 }
 
-/* The anchor must agree with the events in clock and direction, or SET_OUTPUT refuses
- * (kernel/events/core.c: perf_event_set_output). The time that it was enabled ends with its CPU. */
+/*
+ * The anchor must have the same clock and direction as the events, else SET_OUTPUT fails
+ * (kernel/events/core.c: perf_event_set_output). Its enabled time ends when its CPU goes off line.
+ */
 static int open_anchor(int cpu, size_t ring_bytes, struct err *err)
 {
 	struct perf_event_attr attr = {
@@ -45,7 +47,7 @@ static int open_anchor(int cpu, size_t ring_bytes, struct err *err)
 		.write_backward = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1, /* nobody polls: wake up as rarely as the kernel allows */
+		.watermark = 1, /* nobody polls: wake up as rarely as possible */
 	};
 	int fd;
 
@@ -120,7 +122,7 @@ static void close_events(struct session *s)
 	s->ids = NULL;
 }
 
-/* All events on all CPUs, for what @target says. *ret_event: the one that failed. */
+/* Open all events on all CPUs for @target. *ret_event: the one that failed. */
 static int try_events(struct session *s, const struct record_target *target, size_t *ret_event,
 		      struct err *err)
 {
@@ -150,7 +152,7 @@ static int try_events(struct session *s, const struct record_target *target, siz
 	return ret;
 }
 
-/* A weak group that the PMU has no room for goes on as single events. */
+/* A weak group for which the PMU has no room becomes single events. */
 static int open_events(struct session *s, const struct record_target *target, struct err *err)
 {
 	for (;;) {
@@ -175,8 +177,10 @@ static bool has_tid(const struct record_target *t, pid_t tid)
 	return false;
 }
 
-/* Has it a thread now that @seen does not have? It may have the events of some CPUs, from who
- * started it. */
+/*
+ * Does the target have a thread that @seen lacks? It may have inherited events on some CPUs only.
+ * 1, 0 or negative errno.
+ */
 static int has_new_thread(const struct record_target *seen)
 {
 	_cleanup_free_ pid_t *tids = NULL;
@@ -202,9 +206,9 @@ static int target_error(const struct record_target *target, int code, struct err
 }
 
 /*
- * Of a process that starts threads meanwhile: what is started once all events are open has them
- * from who started it; so again until no thread has come while they were opened. One that starts
- * threads all the time is recorded without a few.
+ * The target may start threads meanwhile. Once all events are open, new threads inherit them. So
+ * open them again until no thread was started in between. A target that starts threads all the time
+ * is recorded without some of them.
  */
 static int open_threads(struct session *s, const struct record_target *target, struct err *err)
 {
@@ -216,7 +220,7 @@ static int open_threads(struct session *s, const struct record_target *target, s
 
 		close_events(s);
 		*err = (struct err){ 0 };
-		if (i) /* it has time to become ready: a second, all in all */
+		if (i) /* let it settle: a second in total */
 			nanosleep(&(struct timespec){ .tv_nsec = NAP_NS << (i < 7 ? i - 1 : 6) },
 				  NULL);
 		code = record_target__threads(target, &tids, &now.n_tids);
@@ -238,7 +242,7 @@ static int open_threads(struct session *s, const struct record_target *target, s
 	return 0;
 }
 
-/* Touched now, so that copying does not fault six times as long later; locked where we may. */
+/* Touch the memory now: page faults would make copying six times as slow. Lock it if allowed. */
 int session__add_copies(struct session *s, size_t n, size_t ring_bytes, struct err *err)
 {
 	uint8_t *p = s->copy_area + s->copy_bytes;
@@ -255,7 +259,7 @@ int session__add_copies(struct session *s, size_t n, size_t ring_bytes, struct e
 	return 0;
 }
 
-/* Addresses for every CPU that there can be, memory for those that there are. */
+/* Reserve addresses for all possible CPUs, and memory for those that exist. */
 static int reserve_copy_area(struct session *s, size_t ring_bytes, struct err *err)
 {
 	size_t bytes = ring_bytes * s->max_cpus;
@@ -307,7 +311,7 @@ static int copy_cpus(struct session *s, const struct record_target *target)
 	return 0;
 }
 
-/* What opening events later needs. */
+/* Keep what is needed to open events later. */
 static int keep_target(struct session *s, const struct record_target *target, struct err *err)
 {
 	s->target = (struct record_target){ .kind = target->kind, .cgroup_fd = -1 };
@@ -330,7 +334,10 @@ static void init_lock(struct session *s)
 	pthread_mutexattr_destroy(&attr);
 }
 
-/* A task's own sched_switch is that away from it: the way back is a record of another kind. */
+/*
+ * A task's own sched_switch tells only when it leaves the CPU: the way back is another type of
+ * record.
+ */
 static void add_switches(struct event_list *events)
 {
 	for (size_t e = 0; e < events->n; e++) {
@@ -362,7 +369,7 @@ size_t session__descriptors(const struct event_list *events, const struct record
 	size_t spare = 0;
 
 	if (record_target__is_open(target) && record_target__threads(target, &tids, &n))
-		n = 1; /* opening it says what is wrong */
+		n = 1; /* opening it reports the error */
 	for (size_t e = 0; e < events->n; e++)
 		cgroups += events->v[e].cgroup != NULL;
 	cgroups += target->kind == RECORD_CGROUP;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A recording session: perf events on every online CPU, of every task or of some, all of a CPU's events in one overwritable
- * ring, and the memory that a copy of the rings goes to, set aside and touched beforehand. Life:
- * open (nothing records yet), start, then any number of reads through the rings; unref closes it.
+ * A recording session: perf events on every online CPU, for all tasks or some. All events of a CPU
+ * write into one overwritable ring. Memory for copies of the rings is allocated and touched in
+ * advance. Life: open (nothing records yet), start, read through the rings any number of times,
+ * unref.
  *
- * The ring of a CPU is owned by an anchor event, a software dummy that records nothing itself;
- * every event is sent into it once, before it is enabled: on a live event PERF_EVENT_IOC_SET_OUTPUT
- * waits for an RCU grace period.
+ * An anchor event owns the ring of a CPU: a software dummy that records nothing. Every event is
+ * redirected into the ring before it is enabled: on a live event, PERF_EVENT_IOC_SET_OUTPUT waits
+ * for an RCU grace period.
  */
 #ifndef FRBPF_RECORD_SESSION_H
 #define FRBPF_RECORD_SESSION_H
@@ -23,21 +24,21 @@
 
 struct session_cpu {
 	int cpu;
-	int anchor; /* fd that owns the ring */
+	int anchor; /* descriptor of the event that owns the ring */
 	struct ring ring;
-	uint8_t *copy; /* ring.size bytes of the session's copy area */
+	uint8_t *copy; /* ring.size bytes in the copy area of the session */
 
-	/* the lock's */
-	int *fds;  /* of event e and target t at [t * events->n + e], or -1; owned */
-	int pulse; /* event that lives as long as @fds do; the anchor, until the CPU came back */
-	uint64_t opened; /* ns: then the pulse began */
+	/* protected by the lock */
+	int *fds;	 /* [t * events->n + e] is for event e and target t; -1: none; owned */
+	int pulse;	 /* lives as long as @fds do; the anchor, until the CPU came back */
+	uint64_t opened; /* ns: when the pulse began */
 	struct {
 		uint64_t from, to; /* ns */
-	} away[SESSION_AWAY_MAX];  /* not recorded then; with more the oldest ones are one */
+	} away[SESSION_AWAY_MAX];  /* not recorded then; if full, the two oldest are merged */
 	size_t n_away;
 };
 
-/* An event that was opened when its CPU came back; its records are told as those of the first. */
+/* An event that was opened when its CPU came back. Its records get the id of the first one. */
 struct session_alias {
 	uint64_t id, stands_for;
 };
@@ -47,82 +48,91 @@ struct session_delay;
 struct session {
 	atomic_int refs;
 	char *name;		   /* owned */
-	char *run;		   /* the line of perf record, verbatim; owned */
+	char *run;		   /* the line of perf record, as written; owned */
 	struct event_list *events; /* owned */
 	struct session_cpu *cpus;  /* owned; room for max_cpus */
-	_Atomic size_t n_cpus; /* grows, when CPUs come on line that never were; never shrinks */
+	_Atomic size_t n_cpus;	   /* grows when new CPUs come online; never shrinks */
 	size_t max_cpus;
-	/* of some threads: CPUs that were off line at the start. Their events, disabled and without a
-	 * ring, are inherited by what is forked; that could not be made up for later. Owned */
+	/*
+	 * for some threads: CPUs that were off line at the start. Forked tasks inherit their
+	 * events, which are disabled and have no ring. This cannot be done later. Owned
+	 */
 	struct session_cpu *spare;
 	size_t n_spare;
-	struct record_target target; /* without tasks; cgroup_fd, cpus and delay are owned */
-	struct session_delay *delay; /* of -D; NULL: none. Owned */
-	size_t n_targets; /* threads that it was opened for; 1 for all, or for a cgroup */
-	size_t n_id_cpus; /* CPUs that it was opened on */
-	uint64_t *ids; /* of event e, target t and cpu c at [(e * n_targets + t) * n_id_cpus + c];
-			  owned */
-	uint8_t *copy_area; /* mapped; what belongs to a CPU touched and, where allowed, locked */
-	size_t copy_reserved, copy_bytes; /* of all CPUs that there can be; in use */
-	struct record_output output;	  /* its opener's */
-	uint64_t started; /* ns: every ring holds everything since, until it wraps */
-	char notice[160]; /* what the user should know, e.g. that cycles became cpu-clock; "" */
-	bool lacks_cpu;	  /* the notice says of which CPU it has no events */
+	struct record_target target; /* without tasks; owns cgroup_fd, cpus and delay */
+	struct session_delay *delay; /* for -D; NULL: none. Owned */
+	size_t n_targets;	     /* number of threads at open; 1 for all tasks or a cgroup */
+	size_t n_id_cpus;	     /* number of CPUs at open */
+	/* [(e * n_targets + t) * n_id_cpus + c] is for event e, target t, CPU c; owned */
+	uint64_t *ids;
+	/* mapped; the part of existing CPUs is touched and, if allowed, locked */
+	uint8_t *copy_area;
+	size_t copy_reserved, copy_bytes; /* bytes for all possible CPUs; bytes in use */
+	struct record_output output;	  /* set by the opener */
+	uint64_t started;		  /* ns: the rings have everything since, until they wrap */
+	char notice[160];		  /* for the user, e.g. that cycles became cpu-clock; "" */
+	bool lacks_cpu;			  /* the notice names the CPU that is not recorded */
 
-	pthread_mutex_t lock;	       /* of the below; inherits priority */
+	pthread_mutex_t lock;	       /* protects what follows; inherits priority */
 	struct session_alias *aliases; /* ascending by id; owned */
 	size_t n_aliases, cap_aliases;
-	bool *off;	    /* per event: disabled, see session_switch.h; owned. NULL: none is */
-	uint64_t off_since; /* ns: from then on all of them; 0: not all */
+	/* for each event: disabled, see session_switch.h; owned. NULL: none is */
+	bool *off;
+	uint64_t off_since; /* ns: all events are disabled since; 0: not all */
 };
 
-/* How many file descriptors session__open() needs for them with @n_cpus on line, others off line. */
+/* Number of descriptors that session__open() needs, with @n_cpus online and others off line. */
 size_t session__descriptors(const struct event_list *events, const struct record_target *target,
 			    size_t n_cpus);
 
-/* Open @events (taken over, also on failure) on every online CPU with rings of @ring_bytes per CPU;
- * disabled. @target: NULL for every task; a session of some tasks also records when they leave their
- * CPU and come back, where it has sched:sched_switch or context-switches: these tell the former only.
- * Negative errno with words in @err. */
+/*
+ * Open @events, disabled, on every online CPU, with rings of @ring_bytes for each CPU. Owns
+ * @events, also on failure. @target: NULL for all tasks. Some tasks: if sched:sched_switch or
+ * context-switches is an event, which only tells when a task leaves its CPU, records of the way
+ * back are added. 0 or negative errno with a message in @err.
+ */
 int session__open(const char *name, const char *run, struct event_list *events, size_t ring_bytes,
 		  const struct record_target *target, struct err *err, struct session **ret);
 
-/* Enable every event, but those that are enabled when their task executes a program. */
+/* Enable all events, except those that are enabled when their task calls exec. */
 int session__start(struct session *s, struct err *err);
 
 /*
- * CPUs come and go, and with a CPU that goes its events are gone for good, but those of threads. Open
- * them anew on those of @online (ascending) that came back, and on those that are new; rings and what is
- * in them stay. A new CPU needs a ring: -ENOSPC when all sessions would then take more than @max bytes.
- * A session of some threads takes new CPUs that were there when it was opened. Returns how many CPUs it
- * was, or negative errno with words: then some may still be without. For the thread that opened the
- * session.
+ * Follow CPUs that come and go. Events of a CPU that goes off line are dead, except those of
+ * threads. Open them again on CPUs of @online (ascending) that came back or are new. Rings keep
+ * their records. A new CPU needs a ring; -ENOSPC: all sessions would then use more than @max bytes.
+ * A session of some threads can use only new CPUs that were present when it was opened. Returns the
+ * number of CPUs, or negative errno with a message; then some CPUs may still have no events. Call
+ * it in the thread that opened the session.
  */
 int session__follow_cpus(struct session *s, const int *online, size_t n, uint64_t max,
 			 struct err *err);
 
-/* Bytes that were ever written into its rings. */
+/* Get the number of bytes ever written into its rings. */
 uint64_t session__written(const struct session *s);
 
-/* How long (ns) CPU number @c of the session was not recorded between @from and @to, ns. */
+/*
+ * Get the time (ns) between @from and @to, in ns, in which CPU number @c of the session was not
+ * recorded.
+ */
 uint64_t session__away(struct session *s, size_t c, uint64_t from, uint64_t to);
 
-/* Give the records @v, which lie in a copy, the ids that session__event_ids() tells. */
+/* Replace ids in the records @v of a copy with those of session__event_ids(). */
 void session__rename(struct session *s, const struct perf_event_header **v, size_t n);
 
-/* The ids of event @e, one per target and CPU. */
+/* Get the ids of event @e, one for each target and CPU. They belong to @s. */
 const uint64_t *session__event_ids(const struct session *s, size_t e, size_t *ret_n);
 
-/* Whether any event of it records callchains. */
+/* Does any of its events record callchains? */
 bool session__has_callchain(const struct session *s);
 
-/* Memory that all sessions that are open take: rings and copies, in bytes. */
+/* Memory of all open sessions, in bytes: rings and copies. */
 uint64_t session__memory_of_all(void);
 
-/* Memory that a session of @ring_bytes takes on @n_cpus: rings and copies, in bytes. */
+/* Memory of a session with @ring_bytes on each of @n_cpus, in bytes: rings and copies. */
 uint64_t session__memory(size_t ring_bytes, size_t n_cpus);
 
 struct session *session__ref(struct session *s);
-void session__unref(struct session *s); /* the last one closes it; NULL is legal */
+void session__unref(struct session *s); /* the last reference closes it; NULL is legal */
 
 #endif

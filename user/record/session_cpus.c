@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How a session follows CPUs that come and go. */
+/* Makes a session follow CPUs that come and go. */
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +18,12 @@
 #include "rules/units.h"
 
 #define ALIASES_OF_EVENT                                                                           \
-	16 /* times that a CPU comes back while its first records are in the ring */
+	16 /* times that a CPU may come back while its first records are in the ring */
 
-/* Asking interrupts the CPU. *ret_until: when it went. Under the lock. */
+/*
+ * Is the CPU recorded? Asking interrupts it. *ret_until: when it went off line. Call with the lock
+ * held.
+ */
 static bool is_recorded(const struct session_cpu *c, uint64_t *ret_until)
 {
 	uint64_t enabled;
@@ -58,14 +61,14 @@ uint64_t session__away(struct session *s, size_t c, uint64_t from, uint64_t to)
 		sum += overlap_ns(cpu->away[i].from, cpu->away[i].to, from, to);
 	if (s->off_since)
 		sum += overlap_ns(s->off_since, UINT64_MAX, from, to);
-	else if (s->target.kind != RECORD_TASKS && /* theirs go on by themselves */
+	else if (s->target.kind != RECORD_TASKS && /* their events survive */
 		 !is_recorded(cpu, &until))
 		sum += overlap_ns(until, UINT64_MAX, from, to);
 	pthread_mutex_unlock(&s->lock);
 	return sum;
 }
 
-/* Events of one CPU, not at work yet. */
+/* New events of a CPU, not in use yet. */
 struct reopened {
 	int *fds; /* owned */
 	int pulse;
@@ -83,7 +86,7 @@ static void reopened__free(struct reopened *r)
 static int open_event(struct session *s, size_t e, const struct session_cpu *c, struct reopened *r,
 		      struct err *err)
 {
-	struct event ev = s->events->v[e]; /* it is what the kernel took already */
+	struct event ev = s->events->v[e]; /* attributes that the kernel accepted before */
 
 	ev.precise_max = ev.cycles_fallback = false;
 	r->fds[e] = event__open_for(&ev, &s->target, 0, c->cpu,
@@ -125,7 +128,10 @@ static int compare_aliases(const void *key, const void *entry)
 	return (id > other) - (id < other);
 }
 
-/* The kernel gives ids in ascending order. Under the lock. */
+/*
+ * Add aliases, which stay sorted by id. If full, drop the oldest: the kernel's ids ascend. Call
+ * with the lock held.
+ */
 static int add_aliases(struct session *s, const struct reopened *r)
 {
 	size_t most = ALIASES_OF_EVENT * r->n * s->max_cpus;
@@ -143,7 +149,7 @@ static int add_aliases(struct session *s, const struct reopened *r)
 	return 0;
 }
 
-/* Put them in the place of those that are gone since @gone, ns. */
+/* Replace the events of a CPU that was not recorded since @gone, ns. */
 static int take_over(struct session *s, struct session_cpu *c, struct reopened *r, uint64_t gone,
 		     struct err *err)
 {
@@ -177,7 +183,7 @@ static int reopen_cpu(struct session *s, struct session_cpu *c, uint64_t gone, s
 	return ret ? ret : take_over(s, c, &r, gone, err);
 }
 
-/* ---- threads, on CPUs that were off line ---- */
+/* ---- events of threads on CPUs that were off line ---- */
 
 static int open_spare(struct session *s, const struct record_target *target, struct session_cpu *c)
 {
@@ -190,7 +196,8 @@ static int open_spare(struct session *s, const struct record_target *target, str
 	for (size_t i = 0; i < n * s->n_targets; i++)
 		c->fds[i] = -1;
 	for (size_t i = 0; i < n * s->n_targets; i++) {
-		struct event ev = s->events->v[i % n]; /* it is what the kernel took already */
+		/* attributes that the kernel accepted before */
+		struct event ev = s->events->v[i % n];
 
 		ev.precise_max = ev.cycles_fallback = false;
 		c->fds[i] = event__open_for(&ev, target, i / n, c->cpu,
@@ -249,7 +256,7 @@ static struct session_cpu *find_spare(struct session *s, int cpu)
 	return NULL;
 }
 
-/* Its events get the ring of @c, and record from now on. */
+/* Redirect the spare events into the ring of @c and enable them. */
 static int take_spare(struct session *s, struct session_cpu *spare, struct session_cpu *c,
 		      struct err *err)
 {
@@ -293,7 +300,7 @@ static int check_room(const struct session *s, uint64_t max, struct err *err)
 		       units__format_size(max, max_text, sizeof(max_text)));
 }
 
-/* One that was never on line while the session recorded. */
+/* Add a CPU that was never online while the session recorded. */
 static int add_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 {
 	struct session_cpu *c = &s->cpus[s->n_cpus], *spare = find_spare(s, cpu);
@@ -306,7 +313,7 @@ static int add_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 	ret = session_cpu__open_ring(c, ring_bytes, err);
 	if (!ret && s->copy_bytes == s->n_cpus * ring_bytes)
 		ret = session__add_copies(s, 1, ring_bytes, err);
-	else if (!ret) /* set aside when it was tried before */
+	else if (!ret) /* allocated by an earlier attempt */
 		c->copy = s->copy_area + s->n_cpus * ring_bytes;
 	if (!ret)
 		ret = spare ? take_spare(s, spare, c, err) : reopen_cpu(s, c, s->started, err);
@@ -326,7 +333,7 @@ static int follow_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 	for (size_t c = 0; c < s->n_cpus; c++) {
 		if (s->cpus[c].cpu != cpu)
 			continue;
-		if (s->target.kind == RECORD_TASKS) /* theirs go on by themselves */
+		if (s->target.kind == RECORD_TASKS) /* their events survive */
 			return 0;
 		pthread_mutex_lock(&s->lock);
 		recorded = is_recorded(&s->cpus[c], &gone);
@@ -336,7 +343,7 @@ static int follow_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 		ret = reopen_cpu(s, &s->cpus[c], gone, err);
 		return ret ?: 1;
 	}
-	if (s->n_cpus == s->max_cpus || s->target.n_cpus) /* -C: none but its own */
+	if (s->n_cpus == s->max_cpus || s->target.n_cpus) /* with -C, no other CPU */
 		return 0;
 	if (s->target.kind == RECORD_TASKS && !find_spare(s, cpu))
 		return err_set(
@@ -368,7 +375,7 @@ int session__follow_cpus(struct session *s, const int *online, size_t n, uint64_
 	for (size_t i = 0; i < n; i++) {
 		int ret = follow_cpu(s, online[i], max, err);
 
-		if (ret < 0 && ret != -ENODEV) /* -ENODEV: it went again */
+		if (ret < 0 && ret != -ENODEV) /* -ENODEV: off line again */
 			failed = ret;
 		else if (ret > 0)
 			count++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sessions with -D record in some times only. */
+/* Sessions with -D record in some ranges of time only. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 struct session_delay {
 	pthread_t thread;
-	pthread_mutex_t lock; /* of stopped */
+	pthread_mutex_t lock; /* protects stopped */
 	pthread_cond_t wake;
 	bool stopped, running;
 };
@@ -33,7 +33,7 @@ int session_delay__keep(struct session *s, const struct record_target *target)
 	return 0;
 }
 
-/* False: it is to stop. */
+/* Wait until @ns. False: the thread shall stop. */
 static bool wait_until(struct session_delay *d, uint64_t ns)
 {
 	struct timespec at = { .tv_sec = ns / NSEC_PER_SEC, .tv_nsec = ns % NSEC_PER_SEC };
@@ -73,7 +73,7 @@ int session_delay__start(struct session *s, struct err *err)
 
 	if (code)
 		return err_set(err, code, "cannot disable the events: %s", strerror(-code));
-	if (s->target.delay[0].from == UINT64_MAX) /* its control fifo enables it */
+	if (s->target.delay[0].from == UINT64_MAX) /* the control fifo enables the events */
 		return 0;
 	d = calloc(1, sizeof(*d));
 	if (!d)

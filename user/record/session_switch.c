@@ -9,7 +9,7 @@
 #include "record/session_core.h"
 #include "record/session_switch.h"
 
-/* Under the lock. */
+/* Call with the lock held. */
 static int switch_event(struct session *s, size_t e, bool on)
 {
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* An event of a task hangs up once the task has ended and no child is left that inherited it:
- * kernel/events/core.c, is_event_hup(). */
+/*
+ * The event of a task gets EPOLLHUP when the task has ended and no child that inherited it is left:
+ * is_event_hup() in kernel/events/core.c.
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,10 +14,10 @@
 
 struct target_end {
 	int epoll;
-	size_t alive; /* targets */
+	size_t alive; /* targets that have not ended */
 };
 
-/* The first event of target @i on any CPU; -1: none is open. */
+/* Find the first event of target @i on any CPU; -1: none is open. */
 static int first_event(const struct session *s, size_t i)
 {
 	for (size_t c = 0; c < s->n_cpus; c++) {
@@ -38,7 +40,7 @@ int target_end__new(const struct session *s, struct target_end **ret)
 	if (t->epoll < 0)
 		err = -errno;
 	for (size_t i = 0; !err && i < s->n_targets; i++) {
-		/* only hanging up, which is always told: records are nothing to wake up for */
+		/* EPOLLHUP only, which is always reported: records shall not wake us up */
 		struct epoll_event ev = { .data.fd = first_event(s, i) };
 
 		if (ev.data.fd < 0)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* When those whom a session records have all ended, with what they started: as perf record ends. */
+/*
+ * Tells when all tasks of a session, and those that they started, have ended. perf record ends
+ * then.
+ */
 #ifndef FRBPF_RECORD_TARGET_END_H
 #define FRBPF_RECORD_TARGET_END_H
 
@@ -8,11 +11,11 @@
 struct session;
 struct target_end;
 
-/* @s (borrowed, started) records tasks. 0 or negative errno. */
+/* Watch @s, which records tasks and was started; it is borrowed. 0 or negative errno. */
 int target_end__new(const struct session *s, struct target_end **ret);
-/* Readable when target_end__reached() may have become true. */
+/* Becomes readable when target_end__reached() may have become true. */
 int target_end__fd(const struct target_end *t);
-/* All have ended. */
+/* Have all ended? */
 bool target_end__reached(struct target_end *t);
 void target_end__free(struct target_end *t); /* before the session; NULL is legal */
 

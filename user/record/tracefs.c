@@ -18,14 +18,16 @@
 
 #define TRACEFS_PATH  "/sys/kernel/tracing"
 #define TRACEFS_HINT  "run as root, or mount it: mount -t tracefs nodev " TRACEFS_PATH
-#define FILE_MAX_SIZE (64u << 20) /* far above any file of tracefs that we read */
+#define FILE_MAX_SIZE (64u << 20) /* far above any tracefs file that is read */
 
 struct tracefs {
 	int fd; /* its top directory */
 };
 
-/* A directory that holds events/, or negative errno. Opened, not asked for: access(2) looks at the
- * real uid and forgets capabilities. */
+/*
+ * Open a directory that has events/. Returns a descriptor or negative errno. access(2) is no
+ * alternative: it checks the real uid and ignores capabilities.
+ */
 static int open_tracefs(const char *path)
 {
 	RAISED_RIGHTS(RIGHTS_FILES);
@@ -47,11 +49,12 @@ static int find_or_mount(void)
 	if (fd != -ENOENT)
 		return fd;
 	fd = open_tracefs(
-		"/sys/kernel/debug/tracing"); /* kernels before 4.1, and tracefs's automount */
+		/* kernels before 4.1; triggers the automount of tracefs */
+		"/sys/kernel/debug/tracing");
 	if (fd >= 0)
 		return fd;
 	if (mount("nodev", TRACEFS_PATH, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 &&
-	    errno != EBUSY) /* EBUSY: somebody else was quicker */
+	    errno != EBUSY) /* EBUSY: another process was faster */
 		return -errno;
 	return open_tracefs(TRACEFS_PATH);
 }
@@ -61,7 +64,7 @@ int tracefs__open(struct err *err, struct tracefs **ret)
 	struct tracefs *t;
 	int fd = find_or_mount();
 
-	if (fd == -EACCES) /* mounted, but not for us */
+	if (fd == -EACCES) /* mounted, but not accessible */
 		return err_set(err, -EPERM,
 			       "tracefs: no permission to read it: run as root, or "
 			       "with CAP_DAC_READ_SEARCH");
@@ -100,7 +103,7 @@ int tracefs__read(struct tracefs *t, const char *path, struct buf *b)
 	return buf__read_fd(b, fd, FILE_MAX_SIZE);
 }
 
-/* Names become path components. */
+/* Names become components of paths. */
 static bool safe_name(const char *s)
 {
 	return *s && *s != '.' && !strchr(s, '/');
@@ -180,8 +183,11 @@ void tracepoint__free(struct tracepoint *tp)
 	free(tp);
 }
 
-/* "	field:char prev_comm[16];	offset:8;	size:16;	signed:0;": split behind
- * the last blank. */
+/*
+ * Split a line of a format at the last blank of its first part:
+ *
+ *	field:char prev_comm[16];	offset:8;	size:16;	signed:0;
+ */
 static bool split_field(const char *line, char *type, char *name, size_t max,
 			unsigned int *ret_size)
 {
@@ -225,7 +231,8 @@ static int is_event_dir(const struct dirent *e)
 
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
-	return strcmp((*a)->d_name, (*b)->d_name); /* not alphasort(): the locale must not matter */
+	/* not alphasort(), which depends on the locale */
+	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
 static void free_entries(struct dirent **entries, int n)
@@ -242,7 +249,7 @@ struct glob_call {
 	bool matched;
 };
 
-/* Directories of events, sorted. How many, or -1 with errno. */
+/* List the directories of events, sorted. Returns their number, or -1 with errno. */
 static int list_events(struct tracefs *t, const char *path, struct dirent ***ret)
 {
 	RAISED_RIGHTS(RIGHTS_FILES);
@@ -297,7 +304,7 @@ static int add_name(const char *system, const char *name, void *arg)
 {
 	struct name_list *l = arg;
 
-	if (l->n + 1 >= l->cap) { /* one more than names: the NULL at the end */
+	if (l->n + 1 >= l->cap) { /* one more for the final NULL */
 		size_t cap = l->cap ? 2 * l->cap : 512;
 		char **v = realloc(l->v, cap * sizeof(*v));
 

@@ -8,7 +8,7 @@
 struct splitter {
 	const struct source_text *src;
 	uint32_t pos, end;
-	struct word *word; /* that grows; NULL between words */
+	struct word *word; /* the current word; NULL between words */
 };
 
 static bool is_blank(char c)
@@ -28,7 +28,7 @@ static void put_char(struct splitter *s, char c, uint32_t at)
 	s->word->at[s->word->len++] = at;
 }
 
-/* A word is no longer than what is left of the line; end_word() gives back the rest. */
+/* Allocate for the longest word, the rest of the line; end_word() frees what is left over. */
 static int begin_word(struct splitter *s, struct words *w)
 {
 	struct word *v = realloc(w->v, (w->n + 1) * sizeof(*v));
@@ -60,7 +60,7 @@ static void end_word(struct splitter *s)
 	s->word = NULL;
 }
 
-/* From behind the opening quote to behind the closing one. */
+/* Read from after the opening quote to after the closing one. */
 static int read_quoted(struct splitter *s, char quote, struct diags *d)
 {
 	const char *text = s->src->text;
