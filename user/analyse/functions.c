@@ -16,7 +16,7 @@ struct functions {
 	struct entry *entries;
 	struct function *v;
 	size_t n, cap;
-	struct buf key; /* of the search at hand */
+	struct buf key; /* used while searching */
 };
 
 int functions__new(struct functions **ret)

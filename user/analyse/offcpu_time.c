@@ -3,22 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL then */
+#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL when memory is out */
 #include <uthash.h>
 
 #include "analyse/offcpu_time.h"
 
-/* Bits of prev_state, include/trace/events/sched.h. */
+/* Bits of prev_state, include/trace/events/sched.h */
 #define STATE_ENDED	0x30 /* EXIT_DEAD, EXIT_ZOMBIE */
 #define STATE_BITS	0xff
 #define STATE_PREEMPTED 0x100 /* TASK_REPORT_MAX */
 
-/* An event between the switch's tracepoint and the switch itself is not of a task that is back. */
+/* An event between the tracepoint and the switch itself does not show that the task is back. */
 #define SWITCH_NS 10000
 
 struct away {
 	UT_hash_handle hh; /* by prev */
-	uint32_t prev;	   /* as the event tells it */
+	uint32_t prev;	   /* as in the event */
 	uint32_t tid;
 	uint32_t stack;
 	uint64_t since; /* ns */
@@ -72,8 +72,10 @@ bool offcpu__is_end(uint32_t state)
 	return state & STATE_ENDED;
 }
 
-/* The task with most of the time, by one candidate and its lead over all others: right whenever
- * one has more than half. */
+/*
+ * Find the task with most of the time by a majority vote: one candidate and its lead over all
+ * others. Right if one task has more than half.
+ */
 static void vote_for_task(struct offcpu_stack *s, const char *comm, uint64_t ns)
 {
 	if (!strcmp(s->comm, comm)) {
@@ -86,7 +88,7 @@ static void vote_for_task(struct offcpu_stack *s, const char *comm, uint64_t ns)
 	}
 }
 
-/* What counts of the time from @since to @until. */
+/* The part of the time from @since to @until that counts, ns. */
 static uint64_t counted_length(const struct offcpu *o, uint64_t since, uint64_t until)
 {
 	uint64_t ns = 0;
@@ -117,7 +119,7 @@ static int count_away(struct offcpu *o, const struct away *a, uint64_t until, bo
 		o->v = v;
 		o->n = n;
 	}
-	if (__builtin_add_overflow(o->ns, ns, &o->ns)) /* times that no clock tells */
+	if (__builtin_add_overflow(o->ns, ns, &o->ns)) /* impossible times in the file */
 		o->ns = UINT64_MAX;
 	if (__builtin_add_overflow(o->v[a->stack].ns, ns, &o->v[a->stack].ns))
 		o->v[a->stack].ns = UINT64_MAX;
@@ -149,7 +151,7 @@ static int leave_cpu(struct offcpu *o, const struct task_switch *s, uint32_t sta
 {
 	struct away *a = find_away(o, s->prev);
 
-	if (a) { /* nobody saw it return */
+	if (a) { /* its return was not seen */
 		o->lost++;
 		HASH_DEL(o->away, a);
 		free(a);
@@ -183,7 +185,7 @@ int offcpu__ran(struct offcpu *o, uint32_t tid, uint64_t time)
 {
 	struct away *a = tid ? find_away(o, tid) : NULL;
 
-	/* in a container the event's tids are not those of samples */
+	/* in a container the tids of the event differ from those of samples */
 	if (!a || a->tid != tid || time < a->since || time - a->since < SWITCH_NS)
 		return 0;
 	return come_back(o, a, time, false);

@@ -8,19 +8,19 @@
 #include "symbols/tracing_frames.h"
 
 #define SW_CGROUP_SWITCHES 11	/* PERF_COUNT_SW_CGROUP_SWITCHES, 5.13 */
-#define FRAMES_MAX	   1024 /* more than kernel.perf_event_max_stack allows by far */
+#define FRAMES_MAX	   1024 /* far more than kernel.perf_event_max_stack allows */
 
 static const char own_events[] = "frbpf:"; /* markers */
 
-/* What adding a file needs. */
+/* State while a file is added */
 struct adding {
 	struct profile *p;
 	struct replay *r;
-	struct event_profile **events; /* by the file's number of the event; NULL: not met yet */
+	struct event_profile **events; /* by number of the event in the file; NULL: not seen yet */
 	bool *is_switch;
 	struct switch_fields fields;
 	uint64_t first, last; /* ns; of all samples */
-	uint64_t end;	      /* ns; of what does not count, too */
+	uint64_t end;	      /* ns; also of samples that do not count */
 	struct location frames[FRAMES_MAX];
 	uint32_t ids[FRAMES_MAX];
 	size_t n_frames;
@@ -75,7 +75,7 @@ struct weight event_profile__weight(const struct event_profile *e, uint32_t func
 	return e && function < e->n_functions ? e->functions[function] : (struct weight){ 0 };
 }
 
-/* Does it sample at a rate of time or of work, rather than when something happens? */
+/* Does it sample by time or by work, not whenever something happens? */
 static bool is_on_cpu(const struct perf_event_attr *a)
 {
 	switch (a->type) {
@@ -113,8 +113,10 @@ static int add_event_profile(struct profile *p, const struct file_event *fe)
 	return 0;
 }
 
-/* Make every event of the file known first, so that pointers stay. Some of the same name (one per
- * CPU type) are one. */
+/*
+ * Create all events of the file first, so that pointers stay valid. Events of equal name (one per
+ * CPU type) become one.
+ */
 static int add_events(struct adding *a)
 {
 	const struct file_info *info = perf_file__info(replay__file(a->r));
@@ -131,9 +133,10 @@ static int add_events(struct adding *a)
 		for (k = 0; strcmp(a->p->events[k].name, e->name); k++)
 			;
 		a->events[i] = &a->p->events[k];
+		/* only some switches */
 		if (e->attr.type != PERF_TYPE_TRACEPOINT || strcmp(e->name, OFFCPU_EVENT) ||
 		    !(e->attr.sample_type & PERF_SAMPLE_TIME) || e->attr.freq ||
-		    e->attr.sample_period > 1) /* only some of the switches */
+		    e->attr.sample_period > 1)
 			continue;
 		format = perf_file__format(replay__file(a->r), e->attr.config);
 		a->is_switch[i] =
@@ -159,7 +162,7 @@ static int room_for(void **v, size_t *n, size_t size, uint32_t id)
 	return 0;
 }
 
-/* Function @id is in the stack of the sample at hand: once, however often it stands there. */
+/* Count function @id for the current sample, once even if it is in the stack several times. */
 static int add_total(struct profile *p, struct event_profile *e, uint32_t id, double period)
 {
 	if (room_for((void **)&p->seen, &p->n_seen, sizeof(*p->seen), id) ||
@@ -180,7 +183,7 @@ static int add_weight(struct adding *a, struct event_profile *e, const struct sa
 	size_t i;
 	int err;
 
-	if (!++a->p->sample) { /* after 4 billion samples the numbers begin again */
+	if (!++a->p->sample) { /* the numbers wrap after 4 billion samples */
 		memset(a->p->seen, 0, a->p->n_seen * sizeof(*a->p->seen));
 		a->p->sample = 1;
 	}
@@ -199,7 +202,10 @@ static int add_weight(struct adding *a, struct event_profile *e, const struct sa
 	return err;
 }
 
-/* What looks at a tracepoint is on its stacks or not, as it was looked at: the place is meant. */
+/*
+ * The innermost frames of a tracepoint may belong to its tracer, and depend on which tracer it is.
+ * Drop them: the traced place comes first.
+ */
 static void drop_tracing(struct adding *a)
 {
 	size_t n = 0;
@@ -212,7 +218,7 @@ static void drop_tracing(struct adding *a)
 	memmove(a->frames, a->frames + n, a->n_frames * sizeof(*a->frames));
 }
 
-/* The functions of the sample's stack. */
+/* Find the functions of the sample's stack. */
 static int find_frames(struct adding *a, const struct sample *s)
 {
 	size_t i;
@@ -262,14 +268,14 @@ static int add_switch(struct adding *a, const struct sample *s)
 	return err ? err : offcpu__switch(&a->p->offcpu, &t, stack);
 }
 
-/* These are counted on the way out, behind the tracepoint: whose they are is not back. */
+/* These events are counted on the way out, after the tracepoint: their task is not back. */
 static bool is_of_leaving(const struct perf_event_attr *a)
 {
 	return a->type == PERF_TYPE_SOFTWARE &&
 	       (a->config == PERF_COUNT_SW_CONTEXT_SWITCHES || a->config == SW_CGROUP_SWITCHES);
 }
 
-/* The sample of another event than the switch. */
+/* A sample of an event other than the switch */
 static int note_ran(struct adding *a, const struct sample *s)
 {
 	if (s->event && is_of_leaving(&s->event->attr))
@@ -277,7 +283,7 @@ static int note_ran(struct adding *a, const struct sample *s)
 	return offcpu__ran(&a->p->offcpu, s->tid, s->time);
 }
 
-/* It does not count, and still tells who is away from when on. */
+/* A skipped sample does not count, but still shows who is off CPU, and since when. */
 static int note_skipped(struct adding *a, const struct sample *s, size_t event)
 {
 	if (!a->is_switch[event])
@@ -297,7 +303,7 @@ static int add_sample(struct adding *a, const struct sample *s)
 	i = s->event - perf_file__info(replay__file(a->r))->events;
 	e = a->events[i];
 	own = !strncmp(e->name, own_events, sizeof(own_events) - 1);
-	/* a marker is none of the samples, but it was still recording then */
+	/* a marker is not counted as a sample, but shows that it was still recording */
 	a->end = s->time > a->end ? s->time : a->end;
 	if (own) {
 		if (a->first && s->time > a->last && !is_skipped(a->p, s->time))

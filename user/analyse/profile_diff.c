@@ -6,11 +6,11 @@
 #include "common/cleanup.h"
 #include "analyse/profile_diff.h"
 
-/* Below these a change is one of rounding, and would be printed as 0. */
+/* Smaller changes are due to rounding, and would be printed as 0. */
 #define PERCENT_MIN 0.005
 #define RATE_MIN    0.005
 
-/* Standard errors that the difference of two shares stays below by chance, nearly always. */
+/* in standard errors: chance differences of two shares almost never exceed this */
 #define NOISE_ERRORS 3.0
 
 static double change_magnitude(const struct change *c)
@@ -28,7 +28,7 @@ static double per_second(double n, const struct profile *p)
 	return p->ns ? n * 1e9 / (double)p->ns : 0;
 }
 
-/* Is the difference of two shares no greater than samples of that number differ by chance? */
+/* Can chance explain the difference of two shares, given the number of samples? */
 static bool is_noise(uint64_t hits_a, uint64_t all_a, uint64_t hits_b, uint64_t all_b)
 {
 	double p, d, variance;
@@ -99,7 +99,7 @@ static int by_change(const void *a, const void *b, void *arg)
 	return first ?: second ?: by_name(o->functions, x->function, y->function);
 }
 
-/* An event of which one side has no sample. */
+/* An event with samples; NULL: this side has none. */
 static const struct event_profile *with_samples(const struct profile *p, const char *name)
 {
 	const struct event_profile *e = profile__event(p, name);
@@ -156,8 +156,10 @@ static struct offcpu_stack stack_of(const struct offcpu *o, uint32_t id)
 	return id < o->n ? o->v[id] : (struct offcpu_stack){ 0 };
 }
 
-/* Does a thread of the kernel wait for work there? In a state that says so, or in the very function
- * that is its loop. */
+/*
+ * Does a kernel thread wait for work there? Either its state says so, or it sleeps directly in the
+ * function that is its loop.
+ */
 static bool is_idle(const struct profile_tables *t, uint32_t id)
 {
 	static const char *const scheduler[] = { "__schedule", "schedule", "schedule_timeout",
@@ -176,7 +178,7 @@ static bool is_idle(const struct profile_tables *t, uint32_t id)
 			return false;
 		if (f->symbol && !strcmp(f->symbol, scheduler[k])) {
 			i++;
-			k = -1; /* from the first name on */
+			k = -1; /* compare with the first name again */
 		}
 	}
 	if (!sleeps || i + 1 >= s->n)
@@ -190,7 +192,7 @@ static bool is_idle(const struct profile_tables *t, uint32_t id)
 	return false;
 }
 
-/* Time off CPU that is idle, ns. */
+/* Idle time off CPU, ns. */
 static uint64_t idle_of(const struct profile *p)
 {
 	uint64_t ns = 0;

@@ -51,7 +51,7 @@ int recordings__add(struct recordings *r, const char *name, const char *file)
 	return 0;
 }
 
-/* Of the folder that ends at @end in @path. */
+/* Add @path to the session of its folder. */
 static int add_recording(struct recordings *r, const char *path, bool at_root)
 {
 	const char *end = strrchr(path, '/'), *start;

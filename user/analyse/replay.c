@@ -2,14 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL then */
+#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL when memory is out */
 #include <uthash.h>
 
 #include "perfdata/record.h"
 #include "analyse/replay.h"
 #include "symbols/unwind.h"
 
-#define FORK_EXEC   (1 << 13) /* PERF_RECORD_MISC_FORK_EXEC: perf made the record, from /proc */
+#define FORK_EXEC   (1 << 13) /* PERF_RECORD_MISC_FORK_EXEC: perf made this record from /proc */
 #define KERNEL_TEXT "[kernel.kallsyms]"
 #define UNWOUND_MAX 512 /* frames */
 
@@ -77,7 +77,7 @@ const struct perf_file *replay__file(const struct replay *r)
 	return r->file;
 }
 
-/* The file's list of build ids knows what a record did not. */
+/* Take the build id from the list in the file if the record had none. */
 static void fill_build_id(struct replay *r, const struct map *map)
 {
 	struct map_file *f = map ? map->file : NULL;
@@ -130,7 +130,7 @@ uint32_t replay__process(const struct replay *r, uint32_t tid)
 	return p ? p->pid : 0;
 }
 
-/* A record that names things. */
+/* Apply a record that names tasks, maps or symbols. */
 static int apply_record(struct replay *r, const struct perf_event_header *h)
 {
 	const struct record_mmap *m = (const void *)h;
@@ -158,8 +158,10 @@ static int apply_record(struct replay *r, const struct perf_event_header *h)
 	return err;
 }
 
-/* Is it a record that the task of its trailer has caused itself, and so was on a CPU? What perf or
- * frbpf read from /proc has no time or no tid there. */
+/*
+ * Did the task in the trailer cause this record, and so run on a CPU? Records made from /proc by
+ * perf or frbpf have no time or no tid there.
+ */
 static bool is_sign_of_life(const struct perf_event_header *h)
 {
 	switch (h->type) {
@@ -188,7 +190,7 @@ int replay__next(struct replay *r, struct err *err, struct sample *ret)
 			code = sample__decode(r->file, &rec, err, ret);
 			return code ? code : 1;
 		}
-		/* what a process maps beyond all measure stays without a name */
+		/* other errors: a process has too many maps; the rest stay unnamed */
 		if (apply_record(r, rec.h) == -ENOMEM)
 			return err_set(err, -ENOMEM, "out of memory");
 		if (rec.event && is_sign_of_life(rec.h)) {
@@ -227,8 +229,10 @@ int replay__self(struct replay *r, const struct sample *s, struct location *ret)
 	return resolve_address(r, s, s->ip, is_kernel_mode(s->cpumode), ret);
 }
 
-/* A mark between the parts of a callchain. False: it is of a guest or hypervisor, whose frames
- * nothing here can name. */
+/*
+ * A context mark between the parts of a callchain. False: guest or hypervisor, whose frames cannot
+ * be resolved.
+ */
 static bool begin_part(uint64_t mark, bool *kernel)
 {
 	switch (mark) {
@@ -243,7 +247,10 @@ static bool begin_part(uint64_t mark, bool *kernel)
 	}
 }
 
-/* Registers and stack of user space are recorded in place of that part of the callchain. */
+/*
+ * Unwind user space from its recorded registers and stack, which replace that part of the
+ * callchain.
+ */
 static int unwind_user(struct replay *r, const struct sample *s, struct location *v, size_t max,
 		       size_t *n)
 {
@@ -279,10 +286,10 @@ int replay__frames(struct replay *r, const struct sample *s, struct location *v,
 			first = true;
 			continue;
 		}
-		if (!known || !ip) /* 0: where unwinding ended */
+		if (!known || !ip) /* 0: unwinding ended here */
 			continue;
 		user |= !kernel;
-		/* behind the first of each part are return addresses */
+		/* after the first of each part come return addresses */
 		err = resolve_address(r, s, first ? ip : ip - 1, kernel, &v[n++]);
 		first = false;
 	}

@@ -2,7 +2,7 @@
 #include "analyse/replay.h"
 #include "analyse/task_stack.h"
 
-/* Before anything is walked. */
+/* Checked first, to avoid reading the whole file. */
 static bool has_stacks(const struct perf_file *f)
 {
 	const struct file_info *info = perf_file__info(f);

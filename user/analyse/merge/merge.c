@@ -16,36 +16,36 @@
 #include "common/array.h"
 #include "common/cleanup.h"
 
-#define MARKERS_MAX 64	      /* of one moment that are compared with each other */
-#define ROUND_BYTES (1 << 20) /* of records: see perfdata__end_round() */
+#define MARKERS_MAX 64	      /* of equal time, that are compared with each other */
+#define ROUND_BYTES (1 << 20) /* of records per round, see perfdata__end_round() */
 
-/* The next record of a file that was not taken yet. */
+/* The next record of a file */
 struct head {
 	struct file_record rec;
-	uint64_t time; /* ns; UINT64_MAX: there is none */
-	bool at_start; /* no sample has come yet: it is of the state at the file's start */
+	uint64_t time; /* ns; UINT64_MAX: end of the file */
+	bool at_start; /* only naming records so far: they describe the state at the file's start */
 };
 
-/* A record of the moment that is being written, in merger.moment. */
+/* A record of the current time, stored in merger.moment */
 struct moment_record {
 	size_t file;
-	size_t at; /* bytes */
+	size_t at; /* offset in bytes */
 	bool naming, at_start, left_out;
 };
 
 struct merger {
 	const struct merge_request *req;
 	struct merge_result *res;
-	struct merge_input *v; /* by their first time; owned */
-	struct head *heads;    /* of each; owned */
+	struct merge_input *v; /* sorted by first time; owned */
+	struct head *heads;    /* one per input; owned */
 	size_t n;
 	struct merge_events *events;
 	struct merge_names names;
 	struct perfdata_writer *writer;
-	struct buf moment; /* the records of one moment */
+	struct buf moment; /* the records of the current time */
 	struct moment_record *records;
 	size_t n_records, cap_records;
-	size_t round; /* bytes since the last */
+	size_t round; /* bytes since the last round */
 	uint64_t first_sample, last_sample;
 };
 
@@ -89,7 +89,7 @@ static const char *clock_name(const struct perf_event_attr *a)
 	return other;
 }
 
-/* Times and ids of two machines, boots or clocks cannot be compared. */
+/* Times and ids of different machines, boots or clocks cannot be compared. */
 static int check_alike(const struct merge_input *a, const struct merge_input *b, struct err *err)
 {
 	const struct perf_event_attr *x = &a->info->events[0].attr, *y = &b->info->events[0].attr;
@@ -148,7 +148,10 @@ static int open_inputs(struct merger *m, struct err *err)
 	return ret;
 }
 
-/* What has no time is of the state at the file's start, and gets the moment before it. */
+/*
+ * A record without a time describes the state at the file's start. It gets the time just before the
+ * first record.
+ */
 static int advance_head(struct merger *m, size_t i, struct err *err)
 {
 	struct head *h = &m->heads[i];
@@ -193,8 +196,10 @@ static struct perf_event_header *record_at(const struct merger *m, const struct 
 	return (void *)(m->moment.data + r->at);
 }
 
-/* In a sample behind the id and the rest of record.h's front, PERIOD and CALLCHAIN stand before the
- * raw data of a marker. Every session's dump has the marker; not every session has its stack. */
+/*
+ * A marker has PERIOD and CALLCHAIN between the front of record.h and the raw data. The dump of
+ * every session has the marker, but not every one has its stack.
+ */
 static bool same_marker(const struct perf_event_header *a, const struct perf_event_header *b)
 {
 	static const size_t front = sizeof(*a) + 6 * sizeof(uint64_t);
@@ -214,7 +219,7 @@ static bool same_marker(const struct perf_event_header *a, const struct perf_eve
 	       !memcmp((const char *)a + behind_a, (const char *)b + behind_b, a->size - behind_a);
 }
 
-/* Equal records one behind the other, those of the first file first. */
+/* Sort equal records next to each other, ordered by file. */
 static int compare_records(const void *a, const void *b, void *arg)
 {
 	const struct merger *m = arg;
@@ -235,7 +240,7 @@ static bool same_record(const struct merger *m, size_t a, size_t b)
 	return h->size == g->size && !memcmp(h, g, h->size);
 }
 
-/* The same record of two files. */
+/* Leave out records that another file has, too. */
 static int leave_out_doubles(struct merger *m)
 {
 	_cleanup_free_ size_t *order = NULL;
@@ -266,7 +271,7 @@ static bool is_marker(const struct merger *m, const struct moment_record *r)
 	       merge_events__is_marker_id(m->events, record__id(h));
 }
 
-/* Of a marker the one with the stack stays. No incident has more than a few. */
+/* Of equal markers, keep the one with the stack. An incident has only a few. */
 static void leave_out_markers(struct merger *m)
 {
 	size_t v[MARKERS_MAX], n = 0;
@@ -367,7 +372,7 @@ static int write_records(struct merger *m, struct err *err)
 	return ret ?: perfdata__end_round(m->writer, err);
 }
 
-/* The folder and the name in it of a path. */
+/* Open the folder of a path; *ret_name is the name within it. */
 static int open_folder(const char *path, const char **ret_name, struct err *err)
 {
 	const char *slash = strrchr(path, '/');

@@ -10,25 +10,28 @@
 #include "perfdata/marker.h"
 #include "perfdata/record.h"
 
-/* Of ids that replace others: above the kernel's, below those of the markers. */
+/* Replacement ids: above those of the kernel, below those of the markers */
 #define FRESH_ID_BASE 0x6672627000000000ULL
 
-/* These move what record.h finds at a fixed place; the identifier in front does their work. */
+/*
+ * Dropped: they would shift the fields that record.h expects at a fixed place. The identifier in
+ * front replaces them.
+ */
 #define DROPPED_FIELDS (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID)
 
 #define NO_EVENT UINT32_MAX
 
-/* Where attributes stand in the file. */
+/* The order of attributes in the file */
 enum event_class { EVENT_RECORDED, EVENT_MARKER, EVENT_TRACKING };
 
 struct merged_event {
 	struct perf_event_attr attr;
-	const char *name; /* of the first file that has it */
+	const char *name; /* from the first file that has it */
 	struct perfdata_format format;
 	enum event_class class;
 	uint64_t *ids; /* owned */
 	size_t n_ids, cap_ids;
-	const struct merge_input **inputs; /* that have it; owned */
+	const struct merge_input **inputs; /* files that have it; owned */
 	size_t n_inputs, cap_inputs;
 };
 
@@ -42,8 +45,8 @@ struct merge_events {
 	struct merged_event *v; /* owned */
 	size_t n, cap;
 	struct merged_id *by_id;     /* owned */
-	struct perfdata_attr *attrs; /* of merge_events__attrs(); owned */
-	char (*format_names)[64];    /* of each event; owned */
+	struct perfdata_attr *attrs; /* for merge_events__attrs(); owned */
+	char (*format_names)[64];    /* one per event; owned */
 	uint64_t next_fresh;
 };
 
@@ -91,8 +94,10 @@ static bool is_tracking(const struct perf_event_attr *attr)
 	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY;
 }
 
-/* As its records will be: with the front and the trailer of record.h. What differs from session to
- * session in events of our own, and means nothing there, goes. */
+/*
+ * The attributes of the rewritten records, with the front and the trailer of record.h. In the side
+ * band, options that differ between sessions without a meaning are cleared.
+ */
 static struct perf_event_attr merged_attr(const struct perf_event_attr *from)
 {
 	struct perf_event_attr a = *from;
@@ -138,7 +143,7 @@ static bool has_same_attr(const struct merged_event *e, const struct perf_event_
 	return !memcmp(&e->attr, attr, sizeof(*attr)) && !strcmp(e->name, name);
 }
 
-/* Two sessions that recorded the same event at the same time have it under different ids. */
+/* Has another session recorded this event at the same time? Then its ids differ. */
 static bool was_recorded_beside(const struct merged_event *e, const struct merge_input *in)
 {
 	if (e->class != EVENT_RECORDED)
@@ -164,7 +169,7 @@ static void find_known_events(const struct merge_events *m, struct merge_input *
 	}
 }
 
-/* The event of the result that event @number of @in becomes; m->n: a new one. */
+/* Index in the result of event @number of @in; m->n: a new one. */
 static size_t find_event(const struct merge_events *m, const struct merge_input *in,
 			 uint32_t number, const struct perf_event_attr *attr)
 {
@@ -185,7 +190,7 @@ static bool same_format(const struct perfdata_format *a, const struct file_forma
 	       !memcmp(a->text, b->text, b->len);
 }
 
-/* A file has one format for each id, and ids of tracepoints change from boot to boot. */
+/* A file has one format per id, but ids of tracepoints change from boot to boot. */
 static int check_format(const struct merge_events *m, const struct merge_input *in,
 			const struct file_event *e, const struct file_format *format,
 			struct err *err)
@@ -240,7 +245,7 @@ static int note_input(struct merged_event *e, const struct merge_input *in)
 	return 0;
 }
 
-/* Give @event the id @id, or another where that is taken. */
+/* Give @event the id @id, or a fresh one if that is taken. */
 static int add_id(struct merge_events *m, uint32_t event, uint64_t id, uint64_t *ret)
 {
 	struct merged_event *e = &m->v[event];
@@ -271,7 +276,7 @@ static int add_ids(struct merge_events *m, struct merge_input *in)
 
 	for (size_t i = 0; i < info->n_ids && !ret; i++)
 		ret = add_id(m, in->events[info->ids[i].event], info->ids[i].id, &in->ids[i]);
-	/* files of one event may list no id at all */
+	/* a file with one event may list no id at all */
 	for (size_t i = 0; i < info->n_events && !ret; i++)
 		if (!m->v[in->events[i]].n_ids)
 			ret = add_id(m, in->events[i], 0, &unused);
@@ -355,7 +360,7 @@ int merge_events__attrs(struct merge_events *m, const struct perfdata_attr **ret
 	return 0;
 }
 
-/* The place of the first id of the file that is not below @id; n_ids: all are. */
+/* Index of the first id of the file that is not below @id; n_ids: all are. */
 static size_t find_file_id(const struct file_info *info, uint64_t id)
 {
 	size_t lo = 0, hi = info->n_ids;

@@ -10,7 +10,7 @@
 #include "perfdata/cursor.h"
 #include "perfdata/header_bits.h"
 
-/* Where an element of a list is, by its id or name. */
+/* Index of a list element, by id or name */
 struct list_place {
 	UT_hash_handle hh;
 	uint32_t id; /* of a blob */
@@ -53,7 +53,7 @@ static int add_tracing(struct merge_features *m, const struct file_tracing *t)
 	       copy_blob(&t->saved_cmdlines, &m->tracing.saved_cmdlines);
 }
 
-/* A file that was replaced between two recordings has two ids; readers want the newer. */
+/* A file replaced between two recordings has two build ids; readers want the newer one. */
 static int add_build_id(struct merge_features *m, const struct file_build_id *id)
 {
 	struct list_place *p;

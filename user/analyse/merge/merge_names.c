@@ -7,12 +7,12 @@
 #include "analyse/merge/merge_names.h"
 #include "perfdata/record.h"
 
-/* What a record says, without its trailer. */
+/* Content of a record, without its trailer */
 struct said {
 	UT_hash_handle hh;
-	size_t file; /* that said it last */
-	uint64_t
-		covered_until; /* ns: files that say so follow each other without a hole until then */
+	size_t file; /* the last file that said it */
+	/* ns: until then, files that say it follow each other without a gap */
+	uint64_t covered_until;
 	size_t len;
 	char content[];
 };

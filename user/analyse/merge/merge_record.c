@@ -6,7 +6,7 @@
 #include "perfdata/encode.h"
 #include "perfdata/record.h"
 
-/* The fields of a sample that stand before those that are copied as they are. */
+/* The fields of a sample before those that are copied unchanged */
 struct sample_front {
 	uint64_t id, ip, task, time, addr, cpu, period;
 };
@@ -64,7 +64,7 @@ static int add_front(const struct sample_front *s, uint64_t type, uint64_t id, s
 	return err;
 }
 
-/* One value of a counter and what stands beside it: its id, which changes. */
+/* Append one counter value with the fields around it; its id changes. */
 static int add_value(const struct merge_events *m, const struct merge_input *in, uint32_t event,
 		     struct cursor *c, uint64_t format, struct buf *out)
 {
@@ -86,7 +86,7 @@ static int add_value(const struct merge_events *m, const struct merge_input *in,
 	return err;
 }
 
-/* struct read_format of perf_event.h. */
+/* struct read_format of perf_event.h */
 static int add_counters(const struct merge_events *m, const struct merge_input *in, uint32_t event,
 			struct cursor *c, uint64_t format, struct buf *out)
 {
@@ -120,8 +120,9 @@ static int append_sample(const struct merge_events *m, const struct merge_input 
 		      ?: add_front(&s, new_type, merge_events__id(m, in, event, s.id), out);
 	if (!err && type & PERF_SAMPLE_READ)
 		err = add_counters(m, in, event, &c, rec->event->attr.read_format, out);
+	/* an empty callchain */
 	if (!err && new_type & PERF_SAMPLE_CALLCHAIN && !(type & PERF_SAMPLE_CALLCHAIN))
-		err = encode__u64(out, 0); /* a chain of no frames */
+		err = encode__u64(out, 0);
 	*ret_bad = c.bad;
 	return err ?: buf__add(out, c.p, cursor__left(&c));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All recordings in the order of time, and where they know nothing. */
+/* Reads all recordings in the order of time, and tracks when events are missing. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ void retrace__free(struct retrace *m)
 	free(m);
 }
 
-/* Of another machine than this one: not what the numbers of calls here stand for. */
+/* Is it from another architecture? Then system call numbers differ from those here. */
 static bool is_foreign(struct replay *r)
 {
 	struct buf body = { 0 };
@@ -58,7 +58,7 @@ static bool is_foreign(struct replay *r)
 	uint32_t len;
 	bool ret = false;
 
-	/* the length of the string, padding included, and the string */
+	/* length of the string with padding, then the string */
 	if (!perf_file__section((struct perf_file *)replay__file(r), HEADER_ARCH, &body,
 				&ignored) &&
 	    body.len > sizeof(len) && !uname(&here)) {
@@ -90,7 +90,7 @@ int retrace__add_file(struct retrace *m, const char *path, struct err *err)
 	return 0;
 }
 
-/* ---- what the recordings have ---- */
+/* ---- contents of the recordings ---- */
 
 /* The format of a tracepoint in the first recording that has it. */
 static const struct file_format *find_format(const struct retrace *m, const char *event)
@@ -126,7 +126,7 @@ int retrace__find_field(const struct retrace *m, const char *event, const char *
 		return -ENOENT;
 	while (last && first > name && first[-1] != '.')
 		first--;
-	if (last) /* next.pid is next_pid or pid there */
+	if (last) /* next.pid is next_pid or pid in the format */
 		snprintf(joined, sizeof(joined), "%.*s_%s", (int)(last - first), first, last + 1);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (!format_field__find(f->text, f->len, names[i], &field))
@@ -174,7 +174,7 @@ void retrace__sum(const struct retrace *m, struct retrace_sum *ret)
 	}
 }
 
-/* ---- where they know nothing ---- */
+/* ---- times without the needed events ---- */
 
 static bool want_is_whole(const struct want *w)
 {
@@ -193,7 +193,7 @@ static void want_give_up(struct want *w)
 		w->w.cut(w->w.arg);
 }
 
-/* What had begun long ago and has not ended when its recordings do, at @time. */
+/* Count what has not ended when the recordings do, at @time. */
 static void want_note_open(struct want *w, uint64_t time)
 {
 	struct flight *tables[] = { w->flights, w->hanging };
@@ -214,7 +214,7 @@ static void want_note_open(struct want *w, uint64_t time)
 		w->w.cut(w->w.arg);
 }
 
-/* The roles that a recording has for a want begin or end with it. */
+/* A recording begins or ends: adjust the number of recordings per role of a want. */
 static void want_roles_change(struct retrace_file *f, struct want *w, int by)
 {
 	size_t n = perf_file__info(replay__file(f->replay))->n_events;
@@ -294,7 +294,7 @@ static struct retrace_file *next_file(struct retrace *m)
 	return ret;
 }
 
-/* Has another recording had it? 1: yes; 0, or -ENOMEM. */
+/* Has another recording the same sample? 1: yes; 0; or -ENOMEM. */
 static int is_recorded_twice(struct retrace *m, const struct retrace_file *f)
 {
 	const struct sample *s = &f->next;
@@ -314,7 +314,7 @@ static int is_recorded_twice(struct retrace *m, const struct retrace_file *f)
 	return 0;
 }
 
-/* Records were lost before it. */
+/* Were records lost before this event? */
 static bool has_lost(struct retrace_file *f, const struct tap_event *e)
 {
 	bool lost = replay__losses(f->replay) != f->losses || e->is_gap;

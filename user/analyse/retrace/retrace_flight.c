@@ -45,7 +45,7 @@ struct flight *flight__begin(struct want *w, const uint64_t *key, uint64_t time)
 	struct flight *f = flight__find(w, key);
 
 	if (f)
-		flight_take_out(w, f); /* the last is the youngest */
+		flight_take_out(w, f); /* adding it again makes it the youngest */
 	else
 		f = malloc(sizeof(*f));
 	if (!f)
@@ -61,7 +61,7 @@ void flight__end(struct want *w, struct flight *f)
 	free(f);
 }
 
-/* Nobody else has the new key, or it is dropped. */
+/* Change the key. Any other flight with the new key is dropped. */
 void flight__move(struct want *w, struct flight *f, const uint64_t *key)
 {
 	struct flight **table = flight_table(w, f), *other = flight__find(w, key);
@@ -113,7 +113,7 @@ void retraced__init(struct retraced *e, const struct retrace_task *subject,
 		val[FRBPF_FIELD_TID][0] = t->tid;
 		val[FRBPF_FIELD_PRIO][0] = (int64_t)t->prio;
 	}
-	/* those of the event, but for its value, until somebody sets them */
+	/* all fields of the event but its value are unknown until they are set */
 	e->unknown[0] |= ((1U << FRBPF_FIELD_MAX) - 1) & ~((1U << (FRBPF_FIELD_VALUE + 1)) - 1);
 }
 
@@ -143,7 +143,7 @@ int want__tell(struct want *w, uint64_t begin, uint64_t time, struct retraced *e
 	return w->w.take(e, w->w.arg);
 }
 
-/* What is told of something that still lasts. */
+/* Report what still lasts. */
 static int flight_tell_pending(struct want *w, const struct flight *f)
 {
 	struct retraced e;

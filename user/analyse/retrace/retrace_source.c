@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Beginnings and ends, by source: what the programs in bpf/ do at the same tracepoints. */
+/* Begin and end events by source, like the programs in bpf/ at the same tracepoints */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +7,13 @@
 
 #include "analyse/retrace/retrace_impl.h"
 
-/* Bits of prev_state, include/trace/events/sched.h. */
+/* Bits of prev_state, include/trace/events/sched.h */
 #define STATE_BITS	0xff
 #define STATE_PREEMPTED 0x100 /* TASK_REPORT_MAX */
 #define STATE_ENDED	0x30
 #define STATE_IDLE	0x80
 
-/* Returned by a call that a signal interrupts, never seen by a program: see bpf/syscall.bpf.c. */
+/* Returned by an interrupted call, never seen by the program: see bpf/syscall.bpf.c. */
 #define ERESTARTSYS   512
 #define ERESTART_LAST 516
 #define MAX_ERRNO     4095
@@ -34,7 +34,7 @@ static void set_cpu(const struct tapped *t, struct retraced *e)
 	e->unknown[1] &= ~(1U << FRBPF_FIELD_CPU);
 }
 
-/* It ended with this sample. Not of interest: only counted. */
+/* Count what ended with this sample. False: it need not be reported. */
 static bool value_counts(struct want *w, uint64_t begin, uint64_t time, bool fails)
 {
 	uint64_t value = time > begin ? time - begin : 0;
@@ -97,7 +97,10 @@ static int wait_end(const struct tapped *t, struct flight *f, const struct retra
 	return want__tell(w, begin, t->s->time, &e);
 }
 
-/* Who runs on some CPU: of runqlat, which must know whom a wake-up finds running. 0 or -ENOMEM. */
+/*
+ * Track who runs on each CPU. Used by runqlat: a wake-up may find the task still running. 0 or
+ * -ENOMEM.
+ */
 static int running_change(struct want *w, uint64_t prev, uint64_t next)
 {
 	struct flight *f, *there;
@@ -129,8 +132,10 @@ static bool is_running(const struct want *w, uint64_t tid)
 	return f;
 }
 
-/* The task switched out begins to wait, if it has not ended; the one switched in has waited. One that is switched
- * out has run: a wait of it is one whose end was not seen. */
+/*
+ * The task switched out begins to wait, unless it has ended; the one switched in has waited. If the
+ * task switched out was still waiting, the end of that wait was not seen.
+ */
 static int sample_switch(const struct tapped *t)
 {
 	const struct format_field *f = t->tap->fields;
@@ -158,7 +163,7 @@ static int sample_switch(const struct tapped *t)
 	flight = next ? flight__find(w, key) : NULL;
 	if (err || !flight)
 		return err;
-	if (w->w.source == FRBPF_SOURCE_BLOCKED) { /* it runs, and was not seen to be woken */
+	if (w->w.source == FRBPF_SOURCE_BLOCKED) { /* it runs, but its wake-up was not seen */
 		w->told.given_up++;
 		flight__end(w, flight);
 		return 0;
@@ -168,7 +173,7 @@ static int sample_switch(const struct tapped *t)
 	return wait_end(t, flight, &subject, &current);
 }
 
-/* The task is in a queue from now on. */
+/* The task is in a run queue from now on. */
 static int sample_wake(const struct tapped *t)
 {
 	const struct format_field *f = t->tap->fields;
@@ -180,7 +185,10 @@ static int sample_wake(const struct tapped *t)
 		return 0;
 	flight = flight__find(t->tap->want, key);
 	if (t->tap->want->w.source == FRBPF_SOURCE_RUNQLAT) {
-		/* preempted on its way to sleep, it waits since then; woken before it slept, it does not wait */
+		/*
+		 * already waiting: preempted on its way to sleep; still running: woken before it
+		 * slept
+		 */
 		if (flight || key[0] == t->current || is_running(t->tap->want, key[0]))
 			return 0;
 		return wait_begin(t, key[0], FRBPF_STATE_RUNNABLE, &f[WAKE_COMM], &f[WAKE_PRIO]);
@@ -259,13 +267,13 @@ static int sample_call_end(const struct tapped *t)
 		f->left = t->s->time;
 		return 0;
 	}
-	retrace_task__running(t, &f->task); /* as it is called now: it may be execve */
+	retrace_task__running(t, &f->task); /* under its current name: the call may be execve */
 	return call_tell(t, f, t->s->time, ret);
 }
 
 /* ---- block requests ---- */
 
-/* What rwbs tells first, behind an 'F' of REQ_PREFLUSH. */
+/* The operation: the first letter of rwbs, after an 'F' for REQ_PREFLUSH. */
 static uint64_t request_op(const char *rwbs)
 {
 	if (rwbs[0] == 'F' && rwbs[1] && strchr("WDRN", rwbs[1]))
@@ -288,7 +296,7 @@ static bool request_key(const struct tapped *t, uint64_t *key)
 {
 	const struct format_field *f = t->tap->fields;
 
-	/* a flush has no place by which it could be told from another */
+	/* a flush has no sectors that tell it from another */
 	return tapped__number(t, &f[RQ_DEV], &key[0]) &&
 	       tapped__number(t, &f[RQ_SECTOR], &key[1]) && tapped_number_or_0(t, &f[RQ_SECTORS]);
 }
@@ -326,7 +334,7 @@ static int sample_request_end(const struct tapped *t)
 		return 0;
 	sectors = tapped_number_or_0(t, &fields[RQ_SECTORS]);
 	f->done += sectors;
-	if (f->done < f->number) { /* the rest goes on, from there */
+	if (f->done < f->number) { /* the rest continues from there */
 		key[1] += sectors;
 		flight__move(w, f, key);
 		return 0;
@@ -510,11 +518,11 @@ static int sample_span_begin(const struct tapped *t)
 	retraced__init(&e, NULL, NULL);
 	set_args(t, &e);
 	memcpy(f->args, e.val[0][FRBPF_FIELD_ARG], sizeof(f->args));
-	f->state = ~e.unknown[0]; /* which of them are known */
+	f->state = ~e.unknown[0]; /* bits of the known fields */
 	return 0;
 }
 
-/* The start that ends now; those around it go on. */
+/* End the innermost start; the outer ones go on. */
 static bool span_take(struct want *w, struct flight *f, uint64_t *ret_begin)
 {
 	uint32_t depth = f->depth;

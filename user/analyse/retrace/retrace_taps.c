@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which tracepoints a source is measured with, and where their fields lie. */
+/* The tracepoints that measure each source, and the offsets of their fields */
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ static const struct tap_layout tap_layouts[] = {
 	  .number = FRBPF_RECLAIM_CGROUP },
 };
 
-/* Whom a hit is about, if not who runs: the first field that there is. */
+/* Subject of a hit, if it is not the current task: the first field that exists */
 static const char *const subject_pids[] = { "next_pid", "pid", "child_pid" };
 static const char *const subject_comms[] = { "next_comm", "comm", "child_comm" };
 
@@ -104,7 +104,7 @@ static void lacks_add(struct want *w, const char *event)
 	snprintf(w->lacks + len, sizeof(w->lacks) - len, "%s%s", len ? ", " : "", event);
 }
 
-/* Of each role that is needed and that no recording has, the first event. */
+/* List the first event of each role that is needed and missing in all recordings. */
 void taps__describe(struct want *w)
 {
 	uint32_t lacking = w->needs & ~w->has;
@@ -123,7 +123,7 @@ void taps__describe(struct want *w)
 	}
 }
 
-/* Every hit, with what tells one from another. */
+/* Does it record every hit, with the fields that tell hits apart? */
 bool taps__is_whole(const struct file_event *e)
 {
 	const uint64_t needed = PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
@@ -155,7 +155,7 @@ static int tap_add(struct tap_event *e, const struct tap *tap)
 	return 0;
 }
 
-/* The first field is what the event is about: without it it is of no use. */
+/* The first field is the key of the event: without it the event is useless. */
 static int tap_add_layout(struct tap_event *e, struct want *w, const struct tap_layout *l,
 			  const struct file_format *format)
 {
@@ -175,7 +175,7 @@ static void tap_find(const struct file_format *f, const char *name, struct forma
 		format_field__find(f->text, f->len, name, ret);
 }
 
-/* Of a hit, of a span's start or end. */
+/* Add a tap for a hit, or for the start or end of a span. */
 static int tap_add_tracepoint(struct tap_event *e, struct want *w, enum tap_role role,
 			      const struct file_format *format)
 {

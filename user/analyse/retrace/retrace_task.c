@@ -16,7 +16,7 @@ static void seen_task_name(char to[static TASK_NAME], const char *name, struct r
 	t->known |= KNOWN(field);
 }
 
-/* Its numbers are those of the recorder. */
+/* pid and tid are those in the recorder's namespace. */
 static void task_process(const struct tapped *t, struct retrace_task *task)
 {
 	if (!task->pid)
@@ -52,7 +52,7 @@ void retrace_task__running(const struct tapped *t, struct retrace_task *ret)
 	*ret = task;
 }
 
-/* What the recorder calls it. */
+/* Translate the kernel's tid into the recorder's namespace. */
 static void task_number(const struct tapped *t, uint32_t number, struct retrace_task *task)
 {
 	const struct sched_task *known = sched_tasks__find(t->m->tasks, number);

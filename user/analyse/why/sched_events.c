@@ -11,7 +11,7 @@
 
 #define FILES_MAX 256
 
-/* Which field of a tracepoint is which of an event's; NULL: it has none. */
+/* Maps fields of a tracepoint to those of an event; NULL: it has none. */
 struct sched_layout {
 	const char *name;
 	const char *other, *arg, *value;
@@ -44,7 +44,7 @@ static const struct sched_layout layouts[SCHED_KINDS] = {
 	[SCHED_TIMER] = { "timer:hrtimer_expire_entry", NULL, "hrtimer", "function" },
 };
 
-/* Where an event of one file has them. */
+/* Offsets of the fields in an event of one file */
 struct sched_fields {
 	enum sched_kind kind;
 	struct format_field current, flags, prev, other, arg, value, prio, other_prio, comm,
@@ -55,7 +55,7 @@ struct sched_fields {
 struct events_adding {
 	struct sched_events *e;
 	struct replay *r;
-	struct sched_fields *fields; /* by the file's number of the event */
+	struct sched_fields *fields; /* by number of the event in the file */
 	uint32_t samples;
 	uint64_t first, last, losses;
 	struct err *err;
@@ -92,7 +92,7 @@ static bool samples_cpu_time(const struct perf_event_attr *a)
 	return a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_RAW;
 }
 
-/* What the file's event is for us; SCHED_ALIVE: a sign that somebody ran. */
+/* Classify the file's event; SCHED_ALIVE: it only shows that a task ran. */
 static void fields_find(struct events_adding *a, const struct file_event *fe,
 			struct sched_fields *ret)
 {
@@ -104,9 +104,9 @@ static void fields_find(struct events_adding *a, const struct file_event *fe,
 	if (fe->attr.type != PERF_TYPE_TRACEPOINT) {
 		if (samples_cpu_time(&fe->attr))
 			ret->kind = SCHED_SAMPLE;
+		/* context switches, migrations: they do not show that it runs */
 		else if (fe->attr.type == PERF_TYPE_SOFTWARE)
-			ret->kind =
-				SCHED_KINDS + 100; /* context switches, migrations: not a sign */
+			ret->kind = SCHED_KINDS + 100;
 		a->e->samples |= ret->kind == SCHED_SAMPLE;
 		return;
 	}
@@ -122,8 +122,9 @@ static void fields_find(struct events_adding *a, const struct file_event *fe,
 	field_find(f, "common_flags", &ret->flags);
 	while (kind < SCHED_KINDS && strcmp(layouts[kind].name, fe->name))
 		kind++;
+	/* only some hits */
 	if (kind == SCHED_KINDS || !(fe->attr.sample_type & PERF_SAMPLE_TIME) || fe->attr.freq ||
-	    fe->attr.sample_period > 1) /* only some of them */
+	    fe->attr.sample_period > 1)
 		return;
 	l = &layouts[kind];
 	field_find(f, l->other, &ret->other);
@@ -133,7 +134,8 @@ static void fields_find(struct events_adding *a, const struct file_event *fe,
 	field_find(f, l->other_prio, &ret->other_prio);
 	field_find(f, l->comm, &ret->comm);
 	field_find(f, l->other_comm, &ret->other_comm);
-	if (kind == SCHED_SWITCH) /* in a container common_pid is the same, but be exact */
+	/* common_pid is the same, also in a container, but prev_pid is exact */
+	if (kind == SCHED_SWITCH)
 		field_find(f, "prev_pid", &ret->current);
 	if ((l->other && !ret->other.size) || !ret->arg.size || !ret->current.size)
 		return;
@@ -164,7 +166,7 @@ static void task_name(struct sched_task *t, const struct format_field *f, const 
 		memcpy(t->comm, comm, sizeof(t->comm));
 }
 
-/* Who the event names: the current task and the other one. 0 or -ENOMEM. */
+/* Note the tasks that the event names: current and other. 0 or -ENOMEM. */
 static int event_tasks(struct events_adding *a, const struct sched_fields *f,
 		       const struct sample *s, const struct sched_event *ev)
 {
@@ -203,7 +205,7 @@ static int check_cpu(struct events_adding *a, uint32_t cpu)
 		       perf_file__info(replay__file(a->r))->path, cpu);
 }
 
-/* A tracepoint that is known. */
+/* Fill @ev from a known tracepoint. */
 static int event_fill(struct events_adding *a, const struct sched_fields *f, const struct sample *s,
 		      struct sched_event *ev)
 {
@@ -220,8 +222,9 @@ static int event_fill(struct events_adding *a, const struct sched_fields *f, con
 		ev->other = v;
 	}
 	ev->value = number_or_0(&f->value, s);
+	/* a flush; it is issued with sector 0 */
 	if (f->kind == SCHED_RQ_COMPLETE && ev->value == UINT64_MAX)
-		ev->value = 0; /* a flush, which is issued with 0 */
+		ev->value = 0;
 	ev->prio = number_or_0(&f->prio, s);
 	ev->other_prio = number_or_0(&f->other_prio, s);
 	ev->flags = number_or_0(&f->flags, s);
@@ -267,8 +270,9 @@ static int sample_add(struct events_adding *a, const struct sample *s)
 	if (!s->event || !s->time)
 		return 0;
 	f = &a->fields[s->event - perf_file__info(replay__file(a->r))->events];
+	/* markers of frbpf do not show that their task ran */
 	if (!strncmp(s->event->name, "frbpf:", 6) && f->kind != SCHED_GAP)
-		return 0; /* our own markers stand for moments, not for tasks that ran */
+		return 0;
 	ev.time = s->time;
 	ev.cpu = s->cpu;
 	ev.file = a->e->n_files - 1;
@@ -291,7 +295,7 @@ static int sample_add(struct events_adding *a, const struct sample *s)
 	return event_tasks(a, f, s, to) ? sched_out_of_memory(a->err) : 0;
 }
 
-/* Records were lost since the last sample that was taken. */
+/* Add a gap if records were lost since the last sample. */
 static int gap_add(struct events_adding *a, uint64_t time)
 {
 	struct sched_event *e;

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL then */
+#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL when memory is out */
 #include <uthash.h>
 
 #include "analyse/why/sched_tasks.h"
@@ -92,7 +92,7 @@ int sched_tasks__set_own(struct sched_tasks *t, struct sched_task *task, uint32_
 	if (e->own_known || !own_tid)
 		return 0;
 	HASH_FIND(hh_own, t->by_own, &own_tid, sizeof(own_tid), there);
-	if (there) /* of one that has ended; or somebody lies */
+	if (there) /* another task has this tid: that task has ended, or the file is wrong */
 		return 0;
 	e->task.own_tid = own_tid;
 	HASH_ADD(hh_own, t->by_own, task.own_tid, sizeof(own_tid), e);

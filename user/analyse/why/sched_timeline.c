@@ -7,13 +7,13 @@
 #include "analyse/why/sched_timeline.h"
 #include "common/array.h"
 
-/* Bits of prev_state that a task which stays runnable does not have, include/trace/events/sched.h. */
+/* Bits of prev_state that are 0 if the task stays runnable, include/trace/events/sched.h */
 #define STATE_BITS 0xff
 
-/* An event between the switch's tracepoint and the switch itself is not of a task that is back. */
+/* An event between the tracepoint and the switch itself does not show that the task is back. */
 #define SWITCH_NS 10000
 
-/* Two recorders of the same wake-up. */
+/* ns, at most, between the events of two recorders for one switch or wake-up */
 #define TWIN_NS 100000
 
 static int cpu_room(struct sched_timeline *t, uint32_t cpu)
@@ -49,13 +49,13 @@ static struct task_line *line_of(struct sched_timeline *t, uint32_t tid)
 	return &t->tasks[t->n_tasks - 1];
 }
 
-/* The span that is open: its end is not known yet. NULL: there is none. */
+/* The open span, whose end is unknown. NULL: there is none. */
 static struct task_span *last_span(struct task_line *l)
 {
 	return l->n ? &l->v[l->n - 1] : NULL;
 }
 
-/* What was until @time ends then, and a span in @state begins. NULL: out of memory. */
+/* End the open span at @time, and begin one in @state. NULL: out of memory. */
 static struct task_span *span_begin(struct sched_timeline *t, struct task_line *l,
 				    enum task_state state, uint64_t time, uint32_t cpu)
 {
@@ -84,7 +84,7 @@ static struct task_span *span_begin(struct sched_timeline *t, struct task_line *
 	return &l->v[l->n - 1];
 }
 
-/* From @time on @tid runs on the CPU. 0 or -ENOMEM. */
+/* @tid runs on the CPU from @time on. 0 or -ENOMEM. */
 static int run_begin(struct cpu_line *c, uint32_t tid, int32_t prio, uint64_t time, bool known)
 {
 	if (c->n)
@@ -97,7 +97,10 @@ static int run_begin(struct cpu_line *c, uint32_t tid, int32_t prio, uint64_t ti
 	return 0;
 }
 
-/* Task @tid is seen running on @cpu: if nothing said that it came back, it was before now. */
+/*
+ * Task @tid is seen running on @cpu. If no event showed its return, it came back earlier, at an
+ * unknown time.
+ */
 static int note_alive(struct sched_timeline *t, uint32_t tid, uint32_t cpu, uint64_t time)
 {
 	struct cpu_line *c = &t->cpus[cpu];
@@ -114,9 +117,9 @@ static int note_alive(struct sched_timeline *t, uint32_t tid, uint32_t cpu, uint
 	s = last_span(l);
 	if (s && s->state == TASK_RUNNING && s->cpu == cpu)
 		return 0;
-	if (s && time - s->from < SWITCH_NS) /* it is leaving */
+	if (s && time - s->from < SWITCH_NS) /* it is on its way out */
 		return 0;
-	if (!run) { /* nobody was switched in before it: it ran from the beginning on */
+	if (!run) { /* no switch before it: it ran from the start of the recording */
 		s = span_begin(t, l, TASK_RUNNING, s ? time : t->events->begin, cpu);
 	} else {
 		if (s)
@@ -129,8 +132,10 @@ static int note_alive(struct sched_timeline *t, uint32_t tid, uint32_t cpu, uint
 	return run_begin(c, tid, task->prio, s->from, true);
 }
 
-/* The same switch by two recorders: nobody switches twice from one task to another. The one with a
- * stack is kept. */
+/*
+ * Is it the same switch from another recorder? A task does not switch to the same task twice in a
+ * row. The event with a stack is kept.
+ */
 static bool is_twin_switch(struct sched_timeline *t, const struct task_line *prev, uint32_t i)
 {
 	const struct sched_event *e = &t->events->v[i];
@@ -180,8 +185,9 @@ static int switch_in(struct sched_timeline *t, uint32_t i)
 
 	struct cpu_line *c = &t->cpus[e->cpu];
 
+	/* it may have changed while it ran */
 	if (c->n && c->v[c->n - 1].tid == e->tid)
-		c->v[c->n - 1].prio = e->prio; /* it may have got another one while it ran */
+		c->v[c->n - 1].prio = e->prio;
 	if (run_begin(c, e->other, e->other_prio, e->time, true))
 		return -ENOMEM;
 	if (!e->other)
@@ -190,7 +196,7 @@ static int switch_in(struct sched_timeline *t, uint32_t i)
 	if (!l)
 		return -ENOMEM;
 	s = last_span(l);
-	if (s && s->state == TASK_RUNNING) { /* it left without being seen */
+	if (s && s->state == TASK_RUNNING) { /* its switch-out was not seen */
 		s->end_hidden = true;
 		s->state = TASK_UNSEEN;
 	}
@@ -215,7 +221,7 @@ static int feed_switch(struct sched_timeline *t, uint32_t i)
 	return switch_out(t, i) ?: switch_in(t, i);
 }
 
-/* Which of two wake-ups says more: who did it in his own context, and with a stack. */
+/* Is the new event for a wake-up better: in the waker's context, or with a stack? */
 static bool is_better_wake(const struct sched_event *new, const struct sched_event *old)
 {
 	if (new->kind != old->kind)
@@ -234,7 +240,7 @@ static int feed_wake(struct sched_timeline *t, uint32_t i)
 		return -ENOMEM;
 	s = last_span(l);
 	if (s && s->state == TASK_RUNNING)
-		return 0; /* before it had left */
+		return 0; /* woken before it had left the CPU */
 	if (s && s->state == TASK_RUNNABLE) {
 		if (s->wake != NO_EVENT && is_better_wake(e, &t->events->v[s->wake])) {
 			if (s > l->v && s[-1].wake == s->wake)
@@ -244,7 +250,7 @@ static int feed_wake(struct sched_timeline *t, uint32_t i)
 		return 0;
 	}
 	if (!s && e->kind != SCHED_NEW && e->time > t->events->begin) {
-		/* before it was woken it was blocked; what in, no event tells */
+		/* it was blocked before; no event tells in what */
 		s = span_begin(t, l, TASK_BLOCKED, t->events->begin, e->arg);
 		if (!s)
 			return -ENOMEM;
@@ -273,7 +279,7 @@ static int feed_irq(struct sched_timeline *t, const struct sched_event *e)
 	if (!ARRAY_HAS_ROOM(c->irqs, c->n_irqs, c->irqs_cap, 64))
 		return -ENOMEM;
 	open->to = e->time;
-	/* those within it are part of it */
+	/* nested ones are part of it */
 	while (c->n_irqs && c->irqs[c->n_irqs - 1].from >= open->from)
 		c->n_irqs--;
 	if (c->n_irqs && c->irqs[c->n_irqs - 1].to > open->from)
@@ -365,7 +371,7 @@ static int feed_event(struct sched_timeline *t, uint32_t i)
 	}
 }
 
-/* What is open lasts until the recording ends. */
+/* Open spans and runs last until the end of the recording. */
 static void close_all(struct sched_timeline *t)
 {
 	uint64_t end = t->events->end;
@@ -385,7 +391,7 @@ static int compare_gaps(const void *a, const void *b)
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Those of several CPUs may be of the same time. */
+/* Gaps of several CPUs may overlap. */
 static void join_gaps(struct sched_timeline *t)
 {
 	size_t n = 0;
@@ -448,7 +454,7 @@ const struct cpu_line *sched_timeline__cpu(const struct sched_timeline *t, uint3
 	return cpu < t->n_cpus && t->cpus[cpu].n ? &t->cpus[cpu] : NULL;
 }
 
-/* The first of @n elements of @size whose uint64_t at @offset is above @time. */
+/* Index of the first of @n elements of @size whose uint64_t at @offset is above @time. */
 static size_t first_above(const void *v, size_t n, size_t size, size_t offset, uint64_t time)
 {
 	size_t low = 0, high = n;

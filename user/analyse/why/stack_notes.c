@@ -29,7 +29,7 @@ void stack_notes__want(struct stack_notes *s, uint32_t i)
 		return;
 	}
 	s->wanted[s->n_wanted++] = i;
-	e->stack = UINT32_MAX; /* asked for */
+	e->stack = UINT32_MAX; /* wanted, not read yet */
 }
 
 const struct stack_note *stack_notes__of(const struct stack_notes *s, uint32_t i)
@@ -39,7 +39,7 @@ const struct stack_note *stack_notes__of(const struct stack_notes *s, uint32_t i
 	return k && k <= s->n ? &s->v[k - 1] : &no_stack;
 }
 
-/* "futex" of "__x64_sys_futex"; NULL: it is no system call's function. */
+/* "futex" for "__x64_sys_futex"; NULL: not the function of a system call. */
 static const char *call_name(const char *symbol)
 {
 	static const char *const begin[] = { "__x64_sys_", "__arm64_sys_", "__ia32_sys_",
@@ -51,7 +51,7 @@ static const char *call_name(const char *symbol)
 	return NULL;
 }
 
-/* The C library's functions say less than those of the program that calls them. */
+/* Functions of the C library say less than those of the program that call them. */
 static bool is_libc(const char *module)
 {
 	return !strncmp(module, "libc.", 5) || !strncmp(module, "libc-", 5) ||
@@ -92,7 +92,7 @@ static void note_frames(struct notes_reading *n, size_t n_frames, struct stack_n
 				       e->flags & (SCHED_HARDIRQ | SCHED_SOFTIRQ_FLAG), softirqd);
 }
 
-/* Of a timer its function is what counts, not where it came. */
+/* For a timer, its function counts, not the stack of the event. */
 static int timer_note_add(struct notes_reading *n, const struct sample *smp, struct sched_event *e)
 {
 	struct sample at = *smp;
@@ -124,7 +124,7 @@ static int note_add(struct notes_reading *n, const struct sample *smp, struct sc
 	return 0;
 }
 
-/* @i: the first that is wanted of the file; on return the first behind it. */
+/* Read the wanted stacks of one file. *i is the first of them; on return the first after them. */
 static int read_file(struct stack_notes *s, uint16_t file, size_t *i, struct err *err)
 {
 	struct notes_reading *n = calloc(1, sizeof(*n));
@@ -138,7 +138,7 @@ static int read_file(struct stack_notes *s, uint16_t file, size_t *i, struct err
 	code = replay__open(s->events->files[file], s->symbols, err, &n->r);
 	while (!code && *i < s->n_wanted && s->events->v[s->wanted[*i]].file == file) {
 		code = replay__next(n->r, err, &smp);
-		if (!code) /* it was longer when it was read before */
+		if (!code) /* the file was longer at the first reading */
 			code = err_set(err, -EINVAL, "%s: it changes while it is read",
 				       s->events->files[file]);
 		if (code < 0)

@@ -7,7 +7,10 @@
 #define ANY	 8
 #define LOCK_FNS "rwsem_down_", "rwsem_optimistic", "__mutex_lock", "rt_mutex_slowlock"
 
-/* The first row of which one of @any begins a name of the stack, and one of @with, too, if there are some. */
+/*
+ * The first matching row counts. A name in the stack must begin with one of @any, and, if @with is
+ * not empty, one with one of @with.
+ */
 struct wait_row {
 	enum wait_kind kind;
 	const char *any[ANY + 1];
@@ -140,7 +143,7 @@ bool wait_kind__spins(const char *const *names, size_t n)
 	return has_any(names, n, spins);
 }
 
-/* How many of the frames are of the last interrupt: it may have come in the middle of another one. */
+/* Number of frames of the innermost interrupt, which may have interrupted another one. */
 static size_t innermost_frames(const char *const *names, size_t n, const char *const *entries)
 {
 	for (size_t i = 0; i < n; i++)
@@ -179,7 +182,7 @@ enum wake_context wake_context__of(const char *const *names, size_t n, bool in_i
 	if (has_any(names, n, blocks))
 		return WAKE_BLOCK;
 	if (has_any(names, n, net)) {
-		/* a softirq that a task runs at the end of its own send is its own doing */
+		/* a softirq run at the end of a task's own send is caused by that task */
 		return softirqd || has_any(names, n, entries) ? WAKE_NET : WAKE_TASK;
 	}
 	if (has_any(names, n, timers))

@@ -22,7 +22,7 @@ static uint64_t manifest_number(const json_t *o, const char *key)
 	return v > 0 ? v : 0;
 }
 
-/* Where the session's dump is; false: it is not there. */
+/* Find the dump of the session; false: it does not exist. */
 static bool find_dump(const json_t *session, const char *base, char path[static PATH_MAX])
 {
 	const char *file = text_of(session, "file"), *name = text_of(session, "name"), *last;
@@ -57,7 +57,7 @@ static int add_dumps(struct why *w, const json_t *manifest, const char *base, st
 	return code;
 }
 
-/* What the recorder has read of the cgroups of @trigger's subject, on a kernel of that name. */
+/* The quota of the subject's cgroups, as the recorder read it. @kernel: its release. */
 static enum why_quota quota_of(const json_t *trigger, const char *kernel)
 {
 	const json_t *levels = json_object_get(json_object_get(trigger, "state"), "cpu"), *v;
@@ -74,7 +74,7 @@ static enum why_quota quota_of(const json_t *trigger, const char *kernel)
 	return major > 6 || (major == 6 && minor >= 18) ? WHY_QUOTA_SET : WHY_QUOTA_HIDDEN;
 }
 
-/* Who had what the subject of @trigger waited for and still did; of a process its first thread. */
+/* The owner of what the subject still waited for; for a process, its first thread. */
 static uint32_t owner_of(const json_t *trigger)
 {
 	const json_t *o = json_object_get(json_object_get(trigger, "state"), "waits_for");
@@ -109,7 +109,7 @@ void why_incident__tell(const json_t *manifest, struct why_question *q)
 				tell_of_trigger(manifest, t, q);
 }
 
-/* @q has what is known of the task beside events. */
+/* Ask, with what is known in @q from sources other than events. */
 static int why_ask(struct why *w, uint64_t tid, uint64_t time, uint64_t value,
 		   struct why_question q, struct err *err)
 {
@@ -120,7 +120,7 @@ static int why_ask(struct why *w, uint64_t tid, uint64_t time, uint64_t value,
 		return err_set(err, -ENODATA, "unknown: what fired has no task that suffers");
 	if (value > time)
 		return err_set(err, -EINVAL, "the wait began before the clock did");
-	if (!value) /* it just happened */
+	if (!value) /* an event without a duration */
 		q.from = UINT64_MAX;
 	return why__ask(w, &q, err);
 }
@@ -165,7 +165,7 @@ static int take_trigger(const struct marker_found *m, void *arg)
 	f->time = m->time;
 	f->value = m->text.value_ns;
 	f->tid = m->text.tid;
-	return 1; /* the first will do */
+	return 1; /* stop at the first */
 }
 
 int why_incident__ask_dump(const char *path, struct err *err, struct why **ret)

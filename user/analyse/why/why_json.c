@@ -2,7 +2,7 @@
 #include "analyse/why/why_text.h"
 #include "common/json_text.h"
 
-#define NAME_MAX_JSON 4096 /* bytes of a function's name */
+#define NAME_MAX_JSON 4096 /* bytes of a function name */
 
 static json_t *text_or_null(const char *s)
 {
@@ -56,7 +56,7 @@ static json_t *functions_json(const struct why_node *n)
 	return a;
 }
 
-/* What only nodes of its type have. */
+/* Set the members that only nodes of this type have. */
 static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 {
 	const struct why_key *k = &n->key;

@@ -20,7 +20,7 @@ const char *why_verdict__name(const struct why *w, uint32_t tid, char buf[static
 	return buf;
 }
 
-/* A function's name as people write it, printable. */
+/* Append a function name, demangled and printable. */
 static int add_function(struct buf *b, const char *symbol)
 {
 	char *plain = demangle(symbol) ?: strdup(symbol);
@@ -42,7 +42,7 @@ static int add_place(struct buf *b, const struct why_key *k)
 	return err;
 }
 
-/* Why the other one came first, as far as the switches tell. */
+/* Say why the other task ran first, as far as its priority shows. */
 static int add_rank(struct buf *b, int32_t of_who, int32_t of_task)
 {
 	if (of_who < 0)

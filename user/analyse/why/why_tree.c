@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL then */
+#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL when memory is out */
 #include <uthash.h>
 
 #include "analyse/why/why_impl.h"
@@ -69,7 +69,7 @@ struct why_node *why_tree__add(struct why_tree *t, const struct why_key *key, ui
 	return &e->node;
 }
 
-/* Merge two lists that are sorted. */
+/* Merge two sorted lists. */
 static struct why_node *lists_merge(struct why_node *a, struct why_node *b)
 {
 	struct why_node *head = NULL, **end = &head;

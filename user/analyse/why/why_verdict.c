@@ -61,11 +61,11 @@ const char *why_cause__word(enum why_cause c)
 	return words[c];
 }
 
-/* Those behind whom a task waited for a CPU. */
+/* Sums over the tasks that had the CPU another task waited for */
 struct queue_sum {
-	uint64_t ns;		     /* of all */
-	const struct why_node *most; /* the first of them */
-	uint64_t alike_ns;	     /* of those of that name */
+	uint64_t ns;		     /* total */
+	const struct why_node *most; /* the largest of them */
+	uint64_t alike_ns;	     /* of those with the same name as most */
 	size_t alike, tasks;
 };
 
@@ -116,7 +116,7 @@ static int add_link(struct why_verdict *v, const char *word)
 	return buf__printf(&v->chain, "%s%s", v->chain.len ? "<" : "", word);
 }
 
-/* The kernel's thread that works off softirqs of which there are too many. */
+/* Is it ksoftirqd, the kernel thread for softirqs that became too many? */
 static bool is_softirqd(const struct why *w, uint32_t tid)
 {
 	const struct sched_task *t = sched_events__task(why__events(w), tid);
@@ -124,7 +124,7 @@ static bool is_softirqd(const struct why *w, uint32_t tid)
 	return t && !strncmp(t->comm, "ksoftirqd/", 10);
 }
 
-/* It waited for a CPU behind several. 0 or -ENOMEM. */
+/* End the verdict at a wait for a CPU. 0 or -ENOMEM. */
 static int end_in_queue(struct why_verdict *v, const struct why *w, const struct queue_sum *q,
 			why_duration_fn duration)
 {
@@ -153,7 +153,7 @@ static int end_in_queue(struct why_verdict *v, const struct why *w, const struct
 				  most->idle_ns > most->ns / 2 ? ", while another CPU idled" : "");
 }
 
-/* A node that nothing stands below. */
+/* End the verdict at a node without children. */
 static void end_at(struct why_verdict *v, const struct why *w, const struct why_node *n)
 {
 	const struct why_key *k = &n->key;
@@ -171,7 +171,7 @@ static void end_at(struct why_verdict *v, const struct why *w, const struct why_
 	case WHY_RECLAIM:
 		set_culprit(v, w, CAUSE_RECLAIM, k->tid, n->ns);
 		return;
-	case WHY_SPUN: /* its owner ran */
+	case WHY_SPUN: /* the owner ran meanwhile */
 		set_culprit(v, w, k->who ? CAUSE_COMPUTED : CAUSE_UNKNOWN, k->who, n->ns);
 		v->missing = k->who ? MISSING_NOTHING : MISSING_OWNER;
 		return;
@@ -225,7 +225,7 @@ static const char *link_word(const struct why_node *n)
 	}
 }
 
-/* From @n downwards, along what took most of the time. 0 or -ENOMEM. */
+/* Follow what took most of the time, from @n down. 0 or -ENOMEM. */
 static int follow_longest(struct why_verdict *v, const struct why *w, const struct why_node *n,
 			  why_duration_fn duration)
 {
@@ -243,7 +243,7 @@ static int follow_longest(struct why_verdict *v, const struct why *w, const stru
 			return 0;
 		}
 		n = most;
-		/* what is unknown of it is said of the wait, not of a waker */
+		/* unknown time belongs to the wait, not to a waker */
 		if (buf__add_str(&v->text, n->key.who && n->child->key.tid == n->key.who
 						   ? ", which meanwhile "
 						   : "; "))
