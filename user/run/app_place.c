@@ -11,7 +11,7 @@
 #include "daemon/location.h"
 #include "run/app_place.h"
 
-/* Nobody else can write to /run/frbpf, nor take a name away in /tmp. */
+/* Nobody else can write to /run/frbpf, or remove a name of ours in /tmp. */
 static bool make_directory(char ret[static 64])
 {
 	struct stat st;

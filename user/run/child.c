@@ -18,10 +18,10 @@
 #include "common/clock.h"
 #include "run/child.h"
 
-/* What the child tells when it could not become the command. */
+/* Sent by a child that could not become the command */
 struct failure {
 	int error;
-	bool as_user; /* it failed to change the user */
+	bool as_user; /* changing the user failed */
 };
 
 static const struct passwd *find_user(const char *name, struct err *err)
@@ -69,9 +69,9 @@ int child_user__find(const char *name, struct child_user *ret, struct err *err)
 /* ---- in the child ---- */
 
 /*
- * The command shares our terminal, and so does the shell that called us. Input that another user's
- * command puts there would be executed by that shell, with our rights, once we have ended. Where
- * system calls cannot be filtered, the command gets no terminal.
+ * The command shares the terminal with the shell that called frbpf. A command of another user could
+ * push input into the terminal (TIOCSTI). The shell would execute it with the caller's rights after
+ * frbpf has ended. Where system calls cannot be filtered, the command gets no terminal.
  */
 static int give_up_typing(void)
 {
@@ -84,7 +84,9 @@ static int give_up_typing(void)
 	return call_filter__install(&f, SECCOMP_RET_ALLOW) && setsid() < 0 ? -errno : 0;
 }
 
-/* Without what it would inherit beside its ids: our caller's open files, and capabilities. */
+/*
+ * Drop what the command would inherit besides its ids: open files of the caller, and capabilities.
+ */
 static int drop_inherited(void)
 {
 	cap_t none = cap_init();
@@ -124,7 +126,7 @@ _Noreturn static void run_child(char *const *command, const struct child_user *u
 	do
 		n = read(go, &byte, 1);
 	while (n < 0 && errno == EINTR);
-	if (n != 1) /* it will not be run */
+	if (n != 1) /* it will not be executed */
 		_exit(0);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	f.error = become_user(user);
@@ -138,7 +140,7 @@ _Noreturn static void run_child(char *const *command, const struct child_user *u
 	_exit(127);
 }
 
-/* ---- in frbpf ---- */
+/* ---- in the parent ---- */
 
 int child__fork(char *const *command, const struct child_user *user, const sigset_t *mask,
 		struct err *err, struct child *ret)

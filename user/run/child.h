@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The command of a run. It is forked before any thread of ours is started, and waits until
- * everything is armed; only then it is executed, which closes what is ours. It stays in our
- * process group and keeps the terminal, so that keys reach it as without us, and standard streams
- * are what we were given. Life: fork, go, reap until it has ended, or free to have it never run.
+ * The command of a run. It is forked before frbpf starts any thread, and waits until everything is
+ * armed. It is executed only then, which closes the descriptors of frbpf. It stays in the process
+ * group of frbpf and keeps the terminal and the standard streams, so keys reach it as without
+ * frbpf. Life: fork, go, reap until it has ended; or free, and it never runs.
  */
 #ifndef FRBPF_RUN_CHILD_H
 #define FRBPF_RUN_CHILD_H
@@ -15,39 +15,43 @@
 
 #include "common/err.h"
 
-/* Who the command runs as. */
+/* The user that the command runs as */
 struct child_user {
-	bool change; /* else as whom we run */
+	bool change; /* false: the user of frbpf */
 	uid_t uid;
 	gid_t gid;
-	char name[256]; /* "" when no such user is known: then no groups but gid */
+	char name[256]; /* "" if the user is unknown: then it has no groups but gid */
 	char home[4096], shell[256];
 };
 
-/* @name, or NULL for who called sudo. -EINVAL with words. */
+/* Find user @name, or, for NULL, the caller of sudo. -EINVAL, message in @err. */
 int child_user__find(const char *name, struct child_user *ret, struct err *err);
 
 struct child {
 	pid_t pid;
-	int go, result; /* pipes to and from it; -1: closed */
+	int go, result; /* ends of the pipes to and from it; -1: closed */
 	bool ended;
-	int status;	   /* as of waitpid(2) */
-	uint64_t ended_at; /* when it was reaped, ns of CLOCK_MONOTONIC */
+	int status;	   /* as from waitpid(2) */
+	uint64_t ended_at; /* ns of CLOCK_MONOTONIC, when it was reaped */
 };
 
-/* @mask: the signals that were blocked when we were called: the command's. Orphans that the command
- * leaves become our children from now on. */
+/*
+ * Fork it. @mask: the signals that were blocked when frbpf was called; the command gets this mask.
+ * From now on, orphans of the command become children of frbpf. Negative errno, message in @err.
+ */
 int child__fork(char *const *command, const struct child_user *user, const sigset_t *mask,
 		struct err *err, struct child *ret);
 
-/* Let it execute the command. 0; or the errno of execve(2) or of changing the user, negative, with
- * words: then it has ended. */
+/*
+ * Let it execute the command. 0; or the negative errno of execve(2) or of changing the user,
+ * message in @err: then it has ended.
+ */
 int child__go(struct child *c, const char *name, struct err *err);
 
-/* Reap what has ended, of it and of the orphans. True: nothing is left. Does not block. */
+/* Reap the command and orphans that have ended. True: none are left. Does not block. */
 bool child__reap(struct child *c);
 
-/* End it if it was not let go. */
+/* Frees it, and ends it if child__go() was not called. */
 void child__free(struct child *c);
 
 #endif

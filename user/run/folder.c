@@ -12,7 +12,7 @@
 #include "run/folder.h"
 
 #define NAMES_TRIES 100
-#define DEPTH_MAX   4 /* of directories in a folder: there are two */
+#define DEPTH_MAX   4 /* of directories in a folder; there are two levels */
 
 static int make_absolute(const char *path, char ret[static PATH_MAX], struct err *err)
 {
@@ -22,7 +22,7 @@ static int make_absolute(const char *path, char ret[static PATH_MAX], struct err
 	if (path[0] != '/' && !cwd)
 		return err_set(err, -errno, "the current directory: %s", strerror(errno));
 	n = snprintf(ret, PATH_MAX, "%s%s%s", cwd ?: "", cwd ? "/" : "", path);
-	if (n < PATH_MAX - 128) /* names of dumps follow */
+	if (n < PATH_MAX - 128) /* room for the names of dumps */
 		return 0;
 	return err_set(err, -ENAMETOOLONG, "-o %.64s...: too long", path);
 }
@@ -78,15 +78,18 @@ void folder__undo(struct folder *f)
 	f->open = false;
 }
 
-/* A walk below the folder as we hold it: whoever owns a directory above may have put another in its place, but nobody
- * else can look into it before it changes hands, which is last. */
+/*
+ * Changes the owner of all files below the folder, through its open descriptor: the owner of a
+ * parent directory may have replaced its name. Nobody else can look into the folder until it
+ * changes hands itself, which is last.
+ */
 struct gift {
 	uid_t uid;
 	gid_t gid;
-	dev_t dev; /* of the folder */
+	dev_t dev; /* of the folder's file system */
 };
 
-/* What we have made, and nothing else: a link or what has another name elsewhere is not ours alone. */
+/* Was it made by frbpf? A link, or a file with another name elsewhere, may not be given away. */
 static bool is_own(const struct stat *st, const struct gift *g)
 {
 	return st->st_uid == geteuid() && st->st_dev == g->dev &&
@@ -112,7 +115,7 @@ static int give_entry(int dir, const char *name, const struct gift *g, int depth
 	return code;
 }
 
-/* @dir: a handle or a descriptor of a directory. */
+/* @dir: an O_PATH or ordinary descriptor of a directory. */
 static int give_entries(int dir, const struct gift *g, int depth)
 {
 	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), code = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The output folder of a run: a base directory of its own, new, and without a lock at the end. */
+/*
+ * The output folder of a run: a new base directory that only this run uses. It has no lock after
+ * the run.
+ */
 #ifndef FRBPF_RUN_FOLDER_H
 #define FRBPF_RUN_FOLDER_H
 
@@ -13,11 +16,17 @@ struct folder {
 	bool open;
 };
 
-/* Make @path, or, NULL, frbpf-TIME in the current directory. -EEXIST, with words: it is there. */
+/*
+ * Make @path, or, for NULL, frbpf-TIME in the current directory. Negative errno, message in @err;
+ * -EEXIST: @path exists.
+ */
 int folder__make(const char *path, struct folder *ret, struct err *err);
-/* Remove it again, with what is in it of ours, if no dump is. */
+/* Remove the files that frbpf made in it, and the folder, unless it has a dump. */
 void folder__undo(struct folder *f);
-/* It is complete; it and all of its files are @owner's from now on, if that is another. */
+/*
+ * The folder is complete. If @owner is another user, give it and its files to that user. Negative
+ * errno, message in @err.
+ */
 int folder__finish(struct folder *f, const struct child_user *owner, struct err *err);
 
 #endif

@@ -13,12 +13,12 @@
 
 #define HOTTEST	      5
 #define GREW_MOST     3	  /* of those that are not among the hottest */
-#define GREW_PERCENT  1.0 /* below that it is not worth a line */
+#define GREW_PERCENT  1.0 /* less growth is not worth a line */
 #define SHARE_MIN     0.05
-#define REST_FILES    8	 /* of one session; the newest */
-#define INCIDENTS_MAX 10 /* that are looked at */
+#define REST_FILES    8	 /* per session; the newest */
+#define INCIDENTS_MAX 10 /* incidents looked at */
 
-/* One table in the making. */
+/* State for one table */
 struct finder {
 	struct outcome *o;
 	struct run_incident *inc;
@@ -26,21 +26,21 @@ struct finder {
 	struct profile here, rest;
 };
 
-/* A stack that could stand in a table. */
+/* A stack that may get into a table */
 struct candidate {
 	uint32_t stack;
-	struct change share; /* percent, here and in the rest */
+	struct change share; /* percent, in the window and in the rest */
 	bool noise;
 	const char *comm;
 };
 
-/* ---- what the rest of the run is ---- */
+/* ---- the rest of the run ---- */
 
-/* Dumps of one session, and what of each is new. */
+/* Dumps of one session, and the times that are read already */
 struct rest {
 	const struct run_file *v[REST_FILES];
 	size_t n;
-	struct time_range covered[REST_FILES + 1]; /* by start */
+	struct time_range covered[REST_FILES + 1]; /* sorted by start */
 	size_t n_covered;
 };
 
@@ -75,7 +75,7 @@ static void cover_window(struct rest *r, const struct run_file *f)
 	r->covered[i] = (struct time_range){ f->start, f->end };
 }
 
-/* Every moment once, and none of the incident's window. */
+/* Read every time once, without the incident's own window. */
 static int read_rest(struct finder *f, const struct run_file *own, struct err *err)
 {
 	struct rest r = { .n = 0 };
@@ -117,7 +117,7 @@ static int by_growth(const void *a, const void *b)
 	return (stack_growth(x) < stack_growth(y)) - (stack_growth(x) > stack_growth(y));
 }
 
-/* The hottest, then those of the others that grew most; returns how many. */
+/* Choose the hottest, then those of the others that grew most; returns their number. */
 static size_t choose_stacks(struct candidate *v, size_t n, bool has_rest)
 {
 	size_t hottest, k;
@@ -137,7 +137,7 @@ static size_t choose_stacks(struct candidate *v, size_t n, bool has_rest)
 	return k;
 }
 
-/* The name that people know; a copy. */
+/* The demangled name; a copy. */
 static char *name_of(const struct function *f)
 {
 	return demangle(f->symbol) ?: strdup(f->symbol);
@@ -184,7 +184,7 @@ static int fill_table(const struct finder *f, struct candidate *v, size_t n,
 	return err;
 }
 
-/* @event: NULL: of time off CPU. */
+/* @event: NULL for time off CPU. */
 static int make_table(struct run_incident *inc, const char *session, const char *event,
 		      struct run_stack_table **ret)
 {

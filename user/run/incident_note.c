@@ -57,7 +57,7 @@ static void take_trigger(struct run_incident *to, const struct incident *inc,
 	const struct frbpf_trigger *t = &it->t;
 	struct run_trigger *r;
 
-	if (!it->rule) /* by hand */
+	if (!it->rule) /* requested by hand */
 		return;
 	r = &to->triggers[to->n_triggers++];
 	*r = (struct run_trigger){

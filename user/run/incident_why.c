@@ -10,9 +10,9 @@
 #include "rules/units.h"
 #include "run/incident_why.h"
 
-#define INCIDENTS_MAX 10 /* that are asked about */
+#define INCIDENTS_MAX 10 /* incidents asked about */
 
-/* Changes nothing. */
+/* Reads the manifest only. */
 static int tell_question(json_t *manifest, void *q)
 {
 	why_incident__tell(manifest, q);
@@ -31,7 +31,8 @@ static int ask_why(const struct outcome *o, const struct run_incident *inc,
 		return -ENODATA;
 	if (!t->value)
 		q.from = UINT64_MAX;
-	manifest__edit(base, inc->name, tell_question, &q, err); /* without it, events tell alone */
+	/* on failure, events alone answer */
+	manifest__edit(base, inc->name, tell_question, &q, err);
 	err->msg[0] = '\0';
 	for (size_t i = 0; i < inc->n_files && !code; i++)
 		if (inc->files[i].path)
@@ -40,7 +41,7 @@ static int ask_why(const struct outcome *o, const struct run_incident *inc,
 	return code ?: why__ask(w, &q, err);
 }
 
-/* The sentence, and in the manifest all of it. */
+/* Set the sentence, and the whole verdict in the manifest. */
 static int note_verdict(struct run_incident *inc, const struct why *w, const struct base_dir *base)
 {
 	struct why_verdict v = { 0 };

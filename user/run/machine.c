@@ -18,8 +18,8 @@
 #define FILE_MAX (8 << 20)
 
 struct machine {
-	uint64_t ticks; /* a second, as /proc/stat counts */
-	char **limits;	/* cpu.stat of our cgroup and of those above; owned */
+	uint64_t ticks; /* clock ticks per second, as in /proc/stat */
+	char **limits;	/* cpu.stat of the own cgroup and its parents; owned */
 	size_t n_limits;
 };
 
@@ -52,7 +52,7 @@ void machine__parse_stat(const char *text, uint64_t ticks, struct machine_sample
 		ret->cpus = cpus;
 }
 
-/* The number behind @key, which begins a line. */
+/* The number after @key at the start of a line */
 static bool find_number(const char *text, const char *key, uint64_t *ret)
 {
 	size_t len = strlen(key);
@@ -99,7 +99,7 @@ static int add_limit(struct machine *m, const char *dir)
 	return 0;
 }
 
-/* Ours, and every one above it as far as we see. */
+/* Find the own cgroup, and all of its visible parents. */
 static int find_limits(struct machine *m)
 {
 	char mount[PATH_MAX], dir[2 * PATH_MAX];
@@ -141,7 +141,10 @@ struct machine *machine__open(void)
 	return m;
 }
 
-/* One file per CPU, the package's in each of its CPUs: a sum that only differences are taken of. */
+/*
+ * Each CPU has a file; the package's count is in each of its CPUs. So only differences of this sum
+ * are useful.
+ */
 static uint64_t read_hot(struct buf *b, uint32_t cpus)
 {
 	static const char *const names[] = { "core_throttle_count", "package_throttle_count" };
@@ -207,7 +210,7 @@ struct machine_use machine__between(const struct machine_sample *before,
 		.pressure_memory = less_or_zero(after->pressure_memory, before->pressure_memory),
 	};
 
-	/* from what is idle, which the kernel counts exactly: busy time is sampled by ticks */
+	/* derived from idle time, which the kernel counts exactly: busy time is sampled by ticks */
 	u.others =
 		less_or_zero(u.capacity, less_or_zero(after->idle, before->idle) + u.steal + own);
 	return u;

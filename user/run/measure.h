@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a command cost, and what the machine did meanwhile. Life: begin right before it is executed, end when the last of
- * its processes has been reaped, free. */
+/*
+ * Measures the cost of a command, and the machine meanwhile. Life: begin right before it is
+ * executed, end after its last process has been reaped, free.
+ */
 #ifndef FRBPF_RUN_MEASURE_H
 #define FRBPF_RUN_MEASURE_H
 
 #include "run/child.h"
 #include "run/machine.h"
 
-struct run_cost {		      /* ns where nothing is said */
+struct run_cost {		      /* ns unless noted */
 	uint64_t wall;		      /* from exec to the end of the command */
-	uint64_t cpu;		      /* user and system, of all that it forked */
-	uint64_t switches, preempted; /* times: it waited; it was switched away */
+	uint64_t cpu;		      /* user and system, with all forked processes */
+	uint64_t switches, preempted; /* counts: it waited; it was preempted */
 	struct machine_use machine;
 };
 

@@ -17,7 +17,7 @@ struct recording {
 	size_t n_own;
 	size_t *values; /* see struct run_rules; owned */
 	uint64_t started;
-	bool rest_only; /* a dump by hand is there to be compared with alone */
+	bool rest_only; /* the dump by hand is only for comparison */
 };
 
 static int put_in_force(struct recording *r, struct run_rules *rules, struct err *err)
@@ -31,7 +31,7 @@ static int put_in_force(struct recording *r, struct run_rules *rules, struct err
 	code = active_set__make(rules->rs, rules->plan, NULL, &env, err, &g);
 	if (code)
 		return code;
-	rules->rs = NULL; /* the active set's */
+	rules->rs = NULL; /* now owned by the active set */
 	return recorder__put_in_force(r->parts.recorder, g, err);
 }
 
@@ -159,7 +159,7 @@ uint64_t recording__step(struct recording *r)
 	return keys < wait ? keys : wait;
 }
 
-/* The programs are detached, their counters are still there. */
+/* The programs are detached, but their counters still exist. */
 static void read_states(struct recording *r)
 {
 	const struct active_set *g = recorder__active_set(r->parts.recorder);
@@ -180,7 +180,7 @@ static void read_states(struct recording *r)
 	}
 }
 
-/* Save the last window, for its own sake or to compare incidents with. */
+/* Save the last window, as a dump of its own or to compare incidents with. */
 static void dump_last(struct recording *r, bool last)
 {
 	uint64_t all = active_set__all_sessions(recorder__active_set(r->parts.recorder));
@@ -190,7 +190,7 @@ static void dump_last(struct recording *r, bool last)
 		log_warn("too many dumps are under way: that of the last window is not made");
 }
 
-/* Files that were missed for the comparison alone are no failure. */
+/* Files that are missing only for the comparison are not failures. */
 static uint64_t failed_rest(const struct outcome *o)
 {
 	uint64_t n = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The parts of the daemon, for the time of one run and in this process: side band, detectors,
- * recorder, one active set of rules and sessions, with the output folder as its base. There is no
- * socket, nothing is announced, and what it attaches ends with it. Life: open (records from then
- * on), step whenever its fd is readable or its time has come, finish, free.
+ * The parts of the daemon, for one run and in this process: side band, detectors, recorder, and one
+ * active set of rules and sessions. The output folder is their base. There is no control socket,
+ * nothing is announced, and everything that is attached ends with the run. Life: open (records from
+ * then on), step whenever its fd is readable or its time has come, finish, free.
  */
 #ifndef FRBPF_RUN_RECORDING_H
 #define FRBPF_RUN_RECORDING_H
@@ -16,28 +16,36 @@
 
 struct recording;
 
-struct recording_opts { /* all of it is borrowed until recording__free() */
+struct recording_opts { /* borrowed until recording__free() */
 	struct base_dir *base;
 	struct tracefs *tracefs;     /* NULL: there is none */
-	struct examiner *examiner;   /* NULL: build ids and names are those that the kernel tells */
-	const struct app_place *app; /* where the command sends messages of `app:` rules to */
+	struct examiner *examiner;   /* NULL: build ids and names only as the kernel reports them */
+	const struct app_place *app; /* where the command sends messages for `app:` rules */
 	struct run_target *target;
-	struct outcome *outcome; /* told of every incident, and of the rest at the end */
+	struct outcome *outcome; /* filled with every incident, and with the rest at the end */
 };
 
-/* The ruleset of @rules is taken over, and the events of its plan, also on failure. */
+/*
+ * Takes over the ruleset of @rules and the events of its plan, also on failure. Negative errno,
+ * message in @err.
+ */
 int recording__open(const struct recording_opts *opts, struct run_rules *rules, struct err *err,
 		    struct recording **ret);
 
-/* Each is readable when recording__step() has something to do. */
+/* Each is readable when recording__step() has work to do. */
 int recording__fd(const struct recording *r);
 int recording__keys_fd(const struct recording *r);
 int recording__cpus_fd(const struct recording *r);
-/* Take what was written. Returns ns until it is to be called again at the latest, or UINT64_MAX. */
+/*
+ * Process what was written. Returns the ns after which to call it again at the latest, or
+ * UINT64_MAX.
+ */
 uint64_t recording__step(struct recording *r);
 
-/* Nothing fires any more; save the last window, too, if @last, or as outcome.rest if there were
- * incidents; write what is under way; fill the outcome. */
+/*
+ * Stop all rules, complete dumps under way, and fill the outcome. The last window is saved as a
+ * dump if @last; otherwise as outcome.rest, if there were incidents.
+ */
 void recording__finish(struct recording *r, bool last);
 
 void recording__free(struct recording *r);

@@ -33,7 +33,7 @@ struct run {
 	struct outcome outcome;
 	struct measure measure;
 	struct app_place app;
-	sigset_t mask; /* the command's */
+	sigset_t mask; /* for the command */
 	int signals;
 	struct err err;
 };
@@ -54,7 +54,10 @@ static void print_diags(struct diags *diags)
 	diags__free(diags);
 }
 
-/* Where nothing can be recorded the rules can still be wrong. False: they are, and it was said. */
+/*
+ * Check the rules even if nothing can be recorded. False: they are wrong, and the errors were
+ * printed.
+ */
 static bool check_rules(struct run *r)
 {
 	struct diags diags = { 0 };
@@ -64,8 +67,10 @@ static bool check_rules(struct run *r)
 	return !code;
 }
 
-/* The rules, for this kernel. False: they are wrong, and it was said. Not *ret_able: they are right,
- * and it has no tracepoints for them. */
+/*
+ * Read the rules for this kernel. False: they are wrong, and the errors were printed. *ret_able
+ * false: they are right, but the kernel has no tracepoints for them.
+ */
 static bool read_rules(struct run *r, bool *ret_able)
 {
 	struct diags diags = { 0 };
@@ -90,8 +95,7 @@ static bool read_rules(struct run *r, bool *ret_able)
 	return !code;
 }
 
-/* Everything that can be wrong with what we were told, before anything is made. 0 or an exit
- * status. */
+/* Check all options before anything is made. 0 or an exit status. */
 static int check_opts(struct run *r)
 {
 	const struct run_opts *opts = r->opts;
@@ -117,11 +121,12 @@ static int fork_command(struct run *r, struct err *err)
 	if (setenv(LOCATION_APP_ENV, r->app.path, 1))
 		return err_set(err, -errno, "setenv: %s", strerror(errno));
 	code = child__fork(r->opts->command, &r->user, &r->mask, err, &r->child);
-	signal(SIGPIPE, SIG_IGN); /* of --log and the like; the command has its own */
+	/* for a closed pipe of --log; set after the fork, so not for the command */
+	signal(SIGPIPE, SIG_IGN);
 	return code;
 }
 
-/* Are we allowed to record, and are the rules right? As read_rules(). */
+/* Check privileges and rules. Results as for read_rules(). */
 static bool check_ability(struct run *r, bool *ret_able)
 {
 	struct err less = { 0 };
@@ -135,7 +140,7 @@ static bool check_ability(struct run *r, bool *ret_able)
 	return read_rules(r, ret_able);
 }
 
-/* Bring everything up. Negative errno with words: it cannot be recorded. */
+/* Start everything. Negative errno, message in r->err: nothing can be recorded. */
 static int arm_run(struct run *r)
 {
 	struct recording_opts rec = { .base = &r->folder.base,
@@ -157,7 +162,7 @@ static int arm_run(struct run *r)
 	return code;
 }
 
-/* The reports, the folder's owner. What was recorded stays, whatever fails here. */
+/* Write the reports, and give the folder away. The recording is kept, whatever fails here. */
 static void report_run(struct run *r)
 {
 	struct err err = { 0 };
@@ -192,7 +197,7 @@ static void note_end(struct run *r)
 	r->outcome.command_status = r->child.status;
 }
 
-/* Without an error of executing it, see outcome.exec_error, it was recorded. */
+/* Record. It was recorded unless outcome.exec_error is set. */
 static void record_command(struct run *r)
 {
 	bool last = r->opts->last_window || (!r->outcome.n_rules && !r->opts->no_last_window);
@@ -225,14 +230,14 @@ static void record_command(struct run *r)
 static int record_run(struct run *r)
 {
 	record_command(r);
-	if (r->outcome.exec_error) /* nothing was run: nothing is left */
+	if (r->outcome.exec_error) /* nothing was run, so nothing is left behind */
 		folder__undo(&r->folder);
 	else
 		report_run(r);
 	return outcome__exit_status(&r->outcome);
 }
 
-/* --optional: the command is what matters. */
+/* For --optional: run the command without a recording. */
 static int run_plainly(struct run *r)
 {
 	struct waiter w = {

@@ -13,7 +13,7 @@
 
 #define COMMAND_LINE "command line"
 
-/* As configs/ has them: stacks of what runs, and of what leaves its CPU or is woken. */
+/* As in configs/: stacks of running tasks, and of tasks that are switched out or wake others */
 #define SESSION_CPU                                                                                \
 	"[session-cpu]\n"                                                                          \
 	"run = -e cycles -F 99 -g -m 512K --overwrite --switch-output\n"
@@ -21,20 +21,20 @@ static const char default_sessions[] =
 	SESSION_CPU "[session-sched]\n"
 		    "run = -e sched:sched_switch -e sched:sched_waking -g -m 2M --overwrite "
 		    "--switch-output\n";
-/* Without tracefs: the same stacks of what leaves its CPU, but not who woke it. */
+/* Without tracefs: stacks of tasks that are switched out, but not who woke them */
 static const char default_sessions_plain[] =
 	SESSION_CPU "[session-sched]\n"
 		    "run = -e context-switches -c 1 -g -m 2M --overwrite --switch-output\n";
 
-/* What all steps share. */
+/* Shared by all steps */
 struct maker {
 	const struct run_opts *opts;
 	struct tracefs *tracefs; /* NULL: there is none */
-	bool partly;		 /* only to check */
+	bool partly;		 /* only check them */
 	struct diags *d;
 };
 
-/* A value is one line of a rules file, and must not become two, nor go on in the next. */
+/* A value must stay one line of a rules file: no line breaks, and no continuation. */
 static bool is_one_line(const char *value)
 {
 	size_t len = strlen(value);
@@ -68,7 +68,7 @@ static int add_sessions(const struct maker *m, struct buf *text)
 		err = buf__add_str(text, m->tracefs ? default_sessions : default_sessions_plain);
 
 	for (size_t i = 0; i < opts->n_sessions && !err; i++) {
-		/* neither is needed here, and both are meant */
+		/* both are implied here */
 		const char *more = " --overwrite --switch-output";
 
 		if (strstr(opts->sessions[i], "--overwrite"))
@@ -88,7 +88,7 @@ static bool has_rule(const struct ruleset *rs, const char *name)
 	return false;
 }
 
-/* PREFIX-1, PREFIX-2 ..., whatever the file has taken already. */
+/* Find the first of PREFIX-1, PREFIX-2 ... that the file does not use. */
 static void free_name(const struct ruleset *rs, const char *prefix, size_t *number,
 		      char ret[static RULESET_NAME_MAX + 1])
 {
@@ -97,7 +97,7 @@ static void free_name(const struct ruleset *rs, const char *prefix, size_t *numb
 	while (has_rule(rs, ret));
 }
 
-/* Sections of the rules of --when, with names that @rs (may be NULL) does not have. */
+/* Add sections for the rules of --when, with names that are not in @rs (may be NULL). */
 static int add_whens(const struct run_opts *opts, const struct ruleset *rs, struct buf *text)
 {
 	char name[RULESET_NAME_MAX + 1];
@@ -115,7 +115,7 @@ static int add_whens(const struct run_opts *opts, const struct ruleset *rs, stru
 	return err;
 }
 
-/* Rules and sessions of the command line alone: their errors are shown as what they are. */
+/* Parse only rules and sessions of the command line, so that errors refer to it. */
 static int parse_command_line(const struct maker *m, struct ruleset **ret)
 {
 	struct buf text = { 0 };
@@ -129,7 +129,10 @@ static int parse_command_line(const struct maker *m, struct ruleset **ret)
 	return err ?: ruleset__parse(src, m->d, ret);
 }
 
-/* The file, with our sessions behind it where they are wanted. */
+/*
+ * Parse the file, followed by the sessions of --session. If neither has sessions, default ones are
+ * added.
+ */
 static int parse_file(const struct maker *m, struct ruleset **ret)
 {
 	const struct run_opts *opts = m->opts;
@@ -144,7 +147,7 @@ static int parse_file(const struct maker *m, struct ruleset **ret)
 
 	if (err)
 		return err;
-	if (m->d->n_errors > errors) { /* of what it includes; they point into it */
+	if (m->d->n_errors > errors) { /* errors in its includes, which point into src */
 		diags__keep(m->d, src);
 		return -EINVAL;
 	}
@@ -183,7 +186,7 @@ static int plan_rules(const struct maker *m, const struct ruleset *rs, struct pl
 	return m->partly ? plan__make_partly(rs, m->d, ret) : plan__make(rs, m->tracefs, m->d, ret);
 }
 
-/* What is wrong with a line of --session is not to be said of the rules file. */
+/* Errors in a line of --session must not be reported for the rules file. */
 static int check_sessions(const struct maker *m, struct ruleset *rs)
 {
 	struct plan *p = NULL;
@@ -225,7 +228,7 @@ static int parse_rules(const struct maker *m, struct ruleset **ret)
 	return err;
 }
 
-/* One that has the same subject and condition, and no threshold. */
+/* Add a rule with the same source and condition, but no threshold. */
 static int add_values(struct run_rules *r, size_t i, size_t *number, struct diags *d)
 {
 	const struct rule_conf *rule = &r->rs->rules[i];
@@ -277,7 +280,7 @@ static void warn_unused(const struct ruleset *rs, struct diags *d)
 	}
 }
 
-/* What --threshold says. */
+/* Apply --threshold. */
 static int set_thresholds(const struct run_opts *opts, struct ruleset *rs, struct diags *d)
 {
 	for (size_t i = 0; i < opts->n_thresholds; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The rules of a run: those of --rules and of --when, the sessions of the file, of --session, or
- * ours where neither has any; and behind them, for every rule with a threshold, one that only
- * counts and has none. Its histogram is that of all values, not only of those above the threshold.
+ * The rules of a run: those of --rules and --when. Sessions are those of the file and of --session,
+ * or default ones if there are none. For every rule with a threshold, a rule without one is added
+ * that only counts. Its histogram covers all values, not only those above the threshold.
  */
 #ifndef FRBPF_RUN_RUN_RULES_H
 #define FRBPF_RUN_RUN_RULES_H
@@ -11,18 +11,20 @@
 #include "run/run_opts.h"
 
 struct run_rules {
-	struct ruleset *rs; /* owned, until taken */
+	struct ruleset *rs; /* owned, until it is taken over */
 	struct plan *plan;  /* owned */
-	size_t n_own;	    /* rules of the user; the others count only */
-	size_t *values; /* per rule of the user: index of the one that counts all; SIZE_MAX: none.
-			     * Owned */
+	size_t n_own;	    /* rules of the user; the others only count */
+	/* per rule of the user: index of the rule that counts all values; SIZE_MAX: none. Owned */
+	size_t *values;
 };
 
-/* Read, check and plan. 0, or negative errno with everything said in @d. @tracefs may be NULL: then
- * our own sessions do without tracepoints, and those of the user are an error. */
+/*
+ * Read, check and plan. 0, or negative errno with messages in @d. If @tracefs is NULL, the default
+ * sessions do without tracepoints, and tracepoints in the user's sessions are errors.
+ */
 int run_rules__make(const struct run_opts *opts, struct tracefs *tracefs, struct diags *d,
 		    struct run_rules *ret);
-/* Only look whether they are right, on a machine that cannot record. */
+/* Only check them, on a machine that cannot record. */
 int run_rules__check(const struct run_opts *opts, struct diags *d);
 void run_rules__free(struct run_rules *r);
 

@@ -25,7 +25,7 @@ static int open_cgroup2(const char *path)
 	return fs.f_type == CGROUP2_SUPER_MAGIC ? TAKE_FD(fd) : -EMEDIUMTYPE;
 }
 
-/* Below the root of the hierarchy. */
+/* Depth below the root of the hierarchy */
 static size_t cgroup_levels(const char *path)
 {
 	char mount[PATH_MAX] = "";
@@ -38,7 +38,7 @@ static size_t cgroup_levels(const char *path)
 	return n;
 }
 
-/* A directory; else a path in the hierarchy, as /proc/PID/cgroup shows it. */
+/* Open a directory, or a path in the hierarchy as in /proc/PID/cgroup. */
 static int find_cgroup(struct run_target *t, const char *path, struct err *err)
 {
 	char mount[PATH_MAX] = "";

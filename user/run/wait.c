@@ -11,7 +11,7 @@
 #include "rules/units.h"
 #include "run/wait.h"
 
-/* What is sent to us and meant for the command. SIGTSTP and the like stop us together with it. */
+/* Signals forwarded to the command. SIGTSTP and the like stop frbpf together with it. */
 static const int handed_on[] = { SIGINT,  SIGQUIT, SIGTERM,  SIGHUP,
 				 SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM };
 
@@ -30,13 +30,13 @@ int wait__block_signals(sigset_t *ret_old)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The terminal has sent it to the whole foreground group, so to the command too. */
+/* The terminal has sent it to the whole foreground process group, which includes the command. */
 static bool is_from_terminal(const struct signalfd_siginfo *si)
 {
 	return si->ssi_code == SI_KERNEL;
 }
 
-/* True: it ends the recording. */
+/* Handle a signal. True: it ends the recording. */
 static bool on_signal(struct waiter *w, const struct signalfd_siginfo *si)
 {
 	bool running = w->child && !w->child->ended;
@@ -67,7 +67,7 @@ static size_t count_dumps(const struct outcome *o)
 	return n;
 }
 
-/* True: command and children have ended. */
+/* True: the command and its children have ended. */
 static bool reap_children(struct waiter *w)
 {
 	bool was_running = !w->child->ended, all = child__reap(w->child);
@@ -78,7 +78,7 @@ static bool reap_children(struct waiter *w)
 	return all;
 }
 
-/* Has the recording come to its end? */
+/* Is the recording to end? */
 static bool is_over(struct waiter *w, bool signalled, bool target_ended, uint64_t deadline)
 {
 	struct outcome *o = w->outcome;
@@ -115,7 +115,7 @@ void wait__recording(struct waiter *w)
 {
 	struct pollfd fds[] = { { w->signals, POLLIN },
 				{ recording__fd(w->recording), POLLIN },
-				{ w->target->pidfd, POLLIN }, /* -1 is left out */
+				{ w->target->pidfd, POLLIN }, /* ignored if -1 */
 				{ recording__keys_fd(w->recording), POLLIN },
 				{ recording__cpus_fd(w->recording), POLLIN } };
 	uint64_t deadline = w->opts->for_ns ? now_ns() + w->opts->for_ns : UINT64_MAX, wait;

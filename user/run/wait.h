@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The time between the start of the command and the end of the recording: signals that are handed
- * on, children that end, dumps that are written, and what ends it.
+ * Waits from the start of the command to the end of the recording: forwards signals, reaps
+ * children, steps the recording, and decides when it ends.
  */
 #ifndef FRBPF_RUN_WAIT_H
 #define FRBPF_RUN_WAIT_H
@@ -17,18 +17,20 @@ struct waiter {
 	const struct run_opts *opts;
 	struct child *child;		 /* NULL: no command */
 	struct recording *recording;	 /* NULL: not recorded */
-	const struct run_target *target; /* of a recording */
+	const struct run_target *target; /* used with a recording */
 	struct outcome *outcome;
-	int signals; /* signalfd of wait__block_signals() */
+	int signals; /* signalfd from wait__block_signals() */
 };
 
-/* From now on signals are for the signalfd: what is ours to hand on. The mask that was is the
- * command's. Returns the fd or negative errno. */
+/*
+ * Block the signals to be forwarded: from now on they arrive at the signalfd. *ret_old: the
+ * previous mask, which the command gets. Returns the fd or negative errno.
+ */
 int wait__block_signals(sigset_t *ret_old);
 
-/* Until the recording is to end; sets outcome.end. */
+/* Wait until the recording is to end; sets outcome.end. */
 void wait__recording(struct waiter *w);
-/* Until the command has ended, if it goes on after that. */
+/* Wait until the command has ended, if it outlasts the recording. */
 void wait__command(struct waiter *w);
 
 #endif

@@ -8,7 +8,7 @@
 #include "common/escape.h"
 #include "run/report/report.h"
 
-/* "::error title=frbpf%3A runq-spike::80ms > 20ms ...": workflow commands of GitHub Actions. */
+/* A workflow command of GitHub Actions: "::error title=frbpf%3A runq-spike::80ms > 20ms ..." */
 static int add_annotation(const struct outcome *o, size_t i, struct buf *b)
 {
 	const struct run_rule *rule = &o->rules[i];
@@ -48,7 +48,7 @@ int report_github(const struct outcome *o, struct buf *b)
 	return err;
 }
 
-/* A path as part of a URL. */
+/* Append a path, escaped for a URL. */
 static int add_path(struct buf *b, const char *path)
 {
 	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -128,7 +128,7 @@ static json_t *json_stack(const struct run_stack_table *t, const struct run_stac
 			 json_frames(s));
 }
 
-/* Per session and event, and of time off CPU. */
+/* Tables per session and event, and for time off CPU. */
 static json_t *json_stacks(const struct run_incident *inc)
 {
 	json_t *list = json_array();
@@ -211,7 +211,7 @@ static json_t *json_scope(const struct outcome *o)
 	}
 }
 
-/* Of the command, and what the machine did meanwhile. */
+/* Cost of the command, and the machine meanwhile. */
 static json_t *json_cost(const struct outcome *o)
 {
 	const struct run_cost *c = &o->cost;

@@ -10,7 +10,7 @@ static const char *format_ns(uint64_t v, char buf[static 32])
 	return units__format_duration(v, buf, 32);
 }
 
-/* What a function of report.h makes, as text of markdown. */
+/* Append the command as Markdown text. */
 static int add_command(const struct outcome *o, struct buf *b)
 {
 	struct buf text = { 0 };
@@ -31,7 +31,7 @@ static int add_fact(const struct run_rule *rule, const struct run_trigger *t, st
 	return err;
 }
 
-/* An indented block is code, whatever is in it; in the text of a command no line ends. */
+/* An indented block is code, whatever it contains; a command has no line breaks. */
 static int add_code(const struct outcome *o, const struct run_incident *inc, struct buf *b)
 {
 	struct buf text = { 0 };

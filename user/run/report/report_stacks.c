@@ -7,7 +7,7 @@
 #include "rules/units.h"
 #include "run/report/report.h"
 
-/* Of one stack; the JSON has all of them. */
+/* Frames per stack; the JSON has all of them */
 #define KERNEL_FRAMES 4
 #define USER_FRAMES   10
 
@@ -19,7 +19,7 @@ static bool begins_with_any(const char *s, const char *const *v, size_t n)
 	return false;
 }
 
-/* What stands in every stack of a task that was switched away, and how each call gets into the kernel. */
+/* Is the function in every stack of a task that was switched out, or in every system call? */
 static bool says_nothing(const struct run_frame *f)
 {
 	static const char *const common[] = {

@@ -23,7 +23,7 @@ static int write_file(int dir, const char *name, const struct buf *b, struct err
 	return code ? err_set(err, code, "%s cannot be written: %s", name, strerror(-code)) : 0;
 }
 
-/* What GitHub shows on the job's page: a file that it made for us, to be added to. */
+/* Append to the summary on the job's page, a file provided by GitHub. */
 static void add_step_summary(const struct buf *markdown, const char *path)
 {
 	_cleanup_close_ int fd =
@@ -39,7 +39,7 @@ static void add_step_summary(const struct buf *markdown, const char *path)
 		log_warn("GITHUB_STEP_SUMMARY %s: %s", path, strerror(-code));
 }
 
-/* GitHub takes the annotations from what the step writes. */
+/* GitHub reads annotations from the output of the step. */
 static void annotate_github(const struct report_texts *t)
 {
 	const char *summary = getenv("GITHUB_STEP_SUMMARY");
