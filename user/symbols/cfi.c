@@ -16,11 +16,11 @@
 #define EXPRESSION_OPS	 64
 
 struct cfi {
-	int fd; /* the copy that libelf reads */
+	int fd; /* the copy that libelf maps */
 	Elf *elf;
 	Dwarf_CFI *cfi;
 	unsigned int machine;
-	struct elf_symbols segments; /* of them only these */
+	struct elf_symbols segments; /* only the segments are used */
 };
 
 static int cfi__read(struct cfi *c)
@@ -28,7 +28,7 @@ static int cfi__read(struct cfi *c)
 	GElf_Ehdr head;
 
 	elf_version(EV_CURRENT);
-	/* mapped: libelf leaks what it reads of a damaged file. The copy is nobody else's */
+	/* mmap: libelf leaks memory if it reads a damaged file. Nobody can truncate the copy */
 	c->elf = elf_begin(c->fd, ELF_C_READ_MMAP, NULL);
 	if (!c->elf || elf_kind(c->elf) != ELF_K_ELF || !gelf_getehdr(c->elf, &head))
 		return -ENOEXEC;
@@ -82,7 +82,7 @@ static bool cfi_stack__read(const struct cfi_stack *s, uint64_t addr, uint64_t *
 	return true;
 }
 
-/* A DWARF expression while it is computed. */
+/* A DWARF expression that is being evaluated. */
 struct expression {
 	const struct cfi_frame *frame;
 	const struct cfi_stack *stack;
@@ -155,7 +155,7 @@ static uint64_t expression__apply(uint8_t atom, uint64_t a, uint64_t b, bool *re
 	return 0;
 }
 
-/* Those that do not begin with numbers: what compilers, and the linker for its .plt, write. */
+/* The remaining operations: those that compilers write, and linkers for .plt. */
 static void expression__do(struct expression *x, const Dwarf_Op *op)
 {
 	uint64_t a, b;
@@ -218,7 +218,7 @@ static bool expression__is_constant(const Dwarf_Op *op)
 	return false;
 }
 
-/* False: it has what is not known here. Branches are not followed: no unwinding needs them. */
+/* False: unknown operation or value. Branches are not supported: unwinding needs none. */
 static bool expression__compute(struct expression *x, const Dwarf_Op *ops, size_t n, uint64_t *ret)
 {
 	if (!n || n > EXPRESSION_OPS)
@@ -253,7 +253,7 @@ static bool frame_cfa(Dwarf_Frame *d, const struct cfi_stack *stack, const struc
 	return !dwarf_frame_cfa(d, &ops, &n) && expression__compute(&x, ops, n, ret);
 }
 
-/* Register @reg of the caller; false: nobody knows it any more. */
+/* Get register @reg of the caller; false: its value is lost. */
 static bool frame_register(Dwarf_Frame *d, int reg, uint64_t cfa, const struct cfi_stack *stack,
 			   const struct cfi_frame *f, uint64_t *ret)
 {
@@ -264,7 +264,7 @@ static bool frame_register(Dwarf_Frame *d, int reg, uint64_t cfa, const struct c
 
 	if (dwarf_frame_register(d, reg, memory, &ops, &n))
 		return false;
-	if (!n && !ops && reg < CFI_REGISTERS) { /* as it is */
+	if (!n && !ops && reg < CFI_REGISTERS) { /* unchanged */
 		*ret = f->regs[reg];
 		return f->known & 1ULL << reg;
 	}
@@ -274,7 +274,7 @@ static bool frame_register(Dwarf_Frame *d, int reg, uint64_t cfa, const struct c
 	return x.is_value || cfi_stack__read(stack, v, ret);
 }
 
-/* Where the stack pointer is among the registers. */
+/* DWARF's number of the stack pointer. */
 static int stack_pointer(unsigned int machine)
 {
 	return machine == EM_AARCH64 ? 31 : 7;
@@ -298,7 +298,7 @@ int cfi__step(const struct cfi *c, uint64_t offset, const struct cfi_stack *stac
 			if (r != ra && frame_register(d, r, cfa, stack, f, &up.regs[r]))
 				up.known |= 1ULL << r;
 		}
-		/* by no rule of its own, it is where the frame began */
+		/* the CFA is the caller's stack pointer; a frame that does not move ends it */
 		if (cfa != f->regs[sp] || up.pc != f->pc) {
 			up.regs[sp] = cfa;
 			up.known |= 1ULL << sp;

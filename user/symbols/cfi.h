@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Call frame information of an ELF file: how to get from the registers in a function to those of its caller. Read by
- * libdw from a copy of .eh_frame. Life: open, step as often as wanted, free. Not locked.
+ * Call frame information of an ELF file: computes a caller's registers from those of a function.
+ * libdw reads it from a copy of .eh_frame. Life: open, step as often as needed, free. Not locked.
  */
 #ifndef FRBPF_SYMBOLS_CFI_H
 #define FRBPF_SYMBOLS_CFI_H
@@ -9,34 +9,36 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CFI_REGISTERS 33 /* DWARF's numbers, of both machines; the program counter is beside them */
+#define CFI_REGISTERS 33 /* by DWARF's numbers, on both machines; without the program counter */
 
 struct cfi;
 
-/* A frame: where it is, and its registers as far as they are known. */
+/* A frame: its program counter and known registers. */
 struct cfi_frame {
 	uint64_t pc;
-	bool exact; /* pc is where it was interrupted, not where a call returns to */
+	bool exact; /* pc is the interrupted instruction, not a return address */
 	uint64_t regs[CFI_REGISTERS];
-	uint64_t known; /* bit of each register */
+	uint64_t known; /* bit N: regs[N] is known */
 };
 
-/* What is needed of the recorded stack. */
+/* The recorded part of the stack. Borrowed. */
 struct cfi_stack {
 	const void *data;     /* at any alignment */
 	uint64_t start, size; /* address of its first byte; bytes */
 };
 
-/* Of the open file @fd, which stays the caller's. 0, -ENOENT (it has none), -ENOEXEC, -ENOMEM. */
+/* Read it from the file @fd, which the caller closes; free *ret. -ENOENT: the file has none;
+ * -ENOEXEC, -ENOMEM, or the errno of the copy. */
 int cfi__open(int fd, struct cfi **ret);
 void cfi__free(struct cfi *c); /* NULL is legal */
 
-/* The machine, EM_*, that its registers are of. */
+/* The file's machine, EM_*. */
 unsigned int cfi__machine(const struct cfi *c);
 
 /*
- * Turn @f into the frame of the caller. @offset: of the instruction at f->pc, in the file. Otherwise it is as it was:
- * -ENOENT: nothing is told of that place; -ENODATA: it is the outermost, or its caller is not in what was recorded.
+ * Turn @f into the caller's frame. @offset: of the instruction at f->pc in the file, in bytes.
+ * After an error @f is unchanged. -ENOENT: there is no information for this code; -ENODATA: @f is
+ * the outermost frame, or the recorded stack is too short.
  */
 int cfi__step(const struct cfi *c, uint64_t offset, const struct cfi_stack *stack,
 	      struct cfi_frame *f);

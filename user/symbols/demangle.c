@@ -5,7 +5,7 @@
 #include "common/demangler.h"
 #include "symbols/demangle.h"
 
-/* Cut "(int, char) const" off; "operator()" and "(anonymous namespace)" stay. */
+/* Cut off "(int, char) const", but not "operator()" and "(anonymous namespace)". */
 static void cut_parameters(char *name)
 {
 	char *end = strrchr(name, ')');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Symbols from open files, if they are those that were recorded. */
+/* Reads symbols from open files, if these are the recorded ones. */
 #ifndef FRBPF_SYMBOLS_ELF_FILES_H
 #define FRBPF_SYMBOLS_ELF_FILES_H
 
@@ -9,23 +9,25 @@
 #include "symbols/elf_read.h"
 #include "symbols/elf_symbols.h"
 
-/* Is the open file of that build id? What is not known (size 0) is believed. */
+/* Does the open file have build id @id? An unknown @id (size 0) matches any file. */
 bool elf_files__has_id(int fd, const struct build_id *id);
 
-/* Take the symbols of a file with debug information of @to: where they are mapped only @to tells. False: it is of
- * another file, or has none. */
+/*
+ * Replace the symbols of @to by those of its debug file @fd. The segments of @to stay, because
+ * debug files have none. False: @fd belongs to another file, or has no symbols.
+ */
 bool elf_files__take_debug(int fd, const struct build_id *id, struct elf_symbols *to);
 
-/* May only root, or the user we are, write to it? */
+/* Can only root, or our own user, write to the file? */
 bool elf_files__is_ours(const struct stat *st);
 /*
- * Functions of the open debug file @fd, if it has the build id @id. *@ret_found becomes true then. As
- * elf_read__functions().
+ * Call @fn for the functions of the debug file @fd, if it has the build id @id. Sets *ret_found if
+ * the file has a full symbol table. Errors: as elf_read__functions().
  */
 int elf_files__each_debug_function(int fd, const struct build_id *id, uint64_t max,
 				   elf_function_fn fn, void *arg, bool *ret_found);
 
-/* Symbols from the open perf-PID.map: 0, -ENOMEM, or why it cannot be read. */
+/* Read the symbols of the perf-PID.map @fd. 0, -ENOMEM, or the errno of the read. */
 int elf_files__read_perf_map(int fd, struct symbol_table *ret);
 
 #endif

@@ -6,16 +6,16 @@
 
 #include "symbols/elf_plt.h"
 
-#define STUB_SIZE 16 /* bytes, of both */
+#define STUB_SIZE 16 /* bytes, on both machines */
 
 struct plt {
 	GElf_Shdr stubs;     /* .plt */
-	GElf_Shdr secondary; /* .plt.sec: what is called where there is one, without a header */
+	GElf_Shdr secondary; /* .plt.sec: if present, the stubs that are called; it has no header */
 	GElf_Shdr relocations_header, symbols_header;
 	Elf_Scn *relocations, *symbols;
 };
 
-/* What stands before the first stub. False: nothing is known of this machine's. */
+/* Bytes before the first stub. False: unknown machine. */
 static bool header_size(Elf *elf, uint64_t *ret)
 {
 	GElf_Ehdr eh;

@@ -9,9 +9,9 @@
 #include "common/cleanup.h"
 #include "symbols/elf_read.h"
 
-/* Of .gnu_debugdata, which is compressed: others may have made it. */
+/* Limits for .gnu_debugdata, which is compressed, and may be crafted. */
 #define UNPACKED_MAX   (64u << 20) /* bytes */
-#define UNPACK_MEM_MAX (80u << 20) /* of the dictionary: xz -9 needs 65 MB */
+#define UNPACK_MEM_MAX (80u << 20) /* bytes; xz -9 needs 65 MB for its dictionary */
 #define CHUNK	       (64u << 10)
 
 Elf_Scn *elf_read__section(Elf *elf, const char *name, GElf_Shdr *ret)
@@ -35,8 +35,8 @@ Elf_Scn *elf_read__section(Elf *elf, const char *name, GElf_Shdr *ret)
 
 /* ---- symbols ---- */
 
-#define NAMES_RATIO 4	      /* of all names, to the table that has them */
-#define NAMES_ROOM  (1 << 20) /* bytes; for small files */
+#define NAMES_RATIO 4	      /* largest ratio of all names to their table */
+#define NAMES_ROOM  (1 << 20) /* bytes beyond the ratio, for small files */
 
 struct reader {
 	uint64_t max;
@@ -56,14 +56,14 @@ static enum symbol_rank rank_of(const GElf_Sym *sym)
 	}
 }
 
-/* A function, or a label of assembly code that is not a mere jump target. */
+/* A function, or a label in assembly code that is more than a jump target. */
 static bool is_function(const GElf_Sym *sym, const char *name)
 {
 	switch (GELF_ST_TYPE(sym->st_info)) {
 	case STT_FUNC:
 	case STT_GNU_IFUNC:
 		return true;
-	case STT_NOTYPE: /* "$x", "$d": what kind of bytes follow, on arm64 */
+	case STT_NOTYPE: /* "$x", "$d" mark code and data on arm64 */
 		return name[0] != '$' && GELF_ST_VISIBILITY(sym->st_other) != STV_HIDDEN &&
 		       GELF_ST_VISIBILITY(sym->st_other) != STV_INTERNAL;
 	default:
@@ -71,7 +71,7 @@ static bool is_function(const GElf_Sym *sym, const char *name)
 	}
 }
 
-/* False: it is not in code. */
+/* Get the end of the symbol's section. False: that has no code. */
 static bool find_limit(Elf *elf, const GElf_Sym *sym, uint64_t *ret)
 {
 	Elf_Scn *scn = sym->st_shndx < SHN_LORESERVE ? elf_getscn(elf, sym->st_shndx) : NULL;
@@ -108,8 +108,11 @@ static int read_symbol(const struct reader *r, Elf *elf, const GElf_Sym *sym, co
 	return r->fn(&f, r->arg);
 }
 
-/* Names that share their ends make a table shorter, but not by much. A file whose symbols all have the same long
- * name would take time and memory out of all proportion. */
+/*
+ * The total length of names is limited in proportion to their table. Names that share their ends
+ * make a table shorter, but not by much. A crafted file, whose symbols all have the same long name,
+ * would otherwise take too much time and memory.
+ */
 static int read_symbols(const struct reader *r, Elf *elf, Elf_Data *data, size_t strings,
 			uint64_t names_size)
 {
@@ -129,7 +132,7 @@ static int read_symbols(const struct reader *r, Elf *elf, Elf_Data *data, size_t
 	return err;
 }
 
-/* Returns whether there was one in @ret_found. */
+/* Sets *ret_found if there is such a section. */
 static int read_section(const struct reader *r, Elf *elf, unsigned int type, bool *ret_found)
 {
 	GElf_Shdr sh, names;
@@ -193,7 +196,7 @@ static int unpack_debugdata(const void *packed, size_t size, int *ret)
 	return err;
 }
 
-/* What cannot be unpacked is not there. */
+/* A section that cannot be unpacked counts as missing. */
 static int read_debugdata(const struct reader *r, Elf *elf, bool *ret_found)
 {
 	_cleanup_close_ int fd = -1;

@@ -11,7 +11,7 @@
 #include "symbols/elf_read.h"
 #include "symbols/elf_symbols.h"
 
-/* Bytes that libelf may take for the symbols of one file, where only some are wanted. */
+/* Limit of a file's symbol sections, in bytes, if only some addresses are wanted. */
 #define WANTED_SECTION_MAX (64u << 20)
 
 int elf_symbols__read_segments(Elf *elf, struct elf_symbols *e)
@@ -24,7 +24,7 @@ int elf_symbols__read_segments(Elf *elf, struct elf_symbols *e)
 	for (i = 0; i < n && e->n_segments < ELF_SEGMENTS_MAX; i++) {
 		if (!gelf_getphdr(elf, i, &ph))
 			return -ENOENT;
-		/* a file with debug information alone has nothing of them, and another p_offset */
+		/* segments of a debug file have no bytes in it, and another p_offset */
 		if (ph.p_type == PT_LOAD && ph.p_flags & PF_X && ph.p_filesz)
 			e->segments[e->n_segments++] =
 				(struct elf_segment){ ph.p_offset, ph.p_filesz, ph.p_vaddr };
@@ -36,7 +36,7 @@ bool elf_symbols__vaddr(const struct elf_symbols *e, uint64_t offset, uint64_t *
 {
 	for (size_t i = 0; i < e->n_segments; i++) {
 		const struct elf_segment *s = &e->segments[i];
-		/* a map begins at a page: what stands there before the segment belongs to it */
+		/* maps begin at a page boundary, so they include bytes before the segment */
 		uint64_t first = s->offset & ~4095ULL;
 
 		if (offset >= first && offset - first < s->size + (s->offset - first)) {
@@ -47,7 +47,7 @@ bool elf_symbols__vaddr(const struct elf_symbols *e, uint64_t offset, uint64_t *
 	return false;
 }
 
-/* Tell the tables where the wanted bytes are linked to. */
+/* Announce the linked addresses of the wanted bytes to the tables. */
 static int want_addresses(struct elf_symbols *e)
 {
 	const struct elf_wanted *w = e->wanted;
@@ -89,7 +89,7 @@ void elf_symbols__read_debuglink(Elf *elf, char ret[ELF_DEBUGLINK_MAX])
 	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
 	size_t len = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;
 
-	/* a name, not a path that leads elsewhere */
+	/* refuse a path, which might lead elsewhere */
 	if (!len || len == data->d_size || len >= ELF_DEBUGLINK_MAX ||
 	    memchr(data->d_buf, '/', len))
 		return;

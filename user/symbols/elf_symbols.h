@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Function symbols of ELF files, and where in memory their bytes belong. */
+/* Function symbols of ELF files, and how file offsets map to addresses. */
 #ifndef FRBPF_SYMBOLS_ELF_SYMBOLS_H
 #define FRBPF_SYMBOLS_ELF_SYMBOLS_H
 
@@ -7,7 +7,7 @@
 
 #include "symbols/symbol_table.h"
 
-/* A part of the file that is mapped executable. */
+/* An executable segment of the file. */
 struct elf_segment {
 	uint64_t offset, size; /* in the file, bytes */
 	uint64_t vaddr;
@@ -16,33 +16,33 @@ struct elf_segment {
 #define ELF_SEGMENTS_MAX  16
 #define ELF_DEBUGLINK_MAX 256
 
-/* Bytes of the file that will be asked for, where nothing else is. */
+/* The only bytes of the file that will be looked up. */
 struct elf_wanted {
 	const uint64_t *offsets; /* borrowed */
 	size_t n;
-	const struct elf_symbols *segments; /* of another file, where this one has none; or NULL */
+	const struct elf_symbols *segments; /* use the segments of this file instead; or NULL */
 };
 
 struct elf_symbols {				       /* { 0 } is an empty one */
 	struct symbol_table table;		       /* by vaddr */
 	struct symbol_table stubs;		       /* elf_plt.h */
-	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* none in a file of debug information */
+	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* none in a debug file */
 	size_t n_segments;
-	const struct elf_wanted *wanted;   /* set before it is read, and until then; or NULL */
-	bool full;			   /* .symtab, not only what is exported */
-	char debuglink[ELF_DEBUGLINK_MAX]; /* name of the file with the rest; "": not told */
+	const struct elf_wanted *wanted;   /* set only while it is read; NULL: everything */
+	bool full;			   /* from .symtab, not only exported ones */
+	char debuglink[ELF_DEBUGLINK_MAX]; /* name of the debug file; "": unknown */
 };
 
-/* From an open file. 0, -ENOENT (not an ELF file of a known kind), -ENOMEM, and where only some
- * addresses are wanted -EFBIG: more symbols than are worth the memory. */
+/* Read the file @fd. 0; -ENOENT: no ELF file; -ENOMEM; -EFBIG: only some addresses are wanted, but
+ * the file has too many symbols; other errors of elf_copy__make(). */
 int elf_symbols__read(int fd, struct elf_symbols *ret);
-/* The name in .gnu_debuglink; @ret stays as it is where there is none. */
+/* Get the name in .gnu_debuglink; without one @ret is unchanged. */
 void elf_symbols__read_debuglink(Elf *elf, char ret[ELF_DEBUGLINK_MAX]);
-/* The segments alone. 0 or -ENOENT. */
+/* Read only the segments. 0 or -ENOENT. */
 int elf_symbols__read_segments(Elf *elf, struct elf_symbols *ret);
-/* Where the byte at @offset of the file is linked to. False: in no executable segment. */
+/* Get the linked address of the byte at @offset in the file. False: in no executable segment. */
 bool elf_symbols__vaddr(const struct elf_symbols *e, uint64_t offset, uint64_t *ret);
-/* The symbol at an address of the kind that elf_symbols__vaddr() gives. NULL: none. */
+/* Find the symbol at @vaddr, an address from elf_symbols__vaddr(). NULL: none. */
 const struct symbol *elf_symbols__find(const struct elf_symbols *e, uint64_t vaddr);
 void elf_symbols__free(struct elf_symbols *e);
 

@@ -19,7 +19,7 @@
 
 #define DEBUG_DIR "/usr/lib/debug"
 
-/* "12/3456...": the file's place below a .build-id. */
+/* "12/3456...": the path of the file below .build-id. */
 static void format_id(const struct build_id *id, char to[2 * BUILD_ID_MAX + 2])
 {
 	char *p = to;
@@ -32,7 +32,7 @@ static void format_id(const struct build_id *id, char to[2 * BUILD_ID_MAX + 2])
 	*p = '\0';
 }
 
-/* A file below ~/.debug, where perf keeps copies. */
+/* Open a file below ~/.debug, where perf keeps copies. */
 static int open_kept(const struct build_id *id, const char *file)
 {
 	char hex[2 * BUILD_ID_MAX + 2], path[PATH_MAX];
@@ -46,7 +46,7 @@ static int open_kept(const struct build_id *id, const char *file)
 	return foreign__open_path(path, FOREIGN_TRUSTED, NULL);
 }
 
-/* Without a build id it may be another process by now. */
+/* The pid may be reused: only a build id can prove that it is the right file. */
 static bool is_of_process(const struct mapped_file *m)
 {
 	return m->pid && m->id->size;
@@ -61,7 +61,7 @@ int file_search__mapped(const struct mapped_file *m, unsigned int i)
 	switch (i) {
 	case 0:
 		return foreign__open_of(m->pid, m->path, NULL);
-	case 1: /* deleted or replaced since */
+	case 1: /* the file may be deleted or replaced */
 		map_file__path(m->pid, m->start, m->end, path);
 		return foreign__open_path(path, FOREIGN_MAGIC, NULL);
 	case 2:
@@ -84,7 +84,7 @@ int file_search__debug(const char *path, const struct build_id *id, const char *
 	unsigned int flags = FOREIGN_TRUSTED;
 
 	if (!id->size ||
-	    (i >= 2 && !link[0])) /* nothing would tell whether it is of this very file */
+	    (i >= 2 && !link[0])) /* without an id, nothing proves that it belongs to this file */
 		return -ENOENT;
 	format_id(id, hex);
 	switch (i) {
@@ -112,7 +112,7 @@ int file_search__debug(const char *path, const struct build_id *id, const char *
 	return foreign__open_path(at, flags, NULL);
 }
 
-/* Our own vDSO as a file, so that it is read like one. */
+/* Copy our own vDSO into a memfd, so that it can be read like a file. */
 static int open_vdso(void)
 {
 	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
@@ -143,7 +143,7 @@ int file_search__vdso(const struct build_id *id)
 {
 	_cleanup_close_ int fd = -1;
 
-	if (!id->size) /* it may be any kernel's */
+	if (!id->size) /* it may be from any kernel */
 		return -ENOENT;
 	fd = open_vdso();
 	if (fd >= 0 && (elf_files__has_id(fd, id) || is_running_kernel(id)))
@@ -174,7 +174,7 @@ static uint32_t inner_pid(uint32_t pid)
 	return inner;
 }
 
-/* Anybody may write to /tmp: believe root, ourselves, and the user of the process. */
+/* Anybody can write to /tmp: trust only root, ourselves, and the user of the process. */
 static bool is_trusted(const struct stat *st, uint32_t pid)
 {
 	struct stat process;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Opens the files that have the symbols of user code, place by place, where perf looks for them. Nothing of
- * others is read. Each function returns a descriptor that is the caller's, or a negative errno. On a file system
- * that hangs they do, too.
+ * Opens files with the symbols of user code, one candidate after the other, where perf looks for
+ * them. Files of other users are opened, but not read. Each function returns a descriptor, which
+ * the caller closes, or a negative errno. They hang if a file system hangs.
  */
 #ifndef FRBPF_SYMBOLS_FILE_SEARCH_H
 #define FRBPF_SYMBOLS_FILE_SEARCH_H
@@ -14,25 +14,32 @@
 struct mapped_file {
 	const char *path;	   /* as mapped */
 	const struct build_id *id; /* size 0: not known */
-	uint32_t pid;		   /* who had it mapped, from @start to @end; 0: not known */
+	uint32_t pid;		   /* process that mapped it, from @start to @end; 0: unknown */
 	uint64_t start, end;
 };
 
-/* Candidate @i, below FILE_SEARCH_MAPPED, for the file itself: as seen by the process if that still lives, what it has
- * mapped there (a deleted file, too), its executable, as seen by us, perf's copy. */
+/*
+ * Open candidate @i, below FILE_SEARCH_MAPPED, for the file itself. In order: the path in the mount
+ * namespace of the process; the file that it maps there, even if deleted; its executable; the path
+ * in our namespace; perf's copy.
+ */
 #define FILE_SEARCH_MAPPED 5
 int file_search__mapped(const struct mapped_file *m, unsigned int i);
 
-/* Candidate @i, below FILE_SEARCH_DEBUG, for the debug information of the file at @path: two by its build id, then those
- * by the name @link that it gives ("": none). */
+/*
+ * Open candidate @i, below FILE_SEARCH_DEBUG, for the debug information of the file at @path. The
+ * first two go by build id, the others by @link, the name in .gnu_debuglink ("": none).
+ */
 #define FILE_SEARCH_DEBUG 5
 int file_search__debug(const char *path, const struct build_id *id, const char *link,
 		       unsigned int i);
 
-/* The vDSO of the running kernel, if @id is its build id or that of the kernel, or the one that perf has kept. */
+/* Open the vDSO of the running kernel, if @id is its build id or that of the kernel; else the copy
+ * that perf kept. */
 int file_search__vdso(const struct build_id *id);
 
-/* The perf-PID.map of the process. -EPERM: one that neither root, nor we, nor its own user wrote. */
+/* Open the perf-PID.map of the process. -EPERM: its owner is not root, nor we, nor the user of the
+ * process. */
 int file_search__perf_map(uint32_t pid);
 
 #endif

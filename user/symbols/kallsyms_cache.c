@@ -43,7 +43,7 @@ static int check_kernel(const struct build_id *id, struct err *err)
 	return 0;
 }
 
-/* Without the right to see them all addresses are 0. */
+/* Without the right to see addresses, all are 0. */
 static bool shows_addresses(const char *text)
 {
 	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
@@ -66,7 +66,7 @@ static int copy_kallsyms(struct buf *text, struct err *err)
 	return 0;
 }
 
-/* A whole file under its name, or none. */
+/* Atomic: the file is complete, or absent. */
 static int write_symbols(int folder, const struct buf *text, struct err *err)
 {
 	static const char tmp[] = ".kallsyms.new";

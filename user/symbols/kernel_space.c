@@ -25,7 +25,7 @@ static int add_kernel_map(struct kernel_space *k, struct map *m, uint64_t len,
 	err = map_list__overlay(&k->maps, &k->pool, m);
 	if (!err && kernel_space__is_text(name)) {
 		map_file__put(&k->pool, k->text.file);
-		k->text = *m; /* with the reference */
+		k->text = *m; /* takes over the reference */
 		return 0;
 	}
 	map_file__put(&k->pool, m->file);
@@ -37,7 +37,7 @@ static int map_ksymbol(struct kernel_space *k, const struct record_ksymbol *r)
 	static const struct map_file_id none;
 	struct map m = { .start = r->addr, .flags = KERNEL_SPACE_KSYMBOL };
 
-	/* one that goes stays until another takes its place: samples of it may still come */
+	/* keep an unloaded program until another overlays it: its samples may still come */
 	if ((r->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) ||
 	    !strcmp(r->name, RECORD_KSYMBOL_NONE))
 		return 0;

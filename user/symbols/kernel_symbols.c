@@ -43,7 +43,7 @@ static int add_kallsyms(const struct buf *text, void *arg)
 	return err;
 }
 
-/* A table from @path, and where its _text is. */
+/* Read the table from @path, and the address of its _text. */
 static const char *read_kallsyms(const char *path, const char *module, struct symbol_table *ret,
 				 uint64_t *ret_text)
 {
@@ -66,7 +66,7 @@ static const char *read_kallsyms(const char *path, const char *module, struct sy
 	return err ? "cannot read " KALLSYMS : hidden;
 }
 
-/* What `perf record` keeps of every kernel that it records. */
+/* Path of the kallsyms that `perf record` keeps for every kernel that it records. */
 static bool kept_kallsyms(const struct build_id *id, char path[static PATH_MAX])
 {
 	const char *home = getenv("HOME");
@@ -127,7 +127,7 @@ const char *kernel_symbols__read_running(const uint64_t *addrs, size_t n, struct
 	return why;
 }
 
-/* The address of a loaded module; false: it is not. */
+/* Get the address of a loaded module; false: it is not loaded, or hidden. */
 static bool module_start(const char *name, size_t len, uint64_t *ret)
 {
 	RAISED_RIGHTS(RIGHTS_PROCESSES);

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Symbols of the kernel and its modules: of the running one when it is the one recorded, of another
- * when perf has kept its kallsyms in ~/.debug. Each returns NULL, or why there are none (a static
- * text). What is to be added to a recorded address (another boot, another place) is in *ret_delta. */
+/*
+ * Reads the symbols of the kernel and its modules. If another kernel was recorded, the kallsyms
+ * that perf kept in ~/.debug are read. Each function returns NULL, or a static text that says why
+ * there are no symbols. *ret_delta is to be added to recorded addresses, as they differ per boot.
+ */
 #ifndef FRBPF_SYMBOLS_KERNEL_SYMBOLS_H
 #define FRBPF_SYMBOLS_KERNEL_SYMBOLS_H
 
 #include "perfdata/build_id.h"
 #include "symbols/symbol_table.h"
 
-/* @text: where the recorded kernel had its _text; 0: it hid that. @id: its build id; size 0: not
- * known, then it is the running one if that has its text there. */
+/* @text: address of _text in the recorded kernel; 0: hidden. @id: its build id; size 0: unknown,
+ * then the running kernel is taken if its _text has the same address. */
 const char *kernel_symbols__read(uint64_t text, const struct build_id *id, struct symbol_table *ret,
 				 uint64_t *ret_delta);
 
-/* @name: "[NAME]". @start: where it was recorded. */
+/* @name: "[NAME]". @start: recorded address of the module. */
 const char *kernel_symbols__read_module(const char *name, uint64_t start, const struct build_id *id,
 					struct symbol_table *ret, uint64_t *ret_delta);
 
-/* Of the running kernel and all of its modules at once: those for @addrs alone. */
+/* Read the symbols of the running kernel and its modules, but only those at @addrs. */
 const char *kernel_symbols__read_running(const uint64_t *addrs, size_t n, struct symbol_table *ret);
 
 #endif

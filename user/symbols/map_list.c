@@ -66,7 +66,7 @@ static size_t list_size(size_t cap)
 	return sizeof(struct map_list) + cap * sizeof(struct map);
 }
 
-/* Make *list ours alone, with room for @need maps. */
+/* Unshare *list, with room for @need maps. */
 static int map_list__own(struct map_list **list, struct map_pool *pool, size_t need)
 {
 	struct map_list *old = *list, *l;
@@ -103,7 +103,7 @@ static int map_list__own(struct map_list **list, struct map_pool *pool, size_t n
 	return 0;
 }
 
-/* The first map that ends above @addr. */
+/* Index of the first map that ends above @addr. */
 static uint32_t map_list__above(const struct map_list *l, uint64_t addr)
 {
 	uint32_t lo = 0, hi = l ? l->n : 0;
@@ -126,8 +126,8 @@ const struct map *map_list__find(const struct map_list *list, uint64_t addr)
 	return list && i < list->n && list->v[i].start <= addr ? &list->v[i] : NULL;
 }
 
-/* What replaces maps [first, last): the rest left of @m, @m, the rest right of it. Returns how
- * many. */
+/* The maps that replace [first, last): what is left below @m, @m, what is left above it. Returns
+ * their number. */
 static uint32_t overlay_pieces(const struct map_list *l, uint32_t first, uint32_t last,
 			       const struct map *m, struct map piece[3])
 {

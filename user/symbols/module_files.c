@@ -7,7 +7,7 @@
 #include "symbols/file_search.h"
 #include "symbols/module_files.h"
 
-/* The file that was mapped, or a copy. *ret_other: becomes true when there is one of another build id. */
+/* Read the mapped file, or a copy. Sets *ret_other if a candidate has another build id. */
 static bool read_mapped(const struct mapped_file *m, struct elf_symbols *ret, bool *ret_other)
 {
 	for (unsigned int i = 0; i < FILE_SEARCH_MAPPED; i++) {
@@ -21,7 +21,7 @@ static bool read_mapped(const struct mapped_file *m, struct elf_symbols *ret, bo
 	return false;
 }
 
-/* By build id, then by the name that the file gives; as perf looks for them. */
+/* Look by build id, then by the name in .gnu_debuglink, as perf does. */
 static void find_debug_file(const char *path, const struct build_id *id, struct elf_symbols *to)
 {
 	for (unsigned int i = 0; i < FILE_SEARCH_DEBUG; i++) {
@@ -49,7 +49,7 @@ const char *module_files__read(const char *path, const struct build_id *id, uint
 
 	if (!read_mapped(&mapped, &e, &other))
 		return other ? "is another build than the one recorded" : "is not here";
-	if (!own.size && read_own_id(path, &own)) /* the recording did not tell */
+	if (!own.size && read_own_id(path, &own)) /* not in the recording */
 		own.size = 0;
 	e.wanted = ret->wanted;
 	if (!e.full)

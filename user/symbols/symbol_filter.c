@@ -5,18 +5,20 @@
 #include "common/buf.h"
 #include "symbols/symbol_filter.h"
 
-#define SAME_START_MAX 8 /* aliases kept of one place; the table chooses among them */
+#define SAME_START_MAX 8 /* aliases kept per address; the table chooses among them */
 
-/* Symbols that begin at one address, each with a name of its own. */
+/* Symbols that begin at the same address. */
 struct kept {
 	struct offered_symbol v[SAME_START_MAX];
-	struct buf names[SAME_START_MAX]; /* used again by what takes their place */
+	struct buf names[SAME_START_MAX]; /* reused by later symbols */
 	size_t n;
 	uint64_t start;
 };
 
-/* @nearest: what begins last before the address, and behind the address below it. @around: the
- * last to begin of those whose size reaches over the address. */
+/*
+ * A wanted address. @nearest: the symbol with the highest start up to it, but above the previous
+ * slot's address. @around: that with the highest start among those whose size covers the address.
+ */
 struct slot {
 	uint64_t addr;
 	struct kept nearest, around;
@@ -73,7 +75,7 @@ void symbol_filter__free(struct symbol_filter *f)
 	free(f);
 }
 
-/* The later one counts; of more aliases than there is room for, the last ones. */
+/* A higher start replaces lower ones. If aliases are too many, the last replaces another. */
 static int keep_symbol(struct kept *k, const struct offered_symbol *s)
 {
 	size_t i;
@@ -98,7 +100,7 @@ int symbol_filter__offer(struct symbol_filter *f, const struct offered_symbol *s
 	size_t lo = 0, hi = f->n, i;
 	int err;
 
-	while (lo < hi) { /* the first address that is not below it */
+	while (lo < hi) { /* the first wanted address at or above the symbol's start */
 		size_t mid = lo + (hi - lo) / 2;
 
 		if (f->v[mid].addr < s->start)

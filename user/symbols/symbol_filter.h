@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For a table that will be asked for a few addresses only: of all symbols that are offered, keep those
- * that can be the answer. Memory is of the order of the addresses, whatever the module has.
+ * For a table in which only a few addresses will be looked up: of all symbols offered, keeps those
+ * that can be the answer. Memory grows with the number of addresses, not with that of symbols.
  */
 #ifndef FRBPF_SYMBOLS_SYMBOL_FILTER_H
 #define FRBPF_SYMBOLS_SYMBOL_FILTER_H
@@ -17,16 +17,16 @@ void symbol_filter__free(struct symbol_filter *f); /* NULL is legal */
 
 struct offered_symbol {
 	uint64_t start, size, limit; /* as of symbol_table__add() */
-	const char *name;	     /* borrowed, need not end */
+	const char *name;	     /* borrowed; needs no NUL */
 	size_t name_len;
 	int rank;
 	uint32_t order;
 };
 
-/* 0 or -ENOMEM. */
+/* Keep a copy of @s if it can be the answer for an address. 0 or -ENOMEM. */
 int symbol_filter__offer(struct symbol_filter *f, const struct offered_symbol *s);
 
-/* What was kept, until @fn returns non-zero, which is returned. Some come more than once. */
+/* Call @fn with each kept symbol, until it returns non-zero, which is returned. Some come twice. */
 int symbol_filter__each(const struct symbol_filter *f,
 			int (*fn)(const struct offered_symbol *s, void *arg), void *arg);
 

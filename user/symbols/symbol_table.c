@@ -7,8 +7,8 @@
 #include "symbols/symbol_filter.h"
 #include "symbols/symbol_table.h"
 
-#define LOOK_BACK 16   /* symbols that may begin inside of a larger one */
-#define LAST_SIZE 4096 /* of one behind which nothing is known, as perf takes it */
+#define LOOK_BACK 16   /* symbols to look through for a larger one that has the address */
+#define LAST_SIZE 4096 /* bytes; of the last symbol, as in perf */
 
 struct raw_symbol {
 	uint64_t start, size, limit;
@@ -53,8 +53,10 @@ static size_t count_underscores(const char *s)
 	return strspn(s, "_");
 }
 
-/* The better one of an address comes first: with a size, of higher rank, with fewer underscores,
- * with the longer name, and, of what is equal in all of that, the earlier one, as perf has it. */
+/*
+ * Orders by address; at one address the preferred symbol comes first, as in perf. Preferred are in
+ * turn: a size, a higher rank, fewer leading underscores, a longer name, the earlier one.
+ */
 static int compare_symbols(const void *a, const void *b, void *names)
 {
 	const struct raw_symbol *x = a, *y = b;
@@ -86,7 +88,7 @@ static uint64_t end_of(const struct raw_symbol *s, uint64_t next)
 		return end;
 	if (s->limit > s->start && s->limit < end)
 		end = s->limit;
-	if (end == UINT64_MAX && s->start < UINT64_MAX - LAST_SIZE) /* the last of them */
+	if (end == UINT64_MAX && s->start < UINT64_MAX - LAST_SIZE) /* the last symbol */
 		end = s->start + LAST_SIZE;
 	return end;
 }

@@ -10,10 +10,10 @@
 
 static const char unknown[] = "[unknown]";
 
-/* What makes two maps show the same module. */
+/* Maps with the same key belong to the same module. */
 struct module_key {
 	uint32_t kind;
-	uint32_t pid; /* of made code, which is its process's alone */
+	uint32_t pid; /* for JIT code, which is private to its process; else 0 */
 	struct build_id id;
 	uint8_t zero[3];
 	char name[PATH_MAX];
@@ -22,16 +22,16 @@ struct module_key {
 struct entry {
 	UT_hash_handle hh; /* by key */
 	struct module module;
-	struct module_key key; /* as long as the name is */
+	struct module_key key; /* only as long as its name */
 };
 
 struct symbols {
 	struct entry *modules;
-	/* kernel addresses that will be asked for, until the first is; owned */
+	/* announced kernel addresses, until the first is resolved; owned */
 	uint64_t *expected;
 	size_t n_expected;
 	bool only_expected;
-	struct symbol_table running; /* what the running kernel has for these */
+	struct symbol_table running; /* symbols of the running kernel for these */
 };
 
 int symbols__new(struct symbols **ret)
@@ -56,7 +56,7 @@ void symbols__free(struct symbols *s)
 	free(s);
 }
 
-/* Find or make. NULL: out of memory. */
+/* Find or create the module. NULL: out of memory. */
 static struct entry *get_module(struct symbols *s, enum module_kind kind, const struct map *map,
 				uint32_t pid, const struct kernel_space *kernel)
 {
@@ -69,7 +69,7 @@ static struct entry *get_module(struct symbols *s, enum module_kind kind, const 
 	key.kind = kind;
 	key.pid = kind == MODULE_ANON ? pid : 0;
 	key.id = *map_file__build_id(f);
-	if (kind == MODULE_VDSO && !key.id.size && kernel->text.file) /* it came with the kernel */
+	if (kind == MODULE_VDSO && !key.id.size && kernel->text.file) /* it is part of the kernel */
 		key.id = *map_file__build_id(kernel->text.file);
 	memcpy(key.name, f->name, f->name_len); /* shorter than PATH_MAX: map_file__get() */
 	HASH_FIND(hh, s->modules, &key, len, e);
@@ -112,12 +112,12 @@ static enum module_kind kind_of(const struct map *map, bool kernel)
 	return kernel ? kernel_kind(map) : module__user_kind(map->file->name);
 }
 
-/* Of the running kernel or one of its modules. NULL: none. */
+/* Find a symbol of the running kernel or its modules. NULL: none. */
 static const struct symbol *find_running(struct symbols *s, uint64_t addr, uint64_t *ret_offset)
 {
 	const struct symbol *symbol;
 
-	if (s->expected) { /* without kallsyms there are no names */
+	if (s->expected) { /* if kallsyms cannot be read, there are no names */
 		kernel_symbols__read_running(s->expected, s->n_expected, &s->running);
 		free(s->expected);
 		s->expected = NULL;

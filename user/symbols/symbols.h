@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an address was: module, place in it, symbol. The maps come from a task model and a kernel
- * space, which a replayed file or the living system fills; the files' symbols are read when first
- * needed and kept, for all spaces. Life: new, resolve as often as wanted, free. Who wants a few
- * addresses named, and little memory taken, announces them first (expect). Not locked.
+ * Resolves addresses to module, offset and symbol. The maps come from a task model and a kernel
+ * space, filled from a recording or the running system. Symbols of a file are read on first use and
+ * kept. Life: new, resolve as often as needed, free. To save memory, a caller that resolves only a
+ * few addresses announces them first (expect). Not locked.
  */
 #ifndef FRBPF_SYMBOLS_SYMBOLS_H
 #define FRBPF_SYMBOLS_SYMBOLS_H
@@ -18,8 +18,8 @@ struct location {
 	const char
 		*module; /* "libc.so.6", "[kernel]", "[vdso]", "[jit]", "[unknown]": no map there */
 	const char *path;   /* as mapped; NULL: no map */
-	uint64_t offset;    /* in the module's file; in memory for kernel, made code and no map */
-	const char *symbol; /* NULL: not known */
+	uint64_t offset;    /* in the module's file; the address for kernel, JIT code and no map */
+	const char *symbol; /* NULL: unknown */
 	uint64_t symbol_offset; /* bytes from its start */
 	bool kernel;
 };
@@ -27,31 +27,32 @@ struct location {
 int symbols__new(struct symbols **ret); /* -ENOMEM */
 void symbols__free(struct symbols *s);	/* NULL is legal */
 
-/* Before any resolve: the modules of announced addresses keep names of these alone, and the kernel is
- * the running one. Arguments and errors as below. */
+/* Announce an address, before any resolve. Modules then keep only the symbols of announced
+ * addresses. Kernel addresses must be of the running kernel. Arguments and errors as below. */
 int symbols__expect(struct symbols *s, const struct task_model *tasks,
 		    const struct kernel_space *kernel_maps, uint32_t pid, uint64_t addr,
 		    bool kernel);
 
 /*
- * What @pid had at @addr by these maps; @kernel: it ran in kernel mode. The texts in @ret live as
- * long as @s. 0 or -ENOMEM.
+ * Resolve @addr of process @pid, by these maps; @kernel: it is an address of the kernel. The texts
+ * in @ret live as long as @s. 0 or -ENOMEM.
  */
 int symbols__resolve(struct symbols *s, const struct task_model *tasks,
 		     const struct kernel_space *kernel_maps, uint32_t pid, uint64_t addr,
 		     bool kernel, struct location *ret);
 
-/* How to unwind out of the function that @pid had at @addr. *@ret_offset: of @addr in its file. NULL: nobody tells. Lives
- * as long as @s. */
+/* Get the call frame information for @addr of process @pid; it lives as long as @s. *ret_offset:
+ * @addr as an offset in its file. NULL: none. */
 const struct cfi *symbols__cfi(struct symbols *s, const struct task_model *tasks,
 			       const struct kernel_space *kernel_maps, uint32_t pid, uint64_t addr,
 			       uint64_t *ret_offset);
 
-/* Where the names are of what a user map of this name shows. */
+/* Where the symbols of a user-space map with this name come from. */
 enum symbols_source { SYMBOLS_FILE, SYMBOLS_VDSO, SYMBOLS_PERF_MAP, SYMBOLS_NOWHERE };
 enum symbols_source symbols__source(const char *map_name);
 
-/* Modules that were asked for and have no symbols, until @fn returns non-zero, which is returned. */
+/* Call @fn for each used module without symbols, until it returns non-zero, which is returned.
+ * @why: a static text. */
 int symbols__each_missing(const struct symbols *s,
 			  int (*fn)(const char *path, const char *why, void *arg), void *arg);
 

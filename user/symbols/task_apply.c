@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What records do to the task model. */
+/* Applies records to the task model. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "perfdata/record.h"
 #include "symbols/task_model_core.h"
 
-#define NO_PID UINT32_MAX /* the kernel's word for a task that is gone */
+#define NO_PID UINT32_MAX /* the kernel writes it for a task that is gone */
 
 static int apply_comm(struct task_model *m, const struct perf_event_header *h)
 {
@@ -72,7 +72,7 @@ static int apply_namespaces(struct task_model *m, const struct perf_event_header
 {
 	const struct record_namespaces *r = (const void *)h;
 
-	if (r->pid != r->tid) /* kept per process: its leader's */
+	if (r->pid != r->tid) /* kept per process: those of the leader */
 		return 0;
 	return task_model__set_namespaces(m, r->pid, (const void *)r->ns, r->nr);
 }
@@ -102,7 +102,7 @@ static int apply_fork(struct task_model *m, const struct perf_event_header *h)
 
 	if (r->pid == r->ppid)
 		return apply_thread(m, r);
-	task_model__remove_process(m, r->pid); /* its EXIT was lost */
+	task_model__remove_process(m, r->pid); /* if there is one, its EXIT was lost */
 	err = process__new(m, r->pid, record__time(h), &p);
 	if (err)
 		return err;
@@ -125,7 +125,7 @@ static int apply_exit(struct task_model *m, const struct perf_event_header *h)
 	return task_model__exit(m, r->pid, r->tid, record__time(h));
 }
 
-/* Of the records whose body begins with a pid. */
+/* For the records whose body begins with a pid. */
 static int (*const handlers[])(struct task_model *m, const struct perf_event_header *h) = {
 	[PERF_RECORD_MMAP] = apply_mmap,   [PERF_RECORD_COMM] = apply_comm,
 	[PERF_RECORD_EXIT] = apply_exit,   [PERF_RECORD_FORK] = apply_fork,
@@ -157,7 +157,7 @@ int task_model__apply(struct task_model *m, const struct perf_event_header *rec)
 
 	if (!task_model__subject(rec, &pid))
 		return kernel_state__apply(&m->kernel, rec);
-	if (pid == 0 || pid == NO_PID) /* of another pid namespace, or of the kernel */
+	if (pid == 0 || pid == NO_PID) /* of another pid namespace, or the kernel */
 		return 0;
 	exits__reap(m, record__time(rec));
 	p = process__find(m, pid);

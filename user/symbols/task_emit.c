@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The task model as records again. */
+/* Writes the task model as records. */
 #include <string.h>
 
 #include "perfdata/record.h"
@@ -131,7 +131,7 @@ int task_model__emit_repair(const struct task_model *is, const struct task_model
 			    uint32_t pid, uint64_t gone, struct buf *out)
 {
 	const struct process *p = process__find(is, pid), *to = process__find(should, pid);
-	struct record_trailer t = { .pid = pid }; /* no tid: it is not the task that says so */
+	struct record_trailer t = { .pid = pid }; /* tid 0: not written by the task itself */
 	uint16_t misc = PERF_RECORD_MISC_COMM_EXEC;
 	const struct thread *thread;
 	int err = 0;
@@ -141,7 +141,7 @@ int task_model__emit_repair(const struct task_model *is, const struct task_model
 	if (!to || !to->threads.n_living || (p && same_process(p, to)))
 		return 0;
 	t.time = to->since;
-	/* The leader may have exited: then any thread's COMM has to carry the exec */
+	/* the leader may have exited, so the COMM of the first living thread has the exec flag */
 	FOR_EACH_LIVING(thread, &to->threads)
 	{
 		err = record__add_comm(out, misc, pid, thread->tid, thread->comm, &t);

@@ -259,7 +259,7 @@ int task_model__exit(struct task_model *m, uint32_t pid, uint32_t tid, uint64_t 
 
 	if (!p || !thread_list__exit(&p->threads, tid, time))
 		return 0;
-	if (!p->threads.n_living) /* its memory is gone already, its name is still needed */
+	if (!p->threads.n_living) /* its maps are gone, but its name is still needed */
 		process__drop_maps(m, p);
 	return exits__add(m, &e);
 }

@@ -10,7 +10,8 @@
 
 #define CHUNK ((size_t)256 << 10)
 
-/* Up to the last line's end; all of it at the end of the file, or when there is none. */
+/* Bytes up to the end of the last whole line; all bytes at the end of the file, or if one line
+ * fills the buffer. */
 static size_t whole_lines(const char *data, size_t len, bool last)
 {
 	const char *eol = last ? NULL : memrchr(data, '\n', len);

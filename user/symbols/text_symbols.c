@@ -5,7 +5,7 @@
 
 #include "symbols/text_symbols.h"
 
-/* A hex number and the blank behind it. */
+/* Parse a hex number and the blank after it. */
 static bool take_hex(const char **p, const char *end, uint64_t *ret)
 {
 	const char *s = *p;
@@ -26,7 +26,7 @@ static bool take_hex(const char **p, const char *end, uint64_t *ret)
 	return true;
 }
 
-/* Is "[NAME]" at @p? NULL: is nothing there? */
+/* Is "[@module]" at @p? With @module NULL: is nothing there? */
 static bool in_module(const char *p, const char *end, const char *module)
 {
 	size_t len = module ? strlen(module) : 0;
@@ -59,7 +59,7 @@ static int add_kallsyms_line(const char *p, const char *end, const char *module,
 	if (!*text && ((name_end - name == 5 && !memcmp(name, "_text", 5)) ||
 		       (name_end - name == 6 && !memcmp(name, "_stext", 6))))
 		*text = addr;
-	/* data only ends the function before it, as perf takes them */
+	/* data symbols are taken, too, as in perf: they end the function before them */
 	if (!strchr("tTwWdDbB", type))
 		return 0;
 	return symbol_table__add(t, addr, 0, 0, name, name_end - name, SYMBOL_KALLSYMS);

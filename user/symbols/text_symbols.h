@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Symbols from text: /proc/kallsyms, and the /tmp/perf-PID.map of a program that makes code itself. */
+/* Parses symbols from text: /proc/kallsyms, and the /tmp/perf-PID.map of a program with a JIT. */
 #ifndef FRBPF_SYMBOLS_TEXT_SYMBOLS_H
 #define FRBPF_SYMBOLS_TEXT_SYMBOLS_H
 
@@ -8,15 +8,15 @@
 #define TEXT_SYMBOLS_ANY "*"
 
 /*
- * Lines "ADDRESS TYPE NAME [MODULE]" of functions. @module: whose; NULL: the kernel's own;
- * TEXT_SYMBOLS_ANY: all. What
- * tables of the kernel's text give is only good with *ret_text, the address of _text (or _stext)
- * there; 0: addresses are hidden. 0 or -ENOMEM.
+ * Add the functions in lines "ADDRESS TYPE NAME [MODULE]" to @t. @module: NULL: those of the kernel
+ * itself; TEXT_SYMBOLS_ANY: all; else those of one module. *ret_text: address of _text (or _stext)
+ * in @text, which shows how far another boot moved the kernel; 0: not in @text, or hidden. 0 or
+ * -ENOMEM.
  */
 int text_symbols__kallsyms(const struct buf *text, const char *module, struct symbol_table *t,
 			   uint64_t *ret_text);
 
-/* Lines "START SIZE NAME", both in hex; others are passed over. 0 or -ENOMEM. */
+/* Add the lines "START SIZE NAME", both numbers in hex, to @t; others are skipped. 0 or -ENOMEM. */
 int text_symbols__perf_map(const struct buf *text, struct symbol_table *t);
 
 #endif

@@ -17,12 +17,12 @@ void thread_list__clear(struct thread_list *l)
 	l->n = l->n_living = 0;
 }
 
-/* Where @tid is, or would be put. */
+/* Index of @tid, or where to insert it. */
 static uint32_t index_of(const struct thread_list *l, uint32_t tid)
 {
 	uint32_t lo = 0, hi = l->n;
 
-	if (hi && l->v[hi - 1].tid < tid) /* new threads have rising ids, mostly */
+	if (hi && l->v[hi - 1].tid < tid) /* fast path: new threads mostly have rising ids */
 		return hi;
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
@@ -61,7 +61,7 @@ int thread_list__set(struct thread_list *l, uint32_t tid, const char *comm, size
 		if (make_room(l, i))
 			return -ENOMEM;
 		l->n_living++;
-	} else if (l->v[i].exited) { /* the id is used again */
+	} else if (l->v[i].exited) { /* the id is reused */
 		l->n_living++;
 	}
 	l->v[i] = (struct thread){ .tid = tid };

@@ -5,9 +5,11 @@
 #include "common/cleanup.h"
 #include "symbols/tracing_frames.h"
 
-/* As their names begin: of tracepoints (kernel/trace/bpf_trace.c, include/trace/bpf_probe.h and perf.h,
- * kernel/tracepoint.c, kernel/trace/trace_syscalls.c), and of uprobes (kernel/trace/trace_uprobe.c,
- * kernel/events/uprobes.c). */
+/*
+ * Prefixes of their names: for tracepoints (kernel/trace/bpf_trace.c, include/trace/bpf_probe.h and
+ * perf.h, kernel/tracepoint.c, kernel/trace/trace_syscalls.c), and for uprobes
+ * (kernel/trace/trace_uprobe.c, kernel/events/uprobes.c).
+ */
 static const char *const beginnings[] = {
 	"bpf_trace_run",
 	"__bpf_trace_",

@@ -7,8 +7,10 @@
 #include "common/cleanup.h"
 #include "symbols/unwind.h"
 
-/* perf's number of each of DWARF's registers: arch/x86/include/uapi/asm/perf_regs.h and the psABI's table 3.36; on arm64
- * both count in the same way. */
+/*
+ * perf's numbers of DWARF's registers: arch/x86/include/uapi/asm/perf_regs.h, and table 3.36 of the
+ * psABI. On arm64 both numbers are the same.
+ */
 static const int8_t x86_registers[] = { 0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23 };
 
 struct machine {
@@ -38,7 +40,7 @@ static const struct machine *find_machine(const char *arch)
 	return NULL;
 }
 
-/* Register @reg, by perf's number. */
+/* Get register @reg, by perf's number. */
 static bool read_register(const struct unwind_state *s, unsigned int reg, uint64_t *ret)
 {
 	uint64_t bit = 1ULL << reg;
@@ -50,7 +52,7 @@ static bool read_register(const struct unwind_state *s, unsigned int reg, uint64
 	return true;
 }
 
-/* False: it cannot be said where it is. */
+/* Set up the innermost frame. False: the program counter or stack pointer is unknown. */
 static bool begin_frame(const struct machine *m, const struct unwind_state *s, struct cfi_frame *f)
 {
 	*f = (struct cfi_frame){ .exact = true };
@@ -61,7 +63,7 @@ static bool begin_frame(const struct machine *m, const struct unwind_state *s, s
 	return read_register(s, m->pc, &f->pc) && f->known & 1ULL << m->sp;
 }
 
-/* Two words at the frame pointer: that of the caller, and where to return to. */
+/* Two words are at the frame pointer: the caller's frame pointer, and the return address. */
 static bool step_by_pointer(const struct machine *m, const struct cfi_stack *stack,
 			    struct cfi_frame *f)
 {
@@ -97,7 +99,7 @@ size_t unwind__frames(struct symbols *s, const struct task_model *tasks,
 		const struct cfi *cfi = symbols__cfi(s, tasks, kernel_maps, pid, at, &offset);
 
 		if (n && !task_model__find_map(tasks, pid,
-					       at)) /* no code: what was read was no address */
+					       at)) /* no code is there, so it was not an address */
 			break;
 		ips[n++] = at;
 		if (cfi && cfi__machine(cfi) != m->elf)
