@@ -11,7 +11,7 @@
 #include "daemon/ring_fit.h"
 #include "rules/units.h"
 
-/* How many file descriptors are open, and how many may be. 0 or negative errno. */
+/* Count open file descriptors and get their limit. 0 or negative errno. */
 static int count_fds(size_t *ret_open, size_t *ret_limit)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -26,13 +26,15 @@ static int count_fds(size_t *ret_open, size_t *ret_limit)
 	closedir(dir);
 	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
 		return -errno;
-	*ret_open = n - 1; /* without the directory's own */
+	*ret_open = n - 1; /* not counting that of the directory */
 	*ret_limit = rl.rlim_cur;
 	return 0;
 }
 
-/* Descriptors to keep free: for commands, names of programs, files that are written; for each session
- * that writes; for the maps and programs of a rule. */
+/*
+ * Descriptors to keep free: for commands, lookups of names and files that are written; for each
+ * session that writes a dump; for the maps and programs of each rule.
+ */
 #define FDS_DAEMON  64
 #define FDS_SESSION 4
 #define FDS_RULE    16
@@ -67,7 +69,7 @@ static int start_proxy(const struct session_conf *conf, const struct session_pla
 	return code;
 }
 
-/* Record whom @of says, on the CPUs and at the times that the line says. */
+/* Take the tasks from @of, but CPUs and delays from the run line. */
 static void take_tasks(struct record_target *target, const struct record_target *of)
 {
 	struct record_target of_line = *target;
@@ -91,7 +93,7 @@ static void take_command(struct record_target *target, struct proxy *proxy,
 
 	take_tasks(target, &of);
 	for (size_t i = 0; i < events->n && !proxy->went && !target->n_delay; i++)
-		events->v[i].attr.enable_on_exec = events->v[i].leader == i; /* as perf */
+		events->v[i].attr.enable_on_exec = events->v[i].leader == i; /* like perf record */
 }
 
 int active_set__start_session(const struct session_conf *conf, struct session_plan *plan,
@@ -135,8 +137,10 @@ static bool has_dumper(const struct active_set *g, const struct dumper *d)
 	return false;
 }
 
-/* What ends as soon as @g is in force: nothing that an incident under way holds. Both exist for that
- * moment, and are not counted together. */
+/*
+ * Memory of sessions that end as soon as @g is in force; none if an incident still holds @old. Old
+ * and new ones exist together for that moment only, and are not added up.
+ */
 static uint64_t replaced_memory(const struct active_set *g, struct active_set *old)
 {
 	uint64_t sum = 0;
@@ -150,8 +154,10 @@ static uint64_t replaced_memory(const struct active_set *g, struct active_set *o
 	return sum;
 }
 
-/* What the sessions really have, as rings may have been resized since they were planned, and what
- * lives on beside them. */
+/*
+ * Check the memory that the sessions really use, as rings may have been resized since the plan, and
+ * of those that stay beside them.
+ */
 static int sum_memory(struct active_set *g, struct active_set *old,
 		      const struct active_set_env *env, struct err *err)
 {
@@ -184,7 +190,7 @@ static int sum_memory(struct active_set *g, struct active_set *old,
 	return 0;
 }
 
-/* Of the sessions that are to be opened now, and beside one with `ring` later, when its rings are resized. */
+/* Count those of sessions to open now, and of later successors of sessions with `ring`. */
 static size_t count_descriptors(const struct ruleset *rs, const struct plan *plan,
 				const struct active_set *old, const struct active_set_env *env)
 {
@@ -207,8 +213,10 @@ static size_t count_descriptors(const struct ruleset *rs, const struct plan *pla
 	return sum;
 }
 
-/* Nothing is opened yet, and the old sessions stay open until the new ones are in force. The programs of
- * the rules and every dump need some, too; a recorder that cannot write a dump is worth nothing. */
+/*
+ * Check before anything is opened: the old sessions stay open until the new ones are in force.
+ * Rules and dumps need descriptors too, as a recorder that cannot write a dump is useless.
+ */
 static int check_descriptors(const struct ruleset *rs, const struct plan *plan,
 			     const struct active_set *old, const struct active_set_env *env,
 			     struct err *err)
@@ -230,7 +238,7 @@ static int check_descriptors(const struct ruleset *rs, const struct plan *plan,
 		need, reserve, open, limit);
 }
 
-/* Which of @old's rules goes on as each of ours. */
+/* Find the rule of @old that continues as each rule of @g. */
 static void find_kept_rules(struct active_set *g, const struct active_set *old)
 {
 	for (size_t i = 0; i < g->rules->n_rules; i++) {

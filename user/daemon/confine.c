@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The list is made from what the sources call, and from what the C library, libelf, libdw, libbpf and jansson call
- * for them on x86-64 and arm64. Newer versions of a call stand beside it, for newer libraries. What is
- * left out on purpose: to start programs or processes, to become somebody else, to mount, to trace, to
- * make nodes, to load modules, other sockets than local ones and the kernel's.
+ * The lists have what the sources call, and what the C library, libelf, libdw, libbpf and jansson
+ * call on x86-64 and arm64. Newer versions of a call are listed too, for newer libraries. Left out
+ * on purpose: starting programs or processes, changing user, mounting, tracing, making device
+ * nodes, loading modules, and all sockets other than local ones and netlink.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@
 #define PR_SET_VMA 0x53564d41
 #endif
 
-/* Of arm64 none: it began without the calls that others replace. */
+/* None on arm64, which never had the calls that newer ones replace. */
 static const int old_reading_calls[] = {
 #ifdef SYS_open
 	SYS_stat,     SYS_lstat, SYS_poll,	SYS_access,	SYS_dup2, SYS_getdents,
@@ -49,7 +49,7 @@ static const int old_calls[] = {
 #endif
 };
 
-/* Of files that are open, or that are only read. */
+/* Calls on open files, or that only read. */
 static const int reading_calls[] = {
 	SYS_read,	  SYS_write,	  SYS_close,   SYS_pread64,	SYS_pwrite64,
 	SYS_readv,	  SYS_writev,	  SYS_preadv,  SYS_preadv2,	SYS_lseek,
@@ -208,7 +208,7 @@ static const int other_calls[] = {
 	SYS_landlock_restrict_self,
 };
 
-/* What the sanitizers do on their own, most of it at the end, in search of leaks. */
+/* Calls that the sanitizers make by themselves, mostly at the end to search for leaks. */
 static const int sanitizer_calls[] = {
 #if IS_SANITIZED
 	SYS_clone,  SYS_ptrace,		  SYS_prctl,	   SYS_ioctl,
@@ -216,7 +216,7 @@ static const int sanitizer_calls[] = {
 #endif
 };
 
-/* Where an argument decides. */
+/* Calls that are allowed for some values of an argument. */
 struct condition {
 	int nr;
 	unsigned int arg;
@@ -225,26 +225,26 @@ struct condition {
 
 static const struct condition own_conditions[] = {
 	{ SYS_clone, 0, CLONE_THREAD, CLONE_THREAD },
-	{ SYS_ioctl, 1, ~0U, TCGETS }, /* what stdio asks of a file */
+	{ SYS_ioctl, 1, ~0U, TCGETS }, /* used by stdio on a file */
 	{ SYS_ioctl, 1, ~0U, FIONREAD },
 	{ SYS_prctl, 0, ~0U, PR_SET_NAME },
 	{ SYS_prctl, 0, ~0U, PR_GET_NAME },
 	{ SYS_prctl, 0, ~0U, PR_CAPBSET_READ },
-	{ SYS_prctl, 0, ~0U, PR_SET_VMA }, /* names that the C library gives to its memory */
-	{ SYS_prlimit64, 0, ~0U, 0 },	   /* of ourselves */
+	{ SYS_prctl, 0, ~0U, PR_SET_VMA }, /* the C library names its memory */
+	{ SYS_prlimit64, 0, ~0U, 0 },	   /* only our own limits */
 };
 
 static const struct condition recorder_conditions[] = {
 	{ SYS_ioctl, 1, 0xff00, '$' << 8 }, /* perf events */
 	{ SYS_ioctl, 1, 0xff00, 'f' << 8 }, /* PROCMAP_QUERY */
-	{ SYS_kill, 1, ~0U, SIGKILL }, /* a process that stands for a session and hangs, at the end */
+	{ SYS_kill, 1, ~0U, SIGKILL },	    /* ends a session's process that hangs, at the end */
 	{ SYS_socket, 0, ~0U, AF_UNIX },     { SYS_socket, 0, ~0U, AF_NETLINK },
 	{ SYS_socketpair, 0, ~0U, AF_UNIX },
 };
 
 #define NEW_FILE (O_CREAT | O_TRUNC)
 
-/* Files are opened for reading, and made without a name only. */
+/* Files can be opened for reading only, or created without a name. */
 static const struct condition reader_conditions[] = {
 	{ SYS_openat, 2, O_ACCMODE | NEW_FILE, O_RDONLY },
 	{ SYS_openat, 2, O_TMPFILE | NEW_FILE, O_TMPFILE },
@@ -254,13 +254,13 @@ static const struct condition reader_conditions[] = {
 	{ SYS_ioctl, 1, ~0U, TIOCGWINSZ },
 };
 
-/* ---- what is refused ---- */
+/* ---- refused calls ---- */
 
 #define LOGGED_MAX 1024
 
-static bool is_logged[LOGGED_MAX]; /* by the number of the call */
+static bool is_logged[LOGGED_MAX]; /* indexed by the number of the call */
 
-/* As a word of its own where there is no name. */
+/* Name of call @nr, or its number as text. */
 static const char *call_name(int nr, char buf[static 16])
 {
 	const char *name = syscall__name(nr);
@@ -275,7 +275,7 @@ static const char *call_name(int nr, char buf[static 16])
 	return p;
 }
 
-/* In a handler of a signal: nothing but write(). */
+/* Called in a signal handler: only write() is safe. */
 static void log_refused(int nr)
 {
 	static const char what[] = "error: system call ";
@@ -294,7 +294,7 @@ static void log_refused(int nr)
 		return;
 }
 
-/* It is a signal of the call itself, so errno is its caller's. */
+/* Handles SIGSYS. The signal interrupts the refused call, so errno belongs to its caller. */
 static void on_refused(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
@@ -330,7 +330,7 @@ static void add_conditions(struct call_filter *f, const struct condition *v, siz
 		call_filter__allow_if(f, v[i].nr, v[i].arg, v[i].mask, v[i].value);
 }
 
-/* What recorder and readers need. */
+/* Allow what both recorder and readers need. */
 static void begin_filter(struct call_filter *f)
 {
 	call_filter__begin(f);
@@ -341,10 +341,13 @@ static void begin_filter(struct call_filter *f)
 	ADD(f, own_calls);
 	ADD(f, old_reading_calls);
 	add_conditions(f, own_conditions, ARRAY_SIZE(own_conditions));
-	/* of ourselves alone, as abort() does it */
+	/* only to ourselves, for abort() */
 	call_filter__allow_if(f, SYS_tgkill, 0, ~0U, getpid());
 #ifdef SYS_clone3
-	/* its flags are in memory: the C library takes clone() then. It has all signals blocked there. */
+	/*
+	 * The filter cannot see its flags in memory. The C library uses clone() instead. With all
+	 * signals blocked there, SIGSYS would kill us.
+	 */
 	call_filter__refuse(f, SYS_clone3, ENOSYS);
 #endif
 }
@@ -360,7 +363,7 @@ int confine__calls(void)
 	ADD(&f, io_calls);
 	ADD(&f, other_calls);
 	ADD(&f, old_calls);
-	/* one process, never a group, nor all that there are (-1) */
+	/* only single processes: no process group, and not all (-1) */
 	call_filter__refuse_if(&f, SYS_kill, 0, 0x80000000, 0x80000000, EPERM);
 	call_filter__refuse_if(&f, SYS_kill, 0, ~0U, 0, EPERM);
 	add_conditions(&f, recorder_conditions, ARRAY_SIZE(recorder_conditions));
@@ -375,10 +378,10 @@ int confine__reader(void)
 	if (err)
 		return err;
 	begin_filter(&f);
-	/* its flags are in memory, too */
+	/* the filter cannot see its flags in memory either */
 	call_filter__refuse(&f, SYS_openat2, ENOSYS);
 	add_conditions(&f, reader_conditions, ARRAY_SIZE(reader_conditions));
-	if (IS_SANITIZED) { /* reports of the sanitizers go to new files */
+	if (IS_SANITIZED) { /* sanitizers write their reports to new files */
 		ADD(&f, io_calls);
 		ADD(&f, old_calls);
 	}
@@ -388,7 +391,7 @@ int confine__reader(void)
 
 /* ---- files ---- */
 
-static int writers = -1; /* their domain; never closed: threads may begin until the end */
+static int writers = -1; /* their Landlock domain; threads may start until the end */
 
 int confine__set_base(int base)
 {

@@ -20,15 +20,15 @@
 
 #define REQUEST_MAX   (64 * 1024)
 #define LAST_WORDS_MS 5000
-#define EVENTS_MAX    16		   /* handled in one go */
-#define IDLE_NS	      (10 * 1000000000ULL) /* a client may say, or hear, nothing for so long */
-#define LOOK_S	      1			   /* between two looks at who is idle */
+#define EVENTS_MAX    16		   /* handled in one call */
+#define IDLE_NS	      (10 * 1000000000ULL) /* limit for clients that send and receive nothing */
+#define LOOK_S	      1			   /* between two checks for idle clients */
 
 /*
  *	READING ──► WAITING ──► WRITING ──► (gone)
  *
- * WAITING: the request was handed out, the answer is to come; a client that hangs up stays until
- * then.
+ * WAITING: the request was handed out and has no answer yet. A client that hangs up stays until it
+ * has one.
  */
 enum client_state { CLIENT_READING, CLIENT_WAITING, CLIENT_WRITING };
 
@@ -37,7 +37,7 @@ struct control_client {
 	int fd;
 	enum client_state state;
 	bool dead;	/* hung up while WAITING */
-	uint64_t since; /* ns: when something came or went last */
+	uint64_t since; /* ns: when data was last received or sent */
 	struct buf in, out;
 	size_t sent;
 };
@@ -45,9 +45,9 @@ struct control_client {
 struct control {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	int fd, epoll;
-	int timer; /* set while somebody may have to be dropped, or while nobody can be accepted */
-	int spare; /* given up for a moment to tell a client that there are no descriptors */
-	bool deaf; /* no descriptors at all: the timer ends it */
+	int timer; /* armed while a client may have to be dropped, or while none can be accepted */
+	int spare; /* a spare descriptor, closed to tell a client that none is left */
+	bool deaf; /* clients are not accepted, for lack of descriptors, until the timer fires */
 	control_fn fn;
 	void *arg;
 	struct control_client *clients[CONTROL_CLIENTS_MAX]; /* owned */
@@ -85,8 +85,7 @@ static void drop_client(struct control_client *cl)
 	free(cl);
 }
 
-/* The peer is gone: nothing more to read or write, but the one who has the request may still
- * answer. */
+/* The peer is gone. Keep a waiting client, as whoever has the request will still answer it. */
 static void lose_client(struct control_client *cl)
 {
 	if (cl->state != CLIENT_WAITING) {
@@ -146,7 +145,7 @@ void control_client__refuse(struct control_client *cl, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	words = json_string(text);
-	if (!words) { /* no UTF-8: a name as it came, or cut in the middle of a character */
+	if (!words) { /* not UTF-8: a raw name, or cut in the middle of a character */
 		for (char *c = text; *c; c++)
 			*c = (unsigned char)*c < 0x80 ? *c : '?';
 		words = json_string(text);
@@ -160,7 +159,7 @@ static void handle_request(struct control_client *cl)
 	json_t *request = json_loadb(cl->in.data, cl->in.len, 0, &why);
 
 	cl->state = CLIENT_WAITING;
-	watch_client(cl->owner, EPOLL_CTL_MOD, cl->fd, 0, cl); /* EPOLLHUP comes all the same */
+	watch_client(cl->owner, EPOLL_CTL_MOD, cl->fd, 0, cl); /* EPOLLHUP is still reported */
 	if (!json_is_object(request))
 		control_client__refuse(cl, "the request is not a JSON object: %s", why.text);
 	else
@@ -210,7 +209,7 @@ static void set_timer(const struct control *c)
 	timerfd_settime(c->timer, 0, &(struct itimerspec){ .it_value.tv_sec = LOOK_S }, NULL);
 }
 
-/* Of those that have not said what they want, the one that has been silent for longest. */
+/* Of clients without a complete request, the one that has been idle for longest. */
 static struct control_client *find_idle(struct control *c)
 {
 	struct control_client *idle = NULL;
@@ -240,7 +239,7 @@ static int find_place(struct control *c, size_t *ret)
 	return -EBUSY;
 }
 
-/* Its request is not read. */
+/* Refuse a connection without reading its request. */
 static void turn_away(int fd, const char *why)
 {
 	char text[256];
@@ -249,8 +248,10 @@ static void turn_away(int fd, const char *why)
 	send(fd, text, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* No descriptor is left: the one that waits is told with the spare one. Where even that is taken, by
- * somebody else on the machine, nobody is accepted for a while: the socket stays readable. */
+/*
+ * No descriptor is left: use the spare one to tell the client that waits. If another process takes
+ * even that, accept nobody for a while, as the socket would stay readable.
+ */
 static void accept_without_room(struct control *c)
 {
 	int fd;
@@ -341,7 +342,7 @@ int control__listen(const char *path, control_fn fn, void *arg, struct err *err,
 		control__free(c);
 		return code;
 	}
-	unlink(path); /* the lock is held: whoever listened here is dead */
+	unlink(path); /* we hold the lock of the base, so whoever listened here is dead */
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	c->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -374,8 +375,10 @@ void control__process(struct control *c)
 {
 	struct epoll_event ev;
 
-	/* one at a time: what one request does may end another client, whose event must not wait
-	 * here then */
+	/*
+	 * one at a time: handling an event may free another client, whose event must not be pending
+	 * here
+	 */
 	for (int i = 0; i < EVENTS_MAX && epoll_wait(c->epoll, &ev, 1, 0) == 1; i++) {
 		struct control_client *cl = ev.data.ptr;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The commands' side of the control socket. */
+/* The client's side of the control socket. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,12 +16,12 @@
 #include "daemon/control.h"
 
 #define REPLY_MAX  (64 << 20)
-#define SLICE_S	   1  /* so often it is looked whether the daemon still works on it */
-#define CONNECT_S  10 /* until it accepts: nothing that it does takes so long */
+#define SLICE_S	   1  /* s between checks whether the daemon still runs */
+#define CONNECT_S  10 /* s until it accepts: no step of its loop takes as long */
 #define ANSWER_S   600
 #define CHUNK_SIZE 65536
 
-/* SIGSTOP, or a debugger. */
+/* Is the process stopped, by SIGSTOP or a debugger? */
 static bool is_stopped(pid_t pid)
 {
 	struct buf b = { 0 };
@@ -31,21 +31,21 @@ static bool is_stopped(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	if (pid > 0 && buf__read_file(&b, path, 4096) == 0 && b.len) {
-		end = strrchr(b.data, ')'); /* behind the name, which may have anything in it */
+		end = strrchr(b.data, ')'); /* after the name, which may contain anything */
 		stopped = end && (end[1] == ' ') && (end[2] == 'T' || end[2] == 't');
 	}
 	buf__free(&b);
 	return stopped;
 }
 
-/* Who waits for @fd, and for how long. */
+/* What a client waits for, and for how long. */
 struct patience {
 	const char *path;
-	pid_t pid; /* of the daemon; 0: not known */
+	pid_t pid; /* of the daemon; 0: unknown */
 	uint64_t until;
 };
 
-/* After a slice of time without anything. */
+/* Called after a slice of time without any data. */
 static int keep_waiting(const struct patience *p, struct err *err)
 {
 	if (is_stopped(p->pid))
@@ -77,7 +77,7 @@ static int connect_to(int fd, const char *path, struct err *err)
 	while (!code && connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
 		if (errno == EINTR)
 			continue;
-		/* EAGAIN: those before us have not been accepted yet */
+		/* EAGAIN: the daemon has not accepted earlier clients yet */
 		code = errno == EAGAIN ? keep_waiting(&p, err)
 				       : err_set(err, -errno, "%s: %s", path, strerror(errno));
 	}
@@ -95,7 +95,7 @@ static int send_all(int fd, const char *text, size_t len, const struct patience 
 			continue;
 		if (errno == EAGAIN)
 			code = keep_waiting(p, err);
-		else if (errno == EPIPE) /* it has something to say before it closes, perhaps */
+		else if (errno == EPIPE) /* it may have sent an answer before it closed */
 			return 0;
 		else if (errno != EINTR)
 			code = -errno;
@@ -126,8 +126,10 @@ static int receive_all(int fd, struct buf *reply, const struct patience *p, stru
 	return code == -ECONNRESET && reply->len ? 0 : code;
 }
 
-/* Who listens must be root or us: what somebody else says is not for our terminal, nor what we ask
- * for him. */
+/*
+ * The listener must be root or us: a reply of somebody else must not reach our terminal, nor our
+ * request reach him.
+ */
 static int check_peer(int fd, const char *path, pid_t *ret_pid, struct err *err)
 {
 	struct ucred cred;
@@ -144,7 +146,7 @@ static int check_peer(int fd, const char *path, pid_t *ret_pid, struct err *err)
 	return 0;
 }
 
-/* Line by line: errors of rules have several, and a mark below the place. */
+/* Line by line: errors of rules have several lines, with a mark below the place. */
 static void make_text_printable(json_t *j)
 {
 	char *text = strdup(json_string_value(j)), *line = text, *end;
@@ -162,7 +164,7 @@ static void make_text_printable(json_t *j)
 	free(text);
 }
 
-/* Ask on the connection @fd. */
+/* Send the request over the connection @fd and receive the reply. */
 static int ask_on(int fd, const char *path, const char *text, struct buf *reply, struct err *err)
 {
 	struct patience p = { .path = path, .until = now_ns() + ANSWER_S * 1000000000ULL };

@@ -14,16 +14,16 @@
 struct cpu_follow {
 	struct cpu_watch *watch;
 	struct sideband *sb;
-	atomic_bool again; /* something failed */
-	struct buf failed; /* what, in lines; as it was logged */
-	char list[256];	   /* of those on line, at the last change */
-	int opened;	   /* how many then */
+	atomic_bool again; /* something failed: try again */
+	struct buf failed; /* the failures as last logged, one a line */
+	char list[256];	   /* CPUs on line at the last change */
+	int opened;	   /* events opened at the last change */
 };
 
 struct round {
 	int *online; /* owned */
 	size_t n;
-	uint64_t max; /* bytes: what sessions may have */
+	uint64_t max; /* bytes: limit of the sessions */
 	int opened;
 	struct buf failed; /* lines; owned */
 };
@@ -41,7 +41,10 @@ int cpu_follow__open(struct err *err, struct cpu_follow **ret)
 	return 0;
 }
 
-/* A suspend that was given up takes CPUs off line and back, and neither list nor clocks show it later. */
+/*
+ * A suspend that was aborted takes CPUs off line and back. Neither the list nor the clocks show
+ * that afterwards, so ask the side band.
+ */
 static void on_tick(void *arg)
 {
 	struct cpu_follow *f = arg;
@@ -78,7 +81,7 @@ static void follow_session(struct session *s, void *arg)
 	round__count(r, session__follow_cpus(s, r->online, r->n, r->max, &err), &err);
 }
 
-/* It comes first: without it, nothing that starts on a CPU has a name. */
+/* The side band comes first: without it, nothing that starts on a new CPU has a name. */
 static void follow_sideband(struct cpu_follow *f, struct round *r, struct active_set *g)
 {
 	uint64_t all = g->max_memory + g->sideband_memory, used;
@@ -96,7 +99,7 @@ static void follow_sideband(struct cpu_follow *f, struct round *r, struct active
 	r->max = g->max_memory;
 }
 
-/* Once, however often it is tried again. */
+/* Log failures once, however often the same ones are repeated. */
 static void log_failed(struct cpu_follow *f, struct round *r)
 {
 	char *save = NULL;

@@ -58,14 +58,14 @@ static void log_incident(const struct daemon *d, const struct incident *inc)
 	}
 }
 
-/* What may stay on disk, as the rules in force say it. */
+/* The limits of disk space in the rules in force. */
 static struct retention_limits retention_limits(const struct daemon *d)
 {
 	const struct active_set *g = recorder__active_set(d->parts.recorder);
 	const struct daemon_conf *conf = &g->rules->daemon;
 	struct retention_limits limits;
 
-	memset(&limits, 0, sizeof(limits)); /* they are compared byte by byte */
+	memset(&limits, 0, sizeof(limits)); /* they are compared byte by byte, with padding */
 	limits.max_size = conf->max_size;
 	limits.max_incidents = conf->max_incidents;
 	limits.max_age = conf->max_age;
@@ -79,7 +79,7 @@ static void notify_retainer(struct daemon *d)
 	retainer__notify(d->retainer, &d->retained);
 }
 
-/* After a reload; the first look is at the start. */
+/* Pass changed limits to the retainer, after a reload and at the start. */
 static void follow_limits(struct daemon *d)
 {
 	const struct retention_limits now = retention_limits(d);
@@ -105,7 +105,10 @@ static void log_caps(struct daemon *d)
 	}
 }
 
-/* Before the files of what began are written: a dump that kills us must not come again at once. */
+/*
+ * Runs before the files of a new incident are written: a dump that kills us must not be repeated at
+ * once after a restart.
+ */
 static void on_triggers(void *arg)
 {
 	struct daemon *d = arg;
@@ -114,7 +117,7 @@ static void on_triggers(void *arg)
 	log_caps(d);
 }
 
-/* Its files are whole: now there is time to read them. */
+/* The files of @inc are complete, so they can be read now. */
 static void ask_why(struct daemon *d, const struct incident *inc)
 {
 	const struct incident_trigger *t = &inc->triggers[0];
@@ -263,7 +266,7 @@ static int open_loop(struct daemon *d, struct err *err)
 	return code ? err_set(err, code, "epoll: %s", strerror(-code)) : 0;
 }
 
-/* Another recorder has the socket that every application knows. */
+/* Log if another recorder has the well-known socket of applications. */
 static void say_app_socket(const struct daemon *d)
 {
 	struct app_stats st;
@@ -274,7 +277,7 @@ static void say_app_socket(const struct daemon *d)
 			 LOCATION_APP);
 }
 
-/* What the recorder before has left, where it was killed. */
+/* Finish what an earlier recorder left, if it was killed. */
 static void recover_base(struct daemon *d)
 {
 	struct recovery_report done;
@@ -294,7 +297,7 @@ static void recover_base(struct daemon *d)
 			  done.failed);
 }
 
-/* Where the kernel cannot, recording goes on without. */
+/* If the kernel has no seccomp filters, record without. */
 static int confine_calls(struct err *err)
 {
 	int code = confine__calls();
@@ -323,16 +326,19 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 {
 	int code;
 
-	/* each thread would keep what it ever had; the real-time ones must still find one free */
+	/*
+	 * else each thread keeps an arena of its largest size; real-time threads must still find
+	 * one free
+	 */
 	mallopt(M_ARENA_MAX, ARENAS_MAX);
 	/*
-	 * Unless it is set, the limit grows to the largest block that was ever freed. The blocks of the side
-	 * band would lie among small ones, in heaps that are locked and never shrink: MADV_DONTNEED
-	 * fails there.
+	 * Unless it is set, the limit grows to the largest block that was freed. Blocks of the side
+	 * band would then lie among small ones, in heaps that never shrink: they are locked, so
+	 * MADV_DONTNEED fails.
 	 */
 	mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
 	code = proxies__new(err, &d->proxies);
-	code = code ?: rights__keep_recorder(); /* now: each thread has capabilities of its own */
+	code = code ?: rights__keep_recorder(); /* before threads: each has its own */
 	if (code && !err->msg[0])
 		err_set(err, code, "cannot give up the privileges that are not needed: %s",
 			strerror(-code));
@@ -361,7 +367,7 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 	return 0;
 }
 
-/* For epoll_wait(), which takes an int: the loop may well wake up once a day. */
+/* For epoll_wait(), which takes an int: at most a day. */
 static int timeout_ms(uint64_t ns)
 {
 	const int day = 24 * 3600 * 1000;
@@ -371,7 +377,7 @@ static int timeout_ms(uint64_t ns)
 	return ns / NSEC_PER_MSEC < (uint64_t)day ? (int)(ns / NSEC_PER_MSEC) + 1 : day;
 }
 
-/* Nobody can reach us any more, nor read what we log. */
+/* The base is gone: no command can reach us, and nobody may read our log. */
 static void on_base_event(struct daemon *d)
 {
 	char gone[PATH_MAX + 16];
@@ -425,7 +431,7 @@ static void serve_events(struct daemon *d)
 		}
 	}
 	session_events__dump_last(d);
-	/* first nothing fires any more, then what has fired is written */
+	/* first stop all rules, then write what has fired */
 	detectors__update(d->parts.detectors, NULL, 0, NULL, NULL);
 	recorder__sync(d->parts.recorder);
 	recorder__drain(d->parts.recorder, on_incident, d);
@@ -440,7 +446,7 @@ static void tear_down(struct daemon *d, bool undo)
 	rulebook__free(d->rulebook);
 	retainer__free(d->retainer);
 	parts__free(&d->parts);
-	proxies__free(d->proxies); /* their sessions have just left them */
+	proxies__free(d->proxies); /* the sessions have released them just now */
 	state_keeper__free(d->keeper);
 	requests__answer_stops(d);
 	control__free(d->control);

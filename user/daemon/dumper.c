@@ -56,7 +56,7 @@ static void write_part(struct dumper *d)
 	renew_dir(d);
 	dump__write(&job, &d->inc->results[d->index]);
 	for (size_t c = 0; !d->inc->freeze.live && c < d->session->n_cpus; c++) {
-		if (d->shots[c].paused) /* not one that came on line after the freeze */
+		if (d->shots[c].paused) /* not if the CPU came on line after the freeze */
 			gap_log__add(&d->gaps[c], d->shots[c].paused, d->shots[c].resumed);
 	}
 }

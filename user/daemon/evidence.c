@@ -17,7 +17,7 @@
 #include "rules/units.h"
 #include "symbols/text_chunks.h"
 
-#define RING_MOST  (4U << 20) /* bytes per CPU; `ring` makes it larger */
+#define RING_MOST  (4U << 20) /* bytes per CPU; `ring` can make it larger */
 #define RING_LEAST (64U << 10)
 
 #define KALLSYMS_MAX (512U << 20)
@@ -26,49 +26,52 @@
 #define IN_INTERRUPT "24"
 
 /*
- * A stack says what a task waits in, and who wakes it on whose behalf; elsewhere it explains nothing. A filter of the
- * kernel keeps out what no explanation needs.
+ * Stacks are recorded only where they explain something: what a task waits in, and who wakes it for
+ * whom. Kernel filters drop events that no explanation needs.
  */
 static const struct evidence_event {
 	const char *system, *name;
 	bool stack;
 	const char *filter;
-	bool of_subject;      /* the stacks of those that are named are copied */
-	const char *function; /* of timers, those of this one alone */
+	bool of_subject;      /* stacks of the named threads are copied */
+	const char *function; /* only timers with this function */
 } evidence_events[] = {
-	/* who had which CPU; of a CPU that was idle there is no stack worth its room */
+	/* who had which CPU; the stack of an idle CPU is not worth its space */
 	{ "sched", "sched_switch", true, "prev_pid != 0", true },
 	{ "sched", "sched_switch", false, "prev_pid == 0" },
-	/* who ended which wait; its CPU and the migrations say in whose queue it stood then. What a task does for itself
-	 * needs no stack; in an interrupt, the stack says for whom it was */
+	/*
+	 * Who ended which wait. Its CPU and the migrations tell in whose queue the task then
+	 * waited. A wake-up by a task itself needs no stack; in an interrupt, the stack tells for
+	 * whom it was.
+	 */
 	{ "sched", "sched_waking", true, "common_flags & " IN_INTERRUPT },
 	{ "sched", "sched_waking", false, "!(common_flags & " IN_INTERRUPT ")" },
 	{ "sched", "sched_migrate_task", false },
 	{ "sched", "sched_wakeup_new", false },
-	/* who stopped or woke whom by a signal */
+	/* who stopped or woke whom with a signal */
 	{ "signal", "signal_generate", false },
-	/* what interrupts took of a run */
+	/* time that interrupts took from a running task */
 	{ "irq", "irq_handler_entry" },
 	{ "irq", "irq_handler_exit" },
 	{ "irq", "softirq_entry" },
 	{ "irq", "softirq_exit" },
-	/* where a request was meanwhile */
+	/* where a block request was meanwhile */
 	{ "block", "block_rq_insert" },
 	{ "block", "block_rq_issue" },
 	{ "block", "block_rq_requeue" },
 	{ "block", "block_rq_complete" },
-	/* computing that was a search for memory */
+	/* CPU time spent on freeing memory */
 	{ "vmscan", "mm_vmscan_direct_reclaim_begin" },
 	{ "vmscan", "mm_vmscan_direct_reclaim_end" },
 	{ "vmscan", "mm_vmscan_memcg_reclaim_begin" },
 	{ "vmscan", "mm_vmscan_memcg_reclaim_end" },
 	{ "compaction", "mm_compaction_begin" },
 	{ "compaction", "mm_compaction_end" },
-	/* when a cgroup that had used up its CPU quota got a new one */
+	/* when a cgroup got new CPU quota after it had used it up */
 	{ "timer", "hrtimer_expire_entry", .function = "sched_cfs_period_timer" },
 };
 
-/* The name of a thread as a filter takes it, in quotes: names that have signs in them are left out. */
+/* Can a filter have this thread name in quotes? Names with other characters are left out. */
 static bool name_is_plain(const char *name)
 {
 	return name[0] && name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -99,7 +102,7 @@ void evidence__add_names(const struct rule_conf *rule, struct evidence_names *to
 	}
 }
 
-/* Adds to a filter: @op between @joined, whatever is before it. */
+/* Add names to a filter, each with @op, @joined by an operator. @first: nothing is before them. */
 static int names_filter(const struct evidence_names *names, const char *op, const char *joined,
 			bool first, struct buf *b)
 {
@@ -112,7 +115,7 @@ static int names_filter(const struct evidence_names *names, const char *op, cons
 	return err;
 }
 
-/* A filter is of all events of its -e: those that have none share one. */
+/* A filter applies to all events of its -e, so events without one share an -e. */
 static int event_add(const struct evidence_event *e, bool shares,
 		     const struct evidence_names *names, struct buf *line)
 {
@@ -130,7 +133,7 @@ static int event_add(const struct evidence_event *e, bool shares,
 	return err ?: buf__add_str(line, "'");
 }
 
-/* The switches of those that are named. */
+/* Add the switches of the named threads. */
 static int named_event_add(const struct evidence_event *e, const struct evidence_names *names,
 			   struct buf *line)
 {
@@ -141,7 +144,7 @@ static int named_event_add(const struct evidence_event *e, const struct evidence
 	return err ?: buf__add_str(line, "'");
 }
 
-/* Expiries of timers with function @e->function. */
+/* Add expiries of timers with function @e->function. */
 static int timer_event_add(const struct evidence_event *e, uint64_t address, struct buf *line)
 {
 	if (!address)
@@ -150,7 +153,7 @@ static int timer_event_add(const struct evidence_event *e, uint64_t address, str
 			   line->len ? " -e " : "-e ", e->system, e->name, address);
 }
 
-/* *shares: does the -e that was begun last have no filter? */
+/* *shares: has the last -e no filter? */
 static int table_event_add(const struct evidence_event *e, const struct evidence_kernel *kernel,
 			   const struct evidence_names *names, bool *shares, struct buf *line)
 {
@@ -187,7 +190,7 @@ int evidence__line(const struct evidence_kernel *kernel, const struct evidence_n
 				      ring_bytes / 1024);
 }
 
-/* What cannot be looked up is left to those who open it. */
+/* Without tracefs events count as present: opening them will tell. */
 static bool event_exists(const char *system, const char *name, void *arg)
 {
 	struct tracefs *t = arg;
@@ -204,7 +207,7 @@ struct function_search {
 	uint64_t found;
 };
 
-/* A part of /proc/kallsyms, whole lines. */
+/* @text is a part of /proc/kallsyms, in whole lines. */
 static int search_kallsyms(const struct buf *text, void *arg)
 {
 	struct function_search *s = arg;
@@ -220,7 +223,7 @@ static int search_kallsyms(const struct buf *text, void *arg)
 	return 1;
 }
 
-/* Kernel functions stay where they are until the next boot. */
+/* Kept, as addresses of kernel functions are fixed until the next boot. */
 static uint64_t function_address(const char *function, void *arg)
 {
 	static struct function_search last;
@@ -236,7 +239,7 @@ static uint64_t function_address(const char *function, void *arg)
 	return last.found;
 }
 
-/* What its rings begin with: a small machine has room for others, too. */
+/* Initial size of its rings: smaller on a small machine, to leave memory for others. */
 static size_t evidence_ring_bytes(const struct ruleset *rs)
 {
 	uint64_t room = plan__max_memory(rs) / 4;
@@ -248,7 +251,7 @@ static size_t evidence_ring_bytes(const struct ruleset *rs)
 	return bytes;
 }
 
-/* What stands behind the word: further options, as they are in the file. */
+/* Options after the word `evidence`, as in the file. */
 static struct span rest_of(const struct session_conf *s)
 {
 	uint32_t end = s->run_span.off + s->run_span.len, pos = s->run_span.off;

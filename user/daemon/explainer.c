@@ -24,20 +24,20 @@
 
 #define TITLE	   "frbpf-why"
 #define ANSWER_MAX 16384       /* bytes of JSON */
-#define CPU_MAX	   30	       /* s, for one incident */
-#define DATA_MAX   (1UL << 30) /* bytes of its own memory, for one incident */
-#define PAUSE_NS   100000000   /* before a process that died has a successor */
+#define CPU_MAX	   30	       /* s of CPU time for one incident */
+#define DATA_MAX   (1UL << 30) /* bytes of memory for one incident */
+#define PAUSE_NS   100000000   /* ns before a worker that failed is replaced */
 
 struct question {
 	char base[PATH_MAX];
 	char name[INCIDENT_NAME_SIZE];
 };
 
-/* Of a process that has begun: no name. */
+/* Without a name: a worker has started. */
 struct answer {
 	pid_t pid;
 	char name[INCIDENT_NAME_SIZE];
-	char why[ANSWER_MAX]; /* as long as the message */
+	char why[ANSWER_MAX]; /* its length is that of the message */
 };
 
 #define ANSWER_HEAD offsetof(struct answer, why)
@@ -47,7 +47,7 @@ struct explainer {
 	pid_t pid;
 };
 
-static explainer_fn explain; /* of the other process */
+static explainer_fn explain; /* set before the fork, called in the worker */
 
 static int set_limits(void)
 {
@@ -72,7 +72,7 @@ static void answer_question(int sock, const struct question *q)
 		channel__send(sock, &a, ANSWER_HEAD + len, NULL, 0, 0);
 }
 
-/* Says that it is there, explains one incident, and ends: whatever it read is gone with it. */
+/* Report our pid, explain one incident, and exit, which drops all that was read. */
 static void run_worker(int sock)
 {
 	const struct answer here = { .pid = getpid() };
@@ -108,7 +108,10 @@ static bool is_closed(int sock)
 	return recv(sock, &c, sizeof(c), MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-/* Names of the kernel's functions take CAP_SYSLOG; all else is ours, or everybody may read it. */
+/*
+ * CAP_SYSLOG is for addresses of kernel functions; all other files are ours or readable by
+ * everybody.
+ */
 static void run_explainer(int sock)
 {
 	static const int keep[] = { CAP_SYSLOG };

@@ -11,8 +11,10 @@
 #include "dump/incident/user_names.h"
 #include "rules/units.h"
 
-/* How far apart freezes that triggers want may lie to be one: enough for the triggers of one event, too
- * little to push the moment of any of them out of the rings. */
+/*
+ * How far apart the freezes that triggers want may be to become one. It is enough for the triggers
+ * of one event, and too short for any of their moments to leave the rings.
+ */
 #define JOIN_SLACK_NS (10 * NSEC_PER_MSEC)
 
 int incident_pool__init(struct incident_pool *p)
@@ -92,8 +94,10 @@ static struct incident *begin_incident(struct incident_pool *p, struct active_se
 	return NULL;
 }
 
-/* Would the freeze of @inc, which is yet to come, show what @it wants to be seen? One that is overdue
- * waits for a session: then a short `post` makes no difference. */
+/*
+ * Would the coming freeze of @inc show what @it wants? If it is overdue it waits for a session;
+ * then a short `post` makes no difference.
+ */
 static bool incident_covers(const struct incident *inc, const struct incident_trigger *it)
 {
 	uint64_t deadline = it->t.time + it->rule->post;
@@ -116,8 +120,10 @@ static struct incident *find_to_join(struct incident_pool *p, const struct activ
 	return NULL;
 }
 
-/* The rule of @it as @inc knows it, which holds the rules and sessions that were in force when it
- * began: a reload does not part it from a rule that stays. NULL: it has no such rule. */
+/*
+ * Find the rule of @it in the active set of @inc, which is the one it began with. So a reload does
+ * not separate an incident from a rule that stays. NULL: it has no such rule.
+ */
 static const struct rule_conf *rule_in(const struct incident *inc, const struct active_set *g,
 				       const struct incident_trigger *it)
 {
@@ -171,7 +177,7 @@ static void merge_into(struct incident *inc, const struct incident_trigger *it)
 	inc->manifest_stale = true;
 }
 
-/* A further trigger of @inc, which is not frozen yet. */
+/* Add a trigger to @inc, which is not frozen yet. */
 static void join_incident(struct incident_pool *p, struct incident *inc,
 			  const struct incident_trigger *it, uint64_t sessions)
 {
@@ -184,7 +190,7 @@ static void join_incident(struct incident_pool *p, struct incident *inc,
 		inc->deadline = deadline;
 }
 
-/* The rule that has @slot; NULL: none. */
+/* The rule with @slot; NULL: none. */
 static const struct rule_conf *rule_of_slot(const struct active_set *g, uint32_t slot)
 {
 	for (size_t i = 0; i < g->rules->n_rules; i++) {
@@ -285,7 +291,7 @@ bool incident_pool__take_state(struct incident_pool *p, const struct state_ask *
 
 		if (inc->state == INCIDENT_FREE || inc->number != ask->incident)
 			continue;
-		/* the collector and a session's thread read them without the lock */
+		/* the collector and session threads read these without the lock */
 		if (state && !inc->states[ask->trigger]) {
 			__atomic_store_n(&inc->states[ask->trigger], state, __ATOMIC_RELEASE);
 			state = NULL;
@@ -422,7 +428,7 @@ bool incident_pool__next_cap(struct incident_pool *p, struct active_set *g, uint
 	return true;
 }
 
-/* A forbidden arrow is a bug of ours: say so instead of going on with a state that lies. */
+/* A forbidden transition is a bug: log it, so that the wrong state does not go unnoticed. */
 static void move_on(struct incident *inc, enum incident_state from, enum incident_state to)
 {
 	if (inc->state != from)

@@ -15,7 +15,7 @@ struct linter {
 	struct diags *d;
 };
 
-/* Where the value of @key of @rule stands. False: the rule does not have it. */
+/* Find the value of @key in the section of @rule. False: the rule does not have it. */
 static bool find_key(const struct ruleset *rs, const struct rule_conf *rule, const char *key,
 		     struct span *ret)
 {
@@ -24,7 +24,7 @@ static bool find_key(const struct ruleset *rs, const struct rule_conf *rule, con
 	for (size_t s = 0; s < c->n_sections; s++) {
 		const struct config_section *sec = &c->sections[s];
 
-		/* the name is the end of its section's */
+		/* the section's name ends with the rule's name */
 		if (sec->span.off + sec->span.len != rule->name_span.off + rule->name_span.len)
 			continue;
 		for (size_t e = 0; e < sec->n_entries; e++) {
@@ -59,7 +59,7 @@ static void check_cooldown(const struct linter *l, const struct rule_conf *rule)
 	if (rule->cooldown.window >= rule->post || !find_key(l->rs, rule, "cooldown", &span))
 		return;
 	if (!rule->cooldown.window && !find_key(l->rs, rule, "post", &post_span))
-		return; /* every match, as it says */
+		return; /* it asks for every match */
 	diags__warn(l->d, l->rs->config->src, span,
 		    "shorter than this rule's post: what it fires within %s of a trigger becomes a "
 		    "marker of the same dump, so a cooldown of %s makes no dump more",
@@ -67,7 +67,10 @@ static void check_cooldown(const struct linter *l, const struct rule_conf *rule)
 		    units__format_duration(rule->cooldown.window, cooldown, sizeof(cooldown)));
 }
 
-/* Against what a busy CPU's ring can hold at best, where that is known. False: it is too much. */
+/*
+ * Compare @wanted with what a ring can hold at best on a busy CPU, if that is known. False: it is
+ * too much.
+ */
 static bool check_window(const struct linter *l, const struct rule_conf *rule, const char *key,
 			 uint64_t wanted)
 {
@@ -101,7 +104,7 @@ static bool check_window(const struct linter *l, const struct rule_conf *rule, c
 	return false;
 }
 
-/* How long ago what fires the rule began, at least; 0: nobody knows. */
+/* Least time, ns, that what fires the rule has lasted; 0: unknown. */
 static uint64_t rule_lasts(const struct rule_conf *rule)
 {
 	const struct when *w = &rule->when;
@@ -109,7 +112,7 @@ static uint64_t rule_lasts(const struct rule_conf *rule)
 	return when__lasts(w);
 }
 
-/* The session that is known to hold the least, from what its line or its `ring` says. */
+/* The session that holds the least time, by its run line or its `ring`. */
 static const struct session_conf *shallowest_session(const struct linter *l,
 						     const struct rule_conf *rule, bool rates,
 						     uint64_t *ret_holds)
@@ -129,7 +132,7 @@ static const struct session_conf *shallowest_session(const struct linter *l,
 	return least;
 }
 
-/* Rings that are too short by what they are made for. For `pre` check_window() knows the rates. */
+/* Find rings that are too short by their `ring`. For `pre`, check_window() uses the rates. */
 static void check_reach(const struct linter *l, const struct rule_conf *rule)
 {
 	bool automatic = rule->pre == RULESET_WINDOW_AUTO;
@@ -169,7 +172,7 @@ static bool is_per_subject(const struct rate *r)
 	return r->per != FRBPF_PER_RULE && (r->per != FRBPF_PER_FIELD || is_of_subject(r->field));
 }
 
-/* Of events that no task suffers from. */
+/* Find keys that need a subject, for events that have none. */
 static void check_subject(const struct linter *l, const struct rule_conf *rule)
 {
 	const struct {
@@ -239,7 +242,7 @@ static bool is_same_event(const struct perf_event_attr *a, const struct perf_eve
 	return a->type == b->type && a->config == b->config && a->bp_addr == b->bp_addr;
 }
 
-/* Samples of every hit interrupt so often that the kernel throttles the timer of the other. */
+/* Samples of every hit interrupt so often that the kernel throttles the other event's timer. */
 static void check_throttling(const struct linter *l, size_t session, const struct event *ev)
 {
 	for (size_t s = 0; s < l->plan->n_sessions; s++) {
@@ -268,7 +271,10 @@ static bool is_tracepoint(const struct event *ev, const char *system, const char
 	return ev->tp && !strcmp(ev->tp->system, system) && !strcmp(ev->tp->name, name);
 }
 
-/* Does a session of @rule record the event, with its stacks if @stacks? Also true where nobody looked. */
+/*
+ * Does a session of @rule record the event, with stacks if @stacks? Also true if tracepoints were
+ * left out.
+ */
 static bool rule_records(const struct linter *l, const struct rule_conf *rule, const char *name,
 			 bool stacks)
 {
@@ -286,7 +292,7 @@ static bool rule_records(const struct linter *l, const struct rule_conf *rule, c
 	return false;
 }
 
-/* What `frbpf why` needs. A wait for a CPU is told by the switches alone. */
+/* Does the rule record what `frbpf why` needs? A wait for a CPU needs only the switches. */
 static bool can_explain(const struct linter *l, const struct rule_conf *rule)
 {
 	if (rule->when.source == FRBPF_SOURCE_RUNQLAT)
@@ -295,7 +301,7 @@ static bool can_explain(const struct linter *l, const struct rule_conf *rule)
 	       rule_records(l, rule, "sched_waking", true);
 }
 
-/* Said once: what is missing, is mostly missing for all rules. */
+/* Warned once: mostly all rules lack the same. */
 static void check_why(const struct linter *l)
 {
 	for (size_t i = 0; i < l->rs->n_rules; i++) {
@@ -341,7 +347,7 @@ static void check_stacks(const struct linter *l, size_t session)
 	}
 }
 
-/* Dumps by size: what does not fit into the rings is overwritten before. */
+/* With dumps by size, records that exceed the rings are overwritten before. */
 static void check_switch_size(const struct linter *l, size_t session)
 {
 	const struct session_plan *s = &l->plan->sessions[session];
@@ -356,7 +362,7 @@ static void check_switch_size(const struct linter *l, size_t session)
 		units__format_size(s->ring_bytes, rings, sizeof(rings)));
 }
 
-/* Larger rings exist beside the first ones before they take their place. */
+/* Larger rings need memory beside the first ones until they take over. */
 static void check_room_to_grow(const struct linter *l, size_t session)
 {
 	const struct session_conf *conf = &l->rs->sessions[session];

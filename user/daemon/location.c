@@ -18,8 +18,10 @@
 #define NOTE	  LOCATION_RUN_DIR "/base"
 #define NOTE_LOCK LOCATION_RUN_DIR "/base.lock"
 
-/* [daemon] base of the file @path; only its syntax must be right. Returns whether it has one, or
- * negative errno. */
+/*
+ * Read `base` in [daemon] of the file @path, of which only the syntax must be right. 1: it has an
+ * absolute one; 0: it has none; or negative errno with words in @err.
+ */
 static int read_base(const char *path, char ret[static PATH_MAX], struct err *err)
 {
 	struct diags d = { 0 };
@@ -60,7 +62,7 @@ static bool base_of_config(const char *path, char ret[static PATH_MAX])
 	return read_base(path, ret, NULL) > 0;
 }
 
-/* Only root can have written the note: the directory is root's and 0755. */
+/* Trust the note only if nobody but root can have written it. */
 static bool read_note(char ret[static PATH_MAX])
 {
 	struct buf b = { 0 };
@@ -74,7 +76,7 @@ static bool read_note(char ret[static PATH_MAX])
 	return ret[0] == '/';
 }
 
-/* As perf reads it: 0 and words for no are no. */
+/* As in perf: 0, false, no and off mean no. */
 static bool env_is_set(const char *name)
 {
 	const char *v = getenv(name);
@@ -83,7 +85,7 @@ static bool env_is_set(const char *name)
 	       strcasecmp(v, "off");
 }
 
-/* What another user has written would have us run his commands. */
+/* A file of another user could make us run his commands. */
 static bool is_trusted(const char *path)
 {
 	struct stat st;
@@ -119,8 +121,10 @@ static bool base_of_perf(char ret[static PATH_MAX])
 	return location__perf_config(false, path) && base_of_config(path, ret);
 }
 
-/* The daemon leaves our directory. Symbolic links stay: the daemon looks at them, and refuses one in
- * the place of the base. */
+/*
+ * The daemon changes its directory. Symbolic links stay, as the daemon refuses one in place of the
+ * base.
+ */
 static void make_absolute(const char *path, char ret[static PATH_MAX])
 {
 	char cwd[PATH_MAX] = "", *to;
@@ -159,7 +163,7 @@ int location__find(const struct location_hint *hint, char ret[static PATH_MAX], 
 		code = read_base(hint->config, ret, err);
 		if (code > 0)
 			return 0;
-		if (code == 0) /* never the base of another daemon instead */
+		if (code == 0) /* do not fall back to the base of another daemon */
 			code = err_set(err, -EINVAL,
 				       "%s: base not defined%s: say `base = /...` in "
 				       "its [daemon], or give --base",
@@ -194,16 +198,16 @@ static bool same_dir(const char *a, const char *b)
 	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* May the daemon of @base have what is in /run/frbpf? */
+/* May the daemon of @base take over /run/frbpf? */
 static bool take_run_dir(const char *base)
 {
 	char other[PATH_MAX] = "";
 
-	/* closing any descriptor of our own lock would give it away */
+	/* a note of our own base is ours: our own lock would look like that of another daemon */
 	return !read_note(other) || same_dir(other, base) || !is_alive(other);
 }
 
-/* Of several that start at a time, one decides after the other. Nobody else can open it. */
+/* Serialize daemons that start together. Only root can open the lock. */
 static int lock_run_dir(void)
 {
 	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

@@ -9,7 +9,7 @@
 #include "daemon/namer.h"
 #include "rules/units.h"
 
-#define INCIDENT_WAIT (5 * NSEC_PER_SEC) /* for the names of one */
+#define INCIDENT_WAIT (5 * NSEC_PER_SEC) /* ns, for the names of one incident */
 
 struct namer {
 	struct examiner *examiner;
@@ -18,13 +18,13 @@ struct namer {
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t given;
-	struct incident *waiting[INCIDENT_POOL_SIZE]; /* each at most once, in their order */
+	struct incident *waiting[INCIDENT_POOL_SIZE]; /* each at most once, in order of arrival */
 	size_t n;
-	uint64_t hurry; /* ns: nobody waits beyond that; 0: there is time */
+	uint64_t hurry; /* ns: deadline of all lookups; 0: none */
 	bool stop;
 };
 
-/* The next one, NULL at the end of the thread's life. */
+/* Take the next incident; NULL: the thread should end. */
 static struct incident *namer__take(struct namer *n)
 {
 	struct incident *inc = NULL;
@@ -95,7 +95,7 @@ int namer__start(struct examiner *examiner, namer_done_fn done, void *arg, struc
 void namer__submit(struct namer *n, struct incident *inc)
 {
 	pthread_mutex_lock(&n->lock);
-	n->waiting[n->n++] = inc; /* as many as there are */
+	n->waiting[n->n++] = inc; /* there is room for all incidents */
 	pthread_cond_signal(&n->given);
 	pthread_mutex_unlock(&n->lock);
 }

@@ -15,7 +15,7 @@ struct mute {
 
 struct arm {
 	char name[RULESET_NAME_MAX + 1];
-	char *text; /* its section of a rules file; owned */
+	char *text; /* a section as in a rules file; owned */
 	uint64_t until;
 };
 
@@ -118,7 +118,9 @@ static struct arm *find_arm(const struct overlay *o, const char *name)
 	return NULL;
 }
 
-/* A value is one line of a rules file, and must not become two, nor go on in the next. */
+/*
+ * A value must stay one line of a rules file, so it cannot add a key or continue in the next line.
+ */
 static bool is_one_line(const char *value)
 {
 	size_t len = strlen(value);

@@ -13,9 +13,10 @@
 #include "perfdata/writer.h"
 #include "record/tracefs.h"
 
-/* What a file's TRACING_DATA takes from tracefs beside the formats: read once, when the daemon
- * starts. Negative errno with words in
- * @err; free @ret also then. */
+/*
+ * Read what TRACING_DATA takes from tracefs besides the formats. Done once, when the daemon starts.
+ * 0 or negative errno with words in @err; free @ret in both cases.
+ */
 static int read_tracing_parts(struct tracefs *t, struct perfdata_tracing *ret, struct err *err)
 {
 	const struct {
@@ -48,7 +49,7 @@ static void free_tracing_parts(struct perfdata_tracing *parts)
 
 #define RT_PRIORITY_TRIGGER  50
 #define RT_PRIORITY_SIDEBAND (RT_PRIORITY_TRIGGER - 1)
-#define TRIGGER_ON_ITS_WAY   (2 * NSEC_PER_SEC) /* from the kernel to the trigger thread, at most */
+#define TRIGGER_ON_ITS_WAY   (2 * NSEC_PER_SEC) /* from kernel to trigger thread, at most */
 
 /* Sessions open a descriptor per event and CPU, or thread. */
 static void raise_fd_limit(void)
@@ -94,11 +95,11 @@ void parts__own_explainer(struct parts *p, pid_t pid)
 	pthread_mutex_unlock(&p->own.lock);
 }
 
-/* From when on dumps may still ask for names; 0: nobody can tell. In the side band's thread. */
+/* Time, ns, from which dumps may still need names; 0: unknown. Called in the side band's thread. */
 static uint64_t names_needed_from(void *arg)
 {
 	struct parts *p = arg;
-	/* first the rings, then the incidents: what is frozen after that shows nothing older */
+	/* first the rings, then the incidents: rings that are frozen later show nothing older */
 	uint64_t from = horizon__measure(p->horizon), back, now = now_ns();
 	struct recorder_stats stats;
 
@@ -199,7 +200,7 @@ void parts__free(struct parts *p)
 	recorder__free(p->recorder);
 	if (p->opts.examiner) {
 		examiner__follow(p->opts.examiner, NULL, NULL);
-		examiner__cancel(p->opts.examiner); /* the side band may ask, and need not wait */
+		examiner__cancel(p->opts.examiner); /* or the side band waits for it */
 	}
 	detectors__free(p->detectors);
 	sideband__free(p->sideband);

@@ -23,7 +23,7 @@
 #define DEFAULT_MEMORY_PERCENT 5
 #define FALLBACK_MLOCK_KB      516
 
-/* What all steps of one planning share. */
+/* Shared by all steps of making a plan. */
 struct planner {
 	const struct ruleset *rs;
 	struct tracefs *tracefs; /* NULL: there is none */
@@ -31,7 +31,9 @@ struct planner {
 	struct diags *d;
 };
 
-/* perf's default for -m: what an unprivileged user may lock, less the control page, rounded down.
+/*
+ * perf's default for -m: the memory that an unprivileged user may lock, less the control page,
+ * rounded down to a power of two.
  */
 static size_t default_ring_bytes(size_t page)
 {
@@ -53,7 +55,10 @@ uint64_t plan__max_memory(const struct ruleset *rs)
 	return rs->daemon.max_memory ?: ram / 100 * DEFAULT_MEMORY_PERCENT;
 }
 
-/* Its rings, of @begins bytes at least with `ring`, and windows, as far as the rate is known beforehand. */
+/*
+ * Set windows and, with `ring`, the ring size (@begins bytes at least), if the rate is known
+ * beforehand.
+ */
 static void expect_window(struct session_plan *s, uint64_t ring, size_t begins)
 {
 	uint64_t most, least;
@@ -68,8 +73,10 @@ static void expect_window(struct session_plan *s, uint64_t ring, size_t begins)
 	s->window_most = (unsigned __int128)s->ring_bytes * NSEC_PER_SEC / least;
 }
 
-/* As the session's process will look for it: its environment is empty. What is relative is found in
- * the session's directory, later. */
+/*
+ * Search as the session's process will, which has an empty environment. A relative path is searched
+ * later, in the session's directory.
+ */
 static bool has_program(const char *name)
 {
 	char dirs[256], path[PATH_MAX], *save = NULL;
@@ -107,7 +114,9 @@ static int plan_command(const struct planner *pl, const struct source_text *src,
 			    ret->command[0]);
 }
 
-/* Of the others nothing comes back: a number of a process is given to another one. */
+/*
+ * Check `respawn`. Sessions of given tasks cannot start again: pids are reused by other processes.
+ */
 static int check_respawn(const struct planner *pl, const struct session_conf *conf,
 			 const struct record_opts *opts)
 {
@@ -117,7 +126,7 @@ static int check_respawn(const struct planner *pl, const struct session_conf *co
 			    "'respawn' is for a session with a command, or with -u");
 }
 
-/* What [call-graph] of perf's configuration says of -g. */
+/* Apply the default for -g from [call-graph] of perf's configuration. */
 static int apply_perf_config(const struct planner *pl, struct record_opts *opts)
 {
 	const struct config *c = pl->rs->config;
@@ -153,7 +162,7 @@ static int plan_session(const struct planner *pl, const struct session_conf *con
 	int err;
 
 	if (!conf->run)
-		return -EINVAL; /* said when it was parsed */
+		return -EINVAL; /* reported when it was parsed */
 	err = record_opts__parse_damaged(src, conf->run_span, page, pl->d, &opts);
 	if (err)
 		return err;
@@ -203,7 +212,7 @@ static void memory_error(const struct plan *p, const struct ruleset *rs, struct 
 	buf__free(&sum);
 }
 
-/* Devices that conditions name. */
+/* Check that devices in conditions exist. */
 static int check_devices(const struct planner *pl, const struct rule_conf *rule)
 {
 	const struct expr *e = &rule->expr;

@@ -15,7 +15,7 @@ struct reaper {
 	bool stop;
 };
 
-/* The next one to let go, NULL at the end of the thread's life. */
+/* Take the next one to free; NULL: the thread should end. */
 static struct active_set *take_active_set(struct reaper *r)
 {
 	struct active_set *g;
@@ -42,7 +42,7 @@ static void *reaper_thread(void *arg)
 	pthread_setname_np(pthread_self(), "frbpf-reaper");
 	while ((g = take_active_set(arg))) {
 		active_set__unref(g);
-		malloc_trim(0); /* what reading rules took, too; nobody waits for this thread */
+		malloc_trim(0); /* memory of reading rules, too; nobody waits for this thread */
 	}
 	return NULL;
 }

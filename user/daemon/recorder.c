@@ -169,7 +169,7 @@ int recorder__put_in_force(struct recorder *r, struct active_set *g, struct err 
 		withdraw_offered(r);
 	else
 		commit_offered(r);
-	/* what the real-time threads touch stays in memory; not an error where it is refused */
+	/* Keep what the real-time threads touch in memory. Not an error if it is refused. */
 	mlockall(MCL_CURRENT | MCL_ONFAULT);
 	return code;
 }
@@ -181,7 +181,7 @@ int recorder__renew(struct recorder *r, struct err *err)
 
 	if (!slots)
 		return err_set(err, -ENOMEM, "out of memory");
-	/* rules that were there before keep their slots */
+	/* rules that stay keep their slots */
 	return detectors__update(r->detectors, rs->rules, rs->n_rules, slots, err);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Incidents that are written: their manifests, names and end. */
+/* The end of incidents that are written: manifests, names, freeing them. */
 #include <poll.h>
 #include <stdlib.h>
 
@@ -9,14 +9,17 @@
 #include "dump/window/moves.h"
 #include "rules/units.h"
 
-/* What a dump makes the kernel do goes on for so long: its journal, the disk's own flushes. */
+/* How long the kernel continues what a dump caused: its journal, the disk's flushes. */
 #define SELF_AFTER_NS NSEC_PER_SEC
-/* A disk that hangs, or is that slow, is no doing of ours: from then on rules on it fire again. */
+/* A disk that is slower than this, or hangs, is not our doing: rules on it fire again. */
 #define SELF_MAX_NS   (30 * NSEC_PER_SEC)
 #define NAMES_MAX_NS  (2 * NSEC_PER_SEC) /* for the names of the last incidents */
 #define STATES_MAX_NS NSEC_PER_SEC	 /* for the states of the last subjects */
-#define TELL_EVERY    NSEC_PER_SEC	 /* of triggers that begin no incident */
-/* A manifest that cannot be written is tried again after so long, then after twice as long */
+#define TELL_EVERY    NSEC_PER_SEC	 /* between reports of triggers that begin no incident */
+/*
+ * A manifest that cannot be written is tried again after the first, then after twice as long each
+ * time.
+ */
 #define MANIFEST_WAIT_MIN NSEC_PER_SEC
 #define MANIFEST_WAIT_MAX (32 * NSEC_PER_SEC)
 
@@ -27,7 +30,7 @@ void recorder_core__count_writing(struct recorder *r, int more)
 			    now_ns() + (r->n_writing ? SELF_MAX_NS : SELF_AFTER_NS));
 }
 
-/* In a dumper's thread. */
+/* Called in a dumper's thread. */
 void recorder_core__on_dumped(void *arg, struct dumper *d, struct incident *inc, size_t index)
 {
 	struct recorder *r = arg;
@@ -45,7 +48,7 @@ void recorder_core__on_dumped(void *arg, struct dumper *d, struct incident *inc,
 	event_fd__notify(r->wake);
 }
 
-/* In the namer's thread. */
+/* Called in the namer's thread. */
 void recorder_core__on_named(struct incident *inc, void *arg)
 {
 	struct recorder *r = arg;
@@ -76,7 +79,10 @@ static void let_incident_go(struct recorder *r, struct incident *inc)
 	reaper__give(r->reaper, g);
 }
 
-/* Once all is written, files of others may be looked into: they may be on a disk that hangs. */
+/*
+ * Look up names only when everything is written: it reads files of others, which may be on a disk
+ * that hangs.
+ */
 static void ask_for_names(struct recorder *r, struct incident *inc)
 {
 	if (!inc->names)
@@ -93,7 +99,7 @@ static void ask_for_names(struct recorder *r, struct incident *inc)
 	namer__submit(r->namer, inc);
 }
 
-/* They are for the manifest, which is written again. */
+/* Take names that were looked up; the manifest must be written again then. */
 static bool take_names(struct recorder *r, struct incident *inc)
 {
 	bool named;
@@ -113,7 +119,7 @@ static bool take_names(struct recorder *r, struct incident *inc)
 	return true;
 }
 
-/* States that came after the manifest, so, too. */
+/* The same for states that came after the manifest. */
 static bool take_states(struct recorder *r, struct incident *inc)
 {
 	bool stated;
@@ -127,8 +133,11 @@ static bool take_states(struct recorder *r, struct incident *inc)
 	return stated;
 }
 
-/* Under the lock, after it was written. One that could not be is tried again: without its manifest an incident is not
- * there. In the end its draft is left to the next start. */
+/*
+ * Schedule the next attempt, after one to write the manifest. An incident without a manifest does
+ * not exist for readers, so a failed one is retried. In the end the draft is left to the next
+ * start. Under the lock.
+ */
 static void plan_manifest(struct recorder *r, struct incident *inc, bool written)
 {
 	if (written) {
@@ -156,7 +165,7 @@ static void write_manifest(struct recorder *r, struct incident *inc, bool first,
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Returns ns until @inc wants to be looked at again; 0: it is done with. */
+/* Returns ns until @inc must be looked at again; 0: it is finished. */
 static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_collect_fn fn,
 			    void *arg)
 {
@@ -213,7 +222,7 @@ void recorder__wait_saved(void *arg, const struct incident *inc)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Returns ns until there is more to tell. */
+/* Returns ns until there may be more to report. */
 static uint64_t tell_triggers(struct recorder *r)
 {
 	uint64_t begun, since, now = now_ns();

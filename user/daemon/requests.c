@@ -205,7 +205,7 @@ void requests__serve(struct control_client *c, const json_t *request, void *arg)
 	const char *cmd = json_string_value(json_object_get(request, "cmd"));
 	struct daemon *d = arg;
 
-	if (d->ended) { /* nothing is left that could be asked */
+	if (d->ended) { /* the parts that would answer are gone */
 		if (cmd && strcmp(cmd, "stop") == 0)
 			serve_stop(d, c, request);
 		else
@@ -221,7 +221,7 @@ void requests__serve(struct control_client *c, const json_t *request, void *arg)
 	control_client__refuse(c, "this daemon does not know the request '%s'", cmd ? cmd : "");
 }
 
-/* Also those who asked while what was under way was written. */
+/* Also answers clients that asked while the last incidents were written. */
 void requests__answer_stops(struct daemon *d)
 {
 	struct pollfd pfd = { .fd = d->control ? control__fd(d->control) : -1, .events = POLLIN };

@@ -23,10 +23,10 @@ struct retainer {
 	struct retention_limits limits;
 	struct retainer_stats stats;
 	bool wanted, stop;
-	uint64_t next; /* CLOCK_MONOTONIC, ns: look again then; UINT64_MAX: not by itself */
+	uint64_t next; /* CLOCK_MONOTONIC, ns: the next run; UINT64_MAX: only when notified */
 };
 
-/* Under the lock. False: end. */
+/* Under the lock. False: the thread should end. */
 static bool wait_for_work(struct retainer *t)
 {
 	while (!t->wanted && !t->stop && now_ns() < t->next) {
@@ -62,7 +62,7 @@ static void retainer_look(struct retainer *t, const struct retention_limits *lim
 			 units__format_size(ret->removed_bytes, size, sizeof(size)));
 }
 
-/* When to look again by itself. */
+/* Time of the next run without a notification. */
 static uint64_t retainer_next_look(const struct retention_report *report)
 {
 	if (report->waiting)

@@ -12,16 +12,16 @@
 #define NEXT_LOOK  (60 * NSEC_PER_SEC)
 #define RING_MAX   (1ULL << 40)
 
-/* What is known of one session, by its name. */
+/* State of one session, by its name. */
 struct fit {
 	char name[RULESET_NAME_MAX + 1];
-	uint64_t started;    /* of the session that was looked at last */
-	uint64_t looked;     /* ns: when */
+	uint64_t started;    /* start time of the session that was measured last */
+	uint64_t looked;     /* ns: time of that measurement */
 	uint64_t resized;    /* ns: when a successor took over; 0: never */
-	uint64_t written;    /* bytes until then, on the busiest CPU */
-	size_t least;	     /* bytes: what it began with */
+	uint64_t written;    /* bytes written until then, on the busiest CPU */
+	size_t least;	     /* bytes: the initial size */
 	struct dumper *next; /* the successor; NULL: none */
-	uint64_t takes_over; /* ns: when the successor is ready */
+	uint64_t takes_over; /* ns: when the successor will be ready */
 	bool ready;
 };
 
@@ -85,7 +85,7 @@ static struct fit *find_or_add(struct ring_fit *f, const struct session *s)
 	return fit;
 }
 
-/* Sessions that are no more, or have no `ring` any more. */
+/* Drop sessions that are gone or have no `ring` any more. */
 static void forget_fits(struct ring_fit *f, const struct active_set *g)
 {
 	for (size_t i = 0; i < f->n;) {
@@ -123,7 +123,7 @@ static uint64_t measure_rate(struct fit *fit, const struct session *s, uint64_t 
 	return (unsigned __int128)bytes * NSEC_PER_SEC / (ns ?: 1);
 }
 
-/* "ring = 5s wants 64M, ...": the sum that max-memory refuses. */
+/* Log, and note for status, that max-memory has no room for the rings. */
 static void say_no_room(struct session *s, const struct session_conf *conf,
 			const struct active_set *g, size_t want, size_t got)
 {
@@ -143,10 +143,10 @@ static void say_no_room(struct session *s, const struct session_conf *conf,
 	log_warn("session '%s': %s", s->name, notice);
 }
 
-/* What is being decided about one session. */
+/* A resize of one session. */
 struct change {
 	const struct active_set *g;
-	size_t i; /* of its session */
+	size_t i; /* index of the session */
 	size_t now, want;
 };
 
@@ -158,7 +158,7 @@ static void start_successor(struct fit *fit, const struct change *c, ring_fit_st
 	char from[16], to[16];
 	struct err err = { 0 };
 
-	/* what the old rings hold: no more than they were filled with */
+	/* time that the old rings hold: never more than since they were started */
 	wrap = fit->written ? (unsigned __int128)age * c->now / fit->written : age;
 	units__format_size(c->now, from, sizeof(from));
 	units__format_size(c->want, to, sizeof(to));
@@ -183,14 +183,14 @@ static void fit_look(struct fit *fit, const struct active_set *g, size_t i, ring
 
 	if (ideal == c.now || (ideal < c.now && (first || ideal > c.now / 4)))
 		return;
-	/* until the successor takes over there are both */
+	/* both exist until the successor takes over */
 	c.want = ring_fit__within(ideal, fit->least, s->n_cpus, dumper__memory_of_all(),
 				  g->max_memory);
 	if (ideal > c.now && c.want <= c.now) {
 		say_no_room(s, conf, g, ideal, c.now);
 		return;
 	}
-	if (!c.want) /* smaller ones, and no room to change */
+	if (!c.want) /* it should shrink, but there is no room for both */
 		return;
 	start_successor(fit, &c, start, arg);
 	if (fit->next && c.want < ideal)

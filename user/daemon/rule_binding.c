@@ -25,7 +25,7 @@ static int unknown_tracepoint(const struct rule_conf *rule, struct tracefs *trac
 	return tracepoint_bind__unknown(rule, rule->when.target, names, d);
 }
 
-/* Does tracefs know it under its system, too? */
+/* Does tracefs have the tracepoint, under this system? */
 static int check_tracepoint(const struct rule_conf *rule, struct tracefs *tracefs, struct diags *d)
 {
 	const char *colon = strchr(rule->when.target, ':');
@@ -45,7 +45,7 @@ static int check_tracepoint(const struct rule_conf *rule, struct tracefs *tracef
 	return 0;
 }
 
-/* A static probe has as many arguments as it has: those behind them would be 0 for ever. */
+/* Check arguments that `if` uses: those that a static probe lacks would always be 0. */
 static int check_probe_args(const struct rule_conf *rule, struct diags *d)
 {
 	struct probe_target *t;
@@ -71,7 +71,7 @@ static int check_probe_args(const struct rule_conf *rule, struct diags *d)
 			    wanted - 1, n, n == 1 ? "" : "s", n ? ", the first is arg0" : "");
 }
 
-/* Is what its `when` speaks of there? Said once of rules on the same. */
+/* Does the target of `when` exist? Reported once for rules on the same events. */
 static int check_target(const struct ruleset *rs, const struct rule_conf *rule, struct diags *d)
 {
 	struct err err = { 0 };
@@ -95,7 +95,7 @@ static int bind_rule(struct ruleset *rs, struct rule_conf *rule, struct tracefs 
 		     bool partly, struct diags *d)
 {
 	if (!rule->id)
-		return 0; /* it has a mistake already, which has been told */
+		return 0; /* it has an error, which was reported */
 	if (rule->when.source == FRBPF_SOURCE_SPAN)
 		return span_ends__bind(rule, d);
 	if (rule->when.source != FRBPF_SOURCE_TRACEPOINT)

@@ -18,11 +18,14 @@
 
 #define RESPAWN_NS NSEC_PER_SEC
 
-/* Sessions of the rules in force that have ended before them: by a signal, with their command or its targets. */
+/*
+ * Sessions that ended although the rules in force have them: by a signal, with their command, or
+ * with their tasks.
+ */
 struct ended_session {
 	char *name;	   /* owned */
-	uint64_t again_at; /* ns; UINT64_MAX: it does not begin again */
-	bool tried;	   /* and it could not */
+	uint64_t again_at; /* ns: time of the next start; UINT64_MAX: it does not start again */
+	bool tried;	   /* a start failed */
 };
 
 struct ended_sessions {		 /* { 0 } is none */
@@ -50,7 +53,7 @@ static bool has_ended(const struct ended_sessions *e, const char *name)
 	return false;
 }
 
-/* Take them out of @rs, which was made of the same text. */
+/* Remove them from @rs, which was made of the same text. */
 static void ended_sessions_drop(const struct ended_sessions *e, struct ruleset *rs)
 {
 	for (size_t i = rs->n_sessions; i--;) {
@@ -59,7 +62,7 @@ static void ended_sessions_drop(const struct ended_sessions *e, struct ruleset *
 	}
 }
 
-/* The rules were read anew, with all of their sessions. */
+/* Forget them all: the rules were read again, with all sessions. */
 static void ended_sessions_clear(struct ended_sessions *e)
 {
 	for (size_t i = 0; i < e->n; i++)
@@ -78,7 +81,7 @@ struct rulebook {
 	int targets; /* epoll of the sessions' target_end */
 	bool perf_habits;
 	char path[RULES_FILES_LIST_MAX];  /* the list of files of the rules in force */
-	char words[RULES_FILES_LIST_MAX]; /* the same, as it is told */
+	char words[RULES_FILES_LIST_MAX]; /* the same, in words for the user */
 };
 
 static void reap_sessions(void *arg)
@@ -142,7 +145,7 @@ static const struct ruleset *in_force(const struct rulebook *b)
 
 /* ---- making rules ---- */
 
-/* What rules have dumped before this daemon was started. @g is not in force yet. */
+/* Count dumps of earlier daemons. @g is not in force yet. */
 static void count_in(struct rulebook *b, struct active_set *g, const struct saved_state *past)
 {
 	struct dump_limiter all = { .begun = 0 };
@@ -171,7 +174,7 @@ static bool goes_on(const struct active_set *g, const struct session *s)
 	return false;
 }
 
-/* The last window of what is replaced by @g or just ends. */
+/* Dump sessions that @g replaces or ends, for their last window. */
 static void dump_leaving(struct rulebook *b, const struct active_set *g)
 {
 	const struct active_set *old = recorder__active_set(b->recorder);
@@ -189,7 +192,7 @@ static void dump_leaving(struct rulebook *b, const struct active_set *g)
 		log_warn("too many dumps are under way: sessions that end are not dumped");
 }
 
-/* Their fifos open, and their commands run. */
+/* Let the sessions' processes open their fifos and run their commands. */
 static void let_sessions_go(const struct active_set *g)
 {
 	for (size_t i = 0; i < g->n_dumpers; i++) {
@@ -198,7 +201,7 @@ static void let_sessions_go(const struct active_set *g)
 	}
 }
 
-/* Those of a command end with it. */
+/* Watch for the end of sessions' tasks. Sessions of a command end with the command. */
 static void watch_targets(struct rulebook *b, const struct active_set *g)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -250,7 +253,7 @@ int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan,
 	return put_in_force(b, rs, plan, past, err);
 }
 
-/* The ruleset in force and a plan of it, once more: sessions and rules are made of these. */
+/* Make the ruleset in force and its plan again, as sessions and rules consume them. */
 static int plan_again(struct rulebook *b, struct ruleset **ret_rs, struct plan **ret,
 		      struct err *err)
 {
@@ -281,7 +284,7 @@ static int plan_again(struct rulebook *b, struct ruleset **ret_rs, struct plan *
 	return code;
 }
 
-/* What only a restart can change must not look as if it were in force. */
+/* Warn about changes that need a restart, so that they do not seem to be in force. */
 static void warn_unchangeable(const struct rulebook *b, const struct ruleset *rs,
 			      struct diags *diags)
 {
@@ -301,8 +304,10 @@ static void warn_unchangeable(const struct rulebook *b, const struct ruleset *rs
 			    "a changed 'seccomp' takes effect when the recorder is started anew");
 }
 
-/* Read @path again. On failure the old rules stay in force and @ret_text says why; it may hold
- * warnings on success. */
+/*
+ * Load the rules files @path. On failure the old rules stay in force, and @ret_text has the reason.
+ * It may have warnings on success.
+ */
 static int reload_rules(struct rulebook *b, const char *path, struct buf *ret_text)
 {
 	struct diags diags = { 0 };
@@ -332,7 +337,7 @@ static int reload_rules(struct rulebook *b, const char *path, struct buf *ret_te
 	return code;
 }
 
-/* Make the active set in force once more, with what has changed around the file's rules. */
+/* Make the active set in force again, with changes other than the file's rules. */
 static int make_anew(struct rulebook *b, struct err *err)
 {
 	struct ruleset *rs;
@@ -363,7 +368,7 @@ void rulebook__end_session(struct rulebook *b, size_t i, enum session_end end)
 		log_error("session '%s' goes on: %s", d->session->name, err.msg);
 }
 
-/* It begins again, or waits for another while. */
+/* Start it again, or wait for another RESPAWN_NS. */
 static void respawn_session(struct rulebook *b, size_t i)
 {
 	struct ended_sessions *e = &b->ended;
@@ -380,7 +385,7 @@ static void respawn_session(struct rulebook *b, size_t i)
 		log_info("session '%s' waits to begin again: %s", again.name, err.msg);
 	again.tried = true;
 	again.again_at = now_ns() + RESPAWN_NS;
-	e->v[e->n++] = again; /* there was room */
+	e->v[e->n++] = again; /* there is room: one was just removed */
 }
 
 /* Returns ns until the next one may begin again. */
@@ -414,11 +419,11 @@ void rulebook__on_target_end(struct rulebook *b)
 			continue;
 		log_info("session '%s' ends: all that it records have ended", d->session->name);
 		rulebook__end_session(b, i, SESSION_OVER);
-		return; /* the sessions are others now: the next one is still readable */
+		return; /* the sessions have changed; the fd is still readable for the next one */
 	}
 }
 
-/* Returns ns until the next arm or mute ends. */
+/* Returns ns until the next armed rule or mute ends. */
 static uint64_t expire_overlay(struct rulebook *b)
 {
 	struct err err = { 0 };
@@ -460,7 +465,7 @@ static uint64_t fit_rings(struct rulebook *b)
 	return 0;
 }
 
-/* ---- the file ---- */
+/* ---- the files ---- */
 
 static bool has_changed(const struct source_text *was, const char *path)
 {
@@ -488,7 +493,7 @@ void rulebook__follow(struct rulebook *b)
 	buf__free(&files);
 	if (code < 0)
 		log_error("watch = yes: changes of %s are not seen: %s", b->words, err.msg);
-	else if (code && has_changed(rs->config->src, b->path)) /* after it was read, before now */
+	else if (code && has_changed(rs->config->src, b->path)) /* between reading and watching */
 		rulebook__load_again(b);
 }
 
@@ -534,7 +539,7 @@ void rulebook__on_change(struct rulebook *b)
 		log_warn("%s: its directory has gone: changes are no longer seen", b->words);
 }
 
-/* ---- what was said on top of the file ---- */
+/* ---- changes on top of the files ---- */
 
 static int refuse_rule(const struct ruleset *rs, const char *name, struct err *err)
 {

@@ -10,13 +10,15 @@
 #include "daemon/rules_watch.h"
 #include "rules/rules_files.h"
 
-/* A file that is open for writing is not complete: only its close counts. A symbolic link is
- * complete when it is there. */
+/*
+ * A file is complete only when it is closed after writing. A symbolic link is complete when it
+ * exists.
+ */
 #define FILE_EVENTS (IN_CLOSE_WRITE | IN_MOVED_TO)
 #define LINK_EVENTS (IN_CREATE | IN_MOVED_TO)
 #define EVENTS	    (FILE_EVENTS | LINK_EVENTS | IN_ONLYDIR)
 
-#define LINKS_MAX 40 /* as the kernel's */
+#define LINKS_MAX 40 /* like the kernel's limit */
 
 /* A name in a directory: the file itself, or a symbolic link on the way to it. */
 struct place {
@@ -56,9 +58,9 @@ int rules_watch__fd(const struct rules_watch *w)
 	return w->fd;
 }
 
-/* ---- the places that a path goes through ---- */
+/* ---- places on a path ---- */
 
-/* A path under way: what is resolved, and what is to come. */
+/* A path that is being walked: the resolved part and the rest. */
 struct walk {
 	char dir[PATH_MAX]; /* no symbolic link in it */
 	char rest[2 * PATH_MAX];
@@ -84,7 +86,7 @@ static int add_place(struct rules_watch *w, struct walk *k, struct places *to, c
 	return 0;
 }
 
-/* Put @target in front of what is to come. */
+/* Put @target before the rest. */
 static int follow_link(struct walk *k, const char *target)
 {
 	char rest[sizeof(k->rest)];
@@ -116,7 +118,7 @@ static int walk_descend(struct walk *k, const char *name)
 	return 0;
 }
 
-/* Take the next name out of k->rest; false: there is none. */
+/* Take the next name from k->rest; false: there is none. */
 static bool next_name(struct walk *k, char name[static NAME_MAX + 2])
 {
 	char *p = k->rest + strspn(k->rest, "/");
@@ -127,7 +129,7 @@ static bool next_name(struct walk *k, char name[static NAME_MAX + 2])
 	return len;
 }
 
-/* The target of a symbolic link; 0: it is none, or not there. */
+/* Read a symbolic link; 0: it is none, or does not exist. */
 static ssize_t read_target(const struct walk *k, const char *name, char target[static PATH_MAX])
 {
 	char path[PATH_MAX + NAME_MAX + 2];
@@ -141,8 +143,10 @@ static ssize_t read_target(const struct walk *k, const char *name, char target[s
 	return n;
 }
 
-/* One name further. 1: there was none. Each place is watched before it is read, so that no switch
- * of a link falls between the two. */
+/*
+ * Walk one name further. 1: there was none. Each place is watched before it is read, so that a
+ * change of a link in between is noticed.
+ */
 static int walk_step(struct rules_watch *w, struct walk *k, struct places *to)
 {
 	char name[NAME_MAX + 2], target[PATH_MAX];
@@ -174,7 +178,7 @@ static bool places_watch(const struct places *p, int wd)
 	return false;
 }
 
-/* What of one path is there is watched. */
+/* Watch all places of one path that exist. */
 static int find_places_of(struct rules_watch *w, const char *path, struct places *to)
 {
 	struct walk k = { .dir = "" };
@@ -187,8 +191,10 @@ static int find_places_of(struct rules_watch *w, const char *path, struct places
 	return code;
 }
 
-/* Follow the paths as they lead now. What of them is there is watched, also when the rest is
- * missing: 0, or negative errno when nothing is. */
+/*
+ * Watch the paths as they lead now. Existing parts are watched even if the rest is missing. 0; or
+ * negative errno if nothing is watched.
+ */
 static int find_places(struct rules_watch *w)
 {
 	_cleanup_free_ char *paths = w->path ? strdup(w->path) : NULL;
@@ -243,7 +249,7 @@ int rules_watch__follow(struct rules_watch *w, const char *path, struct err *err
 
 static bool event_concerns(const struct rules_watch *w, const struct inotify_event *e)
 {
-	/* what the queue had no room for may have been of our file */
+	/* events that the queue lost may have been about our file */
 	if (e->mask & IN_Q_OVERFLOW)
 		return true;
 	for (size_t i = 0; i < w->places.n; i++) {

@@ -15,7 +15,7 @@
 
 #define VERSION	   1
 #define FILE_MAX   (64 << 20)
-#define VALUES_MAX (1LL << 50) /* of a bucket: all together have room in 64 bits */
+#define VALUES_MAX (1LL << 50) /* limit of a bucket, so that the sum of all fits in 64 bits */
 
 void saved_clock__read(struct saved_clock *ret)
 {
@@ -85,7 +85,7 @@ static json_t *json_cooling(const struct saved_state *k)
 	return list;
 }
 
-/* Of each bucket, one behind the other: its slice, itself, how many values. */
+/* Three numbers per bucket: its slice, its index, its count of values. */
 static json_t *json_buckets(const struct past_learnt *p)
 {
 	json_t *list = json_array();
@@ -129,7 +129,7 @@ char *saved_state__format(const struct saved_state *k, const struct saved_clock 
 
 struct reader {
 	const struct saved_clock *clock;
-	int64_t shift; /* to be added to times of the file */
+	int64_t shift; /* added to times of the file */
 	bool other_boot;
 };
 
@@ -143,7 +143,7 @@ static bool read_hex(const json_t *j, __u64 *ret)
 	return true;
 }
 
-/* Never 0, which says "never", and not later than now. */
+/* Read a time: never 0, which means "never", and not later than now. */
 static bool read_time(const struct reader *r, const json_t *j, __u64 *ret)
 {
 	__u64 t;
@@ -157,7 +157,7 @@ static bool read_time(const struct reader *r, const json_t *j, __u64 *ret)
 	return true;
 }
 
-/* Files of before `escalate` have none. */
+/* Files older than `escalate` lack it. */
 static bool read_bar(const json_t *j, __u64 *ret)
 {
 	if (j && (!json_is_integer(j) || json_integer_value(j) < 0))
@@ -208,7 +208,7 @@ static bool read_rules(const struct reader *r, const json_t *list, struct saved_
 	return true;
 }
 
-/* Does it mean the same after a restart of the machine? */
+/* Does the key mean the same after a reboot? */
 static bool outlives_boot(const struct frbpf_key *key)
 {
 	return key->per == FRBPF_PER_FIELD &&
@@ -303,7 +303,7 @@ static bool read_one_learnt(const json_t *j, struct past_learnt *ret)
 	return read_buckets(json_object_get(j, "buckets"), ret);
 }
 
-/* Files of before rules learnt have none. */
+/* Files older than learnt thresholds lack it. */
 static bool read_learnt(const json_t *list, struct saved_state *k)
 {
 	size_t i, n = json_array_size(list);

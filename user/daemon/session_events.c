@@ -8,7 +8,7 @@
 #include "record/attr_text.h"
 #include "record/session_switch.h"
 
-/* In the active set in force; -ENOENT: it has been replaced. */
+/* Its index in the active set in force; -ENOENT: it has been replaced. */
 static int find_session(const struct daemon *d, const struct proxy *x)
 {
 	const struct active_set *g = recorder__active_set(d->parts.recorder);
@@ -27,7 +27,7 @@ static void dump_session(struct daemon *d, const struct proxy *x, int i, const c
 			 x->name, what);
 }
 
-/* @why NULL: its process was killed, and a last dump is not what was wanted. */
+/* @why NULL: its process was killed, so no last dump is made. */
 static void stop_session(struct daemon *d, struct proxy *x, int i, enum session_end end,
 			 const char *why)
 {
@@ -37,7 +37,7 @@ static void stop_session(struct daemon *d, struct proxy *x, int i, enum session_
 	rulebook__end_session(d->rulebook, i, why ? end : SESSION_KILLED);
 }
 
-/* "enable", "disable", each with an event or without. */
+/* The commands "enable" and "disable", for one event or all. */
 static void switch_events(const struct dumper *d, struct proxy *x, const char *event, bool on)
 {
 	char line[PROXY_TEXT_MAX];
@@ -54,7 +54,7 @@ static void switch_events(const struct dumper *d, struct proxy *x, const char *e
 	proxy__say(x, line);
 }
 
-/* As perf evlist: names, with -F their rate, with -v all attributes. */
+/* Like perf evlist: names; with -F rates, with -v all attributes. */
 static void describe_event(const struct event *ev, const char *options, struct buf *b)
 {
 	int err = buf__add_str(b, ev->name);
@@ -81,7 +81,7 @@ static void list_events(const struct dumper *d, struct proxy *x, const char *opt
 	}
 }
 
-/* A line of the control fifo. It is acknowledged when it is done. */
+/* Handle a line of the control fifo. It is acknowledged when it is done. */
 static void control_session(struct daemon *d, struct proxy *x, int i, const char *line)
 {
 	const struct dumper *dumper = recorder__active_set(d->parts.recorder)->dumpers[i];
@@ -107,7 +107,7 @@ static void on_proxy(struct proxy *x, enum proxy_op op, const char *text, void *
 	if (op == PROXY_TROUBLE)
 		log_warn("session '%s': %s", x->name, text);
 	else if (i < 0 && op == PROXY_CONTROL)
-		proxy__ack(x); /* it just ended by "stop" */
+		proxy__ack(x); /* it was just ended by "stop" */
 	else if (i >= 0 && op == PROXY_CONTROL)
 		control_session(d, x, i, text);
 	else if (i >= 0 && op == PROXY_DUMP)
@@ -123,7 +123,7 @@ void session_events__process(struct daemon *d)
 	proxies__process(d->proxies, on_proxy, d);
 }
 
-/* In perf record's words: its users wait for them. */
+/* Uses perf record's messages, as its users wait for them. */
 void session_events__tell_dump(const struct daemon *d, const struct incident *inc)
 {
 	char text[1024];

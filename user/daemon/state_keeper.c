@@ -9,11 +9,11 @@
 struct state_keeper {
 	const struct base_dir *base;
 	struct saved_state past;
-	struct past told;      /* to the detectors: the same cooldowns */
-	uint64_t silent_fired; /* as last_silent() at the last save */
-	uint64_t learnt;       /* as detectors__limits_learnt() at the last save */
-	uint64_t saved;	       /* ns: when that was */
-	uint64_t looked;       /* ns: at rules that wake nobody */
+	struct past told;      /* what the detectors were told; shares the lists of `past` */
+	uint64_t silent_fired; /* last_silent() at the last save */
+	uint64_t learnt;       /* detectors__limits_learnt() at the last save */
+	uint64_t saved;	       /* ns: time of that save */
+	uint64_t looked;       /* ns: last check of rules that wake nobody */
 };
 
 static int restore_state(struct state_keeper *k, struct detectors *d, struct err *err)
@@ -121,8 +121,10 @@ static int collect_state(struct recorder *r, const struct detectors *d, struct s
 	return collect_learnt(d, ret);
 }
 
-/* When a rule that has a cooldown, and wakes nobody, fired last; 0: never. Returns how often to look, ns: UINT64_MAX:
- * there is nothing to look at. */
+/*
+ * Get the last time that a rule with a cooldown fired without waking anybody; 0: never. Returns the
+ * interval of checks, ns; UINT64_MAX: there is nothing to check.
+ */
 static uint64_t last_silent(struct recorder *r, const struct detectors *d, uint64_t *ret)
 {
 	const struct active_set *g = recorder__active_set(r);

@@ -10,20 +10,20 @@
 #include "dump/state/task_state.h"
 #include "rules/units.h"
 
-#define END_WAIT NSEC_PER_SEC /* for a read at the end */
+#define END_WAIT NSEC_PER_SEC /* ns to wait for a read at the end */
 
 struct state_reader {
 	pthread_t thread;
-	struct cgroup_roots roots; /* the thread's */
+	struct cgroup_roots roots; /* used by the thread */
 	sem_t wake;
 	pthread_mutex_t lock; /* guards what follows; before pool_lock */
 	pthread_cond_t passed;
 	pthread_mutex_t *pool_lock;
 	struct incident_pool *pool;
 	int progress;
-	uint64_t asked, done; /* passes over the pool that settle wants, that were made */
+	uint64_t asked, done; /* passes over the pool: wanted by settle, and completed */
 	bool stop, ended;
-	bool left; /* the thread is alone, and the last to free this */
+	bool left; /* nobody waits for the thread: it frees this when it ends */
 };
 
 static bool state_reader__next(struct state_reader *s, struct state_ask *ret)

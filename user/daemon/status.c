@@ -17,7 +17,7 @@
 #include "record/session.h"
 #include "sideband/sideband.h"
 
-/* Bytes; 0: the kernel does not tell. */
+/* The value of @name, bytes; 0: the kernel does not report it. */
 static json_int_t status_value(const char *status, const char *name)
 {
 	const char *line = strstr(status, name);
@@ -26,14 +26,14 @@ static json_int_t status_value(const char *status, const char *name)
 }
 
 /*
- * {"rss_bytes", "anon_bytes", "file_bytes": of /proc/self/status; "rings_bytes": mapped from the kernel,
- * in no process's RSS; "copies_bytes"; "sideband_rings_bytes", "sideband_bytes": log and state of names;
- * "heap_bytes": what malloc() has from the kernel; "used_bytes", "max_bytes": what max-memory is about
- * and what it is}.
+ * {"rss_bytes", "anon_bytes", "file_bytes": from /proc/self/status; "rings_bytes": mapped from the
+ * kernel, in no process's RSS; "copies_bytes"; "sideband_rings_bytes"; "sideband_bytes": log and
+ * state of names; "heap_bytes": taken by malloc() from the kernel; "used_bytes", "max_bytes": what
+ * counts towards max-memory, and its value}.
  */
 static json_t *memory_json(struct sideband *sb, uint64_t max_memory)
 {
-	/* rings and the copies of them are of one size */
+	/* rings and their copies have the same size */
 	json_int_t sessions = (json_int_t)session__memory_of_all();
 	const struct mallinfo2 heap = mallinfo2();
 	struct sideband_stats st;
@@ -109,7 +109,7 @@ static json_t *json_suppressed(const struct frbpf_rule_state *st, const struct r
 	return j;
 }
 
-/* Matches by value; only buckets that have some: [{"from_ns": 2^i, "matches": n}, ...] */
+/* Matches by value, without empty buckets: [{"from_ns": 2^i, "matches": n}, ...] */
 static json_t *json_values(const struct frbpf_rule_state *st)
 {
 	json_t *list = json_array();
@@ -123,7 +123,7 @@ static json_t *json_values(const struct frbpf_rule_state *st)
 	return list;
 }
 
-/* {"ends_in_ns"?}, or null when it never began. */
+/* {"ends_in_ns"?}; null: it is not in effect. */
 static json_t *json_end(uint64_t until)
 {
 	uint64_t now = now_ns();
@@ -135,8 +135,10 @@ static json_t *json_end(uint64_t until)
 	return json_pack("{s:I}", "ends_in_ns", (json_int_t)(until > now ? until - now : 0));
 }
 
-/* {"percentile", "factor", "window_ns", "values", "values_needed", "percentile_ns"?, "threshold_ns"?, "ago_ns"?}, or
- * null: its threshold is fixed. */
+/*
+ * {"percentile", "factor", "window_ns", "values", "values_needed", "percentile_ns"?,
+ * "threshold_ns"?, "ago_ns"?}; null: the threshold is fixed.
+ */
 static json_t *json_rule_learnt(const struct detectors *d, const struct rule_conf *rule,
 				uint32_t slot)
 {
@@ -231,7 +233,7 @@ static json_t *json_disk(const struct status_sources *s)
 			 "min_free_bytes", (json_int_t)conf->min_free);
 }
 
-/* null when no rule wants messages. */
+/* null: no rule wants messages. */
 static json_t *json_app(const struct detectors *d)
 {
 	struct app_stats st;
@@ -244,7 +246,7 @@ static json_t *json_app(const struct detectors *d)
 			 (json_int_t)st.malformed, "unknown", (json_int_t)st.unknown);
 }
 
-/* What looks into files of others; null: nothing does. */
+/* Processes that read files of other users; null: there are none. */
 static json_t *json_examiner(struct examiner *e)
 {
 	return e ? json_pack("{s:I}", "stuck", (json_int_t)examiner__n_stuck(e)) : json_null();

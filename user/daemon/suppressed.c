@@ -26,15 +26,15 @@ json_t *suppressed__json(const struct frbpf_rule_state *st)
 	return j;
 }
 
-/* A rule that has fired, and what was suppressed after its last incident. */
+/* A rule that fired, with what was suppressed after its last incident. */
 struct suppressed_entry {
 	uint64_t rule_id; /* 0: free */
 	char rule[RULESET_NAME_MAX + 1];
 	char incident[INCIDENT_NAME_SIZE];
-	struct frbpf_suppressed suppressed; /* as triggers told of it that joined that incident */
-	uint64_t written;		    /* count that the manifest has */
-	uint64_t last;			    /* ns: its last trigger that was noted */
-	uint64_t due; /* ns: when its cooldown is over; UINT64_MAX: it was, and is written */
+	struct frbpf_suppressed suppressed; /* from triggers that joined that incident */
+	uint64_t written;		    /* the count in the manifest */
+	uint64_t last;			    /* ns: time of its last trigger */
+	uint64_t due; /* ns: end of its cooldown; UINT64_MAX: ended, and the count is written */
 };
 
 struct suppressed_log {
@@ -91,7 +91,7 @@ static struct suppressed_entry *suppressed_log__find(struct suppressed_log *h, u
 	return NULL;
 }
 
-/* Free, or of a rule that waits for nothing any more. */
+/* Get an entry: a free one, or that of a rule whose cooldown is over. */
 static struct suppressed_entry *suppressed_log__new_entry(struct suppressed_log *h)
 {
 	if (h->n < FRBPF_MAX_SLOTS)
@@ -137,7 +137,7 @@ void suppressed_log__incident(struct suppressed_log *h, const struct incident *i
 		suppressed_log__note(h, inc, &inc->merged[i]);
 }
 
-/* Of the rules in force, or that were when nothing was yet. False: it is none of them. */
+/* Get the current count of a rule in force. False: its rule is not in force. */
 static bool suppressed_log__now(struct suppressed_log *h, const struct suppressed_entry *e,
 				struct frbpf_suppressed *ret)
 {

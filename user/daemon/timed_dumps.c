@@ -7,18 +7,18 @@
 #include "daemon/timed_dumps.h"
 #include "rules/units.h"
 
-/* How often to look at what is written into the rings: as often as the rate of the last look asks for. */
+/* Limits of the interval between checks of the bytes written; it depends on the last rate. */
 #define LOOK_MIN  (10 * NSEC_PER_MSEC)
 #define LOOK_MAX  NSEC_PER_SEC
 #define BUSY_WAIT (100 * NSEC_PER_MSEC) /* while dumps are written */
 
-/* The incident's; retention tells them by it. */
+/* The incident's reason, by which retention finds these dumps. */
 static void format_reason(const struct session *s, char *ret, size_t size)
 {
 	snprintf(ret, size, "--switch-output of session %s", s->name);
 }
 
-/* ns until @bytes more will have been written; half of it, as rates change. */
+/* Half of the ns until @bytes more will be written, as rates change. */
 static uint64_t next_look(const struct timed_dump *t, uint64_t now, uint64_t written,
 			  uint64_t bytes)
 {
@@ -30,7 +30,7 @@ static uint64_t next_look(const struct timed_dump *t, uint64_t now, uint64_t wri
 	return wait < LOOK_MIN ? LOOK_MIN : wait > LOOK_MAX ? LOOK_MAX : wait;
 }
 
-/* Has SIZE been written since the last dump? *ret_wait: ns until it is worth another look. */
+/* Has SIZE been written since the last dump? *ret_wait: ns until the next check. */
 static bool is_filled(struct timed_dump *t, const struct session *s, uint64_t now,
 		      uint64_t *ret_wait)
 {
@@ -52,7 +52,7 @@ static bool is_time(struct timed_dump *t, const struct session *s, uint64_t now,
 	return now >= t->due;
 }
 
-/* Times that were slept over are one. */
+/* Dump a session. Several missed times count as one. */
 static void dump_one(struct recorder *r, const struct active_set *g, size_t i, uint64_t now)
 {
 	const struct session *s = g->dumpers[i]->session;
@@ -86,7 +86,7 @@ uint64_t timed_dumps__step(struct recorder *r)
 				  : is_filled(&d->timed, d->session, now, &wait);
 		if (due)
 			recorder__stats(r, &stats);
-		/* what waits for the one before would freeze later than it is told to */
+		/* a dump that waits for the previous one would be frozen too late */
 		if (due && stats.writing)
 			wait = BUSY_WAIT;
 		else if (due)

@@ -62,13 +62,16 @@ void recorder_core__on_stacks(const struct frbpf_stacks *s, void *arg)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* At most CONSUME_MAX at a time: deadlines must be met in a storm, too. Returns how many. */
+/*
+ * Handle at most CONSUME_MAX triggers at a time, to meet deadlines even in a storm. Returns their
+ * number.
+ */
 static int consume_triggers(struct recorder *r)
 {
 	return detectors__consume(r->detectors, CONSUME_MAX, on_trigger, r);
 }
 
-/* What one freeze works on. */
+/* The sessions of one freeze. */
 struct frozen_set {
 	struct session *sessions[INCIDENT_SESSIONS_MAX];
 	struct ring_shot *shots[INCIDENT_SESSIONS_MAX];
@@ -99,7 +102,7 @@ static void freeze_rings(struct recorder *r, struct incident *inc, const struct 
 		freeze__mark(set->sessions, set->shots, set->n, &inc->freeze);
 	} else {
 		freeze__pause(set->sessions, set->shots, set->n, &inc->freeze);
-		if (!is_short) /* `snapshot = pause`: still, no real-time thread copies for long */
+		if (!is_short) /* even with `snapshot = pause`, no real-time thread copies for long */
 			thread__set_class(THREAD_NORMAL, 0);
 		freeze__copy_and_resume(set->sessions, set->shots, set->n, &inc->freeze);
 		if (!is_short)
@@ -133,7 +136,7 @@ static void freeze_incident(struct recorder *r, struct incident *inc)
 	left = inc->sessions;
 	pthread_mutex_unlock(&r->lock);
 
-	/* with the last part handed over the incident may be written and gone at any moment */
+	/* once the last part is handed over, the incident may be written and freed at any moment */
 	for (; left; left &= left - 1)
 		dumper__submit(g->dumpers[__builtin_ctzll(left)], inc, __builtin_ctzll(left));
 }
