@@ -36,7 +36,7 @@ struct span part__span(const struct event_parser *p, struct part part);
 
 #define PART_ERROR(p, part, ...) diags__error((p)->d, (p)->src, part__span(p, part), __VA_ARGS__)
 
-/* Split @all at the first @c. False: there is none, and *ret_first is all of it. */
+/* Split @all at the first @c. False: there is none; *ret_first is all of it, *ret_rest is empty. */
 bool part__cut(struct part all, char c, struct part *ret_first, struct part *ret_rest);
 bool part__is(struct part part, const char *word);
 int part__dup(struct part part, char **ret);

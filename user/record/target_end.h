@@ -17,6 +17,7 @@ int target_end__new(const struct session *s, struct target_end **ret);
 int target_end__fd(const struct target_end *t);
 /* Have all ended? */
 bool target_end__reached(struct target_end *t);
-void target_end__free(struct target_end *t); /* before the session; NULL is legal */
+/* call it before the session is freed; NULL is legal */
+void target_end__free(struct target_end *t);
 
 #endif

@@ -26,8 +26,8 @@ bool file_scope__find_session(const struct ruleset *rs, struct span at, const ch
 			      size_t len, size_t *ret);
 
 /*
- * Does a rule at @at of @src dump session @i by default? Those are the sessions of its file, or all
- * if the file has none.
+ * Does a rule at @at of @src dump session @i by default? It dumps the sessions of its file. If the
+ * file has none, it dumps all.
  */
 bool file_scope__is_default(const struct ruleset *rs, const struct source_text *src, struct span at,
 			    size_t i);

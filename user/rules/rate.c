@@ -169,7 +169,7 @@ int rate__parse_cooldown(const struct source_text *src, struct span span, const 
 	struct rate rate = { 0 };
 	int err;
 
-	if (per.len && !text__equals(src, per, "per")) { /* "30 s", "ten seconds" */
+	if (per.len && !text__equals(src, per, "per")) { /* malformed: "30 s", "ten seconds" */
 		window = span;
 		per.len = 0;
 	}

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL then */
+#define HASH_NONFATAL_OOM 1 /* out of memory: hh.tbl is NULL */
 #include <uthash.h>
 
 #include "rules/rule_trial.h"

@@ -31,7 +31,7 @@ struct daemon_conf {
 	bool watch_given;
 	bool no_seccomp; /* the daemon does not limit its system calls */
 	/* limits for dumps on disk; 0: none */
-	uint64_t max_size; /* bytes, of all together */
+	uint64_t max_size; /* bytes, all dumps together */
 	uint64_t max_incidents;
 	uint64_t max_age;  /* ns */
 	uint64_t min_free; /* bytes to leave free on their file system */

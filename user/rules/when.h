@@ -32,7 +32,7 @@ struct when_share {
 #define WHEN_MAX_PARTS (FRBPF_MAX_OTHERS + 1)
 
 struct when_part {
-	char name[65]; /* as the text has it */
+	char name[65]; /* as written */
 	struct span at;
 	uint64_t id; /* of the rule; set when all rules are parsed */
 };

@@ -138,13 +138,13 @@ static int parse_span(struct when_parser *p, struct span system, struct span nam
 	return ret->target ? 0 : -ENOMEM;
 }
 
-/* SYSTEM:NAME. What the kernel knows of it is asked later. */
+/* Parse SYSTEM:NAME, or a span that starts with it. The kernel is asked about it later. */
 int when__parse_tracepoint(struct when_parser *p, struct span name, struct when *ret)
 {
 	struct span tracepoint, here;
 	int err;
 
-	/* "tracepoint:SYSTEM:NAME" says no more than SYSTEM:NAME */
+	/* "tracepoint:SYSTEM:NAME" means the same as SYSTEM:NAME */
 	if (text__equals(p->src, name, "tracepoint") && when_parser__at(p, ":")) {
 		p->pos++;
 		name = when_parser__word(p);
