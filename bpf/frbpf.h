@@ -12,30 +12,30 @@
 #endif
 
 #define FRBPF_COMM_LEN	     16	  /* TASK_COMM_LEN */
-#define FRBPF_MAX_RULES	     256  /* of one source: one bank of its rule map */
+#define FRBPF_MAX_RULES	     256  /* rules of one source: one bank of its rule map */
 #define FRBPF_MAX_SLOTS	     1024 /* rule states, of all sources together */
 #define FRBPF_MAX_NODES	     16	  /* predicates of one rule, in disjunctive normal form */
-#define FRBPF_KEY_WORDS	     8 /* bitmap of the small integers a rule watches: 512 system calls */
+#define FRBPF_KEY_WORDS	     8	  /* bitmap of what a rule watches: 512 system calls */
 #define FRBPF_KEY_MAX	     (FRBPF_KEY_WORDS * 64)
-#define FRBPF_MAX_OTHERS     2	  /* rules that one is about, beside the last to match */
-#define FRBPF_MAX_PARTS	     64	  /* rules that others are about */
-#define FRBPF_MAX_GLOBS	     256  /* of one source: one bank of its glob map */
-#define FRBPF_MAX_ARGS	     8	  /* values of its own that an event has for rules to look at */
-#define FRBPF_MAX_CGROUPS    1024 /* cgroups that rules name, of all sources together */
-#define FRBPF_PATH_NAMES     32 /* names of a path that a pattern is held against, from the root on */
+#define FRBPF_MAX_OTHERS     2	   /* rules that a rule is about, besides the last to match */
+#define FRBPF_MAX_PARTS	     64	   /* rules that other rules are about */
+#define FRBPF_MAX_GLOBS	     256   /* globs of one source: one bank of its glob map */
+#define FRBPF_MAX_ARGS	     8	   /* values of an event that only its source has */
+#define FRBPF_MAX_CGROUPS    1024  /* cgroups that rules name, of all sources together */
+#define FRBPF_PATH_NAMES     32	   /* names in a path that patterns see, from the root */
 #define FRBPF_CGROUP_DEPTH   16	   /* levels of the cgroup hierarchy that a rule can tell apart */
 #define FRBPF_COUNT_MAX	     64	   /* N of `count = N in T` */
-#define FRBPF_MAX_COOLING    16384 /* of one rule: cooldowns of processes, threads, ... under way */
-#define FRBPF_MAX_COUNTING   4096  /* counts of the same */
-#define FRBPF_MAX_SHARING    1024  /* shares of time of the same */
-#define FRBPF_KEYED_SIZE     4096  /* bytes of the ring of rules that have many keys */
+#define FRBPF_MAX_COOLING    16384 /* cooldowns of one rule, per process, thread, ... */
+#define FRBPF_MAX_COUNTING   4096  /* counts of one rule, likewise */
+#define FRBPF_MAX_SHARING    1024  /* shares of time of one rule, likewise */
+#define FRBPF_KEYED_SIZE     4096  /* bytes of the ring that reports rules with many keys */
 #define FRBPF_MAX_VALUES     64	   /* buckets of a rule's histogram */
 #define FRBPF_PATH_LEN	     256   /* of a cgroup, with its NUL */
-#define FRBPF_MATCH_PATH     512   /* bytes of a path that a pattern looks at */
+#define FRBPF_MATCH_PATH     512   /* bytes of a path that patterns see */
 #define FRBPF_MAX_PATH_GLOBS 64	   /* patterns on paths, of all sources together */
-#define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger ring, room for 510 */
+#define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger ring, room for 510 triggers */
 
-/* What a predicate looks at. Strings are 16 bytes, zero padded, compared as two words. */
+/* The value that a predicate compares. Strings have 16 bytes, padded with zeros, in two words. */
 enum frbpf_field {
 	FRBPF_FIELD_COMM,    /* string: the thread's name */
 	FRBPF_FIELD_PROCESS, /* string: the thread group leader's name */
@@ -43,17 +43,17 @@ enum frbpf_field {
 	FRBPF_FIELD_TID,     /* thread id, likewise */
 	FRBPF_FIELD_UID,     /* effective uid, in the initial user namespace */
 	FRBPF_FIELD_CPU,
-	FRBPF_FIELD_PPID,   /* the parent's thread group id, likewise; 0: it has none there */
-	FRBPF_FIELD_PRIO,   /* as sched tracepoints show it: 120 is nice 0; -1 SCHED_DEADLINE */
-	FRBPF_FIELD_CGROUP, /* not a value: the ids of its ancestors are compared */
-	FRBPF_FIELD_CGROUP_PATH, /* not a value: conditions look at its path */
-	FRBPF_FIELD_EXE,     /* conditions look at its path; the value: inode number and device */
-	FRBPF_FIELD_VALUE,   /* of the event, ns. From here on: of the event, not of a task */
-	FRBPF_FIELD_RET,     /* the system call's return value */
+	FRBPF_FIELD_PPID,   /* the parent's thread group id, likewise; 0: outside of it */
+	FRBPF_FIELD_PRIO,   /* as in sched tracepoints: 120 is nice 0, -1 is SCHED_DEADLINE */
+	FRBPF_FIELD_CGROUP, /* no value: compared with the ids of the cgroup and its ancestors */
+	FRBPF_FIELD_CGROUP_PATH, /* no value: conditions match the path of the cgroup */
+	FRBPF_FIELD_EXE,     /* conditions match its path; the value is inode number and device */
+	FRBPF_FIELD_VALUE,   /* ns. From here on the fields are those of the event, not of a task */
+	FRBPF_FIELD_RET,     /* the return value of the system call */
 	FRBPF_FIELD_SYSCALL, /* its number */
 	FRBPF_FIELD_STATE,   /* FRBPF_STATE_* in which the subject left its CPU */
-	FRBPF_FIELD_PATH,    /* not a value: conditions look at the path that a call was given */
-	FRBPF_FIELD_ARG,     /* the first of FRBPF_MAX_ARGS; what each is, its source says */
+	FRBPF_FIELD_PATH,    /* no value: conditions match the path that the call was given */
+	FRBPF_FIELD_ARG,     /* the first of FRBPF_MAX_ARGS; the source defines their meaning */
 	FRBPF_FIELD_MAX = FRBPF_FIELD_ARG + FRBPF_MAX_ARGS,
 };
 
@@ -66,15 +66,14 @@ enum frbpf_op {
 	FRBPF_OP_GE,
 	FRBPF_OP_BITS,	  /* one of these bits is set */
 	FRBPF_OP_NO_BITS, /* none of them is */
-	FRBPF_OP_GLOB, /* strings only: the automaton of val[0] accepts it. On paths == is one, too */
+	FRBPF_OP_GLOB,	  /* strings: the automaton val[0] accepts it; also for == on paths */
 	FRBPF_OP_NO_GLOB,
-	FRBPF_OP_PREFIX, /* addresses only: the first bits are the same */
+	FRBPF_OP_PREFIX, /* addresses: the first bits are equal */
 	FRBPF_OP_NO_PREFIX,
 	FRBPF_OP_MAX,
 };
 
-/* Why a task is off its CPU: the kernel's own numbers (include/linux/sched.h), without modifiers.
- */
+/* Why a task is off its CPU: numbers of the kernel (include/linux/sched.h), without modifiers. */
 enum frbpf_state {
 	FRBPF_STATE_RUNNABLE = 0,
 	FRBPF_STATE_INTERRUPTIBLE = 1,
@@ -85,43 +84,43 @@ enum frbpf_state {
 	FRBPF_STATE_IDLE = 0x402, /* TASK_UNINTERRUPTIBLE | TASK_NOLOAD */
 };
 
-/* Of FRBPF_SOURCE_BLKIO and FRBPF_SOURCE_BLKIO_DEVICE. */
+/* Fields of FRBPF_SOURCE_BLKIO and FRBPF_SOURCE_BLKIO_DEVICE. */
 enum frbpf_blkio_field {
 	FRBPF_BLKIO_DEV = FRBPF_FIELD_ARG, /* FRBPF_DEV() of the disk */
-	FRBPF_BLKIO_SECTOR,		   /* the first, of 512 bytes */
+	FRBPF_BLKIO_SECTOR,		   /* the first one; a sector has 512 bytes */
 	FRBPF_BLKIO_BYTES,
 	FRBPF_BLKIO_OP,	   /* enum frbpf_blkio_op */
 	FRBPF_BLKIO_FLAGS, /* FRBPF_BLKIO_* */
 };
 
-/* Of FRBPF_SOURCE_HARDIRQ. */
+/* Fields of FRBPF_SOURCE_HARDIRQ. */
 enum frbpf_hardirq_field {
 	FRBPF_HARDIRQ_IRQ = FRBPF_FIELD_ARG,
-	FRBPF_HARDIRQ_NAME, /* string: its handler's */
+	FRBPF_HARDIRQ_NAME, /* string: the name of its handler */
 };
 
-/* Of FRBPF_SOURCE_SOFTIRQ, whose rules have a key for each vector that they watch. */
+/* Fields of FRBPF_SOURCE_SOFTIRQ. Its rules have a key for each vector that they watch. */
 enum frbpf_softirq_field {
 	FRBPF_SOFTIRQ_VEC = FRBPF_FIELD_ARG, /* enum of include/linux/interrupt.h */
 };
 #define FRBPF_SOFTIRQ_VECS 10
 
-/* Of FRBPF_SOURCE_RECLAIM. */
+/* Fields of FRBPF_SOURCE_RECLAIM. */
 enum frbpf_reclaim_field {
 	FRBPF_RECLAIM_ORDER = FRBPF_FIELD_ARG, /* 2^order pages were asked for */
-	FRBPF_RECLAIM_GFP,		       /* flags of the allocation, as the kernel has them */
+	FRBPF_RECLAIM_GFP,		       /* GFP flags of the allocation, as in the kernel */
 	FRBPF_RECLAIM_SCOPE,		       /* enum frbpf_reclaim_scope */
-	FRBPF_RECLAIM_PAGES,		       /* that it brought */
+	FRBPF_RECLAIM_PAGES,		       /* number of pages that were reclaimed */
 };
 
 enum frbpf_reclaim_scope {
 	FRBPF_RECLAIM_MACHINE,
-	FRBPF_RECLAIM_CGROUP, /* a limit of a memory cgroup */
+	FRBPF_RECLAIM_CGROUP, /* reclaim because of the limit of a memory cgroup */
 };
 
-/* Of FRBPF_SOURCE_CONNECT. */
+/* Fields of FRBPF_SOURCE_CONNECT. */
 enum frbpf_connect_field {
-	FRBPF_CONNECT_PEER = FRBPF_FIELD_ARG, /* address; of IPv4 as ::ffff:a.b.c.d */
+	FRBPF_CONNECT_PEER = FRBPF_FIELD_ARG, /* address; IPv4 as ::ffff:a.b.c.d */
 	FRBPF_CONNECT_PORT,
 	FRBPF_CONNECT_FAMILY, /* of the socket: AF_INET or AF_INET6 */
 	FRBPF_CONNECT_RESULT, /* enum frbpf_connect_result */
@@ -131,14 +130,14 @@ enum frbpf_connect_field {
 enum frbpf_connect_result {
 	FRBPF_CONNECT_ESTABLISHED,
 	FRBPF_CONNECT_FAILED,
-	FRBPF_CONNECT_CLOSED, /* without an error of the socket: by the program */
+	FRBPF_CONNECT_CLOSED, /* by the program: the socket has no error */
 };
 
 #define FRBPF_DEV(major, minor) ((__u64)(major) << 20 | (minor)) /* as in the kernel */
 #define FRBPF_DEV_MAJOR(dev)	((dev) >> 20)
 #define FRBPF_DEV_MINOR(dev)	((dev)&0xfffff)
 
-/* The kernel's numbers differ between versions. */
+/* Not the numbers of the kernel: those differ between versions. */
 enum frbpf_blkio_op {
 	FRBPF_BLKIO_READ,
 	FRBPF_BLKIO_WRITE,
@@ -147,7 +146,7 @@ enum frbpf_blkio_op {
 	FRBPF_BLKIO_SECURE_ERASE,
 	FRBPF_BLKIO_WRITE_ZEROES,
 	FRBPF_BLKIO_ZONE_APPEND,
-	FRBPF_BLKIO_DRIVER, /* a command of the driver, or of a program that talks to the device */
+	FRBPF_BLKIO_DRIVER, /* a command of the driver, or passed through from a program */
 	FRBPF_BLKIO_OTHER,
 };
 
@@ -161,30 +160,32 @@ enum frbpf_blkio_op {
 #define FRBPF_BLKIO_NOWAIT     0x80
 #define FRBPF_BLKIO_SWAP       0x100
 
-#define FRBPF_NODE_CURRENT 0x1 /* of the task that runs, not of the subject */
+#define FRBPF_NODE_CURRENT 0x1 /* compares the task that runs, not the subject */
 #define FRBPF_NODE_END	   0x2 /* the last predicate of its conjunction */
 
 /*
- * One predicate. A rule's nodes are a disjunction of conjunctions: the nodes up to and including
- * one with FRBPF_NODE_END must all hold, or those of the next such group. No node: always true.
+ * One predicate. The nodes of a rule are a disjunction of conjunctions. A conjunction ends with a
+ * node with FRBPF_NODE_END; the condition holds if all nodes of one conjunction hold. Without nodes
+ * it always holds.
  */
 struct frbpf_node {
 	__u8 field;  /* enum frbpf_field */
 	__u8 op;     /* enum frbpf_op */
 	__u8 flags;  /* FRBPF_NODE_* */
-	__u8 prefix; /* bits, of FRBPF_OP_PREFIX: 1 to 128 */
+	__u8 prefix; /* FRBPF_OP_PREFIX: number of bits, 1 to 128 */
 	__u8 pad[4];
-	/* A number in val[0], compared as signed; a string's 16 bytes in both; for a glob the index
-	 * of its automaton in the bank; for FRBPF_FIELD_CGROUP that of its id in the cgroup map; for
-	 * a path that of its automaton in the map of those. */
+	/* A number in val[0], compared as signed; or the 16 bytes of a string in both. Or, in
+	 * val[0], an index: for a glob, of its automaton in the bank; for FRBPF_FIELD_CGROUP, of
+	 * the id in the cgroup map; for a path, of its automaton in the map of path automata. */
 	__u64 val[2];
 };
 
 /*
- * A glob as an automaton that takes a string byte by byte, all of its states at once: bit i says
- * that the first i elements (a character, '?', a set) may have been read. It starts with bit 0, and
+ * A glob as an automaton. It reads a string byte by byte and keeps all of its states in one word:
+ * bit i is set if the bytes so far match the first i elements (a character, '?', a set). It starts
+ * with bit 0, and for each byte
  *	set = (set & next[byte]) << 1 | (set & loop)
- * `next` has a bit for each element that the byte fits, `loop` one for each place of a '*'.
+ * `next` has a bit for each element that matches the byte, `loop` one for each position of a '*'.
  */
 struct frbpf_glob {
 	__u32 next[256];
@@ -193,8 +194,10 @@ struct frbpf_glob {
 };
 #define FRBPF_GLOB_ELEMENTS 31
 
-/* The same for paths, with room for longer patterns: bit i is in word i / 64; there may be several
- * bits to accept. */
+/*
+ * The same for paths, with room for longer patterns. Bit i is in word i / 64. There may be several
+ * accepting states.
+ */
 struct frbpf_path_glob {
 	__u64 next[256][2];
 	__u64 loop[2];
@@ -202,31 +205,31 @@ struct frbpf_path_glob {
 };
 #define FRBPF_PATH_GLOB_ELEMENTS 127
 
-/* Of a cgroup that a rule names: from the root of the hierarchy, zero padded. */
+/* The path of a cgroup that a rule names, from the root of the hierarchy, padded with zeros. */
 struct frbpf_cgroup_path {
 	char text[FRBPF_PATH_LEN];
 };
 
-/* What a cooldown or a count is kept for. */
+/* `per`: what has a cooldown or count of its own. */
 enum frbpf_per {
 	FRBPF_PER_RULE,
 	FRBPF_PER_PROCESS,
 	FRBPF_PER_THREAD,
-	FRBPF_PER_CGROUP, /* the subject's own */
-	FRBPF_PER_FIELD,  /* the subject's value of a field */
+	FRBPF_PER_CGROUP, /* the cgroup of the subject itself, not its ancestors */
+	FRBPF_PER_FIELD,  /* each value of a field of the subject */
 };
 
 struct frbpf_rate {
 	__u64 window; /* ns; 0: none */
 	__u32 n;
 	__u8 per;   /* enum frbpf_per */
-	__u8 field; /* enum frbpf_field, of FRBPF_PER_FIELD */
+	__u8 field; /* for FRBPF_PER_FIELD: enum frbpf_field */
 	__u8 pad[2];
 };
 
 /*
- * Whose cooldown or count it is. A process and a thread are their number in the initial namespace
- * and their time of birth: numbers are used again.
+ * The owner of a cooldown or count. A process or thread is identified by its number in the initial
+ * pid namespace and its start time, since numbers are reused.
  */
 struct frbpf_key {
 	__u64 rule_id;
@@ -235,21 +238,22 @@ struct frbpf_key {
 	__u32 field;
 };
 
-/* What a cooldown began with: a value so many times as large breaks it. */
+/* The value that a cooldown began with. A value `escalate` times as large breaks the cooldown. */
 struct frbpf_bar {
-	__u64 of; /* the last_fired that it belongs to; another: it is being written, or not known */
+	__u64 of; /* last_fired of its cooldown; if it differs: being written, or unknown */
 	__u64 value;
 };
 
 struct frbpf_cooling {
 	__u64 last_fired;
-	__u64 until; /* means nothing any more from then on: may be deleted */
+	__u64 until; /* the entry is unused from then on, and may be deleted */
 	struct frbpf_bar bar;
 };
 
 /*
- * Counts matches: number i is at times[i % size], with the lap i / size in the lowest bits, so that
- * one which another CPU has not written yet is known. A trigger uses up those below `base`.
+ * Counts matches. The time of match i is in times[i % size], with the lap i / size in its lowest
+ * bits. The lap shows whether another CPU has yet to write an entry. A trigger uses up the matches
+ * below `base`.
  */
 struct frbpf_count {
 	__u64 seen;
@@ -260,8 +264,8 @@ struct frbpf_count {
 #define FRBPF_COUNT_LAP_BITS 6
 
 /*
- * Sums of values in slices of an eighth of a window, by the number of the slice: the lowest bits of that
- * say where it is, more of it stands above the sum, so that one of long ago is known.
+ * Sums of values in slices of an eighth of a window. The lowest bits of the slice number are the
+ * index. Its other bits are stored above the sum, so that outdated slices are recognised.
  */
 #define FRBPF_SHARE_SLICES   8
 #define FRBPF_SHARE_PLACES   16
@@ -272,62 +276,64 @@ struct frbpf_share {
 	__u64 slices[FRBPF_SHARE_PLACES];
 };
 
-#define FRBPF_RULE_QUIET     0x1  /* counts, and makes no trigger */
-#define FRBPF_RULE_FAILS     0x2  /* looks at calls that failed, however long they took */
-#define FRBPF_RULE_ANY_ERRNO 0x4  /* with any error; else those of `errnos` */
-#define FRBPF_RULE_HIT	     0x10 /* has no threshold: each event of its source */
-#define FRBPF_RULE_ABSENT    0x40 /* is about that none comes for `silence` */
+#define FRBPF_RULE_QUIET     0x1  /* only counts, makes no triggers */
+#define FRBPF_RULE_FAILS     0x2  /* is about calls that failed, however long they took */
+#define FRBPF_RULE_ANY_ERRNO 0x4  /* FAILS: with any error; otherwise with those in `errnos` */
+#define FRBPF_RULE_HIT	     0x10 /* has no threshold: takes each event of its source */
+#define FRBPF_RULE_ABSENT    0x40 /* fires when no event matched for `silence` */
 #define FRBPF_RULE_PENDING                                                                         \
-	0x20 /* is about what has begun so long ago and not ended: struct frbpf_look */
-#define FRBPF_RULE_PART	  0x200 /* others are about it: what matched last is kept in its state */
-#define FRBPF_RULE_AFTER  0x400 /* matches with one that is a part, if the others have */
-#define FRBPF_RULE_SHARE  0x100 /* compares the sum of its values in `share`, not each */
-#define FRBPF_RULE_LEARNS 0x80	/* compares with the limit in its state, which values set */
+	0x20 /* is about events that have begun and not ended: struct frbpf_look */
+#define FRBPF_RULE_PART	  0x200 /* other rules are about it: its state has its last match */
+#define FRBPF_RULE_AFTER  0x400 /* matches an event of a part, if the other parts have matched */
+#define FRBPF_RULE_SHARE  0x100 /* compares the sum of its values in `share`, not each value */
+#define FRBPF_RULE_LEARNS 0x80	/* compares with the limit in its state, learnt from values */
 #define FRBPF_RULE_ALL_CALLS                                                                       \
-	0x8 /* not at calls that wait by their nature for a tty, a pipe ...                        \
-	     */
+	0x8 /* is on all calls; then those that wait by nature (tty, pipe ...) do not count */
 
 #define FRBPF_ERRNO_WORDS 3 /* bitmap of errors: EHWPOISON, the largest of uapi, is 133 */
 #define FRBPF_ERRNO_MAX	  (FRBPF_ERRNO_WORDS * 64)
 
-/* One rule of one source. A source's rules lie sorted by threshold, the lowest first; those that
- * look at failures or at each event have none, 0. */
+/*
+ * One rule of one source. The rules of a source are sorted by threshold, the lowest first. Rules on
+ * failures or on each event have threshold 0. A word in capitals, such as ABSENT, marks members for
+ * rules with that flag (FRBPF_RULE_ABSENT); likewise below.
+ */
 struct frbpf_rule {
-	__u64 id;	 /* hash of the rule's name and text: survives a reload */
-	__u64 threshold; /* fires when value > threshold */
-	__u64 silence;	 /* ns, of FRBPF_RULE_ABSENT: fires when no match came for so long */
+	__u64 id;		    /* hash of the name and text of the rule: survives a reload */
+	__u64 threshold;	    /* fires when value > threshold */
+	__u64 silence;		    /* ns; ABSENT: fires after this time without a match */
 	struct frbpf_rate cooldown; /* no window: every match fires */
-	struct frbpf_rate count; /* fires with the n-th match in its window; n 0 or 1: with each */
-	struct frbpf_rate share; /* of FRBPF_RULE_SHARE: values of so long are summed up; no n */
-	__u64 sum;		 /* ns; and fire above this */
-	__u64 within;		 /* ns, of FRBPF_RULE_AFTER: the others have matched since then */
-	__u32 others[FRBPF_MAX_OTHERS]; /* their slots */
+	struct frbpf_rate count;    /* fires at the n-th match in its window; 0 or 1: at each */
+	struct frbpf_rate share;    /* SHARE: the window over which values are summed; no n */
+	__u64 sum;		    /* ns; SHARE: fires when the sum is above this */
+	__u64 within;		    /* ns; AFTER: maximum age of the matches of the others */
+	__u32 others[FRBPF_MAX_OTHERS]; /* AFTER: slots of the other parts */
 	__u8 n_others;
-	__u8 ordered; /* and before this event */
-	__u8 part; /* of FRBPF_RULE_PART: its number; of FRBPF_RULE_AFTER, that of the last one */
+	__u8 ordered; /* AFTER: they must have matched before this event, not with it */
+	__u8 part;    /* PART: its number; AFTER: the number of the last part */
 	__u8 pad[5];
 	__u32 slot; /* index of its struct frbpf_rule_state */
 	__u32 n_nodes;
 	__u32 flags;	/* FRBPF_RULE_* */
-	__u32 escalate; /* hundredths: what times the bar breaks the cooldown; 0: nothing does */
-	__u64 keys[FRBPF_KEY_WORDS]; /* bitmap of the calls it watches; bit 0 without keys */
+	__u32 escalate; /* hundredths: factor of the bar that breaks the cooldown; 0: none does */
+	__u64 keys[FRBPF_KEY_WORDS]; /* bitmap of the calls it watches; without keys: bit 0 */
 	__u64 errnos[FRBPF_ERRNO_WORDS];
 	struct frbpf_node nodes[FRBPF_MAX_NODES];
 };
 
 /*
- * All values of a rule that learns, below its limit or above, on one CPU. Each power of two has
- * eight buckets, and below eight there is one for each value: see frbpf_learn_bucket().
+ * All values of a rule that learns, on one CPU, whether they exceed the limit or not. Each power of
+ * two has eight buckets; values below eight have one each: see frbpf_learn_bucket().
  */
 #define FRBPF_LEARN_BITS    3
 #define FRBPF_LEARN_BUCKETS 512	    /* 496 of them are used */
-#define FRBPF_LEARN_NOT_YET (~0ULL) /* limit of a rule that has not seen enough values */
+#define FRBPF_LEARN_NOT_YET (~0ULL) /* limit until the rule has seen enough values */
 
 struct frbpf_learned {
 	__u64 n[FRBPF_LEARN_BUCKETS];
 };
 
-/* @log2: of @v, or 0. */
+/* @log2: floor of the binary logarithm of @v; 0 for @v = 0. */
 static inline __u32 frbpf_learn_bucket(__u64 v, __u32 log2)
 {
 	__u32 shift = log2 > FRBPF_LEARN_BITS ? log2 - FRBPF_LEARN_BITS : 0;
@@ -337,18 +343,18 @@ static inline __u32 frbpf_learn_bucket(__u64 v, __u32 log2)
 
 /* Why a match did not become a trigger. */
 enum frbpf_cause {
-	FRBPF_CAUSE_COOLDOWN, /* the rule fired less than its cooldown ago */
+	FRBPF_CAUSE_COOLDOWN, /* the cooldown has not expired */
 	FRBPF_CAUSE_FULL,     /* no room in the trigger ring */
 	FRBPF_CAUSE_SELF,     /* the subject is one of our own processes, or we write a dump */
-	FRBPF_CAUSE_COUNT,    /* not the n-th one in its time */
-	FRBPF_CAUSE_RULE_CAP, /* the rule's max-dumps is reached */
-	FRBPF_CAUSE_CAP,      /* that of all rules together is */
+	FRBPF_CAUSE_COUNT,    /* fewer than n matches in the window of `count` */
+	FRBPF_CAUSE_RULE_CAP, /* the rule has reached its max-dumps */
+	FRBPF_CAUSE_CAP,      /* all rules together have reached theirs */
 	FRBPF_CAUSE_KEYS,     /* no room for one more process, thread, ... of `per` */
 	FRBPF_CAUSE_MAX,
 };
 
 struct frbpf_task {
-	__u32 pid; /* as perf's records carry it: in the daemon's pid namespace, 0 outside of it */
+	__u32 pid; /* as in records of perf: in the pid namespace of the daemon, 0 outside of it */
 	__u32 tid;
 	__u32 uid;
 	__u32 pad;
@@ -356,7 +362,7 @@ struct frbpf_task {
 	char process[FRBPF_COMM_LEN];
 };
 
-/* A match, of which a trigger of another rule tells. */
+/* The last match of a rule, reported with the trigger of a rule about it. */
 struct frbpf_part {
 	__u64 time; /* ns; 0: there was none */
 	__u64 value;
@@ -365,54 +371,59 @@ struct frbpf_part {
 	struct frbpf_task subject;
 };
 
-/* What a cooldown, or max-dumps, suppressed since a rule fired last. */
+/* What a cooldown or max-dumps has suppressed since a rule last fired. */
 struct frbpf_suppressed {
 	__u64 count;
-	__u64 value; /* ns, the largest; 0: there was none. The next two are of it */
+	__u64 value; /* ns, the largest; 0: none. `time` and `subject` belong to it */
 	__u64 time;
 	struct frbpf_task subject;
 };
 
-/* Counters of one rule; written by BPF with atomics, read by the daemon at any time. */
+/* State of one rule: BPF counts with atomic operations; the daemon reads it at any time. */
 struct frbpf_rule_state {
 	__u64 last_fired; /* 0: never */
 	struct frbpf_suppressed
-		since_last;    /* since the last trigger; its count: what `suppressed` was then */
-	__u64 since_last_busy; /* a CPU writes that */
+		since_last; /* since the last trigger; but its `count` is the total at that time */
+	__u64 since_last_busy; /* lock: a CPU writes since_last */
 	struct frbpf_bar bar;
-	__u64 cooling; /* the jiffy in which it was seen that the cooldown lasts */
-	__u64 heard; /* the last match, or since when the rule is there; of a rule on what is absent */
-	__u64 silent; /* `heard` of the silence that it has fired for, or was suppressed for */
-	__u64 looked; /* of a rule on what is pending: the time of the last look, 0: none yet */
-	__u64 limit; /* ns, of FRBPF_RULE_LEARNS: fires when value > limit. Written by the daemon */
-	__u64 fired; /* a trigger was submitted */
-	__u64 suppressed[FRBPF_CAUSE_MAX]; /* it was suppressed, by cause */
-	/* Threshold, keys and predicates held: the sum of these, which detectors__rule_state() makes
-	 * and no program counts. */
+	__u64 cooling; /* the last jiffy in which a program found that the cooldown lasts */
+	__u64 heard;   /* ABSENT: time of the last match, or when the rule came into force */
+	__u64 silent;  /* ABSENT: `heard` of the last silence that fired or was suppressed */
+	__u64 looked;  /* PENDING: time of the last look; 0: none yet */
+	__u64 limit;   /* ns; LEARNS: fires when value > limit. Written by the daemon */
+	__u64 fired;   /* number of triggers */
+	__u64 suppressed[FRBPF_CAUSE_MAX]; /* number of suppressed matches, by cause */
+	/* Matches: the sum of `fired` and `suppressed`. No program counts it:
+	 * detectors__rule_state() calculates it. */
 	__u64 matched;
 	__u64 last_value; /* the last one that was not 0 */
 	__u64 max_value;
 	__u64 sum;	 /* of all values */
-	__u64 keys;	 /* of `per` that were made: entries of its cooldown and of its count */
-	__u64 wake_keys; /* after so many the daemon is woken to tidy; 0: it has none */
-	/* Matches by value: bucket i has those from 2^i ns on. The first, which has those without a
-	 * value, too, is what is left of `matched`: made likewise. */
+	__u64 keys;	 /* number of entries of `per` that were created */
+	__u64 wake_keys; /* after this many the daemon is woken to delete some; 0: no keys */
+	/* Histogram: bucket i counts matches with values of at least 2^i ns. The first one, which
+	 * includes matches without a value, is calculated as the rest of `matched`. */
 	__u64 values[FRBPF_MAX_VALUES];
-	struct frbpf_count count; /* of FRBPF_PER_RULE */
-	struct frbpf_part part;	  /* the last match, of FRBPF_RULE_PART */
-	__u64 part_busy;	  /* a CPU writes that */
+	struct frbpf_count count; /* for FRBPF_PER_RULE */
+	struct frbpf_part part;	  /* PART: the last match */
+	__u64 part_busy;	  /* lock: a CPU writes `part` */
 };
 
-/* Set by the daemon: until when triggers of a slot are suppressed, behind the last slot those of all,
- * and behind that those of sources that a dump being written disturbs. */
+/*
+ * Layout of the suppress map, written by the daemon. One entry per slot: until when its triggers
+ * are suppressed. Then one for all rules, and one for sources that are disturbed by the writing of
+ * a dump.
+ */
 #define FRBPF_MAX_SUPPRESS  (FRBPF_SUPPRESS_DISK + 1)
 #define FRBPF_SUPPRESS_ALL  FRBPF_MAX_SLOTS
 #define FRBPF_SUPPRESS_SELF (FRBPF_MAX_SLOTS + 1)
-/* Behind these, how many processes we have beside the daemon, and their pids as in struct frbpf_task: they are
- * no more a subject than it is. */
+/*
+ * Then the number of our helper processes, and their pids as in struct frbpf_task. Like the daemon,
+ * they are no subjects.
+ */
 #define FRBPF_SUPPRESS_N_HELPERS (FRBPF_MAX_SLOTS + 2)
 #define FRBPF_SUPPRESS_HELPERS	 (FRBPF_MAX_SLOTS + 3)
-/* Behind those, FRBPF_DEV() of the disk that dumps are written to; 0: it may be any. */
+/* Last, FRBPF_DEV() of the disk that dumps are written to; 0: it may be any. */
 #define FRBPF_SUPPRESS_DISK (FRBPF_SUPPRESS_HELPERS + FRBPF_MAX_HELPERS)
 #define FRBPF_MAX_HELPERS   16
 
@@ -435,26 +446,26 @@ enum frbpf_source {
 	FRBPF_SOURCE_TRACEPOINT_FIELDS = 16,
 	FRBPF_SOURCE_CONNECT = 17,
 	FRBPF_SOURCE_ONCPU = 18,
-	FRBPF_SOURCE_RULES = 19, /* several rules together: nothing is detected for it */
+	FRBPF_SOURCE_RULES = 19, /* rules about other rules: has no BPF object */
 };
 
 /*
- * Where a value of an event lies: an argument of the tracepoint, or what is found from it over
- * pointers. Step i adds offset[i] to the address; behind each but the last, an address is read
- * there, behind the last the value.
+ * How to extract a value of an event: from an argument of the tracepoint, or through pointers from
+ * there. Step i adds offset[i] to the address. Each step but the last then reads the next address
+ * there; the last reads the value.
  */
 #define FRBPF_MAX_DEREFS 4
-#define FRBPF_MAX_STEPS	 6  /* as frbpf itself needs for the name of a memory cgroup */
-#define FRBPF_TP_ARGS	 12 /* a tracepoint has no more: MAX_BPF_FUNC_ARGS */
+#define FRBPF_MAX_STEPS	 6  /* what frbpf itself needs for the name of a memory cgroup */
+#define FRBPF_TP_ARGS	 12 /* the most that a tracepoint has: MAX_BPF_FUNC_ARGS */
 
 enum frbpf_extract_kind {
 	FRBPF_EXTRACT_NONE,
 	FRBPF_EXTRACT_NUMBER,
-	FRBPF_EXTRACT_BE,     /* a number whose first byte is the highest */
+	FRBPF_EXTRACT_BE,     /* a big-endian number */
 	FRBPF_EXTRACT_STRING, /* its first 15 bytes */
-	FRBPF_EXTRACT_IPV4,   /* addresses: the highest bits of the first word come first */
+	FRBPF_EXTRACT_IPV4,   /* addresses start at the highest bits of the first word */
 	FRBPF_EXTRACT_IPV6,
-	FRBPF_EXTRACT_TID, /* of the task that runs; keys of spans only, as the next two */
+	FRBPF_EXTRACT_TID, /* this and the next two: of the task that runs; for keys of spans */
 	FRBPF_EXTRACT_PID,
 	FRBPF_EXTRACT_CPU,
 };
@@ -463,21 +474,21 @@ struct frbpf_extract {
 	__u8 kind; /* enum frbpf_extract_kind */
 	__u8 arg;
 	__u8 n_steps;	  /* 0: the argument itself */
-	__u8 size;	  /* of a number: 1, 2, 4 or 8 bytes are read */
-	__u8 shift_left;  /* then these bits are cut off: what is above the value, */
-	__u8 shift_right; /* and what is below it */
+	__u8 size;	  /* numbers: bytes to read, 1, 2, 4 or 8 */
+	__u8 shift_left;  /* shift left by this to remove the bits above the value, */
+	__u8 shift_right; /* then right by this to remove those below it */
 	__u8 is_signed;
 	__u8 pad;
 	__u32 offset[FRBPF_MAX_STEPS];
 };
 
-/* What the programs of a tracepoint extract for the rules of one bank. */
+/* The values that the programs of a tracepoint extract for the rules of one bank. */
 struct frbpf_extracts {
-	__u32 n; /* slots from the first on */
+	__u32 n; /* number of slots in use */
 	struct frbpf_extract slot[FRBPF_MAX_ARGS];
 };
 
-/* How an argument of a static probe is found. */
+/* Location of an argument of a static probe. */
 enum frbpf_sdt_kind {
 	FRBPF_SDT_NONE, /* there is no such argument */
 	FRBPF_SDT_CONST,
@@ -485,17 +496,17 @@ enum frbpf_sdt_kind {
 	FRBPF_SDT_MEM,
 };
 
-/* Where a static probe has one of its arguments. */
+/* One argument of a static probe. */
 struct frbpf_usdt_arg {
-	__s64 value; /* a constant; or what is added to the register for an address; else 0 */
-	__u16 reg;   /* where in struct pt_regs it is, as user space has that */
+	__s64 value; /* CONST: the constant; MEM: added to the register; otherwise 0 */
+	__u16 reg;   /* offset of the register in struct pt_regs of user space */
 	__u8 kind;   /* enum frbpf_sdt_kind */
-	__u8 cut;    /* the highest bits, which are not of the value: 0, 32, 48 or 56 */
+	__u8 cut;    /* number of high bits that do not belong to the value: 0, 32, 48 or 56 */
 	__u8 is_signed;
 	__u8 pad[3];
 };
 
-/* Those of one place that it is in: the cookie of what is attached there is its index. */
+/* The arguments at one place of a probe. Its index is the cookie of the program attached there. */
 struct frbpf_usdt_place {
 	struct frbpf_usdt_arg arg[FRBPF_MAX_ARGS];
 	__u32 n_args;
@@ -503,46 +514,46 @@ struct frbpf_usdt_place {
 };
 
 #define FRBPF_SPAN_KEYS	 4
-#define FRBPF_SPAN_DEPTH 8 /* starts within each other of one key */
+#define FRBPF_SPAN_DEPTH 8 /* nested starts of one key */
 
 #define FRBPF_MAX_IN_FLIGHT 16384 /* begun and not ended: spans of one target, block requests */
-#define FRBPF_MAX_KEPT	    4096  /* entries beside these that stay, for the next of that key */
+#define FRBPF_MAX_KEPT	    4096  /* further entries that stay for reuse by the same key */
 
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
 
 #define FRBPF_TRIGGER_ESCALATED 0x1 /* it broke the rule's cooldown */
 #define FRBPF_TRIGGER_ABSENT                                                                       \
-	0x4 /* nothing came: the value is for how long, and there is no subject */
-#define FRBPF_TRIGGER_SHARE   0x8 /* the value is a sum over the rule's window, not of one event */
-#define FRBPF_TRIGGER_PENDING 0x2 /* it has not ended: the value is how long it lasts so far */
+	0x4 /* nothing came: the value is the length of the silence; no subject */
+#define FRBPF_TRIGGER_SHARE   0x8 /* the value is the sum in the window of the rule */
+#define FRBPF_TRIGGER_PENDING 0x2 /* the event has not ended: the value is its length so far */
 
 /* One trigger, as it comes out of the ring buffer. */
 struct frbpf_trigger {
 	__u32 tag;    /* FRBPF_TAG_TRIGGER */
 	__u32 source; /* enum frbpf_source */
 	__u64 time;   /* when the condition was seen to hold */
-	__u64 value;  /* what was measured, ns; the wait began at time - value */
+	__u64 value;  /* ns, measured; the wait began at time - value */
 	__u64 threshold;
 	__u64 rule_id;
 	__u32 slot;
 	__u32 cpu;
-	__u32 key;		       /* the system call's number; 0 for sources without keys */
-	__u16 n_args;		       /* of a static probe: how many of args it has; 0 otherwise */
+	__u32 key;		       /* number of the system call; 0 for sources without keys */
+	__u16 n_args;		       /* static probes: number of args; otherwise 0 */
 	__u16 flags;		       /* FRBPF_TRIGGER_* */
-	__s64 ret;		       /* the system call's return value; 0 otherwise */
-	struct frbpf_task subject;     /* who suffered */
-	struct frbpf_task current;     /* who happened to run on that CPU */
+	__s64 ret;		       /* return value of the system call; otherwise 0 */
+	struct frbpf_task subject;     /* the task that the rule is about */
+	struct frbpf_task current;     /* the task that ran on that CPU */
 	__u64 args[FRBPF_MAX_ARGS][2]; /* a number in the first word, or a string of 16 bytes */
-	struct frbpf_suppressed since_last; /* after the trigger of the rule before this one */
-	struct frbpf_part parts[FRBPF_MAX_OTHERS]; /* time 0: none; what matched before */
+	struct frbpf_suppressed since_last;	   /* since the previous trigger of the rule */
+	struct frbpf_part parts[FRBPF_MAX_OTHERS]; /* earlier matches of its parts; time 0: none */
 };
 
 #define FRBPF_TAG_STACKS 0x46524253u
 #define FRBPF_STACK_MAX	 127 /* frames, as perf's default */
 
 /*
- * Where the subject was: behind a trigger, or several of one event, of the same time and CPU. Only
- * the kernel's part for a subject that did not run.
+ * The stack of the subject. The record follows the triggers of an event, with the same time and
+ * CPU. For a subject that does not run it has only the kernel part.
  */
 struct frbpf_stacks {
 	__u32 tag; /* FRBPF_TAG_STACKS */
@@ -555,95 +566,98 @@ struct frbpf_stacks {
 };
 
 /*
- * An event that user space saw and has the rules look at: bpf/inject.bpf.c. Whoever fills it in
- * gives a task what it knows of it; what is 0 or "" is not known.
+ * An event that user space saw, for evaluation by bpf/inject.bpf.c. The source fills in what it
+ * knows about the tasks; 0 and "" mean unknown.
  */
 struct frbpf_event {
-	__u64 time; /* ns; of the trigger, which is never later than now */
+	__u64 time; /* ns; time of the trigger, at most now */
 	__u64 value;
 	__s64 ret;
 	__u32 key;
 	__u32 source; /* enum frbpf_source */
 	__u32 cpu;    /* where it happened */
 	__u32 error;
-	__u32 self;   /* the subject is one of our own */
-	__u32 bank;   /* 1 + the bank whose rules its arguments are for; 0: it has none */
-	__u32 theirs; /* of psi: without what is ours it is as much as the rule wants */
+	__u32 self;   /* the subject is one of our own processes */
+	__u32 bank;   /* 1 + the bank that its arguments are for; 0: it has no arguments */
+	__u32 theirs; /* psi: the stall of others alone exceeds the threshold */
 	__u32 pad;
 	__u64 val[2][FRBPF_FIELD_MAX][2];    /* [0 subject and event, 1 current][field]; value and
-						 * cpu are put there from above */
-	__u64 cgroup[2][FRBPF_CGROUP_DEPTH]; /* ids by level, the root's first, 0 behind */
+						 * cpu are copied from above */
+	__u64 cgroup[2][FRBPF_CGROUP_DEPTH]; /* ids by level, from the root; 0 after the last */
 	__u64 process[2];		     /* of the subject, as in struct frbpf_key */
 	__u64 thread[2];
 	__u64 own_cgroup;
 };
 
 /*
- * A number that an event must have for any rule of the bank to hold: of `lo` to `lo + span` (modulo
- * 2^64, so all but one is such a range, too), and a bit of `bits` at its six lowest bits.
+ * A number that an event must have to match any rule of the bank. It is in the range from `lo` to
+ * `lo + span`, modulo 2^64, so that "all but one" is a range, too. Its six lowest bits are the
+ * index of a bit that is set in `bits`.
  */
 struct frbpf_prefilter_number {
 	__u64 lo;
 	__u64 span;
 	__u64 bits;
-	__u32 field; /* enum frbpf_field; FRBPF_FIELD_MAX: any event will do */
+	__u32 field; /* enum frbpf_field; FRBPF_FIELD_MAX: every event passes */
 	__u32 pad;
 };
 
 /*
- * What all rules of a bank without a threshold have in common: an event that does not pass is of no
- * interest to any of them. For the programs to look at before they do anything else.
+ * The prefilter of the rules without a threshold in a bank: an event that does not pass matches
+ * none of them. Programs test it before anything else.
  */
 struct frbpf_prefilter {
-	struct frbpf_prefilter_number arg;  /* a value of the event's own */
+	struct frbpf_prefilter_number arg;  /* an argument of the event */
 	struct frbpf_prefilter_number task; /* pid, tid or uid of the subject */
-	__u64 comm[2];			    /* these bits of its name */
+	__u64 comm[2];			    /* name of the subject, in bits of comm_mask */
 	__u64 comm_mask[2];
-	__u32 decides; /* there is one rule, on hits, and its condition holds for all that passes */
-	__u32 slot;    /* of that one */
+	__u32 decides; /* the only rule is on hits, and matches every event that passes */
+	__u32 slot;    /* the slot of that rule */
 };
 
 /*
- * The switch of one source, in its .bss: the programs read `generation` once per event and use
- * bank `generation & 1` of the rule map, so a reload writes the other bank and then flips it.
+ * Summary of one bank of rules. It is in struct frbpf_control, in the .bss of the source. Programs
+ * read `generation` once per event and use bank `generation & 1` of the rule map. A reload writes
+ * the other bank, and then flips.
  */
 struct frbpf_bank {
-	__u64 min_threshold; /* of its rules that have one; ~0 when there is none */
+	__u64 min_threshold; /* of its rules with a threshold; ~0: there are none */
 	__u32 n_rules;
-	__u32 fields;	   /* bit per enum frbpf_field that a rule looks at */
-	__u64 min_silence; /* of those on what is absent; ~0: there are none */
-	__u64 min_pending; /* the lowest and highest threshold of those on what is pending; ~0 and 0: */
-	__u64 max_pending;		  /* there are none */
-	__u64 keys[FRBPF_KEY_WORDS];	  /* union of its rules' keys */
-	__u64 fail_keys[FRBPF_KEY_WORDS]; /* of those that look at failures */
+	__u32 fields;	   /* a bit per enum frbpf_field that a rule compares */
+	__u64 min_silence; /* of ABSENT rules; ~0: there are none */
+	__u64 min_pending; /* thresholds of PENDING rules; ~0 and 0: there are none */
+	__u64 max_pending;
+	__u64 keys[FRBPF_KEY_WORDS];	  /* union of the keys of its rules */
+	__u64 fail_keys[FRBPF_KEY_WORDS]; /* of FAILS rules */
 	struct frbpf_prefilter prefilter;
 };
 
-/* Whom the rules are about. Others are no subjects, and are not counted either. */
+/* The tasks that rules are confined to. Others are no subjects, and are not counted. */
 enum frbpf_scope {
 	FRBPF_SCOPE_ALL,
 	FRBPF_SCOPE_TASKS,  /* those in the scope map: see bpf/scope.bpf.c */
-	FRBPF_SCOPE_CGROUP, /* those in a cgroup (v2), or in one below it */
+	FRBPF_SCOPE_CGROUP, /* those in a cgroup (v2) or below it */
 };
 
 /*
- * What has begun and not ended is looked at by programs that the daemon runs. All of a look is as of one time, read
- * before: what is found to have begun earlier, and not to have ended, was pending then. It is a match of a rule
- * when its threshold was passed since the look before: so it is one exactly once, and nobody keeps what has matched.
+ * A look: the daemon runs programs that scan pending events, those that have begun and not ended. A
+ * look describes one moment, `now`, which is read before the scan. An event that began earlier and
+ * has not ended was pending at that moment. It matches a rule if it has passed the threshold since
+ * the previous look. So it matches exactly once, without a list of what has matched.
  */
 struct frbpf_look {
-	__u64 now; /* ns; written by the daemon, as the next */
-	__u64 next; /* ns: what is pending comes to its next threshold then, or before; ~0: nothing is */
-	__u32 bank;   /* of the rules in force when it began */
+	__u64 now;    /* ns; written by the daemon before the look */
+	__u64 next;   /* ns: when an event may next pass a threshold; ~0: never */
+	__u32 bank;   /* the bank in force when the look began */
 	__u32 source; /* enum frbpf_source */
 };
 
 struct frbpf_control {
 	__u32 generation;
-	__u32 self_tgid; /* our own process, in the initial pid namespace; never a subject */
-	__u32 scope; /* enum frbpf_scope; this and the next are set before anything is attached */
-	__u32 self_tid;	    /* of the thread that asked for it, likewise */
-	__u64 scope_cgroup; /* its id */
+	__u32 self_tgid;    /* our process, in the initial pid namespace; never a subject */
+	__u32 scope;	    /* enum frbpf_scope; set before anything is attached */
+	__u32 self_tid;	    /* the thread that ran learn_self(), in the same namespace */
+	__u64 scope_cgroup; /* id of the cgroup; set together with `scope` */
 	struct frbpf_bank bank[2];
 };
 
