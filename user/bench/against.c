@@ -7,19 +7,22 @@
 
 #include "bench/against.h"
 
-/* What all steps share. */
+/* Shared by all steps */
 struct maker {
 	struct sides sides;
 	struct comparison *c;
 };
 
-/* How many times longer a metric is where CPUs and memory are @slower times slower: who waits does not wait longer. */
+/*
+ * How many times longer a metric becomes if CPUs and memory are @slower times slower: only running
+ * time grows, not waiting.
+ */
 static double slowed_ratio(const struct comparison *c, const struct metric *m, double slower)
 {
 	return m->disturbed_as == SERIES_WALL ? 1 + (slower - 1) * c->busy : slower;
 }
 
-/* How the machine explains that something grew, into c->why. False: not at all. */
+/* Does the machine explain that a metric grew? c->why says how. */
 static bool machine_explains(struct comparison *c, const struct metric *m, const struct compared *r)
 {
 	double limit = 1 + c->tolerance;
@@ -43,7 +46,9 @@ static bool machine_explains(struct comparison *c, const struct metric *m, const
 	return true;
 }
 
-/* How it can hide that something grew: what clearly grew all the same has regressed. */
+/*
+ * Can the machine hide that a metric grew? A metric that clearly grew in spite of it has regressed.
+ */
 static bool machine_hides(const struct maker *k, const struct metric *m)
 {
 	struct comparison *c = k->c;
@@ -64,7 +69,7 @@ static bool machine_hides(const struct maker *k, const struct metric *m)
 	return true;
 }
 
-/* The machine's part in it: `disturbed` where it can explain what is seen, or hide what is not. */
+/* The verdict is `disturbed` if the machine can explain what is seen, or hide what is not. */
 static enum verdict judge_metric(const struct maker *k, const struct metric *m,
 				 const struct compared *r)
 {
@@ -156,7 +161,7 @@ static double busy_share(const struct series *s)
 	return cpu < wall ? cpu / wall : 1;
 }
 
-/* What may be, where it is felt more than it shows. */
+/* A possible slowdown: a program may feel it more than the fixed work shows. */
 static void take_felt(struct comparison *c, const struct machine_metric *p, const struct ratio *r)
 {
 	double felt = pow(r->estimate, p->felt);
@@ -167,7 +172,7 @@ static void take_felt(struct comparison *c, const struct machine_metric *p, cons
 	}
 }
 
-/* What is certain of it. */
+/* The certain slowdown or speed-up. */
 static int compare_speed(const struct maker *k)
 {
 	struct comparison *c = k->c;

@@ -17,7 +17,7 @@
 #define NUMBER_MAX     ((json_int_t)1 << 62) /* 146 years of ns */
 #define HISTOGRAMS_MAX 100000		     /* runs times rules: 60 MB */
 
-/* The numbers of a run, under their names in the file. */
+/* The numbers of a run, with their names in the file */
 static const struct field {
 	const char *name;
 	size_t offset;
@@ -51,7 +51,7 @@ static uint64_t *field_of(const struct run_sample *run, const struct field *f)
 
 /* ---- to JSON ---- */
 
-/* A name of a file or of a host may be no UTF-8: then no JSON. */
+/* Make a JSON string. Names of files and hosts may not be UTF-8, which JSON requires. */
 static json_t *make_text(const char *s)
 {
 	struct buf b = { 0 };
@@ -139,7 +139,7 @@ int baseline__format(const struct series *s, struct buf *b)
 
 /* ---- from JSON ---- */
 
-/* @j is what was found, NULL for nothing; what is wrong is said of "where.name". */
+/* @object was found in the file; NULL: nothing. Errors are reported for "where.name". */
 struct place {
 	const json_t *object;
 	char where[64];
@@ -166,7 +166,7 @@ static int get_number(const struct place *p, const char *name, uint64_t most, ui
 	return wrong_value(p, name, wanted);
 }
 
-/* Text that reports may show as it is. @ret_null: null is one, too. */
+/* Get a text, escaped so that reports may show it. @may_be_null: null is allowed. */
 static int get_text(const struct place *p, const char *name, bool may_be_null, char **ret)
 {
 	const json_t *j = json_object_get(p->object, name);
@@ -338,7 +338,7 @@ static int get_runs(const struct place *p, struct series *s)
 	return 0;
 }
 
-/* Is it ours, and of this version? */
+/* Is it a baseline of frbpf, and of this version? */
 static int check_format(const struct place *p)
 {
 	const char *format = json_string_value(json_object_get(p->object, "format"));
@@ -418,7 +418,7 @@ int baseline__read(const char *path, struct err *err, struct series *ret)
 	return code;
 }
 
-/* "DIR/.NAME.PID": in the same folder, so that it can be renamed. */
+/* "DIR/.NAME.PID": in the same folder, so that rename() works. */
 static char *temporary_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -467,7 +467,7 @@ static int write_synced(int fd, const struct buf *b)
 	return code;
 }
 
-/* File systems without RENAME_NOREPLACE have links, or cannot tell. */
+/* File systems without RENAME_NOREPLACE support hard links, or fail. */
 static int rename_new(const char *from, const char *to)
 {
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
@@ -477,7 +477,7 @@ static int rename_new(const char *from, const char *to)
 	return link(from, to) ? -1 : unlink(from);
 }
 
-/* 0644: a baseline is shared, and says no more than a log of the job. */
+/* Mode 0644: a baseline is shared, and says no more than the log of the job. */
 static int write_whole(const char *path, const struct buf *b, bool replace)
 {
 	_cleanup_free_ char *tmp = temporary_name(path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A series of runs as a file: JSON, so that it can be kept with the sources and looked at. Nothing of
- * it is trusted: numbers have bounds, texts are one line, runs and rules belong together.
+ * A series of runs as a JSON file, which can be kept with the sources and read by people. The file
+ * is not trusted: numbers have limits, texts are one line, runs and rules must be consistent.
  */
 #ifndef FRBPF_BENCH_BASELINE_H
 #define FRBPF_BENCH_BASELINE_H
@@ -12,19 +12,23 @@
 #define BASELINE_VERSION  1
 #define BASELINE_FILE_MAX (16 << 20)
 
-/* The text of a file. 0 or -ENOMEM. */
+/* Append the text of a baseline file to @b. 0 or -ENOMEM. */
 int baseline__format(const struct series *s, struct buf *b);
-/* The other way. -EINVAL, with words that do not name the file; -ENOMEM. */
+/* Parse such a text. -EINVAL, message without the file name in @err; or -ENOMEM. */
 int baseline__parse(const char *text, size_t len, struct err *err, struct series *ret);
 
-/* Read @path. Negative errno with words; *ret is untouched then. */
+/* Read @path. Negative errno, message in @err; *ret is untouched then. */
 int baseline__read(const char *path, struct err *err, struct series *ret);
 
-/* -EEXIST, with words, when @path is there and must not be replaced; or what else keeps it from being
- * written: its folder. To be asked before anything is run. */
+/*
+ * Can @path be written? Call before any run. -EEXIST: it exists and @replace is false; otherwise
+ * the errno of its folder. Message in @err.
+ */
 int baseline__check_writable(const char *path, bool replace, struct err *err);
-/* Write it whole: under another name in the same folder, synced, renamed; in place of what is there only
- * if @replace. */
+/*
+ * Write a complete file: under a temporary name in the same folder, synced, renamed. An existing
+ * file is replaced only if @replace. Negative errno, message in @err.
+ */
 int baseline__write(const char *path, const struct series *s, bool replace, struct err *err);
 
 #endif

@@ -18,24 +18,24 @@
 #include "run/folder.h"
 #include "run/outcome.h"
 
-#define TREE_DEPTH 4 /* of directories in the folder of a run: there are two */
+#define TREE_DEPTH 4 /* of directories in the folder of a run; there are two levels */
 
 struct bench {
 	const struct bench_opts *opts;
 	struct child_user user;
-	sigset_t mask; /* the runs' */
+	sigset_t mask; /* for the runs */
 	struct tracefs *tracefs;
 	struct run_rules rules;
-	bool blind; /* this machine has no tracepoints: rules cannot be looked at here */
+	bool blind; /* no tracepoints here: rules cannot be read on this machine */
 	struct prober *prober;
 	struct series before, now; /* before: the baseline, or the other command */
-	size_t wanted, n_runs;	   /* n_runs: processes that were started */
+	size_t wanted, n_runs;	   /* n_runs: started processes */
 	struct folder folder;
 	char log[PATH_MAX + 8];
 	struct comparison comparison;
 	struct bench_result result;
-	bool broken; /* what was asked for could not be done to its end */
-	int ended;   /* the status that ends everything; 0: none yet */
+	bool broken; /* a requested step failed */
+	int ended;   /* exit status if everything must end; 0: go on */
 };
 
 static int bench__refuse(const struct err *err)
@@ -57,7 +57,7 @@ static int bench__print_diags(struct diags *diags)
 	return RUN_EXIT_NOT_RECORDED;
 }
 
-/* The rules as the runs will have them; warnings are theirs to show. 0 or an exit status. */
+/* Read the rules as the runs will. The runs show the warnings. 0 or an exit status. */
 static int bench__read_rules(struct bench *b)
 {
 	struct diags diags = { 0 }, plain = { 0 };
@@ -108,7 +108,7 @@ static bool is_program(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* As execvp(3) looks for it. */
+/* Search like execvp(3). */
 static bool is_executable(const char *name)
 {
 	const char *at = getenv("PATH") ?: "/bin:/usr/bin";
@@ -128,7 +128,7 @@ static bool is_executable(const char *name)
 	}
 }
 
-/* Everything that can be wrong with the files that were named. 0 or negative errno with words. */
+/* Check the named files, and prepare everything. 0 or negative errno with a message. */
 static int bench__prepare(struct bench *b, struct err *err)
 {
 	const struct bench_opts *o = b->opts;
@@ -151,7 +151,7 @@ static int bench__prepare(struct bench *b, struct err *err)
 
 /* ---- one run ---- */
 
-/* Remove @name below @dir, with all that is in it. What cannot be removed stays. */
+/* Remove @name below @dir with its contents. What cannot be removed stays. */
 static void remove_tree(int dir, const char *name, int depth)
 {
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -172,7 +172,7 @@ static void remove_tree(int dir, const char *name, int depth)
 	unlinkat(dir, name, AT_REMOVEDIR);
 }
 
-/* The options of one run. Those after the first put what they have to say into a file: it is the same. */
+/* The options of one run. Runs after the first log to a file, as their messages are the same. */
 static struct run_opts bench__run_opts(const struct bench *b, bool other, bool capture)
 {
 	struct run_opts o = b->opts->run;
@@ -185,7 +185,10 @@ static struct run_opts bench__run_opts(const struct bench *b, bool other, bool c
 	return o;
 }
 
-/* Run it. *ret_dir: its folder, or -1: it has none, and *ret_status says why. Negative errno: it could not be started. */
+/*
+ * Run it. *ret_dir: its folder; -1: it has none, and *ret_status says why. Negative errno: it could
+ * not be started.
+ */
 static int bench__spawn(struct bench *b, const struct run_opts *opts, const char *name,
 			struct err *err, int *ret_dir, int *ret_status)
 {
@@ -198,8 +201,10 @@ static int bench__spawn(struct bench *b, const struct run_opts *opts, const char
 	return code;
 }
 
-/* The other command, too, has to end well for anything to be compared. What ends the recording, or the command by a
- * key, is meant for all. */
+/*
+ * The other command must end well, too; otherwise nothing can be compared. A signal that ends the
+ * recording, or a key that ends the command, ends all runs.
+ */
 static void bench__other_failed(struct bench *b, const struct run_summary *s)
 {
 	static const int keys[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
@@ -235,7 +240,7 @@ static bool ended_well(const struct run_summary *s)
 	return s->recorded && s->command_ended && !s->status;
 }
 
-/* A run of the command, or the one after a regression, has ended. */
+/* Take a finished run: of the command, or the one after a regression. */
 static void bench__take(struct bench *b, const struct run_summary *s, const char *name,
 			bool capture)
 {
@@ -256,7 +261,7 @@ static void bench__take(struct bench *b, const struct run_summary *s, const char
 	}
 }
 
-/* What a whole run has measured. */
+/* Take the measurements of a complete run. */
 static void bench__measure(struct bench *b, const struct run_summary *s, bool other,
 			   const struct machine_probe *probe)
 {
@@ -271,7 +276,7 @@ static void bench__measure(struct bench *b, const struct run_summary *s, bool ot
 	to->runs[to->n_runs - 1].probe = *probe;
 }
 
-/* One run more, and what came of it. */
+/* Make one more run, and take its results. */
 static void bench__run_once(struct bench *b, bool other, bool capture)
 {
 	struct machine_probe probe = { 0 };
@@ -288,7 +293,7 @@ static void bench__run_once(struct bench *b, bool other, bool capture)
 	prober__run(b->prober, &probe);
 	if (!code && dir >= 0)
 		code = run_summary__read(dir, &err, &s);
-	if (code || dir < 0) { /* else the run has said why */
+	if (code || dir < 0) { /* otherwise the run has said why */
 		if (code)
 			log_error("run %zu: %s", b->n_runs, err.msg);
 		b->ended = status ?: RUN_EXIT_NOT_RECORDED;
@@ -349,7 +354,7 @@ static bool bench__save(const struct bench *b)
 	return true;
 }
 
-/* One more run, in which rules fire from what is rare in the baseline. */
+/* One more run, whose rules fire at values that are rare in the baseline. */
 static void bench__capture(struct bench *b)
 {
 	const struct run_rules *rules = &b->rules;
@@ -382,7 +387,7 @@ static bool is_compared(const struct bench_opts *o)
 	return o->baseline || o->save_baseline || o->against;
 }
 
-/* All runs went well. */
+/* All runs were fine: compare, save. */
 static void bench__conclude(struct bench *b)
 {
 	const struct bench_opts *o = b->opts;
@@ -410,7 +415,7 @@ static void bench__run_all(struct bench *b)
 		bench__conclude(b);
 	else if (b->result.incidents && !b->result.recorded)
 		log_warn("run once: nothing is measured, compared or saved");
-	else if (is_compared(b->opts) && !b->broken) /* else it was said */
+	else if (is_compared(b->opts) && !b->broken) /* otherwise an error was logged */
 		log_warn("the command did not end well: nothing is compared%s",
 			 b->opts->save_baseline ? ", no baseline is written" : "");
 }
@@ -437,7 +442,7 @@ static void bench__report(struct bench *b)
 	if (bench_report__write(&b->result, b->folder.base.fd, &err))
 		log_error("%s: %s", b->folder.base.path, err.msg);
 	err = (struct err){ 0 };
-	/* a folder of runs has incidents in those alone */
+	/* a folder of runs has incidents only within the runs */
 	unlinkat(b->folder.base.fd, "incidents", AT_REMOVEDIR);
 	if (fstatat(b->folder.base.fd, "log", &log, AT_SYMLINK_NOFOLLOW) == 0 && !log.st_size)
 		unlinkat(b->folder.base.fd, "log", 0);
@@ -462,7 +467,7 @@ static int bench__make_and_run(struct bench *b)
 	b->result.folder = path;
 	bench__run_all(b);
 	status = bench__exit_status(b);
-	if (!b->result.incidents) /* nothing was run: nothing is left */
+	if (!b->result.incidents) /* nothing was run, so nothing is left behind */
 		folder__undo(&b->folder);
 	else
 		bench__report(b);

@@ -77,7 +77,7 @@ static int compare_use__add(const struct comparison *c, struct buf *b)
 		is->pressure_memory * 100, c->slower, c->faster, 1 + c->tolerance);
 }
 
-/* An indented block is code, whatever is in it. */
+/* An indented block is code, whatever it contains. */
 static int capture__add_line(const json_t *incident, struct buf *b)
 {
 	const char *rule = bench_report__incident_rule(incident);
@@ -259,7 +259,7 @@ static int compare_case__add_words(const struct compared *m, bool paired, struct
 			   m->ratio.low, m->ratio.high);
 }
 
-/* The commands that open what was captured, a line each. */
+/* Append the commands that open the captured incidents, one per line. */
 static int capture__add_xml(const struct bench_result *r, struct buf *b)
 {
 	const json_t *incident;

@@ -29,7 +29,7 @@ const char *bench_report__incident_rule(const json_t *incident)
 	return json_string_value(json_object_get(first, "rule")) ?: "";
 }
 
-/* The first file that is there: sessions stand in the order of the rules file. */
+/* The first file written: sessions are ordered as in the rules file. */
 int bench_report__open_command(const json_t *incident, struct buf *b)
 {
 	const json_t *file, *files = json_object_get(incident, "files");
@@ -170,7 +170,7 @@ int bench_report__markdown(const struct bench_result *r, struct buf *b)
 
 /* ---- JUnit ---- */
 
-/* Text of which some is ours and some is not, as XML. */
+/* A text with parts from outside, escaped as XML */
 static int bench_rule__add_xml(const struct bench_rule *r, struct buf *b)
 {
 	struct buf text = { 0 };
@@ -182,7 +182,7 @@ static int bench_rule__add_xml(const struct bench_rule *r, struct buf *b)
 	return err;
 }
 
-/* How the worst of its incidents is opened, one line each. */
+/* Append the commands that open the worst incidents of the rule, one per line. */
 static int bench_rule__add_commands(const struct bench_result *r, const char *name, struct buf *b)
 {
 	const json_t *incident;

@@ -7,16 +7,19 @@
 #include "common/clock.h"
 
 #define PROBE_ROUNDS 3
-#define PROBE_CHAIN  (1 << 20) /* of 4 bytes */
+#define PROBE_CHAIN  (1 << 20) /* elements of 4 bytes */
 #define PROBE_STEPS  10000
 #define PROBE_PAGES  512
 #define PROBE_LENGTH 400000
 
 struct prober {
-	uint32_t *chain; /* every element names the next; owned */
+	uint32_t *chain; /* every element is the index of the next; owned */
 };
 
-/* Far from one another, and all of them before the first again: a generator of full period. */
+/*
+ * Neighbours in the chain are far apart, and every element is visited before the first one again: a
+ * generator of full period.
+ */
 static uint32_t *make_chain(void)
 {
 	uint32_t *chain = calloc(PROBE_CHAIN, sizeof(*chain));
@@ -73,7 +76,8 @@ static void probe_pages(void)
 
 	if (p == MAP_FAILED)
 		return;
-	madvise(p, len, MADV_NOHUGEPAGE); /* one by one, however memory is cut today */
+	/* single pages, whatever the current fragmentation of memory is */
+	madvise(p, len, MADV_NOHUGEPAGE);
 	for (size_t i = 0; i < len; i += page)
 		*(volatile char *)(p + i) = 1;
 	munmap(p, len);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How fast the machine is now, by fixed work of our own. Life: open, run any number of times, free. */
+/*
+ * Measures the current speed of the machine with fixed work. Life: open, run any number of times,
+ * free.
+ */
 #ifndef FRBPF_BENCH_MACHINE_PROBE_H
 #define FRBPF_BENCH_MACHINE_PROBE_H
 
@@ -7,16 +10,18 @@
 
 struct prober;
 
-/* CPU time of fixed work, ns: what a CPU of this machine is worth now, whatever slows it down, be it the
- * clock of the CPU, somebody on its other half, or a neighbour of a virtual machine. */
+/*
+ * CPU time of fixed work, ns. It shows the current speed of a CPU, whatever slows it down: its
+ * clock, its sibling thread, or a neighbour of a virtual machine.
+ */
 struct machine_probe {
 	uint64_t calculation;
-	uint64_t memory; /* reading what is in no near cache */
-	uint64_t pages;	 /* touching some for the first time */
+	uint64_t memory; /* reading memory outside the near caches */
+	uint64_t pages;	 /* touching pages for the first time */
 };
 
 struct prober *prober__open(void); /* NULL: out of memory */
-/* Do all of that work, some 4 ms, and add what it took to @ret. */
+/* Do all of the work, about 4 ms, and add the times to @ret. */
 void prober__run(const struct prober *p, struct machine_probe *ret);
 void prober__free(struct prober *p);
 

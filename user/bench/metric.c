@@ -15,7 +15,7 @@ static double cpu_of(const struct run_sample *run, size_t rule)
 	return run->cpu;
 }
 
-/* One more than there were: a ratio needs something above 0. */
+/* One more than counted: a ratio needs values above 0. */
 static double switches_of(const struct run_sample *run, size_t rule)
 {
 	return run->switches + 1.0;
@@ -64,8 +64,11 @@ const struct metric run_metrics[N_RUN_METRICS] = {
 
 const struct machine_metric machine_metrics[N_MACHINE_METRICS] = {
 	{ { "a fixed calculation", calculation_of, .is_time = true }, 1 },
-	/* It is in no near cache, whoever has them. A program that was in the one that neighbours share, and is
-	 * no longer, loses more: up to this power of it, by 83 series of scripts/bench/verdicts. */
+	/*
+	 * This work is outside the near caches, whoever uses them. A program that loses a cache
+	 * shared with neighbours is slowed down more: by up to this power, measured with 83 series
+	 * of scripts/bench/verdicts.
+	 */
 	{ { "reading memory", memory_of, .is_time = true }, 5 },
 	{ { "touching pages", pages_of, .is_time = true }, 1 },
 };
@@ -76,7 +79,9 @@ size_t sides__quiet_runs(const struct sides *s, const struct series *of, enum se
 			      : series__quiet_runs(of, metric, s->opts.others_limit);
 }
 
-/* What disturbed pairs say is less sure and no less true: they are left out where they are the fewer. */
+/*
+ * Disturbed pairs are less certain, but not wrong: they are left out only if they are the minority.
+ */
 bool sides__enough_quiet(const struct sides *s, const struct series *of, enum series_metric metric)
 {
 	size_t n = sides__quiet_runs(s, of, metric);
@@ -89,7 +94,9 @@ static bool is_quiet(const struct sides *s, const struct run_sample *run, const 
 	return run_sample__is_quiet(run, m->disturbed_as, s->opts.others_limit);
 }
 
-/* The values of the runs that were left alone, or of all where these are too few; owned by the caller. */
+/*
+ * Collect the values of undisturbed runs, or of all runs if those are too few; owned by the caller.
+ */
 static int collect_numbers(const struct sides *s, const struct series *of, const struct metric *m,
 			   size_t rule, double **ret, size_t *ret_n)
 {
@@ -110,7 +117,7 @@ static int collect_numbers(const struct sides *s, const struct series *of, const
 	return 0;
 }
 
-/* The same of pairs: both values, or none. */
+/* The same for pairs: both values, or none. */
 static int collect_pairs(const struct sides *s, const struct metric *m, size_t rule,
 			 double **ret_before, double **ret_now, size_t *ret_n)
 {
@@ -144,7 +151,7 @@ static struct spread spread_of(double *v, size_t n)
 				ratio__quantile(v, n, 0.75) };
 }
 
-/* Of those that are one more than there were. */
+/* Undo the one that was added. */
 static struct spread less_one(struct spread s)
 {
 	if (!s.n)
@@ -161,7 +168,7 @@ static enum change change_of(const struct ratio *r, double tolerance)
 	return r->high < 1 / (1 + tolerance) ? CHANGE_SHRANK : CHANGE_NONE;
 }
 
-/* -ENOMEM; where there are too few of them the change is unknown. */
+/* -ENOMEM; with too few values the change is unknown. */
 static int take_ratio(const struct sides *s, const double *before, size_t n_before,
 		      const double *now, size_t n_now, struct compared *ret)
 {
@@ -187,11 +194,11 @@ int metric__compare(const struct sides *s, const struct metric *m, size_t rule,
 		err = collect_numbers(s, s->before, m, rule, &before, &n_before);
 		err = err ? err : collect_numbers(s, s->now, m, rule, &now, &n_now);
 	}
-	/* of pairs before the spreads, which sort */
+	/* before the spreads, which sort the values: pairs need their order */
 	err = err ? err : take_ratio(s, before, n_before, now, n_now, ret);
 	if (err)
 		return err;
-	if (!m->is_time) { /* shown as it was counted */
+	if (!m->is_time) { /* show the original count */
 		ret->before = less_one(spread_of(before, n_before));
 		ret->now = less_one(spread_of(now, n_now));
 	} else {

@@ -30,9 +30,10 @@ double ratio__quantile(double *v, size_t n, double q)
 }
 
 /*
- * The distribution of U when nothing differs: U is the sum of m numbers from 0 to n, in order, every
- * choice as likely. Their generating function is the Gaussian binomial coefficient, the product of
- * (1 - x^(n+i)) / (1 - x^i), i from 1 to m; as shares of all choices to stay within a double.
+ * The distribution of U if nothing differs. U is the sum of m numbers from 0 to n, in order, each
+ * choice equally likely. The generating function is the Gaussian binomial coefficient: the product
+ * of (1 - x^(n+i)) / (1 - x^i), i from 1 to m. Shares of all choices are used, so that a double
+ * suffices.
  */
 static size_t exact_rank(size_t m, size_t n, double alpha)
 {
@@ -52,7 +53,7 @@ static size_t exact_rank(size_t m, size_t n, double alpha)
 	return k;
 }
 
-/* The z with P(Z < -z) = alpha, by bisection: erfc() is what libm has. */
+/* The z with P(Z < -z) = alpha, by bisection, as libm has only erfc(). */
 static double normal_quantile(double alpha)
 {
 	double low = 0, high = 40;
@@ -79,8 +80,8 @@ size_t ratio__rank(size_t m, size_t n, double alpha)
 }
 
 /*
- * The distribution of W when nothing differs: each of the numbers from 1 to n is in the sum or is not,
- * as likely. Above 50 of them by the normal distribution, as ratio__rank() does.
+ * The distribution of W if nothing differs: each number from 1 to n is in the sum or not, equally
+ * likely. Above 50 numbers by the normal distribution, like ratio__rank().
  */
 static size_t exact_signed_rank(size_t n, double alpha)
 {
@@ -116,7 +117,7 @@ static bool all_positive(const double *v, size_t n)
 	return true;
 }
 
-/* From @n ratios, of which @k are left out on either side. */
+/* Make the result from @n ratios; @k are dropped at each end. */
 static struct ratio ratio_of_all(double *v, size_t n, size_t k)
 {
 	qsort(v, n, sizeof(*v), by_value);

@@ -33,7 +33,7 @@ int run_process__block_signals(sigset_t *ret_old)
 
 /* ---- its arguments ---- */
 
-struct args { /* words, each ends with NUL */
+struct args { /* words, each with a NUL */
 	struct buf text;
 	size_t n;
 	int err;
@@ -79,7 +79,10 @@ static void args__add_opts(struct args *a, const struct run_opts *o)
 	args__add(a, "--quiet", NULL);
 }
 
-/* The words, and what ends the list; both are owned. NULL: out of memory. */
+/*
+ * The words, followed by @command, NULL-terminated. The caller frees the list; the words belong to
+ * @a. NULL: out of memory.
+ */
 static char **args__list(const struct args *a, char *const *command)
 {
 	size_t n_command = 0, k = 0;
@@ -98,7 +101,7 @@ static char **args__list(const struct args *a, char *const *command)
 
 /* ---- its life ---- */
 
-/* Wait for the end of @pid; what the terminal sends, it has got itself. */
+/* Wait for the end of @pid. It gets signals of the terminal itself. */
 static int run_process__wait(pid_t pid)
 {
 	siginfo_t si;

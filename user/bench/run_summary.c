@@ -61,7 +61,7 @@ static uint64_t json_number(const json_t *object, const char *name)
 	return n > 0 ? n : 0;
 }
 
-/* The bucket of durations from @ns on. */
+/* The bucket whose durations begin with @ns. */
 static int bucket_of(uint64_t ns)
 {
 	return ns > 1 ? 63 - __builtin_clzll(ns) : 0;
@@ -92,7 +92,7 @@ bool run_summary__histogram(const json_t *rule, struct histogram *ret)
 	return has_values;
 }
 
-/* A rules file may have changed. */
+/* Are the rules those of the series? The rules file may have changed. */
 static bool summary__has_rules(const struct run_summary *s, const struct series *of)
 {
 	const json_t *rule;

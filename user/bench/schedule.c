@@ -9,12 +9,12 @@ size_t schedule__wanted(const struct bench_opts *opts, const struct series *befo
 		return opts->repeat;
 	if (!opts->baseline)
 		return REPEAT_DEFAULT;
-	/* as many as of the baseline were not made in place of others */
+	/* as many as the baseline has undisturbed runs */
 	n = series__quiet_runs(before, SERIES_WALL, opts->others_limit);
 	return n >= SERIES_LEAST ? n : SERIES_LEAST;
 }
 
-/* This one, the other, the other, this one, and again: what drifts does so for both. */
+/* The order is this, other, other, this, and again, so that drift affects both alike. */
 bool schedule__is_other(const struct bench_opts *opts, const struct series *before,
 			const struct series *now)
 {
@@ -36,7 +36,7 @@ bool schedule__enough_pairs(const struct series *other, const struct series *thi
 	struct comparison c;
 	bool precise;
 
-	if (n < wanted || n != other->n_runs) /* there may be half of a pair */
+	if (n < wanted || n != other->n_runs) /* half of a pair may be complete */
 		return false;
 	if (n >= PAIRS_EXTRA * wanted || n >= SERIES_RUNS_MAX ||
 	    comparison__make(other, this, opts, &c))

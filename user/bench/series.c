@@ -14,7 +14,7 @@
 
 #define CPUINFO_MAX (8 << 20)
 
-/* "" where it has none, as on arm64. */
+/* "" if there is none, as on arm64 */
 static char *read_cpu_model(void)
 {
 	struct buf b = { 0 };
@@ -30,7 +30,7 @@ static char *read_cpu_model(void)
 	return model;
 }
 
-/* As a file holds it, so that what is read from one is the same. */
+/* Escaped as in a file, so that a text read from a file is equal. */
 static char *plain_text(const char *s)
 {
 	struct buf b = { 0 };
