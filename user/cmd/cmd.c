@@ -14,7 +14,7 @@
 #include "rules/shipped_rules.h"
 #include "rules/units.h"
 
-#define OPTIONS_MAX 64 /* of a command; of more than that some are not proposed */
+#define OPTIONS_MAX 64 /* of a command; further ones are not suggested */
 
 static void print_help(const struct command *cmd)
 {
@@ -35,7 +35,7 @@ int cmd_usage_error(const struct command *cmd, const char *what)
 	return EXIT_FAILED;
 }
 
-/* The long option that may have been meant; NULL: none is near. */
+/* The most similar long option; NULL: none is similar. */
 static const char *nearest_option(const char *word, const struct option *opts)
 {
 	const char *names[OPTIONS_MAX + 1] = { NULL };
@@ -196,14 +196,14 @@ int cmd_add_rules(const char *arg, char list[static RULES_FILES_LIST_MAX])
 	return EXIT_DONE;
 }
 
-/* The command line of one that has a single option of its own. */
+/* The command line of a command with a single option of its own */
 struct single_option {
 	const struct option *long_opts;
 	int max_operands;
-	const char *too_many;	/* there are more */
+	const char *too_many;	/* the error for too many operands */
 	const char *short_opts; /* NULL: none but -h */
 	bool given;
-	const char *value; /* NULL: not given, or it takes none */
+	const char *value; /* NULL: not given, or the option has no argument */
 };
 
 static enum cmd_parse parse_single(const struct command *cmd, int argc, char **argv,
@@ -288,7 +288,7 @@ json_t *cmd_take_reply(const char *base, int code, const struct err *err, json_t
 	if (json_is_true(json_object_get(reply, "ok")))
 		return reply;
 	said = json_string_value(json_object_get(reply, "error")) ?: "the daemon refused";
-	if (said[0] && said[strlen(said) - 1] == '\n') /* messages with their places, complete */
+	if (said[0] && said[strlen(said) - 1] == '\n') /* complete messages, with positions */
 		fputs(said, stderr);
 	else
 		log_error("%s", said);

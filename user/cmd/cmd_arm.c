@@ -6,8 +6,8 @@
 #include "common/log.h"
 
 struct arm_opts {
-	const char *condition; /* of `if`; NULL: none */
-	const char *off;       /* a rule to end; NULL: none */
+	const char *condition; /* after `if`; NULL: none */
+	const char *off;       /* name of a rule to remove; NULL: none */
 	uint64_t ns;	       /* 0: until --off */
 };
 

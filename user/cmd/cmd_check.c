@@ -17,20 +17,20 @@
 
 struct check_opts {
 	struct location_hint hint;
-	const char *rules; /* a list */
+	const char *rules; /* list of paths */
 	uint64_t live;	   /* ns; 0: no trial */
 	bool json;
 };
 
-/* A check under way. */
+/* State of a check */
 struct check {
 	const struct check_opts *opts;
-	struct tracefs *tracefs;   /* NULL: tracepoints are left out */
-	struct examiner *examiner; /* NULL: whoever reads a file may wait for it */
+	struct tracefs *tracefs;   /* NULL: tracepoints are not checked */
+	struct examiner *examiner; /* NULL: files are read in this process, which may block */
 	struct diags diags;
 	struct ruleset *rs; /* NULL: there are errors */
 	struct plan *plan;
-	json_t *out; /* of --json, and what the texts are printed from */
+	json_t *out; /* for --json; the text is printed from it, too */
 };
 
 static bool leaves_out_tracepoints(const struct check *c)
@@ -51,7 +51,7 @@ static bool wants_messages(const struct ruleset *rs)
 	return false;
 }
 
-/* What this check could not look at, and why. */
+/* List what this check could not look at, and why. */
 static json_t *left_out(const struct check *c, const struct err *no_tracefs)
 {
 	json_t *list = json_array();
@@ -77,7 +77,7 @@ static json_t *left_out(const struct check *c, const struct err *no_tracefs)
 	return list;
 }
 
-/* How far a rule that did not match was from it. */
+/* Print how close a rule without matches came to one. */
 static void print_seen(const json_t *rule)
 {
 	const json_t *seen = json_object_get(rule, "seen");

@@ -4,8 +4,8 @@
 
 #include "cmd/cmd.h"
 
-/* "daemon [OPTIONS] [start|stop|signal|ping [OPTIONS]]", which is the same without "daemon". */
-#define PERF_FAILED 255 /* what perf ends with after an error */
+/* "daemon [OPTIONS] [start|stop|signal|ping [OPTIONS]]": the same as without "daemon" */
+#define PERF_FAILED 255 /* exit status of perf after an error */
 
 static int run_command(int argc, char **argv)
 {

@@ -70,7 +70,7 @@ static int compare_sessions(struct diff *d)
 	size_t i, n = 0;
 	int status = 0;
 
-	if (a->n == 1 && b->n == 1) /* whatever they are called */
+	if (a->n == 1 && b->n == 1) /* whatever their names */
 		return compare_session(d, &a->v[0], &b->v[0]);
 	for (i = 0; i < a->n && !status; i++) {
 		const struct recording_session *s = recordings__session(b, a->v[i].name);

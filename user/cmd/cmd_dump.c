@@ -4,7 +4,7 @@
 #include "cmd/cmd.h"
 #include "common/log.h"
 
-/* Standard output gets the paths and nothing else. */
+/* Print only paths to standard output. */
 static int print_files(const json_t *reply)
 {
 	const json_t *errors = json_object_get(reply, "errors"), *v;

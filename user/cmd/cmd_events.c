@@ -41,7 +41,7 @@ static int print_text(const json_t *catalog, const char *glob)
 	return EXIT_FAILED;
 }
 
-/* "-F, --freq N|max". */
+/* Format an option: "-F, --freq N|max". */
 static void option_text(const struct perf_option *o, char *buf, size_t size)
 {
 	const char *before = o->kind != ARGUMENT_OPTIONAL ? "" : o->name ? "[=" : "[";
@@ -66,7 +66,7 @@ static json_t *make_option(const struct perf_option *o)
 			 perf_option__verdict(o), "meaning", o->why);
 }
 
-/* Every option of perf record on a `run =` line. */
+/* Print every option of perf record that a `run =` line accepts or rejects. */
 static int print_options(bool json)
 {
 	json_t *list = json ? json_array() : NULL;
@@ -121,7 +121,7 @@ static int run_events(int argc, char **argv)
 		return print_options(json);
 	if (optind < argc)
 		glob = argv[optind];
-	if (!examiner__new(&examiner)) /* it reads programs */
+	if (!examiner__new(&examiner)) /* reads programs in a separate process */
 		probe_reader__use(examiner);
 	catalog = event_catalog__make(glob, verbose);
 	probe_reader__use(NULL);

@@ -22,13 +22,13 @@
 
 struct load_opts {
 	struct location_hint hint;
-	char *const *rules; /* n_rules of them; 0: LOCATION_RULES */
+	char *const *rules; /* n_rules paths; 0: LOCATION_RULES */
 	int n_rules;
 	bool foreground;
 	bool only_start; /* `start`: a running daemon is an error */
 };
 
-/* Rules files, read and checked. */
+/* Rules files that were read and checked */
 struct loaded {
 	char rules[RULES_FILES_LIST_MAX]; /* absolute paths */
 	char base[PATH_MAX];
@@ -37,9 +37,9 @@ struct loaded {
 	struct plan *plan;
 	struct examiner *examiner;
 	struct explainer *explainer;
-	struct buf warnings; /* of `start`: said behind what became of it */
-	struct buf said;     /* warnings that the user has read */
-	bool only_start;     /* errors are worded as perf daemon words them: "failed: ..." */
+	struct buf warnings; /* for `start`: printed after its result */
+	struct buf said;     /* warnings already shown to the user */
+	bool only_start;     /* errors are worded like those of perf daemon: "failed: ..." */
 };
 
 static void loaded__free(struct loaded *l)
@@ -57,8 +57,10 @@ static void loaded__free(struct loaded *l)
 	l->rs = NULL;
 }
 
-/* The base: --base, that of --config's file, FRBPF_BASE, the file's, or where one is found without
- * any of them. */
+/*
+ * Choose the base, in this order: --base, that of the --config file, FRBPF_BASE, that of the rules,
+ * or the one that is found without these.
+ */
 static int choose_base(struct loaded *l, const struct location_hint *hint)
 {
 	struct location_hint only_base = { .base = hint->base };
@@ -71,13 +73,16 @@ static int choose_base(struct loaded *l, const struct location_hint *hint)
 	}
 	if (!hint->base && said && strcmp(env, said) != 0)
 		log_info("the base is FRBPF_BASE=%s, not the %s of the rules", env, said);
+	/* the file names no base: this reports the error */
 	if (!hint->base && hint->config)
-		only_base.config = hint->config; /* it says no base, and that is an error */
+		only_base.config = hint->config;
 	return cmd_find_base(&only_base, l->base);
 }
 
-/* Absolute, for the daemon, which leaves our directory; with its symbolic links, which may be
- * switched later. */
+/*
+ * Make the path absolute, as the daemon leaves the current directory. Symbolic links are kept: they
+ * may be switched later.
+ */
 static int find_rules(const char *path, char ret[static PATH_MAX])
 {
 	char resolved[PATH_MAX], cwd[PATH_MAX] = "";
@@ -89,7 +94,7 @@ static int find_rules(const char *path, char ret[static PATH_MAX])
 	return 0;
 }
 
-/* There is no such file: what else could be meant? */
+/* Report a missing file, and suggest what else could be meant. */
 static void say_missing(const char *path)
 {
 	char name[PATH_MAX + 1], shipped[PATH_MAX];
@@ -107,7 +112,7 @@ static void say_missing(const char *path)
 		log_error("%s: cannot read it: No such file or directory", path);
 }
 
-/* Add a file to both lists: @list as it was named, l->rules as the daemon is to find it. */
+/* Add a file to both lists: to @list as named, to l->rules as an absolute path for the daemon. */
 static int add_rules(struct loaded *l, const char *arg, char list[static RULES_FILES_LIST_MAX])
 {
 	char one[RULES_FILES_LIST_MAX] = "", path[PATH_MAX];
@@ -133,7 +138,7 @@ static void say_warnings(const struct loaded *l)
 		fputs(l->warnings.data, stderr);
 }
 
-/* Our directory is not the daemon's. */
+/* Make the names of rules files absolute: the daemon leaves the current directory. */
 static int keep_paths(const struct loaded *l)
 {
 	char cwd[PATH_MAX];
@@ -144,8 +149,10 @@ static int keep_paths(const struct loaded *l)
 	return EXIT_FAILED;
 }
 
-/* Read and plan the files. A running daemon does that again by itself: errors are told before it is
- * bothered. */
+/*
+ * Read and plan the files. A running daemon repeats that itself; here errors are shown before it is
+ * asked.
+ */
 static int read_rules(const struct load_opts *opts, struct loaded *l)
 {
 	char list[RULES_FILES_LIST_MAX] = "";
@@ -157,8 +164,9 @@ static int read_rules(const struct load_opts *opts, struct loaded *l)
 		if (add_rules(l, opts->rules[i], list))
 			return EXIT_FAILED;
 	}
+	/* events that need it report that themselves */
 	if (tracefs__open(&err, &l->tracefs))
-		l->tracefs = NULL; /* events that need it say so, at their place */
+		l->tracefs = NULL;
 	code = plan__load(list, l->tracefs, &diags, &l->rs, &l->plan);
 	if (code || !l->only_start || diags__format(&diags, &l->warnings)) {
 		cmd_print_diags(&diags);
@@ -170,7 +178,7 @@ static int read_rules(const struct load_opts *opts, struct loaded *l)
 	return code ? EXIT_FAILED : keep_paths(l);
 }
 
-/* 0: replaced; -ENOENT: nobody runs there; else EXIT_FAILED, and said why. */
+/* 0: reloaded; -ENOENT: no daemon runs there; otherwise EXIT_FAILED with an error printed. */
 static int reload_running(const struct loaded *l)
 {
 	char path[PATH_MAX + 16], words[RULES_FILES_LIST_MAX];
@@ -191,7 +199,7 @@ static int reload_running(const struct loaded *l)
 	if (json_is_true(json_object_get(reply, "ok"))) {
 		const char *warnings = json_string_value(json_object_get(reply, "warnings")) ?: "";
 
-		/* the daemon knows more, such as what only its next start can change */
+		/* the daemon knows more, such as settings that need a restart */
 		if (strcmp(warnings, l->said.len ? l->said.data : "") != 0)
 			fputs(warnings, stderr);
 		log_info("%s: the daemon at %s (pid %d) has the new rules", words, l->base,
@@ -205,14 +213,14 @@ static int reload_running(const struct loaded *l)
 	return code;
 }
 
-/* ---- the background ---- */
+/* ---- background ---- */
 
 struct ready_note {
-	int fd; /* to the parent; -1: in front */
+	int fd; /* to the parent; -1: in the foreground */
 	const struct loaded *l;
 };
 
-/* Standard streams of a daemon: nothing in, BASE/output out. */
+/* Redirect the standard streams of a daemon: no input, output to BASE/output. */
 static void redirect_streams(const char *base)
 {
 	char path[PATH_MAX + 16];
@@ -246,7 +254,7 @@ static void tell_ready(const char *error, void *arg)
 	}
 	if (!error)
 		redirect_streams(note->l->base);
-	/* one NUL: it works; else the reason */
+	/* one NUL: started; otherwise the error message */
 	if (write(note->fd, error ? error : "", error ? strlen(error) : 1) < 0)
 		log_warn("the one who started us is gone");
 	close(note->fd);
@@ -277,7 +285,7 @@ static int run_loaded_daemon(struct loaded *l, int ready_fd)
 	return status;
 }
 
-/* " --base BASE" for a command that would not find @base without it; else "". */
+/* " --base BASE" if a command would not find @base without it; otherwise "". */
 static void base_option(const char *base, char ret[static PATH_MAX + 16])
 {
 	const struct location_hint none = { 0 };
@@ -340,14 +348,14 @@ static int start_in_background(struct loaded *l)
 	}
 	probe_reader__use(NULL);
 	examiner__leave(TAKE_PTR(l->examiner));
-	explainer__free(TAKE_PTR(l->explainer)); /* the child has it */
+	explainer__free(TAKE_PTR(l->explainer)); /* the child owns it */
 	close(fds[1]);
 	status = wait_for_ready(l, child, fds[0]);
 	close(fds[0]);
 	return status;
 }
 
-/* First, and once: without them every event of the rules would be an error of its own. */
+/* Check once, first: without privileges, every event of the rules would cause an error. */
 static int check_privileges(void)
 {
 	struct err less = { 0 }, err = { 0 };
@@ -358,7 +366,7 @@ static int check_privileges(void)
 	return EXIT_FAILED;
 }
 
-/* Before there is anything in memory that they would have, too. */
+/* Start the helper processes now, so that they inherit nothing from memory. */
 static int start_helpers(struct loaded *l)
 {
 	int code = examiner__new(&l->examiner) ?: explainer__new(cmd_why_explain, &l->explainer);
@@ -376,7 +384,10 @@ static int load_rules(const struct load_opts *opts)
 	struct loaded l = { .only_start = opts->only_start };
 	int status;
 
-	/* before we open anything: what our caller has open is not for the daemon, a pipe would never end */
+	/*
+	 * first of all: the daemon must not keep open files of the caller, such as a pipe that
+	 * would never end
+	 */
 	if (!opts->foreground)
 		close_range(3, ~0U, 0);
 	status = check_privileges() ?: start_helpers(&l);

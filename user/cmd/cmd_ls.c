@@ -9,7 +9,7 @@
 #include "dump/base/removal_log.h"
 #include "rules/units.h"
 
-/* "syscall:fsync 812ms > 50ms by postgres (1234)", or the reason of a dump by hand. */
+/* Print "syscall:fsync 812ms > 50ms by postgres (1234)", or the reason of a dump by hand. */
 static void print_cause(const json_t *t, bool contradicted)
 {
 	const json_t *subject = json_object_get(t, "subject");
@@ -46,7 +46,7 @@ static bool named_before(const json_t *all, size_t n, const char *rule)
 	return false;
 }
 
-/* " (also slow, tick)": other rules that are in it. */
+/* Print the other rules of the incident: " (also slow, tick)". */
 static void print_others(const json_t *m)
 {
 	json_t *all = json_array(), *t;
@@ -68,7 +68,7 @@ static void print_others(const json_t *m)
 	json_decref(all);
 }
 
-/* " short (0.2s of 15s, wants -m 64M)" */
+/* Print " short (0.2s of 15s, wants -m 64M)". */
 static void print_short(const json_t *window)
 {
 	json_int_t needed = json_integer_value(json_object_get(window, "ring_needed_bytes"));
@@ -137,8 +137,10 @@ static bool is_there(const struct incidents *v, const char *name)
 	return false;
 }
 
-/* Those removed at or before @time of the base's clock, into @all where that is not NULL; returns from
- * where to go on. */
+/*
+ * Print incidents removed at or before @time of the base's clock, or append them to @all if it is
+ * not NULL. Returns the index to go on from.
+ */
 static size_t print_removed(const json_t *removed, size_t from, json_int_t time,
 			    const struct incidents *v, json_t *all)
 {
@@ -149,7 +151,7 @@ static size_t print_removed(const json_t *removed, size_t from, json_int_t time,
 
 		if (json_integer_value(json_object_get(line, "base_ns")) > time)
 			break;
-		if (!name || is_there(v, name)) /* its removal was cut off before it began */
+		if (!name || is_there(v, name)) /* its removal was interrupted before it began */
 			continue;
 		if (all) {
 			json_array_append(all, line);

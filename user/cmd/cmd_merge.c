@@ -10,7 +10,7 @@
 #include "common/log.h"
 #include "common/printable.h"
 
-/* Add what @what means to @all. 0 or EXIT_FAILED, and said why. */
+/* Add the recordings of @what to @all. 0, or EXIT_FAILED with an error printed. */
 static int add_operand(const struct location_hint *hint, const char *what, struct recordings *all)
 {
 	struct recordings found = { 0 };

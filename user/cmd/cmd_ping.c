@@ -5,7 +5,7 @@
 
 #include "cmd/cmd.h"
 
-/* As `perf daemon ping`: a line per session, or of the one called @only. */
+/* Like `perf daemon ping`: print a line per session, or for session @only. */
 static int ping_sessions(const char *base, const char *only, bool as_perf)
 {
 	json_t *status = cmd_ask(base, json_pack("{s:s}", "cmd", "status"));

@@ -15,7 +15,7 @@ static int run_logged(const struct run_opts *opts)
 	if (opts->quiet)
 		log_setup(LOG_WARN, false);
 	if (log)
-		setvbuf(log, NULL, _IOLBF, 0); /* who follows the run reads it */
+		setvbuf(log, NULL, _IOLBF, 0); /* so that the log can be followed */
 	status = run__run(opts);
 	log_to(NULL);
 	if (log)

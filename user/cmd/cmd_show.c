@@ -27,10 +27,11 @@ static const char *show_duration(const json_t *o, const char *key, char *buf, si
 
 static void print_task(const char *label, const json_t *t)
 {
+	/* the event has no task */
 	if (!json_integer_value(json_object_get(t, "tid")) &&
 	    !json_integer_value(json_object_get(t, "uid")) && !str(t, "comm")[0])
-		return;		  /* the event has none */
-	if (!str(t, "comm")[0]) { /* who sent a message and ended before it was looked up */
+		return;
+	if (!str(t, "comm")[0]) { /* the sender of a message, which ended before it was looked up */
 		printf("  %-10s pid %lld, uid %lld, which had ended: its name is not known\n",
 		       label, (long long)json_integer_value(json_object_get(t, "pid")),
 		       (long long)json_integer_value(json_object_get(t, "uid")));
@@ -42,7 +43,7 @@ static void print_task(const char *label, const json_t *t)
 	       (long long)json_integer_value(json_object_get(t, "uid")));
 }
 
-/* What the event has of its own. */
+/* Print the event's own arguments. */
 static void print_args(json_t *args)
 {
 	const char *name, *lead = "  event      ";
@@ -61,13 +62,13 @@ static void print_args(json_t *args)
 		putchar('\n');
 }
 
-/* Of what a system call returned; NULL: it has not failed. */
+/* Name of the error that a system call returned; NULL: it did not fail. */
 static const char *error_name(json_int_t ret)
 {
 	return ret < 0 ? constant__name(symbols_errno, -ret) : NULL;
 }
 
-/* What matched before it, of a rule about others. */
+/* Print the matches before it, for a rule about other rules. */
 static void print_parts(const json_t *t)
 {
 	const json_t *part;
@@ -102,7 +103,8 @@ static void print_trigger(const json_t *t, const char *what)
 	}
 	printf("%s by rule %s: %s%s%s\n", what, str(t, "rule"), str(t, "when"),
 	       str(t, "if")[0] ? " if " : "", str(t, "if"));
-	if (json_integer_value(json_object_get(t, "value_ns"))) { /* else it just happened */
+	/* 0: an event without a duration */
+	if (json_integer_value(json_object_get(t, "value_ns"))) {
 		printf("  value      %s", show_duration(t, "value_ns", value, sizeof(value)));
 		if (json_integer_value(json_object_get(t, "threshold_ns")))
 			printf(", threshold %s",
@@ -134,8 +136,9 @@ static void print_trigger(const json_t *t, const char *what)
 		printf("  unproven   cannot tell whether what was recorded contradicts it: %s\n",
 		       str(t, "cannot_tell"));
 	print_args(json_object_get(t, "args"));
+	/* interrupts have no subject */
 	if (json_integer_value(json_object_get(json_object_get(t, "subject"), "tid")) ||
-	    str(json_object_get(t, "subject"), "comm")[0]) /* interrupts have none */
+	    str(json_object_get(t, "subject"), "comm")[0])
 		print_task("subject", json_object_get(t, "subject"));
 	show_state__print(json_object_get(t, "state"));
 	print_task("running", json_object_get(t, "current"));
@@ -278,7 +281,7 @@ static void print_incident(const json_t *m)
 	print_next(m);
 }
 
-/* Its verdict, as if it stood in the manifest. */
+/* Add the verdict of why, if the manifest has none. */
 static void add_why(json_t *m, const char *base)
 {
 	if (!json_object_get(m, "why"))
@@ -286,7 +289,7 @@ static void add_why(json_t *m, const char *base)
 				    why_incident__verdict(m, base, units__format_duration));
 }
 
-/* 0, or EXIT_FAILED and said why. */
+/* 0, or EXIT_FAILED with an error printed. */
 static int find_incident(const struct location_hint *hint, const char *what,
 			 struct incident_operand *ret)
 {
@@ -301,7 +304,7 @@ static int find_incident(const struct location_hint *hint, const char *what,
 	return EXIT_FAILED;
 }
 
-/* The kernel that a dump of @m names. */
+/* Find the build id of the kernel in a dump of @m. */
 static int find_kernel(const json_t *m, struct build_id *ret, struct err *err)
 {
 	const char *path = str(next_session(m), "file");

@@ -18,7 +18,7 @@ static bool has_session(const json_t *status, const char *name)
 	return false;
 }
 
-/* Dump the sessions, all or the one called @only, and say it as `perf daemon signal` does. */
+/* Dump all sessions, or session @only, and report it like `perf daemon signal`. */
 static int signal_sessions(const char *base, const char *only, bool as_perf)
 {
 	json_t *status = cmd_ask(base, json_pack("{s:s}", "cmd", "status")), *reply;

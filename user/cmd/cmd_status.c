@@ -14,7 +14,7 @@ static const char *status_duration(const json_t *o, const char *key, char *buf, 
 	return units__format_duration(num(o, key), buf, size);
 }
 
-/* The seconds that the emptiest and the fullest ring hold. */
+/* Print how many seconds the emptiest and the fullest ring hold. */
 static void print_rings(const json_t *v)
 {
 	const json_t *ring, *least = NULL, *most = NULL;
@@ -94,7 +94,7 @@ static void print_suppressed(const json_t *held)
 
 #define BAR_LENGTH 40
 
-/* Matches by value: each line has those up to twice its value. */
+/* Print a histogram of matches: each line counts values from its own up to twice that. */
 static void print_values(const json_t *values)
 {
 	uint64_t most = 1;
@@ -113,7 +113,7 @@ static void print_values(const json_t *values)
 		       "****************************************");
 }
 
-/* "armed for another 5m", "muted until it is taken back". */
+/* Print "armed for another 5m", "muted until it is taken back". */
 static void print_end(const json_t *end, const char *what)
 {
 	char text[32];
@@ -127,7 +127,7 @@ static void print_end(const json_t *end, const char *what)
 		printf("  %s until `frbpf %s --off`\n", what, what[0] == 'm' ? "mute" : "arm");
 }
 
-/* "learnt: p99 is 1.2ms, of 53112 values in 10m: fires above 4.8ms" */
+/* Print "learnt: p99 is 1.2ms, of 53112 values in 10m: fires above 4.8ms". */
 static void print_learnt(const json_t *learnt)
 {
 	double percentile = json_number_value(json_object_get(learnt, "percentile"));
@@ -191,7 +191,10 @@ static void print_app(const json_t *app)
 	       num(app, "unknown"));
 }
 
-/* The kernel does not count rings as the process's: they are its own pages. */
+/*
+ * Print the memory of the daemon. Rings are pages of the kernel, which does not count them for the
+ * process.
+ */
 static void print_memory(const json_t *m)
 {
 	char a[32], b[32], c[32];

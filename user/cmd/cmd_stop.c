@@ -11,15 +11,15 @@
 #include "common/log.h"
 #include "daemon/control.h"
 
-#define EXIT_TIMEOUT_MS 30000 /* closing tracepoint events takes the kernel some 10 ms each */
+#define EXIT_TIMEOUT_MS 30000 /* the kernel needs about 10 ms to close a tracepoint event */
 
-/* The daemon has answered that it is done; wait until its process is gone. */
+/* The daemon has answered that it is done: wait until its process has ended. */
 static int wait_for_exit(const char *base, pid_t pid, bool quiet)
 {
 	_cleanup_close_ int fd = syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 
-	if (fd >= 0 && poll(&pfd, 1, EXIT_TIMEOUT_MS) != 1) { /* else it is gone already */
+	if (fd >= 0 && poll(&pfd, 1, EXIT_TIMEOUT_MS) != 1) { /* otherwise it has ended already */
 		log_error("the daemon (pid %d) has stopped recording but does not exit", pid);
 		return EXIT_FAILED;
 	}
@@ -28,7 +28,10 @@ static int wait_for_exit(const char *base, pid_t pid, bool quiet)
 	return EXIT_DONE;
 }
 
-/* There is nobody to ask, or not any more: somebody else has stopped it, perhaps. */
+/*
+ * The daemon cannot be asked, perhaps because somebody else has stopped it: wait until it has
+ * ended.
+ */
 static int wait_for_end(const char *base, bool quiet)
 {
 	pid_t pid = location__owner(base);

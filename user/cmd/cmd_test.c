@@ -12,7 +12,7 @@
 #include "common/printable.h"
 #include "rules/units.h"
 
-#define FIRES_SHOWN 10 /* of each rule, without -v */
+#define FIRES_SHOWN 10 /* per rule, without -v */
 
 struct test_options {
 	bool json, verbose;
@@ -24,7 +24,7 @@ static const char *const cause_names[FRBPF_CAUSE_MAX] = {
 	[FRBPF_CAUSE_KEYS] = "too many keys",
 };
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 static void print_fire(const struct trial_rule *r, const struct trial_fire *f)
 {
@@ -72,7 +72,7 @@ static void print_outcome(const struct trial_rule *r, const struct retrace_told 
 	putchar('\n');
 }
 
-/* What the reader must know to believe the numbers. */
+/* Print the limits of the numbers above. */
 static void print_limits(const struct trial_rule *r, const struct retrace_told *told)
 {
 	uint64_t maybe = rule_trial__counts(r->engine)->maybe;
@@ -147,7 +147,7 @@ static void print_trial_text(const struct trial *t, const struct test_options *o
 		print_trial_rule(&t->rules[i], o);
 }
 
-/* ---- for programs ---- */
+/* ---- JSON ---- */
 
 static json_t *json_fires(const struct trial_rule *r)
 {
@@ -248,7 +248,7 @@ static int test_rules(struct ruleset *rs, const struct recordings *dumps,
 	return code ? EXIT_FAILED : EXIT_DONE;
 }
 
-/* Those that an operand means, added to @dumps. 0 or EXIT_FAILED. */
+/* Add the recordings of an operand to @dumps. 0 or EXIT_FAILED. */
 static int add_trial_operand(const struct location_hint *hint, const char *what,
 			     struct recordings *dumps)
 {

@@ -13,7 +13,7 @@
 #include "common/log.h"
 #include "rules/app_message.h"
 
-/* "key=a b" of the shell: the value gets its quotes back. */
+/* Append a word "key=a b" from the shell; its value is quoted again. */
 static int add_word(struct buf *b, const char *word)
 {
 	const char *equals = strchr(word, '=');
@@ -51,7 +51,7 @@ static int make_message(int argc, char **argv, struct buf *b)
 	return cmd_usage_error(&cmd_trigger, at < b->len ? what : why);
 }
 
-/* 0 or negative errno. Never waits. */
+/* Send to a socket, without waiting. 0 or negative errno. */
 static int send_to(const char *path, const struct buf *b)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -68,7 +68,7 @@ static int send_to(const char *path, const struct buf *b)
 	return 0;
 }
 
-/* To the recording that we are the command of. */
+/* Deliver to the `frbpf run` that executed this command. */
 static int deliver_to_run(const char *path, const struct buf *b)
 {
 	int err = send_to(path, b);
@@ -86,7 +86,7 @@ static int deliver_to_run(const char *path, const struct buf *b)
 	return EXIT_FAILED;
 }
 
-/* The base is root's: whoever cannot look into it can still write to the socket in /run. */
+/* The base belongs to root. Users who cannot enter it can still write to the socket in /run. */
 static int deliver_message(const char *base, const struct buf *b)
 {
 	char path[PATH_MAX + 16];

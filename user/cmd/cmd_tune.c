@@ -19,27 +19,27 @@
 #define BAR_WIDTH    40
 #define DEFAULT_TIME (60 * NSEC_PER_SEC)
 
-static const uint64_t rates[] = { 20, 5, 1 }; /* incidents a day */
+static const uint64_t rates[] = { 20, 5, 1 }; /* incidents per day */
 
 struct tune {
-	const char *source, *condition; /* of the command line */
+	const char *source, *condition; /* from the command line */
 	uint64_t time;
 	bool json;
-	struct ruleset *rs; /* one rule: that source and condition */
+	struct ruleset *rs; /* one rule, with that source and condition */
 	struct tracefs *tracefs;
-	/* the first has every value; behind it one per step of the ladder */
+	/* the first one gets every value; the others are the steps of the ladder */
 	struct rule_conf rules[1 + TUNE_STEPS];
 	struct frbpf_rule_state states[1 + TUNE_STEPS];
 	struct tune_step steps[TUNE_STEPS];
-	uint64_t ns; /* measured */
+	uint64_t ns; /* duration of the measurement */
 };
 
-/* The words before the threshold, which may be given and counts for nothing. */
+/* Length of the source, without a threshold. One may be given, but is ignored. */
 static int source_length(const struct tune *t)
 {
 	const char *above = strstr(t->source, " >");
 
-	/* not the arrow of a span between two events */
+	/* not the ">>" between two events of a span */
 	while (above && above[2] == '>')
 		above = strstr(above + 3, " >");
 	return above ? (int)(above - t->source) : (int)strlen(t->source);
@@ -62,7 +62,7 @@ static int parse_rule(struct tune *t, const char *threshold, struct diags *d)
 	return code ?: ruleset__parse(src, d, &t->rs);
 }
 
-/* As it stands, or with a threshold behind it. */
+/* Parse the source as given, or with a threshold appended. */
 static int parse_source(struct tune *t, struct diags *d)
 {
 	struct diags ignored = { 0 };
@@ -87,7 +87,7 @@ static int parse_source(struct tune *t, struct diags *d)
 			    t->source);
 }
 
-/* Shallow copies: what they point to is the ruleset's. */
+/* Shallow copies; the ruleset owns what they point to. */
 static void make_rules(struct tune *t)
 {
 	for (size_t i = 0; i <= TUNE_STEPS; i++) {

@@ -14,12 +14,12 @@
 #include "rules/units.h"
 
 struct why_options {
-	const char *input; /* -i; NULL: an incident */
+	const char *input; /* -i; NULL: ask about an incident */
 	struct why_question q;
 	bool verbose, json;
 };
 
-/* "4241.246881" as perf script prints it, in ns. 0 or EXIT_FAILED. */
+/* Parse a time printed by perf script, "4241.246881", into ns. 0 or EXIT_FAILED. */
 static int parse_time(const char *option, const char *text, uint64_t *ret)
 {
 	uint64_t v = 0, scale = 1000000000;
@@ -60,7 +60,7 @@ json_t *cmd_why_explain(const char *base, const char *name)
 	return why;
 }
 
-/* All recordings below a path, about one task. */
+/* Ask about one task, in all recordings below a path. */
 static int ask_files(const struct why_options *o, struct err *err, struct why **ret)
 {
 	struct recordings r = { 0 };
@@ -84,7 +84,7 @@ static int ask_files(const struct why_options *o, struct err *err, struct why **
 	return 0;
 }
 
-/* An incident; of a dump that has none where it was written, what its marker tells. */
+/* Ask about an incident. If that fails for a dump, ask about the trigger in its marker. */
 static int ask_incident(const struct location_hint *hint, const char *what, struct err *err,
 			struct why **ret)
 {

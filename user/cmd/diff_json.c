@@ -20,7 +20,7 @@ json_t *diff_json__text(const char *s)
 	return copy ? json_string(copy) : NULL;
 }
 
-/* Numbers that a window without length does not give are 0, never NaN. */
+/* If a window has no length, the numbers are 0, not NaN. */
 static json_t *change_json(const struct change *c)
 {
 	return json_pack("{s:f, s:f, s:f}", "a", c->a, "b", c->b, "change", change__by(c));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What `frbpf diff` says, as text and as JSON. */
+/* Prints the result of `frbpf diff`, as text and as JSON. */
 #ifndef FRBPF_CMD_DIFF_REPORT_H
 #define FRBPF_CMD_DIFF_REPORT_H
 
@@ -14,18 +14,20 @@ struct diff_options {
 	bool json, verbose;
 };
 
-/* Print one session's changes. *ret_differs: becomes true when there are some. 0 or -ENOMEM. */
+/* Print the changes of one session. Sets *ret_differs to true if there are any. 0 or -ENOMEM. */
 int diff_text__session(const char *name, const struct profile *a, const struct profile *b,
 		       const struct diff_options *opts, bool *ret_differs);
 
-/* The same as an object; the caller's. NULL: out of memory. */
+/* The same as a JSON object, owned by the caller. NULL: out of memory. */
 json_t *diff_json__session(const char *name, const struct profile *a, const struct profile *b,
 			   const struct diff_options *opts);
-/* A text that need not be UTF-8. */
+/* A JSON string; @s need not be UTF-8. NULL: out of memory. */
 json_t *diff_json__text(const char *s);
 
-/* Names of events that A or B has samples of, A's first: NULL terminated; free it, not the names.
- * NULL: out of memory. */
+/*
+ * Names of the events with samples in A or B, A's first, NULL-terminated. The caller frees the
+ * array, not the names. NULL: out of memory.
+ */
 const char **diff_event_names(const struct profile *a, const struct profile *b);
 
 #endif

@@ -10,9 +10,9 @@
 #include "common/printable.h"
 #include "symbols/demangle.h"
 
-#define STACK_FRAMES 12 /* of one stack; all of them are in the JSON */
+#define STACK_FRAMES 12 /* per stack; the JSON has all of them */
 
-/* Rows to print. */
+/* Number of rows to print. */
 static size_t limit_rows(size_t n, const struct diff_options *opts)
 {
 	return opts->limit && n > opts->limit ? opts->limit : n;
@@ -25,7 +25,7 @@ static void print_rest(size_t n, const struct diff_options *opts)
 		       n - limit_rows(n, opts));
 }
 
-/* Names come from files that anybody may write. */
+/* Print a name made printable: anybody may have written the file. */
 static void print_name(const char *name)
 {
 	char *copy = demangle(name) ?: strdup(name);
@@ -51,7 +51,7 @@ static const char *percent_text(double v, char buf[static 16])
 	return buf;
 }
 
-/* A, B and their difference in percent; @noise: it may be chance. */
+/* Print A, B and the difference, in percent; @noise: it may be chance. */
 static void print_shares(const struct change *c, bool noise)
 {
 	char a[16], b[16];
@@ -68,10 +68,10 @@ static void print_window_diff(const char *side, const struct event_profile *e,
 		printf(" of %zu files", p->n_files);
 }
 
-/* Which columns an event has: of a tracepoint, self is always the same place. */
+/* The columns of an event. A tracepoint has no self: that is always the same place. */
 struct columns {
 	bool self, total;
-	bool total_rate; /* what the rates are of */
+	bool total_rate; /* rates are those of total, not of self */
 };
 
 static void print_head(const struct event_change *c, const struct columns *columns)
@@ -125,7 +125,7 @@ static int print_event_diff(const char *session, const char *name, const struct 
 	print_window_diff("A", c.a, a);
 	printf(", ");
 	print_window_diff("B", c.b, b);
-	/* of a tracepoint the place is always the same: how often is all there is to say */
+	/* a tracepoint is always in the same place: only its rate can change */
 	if (c.rate.a > 0 && c.rate.b > 0)
 		printf(", %.2f/s to %.2f/s", c.rate.a, c.rate.b);
 	putchar('\n');
@@ -141,7 +141,7 @@ static int print_event_diff(const char *session, const char *name, const struct 
 	return 0;
 }
 
-/* "comm: inner <- outer": all but the scheduler's own part. */
+/* Print "comm: inner <- outer", without the frames of the scheduler. */
 static void print_stack_diff(const struct profile *p, const struct stack_change *c)
 {
 	static const char *const scheduler[] = { "__traceiter_sched_switch", "__schedule",
@@ -154,10 +154,10 @@ static void print_stack_diff(const struct profile *p, const struct stack_change 
 
 		if (f->kernel && f->symbol && !strcmp(f->symbol, scheduler[k])) {
 			i++;
-			k = -1; /* from the first name on */
+			k = -1; /* compare with the first name again */
 		}
 	}
-	if (i == s->n) /* nothing else is in it */
+	if (i == s->n) /* there are no other frames */
 		i = 0;
 	printf("      ");
 	print_name(c->comm[0] ? c->comm : "?");
@@ -172,7 +172,7 @@ static void print_stack_diff(const struct profile *p, const struct stack_change 
 	printf("%s\n", end < s->n ? " <- ..." : "");
 }
 
-/* What had not ended says less: how long it was is known from below only. */
+/* Print the share of waits that had not ended: their length is only a lower bound. */
 static void print_open(const struct stack_change *s)
 {
 	if (s->open.a > 0 || s->open.b > 0)

@@ -23,7 +23,7 @@ struct catalog {
 	json_t *events, *left_out;
 };
 
-/* The new entry, borrowed; NULL: the glob does not match, or out of memory. */
+/* Add an entry; returns it, borrowed. NULL: the glob does not match, or out of memory. */
 static json_t *catalog_add(struct catalog *c, const char *name, const char *where, const char *kind,
 			   const char *meaning)
 {
@@ -39,7 +39,7 @@ static json_t *catalog_add(struct catalog *c, const char *name, const char *wher
 
 /* ---- sources ---- */
 
-/* The fields that `if` knows where @source is watched. */
+/* The fields that `if` can use for @source. */
 static json_t *make_condition_fields(enum frbpf_source source)
 {
 	static const char *const types[] = {
@@ -65,8 +65,9 @@ static void add_sources(struct catalog *c)
 	for (const struct when_source_desc *s = when_sources; s->name; s++) {
 		json_t *e;
 
+		/* users write it like FRBPF_SOURCE_TRACEPOINT */
 		if (s->source == FRBPF_SOURCE_TRACEPOINT_FIELDS)
-			continue; /* as users write it the same as the other one */
+			continue;
 		e = catalog_add(c, s->name, "when", "source", s->meaning);
 
 		if (e && c->fields)
@@ -76,7 +77,10 @@ static void add_sources(struct catalog *c)
 
 /* ---- events by name ---- */
 
-/* Whether the kernel counts it, for ourselves and in user space only: that needs no privilege. */
+/*
+ * Test whether the kernel can count it, for this process in user space only: that needs no
+ * privilege.
+ */
 static void set_available(json_t *e, uint32_t type, uint64_t config)
 {
 	struct perf_event_attr attr = {
@@ -132,7 +136,10 @@ static void add_field(const char *type, const char *name, unsigned int size, voi
 		arg, json_pack("{s:s, s:s, s:i}", "name", name, "type", type, "size", (int)size));
 }
 
-/* What conditions read in the kernel. Only for one that is named: the types are searched for it. */
+/*
+ * Add the arguments that conditions read in the kernel. Only for a named tracepoint: the types are
+ * searched for each.
+ */
 static void add_arguments(const char *name, json_t *fields)
 {
 	struct btf_trace *t;
@@ -175,7 +182,7 @@ static int add_tracepoint(const char *system, const char *name, void *arg)
 	else if (strcmp(system, "syscalls") == 0 && strncmp(name, "sys_exit_", 9) == 0)
 		snprintf(meaning, sizeof(meaning), "the system call %s ends", name + 9);
 	snprintf(full, sizeof(full), "%s:%s", system, name);
-	/* what ftrace itself writes is no tracepoint for BPF */
+	/* BPF cannot attach to the events of ftrace itself */
 	e = catalog_add(c, full, strcmp(system, "ftrace") ? "both" : "-e", "tracepoint", meaning);
 	if (e && c->fields)
 		set_tracepoint_fields(c, e, system, name);
@@ -199,7 +206,7 @@ static void add_tracepoints(struct catalog *c)
 	}
 }
 
-/* ---- what a program has ---- */
+/* ---- probes of a program ---- */
 
 static void add_probe(const char *name, enum frbpf_source source, const char *meaning, void *arg)
 {

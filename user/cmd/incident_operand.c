@@ -8,7 +8,7 @@
 #include "cmd/incidents.h"
 #include "common/log.h"
 
-/* BASE of BASE/incidents/TIME.json; "." without folders. */
+/* BASE for BASE/incidents/TIME.json; "." or ".." if the path has no folders. */
 static void base_of_file(const char *path, char base[static PATH_MAX])
 {
 	char *slash;
@@ -35,7 +35,7 @@ static int find_default(const struct incidents *v, enum incident_default def, st
 	return 0;
 }
 
-/* One of ret->base; @what NULL: @def. */
+/* Find an incident in ret->base; @what NULL: @def. */
 static int find_in_base(const char *what, enum incident_default def, struct err *err,
 			struct incident_operand *ret)
 {
@@ -100,8 +100,9 @@ int incident_operand__find(const struct location_hint *hint, const char *what,
 	}
 	if (what && incident_operand__is_dump(what)) {
 		base_of_file(what, ret->base);
+		/* not found: it may have been copied away */
 		if (find_in_base(what, def, err, ret) == 0)
-			return 0; /* else it was copied away, perhaps */
+			return 0;
 	}
 	if (what && is_file(what) && ends_with(what, ".json"))
 		return find_manifest(what, err, ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The operand of commands that take one incident. */
+/* Parses the operand of commands that take one incident. */
 #ifndef FRBPF_CMD_INCIDENT_OPERAND_H
 #define FRBPF_CMD_INCIDENT_OPERAND_H
 
@@ -10,28 +10,28 @@
 #include "common/err.h"
 #include "daemon/location.h"
 
-/* Which incident is meant where none is named. */
+/* The incident to take if none is named */
 enum incident_default {
 	INCIDENT_LAST,
-	INCIDENT_LAST_FIRED, /* the last that a rule began, where there is one */
+	INCIDENT_LAST_FIRED, /* the last that a rule fired, if there is one */
 };
 
 struct incident_operand {
 	json_t *manifest;    /* see incident_operand__free() */
-	char base[PATH_MAX]; /* the folder that has incidents/ */
+	char base[PATH_MAX]; /* the folder that contains incidents/ */
 };
 
 /*
- * Find the incident that @what means: a name as incidents__find() takes it, of the base that @hint
- * finds; or a path: a folder with incidents, a manifest, or a dump that has its incident where it was
- * written or in that base. NULL: @def, as for a folder. Negative errno with words in @err.
+ * Find the incident @what. It is a name for incidents__find(), in the base found by @hint; or a
+ * path: a folder with incidents, a manifest, or a dump. The incident of a dump must be where the
+ * dump was written, or in that base. NULL, or a folder: take @def. Negative errno, message in @err.
  */
 int incident_operand__find(const struct location_hint *hint, const char *what,
 			   enum incident_default def, struct err *err,
 			   struct incident_operand *ret);
 void incident_operand__free(struct incident_operand *o);
 
-/* Is @what the path of a file, and no manifest? */
+/* Is @what the path of a file that is not a manifest? */
 bool incident_operand__is_dump(const char *what);
 
 #endif

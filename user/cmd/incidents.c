@@ -13,7 +13,7 @@
 
 #define SUFFIX ".json"
 
-/* 1 for TIME.json; temporary files and strangers are left out. */
+/* 1 for TIME.json; temporary and other files are skipped. */
 static int is_manifest(const struct dirent *e)
 {
 	size_t len = strlen(e->d_name), digits = strspn(e->d_name, "0123456789");
@@ -24,7 +24,7 @@ static int is_manifest(const struct dirent *e)
 
 struct timed {
 	char *name;
-	int64_t time; /* of the base's clock, ns; 0: made before there was one */
+	int64_t time; /* ns, of the base's clock; 0: made before the base had a clock */
 };
 
 static int by_time(const void *a, const void *b)
@@ -36,7 +36,10 @@ static int by_time(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Names are of the wall clock, which may go back. Without memory they must do. */
+/*
+ * Sort by the clock of the base: names have wall-clock time, which may go back. Without memory,
+ * keep the order of the names.
+ */
 static void sort_by_time(struct incidents *v)
 {
 	struct timed *t = calloc(v->n + 1, sizeof(*t));
@@ -97,7 +100,10 @@ void incidents__free(struct incidents *v)
 	v->n = 0;
 }
 
-/* "gone": true for those of @m's sessions whose file is not there, nor where the base is now. */
+/*
+ * Set "gone": true for sessions of @m whose file exists neither at its path nor in the base's
+ * current place.
+ */
 static void mark_gone(const char *dir, const json_t *m)
 {
 	char here[2 * PATH_MAX];
@@ -165,7 +171,7 @@ bool incidents__last_fired(const struct incidents *v, size_t *ret)
 	return fired;
 }
 
-/* Is the rule among those that @list of the manifest has? */
+/* Is the rule in the array @list of the manifest? */
 static bool has_rule(const json_t *manifest, const char *list, const char *rule, size_t len)
 {
 	const json_t *t;
@@ -180,7 +186,7 @@ static bool has_rule(const json_t *manifest, const char *list, const char *rule,
 	return false;
 }
 
-/* The last incident in which rule @rule (of @len bytes) fired, be it that another one began it. */
+/* The last incident that contains rule @rule (@len bytes), even if another rule began it. */
 static int find_last_of_rule(const struct incidents *v, const char *rule, size_t len,
 			     struct err *err, size_t *ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The incidents of a base, read from their manifests: no daemon is needed. */
+/* Reads the incidents of a base from their manifests, without a daemon. */
 #ifndef FRBPF_CMD_INCIDENTS_H
 #define FRBPF_CMD_INCIDENTS_H
 
@@ -13,32 +13,34 @@
 
 struct incidents {
 	char dir[PATH_MAX]; /* BASE/incidents */
-	char **names;	    /* their times, in the order of what has passed; owned */
+	char **names;	    /* their times, in chronological order; owned */
 	size_t n;
 };
 
-/* -ENOENT: the base has none. Words in @err. */
+/* Read the incidents of @base. -ENOENT: it has none. Message in @err. */
 int incidents__read(const char *base, struct err *err, struct incidents *ret);
 void incidents__free(struct incidents *v);
 
-/* The manifest of incident @i, with "gone" added to sessions whose file is not there any more; the
- * caller's. NULL with words in @err. */
+/*
+ * Read the manifest of incident @i. Sessions whose file no longer exists get "gone". The caller
+ * owns the result; NULL: message in @err.
+ */
 json_t *incidents__manifest(const struct incidents *v, size_t i, struct err *err);
-/* The same of the manifest @path, whose place is @dir or was. */
+/* The same for the manifest @path, which is or was in @dir. */
 json_t *incidents__read_manifest(const char *path, const char *dir, struct err *err);
 
 /*
- * The incident that @what means: "last", its time or any unambiguous part of it, "RULE:last", or
- * the path of a dump. -ENOENT or -EINVAL (ambiguous) with words in @err.
+ * Find the incident @what: "last", its time or an unambiguous part of it, "RULE:last", or the path
+ * of a dump. -ENOENT or -EINVAL (ambiguous), message in @err.
  */
 int incidents__find(const struct incidents *v, const char *what, struct err *err, size_t *ret);
 
-/* The last incident that a rule began, not one asked for by hand. False: there is none. */
+/* Find the last incident that a rule fired, not one requested by hand. False: there is none. */
 bool incidents__last_fired(const struct incidents *v, size_t *ret);
-/* Has a rule begun it? */
+/* Was the incident fired by a rule? */
 bool incidents__has_fired(const json_t *manifest);
 
-/* What fired: member @key of the manifest's first trigger. */
+/* The first trigger of the manifest: what fired it. */
 const json_t *incidents__trigger(const json_t *manifest);
 
 #endif

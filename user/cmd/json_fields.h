@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What an object says, or "" and 0 where it says nothing of that. */
+/* Get members of an object; "" and 0 for missing ones. */
 #ifndef FRBPF_CMD_JSON_FIELDS_H
 #define FRBPF_CMD_JSON_FIELDS_H
 

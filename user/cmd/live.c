@@ -29,7 +29,7 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-/* The trigger ring is kept empty: a full one would be counted as suppressed. */
+/* Drains the trigger ring: drops because of a full ring would be counted as suppressed. */
 static void wait_until(struct detectors *d, uint64_t end)
 {
 	_cleanup_close_ int signals = open_signals();
@@ -47,13 +47,15 @@ static void wait_until(struct detectors *d, uint64_t end)
 	}
 }
 
-/* The rules, and behind them each once more without its threshold, where there is room. Shallow
- * copies: what they point to is the ruleset's. */
+/*
+ * The rules, followed by copies without a threshold, as many as fit. Shallow copies: the ruleset
+ * owns what they point to.
+ */
 struct trial {
 	struct rule_conf *rules;
-	size_t *shadow_of; /* per rule behind the first ones */
+	size_t *shadow_of; /* for each copy: index of its rule */
 	size_t n_shadows;
-	struct frbpf_rule_state *states; /* of each */
+	struct frbpf_rule_state *states; /* one per rule and copy */
 };
 
 static int trial__make(const struct ruleset *rs, struct trial *t)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Rules on trial: attached for a while, with nothing recorded and nothing dumped. */
+/* Trial of rules: they are attached for a while, without recordings and dumps. */
 #ifndef FRBPF_CMD_LIVE_H
 #define FRBPF_CMD_LIVE_H
 
@@ -11,18 +11,22 @@
 
 struct live_rule {
 	struct frbpf_rule_state counted;
-	/* What it would have matched without its threshold. Not known of rules that have none, and of
-	 * those that are too many to be doubled. */
+	/*
+	 * Matches without the threshold. Unknown for rules without a threshold, and if there are
+	 * too many rules to attach each twice.
+	 */
 	bool has_seen;
 	struct frbpf_rule_state seen;
 };
 
-/* Attach the rules of @rs for @ns, or until SIGINT or SIGTERM; triggers are thrown away. ret[i] is
- * of rule i, *ret_ns how long it was attached. 0, or negative errno with words in @err. */
+/*
+ * Attach the rules of @rs for @ns, or until SIGINT or SIGTERM. Triggers are dropped. ret[i] is for
+ * rule i; *ret_ns is the time it was attached. 0, or negative errno, message in @err.
+ */
 int live__run(const struct ruleset *rs, uint64_t ns, struct live_rule *ret, uint64_t *ret_ns,
 	      struct err *err);
 
-/* Attach @n rules, at most FRBPF_MAX_RULES of a source, in the same way. ret[i] is of rule i. */
+/* The same for @n rules, at most FRBPF_MAX_RULES per source. */
 int live__watch(const struct rule_conf *rules, size_t n, uint64_t ns, struct frbpf_rule_state *ret,
 		uint64_t *ret_ns, struct err *err);
 

@@ -10,7 +10,7 @@
 #include "common/log.h"
 #include "rules/units.h"
 
-/* Where the rule, the cause, who is behind it, and the waits that lead to it are the same. */
+/* Incidents are grouped if rule, cause, culprit and chain of waits are equal. */
 static int cause_key(const json_t *why, const char *rule, struct buf *key)
 {
 	return buf__printf(key, "%s\n%s\n%s\n%s\n%s", rule, str(why, "cause"),
@@ -34,7 +34,7 @@ static int add_incident(json_t *groups, const struct incidents *v, size_t i, con
 			err = -ENOMEM;
 	}
 	if (!err &&
-	    (json_object_set(g, "why", why) || /* of the last */
+	    (json_object_set(g, "why", why) || /* of the last incident */
 	     json_array_append_new(json_object_get(g, "incidents"), json_string(v->names[i]))))
 		err = -ENOMEM;
 	buf__free(&key);
@@ -46,7 +46,7 @@ static size_t group_size(const json_t *g)
 	return json_array_size(json_object_get(g, "incidents"));
 }
 
-/* The rarest first; of equals the one that came first. */
+/* Sort the rarest first, equally rare ones by first occurrence. */
 static json_t *sorted_groups(const json_t *groups)
 {
 	json_t *list = json_array(), *g;
@@ -105,7 +105,7 @@ int ls_causes__print(const struct incidents *v, bool json)
 			status = EXIT_FAILED;
 			continue;
 		}
-		if (!incidents__has_fired(m)) { /* asked for by hand: it has no cause */
+		if (!incidents__has_fired(m)) { /* requested by hand, so it has no cause */
 			json_decref(m);
 			continue;
 		}

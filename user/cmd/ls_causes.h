@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Incidents by what `frbpf why` says of them: many dumps, few lines. */
+/* Groups incidents by the verdict of `frbpf why`: few lines for many dumps. */
 #ifndef FRBPF_CMD_LS_CAUSES_H
 #define FRBPF_CMD_LS_CAUSES_H
 
@@ -7,7 +7,7 @@
 
 #include "cmd/incidents.h"
 
-/* Print one line for each cause, the rarest first; @json: an array of them. Returns the exit status. */
+/* Print one line per cause, the rarest first; @json: as an array. Returns the exit status. */
 int ls_causes__print(const struct incidents *v, bool json);
 
 #endif

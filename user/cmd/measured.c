@@ -7,7 +7,7 @@
 #include "daemon/control.h"
 #include "rules/units.h"
 
-/* NULL: it cannot be asked. */
+/* Get the status of the recorder. NULL: it cannot be asked. */
 static json_t *ask_status(const struct location_hint *hint)
 {
 	char base[PATH_MAX], path[PATH_MAX + 16];
@@ -23,7 +23,10 @@ static json_t *ask_status(const struct location_hint *hint)
 	return reply;
 }
 
-/* ns that every full ring of the session holds; 0: none is full, or there is no such session. */
+/*
+ * Time, ns, that every full ring of the session holds; 0: none is full, or there is no such
+ * session.
+ */
 static uint64_t session_holds(const json_t *status, const struct session_conf *conf)
 {
 	const json_t *s, *ring;
@@ -73,8 +76,8 @@ static void warn_rule(const struct ruleset *rs, const struct rule_conf *rule, co
 	}
 }
 
-#define SEEN_ENOUGH  100 /* values that say something of the largest to come */
-#define OUT_OF_REACH 100 /* a threshold so many times that is */
+#define SEEN_ENOUGH  100 /* values needed to estimate the largest to come */
+#define OUT_OF_REACH 100 /* a threshold is out of reach if it is so many times the largest value */
 
 enum measured_rate measured__judge(const struct rule_conf *rule, const struct live_rule *live,
 				   uint64_t ns, struct diags *d)
@@ -105,7 +108,7 @@ enum measured_rate measured__judge(const struct rule_conf *rule, const struct li
 	return MEASURED_SOMETIMES;
 }
 
-/* Matches that the recorder which runs has thrown away, because the rule had made its dumps. */
+/* Warn about matches that the running recorder dropped because the rule had used up its dumps. */
 static void warn_capped(const struct rule_conf *rule, const json_t *status, struct diags *d)
 {
 	const json_t *r;

@@ -10,7 +10,7 @@
 
 #define HINTS 4
 
-/* What the run line of a session has that answers for a source: the best first. */
+/* Strings in the run line of a session that suit a source, the best first */
 struct answer {
 	const char *source;
 	const char *hints[HINTS];
@@ -34,7 +34,7 @@ static const struct answer answers[] = {
 	{ "psi", { "sched:sched_switch", "vmscan:", "block:" } },
 };
 
-/* The first tracepoint of `when`, and its system; "" where it names none. */
+/* The first tracepoint in `when`, and its system; "" if it has none. */
 static void tracepoint_of(const char *when, char name[static 128], char system[static 64])
 {
 	size_t len = strcspn(when, " \t"), colon = strcspn(when, ":");
@@ -46,7 +46,7 @@ static void tracepoint_of(const char *when, char name[static 128], char system[s
 	snprintf(system, 64, "%.*s:", (int)colon, when);
 }
 
-/* How far from the best an answer is; HINTS: it is none. */
+/* Rank of the best hint in @run, 0 is best; HINTS: it has none. */
 static size_t hint_distance(const char *run, const char *const hints[static HINTS])
 {
 	size_t i = 0;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which of an incident's dumps to open first. */
+/* Chooses the dump of an incident to open first. */
 #ifndef FRBPF_CMD_NEXT_SESSION_H
 #define FRBPF_CMD_NEXT_SESSION_H
 
 #include <jansson.h>
 
-/* The session of @manifest whose events explain best what its first trigger measures, of those that
- * have a file; where none is of that kind, the first with a file. Borrowed; NULL: none has one. */
+/*
+ * The session of @manifest, among those with a file, whose events best explain what its first
+ * trigger measures. If none does, the first one with a file. Borrowed; NULL: none has a file.
+ */
 const json_t *next_session(const json_t *manifest);
 
 #endif

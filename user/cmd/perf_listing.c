@@ -7,9 +7,8 @@
 #include "cmd/perf_listing.h"
 #include "rules/units.h"
 
-#define RUN_MOST                                                                                   \
-	240 /* characters of a line of perf record that is shown whole; longer ones are made by us */
-#define RUN_SHOWN 100 /* of a longer one */
+#define RUN_MOST  240 /* characters of a `run` line shown in full; longer ones were generated */
+#define RUN_SHOWN 100 /* characters shown of a longer one */
 
 static uint64_t minutes_up(const json_t *v)
 {

@@ -16,16 +16,16 @@
 #include "record/session.h"
 #include "rules/units.h"
 
-#define EVENTS_SHOWN 6 /* names; the rest is a number */
+#define EVENTS_SHOWN 6 /* names; the rest are only counted */
 
-/* ---- make ---- */
+/* ---- making ---- */
 
 static void add_program(const char *kind, const char *target, void *arg)
 {
 	json_array_append_new(arg, json_sprintf("%s/%s", kind, target));
 }
 
-/* One that rules on the same tracepoint share is told once. */
+/* Add a program unless it is listed: rules on one tracepoint share it. */
 static void add_new_program(const char *kind, const char *target, void *arg)
 {
 	json_t *text = json_sprintf("%s/%s", kind, target), *v;
@@ -58,7 +58,7 @@ static json_t *make_source(const struct ruleset *rs, const struct when_source_de
 		return NULL;
 	}
 	err = detectors__programs(source->source, add_program, programs);
-	if (err && err != -ENOENT) /* libbpf has errors of its own for this */
+	if (err && err != -ENOENT) /* libbpf has its own error numbers */
 		json_alloc__note_failure();
 	places = probe_report__make(rs, source->source);
 	return json_pack("{s:s, s:s, s:o, s:o, s:o*}", "name", source->name, "meaning",
@@ -70,7 +70,10 @@ static json_t *make_duration(uint64_t ns)
 	return ns == RULESET_WINDOW_AUTO ? json_null() : json_integer(ns);
 }
 
-/* A rule on messages does not see FRBPF_TRIGGER(): what to write for that. NULL: no name of C. */
+/*
+ * Rules on messages do not see FRBPF_TRIGGER(): suggest a `when` that does. NULL: the name is not
+ * valid in C.
+ */
 static json_t *make_trigger_hint(const struct when *when)
 {
 	const char *name = when->target;
@@ -83,7 +86,7 @@ static json_t *make_trigger_hint(const struct when *when)
 			    when->threshold);
 }
 
-/* "3 in 10s per process"; @args NULL: nothing that counts apart. */
+/* "3 in 10s per process"; @args NULL: without "per". */
 static json_t *make_rate(const struct rate *r, enum frbpf_source source,
 			 const struct rule_args *args)
 {
@@ -112,7 +115,7 @@ static json_t *make_share(const struct rule_conf *rule)
 			 rate__per_name(&per, rule->when.source, &rule->args));
 }
 
-/* What it adds up or learns, and how often it may dump. */
+/* Add what the rule sums up or learns, and how often it may dump. */
 static void add_rates(json_t *j, const struct rule_conf *rule)
 {
 	const enum frbpf_source source = rule->when.source;
@@ -226,7 +229,7 @@ json_t *plan_report__messages(const struct diags *d)
 	return list;
 }
 
-/* ---- print ---- */
+/* ---- printing ---- */
 
 static void print_names(const json_t *names, size_t max)
 {
@@ -247,7 +250,7 @@ static size_t count_equal(const json_t *list, const json_t *of, size_t from)
 	return n;
 }
 
-/* Several on one event are told together: "tp_btf/x (2)". */
+/* Print several programs on one event once: "tp_btf/x (2)". */
 static void print_events_of(const json_t *programs)
 {
 	const char *lead = "";
@@ -297,7 +300,7 @@ static void print_source(const json_t *s)
 	putchar('\n');
 }
 
-/* " per process"; nothing where it is one for all. */
+/* Print " per process"; nothing if all are counted together. */
 static void print_per(const char *per)
 {
 	if (per[0] && strcmp(per, "rule") != 0)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What loading a rules file would do, as JSON and for people: sources, rules, sessions, memory. */
+/*
+ * Reports what loading a rules file would do, as JSON and for people: sources, rules, sessions,
+ * memory.
+ */
 #ifndef FRBPF_CMD_PLAN_REPORT_H
 #define FRBPF_CMD_PLAN_REPORT_H
 
@@ -7,14 +10,19 @@
 
 #include "daemon/plan.h"
 
-/* {"sources": [...], "rules": [...], "sessions": [...], "memory": {...}}. NULL: out of memory. */
+/*
+ * Make {"sources": [...], "rules": [...], "sessions": [...], "memory": {...}}, owned by the caller.
+ * NULL: out of memory.
+ */
 json_t *plan_report__make(const struct ruleset *rs, const struct plan *p);
 
-/* Print what plan_report__make() gave. */
+/* Print the result of plan_report__make(). */
 void plan_report__print(const json_t *plan);
 
-/* The messages of @d: [{"level", "message", "line", "column", "text"}], those without a place
- * without the last three. */
+/*
+ * The messages of @d: [{"level", "message", "line", "column", "text"}]. Messages without a position
+ * lack the last three.
+ */
 json_t *plan_report__messages(const struct diags *d);
 
 #endif

@@ -34,7 +34,7 @@ static void add_target(json_t *list, enum frbpf_source source, const char *targe
 	struct err err;
 
 	if (probe_target__find(source, target, &t, &err))
-		return; /* said when the plan was made */
+		return; /* the plan has reported that */
 	for (uint32_t i = 0; i < t->n_places; i++) {
 		const struct probe_place *p = &t->places[i];
 

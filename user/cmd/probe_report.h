@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For `check` and `events`: where rules on programs attach, and what a program has to attach to. */
+/*
+ * For `check` and `events`: where rules on programs attach, and which functions and probes a
+ * program has.
+ */
 #ifndef FRBPF_CMD_PROBE_REPORT_H
 #define FRBPF_CMD_PROBE_REPORT_H
 
@@ -7,14 +10,17 @@
 
 #include "rules/ruleset.h"
 
-/* The places of all rules of @source, an array; NULL: it has no such places. Owned by the caller. */
+/*
+ * An array with the places of all rules of @source, owned by the caller. NULL: this source has no
+ * such places.
+ */
 json_t *probe_report__make(const struct ruleset *rs, enum frbpf_source source);
 void probe_report__print(const json_t *places);
 
 /*
- * If @glob is "uprobe:PATH:GLOB" or "usdt:PATH:GLOB": call @fn with the name of each function or static
- * probe that it matches, as `when` takes it, and what is known of it, and return true. What cannot be
- * looked at is told by @left_out.
+ * If @glob is "uprobe:PATH:GLOB" or "usdt:PATH:GLOB", call @fn for each matching function or static
+ * probe, and return true. @fn gets the name as `when` takes it, and what is known about it.
+ * @left_out is called for what cannot be read.
  */
 bool probe_report__list(const char *glob,
 			void (*fn)(const char *name, enum frbpf_source source, const char *meaning,

@@ -9,7 +9,7 @@
 #include "cmd/recording_operand.h"
 #include "common/log.h"
 
-/* The dumps of an incident. */
+/* Find the dumps of an incident. */
 static int find_incident_recordings(const struct location_hint *hint, const char *what,
 				    struct err *err, struct recordings *ret)
 {
@@ -31,7 +31,7 @@ static int find_incident_recordings(const struct location_hint *hint, const char
 	return code;
 }
 
-/* A name, or the path of a manifest. */
+/* Is it a name, or the path of a manifest? */
 static bool names_incident(const char *what)
 {
 	struct stat st;

@@ -14,7 +14,7 @@
 #include "rules/units.h"
 #include "run/outcome.h"
 
-enum { /* options without a letter */
+enum { /* options without a short form */
        OPT_RULES = 256,
        OPT_WHEN,
        OPT_IF,
@@ -83,10 +83,10 @@ static const char *long_name(int opt)
 struct parser {
 	const struct command *cmd;
 	struct run_opts *opts;
-	struct bench_opts *bench; /* NULL: of `run` */
+	struct bench_opts *bench; /* NULL: for `run` */
 };
 
-/* Every error of the command line is one: nothing was recorded, and nothing was run. */
+/* Any error in the command line: nothing was run or recorded. */
 static bool wrong_usage(const struct parser *p, const char *what)
 {
 	cmd_usage_error(p->cmd, what);
@@ -102,7 +102,7 @@ static bool wrong_value(const struct parser *p, const char *name, const char *va
 	return wrong_usage(p, what);
 }
 
-/* A number from @least to @most. */
+/* Parse a number from @least to @most. */
 static bool set_number(const struct parser *p, const char *name, const char *text, uint64_t least,
 		       uint64_t most, uint64_t *ret)
 {
@@ -195,7 +195,7 @@ static bool set_exit_code(const struct parser *p, const char *text)
 	return true;
 }
 
-/* "5%" or "7.5%", as a share. */
+/* Parse "5%" or "7.5%" into a fraction. */
 static bool set_percent(const struct parser *p, const char *name, const char *text, double most,
 			double *ret)
 {
@@ -213,7 +213,7 @@ static bool set_percent(const struct parser *p, const char *name, const char *te
 	return true;
 }
 
-/* Words as of a shell, of which nothing is expanded; a list that ends with NULL. */
+/* Split into words like a shell, without expansion, into a NULL-terminated list. */
 static bool set_against(const struct parser *p, const char *text)
 {
 	struct source_text src = { .name = (char *)"--against",
@@ -243,7 +243,7 @@ static bool set_against(const struct parser *p, const char *text)
 	return v;
 }
 
-/* NAME=DURATION */
+/* Parse NAME=DURATION. */
 static bool add_threshold(const struct parser *p, const char *text)
 {
 	struct run_opts *o = p->opts;
@@ -270,7 +270,7 @@ static bool set_last_window(const struct parser *p, const char *value)
 	return true;
 }
 
-/* The options of `bench` alone. */
+/* Take an option of `bench` only. */
 static bool take_of_bench(const struct parser *p, int opt, const char *value)
 {
 	struct bench_opts *o = p->bench;
@@ -299,7 +299,7 @@ static bool take_of_bench(const struct parser *p, int opt, const char *value)
 	}
 }
 
-/* The options of `run` alone. */
+/* Take an option of `run` only. */
 static bool take_of_run(const struct parser *p, int opt, const char *value)
 {
 	struct run_opts *o = p->opts;
@@ -324,7 +324,7 @@ static bool take_of_run(const struct parser *p, int opt, const char *value)
 	}
 }
 
-/* Is it an option of the other command? Then that was said. */
+/* Is it an option of the other command? Then an error was printed. */
 static bool is_misplaced(const struct parser *p, int opt)
 {
 	static const int of_run[] = { 'a',	 'p',		OPT_CGROUP, OPT_FOR,
@@ -350,7 +350,7 @@ static bool is_misplaced(const struct parser *p, int opt)
 	return true;
 }
 
-/* The options of both. */
+/* Take an option of either command. */
 static bool take_option(const struct parser *p, int opt, const char *value)
 {
 	struct run_opts *o = p->opts;
@@ -440,7 +440,7 @@ static bool parse_args(const struct parser *p, int argc, char **argv, int *ret_s
 
 	*p->opts = (struct run_opts){ .scope = RUN_TREE, .exit_code = RUN_EXIT_FIRED };
 	*ret_status = RUN_EXIT_NOT_RECORDED;
-	/* '+': the first word that is no option begins the command */
+	/* '+': the first operand begins the command */
 	while ((parsed = cmd_next_option(p->cmd, argc, argv, "+:ap:o:h", long_opts, &unused,
 					 &opt)) == CMD_OPTION) {
 		if (!take_option(p, opt, optarg))

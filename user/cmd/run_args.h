@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The command lines of `frbpf run` and `frbpf bench`. */
+/* Parses the command lines of `frbpf run` and `frbpf bench`. */
 #ifndef FRBPF_CMD_RUN_ARGS_H
 #define FRBPF_CMD_RUN_ARGS_H
 
@@ -9,8 +9,10 @@
 #include "bench/bench.h"
 #include "cmd/cmd.h"
 
-/* False: the command is over with *ret_status: help was printed, or an error said. Free @ret in any
- * case; it borrows from @argv. */
+/*
+ * False: end with *ret_status, as help or an error was printed. Free @ret in any case; it borrows
+ * from @argv.
+ */
 bool run_args__parse(const struct command *cmd, int argc, char **argv, struct run_opts *ret,
 		     int *ret_status);
 void run_args__free(struct run_opts *opts);
@@ -18,8 +20,10 @@ bool bench_args__parse(const struct command *cmd, int argc, char **argv, struct 
 		       int *ret_status);
 void bench_args__free(struct bench_opts *opts);
 
-/* Write the log to @path, NULL: to standard error, until log_to(NULL). *ret is for the caller to close, or NULL. False: it
- * cannot be opened, and that was said. */
+/*
+ * Log to @path until log_to(NULL); NULL: to standard error. The caller closes *ret, which may be
+ * NULL. False: the file cannot be opened, and an error was printed.
+ */
 bool run_args__log_to(const char *path, FILE **ret);
 
 #endif

@@ -12,7 +12,7 @@
 #include "rules/units.h"
 #include "symbols/demangle.h"
 
-#define FRAMES	       12 /* of each; `show --json` has all */
+#define FRAMES	       12 /* per stack; `show --json` has all */
 #define UNWOUND_FRAMES 24
 
 static const char *frame_text(const json_t *o, const char *key)
@@ -25,7 +25,7 @@ static uint64_t frame_number(const json_t *o, const char *key)
 	return json_integer_value(json_object_get(o, key));
 }
 
-/* "/usr/lib/libc.so.6" is libc.so.6; "[vdso]" stays. */
+/* libc.so.6 for "/usr/lib/libc.so.6"; "[vdso]" is unchanged. */
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -33,7 +33,7 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Names are of other users' files. */
+/* Names come from files of other users, so they are made printable. */
 static void print_place(const char *symbol, uint64_t symbol_offset, const char *module,
 			uint64_t offset)
 {
@@ -55,7 +55,7 @@ static void print_frame(const json_t *f)
 		    frame_text(f, "module"), frame_number(f, "offset"));
 }
 
-/* Of a stack that was walked without frame pointers, words are taken for return addresses. */
+/* A walk without frame pointers may take any word for a return address. */
 static bool is_mapped(const json_t *frame)
 {
 	return frame_text(frame, "symbol") || frame_text(frame, "module");
@@ -123,7 +123,7 @@ void show_stacks__print_unwound(const json_t *trigger, const json_t *sessions)
 		_cleanup_free_ struct task_stack *stack = NULL;
 		struct err err;
 
-		/* others are not read: they may be large */
+		/* skip other dumps: they may be large */
 		if (!tid || !frame_text(s, "file") || !strstr(frame_text(s, "run") ?: "", "dwarf"))
 			continue;
 		stack = malloc(sizeof(*stack));

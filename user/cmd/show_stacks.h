@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the subject of a trigger was, for people. */
+/* Prints where the subject of a trigger was. */
 #ifndef FRBPF_CMD_SHOW_STACKS_H
 #define FRBPF_CMD_SHOW_STACKS_H
 
 #include <jansson.h>
 
-/* Print "stacks" of a manifest's trigger, the innermost frames of each; NULL or null: nothing. Its texts are
- * printable already. */
+/*
+ * Print "stacks" of a trigger, the innermost frames of each; NULL or null: nothing. The strings
+ * must be printable.
+ */
 void show_stacks__print(const json_t *stacks);
 
 /*
- * Print the last stack before @trigger that each of @sessions ("sessions" of a manifest) has of its subject with the
- * stack's memory (--call-graph dwarf), unwound. Reads their files.
+ * Print the last stack of the subject before @trigger, unwound, for each of @sessions ("sessions"
+ * of a manifest) recorded with stack memory (--call-graph dwarf). Reads their files.
  */
 void show_stacks__print_unwound(const json_t *trigger, const json_t *sessions);
 

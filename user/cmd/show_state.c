@@ -114,13 +114,13 @@ void show_state__print(const json_t *state)
 			limits[i].print(level);
 }
 
-/* Element @i of the list @key; 0: there is none. */
+/* Element @i of the list @key; 0 if missing. */
 static double vital_of(const json_t *vitals, const char *key, size_t i)
 {
 	return json_integer_value(json_array_get(json_object_get(vitals, key), i));
 }
 
-/* The second that @time, ns, lies in; the last, if it lies in none. */
+/* Index of the second that contains @time, ns; the last one if none does. */
 static size_t second_of(const json_t *vitals, json_int_t time)
 {
 	const json_t *ends = json_object_get(vitals, "end_monotonic_ns");

@@ -4,10 +4,13 @@
 
 #include <jansson.h>
 
-/* Print the `state` of a trigger: who the subject is, how it is scheduled, what limits it. NULL prints nothing. */
+/*
+ * Print the `state` of a trigger: who the subject is, how it is scheduled, what limits it. NULL:
+ * nothing.
+ */
 void show_state__print(const json_t *state);
 
-/* Print how the machine was around @time, ns, by the `vitals`. NULL prints nothing. */
+/* Print the `vitals`: the state of the machine around @time, ns. NULL: nothing. */
 void show_state__print_vitals(const json_t *vitals, json_int_t time);
 
 #endif

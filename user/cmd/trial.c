@@ -49,7 +49,7 @@ const char *trial_rule__fields(const struct trial_rule *r, uint32_t bits, char *
 	return buf;
 }
 
-/* ---- what is measured comes to the rule ---- */
+/* ---- passing events to the rule ---- */
 
 static int fire_add(struct trial_rule *r, const struct trial_event *e, uint32_t unknown)
 {
@@ -85,7 +85,7 @@ static int fire_add(struct trial_rule *r, const struct trial_event *e, uint32_t 
 	return 0;
 }
 
-/* The fields that the condition looks at and nobody knows. */
+/* Fields that the condition uses and that are unknown. */
 static uint32_t fields_in_doubt(const struct trial_rule *r, const struct expr_subject *s)
 {
 	uint32_t bits = 0;
@@ -145,9 +145,9 @@ static void rule_cut(void *arg)
 	rule_trial__break(((struct trial_rule *)arg)->engine);
 }
 
-/* ---- what a rule asks recordings for ---- */
+/* ---- what a rule needs from recordings ---- */
 
-/* "8:0" means the same everywhere; names of disks do not. */
+/* "8:0" is the same on every machine; names of disks are not. */
 static void rule_bind_devices(struct trial_rule *r)
 {
 	struct expr *e = &r->conf->expr;
@@ -172,7 +172,7 @@ static void rule_bind_devices(struct trial_rule *r)
 	}
 }
 
-/* What `if` calls @arg is a field of the tracepoint's format, if one is meant by that. 0 or -ENOMEM. */
+/* Bind an argument named @arg in `if` to a field of the tracepoint's format. 0 or -ENOMEM. */
 static int rule_bind_arg(struct trial_rule *r, const struct rule_arg *arg, const char *event,
 			 const char *name)
 {
@@ -208,7 +208,7 @@ static int rule_bind_arg(struct trial_rule *r, const struct rule_arg *arg, const
 	return 0;
 }
 
-/* Arguments, of a span perhaps of its start. */
+/* Bind the arguments; those of a span may come from its start. */
 static int rule_bind_args(struct trial_rule *r, struct retrace_want *w)
 {
 	int err = 0;
@@ -230,7 +230,7 @@ static bool is_of_every_event(const char *key)
 	return !strcmp(key, "tid") || !strcmp(key, "pid") || !strcmp(key, "cpu");
 }
 
-/* The field that a key means; @text holds its name. False: there is none, which is said. */
+/* Find the field of a key, and set @text to its name. False: there is none; r->cannot says so. */
 static bool rule_bind_key(struct trial_rule *r, const char *event, char text[static SPAN_WORD_MAX])
 {
 	struct retrace_field field;
@@ -336,7 +336,7 @@ int trial__open(struct trial *t, struct ruleset *rs, const struct recordings *du
 	return 0;
 }
 
-/* What is known only once all recordings are read. */
+/* Set what is known only after all recordings are read. */
 static void rule_conclude(struct trial_rule *r)
 {
 	const char *lacks;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rules tried on recordings: what would have fired, when and how often, and what recordings cannot tell. Life: open,
- * run, look, free.
+ * Tries rules on recordings: when and how often they would have fired, and what the recordings
+ * cannot tell. Life: open, run, look, free.
  */
 #ifndef FRBPF_CMD_TRIAL_H
 #define FRBPF_CMD_TRIAL_H
@@ -12,27 +12,27 @@
 #include "rules/rule_trial.h"
 #include "rules/span_target.h"
 
-/* A time at which a rule would have fired. */
+/* A time at which a rule would have fired */
 struct trial_fire {
 	uint64_t time, value; /* ns */
 	uint32_t key, pid, tid, cpu;
 	uint32_t known; /* bit per enum frbpf_field of the subject */
-	bool merged;	/* so soon after another that there is one incident */
+	bool merged;	/* so soon after another that both are one incident */
 	char comm[FRBPF_COMM_LEN + 1];
 };
 
 struct trial_rule {
 	struct trial *trial;
-	struct rule_conf *conf; /* of the ruleset */
+	struct rule_conf *conf; /* belongs to the ruleset */
 	struct rule_trial *engine;
 	struct dump_limiter dumps;
-	size_t want;	  /* of retrace */
-	bool is_measured; /* else `cannot` says why not */
+	size_t want;	  /* index for retrace__told() */
+	bool is_measured; /* false: `cannot` says why */
 	char cannot[192];
-	char notes[384];		 /* what is not as in the kernel; lines */
-	uint32_t never_known;		 /* bit per field that no recording tells for it */
-	uint32_t doubtful;		 /* bit per field, likewise, that decided over a match */
-	char fields[FRBPF_MAX_ARGS][64]; /* of the formats, for its arguments */
+	char notes[384];      /* differences from the kernel; lines */
+	uint32_t never_known; /* bits of fields that no recording contains */
+	uint32_t doubtful;    /* bits of such fields that decided whether an event matched */
+	char fields[FRBPF_MAX_ARGS][64]; /* the fields of the formats for its arguments */
 	struct trial_fire *fires;	 /* owned */
 	size_t n_fires, fires_cap, merged;
 };
@@ -40,20 +40,20 @@ struct trial_rule {
 struct trial {
 	struct ruleset *rs; /* borrowed */
 	struct retrace *retrace;
-	struct trial_rule *rules;  /* one for each of the ruleset; owned */
-	struct span_target *spans; /* likewise, of those that have one; owned */
-	struct dump_limiter dumps; /* of all rules together */
+	struct trial_rule *rules;  /* one per rule of the ruleset; owned */
+	struct span_target *spans; /* the same, for rules on spans; owned */
+	struct dump_limiter dumps; /* for all rules together */
 	uint64_t last_freeze;	   /* ns; 0: none yet */
-	struct retrace_sum sum;	   /* once it has run */
+	struct retrace_sum sum;	   /* valid after the run */
 };
 
-/* Errors of files in words. 0 or negative errno. */
+/* Open the recordings @dumps. 0 or negative errno, message in @err. */
 int trial__open(struct trial *t, struct ruleset *rs, const struct recordings *dumps,
 		struct err *err);
 int trial__run(struct trial *t, struct err *err);
-void trial__free(struct trial *t); /* half-opened ones, too */
+void trial__free(struct trial *t); /* also after a failed open */
 
-/* Names of the fields in @bits, "uid, cgroup". Returns @buf. */
+/* Format the names of the fields in @bits: "uid, cgroup". Returns @buf. */
 const char *trial_rule__fields(const struct trial_rule *r, uint32_t bits, char *buf, size_t size);
 
 #endif

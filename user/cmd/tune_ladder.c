@@ -9,14 +9,16 @@
 static const uint64_t in_decade[] = { 1, 2, 3, 5, 7 };
 #define PER_DECADE (sizeof(in_decade) / sizeof(in_decade[0]))
 
-/* A tail that is drawn on begins where this many values are above the threshold, and its slope is measured over a
- * stretch in which their number grows by this factor. */
+/*
+ * Extrapolation of the tail starts where this many values are above the threshold. The slope is
+ * measured where their number grows by TAIL_GROWTH.
+ */
 #define TAIL_VALUES 5
 #define TAIL_GROWTH 4
-/* Values of most systems fall off faster than 1/x and slower than 1/x^4. */
+/* On most systems the number of values falls faster than 1/x and slower than 1/x^4. */
 #define SLOPE_MIN 1.0
 #define SLOPE_MAX 4.0
-/* A tail is not drawn on further than this many times the highest threshold that something exceeded. */
+/* Extrapolate at most to this multiple of the highest threshold that was exceeded. */
 #define EXTEND_MAX 4
 
 uint64_t tune_ladder__threshold(size_t i)
@@ -33,7 +35,7 @@ uint64_t tune_ladder__enough(uint64_t per_day)
 	return 3 * DAY / per_day;
 }
 
-/* The lowest number of the ladder, carried on above its end, that is not below @ns. */
+/* The lowest step that is not below @ns; the ladder is continued above its end. */
 static uint64_t round_up_to_step(double ns)
 {
 	size_t i = 0;
@@ -53,7 +55,10 @@ static size_t highest_step(const struct tune_step *steps, uint64_t n)
 	return i ? i - 1 : TUNE_STEPS;
 }
 
-/* The number of values above t falls as t^-slope: the slope between two steps of the tail. */
+/*
+ * The number of values above t falls as t^-slope; the slope is measured between two steps of the
+ * tail.
+ */
 static enum tune_how extend_tail(const struct tune_step *steps, double wanted, uint64_t *ret_ns)
 {
 	size_t high = highest_step(steps, TAIL_VALUES), low;
@@ -78,7 +83,7 @@ static enum tune_how extend_tail(const struct tune_step *steps, double wanted, u
 enum tune_how tune_ladder__find(const struct tune_step *steps, uint64_t ns, uint64_t per_day,
 				uint64_t *ret_ns)
 {
-	double wanted = (double)per_day * (double)ns / (double)DAY; /* in the time measured */
+	double wanted = (double)per_day * (double)ns / (double)DAY; /* in the measured time */
 
 	*ret_ns = 0;
 	if (wanted < 1)
