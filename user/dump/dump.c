@@ -7,11 +7,11 @@
 #include "dump/incident/stack_frames.h"
 #include "dump/window/window.h"
 
-/* The window is in memory, and the disk may have room for it. */
+/* Write the gathered window, if the disk has room. */
 static int write_window(const struct dump_job *job, const struct window *win,
 			struct dump_result *res, struct err *err)
 {
-	/* after an mmap storm the side band is most of it */
+	/* after many calls of mmap() the side band is most of it */
 	uint64_t bytes = window__file_bytes(win);
 	int ret = disk_room__promise(job->env->room, job->dir_fd, job->inc->min_free, bytes, err);
 

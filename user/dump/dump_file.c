@@ -9,20 +9,20 @@
 #include "perfdata/marker.h"
 #include "record/words.h"
 
-#define ROUND_BYTES (1 << 20) /* of records; small enough that a reader's memory stays small */
+#define ROUND_BYTES (1 << 20) /* bytes of records; small, to limit the memory of readers */
 #define EXTRA_ATTRS 4	      /* trigger, begin, gap, side band */
 
-/* A file while it is written. */
+/* State while a file is written. */
 struct file_job {
 	const struct dump_job *job;
 	const struct window *win;
 	struct dump_result *res;
-	/* borrowed by the writer until the file is finished; owned */
+	/* owned; borrowed by the writer until the file is finished */
 	struct perfdata_attr *attrs;
 	struct perfdata_format *formats;
 	size_t n_attrs;
-	struct perf_event_attr
-		extra[EXTRA_ATTRS]; /* of these, with callchains where the session has them */
+	/* attributes of these, with callchains if the session has them */
+	struct perf_event_attr extra[EXTRA_ATTRS];
 	size_t n_extra;
 };
 
@@ -47,7 +47,10 @@ static void add_event(struct file_job *w, size_t e)
 	attr->format = &w->formats[e];
 }
 
-/* `perf sched timehist` shows no callchain at all where one attr of a file has none. */
+/*
+ * Give it callchains if other events have them: `perf sched timehist` shows none at all if one attr
+ * of a file lacks them.
+ */
 static void add_extra(struct file_job *w, struct perfdata_attr attr)
 {
 	struct perf_event_attr *copy = &w->extra[w->n_extra++];
@@ -59,8 +62,10 @@ static void add_extra(struct file_job *w, struct perfdata_attr attr)
 	w->attrs[w->n_attrs++] = attr;
 }
 
-/* The side band comes last, as perf's own tracking event does. It has no samples, and lists the sample
- * fields of the first event: go-perf decodes every sample by the last attr of a file. */
+/*
+ * The side band comes last, like perf's own tracking event. It has no samples. It lists the sample
+ * fields of the first event, as go-perf decodes every sample by the last attr of a file.
+ */
 static void add_tracking(struct file_job *w)
 {
 	const struct sideband *sb = w->job->env->sideband;
@@ -95,7 +100,7 @@ static int list_events(struct file_job *w)
 	return 0;
 }
 
-/* The timeline is in order, so readers that work in one pass need not keep more than two rounds. */
+/* The timeline is sorted, so readers that work in one pass need not keep more than two rounds. */
 static int write_records(struct file_job *w, struct perfdata_writer *writer, struct err *err)
 {
 	size_t round = 0;
@@ -106,7 +111,7 @@ static int write_records(struct file_job *w, struct perfdata_writer *writer, str
 
 		if (ret && ret != -EINVAL)
 			return ret;
-		if (ret) /* torn in a way that still looked like a record */
+		if (ret) /* torn, but it looked like a record */
 			w->res->skipped++;
 		else
 			w->res->records++;
@@ -121,8 +126,10 @@ static int write_records(struct file_job *w, struct perfdata_writer *writer, str
 	return perfdata__end_round(writer, err);
 }
 
-/* The command as perf would have been called: one string an argument, owned by @words but for the
- * first two. *ret is the caller's to free. 0, -ENOMEM. */
+/*
+ * The command line as perf would have been called, one string per argument. @words owns them except
+ * for the first two. The caller frees *ret. 0 or -ENOMEM.
+ */
 static int list_arguments(const struct file_job *w, struct words *words, const char ***ret)
 {
 	const char *run = w->job->session->run;
@@ -189,7 +196,10 @@ static int finish_file(struct file_job *w, struct perfdata_writer *writer, struc
 	return ret;
 }
 
-/* The first of an incident's sessions that gets here names it, and says what is to come. */
+/*
+ * The incident's first session that gets here reserves the name, and writes the draft of the
+ * manifest.
+ */
 static int name_file(struct file_job *w, struct err *err)
 {
 	const struct dump_env *env = w->job->env;

@@ -15,7 +15,7 @@
 #include "dump/base/base_dir.h"
 #include "dump/base/base_path.h"
 
-/* The directories above the base; *ret_made is the length of the first path that we had to make. */
+/* Make the directories above the base. *ret_made: length of the first path that was made. */
 static int make_parents(const char *path, size_t *ret_made, struct err *err)
 {
 	char part[PATH_MAX];
@@ -76,7 +76,7 @@ static int open_dir(int at, const char *name, const char *shown, bool *ret_creat
 	return TAKE_FD(fd);
 }
 
-/* Who holds the lock has written its pid into the file. */
+/* The owner of the lock has written its pid into the file. */
 static int read_pid(int fd)
 {
 	char text[16] = "";
@@ -93,16 +93,19 @@ static int lock_base(struct base_dir *b, struct err *err)
 	b->lock_fd = openat(b->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (b->lock_fd < 0)
 		return err_set(err, -errno, "cannot open %s/lock: %s", b->path, strerror(errno));
-	/* of the open file, not of the process: closing another fd of it does not give it up */
+	/*
+	 * a lock of the open file, not of the process: closing another descriptor does not release
+	 * it
+	 */
 	if (fcntl(b->lock_fd, F_OFD_SETLK, &fl) < 0) {
 		if (errno != EAGAIN && errno != EACCES)
 			return err_set(err, -errno, "cannot lock %s/lock: %s", b->path,
 				       strerror(errno));
-		b->created = false; /* whoever was faster with the lock has it now */
+		b->created = false; /* another daemon was faster with the lock and owns it now */
 		return err_set(err, -EBUSY, "another frbpf (pid %d) owns %s", read_pid(b->lock_fd),
 			       b->path);
 	}
-	/* and of the directory: the file may have been removed, and this be a new one */
+	/* lock the directory too: the lock file may have been removed and be a new one */
 	if (flock(b->fd, LOCK_EX | LOCK_NB) < 0) {
 		int code = -errno;
 
@@ -169,7 +172,7 @@ static void clean_session(int fd, const char *name, void *arg)
 	close(dir);
 }
 
-/* The last component is ours to create and to check, not a parent. */
+/* The last component is the base itself, not a parent. */
 static void strip_slashes(char *path)
 {
 	size_t n = strlen(path);
@@ -188,7 +191,7 @@ static int open_base(struct base_dir *b, const char *path, bool must_create, str
 	pthread_mutex_init(&b->name_lock, NULL);
 	snprintf(b->path, sizeof(b->path), "%s", path);
 	strip_slashes(b->path);
-	/* the folder of one run may well be in a place of others */
+	/* the folder of a single run may be in a directory of other users */
 	ret = must_create ? 0 : base_path__check(b->path, err);
 	ret = ret ?: make_parents(b->path, &b->parents_made, err);
 	if (ret)
@@ -197,7 +200,10 @@ static int open_base(struct base_dir *b, const char *path, bool must_create, str
 	if (ret < 0)
 		return ret;
 	b->fd = ret;
-	/* before it is locked: whoever made it is about to do that; or another has taken its name */
+	/*
+	 * check before locking: whoever made it is about to lock it; or another directory took its
+	 * name
+	 */
 	if (must_create && (!b->created || !is_empty(b->fd)))
 		return err_set(err, -EEXIST, "%s: it exists already", b->path);
 	ret = lock_base(b, err);
@@ -317,7 +323,7 @@ void base_dir__reserve_name(struct base_dir *b, uint64_t realtime_ns,
 	pthread_mutex_unlock(&b->name_lock);
 }
 
-/* @where: the directory's path below the base, with a '/' behind, for words. */
+/* @where: path of the directory below the base, ending in '/', for messages. */
 static int write_whole(const struct base_dir *b, int dir, const char *where, const char *name,
 		       const char *text, size_t len, struct err *err)
 {
@@ -447,7 +453,7 @@ static void remove_parents(const struct base_dir *b)
 	}
 }
 
-/* Whoever owns a directory above may have put another in its place. */
+/* Is @b->path still our base? The owner of a directory above may have replaced it. */
 static bool has_its_name(const struct base_dir *b)
 {
 	struct stat own, named;

@@ -8,9 +8,9 @@
 
 #include "dump/base/base_path.h"
 
-#define LINKS_MAX 40 /* as the kernel */
+#define LINKS_MAX 40 /* like the kernel's limit */
 
-/* A path that is walked: where we are, without symbolic links, and what is still to come. */
+/* A path that is being walked: the current directory, without symbolic links, and the rest. */
 struct walk {
 	char here[PATH_MAX]; /* "": the root */
 	char rest[PATH_MAX];
@@ -32,7 +32,7 @@ static int check_one(const char *path, const struct stat *st, struct err *err)
 	return 0;
 }
 
-/* Take the next component off the rest. False: there is none, or it is the last one, the base. */
+/* Take the next component from the rest. False: there is none, or it is the last one, the base. */
 static bool next_part(struct walk *w, char part[static PATH_MAX])
 {
 	const char *from = w->rest + strspn(w->rest, "/");
@@ -45,7 +45,7 @@ static bool next_part(struct walk *w, char part[static PATH_MAX])
 	return true;
 }
 
-/* Go where the symbolic link @path leads. */
+/* Continue where the symbolic link @path leads. */
 static int follow_link(struct walk *w, const char *path, struct err *err)
 {
 	char target[PATH_MAX], all[2 * PATH_MAX];
@@ -63,7 +63,7 @@ static int follow_link(struct walk *w, const char *path, struct err *err)
 	return 0;
 }
 
-/* *ret_done: it is not there yet. */
+/* *ret_done: it does not exist yet. */
 static int enter_part(struct walk *w, const char *part, bool *ret_done, struct err *err)
 {
 	char path[2 * PATH_MAX];

@@ -134,7 +134,7 @@ static int by_name(const void *a, const void *b)
 		      ((const struct base_incident *)b)->name);
 }
 
-/* One entry for each incident out of one for each file. */
+/* Merge the entries of single files to one entry for each incident. */
 static void join_parts(struct base_scan *s)
 {
 	size_t n = 0;
@@ -210,7 +210,7 @@ int base_scan__remove(const struct base_scan *s, const struct base_incident *inc
 		*ret_failed = 1;
 		return err;
 	}
-	fsync(dir); /* nobody may see the manifest again, whose dumps are going */
+	fsync(dir); /* the manifest must not reappear, as its dumps are removed next */
 	snprintf(file, sizeof(file), BASE_DIR_DRAFT_PREFIX "%s.json", inc->name);
 	if (inc->files & BASE_DRAFT)
 		err = unlink_at(dir, file, ret_failed);

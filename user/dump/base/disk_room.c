@@ -18,8 +18,10 @@ static uint64_t bytes_less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* What is left once all that is promised is written. It may be written in part, and others may
- * have written since: the less of both. Under the lock. */
+/*
+ * Bytes left once all promised files are written. Parts may be written already, and others may have
+ * written since: take the smaller value. Under the lock.
+ */
 static uint64_t disk_room__left(struct disk_room *room, uint64_t free_now)
 {
 	uint64_t left;
@@ -39,7 +41,7 @@ int disk_room__promise(struct disk_room *room, int fd, uint64_t min_free, uint64
 	bool fits;
 
 	pthread_mutex_lock(&room->lock);
-	if (fstatvfs(fd, &fs)) /* as if there were no limit */
+	if (fstatvfs(fd, &fs)) /* then ignore the limit */
 		min_free = left = 0;
 	else
 		left = disk_room__left(room, (uint64_t)fs.f_bavail * fs.f_frsize);

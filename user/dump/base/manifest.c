@@ -17,14 +17,14 @@
 #include "dump/window/recorded_ends.h"
 #include "rules/units.h"
 
-#define MANIFEST_MAX (16 << 20) /* bytes: one of ours is far below that */
+#define MANIFEST_MAX (16 << 20) /* bytes; our manifests are far smaller */
 
 static json_t *json_u64(uint64_t v)
 {
 	return json_integer((json_int_t)v);
 }
 
-/* The offset is that of the freeze. */
+/* The offset is the one at the freeze, without later suspends. */
 static json_t *json_time(const struct incident *inc, uint64_t monotonic)
 {
 	uint64_t slept = suspends__between(monotonic, inc->freeze.frozen);
@@ -46,7 +46,7 @@ static json_t *json_key(const struct frbpf_trigger *t)
 	return name ? json_string(name) : json_null();
 }
 
-/* What the event has of its own; NULL: nothing. */
+/* The arguments of the event; NULL: none. */
 static json_t *json_args(const struct incident_trigger *it)
 {
 	struct trigger_arg args[FRBPF_MAX_ARGS];
@@ -60,7 +60,7 @@ static json_t *json_args(const struct incident_trigger *it)
 	return j;
 }
 
-/* The innermost first. */
+/* The innermost frame comes first. */
 static json_t *json_stack(const __u64 *ips, const struct stack_frame *frames, size_t n)
 {
 	json_t *list = json_array();
@@ -82,7 +82,7 @@ static json_t *json_stack(const __u64 *ips, const struct stack_frame *frames, si
 	return list;
 }
 
-/* Null: the trigger has none. */
+/* null: the trigger has none. */
 static json_t *json_stacks(const struct incident_stacks *s)
 {
 	if (!s)
@@ -95,7 +95,10 @@ static json_t *json_stacks(const struct incident_stacks *s)
 					     : "trigger");
 }
 
-/* Why it is not known whether what was recorded contradicts @it; NULL: it is, or nothing could. */
+/*
+ * Why @it could not be compared with what was recorded; NULL: it was, or nothing could contradict
+ * it.
+ */
 static const char *cannot_tell(const struct incident_trigger *it)
 {
 	static const char *const reasons[] = {
@@ -116,7 +119,7 @@ static const char *cannot_tell(const struct incident_trigger *it)
 	return reasons[it->compared];
 }
 
-/* NULL: it is not known, or not yet. */
+/* The state of the subject; NULL: unknown, or not read yet. */
 static json_t *json_state(const struct incident *inc, const struct incident_trigger *it)
 {
 	size_t i = it - inc->triggers;
@@ -132,7 +135,7 @@ static json_t *json_state(const struct incident *inc, const struct incident_trig
 	return copy;
 }
 
-/* What matched before it; NULL: it is not about other rules. */
+/* Parts that matched before @it; NULL: the rule has no parts. */
 static json_t *json_parts(const struct incident *inc, const struct incident_trigger *it)
 {
 	struct incident_trigger part;
@@ -182,7 +185,7 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 	state = j ? json_state(inc, it) : NULL;
 	if (state)
 		json_object_set_new(j, "state", state);
-	/* a function that was called, and what is pending, has not returned yet */
+	/* a function at its call, and a pending trigger, have no result yet */
 	if (j && !(t->flags & FRBPF_TRIGGER_PENDING) &&
 	    (t->source == FRBPF_SOURCE_SYSCALL || (t->source == FRBPF_SOURCE_UPROBE && t->value)))
 		json_object_set_new(j, "ret", json_integer(t->ret));
@@ -319,7 +322,7 @@ static json_t *json_triggers(const struct incident *inc, const struct incident_t
 	return list;
 }
 
-/* NULL: there is none, or it cannot be read. */
+/* NULL: it does not exist or cannot be read. */
 static json_t *load_manifest(const struct base_dir *base, const char *name)
 {
 	char path[PATH_MAX + 64];
@@ -339,7 +342,7 @@ static int no_memory(const char *name, struct err *err)
 		       name);
 }
 
-/* @j is taken over; the caller holds the lock of manifests. */
+/* Takes over @j. The caller holds the lock of manifests. */
 static int write_manifest(const struct base_dir *base, const char *name, json_t *j, struct err *err)
 {
 	_cleanup_free_ char *text = j ? json_dumps(j, JSON_INDENT(2)) : NULL;
@@ -380,7 +383,7 @@ int manifest__set_why(const struct base_dir *base, const char *name, json_t *why
 	return code > 0 ? 0 : code;
 }
 
-/* What others have added to the manifest of an incident that was written before. 0 or -ENOMEM. */
+/* Keep what was added to a manifest after it was first written. 0 or -ENOMEM. */
 static int keep_added(json_t *manifest, const struct base_dir *base, const struct incident *inc)
 {
 	json_t *old = inc->listed ? load_manifest(base, inc->name) : NULL;
@@ -463,7 +466,7 @@ static bool is_contradicted(const struct incident *inc)
 	return false;
 }
 
-/* @sessions is taken over. NULL: out of memory. */
+/* Takes over @sessions. NULL: out of memory. */
 static json_t *make_manifest(const struct base_dir *base, const struct incident *inc,
 			     const char *hostname, json_t *sessions)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Moments in manifests. */
+/* Times in manifests. */
 #include <jansson.h>
 #include <stdio.h>
 

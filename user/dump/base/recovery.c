@@ -18,7 +18,7 @@
 
 #define DRAFT_MAX (16 << 20)
 
-/* What the draft has; NULL: none that can be read. */
+/* The content of the draft; NULL: it does not exist or cannot be read. */
 static json_t *read_draft(const struct base_scan *s, const struct base_incident *inc)
 {
 	_cleanup_close_ int fd = -1;
@@ -62,7 +62,7 @@ static int add_found(const struct marker_found *m, void *arg)
 	return json_array_append_new(arg, json_found(m)) ? -ENOMEM : 0;
 }
 
-/* What the dumps say of themselves: the markers of the first that has any. Empty: none has. */
+/* Read the markers of the first dump that has any. Empty: none has. */
 static json_t *read_markers(const struct base_scan *s, const struct base_incident *inc)
 {
 	json_t *list = json_array();
@@ -80,7 +80,7 @@ static json_t *read_markers(const struct base_scan *s, const struct base_inciden
 	return list;
 }
 
-/* For files whose draft is of no use. */
+/* Make a manifest from markers, if the draft cannot be used. NULL: there are no markers. */
 static json_t *make_found(const struct base_scan *s, const struct base_incident *inc)
 {
 	json_t *triggers = read_markers(s, inc);
@@ -93,7 +93,7 @@ static json_t *make_found(const struct base_scan *s, const struct base_incident 
 			 inc->name, "names", "partial", "triggers", triggers, "merged");
 }
 
-/* For files of which nothing else is known, not even by their own markers. */
+/* Make a manifest for files that have no markers either. */
 static json_t *make_stranger(const struct base_incident *inc)
 {
 	return json_pack("{s:i, s:s, s:[{s:n, s:s, s:s}], s:[]}", "schema", MANIFEST_SCHEMA,
@@ -148,7 +148,7 @@ static void finish_incident(const struct base_scan *s, const struct base_inciden
 		ret->failed++;
 }
 
-/* One that was cut off before it had a file: its draft says what it would have been. */
+/* Log an incident that was cut off before its first file, from its draft. */
 static void log_cut_off(const struct base_scan *s, const struct base_incident *inc)
 {
 	json_t *m = read_draft(s, inc);
@@ -156,7 +156,7 @@ static void log_cut_off(const struct base_scan *s, const struct base_incident *i
 	struct err err;
 
 	if (m && removal_log__add(&lines, inc->name, m, "killed before its first file", 0) == 0)
-		removal_log__write(s->b, &lines, &err); /* a full disk is no reason to keep it */
+		removal_log__write(s->b, &lines, &err); /* also if that fails, it goes */
 	buf__free(&lines);
 	json_decref(m);
 }
@@ -172,7 +172,7 @@ static void remove_rest(const struct base_scan *s, const struct base_incident *i
 		ret->removed++;
 }
 
-/* Nobody asks for them any more. */
+/* Names that are pending will not be looked up any more. */
 static int edit_names(json_t *manifest, void *arg)
 {
 	const char *names = json_string_value(json_object_get(manifest, "names"));
@@ -187,7 +187,7 @@ static void settle_incident(const struct base_dir *b, const char *name, struct r
 	struct err err = { 0 };
 	int code = manifest__edit(b, name, edit_names, NULL, &err);
 
-	if (code && code != -ENOENT) /* not ours to judge: what cannot be read stays */
+	if (code && code != -ENOENT) /* leave what cannot be read as it is */
 		ret->failed++;
 	base_dir__drop_draft(b, name);
 }

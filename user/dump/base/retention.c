@@ -13,22 +13,22 @@
 
 #define MANIFEST_MAX (16 << 20)
 
-/* Which go first. */
+/* The order of removal. */
 enum rank {
-	RANK_EMPTY,  /* has no files: it must not push out one that has */
+	RANK_EMPTY,  /* has no files, and must not displace one that has */
 	RANK_REPEAT, /* a newer one has the same rule and subject */
 	RANK_OTHER,
 	RANK_NEWEST_OF_RULE,
-	RANK_NEWEST, /* of all: stays, however large */
+	RANK_NEWEST, /* the newest of all: stays, however large */
 };
 
 struct kept {
 	const struct base_incident *inc;
-	json_t *manifest;	    /* NULL: cannot be read. Owned */
-	uint64_t time;		    /* ns, of the base's clock */
+	json_t *manifest;	    /* NULL: it cannot be read. Owned */
+	uint64_t time;		    /* ns of the base's clock */
 	const char *rule, *subject; /* without a rule: the reason */
 	enum rank rank;
-	const char *why; /* it goes; NULL: it stays */
+	const char *why; /* reason of removal; NULL: it stays */
 };
 
 static json_t *read_kept_manifest(const struct base_dir *b, const char *name)
@@ -44,7 +44,7 @@ static json_t *read_kept_manifest(const struct base_dir *b, const char *name)
 	return j;
 }
 
-/* @now is CLOCK_REALTIME: all that tells the age of a manifest which has no time of the base's. */
+/* @now is CLOCK_REALTIME, which gives the age of a manifest without a time of the base's clock. */
 static void read_kept(const struct base_scan *s, uint64_t now, struct kept *k)
 {
 	json_t *m = read_kept_manifest(s->b, k->inc->name);
@@ -61,8 +61,10 @@ static void read_kept(const struct base_scan *s, uint64_t now, struct kept *k)
 			     ?: json_string_value(json_object_get(t, "reason")) ?: "";
 }
 
-/* The order of boots and of their monotonic time: names are of the wall clock, which anybody sets.
- * Signed: what was there before the base's clock began has a time below 0. */
+/*
+ * Order by the base's clock: names have the wall clock, which can be set. Signed: manifests older
+ * than the base's clock have times below 0.
+ */
 static int by_time(const void *a, const void *b)
 {
 	const struct kept *x = a, *y = b;
@@ -79,7 +81,7 @@ static int by_rank(const void *a, const void *b)
 	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : by_time(a, b);
 }
 
-/* @v is in the order of time. */
+/* @v is sorted by time. */
 static void rank_all(struct kept *v, size_t n)
 {
 	bool newest = true;
@@ -129,7 +131,7 @@ static void choose_one(struct kept *k, const char *why, uint64_t *incidents, uin
 	(*incidents)--;
 }
 
-/* @v has those of one reason in the order of time. */
+/* @v is sorted by time within each reason. */
 static void choose_by_quota(struct kept *v, size_t n, const struct retention_quota *q,
 			    uint64_t *incidents, uint64_t *bytes)
 {
@@ -159,11 +161,14 @@ static bool remove_incident(const struct base_scan *s, const struct base_inciden
 	return false;
 }
 
-/* Say which go, and why: first by age, then by quota, then by rank. */
+/* Mark incidents for removal, with a reason: by age, then by quota, then by rank. */
 static void choose_incidents(struct kept *v, size_t n, const struct retention_limits *l,
 			     uint64_t bytes, uint64_t base_now)
 {
-	/* those that cannot go yet count as gone: nothing newer goes in their place */
+	/*
+	 * those that cannot be removed yet count as removed, so that nothing newer is removed
+	 * instead
+	 */
 	uint64_t incidents = n;
 
 	for (size_t i = 0; i < n; i++) {
@@ -182,7 +187,10 @@ static void choose_incidents(struct kept *v, size_t n, const struct retention_li
 	}
 }
 
-/* Before they go: a kill in between leaves an incident that is there, and is told as there. */
+/*
+ * Log removals before they happen. If we are killed in between, the incident still exists and is
+ * listed as existing.
+ */
 static int log_removals(const struct base_dir *b, const struct kept *v, size_t n)
 {
 	struct buf lines = { 0 };
@@ -200,7 +208,7 @@ static int log_removals(const struct base_dir *b, const struct kept *v, size_t n
 	return ret;
 }
 
-/* Those that may go now stay marked. */
+/* Unmark busy incidents, and find the time when the next one is too old. */
 static void look_ahead(struct kept *v, size_t n, const struct retention_limits *l,
 		       uint64_t base_now, char (*busy)[INCIDENT_NAME_SIZE], size_t n_busy,
 		       struct retention_report *ret)
@@ -225,7 +233,7 @@ static void apply_limits(const struct base_scan *s, struct kept *v, size_t n,
 
 	choose_incidents(v, n, l, ret->bytes, base_now);
 	look_ahead(v, n, l, base_now, busy, n_busy, ret);
-	log_removals(s->b, v, n); /* a full disk is no reason to remove nothing */
+	log_removals(s->b, v, n); /* an error, such as a full disk, does not keep incidents */
 	for (size_t i = 0; i < n; i++) {
 		if (!v[i].why || !remove_incident(s, v[i].inc, ret))
 			continue;
@@ -236,8 +244,10 @@ static void apply_limits(const struct base_scan *s, struct kept *v, size_t n,
 	}
 }
 
-/* Counts all, and goes on with what could not be removed before. Returns how many are whole, with those
- * that go first first; 0 where there is no limit. */
+/*
+ * Count all incidents, and finish interrupted removals. Returns the number of complete ones in @v,
+ * in the order of removal; 0 if there is no limit.
+ */
 static size_t list_kept(const struct base_scan *s, struct kept *v, uint64_t now, bool limited,
 			struct retention_report *ret)
 {

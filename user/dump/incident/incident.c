@@ -40,7 +40,7 @@ bool incident_trigger__part(const struct incident_trigger *it, size_t i,
 	return true;
 }
 
-/* Since when it lasts, with what matched before it. */
+/* Its beginning, or the earliest one of its parts. */
 static uint64_t incident_trigger__first(const struct incident_trigger *it)
 {
 	uint64_t first = incident_trigger__began(it);
@@ -68,7 +68,8 @@ uint64_t incident__asked(const struct incident *inc, bool *ret_more)
 
 		if (pre == RULESET_WINDOW_AUTO) {
 			*ret_more = true;
-			from = incident_trigger__first(it); /* what took that long is to be seen as a whole */
+			/* the whole duration should be in the window */
+			from = incident_trigger__first(it);
 		} else {
 			from = it->t.time > pre ? it->t.time - pre : 1;
 		}

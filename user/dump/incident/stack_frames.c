@@ -11,7 +11,7 @@
 #include "symbols/task_model.h"
 #include "symbols/tracing_frames.h"
 
-/* Between the program and the helper's own frame. */
+/* at most, from the helper's own frame to the program */
 #define HELPER_FRAMES_MAX 8
 
 size_t own_frames__count(const struct own_frame *v, size_t n)
@@ -32,7 +32,7 @@ size_t own_frames__count(const struct own_frame *v, size_t n)
 
 #define KERNEL_NAME "[kernel.kallsyms]"
 
-/* What is where, as of one moment. */
+/* The maps of tasks and kernel at one time. */
 struct space {
 	struct task_model *tasks;
 	struct kernel_space kernel;
@@ -44,7 +44,7 @@ static void space__free(struct space *s)
 	kernel_space__free(&s->kernel);
 }
 
-/* Of @kernel or of the tasks, at @time. Free it also on failure. */
+/* Make the maps of the kernel (@kernel) or of the tasks at @time. Free it also on failure. */
 static int space__make(const struct sideband_slice *slice, uint64_t time, bool kernel,
 		       struct space *ret)
 {
@@ -85,7 +85,10 @@ static void free_frames(struct stack_frame *v, size_t n)
 	free(v);
 }
 
-/* Behind the first are return addresses: the call before one may be the last of its function. */
+/*
+ * All frames but the first are return addresses: the call before may be the last instruction of its
+ * function.
+ */
 static uint64_t frame_place(const struct stack_frame *frames, size_t i)
 {
 	return frames[i].address - (i ? 1 : 0);
@@ -100,7 +103,7 @@ static int set_symbol(struct stack_frame *f, uint64_t at, const struct location 
 	return f->symbol ? 0 : -ENOMEM;
 }
 
-/* ---- the kernel's part ---- */
+/* ---- kernel part ---- */
 
 static int set_kernel_module(struct stack_frame *f, const struct map *map, const char *name)
 {
@@ -147,7 +150,7 @@ static void cut_own_frames(struct incident_stacks *s)
 
 static int make_kernel_frames(struct incident_stacks *s)
 {
-	/* it comes through a ring that only our programs write, and is still a length */
+	/* only our programs write that ring, but check the length anyway */
 	if (s->raw.n_kernel > FRBPF_STACK_MAX)
 		s->raw.n_kernel = FRBPF_STACK_MAX;
 	s->kernel = make_frames(s->raw.kernel, s->raw.n_kernel);
@@ -200,9 +203,9 @@ int stack_frames__name_kernel(struct incident *inc, const struct sideband_slice 
 	return err;
 }
 
-/* ---- the user's part ---- */
+/* ---- user part ---- */
 
-/* The stacks that one call names, while nobody else touches them. */
+/* The stacks that one call names; nobody else uses them meanwhile. */
 struct user_stacks {
 	struct incident_stacks *v[INCIDENT_STACKS_MAX];
 	uint32_t pid[INCIDENT_STACKS_MAX];

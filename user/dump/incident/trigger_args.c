@@ -30,7 +30,7 @@ static void set_number(struct trigger_arg *a, int64_t v, const struct constant *
 		snprintf(a->text, sizeof(a->text), "%" PRId64, v);
 }
 
-/* Its words are numbers, the first byte of the address the highest. */
+/* The words of @val are numbers whose highest byte is the first byte of the address. */
 static void set_address(struct trigger_arg *a, int family, const __u64 *val)
 {
 	uint64_t net[2] = { htobe64(val[0]), htobe64(val[1]) };
@@ -76,13 +76,13 @@ static void set_value(struct trigger_arg *a, enum expr_type type, const __u64 *v
 	}
 }
 
-/* A static probe has as many arguments as it has. */
+/* Does the event have this field? The number of a static probe's arguments varies. */
 static bool is_there(const struct frbpf_trigger *t, uint32_t field)
 {
 	return t->source != FRBPF_SOURCE_USDT || field - FRBPF_FIELD_ARG < t->n_args;
 }
 
-/* Fields that every event of its source has; a dump by hand has no source. */
+/* Add fields that every event of its source has; a dump by hand has no source. */
 static size_t add_fields(const struct frbpf_trigger *t, struct trigger_arg *ret, size_t n)
 {
 	for (const struct expr_field_desc *f = expr_fields;
@@ -96,7 +96,7 @@ static size_t add_fields(const struct frbpf_trigger *t, struct trigger_arg *ret,
 	return n;
 }
 
-/* Those that its rule names. */
+/* Add fields that its rule names. */
 static size_t add_named(const struct frbpf_trigger *t, const struct rule_args *args,
 			struct trigger_arg *ret, size_t n)
 {

@@ -10,9 +10,9 @@
 #include "dump/incident/user_names.h"
 #include "symbols/symbols.h"
 
-#define FILE_WAIT 3000000000ULL /* ns; then it hangs, or the machine is very busy */
+#define FILE_WAIT 3000000000ULL /* ns for one file; longer: it hangs, or the machine is busy */
 
-/* What is asked about one file: a request, and whose places these are. */
+/* A request about one file, and the frames that it is for. */
 struct asked {
 	struct examine_request request;
 	struct asked_place {
@@ -31,7 +31,7 @@ struct user_names {
 static int kind_of(const struct map *map)
 {
 	switch (symbols__source(map->file->name)) {
-	case SYMBOLS_FILE: /* is there anything to tell that it is the one that was mapped? */
+	case SYMBOLS_FILE: /* without a build id we could not tell that it is the file that was mapped */
 		return map_file__build_id(map->file)->size ? EXAMINE_SYMBOLS : -1;
 	case SYMBOLS_VDSO:
 		return EXAMINE_VDSO;
@@ -124,7 +124,7 @@ static void take_answer(struct asked *a, const struct examine_answer *answer)
 	}
 }
 
-/* Once more where the file says what its debug file is called. */
+/* Ask again if the file names a separate debug file. */
 static int ask_one(struct asked *a, struct examiner *examiner, uint64_t deadline,
 		   struct examine_answer *answer)
 {

@@ -8,7 +8,7 @@
 
 #define PROBE_BYTES (4UL << 20)
 #define PROBE_DEFAULT_NS_PER_MIB                                                                   \
-	500000ULL /* a slow machine: where memory for the probe is lacking */
+	500000ULL /* value of a slow machine, if there is no memory to measure */
 
 uint64_t freeze__measure_copy(void)
 {
@@ -60,7 +60,7 @@ static uint64_t copy_and_resume(struct session *s, struct ring_shot *shots)
 	uint64_t bytes = 0;
 
 	for (size_t c = 0; c < s->n_cpus; c++) {
-		if (!shots[c].paused) /* it came on line this moment */
+		if (!shots[c].paused) /* the CPU came on line just now */
 			continue;
 		shots[c].head = ring__head(&s->cpus[c].ring);
 		bytes += copy_ring(&s->cpus[c], &shots[c]);

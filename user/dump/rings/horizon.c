@@ -10,7 +10,7 @@
 #include "dump/rings/ring_image.h"
 #include "perfdata/record.h"
 
-/* A record that is under way while a head is read has an earlier time and a later place. */
+/* A record in flight while a head is read has an earlier time but a later place. */
 #define IN_FLIGHT_NS 1000000000ULL
 
 struct watched {
@@ -81,7 +81,7 @@ void horizon__remove(struct horizon *h, const struct session *s)
 	free(w);
 }
 
-/* As window__set_bounds() does it: from when on the last of its CPUs is complete. */
+/* Like window__set_bounds(): the time from which all of its CPUs are complete. */
 static uint64_t complete_from(struct watched *w)
 {
 	uint64_t from = w->session->started, ring;
@@ -132,8 +132,10 @@ uint64_t ring_laps__note(struct ring_laps *l, uint64_t now, uint64_t written, si
 		l->from = l->notes[0].time;
 		drop_oldest(l);
 	}
-	/* Notes are at least a quarter of a ring apart, and the oldest is less than a ring behind: so
-	 * there is room. */
+	/*
+	 * There is room: notes are at least a quarter of a ring apart, and the oldest is less than
+	 * a ring behind.
+	 */
 	if (!l->n || written - l->notes[l->n - 1].written >= size / (RING_LAPS_NOTES - 1)) {
 		l->notes[l->n].time = now;
 		l->notes[l->n++].written = written;

@@ -32,7 +32,7 @@ struct ring_image ring_image__make(const uint8_t *copy, size_t size, uint64_t he
 {
 	struct ring_image img = { .data = copy, .len = ring_image__filled(head, size) };
 	uint64_t claimed = head - after;
-	uint64_t room = size - img.len; /* given to writers before they reach the oldest record */
+	uint64_t room = size - img.len; /* free for writers before they reach the oldest record */
 
 	img.wrapped = -after > size;
 	img.room = claimed < room ? room - claimed : 0;
@@ -50,7 +50,7 @@ static const struct perf_event_header *record_at(const struct ring_image *img, s
 	return h;
 }
 
-/* Where the image ends for a reader who cannot know what was in flight over its old end. */
+/* The end of what a reader may trust, as records in flight may have overwritten the old end. */
 static size_t safe_end(const struct ring_image *img, size_t largest)
 {
 	size_t margin = RING_IMAGE_NESTING * largest;
@@ -61,7 +61,7 @@ static size_t safe_end(const struct ring_image *img, size_t largest)
 	return img->len - (margin < img->len / 2 ? margin : img->len / 2);
 }
 
-/* All whole records, the newest first, and the size of the largest. */
+/* Get all whole records, newest first, and the size of the largest. */
 static int walk_image(const struct ring_image *img, const struct perf_event_header ***ret,
 		      size_t *ret_n, size_t *ret_largest)
 {

@@ -16,10 +16,10 @@
 #include "common/proc_file.h"
 #include "dump/state/cgroup_state.h"
 
-#define LEVELS_MAX  16	 /* cgroups above one another that are read */
-#define FILE_TEXT   4096 /* bytes of a file; more is cut */
+#define LEVELS_MAX  16	 /* nested cgroups that are read, at most */
+#define FILE_TEXT   4096 /* bytes of a file that are read */
 #define IO_DISKS    8
-#define NOT_LIMITED (UINT64_C(1) << 62) /* of version 1: from there on it is none */
+#define NOT_LIMITED (UINT64_C(1) << 62) /* in version 1, values from here on mean no limit */
 
 /* ---- text ---- */
 
@@ -91,7 +91,7 @@ static void put_number(json_t *o, const char *key, uint64_t v)
 	json_object_set_new(o, key, json_integer(v > INT64_MAX ? INT64_MAX : (json_int_t)v));
 }
 
-/* A file with a number; false: it has none, or "max". */
+/* Read a file with one number; false: it has none, or "max". */
 static bool read_number(int dir, const char *file, uint64_t *ret)
 {
 	char text[64];
@@ -110,7 +110,7 @@ static bool add_number(json_t *o, const char *key, int dir, const char *file)
 	return true;
 }
 
-/* The lines of @file that @rows name, under the manifest's names. */
+/* The lines of a file to read, and their names in the manifest. */
 struct counter_row {
 	const char *line, *key;
 	uint64_t scale;
@@ -135,7 +135,7 @@ static bool read_quota(int dir, bool v2, uint64_t *ret_quota, uint64_t *ret_peri
 	if (v2)
 		return proc_file__read(dir, "cpu.max", text, sizeof(text)) > 0 &&
 		       cgroup_state__quota(text, ret_quota, ret_period);
-	/* -1 is none */
+	/* -1 means no quota */
 	if (proc_file__read(dir, "cpu.cfs_quota_us", text, sizeof(text)) <= 0 || text[0] == '-' ||
 	    !cgroup_state__number(text, "", ret_quota) ||
 	    !read_number(dir, "cpu.cfs_period_us", ret_period))
@@ -183,7 +183,7 @@ static bool add_memory(json_t *o, int dir, bool v2)
 	return limited;
 }
 
-/* Each line of a file is the limit of a disk. */
+/* Add the limits of disks, one a line. */
 static bool add_io_lines(json_t *list, int dir, const char *file, bool with_name)
 {
 	char text[FILE_TEXT], line[192];
@@ -224,14 +224,14 @@ static const struct cgroup_part {
 	const char *key;
 	enum cgroup_tree v1;
 	const char *controller;
-	bool (*add)(json_t *o, int dir, bool v2); /* returns whether something is limited there */
+	bool (*add)(json_t *o, int dir, bool v2); /* returns whether it has a limit */
 } parts[] = {
 	{ "cpu", CGROUP_CPU, "cpu", add_cpu },
 	{ "memory", CGROUP_MEMORY, "memory", add_memory },
 	{ "io", CGROUP_IO, "blkio", add_io },
 };
 
-/* Below @root and nowhere else: no links, no other file system. */
+/* Open a cgroup strictly below @root: no links, no other file system. */
 static int open_cgroup(int root, const char *path)
 {
 	const struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
@@ -242,7 +242,7 @@ static int open_cgroup(int root, const char *path)
 	return syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof(how));
 }
 
-/* Its own cgroup, and those above that limit something. NULL: there is nothing. */
+/* Read its own cgroup, and those above that have limits. NULL: there is nothing. */
 static json_t *read_levels(const struct cgroup_part *p, int root, const char *path, bool v2)
 {
 	json_t *list = json_array(), *o;
@@ -291,7 +291,7 @@ static void add_pressures(json_t *state, int root, const char *path)
 	json_decref(all);
 }
 
-/* Is @word one of the @len bytes of "cpu,cpuacct"? */
+/* Is @word in the list "cpu,cpuacct" of @len bytes? */
 static bool in_list(const char *list, size_t len, const char *word)
 {
 	size_t n = strlen(word);
@@ -307,7 +307,7 @@ static bool in_list(const char *list, size_t len, const char *word)
 	return false;
 }
 
-/* The path of "0::/path" or of the line with @controller. False: there is no such line. */
+/* Get the path from "0::/path", or from the line with @controller. False: there is no such line. */
 static bool find_path(const char *lines, const char *controller, char path[static PATH_MAX])
 {
 	for (const char *line = lines; line && *line; line = strchr(line, '\n')) {

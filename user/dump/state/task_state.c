@@ -13,12 +13,12 @@
 #include "dump/state/wait_owner.h"
 
 #define COMMAND_MAX 512	 /* bytes */
-#define PARENTS_MAX 8	 /* above one another */
+#define PARENTS_MAX 8	 /* generations of parents, at most */
 #define STATUS_MAX  8192 /* bytes */
 #define LINES_MAX   8192 /* bytes of `cgroup` */
 #define CPUS_MAX    256	 /* bytes of a list of CPUs */
 
-/* CLOCK_MONOTONIC does not count suspends, times of birth do. In clock ticks. */
+/* Clock ticks at @time. Start times of tasks count suspends, CLOCK_MONOTONIC does not. */
 static uint64_t ticks_at(uint64_t time)
 {
 	uint64_t suspended = clock_ns(CLOCK_BOOTTIME) - now_ns();
@@ -27,7 +27,7 @@ static uint64_t ticks_at(uint64_t time)
 	return (time + suspended) / (1000000000ULL / (hz > 0 ? hz : 100));
 }
 
-/* Its directory. -ESRCH: it was not there at @time. */
+/* Open its directory. -ESRCH: it did not exist at @time. */
 static int open_at(pid_t tid, uint64_t time, struct proc_stat *ret)
 {
 	int dir = proc_file__open_task(tid);
@@ -74,7 +74,10 @@ static void add_status(json_t *o, int dir)
 				    json_integer((json_int_t)(strtoull(v, NULL, 10) * 1024)));
 }
 
-/* The nearest first. One that got the number of a parent which has ended is younger than the child. */
+/*
+ * List the parents, nearest first. A task younger than the child has reused the pid of a parent
+ * that ended.
+ */
 static json_t *read_parents(const struct proc_stat *child)
 {
 	json_t *list = json_array();
@@ -149,7 +152,7 @@ int task_state__more(pid_t tid, uint64_t time, json_t **ret)
 	if (dir < 0)
 		return dir;
 	o = json_object();
-	if (o && !wait_owner__read(dir, &part)) /* first: it may change */
+	if (o && !wait_owner__read(dir, &part)) /* first, as it may change */
 		json_object_set_new(o, "waits_for", part);
 	if (o && !task_state__command(tid, time, &part))
 		json_object_set_new(o, "command", part);

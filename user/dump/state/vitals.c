@@ -14,9 +14,9 @@
 #include "dump/state/vitals.h"
 
 #define SECOND	 1000000000ULL
-#define SAMPLES	 128 /* of the ring: more than a minute, as an incident may be written later */
+#define SAMPLES	 128 /* more than a minute, as an incident may be written later */
 #define SPAN	 (60 * SECOND)
-#define TEXT_MAX (64 << 10) /* bytes of a file; what is behind is not read */
+#define TEXT_MAX (64 << 10) /* bytes of a file that are read */
 
 enum {
 	FILE_STAT,
@@ -62,7 +62,7 @@ static const char *const names[VITALS] = {
 };
 
 struct vitals {
-	int fd[FILES]; /* -1: this kernel has none */
+	int fd[FILES]; /* -1: this kernel does not have it */
 	uint64_t ticks;
 	pthread_t thread;
 	bool running;
@@ -114,7 +114,7 @@ void vitals__parse_vmstat(const char *text, struct vitals_sample *ret)
 			ret->v[rows[i].to] += v;
 }
 
-/* "8 0 sda" and 17 numbers: the tenth is ms with a request under way. */
+/* "8 0 sda" and 17 numbers: the tenth is ms with a request in flight. */
 void vitals__parse_diskstats(const char *text, struct vitals_sample *ret)
 {
 	uint64_t ms;
@@ -126,7 +126,10 @@ void vitals__parse_diskstats(const char *text, struct vitals_sample *ret)
 			ret->v[VITAL_DISK_BUSY] = ms * 1000000;
 }
 
-/* "eth0: bytes packets errs drop fifo frame compressed multicast bytes packets errs drop ...", behind two lines. */
+/*
+ * "eth0: bytes packets errs drop fifo frame compressed multicast bytes packets errs drop ...",
+ * after two header lines.
+ */
 void vitals__parse_net_dev(const char *text, struct vitals_sample *ret)
 {
 	uint64_t in, in_drop, out, out_drop;
@@ -165,7 +168,7 @@ static void parse_pressure(const char *text, struct vitals_sample *ret, enum vit
 
 /* ---- reading ---- */
 
-/* From the beginning again; "": it cannot be read. */
+/* Read a file from its beginning; "": it cannot be read. */
 static const char *read_again(struct vitals *v, int file)
 {
 	size_t len = 0;
@@ -202,7 +205,7 @@ static void *vitals_thread(void *arg)
 	struct vitals *v = arg;
 	uint64_t next = now_ns();
 
-	/* of normal priority: vitals__get() waits for its reads */
+	/* normal priority, as vitals__get() waits for its reads */
 	pthread_setname_np(pthread_self(), "frbpf-vitals");
 	pthread_mutex_lock(&v->lock);
 	while (!v->stop) {
@@ -272,7 +275,7 @@ void vitals__free(struct vitals *v)
 
 /* ---- the manifest ---- */
 
-/* A counter that fell was one of a device that is gone. */
+/* A counter falls when its device is removed. */
 static json_int_t value_of(const struct vitals_sample *v, size_t i, enum vital k)
 {
 	if (k >= VITAL_COUNTERS)
@@ -280,7 +283,7 @@ static json_int_t value_of(const struct vitals_sample *v, size_t i, enum vital k
 	return v[i].v[k] > v[i - 1].v[k] ? v[i].v[k] - v[i - 1].v[k] : 0;
 }
 
-/* NULL: it was zero all the time. */
+/* NULL: it was always zero. */
 static json_t *column_of(const struct vitals_sample *v, size_t n, enum vital k)
 {
 	json_t *list = json_array();

@@ -20,16 +20,16 @@
 #define LOCKS_MAX     (4 << 20)
 #define FUTEX_PI_LONG 13 /* FUTEX_LOCK_PI2, since 5.14 */
 
-/* Of struct __pthread_mutex_s of glibc: the word that is waited for, and the owner. */
+/* struct __pthread_mutex_s of glibc: value of the contended futex word, and offset of the owner. */
 #define MUTEX_CONTENDED 2
-#define MUTEX_OWNER	8 /* bytes behind the word */
+#define MUTEX_OWNER	8 /* bytes after the word */
 
 struct call {
 	long number;
 	uint64_t args[2];
 };
 
-/* What it is blocked in. False: it runs, or is not in a system call. */
+/* Read the system call that it is blocked in. False: it runs, or is not in one. */
 static bool read_call(int dir, struct call *ret)
 {
 	char text[256];
@@ -40,7 +40,7 @@ static bool read_call(int dir, struct call *ret)
 	       ret->number >= 0;
 }
 
-/* The process, and how many namespaces of pids it is in; 0: it is gone. */
+/* Get its process, and the number of nested pid namespaces; 0: it has ended. */
 static pid_t read_process(int dir, unsigned int *ret_levels)
 {
 	_cleanup_free_ char *text = malloc(STATUS_MAX);
@@ -96,7 +96,7 @@ static json_t *owner_of_futex(int dir, const struct call *c)
 	bool pi = op == FUTEX_LOCK_PI || op == FUTEX_PI_LONG;
 	pid_t pid = read_process(dir, &levels), owner;
 
-	/* what a thread of a container is called there is not what it is called here */
+	/* in a container, the tid in the futex word is not the tid here */
 	if (!pid || levels != 1 || (!pi && op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET) ||
 	    !read_futex(dir, c->args[0], words, pi ? 1 : ARRAY_SIZE(words)))
 		return NULL;
@@ -108,7 +108,10 @@ static json_t *owner_of_futex(int dir, const struct call *c)
 
 /* ---- file locks ---- */
 
-/* "1: -> FLOCK  ADVISORY  WRITE 1234 08:01:42 0 EOF": who waits has the arrow, and stands below who has the lock. */
+/*
+ * "1: -> FLOCK  ADVISORY  WRITE 1234 08:01:42 0 EOF": a waiter has the arrow, and is below the
+ * owner.
+ */
 pid_t wait_owner__of_locks(const char *locks, pid_t pid)
 {
 	pid_t owner = 0;

@@ -9,10 +9,16 @@
 #include "perfdata/record.h"
 #include "perfdata/format_field.h"
 
-/* The kernel's TASK_REPORT_MAX: in prev_state, a task that was preempted. Below it, how it sleeps. */
+/*
+ * Bits of prev_state below the kernel's TASK_REPORT_MAX, which marks a preempted task. They say how
+ * a task sleeps.
+ */
 #define SLEEP_STATES 0xff
 
-/* Events that are looked for. Of one that a session has twice, each hit would count twice. */
+/*
+ * The events to look for. If a session has one twice, only the first counts, else each hit would
+ * count twice.
+ */
 enum { SWITCH, WAKEUP, N_EVENTS };
 static const char *const event_names[N_EVENTS] = { "sched_switch", "sched_wakeup" };
 
@@ -32,13 +38,15 @@ struct sched_ids {
 	struct sched_fields fields;
 };
 
-/* A trigger whose wait is looked at. Numbers of events are those of the initial pid namespace, those
- * of samples ours: a switch-out has both. */
+/*
+ * A trigger whose wait is checked. Events have tids of the initial pid namespace, samples those of
+ * ours. A switch-out has both.
+ */
 struct suspect {
 	struct incident_trigger *it;
-	uint64_t begin, end; /* ns; neither belongs to it */
-	bool of_cpu;	     /* it says that the task could have run all the time */
-	uint64_t number;     /* of its subject in events */
+	uint64_t begin, end; /* ns; both exclusive */
+	bool of_cpu;	     /* a wait for a CPU: the task was always ready to run */
+	uint64_t number;     /* tid of its subject in events */
 	bool numbered;
 	bool was_out, was_in, slept;
 };
@@ -98,7 +106,7 @@ static bool find_fields(struct sched_fields *f, const struct event *ev, int whic
 	       format_field__find(text, len, "next_pid", &f->next_pid);
 }
 
-/* None: the session does not have what is needed. */
+/* List the ids. Empty: the session lacks what is needed. */
 static int list_sched_ids(struct sched_ids *ids, const struct session *s)
 {
 	int err = 0;
@@ -117,7 +125,7 @@ static int list_sched_ids(struct sched_ids *ids, const struct session *s)
 	return err;
 }
 
-/* False: the trigger tells of no wait of a task. */
+/* False: the trigger does not report a task's wait. */
 static bool suspect__init(struct suspect *s, struct incident_trigger *it)
 {
 	const struct frbpf_trigger *t = &it->t;
@@ -143,7 +151,7 @@ static void list_suspects(struct suspects *s, struct incident *inc)
 /* A sample of one of the events, with its fields. */
 struct sighting {
 	uint64_t time;
-	uint32_t tid; /* who ran */
+	uint32_t tid; /* the task that ran */
 	int event;
 	uint64_t prev, next, state, woken;
 };
@@ -180,7 +188,7 @@ static bool is_out(const struct suspect *s, const struct sighting *g)
 	return g->event == SWITCH && g->tid == s->it->t.subject.tid;
 }
 
-/* Under which number do events speak of it? */
+/* Learn the tid that events use for the subject. */
 static void suspect__number(struct suspect *s, const struct sighting *g)
 {
 	if (!s->numbered && is_inside(s, g->time) && is_out(s, g)) {
@@ -280,7 +288,7 @@ int contradiction__look(struct incident *inc, const struct session *s, struct pa
 		each_sighting(&suspects, &ids, pages, t, suspect__number);
 		each_sighting(&suspects, &ids, pages, t, suspect__note);
 	}
-	if (!err && ids.n && !inc->manual) /* into which nothing is merged */
+	if (!err && ids.n && !inc->manual) /* nothing is merged into those */
 		err = list_moves(&ids, pages, t, &res->moves);
 	for (size_t i = 0; !err && i < suspects.n; i++)
 		suspect__compare(&suspects.v[i], res);
@@ -288,8 +296,10 @@ int contradiction__look(struct incident *inc, const struct session *s, struct pa
 	return err ?: recorded_ends__look(inc, s, pages, t, res);
 }
 
-/* Of a wait that may have ended after the window: the last moves before are enough, as any two that
- * lie in it contradict it. */
+/*
+ * Judge a wait that may have ended after the window. The last moves before are enough: any two of
+ * them inside the wait contradict it.
+ */
 static void suspect__judge_moves(struct suspect *s, const struct dump_result *res)
 {
 	struct last_moves m;

@@ -8,7 +8,7 @@
 #include "perfdata/marker.h"
 #include "perfdata/record.h"
 
-/* A callchain as perf has it: whose half, then its addresses. */
+/* A callchain in perf's format: marks for kernel and user, each before its addresses. */
 struct chain {
 	uint64_t ips[2 * (1 + FRBPF_STACK_MAX)];
 	size_t n;
@@ -51,7 +51,7 @@ void markers__free(struct markers *m)
 	buf__free(&m->records);
 }
 
-/* Whose sample it is: where no task suffers, of the one that was interrupted. */
+/* The task of the sample: without a subject, the one that was interrupted. */
 static const struct frbpf_task *task_of(const struct frbpf_trigger *t)
 {
 	return when__has_subject(t->source) ? &t->subject : &t->current;

@@ -10,9 +10,9 @@
 struct task_moves {
 	UT_hash_handle hh; /* by number */
 	uint64_t number;
-	uint32_t tid;	   /* 0: not known yet */
-	uint64_t any;	   /* ns: of the last in or out */
-	uint64_t to_sleep; /* ns: of the last out, if to sleep, and if it was not in since */
+	uint32_t tid;	   /* 0: unknown yet */
+	uint64_t any;	   /* ns: last switch, in or out */
+	uint64_t to_sleep; /* ns: last switch-out to sleep, if it was not in since */
 	struct last_moves last;
 };
 

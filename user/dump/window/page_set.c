@@ -8,7 +8,7 @@
 
 #define SEEN_SIZE 4096 /* a power of two */
 
-/* What of an event's attr says where its samples have what. */
+/* The parts of an event's attr that give the layout of its samples. */
 struct page_event {
 	uint64_t id; /* sorted by it */
 	uint64_t sample_type, read_format;
@@ -60,7 +60,7 @@ static int grow_pages(struct page_set *p)
 	struct sideband_page *v;
 	size_t cap;
 
-	page_set__sort(p); /* room may come from dropping repetitions */
+	page_set__sort(p); /* dropping repetitions may make room */
 	if (p->cap && p->n < p->cap / 2)
 		return 0;
 	cap = p->cap ? p->cap * 2 : 1024;
@@ -87,7 +87,10 @@ static int add_page(struct page_set *p, uint32_t pid, uint64_t addr)
 	return 0;
 }
 
-/* Whose code does a sample of this mode, or a callchain below this mark, speak of? */
+/*
+ * Whose code has a sample of this mode, or a callchain after this mark? False: neither the kernel's
+ * nor the process's.
+ */
 static bool owner_of_mode(const struct perf_event_header *h, uint32_t *ret)
 {
 	switch (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) {
@@ -119,7 +122,7 @@ static const uint64_t *record_end(const struct perf_event_header *h)
 	return (const uint64_t *)((const char *)h + h->size);
 }
 
-/* Where the callchain is, or what comes behind it (perf-data section 2.2); NULL: outside. */
+/* The callchain, or what follows it (section 2.2 of perf-data); NULL: outside the record. */
 static const uint64_t *behind_period(const struct page_event *e, const struct perf_event_header *h)
 {
 	const uint64_t *end = record_end(h);

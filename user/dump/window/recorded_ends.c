@@ -10,11 +10,14 @@
 #include "perfdata/record.h"
 #include "rules/span_target.h"
 
-/* Between the clock of a program and that of perf for the same hit, an interrupt or the host may run. */
+/*
+ * Difference between the times of one hit in a program and in perf: an interrupt, or the host, may
+ * run in between.
+ */
 #define NEAR_LEAST (50ULL * 1000)	 /* ns */
 #define NEAR_MOST  (10ULL * 1000 * 1000) /* ns */
 
-/* Returned by a call that is entered again: ERESTARTSYS to ERESTART_RESTARTBLOCK. */
+/* Return values of a call that is restarted: ERESTARTSYS to ERESTART_RESTARTBLOCK. */
 #define RESTART_FIRST 512
 #define RESTART_LAST  516
 
@@ -24,7 +27,7 @@ enum role { ROLE_BEGIN, ROLE_END, N_ROLES };
 
 enum key_kind { KEY_TID, KEY_PID, KEY_CPU, KEY_FIELD };
 
-/* What tells the events of one thing from those of others. */
+/* A key that separates the events of one thing from those of others. */
 struct key {
 	enum key_kind kind;
 	const char *name[N_ROLES]; /* of a field */
@@ -33,11 +36,11 @@ struct key {
 
 struct ends_desc {
 	enum frbpf_source source;
-	const char *target[N_ROLES]; /* "system:name"; %s: the call. NULL: the rule says it */
-	bool alone;		     /* one at a time of a key */
+	const char *target[N_ROLES]; /* "system:name"; %s: the call. NULL: the rule has it */
+	bool alone;		     /* only one at a time for each key */
 };
 
-/* Of several of one source, the first that a session has counts. */
+/* For each source, the first entry whose events a session has counts. */
 static const struct ends_desc ends_descs[] = {
 	{ FRBPF_SOURCE_SYSCALL, { "raw_syscalls:sys_enter", "raw_syscalls:sys_exit" }, true },
 	{ FRBPF_SOURCE_SYSCALL, { "syscalls:sys_enter_%s", "syscalls:sys_exit_%s" }, true },
@@ -57,16 +60,16 @@ static const struct ends_desc ends_descs[] = {
 	{ FRBPF_SOURCE_TRACEPOINT_FIELDS, { NULL, NULL } },
 };
 
-/* A trigger whose ends are looked for in one session. */
+/* A trigger whose ends are searched in one session. */
 struct claim {
 	struct incident_trigger *it;
 	uint64_t begin, end;
-	uint64_t near;	/* ns: so far is an event from the time that the trigger tells */
-	uint64_t later; /* ns: so much later than that, it is another time */
-	char target[N_ROLES][SPAN_WORD_MAX]; /* of ROLE_BEGIN "": a hit */
+	uint64_t near;	/* ns: an event may be this far from the trigger's time */
+	uint64_t later; /* ns: an event this much later is another one */
+	char target[N_ROLES][SPAN_WORD_MAX]; /* "" for ROLE_BEGIN: a hit */
 	struct key keys[FRBPF_SPAN_KEYS];
 	size_t n_keys;
-	bool known; /* the keys' values; else the event of the end tells them */
+	bool known; /* the keys' values are known; else the end event has them */
 	bool alone;
 	struct span_target span;
 	/* what was seen */
@@ -105,7 +108,7 @@ bool recorded_ends__has(enum frbpf_source source)
 	return false;
 }
 
-/* ---- what is looked for ---- */
+/* ---- what to look for ---- */
 
 static void claim__add_field(struct claim *c, const char *name, uint64_t value)
 {
@@ -121,7 +124,7 @@ static bool claim__set_blkio_keys(struct claim *c)
 {
 	claim__add_field(c, "dev", claim__arg(c, FRBPF_BLKIO_DEV));
 	claim__add_field(c, "sector", claim__arg(c, FRBPF_BLKIO_SECTOR));
-	/* a flush has no sector, and of one on its own the kernel makes another request */
+	/* a flush has no sector, and the kernel may replace a separate one by another request */
 	return claim__arg(c, FRBPF_BLKIO_OP) != FRBPF_BLKIO_FLUSH;
 }
 
@@ -142,7 +145,7 @@ static void claim__set_span_keys(struct claim *c)
 	}
 }
 
-/* False: @d does not tell its ends. */
+/* False: @d cannot find its ends. */
 static bool claim__set_keys(struct claim *c, const struct ends_desc *d)
 {
 	const struct frbpf_trigger *t = &c->it->t;
@@ -224,7 +227,7 @@ static bool claim__init(struct claim *c, struct incident_trigger *it, const stru
 	return claim__set_targets(c, d) && claim__set_keys(c, d);
 }
 
-/* ---- where it is ---- */
+/* ---- ids of events ---- */
 
 static int compare_end_ids(const void *a, const void *b)
 {
@@ -233,7 +236,7 @@ static int compare_end_ids(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* The first event of that tracepoint of which each hit is recorded. */
+/* The first event of that tracepoint that records every hit. */
 static const struct event *find_end_event(const struct session *s, const char *target, size_t *ret)
 {
 	for (size_t e = 0; e < s->events->n; e++) {
@@ -263,7 +266,7 @@ static int add_end_ids(struct end_ids *ids, const struct session *s, size_t e, e
 	of_event = session__event_ids(s, e, &n);
 	for (size_t i = 0; i < ids->n; i++)
 		ids->v[i].is[role] |= ids->v[i].ev == &s->events->v[e];
-	if (ids->n && ids->v[0].is[role]) /* both ends are one tracepoint */
+	if (ids->n && ids->v[0].is[role]) /* both ends are the same tracepoint */
 		return 0;
 	v = reallocarray(ids->v, ids->n + n + 1, sizeof(*v));
 	if (!v)
@@ -276,7 +279,7 @@ static int add_end_ids(struct end_ids *ids, const struct session *s, size_t e, e
 	return 0;
 }
 
-/* None: the session does not have both. */
+/* List the ids. Empty: the session does not have both ends. */
 static int list_end_ids(struct end_ids *ids, const struct session *s, const struct claim *c)
 {
 	size_t e[N_ROLES];
@@ -297,7 +300,7 @@ static int list_end_ids(struct end_ids *ids, const struct session *s, const stru
 	return err;
 }
 
-/* ---- what is there ---- */
+/* ---- samples ---- */
 
 static bool end_sample__read(struct end_sample *s, const struct end_ids *ids,
 			     struct page_set *pages, const struct timeline_entry *e)
@@ -341,7 +344,10 @@ static bool end_sample__key(const struct end_sample *s, struct page_set *pages, 
 	return false;
 }
 
-/* A change of a socket's state is an end of a connection only where it comes from, or goes to, SYN_SENT. */
+/*
+ * A change of a socket's state begins a connection only if it is to SYN_SENT, and ends one only if
+ * from it.
+ */
 static bool end_sample__is(const struct end_sample *s, const struct claim *c, enum role role)
 {
 	uint64_t state;
@@ -357,7 +363,10 @@ static uint64_t time_between(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* The event of its end, by who ran and where, tells the keys. False: it is not there, or does not have them. */
+/*
+ * Learn the keys from the end event, which is found by task and CPU. False: it is missing, or lacks
+ * them.
+ */
 static bool claim__learn_keys(struct claim *c, const struct end_ids *ids, struct page_set *pages,
 			      const struct timeline *t)
 {
@@ -401,8 +410,10 @@ static bool is_restart(const struct claim *c, const struct end_sample *s)
 	       -ret >= RESTART_FIRST && -ret <= RESTART_LAST;
 }
 
-/* What happens once at a time may begin once in between, first, and end once, last: its own ends, as perf's clock has
- * them. */
+/*
+ * Of things that happen once at a time, at most one begin and then one end may be inside: its own
+ * ends, by perf's clock.
+ */
 static void claim__note_inside(struct claim *c, enum role role, uint64_t time)
 {
 	bool more = role == ROLE_BEGIN ? c->inside[ROLE_BEGIN] || c->inside[ROLE_END]
@@ -448,7 +459,7 @@ static void claim__look(struct claim *c, const struct end_ids *ids, struct page_
 	}
 }
 
-/* ---- what that says ---- */
+/* ---- verdict ---- */
 
 static void claim__judge(struct claim *c)
 {
@@ -464,7 +475,7 @@ static void claim__judge(struct claim *c)
 		c->it->compared = now;
 }
 
-/* COMPARED_AGREES: @res has every record of it. */
+/* COMPARED_AGREES: @res has all records of it. */
 static enum incident_compared claim__covered(const struct claim *c, const struct dump_result *res)
 {
 	uint64_t before = c->begin - (c->it->t.value ? c->later : c->near);
@@ -496,7 +507,7 @@ static int look_for_ends(struct claim *c, const struct session *s, struct page_s
 	return err;
 }
 
-/* Does its subject have to be there from the beginning to the end? */
+/* Must its subject exist from the beginning to the end? */
 static bool lives_through(const struct frbpf_trigger *t)
 {
 	return when__is_wait(t->source) || t->source == FRBPF_SOURCE_SYSCALL ||

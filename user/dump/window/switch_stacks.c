@@ -46,7 +46,7 @@ static int list_switch_ids(struct switch_stacks *s, const struct session *sessio
 	return 0;
 }
 
-/* The trigger of a stack, whose subject did not run. NULL: it did. */
+/* The trigger of a stack whose subject did not run. NULL: it ran. */
 static const struct frbpf_trigger *off_cpu_trigger(const struct incident *inc,
 						   const struct frbpf_stacks *s)
 {
@@ -96,7 +96,7 @@ void switch_stacks__note(struct switch_stacks *s, const struct perf_event_header
 	}
 }
 
-/* The part of a callchain behind the mark of user space. */
+/* Copy the part of a callchain after the mark of user space. */
 static size_t user_part(const uint64_t *ips, uint64_t n, __u64 *to)
 {
 	size_t n_user = 0;

@@ -32,7 +32,7 @@ static int grow_tasks(struct task_set *s)
 	struct sideband_task *v;
 	size_t cap;
 
-	if (s->n) /* mostly repetitions: room may come from dropping them */
+	if (s->n) /* most are repetitions, and dropping them may make room */
 		task_set__sort(s);
 	if (s->cap && s->n < s->cap / 2)
 		return 0;

@@ -32,7 +32,7 @@ int timeline__add_buffer(struct timeline *t, const void *data, size_t len)
 	return 0;
 }
 
-/* The end of the run that begins at @i: entries whose times do not fall. */
+/* The end of the run that begins at @i: entries in ascending order. */
 static size_t run_end(const struct timeline_entry *v, size_t n, size_t i)
 {
 	for (i++; i < n && v[i - 1].time <= v[i].time; i++)
@@ -51,8 +51,7 @@ static void merge_runs(const struct timeline_entry *v, size_t a, size_t b, size_
 	memcpy(out + k + (b - i), v + j, (end - j) * sizeof(*v));
 }
 
-/* Merge neighbouring runs of @v into @out. Returns whether @v was one run, then in order already.
- */
+/* Merge neighbouring runs of @v into @out. Returns 1 if @v was one run, so already sorted. */
 static int merge_pass(const struct timeline_entry *v, size_t n, struct timeline_entry *out)
 {
 	size_t a = 0, b, end;

@@ -11,8 +11,8 @@
 #include "dump/window/window.h"
 #include "perfdata/record.h"
 
-#define FILE_OVERHEAD  (256 << 10) /* header, attributes, formats of events, what the host is */
-#define BUILD_ID_BYTES 64	   /* of one, without its name */
+#define FILE_OVERHEAD  (256 << 10) /* header, attributes, formats of events, host data */
+#define BUILD_ID_BYTES 64	   /* of one build id, without its name */
 
 /* The records of one CPU's ring, oldest first. */
 struct ring_records {
@@ -20,7 +20,7 @@ struct ring_records {
 	size_t n;
 };
 
-/* A window while it is gathered. */
+/* State while a window is gathered. */
 struct gatherer {
 	const struct dump_job *job;
 	struct dump_result *res;
@@ -29,7 +29,7 @@ struct gatherer {
 	struct task_set tasks;
 	struct page_set pages;
 	struct switch_stacks switches;
-	uint32_t user_pid; /* of the oldest sample of user code; 0: there is none */
+	uint32_t user_pid; /* pid of the oldest sample of user code; 0: none */
 };
 
 static int read_ring(struct gatherer *w, size_t c)
@@ -78,7 +78,7 @@ void window__set_bounds(const struct incident *inc, size_t n_cpus, struct dump_r
 	res->start = asked;
 	if (more && complete < asked)
 		res->start = complete;
-	else if (more && oldest > asked) /* what single CPUs have of a wait is of use, too */
+	else if (more && oldest > asked) /* what single CPUs have of a wait is useful, too */
 		res->start = oldest;
 	if (res->start > res->end)
 		res->start = res->end;
@@ -106,8 +106,10 @@ uint64_t window__ring_needed(const struct dump_result *res, size_t n_cpus, uint6
 	return size;
 }
 
-/* A LOST record in an overwritable ring means that records came while we had it paused. It becomes
- * a marker that says so; perf would blame the disk for it. */
+/*
+ * A LOST record in an overwritable ring means that records came while we had it paused. A marker
+ * says so, as perf would blame the disk.
+ */
 static int add_gap(struct gatherer *w, size_t c, const struct record_lost *lost)
 {
 	uint64_t time = record__time(&lost->header), paused = time, resumed = time;
@@ -127,7 +129,7 @@ static void note_sample_time(struct gatherer *w, uint64_t time)
 		w->win->last_sample = time;
 }
 
-/* Of records that were lost before @time. */
+/* Note that records were lost before @time. */
 static void note_loss(struct gatherer *w, size_t c, uint64_t time)
 {
 	if (time > w->res->cpus[c].lost_until)
@@ -181,7 +183,7 @@ static int add_stack_pages(struct gatherer *w, uint32_t pid, const struct frbpf_
 	return err ?: page_set__add(&w->pages, pid, s->user, s->n_user);
 }
 
-/* What the triggers and their stacks need to be named. */
+/* Add the tasks and pages of triggers and their stacks, so that they get names. */
 static int add_trigger_needs(struct gatherer *w)
 {
 	struct incident *inc = w->job->inc;
@@ -214,7 +216,7 @@ static int add_begin_marker(struct gatherer *w, const struct incident_trigger *i
 	return markers__add_begin(&w->win->markers, it);
 }
 
-/* What matched before it, where the window has that. */
+/* Add markers of parts that matched before it, if they are in the window. */
 static int add_part_markers(struct gatherer *w, const struct incident_trigger *it)
 {
 	struct incident_trigger part;
@@ -230,7 +232,9 @@ static int add_part_markers(struct gatherer *w, const struct incident_trigger *i
 	return err;
 }
 
-/* With the stacks as the first session that gets here leaves them: without our own frames. */
+/*
+ * Add markers with stacks. The first session that gets here names the frames and removes our own.
+ */
 static int add_trigger_markers(struct gatherer *w)
 {
 	struct incident *inc = w->job->inc;
@@ -252,7 +256,7 @@ static int add_trigger_markers(struct gatherer *w)
 	return err;
 }
 
-/* What the file is about: the subject's process; without a rule, one that ran code of its own. */
+/* The main process of the file: that of the subject; without a rule, one that ran user code. */
 static uint32_t main_process(const struct gatherer *w)
 {
 	const struct incident *inc = w->job->inc;
@@ -298,7 +302,7 @@ static int look_for_contradictions(struct gatherer *w)
 	return err;
 }
 
-/* Sideband first: what names an address comes before a sample of the same nanosecond. */
+/* Add the side band first: what names an address must precede a sample of the same nanosecond. */
 static int gather_records(struct gatherer *w, struct err *err)
 {
 	struct timeline rings;
@@ -346,7 +350,7 @@ static int read_rings(struct gatherer *w)
 	return ret;
 }
 
-/* From when on the CPU's records and gaps count: as covered_ns of the manifest does. */
+/* Time from which the CPU's gaps count, like covered_ns in the manifest. */
 static uint64_t away_from(const struct dump_result *res, size_t c)
 {
 	return res->cpus[c].from < res->start ? res->cpus[c].from : res->start;
