@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Does a condition hold for an event? */
+/* Evaluates conditions for an event. */
 #ifndef FRBPF_CONDITIONS_BPF_H
 #define FRBPF_CONDITIONS_BPF_H
 
 #include "engine.bpf.h"
 
-/* As far as is known. */
-enum { HOLDS_NOT = 0, MAY_HOLD = 1, HOLDS = 3 }; /* one of two: the bits of both */
+/* MAY_HOLD: depends on values that are not filled in yet. `&` is "and", `|` is "or". */
+enum { HOLDS_NOT = 0, MAY_HOLD = 1, HOLDS = 3 };
 
 static __always_inline bool key_in(const __u64 *keys, __u32 key)
 {
 	__u32 word = key / 64;
 
-	/* the compiler may know that it is in bounds, the verifier of 6.1 does not */
+	/* the compiler may drop the mask as needless, but the verifier of 6.1 needs it */
 	barrier_var(word);
 	return keys[word % FRBPF_KEY_WORDS] & (1ULL << (key % 64));
 }
@@ -36,7 +36,7 @@ static __always_inline bool number_holds(__s64 val, __u8 op, __s64 arg)
 	return false;
 }
 
-/* Does the automaton at @idx accept the string of these two words? See struct frbpf_glob. */
+/* Does the automaton @idx accept the string in these two words? See struct frbpf_glob. */
 __noinline int glob_holds(__u32 idx, __u64 low, __u64 high)
 {
 	struct frbpf_glob *glob = bpf_map_lookup_elem(&globs, &idx);
@@ -54,7 +54,7 @@ __noinline int glob_holds(__u32 idx, __u64 low, __u64 high)
 	return (set & glob->accept) != 0;
 }
 
-/* Is the task in the cgroup at @idx, or in one below it? */
+/* Is the task in the cgroup with index @idx, or below it? */
 __noinline int cgroup_holds(__u32 idx, __u32 task, const struct match *m)
 {
 	__u64 *id = bpf_map_lookup_elem(&cgroups, &idx);
@@ -69,7 +69,7 @@ __noinline int cgroup_holds(__u32 idx, __u32 task, const struct match *m)
 	return 0;
 }
 
-/* A comparison of a path: == is a pattern without wildcards. */
+/* Compare a path: == is a pattern without wildcards. */
 static __always_inline int path_holds(const struct frbpf_node *node, const struct match *m,
 				      __u32 task)
 {
@@ -85,7 +85,7 @@ static __always_inline int path_holds(const struct frbpf_node *node, const struc
 	       (op == FRBPF_OP_GLOB || op == FRBPF_OP_EQ);
 }
 
-/* Are the first @bits of two addresses the same? Their highest bits come first. */
+/* Are the first @bits of two addresses equal? The first bit is the highest of word 0. */
 static __always_inline bool prefix_holds(const __u64 *a, const __u64 *b, __u32 bits)
 {
 	__u64 high = a[0] ^ b[0], low = a[1] ^ b[1];
@@ -124,8 +124,10 @@ static __always_inline bool node_check(const struct frbpf_node *node, const stru
 	return number_holds(low, op, node->val[0]);
 }
 
-/* A conjunction up to this node, which comes to @before without it. Where it does not hold already, nothing is looked
- * at: a pattern costs more than the call. */
+/*
+ * Evaluate a conjunction up to this node; @before is its result without the node. If that is
+ * HOLDS_NOT, the node is skipped: a pattern costs more than the call.
+ */
 __noinline int node_holds(const struct frbpf_node *node, const struct match *m, __u32 before)
 {
 	if (!node || !m || before == HOLDS_NOT)
@@ -135,8 +137,10 @@ __noinline int node_holds(const struct frbpf_node *node, const struct match *m, 
 	return node_check(node, m) ? before : HOLDS_NOT;
 }
 
-/* A disjunction of conjunctions, see struct frbpf_node. MAY_HOLD: it is about tasks, and they are not there yet. Without
- * branches: for the verifier it is one path. */
+/*
+ * Evaluate a condition: see struct frbpf_node. MAY_HOLD: it needs values of tasks, which are not
+ * filled in yet. It has no branches, so that the verifier walks one path.
+ */
 __noinline int nodes_hold(const struct frbpf_rule *rule, const struct match *m)
 {
 	__u32 any = HOLDS_NOT, all = HOLDS, end, i;

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the generic sources share, whose programs serve any tracepoint: values of the event found as
- * struct frbpf_extract says, and a subject that is known by its address only.
+ * Shared by the generic sources, whose programs serve any tracepoint. They extract values of the
+ * event as struct frbpf_extract describes, and know their subject only by its address or number.
  */
 #ifndef FRBPF_HIT_BPF_H
 #define FRBPF_HIT_BPF_H
 
 #include "prefilter.bpf.h"
 
-/* Arguments of the tracepoint, as its programs get them: each widened to a word, with zeros. */
+/* Arguments of the tracepoint as its programs get them: each extended with zeros to a word. */
 #define HIT_ARGS 16 /* a power of two: an index is masked for the verifier */
 struct hit_args {
 	__u64 v[HIT_ARGS];
 };
 _Static_assert(HIT_ARGS >= FRBPF_TP_ARGS, "room for all arguments");
 
-/* Whom a hit is about. */
+/* The subject of a hit. */
 struct hit_subject {
-	__u64 task; /* its address; 0: it is known by its number, or it is nobody */
+	__u64 task; /* its address; 0: known by its number, or there is no subject */
 	__u64 pid;
 };
 
-/* Of one hit, on its CPU. A tracepoint may be hit again by an interrupt while its program runs
- * (kernels from 6.1 on do not let it): such a hit is dropped and counted. */
+/*
+ * Working memory for one hit, per CPU. Before Linux 6.1, an interrupt may hit the tracepoint while
+ * its program runs. Such a hit is dropped and counted.
+ */
 struct hit {
 	__u32 busy;
 	__u32 pad;
@@ -37,19 +39,21 @@ struct {
 	__type(value, struct hit);
 } hits SEC(".maps");
 
-/* Set when it is loaded: how many arguments the tracepoint has. A program that could read more is
- * not attached, so what is behind the last one must be dead code for the verifier. */
+/*
+ * Number of arguments of the tracepoint, set at load. The kernel does not attach a program that
+ * could read more, so reads beyond the last must be dead code for the verifier.
+ */
 const volatile __u32 n_args;
 
-/* Which argument is the task that the event is about; none: the one that runs. */
+/* Index of the argument that is the subject; -1: none, see hit_subject(). */
 const volatile __s32 subject_arg = -1;
-/* Which argument is its number, where no task is at hand. */
+/* Index of the argument that is the number of the subject, if none is its task; -1: none. */
 const volatile __s32 subject_pid_arg = -1;
-/* It is of what a dump being written does to disks, too. */
+/* Kernel threads that write a dump to disk hit this tracepoint, too. */
 const volatile bool is_disturbed;
-/* Of which disk, where the arguments tell; set when it is loaded. */
+/* How to extract the disk that a hit is about, if the arguments lead to it; set at load. */
 struct frbpf_extract disk_at;
-/* It is about nobody. */
+/* Its hits have no subject. */
 const volatile bool subject_nobody;
 
 static __always_inline struct hit *hit_begin(void)
@@ -80,7 +84,7 @@ static __always_inline void hit_end(struct hit *hit)
 			args->v[i_] = *(volatile const __u64 *)&ctx[i_];                           \
 	} while (0)
 
-/* The first @n of them. @n is a constant, known to the verifier if not to the compiler. */
+/* Copy the first @n arguments. The verifier knows @n as a constant, the compiler may not. */
 static __always_inline void hit_take(struct hit_args *args, const __u64 *ctx, __u32 n)
 {
 	HIT_TAKE(0);
@@ -97,7 +101,7 @@ static __always_inline void hit_take(struct hit_args *args, const __u64 *ctx, __
 	HIT_TAKE(11);
 }
 
-/* A number of its own size: to read a word of which a part was just written takes long. */
+/* Read a number with its own size: a wider read would wait for a recent narrower write. */
 #define READ_NUMBER(type_)                                                                         \
 	({                                                                                         \
 		type_ v_;                                                                          \
@@ -128,7 +132,7 @@ static __always_inline __u64 trim_number(const struct frbpf_extract *x, __u64 v)
 	if (x->is_signed)
 		return (__s64)v >> right;
 	v >>= right;
-	/* conditions compare signed numbers: what is too large is taken for the largest */
+	/* conditions compare signed numbers: larger ones become the largest signed number */
 	return (__s64)v < 0 ? ~0ULL >> 1 : v;
 }
 
@@ -141,7 +145,7 @@ struct hit_value {
 	__u64 word[2];
 };
 
-/* The value @x tells of, of an argument that is @v; what cannot be read is 0 or "". */
+/* Extract the value @x from an argument with value @v; 0 or "" if it cannot be read. */
 __noinline int extract_from(const struct frbpf_extract *x, __u64 v, struct hit_value *ret)
 {
 	__u64 addr = v, word[2] = { 0, 0 };
@@ -200,7 +204,7 @@ static __always_inline void extract(const struct frbpf_extract *x, const struct 
 				     : "r"(ctx), "i"((i_) * sizeof(__u64)));                       \
 	} while (0)
 
-/* One of them; see hit_take(). */
+/* Get one argument; see hit_take(). */
 static __always_inline __u64 hit_arg(const __u64 *ctx, __u32 arg)
 {
 	__u64 v = 0;
@@ -226,7 +230,7 @@ static __always_inline bool hit_of_current(void)
 	return subject_arg < 0 && subject_pid_arg < 0 && !subject_nobody;
 }
 
-/* May a rule be interested in this hit? Asked before anything is copied. */
+/* Does the hit pass the prefilter, as far as it is known? Called before anything is copied. */
 static __always_inline bool hit_passes(__u32 bank, const struct frbpf_extracts *xs,
 				       const __u64 *ctx)
 {
@@ -237,7 +241,7 @@ static __always_inline bool hit_passes(__u32 bank, const struct frbpf_extracts *
 		const struct frbpf_extract *x = &xs->slot[i];
 		__u64 v = hit_arg(ctx, x->arg);
 
-		/* most numbers lie in an argument, or in what one points to */
+		/* fast path: most numbers are in an argument, or in what one points to */
 		if (x->kind == FRBPF_EXTRACT_NUMBER && x->n_steps < 2) {
 			if (x->n_steps)
 				v = read_number(x, v + x->offset[0]);
@@ -249,11 +253,11 @@ static __always_inline bool hit_passes(__u32 bank, const struct frbpf_extracts *
 		if (!prefilter_takes_arg(bank, v))
 			return false;
 	}
-	/* of others nothing is known yet */
+	/* nothing is known about other subjects yet */
 	return !hit_of_current() || prefilter_takes_current(bank);
 }
 
-/* Values of the event into @m, from where they lie in @args. */
+/* Extract the values of the event from @args into @m. */
 static __always_inline void hit_extract(const struct frbpf_extracts *xs,
 					const struct hit_args *args, struct match *m)
 {
@@ -266,7 +270,7 @@ static __always_inline void hit_extract(const struct frbpf_extracts *xs,
 	}
 }
 
-/* Is it about the disk that dumps go to, or can that not be told? */
+/* Is the hit about the disk that dumps go to, or is its disk unknown? */
 static __always_inline bool hit_may_be_of_own_disk(const struct hit *hit)
 {
 	struct hit_value disk = {};
@@ -277,7 +281,7 @@ static __always_inline bool hit_may_be_of_own_disk(const struct hit *hit)
 	return !disk.word[0] || is_own_disk(disk.word[0]);
 }
 
-/* Is it about one of our own processes, or what the kernel does for us? */
+/* Is the subject our own process, or a kernel thread that works for us? */
 static __always_inline __u32 hit_is_own(struct match *m, const struct hit *hit)
 {
 	struct task_struct *task = (struct task_struct *)hit->subject.task;
@@ -291,12 +295,12 @@ static __always_inline __u32 hit_is_own(struct match *m, const struct hit *hit)
 		m->now = bpf_ktime_get_ns();
 	if ((__u32)BPF_CORE_READ(task, tgid) == control.self_tgid)
 		return true;
-	/* a thread of the kernel may write on our behalf; what other programs suffer is theirs */
+	/* a kernel thread may write for us; hits of other programs are never ours */
 	return BPF_CORE_READ(task, flags) & PF_KTHREAD && is_dump_written(m->now) &&
 	       hit_may_be_of_own_disk(hit);
 }
 
-/* task_fields() of a task that is known by its address only, and who it is for cooldowns. */
+/* task_fields() for a task known by its address only; also sets its keys for cooldowns. */
 __noinline int subject_fields(__u64 addr, struct match *m)
 {
 	struct task_struct *task = (struct task_struct *)addr, *leader, *parent;
@@ -330,7 +334,7 @@ __noinline int subject_fields(__u64 addr, struct match *m)
 	return 0;
 }
 
-/* A subject of which no more is known than its number in the initial namespace. */
+/* Set a subject of which only the number in the initial pid namespace is known. */
 static __always_inline void subject_pid(struct match *m, __u64 pid)
 {
 	if (daemon_pidns == PID_NS_INIT_INUM) {
@@ -375,8 +379,10 @@ static __always_inline void subject_current(struct match *m, struct task_struct 
 	m->thread[1] = current->start_boottime;
 }
 
-/* What is about the tasks of a hit. Global: what follows is verified once, not for each kind of
- * subject. */
+/*
+ * Fill in the values of the tasks of a hit. Being global, it keeps the verifier from walking the
+ * code after it once for each kind of subject.
+ */
 __noinline int hit_tasks(struct match *m, const struct hit *hit)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
@@ -404,7 +410,7 @@ __noinline int hit_tasks(struct match *m, const struct hit *hit)
 	return 0;
 }
 
-/* Behind rules_run(): where the subject was, if it is the one that runs. */
+/* After rules_run(): send the stack of the subject, if it is the task that runs. */
 static __always_inline void hit_stacks(const struct match *m)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
@@ -413,7 +419,7 @@ static __always_inline void hit_stacks(const struct match *m)
 		stacks_send(m, current, true);
 }
 
-/* A hit whose values are in @m. */
+/* Run the rules for a hit whose values are in @m. */
 static __always_inline void hit_run(struct match *m, struct hit *hit, __u32 source)
 {
 	hit->subject = hit_subject(&hit->args);

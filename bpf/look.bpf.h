@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a look at all that is pending is made of: see struct frbpf_look. A source walks what it has, and for each that
- * has not ended:
+ * The steps of a look at pending events: see struct frbpf_look. A source walks its events. For each
+ * that has not ended it calls:
  *
- *	look_reaches()	has it lasted long enough for any rule? Ends nearly all of them.
- *	look_match()	a match; the source adds its own values, and looks once more whether it is still the same
- *	look_run()	the rules, and the subject's stack
+ *	look_reaches()	has it lasted long enough for any rule? Nearly all end here.
+ *	look_match()	begins a match; the source adds its values, then checks again that the
+ *			event has not ended
+ *	look_run()	runs the rules, and sends the stack of the subject
  *
- * A look may be interrupted by what the same source measures, so it has a match of its own. There is one look at a time.
+ * The programs of the same source may interrupt a look, so it has a struct match of its own. There
+ * is one look at a time.
  */
 #ifndef FRBPF_LOOK_BPF_H
 #define FRBPF_LOOK_BPF_H
 
 #include "rules.bpf.h"
 
-/* Of what has begun at @begin. */
+/* Has an event that began at @begin lasted long enough for any rule? */
 static __always_inline bool look_reaches(__u64 begin)
 {
 	const struct frbpf_bank *bank = &control.bank[look.bank & 1];
 	__u64 value = look.now - begin;
 
-	if ((__s64)value < 0) /* since the look began */
+	if ((__s64)value < 0) /* it began after the look */
 		value = 0;
 	if (value <= bank->min_pending) {
 		look_again_at(begin + bank->min_pending);
 		return false;
 	}
 	if (value <= bank->max_pending)
-		look_again_at(look.now); /* some rules have a higher threshold */
+		look_again_at(look.now); /* it has yet to pass a higher threshold */
 	return true;
 }
 
-/* NULL: the rules are not about this task. */
+/* NULL: the subject is not in scope. */
 static __always_inline struct match *look_match(__u64 begin, __u32 key, struct task_struct *subject)
 {
 	struct measured s = {
@@ -52,7 +54,7 @@ static __always_inline struct match *look_match(__u64 begin, __u32 key, struct t
 	return m;
 }
 
-/* Nobody ran: the subject stands for `current`, too. */
+/* No task ran when the event matched, so the subject also stands for `current`. */
 static __always_inline void look_run(struct match *m, struct task_struct *subject)
 {
 	if (rules_run(m)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An event for the engine to look at: from its tasks, if the rules are about them. */
+/* Fills a struct match, if the subject is in scope. */
 #ifndef FRBPF_MATCH_BPF_H
 #define FRBPF_MATCH_BPF_H
 
 #include "rates.bpf.h"
 
-/* Is the cgroup (v2) at @cgroup the one of this id, or below it? */
+/* Is the cgroup (v2) at address @cgroup the one with @id, or below it? */
 __noinline int cgroup_below(__u64 cgroup, __u64 id)
 {
 	struct cgroup *cgrp = (struct cgroup *)cgroup;
@@ -23,8 +23,10 @@ __noinline int cgroup_below(__u64 cgroup, __u64 id)
 	return 0;
 }
 
-/* Are the rules about this task? A source whose subject is not at hand when it measures asks this
- * while it is. */
+/*
+ * Is the task in the scope of the rules? Sources whose subject is not at hand when they measure
+ * call this while it still is.
+ */
 static __always_inline bool in_scope(struct task_struct *task)
 {
 	if (control.scope == FRBPF_SCOPE_TASKS)
@@ -36,8 +38,10 @@ static __always_inline bool in_scope(struct task_struct *task)
 	return true;
 }
 
-/* The same for a task of which no more is known than its address, or its number in the initial
- * namespace: of the latter the cgroup cannot be told. */
+/*
+ * The same for a task known only by its address or, below, by its number in the initial pid
+ * namespace. From a number the cgroup cannot be found.
+ */
 static __always_inline bool address_in_scope(__u64 task)
 {
 	struct task_struct *t = (struct task_struct *)task;
@@ -80,13 +84,13 @@ static __always_inline void match_no_paths(struct match *m)
 	m->path[MATCH_CURRENT][MATCH_EXE_PATH].text[0] = '\0';
 }
 
-/* All that is about tasks. */
+/* Clear all values of tasks. */
 static __always_inline void match_no_tasks(struct match *m)
 {
 	match_no_paths(m);
 	__builtin_memset(m->val[MATCH_SUBJECT], 0, sizeof(m->val[0][0]) * FRBPF_FIELD_VALUE);
 	__builtin_memset(m->val[MATCH_CURRENT], 0, sizeof(m->val[0]));
-	/* one of more than 1 KB the compiler leaves to a function that BPF lacks */
+	/* for more than 1 KB the compiler would call memset(), which BPF lacks */
 	barrier();
 	__builtin_memset(m->cgroup, 0,
 			 offsetof(struct match, now) - offsetof(struct match, cgroup));
@@ -103,7 +107,7 @@ static __always_inline void task_paths(struct match *m, __u32 which, struct task
 	if (fields & (1U << FRBPF_FIELD_CGROUP_PATH) && bpf_core_field_exists(task->cgroups))
 		cgroup_path((__u64)BPF_CORE_READ(task, cgroups, dfl_cgrp),
 			    &m->path[which][MATCH_CGROUP_PATH]);
-	/* a kernel thread may have somebody's memory for a while */
+	/* a kernel thread may use the mm of another process for a while */
 	if (!(fields & (1U << FRBPF_FIELD_EXE)) || BPF_CORE_READ(task, flags) & PF_KTHREAD)
 		return;
 	mm = BPF_CORE_READ(task, mm);
@@ -113,7 +117,7 @@ static __always_inline void task_paths(struct match *m, __u32 which, struct task
 	m->val[which][FRBPF_FIELD_EXE][1] = BPF_CORE_READ(exe, f_inode, i_sb, s_dev);
 }
 
-/* What is measured, and no value of the event's own yet. */
+/* Set what was measured, and clear the other values of the event. */
 static __always_inline void match_measured(struct match *m, const struct measured *s)
 {
 	__builtin_memset(m->val[MATCH_SUBJECT][FRBPF_FIELD_VALUE], 0,
@@ -138,7 +142,7 @@ static __always_inline void match_measured(struct match *m, const struct measure
 	m->is_pending = 0;
 }
 
-/* The same in `scratch`. NULL cannot be. */
+/* The same in `scratch`. Never NULL, but the verifier does not know that. */
 static __always_inline struct match *match_new(const struct measured *s)
 {
 	__u32 zero = 0;
@@ -149,15 +153,15 @@ static __always_inline struct match *match_new(const struct measured *s)
 	return m;
 }
 
-/* bpf_get_current_pid_tgid() takes twice as long. */
+/* Does not use bpf_get_current_pid_tgid(), which takes twice as long. */
 static __always_inline bool is_own_task(void)
 {
 	return (__u32)bpf_get_current_task_btf()->tgid == control.self_tgid;
 }
 
 /*
- * An event above the lowest threshold, for the source to add its own values to. NULL: the rules are not about
- * this subject.
+ * Begin a match for an event above the lowest threshold. The source then adds its own values. NULL:
+ * the subject is not in scope.
  */
 static __always_inline struct match *match_begin(struct measured *s, struct task_struct *subject)
 {
@@ -167,7 +171,7 @@ static __always_inline struct match *match_begin(struct measured *s, struct task
 	return match_new(s);
 }
 
-/* The same for an event that no task suffers from. */
+/* The same for an event without a subject. */
 static __always_inline struct match *match_of_cpu(const struct measured *s)
 {
 	return in_scope(bpf_get_current_task_btf()) ? match_new(s) : NULL;
@@ -178,7 +182,7 @@ static __always_inline bool rules_look_at_cgroups(__u32 bank)
 	return control.bank[bank & 1].fields & (1U << FRBPF_FIELD_CGROUP);
 }
 
-/* When a rule asks for them. */
+/* Fill in paths that rules need. */
 static __always_inline void match_paths(struct match *m, __u32 bank, struct task_struct *subject,
 					struct task_struct *current)
 {
@@ -211,13 +215,13 @@ static __always_inline void match_tasks(struct match *m, __u32 bank, struct task
 	match_paths(m, bank, subject, current);
 }
 
-/* Is a dump being written, or was until just now? */
+/* Is a dump being written, or was one until just now? */
 static __always_inline bool is_dump_written(__u64 now)
 {
 	return suppressed_until(FRBPF_SUPPRESS_SELF, now);
 }
 
-/* Do dumps go to the disk of this number? Only then can a thread of the kernel write on our behalf. */
+/* May dumps go to the disk @dev? Only then a kernel thread may write there for us. */
 static __always_inline bool is_own_disk(__u64 dev)
 {
 	__u32 slot = FRBPF_SUPPRESS_DISK;

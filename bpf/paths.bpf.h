@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Paths that conditions look at: of a task's cgroup and of its executable. They are put together
- * when an event is above the lowest threshold and a rule asks for them, so one that was made or
- * renamed a moment ago is right, too. Longer ones end after FRBPF_MATCH_PATH bytes, or after
- * FRBPF_PATH_NAMES names; one of more than PATH_STEPS (mounts count, too) is empty: unknown.
+ * Builds the paths that conditions match: those of the cgroup and of the executable of a task. A
+ * path is built when an event is above the lowest threshold and a rule needs it, so it is correct
+ * even right after a rename. Paths are cut after FRBPF_MATCH_PATH bytes or FRBPF_PATH_NAMES names.
+ * One with more than PATH_STEPS steps (names and mounts) is empty: unknown.
  */
 #ifndef FRBPF_PATHS_BPF_H
 #define FRBPF_PATHS_BPF_H
@@ -15,15 +15,15 @@
 #define PATH_STEPS 64
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
-/* Ends with a NUL or after FRBPF_MATCH_PATH bytes; what lies behind has no meaning. */
+/* Ends with a NUL or after FRBPF_MATCH_PATH bytes; the rest is undefined. */
 struct path_text {
 	char text[FRBPF_MATCH_PATH + PATH_NAME];
 };
 
-/* Names from the leaf up, the last ones: addresses of strings of the kernel. */
+/* The last names of the path, from the leaf up: addresses of strings in the kernel. */
 struct path_walk {
 	__u64 name[FRBPF_PATH_NAMES];
-	__u64 n; /* in memory: the verifier need not follow it */
+	__u64 n; /* in memory, so that the verifier does not track it */
 };
 
 struct {
@@ -36,7 +36,7 @@ struct {
 /* The automata of patterns on paths. One map for all sources. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 2 * FRBPF_MAX_PATH_GLOBS); /* of old rules and new ones */
+	__uint(max_entries, 2 * FRBPF_MAX_PATH_GLOBS); /* for old and new rules */
 	__type(key, __u32);
 	__type(value, struct frbpf_path_glob);
 } path_globs SEC(".maps");
@@ -60,7 +60,7 @@ static __always_inline void walk_add(struct path_walk *w, const void *name)
 	w->n++;
 }
 
-/* The names of @w from the root down, each behind a '/'. */
+/* Write the names of @w from the root down, each after a '/'. */
 static __always_inline void path_join(struct path_text *out, const struct path_walk *w)
 {
 	__u32 i, pos = 0;
@@ -84,7 +84,7 @@ static __always_inline void path_join(struct path_text *out, const struct path_w
 	out->text[1] = '\0';
 }
 
-/* As /proc/PID/cgroup shows it, from the root of the hierarchy. */
+/* Write the path of a cgroup as in /proc/PID/cgroup, from the root of the hierarchy. */
 __noinline int cgroup_path(__u64 cgroup, struct path_text *out)
 {
 	struct cgroup *parent, *cgrp = (struct cgroup *)cgroup;
@@ -106,8 +106,8 @@ __noinline int cgroup_path(__u64 cgroup, struct path_text *out)
 }
 
 /*
- * As /proc/PID/exe shows it to one who has the task's mounts and has not changed its root. It stays
- * empty for a task that has given up its memory, @mm, on its way out.
+ * Write the path of the executable as /proc/PID/exe shows it to a process with the same mounts and
+ * without a chroot. It is empty for an exiting task that has given up its memory, @mm.
  */
 __noinline int exe_path(__u64 mm, struct path_text *out)
 {
@@ -133,7 +133,7 @@ __noinline int exe_path(__u64 mm, struct path_text *out)
 		}
 		walk_add(w, BPF_CORE_READ(dentry, d_name.name));
 		parent = BPF_CORE_READ(dentry, d_parent);
-		if (parent == dentry) /* of no directory: memfd_create() */
+		if (parent == dentry) /* in no directory: memfd_create() */
 			break;
 		dentry = parent;
 	}
@@ -142,7 +142,7 @@ __noinline int exe_path(__u64 mm, struct path_text *out)
 	return 0;
 }
 
-/* Does the automaton at @idx accept the path? See struct frbpf_path_glob. No path fits nothing. */
+/* Does the automaton @idx accept the path? See struct frbpf_path_glob. None accepts "". */
 __noinline int path_glob_holds(__u32 idx, const struct path_text *path)
 {
 	struct frbpf_path_glob *glob = bpf_map_lookup_elem(&path_globs, &idx);

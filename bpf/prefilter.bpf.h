@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What most hits end at: struct frbpf_prefilter, looked at before anything is copied or looked up. */
+/* Tests struct frbpf_prefilter, before anything is copied or looked up. Most hits end here. */
 #ifndef FRBPF_PREFILTER_BPF_H
 #define FRBPF_PREFILTER_BPF_H
 
@@ -10,7 +10,7 @@ static __always_inline bool prefilter_number(const struct frbpf_prefilter_number
 	return v - g->lo <= g->span && g->bits >> (v & 63) & 1;
 }
 
-/* Is a value of the event asked for? Which one: below FRBPF_MAX_ARGS. */
+/* The index of the argument that is tested; FRBPF_MAX_ARGS or above: none is. */
 static __always_inline __u32 prefilter_arg(__u32 bank)
 {
 	return control.bank[bank & 1].prefilter.arg.field - FRBPF_FIELD_ARG;
@@ -21,7 +21,7 @@ static __always_inline bool prefilter_takes_arg(__u32 bank, __u64 v)
 	return prefilter_number(&control.bank[bank & 1].prefilter.arg, v);
 }
 
-/* Is anything about the task asked for? */
+/* Is any value of the task tested? */
 static __always_inline bool prefilter_asks_task(__u32 bank)
 {
 	const struct frbpf_prefilter *g = &control.bank[bank & 1].prefilter;
@@ -29,15 +29,17 @@ static __always_inline bool prefilter_asks_task(__u32 bank)
 	return g->comm_mask[0] || g->task.field < FRBPF_FIELD_MAX;
 }
 
-/* What is asked of the task that runs, which the event is about. What stands behind the NUL of its name is
- * masked. */
+/*
+ * Does the task that runs, which is the subject, pass? The mask leaves out the bytes after the NUL
+ * of its name.
+ */
 static __always_inline bool prefilter_takes_current(__u32 bank)
 {
 	const struct frbpf_prefilter *g = &control.bank[bank & 1].prefilter;
 	struct task_struct *task;
 	__u32 field = g->task.field;
 
-	if (!prefilter_asks_task(bank)) /* to get at it costs more than all else here */
+	if (!prefilter_asks_task(bank)) /* getting the task costs more than all else here */
 		return true;
 	task = bpf_get_current_task_btf();
 	if (g->comm_mask[0]) {
@@ -58,8 +60,9 @@ static __always_inline bool prefilter_takes_current(__u32 bank)
 }
 
 /*
- * An event that has passed, whose subject is the task that runs and is in scope: is it suppressed for certain? One that
- * the prefilter decides is, while its cooldown was seen to last in this jiffy.
+ * For an event that has passed, and whose subject is the task that runs and is in scope: is it
+ * certainly suppressed? It is if the prefilter decides, and the cooldown of the rule was found to
+ * last in this jiffy. Then it is counted here.
  */
 static __always_inline bool prefilter_suppresses(__u32 bank)
 {

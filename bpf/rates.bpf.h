@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Counters of a rule, its `count`, its cooldown, and what else holds a match back. */
+/* The counters, `count` and cooldown of a rule, and the other causes that suppress a match. */
 #ifndef FRBPF_RATES_BPF_H
 #define FRBPF_RATES_BPF_H
 
 #include "engine.bpf.h"
 
-/* 1 or 0, without a branch. */
+/* Is @v not zero? 1 or 0, without a branch, so that the verifier walks one path. */
 static __always_inline __u64 not_zero(__u64 v)
 {
 	v |= -v;
@@ -13,7 +13,7 @@ static __always_inline __u64 not_zero(__u64 v)
 	return v >> 63;
 }
 
-/* The highest bit set, likewise: the verifier walks one path. 0 for 0. */
+/* The number of the highest bit that is set, also without a branch. 0 for 0. */
 static __always_inline __u32 log2_of(__u64 v)
 {
 	__u32 shift, r;
@@ -34,7 +34,7 @@ static __always_inline __u32 log2_of(__u64 v)
 	return r | shift | v >> 1;
 }
 
-/* A function of its own, as is count_reached(): verified once, and not on each path to it. */
+/* Global, like count_reached(), so that it is verified once, not on each path to it. */
 __noinline int state_count(struct frbpf_rule_state *st, __u64 value)
 {
 	__u32 bucket = log2_of(value);
@@ -48,7 +48,7 @@ __noinline int state_count(struct frbpf_rule_state *st, __u64 value)
 		__sync_fetch_and_add(&st->values[bucket % FRBPF_MAX_VALUES], 1);
 	__sync_fetch_and_add(&st->sum, value);
 	st->last_value = value;
-	/* A few attempts: whoever wins a race stored a maximum, too. */
+	/* few attempts are enough: the winner of a race has stored a maximum, too */
 	for (i = 0; i < 4; i++) {
 		max = *(volatile __u64 *)&st->max_value;
 		if (value <= max || __sync_val_compare_and_swap(&st->max_value, max, value) == max)
@@ -67,7 +67,7 @@ static __always_inline void key_of(const struct frbpf_rule *rule, const struct f
 	ret->per = rate->per;
 	ret->field = field;
 	if (ret->per == FRBPF_PER_FIELD && field == FRBPF_FIELD_CPU) {
-		ret->val[0] = m->cpu; /* known also when tasks are not */
+		ret->val[0] = m->cpu; /* known even before values of tasks are */
 	} else if (ret->per == FRBPF_PER_PROCESS) {
 		ret->val[0] = m->process[0];
 		ret->val[1] = m->process[1];
@@ -82,7 +82,7 @@ static __always_inline void key_of(const struct frbpf_rule *rule, const struct f
 	}
 }
 
-/* A new key of the rule. Not one wake-up a key: there is room for four times as many. */
+/* Count a new key. Wakes the daemon once per wake_keys, a quarter of the room. */
 static __always_inline void key_made(const struct frbpf_rule *rule, struct frbpf_rule_state *st)
 {
 	__u64 n = __sync_fetch_and_add(&st->keys, 1) + 1;
@@ -92,7 +92,7 @@ static __always_inline void key_made(const struct frbpf_rule *rule, struct frbpf
 		bpf_ringbuf_output(&keyed, &slot, sizeof(slot), BPF_RB_FORCE_WAKEUP);
 }
 
-/* The count that this match belongs to; NULL: no room for it. */
+/* Get the count that this match belongs to; NULL: no room for a new one. */
 static __always_inline struct frbpf_count *
 count_of(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struct match *m)
 {
@@ -110,13 +110,13 @@ count_of(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struc
 	count = bpf_map_lookup_elem(counts, &key);
 	if (count)
 		return count;
-	/* whoever is first makes it */
+	/* the CPU that comes first creates it */
 	if (!bpf_map_update_elem(counts, &key, &no_count, BPF_NOEXIST))
 		key_made(rule, st);
 	return bpf_map_lookup_elem(counts, &key);
 }
 
-/* One more match. Is it the n-th within the window since the last trigger? */
+/* Count a match. Is it the n-th within the window, since the last trigger? */
 __noinline int count_reached(struct frbpf_count *count, const struct frbpf_rate *rate, __u64 now)
 {
 	__u64 i, base, first, lap, k;
@@ -134,7 +134,7 @@ __noinline int count_reached(struct frbpf_count *count, const struct frbpf_rate 
 			return 0;
 		first = *(volatile __u64 *)&count->times[k % FRBPF_COUNT_MAX];
 		lap = (k / FRBPF_COUNT_MAX + 1) % FRBPF_COUNT_MAX;
-		/* of another lap: it is being written at this moment */
+		/* if it has another lap, another CPU is writing it */
 		if (first % FRBPF_COUNT_MAX == lap &&
 		    (__s64)(now - (first >> FRBPF_COUNT_LAP_BITS)) > (__s64)rate->window)
 			return 0;
@@ -151,7 +151,7 @@ static __always_inline bool suppressed_until(__u32 slot, __u64 now)
 	return until && (__s64)(now - *until) < 0;
 }
 
-/* Is that one of our own processes, other than the daemon? Nearly always there are none. */
+/* Is @pid one of our helper processes? Usually there are none. */
 __noinline int is_helper(__u64 pid)
 {
 	__u32 slot = FRBPF_SUPPRESS_N_HELPERS, i;
@@ -170,10 +170,10 @@ __noinline int is_helper(__u64 pid)
 	return 0;
 }
 
-/* What a match comes to that needs its tasks, which are not there yet. */
+/* No cause: values of tasks are needed, but not filled in yet. */
 #define CAUSE_ASK_TASKS (FRBPF_CAUSE_MAX + 1)
 
-/* Why this match must not fire; FRBPF_CAUSE_MAX: it may, unless another CPU is faster. */
+/* Why this match is suppressed; FRBPF_CAUSE_MAX: it may fire, unless another CPU is first. */
 static __always_inline __u32 cause_against(const struct frbpf_rule *rule,
 					   struct frbpf_rule_state *st, const struct match *m,
 					   bool counted)
@@ -196,14 +196,14 @@ static __always_inline __u32 cause_against(const struct frbpf_rule *rule,
 	return FRBPF_CAUSE_MAX;
 }
 
-/* A cooldown under way, or the last one. */
+/* The present or last cooldown. */
 struct cooldown {
 	struct frbpf_key key;
-	void *map; /* of the rule's keys; NULL: it has none */
+	void *map; /* of the keys of the rule; NULL: it has none */
 	struct frbpf_bar *bar;
-	bool broken;	   /* it lasts, and the value breaks it */
+	bool broken;	   /* it lasts, but the value breaks it */
 	__u64 *last_fired; /* NULL: none yet */
-	__u64 last;	   /* what it was */
+	__u64 last;	   /* *last_fired when it was read */
 };
 
 static __always_inline bool cooldown_lasts(const struct frbpf_rule *rule, __u64 last, __u64 now)
@@ -211,7 +211,7 @@ static __always_inline bool cooldown_lasts(const struct frbpf_rule *rule, __u64 
 	return rule->cooldown.window && last && (__s64)(now - last) < (__s64)rule->cooldown.window;
 }
 
-/* Is @value so much larger than what the cooldown that began at @last began with? */
+/* Is @value large enough, against the bar of the cooldown that began at @last, to break it? */
 static __always_inline bool escalates(const struct frbpf_rule *rule, const struct frbpf_bar *bar,
 				      __u64 last, __u64 value)
 {
@@ -258,9 +258,9 @@ static __always_inline bool is_cooling(const struct frbpf_rule *rule, struct frb
 }
 
 /*
- * The cooldown begins for exactly one match, however many CPUs see one: the winner of the exchange,
- * or whoever makes the entry. `now` may be older than what another CPU stored: differences are
- * signed.
+ * Begin the cooldown. Exactly one match begins it, however many CPUs see one: that of the CPU which
+ * wins the exchange, or creates the entry. `now` may be older than the time that another CPU
+ * stored, so differences are signed.
  */
 static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *rule,
 						       struct frbpf_rule_state *st,
@@ -292,7 +292,7 @@ static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *
 	return FRBPF_CAUSE_MAX;
 }
 
-/* Of these, an incident says how many there were, and which was the largest. */
+/* Causes for which incidents report the number of suppressed matches and the largest of them. */
 static __always_inline bool is_told_cause(enum frbpf_cause cause)
 {
 	return cause == FRBPF_CAUSE_COOLDOWN || cause == FRBPF_CAUSE_RULE_CAP ||
@@ -310,7 +310,7 @@ static __always_inline bool is_largest_suppressed(const struct frbpf_rule_state 
 	return value > *(volatile const __u64 *)&st->since_last.value;
 }
 
-/* A match that was suppressed. Two at the same moment: one of them is not compared. */
+/* Record a suppressed match if it is the largest. Of two simultaneous ones, one is not compared. */
 __noinline int suppressed_note(struct frbpf_rule_state *st, const struct match *m)
 {
 	if (!st || !m || !is_largest_suppressed(st, m->value) ||
@@ -325,7 +325,7 @@ __noinline int suppressed_note(struct frbpf_rule_state *st, const struct match *
 	return 0;
 }
 
-/* The next trigger says what was suppressed before it, and it begins anew. */
+/* Move what was suppressed into a trigger, and start again. */
 static __always_inline void suppressed_take(struct frbpf_rule_state *st,
 					    struct frbpf_suppressed *ret)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The rule engine, the same in every source. A source measures a value and asks rules_below(), which ends almost
- * every event; hits ask the prefilter. For what is left it begins a struct match with the values of the event and
- * calls rules_run().
+ * The rule engine, the same in every source. A source measures a value and calls rules_below(),
+ * which ends almost every event; hits are tested by the prefilter. For the remaining events it
+ * fills a struct match with the values of the event and calls rules_run().
  *
- * What is about tasks costs more than all else, so it is filled in when the first rule asks for it: rules_run()
- * returns true, and is called again. Of events that match often nearly all end before that: where a condition is
- * about values of the event alone, and cooldown and `count` are about the rule and not about who matches.
+ * Values of tasks cost more than anything else, so they are filled in when the first rule needs
+ * them: rules_run() returns true, and is called again. Most events that match often end before
+ * that. Their condition needs only values of the event, and cooldown and `count` are those of the
+ * rule, not of the subject.
  *
- * Rules are data. Each is looked at by a global function: the verifier checks that once, for any number of rules, and
- * the loop around it costs it a few instructions a rule. The engine looks at the struct match only, never at a task,
- * so that a test can run it on values of its own.
+ * Rules are data. A global function evaluates a rule, so the verifier checks it once for any number
+ * of rules. The loop around it costs the verifier a few instructions per rule. The engine reads
+ * only the struct match, never a task, so that a test can run it with its own values.
  */
 #ifndef FRBPF_RULES_BPF_H
 #define FRBPF_RULES_BPF_H
@@ -41,7 +42,7 @@ static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct f
 
 /* ---- rules about others ---- */
 
-/* A rule that others are about has matched. Two at the same moment: one of them is kept. */
+/* Record the match of a rule that others are about. Of two simultaneous matches, one is kept. */
 static __always_inline void part_note(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
 				      struct match *m)
 {
@@ -58,7 +59,10 @@ static __always_inline void part_note(const struct frbpf_rule *rule, struct frbp
 	__sync_lock_test_and_set(&st->part_busy, 0);
 }
 
-/* Did it match when a rule that it is one of fires? What its own cooldown and caps hold back counts. */
+/*
+ * Does an outcome @cause count as a match for rules about this one? Matches that its own cooldown
+ * and caps suppress count.
+ */
 static __always_inline bool is_part(__u32 cause)
 {
 	return cause != FRBPF_CAUSE_SELF && cause != FRBPF_CAUSE_COUNT && cause != FRBPF_CAUSE_KEYS;
@@ -72,7 +76,7 @@ static __always_inline struct frbpf_part *part_of(const struct frbpf_rule *rule,
 	return st ? &st->part : NULL;
 }
 
-/* Have all others matched that the rule is about, and the last one with this event? */
+/* Have the other parts of the rule matched in time, and the last part with this event? */
 static __always_inline bool parts_matched(const struct frbpf_rule *rule, const struct match *m)
 {
 	struct frbpf_part *part;
@@ -107,7 +111,7 @@ static __always_inline void parts_fill(struct frbpf_trigger *t, const struct frb
 	}
 }
 
-/* The record is reserved first, so that a full ring does not begin a cooldown. */
+/* Reserves the record before the cooldown begins: a full ring must not begin one. */
 static __always_inline __u32 fire(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
 				  struct match *m)
 {
@@ -150,7 +154,7 @@ static __always_inline __u32 fire(const struct frbpf_rule *rule, struct frbpf_ru
 	parts_fill(t, rule);
 	suppressed_take(st, &t->since_last);
 	__sync_fetch_and_add(&st->fired, 1);
-	/* Forced: the kernel's own choice wakes nobody when a discarded record is still unread. */
+	/* Forced: by default the kernel does not wake readers behind an unread discarded record. */
 	bpf_ringbuf_submit(t, BPF_RB_FORCE_WAKEUP);
 	m->fired = 1;
 	return FRBPF_CAUSE_MAX;
@@ -165,7 +169,7 @@ static __always_inline bool error_fits(const struct frbpf_rule *rule, __u32 erro
 
 enum { REACHED, REACHED_NOT, REACHED_BY_NONE };
 
-/* Is it what the rule's threshold asks for? By none: nor is it for the rules behind it. */
+/* Is the threshold of the rule reached? REACHED_BY_NONE: nor are those of the rules after it. */
 static __always_inline int rule_reached(const struct frbpf_rule *rule, __u64 value, __u32 error)
 {
 	if (rule->flags & FRBPF_RULE_FAILS)
@@ -173,13 +177,15 @@ static __always_inline int rule_reached(const struct frbpf_rule *rule, __u64 val
 	return rule->flags & FRBPF_RULE_HIT || value > rule->threshold ? REACHED : REACHED_BY_NONE;
 }
 
-/* A rule on all calls that says nothing of errors is not about those that wait by their nature. */
+/* Does the rule ignore calls that wait by nature? It is on all calls, and not about errors. */
 static __always_inline bool minds_waits(const struct frbpf_rule *rule)
 {
 	return (rule->flags & (FRBPF_RULE_ALL_CALLS | FRBPF_RULE_FAILS)) == FRBPF_RULE_ALL_CALLS;
 }
 
-/* Are its rates about the rule, not about who matches? Nor is anybody told who that was. */
+/*
+ * Are the limits those of the rule, not of the subject? Nor does another rule report the subject.
+ */
 static __always_inline bool rates_of_rule(const struct frbpf_rule *rule)
 {
 	return rule->cooldown.per == FRBPF_PER_RULE && share_is_of_cpu(rule) &&
@@ -188,9 +194,9 @@ static __always_inline bool rates_of_rule(const struct frbpf_rule *rule)
 }
 
 /*
- * That a cooldown of a rule lasts is known for the rest of the jiffy: to read the clock costs more than all else here.
- * So it may last a jiffy longer than it should, which must be little of it; or, where all CPUs slept, until the kernel
- * has counted the jiffies of that.
+ * Once a cooldown was found to last, it is taken to last for the rest of the jiffy, since reading
+ * the clock costs more than all else here. So it may last a jiffy too long, and needs a minimum
+ * length. After all CPUs slept, it may last until the kernel has updated the jiffies.
  */
 #define COOLING_LEAST 1000000000ULL /* ns */
 
@@ -202,7 +208,7 @@ static __always_inline bool is_known_to_cool(const struct frbpf_rule *rule,
 	       !escalates(rule, &st->bar, *(volatile const __u64 *)&st->last_fired, m->value);
 }
 
-/* A rule whose condition holds: FRBPF_CAUSE_MAX: it has fired. */
+/* The condition of the rule holds: fire or suppress. Returns the cause; FRBPF_CAUSE_MAX: fired. */
 static __always_inline __u32 rule_outcome(const struct frbpf_rule *rule,
 					  struct frbpf_rule_state *st, struct match *m,
 					  bool counted)
@@ -225,7 +231,7 @@ static __always_inline __u32 rule_outcome(const struct frbpf_rule *rule,
 	return cause;
 }
 
-/* One that a rule on what is absent waits for; not those that we make ourselves. */
+/* An event that an ABSENT rule waits for; our own events do not count. */
 static __always_inline void rule_hear(struct frbpf_rule_state *st, struct match *m)
 {
 	if (m->self)
@@ -236,7 +242,10 @@ static __always_inline void rule_hear(struct frbpf_rule_state *st, struct match 
 		st->heard = m->now;
 }
 
-/* A rule whose threshold follows its values: this is one of them, unless it is our own. Is it above the limit of now? */
+/*
+ * For a rule that learns: count the value, unless it is our own, and compare it with the present
+ * limit.
+ */
 static __always_inline bool rule_learns(const struct frbpf_rule *rule,
 					const struct frbpf_rule_state *st, struct match *m)
 {
@@ -257,8 +266,10 @@ static __always_inline bool rule_learns(const struct frbpf_rule *rule,
 	return m->value > m->limit;
 }
 
-/* Is the rule about what ends, or about what is pending, as @m is? Of the latter, about what has passed its threshold
- * since the last look. */
+/*
+ * Is the rule about ended events, or about pending events, as @m is? A pending event must have
+ * passed the threshold since the last look.
+ */
 static __always_inline bool rule_is_about(const struct frbpf_rule *rule, const struct match *m)
 {
 	struct frbpf_rule_state *st;
@@ -272,7 +283,7 @@ static __always_inline bool rule_is_about(const struct frbpf_rule *rule, const s
 
 enum { RUN_NEXT, RUN_END, RUN_ASK_TASKS };
 
-/* A match of the rule, if its limits let it be one. */
+/* The event matches the rule: count it, then fire or suppress. */
 static __always_inline int rule_matches(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
 					struct match *m, __u32 idx)
 {
@@ -282,7 +293,7 @@ static __always_inline int rule_matches(const struct frbpf_rule *rule, struct fr
 	if (m->value && !counted)
 		state_count(st, m->value);
 	cause = rule_outcome(rule, st, m, counted);
-	/* who was suppressed is kept, of the largest */
+	/* the subject of the largest suppressed match is recorded */
 	if (is_told_cause(cause) && m->lacks_tasks && !(rule->flags & FRBPF_RULE_QUIET) &&
 	    is_largest_suppressed(st, m->value))
 		cause = CAUSE_ASK_TASKS;
@@ -298,7 +309,7 @@ static __always_inline int rule_matches(const struct frbpf_rule *rule, struct fr
 	return RUN_NEXT;
 }
 
-/* A value of a rule on a share of time: is it, with those before it, too much? */
+/* Add the value for a SHARE rule. Does the sum in the window exceed the limit? */
 static __always_inline bool share_reached(const struct frbpf_rule *rule,
 					  struct frbpf_rule_state *st, struct match *m, __u32 idx)
 {
@@ -319,8 +330,10 @@ static __always_inline bool share_reached(const struct frbpf_rule *rule,
 	return m->sum > rule->sum;
 }
 
-/* Try one rule. RUN_END: its threshold is not reached, nor are those of the rules after it. RUN_ASK_TASKS: to be tried
- * again when what is about tasks is there. */
+/*
+ * Evaluate one rule. RUN_END: its threshold is not reached, nor are those of the rules after it.
+ * RUN_ASK_TASKS: evaluate it again when the values of tasks are filled in.
+ */
 __noinline int rule_run(__u32 idx, struct match *m)
 {
 	struct frbpf_rule_state *st;
@@ -372,7 +385,7 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	return ret;
 }
 
-/* The bank in force. Asked for once per event: a reload may flip it at any time. */
+/* The bank in force. Read it once per event: a reload may flip it at any time. */
 static __always_inline __u32 rules_bank(void)
 {
 	return *(volatile __u32 *)&control.generation & 1;
@@ -385,8 +398,7 @@ static __always_inline bool rules_below(__u32 bank, __u64 value)
 
 #define RULES_AT_ONCE 16
 
-/* Some of them: a function of its own, which is verified once and not for every rule that there can
- * be. */
+/* Evaluate some rules. A global function is verified once, not for each possible rule. */
 __noinline int some_run(__u32 first, __u32 n_rules, struct match *m)
 {
 	__u32 i;
@@ -406,7 +418,10 @@ __noinline int some_run(__u32 first, __u32 n_rules, struct match *m)
 	return RUN_NEXT;
 }
 
-/* true: a rule asks for what is about tasks, from which on it is to be called again. */
+/*
+ * Evaluate all rules. True: a rule needs values of tasks. Then the caller fills them in and calls
+ * again; evaluation continues with that rule.
+ */
 static __always_inline bool rules_run(struct match *m)
 {
 	__u32 n_rules = control.bank[m->bank & 1].n_rules, first = m->first, i;
@@ -420,13 +435,13 @@ static __always_inline bool rules_run(struct match *m)
 	return false;
 }
 
-/* Bytes, or a negative error, to frames. */
+/* Convert bytes, or a negative error, to a number of frames. */
 static __always_inline __u32 n_frames(long bytes)
 {
 	return bytes > 0 ? bytes / sizeof(__u64) : 0;
 }
 
-/* Behind the trigger, whose wake-up need not wait for this. No room: there are no stacks. */
+/* Sent after the trigger, so that its wake-up is not delayed. Without room, stacks are left out. */
 static __always_inline void stacks_send(const struct match *m, struct task_struct *task,
 					bool is_current)
 {
@@ -445,7 +460,7 @@ static __always_inline void stacks_send(const struct match *m, struct task_struc
 	bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
 }
 
-/* For a source that has its subject at hand. */
+/* Run the rules for a source that has its subject at hand. */
 static __always_inline void rules_run_for(struct match *m, struct task_struct *subject,
 					  struct task_struct *current)
 {
@@ -457,8 +472,10 @@ static __always_inline void rules_run_for(struct match *m, struct task_struct *s
 		stacks_send(m, subject, subject == bpf_get_current_task_btf());
 }
 
-/* For an event that no task suffers from: its subject's fields are empty, but for `cpu`. In scope it is where it holds up
- * a task that is. */
+/*
+ * Run the rules for an event without a subject: the fields of the subject are empty, except `cpu`.
+ * It is in scope if it interrupts a task in scope.
+ */
 static __always_inline void rules_run_for_cpu(struct match *m)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
@@ -474,7 +491,7 @@ static __always_inline void rules_run_for_cpu(struct match *m)
 	rules_run(m);
 }
 
-/* ---- looks: see struct frbpf_look; what is pending, only some sources know: look.bpf.h ---- */
+/* ---- looks: see struct frbpf_look. Sources with pending events use look.bpf.h ---- */
 
 struct frbpf_look look;
 
@@ -491,9 +508,9 @@ static __always_inline void look_again_at(__u64 time)
 		look.next = time;
 }
 
-#define SILENCE_SLACK 5000000 /* ns: a program that hears one may not have written that yet */
+#define SILENCE_SLACK 5000000 /* ns: a program that saw an event may not have noted it yet */
 
-/* A rule for whose events nothing came. It is about nobody. */
+/* Match an ABSENT rule if its silence has lasted long enough. The match has no subject. */
 static __always_inline void look_silence(const struct frbpf_rule *rule, struct frbpf_rule_state *st)
 {
 	__u64 heard = *(volatile __u64 *)&st->heard, due = heard + rule->silence + SILENCE_SLACK;
@@ -540,7 +557,7 @@ __noinline int look_end_rule(__u32 idx)
 	return 0;
 }
 
-/* Run by the daemon behind a look at everything that is pending. */
+/* Run by the daemon after a look at all pending events. */
 SEC("raw_tp")
 int look_end(void *ctx)
 {
@@ -554,7 +571,7 @@ int look_end(void *ctx)
 	return 0;
 }
 
-/* Run once by the daemon, in its own context: who are we, in the initial pid namespace? */
+/* Run once by the daemon in its own context, to get its ids in the initial pid namespace. */
 SEC("raw_tp")
 int learn_self(void *ctx)
 {

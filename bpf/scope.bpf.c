@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whom the rules are about when that is a tree of processes: a task that is in has an entry in the
- * map, and what it forks gets one before it runs, whoever becomes its parent later. The entry is the
- * task's own: it outlives exec and ends with the task.
+ * The scope of rules that are confined to a tree of processes. A task in the scope has an entry in
+ * the map. Its children get one before they run, and keep it when they are reparented. The entry is
+ * task storage: it survives exec and ends with the task.
  */
 #include "vmlinux.h"
 
@@ -19,8 +19,10 @@ struct {
 	__type(value, __u32);
 } scope SEC(".maps");
 
-/* The same tasks, for those who have no more of one than its address or its number: both are keys,
- * the value is the address. */
+/*
+ * The same tasks, for sources that know only the address or the number of a task. Both are keys;
+ * the value is the address.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -28,7 +30,7 @@ struct {
 	__type(value, __u64);
 } scope_keys SEC(".maps");
 
-__u64 missing; /* tasks that should have an entry, and for which there was no memory */
+__u64 missing; /* tasks that have no entry because there was no memory */
 
 static __always_inline void include(struct task_struct *task)
 {
@@ -40,7 +42,7 @@ static __always_inline void include(struct task_struct *task)
 		__sync_fetch_and_add(&missing, 1);
 }
 
-/* Its address, and long before its number, may be used again from now on. */
+/* From now on the address may be reused; the number may have been reused long before. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(scope_free, struct task_struct *task)
 {
@@ -54,7 +56,7 @@ int BPF_PROG(scope_free, struct task_struct *task)
 	return 0;
 }
 
-/* The current task is the one that forks. */
+/* The current task is the parent. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(scope_newtask, struct task_struct *task)
 {
@@ -63,8 +65,10 @@ int BPF_PROG(scope_newtask, struct task_struct *task)
 	return 0;
 }
 
-/* A thread that is not the leader takes the leader's number when it executes a program: that of the
- * leader is about to go, and its own is free. */
+/*
+ * When a thread that is not the leader calls exec, it takes over the number of the leader, which
+ * ends. Its old number is free.
+ */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(scope_exec, struct task_struct *task, s32 old_pid)
 {
@@ -78,7 +82,7 @@ int BPF_PROG(scope_exec, struct task_struct *task, s32 old_pid)
 	return 0;
 }
 
-/* The threads of processes whose leader is in. */
+/* Add all threads of processes whose leader is in the scope. */
 SEC("iter/task")
 int scope_threads(struct bpf_iter__task *ctx)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shares of time: the sum of a rule's values within its window, of each CPU, cgroup ... apart. A value
- * is spread over the slices that it lasted through. Of the oldest slice, as much counts as the window
- * still covers.
+ * Shares of time: the sum of the values of a rule in its window, separately for each CPU, cgroup
+ * ... A value is spread over the slices that it lasted through. The oldest slice counts in
+ * proportion to what the window still covers.
  */
 #ifndef FRBPF_SHARES_BPF_H
 #define FRBPF_SHARES_BPF_H
 
 #include "rates.bpf.h"
 
-/* Can the share be told without the subject? */
+/* Can the share be found without the subject? */
 static __always_inline bool share_is_of_cpu(const struct frbpf_rule *rule)
 {
 	return rule->share.per == FRBPF_PER_RULE ||
 	       (rule->share.per == FRBPF_PER_FIELD && rule->share.field == FRBPF_FIELD_CPU);
 }
 
-/* NULL: no room for one more. */
+/* Get the share that this match belongs to; NULL: no room for a new one. */
 static __always_inline struct frbpf_share *
 share_of(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struct match *m)
 {
@@ -31,7 +31,7 @@ share_of(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struc
 	share = bpf_map_lookup_elem(shares, &key);
 	if (share)
 		return share;
-	/* whoever is first makes it */
+	/* the CPU that comes first creates it */
 	if (!bpf_map_update_elem(shares, &key, &no_share, BPF_NOEXIST))
 		key_made(rule, st);
 	return bpf_map_lookup_elem(shares, &key);
@@ -39,7 +39,7 @@ share_of(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struc
 
 #define SHARE_SUM_MASK ((1ULL << FRBPF_SHARE_SUM_BITS) - 1)
 
-/* What stands above the sum of a slice. */
+/* The bits above the sum of a slice. */
 static __always_inline __u64 share_lap(__u64 slice)
 {
 	return slice / FRBPF_SHARE_PLACES << FRBPF_SHARE_SUM_BITS;
@@ -50,7 +50,7 @@ static __always_inline __u64 *share_place(struct frbpf_share *s, __u64 slice)
 	return &s->slices[slice % FRBPF_SHARE_PLACES];
 }
 
-/* A few attempts: whoever wins a race has added his own. */
+/* Add @ns to a slice. Gives up after a few attempts, each lost to another CPU. */
 static __always_inline void share_put(struct frbpf_share *s, __u64 slice, __u64 ns)
 {
 	__u64 *at = share_place(s, slice), old, lap = share_lap(slice);
@@ -70,7 +70,7 @@ static __always_inline __u64 share_get(struct frbpf_share *s, __u64 slice)
 	return (v & ~SHARE_SUM_MASK) == share_lap(slice) ? v & SHARE_SUM_MASK : 0;
 }
 
-/* Add m->value, which ends at m->now, and leave the sum of the window in m->sum. */
+/* Add m->value, which ends at m->now, and store the sum of the window in m->sum. */
 __noinline int share_add(struct frbpf_share *s, const struct frbpf_rate *rate, struct match *m)
 {
 	__u64 length, slice, start, begin, end, n, i;
@@ -90,7 +90,7 @@ __noinline int share_add(struct frbpf_share *s, const struct frbpf_rate *rate, s
 		if (begin < end)
 			share_put(s, slice, end - (begin > start ? begin : start));
 		n = share_get(s, slice);
-		if (i == FRBPF_SHARE_SLICES) /* without overflow: a sum has 48 bits, a length 37 */
+		if (i == FRBPF_SHARE_SLICES) /* no overflow: a sum has 48 bits, a length 37 */
 			n = ((n >> 10) * ((length - (m->now - start - i * length)) >> 10) /
 			     ((length >> 10) + 1))
 			    << 10;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A subject that may be gone when its wait is over: what rules ask of a task, saved where the wait
- * begins. That is done for each event, so names are taken as they are and put in order by those few
- * that are looked at.
+ * A subject that may have ended when its wait is over: the values of the task are saved when the
+ * wait begins. This happens for each event, so names are copied without cleaning. They are cleaned
+ * for the few events that rules evaluate.
  */
 #ifndef FRBPF_SUBJECT_BPF_H
 #define FRBPF_SUBJECT_BPF_H
@@ -24,15 +24,17 @@ struct subject {
 	__u16 is_kernel_thread;
 };
 
-/* Without a call: the verifier knows what a task is. */
+/* Direct loads, without a helper call: the verifier knows the type of the task. */
 static __always_inline void name_save(__u64 *to, struct task_struct *task)
 {
 	to[0] = *(__u64 *)&task->comm[0];
 	to[1] = *(__u64 *)&task->comm[8];
 }
 
-/* Its cgroups to @cgroups, and its parent, only when a rule of the bank looks at them: they lie far away. A
- * rule that comes to do so while the subject waits finds it without. */
+/*
+ * Save the subject. Its cgroups (to @cgroups) and parent are saved only if a rule of the bank needs
+ * them, since they cost cache misses. A rule loaded while the subject waits does not have them.
+ */
 static __always_inline void subject_save(struct subject *s, struct task_struct *task, __u32 bank,
 					 struct cgroup_ids *cgroups)
 {
@@ -65,7 +67,10 @@ static __always_inline void subject_save(struct subject *s, struct task_struct *
 	cgroup_ids((__u64)cgrp, cgroups);
 }
 
-/* As rules_run_for(), with a subject from subject_save(); @cgroups as there. Its `cpu` is that where it was saved. */
+/*
+ * rules_run_for() with a subject and @cgroups from subject_save(). Its `cpu` is the one where it
+ * was saved.
+ */
 static __always_inline void rules_run_saved(struct match *m, const struct subject *s,
 					    const struct cgroup_ids *cgroups)
 {
@@ -91,7 +96,7 @@ static __always_inline void rules_run_saved(struct match *m, const struct subjec
 	val[FRBPF_FIELD_CPU][0] = s->cpu;
 	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
 	if (rules_look_at_cgroups(m->bank) && bpf_core_field_exists(current->cgroups)) {
-		if (s->own_cgroup) /* else they are of who was in this place before */
+		if (s->own_cgroup) /* otherwise they are those of an earlier user of the entry */
 			m->cgroup[MATCH_SUBJECT] = *cgroups;
 		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
 			   &m->cgroup[MATCH_CURRENT]);

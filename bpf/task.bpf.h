@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A task as rules and triggers see it: one value per enum frbpf_field. */
+/* The values of a task for rules and triggers: one per enum frbpf_field. */
 #ifndef FRBPF_TASK_BPF_H
 #define FRBPF_TASK_BPF_H
 
@@ -10,10 +10,10 @@
 #define MAX_PID_NS_LEVEL  32
 #define FRBPF_FIELD_WORDS 2
 
-/* inode of the daemon's pid namespace: the one whose pids perf puts into the daemon's records */
+/* inode of the pid namespace of the daemon: records of perf have pids of that namespace */
 const volatile __u32 daemon_pidns = PID_NS_INIT_INUM;
 
-/* The number of the struct pid at @addr in the daemon's namespace; 0 outside of it. */
+/* The number of the struct pid at @addr in the pid namespace of the daemon; 0: outside of it. */
 __noinline __u32 pid_in_daemon_ns(__u64 addr)
 {
 	struct pid *pid = (struct pid *)addr;
@@ -37,7 +37,7 @@ __noinline __u32 pid_in_daemon_ns(__u64 addr)
 	return 0;
 }
 
-/* The parent's process; 0 when it is outside of the daemon's namespace. */
+/* The pid of the parent process; 0: it is outside of the pid namespace of the daemon. */
 static __always_inline __u64 task_ppid(struct task_struct *task)
 {
 	struct task_struct *parent = task->real_parent;
@@ -47,7 +47,7 @@ static __always_inline __u64 task_ppid(struct task_struct *task)
 	return pid_in_daemon_ns((__u64)BPF_CORE_READ(parent, group_leader, thread_pid));
 }
 
-/* The ids of a task's cgroup (v2) and of those above it, by level, the root's first; 0 behind. */
+/* Ids of the cgroup (v2) of a task and of those above, by level, from the root; then 0. */
 struct cgroup_ids {
 	__u64 level[FRBPF_CGROUP_DEPTH];
 };
@@ -65,8 +65,7 @@ __noinline int cgroup_ids(__u64 cgroup, struct cgroup_ids *ids)
 	return 0;
 }
 
-/* Before a task is hashed and after it is unhashed, thread_pid says nothing: 0 as for an outsider.
- */
+/* Before a task is hashed and after it is unhashed, it has no thread_pid: its numbers are 0. */
 static __always_inline void task_pids(struct task_struct *task, __u64 *ret_pid, __u64 *ret_tid)
 {
 	if (daemon_pidns == PID_NS_INIT_INUM) {
@@ -79,9 +78,9 @@ static __always_inline void task_pids(struct task_struct *task, __u64 *ret_pid, 
 }
 
 /*
- * @val must be zero: the kernel need not pad a name with zeros, and only what stands before its NUL
- * is copied. The uid is the objective one (real_cred), as /proc/PID/status shows it: a thread that
- * overrides its credentials for a moment in the kernel does not change its owner.
+ * @val must be zero: the kernel may not pad names with zeros, and only the bytes before the NUL are
+ * copied. The uid is the objective one (real_cred), as in /proc/PID/status. It does not change when
+ * a thread temporarily overrides its credentials in the kernel.
  */
 static __always_inline void task_fields(struct task_struct *task, __u64 (*val)[FRBPF_FIELD_WORDS],
 					__u32 cpu)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Since when each task waits, for sources that measure with the scheduler's tracepoints. The
- * storage is created by the iterator and at fork only: the other programs run under a run-queue
- * lock, where the allocator must not be called. A task's events are serialised by that lock: no
- * atomics.
+ * Records when each task began to wait, for sources that use tracepoints of the scheduler. Only the
+ * iterator and the fork program create the task storage. The other programs run under a run-queue
+ * lock, where the allocator must not be called. That lock also serialises the events of a task, so
+ * no atomics are needed.
  *
- * Some kernels run no program at some switches and wake-ups: on certain virtual machines at none
- * that happens while a thread of PID 1 is current. A wait whose end is missed must not grow until
- * the next end that is seen. So the task's own count of switches is kept with the beginning; the
- * kernel raises it each time the task is switched out, before the tracepoint.
+ * Some kernels run no program at some switches and wake-ups. On certain virtual machines these are
+ * all that happen while a thread of PID 1 is current. A wait whose end is missed must not extend to
+ * the next end that is seen. So the number of switches of the task is saved with the beginning. The
+ * kernel increments it whenever the task is switched out, before the tracepoint.
  */
 #ifndef FRBPF_WAITS_BPF_H
 #define FRBPF_WAITS_BPF_H
@@ -18,7 +18,7 @@
 struct wait {
 	__u64 begin;	/* 0: the task does not wait */
 	__u64 switches; /* task_switches() at that time */
-	__u64 state;	/* enum frbpf_state; where the source wants to know */
+	__u64 state;	/* enum frbpf_state; only if the source needs it */
 };
 
 struct {
@@ -45,7 +45,7 @@ int BPF_PROG(waits_newtask, struct task_struct *task)
 	return 0;
 }
 
-/* NULL is counted. */
+/* The wait of a task. NULL: it has no storage, which is counted. */
 static __always_inline struct wait *wait_of(struct task_struct *task)
 {
 	struct wait *wait = bpf_task_storage_get(&waits, task, 0, 0);
@@ -55,13 +55,13 @@ static __always_inline struct wait *wait_of(struct task_struct *task)
 	return wait;
 }
 
-/* How many times it has been switched out. */
+/* How many times the task was switched out. */
 static __always_inline __u64 task_switches(struct task_struct *task)
 {
 	return task->nvcsw + task->nivcsw;
 }
 
-/* A wait that was under way has ended without being seen. */
+/* Begin a wait. If one is recorded already, its end was not seen. */
 static __always_inline void wait_begin(struct wait *wait, struct task_struct *task, __u64 now)
 {
 	if (wait->begin)
@@ -70,16 +70,19 @@ static __always_inline void wait_begin(struct wait *wait, struct task_struct *ta
 	wait->switches = task_switches(task);
 }
 
-/* Has it not run since the wait began, if it does not run now? A task that ran was switched out. */
+/*
+ * For a task that does not run now: has it not run since the wait began? If it had, it would have
+ * been switched out.
+ */
 static __always_inline bool wait_lasts(const struct wait *wait, struct task_struct *task)
 {
 	return wait->switches == task_switches(task);
 }
 
-/* What the source is, and the state of @wait for its rules: each defines it behind this. */
+/* Set the source of the match and the state of @wait. Each source defines it after this include. */
 static void wait_describe(struct match *m, const struct wait *wait);
 
-/* A wait that lasts, for look.bpf.h. */
+/* Look at waits that have not ended: see look.bpf.h. */
 SEC("iter/task")
 int waits_look(struct bpf_iter__task *ctx)
 {
@@ -88,7 +91,7 @@ int waits_look(struct bpf_iter__task *ctx)
 	struct match *m;
 	__u64 begin;
 
-	if (!task || task->exit_state) /* a dead one waits for its parent */
+	if (!task || task->exit_state) /* a dead task only waits for its parent */
 		return 0;
 	wait = bpf_task_storage_get(&waits, task, 0, 0);
 	begin = wait ? *(volatile __u64 *)&wait->begin : 0;
@@ -104,8 +107,10 @@ int waits_look(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* The same at the end of a wait whose value matters: false is counted. The task does not run yet,
- * not even at the switch to it. */
+/*
+ * The same at the end of a wait whose value matters; counts if it is false. The task does not run
+ * yet, not even at the switch to it.
+ */
 static __always_inline bool wait_seen(const struct wait *wait, struct task_struct *task)
 {
 	if (!task_is_on_cpu(task) && wait_lasts(wait, task))
