@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Compares two series of runs. Wall time and CPU time decide. Each is tested at half of 1 %, so a
+ * Compares two series of runs. Wall time and CPU time decide. Each is tested at half of 1 %. So a
  * comparison of a thing with itself finds a regression at most 1 time in 100, however the two are
  * correlated (Bonferroni). Everything else is shown with the same interval, and decides nothing:
  * values of rules and context switches depend on the machine more than on the code.
@@ -10,7 +10,8 @@
  * - enough runs were undisturbed;
  * - the machine is of the same kind;
  * - fixed work is not slower, with certainty, by more than the tolerance;
- * - reading memory is not so slow that a program which lost its cache to neighbours would be, too.
+ * - reading memory is not so much slower that losing a cache to neighbours could explain it.
+ *
  * Disturbed runs are left out if there are enough others. If there are too few, the verdict is
  * always `disturbed`.
  *

@@ -102,7 +102,10 @@ static void free_places(struct list_place *all)
 	}
 }
 
-/* {u32 info_len, u32 data_len, u64 arrays, info, data}; bpf_prog_info begins with {u32 type, u32 id}. */
+/*
+ * {u32 info_len, u32 data_len, u64 arrays, info, data}; bpf_prog_info begins with {u32 type, u32
+ * id}.
+ */
 static int add_prog(struct merge_features *m, struct cursor *c)
 {
 	const char *start = c->p;

@@ -169,11 +169,15 @@ void flights__drop(struct want *w);
 /* Report those that had lasted longer than w.pending before @time. */
 int flights__pass(struct want *w, uint64_t time);
 
-/* Tell of something that began with @f (NULL: of a hit) and ended at @t; the values of the event go into *e before. */
+/* Prepare event @e and set its values. Fields of the event that are not set are unknown. */
 void retraced__init(struct retraced *e, const struct retrace_task *subject,
 		    const struct retrace_task *current);
 void retraced__set(struct retraced *e, uint32_t field, uint64_t value);
 void retraced__set_text(struct retraced *e, uint32_t field, const char *text);
+/*
+ * Report something that lasted from @begin to @time; for a hit the two are equal. The values of the
+ * event must be in *e. 0 or negative errno, that of take().
+ */
 int want__tell(struct want *w, uint64_t begin, uint64_t time, struct retraced *e);
 
 static inline bool tapped__number(const struct tapped *t, const struct format_field *f,

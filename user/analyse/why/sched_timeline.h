@@ -8,7 +8,7 @@
  *	    ├─────────────────────┘                                    │
  *	    └──────────────────────────────────────────────────────────┘ waking
  *
- * UNSEEN is what no event tells. Life: build from sorted events, look, free.
+ * UNSEEN: no event shows what it did. Life: build from sorted events, look, free.
  */
 #ifndef FRBPF_ANALYSE_WHY_SCHED_TIMELINE_H
 #define FRBPF_ANALYSE_WHY_SCHED_TIMELINE_H
