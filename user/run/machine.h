@@ -11,7 +11,7 @@
 
 struct machine;
 
-struct machine_sample {	      /* totals since boot; ns unless noted */
+struct machine_sample {	      /* running totals; ns unless noted */
 	uint64_t time;	      /* CLOCK_MONOTONIC */
 	uint32_t cpus;	      /* online */
 	uint64_t idle, steal; /* over all CPUs */
