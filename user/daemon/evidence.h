@@ -27,9 +27,9 @@ struct evidence_kernel {
 
 /*
  * Append the line for @kernel, with rings of @ring_bytes, to @line. Append the tracepoints that the
- * kernel lacks, separated by commas, to @lacking. For threads in @names, the line copies the top of
- * the user stack when they leave the CPU, as most distributions build programs without frame
- * pointers. 0 or -ENOMEM.
+ * kernel lacks, separated by commas, to @lacking. When threads in @names leave the CPU, the top of
+ * their user stack is copied: most distributions build programs without frame pointers. 0 or
+ * -ENOMEM.
  */
 int evidence__line(const struct evidence_kernel *kernel, const struct evidence_names *names,
 		   size_t ring_bytes, struct buf *line, struct buf *lacking);

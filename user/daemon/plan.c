@@ -190,7 +190,7 @@ static int plan_session(const struct planner *pl, const struct session_conf *con
 	return err;
 }
 
-/* One line that lets the user see which session to make smaller. */
+/* Report the memory of each session, so that the user sees which one to make smaller. */
 static void memory_error(const struct plan *p, const struct ruleset *rs, struct diags *d)
 {
 	struct buf sum = { 0 };

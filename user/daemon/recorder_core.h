@@ -19,7 +19,7 @@
 struct recorder {
 	struct detectors *detectors;
 	struct reaper *reaper;
-	struct namer *namer; /* NULL: nobody names functions */
+	struct namer *namer; /* NULL: functions of programs get no names */
 	struct state_reader *states;
 	struct vitals *vitals;
 	int rt_priority;
@@ -27,7 +27,7 @@ struct recorder {
 	bool running;
 	int epoll, timer;
 	int wake;     /* eventfd that wakes the thread */
-	int progress; /* eventfd that tells the collecting thread of work */
+	int progress; /* eventfd that wakes the collecting thread */
 	uint64_t copy_ns_per_mib;
 	sem_t synced; /* posted by the thread at a point that others wait for */
 

@@ -388,7 +388,7 @@ static void respawn_session(struct rulebook *b, size_t i)
 	e->v[e->n++] = again; /* there is room: one was just removed */
 }
 
-/* Returns ns until the next one may begin again. */
+/* Returns ns until the next session may start again. */
 static uint64_t respawn_sessions(struct rulebook *b)
 {
 	uint64_t now = now_ns(), first = UINT64_MAX;

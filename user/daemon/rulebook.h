@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The rules in force, and everything that replaces them: a load, a change of a watched file, a rule
- * that is armed or ends, a session whose rings were resized. Each makes a ruleset (the file's text
+ * The rules in force, and everything that replaces them: a load, a changed file that is watched, a
+ * rule that is armed or ends, a session with resized rings. Each makes a ruleset (the file's text
  * and the armed rules) and its plan, and puts both in force as one active set. On failure the old
  * one stays. For the daemon's main thread. Life: new, begin, then anything, free.
  */

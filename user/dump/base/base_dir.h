@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The base directory of a daemon, and the only place where its layout is known:
+ * The base directory of a daemon. Its layout is known here only:
  *
- *	BASE/lock                          held, as is the directory itself, while a daemon owns
- *	                                   the base; its pid
- *	BASE/control                       socket of the commands
- *	BASE/state.json                    what outlives the daemon, see daemon/saved_state.h
- *	BASE/clock.json                    how old the base is, see base_clock.h
- *	BASE/removed.json                  what retention has removed, see removal_log.h
- *	BASE/output                        what the daemon logs in the background
- *	BASE/incidents/TIME.json           manifests; beginnings and remains of them: base_scan.h
+ *	BASE/lock                          locked, like the directory itself, while a daemon
+ *	                                   owns the base; has its pid
+ *	BASE/control                       socket for commands
+ *	BASE/state.json                    state that outlives the daemon, see daemon/saved_state.h
+ *	BASE/clock.json                    age of the base, see base_clock.h
+ *	BASE/removed.json                  incidents that retention removed, see removal_log.h
+ *	BASE/output                        log of a daemon in the background
+ *	BASE/incidents/TIME.json           manifests; also drafts and remains: base_scan.h
  *	BASE/session-NAME/perf.data.TIME   dumps
  *
- * Temporary files begin with ".tmp-"; what a killed daemon left of them goes at the next start.
+ * Temporary files begin with ".tmp-". The next start removes those of a killed daemon.
  */
 #ifndef FRBPF_DUMP_BASE_BASE_DIR_H
 #define FRBPF_DUMP_BASE_BASE_DIR_H

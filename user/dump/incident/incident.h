@@ -22,19 +22,19 @@
 
 /*
  *	      a trigger     its deadline,     the rings      the last        nothing more
- *	      or a request  sessions are free were read      file is there   to merge
+ *	      or a request  sessions are free were read      file is ready   to merge
  *	FREE ──────► PENDING ──────► FREEZING ──────► FROZEN ──────► WRITTEN ──────► FREE
  *
- *	FREE      no active set, no name, no stacks; the pool's
+ *	FREE      no active set, no name, no stacks; belongs to the pool
  *	PENDING   its deadline (trigger + post) is to come, or a session still writes an earlier
  *	          incident from its copy area; triggers may join
- *	FREEZING  the trigger thread's alone, which works on it without the lock
+ *	FREEZING  only the trigger thread uses it, without the lock
  *	FROZEN    every session's thread writes its file; triggers are merged into it
- *	WRITTEN   the collector's, which writes the manifest without the lock; triggers are still
- *	          merged into it, which adds to `merged` and sets `manifest_stale`
+ *	WRITTEN   the collector writes the manifest without the lock; triggers are still merged into
+ *	          it, which adds to `merged` and sets `manifest_stale`
  *
- * Each arrow is one function of daemon/incident_pool.h, called once within one critical section.
- * Everything that a state promises, `gen` before all, changes together with the state.
+ * Each transition is one function of daemon/incident_pool.h, called once in one critical section.
+ * Everything that a state guarantees, above all `gen`, changes together with the state.
  */
 enum incident_state {
 	INCIDENT_FREE,
@@ -54,18 +54,18 @@ enum incident_compared {
 	COMPARED_TOO_LATE,     /* it ended after the windows */
 	COMPARED_SHORT,	       /* no window reaches back to its beginning */
 	COMPARED_LOSSES,       /* records of the window were lost */
-	COMPARED_NOT_FOUND,    /* its own events were not recorded */
+	COMPARED_NOT_FOUND,    /* its own events are not among the records */
 	COMPARED_AGREES,       /* nothing contradicts it */
 };
 
 struct incident_trigger {
-	struct frbpf_trigger t;	      /* a manual dump has a time and nothing else */
+	struct frbpf_trigger t;	      /* a dump by hand has a time, but no source */
 	const struct rule_conf *rule; /* borrowed from the incident's active set; NULL: by hand */
-	const struct rule_conf
-		*parts[FRBPF_MAX_OTHERS]; /* that matched before; likewise, or NULL */
-	uint64_t contradicted; /* ns: when the subject was seen to run while it waited, as the
-				  trigger says; 0: it was not. Guarded by name_lock */
-	enum incident_compared compared; /* what else is known of it; so, too */
+	/* rules of the parts that matched before; borrowed likewise, or NULL */
+	const struct rule_conf *parts[FRBPF_MAX_OTHERS];
+	/* ns: when the subject ran during the wait that is reported; 0: it did not; see name_lock */
+	uint64_t contradicted;
+	enum incident_compared compared; /* result of the comparison; guarded by name_lock */
 };
 
 /*
@@ -96,13 +96,12 @@ struct dump_cpu {
 	int cpu;
 	uint64_t records; /* in the window */
 	uint64_t from;	  /* ns: the ring is complete from here on */
-	uint64_t lost;	  /* records dropped while the ring was paused by an earlier freeze, in the
-			     window */
-	uint64_t lost_until; /* ns: of these and the next, none was lost later; 0: none was */
-	uint64_t
-		throttled; /* times the kernel stopped an event that came too often, in the window */
-	uint64_t torn;	   /* bytes dropped at the old end */
-	uint64_t paused;   /* ns that this freeze paused the ring */
+	/* records of the window dropped while an earlier freeze paused the ring */
+	uint64_t lost;
+	uint64_t lost_until; /* ns: time of the last loss or throttling; 0: there was none */
+	uint64_t throttled;  /* times in the window that the kernel throttled an event */
+	uint64_t torn;	     /* bytes dropped at the old end */
+	uint64_t paused;     /* ns that this freeze paused the ring */
 	uint64_t away; /* ns of the window that the CPU was not recorded: off line, or just back */
 };
 
@@ -113,12 +112,11 @@ struct dump_result {
 	char error_text[256];
 	char file[64]; /* name in the session's directory */
 	uint64_t bytes, records, skipped;
-	uint64_t start, end; /* ns: the window that was asked for and that the rings cover */
-	uint64_t asked;	     /* ns: the beginning that was asked for, see incident__asked() */
-	uint64_t complete; /* ns: every ring has everything from here on; may lie behind the end */
-	bool short_window; /* the former is earlier */
-	uint64_t
-		ring_needed; /* bytes per CPU that would have held it; 0: not known, or not short */
+	uint64_t start, end;  /* ns: the window that was asked for and that the rings cover */
+	uint64_t asked;	      /* ns: the beginning that was asked for, see incident__asked() */
+	uint64_t complete;    /* ns: every ring is complete from here on; may be after the end */
+	bool short_window;    /* asked is before complete */
+	uint64_t ring_needed; /* bytes per CPU that would be enough; 0: unknown, or not short */
 	uint64_t write_ns;
 	uint64_t sideband_lost, sideband_rescans;
 	bool sideband_incomplete;
@@ -180,11 +178,10 @@ struct incident {
 	struct dump_result
 		results[INCIDENT_SESSIONS_MAX]; /* indexed like the active set's sessions */
 	size_t writing;				/* results that are still missing */
-	struct user_names
-		*names;	    /* functions to be asked for once all is written; NULL: none. Owned; its
-				     asker's while it is asked */
-	bool naming, named; /* names are being looked up; they were, and must be taken over */
-	bool names_missing; /* some could not be looked up */
+	/* functions to look up once all is written; NULL: none. Owned; the namer's meanwhile */
+	struct user_names *names;
+	bool naming, named;  /* names are being looked up; they were, and must be taken over */
+	bool names_missing;  /* some could not be looked up */
 	bool manifest_stale; /* the manifest on disk is out of date */
 	bool reported;	     /* it was collected once; used by the collector */
 	bool listed;	     /* its manifest was written; used by the collector */

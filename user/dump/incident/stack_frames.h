@@ -26,8 +26,8 @@ struct stack_frame {
 int stack_frames__name_kernel(struct incident *inc, const struct sideband_slice *slice);
 
 /*
- * Find the files of the user frames that were not looked up yet, at the times of their triggers,
- * from the records of their tasks in @slice. Adds the functions to look up to inc->names. Opens no
+ * Find the files of user frames that were not looked up yet. Uses the records of their tasks in
+ * @slice, up to the times of their triggers. Adds the functions to look up to inc->names. Opens no
  * file. Takes inc->name_lock, briefly. 0; -ENOMEM: some frames have no name.
  */
 int stack_frames__locate_user(struct incident *inc, const struct sideband_slice *slice);
@@ -49,9 +49,9 @@ struct own_frame {
 };
 
 /*
- * Number of innermost frames of @v, innermost first, that belong to the program that took the
- * stack: the helper that it called, the program, and its callers at the tracepoint or probe. 0: the
- * stack is that of a task that did not run.
+ * Number of frames of @v, innermost first, that belong to the program that took the stack: its
+ * helper, the program, and its callers at the tracepoint or probe. 0: the stack is that of a task
+ * that did not run.
  */
 size_t own_frames__count(const struct own_frame *v, size_t n);
 

@@ -5,7 +5,7 @@
  * make a contradiction:
  *
  * - the subject was switched in and then out, or out twice: a wait has one switch-out, at its
- * beginning, and one switch-in, at its end;
+ *   beginning, and one switch-in, at its end;
  * - it went to sleep and was woken, though it waits for a CPU.
  *
  * A session without sched:sched_switch says nothing. A wait without a contradiction counts as

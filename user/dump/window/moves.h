@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The last switches of each task of a window: when it left its CPU twice with only a wait between,
- * and when it slept and was woken. That is enough to judge a wait that is reported after the window
- * was written. Takes about 100 bytes per task. Life: moves__add_*() in order of time, moves__last()
- * any number of times, moves__free().
+ * The last switches of each task of a window: when it left its CPU twice with only a wait between;
+ * when it slept and was woken. That is enough to judge a wait that is reported after the window was
+ * written. Takes about 100 bytes per task. Life: moves__add_*() in order of time, moves__last() any
+ * number of times, moves__free().
  */
 #ifndef FRBPF_DUMP_WINDOW_MOVES_H
 #define FRBPF_DUMP_WINDOW_MOVES_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finds both ends of what a trigger measured among the records of a session: entry and exit of a
- * system call, issue and completion of a block request, the two tracepoints of a span; or the hit
- * itself. contradiction.h does that for waits.
+ * Finds both ends of what a trigger measured among the records of a session. These are entry and
+ * exit of a system call, issue and completion of a block request, the tracepoints of a span; or the
+ * hit itself. contradiction.h does that for waits.
  *
- * A session counts only if it has every hit of the ends: from all tasks, without a filter, with
- * nothing lost, from well before the beginning. A duration is then contradicted if
+ * A session counts only if it has every hit of the ends. It must record all tasks, without a
+ * filter, lose nothing, and begin well before. A duration is then contradicted if
  *
  * - something that happens once at a time (a call of a task, a handler of a CPU) ended or began
- * again in the middle of it;
+ *   again in the middle of it;
  * - it began once, clearly later than the trigger says;
  * - its task was created in the middle of it.
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finds where a subject that did not run had been in user space: the callchain of its last
- * switch-out before the trigger, in a session that records these. Life: init, note every sample,
- * take, free.
+ * Finds where a subject that did not run was in user space. It takes the callchain of the last
+ * switch-out before the trigger, if the session records these. Life: init, note every sample, take,
+ * free.
  */
 #ifndef FRBPF_DUMP_WINDOW_SWITCH_STACKS_H
 #define FRBPF_DUMP_WINDOW_SWITCH_STACKS_H
