@@ -30,7 +30,7 @@ struct dumper {
 	const struct dump_env *env;
 	struct proxy *proxy; /* the session's process; a reference; NULL: none */
 	int dir_fd;	     /* BASE/session-NAME */
-	/* one per CPU; owned; used by the trigger thread while busy is false, else by this one */
+	/* one per CPU; owned; the thread uses them from submit to `done`, else the freeze does */
 	struct ring_shot *shots;
 	struct gap_log *gaps; /* one per CPU; owned; used by the thread */
 	pthread_t thread;

@@ -60,7 +60,7 @@ static const struct evidence_event {
 	{ "block", "block_rq_issue" },
 	{ "block", "block_rq_requeue" },
 	{ "block", "block_rq_complete" },
-	/* CPU time spent on freeing memory */
+	/* CPU time that went into reclaim or compaction of memory */
 	{ "vmscan", "mm_vmscan_direct_reclaim_begin" },
 	{ "vmscan", "mm_vmscan_direct_reclaim_end" },
 	{ "vmscan", "mm_vmscan_memcg_reclaim_begin" },

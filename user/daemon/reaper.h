@@ -15,6 +15,7 @@ int reaper__start(struct err *err, struct reaper **ret);
 void reaper__give(struct reaper *r, struct active_set *g);
 /* Wait until all active sets that were given are freed. */
 void reaper__wait(struct reaper *r);
+/* Frees the active sets that were given, then ends the thread. NULL is legal. */
 void reaper__free(struct reaper *r);
 
 #endif

@@ -102,7 +102,7 @@ static void freeze_rings(struct recorder *r, struct incident *inc, const struct 
 		freeze__mark(set->sessions, set->shots, set->n, &inc->freeze);
 	} else {
 		freeze__pause(set->sessions, set->shots, set->n, &inc->freeze);
-		if (!is_short) /* even with `snapshot = pause`, no real-time thread copies for long */
+		if (!is_short) /* `snapshot = pause`: still no long copies in real time */
 			thread__set_class(THREAD_NORMAL, 0);
 		freeze__copy_and_resume(set->sessions, set->shots, set->n, &inc->freeze);
 		if (!is_short)

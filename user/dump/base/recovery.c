@@ -156,7 +156,7 @@ static void log_cut_off(const struct base_scan *s, const struct base_incident *i
 	struct err err;
 
 	if (m && removal_log__add(&lines, inc->name, m, "killed before its first file", 0) == 0)
-		removal_log__write(s->b, &lines, &err); /* also if that fails, it goes */
+		removal_log__write(s->b, &lines, &err); /* if that fails, remove it anyway */
 	buf__free(&lines);
 	json_decref(m);
 }

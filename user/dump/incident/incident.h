@@ -63,7 +63,7 @@ struct incident_trigger {
 	const struct rule_conf *rule; /* borrowed from the incident's active set; NULL: by hand */
 	/* rules of the parts that matched before; borrowed likewise, or NULL */
 	const struct rule_conf *parts[FRBPF_MAX_OTHERS];
-	/* ns: when the subject ran during the wait that is reported; 0: it did not; see name_lock */
+	/* ns: when the subject ran during the reported wait; 0: it did not; see name_lock */
 	uint64_t contradicted;
 	enum incident_compared compared; /* result of the comparison; guarded by name_lock */
 };

@@ -31,7 +31,7 @@ struct user_names {
 static int kind_of(const struct map *map)
 {
 	switch (symbols__source(map->file->name)) {
-	case SYMBOLS_FILE: /* without a build id we could not tell that it is the file that was mapped */
+	case SYMBOLS_FILE: /* without a build id it may not be the mapped file */
 		return map_file__build_id(map->file)->size ? EXAMINE_SYMBOLS : -1;
 	case SYMBOLS_VDSO:
 		return EXAMINE_VDSO;

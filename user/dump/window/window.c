@@ -241,7 +241,7 @@ static int add_trigger_markers(struct gatherer *w)
 	int err = 0;
 
 	pthread_mutex_lock(&inc->name_lock);
-	stack_frames__name_kernel(inc, w->win->slice); /* without memory: fewer names */
+	stack_frames__name_kernel(inc, w->win->slice); /* out of memory: fewer names */
 	for (size_t i = 0; !err && i < inc->n_triggers; i++) {
 		const struct incident_trigger *it = &inc->triggers[i];
 		const struct incident_stacks *stacks = incident__stacks(inc, &it->t);
