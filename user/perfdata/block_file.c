@@ -24,7 +24,7 @@ struct block_file {
 	int fd;
 	uint64_t size;
 	char *path;
-	bool one_way; /* one slot is enough */
+	bool one_way; /* use one slot only */
 	struct block slots[SLOTS];
 };
 
@@ -57,7 +57,7 @@ int block_file__from_fd(int fd, const char *path, struct err *err, struct block_
 
 int block_file__open(const char *path, struct err *err, struct block_file **ret)
 {
-	/* O_NONBLOCK: a fifo must not block us. */
+	/* O_NONBLOCK: do not block on a fifo */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0)
@@ -116,7 +116,7 @@ static int fill_block(struct block_file *f, struct block *b, uint64_t number, st
 	return 0;
 }
 
-/* Neighbours of a column of blocks must not all share one. */
+/* A hash, so that blocks at a regular distance do not share one slot. */
 static struct block *block_slot(struct block_file *f, uint64_t number)
 {
 	return &f->slots[f->one_way ? 0 : (number * 0x9e3779b97f4a7c15ULL) >> (64 - SLOT_BITS)];

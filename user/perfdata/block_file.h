@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Random reads of a file that may be larger than memory, through a cache of blocks. It is read, not
- * mapped: a file that somebody cuts meanwhile would be a SIGBUS. Not locked.
+ * Random access to a file that may be larger than memory, through a cache of blocks. The file is
+ * not mapped, because truncating a mapped file would raise SIGBUS. Not locked.
  */
 #ifndef FRBPF_PERFDATA_BLOCK_FILE_H
 #define FRBPF_PERFDATA_BLOCK_FILE_H
@@ -13,21 +13,22 @@
 
 struct block_file;
 
-/* -EINVAL: not a regular file; else the errno of open. Words in @err. */
+/* Open a file; free *ret. -EINVAL: no regular file; -ENOMEM; or the errno of open. A message is in
+ * @err. */
 int block_file__open(const char *path, struct err *err, struct block_file **ret);
-/* The same of a file that is open; @fd is taken over, also after an error. @path is its name in messages. */
+/* The same for an open file. Takes over @fd, also after an error. @path: its name in messages. */
 int block_file__from_fd(int fd, const char *path, struct err *err, struct block_file **ret);
 /* NULL is legal. */
 void block_file__free(struct block_file *f);
 
-/* Bytes, when it was opened. */
+/* Size in bytes at the time of opening. */
 uint64_t block_file__size(const struct block_file *f);
 
-/* From now on it is read from front to back: blocks that were passed are not kept. */
+/* From now on the file is read from front to back: only the current block is kept in memory. */
 void block_file__read_one_way(struct block_file *f);
 
-/* Copy @len bytes at @off. -EINVAL: they are not there; -ENOMEM, or the errno of read. Words, with
- * the offset, in @err. */
+/* Copy @len bytes at @off. -EINVAL: beyond the end of the file; -ENOMEM, or the errno of the read.
+ * @err has a message with the offset. */
 int block_file__read(struct block_file *f, uint64_t off, void *to, size_t len, struct err *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include "perfdata/build_id.h"
 
 #define KERNEL_NOTES_MAX (1 << 20)
-#define NOTES_MAX	 (1 << 20) /* of one segment or section */
+#define NOTES_MAX	 (1 << 20) /* bytes of a segment or section */
 
 static int from_range(Elf *elf, uint64_t off, uint64_t size, struct build_id *ret)
 {
@@ -39,7 +39,7 @@ static int from_segments(Elf *elf, struct build_id *ret)
 	return -ENOENT;
 }
 
-/* Kernel modules are relocatable: they have no segments. */
+/* Kernel modules are relocatable files, which have no segments. */
 static int from_sections(Elf *elf, struct build_id *ret)
 {
 	Elf_Scn *scn = NULL;

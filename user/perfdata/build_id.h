@@ -13,12 +13,12 @@ struct build_id {
 	uint8_t data[BUILD_ID_MAX];
 };
 
-/* From the notes of an open ELF file (libelf; only regular files are read). -ENOENT: it has none or
- * is no ELF. */
+/* Read it from the notes of an open ELF file. -ENOENT: the file has none, or is no regular ELF
+ * file; other errors of elf_copy__make(). */
 int build_id__read_fd(int fd, struct build_id *ret);
-/* From /sys/kernel/notes. */
+/* Read that of the running kernel, from /sys/kernel/notes. 0 or negative errno. */
 int build_id__read_kernel(struct build_id *ret);
-/* From a memory image of notes (NT_GNU_BUILD_ID of owner GNU); every length is checked. */
+/* Find it in notes in memory (NT_GNU_BUILD_ID of owner GNU). Checks every length. 0 or -ENOENT. */
 int build_id__from_notes(const void *notes, size_t len, struct build_id *ret);
 
 #endif

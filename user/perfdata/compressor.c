@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Read by tools/perf/util/session.c, perf_session__process_compressed_event(): a piece becomes at most as
- * many bytes as the feature COMPRESSED says, and never none.
+ * perf reads the pieces with perf_session__process_compressed_event() in tools/perf/util/session.c.
+ * A piece must not decompress to zero bytes, nor to more than the feature COMPRESSED says.
  */
 #include <stdlib.h>
 #include <zstd.h>
@@ -9,17 +9,17 @@
 #include "perfdata/compressor.h"
 #include "perfdata/record.h"
 
-#define PIECE_BYTES  (60 << 10) /* it fits into a record, even where it does not shrink */
-#define BLOCK_HEADER 3		/* of zstd; all of it zero: a block with nothing in it */
+#define PIECE_BYTES  (60 << 10) /* fits into a record even if it cannot be compressed */
+#define BLOCK_HEADER 3		/* bytes, of zstd; all zero: an empty block */
 #define PAD_MAX	     (7 * BLOCK_HEADER)
 #define ROOM	     (UINT16_MAX - sizeof(struct perf_event_header) - PAD_MAX)
-/* perf's reader chokes on blocks that follow when its room is full. */
+/* perf fails on further blocks if its buffer is full, so claim more than a piece needs. */
 #define READER_ROOM (4 * PIECE_BYTES)
 
 struct compressor {
 	ZSTD_CStream *stream;
 	unsigned int level;
-	size_t len; /* of @piece in use */
+	size_t len; /* bytes used in piece */
 	uint64_t added, written;
 	char piece[PIECE_BYTES];
 	struct {
@@ -45,7 +45,7 @@ int compressor__new(unsigned int level, struct compressor **ret)
 	return 0;
 }
 
-/* Records have a multiple of 8 bytes: empty blocks fill it up. */
+/* The size of a record is a multiple of 8: pad it with empty blocks. */
 static size_t pad_record(char *data, size_t len)
 {
 	size_t padded = len;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads a range of bytes that somebody else wrote, in the host's byte order and at any alignment.
- * What would reach past the end reads as 0 or NULL and makes the cursor bad; it stays so, and the
- * caller asks once, at the end.
+ * Parses untrusted bytes in the host's byte order, at any alignment. A read beyond the end gives 0
+ * or NULL and marks the cursor as bad for good, so the caller checks once, at the end.
  */
 #ifndef FRBPF_PERFDATA_CURSOR_H
 #define FRBPF_PERFDATA_CURSOR_H
@@ -60,7 +59,7 @@ static inline uint64_t cursor__u64(struct cursor *c)
 	return v;
 }
 
-/* Bytes up to a NUL, which is passed over, or NULL. */
+/* The next NUL-terminated string, or NULL. */
 static inline const char *cursor__name(struct cursor *c)
 {
 	const char *nul = c->bad || c->p == c->end ? NULL : memchr(c->p, 0, cursor__left(c));
@@ -72,7 +71,8 @@ static inline const char *cursor__name(struct cursor *c)
 	return cursor__bytes(c, nul + 1 - c->p);
 }
 
-/* perf's strings: u32 length, then the text with its NUL and padding. NULL without a NUL. */
+/* The next string of perf: u32 length, then the text with NUL and padding. NULL: it lacks the
+ * NUL. */
 static inline const char *cursor__string(struct cursor *c)
 {
 	uint32_t len = cursor__u32(c);

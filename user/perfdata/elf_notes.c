@@ -6,8 +6,7 @@
 
 #include "perfdata/build_id.h"
 
-/* Bytes that @size takes with its padding, at most @avail: the last field of an image may lack its
- * padding. */
+/* @size with padding, but at most @avail: the last field may lack its padding. */
 static size_t padded_size(size_t size, size_t avail)
 {
 	size_t with_padding = (size + 3) & ~(size_t)3;
@@ -25,7 +24,7 @@ static bool is_build_id(const Elf64_Nhdr *n, const char *name)
 int build_id__from_notes(const void *notes, size_t len, struct build_id *ret)
 {
 	const char *p = notes;
-	Elf64_Nhdr n; /* the same three words in both classes */
+	Elf64_Nhdr n; /* the same in 32-bit files */
 
 	while (len >= sizeof(n)) {
 		const char *name;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The few encodings of which the feature sections of a perf.data file are made. All return 0 or
- * -ENOMEM. */
+/* Encoders of the basic types in the feature sections of a perf.data file. 0 or -ENOMEM. */
 #ifndef FRBPF_PERFDATA_ENCODE_H
 #define FRBPF_PERFDATA_ENCODE_H
 
@@ -15,7 +14,7 @@ int encode__u64(struct buf *b, uint64_t v);
 /* u32 length, then the text with its NUL, padded with zeros to a multiple of 64. */
 int encode__string(struct buf *b, const char *s);
 
-/* Overwrite the u32 at @off, e.g. a count that was not known when its place was written. */
+/* Overwrite the u32 at @off, for example a count that was not known before. */
 void encode__set_u32(struct buf *b, size_t off, uint32_t v);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Encodings: tools/perf/util/header.c, the write_*() of each feature. */
+/* Encodings: the write_*() functions in tools/perf/util/header.c, one per feature. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static int add_build_id(const struct perfdata_build_id *id, struct buf *b)
 		.size = id->id.size,
 	};
 
-	if (!id->id.size || len >= PATH_MAX) /* readers have PATH_MAX bytes for it */
+	if (!id->id.size || len >= PATH_MAX) /* readers have a buffer of PATH_MAX */
 		return 0;
 	memcpy(e.data, id->id.data, sizeof(e.data));
 	return buf__add(b, &e, sizeof(e)) ?: buf__add(b, id->name, len) ?:
@@ -131,7 +131,7 @@ static int add_clock_data(const struct source *s, struct buf *b)
 	       encode__u64(b, s->f->realtime) ?: encode__u64(b, s->f->monotonic);
 }
 
-/* Each program stands there as the caller gathered it, with its lengths in front. */
+/* The caller's data of each program begins with its lengths already. */
 static int add_bpf_progs(const struct source *s, struct buf *b)
 {
 	int err = encode__u32(b, s->f->n_bpf_progs);
@@ -167,7 +167,7 @@ static int add_compressed(const struct source *s, struct buf *b)
 	       encode__u32(b, c->piece_bytes);
 }
 
-/* By bit; what is missing is a section of the host. */
+/* By bit; NULL: a section of the host. */
 static int (*const encoders[HEADER_BITS])(const struct source *s, struct buf *b) = {
 	[HEADER_TRACING_DATA] = add_tracing_data, [HEADER_BUILD_ID] = add_build_ids,
 	[HEADER_CMDLINE] = add_cmdline,		  [HEADER_EVENT_DESC] = add_event_desc,

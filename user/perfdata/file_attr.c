@@ -11,10 +11,10 @@
 
 _Static_assert(sizeof(struct perf_event_attr) >= FEATURES_ATTR_SIZE, "linux headers before 5.13");
 
-/* sample_type bits that move what record.h finds at a fixed place. */
+/* sample_type bits that move the fields for which record.h has fixed places. */
 #define MOVES_FIELDS (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID)
 
-/* PMUs whose config1 is a pointer to a path of the process that opened the event. */
+/* PMUs whose config1 points to a path in the memory of the process that opened the event. */
 static const char *const pointer_pmus[] = { "uprobe", "kprobe" };
 
 #define N_POINTER_PMUS (sizeof(pointer_pmus) / sizeof(pointer_pmus[0]))
@@ -40,7 +40,7 @@ static int check_format(const struct perfdata_attr *a, struct err *err)
 
 	if (a->attr->type != PERF_TYPE_TRACEPOINT)
 		return 0;
-	/* One format that is missing, and no reader opens the file. */
+	/* readers refuse the whole file if one format is missing */
 	if (!a->format)
 		return err_set(err, -EINVAL, "%s: a tracepoint without its format", a->name);
 	if (tracing_data__format_id(a->format, &id) || id != a->attr->config)
@@ -60,8 +60,8 @@ static int check_attr(const struct perfdata_attr *a, struct err *err)
 	return check_format(a, err);
 }
 
-/* Only the first 128 bytes are written: what newer kernels have behind them (config3) changes no
- * record's layout. */
+/* Only the first 128 bytes are written. Later fields (config3) do not change the layout of records.
+ */
 static void copy_attr(struct perf_event_attr *to, const struct perf_event_attr *from)
 {
 	memcpy(to, from, FEATURES_ATTR_SIZE);

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Attrs as a file holds them: checked to be read alike, cleared of what means nothing outside of
- * their process. */
+/*
+ * Attrs for a file. All must give records that readers parse in the same way. Pointers, which are
+ * meaningless outside of their process, are cleared.
+ */
 #ifndef FRBPF_PERFDATA_FILE_ATTR_H
 #define FRBPF_PERFDATA_FILE_ATTR_H
 
 #include "perfdata/writer.h"
 
 struct file_attrs {
-	struct perfdata_attr *v;	/* owned; names, ids and formats are those of the caller */
-	struct perf_event_attr *copies; /* owned: what v[].attr points to */
+	struct perfdata_attr *v;	/* owned; names, ids and formats are borrowed */
+	struct perf_event_attr *copies; /* owned; v[].attr points into it */
 	size_t n;
 };
 
-/* -EINVAL, with words, for attrs whose records readers would not parse alike (the trailer and the
- * front of a sample must be those of record.h), or for a tracepoint without the format that its
- * config names. */
+/*
+ * Check and copy @attrs. -EINVAL: the trailer or the front of a sample are not those of record.h,
+ * or a tracepoint lacks the format of its config; -ENOMEM. A message is in @err.
+ */
 int file_attrs__init(struct file_attrs *fa, const struct perfdata_attr *attrs, size_t n,
 		     struct err *err);
 void file_attrs__free(struct file_attrs *fa);

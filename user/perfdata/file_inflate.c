@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compressed records, tools/perf/util/session.c: perf_session__process_compressed_event. A record of type
- * COMPRESSED or COMPRESSED2 holds a piece of one zstd stream; what comes out are records, of which
- * the last may go on in the next piece.
+ * Decompresses records, as tools/perf/util/session.c: perf_session__process_compressed_event. A
+ * record of type COMPRESSED or COMPRESSED2 has a piece of one zstd stream. It decompresses to
+ * records, of which the last may continue in the next piece.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,22 +16,22 @@
 #include "common/write_all.h"
 #include "perfdata/perf_file_impl.h"
 
-#define TYPE_COMPRESSED2 83 /* {u64 size} stands in front of the piece, padding behind it */
+#define TYPE_COMPRESSED2 83 /* {u64 size}, piece, padding */
 
-/* No recording shrinks that much; what claims to was made to fill a disk. */
+/* No real recording compresses that well: a higher ratio is an attempt to fill the disk. */
 #define RATIO_MAX   256
 #define ALWAYS_ROOM (64 << 20) /* bytes */
 
 struct inflater {
 	struct perf_file *f;
 	ZSTD_DStream *stream;
-	struct buf out; /* not yet written; begins with a record */
+	struct buf out; /* not written yet; starts at a record */
 	int fd;
 	uint64_t size; /* bytes written */
-	uint64_t read; /* bytes of records that were read for them */
+	uint64_t read; /* bytes of records read so far */
 };
 
-/* A file without a name: on disk where there is one, for it may be larger than memory. */
+/* An unnamed file, on disk if possible, because it may be larger than memory. */
 static int open_temporary(void)
 {
 	const char *dir = getenv("TMPDIR");
@@ -57,7 +57,7 @@ static int inflater_write(struct inflater *in, const void *data, size_t len, str
 	return 0;
 }
 
-/* Write the whole records of in->out, and keep what is left. */
+/* Write the complete records of in->out; keep the rest. */
 static int write_whole(struct inflater *in, struct err *err)
 {
 	struct perf_event_header h;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The front of a perf.data file in file mode (tools/perf/util/header.h: perf_file_header). */
+/* Header of a perf.data file in file mode (tools/perf/util/header.h: perf_file_header). */
 #ifndef FRBPF_PERFDATA_FILE_LAYOUT_H
 #define FRBPF_PERFDATA_FILE_LAYOUT_H
 

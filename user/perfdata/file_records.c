@@ -6,12 +6,11 @@
 #include "common/array.h"
 #include "perfdata/perf_file_impl.h"
 
-/* Records of perf itself, tools/lib/perf/include/perf/event.h, that a reader cannot pass over by
- * their size alone. */
+/* perf's own records (tools/lib/perf/include/perf/event.h) that a reader cannot skip by size. */
 enum {
 	USER_TYPE_START = 64,
 	TYPE_HEADER_TRACING_DATA = 66,
-	TYPE_AUXTRACE = 71, /* its payload stands behind it */
+	TYPE_AUXTRACE = 71, /* its payload follows it */
 	TYPE_COMPRESSED2 = 83,
 };
 
@@ -39,7 +38,7 @@ int perf_file__bad_record(const struct perf_file *f, const struct file_record *r
 		       name ? ")" : "", rec->h->size, why);
 }
 
-/* Bytes of a non-sample record's trailer: see record.h, of which other sample types are possible. */
+/* Bytes of the trailer of a record other than a sample. Files of perf may differ from record.h. */
 static size_t trailer_size(const struct perf_event_attr *a)
 {
 	const uint64_t fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
@@ -56,7 +55,7 @@ static uint64_t read_word(const char *p)
 	return v;
 }
 
-/* The id of a record: 0 when the file has one attr, or when it tells none. False: too short. */
+/* Get the id of a record; 0: the file has one attr, or the record has no id. False: too short. */
 static bool record_id(const struct perf_file *f, const struct perf_event_header *h, uint64_t *ret)
 {
 	const struct perf_event_attr *a = &f->events[0].attr;
@@ -88,7 +87,7 @@ static bool record_id(const struct perf_file *f, const struct perf_event_header 
 	return true;
 }
 
-/* The trailer of @len bytes at @p as every record of frbpf has it. */
+/* Convert the trailer at @p to that of record.h. */
 static struct record_trailer read_trailer(const struct perf_event_attr *a, const char *p)
 {
 	struct record_trailer t = { 0 };
@@ -113,7 +112,7 @@ static struct record_trailer read_trailer(const struct perf_event_attr *a, const
 	return t;
 }
 
-/* A record of the kernel that is no sample, with the trailer that record.h knows. */
+/* Give a record of the kernel, other than a sample, the trailer of record.h. */
 static int normalise_record(struct perf_file *f, struct file_record *rec, struct err *err)
 {
 	struct perf_event_header *h = (void *)f->normal;
@@ -136,7 +135,7 @@ static int normalise_record(struct perf_file *f, struct file_record *rec, struct
 	return 0;
 }
 
-/* A type that frbpf knows: older ones, and those of newer kernels, say nothing that we need. */
+/* Does frbpf know the type? Types of newer kernels have nothing that we need. */
 static bool is_known(uint32_t type)
 {
 	return type <= PERF_RECORD_AUX_OUTPUT_HW_ID && type;
@@ -168,7 +167,7 @@ static int read_user_record(struct perf_file *f, const struct file_record *rec, 
 	}
 }
 
-/* Read the record at @offset into f->raw and find its event. *ret_next: where the one behind it is. */
+/* Read the record at @offset into f->raw, and find its event. *ret_next: offset of the next one. */
 static int read_record(struct perf_file *f, uint64_t offset, struct err *err,
 		       struct file_record *rec, uint64_t *ret_next)
 {
@@ -199,7 +198,7 @@ static int read_record(struct perf_file *f, uint64_t offset, struct err *err,
 		if (!record_id(f, h, &id))
 			return perf_file__bad_record(f, rec, "it is too short", err);
 		rec->event = perf_file__event_of_id(f, id);
-		/* perf record has been seen to leave one of an event that it does not list */
+		/* perf record sometimes writes a record of an event that it does not list */
 		if (!rec->event && h->type != PERF_RECORD_SAMPLE)
 			rec->event = &f->events[0];
 		if (!rec->event)
@@ -210,7 +209,7 @@ static int read_record(struct perf_file *f, uint64_t offset, struct err *err,
 	return r;
 }
 
-/* When a record takes its place; 0: at once. */
+/* Get the time by which a record is sorted; 0: it comes first. False: too short. */
 static bool record_time(const struct file_record *rec, uint64_t *ret)
 {
 	uint64_t t = rec->event->attr.sample_type, time = 0;
@@ -225,7 +224,7 @@ static bool record_time(const struct file_record *rec, uint64_t *ret)
 	} else if (rec->h->type != PERF_RECORD_SAMPLE) {
 		time = record__time(rec->h);
 	}
-	*ret = time == UINT64_MAX ? 0 : time; /* as perf: ordered_events__queue */
+	*ret = time == UINT64_MAX ? 0 : time; /* as in perf: ordered_events__queue */
 	return true;
 }
 
@@ -246,7 +245,7 @@ static int by_time(const void *a, const void *b)
 		       ?: (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Look at every record once. */
+/* Check every record, and index it by time. */
 static int make_index(struct perf_file *f, struct err *err)
 {
 	uint64_t end = f->data.offset + f->data.size, offset, next, time, last = 0;
@@ -284,7 +283,7 @@ static int need_index(struct perf_file *f, struct err *err)
 {
 	int r = f->index ? 0 : make_index(f, err);
 
-	if (r) /* a half-made one must not be used */
+	if (r) /* do not use an incomplete index */
 		f->n_index = 0;
 	return r;
 }

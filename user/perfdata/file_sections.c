@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The feature sections. Their table has no pointer to it: it stands behind the records. */
+/* Reads the feature sections. No field points to their table: it follows the records. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "perfdata/cursor.h"
 #include "perfdata/perf_file_impl.h"
 
-/* Those that we do not write, but that change how a file is to be read. */
+/* A feature that we do not write, but that changes how a file is read. */
 #define HEADER_DIR_FORMAT 24
 
-#define STRINGS_MAX 65536 /* words of a command line */
+#define STRINGS_MAX 65536 /* arguments of a command line */
 
 static int out_of_memory(const struct perf_file *f, struct err *err)
 {
@@ -102,12 +102,12 @@ static int read_event_desc(struct perf_file *f, struct cursor *c, struct err *er
 	return 0;
 }
 
-/* Entries of tools/perf/util/build-id.c: write_buildid; names point into the section. */
+/* Entries as written by tools/perf/util/build-id.c: write_buildid. Names point into the section. */
 struct build_id_head {
 	struct perf_event_header header;
 	int32_t pid;
 	uint8_t id[BUILD_ID_MAX];
-	uint8_t size; /* when misc has the bit below */
+	uint8_t size; /* valid if misc has the bit below */
 	uint8_t zero[3];
 };
 #define MISC_BUILD_ID_SIZE (1 << 15)
@@ -178,7 +178,7 @@ static struct file_blob read_blob(struct cursor *c, uint64_t len)
 	return (struct file_blob){ .data = cursor__bytes(c, len), .len = c->bad ? 0 : len };
 }
 
-/* Behind the formats; perf itself reads on without it. */
+/* What follows the formats is optional, as for perf. */
 static void read_tracing_rest(struct perf_file *f, struct cursor c)
 {
 	cursor__bytes(&c, cursor__u32(&c)); /* kallsyms */
@@ -203,7 +203,7 @@ static int read_tracing_data(struct perf_file *f, struct cursor *c, struct err *
 	t->header_event = read_blob(c, cursor__u64(c));
 	if (!start || memcmp(start, magic, sizeof(magic)))
 		c->bad = true;
-	for (n = cursor__u32(c); n && !c->bad; n--) /* of ftrace itself */
+	for (n = cursor__u32(c); n && !c->bad; n--) /* formats of ftrace itself */
 		cursor__bytes(c, cursor__u64(c));
 	for (n = cursor__u32(c); n && !c->bad && !r; n--) {
 		const char *system = cursor__name(c);
@@ -220,7 +220,7 @@ static int read_tracing_data(struct perf_file *f, struct cursor *c, struct err *
 	return r;
 }
 
-/* @keep: the section's body stays, because something points into it. */
+/* @keep: the body of the section is kept, because f->info points into it. */
 static const struct section {
 	unsigned int bit;
 	const char *name;
@@ -242,7 +242,7 @@ static bool has_feature(const struct perf_file *f, unsigned int bit)
 	return f->header.features[bit / 64] >> (bit % 64) & 1;
 }
 
-/* Feature @bit's place in the file. */
+/* Find the section of feature @bit in the file. */
 static int find_section(struct perf_file *f, unsigned int bit, struct file_range *ret,
 			struct err *err)
 {
@@ -295,7 +295,7 @@ static int read_section(struct perf_file *f, const struct section *s, void **kep
 	return r;
 }
 
-/* Where EVENT_DESC has no name. */
+/* Make a name if EVENT_DESC has none. */
 static int name_event(struct perf_file *f, size_t i, struct err *err)
 {
 	const struct perf_event_attr *a = &f->events[i].attr;
@@ -321,7 +321,7 @@ static int name_event(struct perf_file *f, size_t i, struct err *err)
 	return 0;
 }
 
-/* All of them, also those that are not read: a file that was cut is not whole. */
+/* Check all sections, also those that are not read, to detect a truncated file. */
 static int check_sections(struct perf_file *f, struct err *err)
 {
 	struct file_range range;

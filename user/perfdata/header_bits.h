@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Numbers of the feature sections of a perf.data file (tools/perf/util/header.h), those that we
- * write. */
+/* Numbers of the feature sections that we write (tools/perf/util/header.h). */
 #ifndef FRBPF_PERFDATA_HEADER_BITS_H
 #define FRBPF_PERFDATA_HEADER_BITS_H
 

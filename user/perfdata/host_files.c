@@ -11,8 +11,7 @@
 
 #define FILE_MAX 65536
 #define LINES_MAX                                                                                  \
-	512 /* /proc/cpuinfo repeats itself per CPU: what is not in its first lines is not there   \
-	     */
+	512 /* /proc/cpuinfo repeats the same keys for each CPU: the first lines have all of them */
 
 __attribute__((format(printf, 3, 0))) static int host_files__vtext(const char *root, struct buf *b,
 								   const char *fmt, va_list ap)
@@ -30,7 +29,7 @@ __attribute__((format(printf, 3, 0))) static int host_files__vtext(const char *r
 	err = buf__read_file(b, path, FILE_MAX);
 	if (err)
 		return err;
-	/* The formats take texts: a NUL inside would end one early. */
+	/* the value becomes a string, which a NUL would cut */
 	if (b->len > start && memchr(b->data + start, '\0', b->len - start)) {
 		b->len = start;
 		return -EINVAL;
@@ -86,7 +85,7 @@ int host_files__u64(const char *root, int base, uint64_t *ret, const char *fmt, 
 	return err;
 }
 
-/* The value of @line when its key is @key, without blanks around it and cut in place; or NULL. */
+/* Returns the value of @line if its key is @key, with blanks squeezed in place; else NULL. */
 static char *line_value(char *line, const char *key)
 {
 	size_t len = strlen(key);

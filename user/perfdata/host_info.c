@@ -15,12 +15,11 @@
 
 #define CPUS_MAX 65536
 
-/* Part numbers of arm64 without what changes between steppings
- * (tools/perf/arch/arm64/util/header.c). */
+/* Bits of arm64's MIDR that differ between steppings (tools/perf/arch/arm64/util/header.c). */
 #define MIDR_VARIANT_REVISION 0xf0000fULL
 
 struct host_info {
-	struct buf sections[HEADER_BITS]; /* len 0: there is none */
+	struct buf sections[HEADER_BITS]; /* len 0: none */
 	char hostname[sizeof(((struct utsname *)0)->nodename)];
 };
 
@@ -49,7 +48,7 @@ static int add_nrcpus(const struct host_env *env, struct buf *b)
 	return encode__u32(b, env->cpus_avail) ?: encode__u32(b, env->cpus_online);
 }
 
-/* Append the values of @keys (NULL terminated), @sep between them. */
+/* Append the values of @keys (NULL terminated), separated by @sep. */
 static int add_cpuinfo(const struct host_env *env, const char *const *keys, const char *sep,
 		       struct buf *text)
 {
@@ -62,7 +61,7 @@ static int add_cpuinfo(const struct host_env *env, const char *const *keys, cons
 	return err;
 }
 
-/* The first that this architecture's /proc/cpuinfo has; arm64 names no model. */
+/* The first entry whose keys are in /proc/cpuinfo is used; arm64 has no model name. */
 static const char *const cpu_desc_keys[][3] = {
 	{ "model name" }, { "cpu model" }, { "cpu" }, { "CPU implementer", "CPU part" },
 	{ "uarch" },
@@ -127,8 +126,7 @@ static const struct {
 	{ HEADER_PMU_CAPS, host_pmu__other_caps },
 };
 
-/* Readers index per-CPU arrays by avail: it must exceed every CPU number that a sample can carry.
- */
+/* Readers index per-CPU arrays by avail: it must exceed the CPU number of every sample. */
 static void count_cpus(struct host_env *env)
 {
 	struct buf present = { 0 };

@@ -13,7 +13,7 @@
 
 #define NODE_DIR   "/sys/devices/system/node"
 #define NODES_MAX  4096
-#define BLOCKS_MAX (1U << 24) /* of 128 MiB: 2 PiB */
+#define BLOCKS_MAX (1U << 24) /* of 128 MiB each: 2 PiB */
 
 int host_memory__total(const struct host_env *env, struct buf *b)
 {
@@ -25,7 +25,7 @@ int host_memory__total(const struct host_env *env, struct buf *b)
 
 typedef int (*node_fn)(const struct host_env *env, uint32_t node, struct buf *b);
 
-/* Append what @fn says of every online node; *ret_n counts them. */
+/* Call @fn for every online node, which appends to @b. *ret_n: number of nodes. */
 static int for_each_node(const struct host_env *env, node_fn fn, struct buf *b, uint32_t *ret_n)
 {
 	struct buf online = { 0 };
@@ -84,7 +84,7 @@ int host_memory__numa(const struct host_env *env, struct buf *b)
 	return err;
 }
 
-/* The number of a node's memoryN, or -1 for another name. */
+/* The number N of a folder memoryN; -1: another name. */
 static int64_t block_number(const char *name)
 {
 	uint32_t lo, hi;
@@ -97,10 +97,10 @@ static int64_t block_number(const char *name)
 	return lo;
 }
 
-/* A bitmap of the node's blocks; *ret_bits is the highest + 1. */
+/* Make a bitmap of the node's blocks. *ret_bits: highest block + 1. */
 static int read_blocks(DIR *dir, struct buf *bitmap, uint64_t *ret_bits)
 {
-	uint64_t bits = 1; /* perf's bitmaps have one bit at least */
+	uint64_t bits = 1; /* perf's bitmaps have at least one bit */
 	struct dirent *e;
 	int err = buf__add_zero(bitmap, 8);
 
@@ -139,7 +139,7 @@ static int add_memory_node(const struct host_env *env, uint32_t node, struct buf
 		return -errno;
 	err = read_blocks(dir, &bitmap, &bits);
 	closedir(dir);
-	if (!err) /* the number of bits stands twice: of the node, and of the bitmap */
+	if (!err) /* the number of bits is written twice: for the node and for the bitmap */
 		err = encode__u64(b, node) ?: encode__u64(b, bits) ?: encode__u64(b, bits) ?:
 		      buf__add(b, bitmap.data, bitmap.len);
 	buf__free(&bitmap);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* PMU_MAPPINGS, CPU_PMU_CAPS and PMU_CAPS: what /sys/bus/event_source knows. */
+/* PMU_MAPPINGS, CPU_PMU_CAPS and PMU_CAPS, from /sys/bus/event_source. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -13,12 +13,11 @@
 
 #define DEVICES "/sys/bus/event_source/devices"
 
-/* Append something about entry @name and return 1, or 0 when there is nothing to say, or negative
- * errno. */
+/* Append data of entry @name. Returns 1; 0: it has none; or negative errno. */
 typedef int (*entry_fn)(const struct host_env *env, const char *dir, const char *name,
 			struct buf *b);
 
-/* u32 n, then what @fn says of n entries of @dir, sorted by name. */
+/* Append u32 n, then the data that @fn appends for n entries of @dir, sorted by name. */
 static int add_entries(const struct host_env *env, const char *dir, entry_fn fn, struct buf *b)
 {
 	struct dirent **v;
@@ -74,7 +73,7 @@ static int add_cap(const struct host_env *env, const char *dir, const char *name
 	return err;
 }
 
-/* u32 n, n pairs of strings. -ENOENT: the PMU has none. */
+/* Append u32 n, n pairs of strings. -ENOENT: the PMU has none. */
 static int add_caps(const struct host_env *env, const char *pmu, struct buf *b)
 {
 	size_t start = b->len;
@@ -101,7 +100,7 @@ static int add_pmu_caps(const struct host_env *env, const char *dir, const char 
 {
 	int err;
 
-	if (!strcmp(name, "cpu")) /* it has a section of its own */
+	if (!strcmp(name, "cpu")) /* in CPU_PMU_CAPS */
 		return 0;
 	err = add_caps(env, name, b);
 	if (err)
@@ -109,7 +108,7 @@ static int add_pmu_caps(const struct host_env *env, const char *dir, const char 
 	return encode__string(b, name) ?: 1;
 }
 
-/* perf writes it also when it is empty. */
+/* perf writes this section even if it is empty. */
 int host_pmu__other_caps(const struct host_env *env, struct buf *b)
 {
 	return add_entries(env, DEVICES, add_pmu_caps, b);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The encoders behind host_info. Each appends the body of one section; an error other than -ENOMEM
- * means that this machine lacks the source, and the section is left out whole (what was appended is
- * dropped).
+ * The encoders that host_info uses. Each appends the body of one section. An error other than
+ * -ENOMEM means that this machine lacks the source: the caller drops the partial body and leaves
+ * the section out.
  */
 #ifndef FRBPF_PERFDATA_HOST_SECTIONS_H
 #define FRBPF_PERFDATA_HOST_SECTIONS_H
@@ -15,13 +15,13 @@
 #include "perfdata/host_info.h"
 
 struct host_env {
-	const char *root; /* in front of /proc and /sys: "" but in tests */
+	const char *root; /* prefix of /proc and /sys; "" except in tests */
 	struct utsname uts;
 	uint32_t cpus_avail; /* highest present CPU + 1 */
 	uint32_t cpus_online;
 };
 
-/* host_info__collect() of the machine whose /proc and /sys lie below @root. */
+/* host_info__collect() for the machine whose /proc and /sys are below @root. */
 int host_info__collect_from(const char *root, struct err *err, struct host_info **ret);
 
 /* host_topology.c */

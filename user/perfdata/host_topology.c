@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* CPU_TOPOLOGY and CACHE: who shares what, one sysfs folder per CPU. */
+/* CPU_TOPOLOGY and CACHE, from one sysfs folder per CPU. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "perfdata/host_sections.h"
 
 #define CPU_DIR	   "/sys/devices/system/cpu/cpu%u"
-#define INDEX_MAX  10 /* cache levels looked for, as perf does */
+#define INDEX_MAX  10 /* cache indexes to look for, as in perf */
 #define CACHES_MAX (1 << 20)
 
 /* Distinct strings, in order of appearance. */
@@ -32,7 +32,7 @@ static int string_set__add(struct string_set *s, const char *text)
 {
 	size_t i;
 
-	for (i = s->n; i-- > 0;) /* the last one is the most probable */
+	for (i = s->n; i-- > 0;) /* the latest one is the most likely match */
 		if (!strcmp(s->v[i], text))
 			return 0;
 	if (!ARRAY_HAS_ROOM(s->v, s->n, s->cap, 16))
@@ -54,8 +54,8 @@ static int string_set__encode(const struct string_set *s, struct buf *b)
 	return err;
 }
 
-/* u32 n, n strings: the distinct lists of topology/@file; @old is its name before Linux 5.3, or
- * NULL. -ENOENT: no CPU has it. */
+/* Append u32 n, n strings: the distinct lists in topology/@file. @old: its name before Linux
+ * 5.3, or NULL. -ENOENT: no CPU has it. */
 static int add_distinct_lists(const struct host_env *env, const char *file, const char *old,
 			      struct buf *b)
 {
@@ -81,7 +81,7 @@ static int add_distinct_lists(const struct host_env *env, const char *file, cons
 	return err;
 }
 
-/* -1, which readers know, for a CPU that is offline. */
+/* -1 for an offline CPU; readers expect that. */
 static uint32_t topology_id(const struct host_env *env, uint32_t cpu, const char *file)
 {
 	uint64_t v;
@@ -91,7 +91,7 @@ static uint32_t topology_id(const struct host_env *env, uint32_t cpu, const char
 	return v;
 }
 
-/* perf refuses larger socket ids but on s390 and arm64 (header.c: process_cpu_topology). */
+/* perf refuses larger socket ids, except on s390 and arm64 (header.c: process_cpu_topology). */
 static bool socket_id_legal(const struct host_env *env, uint32_t id)
 {
 	return id == (uint32_t)-1 || id <= env->cpus_avail ||
@@ -127,7 +127,7 @@ int host_topology__cpus(const struct host_env *env, struct buf *b)
 }
 
 struct cache {
-	size_t order; /* as found */
+	size_t order; /* order of discovery */
 	uint32_t level, line_size, sets, ways;
 	char *type, *size, *map;
 };
@@ -206,7 +206,7 @@ static bool cache_set__has(const struct cache_set *s, const struct cache *c)
 	return false;
 }
 
-/* Takes what @c points to when it returns 0. */
+/* Takes over the strings of @c if it returns 0. */
 static int cache_set__add(struct cache_set *s, const struct cache *c)
 {
 	if (s->n == CACHES_MAX || !ARRAY_HAS_ROOM(s->v, s->n, s->cap, 16))
@@ -217,7 +217,7 @@ static int cache_set__add(struct cache_set *s, const struct cache *c)
 	return 0;
 }
 
-/* Level by level, as perf; within one as the CPUs come. */
+/* By level, as in perf; within a level in order of discovery. */
 static int cache__compare(const void *a, const void *b)
 {
 	const struct cache *x = a, *y = b;
@@ -239,7 +239,7 @@ static int collect_caches(const struct host_env *env, struct cache_set *set)
 			if (!err && !cache_set__has(set, &c)) {
 				err = cache_set__add(set, &c);
 				if (!err)
-					continue; /* the set has it now */
+					continue; /* the set owns it now */
 			}
 			cache__clear(&c);
 			if (err == -ENOMEM)

@@ -9,23 +9,23 @@
 #include "perfdata/marker.h"
 #include "perfdata/record.h"
 
-/* common_type is a u16, and the kernel numbers its tracepoints upwards from about 1. */
+/* common_type is a u16. The kernel numbers its tracepoints from the bottom, so take the top. */
 #define TRIGGER_TYPE 65534
 #define BEGIN_TYPE   65533
 #define GAP_TYPE     65532
 
-/* Ids of kernel events are a counter: 63 bits are not reached, and no reader takes it for a
- * negative number. */
+/* Ids of kernel events count up, and never get that high. The top bit is clear, so that readers do
+ * not see a negative number. */
 #define MARKER_ID_BASE 0x6672627066000000ULL
 
-/* What the raw data of every tracepoint begins with. */
+/* The raw data of every tracepoint begins with it. */
 struct raw_common {
 	uint16_t type;
 	uint8_t flags, preempt_count;
 	int32_t pid;
 };
 
-/* u64 fields stand at multiples of 8; the four bytes at the end make size + 4 a multiple of 8. */
+/* u64 fields are at multiples of 8; the pad makes size + 4 a multiple of 8. */
 struct raw_trigger {
 	struct raw_common common;
 	char rule[64];
@@ -37,7 +37,7 @@ struct raw_trigger {
 	char key[32];
 	char reason[128];
 	char args[128];
-	char measured[64]; /* value and threshold in words; empty where nothing was measured */
+	char measured[64]; /* value and threshold as text; empty: not measured */
 	uint32_t pad;
 } __attribute__((packed));
 
@@ -55,7 +55,7 @@ struct raw_gap {
 	uint32_t cpu;
 } __attribute__((packed));
 
-/* The offsets are those of the formats below. */
+/* The formats below have the same offsets. */
 _Static_assert(offsetof(struct raw_trigger, value_ns) == 136, "trigger layout");
 _Static_assert(offsetof(struct raw_trigger, pid) == 168, "trigger layout");
 _Static_assert(offsetof(struct raw_trigger, reason) == 224, "trigger layout");
@@ -183,7 +183,7 @@ struct perfdata_attr marker__event(enum marker_kind kind)
 	};
 }
 
-/* @to is zeroed. A cut does not leave half of a UTF-8 character. */
+/* @to must be zeroed. Never cuts within a UTF-8 character. */
 static void set_text(char *to, size_t size, const char *from)
 {
 	size_t len = from ? strlen(from) : 0, i;

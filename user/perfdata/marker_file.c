@@ -17,7 +17,7 @@ struct search {
 	int fd;
 	uint64_t size; /* bytes of the file */
 	struct file_header head;
-	bool callchain; /* stands before the raw data of the marker */
+	bool callchain; /* the marker has a callchain before its raw data */
 	uint64_t realtime_offset;
 	marker_found_fn fn;
 	void *arg;
@@ -78,7 +78,7 @@ static int find_attr(struct search *s)
 	return -EBADMSG;
 }
 
-/* Stays 0 where the file does not say it. */
+/* Without CLOCK_DATA in the file, realtime_offset stays 0. */
 static void find_clock(struct search *s)
 {
 	struct {

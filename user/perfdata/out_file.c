@@ -45,7 +45,7 @@ static int out_file_write(struct out_file *f, uint64_t off, const char *data, si
 	return 0;
 }
 
-/* A hint: a file system without it only makes the fsync longer. */
+/* Only a hint: if a file system lacks it, the fsync takes longer. */
 static void pace_writes(struct out_file *f)
 {
 	if (f->flushed - f->paced < PACE_BYTES)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A file that grows at its end, buffered, its write-back paced so that the last fsync is short.
- * Life: create, write, flush, (write at a place,) sync, close. Failed calls leave words in @err;
- * the file is of no use afterwards and the caller removes it.
+ * An append-only file with a buffer. Write-back is started early, so that the final fsync is short.
+ * Life: create, write, flush, (write_at,) sync, close. A failed call leaves a message in @err; the
+ * file is then useless, and the caller removes it.
  */
 #ifndef FRBPF_PERFDATA_OUT_FILE_H
 #define FRBPF_PERFDATA_OUT_FILE_H
@@ -19,18 +19,18 @@ struct out_file {
 	int fd;		  /* -1: not open */
 	const char *name; /* for messages; borrowed */
 	char *buf;	  /* OUT_FILE_BUFFER bytes, owned */
-	size_t len;	  /* of them in use */
-	uint64_t flushed; /* bytes handed to the kernel */
-	uint64_t paced;	  /* bytes whose write-back was begun */
+	size_t len;	  /* bytes used in buf */
+	uint64_t flushed; /* bytes passed to the kernel */
+	uint64_t paced;	  /* bytes whose write-back was started */
 };
 
-/* Create @dirfd/@name, mode 0600; -EEXIST when there is one, whatever it is. */
+/* Create @dirfd/@name with mode 0600. -EEXIST: the name is taken; -ENOMEM; or the errno of open. */
 int out_file__create(int dirfd, const char *name, struct err *err, struct out_file *ret);
 
 int out_file__flush(struct out_file *f, struct err *err);
-/* For what may be larger than the buffer. */
+/* Write data that does not fit into the buffer. */
 int out_file__write_large(struct out_file *f, const void *data, size_t len, struct err *err);
-/* Overwrite what was flushed before; the end of the file stays where it is. */
+/* Overwrite data that was flushed; the end of the file stays. */
 int out_file__write_at(struct out_file *f, uint64_t off, const void *data, size_t len,
 		       struct err *err);
 int out_file__sync(struct out_file *f, struct err *err);

@@ -9,7 +9,7 @@
 #define HEADER_SIZE	 104 /* of file mode */
 #define PIPE_HEADER_SIZE 16
 #define ATTR_SIZE_VER0	 64
-#define ATTR_SIZE_MAX	 4096 /* PAGE_SIZE: what the kernel takes at most */
+#define ATTR_SIZE_MAX	 4096 /* PAGE_SIZE: the kernel's limit */
 #define EVENTS_MAX	 16384
 
 _Static_assert(sizeof(struct file_header) == HEADER_SIZE, "header layout");
@@ -82,7 +82,7 @@ static int read_header(struct perf_file *f, struct err *err)
 	return r ? r : check_header(f, err);
 }
 
-/* The ids of event @i, which are at @r. */
+/* Read the ids of event @i, at @r in the file. */
 static int read_ids(struct perf_file *f, uint32_t i, uint64_t attr_off, const struct file_range *r,
 		    struct err *err)
 {
@@ -92,7 +92,7 @@ static int read_ids(struct perf_file *f, uint32_t i, uint64_t attr_off, const st
 
 	if (!in_file(f, r) || r->size % sizeof(uint64_t))
 		return bad_header(f, attr_off, "the ids of this attr are not in the file", err);
-	/* every id stands in the file once */
+	/* ids do not overlap, so their total is limited by the size of the file */
 	if (n > block_file__size(f->file) / sizeof(uint64_t) - f->n_ids)
 		return bad_header(f, attr_off, "the ids of this attr are those of another", err);
 	if (!n)
@@ -140,7 +140,7 @@ const struct file_event *perf_file__event_of_id(const struct perf_file *f, uint6
 {
 	size_t lo = 0, hi = f->n_ids;
 
-	if (f->info.n_events == 1 || !id) /* as perf: evlist__event2evsel */
+	if (f->info.n_events == 1 || !id) /* as in perf: evlist__event2evsel */
 		return &f->events[0];
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -153,8 +153,8 @@ const struct file_event *perf_file__event_of_id(const struct perf_file *f, uint6
 	return lo < f->n_ids && f->ids[lo].id == id ? &f->events[f->ids[lo].event] : NULL;
 }
 
-/* Where the id of a sample stands, counted in words from its front; from the back of any other
- * record. -1: there is none. */
+/* Place of the id, in words: in a sample from its front, in other records from the back. -1:
+ * none. */
 static int id_place(uint64_t sample_type, bool from_back)
 {
 	const uint64_t before =
@@ -168,7 +168,7 @@ static int id_place(uint64_t sample_type, bool from_back)
 	return __builtin_popcountll(sample_type & (from_back ? behind : before));
 }
 
-/* Records can only be told apart when their id stands at the same place whatever the event. */
+/* To find the event of a record, its id must have the same place for all events. */
 static int check_attrs(const struct perf_file *f, struct err *err)
 {
 	const struct perf_event_attr *first = &f->events[0].attr;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the parts of the reader share: perf_file.c (header, attrs), file_sections.c (feature sections),
- * file_records.c (records). */
+/* Internals of the reader, shared by perf_file.c (header, attrs), file_sections.c (feature
+ * sections), file_records.c (records), file_inflate.c (compressed records). */
 #ifndef FRBPF_PERFDATA_PERF_FILE_IMPL_H
 #define FRBPF_PERFDATA_PERF_FILE_IMPL_H
 
@@ -20,7 +20,7 @@ struct file_header {
 	uint64_t features[FILE_FEATURES / 64];
 };
 
-struct file_entry { /* of the index: a record */
+struct file_entry { /* a record in the index */
 	uint64_t time, offset;
 };
 
@@ -28,10 +28,10 @@ struct file_entry { /* of the index: a record */
 
 struct perf_file {
 	struct block_file *file;
-	struct block_file *records; /* where the records are: @file, or what was compressed in it */
-	struct file_range data;	    /* of the records there */
+	struct block_file *records; /* file, or a temporary file with decompressed records */
+	struct file_range data;	    /* range of the records in it */
 	struct file_header header;
-	struct file_info info; /* its arrays are those below */
+	struct file_info info; /* points to the arrays below */
 	char *path;
 	struct file_event *events;
 	struct file_id *ids; /* by id */
@@ -41,23 +41,25 @@ struct perf_file {
 	struct file_build_id *build_ids; /* names in sections */
 	struct file_format *formats;	 /* texts in sections */
 	char **names;			 /* of the events; owned */
-	void *sections[3];		 /* bodies that others point into; owned */
+	void *sections[3];		 /* bodies that other members point into; owned */
 
 	/* the records */
 	struct file_entry *index;
 	size_t n_index, cap_index, at;
-	_Alignas(8) char raw[RECORD_MAX];    /* as it stands in the file */
+	_Alignas(8) char raw[RECORD_MAX];    /* as in the file */
 	_Alignas(8) char normal[RECORD_MAX]; /* with our trailer */
 };
 
-/* Read the feature sections. 0 or negative errno with words in @err. */
+/* Read the feature sections. 0, or negative errno with a message in @err. */
 int file_sections__read(struct perf_file *f, struct err *err);
 
-/* Have @f's records in a file of their own where they are compressed (`perf record -z`). -EINVAL: they are
- * damaged, or would become out of all proportion larger; else the errno of the temporary file. */
+/*
+ * Decompress the records (`perf record -z`) into a temporary file. -EINVAL: they are damaged, or
+ * their decompressed size is out of proportion; -ENOMEM; or the errno of the temporary file.
+ */
 int file_inflate(struct perf_file *f, struct err *err);
 
-/* The event of an id: NULL when the file has none. */
+/* Find the event of an id. NULL: the file has none. */
 const struct file_event *perf_file__event_of_id(const struct perf_file *f, uint64_t id);
 
 #endif

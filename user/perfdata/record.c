@@ -7,7 +7,7 @@
 
 #define RECORD_SIZE_MAX (UINT16_MAX & ~7U)
 
-/* The front of every sample; ADDR may stand between time and cpu, so cpu is not part of it. */
+/* The front of every sample. It ends before cpu, because ADDR may come in between. */
 struct sample_head {
 	struct perf_event_header header;
 	uint64_t id, ip;
@@ -28,7 +28,7 @@ _Static_assert(sizeof(struct sample_fixed) == 56, "sample layout");
 
 #define NO_NAME UINT16_MAX
 
-/* Bytes that a record has at least, and where the NUL-terminated name of it begins. */
+/* Smallest size of a record, and offset of its NUL-terminated name. */
 static const struct record_shape {
 	uint16_t body; /* header and fixed part, without the trailer; 0: no such type */
 	uint16_t name;
@@ -59,7 +59,7 @@ static const struct record_shape {
 	[PERF_RECORD_AUX_OUTPUT_HW_ID] = { 16, NO_NAME },
 };
 
-/* Counts inside of the record: does what they announce end before the trailer at @end? */
+/* Do the contents, by the counts in the record, end before the trailer at @end? */
 static bool record__counts_fit(const struct perf_event_header *h, size_t end)
 {
 	uint16_t text_poke_len[2];
@@ -138,7 +138,7 @@ uint32_t record__tid(const struct perf_event_header *h)
 	return h->type == PERF_RECORD_SAMPLE ? record__sample(h)->tid : record__trailer(h)->tid;
 }
 
-/* @body: a fixed part of @body_size bytes whose header has type and misc; @name may be NULL. */
+/* @body: the fixed part, @body_size bytes; its header has type and misc. @extra may be NULL. */
 static int record__add(struct buf *b, struct perf_event_header *body, size_t body_size,
 		       const void *extra, size_t extra_len, const struct record_trailer *t)
 {
@@ -258,7 +258,7 @@ int record__add_namespaces(struct buf *b, uint32_t pid, uint32_t tid, const uint
 	return record__add(b, &r.header, sizeof(r), dev_ino, n * sizeof(*dev_ino), t);
 }
 
-/* Behind the word that says whose it is. */
+/* The first address after the PERF_CONTEXT_* marks. */
 static uint64_t first_ip(const struct record_sample *s)
 {
 	for (size_t i = 0; i < s->n_ips; i++) {
@@ -282,7 +282,7 @@ int record__add_sample(struct buf *b, const struct record_sample *s)
 	};
 	uint64_t n_ips = s->n_ips;
 	size_t chain = s->callchain ? sizeof(n_ips) + n_ips * sizeof(*s->ips) : 0, start = b->len;
-	/* The padding counts as raw data, as in the kernel (perf_sample_save_raw_data). */
+	/* the padding is part of the raw data, as in the kernel (perf_sample_save_raw_data) */
 	size_t unpadded = sizeof(r) + chain + sizeof(s->raw_size) + s->raw_size;
 	size_t size = (unpadded + 7) & ~(size_t)7;
 	uint32_t raw_size = s->raw_size + (size - unpadded);

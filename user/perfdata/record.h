@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Records of a perf ring and of a perf.data file. Every attr that frbpf opens carries
- * RECORD_SAMPLE_TYPE and sample_id_all, so id, task and time stand at the same place whatever the
- * event: in a sample behind the header {id, ip, pid+tid, time}, in any other record at its end
- * {pid+tid, time, cpu, id} (tools/perf/util/evsel.c: perf_evsel__parse_id_sample).
+ * Records in a perf ring and in a perf.data file. Every attr that frbpf opens has
+ * RECORD_SAMPLE_TYPE and sample_id_all, so id, task and time have the same place for all events. In
+ * a sample, {id, ip, pid+tid, time} follow the header. Any other record ends with {pid+tid, time,
+ * cpu, id} (tools/perf/util/evsel.c: perf_evsel__parse_id_sample).
  */
 #ifndef FRBPF_PERFDATA_RECORD_H
 #define FRBPF_PERFDATA_RECORD_H
@@ -15,24 +15,25 @@
 
 #include "common/buf.h"
 
-/* What every attr of frbpf carries at least, and of what the trailer is made: with ID or STREAM_ID
- * it would be another one. */
+/* The bits that every attr of frbpf has at least. They determine the trailer; ID and STREAM_ID
+ * would change it. */
 #define RECORD_SAMPLE_TYPE                                                                         \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
 	 PERF_SAMPLE_CPU)
 
-/* Of perf's own records: nothing later in the file is older than the newest before the last round. */
+/* Types of perf's own records. FINISHED_ROUND: all later records are at least as new as those
+ * before the previous round. */
 #define RECORD_FINISHED_ROUND 68
 #define RECORD_COMPRESSED     81
 
-#define RECORD_TRAILER_SIZE 32 /* bytes of the sample_id at the end of every non-sample record */
+#define RECORD_TRAILER_SIZE 32 /* bytes of the sample_id that ends every record but samples */
 
-/* The trailer; also the last member of every record that we make ourselves. */
+/* The trailer. The records that we make end with it, too. */
 struct record_trailer {
 	uint32_t pid, tid;
 	uint64_t time;
 	uint32_t cpu, res;
-	uint64_t id; /* 0: attr 0 */
+	uint64_t id; /* 0: of the first attr */
 };
 
 /* Fixed heads of record bodies, as include/uapi/linux/perf_event.h describes them. */
@@ -88,8 +89,8 @@ struct record_ksymbol {
 	char name[];
 };
 
-/* The name of a symbol of nothing, see sideband/ksymbol_cover.h: as that of a BPF program, or perf does
- * not leave it out of /proc/kcore. */
+/* Name of a placeholder symbol, see sideband/ksymbol_cover.h. It looks like a BPF program's,
+ * because perf leaves only these out of /proc/kcore. */
 #define RECORD_KSYMBOL_NONE "bpf_prog_none"
 
 struct record_bpf_event {
@@ -114,25 +115,27 @@ struct record_namespaces {
 	} ns[];
 };
 
-/* Is the record at @h, of which @avail bytes can be read, one that may stand in our files: a kernel
- * type (1..21), a size that is a multiple of 8, fits, and has room for what its type says? */
+/*
+ * May the record at @h be written to our files? @avail: bytes that can be read. It needs a type of
+ * the kernel (1..21), and a size that is a multiple of 8, at most @avail, and fits the contents.
+ */
 bool record__valid(const struct perf_event_header *h, size_t avail);
 
-/* The accessors below want a record that record__valid() accepted. */
+/* The accessors below need a record that record__valid() accepted. */
 uint64_t record__time(const struct perf_event_header *h); /* ns, CLOCK_MONOTONIC */
 uint64_t record__id(const struct perf_event_header *h);
 void record__set_id(struct perf_event_header *h, uint64_t id);
 uint32_t record__pid(const struct perf_event_header *h);
 uint32_t record__tid(const struct perf_event_header *h);
 
-/* Append one record of our own to @b (names are cut at PATH_MAX, padded to 8 bytes, trailer last).
- * 0, -ENOMEM, or -EMSGSIZE: longer than a record can be (64 KiB). */
+/* Append a record to @b. Names are cut at PATH_MAX and padded to 8 bytes; @t comes last. 0;
+ * -ENOMEM; -EMSGSIZE: above 64 KiB, the largest size of a record. */
 int record__add_comm(struct buf *b, uint16_t misc, uint32_t pid, uint32_t tid, const char *comm,
 		     const struct record_trailer *t);
 int record__add_mmap(struct buf *b, uint16_t misc, uint32_t pid, uint32_t tid, uint64_t start,
 		     uint64_t len, uint64_t pgoff, const char *name,
 		     const struct record_trailer *t);
-/* @head gives everything but header.type, header.size and the name. */
+/* @head: everything but header.type, header.size and the name. */
 int record__add_mmap2(struct buf *b, const struct record_mmap2 *head, const char *name,
 		      const struct record_trailer *t);
 int record__add_ksymbol(struct buf *b, uint64_t addr, uint32_t len, uint16_t type, uint16_t flags,
@@ -143,7 +146,7 @@ int record__add_cgroup(struct buf *b, uint64_t id, const char *path,
 		       const struct record_trailer *t);
 int record__add_namespaces(struct buf *b, uint32_t pid, uint32_t tid, const uint64_t (*dev_ino)[2],
 			   size_t n, const struct record_trailer *t);
-/* One sample of our own: how markers look. */
+/* A sample that we make: a marker. */
 struct record_sample {
 	uint64_t id;
 	uint32_t pid, tid;
@@ -160,12 +163,13 @@ struct record_sample {
  * -EMSGSIZE. */
 int record__add_sample(struct buf *b, const struct record_sample *s);
 
-/* The raw data of a valid sample that the above made, @callchain as its attr has it, and its CPU; NULL: it has none
- * that fits. */
+/* Get raw data and CPU of a valid sample from record__add_sample(). @callchain: its attr has
+ * PERF_SAMPLE_CALLCHAIN. NULL: the data does not fit into the record. */
 const void *record__sample_raw(const struct perf_event_header *h, bool callchain, uint32_t *ret_len,
 			       uint32_t *ret_cpu);
 
-/* The record at @off of what the above have added, and @off becomes that of the one behind it; NULL: there is none. */
+/* Returns the record at *off in a buffer of valid records, and moves *off to the next one. NULL:
+ * the end. */
 const struct perf_event_header *record__next(const struct buf *b, size_t *off);
 
 #endif

@@ -3,7 +3,7 @@
 #include "perfdata/cursor.h"
 #include "perfdata/sample.h"
 
-/* Where the newest of these is not in the headers that we are built with. */
+/* Older kernel headers lack these. */
 #define SAMPLE_CODE_PAGE_SIZE (1ULL << 23)
 #define SAMPLE_WEIGHT_STRUCT  (1ULL << 24)
 #define FORMAT_LOST	      (1ULL << 4)
@@ -54,7 +54,7 @@ static void skip_branch_stack(struct cursor *c, uint64_t branch_sample_type)
 
 static void skip_registers(struct cursor *c, uint64_t mask)
 {
-	if (cursor__u64(c)) /* the ABI; none: no registers */
+	if (cursor__u64(c)) /* the ABI; 0: no registers */
 		cursor__bytes(c, 8 * __builtin_popcountll(mask));
 }
 
@@ -78,7 +78,7 @@ static void read_user_stack(struct cursor *c, struct sample *s)
 	s->stack_size = used < size ? used : size;
 }
 
-/* What stands in front of READ. */
+/* The fields before READ. */
 static void read_front(struct cursor *c, uint64_t type, struct sample *s)
 {
 	if (type & PERF_SAMPLE_IDENTIFIER)
@@ -105,7 +105,7 @@ static void read_front(struct cursor *c, uint64_t type, struct sample *s)
 		s->period = cursor__u64(c);
 }
 
-/* What stands behind RAW. */
+/* The fields after RAW. */
 static void read_back(struct cursor *c, const struct perf_event_attr *a, struct sample *s)
 {
 	const uint64_t one_word = PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |

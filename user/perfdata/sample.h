@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The fields of a sample, as its event's sample_type lays them out. */
+/* Decodes the fields of a sample, by its event's sample_type. */
 #ifndef FRBPF_PERFDATA_SAMPLE_H
 #define FRBPF_PERFDATA_SAMPLE_H
 
 #include "perfdata/perf_file.h"
 
-struct sample { /* a field that the event does not have is 0 or NULL */
+struct sample { /* fields that the event lacks are 0 or NULL */
 	const struct file_event *event;
 	uint8_t cpumode; /* PERF_RECORD_MISC_KERNEL, _USER ... */
 	uint64_t ip, time /* ns */, addr;
 	uint32_t pid, tid, cpu;
-	uint64_t period;     /* how much of the event it stands for */
-	const uint64_t *ips; /* callchain with PERF_CONTEXT_* marks, the innermost first */
+	uint64_t period;     /* count of the event that the sample stands for */
+	const uint64_t *ips; /* callchain with PERF_CONTEXT_* marks, innermost first */
 	size_t n_ips;
 	const void *raw; /* fields of a tracepoint, at any alignment */
 	uint32_t raw_size;
-	/* user space, of --call-graph dwarf */
+	/* user space, from --call-graph dwarf */
 	const void *
 		regs; /* 8 bytes for each bit of @regs_mask, at any alignment; NULL: none, or of 32 bits */
 	uint64_t regs_mask;
@@ -23,8 +23,8 @@ struct sample { /* a field that the event does not have is 0 or NULL */
 	uint64_t stack_size;
 };
 
-/* The rest (weights, branches ...) is passed over. Everything in @ret points into the
- * record and lives as long. 0, or -EINVAL with words in @err: its lengths do not fit. */
+/* Decode a sample; other fields (weights, branches ...) are skipped. @ret points into the
+ * record. 0, or -EINVAL with a message in @err: the fields do not fit into the record. */
 int sample__decode(const struct perf_file *f, const struct file_record *rec, struct err *err,
 		   struct sample *ret);
 

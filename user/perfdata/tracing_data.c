@@ -47,9 +47,11 @@ static int add_sized(struct buf *b, const void *data, size_t len)
 	return encode__u64(b, len) ?: buf__add(b, data, len);
 }
 
-/* Readers refuse an empty header_page. It tells how trace-cmd's pages begin, of which a perf.data
- * file has none, so where there is no tracefs to ask (only our own markers are tracepoints then)
- * the layout that it has had since Linux 2.6.32 will do. */
+/*
+ * Readers refuse an empty header_page. It describes the pages of trace-cmd, which a perf.data file
+ * does not have. So without tracefs (then only our markers are tracepoints) the layout in use since
+ * Linux 2.6.32 is good enough.
+ */
 static int add_header_page(struct buf *b, const struct buf *known)
 {
 	const size_t l = sizeof(long);
@@ -84,7 +86,7 @@ static int compare_formats(const void *a, const void *b)
 	       (x->attr->config > y->attr->config) - (x->attr->config < y->attr->config);
 }
 
-/* The tracepoints of @attrs, sorted, one of each; *ret_n is their number. NULL: out of memory. */
+/* The distinct tracepoints of @attrs, sorted; *ret_n: their number. NULL: out of memory. */
 static const struct perfdata_attr **sort_tracepoints(const struct perfdata_attr *attrs,
 						     size_t n_attrs, size_t *ret_n)
 {
@@ -105,7 +107,7 @@ static const struct perfdata_attr **sort_tracepoints(const struct perfdata_attr 
 	return v;
 }
 
-/* u32 systems; each: name, u32 events, their formats. */
+/* Append u32 n, n systems; each is its name, u32 m, m formats. */
 static int add_systems(struct buf *b, const struct perfdata_attr **v, size_t n)
 {
 	size_t at_systems = b->len, at_events = 0, i;

@@ -18,7 +18,7 @@
 #include "perfdata/record.h"
 #include "perfdata/writer.h"
 
-/* A set of event ids, made once and asked for every record of a file. { 0 } is an empty one. */
+/* A set of event ids: filled once, then used for every record. { 0 } is an empty one. */
 struct id_set {
 	uint64_t *slots;    /* open addressing, 0: free; owned */
 	unsigned int shift; /* 64 - log2 of the number of slots */
@@ -46,7 +46,7 @@ static int id_set_init(struct id_set *s, size_t n)
 	unsigned int bits = 4;
 
 	while (bits < 32 &&
-	       (1ULL << bits) / 2 < n) /* at most half full: short probes, and an end to them */
+	       (1ULL << bits) / 2 < n) /* at most half full: probes are short, and end */
 		bits++;
 	if ((1ULL << bits) / 2 < n)
 		return -ENOMEM;
@@ -57,7 +57,8 @@ static int id_set_init(struct id_set *s, size_t n)
 	return 0;
 }
 
-/* 0, -EEXIST, or -EINVAL for 0, which no event has. At most as many as id_set_init() was told. */
+/* Add at most as many ids as id_set_init() was given. 0, -EEXIST; -EINVAL: 0, which no event
+ * has. */
 static int id_set_add(struct id_set *s, uint64_t id)
 {
 	size_t mask = UINT64_MAX >> s->shift, i;
@@ -90,13 +91,13 @@ struct perfdata_writer {
 	int dirfd; /* our own duplicate */
 	char *tmp_name;
 	struct out_file out;
-	struct compressor *compressor; /* NULL: records stand as they are. Owned */
+	struct compressor *compressor; /* owned; NULL: records are not compressed */
 	struct file_attrs attrs;
 	struct id_set ids;
-	struct file_header header; /* written last: what has no magic is no perf.data file */
+	struct file_header header; /* written last, so that incomplete files have no magic */
 };
 
-/* Any failure but that of a refused record leaves the file in an unknown state. */
+/* After any failure except a refused record, the state of the file is unknown. */
 static int writer_broken(struct perfdata_writer *w, int code)
 {
 	w->state = WRITER_BROKEN;
@@ -130,7 +131,7 @@ static int collect_ids(struct perfdata_writer *w, struct err *err)
 	return 0;
 }
 
-/* Room for the header, then all ids, then the attrs, which say where their ids are. */
+/* Write space for the header, then all ids, then the attrs, which point to their ids. */
 static int write_front(struct perfdata_writer *w, struct err *err)
 {
 	static const struct file_header room;
@@ -166,7 +167,7 @@ int perfdata__create(int dirfd, const char *tmp_name, const struct perfdata_attr
 
 	if (!w)
 		return err_set(err, -ENOMEM, "%s: out of memory", tmp_name);
-	w->state = WRITER_BROKEN; /* until it is whole */
+	w->state = WRITER_BROKEN; /* until it is complete */
 	w->out.fd = -1;
 	w->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
 	r = w->dirfd < 0 ? -errno : 0;
@@ -243,8 +244,8 @@ int perfdata__end_round(struct perfdata_writer *w, struct err *err)
 	return r ?: append_record(w, &round, err);
 }
 
-/* All sections one behind the other in @bodies; table[] says where, w->header which. Returns their
- * number. */
+/* Append all sections to @bodies; table[] gets their places, w->header their bits. Returns their
+ * number, or negative errno. */
 static int encode_features(struct perfdata_writer *w, const struct perfdata_features *f,
 			   struct buf *bodies, struct file_section table[HEADER_BITS],
 			   struct err *err)
@@ -325,8 +326,7 @@ int perfdata__finish(struct perfdata_writer *w, const struct perfdata_features *
 	return 0;
 }
 
-/* Not every file system can rename without replacing; all but a few can link, which never replaces.
- */
+/* Some file systems cannot rename without replacing. Most can link, which never replaces. */
 static int rename_noreplace(int dirfd, const char *from, const char *to)
 {
 	if (!renameat2(dirfd, from, dirfd, to, RENAME_NOREPLACE))
