@@ -2,8 +2,8 @@
 /*
  * The lists have what the sources call, and what the C library, libelf, libdw, libbpf and jansson
  * call on x86-64 and arm64. Newer versions of a call are listed too, for newer libraries. Left out
- * on purpose: starting programs or processes, changing user, mounting, tracing, making device
- * nodes, loading modules, and all sockets other than local ones and netlink.
+ * on purpose are starting programs or processes, changing user, mounting, tracing, device nodes and
+ * modules. So are all sockets other than local ones and netlink.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -253,7 +253,10 @@ int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan,
 	return put_in_force(b, rs, plan, past, err);
 }
 
-/* Make the ruleset in force and its plan again, as sessions and rules consume them. */
+/*
+ * Make the ruleset in force and its plan again: whatever is made from them takes parts of them
+ * over.
+ */
 static int plan_again(struct rulebook *b, struct ruleset **ret_rs, struct plan **ret,
 		      struct err *err)
 {

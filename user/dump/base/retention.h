@@ -5,9 +5,9 @@
  * If it was cut off, the next start finishes or removes it, see recovery.h. Before
  * base_scan__remove() removes an incident, removal_log.h gets its line.
  *
- * Incidents are removed in this order: those without files, then repeats of the same rule and
- * subject, then those that are not the newest of their rule. Within each kind the oldest goes
- * first, by base_clock.h. Incidents that are too old always go.
+ * Incidents without files are removed first. Then follow repeats of the same rule and subject, and
+ * those that are not the newest of their rule. Within each kind the oldest goes first, by
+ * base_clock.h. Incidents that are too old always go.
  */
 #ifndef FRBPF_DUMP_BASE_RETENTION_H
 #define FRBPF_DUMP_BASE_RETENTION_H
