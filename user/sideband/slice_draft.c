@@ -17,8 +17,8 @@ struct needed {
 	UT_hash_handle hh; /* by pid */
 	uint32_t pid;
 	bool emit; /* false: needed only for what a child has at the start of the window */
-	/* Parents and children by forks in the window form a family: a page that one of them hit
-	 * may be in a map that it inherited from another. The root's pid identifies the family. */
+	/* Processes related by forks in the window form a family. A page that one of them hit may
+	 * be in a map that it inherited from another. The root's pid identifies the family. */
 	struct needed *parent; /* NULL: the root */
 };
 
@@ -76,7 +76,7 @@ static void join_families(struct needed *child, struct needed *parent)
 		child->parent = parent;
 }
 
-/* Forks are visited newest first, so that a parent is needed before its own fork is visited. */
+/* Add the parents of forked processes. Newest fork first, so that grandparents are found, too. */
 static int need_parents(struct slice_draft *d, const struct sideband_ref *refs, size_t n)
 {
 	uint32_t pid, parent;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads the symbols of the kernel and its modules. If another kernel was recorded, the kallsyms
- * that perf kept in ~/.debug are read. Each function returns NULL, or a static text that says why
- * there are no symbols. *ret_delta is to be added to recorded addresses, as they differ per boot.
+ * Reads the symbols of the kernel and its modules. If another kernel was recorded, its symbols come
+ * from the kallsyms that perf kept in ~/.debug. Modules must be loaded now, in the recorded build.
+ * Each function returns NULL, or a static text that says why there are no symbols. *ret_delta is to
+ * be added to recorded addresses, as they differ per boot.
  */
 #ifndef FRBPF_SYMBOLS_KERNEL_SYMBOLS_H
 #define FRBPF_SYMBOLS_KERNEL_SYMBOLS_H

@@ -83,9 +83,9 @@ const struct map *task_model__find_map(const struct task_model *m, uint32_t pid,
 /* The comm of a thread. NULL: unknown. Valid until the model changes. */
 const char *task_model__comm(const struct task_model *m, uint32_t pid, uint32_t tid);
 /*
- * Append records of a process, all at @time (ns; 0: the caller sets times later): COMM of the
- * leader and of threads tids[] (ascending; NULL: all), NAMESPACES, MMAP2. 0, also if there is no
- * such process, or -ENOMEM.
+ * Append COMM, NAMESPACES and MMAP2 records of a process. COMM is of the leader and of threads
+ * tids[] (ascending; NULL: all). @time: ns, of all records; 0: the caller sets times later. 0, also
+ * if there is no such process, or -ENOMEM.
  */
 int task_model__emit_process(const struct task_model *m, uint32_t pid, const uint32_t *tids,
 			     size_t n_tids, uint64_t time, struct buf *out);

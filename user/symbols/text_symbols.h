@@ -8,10 +8,9 @@
 #define TEXT_SYMBOLS_ANY "*"
 
 /*
- * Add the functions in lines "ADDRESS TYPE NAME [MODULE]" to @t. @module: NULL: those of the kernel
- * itself; TEXT_SYMBOLS_ANY: all; else those of one module. *ret_text: address of _text (or _stext)
- * in @text, which shows how far another boot moved the kernel; 0: not in @text, or hidden. 0 or
- * -ENOMEM.
+ * Add the symbols in lines "ADDRESS TYPE NAME [MODULE]" to @t. @module: NULL: those of the kernel
+ * itself; TEXT_SYMBOLS_ANY: all; else those of one module. *ret_text: address of _text (or _stext),
+ * to compare it with that of another boot; 0: not in @text, or hidden. 0 or -ENOMEM.
  */
 int text_symbols__kallsyms(const struct buf *text, const char *module, struct symbol_table *t,
 			   uint64_t *ret_text);
