@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * blkio: how long a block request took from being queued to its completion; blkio.device: from being
- * issued to the device, for the last time when the device sent it back. The subject is the task that
- * queued it (for data that was written without O_DIRECT, the kernel's writeback), saved then: it may
- * have ended since. `current` is whoever was interrupted by the completion.
+ * blkio: how long a block request took from being queued to its completion. blkio.device: from
+ * being issued to the device; if the device returned it, from the last issue. The subject is the
+ * task that queued it; for data written without O_DIRECT, that is the writeback of the kernel. It
+ * is saved then, as it may end. `current` is the task that was interrupted by the completion.
  *
- * A request is queued when block_io_start says so: by then its issuer has a place (tag) for it. It
- * may wait in the issuer's plug, in the scheduler, for a flush before it. Kernels before 6.5 lack
- * that tracepoint: there it is the time that the kernel itself keeps for its statistics, or when
- * these are off that of its first tracepoint, and the issuer is who passes that: a flush and what
- * waits for one are issued by a worker of the kernel.
+ * A request is queued at block_io_start: it has got a tag by then. It may then wait in the plug of
+ * its issuer, in the scheduler, or for a flush before it. Kernels before 6.5 lack this tracepoint.
+ * There, the request is queued at the time that the kernel keeps for its statistics; if these are
+ * off, at its first tracepoint. The task that hits this tracepoint counts as issuer; for a flush,
+ * and for requests that wait for one, it is a kernel worker.
  *
- * A flush on its own (fsync) is never issued itself: the device gets a request that serves several
- * of them, which blkio does not look at, and blkio.device does. A request with a flush before or
- * behind it has completed for blkio when that is done too.
+ * A flush on its own (fsync) is never issued itself. The device gets a request that serves several
+ * flushes; blkio ignores it, blkio.device measures it. For blkio, a request with a flush before or
+ * after it completes when the flush has completed, too.
  */
 #include "vmlinux.h"
 
@@ -25,19 +25,19 @@
 char LICENSE[] SEC("license") = "GPL";
 
 struct flight_data {
-	__u64 queued;	 /* of blkio.device, any time since it was allocated */
-	__u64 issued;	 /* 0: not yet */
-	__u64 sector;	 /* the first, once a part is done */
-	__u64 done;	 /* bytes of parts that are done */
-	__u64 foreign;	 /* the rules are not about who queued it */
-	__u64 cmd_flags; /* while it waits for a flush, the kernel takes away that it asked for one */
+	__u64 queued;	 /* ns; for blkio.device, any time after its allocation */
+	__u64 issued;	 /* ns; 0: not yet */
+	__u64 sector;	 /* the first sector, once a part has completed */
+	__u64 done;	 /* bytes of the parts that have completed */
+	__u64 foreign;	 /* the task that queued it is not in scope */
+	__u64 cmd_flags; /* saved: the kernel clears the flush flags while a flush is pending */
 	struct subject subject;
-	struct cgroup_ids cgroups; /* when a rule looks at them */
+	struct cgroup_ids cgroups; /* if a rule needs them */
 };
 
 #include "in_flight.bpf.h"
 
-/* Is a program of this CPU at work with `scratch`? Before 6.2 an interrupt may run it once more. */
+/* Does a program on this CPU use `scratch`? Before 6.2 an interrupt may run it a second time. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -45,14 +45,16 @@ struct {
 	__type(value, __u64);
 } at_work SEC(".maps");
 
-/* Which of the two sources this is. */
+/* Is this blkio.device, not blkio? */
 const volatile bool of_device;
-/* Of struct request's rq_flags: belongs to the kernel's sequence of flushes. */
+/* Flag in request::rq_flags: the request is part of a flush sequence of the kernel. */
 const volatile __u32 rqf_flush_seq = 1U << 4;
 const volatile __u32 req_op_zone_append = ~0U; /* ~0: there is none */
 
-/* Which request it is: where it lies, as seen from `control`. Keys are compared, and the verifier allows no arithmetic
- * with pointers but to subtract one from another. */
+/*
+ * Identify a request by its address relative to `control`. A key must be a number, and the only
+ * arithmetic on pointers that the verifier allows here is to subtract one from another.
+ */
 static __always_inline struct flight_key request_key(const struct request *rq)
 {
 	__u64 key = (__u64)rq;
@@ -61,7 +63,7 @@ static __always_inline struct flight_key request_key(const struct request *rq)
 	return (struct flight_key){ { key } };
 }
 
-/* A request under way. Its events come one after the other: nobody else has it at the time. */
+/* Find an active request. Not locked: the events of a request do not overlap. */
 static __always_inline struct flight *request_find(const struct request *rq)
 {
 	struct flight_key key = request_key(rq);
@@ -70,7 +72,7 @@ static __always_inline struct flight *request_find(const struct request *rq)
 	return f && *(volatile __u32 *)&f->depth ? f : NULL;
 }
 
-/* @issued 0: not yet. */
+/* Begin a request. @issued: 0: not yet. */
 static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -107,7 +109,7 @@ int BPF_PROG(io_start, struct request *rq)
 	return 0;
 }
 
-/* The same, and not one before it whose end was missed. */
+/* The same, but not an earlier request at that address whose end was missed. */
 static __always_inline struct flight *request_under_way(const struct request *rq)
 {
 	struct flight *f = request_find(rq);
@@ -115,7 +117,7 @@ static __always_inline struct flight *request_under_way(const struct request *rq
 	return f && rq->start_time_ns <= f->data.queued ? f : NULL;
 }
 
-/* Only of kernels without block_io_start. */
+/* Only for kernels without block_io_start. */
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(io_insert, struct request *rq)
 {
@@ -137,7 +139,7 @@ int BPF_PROG(io_issue, struct request *rq)
 	return 0;
 }
 
-/* Two requests become one: this one never completes. */
+/* The request is merged into another one, so it never completes. */
 SEC("tp_btf/block_rq_merge")
 int BPF_PROG(io_merge, struct request *rq)
 {
@@ -156,10 +158,10 @@ static __always_inline void match_request(struct match *m, struct request *rq,
 	__u64 op = request_op(cmd_flags, req_op_zone_append), flags = request_flags(cmd_flags),
 	      sector = rq->__sector;
 
-	/* how a flush on its own is queued */
+	/* a flush on its own is queued as an empty write with PREFLUSH */
 	if (op == FRBPF_BLKIO_WRITE && flags & FRBPF_BLKIO_PREFLUSH && !(p->done + bytes))
 		op = FRBPF_BLKIO_FLUSH;
-	barrier_var(sector); /* or it selects between the pointers: the verifier wants one kind */
+	barrier_var(sector); /* else clang selects between pointers of two types before loading */
 	if (p->done)
 		sector = p->sector;
 	val[FRBPF_BLKIO_DEV][0] = request_dev(rq);
@@ -198,11 +200,13 @@ static __always_inline void check_request(struct request *rq, const struct fligh
 	*busy = 0;
 }
 
-/* The kernel may have read the clock that it keeps with a request a little later than we did. */
+/* The kernel may have read the clock for a request slightly later than we did. */
 #define CLOCK_SLACK 1000000 /* ns */
 
-/* Since when it waits, if that is later than what was seen of it: a request sent back and issued
- * again unseen. 0, which is counted: the entry is of a request before this one. */
+/*
+ * Get the begin of the wait. It is later than recorded if the request was returned and issued again
+ * without being seen. 0: the entry belongs to an earlier request; this is counted.
+ */
 static __always_inline __u64 believe(const struct request *rq, const struct flight_data *p)
 {
 	__u64 begin = of_device ? p->issued : p->queued;
@@ -215,7 +219,7 @@ static __always_inline __u64 believe(const struct request *rq, const struct flig
 	return started > begin ? started : begin;
 }
 
-/* Some of it is done, and the request goes on. */
+/* A part has completed, and the request continues. */
 static __always_inline void add_part(struct flight_data *p, struct request *rq, __u32 bytes)
 {
 	if (!p->done)

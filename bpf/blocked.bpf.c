@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * blocked: how long a task was in uninterruptible sleep, from the switch away from it until it is
- * woken. Kernel threads that idle are no such tasks: they set TASK_NOLOAD. The subject is the task
- * that slept, `current` is who woke it.
+ * blocked: how long a task was in uninterruptible sleep, from the switch away from it to its
+ * wake-up. Idle kernel threads do not count: they set TASK_NOLOAD. The subject is the task that
+ * slept; `current` is the one that woke it.
  *
  * Attach bl_wakeup before bl_switch: a sleep that begins must be able to end.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keeps the ids of the cgroups that rules name up to date: a service that is restarted gets a
- * cgroup of the same path and another id, and one that is named may not exist yet. Rarely run, so
- * it may look a path up.
+ * Keeps the ids of the cgroups that rules name up to date. A restarted service gets a cgroup with
+ * the same path and another id, and a cgroup may be named before it exists. These programs rarely
+ * run, so they can afford to look up a path.
  */
 #include "vmlinux.h"
 
@@ -22,10 +22,10 @@ struct {
 	__type(value, __u64);
 } cgroups SEC(".maps");
 
-/* Path to its index in cgroups. */
+/* Maps paths to indexes in `cgroups`. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 2 * FRBPF_MAX_CGROUPS); /* of old rules and new ones */
+	__uint(max_entries, 2 * FRBPF_MAX_CGROUPS); /* for old and new rules */
 	__type(key, struct frbpf_cgroup_path);
 	__type(value, __u32);
 } paths SEC(".maps");
@@ -37,7 +37,7 @@ struct {
 	__type(value, struct frbpf_cgroup_path);
 } scratch SEC(".maps");
 
-/* Where the id of the cgroup (v2) of this path is kept; NULL: no rule names it. */
+/* Find the entry for the id of the cgroup (v2) at @path; NULL: no rule names it. */
 static __always_inline __u64 *id_of(struct cgroup *cgrp, const char *path)
 {
 	struct frbpf_cgroup_path *key;

@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where kernels (5.15 and later) and architectures differ, and with which commit. Differences in a
- * field's offset need no entry: CO-RE sees to them.
+ * Differences between kernels (5.15 and later) and between architectures, with the commits that
+ * made them. Different offsets of a field need no entry: CO-RE handles them.
  *
  *  - task_struct::state became ::__state in 5.14 (2f064a59a11f "sched: Change task_struct::state"):
- *    older kernels are refused at load, their field is not asked for.
+ *    older kernels are refused at load, so the old field is not used.
  *  - The sched_switch tracepoint got prev_state in 5.18 (fa2c3254d7cf "sched/tracing: Don't re-read
- *    p->state when emitting sched_switch event"), behind the arguments we take since 9c2136be0878
- *    "sched/tracing: Append prev_state to tp args instead", before any release. It is not used:
- * until 6.16 (8feb053d5319) it was stale when a pending signal had made the task runnable again.
+ *    p->state when emitting sched_switch event"). Before any release, 9c2136be0878 ("sched/tracing:
+ *    Append prev_state to tp args instead") put it after the arguments that we use. We do not use
+ *    it: until 6.16 (8feb053d5319) it was stale if a pending signal had made the task runnable.
  *  - struct pid ends in numbers[1], since 6.5 in numbers[] (b69f0aeb0689 "pid: Replace struct pid
  *    1-element array with flex-array"): it is walked by its offset and the size of struct upid.
- *  - bpf_loop() came with 5.17 (e6f2dd0f8067), so loops here have a constant bound that the
- *    verifier walks.
+ *  - bpf_loop() came with 5.17 (e6f2dd0f8067), so loops here have a constant bound, and the
+ *    verifier walks them.
  *  - struct cgroup has the ids of its ancestors in ancestor_ids[], since 6.1 the ancestors
  *    themselves in ancestors[] (7f203bc89eb6 "cgroup: Replace cgroup->ancestor_ids[] with
  *    ->ancestors[]").
  *  - struct request had its disk itself until 5.17 (f3fa33acca9f "block: remove the ->rq_disk field
  *    in struct request").
  *  - enum req_opf is enum req_op since 6.0 (ff07a02e9e8e "treewide: Rename enum req_opf into enum
- *    req_op"), and its numbers of zone commands have moved: user/detect/blkio.c looks for them. To ask for
- *    a type that the kernel itself lacks would take CAP_SYS_ADMIN: libbpf asks its modules, too.
- *  - block_io_start, the only tracepoint that each request passes in its issuer's context, came with
- *    6.5 (5a80bd075f3b "block: introduce block_io_start/block_io_done tracepoints").
- *  - Flags of requests (RQF_*) were no enum until 6.11: user/detect/blkio.c looks for it.
+ *    req_op"), and its numbers of zone commands have changed: user/detect/blkio.c looks them up.
+ *    CO-RE on a type that the kernel itself lacks would need CAP_SYS_ADMIN, since libbpf then
+ *    searches the modules.
+ *  - block_io_start, the only tracepoint that each request passes in its issuer's context, came
+ *    with 6.5 (5a80bd075f3b "block: introduce block_io_start/block_io_done tracepoints").
+ *  - Flags of requests (RQF_*) were no enum until 6.11: user/detect/blkio.c looks it up.
  *  - Programs on uprobes may be preempted since 6.0 (8c7dcb84e3b7 "bpf: implement sleepable uprobes
- *    by chaining gps"), by others of the same object: see user_probe.bpf.h.
- *  - What bpf_map_update_elem() and bpf_map_delete_elem() return has 32 bits until 6.4 (d7ba4cc900bf "bpf:
- *    return long from bpf_map_ops funcs"): a negative error, kept in a long, is no longer negative. Keep it in an int.
- *  - The CPU of a task lies in its thread_info since 5.16 (bcf9033e5449 "sched: move CPU field back into
- *    thread_info if THREAD_INFO_IN_TASK=y"). Kernels without CONFIG_SMP have neither.
- *  - Local storage is looked up without a lock since 6.2; before, a look-up fails on a CPU where
- *    another one was interrupted: it is treated, and counted, as a task without storage.
+ *    by chaining gps"), by other programs of the same object: see user_probe.bpf.h.
+ *  - Until 6.4 (d7ba4cc900bf "bpf: return long from bpf_map_ops funcs") bpf_map_update_elem() and
+ *    bpf_map_delete_elem() return 32 bits: a negative error is not negative in a long. Use an int.
+ *  - Since 5.16 the CPU of a task is in its thread_info (bcf9033e5449 "sched: move CPU field back
+ *    into thread_info if THREAD_INFO_IN_TASK=y"). Kernels without CONFIG_SMP have neither field.
+ *  - Since 6.2 local storage is looked up without a lock. Before, a lookup fails on a CPU where it
+ *    has interrupted another one. This is handled, and counted, as a task without storage.
  */
 #ifndef FRBPF_COMPAT_BPF_H
 #define FRBPF_COMPAT_BPF_H
@@ -48,16 +49,15 @@
 #define TASK_STATES	     0x7f /* without modifiers such as TASK_WAKEKILL or TASK_FREEZABLE */
 
 /*
- * Does the task that is being switched out stay on the run queue? One that blocks cannot read as
- * TASK_RUNNING here: a waker may have set TASK_WAKING already, but goes on only when the switch is
- * over.
+ * Does the task that is switched out stay on the run queue? The state of one that blocks cannot be
+ * TASK_RUNNING here. A waker may have set TASK_WAKING, but continues only after the switch.
  */
 static __always_inline bool task_is_runnable(struct task_struct *prev, bool preempt)
 {
 	return preempt || prev->__state == TASK_RUNNING;
 }
 
-/* Of a task that is being switched out without being preempted: in uninterruptible sleep? */
+/* Does a task that is switched out, but not preempted, go to uninterruptible sleep? */
 static __always_inline bool task_is_blocked(struct task_struct *prev)
 {
 	return (prev->__state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE;
@@ -87,7 +87,7 @@ struct task_struct___before_5_16 {
 	unsigned int cpu;
 } __attribute__((preserve_access_index));
 
-/* Where it runs or waits, or ran last. */
+/* The CPU on which the task runs, waits or last ran. */
 static __always_inline __u32 task_cpu(struct task_struct *task)
 {
 	struct task_struct___before_5_16 *old = (void *)task;
@@ -145,8 +145,10 @@ static __always_inline __u64 request_dev(struct request *rq)
 
 #define REQ_OP_MASK 0xff
 
-/* enum frbpf_blkio_op. Numbers that are written here have been the same since 4.10; that of
- * @zone_append has not. */
+/*
+ * Convert to enum frbpf_blkio_op. The numbers used here have not changed since 4.10; that of
+ * @zone_append has.
+ */
 static __always_inline __u64 request_op(__u32 cmd_flags, __u32 zone_append)
 {
 	__u32 op = cmd_flags & REQ_OP_MASK;
@@ -179,7 +181,7 @@ static __always_inline __u64 request_op(__u32 cmd_flags, __u32 zone_append)
 		 ? (flag)                                                                          \
 		 : 0)
 
-/* FRBPF_BLKIO_SYNC and so on. */
+/* Convert to FRBPF_BLKIO_SYNC and so on. */
 static __always_inline __u64 request_flags(__u32 cmd_flags)
 {
 	return REQUEST_FLAG(cmd_flags, __REQ_SYNC, FRBPF_BLKIO_SYNC) |
@@ -194,9 +196,9 @@ static __always_inline __u64 request_flags(__u32 cmd_flags)
 }
 
 /*
- * The number of the system call that ends; -1 after a signal handler's return. syscall_is_compat()
- * says whether it is one of the 32-bit table: its numbers mean other calls. (x32 calls carry bit 30
- * and so are out of every table's range.)
+ * The number of the system call that ends; -1 after the return of a signal handler.
+ * syscall_is_compat() tells whether it is a call of the 32-bit table, whose numbers mean other
+ * calls. x32 calls have bit 30 set, so they are beyond the range of every table.
  */
 #if defined(__TARGET_ARCH_x86)
 #define NR_RESTART_SYSCALL 219
@@ -221,7 +223,7 @@ static __always_inline unsigned long syscall_second_arg(struct pt_regs *regs)
 	return regs->si;
 }
 
-/* Where user space made it. */
+/* The address of the call in user space. */
 static __always_inline unsigned long syscall_ip(struct pt_regs *regs)
 {
 	return regs->ip;
@@ -243,7 +245,7 @@ static __always_inline bool syscall_is_compat(struct task_struct *task)
 #define NR_RT_SIGRETURN	   139
 #define TIF_32BIT	   22 /* arch/arm64/include/asm/thread_info.h */
 
-/* Without its sign: what is no call is out of every range, as the verifier can see. */
+/* Unsigned: a number that is no call is beyond every range, and the verifier can see that. */
 static __always_inline long syscall_nr(struct pt_regs *regs)
 {
 	return (__u32)regs->syscallno;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * connect: how long a TCP connection took to be established, from when its socket is about to send
- * the first SYN, whoever waits for it: connect() itself, poll() or nobody. The subject is the task that
- * called connect(), saved then: it may have ended since. `current` is whoever was interrupted by
- * the answer, or by the timer that gave up.
+ * connect: how long a TCP connection took to be established, from the moment when its socket is
+ * about to send the first SYN. It does not matter whether connect(), poll() or nothing waits for
+ * it. The subject is the task that called connect(); it is saved then, as it may end. `current` is
+ * the task that was interrupted by the answer, or by the timer that gave up.
  *
  *	CLOSE -> SYN_SENT			     begins, in the context of the caller
  *	SYN_SENT, SYN_RECV -> ESTABLISHED	     ends: established
@@ -11,10 +11,10 @@
  *	SYN_SENT, SYN_RECV -> CLOSE, without	     ends: closed, by the program itself, or connect()
  *						     has failed before it sent anything
  *
- * SYN_RECV comes after SYN_SENT where both sides connect at once.
+ * SYN_RECV comes after SYN_SENT if both sides connect at the same time.
  *
- * The table is made beforehand: the answer comes in an interrupt. A socket that is used again
- * begins anew; one whose end was missed leaves the table with its next CLOSE.
+ * The table is preallocated, since the answer comes in an interrupt. A socket that connects again
+ * replaces its entry; an entry whose end was missed is deleted at the next CLOSE.
  */
 #include "vmlinux.h"
 
@@ -25,22 +25,22 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define MAX_CONNECTS 16384 /* under way */
+#define MAX_CONNECTS 16384 /* at the same time */
 
 #define AF_INET	 2
 #define AF_INET6 10
 
 struct connect {
 	__u64 begin;
-	__u64 cookie;  /* of the socket: another one may come to lie at its address */
-	__u64 peer[2]; /* the highest bits first; of IPv4 as ::ffff:a.b.c.d */
+	__u64 cookie;  /* of the socket: its address may be reused */
+	__u64 peer[2]; /* highest bits first; IPv4 as ::ffff:a.b.c.d */
 	__u32 port;
 	__u32 family;
 	struct subject subject;
-	struct cgroup_ids cgroups; /* when a rule looks at them */
+	struct cgroup_ids cgroups; /* if a rule needs them */
 };
 
-/* By the address of their socket. */
+/* Keyed by the address of the socket. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_CONNECTS);
@@ -48,7 +48,7 @@ struct {
 	__type(value, struct connect);
 } connects SEC(".maps");
 
-/* Is a program of this CPU at work with `scratch`? Before 6.2 an interrupt may run it once more. */
+/* Does a program on this CPU use `scratch`? Before 6.2 an interrupt may run it a second time. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -58,7 +58,7 @@ struct {
 
 const __u8 no_connect[sizeof(struct connect)] = {};
 
-/* Connects not measured since the table was full, or since the CPU was at work with another one. */
+/* Connects not measured because the table was full, or the CPU was busy with another one. */
 __u64 dropped;
 
 static __always_inline void save_peer(struct connect *c, const struct sock *sk)
@@ -175,7 +175,7 @@ static __always_inline void end_connect(const struct connect *c, const struct so
 	check_connect(c, &s, result);
 }
 
-/* Apart from the other one: it may come in an interrupt of that, and must not be left out. */
+/* Separate from cn_begin: it may interrupt that program, and must not be skipped then. */
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(cn_end, const struct sock *sk, int oldstate, int newstate)
 {

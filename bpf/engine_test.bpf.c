@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The engine on events that a test makes up: run through BPF_PROG_TEST_RUN, attached to nothing. */
+/* Runs the engine on events from a test, by BPF_PROG_TEST_RUN. It is never attached. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>
@@ -43,7 +43,7 @@ int conditions(void *ctx)
 	return 0;
 }
 
-/* Whatever rules there are, on an event that knows its time and its tasks. */
+/* Evaluate the rules for an event with time and tasks filled in. */
 __noinline int event_try(__u32 i)
 {
 	struct match *m = bpf_map_lookup_elem(&events, &i);
@@ -53,7 +53,7 @@ __noinline int event_try(__u32 i)
 	return 0;
 }
 
-/* The events one after the other. */
+/* Run the engine on the events, one after the other. */
 SEC("raw_tp")
 int stream(void *ctx)
 {

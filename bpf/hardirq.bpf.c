@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hardirq: how long the handler of an interrupt ran, by itself: handlers that share a line are told
- * apart, what they leave to a thread or to a softirq is not in it. Interrupts that have no handler of
- * a device (on x86 the timer of each CPU, and what CPUs send each other) do not pass here. There is no
- * subject; `current` is the task that was interrupted.
+ * hardirq: how long one handler of an interrupt ran. Handlers that share a line are measured
+ * separately. Work that they leave to a thread or softirq is not included. Interrupts without a
+ * device handler (on x86 the timer of each CPU, and interprocessor interrupts) are not seen here.
+ * There is no subject; `current` is the task that was interrupted.
  */
 #include "vmlinux.h"
 
@@ -14,7 +14,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Since when the handler of this CPU runs; 0: none does. They do not interrupt each other. */
+/* When the handler on this CPU began; 0: none runs. Handlers do not interrupt each other. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

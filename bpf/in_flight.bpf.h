@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What has begun and not ended, by its key: a preallocated hash map of the kernel. To add an entry and to delete it
- * takes longer than all else, so the last entries that were added stay when what they are about has ended: most keys
- * come again.
+ * Events that have begun and not ended ("flights"), by key, in a preallocated hash map. Adding and
+ * deleting entries costs more than all else, and most keys come again. So the most recently added
+ * entries are kept after their flight has ended.
  *
- *	(none) --add--> IDLE (depth 0) --begin--> ACTIVE --end--> IDLE, if it is kept; else deleted
+ *	(none) --add--> IDLE (depth 0) --begin--> ACTIVE --end--> IDLE if kept, otherwise deleted
  *
- * Before it includes this, a source defines struct flight_data: what it knows of one.
+ * Before including this file, a source defines struct flight_data, its data of a flight.
  */
 #ifndef FRBPF_IN_FLIGHT_BPF_H
 #define FRBPF_IN_FLIGHT_BPF_H
@@ -16,20 +16,20 @@
 #define ENOENT 2
 #define E2BIG  7
 
-/* Its size is set when it is loaded: shorter ones are faster. */
+/* The map has a key size that is set at load: shorter keys are faster. */
 struct flight_key {
 	__u64 v[FRBPF_SPAN_KEYS];
 };
 
-const volatile __u32 n_keys = FRBPF_SPAN_KEYS; /* of these; likewise */
+const volatile __u32 n_keys = FRBPF_SPAN_KEYS; /* words in use; set at load, too */
 
-/* What the end of most looks at lies in as few cache lines as it can. */
+/* The members that most ends read are close together, in few cache lines. */
 struct flight {
-	__u32 busy;  /* a CPU changes it, or has deleted it */
-	__u32 depth; /* starts that have not ended */
-	__u64 tag;   /* of its key */
-	__u64 last;  /* when it was begun, or begun again */
-	__u32 kept;  /* it stays when it is idle */
+	__u32 busy;  /* lock: a CPU changes the entry, or has deleted it */
+	__u32 depth; /* number of starts that have not ended */
+	__u64 tag;   /* hash of its key */
+	__u64 last;  /* ns: when it last began */
+	__u32 kept;  /* the entry stays when it is idle */
 	__u32 pad;
 	struct flight_data data;
 };
@@ -43,7 +43,7 @@ struct {
 
 const __u8 no_flight[sizeof(struct flight)] = {};
 
-/* ns: one that began longer ago will never end. Set by the daemon. */
+/* ns: a flight that began longer ago is taken to have ended unseen. Set by the daemon. */
 __u64 max_age = ~0ULL >> 1;
 
 static __always_inline bool flight_is_old(const struct flight *f, __u64 now)
@@ -53,7 +53,7 @@ static __always_inline bool flight_is_old(const struct flight *f, __u64 now)
 
 /* ---- entries ---- */
 
-/* Tells an entry from one that has come to lie in its place. */
+/* Detects that the memory of an entry was reused for another key. */
 static __always_inline __u64 flight_tag(const struct flight_key *key)
 {
 	__u64 tag = key->v[0];
@@ -71,10 +71,10 @@ static __always_inline bool flight_lock(struct flight *f)
 	return !__sync_val_compare_and_swap(&f->busy, 0, 1);
 }
 
-/* Whatever was written to it is seen by whoever locks it next. */
+/* Unlock an entry. The CPU that locks it next sees what was written to it. */
 static __always_inline void flight_unlock(struct flight *f)
 {
-#if defined(__TARGET_ARCH_x86) /* stores are seen in their order */
+#if defined(__TARGET_ARCH_x86) /* does not reorder stores */
 	barrier();
 	*(volatile __u32 *)&f->busy = 0;
 #else
@@ -82,16 +82,16 @@ static __always_inline void flight_unlock(struct flight *f)
 #endif
 }
 
-/* One that is locked. It stays so: whoever still has a pointer to it must not take it. */
+/* Delete a locked entry. It stays locked, so that CPUs with a pointer to it cannot use it. */
 static __always_inline bool flight_delete(struct flight *f, const void *key)
 {
 	if (!bpf_map_delete_elem(&flights, key))
 		return true;
-	flight_unlock(f); /* the map was locked */
+	flight_unlock(f); /* the map was busy */
 	return false;
 }
 
-/* false: another CPU has it at this moment, or it is of another key by now. */
+/* Lock an entry for @key. False: another CPU holds it, or it now belongs to another key. */
 static __always_inline bool flight_lock_as(struct flight *f, const struct flight_key *key)
 {
 	if (!flight_lock(f))
@@ -106,12 +106,12 @@ static __always_inline bool flight_lock_as(struct flight *f, const struct flight
 
 /* ---- room ---- */
 
-#define SWEEP_MOST  1024	  /* entries that are deleted at once */
-#define SWEEP_LEAST 64		  /* less is not worth another look soon */
+#define SWEEP_MOST  1024	  /* entries to delete at once */
+#define SWEEP_LEAST 64		  /* after fewer than that, pause before the next sweep */
 #define SWEEP_PAUSE 1000000000ULL /* ns */
 
-__u64 swept;	  /* entries, so far */
-__u64 next_sweep; /* not before that time */
+__u64 swept;	  /* number of entries deleted so far */
+__u64 next_sweep; /* ns: the earliest time for the next sweep */
 
 static long flight_sweep(void *map, const void *key, struct flight *f, const __u64 *now)
 {
@@ -124,7 +124,10 @@ static long flight_sweep(void *map, const void *key, struct flight *f, const __u
 	return flight_delete(f, key) && (__sync_fetch_and_add(&swept, 1) + 1) % SWEEP_MOST == 0;
 }
 
-/* Delete what is idle or too old. Looking at all entries takes a while: if that is of no use, not again for a second. */
+/*
+ * Delete entries that are idle or too old. Walking all of them takes long, so after a sweep that
+ * deleted few, there is none for a second. True: some were deleted.
+ */
 static __always_inline bool flights_sweep(__u64 now)
 {
 	__u64 before = *(volatile __u64 *)&swept, n;
@@ -141,7 +144,7 @@ static __always_inline bool flights_sweep(__u64 now)
 static struct flight_key kept_keys[FRBPF_MAX_KEPT];
 static __u64 n_added;
 
-/* The next key to be kept takes the place of the one that has been longest. */
+/* Keep the entry of @key. It replaces the key that was kept the longest. */
 static __always_inline void flight_keep(const struct flight_key *key)
 {
 	__u64 i = __sync_fetch_and_add(&n_added, 1) % FRBPF_MAX_KEPT;
@@ -164,7 +167,7 @@ static __always_inline void flight_keep(const struct flight_key *key)
 		flight_delete(f, &old);
 }
 
-/* Add an entry for the key, unless there is one. Not 0: there is no room. */
+/* Add an entry for the key, if there is none. Non-zero: there is no room. */
 __noinline int flight_add(const struct flight_key *from, __u64 now)
 {
 	struct flight_key key;
@@ -173,7 +176,7 @@ __noinline int flight_add(const struct flight_key *from, __u64 now)
 
 	if (!from)
 		return -E2BIG;
-	key = *from; /* before 6.2 the verifier takes no key from a function's argument */
+	key = *from; /* before 6.2 the verifier refuses an argument of a function as a key */
 	flight_keep(&key);
 	err = bpf_map_update_elem(&flights, &key, no_flight, BPF_NOEXIST);
 	if (err == -E2BIG && flights_sweep(now))
@@ -186,12 +189,14 @@ __noinline int flight_add(const struct flight_key *from, __u64 now)
 	return 0;
 }
 
-/* ---- what a source does ---- */
+/* ---- for sources ---- */
 
-#define FLIGHT_ATTEMPTS 3 /* another CPU may have it for a moment */
+#define FLIGHT_ATTEMPTS 3 /* another CPU may hold it for a moment */
 
-/* The entry of @key, which may be active, to be changed and given to flight_begun(). NULL, which is counted: there is
- * no room for it. */
+/*
+ * Lock the entry of @key, creating it if needed; it may be active. The source changes it and calls
+ * flight_begun(). NULL: no room; this is counted.
+ */
 static __always_inline struct flight *flight_begin(const struct flight_key *key, __u64 now)
 {
 	struct flight *f;
@@ -215,7 +220,10 @@ static __always_inline void flight_begun(struct flight *f, __u64 now, __u32 dept
 	flight_unlock(f);
 }
 
-/* The entry of @key if it is active, for flight_ended(). NULL: it is not; or another CPU has it, which is counted. */
+/*
+ * Lock the entry of @key if it is active; the source then calls flight_ended(). NULL: it is not
+ * active; or another CPU holds it, which is counted.
+ */
 static __always_inline struct flight *flight_end(const struct flight_key *key)
 {
 	struct flight *f = bpf_map_lookup_elem(&flights, key);
@@ -232,7 +240,7 @@ static __always_inline struct flight *flight_end(const struct flight_key *key)
 	return NULL;
 }
 
-/* @depth starts are left. */
+/* Unlock or delete an entry; @depth starts have yet to end. */
 static __always_inline void flight_ended(struct flight *f, const struct flight_key *key,
 					 __u32 depth)
 {

@@ -20,7 +20,7 @@ static __always_inline void match_fill(struct match *m, __u64 now)
 {
 	__builtin_memset(&m->now, 0, sizeof(*m) - offsetof(struct match, now));
 	match_no_tasks(m);
-	/* Its time was read before: on another CPU, perhaps, or from another clock. */
+	/* The time of the event may be from another CPU or clock, and so be in the future. */
 	m->now = (__s64)(now - event.time) < 0 ? now : event.time;
 	m->value = event.value;
 	m->ret = event.ret;
@@ -41,7 +41,7 @@ static __always_inline void match_fill(struct match *m, __u64 now)
 	m->val[MATCH_CURRENT][FRBPF_FIELD_CPU][0] = event.cpu;
 }
 
-/* Not 0: the rules have changed since the event was filled in. */
+/* EAGAIN: the rules have changed since the event was filled in. */
 SEC("raw_tp")
 int inject(void *ctx)
 {
@@ -52,7 +52,7 @@ int inject(void *ctx)
 		return 0;
 	if (event.bank && event.bank != 1 + bank)
 		return EAGAIN;
-	/* one that is about no task is about the machine, or about a cgroup that its rule names */
+	/* without a subject, it is about the machine, or about a cgroup that its rule names */
 	if (event.thread[0] && !number_in_scope(event.thread[0]))
 		return 0;
 	match_fill(m, bpf_ktime_get_ns());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * oncpu: the time that a task has its CPU, in pieces: up to the switch away from it, and up to ticks and
- * what else has the scheduler add it up meanwhile. For rules on a share of time; the subject is that
- * task, which is also `current`. Interrupts that came in between are in it; the idle task is not.
+ * oncpu: the time that a task runs, in pieces. A piece ends at the switch away from the task, at a
+ * tick, or when else the scheduler updates its runtime. For rules on a share of time. The subject
+ * is that task, which is also `current`. Interrupts are included; the idle task is not.
  */
 #include "vmlinux.h"
 
@@ -11,11 +11,11 @@
 
 #include "rules.bpf.h"
 
-#define PIECE 5000000 /* ns: shorter ones are left to the switch */
+#define PIECE 5000000 /* ns: shorter pieces are not counted before the switch */
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Up to when the time of this CPU is counted; 0: it is not known yet. */
+/* The time of this CPU is counted up to here, ns; 0: unknown yet. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -61,7 +61,7 @@ int BPF_PROG(on_runtime, struct task_struct *task)
 	__u64 now, *begin;
 	__u32 zero = 0;
 
-	/* also by others, of a task that runs elsewhere */
+	/* other CPUs may update the runtime of a task that runs elsewhere */
 	if (task != bpf_get_current_task_btf() || !task->pid)
 		return 0;
 	begin = bpf_map_lookup_elem(&counted, &zero);

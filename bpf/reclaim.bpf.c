@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * reclaim: how long a task was kept from its work by reclaiming memory itself: because an allocation
- * found too little of it (direct reclaim), or because its memory cgroup reached memory.max, went over
- * memory.high, or is told to shrink. What kswapd does meanwhile, compaction, and the sleep by which
- * memory.high slows a task down are not in it. The subject is that task, which is also `current`.
+ * reclaim: how long a task spent reclaiming memory itself. The cause is an allocation that found
+ * too little free memory (direct reclaim), or a memory cgroup that reached memory.max, exceeded
+ * memory.high or is told to shrink. Not included are the work of kswapd, compaction, and the sleep
+ * by which memory.high throttles a task. The subject is that task, which is also `current`.
  *
- * The table is made beforehand: this is no moment to ask for memory.
+ * The table is preallocated: during reclaim, memory is short.
  */
 #include "vmlinux.h"
 
@@ -27,8 +27,8 @@ struct stall {
 } __attribute__((aligned(32)));
 
 /*
- * Those who reclaim at this moment, each in one of a few places that its thread id tells. Stalls are
- * rare, so what costs is memory that is in no cache: all of one is in a single line.
+ * The tasks that reclaim now, each in one of a few buckets chosen by its thread id. Stalls are
+ * rare, so cache misses are the main cost: a stall fits in one cache line.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -50,7 +50,7 @@ static __always_inline __u32 stall_owner(const struct stall *s)
 	return *(volatile const __u32 *)&s->tid;
 }
 
-/* Of a task that has begun already, it is the last one that counts. */
+/* Begin a stall of the current task. If one has begun already, the new one replaces it. */
 static __always_inline void stall_begin(int order, gfp_t gfp)
 {
 	__u32 tid = bpf_get_current_pid_tgid(), owner, i;
@@ -111,12 +111,12 @@ static __always_inline void stall_end(unsigned long pages, enum frbpf_reclaim_sc
 			rules_run_for(m, task, task);
 		}
 	}
-	stall->begin = 0; /* a look must not take it for that of whoever comes next */
-	/* a full barrier: whoever takes it next writes behind what was read here */
+	stall->begin = 0; /* a look must not take it for a stall of the next owner */
+	/* a full barrier: the writes of the next owner come after the reads here */
 	__sync_val_compare_and_swap(&stall->tid, tid, 0);
 }
 
-/* A task that still does, for look.bpf.h. Whether a cgroup made it is known at the end. */
+/* Look at stalls that have not ended: see look.bpf.h. Their scope is known only at the end. */
 SEC("iter/task")
 int rc_look(struct bpf_iter__task *ctx)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * runqlat: how long a runnable task waited for a CPU. The wait begins with a wake-up, or when the
- * task is switched out though it could go on; it ends with the switch to it. The subject is the
- * task switched in; at that tracepoint `current` is still the one before it. A task that goes to
- * sleep is not looked at: what it waited for, if that was not seen to end, no longer lasts then.
+ * task is switched out but still runnable; it ends with the switch to it. The subject is the task
+ * that is switched in; `current` is still the one before it at that tracepoint. A task that goes to
+ * sleep needs no record: it has run, so wait_lasts() is false for an older wait.
  *
  * Attach rq_switch before the wake-ups: a wait that begins must be able to end.
  */
@@ -25,7 +25,7 @@ static __always_inline void runnable(struct task_struct *task, __u64 now)
 {
 	struct wait *wait = wait_of(task);
 
-	/* Preempted on its way to sleep, it waits since then: being woken changes nothing. */
+	/* A task that was preempted on its way to sleep waits since then, not since the wake-up. */
 	if (wait && !(wait->begin && wait_lasts(wait, task)))
 		wait_begin(wait, task, now);
 }
@@ -33,7 +33,7 @@ static __always_inline void runnable(struct task_struct *task, __u64 now)
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(rq_wakeup, struct task_struct *task)
 {
-	if (!task_is_on_cpu(task)) /* else: woken before it slept */
+	if (!task_is_on_cpu(task)) /* otherwise it was woken before it slept */
 		runnable(task, bpf_ktime_get_ns());
 	return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * softirq: how long one run of a vector took (net_rx, timer ...): everything that was pending for it
- * on that CPU, less nothing: interrupts that came in between are in it. There is no subject; `current`
- * is the task that was interrupted, or ksoftirqd.
+ * softirq: how long one run of a vector (net_rx, timer ...) took for all of its pending work on
+ * that CPU, including interrupts in between. There is no subject; `current` is the task that was
+ * interrupted, or ksoftirqd.
  */
 #include "vmlinux.h"
 
@@ -15,7 +15,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Since when a watched vector runs on this CPU; 0: none does. They do not interrupt each other. */
+/* When a watched vector began on this CPU; 0: none runs. They do not interrupt each other. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -45,7 +45,7 @@ int BPF_PROG(si_exit, unsigned int vec)
 	struct measured s;
 	struct match *m;
 
-	/* also when it is not watched any more: the next one must not find it */
+	/* cleared even if it is not watched any more: the next one must not find it */
 	if (!begin || !*begin || vec >= FRBPF_SOFTIRQ_VECS)
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -54,7 +54,7 @@ int BPF_PROG(si_exit, unsigned int vec)
 	if ((__s64)value <= 0 || rules_below(bank, value))
 		return 0;
 	s = (struct measured){ .now = now, .value = value, .bank = bank, .key = vec };
-	/* requests of a dump end in this one; the others are ours only on top of us */
+	/* requests of a dump end in this vector; others are ours if they interrupt us */
 	s.self = (vec == SOFTIRQ_BLOCK || is_own_task()) && is_dump_written(now);
 	m = match_of_cpu(&s);
 	if (!m)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long it took from one tracepoint to another, matched by values that both have. The subject is the
- * task that runs at the end.
+ * span: the time from one tracepoint to another. Start and end are matched by keys, values that
+ * both have. The subject is the task that runs at the end.
  */
 #include "vmlinux.h"
 
@@ -12,7 +12,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 struct flight_data {
-	__u32 generation; /* of the rules whose values are in args */
+	__u32 generation; /* of the rules that args were extracted for */
 	__u32 pad;
 	union {
 		struct hit_value args[FRBPF_MAX_ARGS]; /* of the last start */
@@ -22,14 +22,14 @@ struct flight_data {
 
 #include "in_flight.bpf.h"
 
-/* By bank: what the start has for conditions, and what the end has. */
+/* By bank: the values that conditions need from the start and from the end. */
 struct frbpf_extracts start_extracts[2];
 struct frbpf_extracts end_extracts[2];
-__u32 start_slots[2]; /* by bank: bit per slot of the start */
+__u32 start_slots[2]; /* by bank: bitmap of the slots with values of the start */
 
-const volatile __u32 n_end_args; /* n_args is of the start */
+const volatile __u32 n_end_args; /* n_args is that of the start */
 const volatile bool nested;
-/* Set when it is loaded, too; a global function takes no pointer to constants. */
+/* Also set at load, but not const: a global function accepts no pointer to constants. */
 struct frbpf_extract start_keys[FRBPF_SPAN_KEYS];
 struct frbpf_extract end_keys[FRBPF_SPAN_KEYS];
 
@@ -72,7 +72,7 @@ static __always_inline void save_args(struct flight_data *data, const struct hit
 	}
 }
 
-/* When the start at @depth was. */
+/* The time of the start at @depth. */
 static __always_inline __u64 *span_begin(struct flight *f, __u32 depth)
 {
 	/* the compiler may know that it is in bounds, the verifier of 6.1 does not */
@@ -80,7 +80,10 @@ static __always_inline __u64 *span_begin(struct flight *f, __u32 depth)
 	return &f->data.begin[depth % FRBPF_SPAN_DEPTH];
 }
 
-/* A second start of a key is the one that counts; or, nested, one more. What is too old was none. */
+/*
+ * A further start of a key replaces the first; if spans are nested, it adds one. Starts that are
+ * too old are dropped.
+ */
 static __always_inline void begin_span(const struct hit_args *args)
 {
 	__u64 now = bpf_ktime_get_ns();
@@ -118,7 +121,7 @@ int span_start(__u64 *ctx)
 	return 0;
 }
 
-/* Values of the start into @m. Those of other rules are not the ones that are asked for. */
+/* Copy values of the start to @m. False: they were extracted for other rules. */
 static __always_inline bool load_args(struct match *m, const struct flight_data *data, __u32 bank)
 {
 	__u32 i;
@@ -136,7 +139,7 @@ static __always_inline bool load_args(struct match *m, const struct flight_data 
 	return true;
 }
 
-/* ns; -1: it is too old, or deeper than there is room for. */
+/* The length of the span, ns; -1: the start is too old, or nested too deeply. */
 static __always_inline __s64 span_value(struct flight *f, __u64 now)
 {
 	__u32 depth = f->depth - 1;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * syscall: how long a system call took, from entry to exit, and whether it failed. The subject is
- * the caller, which is also `current`. Calls of the 32-bit table are not looked at: their numbers
- * mean something else.
+ * the caller, which is also `current`. Calls of the 32-bit table are ignored: their numbers mean
+ * other calls.
  *
- * A call that a signal interrupts may leave the kernel with one of -512 to -516, which no program
- * ever sees. Without a handler it is entered again, by its number or as restart_syscall, and goes on.
- * With one, the number and SA_RESTART say whether it ends with EINTR, now, or is entered again from
- * the same place when the handler returns (arch_do_signal_or_restart() of the kernel).
+ * A call that a signal interrupts may leave the kernel with one of -512 to -516, which programs
+ * never see. Without a signal handler the kernel enters it again, by its number or as
+ * restart_syscall, and it goes on. With a handler, the error and SA_RESTART decide: the call ends
+ * now with EINTR, or is entered again at the same address when the handler returns. See
+ * arch_do_signal_or_restart() in the kernel.
  *
  *	BEGUN --sys_exit, -512..--> LEFT --the same call--> BEGUN
  *	LEFT --handler, EINTR--> ended
@@ -25,11 +26,11 @@ char LICENSE[] SEC("license") = "GPL";
 #define MAX_ERRNO 4095
 #define EINTR	  4
 /* include/linux/errno.h */
-#define ERESTARTSYS    512 /* restarted behind a handler with SA_RESTART */
-#define ERESTARTNOINTR 513 /* behind any */
-#define ERESTART_LAST  516 /* ERESTART_RESTARTBLOCK; this and 514 behind none */
+#define ERESTARTSYS    512 /* restarted after a handler with SA_RESTART */
+#define ERESTARTNOINTR 513 /* restarted after any handler */
+#define ERESTART_LAST  516 /* ERESTART_RESTARTBLOCK; this and 514: not after a handler */
 #define SA_RESTART     0x10000000
-#define SIG_IGN	       1 /* and 0 is SIG_DFL */
+#define SIG_IGN	       1 /* SIG_DFL is 0 */
 
 /* uapi/linux/stat.h */
 #define S_IFMT	0170000
@@ -42,14 +43,14 @@ enum call_stage { CALL_BEGUN, CALL_LEFT, CALL_HANDLED, CALL_RETURNED };
 struct call {
 	__u64 begin; /* 0: no watched call is under way */
 	__u64 nr;
-	__u64 left; /* when it left the kernel, perhaps to be restarted */
-	__u64 ip;   /* where it was made: it ends there, or another one does */
+	__u64 left; /* ns: when it left the kernel, perhaps to be restarted */
+	__u64 ip;   /* address of the call: an exit elsewhere belongs to another call */
 	__u64 sp;
 	__u32 stage;   /* enum call_stage */
 	__u32 restart; /* -ret when it left: ERESTARTSYS ... */
 };
 
-/* Created when a task first makes a watched call: no lock is held there. */
+/* Created at the first watched call of a task, where no lock is held. */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -58,24 +59,24 @@ struct {
 } calls SEC(".maps");
 
 /*
- * Since when a call has been watched without a break; set by the daemon. An exit is seen only while
- * its call is watched, so a begin older than this belongs to an earlier call of that number.
+ * Since when each call has been watched without a break; set by the daemon. Exits are seen only
+ * while the call is watched. So a begin before this time belongs to an earlier call of that number.
  */
 __u64 watched_since[FRBPF_KEY_MAX];
 
-/* Which argument of a call is the path that rules look at: 1 the first, 2 the second; 0: none is. */
+/* The argument of each call that is the path for rules: 1 the first, 2 the second, 0 none. */
 const volatile __u8 path_args[FRBPF_KEY_MAX];
 
-/* Calls that wait if their first argument is no file of a disk. */
+/* Calls that wait by nature if their first argument is not a file on a disk. */
 const volatile __u64 reading[FRBPF_KEY_WORDS];
 
 static __always_inline bool is_watched(__u32 bank, long nr)
 {
-	/* the unsigned comparison also refuses -1: no call, or one that a tracer cancelled */
+	/* the unsigned comparison also excludes -1: no call, or one that a tracer cancelled */
 	return (unsigned long)nr < FRBPF_KEY_MAX && key_in(control.bank[bank].keys, nr);
 }
 
-/* Entered again by the kernel? A restart_syscall has no place of its own to be called from. */
+/* Is this a restart of the call by the kernel? restart_syscall has no address of its own. */
 static __always_inline bool goes_on(const struct call *call, struct pt_regs *regs, long nr)
 {
 	if (!call->begin || call->stage == CALL_BEGUN)
@@ -124,7 +125,7 @@ int BPF_PROG(sc_enter, struct pt_regs *regs, long nr)
 	return 0;
 }
 
-/* Does the call end that began, and not one whose entry was missed? false is counted. */
+/* Is this the end of the call that began, not of one whose entry was missed? False is counted. */
 static __always_inline bool call_seen(const struct call *call, struct pt_regs *regs, long ret)
 {
 	if (call->ip == syscall_ip(regs) && call->sp == syscall_sp(regs))
@@ -135,8 +136,10 @@ static __always_inline bool call_seen(const struct call *call, struct pt_regs *r
 	return false;
 }
 
-/* Is the first argument of the call something that is waited at: a tty, a pipe, a socket, or one of
- * those without a name, such as eventfd? An unknown one is taken for that. */
+/*
+ * Is the first argument of the call a file that calls wait for: a tty, a pipe, a socket or an
+ * anonymous file such as an eventfd? True for an unknown one.
+ */
 static __always_inline bool waits_at_fd(struct task_struct *task, struct pt_regs *regs)
 {
 	unsigned long n = syscall_first_arg(regs);
@@ -153,7 +156,10 @@ static __always_inline bool waits_at_fd(struct task_struct *task, struct pt_regs
 	return type != S_IFREG && type != S_IFDIR && type != S_IFBLK;
 }
 
-/* As the program wrote it, if it is still there: a new program, or one whose memory is swapped out, has none. */
+/*
+ * Read the path from the memory of the program. It is lost after exec, or if that memory is swapped
+ * out.
+ */
 static __always_inline void take_path(struct match *m, struct pt_regs *regs, __u32 nr)
 {
 	struct path_text *path = &m->path[MATCH_SUBJECT][MATCH_CALL_PATH];
@@ -232,14 +238,14 @@ int BPF_PROG(sc_exit, struct pt_regs *regs, long ret)
 	return 0;
 }
 
-/* Is the task still in it? One that is in a handler of a signal may leave that for good. */
+/* Is the task still in the call? Not if it runs a signal handler: that may never return. */
 static __always_inline bool call_lasts(const struct call *call, struct pt_regs *regs)
 {
 	return call->stage <= CALL_LEFT && call->ip == syscall_ip(regs) &&
 	       call->sp == syscall_sp(regs);
 }
 
-/* A call that lasts, for look.bpf.h. */
+/* Look at calls that have not ended: see look.bpf.h. */
 SEC("iter/task")
 int sc_look(struct bpf_iter__task *ctx)
 {
@@ -280,7 +286,7 @@ static __always_inline bool ends_call(const struct call *call, const struct k_si
 	return call->restart != ERESTARTNOINTR;
 }
 
-/* What the first handler decides is decided. */
+/* Only the first handler decides whether the call is restarted. */
 SEC("tp_btf/signal_deliver")
 int BPF_PROG(sc_signal, int sig, struct kernel_siginfo *info, struct k_sigaction *ka)
 {

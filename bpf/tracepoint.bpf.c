@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any tracepoint is hit: one program, attached by name to the tracepoint of this object. What its
- * rules look at lies in its arguments, where user space found it in the kernel's BTF.
+ * tracepoint: a tracepoint is hit. The program of this object is attached by name to one
+ * tracepoint. It extracts the values that rules need from the arguments; user space has found them
+ * in the BTF.
  */
 #include "vmlinux.h"
 
@@ -11,7 +12,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* By bank, as the rules. */
+/* By bank, like the rules. */
 struct frbpf_extracts extracts[2];
 
 static __always_inline void check_hit(__u32 bank, struct hit *hit)

@@ -3,11 +3,12 @@
  * uprobe: a function of a program is called, or a call of it took long. The subject is the caller,
  * which is also `current`.
  *
- * A call is known by its process and by where its frame begins: the stack pointer at its entry, which
- * is there again at its end. Not by its thread, nor by the order of calls: a program that switches
- * stacks (swapcontext(), fibers, coroutines) may end it in another thread, and calls on other stacks
- * begin and end meanwhile. A call whose frame is entered once more was abandoned: by longjmp or an
- * exception. An end without a beginning is not seen: it began before we did, or had to give way.
+ * A call is identified by its process and the stack pointer at its entry, which has the same value
+ * at its end. Neither the thread nor the order of calls can identify it. A program that switches
+ * stacks (swapcontext(), fibers, coroutines) may end a call in another thread, and meanwhile begin
+ * and end calls on other stacks. If another call begins with the same stack pointer, the first was
+ * abandoned, by longjmp() or an exception. An end without a beginning is ignored: the call began
+ * before we did, or was evicted from the table.
  */
 #include "vmlinux.h"
 
@@ -18,7 +19,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define MAX_CALLS 16384 /* under way, and abandoned ones; then those that began first give way */
+#define MAX_CALLS 16384 /* active and abandoned calls; then the oldest are evicted */
 #define N_ARGS	  6
 
 struct call_key {
@@ -52,7 +53,7 @@ static __always_inline void read_args(struct pt_regs *ctx, __u64 *args)
 #endif
 }
 
-/* Where in the registers as user space has them, which is ABI (asm/ptrace.h). */
+/* Offsets in struct pt_regs of user space, which is ABI (asm/ptrace.h). */
 #if defined(__TARGET_ARCH_x86)
 #define ARG_AT(word_x86_, i_) ((word_x86_)*8)
 #else
@@ -100,7 +101,7 @@ int up_hit(struct pt_regs *ctx)
 	return 0;
 }
 
-/* A call began. The ends are attached before. */
+/* Have any calls begun? Ends are attached first, and are ignored until then. */
 __u32 begun;
 
 static __always_inline struct call_key call_key(struct pt_regs *ctx)
@@ -123,11 +124,11 @@ int up_enter(struct pt_regs *ctx)
 	if (!bpf_map_update_elem(&calls, &key, &call, BPF_ANY))
 		return 0;
 	__sync_fetch_and_add(&missing_storage, 1);
-	bpf_map_delete_elem(&calls, &key); /* its end must not find the one before */
+	bpf_map_delete_elem(&calls, &key); /* its end must not find an earlier call */
 	return 0;
 }
 
-/* At a return instruction. */
+/* Runs at a return instruction. */
 SEC("uprobe")
 int up_exit(struct pt_regs *ctx)
 {

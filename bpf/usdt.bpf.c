@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * usdt: a static probe of a program is hit. The subject is the task that runs into it. Where its
- * arguments are, and how large, user space has read from the program's notes.
+ * usdt: a static probe of a program is hit. The subject is the task that hits it. User space reads
+ * the location and size of its arguments from the notes of the program.
  */
 #include "vmlinux.h"
 
@@ -12,7 +12,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Its size is set when it is loaded. */
+/* Its size is set at load. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -34,7 +34,7 @@ static __always_inline bool in_register(const struct frbpf_usdt_arg *arg)
 	return arg->kind == FRBPF_SDT_REG || arg->kind == FRBPF_SDT_MEM;
 }
 
-/* From what is in its register. */
+/* Get the argument from the value @reg of its register. */
 static __always_inline __u64 fetch_arg(const struct frbpf_usdt_arg *arg, __u64 reg)
 {
 	if (arg->kind != FRBPF_SDT_MEM)
@@ -67,8 +67,9 @@ static __always_inline __u64 place_arg(struct pt_regs *ctx, const struct frbpf_u
 }
 
 /*
- * All arguments. Those that are not there get some value, too, which the verifier does not know: or it would walk what
- * follows for each set of them. Nor is user_reg() used here: it would be a path for each register and argument.
+ * Read all arguments. Missing ones also get a value unknown to the verifier: otherwise it would
+ * walk the rest once for each set of arguments. user_reg() is not used: it would add a path for
+ * each register and argument.
  */
 static __always_inline void take_args(struct pt_regs *ctx, const struct frbpf_usdt_place *place,
 				      struct match *m)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What sources of events in user space share. Their programs may be preempted, and others of the
- * same source run on that CPU meanwhile, so they have no use for `scratch`, which is not made. None of them moves to
- * another CPU while it runs.
+ * Shared by the sources of events in user space. Their programs may be preempted by programs of the
+ * same source on the same CPU, so they cannot use `scratch`, and it does not exist here. No program
+ * moves to another CPU while it runs.
  */
 #ifndef FRBPF_USER_PROBE_BPF_H
 #define FRBPF_USER_PROBE_BPF_H
 
 #include "prefilter.bpf.h"
 
-/* A word of the registers, at a constant offset: the compiler must not make one load of several. */
+/* Load a register at a constant offset. The compiler must not merge several of these loads. */
 #define REGS_WORD(ctx_, offset_)                                                                   \
 	({                                                                                         \
 		__u64 _word;                                                                       \
@@ -21,8 +21,10 @@
 	case i_:                                                                                   \
 		return REGS_WORD(ctx, (i_)*8)
 
-/* The word of the registers at @offset, as user space has struct pt_regs: ABI, asm/ptrace.h. The
- * verifier takes no offset that is not constant. 0: there is none. */
+/*
+ * The register at @offset in struct pt_regs of user space (ABI, asm/ptrace.h); 0: there is none.
+ * The verifier accepts only constant offsets, hence the switch.
+ */
 static __always_inline __u64 user_reg(struct pt_regs *ctx, __u32 offset)
 {
 	switch (offset / 8) {
@@ -64,10 +66,10 @@ static __always_inline __u64 user_reg(struct pt_regs *ctx, __u32 offset)
 	return 0;
 }
 
-/* @size bytes of the program's memory, at most 8. What cannot be read is 0. */
+/* Read @size bytes, at most 8, from the memory of the program; 0 if it cannot be read. */
 static __always_inline __u64 user_memory(__u64 at, __u32 size)
 {
-	__u64 v[2] = { 0, 0 }; /* as large as the verifier takes @size to be */
+	__u64 v[2] = { 0, 0 }; /* for the largest @size that the verifier assumes */
 
 	size &= sizeof(v) - 1;
 	barrier_var(size);
@@ -75,7 +77,7 @@ static __always_inline __u64 user_memory(__u64 at, __u32 size)
 	return v[0];
 }
 
-/* Programs of one CPU that were preempted at the same time, each by the next, have one each. */
+/* One struct match for each of the programs on a CPU that preempted one another. */
 #define USER_MATCHES 4
 
 struct {
@@ -90,7 +92,10 @@ static __always_inline bool current_in_scope(void)
 	return control.scope == FRBPF_SCOPE_ALL || in_scope(bpf_get_current_task_btf());
 }
 
-/* One for this program alone. To be given back: user_match_end(). NULL, which is counted: there is none left. */
+/*
+ * Get a struct match for this program alone, until user_match_end(). NULL: all are in use; this is
+ * counted.
+ */
 static __always_inline struct match *user_match(const struct measured *s)
 {
 	struct match *m = NULL;
@@ -108,14 +113,14 @@ static __always_inline struct match *user_match(const struct measured *s)
 	return NULL;
 }
 
-/* Behind it, @m is somebody else's. */
+/* Give @m back: other programs may use it now. */
 static __always_inline void user_match_end(struct match *m)
 {
 	barrier();
 	*(volatile __u32 *)&m->busy = 0;
 }
 
-/* Of the task that runs. */
+/* Begin a match with the current task as subject. NULL: not in scope, or all are in use. */
 static __always_inline struct match *user_match_begin(struct measured *s)
 {
 	if (!current_in_scope())

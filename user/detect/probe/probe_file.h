@@ -6,8 +6,7 @@
  *  - an absolute path with a glob, or `*` alone: programs and libraries that running processes have
  *    mapped, also in containers;
  *  - otherwise the name of a library (`libc`, `libc.so.6`), as the run-time linker finds it, or of
- *  a
- *    program in $PATH.
+ *    a program in $PATH.
  */
 #ifndef FRBPF_DETECT_PROBE_FILE_H
 #define FRBPF_DETECT_PROBE_FILE_H
