@@ -7,8 +7,8 @@
  * at its end. Neither the thread nor the order of calls can identify it. A program that switches
  * stacks (swapcontext(), fibers, coroutines) may end a call in another thread, and meanwhile begin
  * and end calls on other stacks. If another call begins with the same stack pointer, the first was
- * abandoned, by longjmp() or an exception. An end without a beginning is ignored: the call began
- * before we did, or was evicted from the table.
+ * abandoned, by longjmp() or an exception. An end without a beginning is not measured: the call
+ * began before we did, or was evicted from the table.
  */
 #include "vmlinux.h"
 
@@ -101,7 +101,7 @@ int up_hit(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Have any calls begun? Ends are attached first, and are ignored until then. */
+/* Have any calls begun? Ends are attached first; until then they are not counted as `not_seen`. */
 __u32 begun;
 
 static __always_inline struct call_key call_key(struct pt_regs *ctx)

@@ -8,7 +8,7 @@
 #include "detect/engine/source.h"
 #include "blkio.skel.h"
 
-/* The value of an enumerator, in whichever enum it stands: some have no name. -ENOENT. */
+/* Find the value of an enumerator in any enum, since some enums have no name. Or -ENOENT. */
 static int find_enumerator(const struct btf *btf, const char *name)
 {
 	for (uint32_t id = 1; id < btf__type_cnt(btf); id++) {
@@ -22,7 +22,7 @@ static int find_enumerator(const struct btf *btf, const char *name)
 	return -ENOENT;
 }
 
-/* What differs between kernels: see bpf/compat.bpf.h. */
+/* Adapt the programs to this kernel: see bpf/compat.bpf.h. */
 static int fit_to_kernel(struct blkio_bpf *skel)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -68,7 +68,7 @@ static int blkio_load(struct source *s, const struct source_env *env)
 	return r;
 }
 
-/* What ends a request before what begins one: a table that fills up never empties. */
+/* Ends are attached before begins: otherwise entries without an end would stay in the table. */
 static int blkio_attach(struct source *s)
 {
 	struct blkio_bpf *skel = s->skel;

@@ -7,7 +7,7 @@
 
 SOURCE_SKELETON_WAITS(blocked)
 
-/* A sleep begins only once it can be seen to end: the wake-up comes before the switch. */
+/* The wake-up is attached before the switch, so that no sleep begins whose end is not seen. */
 static int blocked_attach(struct source *s)
 {
 	struct blocked_bpf *skel = s->skel;

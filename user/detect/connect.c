@@ -25,7 +25,7 @@ static int connect_load(struct source *s, const struct source_env *env)
 	return r;
 }
 
-/* What ends before what begins. */
+/* The end is attached first, so that nothing begins whose end is not seen. */
 static int connect_attach(struct source *s)
 {
 	struct connect_bpf *skel = s->skel;

@@ -50,7 +50,7 @@ static int on_record(void *ctx, void *data, size_t size)
 	}
 	d->handed_over++;
 	d->fn(t, d->arg);
-	return d->handed_over < d->max ? 0 : -ECANCELED; /* libbpf stops behind this one */
+	return d->handed_over < d->max ? 0 : -ECANCELED; /* libbpf stops after this record */
 }
 
 static uint32_t own_pidns(void)
@@ -70,7 +70,7 @@ static int share_map(int fd, size_t size, void **ret)
 	return 0;
 }
 
-/* Maps that all sources share. */
+/* Create the maps that all sources share. */
 static int open_maps(struct detectors *d)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, mmapable, .map_flags = BPF_F_MMAPABLE);
@@ -221,7 +221,7 @@ void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_sta
 	d->stacks_arg = arg;
 }
 
-/* What programs count once they do not count twice: each match has fired, or was suppressed. */
+/* Calculate counts that programs leave out to save time: each match fired or was suppressed. */
 static void count_matches(struct frbpf_rule_state *st)
 {
 	uint64_t larger = 0;
@@ -231,7 +231,7 @@ static void count_matches(struct frbpf_rule_state *st)
 		st->matched += st->suppressed[i];
 	for (int i = 1; i < FRBPF_MAX_VALUES; i++)
 		larger += st->values[i];
-	/* a value is counted before what became of it */
+	/* a value is counted before its outcome, so the sum may be larger for a moment */
 	st->values[0] = larger < st->matched ? st->matched - larger : 0;
 }
 
@@ -404,7 +404,7 @@ int detectors__programs(enum frbpf_source source,
 		char text[32];
 
 		if (!section[kind] || kind >= sizeof(text))
-			continue; /* of no event: run by hand */
+			continue; /* attached to no event: the daemon runs it */
 		snprintf(text, sizeof(text), "%.*s", (int)kind, section);
 		fn(text, section + kind + 1, arg);
 	}

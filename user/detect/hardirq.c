@@ -7,7 +7,7 @@
 
 SOURCE_SKELETON(hardirq)
 
-/* What ends before what begins. */
+/* The end is attached first, so that nothing begins whose end is not seen. */
 static int hardirq_attach(struct source *s)
 {
 	struct hardirq_bpf *skel = s->skel;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * psi: the kernel's own triggers tell when tasks were stalled for too long. Two of them: the rule's,
- * and one at an eighth of it, at which total= is only read, so that the rule's event knows from
- * where it grew.
+ * psi: triggers of the kernel report that tasks were stalled for too long. There are two: one at
+ * the threshold of the rule, and one at an eighth of it. At the latter total= is only read, so that
+ * the event of the rule knows from which value it grew.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,26 +27,26 @@
 #include "rules/psi_target.h"
 #include "rules/units.h"
 
-#define EARLY	     8 /* part of the threshold at which readings begin */
+#define EARLY	     8 /* readings begin at this fraction of the threshold: 1 / EARLY */
 #define RETRY_NS     (2 * NSEC_PER_SEC)
 #define PSI_TEXT_MAX 512
 
 /*
  *	watching ◄──► gone
  *
- * gone: the cgroup does not exist; it is looked for every two seconds.
+ * gone: the cgroup does not exist; every two seconds we look for it.
  */
 struct psi {
 	struct inject *inject;
 	struct listener *listener;
 	struct psi_target target;
 	char path[2 * PATH_MAX];
-	int rule_fd, early_fd; /* -1 while it is gone */
+	int rule_fd, early_fd; /* -1 while the cgroup is gone */
 	int retry_fd;	       /* timerfd */
 	bool closing;
-	bool theirs; /* its cgroup has none of us */
-	int own_fd;  /* pressure of our own cgroup, which lies in the target; -1: not known */
-	struct psi_meter meter, own; /* of the thread that listens */
+	bool theirs; /* our cgroup is not below that of the target */
+	int own_fd;  /* pressure of our own cgroup, which is in the target; -1: unknown */
+	struct psi_meter meter, own; /* used by the thread of the listener */
 };
 
 static int pressure_read(int fd, const char *kind, uint64_t *ret_total)
@@ -65,7 +65,7 @@ static int psi_read(struct psi *p, uint64_t *ret_total)
 	return pressure_read(p->rule_fd, p->target.kind, ret_total);
 }
 
-/* Our own stall. Of a reading that fails it is not known for a while, and counts as all. */
+/* Read our own stall. After a failure it is unknown, and all of the stall counts as ours. */
 static void read_own(struct psi *p, uint64_t now)
 {
 	uint64_t total;
@@ -78,7 +78,7 @@ static void read_own(struct psi *p, uint64_t now)
 		psi_meter__add(&p->own, now, total);
 }
 
-/* Would the stall of others alone have fired the rule? While all of ours was no more than the rest. */
+/* Would the rule have fired without our stall? The kernel's sum, less the most that is ours. */
 static bool is_theirs(const struct psi *p, uint64_t value)
 {
 	uint64_t own;
@@ -91,7 +91,7 @@ static bool is_theirs(const struct psi *p, uint64_t value)
 	return own < value && value - own >= p->target.threshold_us * NSEC_PER_USEC;
 }
 
-/* In the target's words: "psi: ..." is put before it by the caller. */
+/* Explain a failure to open the trigger. The caller puts "psi: ..." before it. */
 static int open_error(const struct psi *p, int code, struct err *err)
 {
 	const struct psi_target *t = &p->target;
@@ -136,10 +136,10 @@ static int open_error(const struct psi *p, int code, struct err *err)
 	return err_set(err, code, "%s: %s", p->path, strerror(-code));
 }
 
-/* O_NONBLOCK: as psi.rst has it. One descriptor has one trigger. */
+/* O_NONBLOCK as in psi.rst of the kernel. A descriptor has one trigger. */
 static int open_trigger(const struct psi *p, uint64_t threshold_us)
 {
-	RAISED_RIGHTS(RIGHTS_FILES); /* a cgroup may be another user's, and a trigger is set by writing */
+	RAISED_RIGHTS(RIGHTS_FILES); /* the file may belong to another user, and is written to */
 	_cleanup_close_ int fd = open(p->path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	char text[64];
 	int n;
@@ -211,7 +211,7 @@ static void on_retry(void *arg, uint32_t events)
 		set_retry(p, 0);
 }
 
-/* A cgroup that is removed ends its triggers; a service that is started again has another one. */
+/* The cgroup was removed, which ends its triggers. A restarted service gets a new cgroup. */
 static void psi_lose(struct psi *p)
 {
 	psi_unwatch(p);
@@ -272,7 +272,10 @@ static int find_path(struct psi *p)
 	return r;
 }
 
-/* Where are we, seen from the target? Of the root's pressure the files tell nothing that is ours alone. */
+/*
+ * Find our cgroup relative to that of the target. If we are in the root cgroup, no file has our
+ * pressure alone.
+ */
 static void find_own(struct psi *p)
 {
 	char own[PATH_MAX], mount[PATH_MAX], path[3 * PATH_MAX];
@@ -287,7 +290,10 @@ static void find_own(struct psi *p)
 	p->own_fd = open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* A cgroup may come later. Who is not root asks for another, who is: whether the kernel takes it is left out. */
+/*
+ * A cgroup may come later. Who is not root asks for another, who is: whether the kernel takes it is
+ * left out.
+ */
 static int psi_check(enum frbpf_source source, const char *target, struct err *err)
 {
 	struct psi p = { 0 };
@@ -329,7 +335,7 @@ static int psi_load(struct source *s, const struct source_env *env)
 	return 0;
 }
 
-/* Is only the cgroup missing? Then it may be made later. */
+/* Is only the cgroup missing? Then it may be created later. */
 static bool may_come(const struct psi *p)
 {
 	char root[2 * PATH_MAX];
@@ -345,7 +351,7 @@ static int psi_attach(struct source *s)
 	struct psi *p = s->skel;
 	int r;
 
-	/* it stays: what is served never removes the last descriptor */
+	/* the timer always stays: an @fn must not remove the last descriptor of the listener */
 	p->retry_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (p->retry_fd < 0)
 		return -errno;

@@ -35,9 +35,9 @@ void psi_meter__add(struct psi_meter *m, uint64_t time, uint64_t total_us)
 }
 
 /*
- * total= when the window began. Between two readings that are near to each other it grew evenly;
- * between those far from each other it did not grow but at the end: the kernel would have told of
- * pressure.
+ * Estimate total= at the begin of the window. Between two readings close to each other it is taken
+ * to have grown evenly. Between distant ones it is taken to have grown only at the end: otherwise
+ * the kernel would have reported pressure before.
  */
 static uint64_t total_at(const struct psi_meter *m, uint64_t begin, uint64_t window)
 {

@@ -6,7 +6,7 @@
 #include "detect/engine/source.h"
 #include "reclaim.skel.h"
 
-/* Kernels without CONFIG_MEMCG have the tracepoints of direct reclaim only. */
+/* Kernels without CONFIG_MEMCG only have the tracepoints of direct reclaim. */
 static int fit_reclaim(struct reclaim_bpf *skel)
 {
 	bool cgroups;
@@ -38,7 +38,7 @@ static int reclaim_load(struct source *s, const struct source_env *env)
 	return r;
 }
 
-/* What ends before what begins. */
+/* Ends are attached first, so that nothing begins whose end is not seen. */
 static int reclaim_attach(struct source *s)
 {
 	struct reclaim_bpf *skel = s->skel;

@@ -7,7 +7,7 @@
 
 SOURCE_SKELETON_WAITS(runqlat)
 
-/* A wait begins only once it can be seen to end: the switch comes before the wake-ups. */
+/* The switch is attached before the wake-ups, so that no wait begins whose end is not seen. */
 static int runqlat_attach(struct source *s)
 {
 	struct runqlat_bpf *skel = s->skel;

@@ -7,7 +7,7 @@
 
 SOURCE_SKELETON(softirq)
 
-/* What ends before what begins. */
+/* The end is attached first, so that nothing begins whose end is not seen. */
 static int softirq_attach(struct source *s)
 {
 	struct softirq_bpf *skel = s->skel;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* detectors__update(): what is in force becomes what the rules say. */
+/* detectors__update(): puts new rules in force. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "detect/sources.h"
 #include "examine/probe/probe_reader.h"
 
-/* The rules of an update that are looked at by the same programs. */
+/* The rules of an update that the same programs evaluate. */
 struct group {
 	const struct source_ops *ops;
 	const struct when *when; /* of one of them */
@@ -25,21 +25,21 @@ struct group {
 	bool opened;	       /* owned */
 };
 
-/* An update under way: everything that may fail is prepared in here, and committed as a whole. */
+/* An update. All that may fail is prepared here first; then the whole is committed. */
 struct update {
 	const struct rule_conf *rules;
 	size_t n_rules;
 	struct slots slots;
-	uint64_t *ids;	      /* per rule */
-	uint32_t *slot_of;    /* per rule */
-	bool *fresh;	      /* per rule: its slot is not the one it had */
-	size_t n_keyed;	      /* rules that count or cool down per process, thread, ... */
-	struct together together; /* the rules as the programs have them */
+	uint64_t *ids;		  /* per rule */
+	uint32_t *slot_of;	  /* per rule */
+	bool *fresh;		  /* per rule: its slot is new */
+	size_t n_keyed;		  /* rules that count or cool down per process, thread, ... */
+	struct together together; /* the rules in the form for the programs */
 	struct group *groups;	  /* at most one per rule */
 	size_t n_groups;
-	struct source **sources;      /* of the groups: what will be in force */
-	struct cgroup_set *cgroups;   /* that they name */
-	struct pattern_set *patterns; /* that they hold paths against */
+	struct source **sources;      /* of the groups: they will be in force */
+	struct cgroup_set *cgroups;   /* that the rules name */
+	struct pattern_set *patterns; /* that the rules match paths with */
 };
 
 static void update__free(struct update *u)
@@ -79,7 +79,7 @@ static struct update *update__new(const struct rule_conf *rules, size_t n_rules)
 	return NULL;
 }
 
-/* As users write it: "syscall", "tracepoint:sched:sched_switch". */
+/* The name in the syntax of rules: "syscall", "tracepoint:sched:sched_switch". */
 static const char *group_name(const struct group *g, char *buf, size_t size)
 {
 	snprintf(buf, size, "%s%s%s", g->ops->name, g->when->target ? ":" : "",
@@ -159,7 +159,7 @@ static int update__build_tables(struct update *u, const struct detectors *d, str
 	return r;
 }
 
-/* The source in force that has these rules' events, and room for them. */
+/* Find the source in force that has the events of these rules, and room for them. */
 static struct source *find_source(const struct detectors *d, const struct group *g)
 {
 	for (size_t i = 0; i < d->n_sources; i++) {
@@ -202,7 +202,7 @@ static bool update__keeps(const struct update *u, const struct source *s)
 	return false;
 }
 
-/* What no rule needs any more: nothing fires from its next bank. */
+/* Write an empty bank for a source that no rule needs any more. */
 static int write_empty(struct source *s, struct err *err)
 {
 	_cleanup_free_ struct rule_table *none = calloc(1, sizeof(*none));
@@ -213,7 +213,7 @@ static int write_empty(struct source *s, struct err *err)
 	return source__write(s, none, err);
 }
 
-/* The cooldown that rule @id had before this process began. */
+/* Get the cooldown that rule @id had before this process began. */
 static void recall_cooldown(const struct detectors *d, uint64_t id, struct frbpf_rule_state *ret)
 {
 	ret->last_fired = 0;
@@ -230,7 +230,7 @@ static void recall_cooldown(const struct detectors *d, uint64_t id, struct frbpf
 	}
 }
 
-/* Write what nothing reads yet: the states of new slots, the banks that are not in force. */
+/* Write what no program reads yet: the states of new slots, and the inactive banks. */
 static int update__write(struct update *u, struct detectors *d, struct err *err)
 {
 	struct frbpf_rule_state clean = { .last_fired = 0 };
@@ -267,7 +267,7 @@ static int update__prepare(struct update *u, struct detectors *d, struct err *er
 {
 	int r = update__build_tables(u, d, err);
 
-	/* not by the update that frees them: cooldowns of the last rules are saved behind it */
+	/* slots freed by earlier updates: after an update, the cooldowns of old rules are saved */
 	for (uint32_t slot = 0; slot < FRBPF_MAX_SLOTS; slot++) {
 		if (d->slots.v[slot].used)
 			continue;
@@ -301,7 +301,7 @@ static bool is_in_force(const struct detectors *d, const struct source *s)
 	return false;
 }
 
-/* Nothing in here can fail. */
+/* Cannot fail. */
 static void update__commit(struct update *u, struct detectors *d)
 {
 	struct source **gone = d->sources;

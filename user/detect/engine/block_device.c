@@ -61,7 +61,7 @@ static int find_by_name(const char *name, uint64_t *ret, struct err *err)
 	return found ? 0 : not_there(name, err);
 }
 
-/* Of a disk's directory, which has that of its partition in it; NULL: none. Returns @buf. */
+/* Read the link to the directory of a device; that of a partition is below that of its disk. */
 static char *link_of(uint64_t dev, char *buf, size_t size)
 {
 	char path[64];
@@ -77,7 +77,7 @@ static char *link_of(uint64_t dev, char *buf, size_t size)
 	return buf;
 }
 
-/* Does the device's directory have it? */
+/* Does the directory of the device have the attribute @name? */
 static bool has_attribute(uint64_t dev, const char *name)
 {
 	char path[96];
@@ -88,7 +88,7 @@ static bool has_attribute(uint64_t dev, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* The queue of requests of what maps, mirrors or keeps in memory is that of others, or none. */
+/* Devices that map, mirror or are in memory pass requests on to other devices, or have none. */
 static int refuse_without_requests(const char *text, uint64_t dev, struct err *err)
 {
 	if (!has_attribute(dev, "dev") || has_attribute(dev, "mq"))
@@ -166,7 +166,7 @@ uint64_t block_device__below(int fd)
 	dev = FRBPF_DEV(major(st.st_dev), minor(st.st_dev));
 	if (has_attribute(dev, "partition") && !find_disk_of(dev, &dev))
 		return 0;
-	/* a file or a device below has requests of its own */
+	/* the requests go to the file or device below instead */
 	if (!has_attribute(dev, "mq") || has_attribute(dev, "loop"))
 		return 0;
 	return dev;

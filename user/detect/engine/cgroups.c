@@ -155,7 +155,7 @@ static int start_watching(struct cgroups *c, struct err *err)
 	return err_prefix(err, r, "cgroups: ");
 }
 
-/* One may be made or removed meanwhile, which the programs see: look until nothing changed. */
+/* The programs may write the entry when a cgroup comes or goes: repeat until nothing changed. */
 static int resolve_cgroup(const struct cgroups *c, const char *mount, const char *path,
 			  uint32_t index)
 {
@@ -203,7 +203,7 @@ int cgroup_set__resolve(const struct cgroup_set *set, struct cgroups *c, struct 
 	return 0;
 }
 
-/* Paths that are named no more. */
+/* Forget paths that no rule names any more. */
 static void forget_others(const struct cgroup_set *set, struct cgroups *c)
 {
 	struct frbpf_cgroup_path key, next;

@@ -15,7 +15,7 @@
 #include "detect/inject/listener.h"
 #include "rules/units.h"
 
-/* A tenth of the time that is learnt from. */
+/* The values of a tenth of the `learn` period. */
 struct slice {
 	uint64_t n[FRBPF_LEARN_BUCKETS];
 };
@@ -25,13 +25,13 @@ struct learner {
 	struct when_learn conf;
 	uint64_t least;		   /* ns: the limit is not lower */
 	int map;		   /* the programs count here; owned */
-	struct frbpf_learned *cpu; /* room for one read of it: for each possible CPU */
-	struct slice seen;	   /* counted by then, when a slice began; of all CPUs */
+	struct frbpf_learned *cpu; /* buffer for a read of the map: for each possible CPU */
+	struct slice seen;	   /* the counts of all CPUs when the present slice began */
 	struct slice slices[PAST_SLICES];
-	uint32_t at;	     /* of the one that comes next: it is empty */
-	uint64_t due;	     /* ns: when that ends */
-	uint64_t percentile; /* ns; 0: not known yet */
-	uint64_t time;	     /* ns: when it was found; 0: before this process began */
+	uint32_t at;	     /* index of the present slice; it is filled when it ends */
+	uint64_t due;	     /* ns: when the present slice ends */
+	uint64_t percentile; /* ns; 0: unknown */
+	uint64_t time;	     /* ns: when it was calculated; 0: before this process began */
 };
 
 struct learners {
@@ -41,7 +41,7 @@ struct learners {
 	int n_cpus;
 	int timer; /* timerfd; -1: no rule learnt yet */
 	bool listens;
-	pthread_mutex_t lock; /* of all that follows */
+	pthread_mutex_t lock; /* for all that follows */
 	struct learner *of[FRBPF_MAX_SLOTS];
 	uint64_t changes;
 };
@@ -90,7 +90,7 @@ static uint64_t learner__slice(const struct learner *w)
 	return w->conf.window / PAST_SLICES;
 }
 
-/* The lowest value of a bucket; of the one behind the last, too large for 64 bits. */
+/* The lowest value of a bucket. A double, since that of the last bucket + 1 exceeds 64 bits. */
 static double learn_bucket_begin(uint32_t bucket)
 {
 	uint32_t shift = bucket >> FRBPF_LEARN_BITS, eighth = bucket % (1 << FRBPF_LEARN_BITS);
@@ -101,7 +101,10 @@ static double learn_bucket_begin(uint32_t bucket)
 	return (double)(eighth + (1 << FRBPF_LEARN_BITS)) * (double)(1ULL << shift);
 }
 
-/* The least value that so many of the @n values are not above, as if those of a bucket were spread evenly. */
+/*
+ * The percentile of the @n values, in hundredths of a percent. Values in a bucket are taken to be
+ * spread evenly.
+ */
 static uint64_t slice__percentile(const struct slice *s, uint64_t n, uint32_t hundredths)
 {
 	double rank = (double)n * hundredths / 10000, below = 0;
@@ -122,7 +125,7 @@ static uint64_t slice__percentile(const struct slice *s, uint64_t n, uint32_t hu
 	return 0;
 }
 
-/* Values of all slices, into @ret. Returns how many there are. */
+/* Sum all slices in @ret. Returns the number of values. */
 static uint64_t learner__sum(const struct learner *w, struct slice *ret)
 {
 	uint64_t n = 0;
@@ -137,7 +140,7 @@ static uint64_t learner__sum(const struct learner *w, struct slice *ret)
 	return n;
 }
 
-/* What was counted since the slice began. */
+/* Get the counts since the slice began. */
 static int learner__read(struct learner *w, int n_cpus, struct slice *ret)
 {
 	uint32_t zero = 0;
@@ -169,7 +172,7 @@ static void learners__set_limit(struct learners *l, uint32_t slot)
 	__atomic_store_n(&l->states[slot].limit, learner__limit(l->of[slot]), __ATOMIC_RELAXED);
 }
 
-/* A slice has ended. */
+/* End a slice, and set a new limit if there are enough values. */
 static void learners__step(struct learners *l, uint32_t slot, uint64_t now)
 {
 	struct learner *w = l->of[slot];
@@ -236,7 +239,7 @@ static void learners__on_timer(void *arg, uint32_t events)
 		learners__advance(l, now_ns());
 }
 
-/* With the first rule that learns. */
+/* Start the timer, with the first rule that learns. */
 static int learners__listen(struct learners *l)
 {
 	int r;
@@ -282,7 +285,7 @@ static struct learner *learner__new(const struct rule_conf *r, int n_cpus)
 	return NULL;
 }
 
-/* The percentile is asked for anew: it may be another one. */
+/* Calculate the percentile anew: the rule may want another one than before. */
 static void learner__begin_with(struct learner *w)
 {
 	struct slice sum;
@@ -292,7 +295,7 @@ static void learner__begin_with(struct learner *w)
 		w->percentile = slice__percentile(&sum, n, w->conf.percentile) ?: 1;
 }
 
-/* What another slot has learnt from the same values. */
+/* Copy what another slot has learnt from the same values. */
 static bool learner__inherit(struct learner *w, const struct learners *l)
 {
 	for (uint32_t slot = 0; slot < FRBPF_MAX_SLOTS; slot++) {
@@ -392,7 +395,7 @@ bool learners__get(struct learners *l, uint32_t slot, struct learnt *ret)
 	return w;
 }
 
-/* Of the slices, the oldest first. */
+/* List the buckets of all slices, the oldest slice first. */
 static size_t learner__buckets(const struct learner *w, struct past_bucket *ret)
 {
 	size_t n = 0;

@@ -40,7 +40,7 @@ static const struct frbpf_bank *look_bank(const struct source *s)
 	return &s->control->bank[s->control->generation & 1];
 }
 
-/* The lowest threshold of those that need looks; UINT64_MAX: none does. */
+/* The lowest threshold of rules that need looks; UINT64_MAX: there is no such rule. */
 static uint64_t lowest_limit(const struct source *s)
 {
 	const struct frbpf_bank *bank = look_bank(s);
@@ -48,7 +48,7 @@ static uint64_t lowest_limit(const struct source *s)
 	return bank->min_pending < bank->min_silence ? bank->min_pending : bank->min_silence;
 }
 
-/* When something may come to a threshold: what begins from now on does so after the lowest one. */
+/* When an event may next reach a threshold. New events do not before the lowest threshold. */
 static uint64_t next_look(const struct frbpf_look *done, uint64_t lowest)
 {
 	uint64_t pause = lowest / LOOKS_PER_THRESHOLD, next = done->next;
@@ -126,7 +126,7 @@ void look__go_on(struct look *l)
 {
 	if (!l)
 		return;
-	/* at once: what a new rule is about may be pending already */
+	/* now: events that a new rule is about may be pending already */
 	look__set_timer(l, lowest_limit(l->source) == UINT64_MAX ? 0 : now_ns());
 	pthread_mutex_unlock(&l->lock);
 }

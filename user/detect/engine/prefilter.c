@@ -4,7 +4,7 @@
 #include "common/cleanup.h"
 #include "detect/engine/prefilter.h"
 
-/* What a condition leaves of a field: the numbers of lo to hi, all but lo, or any. */
+/* The numbers of a field that a condition allows: those from lo to hi, all but lo, or any. */
 enum kind { RANGE, ALL_BUT, ANY };
 
 struct set {
@@ -26,7 +26,7 @@ static struct set range_set(int64_t lo, int64_t hi)
 	return s;
 }
 
-/* Of strings and addresses, the first word. */
+/* The numbers that satisfy a predicate; for strings and addresses: the first words. */
 static struct set set_of(const struct frbpf_node *n)
 {
 	int64_t v = n->val[0];
@@ -49,7 +49,7 @@ static struct set set_of(const struct frbpf_node *n)
 	return any_number;
 }
 
-/* Both hold. May be larger than that. */
+/* The intersection, or a larger set. */
 static struct set set_and(struct set a, struct set b)
 {
 	if (a.kind == RANGE && b.kind == RANGE) {
@@ -60,7 +60,7 @@ static struct set set_and(struct set a, struct set b)
 	return a.kind <= b.kind ? a : b;
 }
 
-/* One of them holds. May be larger than that. */
+/* The union, or a larger set. */
 static struct set set_or(struct set a, struct set b)
 {
 	if (a.kind == RANGE && b.kind == RANGE) {
@@ -79,7 +79,7 @@ static struct set set_or(struct set a, struct set b)
 	return a.lo < b.lo || a.lo > b.hi ? a : any_number;
 }
 
-/* Bits of a name, as far as they are known. */
+/* The bits of a name that are known. */
 struct name {
 	union {
 		__u64 word[2];
@@ -118,7 +118,7 @@ static struct name common_name(struct name a, struct name b)
 	return a;
 }
 
-/* What a conjunction, or all of them so far, ask for. */
+/* What a conjunction, or all of them so far, require. */
 struct wants {
 	struct set of[FRBPF_FIELD_MAX];
 	struct name comm;
@@ -183,14 +183,14 @@ static struct frbpf_prefilter_number number_of(const struct set *s, uint32_t fie
 	return n;
 }
 
-/* The one that the fewest numbers pass. */
+/* Keep the test that the fewest numbers pass. */
 static void choose_number(struct frbpf_prefilter_number *best, struct frbpf_prefilter_number n)
 {
 	if (n.field != FRBPF_FIELD_MAX && (best->field == FRBPF_FIELD_MAX || n.span < best->span))
 		*best = n;
 }
 
-/* Does the prefilter say all that this predicate does? */
+/* Can the prefilter express this predicate completely? */
 static bool prefilter_says(const struct frbpf_node *n, uint32_t wide)
 {
 	if (n->flags & FRBPF_NODE_CURRENT)
@@ -200,8 +200,10 @@ static bool prefilter_says(const struct frbpf_node *n, uint32_t wide)
 	return n->field >= FRBPF_FIELD_ARG && !(wide >> n->field & 1) && set_of(n).kind != ANY;
 }
 
-/* Does what passes the prefilter of @rule match? There is one predicate at most on a value of the event's
- * own, and one on the name. */
+/*
+ * Does every event that passes the prefilter match @rule? Only if it has at most one predicate on
+ * an argument, and one on the name.
+ */
 static bool prefilter_decides(const struct frbpf_rule *rule, uint32_t wide)
 {
 	bool has_comm = false, has_arg = false;

@@ -11,9 +11,9 @@
 #include "detect/engine/rate_keys.h"
 #include "rules/units.h"
 
-/* A second: what ended just now may be of use to a program at work. */
+/* Expired entries stay for a second: a running program may still use them. */
 #define TIDY_AFTER_NS NSEC_PER_SEC
-/* More rules than that share the room of as many. */
+/* More rules than this share the room of this many. */
 #define RULES_WITH_ALL 8
 #define ROOM_MIN       64
 
@@ -130,7 +130,7 @@ uint32_t rate_keys__room(uint32_t max, size_t n_rules)
 	return room > ROOM_MIN ? room : ROOM_MIN;
 }
 
-/* Of all maps together, and each is looked at when a quarter of it may be new. */
+/* `keys` counts the entries of all maps of a rule: wake up for a quarter of the smallest map. */
 uint32_t rate_keys__wake(const struct rule_conf *r, size_t n_rules)
 {
 	if (!rate_keys__wanted(r))
@@ -203,7 +203,7 @@ int rate_keys__fd(const struct rate_keys *k)
 	return k->keyed;
 }
 
-/* Returns when there will be something to delete, if it is worth it to wait for that. */
+/* Delete expired entries. Returns when to do it again; UINT64_MAX: not before we are woken. */
 static uint64_t tidy_map(const struct key_map *map, const struct kind *kind, uint64_t now)
 {
 	char value[sizeof(struct frbpf_count)]; /* the largest */

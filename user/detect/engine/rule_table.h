@@ -26,8 +26,7 @@ struct rule_table {
  *  -ENOSPC  more than FRBPF_MAX_GLOBS different patterns
  *  -ENODEV  a block device does not exist
  *  -EINVAL  BPF cannot evaluate a rule: it has more than FRBPF_MAX_NODES predicates, or the last
- *  one
- *           lacks FRBPF_NODE_END
+ *           one lacks FRBPF_NODE_END
  */
 int rule_table__build(const struct when *when, const struct rule_conf *rules, size_t n_rules,
 		      const uint32_t *slots, const struct cgroup_set *cgroups,

@@ -16,7 +16,7 @@ struct scope {
 	struct scope_bpf *skel;
 };
 
-/* What is added must be able to go again: the end comes first. */
+/* The program that deletes entries is attached before the one that adds them. */
 static int attach_scope(struct scope_bpf *skel)
 {
 	const struct source_link order[] = {

@@ -13,7 +13,7 @@
 #include "detect/engine/look.h"
 #include "detect/engine/source.h"
 
-/* With targets there are many of a source, for few rules each. */
+/* A source with targets is loaded once for each, usually for few rules. */
 #define FEW_RULES 16
 
 static int give_room(struct bpf_object *obj, const char *name, uint32_t entries)
@@ -110,7 +110,7 @@ int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_
 	return r ? r : source__attach(order, n);
 }
 
-/* Has the programs take us for what we are: never a subject. */
+/* Tell the programs our own ids: we are never a subject. */
 static int learn_self(struct source *s)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
@@ -135,7 +135,7 @@ static int load_source(struct source *s, const struct source_env *env)
 	return s->ops->attach(s);
 }
 
-/* Room for some more than there are now. */
+/* Room for some more rules than there are now. */
 static uint32_t room_for(uint32_t n, uint32_t max)
 {
 	uint32_t room = FEW_RULES;
