@@ -291,8 +291,8 @@ static void find_own(struct psi *p)
 }
 
 /*
- * A cgroup may come later. Who is not root asks for another, who is: whether the kernel takes it is
- * left out.
+ * Not checked: cgroups, which may be created later; and, unless we are root, whether the kernel
+ * accepts the trigger, since the check is then made for a daemon that runs as root.
  */
 static int psi_check(enum frbpf_source source, const char *target, struct err *err)
 {

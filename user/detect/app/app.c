@@ -14,11 +14,11 @@
 #define TID_KEY "tid"
 
 struct app {
-	struct app_client client; /* first: what the socket knows it by */
+	struct app_client client; /* first, so that it converts to struct app */
 	struct app_socket *socket;
 	struct inject *inject;
-	/* Which values of a message the rules of each bank look at, by slot; "": none. A bank that is
-	 * not in force is written while the thread reads the other one. */
+	/* The values of a message that the rules of each bank need, by slot; "": none. The inactive
+	 * bank is written while the thread reads the other one. */
 	struct app_want {
 		char key[APP_KEY_MAX + 1];
 		bool is_string;
@@ -33,7 +33,7 @@ static bool is_thread_of(pid_t tid, pid_t pid)
 	return !access(path, F_OK);
 }
 
-/* The kernel tells the process; which of its threads, only that can say. */
+/* The thread that sent the message: the kernel reports only the process, so the message has it. */
 static pid_t thread_of(const struct app_message *m, pid_t pid)
 {
 	const struct app_arg *arg = app_message__arg(m, TID_KEY);
@@ -78,7 +78,7 @@ static void fill_args(const struct app *a, const struct app_message *m, uint32_t
 	e->bank = 1 + bank;
 }
 
-/* Other rules may come into force at any moment: then it is filled in for these. */
+/* If other rules come into force meanwhile, the event is filled in again for those. */
 static void on_message(struct app_client *c, const struct app_message *m,
 		       const struct app_sender *s)
 {

@@ -25,7 +25,7 @@ static bool parse_number(const char *s, uid_t *ret)
 	return true;
 }
 
-/* The user of an owner's further ranges is that of his first. */
+/* All ranges of an owner get the user of the first one. */
 static void add_range(struct app_limits *l, const char **owners, char *line)
 {
 	char *first = strchr(line, ':'), *n = first ? strchr(first + 1, ':') : NULL;
@@ -80,7 +80,10 @@ void app_limits__init(struct app_limits *l)
 
 /* ---- buckets ---- */
 
-/* The bucket of @uid, or one that is full: nothing is forgotten with it; else the one that is emptied least. */
+/*
+ * Get the bucket of @uid. If it has none, reuse a full bucket, with which nothing is forgotten;
+ * else share the fullest.
+ */
 static struct app_bucket *find_bucket(struct app_limits *l, uid_t uid, uint64_t now)
 {
 	uint64_t hash = (uid ^ l->seed) * 0x9e3779b97f4a7c15ULL;

@@ -17,35 +17,35 @@
 #include "detect/inject/listener.h"
 #include "rules/units.h"
 
-#define BATCH	    64			/* messages in one go, then others are served */
-#define AGE_MAX	    (10 * NSEC_PER_SEC) /* of one that waited; older: the clock was set */
+#define BATCH	    64			/* messages per call, for fairness */
+#define AGE_MAX	    (10 * NSEC_PER_SEC) /* of a message; an older one: the clock was set */
 #define FDS_MAX	    253			/* SCM_MAX_FD */
 #define SOCKET_MODE 0666
 
 #define PATH_SIZE sizeof(((struct sockaddr_un *)0)->sun_path)
 
-/* A place where messages come in. */
+/* A socket that receives messages. */
 struct endpoint {
 	struct app_socket *socket;
-	char shown[PATH_SIZE]; /* its path for those who send; "": there is none */
-	char at[PATH_SIZE];    /* its path for us, which leads into a directory that we hold */
+	char shown[PATH_SIZE]; /* path for senders; "": none */
+	char at[PATH_SIZE];    /* path for us, through the open directory if there is one */
 	int fd;		       /* -1: not open */
 };
 
 struct app_socket {
 	struct listener *listener;
 	struct endpoint own, common;
-	bool has_path; /* else nobody listens */
+	bool has_path; /* otherwise there is no socket */
 	pthread_mutex_t lock;
 	struct app_client *clients; /* under the lock */
-	struct app_limits limits;   /* these: of the thread that listens */
+	struct app_limits limits;   /* this and the next: for the thread of the listener */
 	struct app_message message;
 	uint64_t received, limited, malformed, unknown;
 };
 
-/* One datagram and what the kernel says of it. */
+/* One datagram, and what the kernel tells about it. */
 struct datagram {
-	char data[APP_MESSAGE_MAX + 2]; /* one byte more than may be: a newline and too many */
+	char data[APP_MESSAGE_MAX + 2]; /* a newline, and one byte to detect longer messages */
 	ssize_t len;
 	struct app_sender sender;
 	bool has_sender;
@@ -64,7 +64,7 @@ struct app_socket *app_socket__new(struct listener *listener)
 	return s;
 }
 
-/* One that is too long is told when it is opened. */
+/* A path that is too long is reported by open. */
 static void set_paths(struct endpoint *e, const char *path, int dir_fd)
 {
 	const char *slash = strrchr(path, '/');
@@ -89,7 +89,7 @@ static void count_one(uint64_t *counter)
 
 /* ---- messages ---- */
 
-/* Nobody asked for descriptors: they are of no use here. */
+/* Close descriptors that a sender has passed: we do not use any. */
 static void close_fds(const struct cmsghdr *c)
 {
 	size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -101,7 +101,7 @@ static void close_fds(const struct cmsghdr *c)
 		close(fds[i]);
 }
 
-/* The kernel stamps a message with the time of day. */
+/* Convert the time of a message, CLOCK_REALTIME from the kernel, to CLOCK_MONOTONIC. */
 static uint64_t monotonic_time(const struct timespec *ts)
 {
 	uint64_t sent = (uint64_t)ts->tv_sec * NSEC_PER_SEC + ts->tv_nsec;
@@ -208,7 +208,7 @@ static struct sockaddr_un endpoint_address(const struct endpoint *e)
 	return addr;
 }
 
-/* A socket whose owner died stays in the directory; connecting to it is refused. */
+/* Has the owner of the socket died? Then it is still in the directory, but refuses to connect. */
 static bool is_abandoned(const struct sockaddr_un *addr)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -220,7 +220,7 @@ static bool is_abandoned(const struct sockaddr_un *addr)
 	       errno == ECONNREFUSED;
 }
 
-/* It has its mode from its first moment: nothing is changed by path. */
+/* The umask gives the socket its mode at once, so that no mode is changed by path. */
 static int bind_to(int fd, const struct sockaddr_un *addr)
 {
 	mode_t mask = umask(0);
@@ -240,7 +240,7 @@ static int open_endpoint(struct endpoint *e)
 
 	if (fd < 0)
 		return -errno;
-	/* before it has a name: the first message is complete, too */
+	/* before bind(), so that the first message has them, too */
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof(one)))
 		return -errno;
@@ -264,7 +264,7 @@ static void close_endpoint(struct endpoint *e)
 {
 	if (e->fd < 0)
 		return;
-	/* not under the lock, which the thread may want */
+	/* not under the lock, for which the thread may wait */
 	listener__remove(e->socket->listener, e->fd);
 	unlink(e->at);
 	close(TAKE_FD(e->fd));
@@ -285,7 +285,7 @@ static int open_own(struct app_socket *s, struct err *err)
 	return r ? err_set(err, r, "%s: cannot listen: %s", s->own.shown, strerror(-r)) : 0;
 }
 
-/* Whoever has it keeps it; messages come in at our own place all the same. */
+/* If another recorder has the common path, it keeps it; our own path works in any case. */
 static void open_common(struct app_socket *s)
 {
 	if (s->common.shown[0] && s->own.fd >= 0 && s->common.fd < 0)

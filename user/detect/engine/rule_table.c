@@ -40,7 +40,7 @@ static uint32_t flags_of(const struct rule_conf *conf)
 	return flags | (conf->when.all_calls ? FRBPF_RULE_ALL_CALLS : 0);
 }
 
-/* The fields that a rule needs to be known. */
+/* Bitmap of the fields that a rule needs. */
 static uint32_t fields_of(const struct frbpf_rule *rule)
 {
 	const struct frbpf_rate *rates[] = { &rule->cooldown, &rule->count, &rule->share };
@@ -97,7 +97,7 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 	return 0;
 }
 
-/* The index of @pattern's automaton: the same one for equal patterns. */
+/* Get the index of the automaton of @pattern; equal patterns share one. */
 static int add_glob(struct rule_table *t, const char *pattern, __u64 *ret)
 {
 	const char *why;
@@ -130,7 +130,7 @@ static int place_device(const char *text, struct frbpf_node *n)
 	return 0;
 }
 
-/* What stands for a string of the expression, as BPF sees it. */
+/* Replace strings of the expression by what BPF compares: indexes, or numbers of devices. */
 static int place_strings(struct rule_table *t, struct frbpf_rule *rule, enum frbpf_source source,
 			 const struct expr *e, const struct cgroup_set *cgroups,
 			 const struct pattern_set *patterns)
@@ -171,7 +171,7 @@ static void insert_rule(struct frbpf_rule *rules, size_t n, const struct frbpf_r
 	rules[n] = *rule;
 }
 
-/* What the bank says of its rules together. */
+/* Add a rule to the summary in the bank. */
 static void count_in(struct frbpf_bank *bank, const struct frbpf_rule *rule)
 {
 	bool fails = rule->flags & FRBPF_RULE_FAILS;

@@ -4,7 +4,7 @@
 
 #include "detect/engine/text_set.h"
 
-/* FNV-1a: the same text is known by it in the next set. */
+/* FNV-1a. The hash identifies the same text in the next set. */
 static uint64_t hash_of(const char *text, uint32_t kind)
 {
 	uint64_t hash = 0xcbf29ce484222325ULL + kind;

@@ -4,7 +4,7 @@
 
 #include "detect/engine/together.h"
 
-/* Where the rule stands that @part names; @n: it is not there. */
+/* The index of the rule that @part names; @n: there is none. */
 static size_t find_part(const struct rule_conf *rules, size_t n, const struct when_part *part)
 {
 	size_t i = 0;
@@ -14,7 +14,7 @@ static size_t find_part(const struct rule_conf *rules, size_t n, const struct wh
 	return i;
 }
 
-/* Give each rule that others are about its number. */
+/* Number the rules that other rules are about. */
 static int number_parts(struct together *t, const struct rule_conf *rules, size_t n,
 			struct err *err)
 {
@@ -39,7 +39,7 @@ static int number_parts(struct together *t, const struct rule_conf *rules, size_
 	return 0;
 }
 
-/* @rule, for when its part @last is the last to match. */
+/* Add the unit of @rule that matches when its part @last is the last to match. */
 static void add_unit(struct together *t, size_t n_own, const struct rule_conf *rule, uint32_t slot,
 		     uint32_t last)
 {
@@ -76,7 +76,7 @@ int together__make(const struct rule_conf *rules, size_t n, const uint32_t *slot
 		t.slots[t.n++] = slots[i];
 	}
 	r = r ?: number_parts(&t, rules, n, err);
-	/* behind the rules that they are about: these come first where thresholds are equal */
+	/* after the rules that they are about, so that these come first if thresholds are equal */
 	n_own = t.n;
 	for (size_t i = 0; i < n && !r; i++) {
 		const struct when_parts *parts = &rules[i].when.parts;

@@ -25,7 +25,7 @@ struct event_ring {
 	struct ring *rings;
 	size_t n;
 	unsigned int epoch;	      /* see cpus__epoch() */
-	struct forward_record record; /* one that wraps */
+	struct forward_record record; /* buffer for a record that wraps */
 };
 
 /* In the order of SAMPLE_TYPE. */
@@ -139,7 +139,7 @@ static void read_sample(const struct reader *r, const void *record, size_t size)
 	      r->arg);
 }
 
-/* PERF_RECORD_LOST: id, number. */
+/* The number of lost events in a PERF_RECORD_LOST: it has an id and the number. */
 static uint64_t lost_of(const void *record, size_t size)
 {
 	struct {

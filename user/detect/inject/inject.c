@@ -14,8 +14,8 @@
 struct inject {
 	struct inject_bpf *skel; /* owned */
 	enum frbpf_source source;
-	int scope_fd;	      /* of the tasks that rules are confined to; borrowed */
-	pthread_mutex_t lock; /* of the event in the object's memory, until it has been looked at */
+	int scope_fd;	      /* map of the tasks in the scope; borrowed */
+	pthread_mutex_t lock; /* for the event in the memory of the object, until it is evaluated */
 };
 
 const void *inject__elf(size_t *ret_size)
@@ -62,8 +62,8 @@ bool inject__wants(const struct inject *i, enum frbpf_field field)
 }
 
 /*
- * Storage of a task is looked up by a pidfd (bpf_pid_task_storage_lookup_elem(), since 5.11). One
- * that ended as soon as it had sent something is taken for one of those meant.
+ * Task storage is looked up by a pidfd (bpf_pid_task_storage_lookup_elem(), since 5.11). A task
+ * that has ended, perhaps right after it sent something, counts as in scope.
  */
 static bool has_entry(int scope_fd, pid_t pid)
 {

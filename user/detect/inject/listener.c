@@ -13,14 +13,14 @@
 
 struct entry {
 	struct entry *next;
-	uint64_t id; /* what epoll knows it by: a pointer could be that of a later one */
+	uint64_t id; /* the data for epoll: a pointer could be reused by a later entry */
 	int fd;
 	listener_fn fn;
 	void *arg;
 };
 
 struct listener {
-	pthread_mutex_t lock; /* recursive: entries are removed by those that are served */
+	pthread_mutex_t lock; /* recursive: an @fn may remove entries */
 	struct entry *entries;
 	uint64_t last_id;
 	int epoll; /* these two: -1 while nothing runs */
@@ -52,7 +52,7 @@ static struct entry *find_id(const struct listener *l, uint64_t id)
 	return e;
 }
 
-/* Id 0 is that of `stop`. */
+/* The thread. Id 0 is that of `stop`. */
 static void *listen_thread(void *arg)
 {
 	struct listener *l = arg;
@@ -90,7 +90,7 @@ static int create_thread(struct listener *l)
 	sigset_t all, old;
 	int r;
 
-	/* signals are for the thread that reads them; that of a refused call must reach who made it */
+	/* another thread reads signals; but SIGSYS of a refused call must reach its caller */
 	sigfillset(&all);
 	sigdelset(&all, SIGSYS);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
@@ -144,7 +144,7 @@ int listener__add(struct listener *l, int fd, uint32_t events, listener_fn fn, v
 	else
 		free(e);
 	if (!l->entries && l->epoll >= 0)
-		stop_thread(l); /* it has nothing to serve, so it does not wait for the lock */
+		stop_thread(l); /* without entries the thread does not wait for the lock */
 	pthread_mutex_unlock(&l->lock);
 	return r;
 }

@@ -14,7 +14,7 @@
 #define PRIO_OF_PROC 100 /* MAX_RT_PRIO: what task_prio() takes off */
 #define FILE_MAX     (PATH_MAX + 256)
 
-/* What /proc says of one thread. */
+/* What /proc tells about one thread. */
 struct proc_task {
 	char comm[FRBPF_COMM_LEN];
 	pid_t pid;
@@ -46,7 +46,7 @@ static int read_task(int dir, struct proc_task *ret)
 	return proc_file__comm(dir, ret->comm) ?: read_status(dir, ret) ?: proc_file__stat(dir, &ret->stat);
 }
 
-/* From the root down; one that is gone meanwhile has no id. */
+/* Add ids from the root down; 0 for a cgroup that has been removed meanwhile. */
 static void add_cgroups(struct frbpf_event *e, enum event_task who, char *path)
 {
 	char mount[PATH_MAX], *end = path;
@@ -89,7 +89,7 @@ static void read_cgroups(int dir, struct frbpf_event *e, enum event_task who)
 	add_cgroups(e, who, line);
 }
 
-/* The process of a thread: its name and birth. */
+/* Read the leader of the process: name and start time. */
 static void read_leader(const struct proc_task *t, pid_t tid, struct proc_task *ret)
 {
 	_cleanup_close_ int dir = -1;

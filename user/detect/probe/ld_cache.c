@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The format since glibc 2.2 (sysdeps/generic/dl-cache.h), alone or behind an older list. */
+/* The format of glibc 2.2 and later (sysdeps/generic/dl-cache.h), alone or after an older list. */
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
@@ -35,7 +35,7 @@ struct entry {
 _Static_assert(sizeof(struct header) == 48, "header layout");
 _Static_assert(sizeof(struct entry) == 24, "entry layout");
 
-/* NULL: it does not end. */
+/* The string at offset @at; NULL: it has no NUL. */
 static const char *text_at(const char *base, size_t len, uint32_t at)
 {
 	return at < len && memchr(base + at, 0, len - at) ? base + at : NULL;

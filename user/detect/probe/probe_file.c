@@ -24,10 +24,10 @@
 #define LD_CACHE     "/etc/ld.so.cache"
 #define LD_CACHE_MAX (64 << 20)
 #define MAPS_MAX     (64 << 20)
-#define HUNG_MAX     3 /* files that do not answer; then a search ends */
+#define HUNG_MAX     3 /* a search ends after this many files that do not respond */
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* Where libraries are if the linker's list lacks them: musl has none. */
+/* Folders for libraries that ld.so.cache lacks; musl has no such file. */
 static const char *const library_folders[] = {
 	"/lib64",
 	"/usr/lib64",
@@ -43,7 +43,7 @@ static const char *const library_folders[] = {
 #endif
 };
 
-/* Once each. 0, -ENOMEM, or -E2BIG. */
+/* Add a file, if it is new. 0, -ENOMEM or -E2BIG. */
 static int probe_files_add(struct probe_files *files, const char *open, const char *name,
 			   const struct stat *st)
 {
@@ -63,7 +63,7 @@ static int probe_files_add(struct probe_files *files, const char *open, const ch
 	}
 	v = &files->v[files->n];
 	*v = (struct probe_file){ strdup(open), strdup(name), open != name, *st };
-	files->n++; /* also half made: it is freed */
+	files->n++; /* even if incomplete, so that it is freed */
 	return v->open && v->name ? 0 : -ENOMEM;
 }
 
@@ -81,9 +81,9 @@ static int add_path(struct probe_files *files, const char *path)
 
 struct search {
 	const char *pattern;
-	bool any; /* whatever its path */
+	bool any; /* matches every path */
 	struct probe_files *found;
-	unsigned int n_hung; /* files that did not answer */
+	unsigned int n_hung; /* files that did not respond */
 };
 
 static bool is_wanted(const struct search *s, const char *path)
@@ -91,7 +91,10 @@ static bool is_wanted(const struct search *s, const char *path)
 	return path[0] == '/' && (s->any || !fnmatch(s->pattern, path, FNM_PATHNAME));
 }
 
-/* A file that process @pid sees as @name; @link leads to it whatever its name, if we may use that. */
+/*
+ * Add a file that process @pid sees as @name. @link, if we may use it, leads to the file even if
+ * another one has that name now.
+ */
 static int add_of_process(struct search *s, const char *pid, const char *link, const char *name)
 {
 	char path[PATH_MAX + 64];
@@ -110,7 +113,7 @@ static int add_of_process(struct search *s, const char *pid, const char *link, c
 		found = foreign__find_of(strtoul(pid, NULL, 10), name, &st);
 	}
 	if (found < 0)
-		return 0; /* it may have ended, or unmapped it */
+		return 0; /* the process may have ended, or unmapped the file */
 	if (!stat(name, &own) && own.st_dev == st.st_dev && own.st_ino == st.st_ino)
 		return probe_files_add(s->found, name, name, &st);
 	return probe_files_add(s->found, link, name, &st);
@@ -200,7 +203,7 @@ struct library {
 	bool several;
 };
 
-/* "libc" is libc.so.6, and not libcrypt.so.1. */
+/* "libc" means libc.so.6, not libcrypt.so.1. */
 static int compare_library(const char *soname, const char *path, void *arg)
 {
 	struct library *lib = arg;
@@ -212,7 +215,7 @@ static int compare_library(const char *soname, const char *path, void *arg)
 	lib->exact = !soname[len];
 	if (soname[len] && strncmp(soname + len, ".so", 3))
 		return 0;
-	/* the first one of a name is the one that the linker takes */
+	/* the linker takes the first one of a name */
 	if (!lib->exact && lib->soname[0]) {
 		lib->several = lib->several || strcmp(soname, lib->soname) != 0;
 		return 0;
@@ -240,7 +243,7 @@ static void list_folder(const char *folder, struct library *lib)
 		    strncmp(e->d_name, lib->name, strlen(lib->name)))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
-		/* a program's own folder in /usr/lib has the program's name */
+		/* not a folder: that of a program in /usr/lib has the name of the program */
 		if (is_file(path))
 			compare_library(e->d_name, path, lib);
 	}
@@ -248,7 +251,7 @@ static void list_folder(const char *folder, struct library *lib)
 		closedir(dir);
 }
 
-/* 0; -ENOENT; -EINVAL: several. */
+/* Find a library by name. 0; -ENOENT; -EINVAL: the name is ambiguous. */
 static int find_library(struct library *lib)
 {
 	struct buf cache = { 0 };
@@ -344,7 +347,7 @@ void probe_files__free(struct probe_files *files)
 int probe_file__open(const struct probe_file *file, struct err *err)
 {
 	RAISED_RIGHTS(file->of_process ? RIGHTS_PROCESSES : 0);
-	/* a rule's path may be a link */
+	/* the path in a rule may be a link */
 	int fd = foreign__open_path(file->open, FOREIGN_TRUSTED, &file->st);
 
 	switch (fd) {

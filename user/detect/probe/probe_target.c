@@ -87,7 +87,7 @@ static int find_places(struct probe_target *t, struct err *err)
 	for (size_t i = 0; i < files.n && !r; i++) {
 		r = add_place(t, &files.v[i], err);
 		if (r && files.searched && !is_fatal(r)) {
-			/* not all that match need have it */
+			/* not all files need to have the symbol */
 			if (!code)
 				first = *err;
 			code = code ?: r;
@@ -129,7 +129,7 @@ int probe_target__find(enum frbpf_source source, const char *target, struct prob
 	return r;
 }
 
-/* Nor written to meanwhile. */
+/* The same file, and not written to since. */
 static bool is_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
@@ -144,7 +144,7 @@ bool probe_target__is_current(const struct probe_target *t, enum frbpf_source so
 	bool same;
 
 	if (probe_target__find(source, target, &now, &err))
-		return true; /* nothing better is there */
+		return true; /* there is nothing better */
 	same = t->n_places == now->n_places;
 	for (uint32_t i = 0; same && i < t->n_places; i++) {
 		same = false;

@@ -6,7 +6,7 @@
 #include "detect/probe/user_probe.h"
 #include "uprobe.skel.h"
 
-/* Those that this target needs. */
+/* Load only the programs that this target needs. */
 static void choose_programs(struct uprobe_bpf *skel, const struct probe_target *t)
 {
 	bpf_program__set_autoload(skel->progs.up_hit, !t->latency);
@@ -45,7 +45,7 @@ static int attach_uprobe(struct user_probe *p, const struct bpf_program *prog, i
 	return user_probe__keep(p, user_probe__attach(prog, file, offset, 0, 0));
 }
 
-/* The ends first: what began before is not known. */
+/* Ends are attached first, so that no call begins whose end is not seen. */
 static int attach_func(struct user_probe *p, const struct probe_func *f, int file)
 {
 	struct uprobe_bpf *skel = p->skel;

@@ -16,7 +16,7 @@ static uint32_t count_probes(const struct probe_target *t)
 	return n;
 }
 
-/* Where the arguments are, in the order in which usdt_attach() numbers the places. */
+/* Write the locations of arguments, in the order in which usdt_attach() numbers the places. */
 static int write_places(const struct usdt_bpf *skel, const struct probe_target *t)
 {
 	int fd = bpf_map__fd(skel->maps.places);
@@ -60,7 +60,7 @@ static int usdt_load(struct source *s, const struct source_env *env)
 	return r;
 }
 
-/* libbpf's own way maps the file, which its owner may cut short meanwhile. */
+/* Not by libbpf: it maps the file, and crashes if the owner truncates it meanwhile. */
 static int attach_probe(struct user_probe *p, int file, const struct probe_usdt *probe,
 			uint32_t index)
 {

@@ -69,7 +69,7 @@ struct bpf_link *user_probe__attach(const struct bpf_program *prog, int file, ui
 		return NULL;
 	}
 	link = bpf_program__attach_perf_event_opts(prog, fd, &opts);
-	if (!link) { /* else it has the descriptor */
+	if (!link) { /* otherwise the link owns the descriptor */
 		err = errno;
 		close(fd);
 		errno = err;

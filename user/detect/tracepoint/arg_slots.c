@@ -4,7 +4,7 @@
 
 #include "detect/tracepoint/arg_slots.h"
 
-/* The slot in which a rule on the same tracepoint has @name, or a free one. */
+/* Find the slot in which a rule on the same tracepoint has @name, or a free one. */
 static int find_slot(const struct ruleset *rs, const struct rule_conf *rule, const char *name)
 {
 	uint32_t taken = 0;

@@ -10,8 +10,8 @@
 #include "detect/tracepoint/btf_type.h"
 #include "rules/text.h"
 
-#define NAMES_MAX	256 /* that an error looks at for the nearest one */
-#define ANON_DEPTH	8   /* anonymous structs within each other */
+#define NAMES_MAX	256 /* names that an error compares to find the nearest one */
+#define ANON_DEPTH	8   /* nested anonymous structs */
 #define ARRAY_INDEX_MAX 1000000
 
 /* ---- walking a path ---- */
@@ -21,17 +21,17 @@ struct walk {
 	const struct btf *btf;
 	const char *path;
 	uint32_t pos;	  /* in the path */
-	struct span part; /* the part at hand */
+	struct span part; /* the current part */
 	uint32_t max_derefs;
-	uint32_t type;	/* where we are */
-	bool in_memory; /* it lies at the end of the steps; else it is the argument itself */
-	uint64_t bit;	/* from where the last step's address points */
-	uint32_t bits;	/* of a bit field, else 0 */
+	uint32_t type;	/* the current type */
+	bool in_memory; /* the value is at the end of the steps; else it is the argument itself */
+	uint64_t bit;	/* offset in bits from the address of the last step */
+	uint32_t bits;	/* size of a bit field, otherwise 0 */
 	struct btf_value *v;
 	struct err *err;
 };
 
-/* Read an address where we are, and stand at what it points to. */
+/* Read an address at the current position, and go to what it points to. */
 static int walk_dereference(struct walk *w, uint32_t target)
 {
 	struct frbpf_extract *x = &w->v->where;
@@ -49,7 +49,7 @@ static int walk_dereference(struct walk *w, uint32_t target)
 	return 0;
 }
 
-/* The member called so, also of anonymous structs within. */
+/* Find the member @name, also in nested anonymous structs. */
 static bool find_member(const struct btf *btf, const struct btf_type *t, const char *name,
 			size_t len, int depth, struct walk *ret)
 {
@@ -122,7 +122,7 @@ static int step_to_member(struct walk *w)
 	return 0;
 }
 
-/* "memory_cgrp_id": which of the kernel's cgroup subsystems has which index, its build decides. */
+/* Get the index of a cgroup subsystem, such as "memory_cgrp_id": the kernel build decides it. */
 static bool find_subsystem(const struct btf *btf, const char *name, size_t len, unsigned long *ret)
 {
 	int id = btf__find_by_name_kind(btf, "cgroup_subsys_id", BTF_KIND_ENUM);
@@ -139,7 +139,7 @@ static bool find_subsystem(const struct btf *btf, const char *name, size_t len, 
 	return false;
 }
 
-/* "[3]": the number, and what is behind it. */
+/* Read "[3]": the number, and the position after it. */
 static bool read_index(const struct walk *w, unsigned long *ret, const char **ret_end)
 {
 	const char *s = w->path + w->pos + 1, *close = strchr(s, ']');
@@ -154,7 +154,7 @@ static bool read_index(const struct walk *w, unsigned long *ret, const char **re
 	return end == close && *s >= '0' && *s <= '9' && *ret <= ARRAY_INDEX_MAX;
 }
 
-/* "[3]" behind a name. */
+/* Go to an array element: "[3]" after a name. */
 static int step_to_element(struct walk *w)
 {
 	const struct btf_type *t = btf_type__plain(w->btf, w->type);
@@ -230,7 +230,7 @@ static int walk_follow(struct walk *w)
 
 /* ---- what is found ---- */
 
-/* A typedef of this name on the way from the type to what it is. */
+/* Is there a typedef @name between the type @id and its plain type? */
 static bool is_called(const struct btf *btf, uint32_t id, const char *name)
 {
 	const struct btf_type *t = btf__type_by_id(btf, id);
@@ -254,7 +254,7 @@ static void set_range(struct btf_value *v, uint32_t bits)
 	}
 }
 
-/* Which bytes to read, and which of their bits: as CO-RE does. */
+/* Choose the bytes to read, and which of their bits are the value, like CO-RE. */
 static int place_number(struct walk *w, uint32_t size)
 {
 	struct frbpf_extract *x = &w->v->where;
@@ -281,7 +281,7 @@ static int place_number(struct walk *w, uint32_t size)
 	return 0;
 }
 
-/* Numbers of the network, first byte highest. */
+/* Numbers in network byte order. */
 static void take_network_order(struct walk *w)
 {
 	struct btf_value *v = w->v;
@@ -375,7 +375,7 @@ static int take_pointer(struct walk *w, const struct btf_type *t)
 	return err_set(w->err, -EINVAL, "this is a pointer (%s): it cannot be compared", text);
 }
 
-/* What stands where the path ends. */
+/* Take the value at the end of the path. */
 static int take_value(struct walk *w)
 {
 	const struct btf_type *t = btf_type__plain(w->btf, w->type);
@@ -402,7 +402,7 @@ static int take_value(struct walk *w)
 	return err;
 }
 
-/* Whatever is the same at both ends; how it is compared does not matter. */
+/* Take a key: any value that is equal at both ends of a span, without conversion. */
 static int take_key(struct walk *w)
 {
 	const struct btf_type *t = btf_type__plain(w->btf, w->type);

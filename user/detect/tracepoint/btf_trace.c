@@ -25,7 +25,7 @@ static const struct btf_type *func_proto(const struct btf *btf, const char *pref
 	return t ? btf__type_by_id(btf, t->type) : NULL;
 }
 
-/* The prototype that the verifier goes by: of the function behind the typedef. It has no names. */
+/* The prototype that the verifier uses, of the function in the typedef. It has no names. */
 static const struct btf_type *trace_proto(const struct btf *btf, const char *name)
 {
 	const struct btf_type *t;
@@ -41,8 +41,10 @@ static const struct btf_type *trace_proto(const struct btf *btf, const char *nam
 	return t && btf_is_func_proto(t) && btf_vlen(t) ? t : NULL;
 }
 
-/* A function of the same prototype, with names. That of a class of events bears the class's name,
- * those that call the probes are made for each event. */
+/*
+ * Find a function of the same prototype, with names. Functions that call the probes exist for each
+ * event; that of a class of events has the name of the class.
+ */
 static const struct btf_type *named_proto(const struct btf *btf, const char *name, uint32_t n)
 {
 	static const char *const prefixes[] = { "__traceiter_", "__probestub_", "__bpf_trace_" };
@@ -97,7 +99,7 @@ static bool search_modules(struct btf_trace *t, const char *name)
 	return found;
 }
 
-/* libbpf does not say why it has loaded none. */
+/* Find the reason why libbpf has loaded no BTF: it does not report it. */
 static int no_btf(void)
 {
 	struct btf *btf = btf__parse(BTF_DIR "/vmlinux", NULL);
@@ -152,7 +154,7 @@ int btf_trace__arg(const struct btf_trace *t, const char *name, size_t len)
 	for (uint32_t i = 0; i < t->n_args; i++) {
 		const char *arg = btf_trace__arg_name(t, i);
 
-		/* a suffix of newer kernels says that it may be NULL */
+		/* newer kernels add a suffix if the argument may be NULL */
 		if (!strncmp(arg, name, len) && (!arg[len] || !strcmp(arg + len, "__nullable")))
 			return i;
 	}

@@ -15,13 +15,13 @@ static const char *const op_texts[FRBPF_OP_MAX] = {
 	[FRBPF_OP_GT] = ">",  [FRBPF_OP_GE] = ">=", [FRBPF_OP_BITS] = "&",
 };
 
-/* Strings that stand in quotes as they are. */
+/* Can the string be put in quotes without escapes? */
 static bool is_plain(const char *s)
 {
 	return !strpbrk(s, "\"\\\n") && strlen(s) <= STRING_MAX && *s && *s != '!';
 }
 
-/* One comparison of a field. 1: the filter cannot say it. */
+/* Add a comparison of a field. 1: the filter cannot express it. */
 static int add_field(struct buf *out, const struct frbpf_node *n, const struct event_format *f,
 		     const char *arg)
 {
@@ -51,7 +51,7 @@ static int add_field(struct buf *out, const struct frbpf_node *n, const struct e
 	return buf__printf(out, "%s %s %" PRId64, field->name, op_texts[n->op], (int64_t)n->val[0]);
 }
 
-/* The task that runs, which is the subject, too. */
+/* Add a comparison of the task that runs, which is also the subject. */
 static int add_common(struct buf *out, const struct frbpf_node *n)
 {
 	char word[FRBPF_COMM_LEN + 1] = "";
@@ -74,7 +74,7 @@ static int add_node(struct buf *out, const struct frbpf_node *n, const struct ev
 	return add_field(out, n, f, args[n->field - FRBPF_FIELD_ARG]->name);
 }
 
-/* A disjunction of conjunctions; one of which nothing can be said lets everything through: 1. */
+/* Add a condition. 1: a conjunction cannot be expressed at all, so everything must pass. */
 static int add_nodes(struct buf *out, const struct frbpf_node *nodes, uint32_t n,
 		     const struct event_format *f, const struct rule_arg *const *args)
 {

@@ -16,7 +16,7 @@
 
 #define FORMAT_MAX (1U << 20)
 
-/* ---- out of a format file ---- */
+/* ---- from a format file ---- */
 
 static bool type_has(const struct format_line *l, const char *word)
 {
@@ -72,7 +72,7 @@ static int add_format_field(struct event_format *f, size_t *cap, const struct fo
 	return 0;
 }
 
-/* The lines behind "format:"; an empty one ends the fields that all tracepoints have. */
+/* Take the lines after "format:". An empty one ends the fields that all tracepoints have. */
 static int take_fields(struct event_format *f, const char *text, const char *end)
 {
 	const char *line = memchr(text, '\n', end - text) ?: end, *eol;
@@ -91,7 +91,7 @@ static int take_fields(struct event_format *f, const char *text, const char *end
 	return err;
 }
 
-/* What stands behind @key at the start of a line. NULL: no line begins so. */
+/* Find the text after @key at the start of a line. NULL: no line begins with @key. */
 static const char *find_line(const char *text, const char *end, const char *key)
 {
 	const size_t len = strlen(key);
@@ -210,16 +210,16 @@ enum expr_type event_field__type(const struct event_field *f)
 	return EXPR_NUMBER;
 }
 
-/* ---- out of a sample ---- */
+/* ---- from a sample ---- */
 
 static __u64 read_number(const struct event_field *f, const char *raw)
 {
 	uint64_t v = 0;
 
-	memcpy(&v, raw + f->offset, f->size); /* little endian, as all machines that we know */
+	memcpy(&v, raw + f->offset, f->size); /* all supported machines are little-endian */
 	if (f->size < 8 && f->is_signed)
 		return (int64_t)(v << (64 - 8 * f->size)) >> (64 - 8 * f->size);
-	/* conditions compare signed numbers: what is too large is taken for the largest */
+	/* conditions compare signed numbers: larger ones become the largest signed number */
 	return !f->is_signed && v > INT64_MAX ? INT64_MAX : v;
 }
 

@@ -15,7 +15,7 @@
 #define EQUALS "=="
 #define GLOB   "~"
 
-#define NAMES_MAX 64 /* that an error looks at for the nearest one */
+#define NAMES_MAX 64 /* names that an error compares to find the nearest one */
 
 const struct event_field *fields_bind__find(const struct event_format *f, const char *name,
 					    const char **ret_text, bool *ret_glob)
@@ -47,7 +47,7 @@ void fields_bind__value(const struct event_format *f, const char *name, const ch
 	ret[0] = glob ? glob__match(text, s, len) : len == strlen(text) && !memcmp(s, text, len);
 }
 
-/* "text", with what a backslash protects; or a bare word. */
+/* Get the text in quotes, with backslash escapes, or a bare word. */
 static char *unquote_text(const char *s)
 {
 	size_t len = strlen(s), n = 0;
@@ -64,7 +64,7 @@ static char *unquote_text(const char *s)
 	return text;
 }
 
-/* One comparison of a string field becomes an argument of its own. */
+/* Turn a comparison of a string field into an argument of its own. */
 static int make_comparison(const struct ruleset *rs, struct rule_conf *rule, struct frbpf_node *n,
 			   const char *field, const char *text, bool glob, struct diags *d)
 {
@@ -97,7 +97,7 @@ static int make_comparison(const struct ruleset *rs, struct rule_conf *rule, str
 	return 0;
 }
 
-/* Those that the engine cannot make on 15 bytes. */
+/* Do this for comparisons that the engine cannot decide by 15 bytes. */
 static int make_comparisons(const struct ruleset *rs, struct rule_conf *rule, uint32_t slot,
 			    const char *field, struct diags *d)
 {

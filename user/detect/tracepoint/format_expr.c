@@ -7,7 +7,7 @@
 #include "common/cleanup.h"
 #include "detect/tracepoint/format_expr.h"
 
-#define NESTED_MAX 64 /* brackets and operators within each other */
+#define NESTED_MAX 64 /* nested brackets and operators */
 #define DIGITS_MAX 32
 
 /* ---- words ---- */
@@ -94,7 +94,7 @@ struct eval {
 	unsigned int depth;
 };
 
-/* As in C: those of a higher level bind more. Constants do not compare. */
+/* As in C, a higher level binds tighter. Constants have no comparisons. */
 static const struct binary {
 	char sign[3];
 	int level;
@@ -239,7 +239,7 @@ static int apply_sign(char sign, int64_t a, int64_t b, int64_t *ret)
 	return 0;
 }
 
-/* A value and what is joined to it by operators of @level and above. */
+/* Evaluate a value and what follows by operators of @level and above. */
 static int eval_level(struct eval *e, int level, int64_t *ret)
 {
 	const struct binary *op;

@@ -14,11 +14,11 @@
 
 struct search {
 	struct event_format *f;
-	struct btf *btf; /* of the kernel, from its first use on */
+	struct btf *btf; /* of the kernel; loaded at the first use */
 	bool no_btf;
 };
 
-/* Names while they are read: the last one is { NULL }. */
+/* A growing list of names; the last is { NULL }. */
 struct names {
 	struct constant *v;
 	size_t n, cap;
@@ -39,7 +39,10 @@ static bool find_in_enum(const struct btf *btf, const struct btf_type *t, const 
 	return false;
 }
 
-/* An enumerator that the header of the tracepoint does not export: { TCP_ESTABLISHED, "TCP_ESTABLISHED" }. */
+/*
+ * An enumerator that the header of the tracepoint does not export: { TCP_ESTABLISHED,
+ * "TCP_ESTABLISHED" }.
+ */
 static int find_in_kernel(const char *s, size_t len, void *arg, int64_t *ret)
 {
 	struct search *search = arg;
@@ -69,7 +72,7 @@ static bool is_name(const char *s)
 	return (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '_';
 }
 
-/* One string, or several side by side. False: there is none, or it is too long. */
+/* Read one string, or several adjacent ones. False: there is none, or it is too long. */
 static bool take_strings(struct format_words *w, char *ret, size_t size)
 {
 	size_t len = 0;
@@ -124,14 +127,14 @@ static int take_names(struct search *s, struct format_words *w, struct names *re
 	return 0;
 }
 
-/* What a value in a call is made of, up to the comma behind it. */
+/* The value in a call, up to the next comma. */
 struct operand {
 	const char *name; /* of the field: REC->NAME */
 	size_t len;
-	bool other; /* there is more than this field, casts and brackets */
+	bool other; /* there is more than the field, casts and brackets */
 };
 
-/* Step over REC->state, a cast of it, or with @bits some bits of it. */
+/* Read REC->state, a cast of it or, with @bits, some bits of it. */
 static struct operand take_operand(struct format_words *w, bool bits)
 {
 	struct operand v = { 0 };
@@ -174,7 +177,9 @@ static struct event_field *find_field(struct event_format *f, const struct opera
 	return NULL;
 }
 
-/* Behind "__print_symbolic(", or with @flags "__print_flags(": they have what stands between two names, too. */
+/*
+ * Read a call after "__print_symbolic(" or, with @flags, "__print_flags(", which has a separator.
+ */
 static int take_call(struct search *s, struct format_words *w, bool flags)
 {
 	struct operand v = take_operand(w, flags);

@@ -66,7 +66,7 @@ static int span_load(struct source *s, const struct source_env *env)
 	return r;
 }
 
-/* What begins is to be seen to end: the end comes first. */
+/* The end is attached first, so that no span begins whose end is not seen. */
 static int span_attach(struct source *s)
 {
 	struct span_bpf *skel = s->skel;

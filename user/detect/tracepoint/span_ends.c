@@ -26,7 +26,7 @@ void span_ends__free(struct span_ends *e)
 	e->start = e->end = NULL;
 }
 
-/* What every hit has. */
+/* Keys that every hit has: tid, pid, cpu. */
 static bool common_key(const char *name, struct frbpf_extract *ret)
 {
 	static const struct {
@@ -87,7 +87,7 @@ int span_ends__value(const struct span_ends *e, const char *name, bool *ret_star
 
 /* ---- rules ---- */
 
-/* Where @word stands in the rule's `when`; all of that, if it cannot be found. */
+/* The position of @word in the `when` of the rule; the whole `when` if it is not found. */
 static struct span find_word(const struct rule_conf *rule, const char *word)
 {
 	const char *text = rule->src->text + rule->when_span.off, *p = text;

@@ -57,7 +57,10 @@ static bool table_asks(const struct rule_table *table)
 	return false;
 }
 
-/* Where the values lie that the rules of @table ask for, by slot. Negative errno with words in @err. */
+/*
+ * Find how to extract the values that the rules of @table need, by slot. 0, or negative errno with
+ * words in @err.
+ */
 static int make_extracts(const char *target, const struct rule_table *table,
 			 struct frbpf_extracts *ret, struct err *err)
 {

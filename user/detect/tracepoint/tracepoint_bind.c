@@ -14,7 +14,7 @@
 #include "rules/span_target.h"
 #include "rules/text.h"
 
-/* What BTF says of the value that @arg names. */
+/* Find the value that @arg names, by BTF. */
 static int find_value(const struct rule_conf *rule, const struct rule_arg *arg,
 		      const struct btf_trace *trace, struct diags *d, struct btf_value *ret)
 {
@@ -34,7 +34,7 @@ static int find_value(const struct rule_conf *rule, const struct rule_arg *arg,
 	return -EINVAL;
 }
 
-/* Is it compared with a name, of which the kernel's types know none? */
+/* Is the argument compared with a name, although its type has no names? */
 static bool is_named(const struct rule_conf *rule, const struct rule_arg *arg,
 		     const struct btf_trace *trace)
 {
@@ -58,7 +58,10 @@ static bool is_named(const struct rule_conf *rule, const struct rule_arg *arg,
 	return false;
 }
 
-/* The names that a field called as @arg has, if the rule compares it with a name. They are @ret's. NULL: none. */
+/*
+ * The names of the field with the name of @arg, if the rule compares it with a name; owned by @ret.
+ * NULL: none.
+ */
 static const struct constant *names_of_field(const struct rule_conf *rule,
 					     const struct rule_arg *arg,
 					     const struct btf_trace *trace,
@@ -130,7 +133,7 @@ static int unknown_tracepoint(const struct rule_conf *rule, struct diags *d)
 	return tracepoint_bind__unknown(rule, tracepoint_info__name(rule->when.target), names, d);
 }
 
-/* Those of modules are seen by root only. */
+/* Warn about an unknown tracepoint: those of modules are visible to root only. */
 static void warn_unknown(const struct rule_conf *rule, struct diags *d)
 {
 	const char *name = tracepoint_info__name(rule->when.target), *nearest;
@@ -158,8 +161,10 @@ static bool is_bound(const struct rule_conf *rule)
 	return rule->args.n;
 }
 
-/* Have it extracted for what dumps tell, too. Where this kernel has no such thing, or there is no
- * room, they do not. */
+/*
+ * Also extract a value for dumps to show. It is left out if this kernel does not have it, or there
+ * is no room.
+ */
 static int show_arg(const struct ruleset *rs, struct rule_conf *rule, const struct btf_trace *trace,
 		    const char *name)
 {
@@ -181,7 +186,7 @@ bool tracepoint_bind__left_out(const struct rule_conf *rule)
 	return rule->when.source == FRBPF_SOURCE_TRACEPOINT && rule->args.n && !is_bound(rule);
 }
 
-/* All that it names are arguments, or paths from them. */
+/* Bind a rule in which all names are arguments, or paths from them. */
 static int bind_to_args(const struct ruleset *rs, struct rule_conf *rule,
 			const struct btf_trace *trace, struct diags *d)
 {
@@ -200,7 +205,7 @@ static int bind_to_args(const struct ruleset *rs, struct rule_conf *rule,
 	return err;
 }
 
-/* The first that is no argument, nor a path from one, or NULL. */
+/* The first name that is neither an argument nor a path from one, or NULL. */
 static const struct rule_arg *find_other(const struct rule_conf *rule,
 					 const struct btf_trace *trace)
 {
@@ -214,7 +219,10 @@ static const struct rule_arg *find_other(const struct rule_conf *rule,
 	return NULL;
 }
 
-/* All of them are fields of the format, too, and only that has the names which the rule uses, such as __GFP_ZERO. */
+/*
+ * Are all names also fields of the format, and does only that have the constants which the rule
+ * uses, such as __GFP_ZERO?
+ */
 static bool needs_names(const struct rule_conf *rule, const struct btf_trace *trace, bool partly)
 {
 	struct event_format *format = NULL;
@@ -238,7 +246,7 @@ static bool needs_names(const struct rule_conf *rule, const struct btf_trace *tr
 	return fields;
 }
 
-/* One that can be nothing but a path. */
+/* A name that can only be a path. */
 static const struct rule_arg *find_path_arg(const struct rule_conf *rule)
 {
 	for (uint32_t i = 0; i < rule->args.n; i++) {
@@ -319,7 +327,7 @@ int tracepoint_bind__rule(const struct ruleset *rs, struct rule_conf *rule, bool
 	return err;
 }
 
-/* A pattern that asks for the end of a string of which only the beginning is seen. */
+/* Warn about a pattern on the end of a string of which only the beginning is seen. */
 static void warn_short(const struct rule_conf *rule, const struct rule_arg *arg, struct diags *d)
 {
 	for (uint32_t i = 0; i < rule->expr.n_nodes; i++) {
@@ -340,7 +348,7 @@ static void warn_short(const struct rule_conf *rule, const struct rule_arg *arg,
 	}
 }
 
-/* A condition on a subject that is never there. */
+/* Warn about a condition on a subject that never exists. */
 static void warn_nobody(const struct rule_conf *rule, const struct btf_trace *trace,
 			struct diags *d)
 {
@@ -378,7 +386,7 @@ void tracepoint_bind__warn(const struct rule_conf *rule, struct diags *d)
 	btf_trace__free(trace);
 }
 
-/* The rule's own part of the filter; that of all rules together is a disjunction of these. */
+/* Describe the part of this rule in the filter, which is the disjunction of all rules. */
 static char *fields_way(const struct rule_conf *rule)
 {
 	struct event_format *format;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hits on a tracepoint with the fields of its format: a private perf event with the kernel's own
- * filter lets through what its rules may be about, what the filter cannot say is tested on the sample,
- * and then it is an event like any other. While all of its rules cool down, it is paused: so what
- * would match meanwhile is neither seen nor counted.
+ * Hits on a tracepoint with the fields of its format. A private perf event with a kernel filter
+ * passes all hits that its rules may match. What the filter cannot express is tested on the sample;
+ * then it is an event like any other. While all of its rules cool down, the perf event is paused,
+ * so matches in that time are neither seen nor counted.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -30,19 +30,19 @@
 #include "detect/tracepoint/tracepoint_info.h"
 #include "rules/units.h"
 
-#define FLIPS_MAX 3		/* of the rules while one event is looked at */
+#define FLIPS_MAX 3		/* flips of the rules while one event is evaluated */
 #define CPUS_MAX  8192		/* NR_CPUS of the largest kernels */
-#define PAUSE_MIN NSEC_PER_MSEC /* less is not worth it */
+#define PAUSE_MIN NSEC_PER_MSEC /* a shorter pause is not worth it */
 
 /* The events of one filter. */
 struct tap {
 	struct fields *owner;
 	struct event_ring *ring;
 	char *filter; /* owned */
-	bool waits;   /* its predecessor is still read: what it has is for later */
+	bool waits;   /* do not read yet: its predecessor is still being read */
 	struct tap_times {
-		uint64_t after; /* ns: up to then hits are the predecessor's */
-		uint64_t last;	/* ns: the latest hit that was read */
+		uint64_t after; /* ns: earlier hits belong to the predecessor */
+		uint64_t last;	/* ns: time of the latest hit that was read */
 	} * times;		/* by CPU; owned */
 	struct tap_fd {
 		struct tap *tap;
@@ -51,14 +51,16 @@ struct tap {
 	size_t n_fds; /* added to it */
 };
 
-/* A rule, as far as a pause is concerned. */
+/* What a pause depends on in a rule. */
 struct cooling_rule {
 	uint32_t slot;
 	uint64_t window; /* 0: it must see every event */
 };
 
-/* Touched by the thread that updates and, under the listener's lock, by the one that listens: the
- * former removes the descriptors before it changes what they lead to. */
+/*
+ * Used by the thread that updates and, under the lock of the listener, by the thread of the
+ * listener. The former removes descriptors before it changes what their callbacks use.
+ */
 struct fields {
 	struct inject *inject;
 	struct listener *listener;
@@ -68,12 +70,12 @@ struct fields {
 	pid_t listener_tid;   /* in the initial pid namespace */
 	int timer_fd;	      /* ends a pause */
 	bool nobody;	      /* its events have no subject */
-	pthread_mutex_t lock; /* of args, rules, tap and paused; taken inside of the listener's */
-	struct tap *tap;      /* at work; NULL: none yet */
+	pthread_mutex_t lock; /* for args, rules, tap, paused; nests inside that of the listener */
+	struct tap *tap;      /* active; NULL: none yet */
 	bool paused;
 	uint32_t
 		leaving; /* the bank that a reload has just put out of force: no pause for its sake */
-	struct tap *next; /* made by write, put to work by the flip; NULL: the old one goes on */
+	struct tap *next; /* made by write, activated by the flip; NULL: the old one continues */
 	char *args[2][FRBPF_MAX_ARGS]; /* names by bank and slot; owned */
 	struct cooling_rule *rules[2]; /* by bank; owned */
 	uint32_t n_rules[2];
@@ -112,10 +114,10 @@ static void on_sample(const struct event_sample *s, void *arg)
 	int r = -EAGAIN;
 
 	if (s->pid == (uint32_t)t->owner->self)
-		return; /* never a subject, and to look at it would make more of them */
+		return; /* never a subject, and evaluating it would cause more hits */
 	if (s->cpu >= CPUS_MAX || s->time <= t->times[s->cpu].after)
 		return;
-	if (s->time > t->times[s->cpu].last) /* one that interrupted another stands before it */
+	if (s->time > t->times[s->cpu].last) /* an interrupted hit is recorded late */
 		t->times[s->cpu].last = s->time;
 	for (int i = 0; i < FLIPS_MAX && r == -EAGAIN; i++) {
 		struct frbpf_event e = { 0 };
@@ -135,7 +137,7 @@ static void tap__read(struct tap *t, size_t i)
 
 /* ---- pauses ---- */
 
-/* ns until the first of the rules may fire again; 0: one of them sees every event. */
+/* Time, ns, until the first of the rules may fire again; 0: one of them must see every event. */
 static uint64_t pause_left(const struct fields *f, uint64_t now)
 {
 	uint32_t bank = inject__bank(f->inject);
@@ -226,8 +228,11 @@ static void tap__free(struct tap *t)
 	free(t);
 }
 
-/* Without what the thread that listens does itself: reading one event must not make the next. Filters
- * know a thread by its number in the initial namespace; any program may have its name. */
+/*
+ * Exclude hits of the thread of the listener from @filter: reading one event must not cause the
+ * next. Filters identify a thread by its number in the initial pid namespace; its name is not
+ * unique.
+ */
 static char *without_us(pid_t us, const char *filter)
 {
 	char *text;
@@ -238,7 +243,7 @@ static char *without_us(pid_t us, const char *filter)
 	return text;
 }
 
-/* Recorded, but not at work: nobody listens yet. Takes @filter over. */
+/* Open a tap without listening to it yet. Takes over @filter. */
 static int tap__open(struct fields *f, char *filter, struct tap **ret, struct err *err)
 {
 	struct tap *t = calloc(1, sizeof(*t));
@@ -307,7 +312,7 @@ static int fields_load(struct source *s, const struct source_env *env)
 	return 0;
 }
 
-/* Who listens, as the kernel's filters know that thread: only the kernel can tell it. */
+/* Finds the number of the thread of the listener in the initial pid namespace, by BPF. */
 struct learning {
 	int event_fd, prog_fd;
 	int result;
@@ -326,7 +331,7 @@ static void learn_tid(void *arg, uint32_t events)
 	sem_post(&l->done);
 }
 
-/* The thread is there for as long as it has the timer. */
+/* Ask the thread of the listener, which exists as long as it has the timer. */
 static int learn_listener(struct source *s, struct fields *f)
 {
 	struct learning l = { .event_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK),
@@ -372,7 +377,7 @@ static void free_bank(struct fields *f, uint32_t bank)
 	f->n_rules[bank] = 0;
 }
 
-/* Those that count, and those that cool down for each process and so on, see every event. */
+/* Rules that count, or cool down per process and so on, must see every event. */
 static int take_rules(struct fields *f, uint32_t bank, const struct rule_table *table)
 {
 	uint32_t n = table->bank.n_rules;
@@ -400,7 +405,7 @@ static int take_rules(struct fields *f, uint32_t bank, const struct rule_table *
 	return 0;
 }
 
-/* The bank is not in force, so nobody looks at it. */
+/* Write the inactive bank, which nothing reads. */
 static int fields_write(struct source *s, uint32_t bank, const struct rule_table *table,
 			struct err *err)
 {
@@ -434,9 +439,10 @@ static void read_all(struct tap *t)
 }
 
 /*
- * From one filter to another: an event's can be set once only. Both events record for a moment. The
- * kernel hands a hit to the younger event first, and each takes its own time: a hit that both have is
- * earlier in the new one. What that has after the last hit of the old one, on the same CPU, is its own.
+ * Change the filter: that of a perf event can be set only once, so a new event replaces the old
+ * one. Both record for a moment. The kernel passes a hit to the newer event first, and each event
+ * reads the clock itself. So a hit that both have is earlier in the new one. On each CPU, hits in
+ * the new event after the last hit of the old one are in the new one alone.
  */
 static void tap__succeed(struct tap *old, struct tap *new)
 {
@@ -446,7 +452,7 @@ static void tap__succeed(struct tap *old, struct tap *new)
 	event_ring__enable(old->ring, false);
 	read_all(old);
 	for (uint32_t i = 0; i < CPUS_MAX; i++) {
-		if (old->times[i].last) /* pages of other CPUs are never made */
+		if (old->times[i].last) /* do not touch pages for unused CPUs */
 			new->times[i].after = old->times[i].last;
 	}
 	__atomic_store_n(&new->waits, false, __ATOMIC_RELEASE);
@@ -459,7 +465,7 @@ static void fields_change_keys(struct source *s, const __u64 *from, const __u64 
 
 	f->leaving = inject__bank(f->inject);
 	if (!f->next) {
-		end_pause(f); /* other rules may be of the same filter */
+		end_pause(f); /* the filter is the same, but the rules may differ */
 		return;
 	}
 	if (old)

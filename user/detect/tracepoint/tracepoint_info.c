@@ -7,7 +7,7 @@
 #include "detect/tracepoint/tracepoint_info.h"
 #include "rules/constants.h"
 
-/* The first that fits counts. */
+/* The first match counts. */
 static const struct {
 	const char *target; /* a glob */
 	const char *task;
@@ -24,7 +24,7 @@ static const struct {
 	{ "task:task_rename", "task" },		{ "cgroup:cgroup_*_task*", "task" },
 };
 
-/* They happen to whatever task they interrupt. */
+/* These interrupt a task that has nothing to do with them, so they have no subject. */
 static const char *const nobodys[] = {
 	"irq:irq_*",
 	"irq:softirq_*",
