@@ -45,16 +45,10 @@ unsteady=0 # tests that were forgiven
 # what `make check` was called with must not change what is built here
 unset MAKEFLAGS MFLAGS MAKELEVEL SAN O
 
-# Processes that were started with a path below a directory: a daemon that a test left behind.
+# Processes that were started with a path below a directory, or by one of its tests: what a test left behind.
 leftovers() { # DIRECTORY
-	local cmdline
-	local -a args
-	for cmdline in /proc/[0-9]*/cmdline; do
-		mapfile -d '' -t args 2>/dev/null <"$cmdline" || continue
-		[[ ${args[*]} == *"$1/"* ]] || continue
-		cmdline=${cmdline%/cmdline}
-		echo "${cmdline##*/}"
-	done
+	# the pattern comes from a file: grep's own arguments must not match
+	grep -lsF -f <(echo "$1/") /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d / -f 3 | sort -u
 }
 
 end_child() {

@@ -277,7 +277,9 @@ read_behind_filter() { # TRACE
 	dump=$(frbpf dump | head -n 1)
 	frbpf_stop
 	while read -ra command; do
-		strace -f -qq -o "$trace" -e trace=seccomp,openat "$FRBPF" "${command[@]}" --base "$BASE" 3>&- || true
+		# LeakSanitizer cannot work in a process that is traced
+		ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 \
+			strace -f -qq -o "$trace" -e trace=seccomp,openat "$FRBPF" "${command[@]}" --base "$BASE" 3>&- || true
 		read_behind_filter "$trace"
 	done <<-EOF
 		diff $dump $dump

@@ -364,6 +364,49 @@ explained() { # MANIFEST
 	jq -e '.why.verdict | test("waited for CPU 0 behind .*before SCHED_IDLE")' out/incidents/*.json || fail "$(cat out/incidents/*.json)"
 }
 
+# The processes that explain incidents, of recorders in this mount namespace.
+explainers() {
+	local comm
+	for comm in /proc/[0-9]*/comm; do
+		[[ $(cat "$comm" 2>/dev/null) == frbpf-why && ${comm%/comm}/ns/mnt -ef /proc/self/ns/mnt ]] || continue
+		comm=${comm%/comm}
+		echo "${comm##*/}"
+	done
+}
+
+some_explainers() {
+	[[ $(explainers) ]]
+}
+
+no_explainers() {
+	! some_explainers
+}
+
+@test "what explains incidents ends with its recorder, whatever was still asked" {
+	local -a pids
+	need_root
+	need_btf
+	wait_until 20 no_explainers || skip "another recorder is here"
+	write_rules <<-EOF
+		[daemon]
+		merge = 1ms
+		[rule-app]
+		when = app:ask
+		cooldown = 0s
+	EOF
+	frbpf_load
+	wait_until 20 some_explainers || fail "nobody explains"
+	mapfile -t pids < <(explainers)
+	kill -STOP "${pids[@]}"
+	for n in 1 2 3; do
+		frbpf trigger ask 1s
+		wait_for_incident "$BASE" "$n"
+	done
+	kill -KILL "$(daemon_pid)"
+	kill -CONT "${pids[@]}"
+	wait_until 30 no_explainers || fail "$(ps -o pid,ppid,args -p "$(explainers | paste -sd,)")"
+}
+
 @test "frbpf run says why in its summary, in JUnit and in the manifest" {
 	need_recording
 	need_btf
