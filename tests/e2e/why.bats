@@ -357,11 +357,20 @@ explained() { # MANIFEST
 	need_btf
 	cp /bin/sh idle-victim
 	cat >job <<-'EOF'
-		taskset -c 0 timeout 4 sh -c 'while :; do :; done' &
+		taskset -c 0 timeout 3 sh -c 'while :; do :; done' &
 		exec chrt -i 0 taskset -c 0 ./idle-victim -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'
 	EOF
-	run -2 timeout -k 5 60 "$FRBPF" run -o out --when 'runqlat > 30ms' --if 'comm == "idle-victim"' -- sh job
-	jq -e '.why.verdict | test("waited for CPU 0 behind .*before SCHED_IDLE")' out/incidents/*.json || fail "$(cat out/incidents/*.json)"
+	# some machines hide a switch now and then, from perf, too: such a wait is unknown
+	for _ in {1..8}; do
+		rm -rf out
+		run -2 timeout -k 5 60 "$FRBPF" run -o out --when 'runqlat > 30ms' --if 'comm == "idle-victim"' -- sh job
+		jq -e '.why.missing == "hidden"' out/incidents/*.json >/dev/null || break
+	done
+	# of a busy machine the verdict names one of many
+	jq -e '.why.verdict | test("waited for CPU 0 behind (.*before SCHED_IDLE|[0-9]+ tasks)")' out/incidents/*.json ||
+		fail "$(jq .why out/incidents/*.json)"
+	run -0 frbpf why out/incidents/*.json
+	[[ $output == *"(before SCHED_IDLE)"* && $output != *"of the same priority"* ]] || fail "$output"
 }
 
 # The processes that explain incidents, of recorders in this mount namespace.

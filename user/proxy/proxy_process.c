@@ -15,8 +15,9 @@
 #include "common/cleanup.h"
 #include "proxy/proxy_process.h"
 
-#define COMMAND_END_S 3	  /* from SIGTERM to SIGKILL */
-#define LINE_MAX_LEN  256 /* of the control fifo */
+#define COMMAND_END_S 3	   /* from SIGTERM to SIGKILL */
+#define ACK_MS	      1000 /* that an acknowledgement waits for its reader at the end */
+#define LINE_MAX_LEN  256  /* of the control fifo */
 #define WORDS_MAX     (PROXY_WORDS_MAX / 2)
 
 struct proxy_process {
@@ -101,9 +102,22 @@ static void end_command(struct proxy_process *p)
 	p->command = 0;
 }
 
+/*
+ * An acknowledgement that nobody has read is lost with the last descriptor of its fifo. A script that
+ * writes "stop" to one fifo opens the other only then. Only polling tells that it was read.
+ */
+static void await_reader(const struct proxy_process *p)
+{
+	struct pollfd ack = { .fd = p->ack, .events = POLLIN };
+
+	for (int i = 0; i < ACK_MS / 10 && p->ack >= 0 && poll(&ack, 1, 0) > 0; i++)
+		poll(NULL, 0, 10);
+}
+
 static _Noreturn void end_process(struct proxy_process *p)
 {
 	end_command(p);
+	await_reader(p);
 	_exit(0);
 }
 
