@@ -197,7 +197,7 @@ soak: deps
 SOAK_TIME ?= 1800
 
 quickstart: deps
-	$(MAKE) all workloads
+	$(MAKE) $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc)) all workloads
 	scripts/quickstart.sh
 
 PREFIX ?= /usr/local
