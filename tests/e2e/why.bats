@@ -373,6 +373,15 @@ explained() { # MANIFEST
 	[[ $output == *"(before SCHED_IDLE)"* && $output != *"of the same priority"* ]] || fail "$output"
 }
 
+@test "a program that has just started has its own name" {
+	need_recording
+	need_btf
+	echo truth >truth
+	# it has no event between its start and the call
+	run -2 timeout -k 5 60 "$FRBPF" run -o out --when 'syscall:openat > 1ns' --if 'comm == "cat" && path == "truth"' -- sh -c 'cat truth; true'
+	jq -e '.why.verdict | test(": cat/[0-9]+ ")' out/incidents/*.json || fail "$(jq .why out/incidents/*.json)"
+}
+
 # The processes that explain incidents, of recorders in this mount namespace.
 explainers() {
 	local comm

@@ -345,6 +345,8 @@ int why__ask(struct why *w, const struct why_question *q, struct err *err)
 			       "unknown: no event of task %u was recorded: from %.6f to "
 			       "%.6f it neither ran nor was woken",
 			       q->tid, w->events.begin / 1e9, w->events.end / 1e9);
+	if (q->comm[0])
+		memcpy(sched_events__task(&w->events, tid)->comm, q->comm, sizeof(q->comm));
 	w->notes.events = &w->events;
 	w->q = whole;
 	w->q.tid = tid;

@@ -114,6 +114,8 @@ struct why_question {
 	uint32_t owner;	      /* as tid: the owner of what tid waits for at the end; 0: unknown */
 	enum why_quota quota; /* of tid's process, as known from sources other than events */
 	bool idle_policy;     /* tid has SCHED_IDLE, which no event tells */
+	char comm
+		[SCHED_COMM]; /* tid's name at the end, if it is newer than its last event; "": unknown */
 };
 
 int why__new(struct why **ret); /* -ENOMEM */

@@ -86,10 +86,12 @@ static uint32_t owner_of(const json_t *trigger)
 static void tell_of_trigger(const json_t *manifest, const json_t *trigger, struct why_question *q)
 {
 	const char *policy = text_of(json_object_get(trigger, "state"), "policy");
+	const char *comm = text_of(json_object_get(trigger, "subject"), "comm");
 
 	q->quota = quota_of(trigger, text_of(json_object_get(manifest, "host"), "kernel"));
 	q->owner = owner_of(trigger);
 	q->idle_policy = policy && !strcmp(policy, "idle");
+	snprintf(q->comm, sizeof(q->comm), "%s", comm ?: "");
 }
 
 static uint64_t time_of(const json_t *trigger)
