@@ -221,6 +221,10 @@ static void test_verdicts(void **state)
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
 	disturb(&slower, N, USE(steal), 0.03);
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_DISTURBED);
+	/* 100 %: no share is too large, not even in a run of a few milliseconds */
+	disturb(&slower, N, USE(steal), 0.9);
+	assert_int_equal(series__quiet_runs(&slower, SERIES_WALL, 0.99), 0);
+	assert_int_equal(series__quiet_runs(&slower, SERIES_WALL, 1), N);
 	disturb(&slower, N, USE(steal), 0);
 	/* suppressed by a limit: that takes no CPU time */
 	disturb(&slower, N, USE(throttled), 0.1);

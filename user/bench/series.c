@@ -191,13 +191,20 @@ static double share_of(uint64_t part, uint64_t whole)
 	return whole ? (double)part / whole : 0;
 }
 
+/* 100 % turns both limits off: a hypervisor may take any share of a run of a few milliseconds. */
+static bool machine_use__is_shared(const struct machine_use *m, double others_limit)
+{
+	return others_limit < 1 &&
+	       (share_of(m->others, m->capacity) > others_limit ||
+		share_of(m->steal, m->capacity) > SERIES_STEAL_PART * others_limit);
+}
+
 bool run_sample__is_quiet(const struct run_sample *run, enum series_metric metric,
 			  double others_limit)
 {
 	const struct machine_use *m = &run->machine;
 
-	if (share_of(m->others, m->capacity) > others_limit ||
-	    share_of(m->steal, m->capacity) > SERIES_STEAL_PART * others_limit || m->hot)
+	if (machine_use__is_shared(m, others_limit) || m->hot)
 		return false;
 	return metric != SERIES_WALL || share_of(m->throttled, run->wall) <= SERIES_THROTTLED_LIMIT;
 }

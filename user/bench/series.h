@@ -70,7 +70,7 @@ void series__free(struct series *s);
 /* The metric that a disturbance affects: throttling costs wall time, but no CPU time. */
 enum series_metric { SERIES_WALL, SERIES_CPU };
 
-/* Was the run undisturbed? @others_limit: share of the machine's capacity, 0 to 1. */
+/* Was the run undisturbed? @others_limit: share of the machine's capacity, 0 to 1 (any). */
 bool run_sample__is_quiet(const struct run_sample *run, enum series_metric metric,
 			  double others_limit);
 size_t series__quiet_runs(const struct series *s, enum series_metric metric, double others_limit);
