@@ -43,7 +43,12 @@ void perf_listing__session(const json_t *v, const char *base, bool verbose)
 {
 	const char *name = str(v, "name");
 
-	printf("[%" PRIu64 ":%s] perf record %s\n", num(v, "pid"), name, str(v, "run"));
+	printf("[%" PRIu64 ":%s] perf record ", num(v, "pid"), name);
+	if (verbose)
+		printf("%s", str(v, "run"));
+	else
+		perf_listing__print_run(v);
+	printf("\n");
 	if (verbose)
 		printf("  base:    %s/session-%s\n"
 		       "  output:  %s/session-%s/output\n"

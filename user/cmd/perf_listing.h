@@ -11,7 +11,7 @@ void perf_listing__print_run(const json_t *session);
 
 /* Print the daemon's line of status @s; @verbose: and the lines that perf daemon -v adds. */
 void perf_listing__daemon(const json_t *s, bool verbose);
-/* The same for session @v of the daemon at @base. */
+/* The same for session @v of the daemon at @base; a very long `run` line is whole in -v only. */
 void perf_listing__session(const json_t *v, const char *base, bool verbose);
 
 /* Print everything like perf daemon -x. */
