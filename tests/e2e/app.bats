@@ -118,7 +118,7 @@ at_run() { # COMMAND...
 		printf '[rule-hung]\nwhen = blocked > 1h\n'
 	} >"$BATS_TEST_TMPDIR/more.conf"
 	run -0 --separate-stderr frbpf check "$BATS_TEST_TMPDIR/more.conf"
-	[[ $stderr == *"more.conf:6:8: warning: the recorder that runs holds "*" in the rings of session 'sched'"* ]] || fail "$stderr"
+	[[ $stderr == *"more.conf:6:8: warning: the running recorder holds "*" in the rings of session 'sched'"* ]] || fail "$stderr"
 	send 'slow 5s' >/dev/null
 	wait_for_incident "$BASE" 1
 	name=$(incidents "$BASE")

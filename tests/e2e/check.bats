@@ -214,9 +214,9 @@ two_rules() {
 		when = runqlat > 20h
 	EOF
 	live
-	[[ $(<"$BATS_TEST_TMPDIR/live.err") == *'this fires always: 10 times in '*'max-dumps lets 5 through in 1d'* ]] ||
+	[[ $(<"$BATS_TEST_TMPDIR/live.err") == *'this always fires: 10 times in '*'max-dumps allows 5 in 1d'* ]] ||
 		fail "$(cat "$BATS_TEST_TMPDIR/live.err")"
-	[[ $(<"$BATS_TEST_TMPDIR/live.err") == *'this never fires, by what was seen: the largest of '* ]] ||
+	[[ $(<"$BATS_TEST_TMPDIR/live.err") == *'this never fires, by what was measured: the largest of '* ]] ||
 		fail "$(cat "$BATS_TEST_TMPDIR/live.err")"
 	same "warnings" "$(grep -c 'warning: this' "$BATS_TEST_TMPDIR/live.err")" 2
 }

@@ -306,9 +306,9 @@ switched_out() { # PID
 		run -1 frbpf diff a.data "$operand"
 		[[ ${#lines[@]} == 1 && $output == *"$words"* ]] || fail "$operand: $output"
 	done <<-'EOF'
-		nowhere|nowhere: no such file or folder; 
+		nowhere|nowhere: no such file or directory; 
 		./nowhere|./nowhere: No such file
-		nothing|no perf.data file in this folder
+		nothing|no perf.data file in this directory
 		/etc/passwd|/etc/passwd: not a perf.data file
 		/dev/null|not a regular file
 		empty.data|not a perf.data file

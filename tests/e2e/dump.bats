@@ -205,10 +205,10 @@ sample_type() { # LINE of perf evlist -v
 	[[ $output == *"second one"* ]]
 	cp "$BASE/session-sched/perf.data.$first" "$BATS_TEST_TMPDIR/alone"
 	run -1 --separate-stderr frbpf show "$BATS_TEST_TMPDIR/alone"
-	[[ $stderr == "frbpf: error: "*"a dump without its manifest is for \`frbpf why\`"* ]] || fail "$stderr"
+	[[ $stderr == "frbpf: error: "*"read a dump without its manifest with \`frbpf why"* ]] || fail "$stderr"
 	# nobody's fault
 	run -0 --separate-stderr frbpf ls --causes
 	[[ ! $output && $stderr == *"no incident that a rule began"* ]] || fail "$output$stderr"
 	run -1 --separate-stderr frbpf why
-	[[ $stderr == *"asked for by hand"* ]] || fail "$stderr"
+	[[ $stderr == *"requested by hand"* ]] || fail "$stderr"
 }

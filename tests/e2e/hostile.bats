@@ -92,7 +92,7 @@ need_their_name() {
 	as_them ln -s "$secret" "$theirs/folder"
 	for log in "$theirs/log" "$theirs/folder/notes" "$theirs/folder/new"; do
 		run -125 frbpf_run --log "$log" --when 'runqlat > 1h' -o "$OUT" -- true
-		[[ $output == *"--log $log: a link of another user leads there"* ]] || fail "$output"
+		[[ $output == *"--log $log: it goes through a link of another user"* ]] || fail "$output"
 	done
 	same "the file of root's" "$(cat "$secret/notes")" 'of root'
 	[[ ! -e $secret/new && ! -e $OUT ]]

@@ -105,6 +105,6 @@ perf_sees_interrupts() {
 		if = current.comm == "postgres" && cpu < 8
 	EOF
 	run -0 frbpf check "$RULES"
-	same "warnings" "$(grep -c "no task suffers from 'softirq'" <<<"$output")" 2
-	[[ $output != *"no task suffers from 'hardirq'"* ]]
+	same "warnings" "$(grep -c "'softirq' has no subject" <<<"$output")" 2
+	[[ $output != *"'hardirq' has no subject"* ]]
 }

@@ -166,7 +166,7 @@ daemon_answers() {
 	same "files" "$(wc -l <<<"$files")" 2
 	[[ -s $(head -1 <<<"$files") ]] || fail "no file $files"
 	wait_for_incident "$BASE" 1
-	grep -q 'session-cpu was removed: it is made again' "$BASE/output"
+	grep -q 'session-cpu was removed: created again' "$BASE/output"
 }
 
 @test "load says which directories were removed and are made again" {
@@ -174,8 +174,8 @@ daemon_answers() {
 	frbpf_load
 	rm -r "$BASE/session-cpu" "$BASE/incidents"
 	run -0 --separate-stderr frbpf load "$RULES"
-	[[ $stderr == *"$BASE/incidents was removed: it is made again"* ]]
-	[[ $stderr == *"$BASE/session-cpu was removed: it is made again"* ]]
+	[[ $stderr == *"$BASE/incidents was removed: created again"* ]]
+	[[ $stderr == *"$BASE/session-cpu was removed: created again"* ]]
 	[[ -d $BASE/session-cpu && -d $BASE/incidents ]]
 	run -0 --separate-stderr frbpf load "$RULES"
 	[[ $stderr != *"removed"* ]]

@@ -141,7 +141,7 @@ has_child_samples() {
 }
 
 begun_again() { # N
-	(($(grep -c "session 'again' begins again" "$BASE/output") >= $1))
+	(($(grep -c "session 'again' starts again" "$BASE/output") >= $1))
 }
 
 @test "respawn: a command that has ended runs again, until the session is stopped" {
@@ -181,7 +181,7 @@ as_user() { # COMMAND...
 	wait_until 20 is_of_user "$target"
 	frbpf_load
 	kill "$target"
-	wait_until 60 grep -q "session 'again' waits to begin again: " "$BASE/output" || fail "$(cat "$BASE/output")"
+	wait_until 60 grep -q "session 'again' waits to start again: " "$BASE/output" || fail "$(cat "$BASE/output")"
 	as_user sh -c 'while :; do :; done'
 	wait_until 60 begun_again 1 || fail "$(cat "$BASE/output")"
 	wait_until 60 dump_has_samples_of sh || fail "no samples"
@@ -211,7 +211,7 @@ dump_has_samples_of() { # COMM
 	END
 	run -1 frbpf check "$RULES"
 	[[ $output == *"--off-cpu' is not for a session: write -e sched:sched_switch -g"* ]]
-	[[ $output == *"CPU 4096 is not on line"* ]]
+	[[ $output == *"CPU 4096 is not online"* ]]
 	[[ $output == *"no user 'no-such-user'"* ]]
-	[[ $output == *"a filter is for tracepoints, and 'cpu-clock' is none"* ]]
+	[[ $output == *"a filter is for tracepoints, and 'cpu-clock' is not one"* ]]
 }

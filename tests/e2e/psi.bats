@@ -168,7 +168,7 @@ hog() { # SECONDS
 	# shellcheck disable=SC2016 # of the inner shell
 	run -1 --separate-stderr timeout 30 unshare -m sh -c 'mount -t tmpfs none /proc/pressure && exec "$@"' - \
 		"$FRBPF" load "$RULES" --base "$BASE" 3>&-
-	[[ $stderr == *"tells no pressure of cpu: there is no /proc/pressure/cpu"* ]] || fail "$stderr"
+	[[ $stderr == *"reports no pressure of cpu: there is no /proc/pressure/cpu"* ]] || fail "$stderr"
 	no_daemon
 	write_rules <<-'EOF'
 		[rule-none]

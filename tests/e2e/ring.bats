@@ -58,7 +58,7 @@ first_sample() { # DUMP
 	same "notice" "$(session .notice)" ""
 	# rings that go round by now; where the rate was higher than it is measured at first they are sized again
 	wait_until 30 all_hold 4000000000 || fail "rings hold $(session '.rings[].held_ns')"
-	grep -q "session 'clock': rings go from" "$BASE/output"
+	grep -q "session 'clock': rings change from" "$BASE/output"
 }
 
 @test "ring = T stays within max-memory and says the sum" {

@@ -239,7 +239,7 @@ load run_helpers
 	mkdir -p "$deep"
 	run -125 --separate-stderr frbpf_run --cgroup "$deep" --when "$WHEN" -o "$OUT.4"
 	find "$cgroup" -mindepth 1 -depth -type d -exec rmdir {} +
-	[[ $stderr == *"--cgroup $deep: lies "*" levels deep: the first 15 can be told apart"* ]]
+	[[ $stderr == *"--cgroup $deep: is "*" levels deep: only the first 15 are compared"* ]]
 }
 
 @test "-a: the whole machine" {
@@ -370,7 +370,7 @@ refused() { # WANTED ARGUMENTS...
 	refused "unknown option '--rulez'" --rulez x -- touch ran
 	refused "$work/none.conf: cannot read it" --rules "$work/none.conf" -- touch ran
 	refused '--user no-such-user: no such user' --user=no-such-user -- touch ran
-	refused 'nobody called sudo' --user -- touch ran
+	refused 'not called by sudo' --user -- touch ran
 	printf '[rule-x]\nwhen = runqlatt > 1s\n' >"$RULES"
 	refused "$RULES:2:8: error: " --rules "$RULES" -- touch ran
 }

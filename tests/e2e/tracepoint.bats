@@ -229,7 +229,7 @@ has_matched() { # RULE N
 	# beside a path arguments are looked at, which are numbers
 	sed -i 's/__GFP_ZER.*/__GFP_ZERO \&\& page._refcount.counter >= 0/' "$RULES"
 	run -1 frbpf check "$RULES"
-	[[ $output =~ "write "([0-9]+)": '__GFP_ZERO' is a name that the tracepoint's format has" ]] || fail "$output"
+	[[ $output =~ "write "([0-9]+)": '__GFP_ZERO' is a name in the tracepoint's format" ]] || fail "$output"
 	((BASH_REMATCH[1] & 0x100)) || fail "$output"
 	sed -i "s/__GFP_ZERO/${BASH_REMATCH[1]}/" "$RULES"
 	run -0 frbpf check "$RULES"

@@ -252,7 +252,7 @@ mini_debuginfo() {
 	strip "$program.exports"
 	sed -i "s|$program.stripped:user_func_slow|$program.exports:not_exported_at_all|" "$RULES"
 	run -1 frbpf check "$RULES"
-	[[ $output == *"$program.exports has no function 'not_exported_at_all': it is stripped, only what it exports has a name"* ]] ||
+	[[ $output == *"$program.exports has no function 'not_exported_at_all': it is stripped, so only exported functions have names"* ]] ||
 		fail "$output"
 	# the old rules stay
 	run -1 frbpf load "$RULES"
@@ -327,7 +327,7 @@ mini_debuginfo() {
 		when = uprobe:$BATS_TEST_TMPDIR/inside/server:user_func_slow > 5ms
 	EOF
 	run -1 frbpf check "$RULES"
-	[[ $output == *"there is no such file, nor does a running process have one"* ]]
+	[[ $output == *"no such file, and no running process has one"* ]]
 	unshare -m true 2>/dev/null || skip "no mount namespaces"
 	# shellcheck disable=SC2016 # for the shell in there
 	start_waiting unshare -m bash -c 'mount -t tmpfs none "$1" && cp "$2" "$1/server" && exec "$1/server" "${@:3}"' \

@@ -250,7 +250,7 @@ record_incident() { # NAME
 	# a dump by hand has no cause: what is meant is the incident before it
 	frbpf_load >/dev/null && frbpf dump >/dev/null && frbpf_stop
 	run -0 --separate-stderr frbpf why
-	[[ ${lines[0]} == "$verdict" && $stderr == *"asked for by hand"*"$name" ]] || fail "$output$stderr"
+	[[ ${lines[0]} == "$verdict" && $stderr == *"requested by hand"*"$name" ]] || fail "$output$stderr"
 	run -0 frbpf ls --causes
 	[[ ${#lines[@]} == 1 && ${lines[0]} == *"1  lock: "* ]] || fail "$output"
 	# without the base that the manifest names

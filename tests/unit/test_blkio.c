@@ -556,7 +556,7 @@ static void test_devices_by_name(void **state)
 	assert_string_equal(block_device__name(FRBPF_DEV(4000, 1), text, sizeof(text)), "4000:1");
 	if (!access("/sys/class/block/zram0/dev", F_OK)) {
 		assert_int_equal(block_device__find("zram0", &dev, &err), -EINVAL);
-		assert_non_null(strstr(err.msg, "no request is ever made"));
+		assert_non_null(strstr(err.msg, "never gets a request"));
 	}
 	SKIP_IF(geteuid() || loop_device_open(&loop, DISK), "no loop devices here");
 	assert_int_equal(block_device__find(loop.path, &dev, &err), 0);

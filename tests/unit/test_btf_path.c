@@ -111,7 +111,7 @@ static void test_bad_paths(void **state)
 		{ "prev..pid", "", "a name is missing" },
 		{ "prev.", "", "a name is missing" },
 		{ ".prev", "", "a name is missing" },
-		{ "prev.pid[0]", "pid", "this is no array" },
+		{ "prev.pid[0]", "pid", "this is not an array" },
 		{ "prev.comm[16]", "comm", "the array has 16 elements" },
 		{ "prev.comm[x]", "comm", "a number in brackets" },
 		{ "prev.comm[1", "comm", "a number in brackets" },

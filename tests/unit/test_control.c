@@ -164,7 +164,7 @@ static void test_of_another_user(void **state)
 	assert_true(WIFSTOPPED(status));
 	assert_int_equal(control__request(s->path, json_pack("{s:s}", "cmd", "x"), &err, &reply),
 			 -EPERM);
-	assert_non_null(strstr(err.msg, "is of uid 12345"));
+	assert_non_null(strstr(err.msg, "runs as uid 12345"));
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	unlink(s->path);

@@ -202,7 +202,7 @@ static const struct error_row {
 	{ "cs:uu", "u", "twice" },
 	{ "cs:pppp", "p", "at most three" },
 	{ "cs/freq=5/ux", "x", "unknown modifier" },
-	{ "cs:u/freq=5/", "u", "behind the last '/'" },
+	{ "cs:u/freq=5/", "u", "after the last '/'" },
 	{ "cs:u:k", "k", "modifiers" },
 	{ "1:", "1:", "SYSTEM:NAME" },
 	{ ":u", ":u", "SYSTEM:NAME" },

@@ -39,7 +39,7 @@ static const struct {
 	{ "no_field == 1", "has no field 'no_field'" },
 	{ "prev_pidd == 1", "did you mean 'prev_pid'" },
 	{ "prev_pid == 1 && nonsense", "has no field 'nonsense'" },
-	{ "prev_pid", "an operator is missing behind 'prev_pid'" },
+	{ "prev_pid", "an operator is missing after 'prev_pid'" },
 	{ "prev_pid 1", "an operator is missing" },
 	{ "prev_pid = 1", "an operator is missing" },
 	{ "prev_pid ==", "a value is missing" },
@@ -49,10 +49,10 @@ static const struct {
 	{ "((prev_pid == 1) && next_pid == 2", "a ')' is missing" },
 	{ "prev_comm > \"a\"", "'prev_comm' is text" },
 	{ "prev_comm & 1", "'prev_comm' is text" },
-	{ "prev_comm == \"a", "is not ended" },
-	{ "prev_comm != bash", "'prev_comm' is text: its value stands in quotes" },
-	{ "prev_pid == x", "'prev_pid' is a number, and 'x' is none" },
-	{ "prev_pid == \"1\"", "'prev_pid' is a number: its value has no quotes" },
+	{ "prev_comm == \"a", "has no closing quote" },
+	{ "prev_comm != bash", "'prev_comm' is text: its value needs quotes" },
+	{ "prev_pid == x", "'prev_pid' is a number, and 'x' is not one" },
+	{ "prev_pid == \"1\"", "'prev_pid' is a number: write its value without quotes" },
 };
 
 static void need_tracepoint(struct tracefs **ret, struct tracepoint **ret_tp)

@@ -198,7 +198,7 @@ static void warnings(void **state)
 
 	assert_int_equal(p.err, 0);
 	check_said(&p, "no rule dumps the session 'idle'", DIAG_WARNING, 5, 10);
-	check_said(&p, "the beginning is never in the dump", DIAG_WARNING, 10, 7);
+	check_said(&p, "never has its beginning", DIAG_WARNING, 10, 7);
 	check_said(&p, "use a shorter post", DIAG_WARNING, 11, 8);
 	check_said(&p, "shorter than this rule's post", DIAG_WARNING, 12, 12);
 	check_said(&p, "pre and post together", DIAG_WARNING, 16, 7);
@@ -268,7 +268,7 @@ static void too_short(void **state)
 			  "[rule-psi]\nwhen = psi:memory some > 3s in 4s\n");
 
 	assert_int_equal(p.err, 0);
-	check_said(&p, "'a' are to hold 2s: its dumps, which should reach back more than 10s",
+	check_said(&p, "'a' should hold 2s: its dumps, which should reach back more than 10s",
 		   DIAG_WARNING, 9, 8);
 	check_said(&p, "should reach back more than 2s", DIAG_WARNING, 12, 8);
 	check_said(&p, "should reach back 3s", DIAG_WARNING, 17, 7);

@@ -110,8 +110,8 @@ static void test_dies(void **state)
 	assert_int_equal(prlimit(parent_of(pids[0]), RLIMIT_CPU, &low, NULL), 0);
 	examiner__rest(examiner, EXAMINER_PROBES);
 	assert_int_equal(ask_self("the file", 60, &err), -EIO);
-	assert_string_equal(err.msg, "the file: the process that read it has died: it is damaged, "
-				     "or made for that");
+	assert_string_equal(err.msg, "the file: the process that read it has died: the file is "
+				     "damaged or malicious");
 	stop_reader(state);
 	assert_int_equal(setup(state), 0);
 	assert_int_equal(ask_self("self", 60, &err), 0);
@@ -124,9 +124,9 @@ static void test_takes_too_long(void **state)
 	assert_int_equal(ask_self("self", 60, &err), 0);
 	kill(pids[1], SIGSTOP); /* who hangs for more than 2 s is left alone for 30 s */
 	assert_int_equal(ask_self("the file", 3, &err), -ETIMEDOUT);
-	assert_string_equal(err.msg, "the file: to read it takes longer than 3 s");
+	assert_string_equal(err.msg, "the file: reading it takes longer than 3 s");
 	assert_int_equal(ask_self("the file", 60, &err), -EBUSY);
-	assert_non_null(strstr(err.msg, "the file: it is not read, as files took too long lately"));
+	assert_non_null(strstr(err.msg, "the file: not read, because files took too long lately"));
 	assert_int_equal(ask_self("another file", 60, &err), 0);
 }
 

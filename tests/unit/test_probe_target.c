@@ -59,7 +59,8 @@ __asm__(".text\n"
 static int setup(void **state)
 {
 	snprintf(dir, sizeof(dir), "/tmp/frbpf-test.XXXXXX");
-	return start_reader(state) || !mkdtemp(dir) || buf__read_file(&self, "/proc/self/exe", 512 << 20);
+	return start_reader(state) || !mkdtemp(dir) ||
+	       buf__read_file(&self, "/proc/self/exe", 512 << 20);
 }
 
 static int teardown(void **state)
@@ -152,7 +153,7 @@ static void names(void **state)
 static void without_return(void **state)
 {
 	refused(FRBPF_SOURCE_UPROBE, "/proc/self/exe", "target_tail latency",
-		"it goes on in another function; name that one, 'target_function'");
+		"it ends in a jump to another function; name that one, 'target_function'");
 	refused(FRBPF_SOURCE_UPROBE, "/proc/self/exe", "target_tail_hidden latency",
 		"which has no name here");
 	refused(FRBPF_SOURCE_UPROBE, "/proc/self/exe", "target_endless latency",
@@ -189,7 +190,7 @@ static void files(void **state)
 	refused(FRBPF_SOURCE_UPROBE, file("empty", "", 0), "f", "is not an ELF file");
 	refused(FRBPF_SOURCE_UPROBE, file("short", self.data, 40), "f", "short");
 	refused(FRBPF_SOURCE_UPROBE, dir, "f", "is not a file");
-	refused(FRBPF_SOURCE_UPROBE, "/no/such/file", "f", "there is no such file");
+	refused(FRBPF_SOURCE_UPROBE, "/no/such/file", "f", "no such file, and no");
 	refused(FRBPF_SOURCE_UPROBE, "/no/such/*/file", "f", "no running process");
 	refused(FRBPF_SOURCE_UPROBE, "frbpf-no-such", "f", "no library or program 'frbpf-no-such'");
 	eh->e_machine = EM_S390;

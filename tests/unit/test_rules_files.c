@@ -152,7 +152,7 @@ static void said_at_its_place(void **state)
 		{ "\ninclude = nowhere.conf\n", "nowhere.conf: cannot read it: No such file" },
 		{ "include = @nothing\n", "@nothing" },
 		{ "include =\n", "'include' has no value" },
-		{ "dump = x\n", "more.conf:1:1: error: 'dump' stands before any section" },
+		{ "dump = x\n", "more.conf:1:1: error: 'dump' comes before any section" },
 		{ "\n[rule-m]\nwhen = runqlat > 1mss\n", "more.conf:3:18: error: unknown unit" },
 		{ "[session-m]\nrun = -a\n[session-m]\nrun = -a\n", "first in line 1" },
 	};

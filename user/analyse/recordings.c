@@ -141,7 +141,8 @@ int recordings__find(const char *path, struct err *err, struct recordings *ret)
 	if (S_ISDIR(st.st_mode)) {
 		code = walk_path(path, err, &r);
 		if (!code && !r.n)
-			code = err_set(err, -ENOENT, "%s: no perf.data file in this folder", path);
+			code = err_set(err, -ENOENT, "%s: no perf.data file in this directory",
+				       path);
 	} else {
 		code = add_recording(&r, path, true) ? err_set(err, -ENOMEM, "out of memory") : 0;
 	}

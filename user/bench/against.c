@@ -57,7 +57,7 @@ static bool machine_hides(const struct maker *k, const struct metric *m)
 		return false;
 	if (!sides__enough_quiet(&k->sides, k->sides.before, m->disturbed_as))
 		snprintf(c->why, sizeof(c->why),
-			 "the baseline was: %zu of its %zu runs were left alone: record it again",
+			 "the baseline was: %zu of its %zu runs were undisturbed: record it again",
 			 c->quiet_before, c->n_before);
 	else if (slowed_ratio(c, m, c->faster) > 1 + c->tolerance)
 		snprintf(c->why, sizeof(c->why),
@@ -80,13 +80,13 @@ static enum verdict judge_metric(const struct maker *k, const struct metric *m,
 		snprintf(c->why, sizeof(c->why), "too few runs have a %s", r->name);
 	else if (!quiet && !c->paired)
 		snprintf(c->why, sizeof(c->why),
-			 "others disturbed too many runs: %zu of %zu were left alone", c->quiet_now,
-			 c->n_now);
+			 "others disturbed too many runs: %zu of %zu were undisturbed",
+			 c->quiet_now, c->n_now);
 	else if (r->change == CHANGE_GREW)
 		return machine_explains(c, m, r) ? VERDICT_DISTURBED : VERDICT_REGRESSED;
 	else if (!quiet && r->ratio.high > 1 + c->tolerance)
 		snprintf(c->why, sizeof(c->why),
-			 "others disturbed too many pairs of runs (%zu of %zu were left alone): "
+			 "others disturbed too many pairs of runs (%zu of %zu were undisturbed): "
 			 "%.16s may be up to %.2f times the other's",
 			 c->quiet_now, c->n_now, r->name, r->ratio.high);
 	else

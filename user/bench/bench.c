@@ -348,7 +348,7 @@ static bool bench__save(const struct bench *b)
 	log_info("%s: baseline of %zu runs", path, b->now.n_runs);
 	if (quiet < SERIES_LEAST)
 		log_warn("others used the machine while the baseline was recorded: %zu of %zu runs "
-			 "were left alone; a comparison with it can say `regressed` or "
+			 "were undisturbed; a comparison with it can say `regressed` or "
 			 "`disturbed`, but not `pass`",
 			 quiet, b->now.n_runs);
 	return true;
@@ -416,7 +416,7 @@ static void bench__run_all(struct bench *b)
 	else if (b->result.incidents && !b->result.recorded)
 		log_warn("run once: nothing is measured, compared or saved");
 	else if (is_compared(b->opts) && !b->broken) /* otherwise an error was logged */
-		log_warn("the command did not end well: nothing is compared%s",
+		log_warn("the command failed: nothing is compared%s",
 			 b->opts->save_baseline ? ", no baseline is written" : "");
 }
 

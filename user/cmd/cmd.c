@@ -279,8 +279,7 @@ json_t *cmd_take_reply(const char *base, int code, const struct err *err, json_t
 			  "it is with --base",
 			  base);
 	else if (code == -EACCES)
-		log_error("the daemon at %s may only be asked by root or its own user: try sudo",
-			  base);
+		log_error("only root and its own user may use the daemon at %s: try sudo", base);
 	else if (code)
 		log_error("%s", err->msg);
 	if (code)
@@ -315,6 +314,6 @@ int cmd_read_only(void)
 	int code = confine__reader();
 
 	if (code)
-		log_error("cannot give up privileges before files are read: %s", strerror(-code));
+		log_error("cannot drop privileges before files are read: %s", strerror(-code));
 	return code ? EXIT_FAILED : 0;
 }

@@ -214,7 +214,7 @@ static int check_files(const struct check_opts *opts)
 	else if (json_dumpf(c.out, stdout, JSON_INDENT(2)) == 0)
 		putchar('\n');
 	if (status == EXIT_DONE && json_alloc__failed()) {
-		log_error("out of memory: what was printed of the plan is not all of it");
+		log_error("out of memory: the plan above is incomplete");
 		status = EXIT_FAILED;
 	}
 	json_decref(c.out);

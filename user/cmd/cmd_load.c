@@ -102,8 +102,7 @@ static void say_missing(const char *path)
 
 	snprintf(name, sizeof(name), "@%s", path);
 	if (!strcmp(path, LOCATION_RULES))
-		log_error("%s: No such file or directory: write one, or begin with one that comes "
-			  "with frbpf: "
+		log_error("%s: No such file or directory: write one, or start with a shipped one: "
 			  "`frbpf load @latency`",
 			  path);
 	else if (!strchr(path, '/') && !shipped_rules__path(name, shipped, &err))
@@ -256,7 +255,7 @@ static void tell_ready(const char *error, void *arg)
 		redirect_streams(note->l->base);
 	/* one NUL: started; otherwise the error message */
 	if (write(note->fd, error ? error : "", error ? strlen(error) : 1) < 0)
-		log_warn("the one who started us is gone");
+		log_warn("the process that started us has ended");
 	close(note->fd);
 	note->fd = -1;
 }
@@ -317,7 +316,7 @@ static int wait_for_ready(const struct loaded *l, pid_t child, int fd)
 	else if (text.len)
 		log_error("%s", text.data);
 	else
-		log_error("the daemon died while it started; its last words may be above");
+		log_error("the daemon died while it started; its messages are above, if any");
 	say_warnings(l);
 	waitpid(child, NULL, 0);
 	buf__free(&text);

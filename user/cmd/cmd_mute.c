@@ -42,7 +42,7 @@ static int run_mute(int argc, char **argv)
 	if (off)
 		log_info("rule '%s' is no longer muted", argv[optind]);
 	else
-		log_info("rule '%s' is muted %s%s: it counts, and dumps nothing", argv[optind],
+		log_info("rule '%s' is muted %s%s: it counts, but makes no dumps", argv[optind],
 			 ns ? "for " : "until `frbpf mute --off`",
 			 ns ? units__format_duration(ns, text, sizeof(text)) : "");
 	return EXIT_DONE;

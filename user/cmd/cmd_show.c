@@ -299,7 +299,8 @@ static int find_incident(const struct location_hint *hint, const char *what,
 		return 0;
 	log_error("%s%s", make_printable(err.msg),
 		  what && incident_operand__is_dump(what)
-			  ? "; a dump without its manifest is for `frbpf why` and `perf script -i`"
+			  ? "; read a dump without its manifest with `frbpf why -i` or `perf "
+			    "script -i`"
 			  : "");
 	return EXIT_FAILED;
 }
@@ -315,7 +316,7 @@ static int find_kernel(const json_t *m, struct build_id *ret, struct err *err)
 		return err_set(err, -ENOENT, "the incident has no dump");
 	code = perf_file__open(path, err, &f);
 	if (!code && !perf_file__build_id(f, "[kernel.kallsyms]", ret))
-		code = err_set(err, -ENOENT, "%s: does not tell the kernel's build id", path);
+		code = err_set(err, -ENOENT, "%s: does not have the kernel's build id", path);
 	perf_file__free(f);
 	return code;
 }

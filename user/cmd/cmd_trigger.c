@@ -76,7 +76,7 @@ static int deliver_to_run(const char *path, const struct buf *b)
 	if (!err)
 		return EXIT_DONE;
 	if (err == -EAGAIN)
-		log_error("%s: so many messages wait there that this one was dropped", path);
+		log_error("%s: its queue is full, so this message was dropped", path);
 	else if (err == -ENOENT || err == -ECONNREFUSED)
 		log_error("nobody listens at %s (" LOCATION_APP_ENV "): the recording has no rule "
 			  "`when = app:...`, or has ended",
@@ -108,7 +108,7 @@ static int deliver_message(const char *base, const struct buf *b)
 			  base);
 		break;
 	case -EAGAIN:
-		log_error("%s: so many messages wait there that this one was dropped", path);
+		log_error("%s: its queue is full, so this message was dropped", path);
 		break;
 	default:
 		log_error("%s: %s", path, strerror(-err));

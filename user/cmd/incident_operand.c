@@ -30,7 +30,8 @@ static int find_default(const struct incidents *v, enum incident_default def, st
 	if (def == INCIDENT_LAST || !incidents__last_fired(v, ret))
 		return incidents__find(v, "last", err, ret);
 	if (*ret + 1 < v->n)
-		log_info("the last incident was asked for by hand; this is the last that fired, %s",
+		log_info("the last incident was requested by hand; this is the last that a rule "
+			 "fired, %s",
 			 v->names[*ret]);
 	return 0;
 }

@@ -69,8 +69,8 @@ static void warn_rule(const struct ruleset *rs, const struct rule_conf *rule, co
 		if (!held || held > want)
 			continue;
 		diags__warn(d, rule->src ?: rs->config->src, rule->when_span,
-			    "the recorder that runs holds %s in the rings of session '%s': dumps "
-			    "which should reach back %s will be short; use a larger -m, or 'ring'",
+			    "the running recorder holds %s in the rings of session '%s': dumps "
+			    "that should reach back %s will be short; use a larger -m, or 'ring'",
 			    units__format_duration(held, held_text, sizeof(held_text)), conf->name,
 			    units__format_duration(want, want_text, sizeof(want_text)));
 	}
@@ -90,16 +90,16 @@ enum measured_rate measured__judge(const struct rule_conf *rule, const struct li
 	if (!rule->quiet && max->n && fired > 1 &&
 	    (double)fired * (double)max->window > (double)max->n * (double)ns) {
 		diags__warn(d, rule->src, rule->when_span,
-			    "this fires always: %llu times in %s, where its max-dumps lets %u "
-			    "through in %s; `frbpf tune` finds a threshold",
+			    "this always fires: %llu times in %s, but its max-dumps allows %u in "
+			    "%s; `frbpf tune` finds a threshold",
 			    (unsigned long long)fired, units__format_duration(ns, a, sizeof(a)),
 			    max->n, units__format_duration(max->window, b, sizeof(b)));
 		return MEASURED_ALWAYS;
 	}
 	if (!live->counted.matched && seen >= SEEN_ENOUGH && largest < limit / OUT_OF_REACH) {
 		diags__warn(d, rule->src, rule->when_span,
-			    "this never fires, by what was seen: the largest of %llu values in %s "
-			    "is %s, and the threshold %llu times that",
+			    "this never fires, by what was measured: the largest of %llu values in "
+			    "%s is %s, and the threshold is %llu times that",
 			    (unsigned long long)seen, units__format_duration(ns, a, sizeof(a)),
 			    units__format_duration(largest, c, sizeof(c)),
 			    (unsigned long long)(limit / (largest ?: 1)));
@@ -124,8 +124,8 @@ static void warn_capped(const struct rule_conf *rule, const json_t *status, stru
 		if (!capped)
 			continue;
 		diags__warn(d, rule->src, rule->when_span,
-			    "this fires too often in the recorder that runs: %llu matches came "
-			    "above its max-dumps; `frbpf tune` finds a threshold",
+			    "this fires too often in the running recorder: %llu matches exceeded "
+			    "its max-dumps; `frbpf tune` finds a threshold",
 			    (unsigned long long)capped);
 	}
 }

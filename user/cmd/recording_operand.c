@@ -49,7 +49,7 @@ int cmd_find_recordings(const struct location_hint *hint, const char *what, stru
 	if (names_incident(what)) {
 		code = find_incident_recordings(hint, what, &err, ret);
 		if (code && access(what, F_OK))
-			log_error("%s: no such file or folder; %s", what, err.msg);
+			log_error("%s: no such file or directory; %s", what, err.msg);
 		else if (code)
 			log_error("%s", err.msg);
 	} else {

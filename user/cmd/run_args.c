@@ -493,7 +493,7 @@ bool run_args__log_to(const char *path, FILE **ret)
 
 	if (path && !log) {
 		log_error("--log %s: %s", path,
-			  fd == -ELOOP ? "a link of another user leads there"
+			  fd == -ELOOP ? "it goes through a link of another user"
 				       : strerror(fd < 0 ? -fd : errno));
 		if (fd >= 0)
 			close(fd);

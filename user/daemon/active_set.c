@@ -56,9 +56,10 @@ static int start_proxy(const struct session_conf *conf, const struct session_pla
 	int dir, code;
 
 	if (!env->proxies && plan->command)
-		return err_set(err, -EINVAL,
-			       "session '%s' runs a command, which only a daemon does: remove '%s'",
-			       conf->name, plan->command[0]);
+		return err_set(
+			err, -EINVAL,
+			"session '%s' runs a command, which only works in a daemon: remove '%s'",
+			conf->name, plan->command[0]);
 	if (!env->proxies)
 		return 0;
 	dir = base_dir__open_session(env->dump->base, conf->name, err);
@@ -333,9 +334,9 @@ static void warn_renewed(struct diags *d, int renewed, const struct base_dir *ba
 	if (renewed < 0) {
 		diags__warn(d, NULL, (struct span){ 0 }, "%s", err->msg);
 	} else if (renewed) {
-		diags__warn(d, NULL, (struct span){ 0 }, "%s/%s%s was removed: it is made again",
+		diags__warn(d, NULL, (struct span){ 0 }, "%s/%s%s was removed: created again",
 			    base->path, prefix, name);
-		log_warn("%s/%s%s was removed: it is made again", base->path, prefix, name);
+		log_warn("%s/%s%s was removed: created again", base->path, prefix, name);
 	}
 }
 

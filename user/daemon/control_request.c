@@ -49,10 +49,9 @@ struct patience {
 static int keep_waiting(const struct patience *p, struct err *err)
 {
 	if (is_stopped(p->pid))
-		return err_set(
-			err, -ETIMEDOUT,
-			"the daemon at %s (pid %d) is stopped: `kill -CONT %d` lets it go on",
-			p->path, p->pid, p->pid);
+		return err_set(err, -ETIMEDOUT,
+			       "the daemon at %s (pid %d) is stopped: `kill -CONT %d` resumes it",
+			       p->path, p->pid, p->pid);
 	if (now_ns() < p->until)
 		return 0;
 	return err_set(err, -ETIMEDOUT, "the daemon at %s does not answer", p->path);
@@ -136,11 +135,12 @@ static int check_peer(int fd, const char *path, pid_t *ret_pid, struct err *err)
 	socklen_t len = sizeof(cred);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
-		return err_set(err, -errno, "%s: who listens there: %s", path, strerror(errno));
+		return err_set(err, -errno, "%s: cannot tell who listens there: %s", path,
+			       strerror(errno));
 	if (cred.uid != 0 && cred.uid != geteuid())
 		return err_set(err, -EPERM,
-			       "%s: the daemon there is of uid %u, neither root's nor ours: ask "
-			       "it as that user",
+			       "%s: the daemon there runs as uid %u, neither root nor us: ask it "
+			       "as that user",
 			       path, cred.uid);
 	*ret_pid = cred.pid;
 	return 0;
@@ -174,7 +174,8 @@ static int ask_on(int fd, const char *path, const char *text, struct buf *reply,
 	code = code ?: send_all(fd, "\n", 1, &p, err);
 	code = code ?: receive_all(fd, reply, &p, err);
 	if (code && !err->msg[0])
-		err_set(err, code, "the daemon at %s went away: %s", path, strerror(-code));
+		err_set(err, code, "the daemon at %s closed the connection: %s", path,
+			strerror(-code));
 	return code;
 }
 
@@ -188,7 +189,7 @@ int control__request(const char *path, json_t *request, struct err *err, json_t 
 	json_decref(request);
 	*err = (struct err){ 0 };
 	if (!text)
-		return err_set(err, -EINVAL, "the request cannot be written: are its texts UTF-8?");
+		return err_set(err, -EINVAL, "cannot encode the request: is its text UTF-8?");
 	code = fd < 0 ? -errno : set_slice(fd);
 	if (code)
 		return err_set(err, code, "%s: %s", path, strerror(-code));
@@ -200,7 +201,6 @@ int control__request(const char *path, json_t *request, struct err *err, json_t 
 	if (!code && *ret)
 		json_each_string(*ret, make_text_printable);
 	else if (!code)
-		return err_set(err, -EPROTO, "the daemon at %s sent something that is no answer",
-			       path);
+		return err_set(err, -EPROTO, "the daemon at %s sent an invalid answer", path);
 	return code;
 }

@@ -148,7 +148,7 @@ bool cpu_follow__process(struct cpu_follow *f, struct horizon *sessions, struct 
 		return false;
 	code = cpus__online(&r.online, &r.n);
 	if (code) {
-		log_error("the CPUs that are on line cannot be read: %s", strerror(-code));
+		log_error("cannot read which CPUs are online: %s", strerror(-code));
 		return false;
 	}
 	follow_sideband(f, &r, g);

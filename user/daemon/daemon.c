@@ -97,8 +97,7 @@ static void log_caps(struct daemon *d)
 	while (recorder__next_cap(d->parts.recorder, &cap)) {
 		uint64_t now = now_ns(), left = cap.until > now ? cap.until - now : 0;
 
-		log_warn("%s%s: max-dumps = %u in %s is reached: for %s what matches is only "
-			 "counted",
+		log_warn("%s%s: max-dumps = %u in %s is reached: for %s, matches are only counted",
 			 cap.rule ? "rule " : "[daemon]", cap.rule ? cap.rule->name : "", cap.max.n,
 			 units__format_duration(cap.max.window, window, sizeof(window)),
 			 units__format_duration(left, wait, sizeof(wait)));
@@ -127,7 +126,7 @@ static void ask_why(struct daemon *d, const struct incident *inc)
 		return;
 	code = explainer__ask(d->opts->explainer, d->base.path, inc->name);
 	if (code)
-		log_warn("incident %s: it is not explained: %s", inc->name, strerror(-code));
+		log_warn("incident %s: cannot explain it: %s", inc->name, strerror(-code));
 }
 
 static void on_why(const char *name, json_t *why, void *arg)
@@ -137,7 +136,7 @@ static void on_why(const char *name, json_t *why, void *arg)
 	int code = manifest__set_why(&d->base, name, why, &err);
 
 	if (code && code != -ENOENT)
-		log_warn("incident %s: its manifest does not say why: %s", name, err.msg);
+		log_warn("incident %s: cannot add the verdict to its manifest: %s", name, err.msg);
 }
 
 static void process_explainer(struct daemon *d)
@@ -180,7 +179,7 @@ static void on_signal(struct daemon *d)
 	else if (recorder__dump(d->parts.recorder,
 				active_set__all_sessions(recorder__active_set(d->parts.recorder)),
 				"SIGUSR2") < 0)
-		log_warn("SIGUSR2: too many dumps are under way, this one is not made");
+		log_warn("SIGUSR2: too many dumps are in progress: this one is skipped");
 }
 
 static int open_signals(void)
@@ -273,7 +272,7 @@ static void say_app_socket(const struct daemon *d)
 
 	detectors__app_stats(d->parts.detectors, &st);
 	if (st.path && !st.common)
-		log_info("messages of applications are taken at %s; %s is not ours", st.path,
+		log_info("application messages are received at %s; %s is not ours", st.path,
 			 LOCATION_APP);
 }
 
@@ -284,14 +283,14 @@ static void recover_base(struct daemon *d)
 	int code = recovery__run(&d->base, &done);
 
 	if (code)
-		log_warn("%s: what an earlier recorder left is not looked at: %s", d->base.path,
+		log_warn("%s: cannot check what an earlier recorder left: %s", d->base.path,
 			 strerror(-code));
 	if (done.finished + done.adopted)
-		log_warn("%zu incidents that a killed recorder left without a manifest were "
-			 "finished, %zu of them from their files alone",
+		log_warn("finished %zu incidents that a killed recorder left without a manifest, "
+			 "%zu of them from their files alone",
 			 done.finished + done.adopted, done.adopted);
 	if (done.removed)
-		log_info("the rest of %zu incidents that were cut off is removed", done.removed);
+		log_info("removed the remains of %zu incidents that were cut off", done.removed);
 	if (done.failed)
 		log_error("%zu incidents without a manifest could not be finished or removed",
 			  done.failed);
@@ -340,7 +339,7 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 	code = proxies__new(err, &d->proxies);
 	code = code ?: rights__keep_recorder(); /* before threads: each has its own */
 	if (code && !err->msg[0])
-		err_set(err, code, "cannot give up the privileges that are not needed: %s",
+		err_set(err, code, "cannot drop the privileges that are not needed: %s",
 			strerror(-code));
 	if (!code && !rs->daemon.no_seccomp)
 		code = confine_calls(err);
@@ -384,7 +383,7 @@ static void on_base_event(struct daemon *d)
 
 	if (d->stop || !base_watch__lost(d->base_watch, d->base.path, gone, sizeof(gone)))
 		return;
-	log_error("%s was removed: recording ends, as no command can reach it", gone);
+	log_error("%s was removed: recording ends, since no command can reach the daemon", gone);
 	base_watch__tell(gone);
 	snprintf(d->stopped_by, sizeof(d->stopped_by), "as its base was removed");
 	d->stop = true;

@@ -34,7 +34,7 @@ static void renew_dir(struct dumper *d)
 	struct err err = { 0 };
 
 	if (dumper__renew_dir(d, &err) > 0)
-		log_warn("%s/session-%s was removed: it is made again", d->env->base->path,
+		log_warn("%s/session-%s was removed: created again", d->env->base->path,
 			 d->session->name);
 	else if (err.msg[0])
 		log_error("%s", err.msg);

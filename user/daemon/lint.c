@@ -45,8 +45,8 @@ static void check_threshold(const struct linter *l, const struct rule_conf *rule
 	if (rule->pre >= rule->when.threshold || !find_key(l->rs, rule, "pre", &span))
 		return;
 	diags__warn(l->d, l->rs->config->src, span,
-		    "what fires this rule takes more than %s: %s before its end, the beginning is "
-		    "never in the dump",
+		    "what fires this rule lasts longer than %s: a dump of the last %s never has "
+		    "its beginning",
 		    units__format_duration(rule->when.threshold, threshold, sizeof(threshold)),
 		    units__format_duration(rule->pre, pre, sizeof(pre)));
 }
@@ -61,8 +61,8 @@ static void check_cooldown(const struct linter *l, const struct rule_conf *rule)
 	if (!rule->cooldown.window && !find_key(l->rs, rule, "post", &post_span))
 		return; /* it asks for every match */
 	diags__warn(l->d, l->rs->config->src, span,
-		    "shorter than this rule's post: what it fires within %s of a trigger becomes a "
-		    "marker of the same dump, so a cooldown of %s makes no dump more",
+		    "shorter than this rule's post: triggers within %s become markers of the same "
+		    "dump, so a cooldown of %s gives no more dumps",
 		    units__format_duration(rule->post, post, sizeof(post)),
 		    units__format_duration(rule->cooldown.window, cooldown, sizeof(cooldown)));
 }
@@ -146,7 +146,7 @@ static void check_reach(const struct linter *l, const struct rule_conf *rule)
 	if (!automatic && !find_key(l->rs, rule, "pre", &span))
 		return;
 	diags__warn(l->d, rule->src ?: l->rs->config->src, span,
-		    "the rings of session '%s' are to hold %s: its dumps, which should reach back "
+		    "the rings of session '%s' should hold %s: its dumps, which should reach back "
 		    "%s%s, will be short",
 		    s->name, units__format_duration(holds, text, sizeof(text)),
 		    automatic ? "more than " : "",
@@ -189,7 +189,7 @@ static void check_subject(const struct linter *l, const struct rule_conf *rule)
 		if (!keys[i].asks || !find_key(l->rs, rule, keys[i].key, &span))
 			continue;
 		diags__warn(l->d, l->rs->config->src, span,
-			    "no task suffers from '%s': its comm, pid and so on are empty; %s",
+			    "'%s' has no subject: its comm, pid and so on are empty; %s",
 			    when__source_name(rule->when.source),
 			    i ? "this is one for all"
 			      : "current.comm is the task that was interrupted");
@@ -254,13 +254,12 @@ static void check_throttling(const struct linter *l, size_t session, const struc
 			if (other->freq || other->sample_period != 1 ||
 			    !is_same_event(&ev->attr, other))
 				continue;
-			diags__warn(
-				l->d, l->rs->sessions[session].src,
-				session == s ? ev->span : l->rs->sessions[session].run_span,
-				"'%s' at a frequency nearly stops, because '%s' of session '%s' "
-				"samples every hit of it (the kernel throttles; so in perf): "
-				"write a period for it, or remove one",
-				ev->name, events->v[e].name, l->rs->sessions[s].name);
+			diags__warn(l->d, l->rs->sessions[session].src,
+				    session == s ? ev->span : l->rs->sessions[session].run_span,
+				    "'%s' at a frequency nearly stops, because '%s' of session "
+				    "'%s' samples every hit of it (the kernel throttles it, as "
+				    "with perf): give it a period, or remove one",
+				    ev->name, events->v[e].name, l->rs->sessions[s].name);
 			return;
 		}
 	}

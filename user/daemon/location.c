@@ -165,8 +165,8 @@ int location__find(const struct location_hint *hint, char ret[static PATH_MAX], 
 			return 0;
 		if (code == 0) /* do not fall back to the base of another daemon */
 			code = err_set(err, -EINVAL,
-				       "%s: base not defined%s: say `base = /...` in "
-				       "its [daemon], or give --base",
+				       "%s: base not defined%s: write `base = /...` in its "
+				       "[daemon], or give --base",
 				       hint->config, ret[0] ? " as an absolute path" : "");
 		return code;
 	}

@@ -147,7 +147,7 @@ int overlay__arm(struct overlay *o, const struct ruleset *rs, const char *when,
 	struct arm arm = { .until = until };
 
 	if (!is_one_line(when) || (condition && !is_one_line(condition)))
-		return err_set(err, -EINVAL, "a condition is one line");
+		return err_set(err, -EINVAL, "a condition must be one line");
 	if (o->n_arms == OVERLAY_MAX)
 		return err_set(err, -ENOSPC, "%d rules are armed already", OVERLAY_MAX);
 	do

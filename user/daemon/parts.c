@@ -223,7 +223,7 @@ void parts__follow_cpus(struct parts *p)
 	if (!cpu_follow__process(p->cpus, p->horizon, recorder__active_set(p->recorder)))
 		return;
 	if (recorder__renew(p->recorder, &err))
-		log_error("rules may miss what happens on CPUs that came: %s", err.msg);
+		log_error("rules may miss events on new CPUs: %s", err.msg);
 	cpu_follow__log(p->cpus);
 }
 

@@ -50,9 +50,9 @@ static void retainer_look(struct retainer *t, const struct retention_limits *lim
 	char size[16];
 
 	if (base_clock__save(t->base, &why))
-		log_error("the age of incidents will not count this time: %s", why.msg);
+		log_error("max-age is not applied this time: %s", why.msg);
 	if (err)
-		log_error("%s: old incidents are not removed: %s", t->base->path, strerror(-err));
+		log_error("%s: cannot remove old incidents: %s", t->base->path, strerror(-err));
 	if (ret->failed)
 		log_error("%s: %llu files of old incidents cannot be removed: %s", t->base->path,
 			  (unsigned long long)ret->failed, strerror(-ret->error));

@@ -164,12 +164,12 @@ static void start_successor(struct fit *fit, const struct change *c, ring_fit_st
 	units__format_size(c->want, to, sizeof(to));
 	if (start(arg, c->i, c->want, &err, &fit->next)) {
 		fit->next = NULL;
-		log_error("session '%s': rings of %s stay, those of %s fail: %s", s->name, from, to,
+		log_error("session '%s': rings stay at %s, as %s failed: %s", s->name, from, to,
 			  err.msg);
 		return;
 	}
 	fit->takes_over = now + (wrap < age ? wrap : age);
-	log_info("session '%s': rings go from %s to %s", s->name, from, to);
+	log_info("session '%s': rings change from %s to %s", s->name, from, to);
 }
 
 static void fit_look(struct fit *fit, const struct active_set *g, size_t i, ring_fit_start_fn start,

@@ -189,7 +189,7 @@ static void dump_leaving(struct rulebook *b, const struct active_set *g)
 		mask |= 1ULL << i;
 	}
 	if (mask && recorder__dump(b->recorder, mask, "the session ends") < 0)
-		log_warn("too many dumps are under way: sessions that end are not dumped");
+		log_warn("too many dumps are in progress: sessions that end are not dumped");
 }
 
 /* Let the sessions' processes open their fifos and run their commands. */
@@ -218,7 +218,7 @@ static void watch_targets(struct rulebook *b, const struct active_set *g)
 		    epoll_ctl(b->targets, EPOLL_CTL_ADD, target_end__fd(d->target_end), &ev) < 0)
 			err = -errno;
 		if (err)
-			log_warn("session '%s': the end of its tasks will not be seen: %s",
+			log_warn("session '%s': cannot watch for the end of its tasks: %s",
 				 d->session->name, strerror(-err));
 	}
 }
@@ -294,10 +294,9 @@ static void warn_unchangeable(const struct rulebook *b, const struct ruleset *rs
 	const char *base = b->env.dump->base->path;
 
 	if (rs->daemon.base && strcmp(rs->daemon.base, base) != 0)
-		diags__warn(
-			diags, rs->config->src, rs->daemon.base_span,
-			"the recorder runs with base %s: this takes effect when it is started anew",
-			base);
+		diags__warn(diags, rs->config->src, rs->daemon.base_span,
+			    "the recorder runs with base %s: this takes effect at its next start",
+			    base);
 	if (rs->daemon.sideband_memory != in_force(b)->daemon.sideband_memory)
 		diags__warn(
 			diags, NULL, (struct span){ 0 },
@@ -362,13 +361,13 @@ void rulebook__end_session(struct rulebook *b, size_t i, enum session_end end)
 
 	proxy__set_over(d->proxy);
 	if (end != SESSION_KILLED && recorder__dump(b->recorder, 1ULL << i, "the session ends") < 0)
-		log_warn("session '%s': too many dumps are under way: it ends without",
+		log_warn("session '%s': too many dumps are in progress: it ends without one",
 			 d->session->name);
 	if (ended_sessions_add(&b->ended, d->session->name,
 			       respawn ? now_ns() + RESPAWN_NS : UINT64_MAX))
-		log_error("out of memory: session '%s' goes on", d->session->name);
+		log_error("out of memory: session '%s' continues", d->session->name);
 	else if (make_anew(b, &err))
-		log_error("session '%s' goes on: %s", d->session->name, err.msg);
+		log_error("session '%s' continues: %s", d->session->name, err.msg);
 }
 
 /* Start it again, or wait for another RESPAWN_NS. */
@@ -380,12 +379,12 @@ static void respawn_session(struct rulebook *b, size_t i)
 
 	e->v[i] = e->v[--e->n];
 	if (!make_anew(b, &err)) {
-		log_info("session '%s' begins again", again.name);
+		log_info("session '%s' starts again", again.name);
 		free(again.name);
 		return;
 	}
 	if (!again.tried)
-		log_info("session '%s' waits to begin again: %s", again.name, err.msg);
+		log_info("session '%s' waits to start again: %s", again.name, err.msg);
 	again.tried = true;
 	again.again_at = now_ns() + RESPAWN_NS;
 	e->v[e->n++] = again; /* there is room: one was just removed */
@@ -420,7 +419,7 @@ void rulebook__on_target_end(struct rulebook *b)
 
 		if (!d->target_end || d->proxy->over || !target_end__reached(d->target_end))
 			continue;
-		log_info("session '%s' ends: all that it records have ended", d->session->name);
+		log_info("session '%s' ends: all its targets have ended", d->session->name);
 		rulebook__end_session(b, i, SESSION_OVER);
 		return; /* the sessions have changed; the fd is still readable for the next one */
 	}
@@ -433,7 +432,7 @@ static uint64_t expire_overlay(struct rulebook *b)
 	uint64_t wait;
 
 	if (overlay__expire(b->overlay, now_ns(), &wait) && make_anew(b, &err))
-		log_error("the rules stay as they are: %s", err.msg);
+		log_error("the old rules stay: %s", err.msg);
 	return wait;
 }
 
@@ -495,7 +494,7 @@ void rulebook__follow(struct rulebook *b)
 	code = code ?: rules_watch__follow(b->watch, watch ? files.data : NULL, &err);
 	buf__free(&files);
 	if (code < 0)
-		log_error("watch = yes: changes of %s are not seen: %s", b->words, err.msg);
+		log_error("watch = yes: cannot watch %s for changes: %s", b->words, err.msg);
 	else if (code && has_changed(rs->config->src, b->path)) /* between reading and watching */
 		rulebook__load_again(b);
 }
@@ -539,7 +538,7 @@ void rulebook__on_change(struct rulebook *b)
 	if (changed > 0)
 		rulebook__load_again(b);
 	else if (changed < 0)
-		log_warn("%s: its directory has gone: changes are no longer seen", b->words);
+		log_warn("%s: its directory is gone: changes are no longer noticed", b->words);
 }
 
 /* ---- changes on top of the files ---- */

@@ -418,7 +418,7 @@ int saved_state__load(const struct base_dir *b, struct saved_state *ret, struct 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_set(err, -errno, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022)
-		return err_set(err, -EPERM, "not a file that only we can write");
+		return err_set(err, -EPERM, "others can write to it");
 	code = buf__read_fd(&text, fd, FILE_MAX);
 	if (code) {
 		buf__free(&text);

@@ -23,7 +23,7 @@ static int find_session(const struct daemon *d, const struct proxy *x)
 static void dump_session(struct daemon *d, const struct proxy *x, int i, const char *what)
 {
 	if (recorder__dump(d->parts.recorder, 1ULL << i, what) < 0)
-		log_warn("session '%s': %s: too many dumps are under way, this one is not made",
+		log_warn("session '%s': %s: too many dumps are in progress: this one is skipped",
 			 x->name, what);
 }
 
@@ -160,5 +160,5 @@ void session_events__dump_last(struct daemon *d)
 
 	if (d->opts->perf_habits && all &&
 	    recorder__dump(d->parts.recorder, all, "the recorder ends") < 0)
-		log_warn("too many dumps are under way: that of the end is not made");
+		log_warn("too many dumps are in progress: the final one is skipped");
 }

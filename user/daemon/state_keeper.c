@@ -178,7 +178,7 @@ void state_keeper__save(struct state_keeper *k, struct recorder *r, const struct
 	else
 		code = saved_state__save(k->base, &now, &err);
 	if (code)
-		log_error("a restart would begin cooldowns and max-dumps anew: %s", err.msg);
+		log_error("a restart would reset cooldowns and max-dumps: %s", err.msg);
 	saved_state__free(&now);
 }
 

@@ -64,8 +64,8 @@ static void dump_one(struct recorder *r, const struct active_set *g, size_t i, u
 		t->due += s->output.every_ns * ((now - t->due) / s->output.every_ns + 1);
 	format_reason(s, reason, sizeof(reason));
 	if (recorder__dump(r, 1ULL << i, reason) < 0)
-		log_warn("session '%s': too many dumps are under way: one of --switch-output is "
-			 "not made",
+		log_warn("session '%s': too many dumps are in progress: one of --switch-output is "
+			 "skipped",
 			 s->name);
 }
 

@@ -100,15 +100,14 @@ static int open_error(const struct psi *p, int code, struct err *err)
 	switch (code) {
 	case -ENOENT:
 		if (access("/proc/pressure", F_OK))
-			return err_set(
-				err, code,
-				"this kernel tells no pressure (/proc/pressure): it needs "
-				"CONFIG_PSI, and psi=1 on its command line where it is off by "
-				"default; or remove this rule");
-		return err_set(err, code,
-			       "this kernel tells no pressure of %s: there is no %s; remove this "
-			       "rule",
-			       t->resource, p->path);
+			return err_set(err, code,
+				       "this kernel reports no pressure (/proc/pressure): it needs "
+				       "CONFIG_PSI, and psi=1 on its command line where it is off "
+				       "by default; or remove this rule");
+		return err_set(
+			err, code,
+			"this kernel reports no pressure of %s: there is no %s; remove this rule",
+			t->resource, p->path);
 	case -EOPNOTSUPP:
 		return err_set(err, code,
 			       "pressure is switched off: boot with psi=1, or write 1 to "
@@ -124,13 +123,12 @@ static int open_error(const struct psi *p, int code, struct err *err)
 			       p->path);
 	case -EINVAL:
 		if (t->window_us % 2000000)
-			return err_set(
-				err, code,
-				"the kernel refuses a window of %s: without CAP_SYS_RESOURCE "
-				"only multiples of 2s are allowed, such as 'in 2s', because "
-				"others need a thread of the kernel's",
-				units__format_duration(t->window_us * NSEC_PER_USEC, window,
-						       sizeof(window)));
+			return err_set(err, code,
+				       "the kernel refuses a window of %s: without "
+				       "CAP_SYS_RESOURCE only multiples of 2s are allowed, such as "
+				       "'in 2s', because others need a kernel thread",
+				       units__format_duration(t->window_us * NSEC_PER_USEC, window,
+							      sizeof(window)));
 		break;
 	}
 	return err_set(err, code, "%s: %s", p->path, strerror(-code));

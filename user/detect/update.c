@@ -102,7 +102,7 @@ static int update__group(struct update *u, struct err *err)
 		u->groups[k].table = malloc(sizeof(*u->groups[k].table));
 		u->n_groups++;
 		if (!u->groups[k].ops)
-			return err_set(err, -EINVAL, "a rule is of a source that nothing detects");
+			return err_set(err, -EINVAL, "a rule has a source without a detector");
 		if (!u->groups[k].table)
 			return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -281,7 +281,7 @@ static int update__prepare(struct update *u, struct detectors *d, struct err *er
 	if (d->flipped) {
 		r = grace_period();
 		if (r)
-			return err_set(err, r, "cannot wait for the programs at work: %s",
+			return err_set(err, r, "cannot wait for the running programs: %s",
 				       strerror(-r));
 		d->flipped = false;
 	}

@@ -142,7 +142,8 @@ int block_file__read(struct block_file *f, uint64_t off, void *to, size_t len, s
 		}
 		if (at + n > b->len)
 			return err_set(err, -EINVAL,
-				       "%s: it was cut at offset %" PRIu64 " while it was read",
+				       "%s: it was truncated at offset %" PRIu64
+				       " while it was read",
 				       f->path, number * BLOCK_SIZE + b->len);
 		memcpy(to, b->data + at, n);
 		to = (char *)to + n;

@@ -55,7 +55,7 @@ static int check_attr(const struct perfdata_attr *a, struct err *err)
 
 	if ((type & RECORD_SAMPLE_TYPE) != RECORD_SAMPLE_TYPE || type & MOVES_FIELDS ||
 	    !a->attr->sample_id_all)
-		return err_set(err, -EINVAL, "%s: its records would not be read like the others'",
+		return err_set(err, -EINVAL, "%s: its records have another layout than the others'",
 			       a->name);
 	return check_format(a, err);
 }

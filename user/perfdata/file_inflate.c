@@ -45,10 +45,9 @@ static int inflater_write(struct inflater *in, const void *data, size_t len, str
 	int code;
 
 	if (in->size + len > in->read * RATIO_MAX + ALWAYS_ROOM)
-		return err_set(
-			err, -EINVAL,
-			"%s: damaged: its compressed records become more than %d times as long",
-			in->f->path, RATIO_MAX);
+		return err_set(err, -EINVAL,
+			       "%s: damaged: its compressed records grow more than %d times",
+			       in->f->path, RATIO_MAX);
 	in->size += len;
 	code = write_all(in->fd, data, len);
 	if (code)
@@ -153,7 +152,8 @@ static int inflate_all(struct inflater *in, struct err *err)
 		off += h.size;
 	}
 	if (!r && in->out.len)
-		r = err_set(err, -EINVAL, "%s: its last compressed record is cut", in->f->path);
+		r = err_set(err, -EINVAL, "%s: its last compressed record is truncated",
+			    in->f->path);
 	return r;
 }
 

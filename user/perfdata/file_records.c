@@ -130,7 +130,7 @@ static int normalise_record(struct perf_file *f, struct file_record *rec, struct
 	memcpy(f->normal + body, &t, sizeof(t));
 	h->size = body + sizeof(t);
 	if (!record__valid(h, h->size))
-		return perf_file__bad_record(f, rec, "what it announces does not fit into it", err);
+		return perf_file__bad_record(f, rec, "its contents are larger than it", err);
 	rec->h = h;
 	return 0;
 }

@@ -285,7 +285,7 @@ static int read_section(struct perf_file *f, const struct section *s, void **kep
 		if (!r && c.bad)
 			r = err_set(err, -EINVAL,
 				    "%s: section %s is damaged at offset %" PRIu64
-				    ": what it announces does not fit into it",
+				    ": its contents are larger than it",
 				    f->path, s->name, range.offset + (uint64_t)(c.p - body));
 	}
 	if (s->keep)

@@ -30,12 +30,12 @@ static bool in_file(const struct perf_file *f, const struct file_range *r)
 static int check_magic(const struct perf_file *f, const struct file_header *h, struct err *err)
 {
 	if (!memcmp(h->magic, "2ELIFREP", 8))
-		return err_set(
-			err, -EINVAL,
-			"%s: recorded on a machine of the other byte order: look at it there",
-			f->path);
+		return err_set(err, -EINVAL,
+			       "%s: recorded on a machine of the other byte order: read it there",
+			       f->path);
 	if (!memcmp(h->magic, "PERFFILE", 8))
-		return err_set(err, -EINVAL, "%s: in perf's format of before 2010", f->path);
+		return err_set(err, -EINVAL, "%s: in the format that perf had before 2010",
+			       f->path);
 	if (memcmp(h->magic, "PERFILE2", 8))
 		return err_set(err, -EINVAL, "%s: not a perf.data file", f->path);
 	if (h->size == PIPE_HEADER_SIZE)

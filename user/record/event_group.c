@@ -74,7 +74,7 @@ int event_group__parse(const struct event_item *item, const struct source_text *
 		behind.s++;
 		behind.len--;
 		if (!behind.len)
-			return PART_ERROR(&p, all, "modifiers are letters behind the last ':'");
+			return PART_ERROR(&p, all, "modifiers are letters after the last ':'");
 	}
 	err = event_parser__check_modifiers(&p, behind);
 	if (!err && name.len)

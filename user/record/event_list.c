@@ -47,7 +47,7 @@ static int set_filter(struct resolver *r, struct event *ev)
 		return 0;
 	if (!ev->tp)
 		return diags__error(r->d, r->src, item->filter ? item->filter_span : item->span,
-				    "%s is for tracepoints, and '%s' is none",
+				    "%s is for tracepoints, and '%s' is not one",
 				    item->filter ? "a filter" : "--exclude-perf", ev->name);
 	if (item->filter && filter_check__run(ev->tp, item->filter, &why)) {
 		r->bad_filter = item;
@@ -271,7 +271,7 @@ static int set_cgroups(struct resolver *r)
 
 	if (cgroups->n > r->n_of_cgroups && !l->left_out)
 		return diags__error(r->d, r->src, cgroups->v[r->n_of_cgroups].span,
-				    "there is no event for this cgroup: %zu stand before -G",
+				    "there is no event for this cgroup: %zu come before -G",
 				    r->n_of_cgroups);
 	for (size_t i = 0; cgroups->n && i < r->n_of_cgroups; i++) {
 		const char *name = cgroups->v[cgroups->n == 1 ? 0 : i].text;

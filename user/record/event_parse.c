@@ -139,7 +139,7 @@ static int split_event(struct event_parser *p)
 	struct part all = { p->item->text, strlen(p->item->text) }, rest;
 
 	if (strpbrk(all.s, "{}"))
-		return PART_ERROR(p, all, "a group is {EVENT,EVENT...}, with modifiers behind it");
+		return PART_ERROR(p, all, "a group is {EVENT,EVENT...}, with modifiers after it");
 	p->has_terms = part__cut(all, '/', &p->head, &rest);
 	p->modifiers = rest;
 	if (!p->has_terms)
@@ -320,10 +320,10 @@ static int parse_event_head(struct event_parser *p)
 	if (err || !three)
 		return err;
 	if (p->has_terms)
-		return PART_ERROR(p, third, "modifiers stand behind the last '/'");
+		return PART_ERROR(p, third, "modifiers stand after the last '/'");
 	if (part__cut(third, ':', &third, &more) || !third.len)
 		return PART_ERROR(p, more.len ? more : third,
-				  "modifiers are letters behind the last ':'");
+				  "modifiers are letters after the last ':'");
 	p->modifiers = third;
 	return 0;
 }

@@ -116,24 +116,23 @@ static int take_filter_value(struct filter_parser *p, const struct filter_field 
 	if (quote == '"' || quote == '\'') {
 		end = strchr(p->at + 1, quote);
 		if (!end)
-			return err_set(p->err, -EINVAL, "the text %.*s is not ended", WORD_MAX,
-				       p->at);
+			return err_set(p->err, -EINVAL, "the text %.*s has no closing quote",
+				       WORD_MAX, p->at);
 		p->at = end + 1;
 		if (f->kind == FILTER_NUMBER)
-			return err_set(p->err, -EINVAL, "'%s' is a number: its value has no quotes",
-				       f->name);
+			return err_set(p->err, -EINVAL,
+				       "'%s' is a number: write its value without quotes", f->name);
 		return 0;
 	}
 	if (!*p->at || strchr("()&|", *p->at))
-		return err_set(p->err, -EINVAL, "a value is missing behind '%.*s'",
+		return err_set(p->err, -EINVAL, "a value is missing after '%.*s'",
 			       (int)(p->at - from), from);
 	if (f->kind == FILTER_TEXT)
-		return err_set(p->err, -EINVAL, "'%s' is text: its value stands in quotes",
-			       f->name);
+		return err_set(p->err, -EINVAL, "'%s' is text: its value needs quotes", f->name);
 	if (!strncmp(p->at, "CPUS{", 5))
 		return -EAGAIN;
 	if (f->kind == FILTER_NUMBER && !isdigit((unsigned char)*p->at) && *p->at != '-')
-		return err_set(p->err, -EINVAL, "'%s' is a number, and '%.*s' is none", f->name,
+		return err_set(p->err, -EINVAL, "'%s' is a number, and '%.*s' is not one", f->name,
 			       (int)strcspn(p->at, " \t\n()&|"), p->at);
 	p->at += strcspn(p->at, " \t\n()&|");
 	return 0;
@@ -163,10 +162,10 @@ static int take_predicate(struct filter_parser *p)
 	op = filter_operator(p->at);
 	if (!op)
 		return err_set(p->err, -EINVAL,
-			       "an operator is missing behind '%s': == != < <= > >= & or ~",
+			       "an operator is missing after '%s': == != < <= > >= & or ~",
 			       f->name);
 	if (f->kind == FILTER_TEXT && *p->at != '=' && *p->at != '!' && *p->at != '~')
-		return err_set(p->err, -EINVAL, "'%s' is text: of operators it has ==, != and ~",
+		return err_set(p->err, -EINVAL, "'%s' is text: its operators are ==, != and ~",
 			       f->name);
 	p->at += op;
 	return take_filter_value(p, f, from);

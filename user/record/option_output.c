@@ -40,7 +40,7 @@ int option__set_output(struct option_parser *p, const struct option_value *v)
 	memcpy(o->name, name, len + 1);
 	if (name != v->text)
 		diags__warn(p->d, p->src, v->place,
-			    "its directory is left out: dumps are BASE/session-NAME/%s.TIME", name);
+			    "its directory is ignored: dumps are BASE/session-NAME/%s.TIME", name);
 	return 0;
 }
 

@@ -163,7 +163,7 @@ int option__set_filter(struct option_parser *p, const struct option_value *v)
 	struct record_opts *o = p->opts;
 
 	if (!o->n_events)
-		return OPTION_ERROR(p, v, "a filter stands behind the -e that it is for");
+		return OPTION_ERROR(p, v, "a filter stands after the -e that it is for");
 	if (!v->len)
 		return OPTION_ERROR(p, v, "a filter is missing: for example 'prev_pid != 0'");
 	for (size_t i = p->last_events; i < o->n_events; i++) {
@@ -188,7 +188,7 @@ int option__set_exclude_perf(struct option_parser *p, const struct option_value 
 	struct record_opts *o = p->opts;
 
 	if (!o->n_events)
-		return OPTION_ERROR(p, v, "--exclude-perf stands behind the -e that it is for");
+		return OPTION_ERROR(p, v, "--exclude-perf stands after the -e that it is for");
 	for (size_t i = p->last_events; i < o->n_events; i++)
 		o->events[i].exclude_perf = true;
 	return 0;

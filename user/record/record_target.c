@@ -146,7 +146,7 @@ static int add_range(const struct option_item *item, const int *online, size_t n
 
 	for (int cpu = from; cpu <= to; cpu++) {
 		if (!has_cpu(online, n, cpu))
-			return diags__error(d, src, item->span, "CPU %d is not on line", cpu);
+			return diags__error(d, src, item->span, "CPU %d is not online", cpu);
 	}
 	for (size_t i = 0; i < n; i++)
 		wanted[i] |= online[i] >= from && online[i] <= to;

@@ -65,7 +65,7 @@ int session_cpu__send(const struct session_cpu *c, int fd, const char *name, uin
 {
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (long)c->anchor) < 0)
 		return err_set(err, -errno,
-			       "event '%s' on CPU %d: cannot be sent into the ring: %s", name,
+			       "event '%s' on CPU %d: cannot be directed into the ring: %s", name,
 			       c->cpu, strerror(errno));
 	if (ioctl(fd, PERF_EVENT_IOC_ID, ret_id) < 0)
 		return err_set(err, -errno, "event '%s' on CPU %d: has no id: %s", name, c->cpu,
@@ -197,7 +197,7 @@ static int has_new_thread(const struct record_target *seen)
 static int target_error(const struct record_target *target, int code, struct err *err)
 {
 	if (code != -ESRCH)
-		return err_set(err, code, "the target's threads: %s", strerror(-code));
+		return err_set(err, code, "cannot list the target's threads: %s", strerror(-code));
 	if (target->of_user)
 		return err_set(err, code, "user %u has no task", target->uid);
 	if (target->n_processes == 1)

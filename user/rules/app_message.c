@@ -146,7 +146,7 @@ static int read_quoted(struct reader *r, struct value *v)
 		return message_fails(r, start, "the closing '\"' is missing");
 	r->pos++;
 	if (r->pos < r->len && !is_blank(r->s[r->pos]))
-		return message_fails(r, r->pos, "a blank is missing behind the '\"'");
+		return message_fails(r, r->pos, "a blank is missing after the '\"'");
 	return 0;
 }
 

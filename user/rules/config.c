@@ -164,7 +164,7 @@ static void bad_section(struct parser *p, uint32_t open, uint32_t name_end)
 			     "the ']' of this '[' is missing");
 	else if (here.off == open + 1)
 		diags__error(p->d, p->src, here,
-			     "the name of a section is expected behind '[', not " QUOTED,
+			     "the name of a section is expected after '[', not " QUOTED,
 			     QUOTE_SPAN(p->src, here));
 	else if (here.off == name_end)
 		diags__error(p->d, p->src, here,
@@ -285,7 +285,7 @@ static int parse_entry(struct parser *p)
 	here = parser__here(p);
 	if (p->state == NO_SECTION && !is_include(p, e.key_span)) {
 		diags__error(p->d, p->src, e.key_span,
-			     QUOTED " stands before any section: begin with one, such as [daemon]",
+			     QUOTED " comes before any section: start with one, such as [daemon]",
 			     QUOTE_SPAN(p->src, e.key_span));
 		p->config->damaged = true;
 		p->state = IN_BAD_SECTION;
@@ -301,7 +301,7 @@ static int parse_entry(struct parser *p)
 		bad_line(p);
 		return 0;
 	} else if (here.len && c != '#' && c != ';') {
-		diags__error(p->d, p->src, here, "'=' is expected behind " QUOTED ", not " QUOTED,
+		diags__error(p->d, p->src, here, "'=' is expected after " QUOTED ", not " QUOTED,
 			     QUOTE_SPAN(p->src, e.key_span), QUOTE_SPAN(p->src, here));
 		bad_line(p);
 		return 0;

@@ -54,7 +54,7 @@ static int not_an_address(const struct source_text *src, const struct expr_field
 		[EXPR_ADDRESS] = "10.1.2.3, 10.0.0.0/8 or 2001:db8::/32",
 	};
 
-	return diags__error(d, src, span, "'%s' is %s address, and " QUOTED " is none: write %s",
+	return diags__error(d, src, span, "'%s' is %s address, and " QUOTED " is not one: write %s",
 			    field->name, kinds[field->type], QUOTE_SPAN(src, span),
 			    samples[field->type]);
 }
@@ -78,7 +78,8 @@ int leaf__parse_address(const struct source_text *src, const struct expr_field_d
 		v4 = !strchr(text, ':');
 	max = v4 ? 32 : 128;
 	if (take_prefix(text, max, &bits))
-		return diags__error(d, src, value.span, "the number behind '/' is 0 to %u", max);
+		return diags__error(d, src, value.span, "the number after '/' must be 0 to %u",
+				    max);
 	if (inet_pton(v4 ? AF_INET : AF_INET6, text, addr) != 1)
 		return not_an_address(src, field, value.span, d);
 	for (int i = 0; i < 2; i++) {
@@ -87,8 +88,8 @@ int leaf__parse_address(const struct source_text *src, const struct expr_field_d
 	}
 	if (!mask_address(leaf->val, bits))
 		return diags__error(d, src, value.span,
-				    "bits behind the first %u are set, which /%u does not look at",
-				    bits, bits);
+				    "bits after the first %u are set, which /%u ignores", bits,
+				    bits);
 	if (v4 && field->type == EXPR_ADDRESS) {
 		leaf->val[1] = 0xffffULL << 32 | leaf->val[0] >> 32;
 		leaf->val[0] = 0;

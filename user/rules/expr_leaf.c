@@ -85,8 +85,7 @@ static int take_arg(const struct field_scope *scope, const struct source_text *s
 	int i = rule_args__add(scope->args, src->text + at.off, at.len, at);
 
 	if (i == -ENOSPC)
-		return diags__error(d, src, at,
-				    "a rule looks at no more than %d fields of its event",
+		return diags__error(d, src, at, "a rule uses at most %d fields of its event",
 				    FRBPF_MAX_ARGS);
 	if (i >= 0)
 		*ret_slot = scope->args->v[i].slot;
@@ -202,7 +201,7 @@ static int parse_glob(const struct source_text *src, struct token value, struct 
 				    QUOTE_SPAN(src, value.span), why);
 	if (least >= FRBPF_COMM_LEN)
 		return diags__error(d, src, value.span,
-				    "this can never match: it asks for %zu bytes, and the kernel "
+				    "this can never match: it needs %zu bytes, and the kernel "
 				    "keeps the first %d of a name",
 				    least, FRBPF_COMM_LEN - 1);
 	return add_string(tree, buf, val);
@@ -220,8 +219,7 @@ static int parse_string(const struct source_text *src, const struct expr_field_d
 	if (value.type == TOKEN_WORD &&
 	    units__number(src->text + value.span.off, value.span.len, &number, &why) != -EINVAL)
 		return diags__error(d, src, value.span,
-				    "'%s' is a string: its value stands in double quotes",
-				    field->name);
+				    "'%s' is a string: its value needs double quotes", field->name);
 	if (string_value(src, value, d, buf, sizeof(buf), &len))
 		return -EINVAL;
 	if (len >= FRBPF_COMM_LEN)
@@ -249,15 +247,15 @@ static int parse_path(const struct source_text *src, struct token value, struct 
 	if (buf[0] != '/' || strstr(buf, "//") || strstr(buf, "/../") || strstr(buf, "/./"))
 		return diags__error(d, src, value.span,
 				    "a cgroup is a path such as \"/system.slice\", as in "
-				    "/proc/PID/cgroup behind \"0::\"");
+				    "/proc/PID/cgroup after \"0::\"");
 	while (len > 1 && buf[len - 1] == '/')
 		buf[--len] = '\0';
 	for (const char *p = buf; len > 1 && *p; p++)
 		levels += *p == '/';
 	if (levels >= FRBPF_CGROUP_DEPTH)
 		return diags__error(d, src, value.span,
-				    "this cgroup lies %zu levels deep: the first %d can be told "
-				    "apart; a glob tells more of them: cgroup ~ \"%s\"",
+				    "this cgroup is %zu levels deep: only the first %d are "
+				    "compared; a glob tells more of them: cgroup ~ \"%s\"",
 				    levels, FRBPF_CGROUP_DEPTH - 1, buf);
 	return add_string(tree, buf, val);
 }
@@ -293,10 +291,10 @@ static int parse_path_pattern(const struct source_text *src, const struct expr_f
 	for (const char *p = buf; *p; p++)
 		names += *p == '/';
 	if (!name && names > FRBPF_PATH_NAMES)
-		return diags__error(d, src, value.span,
-				    "this can never match: only the first %d names of a path are "
-				    "looked at",
-				    FRBPF_PATH_NAMES);
+		return diags__error(
+			d, src, value.span,
+			"this can never match: only the first %d names of a path are compared",
+			FRBPF_PATH_NAMES);
 	if (glob__compile_path(buf, literal ? PATH_GLOB_EXACT : PATH_GLOB, NULL, &why))
 		return diags__error(d, src, value.span, "bad pattern " QUOTED ": %s",
 				    QUOTE_SPAN(src, value.span), why);
@@ -348,10 +346,11 @@ static int symbol_of_others(const struct source_text *src, const struct expr_fie
 	if (!field->others ||
 	    constant__find(field->others, src->text + value.span.off, value.span.len, &n))
 		return -ENOENT;
-	return diags__error(d, src, value.span,
-			    "write %ld: " QUOTED " is a name that the tracepoint's format has, at "
-			    "which a rule with a path does not look",
-			    n, QUOTE_SPAN(src, value.span));
+	return diags__error(
+		d, src, value.span,
+		"write %ld: " QUOTED
+		" is a name in the tracepoint's format, which a rule with a path does not use",
+		n, QUOTE_SPAN(src, value.span));
 }
 
 static int unknown_symbol(const struct source_text *src, const struct expr_field_desc *field,
@@ -370,7 +369,7 @@ static int unknown_symbol(const struct source_text *src, const struct expr_field
 		nearest = constant__nearest(field->symbols, s, value.span.len);
 	else
 		return diags__error(d, src, value.span,
-				    "'%s' is a number, and " QUOTED " is none%s", field->name,
+				    "'%s' is a number, and " QUOTED " is not one%s", field->name,
 				    QUOTE_SPAN(src, value.span),
 				    field->of_event ? ": no names are known for it" : "");
 	if (!nearest && field->symbols && constant__list(field->symbols, all, sizeof(all)))

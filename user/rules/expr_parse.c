@@ -97,7 +97,7 @@ static int expected_here(struct parser *p, const char *what)
 		return diags__error(p->d, p->src, span, "the condition ends where %s is expected",
 				    what);
 	if (p->src->text[span.off] == '\'')
-		return diags__error(p->d, p->src, span, "strings stand in double quotes");
+		return diags__error(p->d, p->src, span, "strings need double quotes");
 	return diags__error(p->d, p->src, span, "%s is expected here, not " QUOTED, what,
 			    QUOTE_SPAN(p->src, span));
 }
@@ -121,7 +121,7 @@ static int add_leaf(struct parser *p, struct span start, const struct leaf_field
 		if (!err && leaf.field == FRBPF_FIELD_CGROUP_PATH && p->scope->source &&
 		    !(EXPR_PATH_SOURCES & 1U << p->scope->source))
 			err = diags__error(p->d, p->src, op.span,
-					   "'%s' does not know the path of a cgroup: name it, "
+					   "'%s' cannot compare a cgroup with a pattern: name it, "
 					   "with == or in",
 					   when__source_name(p->scope->source));
 		p->failed |= err;
@@ -193,8 +193,8 @@ static int parse_group(struct parser *p, int depth)
 	int n;
 
 	if (depth == DEPTH_MAX)
-		return diags__error(p->d, p->src, open.span,
-				    "more than %d parentheses within each other", DEPTH_MAX);
+		return diags__error(p->d, p->src, open.span, "more than %d nested parentheses",
+				    DEPTH_MAX);
 	parser__next(p);
 	n = parse_or(p, depth + 1);
 	if (n < 0)

@@ -88,8 +88,7 @@ static int parse_what(struct parser *p, struct span what, struct rate *ret)
 		return diags__error(p->d, p->src, what, "'%s' differs with every match",
 				    field->name);
 	if (field && field->type == EXPR_NAME)
-		return diags__error(p->d, p->src, what,
-				    "'%s' has any number of values: nothing is counted by it",
+		return diags__error(p->d, p->src, what, "'%s' has too many values to count by it",
 				    field->name);
 	ret->per = FRBPF_PER_FIELD;
 	ret->field = field ? field->field : FRBPF_FIELD_ARG + slot;

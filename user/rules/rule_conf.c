@@ -325,14 +325,13 @@ static int check_call_path(const struct rule_conf *rule, const struct source_tex
 		return 0;
 	if (when->pending)
 		return diags__error(d, src, rule->when_span,
-				    "'path' is read when the call ends: it is not known of what is "
-				    "pending");
+				    "'path' is read when the call ends: it is unknown while the "
+				    "call is pending");
 	for (int nr = 0; nr < FRBPF_KEY_MAX; nr++) {
 		if (when->keys[nr / 64] >> (nr % 64) & 1 && syscall__path_arg(nr))
 			return 0;
 	}
-	return diags__error(d, src, rule->when_span,
-			    "none of these calls is given a path that 'if' could look at");
+	return diags__error(d, src, rule->when_span, "none of these calls takes a path");
 }
 
 int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct diags *d)
@@ -347,7 +346,7 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 				    when__source_name(rule->when.source));
 	if (rule->when.parts.n && rule->if_text)
 		return diags__error(d, src, rule->when_span,
-				    "this is about other rules: conditions stand in those");
+				    "this refers to other rules: put conditions in those");
 	if (asks_for_ret_too_early(rule))
 		return diags__error(
 			d, src, rule->when_span,
@@ -362,14 +361,13 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 	    (rule->when.pending || rule->when.silence || rule->when.share.window))
 		return diags__error(
 			d, src, rule->when_span,
-			"'escalate' compares what was measured: what is pending, absent "
-			"or a share of time is found at its threshold, so no value is "
-			"larger than another");
+			"'escalate' compares what was measured: what is pending, absent or a share "
+			"of time fires at its threshold, so no value is larger than another");
 	err = rule->when.share.cgroup ? expr__require_cgroup(&rule->expr, rule->when.share.cgroup)
 				      : 0;
 	if (err == -E2BIG)
 		return diags__error(d, src, rule->when_span,
-				    "'if' leaves no room for the cgroup behind 'of': at most %d "
+				    "'if' leaves no room for the cgroup after 'of': at most %d "
 				    "comparisons, once it is written without parentheses",
 				    FRBPF_MAX_NODES);
 	if (err)

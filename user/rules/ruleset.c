@@ -93,7 +93,7 @@ static int duplicate_section(struct parser *p, const struct config_section *s, s
 {
 	const struct source_text *src = p->rs->config->src;
 
-	return diags__error(p->d, src, s->span, "the section [%s] is here twice: first in line %zu",
+	return diags__error(p->d, src, s->span, "the section [%s] appears twice: first in line %zu",
 			    s->name, text__line(src, first.off));
 }
 
@@ -218,8 +218,7 @@ static int place_args(struct parser *p, struct rule_conf *rule)
 
 		if (slot < 0)
 			return diags__error(p->d, rule->src, arg->at,
-					    "rules on '%s' look at more than %d of its fields "
-					    "together",
+					    "rules on '%s' use more than %d of its fields together",
 					    rule->when_text, FRBPF_MAX_ARGS);
 		slots[slot] = arg;
 		to[FRBPF_FIELD_ARG + arg->slot] = FRBPF_FIELD_ARG + slot;

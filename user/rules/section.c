@@ -35,8 +35,8 @@ static void unknown_key(const struct section_kind *kind, const struct source_tex
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (!find_key(kinds[i], e->key))
 			continue;
-		diags__error(d, src, e->key_span, "'%s' is no key of %s: it belongs in %s", e->key,
-			     kind->title, kinds[i]->title);
+		diags__error(d, src, e->key_span, "'%s' is not a key of %s: it belongs in %s",
+			     e->key, kind->title, kinds[i]->title);
 		return;
 	}
 	for (const struct section_key *key = kind->keys; key->name && n < KEYS_MAX; key++) {
@@ -97,7 +97,7 @@ static int apply_known(struct applying *a, const struct section_key *key,
 	const struct source_text *src = a->rs->config->src;
 
 	if (*seen)
-		return diags__error(a->d, src, e->key_span, "'%s' is here twice: first in line %zu",
+		return diags__error(a->d, src, e->key_span, "'%s' appears twice: first in line %zu",
 				    e->key, text__line(src, (*seen)->key_span.off));
 	*seen = e;
 	return apply_entry(key, e, a->rs, a->d, a->obj);

@@ -193,8 +193,8 @@ int when_parser__no_target(struct when_parser *p, struct span name)
 	if (!when_parser__at(p, ":"))
 		return 0;
 	return diags__error(p->d, p->src, when_parser__here(p),
-			    "'%.*s' takes nothing behind ':': conditions stand in 'if'",
-			    (int)name.len, p->src->text + name.off);
+			    "'%.*s' takes nothing after ':': put conditions in 'if'", (int)name.len,
+			    p->src->text + name.off);
 }
 
 int when_parser__of_cgroup(struct when_parser *p, char *to, size_t size)
@@ -220,7 +220,7 @@ int when_parser__of_cgroup(struct when_parser *p, char *to, size_t size)
 	    strstr(to, "/../") || strstr(to, "/./"))
 		return diags__error(p->d, p->src, path.len ? path : when_parser__here(p),
 				    "a cgroup is a path such as /system.slice, as in "
-				    "/proc/PID/cgroup behind \"0::\"");
+				    "/proc/PID/cgroup after \"0::\"");
 	while (path.len && to[path.len - 1] == '/')
 		to[--path.len] = '\0'; /* "/": the whole machine */
 	return 0;
@@ -248,8 +248,9 @@ int when_parser__source(struct when_parser *p, struct when *ret)
 	if (at_rules)
 		return when_parser__rules(p, ret);
 	if (open && !when_parser__at(p, ":"))
-		return p->open ? diags__error(p->d, p->src, name,
-					      "a source stands in the parentheses, such as runqlat")
+		return p->open ? diags__error(
+					 p->d, p->src, name,
+					 "a source belongs in the parentheses, such as runqlat")
 			       : when_parser__in_parentheses(p, name, open, ret);
 	if (!source && name.len && when_parser__at(p, ":") && !is_misspelt(p, name))
 		source = when__source(FRBPF_SOURCE_TRACEPOINT);

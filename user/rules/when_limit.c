@@ -75,7 +75,7 @@ static struct span behind_duration(const struct when_parser *p, struct span span
 static int refuse_after_threshold(struct when_parser *p, struct span rest)
 {
 	return diags__error(p->d, p->src, rest,
-			    "nothing may follow the threshold: conditions stand in 'if'");
+			    "nothing may follow the threshold: put conditions in 'if'");
 }
 
 static int check_threshold(struct when_parser *p, struct span span, uint64_t *ret)
@@ -94,7 +94,7 @@ static int parse_threshold_duration(struct when_parser *p, uint64_t *ret)
 	p->pos = span.off;
 	if (!span.len)
 		return diags__error(p->d, p->src, (struct span){ p->end, 0 },
-				    "a duration is expected behind '>', such as 20ms");
+				    "a duration is expected after '>', such as 20ms");
 	behind = behind_duration(p, span);
 	return behind.len ? refuse_after_threshold(p, behind) : check_threshold(p, span, ret);
 }
@@ -103,7 +103,7 @@ static int parse_threshold_duration(struct when_parser *p, uint64_t *ret)
 static int refuse_threshold(struct when_parser *p)
 {
 	return diags__error(p->d, p->src, when_parser__rest(p),
-			    "the threshold stands behind the ')', such as pending(blocked) > 5s");
+			    "the threshold comes after the ')', such as pending(blocked) > 5s");
 }
 
 /* ---- thresholds that follow the workload ---- */
@@ -133,7 +133,7 @@ static int take_percentile(struct when_parser *p, struct when_learn *ret)
 	if (units__hundredths(p->src->text + word.off, word.len, &ret->factor) ||
 	    ret->factor < FACTOR_MIN || ret->factor > FACTOR_MAX)
 		return diags__error(p->d, p->src, word.len ? word : when_parser__here(p),
-				    "a number from 1 to 1000 is expected behind '*', such as 4");
+				    "a number from 1 to 1000 is expected after '*', such as 4");
 	ret->window = LEARN_DEFAULT;
 	return 0;
 }
@@ -223,7 +223,7 @@ static int take_share_window(struct when_parser *p, struct span share, uint64_t 
 	word = when_parser__word(p);
 	if (!word.len)
 		return diags__error(p->d, p->src, when_parser__here(p),
-				    "a time is expected behind 'in', such as 1s");
+				    "a time is expected after 'in', such as 1s");
 	if (text__duration(p->src, word, p->d, ret))
 		return -EINVAL;
 	if (*ret < SHARE_TIME_MIN || *ret > SHARE_TIME_MAX)
@@ -272,7 +272,7 @@ static int take_share_cgroup(struct when_parser *p, struct when *ret)
 
 	if (!when__has_subject(ret->source))
 		return diags__error(p->d, p->src, when_parser__rest(p),
-				    "'%s' has no subject: nothing of it is of a cgroup",
+				    "'%s' has no subject, so it has no cgroup",
 				    when__source_name(ret->source));
 	if (when_parser__of_cgroup(p, path, sizeof(path)))
 		return -EINVAL;
@@ -287,8 +287,7 @@ static int check_share(struct when_parser *p, struct span share, const struct wh
 	    (when->source != FRBPF_SOURCE_HARDIRQ && when->source != FRBPF_SOURCE_SOFTIRQ &&
 	     when->source != FRBPF_SOURCE_ONCPU))
 		return 0;
-	return diags__error(p->d, p->src, share,
-			    "of one CPU, no more than 100%% can be: this never fires");
+	return diags__error(p->d, p->src, share, "one CPU cannot be above 100%%: this never fires");
 }
 
 /* Parse "50% in 1s", then "per WHAT" and "of CGROUP", both optional. */

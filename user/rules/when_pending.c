@@ -58,16 +58,15 @@ static int check_inner(const struct when_parser *p, struct span span, enum when_
 	int err;
 
 	if (open == OPEN_ABSENT && when->source == FRBPF_SOURCE_PSI)
-		return diags__error(
-			p->d, p->src, span,
-			"the kernel tells of pressure when there is some: that there is "
-			"none is no event that stays away");
+		return diags__error(p->d, p->src, span,
+				    "the kernel reports pressure only while there is some: its "
+				    "absence cannot be watched");
 	if (open == OPEN_ABSENT || source->has_pending)
 		return 0;
 	err = pending_sources(&known)
 		      ?: diags__error(p->d, p->src, span,
-				      "'pending' does not follow '%s': it takes %s", source->name,
-				      known.data);
+				      "'pending' does not work with '%s': it takes %s",
+				      source->name, known.data);
 	buf__free(&known);
 	return err;
 }

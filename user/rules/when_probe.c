@@ -113,7 +113,7 @@ static int parse_offset(struct when_parser *p, struct span at, uint64_t *ret)
 	*ret = strtoull(text + 1, &end, 0);
 	if (text[1] < '0' || text[1] > '9' || *end || errno || *ret > INT_MAX)
 		return diags__error(p->d, p->src, at,
-				    "a number of bytes is expected behind '+', such as +0x1c");
+				    "a number of bytes is expected after '+', such as +0x1c");
 	return 0;
 }
 
@@ -210,10 +210,10 @@ int when__parse_usdt(struct when_parser *p, struct span name, struct when *ret)
 	when_parser__skip_blanks(p);
 	if (when_parser__at(p, ">"))
 		return diags__error(p->d, p->src, when_parser__rest(p),
-				    "a static probe is hit, it takes no time: it has no threshold");
+				    "a static probe takes no time: it has no threshold");
 	if (p->pos < p->end)
 		return diags__error(p->d, p->src, when_parser__rest(p),
-				    "nothing may follow the probe: conditions stand in 'if'");
+				    "nothing may follow the probe: put conditions in 'if'");
 	ret->hit = true;
 	return make_target(&ret->target, "%.*s:%.*s:%.*s", (int)path.len, s + path.off,
 			   (int)provider.len, s + provider.off, (int)probe.len, s + probe.off);

@@ -44,11 +44,11 @@ static int check_kind(struct when_parser *p, const struct psi_target *t, struct 
 {
 	if (!strcmp(t->resource, "irq") && strcmp(t->kind, "full") != 0)
 		return diags__error(p->d, p->src, kind,
-				    "of interrupts the kernel knows 'full' only");
+				    "for interrupts the kernel has 'full' only");
 	if (!strcmp(t->resource, "cpu") && !strcmp(t->kind, "full") && !t->cgroup[0])
 		return diags__error(p->d, p->src, kind,
-				    "of the whole machine there is no 'cpu full': while all wait "
-				    "for a CPU, one has it; write 'some', or name a cgroup");
+				    "the whole machine has no 'cpu full': some task always has the "
+				    "CPU; write 'some', or name a cgroup");
 	return 0;
 }
 
@@ -72,7 +72,7 @@ static int take_amount(struct when_parser *p, struct psi_target *t, struct when 
 				    "'>', a stall and a window are expected here, such as > 150ms "
 				    "in 2s");
 	p->pos++;
-	if (take_duration(p, "a duration is expected behind '>', such as 150ms", &ret->threshold,
+	if (take_duration(p, "a duration is expected after '>', such as 150ms", &ret->threshold,
 			  &at))
 		return -EINVAL;
 	in = when_parser__word(p);
@@ -80,11 +80,11 @@ static int take_amount(struct when_parser *p, struct psi_target *t, struct when 
 		return diags__error(p->d, p->src, in.len ? in : when_parser__here(p),
 				    "in which time? write > %.*s in 2s", (int)at.len,
 				    p->src->text + at.off);
-	if (take_duration(p, "a time is expected behind 'in', such as 2s", &window, &window_at))
+	if (take_duration(p, "a time is expected after 'in', such as 2s", &window, &window_at))
 		return -EINVAL;
 	if (window < WINDOW_MIN || window > WINDOW_MAX)
 		return diags__error(p->d, p->src, window_at,
-				    "the kernel takes windows from 500ms to 10s");
+				    "the kernel accepts windows from 500ms to 10s");
 	if (ret->threshold < NSEC_PER_USEC)
 		return diags__error(p->d, p->src, at, "the kernel counts stalls in microseconds");
 	if (ret->threshold > window)

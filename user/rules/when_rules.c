@@ -51,7 +51,7 @@ static int take_within(struct when_parser *p, uint64_t *ret)
 	time = when_parser__word(p);
 	if (!time.len)
 		return diags__error(p->d, p->src, when_parser__here(p),
-				    "a time is expected behind 'within', such as 2s");
+				    "a time is expected after 'within', such as 2s");
 	if (text__duration(p->src, time, p->d, ret))
 		return -EINVAL;
 	if (!*ret || *ret > WITHIN_MAX)
@@ -73,15 +73,14 @@ static int take_all(struct when_parser *p, struct when_parts *ret)
 	do {
 		if (ret->n == WHEN_MAX_PARTS)
 			return diags__error(p->d, p->src, when_parser__here(p),
-					    "at most %d rules can be meant together",
-					    WHEN_MAX_PARTS);
+					    "at most %d rules can be combined", WHEN_MAX_PARTS);
 		if (ret->n)
 			p->pos++;
 		err = take_part(p, ret);
 	} while (!err && when_parser__at(p, ","));
 	if (!err && ret->n < 2)
 		err = diags__error(p->d, p->src, when_parser__here(p),
-				   "a second rule is expected behind a comma");
+				   "a second rule is expected after a comma");
 	return err;
 }
 
@@ -118,7 +117,7 @@ int when_parser__rules(struct when_parser *p, struct when *ret)
 
 	if (p->open)
 		return diags__error(p->d, p->src, when_parser__rest(p),
-				    "a source stands in the parentheses, such as runqlat");
+				    "a source belongs in the parentheses, such as runqlat");
 	if (all)
 		*p = q;
 	ret->source = FRBPF_SOURCE_RULES;
@@ -171,11 +170,11 @@ static int bind_when_part(const struct ruleset *rs, const struct rule_conf *rule
 		return unknown_rule(rs, rule, part, d);
 	if (r->when.source == FRBPF_SOURCE_RULES)
 		return diags__error(d, rule->src, part->at,
-				    "this rule is about others itself: name those");
+				    "this rule refers to others itself: name those");
 	if (r->when.silence)
-		return diags__error(d, rule->src, part->at,
-				    "this rule is about what does not come: it cannot be one of "
-				    "several");
+		return diags__error(
+			d, rule->src, part->at,
+			"this rule is about what does not happen: it cannot be combined");
 	part->id = r->id;
 	return 0;
 }

@@ -103,7 +103,7 @@ static int parse_errors(struct when_parser *p, struct when *ret)
 	if (p->pos == p->end)
 		return 0;
 	return diags__error(p->d, p->src, when_parser__rest(p),
-			    "nothing may follow 'fails': conditions stand in 'if'");
+			    "nothing may follow 'fails': put conditions in 'if'");
 }
 
 /* Skip "fails", if it is here. */
@@ -119,7 +119,8 @@ static bool take_fails(struct when_parser *p)
 
 int when_parser__threshold_or_fails(struct when_parser *p, struct when *ret)
 {
-	return p->open != OPEN_PENDING && take_fails(p) ? parse_errors(p, ret) : when_parser__threshold(p, ret);
+	return p->open != OPEN_PENDING && take_fails(p) ? parse_errors(p, ret)
+							: when_parser__threshold(p, ret);
 }
 
 /* "*" means all calls that return; for durations, without those whose job is to wait. */

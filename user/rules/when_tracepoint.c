@@ -67,7 +67,7 @@ static int parse_span_key(struct when_parser *p, struct span_target *t)
 		name = when_parser__word(p);
 		if (!name.len)
 			return diags__error(p->d, p->src, when_parser__here(p),
-					    "what the end calls this key is expected here");
+					    "the end's name of this key is expected here");
 		if (take_span_word(p, name, t->keys[t->n_keys].end))
 			return -EINVAL;
 	}
@@ -155,16 +155,14 @@ int when__parse_tracepoint(struct when_parser *p, struct span name, struct when 
 	if (when_parser__at(p, "->"))
 		return parse_span(p, name, tracepoint, ret);
 	if (when_parser__at(p, ">"))
-		return diags__error(
-			p->d, p->src, when_parser__rest(p),
-			"a tracepoint is hit, it takes no time; for the time between two "
-			"write A:start -> B:end by KEY > 50ms");
+		return diags__error(p->d, p->src, when_parser__rest(p),
+				    "a tracepoint takes no time; for the time between two, write "
+				    "A:start -> B:end by KEY > 50ms");
 	if (p->pos < p->end) {
 		here = when_parser__rest(p);
-		return diags__error(
-			p->d, p->src, here,
-			"nothing may follow a tracepoint: the rule fires whenever it is "
-			"hit, and conditions stand in 'if'");
+		return diags__error(p->d, p->src, here,
+				    "nothing may follow a tracepoint: the rule fires whenever it "
+				    "is hit, and conditions belong in 'if'");
 	}
 	ret->hit = true;
 	if (asprintf(&ret->target, "%.*s:%.*s", (int)name.len, p->src->text + name.off,

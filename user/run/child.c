@@ -40,8 +40,8 @@ static const struct passwd *find_user(const char *name, struct err *err)
 	uid = sudo ? strtol(sudo, &end, 10) : -1;
 	if (!sudo || !*sudo || *end || uid < 0 || uid >= UINT32_MAX) {
 		err_set(err, -EINVAL,
-			"--user: nobody called sudo (SUDO_UID is not set): give a "
-			"name, --user=NAME");
+			"--user: not called by sudo (SUDO_UID is not set): give a name, "
+			"--user=NAME");
 		return NULL;
 	}
 	pw = getpwuid(uid);

@@ -20,7 +20,8 @@ static int make_absolute(const char *path, char ret[static PATH_MAX], struct err
 	int n;
 
 	if (path[0] != '/' && !cwd)
-		return err_set(err, -errno, "the current directory: %s", strerror(errno));
+		return err_set(err, -errno, "cannot find the current directory: %s",
+			       strerror(errno));
 	n = snprintf(ret, PATH_MAX, "%s%s%s", cwd ?: "", cwd ? "/" : "", path);
 	if (n < PATH_MAX - 128) /* room for the names of dumps */
 		return 0;

@@ -272,7 +272,7 @@ static void find_in_file(struct finder *f, const struct run_file *file)
 	f->here.keep_stacks = f->rest.keep_stacks = true;
 	code = profile__add_file(&f->here, outcome__held_path(f->o, file->path, held), &err);
 	if (!code && read_rest(f, file, &err)) {
-		log_warn("the rest of the run: %s", make_printable(err.msg));
+		log_warn("the rest of the run has no stacks: %s", make_printable(err.msg));
 		err = (struct err){ 0 };
 	}
 	if (!code && find_in(f, file->session))

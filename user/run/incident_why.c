@@ -55,7 +55,8 @@ static int note_verdict(struct run_incident *inc, const struct why *w, const str
 		code = inc->why && j ? 0 : -ENOMEM;
 	}
 	if (!code && manifest__set_why(base, inc->name, j, &err) && err.msg[0])
-		log_warn("incident %s: its manifest does not say why: %s", inc->name, err.msg);
+		log_warn("incident %s: cannot add the verdict to its manifest: %s", inc->name,
+			 err.msg);
 	json_decref(j);
 	why_verdict__free(&v);
 	return code;

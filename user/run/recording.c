@@ -187,7 +187,7 @@ static void dump_last(struct recording *r, bool last)
 
 	r->rest_only = !last;
 	if (recorder__dump(r->parts.recorder, all, INCIDENT_NOTE_LAST) < 0 && last)
-		log_warn("too many dumps are under way: that of the last window is not made");
+		log_warn("too many dumps are in progress: that of the last window is skipped");
 }
 
 /* Files that are missing only for the comparison are not failures. */

@@ -182,7 +182,7 @@ static void start_command(struct run *r)
 	if (!r->opts->command)
 		return;
 	if (measure__begin(&r->measure))
-		log_warn("what the command costs is not measured: out of memory");
+		log_warn("cannot measure what the command costs: out of memory");
 	code = child__go(&r->child, r->opts->command[0], &r->err);
 	r->outcome.exec_error = -code;
 	if (code)

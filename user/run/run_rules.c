@@ -236,8 +236,8 @@ static int add_values(struct run_rules *r, size_t i, size_t *number, struct diag
 	struct buf text = { 0 };
 	int err;
 
-	if (!when__has_values(&rule->when) ||
-	    when__source(rule->when.source)->no_begin || r->rs->n_rules == FRBPF_MAX_SLOTS)
+	if (!when__has_values(&rule->when) || when__source(rule->when.source)->no_begin ||
+	    r->rs->n_rules == FRBPF_MAX_SLOTS)
 		return 0;
 	free_name(r->rs, "values", number, name);
 	err = buf__printf(&text, "[rule-%s]\nwhen = %s\ndump = none\ncooldown = 0\n", name,
@@ -274,9 +274,8 @@ static void warn_unused(const struct ruleset *rs, struct diags *d)
 	for (size_t i = 0; i < rs->n_sessions; i++) {
 		if (rs->sessions[i].ring_span.len)
 			diags__warn(d, rs->config->src, rs->sessions[i].ring_span,
-				    "a run does not measure the rate of events first: where it "
-				    "cannot be known beforehand the rings have the default size; "
-				    "give -m instead");
+				    "a run does not measure event rates first: where they are "
+				    "unknown, rings have the default size; use -m instead");
 	}
 }
 

@@ -59,7 +59,7 @@ static int find_cgroup(struct run_target *t, const char *path, struct err *err)
 	if (cgroup_levels(t->cgroup) >= FRBPF_CGROUP_DEPTH) {
 		close(fd);
 		return err_set(err, -EINVAL,
-			       "--cgroup %s: lies %zu levels deep: the first %d can be told apart",
+			       "--cgroup %s: is %zu levels deep: only the first %d are compared",
 			       path, cgroup_levels(t->cgroup), FRBPF_CGROUP_DEPTH - 1);
 	}
 	t->record = (struct record_target){ .kind = RECORD_CGROUP, .cgroup_fd = fd };

@@ -73,8 +73,8 @@ static bool reap_children(struct waiter *w)
 	bool was_running = !w->child->ended, all = child__reap(w->child);
 
 	if (was_running && w->child->ended && !all)
-		log_info("the command has ended, processes that it left have not: recording until "
-			 "they have (Ctrl-C, SIGTERM or --for end it sooner)");
+		log_info("the command has ended, but processes that it left have not: recording "
+			 "until they do (Ctrl-C, SIGTERM or --for end it sooner)");
 	return all;
 }
 

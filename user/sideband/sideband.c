@@ -226,7 +226,8 @@ int sideband__scan(struct sideband *sb, struct err *err)
 		return ret;
 	ret = scan_kernel_state(sb, task_model__edit_kernel(sb->base), &sb->kernel);
 	if (ret)
-		return err_set(err, ret, "reading the state of the machine: %s", strerror(-ret));
+		return err_set(err, ret, "cannot read the state of the machine: %s",
+			       strerror(-ret));
 	sideband_core__drain(sb);
 	sideband__lock(sb);
 	/* the scan includes the effects of all records from before it began */
@@ -425,7 +426,8 @@ int sideband__start(struct sideband *sb, struct err *err)
 	int ret = pthread_create(&sb->helper, NULL, helper_main, sb);
 
 	if (ret)
-		return err_set(err, -ret, "a thread for the side band: %s", strerror(ret));
+		return err_set(err, -ret, "cannot start a thread for the side band: %s",
+			       strerror(ret));
 	ret = pthread_create(&sb->drainer, NULL, drainer_main, sb);
 	if (ret) {
 		sideband__lock(sb);
@@ -433,7 +435,8 @@ int sideband__start(struct sideband *sb, struct err *err)
 		pthread_cond_signal(&sb->helper_wake);
 		sideband__unlock(sb);
 		pthread_join(sb->helper, NULL);
-		return err_set(err, -ret, "a thread for the side band: %s", strerror(ret));
+		return err_set(err, -ret, "cannot start a thread for the side band: %s",
+			       strerror(ret));
 	}
 	sb->running = true;
 	sideband__lock(sb);

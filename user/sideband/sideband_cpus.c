@@ -105,7 +105,7 @@ int sideband_core__open_rings(struct sideband *sb, struct err *err)
 	int ret = cpus__online(&cpus, &n);
 
 	if (ret)
-		return err_set(err, ret, "which CPUs are online: %s", strerror(-ret));
+		return err_set(err, ret, "cannot read which CPUs are online: %s", strerror(-ret));
 	sb->max_cpus = possible > n ? possible : n;
 	sb->rings = calloc(sb->max_cpus, sizeof(*sb->rings));
 	sb->watches = calloc(sb->max_cpus, sizeof(*sb->watches));

@@ -135,7 +135,8 @@ int sideband_ring__open(struct sideband_ring *r, int cpu, struct perf_event_attr
 		return code;
 	}
 	if (ioctl(ring.fd, PERF_EVENT_IOC_ID, &ring.id)) {
-		code = err_set(err, -errno, "the id of the side-band event: %s", strerror(errno));
+		code = err_set(err, -errno, "cannot read the id of the side-band event: %s",
+			       strerror(errno));
 		sideband_ring__close(&ring);
 		return code;
 	}

@@ -23,7 +23,7 @@ static int open_folder(int at, const char *name, struct err *err)
 	int fd;
 
 	if (mkdirat(at, name, 0755) && errno != EEXIST)
-		return err_set(err, -errno, "%s: cannot make the folder: %s", name,
+		return err_set(err, -errno, "%s: cannot create the directory: %s", name,
 			       strerror(errno));
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd >= 0 ? fd : err_set(err, -errno, "%s: %s", name, strerror(errno));
@@ -34,12 +34,11 @@ static int check_kernel(const struct build_id *id, struct err *err)
 	struct build_id running;
 
 	if (build_id__read_kernel(&running))
-		return err_set(err, -EINVAL, "the running kernel does not tell its build id");
+		return err_set(err, -EINVAL, "the running kernel does not show its build id");
 	if (running.size != id->size || memcmp(running.data, id->data, id->size))
-		return err_set(
-			err, -EINVAL,
-			"recorded by another kernel than the one that runs here: its symbols "
-			"can only be had while it runs");
+		return err_set(err, -EINVAL,
+			       "recorded on another kernel than the running one: its symbols are "
+			       "available only while it runs");
 	return 0;
 }
 
@@ -97,7 +96,7 @@ static int add_link(int dir, const char *hex, struct err *err)
 	if (two < 0)
 		return two;
 	if (symlinkat(target, two, hex + 2) && errno != EEXIST)
-		return err_set(err, -errno, "%s: cannot make the link: %s", target,
+		return err_set(err, -errno, "%s: cannot create the link: %s", target,
 			       strerror(errno));
 	return 0;
 }

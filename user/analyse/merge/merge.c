@@ -95,11 +95,12 @@ static int check_alike(const struct merge_input *a, const struct merge_input *b,
 	const struct perf_event_attr *x = &a->info->events[0].attr, *y = &b->info->events[0].attr;
 
 	if (!same_text(a->info->hostname, b->info->hostname))
-		return err_set(err, -EINVAL, "%s is of machine '%s', %s of '%s': merge them apart",
+		return err_set(err, -EINVAL,
+			       "%s is of machine '%s', %s of '%s': merge them separately",
 			       a->info->path, a->info->hostname ?: "", b->info->path,
 			       b->info->hostname ?: "");
 	if (!same_text(a->info->osrelease, b->info->osrelease))
-		return err_set(err, -EINVAL, "%s is of kernel %s, %s of %s: merge them apart",
+		return err_set(err, -EINVAL, "%s is of kernel %s, %s of %s: merge them separately",
 			       a->info->path, a->info->osrelease ?: "?", b->info->path,
 			       b->info->osrelease ?: "?");
 	if (x->use_clockid != y->use_clockid || (x->use_clockid && x->clockid != y->clockid)) {

@@ -203,11 +203,10 @@ static int check_format(const struct merge_events *m, const struct merge_input *
 
 		if (o->attr.type == PERF_TYPE_TRACEPOINT && o->attr.config == format->id &&
 		    !same_format(&o->format, format))
-			return err_set(
-				err, -EINVAL,
-				"%s: %s has another format there than in %s: of another boot "
-				"or version, and no file can hold both",
-				in->info->path, e->name, o->inputs[0]->info->path);
+			return err_set(err, -EINVAL,
+				       "%s: the format of %s differs from that in %s (another boot "
+				       "or version): one file cannot hold both",
+				       in->info->path, e->name, o->inputs[0]->info->path);
 	}
 	return 0;
 }

@@ -201,7 +201,7 @@ static int check_cpu(struct events_adding *a, uint32_t cpu)
 {
 	if (cpu < SCHED_CPU_MAX)
 		return 0;
-	return err_set(a->err, -EINVAL, "%s: an event of CPU %u, which no machine has",
+	return err_set(a->err, -EINVAL, "%s: an event names CPU %u: no machine has that many",
 		       perf_file__info(replay__file(a->r))->path, cpu);
 }
 

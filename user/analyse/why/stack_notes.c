@@ -139,7 +139,7 @@ static int read_file(struct stack_notes *s, uint16_t file, size_t *i, struct err
 	while (!code && *i < s->n_wanted && s->events->v[s->wanted[*i]].file == file) {
 		code = replay__next(n->r, err, &smp);
 		if (!code) /* the file was longer at the first reading */
-			code = err_set(err, -EINVAL, "%s: it changes while it is read",
+			code = err_set(err, -EINVAL, "%s: it was changed while it was read",
 				       s->events->files[file]);
 		if (code < 0)
 			break;

@@ -53,7 +53,7 @@ static int add_dumps(struct why *w, const json_t *manifest, const char *base, st
 		n++;
 	}
 	if (!code && !n)
-		return err_set(err, -ENODATA, "unknown: the incident has no dump any more");
+		return err_set(err, -ENODATA, "unknown: the incident's dumps are gone");
 	return code;
 }
 
@@ -119,7 +119,7 @@ static int why_ask(struct why *w, uint64_t tid, uint64_t time, uint64_t value,
 	q.to = time;
 	q.from = time - value;
 	if (!tid || tid > UINT32_MAX)
-		return err_set(err, -ENODATA, "unknown: what fired has no task that suffers");
+		return err_set(err, -ENODATA, "unknown: what fired has no subject");
 	if (value > time)
 		return err_set(err, -EINVAL, "the wait began before the clock did");
 	if (!value) /* an event without a duration */
@@ -137,7 +137,7 @@ int why_incident__ask(const json_t *manifest, const char *base, struct err *err,
 
 	if (!subject)
 		return err_set(err, -ENODATA,
-			       "unknown: nothing fired, the dump was asked for by hand: -i DUMP "
+			       "unknown: nothing fired, the dump was requested by hand: -i DUMP "
 			       "--tid TID asks about a task");
 	if (why__new(&w))
 		return err_set(err, -ENOMEM, "out of memory");
@@ -181,10 +181,7 @@ int why_incident__ask_dump(const char *path, struct err *err, struct why **ret)
 		return err_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
 	code = marker_file__triggers(fd, take_trigger, &f);
 	if (code < 0 || !f.time)
-		return err_set(err, -ENODATA,
-			       "%s has no trigger that is read here: --tid says about which task "
-			       "to ask",
-			       path);
+		return err_set(err, -ENODATA, "%s has no trigger: name a task with --tid", path);
 	if (why__new(&w))
 		return err_set(err, -ENOMEM, "out of memory");
 	code = why__add_file(w, path, err)

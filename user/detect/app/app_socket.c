@@ -281,7 +281,7 @@ static int open_own(struct app_socket *s, struct err *err)
 			       PATH_SIZE - 1);
 	r = open_endpoint(&s->own);
 	if (r == -EADDRINUSE)
-		return err_set(err, r, "%s: somebody else listens there", s->own.shown);
+		return err_set(err, r, "%s: another process listens there", s->own.shown);
 	return r ? err_set(err, r, "%s: cannot listen: %s", s->own.shown, strerror(-r)) : 0;
 }
 

@@ -94,8 +94,7 @@ static int refuse_without_requests(const char *text, uint64_t dev, struct err *e
 	if (!has_attribute(dev, "dev") || has_attribute(dev, "mq"))
 		return 0;
 	return err_set(err, -EINVAL,
-		       "no request is ever made to \"%s\": they are made to the disks below it, if "
-		       "there are any",
+		       "\"%s\" never gets a request: the disks below it do, if there are any",
 		       text);
 }
 
@@ -111,7 +110,7 @@ static int refuse_partition(const char *text, uint64_t dev, struct err *err)
 	*name = '\0';
 	disk = strrchr(link, '/');
 	return err_set(err, -EINVAL,
-		       "\"%s\" is a partition of \"%s\": requests are known by their disk", text,
+		       "\"%s\" is a partition of \"%s\": requests name the whole disk", text,
 		       disk ? disk + 1 : link);
 }
 

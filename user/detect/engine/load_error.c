@@ -90,7 +90,7 @@ int load_error__check_kernel(struct err *err)
 	if (!access(KERNEL_BTF, F_OK))
 		return 0;
 	return err_set(err, -EOPNOTSUPP,
-		       "this kernel does not describe its types (no " KERNEL_BTF
+		       "this kernel has no type information (no " KERNEL_BTF
 		       "): rules need one built with CONFIG_DEBUG_INFO_BTF=y");
 }
 

@@ -228,7 +228,7 @@ int source__write(struct source *s, const struct rule_table *table, struct err *
 	else if (table->bank.min_pending != UINT64_MAX || table->bank.min_silence != UINT64_MAX)
 		r = look__prepare(s);
 	if (r)
-		return err_set(err, r, "%s: cannot look at what is pending or absent: %s",
+		return err_set(err, r, "%s: cannot check what is pending or absent: %s",
 			       s->ops->name, strerror(-r));
 	look__hold(s->look);
 	r = write_bank(s, table, err);

@@ -26,12 +26,12 @@ static int number_parts(struct together *t, const struct rule_conf *rules, size_
 
 			if (at == t->n)
 				return err_set(err, -EINVAL,
-					       "rule %s is about rule %s, which is not there",
+					       "rule %s refers to rule %s, which does not exist",
 					       rules[i].name, rules[i].when.parts.v[k].name);
 			if (t->units[at].part)
 				continue;
 			if (numbers == FRBPF_MAX_PARTS)
-				return err_set(err, -E2BIG, "rules are about more than %d others",
+				return err_set(err, -E2BIG, "rules refer to more than %d others",
 					       FRBPF_MAX_PARTS);
 			t->units[at].part = ++numbers;
 		}

@@ -176,22 +176,23 @@ static int find_in_processes(const char *path, struct probe_files *ret, struct e
 		return err_set(err, r, "more than %d files of running processes match %s",
 			       PROBE_FILES_MAX, path);
 	if (r == -ETIMEDOUT)
-		return err_set(err, r, "%s: %u files of running processes do not answer", path,
-			       s.n_hung);
+		return err_set(err, r,
+			       "%s: %u files of running processes cannot be read: their file "
+			       "systems do not answer",
+			       path, s.n_hung);
 	if (r)
 		return err_set(err, r, "/proc: %s", strerror(-r));
 	if (ret->n)
 		return 0;
 	r = geteuid() ? -EACCES : -ENOENT;
 	if (!strpbrk(path, "*?["))
-		return err_set(err, r,
-			       "%s: there is no such file, nor does a running process%s have one",
-			       path, geteuid() ? " that may be looked at" : "");
+		return err_set(err, r, "%s: no such file, and no running process%s has one", path,
+			       geteuid() ? " that you may inspect" : "");
 	return err_set(
 		err, r,
 		"no running process%s has mapped a file that matches %s: a glob is looked up "
 		"when the rules are loaded",
-		geteuid() ? " that may be looked at" : "", path);
+		geteuid() ? " that you may inspect" : "", path);
 }
 
 /* ---- names ---- */

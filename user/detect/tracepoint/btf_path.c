@@ -165,7 +165,7 @@ static int step_to_element(struct walk *w)
 	if (!read_index(w, &i, &end))
 		return err_set(w->err, -EINVAL, "a number in brackets is expected, such as [0]");
 	if (!t || !btf_is_array(t) || !w->in_memory)
-		return err_set(w->err, -EINVAL, "this is no array");
+		return err_set(w->err, -EINVAL, "this is not an array");
 	array = btf_array(t);
 	if (array->nelems && i >= array->nelems)
 		return err_set(w->err, -EINVAL, "the array has %u elements", array->nelems);
@@ -222,7 +222,7 @@ static int walk_follow(struct walk *w)
 		if (err || !w->path[w->pos])
 			return err;
 		if (w->path[w->pos] != '.')
-			return err_set(w->err, -EINVAL, "'.' is expected behind ']'");
+			return err_set(w->err, -EINVAL, "'.' is expected after ']'");
 		w->pos++;
 	}
 	return err;
@@ -410,7 +410,7 @@ static int take_key(struct walk *w)
 	int err;
 
 	if (!t || !(btf_is_int(t) || btf_is_any_enum(t) || btf_is_ptr(t)))
-		return err_set(w->err, -EINVAL, "a key is a number or a pointer, and not a %s",
+		return err_set(w->err, -EINVAL, "a key must be a number or a pointer, not a %s",
 			       btf_type__text(w->btf, w->type, text, sizeof(text)));
 	err = place_number(w, btf_is_ptr(t) ? sizeof(__u64) : t->size);
 	w->v->where.is_signed = !w->v->where.shift_right; /* all of its bits */

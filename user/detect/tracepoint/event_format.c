@@ -163,7 +163,7 @@ int event_format__read(const char *target, struct event_format **ret, struct err
 	if (!code)
 		code = event_format__parse(text.data, text.len, ret);
 	if (code == -EINVAL)
-		err_set(err, code, "the format of %s is none that frbpf understands", target);
+		err_set(err, code, "frbpf does not understand the format of %s", target);
 	else if (code && code != -ENOENT)
 		err_set(err, code, "cannot read the format of %s: %s", target, strerror(-code));
 	buf__free(&text);

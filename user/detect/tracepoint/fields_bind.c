@@ -133,11 +133,11 @@ static int unknown_field(const struct rule_conf *rule, const struct rule_arg *ar
 		snprintf(all + len, sizeof(all) - len, " %s", names[i]);
 	}
 	nearest = nearest_word(arg->name, strlen(arg->name), names);
-	return diags__error(d, rule->src, arg->at,
-			    "'%s' of %s is no argument, and no field of its format" DID_YOU_MEAN
-			    "%s%s%s",
-			    arg->name, rule->when.target, SUGGEST(nearest),
-			    nearest ? "" : ": there are", nearest ? "" : all, nearest ? "" : more);
+	return diags__error(
+		d, rule->src, arg->at,
+		"'%s' of %s is neither an argument nor a field of its format" DID_YOU_MEAN "%s%s%s",
+		arg->name, rule->when.target, SUGGEST(nearest), nearest ? "" : ": there are",
+		nearest ? "" : all, nearest ? "" : more);
 }
 
 static void set_desc_range(struct expr_field_desc *desc, const struct event_field *field)
@@ -199,8 +199,8 @@ int fields_bind__rule(const struct ruleset *rs, struct rule_conf *rule,
 		if (rule->expr.nodes[i].field == FRBPF_FIELD_EXE ||
 		    rule->expr.nodes[i].field == FRBPF_FIELD_CGROUP_PATH)
 			return diags__error(d, rule->src, n ? rule->args.v[0].at : rule->when_span,
-					    "%s of %s is read by frbpf, from the format's fields: "
-					    "there `exe` and patterns of `cgroup` are not known",
+					    "frbpf reads %s of %s from the fields of its format: "
+					    "`exe` and patterns of `cgroup` do not work with that",
 					    n ? rule->args.v[0].name : "a hit", rule->when.target);
 	}
 

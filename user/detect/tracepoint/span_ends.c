@@ -117,9 +117,8 @@ static int check_key(const struct rule_conf *rule, const struct span_ends *e, ui
 	return diags__error(d, rule->src, find_word(rule, name), "the key '%s' at %s: %s%s", name,
 			    at_end ? e->target.end : e->target.start, err.msg,
 			    r == -ENOENT && same
-				    ? "; tid, pid and cpu may be a key of any span; where "
-				      "the ends call it differently write "
-				      "NAME_AT_START = NAME_AT_END"
+				    ? "; tid, pid and cpu may be a key of any span; if the ends "
+				      "name it differently, write NAME_AT_START = NAME_AT_END"
 				    : "");
 }
 
@@ -189,11 +188,10 @@ int span_ends__bind(struct rule_conf *rule, struct diags *d)
 
 	if (err == -ENOENT)
 		diags__error(d, rule->src, find_word(rule, missing),
-			     "this kernel has no tracepoint '%s' whose arguments it tells",
-			     missing);
+			     "this kernel has no tracepoint '%s' with known arguments", missing);
 	else if (err == -EOPNOTSUPP)
 		diags__error(d, rule->src, rule->when_span,
-			     "this kernel does not describe its types (no BTF): rules need it");
+			     "this kernel has no type information (BTF): rules need it");
 	else if (!err)
 		err = bind_open(rule, &e, d);
 	span_ends__free(&e);

@@ -77,7 +77,7 @@ static int make_extracts(const char *target, const struct rule_table *table,
 	}
 	r = btf_trace__find(tracepoint_info__name(target), &trace);
 	if (r)
-		return err_set(err, r, "tracepoint:%s: this kernel does not tell its arguments",
+		return err_set(err, r, "tracepoint:%s: this kernel does not describe its arguments",
 			       target);
 	for (uint32_t i = 0; i < FRBPF_MAX_ARGS && !r; i++) {
 		if (!table->args[i])

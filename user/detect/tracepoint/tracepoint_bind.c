@@ -127,9 +127,8 @@ static int unknown_tracepoint(const struct rule_conf *rule, struct diags *d)
 	char **names;
 
 	if (btf_trace__list(&names))
-		return diags__error(
-			d, rule->src, rule->when_span,
-			"this kernel does not describe its types (no BTF): rules need it");
+		return diags__error(d, rule->src, rule->when_span,
+				    "this kernel has no type information (BTF): rules need it");
 	return tracepoint_bind__unknown(rule, tracepoint_info__name(rule->when.target), names, d);
 }
 
@@ -292,7 +291,7 @@ static int bind_to_fields(const struct ruleset *rs, struct rule_conf *rule,
 		if (other == path || !event_format__find(format, other->name, strlen(other->name)))
 			code = diags__error(
 				d, rule->src, other->at,
-				"'%s' of %s is no argument, and no field of its format%s",
+				"'%s' of %s is neither an argument nor a field of its format%s",
 				other->name, rule->when.target, args);
 		else
 			code = diags__error(d, rule->src, other->at,
@@ -341,8 +340,8 @@ static void warn_short(const struct rule_conf *rule, const struct rule_arg *arg,
 		if (!strchr(pattern, '*') || pattern[strlen(pattern) - 1] == '*')
 			continue;
 		diags__warn(d, rule->src, arg->at,
-			    "of '%s' a rule sees the first %d bytes: what stands behind the last * "
-			    "of \"%s\" is not found in a longer one",
+			    "of '%s', a rule sees the first %d bytes: what follows the last * of "
+			    "\"%s\" is not found in a longer one",
 			    arg->name, FRBPF_COMM_LEN - 1, pattern);
 		return;
 	}
@@ -361,8 +360,8 @@ static void warn_nobody(const struct rule_conf *rule, const struct btf_trace *tr
 		    n->field >= FRBPF_FIELD_VALUE)
 			continue;
 		diags__warn(d, rule->src, rule->when_span,
-			    "%s happens to whatever task runs: it has no subject, so its comm, pid "
-			    "and so on are empty; current.comm ... are those of that task",
+			    "%s hits whatever task runs: it has no subject, so its comm, pid and "
+			    "so on are empty; current.comm ... are those of that task",
 			    rule->when.target);
 		return;
 	}

@@ -113,8 +113,8 @@ static int lock_base(struct base_dir *b, struct err *err)
 		b->created = false;
 		if (code != -EWOULDBLOCK)
 			return err_set(err, code, "cannot lock %s: %s", b->path, strerror(-code));
-		return err_set(err, -EBUSY, "another frbpf owns %s, whose lock was removed: end it",
-			       b->path);
+		return err_set(err, -EBUSY,
+			       "another frbpf owns %s, whose lock was removed: stop it", b->path);
 	}
 	n = snprintf(pid, sizeof(pid), "%d\n", getpid());
 	if (ftruncate(b->lock_fd, 0) < 0 || pwrite(b->lock_fd, pid, n, 0) != n)

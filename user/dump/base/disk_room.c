@@ -55,12 +55,12 @@ int disk_room__promise(struct disk_room *room, int fd, uint64_t min_free, uint64
 	if (promised)
 		snprintf(others, sizeof(others), " beside %s of other files under way",
 			 units__format_size(promised, sum, sizeof(sum)));
-	return err_set(
-		err, -ENOSPC,
-		"not written: %s are free%s, the file may take %s, and min-free = %s must stay",
-		units__format_size(left, left_text, sizeof(left_text)), others,
-		units__format_size(bytes, most, sizeof(most)),
-		units__format_size(min_free, keep, sizeof(keep)));
+	return err_set(err, -ENOSPC,
+		       "not written: %s are free%s, the file may take %s, and min-free = %s must "
+		       "stay free",
+		       units__format_size(left, left_text, sizeof(left_text)), others,
+		       units__format_size(bytes, most, sizeof(most)),
+		       units__format_size(min_free, keep, sizeof(keep)));
 }
 
 void disk_room__settle(struct disk_room *room, uint64_t bytes, uint64_t written)

@@ -112,11 +112,10 @@ static int name_not_found(struct elf_file *f, const char *name, const struct sea
 	const char *file = elf_file__name(f), *nearest = NULL;
 
 	if (s->chosen)
-		return err_set(
-			err, -EINVAL,
-			"%s: which function '%s' is, is chosen when a program starts (IFUNC): "
-			"name the one that this CPU gets",
-			file, name);
+		return err_set(err, -EINVAL,
+			       "%s: '%s' is chosen when a program starts (IFUNC): name the "
+			       "function that this CPU gets",
+			       file, name);
 	if (s->elsewhere)
 		return err_set(
 			err, -ENOENT,
@@ -128,8 +127,8 @@ static int name_not_found(struct elf_file *f, const char *name, const struct sea
 		nearest ? " (did you mean '" : "", nearest ?: "", nearest ? "'?)" : "",
 		nearest			   ? ""
 		: !s->n_seen		   ? ": it has no symbols at all, it is stripped"
-		: elf_file__is_stripped(f) ? ": it is stripped, only what it exports has a name; "
-					     "install its debug symbols"
+		: elf_file__is_stripped(f) ? ": it is stripped, so only exported functions have "
+					     "names; install its debug symbols"
 					   : "");
 	for (size_t i = 0; i < names.n; i++)
 		free(names.v[i]);
@@ -263,20 +262,21 @@ static int never_returns(struct elf_file *f, const struct func_exits *exits, str
 	struct func next = { .addr = exits->jump_to };
 
 	if (!exits->jumps)
-		return err_set(err, -EINVAL,
-			       exits->indirect
-				       ? "it never returns itself: it goes on where a pointer says"
-				       : "it never returns");
+		return err_set(
+			err, -EINVAL,
+			exits->indirect
+				? "it never returns itself: it ends in a jump through a pointer"
+				: "it never returns");
 	elf_file__each_function(f, find_name, &next);
 	if (next.name)
 		err_set(err, -EINVAL,
-			"it never returns itself: it goes on in another function; name that one, "
-			"'%s'",
+			"it never returns itself: it ends in a jump to another function; name that "
+			"one, '%s'",
 			next.name);
 	else
 		err_set(err, -EINVAL,
-			"it never returns itself: it goes on in another function, at 0x%llx, which "
-			"has no name here (debug symbols may have it)",
+			"it never returns itself: it ends in a jump to a function at 0x%llx, which "
+			"has no name here (debug symbols may have one)",
 			(unsigned long long)exits->jump_to);
 	free(next.name);
 	return -EINVAL;
@@ -293,7 +293,7 @@ int func__exits(struct elf_file *f, const struct func *func, struct func_exits *
 					 elf_file__code(f, func->addr, func->size) };
 	if (!parts.v[0].code)
 		return err_set(err, -EINVAL,
-			       "its symbol does not tell its size, and so not where it returns");
+			       "its symbol has no size, so nobody knows where it returns");
 	r = elf_file__each_function(f, add_part, &parts);
 	if (!r)
 		r = func_exits__find(elf_file__machine(f), parts.v, parts.n, &exits);

@@ -60,25 +60,25 @@ static int explain_failure(const char *name, int code, unsigned int seconds, str
 {
 	switch (code) {
 	case -EIO:
-		return err_set(err, code,
-			       "%s: the process that read it has died: it is damaged, or made for "
-			       "that",
-			       name);
-	case -EBADMSG:
 		return err_set(
 			err, code,
-			"%s: the process that read it gave an answer that makes no sense: it "
-			"is damaged, or made for that",
+			"%s: the process that read it has died: the file is damaged or malicious",
 			name);
-	case -ETIMEDOUT:
-		return err_set(err, code, "%s: to read it takes longer than %u s", name, seconds);
-	case -EBUSY:
+	case -EBADMSG:
 		return err_set(err, code,
-			       "%s: it is not read, as files took too long lately: try again in "
-			       "30 s",
+			       "%s: the process that read it gave an invalid answer: the file is "
+			       "damaged or malicious",
 			       name);
+	case -ETIMEDOUT:
+		return err_set(err, code, "%s: reading it takes longer than %u s", name, seconds);
+	case -EBUSY:
+		return err_set(
+			err, code,
+			"%s: not read, because files took too long lately: try again in 30 s",
+			name);
 	}
-	return err_set(err, code, "%s: no process can read it: %s", name, strerror(-code));
+	return err_set(err, code, "%s: cannot start a process to read it: %s", name,
+		       strerror(-code));
 }
 
 /* The parser's message. It is only shown, after escaping. */
@@ -126,7 +126,7 @@ int probe_reader__ask(int fd, const char *name, const struct examine_probe *q, u
 	int code;
 
 	if (!examiner)
-		return err_set(err, -ENOSYS, "%s: there is no process that could read it", name);
+		return err_set(err, -ENOSYS, "%s: there is no process to read it", name);
 	if (fstat(fd, &st))
 		return err_set(err, -errno, "%s: %s", name, strerror(errno));
 	if (strlen(name) >= sizeof(r->path))

@@ -21,8 +21,8 @@ static int find_exits(const struct examine_probe *q, struct elf_file *f, const s
 		return 0;
 	if (func__exits(f, func, &exits, &why))
 		return err_set(err, -EINVAL,
-			       "%s: how long '%s' takes cannot be measured: %s. Without a "
-			       "threshold, its calls can be watched",
+			       "%s: cannot measure how long '%s' takes: %s. Without a threshold, "
+			       "its calls can be watched",
 			       elf_file__name(f), func->name, why.msg);
 	ret->jumps = exits.jumps;
 	ret->indirect = exits.indirect;
@@ -78,12 +78,11 @@ static int look_for_symbol(const struct examine_probe *q, struct elf_file *f,
 	int r;
 
 	if (q->latency && elf_file__is_go(f))
-		return err_set(
-			err, -EINVAL,
-			"%s is a Go program: its stacks move and its calls change threads, so "
-			"that the end of a call is not known as such. Without a threshold, "
-			"calls can be watched",
-			elf_file__name(f));
+		return err_set(err, -EINVAL,
+			       "%s is a Go program: its stacks move and its calls change threads, "
+			       "so the end of a call cannot be recognised. Without a threshold, "
+			       "calls can be watched",
+			       elf_file__name(f));
 	r = funcs__find(f, q->symbol, demangler, &funcs, err);
 	if (r)
 		return r;
@@ -127,13 +126,12 @@ static int add_usdt(struct usdt_search *s, const struct elf_usdt *p)
 		return err_set(s->err, -E2BIG, "%s has %s:%s in more than %d places", name,
 			       p->provider, p->name, PROBE_USDT_MAX);
 	if (elf_file__usdt_offset(s->file, p, &found.offset, &found.semaphore))
-		return err_set(s->err, -EINVAL,
-			       "%s: the note of %s:%s says it is outside of its code", name,
-			       p->provider, p->name);
+		return err_set(s->err, -EINVAL, "%s: the note of %s:%s points outside of its code",
+			       name, p->provider, p->name);
 	if (usdt_args__parse(p->args, &found.args, &bad))
 		return err_set(s->err, -EINVAL,
-			       "%s: where an argument of %s:%s is cannot be understood: '%.40s'; "
-			       "`frbpf events -v 'usdt:PATH:*'` shows them",
+			       "%s: frbpf does not understand where an argument of %s:%s is: "
+			       "'%.40s'; `frbpf events -v 'usdt:PATH:*'` shows them",
 			       name, p->provider, p->name, bad);
 	v = realloc(to->probes, (to->n_probes + 1) * sizeof(*v));
 	if (!v)
