@@ -20,6 +20,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "own_data.bpf.h"
 #include "subject.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -29,7 +30,8 @@ struct flight_data {
 	__u64 issued;	 /* ns; 0: not yet */
 	__u64 sector;	 /* the first sector, once a part has completed */
 	__u64 done;	 /* bytes of the parts that have completed */
-	__u64 foreign;	 /* the task that queued it is not in scope */
+	__u32 foreign;	 /* the task that queued it is not in scope */
+	__u32 for_us;	 /* a kernel thread queued it while a dump was written, maybe for it */
 	__u64 cmd_flags; /* saved: the kernel clears the flush flags while a flush is pending */
 	struct subject subject;
 	struct cgroup_ids cgroups; /* if a rule needs them */
@@ -72,6 +74,13 @@ static __always_inline struct flight *request_find(const struct request *rq)
 	return f && *(volatile __u32 *)&f->depth ? f : NULL;
 }
 
+/* Does a kernel thread queue the request for our dump? Later, its pages may be gone. */
+static __always_inline bool is_for_us(struct request *rq, struct task_struct *task)
+{
+	return task->flags & PF_KTHREAD && is_dump_written(bpf_ktime_get_ns()) &&
+	       is_own_disk(request_dev(rq)) && bio_may_be_ours((__u64)BPF_CORE_READ(rq, bio));
+}
+
 /* Begin a request. @issued: 0: not yet. */
 static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued)
 {
@@ -89,6 +98,7 @@ static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued
 	p->done = 0;
 	p->foreign = !in_scope(task);
 	if (!p->foreign) {
+		p->for_us = is_for_us(rq, task);
 		p->cmd_flags = rq->cmd_flags;
 		subject_save(&p->subject, task, rules_bank(), &p->cgroups);
 	}
@@ -187,8 +197,7 @@ static __always_inline void check_request(struct request *rq, const struct fligh
 	}
 	*busy = 1;
 	barrier();
-	s.self =
-		p->subject.is_kernel_thread && is_dump_written(now) && is_own_disk(request_dev(rq));
+	s.self = p->for_us && is_dump_written(now);
 	s.self |= p->subject.tgid == control.self_tgid;
 	m = match_new(&s);
 	if (m) {

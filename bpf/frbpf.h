@@ -414,7 +414,7 @@ struct frbpf_rule_state {
  * are suppressed. Then one for all rules, and one for sources that are disturbed by the writing of
  * a dump.
  */
-#define FRBPF_MAX_SUPPRESS  (FRBPF_SUPPRESS_DISK + 1)
+#define FRBPF_MAX_SUPPRESS  (FRBPF_SUPPRESS_BASE_INODE + 1)
 #define FRBPF_SUPPRESS_ALL  FRBPF_MAX_SLOTS
 #define FRBPF_SUPPRESS_SELF (FRBPF_MAX_SLOTS + 1)
 /*
@@ -423,9 +423,15 @@ struct frbpf_rule_state {
  */
 #define FRBPF_SUPPRESS_N_HELPERS (FRBPF_MAX_SLOTS + 2)
 #define FRBPF_SUPPRESS_HELPERS	 (FRBPF_MAX_SLOTS + 3)
-/* Last, FRBPF_DEV() of the disk that dumps are written to; 0: it may be any. */
+#define FRBPF_MAX_HELPERS	 16
+/* Then FRBPF_DEV() of the disk that dumps are written to; 0: it may be any. */
 #define FRBPF_SUPPRESS_DISK (FRBPF_SUPPRESS_HELPERS + FRBPF_MAX_HELPERS)
-#define FRBPF_MAX_HELPERS   16
+/*
+ * Last, the directory that dumps are written below: FRBPF_DEV() of its file system (0: unknown),
+ * and the number of its inode.
+ */
+#define FRBPF_SUPPRESS_BASE_DEV	  (FRBPF_SUPPRESS_DISK + 1)
+#define FRBPF_SUPPRESS_BASE_INODE (FRBPF_SUPPRESS_DISK + 2)
 
 enum frbpf_source {
 	FRBPF_SOURCE_RUNQLAT = 1,
@@ -480,6 +486,12 @@ struct frbpf_extract {
 	__u8 is_signed;
 	__u8 pad;
 	__u32 offset[FRBPF_MAX_STEPS];
+};
+
+/* What a kernel thread writes when it hits a tracepoint. FRBPF_EXTRACT_NONE: it is unknown. */
+struct frbpf_own_at {
+	struct frbpf_extract disk;	 /* FRBPF_DEV() of it */
+	struct frbpf_extract bio, inode; /* the address of either */
 };
 
 /* The values that the programs of a tracepoint extract for the rules of one bank. */

@@ -6,6 +6,7 @@
 #ifndef FRBPF_HIT_BPF_H
 #define FRBPF_HIT_BPF_H
 
+#include "own_data.bpf.h"
 #include "prefilter.bpf.h"
 
 /* Arguments of the tracepoint as its programs get them: each extended with zeros to a word. */
@@ -51,8 +52,8 @@ const volatile __s32 subject_arg = -1;
 const volatile __s32 subject_pid_arg = -1;
 /* Kernel threads that write a dump to disk hit this tracepoint, too. */
 const volatile bool is_disturbed;
-/* How to extract the disk that a hit is about, if the arguments lead to it; set at load. */
-struct frbpf_extract disk_at;
+/* Where its arguments tell whose data a kernel thread writes. */
+struct frbpf_own_at own_at;
 /* Its hits have no subject. */
 const volatile bool subject_nobody;
 
@@ -275,10 +276,25 @@ static __always_inline bool hit_may_be_of_own_disk(const struct hit *hit)
 {
 	struct hit_value disk = {};
 
-	if (disk_at.kind == FRBPF_EXTRACT_NONE)
+	if (own_at.disk.kind == FRBPF_EXTRACT_NONE)
 		return true;
-	extract(&disk_at, &hit->args, &disk);
+	extract(&own_at.disk, &hit->args, &disk);
 	return !disk.word[0] || is_own_disk(disk.word[0]);
+}
+
+/* May the data that the hit is about be ours? */
+static __always_inline bool hit_may_be_of_own_data(const struct hit *hit)
+{
+	struct hit_value value = {};
+
+	if (own_at.bio.kind != FRBPF_EXTRACT_NONE) {
+		extract(&own_at.bio, &hit->args, &value);
+		return bio_may_be_ours(value.word[0]);
+	}
+	if (own_at.inode.kind == FRBPF_EXTRACT_NONE)
+		return true;
+	extract(&own_at.inode, &hit->args, &value);
+	return !value.word[0] || inode_may_be_ours(value.word[0]);
 }
 
 /* Is the subject our own process, or a kernel thread that works for us? */
@@ -297,7 +313,7 @@ static __always_inline __u32 hit_is_own(struct match *m, const struct hit *hit)
 		return true;
 	/* a kernel thread may write for us; hits of other programs are never ours */
 	return BPF_CORE_READ(task, flags) & PF_KTHREAD && is_dump_written(m->now) &&
-	       hit_may_be_of_own_disk(hit);
+	       hit_may_be_of_own_disk(hit) && hit_may_be_of_own_data(hit);
 }
 
 /* task_fields() for a task known by its address only; also sets its keys for cooldowns. */

@@ -221,13 +221,4 @@ static __always_inline bool is_dump_written(__u64 now)
 	return suppressed_until(FRBPF_SUPPRESS_SELF, now);
 }
 
-/* May dumps go to the disk @dev? Only then a kernel thread may write there for us. */
-static __always_inline bool is_own_disk(__u64 dev)
-{
-	__u32 slot = FRBPF_SUPPRESS_DISK;
-	__u64 *disk = bpf_map_lookup_elem(&suppress_times, &slot);
-
-	return disk && (!*disk || *disk == dev);
-}
-
 #endif

@@ -20,8 +20,7 @@ struct subject {
 	__u32 uid;
 	__u32 ppid;
 	__s32 prio;
-	__u16 cpu;
-	__u16 is_kernel_thread;
+	__u32 cpu;
 };
 
 /* Direct loads, without a helper call: the verifier knows the type of the task. */
@@ -58,7 +57,6 @@ static __always_inline void subject_save(struct subject *s, struct task_struct *
 							   : task_ppid(task);
 	s->prio = task->prio;
 	s->cpu = bpf_get_smp_processor_id();
-	s->is_kernel_thread = !!(task->flags & PF_KTHREAD);
 	s->own_cgroup = 0;
 	if (!rules_look_at_cgroups(bank) || !bpf_core_field_exists(task->cgroups))
 		return;

@@ -165,10 +165,25 @@ struct super_block {
 	u32 s_dev;
 };
 
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
 struct inode {
 	unsigned short i_mode;
 	struct super_block *i_sb;
+	struct address_space *i_mapping;
 	unsigned long i_ino;
+	u32 i_rdev;
+	struct hlist_head i_dentry;
 };
 
 struct qstr {
@@ -178,6 +193,10 @@ struct qstr {
 struct dentry {
 	struct dentry *d_parent;
 	struct qstr d_name;
+	struct inode *d_inode;
+	union {
+		struct hlist_node d_alias;
+	} d_u;
 };
 
 struct vfsmount {
@@ -250,8 +269,30 @@ struct request_queue {
 	struct gendisk *disk;
 };
 
+struct page {
+	union {
+		struct address_space *mapping;
+		unsigned long compound_head;
+	};
+};
+
+struct bio_vec {
+	struct page *bv_page;
+};
+
+struct bvec_iter {
+	unsigned int bi_size;
+	unsigned int bi_idx;
+};
+
+struct bio {
+	struct bvec_iter bi_iter;
+	struct bio_vec *bi_io_vec;
+};
+
 struct request {
 	struct request_queue *q;
+	struct bio *bio;
 	unsigned int cmd_flags;
 	unsigned int rq_flags;
 	unsigned int __data_len;

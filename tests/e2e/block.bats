@@ -113,6 +113,12 @@ request_fires() { # MORE-THAN
 	frbpf_load
 	cat >>"$RULES" <<-EOF
 
+		[rule-kernel]
+		when = blkio > 1ns
+		if = dev == "$disk" && comm ~ "kworker*" && op == write && bytes == 256k
+		dump = none
+		cooldown = 0
+
 		[rule-own-fsync]
 		when = syscall:fsync,fdatasync > 1ns
 		if = pid == $(daemon_pid)
@@ -134,6 +140,18 @@ request_fires() { # MORE-THAN
 	has own-fsync .matched 1 || fail "the dump made no fsync"
 	same "fired by our own fsync" "$(rule own-fsync .fired)" 0
 	same "our own fsync" "$(rule own-fsync .suppressed.self)" "$(rule own-fsync .matched)"
+
+	# what the kernel writes for another program meanwhile
+	for turn in {1..3}; do
+		before=$(rule io .fired)
+		written_by_kernel=$(rule kernel .fired)
+		frbpf dump >/dev/null
+		dd if=/dev/zero of="$mounted/theirs.$turn" bs=64K count=4 status=none
+		sync -f "$mounted"
+		settle
+		has kernel .fired $((written_by_kernel + 1)) ||
+			fail "a file of another program, written by the kernel, counts as our own"
+	done
 
 	wait_until 20 request_fires "$before" || fail "the request after the dump did not fire"
 	run -0 frbpf status

@@ -308,7 +308,15 @@ static void test_while_a_dump_is_written(void **state)
 	end(&s);
 }
 
-/* What a kernel thread writes meanwhile is ours only where dumps go to. A disk on the disk has one. */
+static int dirty_and_clean(struct io *io, int fd, void *buf)
+{
+	return dirty(io, fd, buf) || clean(io);
+}
+
+/*
+ * What a kernel thread writes meanwhile is ours only where dumps go to, and if it is not memory of
+ * a program. A disk on the disk has one.
+ */
 static void test_kernel_thread_while_a_dump_is_written(void **state)
 {
 	struct frbpf_rule_state st;
@@ -322,13 +330,15 @@ static void test_kernel_thread_while_a_dump_is_written(void **state)
 	load(&s);
 	detectors__suppress(s.d, FRBPF_SUPPRESS_SELF, now_ns() + 3600000 * MS);
 	detectors__suppress(s.d, FRBPF_SUPPRESS_DISK, FRBPF_DEV(7, s.loop.number));
-	run(&s, write_direct);
+	run(&s, dirty_and_clean);
 	assert_int_equal(collect(s.d, 200).n, 0);
 	st = state_of(s.d, s.slots[0]);
 	assert_true(st.matched >= 1);
 	assert_int_equal(st.suppressed[FRBPF_CAUSE_SELF], st.matched);
-	detectors__suppress(s.d, FRBPF_SUPPRESS_DISK, FRBPF_DEV(7, upper.number));
 	run(&s, write_direct);
+	assert_true(collect(s.d, 5000).n >= 1);
+	detectors__suppress(s.d, FRBPF_SUPPRESS_DISK, FRBPF_DEV(7, upper.number));
+	run(&s, dirty_and_clean);
 	assert_true(collect(s.d, 5000).n >= 1);
 	close(upper.fd);
 	end(&s);

@@ -136,7 +136,7 @@ static int parts__open_detectors(struct parts *p, struct err *err)
 	if (code)
 		return code;
 	detectors__set_app_path(p->detectors, p->opts.app_path, p->opts.app_dir_fd);
-	detectors__own_disk(p->detectors, p->opts.base->fd);
+	detectors__own_base(p->detectors, p->opts.base->fd);
 	own_examiner((pid_t[]){ 0 }, 0, p);
 	if (p->opts.examiner)
 		examiner__follow(p->opts.examiner, own_examiner, p);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -273,9 +274,16 @@ void detectors__own_helpers(struct detectors *d, const pid_t *pids, size_t n)
 	detectors__suppress(d, FRBPF_SUPPRESS_N_HELPERS, n);
 }
 
-void detectors__own_disk(struct detectors *d, int fd)
+void detectors__own_base(struct detectors *d, int fd)
 {
+	struct stat st = { 0 };
+
 	detectors__suppress(d, FRBPF_SUPPRESS_DISK, block_device__below(fd));
+	if (fstat(fd, &st))
+		return;
+	detectors__suppress(d, FRBPF_SUPPRESS_BASE_INODE, st.st_ino);
+	detectors__suppress(d, FRBPF_SUPPRESS_BASE_DEV,
+			    FRBPF_DEV(major(st.st_dev), minor(st.st_dev)));
 }
 
 void detectors__remember(struct detectors *d, const struct past *past)

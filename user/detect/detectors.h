@@ -100,10 +100,10 @@ void detectors__suppress(struct detectors *d, uint32_t slot, uint64_t until);
 void detectors__own_helpers(struct detectors *d, const pid_t *pids, size_t n);
 
 /*
- * Dumps are written to the file system of @fd. So requests of kernel threads to other disks are
- * never taken for those of a dump.
+ * Dumps are written below the directory @fd. So what kernel threads write to other disks, or to
+ * files elsewhere, is never taken for a dump.
  */
-void detectors__own_disk(struct detectors *d, int fd);
+void detectors__own_base(struct detectors *d, int fd);
 
 /*
  * Delete expired cooldowns and counts of processes, cgroups and so on. Works at most once a second,

@@ -43,7 +43,7 @@ static int set_ends(struct source *s, struct span_bpf *skel)
 		skel->rodata->n_keys = e.target.n_keys;
 		skel->rodata->nested = e.target.nested;
 		skel->rodata->is_disturbed = tracepoint_info__disturbed(e.target.end);
-		tracepoint_info__disk(e.end, &skel->bss->disk_at);
+		tracepoint_info__own(e.end, &skel->bss->own_at);
 	}
 	span_ends__free(&e);
 	return r;

@@ -29,7 +29,7 @@ static int tracepoint_load(struct source *s, const struct source_env *env)
 	skel->rodata->subject_pid_arg = subject.pid;
 	skel->rodata->subject_nobody = subject.nobody;
 	skel->rodata->is_disturbed = tracepoint_info__disturbed(s->target);
-	tracepoint_info__disk(trace, &skel->bss->disk_at);
+	tracepoint_info__own(trace, &skel->bss->own_at);
 	btf_trace__free(trace);
 	r = source__prepare(s, skel->obj, env);
 	if (!r)

@@ -126,7 +126,25 @@ bool tracepoint_info__disturbed(const char *target)
 	return false;
 }
 
-void tracepoint_info__disk(const struct btf_trace *t, struct frbpf_extract *ret)
+/* Extract the first of @names that the arguments have. */
+static void extract_first(const struct btf_trace *t, const char *const *names, size_t n,
+			  enum btf_path_use use, struct frbpf_extract *ret)
+{
+	*ret = (struct frbpf_extract){ .kind = FRBPF_EXTRACT_NONE };
+	for (size_t i = 0; i < n; i++) {
+		struct btf_value v;
+		struct span bad;
+		struct err err;
+
+		if (btf_trace__value(t, names[i], use, &v, &bad, &err))
+			continue;
+		*ret = v.where;
+		btf_value__free(&v);
+		return;
+	}
+}
+
+void tracepoint_info__own(const struct btf_trace *t, struct frbpf_own_at *ret)
 {
 	static const char *const disks[] = {
 		"rq.q.disk.part0.bd_dev",
@@ -138,19 +156,13 @@ void tracepoint_info__disk(const struct btf_trace *t, struct frbpf_extract *ret)
 		"mapping.host.i_sb.s_bdev.bd_disk.part0.bd_dev",
 		"folio.mapping.host.i_sb.s_bdev.bd_disk.part0.bd_dev",
 	};
+	static const char *const bios[] = { "rq.bio", "req.bio", "bio" };
+	static const char *const inodes[] = { "inode", "mapping.host", "folio.mapping.host" };
 
-	*ret = (struct frbpf_extract){ .kind = FRBPF_EXTRACT_NONE };
-	for (size_t i = 0; i < ARRAY_SIZE(disks); i++) {
-		struct btf_value v;
-		struct span bad;
-		struct err err;
-
-		if (btf_trace__value(t, disks[i], BTF_PATH_OWN, &v, &bad, &err))
-			continue;
-		*ret = v.where;
-		btf_value__free(&v);
-		return;
-	}
+	extract_first(t, disks, ARRAY_SIZE(disks), BTF_PATH_OWN, &ret->disk);
+	/* pointers are values only as keys */
+	extract_first(t, bios, ARRAY_SIZE(bios), BTF_PATH_KEY, &ret->bio);
+	extract_first(t, inodes, ARRAY_SIZE(inodes), BTF_PATH_KEY, &ret->inode);
 }
 
 const char *tracepoint_info__path(const char *target, const char *name)

@@ -24,11 +24,8 @@ struct tracepoint_subject tracepoint_info__subject(const char *target, const str
 
 /* Do kernel threads hit it when they write a dump to disk? */
 bool tracepoint_info__disturbed(const char *target);
-/*
- * Get how to extract the number of the disk that a hit is about; FRBPF_EXTRACT_NONE: the arguments
- * do not lead to it.
- */
-void tracepoint_info__disk(const struct btf_trace *t, struct frbpf_extract *ret);
+/* Get how to extract the disk and the data that a hit is about. */
+void tracepoint_info__own(const struct btf_trace *t, struct frbpf_own_at *ret);
 
 /* The path that the short name @name stands for; @name itself if it is none. */
 const char *tracepoint_info__path(const char *target, const char *name);
