@@ -90,7 +90,8 @@ __noinline int bio_may_be_ours(__u64 addr)
 	     BPF_CORE_READ(bio, bi_iter.bi_idx) * bpf_core_type_size(struct bio_vec);
 	page = BPF_CORE_READ((struct bio_vec *)at, bv_page);
 	/* only the first page of a large one has the mapping */
-	at = bpf_core_field_exists(struct page, compound_head) ? BPF_CORE_READ(page, compound_head) : 0;
+	at = bpf_core_field_exists(struct page, compound_head) ? BPF_CORE_READ(page, compound_head)
+							       : 0;
 	if (at & 1)
 		page = (struct page *)(at - 1);
 	at = (unsigned long)BPF_CORE_READ(page, mapping);

@@ -26,6 +26,7 @@
 void recorder_core__count_writing(struct recorder *r, int more)
 {
 	r->n_writing += more;
+	detectors__note_writing(r->detectors, r->n_writing);
 	detectors__suppress(r->detectors, FRBPF_SUPPRESS_SELF,
 			    now_ns() + (r->n_writing ? SELF_MAX_NS : SELF_AFTER_NS));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -133,7 +134,9 @@ int detectors__open(struct err *err, struct detectors **ret)
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return err_set(err, -ENOMEM, "out of memory");
+	d->writes.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	d->env = (struct source_env){
+		.writes = &d->writes,
 		.states_fd = -1,
 		.triggers_fd = -1,
 		.cgroups_fd = -1,
@@ -263,6 +266,11 @@ int detectors__rule_suppressed(const struct detectors *d, uint32_t slot,
 void detectors__suppress(struct detectors *d, uint32_t slot, uint64_t until)
 {
 	__atomic_store_n(&d->suppress_until[slot], until, __ATOMIC_RELAXED);
+}
+
+void detectors__note_writing(struct detectors *d, bool on)
+{
+	write_times__note(&d->writes, on, now_ns());
 }
 
 void detectors__own_helpers(struct detectors *d, const pid_t *pids, size_t n)

@@ -93,6 +93,9 @@ int detectors__rule_suppressed(const struct detectors *d, uint32_t slot,
  */
 void detectors__suppress(struct detectors *d, uint32_t slot, uint64_t until);
 
+/* Dumps begin to be written (@on), or all are complete. For any thread. */
+void detectors__note_writing(struct detectors *d, bool on);
+
 /*
  * Set the helper processes of the daemon: they are no subjects of any rule. At most
  * FRBPF_MAX_HELPERS; further ones are ignored. For any thread; only writes memory.

@@ -8,6 +8,7 @@
 #include "detect/engine/rate_keys.h"
 #include "detect/engine/slots.h"
 #include "detect/engine/source.h"
+#include "detect/engine/write_times.h"
 
 struct ring_buffer;
 
@@ -29,6 +30,7 @@ struct detectors {
 	uint64_t missing_gone; /* this and the next two: sums over detached sources */
 	uint64_t not_seen_gone;
 	uint64_t looks_failed_gone;
+	struct write_times writes;
 	uint64_t malformed; /* written by the thread that consumes, read by any */
 	/* Arguments and progress of detectors__consume(), valid while it runs. */
 	void (*fn)(const struct frbpf_trigger *t, void *arg);

@@ -21,6 +21,7 @@
 #include "common/clock.h"
 #include "common/rights.h"
 #include "detect/engine/cgroups.h"
+#include "detect/engine/write_times.h"
 #include "detect/inject/inject.h"
 #include "detect/inject/listener.h"
 #include "detect/psi_meter.h"
@@ -39,6 +40,7 @@
 struct psi {
 	struct inject *inject;
 	struct listener *listener;
+	struct write_times *writes;
 	struct psi_target target;
 	char path[2 * PATH_MAX];
 	int rule_fd, early_fd; /* -1 while the cgroup is gone */
@@ -65,7 +67,7 @@ static int psi_read(struct psi *p, uint64_t *ret_total)
 	return pressure_read(p->rule_fd, p->target.kind, ret_total);
 }
 
-/* Read our own stall. After a failure it is unknown, and all of the stall counts as ours. */
+/* Read our own stall. After a failure it is unknown. */
 static void read_own(struct psi *p, uint64_t now)
 {
 	uint64_t total;
@@ -78,16 +80,21 @@ static void read_own(struct psi *p, uint64_t now)
 		psi_meter__add(&p->own, now, total);
 }
 
-/* Would the rule have fired without our stall? The kernel's sum, less the most that is ours. */
-static bool is_theirs(const struct psi *p, uint64_t value)
+/*
+ * Would the rule have fired without our stall? The kernel's sum, less the most that is ours: as
+ * long as we wrote, or as our own cgroup was stalled.
+ */
+static bool is_theirs(const struct psi *p, uint64_t now, uint64_t value)
 {
-	uint64_t own;
+	uint64_t window = p->target.window_us * NSEC_PER_USEC, own, stall;
 
 	if (p->theirs)
 		return true;
-	if (p->own_fd < 0 || !p->own.n)
-		return false;
-	own = psi_meter__stall_at_most(&p->own, p->target.window_us * NSEC_PER_USEC);
+	own = write_times__within(p->writes, now > window ? now - window : 0, now);
+	if (p->own_fd >= 0 && p->own.n) {
+		stall = psi_meter__stall_at_most(&p->own, window);
+		own = stall < own ? stall : own;
+	}
 	return own < value && value - own >= p->target.threshold_us * NSEC_PER_USEC;
 }
 
@@ -250,7 +257,7 @@ static void on_rule(void *arg, uint32_t events)
 	e.value = psi_meter__stall(&p->meter, p->target.window_us * NSEC_PER_USEC,
 				   p->target.threshold_us * NSEC_PER_USEC);
 	e.cpu = cpu < 0 ? 0 : cpu;
-	e.theirs = is_theirs(p, e.value);
+	e.theirs = is_theirs(p, e.time, e.value);
 	inject__event(p->inject, &e);
 }
 
@@ -322,6 +329,7 @@ static int psi_load(struct source *s, const struct source_env *env)
 	s->skel = p;
 	p->rule_fd = p->early_fd = p->retry_fd = p->own_fd = -1;
 	p->listener = env->listener;
+	p->writes = env->writes;
 	r = psi_target__parse(s->target, &p->target);
 	r = r ?: inject__load(s, env, &p->inject);
 	if (r)

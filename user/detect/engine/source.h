@@ -32,6 +32,7 @@ struct source_env {
 	uint32_t pidns;		       /* inode of the daemon's pid namespace */
 	struct listener *listener;     /* for sources whose events user space sees; borrowed */
 	struct app_socket *app_socket; /* borrowed */
+	struct write_times *writes;    /* borrowed */
 	enum frbpf_scope scope;
 	int scope_fd;	       /* map of the tasks in the scope, borrowed; -1: no such scope */
 	int scope_keys_fd;     /* the same by address and number */
