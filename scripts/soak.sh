@@ -97,7 +97,8 @@ uprobe|uprobe:$workloads/user_func:user_func_slow > 40ms|comm == \"sk-func\"
 usdt|usdt:$workloads/user_func:frbpf_test:tick|comm == \"sk-usdt\"
 app|app:sk-app > 100ms|"
 
-# NAME|WHEN: what does not happen; of the first two, a dump can tell whether it did
+# NAME|WHEN: what does not happen, unless the machine has far too much to do; of the first two and the last, a dump can
+# tell whether it did
 never='long-runqlat|runqlat > 5s
 long-blocked|blocked > 10s
 long-hardirq|hardirq > 10s
@@ -119,6 +120,8 @@ write_rules() {
 		run = -e sched:sched_switch --filter 'prev_comm ~ "sk-*" || next_comm ~ "sk-*"' -e sched:sched_wakeup --filter 'comm ~ "sk-*"' -m 512K --overwrite --switch-output -a
 		[session-long]
 		run = -e sched:sched_switch -e sched:sched_wakeup -m 8M --overwrite --switch-output -a
+		[session-closes]
+		run = -e syscalls:sys_enter_close -e syscalls:sys_exit_close -m 8M --overwrite --switch-output -a
 		[session-calls]
 		run = -e syscalls:sys_enter_clock_nanosleep -e syscalls:sys_exit_clock_nanosleep -m 512K --overwrite --switch-output -a
 	EOF
@@ -127,7 +130,8 @@ write_rules() {
 			"$name" "$when" "${condition:+if = $condition$'\n'}"
 	done <<<"$plants"
 	while IFS='|' read -r name when; do
-		printf '[rule-%s]\nwhen = %s\ndump = long\ncooldown = 1s\nmax-dumps = 256 in 1s\n' "$name" "$when"
+		printf '[rule-%s]\nwhen = %s\ndump = %s\ncooldown = 1s\nmax-dumps = 256 in 1s\n' "$name" "$when" \
+			"$([[ $name == long-close ]] && echo closes || echo long)"
 	done <<<"$never"
 }
 
@@ -190,8 +194,9 @@ collect() {
 		jq -r --arg base "$base" '. as $m | def file($s): ([$m.sessions[] | select(.name == $s) | .file // empty][0]) // "-";
 			(.triggers[], (.merged // [])[]) | [.rule // "-", .time.monotonic_ns, .value_ns // 0, .subject.tid // 0,
 			(.subject.comm // "-" | gsub("\\s"; "_") | if . == "" then "-" else . end),
-			(if (.rule // "" | startswith("long-")) then file("long") else file("sched") end), file("calls"),
-			([$m.sessions[] | select(.name == "long") | .window.length_ns // 0][0] // 0)] | @tsv' "$tmp/manifest" >>"$tmp/triggers"
+			(if .rule == "long-close" then file("closes") elif (.rule // "" | startswith("long-")) then file("long")
+				else file("sched") end), file("calls"),
+			([$m.sessions[] | select(.name == "long" or .name == "closes") | .window.length_ns // 0][0] // 0)] | @tsv' "$tmp/manifest" >>"$tmp/triggers"
 	done < <(frbpf ls --json 2>/dev/null | jq -r '.[].incident')
 }
 
@@ -355,9 +360,10 @@ plant() { # NAME
 
 # --- what must not come
 
-# Did the subject run, or not even wait that long? By the dump, and by the kernel's sums.
-is_contradicted() { # RULE TIME VALUE TID SWITCHES
-	local before now
+# Did the subject run, or not even wait that long? By the dump, and by the kernel's sums. A call that another program
+# makes while the machine hangs may take that long: perf's own events of its begin and end tell.
+is_contradicted() { # RULE TIME VALUE TID FILE
+	local before now events off
 	case $1 in
 	long-runqlat)
 		before=$(waited_before "$4" $(($2 - $3)))
@@ -365,6 +371,13 @@ is_contradicted() { # RULE TIME VALUE TID SWITCHES
 		[[ $before && $now ]] && ((now - before < $3 - $3 / 10)) && return 0
 		;;
 	long-blocked) ;;
+	long-close)
+		events=$(interval syscall "$5" "$4" "$2")
+		[[ $events ]] || return 1
+		off=$((events > $3 ? events - $3 : $3 - events))
+		((off > 1000000 + $3 / 50))
+		return
+		;;
 	*) return 0 ;;
 	esac
 	ran_between "$5" "$4" $(($2 - $3)) "$2"
