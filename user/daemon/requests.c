@@ -120,7 +120,7 @@ static void serve_dump(struct daemon *d, struct control_client *c, const json_t 
 		   : -EBUSY;
 	if (number < 0) {
 		control_client__refuse(
-			c, "too many dumps are under way: try again when they are written");
+			c, "too many dumps are in progress: try again when they are written");
 		return;
 	}
 	*w = (struct waiting_dump){ .client = c, .incident = number };
