@@ -31,6 +31,11 @@
  *    bpf_map_delete_elem() return 32 bits: a negative error is not negative in a long. Use an int.
  *  - Since 5.16 the CPU of a task is in its thread_info (bcf9033e5449 "sched: move CPU field back
  *    into thread_info if THREAD_INFO_IN_TASK=y"). Kernels without CONFIG_SMP have neither field.
+ *  - The tracepoints contention_begin and contention_end came with 5.19 (16edd9b511a1 "locking: Add
+ *    lock contention tracepoints").
+ *  - A file lock has what all kinds of locks share in struct file_lock_core since 6.9 (a69ce85ec9af
+ *    "filelock: split common fields into struct file_lock_core").
+ *  - With PREEMPT_RT, which is in the kernel since 6.12, a mutex is a struct rt_mutex_base.
  *  - Since 6.2 local storage is looked up without a lock. Before, a lookup fails on a CPU where it
  *    has interrupted another one. This is handled, and counted, as a task without storage.
  */
@@ -46,6 +51,7 @@
 #define TASK_RUNNING	     0
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_NOLOAD	     0x400
+#define PF_KTHREAD	     0x00200000
 #define TASK_STATES	     0x7f /* without modifiers such as TASK_WAKEKILL or TASK_FREEZABLE */
 
 /*
@@ -195,6 +201,54 @@ static __always_inline __u64 request_flags(__u32 cmd_flags)
 	       REQUEST_FLAG(cmd_flags, __REQ_SWAP, FRBPF_BLKIO_SWAP);
 }
 
+struct rt_mutex_base___owner {
+	struct task_struct *owner;
+} __attribute__((preserve_access_index));
+
+#define LOCK_OWNER_FLAGS   7 /* low bits of the owner of a mutex or semaphore */
+#define RWSEM_READER_OWNED 1 /* kernel/locking/rwsem.c: the owner is one of its readers */
+
+/* These give the owner of a lock, a task_struct, with LOCK_OWNER_FLAGS; 0: none, or unknown. */
+static __always_inline __u64 rt_mutex_owner(void *lock)
+{
+	struct rt_mutex_base___owner *rt = lock;
+
+	return bpf_core_field_exists(rt->owner) ? (__u64)BPF_CORE_READ(rt, owner) : 0;
+}
+
+static __always_inline __u64 mutex_owner(void *lock)
+{
+	struct mutex *m = lock;
+
+	return bpf_core_field_exists(m->owner) ? BPF_CORE_READ(m, owner.counter)
+					       : rt_mutex_owner(lock);
+}
+
+static __always_inline __u64 rwsem_owner(void *lock)
+{
+	struct rw_semaphore *sem = lock;
+
+	return bpf_core_field_exists(sem->owner) ? BPF_CORE_READ(sem, owner.counter) : 0;
+}
+
+struct file_lock___before_6_9 {
+	struct file_lock___before_6_9 *fl_blocker;
+	unsigned int fl_pid;
+} __attribute__((preserve_access_index));
+
+/* The process, in the initial namespace, whose lock @lock waits for; 0: unknown. */
+static __always_inline __u32 file_lock_holder(struct file_lock *lock)
+{
+	struct file_lock___before_6_9 *old = (void *)lock;
+	__s32 pid;
+
+	if (bpf_core_field_exists(old->fl_blocker))
+		pid = BPF_CORE_READ(old, fl_blocker, fl_pid);
+	else
+		pid = BPF_CORE_READ(lock, c.flc_blocker, flc_pid);
+	return pid > 0 ? pid : 0; /* -1: of an open file description */
+}
+
 /*
  * The number of the system call that ends; -1 after the return of a signal handler.
  * syscall_is_compat() tells whether it is a call of the 32-bit table, whose numbers mean other
@@ -205,6 +259,7 @@ static __always_inline __u64 request_flags(__u32 cmd_flags)
 #define NR_EXECVE	   59
 #define NR_EXECVEAT	   322
 #define NR_RT_SIGRETURN	   15
+#define NR_FUTEX	   202
 #define TS_COMPAT	   0x0002 /* arch/x86/include/asm/thread_info.h */
 
 static __always_inline long syscall_nr(struct pt_regs *regs)
@@ -243,6 +298,7 @@ static __always_inline bool syscall_is_compat(struct task_struct *task)
 #define NR_EXECVE	   221
 #define NR_EXECVEAT	   281
 #define NR_RT_SIGRETURN	   139
+#define NR_FUTEX	   98
 #define TIF_32BIT	   22 /* arch/arm64/include/asm/thread_info.h */
 
 /* Unsigned: a number that is no call is beyond every range, and the verifier can see that. */

@@ -13,7 +13,6 @@
 
 #define PATH_NAME  256 /* NAME_MAX and its NUL */
 #define PATH_STEPS 64
-#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
 /* Ends with a NUL or after FRBPF_MATCH_PATH bytes; the rest is undefined. */
 struct path_text {

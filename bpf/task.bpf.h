@@ -37,6 +37,16 @@ __noinline __u32 pid_in_daemon_ns(__u64 addr)
 	return 0;
 }
 
+/* The inode of the namespace in which the task of the struct pid at @addr sees itself. */
+static __always_inline __u32 pid_ns_innermost(__u64 addr)
+{
+	struct pid *pid = (struct pid *)addr;
+	struct upid *upid = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+			    BPF_CORE_READ(pid, level) * bpf_core_type_size(struct upid);
+
+	return BPF_CORE_READ(upid, ns, ns.inum);
+}
+
 /* The pid of the parent process; 0: it is outside of the pid namespace of the daemon. */
 static __always_inline __u64 task_ppid(struct task_struct *task)
 {

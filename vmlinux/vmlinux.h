@@ -21,6 +21,7 @@ typedef __u16 u16;
 typedef __s32 s32;
 typedef __u32 u32;
 typedef __u64 u64;
+typedef __s64 s64;
 
 typedef __u16 __be16;
 typedef __u32 __be32;
@@ -40,6 +41,7 @@ enum {
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
@@ -98,6 +100,10 @@ enum {
 
 enum {
 	BPF_F_USER_STACK = 0x100,
+};
+
+enum {
+	BPF_F_CURRENT_CPU = 0xffffffffULL,
 };
 
 enum {
@@ -322,6 +328,29 @@ struct sock {
 
 struct tcp_sock {
 	u8 fastopen_connect : 1;
+};
+
+typedef struct {
+	s64 counter;
+} atomic64_t;
+
+typedef atomic64_t atomic_long_t;
+
+struct mutex {
+	atomic_long_t owner;
+};
+
+struct rw_semaphore {
+	atomic_long_t owner;
+};
+
+struct file_lock_core {
+	struct file_lock_core *flc_blocker;
+	pid_t flc_pid;
+};
+
+struct file_lock {
+	struct file_lock_core c;
 };
 
 struct irqaction {

@@ -372,6 +372,8 @@ static void evidence_of_this_kernel(void **state)
 	assert_null(strstr(line.data, "compaction_end"));
 	assert_non_null(strstr(line.data, ",compaction:mm_compaction_begin "));
 	assert_non_null(strstr(line.data, " -m 1024K "));
+	/* a program can write only into an event that tasks do not inherit */
+	assert_non_null(strstr(line.data, ",bpf-output/no-inherit,name=lock_wait,call-graph=fp/"));
 	assert_non_null(strstr(line.data, " -e timer:hrtimer_expire_entry --filter "
 					  "'function == 0xffffffff81abcdef' -m "));
 	assert_string_equal(lacking.data, "irq:irq_handler_entry, irq:irq_handler_exit, "

@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "daemon/active_set.h"
 #include "daemon/ring_fit.h"
+#include "daemon/session_feed.h"
 #include "rules/units.h"
 
 /* Count open file descriptors and get their limit. 0 or negative errno. */
@@ -33,10 +34,11 @@ static int count_fds(size_t *ret_open, size_t *ret_limit)
 
 /*
  * Descriptors to keep free: for commands, lookups of names and files that are written; for each
- * session that writes a dump; for the maps and programs of each rule.
+ * session that writes a dump; for the programs that write into a session; for the maps and programs of each rule.
  */
 #define FDS_DAEMON  64
 #define FDS_SESSION 4
+#define FDS_FEED    24
 #define FDS_RULE    16
 
 static struct dumper *find_unchanged(const struct active_set *old, const struct session_conf *conf)
@@ -104,6 +106,7 @@ int active_set__start_session(const struct session_conf *conf, struct session_pl
 	struct event_list *events = plan->events;
 	struct record_target target = plan->target;
 	struct proxy *proxy = NULL;
+	struct feed *feed = NULL;
 	struct session *s;
 	int code = start_proxy(conf, plan, env, err, &proxy);
 
@@ -120,13 +123,15 @@ int active_set__start_session(const struct session_conf *conf, struct session_pl
 		return code;
 	}
 	s->output = plan->output;
+	session_feed__open(s, &feed);
 	code = session__start(s, err);
 	if (code) {
+		feed__free(feed);
 		session__unref(s);
 		proxy__unref(proxy);
 		return code;
 	}
-	return dumper__start(s, proxy, env->dump, env->done, env->done_arg, err, ret);
+	return dumper__start(s, feed, proxy, env->dump, env->done, env->done_arg, err, ret);
 }
 
 static bool has_dumper(const struct active_set *g, const struct dumper *d)
@@ -214,6 +219,15 @@ static size_t count_descriptors(const struct ruleset *rs, const struct plan *pla
 	return sum;
 }
 
+static size_t count_feeds(const struct ruleset *rs, const struct plan *plan)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rs->n_sessions; i++)
+		n += session_feed__wanted(plan->sessions[i].events);
+	return n;
+}
+
 /*
  * Check before anything is opened: the old sessions stay open until the new ones are in force.
  * Rules and dumps need descriptors too, as a recorder that cannot write a dump is useless.
@@ -222,7 +236,8 @@ static int check_descriptors(const struct ruleset *rs, const struct plan *plan,
 			     const struct active_set *old, const struct active_set_env *env,
 			     struct err *err)
 {
-	size_t reserve = FDS_DAEMON + FDS_SESSION * rs->n_sessions + FDS_RULE * rs->n_rules;
+	size_t reserve = FDS_DAEMON + FDS_SESSION * rs->n_sessions + FDS_RULE * rs->n_rules +
+			 FDS_FEED * count_feeds(rs, plan);
 	size_t need = count_descriptors(rs, plan, old, env), open = 0, limit = 0;
 	int code = count_fds(&open, &limit);
 

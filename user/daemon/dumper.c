@@ -82,13 +82,14 @@ static void *dumper_thread(void *arg)
 	}
 }
 
-int dumper__start(struct session *session, struct proxy *proxy, const struct dump_env *env,
-		  dumper_done_fn done, void *done_arg, struct err *err, struct dumper **ret)
+int dumper__start(struct session *session, struct feed *feed, struct proxy *proxy,
+		  const struct dump_env *env, dumper_done_fn done, void *done_arg, struct err *err, struct dumper **ret)
 {
 	struct dumper *d = calloc(1, sizeof(*d));
 	int code;
 
 	if (!d) {
+		feed__free(feed);
 		session__unref(session);
 		proxy__unref(proxy);
 		return err_set(err, -ENOMEM, "out of memory");
@@ -96,6 +97,7 @@ int dumper__start(struct session *session, struct proxy *proxy, const struct dum
 	atomic_init(&d->refs, 1);
 	*d = (struct dumper){ .refs = 1,
 			      .session = session,
+			      .feed = feed,
 			      .proxy = proxy,
 			      .env = env,
 			      .done = done,
@@ -151,6 +153,7 @@ void dumper__unref(struct dumper *d)
 		close(d->dir_fd);
 	target_end__free(d->target_end);
 	horizon__remove(d->env->horizon, d->session);
+	feed__free(d->feed);
 	session__unref(d->session);
 	proxy__unref(d->proxy);
 	free(d->shots);

@@ -8,6 +8,7 @@
 
 #include <semaphore.h>
 
+#include "detect/feed/feed.h"
 #include "dump/dump.h"
 #include "proxy/proxies.h"
 #include "record/target_end.h"
@@ -27,6 +28,7 @@ struct timed_dump {
 struct dumper {
 	atomic_int refs;
 	struct session *session; /* owned */
+	struct feed *feed;	 /* writes into the session; NULL: none does. Owned */
 	const struct dump_env *env;
 	struct proxy *proxy; /* the session's process; a reference; NULL: none */
 	int dir_fd;	     /* BASE/session-NAME */
@@ -53,11 +55,11 @@ struct dumper {
 };
 
 /*
- * Start the thread. Takes over @session and @proxy, also on failure. @ret gets one reference. 0 or
+ * Start the thread. Takes over @session, @feed and @proxy, also on failure. @ret gets one reference. 0 or
  * negative errno with words in @err.
  */
-int dumper__start(struct session *session, struct proxy *proxy, const struct dump_env *env,
-		  dumper_done_fn done, void *done_arg, struct err *err, struct dumper **ret);
+int dumper__start(struct session *session, struct feed *feed, struct proxy *proxy,
+		  const struct dump_env *env, dumper_done_fn done, void *done_arg, struct err *err, struct dumper **ret);
 
 /*
  * Hand over a job. The thread owns copies and shots of the session until it calls `done`. Does not

@@ -30,7 +30,8 @@
  * whom. Kernel filters drop events that no explanation needs.
  */
 static const struct evidence_event {
-	const char *system, *name;
+	const char *system; /* NULL: an event bpf-output with this name */
+	const char *name;
 	bool stack;
 	const char *filter;
 	bool of_subject;      /* stacks of the named threads are copied */
@@ -48,6 +49,11 @@ static const struct evidence_event {
 	{ "sched", "sched_waking", false, "!(common_flags & " IN_INTERRUPT ")" },
 	{ "sched", "sched_migrate_task", false },
 	{ "sched", "sched_wakeup_new", false },
+	/*
+	 * Who had the lock that a task waited for when it began to. A BPF program writes it: see
+	 * session_feed.c.
+	 */
+	{ NULL, "lock_wait", true },
 	/* who stopped or woke whom with a signal */
 	{ "signal", "signal_generate", false },
 	/* time that interrupts took from a running task */
@@ -119,12 +125,13 @@ static int names_filter(const struct evidence_names *names, const char *op, cons
 static int event_add(const struct evidence_event *e, bool shares,
 		     const struct evidence_names *names, struct buf *line)
 {
-	int err = buf__printf(line, "%s%s:%s%s",
-			      shares	  ? ","
-			      : line->len ? " -e "
-					  : "-e ",
-			      e->system, e->name, e->stack ? "/call-graph=fp/" : "");
+	int err = buf__add_str(line, shares ? "," : line->len ? " -e " : "-e ");
 
+	if (!err && !e->system)
+		return buf__printf(line, "bpf-output/no-inherit,name=%s%s/", e->name,
+				   e->stack ? ",call-graph=fp" : "");
+	err = err ?: buf__printf(line, "%s:%s%s", e->system, e->name,
+				 e->stack ? "/call-graph=fp/" : "");
 	if (err || !e->filter)
 		return err;
 	err = buf__printf(line, " --filter '%s", e->filter);
@@ -179,7 +186,7 @@ int evidence__line(const struct evidence_kernel *kernel, const struct evidence_n
 	for (size_t i = 0; i < ARRAY_SIZE(evidence_events) && !err; i++) {
 		const struct evidence_event *e = &evidence_events[i];
 
-		if (kernel->has(e->system, e->name, kernel->arg))
+		if (!e->system || kernel->has(e->system, e->name, kernel->arg))
 			err = table_event_add(e, kernel, names, &shares, line);
 		else
 			err = buf__printf(lacking, "%s%s:%s", lacking->len ? ", " : "", e->system,

@@ -10,7 +10,8 @@
 #include "record/words.h"
 
 #define ROUND_BYTES (1 << 20) /* bytes of records; small, to limit the memory of readers */
-#define EXTRA_ATTRS 4	      /* trigger, begin, gap, side band */
+#define EXTRA_FED   4	      /* events whose samples a BPF program writes */
+#define EXTRA_ATTRS (EXTRA_FED + 4) /* trigger, begin, gap, side band */
 
 /* State while a file is written. */
 struct file_job {
@@ -26,11 +27,26 @@ struct file_job {
 	size_t n_extra;
 };
 
+/* The event's samples were written by a BPF program as those of a tracepoint: show them as such. */
+static void name_fed(struct file_job *w, enum marker_kind kind, struct perfdata_attr *attr)
+{
+	struct perf_event_attr *copy = &w->extra[w->n_extra++];
+	const struct perfdata_attr as = marker__event(kind);
+
+	*copy = *attr->attr;
+	copy->type = as.attr->type;
+	copy->config = as.attr->config;
+	attr->attr = copy;
+	attr->name = as.name;
+	attr->format = as.format;
+}
+
 static void add_event(struct file_job *w, size_t e)
 {
 	const struct session *s = w->job->session;
 	const struct event *ev = &s->events->v[e];
 	struct perfdata_attr *attr = &w->attrs[w->n_attrs++];
+	enum marker_kind kind;
 
 	*attr = (struct perfdata_attr){
 		.attr = &ev->attr,
@@ -40,6 +56,8 @@ static void add_event(struct file_job *w, size_t e)
 	attr->group_name = ev->group_name;
 	for (size_t m = e; m < s->events->n; m++)
 		attr->group_members += s->events->v[m].leader == e;
+	if (marker__is_fed(&ev->attr, ev->name, &kind) && w->n_extra < EXTRA_FED)
+		name_fed(w, kind, attr);
 	if (!ev->tp)
 		return;
 	w->formats[e] = (struct perfdata_format){ ev->tp->system, ev->tp->name, ev->tp->format,

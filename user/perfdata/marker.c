@@ -13,6 +13,7 @@
 #define TRIGGER_TYPE 65534
 #define BEGIN_TYPE   65533
 #define GAP_TYPE     65532
+#define LOCK_TYPE    65531
 
 /* Ids of kernel events count up, and never get that high. The top bit is clear, so that readers do
  * not see a negative number. */
@@ -128,6 +129,28 @@ static const char gap_format[] =
 			      "1000000000, "
 			      "REC->end % 1000000000\n";
 
+/* bpf/frbpf.h: struct frbpf_lock_wait, enum frbpf_lock */
+static const char lock_format[] =
+	"name: lock_wait\n"
+	"ID: " XSTR(
+		LOCK_TYPE) "\n" COMMON_FIELDS
+			   "\tfield:u64 lock;\toffset:8;\tsize:8;\tsigned:0;\n"
+			   "\tfield:u64 spun_ns;\toffset:16;\tsize:8;\tsigned:0;\n"
+			   "\tfield:u32 what;\toffset:24;\tsize:4;\tsigned:0;\n"
+			   "\tfield:u32 owner;\toffset:28;\tsize:4;\tsigned:0;\n"
+			   "\tfield:char owner_comm[16];\toffset:32;\tsize:16;\tsigned:0;\n"
+			   "\tfield:u32 own_owner;\toffset:48;\tsize:4;\tsigned:0;\n"
+			   "\n"
+			   "print fmt: \"%s lock=0x%llx owner=%u owner_comm=%s spun_ns=%llu\", "
+			   "__print_symbolic(REC->what, { 1, \"mutex\" }, { 2, \"rwsem_read\" }, "
+			   "{ 3, \"rwsem_write\" }, { 4, \"rwsem_readers\" }, { 5, \"spinlock\" }, "
+			   "{ 6, \"rwlock_read\" }, { 7, \"rwlock_write\" }, "
+			   "{ 8, \"percpu_read\" }, { 9, \"percpu_write\" }, { 10, \"rt_mutex\" }, "
+			   "{ 11, \"semaphore\" }, { 12, \"futex\" }, { 13, \"futex_pi\" }, "
+			   "{ 14, \"flock\" }, { 15, \"posix\" }), REC->lock, "
+			   "REC->owner ? REC->owner : REC->own_owner, REC->owner_comm, "
+			   "REC->spun_ns\n";
+
 #define MARKER_ATTR(type_id)                                                                       \
 	{                                                                                          \
 		.type = PERF_TYPE_TRACEPOINT, .size = PERF_ATTR_SIZE_VER7, .config = (type_id),    \
@@ -155,6 +178,10 @@ static const struct marker {
 			 { "frbpf", "gap", gap_format, sizeof(gap_format) - 1 },
 			 "frbpf:gap",
 			 MARKER_ID_BASE + 3 },
+	[MARKER_LOCK_WAIT] = { MARKER_ATTR(LOCK_TYPE),
+			       { "frbpf", "lock_wait", lock_format, sizeof(lock_format) - 1 },
+			       "frbpf:lock_wait",
+			       MARKER_ID_BASE + 4 },
 };
 
 const struct perfdata_format *marker__format(enum marker_kind kind)
@@ -181,6 +208,15 @@ struct perfdata_attr marker__event(enum marker_kind kind)
 		.n_ids = 1,
 		.format = &markers[kind].format,
 	};
+}
+
+bool marker__is_fed(const struct perf_event_attr *attr, const char *name, enum marker_kind *ret)
+{
+	if (attr->type != PERF_TYPE_SOFTWARE || attr->config != PERF_COUNT_SW_BPF_OUTPUT ||
+	    strcmp(name, markers[MARKER_LOCK_WAIT].format.name))
+		return false;
+	*ret = MARKER_LOCK_WAIT;
+	return true;
 }
 
 /* @to must be zeroed. Never cuts within a UTF-8 character. */

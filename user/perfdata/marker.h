@@ -2,12 +2,13 @@
 /*
  * Synthetic tracepoints that explain a dump in the dump itself. No kernel has them, but their
  * format is in TRACING_DATA, so every reader shows them among the events, as frbpf:trigger,
- * frbpf:begin, frbpf:gap.
+ * frbpf:begin, frbpf:gap, frbpf:lock_wait.
  */
 #ifndef FRBPF_PERFDATA_MARKER_H
 #define FRBPF_PERFDATA_MARKER_H
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/buf.h"
@@ -17,6 +18,11 @@ enum marker_kind {
 	MARKER_TRIGGER, /* a rule fired, or a user requested a dump; has time, CPU and task */
 	MARKER_BEGIN,	/* start of the wait that fired the rule */
 	MARKER_GAP,	/* a ring lost records or was paused; at the end of the gap, on its CPU */
+	/*
+	 * a task began to wait for a lock; a BPF program writes them into the ring of an event
+	 * bpf-output with this name
+	 */
+	MARKER_LOCK_WAIT,
 	MARKER_KINDS,
 };
 
@@ -26,6 +32,12 @@ const struct perf_event_attr *marker__attr(enum marker_kind kind);
 uint64_t marker__id(enum marker_kind kind); /* id in its samples; above all ids of the kernel */
 /* The event as perfdata__create() takes it. */
 struct perfdata_attr marker__event(enum marker_kind kind);
+
+/*
+ * Is the event of a session called @name, with @attr, one that a BPF program of frbpf writes? *ret:
+ * of which kind.
+ */
+bool marker__is_fed(const struct perf_event_attr *attr, const char *name, enum marker_kind *ret);
 
 /* Texts may be NULL. They are cut to the size of their field; control characters become blanks. */
 struct marker_trigger {

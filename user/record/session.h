@@ -72,6 +72,9 @@ struct session {
 	uint64_t started;		  /* ns: the rings have everything since, until they wrap */
 	char notice[160];		  /* for the user, e.g. that cycles became cpu-clock; "" */
 	bool lacks_cpu;			  /* the notice names the CPU that is not recorded */
+	/* Called when the events of CPU number @c were opened again; set by the opener. */
+	void (*reopened)(const struct session *s, size_t c, void *arg);
+	void *reopened_arg;
 
 	pthread_mutex_t lock;	       /* protects what follows; inherits priority */
 	struct session_alias *aliases; /* ascending by id; owned */

@@ -172,7 +172,11 @@ static int take_over(struct session *s, struct session_cpu *c, struct reopened *
 	}
 	pthread_mutex_unlock(&s->lock);
 	reopened__free(r);
-	return ret ? err_set(err, ret, "CPU %d: %s", c->cpu, strerror(-ret)) : 0;
+	if (ret)
+		return err_set(err, ret, "CPU %d: %s", c->cpu, strerror(-ret));
+	if (s->reopened)
+		s->reopened(s, c - s->cpus, s->reopened_arg);
+	return 0;
 }
 
 static int reopen_cpu(struct session *s, struct session_cpu *c, uint64_t gone, struct err *err)

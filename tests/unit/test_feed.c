@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Programs that write into the events of sessions: who had a lock when a wait for it began. */
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "detect_fixture.h"
+
+#include "common/cpus.h"
+#include "common/forward_ring.h"
+#include "detect/feed/feed.h"
+#include "frbpf.h"
+
+#define TYPE	   1234
+#define CPUS	   512
+#define RING_BYTES (64 << 10)
+
+/* An event of each CPU, into which the programs write. */
+struct events {
+	int fds[CPUS];
+	struct forward_ring rings[CPUS];
+	size_t n;
+};
+
+static void events_open(struct events *e, struct feed *f)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_BPF_OUTPUT,
+		.size = sizeof(attr),
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_RAW,
+	};
+	int *cpus;
+
+	assert_int_equal(cpus__online(&cpus, &e->n), 0);
+	assert_true(e->n <= CPUS);
+	for (size_t i = 0; i < e->n; i++) {
+		e->fds[i] = syscall(SYS_perf_event_open, &attr, -1, cpus[i], -1, 0);
+		assert_true(e->fds[i] >= 0);
+		assert_int_equal(forward_ring__map(e->fds[i], RING_BYTES, &e->rings[i]), 0);
+		assert_int_equal(feed__send(f, cpus[i], e->fds[i]), 0);
+	}
+	free(cpus);
+}
+
+static void events_close(struct events *e)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		forward_ring__unmap(&e->rings[i]);
+		close(e->fds[i]);
+	}
+}
+
+/* The one that a test looks for */
+struct wanted {
+	uint32_t what, owner;
+	int found;
+};
+
+static void on_record(const struct perf_event_header *h, void *arg)
+{
+	struct wanted *want = arg;
+	struct {
+		struct perf_event_header header;
+		uint32_t raw_size;
+		struct frbpf_lock_wait wait;
+	} __attribute__((packed)) r;
+
+	if (h->type != PERF_RECORD_SAMPLE || h->size < sizeof(r))
+		return;
+	memcpy(&r, h, sizeof(r));
+	assert_int_equal(r.wait.common.type, TYPE);
+	want->found += r.wait.what == want->what && r.wait.owner == want->owner;
+}
+
+/* Await the event. A test that never gets it ends by the time limit of its runner. */
+static void await_event(struct events *e, struct wanted *want)
+{
+	static struct forward_record record;
+
+	while (!want->found) {
+		for (size_t i = 0; i < e->n; i++)
+			assert_true(forward_ring__drain(&e->rings[i], &record, on_record, want));
+		usleep(1000);
+	}
+}
+
+/* A child waits for a lock of its parent until it is killed. */
+static int wait_for_flock(void *arg)
+{
+	int fd = open(arg, O_RDWR);
+
+	return flock(fd, LOCK_EX);
+}
+
+static int wait_for_record_lock(void *arg)
+{
+	struct flock l = { .l_type = F_WRLCK };
+	int fd = open(arg, O_RDWR);
+
+	return fcntl(fd, F_SETLKW, &l);
+}
+
+static void owner_of_file_locks(void **state)
+{
+	char path[] = "/tmp/frbpf-feed-XXXXXX";
+	struct flock l = { .l_type = F_WRLCK };
+	struct wanted flocked = { FRBPF_LOCK_FLOCK, getpid() };
+	struct wanted locked = { FRBPF_LOCK_POSIX, getpid() };
+	int fd = mkstemp(path);
+	struct events e;
+	struct err err;
+	struct feed *f;
+	pid_t a, b;
+
+	SKIP_UNLESS_POSSIBLE();
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(fcntl(fd, F_SETLK, &l), 0);
+	assert_int_equal(feed__open(TYPE, &err, &f), 0);
+	events_open(&e, f);
+	assert_int_equal(feed__attach(f, &err), 0);
+	assert_true(check_instructions("lw_") >= 2);
+	a = fork();
+	if (!a)
+		_exit(wait_for_flock(path));
+	await_event(&e, &flocked);
+	b = fork();
+	if (!b)
+		_exit(wait_for_record_lock(path));
+	await_event(&e, &locked);
+	assert_int_equal(kill(a, SIGKILL) | kill(b, SIGKILL), 0);
+	assert_int_equal(waitpid(a, NULL, 0), a);
+	assert_int_equal(waitpid(b, NULL, 0), b);
+	feed__free(f);
+	events_close(&e);
+	unlink(path);
+	close(fd);
+}
+
+/* An event that tasks inherit is refused: a program cannot write into it. */
+static void not_into_inherited_events(void **state)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_BPF_OUTPUT,
+		.size = sizeof(attr),
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_RAW,
+		.inherit = 1,
+	};
+	struct err err;
+	struct feed *f;
+	int fd;
+
+	SKIP_UNLESS_POSSIBLE();
+	assert_int_equal(feed__open(TYPE, &err, &f), 0);
+	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
+	assert_true(fd >= 0);
+	assert_int_equal(feed__send(f, 0, fd), -EOPNOTSUPP);
+	assert_int_equal(feed__send(f, 1 << 20, fd), -E2BIG);
+	close(fd);
+	feed__free(f);
+	feed__free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(owner_of_file_locks),
+		cmocka_unit_test(not_into_inherited_events),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
