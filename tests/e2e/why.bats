@@ -232,7 +232,7 @@ record_incident() { # NAME
 	need_btf
 	record_incident lock-sleep
 	run -0 frbpf why
-	[[ ${lines[0]} == *"waited for a futex"*"until woken by cause/$(jq '.culprits[0]' <<<"$truth"), which meanwhile waited for its own timer"* ]] ||
+	[[ ${lines[0]} == *"waited for a futex"*"until woken by its owner cause/$(jq '.culprits[0]' <<<"$truth"), which meanwhile waited for its own timer"* ]] ||
 		fail "$truth: $output"
 	verdict=${lines[0]}
 	name=$(incidents "$BASE" | head -n 1)
@@ -259,11 +259,11 @@ record_incident() { # NAME
 	same "why of the copy" "${lines[0]}" "$verdict"
 	# without root the kernel's functions have no names here: who is known, in what is not
 	run -0 setpriv --reuid 65534 --clear-groups "$FRBPF" why "copy/incidents/$name.json"
-	[[ ${lines[0]} == *"until woken by cause/$(jq '.culprits[0]' <<<"$truth")"* ]] || fail "$output"
+	[[ ${lines[0]} == *"until woken by its owner cause/$(jq '.culprits[0]' <<<"$truth")"* ]] || fail "$output"
 	# a dump alone has its marker
 	cp "copy/session-evidence/perf.data.$name" alone.data
 	run -0 "$FRBPF" why alone.data
-	[[ ${lines[0]} == *"until woken by cause/$(jq '.culprits[0]' <<<"$truth")"* ]] || fail "$output"
+	[[ ${lines[0]} == *"until woken by its owner cause/$(jq '.culprits[0]' <<<"$truth")"* ]] || fail "$output"
 	mv gone "$BASE"
 }
 
@@ -323,6 +323,11 @@ record_incident() { # NAME
 	wait_until 20 jq -e ".triggers[0].state.waits_for | .what == \"file-lock\" and .pid == $owner" \
 		"$BASE/incidents/$name.json" || fail "$(jq .triggers[0].state "$BASE/incidents/$name.json") $(cat /proc/locks)"
 	frbpf show "$name" | grep -q "waits for  a file-lock that flock/$owner has" || fail "$(frbpf show "$name")"
+	# the dump has it, too, as the kernel had it when the wait began
+	events "$BASE/session-evidence/perf.data.$name" frbpf:lock_wait | grep -q "flock lock=0x.* owner=$owner " ||
+		fail "$(events "$BASE/session-evidence/perf.data.$name" frbpf:lock_wait)"
+	run -0 frbpf why "$name"
+	[[ ${lines[0]} == *"waited for a file lock"*", which flock/$owner has"* ]] || fail "$output"
 	end_suspect
 	kill "$(pgrep -P "$owner")"
 	wait "$owner" || true
@@ -341,7 +346,7 @@ explained() { # MANIFEST
 	wait_until 30 explained "$BASE/incidents/$(incidents "$BASE" | head -n 1).json" || fail "$(cat "$BASE/output")"
 	name=$(incidents "$BASE" | head -n 1)
 	verdict=$(jq -r .why.verdict "$BASE/incidents/$name.json")
-	[[ $verdict == *"waited for a futex"*"until woken by cause/$(jq '.culprits[0]' truth)"* ]] || fail "$verdict"
+	[[ $verdict == *"waited for a futex"*"until woken by its owner cause/$(jq '.culprits[0]' truth)"* ]] || fail "$verdict"
 	run -0 frbpf ls
 	[[ ${#lines[@]} == 1 && ${lines[0]} == "$name  lock: "*"  why: $verdict" ]] || fail "$output"
 	# it is what `why` says of the files

@@ -121,6 +121,25 @@ static void every_kind_has_words(void **state)
 	}
 }
 
+/* A lock's event belongs to the wait in it only, not to one for something else right after it. */
+static void locks_of_waits(void **state)
+{
+	for (int l = LOCK_UNKNOWN + 1; l < LOCK_KINDS; l++) {
+		bool futex = l == LOCK_FUTEX || l == LOCK_FUTEX_PI;
+		bool file = l == LOCK_FLOCK || l == LOCK_POSIX;
+
+		assert_non_null(lock_kind__word(l));
+		assert_int_equal(wait_kind__is_for(WAIT_FUTEX, l), futex);
+		assert_int_equal(wait_kind__is_for(WAIT_FILE_LOCK, l), file);
+		assert_int_equal(wait_kind__is_for(WAIT_INODE_LOCK, l), !futex && !file);
+		assert_true(wait_kind__is_for(WAIT_UNKNOWN, l));
+		assert_false(wait_kind__is_for(WAIT_SLEEP, l));
+	}
+	assert_false(wait_kind__is_for(WAIT_UNKNOWN, LOCK_UNKNOWN));
+	assert_null(lock_kind__word(LOCK_KINDS));
+	assert_string_equal(lock_kind__text(LOCK_KINDS), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +151,7 @@ int main(void)
 		cmocka_unit_test(the_last_interrupt_is_the_one),
 		cmocka_unit_test(a_packet_of_this_machine_is_its_senders),
 		cmocka_unit_test(every_kind_has_words),
+		cmocka_unit_test(locks_of_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,8 @@ static const struct sched_layout layouts[SCHED_KINDS] = {
 	[SCHED_CGROUP_RECLAIM] = { "vmscan:mm_vmscan_memcg_reclaim_begin", NULL, "order" },
 	[SCHED_CGROUP_RECLAIM_END] = { "vmscan:mm_vmscan_memcg_reclaim_end", NULL, "nr_reclaimed" },
 	[SCHED_TIMER] = { "timer:hrtimer_expire_entry", NULL, "hrtimer", "function" },
+	[SCHED_LOCK] = { "frbpf:lock_wait", "owner", "what", "lock", "spun_ns", "own_owner", NULL,
+			 "owner_comm" },
 };
 
 /* Offsets of the fields in an event of one file */
@@ -186,13 +188,13 @@ static int event_tasks(struct events_adding *a, const struct sched_fields *f,
 	task_name(t, &f->comm, s);
 	if (!t->comm[0] && (comm = replay__comm(a->r, s)))
 		strncpy(t->comm, comm, sizeof(t->comm) - 1);
-	if (!f->other.size)
+	if (!f->other.size || (ev->kind == SCHED_LOCK && !ev->other))
 		return 0;
 	t = sched_tasks__get(a->e->tasks, ev->other);
 	if (!t)
 		return -ENOMEM;
 	task_name(t, &f->other_comm, s);
-	if (f->other_prio.size)
+	if (f->other_prio.size && ev->kind != SCHED_LOCK)
 		t->prio = ev->other_prio;
 	return 0;
 }
@@ -225,7 +227,10 @@ static int event_fill(struct events_adding *a, const struct sched_fields *f, con
 	/* a flush; it is issued with sector 0 */
 	if (f->kind == SCHED_RQ_COMPLETE && ev->value == UINT64_MAX)
 		ev->value = 0;
-	ev->prio = number_or_0(&f->prio, s);
+	v = number_or_0(&f->prio, s);
+	if (f->kind == SCHED_LOCK)
+		v = v / 1000 < INT32_MAX ? v / 1000 : 0;
+	ev->prio = v;
 	ev->other_prio = number_or_0(&f->other_prio, s);
 	ev->flags = number_or_0(&f->flags, s);
 	ev->kind = f->kind;
@@ -271,7 +276,7 @@ static int sample_add(struct events_adding *a, const struct sample *s)
 		return 0;
 	f = &a->fields[s->event - perf_file__info(replay__file(a->r))->events];
 	/* markers of frbpf do not show that their task ran */
-	if (!strncmp(s->event->name, "frbpf:", 6) && f->kind != SCHED_GAP)
+	if (!strncmp(s->event->name, "frbpf:", 6) && f->kind != SCHED_GAP && f->kind != SCHED_LOCK)
 		return 0;
 	ev.time = s->time;
 	ev.cpu = s->cpu;

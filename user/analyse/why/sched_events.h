@@ -35,6 +35,8 @@ enum sched_kind {
 	SCHED_CGROUP_RECLAIM, /* the same, at the limit of its cgroup */
 	SCHED_CGROUP_RECLAIM_END,
 	SCHED_TIMER,		    /* a kernel timer expires; value: the address of its function */
+	/* tid begins to wait for lock arg at address value, or has spun for it; other owns it */
+	SCHED_LOCK,
 	SCHED_KINDS,		    /* number of tracepoints */
 	SCHED_SAMPLE = SCHED_KINDS, /* tid ran */
 	SCHED_ALIVE,		    /* tid ran, shown by something other than a sample */
@@ -52,7 +54,8 @@ struct sched_event {
 	uint32_t other; /* tid */
 	uint32_t cpu;
 	uint32_t arg;
-	int32_t prio, other_prio; /* 0 to 99: real-time; 100 to 139: nice; -1: deadline */
+	/* 0 to 99: real-time; 100 to 139: nice; -1: deadline. SCHED_LOCK: us spun; own tid of other */
+	int32_t prio, other_prio;
 	uint32_t sample;	  /* index among the samples of its file */
 	uint16_t file;
 	uint8_t kind;  /* enum sched_kind */

@@ -13,6 +13,9 @@
 /* An event between the tracepoint and the switch itself does not show that the task is back. */
 #define SWITCH_NS 10000
 
+/* ns, at most, from the event of a lock to the switch that begins the wait for it, or back */
+#define LOCK_NS 100000
+
 /* ns, at most, between the events of two recorders for one switch or wake-up */
 #define TWIN_NS 100000
 
@@ -69,6 +72,7 @@ static struct task_span *span_begin(struct sched_timeline *t, struct task_line *
 						   .to = time,
 						   .out = NO_EVENT,
 						   .wake = NO_EVENT,
+						   .lock = NO_EVENT,
 						   .state = TASK_UNSEEN };
 	} else if (s) {
 		s->to = time;
@@ -80,6 +84,7 @@ static struct task_span *span_begin(struct sched_timeline *t, struct task_line *
 					   .cpu = cpu,
 					   .out = NO_EVENT,
 					   .wake = NO_EVENT,
+					   .lock = NO_EVENT,
 					   .state = state };
 	return &l->v[l->n - 1];
 }
@@ -174,6 +179,9 @@ static int switch_out(struct sched_timeline *t, uint32_t i)
 	if (!s)
 		return -ENOMEM;
 	s->out = i;
+	if (l->lock && e->time - t->events->v[l->lock - 1].time < LOCK_NS)
+		s->lock = l->lock - 1;
+	l->lock = 0;
 	return 0;
 }
 
@@ -313,6 +321,31 @@ static int feed_reclaim(struct sched_timeline *t, const struct sched_event *e)
 	return 0;
 }
 
+/* It is written right before or right after the task leaves its CPU, or when it has spun. */
+static int feed_lock(struct sched_timeline *t, uint32_t i)
+{
+	const struct sched_event *e = &t->events->v[i];
+	struct task_line *l = line_of(t, e->tid);
+	struct task_span *s;
+	uint64_t spun;
+
+	if (!l)
+		return -ENOMEM;
+	s = last_span(l);
+	l->lock = i + 1;
+	if (s && s->state == TASK_BLOCKED && e->time - s->from < LOCK_NS) {
+		s->lock = i;
+		l->lock = 0;
+	}
+	spun = (uint64_t)e->prio * 1000;
+	if (!spun || spun > e->time)
+		return 0;
+	if (!ARRAY_HAS_ROOM(l->spins, l->n_spins, l->spins_cap, 16))
+		return -ENOMEM;
+	l->spins[l->n_spins++] = (struct spin_run){ e->time - spun, e->time, i };
+	return 0;
+}
+
 static int feed_sample(struct sched_timeline *t, uint32_t i)
 {
 	const struct sched_event *e = &t->events->v[i];
@@ -345,6 +378,8 @@ static int feed_event(struct sched_timeline *t, uint32_t i)
 		return feed_gap(t, e);
 	if (e->kind == SCHED_SWITCH)
 		return feed_switch(t, i);
+	if (e->kind == SCHED_LOCK)
+		return e->tid ? feed_lock(t, i) : 0;
 	if (e->time >= t->events->begin)
 		err = note_alive(t, e->tid, e->cpu, e->time);
 	if (err)
@@ -431,6 +466,7 @@ void sched_timeline__free(struct sched_timeline *t)
 		free(t->tasks[i].v);
 		free(t->tasks[i].samples);
 		free(t->tasks[i].reclaims);
+		free(t->tasks[i].spins);
 	}
 	for (size_t i = 0; i < t->n_cpus; i++) {
 		free(t->cpus[i].v);
@@ -479,6 +515,12 @@ size_t task_line__reclaim_at(const struct task_line *l, uint64_t time)
 {
 	return first_above(l->reclaims, l->n_reclaims, sizeof(*l->reclaims),
 			   offsetof(struct reclaim_run, to), time);
+}
+
+size_t task_line__spin_at(const struct task_line *l, uint64_t time)
+{
+	return first_above(l->spins, l->n_spins, sizeof(*l->spins), offsetof(struct spin_run, to),
+			   time);
 }
 
 size_t cpu_line__at(const struct cpu_line *l, uint64_t time)

@@ -25,6 +25,7 @@ struct task_span {
 	uint32_t out;	   /* event: the switch that ended its previous run; NO_EVENT: not seen */
 	/* event: the wake-up that ended BLOCKED or began RUNNABLE; NO_EVENT: not seen */
 	uint32_t wake;
+	uint32_t lock; /* BLOCKED: event: the lock that it waits for; NO_EVENT: not recorded */
 	uint8_t state; /* enum task_state */
 	/* ends at an unknown time within: the task ran again before its next record */
 	bool end_hidden;
@@ -36,12 +37,21 @@ struct reclaim_run {
 	bool cgroup;	   /* at the limit of its cgroup */
 };
 
+/* The task spun for a lock */
+struct spin_run {
+	uint64_t from, to; /* ns */
+	uint32_t event;
+};
+
 struct task_line {
 	struct task_span *v; /* by time, without gaps; owned */
 	size_t n, cap;
 	struct reclaim_run *reclaims; /* by time; owned */
 	size_t n_reclaims, reclaims_cap;
 	struct reclaim_run open; /* still running; from 0: none */
+	struct spin_run *spins;	 /* by time; owned */
+	size_t n_spins, spins_cap;
+	uint32_t lock;		 /* event: the last lock that it began to wait for, plus 1; 0: none */
 	uint32_t *samples;	 /* indexes of its samples in the events; owned */
 	size_t n_samples, samples_cap;
 };
@@ -91,9 +101,10 @@ void sched_timeline__free(struct sched_timeline *t);
 const struct task_line *sched_timeline__task(const struct sched_timeline *t, uint32_t tid);
 /* NULL: no event of this CPU */
 const struct cpu_line *sched_timeline__cpu(const struct sched_timeline *t, uint32_t cpu);
-/* Index of the first span, run, reclaim or interrupt that ends after @time */
+/* Index of the first span, run, reclaim, spin or interrupt that ends after @time */
 size_t task_line__at(const struct task_line *l, uint64_t time);
 size_t task_line__reclaim_at(const struct task_line *l, uint64_t time);
+size_t task_line__spin_at(const struct task_line *l, uint64_t time);
 size_t cpu_line__at(const struct cpu_line *l, uint64_t time);
 size_t cpu_line__irq_at(const struct cpu_line *l, uint64_t time);
 /* How much of the time lies in gaps, ns */

@@ -239,6 +239,54 @@ const char *wait_kind__word(enum wait_kind k)
 	return kind_texts[k].word;
 }
 
+static const struct {
+	const char *text, *word;
+} lock_texts[LOCK_KINDS] = {
+	[LOCK_UNKNOWN] = { "", NULL },
+	[LOCK_MUTEX] = { "a mutex of the kernel", "mutex" },
+	[LOCK_RWSEM_READ] = { "a semaphore of the kernel that a writer had", "rwsem-read" },
+	[LOCK_RWSEM_WRITE] = { "a semaphore of the kernel, to write", "rwsem-write" },
+	[LOCK_RWSEM_READERS] = { "a semaphore of the kernel that readers had", "rwsem-readers" },
+	[LOCK_SPINLOCK] = { "a spinlock of the kernel", "spinlock" },
+	[LOCK_RWLOCK_READ] = { "a spinlock of the kernel that a writer had", "rwlock-read" },
+	[LOCK_RWLOCK_WRITE] = { "a spinlock of the kernel, to write", "rwlock-write" },
+	[LOCK_PERCPU_READ] = { "a per-CPU semaphore that a writer had", "percpu-read" },
+	[LOCK_PERCPU_WRITE] = { "the readers of a per-CPU semaphore", "percpu-write" },
+	[LOCK_RT_MUTEX] = { "a mutex of the kernel", "rt-mutex" },
+	[LOCK_SEMAPHORE] = { "a semaphore of the kernel", "semaphore" },
+	[LOCK_FUTEX] = { "", "futex" },
+	[LOCK_FUTEX_PI] = { "", "futex-pi" },
+	[LOCK_FLOCK] = { "", "flock" },
+	[LOCK_POSIX] = { "", "posix" },
+};
+
+const char *lock_kind__text(enum lock_kind k)
+{
+	return k < LOCK_KINDS ? lock_texts[k].text : "";
+}
+
+const char *lock_kind__word(enum lock_kind k)
+{
+	return k < LOCK_KINDS ? lock_texts[k].word : NULL;
+}
+
+bool wait_kind__is_for(enum wait_kind k, enum lock_kind lock)
+{
+	switch (lock) {
+	case LOCK_UNKNOWN:
+		return false;
+	case LOCK_FUTEX:
+	case LOCK_FUTEX_PI:
+		return k == WAIT_FUTEX || k == WAIT_UNKNOWN;
+	case LOCK_FLOCK:
+	case LOCK_POSIX:
+		return k == WAIT_FILE_LOCK || k == WAIT_UNKNOWN;
+	default:
+		return k == WAIT_MMAP_LOCK || k == WAIT_INODE_LOCK || k == WAIT_KERNEL_LOCK ||
+		       k == WAIT_UNKNOWN;
+	}
+}
+
 const char *wake_context__word(enum wake_context c)
 {
 	static const char *const words[] = {

@@ -59,6 +59,27 @@ enum wake_context {
 	WAKE_OWNER, /* not woken yet: the task known to own what it waits for */
 };
 
+/* What a task waits for, by frbpf:lock_wait; the values are in its format. */
+enum lock_kind {
+	LOCK_UNKNOWN,
+	LOCK_MUTEX,
+	LOCK_RWSEM_READ,
+	LOCK_RWSEM_WRITE,
+	LOCK_RWSEM_READERS, /* to write; its readers have it */
+	LOCK_SPINLOCK,
+	LOCK_RWLOCK_READ,
+	LOCK_RWLOCK_WRITE,
+	LOCK_PERCPU_READ,
+	LOCK_PERCPU_WRITE,
+	LOCK_RT_MUTEX,
+	LOCK_SEMAPHORE,
+	LOCK_FUTEX,
+	LOCK_FUTEX_PI,
+	LOCK_FLOCK,
+	LOCK_POSIX,
+	LOCK_KINDS,
+};
+
 /* @names: kernel functions, the innermost first; NULL: a function without a name. */
 enum wait_kind wait_kind__of(const char *const *names, size_t n);
 /*
@@ -76,6 +97,12 @@ bool wait_kind__spins(const char *const *names, size_t n);
 /* Text for people: "a futex"; "" for WAIT_UNKNOWN. Word for programs: "futex". */
 const char *wait_kind__text(enum wait_kind k);
 const char *wait_kind__word(enum wait_kind k);
+/* Text for people: "a mutex of the kernel"; "" if the kind of wait says enough. */
+const char *lock_kind__text(enum lock_kind k);
+/* Word for programs: "mutex"; NULL: unknown. */
+const char *lock_kind__word(enum lock_kind k);
+/* Can a task that waits for @k wait for this lock? */
+bool wait_kind__is_for(enum wait_kind k, enum lock_kind lock);
 /* "by a timer" ... */
 const char *wake_context__word(enum wake_context c);
 

@@ -126,6 +126,36 @@ static uint32_t stop_sender(struct why *w, uint32_t tid, uint32_t out)
 	return 0;
 }
 
+/* Set the lock that @key waits for, and who had it when the wait began, if that was recorded. */
+static void lock_of(const struct why *w, const struct task_span *s, struct why_key *key)
+{
+	const struct sched_event *e = s->lock != NO_EVENT ? &w->events.v[s->lock] : NULL;
+
+	if (!e || !wait_kind__is_for(key->kind, e->arg))
+		return;
+	key->number = e->arg;
+	key->sender = why__lock_owner(w, e);
+	if (key->kind == WAIT_UNKNOWN)
+		key->kind = e->arg == LOCK_FUTEX || e->arg == LOCK_FUTEX_PI ? WAIT_FUTEX
+			    : e->arg == LOCK_FLOCK || e->arg == LOCK_POSIX  ? WAIT_FILE_LOCK
+									    : WAIT_KERNEL_LOCK;
+}
+
+uint32_t why__lock_owner(const struct why *w, const struct sched_event *lock)
+{
+	const struct sched_task *t;
+	uint32_t owner = lock->other;
+
+	if (!owner && lock->other_prio > 0) {
+		t = sched_events__own_task(&w->events, lock->other_prio);
+		owner = t ? t->tid : 0;
+	}
+	/* the memory of a process is not proof: only its threads own its futexes */
+	if (lock->arg == LOCK_FUTEX && !same_process(w, lock->tid, owner))
+		return 0;
+	return owner == lock->tid ? 0 : owner;
+}
+
 /* The key of a wait, without its waker */
 static struct why_key wait_key(const struct why *w, struct why_node *parent, uint32_t tid,
 			       const struct task_span *s)
@@ -141,6 +171,7 @@ static struct why_key wait_key(const struct why *w, struct why_node *parent, uin
 	key.call = note->call;
 	if (w->events.v[s->out].arg & 0x0c) /* TASK_STOPPED, TASK_TRACED */
 		key.kind = WAIT_STOPPED;
+	lock_of(w, s, &key);
 	return key;
 }
 
@@ -170,7 +201,7 @@ static int explain_open_end(struct why *w, struct why_key *key, const struct tas
 	if (s->wake == NO_EVENT && s->to >= w->events.end)
 		missing = MISSING_NOT_OVER;
 	if (missing == MISSING_NOT_OVER)
-		key->who = owner_at_end(w, key, to);
+		key->who = owner_at_end(w, key, to) ?: key->sender;
 	if (key->who) {
 		key->context = WAKE_OWNER;
 		n = why_tree__add(w->tree, key, from, to - from);

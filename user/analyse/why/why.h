@@ -63,9 +63,11 @@ struct why_key {
 	const char *call;     /* the system call; NULL: none */
 	uint32_t tid;
 	uint32_t who;	 /* waker, or task on the CPU; for a stop: who continued it */
-	uint32_t sender; /* for a stop: who sent the signal; 0: not recorded */
+	/* for a stop: who sent the signal; for a lock: who had it at the start; 0: not recorded */
+	uint32_t sender;
 	int32_t prio;	 /* WHY_QUEUED: priority of who */
-	uint32_t number; /* WHY_INTERRUPTED: the interrupt; WHY_QUEUED: the CPU */
+	/* WHY_INTERRUPTED: the interrupt; WHY_QUEUED: the CPU; WHY_WAITED, WHY_SPUN: enum lock_kind */
+	uint32_t number;
 	uint8_t type;	 /* enum why_type */
 	uint8_t kind;	 /* enum wait_kind */
 	uint8_t context; /* enum wake_context */

@@ -51,6 +51,9 @@ bool why__may_look(struct why *w);
 int why__explain_task(struct why *w, struct why_node *parent, uint32_t tid, uint64_t from,
 		      uint64_t to, size_t depth);
 
+/* The owner in @lock, a SCHED_LOCK; 0: unknown. */
+uint32_t why__lock_owner(const struct why *w, const struct sched_event *lock);
+
 /* ---- why_running.c ---- */
 /* Explain what @tid did on a CPU in span @s, from @from to @to. 0 or -ENOMEM. */
 int why_running__explain(struct why *w, struct why_node *parent, uint32_t tid,

@@ -77,7 +77,11 @@ static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 		       set_member(o, "call", text_or_null(k->call)) ?:
 		       set_member(o, "woken_by", json_string(wake_context__word(k->context))) ?:
 		       set_member(o, "waker", task_json(w, k->who)) ?:
-		       set_member(o, "stopped_by", task_json(w, k->sender)) ?:
+		       set_member(o, "stopped_by",
+				  task_json(w, k->kind == WAIT_STOPPED ? k->sender : 0)) ?:
+		       (k->number ? set_member(o, "lock", text_or_null(lock_kind__word(k->number))) ?:
+					    set_member(o, "owner", task_json(w, k->sender))
+				  : 0) ?:
 		       (n->dev ? set_member(o, "request",
 				     json_pack("{s:I, s:I, s:I, s:I}", "dev", (json_int_t)n->dev,
 					       "sector", (json_int_t)n->sector, "queued_ns",
@@ -90,6 +94,7 @@ static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 		return set_member(o, "for", json_string(wait_kind__word(k->kind))) ?:
 		       set_member(o, "function", text_or_null(k->function)) ?:
 		       set_member(o, "call", text_or_null(k->call)) ?:
+		       set_member(o, "lock", text_or_null(lock_kind__word(k->number))) ?:
 		       set_member(o, "owner", task_json(w, k->who));
 	case WHY_SERVED:
 		return set_member(o, "dev", json_integer(k->number))

@@ -122,17 +122,30 @@ static int add_request(struct buf *b, const struct why_node *n, why_duration_fn 
 		duration(n->device_ns, device, sizeof(device)));
 }
 
+/* What it waits for: the lock, if its kind says more than that of the wait. "": unknown. */
+static const char *waited_for(const struct why_key *k)
+{
+	const char *lock = lock_kind__text(k->number);
+
+	return *lock && (k->kind == WAIT_KERNEL_LOCK || k->kind == WAIT_UNKNOWN)
+		       ? lock
+		       : wait_kind__text(k->kind);
+}
+
 static int add_spun(struct buf *b, const struct why *w, const struct why_key *k)
 {
-	const char *kind = wait_kind__text(k->kind);
+	const char *kind = waited_for(k);
 	char name[VERDICT_NAME];
 	int err = buf__printf(b, "tried to get %s", *kind ? kind : "a lock of the kernel")
 			  ?: add_place(b, k);
 
 	if (err || !k->who)
 		return err ?: buf__printf(b, ": %s", why_missing__text(MISSING_OWNER));
+	why_verdict__name(w, k->who, name);
+	if (k->number) /* as recorded */
+		return buf__printf(b, " while %s had it", name);
 	return buf__printf(b, " while %s had it, which was the only one that ran all that time",
-			   why_verdict__name(w, k->who, name));
+			   name);
 }
 
 static int add_served(struct buf *b, const struct why *w, const struct why_node *n)
@@ -163,18 +176,29 @@ static int add_reclaim(struct buf *b, const struct why_key *k)
 					 "that was free");
 }
 
+/* Who had the lock when the wait began */
+static int add_owner(struct buf *b, const struct why *w, const struct why_key *k)
+{
+	char name[VERDICT_NAME];
+
+	if (!k->sender || k->context == WAKE_OWNER || k->sender == k->who) /* named below */
+		return 0;
+	return buf__printf(b, ", which %s had when it began",
+			   why_verdict__name(w, k->sender, name));
+}
+
 static int add_waited(struct buf *b, const struct why *w, const struct why_node *n,
 		      why_duration_fn duration)
 {
 	const struct why_key *k = &n->key;
-	const char *kind = wait_kind__text(k->kind);
+	const char *kind = waited_for(k);
 	char name[VERDICT_NAME];
 	int err;
 
 	if (k->kind == WAIT_STOPPED)
 		return add_stopped(b, w, k);
 	err = buf__add_str(b, "waited") ?: *kind ? buf__printf(b, " for %s", kind) : 0;
-	err = err ?: add_place(b, k);
+	err = err ?: add_place(b, k) ?: add_owner(b, w, k);
 	if (err || (n->child && n->child->key.type == WHY_UNKNOWN && !k->who))
 		return err;
 	switch (k->context) {
@@ -194,7 +218,8 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 		return buf__printf(b, ", until a signal of %s ended that",
 				   why_verdict__name(w, k->who, name));
 	default:
-		return k->who ? buf__printf(b, ", until woken by %s",
+		return k->who ? buf__printf(b, ", until woken by %s%s",
+					    k->who == k->sender ? "its owner " : "",
 					    why_verdict__name(w, k->who, name))
 			      : 0;
 	}

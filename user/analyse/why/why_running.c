@@ -132,7 +132,41 @@ static uint32_t spin_owner(const struct why *w, uint32_t cpu, uint64_t from, uin
 	return owner;
 }
 
-/* The share of @ns that it spun; *ret is that time. */
+/* Add the times that it spun, as recorded, at most @most ns; *ret is the sum. */
+static int explain_spins(struct why *w, struct why_node *parent, uint32_t tid,
+			 const struct task_line *l, const struct task_span *s, uint64_t from,
+			 uint64_t to, uint64_t most, uint64_t *ret)
+{
+	uint64_t sum = 0, ns;
+
+	for (size_t i = task_line__spin_at(l, from); i < l->n_spins && l->spins[i].from < to; i++) {
+		const struct spin_run *r = &l->spins[i];
+		uint64_t begin = r->from > from ? r->from : from, end = r->to < to ? r->to : to;
+		const struct stack_note *note;
+		struct why_key key = { .parent = parent, .tid = tid, .type = WHY_SPUN };
+
+		ns = begin < end ? end - begin : 0;
+		ns = ns < most - sum ? ns : most - sum;
+		if (!ns)
+			continue;
+		stack_notes__want(&w->notes, r->event);
+		note = stack_notes__of(&w->notes, r->event);
+		key.number = w->events.v[r->event].arg;
+		key.kind = note->kind;
+		key.function = note->function;
+		key.call = note->call;
+		key.who = why__lock_owner(w, &w->events.v[r->event])
+				  ?: spin_owner(w, s->cpu, begin, end);
+		if (!why_tree__add(w->tree, &key, begin, ns))
+			return -ENOMEM;
+		sum += ns;
+		from = end;
+	}
+	*ret = sum;
+	return 0;
+}
+
+/* The share of @ns that it spun, by samples; *ret is that time. */
 static int explain_spinning(struct why *w, struct why_node *parent, uint32_t tid,
 			    const struct task_line *l, const struct task_span *s, uint64_t from,
 			    uint64_t to, uint64_t ns, uint64_t *ret)
@@ -221,8 +255,8 @@ int why_running__explain(struct why *w, struct why_node *parent, uint32_t tid,
 			 uint64_t to)
 {
 	const struct why_key key = { .parent = parent, .tid = tid, .type = WHY_RAN };
-	uint64_t lost = sched_timeline__lost(&w->timeline, from, to), irqs = 0, reclaim = 0,
-		 spun = 0;
+	uint64_t lost = sched_timeline__lost(&w->timeline, from, to), left = to - from;
+	uint64_t irqs = 0, reclaim = 0, recorded = 0, sampled = 0;
 	struct why_node *n;
 
 	if (s->end_hidden)
@@ -230,17 +264,20 @@ int why_running__explain(struct why *w, struct why_node *parent, uint32_t tid,
 	if (explain_irqs(w, parent, tid, s->cpu, from, to, &irqs) ||
 	    explain_reclaim(w, parent, tid, l, s->cpu, from, to, &reclaim))
 		return -ENOMEM;
-	irqs += reclaim;
-	lost = lost < to - from - irqs ? lost : to - from - irqs;
+	left -= irqs + reclaim;
+	if (explain_spins(w, parent, tid, l, s, from, to, left, &recorded))
+		return -ENOMEM;
+	left -= recorded;
+	lost = lost < left ? lost : left;
 	if (why__add_unknown(w, parent, tid, MISSING_LOST, from, from + lost))
 		return -ENOMEM;
-	if (irqs + lost == to - from)
-		return 0;
-	if (explain_spinning(w, parent, tid, l, s, from, to, to - from - irqs - lost, &spun))
+	left -= lost;
+	if (left && !recorded && explain_spinning(w, parent, tid, l, s, from, to, left, &sampled))
 		return -ENOMEM;
-	if (irqs + lost + spun == to - from)
+	left -= sampled;
+	if (!left)
 		return 0;
-	n = why_tree__add(w->tree, &key, from, to - from - lost - irqs - spun);
+	n = why_tree__add(w->tree, &key, from, left);
 	if (!n)
 		return -ENOMEM;
 	count_samples(w, n, l, from, to);
