@@ -106,6 +106,34 @@ need_their_name() {
 	[[ $output == *"frbpf: $OUT.3"* ]]
 }
 
+@test "nothing that root names to be written goes where a link of another user leads" {
+	local dump out
+	as_them ln -s "$secret" "$theirs/folder"
+	as_them ln -s "$secret/notes" "$theirs/link"
+	as_them touch "$theirs/file"
+	run -125 frbpf_run --when 'runqlat > 1h' -o "$theirs/folder/out2" -- true
+	[[ $output == *'it goes through a link of another user'* ]] || fail "$output"
+	run -125 frbpf_run --when 'runqlat > 1h' -o "$theirs/folder/new/out" -- true
+	[[ $output == *'it goes through a link of another user'* ]] || fail "$output"
+	run -125 frbpf_run --when 'runqlat > 1h' -o "$theirs/link" -- true
+	run -125 frbpf_bench "${ALONE[@]}" --repeat 5 --when "$NEVER" --save-baseline "$theirs/folder/b" -o "$OUT.b" -- true
+	[[ $output == *'it goes through a link of another user'* ]] || fail "$output"
+	run -0 frbpf_run -o "$OUT" -- true
+	dump=$(find "$OUT" -name 'perf.data.*' | head -n 1)
+	for out in folder/all link file; do
+		run -1 "$FRBPF" merge -o "$theirs/$out" "$dump"
+		[[ $output == *'it goes through a link of another user'* || $output == *'it exists already'* ]] || fail "$output"
+	done
+	run -1 "$FRBPF" merge -f -o "$theirs/link" "$dump"
+	[[ $output == *'not a regular file'* ]] || fail "$output"
+	# what is theirs stays theirs, under a name that is taken; a new file is ours
+	"$FRBPF" merge -f -o "$theirs/file" "$dump"
+	"$FRBPF" merge -o "$theirs/new" "$dump"
+	same "owners" "$(stat -c %u "$theirs/file" "$theirs/new" | xargs)" '0 0'
+	same "names in the secret" "$(ls -A "$secret")" out
+	same "left beside" "$(find "$theirs" -name '.frbpf*' | wc -l)" 0
+}
+
 # A fifo of root's, which nobody has opened as long as `untouched` says so: whoever opens it to read lets a writer in.
 lay_bait() {
 	mkfifo -m 600 "$secret/bait"
@@ -260,10 +288,10 @@ harmless() { # TEXT
 	frbpf ping
 }
 
-# The dump is opened, and only behind the filter of system calls, which refuses none.
+# The dump is opened, and only by a process that is behind the filter of system calls, which refuses none.
 read_behind_filter() { # TRACE
-	awk '/seccomp\(SECCOMP_SET_MODE_FILTER.*= 0$/ {filtered = 1}
-		/openat\(.*perf\.data\.[0-9]+"/ {n++; if (!filtered) early = 1}
+	awk '/seccomp\(SECCOMP_SET_MODE_FILTER.*= 0$/ {filtered[$1] = 1}
+		/openat\(.*perf\.data\.[0-9]+", O_RDONLY/ {n++; if (!filtered[$1]) early = 1}
 		/SIGSYS/ {refused = 1}
 		END {exit !n || early || refused}' "$1" || fail "$(grep -E 'seccomp|perf.data|SIGSYS' "$1")"
 }
@@ -284,7 +312,15 @@ read_behind_filter() { # TRACE
 	done <<-EOF
 		diff $dump $dump
 		why -i $dump --tid 1
+		merge -o $OUT $dump
 	EOF
+	[[ -s $OUT ]]
+	rm "$OUT"
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 strace -f -qq -o "$trace" -e trace=seccomp,openat "$FRBPF" run \
+		--when 'syscall:clock_nanosleep > 100ms' --exit-code 3 -o "$OUT" -- sleep 0.2 3>&- && status=0 || status=$?
+	same "exit status" "$status" 3
+	read_behind_filter "$trace"
+	[[ $(summary '.incidents[0].why') != null && $(summary .unread) == null ]] || fail "$(summary .)"
 }
 
 # --- messages of applications

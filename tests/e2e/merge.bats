@@ -46,7 +46,7 @@ samples() { # FILE...
 	grep -q 'frbpf:trigger' "$BATS_TEST_TMPDIR/got"
 	same "markers" "$(grep -c 'frbpf:trigger' "$BATS_TEST_TMPDIR/got")" 2
 	run frbpf merge -o "$BATS_TEST_TMPDIR/all" "$BASE"
-	[[ $status == 1 && $output == *"exists already; -f replaces it"* ]] || fail "$output"
+	[[ $status == 1 && $output == *"it exists already: nothing is overwritten without --force"* ]] || fail "$output"
 	frbpf merge -f -o "$BATS_TEST_TMPDIR/all" "$(dumps | head -n 1)" "$BASE/session-sched"
 	# an incident by its manifest
 	[[ $(frbpf merge -f -o "$BATS_TEST_TMPDIR/all" "$(compgen -G "$BASE/incidents/*.json" | head -n 1)") == *"of 2 files"* ]]

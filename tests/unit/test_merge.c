@@ -57,14 +57,16 @@ static int merge(struct file *a, struct file *b, struct err *err, struct merge_r
 		snprintf(paths[i], sizeof(paths[i]), "/proc/self/fd/%d", fds[i]);
 	}
 	snprintf(out, sizeof(out), "%s/out", dir);
+	req.fd = open(out, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(req.fd >= 0);
 	*err = (struct err){ 0 };
 	code = merge__files(&req, err, res);
+	close(req.fd);
 	close(fds[0]);
 	close(fds[1]);
-	if (!code) {
+	if (!code)
 		assert_int_equal(perf_file__open(out, err, ret), 0);
-		assert_int_equal(unlink(out), 0);
-	}
+	assert_int_equal(unlink(out), 0);
 	file_free(a);
 	file_free(b);
 	return code;

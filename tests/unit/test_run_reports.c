@@ -15,6 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/escape.h"
+#include "run/findings.h"
 #include "run/report/report.h"
 
 #define MS 1000000ULL
@@ -477,6 +478,85 @@ static void test_not_recorded(void **state)
 	buf__free(&b);
 }
 
+/* ---- what a process that reads dumps found out ---- */
+
+static void drop_tables(struct sample *s)
+{
+	s->incidents[0].tables = NULL;
+	s->incidents[0].n_tables = 0;
+}
+
+static void test_findings(void **state)
+{
+	struct buf before = { 0 }, after = { 0 };
+	struct sample s;
+	json_t *j;
+
+	make_sample(&s);
+	s.incidents[0].why = (char *)"because";
+	s.incidents[0].verdict = json_pack("{s:s}", "cause", "device");
+	j = findings__json(&s.o);
+	assert_non_null(j);
+	assert_int_equal(report_json(&s.o, &before), 0);
+	json_decref(s.incidents[0].verdict);
+	make_sample(&s);
+	drop_tables(&s);
+	assert_int_equal(findings__take(j, &s.o), 0);
+	assert_int_equal(report_json(&s.o, &after), 0);
+	assert_string_equal(before.data, after.data);
+	assert_string_equal(json_string_value(json_object_get(s.incidents[0].verdict, "cause")),
+			    "device");
+	s.incidents[0].triggers = NULL; /* not on the heap */
+	s.incidents[0].files = NULL;
+	s.incidents[0].n_files = 0;
+	run_incident__free(&s.incidents[0]);
+	json_decref(j);
+	buf__free(&before);
+	buf__free(&after);
+}
+
+static void test_false_findings(void **state)
+{
+	static const char *const texts[] = {
+		"{}",
+		"[]",
+		"[{\"tables\": [], \"why\": 1, \"verdict\": null}]",
+		"[{\"tables\": [], \"why\": null, \"verdict\": []}]",
+		"[{\"tables\": {}, \"why\": null, \"verdict\": null}]",
+		"[{\"tables\": [{}], \"why\": null, \"verdict\": null}]",
+		/* a session that the run does not have */
+		"[{\"tables\": [{\"session\": \"x\", \"event\": null, \"stacks\": []}], "
+		"\"why\": null, \"verdict\": null}]",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		json_t *j = json_loads(texts[i], 0, NULL);
+		struct sample s;
+
+		make_sample(&s);
+		drop_tables(&s);
+		assert_non_null(j);
+		assert_int_equal(findings__take(j, &s.o), -EBADMSG);
+		s.incidents[0].triggers = NULL;
+		s.incidents[0].files = NULL;
+		s.incidents[0].n_files = 0;
+		run_incident__free(&s.incidents[0]);
+		json_decref(j);
+	}
+}
+
+static void test_unread(void **state)
+{
+	struct buf b = { 0 };
+	struct sample s;
+
+	make_sample(&s);
+	snprintf(s.o.unread, sizeof(s.o.unread), "what reads died");
+	assert_int_equal(report_markdown(&s.o, &b), 0);
+	assert_non_null(strstr(b.data, "\nNot all that the dumps tell is here: what reads died\n"));
+	buf__free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -487,7 +567,8 @@ int main(void)
 		cmocka_unit_test(test_worst),	     cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_json),	     cmocka_unit_test(test_junit),
 		cmocka_unit_test(test_table),	     cmocka_unit_test(test_annotations),
-		cmocka_unit_test(test_not_recorded),
+		cmocka_unit_test(test_not_recorded), cmocka_unit_test(test_findings),
+		cmocka_unit_test(test_false_findings), cmocka_unit_test(test_unread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

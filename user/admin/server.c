@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,6 +19,7 @@
 #include "common/cleanup.h"
 #include "common/helper.h"
 #include "common/landlock.h"
+#include "common/limit.h"
 #include "common/rights.h"
 
 #define MAX_FDS	 2	  /* the socket for the reply; a file or cgroup */
@@ -116,10 +116,9 @@ void admin_server__run(int sock)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	const struct admin_pmus pmus = admin_pmus__find();
-	const struct rlimit none = { 0 };
 
 	helper__ignore_signals();
-	if (rights__keep(kept, ARRAY_SIZE(kept)) || setrlimit(RLIMIT_CORE, &none) ||
+	if (rights__keep(kept, ARRAY_SIZE(kept)) || limit__set(RLIMIT_CORE, 0) ||
 	    landlock__no_files())
 		_exit(1);
 	for (;;) {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/escape.h"
+#include "common/new_file.h"
 #include "common/write_all.h"
 #include "bench/baseline.h"
 
 #define FORMAT	       "frbpf-baseline"
+#define OPTION	       "--save-baseline"
 #define TEXT_MAX       (1 << 20)
 #define NUMBER_MAX     ((json_int_t)1 << 62) /* 146 years of ns */
 #define HISTOGRAMS_MAX 100000		     /* runs times rules: 60 MB */
@@ -418,89 +417,29 @@ int baseline__read(const char *path, struct err *err, struct series *ret)
 	return code;
 }
 
-/* "DIR/.NAME.PID": in the same folder, so that rename() works. */
-static char *temporary_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	int dir = slash ? slash + 1 - path : 0;
-	char *name;
-
-	return asprintf(&name, "%.*s.%s.%d", dir, path, path + dir, getpid()) < 0 ? NULL : name;
-}
-
-static char *folder_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (!slash)
-		return strdup(".");
-	return slash == path ? strdup("/") : strndup(path, slash - path);
-}
-
 int baseline__check_writable(const char *path, bool replace, struct err *err)
 {
-	_cleanup_free_ char *folder = folder_of(path);
-	struct stat st;
-
-	if (!folder)
-		return err_set(err, -ENOMEM, "out of memory");
-	if (!*path)
-		return err_set(err, -EINVAL, "--save-baseline: an empty name");
-	if (lstat(path, &st) == 0 && !replace)
-		return err_set(err, -EEXIST,
-			       "--save-baseline %s: it exists already: nothing is overwritten "
-			       "without --force",
-			       path);
-	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return err_set(err, -EINVAL, "--save-baseline %s: not a regular file", path);
-	if (access(folder, W_OK | X_OK))
-		return err_set(err, -errno, "--save-baseline %s: %s", path, strerror(errno));
-	return 0;
-}
-
-static int write_synced(int fd, const struct buf *b)
-{
-	int code = write_all(fd, b->data, b->len);
-
-	if (!code && fsync(fd))
-		code = -errno;
-	return code;
-}
-
-/* File systems without RENAME_NOREPLACE support hard links, or fail. */
-static int rename_new(const char *from, const char *to)
-{
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -1;
-	return link(from, to) ? -1 : unlink(from);
+	return new_file__check(OPTION, path, replace, err);
 }
 
 /* Mode 0644: a baseline is shared, and says no more than the log of the job. */
-static int write_whole(const char *path, const struct buf *b, bool replace)
-{
-	_cleanup_free_ char *tmp = temporary_name(path);
-	_cleanup_close_ int fd =
-		tmp ? open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644) : -1;
-	int code;
-
-	if (fd < 0)
-		return tmp ? -errno : -ENOMEM;
-	code = write_synced(fd, b);
-	if (!code && (replace ? rename(tmp, path) : rename_new(tmp, path)) < 0)
-		code = -errno;
-	if (code)
-		unlink(tmp);
-	return code;
-}
-
 int baseline__write(const char *path, const struct series *s, bool replace, struct err *err)
 {
 	struct buf b = { 0 };
+	struct new_file f;
 	int code = baseline__format(s, &b);
 
-	code = code ? code : write_whole(path, &b, replace);
+	if (code)
+		err_set(err, code, "out of memory");
+	code = code ?: new_file__create(OPTION, path, 0644, replace, err, &f);
+	if (!code) {
+		code = write_all(f.fd, b.data, b.len);
+		if (code)
+			new_file__drop(&f);
+		code = code ?: new_file__publish(&f);
+		if (code)
+			err_set(err, code, OPTION " %s: %s", path, strerror(-code));
+	}
 	buf__free(&b);
-	return code ? err_set(err, code, "--save-baseline %s: %s", path, strerror(-code)) : 0;
+	return code;
 }

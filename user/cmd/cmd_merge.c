@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +7,11 @@
 #include "cmd/cmd.h"
 #include "cmd/recording_operand.h"
 #include "common/log.h"
+#include "common/new_file.h"
 #include "common/printable.h"
+#include "daemon/reading.h"
+
+#define SECONDS_MAX 3600 /* of CPU time */
 
 /* Add the recordings of @what to @all. 0, or EXIT_FAILED with an error printed. */
 static int add_operand(const struct location_hint *hint, const char *what, struct recordings *all)
@@ -44,33 +47,76 @@ static const char **list_paths(const struct recordings *r, size_t *ret_n)
 	return v;
 }
 
-static int merge_recordings(const struct recordings *r, struct merge_request *req)
+/* In a process that can only read. NULL: an error was printed. */
+static json_t *merge_and_tell(void *arg)
 {
+	const struct merge_request *req = arg;
 	struct merge_result res;
 	struct err err = { 0 };
-	const char **paths = list_paths(r, &req->n_paths);
-	int code;
 
+	if (merge__files(req, &err, &res)) {
+		log_error("%s", make_printable(err.msg));
+		return NULL;
+	}
+	return json_pack("{s:I, s:I, s:I}", "records", (json_int_t)res.records, "doubles",
+			 (json_int_t)res.doubles, "refused", (json_int_t)res.refused);
+}
+
+static void print_result(const struct merge_request *req, const json_t *res)
+{
+	json_int_t refused = json_integer_value(json_object_get(res, "refused"));
+	json_int_t doubles = json_integer_value(json_object_get(res, "doubles"));
+
+	if (refused)
+		log_warn("%lld records of %s were left out: perf cannot read them",
+			 (long long)refused, req->out);
+	printf("%s: %lld records of %zu file%s", req->out,
+	       (long long)json_integer_value(json_object_get(res, "records")), req->n_paths,
+	       req->n_paths == 1 ? "" : "s");
+	if (doubles)
+		printf(", %lld left out that stood in more than one", (long long)doubles);
+	putchar('\n');
+}
+
+static int merge_to(const struct merge_request *req, struct new_file *f)
+{
+	struct err err = { 0 };
+	json_t *res = NULL;
+	int code = reading__run(merge_and_tell, (void *)req, SECONDS_MAX, &err, &res);
+
+	if (code) {
+		if (err.msg[0])
+			log_error("%s", err.msg);
+		new_file__drop(f);
+		return EXIT_FAILED;
+	}
+	code = new_file__publish(f);
+	if (code)
+		log_error("%s: cannot be written: %s", req->out, strerror(-code));
+	else
+		print_result(req, res);
+	json_decref(res);
+	return code ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int merge_recordings(const struct recordings *r, struct merge_request *req, bool replace)
+{
+	const char **paths = list_paths(r, &req->n_paths);
+	struct err err = { 0 };
+	struct new_file f;
+	int status = EXIT_FAILED;
+
+	req->paths = paths;
 	if (!paths) {
 		log_error("out of memory");
-		return EXIT_FAILED;
+	} else if (new_file__create("-o", req->out, 0600, replace, &err, &f)) {
+		log_error("%s", err.msg);
+	} else {
+		req->fd = f.fd;
+		status = merge_to(req, &f);
 	}
-	req->paths = paths;
-	code = merge__files(req, &err, &res);
 	free(paths);
-	if (code) {
-		log_error("%s", make_printable(err.msg));
-		return EXIT_FAILED;
-	}
-	if (res.refused)
-		log_warn("%" PRIu64 " records of %s were left out: perf cannot read them",
-			 res.refused, req->out);
-	printf("%s: %" PRIu64 " records of %zu file%s", req->out, res.records, req->n_paths,
-	       req->n_paths == 1 ? "" : "s");
-	if (res.doubles)
-		printf(", %" PRIu64 " left out that stood in more than one", res.doubles);
-	putchar('\n');
-	return EXIT_DONE;
+	return status;
 }
 
 static int run_merge(int argc, char **argv)
@@ -82,6 +128,7 @@ static int run_merge(int argc, char **argv)
 	struct recordings found = { 0 };
 	struct location_hint hint = { 0 };
 	struct merge_request req = { .out = NULL };
+	bool replace = false;
 	enum cmd_parse p;
 	int opt, status = 0;
 
@@ -90,7 +137,7 @@ static int run_merge(int argc, char **argv)
 		if (opt == 'o')
 			req.out = optarg;
 		else
-			req.replace = true;
+			replace = true;
 	}
 	if (p == CMD_EXIT)
 		return opt;
@@ -102,7 +149,7 @@ static int run_merge(int argc, char **argv)
 		status = add_operand(&hint, argv[i], &found);
 	argv[0] = (char[]){ "frbpf merge" };
 	req.cmdline = (const char *const *)argv;
-	status = status ?: merge_recordings(&found, &req);
+	status = status ?: merge_recordings(&found, &req, replace);
 	recordings__free(&found);
 	return status;
 }

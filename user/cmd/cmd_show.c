@@ -15,10 +15,13 @@
 #include "cmd/show_state.h"
 #include "common/log.h"
 #include "common/printable.h"
+#include "daemon/reading.h"
 #include "perfdata/perf_file.h"
 #include "rules/constants.h"
 #include "rules/units.h"
 #include "symbols/kallsyms_cache.h"
+
+#define KERNEL_SECONDS 60 /* of CPU time to find the build id of the kernel in a dump */
 
 static const char *show_duration(const json_t *o, const char *key, char *buf, size_t size)
 {
@@ -321,13 +324,42 @@ static int find_kernel(const json_t *m, struct build_id *ret, struct err *err)
 	return code;
 }
 
-static int write_kallsyms(const json_t *m, const char *dir)
+/* In a process that can only read. NULL: an error was printed. */
+static json_t *tell_kernel(void *manifest)
+{
+	struct err err = { 0 };
+	struct build_id id;
+	json_t *bytes = json_array();
+
+	if (find_kernel(manifest, &id, &err)) {
+		log_error("%s", make_printable(err.msg));
+		return NULL;
+	}
+	for (size_t i = 0; i < id.size; i++)
+		json_array_append_new(bytes, json_integer(id.data[i]));
+	return bytes;
+}
+
+static int read_kernel(json_t *m, struct build_id *ret, struct err *err)
+{
+	json_t *bytes = NULL;
+	int code = reading__run(tell_kernel, m, KERNEL_SECONDS, err, &bytes);
+
+	*ret = (struct build_id){ 0 };
+	for (size_t i = 0; !code && i < json_array_size(bytes) && i < BUILD_ID_MAX; i++)
+		ret->data[ret->size++] = json_integer_value(json_array_get(bytes, i));
+	json_decref(bytes);
+	return code;
+}
+
+static int write_kallsyms(json_t *m, const char *dir)
 {
 	struct err err = { 0 };
 	struct build_id id;
 
-	if (find_kernel(m, &id, &err) || kallsyms_cache__write(dir, &id, &err)) {
-		log_error("%s", make_printable(err.msg));
+	if (read_kernel(m, &id, &err) || kallsyms_cache__write(dir, &id, &err)) {
+		if (err.msg[0])
+			log_error("%s", make_printable(err.msg));
 		return EXIT_FAILED;
 	}
 	printf("%s has the kernel's symbols: perf --buildid-dir %s script -i DUMP\n", dir, dir);

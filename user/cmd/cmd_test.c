@@ -285,7 +285,7 @@ static int run_test_on(const char *rules, const struct location_hint *hint, char
 		status = EXIT_FAILED;
 	}
 	if (!status)
-		status = test_rules(rs, &dumps, o);
+		status = cmd_read_only() ?: test_rules(rs, &dumps, o);
 	recordings__free(&dumps);
 	ruleset__free(rs);
 	diags__free(&d);

@@ -305,20 +305,28 @@ int foreign__open_of(uint32_t pid, const char *name, const struct stat *expected
 
 /* ---- files that we write ---- */
 
-/* A new file, if there is no link of somebody else on the way. */
+int foreign__folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *parent = slash ? strndup(path, slash + 1 - path) : strdup(".");
+	struct walk w;
+	int at = parent ? walk__open(&w, parent, true) : -ENOMEM;
+
+	if (at < 0 || !w.owner)
+		return at;
+	close(at);
+	return -ELOOP;
+}
+
 static int create_file(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	_cleanup_free_ char *parent = slash ? strndup(path, name - path) : strdup(".");
-	struct walk w;
-	int at = parent ? walk__open(&w, parent, true) : -ENOMEM, fd = -ELOOP;
+	int at = foreign__folder(path), fd;
 
 	if (at < 0)
 		return at;
-	if (!w.owner) {
-		fd = openat(at, name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		fd = fd < 0 ? -errno : fd;
-	}
+	fd = openat(at, name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	fd = fd < 0 ? -errno : fd;
 	close(at);
 	return fd;
 }

@@ -46,6 +46,12 @@ int foreign__open_path(const char *path, unsigned int flags, const struct stat *
 int foreign__open_of(uint32_t pid, const char *name, const struct stat *expected);
 
 /*
+ * Open the folder of the file @path, which our user chose. Returns a handle (O_PATH) that the
+ * caller closes, or negative errno; -ELOOP: a link of another user is on the way.
+ */
+int foreign__folder(const char *path);
+
+/*
  * Open or create @path, which our user chose, for appending, in a folder where others may put links.
  * Returns a descriptor or negative errno; -ELOOP: a link of another user is on the way. May be a
  * terminal or a fifo: blocks as open(2) does.

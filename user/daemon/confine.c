@@ -56,7 +56,7 @@ static const int reading_calls[] = {
 	SYS_fcntl,	  SYS_dup,	  SYS_dup3,    SYS_close_range, SYS_fstat,
 	SYS_newfstatat,	  SYS_statx,	  SYS_fstatfs, SYS_statfs,	SYS_getdents64,
 	SYS_faccessat,	  SYS_readlinkat, SYS_getcwd,  SYS_ftruncate,	SYS_fadvise64,
-	SYS_memfd_create, SYS_ppoll,
+	SYS_memfd_create, SYS_ppoll,	  SYS_fsync,   SYS_sync_file_range,
 #ifdef SYS_faccessat2
 	SYS_faccessat2,
 #endif
@@ -77,9 +77,7 @@ static const int io_calls[] = {
 	SYS_fchmodat,
 	SYS_umask,
 	SYS_fallocate,
-	SYS_fsync,
 	SYS_fdatasync,
-	SYS_sync_file_range,
 	SYS_flock,
 	SYS_copy_file_range,
 	SYS_sendfile,

@@ -14,19 +14,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/call_filter.h"
 #include "common/channel.h"
 #include "common/cleanup.h"
 #include "common/helper.h"
 #include "common/landlock.h"
 #include "common/rights.h"
 #include "daemon/explainer.h"
+#include "daemon/reading.h"
 #include "dump/incident/incident.h"
 
 #define TITLE	   "frbpf-why"
 #define ANSWER_MAX 16384       /* bytes of JSON */
-#define CPU_MAX	   30	       /* s of CPU time for one incident */
-#define DATA_MAX   (1UL << 30) /* bytes of memory for one incident */
+#define SECONDS_MAX 60	       /* of CPU time for one incident */
 #define PAUSE_NS   100000000   /* ns before a worker that failed is replaced */
 
 struct question {
@@ -50,16 +49,6 @@ struct explainer {
 
 static explainer_fn explain; /* set before the fork, called in the worker */
 
-static int set_limits(void)
-{
-	const struct rlimit none = { 0 }, cpu = { CPU_MAX, CPU_MAX }, data = { DATA_MAX, DATA_MAX };
-
-	if (setrlimit(RLIMIT_CORE, &none) || setrlimit(RLIMIT_CPU, &cpu) ||
-	    (!IS_SANITIZED && setrlimit(RLIMIT_DATA, &data)))
-		return -errno;
-	return 0;
-}
-
 static void answer_question(int sock, const struct question *q)
 {
 	static struct answer a;
@@ -69,8 +58,9 @@ static void answer_question(int sock, const struct question *q)
 	json_decref(why);
 	a.pid = getpid();
 	memcpy(a.name, q->name, sizeof(a.name));
-	if (len && len <= sizeof(a.why))
-		channel__send(sock, &a, ANSWER_HEAD + len, NULL, 0, 0);
+	/* sendmsg() is refused by now */
+	if (len && len <= sizeof(a.why) && write(sock, &a, ANSWER_HEAD + len) < 0)
+		_exit(1);
 }
 
 /* Report our pid, explain one incident, and exit, which drops all that was read. */
@@ -81,10 +71,10 @@ static void run_worker(int sock)
 	size_t n_fds;
 	ssize_t n;
 
-	if (set_limits() || channel__send(sock, &here, ANSWER_HEAD, NULL, 0, 0))
+	if (channel__send(sock, &here, ANSWER_HEAD, NULL, 0, 0))
 		_exit(1);
 	n = channel__receive(sock, &q, sizeof(q), NULL, 0, &n_fds, 0);
-	if (n != sizeof(q))
+	if (n != sizeof(q) || reading__begin(SECONDS_MAX))
 		_exit(1);
 	answer_question(sock, &q);
 	_exit(0);

@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sys/capability.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "common/call_filter.h"
 #include "common/cleanup.h"
 #include "common/landlock.h"
+#include "common/limit.h"
 #include "common/rights.h"
 #include "examine/sandbox.h"
 
@@ -53,19 +53,12 @@ static int filter_calls(void)
 	return err == -ENOSYS ? 0 : err;
 }
 
-static int set_limit(int resource, rlim_t max)
-{
-	const struct rlimit rl = { max, max };
-
-	return setrlimit(resource, &rl) ? -errno : 0;
-}
-
 int sandbox__parser(void)
 {
-	int ret = set_limit(RLIMIT_CPU, CPU_MAX) ?: set_limit(RLIMIT_CORE, 0);
+	int ret = limit__set(RLIMIT_CPU, CPU_MAX) ?: limit__set(RLIMIT_CORE, 0);
 
 	if (!IS_SANITIZED)
-		ret = ret ?: set_limit(RLIMIT_DATA, DATA_MAX) ?: set_limit(RLIMIT_AS, ADDRESSES_MAX);
+		ret = ret ?: limit__set(RLIMIT_DATA, DATA_MAX) ?: limit__set(RLIMIT_AS, ADDRESSES_MAX);
 	ret = ret ?: rights__keep(NULL, 0);
 	return ret ?: landlock__no_files() ?: filter_calls();
 }

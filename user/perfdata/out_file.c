@@ -7,22 +7,35 @@
 
 #define PACE_BYTES (8ULL << 20)
 
-int out_file__create(int dirfd, const char *name, struct err *err, struct out_file *ret)
+/* @fd: what open() or fcntl() returned; taken over */
+static int begin_file(int fd, const char *name, struct err *err, struct out_file *ret)
 {
-	struct out_file f = { .name = name };
+	struct out_file f = { .fd = fd, .name = name };
 
+	if (fd < 0)
+		return err_set(err, -errno, "%s: cannot create: %s", name, strerror(errno));
 	f.buf = malloc(OUT_FILE_BUFFER);
-	if (!f.buf)
+	if (!f.buf) {
+		close(fd);
 		return err_set(err, -ENOMEM, "%s: out of memory for its buffer", name);
-	f.fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (f.fd < 0) {
-		int code = -errno;
-
-		free(f.buf);
-		return err_set(err, code, "%s: cannot create: %s", name, strerror(-code));
 	}
 	*ret = f;
 	return 0;
+}
+
+int out_file__create(int dirfd, const char *name, struct err *err, struct out_file *ret)
+{
+	int fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int code = begin_file(fd, name, err, ret);
+
+	if (code && fd >= 0)
+		unlinkat(dirfd, name, 0);
+	return code;
+}
+
+int out_file__use(int fd, const char *name, struct err *err, struct out_file *ret)
+{
+	return begin_file(fcntl(fd, F_DUPFD_CLOEXEC, 3), name, err, ret);
 }
 
 static int out_file_write(struct out_file *f, uint64_t off, const char *data, size_t len,

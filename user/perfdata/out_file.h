@@ -27,6 +27,9 @@ struct out_file {
 /* Create @dirfd/@name with mode 0600. -EEXIST: the name is taken; -ENOMEM; or the errno of open. */
 int out_file__create(int dirfd, const char *name, struct err *err, struct out_file *ret);
 
+/* The same for the new file @fd, which is duplicated. @name: for messages. */
+int out_file__use(int fd, const char *name, struct err *err, struct out_file *ret);
+
 int out_file__flush(struct out_file *f, struct err *err);
 /* Write data that does not fit into the buffer. */
 int out_file__write_large(struct out_file *f, const void *data, size_t len, struct err *err);

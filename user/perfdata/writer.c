@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/new_file.h"
 #include "perfdata/compressor.h"
 #include "perfdata/features.h"
 #include "perfdata/file_attr.h"
@@ -159,31 +160,33 @@ static int write_front(struct perfdata_writer *w, struct err *err)
 	return r;
 }
 
-int perfdata__create(int dirfd, const char *tmp_name, const struct perfdata_attr *attrs,
-		     size_t n_attrs, struct err *err, struct perfdata_writer **ret)
+/* Without a file yet. */
+static int make_writer(const char *name, const struct perfdata_attr *attrs, size_t n_attrs,
+		       struct err *err, struct perfdata_writer **ret)
 {
 	struct perfdata_writer *w = calloc(1, sizeof(*w));
 	int r;
 
 	if (!w)
-		return err_set(err, -ENOMEM, "%s: out of memory", tmp_name);
+		return err_set(err, -ENOMEM, "%s: out of memory", name);
 	w->state = WRITER_BROKEN; /* until it is complete */
-	w->out.fd = -1;
-	w->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
-	r = w->dirfd < 0 ? -errno : 0;
-	w->tmp_name = strdup(tmp_name);
-	if (!r && !w->tmp_name)
-		r = -ENOMEM;
+	w->out.fd = w->dirfd = -1;
+	w->tmp_name = strdup(name);
+	r = w->tmp_name ? 0 : err_set(err, -ENOMEM, "%s: out of memory", name);
+	r = r ?: file_attrs__init(&w->attrs, attrs, n_attrs, err);
+	r = r ?: collect_ids(w, err);
 	if (r)
-		err_set(err, r, "%s: cannot create: %s", tmp_name, strerror(-r));
-	if (!r)
-		r = file_attrs__init(&w->attrs, attrs, n_attrs, err);
-	if (!r)
-		r = collect_ids(w, err);
-	if (!r)
-		r = out_file__create(w->dirfd, w->tmp_name, err, &w->out);
-	if (!r)
-		r = write_front(w, err);
+		perfdata__free(w);
+	else
+		*ret = w;
+	return r;
+}
+
+/* Takes @w over on failure. */
+static int begin_writer(struct perfdata_writer *w, int r, struct err *err,
+			struct perfdata_writer **ret)
+{
+	r = r ?: write_front(w, err);
 	if (r) {
 		perfdata__free(w);
 		return r;
@@ -191,6 +194,33 @@ int perfdata__create(int dirfd, const char *tmp_name, const struct perfdata_attr
 	w->state = WRITER_RECORDS;
 	*ret = w;
 	return 0;
+}
+
+int perfdata__create(int dirfd, const char *tmp_name, const struct perfdata_attr *attrs,
+		     size_t n_attrs, struct err *err, struct perfdata_writer **ret)
+{
+	struct perfdata_writer *w;
+	int r = make_writer(tmp_name, attrs, n_attrs, err, &w);
+
+	if (r)
+		return r;
+	w->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
+	if (w->dirfd < 0)
+		r = err_set(err, -errno, "%s: cannot create: %s", tmp_name, strerror(errno));
+	r = r ?: out_file__create(w->dirfd, w->tmp_name, err, &w->out);
+	return begin_writer(w, r, err, ret);
+}
+
+int perfdata__write_to(int fd, const char *name, const struct perfdata_attr *attrs, size_t n_attrs,
+		       struct err *err, struct perfdata_writer **ret)
+{
+	struct perfdata_writer *w;
+	int r = make_writer(name, attrs, n_attrs, err, &w);
+
+	if (r)
+		return r;
+	r = out_file__use(fd, w->tmp_name, err, &w->out);
+	return begin_writer(w, r, err, ret);
 }
 
 static int refuse_record(const struct perfdata_writer *w, const struct perf_event_header *rec,
@@ -326,19 +356,6 @@ int perfdata__finish(struct perfdata_writer *w, const struct perfdata_features *
 	return 0;
 }
 
-/* Some file systems cannot rename without replacing. Most can link, which never replaces. */
-static int rename_noreplace(int dirfd, const char *from, const char *to)
-{
-	if (!renameat2(dirfd, from, dirfd, to, RENAME_NOREPLACE))
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	if (linkat(dirfd, from, dirfd, to, 0))
-		return -errno;
-	unlinkat(dirfd, from, 0);
-	return 0;
-}
-
 int perfdata__publish(struct perfdata_writer *w, const char *name, uint64_t *ret_size,
 		      struct err *err)
 {
@@ -346,7 +363,7 @@ int perfdata__publish(struct perfdata_writer *w, const char *name, uint64_t *ret
 
 	if (r)
 		return r;
-	r = rename_noreplace(w->dirfd, w->tmp_name, name);
+	r = new_file__rename(w->dirfd, w->tmp_name, name, false);
 	if (r)
 		return err_set(err, r, "%s: cannot give the file this name: %s", name,
 			       strerror(-r));
@@ -364,7 +381,7 @@ void perfdata__free(struct perfdata_writer *w)
 {
 	if (!w)
 		return;
-	if (w->out.fd >= 0 && w->state != WRITER_PUBLISHED)
+	if (w->out.fd >= 0 && w->dirfd >= 0 && w->state != WRITER_PUBLISHED)
 		unlinkat(w->dirfd, w->tmp_name, 0);
 	out_file__close(&w->out);
 	compressor__free(w->compressor);

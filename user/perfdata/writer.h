@@ -85,6 +85,13 @@ struct perfdata_writer;
 int perfdata__create(int dirfd, const char *tmp_name, const struct perfdata_attr *attrs,
 		     size_t n_attrs, struct err *err, struct perfdata_writer **ret);
 
+/*
+ * The same for the new file @fd, which is duplicated and is only finished here: whoever opened it
+ * gives it a name, or removes it. @name: for messages.
+ */
+int perfdata__write_to(int fd, const char *name, const struct perfdata_attr *attrs, size_t n_attrs,
+		       struct err *err, struct perfdata_writer **ret);
+
 /* Compress the records, with zstd at @level (1 to 22). Call it before the first record. 0, -EINVAL
  * or -ENOMEM. */
 int perfdata__compress(struct perfdata_writer *w, unsigned int level, struct err *err);

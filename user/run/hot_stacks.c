@@ -177,7 +177,9 @@ static int fill_table(const struct finder *f, struct candidate *v, size_t n,
 		row->here = v[i].share.a;
 		row->rest = v[i].share.b;
 		row->noise = v[i].noise;
-		row->state = s->state == STACK_ON_CPU ? NULL : offcpu__state_name(s->state);
+		if (s->state != STACK_ON_CPU)
+			snprintf(row->state, sizeof(row->state), "%s",
+				 offcpu__state_name(s->state));
 		snprintf(row->comm, sizeof(row->comm), "%s", v[i].comm);
 		err = copy_frames(f, s, row);
 	}

@@ -41,23 +41,17 @@ static int ask_why(const struct outcome *o, const struct run_incident *inc,
 	return code ?: why__ask(w, &q, err);
 }
 
-/* Set the sentence, and the whole verdict in the manifest. */
-static int note_verdict(struct run_incident *inc, const struct why *w, const struct base_dir *base)
+/* Set the sentence, and the whole verdict. */
+static int note_verdict(struct run_incident *inc, const struct why *w)
 {
 	struct why_verdict v = { 0 };
-	struct err err = { 0 };
-	json_t *j = NULL;
 	int code = why_verdict__make(&v, w, units__format_duration);
 
 	if (!code) {
 		inc->why = strdup(v.text.data);
-		j = why_json__verdict(&v);
-		code = inc->why && j ? 0 : -ENOMEM;
+		inc->verdict = why_json__verdict(&v);
+		code = inc->why && inc->verdict ? 0 : -ENOMEM;
 	}
-	if (!code && manifest__set_why(base, inc->name, j, &err) && err.msg[0])
-		log_warn("incident %s: cannot add the verdict to its manifest: %s", inc->name,
-			 err.msg);
-	json_decref(j);
 	why_verdict__free(&v);
 	return code;
 }
@@ -78,7 +72,7 @@ void incident_why__find(struct outcome *o, const struct base_dir *base)
 		if (why__new(&w))
 			return;
 		if (!ask_why(o, worst, t, base, &err, w) &&
-		    note_verdict(&o->incidents[worst - o->incidents], w, base))
+		    note_verdict(&o->incidents[worst - o->incidents], w))
 			log_warn("incident %s: out of memory, it is not explained", worst->name);
 		why__free(w);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Adds the answers of `frbpf why` to the incidents of a run, for reports and manifests. */
+/* Adds the answers of `frbpf why` to the incidents of a run. */
 #ifndef FRBPF_RUN_INCIDENT_WHY_H
 #define FRBPF_RUN_INCIDENT_WHY_H
 
@@ -7,8 +7,8 @@
 #include "run/outcome.h"
 
 /*
- * Set `why` of the worst incident of each rule that fired, here and in its manifest. Reads the
- * dumps. Incidents that why cannot answer are left out.
+ * Set `why` and `verdict` of the worst incident of each rule that fired. Reads the dumps, and the
+ * manifests below @base. Incidents that why cannot answer are left out.
  */
 void incident_why__find(struct outcome *o, const struct base_dir *base);
 

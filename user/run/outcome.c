@@ -136,6 +136,7 @@ void run_incident__free(struct run_incident *inc)
 	free(inc->files);
 	free(inc->triggers);
 	free(inc->why);
+	json_decref(inc->verdict);
 	*inc = (struct run_incident){ 0 };
 }
 

@@ -6,6 +6,7 @@
 #ifndef FRBPF_RUN_OUTCOME_H
 #define FRBPF_RUN_OUTCOME_H
 
+#include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,7 +46,7 @@ struct run_frame {
 struct run_stack {
 	double here, rest;	   /* percent of the total of its table */
 	bool noise;		   /* a difference that the number of samples explains by chance */
-	const char *state;	   /* state in which tasks left their CPU; NULL: they ran */
+	char state[8];		   /* state in which tasks left their CPU; "": they ran */
 	char comm[FRBPF_COMM_LEN]; /* the task that waited longest; "" for tasks that ran */
 	struct run_frame *frames;  /* owned */
 	size_t n_frames;
@@ -80,6 +81,7 @@ struct run_incident {
 	struct run_file *files; /* owned; one per saved session */
 	size_t n_files;
 	char *why; /* what took the subject's time, in one sentence; owned. NULL: unknown */
+	json_t *verdict; /* the same for the manifest; owned. NULL: unknown */
 	struct run_stack_table *tables; /* owned; empty if nobody looked, see hot_stacks.h */
 	size_t n_tables;
 };
@@ -123,6 +125,7 @@ struct outcome {
 	struct run_incident *incidents; /* owned; ordered by freeze */
 	size_t n_incidents;
 	struct run_incident rest; /* the last window, if it was saved only for comparison */
+	char unread[256];	  /* why the dumps could not be read for findings; "": they were */
 	uint64_t lost_triggers;	  /* triggers that found no free incident */
 	uint64_t unseen;	  /* tasks that could not be followed or measured */
 	uint64_t failed_files;

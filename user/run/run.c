@@ -12,10 +12,10 @@
 #include "daemon/location.h"
 #include "record/privilege.h"
 #include "run/app_place.h"
+#include "run/findings.h"
 #include "run/folder.h"
 #include "run/hot_stacks.h"
 #include "run/incident_note.h"
-#include "run/incident_why.h"
 #include "run/report/report.h"
 #include "run/run.h"
 #include "run/wait.h"
@@ -222,8 +222,7 @@ static void record_command(struct run *r)
 	recording__free(TAKE_PTR(r->recording));
 	wait__command(&w);
 	note_end(r);
-	hot_stacks__find(&r->outcome);
-	incident_why__find(&r->outcome, &r->folder.base);
+	findings__find(&r->outcome, &r->folder.base);
 	hot_stacks__drop_rest(&r->outcome);
 }
 

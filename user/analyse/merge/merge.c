@@ -373,22 +373,6 @@ static int write_records(struct merger *m, struct err *err)
 	return ret ?: perfdata__end_round(m->writer, err);
 }
 
-/* Open the folder of a path; *ret_name is the name within it. */
-static int open_folder(const char *path, const char **ret_name, struct err *err)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX];
-	int fd;
-
-	*ret_name = slash ? slash + 1 : path;
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1,
-		 slash ? path : ".");
-	if (!**ret_name)
-		return err_set(err, -EISDIR, "%s: not the name of a file", path);
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd >= 0 ? fd : err_set(err, -errno, "%s: %s", folder, strerror(errno));
-}
-
 static int write_features(struct merger *m, struct err *err)
 {
 	struct merge_features *gathered = NULL;
@@ -410,27 +394,14 @@ static int write_features(struct merger *m, struct err *err)
 static int write_result(struct merger *m, struct err *err)
 {
 	const struct perfdata_attr *attrs;
-	const char *name;
-	char tmp[NAME_MAX];
-	int ret, folder;
+	int ret = 0;
 
-	folder = open_folder(m->req->out, &name, err);
-	if (folder < 0)
-		return folder;
-	snprintf(tmp, sizeof(tmp), ".frbpf-merge.%d", (int)getpid());
-	ret = m->req->replace || faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW)
-		      ? 0
-		      : err_set(err, -EEXIST, "%s: exists already; -f replaces it", m->req->out);
-	if (!ret && merge_events__attrs(m->events, &attrs, &m->res->events))
+	if (merge_events__attrs(m->events, &attrs, &m->res->events))
 		ret = out_of_memory(err);
-	ret = ret ?: perfdata__create(folder, tmp, attrs, m->res->events, err, &m->writer);
+	ret = ret ?: perfdata__write_to(m->req->fd, m->req->out, attrs, m->res->events, err,
+					&m->writer);
 	ret = ret ?: write_records(m, err);
-	ret = ret ?: write_features(m, err);
-	if (!ret && m->req->replace && unlinkat(folder, name, 0) && errno != ENOENT)
-		ret = err_set(err, -errno, "%s: cannot replace: %s", m->req->out, strerror(errno));
-	ret = ret ?: perfdata__publish(m->writer, name, &m->res->bytes, err);
-	close(folder);
-	return ret;
+	return ret ?: write_features(m, err);
 }
 
 int merge__files(const struct merge_request *req, struct err *err, struct merge_result *ret)

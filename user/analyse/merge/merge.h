@@ -6,7 +6,6 @@
 #ifndef FRBPF_ANALYSE_MERGE_MERGE_H
 #define FRBPF_ANALYSE_MERGE_MERGE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +14,8 @@
 struct merge_request {
 	const char *const *paths; /* of the files to merge */
 	size_t n_paths;
-	const char *out;	    /* path of the new file */
-	bool replace;		    /* replace an existing @out, once the new file is complete */
+	int fd;			    /* of the new file, empty */
+	const char *out;	    /* its path, for messages */
 	const char *const *cmdline; /* NULL-terminated; the command line recorded in the new file */
 };
 
@@ -24,14 +23,13 @@ struct merge_result {
 	uint64_t records; /* written */
 	uint64_t doubles; /* left out: duplicates from another file */
 	uint64_t refused; /* left out: perf could not read them */
-	uint64_t bytes;	  /* of the new file */
 	size_t events;	  /* attributes */
 };
 
 /*
  * Merge the files. -EINVAL: they are from different machines, kernels or clocks, one is damaged, or
- * has records without times. -EEXIST: @req->out exists and may not be replaced. Otherwise the errno
- * of reading or writing. Message in @err; on failure nothing is left behind.
+ * has records without times. Otherwise the errno of reading or writing. Message in @err; the new
+ * file is useless then.
  */
 int merge__files(const struct merge_request *req, struct err *err, struct merge_result *ret);
 

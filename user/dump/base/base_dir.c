@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/foreign.h"
 #include "common/dump_name.h"
 #include "common/write_all.h"
 #include "dump/base/base_clock.h"
@@ -16,15 +17,30 @@
 #include "dump/base/base_path.h"
 
 /* Make the directories above the base. *ret_made: length of the first path that was made. */
+/* The folder that has @path, a handle. A link of another user may not lead there. */
+static int find_parent(const char *path, struct err *err)
+{
+	int fd = foreign__folder(path);
+
+	if (fd == -ELOOP)
+		return err_set(err, fd, "%s: it goes through a link of another user", path);
+	return fd < 0 ? err_set(err, fd, "cannot create %s: %s", path, strerror(-fd)) : fd;
+}
+
 static int make_parents(const char *path, size_t *ret_made, struct err *err)
 {
 	char part[PATH_MAX];
 
 	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		_cleanup_close_ int at = -1;
+
 		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
-		if (mkdir(part, 0755) == 0)
+		at = find_parent(part, err);
+		if (at < 0)
+			return at;
+		if (mkdirat(at, strrchr(part, '/') + 1, 0755) == 0)
 			*ret_made = *ret_made ?: strlen(part);
-		else if (errno != EEXIST)
+		else if (errno != EEXIST && strrchr(part, '/')[1])
 			return err_set(err, -errno, "cannot create %s: %s", part, strerror(errno));
 	}
 	return 0;
@@ -196,7 +212,10 @@ static int open_base(struct base_dir *b, const char *path, bool must_create, str
 	ret = ret ?: make_parents(b->path, &b->parents_made, err);
 	if (ret)
 		return ret;
-	ret = open_dir(AT_FDCWD, b->path, b->path, &b->created, err);
+	_cleanup_close_ int parent = find_parent(b->path, err);
+	if (parent < 0)
+		return parent;
+	ret = open_dir(parent, strrchr(b->path, '/') + 1, b->path, &b->created, err);
 	if (ret < 0)
 		return ret;
 	b->fd = ret;

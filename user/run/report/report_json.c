@@ -123,7 +123,7 @@ static json_t *json_stack(const struct run_stack_table *t, const struct run_stac
 {
 	return json_pack("{s:f, s:o, s:b, s:o, s:o, s:o}", "percent", s->here, "percent_of_rest",
 			 t->rest ? json_real(s->rest) : json_null(), "noise", s->noise, "state",
-			 s->state ? json_string(s->state) : json_null(), "comm",
+			 s->state[0] ? report__text(s->state) : json_null(), "comm",
 			 s->comm[0] ? report__text(s->comm) : json_null(), "frames",
 			 json_frames(s));
 }
@@ -235,7 +235,7 @@ int report_json(const struct outcome *o, struct buf *b)
 	json_t *j;
 
 	j = json_pack("{s:i, s:s, s:b, s:o, s:i, s:b, s:o, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:I, "
-		      "s:I, s:I, s:o}",
+		      "s:I, s:I, s:o, s:o}",
 		      "schema", REPORT_SCHEMA, "frbpf", frbpf_version, "recorded", o->recorded,
 		      "reason", o->recorded ? json_null() : report__text(o->reason), "exit_status",
 		      outcome__exit_status(o), "fired", outcome__fired(o), "command",
@@ -245,7 +245,8 @@ int report_json(const struct outcome *o, struct buf *b)
 		      json_rules(o), "incidents", json_incidents(o), "sessions", json_sessions(o),
 		      "lost_triggers", (json_int_t)o->lost_triggers, "failed_files",
 		      (json_int_t)o->failed_files, "unmeasured_tasks", (json_int_t)o->unseen,
-		      "cost", json_cost(o));
+		      "cost", json_cost(o), "unread",
+		      o->unread[0] ? report__text(o->unread) : json_null());
 	if (j)
 		text = json_dumps(j, JSON_INDENT(2));
 	json_decref(j);

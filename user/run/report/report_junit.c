@@ -56,7 +56,7 @@ static int incident_name(const struct outcome *o, size_t rule, struct buf *b)
 	const struct run_incident *inc;
 
 	return outcome__worst(o, rule, &inc) ? buf__add_str(b, inc->name)
-					     : buf__add_str(b, "none: too many were under way");
+					     : buf__add_str(b, "none: too many were in progress");
 }
 
 static int open_command(const struct outcome *o, size_t rule, struct buf *b)

@@ -156,8 +156,13 @@ static int add_notices(const struct outcome *o, struct buf *b)
 		err = err ? err : escape__markdown(b, o->sessions[i].notice);
 		err = err ? err : buf__add_str(b, "\n");
 	}
+	if (!err && o->unread[0]) {
+		err = buf__add_str(b, "\nNot all that the dumps tell is here: ");
+		err = err ? err : escape__markdown(b, o->unread);
+		err = err ? err : buf__add_str(b, "\n");
+	}
 	if (!err && o->lost_triggers)
-		err = buf__printf(b, "\n%llu triggers came while too many dumps were under way.\n",
+		err = buf__printf(b, "\n%llu triggers came while too many dumps were in progress.\n",
 				  (unsigned long long)o->lost_triggers);
 	if (!err && o->unseen)
 		err = buf__printf(b, "\n%llu waits, calls or tasks could not be measured.\n",

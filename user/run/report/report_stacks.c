@@ -83,7 +83,7 @@ static int add_stack_row(const struct run_stack_table *t, const struct run_stack
 
 	if (!err && t->rest)
 		err = buf__printf(b, " %.1f%%%s |", s->rest, s->noise ? " ~" : "");
-	if (!err && s->state) {
+	if (!err && s->state[0]) {
 		err = buf__add_str(b, " ");
 		err = err ?: escape__markdown(b, s->comm[0] ? s->comm : "?");
 		err = err ?: buf__printf(b, ", %s |", s->state);

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What reads recordings can only read. It may die, and lie: then there is an error.
+ * with: others
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "common/buf.h"
+#include "common/call_filter.h"
+#include "common/limit.h"
+#include "daemon/reading.h"
+
+#define SECONDS 60
+
+/* A name that does not exist, and stays so */
+static char path[] = "/tmp/frbpf-reading.XXXXXX";
+
+/* The bits of what is possible and should not be */
+static json_t *try_everything(void *arg)
+{
+	struct buf status = { 0 };
+	char *argv[] = { NULL };
+	int bad = 0, file;
+
+	bad |= (open(path, O_WRONLY | O_CREAT, 0600) >= 0) << 0;
+	bad |= (open("/dev/null", O_WRONLY) >= 0) << 1;
+	bad |= (mkdir(path, 0700) == 0) << 2;
+	bad |= (socket(AF_UNIX, SOCK_STREAM, 0) >= 0) << 3;
+	bad |= (execve("/bin/true", argv, argv) == 0) << 4;
+	bad |= (kill(getppid(), 0) == 0) << 5;
+	bad |= (fork() >= 0) << 6;
+	bad |= (rename("/proc/self/exe", path) == 0) << 7;
+	file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	bad |= (file < 0 || buf__read_fd(&status, file, 1 << 16)) << 8;
+	bad |= (buf__add(&status, "", 1) || !strstr(status.data, "NoNewPrivs:\t1")) << 9;
+	bad |= !strstr(status.data, "Seccomp:\t2") << 10;
+	/* at most CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYSLOG */
+	bad |= ((strtoull(strstr(status.data, "CapPrm:") + 7, NULL, 16) & ~0x400080004ULL) != 0)
+	       << 11;
+	buf__free(&status);
+	return json_pack("[i]", bad);
+}
+
+static void it_can_only_read(void **state)
+{
+	struct err err = { 0 };
+	json_t *j;
+
+	if (IS_SANITIZED) /* the filter lets the sanitizers write */
+		skip();
+	assert_int_equal(reading__run(try_everything, NULL, SECONDS, &err, &j), 0);
+	assert_int_equal(json_integer_value(json_array_get(j, 0)), 0);
+	json_decref(j);
+}
+
+static json_t *give_back(void *arg)
+{
+	return json_incref(arg);
+}
+
+static json_t *give_nothing(void *arg)
+{
+	return NULL;
+}
+
+static void its_result_arrives_or_not(void **state)
+{
+	json_t *list = json_array(), *j;
+	struct err err = { 0 };
+
+	for (int i = 0; i < 100000; i++) /* more than a pipe takes */
+		json_array_append_new(list, json_integer(i));
+	assert_int_equal(reading__run(give_back, list, SECONDS, &err, &j), 0);
+	assert_true(json_equal(list, j));
+	json_decref(j);
+	json_decref(list);
+	assert_int_equal(reading__run(give_nothing, NULL, SECONDS, &err, &j), -ENODATA);
+	assert_string_equal(err.msg, "");
+}
+
+_Noreturn static json_t *die(void *arg)
+{
+	signal(SIGABRT, SIG_DFL);
+	abort();
+}
+
+/* The limit comes soon, whatever else runs on this machine. */
+_Noreturn static json_t *loop(void *arg)
+{
+	limit__set(RLIMIT_CPU, 1);
+	for (volatile int i = 0;; i++)
+		;
+}
+
+static json_t *take_memory(void *arg)
+{
+	for (int i = 0; i < 64; i++) {
+		char *p = malloc(64 << 20);
+
+		if (!p)
+			return json_array();
+		memset(p, 1, 4096);
+	}
+	return NULL;
+}
+
+static void it_may_die(void **state)
+{
+	struct err err = { 0 };
+	json_t *j;
+
+	assert_int_equal(reading__run(die, NULL, SECONDS, &err, &j), -EIO);
+	assert_non_null(strstr(err.msg, "what reads died"));
+	assert_int_equal(reading__run(loop, NULL, SECONDS, &err, &j), -EIO);
+	assert_string_equal(err.msg, "reading took more than 60 s of CPU time");
+	if (IS_SANITIZED)
+		return;
+	assert_int_equal(reading__run(take_memory, NULL, SECONDS, &err, &j), 0);
+	json_decref(j);
+}
+
+/* Waits without CPU time: it hangs. */
+_Noreturn static json_t *hang(void *arg)
+{
+	for (;;)
+		pause();
+}
+
+static void it_may_hang(void **state)
+{
+	struct err err = { 0 };
+	json_t *j;
+
+	assert_int_equal(reading__run(hang, NULL, 0, &err, &j), -ETIMEDOUT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_can_only_read),
+		cmocka_unit_test(its_result_arrives_or_not),
+		cmocka_unit_test(it_may_die),
+		cmocka_unit_test(it_may_hang),
+	};
+
+	if (close(mkstemp(path)) || unlink(path))
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/foreign.h"
+#include "common/new_file.h"
+
+/* Some file systems cannot rename without replacing. Most can link, which never replaces. */
+int new_file__rename(int folder, const char *from, const char *to, bool replace)
+{
+	if (!renameat2(folder, from, folder, to, replace ? 0 : RENAME_NOREPLACE))
+		return 0;
+	if (replace || (errno != EINVAL && errno != ENOSYS))
+		return -errno;
+	if (linkat(folder, from, folder, to, 0))
+		return -errno;
+	unlinkat(folder, from, 0);
+	return 0;
+}
+
+/* May @f->name be made? Its folder is returned, a handle. */
+static int find_folder(const char *option, const char *path, bool replace, struct err *err,
+		       const char **ret_name)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	_cleanup_close_ int folder = foreign__folder(path);
+	struct stat st;
+
+	if (!*path)
+		return err_set(err, -EINVAL, "%s: an empty name", option);
+	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
+		return err_set(err, -EISDIR, "%s %s: not the name of a file", option, path);
+	if (folder == -ELOOP)
+		return err_set(
+			err, folder,
+			"%s %s: it goes through a link of another user: name the file itself",
+			option, path);
+	if (folder < 0)
+		return err_set(err, folder, "%s %s: %s", option, path, strerror(-folder));
+	*ret_name = name;
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW))
+		return TAKE_FD(folder);
+	if (!replace)
+		return err_set(err, -EEXIST,
+			       "%s %s: it exists already: nothing is overwritten without --force",
+			       option, path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, -EINVAL, "%s %s: not a regular file", option, path);
+	return TAKE_FD(folder);
+}
+
+int new_file__check(const char *option, const char *path, bool replace, struct err *err)
+{
+	const char *name;
+	_cleanup_close_ int folder = find_folder(option, path, replace, err, &name);
+
+	if (folder < 0)
+		return folder;
+	if (faccessat(folder, ".", W_OK | X_OK, AT_EACCESS))
+		return err_set(err, -errno, "%s %s: %s", option, path, strerror(errno));
+	return 0;
+}
+
+int new_file__create(const char *option, const char *path, mode_t mode, bool replace,
+		     struct err *err, struct new_file *ret)
+{
+	struct new_file f = { .fd = -1, .replace = replace };
+	int code = find_folder(option, path, replace, err, &f.name);
+
+	if (code < 0)
+		return code;
+	f.folder = code;
+	snprintf(f.tmp, sizeof(f.tmp), ".frbpf-%d.tmp", (int)getpid());
+	f.fd = openat(f.folder, f.tmp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	if (f.fd < 0) {
+		code = -errno;
+		close(f.folder);
+		return err_set(err, code, "%s %s: cannot create a file beside it: %s", option, path,
+			       strerror(-code));
+	}
+	*ret = f;
+	return 0;
+}
+
+/* The handle of the folder cannot be written to disk itself. */
+static int sync_folder(int folder)
+{
+	_cleanup_close_ int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return again < 0 || fsync(again) ? -errno : 0;
+}
+
+int new_file__publish(struct new_file *f)
+{
+	int code = fsync(f->fd) ? -errno : 0;
+
+	code = code ?: new_file__rename(f->folder, f->tmp, f->name, f->replace);
+	if (code) {
+		new_file__drop(f);
+		return code;
+	}
+	code = sync_folder(f->folder);
+	close(f->folder);
+	close(f->fd);
+	return code;
+}
+
+void new_file__drop(struct new_file *f)
+{
+	unlinkat(f->folder, f->tmp, 0);
+	close(f->folder);
+	close(f->fd);
+}

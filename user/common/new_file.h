@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A file that our user named, and that appears whole or not at all. Its folder may be one where
+ * others make links and take names over: links of others are not followed, and a file is never
+ * opened that is there already.
+ *
+ *	create: a temporary name in the same folder; write to fd; publish, or drop
+ */
+#ifndef FRBPF_COMMON_NEW_FILE_H
+#define FRBPF_COMMON_NEW_FILE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/err.h"
+
+struct new_file {
+	int fd;		  /* for writing */
+	int folder;	  /* a handle */
+	const char *name; /* in the folder; borrowed from the path */
+	bool replace;
+	char tmp[48];
+};
+
+/*
+ * @option: what named @path, for messages, such as "-o"; borrowed @path. Negative errno with a
+ * message: -EEXIST without @replace; -ELOOP: a link of another user leads there; -EINVAL: what is
+ * there is no regular file; -EISDIR.
+ */
+int new_file__create(const char *option, const char *path, mode_t mode, bool replace,
+		     struct err *err, struct new_file *ret);
+/* The same checks, but nothing is made. 0 or negative errno. */
+int new_file__check(const char *option, const char *path, bool replace, struct err *err);
+/* Write it to disk, and give it its name. Frees @f, also on failure. 0 or negative errno. */
+int new_file__publish(struct new_file *f);
+/* Remove it, and free @f. */
+void new_file__drop(struct new_file *f);
+
+/*
+ * Rename in the open directory @folder. Without @replace, -EEXIST if @to is there, also on file
+ * systems whose rename cannot tell.
+ */
+int new_file__rename(int folder, const char *from, const char *to, bool replace);
+
+#endif
