@@ -285,22 +285,6 @@ static void test_all_errors_are_told(void **state)
 	release(&p);
 }
 
-static void test_overwrite_warning(void **state)
-{
-	static const struct {
-		const char *line;
-		size_t warnings;
-	} rows[] = { { "-a", 1 }, { "-a --overwrite", 0 }, { "-a --switch-output", 0 } };
-
-	for (size_t i = 0; i < 3; i++) {
-		struct parsed p = parse(rows[i].line);
-
-		assert_int_equal(p.d.n, rows[i].warnings);
-		release(&p);
-	}
-}
-
-/* The span of an item is what stands in the file, quotes inside it included. */
 static void test_places(void **state)
 {
 	struct parsed p = parse("-a -e cs,'fau'lts --freq=99");
@@ -324,7 +308,6 @@ int main(void)
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_all_errors_are_told),
-		cmocka_unit_test(test_overwrite_warning),
 		cmocka_unit_test(test_places),
 	};
 

@@ -166,7 +166,7 @@ static int read_rules(const struct load_opts *opts, struct loaded *l)
 	/* events that need it report that themselves */
 	if (tracefs__open(&err, &l->tracefs))
 		l->tracefs = NULL;
-	code = plan__load(list, l->tracefs, &diags, &l->rs, &l->plan);
+	code = plan__load(list, l->only_start, l->tracefs, &diags, &l->rs, &l->plan);
 	if (code || !l->only_start || diags__format(&diags, &l->warnings)) {
 		cmd_print_diags(&diags);
 		diags__format(&diags, &l->said);

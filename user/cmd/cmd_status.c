@@ -60,6 +60,10 @@ static void print_session(const json_t *v, const char *base, bool verbose)
 		printf(", to hold %s", status_duration(v, "ring_ns", ring, sizeof(ring)));
 	putchar('\n');
 	print_rings(v);
+	if (json_object_get(v, "writes"))
+		printf("  writes:     %s, %s\n", str(json_object_get(v, "writes"), "file"),
+		       units__format_size(num(json_object_get(v, "writes"), "bytes"), size,
+					  sizeof(size)));
 }
 
 static void print_suppressed(const json_t *held)

@@ -166,7 +166,7 @@ static json_t *make_session(const struct session_conf *conf, const struct sessio
 	j = json_pack("{s:s, s:s, s:o, s:I, s:I, s:I}", "name", conf->name, "run", conf->run,
 		      "events", events, "left_out", (json_int_t)s->events->left_out, "ring_bytes",
 		      (json_int_t)s->ring_bytes, "memory_bytes",
-		      (json_int_t)session__memory(s->ring_bytes, n_cpus));
+		      (json_int_t)session__memory(s->ring_bytes, n_cpus, s->plain));
 	if (j && conf->ring)
 		json_object_set_new(j, "ring_ns", json_integer(conf->ring));
 	if (j && conf->lacking)

@@ -41,12 +41,14 @@ static int count_fds(size_t *ret_open, size_t *ret_limit)
 #define FDS_FEED    24
 #define FDS_RULE    16
 
-static struct dumper *find_unchanged(const struct active_set *old, const struct session_conf *conf)
+static struct dumper *find_unchanged(const struct active_set *old, const struct session_conf *conf,
+				     const struct session_plan *plan)
 {
 	for (size_t i = 0; old && i < old->n_dumpers; i++) {
 		const struct session *s = old->dumpers[i]->session;
 
-		if (strcmp(s->name, conf->name) == 0 && strcmp(s->run, conf->run) == 0)
+		if (strcmp(s->name, conf->name) == 0 && strcmp(s->run, conf->run) == 0 &&
+		    s->plain == plan->plain)
 			return old->dumpers[i];
 	}
 	return NULL;
@@ -117,6 +119,8 @@ int active_set__start_session(const struct session_conf *conf, struct session_pl
 	else if (proxy && proxy->command && target.kind == RECORD_ALL && !plan->system_wide)
 		take_command(&target, proxy, events);
 	plan->events = NULL;
+	if (plan->plain)
+		event_list__set_plain(events);
 	code = session__open(conf->name, conf->run, events, plan->ring_bytes, &target, err, &s);
 	if (code) {
 		proxy__unref(proxy);
@@ -206,7 +210,7 @@ static size_t count_descriptors(const struct ruleset *rs, const struct plan *pla
 		const struct session_plan *s = &plan->sessions[i];
 		const struct session_conf *conf = &rs->sessions[i];
 		struct record_target target = s->target;
-		size_t times = find_unchanged(old, conf) ? 0 : 1;
+		size_t times = find_unchanged(old, conf, s) ? 0 : 1;
 
 		if (env->fit && conf->ring && !ring_fit__has_successor(env->fit, conf->name))
 			times++;
@@ -288,6 +292,21 @@ void active_set__take_counters(struct active_set *g, const struct active_set *ol
 	}
 }
 
+/* Rules that were armed do not dump plain sessions that make no dumps. */
+static void drop_undumped(struct active_set *g)
+{
+	for (size_t i = 0; i < g->rules->n_rules; i++) {
+		struct rule_conf *rule = &g->rules->rules[i];
+		size_t n = 0;
+
+		for (size_t k = 0; k < rule->n_sessions; k++) {
+			if (dumper__makes_dumps(g->dumpers[rule->sessions[k]]))
+				rule->sessions[n++] = rule->sessions[k];
+		}
+		rule->n_sessions = n;
+	}
+}
+
 int active_set__make(struct ruleset *rs, struct plan *plan, struct active_set *old,
 		     const struct active_set_env *env, struct err *err, struct active_set **ret)
 {
@@ -310,7 +329,7 @@ int active_set__make(struct ruleset *rs, struct plan *plan, struct active_set *o
 	code = code ?: check_descriptors(rs, plan, old, env, err);
 	for (size_t i = 0; !code && i < rs->n_sessions; i++) {
 		const struct session_conf *conf = &rs->sessions[i];
-		struct dumper *same = find_unchanged(old, conf), *next = NULL;
+		struct dumper *same = find_unchanged(old, conf, &plan->sessions[i]), *next = NULL;
 
 		if (env->fit && conf->ring)
 			next = ring_fit__take(env->fit, conf->name, conf->run);
@@ -330,6 +349,7 @@ int active_set__make(struct ruleset *rs, struct plan *plan, struct active_set *o
 		active_set__unref(g);
 		return code;
 	}
+	drop_undumped(g);
 	find_kept_rules(g, old);
 	*ret = g;
 	return 0;
@@ -379,7 +399,13 @@ int active_set__find_session(const struct active_set *g, const char *name)
 
 uint64_t active_set__all_sessions(const struct active_set *g)
 {
-	return g->n_dumpers >= 64 ? ~0ULL : (1ULL << g->n_dumpers) - 1;
+	uint64_t mask = 0;
+
+	for (size_t i = 0; i < g->n_dumpers; i++) {
+		if (dumper__makes_dumps(g->dumpers[i]))
+			mask |= 1ULL << i;
+	}
+	return mask;
 }
 
 uint64_t active_set__rule_sessions(const struct rule_conf *rule)

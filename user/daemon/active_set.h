@@ -89,7 +89,7 @@ void active_set__renew_dirs(const struct active_set *g, const struct base_dir *b
 
 /* Index of the session called @name, or -ENOENT. */
 int active_set__find_session(const struct active_set *g, const char *name);
-/* Mask of all sessions. */
+/* Mask of all sessions that make dumps. */
 uint64_t active_set__all_sessions(const struct active_set *g);
 /* Mask of the sessions that @rule dumps. */
 uint64_t active_set__rule_sessions(const struct rule_conf *rule);

@@ -167,6 +167,7 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 
 static void on_signal(struct daemon *d)
 {
+	uint64_t all = active_set__all_sessions(recorder__active_set(d->parts.recorder));
 	struct signalfd_siginfo si;
 
 	if (read(d->signals, &si, sizeof(si)) != sizeof(si))
@@ -176,9 +177,7 @@ static void on_signal(struct daemon *d)
 	else if (si.ssi_signo != SIGUSR2)
 		requests__note_stop(d, si.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM", si.ssi_pid,
 				    si.ssi_uid);
-	else if (recorder__dump(d->parts.recorder,
-				active_set__all_sessions(recorder__active_set(d->parts.recorder)),
-				"SIGUSR2") < 0)
+	else if (all && recorder__dump(d->parts.recorder, all, "SIGUSR2") < 0)
 		log_warn("SIGUSR2: too many dumps are in progress: this one is skipped");
 }
 
@@ -396,6 +395,7 @@ static void serve_events(struct daemon *d)
 
 	while (!d->stop) {
 		wait = recorder__collect(d->parts.recorder, on_incident, d);
+		session_events__end_full(d);
 		step = state_keeper__step(d->keeper, d->parts.recorder, d->parts.detectors);
 		wait = step < wait ? step : wait;
 		step = rulebook__step(d->rulebook);

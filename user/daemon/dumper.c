@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
+#include "common/event_fd.h"
 #include "common/log.h"
 #include "common/realtime.h"
 #include "daemon/confine.h"
@@ -13,7 +17,7 @@ uint64_t dumper__memory(const struct dumper *d)
 {
 	const struct session *s = d->session;
 
-	return s->n_cpus ? session__memory(s->cpus[0].ring.size, s->n_cpus) : 0;
+	return s->n_cpus ? session__memory(s->cpus[0].ring.size, s->n_cpus, s->plain) : 0;
 }
 
 uint64_t dumper__memory_of_all(void)
@@ -61,25 +65,94 @@ static void write_part(struct dumper *d)
 	}
 }
 
+/* The next job; NULL: none. False: the thread ends. */
+static bool next_job(struct dumper *d, bool wait, struct incident **ret)
+{
+	*ret = NULL;
+	while ((wait ? sem_wait(&d->wake) : sem_trywait(&d->wake)) < 0) {
+		if (errno != EINTR)
+			return true;
+	}
+	*ret = d->inc;
+	return d->inc;
+}
+
+static void tell_end(struct dumper *d, const struct err *why)
+{
+	char text[sizeof(why->msg) + 1];
+
+	snprintf(text, sizeof(text), "%s\n", why->msg);
+	if (d->proxy)
+		proxy__say(d->proxy, text);
+	log_warn("session '%s' writes no more: %s", d->session->name, why->msg);
+	atomic_store(&d->full, true);
+	d->done(d->done_arg, d, NULL, 0);
+}
+
+static void end_plain(struct dumper *d)
+{
+	char *text = plain_recorder__free(TAKE_PTR(d->plain));
+
+	if (text && text[0] && d->proxy && !d->session->output.switches)
+		proxy__say(d->proxy, text);
+	free(text);
+}
+
+static void run_plain(struct dumper *d)
+{
+	struct incident *inc;
+	struct err why;
+
+	for (;;) {
+		if (!plain_recorder__step(d->plain, d->plain_wake, &why) && why.msg[0])
+			tell_end(d, &why);
+		if (!next_job(d, false, &inc))
+			break;
+		if (!inc)
+			continue;
+		if (d->env->before_write)
+			d->env->before_write(d->env->before_write_arg, inc);
+		renew_dir(d);
+		plain_recorder__dump(d->plain, inc, atomic_load(&d->ends), &inc->results[d->index]);
+		d->done(d->done_arg, d, inc, d->index);
+	}
+	end_plain(d);
+}
+
 static void *dumper_thread(void *arg)
 {
 	struct dumper *d = arg;
+	struct incident *inc;
 	char name[16];
 
 	snprintf(name, sizeof(name), "dump-%.10s", d->session->name);
 	pthread_setname_np(pthread_self(), name);
 	confine__writer();
-	thread__set_class(THREAD_BACKGROUND, 0);
+	thread__set_class(d->plain ? THREAD_NORMAL : THREAD_BACKGROUND, 0);
 	d->tid = gettid();
 	sem_post(&d->ready);
-	for (;;) {
-		while (sem_wait(&d->wake) < 0)
-			;
-		if (!d->inc)
-			return NULL;
-		write_part(d);
-		d->done(d->done_arg, d, d->inc, d->index);
+	if (d->plain) {
+		run_plain(d);
+		return NULL;
 	}
+	while (next_job(d, true, &inc)) {
+		write_part(d);
+		d->done(d->done_arg, d, inc, d->index);
+	}
+	return NULL;
+}
+
+/* The file of a plain session begins before its thread, so that failing is an error of the start. */
+static int prepare_session(struct dumper *d, struct err *err)
+{
+	if (!d->session->plain)
+		return horizon__add(d->env->horizon, d->session)
+			       ? err_set(err, -ENOMEM, "out of memory")
+			       : 0;
+	d->plain_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (d->plain_wake < 0)
+		return err_set(err, -errno, "eventfd: %s", strerror(errno));
+	return plain_recorder__new(d->env, d->session, d->dir_fd, err, &d->plain);
 }
 
 int dumper__start(struct session *session, struct feed *feed, struct proxy *proxy,
@@ -101,7 +174,8 @@ int dumper__start(struct session *session, struct feed *feed, struct proxy *prox
 			      .proxy = proxy,
 			      .env = env,
 			      .done = done,
-			      .done_arg = done_arg };
+			      .done_arg = done_arg,
+			      .plain_wake = -1 };
 	sem_init(&d->wake, 0, 0);
 	sem_init(&d->ready, 0, 0);
 	d->shots = calloc(session->max_cpus, sizeof(*d->shots));
@@ -109,8 +183,8 @@ int dumper__start(struct session *session, struct feed *feed, struct proxy *prox
 	code = d->dir_fd = base_dir__open_session(env->base, session->name, err);
 	if (code >= 0 && (!d->shots || !d->gaps))
 		code = err_set(err, -ENOMEM, "out of memory");
-	if (code >= 0 && horizon__add(env->horizon, session))
-		code = err_set(err, -ENOMEM, "out of memory");
+	if (code >= 0)
+		code = prepare_session(d, err);
 	if (code >= 0) {
 		code = -pthread_create(&d->thread, NULL, dumper_thread, d);
 		if (code)
@@ -127,11 +201,28 @@ int dumper__start(struct session *session, struct feed *feed, struct proxy *prox
 	return 0;
 }
 
+static void wake_thread(struct dumper *d)
+{
+	sem_post(&d->wake);
+	if (d->plain_wake >= 0)
+		event_fd__notify(d->plain_wake);
+}
+
 void dumper__submit(struct dumper *d, struct incident *inc, size_t index)
 {
 	d->inc = inc;
 	d->index = index;
-	sem_post(&d->wake);
+	wake_thread(d);
+}
+
+void dumper__set_ends(struct dumper *d)
+{
+	atomic_store(&d->ends, true);
+}
+
+bool dumper__makes_dumps(const struct dumper *d)
+{
+	return !d->session->plain || d->session->output.switches;
 }
 
 struct dumper *dumper__ref(struct dumper *d)
@@ -146,9 +237,12 @@ void dumper__unref(struct dumper *d)
 		return;
 	if (d->running) {
 		d->inc = NULL;
-		sem_post(&d->wake);
+		wake_thread(d);
 		pthread_join(d->thread, NULL);
 	}
+	free(plain_recorder__free(d->plain)); /* its thread did not start */
+	if (d->plain_wake >= 0)
+		close(d->plain_wake);
 	if (d->dir_fd >= 0)
 		close(d->dir_fd);
 	target_end__free(d->target_end);

@@ -10,12 +10,16 @@
 
 #include "detect/feed/feed.h"
 #include "dump/dump.h"
+#include "daemon/plain_recorder.h"
 #include "proxy/proxies.h"
 #include "record/target_end.h"
 
 struct dumper;
 
-/* Called in the dumper's thread when its file of @inc is written. The outcome is result @index. */
+/*
+ * Called in the dumper's thread when its file of @inc is written. The outcome is result @index. @inc
+ * NULL: a plain session has come to its end, see dumper.full.
+ */
 typedef void (*dumper_done_fn)(void *arg, struct dumper *d, struct incident *inc, size_t index);
 
 /* State of timed_dumps.h for one session. Used by the main thread only. */
@@ -39,6 +43,12 @@ struct dumper {
 	pid_t tid;
 	bool running;
 	sem_t wake, ready;
+	struct plain_recorder *plain; /* of a plain session; used by the thread. Owned */
+	int plain_wake;		      /* eventfd that wakes the thread, in addition; -1: none */
+	/* a plain session writes no more; main thread: it was ended */
+	atomic_bool full;
+	bool full_seen;
+	atomic_bool ends; /* after the next dump a plain session begins no other file */
 
 	dumper_done_fn done;
 	void *done_arg;
@@ -79,6 +89,12 @@ int dumper__renew_dir(struct dumper *d, struct err *err);
  */
 uint64_t dumper__memory(const struct dumper *d);
 uint64_t dumper__memory_of_all(void);
+
+/* The session ends with its next dump. */
+void dumper__set_ends(struct dumper *d);
+
+/* Can it be dumped? Not if it is plain and its file has no --switch-output. */
+bool dumper__makes_dumps(const struct dumper *d);
 
 struct dumper *dumper__ref(struct dumper *d);
 /* Dropping the last reference waits for the job, ends the thread and closes the session. */

@@ -253,7 +253,7 @@ static size_t evidence_ring_bytes(const struct ruleset *rs)
 	long n_cpus = sysconf(_SC_NPROCESSORS_CONF);
 	size_t bytes = RING_MOST;
 
-	while (bytes > RING_LEAST && session__memory(bytes, n_cpus > 0 ? n_cpus : 1) > room)
+	while (bytes > RING_LEAST && session__memory(bytes, n_cpus > 0 ? n_cpus : 1, false) > room)
 		bytes /= 2;
 	return bytes;
 }

@@ -366,7 +366,7 @@ static void check_room_to_grow(const struct linter *l, size_t session)
 {
 	const struct session_conf *conf = &l->rs->sessions[session];
 	const struct session_plan *s = &l->plan->sessions[session];
-	uint64_t larger = session__memory(2 * s->ring_bytes, l->plan->n_cpus);
+	uint64_t larger = session__memory(2 * s->ring_bytes, l->plan->n_cpus, false);
 	char need[16], max[16];
 
 	if (!conf->ring || s->window_least || l->plan->memory + larger <= l->plan->max_memory)

@@ -28,6 +28,7 @@ struct planner {
 	const struct ruleset *rs;
 	struct tracefs *tracefs; /* NULL: there is none */
 	bool partly;		 /* leave tracepoints out */
+	bool like_perf;
 	struct diags *d;
 };
 
@@ -93,6 +94,21 @@ static bool has_program(const char *name)
 	return false;
 }
 
+/* Say what becomes of a line without --overwrite, and of what is for such lines only. */
+static void check_overwrite(const struct planner *pl, const struct session_conf *conf,
+			    const struct record_opts *opts)
+{
+	if (!opts->overwrite && !opts->switch_output && !conf->plain)
+		diags__warn(pl->d, conf->src, opts->span,
+			    "without --overwrite: records into an overwritable ring all the same%s",
+			    pl->rs->n_rules ? ", which rules dump"
+					    : "; `frbpf start` writes its perf.data all the time");
+	if (opts->output.max_bytes && (opts->overwrite || !conf->plain))
+		diags__warn(pl->d, conf->src, opts->span,
+			    "option '--max-size' changes nothing here: a dump is never larger than "
+			    "its rings: -m limits it, and max-size in [daemon] all dumps together");
+}
+
 static int plan_command(const struct planner *pl, const struct source_text *src,
 			struct record_opts *opts, struct session_plan *ret)
 {
@@ -100,6 +116,8 @@ static int plan_command(const struct planner *pl, const struct source_text *src,
 
 	ret->system_wide = opts->system_wide;
 	ret->output = opts->output;
+	ret->output.switches = opts->switch_output;
+	ret->output.min_free = pl->rs->daemon.min_free;
 	ret->command = TAKE_PTR(opts->command);
 	if (!ret->command || has_program(ret->command[0]))
 		return 0;
@@ -180,6 +198,8 @@ static int plan_session(const struct planner *pl, const struct session_conf *con
 	}
 	ret->ring_bytes = opts->mmap_bytes ?: default_ring_bytes(page);
 	least = opts->mmap_bytes ?: page;
+	ret->plain = conf->plain && !opts->overwrite;
+	check_overwrite(pl, conf, opts);
 	err = check_respawn(pl, conf, opts) ?: err;
 	err = plan_command(pl, src, opts, ret) ?: err;
 	record_opts__free(opts);
@@ -200,7 +220,9 @@ static void memory_error(const struct plan *p, const struct ruleset *rs, struct 
 	for (size_t i = 0; !err && i < p->n_sessions; i++)
 		err = buf__printf(
 			&sum, "%s%s %s", i ? " + " : "", rs->sessions[i].name,
-			units__format_size(session__memory(p->sessions[i].ring_bytes, p->n_cpus), a,
+			units__format_size(session__memory(p->sessions[i].ring_bytes, p->n_cpus,
+							   p->sessions[i].plain),
+					   a,
 					   sizeof(a)));
 	diags__error(d, rs->daemon.max_memory ? rs->config->src : NULL, rs->daemon.max_memory_span,
 		     "the sessions need %s of memory on %zu CPUs (ring and copy: %s), with %s for "
@@ -265,7 +287,8 @@ static int make_plan(const struct planner *pl, struct plan **ret)
 		int one = plan_session(pl, &rs->sessions[i], &p->sessions[i]);
 
 		err = one ?: err;
-		p->memory += session__memory(p->sessions[i].ring_bytes, p->n_cpus);
+		p->memory += session__memory(p->sessions[i].ring_bytes, p->n_cpus,
+					     p->sessions[i].plain);
 	}
 	for (size_t i = 0; i < rs->n_rules; i++) {
 		int one = check_devices(pl, &rs->rules[i]);
@@ -287,12 +310,12 @@ static int make_plan(const struct planner *pl, struct plan **ret)
 int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *d,
 	       struct plan **ret)
 {
-	return make_plan(&(struct planner){ rs, tracefs, false, d }, ret);
+	return make_plan(&(struct planner){ .rs = rs, .tracefs = tracefs, .d = d }, ret);
 }
 
 int plan__make_partly(const struct ruleset *rs, struct diags *d, struct plan **ret)
 {
-	return make_plan(&(struct planner){ rs, NULL, true, d }, ret);
+	return make_plan(&(struct planner){ .rs = rs, .partly = true, .d = d }, ret);
 }
 
 static int load_plan(const char *list, struct planner *pl, struct ruleset **ret_rs,
@@ -306,6 +329,8 @@ static int load_plan(const char *list, struct planner *pl, struct ruleset **ret_
 	if (err)
 		return err;
 	pl->rs = rs;
+	if (pl->like_perf)
+		plan__follow_perf(rs);
 	err = rule_binding__bind(rs, pl->tracefs, pl->partly, pl->d);
 	probe_reader__rest();
 	if (err != -ENOMEM)
@@ -323,10 +348,21 @@ static int load_plan(const char *list, struct planner *pl, struct ruleset **ret_
 	return 0;
 }
 
-int plan__load(const char *list, struct tracefs *tracefs, struct diags *d, struct ruleset **ret_rs,
-	       struct plan **ret)
+void plan__follow_perf(struct ruleset *rs)
 {
-	return load_plan(list, &(struct planner){ .tracefs = tracefs, .d = d }, ret_rs, ret);
+	for (size_t i = 0; i < rs->n_sessions; i++) {
+		struct session_conf *s = &rs->sessions[i];
+
+		s->plain = !rs->n_rules && !s->ring && !s->evidence;
+	}
+}
+
+int plan__load(const char *list, bool like_perf, struct tracefs *tracefs, struct diags *d,
+	       struct ruleset **ret_rs, struct plan **ret)
+{
+	struct planner pl = { .tracefs = tracefs, .like_perf = like_perf, .d = d };
+
+	return load_plan(list, &pl, ret_rs, ret);
 }
 
 int plan__load_partly(const char *list, struct diags *d, struct ruleset **ret_rs, struct plan **ret)

@@ -15,6 +15,7 @@ struct session_plan {
 	size_t ring_bytes;	     /* per CPU */
 	char **command;		     /* see record_opts.command; owned */
 	struct record_output output;
+	bool plain;	  /* its file is written all the time, see record/session.h */
 	bool system_wide; /* -a: all tasks, even with a command */
 	/* ns that a ring holds on a busy CPU, at least and at most; 0: unknown beforehand */
 	uint64_t window_least, window_most;
@@ -46,12 +47,18 @@ int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *
 int plan__make_partly(const struct ruleset *rs, struct diags *d, struct plan **ret);
 
 /*
- * Load the files of @list (see rules_files.h) and make a plan. @d gets errors of both and the
- * warnings of lint__ruleset(). The caller owns the outputs, which are set only on 0. Errors are
+ * Record like perf daemon what is written for it: if @rs has no rules, the file of each session
+ * without --overwrite is written all the time. With rules, everything is for their dumps.
+ */
+void plan__follow_perf(struct ruleset *rs);
+
+/*
+ * Load the files of @list (see rules_files.h) and make a plan. @like_perf: see plan__follow_perf().
+ * @d gets errors of both and the warnings of lint__ruleset(). The caller owns the outputs, which are set only on 0. Errors are
  * those of ruleset__load() and plan__make().
  */
-int plan__load(const char *list, struct tracefs *tracefs, struct diags *d, struct ruleset **ret_rs,
-	       struct plan **ret);
+int plan__load(const char *list, bool like_perf, struct tracefs *tracefs, struct diags *d,
+	       struct ruleset **ret_rs, struct plan **ret);
 int plan__load_partly(const char *list, struct diags *d, struct ruleset **ret_rs,
 		      struct plan **ret);
 void plan__free(struct plan *p);

@@ -36,6 +36,10 @@ void recorder_core__on_dumped(void *arg, struct dumper *d, struct incident *inc,
 {
 	struct recorder *r = arg;
 
+	if (!inc) { /* a plain session has come to its end: look at it */
+		event_fd__notify(r->progress);
+		return;
+	}
 	pthread_mutex_lock(&r->lock);
 	d->busy = false;
 	d->freed = now_ns();

@@ -106,7 +106,14 @@ static void serve_dump(struct daemon *d, struct control_client *c, const json_t 
 					       session);
 			return;
 		}
-		mask = 1ULL << i;
+		mask &= 1ULL << i;
+	}
+	if (!mask && g->n_dumpers) {
+		control_client__refuse(c, "%s%s%s its file all the time, without --switch-output: "
+					  "there is nothing to dump; write --overwrite to have a ring",
+				       session ? "session '" : "every session writes", session ?: "",
+				       session ? "' writes" : "");
+		return;
 	}
 	if (!mask) {
 		control_client__refuse(c, "no session is recorded here");

@@ -47,9 +47,9 @@ size_t ring_fit__size(uint64_t rate, uint64_t ns, size_t least)
 
 size_t ring_fit__within(size_t want, size_t least, size_t n_cpus, uint64_t others, uint64_t max)
 {
-	while (want > least && others + session__memory(want, n_cpus) > max)
+	while (want > least && others + session__memory(want, n_cpus, false) > max)
 		want /= 2;
-	return others + session__memory(want, n_cpus) > max ? 0 : want;
+	return others + session__memory(want, n_cpus, false) > max ? 0 : want;
 }
 
 static struct fit *find_fit(struct ring_fit *f, const char *name)
@@ -133,7 +133,7 @@ static void say_no_room(struct session *s, const struct session_conf *conf,
 		 "ring = %s wants %s beside the %s in use until it has taken over, max-memory is "
 		 "%s: rings of %s hold less",
 		 units__format_duration(conf->ring, t, sizeof(t)),
-		 units__format_size(session__memory(want, s->n_cpus), own, sizeof(own)),
+		 units__format_size(session__memory(want, s->n_cpus, false), own, sizeof(own)),
 		 units__format_size(dumper__memory_of_all(), rest, sizeof(rest)),
 		 units__format_size(g->max_memory, max, sizeof(max)),
 		 units__format_size(got, size, sizeof(size)));

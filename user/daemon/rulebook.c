@@ -168,7 +168,7 @@ static bool goes_on(const struct active_set *g, const struct session *s)
 	for (size_t i = 0; i < g->n_dumpers; i++) {
 		const struct session *o = g->dumpers[i]->session;
 
-		if (!strcmp(o->name, s->name) && !strcmp(o->run, s->run))
+		if (!strcmp(o->name, s->name) && !strcmp(o->run, s->run) && o->plain == s->plain)
 			return true;
 	}
 	return false;
@@ -186,7 +186,9 @@ static void dump_leaving(struct rulebook *b, const struct active_set *g)
 		if (!d->proxy || d->proxy->over || goes_on(g, d->session))
 			continue;
 		proxy__set_over(d->proxy);
-		mask |= 1ULL << i;
+		dumper__set_ends(d);
+		if (dumper__makes_dumps(d))
+			mask |= 1ULL << i;
 	}
 	if (mask && recorder__dump(b->recorder, mask, "the session ends") < 0)
 		log_warn("too many dumps are in progress: sessions that end are not dumped");
@@ -269,6 +271,8 @@ static int plan_again(struct rulebook *b, struct ruleset **ret_rs, struct plan *
 
 	code = code ?: ruleset__parse(src, &diags, &rs);
 	if (!code) {
+		if (b->perf_habits)
+			plan__follow_perf(rs);
 		ended_sessions_drop(&b->ended, rs);
 		code = overlay__extend(b->overlay, rs, &diags);
 		code = code ?: rule_binding__bind(rs, b->tracefs, false, &diags);
@@ -316,7 +320,7 @@ static int reload_rules(struct rulebook *b, const char *path, struct buf *ret_te
 	struct ruleset *rs = NULL;
 	struct plan *plan = NULL;
 	struct err err = { 0 };
-	int code = plan__load(path, b->tracefs, &diags, &rs, &plan);
+	int code = plan__load(path, b->perf_habits, b->tracefs, &diags, &rs, &plan);
 
 	if (!code) {
 		code = overlay__extend(b->overlay, rs, &diags);
@@ -355,12 +359,14 @@ static int make_anew(struct rulebook *b, struct err *err)
 
 void rulebook__end_session(struct rulebook *b, size_t i, enum session_end end)
 {
-	const struct dumper *d = recorder__active_set(b->recorder)->dumpers[i];
+	struct dumper *d = recorder__active_set(b->recorder)->dumpers[i];
 	bool respawn = end == SESSION_OVER && in_force(b)->sessions[i].respawn;
 	struct err err = { 0 };
 
 	proxy__set_over(d->proxy);
-	if (end != SESSION_KILLED && recorder__dump(b->recorder, 1ULL << i, "the session ends") < 0)
+	dumper__set_ends(d);
+	if (end != SESSION_KILLED && dumper__makes_dumps(d) &&
+	    recorder__dump(b->recorder, 1ULL << i, "the session ends") < 0)
 		log_warn("session '%s': too many dumps are in progress: it ends without one",
 			 d->session->name);
 	if (ended_sessions_add(&b->ended, d->session->name,

@@ -20,8 +20,11 @@ static int find_session(const struct daemon *d, const struct proxy *x)
 	return -ENOENT;
 }
 
+/* As in perf, a plain session without --switch-output ignores it: its file is there. */
 static void dump_session(struct daemon *d, const struct proxy *x, int i, const char *what)
 {
+	if (!dumper__makes_dumps(recorder__active_set(d->parts.recorder)->dumpers[i]))
+		return;
 	if (recorder__dump(d->parts.recorder, 1ULL << i, what) < 0)
 		log_warn("session '%s': %s: too many dumps are in progress: this one is skipped",
 			 x->name, what);
@@ -118,6 +121,21 @@ static void on_proxy(struct proxy *x, enum proxy_op op, const char *text, void *
 		stop_session(d, x, i, SESSION_OVER, text);
 }
 
+void session_events__end_full(struct daemon *d)
+{
+	const struct active_set *g = recorder__active_set(d->parts.recorder);
+
+	for (size_t i = 0; i < g->n_dumpers; i++) {
+		struct dumper *dumper = g->dumpers[i];
+
+		if (!atomic_load(&dumper->full) || dumper->full_seen || !dumper->proxy)
+			continue;
+		dumper->full_seen = true;
+		stop_session(d, dumper->proxy, i, SESSION_STOPPED, "its file is complete");
+		return; /* the sessions have changed */
+	}
+}
+
 void session_events__process(struct daemon *d)
 {
 	proxies__process(d->proxies, on_proxy, d);
@@ -156,8 +174,11 @@ void session_events__tell_dump(const struct daemon *d, const struct incident *in
 
 void session_events__dump_last(struct daemon *d)
 {
-	uint64_t all = active_set__all_sessions(recorder__active_set(d->parts.recorder));
+	const struct active_set *g = recorder__active_set(d->parts.recorder);
+	uint64_t all = active_set__all_sessions(g);
 
+	for (size_t i = 0; d->opts->perf_habits && i < g->n_dumpers; i++)
+		dumper__set_ends(g->dumpers[i]);
 	if (d->opts->perf_habits && all &&
 	    recorder__dump(d->parts.recorder, all, "the recorder ends") < 0)
 		log_warn("too many dumps are in progress: the final one is skipped");

@@ -8,6 +8,9 @@
 /* Handle signals to these processes, lines of their fifos, and ends of their commands. */
 void session_events__process(struct daemon *d);
 
+/* End a plain session whose file is complete: --max-size is reached, or it cannot be written. */
+void session_events__end_full(struct daemon *d);
+
 /* Report the files of @inc in the output of their sessions. They are complete. */
 void session_events__tell_dump(const struct daemon *d, const struct incident *inc);
 

@@ -77,7 +77,18 @@ static json_t *json_held(struct session *s)
 	return list;
 }
 
-static json_t *json_session(const struct dumper *d, uint64_t ring, bool held)
+/* The file that a plain session writes. */
+static json_t *json_plain(const struct dumper *d, const char *base)
+{
+	const char *name = d->session->output.name;
+
+	return json_pack("{s:o, s:I}", "file",
+			 json_sprintf("%s/session-%s/%s", base, d->session->name,
+				      name[0] ? name : "perf.data"),
+			 "bytes", (json_int_t)plain_recorder__bytes(d->plain));
+}
+
+static json_t *json_session(const struct dumper *d, const char *base, uint64_t ring, bool held)
 {
 	struct session *s = d->session;
 	json_t *events = json_array(), *j;
@@ -94,7 +105,9 @@ static json_t *json_session(const struct dumper *d, uint64_t ring, bool held)
 	}
 	if (j && ring)
 		json_object_set_new(j, "ring_ns", json_integer(ring));
-	if (j && held)
+	if (j && s->plain)
+		json_object_set_new(j, "writes", json_plain(d, base));
+	else if (j && held)
 		json_object_set_new(j, "rings", json_held(s));
 	return j;
 }
@@ -260,7 +273,8 @@ json_t *status__make(const struct status_sources *s, bool held)
 	detectors__tidy(s->detectors);
 	for (size_t i = 0; i < g->n_dumpers; i++)
 		json_array_append_new(
-			sessions, json_session(g->dumpers[i], g->rules->sessions[i].ring, held));
+			sessions, json_session(g->dumpers[i], s->base, g->rules->sessions[i].ring,
+					       held));
 	for (size_t i = 0; i < g->rules->n_rules; i++)
 		json_array_append_new(rules, json_rule(s, i));
 	return json_pack(

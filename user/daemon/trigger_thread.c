@@ -76,16 +76,20 @@ struct frozen_set {
 	struct session *sessions[INCIDENT_SESSIONS_MAX];
 	struct ring_shot *shots[INCIDENT_SESSIONS_MAX];
 	size_t n;
+	size_t n_files; /* plain sessions have nothing to freeze */
 	uint64_t bytes;
 };
 
 static void select_sessions(const struct incident *inc, struct frozen_set *set)
 {
-	set->n = set->bytes = 0;
+	set->n = set->n_files = set->bytes = 0;
 	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
 		struct dumper *d = inc->gen->dumpers[i];
 
 		if (!(inc->sessions & (1ULL << i)))
+			continue;
+		set->n_files++;
+		if (d->session->plain)
 			continue;
 		set->sessions[set->n] = d->session;
 		set->shots[set->n++] = d->shots;
@@ -127,8 +131,8 @@ static void freeze_incident(struct recorder *r, struct incident *inc)
 	r->stats.latency_last = late;
 	if (late > r->stats.latency_max)
 		r->stats.latency_max = late;
-	incident_pool__frozen(inc, set.n);
-	if (set.n)
+	incident_pool__frozen(inc, set.n_files);
+	if (set.n_files)
 		recorder_core__count_writing(r, 1);
 	else
 		event_fd__notify(r->progress);

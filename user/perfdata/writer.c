@@ -83,9 +83,21 @@ static void id_set_free(struct id_set *s)
  *	RECORDS --finish--> FINISHED --publish--> PUBLISHED
  *	   \____________________\____ any error ____> BROKEN
  *
- * In every state but PUBLISHED, free removes the file.
+ * In every state but PUBLISHED, free removes the file, unless readers have it already.
  */
 enum writer_state { WRITER_RECORDS, WRITER_FINISHED, WRITER_PUBLISHED, WRITER_BROKEN };
+
+/*
+ * A file that readers have while it is written. The bodies of its features stand before the
+ * records, so that a checkpoint writes only their table and the header.
+ */
+struct open_file {
+	bool is_open;
+	struct file_section table[HEADER_BITS];
+	int n;
+	uint64_t features[4]; /* their bits */
+	uint64_t end;	      /* of the records at the last checkpoint, where the table stands */
+};
 
 struct perfdata_writer {
 	enum writer_state state;
@@ -96,6 +108,7 @@ struct perfdata_writer {
 	struct file_attrs attrs;
 	struct id_set ids;
 	struct file_header header; /* written last, so that incomplete files have no magic */
+	struct open_file open;
 };
 
 /* After any failure except a refused record, the state of the file is unknown. */
@@ -242,11 +255,20 @@ int perfdata__compress(struct perfdata_writer *w, unsigned int level, struct err
 	return 0;
 }
 
+/* Bytes that one record may take in the buffer, compressed or not. */
+#define OPEN_FILE_SPARE (2 * (UINT16_MAX + 1))
+
 static int append_record(struct perfdata_writer *w, const struct perf_event_header *rec,
 			 struct err *err)
 {
-	int r = w->compressor ? compressor__add(w->compressor, rec, rec->size, &w->out, err)
-			      : out_file__write(&w->out, rec, rec->size, err);
+	int r = 0;
+
+	if (w->open.is_open && w->out.len + OPEN_FILE_SPARE > OUT_FILE_BUFFER)
+		r = perfdata__checkpoint(w, err);
+	if (r)
+		return r;
+	r = w->compressor ? compressor__add(w->compressor, rec, rec->size, &w->out, err)
+			  : out_file__write(&w->out, rec, rec->size, err);
 
 	return r ? writer_broken(w, r) : 0;
 }
@@ -321,6 +343,92 @@ static int write_features(struct perfdata_writer *w, const struct perfdata_featu
 	return r;
 }
 
+/* Set everything in the header that does not depend on records and features. */
+static void init_header(struct perfdata_writer *w)
+{
+	memcpy(w->header.magic, FILE_MAGIC, sizeof(w->header.magic));
+	w->header.size = sizeof(w->header);
+	w->header.attr_size = sizeof(struct file_attr_entry);
+}
+
+static int write_header(struct perfdata_writer *w, struct err *err)
+{
+	return out_file__write_at(&w->out, 0, &w->header, sizeof(w->header), err);
+}
+
+int perfdata__open(struct perfdata_writer *w, const struct perfdata_features *f, struct err *err)
+{
+	static const char padding[8];
+	struct perfdata_features features = *f;
+	struct compressor_facts compressed;
+	struct buf bodies = { 0 };
+	uint64_t at = out_file__size(&w->out);
+	int r = check_state(w, WRITER_RECORDS, err);
+
+	if (r)
+		return r;
+	if (!f->host || at != w->header.data.offset)
+		return err_set(err, -EINVAL, "%s: too late to open it", w->tmp_name);
+	if (w->compressor) {
+		compressor__facts(w->compressor, &compressed);
+		features.compressed = &compressed;
+	}
+	r = w->open.n = encode_features(w, &features, &bodies, w->open.table, err);
+	for (int i = 0; i < w->open.n; i++)
+		w->open.table[i].offset += at;
+	if (r >= 0)
+		r = out_file__write(&w->out, bodies.data, bodies.len, err);
+	if (!r)
+		r = out_file__write(&w->out, padding, -bodies.len & 7, err);
+	buf__free(&bodies);
+	if (r < 0)
+		return writer_broken(w, r);
+	memcpy(w->open.features, w->header.features, sizeof(w->open.features));
+	init_header(w);
+	w->header.data.offset = out_file__size(&w->out);
+	w->open.is_open = true;
+	return perfdata__checkpoint(w, err);
+}
+
+/*
+ * Say that the file has no features, before their table is overwritten by records: perf then reads
+ * it without names of events and the like, if a kill comes just now.
+ */
+static int hide_table(struct perfdata_writer *w, struct err *err)
+{
+	if (!w->open.end)
+		return 0;
+	memset(w->header.features, 0, sizeof(w->header.features));
+	w->header.data.size = w->open.end - w->header.data.offset;
+	return write_header(w, err);
+}
+
+int perfdata__checkpoint(struct perfdata_writer *w, struct err *err)
+{
+	size_t table = w->open.n * sizeof(w->open.table[0]);
+	uint64_t end;
+	int r = check_state(w, WRITER_RECORDS, err);
+
+	if (!r && w->compressor)
+		r = compressor__flush(w->compressor, &w->out, err);
+	end = out_file__size(&w->out);
+	if (r || end == w->open.end)
+		return r ? writer_broken(w, r) : 0;
+	r = hide_table(w, err);
+	r = r ?: out_file__flush(&w->out, err);
+	r = r ?: out_file__write_at(&w->out, end, w->open.table, table, err);
+	memcpy(w->header.features, w->open.features, sizeof(w->header.features));
+	w->header.data.size = end - w->header.data.offset;
+	r = r ?: write_header(w, err);
+	w->open.end = end;
+	return r ? writer_broken(w, r) : 0;
+}
+
+uint64_t perfdata__size(const struct perfdata_writer *w)
+{
+	return out_file__size(&w->out);
+}
+
 int perfdata__finish(struct perfdata_writer *w, const struct perfdata_features *f, struct err *err)
 {
 	struct perfdata_features features = *f;
@@ -339,15 +447,16 @@ int perfdata__finish(struct perfdata_writer *w, const struct perfdata_features *
 		compressor__facts(w->compressor, &compressed);
 		features.compressed = &compressed;
 	}
-	memcpy(w->header.magic, FILE_MAGIC, sizeof(w->header.magic));
-	w->header.size = sizeof(w->header);
-	w->header.attr_size = sizeof(struct file_attr_entry);
+	r = hide_table(w, err);
+	if (r)
+		return writer_broken(w, r);
+	init_header(w);
 	w->header.data.size = out_file__size(&w->out) - w->header.data.offset;
 	r = write_features(w, &features, err);
 	if (!r)
 		r = out_file__flush(&w->out, err);
 	if (!r)
-		r = out_file__write_at(&w->out, 0, &w->header, sizeof(w->header), err);
+		r = write_header(w, err);
 	if (!r)
 		r = out_file__sync(&w->out, err);
 	if (r)
@@ -381,7 +490,7 @@ void perfdata__free(struct perfdata_writer *w)
 {
 	if (!w)
 		return;
-	if (w->out.fd >= 0 && w->dirfd >= 0 && w->state != WRITER_PUBLISHED)
+	if (w->out.fd >= 0 && w->dirfd >= 0 && w->state != WRITER_PUBLISHED && !w->open.is_open)
 		unlinkat(w->dirfd, w->tmp_name, 0);
 	out_file__close(&w->out);
 	compressor__free(w->compressor);

@@ -110,6 +110,18 @@ int perfdata__write(struct perfdata_writer *w, const struct perf_event_header *r
 int perfdata__end_round(struct perfdata_writer *w, struct err *err);
 
 /*
+ * Let readers have the file under its temporary name from now on, also if we are killed: free does
+ * not remove it any more. @f: what is known of its features so far. Call it before the first record,
+ * and after perfdata__compress().
+ */
+int perfdata__open(struct perfdata_writer *w, const struct perfdata_features *f, struct err *err);
+/* Let readers of an open file see what was written so far. Full buffers do so by themselves. */
+int perfdata__checkpoint(struct perfdata_writer *w, struct err *err);
+
+/* Bytes of the file so far, without features. */
+uint64_t perfdata__size(const struct perfdata_writer *w);
+
+/*
  * Write the feature sections and the header, and fsync the file. Afterwards only publish and free
  * are allowed. @f->host is required. Sections without a source (tracing NULL, no build id,
  * clock_resolution or realtime 0) are left out or empty.

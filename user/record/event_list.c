@@ -448,6 +448,13 @@ bool event_list__rate(const struct event_list *l, uint64_t *ret_most, uint64_t *
 	return true;
 }
 
+void event_list__set_plain(struct event_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		l->v[i].attr.write_backward = 0;
+	l->plain = true;
+}
+
 void event_list__free(struct event_list *l)
 {
 	if (!l)

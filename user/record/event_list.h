@@ -35,6 +35,7 @@ struct event_list {
 	struct event *v; /* owned */
 	size_t n;
 	size_t left_out; /* number of tracepoint items that were not looked up */
+	bool plain;	 /* see event_list__set_plain() */
 };
 
 /*
@@ -54,6 +55,12 @@ void event_list__free(struct event_list *l);
  * period.
  */
 bool event_list__rate(const struct event_list *l, uint64_t *ret_most, uint64_t *ret_least);
+
+/*
+ * Let the rings of the session be drained instead of overwritten, for a file that is written all
+ * the time. Call it before events are opened.
+ */
+void event_list__set_plain(struct event_list *l);
 
 /* Open the cgroups that events name. 0 or negative errno with a message in @err. */
 int event_list__open_cgroups(struct event_list *l, struct err *err);

@@ -86,6 +86,19 @@ int option__set_switch_output(struct option_parser *p, const struct option_value
 			    v->text);
 }
 
+/* As in perf: a number without a unit is none. */
+int option__set_max_size(struct option_parser *p, const struct option_value *v)
+{
+	const char *why = "write 10M, or with B, K or G";
+	uint64_t n = 0;
+
+	if (!v->unset && (!units__number(v->text, v->len, &n, &why) ||
+			  units__size(v->text, v->len, &n, &why) || !n))
+		return OPTION_ERROR(p, v, "'%s' is not a size: %s", v->text, why);
+	p->opts->output.max_bytes = n;
+	return 0;
+}
+
 int option__set_switch_files(struct option_parser *p, const struct option_value *v)
 {
 	uint64_t n;

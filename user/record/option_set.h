@@ -51,6 +51,7 @@ int option__set_switch_output(struct option_parser *p, const struct option_value
 int option__set_switch_files(struct option_parser *p, const struct option_value *v);
 int option__set_compression(struct option_parser *p, const struct option_value *v);
 int option__set_delay(struct option_parser *p, const struct option_value *v);
+int option__set_max_size(struct option_parser *p, const struct option_value *v);
 int option__set_output(struct option_parser *p, const struct option_value *v);
 int option__check_number(struct option_parser *p, const struct option_value *v);
 int option__check_size(struct option_parser *p, const struct option_value *v);

@@ -86,10 +86,9 @@ const struct perf_option perf_options[N_PERF_OPTIONS] = {
 	  "a dump has what kernel addresses mean; perf reads /proc/kcore itself" },
 	{ "kernel-callchains", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN,
 	  "callchains without their user part", .flag = FLAG(kernel_callchains) },
-	{ "max-size", 0, ARGUMENT_REQUIRED, "SIZE", OPTION_NO_OP,
-	  "a dump is never larger than its rings: -m limits it, and max-size in "
-	  "[daemon] all dumps together",
-	  .set = option__check_size },
+	{ "max-size", 0, ARGUMENT_REQUIRED, "SIZE", OPTION_TAKEN,
+	  "without --overwrite: the session ends when its file has this size",
+	  .set = option__set_max_size },
 	{ "mmap-flush", 0, ARGUMENT_REQUIRED, "N", OPTION_NO_OP,
 	  "nothing reads the rings until a dump", .set = option__check_size },
 	{ "mmap-pages", 'm', ARGUMENT_REQUIRED, "PAGES|SIZE", OPTION_TAKEN, "the ring of each CPU",
@@ -115,7 +114,8 @@ const struct perf_option perf_options[N_PERF_OPTIONS] = {
 	  "timehist` tell the time off CPU from it" },
 	{ "output", 'o', ARGUMENT_REQUIRED, "FILE", OPTION_TAKEN,
 	  "dumps are BASE/session-NAME/FILE.TIME", .set = option__set_output },
-	{ "overwrite", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN, "overwritable rings; as every session",
+	{ "overwrite", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN, "overwritable rings, written when they are dumped; without it, `frbpf start` writes the "
+	  "file all the time",
 	  .flag = FLAG(overwrite) },
 	{ "per-thread", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN,
 	  "only the named threads, not what they start", .flag = FLAG(per_thread) },

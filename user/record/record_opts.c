@@ -244,9 +244,6 @@ static void check_together(struct option_parser *p)
 	if (o->cgroups.n && (o->pids.n || o->tids.n || o->users.n))
 		diags__error(p->d, p->src, o->cgroups.v[0].span,
 			     "-G records all tasks of a cgroup: remove -p, -t or -u");
-	if (!o->overwrite && !o->switch_output)
-		diags__warn(p->d, p->src, o->span,
-			    "without --overwrite: records into an overwritable ring all the same");
 }
 
 /* As target__validate() in tools/perf/util/target.c. */

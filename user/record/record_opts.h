@@ -46,6 +46,10 @@ struct record_output {
 	char name[DUMP_OUTPUT_MAX + 1]; /* from -o, without the directory; "": perf.data */
 	unsigned int compression;	/* 0: none */
 	uint64_t every_ns, every_bytes; /* from --switch-output; 0: not given */
+	/* of a plain session: */
+	bool switches;	    /* --switch-output: a dump ends the file, and another one begins */
+	uint64_t max_bytes; /* from --max-size; 0: no limit */
+	uint64_t min_free;  /* bytes that it leaves on the disk; set by the plan */
 	uint32_t max_files;		/* of such files; 0: no limit for them alone */
 };
 

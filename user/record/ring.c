@@ -7,7 +7,7 @@
 
 #include "record/ring.h"
 
-int ring__map(struct ring *r, int fd, size_t size, struct err *err)
+static int map_ring(struct ring *r, int fd, size_t size, int prot, struct err *err)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	void *base;
@@ -15,8 +15,7 @@ int ring__map(struct ring *r, int fd, size_t size, struct err *err)
 	if (size < page || (size & (size - 1)))
 		return err_set(err, -EINVAL, "a ring of %zu bytes: not a power of two of pages",
 			       size);
-	/* a ring mapped PROT_READ is overwritten; a writable one stops when it is full */
-	base = mmap(NULL, page + size, PROT_READ, MAP_SHARED, fd, 0);
+	base = mmap(NULL, page + size, prot, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED) {
 		int code = -errno;
 
@@ -31,6 +30,17 @@ int ring__map(struct ring *r, int fd, size_t size, struct err *err)
 	}
 	*r = (struct ring){ .fd = fd, .base = base, .size = size, .mapped = page + size };
 	return 0;
+}
+
+/* a ring mapped PROT_READ is overwritten; a writable one stops when it is full */
+int ring__map(struct ring *r, int fd, size_t size, struct err *err)
+{
+	return map_ring(r, fd, size, PROT_READ, err);
+}
+
+int ring__map_forward(struct ring *r, int fd, size_t size, struct err *err)
+{
+	return map_ring(r, fd, size, PROT_READ | PROT_WRITE, err);
 }
 
 void ring__unmap(struct ring *r)

@@ -3,6 +3,8 @@
  * An overwritable ring of perf for one CPU (attr.write_backward, mapped PROT_READ). The kernel
  * writes towards lower addresses and never stops. The newest record begins at data_head
  * (kernel/events/ring_buffer.c). Life: map, pause and resume any number of times, unmap.
+ *
+ * A ring that is drained (mapped writable) is one of common/forward_ring.h.
  */
 #ifndef FRBPF_RECORD_RING_H
 #define FRBPF_RECORD_RING_H
@@ -24,6 +26,8 @@ struct ring {
  * them).
  */
 int ring__map(struct ring *r, int fd, size_t size, struct err *err);
+/* The same for a ring that is drained: see common/forward_ring.h. */
+int ring__map_forward(struct ring *r, int fd, size_t size, struct err *err);
 void ring__unmap(struct ring *r);
 
 /*

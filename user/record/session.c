@@ -20,9 +20,9 @@ static _Atomic uint64_t memory_of_all;
 #define THREADS_TRIES 20
 #define NAP_NS	      1000000L
 
-uint64_t session__memory(size_t ring_bytes, size_t n_cpus)
+uint64_t session__memory(size_t ring_bytes, size_t n_cpus, bool plain)
 {
-	return 2 * (uint64_t)ring_bytes * n_cpus;
+	return (plain ? 1 : 2) * (uint64_t)ring_bytes * n_cpus;
 }
 
 uint64_t session__memory_of_all(void)
@@ -34,7 +34,7 @@ uint64_t session__memory_of_all(void)
  * The anchor must have the same clock and direction as the events, else SET_OUTPUT fails
  * (kernel/events/core.c: perf_event_set_output). Its enabled time ends when its CPU goes off line.
  */
-static int open_anchor(int cpu, size_t ring_bytes, struct err *err)
+static int open_anchor(struct session *s, int cpu, size_t ring_bytes, struct err *err)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -52,7 +52,7 @@ static int open_anchor(int cpu, size_t ring_bytes, struct err *err)
 	int fd;
 
 	attr.wakeup_watermark = ring_bytes;
-	fd = admin__open_event(&attr, -1, cpu, 0);
+	fd = s->plain ? session_plain__open_anchor(s, cpu) : admin__open_event(&attr, -1, cpu, 0);
 	if (fd < 0)
 		return err_set(
 			err, fd, "cannot open the ring's event on CPU %d: %s%s", cpu, strerror(-fd),
@@ -91,17 +91,23 @@ static int open_event_on(struct session *s, size_t e, const struct record_target
 				 err);
 }
 
-int session_cpu__open_ring(struct session_cpu *c, size_t ring_bytes, struct err *err)
+int session_cpu__open_ring(struct session *s, struct session_cpu *c, size_t ring_bytes,
+			   struct err *err)
 {
 	int ret;
 
+	c->plain = s->plain;
 	c->opened = now_ns();
-	c->anchor = c->pulse = open_anchor(c->cpu, ring_bytes, err);
+	c->anchor = c->pulse = open_anchor(s, c->cpu, ring_bytes, err);
 	if (c->anchor < 0)
 		return c->anchor;
-	ret = ring__map(&c->ring, c->anchor, ring_bytes, err);
+	if (ioctl(c->anchor, PERF_EVENT_IOC_ID, &c->anchor_id) < 0)
+		return err_set(err, -errno, "CPU %d: the ring's event has no id: %s", c->cpu,
+			       strerror(errno));
+	ret = c->plain ? ring__map_forward(&c->ring, c->anchor, ring_bytes, err)
+		       : ring__map(&c->ring, c->anchor, ring_bytes, err);
 	if (!ret)
-		atomic_fetch_add(&memory_of_all, session__memory(ring_bytes, 1));
+		atomic_fetch_add(&memory_of_all, session__memory(ring_bytes, 1, c->plain));
 	return ret;
 }
 
@@ -248,6 +254,8 @@ int session__add_copies(struct session *s, size_t n, size_t ring_bytes, struct e
 	uint8_t *p = s->copy_area + s->copy_bytes;
 	size_t first = s->copy_bytes / ring_bytes, bytes = n * ring_bytes;
 
+	if (s->plain)
+		return 0;
 	if (mprotect(p, bytes, PROT_READ | PROT_WRITE) < 0)
 		return err_set(err, -errno, "cannot reserve %zu MiB for copies of the rings: %s",
 			       bytes >> 20, strerror(errno));
@@ -263,8 +271,11 @@ int session__add_copies(struct session *s, size_t n, size_t ring_bytes, struct e
 static int reserve_copy_area(struct session *s, size_t ring_bytes, struct err *err)
 {
 	size_t bytes = ring_bytes * s->max_cpus;
-	void *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p;
 
+	if (s->plain)
+		return 0;
+	p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return err_set(err, -errno, "cannot reserve %zu MiB for copies of the rings: %s",
 			       bytes >> 20, strerror(errno));
@@ -396,6 +407,9 @@ int session__open(const char *name, const char *run, struct event_list *events, 
 	if (target->kind != RECORD_ALL || has_cgroup(events))
 		add_switches(events);
 	s->events = events;
+	s->plain = events->plain;
+	if (s->plain)
+		session_plain__init_attr(s, ring_bytes);
 	s->name = strdup(name);
 	s->run = strdup(run);
 	code = s->name && s->run ? keep_target(s, target, err)
@@ -403,7 +417,7 @@ int session__open(const char *name, const char *run, struct event_list *events, 
 	code = code ?: alloc_cpus(s, err);
 	code = code ?: event_list__open_cgroups(events, err);
 	for (size_t i = 0; !code && i < s->n_cpus; i++)
-		code = session_cpu__open_ring(&s->cpus[i], ring_bytes, err);
+		code = session_cpu__open_ring(s, &s->cpus[i], ring_bytes, err);
 	if (!code)
 		code = record_target__is_open(target) ? open_threads(s, target, err)
 						      : open_events(s, target, err);
@@ -441,8 +455,11 @@ uint64_t session__written(const struct session *s)
 {
 	uint64_t sum = 0;
 
-	for (size_t c = 0; c < s->n_cpus; c++)
-		sum -= ring__head(&s->cpus[c].ring);
+	for (size_t c = 0; c < s->n_cpus; c++) {
+		uint64_t head = ring__head(&s->cpus[c].ring);
+
+		sum += s->plain ? head : -head;
+	}
 	return sum;
 }
 
@@ -482,7 +499,7 @@ void session_cpu__close(struct session_cpu *c, size_t n_fds)
 {
 	session_cpu__close_events(c->fds, n_fds, c->pulse != c->anchor ? c->pulse : -1);
 	if (c->ring.base)
-		atomic_fetch_sub(&memory_of_all, session__memory(c->ring.size, 1));
+		atomic_fetch_sub(&memory_of_all, session__memory(c->ring.size, 1, c->plain));
 	ring__unmap(&c->ring);
 	if (c->anchor >= 0)
 		close(c->anchor);

@@ -8,6 +8,10 @@
  * An anchor event owns the ring of a CPU: a software dummy that records nothing. Every event is
  * redirected into the ring before it is enabled: on a live event, PERF_EVENT_IOC_SET_OUTPUT waits
  * for an RCU grace period.
+ *
+ * The rings of a plain session are drained into a file all the time (common/forward_ring.h), and
+ * not overwritten. They have no copies. Their anchors record what names addresses, from the moment
+ * of session__open() on, as the file must have it all.
  */
 #ifndef FRBPF_RECORD_SESSION_H
 #define FRBPF_RECORD_SESSION_H
@@ -25,8 +29,10 @@
 struct session_cpu {
 	int cpu;
 	int anchor; /* descriptor of the event that owns the ring */
+	uint64_t anchor_id;
+	bool plain; /* see struct session */
 	struct ring ring;
-	uint8_t *copy; /* ring.size bytes in the copy area of the session */
+	uint8_t *copy; /* ring.size bytes in the copy area of the session; NULL: plain */
 
 	/* protected by the lock */
 	int *fds;	 /* [t * events->n + e] is for event e and target t; -1: none; owned */
@@ -50,6 +56,8 @@ struct session {
 	char *name;		   /* owned */
 	char *run;		   /* the line of perf record, as written; owned */
 	struct event_list *events; /* owned */
+	bool plain;		   /* its rings are drained */
+	struct perf_event_attr tracking; /* plain: of the anchors */
 	struct session_cpu *cpus;  /* owned; room for max_cpus */
 	_Atomic size_t n_cpus;	   /* grows when new CPUs come online; never shrinks */
 	size_t max_cpus;
@@ -132,8 +140,11 @@ bool session__has_callchain(const struct session *s);
 /* Memory of all open sessions, in bytes: rings and copies. */
 uint64_t session__memory_of_all(void);
 
-/* Memory of a session with @ring_bytes on each of @n_cpus, in bytes: rings and copies. */
-uint64_t session__memory(size_t ring_bytes, size_t n_cpus);
+/*
+ * Memory of a session with @ring_bytes on each of @n_cpus, in bytes: rings, and copies unless it is
+ * @plain.
+ */
+uint64_t session__memory(size_t ring_bytes, size_t n_cpus, bool plain);
 
 struct session *session__ref(struct session *s);
 void session__unref(struct session *s); /* the last reference closes it; NULL is legal */

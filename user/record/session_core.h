@@ -6,7 +6,14 @@
 #include "record/session.h"
 
 /* Open the anchor, pulse and ring of a CPU. */
-int session_cpu__open_ring(struct session_cpu *c, size_t ring_bytes, struct err *err);
+int session_cpu__open_ring(struct session *s, struct session_cpu *c, size_t ring_bytes,
+			   struct err *err);
+/*
+ * Plain sessions: set the attributes of the anchors; open one, where -EINVAL drops what this kernel
+ * lacks. Returns the descriptor or negative errno.
+ */
+void session_plain__init_attr(struct session *s, size_t ring_bytes);
+int session_plain__open_anchor(struct session *s, int cpu);
 /* Redirect the event @fd, called @name, into the ring. */
 int session_cpu__send(const struct session_cpu *c, int fd, const char *name, uint64_t *ret_id,
 		      struct err *err);

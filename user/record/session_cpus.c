@@ -74,7 +74,7 @@ struct reopened {
 	int pulse;
 	uint64_t opened;
 	struct session_alias *aliases; /* owned */
-	size_t n;
+	size_t n, n_aliases;
 };
 
 static void reopened__free(struct reopened *r)
@@ -98,24 +98,38 @@ static int open_event(struct session *s, size_t e, const struct session_cpu *c, 
 	return session_cpu__send(c, r->fds[e], ev.name, &r->aliases[e].id, err);
 }
 
+/* The anchor of the CPU is dead: let the pulse record what names addresses. */
+static int send_tracking(struct session *s, const struct session_cpu *c, struct reopened *r,
+			 struct err *err)
+{
+	struct session_alias *a = &r->aliases[r->n];
+
+	a->stands_for = s->cpus[0].anchor_id;
+	return session_cpu__send(c, r->pulse, "dummy", &a->id, err);
+}
+
 static int reopen_events(struct session *s, const struct session_cpu *c, struct reopened *r,
 			 struct err *err)
 {
 	int ret = 0;
 
 	*r = (struct reopened){ .n = s->events->n, .pulse = -1, .opened = now_ns() };
+	r->n_aliases = r->n + s->plain;
 	r->fds = calloc(r->n ?: 1, sizeof(*r->fds));
-	r->aliases = calloc(r->n ?: 1, sizeof(*r->aliases));
+	r->aliases = calloc(r->n_aliases ?: 1, sizeof(*r->aliases));
 	if (!r->fds || !r->aliases)
 		ret = err_set(err, -ENOMEM, "out of memory");
 	for (size_t e = 0; r->fds && e < r->n; e++)
 		r->fds[e] = -1;
 	if (!ret)
-		ret = r->pulse = admin__open_event(&cpu_pulse_attr, -1, c->cpu, 0);
+		ret = r->pulse = s->plain ? session_plain__open_anchor(s, c->cpu)
+					  : admin__open_event(&cpu_pulse_attr, -1, c->cpu, 0);
 	if (ret < 0 && !err->msg[0])
 		err_set(err, ret, "CPU %d: %s", c->cpu, strerror(-ret));
 	for (size_t e = 0; ret >= 0 && e < r->n; e++)
 		ret = open_event(s, e, c, r, err);
+	if (ret >= 0 && s->plain)
+		ret = send_tracking(s, c, r, err);
 	if (ret < 0)
 		reopened__free(r);
 	return ret < 0 ? ret : 0;
@@ -134,13 +148,13 @@ static int compare_aliases(const void *key, const void *entry)
  */
 static int add_aliases(struct session *s, const struct reopened *r)
 {
-	size_t most = ALIASES_OF_EVENT * r->n * s->max_cpus;
+	size_t n = r->n_aliases, most = ALIASES_OF_EVENT * n * s->max_cpus;
 
-	if (s->n_aliases + r->n > most) {
-		memmove(s->aliases, s->aliases + r->n, (s->n_aliases - r->n) * sizeof(*s->aliases));
-		s->n_aliases -= r->n;
+	if (s->n_aliases + n > most) {
+		memmove(s->aliases, s->aliases + n, (s->n_aliases - n) * sizeof(*s->aliases));
+		s->n_aliases -= n;
 	}
-	for (size_t i = 0; i < r->n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (!ARRAY_HAS_ROOM(s->aliases, s->n_aliases, s->cap_aliases, 64))
 			return -ENOMEM;
 		s->aliases[s->n_aliases++] = r->aliases[i];
@@ -267,7 +281,10 @@ static int take_spare(struct session *s, struct session_cpu *spare, struct sessi
 	struct reopened r = { .n = s->events->n * s->n_targets, .pulse = -1, .opened = c->opened };
 	int ret = 0;
 
-	r.aliases = calloc(r.n ?: 1, sizeof(*r.aliases));
+	r.n_aliases = r.n + s->plain;
+	r.aliases = calloc(r.n_aliases ?: 1, sizeof(*r.aliases));
+	if (s->plain && r.aliases)
+		r.aliases[r.n] = (struct session_alias){ c->anchor_id, s->cpus[0].anchor_id };
 	if (!r.aliases)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !ret && i < r.n; i++) {
@@ -291,7 +308,7 @@ static int take_spare(struct session *s, struct session_cpu *spare, struct sessi
 
 static int check_room(const struct session *s, uint64_t max, struct err *err)
 {
-	uint64_t own = session__memory(s->cpus[0].ring.size, 1), all = session__memory_of_all();
+	uint64_t own = session__memory(s->cpus[0].ring.size, 1, s->plain), all = session__memory_of_all();
 	char own_text[16], all_text[16], max_text[16];
 
 	if (all + own <= max)
@@ -314,10 +331,10 @@ static int add_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 	if (ret)
 		return err_prefix(err, ret, "CPU %d is not recorded: ", cpu);
 	*c = (struct session_cpu){ .cpu = cpu, .anchor = -1, .pulse = -1, .ring.fd = -1 };
-	ret = session_cpu__open_ring(c, ring_bytes, err);
+	ret = session_cpu__open_ring(s, c, ring_bytes, err);
 	if (!ret && s->copy_bytes == s->n_cpus * ring_bytes)
 		ret = session__add_copies(s, 1, ring_bytes, err);
-	else if (!ret) /* allocated by an earlier attempt */
+	else if (!ret && !s->plain) /* allocated by an earlier attempt */
 		c->copy = s->copy_area + s->n_cpus * ring_bytes;
 	if (!ret)
 		ret = spare ? take_spare(s, spare, c, err) : reopen_cpu(s, c, s->started, err);

@@ -49,6 +49,8 @@ struct session_conf {
 	char *lacking;	       /* events of that line that this kernel lacks; NULL: none. Owned */
 	uint64_t ring;	       /* ns that its rings shall hold; 0: not given */
 	struct span ring_span; /* len 0: not in the file */
+	/* set by the daemon: without --overwrite, its file is written all the time, as by perf */
+	bool plain;
 	bool respawn;	       /* restart the session when it ends by itself */
 	struct span respawn_span;
 };

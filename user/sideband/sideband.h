@@ -97,6 +97,7 @@ struct sideband_request {
 	size_t n_tasks;
 	const struct sideband_page *pages; /* sorted by pid, page; unique */
 	size_t n_pages;
+	bool all_tasks;	     /* as if all tasks were listed */
 	bool all_files;	     /* build ids of all mapped files, not only of those with hit pages */
 	uint64_t start, end; /* ns */
 	uint32_t first_pid;  /* process to write first; 0: any. samply names the profile after it */
@@ -131,6 +132,8 @@ struct sideband_slice {
  */
 int sideband__slice(struct sideband *sb, const struct sideband_request *req, struct err *err,
 		    struct sideband_slice **ret);
+/* Move build ids and BPF programs that @s lacks from @from, for a file of several slices. 0 or -ENOMEM. */
+int sideband_slice__join(struct sideband_slice *s, struct sideband_slice *from);
 void sideband_slice__free(struct sideband_slice *s);
 
 struct sideband_stats {

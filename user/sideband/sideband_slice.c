@@ -130,7 +130,7 @@ int sideband__slice(struct sideband *sb, const struct sideband_request *req, str
 		code = sideband_core__pin(sb, &view);
 	}
 	if (!code) {
-		code = slice_draft__new(sb->base, &view, req, sb->opts.all, &d);
+		code = slice_draft__new(sb->base, &view, req, sb->opts.all || req->all_tasks, &d);
 		sideband__lock(sb);
 		s->lost = sb->stats.lost;
 		s->rescans = sb->stats.rescans;
@@ -147,6 +147,75 @@ int sideband__slice(struct sideband *sb, const struct sideband_request *req, str
 		return err_set(err, code, "the side band of the window: %s", strerror(-code));
 	}
 	*ret = s;
+	return 0;
+}
+
+static bool has_build_id(const struct sideband_slice *s, const struct sideband_slice *from, size_t i)
+{
+	for (size_t k = 0; k < s->n_build_ids; k++) {
+		if (!strcmp(s->build_ids[k].name, from->build_ids[i].name) &&
+		    !memcmp(&s->build_ids[k].id, &from->build_ids[i].id, sizeof(s->build_ids[k].id)))
+			return true;
+	}
+	return false;
+}
+
+static bool has_bpf_prog(const struct sideband_slice *s, const struct buf *prog)
+{
+	for (size_t k = 0; k < s->n_bpf_progs; k++) {
+		if (s->bpf_progs[k].len == prog->len &&
+		    !memcmp(s->bpf_progs[k].data, prog->data, prog->len))
+			return true;
+	}
+	return false;
+}
+
+/* Make room for everything of @from. 0 or -ENOMEM. */
+static int slice__grow(struct sideband_slice *s, const struct sideband_slice *from)
+{
+	void *ids = reallocarray(s->build_ids, s->n_build_ids + from->n_build_ids + 1,
+				 sizeof(*s->build_ids));
+	void *progs, *btfs;
+
+	if (!ids)
+		return -ENOMEM;
+	s->build_ids = ids;
+	progs = reallocarray(s->bpf_progs, s->n_bpf_progs + from->n_bpf_progs + 1,
+			     sizeof(*s->bpf_progs));
+	if (!progs)
+		return -ENOMEM;
+	s->bpf_progs = progs;
+	btfs = reallocarray(s->btfs, s->n_btfs + from->n_btfs + 1, sizeof(*s->btfs));
+	if (!btfs)
+		return -ENOMEM;
+	s->btfs = btfs;
+	return 0;
+}
+
+int sideband_slice__join(struct sideband_slice *s, struct sideband_slice *from)
+{
+	if (slice__grow(s, from))
+		return -ENOMEM;
+	for (size_t i = 0; i < from->n_build_ids; i++) {
+		if (has_build_id(s, from, i))
+			continue;
+		memcpy(&s->build_ids[s->n_build_ids++], &from->build_ids[i],
+		       sizeof(*s->build_ids));
+		from->build_ids[i].name = NULL;
+	}
+	for (size_t i = 0; i < from->n_bpf_progs; i++) {
+		if (has_bpf_prog(s, &from->bpf_progs[i]))
+			continue;
+		s->bpf_progs[s->n_bpf_progs++] = from->bpf_progs[i];
+		from->bpf_progs[i] = (struct buf){ 0 };
+	}
+	for (size_t i = 0; i < from->n_btfs; i++) {
+		if (slice__has_btf(s, from->btfs[i].id))
+			continue;
+		memcpy(&s->btfs[s->n_btfs++], &from->btfs[i], sizeof(*s->btfs));
+		from->btfs[i].data = (struct buf){ 0 };
+	}
+	s->incomplete |= from->incomplete;
 	return 0;
 }
 

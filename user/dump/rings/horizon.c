@@ -167,7 +167,7 @@ int coverage__measure(const struct session *s, struct coverage *ret)
 	_cleanup_free_ uint8_t *scratch = NULL;
 	int err = 0;
 
-	if (!s->n_cpus)
+	if (!s->n_cpus || s->plain)
 		return 0;
 	scratch = malloc(s->cpus[0].ring.size); /* the rings of a session are of one size */
 	if (!scratch)

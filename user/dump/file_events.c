@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+
+#include "dump/file_events.h"
+#include "perfdata/marker.h"
+
+/* The event's samples were written by a BPF program as those of a tracepoint: show them as such. */
+static void name_fed(struct file_events *f, enum marker_kind kind, struct perfdata_attr *attr)
+{
+	struct perf_event_attr *copy = &f->extra[f->n_extra++];
+	const struct perfdata_attr as = marker__event(kind);
+
+	*copy = *attr->attr;
+	copy->type = as.attr->type;
+	copy->config = as.attr->config;
+	attr->attr = copy;
+	attr->name = as.name;
+	attr->format = as.format;
+}
+
+static void add_event(struct file_events *f, const struct session *s, size_t e)
+{
+	const struct event *ev = &s->events->v[e];
+	struct perfdata_attr *attr = &f->attrs[f->n++];
+	enum marker_kind kind;
+
+	*attr = (struct perfdata_attr){
+		.attr = &ev->attr,
+		.name = ev->name,
+	};
+	attr->ids = session__event_ids(s, e, &attr->n_ids);
+	attr->group_name = ev->group_name;
+	for (size_t m = e; m < s->events->n; m++)
+		attr->group_members += s->events->v[m].leader == e;
+	if (marker__is_fed(&ev->attr, ev->name, &kind) && f->n_extra < FILE_EVENTS_FED)
+		name_fed(f, kind, attr);
+	if (!ev->tp)
+		return;
+	f->formats[e] = (struct perfdata_format){ ev->tp->system, ev->tp->name, ev->tp->format,
+						  ev->tp->format_len };
+	attr->format = &f->formats[e];
+}
+
+/*
+ * Give it callchains if other events have them: `perf sched timehist` shows none at all if one attr
+ * of a file lacks them.
+ */
+static void add_extra(struct file_events *f, struct perfdata_attr attr, bool callchain)
+{
+	struct perf_event_attr *copy = &f->extra[f->n_extra++];
+
+	*copy = *attr.attr;
+	if (callchain)
+		copy->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	attr.attr = copy;
+	f->attrs[f->n++] = attr;
+}
+
+/*
+ * The side band comes last, like perf's own tracking event. It has no samples. It lists the sample
+ * fields of the first event, as go-perf decodes every sample by the last attr of a file.
+ */
+static void add_tracking(struct file_events *f, const struct file_tracking *t, bool callchain)
+{
+	const struct perf_event_attr *first = f->attrs[0].attr;
+	struct perf_event_attr attr = *t->attr;
+	struct perfdata_attr tracking = {
+		.attr = &attr, .name = "dummy:HG", .ids = t->ids, .n_ids = t->n_ids
+	};
+
+	attr.sample_type |= first->sample_type;
+	attr.branch_sample_type = first->branch_sample_type;
+	attr.sample_regs_user = first->sample_regs_user;
+	attr.sample_regs_intr = first->sample_regs_intr;
+	attr.sample_stack_user = first->sample_stack_user;
+	add_extra(f, tracking, callchain);
+}
+
+int file_events__list(struct file_events *f, const struct session *s,
+		      const struct file_tracking *tracking, bool gaps)
+{
+	bool callchain = session__has_callchain(s);
+	size_t n = s->events->n;
+
+	*f = (struct file_events){ 0 };
+	f->attrs = calloc(n + FILE_EVENTS_EXTRA, sizeof(*f->attrs));
+	f->formats = calloc(n, sizeof(*f->formats));
+	if (!f->attrs || !f->formats)
+		return -ENOMEM;
+	for (size_t e = 0; e < n; e++)
+		add_event(f, s, e);
+	add_extra(f, marker__event(MARKER_TRIGGER), callchain);
+	add_extra(f, marker__event(MARKER_BEGIN), callchain);
+	if (gaps)
+		add_extra(f, marker__event(MARKER_GAP), callchain);
+	add_tracking(f, tracking, callchain);
+	return 0;
+}
+
+void file_events__free(struct file_events *f)
+{
+	free(f->attrs);
+	free(f->formats);
+	*f = (struct file_events){ 0 };
+}

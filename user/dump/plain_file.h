@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A file that a plain session writes all the time, as `perf record` does: BASE/session-NAME/perf.data.
+ * Readers have it from the start, also if we are killed. Life: open, add records in passes over all
+ * rings, close, free.
+ */
+#ifndef FRBPF_DUMP_PLAIN_FILE_H
+#define FRBPF_DUMP_PLAIN_FILE_H
+
+#include "dump/dump.h"
+
+struct plain_file;
+
+/*
+ * Begin the file of @s in its directory. A file of that name becomes NAME.old, as with perf. It
+ * begins with the tasks and maps of this moment. 0 or negative errno with words in @err.
+ */
+int plain_file__open(const struct dump_env *env, struct session *s, int dir_fd, struct err *err,
+		     struct plain_file **ret);
+
+/*
+ * Add a record of the ring of CPU number @c of the session. -EFBIG: --max-size is reached, and it is
+ * not added; or negative errno with words in @err.
+ */
+int plain_file__add(struct plain_file *f, size_t c, const struct perf_event_header *rec,
+		    struct err *err);
+/* All rings were read: let readers see it. 0 or negative errno with words in @err. */
+int plain_file__end_pass(struct plain_file *f, struct err *err);
+
+uint64_t plain_file__bytes(const struct plain_file *f);
+uint64_t plain_file__samples(const struct plain_file *f);
+
+/*
+ * Finish the file. @inc: as a dump of this incident, with its name and marker, and fill @ret; NULL:
+ * the name stays. 0 or negative errno with words in @err.
+ */
+int plain_file__close(struct plain_file *f, struct incident *inc, struct err *err,
+		      struct dump_result *ret);
+/* A file that was not closed stays as it is. NULL is legal. */
+void plain_file__free(struct plain_file *f);
+
+#endif
