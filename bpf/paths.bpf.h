@@ -141,26 +141,59 @@ __noinline int exe_path(__u64 mm, struct path_text *out)
 	return 0;
 }
 
-/* Does the automaton @idx accept the path? See struct frbpf_path_glob. None accepts "". */
-__noinline int path_glob_holds(__u32 idx, const struct path_text *path)
-{
-	struct frbpf_path_glob *glob = bpf_map_lookup_elem(&path_globs, &idx);
-	__u64 low = 1, high = 0, was, loop_low, loop_high;
-	__u32 i, byte;
+/* What a step of the automaton reads. */
+struct path_part {
+	char text[32];
+};
 
-	if (!glob || !path)
+/* The states that the automaton is in. */
+struct path_set {
+	__u64 low, high;
+};
+
+/*
+ * Move the automaton over a part of a path. False: the path ends in it. A global function, so that
+ * the verifier walks one part, not the whole path.
+ */
+__noinline int path_part_step(const struct frbpf_path_glob *glob, const struct path_part *part,
+			      struct path_set *set)
+{
+	__u64 low, high, was, loop_low, loop_high;
+	__u32 i, byte = 0;
+
+	if (!glob || !part || !set)
 		return 0;
+	low = set->low;
+	high = set->high;
 	loop_low = glob->loop[0];
 	loop_high = glob->loop[1];
-	for (i = 0; i < FRBPF_MATCH_PATH; i++) {
-		byte = (__u8)path->text[i];
+	for (i = 0; i < sizeof(part->text); i++) {
+		byte = (__u8)part->text[i];
 		if (!byte)
 			break;
 		was = low & glob->next[byte][0];
 		low = was << 1 | (low & loop_low);
 		high = (high & glob->next[byte][1]) << 1 | was >> 63 | (high & loop_high);
 	}
-	return i && ((low & glob->accept[0]) | (high & glob->accept[1]));
+	set->low = low;
+	set->high = high;
+	return byte;
+}
+
+/* Does the automaton @idx accept the path? See struct frbpf_path_glob. None accepts "". */
+__noinline int path_glob_holds(__u32 idx, const struct path_text *path)
+{
+	struct frbpf_path_glob *glob = bpf_map_lookup_elem(&path_globs, &idx);
+	struct path_set set = { .low = 1 };
+	__u32 i;
+
+	if (!glob || !path || !path->text[0])
+		return 0;
+	for (i = 0; i < FRBPF_MATCH_PATH; i += sizeof(struct path_part)) {
+		if (!path_part_step(glob, (const struct path_part *)&path->text[i], &set))
+			break;
+	}
+	return ((set.low & glob->accept[0]) | (set.high & glob->accept[1])) != 0;
 }
 
 #endif
