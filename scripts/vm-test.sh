@@ -9,13 +9,16 @@
 # A machine of another architecture has a root of its own (vm-root.sh), and frbpf, tests and workloads are built for it
 # with a cross compiler into .output/vm/ARCH/build.
 #
-#	scripts/vm-test.sh [--arch ARCH] [--kernel PACKAGE] [--deb FILE]... [--limit SECONDS] [-- COMMAND...]
+#	scripts/vm-test.sh [--arch ARCH] [--kernel PACKAGE | --deb FILE...] [--cpus N] [--memory SIZE]
+#			[--limit SECONDS] [-- COMMAND...]
 #
 #	--arch		amd64 (default) or arm64
 #	--kernel	Debian package of the kernel; default: the one that linux-image-ARCH stands for. Downloaded
 #			into .output/vm, not installed
 #	--deb		a kernel from package files instead, for example of Ubuntu:
 #			--deb linux-image-….deb --deb linux-modules-….deb
+#	--cpus		as -smp of qemu: 2 (default), 64, or 2,maxcpus=64 for CPUs that are possible, but not there
+#	--memory	as -m of qemu, 2G
 #	--limit		of the whole run, 3600
 #	COMMAND		run as root in the current directory; default: the tests that depend on the kernel. FRBPF and
 #			FRBPF_WORKLOADS are set as the tests in tests/e2e want them, FRBPF_UNIT is the directory of the
@@ -104,18 +107,22 @@ write_init() { # DIR
 		ln -sf /proc/self/fd/2 /dev/stderr
 		export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 		export HOME=/tmp TERM=dumb LANG=C.UTF-8
-		# modules of this kernel, which the shared root does not have
-		modules=$(cat /run/modules_dir)
-		mkdir /run/bin
-		ln -s /run/busybox /run/bin/modprobe
+		# Modules of this kernel, which the shared root does not have, nor perhaps a /lib/modules to put them.
+		modules=/lib/modules/$(uname -r)
+		mkdir -p /run/bin /run/kmod/proc "/run/kmod$modules"
+		cp /run/busybox /run/kmod
+		mount --bind /proc /run/kmod/proc
+		mount --bind "$(cat /run/modules_dir)" "/run/kmod$modules"
+		printf '%s\n' '#!/bin/sh' 'exec /run/busybox chroot /run/kmod /busybox modprobe "$@"' >/run/bin/modprobe
+		chmod +x /run/bin/modprobe
 		ln -s /run/busybox /run/bin/rmmod
 		PATH=$PATH:/run/bin
-		if [ -d /lib/modules ] && [ -d "$modules" ]; then
+		modprobe -q loop # no one else asks for it, and tests have their disks there
+		echo /run/bin/modprobe >/proc/sys/kernel/modprobe
+		if [ -d /lib/modules ]; then
 			mount -t tmpfs tmpfs /lib/modules
-			mkdir "/lib/modules/$(uname -r)"
-			mount --bind "$modules" "/lib/modules/$(uname -r)"
-			modprobe -q loop # no one else asks for it, and tests have their disks there
-			echo /run/bin/modprobe >/proc/sys/kernel/modprobe
+			mkdir "$modules"
+			mount --bind "/run/kmod$modules" "$modules"
 		fi
 		[ -e /etc/ld.so.cache ] || ldconfig -C /run/ld.so.cache
 		echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent # as slow as it is, sampling rates stay as they are
@@ -263,7 +270,7 @@ make_initramfs() { # KERNEL-DIR
 # Emulated, so that it runs anywhere and the same everywhere. The terminal's signals end the machine.
 boot() { # KERNEL
 	timeout --foreground -k 5 "$limit" "${machine[@]}" -nodefaults -no-user-config -display none -no-reboot \
-		-accel tcg -smp 2 -m 2G -kernel "$1" -initrd "$run/initramfs.cpio" \
+		-accel tcg -smp "$cpus" -m "$memory" -kernel "$1" -initrd "$run/initramfs.cpio" \
 		-append "console=$console panic=-1 quiet loglevel=5 nokaslr" \
 		-virtfs "local,path=$root,mount_tag=root,security_model=none,readonly=on,multidevs=remap" \
 		-virtfs "local,path=$tree,mount_tag=tree,security_model=none,readonly=on,multidevs=remap" \
@@ -292,7 +299,7 @@ fail_status() { # STATUS MESSAGE...
 	exit "$1"
 }
 
-arch=amd64 kernel='' limit=3600
+arch=amd64 kernel='' limit=3600 cpus=2 memory=2G
 debs=() command=()
 while (($#)); do
 	[[ $1 == --inside || $1 == -- || ${2-} ]] || usage
@@ -300,6 +307,8 @@ while (($#)); do
 	--arch) arch=${2-} && shift ;;
 	--kernel) kernel=${2-} && shift ;;
 	--deb) debs+=("$(realpath "${2-}")") && shift ;;
+	--cpus) cpus=${2-} && shift ;;
+	--memory) memory=${2-} && shift ;;
 	--limit) limit=${2-} && shift ;;
 	--inside) inside && exit 0 || exit 1 ;;
 	--)
