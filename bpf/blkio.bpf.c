@@ -20,6 +20,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "look.bpf.h"
 #include "own_data.bpf.h"
 #include "subject.bpf.h"
 
@@ -32,6 +33,7 @@ struct flight_data {
 	__u64 done;	 /* bytes of the parts that have completed */
 	__u32 foreign;	 /* the task that queued it is not in scope */
 	__u32 for_us;	 /* a kernel thread queued it while a dump was written, maybe for it */
+	__u64 rq;	 /* address of the request */
 	__u64 cmd_flags; /* saved: the kernel clears the flush flags while a flush is pending */
 	struct subject subject;
 	struct cgroup_ids cgroups; /* if a rule needs them */
@@ -94,6 +96,7 @@ static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued
 	p = &f->data;
 	p->queued = queued;
 	p->issued = issued;
+	p->rq = (__u64)rq;
 	p->sector = 0;
 	p->done = 0;
 	p->foreign = !in_scope(task);
@@ -160,13 +163,16 @@ int BPF_PROG(io_merge, struct request *rq)
 	return 0;
 }
 
-static __always_inline void match_request(struct match *m, struct request *rq,
+/* @cmd_flags, @sector: of the request as it is now. @bytes: of its last part. */
+static __always_inline void match_request(struct match *m, __u32 cmd_flags, __u64 sector,
 					  const struct flight_data *p, __u32 bytes)
 {
 	__u64(*val)[FRBPF_FIELD_WORDS] = m->val[MATCH_SUBJECT];
-	__u32 cmd_flags = rq->cmd_flags | p->cmd_flags;
-	__u64 op = request_op(cmd_flags, req_op_zone_append), flags = request_flags(cmd_flags),
-	      sector = rq->__sector;
+	__u64 op, flags;
+
+	cmd_flags |= p->cmd_flags;
+	op = request_op(cmd_flags, req_op_zone_append);
+	flags = request_flags(cmd_flags);
 
 	/* a flush on its own is queued as an empty write with PREFLUSH */
 	if (op == FRBPF_BLKIO_WRITE && flags & FRBPF_BLKIO_PREFLUSH && !(p->done + bytes))
@@ -174,7 +180,6 @@ static __always_inline void match_request(struct match *m, struct request *rq,
 	barrier_var(sector); /* else clang selects between pointers of two types before loading */
 	if (p->done)
 		sector = p->sector;
-	val[FRBPF_BLKIO_DEV][0] = request_dev(rq);
 	val[FRBPF_BLKIO_SECTOR][0] = op == FRBPF_BLKIO_FLUSH ? 0 : sector;
 	val[FRBPF_BLKIO_BYTES][0] = p->done + bytes;
 	val[FRBPF_BLKIO_OP][0] = op;
@@ -202,7 +207,9 @@ static __always_inline void check_request(struct request *rq, const struct fligh
 	m = match_new(&s);
 	if (m) {
 		m->source = of_device ? FRBPF_SOURCE_BLKIO_DEVICE : FRBPF_SOURCE_BLKIO;
-		match_request(m, rq, p, bytes);
+		m->id = request_key(rq).v[0];
+		match_request(m, rq->cmd_flags, rq->__sector, p, bytes);
+		m->val[MATCH_SUBJECT][FRBPF_BLKIO_DEV][0] = request_dev(rq);
 		rules_run_saved(m, &p->subject, &p->cgroups);
 	}
 	barrier();
@@ -260,5 +267,134 @@ int BPF_PROG(io_complete, struct request *rq, int error, unsigned int bytes)
 			check_request(rq, p, bytes, bank, now, now - begin);
 	}
 	end(rq, f);
+	return 0;
+}
+
+/* ---- requests that have not completed ---- */
+
+/* Tasks whose request fired a rule in this look: the second pass sends their stacks. */
+struct stack_of {
+	__u64 tid; /* in the initial pid namespace */
+	__u64 born;
+};
+
+struct stack_at {
+	__u32 tid; /* as in the trigger */
+	__u32 cpu;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 256);
+	__type(key, struct stack_of);
+	__type(value, struct stack_at);
+} stacks_of SEC(".maps");
+
+__u32 n_stacks; /* the daemon sets it to 0 before a look */
+
+/*
+ * Is this still the request that was queued then? The end of an earlier one at that address may
+ * have been missed. A free request has no hardware queue.
+ */
+static __always_inline bool request_lasts(const struct request *rq, const struct flight_data *p)
+{
+	if (bpf_core_field_exists(rq->mq_hctx) && !BPF_CORE_READ(rq, mq_hctx))
+		return false;
+	return (__s64)(BPF_CORE_READ(rq, start_time_ns) - p->queued) <= CLOCK_SLACK;
+}
+
+/* As believe() for a request that has completed. */
+static __always_inline __u64 request_begin(const struct request *rq, __u64 begin)
+{
+	__u64 started =
+		of_device ? BPF_CORE_READ(rq, io_start_time_ns) : BPF_CORE_READ(rq, start_time_ns);
+
+	return started > begin ? started : begin;
+}
+
+static __always_inline void check_pending(struct match *m, struct flight *f, __u64 key, __u64 begin)
+{
+	struct request *rq = (struct request *)f->data.rq;
+	struct flight_data *p = &f->data;
+	__u64 since = request_begin(rq, begin);
+	struct measured s = { .now = look.now, .value = look.now - since, .bank = look.bank & 1 };
+	struct stack_of of = { p->subject.tid, p->subject.thread_born };
+	struct stack_at at = { p->subject.ns_tid, p->subject.cpu };
+
+	if ((__s64)(look.now - since) <= 0)
+		return;
+	s.self = p->for_us && is_dump_written(look.now);
+	s.self |= p->subject.tgid == control.self_tgid;
+	match_measured(m, &s);
+	m->is_pending = 1;
+	m->source = of_device ? FRBPF_SOURCE_BLKIO_DEVICE : FRBPF_SOURCE_BLKIO;
+	m->id = key;
+	match_request(m, BPF_CORE_READ(rq, cmd_flags), BPF_CORE_READ(rq, __sector), p,
+		      BPF_CORE_READ(rq, __data_len));
+	m->val[MATCH_SUBJECT][FRBPF_BLKIO_DEV][0] = request_dev(rq);
+	if (!*(volatile __u32 *)&f->depth || (of_device ? p->issued : p->queued) != begin)
+		return;
+	rules_run_saved_pending(m, &p->subject, &p->cgroups);
+	if (m->fired && !bpf_map_update_elem(&stacks_of, &of, &at, BPF_ANY))
+		n_stacks++;
+}
+
+SEC("iter/bpf_map_elem")
+int io_look(struct bpf_iter__bpf_map_elem *ctx)
+{
+	const struct flight *seen = ctx->value;
+	const __u64 *at = ctx->key;
+	struct flight_key key = {};
+	struct flight *f;
+	__u32 zero = 0;
+	struct match *m;
+	__u64 begin;
+
+	if (!seen || !at || !seen->depth)
+		return 0;
+	begin = of_device ? seen->data.issued : seen->data.queued;
+	if (!begin || seen->data.foreign || !look_reaches(begin))
+		return 0;
+	key.v[0] = *at;
+	f = bpf_map_lookup_elem(&flights, &key);
+	m = bpf_map_lookup_elem(&look_matches, &zero);
+	if (!f || !m || !f->data.rq || !request_lasts((const struct request *)f->data.rq, &f->data))
+		return 0;
+	check_pending(m, f, key.v[0], begin);
+	return 0;
+}
+
+static long stack_forget(void *map, struct stack_of *key, void *value, void *unused)
+{
+	struct stack_of of = *key;
+
+	bpf_map_delete_elem(&stacks_of, &of);
+	return 0;
+}
+
+/* Second pass, if a rule fired: over all tasks. */
+SEC("iter/task")
+int io_stacks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct stack_of key = {};
+	struct stack_at *at;
+	__u32 zero = 0;
+	struct match *m;
+
+	if (!task) {
+		bpf_for_each_map_elem(&stacks_of, stack_forget, NULL, 0);
+		return 0;
+	}
+	key.tid = (__u32)task->pid;
+	key.born = task->start_boottime;
+	at = bpf_map_lookup_elem(&stacks_of, &key);
+	m = bpf_map_lookup_elem(&look_matches, &zero);
+	if (!at || !m)
+		return 0;
+	m->now = look.now;
+	m->cpu = at->cpu;
+	m->val[MATCH_SUBJECT][FRBPF_FIELD_TID][0] = at->tid;
+	stacks_send(m, task, false);
 	return 0;
 }

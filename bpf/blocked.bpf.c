@@ -56,6 +56,7 @@ int BPF_PROG(bl_wakeup, struct task_struct *task)
 	m = match_begin(&s, task);
 	if (!m)
 		return 0;
+	m->id = task->pid;
 	m->source = FRBPF_SOURCE_BLOCKED;
 	rules_run_for(m, task, bpf_get_current_task_btf());
 	return 0;

@@ -278,6 +278,16 @@ static __always_inline unsigned long syscall_second_arg(struct pt_regs *regs)
 	return regs->si;
 }
 
+static __always_inline unsigned long syscall_third_arg(struct pt_regs *regs)
+{
+	return regs->dx;
+}
+
+static __always_inline unsigned long syscall_fifth_arg(struct pt_regs *regs)
+{
+	return regs->r8;
+}
+
 /* The address of the call in user space. */
 static __always_inline unsigned long syscall_ip(struct pt_regs *regs)
 {
@@ -315,6 +325,16 @@ static __always_inline unsigned long syscall_first_arg(struct pt_regs *regs)
 static __always_inline unsigned long syscall_second_arg(struct pt_regs *regs)
 {
 	return ((struct user_pt_regs *)regs)->regs[1];
+}
+
+static __always_inline unsigned long syscall_third_arg(struct pt_regs *regs)
+{
+	return ((struct user_pt_regs *)regs)->regs[2];
+}
+
+static __always_inline unsigned long syscall_fifth_arg(struct pt_regs *regs)
+{
+	return ((struct user_pt_regs *)regs)->regs[4];
 }
 
 static __always_inline unsigned long syscall_ip(struct pt_regs *regs)

@@ -69,16 +69,40 @@ __noinline int cgroup_holds(__u32 idx, __u32 task, const struct match *m)
 	return 0;
 }
 
+#ifdef MATCH_READS_TEXTS
+/* Read the string at argument @arg of the event, unless that was the last one read. */
+static __always_inline void match_read_text(struct match *m, __u32 arg)
+{
+	char *text = m->path[MATCH_SUBJECT][MATCH_CALL_PATH].text;
+
+	if (m->text == 2 + arg)
+		return;
+	m->text = 2 + arg;
+	m->no_text = 0;
+	if (bpf_probe_read_user_str(
+		    text, FRBPF_MATCH_PATH,
+		    (void *)m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + arg % FRBPF_MAX_ARGS][0]) >= 0)
+		return;
+	text[0] = '\0';
+	m->no_text = 1;
+	__sync_fetch_and_add(&texts_unread, 1);
+}
+#endif
+
 /* Compare a path: == is a pattern without wildcards. */
-static __always_inline int path_holds(const struct frbpf_node *node, const struct match *m,
-				      __u32 task)
+static __always_inline int path_holds(const struct frbpf_node *node, struct match *m, __u32 task)
 {
 	__u32 path = node->field == FRBPF_FIELD_EXE ? MATCH_EXE_PATH : MATCH_CGROUP_PATH;
 	__u8 op = node->op;
 
 	if (node->field == FRBPF_FIELD_PATH)
 		path = MATCH_CALL_PATH;
-
+#ifdef MATCH_READS_TEXTS
+	if (node->flags & FRBPF_NODE_TEXT)
+		match_read_text(m, node->prefix);
+#endif
+	if (node->flags & FRBPF_NODE_TEXT && m->no_text) /* unknown: nothing holds of it */
+		return 0;
 	if (m->alone)
 		task = MATCH_SUBJECT;
 	return path_glob_holds(node->val[0], &m->path[task][path]) ==
@@ -95,7 +119,7 @@ static __always_inline bool prefix_holds(const __u64 *a, const __u64 *b, __u32 b
 	return !high && !(low >> (128 - bits) % 64);
 }
 
-static __always_inline bool node_check(const struct frbpf_node *node, const struct match *m)
+static __always_inline bool node_check(const struct frbpf_node *node, struct match *m)
 {
 	__u32 task, field = node->field;
 	__u64 low, high;
@@ -128,7 +152,7 @@ static __always_inline bool node_check(const struct frbpf_node *node, const stru
  * Evaluate a conjunction up to this node; @before is its result without the node. If that is
  * HOLDS_NOT, the node is skipped: a pattern costs more than the call.
  */
-__noinline int node_holds(const struct frbpf_node *node, const struct match *m, __u32 before)
+__noinline int node_holds(const struct frbpf_node *node, struct match *m, __u32 before)
 {
 	if (!node || !m || before == HOLDS_NOT)
 		return HOLDS_NOT;
@@ -141,7 +165,7 @@ __noinline int node_holds(const struct frbpf_node *node, const struct match *m, 
  * Evaluate a condition: see struct frbpf_node. MAY_HOLD: it needs values of tasks, which are not
  * filled in yet. It has no branches, so that the verifier walks one path.
  */
-__noinline int nodes_hold(const struct frbpf_rule *rule, const struct match *m)
+__noinline int nodes_hold(const struct frbpf_rule *rule, struct match *m)
 {
 	__u32 any = HOLDS_NOT, all = HOLDS, end, i;
 

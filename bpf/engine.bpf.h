@@ -49,6 +49,14 @@ struct {
 	__uint(max_entries, FRBPF_TRIGGERS_SIZE);
 } triggers SEC(".maps");
 
+/* Pending events that fired a rule, until they end. One map for all sources. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FRBPF_MAX_FOLLOWED);
+	__type(key, struct frbpf_followed_key);
+	__type(value, struct frbpf_followed);
+} followed SEC(".maps");
+
 /*
  * Cooldowns, counts and shares that are not per rule. There is an inner map per slot, so that each
  * rule has its own room. If it is full, matches with new keys are suppressed and counted. The
@@ -150,6 +158,8 @@ struct frbpf_control control;
  * reads `control`.
  */
 __u64 missing_storage __attribute__((aligned(64)));
+/* Strings that could not be read: their pages were not there, or the pointer was wrong. */
+__u64 texts_unread;
 /*
  * Values dropped: the kernel ran no program at the tracepoint that ended an earlier wait, or began
  * this one.
@@ -183,6 +193,7 @@ struct match {
 	__u64 limit; /* LEARNS: the limit that the value was compared with */
 	__u64 parts; /* bitmap of the PART rules that this event has matched */
 	__u64 sum;   /* SHARE: the sum in the window, including this value */
+	__u64 id; /* with the begin, what tells a pending event from others: often a task's number */
 	__s64 ret;
 	__u32 key; /* below FRBPF_KEY_MAX; 0 for sources without keys, whose rules have bit 0 set */
 	__u32 source;
@@ -200,6 +211,8 @@ struct match {
 	__u32 busy;	   /* in use: see user_probe.bpf.h */
 	__u32 n_args;	   /* as in struct frbpf_trigger */
 	__u32 is_pending;  /* the event was found by a look, and has not ended */
+	__u32 text; /* MATCH_CALL_PATH has: 0 nothing; 1 a path; 2 + n the string of argument n */
+	__u32 no_text; /* that string could not be read */
 };
 
 /* Too large for the stack. Programs that use it neither sleep nor interrupt each other. */

@@ -32,8 +32,10 @@
 #define FRBPF_MAX_VALUES     64	   /* buckets of a rule's histogram */
 #define FRBPF_PATH_LEN	     256   /* of a cgroup, with its NUL */
 #define FRBPF_MATCH_PATH     512   /* bytes of a path that patterns see */
+#define FRBPF_TEXT_LEN	     60	   /* bytes of it in a trigger, with the NUL */
 #define FRBPF_MAX_PATH_GLOBS 64	   /* patterns on paths, of all sources together */
-#define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger ring, room for 510 triggers */
+#define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger ring, room for 449 triggers */
+#define FRBPF_MAX_FOLLOWED   1024	  /* pending events that fired a rule, until they end */
 
 /* The value that a predicate compares. Strings have 16 bytes, padded with zeros, in two words. */
 enum frbpf_field {
@@ -52,7 +54,8 @@ enum frbpf_field {
 	FRBPF_FIELD_RET,     /* the return value of the system call */
 	FRBPF_FIELD_SYSCALL, /* its number */
 	FRBPF_FIELD_STATE,   /* FRBPF_STATE_* in which the subject left its CPU */
-	FRBPF_FIELD_PATH,    /* no value: conditions match the path that the call was given */
+	FRBPF_FIELD_PATH,    /* no value: conditions match the path that the call was given, or
+				a string that an argument points to */
 	FRBPF_FIELD_ARG,     /* the first of FRBPF_MAX_ARGS; the source defines their meaning */
 	FRBPF_FIELD_MAX = FRBPF_FIELD_ARG + FRBPF_MAX_ARGS,
 };
@@ -127,6 +130,22 @@ enum frbpf_connect_field {
 	FRBPF_CONNECT_ERROR,  /* errno; 0 unless it failed */
 };
 
+/* Fields of FRBPF_SOURCE_SYSCALL, of calls on sockets; all are 0 where they are not known. */
+enum frbpf_syscall_field {
+	FRBPF_SYSCALL_PEER = FRBPF_FIELD_ARG, /* address; IPv4 as ::ffff:a.b.c.d */
+	FRBPF_SYSCALL_PORT,
+	FRBPF_SYSCALL_FAMILY, /* AF_INET or AF_INET6 */
+};
+
+/* Where a system call has the address of its other side. */
+enum frbpf_call_peer {
+	FRBPF_CALL_NO_PEER,
+	FRBPF_CALL_ADDRESS, /* struct sockaddr at the second argument, of the length of the third */
+	FRBPF_CALL_SENDTO,  /* at the fifth; without it that of the socket */
+	FRBPF_CALL_SOCKET,  /* the first argument is a socket, which knows it */
+	FRBPF_CALL_ACCEPTED, /* so is the return value */
+};
+
 enum frbpf_connect_result {
 	FRBPF_CONNECT_ESTABLISHED,
 	FRBPF_CONNECT_FAILED,
@@ -162,6 +181,7 @@ enum frbpf_blkio_op {
 
 #define FRBPF_NODE_CURRENT 0x1 /* compares the task that runs, not the subject */
 #define FRBPF_NODE_END	   0x2 /* the last predicate of its conjunction */
+#define FRBPF_NODE_TEXT	   0x4 /* FRBPF_FIELD_PATH: the string that argument `prefix` points to */
 
 /*
  * One predicate. The nodes of a rule are a disjunction of conjunctions. A conjunction ends with a
@@ -172,7 +192,7 @@ struct frbpf_node {
 	__u8 field;  /* enum frbpf_field */
 	__u8 op;     /* enum frbpf_op */
 	__u8 flags;  /* FRBPF_NODE_* */
-	__u8 prefix; /* FRBPF_OP_PREFIX: number of bits, 1 to 128 */
+	__u8 prefix; /* FRBPF_OP_PREFIX: number of bits, 1 to 128; FRBPF_NODE_TEXT: an argument */
 	__u8 pad[4];
 	/* A number in val[0], compared as signed; or the 16 bytes of a string in both. Or, in
 	 * val[0], an index: for a glob, of its automaton in the bank; for FRBPF_FIELD_CGROUP, of
@@ -538,6 +558,8 @@ struct frbpf_usdt_place {
 	0x4 /* nothing came: the value is the length of the silence; no subject */
 #define FRBPF_TRIGGER_SHARE   0x8 /* the value is the sum in the window of the rule */
 #define FRBPF_TRIGGER_PENDING 0x2 /* the event has not ended: the value is its length so far */
+#define FRBPF_TRIGGER_FOLLOWED                                                                     \
+	0x10 /* PENDING: a struct frbpf_ended comes when the event has ended */
 
 /* One trigger, as it comes out of the ring buffer. */
 struct frbpf_trigger {
@@ -558,19 +580,49 @@ struct frbpf_trigger {
 	__u64 args[FRBPF_MAX_ARGS][2]; /* a number in the first word, or a string of 16 bytes */
 	struct frbpf_suppressed since_last;	   /* since the previous trigger of the rule */
 	struct frbpf_part parts[FRBPF_MAX_OTHERS]; /* earlier matches of its parts; time 0: none */
+	__u64 id;		   /* PENDING: of the event, as in struct frbpf_followed_key */
+	char text[FRBPF_TEXT_LEN]; /* the path or string that rules looked at, cut */
+	__u32 text_is; /* 0: there is none; 1: a path; 2 + n: the string of argument n */
+};
+
+/* A pending event that fired a rule. `begin` and `id` are what its source knows it by. */
+struct frbpf_followed_key {
+	__u64 rule_id;
+	__u64 begin; /* ns */
+	__u64 id;
+};
+
+struct frbpf_followed {
+	__u64 seen; /* ns: time of the last look that found it */
+	__u32 source;
+	__u32 pad;
+};
+
+#define FRBPF_TAG_ENDED 0x46524254u
+
+/* The end of a pending event that fired a rule. */
+struct frbpf_ended {
+	__u32 tag; /* FRBPF_TAG_ENDED */
+	__u32 pad;
+	struct frbpf_followed_key of;
+	__u64 time;  /* ns; of its end, or when it was found to have ended unseen */
+	__u64 value; /* ns, final; 0: its end was not seen, as when its task died */
+	__s64 ret;   /* as in struct frbpf_trigger */
 };
 
 #define FRBPF_TAG_STACKS 0x46524253u
 #define FRBPF_STACK_MAX	 127 /* frames, as perf's default */
 
 /*
- * The stack of the subject. The record follows the triggers of an event, with the same time and
- * CPU. For a subject that does not run it has only the kernel part.
+ * The stack of the subject. The record follows the triggers of an event, with the same time, CPU
+ * and task. For a subject that does not run it has only the kernel part.
  */
 struct frbpf_stacks {
 	__u32 tag; /* FRBPF_TAG_STACKS */
 	__u32 cpu;
 	__u64 time;
+	__u32 tid; /* of the subject, as in struct frbpf_task: one look may find several */
+	__u32 pad;
 	__u32 n_kernel; /* frames, the innermost first */
 	__u32 n_user;
 	__u64 kernel[FRBPF_STACK_MAX];
@@ -633,7 +685,7 @@ struct frbpf_prefilter {
  * the other bank, and then flips.
  */
 struct frbpf_bank {
-	__u64 min_threshold; /* of its rules with a threshold; ~0: there are none */
+	__u64 min_threshold; /* of its rules with a threshold, also PENDING; ~0: there are none */
 	__u32 n_rules;
 	__u32 fields;	   /* a bit per enum frbpf_field that a rule compares */
 	__u64 min_silence; /* of ABSENT rules; ~0: there are none */
@@ -659,6 +711,7 @@ enum frbpf_scope {
  */
 struct frbpf_look {
 	__u64 now;    /* ns; written by the daemon before the look */
+	__u64 last;   /* ns: `now` of the look before; 0: this is the first */
 	__u64 next;   /* ns: when an event may next pass a threshold; ~0: never */
 	__u32 bank;   /* the bank in force when the look began */
 	__u32 source; /* enum frbpf_source */
@@ -680,8 +733,9 @@ _Static_assert(sizeof(struct frbpf_prefilter_number) == 32, "prefilter layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
 _Static_assert(sizeof(struct frbpf_rule) == 592, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");
-_Static_assert(sizeof(struct frbpf_trigger) == 504, "trigger layout");
-_Static_assert(sizeof(struct frbpf_stacks) == 2056, "stacks layout");
+_Static_assert(sizeof(struct frbpf_trigger) == 576, "trigger layout");
+_Static_assert(sizeof(struct frbpf_ended) == 56, "end layout");
+_Static_assert(sizeof(struct frbpf_stacks) == 2064, "stacks layout");
 _Static_assert(sizeof(struct frbpf_key) == 32, "key layout");
 _Static_assert(1 << FRBPF_COUNT_LAP_BITS == FRBPF_COUNT_MAX, "laps in what a time leaves");
 _Static_assert(sizeof(struct frbpf_rule_state) == 1384, "state layout");

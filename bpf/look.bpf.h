@@ -50,6 +50,7 @@ static __always_inline struct match *look_match(__u64 begin, __u32 key, struct t
 	s.self = (__u32)subject->tgid == control.self_tgid;
 	match_measured(m, &s);
 	m->cpu = task_cpu(subject);
+	m->id = subject->pid; /* a source may set another one */
 	m->is_pending = 1;
 	return m;
 }

@@ -126,6 +126,7 @@ static __always_inline void match_measured(struct match *m, const struct measure
 	m->now = s->now;
 	m->value = s->value;
 	m->ret = 0;
+	m->id = 0;
 	m->key = s->key;
 	m->cpu = bpf_get_smp_processor_id();
 	m->self = s->self;
@@ -140,6 +141,8 @@ static __always_inline void match_measured(struct match *m, const struct measure
 	m->lacks_tasks = 1;
 	m->n_args = 0;
 	m->is_pending = 0;
+	m->text = 0;
+	m->no_text = 0;
 }
 
 /* The same in `scratch`. Never NULL, but the verifier does not know that. */

@@ -52,6 +52,7 @@ int BPF_PROG(oc_switch, bool preempt, struct task_struct *prev, struct task_stru
 	m = match_begin(&s, next);
 	if (!m)
 		return 0;
+	m->id = next->pid;
 	m->source = FRBPF_SOURCE_OFFCPU;
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_STATE][0] = state;
 	rules_run_for(m, next, prev);

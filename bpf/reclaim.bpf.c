@@ -103,6 +103,7 @@ static __always_inline void stall_end(unsigned long pages, enum frbpf_reclaim_sc
 		m = match_begin(&s, task);
 		if (m) {
 			m->source = FRBPF_SOURCE_RECLAIM;
+			m->id = tid;
 			val = m->val[MATCH_SUBJECT];
 			val[FRBPF_RECLAIM_ORDER][0] = (__s64)stall->order;
 			val[FRBPF_RECLAIM_GFP][0] = stall->gfp;

@@ -38,6 +38,11 @@ static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct f
 	task_record(&t->subject, m->val[MATCH_SUBJECT]);
 	task_record(&t->current, m->val[MATCH_CURRENT]);
 	__builtin_memcpy(t->args, m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG], sizeof(t->args));
+	t->text[0] = '\0';
+	t->text_is = m->no_text ? 0 : m->text;
+	if (t->text_is)
+		bpf_probe_read_kernel_str(t->text, sizeof(t->text),
+					  m->path[MATCH_SUBJECT][MATCH_CALL_PATH].text);
 }
 
 /* ---- rules about others ---- */
@@ -111,6 +116,66 @@ static __always_inline void parts_fill(struct frbpf_trigger *t, const struct frb
 	}
 }
 
+/* ---- pending events that fired, until they end ---- */
+
+static __always_inline struct frbpf_followed_key followed_key(const struct frbpf_rule *rule,
+							      const struct match *m)
+{
+	return (struct frbpf_followed_key){ rule->id, m->now - m->value, m->id };
+}
+
+/* False: there is no room. */
+static __always_inline bool follow_begin(const struct frbpf_rule *rule, const struct match *m)
+{
+	struct frbpf_followed_key key = followed_key(rule, m);
+	struct frbpf_followed f = { .seen = m->now, .source = m->source };
+
+	return !bpf_map_update_elem(&followed, &key, &f, BPF_ANY);
+}
+
+/* A look has found an event that it may be following. */
+static __always_inline void follow_see(const struct frbpf_rule *rule, const struct match *m)
+{
+	struct frbpf_followed_key key = followed_key(rule, m);
+	struct frbpf_followed *f = bpf_map_lookup_elem(&followed, &key);
+
+	if (f)
+		f->seen = m->now;
+}
+
+/* Delete the entry, and report its end: only one of several CPUs does. @value 0: not seen. */
+static __always_inline void follow_end(const struct frbpf_followed_key *key, __u64 time,
+				       __u64 value, __s64 ret)
+{
+	struct frbpf_ended *e;
+	int err = bpf_map_delete_elem(&followed, key);
+
+	if (err)
+		return;
+	e = bpf_ringbuf_reserve(&triggers, sizeof(*e), 0);
+	if (!e)
+		return;
+	e->tag = FRBPF_TAG_ENDED;
+	e->pad = 0;
+	e->of = *key;
+	e->time = time;
+	e->value = value;
+	e->ret = ret;
+	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
+}
+
+/* An event above the threshold of a PENDING rule has ended. */
+__noinline int follow_ended(const struct frbpf_rule *rule, const struct match *m)
+{
+	struct frbpf_followed_key key;
+
+	if (!rule || !m)
+		return 0;
+	key = followed_key(rule, m);
+	follow_end(&key, m->now, m->value, m->ret);
+	return 0;
+}
+
 /* Reserves the record before the cooldown begins: a full ring must not begin one. */
 static __always_inline __u32 fire(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
 				  struct match *m)
@@ -145,8 +210,10 @@ static __always_inline __u32 fire(const struct frbpf_rule *rule, struct frbpf_ru
 	if (rule->flags & FRBPF_RULE_SHARE)
 		t->threshold = rule->sum;
 	t->flags = c.broken ? FRBPF_TRIGGER_ESCALATED : 0;
+	t->id = m->id;
 	if (m->is_pending)
-		t->flags |= FRBPF_TRIGGER_PENDING;
+		t->flags |= FRBPF_TRIGGER_PENDING |
+			    (follow_begin(rule, m) ? FRBPF_TRIGGER_FOLLOWED : 0);
 	if (rule->flags & FRBPF_RULE_ABSENT)
 		t->flags |= FRBPF_TRIGGER_ABSENT;
 	if (rule->flags & FRBPF_RULE_SHARE)
@@ -275,10 +342,17 @@ static __always_inline bool rule_is_about(const struct frbpf_rule *rule, const s
 	struct frbpf_rule_state *st;
 	__u32 slot = rule->slot;
 
-	if (!(rule->flags & FRBPF_RULE_PENDING) || !m->is_pending)
-		return !(rule->flags & FRBPF_RULE_PENDING) == !m->is_pending;
+	if (!(rule->flags & FRBPF_RULE_PENDING))
+		return !m->is_pending;
+	if (!m->is_pending) {
+		follow_ended(rule, m);
+		return false;
+	}
 	st = bpf_map_lookup_elem(&states, &slot);
-	return st && (__s64)(m->now - m->value + rule->threshold - st->looked) >= 0;
+	if (st && (__s64)(m->now - m->value + rule->threshold - st->looked) >= 0)
+		return true;
+	follow_see(rule, m);
+	return false;
 }
 
 enum { RUN_NEXT, RUN_END, RUN_ASK_TASKS };
@@ -452,6 +526,8 @@ static __always_inline void stacks_send(const struct match *m, struct task_struc
 	s->tag = FRBPF_TAG_STACKS;
 	s->cpu = m->cpu;
 	s->time = m->now;
+	s->tid = m->val[MATCH_SUBJECT][FRBPF_FIELD_TID][0];
+	s->pad = 0;
 	s->n_kernel = n_frames(bpf_get_task_stack(task, s->kernel, sizeof(s->kernel), 0));
 	s->n_user = 0;
 	if (is_current)
@@ -557,6 +633,20 @@ __noinline int look_end_rule(__u32 idx)
 	return 0;
 }
 
+/*
+ * Report an event that two looks in a row have not found: its end was not seen. One look may miss
+ * an event whose end is just being reported.
+ */
+static long follow_lost(void *map, struct frbpf_followed_key *key, struct frbpf_followed *f,
+			void *unused)
+{
+	struct frbpf_followed_key of = *key;
+
+	if (f->source == look.source && f->seen < look.last)
+		follow_end(&of, look.now, 0, 0);
+	return 0;
+}
+
 /* Run by the daemon after a look at all pending events. */
 SEC("raw_tp")
 int look_end(void *ctx)
@@ -568,6 +658,8 @@ int look_end(void *ctx)
 			break;
 		look_end_rule(2 * i + (look.bank & 1));
 	}
+	bpf_for_each_map_elem(&followed, follow_lost, NULL, 0);
+	look.last = look.now;
 	return 0;
 }
 

@@ -72,6 +72,7 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 	m = match_begin(&s, next);
 	if (!m)
 		return 0;
+	m->id = next->pid;
 	m->source = FRBPF_SOURCE_RUNQLAT;
 	rules_run_for(m, next, prev);
 	return 0;

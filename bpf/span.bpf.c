@@ -8,12 +8,14 @@
 #include <bpf/bpf_helpers.h>
 
 #include "hit.bpf.h"
+#include "due.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 struct flight_data {
 	__u32 generation; /* of the rules that args were extracted for */
-	__u32 pad;
+	__u32 tid;	  /* this and `born`: of the task that ran at the last start */
+	__u64 born;
 	union {
 		struct hit_value args[FRBPF_MAX_ARGS]; /* of the last start */
 		__u64 begin[FRBPF_SPAN_DEPTH];	       /* of each start, if spans may be nested */
@@ -80,6 +82,19 @@ static __always_inline __u64 *span_begin(struct flight *f, __u32 depth)
 	return &f->data.begin[depth % FRBPF_SPAN_DEPTH];
 }
 
+static __always_inline void span_begun_by(struct flight_data *data)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	data->tid = task->pid;
+	data->born = task->start_boottime;
+}
+
+static __always_inline __u64 span_id(const struct flight *f, __u32 depth)
+{
+	return f->tag + depth;
+}
+
 /*
  * A further start of a key replaces the first; if spans are nested, it adds one. Starts that are
  * too old are dropped.
@@ -102,6 +117,7 @@ static __always_inline void begin_span(const struct hit_args *args)
 	} else {
 		save_args(&f->data, args);
 	}
+	span_begun_by(&f->data);
 	flight_begun(f, now, depth + 1);
 }
 
@@ -170,6 +186,8 @@ static __always_inline void check_span(struct hit *hit)
 	if (value >= 0 && !rules_below(bank, value)) {
 		m = match_new(&(struct measured){ .now = now, .value = value, .bank = bank });
 		loaded = m && load_args(m, &f->data, bank);
+		if (m)
+			m->id = span_id(f, nested ? f->depth - 1 : 0);
 	}
 	depth = nested && !flight_is_old(f, now) ? f->depth - 1 : 0;
 	flight_ended(f, &key, depth);
@@ -193,4 +211,61 @@ int span_end(__u64 *ctx)
 	check_span(hit);
 	hit_end(hit);
 	return 0;
+}
+
+/* ---- spans that have not ended: see due.bpf.h ---- */
+
+static __always_inline void span_add_due(const struct flight *f, struct due *due, __u32 depth)
+{
+	struct due_task of = { f->data.tid, f->data.born };
+
+	due->depth = depth;
+	due->begin = nested ? f->data.begin[depth] : f->last;
+	if (look_reaches(due->begin))
+		due_add(&of, due);
+}
+
+SEC("iter/bpf_map_elem")
+int span_look(struct bpf_iter__bpf_map_elem *ctx)
+{
+	const struct flight_key *key = ctx->key;
+	const struct flight *f = ctx->value;
+	struct due due = {};
+
+	if (!key || !f || !f->depth || flight_is_old(f, look.now))
+		return 0;
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < FRBPF_SPAN_KEYS; i++) {
+		if (i < n_keys)
+			due.key[i] = key->v[i];
+	}
+	if (!nested) {
+		span_add_due(f, &due, 0);
+		return 0;
+	}
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < FRBPF_SPAN_DEPTH; i++) {
+		if (i < f->depth)
+			span_add_due(f, &due, i);
+	}
+	return 0;
+}
+
+static void due_match(const struct due *due, struct match *m, __u64 sp)
+{
+	struct flight_key key;
+	struct flight *f;
+	__u32 depth = due->depth;
+
+	__builtin_memcpy(&key, due->key, sizeof(key));
+	f = bpf_map_lookup_elem(&flights, &key);
+	if (!f || *(volatile __u32 *)&f->depth <= depth || f->tag != flight_tag(&key))
+		return;
+	due_begin(m, due);
+	m->source = FRBPF_SOURCE_SPAN;
+	m->id = span_id(f, depth);
+	if (!load_args(m, &f->data, look.bank & 1))
+		return;
+	if ((nested ? *span_begin(f, depth) : *(volatile __u64 *)&f->last) == due->begin)
+		due_run(m);
 }

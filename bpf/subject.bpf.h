@@ -65,18 +65,12 @@ static __always_inline void subject_save(struct subject *s, struct task_struct *
 	cgroup_ids((__u64)cgrp, cgroups);
 }
 
-/*
- * rules_run_for() with a subject and @cgroups from subject_save(). Its `cpu` is the one where it
- * was saved.
- */
-static __always_inline void rules_run_saved(struct match *m, const struct subject *s,
-					    const struct cgroup_ids *cgroups)
+/* Fill in a subject from subject_save(). Its `cpu` is the one where it was saved. */
+static __always_inline void match_saved(struct match *m, const struct subject *s,
+					const struct cgroup_ids *cgroups)
 {
-	struct task_struct *current = bpf_get_current_task_btf();
 	__u64(*val)[FRBPF_FIELD_WORDS];
 
-	if (!rules_run(m))
-		return;
 	match_no_tasks(m);
 	m->process[0] = s->tgid;
 	m->process[1] = s->process_born;
@@ -92,13 +86,38 @@ static __always_inline void rules_run_saved(struct match *m, const struct subjec
 	val[FRBPF_FIELD_PPID][0] = s->ppid;
 	val[FRBPF_FIELD_PRIO][0] = (__s64)s->prio;
 	val[FRBPF_FIELD_CPU][0] = s->cpu;
+	/* otherwise they are those of an earlier user of the entry */
+	if (rules_look_at_cgroups(m->bank) && s->own_cgroup)
+		m->cgroup[MATCH_SUBJECT] = *cgroups;
+}
+
+/* rules_run_for() with a saved subject. */
+static __always_inline void rules_run_saved(struct match *m, const struct subject *s,
+					    const struct cgroup_ids *cgroups)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+
+	if (!rules_run(m))
+		return;
+	match_saved(m, s, cgroups);
 	task_fields(current, m->val[MATCH_CURRENT], m->cpu);
-	if (rules_look_at_cgroups(m->bank) && bpf_core_field_exists(current->cgroups)) {
-		if (s->own_cgroup) /* otherwise they are those of an earlier user of the entry */
-			m->cgroup[MATCH_SUBJECT] = *cgroups;
+	if (rules_look_at_cgroups(m->bank) && bpf_core_field_exists(current->cgroups))
 		cgroup_ids((__u64)BPF_CORE_READ(current, cgroups, dfl_cgrp),
 			   &m->cgroup[MATCH_CURRENT]);
-	}
+	rules_run(m);
+}
+
+/* The same for a pending event: the subject also stands for `current`. */
+static __always_inline void rules_run_saved_pending(struct match *m, const struct subject *s,
+						    const struct cgroup_ids *cgroups)
+{
+	m->cpu = s->cpu;
+	if (!rules_run(m))
+		return;
+	match_saved(m, s, cgroups);
+	__builtin_memcpy(m->val[MATCH_CURRENT], m->val[MATCH_SUBJECT],
+			 sizeof(m->val[0][0]) * FRBPF_FIELD_VALUE);
+	m->cgroup[MATCH_CURRENT] = m->cgroup[MATCH_SUBJECT];
 	rules_run(m);
 }
 

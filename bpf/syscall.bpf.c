@@ -33,10 +33,14 @@ char LICENSE[] SEC("license") = "GPL";
 #define SIG_IGN	       1 /* SIG_DFL is 0 */
 
 /* uapi/linux/stat.h */
-#define S_IFMT	0170000
-#define S_IFDIR 0040000
-#define S_IFBLK 0060000
-#define S_IFREG 0100000
+#define S_IFMT	 0170000
+#define S_IFDIR	 0040000
+#define S_IFBLK	 0060000
+#define S_IFREG	 0100000
+#define S_IFSOCK 0140000
+
+#define AF_INET	 2
+#define AF_INET6 10
 
 enum call_stage { CALL_BEGUN, CALL_LEFT, CALL_HANDLED, CALL_RETURNED };
 
@@ -66,6 +70,9 @@ __u64 watched_since[FRBPF_KEY_MAX];
 
 /* The argument of each call that is the path for rules: 1 the first, 2 the second, 0 none. */
 const volatile __u8 path_args[FRBPF_KEY_MAX];
+
+/* enum frbpf_call_peer of each call. */
+const volatile __u8 peers[FRBPF_KEY_MAX];
 
 /* Calls that wait by nature if their first argument is not a file on a disk. */
 const volatile __u64 reading[FRBPF_KEY_WORDS];
@@ -136,23 +143,29 @@ static __always_inline bool call_seen(const struct call *call, struct pt_regs *r
 	return false;
 }
 
+/* The open file of descriptor @n; NULL: there is none. */
+static __always_inline struct file *file_of(struct task_struct *task, __u32 n)
+{
+	struct file *file = NULL, **files;
+	struct fdtable *fdt;
+
+	fdt = BPF_CORE_READ(task, files, fdt);
+	if (n >= BPF_CORE_READ(fdt, max_fds))
+		return NULL;
+	files = BPF_CORE_READ(fdt, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), files + n);
+	return file;
+}
+
 /*
  * Is the first argument of the call a file that calls wait for: a tty, a pipe, a socket or an
  * anonymous file such as an eventfd? True for an unknown one.
  */
 static __always_inline bool waits_at_fd(struct task_struct *task, struct pt_regs *regs)
 {
-	unsigned long n = syscall_first_arg(regs);
-	struct file *file = NULL, **files;
-	struct fdtable *fdt;
-	__u32 type;
+	struct file *file = file_of(task, syscall_first_arg(regs));
+	__u32 type = BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT;
 
-	fdt = BPF_CORE_READ(task, files, fdt);
-	if ((__u32)n >= BPF_CORE_READ(fdt, max_fds))
-		return true;
-	files = BPF_CORE_READ(fdt, fd);
-	bpf_probe_read_kernel(&file, sizeof(file), files + (__u32)n);
-	type = BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT;
 	return type != S_IFREG && type != S_IFDIR && type != S_IFBLK;
 }
 
@@ -172,8 +185,107 @@ static __always_inline void take_path(struct match *m, struct pt_regs *regs, __u
 		at = syscall_first_arg(regs);
 	else if (path_args[nr % FRBPF_KEY_MAX] == 2)
 		at = syscall_second_arg(regs);
-	if (at && bpf_probe_read_user_str(path->text, FRBPF_MATCH_PATH, (void *)at) < 0)
+	if (at && bpf_probe_read_user_str(path->text, FRBPF_MATCH_PATH, (void *)at) >= 0)
+		m->text = 1;
+	else
 		path->text[0] = '\0';
+}
+
+/* ---- the other side of a socket ---- */
+
+struct peer {
+	__u64 address[2]; /* highest bits first; IPv4 as ::ffff:a.b.c.d */
+	__u32 port;
+	__u32 family; /* 0: unknown */
+};
+
+static __always_inline void peer_set_v4(struct peer *p, __be32 address)
+{
+	p->address[0] = 0;
+	p->address[1] = 0xffffULL << 32 | __builtin_bswap32(address);
+}
+
+/* The begin of struct sockaddr_in6, and of sockaddr_in (uapi/linux/in.h, in6.h). */
+struct call_sockaddr {
+	__u16 family;
+	__be16 port;
+	__be32 v4;
+	__u64 v6[2];
+};
+
+/* Read an address from the memory of the program. */
+static __always_inline void peer_from_user(struct peer *p, unsigned long at)
+{
+	struct call_sockaddr a = {};
+
+	/* the rest of an IPv4 address may be missing */
+	if (bpf_probe_read_user(&a, 16, (void *)at))
+		return;
+	if (a.family == AF_INET) {
+		peer_set_v4(p, a.v4);
+	} else if (a.family == AF_INET6 && !bpf_probe_read_user(&a, sizeof(a), (void *)at)) {
+		p->address[0] = __builtin_bswap64(a.v6[0]);
+		p->address[1] = __builtin_bswap64(a.v6[1]);
+	} else {
+		return;
+	}
+	p->family = a.family;
+	p->port = __builtin_bswap16(a.port);
+}
+
+/* Get the other side of the socket with descriptor @fd, if it is connected. */
+static __always_inline void peer_of_socket(struct peer *p, struct task_struct *task, __u32 fd)
+{
+	struct file *file = file_of(task, fd);
+	struct socket *socket;
+	struct sock *sk;
+	__u32 family;
+
+	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+		return;
+	socket = BPF_CORE_READ(file, private_data);
+	sk = BPF_CORE_READ(socket, sk);
+	family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	p->port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	if (!p->port || (family != AF_INET && family != AF_INET6))
+		return;
+	p->family = family;
+	if (family == AF_INET6 && bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) {
+		BPF_CORE_READ_INTO(&p->address, sk, __sk_common.skc_v6_daddr);
+		p->address[0] = __builtin_bswap64(p->address[0]);
+		p->address[1] = __builtin_bswap64(p->address[1]);
+	} else {
+		peer_set_v4(p, BPF_CORE_READ(sk, __sk_common.skc_daddr));
+	}
+}
+
+/* Fill in the address of the other side, for a call that has one. @is_here: its task is current. */
+static __always_inline void take_peer(struct match *m, struct task_struct *task,
+				      struct pt_regs *regs, __u32 nr, __s64 ret, bool is_here)
+{
+	__u64(*val)[FRBPF_FIELD_WORDS] = m->val[MATCH_SUBJECT];
+	__u32 kind = peers[nr % FRBPF_KEY_MAX];
+	unsigned long at = 0;
+	struct peer p = {};
+
+	if (kind == FRBPF_CALL_NO_PEER)
+		return;
+	if (kind == FRBPF_CALL_ADDRESS)
+		at = syscall_second_arg(regs);
+	else if (kind == FRBPF_CALL_SENDTO)
+		at = syscall_fifth_arg(regs);
+	if (at && is_here)
+		peer_from_user(&p, at);
+	if (!p.family && kind != FRBPF_CALL_ACCEPTED)
+		peer_of_socket(&p, task, syscall_first_arg(regs));
+	if (kind == FRBPF_CALL_ACCEPTED && ret >= 0)
+		peer_of_socket(&p, task, ret);
+	if (!p.family)
+		return;
+	val[FRBPF_SYSCALL_PEER][0] = p.address[0];
+	val[FRBPF_SYSCALL_PEER][1] = p.address[1];
+	val[FRBPF_SYSCALL_PORT][0] = p.port;
+	val[FRBPF_SYSCALL_FAMILY][0] = p.family;
 }
 
 static __always_inline void check_call(struct task_struct *task, struct pt_regs *regs, __u32 nr,
@@ -198,9 +310,11 @@ static __always_inline void check_call(struct task_struct *task, struct pt_regs 
 	if (!m)
 		return;
 	m->source = FRBPF_SOURCE_SYSCALL;
+	m->id = task->pid;
 	m->ret = ret;
 	m->waits = key_in((const __u64 *)reading, nr) && waits_at_fd(task, regs);
 	take_path(m, regs, nr);
+	take_peer(m, task, regs, nr, ret, true);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_RET][0] = ret;
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_SYSCALL][0] = nr;
 	rules_run_for(m, task, task);
@@ -273,6 +387,7 @@ int sc_look(struct bpf_iter__task *ctx)
 	m->path[MATCH_SUBJECT][MATCH_CALL_PATH].text[0] =
 		'\0'; /* of another task: not to be read here */
 	m->waits = key_in((const __u64 *)reading, nr) && waits_at_fd(task, regs);
+	take_peer(m, task, regs, nr, -1, false);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_SYSCALL][0] = nr;
 	if (call_lasts(call, regs) && *(volatile __u64 *)&call->begin == begin)
 		look_run(m, task);

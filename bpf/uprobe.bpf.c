@@ -15,7 +15,9 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#define MATCH_READS_TEXTS
 #include "user_probe.bpf.h"
+#include "due.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -29,6 +31,8 @@ struct call_key {
 
 struct call {
 	__u64 begin;
+	__u64 tid; /* this and `born`: of the thread that called */
+	__u64 born;
 	__u64 args[N_ARGS];
 };
 
@@ -109,9 +113,15 @@ static __always_inline struct call_key call_key(struct pt_regs *ctx)
 	return (struct call_key){ PT_REGS_SP(ctx), (__u32)bpf_get_current_task_btf()->tgid };
 }
 
+static __always_inline __u64 call_id(const struct call_key *key)
+{
+	return key->frame ^ key->tgid << 47; /* addresses of programs are below that */
+}
+
 SEC("uprobe")
 int up_enter(struct pt_regs *ctx)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct call_key key = call_key(ctx);
 	struct call call;
 
@@ -120,6 +130,8 @@ int up_enter(struct pt_regs *ctx)
 	if (!begun)
 		begun = 1;
 	read_args(ctx, call.args);
+	call.tid = (__u32)task->pid;
+	call.born = task->start_boottime;
 	call.begin = bpf_ktime_get_ns();
 	if (!bpf_map_update_elem(&calls, &key, &call, BPF_ANY))
 		return 0;
@@ -153,6 +165,7 @@ int up_exit(struct pt_regs *ctx)
 	m = user_match_begin(&s);
 	if (!m)
 		return 0;
+	m->id = call_id(&key);
 	m->ret = PT_REGS_RC(ctx);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_RET][0] = m->ret;
 	m->source = FRBPF_SOURCE_UPROBE;
@@ -160,4 +173,53 @@ int up_exit(struct pt_regs *ctx)
 		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = call.args[i];
 	user_match_run(m);
 	return 0;
+}
+
+/* ---- calls that have not ended: see due.bpf.h ---- */
+
+SEC("iter/bpf_map_elem")
+int up_look(struct bpf_iter__bpf_map_elem *ctx)
+{
+	const struct call_key *key = ctx->key;
+	const struct call *call = ctx->value;
+	struct due_task of = {};
+	struct due due = {};
+
+	if (!key || !call)
+		return 0;
+	due.begin = call->begin;
+	if (!look_reaches(due.begin))
+		return 0;
+	due.key[0] = key->frame;
+	due.key[1] = key->tgid;
+	of.tid = call->tid;
+	of.born = call->born;
+	due_add(&of, &due);
+	return 0;
+}
+
+#define STACK_MAX (64ULL << 20) /* bytes; a frame farther away is on another stack */
+
+/*
+ * Is the thread still in the call? Not if it was left by longjmp() or an exception: then the frame
+ * is not on its stack, which grows down, any more.
+ */
+static __always_inline bool call_lasts(__u64 frame, __u64 sp)
+{
+	return sp <= frame && frame - sp < STACK_MAX;
+}
+
+static void due_match(const struct due *due, struct match *m, __u64 sp)
+{
+	struct call_key key = { due->key[0], due->key[1] };
+	struct call *call = bpf_map_lookup_elem(&calls, &key);
+
+	if (!call || call->begin != due->begin || !call_lasts(key.frame, sp))
+		return;
+	due_begin(m, due);
+	m->source = FRBPF_SOURCE_UPROBE;
+	m->id = call_id(&key);
+	for (int i = 0; i < N_ARGS; i++)
+		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = call->args[i];
+	due_run(m);
 }

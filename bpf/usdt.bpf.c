@@ -8,6 +8,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#define MATCH_READS_TEXTS
 #include "user_probe.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

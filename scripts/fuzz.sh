@@ -28,11 +28,14 @@ seed_corpus() { # NAME
 }
 
 fuzz() { # SECONDS BIN
-	local name=${2##*/} log status
+	local name=${2##*/} log status dict
+	dict=tests/fuzz/$name.dict
 	log=$corpus_root/$name.log
 	seed_corpus "$name" || return 1
 	# libFuzzer ends when more whole seconds have passed than it is told. The margin is for the input at work then.
-	timeout -k 10 $(($1 + 60)) "$2" -max_total_time=$(($1 > 1 ? $1 - 1 : 1)) -timeout=10 -rss_limit_mb=2048 \
+	local options=()
+	[[ ! -e $dict ]] || options=("-dict=$dict")
+	timeout -k 10 $(($1 + 60)) "$2" "${options[@]}" -max_total_time=$(($1 > 1 ? $1 - 1 : 1)) -timeout=10 -rss_limit_mb=2048 \
 		-artifact_prefix="$crashes/$name-" "$corpus_root/$name" >"$log" 2>&1
 	status=$?
 	if ((status == 0)); then

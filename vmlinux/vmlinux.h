@@ -222,6 +222,7 @@ struct path {
 
 struct file {
 	struct inode *f_inode;
+	void *private_data;
 	struct path f_path;
 };
 
@@ -296,8 +297,11 @@ struct bio {
 	struct bio_vec *bi_io_vec;
 };
 
+struct blk_mq_hw_ctx;
+
 struct request {
 	struct request_queue *q;
+	struct blk_mq_hw_ctx *mq_hctx;
 	struct bio *bio;
 	unsigned int cmd_flags;
 	unsigned int rq_flags;
@@ -324,6 +328,10 @@ struct sock {
 	struct sock_common __sk_common;
 	u16 sk_protocol;
 	int sk_err;
+};
+
+struct socket {
+	struct sock *sk;
 };
 
 struct tcp_sock {
@@ -393,6 +401,15 @@ struct seq_file;
 
 struct bpf_iter_meta {
 	struct seq_file *seq;
+};
+
+struct bpf_map;
+
+struct bpf_iter__bpf_map_elem {
+	struct bpf_iter_meta *meta;
+	struct bpf_map *map;
+	void *key;
+	void *value;
 };
 
 struct bpf_iter__task {

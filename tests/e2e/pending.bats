@@ -52,8 +52,16 @@ hang() {
 	same "subject of the marker" \
 		"$(events "$(dumps sched)" frbpf:trigger | cut -f 3,5)" "$hung"$'\t'"$(jq ".triggers[0].time.monotonic_ns" "$json")"
 	frbpf show | grep -q 'threshold 200ms, and it had not ended$' || fail "$(frbpf show)"
+	# where it waits, as strace would say
+	wait_until 20 jq -e '.triggers[0].state.waits_in.syscall | test("nanosleep")' "$json" >/dev/null
+	jq -e '.triggers[0] | has("ended") | not' "$json" >/dev/null || fail "$(cat "$json")"
+	frbpf_load
 	kill "$hung"
 	wait "$hung" || true
-	frbpf_load
+	# the incident is followed
+	wait_until 20 jq -e '.triggers[0] | .ended.seen and .ended.value_ns > .value_ns' "$json" >/dev/null
+	same "end" "$(jq '.triggers[0] | .ended.time.monotonic_ns - .ended.value_ns' "$json")" \
+		"$(jq '.triggers[0] | .time.monotonic_ns - .value_ns' "$json")"
+	frbpf show | grep -Eq 'and it had not ended: it did after [0-9]' || fail "$(frbpf show)"
 	same "fired" "$(status_of hang .fired)" 1
 }

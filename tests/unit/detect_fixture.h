@@ -4,6 +4,7 @@
 #ifndef TESTS_UNIT_DETECT_FIXTURE_H
 #define TESTS_UNIT_DETECT_FIXTURE_H
 
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -301,6 +302,33 @@ static inline int in_child(int (*fn)(void *arg), void *arg, pid_t *ret_pid)
 		_exit(fn(arg));
 	*ret_pid = pid;
 	return await(pid);
+}
+
+static inline void set_name(const char *name)
+{
+	prctl(PR_SET_NAME, name);
+}
+
+/* Until it really is asleep: a busy machine may have kept it from that so far. */
+static inline void await_sleep(pid_t tid)
+{
+	char path[64], text[512];
+	const char *state;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	do {
+		usleep(1000);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		assert_true(fd >= 0);
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+		assert_true(n > 0);
+		text[n] = '\0';
+		state = strrchr(text, ')');
+		assert_non_null(state);
+	} while (strncmp(state, ") S", 3));
 }
 
 /* ---- the programs in the kernel ---- */

@@ -92,11 +92,6 @@ struct findings {
 	int ready;
 };
 
-static inline void set_name(const char *name)
-{
-	prctl(PR_SET_NAME, name);
-}
-
 /* Its own process, under a name of its own. */
 static inline void name_findings(struct findings *f)
 {
@@ -109,28 +104,6 @@ static inline void make_rare_calls(struct findings *f, long n)
 	set_name("frbpf-rare");
 	for (long i = 0; i < n; i++)
 		syscall(RARE_CALL, SCHED_FIFO);
-}
-
-/* Until it really is asleep: a busy machine may have kept it from that so far. */
-static inline void await_sleep(pid_t tid)
-{
-	char path[64], text[512];
-	const char *state;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
-	do {
-		usleep(1000);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		assert_true(fd >= 0);
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-		assert_true(n > 0);
-		text[n] = '\0';
-		state = strrchr(text, ')');
-		assert_non_null(state);
-	} while (strncmp(state, ") S", 3));
 }
 
 /* It is in the call that comes next: it sleeps. */

@@ -463,6 +463,8 @@ static struct blkio_bpf *load_table(uint64_t n)
 	skel->rodata->of_device = true;
 	bpf_program__set_autoload(skel->progs.io_start, has_io_start());
 	bpf_program__set_autoload(skel->progs.io_insert, !has_io_start());
+	bpf_program__set_autoload(skel->progs.io_look, false); /* iterators attach to a map */
+	bpf_program__set_autoload(skel->progs.io_stacks, false);
 	assert_int_equal(blkio_bpf__load(skel), 0);
 	fill_table(skel, n);
 	/* what ends a request first, as blkio_attach() does */

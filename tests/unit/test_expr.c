@@ -348,7 +348,8 @@ static void fields_of_other_sources(void **state)
 	assert_int_equal(d.n, 1);
 	assert_string_equal(d.v[0].msg,
 			    "'syscall' has no field 'state': there are comm process "
-			    "exe pid tid ppid uid cgroup prio cpu value ret syscall path");
+			    "exe pid tid ppid uid cgroup prio cpu value ret syscall path "
+			    "peer port family");
 	assert_int_equal(d.v[0].span.off, 11);
 	scope.source = FRBPF_SOURCE_RUNQLAT;
 	assert_int_equal(expr__parse(src, (struct span){ 0, src->len }, &scope, &d, &e), -EINVAL);

@@ -136,7 +136,7 @@ static void test_fires_while_it_hangs(void **state)
 	assert_int_equal(got.n, 1);
 	assert_int_equal(waitpid(s.pid, NULL, WNOHANG), 0); /* it hangs */
 	assert_int_equal(got.last.source, FRBPF_SOURCE_BLOCKED);
-	assert_int_equal(got.last.flags, FRBPF_TRIGGER_PENDING);
+	assert_int_equal(got.last.flags, FRBPF_TRIGGER_PENDING | FRBPF_TRIGGER_FOLLOWED);
 	assert_int_equal(got.last.subject.tid, s.pid);
 	assert_int_equal(got.last.current.tid, s.pid);
 	assert_int_equal(got.last.threshold, 30 * MS);
@@ -363,7 +363,7 @@ static void test_system_calls(void **state)
 	assert_int_equal(got.n, 1);
 	assert_int_equal(got.last.rule_id, 10);
 	assert_int_equal(got.last.key, SYS_read);
-	assert_int_equal(got.last.flags, FRBPF_TRIGGER_PENDING);
+	assert_int_equal(got.last.flags, FRBPF_TRIGGER_PENDING | FRBPF_TRIGGER_FOLLOWED);
 	assert_int_equal(got.last.subject.tid, reads.pid);
 	forks = sleep_as(subject_name(), true, 0);
 	await_matched(d, slots[1], 1);

@@ -41,7 +41,7 @@ static void check_text(const struct incident_trigger *it, const char *want)
 static void test_request(void **state)
 {
 	struct incident_trigger it = request(FRBPF_BLKIO_WRITE, FRBPF_BLKIO_FUA | FRBPF_BLKIO_SYNC);
-	struct trigger_arg args[FRBPF_MAX_ARGS];
+	struct trigger_arg args[TRIGGER_ARGS_MAX];
 
 	check_text(&it, "dev=4000:7 sector=2048 bytes=65536 op=write flags=sync|fua");
 	assert_int_equal(trigger_args__get(&it, args), 5);

@@ -92,6 +92,18 @@ static void print_parts(const json_t *t)
 	}
 }
 
+/* How what was pending has ended; NULL: it has not, as far as is known. */
+static void show_end(const json_t *ended)
+{
+	char value[64];
+
+	printf(", and it had not ended");
+	if (ended && json_is_true(json_object_get(ended, "seen")))
+		printf(": it did after %s", show_duration(ended, "value_ns", value, sizeof(value)));
+	else if (ended)
+		printf(": its end was not seen");
+}
+
 static void print_trigger(const json_t *t, const char *what)
 {
 	const json_t *ret = json_object_get(t, "ret");
@@ -115,7 +127,7 @@ static void print_trigger(const json_t *t, const char *what)
 		if (json_is_true(json_object_get(t, "escalated")))
 			printf(", which broke the cooldown");
 		if (json_is_true(json_object_get(t, "pending")))
-			printf(", and it had not ended");
+			show_end(json_object_get(t, "ended"));
 		if (json_is_true(json_object_get(t, "absent")))
 			printf(", in which nothing came");
 		if (json_object_get(t, "window_ns"))

@@ -262,6 +262,10 @@ static void print_verbose(const json_t *s)
 		printf("  not seen:   %" PRIu64
 		       " waits or calls without a beginning (no room to note it) or an end\n",
 		       num(trig, "missing_storage"));
+	if (num(trig, "texts_unread"))
+		printf("  not seen:   %" PRIu64
+		       " strings of programs could not be read: str() did not match\n",
+		       num(trig, "texts_unread"));
 	if (num(trig, "looks_failed"))
 		printf("  not seen:   %" PRIu64
 		       " looks at what is pending were refused by the kernel\n",

@@ -43,11 +43,12 @@ static json_t *catalog_add(struct catalog *c, const char *name, const char *wher
 static json_t *make_condition_fields(enum frbpf_source source)
 {
 	static const char *const types[] = {
-		[EXPR_STRING] = "string",     [EXPR_NUMBER] = "number",
-		[EXPR_DURATION] = "duration", [EXPR_PATH] = "path",
-		[EXPR_EXE] = "path",	      [EXPR_NAME] = "path",
-		[EXPR_DEVICE] = "device",     [EXPR_IPV4] = "IPv4 address",
-		[EXPR_IPV6] = "IPv6 address", [EXPR_ADDRESS] = "IP address",
+		[EXPR_STRING] = "string",      [EXPR_NUMBER] = "number",
+		[EXPR_DURATION] = "duration",  [EXPR_PATH] = "path",
+		[EXPR_EXE] = "path",	       [EXPR_NAME] = "path",
+		[EXPR_TEXT] = "string",	       [EXPR_DEVICE] = "device",
+		[EXPR_IPV4] = "IPv4 address",  [EXPR_IPV6] = "IPv6 address",
+		[EXPR_ADDRESS] = "IP address",
 	};
 	json_t *fields = json_array();
 

@@ -35,6 +35,20 @@ static void print_owner(const json_t *s)
 		       str(o, "comm"), tid ? tid : state_number(o, "pid"));
 }
 
+static void print_wait_place(const json_t *s)
+{
+	const json_t *o = json_object_get(s, "waits_in");
+
+	if (!o)
+		return;
+	printf("  waits in   %s", str(o, "syscall")[0] ? str(o, "syscall") : "the kernel");
+	if (str(o, "file")[0])
+		printf(" of %s", str(o, "file"));
+	if (str(o, "wchan")[0])
+		printf(", at %s", str(o, "wchan"));
+	putchar('\n');
+}
+
 static void print_scheduling(const json_t *s)
 {
 	const char *policy = str(s, "policy");
@@ -109,6 +123,7 @@ void show_state__print(const json_t *state)
 	print_command(state);
 	print_scheduling(state);
 	print_owner(state);
+	print_wait_place(state);
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
 		json_array_foreach (json_object_get(state, limits[i].key), k, level)
 			limits[i].print(level);

@@ -401,6 +401,7 @@ static void serve_events(struct daemon *d)
 		step = rulebook__step(d->rulebook);
 		follow_limits(d);
 		wait = step < wait ? step : wait;
+		followed_log__step(d->parts.followed);
 		step = suppressed_log__step(d->parts.suppressed);
 		wait = step < wait ? step : wait;
 		step = timed_dumps__step(d->parts.recorder);
@@ -434,6 +435,7 @@ static void serve_events(struct daemon *d)
 	detectors__update(d->parts.detectors, NULL, 0, NULL, NULL);
 	recorder__sync(d->parts.recorder);
 	recorder__drain(d->parts.recorder, on_incident, d);
+	followed_log__step(d->parts.followed);
 	suppressed_log__finish(d->parts.suppressed);
 	state_keeper__save(d->keeper, d->parts.recorder, d->parts.detectors);
 }

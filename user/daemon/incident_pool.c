@@ -244,7 +244,8 @@ void incident_pool__trigger(struct incident_pool *p, struct active_set *g, size_
 static bool has_trigger(const struct incident *inc, const struct frbpf_stacks *s)
 {
 	for (size_t i = 0; i < inc->n_triggers; i++) {
-		if (inc->triggers[i].t.time == s->time && inc->triggers[i].t.cpu == s->cpu)
+		if (inc->triggers[i].t.time == s->time && inc->triggers[i].t.cpu == s->cpu &&
+		    inc->triggers[i].t.subject.tid == s->tid)
 			return true;
 	}
 	return false;
@@ -276,7 +277,8 @@ bool incident_pool__next_state(struct incident_pool *p, struct state_ask *ret)
 			if (!t->subject.tid)
 				continue;
 			*ret = (struct state_ask){ inc->number, inc->n_states_asked - 1,
-						   t->subject.tid, t->time };
+						   t->subject.tid, t->time,
+						   t->flags & FRBPF_TRIGGER_PENDING };
 			return true;
 		}
 	}

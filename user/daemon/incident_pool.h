@@ -53,6 +53,7 @@ struct state_ask {
 	size_t trigger;	   /* index of the trigger in its incident */
 	pid_t tid;
 	uint64_t time; /* ns: time of the trigger */
+	bool pending;  /* it still waits, or has just stopped */
 };
 
 /* Get the next task whose state should be read. False: there is none. */

@@ -157,7 +157,8 @@ static int parts__open_recorder(struct parts *p, struct err *err)
 	if (horizon__new(&p->horizon))
 		return err_set(err, -ENOMEM, "out of memory");
 	p->suppressed = suppressed_log__new(p->opts.base, p->recorder, p->detectors);
-	return p->suppressed ? 0 : err_set(err, -ENOMEM, "out of memory");
+	p->followed = followed_log__new(p->opts.base, p->recorder, p->detectors);
+	return p->suppressed && p->followed ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
 int parts__open(const struct parts_opts *opts, const struct daemon_conf *conf, struct err *err,
@@ -198,6 +199,7 @@ void parts__free(struct parts *p)
 		sideband__follow(p->sideband, NULL, NULL);
 	suppressed_log__free(p->suppressed);
 	recorder__free(p->recorder);
+	followed_log__free(p->followed);
 	if (p->opts.examiner) {
 		examiner__follow(p->opts.examiner, NULL, NULL);
 		examiner__cancel(p->opts.examiner); /* or the side band waits for it */
@@ -245,6 +247,7 @@ int parts__save_incident(struct parts *p, struct incident *inc)
 	if (code)
 		log_error("%s", err.msg);
 	suppressed_log__incident(p->suppressed, inc);
+	followed_log__incident(p->followed, inc);
 	detectors__tidy(p->detectors);
 	return code;
 }

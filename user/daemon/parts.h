@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "daemon/cpu_follow.h"
+#include "daemon/followed.h"
 #include "daemon/suppressed.h"
 #include "daemon/recorder.h"
 #include "examine/keeper.h"
@@ -33,6 +34,7 @@ struct parts { /* { 0 } is legal to free */
 	struct detectors *detectors;
 	struct recorder *recorder;
 	struct suppressed_log *suppressed;
+	struct followed_log *followed;
 	struct disk_room room;
 	struct dump_env dump_env; /* for sessions that are started later */
 	struct own_processes {
@@ -67,8 +69,8 @@ void parts__follow_cpus(struct parts *p);
 /* Name a written incident, if every session failed before it had a name. */
 void parts__name_incident(struct parts *p, struct incident *inc);
 /*
- * Write the manifest of @inc, and note it for the counts of suppressed matches. 0 or negative
- * errno, which is logged.
+ * Write the manifest of @inc, and note it for the counts of suppressed matches and for the ends of
+ * pending events. 0 or negative errno, which is logged.
  */
 int parts__save_incident(struct parts *p, struct incident *inc);
 

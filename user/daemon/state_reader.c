@@ -66,7 +66,7 @@ static void read_state(struct state_reader *s, const struct state_ask *ask)
 	if (task_state__read(&s->roots, ask->tid, ask->time, &state))
 		return;
 	state_reader__give(s, ask, state, NULL);
-	if (!task_state__more(ask->tid, ask->time, &more))
+	if (!task_state__more(ask->tid, ask->time, ask->pending, &more))
 		state_reader__give(s, ask, NULL, more);
 }
 

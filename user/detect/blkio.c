@@ -83,6 +83,17 @@ static int blkio_attach(struct source *s)
 	return source__attach(order, ARRAY_SIZE(order));
 }
 
+/* Two passes: see bpf/blkio.bpf.c. */
+static int blkio_look(struct source *s)
+{
+	struct blkio_bpf *skel = s->skel;
+	int r;
+
+	skel->bss->n_stacks = 0;
+	r = source__iterate_over(skel->progs.io_look, bpf_map__fd(skel->maps.flights));
+	return r || !skel->bss->n_stacks ? r : source__iterate(skel->progs.io_stacks);
+}
+
 static void blkio_free(struct source *s)
 {
 	blkio_bpf__destroy(s->skel);
@@ -94,6 +105,7 @@ const struct source_ops source_blkio = {
 	.elf = blkio_bpf__elf_bytes,
 	.load = blkio_load,
 	.attach = blkio_attach,
+	.look = blkio_look,
 	.free = blkio_free,
 };
 
@@ -103,5 +115,6 @@ const struct source_ops source_blkio_device = {
 	.elf = blkio_bpf__elf_bytes,
 	.load = blkio_load,
 	.attach = blkio_attach,
+	.look = blkio_look,
 	.free = blkio_free,
 };

@@ -35,6 +35,13 @@ static bool is_stacks(const void *data, size_t size)
 	       s->n_user <= FRBPF_STACK_MAX;
 }
 
+static bool is_ended(const void *data, size_t size)
+{
+	const struct frbpf_ended *e = data;
+
+	return size == sizeof(*e) && e->tag == FRBPF_TAG_ENDED;
+}
+
 static int on_record(void *ctx, void *data, size_t size)
 {
 	const struct frbpf_trigger *t = data;
@@ -46,6 +53,11 @@ static int on_record(void *ctx, void *data, size_t size)
 		return 0;
 	}
 
+	if (is_ended(data, size)) {
+		if (d->ended_fn)
+			d->ended_fn(data, d->ended_arg);
+		return 0;
+	}
 	if (size != sizeof(*t) || t->tag != FRBPF_TAG_TRIGGER) {
 		__atomic_add_fetch(&d->malformed, 1, __ATOMIC_RELAXED);
 		return 0;
@@ -90,6 +102,9 @@ static int open_maps(struct detectors *d)
 		  sizeof(uint64_t), FRBPF_MAX_CGROUPS },
 		{ &e->path_globs_fd, BPF_MAP_TYPE_ARRAY, "frbpf_paths", sizeof(uint32_t),
 		  sizeof(struct frbpf_path_glob), 2 * FRBPF_MAX_PATH_GLOBS },
+		{ &e->followed_fd, BPF_MAP_TYPE_HASH, "frbpf_followed",
+		  sizeof(struct frbpf_followed_key), sizeof(struct frbpf_followed),
+		  FRBPF_MAX_FOLLOWED },
 		{ &e->suppress_fd, BPF_MAP_TYPE_ARRAY, "frbpf_suppress", sizeof(uint32_t),
 		  sizeof(uint64_t), FRBPF_MAX_SUPPRESS, &mmapable },
 		{ &e->triggers_fd, BPF_MAP_TYPE_RINGBUF, "frbpf_triggers", 0, 0,
@@ -146,6 +161,7 @@ int detectors__open(struct err *err, struct detectors **ret)
 		.sharing_fd = -1,
 		.keyed_fd = -1,
 		.learned_fd = -1,
+		.followed_fd = -1,
 		.suppress_fd = -1,
 		.scope_fd = -1,
 		.scope_keys_fd = -1,
@@ -223,6 +239,13 @@ void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_sta
 {
 	d->stacks_fn = fn;
 	d->stacks_arg = arg;
+}
+
+void detectors__on_ended(struct detectors *d, void (*fn)(const struct frbpf_ended *e, void *arg),
+			 void *arg)
+{
+	d->ended_fn = fn;
+	d->ended_arg = arg;
 }
 
 /* Calculate counts that programs leave out to save time: each match fired or was suppressed. */
@@ -341,11 +364,13 @@ void detectors__stats(const struct detectors *d, struct detectors_stats *ret)
 	ret->malformed = __atomic_load_n(&d->malformed, __ATOMIC_RELAXED);
 	ret->missing_storage = d->missing_gone + (d->scope ? scope__missing(d->scope) : 0);
 	ret->not_seen = d->not_seen_gone;
+	ret->texts_unread = d->texts_unread_gone;
 	ret->looks_failed = d->looks_failed_gone;
 	for (size_t i = 0; i < d->n_sources; i++) {
 		ret->missing_storage +=
 			__atomic_load_n(d->sources[i]->missing_storage, __ATOMIC_RELAXED);
 		ret->not_seen += __atomic_load_n(d->sources[i]->not_seen, __ATOMIC_RELAXED);
+		ret->texts_unread += __atomic_load_n(d->sources[i]->texts_unread, __ATOMIC_RELAXED);
 		ret->looks_failed += look__failed(d->sources[i]->look);
 	}
 }
@@ -365,7 +390,7 @@ static void close_maps(struct source_env *e)
 {
 	const int fds[] = { e->states_fd,   e->triggers_fd, e->cgroups_fd,    e->cooling_fd,
 			    e->counting_fd, e->suppress_fd, e->path_globs_fd, e->keyed_fd,
-			    e->learned_fd,  e->sharing_fd };
+			    e->learned_fd,  e->sharing_fd,  e->followed_fd };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		if (fds[i] >= 0)

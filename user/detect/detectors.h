@@ -149,11 +149,19 @@ uint64_t detectors__limits_learnt(const struct detectors *d);
 void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_stacks *s, void *arg),
 			  void *arg);
 
+/*
+ * The same for the ends of pending events that fired a rule (FRBPF_TRIGGER_FOLLOWED). Nothing comes
+ * when the rule is no longer in force.
+ */
+void detectors__on_ended(struct detectors *d, void (*fn)(const struct frbpf_ended *e, void *arg),
+			 void *arg);
+
 struct detectors_stats {
 	uint64_t malformed;	  /* records of the trigger ring of a wrong size or tag */
 	uint64_t missing_storage; /* tasks without task storage: their wait was not measured, or
 				     they are missing in the scope */
 	uint64_t not_seen;	  /* values dropped because an event of their wait was not seen */
+	uint64_t texts_unread;	  /* strings of programs that could not be read: str() */
 	uint64_t looks_failed;	  /* looks at pending events that the kernel refused */
 };
 void detectors__stats(const struct detectors *d, struct detectors_stats *ret);

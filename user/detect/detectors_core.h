@@ -27,8 +27,9 @@ struct detectors {
 	struct learners *learners;
 	struct rate_keys *keys;
 	bool flipped;	       /* programs may still read the bank that is not in force */
-	uint64_t missing_gone; /* this and the next two: sums over detached sources */
+	uint64_t missing_gone; /* this and the next three: sums over detached sources */
 	uint64_t not_seen_gone;
+	uint64_t texts_unread_gone;
 	uint64_t looks_failed_gone;
 	struct write_times writes;
 	uint64_t malformed; /* written by the thread that consumes, read by any */
@@ -38,6 +39,8 @@ struct detectors {
 	int handed_over, max;
 	void (*stacks_fn)(const struct frbpf_stacks *s, void *arg); /* or NULL */
 	void *stacks_arg;
+	void (*ended_fn)(const struct frbpf_ended *e, void *arg); /* or NULL */
+	void *ended_arg;
 };
 
 #endif

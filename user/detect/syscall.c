@@ -22,6 +22,8 @@ static int syscall_load(struct source *s, const struct source_env *env)
 		skel->rodata->reading[i] = reading[i];
 	for (int nr = 0; nr < FRBPF_KEY_MAX; nr++)
 		skel->rodata->path_args[nr] = syscall__path_arg(nr);
+	for (int nr = 0; nr < FRBPF_KEY_MAX; nr++)
+		skel->rodata->peers[nr] = syscall__peer(nr);
 	r = source__prepare(s, skel->obj, env);
 	if (!r)
 		r = syscall_bpf__load(skel);

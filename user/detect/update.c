@@ -301,6 +301,24 @@ static bool is_in_force(const struct detectors *d, const struct source *s)
 	return false;
 }
 
+/* Follow no event any more whose rule is gone. */
+static void forget_followed(const struct detectors *d, const struct update *u)
+{
+	struct frbpf_followed_key prev, key;
+	int r = bpf_map_get_next_key(d->env.followed_fd, NULL, &key);
+
+	while (!r) {
+		bool kept = false;
+
+		for (size_t i = 0; i < u->n_rules && !kept; i++)
+			kept = u->ids[i] == key.rule_id;
+		prev = key;
+		r = bpf_map_get_next_key(d->env.followed_fd, &prev, &key);
+		if (!kept)
+			bpf_map_delete_elem(d->env.followed_fd, &prev);
+	}
+}
+
 /* Cannot fail. */
 static void update__commit(struct update *u, struct detectors *d)
 {
@@ -321,6 +339,7 @@ static void update__commit(struct update *u, struct detectors *d)
 		if (u->fresh[i])
 			detectors__suppress(d, u->slot_of[i], 0);
 	}
+	forget_followed(d, u);
 	cgroup_set__commit(u->cgroups, d->cgroups);
 	d->patterns = *pattern_set__slots(u->patterns);
 	d->n_sources = u->n_groups;
@@ -330,6 +349,7 @@ static void update__commit(struct update *u, struct detectors *d)
 			continue;
 		d->missing_gone += __atomic_load_n(gone[i]->missing_storage, __ATOMIC_RELAXED);
 		d->not_seen_gone += __atomic_load_n(gone[i]->not_seen, __ATOMIC_RELAXED);
+		d->texts_unread_gone += __atomic_load_n(gone[i]->texts_unread, __ATOMIC_RELAXED);
 		d->looks_failed_gone += look__failed(gone[i]->look);
 		source__free(gone[i]);
 	}

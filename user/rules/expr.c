@@ -12,6 +12,7 @@
 #define CPU_MAX	      8191	   /* CONFIG_NR_CPUS is at most 8192 (arch/x86/Kconfig) */
 #define UID_MAX	      0xfffffffeLL /* (uid_t)-1 means no user */
 #define OF(source)    (1U << (source))
+#define OF_PEER	      (OF(FRBPF_SOURCE_CONNECT) | OF(FRBPF_SOURCE_SYSCALL))
 #define OF_BLKIO      (OF(FRBPF_SOURCE_BLKIO) | OF(FRBPF_SOURCE_BLKIO_DEVICE))
 
 const struct expr_field_desc expr_fields[] = {
@@ -60,6 +61,20 @@ const struct expr_field_desc expr_fields[] = {
 	PROBE_ARG(5, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
 	PROBE_ARG(6, OF(FRBPF_SOURCE_USDT)),
 	PROBE_ARG(7, OF(FRBPF_SOURCE_USDT)),
+#define PROBE_TEXT(n, sources_)                                                                    \
+	{                                                                                          \
+		"str(arg" #n ")", FRBPF_FIELD_PATH, EXPR_TEXT,                                     \
+			.min = (n), .max = (n), .sources = (sources_), .of_event = true,           \
+			.meaning = "the string that argument " #n " points to"                     \
+	}
+	PROBE_TEXT(0, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_TEXT(1, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_TEXT(2, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_TEXT(3, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_TEXT(4, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_TEXT(5, OF(FRBPF_SOURCE_UPROBE) | OF(FRBPF_SOURCE_USDT)),
+	PROBE_TEXT(6, OF(FRBPF_SOURCE_USDT)),
+	PROBE_TEXT(7, OF(FRBPF_SOURCE_USDT)),
 	{ "state", FRBPF_FIELD_STATE, EXPR_NUMBER, 0, 0xffff, OF(FRBPF_SOURCE_OFFCPU), true,
 	  symbols_state, "why the task left its CPU: R S D T t P I, as ps shows it" },
 	{ "dev", (enum frbpf_field)FRBPF_BLKIO_DEV, EXPR_DEVICE, .sources = OF_BLKIO,
@@ -89,13 +104,13 @@ const struct expr_field_desc expr_fields[] = {
 	  "whose memory was short: machine, or cgroup (its limit)" },
 	{ "pages", (enum frbpf_field)FRBPF_RECLAIM_PAGES, EXPR_NUMBER, 0, INT64_MAX,
 	  OF(FRBPF_SOURCE_RECLAIM), true, NULL, "pages that it brought" },
-	{ "peer", (enum frbpf_field)FRBPF_CONNECT_PEER, EXPR_ADDRESS,
-	  .sources = OF(FRBPF_SOURCE_CONNECT), .of_event = true,
+	{ "peer", (enum frbpf_field)FRBPF_CONNECT_PEER, EXPR_ADDRESS, .sources = OF_PEER,
+	  .of_event = true,
 	  .meaning = "address of the other side, IPv4 or IPv6, or a prefix of it" },
-	{ "port", (enum frbpf_field)FRBPF_CONNECT_PORT, EXPR_NUMBER, 0, UINT16_MAX,
-	  OF(FRBPF_SOURCE_CONNECT), true, NULL, "port of the other side" },
-	{ "family", (enum frbpf_field)FRBPF_CONNECT_FAMILY, EXPR_NUMBER, 0, UINT16_MAX,
-	  OF(FRBPF_SOURCE_CONNECT), true, symbols_family, "of the socket: inet or inet6" },
+	{ "port", (enum frbpf_field)FRBPF_CONNECT_PORT, EXPR_NUMBER, 0, UINT16_MAX, OF_PEER, true,
+	  NULL, "port of the other side" },
+	{ "family", (enum frbpf_field)FRBPF_CONNECT_FAMILY, EXPR_NUMBER, 0, UINT16_MAX, OF_PEER,
+	  true, symbols_family, "of the socket: inet or inet6" },
 	{ "result", (enum frbpf_field)FRBPF_CONNECT_RESULT, EXPR_NUMBER, 0, FRBPF_CONNECT_CLOSED,
 	  OF(FRBPF_SOURCE_CONNECT), true, symbols_connect_result,
 	  "how it ended: established, failed, or closed (by the program)" },
@@ -302,6 +317,11 @@ static bool node_holds(const struct expr *e, const struct frbpf_node *n,
 	if (n->field == FRBPF_FIELD_CGROUP_PATH)
 		return cgroup_fits(e->strings[n->val[0]], s->cgroup[who]) ==
 		       (n->op == FRBPF_OP_GLOB);
+	if (n->flags & FRBPF_NODE_TEXT && !s->text[n->prefix % FRBPF_MAX_ARGS])
+		return false;
+	if (n->flags & FRBPF_NODE_TEXT)
+		return exe_fits(n, e->strings[n->val[0]], s->text[n->prefix % FRBPF_MAX_ARGS]) ==
+		       (n->op == FRBPF_OP_EQ || n->op == FRBPF_OP_GLOB);
 	if (n->field == FRBPF_FIELD_EXE || n->field == FRBPF_FIELD_PATH)
 		return exe_fits(n, e->strings[n->val[0]],
 				n->field == FRBPF_FIELD_PATH ? s->path : s->exe[who]) ==

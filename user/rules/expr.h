@@ -103,6 +103,8 @@ struct expr_subject {
 	const char *cgroup[2];		  /* path; NULL: none */
 	const char *exe[2];		  /* likewise */
 	const char *path;		  /* value of FRBPF_FIELD_PATH; NULL: none */
+	/* of FRBPF_NODE_TEXT, by argument; NULL: unknown, nothing holds of it */
+	const char *text[FRBPF_MAX_ARGS];
 	/* a bit for each enum frbpf_field whose value is unknown */
 	uint32_t unknown[2];
 };
@@ -120,6 +122,7 @@ enum expr_type {
 	EXPR_PATH,   /* == != ~ in; a cgroup: also what is below it */
 	EXPR_EXE,    /* == != ~ in; path of a file */
 	EXPR_NAME,   /* the same; a path as a program passed it */
+	EXPR_TEXT,   /* the same; a string that an argument points to */
 	EXPR_DEVICE, /* == != in; a block device: its name, its path in /dev, or "MAJOR:MINOR" */
 	EXPR_IPV4,   /* == != in; an address, or a prefix such as 10.0.0.0/8 */
 	EXPR_IPV6,
@@ -140,7 +143,7 @@ struct expr_field_desc {
 	const char *name;
 	enum frbpf_field field;
 	enum expr_type type;
-	__s64 min, max;			/* legal numbers */
+	__s64 min, max;			/* legal numbers; min of EXPR_TEXT: its argument */
 	uint32_t sources;		/* a bit for each enum frbpf_source that has it; 0: all */
 	/* belongs to the event, not to a task: there is no current.FIELD */
 	bool of_event;

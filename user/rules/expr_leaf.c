@@ -18,8 +18,8 @@
 #define DEVICE_MAX  128
 #define OP(name)    (1U << FRBPF_OP_##name)
 
-#define NAMES_MAX  48
-#define LISTED_MAX 256 /* bytes of names that a message lists */
+#define NAMES_MAX  64
+#define LISTED_MAX 512 /* bytes of names that a message lists */
 
 /* Searches all fields, those of tasks also with "current." before them. */
 static const char *nearest_field(const struct field_scope *scope, const char *s, size_t len)
@@ -268,7 +268,8 @@ static int parse_path_pattern(const struct source_text *src, const struct expr_f
 			      struct token value, bool literal, struct diags *d, struct tree *tree,
 			      __u64 *val)
 {
-	bool exe = field->type == EXPR_EXE, name = field->type == EXPR_NAME;
+	bool exe = field->type == EXPR_EXE, text = field->type == EXPR_TEXT;
+	bool name = field->type == EXPR_NAME || text;
 	char buf[FRBPF_PATH_LEN] = "";
 	size_t len = 0, names = 0;
 	const char *why;
@@ -280,7 +281,9 @@ static int parse_path_pattern(const struct source_text *src, const struct expr_f
 				    GLOB_PATH_MAX);
 	if (name && !len)
 		return diags__error(d, src, value.span,
-				    "this can never match: a path is not empty");
+				    "this can never match: %s",
+				    text ? "an empty string is not looked at"
+					 : "a path is not empty");
 	if (!name && buf[0] != '/' && (literal || !buf[0] || !strchr("*?[", buf[0])))
 		return diags__error(d, src, value.span,
 				    "this can never match: the path of %s begins with '/': write "
@@ -489,6 +492,7 @@ static const struct {
 	[EXPR_EXE] = { OP(EQ) | OP(NE) | OP(GLOB),
 		       "the path of an executable: it has only ==, !=, ~ and in" },
 	[EXPR_NAME] = { OP(EQ) | OP(NE) | OP(GLOB), "a path: it has only ==, !=, ~ and in" },
+	[EXPR_TEXT] = { OP(EQ) | OP(NE) | OP(GLOB), "a string: it has only ==, !=, ~ and in" },
 	[EXPR_DEVICE] = { OP(EQ) | OP(NE), "a block device: it has only ==, != and in" },
 	[EXPR_IPV4] = { OP(EQ) | OP(NE), "an IPv4 address: it has only ==, != and in" },
 	[EXPR_IPV6] = { OP(EQ) | OP(NE), "an IPv6 address: it has only ==, != and in" },
@@ -531,7 +535,11 @@ int leaf__parse(const struct source_text *src, const struct leaf_field *field, s
 	leaf.flags = field->current ? FRBPF_NODE_CURRENT : 0;
 	if (!(type_ops[desc->type].ops & 1U << op.op))
 		return wrong_operator(src, desc, op, d);
-	if (desc->type == EXPR_EXE || desc->type == EXPR_NAME ||
+	if (desc->type == EXPR_TEXT) {
+		leaf.flags |= FRBPF_NODE_TEXT;
+		leaf.prefix = desc->min;
+	}
+	if (desc->type == EXPR_EXE || desc->type == EXPR_NAME || desc->type == EXPR_TEXT ||
 	    (desc->type == EXPR_PATH && op.op == FRBPF_OP_GLOB)) {
 		leaf.field = desc->type == EXPR_PATH ? FRBPF_FIELD_CGROUP_PATH : desc->field;
 		err = parse_path_pattern(src, desc, value, op.op != FRBPF_OP_GLOB, d, tree,
@@ -562,6 +570,7 @@ int leaf__parse(const struct source_text *src, const struct leaf_field *field, s
 			break;
 		case EXPR_EXE: /* handled above */
 		case EXPR_NAME:
+		case EXPR_TEXT:
 			break;
 		}
 	}

@@ -83,6 +83,17 @@ static uint32_t word_length(const struct source_text *src, uint32_t pos, uint32_
 	return pos - start;
 }
 
+/* "str(arg0)" is one word: get the length of "(arg0)" behind it. 0: it is another word. */
+static uint32_t call_length(const struct source_text *src, struct span word, uint32_t end)
+{
+	uint32_t open = word.off + word.len, len;
+
+	if (!text__equals(src, word, "str") || open == end || src->text[open] != '(')
+		return 0;
+	len = word_length(src, open + 1, end);
+	return open + 1 + len < end && src->text[open + 1 + len] == ')' ? len + 2 : 0;
+}
+
 struct token token__read(const struct source_text *src, uint32_t pos, uint32_t end)
 {
 	struct token t = { .type = TOKEN_END };
@@ -98,6 +109,7 @@ struct token token__read(const struct source_text *src, uint32_t pos, uint32_t e
 		return t;
 	t.span.len = word_length(src, pos, end);
 	if (t.span.len) {
+		t.span.len += call_length(src, t.span, end);
 		t.type = TOKEN_WORD;
 		return t;
 	}

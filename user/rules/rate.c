@@ -87,7 +87,7 @@ static int parse_what(struct parser *p, struct span what, struct rate *ret)
 	if (field && field->type == EXPR_DURATION)
 		return diags__error(p->d, p->src, what, "'%s' differs with every match",
 				    field->name);
-	if (field && field->type == EXPR_NAME)
+	if (field && (field->type == EXPR_NAME || field->type == EXPR_TEXT))
 		return diags__error(p->d, p->src, what, "'%s' has too many values to count by it",
 				    field->name);
 	ret->per = FRBPF_PER_FIELD;

@@ -311,11 +311,12 @@ static bool condition_looks_at(const struct rule_conf *rule, enum frbpf_field fi
 /* A rule on the call of a function cannot use `ret`: the function has not returned. */
 static bool asks_for_ret_too_early(const struct rule_conf *rule)
 {
-	return rule->when.source == FRBPF_SOURCE_UPROBE && rule->when.hit &&
+	return rule->when.source == FRBPF_SOURCE_UPROBE &&
+	       (rule->when.hit || rule->when.pending) &&
 	       condition_looks_at(rule, FRBPF_FIELD_RET);
 }
 
-/* `path` is read when a call ends, and only some calls have one. 0 or -EINVAL. */
+/* `path` and str() are read when a call ends, and only some calls have a path. 0 or -EINVAL. */
 static int check_call_path(const struct rule_conf *rule, const struct source_text *src,
 			   struct diags *d)
 {
@@ -325,13 +326,35 @@ static int check_call_path(const struct rule_conf *rule, const struct source_tex
 		return 0;
 	if (when->pending)
 		return diags__error(d, src, rule->when_span,
-				    "'path' is read when the call ends: it is unknown while the "
-				    "call is pending");
+				    "'%s' is read when the call ends: it is unknown while the call "
+				    "is pending",
+				    when->source == FRBPF_SOURCE_SYSCALL ? "path" : "str()");
+	if (when->source != FRBPF_SOURCE_SYSCALL)
+		return 0;
 	for (int nr = 0; nr < FRBPF_KEY_MAX; nr++) {
 		if (when->keys[nr / 64] >> (nr % 64) & 1 && syscall__path_arg(nr))
 			return 0;
 	}
 	return diags__error(d, src, rule->when_span, "none of these calls takes a path");
+}
+
+/* Only calls on sockets have another side. 0 or -EINVAL. */
+static int check_call_peer(const struct rule_conf *rule, const struct source_text *src,
+			   struct diags *d)
+{
+	const struct when *when = &rule->when;
+
+	if (when->source != FRBPF_SOURCE_SYSCALL ||
+	    (!condition_looks_at(rule, (enum frbpf_field)FRBPF_SYSCALL_PEER) &&
+	     !condition_looks_at(rule, (enum frbpf_field)FRBPF_SYSCALL_PORT) &&
+	     !condition_looks_at(rule, (enum frbpf_field)FRBPF_SYSCALL_FAMILY)))
+		return 0;
+	for (int nr = 0; nr < FRBPF_KEY_MAX; nr++) {
+		if (when->keys[nr / 64] >> (nr % 64) & 1 && syscall__peer(nr))
+			return 0;
+	}
+	return diags__error(d, src, rule->when_span,
+			    "none of these calls is on a socket, which has a peer");
 }
 
 int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct diags *d)
@@ -349,10 +372,12 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 				    "this refers to other rules: put conditions in those");
 	if (asks_for_ret_too_early(rule))
 		return diags__error(
-			d, src, rule->when_span,
-			"'ret' is known when the function returns: add a threshold, such "
-			"as > 1ns");
-	if (check_call_path(rule, src, d))
+			d, src, rule->when_span, "%s",
+			rule->when.pending
+				? "'ret' is known when the function returns, and this has not"
+				: "'ret' is known when the function returns: add a threshold, such "
+				  "as > 1ns");
+	if (check_call_path(rule, src, d) || check_call_peer(rule, src, d))
 		return -EINVAL;
 	if (rule->escalate_given && !rule->when.threshold && !rule->when.learn.percentile)
 		return diags__error(d, src, rule->when_span,

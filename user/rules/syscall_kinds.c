@@ -40,6 +40,22 @@ static const char *const path_second[] = {
 	"readlinkat", "renameat",	   "renameat2",	 "statx",     "unlinkat",  "utimensat",
 };
 
+/* Calls on sockets: where they have the address of the other side. */
+static const struct {
+	const char *name;
+	enum frbpf_call_peer peer;
+} peers[] = {
+	{ "connect", FRBPF_CALL_ADDRESS },    { "sendto", FRBPF_CALL_SENDTO },
+	{ "sendmsg", FRBPF_CALL_SOCKET },     { "sendmmsg", FRBPF_CALL_SOCKET },
+	{ "recvfrom", FRBPF_CALL_SOCKET },    { "recvmsg", FRBPF_CALL_SOCKET },
+	{ "recvmmsg", FRBPF_CALL_SOCKET },    { "shutdown", FRBPF_CALL_SOCKET },
+	{ "getpeername", FRBPF_CALL_SOCKET }, { "setsockopt", FRBPF_CALL_SOCKET },
+	{ "getsockopt", FRBPF_CALL_SOCKET },  { "read", FRBPF_CALL_SOCKET },
+	{ "readv", FRBPF_CALL_SOCKET },	      { "write", FRBPF_CALL_SOCKET },
+	{ "writev", FRBPF_CALL_SOCKET },      { "sendfile", FRBPF_CALL_SOCKET },
+	{ "accept", FRBPF_CALL_ACCEPTED },    { "accept4", FRBPF_CALL_ACCEPTED },
+};
+
 static bool is_one_of(const char *const *list, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -67,6 +83,17 @@ unsigned int syscall__path_arg(int nr)
 	if (is_one_of(path_first, ARRAY_SIZE(path_first), name))
 		return 1;
 	return is_one_of(path_second, ARRAY_SIZE(path_second), name) ? 2 : 0;
+}
+
+enum frbpf_call_peer syscall__peer(int nr)
+{
+	const char *name = syscall__name(nr);
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(peers); i++) {
+		if (!strcmp(peers[i].name, name))
+			return peers[i].peer;
+	}
+	return FRBPF_CALL_NO_PEER;
 }
 
 void syscall__keys(unsigned int kinds, uint64_t *keys)

@@ -24,10 +24,10 @@ const struct when_source_desc when_sources[] = {
 	  .has_pending = true,
 	  .meaning = "one of the system calls named took that long, or failed; its subject is the "
 		     "caller" },
-	{ "blkio", FRBPF_SOURCE_BLKIO,
+	{ "blkio", FRBPF_SOURCE_BLKIO, .has_pending = true,
 	  .meaning = "a block request took that long from being queued to its completion; its "
 		     "subject is the task that queued it" },
-	{ "blkio.device", FRBPF_SOURCE_BLKIO_DEVICE,
+	{ "blkio.device", FRBPF_SOURCE_BLKIO_DEVICE, .has_pending = true,
 	  .meaning = "a block request took that long from being issued to its completion; its "
 		     "subject is the task that queued it, of a flush the kernel's worker" },
 	{ "hardirq", FRBPF_SOURCE_HARDIRQ, .no_subject = true,
@@ -45,6 +45,7 @@ const struct when_source_desc when_sources[] = {
 	  .meaning = "a tracepoint of the kernel, SYSTEM:NAME, is hit; its subject is the task "
 		     "that it is about, or else the one that runs" },
 	{ "span", FRBPF_SOURCE_SPAN, .has_args = true, .parse = when__parse_tracepoint,
+	  .has_pending = true,
 	  .meaning = "it took that long from one tracepoint to another, A:start -> B:end by KEY; "
 		     "its subject is the task that runs at the end" },
 	{ "tracepoint", FRBPF_SOURCE_TRACEPOINT_FIELDS, .has_args = true,
@@ -58,7 +59,7 @@ const struct when_source_desc when_sources[] = {
 	  .bind = when__bind_app,
 	  .meaning = "a program sent a message of this name, with a duration longer than that; "
 		     "its subject is the sender" },
-	{ "uprobe", FRBPF_SOURCE_UPROBE, .parse = when__parse_uprobe,
+	{ "uprobe", FRBPF_SOURCE_UPROBE, .parse = when__parse_uprobe, .has_pending = true,
 	  .meaning =
 		  "a function of a program or library was called, or a call of it took that long; "
 		  "its subject is the caller" },

@@ -177,7 +177,7 @@ int when__parse_uprobe(struct when_parser *p, struct span name, struct when *ret
 	if (err)
 		return err;
 	when_parser__skip_blanks(p);
-	ret->hit = p->pos == p->end;
+	ret->hit = p->pos == p->end && p->open != OPEN_PENDING;
 	if (!ret->hit)
 		err = when_parser__threshold(p, ret);
 	if (!err && !ret->hit && at.len)

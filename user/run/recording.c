@@ -155,6 +155,7 @@ uint64_t recording__step(struct recording *r)
 
 	parts__follow_cpus(&r->parts);
 	wait = recorder__collect(r->parts.recorder, on_incident, r);
+	followed_log__step(r->parts.followed);
 	keys = detectors__step_keys(r->parts.detectors);
 	return keys < wait ? keys : wait;
 }
@@ -229,6 +230,7 @@ void recording__finish(struct recording *r, bool last)
 	if (last || recorder.incidents)
 		dump_last(r, last);
 	recorder__drain(r->parts.recorder, on_incident, r);
+	followed_log__step(r->parts.followed);
 	suppressed_log__finish(r->parts.suppressed);
 	read_states(r);
 	outcome__count_contradicted(o);

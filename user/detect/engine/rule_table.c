@@ -183,7 +183,8 @@ static void count_in(struct frbpf_bank *bank, const struct frbpf_rule *rule)
 			bank->min_pending = rule->threshold;
 		if (rule->threshold > bank->max_pending)
 			bank->max_pending = rule->threshold;
-	} else if (rule->flags & FRBPF_RULE_HIT)
+	}
+	if (rule->flags & FRBPF_RULE_HIT)
 		bank->min_threshold = 0;
 	else if (!fails && rule->threshold < bank->min_threshold)
 		bank->min_threshold = rule->threshold;

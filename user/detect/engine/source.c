@@ -34,6 +34,7 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		{ "counting", env->counting_fd }, { "suppress_times", env->suppress_fd },
 		{ "keyed", env->keyed_fd },	  { "path_globs", env->path_globs_fd },
 		{ "learned", env->learned_fd },	  { "sharing", env->sharing_fd },
+		{ "followed", env->followed_fd },
 		{ "scope", env->scope_fd },	  { "scope_keys", env->scope_keys_fd },
 	};
 
@@ -51,9 +52,11 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		       ?: give_room(obj, "globs", 2 * s->max_globs);
 }
 
-int source__iterate(struct bpf_program *prog)
+int source__iterate_over(struct bpf_program *prog, int map_fd)
 {
-	struct bpf_link *link = bpf_program__attach_iter(prog, NULL);
+	union bpf_iter_link_info info = { .map.map_fd = map_fd };
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+	struct bpf_link *link = bpf_program__attach_iter(prog, map_fd < 0 ? NULL : &opts);
 	_cleanup_close_ int fd = -1;
 	char buf[64];
 	ssize_t n;

@@ -27,6 +27,7 @@ struct source_env {
 	int counting_fd;	       /* maps of struct frbpf_count by slot, borrowed */
 	int sharing_fd;		       /* maps of struct frbpf_share by slot, borrowed */
 	int keyed_fd;		       /* ring of slots whose maps fill up, borrowed */
+	int followed_fd;	       /* map of struct frbpf_followed, borrowed */
 	int suppress_fd;	       /* map of FRBPF_SUPPRESS_*, borrowed */
 	int learned_fd;		       /* maps of struct frbpf_learned by slot, borrowed */
 	uint32_t pidns;		       /* inode of the daemon's pid namespace */
@@ -52,6 +53,7 @@ struct source {
 	struct frbpf_control *control;
 	const __u64 *missing_storage;
 	const __u64 *not_seen;
+	const __u64 *texts_unread;
 	int rules_fd;
 	int globs_fd;
 	int learn_self_fd;
@@ -130,6 +132,7 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		(s_)->control = &(skel_)->bss->control;                                            \
 		(s_)->missing_storage = &(skel_)->bss->missing_storage;                            \
 		(s_)->not_seen = &(skel_)->bss->not_seen;                                          \
+		(s_)->texts_unread = &(skel_)->bss->texts_unread;                                  \
 		(s_)->rules_fd = bpf_map__fd((skel_)->maps.rules);                                 \
 		(s_)->globs_fd = bpf_map__fd((skel_)->maps.globs);                                 \
 		(s_)->learn_self_fd = bpf_program__fd((skel_)->progs.learn_self);                  \
@@ -151,7 +154,14 @@ int source__attach(const struct source_link *order, size_t n);
  */
 int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
 			 struct bpf_program *tasks, const struct source_link *order, size_t n);
-/* For sources: run an iterator program to its end. 0 or negative errno. */
-int source__iterate(struct bpf_program *prog);
+/*
+ * For sources: run an iterator program to its end, over the map @map_fd or, with -1, over what it is
+ * for. 0 or negative errno.
+ */
+int source__iterate_over(struct bpf_program *prog, int map_fd);
+static inline int source__iterate(struct bpf_program *prog)
+{
+	return source__iterate_over(prog, -1);
+}
 
 #endif

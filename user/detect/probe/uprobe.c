@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "detect/engine/due_look.h"
 #include "detect/probe/user_probe.h"
 #include "uprobe.skel.h"
 
@@ -12,7 +13,12 @@ static void choose_programs(struct uprobe_bpf *skel, const struct probe_target *
 	bpf_program__set_autoload(skel->progs.up_hit, !t->latency);
 	bpf_program__set_autoload(skel->progs.up_enter, t->latency);
 	bpf_program__set_autoload(skel->progs.up_exit, t->latency);
+	bpf_program__set_autoload(skel->progs.up_look, t->latency);
+	bpf_program__set_autoload(skel->progs.due_look, t->latency);
+	bpf_program__set_autoload(skel->progs.due_rest, false); /* calls end with their task */
 	bpf_map__set_autocreate(skel->maps.calls, t->latency);
+	bpf_map__set_autocreate(skel->maps.due_events, t->latency);
+	bpf_map__set_autocreate(skel->maps.due_tasks, t->latency);
 	bpf_map__set_autocreate(skel->maps.scratch, false);
 }
 
@@ -73,6 +79,17 @@ static int uprobe_attach(struct source *s)
 	return r;
 }
 
+static int uprobe_look(struct source *s)
+{
+	struct user_probe *p = s->skel;
+	struct uprobe_bpf *skel = p->skel;
+	const struct due_look due = { skel->progs.up_look,  bpf_map__fd(skel->maps.calls),
+				      skel->progs.due_look, skel->progs.due_rest,
+				      skel->maps.due_tasks, &skel->bss->n_due };
+
+	return due_look__make(&due);
+}
+
 static void uprobe_free(struct source *s)
 {
 	struct user_probe *p = s->skel;
@@ -90,5 +107,6 @@ const struct source_ops source_uprobe = {
 	.is_stale = user_probe__is_stale,
 	.load = uprobe_load,
 	.attach = uprobe_attach,
+	.look = uprobe_look,
 	.free = uprobe_free,
 };

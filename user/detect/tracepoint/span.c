@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "detect/engine/due_look.h"
 #include "detect/engine/source.h"
 #include "detect/tracepoint/span_ends.h"
 #include "detect/tracepoint/tracepoint_info.h"
@@ -31,6 +32,16 @@ static int set_keys(struct span_bpf *skel, const struct span_ends *e, struct err
 	return r;
 }
 
+/* Does a span go on when the task that began it has ended? Not if that is a key. */
+static bool span_outlives_task(const struct span_target *t)
+{
+	for (uint32_t i = 0; i < t->n_keys; i++) {
+		if (!strcmp(t->keys[i].start, "tid") || !strcmp(t->keys[i].start, "pid"))
+			return false;
+	}
+	return true;
+}
+
 static int set_ends(struct source *s, struct span_bpf *skel)
 {
 	struct span_ends e;
@@ -42,6 +53,7 @@ static int set_ends(struct source *s, struct span_bpf *skel)
 		skel->rodata->n_end_args = btf_trace__n_args(e.end);
 		skel->rodata->n_keys = e.target.n_keys;
 		skel->rodata->nested = e.target.nested;
+		bpf_program__set_autoload(skel->progs.due_rest, span_outlives_task(&e.target));
 		skel->rodata->is_disturbed = tracepoint_info__disturbed(e.target.end);
 		tracepoint_info__own(e.end, &skel->bss->own_at);
 	}
@@ -139,6 +151,16 @@ static int span_write(struct source *s, uint32_t bank, const struct rule_table *
 	return 0;
 }
 
+static int span_look(struct source *s)
+{
+	struct span_bpf *skel = s->skel;
+	const struct due_look due = { skel->progs.span_look, bpf_map__fd(skel->maps.flights),
+				      skel->progs.due_look,  skel->progs.due_rest,
+				      skel->maps.due_tasks,  &skel->bss->n_due };
+
+	return due_look__make(&due);
+}
+
 static void span_free(struct source *s)
 {
 	span_bpf__destroy(s->skel);
@@ -150,6 +172,7 @@ const struct source_ops source_span = {
 	.elf = span_bpf__elf_bytes,
 	.load = span_load,
 	.attach = span_attach,
+	.look = span_look,
 	.write = span_write,
 	.free = span_free,
 };

@@ -144,6 +144,12 @@ static int bind_span_arg(struct rule_conf *rule, struct rule_arg *arg, const str
 		return diags__error(d, rule->src, bad, "'%s' of the span's %s: %s", arg->name,
 				    strncmp(base, START, strlen(START)) ? "end" : "start", err.msg);
 	}
+	if (!start && rule->when.pending) {
+		btf_value__free(&v);
+		return diags__error(d, rule->src, arg->at,
+				    "what is pending has not come to its end: write start.NAME for "
+				    "an argument of the start");
+	}
 	if (start && e->target.nested) {
 		btf_value__free(&v);
 		return diags__error(d, rule->src, arg->at,

@@ -49,7 +49,7 @@ static json_t *json_key(const struct frbpf_trigger *t)
 /* The arguments of the event; NULL: none. */
 static json_t *json_args(const struct incident_trigger *it)
 {
-	struct trigger_arg args[FRBPF_MAX_ARGS];
+	struct trigger_arg args[TRIGGER_ARGS_MAX];
 	size_t n = trigger_args__get(it, args);
 	json_t *j = n ? json_object() : NULL;
 
@@ -145,13 +145,13 @@ static json_t *json_parts(const struct incident *inc, const struct incident_trig
 		if (!incident_trigger__part(it, i, &part))
 			continue;
 		list = list ?: json_array();
-		json_array_append_new(
-			list, json_pack("{s:o, s:o, s:o, s:I, s:i, s:o}", "rule",
-					json_text(part.rule->name, SIZE_MAX), "when",
-					json_text(part.rule->when_text, SIZE_MAX), "time",
-					json_time(inc, part.t.time), "value_ns",
-					(json_int_t)part.t.value, "cpu", (int)part.t.cpu, "subject",
-					json_task(&part.t.subject)));
+		json_array_append_new(list,
+				      json_pack("{s:o, s:o, s:o, s:I, s:i, s:o}", "rule",
+						json_text(part.rule->name, SIZE_MAX), "when",
+						json_text(part.rule->when_text, SIZE_MAX), "time",
+						json_time(inc, part.t.time), "value_ns",
+						(json_int_t)part.t.value, "cpu", (int)part.t.cpu,
+						"subject", json_task(&part.t.subject)));
 	}
 	return list;
 }
@@ -383,6 +383,22 @@ int manifest__set_why(const struct base_dir *base, const char *name, json_t *why
 	return code > 0 ? 0 : code;
 }
 
+/* Copy how pending events ended to the triggers of @manifest, which are in the same order. */
+static int keep_ends(json_t *manifest, const json_t *old, const char *list)
+{
+	json_t *from = json_object_get(old, list), *to = json_object_get(manifest, list), *v;
+	size_t i;
+	int err = 0;
+
+	json_array_foreach (from, i, v) {
+		json_t *ended = json_object_get(v, "ended"), *t = json_array_get(to, i);
+
+		if (ended && t)
+			err = json_object_set(t, "ended", ended) ?: err;
+	}
+	return err;
+}
+
 /* Keep what was added to a manifest after it was first written. 0 or -ENOMEM. */
 static int keep_added(json_t *manifest, const struct base_dir *base, const struct incident *inc)
 {
@@ -393,6 +409,7 @@ static int keep_added(json_t *manifest, const struct base_dir *base, const struc
 
 	if (!err && why)
 		err = json_object_set(manifest, "why", why);
+	err = err ?: keep_ends(manifest, old, "triggers") ?: keep_ends(manifest, old, "merged");
 	json_decref(old);
 	return err ? -ENOMEM : 0;
 }
@@ -449,6 +466,70 @@ int manifest__suppressed(const struct base_dir *base, const char *name, const ch
 	struct suppressed_edit edit = { rule, suppressed, realtime_offset };
 
 	return manifest__edit(base, name, edit_suppressed, &edit, err);
+}
+
+struct ended_edit {
+	const char *rule;
+	pid_t tid;
+	const struct frbpf_ended *ended;
+	uint64_t realtime_offset;
+};
+
+/* Is @t the trigger by the event that has ended? */
+static bool is_trigger_of(const json_t *t, const struct ended_edit *e)
+{
+	const json_t *time = json_object_get(t, "time"), *subject = json_object_get(t, "subject");
+	uint64_t begin = json_integer_value(json_object_get(time, "monotonic_ns")) -
+			 json_integer_value(json_object_get(t, "value_ns"));
+
+	return json_is_true(json_object_get(t, "pending")) && begin == e->ended->of.begin &&
+	       !strcmp(json_string_value(json_object_get(t, "rule")) ?: "", e->rule) &&
+	       json_integer_value(json_object_get(subject, "tid")) == e->tid;
+}
+
+static json_t *json_ended(const struct ended_edit *e, bool has_ret)
+{
+	const struct frbpf_ended *x = e->ended;
+	uint64_t offset = e->realtime_offset - suspends__between(x->time, now_ns());
+	json_t *j = json_pack("{s:b, s:o}", "seen", x->value != 0, "time",
+			      manifest__moment(offset, x->time));
+
+	if (j && x->value)
+		json_object_set_new(j, "value_ns", json_u64(x->value));
+	if (j && x->value && has_ret)
+		json_object_set_new(j, "ret", json_integer(x->ret));
+	return j;
+}
+
+static int edit_ended(json_t *manifest, void *arg)
+{
+	static const char *const lists[] = { "triggers", "merged" };
+	const struct ended_edit *e = arg;
+	int changed = 0;
+	json_t *t;
+	size_t i;
+
+	for (size_t k = 0; k < ARRAY_SIZE(lists); k++) {
+		json_array_foreach (json_object_get(manifest, lists[k]), i, t) {
+			const char *source = json_string_value(json_object_get(t, "source")) ?: "";
+			bool has_ret = !strcmp(source, "syscall") || !strcmp(source, "uprobe");
+
+			if (!is_trigger_of(t, e))
+				continue;
+			if (json_object_set_new(t, "ended", json_ended(e, has_ret)))
+				return -ENOMEM;
+			changed = 1;
+		}
+	}
+	return changed;
+}
+
+int manifest__ended(const struct base_dir *base, const char *name, const char *rule, pid_t tid,
+		    const struct frbpf_ended *e, uint64_t realtime_offset, struct err *err)
+{
+	struct ended_edit edit = { rule, tid, e, realtime_offset };
+
+	return manifest__edit(base, name, edit_ended, &edit, err);
 }
 
 static bool is_contradicted(const struct incident *inc)

@@ -64,4 +64,11 @@ int manifest__suppressed(const struct base_dir *base, const char *name, const ch
 			 const struct frbpf_suppressed *suppressed, uint64_t realtime_offset,
 			 struct err *err);
 
+/*
+ * Set in the manifest of incident @name how the pending event of task @tid ended that fired @rule.
+ * Later writes of the manifest keep it. @realtime_offset and errors as above.
+ */
+int manifest__ended(const struct base_dir *base, const char *name, const char *rule, pid_t tid,
+		    const struct frbpf_ended *e, uint64_t realtime_offset, struct err *err);
+
 #endif

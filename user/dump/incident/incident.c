@@ -107,7 +107,8 @@ const struct incident_stacks *incident__stacks(const struct incident *inc,
 					       const struct frbpf_trigger *t)
 {
 	for (size_t i = 0; i < inc->n_stacks; i++) {
-		if (inc->stacks[i].raw.time == t->time && inc->stacks[i].raw.cpu == t->cpu)
+		if (inc->stacks[i].raw.time == t->time && inc->stacks[i].raw.cpu == t->cpu &&
+		    inc->stacks[i].raw.tid == t->subject.tid)
 			return &inc->stacks[i];
 	}
 	return NULL;

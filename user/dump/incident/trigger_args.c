@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "detect/engine/block_device.h"
 #include "dump/incident/trigger_args.h"
 #include "rules/units.h"
@@ -48,6 +49,7 @@ static void set_value(struct trigger_arg *a, enum expr_type type, const __u64 *v
 	case EXPR_PATH:
 	case EXPR_EXE:
 	case EXPR_NAME:
+	case EXPR_TEXT:
 		set_string(a, val);
 		break;
 	case EXPR_DEVICE:
@@ -76,9 +78,14 @@ static void set_value(struct trigger_arg *a, enum expr_type type, const __u64 *v
 	}
 }
 
-/* Does the event have this field? The number of a static probe's arguments varies. */
+/*
+ * Does the event have this field? The number of a static probe's arguments varies, and not every
+ * system call is on a socket.
+ */
 static bool is_there(const struct frbpf_trigger *t, uint32_t field)
 {
+	if (t->source == FRBPF_SOURCE_SYSCALL)
+		return t->args[FRBPF_SYSCALL_FAMILY - FRBPF_FIELD_ARG][0];
 	return t->source != FRBPF_SOURCE_USDT || field - FRBPF_FIELD_ARG < t->n_args;
 }
 
@@ -113,17 +120,32 @@ static size_t add_named(const struct frbpf_trigger *t, const struct rule_args *a
 	return n;
 }
 
+/* Add the path or string that rules looked at. */
+static size_t add_text(const struct frbpf_trigger *t, struct trigger_arg *ret, size_t n)
+{
+	static const char *const names[] = { NULL,	    "path",	 "str(arg0)", "str(arg1)",
+					     "str(arg2)", "str(arg3)", "str(arg4)", "str(arg5)",
+					     "str(arg6)", "str(arg7)" };
+
+	if (!t->text_is || t->text_is >= ARRAY_SIZE(names))
+		return n;
+	ret[n] = (struct trigger_arg){ .name = names[t->text_is], .is_text = true };
+	memcpy(ret[n].text, t->text, sizeof(t->text));
+	return n + 1;
+}
+
 size_t trigger_args__get(const struct incident_trigger *it,
-			 struct trigger_arg ret[static FRBPF_MAX_ARGS])
+			 struct trigger_arg ret[static TRIGGER_ARGS_MAX])
 {
 	size_t n = add_fields(&it->t, ret, 0);
 
-	return it->rule ? add_named(&it->t, &it->rule->args, ret, n) : n;
+	n = it->rule ? add_named(&it->t, &it->rule->args, ret, n) : n;
+	return add_text(&it->t, ret, n);
 }
 
 char *trigger_args__format(const struct incident_trigger *it, char *buf, size_t size)
 {
-	struct trigger_arg args[FRBPF_MAX_ARGS];
+	struct trigger_arg args[TRIGGER_ARGS_MAX];
 	size_t n = trigger_args__get(it, args), len = 0;
 
 	buf[0] = '\0';

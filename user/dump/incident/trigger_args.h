@@ -8,6 +8,8 @@
 
 #include "dump/incident/incident.h"
 
+#define TRIGGER_ARGS_MAX (FRBPF_MAX_ARGS + 1) /* with the path or string that rules looked at */
+
 struct trigger_arg {
 	const char *name; /* a constant, or the rule's */
 	bool is_text;
@@ -17,7 +19,7 @@ struct trigger_arg {
 
 /* Fill @ret in the order of the fields. Returns their number. */
 size_t trigger_args__get(const struct incident_trigger *it,
-			 struct trigger_arg ret[static FRBPF_MAX_ARGS]);
+			 struct trigger_arg ret[static TRIGGER_ARGS_MAX]);
 
 /*
  * Format like "dev=sda op=write"; "" for none. Text that exceeds @size is cut after an argument.

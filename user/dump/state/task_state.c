@@ -11,6 +11,7 @@
 #include "common/proc_file.h"
 #include "dump/state/task_state.h"
 #include "dump/state/wait_owner.h"
+#include "dump/state/wait_place.h"
 
 #define COMMAND_MAX 512	 /* bytes */
 #define PARENTS_MAX 8	 /* generations of parents, at most */
@@ -143,7 +144,7 @@ int task_state__command(pid_t tid, uint64_t time, json_t **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-int task_state__more(pid_t tid, uint64_t time, json_t **ret)
+int task_state__more(pid_t tid, uint64_t time, bool pending, json_t **ret)
 {
 	struct proc_stat s;
 	_cleanup_close_ int dir = open_at(tid, time, &s);
@@ -154,6 +155,8 @@ int task_state__more(pid_t tid, uint64_t time, json_t **ret)
 	o = json_object();
 	if (o && !wait_owner__read(dir, &part)) /* first, as it may change */
 		json_object_set_new(o, "waits_for", part);
+	if (o && pending && !wait_place__read(dir, &part))
+		json_object_set_new(o, "waits_in", part);
 	if (o && !task_state__command(tid, time, &part))
 		json_object_set_new(o, "command", part);
 	if (!o)

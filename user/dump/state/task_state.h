@@ -23,9 +23,9 @@ int task_state__read(const struct cgroup_roots *roots, pid_t tid, uint64_t time,
 int task_state__command(pid_t tid, uint64_t time, json_t **ret);
 
 /*
- * Read everything that may hang, as an object: "command", and "waits_for" from wait_owner__read().
- * Errors as above.
+ * Read everything that may hang, as an object: "command", "waits_for" from wait_owner__read() and,
+ * if it is @pending, "waits_in" from wait_place__read(). Errors as above.
  */
-int task_state__more(pid_t tid, uint64_t time, json_t **ret);
+int task_state__more(pid_t tid, uint64_t time, bool pending, json_t **ret);
 
 #endif

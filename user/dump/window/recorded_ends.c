@@ -212,7 +212,7 @@ static bool claim__init(struct claim *c, struct incident_trigger *it, const stru
 	uint64_t quarter = t->value / 4;
 
 	if (!it->rule || t->source != d->source || t->value >= t->time ||
-	    t->flags & FRBPF_TRIGGER_SHARE)
+	    t->flags & (FRBPF_TRIGGER_SHARE | FRBPF_TRIGGER_PENDING))
 		return false;
 	*c = (struct claim){
 		.it = it,

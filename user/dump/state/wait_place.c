@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/json_text.h"
+#include "common/proc_file.h"
+#include "common/rights.h"
+#include "dump/state/wait_place.h"
+#include "rules/when.h"
+
+#define WCHAN_MAX 128 /* bytes, as KSYM_NAME_LEN once was */
+
+/* Calls that wait for the file of their first argument. */
+static const char *const of_file[] = {
+	"read",	    "write",	       "pread64",   "pwrite64",	 "readv",      "writev",
+	"preadv",   "pwritev",	       "preadv2",   "pwritev2",	 "fsync",      "fdatasync",
+	"syncfs",   "sync_file_range", "fallocate", "ftruncate", "getdents64", "ioctl",
+	"flock",    "fcntl",	       "connect",   "accept",	 "accept4",    "sendto",
+	"recvfrom", "sendmsg",	       "recvmsg",   "sendfile",	 "epoll_wait", "epoll_pwait",
+};
+
+static bool waits_for_file(const char *call)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(of_file); i++) {
+		if (!strcmp(of_file[i], call))
+			return true;
+	}
+	return false;
+}
+
+/* The file of descriptor @fd as /proc shows it; NULL: it is closed. */
+static json_t *file_name(int dir, unsigned int fd)
+{
+	char link[32], path[PATH_MAX];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "fd/%u", fd);
+	len = readlinkat(dir, link, path, sizeof(path));
+	return len > 0 ? json_text(path, len) : NULL;
+}
+
+static void add_call(json_t *o, int dir)
+{
+	unsigned long long first;
+	const char *name;
+	char text[256];
+	json_t *file;
+	long nr;
+
+	if (proc_file__read(dir, "syscall", text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%ld %llx", &nr, &first) != 2 || nr < 0 || nr > INT_MAX)
+		return;
+	name = syscall__name((int)nr);
+	json_object_set_new(o, "syscall", name ? json_string(name) : json_integer(nr));
+	file = name && waits_for_file(name) ? file_name(dir, (unsigned int)first) : NULL;
+	if (file)
+		json_object_set_new(o, "file", file);
+}
+
+int wait_place__read(int dir, json_t **ret)
+{
+	RAISED_RIGHTS(RIGHTS_PROCESSES);
+	char wchan[WCHAN_MAX];
+	json_t *o = json_object();
+
+	if (!o)
+		return -ENOMEM;
+	add_call(o, dir);
+	if (proc_file__read(dir, "wchan", wchan, sizeof(wchan)) > 0 && strcmp(wchan, "0") != 0)
+		json_object_set_new(o, "wchan", json_text(wchan, sizeof(wchan)));
+	if (!json_object_size(o)) {
+		json_decref(o);
+		return -ENODATA;
+	}
+	*ret = o;
+	return 0;
+}
