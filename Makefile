@@ -18,6 +18,8 @@ MACHINE  := $(shell uname -m)
 endif
 
 O        ?= .output$(if $(SAN),-san)$(if $(CROSS_COMPILE),-$(MACHINE))
+# BPF objects and their skeletons: the same with and without sanitizers
+BPF_O    := $(O:.output-san%=.output%)/bpf
 CLANG    ?= clang
 BPFTOOL  ?= $(shell command -v bpftool || echo /usr/sbin/bpftool)
 ARCH     := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(MACHINE)))
@@ -43,7 +45,7 @@ CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
 	    -Wno-unused-parameter -Wno-missing-field-initializers
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) \
-	      -Iuser -Ibpf -I$(O)/bpf -I$(O)/gen $(CFLAGS) $(SAN_FLAGS)
+	      -Iuser -Ibpf -I$(BPF_O) -I$(O)/gen $(CFLAGS) $(SAN_FLAGS)
 LIBS     := -lbpf -ldw -lelf -llzma -lcap -ljansson -lz -lzstd -lm -lpthread -ldl $(if $(filter x86,$(ARCH)),-lZydis)
 
 # frbpf itself
@@ -56,10 +58,10 @@ BIN      := $(if $(SAN)$(CROSS_COMPILE),$(O)/frbpf,frbpf)
 
 # BPF objects and their skeletons
 BPF_SRCS := $(wildcard bpf/*.bpf.c)
-SKELS    := $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.skel.h)
+SKELS    := $(BPF_SRCS:bpf/%.bpf.c=$(BPF_O)/%.skel.h)
 ifeq ($(GEN_VMLINUX_H),1)
 VMLINUX_DIR := $(O)/vmlinux
-$(BPF_SRCS:bpf/%.c=$(O)/bpf/%.o): $(O)/vmlinux/vmlinux.h
+$(BPF_SRCS:bpf/%.c=$(BPF_O)/%.o): $(O)/vmlinux/vmlinux.h
 else
 VMLINUX_DIR := vmlinux
 endif
@@ -104,13 +106,13 @@ $(O)/version: FORCE
 	$(Q)echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
 FORCE:
 
-$(O)/bpf/%.bpf.o: bpf/%.bpf.c
+$(BPF_O)/%.bpf.o: bpf/%.bpf.c
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $(@:.o=.tmp.o)
 	$(Q)$(BPFTOOL) gen object $@ $(@:.o=.tmp.o)
 
-$(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
+$(BPF_O)/%.skel.h: $(BPF_O)/%.bpf.o
 	$(call msg,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf > $@
 
@@ -241,4 +243,4 @@ help:
 	@echo 'make uninstall        remove what make install has put there'
 	@echo 'make GEN_VMLINUX_H=1  take kernel types from the running kernel'
 
--include $(shell find $(O)/fuzz -name "*.d" 2>/dev/null) $(OBJS:.o=.d) $(MAIN_OBJ:.o=.d) $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.d) $(UNIT_BINS:=.d)
+-include $(shell find $(O)/fuzz -name "*.d" 2>/dev/null) $(OBJS:.o=.d) $(MAIN_OBJ:.o=.d) $(BPF_SRCS:bpf/%.bpf.c=$(BPF_O)/%.bpf.d) $(UNIT_BINS:=.d)
