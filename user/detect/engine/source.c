@@ -29,13 +29,13 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		const char *name;
 		int fd;
 	} shared[] = {
-		{ "states", env->states_fd },	  { "triggers", env->triggers_fd },
-		{ "cgroups", env->cgroups_fd },	  { "cooling", env->cooling_fd },
-		{ "counting", env->counting_fd }, { "suppress_times", env->suppress_fd },
-		{ "keyed", env->keyed_fd },	  { "path_globs", env->path_globs_fd },
-		{ "learned", env->learned_fd },	  { "sharing", env->sharing_fd },
-		{ "followed", env->followed_fd },
-		{ "scope", env->scope_fd },	  { "scope_keys", env->scope_keys_fd },
+		{ "states", env->states_fd },	      { "triggers", env->triggers_fd },
+		{ "cgroups", env->cgroups_fd },	      { "cooling", env->cooling_fd },
+		{ "counting", env->counting_fd },     { "suppress_times", env->suppress_fd },
+		{ "keyed", env->keyed_fd },	      { "path_globs", env->path_globs_fd },
+		{ "learned", env->learned_fd },	      { "sharing", env->sharing_fd },
+		{ "followed", env->followed_fd },     { "scope", env->scope_fd },
+		{ "scope_keys", env->scope_keys_fd },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
@@ -55,12 +55,18 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 int source__iterate_over(struct bpf_program *prog, int map_fd)
 {
 	union bpf_iter_link_info info = { .map.map_fd = map_fd };
-	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
-	struct bpf_link *link = bpf_program__attach_iter(prog, map_fd < 0 ? NULL : &opts);
+	struct bpf_iter_attach_opts opts;
+	struct bpf_link *link;
 	_cleanup_close_ int fd = -1;
 	char buf[64];
 	ssize_t n;
 
+	/* not LIBBPF_OPTS: it may leave garbage in the padding, for which libbpf refuses them */
+	memset(&opts, 0, sizeof(opts));
+	opts.sz = sizeof(opts);
+	opts.link_info = &info;
+	opts.link_info_len = sizeof(info);
+	link = bpf_program__attach_iter(prog, map_fd < 0 ? NULL : &opts);
 	if (!link)
 		return -errno;
 	fd = bpf_iter_create(bpf_link__fd(link));
