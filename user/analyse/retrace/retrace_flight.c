@@ -153,9 +153,10 @@ static int flight_tell_pending(struct want *w, const struct flight *f)
 	e.val[1][FRBPF_FIELD_CPU][0] = f->cpu;
 	e.unknown[1] &= ~(1U << FRBPF_FIELD_CPU);
 	e.pending = true;
-	e.key = f->number;
-	if (w->w.source == FRBPF_SOURCE_SYSCALL)
+	if (w->w.source == FRBPF_SOURCE_SYSCALL) {
+		e.key = f->number;
 		retraced__set(&e, FRBPF_FIELD_SYSCALL, f->number);
+	}
 	if (w->w.source == FRBPF_SOURCE_OFFCPU)
 		retraced__set(&e, FRBPF_FIELD_STATE, f->state);
 	if (w->w.source == FRBPF_SOURCE_RECLAIM) {
