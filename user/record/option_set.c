@@ -331,6 +331,39 @@ int option__check_synth(struct option_parser *p, const struct option_value *v)
 	return err;
 }
 
+/* One part of a specification by hand: CPUS/CPUS. */
+static bool is_thread_masks(const char *s, size_t len)
+{
+	static const char list[] = "0123456789,-";
+	size_t maps = strspn(s, list), affinity;
+
+	if (!maps || maps >= len || s[maps] != '/')
+		return false;
+	affinity = strspn(s + maps + 1, list);
+	return affinity && maps + 1 + affinity == len;
+}
+
+/* perf reads rings in several threads then, each with CPUS of rings and CPUS to run on. */
+int option__check_threads(struct option_parser *p, const struct option_value *v)
+{
+	static const char *const kinds[] = { "cpu", "core", "package", "numa", NULL };
+	const char *s = v->text;
+
+	if (v->unset || !s)
+		return 0;
+	if (!strpbrk(s, "/:"))
+		return option__check_word(p, v, "kind of threads", kinds);
+	for (;; s++) {
+		size_t len = strcspn(s, ":");
+
+		if (!is_thread_masks(s, len))
+			return OPTION_ERROR(p, v, "'%s' is not CPUS/CPUS[:CPUS/CPUS...]", v->text);
+		s += len;
+		if (!*s)
+			return 0;
+	}
+}
+
 int option__check_affinity(struct option_parser *p, const struct option_value *v)
 {
 	static const char *const kinds[] = { "node", "cpu", NULL };

@@ -57,6 +57,7 @@ int option__check_number(struct option_parser *p, const struct option_value *v);
 int option__check_size(struct option_parser *p, const struct option_value *v);
 int option__check_clock(struct option_parser *p, const struct option_value *v);
 int option__check_synth(struct option_parser *p, const struct option_value *v);
+int option__check_threads(struct option_parser *p, const struct option_value *v);
 int option__check_affinity(struct option_parser *p, const struct option_value *v);
 
 /* option_sample.c */

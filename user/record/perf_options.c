@@ -114,7 +114,8 @@ const struct perf_option perf_options[N_PERF_OPTIONS] = {
 	  "timehist` tell the time off CPU from it" },
 	{ "output", 'o', ARGUMENT_REQUIRED, "FILE", OPTION_TAKEN,
 	  "dumps are BASE/session-NAME/FILE.TIME", .set = option__set_output },
-	{ "overwrite", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN, "overwritable rings, written when they are dumped; without it, `frbpf start` writes the "
+	{ "overwrite", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN,
+	  "overwritable rings, written when they are dumped; without it, `frbpf start` writes the "
 	  "file all the time",
 	  .flag = FLAG(overwrite) },
 	{ "per-thread", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN,
@@ -164,7 +165,7 @@ const struct perf_option perf_options[N_PERF_OPTIONS] = {
 	{ "tail-synthesize", 0, ARGUMENT_NONE, NULL, OPTION_NO_OP,
 	  "a dump has the tasks and maps as they were at each moment" },
 	{ "threads", 0, ARGUMENT_OPTIONAL, "SPEC", OPTION_NO_OP,
-	  "no thread reads the rings while they are written" },
+	  "no thread reads the rings while they are written", .set = option__check_threads },
 	{ "tid", 't', ARGUMENT_REQUIRED, "TID,..", OPTION_TAKEN, "these threads only",
 	  .set = option__set_tid, .no_negate = true },
 	{ "timestamp", 'T', ARGUMENT_NONE, NULL, OPTION_NO_OP, "every sample has its time" },
