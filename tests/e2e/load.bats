@@ -130,7 +130,7 @@ daemon_answers() {
 		run =$events --overwrite --switch-output -a
 		ring = 10s
 	EOF
-	run -1 --separate-stderr prlimit --nofile=60 "$FRBPF" load --base "$BASE" "$RULES"
+	run -1 --separate-stderr prlimit --nofile=90 "$FRBPF" load --base "$BASE" "$RULES"
 	[[ $stderr =~ need\ ([0-9]+)\ file.*\ dumps\ ([0-9]+),\ and\ ([0-9]+) ]]
 	need=$((BASH_REMATCH[1] + BASH_REMATCH[2] + BASH_REMATCH[3]))
 	# one set of the events is 41 for each CPU: too few by half of that for both

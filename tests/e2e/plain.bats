@@ -122,6 +122,8 @@ daemon_pid() {
 		done
 		frbpf dump --session one >/dev/null
 	done
+	perf bench sched pipe -l 20000 >/dev/null # more than 1 MB of switches
+	wait_until 60 ended small || fail "$(frbpf status)"
 	frbpf stop
 	same "files" "$(find "$BASE/session-one" -name 'perf.data*' | wc -l)" 4
 	[[ ! -e $BASE/session-one/perf.data ]]
