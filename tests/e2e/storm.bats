@@ -144,8 +144,9 @@ all_whole() {
 }
 
 # In memory, but for what names addresses: that has a bound of its own, and grows with what runs on this machine.
+# What malloc() reserves depends on which threads ran at once.
 held_bytes() {
-	frbpf status --json | jq '.memory | .heap_bytes - .sideband_bytes'
+	frbpf status --json | jq '.memory | .heap_in_use_bytes - .sideband_bytes'
 }
 
 holds_at_most() { # BYTES

@@ -201,15 +201,16 @@ static void print_app(const json_t *app)
  */
 static void print_memory(const json_t *m)
 {
-	char a[32], b[32], c[32];
+	char a[32], b[32], c[32], d[32];
 
 	printf("  memory:     %s resident: %s of program files, %s of its own",
 	       units__format_size(num(m, "rss_bytes"), a, sizeof(a)),
 	       units__format_size(num(m, "file_bytes"), b, sizeof(b)),
 	       units__format_size(num(m, "anon_bytes"), c, sizeof(c)));
-	printf(" (copies %s of it); heap %s reserved, %s of it for the side band\n",
+	printf(" (copies %s of it); heap %s, %s of it in use, %s for the side band\n",
 	       units__format_size(num(m, "copies_bytes"), a, sizeof(a)),
 	       units__format_size(num(m, "heap_bytes"), b, sizeof(b)),
+	       units__format_size(num(m, "heap_in_use_bytes"), d, sizeof(d)),
 	       units__format_size(num(m, "sideband_bytes"), c, sizeof(c)));
 	printf("              beside that: rings %s, those of the side band %s\n",
 	       units__format_size(num(m, "rings_bytes"), a, sizeof(a)),

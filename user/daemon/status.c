@@ -28,8 +28,8 @@ static json_int_t status_value(const char *status, const char *name)
 /*
  * {"rss_bytes", "anon_bytes", "file_bytes": from /proc/self/status; "rings_bytes": mapped from the
  * kernel, in no process's RSS; "copies_bytes"; "sideband_rings_bytes"; "sideband_bytes": log and
- * state of names; "heap_bytes": taken by malloc() from the kernel; "used_bytes", "max_bytes": what
- * counts towards max-memory, and its value}.
+ * state of names; "heap_bytes": taken by malloc() from the kernel, of which "heap_in_use_bytes"
+ * are in use; "used_bytes", "max_bytes": what counts towards max-memory, and its value}.
  */
 static json_t *memory_json(struct sideband *sb, uint64_t max_memory)
 {
@@ -43,14 +43,15 @@ static json_t *memory_json(struct sideband *sb, uint64_t max_memory)
 
 	sideband__stats(sb, &st);
 	status = buf__read_file(&b, "/proc/self/status", 64 * 1024) == 0 && b.len ? b.data : "";
-	j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "rss_bytes",
+	j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "rss_bytes",
 		      status_value(status, "\nVmRSS:"), "anon_bytes",
 		      status_value(status, "\nRssAnon:"), "file_bytes",
 		      status_value(status, "\nRssFile:"), "rings_bytes", sessions / 2,
 		      "copies_bytes", sessions - sessions / 2, "sideband_rings_bytes",
 		      (json_int_t)st.ring_bytes, "sideband_bytes",
 		      (json_int_t)(st.log_bytes + st.model_bytes), "heap_bytes",
-		      (json_int_t)(heap.arena + heap.hblkhd), "used_bytes",
+		      (json_int_t)(heap.arena + heap.hblkhd), "heap_in_use_bytes",
+		      (json_int_t)(heap.uordblks + heap.hblkhd), "used_bytes",
 		      sessions + (json_int_t)st.ring_bytes, "max_bytes", (json_int_t)max_memory);
 	buf__free(&b);
 	return j;
