@@ -21,57 +21,16 @@
 #include "cmd/cmd.h"
 #include "daemon/control.h"
 #include "detect/tracepoint/event_format.h"
+#include "failing_alloc.h"
 
 #define STEP	   97 /* of the allocations of `check`, one in so many */
-#define LOADS	   6 /* of the allocations of `load`, so many; FRBPF_LONG: LOADS_LONG; =all: each */
-#define LOADS_LONG 400
+#define LOADS	   6 /* of the places where `load` allocates, so many; FRBPF_LONG: LOADS_LONG; =all: each */
+#define LOADS_LONG 200
 #define HANGS_MAX  120 /* s */
-
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
-#define CAN_FAIL true
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *p, size_t size);
-
-static long allocations, failing; /* the failing one of them; 0: none */
-
-static bool fails(void)
-{
-	if (__atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED) != failing)
-		return false;
-	errno = ENOMEM;
-	return true;
-}
-
-void *malloc(size_t size)
-{
-	return fails() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __libc_calloc(n, size);
-}
-
-void *realloc(void *p, size_t size)
-{
-	return fails() ? NULL : __libc_realloc(p, size);
-}
-#else
-#define CAN_FAIL false
-static long allocations, failing;
-#endif
-
-static void fail_nth(long n)
-{
-	allocations = 0;
-	failing = n;
-}
 
 static void need_failures(void)
 {
-	if (CAN_FAIL)
+	if (ALLOC_CAN_FAIL)
 		return;
 	print_message("skipped: allocations cannot be made to fail in this build\n");
 	skip();
@@ -94,9 +53,9 @@ static void test_format(void **state)
 		struct event_format *f = NULL;
 
 		assert_true(n < 1000);
-		fail_nth(n);
+		alloc__fail_nth(n);
 		err = event_format__parse(text, strlen(text), &f);
-		fail_nth(0);
+		alloc__fail_nth(0);
 		assert_int_equal(err, f ? 0 : -ENOMEM);
 		event_format__free(f);
 	}
@@ -127,10 +86,10 @@ static int check(char *rules, long n, int messages, int out, long *ret_allocatio
 		alarm(HANGS_MAX);
 		dup2(messages, STDERR_FILENO);
 		dup2(out, STDOUT_FILENO);
-		fail_nth(n);
+		alloc__fail_nth(n);
 		status = cmd_check.run(3, argv);
 		fflush(stdout);
-		*shared = allocations;
+		*shared = alloc.done;
 		_exit(status);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -213,8 +172,8 @@ static bool load_run__answers(const struct load_run *r, pid_t pid, int *ret_stat
 	return false;
 }
 
-/* `load -f` without its @n-th allocation, until it answers. Returns how it ended. */
-static int load_run__do(const struct load_run *r, long n, long *shared)
+/* `load -f`, until it answers; without allocation @at of @place. Returns how it ended. */
+static int load_run__do(const struct load_run *r, uint64_t place, long at)
 {
 	char *argv[] = { "load", "-f", "--base", (char *)r->base, (char *)r->rules, NULL };
 	int status = -1;
@@ -231,10 +190,9 @@ static int load_run__do(const struct load_run *r, long n, long *shared)
 		alarm(HANGS_MAX);
 		dup2(r->said, STDERR_FILENO);
 		dup2(r->said, STDOUT_FILENO);
-		fail_nth(n);
+		alloc__fail_at(place, at);
 		status = cmd_load.run(5, argv);
 		fflush(stdout);
-		*shared = allocations;
 		_exit(status);
 	}
 	if (load_run__answers(r, pid, &status)) {
@@ -275,30 +233,53 @@ static void load_run__end(struct load_run *r)
 	assert_int_equal(system(command), 0);
 }
 
-static void load_run__report(const struct load_run *r, long n, long total, int end)
+static void load_run__report(const struct load_run *r, const struct place *p, long at, int end)
 {
 	char text[4096];
 	ssize_t len = pread(r->said, text, sizeof(text) - 1, 0);
 
 	text[len > 0 ? len : 0] = '\0';
-	print_error("allocation %ld of %ld: status %#x: %s\n", n, total, end, text);
+	print_error("allocation %ld of %ld from %#lx: status %#x: %s\n", at, p->n, p->id, end, text);
 }
 
-/* Of @total allocations every how many-th fails? */
-static long load_step(long total)
+/* Does it end well without allocation @at from there? */
+static bool load_run__ends_well(const struct load_run *r, const struct place *p, long at)
+{
+	int end = load_run__do(r, p->id, at);
+
+	if (WIFEXITED(end) && (!WEXITSTATUS(end) || lseek(r->said, 0, SEEK_END)))
+		return true;
+	load_run__report(r, p, at, end);
+	return false;
+}
+
+/* Move those in use to the front. Returns their number. */
+static long places__pack(struct place *places)
+{
+	long n = 0;
+
+	for (long i = 0; i < PLACES_MAX; i++) {
+		if (places[i].id)
+			places[n++] = places[i];
+	}
+	return n;
+}
+
+/* Of @n places every how many-th fails? */
+static long load_step(long n)
 {
 	const char *how = getenv("FRBPF_LONG");
 
 	if (how && !strcmp(how, "all"))
 		return 1;
-	return total / (how ? LOADS_LONG : LOADS) + 1;
+	return n / (how ? LOADS_LONG : LOADS) + 1;
 }
 
+/* The first allocation from a place fails, then the last one: what was made before is to be freed. */
 static void test_load(void **state)
 {
-	long *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	long total, step, tried = 0, failures = 0;
+	long n, step, tried = 0, failures = 0, total = 0;
+	struct place *places;
 	struct load_run r;
 	int end;
 
@@ -308,26 +289,27 @@ static void test_load(void **state)
 		print_message("skipped: needs root, tracefs and kernel BTF\n");
 		skip();
 	}
-	assert_true(shared != MAP_FAILED);
 	load_run__begin(&r);
-	end = load_run__do(&r, 0, shared);
-	total = *shared;
+	places = places__new();
+	assert_non_null(places);
+	alloc.places = places;
+	end = load_run__do(&r, 0, 0);
+	alloc.places = NULL;
 	if (end)
-		load_run__report(&r, 0, total, end);
-	step = load_step(total);
+		load_run__report(&r, places, 0, end);
+	n = places__pack(places);
+	step = load_step(n);
+	for (long i = 0; i < n; i++)
+		total += places[i].n;
 	/* each time others */
-	for (long n = 1 + getpid() % step; !end && n <= total; n += step) {
-		int one = load_run__do(&r, n, shared);
-
+	for (long i = getpid() % step; !end && i < n; i += step) {
 		tried++;
-		if (WIFEXITED(one) && (!WEXITSTATUS(one) || lseek(r.said, 0, SEEK_END)))
-			continue;
-		load_run__report(&r, n, total, one);
-		failures++;
+		failures += !load_run__ends_well(&r, &places[i], 1);
+		if (places[i].n > 1)
+			failures += !load_run__ends_well(&r, &places[i], places[i].n);
 	}
-	print_message("# %ld of %ld allocations failed, one in each load\n", tried, total);
+	print_message("# %ld of %ld places failed, which make %ld allocations\n", tried, n, total);
 	load_run__end(&r);
-	munmap(shared, sizeof(*shared));
 	assert_int_equal(end, 0);
 	assert_int_equal(failures, 0);
 }

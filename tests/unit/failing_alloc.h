@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Allocations that fail when a test wants it: malloc(), calloc() and realloc() of the whole program,
+ * in all of its threads and its children.
+ */
+#ifndef FRBPF_TEST_FAILING_ALLOC_H
+#define FRBPF_TEST_FAILING_ALLOC_H
+
+#include <errno.h>
+#include <execinfo.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define PLACES_MAX  16384
+#define PLACE_DEPTH 24 /* calls that tell a place from others */
+
+/*
+ * A place is a call stack that allocates. Threads allocate in another order each time, but from the
+ * same places.
+ */
+struct place {
+	uint64_t id; /* 0: free */
+	long n;	     /* allocations from there */
+};
+
+static struct {
+	long done;	/* allocations so far */
+	long nth;	/* this one fails; 0: none */
+	uint64_t place; /* of the allocations from there */
+	long at;	/* this one fails; 0: none */
+	long reached;
+	struct place *places; /* PLACES_MAX, to count them in; shared with children; NULL: not counted */
+} alloc;
+
+/* Allocation @n from now fails, however many follow; 0: none. */
+static inline void alloc__fail_nth(long n)
+{
+	alloc.done = 0;
+	alloc.nth = n;
+}
+
+/* Allocation @at from @place fails, of those that follow; @at 0: none. */
+static inline void alloc__fail_at(uint64_t place, long at)
+{
+	alloc.place = place;
+	alloc.reached = 0;
+	alloc.at = at;
+}
+
+/* A table for alloc.places. NULL: no memory. It is never freed. */
+static inline struct place *places__new(void)
+{
+	void *p = mmap(NULL, PLACES_MAX * sizeof(struct place), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#define ALLOC_CAN_FAIL true
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t size);
+
+static __thread bool alloc_in_backtrace; /* which may allocate */
+
+static uint64_t alloc__place(void)
+{
+	uint64_t id = 0xcbf29ce484222325ULL; /* FNV-1a */
+	void *calls[PLACE_DEPTH];
+	int n;
+
+	alloc_in_backtrace = true;
+	n = backtrace(calls, PLACE_DEPTH);
+	alloc_in_backtrace = false;
+	for (int i = 0; i < n; i++)
+		id = (id ^ (uintptr_t)calls[i]) * 0x100000001b3ULL;
+	return id | 1;
+}
+
+static void alloc__count_place(uint64_t id)
+{
+	for (uint64_t i = 0; i < PLACES_MAX; i++) {
+		struct place *p = &alloc.places[(id + i) % PLACES_MAX];
+		uint64_t is = 0;
+
+		if (__atomic_compare_exchange_n(&p->id, &is, id, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED) ||
+		    is == id) {
+			__atomic_add_fetch(&p->n, 1, __ATOMIC_RELAXED);
+			return;
+		}
+	}
+	abort(); /* the table is too small */
+}
+
+static bool alloc__place_fails(void)
+{
+	uint64_t id;
+
+	if (alloc_in_backtrace || (!alloc.places && !alloc.at))
+		return false;
+	id = alloc__place();
+	if (alloc.places)
+		alloc__count_place(id);
+	return alloc.at && id == alloc.place &&
+	       __atomic_add_fetch(&alloc.reached, 1, __ATOMIC_RELAXED) == alloc.at;
+}
+
+static bool alloc__fails(void)
+{
+	bool fails = __atomic_add_fetch(&alloc.done, 1, __ATOMIC_RELAXED) == alloc.nth;
+
+	if (!alloc__place_fails() && !fails)
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+void *malloc(size_t size)
+{
+	return alloc__fails() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return alloc__fails() ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+	return alloc__fails() ? NULL : __libc_realloc(p, size);
+}
+#else
+#define ALLOC_CAN_FAIL false
+#endif
+
+#endif
