@@ -134,6 +134,32 @@ need_their_name() {
 	same "left beside" "$(find "$theirs" -name '.frbpf*' | wc -l)" 0
 }
 
+@test "the page of a job, and the kernel's symbols, are written through no link of another user" {
+	local at
+	echo 'of root' >"$secret/notes"
+	as_them ln -s "$secret/notes" "$theirs/page"
+	as_them ln -s "$secret" "$theirs/folder"
+	for at in "$theirs/page" "$theirs/folder/notes"; do
+		GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY=$at \
+			run -0 frbpf_run --when 'runqlat > 1h' -o "$OUT.${at##*/}" -- true
+		[[ $output == *"GITHUB_STEP_SUMMARY $at: "* ]] || fail "$output"
+	done
+	same "the file of root's" "$(cat "$secret/notes")" 'of root'
+	write_rules </dev/null
+	frbpf_load
+	frbpf dump >/dev/null
+	as_them mkdir "$theirs/cache"
+	as_them ln -s "$secret" "$theirs/cache/[kernel.kallsyms]"
+	for at in "$theirs/folder" "$theirs/folder/" "$theirs/folder/new" "$theirs/cache"; do
+		run -1 frbpf show --kallsyms "$at"
+	done
+	same "names in the secret" "$(find "$secret" -mindepth 1 -maxdepth 1 -printf "%f\n" | sort | xargs)" "notes out"
+	# theirs without links, and a link of our own
+	ln -s "$theirs" "$open_dir/own"
+	run -0 frbpf show --kallsyms "$open_dir/own/new/"
+	[[ -s $(echo "$theirs/new/[kernel.kallsyms]"/*/kallsyms) ]]
+}
+
 # A fifo of root's, which nobody has opened as long as `untouched` says so: whoever opens it to read lets a writer in.
 lay_bait() {
 	mkfifo -m 600 "$secret/bait"

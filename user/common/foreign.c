@@ -331,15 +331,31 @@ static int create_file(const char *path)
 	return fd;
 }
 
+/* Takes @at over. */
+static int append_to(const struct walk *w, int at, int flags)
+{
+	int fd = w->owner ? -ELOOP
+			  : reopen_file(at, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | flags);
+
+	close(at);
+	return fd;
+}
+
 int foreign__append(const char *path)
 {
 	struct walk w;
-	int at = walk__open(&w, path, true), fd = -ELOOP;
+	int at = walk__open(&w, path, true);
 
-	if (at < 0)
-		return at == -ENOENT ? create_file(path) : at;
-	if (!w.owner)
-		fd = reopen_file(at, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
-	close(at);
-	return fd;
+	if (at == -ENOENT)
+		return create_file(path);
+	return at < 0 ? at : append_to(&w, at, 0);
+}
+
+int foreign__append_file(const char *path)
+{
+	struct walk w;
+	struct stat st;
+	int at = check_found(walk__open(&w, path, true), false, &st);
+
+	return at < 0 ? at : append_to(&w, at, O_NONBLOCK);
 }

@@ -57,5 +57,7 @@ int foreign__folder(const char *path);
  * terminal or a fifo: blocks as open(2) does.
  */
 int foreign__append(const char *path);
+/* The same, but only a regular file that is there already. -ENOENT; -ENXIO: it is something else. */
+int foreign__append_file(const char *path);
 
 #endif

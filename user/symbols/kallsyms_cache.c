@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/foreign.h"
 #include "common/rights.h"
 #include "common/write_all.h"
 #include "symbols/kallsyms_cache.h"
@@ -25,8 +27,43 @@ static int open_folder(int at, const char *name, struct err *err)
 	if (mkdirat(at, name, 0755) && errno != EEXIST)
 		return err_set(err, -errno, "%s: cannot create the directory: %s", name,
 			       strerror(errno));
-	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd >= 0 ? fd : err_set(err, -errno, "%s: %s", name, strerror(errno));
+}
+
+static int refuse_folder(const char *path, int code, struct err *err)
+{
+	if (code == -ELOOP)
+		return err_set(err, code, "%s: it goes through a link of another user", path);
+	return err_set(err, code, "%s: %s", path, strerror(-code));
+}
+
+/* Make the directory that our user named, if it is missing, and find it. Returns a handle. */
+static int find_named(const char *path, struct err *err)
+{
+	char inside[PATH_MAX];
+	size_t len = strlen(path);
+	const char *slash;
+	int at;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	if ((size_t)snprintf(inside, sizeof(inside), "%.*s", (int)len, path) >= sizeof(inside) - 1)
+		return refuse_folder(path, -ENAMETOOLONG, err);
+	at = foreign__folder(inside);
+	if (at < 0)
+		return refuse_folder(path, at, err);
+	slash = strrchr(inside, '/');
+	if (mkdirat(at, slash ? slash + 1 : inside, 0755) && errno != EEXIST && len > 1) {
+		int code = -errno;
+
+		close(at);
+		return refuse_folder(path, code, err);
+	}
+	close(at);
+	strcpy(inside + len, "/");
+	at = foreign__folder(inside);
+	return at < 0 ? refuse_folder(path, at, err) : at;
 }
 
 static int check_kernel(const struct build_id *id, struct err *err)
@@ -128,6 +165,6 @@ int kallsyms_cache__write(const char *dir, const struct build_id *id, struct err
 
 	if (code)
 		return code;
-	fd = open_folder(AT_FDCWD, dir, err);
+	fd = find_named(dir, err);
 	return fd < 0 ? fd : write_cache(fd, id, err);
 }

@@ -16,7 +16,6 @@
 #include "dump/base/base_dir.h"
 #include "dump/base/base_path.h"
 
-/* Make the directories above the base. *ret_made: length of the first path that was made. */
 /* The folder that has @path, a handle. A link of another user may not lead there. */
 static int find_parent(const char *path, struct err *err)
 {
@@ -27,6 +26,7 @@ static int find_parent(const char *path, struct err *err)
 	return fd < 0 ? err_set(err, fd, "cannot create %s: %s", path, strerror(-fd)) : fd;
 }
 
+/* Make the directories above the base. *ret_made: length of the first path that was made. */
 static int make_parents(const char *path, size_t *ret_made, struct err *err)
 {
 	char part[PATH_MAX];
@@ -457,6 +457,16 @@ static void remove_empty_session(int fd, const char *name, void *arg)
 		unlinkat(fd, name, AT_REMOVEDIR);
 }
 
+/* Remove the empty directory @path. 0 or negative errno. */
+static int remove_directory(const char *path)
+{
+	_cleanup_close_ int at = foreign__folder(path);
+
+	if (at < 0)
+		return at;
+	return unlinkat(at, strrchr(path, '/') + 1, AT_REMOVEDIR) ? -errno : 0;
+}
+
 static void remove_parents(const struct base_dir *b)
 {
 	char part[PATH_MAX];
@@ -467,7 +477,7 @@ static void remove_parents(const struct base_dir *b)
 	snprintf(part, sizeof(part), "%s", b->path);
 	while ((slash = strrchr(part, '/')) && (size_t)(slash - part) >= b->parents_made) {
 		*slash = '\0';
-		if (rmdir(part) < 0)
+		if (remove_directory(part))
 			return;
 	}
 }
@@ -491,7 +501,7 @@ void base_dir__close(struct base_dir *b, bool undo)
 		if (undo && b->created)
 			unlinkat(b->fd, "lock", 0);
 	}
-	if (undo && b->created && has_its_name(b) && rmdir(b->path) == 0)
+	if (undo && b->created && has_its_name(b) && remove_directory(b->path) == 0)
 		remove_parents(b);
 	if (b->incidents_fd >= 0)
 		close(b->incidents_fd);

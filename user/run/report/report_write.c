@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/foreign.h"
 #include "common/log.h"
 #include "common/write_all.h"
 #include "run/report/report.h"
@@ -23,18 +23,15 @@ static int write_file(int dir, const char *name, const struct buf *b, struct err
 	return code ? err_set(err, code, "%s cannot be written: %s", name, strerror(-code)) : 0;
 }
 
-/* Append to the summary on the job's page, a file provided by GitHub. */
+/*
+ * Append to the summary on the job's page, a file provided by GitHub. The environment may be that
+ * of another user (sudo -E).
+ */
 static void add_step_summary(const struct buf *markdown, const char *path)
 {
-	_cleanup_close_ int fd =
-		open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat st;
-	int code;
+	_cleanup_close_ int fd = foreign__append_file(path);
+	int code = fd < 0 ? fd : write_all(fd, markdown->data, markdown->len);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		code = -errno;
-	else
-		code = S_ISREG(st.st_mode) ? write_all(fd, markdown->data, markdown->len) : -EINVAL;
 	if (code)
 		log_warn("GITHUB_STEP_SUMMARY %s: %s", path, strerror(-code));
 }
