@@ -9,31 +9,56 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "compat.bpf.h"
+#include "own_data.bpf.h"
 #include "rules.bpf.h"
 
 #define SOFTIRQ_BLOCK 4 /* include/linux/interrupt.h */
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* When a watched vector began on this CPU; 0: none runs. They do not interrupt each other. */
+/* The run of a watched vector on this CPU. They do not interrupt each other. */
+struct vector_run {
+	__u64 begin; /* 0: none runs */
+	__u32 vec;
+	__u32 ours; /* a request of a dump ended in it */
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64);
-} begun SEC(".maps");
+	__type(value, struct vector_run);
+} runs SEC(".maps");
 
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(si_entry, unsigned int vec)
 {
+	struct vector_run *run;
 	__u32 zero = 0;
-	__u64 *begin;
 
 	if (vec >= FRBPF_SOFTIRQ_VECS || !key_in(control.bank[rules_bank()].keys, vec))
 		return 0;
-	begin = bpf_map_lookup_elem(&begun, &zero);
-	if (begin)
-		*begin = bpf_ktime_get_ns();
+	run = bpf_map_lookup_elem(&runs, &zero);
+	if (!run)
+		return 0;
+	run->vec = vec;
+	run->ours = 0;
+	run->begin = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* Block requests end in their vector. */
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(si_request_end, struct request *rq)
+{
+	__u32 zero = 0;
+	struct vector_run *run = bpf_map_lookup_elem(&runs, &zero);
+
+	if (!run || !run->begin || run->vec != SOFTIRQ_BLOCK || run->ours ||
+	    !is_dump_written(run->begin))
+		return 0;
+	run->ours = is_own_disk(request_dev(rq)) && bio_may_be_ours((__u64)BPF_CORE_READ(rq, bio));
 	return 0;
 }
 
@@ -41,21 +66,21 @@ SEC("tp_btf/softirq_exit")
 int BPF_PROG(si_exit, unsigned int vec)
 {
 	__u32 zero = 0, bank = rules_bank();
-	__u64 *begin = bpf_map_lookup_elem(&begun, &zero), now, value;
+	struct vector_run *run = bpf_map_lookup_elem(&runs, &zero);
+	__u64 now, value;
 	struct measured s;
 	struct match *m;
 
 	/* cleared even if it is not watched any more: the next one must not find it */
-	if (!begin || !*begin || vec >= FRBPF_SOFTIRQ_VECS)
+	if (!run || !run->begin || vec >= FRBPF_SOFTIRQ_VECS)
 		return 0;
 	now = bpf_ktime_get_ns();
-	value = now - *begin;
-	*begin = 0;
+	value = now - run->begin;
+	run->begin = 0;
 	if ((__s64)value <= 0 || rules_below(bank, value))
 		return 0;
 	s = (struct measured){ .now = now, .value = value, .bank = bank, .key = vec };
-	/* requests of a dump end in this vector; others are ours if they interrupt us */
-	s.self = (vec == SOFTIRQ_BLOCK || is_own_task()) && is_dump_written(now);
+	s.self = (run->ours || is_own_task()) && is_dump_written(now);
 	m = match_of_cpu(&s);
 	if (!m)
 		return 0;

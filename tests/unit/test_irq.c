@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "detect_fixture.h"
+#include "loop_device.h"
 
 #define NET_NAME "frbpf-net"
 #define PACKETS	 50
@@ -178,6 +179,47 @@ static void test_while_a_dump_is_written(void **state)
 	munmap(spent, sizeof(*spent));
 }
 
+static int write_and_sync(void *path)
+{
+	static char data[1 << 16];
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 || pwrite(fd, data, sizeof(data), 0) != sizeof(data) || fsync(fd);
+}
+
+/* While we write, requests that end are ours if they are of the disk that we write to. */
+static void test_requests_while_a_dump_is_written(void **state)
+{
+	struct frbpf_rule_state others, ours;
+	char name[FRBPF_COMM_LEN], condition[64];
+	struct loop_device loop;
+	struct detectors *d;
+	struct rule_conf r;
+	uint32_t slot;
+	pid_t pid;
+
+	SKIP_UNLESS_POSSIBLE();
+	SKIP_IF(loop_device_open(&loop, 1 << 20), "no loop devices here");
+	prctl(PR_GET_NAME, name);
+	snprintf(condition, sizeof(condition), "current.comm != \"%s\"", name);
+	r = rule_of(1, "softirq:block > 1ns", condition);
+	r.quiet = true;
+	d = detectors_with(&r, 1, &slot);
+	detectors__suppress(d, FRBPF_SUPPRESS_SELF, now_ns() + 3600000 * MS);
+	detectors__suppress(d, FRBPF_SUPPRESS_DISK, FRBPF_DEV(1, 1)); /* no such disk */
+	assert_int_equal(in_child(write_and_sync, loop.path, &pid), 0);
+	others = state_of(d, slot);
+	detectors__suppress(d, FRBPF_SUPPRESS_DISK, FRBPF_DEV(7, loop.number));
+	assert_int_equal(in_child(write_and_sync, loop.path, &pid), 0);
+	ours = state_of(d, slot);
+	detectors__free(d);
+	rule_free(&r);
+	close(loop.fd);
+	SKIP_IF(!others.matched, "requests do not end in a softirq here");
+	assert_int_equal(others.suppressed[FRBPF_CAUSE_SELF], 0);
+	assert_true(ours.suppressed[FRBPF_CAUSE_SELF] >= 1);
+}
+
 static void test_instructions(void **state)
 {
 	struct rule_conf rules[] = { rule_of(1, "hardirq > 1h", NULL),
@@ -188,7 +230,7 @@ static void test_instructions(void **state)
 	SKIP_UNLESS_POSSIBLE();
 	d = detectors_with(rules, 2, slots);
 	assert_true(check_instructions("hi_") >= 2);
-	assert_true(check_instructions("si_") >= 2);
+	assert_true(check_instructions("si_") >= 3);
 	detectors__free(d);
 }
 
@@ -198,6 +240,7 @@ int main(void)
 		cmocka_unit_test(test_softirq),
 		cmocka_unit_test(test_hardirq),
 		cmocka_unit_test(test_while_a_dump_is_written),
+		cmocka_unit_test(test_requests_while_a_dump_is_written),
 		cmocka_unit_test(test_instructions),
 	};
 

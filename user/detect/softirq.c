@@ -13,6 +13,7 @@ static int softirq_attach(struct source *s)
 	struct softirq_bpf *skel = s->skel;
 	const struct source_link order[] = {
 		{ skel->progs.si_exit, &skel->links.si_exit },
+		{ skel->progs.si_request_end, &skel->links.si_request_end },
 		{ skel->progs.si_entry, &skel->links.si_entry },
 	};
 
