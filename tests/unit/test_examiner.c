@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/sysmacros.h>
 #include <cmocka.h>
 
@@ -234,6 +236,68 @@ static void test_hung_file_system(void **state)
 	fuse_fixture__unmount(&fuse);
 }
 
+/* A process that waits, with one page of @path mapped that nobody has read yet. */
+static pid_t start_mapper(const char *path, const void **ret_page)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	pid_t pid;
+
+	assert_true(fd >= 0);
+	*ret_page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(*ret_page, MAP_FAILED);
+	close(fd);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	munmap((void *)*ret_page, 4096);
+	assert_true(pid > 0);
+	return pid;
+}
+
+/* Memory of a task that somebody holds back: nobody waits for it long, and other tasks are read. */
+static void test_memory_that_hangs(void **state)
+{
+	static const uint32_t word = 0x12345678;
+	struct fuse_fixture fuse;
+	char path[PATH_MAX], text[64];
+	const void *page;
+	uint32_t got = 0;
+	pid_t pid;
+
+	own_path(path);
+	if (!fuse_fixture__mount(&fuse, path)) {
+		print_message("no FUSE here\n");
+		skip();
+	}
+	pid = start_mapper(fuse.path, &page);
+	assert_int_equal(
+		examiner__read_task(examiner, pid, EXAMINE_TASK_MEMORY, (uintptr_t)&word, &got, 4),
+		4);
+	assert_int_equal(got, word);
+	assert_true(examiner__read_task(examiner, pid, EXAMINE_TASK_COMMAND, 0, text,
+					sizeof(text)) > 0);
+	assert_int_equal(examiner__read_task(examiner, pid, EXAMINE_TASK_MEMORY, 8, text, 8), -EIO);
+	assert_int_equal(examiner__read_task(examiner, INT32_MAX, EXAMINE_TASK_COMMAND, 0, text, 8),
+			 -ESRCH);
+	fuse_fixture__hang(&fuse);
+	assert_int_equal(
+		examiner__read_task(examiner, pid, EXAMINE_TASK_MEMORY, (uintptr_t)page, text, 8),
+		-ETIMEDOUT);
+	assert_int_equal(examiner__n_stuck(examiner), 1); /* in D, which we are not */
+	assert_int_equal(examiner__read_task(examiner, pid, EXAMINE_TASK_COMMAND, 0, text, 8),
+			 -EBUSY);
+	assert_true(examiner__read_task(examiner, getpid(), EXAMINE_TASK_COMMAND, 0, text, 8) > 0);
+	kill(pid, SIGKILL);
+	examiner__free(examiner);
+	assert_int_equal(examiner__new(&examiner), 0);
+	examiner__follow(examiner, note_pids, NULL);
+	fuse_fixture__unmount(&fuse);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 /* Nobody waits any more. */
 static void test_cancel(void **state)
 {
@@ -251,7 +315,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_build_id),	 cmocka_unit_test(test_names),
 		cmocka_unit_test(test_rights),		 cmocka_unit_test(test_death),
-		cmocka_unit_test(test_hung_file_system), cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_hung_file_system), cmocka_unit_test(test_memory_that_hangs),
+		cmocka_unit_test(test_cancel),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -22,6 +22,8 @@
 #include "dump/state/task_state.h"
 #include "temp_tree.h"
 
+static struct examiner *examiner;
+
 static const struct cgroup_roots no_roots = { .fd = { -1, -1, -1, -1 } };
 
 /* ---- text of the kernel ---- */
@@ -200,13 +202,13 @@ static void a_child_of_ours(void **state)
 	assert_string_equal(json_string_value(json_object_get(o, "cpus")), text);
 	assert_true(json_integer_value(json_object_get(o, "resident_bytes")) > 0);
 	assert_int_equal(number(o, "parents", 0, "pid"), getpid());
-	assert_int_equal(task_state__command(pid, now_ns(), &command), 0);
+	assert_int_equal(task_state__command(examiner, pid, now_ns(), &command), 0);
 	assert_non_null(strstr(json_string_value(command), "test_task_state"));
 	json_decref(o);
 	json_decref(command);
 	/* before it was born another one had its number; and one that has ended is not there */
 	assert_int_equal(task_state__read(&no_roots, pid, 1000000, &o), -ESRCH);
-	assert_int_equal(task_state__command(pid, 1000000, &command), -ESRCH);
+	assert_int_equal(task_state__command(examiner, pid, 1000000, &command), -ESRCH);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_int_equal(task_state__read(&no_roots, pid, now_ns(), &o), -ESRCH);
@@ -214,11 +216,12 @@ static void a_child_of_ours(void **state)
 
 static int make_tree(void **state)
 {
-	return mkdtemp(tree) ? 0 : -1;
+	return mkdtemp(tree) ? examiner__new(&examiner) : -1;
 }
 
 static int drop_tree(void **state)
 {
+	examiner__free(examiner);
 	remove_tree(tree);
 	return 0;
 }

@@ -21,6 +21,8 @@
 #include "common/proc_file.h"
 #include "dump/state/wait_owner.h"
 
+static struct examiner *examiner;
+
 static void nap(void)
 {
 	const struct timespec ts = { .tv_nsec = 1000000 };
@@ -74,7 +76,7 @@ static void check_mutex(int protocol, const char *what)
 	while (!w.tid)
 		nap();
 	dir = open_in_call(w.tid, SYS_futex);
-	assert_int_equal(wait_owner__read(dir, &o), 0);
+	assert_int_equal(wait_owner__read(examiner, w.tid, dir, &o), 0);
 	assert_string_equal(json_string_value(json_object_get(o, "what")), what);
 	assert_int_equal(json_integer_value(json_object_get(o, "tid")), gettid());
 	assert_int_equal(json_integer_value(json_object_get(o, "pid")), getpid());
@@ -116,7 +118,7 @@ static void no_owner_is_guessed(void **state)
 	while (!w.tid)
 		nap();
 	dir = open_in_call(w.tid, SYS_futex);
-	assert_int_equal(wait_owner__read(dir, &o), -ENODATA);
+	assert_int_equal(wait_owner__read(examiner, w.tid, dir, &o), -ENODATA);
 	__atomic_store_n(&words[0], 0, __ATOMIC_SEQ_CST);
 	while (syscall(SYS_futex, words, 1, 1, NULL, NULL, 0) < 0)
 		nap();
@@ -124,7 +126,7 @@ static void no_owner_is_guessed(void **state)
 	close(dir);
 	/* and of one that runs nothing is known */
 	dir = proc_file__open_task(getpid());
-	assert_int_equal(wait_owner__read(dir, &o), -ENODATA);
+	assert_int_equal(wait_owner__read(examiner, getpid(), dir, &o), -ENODATA);
 	assert_null(o);
 	close(dir);
 }
@@ -145,7 +147,7 @@ static void owner_of_a_file_lock(void **state)
 		_exit(flock(own, LOCK_EX) != 0);
 	}
 	dir = open_in_call(child, SYS_flock);
-	assert_int_equal(wait_owner__read(dir, &o), 0);
+	assert_int_equal(wait_owner__read(examiner, child, dir, &o), 0);
 	assert_string_equal(json_string_value(json_object_get(o, "what")), "file-lock");
 	assert_int_equal(json_integer_value(json_object_get(o, "pid")), getpid());
 	assert_null(json_object_get(o, "tid"));
@@ -175,6 +177,17 @@ static void locks_as_the_kernel_prints_them(void **state)
 	assert_int_equal(wait_owner__of_locks("x\n1:\n2: ->\n3: -> a b c\n", 1), 0);
 }
 
+static int setup(void **state)
+{
+	return examiner__new(&examiner);
+}
+
+static int teardown(void **state)
+{
+	examiner__free(examiner);
+	return 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,5 +197,5 @@ int main(void)
 		cmocka_unit_test(locks_as_the_kernel_prints_them),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -97,7 +97,9 @@ int recorder__new(const struct recorder_opts *opts, struct err *err, struct reco
 	code = code ?: reaper__start(err, &r->reaper);
 	if (!code && opts->examiner)
 		code = namer__start(opts->examiner, recorder_core__on_named, r, err, &r->namer);
-	code = code ?: state_reader__start(&r->lock, &r->pool, r->progress, err, &r->states);
+	code = code
+		       ?: state_reader__start(opts->examiner, &r->lock, &r->pool, r->progress, err,
+					      &r->states);
 	code = code ?: vitals__start(err, &r->vitals);
 	if (!code)
 		code = -pthread_create(&r->thread, NULL, trigger_thread, r);

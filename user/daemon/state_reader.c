@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,12 @@
 #include "dump/state/task_state.h"
 #include "rules/units.h"
 
-#define END_WAIT NSEC_PER_SEC /* ns to wait for a read at the end */
+#define END_WAIT   NSEC_PER_SEC	       /* ns to wait for a read at the end */
+#define REST_AFTER (10 * NSEC_PER_SEC) /* ns without a trigger */
 
 struct state_reader {
 	pthread_t thread;
+	struct examiner *examiner; /* NULL: memory of tasks is not read */
 	struct cgroup_roots roots; /* used by the thread */
 	sem_t wake;
 	pthread_mutex_t lock; /* guards what follows; before pool_lock */
@@ -25,6 +28,11 @@ struct state_reader {
 	bool stop, ended;
 	bool left; /* nobody waits for the thread: it frees this when it ends */
 };
+
+static struct timespec timespec_of(uint64_t ns)
+{
+	return (struct timespec){ ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
+}
 
 static bool state_reader__next(struct state_reader *s, struct state_ask *ret)
 {
@@ -66,7 +74,7 @@ static void read_state(struct state_reader *s, const struct state_ask *ask)
 	if (task_state__read(&s->roots, ask->tid, ask->time, &state))
 		return;
 	state_reader__give(s, ask, state, NULL);
-	if (!task_state__more(ask->tid, ask->time, ask->pending, &more))
+	if (!task_state__more(s->examiner, ask->tid, ask->time, ask->pending, &more))
 		state_reader__give(s, ask, NULL, more);
 }
 
@@ -79,6 +87,23 @@ static void state_reader__destroy(struct state_reader *s)
 	free(s);
 }
 
+/* Processes that look into tasks stay for a while: the next trigger may come soon. */
+static void state_reader__await(struct state_reader *s)
+{
+	const struct timespec until = timespec_of(now_ns() + REST_AFTER);
+	int err;
+
+	do
+		err = sem_clockwait(&s->wake, CLOCK_MONOTONIC, &until) ? errno : 0;
+	while (err == EINTR);
+	if (!err)
+		return;
+	if (s->examiner)
+		examiner__rest(s->examiner, EXAMINER_TASKS);
+	while (sem_wait(&s->wake) < 0)
+		;
+}
+
 static void *state_reader_thread(void *arg)
 {
 	struct state_reader *s = arg;
@@ -88,8 +113,7 @@ static void *state_reader_thread(void *arg)
 
 	pthread_setname_np(pthread_self(), "frbpf-state");
 	do {
-		while (sem_wait(&s->wake) < 0)
-			;
+		state_reader__await(s);
 		pthread_mutex_lock(&s->lock);
 		pass = s->asked;
 		pthread_mutex_unlock(&s->lock);
@@ -108,8 +132,9 @@ static void *state_reader_thread(void *arg)
 	return NULL;
 }
 
-int state_reader__start(pthread_mutex_t *lock, struct incident_pool *pool, int progress,
-			struct err *err, struct state_reader **ret)
+int state_reader__start(struct examiner *examiner, pthread_mutex_t *lock,
+			struct incident_pool *pool, int progress, struct err *err,
+			struct state_reader **ret)
 {
 	struct state_reader *s = calloc(1, sizeof(*s));
 	pthread_condattr_t attr;
@@ -117,6 +142,7 @@ int state_reader__start(pthread_mutex_t *lock, struct incident_pool *pool, int p
 
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
+	s->examiner = examiner;
 	s->pool_lock = lock;
 	s->pool = pool;
 	s->progress = progress;
@@ -139,11 +165,6 @@ int state_reader__start(pthread_mutex_t *lock, struct incident_pool *pool, int p
 void state_reader__wake(struct state_reader *s)
 {
 	sem_post(&s->wake);
-}
-
-static struct timespec timespec_of(uint64_t ns)
-{
-	return (struct timespec){ ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
 }
 
 void state_reader__settle(struct state_reader *s, uint64_t deadline)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A thread that reads the state of the subjects of triggers, see task_state.h, as soon as the
- * trigger thread wakes it. Nobody waits for it. If a read hangs, only this thread hangs, and later
- * subjects have no state. Life: start, wake, settle, free.
+ * trigger thread wakes it. Nobody waits for it. An examiner reads their memory, which may be on a
+ * file system that hangs. Life: start, wake, settle, free.
  */
 #ifndef FRBPF_DAEMON_STATE_READER_H
 #define FRBPF_DAEMON_STATE_READER_H
@@ -10,15 +10,17 @@
 #include <pthread.h>
 
 #include "daemon/incident_pool.h"
+#include "examine/examiner.h"
 
 struct state_reader;
 
 /*
- * Start the thread. @lock guards @pool. The eventfd @progress is notified when a state comes after
+ * Start the thread. @lock guards @pool. @examiner may be NULL. The eventfd @progress is notified when a state comes after
  * its manifest. All are borrowed. 0 or negative errno with words in @err.
  */
-int state_reader__start(pthread_mutex_t *lock, struct incident_pool *pool, int progress,
-			struct err *err, struct state_reader **ret);
+int state_reader__start(struct examiner *examiner, pthread_mutex_t *lock,
+			struct incident_pool *pool, int progress, struct err *err,
+			struct state_reader **ret);
 
 /* Tell the thread that the pool has subjects to read. For the trigger thread: does not block. */
 void state_reader__wake(struct state_reader *s);

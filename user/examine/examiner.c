@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -22,6 +23,7 @@
 #define LONG_NS	 2000000000ULL
 #define HUNG_MAX 16
 #define REACH_NS 5000000000ULL /* time to open a file, on a busy machine too */
+#define TASK_NS	 2000000000ULL /* time to read memory of a task */
 #define MSEC	 1000000ULL
 
 struct lane {
@@ -335,6 +337,52 @@ int examiner__ask_file(struct examiner *e, struct examine_request *request, int 
 
 	body->len = 0;
 	return part ? ask_lane(e, EXAMINER_PROBES, &c) : -ENOMEM;
+}
+
+static ssize_t take_bytes(const struct examine_head *head, const struct buf *body, void *to,
+			  size_t size)
+{
+	size_t n = body->len < size ? body->len : size;
+
+	if (head->error)
+		return head->error;
+	memcpy(to, body->data, n);
+	return n;
+}
+
+ssize_t examiner__read_task(struct examiner *e, pid_t tid, enum examine_task_file file, uint64_t at,
+			    void *to, size_t size)
+{
+	struct task_question {
+		struct examine_request request;
+		struct examine_answer answer;
+		struct examine_head head;
+		struct buf body;
+	} *q = calloc(1, sizeof(*q));
+	ssize_t n;
+
+	if (!q)
+		return -ENOMEM;
+	q->request.kind = EXAMINE_TASK;
+	q->request.task_file = file;
+	q->request.pid = tid;
+	q->request.start = at;
+	q->request.end = at + size;
+	/* one task that hangs says nothing about others */
+	snprintf(q->request.path, sizeof(q->request.path), "/proc/%d", (int)tid);
+	n = ask_lane(e, EXAMINER_TASKS,
+		     &(struct lane_call){
+			     .request = &q->request,
+			     .file = -1,
+			     .deadline = now_ns() + TASK_NS,
+			     .head = &q->head,
+			     .answer = &q->answer,
+			     .body = &q->body,
+		     });
+	n = n ?: take_bytes(&q->head, &q->body, to, size);
+	buf__free(&q->body);
+	free(q);
+	return n;
 }
 
 int examiner__reach(struct examiner *e, const char *path)

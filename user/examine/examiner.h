@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Reads files of other users safely: build ids of mapped files, names of functions, what probes
- * need. One process opens the files; another, without privileges, reads them. They may hang (a
+ * need, memory of their threads. One process opens the files; another, without privileges, reads them. They may hang (a
  * file system that does not answer) or crash (a file made for that). The caller then gets an
  * error.
  *
@@ -24,6 +24,7 @@ enum examiner_lane {
 	EXAMINER_NAMES,
 	EXAMINER_REACH,
 	EXAMINER_PROBES,
+	EXAMINER_TASKS,
 	EXAMINER_LANES
 };
 
@@ -56,6 +57,14 @@ int examiner__ask(struct examiner *e, enum examiner_lane lane, struct examine_re
  */
 int examiner__ask_file(struct examiner *e, struct examine_request *request, int file,
 		       uint64_t deadline, struct examine_head *ret, struct buf *body);
+
+/*
+ * Read @size bytes of a file of /proc/@tid, from @at, in the lane EXAMINER_TASKS. The caller checks
+ * afterwards that the tid still is that of the thread that it means. Returns the number of bytes;
+ * errors as of examiner__ask(), or the errno of the read.
+ */
+ssize_t examiner__read_task(struct examiner *e, pid_t tid, enum examine_task_file file, uint64_t at,
+			    void *to, size_t size);
 
 /*
  * Does opening @path end within a few seconds? 0: yes, also if it fails, or if nobody can be

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define KEEPER_PROCESSES_MAX 12 /* two for each lane, and those that are stuck */
+#define KEEPER_PROCESSES_MAX 14 /* two for each lane, and those that are stuck */
 #define KEEPER_STUCK_MAX     4	/* no pair is started while so many are stuck */
 
 enum keeper_op {

@@ -20,8 +20,9 @@ int examine_request__check(const void *msg, size_t len)
 	const struct examine_request *r = msg;
 
 	if (len != sizeof(*r) || r->kind >= EXAMINE_KINDS || r->n_places > EXAMINE_PLACES_MAX ||
-	    r->id.size > BUILD_ID_MAX || !has_end(r->path, sizeof(r->path)) ||
-	    !examine_link__is_valid(r->link) || r->probe.what >= EXAMINE_WHATS ||
+	    r->task_file >= EXAMINE_TASK_FILES || r->id.size > BUILD_ID_MAX ||
+	    !has_end(r->path, sizeof(r->path)) || !examine_link__is_valid(r->link) ||
+	    r->probe.what >= EXAMINE_WHATS ||
 	    !has_end(r->probe.provider, sizeof(r->probe.provider)) ||
 	    !has_end(r->probe.symbol, sizeof(r->probe.symbol)))
 		return -EBADMSG;

@@ -20,6 +20,7 @@ enum examine_kind {
 	EXAMINE_VDSO,	  /* functions at offsets of the vDSO with a build id */
 	EXAMINE_PERF_MAP, /* functions at addresses of code that a JIT made */
 	EXAMINE_PROBE,	  /* what a probe needs to know of the file that is sent along */
+	EXAMINE_TASK,	  /* bytes of a file of /proc/TID, from start to end */
 	EXAMINE_REACH,	  /* whether opening the file ends; the answer is empty */
 	EXAMINE_KINDS,
 };
@@ -36,6 +37,14 @@ enum examine_what {
 	EXAMINE_LIST_FUNCTIONS,
 	EXAMINE_LIST_USDT,
 	EXAMINE_WHATS,
+};
+
+/* Files of /proc/TID that may hang as long as the task wants. */
+enum examine_task_file {
+	EXAMINE_TASK_COMMAND, /* its command line, which is in its memory */
+	EXAMINE_TASK_MEMORY,
+	EXAMINE_TASK_SYSCALL,
+	EXAMINE_TASK_FILES,
 };
 
 #define EXAMINE_PROVIDER_MAX 256
@@ -55,6 +64,8 @@ struct examine_request {
 	uint32_t kind;
 	uint32_t pid; /* has it mapped at [start, end) */
 	uint32_t n_places;
+	uint32_t task_file; /* of EXAMINE_TASK */
+	uint32_t zeros;
 	uint64_t start, end;
 	uint64_t ino, ino_generation; /* ino 0: not known */
 	uint32_t maj, min;
@@ -102,8 +113,8 @@ struct examine_named {
 int examine_answer__check(const void *msg, size_t len, const struct examine_request *request,
 			  struct examine_head *ret);
 /*
- * The same for a part of an answer to EXAMINE_PROBE. Behind its head is what probe_found.h
- * encodes, or, with an error, its words.
+ * The same for a part of an answer to EXAMINE_PROBE and EXAMINE_TASK. Behind its
+ * head is what probe_found.h encodes, or, with an error, its words; or the bytes that were read.
  */
 int examine_part__check(const void *msg, size_t len, const struct examine_request *request,
 			struct examine_head *ret);

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -15,6 +19,8 @@
 
 _Static_assert(FILE_SEARCH_MAPPED + FILE_SEARCH_DEBUG <= OPENED_FDS_MAX, "room for all of them");
 _Static_assert(OPENED_FDS_MAX <= CHANNEL_FDS_MAX, "room for all of them");
+
+#define SHOWN_MAX 4096 /* bytes */
 
 struct fds {
 	int v[OPENED_FDS_MAX];
@@ -84,6 +90,33 @@ static void reach_path(const char *path)
 		fstatfs(fd, &fs);
 }
 
+/* Copy a file that shows itself only to who has our capabilities. */
+static int copy_shown(int file)
+{
+	_cleanup_close_ int copy = memfd_create("shown", MFD_CLOEXEC);
+	char text[SHOWN_MAX];
+	ssize_t n = copy < 0 ? -1 : pread(file, text, sizeof(text), 0);
+
+	return n > 0 && pwrite(copy, text, n, 0) == n ? TAKE_FD(copy) : -ESRCH;
+}
+
+/* To open the memory of a task is harmless; to read it may hang, which the parser does. */
+static int open_task(const struct examine_request *r)
+{
+	static const char *const names[] = {
+		[EXAMINE_TASK_COMMAND] = "cmdline",
+		[EXAMINE_TASK_MEMORY] = "mem",
+		[EXAMINE_TASK_SYSCALL] = "syscall",
+	};
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/%s", r->pid, names[r->task_file]);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	return r->task_file == EXAMINE_TASK_SYSCALL ? copy_shown(fd) : TAKE_FD(fd);
+}
+
 static void open_files(const struct examine_request *r, struct opened *to, struct fds *fds)
 {
 	switch (r->kind) {
@@ -102,6 +135,9 @@ static void open_files(const struct examine_request *r, struct opened *to, struc
 	case EXAMINE_REACH:
 		reach_path(r->path);
 		return;
+	case EXAMINE_TASK:
+		fds__add(fds, open_task(r));
+		break;
 	case EXAMINE_PERF_MAP:
 		fds__add(fds, file_search__perf_map(r->pid));
 		break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The process that opens files of other users. It has the capabilities for that, checks that each
- * is the file that is meant, and passes the descriptors to the parser. It never reads them. A file
+ * is the file that is meant, and passes the descriptors to the parser. It never reads files of other users. A file
  * system that hangs makes it hang.
  */
 #ifndef FRBPF_EXAMINE_OPENER_H

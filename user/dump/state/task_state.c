@@ -123,7 +123,7 @@ int task_state__read(const struct cgroup_roots *roots, pid_t tid, uint64_t time,
 	return 0;
 }
 
-int task_state__command(pid_t tid, uint64_t time, json_t **ret)
+int task_state__command(struct examiner *e, pid_t tid, uint64_t time, json_t **ret)
 {
 	struct proc_stat s;
 	_cleanup_close_ int dir = open_at(tid, time, &s);
@@ -132,7 +132,11 @@ int task_state__command(pid_t tid, uint64_t time, json_t **ret)
 
 	if (dir < 0)
 		return dir;
-	len = proc_file__read(dir, "cmdline", text, sizeof(text));
+	len = examiner__read_task(e, tid, EXAMINE_TASK_COMMAND, 0, text, COMMAND_MAX - 1);
+	if (len < 0)
+		return len;
+	if (proc_file__stat(dir, &s)) /* it has ended: the tid may be another's */
+		return -ESRCH;
 	while (len > 0 && !text[len - 1])
 		len--;
 	if (len <= 0)
@@ -144,7 +148,7 @@ int task_state__command(pid_t tid, uint64_t time, json_t **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-int task_state__more(pid_t tid, uint64_t time, bool pending, json_t **ret)
+int task_state__more(struct examiner *e, pid_t tid, uint64_t time, bool pending, json_t **ret)
 {
 	struct proc_stat s;
 	_cleanup_close_ int dir = open_at(tid, time, &s);
@@ -153,11 +157,11 @@ int task_state__more(pid_t tid, uint64_t time, bool pending, json_t **ret)
 	if (dir < 0)
 		return dir;
 	o = json_object();
-	if (o && !wait_owner__read(dir, &part)) /* first, as it may change */
+	if (o && !wait_owner__read(e, tid, dir, &part)) /* first, as it may change */
 		json_object_set_new(o, "waits_for", part);
-	if (o && pending && !wait_place__read(dir, &part))
+	if (o && pending && !wait_place__read(e, tid, dir, &part))
 		json_object_set_new(o, "waits_in", part);
-	if (o && !task_state__command(tid, time, &part))
+	if (o && e && !task_state__command(e, tid, time, &part))
 		json_object_set_new(o, "command", part);
 	if (!o)
 		return -ENOMEM;

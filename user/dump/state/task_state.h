@@ -8,6 +8,7 @@
 #define FRBPF_DUMP_STATE_TASK_STATE_H
 
 #include "dump/state/cgroup_state.h"
+#include "examine/examiner.h"
 
 /*
  * Read the state of task @tid, which existed at @time (ns, CLOCK_MONOTONIC). Reads only what the
@@ -17,15 +18,16 @@
 int task_state__read(const struct cgroup_roots *roots, pid_t tid, uint64_t time, json_t **ret);
 
 /*
- * Read its command line. May hang as long as one of its threads holds the lock of its memory.
- * Errors as above; -ENODATA: it has none, like a kernel thread.
+ * Read its command line, by @e. Errors as above and as of examiner__read_task(); -ENODATA: it has
+ * none, like a kernel thread.
  */
-int task_state__command(pid_t tid, uint64_t time, json_t **ret);
+int task_state__command(struct examiner *e, pid_t tid, uint64_t time, json_t **ret);
 
 /*
- * Read everything that may hang, as an object: "command", "waits_for" from wait_owner__read() and,
- * if it is @pending, "waits_in" from wait_place__read(). Errors as above.
+ * Read what takes longer, as an object: "command", "waits_for" from wait_owner__read() and,
+ * if it is @pending, "waits_in" from wait_place__read(). @e looks
+ * into the task; NULL: that is left out. Errors as above.
  */
-int task_state__more(pid_t tid, uint64_t time, bool pending, json_t **ret);
+int task_state__more(struct examiner *e, pid_t tid, uint64_t time, bool pending, json_t **ret);
 
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "common/json_text.h"
 #include "common/proc_file.h"
 #include "common/rights.h"
+#include "dump/state/task_call.h"
 #include "dump/state/wait_owner.h"
 
 #define STATUS_MAX    8192 /* bytes */
@@ -23,22 +23,6 @@
 /* struct __pthread_mutex_s of glibc: value of the contended futex word, and offset of the owner. */
 #define MUTEX_CONTENDED 2
 #define MUTEX_OWNER	8 /* bytes after the word */
-
-struct call {
-	long number;
-	uint64_t args[2];
-};
-
-/* Read the system call that it is blocked in. False: it runs, or is not in one. */
-static bool read_call(int dir, struct call *ret)
-{
-	char text[256];
-
-	return proc_file__read(dir, "syscall", text, sizeof(text)) > 0 &&
-	       sscanf(text, "%ld %" SCNx64 " %" SCNx64, &ret->number, &ret->args[0],
-		      &ret->args[1]) == 3 &&
-	       ret->number >= 0;
-}
 
 /* Get its process, and the number of nested pid namespaces; 0: it has ended. */
 static pid_t read_process(int dir, unsigned int *ret_levels)
@@ -73,12 +57,21 @@ static json_t *owner_json(const char *what, pid_t tid, pid_t pid)
 
 /* ---- futexes ---- */
 
-static bool read_futex(int dir, uint64_t addr, uint32_t *words, size_t n)
-{
-	_cleanup_close_ int fd = openat(dir, "mem", O_RDONLY | O_CLOEXEC);
-	size_t len = n * sizeof(*words);
+/* The thread @tid, its /proc/TID, and who reads its memory. */
+struct waiting {
+	struct examiner *examiner;
+	pid_t tid;
+	int dir;
+};
 
-	return fd >= 0 && addr < INT64_MAX && pread(fd, words, len, (off_t)addr) == (ssize_t)len;
+static bool read_futex(const struct waiting *w, uint64_t addr, uint32_t *words, size_t n)
+{
+	ssize_t len = n * sizeof(*words);
+	struct proc_stat s;
+
+	return examiner__read_task(w->examiner, w->tid, EXAMINE_TASK_MEMORY, addr, words, len) ==
+		       len &&
+	       !proc_file__stat(w->dir, &s); /* it has not ended, so the tid is still its own */
 }
 
 static bool is_thread_of(pid_t tid, pid_t pid)
@@ -89,16 +82,16 @@ static bool is_thread_of(pid_t tid, pid_t pid)
 	return tid > 0 && !access(path, F_OK);
 }
 
-static json_t *owner_of_futex(int dir, const struct call *c)
+static json_t *owner_of_futex(const struct waiting *w, const struct task_call *c)
 {
 	uint32_t words[MUTEX_OWNER / 4 + 1] = { 0 };
 	unsigned int op = c->args[1] & FUTEX_CMD_MASK, levels;
 	bool pi = op == FUTEX_LOCK_PI || op == FUTEX_PI_LONG;
-	pid_t pid = read_process(dir, &levels), owner;
+	pid_t pid = read_process(w->dir, &levels), owner;
 
 	/* in a container, the tid in the futex word is not the tid here */
 	if (!pid || levels != 1 || (!pi && op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET) ||
-	    !read_futex(dir, c->args[0], words, pi ? 1 : ARRAY_SIZE(words)))
+	    !read_futex(w, c->args[0], words, pi ? 1 : ARRAY_SIZE(words)))
 		return NULL;
 	if (!pi && words[0] != MUTEX_CONTENDED)
 		return NULL;
@@ -148,16 +141,17 @@ static json_t *owner_of_file_lock(int dir)
 	return owner ? owner_json("file-lock", 0, owner) : NULL;
 }
 
-int wait_owner__read(int dir, json_t **ret)
+int wait_owner__read(struct examiner *e, pid_t tid, int dir, json_t **ret)
 {
 	RAISED_RIGHTS(RIGHTS_PROCESSES);
-	struct call call;
+	const struct waiting w = { e, tid, dir };
+	struct task_call call;
 	json_t *o = NULL;
 
-	if (!read_call(dir, &call))
+	if (!task_call__read(e, tid, dir, &call))
 		return -ENODATA;
 	if (call.number == SYS_futex)
-		o = owner_of_futex(dir, &call);
+		o = owner_of_futex(&w, &call);
 	else if (call.number == SYS_flock || call.number == SYS_fcntl)
 		o = owner_of_file_lock(dir);
 	if (!o)

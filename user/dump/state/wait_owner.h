@@ -11,12 +11,14 @@
 #include <jansson.h>
 #include <sys/types.h>
 
+#include "examine/examiner.h"
+
 /*
- * Get the owner for the task whose /proc/TID is @dir: {"what", "tid" (not for file locks), "pid",
- * "comm"}, owned by the caller. May hang as long as a thread of the task holds the lock of its
- * memory. 0; -ENODATA: it waits for nothing with a known owner; or -ENOMEM.
+ * Get the owner for the task @tid, whose /proc/TID is @dir: {"what", "tid" (not for file locks),
+ * "pid", "comm"}, owned by the caller. @e looks into the task; it may be NULL.
+ * 0; -ENODATA: it waits for nothing with a known owner; or -ENOMEM.
  */
-int wait_owner__read(int dir, json_t **ret);
+int wait_owner__read(struct examiner *e, pid_t tid, int dir, json_t **ret);
 
 /*
  * The process that holds the file lock for which process @pid waits, from the text of /proc/locks;

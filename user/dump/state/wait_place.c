@@ -9,6 +9,7 @@
 #include "common/json_text.h"
 #include "common/proc_file.h"
 #include "common/rights.h"
+#include "dump/state/task_call.h"
 #include "dump/state/wait_place.h"
 #include "rules/when.h"
 
@@ -43,25 +44,22 @@ static json_t *file_name(int dir, unsigned int fd)
 	return len > 0 ? json_text(path, len) : NULL;
 }
 
-static void add_call(json_t *o, int dir)
+static void add_call(json_t *o, struct examiner *e, pid_t tid, int dir)
 {
-	unsigned long long first;
+	struct task_call call;
 	const char *name;
-	char text[256];
 	json_t *file;
-	long nr;
 
-	if (proc_file__read(dir, "syscall", text, sizeof(text)) <= 0 ||
-	    sscanf(text, "%ld %llx", &nr, &first) != 2 || nr < 0 || nr > INT_MAX)
+	if (!task_call__read(e, tid, dir, &call) || call.number > INT_MAX)
 		return;
-	name = syscall__name((int)nr);
-	json_object_set_new(o, "syscall", name ? json_string(name) : json_integer(nr));
-	file = name && waits_for_file(name) ? file_name(dir, (unsigned int)first) : NULL;
+	name = syscall__name((int)call.number);
+	json_object_set_new(o, "syscall", name ? json_string(name) : json_integer(call.number));
+	file = name && waits_for_file(name) ? file_name(dir, (unsigned int)call.args[0]) : NULL;
 	if (file)
 		json_object_set_new(o, "file", file);
 }
 
-int wait_place__read(int dir, json_t **ret)
+int wait_place__read(struct examiner *e, pid_t tid, int dir, json_t **ret)
 {
 	RAISED_RIGHTS(RIGHTS_PROCESSES);
 	char wchan[WCHAN_MAX];
@@ -69,7 +67,7 @@ int wait_place__read(int dir, json_t **ret)
 
 	if (!o)
 		return -ENOMEM;
-	add_call(o, dir);
+	add_call(o, e, tid, dir);
 	if (proc_file__read(dir, "wchan", wchan, sizeof(wchan)) > 0 && strcmp(wchan, "0") != 0)
 		json_object_set_new(o, "wchan", json_text(wchan, sizeof(wchan)));
 	if (!json_object_size(o)) {
