@@ -473,6 +473,7 @@ enum frbpf_source {
 	FRBPF_SOURCE_CONNECT = 17,
 	FRBPF_SOURCE_ONCPU = 18,
 	FRBPF_SOURCE_RULES = 19, /* rules about other rules: has no BPF object */
+	FRBPF_SOURCE_PROBE_SPAN = 20,
 };
 
 /*
@@ -547,6 +548,19 @@ struct frbpf_usdt_place {
 
 #define FRBPF_SPAN_KEYS	 4
 #define FRBPF_SPAN_DEPTH 8 /* nested starts of one key */
+
+/* One key of a span between places in programs, at one end of it. */
+struct frbpf_probe_key {
+	__u8 kind; /* FRBPF_EXTRACT_TID, _PID or _NUMBER: an argument */
+	__u8 arg;
+	__u8 with_birth; /* numbers of tasks are reused: the time of birth belongs to the key */
+	__u8 pad;
+};
+
+/* Where a value of such a span comes from: the index of an argument, and these. */
+#define FRBPF_PROBE_VALUE  0x40 /* there is a value */
+#define FRBPF_PROBE_START  0x80 /* of the start; otherwise of the end */
+#define FRBPF_PROBE_ARG(v) ((v) % FRBPF_MAX_ARGS)
 
 #define FRBPF_MAX_IN_FLIGHT 16384 /* begun and not ended: spans of one target, block requests */
 #define FRBPF_MAX_KEPT	    4096  /* further entries that stay for reuse by the same key */

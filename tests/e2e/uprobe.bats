@@ -299,6 +299,40 @@ mini_debuginfo() {
 	same "semaphore" "$(json "$(program "$program" --call probe)" .semaphore)" 0
 }
 
+@test "a span from a static probe to a function, by an argument of both" {
+	rules <<-EOF
+		[rule-pair]
+		when = usdt:$program:frbpf_test:tick -> uprobe:$program:user_func_hit by tid, arg1 = arg0 > 20ms
+		if = start.arg0 == -2 && arg0 == 1002
+
+		[rule-hangs]
+		when = pending(usdt:$program:frbpf_test:tick -> uprobe:$program:user_func_hit by tid, arg1 = arg0) > 20s
+	EOF
+	run -0 frbpf check "$RULES"
+	[[ $output == *"$program: frbpf_test:tick, in 1 place, 3 arguments"*"$program: user_func_hit, 0x"* ]] ||
+		fail "$output"
+	sed 's/start.arg0/start.arg3/' "$RULES" >"$BATS_TEST_TMPDIR/more.conf"
+	run -1 frbpf check "$BATS_TEST_TMPDIR/more.conf"
+	[[ $output == *"'if' asks for arg3, and this probe has 3 arguments"* ]] || fail "$output"
+	sed 's/arg1 = arg0/arg4 = arg0/' "$RULES" >"$BATS_TEST_TMPDIR/more.conf"
+	run -1 frbpf check "$BATS_TEST_TMPDIR/more.conf"
+	[[ $output == *"the key 'arg4': tick has 3 arguments"* ]] || fail "$output"
+	frbpf_load
+	line=$(program "$program" --call pair --times 4 --ms 30 | sed -n 3p)
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	same "source" "$(manifest "$name" source)" span
+	same "pid" "$(manifest "$name" pid)" "$(json "$line" .pid)"
+	between "$(manifest "$name" value)" 30000000 "$(json "$line" .took_ns)" "time from the one to the other"
+	between "$(manifest "$name" time)" "$(json "$line" .begin_ns)" "$(json "$line" .end_ns)" "moment"
+	same "arguments" "$(jq -c '.triggers[0].args' "$BASE/incidents/$name.json")" '{"start.arg0":-2,"arg0":1002}'
+	same "stack" "$(user_frame "$name")" "$program user_func_hit"
+	run -0 frbpf test "$RULES" "$name"
+	[[ $output == *"rule pair"*"cannot be told: "*"places in programs"* ]] || fail "$output"
+	frbpf_stop
+	same "semaphore" "$(json "$(program "$program" --call probe)" .semaphore)" 0
+}
+
 @test "a glob is looked for in running processes" {
 	mkdir -p "$BATS_TEST_TMPDIR/v1/bin"
 	mv "$program" "$BATS_TEST_TMPDIR/v1/bin/server"

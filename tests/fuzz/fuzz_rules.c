@@ -6,10 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rules/probe_span_target.h"
 #include "rules/ruleset.h"
 #include "rules/span_target.h"
 
 #define TEXT_MAX (1 << 20)
+
+static void check_probe_span(const struct when *when)
+{
+	struct probe_span_target t;
+	char *again;
+
+	if (when->source != FRBPF_SOURCE_PROBE_SPAN)
+		return;
+	if (probe_span_target__parse(when->target, &t))
+		abort();
+	again = probe_span_target__format(&t);
+	if (!again || strcmp(again, when->target) != 0)
+		abort();
+	free(again);
+	probe_span_target__free(&t);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -51,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	for (size_t i = 0; rs && i < rs->n_rules; i++)
 		check_span(&rs->rules[i].when);
+		check_probe_span(&rs->rules[i].when);
 	if (diags__format(&d, &out) || (diags__failed(&d) && !out.len))
 		abort();
 	buf__free(&out);

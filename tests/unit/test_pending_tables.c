@@ -5,19 +5,17 @@
  * a look has or has not found is known once it has found what began later.
  */
 #include <errno.h>
-#include <linux/sched.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "fuse_fixture.h"
 #include "loop_device.h"
+#include "pending_fixture.h"
 #include "user_probe_fixture.h"
 
-#define LONG_MS 20000 /* nothing takes so long */
 #define DEAD	1     /* argument of a call that is left, or never returns */
 
 /* ---- the function that hangs, and children that call it ---- */
@@ -41,94 +39,9 @@ WATCHED long watched_leave(long what, long fd)
 	return what + fd;
 }
 
-struct hanger {
-	pid_t pid;
-	int go[2];
-};
-
-/* A child under our subject's name that calls watched_hang(). @pid 0: any; otherwise this one. */
 static struct hanger hang_as(long what, pid_t pid)
 {
-	struct hanger h = { 0 };
-	struct clone_args args = {
-		.exit_signal = SIGCHLD,
-		.set_tid = pid ? (uintptr_t)&pid : 0,
-		.set_tid_size = pid ? 1 : 0,
-	};
-
-	assert_int_equal(pipe(h.go), 0);
-	h.pid = syscall(SYS_clone3, &args, sizeof(args));
-	assert_true(h.pid >= 0);
-	if (!h.pid) {
-		close(h.go[1]);
-		set_name(subject_name());
-		watched_hang(what, h.go[0]);
-		_exit(0);
-	}
-	close(h.go[0]);
-	return h;
-}
-
-static void hanger__end(struct hanger *h, size_t n)
-{
-	static const char go[1024];
-
-	assert_int_equal(write(h->go[1], go, n), n);
-	close(h->go[1]);
-	assert_int_equal(await(h->pid), 0);
-}
-
-/* ---- what looks have found ---- */
-
-static void await_at_least(const struct detectors *d, uint32_t slot, uint64_t n)
-{
-	uint64_t end = now_ns() + LONG_MS * MS;
-
-	while (matched(d, slot) < n && now_ns() < end)
-		usleep(1000);
-	assert_true(matched(d, slot) >= n);
-}
-
-static void await_matched(const struct detectors *d, uint32_t slot, uint64_t n)
-{
-	await_at_least(d, slot, n);
-	assert_int_equal(matched(d, slot), n);
-}
-
-struct ends {
-	struct frbpf_ended v[8];
-	int n;
-};
-
-static void take_end(const struct frbpf_ended *e, void *arg)
-{
-	struct ends *ends = arg;
-
-	if (ends->n < (int)ARRAY_SIZE(ends->v))
-		ends->v[ends->n] = *e;
-	ends->n++;
-}
-
-/* Wait for @n ends. Triggers that come meanwhile are dropped. */
-static struct ends await_ends(struct detectors *d, int n)
-{
-	uint64_t until = now_ns() + LONG_MS * MS;
-	struct ends ends = { .n = 0 };
-	struct sink sink = { .n = 0 };
-
-	detectors__on_ended(d, take_end, &ends);
-	while (ends.n < n && now_ns() < until) {
-		detectors__consume(d, INT_MAX, take, &sink);
-		usleep(1000);
-	}
-	detectors__on_ended(d, NULL, NULL);
-	assert_int_equal(ends.n, n);
-	return ends;
-}
-
-static struct frbpf_ended await_end(struct detectors *d)
-{
-	return await_ends(d, 1).v[0];
+	return hang_in(watched_hang, what, pid);
 }
 
 static struct rule_conf of_subject(uint64_t id, const char *when, const char *and)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "rules/probe_span_target.h"
 #include "rules/when_probe.h"
 
 #define UNTOUCHED 4711
@@ -506,6 +507,60 @@ static void probes(void **state)
 	}
 }
 
+static void probe_spans(void **state)
+{
+	static const struct {
+		const char *text, *target; /* NULL: the message of an error */
+		uint64_t threshold;
+		bool pending;
+		const char *message;
+	} cases[] = {
+		{ "usdt:/x:p:a -> usdt:/x:p:b by tid > 5ms",
+		  "usdt:/x:p:a -> usdt:/x:p:b by tid", 5000000 },
+		{ "uprobe:/x:f->uprobe:libc:g by tid,arg0=arg7>1s",
+		  "uprobe:/x:f -> uprobe:libc:g by tid, arg0=arg7", 1000000000 },
+		{ "uprobe:/x:\"f(int, g<int>*)\"+16 -> usdt:y:p:q by pid , arg3 > 1us",
+		  "uprobe:/x:f(int, g<int>*)+0x10 -> usdt:y:p:q by pid, arg3", 1000 },
+		{ "pending(usdt:/x:p:a -> uprobe:/x:f by arg0) > 5s",
+		  "usdt:/x:p:a -> uprobe:/x:f by arg0", 5000000000, true },
+		{ "uprobe:/x:f -> sched:sched_switch by tid > 1s", .message = "ends at one" },
+		{ "sched:sched_switch -> uprobe:/x:f by tid > 1s", .message = "at a tracepoint" },
+		{ "uprobe:/x:f -> uprobe:/x:f by tid > 1s", .message = "same place" },
+		{ "uprobe:/x:\"f -> g\" -> uprobe:/x:h by tid > 1s", .message = "part of a name" },
+		{ "uprobe:/x:f -> uprobe:/x:g by cpu > 1s", .message = "arg0 to arg7" },
+		{ "uprobe:/x:f -> uprobe:/x:g by arg8 > 1s", .message = "arg0 to arg7" },
+		{ "uprobe:/x:f -> uprobe:/x:g by tid nested > 1s", .message = "are nested" },
+		{ "uprobe:/x:f -> uprobe:/x:g by tid", .message = "a threshold is missing" },
+		{ "uprobe:/x:f -> uprobe:/x:g > 1s", .message = "'by' and the keys" },
+		{ "uprobe:/x:f -> usdt:/x:g by tid > 1s", .message = "usdt:PATH:PROVIDER:PROBE" },
+		{ "usdt:/x:p:a -> ", .message = "ends at one" },
+	};
+	char message[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ char *again = NULL;
+		struct probe_span_target t;
+		struct when w;
+
+		if (parse(cases[i].text, &w, message, sizeof(message))) {
+			if (!cases[i].message || !strstr(message, cases[i].message))
+				fail_msg("'%s': %s", cases[i].text, message);
+			continue;
+		}
+		assert_null(cases[i].message);
+		assert_int_equal(w.source, FRBPF_SOURCE_PROBE_SPAN);
+		assert_string_equal(w.target, cases[i].target);
+		assert_int_equal(w.threshold, cases[i].threshold);
+		assert_int_equal(w.pending, cases[i].pending);
+		assert_false(w.hit);
+		assert_int_equal(probe_span_target__parse(w.target, &t), 0);
+		again = probe_span_target__format(&t);
+		assert_string_equal(again, w.target);
+		probe_span_target__free(&t);
+		when__free(&w);
+	}
+}
+
 static void several_names_several_errors(void **state)
 {
 	static const char text[] = "syscall:reda,read,wriet > 5mz";
@@ -610,6 +665,7 @@ int main(void)
 		cmocka_unit_test(shares),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(probes),
+		cmocka_unit_test(probe_spans),
 		cmocka_unit_test(several_names_several_errors),
 		cmocka_unit_test(syscall_table),
 		cmocka_unit_test(all_calls),

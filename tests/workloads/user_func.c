@@ -2,14 +2,15 @@
 /*
  * Calls functions of its own that are there to be watched, and measures them itself.
  *
- *	user_func [--call slow|recurse|jump|hit|spin|probe|ticks] [--ms N] [--times T] [--depth D]
- *		  [--comm NAME] [--wait]
+ *	user_func [--call slow|recurse|jump|hit|spin|probe|ticks|pair] [--ms N] [--times T]
+ *		  [--depth D] [--comm NAME] [--wait]
  *
  * slow: user_func_slow(ms, 2, 3) sleeps that long and returns 7 * ms. recurse: user_func_recurse(depth) calls
  * itself until 0, where it sleeps. jump: user_func_jump(1) leaves by longjmp, T times, and then user_func_jump(0)
  * sleeps. hit: user_func_hit(i) does nothing. spin: it is called T times, and told
  * once. probe: runs into the static probe frbpf_test:tick with -i, 1000 + i
- * and a constant; ticks: T times, and told once. --wait: until a line comes on standard input.
+ * and a constant; ticks: T times, and told once. pair: runs into that probe, sleeps, and calls
+ * user_func_hit(1000 + i). --wait: until a line comes on standard input.
  * Prints one line of JSON per call that returns; the function's own time is inside of what it says.
  */
 #include <errno.h>
@@ -188,6 +189,10 @@ static void run(const struct args *a)
 			report(a, begin, user_func_recurse(a->depth, a->ms));
 		} else if (!strcmp(a->call, "hit")) {
 			report(a, begin, user_func_hit(i));
+		} else if (!strcmp(a->call, "pair")) {
+			tick(i);
+			sleep_ms(a->ms);
+			report(a, begin, user_func_hit(1000 + i));
 		} else {
 			tick(i);
 			report(a, begin, i);
@@ -198,7 +203,7 @@ static void run(const struct args *a)
 static void usage(void)
 {
 	fprintf(stderr,
-		"usage: user_func [--call slow|recurse|jump|hit|spin|probe|ticks] [--ms N]\n"
+		"usage: user_func [--call slow|recurse|jump|hit|spin|probe|ticks|pair] [--ms N]\n"
 		"                 [--times T] [--depth D] [--comm NAME] [--wait]\n");
 	exit(2);
 }

@@ -30,6 +30,7 @@ static const struct answer answers[] = {
 	{ "connect", { "sock:inet_sock_set_state", "tcp:", "sock:", "net:" } },
 	{ "uprobe", { "sched:sched_switch", "sched:" } },
 	{ "usdt", { "sched:sched_switch", "sched:" } },
+	{ "span of probes", { "sched:sched_switch", "sched:" } },
 	{ "app", { "sched:sched_switch", "sched:" } },
 	{ "psi", { "sched:sched_switch", "vmscan:", "block:" } },
 };
@@ -59,14 +60,16 @@ static size_t hint_distance(const char *run, const char *const hints[static HINT
 const json_t *next_session(const json_t *manifest)
 {
 	const json_t *trigger = incidents__trigger(manifest), *best = NULL, *s;
-	const char *source = str(trigger, "source");
+	const char *source = str(trigger, "source"), *when = str(trigger, "when");
 	char name[128], system[64];
 	const char *of_event[HINTS] = { name, system };
 	const char *const none[HINTS] = { NULL };
 	const char *const *hints = of_event;
 	size_t nearest = 0, i;
 
-	tracepoint_of(str(trigger, "when"), name, system);
+	if (!strcmp(source, "span") && (strstr(when, "uprobe:") || strstr(when, "usdt:")))
+		source = "span of probes";
+	tracepoint_of(when, name, system);
 	for (i = 0; i < ARRAY_SIZE(answers); i++) {
 		if (!strcmp(answers[i].source, source))
 			hints = answers[i].hints;

@@ -7,9 +7,11 @@
 #include "cmd/json_fields.h"
 #include "cmd/probe_report.h"
 #include "common/cleanup.h"
+#include "common/json_alloc.h"
 #include "detect/probe/probe_file.h"
 #include "detect/probe/probe_target.h"
 #include "examine/probe/probe_reader.h"
+#include "rules/probe_span_target.h"
 
 /* ---- check ---- */
 
@@ -50,6 +52,20 @@ static void add_target(json_t *list, enum frbpf_source source, const char *targe
 	probe_target__free(t);
 }
 
+/* Add both ends of a span. */
+static void add_span(json_t *list, const char *target)
+{
+	struct probe_span_target t;
+
+	if (probe_span_target__parse(target, &t)) {
+		json_alloc__note_failure();
+		return;
+	}
+	for (int i = 0; i < 2; i++)
+		add_target(list, t.end[i].source, t.end[i].target);
+	probe_span_target__free(&t);
+}
+
 static bool is_first(const struct ruleset *rs, size_t i)
 {
 	for (size_t k = 0; k < i; k++) {
@@ -63,13 +79,17 @@ json_t *probe_report__make(const struct ruleset *rs, enum frbpf_source source)
 {
 	json_t *list;
 
-	if (source != FRBPF_SOURCE_UPROBE && source != FRBPF_SOURCE_USDT)
+	if (source != FRBPF_SOURCE_UPROBE && source != FRBPF_SOURCE_USDT &&
+	    source != FRBPF_SOURCE_PROBE_SPAN)
 		return NULL;
 	list = json_array();
 	for (size_t i = 0; i < rs->n_rules; i++) {
 		if (rs->rules[i].when.source != source || !is_first(rs, i))
 			continue;
-		add_target(list, source, rs->rules[i].when.target);
+		if (source == FRBPF_SOURCE_PROBE_SPAN)
+			add_span(list, rs->rules[i].when.target);
+		else
+			add_target(list, source, rs->rules[i].when.target);
 	}
 	return list;
 }

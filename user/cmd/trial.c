@@ -280,6 +280,11 @@ static int rule_want(struct trial_rule *r, struct span_target *span)
 			 "its threshold follows what the kernel saw before");
 		return 0;
 	}
+	if (when->source == FRBPF_SOURCE_PROBE_SPAN) {
+		snprintf(r->cannot, sizeof(r->cannot),
+			 "recordings do not tell when places in programs were reached");
+		return 0;
+	}
 	if (when->share.window) {
 		snprintf(r->cannot, sizeof(r->cannot),
 			 "shares of time are summed up in the kernel alone");

@@ -12,6 +12,7 @@
 #include "detect/probe/probe_target.h"
 #include "detect/tracepoint/span_ends.h"
 #include "detect/tracepoint/tracepoint_bind.h"
+#include "rules/probe_span_target.h"
 #include "rules/text.h"
 
 static int unknown_tracepoint(const struct rule_conf *rule, struct tracefs *tracefs,
@@ -45,30 +46,65 @@ static int check_tracepoint(const struct rule_conf *rule, struct tracefs *tracef
 	return 0;
 }
 
-/* Check arguments that `if` uses: those that a static probe lacks would always be 0. */
-static int check_probe_args(const struct rule_conf *rule, struct diags *d)
+/* The most arguments that one place of a static probe has; -1: unknown, or it is a function. */
+static int count_probe_args(enum frbpf_source source, const char *target)
 {
 	struct probe_target *t;
-	uint32_t n = 0, wanted = 0;
 	struct err err;
+	int n = 0;
+
+	if (source != FRBPF_SOURCE_USDT || probe_target__find(source, target, &t, &err))
+		return -1;
+	for (uint32_t i = 0; i < t->n_places; i++)
+		n = (int)t->places[i].found.n_args > n ? (int)t->places[i].found.n_args : n;
+	probe_target__free(t);
+	return n;
+}
+
+/* A static probe has @n arguments. Those that it lacks would always be 0. 0 or -EINVAL. */
+static int check_probe_arg(const struct rule_conf *rule, struct span at, int arg, int n,
+			   struct diags *d)
+{
+	if (n < 0 || arg < n)
+		return 0;
+	return diags__error(d, rule->src, at,
+			    "'if' asks for arg%d, and this probe has %d argument%s%s", arg, n,
+			    n == 1 ? "" : "s", n ? ", the first is arg0" : "");
+}
+
+static int check_probe_args(const struct rule_conf *rule, struct diags *d)
+{
+	int wanted = -1;
 
 	for (uint32_t i = 0; i < rule->expr.n_nodes; i++) {
-		uint32_t field = rule->expr.nodes[i].field;
+		int arg = (int)rule->expr.nodes[i].field - FRBPF_FIELD_ARG;
 
-		if (field >= FRBPF_FIELD_ARG && field - FRBPF_FIELD_ARG + 1 > wanted)
-			wanted = field - FRBPF_FIELD_ARG + 1;
+		wanted = arg > wanted ? arg : wanted;
 	}
-	if (!wanted || probe_target__find(FRBPF_SOURCE_USDT, rule->when.target, &t, &err))
+	if (wanted < 0)
 		return 0;
-	for (uint32_t i = 0; i < t->n_places; i++)
-		n = t->places[i].found.n_args > n ? t->places[i].found.n_args : n;
-	probe_target__free(t);
-	if (wanted <= n)
-		return 0;
-	return diags__error(d, rule->src, rule->when_span,
-			    "'if' asks for arg%" PRIu32 ", and this probe has %" PRIu32
-			    " argument%s%s",
-			    wanted - 1, n, n == 1 ? "" : "s", n ? ", the first is arg0" : "");
+	return check_probe_arg(rule, rule->when_span, wanted,
+			       count_probe_args(FRBPF_SOURCE_USDT, rule->when.target), d);
+}
+
+static int check_span_args(const struct rule_conf *rule, struct diags *d)
+{
+	struct probe_span_target t;
+	int err = rule->args.n ? probe_span_target__parse(rule->when.target, &t) : 0;
+
+	if (err || !rule->args.n)
+		return err;
+	for (uint32_t i = 0; i < rule->args.n && !err; i++) {
+		const struct rule_arg *arg = &rule->args.v[i];
+		bool start;
+		int n = probe_span__value(arg->name, &start);
+		const struct probe_end *end = &t.end[!start];
+
+		err = check_probe_arg(rule, arg->at, n, count_probe_args(end->source, end->target),
+				      d);
+	}
+	probe_span_target__free(&t);
+	return err;
 }
 
 /* Does the target of `when` exist? Reported once for rules on the same events. */
@@ -78,6 +114,8 @@ static int check_target(const struct ruleset *rs, const struct rule_conf *rule, 
 	int r;
 
 	if (rule->when.source == FRBPF_SOURCE_USDT && check_probe_args(rule, d))
+		return -EINVAL;
+	if (rule->when.source == FRBPF_SOURCE_PROBE_SPAN && check_span_args(rule, d))
 		return -EINVAL;
 	for (const struct rule_conf *other = rs->rules; other < rule; other++) {
 		if (when__same_events(&other->when, &rule->when))

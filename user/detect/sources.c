@@ -22,6 +22,7 @@ static const struct source_ops *const all_sources[] = {
 	&source_tracepoint,
 	&source_uprobe,
 	&source_usdt,
+	&source_probe_span,
 	&source_tracepoint_fields,
 	&source_span,
 };

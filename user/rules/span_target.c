@@ -4,18 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "rules/span_target.h"
 
 #define WORD "%127[^ ,=]"
 
-char *span_target__format(const struct span_target *t)
+char *span_target__format_keys(const struct span_target *t)
 {
-	size_t size = sizeof(*t) + 64, len;
+	size_t size = sizeof(*t) + 64, len = 0;
 	char *text = malloc(size);
 
 	if (!text)
 		return NULL;
-	len = snprintf(text, size, "%s -> %s by", t->start, t->end);
+	text[0] = '\0';
 	for (uint32_t i = 0; i < t->n_keys; i++) {
 		const char *comma = i ? "," : "";
 
@@ -26,6 +27,16 @@ char *span_target__format(const struct span_target *t)
 			len += snprintf(text + len, size - len, "%s %s", comma, t->keys[i].start);
 	}
 	snprintf(text + len, size - len, "%s", t->nested ? " nested" : "");
+	return text;
+}
+
+char *span_target__format(const struct span_target *t)
+{
+	_cleanup_free_ char *keys = span_target__format_keys(t);
+	char *text = NULL;
+
+	if (!keys || asprintf(&text, "%s -> %s by%s", t->start, t->end, keys) < 0)
+		return NULL;
 	return text;
 }
 
@@ -52,6 +63,23 @@ static int parse_key(const char **text, struct span_target *t)
 	return 0;
 }
 
+int span_target__parse_keys(const char *text, struct span_target *t)
+{
+	int err;
+
+	t->n_keys = 0;
+	for (;;) {
+		err = parse_key(&text, t);
+		if (err)
+			return err;
+		if (*text != ',')
+			break;
+		text++;
+	}
+	t->nested = !strcmp(text, " nested");
+	return *text && !t->nested ? -EINVAL : 0;
+}
+
 int span_target__parse(const char *text, struct span_target *ret)
 {
 	struct span_target t = { .n_keys = 0 };
@@ -59,18 +87,8 @@ int span_target__parse(const char *text, struct span_target *ret)
 
 	if (sscanf(text, WORD " -> " WORD " by%n", t.start, t.end, &n) != 2 || !n)
 		return -EINVAL;
-	text += n;
-	for (;;) {
-		err = parse_key(&text, &t);
-		if (err)
-			return err;
-		if (*text != ',')
-			break;
-		text++;
-	}
-	t.nested = !strcmp(text, " nested");
-	if (*text && !t.nested)
-		return -EINVAL;
-	*ret = t;
-	return 0;
+	err = span_target__parse_keys(text + n, &t);
+	if (!err)
+		*ret = t;
+	return err;
 }

@@ -30,4 +30,8 @@ char *span_target__format(const struct span_target *t);
 /* Parse what span_target__format() made. 0 or -EINVAL. */
 int span_target__parse(const char *text, struct span_target *ret);
 
+/* The same for the part after "by" alone, which is all that they set or read of a target. */
+char *span_target__format_keys(const struct span_target *t);
+int span_target__parse_keys(const char *text, struct span_target *t);
+
 #endif

@@ -48,6 +48,10 @@ const struct when_source_desc when_sources[] = {
 	  .has_pending = true,
 	  .meaning = "it took that long from one tracepoint to another, A:start -> B:end by KEY; "
 		     "its subject is the task that runs at the end" },
+	{ "span", FRBPF_SOURCE_PROBE_SPAN, .has_args = true, .parse = when__parse_usdt,
+	  .bind = when__bind_probe_span, .has_pending = true,
+	  .meaning = "it took that long from one place in a program to another, "
+		     "usdt:A -> uprobe:B by KEY; its subject is the task that comes to the end" },
 	{ "tracepoint", FRBPF_SOURCE_TRACEPOINT_FIELDS, .has_args = true,
 	  .parse = when__parse_tracepoint,
 	  .meaning = "a tracepoint, SYSTEM:NAME, is hit, and `if` asks for fields of its format; "

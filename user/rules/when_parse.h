@@ -6,6 +6,8 @@
 #include "rules/text.h"
 #include "rules/when.h"
 
+struct span_target;
+
 /* In pending() no threshold follows the source; in absent() there may be one. */
 enum when_open { OPEN_NOT, OPEN_PENDING, OPEN_ABSENT };
 
@@ -50,6 +52,19 @@ int when_parser__no_target(struct when_parser *p, struct span name);
 /* Parse "> 20ms", "fails" or "fails (EMFILE, ENFILE)", up to the end of the text. 0 or -EINVAL. */
 int when_parser__threshold_or_fails(struct when_parser *p, struct when *ret);
 
+/* Parse "by KEY[, KEY] [nested]" of a span, up to its threshold, into the keys of @t. 0 or -EINVAL. */
+int when_parser__span_keys(struct when_parser *p, struct span_target *t);
+/*
+ * Parse the rest of a span that starts at a place in a program, from its "->". @start: the kind of
+ * that place; its target is in @ret. 0, -EINVAL or -ENOMEM.
+ */
+int when_parser__probe_span(struct when_parser *p, struct span start, struct when *ret);
+/*
+ * Parse a place in a program, "uprobe:PATH:SYMBOL" or "usdt:PATH:PROVIDER:PROBE", from its first
+ * colon. *ret is its target, owned by the caller. 0, -EINVAL or -ENOMEM.
+ */
+int when_parser__probe_place(struct when_parser *p, struct span source, char **ret);
+
 /* Parse a source and the rest, up to the end. 0, -EINVAL (or p->failed) or -ENOMEM. */
 int when_parser__source(struct when_parser *p, struct when *ret);
 
@@ -73,6 +88,7 @@ int when__parse_softirq(struct when_parser *p, struct span name, struct when *re
 int when__parse_tracepoint(struct when_parser *p, struct span name, struct when *ret);
 int when__parse_psi(struct when_parser *p, struct span source, struct when *ret);
 int when__parse_app(struct when_parser *p, struct span source, struct when *ret);
+int when__bind_probe_span(const struct ruleset *rs, struct rule_conf *rule, struct diags *d);
 int when__bind_app(const struct ruleset *rs, struct rule_conf *rule, struct diags *d);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* pending(SOURCE) > T: began T ago and has not ended. absent(SOURCE) > T: no event for T. */
 #include <errno.h>
+#include <string.h>
 
 #include "common/buf.h"
 #include "rules/when_parse.h"
@@ -37,13 +38,13 @@ static int enter_parentheses(struct when_parser *p, struct span name, uint32_t *
 	return 0;
 }
 
-/* List the sources as "runqlat, blocked, ...". */
+/* List the sources as "runqlat, blocked, ...". Neighbours may share a name. */
 static int pending_sources(struct buf *ret)
 {
 	int err = 0;
 
 	for (const struct when_source_desc *s = when_sources; s->name && !err; s++) {
-		if (s->has_pending)
+		if (s->has_pending && (s == when_sources || strcmp(s->name, s[-1].name) != 0))
 			err = buf__printf(ret, "%s%s", ret->len ? ", " : "", s->name);
 	}
 	return err;

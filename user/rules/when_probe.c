@@ -20,6 +20,7 @@
 static bool at_end(const struct when_parser *p, const char *stop)
 {
 	return p->pos == p->end || strchr(stop, p->src->text[p->pos]) ||
+	       (strchr(stop, '>') && when_parser__at(p, "->")) ||
 	       text__blank(p->src, p->pos, p->end);
 }
 
@@ -164,40 +165,63 @@ static int check_symbol(struct when_parser *p, struct span symbol)
 	return 0;
 }
 
+/* The parts of "uprobe:PATH:SYMBOL+OFFSET". */
+struct function_words {
+	struct span path, symbol, at; /* @at: the offset's place; empty: there is none */
+	uint64_t offset;
+};
+
+static int parse_function(struct when_parser *p, struct span source, struct function_words *w)
+{
+	int err = parse_probe_path(p, source, &w->path);
+
+	err = err ?: parse_name(p, "the name of a function", ">", &w->symbol);
+	err = err ?: take_offset(p, &w->symbol, &w->at, &w->offset);
+	err = err ?: check_symbol(p, w->symbol);
+	if (!err)
+		when_parser__skip_blanks(p);
+	return err;
+}
+
+static int function_target(const struct when_parser *p, const struct function_words *w,
+			   const char *end, char **ret)
+{
+	const char *s = p->src->text;
+
+	if (w->offset)
+		return make_target(ret, "%.*s:%.*s+0x%llx", (int)w->path.len, s + w->path.off,
+				   (int)w->symbol.len, s + w->symbol.off,
+				   (unsigned long long)w->offset);
+	return make_target(ret, "%.*s:%.*s%s", (int)w->path.len, s + w->path.off,
+			   (int)w->symbol.len, s + w->symbol.off, end);
+}
+
 int when__parse_uprobe(struct when_parser *p, struct span name, struct when *ret)
 {
-	struct span path, symbol, at = { 0 };
-	const char *s = p->src->text;
-	uint64_t offset = 0;
-	int err = parse_probe_path(p, name, &path);
+	struct function_words w = { 0 };
+	int err = parse_function(p, name, &w);
 
-	err = err ?: parse_name(p, "the name of a function", ">", &symbol);
-	err = err ?: take_offset(p, &symbol, &at, &offset);
-	err = err ?: check_symbol(p, symbol);
 	if (err)
 		return err;
-	when_parser__skip_blanks(p);
+	if (when_parser__at(p, "->"))
+		return function_target(p, &w, "", &ret->target)
+			       ?: when_parser__probe_span(p, name, ret);
 	ret->hit = p->pos == p->end && p->open != OPEN_PENDING;
 	if (!ret->hit)
 		err = when_parser__threshold(p, ret);
-	if (!err && !ret->hit && at.len)
-		return diags__error(p->d, p->src, at,
+	if (!err && !ret->hit && w.at.len)
+		return diags__error(p->d, p->src, w.at,
 				    "a call is measured from the function's beginning: with a "
 				    "threshold there is no offset");
-	if (err)
-		return err;
-	if (offset)
-		return make_target(&ret->target, "%.*s:%.*s+0x%llx", (int)path.len, s + path.off,
-				   (int)symbol.len, s + symbol.off, (unsigned long long)offset);
-	return make_target(&ret->target, "%.*s:%.*s%s", (int)path.len, s + path.off,
-			   (int)symbol.len, s + symbol.off, ret->hit ? "" : LATENCY);
+	return err ?: function_target(p, &w, ret->hit ? "" : LATENCY, &ret->target);
 }
 
-int when__parse_usdt(struct when_parser *p, struct span name, struct when *ret)
+/* Parse "usdt:PATH:PROVIDER:PROBE" into its target. */
+static int parse_static_probe(struct when_parser *p, struct span source, char **ret)
 {
 	struct span path, provider, probe;
 	const char *s = p->src->text;
-	int err = parse_probe_path(p, name, &path);
+	int err = parse_probe_path(p, source, &path);
 
 	err = err ?: parse_name(p, "the provider of a static probe", ":>", &provider);
 	if (!err && !when_parser__at(p, ":"))
@@ -208,15 +232,36 @@ int when__parse_usdt(struct when_parser *p, struct span name, struct when *ret)
 	if (err)
 		return err;
 	when_parser__skip_blanks(p);
+	return make_target(ret, "%.*s:%.*s:%.*s", (int)path.len, s + path.off, (int)provider.len,
+			   s + provider.off, (int)probe.len, s + probe.off);
+}
+
+int when__parse_usdt(struct when_parser *p, struct span name, struct when *ret)
+{
+	int err = parse_static_probe(p, name, &ret->target);
+
+	if (err)
+		return err;
+	if (when_parser__at(p, "->"))
+		return when_parser__probe_span(p, name, ret);
 	if (when_parser__at(p, ">"))
 		return diags__error(p->d, p->src, when_parser__rest(p),
-				    "a static probe takes no time: it has no threshold");
+				    "a static probe takes no time: it has no threshold; for the "
+				    "time between two, write usdt:A -> usdt:B by tid > 50ms");
 	if (p->pos < p->end)
 		return diags__error(p->d, p->src, when_parser__rest(p),
 				    "nothing may follow the probe: put conditions in 'if'");
 	ret->hit = true;
-	return make_target(&ret->target, "%.*s:%.*s:%.*s", (int)path.len, s + path.off,
-			   (int)provider.len, s + provider.off, (int)probe.len, s + probe.off);
+	return 0;
+}
+
+int when_parser__probe_place(struct when_parser *p, struct span source, char **ret)
+{
+	struct function_words w = { 0 };
+
+	if (text__equals(p->src, source, "usdt"))
+		return parse_static_probe(p, source, ret);
+	return parse_function(p, source, &w) ?: function_target(p, &w, "", ret);
 }
 
 /* ---- split ---- */

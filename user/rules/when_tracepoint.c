@@ -93,7 +93,7 @@ static int parse_nested(struct when_parser *p, struct span_target *t)
 			    QUOTE_SPAN(p->src, word));
 }
 
-static int parse_keys(struct when_parser *p, struct span_target *t)
+int when_parser__span_keys(struct when_parser *p, struct span_target *t)
 {
 	struct when_parser q = *p;
 	struct span by = when_parser__word(&q);
@@ -127,9 +127,12 @@ static int parse_span(struct when_parser *p, struct span system, struct span nam
 	if (!system.len)
 		return diags__error(p->d, p->src, when_parser__here(p),
 				    "the tracepoint at the end of the span is expected here");
+	if (text__equals(p->src, system, "uprobe") || text__equals(p->src, system, "usdt"))
+		return diags__error(p->d, p->src, system,
+				    "a span from a tracepoint ends at a tracepoint");
 	err = parse_tracepoint_name(p, system, &end);
 	err = err ? err : take_tracepoint(p, system, end, t.end);
-	err = err ? err : parse_keys(p, &t);
+	err = err ? err : when_parser__span_keys(p, &t);
 	err = err ? err : when_parser__threshold(p, ret);
 	if (err)
 		return err;

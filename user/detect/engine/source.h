@@ -104,6 +104,7 @@ extern const struct source_ops source_psi;
 extern const struct source_ops source_app;
 extern const struct source_ops source_uprobe;
 extern const struct source_ops source_usdt;
+extern const struct source_ops source_probe_span;
 
 /*
  * Load and attach a source with room for the rules of @table. @target: of struct when. 0, or

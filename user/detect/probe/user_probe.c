@@ -19,19 +19,35 @@ int user_probe__check(enum frbpf_source source, const char *target, struct err *
 	return r;
 }
 
-int user_probe__resolve(struct source *s)
+int user_probe__find(enum frbpf_source source, const char *target, struct user_probe **ret,
+		     struct err *err)
 {
 	struct user_probe *p;
+	int r;
 
 	if (access(UPROBE_PMU, F_OK))
-		return err_set(s->err, -EOPNOTSUPP,
+		return err_set(err, -EOPNOTSUPP,
 			       "this kernel has no uprobes: it needs CONFIG_UPROBE_EVENTS=y (and "
 			       "/sys mounted)");
 	p = calloc(1, sizeof(*p));
 	if (!p)
-		return err_set(s->err, -ENOMEM, "out of memory");
-	s->skel = p;
-	return probe_target__find(s->ops->source, s->target, &p->target, s->err);
+		return err_set(err, -ENOMEM, "out of memory");
+	r = probe_target__find(source, target, &p->target, err);
+	if (r)
+		free(p);
+	else
+		*ret = p;
+	return r;
+}
+
+int user_probe__resolve(struct source *s)
+{
+	struct user_probe *p;
+	int r = user_probe__find(s->ops->source, s->target, &p, s->err);
+
+	if (!r)
+		s->skel = p;
+	return r;
 }
 
 bool user_probe__is_stale(const struct source *s)

@@ -18,8 +18,13 @@ struct user_probe {
 int user_probe__check(enum frbpf_source source, const char *target, struct err *err);
 bool user_probe__is_stale(const struct source *s);
 
-/* First step of a load: resolve the target. 0, or negative errno with words in s->err. */
+/*
+ * First step of a load: resolve the target. user_probe__find() is the same for one of several
+ * targets: the caller frees *ret with user_probe__free(). 0, or negative errno with words in @err.
+ */
 int user_probe__resolve(struct source *s);
+int user_probe__find(enum frbpf_source source, const char *target, struct user_probe **ret,
+		     struct err *err);
 /* Take over @link. If it is NULL, returns the negative errno of making it. */
 int user_probe__keep(struct user_probe *p, struct bpf_link *link);
 /*

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * probe_span: the time from one place in a program to another, functions or static probes. Start
+ * and end are matched by keys: the thread, the process, or arguments. The subject is the task that
+ * comes to the end. A further start of the same key replaces the first.
+ */
+#include "vmlinux.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "user_args.bpf.h"
+#include "due.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define MAX_SPANS   16384 /* begun and not ended; then the oldest are evicted */
+#define BIRTH_SHIFT 22	  /* numbers of tasks are below that: PID_MAX_LIMIT */
+
+struct span_key {
+	__u64 v[FRBPF_SPAN_KEYS];
+};
+
+struct begun {
+	__u64 begin;
+	__u64 tid; /* this and `born`: of the thread that came to the start */
+	__u64 born;
+	__u64 args[FRBPF_MAX_ARGS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAX_SPANS);
+	__type(key, struct span_key);
+	__type(value, struct begun);
+} spans SEC(".maps");
+
+/* Unused keys are zero. */
+const volatile struct frbpf_probe_key start_keys[FRBPF_SPAN_KEYS];
+const volatile struct frbpf_probe_key end_keys[FRBPF_SPAN_KEYS];
+__u8 values[2][FRBPF_MAX_ARGS]; /* by bank and slot: FRBPF_PROBE_* */
+
+static __always_inline void read_args(struct pt_regs *ctx, const struct frbpf_usdt_place *place,
+				      __u64 *args)
+{
+	__u32 i;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < FRBPF_MAX_ARGS; i++)
+		args[i] = place_arg_any(ctx, place, i);
+}
+
+static __always_inline __u64 task_word(__u32 number, __u64 born,
+				       const volatile struct frbpf_probe_key *key)
+{
+	return key->with_birth ? number | born << BIRTH_SHIFT : number;
+}
+
+static __always_inline __u64 key_word(const volatile struct frbpf_probe_key *key, const __u64 *args)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	switch (key->kind) {
+	case FRBPF_EXTRACT_TID:
+		return task_word(task->pid, task->start_boottime, key);
+	case FRBPF_EXTRACT_PID:
+		return task_word(task->tgid, task->group_leader->start_boottime, key);
+	case FRBPF_EXTRACT_NUMBER:
+		return args[FRBPF_PROBE_ARG(key->arg)];
+	}
+	return 0;
+}
+
+static __always_inline struct span_key span_key(const volatile struct frbpf_probe_key *keys,
+						const __u64 *args)
+{
+	struct span_key key;
+
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < FRBPF_SPAN_KEYS; i++)
+		key.v[i] = key_word(&keys[i], args);
+	return key;
+}
+
+/* Identifies a span among those that began at the same time. */
+static __always_inline __u64 span_id(const struct span_key *key)
+{
+	__u64 id = key->v[0];
+
+#pragma clang loop unroll(full)
+	for (__u32 i = 1; i < FRBPF_SPAN_KEYS; i++)
+		id = id * 0x9e3779b97f4a7c15ULL + key->v[i];
+	return id;
+}
+
+/* Set the values that rules look at; @end NULL: it has not come to its end. */
+static __always_inline void set_values(struct match *m, const __u64 *start, const __u64 *end)
+{
+	__u32 bank = m->bank & 1;
+
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < FRBPF_MAX_ARGS; i++) {
+		__u32 value = values[bank][i], arg = FRBPF_PROBE_ARG(value);
+		__u64 v = 0;
+
+		if (value & FRBPF_PROBE_START)
+			v = start[arg];
+		else if (end && value & FRBPF_PROBE_VALUE)
+			v = end[arg];
+		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = v;
+	}
+}
+
+SEC("uprobe")
+int ps_start(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct frbpf_usdt_place *place;
+	struct begun begun;
+	struct span_key key;
+
+	if (!control.bank[rules_bank()].n_rules)
+		return 0;
+	place = place_of(ctx);
+	if (!place)
+		return 0;
+	read_args(ctx, place, begun.args);
+	key = span_key(start_keys, begun.args);
+	begun.tid = (__u32)task->pid;
+	begun.born = task->start_boottime;
+	begun.begin = bpf_ktime_get_ns();
+	if (!bpf_map_update_elem(&spans, &key, &begun, BPF_ANY))
+		return 0;
+	__sync_fetch_and_add(&missing_storage, 1);
+	bpf_map_delete_elem(&spans, &key); /* its end must not find an earlier start */
+	return 0;
+}
+
+SEC("uprobe")
+int ps_end(struct pt_regs *ctx)
+{
+	const struct frbpf_usdt_place *place = place_of(ctx);
+	__u64 now = bpf_ktime_get_ns(), value;
+	__u32 bank = rules_bank();
+	__u64 args[FRBPF_MAX_ARGS];
+	struct begun *found, begun;
+	struct measured s;
+	struct span_key key;
+	struct match *m;
+
+	if (!place)
+		return 0;
+	read_args(ctx, place, args);
+	key = span_key(end_keys, args);
+	found = bpf_map_lookup_elem(&spans, &key);
+	if (!found)
+		return 0;
+	begun = *found;
+	if (bpf_map_delete_elem(&spans,
+				&key)) /* another thread came to the end of this span, too */
+		return 0;
+	value = now - begun.begin;
+	if ((__s64)value <= 0 || rules_below(bank, value))
+		return 0;
+	s = (struct measured){ .now = now, .value = value, .bank = bank };
+	m = user_match_begin(&s);
+	if (!m)
+		return 0;
+	m->id = span_id(&key);
+	m->source = FRBPF_SOURCE_PROBE_SPAN;
+	set_values(m, begun.args, args);
+	user_match_run(m);
+	return 0;
+}
+
+/* ---- spans that have not ended: see due.bpf.h ---- */
+
+SEC("iter/bpf_map_elem")
+int ps_look(struct bpf_iter__bpf_map_elem *ctx)
+{
+	const struct span_key *key = ctx->key;
+	const struct begun *begun = ctx->value;
+	struct due_task of = {};
+	struct due due = {};
+
+	if (!key || !begun)
+		return 0;
+	due.begin = begun->begin;
+	if (!look_reaches(due.begin))
+		return 0;
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < FRBPF_SPAN_KEYS; i++)
+		due.key[i] = key->v[i];
+	of.tid = begun->tid;
+	of.born = begun->born;
+	due_add(&of, &due);
+	return 0;
+}
+
+static void due_match(const struct due *due, struct match *m, __u64 sp)
+{
+	struct span_key key;
+	struct begun *begun;
+
+	__builtin_memcpy(&key, due->key, sizeof(key));
+	begun = bpf_map_lookup_elem(&spans, &key);
+	if (!begun || begun->begin != due->begin)
+		return;
+	due_begin(m, due);
+	m->source = FRBPF_SOURCE_PROBE_SPAN;
+	m->id = span_id(&key);
+	set_values(m, begun->args, NULL);
+	due_run(m);
+}
