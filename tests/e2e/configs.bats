@@ -312,6 +312,35 @@ tries_again() {
 	has_fired_of device irq-storm || fail "irq-storm did not fire"
 }
 
+# The time of net_rx on CPU 0 within 1 s before the trigger, as perf shows its entries and exits: ns.
+recorded_net_rx() { # INCIDENT
+	local end
+	end=$(manifest "$1" time)
+	perf script -i "$BASE/session-irq/perf.data.$1" --ns -C 0 -F time,event,trace |
+		awk -v end="$end" '{ sub(":", "", $1); split($1, t, "."); now = t[1] * 1e9 + t[2] }
+			/softirq_entry:.*NET_RX/ { begin = now }
+			/softirq_exit:.*NET_RX/ && begin { from = begin < end - 1e9 ? end - 1e9 : begin
+				if (now <= end + 1000 && now > from) sum += now - from
+				begin = 0 }
+			END { printf "%d\n", sum }'
+}
+
+@test "@interrupts as it is: a storm of packets, of which each is short" {
+	need_tracepoints irq:softirq_entry
+	load_shipped interrupts
+	"$WORKLOADS/packet_storm" >"$BATS_TEST_TMPDIR/storm" 3>&- &
+	pids+=($!)
+	wait_until 120 incident_where 'any(.triggers[]; .rule == "net-rx-storm")' || fail "$(frbpf status)"
+	kill "${pids[0]}" && wait "${pids[0]}"
+	echo "# $(cat "$BATS_TEST_TMPDIR/storm")"
+	jq -e '.triggers[] | select(.rule == "net-rx-storm") | .source == "softirq" and .window_ns == 1000000000 and
+		.threshold_ns == 500000000 and .value_ns > 500000000 and .value_ns <= 1000000000' \
+		"$BASE/incidents/$name.json" || fail "$(cat "$BASE/incidents/$name.json")"
+	# an eighth of the window is a slice: to that, it is what perf has recorded
+	between "$(jq '.triggers[] | select(.rule == "net-rx-storm").value_ns' "$BASE/incidents/$name.json")" \
+		$(($(recorded_net_rx "$name") - 125000000)) $(($(recorded_net_rx "$name") + 125000000)) "time in net_rx"
+}
+
 # What happens while a dump is written, and for 1 s after, is no incident: do it again.
 has_fired_of() { # CAUSE RULE
 	$1

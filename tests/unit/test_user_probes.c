@@ -368,6 +368,46 @@ static void test_usdt(void **state)
 	free_rules(rules, 3);
 }
 
+static void say_texts(struct findings *f, long unused)
+{
+	set_name(subject_name());
+	watched_probe(1, (long)"api.example.com");
+	watched_probe(2, (long)"example.org");
+	watched_probe(3, 1); /* no address */
+}
+
+/* Strings that arguments of a static probe point to. */
+static void test_usdt_texts(void **state)
+{
+	struct rule_conf rules[] = {
+		rule_when(1, "usdt:SELF:frbpf_unit:tick", "str(arg1) ~ \"*.example.com\""),
+		rule_when(2, "usdt:SELF:frbpf_unit:tick", "str(arg1) == \"example.org\" && arg0 == 2"),
+		rule_when(3, "usdt:SELF:frbpf_unit:tick",
+			  "str(arg1) in (\"example.com\", \"api\") || str(arg1) ~ \"*x\""),
+	};
+	struct detectors_stats stats;
+	struct detectors *d;
+	uint32_t slots[3];
+	struct sink s;
+
+	SKIP_UNLESS_UPROBES();
+	rules[1].quiet = true;
+	d = detectors_with(rules, 3, slots);
+	await_success(spawn(say_texts, NULL, 0));
+	s = collect(d, 20000);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.v[0].rule_id, 1);
+	assert_int_equal(s.v[0].text_is, 3); /* 2 + the argument */
+	assert_string_equal(s.v[0].text, "api.example.com");
+	assert_int_equal(matched(d, slots[0]), 1);
+	assert_int_equal(matched(d, slots[1]), 1);
+	assert_int_equal(matched(d, slots[2]), 0);
+	detectors__stats(d, &stats);
+	assert_int_equal(stats.texts_unread, 1);
+	detectors__free(d);
+	free_rules(rules, 3);
+}
+
 /* Programs on these probes are preempted where the kernel is (preempt=full): what one task has must
  * not get into another's. */
 static void run_pairs(struct findings *f, long number)
@@ -580,6 +620,7 @@ int main(void)
 		cmocka_unit_test(test_stack_switch),
 		cmocka_unit_test(test_longjmp),
 		cmocka_unit_test(test_usdt),
+		cmocka_unit_test(test_usdt_texts),
 		cmocka_unit_test(test_preempted),
 		cmocka_unit_test(test_suppressed),
 		cmocka_unit_test(test_prefilter),
