@@ -59,7 +59,8 @@ static int load(void)
 
 int main(void)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct sigaction action = { .sa_handler = stop };
 	socklen_t len = sizeof(to);
 	int fd = socket(AF_INET, SOCK_DGRAM, 0), prog = load();
