@@ -796,4 +796,18 @@ struct frbpf_lock_wait {
 _Static_assert(sizeof(struct frbpf_lock_wait) == 52, "as in the format of frbpf:lock_wait");
 _Static_assert((sizeof(struct frbpf_lock_wait) + 4) % 8 == 0, "the kernel does not pad it");
 
+#define FRBPF_INTERRUPT_SEVERAL 0xffffffffU
+
+/* When an interrupt or softirq ends that was long, or many short ones together took long. */
+struct frbpf_interrupt {
+	struct frbpf_raw_common common;
+	__u64 ns;     /* for so long it ran, or they ran */
+	__u32 number; /* line of the interrupt, or vector; FRBPF_INTERRUPT_SEVERAL: of several lines */
+	__u32 soft;   /* 1: a softirq */
+	__u32 times;  /* number of them */
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct frbpf_interrupt) == 28, "as in the format of frbpf:interrupt");
+_Static_assert((sizeof(struct frbpf_interrupt) + 4) % 8 == 0, "the kernel does not pad it");
+
 #endif

@@ -82,6 +82,24 @@ record_possible() { # NAME...
 	[[ ${lines[0]} == *"computed, most in "*" (clone)"* ]] || fail "$output"
 }
 
+@test "softirqs are told from what a BPF program sums of them, and from each of them" {
+	need_recording
+	need_btf
+	for level in "" full; do
+		printf '[session-evidence]\nrun = evidence %s -m 16M\n[rule-none]\nwhen = app:none\n' "$level" >"$RULES"
+		frbpf_load >/dev/null
+		run_causes softirqs >truth 2>refused 3>&-
+		[[ -s truth ]] || skip "$(head -n 1 refused)"
+		dump=$(frbpf dump)
+		expect_right "$dump" truth
+		run -0 events "$dump" irq:softirq_exit
+		[[ ! $level && ! $output ]] || [[ $level && $output ]] || fail "level $level: ${output:0:1000}"
+		run -0 events "$dump" frbpf:interrupt
+		[[ $level && ! $output ]] || [[ ! $level && $output == *"softirq="*" times="* ]] || fail "level $level: ${output:0:1000}"
+		frbpf stop
+	done
+}
+
 need_quota() {
 	make_quota_group
 	[[ $quota_group ]] || skip "no cgroup with a CPU controller"

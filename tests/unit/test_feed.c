@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Programs that write into the events of sessions: who had a lock when a wait for it began. */
+/*
+ * Programs that write into the events of sessions: who had a lock when a wait for it began, and what
+ * interrupts took.
+ */
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sys/file.h>
@@ -16,6 +20,7 @@
 #define TYPE	   1234
 #define CPUS	   512
 #define RING_BYTES (64 << 10)
+#define NET_RX	   3 /* include/linux/interrupt.h */
 
 /* An event of each CPU, into which the programs write. */
 struct events {
@@ -24,7 +29,7 @@ struct events {
 	size_t n;
 };
 
-static void events_open(struct events *e, struct feed *f)
+static void events_open(struct events *e, struct feed *f, enum feed_kind kind)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -41,7 +46,7 @@ static void events_open(struct events *e, struct feed *f)
 		e->fds[i] = syscall(SYS_perf_event_open, &attr, -1, cpus[i], -1, 0);
 		assert_true(e->fds[i] >= 0);
 		assert_int_equal(forward_ring__map(e->fds[i], RING_BYTES, &e->rings[i]), 0);
-		assert_int_equal(feed__send(f, cpus[i], e->fds[i]), 0);
+		assert_int_equal(feed__send(f, kind, cpus[i], e->fds[i]), 0);
 	}
 	free(cpus);
 }
@@ -120,8 +125,9 @@ static void owner_of_file_locks(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
 	assert_int_equal(fcntl(fd, F_SETLK, &l), 0);
-	assert_int_equal(feed__open(TYPE, &err, &f), 0);
-	events_open(&e, f);
+	assert_int_equal(feed__new(&f), 0);
+	assert_int_equal(feed__load(f, FEED_LOCK_WAIT, TYPE, &err), 0);
+	events_open(&e, f, FEED_LOCK_WAIT);
 	assert_int_equal(feed__attach(f, &err), 0);
 	assert_true(check_instructions("lw_") >= 2);
 	a = fork();
@@ -141,6 +147,74 @@ static void owner_of_file_locks(void **state)
 	close(fd);
 }
 
+/* Sums of many short softirqs, and long ones alone */
+struct softirqs {
+	int sums, longs;
+};
+
+static void on_interrupt(const struct perf_event_header *h, void *arg)
+{
+	struct softirqs *got = arg;
+	struct {
+		struct perf_event_header header;
+		uint32_t raw_size;
+		struct frbpf_interrupt i;
+	} __attribute__((packed)) r;
+
+	if (h->type != PERF_RECORD_SAMPLE || h->size < sizeof(r))
+		return;
+	memcpy(&r, h, sizeof(r));
+	assert_int_equal(r.i.common.type, TYPE);
+	assert_in_range(r.i.soft, 0, 1);
+	assert_true(r.i.times >= 1);
+	if (r.i.times == 1)
+		assert_true(r.i.ns >= 10000);
+	if (!r.i.soft || r.i.number != NET_RX)
+		return;
+	got->sums += r.i.times > 1;
+	got->longs += r.i.times == 1;
+}
+
+/* Each packet to the own machine is received in a softirq of its sender. */
+static void send_packets(int fd, const struct sockaddr_in *to)
+{
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(sendto(fd, "x", 1, 0, (const struct sockaddr *)to, sizeof(*to)),
+				 1);
+}
+
+static void time_of_softirqs(void **state)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+	static struct forward_record record;
+	struct softirqs got = { 0 };
+	socklen_t len = sizeof(to);
+	struct events e;
+	struct err err;
+	struct feed *f;
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	SKIP_UNLESS_POSSIBLE();
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&to, &len), 0);
+	assert_int_equal(feed__new(&f), 0);
+	assert_int_equal(feed__load(f, FEED_INTERRUPT, TYPE, &err), 0);
+	assert_string_equal(feed__lacking(f), "");
+	events_open(&e, f, FEED_INTERRUPT);
+	assert_int_equal(feed__attach(f, &err), 0);
+	assert_true(check_instructions("in_") >= 4);
+	/* on an emulated machine each of them may be long */
+	while (!got.sums && got.longs < 1000) {
+		send_packets(fd, &to);
+		for (size_t i = 0; i < e.n; i++)
+			assert_true(forward_ring__drain(&e.rings[i], &record, on_interrupt, &got));
+	}
+	feed__free(f);
+	events_close(&e);
+	close(fd);
+}
+
 /* An event that tasks inherit is refused: a program cannot write into it. */
 static void not_into_inherited_events(void **state)
 {
@@ -157,11 +231,14 @@ static void not_into_inherited_events(void **state)
 	int fd;
 
 	SKIP_UNLESS_POSSIBLE();
-	assert_int_equal(feed__open(TYPE, &err, &f), 0);
+	assert_int_equal(feed__new(&f), 0);
+	assert_int_equal(feed__load(f, FEED_LOCK_WAIT, TYPE, &err), 0);
 	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
 	assert_true(fd >= 0);
-	assert_int_equal(feed__send(f, 0, fd), -EOPNOTSUPP);
-	assert_int_equal(feed__send(f, 1 << 20, fd), -E2BIG);
+	assert_int_equal(feed__send(f, FEED_LOCK_WAIT, 0, fd), -EOPNOTSUPP);
+	assert_int_equal(feed__send(f, FEED_LOCK_WAIT, 1 << 20, fd), -E2BIG);
+	/* not loaded: nothing is written */
+	assert_int_equal(feed__send(f, FEED_INTERRUPT, 0, fd), 0);
 	close(fd);
 	feed__free(f);
 	feed__free(NULL);
@@ -171,6 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(owner_of_file_locks),
+		cmocka_unit_test(time_of_softirqs),
 		cmocka_unit_test(not_into_inherited_events),
 	};
 

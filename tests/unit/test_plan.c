@@ -367,7 +367,8 @@ static void evidence_of_this_kernel(void **state)
 	const struct evidence_names none = { .n = 0 };
 	struct buf line = { 0 }, lacking = { 0 };
 
-	assert_int_equal(evidence__line(&kernel, &none, 1 << 20, &line, &lacking), 0);
+	assert_int_equal(evidence__line(EVIDENCE_FULL, &kernel, &none, 1 << 20, &line, &lacking),
+			 0);
 	assert_null(strstr(line.data, "irq"));
 	assert_null(strstr(line.data, "compaction_end"));
 	assert_non_null(strstr(line.data, ",compaction:mm_compaction_begin "));
@@ -381,6 +382,29 @@ static void evidence_of_this_kernel(void **state)
 					  "compaction:mm_compaction_end");
 	buf__free(&line);
 	buf__free(&lacking);
+	/* a program writes what interrupts took */
+	assert_int_equal(evidence__line(EVIDENCE_BRIEF, &kernel, &none, 1 << 20, &line, &lacking),
+			 0);
+	assert_non_null(strstr(line.data, ",bpf-output/no-inherit,name=interrupt/"));
+	assert_string_equal(lacking.data, "compaction:mm_compaction_end");
+	buf__free(&line);
+	buf__free(&lacking);
+}
+
+static void evidence_full(void **state)
+{
+	struct planned p = plan_text("[session-a]\nrun = evidence full -m 64K\n"
+				     "[session-b]\nrun = evidence -m 64K\n");
+
+	assert_int_equal(p.err, 0);
+	assert_non_null(strstr(p.rs->sessions[0].run, "irq:softirq_exit"));
+	assert_null(strstr(p.rs->sessions[0].run, "name=interrupt"));
+	assert_null(strstr(p.rs->sessions[0].run, "full"));
+	assert_null(strstr(p.rs->sessions[1].run, "irq:softirq_exit"));
+	assert_non_null(strstr(p.rs->sessions[1].run, "name=interrupt"));
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(p.plan->sessions[i].ring_bytes, 64 << 10);
+	release(&p);
 }
 
 /* A machine of little memory has room for it, too. */
@@ -543,6 +567,7 @@ int main(void)
 		cmocka_unit_test(evidence_is_a_line),
 		cmocka_unit_test(evidence_of_named),
 		cmocka_unit_test(evidence_of_this_kernel),
+		cmocka_unit_test(evidence_full),
 		cmocka_unit_test(evidence_is_modest),
 		cmocka_unit_test(shipped_files),
 		cmocka_unit_test(memory),

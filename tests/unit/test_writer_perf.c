@@ -144,24 +144,28 @@ static void test_perf_all_markers(void **state)
 	static const char *const want[] = {
 		"frbpf:begin: rule=r comm=c pid=4242 tid=4243",
 		"frbpf:gap: cpu=1 lost=7 start=99.000000001 end=100.500000000",
-		"frbpf:lock_wait: posix lock=0x1234 owner=4242 owner_comm=c spun_ns=5", NULL
+		"frbpf:lock_wait: posix lock=0x1234 owner=4242 owner_comm=c spun_ns=5",
+		"frbpf:interrupt: softirq=3 ns=12345 times=7", NULL
 	};
 	static const struct frbpf_lock_wait lock = {
 		{ .type = 65531, .pid = PID }, 0x1234, 5, FRBPF_LOCK_POSIX, 0, "c", PID
 	};
+	static const struct frbpf_interrupt interrupt = { { .type = 65530 }, 12345, 3, 1, 7 };
 	static const struct marker_begin begin = { "r", "c", PID, PID + 1 };
 	static const struct marker_gap gap = { 99000000001ULL, 100500000000ULL, 7, 1 };
 	struct fixture *x = *state;
-	const struct perfdata_attr attrs[] = { x->attrs[0], marker__event(MARKER_TRIGGER),
+	const struct perfdata_attr attrs[] = { x->attrs[0],
+					       marker__event(MARKER_TRIGGER),
 					       marker__event(MARKER_BEGIN),
 					       marker__event(MARKER_GAP),
-					       marker__event(MARKER_LOCK_WAIT) };
+					       marker__event(MARKER_LOCK_WAIT),
+					       marker__event(MARKER_INTERRUPT) };
 	struct perfdata_writer *w;
 	struct buf b = { 0 }, raw = { 0 };
 	uint64_t size;
 
 	need_perf();
-	assert_int_equal(perfdata__create(x->dirfd, "t", attrs, 5, &x->err, &w), 0);
+	assert_int_equal(perfdata__create(x->dirfd, "t", attrs, 6, &x->err, &w), 0);
 	make_records(&b);
 	assert_int_equal(marker__encode_begin(&raw, &begin), 0);
 	assert_int_equal((raw.len + 4) % 8, 0);
@@ -193,6 +197,12 @@ static void test_perf_all_markers(void **state)
 								.time = T0 + 8000000,
 								.raw = &lock,
 								.raw_size = sizeof(lock) }),
+		0);
+	assert_int_equal(
+		record__add_sample(&b, &(struct record_sample){ .id = marker__id(MARKER_INTERRUPT),
+								.time = T0 + 9000000,
+								.raw = &interrupt,
+								.raw_size = sizeof(interrupt) }),
 		0);
 	write_all(x, w, &b);
 	assert_int_equal(perfdata__finish(w, &x->features, &x->err), 0);

@@ -25,6 +25,9 @@
 /* TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ, include/linux/trace_events.h */
 #define IN_INTERRUPT "24"
 
+#define BRIEF (1U << EVIDENCE_BRIEF)
+#define FULL  (1U << EVIDENCE_FULL)
+
 /*
  * Stacks are recorded only where they explain something: what a task waits in, and who wakes it for
  * whom. Kernel filters drop events that no explanation needs.
@@ -36,6 +39,7 @@ static const struct evidence_event {
 	const char *filter;
 	bool of_subject;      /* stacks of the named threads are copied */
 	const char *function; /* only timers with this function */
+	unsigned levels;      /* those that have it, BRIEF, FULL; 0: all */
 } evidence_events[] = {
 	/* who had which CPU; the stack of an idle CPU is not worth its space */
 	{ "sched", "sched_switch", true, "prev_pid != 0", true },
@@ -46,7 +50,8 @@ static const struct evidence_event {
 	 * whom it was.
 	 */
 	{ "sched", "sched_waking", true, "common_flags & " IN_INTERRUPT },
-	{ "sched", "sched_waking", false, "!(common_flags & " IN_INTERRUPT ")" },
+	{ "sched", "sched_waking", false, "!(common_flags & " IN_INTERRUPT ")", .levels = BRIEF },
+	{ "sched", "sched_waking", true, "!(common_flags & " IN_INTERRUPT ")", .levels = FULL },
 	{ "sched", "sched_migrate_task", false },
 	{ "sched", "sched_wakeup_new", false },
 	/*
@@ -54,13 +59,15 @@ static const struct evidence_event {
 	 * session_feed.c.
 	 */
 	{ NULL, "lock_wait", true },
+	/* a BPF program writes what the long ones took; the others explain nothing */
+	{ NULL, "interrupt", .levels = BRIEF },
 	/* who stopped or woke whom with a signal */
 	{ "signal", "signal_generate", false },
 	/* time that interrupts took from a running task */
-	{ "irq", "irq_handler_entry" },
-	{ "irq", "irq_handler_exit" },
-	{ "irq", "softirq_entry" },
-	{ "irq", "softirq_exit" },
+	{ "irq", "irq_handler_entry", .levels = FULL },
+	{ "irq", "irq_handler_exit", .levels = FULL },
+	{ "irq", "softirq_entry", .levels = FULL },
+	{ "irq", "softirq_exit", .levels = FULL },
 	/* where a block request was meanwhile */
 	{ "block", "block_rq_insert" },
 	{ "block", "block_rq_issue" },
@@ -130,8 +137,9 @@ static int event_add(const struct evidence_event *e, bool shares,
 	if (!err && !e->system)
 		return buf__printf(line, "bpf-output/no-inherit,name=%s%s/", e->name,
 				   e->stack ? ",call-graph=fp" : "");
-	err = err ?: buf__printf(line, "%s:%s%s", e->system, e->name,
-				 e->stack ? "/call-graph=fp/" : "");
+	err = err
+		      ?: buf__printf(line, "%s:%s%s", e->system, e->name,
+				     e->stack ? "/call-graph=fp/" : "");
 	if (err || !e->filter)
 		return err;
 	err = buf__printf(line, " --filter '%s", e->filter);
@@ -177,8 +185,9 @@ static int table_event_add(const struct evidence_event *e, const struct evidence
 	return err;
 }
 
-int evidence__line(const struct evidence_kernel *kernel, const struct evidence_names *names,
-		   size_t ring_bytes, struct buf *line, struct buf *lacking)
+int evidence__line(enum evidence_level level, const struct evidence_kernel *kernel,
+		   const struct evidence_names *names, size_t ring_bytes, struct buf *line,
+		   struct buf *lacking)
 {
 	bool shares = false;
 	int err = 0;
@@ -186,6 +195,8 @@ int evidence__line(const struct evidence_kernel *kernel, const struct evidence_n
 	for (size_t i = 0; i < ARRAY_SIZE(evidence_events) && !err; i++) {
 		const struct evidence_event *e = &evidence_events[i];
 
+		if (e->levels && !(e->levels & 1U << level))
+			continue;
 		if (!e->system || kernel->has(e->system, e->name, kernel->arg))
 			err = table_event_add(e, kernel, names, &shares, line);
 		else
@@ -258,21 +269,39 @@ static size_t evidence_ring_bytes(const struct ruleset *rs)
 	return bytes;
 }
 
-/* Options after the word `evidence`, as in the file. */
-static struct span rest_of(const struct session_conf *s)
+/* Skip the word at *pos, and the blanks behind it. */
+static struct span skip_word(const struct source_text *src, uint32_t *pos, uint32_t end)
 {
-	uint32_t end = s->run_span.off + s->run_span.len, pos = s->run_span.off;
+	struct span word = { *pos, 0 };
 
-	while (pos < end && !text__blank(s->src, pos, end))
-		pos++;
-	pos = text__skip_blanks(s->src, pos, end);
+	while (*pos < end && !text__blank(src, *pos, end))
+		++*pos;
+	word.len = *pos - word.off;
+	*pos = text__skip_blanks(src, *pos, end);
+	return word;
+}
+
+/* Options after `evidence` or `evidence full`, as in the file. */
+static struct span rest_of(const struct session_conf *s, enum evidence_level *ret_level)
+{
+	uint32_t end = s->run_span.off + s->run_span.len, pos = s->run_span.off, next;
+	struct span word;
+
+	*ret_level = EVIDENCE_BRIEF;
+	skip_word(s->src, &pos, end);
+	next = pos;
+	word = skip_word(s->src, &next, end);
+	if (word.len == strlen("full") && !memcmp(s->src->text + word.off, "full", word.len)) {
+		*ret_level = EVIDENCE_FULL;
+		pos = next;
+	}
 	return (struct span){ pos, end - pos };
 }
 
-static int session_expand(struct ruleset *rs, struct session_conf *s, const char *line)
+/* @rest: what follows the line */
+static int session_expand(struct ruleset *rs, struct session_conf *s, const char *line,
+			  struct span rest)
 {
-	const char *shown = strchr(s->run, ' ');
-	struct span rest = rest_of(s);
 	struct source_text *src;
 	struct buf b = { 0 };
 	char *run = NULL;
@@ -281,13 +310,11 @@ static int session_expand(struct ruleset *rs, struct session_conf *s, const char
 	err = buf__printf(&b, "%s%s%.*s", line, rest.len ? " " : "", (int)rest.len,
 			  s->src->text + rest.off);
 	err = err ?: source_text__make("run = evidence", b.data, &src);
+	run = err ? NULL : strdup(b.data);
 	buf__free(&b);
 	if (err)
 		return err;
 	ruleset__keep(rs, src);
-	err = buf__printf(&b, "%s%s", line, shown ?: "");
-	run = err ? NULL : strdup(b.data);
-	buf__free(&b);
 	if (!run)
 		return -ENOMEM;
 	free(s->run);
@@ -312,12 +339,14 @@ static int session_make_line(struct ruleset *rs, size_t session, struct tracefs 
 	struct session_conf *s = &rs->sessions[session];
 	const struct evidence_kernel kernel = { event_exists, function_address, tracefs };
 	struct buf line = { 0 }, lacking = { 0 };
+	enum evidence_level level;
+	struct span rest = rest_of(s, &level);
 	struct evidence_names names;
 	int err;
 
 	session_names(rs, session, &names);
-	err = evidence__line(&kernel, &names, evidence_ring_bytes(rs), &line, &lacking);
-	err = err ?: session_expand(rs, s, line.data);
+	err = evidence__line(level, &kernel, &names, evidence_ring_bytes(rs), &line, &lacking);
+	err = err ?: session_expand(rs, s, line.data, rest);
 	if (!err && lacking.len) {
 		s->lacking = strdup(lacking.data);
 		err = s->lacking ? 0 : -ENOMEM;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * `run = evidence`: records the events from which `frbpf why` explains a wait. It is expanded to a
+ * `run = evidence`, `run = evidence full`: records the events from which `frbpf why` explains a wait. It is expanded to a
  * perf record line with those events that this kernel has.
  */
 #ifndef FRBPF_DAEMON_EVIDENCE_H
@@ -11,6 +11,11 @@
 
 #define EVIDENCE_NAMES	     8 /* threads whose stacks are copied, at most */
 #define EVIDENCE_STACK_BYTES 1024
+
+enum evidence_level {
+	EVIDENCE_BRIEF, /* the cheaper one, which explains all but the shortest waits */
+	EVIDENCE_FULL,	/* each interrupt, and the stacks of all who wake a task */
+};
 
 /* Names of threads that the rules of a session name as their subject. */
 struct evidence_names {
@@ -26,13 +31,14 @@ struct evidence_kernel {
 };
 
 /*
- * Append the line for @kernel, with rings of @ring_bytes, to @line. Append the tracepoints that the
+ * Append the line of @level for @kernel, with rings of @ring_bytes, to @line. Append the tracepoints that the
  * kernel lacks, separated by commas, to @lacking. When threads in @names leave the CPU, the top of
  * their user stack is copied: most distributions build programs without frame pointers. 0 or
  * -ENOMEM.
  */
-int evidence__line(const struct evidence_kernel *kernel, const struct evidence_names *names,
-		   size_t ring_bytes, struct buf *line, struct buf *lacking);
+int evidence__line(enum evidence_level level, const struct evidence_kernel *kernel,
+		   const struct evidence_names *names, size_t ring_bytes, struct buf *line,
+		   struct buf *lacking);
 
 /*
  * Add the names that the condition of @rule gives the subject: `comm == "NAME"`, `process ==
@@ -41,7 +47,7 @@ int evidence__line(const struct evidence_kernel *kernel, const struct evidence_n
 void evidence__add_names(const struct rule_conf *rule, struct evidence_names *to);
 
 /*
- * Expand the sessions of @rs that have `run = evidence`. Options after that word follow the
+ * Expand the sessions of @rs that have `run = evidence`. Options after that follow the
  * generated line. Sessions that are already expanded stay as they are. @tracefs NULL: events are
  * not looked up. 0 or -ENOMEM.
  */

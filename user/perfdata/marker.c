@@ -14,6 +14,7 @@
 #define BEGIN_TYPE   65533
 #define GAP_TYPE     65532
 #define LOCK_TYPE    65531
+#define IRQ_TYPE     65530
 
 /* Ids of kernel events count up, and never get that high. The top bit is clear, so that readers do
  * not see a negative number. */
@@ -133,8 +134,7 @@ static const char gap_format[] =
 static const char lock_format[] =
 	"name: lock_wait\n"
 	"ID: " XSTR(
-		LOCK_TYPE) "\n" COMMON_FIELDS
-			   "\tfield:u64 lock;\toffset:8;\tsize:8;\tsigned:0;\n"
+		LOCK_TYPE) "\n" COMMON_FIELDS "\tfield:u64 lock;\toffset:8;\tsize:8;\tsigned:0;\n"
 			   "\tfield:u64 spun_ns;\toffset:16;\tsize:8;\tsigned:0;\n"
 			   "\tfield:u32 what;\toffset:24;\tsize:4;\tsigned:0;\n"
 			   "\tfield:u32 owner;\toffset:28;\tsize:4;\tsigned:0;\n"
@@ -150,6 +150,18 @@ static const char lock_format[] =
 			   "{ 14, \"flock\" }, { 15, \"posix\" }), REC->lock, "
 			   "REC->owner ? REC->owner : REC->own_owner, REC->owner_comm, "
 			   "REC->spun_ns\n";
+
+/* bpf/frbpf.h: struct frbpf_interrupt */
+static const char interrupt_format[] =
+	"name: interrupt\n"
+	"ID: " XSTR(IRQ_TYPE) "\n" COMMON_FIELDS "\tfield:u64 ns;\toffset:8;\tsize:8;\tsigned:0;\n"
+			      "\tfield:u32 number;\toffset:16;\tsize:4;\tsigned:0;\n"
+			      "\tfield:u32 soft;\toffset:20;\tsize:4;\tsigned:0;\n"
+			      "\tfield:u32 times;\toffset:24;\tsize:4;\tsigned:0;\n"
+			      "\n"
+			      "print fmt: \"%s=%d ns=%llu times=%u\", REC->soft ? \"softirq\" : "
+			      "\"irq\", "
+			      "REC->number, REC->ns, REC->times\n";
 
 #define MARKER_ATTR(type_id)                                                                       \
 	{                                                                                          \
@@ -182,6 +194,11 @@ static const struct marker {
 			       { "frbpf", "lock_wait", lock_format, sizeof(lock_format) - 1 },
 			       "frbpf:lock_wait",
 			       MARKER_ID_BASE + 4 },
+	[MARKER_INTERRUPT] = { MARKER_ATTR(IRQ_TYPE),
+			       { "frbpf", "interrupt", interrupt_format,
+				 sizeof(interrupt_format) - 1 },
+			       "frbpf:interrupt",
+			       MARKER_ID_BASE + 5 },
 };
 
 const struct perfdata_format *marker__format(enum marker_kind kind)
@@ -212,11 +229,15 @@ struct perfdata_attr marker__event(enum marker_kind kind)
 
 bool marker__is_fed(const struct perf_event_attr *attr, const char *name, enum marker_kind *ret)
 {
-	if (attr->type != PERF_TYPE_SOFTWARE || attr->config != PERF_COUNT_SW_BPF_OUTPUT ||
-	    strcmp(name, markers[MARKER_LOCK_WAIT].format.name))
+	if (attr->type != PERF_TYPE_SOFTWARE || attr->config != PERF_COUNT_SW_BPF_OUTPUT)
 		return false;
-	*ret = MARKER_LOCK_WAIT;
-	return true;
+	for (int kind = MARKER_LOCK_WAIT; kind < MARKER_KINDS; kind++) {
+		if (strcmp(name, markers[kind].format.name))
+			continue;
+		*ret = kind;
+		return true;
+	}
+	return false;
 }
 
 /* @to must be zeroed. Never cuts within a UTF-8 character. */

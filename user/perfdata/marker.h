@@ -2,7 +2,7 @@
 /*
  * Synthetic tracepoints that explain a dump in the dump itself. No kernel has them, but their
  * format is in TRACING_DATA, so every reader shows them among the events, as frbpf:trigger,
- * frbpf:begin, frbpf:gap, frbpf:lock_wait.
+ * frbpf:begin, frbpf:gap, frbpf:lock_wait, frbpf:interrupt.
  */
 #ifndef FRBPF_PERFDATA_MARKER_H
 #define FRBPF_PERFDATA_MARKER_H
@@ -18,11 +18,9 @@ enum marker_kind {
 	MARKER_TRIGGER, /* a rule fired, or a user requested a dump; has time, CPU and task */
 	MARKER_BEGIN,	/* start of the wait that fired the rule */
 	MARKER_GAP,	/* a ring lost records or was paused; at the end of the gap, on its CPU */
-	/*
-	 * a task began to wait for a lock; a BPF program writes them into the ring of an event
-	 * bpf-output with this name
-	 */
-	MARKER_LOCK_WAIT,
+	/* BPF programs write these into the ring of an event bpf-output with their name */
+	MARKER_LOCK_WAIT, /* a task began to wait for a lock */
+	MARKER_INTERRUPT, /* a long interrupt or softirq ended, or many short ones */
 	MARKER_KINDS,
 };
 

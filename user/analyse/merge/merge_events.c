@@ -83,8 +83,8 @@ bool merge_events__is_marker(const struct perf_event_attr *attr)
 {
 	if (attr->type != PERF_TYPE_TRACEPOINT)
 		return false;
-	for (int kind = 0; kind < MARKER_KINDS; kind++)
-		if (kind != MARKER_LOCK_WAIT && marker__attr(kind)->config == attr->config)
+	for (int kind = 0; kind < MARKER_LOCK_WAIT; kind++)
+		if (marker__attr(kind)->config == attr->config)
 			return true;
 	return false;
 }

@@ -44,6 +44,7 @@ static const struct sched_layout layouts[SCHED_KINDS] = {
 	[SCHED_TIMER] = { "timer:hrtimer_expire_entry", NULL, "hrtimer", "function" },
 	[SCHED_LOCK] = { "frbpf:lock_wait", "owner", "what", "lock", "spun_ns", "own_owner", NULL,
 			 "owner_comm" },
+	[SCHED_INTERRUPT] = { "frbpf:interrupt", NULL, "number", "ns", "soft" },
 };
 
 /* Offsets of the fields in an event of one file */
@@ -276,7 +277,7 @@ static int sample_add(struct events_adding *a, const struct sample *s)
 		return 0;
 	f = &a->fields[s->event - perf_file__info(replay__file(a->r))->events];
 	/* markers of frbpf do not show that their task ran */
-	if (!strncmp(s->event->name, "frbpf:", 6) && f->kind != SCHED_GAP && f->kind != SCHED_LOCK)
+	if (!strncmp(s->event->name, "frbpf:", 6) && f->kind >= SCHED_KINDS && f->kind != SCHED_GAP)
 		return 0;
 	ev.time = s->time;
 	ev.cpu = s->cpu;

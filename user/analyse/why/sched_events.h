@@ -34,9 +34,11 @@ enum sched_kind {
 	SCHED_RECLAIM_END,
 	SCHED_CGROUP_RECLAIM, /* the same, at the limit of its cgroup */
 	SCHED_CGROUP_RECLAIM_END,
-	SCHED_TIMER,		    /* a kernel timer expires; value: the address of its function */
+	SCHED_TIMER, /* a kernel timer expires; value: the address of its function */
 	/* tid begins to wait for lock arg at address value, or has spun for it; other owns it */
 	SCHED_LOCK,
+	/* interrupts of line arg, or softirqs if prio is 1, ran for value ns until now */
+	SCHED_INTERRUPT,
 	SCHED_KINDS,		    /* number of tracepoints */
 	SCHED_SAMPLE = SCHED_KINDS, /* tid ran */
 	SCHED_ALIVE,		    /* tid ran, shown by something other than a sample */
@@ -56,7 +58,7 @@ struct sched_event {
 	uint32_t arg;
 	/* 0 to 99: real-time; 100 to 139: nice; -1: deadline. SCHED_LOCK: us spun; own tid of other */
 	int32_t prio, other_prio;
-	uint32_t sample;	  /* index among the samples of its file */
+	uint32_t sample; /* index among the samples of its file */
 	uint16_t file;
 	uint8_t kind;  /* enum sched_kind */
 	uint8_t flags; /* common_flags */

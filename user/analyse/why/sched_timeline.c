@@ -272,29 +272,46 @@ static int feed_wake(struct sched_timeline *t, uint32_t i)
 	return 0;
 }
 
+/* Add an interrupt that has ended. Nested ones are part of it. */
+static int irq_add(struct cpu_line *c, struct irq_run r)
+{
+	if (!ARRAY_HAS_ROOM(c->irqs, c->n_irqs, c->irqs_cap, 64))
+		return -ENOMEM;
+	while (c->n_irqs && c->irqs[c->n_irqs - 1].from >= r.from)
+		c->n_irqs--;
+	if (c->n_irqs && c->irqs[c->n_irqs - 1].to > r.from)
+		r.from = c->irqs[c->n_irqs - 1].to;
+	c->irqs[c->n_irqs++] = r;
+	return 0;
+}
+
 static int feed_irq(struct sched_timeline *t, const struct sched_event *e)
 {
 	bool soft = e->kind == SCHED_SOFTIRQ || e->kind == SCHED_SOFTIRQ_END;
 	struct cpu_line *c = &t->cpus[e->cpu];
 	struct irq_run *open = &c->open[soft];
+	struct irq_run r = *open;
 
 	if (e->kind == SCHED_IRQ || e->kind == SCHED_SOFTIRQ) {
 		*open = (struct irq_run){ .from = e->time, .number = e->arg, .soft = soft };
 		return 0;
 	}
-	if (!open->from || open->number != e->arg)
-		return 0;
-	if (!ARRAY_HAS_ROOM(c->irqs, c->n_irqs, c->irqs_cap, 64))
-		return -ENOMEM;
-	open->to = e->time;
-	/* nested ones are part of it */
-	while (c->n_irqs && c->irqs[c->n_irqs - 1].from >= open->from)
-		c->n_irqs--;
-	if (c->n_irqs && c->irqs[c->n_irqs - 1].to > open->from)
-		open->from = c->irqs[c->n_irqs - 1].to;
-	c->irqs[c->n_irqs++] = *open;
 	open->from = 0;
-	return 0;
+	if (!r.from || r.number != e->arg)
+		return 0;
+	r.to = e->time;
+	return irq_add(c, r);
+}
+
+/* Many short ones are taken to have run just before they were told of. */
+static int feed_interrupt(struct sched_timeline *t, const struct sched_event *e)
+{
+	struct irq_run r = { .to = e->time, .number = e->arg, .soft = e->prio == 1 };
+
+	if (!e->value || e->value > e->time)
+		return 0;
+	r.from = e->time - e->value;
+	return irq_add(&t->cpus[e->cpu], r);
 }
 
 static int feed_reclaim(struct sched_timeline *t, const struct sched_event *e)
@@ -394,6 +411,8 @@ static int feed_event(struct sched_timeline *t, uint32_t i)
 	case SCHED_SOFTIRQ:
 	case SCHED_SOFTIRQ_END:
 		return feed_irq(t, e);
+	case SCHED_INTERRUPT:
+		return feed_interrupt(t, e);
 	case SCHED_RECLAIM:
 	case SCHED_RECLAIM_END:
 	case SCHED_CGROUP_RECLAIM:

@@ -230,6 +230,8 @@ static int add_interrupt(struct buf *b, const struct why_key *k)
 	static const char *const vectors[] = { "hi",	   "timer",   "net_tx", "net_rx",  "block",
 					       "irq_poll", "tasklet", "sched",	"hrtimer", "rcu" };
 
+	if (!k->soft && k->number == UINT32_MAX)
+		return buf__add_str(b, "was interrupted by several lines");
 	if (!k->soft)
 		return buf__printf(b, "was interrupted by line %u", k->number);
 	return buf__printf(b, "was interrupted by softirq %s",

@@ -12,14 +12,71 @@
 #include "common/cpus.h"
 #include "detect/engine/load_error.h"
 #include "detect/feed/feed.h"
+#include "interrupts.skel.h"
 #include "lock_wait.skel.h"
 
 #define ATTACH_TO "tp_btf/"
 
+/* The programs of one kind */
+struct feed_programs {
+	void *skel; /* owned; NULL: not loaded */
+	struct bpf_object_skeleton *skeleton;
+	struct bpf_map *out; /* the event of each CPU that they write into */
+};
+
 struct feed {
-	struct lock_wait_bpf *skel; /* owned */
+	struct feed_programs of[FEED_KINDS];
 	char lacking[256];
 };
+
+static int lock_wait_open(struct feed_programs *p, uint16_t event_type)
+{
+	struct lock_wait_bpf *skel = lock_wait_bpf__open();
+	struct stat ns;
+
+	if (!skel)
+		return -errno;
+	skel->rodata->event_type = event_type;
+	if (!stat("/proc/self/ns/pid", &ns))
+		skel->rodata->daemon_pidns = ns.st_ino;
+	*p = (struct feed_programs){ skel, skel->skeleton, skel->maps.out };
+	return 0;
+}
+
+static void lock_wait_free(void *skel)
+{
+	lock_wait_bpf__destroy(skel);
+}
+
+static int interrupts_open(struct feed_programs *p, uint16_t event_type)
+{
+	struct interrupts_bpf *skel = interrupts_bpf__open();
+
+	if (!skel)
+		return -errno;
+	skel->rodata->event_type = event_type;
+	*p = (struct feed_programs){ skel, skel->skeleton, skel->maps.out };
+	return 0;
+}
+
+static void interrupts_free(void *skel)
+{
+	interrupts_bpf__destroy(skel);
+}
+
+static const struct feed_ops {
+	int (*open)(struct feed_programs *p, uint16_t event_type);
+	void (*free)(void *skel); /* NULL is legal */
+} feed_ops[FEED_KINDS] = {
+	[FEED_LOCK_WAIT] = { lock_wait_open, lock_wait_free },
+	[FEED_INTERRUPT] = { interrupts_open, interrupts_free },
+};
+
+static void programs_free(struct feed *f, enum feed_kind kind)
+{
+	feed_ops[kind].free(f->of[kind].skel);
+	f->of[kind] = (struct feed_programs){ NULL };
+}
 
 static bool kernel_has(const struct btf *kernel, const char *tracepoint)
 {
@@ -37,14 +94,14 @@ static void note_lacking(struct feed *f, const char *tracepoint)
 }
 
 /* Leave out programs whose tracepoint this kernel lacks. 0 or negative errno. */
-static int leave_out(struct feed *f)
+static int leave_out(struct feed *f, const struct feed_programs *p)
 {
 	struct btf *kernel = btf__load_vmlinux_btf();
 	struct bpf_program *prog;
 
 	if (!kernel)
 		return -errno;
-	bpf_object__for_each_program(prog, f->skel->obj)
+	bpf_object__for_each_program(prog, *p->skeleton->obj)
 	{
 		const char *tracepoint = bpf_program__section_name(prog) + strlen(ATTACH_TO);
 
@@ -57,38 +114,34 @@ static int leave_out(struct feed *f)
 	return 0;
 }
 
-static int feed_load(struct feed *f, uint16_t event_type)
+static int programs_load(struct feed *f, enum feed_kind kind, uint16_t event_type)
 {
-	struct stat ns;
-	int r;
+	struct feed_programs *p = &f->of[kind];
+	int r = feed_ops[kind].open(p, event_type);
 
-	f->skel = lock_wait_bpf__open();
-	if (!f->skel)
-		return -errno;
-	f->skel->rodata->event_type = event_type;
-	if (!stat("/proc/self/ns/pid", &ns))
-		f->skel->rodata->daemon_pidns = ns.st_ino;
-	r = bpf_map__set_max_entries(f->skel->maps.out, cpus__n_possible());
-	return r ?: leave_out(f) ?: lock_wait_bpf__load(f->skel);
+	r = r ?: bpf_map__set_max_entries(p->out, cpus__n_possible());
+	r = r ?: leave_out(f, p);
+	return r ?: bpf_object__load_skeleton(p->skeleton);
 }
 
-int feed__open(uint16_t event_type, struct err *err, struct feed **ret)
+int feed__new(struct feed **ret)
 {
-	struct feed *f = calloc(1, sizeof(*f));
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
+}
+
+int feed__load(struct feed *f, enum feed_kind kind, uint16_t event_type, struct err *err)
+{
 	struct load_log log;
 	int r;
 
-	if (!f)
-		return err_set(err, -ENOMEM, "out of memory");
 	load_log__begin(&log);
-	r = feed_load(f, event_type);
+	r = programs_load(f, kind, event_type);
 	load_log__end();
-	if (r) {
-		feed__free(f);
-		return load_error__explain(err, r, &log);
-	}
-	*ret = f;
-	return 0;
+	if (!r)
+		return 0;
+	programs_free(f, kind);
+	return load_error__explain(err, r, &log);
 }
 
 const char *feed__lacking(const struct feed *f)
@@ -96,29 +149,32 @@ const char *feed__lacking(const struct feed *f)
 	return f->lacking;
 }
 
-int feed__send(struct feed *f, int cpu, int fd)
+int feed__send(struct feed *f, enum feed_kind kind, int cpu, int fd)
 {
 	uint32_t key = cpu, value = fd;
 
-	return bpf_map_update_elem(bpf_map__fd(f->skel->maps.out), &key, &value, BPF_ANY) ? -errno
-											  : 0;
+	if (!f->of[kind].skel)
+		return 0;
+	return bpf_map_update_elem(bpf_map__fd(f->of[kind].out), &key, &value, BPF_ANY) ? -errno
+											: 0;
 }
 
 int feed__attach(struct feed *f, struct err *err)
 {
 	struct load_log log;
-	int r;
+	int r = 0;
 
 	load_log__begin(&log);
-	r = lock_wait_bpf__attach(f->skel);
+	for (size_t kind = 0; kind < FEED_KINDS && !r; kind++)
+		if (f->of[kind].skel)
+			r = bpf_object__attach_skeleton(f->of[kind].skeleton);
 	load_log__end();
 	return r ? load_error__explain(err, r, &log) : 0;
 }
 
 void feed__free(struct feed *f)
 {
-	if (!f)
-		return;
-	lock_wait_bpf__destroy(f->skel);
+	for (size_t kind = 0; f && kind < FEED_KINDS; kind++)
+		programs_free(f, kind);
 	free(f);
 }

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Writes frbpf:interrupt into the rings of a session: an interrupt or softirq that ran for long
+ * has ended. Shorter ones are summed, and told together if they took much of the time: their
+ * tracepoints would fill the rings.
+ */
+#include "vmlinux.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "frbpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define LEAST_NS  10000	  /* a shorter one explains nothing by itself */
+#define SUM_NS	  1000000 /* for so long, at least, they are summed */
+#define SUM_SHARE 20	  /* 1 / the share of the time that a sum must have */
+
+#define LINES	FRBPF_SOFTIRQ_VECS /* the sum of all interrupts, behind those of the softirqs */
+#define N_SUMS	16		   /* a power of 2: the verifier follows a mask */
+#define NO_TIME 0
+
+_Static_assert(LINES < N_SUMS, "room for all sums");
+
+/* common_type of the events */
+const volatile __u16 event_type = 0;
+
+/* Where they are written to: an event of the session for each CPU */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(max_entries, 1); /* set before load */
+	__type(key, __u32);
+	__type(value, __u32);
+} out SEC(".maps");
+
+/* Short ones, since the first of them began */
+struct sum {
+	__u64 since, ns;
+	__u32 times, number;
+};
+
+/* An interrupt may end between two instructions of a program for softirqs: they share no field. */
+struct of_cpu {
+	__u64 begun[2]; /* of the softirq and of the interrupt that run; NO_TIME: none */
+	struct sum sums[N_SUMS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct of_cpu);
+} cpus SEC(".maps");
+
+static __always_inline void interrupt_write(void *ctx, bool soft, __u32 number, __u64 ns,
+					    __u32 times)
+{
+	struct frbpf_interrupt i = { .ns = ns, .number = number, .soft = soft, .times = times };
+
+	i.common.type = event_type;
+	i.common.pid = (__u32)bpf_get_current_pid_tgid();
+	bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, &i, sizeof(i));
+}
+
+static __always_inline void sum_add(void *ctx, struct sum *s, bool soft, __u32 number, __u64 begun,
+				    __u64 now)
+{
+	__u64 all;
+
+	if (s->since == NO_TIME) {
+		s->since = begun;
+		s->ns = s->times = 0;
+		s->number = number;
+	}
+	if (s->number != number)
+		s->number = FRBPF_INTERRUPT_SEVERAL;
+	s->ns += now - begun;
+	s->times++;
+	all = now - s->since;
+	if ((__s64)all < SUM_NS)
+		return;
+	s->since = NO_TIME;
+	if (s->ns >= all / SUM_SHARE)
+		interrupt_write(ctx, soft, s->number, s->ns, s->times);
+}
+
+static __always_inline int interrupt_begin(bool soft)
+{
+	__u32 zero = 0;
+	struct of_cpu *c = bpf_map_lookup_elem(&cpus, &zero);
+
+	if (c)
+		c->begun[!soft] = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline int interrupt_end(void *ctx, bool soft, __u32 number)
+{
+	__u32 zero = 0, sum = soft ? number : LINES;
+	struct of_cpu *c = bpf_map_lookup_elem(&cpus, &zero);
+	__u64 now, begun;
+
+	if (!c || sum > LINES)
+		return 0;
+	barrier_var(sum); /* the compiler would remove the mask below */
+	begun = c->begun[!soft];
+	c->begun[!soft] = NO_TIME;
+	now = bpf_ktime_get_ns();
+	if (begun == NO_TIME || (__s64)(now - begun) < 0)
+		return 0;
+	if (now - begun >= LEAST_NS)
+		interrupt_write(ctx, soft, number, now - begun, 1);
+	else
+		sum_add(ctx, &c->sums[sum & (N_SUMS - 1)], soft, number, begun, now);
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(in_irq_begin, int irq, struct irqaction *action)
+{
+	return interrupt_begin(false);
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(in_irq_end, int irq, struct irqaction *action, int ret)
+{
+	return interrupt_end(ctx, false, irq);
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(in_softirq_begin, unsigned int vec)
+{
+	return interrupt_begin(true);
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(in_softirq_end, unsigned int vec)
+{
+	return interrupt_end(ctx, true, vec);
+}
