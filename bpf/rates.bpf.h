@@ -66,6 +66,8 @@ static __always_inline void key_of(const struct frbpf_rule *rule, const struct f
 	ret->val[0] = ret->val[1] = 0;
 	ret->per = rate->per;
 	ret->field = field;
+	if (ret->per == FRBPF_PER_RULE)
+		return;
 	if (ret->per == FRBPF_PER_FIELD && field == FRBPF_FIELD_CPU) {
 		ret->val[0] = m->cpu; /* known even before values of tasks are */
 	} else if (ret->per == FRBPF_PER_PROCESS) {

@@ -339,6 +339,10 @@ recorded_net_rx() { # INCIDENT
 	# an eighth of the window is a slice: to that, it is what perf has recorded
 	between "$(jq '.triggers[] | select(.rule == "net-rx-storm").value_ns' "$BASE/incidents/$name.json")" \
 		$(($(recorded_net_rx "$name") - 125000000)) $(($(recorded_net_rx "$name") + 125000000)) "time in net_rx"
+	# and what was recorded is enough to try the rule on
+	frbpf test --json "$RULES" "$name" >"$BATS_TEST_TMPDIR/tried"
+	jq -e '.rules[] | select(.name == "net-rx-storm") | .fired == 1 and .fires[0].value_ns > 500000000' \
+		"$BATS_TEST_TMPDIR/tried" || fail "$(cat "$BATS_TEST_TMPDIR/tried")"
 }
 
 # What happens while a dump is written, and for 1 s after, is no incident: do it again.

@@ -117,16 +117,37 @@ try() {
 		dump = none
 		cooldown = 0
 		count = 3 in 1h per thread
+
+		[rule-share]
+		when = syscall:clock_nanosleep > 10% in 1s per comm
+		if = comm == "tuned"
+		dump = none
+		cooldown = 0
+
+		[rule-after]
+		when = rule:wait then rule:call within 1h
+		dump = none
+		cooldown = 0
+
+		[rule-together]
+		when = all of rule:count, rule:call within 1h
+		dump = none
+		cooldown = 0
 	EOF2
 	frbpf_load
 	record a.data "$WORKLOADS/slow_syscall" --comm tuned --call clock_nanosleep --ms 30 --times $n
 	try "$RULES" a.data
-	for rule in call wait count; do
+	for rule in call wait count share after together; do
 		same "$rule matched" "$(of $rule .matched)" "$(status_of $rule .matched)"
 		same "$rule fired" "$(of $rule .fired)" "$(status_of $rule .fired)"
 	done
 	same "calls" "$(of call .matched)" $n
 	same "every third" "$(of count .fired)" $((n / 3))
+	# 30 ms of 1 s each: all but the first three
+	between "$(of share .fired)" $((n - 4)) $((n - 1)) "calls above the share"
+	same "calls after waits" "$(of after .fired)" $n
+	# from the third call on
+	between "$(of together .fired)" $((n - 2)) $((n + 1)) "calls and counts"
 }
 
 @test "a dump of ours tells that its rule fires, and which other would have" {
@@ -179,6 +200,20 @@ try() {
 		[rule-probe]
 		when = uprobe:/bin/true:main
 
+		[rule-learns]
+		when = offcpu > p99 * 4
+		if = comm != "x"
+
+		[rule-of-group]
+		when = offcpu > 50% in 1s
+		if = comm != "x"
+
+		[rule-of-others]
+		when = all of rule:wait, rule:silent-call within 1s
+
+		[rule-silent-call]
+		when = syscall:fsync > 1s
+
 		[rule-silence]
 		when = absent(sched:sched_switch) > 1h
 
@@ -188,6 +223,9 @@ try() {
 	try r.conf b.data
 	[[ $(of wait .cannot) == *sched:sched_wakeup* ]] || fail "$(cat tried)"
 	[[ $(of probe .cannot) == *uprobe* ]]
+	[[ $(of learns .cannot) == *"threshold follows"* ]] || fail "$(cat tried)"
+	[[ $(of of-group .cannot) == *"do not tell cgroups"* ]] || fail "$(cat tried)"
+	[[ $(of of-others .cannot) == *"nor can rule wait"* ]] || fail "$(cat tried)"
 	[[ $(of span .cannot) == *"no field 'prev.cpus_mask'"* ]] || fail "$(cat tried)"
 	same "silence" "$(of silence .fired)" 0
 	# anybody may, with files that are readable

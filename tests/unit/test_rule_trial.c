@@ -67,6 +67,7 @@ static const char *const conditions[] = {
 	"value < 4ms && !(uid == 1 && comm ~ \"a*\")",
 };
 static const uint64_t windows[] = { 0, 1, 3 * MS, 20 * MS, 400 * MS };
+static const uint64_t share_windows[] = { 10 * MS, 10 * MS + 12345, 33 * MS, 400 * MS };
 static const enum frbpf_field fields[] = { FRBPF_FIELD_PID, FRBPF_FIELD_COMM, FRBPF_FIELD_CPU };
 
 static void parse_condition(const char *text, struct expr *ret)
@@ -97,6 +98,16 @@ static struct rate random_rate(bool counted)
 	return r;
 }
 
+static void random_share(struct when *when)
+{
+	struct rate per = random_rate(false);
+
+	when->share = (struct when_share){ .window = PICK(share_windows),
+					   .per = per.per,
+					   .field = per.field };
+	when->threshold = when->share.window / 100 * (1 + draw(150));
+}
+
 static void random_rule(struct rule_conf *rule, uint64_t id)
 {
 	memset(rule, 0, sizeof(*rule));
@@ -113,10 +124,12 @@ static void random_rule(struct rule_conf *rule, uint64_t id)
 	} else if (draw(6) == 0) {
 		rule->when.threshold = 0;
 		rule->when.hit = true;
+	} else if (draw(3) == 0) {
+		random_share(&rule->when);
 	}
 	rule->quiet = draw(5) == 0;
 	rule->cooldown = random_rate(false);
-	rule->escalate = draw(2) ? 200 : 0;
+	rule->escalate = draw(2) && !rule->when.share.window ? 200 : 0;
 	if (draw(2))
 		rule->count = random_rate(true);
 	parse_condition(PICK(conditions), &rule->expr);
@@ -235,6 +248,8 @@ static void put_event(const struct trial_event *from, const struct engine_test_b
 		bpf_map_update_elem(bpf_map__fd(skel->maps.events), &first, e.bytes, BPF_ANY), 0);
 }
 
+static uint64_t shares_fired;
+
 static int ignore(void *ctx, void *data, size_t size)
 {
 	return 0;
@@ -257,6 +272,7 @@ static void compare(const struct stream *s, struct engine_test_bpf *skel, uint64
 					 (unsigned long long)c->suppressed[k]);
 		assert_int_equal(st.max_value, c->max_value);
 		*fired += c->fired;
+		shares_fired += s->rules[i].when.share.window ? c->fired : 0;
 	}
 }
 
@@ -314,11 +330,13 @@ static void rules_are_tried_as_the_kernel_does(void **state)
 	assert_non_null(skel);
 	give_room(bpf_map__fd(skel->maps.cooling), sizeof(struct frbpf_cooling));
 	give_room(bpf_map__fd(skel->maps.counting), sizeof(struct frbpf_count));
+	give_room(bpf_map__fd(skel->maps.sharing), sizeof(struct frbpf_share));
 	for (int i = 0; i < STREAMS; i++)
 		run_stream(s, skel, &fired, &suppressed);
 	print_message("%llu fired, %llu suppressed\n", (unsigned long long)fired,
 		      (unsigned long long)suppressed);
 	assert_true(fired > STREAMS * RULES && suppressed > STREAMS * RULES);
+	assert_true(shares_fired > STREAMS);
 	engine_test_bpf__destroy(skel);
 	free(s);
 }

@@ -102,7 +102,7 @@ static void print_limits(const struct trial_rule *r, const struct retrace_told *
 
 static void print_trial_rule(const struct trial_rule *r, const struct test_options *o)
 {
-	const struct retrace_told *told;
+	struct retrace_told told;
 	char time[32];
 	size_t n = r->n_fires;
 
@@ -112,18 +112,18 @@ static void print_trial_rule(const struct trial_rule *r, const struct test_optio
 		printf("  cannot be told: %s\n", make_printable((char *)r->cannot));
 		return;
 	}
-	told = retrace__told(r->trial->retrace, r->want);
-	print_outcome(r, told);
+	told = trial_rule__told(r);
+	print_outcome(r, &told);
 	if (!o->verbose && n > FIRES_SHOWN)
 		n = FIRES_SHOWN;
 	for (size_t i = 0; i < n; i++)
 		print_fire(r, &r->fires[i]);
 	if (n < r->n_fires)
 		printf("    and %zu more: -v lists them\n", r->n_fires - n);
-	print_limits(r, told);
-	if (told->ns < r->trial->sum.last - r->trial->sum.first)
+	print_limits(r, &told);
+	if (told.ns < r->trial->sum.last - r->trial->sum.first)
 		printf("  its events were recorded for %s of that time\n",
-		       units__format_duration(told->ns, time, sizeof(time)));
+		       units__format_duration(told.ns, time, sizeof(time)));
 }
 
 static void print_trial_text(const struct trial *t, const struct test_options *o)
@@ -179,7 +179,7 @@ static json_t *json_rule(const struct trial_rule *r)
 	const struct trial_counts *c = rule_trial__counts(r->engine);
 	json_t *j = json_pack("{s:s, s:s, s:s?}", "name", r->conf->name, "when", r->conf->when_text,
 			      "if", r->conf->if_text);
-	const struct retrace_told *told;
+	struct retrace_told told;
 	json_t *suppressed = json_object();
 	char fields[256];
 
@@ -188,7 +188,7 @@ static json_t *json_rule(const struct trial_rule *r)
 		json_object_set_new(j, "cannot", json_string(make_printable((char *)r->cannot)));
 		return j;
 	}
-	told = retrace__told(r->trial->retrace, r->want);
+	told = trial_rule__told(r);
 	for (int i = 0; i < FRBPF_CAUSE_MAX; i++) {
 		if (cause_names[i])
 			json_object_set_new(suppressed, cause_names[i],
@@ -198,10 +198,10 @@ static json_t *json_rule(const struct trial_rule *r)
 		j, json_pack("{s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s, s:o}",
 			     "matched", (json_int_t)c->matched, "fired", (json_int_t)c->fired,
 			     "maybe", (json_int_t)c->maybe, "suppressed", suppressed, "values",
-			     (json_int_t)told->n, "largest_ns", (json_int_t)told->largest,
-			     "recorded_ns", (json_int_t)told->ns, "open", (json_int_t)told->open,
-			     "open_largest_ns", (json_int_t)told->open_largest, "given_up",
-			     (json_int_t)told->given_up, "doubtful_fields",
+			     (json_int_t)told.n, "largest_ns", (json_int_t)told.largest,
+			     "recorded_ns", (json_int_t)told.ns, "open", (json_int_t)told.open,
+			     "open_largest_ns", (json_int_t)told.open_largest, "given_up",
+			     (json_int_t)told.given_up, "doubtful_fields",
 			     trial_rule__fields(r, r->doubtful, fields, sizeof(fields)), "notes",
 			     r->notes, "fires", json_fires(r)));
 	return j;

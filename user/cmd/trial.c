@@ -61,7 +61,7 @@ static int fire_add(struct trial_rule *r, const struct trial_event *e, uint32_t 
 		return -ENOMEM;
 	f = &r->fires[r->n_fires++];
 	*f = (struct trial_fire){ .time = e->time,
-				  .value = e->value,
+				  .value = rule_trial__value(r->engine),
 				  .key = e->key,
 				  .pid = val[FRBPF_FIELD_PID][0],
 				  .tid = val[FRBPF_FIELD_TID][0],
@@ -108,14 +108,84 @@ static enum expr_holds call_waits(const struct trial_rule *r, uint32_t nr)
 	return name && syscall__kind(name) == SYSCALL_READS ? EXPR_MAY_HOLD : EXPR_HOLDS_NOT;
 }
 
+/* ---- rules about others: see bpf/rules.bpf.h ---- */
+
+/* Which part of @rule is the rule @id? -1: none. */
+static int part_index(const struct rule_conf *rule, uint64_t id)
+{
+	for (uint32_t i = 0; i < rule->when.parts.n; i++) {
+		if (rule->when.parts.v[i].id == id)
+			return i;
+	}
+	return -1;
+}
+
+static struct trial_rule *rule_of_part(const struct trial *t, const struct when_part *part)
+{
+	for (size_t i = 0; i < t->rs->n_rules; i++) {
+		if (t->rs->rules[i].id == part->id)
+			return &t->rules[i];
+	}
+	return NULL;
+}
+
+/* Have the other parts matched in time, when part @last matches at @time? */
+static bool parts_in_time(const struct trial *t, const struct when_parts *parts, uint32_t last,
+			  uint64_t time)
+{
+	if (parts->ordered && last != parts->n - 1)
+		return false;
+	for (uint32_t i = 0; i < parts->n; i++) {
+		const struct trial_rule *r = rule_of_part(t, &parts->v[i]);
+
+		if (i == last)
+			continue;
+		if (!r || !r->matched_at || time - r->matched_at > parts->within ||
+		    (parts->ordered && time == r->matched_at))
+			return false;
+	}
+	return true;
+}
+
+/* @r has matched: so may rules about it. 0 or negative errno. */
+static int rule_matched(struct trial_rule *r, const struct trial_event *e, uint32_t unknown)
+{
+	struct trial *t = r->trial;
+	enum frbpf_cause cause;
+
+	r->matched_at = e->time;
+	for (size_t i = 0; i < t->rs->n_rules; i++) {
+		struct trial_rule *of = &t->rules[i];
+		int last = part_index(of->conf, r->conf->id), outcome;
+
+		if (last < 0 || !parts_in_time(t, &of->conf->when.parts, last, e->time))
+			continue;
+		outcome = rule_trial__try(of->engine, e, &cause);
+		if (outcome == TRIAL_MAYBE)
+			of->doubtful |= fields_in_doubt(of, &e->subject);
+		if (outcome == TRIAL_FIRED)
+			outcome = fire_add(of, e, unknown);
+		if (outcome < 0)
+			return outcome;
+	}
+	return 0;
+}
+
+/* Does a match count for rules about this one? Not while `count` is not reached. */
+static bool is_match_of_part(int outcome, enum frbpf_cause cause)
+{
+	return outcome == TRIAL_FIRED || (outcome == TRIAL_SUPPRESSED &&
+					  cause != FRBPF_CAUSE_COUNT && cause != FRBPF_CAUSE_KEYS);
+}
+
 static int rule_take(const struct retraced *m, void *arg)
 {
 	struct trial_rule *r = arg;
 	struct trial_event e = {
 		.time = m->time, .value = m->time - m->begin, .key = m->key, .error = m->error
 	};
-	enum frbpf_cause cause;
-	int outcome;
+	enum frbpf_cause cause = FRBPF_CAUSE_MAX;
+	int outcome, err = 0;
 
 	memcpy(e.subject.val, m->val, sizeof(e.subject.val));
 	e.subject.unknown[0] = m->unknown[0] | r->never_known;
@@ -127,7 +197,13 @@ static int rule_take(const struct retraced *m, void *arg)
 	outcome = rule_trial__try(r->engine, &e, &cause);
 	if (outcome == TRIAL_MAYBE)
 		r->doubtful |= fields_in_doubt(r, &e.subject);
-	return outcome == TRIAL_FIRED ? fire_add(r, &e, m->unknown[0]) : outcome < 0 ? outcome : 0;
+	if (outcome < 0)
+		return outcome;
+	if (outcome == TRIAL_FIRED)
+		err = fire_add(r, &e, m->unknown[0]);
+	if (!err && is_match_of_part(outcome, cause))
+		err = rule_matched(r, &e, m->unknown[0]);
+	return err;
 }
 
 static int rule_pass(uint64_t time, void *arg)
@@ -142,7 +218,10 @@ static int rule_pass(uint64_t time, void *arg)
 
 static void rule_cut(void *arg)
 {
-	rule_trial__break(((struct trial_rule *)arg)->engine);
+	struct trial_rule *r = arg;
+
+	r->matched_at = 0;
+	rule_trial__break(r->engine);
 }
 
 /* ---- what a rule needs from recordings ---- */
@@ -266,7 +345,7 @@ static int rule_want(struct trial_rule *r, struct span_target *span)
 {
 	const struct when *when = &r->conf->when;
 	struct retrace_want w = { .source = when->source,
-				  .least = when->threshold,
+				  .least = when->share.window ? 0 : when->threshold,
 				  .pending = when->pending ? when->threshold : 0,
 				  .fails = when->fails,
 				  .take = rule_take,
@@ -275,6 +354,9 @@ static int rule_want(struct trial_rule *r, struct span_target *span)
 				  .arg = r };
 	int err = 0;
 
+	r->is_measured = when->parts.n > 0;
+	if (r->is_measured)
+		return 0;
 	if (when->learn.percentile) {
 		snprintf(r->cannot, sizeof(r->cannot),
 			 "its threshold follows what the kernel saw before");
@@ -285,9 +367,10 @@ static int rule_want(struct trial_rule *r, struct span_target *span)
 			 "recordings do not tell when places in programs were reached");
 		return 0;
 	}
-	if (when->share.window) {
+	if (when->share.window && when->share.per == FRBPF_PER_CGROUP) {
 		snprintf(r->cannot, sizeof(r->cannot),
-			 "shares of time are summed up in the kernel alone");
+			 "its share is of each cgroup, and recordings do not tell cgroups: try it "
+			 "per process");
 		return 0;
 	}
 	if (when->fails)
@@ -346,7 +429,7 @@ static void rule_conclude(struct trial_rule *r)
 {
 	const char *lacks;
 
-	if (!r->is_measured)
+	if (!r->is_measured || r->conf->when.parts.n)
 		return;
 	lacks = retrace__lacks(r->trial->retrace, r->want);
 	if (lacks && !lacks[0])
@@ -360,6 +443,32 @@ static void rule_conclude(struct trial_rule *r)
 			 when__source_name(r->conf->when.source));
 }
 
+/* A rule about others is told as far as they are. */
+static void rule_conclude_parts(struct trial_rule *r)
+{
+	const struct when_parts *parts = &r->conf->when.parts;
+
+	for (uint32_t i = 0; i < parts->n && r->is_measured; i++) {
+		const struct trial_rule *of = rule_of_part(r->trial, &parts->v[i]);
+
+		if (!of || !of->is_measured) {
+			r->is_measured = false;
+			snprintf(r->cannot, sizeof(r->cannot), "nor can rule %.64s",
+				 parts->v[i].name);
+		} else if (rule_trial__counts(of->engine)->maybe) {
+			rule_note(r, "rule %.64s may match more often, and so may this one",
+				  parts->v[i].name);
+		}
+	}
+}
+
+struct retrace_told trial_rule__told(const struct trial_rule *r)
+{
+	if (!r->conf->when.parts.n)
+		return *retrace__told(r->trial->retrace, r->want);
+	return (struct retrace_told){ .ns = r->trial->sum.last - r->trial->sum.first };
+}
+
 int trial__run(struct trial *t, struct err *err)
 {
 	int code = retrace__run(t->retrace, err);
@@ -369,6 +478,8 @@ int trial__run(struct trial *t, struct err *err)
 	retrace__sum(t->retrace, &t->sum);
 	for (size_t i = 0; i < t->rs->n_rules; i++)
 		rule_conclude(&t->rules[i]);
+	for (size_t i = 0; i < t->rs->n_rules; i++)
+		rule_conclude_parts(&t->rules[i]);
 	return 0;
 }
 

@@ -26,7 +26,8 @@ struct trial_rule {
 	struct rule_conf *conf; /* belongs to the ruleset */
 	struct rule_trial *engine;
 	struct dump_limiter dumps;
-	size_t want;	  /* index for retrace__told() */
+	size_t want;	  /* index for retrace__told(); not of a rule about others */
+	uint64_t matched_at; /* for rules about this one: time of its last match, ns; 0: none */
 	bool is_measured; /* false: `cannot` says why */
 	char cannot[192];
 	char notes[384];      /* differences from the kernel; lines */
@@ -52,6 +53,9 @@ int trial__open(struct trial *t, struct ruleset *rs, const struct recordings *du
 		struct err *err);
 int trial__run(struct trial *t, struct err *err);
 void trial__free(struct trial *t); /* also after a failed open */
+
+/* What was measured for the rule; of a rule about others only the time. Valid after the run. */
+struct retrace_told trial_rule__told(const struct trial_rule *r);
 
 /* Format the names of the fields in @bits: "uid, cgroup". Returns @buf. */
 const char *trial_rule__fields(const struct trial_rule *r, uint32_t bits, char *buf, size_t size);

@@ -17,13 +17,15 @@ struct trial_rate {
 	uint64_t value;
 	uint64_t seen, base; /* of a count */
 	uint64_t times[FRBPF_COUNT_MAX];
+	struct frbpf_share share;
 };
 
 struct rule_trial {
 	const struct rule_conf *rule;
-	struct trial_rate *cooling, *counting; /* by key; owned */
-	uint64_t hold_rule, hold_all;	       /* ns: matches are suppressed until then */
-	uint64_t heard, silent;		       /* as in struct frbpf_rule_state */
+	struct trial_rate *cooling, *counting, *sharing; /* by key; owned */
+	uint64_t value;					 /* ns: of the last match */
+	uint64_t hold_rule, hold_all;			 /* ns: matches are suppressed until then */
+	uint64_t heard, silent;				 /* as in struct frbpf_rule_state */
 	struct trial_counts counts;
 };
 
@@ -56,12 +58,18 @@ void rule_trial__free(struct rule_trial *t)
 		return;
 	trial_rates_free(&t->cooling, UINT64_MAX);
 	trial_rates_free(&t->counting, UINT64_MAX);
+	trial_rates_free(&t->sharing, UINT64_MAX);
 	free(t);
 }
 
 const struct trial_counts *rule_trial__counts(const struct rule_trial *t)
 {
 	return &t->counts;
+}
+
+uint64_t rule_trial__value(const struct rule_trial *t)
+{
+	return t->value;
 }
 
 void rule_trial__hold(struct rule_trial *t, enum frbpf_cause cause, uint64_t until)
@@ -208,6 +216,7 @@ static int trial_match(struct rule_trial *t, const struct trial_event *e,
 	if (cause < 0)
 		return cause;
 	t->counts.matched++;
+	t->value = e->value;
 	if (e->value > t->counts.max_value)
 		t->counts.max_value = e->value;
 	if (cause == FRBPF_CAUSE_MAX) {
@@ -225,7 +234,7 @@ static bool trial_reached(const struct when *when, const struct trial_event *e)
 		return e->error &&
 		       (when->any_errno || (e->error < FRBPF_ERRNO_MAX &&
 					    when->errnos[e->error / 64] >> (e->error % 64) & 1));
-	return when->hit || e->value > when->threshold;
+	return when->hit || e->value > (when->share.window ? 0 : when->threshold);
 }
 
 static bool trial_has_key(const struct when *when, uint32_t key)
@@ -233,6 +242,76 @@ static bool trial_has_key(const struct when *when, uint32_t key)
 	if (!when__has_keys(when->source))
 		return true;
 	return key < FRBPF_KEY_MAX && when->keys[key / 64] >> (key % 64) & 1;
+}
+
+/* ---- shares of time: see bpf/shares.bpf.h ---- */
+
+#define SHARE_MASK ((1ULL << FRBPF_SHARE_SUM_BITS) - 1)
+
+static uint64_t share_lap(uint64_t slice)
+{
+	return slice / FRBPF_SHARE_PLACES << FRBPF_SHARE_SUM_BITS;
+}
+
+static void share_put(struct frbpf_share *s, uint64_t slice, uint64_t ns)
+{
+	__u64 *at = &s->slices[slice % FRBPF_SHARE_PLACES], lap = share_lap(slice);
+
+	*at = (*at & ~SHARE_MASK) == lap ? *at + ns : (lap | ns);
+}
+
+static uint64_t share_get(const struct frbpf_share *s, uint64_t slice)
+{
+	uint64_t v = s->slices[slice % FRBPF_SHARE_PLACES];
+
+	return (v & ~SHARE_MASK) == share_lap(slice) ? v & SHARE_MASK : 0;
+}
+
+/* Add @value, which ended @now. Returns the sum of the window, ns. */
+static uint64_t share_add(struct frbpf_share *s, uint64_t window, uint64_t now, uint64_t value)
+{
+	uint64_t length = window / FRBPF_SHARE_SLICES, slice = now / length, start = slice * length;
+	uint64_t begin = now - (value < window ? value : window), end = now, sum = 0;
+
+	for (int i = 0; i <= FRBPF_SHARE_SLICES; i++) {
+		uint64_t n;
+
+		if (begin < end)
+			share_put(s, slice, end - (begin > start ? begin : start));
+		n = share_get(s, slice);
+		if (i == FRBPF_SHARE_SLICES)
+			n = ((n >> 10) * ((length - (now - start - i * length)) >> 10) /
+			     ((length >> 10) + 1))
+			    << 10;
+		sum += n;
+		end = start;
+		start -= length;
+		slice--;
+	}
+	return sum;
+}
+
+/* Add the value of @e. It matches if the sum exceeds the limit. Returns as rule_trial__try(). */
+static int trial_share(struct rule_trial *t, const struct trial_event *e,
+		       enum frbpf_cause *ret_cause)
+{
+	const struct when_share *share = &t->rule->when.share;
+	const struct rate rate = { .per = share->per, .field = share->field };
+	struct frbpf_key key = trial_key(&rate, e);
+	struct trial_event sum = *e;
+	struct trial_rate *r;
+	int err = trial_rate_get(&t->sharing, FRBPF_MAX_SHARING, &key, e->time, &r);
+
+	if (err == -ENOSPC) {
+		t->counts.suppressed[FRBPF_CAUSE_KEYS]++;
+		*ret_cause = FRBPF_CAUSE_KEYS;
+		return TRIAL_SUPPRESSED;
+	}
+	if (err)
+		return err;
+	r->until = e->time + share->window;
+	sum.value = share_add(&r->share, share->window, e->time, e->value);
+	return sum.value > t->rule->when.threshold ? trial_match(t, &sum, ret_cause) : TRIAL_NO;
 }
 
 int rule_trial__try(struct rule_trial *t, const struct trial_event *e, enum frbpf_cause *ret_cause)
@@ -255,6 +334,8 @@ int rule_trial__try(struct rule_trial *t, const struct trial_event *e, enum frbp
 		t->counts.maybe++;
 		return TRIAL_MAYBE;
 	}
+	if (when->share.window)
+		return trial_share(t, e, ret_cause);
 	if (!when->silence)
 		return trial_match(t, e, ret_cause);
 	if (e->time > t->heard)

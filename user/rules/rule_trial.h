@@ -44,6 +44,9 @@ void rule_trial__free(struct rule_trial *t); /* NULL is legal */
  */
 int rule_trial__try(struct rule_trial *t, const struct trial_event *e, enum frbpf_cause *ret_cause);
 
+/* The value of the last match, ns: of the event, or for a share of time the sum in its window. */
+uint64_t rule_trial__value(const struct rule_trial *t);
+
 /*
  * Let time pass until @now, for a rule on absence. It listens from the first call on. Returns as
  * above; if the rule matches, *ret is the event, without a subject.

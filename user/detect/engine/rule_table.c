@@ -161,10 +161,23 @@ static int place_strings(struct rule_table *t, struct frbpf_rule *rule, enum frb
 	return r;
 }
 
+/*
+ * Must @a come after @b? An event below a threshold ends the rules: those that take events of any
+ * value come before those whose threshold is 0, which a value of 0 does not reach.
+ */
+static bool comes_after(const struct frbpf_rule *a, const struct frbpf_rule *b)
+{
+	const uint32_t any = FRBPF_RULE_HIT | FRBPF_RULE_FAILS;
+
+	if (a->threshold != b->threshold)
+		return a->threshold > b->threshold;
+	return !(a->flags & any) && b->flags & any;
+}
+
 /* By insertion: at most FRBPF_MAX_RULES, and rules of equal threshold keep their order. */
 static void insert_rule(struct frbpf_rule *rules, size_t n, const struct frbpf_rule *rule)
 {
-	while (n && rules[n - 1].threshold > rule->threshold) {
+	while (n && comes_after(&rules[n - 1], rule)) {
 		rules[n] = rules[n - 1];
 		n--;
 	}
