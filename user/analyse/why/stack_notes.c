@@ -9,11 +9,29 @@
 
 #define FRAMES_MAX 256
 
+/* Most stacks are one of few. A table finds the note of one that was seen; the last one stays. */
+#define KNOWN	     512
+#define KNOWN_FRAMES 48
+
 static const struct stack_note no_stack;
+
+/* The texts are compared by their address: symbols keep one of each. */
+struct known_frame {
+	const char *symbol, *module;
+	bool kernel;
+};
+
+struct known_stack {
+	struct known_frame frames[KNOWN_FRAMES];
+	size_t n; /* 0: free */
+	bool in_irq, softirqd;
+	struct stack_note note;
+};
 
 struct notes_reading {
 	struct stack_notes *s;
 	struct replay *r;
+	struct known_stack known[KNOWN];
 	struct location frames[FRAMES_MAX];
 	const char *kernel[FRAMES_MAX];
 };
@@ -59,8 +77,8 @@ static bool is_libc(const char *module)
 	       !strncmp(module, "ld.", 3) || !strcmp(module, "[vdso]");
 }
 
-static void note_frames(struct notes_reading *n, size_t n_frames, struct stack_note *to,
-			const struct sched_event *e, bool softirqd)
+static void note_frames(struct notes_reading *n, size_t n_frames, bool in_irq, bool softirqd,
+			struct stack_note *to)
 {
 	size_t n_kernel = 0, kernel_frames = 0;
 	const char *of_libc = NULL;
@@ -88,8 +106,50 @@ static void note_frames(struct notes_reading *n, size_t n_frames, struct stack_n
 	to->spins = wait_kind__spins(n->kernel, n_kernel);
 	to->limits_io = wait_kind__limits_io(n->kernel, n_kernel);
 	to->kind = wait_kind__of(n->kernel, n_kernel);
-	to->context = wake_context__of(n->kernel, n_kernel,
-				       e->flags & (SCHED_HARDIRQ | SCHED_SOFTIRQ_FLAG), softirqd);
+	to->context = wake_context__of(n->kernel, n_kernel, in_irq, softirqd);
+}
+
+/* Where in the table the stack in n->frames is, or may be put */
+static struct known_stack *known_place(struct notes_reading *n, size_t n_frames)
+{
+	uint64_t hash = n_frames;
+
+	for (size_t i = 0; i < n_frames; i++)
+		hash = (hash ^ (uintptr_t)n->frames[i].symbol) * 0x9e3779b97f4a7c15;
+	return &n->known[(hash >> 32) % KNOWN];
+}
+
+static bool is_known(const struct known_stack *k, const struct location *frames, size_t n_frames)
+{
+	for (size_t i = 0; i < n_frames; i++)
+		if (k->frames[i].symbol != frames[i].symbol ||
+		    k->frames[i].module != frames[i].module ||
+		    k->frames[i].kernel != frames[i].kernel)
+			return false;
+	return true;
+}
+
+/* The note on the stack in n->frames. */
+static struct stack_note frames_note(struct notes_reading *n, size_t n_frames, bool in_irq,
+				     bool softirqd)
+{
+	struct known_stack *k = known_place(n, n_frames);
+	struct stack_note note = { 0 };
+
+	if (k->n && k->n == n_frames && k->in_irq == in_irq && k->softirqd == softirqd &&
+	    is_known(k, n->frames, n_frames))
+		return k->note;
+	note_frames(n, n_frames, in_irq, softirqd, &note);
+	if (n_frames > KNOWN_FRAMES)
+		return note;
+	k->n = n_frames;
+	k->in_irq = in_irq;
+	k->softirqd = softirqd;
+	k->note = note;
+	for (size_t i = 0; i < n_frames; i++)
+		k->frames[i] = (struct known_frame){ n->frames[i].symbol, n->frames[i].module,
+						     n->frames[i].kernel };
+	return note;
 }
 
 /* For a timer, its function counts, not the stack of the event. */
@@ -118,8 +178,8 @@ static int note_add(struct notes_reading *n, const struct sample *smp, struct sc
 		return timer_note_add(n, smp, e);
 	if (replay__frames(n->r, smp, n->frames, FRAMES_MAX, &n_frames))
 		return -ENOMEM;
-	s->v[s->n] = (struct stack_note){ 0 };
-	note_frames(n, n_frames, &s->v[s->n], e, t && !strncmp(t->comm, "ksoftirqd/", 10));
+	s->v[s->n] = frames_note(n, n_frames, e->flags & (SCHED_HARDIRQ | SCHED_SOFTIRQ_FLAG),
+				 t && !strncmp(t->comm, "ksoftirqd/", 10));
 	e->stack = ++s->n;
 	return 0;
 }
