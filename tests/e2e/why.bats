@@ -172,6 +172,23 @@ forget_state() {
 	same "the verdict" "${lines[0]}" "$(jq -r .verdict why.json)"
 }
 
+@test "the answer fits the terminal, and -v has all of it" {
+	need_recording
+	record_causes a.data truth two-servers
+	[[ $(<truth) =~ \"subject\":\ ([0-9]+).*\"from\":\ ([0-9.]+).*\"to\":\ ([0-9.]+) ]]
+	ask="frbpf why -i a.data --tid ${BASH_REMATCH[1]} --from ${BASH_REMATCH[2]} --to ${BASH_REMATCH[3]}"
+	export PATH=${FRBPF%/*}:$PATH
+	script -qec "stty rows 10 cols 80; $ask" /dev/null 3>&- | tr -d '\r' >short
+	script -qec "stty rows 10 cols 80; $ask -v" /dev/null 3>&- | tr -d '\r' >all
+	$ask >piped
+	same "the verdict" "$(head -n 1 short)" "$(head -n 1 all)"
+	same "the verdict" "$(head -n 1 short)" "$(head -n 1 piped)"
+	# one line is left to the prompt
+	(($(fold -w 80 short | wc -l) < 10)) || fail "$(<short)"
+	(($(fold -w 80 all | wc -l) > 10)) || fail "$(<all)"
+	grep -q 'smaller: -v has them$' short || fail "$(<short)"
+}
+
 @test "without sched_waking why says that it does not know, and what would tell" {
 	local line
 	need_recording

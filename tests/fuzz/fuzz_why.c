@@ -90,14 +90,21 @@ static void add_up(const struct why_node *n)
 
 static void look(const struct why *w)
 {
+	const struct why_screen screen = { 12, 80 };
 	struct why_verdict v = { 0 };
 	struct buf b = { 0 };
+	size_t lines = 0;
 	json_t *j;
 
 	add_up(why__root(w));
 	must(!why_verdict__make(&v, w, plain) && v.text.len && v.ns <= v.of_ns);
 	must(!strchr(v.text.data, '\033'));
-	must(!why_text__tree(&b, w, plain, true));
+	must(!why_text__answer(&b, w, &v, plain, NULL));
+	b.len = 0;
+	must(!why_text__answer(&b, w, &v, plain, &screen));
+	for (size_t i = 0; i < b.len; i++)
+		lines += b.data[i] == '\n';
+	must(lines < screen.lines);
 	j = why_json__new(w, &v);
 	must(j);
 	json_decref(j);

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "analyse/recordings.h"
 #include "analyse/why/why_incident.h"
@@ -17,7 +19,18 @@ struct why_options {
 	const char *input; /* -i; NULL: ask about an incident */
 	struct why_question q;
 	bool verbose, json;
+	struct why_screen screen;
 };
+
+/* That of standard output, if it is a terminal */
+static struct why_screen screen_of_output(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row || !size.ws_col)
+		return (struct why_screen){ WHY_LINES, 0 };
+	return (struct why_screen){ size.ws_row, size.ws_col };
+}
 
 /* Parse a time printed by perf script, "4241.246881", into ns. 0 or EXIT_FAILED. */
 static int parse_time(const char *option, const char *text, uint64_t *ret)
@@ -112,9 +125,10 @@ static int print_answer(const struct why_options *o, const struct why *w)
 		err = j && !json_dumpf(j, stdout, JSON_INDENT(2)) ? 0 : -ENOMEM;
 		putchar('\n');
 	} else if (!err) {
-		err = why_text__tree(&b, w, units__format_duration, o->verbose);
+		err = why_text__answer(&b, w, &v, units__format_duration,
+				       o->verbose ? NULL : &o->screen);
 		if (!err)
-			printf("%s\n%s", v.text.data, b.data ?: "");
+			fwrite(b.data, 1, b.len, stdout);
 	}
 	json_decref(j);
 	buf__free(&b);
@@ -178,7 +192,7 @@ static int run_why(int argc, char **argv)
 						   CMD_COMMON_OPTIONS,
 						   { 0 } };
 	struct location_hint hint = { 0 };
-	struct why_options o = { 0 };
+	struct why_options o = { .screen = screen_of_output() };
 	struct err err = { 0 };
 	struct why *w = NULL;
 	enum cmd_parse p;

@@ -7,9 +7,10 @@ struct tree_text {
 	struct buf *b;
 	const struct why *w;
 	why_duration_fn duration;
-	uint64_t ns; /* of the root */
-	size_t lines, left_out;
-	bool all;
+	uint64_t ns;	/* of the root */
+	uint64_t least; /* of a node that is shown */
+	size_t columns; /* 0: lines are not wrapped */
+	size_t lines, most, left_out;
 };
 
 static size_t nodes_below(const struct why_node *n)
@@ -21,9 +22,16 @@ static size_t nodes_below(const struct why_node *n)
 	return sum;
 }
 
+/* Lines of a screen that @len bytes take */
+static size_t wrapped_lines(size_t len, size_t columns)
+{
+	return columns && len > columns ? (len + columns - 1) / columns : 1;
+}
+
 static int add_node(struct tree_text *t, const struct why_node *n, int depth)
 {
 	const struct why_node *parent = n->key.parent;
+	size_t begin = t->b->len;
 	char took[32], name[VERDICT_NAME];
 	int err;
 
@@ -34,29 +42,65 @@ static int add_node(struct tree_text *t, const struct why_node *n, int depth)
 	err = err ?: why_verdict__phrase(t->b, t->w, n, t->duration);
 	if (!err && n->times > 1)
 		err = buf__printf(t->b, ", %u times", n->times);
+	t->lines += wrapped_lines(t->b->len - begin, t->columns);
 	return err ?: buf__add_str(t->b, "\n");
 }
 
 static int add_children(struct tree_text *t, const struct why_node *n, int depth)
 {
 	for (const struct why_node *c = n->child; c; c = c->next) {
-		if (!t->all && (c->ns < t->ns / 100 || t->lines >= WHY_LINES)) {
+		if (c->ns < t->least || t->lines >= t->most) {
 			t->left_out += 1 + nodes_below(c);
 			continue;
 		}
-		t->lines++;
 		if (add_node(t, c, depth) || add_children(t, c, depth + 1))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-int why_text__tree(struct buf *b, const struct why *w, why_duration_fn duration, bool all)
+/* Nodes with at least @percent of the time. 0 or -ENOMEM. */
+static int add_tree(struct tree_text *t, unsigned percent)
 {
-	const struct why_node *root = why__root(w);
-	struct tree_text t = { .b = b, .w = w, .duration = duration, .ns = root->ns, .all = all };
+	const struct why_node *root = why__root(t->w);
 
-	if (add_children(&t, root, 0))
+	t->least = t->ns / 100 * percent;
+	t->lines = t->left_out = 0;
+	return add_children(t, root, 0);
+}
+
+/* The most nodes that fit; if not even those with all of the time do, the first of them. */
+static int add_fitting(struct tree_text *t, size_t room)
+{
+	size_t begin = t->b->len;
+	int err = 0;
+
+	for (unsigned percent = 1; percent <= 100 && !err; percent++) {
+		t->b->len = begin;
+		t->most = percent < 100 ? SIZE_MAX : room;
+		err = add_tree(t, percent);
+		if (t->lines <= room)
+			break;
+	}
+	return err;
+}
+
+int why_text__answer(struct buf *b, const struct why *w, const struct why_verdict *v,
+		     why_duration_fn duration, const struct why_screen *screen)
+{
+	struct tree_text t = {
+		.b = b, .w = w, .duration = duration, .ns = why__root(w)->ns, .most = SIZE_MAX
+	};
+	size_t taken = 0;
+
+	if (buf__printf(b, "%s\n", v->text.data))
+		return -ENOMEM;
+	if (!screen)
+		return add_tree(&t, 0);
+	t.columns = screen->columns;
+	/* the verdict, the line on smaller ones, and a prompt */
+	taken = wrapped_lines(v->text.len, t.columns) + 2;
+	if (add_fitting(&t, screen->lines > taken ? screen->lines - taken : 1))
 		return -ENOMEM;
 	if (t.left_out)
 		return buf__printf(b, "          and %zu smaller: -v has them\n", t.left_out);

@@ -7,13 +7,20 @@
 
 #include "analyse/why/why_verdict.h"
 
-#define WHY_LINES 30 /* of the tree, unless all of it is requested */
+#define WHY_LINES 30 /* of the tree, where there is no screen */
+
+struct why_screen {
+	size_t lines;	/* for verdict and tree */
+	size_t columns; /* longer lines are wrapped; 0: they are not */
+};
 
 /*
- * Append the tree, one line per node: nodes with at least a percent of the time, or all nodes if
- * @all. 0 or -ENOMEM.
+ * Append the verdict, and the tree with one line per node. @screen: the nodes with the most time,
+ * each at least a percent of it, that leave the rest of the screen to a prompt; NULL: all nodes. 0
+ * or -ENOMEM.
  */
-int why_text__tree(struct buf *b, const struct why *w, why_duration_fn duration, bool all);
+int why_text__answer(struct buf *b, const struct why *w, const struct why_verdict *v,
+		     why_duration_fn duration, const struct why_screen *screen);
 
 /* An object with verdict, causes and tree, see frbpf-why(1). NULL: out of memory. */
 json_t *why_json__new(const struct why *w, const struct why_verdict *v);
