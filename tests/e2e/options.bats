@@ -127,6 +127,36 @@ has_child_samples() {
 	grep -q '^ *true .*cpu-clock' "$BATS_TEST_TMPDIR/all" && grep -q cpu-clock "$BATS_TEST_TMPDIR/alone"
 }
 
+# "COMM OBJECT" of the addresses in FILE, each once
+address_objects() { # FILE
+	perf_quiet script -F sw:comm,addr,sym,dso -i "$1"
+	sed -nE 's/^ *([a-z]+) +[0-9a-f]+ .*\((.*)\)$/\1 \2/p' "$perf_out" | sort -u
+}
+
+# the target began before the recorder; what it starts maps files afterwards
+@test "-d: addresses of data have the objects that perf record -d gives them" {
+	local go=$BATS_TEST_TMPDIR/go plain=$BATS_TEST_TMPDIR/plain
+	mkfifo "$go"
+	# shellcheck disable=SC2016 # of the inner shell
+	bash -c 'read -r <"$0"; (x=$RANDOM; y=$x$x); /bin/true; exec sleep 1000' "$go" 3>&- &
+	target=$!
+	wait_until 20 grep -q bash "/proc/$target/comm"
+	sessions <<<"code -e cpu-clock -p $target" >"$RULES"
+	frbpf_load
+	sessions <<<"data -e page-faults -c 1 -d -p $target" >"$RULES"
+	frbpf_load # -d comes to a recorder that runs
+	# with our clock: software events beside each other share the time of the first one
+	# shellcheck disable=SC2016
+	timeout -k 5 60 perf record -q --no-bpf-event -k mono -e page-faults -c 1 -d -p "$target" -o "$plain" -- \
+		sh -c 'echo >"$1"; until grep -q sleep "/proc/$2/comm" && grep -q "State:.S" "/proc/$2/status"; do sleep 0.1; done' - "$go" "$target" 3>&-
+	frbpf dump >/dev/null
+	address_objects "$(dumps data)" >ours
+	address_objects "$plain" >theirs
+	grep -q '^bash \[heap\]$' ours || fail "no heap of the process that ran before: $(cat ours)"
+	grep -q '^true .*/libc' ours || fail "no data of a file mapped later: $(cat ours)"
+	diff theirs ours || fail "perf names other objects"
+}
+
 @test "show unwinds the stack that a session has of the subject" {
 	sessions >"$RULES" <<-'END'
 		stacks -e cpu-clock -F 999 --call-graph dwarf,8192

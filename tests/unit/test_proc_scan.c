@@ -130,7 +130,7 @@ static void test_all(void **state)
 
 	assert_int_equal(task_model__new(&m), 0);
 	begin = now_ns();
-	assert_int_equal(proc_scan__tasks(m, 2, NULL), 0);
+	assert_int_equal(proc_scan__tasks(m, false, 2, NULL), 0);
 	assert_true(task_model__since(m, getpid(), &since));
 	assert_in_range(since, begin, now_ns());
 	assert_true(task_model__n_processes(m) > 2);

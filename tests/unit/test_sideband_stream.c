@@ -115,8 +115,6 @@ static void simple_mmap(struct simple *s, const struct record_mmap2 *r)
 	struct simple_process *p = simple_process(s, r->pid), old = *p;
 	struct simple_map m = { r->start, r->start + r->len, r->pgoff, "" };
 
-	if (r->header.misc & PERF_RECORD_MISC_MMAP_DATA)
-		return;
 	snprintf(m.name, sizeof(m.name), "%.63s", r->filename);
 	p->n = 0;
 	for (size_t i = 0; i < old.n; i++) {

@@ -307,6 +307,35 @@ static void test_symbols(void **state)
 	task_model__free(copy);
 }
 
+/* A map of data stays one, and takes what code was mapped there before it. */
+static void test_data_map(void **state)
+{
+	const struct record_trailer t = { .time = 1 };
+	const struct record_mmap2 r = {
+		.header.misc = PERF_RECORD_MISC_MMAP_DATA | PERF_RECORD_MISC_USER,
+		.pid = 10,
+		.tid = 10,
+		.start = PAGE,
+		.len = PAGE,
+		.prot = 3,
+	};
+	struct task_model *m = new_model();
+	const struct record_mmap2 *o;
+	struct buf b = { 0 }, out = { 0 };
+	size_t off = 0;
+
+	do_map(m, 10, 1, 1, "/code", 1);
+	record__add_mmap2(&b, &r, "/data", &t);
+	apply_all(m, &b);
+	assert_int_equal(task_model__emit_process(m, 10, NULL, 0, 3, &out), 0);
+	o = (const void *)record__next(&out, &off);
+	assert_string_equal(o->filename, "/data");
+	assert_int_equal(o->header.misc, r.header.misc);
+	assert_null(record__next(&out, &off));
+	task_model__free(m);
+	buf__free(&out);
+}
+
 static void test_build_id_survives(void **state)
 {
 	const struct record_trailer t = { .time = 1 };
@@ -316,6 +345,7 @@ static void test_build_id_survives(void **state)
 		.tid = 10,
 		.start = PAGE,
 		.len = PAGE,
+		.prot = 5,
 		.build_id_size = 20,
 		.build_id = "abcdefghijklmnopqrs",
 	};
@@ -486,8 +516,8 @@ int main(void)
 		cmocka_unit_test(test_threads_and_exit), cmocka_unit_test(test_fork_shares),
 		cmocka_unit_test(test_pid_reuse),	 cmocka_unit_test(test_older_than_scan),
 		cmocka_unit_test(test_symbols),		 cmocka_unit_test(test_build_id_survives),
-		cmocka_unit_test(test_repair),		 cmocka_unit_test(test_random),
-		cmocka_unit_test(test_too_many_maps),
+		cmocka_unit_test(test_data_map),	 cmocka_unit_test(test_repair),
+		cmocka_unit_test(test_random),		 cmocka_unit_test(test_too_many_maps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,6 +118,12 @@ int active_set__start_session(const struct session_conf *conf, struct session_pl
 		take_tasks(&target, env->target);
 	else if (proxy && proxy->command && target.kind == RECORD_ALL && !plan->system_wide)
 		take_command(&target, proxy, events);
+	if (events->data_maps && !plan->plain)
+		code = sideband__record_data(env->dump->sideband, err);
+	if (code) {
+		proxy__unref(proxy);
+		return code;
+	}
 	plan->events = NULL;
 	if (plan->plain)
 		event_list__set_plain(events);

@@ -57,7 +57,7 @@ static void set_sampling(const struct event_spec *spec, const struct sampling *s
 		a->sample_freq = 0;
 }
 
-/* Add data addresses. The side band has executable maps only: addresses of data have no object. */
+/* Add data addresses. */
 static void set_address(struct perf_event_attr *a)
 {
 	a->sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;

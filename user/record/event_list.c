@@ -336,6 +336,7 @@ static int resolve_items(struct resolver *r)
 	}
 	if (err != -ENOMEM)
 		err = set_cgroups(r);
+	r->list->data_maps = o->sample_addr;
 	if (o->group && r->list->n)
 		make_group(r, 0, false);
 	if (o->switch_events && r->list->n)

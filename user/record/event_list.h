@@ -35,6 +35,7 @@ struct event_list {
 	struct event *v; /* owned */
 	size_t n;
 	size_t left_out; /* number of tracepoint items that were not looked up */
+	bool data_maps;	 /* -d: addresses of data need the maps of data */
 	bool plain;	 /* see event_list__set_plain() */
 };
 

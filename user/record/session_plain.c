@@ -10,15 +10,6 @@
 
 #define RINGS_SHARE 4 /* a ring wakes its reader when one part in so many is used */
 
-static bool wants_data(const struct event_list *events)
-{
-	for (size_t e = 0; e < events->n; e++) {
-		if (events->v[e].attr.mmap_data)
-			return true;
-	}
-	return false;
-}
-
 void session_plain__init_attr(struct session *s, size_t ring_bytes)
 {
 	s->tracking = (struct perf_event_attr){
@@ -35,7 +26,7 @@ void session_plain__init_attr(struct session *s, size_t ring_bytes)
 		.watermark = 1,
 		.mmap = 1,
 		.mmap2 = 1,
-		.mmap_data = wants_data(s->events),
+		.mmap_data = s->events->data_maps,
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,

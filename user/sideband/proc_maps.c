@@ -74,7 +74,8 @@ static int add_answer(struct proc_maps *p, const struct procmap_query *q, const 
 		.len = q->vma_end - q->vma_start,
 		.pgoff = q->vma_offset,
 		.prot = (q->vma_flags & VMA_READABLE ? PROT_READ : 0) |
-			(q->vma_flags & VMA_WRITABLE ? PROT_WRITE : 0) | PROT_EXEC,
+			(q->vma_flags & VMA_WRITABLE ? PROT_WRITE : 0) |
+			(q->vma_flags & VMA_EXECUTABLE ? PROT_EXEC : 0),
 		.flags = q->vma_flags & VMA_SHARED ? MAP_SHARED : MAP_PRIVATE,
 	};
 
@@ -102,7 +103,7 @@ static int query_maps(struct proc_maps *p, int fd)
 
 		q = (struct procmap_query){
 			.size = sizeof(q),
-			.query_flags = VMA_EXECUTABLE | OR_NEXT,
+			.query_flags = (p->data ? 0 : VMA_EXECUTABLE) | OR_NEXT,
 			.query_addr = addr,
 			.vma_name_addr = (uintptr_t)name,
 			.vma_name_size = sizeof(name),
@@ -178,7 +179,7 @@ static int read_text(struct proc_maps *p, int fd)
 		if (!end)
 			break;
 		/* [vsyscall] is emulated: no sample is ever taken in it */
-		if (parse_map(line, end, &map, &name) && map.prot & PROT_EXEC &&
+		if (parse_map(line, end, &map, &name) && (p->data || map.prot & PROT_EXEC) &&
 		    (end == name || strncmp(name, "[vsyscall]", end - name) != 0))
 			err = add_map(p, &map, name, unescape_name(name, end - name));
 	}

@@ -36,6 +36,7 @@ struct scan {
 	size_t n_pids, cap_pids;
 	size_t next;	 /* index in pids; atomic */
 	uint64_t ns_dev; /* the device of namespaces */
+	bool data; /* maps that are not executable, too */
 	pthread_mutex_t lock;
 	struct task_model *m; /* under the lock */
 };
@@ -282,8 +283,10 @@ static int run_readers(struct scan *s, unsigned int n)
 	unsigned int started = 1, i;
 	int err = 0;
 
-	for (i = 0; i < READERS_MAX; i++)
+	for (i = 0; i < READERS_MAX; i++) {
 		readers[i].scan = s;
+		readers[i].maps.data = s->data;
+	}
 	while (started < n && started < READERS_MAX && s->n_pids > started * BATCH &&
 	       !pthread_create(&readers[started].thread, NULL, reader_main, &readers[started]))
 		started++;
@@ -330,13 +333,14 @@ int proc_scan__process(struct task_model *m, uint32_t pid)
 	return err;
 }
 
-int proc_scan__tasks(struct task_model *m, unsigned int n_readers, struct err *err)
+int proc_scan__tasks(struct task_model *m, bool data, unsigned int n_readers, struct err *err)
 {
 	struct scan s;
 	int ret = open_scan(&s, m);
 
 	if (ret)
 		return err_set(err, ret, "cannot read /proc: %s", strerror(-ret));
+	s.data = data;
 	ret = list_pids(&s);
 	if (!ret)
 		ret = run_readers(&s, n_readers);

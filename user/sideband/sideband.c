@@ -43,6 +43,7 @@ static void init_locks(struct sideband *sb)
 	pthread_cond_init(&sb->unpinned, &cond);
 	pthread_cond_init(&sb->helper_wake, &cond);
 	pthread_cond_init(&sb->started, &cond);
+	pthread_cond_init(&sb->reread, &cond);
 	pthread_condattr_destroy(&cond);
 }
 
@@ -221,7 +222,7 @@ int sideband__scan(struct sideband *sb, struct err *err)
 	uint64_t start = now_ns();
 	int ret;
 
-	ret = proc_scan__tasks(sb->base, SCAN_READERS, err);
+	ret = proc_scan__tasks(sb->base, false, SCAN_READERS, err);
 	if (ret)
 		return ret;
 	ret = scan_kernel_state(sb, task_model__edit_kernel(sb->base), &sb->kernel);
@@ -242,8 +243,8 @@ int sideband__scan(struct sideband *sb, struct err *err)
 	return 0;
 }
 
-/* After losses: reread /proc, and log what differs from base and log. */
-static int repair_loss(struct sideband *sb)
+/* After losses: reread /proc, and log what differs from base and log. @data: also maps that are not executable. */
+static int repair_loss(struct sideband *sb, bool data)
 {
 	const struct perf_event_header *rec;
 	struct kernel_state kernel = { 0 };
@@ -258,7 +259,7 @@ static int repair_loss(struct sideband *sb)
 	sideband__lock(sb);
 	lost_before = sb->stats.lost;
 	sideband__unlock(sb);
-	err = sideband_repair__new(&r);
+	err = sideband_repair__new(data, &r);
 	if (err)
 		return err;
 	err = scan_kernel_state(sb, &kernel, NULL);
@@ -342,6 +343,7 @@ static void *helper_main(void *arg)
 {
 	struct sideband *sb = arg;
 	uint64_t delay;
+	bool data;
 
 	pthread_setname_np(pthread_self(), "frbpf-scan");
 	sideband__lock(sb);
@@ -366,11 +368,15 @@ static void *helper_main(void *arg)
 			wait_for_work(sb, delay);
 			continue;
 		}
+		data = sb->attr.mmap_data;
 		sideband__unlock(sb);
-		repair_loss(sb); /* if it fails, it is tried again after the interval */
+		repair_loss(sb, data); /* if it fails, it is tried again after the interval */
 		sideband__lock(sb);
 		sb->repaired = now_ns();
+		sb->read_data |= data;
+		pthread_cond_broadcast(&sb->reread);
 	}
+	pthread_cond_broadcast(&sb->reread);
 	sideband__unlock(sb);
 	return NULL;
 }
@@ -383,6 +389,23 @@ static void tick_drainer(struct sideband *sb)
 		return;
 	sb->ticked = now;
 	sb->tick(sb->tick_arg);
+}
+
+int sideband__record_data(struct sideband *sb, struct err *err)
+{
+	int ret = 0;
+
+	sideband_core__drain(sb);
+	sideband__lock(sb);
+	if (!sb->attr.mmap_data) {
+		ret = sideband_core__reopen_with_data(sb, err);
+		sb->repaired = 0; /* repair without delay */
+		sideband_core__lost(sb, 0);
+	}
+	while (!ret && sb->running && !sb->stopping && !sb->read_data)
+		pthread_cond_wait(&sb->reread, &sb->lock);
+	sideband__unlock(sb);
+	return ret;
 }
 
 void sideband__on_tick(struct sideband *sb, void (*fn)(void *arg), void *arg)

@@ -52,6 +52,12 @@ void sideband__free(struct sideband *sb); /* stops the thread */
 void sideband__follow(struct sideband *sb, uint64_t (*fn)(void *arg), void *arg);
 
 /*
+ * Record also maps that are not executable, from now on, and read those of living processes. After
+ * start; the first call opens the rings anew. 0 or negative errno with words in @err.
+ */
+int sideband__record_data(struct sideband *sb, struct err *err);
+
+/*
  * Open rings on those CPUs of @online that have come back or are new, see session__follow_cpus().
  * /proc is then read again for what was missed. Returns the number of these CPUs, or negative errno
  * with a message in @err. -ENOSPC: new rings need more than @room bytes.

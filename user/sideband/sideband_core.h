@@ -44,7 +44,7 @@ struct sideband {
 	int *pulses;		       /* one per ring, see common/cpu_pulse.h; owned */
 	uint64_t *beats;	       /* last value of each pulse; owned */
 	size_t n_rings, n_watches;
-	pthread_cond_t unpinned, helper_wake, started;
+	pthread_cond_t unpinned, helper_wake, started, reread;
 	struct task_model *base;
 	struct sideband_log *log;
 	struct bpf_store *bpf;
@@ -55,6 +55,7 @@ struct sideband {
 	bool trim_due;	      /* stale maps or cgroups fill the memory: reread /proc */
 	uint64_t fold_before; /* ns: older records are not needed */
 	bool stopping;
+	bool read_data;	      /* /proc was read with the maps of data */
 	uint64_t complete_from; /* ns: windows that begin later are complete */
 	uint64_t repaired;	/* ns: when /proc was last read */
 	size_t scanned_bytes;	/* size of the model when /proc was last read */
@@ -128,6 +129,8 @@ void sideband_core__identify_wanted(struct sideband *sb);
 
 /* Open rings and watches on all CPUs that are online. */
 int sideband_core__open_rings(struct sideband *sb, struct err *err);
+/* Open all rings anew, with maps of data. What passes meanwhile is lost. Under the lock. */
+int sideband_core__reopen_with_data(struct sideband *sb, struct err *err);
 void sideband_core__close_rings(struct sideband *sb);
 /* Handle an epoll event of a ring or watch. Sets *ret_drain if the rings are to be drained. */
 void sideband_core__on_ring(struct sideband *sb, const struct epoll_event *ev, bool *ret_drain);

@@ -125,6 +125,25 @@ int sideband_core__open_rings(struct sideband *sb, struct err *err)
 	return sb->n_rings ? 0 : err_set(err, -ENODEV, "no CPU is online");
 }
 
+int sideband_core__reopen_with_data(struct sideband *sb, struct err *err)
+{
+	struct perf_event_attr attr = sb->attr;
+
+	attr.mmap_data = 1;
+	attr.bpf_event = 0; /* only the watch records it */
+	for (size_t i = 0; i < sb->n_rings; i++) {
+		struct sideband_ring *r = &sb->rings[i];
+		uint64_t told = r->told_id ?: r->id;
+		int ret = open_ring(sb, r->cpu, &attr, err);
+
+		if (ret && ret != -ENODEV) /* -ENODEV: it is offline */
+			return ret;
+		r->told_id = told;
+	}
+	sb->attr.mmap_data = 1;
+	return 0;
+}
+
 static int take_room(uint64_t *room, int cpu, struct err *err)
 {
 	if (*room < sideband__rings_memory(1))

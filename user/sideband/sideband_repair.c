@@ -12,7 +12,7 @@ struct sideband_repair {
 	uint64_t begin, end;	   /* ns, of the scan */
 };
 
-int sideband_repair__new(struct sideband_repair **ret)
+int sideband_repair__new(bool data, struct sideband_repair **ret)
 {
 	struct sideband_repair *r = calloc(1, sizeof(*r));
 	int err;
@@ -22,7 +22,7 @@ int sideband_repair__new(struct sideband_repair **ret)
 	err = task_model__new(&r->should);
 	r->begin = now_ns();
 	if (!err)
-		err = proc_scan__tasks(r->should, 1, NULL);
+		err = proc_scan__tasks(r->should, data, 1, NULL);
 	r->end = now_ns();
 	if (err) {
 		sideband_repair__free(r);

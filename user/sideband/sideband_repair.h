@@ -13,7 +13,8 @@
 
 struct sideband_repair;
 
-int sideband_repair__new(struct sideband_repair **ret); /* negative errno of proc_scan__tasks() */
+/* @data: read also maps that are not executable. Negative errno of proc_scan__tasks(). */
+int sideband_repair__new(bool data, struct sideband_repair **ret);
 /* Append the records to @out. @log must have all records until new() returned. -ENOMEM. */
 int sideband_repair__compare(const struct sideband_repair *r, const struct task_model *base,
 			     const struct sideband_log_view *log, struct buf *out);

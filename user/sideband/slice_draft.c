@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -327,7 +328,7 @@ static int identify_map(uint32_t pid, const struct map *map, void *arg)
 	struct map_file *file = map->file;
 	struct finish *f = arg;
 
-	if (!was_hit(f->d, f->family, map->start, map->end))
+	if (!(map->prot & PROT_EXEC) || !was_hit(f->d, f->family, map->start, map->end))
 		return 0;
 	if (!map_file__build_id(file)->size)
 		map_build_ids__find(f->cache, pid, map->start, map->end, &file->id, file->name,
@@ -350,7 +351,7 @@ static int identify_record(struct finish *f, struct record_mmap2 *r)
 	struct needed *n = needed__find(f->d, r->pid);
 	struct build_id id = { 0 };
 
-	if (!n || !was_hit(f->d, family_of(n)->pid, r->start, r->start + r->len))
+	if (!n || !(r->prot & PROT_EXEC) || !was_hit(f->d, family_of(n)->pid, r->start, r->start + r->len))
 		return 0;
 	if (r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 		id.size = r->build_id_size;

@@ -2,6 +2,7 @@
 /* Applies records to the task model. */
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "common/cleanup.h"
 #include "perfdata/record.h"
@@ -32,12 +33,11 @@ static int apply_mmap(struct task_model *m, const struct perf_event_header *h)
 		.start = r->start,
 		.len = r->len,
 		.pgoff = r->pgoff,
+		.prot = h->misc & PERF_RECORD_MISC_MMAP_DATA ? 0 : PROT_EXEC,
 		.name = r->filename,
 		.name_len = strlen(r->filename),
 	};
 
-	if (h->misc & PERF_RECORD_MISC_MMAP_DATA)
-		return 0;
 	return task_model__add_map(m, r->pid, &map);
 }
 
@@ -54,8 +54,6 @@ static int apply_mmap2(struct task_model *m, const struct perf_event_header *h)
 		.name_len = strlen(r->filename),
 	};
 
-	if (h->misc & PERF_RECORD_MISC_MMAP_DATA)
-		return 0;
 	if (h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 		map.file.build_id.size = r->build_id_size;
 		memcpy(map.file.build_id.data, r->build_id, r->build_id_size);

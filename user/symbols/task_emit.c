@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Writes the task model as records. */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "perfdata/record.h"
 #include "symbols/task_model_core.h"
@@ -20,6 +21,8 @@ static int emit_map(uint32_t pid, const struct map *map, const struct record_tra
 		.flags = map->flags,
 	};
 
+	if (!(map->prot & PROT_EXEC))
+		r.header.misc |= PERF_RECORD_MISC_MMAP_DATA;
 	if (id->size) {
 		r.header.misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
 		r.build_id_size = id->size;

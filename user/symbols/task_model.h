@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What names addresses at one moment: per process the comm of its threads, its executable maps and
+ * What names addresses at one moment: per process the comm of its threads, its maps and
  * its namespaces; in common, the kernel's state. Filled from /proc (add_process ...) and from
  * records (apply); written as records again (emit). Not locked; several threads may read while none
  * writes.
