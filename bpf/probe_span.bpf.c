@@ -136,39 +136,51 @@ int ps_start(struct pt_regs *ctx)
 	return 0;
 }
 
+/* NULL: no rule is about it, or no match is to be had. */
+static __always_inline struct match *begin_match(const struct begun *begun, __u64 now,
+						 const __u64 *end)
+{
+	struct measured s = { .now = now, .value = now - begun->begin, .bank = rules_bank() };
+	struct match *m;
+
+	if ((__s64)s.value <= 0 || rules_below(s.bank, s.value))
+		return NULL;
+	m = user_match_begin(&s);
+	if (m)
+		set_values(m, begun->args, end);
+	return m;
+}
+
+/* The start is not copied: before 6.12 the stack of all functions together has 512 bytes. */
 SEC("uprobe")
 int ps_end(struct pt_regs *ctx)
 {
 	const struct frbpf_usdt_place *place = place_of(ctx);
-	__u64 now = bpf_ktime_get_ns(), value;
-	__u32 bank = rules_bank();
+	__u64 now = bpf_ktime_get_ns(), begin;
 	__u64 args[FRBPF_MAX_ARGS];
-	struct begun *found, begun;
-	struct measured s;
 	struct span_key key;
+	struct begun *begun;
 	struct match *m;
 
 	if (!place)
 		return 0;
 	read_args(ctx, place, args);
 	key = span_key(end_keys, args);
-	found = bpf_map_lookup_elem(&spans, &key);
-	if (!found)
+	begun = bpf_map_lookup_elem(&spans, &key);
+	if (!begun)
 		return 0;
-	begun = *found;
-	if (bpf_map_delete_elem(&spans,
-				&key)) /* another thread came to the end of this span, too */
+	begin = *(volatile __u64 *)&begun->begin;
+	m = begin_match(begun, now, args);
+	/* another thread came to the end of this span, too, or began it anew */
+	if (*(volatile __u64 *)&begun->begin != begin || bpf_map_delete_elem(&spans, &key)) {
+		if (m)
+			user_match_end(m);
 		return 0;
-	value = now - begun.begin;
-	if ((__s64)value <= 0 || rules_below(bank, value))
-		return 0;
-	s = (struct measured){ .now = now, .value = value, .bank = bank };
-	m = user_match_begin(&s);
+	}
 	if (!m)
 		return 0;
 	m->id = span_id(&key);
 	m->source = FRBPF_SOURCE_PROBE_SPAN;
-	set_values(m, begun.args, args);
 	user_match_run(m);
 	return 0;
 }
