@@ -180,3 +180,13 @@ has() {
 	[[ ! -s err ]] || fail "$(cat err)"
 	grep -qE '^burn;.*burn_outer;burn_middle;burn_inner [0-9]+$' folded || fail "$(head -5 folded)"
 }
+
+@test "hotspot: its parser names the workload's functions" {
+	local parser
+	parser=$(compgen -G '/usr/lib/*/libexec/hotspot-perfparser') || skip "no hotspot-perfparser"
+	timeout -k 5 120 "$parser" --input "$(dump_of cpu)" --output parsed 2>err || fail "$(tail -5 err)"
+	head -c 11 parsed | grep -qax QPERFSTREAM || fail "it wrote no stream: $(tail -5 err)"
+	for name in burn_inner burn_middle burn_outer frbpf:trigger; do
+		grep -qa "$name" parsed || fail "no $name in what it parsed"
+	done
+}
