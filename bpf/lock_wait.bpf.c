@@ -193,7 +193,8 @@ int BPF_PROG(lw_posix, struct inode *inode, struct file_lock *lock, int ret)
 /* Are its tids, as its own memory has them, those of the daemon's namespace? */
 static __always_inline bool shares_namespace(struct task_struct *task)
 {
-	struct pid *pid = task->thread_pid;
+	/* by a copy: before 6.2 nothing unknown may be added to a pointer that the verifier knows */
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 
 	return pid && pid_ns_innermost((__u64)pid) == daemon_pidns;
 }
