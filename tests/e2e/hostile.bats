@@ -351,6 +351,21 @@ read_behind_filter() { # TRACE
 
 # --- messages of applications
 
+@test "run --user: modes and owners are those of open files, never of what has a name meanwhile" {
+	local trace=$BATS_TEST_TMPDIR/trace
+	need_their_name
+	command -v strace >/dev/null || skip "no strace"
+	as_them mkdir "$theirs/p"
+	# LeakSanitizer cannot work in a process that is traced
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 strace -f -qq -o "$trace" \
+		-e trace=bind,chown,lchown,fchownat,fchown,?chmod,?fchmod,?fchmodat,?fchmodat2 \
+		"$FRBPF" run "--user=$their_name" --when 'app:slow > 100ms' -o "$theirs/p/out" -- true 3>&- ||
+		fail "$(cat "$trace")"
+	grep -q 'bind([0-9]*, {sa_family=AF_UNIX, sun_path="[^@].*= 0' "$trace" || fail "no socket: $(cat "$trace")"
+	grep -q 'fchown' "$trace" || fail "nothing was given away: $(cat "$trace")"
+	run -1 grep -E ' (l?chown|chmod|fchmodat2?|fchownat)\(' <(grep -vE 'fchownat\([0-9]+, "",.*AT_EMPTY_PATH' "$trace")
+}
+
 @test "run --user hears its command, also by frbpf trigger" {
 	need_their_name
 	setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$FRBPF" ||
