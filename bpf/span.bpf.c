@@ -35,15 +35,28 @@ const volatile bool nested;
 struct frbpf_extract start_keys[FRBPF_SPAN_KEYS];
 struct frbpf_extract end_keys[FRBPF_SPAN_KEYS];
 
-static __always_inline __u64 key_value(const struct frbpf_extract *x, const struct hit_args *args)
+/* Set at load: both ends have the task's number as this key, so its birth can belong to it. */
+const volatile bool births[FRBPF_SPAN_KEYS];
+
+#define BIRTH_SHIFT 22 /* numbers of tasks are below that: PID_MAX_LIMIT */
+
+/* Numbers are reused: the end must not find the start of a task that is gone. */
+static __always_inline __u64 task_key(__u32 number, __u64 born, bool birth)
 {
+	return birth ? number | born << BIRTH_SHIFT : number;
+}
+
+static __always_inline __u64 key_value(const struct frbpf_extract *x, const struct hit_args *args,
+				       bool birth)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct hit_value v = {};
 
 	switch (x->kind) {
 	case FRBPF_EXTRACT_TID:
-		return (__u32)bpf_get_current_task_btf()->pid;
+		return task_key(task->pid, task->start_boottime, birth);
 	case FRBPF_EXTRACT_PID:
-		return (__u32)bpf_get_current_task_btf()->tgid;
+		return task_key(task->tgid, task->group_leader->start_boottime, birth);
 	case FRBPF_EXTRACT_CPU:
 		return bpf_get_smp_processor_id();
 	}
@@ -58,7 +71,7 @@ static __always_inline void key_take(struct flight_key *key, const struct frbpf_
 
 #pragma clang loop unroll(full)
 	for (i = 0; i < FRBPF_SPAN_KEYS; i++)
-		key->v[i] = i < n_keys ? key_value(&xs[i], args) : 0;
+		key->v[i] = i < n_keys ? key_value(&xs[i], args, births[i]) : 0;
 }
 
 static __always_inline void save_args(struct flight_data *data, const struct hit_args *args)

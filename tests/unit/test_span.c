@@ -2,6 +2,7 @@
 /* Spans between tracepoints: their text, their rules, and what they measure on the running kernel (needs root and BTF). */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <pthread.h>
 
 #include "detect/tracepoint/span_ends.h"
@@ -322,12 +323,60 @@ static void test_keys(void **state)
 	munmap(f, sizeof(*f));
 }
 
+/*
+ * A task that ends leaves a span that has no end: its last system call. Another task gets its number,
+ * and comes to the end of one without a start: it returns from the call that made it.
+ */
+static pid_t start_as(pid_t pid)
+{
+	struct clone_args args = { .exit_signal = SIGCHLD,
+				   .set_tid = pid ? (uintptr_t)&pid : 0,
+				   .set_tid_size = pid ? 1 : 0 };
+
+	pid = syscall(SYS_clone3, &args, sizeof(args));
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(0);
+	assert_int_equal(await(pid), 0);
+	return pid;
+}
+
+static void test_number_is_used_again(void **state)
+{
+	static const char *const keys[] = { "tid", "pid" };
+	char rules[512], name[FRBPF_COMM_LEN] = "";
+	struct detectors *d;
+	struct ruleset *rs;
+	uint32_t slots[2];
+
+	SKIP_UNLESS_POSSIBLE();
+	prctl(PR_GET_NAME, name);
+	prctl(PR_SET_NAME, subject_name());
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		snprintf(rules, sizeof(rules),
+			 "[rule-last]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by %s > "
+			 "1ns\nif = start.id == %ld && comm == NAME\ndump = none\n"
+			 "[rule-any]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by %s > "
+			 "1ns\nif = comm == NAME\ndump = none\n",
+			 keys[i], (long)SYS_exit_group, keys[i]);
+		rs = parse_rules(rules, bind_span, NULL, 0);
+		d = open_detectors();
+		update(d, rs->rules, rs->n_rules, slots);
+		start_as(start_as(0));
+		assert_int_equal(matched(d, slots[0]), 0);
+		detectors__free(d);
+		ruleset__free(rs);
+	}
+	prctl(PR_SET_NAME, name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_target), cmocka_unit_test(test_bad_targets),
 		cmocka_unit_test(test_errors), cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_nested), cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_number_is_used_again),
 	};
 
 	return cmocka_run_group_tests_name("span", tests, NULL, NULL);

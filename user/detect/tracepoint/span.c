@@ -14,6 +14,11 @@
 #define AGE_LEAST      (60 * NSEC_PER_SEC) /* what has begun may be forgotten, */
 #define AGE_THRESHOLDS 4		   /* and not before these times the highest threshold */
 
+static bool is_task_number(const struct frbpf_extract *x)
+{
+	return x->kind == FRBPF_EXTRACT_TID || x->kind == FRBPF_EXTRACT_PID;
+}
+
 static int set_keys(struct span_bpf *skel, const struct span_ends *e, struct err *err)
 {
 	struct frbpf_extract x;
@@ -26,6 +31,8 @@ static int set_keys(struct span_bpf *skel, const struct span_ends *e, struct err
 		r = r ?: span_ends__key(e, i, true, &x, err);
 		if (!r)
 			skel->bss->end_keys[i] = x;
+		skel->rodata->births[i] =
+			!r && is_task_number(&x) && skel->bss->start_keys[i].kind == x.kind;
 	}
 	if (!r && bpf_map__set_key_size(skel->maps.flights, e->target.n_keys * sizeof(uint64_t)))
 		r = -EINVAL;
