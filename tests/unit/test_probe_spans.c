@@ -274,19 +274,25 @@ static void test_pending_over_a_reload(void **state)
 	ruleset__free(rs);
 }
 
-/* Of a thread that has died, nothing is pending; what has another key goes on, without a subject. */
+/*
+ * Of a thread that has died, nothing is pending; what has another key goes on, without a subject. It
+ * has died before a rule looks for what is so short.
+ */
 static void test_pending_of_a_task_that_dies(void **state)
 {
 	struct hanger dies, lives;
+	struct ruleset *rs;
 	struct watch w;
 
 	SKIP_UNLESS_UPROBES();
-	w = watch("[rule-arg]\nwhen = pending(" BY_ARG ") > 30ms\nif = start.arg0 == 515151\n" COUNT
-		  "[rule-tid]\nwhen = pending(" BY_TID
-		  ") > 30ms\nif = start.arg0 == 515151\n" COUNT RULE("other", PENDING(BY_TID), "",
-								     COUNT));
+	w = watch(RULE("arg", "pending(" BY_ARG ") > 1h", "", COUNT)
+		  RULE("tid", "pending(" BY_TID ") > 1h", "", COUNT));
 	dies = hang_in(only_begin, 515151, 0);
 	assert_int_equal(await(dies.pid), 0);
+	rs = rules_of("[rule-arg]\nwhen = " PENDING(BY_ARG) "\nif = start.arg0 == 515151\n" COUNT
+		      "[rule-tid]\nwhen = " PENDING(BY_TID) "\nif = start.arg0 == 515151\n" COUNT
+		      RULE("other", PENDING(BY_TID), "", COUNT));
+	update(w.d, rs->rules, rs->n_rules, w.slots);
 	lives = hang_in(hang_in_span, 6, 0);
 	await_matched(w.d, w.slots[2], 1);
 	await_matched(w.d, w.slots[0], 1);
@@ -294,6 +300,7 @@ static void test_pending_of_a_task_that_dies(void **state)
 	close(dies.go[1]);
 	hanger__end(&lives, 1);
 	watch__end(&w);
+	ruleset__free(rs);
 }
 
 #define CROWD 1000
