@@ -13,58 +13,86 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/capability.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "common/buf.h"
 #include "common/call_filter.h"
 #include "common/limit.h"
+#include "common/opening.h"
 #include "daemon/reading.h"
+#include "symbols/file_search.h"
 
 #define SECONDS 60
 
 /* A name that does not exist, and stays so */
 static char path[] = "/tmp/frbpf-reading.XXXXXX";
 
+static bool has_capabilities(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct v[2];
+
+	return syscall(SYS_capget, &head, v) || v[0].permitted || v[1].permitted || v[0].effective;
+}
+
+/* Does the opener open it? */
+static bool may_have(uint32_t kind, const char *name)
+{
+	struct opening_request r = { .kind = kind, .candidate = FILE_SEARCH_AS_NAMED };
+	int fd;
+
+	snprintf(r.path, sizeof(r.path), "%s", name);
+	fd = opening__ask(&r);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 /* The bits of what is possible and should not be */
 static json_t *try_everything(void *arg)
 {
-	struct buf status = { 0 };
 	char *argv[] = { NULL };
-	int bad = 0, file;
+	int bad = 0;
 
 	bad |= (open(path, O_WRONLY | O_CREAT, 0600) >= 0) << 0;
-	bad |= (open("/dev/null", O_WRONLY) >= 0) << 1;
+	bad |= (open("/dev/null", O_RDONLY) >= 0) << 1;
 	bad |= (mkdir(path, 0700) == 0) << 2;
 	bad |= (socket(AF_UNIX, SOCK_STREAM, 0) >= 0) << 3;
 	bad |= (execve("/bin/true", argv, argv) == 0) << 4;
 	bad |= (kill(getppid(), 0) == 0) << 5;
 	bad |= (fork() >= 0) << 6;
 	bad |= (rename("/proc/self/exe", path) == 0) << 7;
-	file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	bad |= (file < 0 || buf__read_fd(&status, file, 1 << 16)) << 8;
-	bad |= (buf__add(&status, "", 1) || !strstr(status.data, "NoNewPrivs:\t1")) << 9;
-	bad |= !strstr(status.data, "Seccomp:\t2") << 10;
-	/* at most CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYSLOG */
-	bad |= ((strtoull(strstr(status.data, "CapPrm:") + 7, NULL, 16) & ~0x400080004ULL) != 0)
-	       << 11;
-	buf__free(&status);
+	bad |= (fcntl(*(const int *)arg, F_GETFD) >= 0) << 8;
+	bad |= has_capabilities() << 9;
+	/* what the opener gives, and what it does not, whoever asks */
+	bad |= !may_have(OPENING_KERNEL, "/sys/kernel/notes") << 10;
+	bad |= may_have(OPENING_KERNEL, "/etc/passwd") << 11;
+	bad |= may_have(OPENING_KERNEL, "/sys/module/../../etc/passwd/notes/.note.gnu.build-id")
+	       << 12;
+	bad |= may_have(OPENING_RECORDING, "/etc/passwd") << 13;
+	bad |= may_have(OPENING_MAPPED, "/etc/passwd") << 14;
+	bad |= !may_have(OPENING_MAPPED, "/proc/self/exe") << 15;
+	bad |= may_have(OPENING_KINDS, "/proc/self/exe") << 16; /* it ends the opener */
+	bad |= may_have(OPENING_KERNEL, "/sys/kernel/notes") << 17;
 	return json_pack("[i]", bad);
 }
 
 static void it_can_only_read(void **state)
 {
+	int ours = open("/dev/null", O_RDWR); /* is not inherited */
 	struct err err = { 0 };
 	json_t *j;
 
 	if (IS_SANITIZED) /* the filter lets the sanitizers write */
 		skip();
-	assert_int_equal(reading__run(try_everything, NULL, SECONDS, &err, &j), 0);
+	assert_int_equal(reading__run(try_everything, &ours, SECONDS, -1, &err, &j), 0);
 	assert_int_equal(json_integer_value(json_array_get(j, 0)), 0);
 	json_decref(j);
+	close(ours);
 }
 
 static json_t *give_back(void *arg)
@@ -84,11 +112,11 @@ static void its_result_arrives_or_not(void **state)
 
 	for (int i = 0; i < 100000; i++) /* more than a pipe takes */
 		json_array_append_new(list, json_integer(i));
-	assert_int_equal(reading__run(give_back, list, SECONDS, &err, &j), 0);
+	assert_int_equal(reading__run(give_back, list, SECONDS, -1, &err, &j), 0);
 	assert_true(json_equal(list, j));
 	json_decref(j);
 	json_decref(list);
-	assert_int_equal(reading__run(give_nothing, NULL, SECONDS, &err, &j), -ENODATA);
+	assert_int_equal(reading__run(give_nothing, NULL, SECONDS, -1, &err, &j), -ENODATA);
 	assert_string_equal(err.msg, "");
 }
 
@@ -123,13 +151,13 @@ static void it_may_die(void **state)
 	struct err err = { 0 };
 	json_t *j;
 
-	assert_int_equal(reading__run(die, NULL, SECONDS, &err, &j), -EIO);
+	assert_int_equal(reading__run(die, NULL, SECONDS, -1, &err, &j), -EIO);
 	assert_non_null(strstr(err.msg, "what reads died"));
-	assert_int_equal(reading__run(loop, NULL, SECONDS, &err, &j), -EIO);
+	assert_int_equal(reading__run(loop, NULL, SECONDS, -1, &err, &j), -EIO);
 	assert_string_equal(err.msg, "reading took more than 60 s of CPU time");
 	if (IS_SANITIZED)
 		return;
-	assert_int_equal(reading__run(take_memory, NULL, SECONDS, &err, &j), 0);
+	assert_int_equal(reading__run(take_memory, NULL, SECONDS, -1, &err, &j), 0);
 	json_decref(j);
 }
 
@@ -145,7 +173,7 @@ static void it_may_hang(void **state)
 	struct err err = { 0 };
 	json_t *j;
 
-	assert_int_equal(reading__run(hang, NULL, 0, &err, &j), -ETIMEDOUT);
+	assert_int_equal(reading__run(hang, NULL, 0, -1, &err, &j), -ETIMEDOUT);
 }
 
 int main(void)

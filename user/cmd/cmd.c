@@ -311,7 +311,7 @@ void cmd_make_printable(json_t *j)
 
 int cmd_read_only(void)
 {
-	int code = confine__reader();
+	int code = confine__reader(NULL, 0);
 
 	if (code)
 		log_error("cannot drop privileges before files are read: %s", strerror(-code));

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "daemon/explainer.h"
 #include "daemon/location.h"
 #include "rules/diag.h"
 #include "rules/rules_files.h"
@@ -124,7 +125,7 @@ json_t *cmd_take_reply(const char *base, int code, const struct err *err, json_t
 /* Make every string of @j printable, see make_printable(). */
 void cmd_make_printable(json_t *j);
 
-/* An explainer_fn: the verdict of `why` on incident @name below @base. The caller owns it. */
-json_t *cmd_why_explain(const char *base, const char *name);
+/* The verdict of `why` on an incident. */
+extern const struct explainer_fns cmd_why_explain;
 
 #endif

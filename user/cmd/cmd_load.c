@@ -368,7 +368,7 @@ static int check_privileges(void)
 /* Start the helper processes now, so that they inherit nothing from memory. */
 static int start_helpers(struct loaded *l)
 {
-	int code = examiner__new(&l->examiner) ?: explainer__new(cmd_why_explain, &l->explainer);
+	int code = examiner__new(&l->examiner) ?: explainer__new(&cmd_why_explain, &l->explainer);
 
 	code = code ?: admin__start();
 	if (code)

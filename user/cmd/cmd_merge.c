@@ -82,7 +82,7 @@ static int merge_to(const struct merge_request *req, struct new_file *f)
 {
 	struct err err = { 0 };
 	json_t *res = NULL;
-	int code = reading__run(merge_and_tell, (void *)req, SECONDS_MAX, &err, &res);
+	int code = reading__run(merge_and_tell, (void *)req, SECONDS_MAX, f->fd, &err, &res);
 
 	if (code) {
 		if (err.msg[0])

@@ -355,7 +355,7 @@ static json_t *tell_kernel(void *manifest)
 static int read_kernel(json_t *m, struct build_id *ret, struct err *err)
 {
 	json_t *bytes = NULL;
-	int code = reading__run(tell_kernel, m, KERNEL_SECONDS, err, &bytes);
+	int code = reading__run(tell_kernel, m, KERNEL_SECONDS, -1, err, &bytes);
 
 	*ret = (struct build_id){ 0 };
 	for (size_t i = 0; !code && i < json_array_size(bytes) && i < BUILD_ID_MAX; i++)

@@ -59,19 +59,22 @@ static int parse_time(const char *option, const char *text, uint64_t *ret)
 	return 0;
 }
 
-json_t *cmd_why_explain(const char *base, const char *name)
+static json_t *read_own_manifest(const char *base, const char *name)
 {
 	char dir[PATH_MAX], path[PATH_MAX + 32];
 	struct err err = { 0 };
-	json_t *m, *why;
 
 	snprintf(dir, sizeof(dir), "%s/incidents", base);
 	snprintf(path, sizeof(path), "%s/%s.json", dir, name);
-	m = incidents__read_manifest(path, dir, &err);
-	why = m ? why_incident__verdict(m, base, units__format_duration) : NULL;
-	json_decref(m);
-	return why;
+	return incidents__read_manifest(path, dir, &err);
 }
+
+static json_t *explain_manifest(const json_t *manifest, const char *base)
+{
+	return why_incident__verdict(manifest, base, units__format_duration);
+}
+
+const struct explainer_fns cmd_why_explain = { read_own_manifest, explain_manifest };
 
 /* Ask about one task, in all recordings below a path. */
 static int ask_files(const struct why_options *o, struct err *err, struct why **ret)

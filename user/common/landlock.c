@@ -58,23 +58,14 @@ int landlock__enter(int domain)
 	return syscall(SYS_landlock_restrict_self, domain, 0) ? -errno : 0;
 }
 
-static int enter_without(uint64_t rights)
+int landlock__no_files(void)
 {
+	uint64_t rights = landlock_rights(1);
 	_cleanup_close_ int domain = rights ? create_domain(rights) : -1;
 
 	if (!rights)
 		return 0;
 	return domain < 0 ? domain : landlock__enter(domain);
-}
-
-int landlock__no_files(void)
-{
-	return enter_without(landlock_rights(1));
-}
-
-int landlock__no_writes(void)
-{
-	return enter_without(landlock_rights(1) & ~(uint64_t)READING);
 }
 
 int landlock__only_below(int dir)

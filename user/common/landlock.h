@@ -13,10 +13,6 @@
  */
 int landlock__no_files(void);
 
-/* It reads what it could; it writes, makes and removes no file, and executes none. Does nothing where the kernel has no
- * Landlock. Negative errno. */
-int landlock__no_writes(void);
-
 /*
  * Make a domain that allows writing, making and removing files and directories only in @dir and
  * below. It allows no executing, and does not limit reading. Returns a descriptor that the caller

@@ -13,6 +13,9 @@
 #ifndef CAP_BPF
 #define CAP_BPF 39
 #endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
 
 /* is_lowered is decided once, before there are threads. */
 static struct {
@@ -149,7 +152,8 @@ static int lower_again(void)
 
 int rights__keep_reader(void)
 {
-	static const int keep[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYSLOG };
+	static const int keep[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYSLOG,
+				    CAP_CHECKPOINT_RESTORE };
 
 	return rights__keep(keep, ARRAY_SIZE(keep)) ?: lower_again();
 }

@@ -49,7 +49,7 @@ int rights__keep(const int *keep, size_t n);
  * lowered.
  */
 int rights__keep_recorder(void);
-/* The same with what reading recordings and the files of programs may need. */
+/* The same with what finding and opening recordings and the files of programs may need. */
 int rights__keep_reader(void);
 
 #endif

@@ -6,18 +6,21 @@
  * modules. So are all sockets other than local ones and netlink.
  */
 #include <errno.h>
-#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
 #include <linux/netlink.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <termios.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -25,9 +28,12 @@
 #include "common/cleanup.h"
 #include "common/landlock.h"
 #include "common/log.h"
+#include "common/opening.h"
 #include "common/rights.h"
 #include "daemon/confine.h"
+#include "daemon/reader_opener.h"
 #include "rules/when.h"
+#include "symbols/demangle.h"
 
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
@@ -51,11 +57,11 @@ static const int old_calls[] = {
 
 /* Calls on open files, or that only read. */
 static const int reading_calls[] = {
-	SYS_read,	  SYS_write,	  SYS_close,   SYS_pread64,	SYS_pwrite64,
-	SYS_readv,	  SYS_writev,	  SYS_preadv,  SYS_preadv2,	SYS_lseek,
-	SYS_fcntl,	  SYS_dup,	  SYS_dup3,    SYS_close_range, SYS_fstat,
-	SYS_newfstatat,	  SYS_statx,	  SYS_fstatfs, SYS_statfs,	SYS_getdents64,
-	SYS_faccessat,	  SYS_readlinkat, SYS_getcwd,  SYS_ftruncate,	SYS_fadvise64,
+	SYS_read,	  SYS_write,	  SYS_close,   SYS_pread64,	    SYS_pwrite64,
+	SYS_readv,	  SYS_writev,	  SYS_preadv,  SYS_preadv2,	    SYS_lseek,
+	SYS_fcntl,	  SYS_dup,	  SYS_dup3,    SYS_close_range,	    SYS_fstat,
+	SYS_newfstatat,	  SYS_statx,	  SYS_fstatfs, SYS_statfs,	    SYS_getdents64,
+	SYS_faccessat,	  SYS_readlinkat, SYS_getcwd,  SYS_ftruncate,	    SYS_fadvise64,
 	SYS_memfd_create, SYS_ppoll,	  SYS_fsync,   SYS_sync_file_range,
 #ifdef SYS_faccessat2
 	SYS_faccessat2,
@@ -240,15 +246,7 @@ static const struct condition recorder_conditions[] = {
 	{ SYS_socketpair, 0, ~0U, AF_UNIX },
 };
 
-#define NEW_FILE (O_CREAT | O_TRUNC)
-
-/* Files can be opened for reading only, or created without a name. */
 static const struct condition reader_conditions[] = {
-	{ SYS_openat, 2, O_ACCMODE | NEW_FILE, O_RDONLY },
-	{ SYS_openat, 2, O_TMPFILE | NEW_FILE, O_TMPFILE },
-#ifdef SYS_open
-	{ SYS_open, 1, O_ACCMODE | NEW_FILE, O_RDONLY },
-#endif
 	{ SYS_ioctl, 1, ~0U, TIOCGWINSZ },
 };
 
@@ -368,16 +366,39 @@ int confine__calls(void)
 	return call_filter__install(&f, SECCOMP_RET_TRAP);
 }
 
-int confine__reader(void)
+static int compare_fds(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Close all descriptors but the standard ones, the opener's and those of @keep. */
+static int close_others(const int *keep, size_t n, int opener)
+{
+	int v[READER_FDS_MAX + 2], from = STDERR_FILENO + 1;
+
+	if (n > READER_FDS_MAX)
+		return -EINVAL;
+	memcpy(v, keep, n * sizeof(*v));
+	v[n++] = opener;
+	qsort(v, n, sizeof(*v), compare_fds);
+	v[n++] = INT_MAX;
+	for (size_t i = 0; i < n; i++) {
+		if (v[i] > from && close_range(from, v[i] - 1, 0))
+			return -errno;
+		from = v[i] >= from ? v[i] + 1 : from;
+	}
+	return 0;
+}
+
+static int filter_reader(int opener)
 {
 	struct call_filter f;
-	int err = watch_refused() ?: rights__keep_reader();
+	int err;
 
-	if (err)
-		return err;
 	begin_filter(&f);
-	/* the filter cannot see its flags in memory either */
-	call_filter__refuse(&f, SYS_openat2, ENOSYS);
+	call_filter__allow_if(&f, SYS_sendmsg, 0, ~0U, opener);
+	call_filter__allow_if(&f, SYS_recvmsg, 0, ~0U, opener);
+	call_filter__allow_if(&f, SYS_shutdown, 0, ~0U, opener);
 	add_conditions(&f, reader_conditions, ARRAY_SIZE(reader_conditions));
 	if (IS_SANITIZED) { /* sanitizers write their reports to new files */
 		ADD(&f, io_calls);
@@ -385,6 +406,22 @@ int confine__reader(void)
 	}
 	err = call_filter__install(&f, SECCOMP_RET_TRAP);
 	return err == -ENOSYS ? 0 : err;
+}
+
+int confine__reader(const int *keep, size_t n)
+{
+	int opener, err = watch_refused();
+
+	/* what libraries open files for, else when they first need it */
+	tzset();
+	json_object_seed(0);
+	demangle__prepare();
+	err = err ?: opening__start(reader_opener__enter, reader_opener__open, keep, n, &opener);
+	err = err ?: close_others(keep, n, opener);
+	err = err ?: rights__keep(NULL, 0);
+	if (!IS_SANITIZED)
+		err = err ?: landlock__no_files();
+	return err ?: filter_reader(opener);
 }
 
 /* ---- files ---- */

@@ -3,6 +3,8 @@
 #ifndef FRBPF_DAEMON_CONFINE_H
 #define FRBPF_DAEMON_CONFINE_H
 
+#include <stddef.h>
+
 /*
  * Refuse system calls that recording does not need, in all threads and for good. They fail with
  * ENOSYS, as on a kernel that lacks them. Each is logged by name, once. Needs no_new_privs, and no
@@ -11,12 +13,15 @@
 int confine__calls(void);
 
 /*
- * The same for commands that read recordings, and so programs and libraries of anybody. Call it
- * once their paths are known. Afterwards the process can only read files and write to open ones. It
- * cannot create or change files, execute programs or connect to anything. It keeps the few
- * capabilities that reading needs. Errors as above, but 0 if the kernel has no seccomp filters.
+ * The same for a process that reads recordings, and so programs and libraries of anybody. It starts
+ * an opener, which finds and opens the files: see reader_opener.h. Afterwards the process can only
+ * read and write open files, and ask the opener. It has no capability, and cannot open, create or
+ * change files, execute programs or connect to anything. All descriptors are closed but the standard
+ * ones and the @n of @keep, READER_FDS_MAX at most. Call it when there are no other threads. Errors
+ * as above, but 0 if the kernel has no seccomp filters.
  */
-int confine__reader(void);
+#define READER_FDS_MAX 4
+int confine__reader(const int *keep, size_t n);
 
 /*
  * Prepare confine__writer(): threads that call it write, make and remove files only below the open

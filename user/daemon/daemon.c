@@ -142,7 +142,7 @@ static void on_why(const char *name, json_t *why, void *arg)
 static void process_explainer(struct daemon *d)
 {
 	explainer__process(d->opts->explainer, on_why, d);
-	parts__own_explainer(&d->parts, explainer__pid(d->opts->explainer));
+	parts__own_explainer(&d->parts, explainer__pids(d->opts->explainer));
 }
 
 static bool on_incident(struct incident *inc, bool first, void *arg)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -17,25 +16,25 @@
 #include "common/channel.h"
 #include "common/cleanup.h"
 #include "common/helper.h"
-#include "common/landlock.h"
+#include "common/opening.h"
 #include "common/rights.h"
 #include "daemon/explainer.h"
 #include "daemon/reading.h"
 #include "dump/incident/incident.h"
 
-#define TITLE	   "frbpf-why"
-#define ANSWER_MAX 16384       /* bytes of JSON */
-#define SECONDS_MAX 60	       /* of CPU time for one incident */
-#define PAUSE_NS   100000000   /* ns before a worker that failed is replaced */
+#define TITLE	    "frbpf-why"
+#define ANSWER_MAX  16384     /* bytes of JSON */
+#define SECONDS_MAX 60	      /* of CPU time for one incident */
+#define PAUSE_NS    100000000 /* ns before a worker that failed is replaced */
 
 struct question {
 	char base[PATH_MAX];
 	char name[INCIDENT_NAME_SIZE];
 };
 
-/* Without a name: a worker has started. */
+/* Without a name: a worker has started, or its opener. */
 struct answer {
-	pid_t pid;
+	pid_t pids[EXPLAINER_PIDS];
 	char name[INCIDENT_NAME_SIZE];
 	char why[ANSWER_MAX]; /* its length is that of the message */
 };
@@ -44,21 +43,21 @@ struct answer {
 
 struct explainer {
 	int sock;
-	pid_t pid;
+	pid_t pids[EXPLAINER_PIDS];
 };
 
-static explainer_fn explain; /* set before the fork, called in the worker */
+static const struct explainer_fns *fns; /* set before the fork, called in the worker */
 
-static void answer_question(int sock, const struct question *q)
+static void answer_question(int sock, const struct question *q, const json_t *manifest)
 {
 	static struct answer a;
-	json_t *why = explain(q->base, q->name);
+	json_t *why = fns->explain(manifest, q->base);
 	size_t len = why ? json_dumpb(why, a.why, sizeof(a.why), JSON_COMPACT) : 0;
 
 	json_decref(why);
-	a.pid = getpid();
+	a.pids[0] = getpid();
 	memcpy(a.name, q->name, sizeof(a.name));
-	/* sendmsg() is refused by now */
+	/* sendmsg() to anybody but the opener is refused by now */
 	if (len && len <= sizeof(a.why) && write(sock, &a, ANSWER_HEAD + len) < 0)
 		_exit(1);
 }
@@ -66,7 +65,8 @@ static void answer_question(int sock, const struct question *q)
 /* Report our pid, explain one incident, and exit, which drops all that was read. */
 static void run_worker(int sock)
 {
-	const struct answer here = { .pid = getpid() };
+	struct answer here = { .pids = { getpid() } };
+	json_t *manifest;
 	struct question q;
 	size_t n_fds;
 	ssize_t n;
@@ -74,9 +74,17 @@ static void run_worker(int sock)
 	if (channel__send(sock, &here, ANSWER_HEAD, NULL, 0, 0))
 		_exit(1);
 	n = channel__receive(sock, &q, sizeof(q), NULL, 0, &n_fds, 0);
-	if (n != sizeof(q) || reading__begin(SECONDS_MAX))
+	if (n != sizeof(q))
 		_exit(1);
-	answer_question(sock, &q);
+	manifest = fns->read(q.base, q.name);
+	if (!manifest)
+		_exit(0);
+	if (reading__begin(SECONDS_MAX, &sock, 1))
+		_exit(1);
+	here.pids[1] = opening__pid();
+	if (write(sock, &here, ANSWER_HEAD) < 0)
+		_exit(1);
+	answer_question(sock, &q, manifest);
 	_exit(0);
 }
 
@@ -100,18 +108,13 @@ static bool is_closed(int sock)
 	return poll(&p, 1, 0) > 0 && p.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
-/*
- * CAP_SYSLOG is for addresses of kernel functions; all other files are ours or readable by
- * everybody.
- */
+/* It parses nothing: the capabilities are for the opener of each worker. */
 static void run_explainer(int sock)
 {
-	static const int keep[] = { CAP_SYSLOG };
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 
 	helper__ignore_signals();
-	if (rights__keep(keep, ARRAY_SIZE(keep)) || landlock__no_writes() ||
-	    setpriority(PRIO_PROCESS, 0, 19))
+	if (rights__keep_reader() || setpriority(PRIO_PROCESS, 0, 19))
 		_exit(1);
 	while (!is_closed(sock)) {
 		pid_t pid = start_worker(sock);
@@ -125,14 +128,14 @@ static void run_explainer(int sock)
 	_exit(0);
 }
 
-int explainer__new(explainer_fn fn, struct explainer **ret)
+int explainer__new(const struct explainer_fns *of_worker, struct explainer **ret)
 {
 	struct explainer *e = calloc(1, sizeof(*e));
 	int err;
 
 	if (!e)
 		return -ENOMEM;
-	explain = fn;
+	fns = of_worker;
 	err = helper__fork(TITLE, run_explainer, &e->sock);
 	if (err) {
 		free(e);
@@ -155,9 +158,9 @@ int explainer__fd(const struct explainer *e)
 	return e->sock;
 }
 
-pid_t explainer__pid(const struct explainer *e)
+const pid_t *explainer__pids(const struct explainer *e)
 {
-	return e->pid;
+	return e->pids;
 }
 
 int explainer__ask(struct explainer *e, const char *base, const char *name)
@@ -180,7 +183,7 @@ void explainer__process(struct explainer *e, explainer_answer_fn fn, void *arg)
 	       (ssize_t)ANSWER_HEAD) {
 		json_t *why = NULL;
 
-		e->pid = a.pid;
+		memcpy(e->pids, a.pids, sizeof(e->pids));
 		a.name[sizeof(a.name) - 1] = '\0';
 		if (a.name[0])
 			why = json_loadb(a.why, n - ANSWER_HEAD, JSON_REJECT_DUPLICATES, NULL);

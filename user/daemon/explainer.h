@@ -13,21 +13,27 @@
 
 struct explainer;
 
-/*
- * Runs in the worker: returns what the manifest of incident @name below @base gets as `why`. NULL:
- * nothing.
- */
-typedef json_t *(*explainer_fn)(const char *base, const char *name);
+/* Both run in the worker. */
+struct explainer_fns {
+	/* Read our own manifest of incident @name below @base. NULL: it is gone. */
+	json_t *(*read)(const char *base, const char *name);
+	/* Once it can only read: returns what @manifest gets as `why`. NULL: nothing. */
+	json_t *(*explain)(const json_t *manifest, const char *base);
+};
 
-/* Start the process, once, before there are threads. 0 or negative errno. */
-int explainer__new(explainer_fn fn, struct explainer **ret);
+/* Start the process, once, before there are threads. @fns is borrowed. 0 or negative errno. */
+int explainer__new(const struct explainer_fns *fns, struct explainer **ret);
 /* Questions still open get no answer. NULL is legal. */
 void explainer__free(struct explainer *e);
 
 /* Readable when explainer__process() has something to do. */
 int explainer__fd(const struct explainer *e);
-/* Pid of the worker that explains now, or will explain the next incident; 0: none. */
-pid_t explainer__pid(const struct explainer *e);
+/*
+ * Pids of the worker that explains now, or will explain the next incident, and of what opens files
+ * for it; 0: none.
+ */
+#define EXPLAINER_PIDS 2
+const pid_t *explainer__pids(const struct explainer *e);
 
 /*
  * Ask for an explanation. Does not block. 0 or negative errno; -EAGAIN: too many questions wait;

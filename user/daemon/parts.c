@@ -65,14 +65,17 @@ static void raise_fd_limit(void)
 /* Under p->own.lock. */
 static void own_processes__tell(struct parts *p)
 {
-	pid_t all[KEEPER_PROCESSES_MAX + 2];
+	pid_t all[KEEPER_PROCESSES_MAX + 1 + EXPLAINER_PIDS];
 	size_t n = p->own.n_examiner;
 
+	_Static_assert(ARRAY_SIZE(all) <= FRBPF_MAX_HELPERS, "room for all");
 	memcpy(all, p->own.examiner, n * sizeof(*all));
 	all[n] = admin__pid();
 	n += all[n] > 0;
-	all[n] = p->own.explainer;
-	n += all[n] > 0;
+	for (size_t i = 0; i < EXPLAINER_PIDS; i++) {
+		all[n] = p->own.explainer[i];
+		n += all[n] > 0;
+	}
 	detectors__own_helpers(p->detectors, all, n);
 }
 
@@ -87,10 +90,10 @@ static void own_examiner(const pid_t *pids, size_t n, void *arg)
 	pthread_mutex_unlock(&p->own.lock);
 }
 
-void parts__own_explainer(struct parts *p, pid_t pid)
+void parts__own_explainer(struct parts *p, const pid_t pids[static EXPLAINER_PIDS])
 {
 	pthread_mutex_lock(&p->own.lock);
-	p->own.explainer = pid;
+	memcpy(p->own.explainer, pids, sizeof(p->own.explainer));
 	own_processes__tell(p);
 	pthread_mutex_unlock(&p->own.lock);
 }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "daemon/cpu_follow.h"
+#include "daemon/explainer.h"
 #include "daemon/followed.h"
 #include "daemon/suppressed.h"
 #include "daemon/recorder.h"
@@ -39,7 +40,7 @@ struct parts { /* { 0 } is legal to free */
 	struct dump_env dump_env; /* for sessions that are started later */
 	struct own_processes {
 		pthread_mutex_t lock;
-		pid_t examiner[KEEPER_PROCESSES_MAX], explainer;
+		pid_t examiner[KEEPER_PROCESSES_MAX], explainer[EXPLAINER_PIDS];
 		size_t n_examiner;
 	} own;
 };
@@ -54,10 +55,10 @@ int parts__open(const struct parts_opts *opts, const struct daemon_conf *conf, s
 void parts__free(struct parts *p);
 
 /*
- * Treat process @pid, which explains incidents, as one of our own. It replaces the pid of an
+ * Treat the processes @pids, which explain incidents, as our own; 0: none. They replace those of an
  * earlier call.
  */
-void parts__own_explainer(struct parts *p, pid_t pid);
+void parts__own_explainer(struct parts *p, const pid_t pids[static EXPLAINER_PIDS]);
 
 /*
  * Readable when CPUs came or went; then call parts__follow_cpus(), once rules are in force.

@@ -19,19 +19,19 @@
 #include "daemon/confine.h"
 #include "daemon/reading.h"
 
-#define DATA_MAX   (1UL << 30)	       /* bytes of memory */
-#define RESULT_MAX (32UL << 20)	       /* bytes of JSON */
+#define DATA_MAX   (1UL << 30)	/* bytes of memory */
+#define RESULT_MAX (32UL << 20) /* bytes of JSON */
 #define PART_SIZE  4096
 
-#define HANGS_AFTER(seconds) ((seconds) * 5U)
+#define HANGS_AFTER(seconds) ((seconds)*5U)
 
-int reading__begin(unsigned int seconds)
+int reading__begin(unsigned int seconds, const int *keep, size_t n)
 {
 	int err = limit__set(RLIMIT_CORE, 0) ?: limit__set(RLIMIT_CPU, seconds);
 
 	if (!err && !IS_SANITIZED)
 		err = limit__set(RLIMIT_DATA, DATA_MAX);
-	return err ?: confine__reader();
+	return err ?: confine__reader(keep, n);
 }
 
 /* ---- in the process ---- */
@@ -41,13 +41,15 @@ static int dump_to_fd(const char *text, size_t len, void *fd)
 	return write_all(*(const int *)fd, text, len);
 }
 
-_Noreturn static void run_reading(reading_fn fn, void *arg, unsigned int seconds, int fd,
+_Noreturn static void run_reading(reading_fn fn, void *arg, unsigned int seconds, int fd, int out,
 				  pid_t parent)
 {
+	const int keep[] = { fd, out };
 	json_t *result;
 	int failed;
 
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent || reading__begin(seconds))
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent ||
+	    reading__begin(seconds, keep, out >= 0 ? 2 : 1))
 		_exit(1);
 	result = fn(arg);
 	failed = result && json_dump_callback(result, dump_to_fd, &fd, JSON_COMPACT);
@@ -97,7 +99,8 @@ static int describe_end(int status, unsigned int seconds, struct err *err)
 static int finish_reading(pid_t pid, int fd, unsigned int seconds, struct err *err,
 			  struct buf *text)
 {
-	int status = 0, code = read_result(fd, now_ns() + HANGS_AFTER(seconds) * 1000000000ULL, text);
+	int status = 0,
+	    code = read_result(fd, now_ns() + HANGS_AFTER(seconds) * 1000000000ULL, text);
 
 	if (code)
 		kill(pid, SIGKILL);
@@ -123,7 +126,8 @@ static int parse_result(const struct buf *text, struct err *err, json_t **ret)
 	return 0;
 }
 
-int reading__run(reading_fn fn, void *arg, unsigned int seconds, struct err *err, json_t **ret)
+int reading__run(reading_fn fn, void *arg, unsigned int seconds, int out, struct err *err,
+		 json_t **ret)
 {
 	struct buf text = { 0 };
 	pid_t parent = getpid(), pid;
@@ -135,7 +139,7 @@ int reading__run(reading_fn fn, void *arg, unsigned int seconds, struct err *err
 	pid = fork();
 	if (!pid) {
 		close(fds[0]);
-		run_reading(fn, arg, seconds, fds[1], parent);
+		run_reading(fn, arg, seconds, fds[1], out, parent);
 	}
 	code = pid < 0 ? err_set(err, -errno, "fork: %s", strerror(errno)) : 0;
 	close(fds[1]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Reads recordings, and with them files of anybody, in a process that was forked for it. It can
- * only read, as after confine__reader(), and has limits of memory and time. It may die without harm.
+ * only read, see confine__reader(), and has limits of memory and time. It may die without harm.
  */
 #ifndef FRBPF_DAEMON_READING_H
 #define FRBPF_DAEMON_READING_H
@@ -11,20 +11,21 @@
 #include "common/err.h"
 
 /*
- * In such a process, before it reads anything. @seconds: of CPU time, until it is ended. 0 or
- * negative errno: read nothing.
+ * In such a process, before it reads anything. @seconds: of CPU time, until it is ended. @keep:
+ * its @n descriptors beside the standard ones. 0 or negative errno: read nothing.
  */
-int reading__begin(unsigned int seconds);
+int reading__begin(unsigned int seconds, const int *keep, size_t n);
 
 /* What is to be read. Returns the result; NULL: there is none, and errors were printed. */
 typedef json_t *(*reading_fn)(void *arg);
 
 /*
  * Call @fn in such a process, and wait for its result, at most five times @seconds. Call it when
- * there are no other threads.
+ * there are no other threads. @out: a descriptor that @fn writes to, or -1; all others are closed.
  * Check the result: a file may have taken the process over. -ENODATA: @fn returned NULL; -EIO: it
  * died; -ETIMEDOUT: it hung; -EMSGSIZE; or the errno of starting it. Message in @err.
  */
-int reading__run(reading_fn fn, void *arg, unsigned int seconds, struct err *err, json_t **ret);
+int reading__run(reading_fn fn, void *arg, unsigned int seconds, int out, struct err *err,
+		 json_t **ret);
 
 #endif

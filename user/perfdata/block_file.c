@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/opening.h"
 #include "perfdata/block_file.h"
 
 #define BLOCK_SIZE 65536u
@@ -28,6 +28,14 @@ struct block_file {
 	struct block slots[SLOTS];
 };
 
+static int not_regular(const char *path, struct err *err)
+{
+	return err_set(err, -EINVAL,
+		       "%s: not a regular file; what `perf record -o -` writes into a pipe is "
+		       "another format",
+		       path);
+}
+
 int block_file__from_fd(int fd, const char *path, struct err *err, struct block_file **ret)
 {
 	_cleanup_close_ int owned = fd;
@@ -37,10 +45,7 @@ int block_file__from_fd(int fd, const char *path, struct err *err, struct block_
 	if (fstat(fd, &st))
 		return err_set(err, -errno, "%s: cannot look at it: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, -EINVAL,
-			       "%s: not a regular file; what `perf record -o -` writes into a pipe "
-			       "is another format",
-			       path);
+		return not_regular(path, err);
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return err_set(err, -ENOMEM, "%s: out of memory", path);
@@ -57,12 +62,15 @@ int block_file__from_fd(int fd, const char *path, struct err *err, struct block_
 
 int block_file__open(const char *path, struct err *err, struct block_file **ret)
 {
-	/* O_NONBLOCK: do not block on a fifo */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = opening__recording(path);
 
+	if (fd == -ENXIO)
+		return not_regular(path, err);
+	if (fd == -ENOEXEC)
+		return err_set(err, -EINVAL, "%s: not a perf.data file", path);
 	if (fd < 0)
-		return err_set(err, -errno, "%s: cannot open it: %s%s", path, strerror(errno),
-			       errno == EACCES ? " (try sudo)" : "");
+		return err_set(err, fd, "%s: cannot open it: %s%s", path, strerror(-fd),
+			       fd == -EACCES ? " (try sudo)" : "");
 	return block_file__from_fd(fd, path, err, ret);
 }
 

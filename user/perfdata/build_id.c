@@ -6,6 +6,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/elf_copy.h"
+#include "common/opening.h"
 #include "perfdata/build_id.h"
 
 #define KERNEL_NOTES_MAX (1 << 20)
@@ -77,7 +78,8 @@ int build_id__read_fd(int fd, struct build_id *ret)
 int build_id__read_kernel(struct build_id *ret)
 {
 	struct buf notes = { 0 };
-	int err = buf__read_file(&notes, "/sys/kernel/notes", KERNEL_NOTES_MAX);
+	_cleanup_close_ int fd = opening__kernel("/sys/kernel/notes");
+	int err = fd < 0 ? fd : buf__read_fd(&notes, fd, KERNEL_NOTES_MAX);
 
 	if (!err)
 		err = build_id__from_notes(notes.data, notes.len, ret);

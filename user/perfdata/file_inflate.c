@@ -4,15 +4,14 @@
  * record of type COMPRESSED or COMPRESSED2 has a piece of one zstd stream. It decompresses to
  * records, of which the last may continue in the next piece.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include "common/buf.h"
+#include "common/opening.h"
 #include "common/write_all.h"
 #include "perfdata/perf_file_impl.h"
 
@@ -30,15 +29,6 @@ struct inflater {
 	uint64_t size; /* bytes written */
 	uint64_t read; /* bytes of records read so far */
 };
-
-/* An unnamed file, on disk if possible, because it may be larger than memory. */
-static int open_temporary(void)
-{
-	const char *dir = getenv("TMPDIR");
-	int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	return fd >= 0 ? fd : memfd_create("frbpf-records", MFD_CLOEXEC);
-}
 
 static int inflater_write(struct inflater *in, const void *data, size_t len, struct err *err)
 {
@@ -165,11 +155,10 @@ int file_inflate(struct perf_file *f, struct err *err)
 	in.stream = ZSTD_createDStream();
 	if (!in.stream)
 		return err_set(err, -ENOMEM, "%s: out of memory", f->path);
-	in.fd = open_temporary();
-	r = in.fd >= 0
-		    ? inflate_all(&in, err)
-		    : err_set(err, -errno, "%s: no temporary file for its compressed records: %s",
-			      f->path, strerror(errno));
+	in.fd = opening__temporary();
+	r = in.fd >= 0 ? inflate_all(&in, err)
+		       : err_set(err, in.fd, "%s: no temporary file for its compressed records: %s",
+				 f->path, strerror(-in.fd));
 	if (!r)
 		r = block_file__from_fd(in.fd, f->path, err, &f->records);
 	else if (in.fd >= 0)

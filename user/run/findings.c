@@ -230,7 +230,8 @@ int findings__take(const json_t *j, struct outcome *o)
 
 struct finding {
 	struct outcome *o;
-	const struct base_dir *base;
+	struct incident_question questions[INCIDENT_WHY_MAX];
+	size_t n;
 };
 
 /* In the process that can only read, on its copy of the outcome. */
@@ -239,7 +240,7 @@ static json_t *find_and_tell(void *arg)
 	const struct finding *f = arg;
 
 	hot_stacks__find(f->o);
-	incident_why__find(f->o, f->base);
+	incident_why__find(f->o, f->questions, f->n);
 	return findings__json(f->o);
 }
 
@@ -268,14 +269,15 @@ static bool has_findings(const struct outcome *o)
 
 void findings__find(struct outcome *o, const struct base_dir *base)
 {
-	struct finding f = { o, base };
+	struct finding f = { .o = o };
 	struct err err = { 0 };
 	json_t *j = NULL;
 	int code;
 
 	if (!has_findings(o))
 		return;
-	code = reading__run(find_and_tell, &f, SECONDS_MAX, &err, &j);
+	f.n = incident_why__prepare(o, base, f.questions);
+	code = reading__run(find_and_tell, &f, SECONDS_MAX, -1, &err, &j);
 	if (!code && findings__take(j, o))
 		code = err_set(&err, -EBADMSG, "what reads gave a malformed result");
 	json_decref(j);

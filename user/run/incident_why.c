@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,6 @@
 #include "rules/units.h"
 #include "run/incident_why.h"
 
-#define INCIDENTS_MAX 10 /* incidents asked about */
-
 /* Reads the manifest only. */
 static int tell_question(json_t *manifest, void *q)
 {
@@ -19,26 +18,50 @@ static int tell_question(json_t *manifest, void *q)
 	return 0;
 }
 
-static int ask_why(const struct outcome *o, const struct run_incident *inc,
-		   const struct run_trigger *t, const struct base_dir *base, struct err *err,
-		   struct why *w)
+static bool is_listed(const struct incident_question *v, size_t n, const struct run_incident *inc)
 {
-	struct why_question q = { .tid = t->tid, .to = t->time, .from = t->time - t->value };
+	for (size_t i = 0; i < n; i++)
+		if (v[i].inc == inc)
+			return true;
+	return false;
+}
+
+size_t incident_why__prepare(struct outcome *o, const struct base_dir *base,
+			     struct incident_question ret[static INCIDENT_WHY_MAX])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->n_rules && n < INCIDENT_WHY_MAX; i++) {
+		const struct run_incident *worst = NULL;
+		const struct run_trigger *t = outcome__worst(o, i, &worst);
+		struct incident_question *k = &ret[n];
+		struct err err = { 0 };
+
+		if (!t || !t->tid || t->value > t->time || is_listed(ret, n, worst))
+			continue;
+		k->inc = &o->incidents[worst - o->incidents];
+		k->q = (struct why_question){ .tid = t->tid,
+					      .to = t->time,
+					      .from = t->value ? t->time - t->value : UINT64_MAX };
+		/* on failure, events alone answer */
+		manifest__edit(base, worst->name, tell_question, &k->q, &err);
+		n++;
+	}
+	return n;
+}
+
+static int ask_why(const struct outcome *o, const struct incident_question *k, struct why *w)
+{
+	const struct run_incident *inc = k->inc;
+	struct err err = { 0 };
 	char path[PATH_MAX];
 	int code = 0;
 
-	if (!t->tid || t->value > t->time)
-		return -ENODATA;
-	if (!t->value)
-		q.from = UINT64_MAX;
-	/* on failure, events alone answer */
-	manifest__edit(base, inc->name, tell_question, &q, err);
-	err->msg[0] = '\0';
 	for (size_t i = 0; i < inc->n_files && !code; i++)
 		if (inc->files[i].path)
 			code = why__add_file(w, outcome__held_path(o, inc->files[i].path, path),
-					     err);
-	return code ?: why__ask(w, &q, err);
+					     &err);
+	return code ?: why__ask(w, &k->q, &err);
 }
 
 /* Set the sentence, and the whole verdict. */
@@ -56,24 +79,15 @@ static int note_verdict(struct run_incident *inc, const struct why *w)
 	return code;
 }
 
-void incident_why__find(struct outcome *o, const struct base_dir *base)
+void incident_why__find(const struct outcome *o, const struct incident_question *v, size_t n)
 {
-	size_t asked = 0;
-
-	for (size_t i = 0; i < o->n_rules && asked < INCIDENTS_MAX; i++) {
-		const struct run_incident *worst = NULL;
-		const struct run_trigger *t = outcome__worst(o, i, &worst);
-		struct err err = { 0 };
+	for (size_t i = 0; i < n; i++) {
 		struct why *w;
 
-		if (!t || worst->why)
-			continue;
-		asked++;
 		if (why__new(&w))
 			return;
-		if (!ask_why(o, worst, t, base, &err, w) &&
-		    note_verdict(&o->incidents[worst - o->incidents], w))
-			log_warn("incident %s: out of memory, it is not explained", worst->name);
+		if (!ask_why(o, &v[i], w) && note_verdict(v[i].inc, w))
+			log_warn("incident %s: out of memory, it is not explained", v[i].inc->name);
 		why__free(w);
 	}
 }

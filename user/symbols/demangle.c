@@ -21,16 +21,22 @@ static void cut_parameters(char *name)
 	}
 }
 
+static struct demangler *demangler;
+static bool looked;
+
+void demangle__prepare(void)
+{
+	if (!looked)
+		demangler = demangler__new();
+	looked = true;
+}
+
 char *demangle(const char *symbol)
 {
-	static struct demangler *demangler;
-	static bool looked;
 	char *name;
 
-	if (!looked && !strncmp(symbol, "_Z", 2)) {
-		looked = true;
-		demangler = demangler__new();
-	}
+	if (!strncmp(symbol, "_Z", 2))
+		demangle__prepare();
 	name = demangler ? demangler__run(demangler, symbol) : NULL;
 	if (name)
 		cut_parameters(name);

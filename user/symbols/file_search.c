@@ -14,6 +14,7 @@
 #include "common/cleanup.h"
 #include "common/foreign.h"
 #include "common/map_file.h"
+#include "common/opening.h"
 #include "symbols/elf_files.h"
 #include "symbols/file_search.h"
 
@@ -46,6 +47,31 @@ static int open_kept(const struct build_id *id, const char *file)
 	return foreign__open_path(path, FOREIGN_TRUSTED, NULL);
 }
 
+/* ---- asked of the opener ---- */
+
+/* -ENAMETOOLONG, or as the functions of the same names. */
+static int ask_opener(enum opening_kind kind, const struct mapped_file *m, const char *link,
+		      unsigned int candidate)
+{
+	struct opening_request r = {
+		.kind = kind,
+		.candidate = candidate,
+		.pid = m->pid,
+		.start = m->start,
+		.end = m->end,
+		.id_size = m->id->size,
+	};
+
+	_Static_assert(sizeof(m->id->data) == sizeof(r.id), "the same size");
+	memcpy(r.id, m->id->data, sizeof(r.id));
+	if ((size_t)snprintf(r.path, sizeof(r.path), "%s", m->path) >= sizeof(r.path) ||
+	    (size_t)snprintf(r.link, sizeof(r.link), "%s", link) >= sizeof(r.link))
+		return -ENAMETOOLONG;
+	return opening__ask(&r);
+}
+
+/* ---- found here ---- */
+
 /* The pid may be reused: only a build id can prove that it is the right file. */
 static bool is_of_process(const struct mapped_file *m)
 {
@@ -56,6 +82,8 @@ int file_search__mapped(const struct mapped_file *m, unsigned int i)
 {
 	char path[MAP_FILE_PATH_MAX];
 
+	if (opening__is_remote())
+		return ask_opener(OPENING_MAPPED, m, "", i);
 	if (i < 3 && !is_of_process(m))
 		return -ENOENT;
 	switch (i) {
@@ -67,7 +95,7 @@ int file_search__mapped(const struct mapped_file *m, unsigned int i)
 	case 2:
 		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", m->pid);
 		return foreign__open_path(path, FOREIGN_MAGIC, NULL);
-	case 3:
+	case FILE_SEARCH_AS_NAMED:
 		return foreign__open_path(m->path, 0, NULL);
 	case 4:
 		return open_kept(m->id, "elf");
@@ -86,6 +114,9 @@ int file_search__debug(const char *path, const struct build_id *id, const char *
 	if (!id->size ||
 	    (i >= 2 && !link[0])) /* without an id, nothing proves that it belongs to this file */
 		return -ENOENT;
+	if (opening__is_remote())
+		return ask_opener(OPENING_DEBUG, &(struct mapped_file){ .path = path, .id = id },
+				  link, i);
 	format_id(id, hex);
 	switch (i) {
 	case 0:
@@ -145,6 +176,9 @@ int file_search__vdso(const struct build_id *id)
 
 	if (!id->size) /* it may be from any kernel */
 		return -ENOENT;
+	if (opening__is_remote())
+		return ask_opener(OPENING_VDSO, &(struct mapped_file){ .path = "", .id = id }, "",
+				  0);
 	fd = open_vdso();
 	if (fd >= 0 && (elf_files__has_id(fd, id) || is_running_kernel(id)))
 		return TAKE_FD(fd);
@@ -188,9 +222,13 @@ static bool is_trusted(const struct stat *st, uint32_t pid)
 
 int file_search__perf_map(uint32_t pid)
 {
+	static const struct build_id none;
 	struct stat st;
 	char path[64];
 
+	if (opening__is_remote())
+		return ask_opener(OPENING_PERF_MAP, &(struct mapped_file){ "", &none, pid, 0, 0 },
+				  "", 0);
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", inner_pid(pid));
 	_cleanup_close_ int found = foreign__find_of(pid, path, &st);
 	if (found < 0) {

@@ -23,7 +23,8 @@ struct mapped_file {
  * namespace of the process; the file that it maps there, even if deleted; its executable; the path
  * in our namespace; perf's copy.
  */
-#define FILE_SEARCH_MAPPED 5
+#define FILE_SEARCH_MAPPED   5
+#define FILE_SEARCH_AS_NAMED 3 /* the path in our namespace */
 int file_search__mapped(const struct mapped_file *m, unsigned int i);
 
 /*

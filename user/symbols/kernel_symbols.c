@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/opening.h"
 #include "common/rights.h"
 #include "symbols/kernel_symbols.h"
 #include "symbols/text_chunks.h"
@@ -50,8 +50,8 @@ static const char *read_kallsyms(const char *path, const char *module, struct sy
 	struct symbol_table t = { .wanted = TAKE_PTR(ret->wanted) };
 	struct kallsyms k = { .module = module, .table = &t };
 	RAISED_RIGHTS(!strcmp(path, KALLSYMS) ? RIGHTS_PROCESSES : 0);
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int err = fd < 0 ? -errno : text_chunks__each(fd, KALLSYMS_MAX, add_kallsyms, &k);
+	_cleanup_close_ int fd = opening__kernel(path);
+	int err = fd < 0 ? fd : text_chunks__each(fd, KALLSYMS_MAX, add_kallsyms, &k);
 
 	if (!err)
 		err = symbol_table__finish(&t);
@@ -131,9 +131,12 @@ const char *kernel_symbols__read_running(const uint64_t *addrs, size_t n, struct
 static bool module_start(const char *name, size_t len, uint64_t *ret)
 {
 	RAISED_RIGHTS(RIGHTS_PROCESSES);
-	_cleanup_fclose_ FILE *f = fopen("/proc/modules", "re");
+	int fd = opening__kernel("/proc/modules");
+	_cleanup_fclose_ FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	char line[4096];
 
+	if (fd >= 0 && !f)
+		close(fd);
 	while (f && fgets(line, sizeof(line), f)) {
 		const char *addr = strstr(line, " 0x");
 
@@ -155,7 +158,8 @@ static bool is_module_of_id(const char *name, size_t len, const struct build_id 
 	if (!id->size)
 		return true;
 	snprintf(path, sizeof(path), "/sys/module/%.*s/notes/.note.gnu.build-id", (int)len, name);
-	err = buf__read_file(&notes, path, NOTES_MAX);
+	_cleanup_close_ int fd = opening__kernel(path);
+	err = fd < 0 ? fd : buf__read_fd(&notes, fd, NOTES_MAX);
 	if (!err)
 		err = build_id__from_notes(notes.data, notes.len, &is);
 	buf__free(&notes);

@@ -2,7 +2,6 @@
 #include <errno.h>
 
 #include "common/cleanup.h"
-#include "common/foreign.h"
 #include "symbols/elf_files.h"
 #include "symbols/file_search.h"
 #include "symbols/module_files.h"
@@ -34,7 +33,9 @@ static void find_debug_file(const char *path, const struct build_id *id, struct 
 
 static int read_own_id(const char *path, struct build_id *ret)
 {
-	_cleanup_close_ int fd = foreign__open_path(path, 0, NULL);
+	static const struct build_id unknown;
+	const struct mapped_file m = { .path = path, .id = &unknown };
+	_cleanup_close_ int fd = file_search__mapped(&m, FILE_SEARCH_AS_NAMED);
 
 	return fd < 0 ? fd : build_id__read_fd(fd, ret);
 }

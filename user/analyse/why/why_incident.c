@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "analyse/why/why_incident.h"
 #include "analyse/why/why_text.h"
 #include "common/cleanup.h"
+#include "common/opening.h"
 #include "perfdata/marker_file.h"
 
 static const char *text_of(const json_t *o, const char *key)
@@ -22,6 +22,13 @@ static uint64_t manifest_number(const json_t *o, const char *key)
 	return v > 0 ? v : 0;
 }
 
+static bool is_there(const char *path)
+{
+	_cleanup_close_ int fd = opening__recording(path);
+
+	return fd >= 0;
+}
+
 /* Find the dump of the session; false: it does not exist. */
 static bool find_dump(const json_t *session, const char *base, char path[static PATH_MAX])
 {
@@ -30,13 +37,13 @@ static bool find_dump(const json_t *session, const char *base, char path[static 
 	if (!file)
 		return false;
 	snprintf(path, PATH_MAX, "%s", file);
-	if (!access(path, F_OK))
+	if (is_there(path))
 		return true;
 	last = strrchr(file, '/');
 	if (!last || !name || strchr(name, '/'))
 		return false;
 	snprintf(path, PATH_MAX, "%s/session-%s%s", base, name, last);
-	return !access(path, F_OK);
+	return is_there(path);
 }
 
 static int add_dumps(struct why *w, const json_t *manifest, const char *base, struct err *err)
@@ -172,13 +179,13 @@ static int take_trigger(const struct marker_found *m, void *arg)
 
 int why_incident__ask_dump(const char *path, struct err *err, struct why **ret)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	_cleanup_close_ int fd = opening__recording(path);
 	struct found_trigger f = { 0 };
 	struct why *w;
 	int code;
 
 	if (fd < 0)
-		return err_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
+		return err_set(err, fd, "%s: cannot open it: %s", path, strerror(-fd));
 	code = marker_file__triggers(fd, take_trigger, &f);
 	if (code < 0 || !f.time)
 		return err_set(err, -ENODATA, "%s has no trigger: name a task with --tid", path);
