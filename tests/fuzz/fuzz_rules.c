@@ -66,9 +66,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* a text is either understood or refused with a reason */
 	if (!ruleset__parse(src, &d, &rs) == diags__failed(&d))
 		abort();
-	for (size_t i = 0; rs && i < rs->n_rules; i++)
+	for (size_t i = 0; rs && i < rs->n_rules; i++) {
 		check_span(&rs->rules[i].when);
 		check_probe_span(&rs->rules[i].when);
+	}
 	if (diags__format(&d, &out) || (diags__failed(&d) && !out.len))
 		abort();
 	buf__free(&out);

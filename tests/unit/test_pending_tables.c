@@ -56,8 +56,9 @@ static struct rule_conf of_subject(uint64_t id, const char *when, const char *an
 #define CALLS_AS_SPANS "raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid"
 #define HANGING_CALL   "uprobe:SELF:watched_hang"
 
-static const char *const hanging[] = { "pending(" HANGING_CALL ") > 30ms",
-				       "pending(" CALLS_AS_SPANS ") > 30ms" };
+/* Longer than any other system call of the children may take on a busy machine. */
+static const char *const hanging[] = { "pending(" HANGING_CALL ") > 300ms",
+				       "pending(" CALLS_AS_SPANS ") > 300ms" };
 
 /* ---- the tests ---- */
 
@@ -82,7 +83,7 @@ static void test_fires_once_and_is_followed(void **state)
 		assert_int_equal(got.last.flags, FRBPF_TRIGGER_PENDING | FRBPF_TRIGGER_FOLLOWED);
 		assert_int_equal(got.last.subject.tid, h.pid);
 		assert_string_equal(got.last.subject.comm, subject_name());
-		assert_in_range(got.last.value, 30 * MS + 1, got.last.time - begun);
+		assert_in_range(got.last.value, 300 * MS + 1, got.last.time - begun);
 		while (!got.n_stacks)
 			got = collect(d, LONG_MS);
 		assert_int_equal(got.stacks.tid, h.pid);
@@ -92,7 +93,7 @@ static void test_fires_once_and_is_followed(void **state)
 		await_matched(d, slot, 2);
 		hanger__end(&other, 1);
 		end = await_end(d);
-		assert_true(end.value > 30 * MS);
+		assert_true(end.value > 300 * MS);
 		hanger__end(&h, 1);
 		end = await_end(d);
 		assert_int_equal(end.of.rule_id, 10);

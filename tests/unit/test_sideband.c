@@ -267,9 +267,9 @@ static void wait_for_questions(struct followed *f, uint64_t n)
 /* The log keeps what is needed and no more, with memory in plenty. */
 static void test_follow(void **state)
 {
-	const struct sideband_opts opts = { .memory = 8 << 20, .follow_interval = 1 };
+	const struct sideband_opts opts = { .memory = 64 << 20, .follow_interval = 1 };
 	struct sideband *sb = start_sideband(&opts);
-	struct followed f = { 0 };
+	static struct followed f; /* if the test fails, it is still asked */
 	struct sideband_stats stats, before;
 	struct sideband_slice *s;
 	uint32_t self = getpid(), last = 0, i;

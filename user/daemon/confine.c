@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <jansson.h>
-#include <limits.h>
 #include <linux/netlink.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
@@ -374,20 +373,19 @@ static int compare_fds(const void *a, const void *b)
 /* Close all descriptors but the standard ones, the opener's and those of @keep. */
 static int close_others(const int *keep, size_t n, int opener)
 {
-	int v[READER_FDS_MAX + 2], from = STDERR_FILENO + 1;
+	int v[READER_FDS_MAX + 1], from = STDERR_FILENO + 1;
 
 	if (n > READER_FDS_MAX)
 		return -EINVAL;
 	memcpy(v, keep, n * sizeof(*v));
 	v[n++] = opener;
 	qsort(v, n, sizeof(*v), compare_fds);
-	v[n++] = INT_MAX;
 	for (size_t i = 0; i < n; i++) {
 		if (v[i] > from && close_range(from, v[i] - 1, 0))
 			return -errno;
 		from = v[i] >= from ? v[i] + 1 : from;
 	}
-	return 0;
+	return close_range(from, ~0U, 0) ? -errno : 0;
 }
 
 static int filter_reader(int opener)

@@ -13,7 +13,7 @@
 #define EVIDENCE_STACK_BYTES 1024
 
 enum evidence_level {
-	EVIDENCE_BRIEF, /* the cheaper one, which explains all but the shortest waits */
+	EVIDENCE_BRIEF, /* short interrupts as sums, and stacks of some who wake a task */
 	EVIDENCE_FULL,	/* each interrupt, and the stacks of all who wake a task */
 };
 
