@@ -377,7 +377,8 @@ static int close_others(const int *keep, size_t n, int opener)
 
 	if (n > READER_FDS_MAX)
 		return -EINVAL;
-	memcpy(v, keep, n * sizeof(*v));
+	for (size_t i = 0; i < n; i++)
+		v[i] = keep[i];
 	v[n++] = opener;
 	qsort(v, n, sizeof(*v), compare_fds);
 	for (size_t i = 0; i < n; i++) {
