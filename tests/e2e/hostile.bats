@@ -4,7 +4,7 @@
 
 # shellcheck disable=SC2034,SC2154 # for the helpers; set by bats and them
 # shellcheck disable=SC2016 # what stands in single quotes is for other shells
-# with: others
+# Alone: perf record -a of another suite opens, at its end, what the names of programs lead to by then, and so the bait.
 load run_helpers
 
 setup() {
