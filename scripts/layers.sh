@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Who may include whom in user/, as TAP: one test per folder, and one that no two files share a name.
+# Who may include whom in user/, as TAP: one test per folder. Also: no two files share a name, and no file has strayed to
+# the top of the tree.
 # A folder uses itself, what its line below names, and nothing else; a new folder needs a line.
 #
 #	scripts/layers.sh [DIRECTORY]	that has user/; the default is this tree
@@ -74,5 +75,7 @@ result "table without cycles" "$(awk -F: '$1 {
 }' <<<"$layers")"
 result "files of user/ have names of their own" "$(find user -name '*.[ch]' -printf '%f %p\n' | sort | awk '
 	$1 == name {print $2 " and " path} {name = $1; path = $2}')"
+result "nothing else at the top" "$(git ls-files 2>/dev/null | sed 's|/.*||' | sort -u |
+	grep -vxE '\..*|Makefile|(README|CONTRIBUTING)\.md|bpf|configs|docs|scripts|tests|user|vmlinux')"
 echo "1..$n"
 exit $failed

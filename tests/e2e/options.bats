@@ -135,7 +135,7 @@ address_objects() { # FILE
 
 # the target began before the recorder; what it starts maps files afterwards
 @test "-d: addresses of data have the objects that perf record -d gives them" {
-	local go=$BATS_TEST_TMPDIR/go plain=$BATS_TEST_TMPDIR/plain
+	local go=$BATS_TEST_TMPDIR/go plain=$BATS_TEST_TMPDIR/plain ours=$BATS_TEST_TMPDIR/ours theirs=$BATS_TEST_TMPDIR/theirs
 	mkfifo "$go"
 	# shellcheck disable=SC2016 # of the inner shell
 	bash -c 'read -r <"$0"; (x=$RANDOM; y=$x$x); /bin/true; exec sleep 1000' "$go" 3>&- &
@@ -150,11 +150,11 @@ address_objects() { # FILE
 	timeout -k 5 60 perf record -q --no-bpf-event -k mono -e page-faults -c 1 -d -p "$target" -o "$plain" -- \
 		sh -c 'echo >"$1"; until grep -q sleep "/proc/$2/comm" && grep -q "State:.S" "/proc/$2/status"; do sleep 0.1; done' - "$go" "$target" 3>&-
 	frbpf dump >/dev/null
-	address_objects "$(dumps data)" >ours
-	address_objects "$plain" >theirs
-	grep -q '^bash \[heap\]$' ours || fail "no heap of the process that ran before: $(cat ours)"
-	grep -q '^true .*/libc' ours || fail "no data of a file mapped later: $(cat ours)"
-	diff theirs ours || fail "perf names other objects"
+	address_objects "$(dumps data)" >"$ours"
+	address_objects "$plain" >"$theirs"
+	grep -q '^bash \[heap\]$' "$ours" || fail "no heap of the process that ran before: $(cat "$ours")"
+	grep -q '^true .*/libc' "$ours" || fail "no data of a file mapped later: $(cat "$ours")"
+	diff "$theirs" "$ours" || fail "perf names other objects"
 }
 
 @test "show unwinds the stack that a session has of the subject" {
