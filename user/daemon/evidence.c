@@ -269,39 +269,10 @@ static size_t evidence_ring_bytes(const struct ruleset *rs)
 	return bytes;
 }
 
-/* Skip the word at *pos, and the blanks behind it. */
-static struct span skip_word(const struct source_text *src, uint32_t *pos, uint32_t end)
+/* Replace `evidence` with the line. */
+static int session_expand(struct ruleset *rs, struct session_conf *s, const char *line)
 {
-	struct span word = { *pos, 0 };
-
-	while (*pos < end && !text__blank(src, *pos, end))
-		++*pos;
-	word.len = *pos - word.off;
-	*pos = text__skip_blanks(src, *pos, end);
-	return word;
-}
-
-/* Options after `evidence` or `evidence full`, as in the file. */
-static struct span rest_of(const struct session_conf *s, enum evidence_level *ret_level)
-{
-	uint32_t end = s->run_span.off + s->run_span.len, pos = s->run_span.off, next;
-	struct span word;
-
-	*ret_level = EVIDENCE_BRIEF;
-	skip_word(s->src, &pos, end);
-	next = pos;
-	word = skip_word(s->src, &next, end);
-	if (word.len == strlen("full") && !memcmp(s->src->text + word.off, "full", word.len)) {
-		*ret_level = EVIDENCE_FULL;
-		pos = next;
-	}
-	return (struct span){ pos, end - pos };
-}
-
-/* @rest: what follows the line */
-static int session_expand(struct ruleset *rs, struct session_conf *s, const char *line,
-			  struct span rest)
-{
+	const struct span rest = s->evidence_options;
 	struct source_text *src;
 	struct buf b = { 0 };
 	char *run = NULL;
@@ -321,7 +292,7 @@ static int session_expand(struct ruleset *rs, struct session_conf *s, const char
 	s->run = run;
 	s->src = src;
 	s->run_span = (struct span){ 0, src->len };
-	s->evidence = false;
+	s->evidence = EVIDENCE_NONE;
 	return 0;
 }
 
@@ -339,14 +310,12 @@ static int session_make_line(struct ruleset *rs, size_t session, struct tracefs 
 	struct session_conf *s = &rs->sessions[session];
 	const struct evidence_kernel kernel = { event_exists, function_address, tracefs };
 	struct buf line = { 0 }, lacking = { 0 };
-	enum evidence_level level;
-	struct span rest = rest_of(s, &level);
 	struct evidence_names names;
 	int err;
 
 	session_names(rs, session, &names);
-	err = evidence__line(level, &kernel, &names, evidence_ring_bytes(rs), &line, &lacking);
-	err = err ?: session_expand(rs, s, line.data, rest);
+	err = evidence__line(s->evidence, &kernel, &names, evidence_ring_bytes(rs), &line, &lacking);
+	err = err ?: session_expand(rs, s, line.data);
 	if (!err && lacking.len) {
 		s->lacking = strdup(lacking.data);
 		err = s->lacking ? 0 : -ENOMEM;

@@ -12,11 +12,6 @@
 #define EVIDENCE_NAMES	     8 /* threads whose stacks are copied, at most */
 #define EVIDENCE_STACK_BYTES 1024
 
-enum evidence_level {
-	EVIDENCE_BRIEF, /* short interrupts as sums, and stacks of some who wake a task */
-	EVIDENCE_FULL,	/* each interrupt, and the stacks of all who wake a task */
-};
-
 /* Names of threads that the rules of a session name as their subject. */
 struct evidence_names {
 	char v[EVIDENCE_NAMES][16];

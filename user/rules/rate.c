@@ -32,14 +32,7 @@ struct parser {
 /* Read up to the next blank; may be empty. */
 static struct span parser__word(struct parser *p)
 {
-	struct span word = { .off = text__skip_blanks(p->src, p->pos, p->end) };
-
-	p->pos = word.off;
-	while (p->pos < p->end && !text__blank(p->src, p->pos, p->end))
-		p->pos++;
-	word.len = p->pos - word.off;
-	p->pos = text__skip_blanks(p->src, p->pos, p->end);
-	return word;
+	return text__next_word(p->src, &p->pos, p->end, ' ');
 }
 
 static struct span parser__rest(const struct parser *p)

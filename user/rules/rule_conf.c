@@ -78,19 +78,6 @@ static int parse_post(const struct entry_ctx *ctx, void *obj)
 	return entry__duration(ctx, POST_MAX, &rule->post);
 }
 
-/* Read a word, up to a blank or @sep. */
-static struct span next_word(const struct source_text *src, uint32_t *pos, uint32_t end, char sep)
-{
-	struct span word = { .off = text__skip_blanks(src, *pos, end) };
-	uint32_t p = word.off;
-
-	while (p < end && src->text[p] != sep && !text__blank(src, p, end))
-		p++;
-	word.len = p - word.off;
-	*pos = text__skip_blanks(src, p, end);
-	return word;
-}
-
 static int parse_cooldown(const struct entry_ctx *ctx, void *obj)
 {
 	struct rule_conf *rule = obj;
@@ -210,7 +197,7 @@ static int parse_dump(const struct entry_ctx *ctx, void *obj)
 		return 0;
 	}
 	for (;;) {
-		struct span word = next_word(ctx->src, &pos, end, ',');
+		struct span word = text__next_word(ctx->src, &pos, end, ',');
 		int err;
 
 		if (!word.len)
@@ -224,7 +211,8 @@ static int parse_dump(const struct entry_ctx *ctx, void *obj)
 		if (pos == end)
 			return ret;
 		if (ctx->src->text[pos] != ',')
-			return diags__error(ctx->d, ctx->src, next_word(ctx->src, &pos, end, ','),
+			return diags__error(ctx->d, ctx->src,
+					    text__next_word(ctx->src, &pos, end, ','),
 					    "a comma is missing before this");
 		pos++;
 	}

@@ -37,6 +37,13 @@ struct daemon_conf {
 	uint64_t min_free; /* bytes to leave free on their file system */
 };
 
+/* Of `run = evidence`: see user/daemon/evidence.h. */
+enum evidence_level {
+	EVIDENCE_NONE,
+	EVIDENCE_BRIEF, /* short interrupts as sums, and stacks of some who wake a task */
+	EVIDENCE_FULL,	/* each interrupt, and the stacks of all who wake a task */
+};
+
 struct session_conf {
 	char *name; /* owned */
 	struct span name_span;
@@ -44,8 +51,9 @@ struct session_conf {
 	char *run;
 	struct span run_span; /* the raw value: what record_opts__parse() takes */
 	const struct source_text *src; /* the text of run_span; borrowed from the ruleset */
-	/* run = evidence, until evidence__expand() replaces it with a line */
-	bool evidence;
+	/* until evidence__expand() replaces it with a line */
+	enum evidence_level evidence;
+	struct span evidence_options; /* what follows it in run_span */
 	char *lacking;	       /* events of that line that this kernel lacks; NULL: none. Owned */
 	uint64_t ring;	       /* ns that its rings shall hold; 0: not given */
 	struct span ring_span; /* len 0: not in the file */

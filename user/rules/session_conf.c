@@ -11,25 +11,46 @@
 #define RING_MAX      (3600 * NSEC_PER_SEC)
 #define RING_EVIDENCE (10 * NSEC_PER_SEC)
 #define EVIDENCE      "evidence"
+#define EVIDENCE_MORE "full"
 
 /* as in configs/ */
 #define CPU_LINE "-e cycles -F 99 -g -m 1M --overwrite --switch-output -a"
 
-static bool is_evidence(const struct source_text *src, struct span run)
+/* Look for `evidence` or `evidence full`, and options. Returns the word between them. */
+static struct span set_evidence(struct session_conf *s)
 {
-	uint32_t len = strlen(EVIDENCE);
+	uint32_t pos = s->run_span.off, end = pos + s->run_span.len, next;
+	struct span word = { pos, 0 };
 
-	return run.len >= len && !memcmp(src->text + run.off, EVIDENCE, len) &&
-	       (run.len == len || text__blank(src, run.off + len, run.off + run.len));
+	s->evidence = EVIDENCE_NONE;
+	if (!text__equals(s->src, text__next_word(s->src, &pos, end, ' '), EVIDENCE))
+		return word;
+	next = pos;
+	word = text__next_word(s->src, &next, end, ' ');
+	s->evidence = EVIDENCE_BRIEF;
+	if (text__equals(s->src, word, EVIDENCE_MORE)) {
+		s->evidence = EVIDENCE_FULL;
+		pos = next;
+	}
+	s->evidence_options = (struct span){ pos, end - pos };
+	return word;
 }
 
 static int parse_run(const struct entry_ctx *ctx, void *obj)
 {
+	static const char *const levels[] = { EVIDENCE_MORE, NULL };
 	struct session_conf *session = obj;
+	struct span level;
 
 	session->run_span = ctx->entry->value;
 	session->src = ctx->src;
-	session->evidence = is_evidence(ctx->src, session->run_span);
+	level = set_evidence(session);
+	if (session->evidence == EVIDENCE_BRIEF && level.len &&
+	    nearest_word(ctx->src->text + level.off, level.len, levels))
+		return diags__error(ctx->d, ctx->src, level,
+				    "unknown level of evidence " QUOTED
+				    " (did you mean '" EVIDENCE_MORE "'?)",
+				    QUOTE_SPAN(ctx->src, level));
 	return entry__string(ctx, &session->run);
 }
 
@@ -83,7 +104,7 @@ static int default_session_add(struct ruleset *rs, const char *name, const char 
 	*v = (struct session_conf){
 		.name = strdup(name), .run = strdup(run), .src = src, .run_span = { 0, src->len }
 	};
-	v->evidence = is_evidence(src, v->run_span);
+	set_evidence(v);
 	session_conf__finish(v);
 	return v->name && v->run ? 0 : -ENOMEM;
 }

@@ -34,6 +34,18 @@ uint32_t text__skip_blanks(const struct source_text *src, uint32_t pos, uint32_t
 	return pos;
 }
 
+struct span text__next_word(const struct source_text *src, uint32_t *pos, uint32_t end, char sep)
+{
+	struct span word = { .off = text__skip_blanks(src, *pos, end) };
+	uint32_t p = word.off;
+
+	while (p < end && src->text[p] != sep && !text__blank(src, p, end))
+		p++;
+	word.len = p - word.off;
+	*pos = text__skip_blanks(src, p, end);
+	return word;
+}
+
 struct span text__trim(const struct source_text *src, struct span span)
 {
 	uint32_t end = span.off + span.len;

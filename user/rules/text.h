@@ -25,6 +25,8 @@
 size_t text__blank(const struct source_text *src, uint32_t pos, uint32_t end);
 /* Get the end of the blanks at @pos. */
 uint32_t text__skip_blanks(const struct source_text *src, uint32_t pos, uint32_t end);
+/* Get the word at *pos, up to a blank or @sep, and move *pos to what follows it and its blanks. */
+struct span text__next_word(const struct source_text *src, uint32_t *pos, uint32_t end, char sep);
 struct span text__trim(const struct source_text *src, struct span span);
 
 bool text__equals(const struct source_text *src, struct span span, const char *word);
