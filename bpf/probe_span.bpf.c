@@ -15,7 +15,6 @@
 char LICENSE[] SEC("license") = "GPL";
 
 #define MAX_SPANS   16384 /* begun and not ended; then the oldest are evicted */
-#define BIRTH_SHIFT 22	  /* numbers of tasks are below that: PID_MAX_LIMIT */
 
 struct span_key {
 	__u64 v[FRBPF_SPAN_KEYS];
@@ -50,21 +49,16 @@ static __always_inline void read_args(struct pt_regs *ctx, const struct frbpf_us
 		args[i] = place_arg_any(ctx, place, i);
 }
 
-static __always_inline __u64 task_word(__u32 number, __u64 born,
-				       const volatile struct frbpf_probe_key *key)
-{
-	return key->with_birth ? number | born << BIRTH_SHIFT : number;
-}
-
 static __always_inline __u64 key_word(const volatile struct frbpf_probe_key *key, const __u64 *args)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	switch (key->kind) {
 	case FRBPF_EXTRACT_TID:
-		return task_word(task->pid, task->start_boottime, key);
+		return task_key(task->pid, task->start_boottime, key->with_birth);
 	case FRBPF_EXTRACT_PID:
-		return task_word(task->tgid, task->group_leader->start_boottime, key);
+		return task_key(task->tgid, task->group_leader->start_boottime,
+				key->with_birth);
 	case FRBPF_EXTRACT_NUMBER:
 		return args[FRBPF_PROBE_ARG(key->arg)];
 	}

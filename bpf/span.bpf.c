@@ -38,14 +38,6 @@ struct frbpf_extract end_keys[FRBPF_SPAN_KEYS];
 /* Set at load: both ends have the task's number as this key, so its birth can belong to it. */
 const volatile bool births[FRBPF_SPAN_KEYS];
 
-#define BIRTH_SHIFT 22 /* numbers of tasks are below that: PID_MAX_LIMIT */
-
-/* Numbers are reused: the end must not find the start of a task that is gone. */
-static __always_inline __u64 task_key(__u32 number, __u64 born, bool birth)
-{
-	return birth ? number | born << BIRTH_SHIFT : number;
-}
-
 static __always_inline __u64 key_value(const struct frbpf_extract *x, const struct hit_args *args,
 				       bool birth)
 {

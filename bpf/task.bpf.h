@@ -13,6 +13,14 @@
 /* inode of the pid namespace of the daemon: records of perf have pids of that namespace */
 const volatile __u32 daemon_pidns = PID_NS_INIT_INUM;
 
+#define BIRTH_SHIFT 22 /* numbers of tasks are below that: PID_MAX_LIMIT */
+
+/* A task by its number; numbers are reused, so with its birth unless @birth is false. */
+static __always_inline __u64 task_key(__u32 number, __u64 born, bool birth)
+{
+	return birth ? number | born << BIRTH_SHIFT : number;
+}
+
 /* The number of the struct pid at @addr in the pid namespace of the daemon; 0: outside of it. */
 __noinline __u32 pid_in_daemon_ns(__u64 addr)
 {
