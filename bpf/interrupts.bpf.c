@@ -11,6 +11,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "frbpf.h"
+#include "fed_records.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -23,17 +24,6 @@ char LICENSE[] SEC("license") = "GPL";
 #define NO_TIME 0
 
 _Static_assert(LINES < N_SUMS, "room for all sums");
-
-/* common_type of the events */
-const volatile __u16 event_type = 0;
-
-/* Where they are written to: an event of the session for each CPU */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-	__uint(max_entries, 1); /* set before load */
-	__type(key, __u32);
-	__type(value, __u32);
-} out SEC(".maps");
 
 /* Short ones, since the first of them began */
 struct sum {
@@ -59,9 +49,7 @@ static __always_inline void interrupt_write(void *ctx, bool soft, __u32 number, 
 {
 	struct frbpf_interrupt i = { .ns = ns, .number = number, .soft = soft, .times = times };
 
-	i.common.type = event_type;
-	i.common.pid = (__u32)bpf_get_current_pid_tgid();
-	bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, &i, sizeof(i));
+	record_write(ctx, &i.common, sizeof(i));
 }
 
 static __always_inline void sum_add(void *ctx, struct sum *s, bool soft, __u32 number, __u64 begun,

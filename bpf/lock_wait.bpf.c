@@ -13,6 +13,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "task.bpf.h"
+#include "fed_records.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -42,17 +43,6 @@ char LICENSE[] SEC("license") = "GPL";
 #define MUTEX_CONTENDED 2
 #define MUTEX_OWNER	2
 
-/* common_type of the events */
-const volatile __u16 event_type = 0;
-
-/* Where they are written to: an event of the session for each CPU */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-	__uint(max_entries, 1); /* set before load */
-	__type(key, __u32);
-	__type(value, __u32);
-} out SEC(".maps");
-
 /* A lock that is spun for */
 struct spin {
 	__u64 lock, since;
@@ -69,13 +59,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct spin);
 } spins SEC(".maps");
-
-static __always_inline void wait_write(void *ctx, struct frbpf_lock_wait *w)
-{
-	w->common.type = event_type;
-	w->common.pid = (__u32)bpf_get_current_pid_tgid();
-	bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, w, sizeof(*w));
-}
 
 static __always_inline void owner_read(struct frbpf_lock_wait *w, __u64 owner)
 {
@@ -148,7 +131,7 @@ int BPF_PROG(lw_begin, void *lock, __u32 flags)
 		s->lock = 0;
 	}
 	wait_fill(&w, lock, flags);
-	wait_write(ctx, &w);
+	record_write(ctx, &w.common, sizeof(struct frbpf_lock_wait));
 	return 0;
 }
 
@@ -163,7 +146,7 @@ int BPF_PROG(lw_end, void *lock, int ret)
 	s->lock = 0;
 	s->wait.spun_ns = bpf_ktime_get_ns() - s->since;
 	if ((__s64)s->wait.spun_ns >= SPUN_LEAST_NS)
-		wait_write(ctx, &s->wait);
+		record_write(ctx, &s->wait.common, sizeof(struct frbpf_lock_wait));
 	return 0;
 }
 
@@ -174,7 +157,7 @@ static __always_inline int file_lock_wait(void *ctx, struct file_lock *lock, int
 	if (!lock || ret != FILE_LOCK_DEFERRED)
 		return 0;
 	w.owner = file_lock_holder(lock);
-	wait_write(ctx, &w);
+	record_write(ctx, &w.common, sizeof(struct frbpf_lock_wait));
 	return 0;
 }
 
@@ -232,6 +215,6 @@ int BPF_PROG(lw_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	if (daemon_pidns == PID_NS_INIT_INUM)
 		w.owner = w.own_owner;
-	wait_write(ctx, &w);
+	record_write(ctx, &w.common, sizeof(struct frbpf_lock_wait));
 	return 0;
 }

@@ -15,7 +15,7 @@
 #include "common/cpus.h"
 #include "common/forward_ring.h"
 #include "detect/feed/feed.h"
-#include "frbpf.h"
+#include "fed_records.h"
 
 #define TYPE	   1234
 #define CPUS	   512

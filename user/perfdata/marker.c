@@ -130,7 +130,7 @@ static const char gap_format[] =
 			      "1000000000, "
 			      "REC->end % 1000000000\n";
 
-/* bpf/frbpf.h: struct frbpf_lock_wait, enum frbpf_lock */
+/* bpf/fed_records.h: struct frbpf_lock_wait, enum frbpf_lock */
 static const char lock_format[] =
 	"name: lock_wait\n"
 	"ID: " XSTR(
@@ -151,7 +151,7 @@ static const char lock_format[] =
 			   "REC->owner ? REC->owner : REC->own_owner, REC->owner_comm, "
 			   "REC->spun_ns\n";
 
-/* bpf/frbpf.h: struct frbpf_interrupt */
+/* bpf/fed_records.h: struct frbpf_interrupt */
 static const char interrupt_format[] =
 	"name: interrupt\n"
 	"ID: " XSTR(IRQ_TYPE) "\n" COMMON_FIELDS "\tfield:u64 ns;\toffset:8;\tsize:8;\tsigned:0;\n"

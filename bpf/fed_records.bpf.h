@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Writes events into the rings of a session. */
+#ifndef FRBPF_FED_RECORDS_BPF_H
+#define FRBPF_FED_RECORDS_BPF_H
+
+#include "fed_records.h"
+
+/* common_type of the events */
+const volatile __u16 event_type = 0;
+
+/* Where they are written to: an event of the session for each CPU */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(max_entries, 1); /* set before load */
+	__type(key, __u32);
+	__type(value, __u32);
+} out SEC(".maps");
+
+/* Write @size bytes, which begin with @common. */
+static __always_inline void record_write(void *ctx, struct frbpf_raw_common *common, __u64 size)
+{
+	common->type = event_type;
+	common->pid = (__u32)bpf_get_current_pid_tgid();
+	bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, common, size);
+}
+
+#endif

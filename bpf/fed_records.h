@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Raw data of the events that BPF programs write into the rings of sessions: see user/detect/feed/.
+ * As in frbpf.h, whoever includes it has the types of the kernel.
+ */
+#ifndef FRBPF_FED_RECORDS_H
+#define FRBPF_FED_RECORDS_H
+
+/* The raw data of every tracepoint begins with it. */
+struct frbpf_raw_common {
+	__u16 type;
+	__u8 flags, preempt_count;
+	__s32 pid;
+};
+
+/* What a task waits for. The values are in the format of frbpf:lock_wait. */
+enum frbpf_lock {
+	FRBPF_LOCK_MUTEX = 1,
+	FRBPF_LOCK_RWSEM_READ,	  /* to read; a writer has it */
+	FRBPF_LOCK_RWSEM_WRITE,	  /* to write; a writer has it, or its owner is unknown */
+	FRBPF_LOCK_RWSEM_READERS, /* to write; readers have it, the owner is the last that came */
+	FRBPF_LOCK_SPINLOCK,
+	FRBPF_LOCK_RWLOCK_READ,
+	FRBPF_LOCK_RWLOCK_WRITE,
+	FRBPF_LOCK_PERCPU_READ,
+	FRBPF_LOCK_PERCPU_WRITE,
+	FRBPF_LOCK_RT_MUTEX,
+	FRBPF_LOCK_SEMAPHORE,
+	FRBPF_LOCK_FUTEX,    /* of a mutex of glibc */
+	FRBPF_LOCK_FUTEX_PI,
+	FRBPF_LOCK_FLOCK,    /* the owner is a process */
+	FRBPF_LOCK_POSIX,    /* the owner is a process */
+};
+
+/* When a wait for a lock begins, or, if the task spun only, ends. */
+struct frbpf_lock_wait {
+	struct frbpf_raw_common common;
+	__u64 lock;    /* address; of a futex that in its process */
+	__u64 spun_ns; /* for so long the task has spun up to now */
+	__u32 what;    /* enum frbpf_lock */
+	__u32 owner;   /* tid in the initial namespace; 0: unknown */
+	char owner_comm[16]; /* "": unknown */
+	__u32 own_owner;     /* of a futex: tid in the namespace of the daemon */
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct frbpf_lock_wait) == 52, "as in the format of frbpf:lock_wait");
+_Static_assert((sizeof(struct frbpf_lock_wait) + 4) % 8 == 0, "the kernel does not pad it");
+
+#define FRBPF_INTERRUPT_SEVERAL 0xffffffffU
+
+/* When an interrupt or softirq ends that was long, or many short ones together took long. */
+struct frbpf_interrupt {
+	struct frbpf_raw_common common;
+	__u64 ns;     /* for so long it ran, or they ran */
+	__u32 number; /* line of the interrupt, or vector; FRBPF_INTERRUPT_SEVERAL: of several lines */
+	__u32 soft;   /* 1: a softirq */
+	__u32 times;  /* number of them */
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct frbpf_interrupt) == 28, "as in the format of frbpf:interrupt");
+_Static_assert((sizeof(struct frbpf_interrupt) + 4) % 8 == 0, "the kernel does not pad it");
+
+#endif
