@@ -12,39 +12,38 @@
 
 #define TEXT_MAX (1 << 20)
 
+/* What a target was made of comes out of it again. */
+static void check_again(const struct when *when, char *again)
+{
+	if (!again || strcmp(again, when->target) != 0)
+		abort();
+	free(again);
+}
+
 static void check_probe_span(const struct when *when)
 {
 	struct probe_span_target t;
-	char *again;
 
 	if (when->source != FRBPF_SOURCE_PROBE_SPAN)
 		return;
 	if (probe_span_target__parse(when->target, &t))
 		abort();
-	again = probe_span_target__format(&t);
-	if (!again || strcmp(again, when->target) != 0)
-		abort();
-	free(again);
+	check_again(when, probe_span_target__format(&t));
 	probe_span_target__free(&t);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* What a span's target was made of comes out of it again. */
 static void check_span(const struct when *when)
 {
 	struct span_target t;
-	char *again;
 
 	if (when->source != FRBPF_SOURCE_SPAN)
 		return;
 	if (span_target__parse(when->target, &t))
 		abort();
-	again = span_target__format(&t);
-	if (!again || strcmp(again, when->target) != 0)
-		abort();
-	free(again);
+	check_again(when, span_target__format(&t));
 }
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

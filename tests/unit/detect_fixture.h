@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/sched.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -257,6 +259,16 @@ static inline void *shared_memory(size_t size)
 
 	assert_true(p != MAP_FAILED);
 	return p;
+}
+
+/* fork(), as a child with the number @pid, which is free; 0: any. */
+static inline pid_t fork_as(pid_t pid)
+{
+	const struct clone_args args = { .exit_signal = SIGCHLD,
+					 .set_tid = pid ? (uintptr_t)&pid : 0,
+					 .set_tid_size = pid ? 1 : 0 };
+
+	return syscall(SYS_clone3, &args, sizeof(args));
 }
 
 /* The exit status, or the negative signal. */

@@ -3,8 +3,6 @@
 #ifndef TESTS_UNIT_PENDING_FIXTURE_H
 #define TESTS_UNIT_PENDING_FIXTURE_H
 
-#include <linux/sched.h>
-#include <sys/syscall.h>
 
 #include "common/clock.h"
 #include "detect_fixture.h"
@@ -25,14 +23,9 @@ struct hanger {
 static inline struct hanger hang_in(long (*fn)(long what, long fd), long what, pid_t pid)
 {
 	struct hanger h = { 0 };
-	struct clone_args args = {
-		.exit_signal = SIGCHLD,
-		.set_tid = pid ? (uintptr_t)&pid : 0,
-		.set_tid_size = pid ? 1 : 0,
-	};
 
 	assert_int_equal(pipe(h.go), 0);
-	h.pid = syscall(SYS_clone3, &args, sizeof(args));
+	h.pid = fork_as(pid);
 	assert_true(h.pid >= 0);
 	if (!h.pid) {
 		close(h.go[1]);

@@ -4,7 +4,6 @@
  * look has or has not found is known when it has found what began later.
  */
 #include <errno.h>
-#include <linux/sched.h>
 #include <pthread.h>
 
 #include "common/cleanup.h"
@@ -32,14 +31,9 @@ static void sleeper__wait(const struct sleeper *s)
 static struct sleeper sleep_as(const char *name, bool uninterruptible, pid_t pid)
 {
 	struct sleeper s = { 0 };
-	struct clone_args args = {
-		.exit_signal = SIGCHLD,
-		.set_tid = pid ? (uintptr_t)&pid : 0,
-		.set_tid_size = pid ? 1 : 0,
-	};
 
 	assert_int_equal(pipe(s.go), 0);
-	s.pid = syscall(SYS_clone3, &args, sizeof(args));
+	s.pid = fork_as(pid);
 	assert_true(s.pid >= 0);
 	if (s.pid) {
 		close(s.go[0]);

@@ -2,7 +2,6 @@
 /* Spans between tracepoints: their text, their rules, and what they measure on the running kernel (needs root and BTF). */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <pthread.h>
 
 #include "detect/tracepoint/span_ends.h"
@@ -329,11 +328,7 @@ static void test_keys(void **state)
  */
 static pid_t start_as(pid_t pid)
 {
-	struct clone_args args = { .exit_signal = SIGCHLD,
-				   .set_tid = pid ? (uintptr_t)&pid : 0,
-				   .set_tid_size = pid ? 1 : 0 };
-
-	pid = syscall(SYS_clone3, &args, sizeof(args));
+	pid = fork_as(pid);
 	assert_true(pid >= 0);
 	if (!pid)
 		_exit(0);

@@ -3,7 +3,7 @@
  * with: others */
 #include "writer_fixture.h"
 
-#include "frbpf.h"
+#include "fed_records.h"
 
 static void need_perf(void)
 {
@@ -139,6 +139,22 @@ static void test_perf_json(void **state)
 	buf__free(&records);
 }
 
+/* Each a millisecond later than the kind before it. */
+static void add_marker(struct buf *b, enum marker_kind kind, uint32_t tid, uint32_t cpu,
+		       const void *raw, uint32_t raw_size)
+{
+	const struct record_sample sample = { .id = marker__id(kind),
+					      .pid = tid ? PID : 0,
+					      .tid = tid,
+					      .time = T0 + 6000000 + kind * 1000000,
+					      .cpu = cpu,
+					      .raw = raw,
+					      .raw_size = raw_size };
+
+	assert_int_equal((raw_size + 4) % 8, 0);
+	assert_int_equal(record__add_sample(b, &sample), 0);
+}
+
 static void test_perf_all_markers(void **state)
 {
 	static const char *const want[] = {
@@ -168,42 +184,12 @@ static void test_perf_all_markers(void **state)
 	assert_int_equal(perfdata__create(x->dirfd, "t", attrs, 6, &x->err, &w), 0);
 	make_records(&b);
 	assert_int_equal(marker__encode_begin(&raw, &begin), 0);
-	assert_int_equal((raw.len + 4) % 8, 0);
-	assert_int_equal(
-		record__add_sample(&b, &(struct record_sample){ .id = marker__id(MARKER_BEGIN),
-								.pid = PID,
-								.tid = PID + 1,
-								.time = T0 + 6000000,
-								.cpu = 0,
-								.raw = raw.data,
-								.raw_size = raw.len }),
-		0);
+	add_marker(&b, MARKER_BEGIN, PID + 1, 0, raw.data, raw.len);
 	raw.len = 0;
 	assert_int_equal(marker__encode_gap(&raw, &gap), 0);
-	assert_int_equal((raw.len + 4) % 8, 0);
-	assert_int_equal(
-		record__add_sample(&b, &(struct record_sample){ .id = marker__id(MARKER_GAP),
-								.pid = 0,
-								.tid = 0,
-								.time = T0 + 7000000,
-								.cpu = 1,
-								.raw = raw.data,
-								.raw_size = raw.len }),
-		0);
-	assert_int_equal(
-		record__add_sample(&b, &(struct record_sample){ .id = marker__id(MARKER_LOCK_WAIT),
-								.pid = PID,
-								.tid = PID,
-								.time = T0 + 8000000,
-								.raw = &lock,
-								.raw_size = sizeof(lock) }),
-		0);
-	assert_int_equal(
-		record__add_sample(&b, &(struct record_sample){ .id = marker__id(MARKER_INTERRUPT),
-								.time = T0 + 9000000,
-								.raw = &interrupt,
-								.raw_size = sizeof(interrupt) }),
-		0);
+	add_marker(&b, MARKER_GAP, 0, 1, raw.data, raw.len);
+	add_marker(&b, MARKER_LOCK_WAIT, PID, 0, &lock, sizeof(lock));
+	add_marker(&b, MARKER_INTERRUPT, 0, 0, &interrupt, sizeof(interrupt));
 	write_all(x, w, &b);
 	assert_int_equal(perfdata__finish(w, &x->features, &x->err), 0);
 	assert_int_equal(perfdata__publish(w, "perf.data", &size, &x->err), 0);
