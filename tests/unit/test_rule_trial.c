@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random rules on random events: what a recording is tried with must answer as the engine in the kernel does. And a
- * condition of which not everything is known. The first skips without root or kernel BTF.
+ * Random rules on random events, also rules about others: what a recording is tried with must answer as the engine in
+ * the kernel does. Paths, addresses and strings are among the fields; the kernel reads the strings from our memory. And
+ * a condition of which not everything is known. The first skips without root or kernel BTF.
  * with: others
  */
 #include <setjmp.h>
@@ -22,12 +23,14 @@
 #include "detect/engine/cgroups.h"
 #include "detect/engine/patterns.h"
 #include "detect/engine/rule_table.h"
+#include "detect/engine/together.h"
 #include "engine_test.skel.h"
 #include "rules/rule_trial.h"
 
 #define STREAMS 150
 #define EVENTS	200
 #define RULES	12
+#define ABOUT	4 /* the last ones are about others */
 #define MS	1000000ULL
 
 /* A struct match of bpf/engine.bpf.h, by the names of its members. */
@@ -37,12 +40,20 @@ struct event {
 	char bytes[16384];
 };
 
+/* The buffer of the engine for a path or a string, when rules look at either. */
+struct path_buffer {
+	char text[2][3][768]; /* [task][of the cgroup, of the executable, of the event] */
+};
+
 struct stream {
+	bool has_texts; /* strings at arguments; else a path: an event has one of both */
 	struct rule_conf rules[RULES];
 	struct rule_trial *trials[RULES];
 	struct trial_event events[EVENTS];
 	struct rule_table table;
 	uint32_t slots[RULES];
+	struct together together;
+	struct trial_parts parts[RULES * WHEN_MAX_PARTS]; /* of each unit */
 };
 
 static uint64_t seed = 20261127;
@@ -65,7 +76,33 @@ static const char *const conditions[] = {
 	"!(process in (a, bash)) || value > 3ms",
 	"current.pid != 2 && prio & 1",
 	"value < 4ms && !(uid == 1 && comm ~ \"a*\")",
+	"peer in (10.0.0.0/8, \"2001:db8::/32\")",
+	"peer != 10.1.0.0/16 && port == 443",
+	"family == inet6 || peer == 127.0.0.1",
 };
+static const char *const path_conditions[] = {
+	"path ~ \"/srv/*\"",
+	"path != /srv/a && pid < 3",
+	"!(path ~ \"*.log\" || path == /srv/a)",
+	"path in (/, /srv/x.log) || port < 100",
+};
+static const char *const text_conditions[] = {
+	"str(arg4) ~ \"*.example.com\"",
+	"str(arg4) != a.example.com && pid < 3",
+	"!(str(arg5) ~ \"*.log\" || str(arg4) == /srv/a)",
+	"str(arg5) in (/, /srv/x.log) || str(arg4) ~ \"a*\"",
+};
+static const char *const texts[] = { "",      "/",     "/srv/a",	"/srv/x.log",
+				     "/srv/", "a.log", "a.example.com", "x.example.com" };
+static const struct {
+	uint64_t peer[2];
+	uint32_t port, family;
+} peers[] = { { { 0, 0 }, 0, 0 },
+	      { { 0, 0xffff7f000001 }, 80, 2 },
+	      { { 0, 0xffff0a000001 }, 443, 2 },
+	      { { 0, 0xffff0a010203 }, 443, 2 },
+	      { { 0, 1 }, 443, 10 },
+	      { { 0x20010db800000000, 1 }, 80, 10 } };
 static const uint64_t windows[] = { 0, 1, 3 * MS, 20 * MS, 400 * MS };
 static const uint64_t share_windows[] = { 10 * MS, 10 * MS + 12345, 33 * MS, 400 * MS };
 static const enum frbpf_field fields[] = { FRBPF_FIELD_PID, FRBPF_FIELD_COMM, FRBPF_FIELD_CPU };
@@ -132,7 +169,62 @@ static void random_rule(struct rule_conf *rule, uint64_t id)
 	rule->escalate = draw(2) && !rule->when.share.window ? 200 : 0;
 	if (draw(2))
 		rule->count = random_rate(true);
-	parse_condition(PICK(conditions), &rule->expr);
+}
+
+static void random_condition(const struct stream *s, struct rule_conf *rule)
+{
+	unsigned int of_event = draw(3);
+
+	if (of_event)
+		parse_condition(PICK(conditions), &rule->expr);
+	else if (s->has_texts)
+		parse_condition(PICK(text_conditions), &rule->expr);
+	else
+		parse_condition(PICK(path_conditions), &rule->expr);
+}
+
+/* About two or three of the rules that have a source. */
+static void random_rule_about(const struct stream *s, struct rule_conf *rule, uint64_t id)
+{
+	struct when_parts *parts = &rule->when.parts;
+	unsigned int first = draw(RULES - ABOUT);
+
+	memset(rule, 0, sizeof(*rule));
+	rule->id = id;
+	rule->when.source = FRBPF_SOURCE_RULES;
+	rule->when.hit = true;
+	parts->ordered = draw(2);
+	parts->n = parts->ordered ? 2 : 2 + draw(2);
+	for (uint32_t i = 0; i < parts->n; i++)
+		parts->v[i].id = s->rules[(first + 3 * i) % (RULES - ABOUT)].id;
+	do
+		parts->within = PICK(windows);
+	while (!parts->within);
+	rule->quiet = draw(5) == 0;
+	rule->cooldown = random_rate(false);
+	rule->escalate = 400; /* what a rules file has if it says nothing: these have none */
+	if (draw(3) == 0)
+		rule->count = random_rate(true);
+}
+
+/* An address that cannot be read stands for a string on a page that is swapped out. */
+static void random_texts(struct trial_event *e)
+{
+	for (int i = 4; i < 6; i++) {
+		const char *text = draw(8) ? PICK(texts) : NULL;
+
+		e->subject.text[i] = text;
+		e->subject.val[0][FRBPF_FIELD_ARG + i][0] = text ? (uintptr_t)text : 8;
+	}
+}
+
+static void random_peer(struct trial_event *e)
+{
+	unsigned int i = draw(ARRAY_SIZE(peers));
+
+	memcpy(e->subject.val[0][FRBPF_SYSCALL_PEER], peers[i].peer, sizeof(peers[i].peer));
+	e->subject.val[0][FRBPF_SYSCALL_PORT][0] = peers[i].port;
+	e->subject.val[0][FRBPF_SYSCALL_FAMILY][0] = peers[i].family;
 }
 
 static void random_event(struct trial_event *e, uint64_t time)
@@ -157,6 +249,9 @@ static void random_event(struct trial_event *e, uint64_t time)
 		}
 	}
 	e->subject.val[0][FRBPF_FIELD_VALUE][0] = e->value;
+	e->subject.path = PICK(texts);
+	random_peer(e);
+	random_texts(e);
 }
 
 /* Room for those that are counted apart, as bpf/engine.bpf.h has it, once for all streams: each has rules of its own. */
@@ -182,16 +277,18 @@ static void put_rules(struct stream *s, struct engine_test_bpf *skel)
 	struct pattern_set *patterns;
 
 	assert_int_equal(pattern_set__make(&in_force, s->rules, RULES, &patterns), 0);
-	assert_int_equal(rule_table__build(&s->rules[0].when, s->rules, RULES, s->slots, NULL,
-					   patterns, &s->table),
+	assert_int_equal(pattern_set__write(patterns, bpf_map__fd(skel->maps.path_globs)), 0);
+	assert_int_equal(rule_table__build(&s->rules[0].when, s->together.units, s->together.n,
+					   s->together.slots, NULL, patterns, &s->table),
 			 0);
 	pattern_set__free(patterns);
-	for (uint32_t i = 0; i < RULES; i++) {
-		uint64_t until = draw(3) ? 0 : draw(600) * MS;
-
+	for (uint32_t i = 0; i < s->table.bank.n_rules; i++)
 		assert_int_equal(bpf_map_update_elem(rules, &(uint32_t){ 2 * i },
 						     &s->table.rules[i], BPF_ANY),
 				 0);
+	for (uint32_t i = 0; i < RULES; i++) {
+		uint64_t until = draw(3) ? 0 : draw(600) * MS;
+
 		assert_int_equal(bpf_map_update_elem(states, &i, &fresh, BPF_ANY), 0);
 		assert_int_equal(bpf_map_update_elem(suppress_times, &i, &until, BPF_ANY), 0);
 		rule_trial__hold(s->trials[i], FRBPF_CAUSE_RULE_CAP, until);
@@ -227,8 +324,11 @@ static void event_set(struct event *e, const char *member, const void *value, si
 	fail_msg("struct match has no member '%s'", member);
 }
 
-static void put_event(const struct trial_event *from, const struct engine_test_bpf *skel)
+static void put_event(const struct stream *s, const struct trial_event *from,
+		      const struct engine_test_bpf *skel)
 {
+	const uint32_t text = !s->has_texts;
+	struct path_buffer paths = { 0 };
 	const uint32_t waits = from->waits == EXPR_HOLDS, first = 0,
 		       cpu = from->subject.val[0][FRBPF_FIELD_CPU][0];
 	struct event e;
@@ -239,6 +339,10 @@ static void put_event(const struct trial_event *from, const struct engine_test_b
 	event_set(&e, "key", &from->key, sizeof(from->key));
 	event_set(&e, "error", &from->error, sizeof(from->error));
 	event_set(&e, "waits", &waits, sizeof(waits));
+	if (!s->has_texts)
+		strcpy(paths.text[0][2], from->subject.path);
+	event_set(&e, "path", &paths, sizeof(paths));
+	event_set(&e, "text", &text, sizeof(text));
 	event_set(&e, "cpu", &cpu, sizeof(cpu));
 	event_set(&e, "own_cgroup", &from->own_cgroup, sizeof(from->own_cgroup));
 	event_set(&e, "val", from->subject.val, sizeof(from->subject.val));
@@ -248,7 +352,7 @@ static void put_event(const struct trial_event *from, const struct engine_test_b
 		bpf_map_update_elem(bpf_map__fd(skel->maps.events), &first, e.bytes, BPF_ANY), 0);
 }
 
-static uint64_t shares_fired;
+static uint64_t shares_fired, abouts_fired;
 
 static int ignore(void *ctx, void *data, size_t size)
 {
@@ -273,7 +377,73 @@ static void compare(const struct stream *s, struct engine_test_bpf *skel, uint64
 		assert_int_equal(st.max_value, c->max_value);
 		*fired += c->fired;
 		shares_fired += s->rules[i].when.share.window ? c->fired : 0;
+		abouts_fired += s->rules[i].when.parts.n ? c->fired : 0;
 	}
+}
+
+static struct rule_trial *trial_of(const struct stream *s, uint64_t id)
+{
+	uint32_t i = 0;
+
+	while (s->rules[i].id != id)
+		i++;
+	return s->trials[i];
+}
+
+static void make_parts(struct stream *s, size_t unit)
+{
+	const struct rule_conf *conf = &s->together.units[unit];
+	struct trial_parts *parts = &s->parts[unit];
+
+	*parts = (struct trial_parts){ .n_others = conf->n_others };
+	for (uint32_t i = 0; i < conf->n_others; i++)
+		parts->others[i] = s->trials[conf->others[i]];
+	for (uint32_t i = 0; i < conf->when.parts.n; i++) {
+		struct rule_trial *t = trial_of(s, conf->when.parts.v[i].id);
+
+		if (t != parts->others[0] && t != parts->others[1])
+			parts->last = t;
+	}
+}
+
+static void make_stream(struct stream *s)
+{
+	static uint64_t n_rules;
+	struct err err;
+
+	s->has_texts = draw(2);
+	for (uint32_t i = 0; i < RULES; i++) {
+		if (i < RULES - ABOUT) {
+			random_rule(&s->rules[i], ++n_rules);
+			random_condition(s, &s->rules[i]);
+		} else {
+			random_rule_about(s, &s->rules[i], ++n_rules);
+		}
+		s->slots[i] = i;
+		assert_int_equal(rule_trial__new(&s->rules[i], &s->trials[i]), 0);
+	}
+	assert_int_equal(together__make(s->rules, RULES, s->slots, &s->together, &err), 0);
+	for (size_t i = 0; i < s->together.n; i++)
+		make_parts(s, i);
+}
+
+/* Returns how many matches were suppressed. */
+static uint64_t try_event(struct stream *s, const size_t *order, const struct trial_event *e)
+{
+	enum frbpf_cause cause;
+	uint64_t suppressed = 0;
+	int outcome;
+
+	for (size_t i = 0; i < s->together.n; i++) {
+		struct rule_trial *t = s->trials[s->together.slots[order[i]]];
+		const struct trial_parts *parts = &s->parts[order[i]];
+
+		outcome = parts->last ? rule_trial__try_after(t, parts, e, &cause)
+				      : rule_trial__try(t, e, &cause);
+		assert_true(outcome >= 0);
+		suppressed += outcome == TRIAL_SUPPRESSED;
+	}
+	return suppressed;
 }
 
 static void run_stream(struct stream *s, struct engine_test_bpf *skel, uint64_t *fired,
@@ -282,31 +452,26 @@ static void run_stream(struct stream *s, struct engine_test_bpf *skel, uint64_t 
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	struct ring_buffer *ring =
 		ring_buffer__new(bpf_map__fd(skel->maps.triggers), ignore, NULL, NULL);
-	enum frbpf_cause cause;
-	static uint64_t n_rules;
+	size_t order[RULES * WHEN_MAX_PARTS];
 	uint64_t time = MS;
 
 	assert_non_null(ring);
-	for (uint32_t i = 0; i < RULES; i++) {
-		random_rule(&s->rules[i], ++n_rules);
-		s->slots[i] = i;
-		assert_int_equal(rule_trial__new(&s->rules[i], &s->trials[i]), 0);
-	}
+	make_stream(s);
 	put_rules(s, skel);
+	together__order(&s->together, order);
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		time += draw(3) ? draw(2000) : draw(9 * MS);
 		random_event(&s->events[i], time);
 		/* one at a time, so that the ring of triggers never is full */
-		put_event(&s->events[i], skel);
+		put_event(s, &s->events[i], skel);
 		skel->bss->n_events = 1;
 		assert_int_equal(bpf_prog_test_run_opts(bpf_program__fd(skel->progs.stream), &opts),
 				 0);
 		ring_buffer__consume(ring);
-		for (uint32_t k = 0; k < RULES; k++)
-			*suppressed += rule_trial__try(s->trials[k], &s->events[i], &cause) ==
-				       TRIAL_SUPPRESSED;
+		*suppressed += try_event(s, order, &s->events[i]);
 	}
 	compare(s, skel, fired);
+	together__free(&s->together);
 	for (uint32_t i = 0; i < RULES; i++) {
 		rule_trial__free(s->trials[i]);
 		expr__free(&s->rules[i].expr);
@@ -336,7 +501,8 @@ static void rules_are_tried_as_the_kernel_does(void **state)
 	print_message("%llu fired, %llu suppressed\n", (unsigned long long)fired,
 		      (unsigned long long)suppressed);
 	assert_true(fired > STREAMS * RULES && suppressed > STREAMS * RULES);
-	assert_true(shares_fired > STREAMS);
+	assert_true(shares_fired > STREAMS && abouts_fired > STREAMS);
+	assert_true(skel->bss->texts_unread > STREAMS);
 	engine_test_bpf__destroy(skel);
 	free(s);
 }

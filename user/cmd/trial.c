@@ -8,6 +8,7 @@
 #include "cmd/trial.h"
 #include "common/array.h"
 #include "common/cleanup.h"
+#include "detect/engine/together.h"
 #include "detect/tracepoint/tracepoint_info.h"
 
 #define ARG(slot) (1U << (FRBPF_FIELD_ARG + (slot)))
@@ -108,107 +109,45 @@ static enum expr_holds call_waits(const struct trial_rule *r, uint32_t nr)
 	return name && syscall__kind(name) == SYSCALL_READS ? EXPR_MAY_HOLD : EXPR_HOLDS_NOT;
 }
 
-/* ---- rules about others: see bpf/rules.bpf.h ---- */
-
-/* Which part of @rule is the rule @id? -1: none. */
-static int part_index(const struct rule_conf *rule, uint64_t id)
+static void event_make(const struct trial_rule *r, const struct retraced *m,
+		       struct trial_event *ret)
 {
-	for (uint32_t i = 0; i < rule->when.parts.n; i++) {
-		if (rule->when.parts.v[i].id == id)
-			return i;
-	}
-	return -1;
-}
-
-static struct trial_rule *rule_of_part(const struct trial *t, const struct when_part *part)
-{
-	for (size_t i = 0; i < t->rs->n_rules; i++) {
-		if (t->rs->rules[i].id == part->id)
-			return &t->rules[i];
-	}
-	return NULL;
-}
-
-/* Have the other parts matched in time, when part @last matches at @time? */
-static bool parts_in_time(const struct trial *t, const struct when_parts *parts, uint32_t last,
-			  uint64_t time)
-{
-	if (parts->ordered && last != parts->n - 1)
-		return false;
-	for (uint32_t i = 0; i < parts->n; i++) {
-		const struct trial_rule *r = rule_of_part(t, &parts->v[i]);
-
-		if (i == last)
-			continue;
-		if (!r || !r->matched_at || time - r->matched_at > parts->within ||
-		    (parts->ordered && time == r->matched_at))
-			return false;
-	}
-	return true;
-}
-
-/* @r has matched: so may rules about it. 0 or negative errno. */
-static int rule_matched(struct trial_rule *r, const struct trial_event *e, uint32_t unknown)
-{
-	struct trial *t = r->trial;
-	enum frbpf_cause cause;
-
-	r->matched_at = e->time;
-	for (size_t i = 0; i < t->rs->n_rules; i++) {
-		struct trial_rule *of = &t->rules[i];
-		int last = part_index(of->conf, r->conf->id), outcome;
-
-		if (last < 0 || !parts_in_time(t, &of->conf->when.parts, last, e->time))
-			continue;
-		outcome = rule_trial__try(of->engine, e, &cause);
-		if (outcome == TRIAL_MAYBE)
-			of->doubtful |= fields_in_doubt(of, &e->subject);
-		if (outcome == TRIAL_FIRED)
-			outcome = fire_add(of, e, unknown);
-		if (outcome < 0)
-			return outcome;
-	}
-	return 0;
-}
-
-/* Does a match count for rules about this one? Not while `count` is not reached. */
-static bool is_match_of_part(int outcome, enum frbpf_cause cause)
-{
-	return outcome == TRIAL_FIRED || (outcome == TRIAL_SUPPRESSED &&
-					  cause != FRBPF_CAUSE_COUNT && cause != FRBPF_CAUSE_KEYS);
-}
-
-static int rule_take(const struct retraced *m, void *arg)
-{
-	struct trial_rule *r = arg;
-	struct trial_event e = {
+	*ret = (struct trial_event){
 		.time = m->time, .value = m->time - m->begin, .key = m->key, .error = m->error
 	};
-	enum frbpf_cause cause = FRBPF_CAUSE_MAX;
-	int outcome, err = 0;
-
-	memcpy(e.subject.val, m->val, sizeof(e.subject.val));
-	e.subject.unknown[0] = m->unknown[0] | r->never_known;
-	e.subject.unknown[1] = m->unknown[1];
-	e.process[0] = m->val[0][FRBPF_FIELD_PID][0];
-	e.thread[0] = m->val[0][FRBPF_FIELD_TID][0];
+	memcpy(ret->subject.val, m->val, sizeof(ret->subject.val));
+	ret->subject.unknown[0] = m->unknown[0] | r->never_known;
+	ret->subject.unknown[1] = m->unknown[1];
+	ret->process[0] = m->val[0][FRBPF_FIELD_PID][0];
+	ret->thread[0] = m->val[0][FRBPF_FIELD_TID][0];
 	if (r->conf->when.source == FRBPF_SOURCE_SYSCALL)
-		e.waits = call_waits(r, m->key);
-	outcome = rule_trial__try(r->engine, &e, &cause);
-	if (outcome == TRIAL_MAYBE)
-		r->doubtful |= fields_in_doubt(r, &e.subject);
-	if (outcome < 0)
-		return outcome;
-	if (outcome == TRIAL_FIRED)
-		err = fire_add(r, &e, m->unknown[0]);
-	if (!err && is_match_of_part(outcome, cause))
-		err = rule_matched(r, &e, m->unknown[0]);
-	return err;
+		ret->waits = call_waits(r, m->key);
 }
 
-static int rule_pass(uint64_t time, void *arg)
+/* Apply the rule of a unit to an event. 0 or negative errno. */
+static int unit_take(const struct retraced *m, void *arg)
 {
-	struct trial_rule *r = arg;
+	const struct trial_unit *u = arg;
+	struct trial_rule *r = u->rule;
+	enum frbpf_cause cause;
+	struct trial_event e;
+	int outcome;
+
+	event_make(r, m, &e);
+	if (u->parts.last)
+		outcome = rule_trial__try_after(r->engine, &u->parts, &e, &cause);
+	else
+		outcome = rule_trial__try(r->engine, &e, &cause);
+	if (outcome == TRIAL_MAYBE)
+		r->doubtful |= fields_in_doubt(r, &e.subject);
+	if (outcome == TRIAL_FIRED)
+		return fire_add(r, &e, m->unknown[0]);
+	return outcome < 0 ? outcome : 0;
+}
+
+static int unit_pass(uint64_t time, void *arg)
+{
+	struct trial_rule *r = ((struct trial_unit *)arg)->rule;
 	enum frbpf_cause cause;
 	struct trial_event e;
 	int outcome = rule_trial__pass(r->engine, time, &e, &cause);
@@ -216,12 +155,9 @@ static int rule_pass(uint64_t time, void *arg)
 	return outcome == TRIAL_FIRED ? fire_add(r, &e, ~0U) : outcome < 0 ? outcome : 0;
 }
 
-static void rule_cut(void *arg)
+static void unit_cut(void *arg)
 {
-	struct trial_rule *r = arg;
-
-	r->matched_at = 0;
-	rule_trial__break(r->engine);
+	rule_trial__break(((struct trial_unit *)arg)->rule->engine);
 }
 
 /* ---- what a rule needs from recordings ---- */
@@ -341,52 +277,137 @@ static int rule_want_span(struct trial_rule *r, struct span_target *t, struct re
 	return rule_bind_args(r, w);
 }
 
-static int rule_want(struct trial_rule *r, struct span_target *span)
+/* Why recordings never tell of the rule; NULL: they may. */
+static const char *rule_cannot(const struct when *when)
+{
+	if (when->learn.percentile)
+		return "its threshold follows what the kernel saw before";
+	if (when->source == FRBPF_SOURCE_PROBE_SPAN)
+		return "recordings do not tell when places in programs were reached";
+	if (when->share.window && when->share.per == FRBPF_PER_CGROUP)
+		return "its share is of each cgroup, and recordings do not tell cgroups: try it "
+		       "per process";
+	return NULL;
+}
+
+/* Set what the rule wants of recordings, or r->cannot. 0 or negative errno. */
+static int rule_want(struct trial_rule *r)
 {
 	const struct when *when = &r->conf->when;
-	struct retrace_want w = { .source = when->source,
-				  .least = when->share.window ? 0 : when->threshold,
-				  .pending = when->pending ? when->threshold : 0,
-				  .fails = when->fails,
-				  .take = rule_take,
-				  .pass = when->silence ? rule_pass : NULL,
-				  .cut = rule_cut,
-				  .arg = r };
+	struct retrace_want *w = &r->want;
+	const char *cannot = rule_cannot(when);
 	int err = 0;
 
-	r->is_measured = when->parts.n > 0;
-	if (r->is_measured)
-		return 0;
-	if (when->learn.percentile) {
-		snprintf(r->cannot, sizeof(r->cannot),
-			 "its threshold follows what the kernel saw before");
-		return 0;
-	}
-	if (when->source == FRBPF_SOURCE_PROBE_SPAN) {
-		snprintf(r->cannot, sizeof(r->cannot),
-			 "recordings do not tell when places in programs were reached");
-		return 0;
-	}
-	if (when->share.window && when->share.per == FRBPF_PER_CGROUP) {
-		snprintf(r->cannot, sizeof(r->cannot),
-			 "its share is of each cgroup, and recordings do not tell cgroups: try it "
-			 "per process");
-		return 0;
-	}
+	*w = (struct retrace_want){ .source = when->source,
+				    .least = when->share.window ? 0 : when->threshold,
+				    .pending = when->pending ? when->threshold : 0,
+				    .fails = when->fails };
 	if (when->fails)
-		w.least = UINT64_MAX;
-	if (when->source == FRBPF_SOURCE_TRACEPOINT) {
-		w.start = when->target;
-		err = rule_bind_args(r, &w);
+		w->least = UINT64_MAX;
+	if (cannot) {
+		snprintf(r->cannot, sizeof(r->cannot), "%s", cannot);
+	} else if (when->source == FRBPF_SOURCE_TRACEPOINT) {
+		w->start = when->target;
+		err = rule_bind_args(r, w);
 	} else if (when->source == FRBPF_SOURCE_SPAN) {
-		err = rule_want_span(r, span, &w);
+		err = rule_want_span(r, &r->span, w);
 	} else {
 		rule_bind_devices(r);
 	}
-	if (err || r->cannot[0])
-		return err;
-	r->is_measured = true;
-	return retrace__want(r->trial->retrace, &w, &r->want);
+	r->is_measured = !err && !r->cannot[0];
+	return err;
+}
+
+/* ---- units: see detect/engine/together.h ---- */
+
+static struct trial_rule *rule_of_part(const struct trial *t, const struct when_part *part)
+{
+	for (size_t i = 0; i < t->rs->n_rules; i++) {
+		if (t->rs->rules[i].id == part->id)
+			return &t->rules[i];
+	}
+	return NULL;
+}
+
+/* Find the parts of a unit of a rule about others. Returns the last part; NULL: not measured. */
+static const struct trial_rule *unit_bind_parts(const struct trial *t, const struct rule_conf *conf,
+						struct trial_unit *u)
+{
+	const struct when_parts *parts = &conf->when.parts;
+	const struct trial_rule *last = NULL;
+
+	for (uint32_t i = 0; i < parts->n; i++) {
+		const struct trial_rule *r = rule_of_part(t, &parts->v[i]);
+		bool is_other = false;
+
+		for (uint32_t k = 0; k < conf->n_others && r; k++)
+			is_other |= conf->others[k] == (uint32_t)(r - t->rules);
+		if (!r || !r->is_measured)
+			return NULL;
+		if (is_other)
+			u->parts.others[u->parts.n_others++] = r->engine;
+		else
+			last = r;
+	}
+	u->parts.last = last ? last->engine : NULL;
+	return last;
+}
+
+static int unit_want(struct trial *t, const struct rule_conf *conf, struct trial_unit *u)
+{
+	const struct trial_rule *of = u->rule;
+	struct retrace_want w;
+
+	if (conf->when.parts.n)
+		of = unit_bind_parts(t, conf, u);
+	if (!of || !of->is_measured)
+		return 0;
+	w = of->want;
+	w.take = unit_take;
+	w.cut = u->parts.last ? NULL : unit_cut;
+	w.pass = conf->when.silence ? unit_pass : NULL;
+	w.arg = u;
+	return retrace__want(t->retrace, &w, &u->want);
+}
+
+/* Want the events of all units, those of one event in the order of the kernel. */
+static int trial_want(struct trial *t, const struct together *all, const size_t *order)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < all->n && !err; i++) {
+		const size_t at = order[i];
+		struct trial_unit *u = &t->units[at];
+
+		u->rule = &t->rules[all->slots[at]];
+		err = unit_want(t, &all->units[at], u);
+		if (!u->parts.last)
+			u->rule->unit = u;
+	}
+	return err;
+}
+
+static int trial_make_units(struct trial *t, struct err *err)
+{
+	_cleanup_free_ uint32_t *slots = calloc(t->rs->n_rules + 1, sizeof(*slots));
+	_cleanup_free_ size_t *order = NULL;
+	struct together all = { 0 };
+	int code = slots ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < t->rs->n_rules && !code; i++)
+		slots[i] = i;
+	code = code ?: together__make(t->rs->rules, t->rs->n_rules, slots, &all, err);
+	if (code)
+		return code == -ENOMEM ? err_set(err, code, "out of memory") : code;
+	order = calloc(all.n + 1, sizeof(*order));
+	t->units = calloc(all.n + 1, sizeof(*t->units));
+	code = order && t->units ? 0 : -ENOMEM;
+	if (!code) {
+		together__order(&all, order);
+		code = trial_want(t, &all, order);
+	}
+	together__free(&all);
+	return code ? err_set(err, code, "out of memory") : 0;
 }
 
 static int trial_open_files(struct trial *t, const struct recordings *dumps, struct err *err)
@@ -410,18 +431,18 @@ int trial__open(struct trial *t, struct ruleset *rs, const struct recordings *du
 	if (code)
 		return code;
 	t->rules = calloc(rs->n_rules ?: 1, sizeof(*t->rules));
-	t->spans = calloc(rs->n_rules ?: 1, sizeof(*t->spans));
-	if (!t->rules || !t->spans)
+	if (!t->rules)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < rs->n_rules; i++) {
 		struct trial_rule *r = &t->rules[i];
 
 		r->trial = t;
 		r->conf = &rs->rules[i];
-		if (rule_trial__new(r->conf, &r->engine) || rule_want(r, &t->spans[i]))
+		r->is_measured = r->conf->when.parts.n;
+		if (rule_trial__new(r->conf, &r->engine) || (!r->is_measured && rule_want(r)))
 			return err_set(err, -ENOMEM, "out of memory");
 	}
-	return 0;
+	return trial_make_units(t, err);
 }
 
 /* Set what is known only after all recordings are read. */
@@ -431,7 +452,7 @@ static void rule_conclude(struct trial_rule *r)
 
 	if (!r->is_measured || r->conf->when.parts.n)
 		return;
-	lacks = retrace__lacks(r->trial->retrace, r->want);
+	lacks = retrace__lacks(r->trial->retrace, r->unit->want);
 	if (lacks && !lacks[0])
 		return;
 	r->is_measured = false;
@@ -465,7 +486,7 @@ static void rule_conclude_parts(struct trial_rule *r)
 struct retrace_told trial_rule__told(const struct trial_rule *r)
 {
 	if (!r->conf->when.parts.n)
-		return *retrace__told(r->trial->retrace, r->want);
+		return *retrace__told(r->trial->retrace, r->unit->want);
 	return (struct retrace_told){ .ns = r->trial->sum.last - r->trial->sum.first };
 }
 
@@ -490,6 +511,6 @@ void trial__free(struct trial *t)
 		free(t->rules[i].fires);
 	}
 	free(t->rules);
-	free(t->spans);
+	free(t->units);
 	retrace__free(t->retrace);
 }

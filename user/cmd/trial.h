@@ -26,9 +26,10 @@ struct trial_rule {
 	struct rule_conf *conf; /* belongs to the ruleset */
 	struct rule_trial *engine;
 	struct dump_limiter dumps;
-	size_t want;	  /* index for retrace__told(); not of a rule about others */
-	uint64_t matched_at; /* for rules about this one: time of its last match, ns; 0: none */
-	bool is_measured; /* false: `cannot` says why */
+	struct retrace_want want;      /* not of a rule about others */
+	struct span_target span;       /* that of the want */
+	const struct trial_unit *unit; /* not of a rule about others */
+	bool is_measured;	       /* false: `cannot` says why */
 	char cannot[192];
 	char notes[384];      /* differences from the kernel; lines */
 	uint32_t never_known; /* bits of fields that no recording contains */
@@ -38,11 +39,18 @@ struct trial_rule {
 	size_t n_fires, fires_cap, merged;
 };
 
+/* What is applied to an event: a rule, or one about others for the part that matches last. */
+struct trial_unit {
+	struct trial_rule *rule;
+	struct trial_parts parts; /* of a rule about others */
+	size_t want;		  /* index for retrace__told() */
+};
+
 struct trial {
 	struct ruleset *rs; /* borrowed */
 	struct retrace *retrace;
 	struct trial_rule *rules;  /* one per rule of the ruleset; owned */
-	struct span_target *spans; /* the same, for rules on spans; owned */
+	struct trial_unit *units;  /* owned */
 	struct dump_limiter dumps; /* for all rules together */
 	uint64_t last_freeze;	   /* ns; 0: none yet */
 	struct retrace_sum sum;	   /* valid after the run */

@@ -26,6 +26,8 @@ struct rule_trial {
 	uint64_t value;					 /* ns: of the last match */
 	uint64_t hold_rule, hold_all;			 /* ns: matches are suppressed until then */
 	uint64_t heard, silent;				 /* as in struct frbpf_rule_state */
+	uint64_t matched_at; /* for rules about this one: its last match, ns; 0: none */
+	bool matches;	     /* that was the event of the last try */
 	struct trial_counts counts;
 };
 
@@ -314,7 +316,7 @@ static int trial_share(struct rule_trial *t, const struct trial_event *e,
 	return sum.value > t->rule->when.threshold ? trial_match(t, &sum, ret_cause) : TRIAL_NO;
 }
 
-int rule_trial__try(struct rule_trial *t, const struct trial_event *e, enum frbpf_cause *ret_cause)
+static int trial_try(struct rule_trial *t, const struct trial_event *e, enum frbpf_cause *ret_cause)
 {
 	const struct when *when = &t->rule->when;
 	enum expr_holds holds;
@@ -343,6 +345,47 @@ int rule_trial__try(struct rule_trial *t, const struct trial_event *e, enum frbp
 	return TRIAL_HEARD;
 }
 
+/* ---- rules about others: see bpf/rules.bpf.h ---- */
+
+/* Does a match count for rules about this one? Not while `count` is not reached. */
+static bool is_part(int outcome, enum frbpf_cause cause)
+{
+	return outcome == TRIAL_FIRED || (outcome == TRIAL_SUPPRESSED &&
+					  cause != FRBPF_CAUSE_COUNT && cause != FRBPF_CAUSE_KEYS);
+}
+
+int rule_trial__try(struct rule_trial *t, const struct trial_event *e, enum frbpf_cause *ret_cause)
+{
+	enum frbpf_cause cause = FRBPF_CAUSE_MAX;
+	int outcome = trial_try(t, e, &cause);
+
+	t->matches = is_part(outcome, cause);
+	if (t->matches)
+		t->matched_at = e->time;
+	if (outcome == TRIAL_SUPPRESSED)
+		*ret_cause = cause;
+	return outcome;
+}
+
+static bool in_time(const struct rule_trial *part, const struct when_parts *when, uint64_t now)
+{
+	int64_t age = (int64_t)(now - part->matched_at);
+
+	return part->matched_at && age <= (int64_t)when->within && !(when->ordered && age <= 0);
+}
+
+int rule_trial__try_after(struct rule_trial *t, const struct trial_parts *parts,
+			  const struct trial_event *e, enum frbpf_cause *ret_cause)
+{
+	if (!parts->last->matches)
+		return TRIAL_NO;
+	for (uint32_t i = 0; i < parts->n_others; i++) {
+		if (!in_time(parts->others[i], &t->rule->when.parts, e->time))
+			return TRIAL_NO;
+	}
+	return trial_match(t, e, ret_cause);
+}
+
 int rule_trial__pass(struct rule_trial *t, uint64_t now, struct trial_event *ret,
 		     enum frbpf_cause *ret_cause)
 {
@@ -361,5 +404,6 @@ int rule_trial__pass(struct rule_trial *t, uint64_t now, struct trial_event *ret
 
 void rule_trial__break(struct rule_trial *t)
 {
-	t->heard = 0;
+	t->heard = t->matched_at = 0;
+	t->matches = false;
 }

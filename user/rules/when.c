@@ -301,6 +301,23 @@ void when__free(struct when *when)
 	when->target = when->share.cgroup = NULL;
 }
 
+/* Each value counts: it is learnt from, or added to others. */
+static uint64_t least_value(const struct when *when)
+{
+	return when__takes_all(when) ? 0 : when->threshold;
+}
+
+/*
+ * An event below a threshold ends the rules: those that take events of any value come before those
+ * whose threshold is 0, which a value of 0 does not reach.
+ */
+bool when__comes_after(const struct when *a, const struct when *b)
+{
+	if (least_value(a) != least_value(b))
+		return least_value(a) > least_value(b);
+	return !(a->hit || a->fails) && (b->hit || b->fails);
+}
+
 void when__drop_threshold(struct when *when)
 {
 	when->threshold = 0;

@@ -103,6 +103,8 @@ static inline bool when__takes_all(const struct when *when)
 {
 	return when->learn.percentile || when->share.window;
 }
+/* Are rules on @a evaluated after those on @b, if both are about the same events? */
+bool when__comes_after(const struct when *a, const struct when *b);
 /* Make @when about every value of its events. */
 void when__drop_threshold(struct when *when);
 /* Minimum time between the start of what fires the rule and the trigger, ns; 0: unknown. */

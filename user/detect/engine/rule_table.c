@@ -162,26 +162,19 @@ static int place_strings(struct rule_table *t, struct frbpf_rule *rule, enum frb
 }
 
 /*
- * Must @a come after @b? An event below a threshold ends the rules: those that take events of any
- * value come before those whose threshold is 0, which a value of 0 does not reach.
+ * By insertion: at most FRBPF_MAX_RULES, and rules of equal threshold keep their order. @whens is
+ * sorted along.
  */
-static bool comes_after(const struct frbpf_rule *a, const struct frbpf_rule *b)
+static void insert_rule(struct frbpf_rule *rules, const struct when **whens, size_t n,
+			const struct frbpf_rule *rule, const struct when *when)
 {
-	const uint32_t any = FRBPF_RULE_HIT | FRBPF_RULE_FAILS;
-
-	if (a->threshold != b->threshold)
-		return a->threshold > b->threshold;
-	return !(a->flags & any) && b->flags & any;
-}
-
-/* By insertion: at most FRBPF_MAX_RULES, and rules of equal threshold keep their order. */
-static void insert_rule(struct frbpf_rule *rules, size_t n, const struct frbpf_rule *rule)
-{
-	while (n && comes_after(&rules[n - 1], rule)) {
+	while (n && when__comes_after(whens[n - 1], when)) {
 		rules[n] = rules[n - 1];
+		whens[n] = whens[n - 1];
 		n--;
 	}
 	rules[n] = *rule;
+	whens[n] = when;
 }
 
 /* Add a rule to the summary in the bank. */
@@ -229,6 +222,7 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 	struct frbpf_bank bank = { .min_threshold = UINT64_MAX,
 				   .min_pending = UINT64_MAX,
 				   .min_silence = UINT64_MAX };
+	const struct when *whens[FRBPF_MAX_RULES];
 	struct frbpf_rule rule;
 	int r;
 
@@ -247,7 +241,7 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 			return r;
 		for (uint32_t k = 0; k < rules[i].args.n; k++)
 			ret->args[rules[i].args.v[k].slot] = &rules[i].args.v[k];
-		insert_rule(ret->rules, bank.n_rules++, &rule);
+		insert_rule(ret->rules, whens, bank.n_rules++, &rule, &rules[i].when);
 		count_in(&bank, &rule);
 	}
 	ret->bank = bank;

@@ -53,6 +53,7 @@ static void add_unit(struct together *t, size_t n_own, const struct rule_conf *r
 		when__drop_threshold(&unit->when);
 	unit->when.parts = *parts;
 	unit->part = of->part;
+	unit->escalate = 0; /* values of different sources do not compare */
 	for (uint32_t k = 0; k < parts->n; k++) {
 		if (k != last)
 			unit->others[unit->n_others++] =
@@ -89,6 +90,18 @@ int together__make(const struct rule_conf *rules, size_t n, const uint32_t *slot
 	else
 		*ret = t;
 	return r;
+}
+
+void together__order(const struct together *t, size_t *ret)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		size_t at = i;
+
+		for (; at && when__comes_after(&t->units[ret[at - 1]].when, &t->units[i].when);
+		     at--)
+			ret[at] = ret[at - 1];
+		ret[at] = i;
+	}
 }
 
 void together__free(struct together *t)

@@ -20,6 +20,11 @@ struct together {
 /* @slots: the slots of @rules. 0, or negative errno with words in @err. */
 int together__make(const struct rule_conf *rules, size_t n, const uint32_t *slots,
 		   struct together *ret, struct err *err);
+/*
+ * Get the indexes of the units in the order in which programs evaluate them, for those on the same
+ * events. @ret has room for all.
+ */
+void together__order(const struct together *t, size_t *ret);
 void together__free(struct together *t);
 
 #endif
