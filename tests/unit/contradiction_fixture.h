@@ -6,8 +6,10 @@
 #include "dump/window/contradiction.h"
 #include "dump/window/moves.h"
 
-/* Compare the first trigger of @inc with @records of @session, as the session's thread does. Returns when it was
- * contradicted, or 0; the result stays in the incident. */
+/*
+ * Compare the first trigger of @inc with @records of @session, as the session's thread does.
+ * Returns the time of the contradiction, or 0; the result stays in the incident.
+ */
 static inline uint64_t compare_trigger(struct incident *inc, struct dump_result *res,
 				       const struct session *session, const struct buf *records)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tests of the control socket share: a server, which runs in the test itself; clients, which are sockets of the
- * test, or children where they must wait for an answer. */
+/*
+ * Shared by tests of the control socket: a server in the test's own process, and clients. A client
+ * is a socket of the test, or a child if it must wait for an answer.
+ */
 #ifndef TESTS_UNIT_CONTROL_FIXTURE_H
 #define TESTS_UNIT_CONTROL_FIXTURE_H
 
@@ -25,7 +27,7 @@
 struct server {
 	char dir[64], path[128];
 	struct control *c;
-	struct control_client *held[HELD_MAX]; /* to be answered later */
+	struct control_client *held[HELD_MAX]; /* the test answers later */
 	size_t n_held, served;
 	struct err err;
 };
@@ -98,7 +100,7 @@ static inline int tear_down(void **state)
 	return left ? -1 : 0;
 }
 
-/* All that can be done now. */
+/* Serve everything that is ready. */
 static inline void run(struct server *s)
 {
 	struct pollfd pfd = { .fd = control__fd(s->c), .events = POLLIN };
@@ -131,7 +133,7 @@ static inline void say(struct server *s, int fd, const char *text)
 	say_len(s, fd, text, strlen(text));
 }
 
-/* The server has closed the connection without a word. */
+/* The server closed the connection without an answer. */
 static inline void check_dropped(int fd)
 {
 	char c;
@@ -194,7 +196,7 @@ static inline void check_refused(int fd, const char *words)
 	json_decref(j);
 }
 
-/* A child with a pipe that ends with it. */
+/* A child, and a pipe that closes when it ends. */
 struct child {
 	pid_t pid;
 	int ended;
@@ -232,7 +234,7 @@ static inline void check_child(struct child *c)
 	close(c->ended);
 }
 
-/* Serve until the child has gone. */
+/* Serve until the child has ended. */
 static inline void serve_child(struct server *s, struct child *c)
 {
 	struct pollfd pfd[2] = { { .fd = control__fd(s->c), .events = POLLIN },

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tests of detectors share: rules as a file has them, detectors and their triggers, children, the programs in
- * the kernel. */
+/*
+ * Shared by tests of detectors: rules as text, detectors and their triggers, children, loaded BPF
+ * programs.
+ */
 #ifndef TESTS_UNIT_DETECT_FIXTURE_H
 #define TESTS_UNIT_DETECT_FIXTURE_H
 
@@ -49,7 +51,7 @@
 
 /* ---- rules ---- */
 
-/* Of the test, in its children, too. First called by the test itself. */
+/* Pid of the test, also in its children. The test itself must be the first caller. */
 static inline pid_t test_pid(void)
 {
 	static pid_t pid;
@@ -59,7 +61,7 @@ static inline pid_t test_pid(void)
 	return pid;
 }
 
-/* A name that only children of this test have. */
+/* A thread name that only children of this test have. */
 static inline const char *subject_name(void)
 {
 	static char name[FRBPF_COMM_LEN];
@@ -81,7 +83,9 @@ static inline void set_condition(struct rule_conf *r, const char *text)
 	diags__free(&d);
 }
 
-/* @condition may be NULL. To be freed with rule_free(): the process ends before that matters. */
+/*
+ * @condition may be NULL. Free it with rule_free(); the tests skip that, as the process ends soon.
+ */
 static inline struct rule_conf rule_of(uint64_t id, const char *when, const char *condition)
 {
 	struct rule_conf r = { .id = id };
@@ -118,8 +122,10 @@ static inline void free_rules(struct rule_conf *rules, size_t n)
 		rule_free(&rules[i]);
 }
 
-/* The sections of a rules file, with subject_name() where they have "NAME"; @bind may be NULL. The errors go to
- * *@ret_said, or fail the test if that is NULL. */
+/*
+ * Make rules from the sections of a rules file; "NAME" becomes subject_name(). @bind may be NULL.
+ * Errors go to *@ret_said; if that is NULL, they fail the test.
+ */
 static inline struct ruleset *parse_rules(const char *rules,
 					  int (*bind)(struct ruleset *rs, struct rule_conf *r,
 						      struct diags *d),
@@ -179,7 +185,7 @@ static inline struct detectors *detectors_with(const struct rule_conf *rules, si
 	return d;
 }
 
-/* The rules are about nobody yet. */
+/* No rule names others yet. */
 static inline struct detectors *detectors_confined(const struct rule_conf *rules, size_t n,
 						   uint32_t *slots)
 {
@@ -231,7 +237,7 @@ static inline void take_stacks(const struct frbpf_stacks *stacks, void *arg)
 	s->n_stacks++;
 }
 
-/* Everything that comes, waiting up to @ms for the first. */
+/* Take all triggers; wait up to @ms for the first. */
 static inline struct sink collect(struct detectors *d, int ms)
 {
 	struct pollfd p = { .fd = detectors__fd(d), .events = POLLIN };
@@ -251,7 +257,7 @@ static inline uint64_t arg_value(const struct frbpf_trigger *t, int field)
 	return t->args[field - FRBPF_FIELD_ARG][0];
 }
 
-/* ---- children: they are subjects, as we are not ---- */
+/* ---- children: subjects, since the test itself is never one ---- */
 
 static inline void *shared_memory(size_t size)
 {
@@ -280,8 +286,10 @@ static inline int await(pid_t pid)
 	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Calls, hits or waits for which there was no room, or no task storage: the kernel refuses that to a task that interrupts
- * another one's use of it on its CPU. */
+/*
+ * Events not measured: the table was full, or there was no task storage. The kernel refuses that to
+ * a task that interrupts another access on its CPU.
+ */
 static inline uint64_t missing(const struct detectors *d)
 {
 	struct detectors_stats stats;
@@ -290,7 +298,7 @@ static inline uint64_t missing(const struct detectors *d)
 	return stats.missing_storage;
 }
 
-struct findings; /* what a child finds out about itself; each test has its own */
+struct findings; /* what a child reports of itself; each test defines it */
 
 static inline pid_t spawn(void (*fn)(struct findings *f, long arg), struct findings *f, long arg)
 {
@@ -304,7 +312,7 @@ static inline pid_t spawn(void (*fn)(struct findings *f, long arg), struct findi
 	return pid;
 }
 
-/* Run @fn to its end. Returns its exit status. */
+/* Run @fn in a child, to its end. Returns its exit status. */
 static inline int in_child(int (*fn)(void *arg), void *arg, pid_t *ret_pid)
 {
 	pid_t pid = fork();
@@ -321,7 +329,7 @@ static inline void set_name(const char *name)
 	prctl(PR_SET_NAME, name);
 }
 
-/* Until it really is asleep: a busy machine may have kept it from that so far. */
+/* Wait until the child sleeps: on a busy machine it may not have got that far. */
 static inline void await_sleep(pid_t tid)
 {
 	char path[64], text[512];
@@ -345,8 +353,10 @@ static inline void await_sleep(pid_t tid)
 
 /* ---- the programs in the kernel ---- */
 
-/* The next one behind *@id whose name begins with @prefix; @maps, which may be NULL, gets the ids of at most @n_maps
- * of its maps. */
+/*
+ * Find the next program after *@id whose name begins with @prefix. @maps (may be NULL) gets the ids
+ * of at most @n_maps of its maps.
+ */
 static inline bool next_program(uint32_t *id, const char *prefix, uint32_t *maps, uint32_t n_maps,
 				struct bpf_prog_info *ret)
 {
@@ -364,7 +374,10 @@ static inline bool next_program(uint32_t *id, const char *prefix, uint32_t *maps
 	return false;
 }
 
-/* It took the verifier few steps, and is of no type that disturbs others who use perf events. */
+/*
+ * Check that the verifier needed few steps, and that no program is of a type that disturbs other
+ * users of perf events.
+ */
 static inline void check_program(const struct bpf_prog_info *info)
 {
 	print_message("%-16s %u instructions verified\n", info->name, info->verified_insns);
@@ -372,7 +385,7 @@ static inline void check_program(const struct bpf_prog_info *info)
 	assert_int_not_equal(info->type, BPF_PROG_TYPE_TRACEPOINT);
 }
 
-/* All programs whose name begins so. Returns how many there are. */
+/* Count the programs whose names begin with @prefix. */
 static inline int check_instructions(const char *prefix)
 {
 	struct bpf_prog_info info;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tests of conditions share. */
+/* Shared by tests of conditions. */
 #ifndef TESTS_UNIT_EXPR_FIXTURE_H
 #define TESTS_UNIT_EXPR_FIXTURE_H
 

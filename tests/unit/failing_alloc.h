@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Allocations that fail when a test wants it: malloc(), calloc() and realloc() of the whole program,
- * in all of its threads and its children.
+ * Makes allocations fail: malloc(), calloc() and realloc() of the whole program, with all threads
+ * and children.
  */
 #ifndef FRBPF_TEST_FAILING_ALLOC_H
 #define FRBPF_TEST_FAILING_ALLOC_H
@@ -14,11 +14,11 @@
 #include <sys/mman.h>
 
 #define PLACES_MAX  16384
-#define PLACE_DEPTH 24 /* calls that tell a place from others */
+#define PLACE_DEPTH 24 /* frames that identify a place */
 
 /*
- * A place is a call stack that allocates. Threads allocate in another order each time, but from the
- * same places.
+ * A place is a call stack that allocates. The order of allocations depends on the threads; the
+ * places do not.
  */
 struct place {
 	uint64_t id; /* 0: free */
@@ -27,21 +27,22 @@ struct place {
 
 static struct {
 	long done;	/* allocations so far */
-	long nth;	/* this one fails; 0: none */
-	uint64_t place; /* of the allocations from there */
-	long at;	/* this one fails; 0: none */
+	long nth;	/* the allocation that fails; 0: none */
+	uint64_t place; /* allocations from that place */
+	long at;	/* the allocation that fails; 0: none */
 	long reached;
-	struct place *places; /* PLACES_MAX, to count them in; shared with children; NULL: not counted */
+	struct place *places; /* PLACES_MAX, to count in; shared with children; NULL: do not count
+			       * */
 } alloc;
 
-/* Allocation @n from now fails, however many follow; 0: none. */
+/* Let allocation @n from now fail, and only that one; 0: none. */
 static inline void alloc__fail_nth(long n)
 {
 	alloc.done = 0;
 	alloc.nth = n;
 }
 
-/* Allocation @at from @place fails, of those that follow; @at 0: none. */
+/* Let allocation @at from @place fail, counted from now; @at 0: none. */
 static inline void alloc__fail_at(uint64_t place, long at)
 {
 	alloc.place = place;

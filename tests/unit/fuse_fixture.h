@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A file system with one file, FUSE_FILE, which answers until it is told to hang: then who opens the file waits, and
- * cannot be killed while the file system lives. The kernel's protocol (linux/fuse.h), no library.
+ * A file system with one file, FUSE_FILE. It answers until it is told to hang. Then whoever opens
+ * the file waits, and cannot be killed while the file system exists. Speaks the kernel's protocol
+ * (linux/fuse.h), without a library.
  */
 #ifndef TESTS_UNIT_FUSE_FIXTURE_H
 #define TESTS_UNIT_FUSE_FIXTURE_H
@@ -29,7 +30,7 @@ struct fuse_fixture {
 };
 
 struct fuse_server {
-	int dev, file; /* what the one file has is in @file */
+	int dev, file; /* the contents of the file are in @file */
 	struct fuse_attr attr;
 	char request[2 * FUSE_MIN_READ_BUFFER], reply[FUSE_READ_MAX + 4096];
 };
@@ -86,7 +87,7 @@ static inline void fuse_serve(struct fuse_server *s)
 		break;
 	case FUSE_OPEN:
 	case FUSE_OPENDIR:
-		/* else whoever opens it takes the pages away from who runs it */
+		/* otherwise an open would drop the pages of a process that runs the file */
 		((struct fuse_open_out *)out)->open_flags = FOPEN_KEEP_CACHE;
 		fuse_reply(s, in->unique, 0, sizeof(struct fuse_open_out));
 		break;
@@ -114,13 +115,13 @@ static inline void fuse_serve(struct fuse_server *s)
 	}
 }
 
-/* Requests are taken, so that they cannot be taken back, and once it hangs not answered. */
+/* Requests are taken, so they cannot be interrupted. Once it hangs, none is answered. */
 static inline void fuse_run(int dev, const char *content)
 {
 	static struct fuse_server s;
 	struct stat st;
 
-	close_range(3, dev - 1, 0); /* what the test has open */
+	close_range(3, dev - 1, 0); /* descriptors of the test */
 	close_range(dev + 1, ~0U, 0);
 	s.dev = dev;
 	s.file = open(content, O_RDONLY | O_CLOEXEC);
@@ -148,7 +149,7 @@ static inline void fuse_run(int dev, const char *content)
 	}
 }
 
-/* Mount it with what @content has. False: not possible here. */
+/* Mount it with @content. False: this machine does not allow it. */
 static inline bool fuse_fixture__mount(struct fuse_fixture *f, const char *content)
 {
 	char options[128];
@@ -173,13 +174,13 @@ static inline bool fuse_fixture__mount(struct fuse_fixture *f, const char *conte
 	return f->server > 0 && !stat(f->path, &f->st);
 }
 
-/* The file is not answered for from now on; nor is what the kernel knows of it kept. */
+/* Answer no request for the file from now on, and drop the kernel's cached pages. */
 static inline void fuse_fixture__hang(const struct fuse_fixture *f)
 {
 	kill(f->server, SIGUSR1);
 }
 
-/* Whoever waits gets an error then. */
+/* End it: whoever waits gets an error. */
 static inline void fuse_fixture__unmount(struct fuse_fixture *f)
 {
 	if (f->server > 0) {

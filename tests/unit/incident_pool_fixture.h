@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The pool with a generation made by hand: dumpers without threads, and the test plays the trigger
- * thread (freeze), the dumpers (written) and the collector (let go). */
+/*
+ * An incident pool with a hand-made active set and dumpers without threads. The test acts as the
+ * trigger thread (freeze), the dumpers (written) and the collector (let go).
+ */
 #ifndef TESTS_UNIT_INCIDENT_POOL_FIXTURE_H
 #define TESTS_UNIT_INCIDENT_POOL_FIXTURE_H
 
@@ -54,7 +56,7 @@ static inline int set_up(void **state)
 				      .n_dumpers = SESSIONS,
 				      .counters = w->counters,
 				      .muted_until = w->muted_until };
-	atomic_init(&w->gen.refs, 1); /* the test's: it is never freed */
+	atomic_init(&w->gen.refs, 1); /* belongs to the test, which never frees it */
 	for (size_t i = 0; i < SESSIONS; i++)
 		w->list[i] = &w->dumpers[i];
 	w->now = 1000000;
@@ -109,7 +111,7 @@ static inline uint64_t next_deadline(struct world *w)
 	return deadline;
 }
 
-/* What the trigger thread does with one that is due. */
+/* Do what the trigger thread does with a due incident. */
 static inline void freeze(struct world *w, struct incident *inc)
 {
 	assert_int_equal(inc->state, INCIDENT_FREEZING);
@@ -148,7 +150,7 @@ static inline void let_go(struct incident *inc)
 	struct dump_remains remains[INCIDENT_SESSIONS_MAX];
 	struct active_set *g;
 
-	inc->manifest_stale = false; /* it has been collected */
+	inc->manifest_stale = false; /* collected before */
 	g = incident_pool__let_go(inc, remains);
 	assert_non_null(g);
 	assert_int_equal(inc->state, INCIDENT_FREE);

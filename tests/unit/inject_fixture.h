@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The rule engine of the running kernel, and events that a test makes up. */
+/* The rule engine of the running kernel, with events that a test makes up. */
 #ifndef TESTS_UNIT_INJECT_FIXTURE_H
 #define TESTS_UNIT_INJECT_FIXTURE_H
 
@@ -7,7 +7,7 @@
 #include "detect/inject/inject.h"
 #include "detect_fixture.h"
 
-/* a source of nothing but what the test injects */
+/* a source whose events all come from the test */
 
 static int made_up_load(struct source *s, const struct source_env *env)
 {
@@ -73,7 +73,7 @@ static inline void bench_close(struct bench *b)
 	free(b->table);
 }
 
-/* How many triggers come of it; the last is kept. */
+/* Count the triggers; keep the last one. */
 static inline int fire(struct bench *b, const struct frbpf_event *e)
 {
 	struct sink s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What perf, and so a dump, calls the map of this kernel's text. */
+/* The name that perf, and so a dump, gives to the map of the kernel's text. */
 #ifndef FRBPF_TESTS_KERNEL_MAP_NAME_H
 #define FRBPF_TESTS_KERNEL_MAP_NAME_H
 
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* The first of _text and _stext that the kernel tells: arm64 begins its text with the second. */
+/* The first of _text and _stext in kallsyms: the text of arm64 begins with the second. */
 static inline const char *kernel_map_name(void)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A disk of our own: a loop device on a file without a name. */
+/* A disk of the test: a loop device on a file without a name. */
 #ifndef TESTS_UNIT_LOOP_DEVICE_H
 #define TESTS_UNIT_LOOP_DEVICE_H
 
@@ -16,7 +16,10 @@ struct loop_device {
 	char path[32];
 };
 
-/* On @file with LO_FLAGS_... @flags. 0, or -1: not possible here. It goes with its last descriptor. */
+/*
+ * Attach @file; @flags are LO_FLAGS_... 0, or -1: not possible here. Closing the last descriptor
+ * removes the device.
+ */
 static inline int loop_device_over(struct loop_device *ret, int file, int flags)
 {
 	struct loop_config config = { .fd = file,
@@ -34,7 +37,7 @@ static inline int loop_device_over(struct loop_device *ret, int file, int flags)
 			break;
 		if (!ioctl(ret->fd, LOOP_CONFIGURE, &config))
 			break;
-		close(ret->fd); /* somebody else was faster */
+		close(ret->fd); /* another process was faster */
 		ret->fd = -1;
 	}
 	if (control >= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A memory cgroup of our own with a limit, of either version of the hierarchy. */
+/* A memory cgroup with a limit, of version 1 or 2. */
 #ifndef TESTS_UNIT_MEMORY_GROUP_H
 #define TESTS_UNIT_MEMORY_GROUP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tests of pending events share: children that hang, and what looks have found of them. */
+/* Shared by tests of pending events: children that hang, and what looks find. */
 #ifndef TESTS_UNIT_PENDING_FIXTURE_H
 #define TESTS_UNIT_PENDING_FIXTURE_H
 
@@ -7,7 +7,7 @@
 #include "common/clock.h"
 #include "detect_fixture.h"
 
-#define LONG_MS 20000 /* nothing takes so long */
+#define LONG_MS 20000 /* longer than anything here takes */
 
 /* ---- children ---- */
 
@@ -17,8 +17,8 @@ struct hanger {
 };
 
 /*
- * A child under our subject's name that calls @fn, which hangs until it can read from @fd. @pid 0:
- * any; otherwise this one.
+ * Start a child with the subject's name that calls @fn, which hangs until it can read from @fd.
+ * @pid 0: any number; otherwise this one.
  */
 static inline struct hanger hang_in(long (*fn)(long what, long fd), long what, pid_t pid)
 {
@@ -46,7 +46,7 @@ static inline void hanger__end(struct hanger *h, size_t n)
 	assert_int_equal(await(h->pid), 0);
 }
 
-/* ---- what looks have found ---- */
+/* ---- results of looks ---- */
 
 static inline void await_at_least(const struct detectors *d, uint32_t slot, uint64_t n)
 {

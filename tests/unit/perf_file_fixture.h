@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Files of perf.data made byte by byte. */
+/* Makes perf.data files byte by byte. */
 #ifndef TESTS_UNIT_PERF_FILE_FIXTURE_H
 #define TESTS_UNIT_PERF_FILE_FIXTURE_H
 
@@ -25,12 +25,12 @@
 #define ATTR_SIZE   128
 #define T0	    1000000000ULL /* ns */
 
-/* As the first of the file's attrs; the trailer is that of record.h. */
+/* For the first attr of the file; the trailer is that of record.h. */
 #define OUR_TYPE                                                                                   \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
 
-/* A file in the making: ids, attrs, records, sections. */
+/* A file under construction: ids, attrs, records, sections. */
 struct file {
 	struct buf ids, attrs, records, sections[32];
 	bool has[32];
@@ -178,7 +178,10 @@ static inline void make_usual(struct file *f)
 	finish(f);
 }
 
-/* Read @len bytes to the end: the number of records, or negative errno; @err has the words. */
+/*
+ * Read @len bytes to the end. Returns the number of records, or negative errno with a message in
+ * @err.
+ */
 static inline int read_all(const void *data, size_t len, struct err *err)
 {
 	int fd = memfd_create("perf.data", MFD_CLOEXEC), r, n = 0;
@@ -207,7 +210,7 @@ static inline int read_all(const void *data, size_t len, struct err *err)
 	return r ? r : n;
 }
 
-/* The file as it is now is not read, and @words tell why. */
+/* Check that the current file is refused, and that the message contains @words. */
 static inline void refused(struct file *f, const char *words)
 {
 	struct err err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The process that reads the files that probes go into, for a group of tests. */
+/* Starts the process that reads files for probes, for a group of tests. */
 #ifndef TESTS_UNIT_PROBE_READER_FIXTURE_H
 #define TESTS_UNIT_PROBE_READER_FIXTURE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tests of the side-band share: it, running on this machine, and what stands in its slices. */
+/* Shared by tests of the side band: a running one, and access to its slices. */
 #ifndef TESTS_UNIT_SIDEBAND_FIXTURE_H
 #define TESTS_UNIT_SIDEBAND_FIXTURE_H
 
@@ -66,8 +66,10 @@ static inline struct sideband_slice *slice_of(struct sideband *sb, const uint32_
 	return s;
 }
 
-/* Find the record of @type and @pid whose name contains @name; the n-th of them. Checks the order
- * on its way. */
+/*
+ * Find record number @n of @type and @pid whose name contains @name. Also checks the order of the
+ * records.
+ */
 static inline const struct perf_event_header *find(const struct sideband_slice *s, uint32_t type,
 						   uint32_t pid, const char *name)
 {
@@ -97,8 +99,7 @@ static inline const struct perf_event_header *find(const struct sideband_slice *
 	return found;
 }
 
-/* Does a MMAP2 with this name and a build id stand in the slice, and is the build id in its table?
- */
+/* Does the slice have an MMAP2 with this name and a build id, and its table the build id? */
 static inline void assert_mapped(const struct sideband_slice *s, uint32_t pid, const char *name)
 {
 	const struct record_mmap2 *r = (const void *)find(s, PERF_RECORD_MMAP2, pid, name);
@@ -109,7 +110,8 @@ static inline void assert_mapped(const struct sideband_slice *s, uint32_t pid, c
 		if (!strcmp(s->build_ids[i].name, r->filename)) {
 			assert_false(s->build_ids[i].kernel);
 			assert_int_equal(s->build_ids[i].id.size, 20);
-			/* the kernel does not tell it while the file's first page is not in memory
+			/*
+			 * the kernel does not report it unless the file's first page is in memory
 			 */
 			if (r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
 				assert_memory_equal(s->build_ids[i].id.data, r->build_id, 20);
@@ -118,7 +120,7 @@ static inline void assert_mapped(const struct sideband_slice *s, uint32_t pid, c
 	fail_msg("no build id of %s", r->filename);
 }
 
-/* To fork() takes ten times as long with AddressSanitizer. */
+/* With AddressSanitizer fork() takes ten times as long. */
 static inline pid_t spawn(const char *path)
 {
 	char *const argv[] = { (char *)path, NULL };

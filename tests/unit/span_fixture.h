@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tests of spans share: children, in which what is measured happens, as our own process is never a subject. */
+/*
+ * Shared by tests of spans: children that make the events, as the test itself is never a subject.
+ */
 #ifndef TESTS_UNIT_SPAN_FIXTURE_H
 #define TESTS_UNIT_SPAN_FIXTURE_H
 
@@ -8,7 +10,7 @@
 
 #include "detect_fixture.h"
 
-/* What a child measured of itself. */
+/* What a child measured itself. */
 struct findings {
 	uint64_t value[4];
 	pid_t pid;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tests of detectors share that watch system calls: one that nobody else makes, rules on it, and children that
- * make it. */
+/*
+ * Shared by tests that watch system calls: a call that nobody else makes, rules for it, and
+ * children that make it.
+ */
 #ifndef TESTS_UNIT_SYSCALL_FIXTURE_H
 #define TESTS_UNIT_SYSCALL_FIXTURE_H
 
@@ -15,8 +17,9 @@
 #define REFUSED 99 /* exit status: not allowed here */
 
 /*
- * A call that nobody else makes: of the numbers that no 64-bit table has, so it fails with ENOSYS. Several of these
- * tests may run on a machine at once: whoever has the socket of that name has the number, until it ends.
+ * A call that nobody else makes: its number is in no 64-bit table, so it fails with ENOSYS. Several
+ * of these tests may run at once. The one that has bound the socket of that name owns the number
+ * until it ends.
  */
 #define RARE_CALL	rare_call
 #define RARE_CALL_FIRST 340
@@ -73,7 +76,7 @@ static inline void add_name(struct rule_conf *r, enum frbpf_field field, enum fr
 	memcpy(n->val, word, sizeof(word));
 }
 
-/* A rule for those that call themselves so. @condition may be NULL. */
+/* A rule for processes with that name. @condition may be NULL. */
 static inline struct rule_conf rule_when(uint64_t id, const char *when, const char *condition)
 {
 	char text[256];
@@ -85,14 +88,14 @@ static inline struct rule_conf rule_when(uint64_t id, const char *when, const ch
 
 /* ---- children ---- */
 
-/* What a child found out about itself. */
+/* What a child reports of itself. */
 struct findings {
 	uint64_t begin, end;
 	pid_t pid, tid;
 	int ready;
 };
 
-/* Its own process, under a name of its own. */
+/* Run in a separate process, under a name of its own. */
 static inline void name_findings(struct findings *f)
 {
 	set_name(subject_name());
@@ -106,7 +109,7 @@ static inline void make_rare_calls(struct findings *f, long n)
 		syscall(RARE_CALL, SCHED_FIFO);
 }
 
-/* It is in the call that comes next: it sleeps. */
+/* Wait until the task sleeps in its next call. */
 static inline void await_call(struct findings *f, int ready)
 {
 	while (__atomic_load_n(&f->ready, __ATOMIC_SEQ_CST) != ready)

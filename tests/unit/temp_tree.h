@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a test has made below a directory of its own. */
+/* Removes what a test has made below its directory. */
 #ifndef TESTS_UNIT_TEMP_TREE_H
 #define TESTS_UNIT_TEMP_TREE_H
 
@@ -11,7 +11,7 @@ static inline int remove_one(const char *path, const struct stat *st, int type, 
 	return remove(path);
 }
 
-/* With everything in it; links are not followed. */
+/* Remove the directory with its contents, without following links. */
 static inline void remove_tree(const char *path)
 {
 	nftw(path, remove_one, 32, FTW_DEPTH | FTW_PHYS);

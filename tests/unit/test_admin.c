@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What takes CAP_SYS_ADMIN is done by a process of its own, which does nothing else.
+ * frbpf-admin makes the calls that need CAP_SYS_ADMIN, and no others.
  * with: others
  */
 #include <errno.h>
@@ -55,7 +55,10 @@ static void refuses_the_rest(void **state)
 	r = (struct admin_request){ .kind = ADMIN_UPROBE };
 	assert_int_equal(admin_request__check(&r, sizeof(r), 1, &pmus), -EBADMSG);
 
-	/* probes by another way than ADMIN_UPROBE, with pointers into its memory; and its own thread */
+	/*
+	 * Refused: probes that are no ADMIN_UPROBE, as their attributes hold pointers; and the
+	 * server's own thread.
+	 */
 	r = (struct admin_request){ .kind = ADMIN_EVENT, .event.pid = -1 };
 	for (r.event.attr.type = pmus.kprobe; r.event.attr.type <= 9; r.event.attr.type++)
 		assert_int_equal(admin_request__check(&r, sizeof(r), 1, &pmus), -EACCES);
@@ -66,7 +69,7 @@ static void refuses_the_rest(void **state)
 	assert_int_equal(admin_request__check(&r, sizeof(r), 1, &pmus), -EBADMSG);
 }
 
-/* Only a file that one could read, and that is one, is probed. */
+/* Only a regular file that the client may read is probed. */
 static void probes_readable_files_alone(void **state)
 {
 	struct admin_request r = { .kind = ADMIN_UPROBE };
@@ -80,7 +83,7 @@ static void probes_readable_files_alone(void **state)
 	close(folder);
 }
 
-/* What is no request is not even answered, and changes nothing. */
+/* Malformed requests get no answer and change nothing. */
 static void garbage_is_survived(void **state)
 {
 	struct admin_request r = { .kind = ADMIN_NEXT_PROG };
@@ -128,7 +131,7 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-/* Last: our rights are gone then. */
+/* The last test: afterwards the test has no rights. */
 static void does_it_for_who_may_not_and_is_replaced(void **state)
 {
 	uint32_t id = 0;
@@ -151,9 +154,9 @@ static void does_it_for_who_may_not_and_is_replaced(void **state)
 	assert_int_equal(admin__open_prog(UINT32_MAX), -ENOENT);
 	assert_int_equal(admin__open_btf(UINT32_MAX), -ENOENT);
 
-	/* who replaces it can only be started again with us */
+	/* a replacement would lack the rights again */
 	assert_int_equal(kill(parent_of(admin__pid()), SIGKILL), 0);
-	do /* its death, and that of the other one, take a moment */
+	do /* the ends of both processes take a moment */
 		err = admin__next_prog(&(uint32_t){ 0 });
 	while (!err || err == -ENOENT);
 	assert_int_equal(err, -EPIPE);

@@ -18,7 +18,7 @@
 
 static int parse(const char *s, size_t len, struct app_message *m, const char **why, size_t *at)
 {
-	/* on the heap, of the exact size: a sanitizer sees the first byte too many */
+	/* on the heap, with the exact size, so that a sanitizer sees a read beyond the end */
 	char *copy = len ? malloc(len) : NULL;
 	int err;
 
@@ -100,7 +100,7 @@ static void values(void **state)
 		assert_int_equal(a->number, cases[i].number);
 		assert_null(app_message__arg(&m, "K"));
 	}
-	/* what stands behind a short text is zero: it is compared as two words */
+	/* the rest of a short text is zero, as both words are compared */
 	assert_memory_equal(accept("x k=a").args[0].text, "a\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
 }
 
@@ -156,7 +156,7 @@ static void refused(void **state)
 	}
 }
 
-/* Each length at its limit is accepted, one more is not. */
+/* Each length at its limit is accepted, and one more is refused. */
 static void lengths(void **state)
 {
 	char text[APP_MESSAGE_MAX + 8];
@@ -218,7 +218,7 @@ static void limits(void **state)
 	assert_int_equal(take_many(&l, 1, now + 1000 * SEC, 1000), APP_LIMIT_BURST);
 }
 
-/* Who sends with many uids takes no place from others, nor gets more room for himself. */
+/* A sender with many uids takes no bucket from others, and gets no higher limit. */
 static void limits_of_many_users(void **state)
 {
 	static struct app_limits l;
@@ -228,7 +228,7 @@ static void limits_of_many_users(void **state)
 		assert_int_equal(take_many(&l, uid, now, 1000), APP_LIMIT_BURST);
 	for (uid_t uid = 1; uid < 20; uid++)
 		assert_int_equal(take_many(&l, uid, now, 1000), APP_LIMIT_BURST);
-	/* more than there are places for: shared, but those who have one keep it */
+	/* more senders than buckets: they share; those who have a bucket keep it */
 	for (uid_t uid = 200000; uid < 220000; uid++)
 		app_limits__take(&l, uid, now);
 	assert_int_equal(take_many(&l, 1, now, 1), 0);
@@ -238,7 +238,7 @@ static void limits_of_many_users(void **state)
 	assert_int_equal(take_many(&l, 5000, now, 1000), APP_LIMIT_BURST);
 }
 
-/* The ranges of one owner are one user. */
+/* All ranges of one owner count as one user. */
 static void limits_of_ranges(void **state)
 {
 	static struct app_limits l;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The base directory: made, locked, looked through and handed over.
- * with: others */
+/*
+ * The base directory: made, locked, scanned and given away.
+ * with: others
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -21,7 +23,7 @@
 
 #define NOON (1704196800ULL * NSEC_PER_SEC) /* 2024-01-02 12:00:00 UTC */
 
-/* A directory of its own for every test, and the base to be in it. */
+/* Each test has a directory, and the path of a base in it. */
 struct place {
 	char dir[64], base[128];
 	struct base_dir b;
@@ -134,7 +136,7 @@ static void test_must_be_new(void **state)
 	assert_int_equal(base_dir__create(&p->b, p->base, &p->err), 0);
 	base_dir__close(&p->b, true);
 	assert_int_equal(mkdir(p->base, 0700), 0);
-	/* of somebody who has not locked it yet, and must be able to */
+	/* its owner has not locked it yet, and must be able to */
 	assert_int_equal(base_dir__create(&p->b, p->base, &p->err), -EEXIST);
 	assert_non_null(strstr(p->err.msg, p->base));
 	assert_false(exists(p, "lock"));
@@ -172,7 +174,7 @@ static void test_slash_at_the_end(void **state)
 	assert_int_equal(access(p->base, F_OK), -1);
 }
 
-/* In a child that inherits nothing of the lock: 0 when it is told the owner's pid. */
+/* Run in a child that does not inherit the lock. 0: the message has the owner's pid. */
 static int open_second(const struct place *p, pid_t owner)
 {
 	struct base_dir b;
@@ -206,7 +208,7 @@ static void test_owned_by_another(void **state)
 
 	open_base(p);
 	check_owned(p);
-	check_owned(p); /* the first one's going has changed nothing */
+	check_owned(p); /* the end of the first has changed nothing */
 	assert_true(exists(p, "incidents"));
 	assert_true(exists(p, "lock"));
 	base_dir__close(&p->b, false);
@@ -252,10 +254,10 @@ static void test_symlink(void **state)
 	assert_int_equal(mkdir(real, 0700), 0);
 	assert_int_equal(symlink(real, p->base), 0);
 	check_refused(p, "it is a symbolic link");
-	assert_int_equal(rmdir(real), 0); /* nothing was put there */
+	assert_int_equal(rmdir(real), 0); /* no file was made there */
 }
 
-/* Others must not be able to put something else in its place. */
+/* Others must not be able to replace it. */
 static void test_above(void **state)
 {
 	struct place *p = *state;
@@ -273,11 +275,11 @@ static void test_above(void **state)
 	assert_int_equal(base_dir__open(&p->b, p->base, &p->err), 0);
 	base_dir__close(&p->b, true);
 	if (geteuid() != 0)
-		return; /* only root can give something away */
+		return; /* only root can change owners */
 	assert_int_equal(lchown(link, 12345, -1), 0);
 	check_refused(p, "link, above it, belongs to uid 12345");
 	assert_int_equal(unlink(link), 0);
-	assert_int_equal(symlink("link2", link), 0); /* to a link of another */
+	assert_int_equal(symlink("link2", link), 0); /* to a link of another user */
 	snprintf(link, sizeof(link), "%s/link2", p->dir);
 	assert_int_equal(symlink(p->dir, link), 0);
 	assert_int_equal(lchown(link, 12345, -1), 0);
@@ -287,7 +289,7 @@ static void test_above(void **state)
 	check_refused(p, "above it, belongs to uid 12345");
 }
 
-/* The lock is that of the directory, whatever becomes of the file in it. */
+/* The lock holds for the directory, whatever happens to the lock file. */
 static void test_lock_removed(void **state)
 {
 	struct place *p = *state;
@@ -340,7 +342,7 @@ static void test_of_another_user(void **state)
 	struct place *p = *state;
 
 	if (geteuid() != 0)
-		skip(); /* only root can give a directory away */
+		skip(); /* only root can change the owner of a directory */
 	make_dir(p, "");
 	assert_int_equal(chown(p->base, 12345, -1), 0);
 	check_refused(p, "belongs to uid 12345");
@@ -382,7 +384,7 @@ static void test_temporary_files(void **state)
 	base_dir__close(&p->b, false);
 }
 
-/* Not those of the daemon that owns it, nor of a directory that is elsewhere. */
+/* The files of a running daemon, and of a directory elsewhere, stay. */
 static void test_temporary_files_of_others(void **state)
 {
 	struct place *p = *state;
@@ -438,7 +440,7 @@ static void test_names_in_a_row(void **state)
 	char want[32];
 
 	open_base(p);
-	for (int i = 0; i < 10; i++) { /* all at one moment */
+	for (int i = 0; i < 10; i++) { /* all at the same time */
 		snprintf(want, sizeof(want), "20240102120000%02d", i);
 		check_name(p, NOON, want);
 	}
@@ -466,7 +468,7 @@ static void test_names_that_exist(void **state)
 
 /* ---- undo ---- */
 
-/* Its parent was moved away, and leads to somebody else's by now. */
+/* Its parent was moved, and the name now leads elsewhere. */
 static void test_undo_of_another(void **state)
 {
 	struct place *p = *state;
@@ -494,7 +496,7 @@ static void test_undo_of_a_new_base(void **state)
 	close(fd);
 	base_dir__close(&p->b, true);
 	assert_int_equal(access(p->base, F_OK), -1);
-	base_dir__close(&p->b, true); /* closed already: nothing to do */
+	base_dir__close(&p->b, true); /* already closed: nothing happens */
 }
 
 static void test_undo_keeps_what_was_there(void **state)
@@ -561,7 +563,8 @@ static void test_manifest(void **state)
 	fd = open(below(p, "incidents/1.json"), O_RDONLY);
 	write_manifest(p, "second\n");
 	check_content(p, "incidents/1.json", "second\n");
-	assert_int_equal(lseek(fd, 0, SEEK_END), 18); /* who has it open still reads the first */
+	assert_int_equal(lseek(fd, 0, SEEK_END), 18); /* an open descriptor still reads the first
+						       * text */
 	close(fd);
 	assert_false(exists(p, "incidents/.tmp-1.json"));
 	base_dir__close(&p->b, false);
@@ -572,7 +575,7 @@ static void test_manifest_cannot_be_written(void **state)
 	struct place *p = *state;
 
 	open_base(p);
-	make_dir(p, "incidents/1.json"); /* nothing can be renamed over it */
+	make_dir(p, "incidents/1.json"); /* no rename can replace it */
 	assert_int_equal(base_dir__write_manifest(&p->b, "1", "x", 1, &p->err), -EISDIR);
 	assert_non_null(strstr(p->err.msg, "incidents/1.json"));
 	assert_false(exists(p, "incidents/.tmp-1.json"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Baseline files, whatever is in them, and what comes of comparing two series. */
+/* Reads baseline files, and compares two series. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 
 static const struct compare_opts opts = { .tolerance = 0.05, .others_limit = 0.1 };
 
-/* N runs that take from @wall ms on, a little more each, on a machine that was left alone. */
+/* N runs: the first takes @wall ms, each further one a little more; undisturbed. */
 static struct series make_series(double wall, double cpu)
 {
 	struct series s = {
@@ -83,7 +83,7 @@ static void test_round_trip(void **state)
 	series__free(&back);
 }
 
-/* The text of a good one with the first @from replaced. */
+/* A valid text in which the first @from is replaced. */
 static void check_damaged(const char *from, const char *to, const char *wanted)
 {
 	struct series s = make_series(100, 80), back = { 0 };
@@ -212,7 +212,7 @@ static void test_verdicts(void **state)
 	assert_int_equal(compare(&slower, &base, NULL), VERDICT_PASS);
 	assert_int_equal(compare(&base, &slower, "CPU time 1.20"), VERDICT_REGRESSED);
 
-	/* five runs that were left alone are enough, four are not */
+	/* five undisturbed runs are enough, four are not */
 	disturb(&slower, 5, USE(others), 0.11);
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
 	disturb(&slower, 6, USE(others), 0.11);
@@ -221,17 +221,17 @@ static void test_verdicts(void **state)
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
 	disturb(&slower, N, USE(steal), 0.03);
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_DISTURBED);
-	/* 100 %: no share is too large, not even in a run of a few milliseconds */
+	/* 100 %: any share is accepted, even in a run of a few milliseconds */
 	disturb(&slower, N, USE(steal), 0.9);
 	assert_int_equal(series__quiet_runs(&slower, SERIES_WALL, 0.99), 0);
 	assert_int_equal(series__quiet_runs(&slower, SERIES_WALL, 1), N);
 	disturb(&slower, N, USE(steal), 0);
-	/* suppressed by a limit: that takes no CPU time */
+	/* throttled by a limit: costs no CPU time */
 	disturb(&slower, N, USE(throttled), 0.1);
 	assert_int_equal(compare(&base, &slower, "CPU time"), VERDICT_REGRESSED);
 	disturb(&same, N, USE(throttled), 0.1);
 	assert_int_equal(compare(&base, &same, NULL), VERDICT_DISTURBED);
-	/* a baseline that was disturbed hides what is slower, and does not make it up */
+	/* a disturbed baseline hides a slowdown, and does not invent one */
 	disturb(&base, N, USE(others), 0.5);
 	assert_int_equal(compare(&base, &little, "record it again"), VERDICT_DISTURBED);
 	series__free(&base);
@@ -250,7 +250,7 @@ static void test_other_machine(void **state)
 	for (size_t i = 0; i < N; i++)
 		slower.runs[i].probe.pages = MS * 1.04;
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
-	/* who loses a cache to neighbours feels more than reading past it shows */
+	/* a program that loses its cache slows down more than the memory test shows */
 	for (size_t i = 0; i < N; i++)
 		slower.runs[i].probe.memory = MS * 1.04;
 	assert_int_equal(compare(&base, &slower, "reading memory shows, 1.22 times"),
@@ -260,7 +260,7 @@ static void test_other_machine(void **state)
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
 	for (size_t i = 0; i < N; i++)
 		slower.runs[i].probe.memory = MS;
-	/* and the other way: it may hide what is slower, but does not make it up */
+	/* the reverse: this may hide a slowdown, but does not invent one */
 	for (size_t i = 0; i < N; i++)
 		base.runs[i].probe.memory = MS * 1.1;
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
@@ -276,7 +276,7 @@ static void test_other_machine(void **state)
 	slower = make_series(120, 96);
 	for (size_t i = 0; i < N; i++)
 		base.runs[i].probe.memory = MS;
-	/* who waits does not wait longer on a slower machine */
+	/* waiting takes no longer on a slower machine */
 	for (size_t i = 0; i < N; i++) {
 		slower.runs[i].probe.memory = MS * 1.5;
 		base.runs[i].cpu /= 100;
@@ -291,14 +291,14 @@ static void test_other_machine(void **state)
 	slower.cpus = 4;
 	assert_int_equal(compare(&base, &slower, "4 CPUs, the baseline is of 2"),
 			 VERDICT_DISTURBED);
-	/* what is not slower needs no excuse */
+	/* what is not slower needs no explanation */
 	base.cpus = 8;
 	assert_int_equal(compare(&slower, &base, NULL), VERDICT_PASS);
 	series__free(&base);
 	series__free(&slower);
 }
 
-/* Run in turns: what the machine does is no excuse, and hides nothing that can be seen. */
+/* With runs in turns, the machine explains nothing and hides nothing visible. */
 static void test_pairs(void **state)
 {
 	const struct compare_opts paired = { .tolerance = 0.05,
@@ -307,7 +307,7 @@ static void test_pairs(void **state)
 	struct series other = make_series(100, 80), this = make_series(120, 96);
 	struct comparison c;
 
-	for (size_t i = 0; i < N; i++) { /* a machine that becomes slower and slower */
+	for (size_t i = 0; i < N; i++) { /* a machine that becomes slower all the time */
 		other.runs[i].wall *= 1 + i;
 		this.runs[i].wall *= 1 + i;
 		other.runs[i].probe.memory *= 1 + i;
@@ -317,17 +317,17 @@ static void test_pairs(void **state)
 	assert_int_equal(c.verdict, VERDICT_REGRESSED);
 	assert_non_null(strstr(c.why, "time 1.20 times the other's"));
 	comparison__free(&c);
-	/* pairs that others disturbed count where they are most of them */
+	/* disturbed pairs count if most pairs are disturbed */
 	disturb(&this, 6, USE(others), 0.5);
 	this.runs[9].wall /= 10;
 	assert_int_equal(comparison__make(&other, &this, &paired, &c), 0);
 	assert_int_equal(c.quiet_now, 4);
 	assert_int_equal(c.metrics[1].ratio.bounded, true);
 	assert_int_equal(c.metrics[1].verdict, VERDICT_REGRESSED);
-	/* nothing can be said of what varies that much */
+	/* values vary too much for a verdict */
 	assert_int_equal(c.metrics[0].verdict, VERDICT_DISTURBED);
 	comparison__free(&c);
-	/* and are left out where they are not */
+	/* and are left out otherwise */
 	disturb(&this, 6, USE(others), 0);
 	disturb(&this, 2, USE(others), 0.5);
 	assert_int_equal(comparison__make(&other, &this, &paired, &c), 0);
@@ -341,7 +341,7 @@ static void test_pairs(void **state)
 	series__free(&this);
 }
 
-/* Made until they say enough, wherever the interval lies. */
+/* Runs are added until the interval is narrow, wherever it lies. */
 static void test_enough_pairs(void **state)
 {
 	const struct compare_opts paired = { .tolerance = 0.05,
@@ -351,10 +351,10 @@ static void test_enough_pairs(void **state)
 
 	assert_true(schedule__enough_pairs(&other, &this, N, &paired));
 	assert_false(schedule__enough_pairs(&other, &this, N + 1, &paired));
-	this.n_runs--; /* half of a pair */
+	this.n_runs--; /* an incomplete pair */
 	assert_false(schedule__enough_pairs(&other, &this, N - 1, &paired));
 	this.n_runs++;
-	/* from 1 / 1.07 to 1.07 is within 8 % on either side, 1.09 is not */
+	/* from 1 / 1.07 to 1.07 is within 8 % on both sides, 1.09 is not */
 	for (size_t i = 0; i < N; i++)
 		this.runs[i].wall = other.runs[i].wall * (i % 2 ? 1.07 : 1 / 1.07);
 	assert_true(schedule__enough_pairs(&other, &this, N, &paired));
@@ -363,7 +363,8 @@ static void test_enough_pairs(void **state)
 	assert_false(schedule__enough_pairs(&other, &this, N, &paired));
 	assert_false(schedule__enough_pairs(&other, &this, N / 2, &paired));
 	assert_false(schedule__enough_pairs(&other, &this, 3, &paired));
-	assert_true(schedule__enough_pairs(&other, &this, 2, &paired)); /* five times as many */
+	assert_true(schedule__enough_pairs(&other, &this, 2, &paired)); /* five times as many runs
+									 * */
 	series__free(&other);
 	series__free(&this);
 }
@@ -375,7 +376,7 @@ static void test_thresholds(void **state)
 	uint64_t most = base.runs[N - 1].rules[0].max;
 
 	assert_int_equal(comparison__make(&base, &slower, &opts, &c), 0);
-	/* it grew: what 1 % exceed; never above its own */
+	/* values grew: the value that 1 % of the baseline's exceed; never above the rule's own */
 	assert_true(comparison__threshold(&c, &base, 0, 1000 * MS) < most);
 	assert_true(comparison__threshold(&c, &base, 0, 1000 * MS) > 60 * MS);
 	assert_int_equal(comparison__threshold(&c, &base, 0, 5 * MS), 5 * MS);
@@ -439,7 +440,7 @@ static void test_machine(void **state)
 	assert_int_equal(u.capacity, 200 * MS);
 	assert_int_equal(u.steal, 10 * MS);
 	assert_int_equal(u.others, 50 * MS);
-	/* idle time is counted in 10 ms: never below nothing */
+	/* idle time is counted in steps of 10 ms: the result is never negative */
 	assert_int_equal(machine__between(&a, &b, 900 * MS).others, 0);
 	assert_int_equal(machine__between(&b, &a, 0).capacity, 0);
 	check_probe();
@@ -468,7 +469,7 @@ static void test_files(void **state)
 	assert_int_equal(baseline__check_writable(path, true, &err), -EINVAL);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(baseline__check_writable("", false, &err), -EINVAL);
-	/* nothing else is left */
+	/* no other file is left */
 	assert_int_equal(rmdir(dir), 0);
 	assert_true(baseline__check_writable(path, false, &err) < 0);
 	series__free(&s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* blkio and blkio.device on the running kernel: requests to a loop device of this test. */
+/* blkio and blkio.device on the running kernel, with requests to a loop device of the test. */
 #include <bpf/btf.h>
 #include <errno.h>
 #include <sched.h>
@@ -74,7 +74,7 @@ struct scene {
 	size_t n;
 };
 
-/* The rule applies to the loop device only. */
+/* The rule is only about the loop device. */
 static void add_rule(struct scene *s, const char *when, const char *condition)
 {
 	char text[256];
@@ -194,7 +194,7 @@ static void test_device_is_part_of_it(void **state)
 	assert_int_not_equal(got.v[0].source, got.last.source);
 	all = state_of(s.d, s.slots[0]).last_value;
 	device = state_of(s.d, s.slots[1]).last_value;
-	/* each is seen by a program of its own, one after the other */
+	/* two programs see each of them, one after the other */
 	if (got.v[0].source == FRBPF_SOURCE_BLKIO)
 		assert_in_range(device, 1, all + (got.last.time - got.v[0].time));
 	else
@@ -202,7 +202,7 @@ static void test_device_is_part_of_it(void **state)
 	end(&s);
 }
 
-/* Which is saved for rules that ask for it. */
+/* The issuer is saved only for rules that need it. */
 static void test_parent(void **state)
 {
 	char ours[64], other[64];
@@ -223,7 +223,7 @@ static void test_parent(void **state)
 	end(&s);
 }
 
-/* The issuer of an fsync is not the worker that sends the flush. */
+/* The subject of an fsync is its caller, not the worker that sends the flush. */
 static void test_flush(void **state)
 {
 	struct frbpf_rule_state all, device;
@@ -243,7 +243,7 @@ static void test_flush(void **state)
 	}
 	assert_int_equal(all.matched, 1);
 	assert_int_equal(device.matched, 1);
-	/* by programs that run one after the other */
+	/* two programs run, one after the other */
 	assert_in_range(all.last_value, 1, s.io->end - s.io->begin);
 	assert_in_range(device.last_value, 1, s.io->end - s.io->begin);
 	end(&s);
@@ -264,7 +264,7 @@ static int clean(void *arg)
 	return fd < 0 || fsync(fd);
 }
 
-/* What one task left in the page cache is written by whoever syncs, or by the kernel. */
+/* Data left in the page cache are written by whoever syncs, or by the kernel. */
 static void test_subject_is_who_queues(void **state)
 {
 	struct scene s;
@@ -283,7 +283,7 @@ static void test_subject_is_who_queues(void **state)
 	end(&s);
 }
 
-/* While we write, what another program asks a disk for is its own; what we ask for is ours. */
+/* While a dump is written, requests of other programs still match, and ours do not. */
 static void test_while_a_dump_is_written(void **state)
 {
 	struct frbpf_rule_state st;
@@ -299,7 +299,7 @@ static void test_while_a_dump_is_written(void **state)
 	st = state_of(s.d, s.slots[0]);
 	assert_int_equal(st.matched, 1);
 	assert_int_equal(st.suppressed[FRBPF_CAUSE_SELF], 0);
-	/* this one is as the daemon's own */
+	/* this process is one of the daemon's */
 	prctl(PR_GET_NAME, name);
 	assert_int_equal(run_io(s.io), 0);
 	prctl(PR_SET_NAME, name);
@@ -314,8 +314,8 @@ static int dirty_and_clean(struct io *io, int fd, void *buf)
 }
 
 /*
- * What a kernel thread writes meanwhile is ours only where dumps go to, and if it is not memory of
- * a program. A disk on the disk has one.
+ * While a dump is written, requests of kernel threads are suppressed only if they go to our disk
+ * and are no memory of a program. A disk on top of that disk counts, too.
  */
 static void test_kernel_thread_while_a_dump_is_written(void **state)
 {
@@ -344,7 +344,7 @@ static void test_kernel_thread_while_a_dump_is_written(void **state)
 	end(&s);
 }
 
-/* Rules about some tasks only: the request of another is nobody's, whoever issues it. */
+/* Rules confined to some tasks: a request of another task does not match, whoever issues it. */
 static void test_foreign_requests(void **state)
 {
 	struct err err = { "" };
@@ -369,9 +369,9 @@ static void test_foreign_requests(void **state)
 	end(&s);
 }
 
-#define REUSED 64 /* requests: some lie where one of before did */
+#define REUSED 64 /* some requests are at the address of an earlier one */
 
-/* On the first CPU that we may use: each CPU takes again the request that it was given back last. */
+/* Pin to the first allowed CPU: each CPU reuses the request that was freed last. */
 static int write_often(struct io *io, int fd, void *buf)
 {
 	cpu_set_t set, one;
@@ -398,8 +398,7 @@ static void detach(struct bpf_link **link)
 	*link = NULL;
 }
 
-/* The end of requests is missed, and the beginning of those that come where they were: no value is
- * older than its request. */
+/* If ends and later begins are missed, no value is longer than its request took. */
 static void check_lost(const char *when)
 {
 	struct detectors_stats stats;
@@ -437,7 +436,7 @@ struct flight {
 	uint64_t tag, last;
 };
 
-/* @n requests that are none are under way. */
+/* Fill the table with @n made-up requests. */
 static void fill_table(struct blkio_bpf *skel, uint64_t n)
 {
 	const struct bpf_map *map = skel->maps.flights;
@@ -454,7 +453,7 @@ static void fill_table(struct blkio_bpf *skel, uint64_t n)
 				 0);
 }
 
-/* blkio.device without rules, while requests that are none are under way. */
+/* blkio.device without rules, while made-up requests are active. */
 static struct blkio_bpf *load_table(uint64_t n)
 {
 	struct blkio_bpf *skel = blkio_bpf__open();
@@ -463,11 +462,12 @@ static struct blkio_bpf *load_table(uint64_t n)
 	skel->rodata->of_device = true;
 	bpf_program__set_autoload(skel->progs.io_start, has_io_start());
 	bpf_program__set_autoload(skel->progs.io_insert, !has_io_start());
-	bpf_program__set_autoload(skel->progs.io_look, false); /* iterators attach to a map */
+	bpf_program__set_autoload(skel->progs.io_look, false); /* a map's iterator attaches to a map
+							        * */
 	bpf_program__set_autoload(skel->progs.io_stacks, false);
 	assert_int_equal(blkio_bpf__load(skel), 0);
 	fill_table(skel, n);
-	/* what ends a request first, as blkio_attach() does */
+	/* ends are attached first, as in blkio_attach() */
 	skel->links.io_complete = bpf_program__attach(skel->progs.io_complete);
 	skel->links.io_merge = bpf_program__attach(skel->progs.io_merge);
 	assert_true(skel->links.io_complete && skel->links.io_merge);
@@ -475,7 +475,7 @@ static struct blkio_bpf *load_table(uint64_t n)
 	return skel;
 }
 
-/* Of the entry of @key; 0: it is not active. */
+/* The begin in the entry of @key; 0: it is not active. */
 static uint64_t begun(const struct blkio_bpf *skel, const uint64_t *key)
 {
 	union {
@@ -487,7 +487,7 @@ static uint64_t begun(const struct blkio_bpf *skel, const uint64_t *key)
 	return value.flight.depth ? value.flight.last : 0;
 }
 
-/* Do all requests that are under way end? Those that are none never began. */
+/* Do all active requests end? The made-up ones never began. */
 static bool all_end(const struct blkio_bpf *skel)
 {
 	uint64_t *key = NULL, keys[2][FRBPF_SPAN_KEYS], last, until = now_ns() + 5000 * MS;
@@ -504,7 +504,7 @@ static bool all_end(const struct blkio_bpf *skel)
 	return true;
 }
 
-/* Requests that are no neighbours, many of them at a time. */
+/* Many requests at a time that the kernel cannot merge. */
 static int write_scattered(struct io *io, int fd, void *buf)
 {
 	int plain = open(io->path, O_RDWR | O_CLOEXEC);
@@ -516,8 +516,10 @@ static int write_scattered(struct io *io, int fd, void *buf)
 	return plain < 0 || fsync(plain);
 }
 
-/* While as many as there must be room for are under way, all requests are measured, and end. Where there is no room, they
- * are counted. */
+/*
+ * With as many active requests as the table promises to hold, all are measured and end. Beyond
+ * that, they are counted.
+ */
 static void test_full(void **state)
 {
 	const uint32_t in_flight = FRBPF_MAX_IN_FLIGHT - 2048;

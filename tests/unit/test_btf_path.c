@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Paths through the kernel's types, of the arguments of its tracepoints. Needs BTF, not root.
- * with: others */
+/*
+ * Paths from the arguments of tracepoints through kernel types. Needs BTF, not root.
+ * with: others
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +48,7 @@ static void test_values(void **state)
 		  1, 64, false },
 		{ "sched_switch", "next.comm[3]", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 2, 1, 8,
 		  true },
-		/* of a class of events: its functions have other names */
+		/* an event of a class: its functions have the names of the class */
 		{ "sched_wakeup", "p.pid", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 0, 1, 32, true },
 		{ "sched_process_exec", "bprm.filename", EXPR_STRING, FRBPF_EXTRACT_STRING, 2, 2 },
 		{ "signal_generate", "sig", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 0, 0, 32, true },

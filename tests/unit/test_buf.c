@@ -85,7 +85,7 @@ static void test_too_large(void **state)
 	buf__free(&b);
 }
 
-/* Files of procfs state no size and come in pieces. */
+/* Files of procfs report no size and are read in pieces. */
 static void test_proc_files(void **state)
 {
 	struct buf b = { 0 }, again = { 0 };
@@ -99,7 +99,7 @@ static void test_proc_files(void **state)
 	assert_int_equal(b.len, strlen(b.data));
 	b.len = 0;
 	assert_int_equal(buf__read_file(&b, "/proc/kallsyms", 256 << 20), 0);
-	assert_true(b.len > 64 * 1024); /* more than one read gives */
+	assert_true(b.len > 64 * 1024); /* more than one read returns */
 	assert_int_equal(b.data[b.len - 1], '\n');
 	assert_int_equal(buf__read_file(&again, "/proc/self/cmdline", 4096), 0);
 	assert_int_equal(again.data[again.len], 0);

@@ -39,7 +39,7 @@ static void add_note(struct buf *b, const char *owner, uint32_t owner_size, uint
 	assert_int_equal(buf__add_zero(b, -desc_size & 3), 0);
 }
 
-/* As the last bytes of an allocation, so that the sanitizer sees a read beyond them. */
+/* At the end of an allocation, so that the sanitizer sees a read beyond it. */
 static int parse(const struct buf *b, size_t len, struct build_id *ret)
 {
 	char *copy = malloc(len ? len : 1);
@@ -59,7 +59,7 @@ static void test_notes(void **state)
 	struct buf b = { 0 };
 	size_t len;
 
-	add_note(&b, "Linux", 6, 3, "abcde", 5); /* of another owner, with padding */
+	add_note(&b, "Linux", 6, 3, "abcde", 5); /* another owner, with padding */
 	add_note(&b, "GNU", 4, NT_GNU_ABI_TAG, desc, 16);
 	add_note(&b, "GNU", 4, NT_GNU_BUILD_ID, desc, 20);
 	assert_int_equal(parse(&b, b.len, &id), 0);
@@ -78,7 +78,7 @@ static void test_short_id(void **state)
 	memset(&id, 0xee, sizeof(id));
 	add_note(&b, "GNU", 4, NT_GNU_BUILD_ID, "12345", 5);
 	assert_int_equal(parse(&b, b.len - 3, &id),
-			 0); /* the padding at the very end is optional */
+			 0); /* padding at the very end is optional */
 	assert_int_equal(id.size, 5);
 	assert_memory_equal(id.data, "12345\0\0\0", 8);
 	buf__free(&b);
@@ -124,7 +124,7 @@ static void test_kernel(void **state)
 	assert_in_range(id.size, 8, 20);
 }
 
-/* What `readelf -n` says of the same file. */
+/* Compare with `readelf -n` on the same file. */
 static void test_elf_file(void **state)
 {
 	char want[128] = "", got[2 * BUILD_ID_MAX + 1] = "";
@@ -139,7 +139,7 @@ static void test_elf_file(void **state)
 	pclose(f);
 	want[strcspn(want, "\n")] = '\0';
 	if (!want[0])
-		skip(); /* no readelf, or a shell without a build id */
+		skip(); /* no readelf, or a shell without build id */
 	assert_int_equal(read_path("/bin/sh", &id), 0);
 	for (i = 0; i < id.size; i++)
 		snprintf(got + 2 * i, 3, "%02x", id.data[i]);
@@ -157,14 +157,14 @@ static void test_not_elf(void **state)
 	assert_int_equal(write(fd, "#!/bin/sh\n", 10), 10);
 	assert_int_equal(read_path(path, &id), -ENOENT);
 	assert_int_equal(ftruncate(fd, 0), 0);
-	assert_int_equal(pwrite(fd, ELFMAG "\2\1\1", 7, 0), 7); /* a header that is cut */
+	assert_int_equal(pwrite(fd, ELFMAG "\2\1\1", 7, 0), 7); /* a truncated header */
 	assert_int_equal(read_path(path, &id), -ENOENT);
 	close(fd);
 	unlink(path);
 	assert_int_equal(read_path("/dev/null", &id), -ENOENT);
 	assert_int_equal(read_path("/tmp", &id), -ENOENT);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_equal(read_path(path, &id), -ENOENT); /* is not waited for */
+	assert_int_equal(read_path(path, &id), -ENOENT); /* opening it must not block */
 	unlink(path);
 }
 

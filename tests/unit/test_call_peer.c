@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The other side of the socket that a system call is about, on the running kernel: `peer`, `port`
- * and `family` of connect(), sendto(), accept() and calls on connected sockets, by IPv4, IPv6 and
- * on Unix sockets. Skips without root or kernel BTF.
+ * `peer`, `port` and `family` of system calls on sockets, on the running kernel: connect(),
+ * sendto(), accept() and calls on connected sockets, with IPv4, IPv6 and Unix sockets. Skips
+ * without root or kernel BTF.
  * with: others
  */
 #include <arpa/inet.h>
@@ -12,7 +12,7 @@
 
 /* ---- sockets ---- */
 
-/* A socket of ours on the loopback device. *ret_port: in the byte order of this machine. */
+/* A socket of the test on the loopback device. *ret_port: in host byte order. */
 static int bound_socket(int family, int type, uint16_t *ret_port)
 {
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
@@ -34,7 +34,7 @@ static int bound_socket(int family, int type, uint16_t *ret_port)
 struct findings_of_peer {
 	struct findings f;
 	int family, fd;
-	uint16_t port, own_port; /* of the other side, and of ours */
+	uint16_t port, own_port; /* port of the other side, and of this side */
 };
 
 static socklen_t address_of(const struct findings_of_peer *p, struct sockaddr_in6 *ret)
@@ -52,7 +52,7 @@ static socklen_t address_of(const struct findings_of_peer *p, struct sockaddr_in
 	return sizeof(a4);
 }
 
-/* ---- children; each makes one call of each kind that it is watched for ---- */
+/* ---- children; each makes one call of each watched kind ---- */
 
 static void run_client(struct findings *f, long how)
 {
@@ -104,7 +104,7 @@ static void check_peer(const struct frbpf_trigger *t, int family, uint16_t port)
 	assert_int_equal(peer[1], family == AF_INET ? 0xffff7f000001 : 1);
 }
 
-/* Rules on @call: of this other side, and of another port, address and family. */
+/* Rules on @call: for the right peer, and for another port, address and family. */
 static void make_rules(struct rule_conf rules[3], const char *call, int family, uint16_t port)
 {
 	const char *own = family == AF_INET ? "127.0.0.0/8" : "\"::1\"";
@@ -121,7 +121,7 @@ static void make_rules(struct rule_conf rules[3], const char *call, int family, 
 	rules[2] = rule_when(3, when, condition);
 }
 
-/* @calls: how many of them @fn makes. */
+/* @calls: number of these calls that @fn makes. */
 static void look_at_call(const char *call, void (*fn)(struct findings *f, long how), long how,
 			 struct findings_of_peer *p, int calls)
 {
@@ -168,7 +168,7 @@ static void test_family(int family)
 	assert_int_equal(connect(client, (struct sockaddr *)&to, len), 0);
 	len = sizeof(own);
 	assert_int_equal(getsockname(client, (struct sockaddr *)&own, &len), 0);
-	p->port = ntohs(own.sin6_port); /* at the same place in both */
+	p->port = ntohs(own.sin6_port); /* at the same offset in both families */
 	look_at_call("accept", run_server, 0, p, 1);
 	close(client);
 	close(p->fd);
@@ -188,7 +188,7 @@ static void test_ipv6(void **state)
 	test_family(AF_INET6);
 }
 
-/* A Unix socket has no such address: nothing holds of it, and the event does not have the fields. */
+/* A Unix socket has no such address: no condition on it holds, and the event lacks the fields. */
 static void test_unix(void **state)
 {
 	struct rule_conf rules[] = {

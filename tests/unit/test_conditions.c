@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Conditions as BPF holds them against the task of a system call.
+ * Conditions in BPF, on the task of a system call.
  * with: others
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 enum { N_PREDICATES = 14 };
 
-/* Of each pair the first must match, the second must not. */
+/* In each pair the first condition matches, the second does not. */
 static void fill_predicates(struct rule_conf *r, pid_t child)
 {
 	const unsigned int end = FRBPF_NODE_END;
@@ -39,7 +39,7 @@ static void fill_predicates(struct rule_conf *r, pid_t child)
 	add_node(&r[11], FRBPF_FIELD_UID, FRBPF_OP_EQ, 0, 0);
 	add_node(&r[11], FRBPF_FIELD_PID, FRBPF_OP_EQ, child + 1, end);
 	add_node(&r[11], FRBPF_FIELD_UID, FRBPF_OP_EQ, 1, end);
-	/* as many as a rule may have; the last one decides */
+	/* the maximum number of predicates; the last one decides */
 	for (int i = 0; i < FRBPF_MAX_NODES; i++) {
 		bool last = i == FRBPF_MAX_NODES - 1;
 
@@ -87,7 +87,7 @@ static void test_predicates(void **state)
 
 static void test_conditions(void **state)
 {
-	/* of each pair the first must match, the second must not */
+	/* in each pair the first matches, the second does not */
 	static const char *const fixed[] = {
 		"comm ~ \"frbpf-r?r*\"",
 		"comm ~ \"frbpf-r[!a]re\"",
@@ -144,7 +144,7 @@ static void call_in_cgroup(struct findings *f, long dir)
 	make_rare_calls(f, 1);
 }
 
-/* One call in a cgroup of that path, made for it: 0 or REFUSED. */
+/* Make a call in a cgroup that is created at this path. 0 or REFUSED. */
 static int call_in_new_cgroup(const char *top, const char *below)
 {
 	char dir[PATH_MAX];
@@ -161,7 +161,7 @@ static int call_in_new_cgroup(const char *top, const char *below)
 	return status;
 }
 
-/* A rule follows its cgroup: one that does not exist yet, and one that is made anew. */
+/* A rule finds its cgroup if that is created later, or created again. */
 static void test_cgroup_made_later(void **state)
 {
 	struct rule_conf r = syscall_rule(400, RARE_CALL, 0);
@@ -195,7 +195,7 @@ static void test_cgroup_made_later(void **state)
 	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
 	assert_int_equal(state_of(d, slot).matched, 2);
 
-	/* one that is there before the rule */
+	/* a cgroup older than the rule */
 	update(d, NULL, 0, NULL);
 	assert_int_equal(mkdir(top, 0755), 0);
 	update(d, &r, 1, &slot);

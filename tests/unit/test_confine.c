@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The recorder's list of system calls: what it leaves out fails, and is logged, in each thread.
+ * The recorder's list of system calls: others fail and are logged, in every thread.
  * with: others
  */
 #include <errno.h>
@@ -32,7 +32,7 @@
 #include "common/landlock.h"
 #include "daemon/confine.h"
 
-/* In the confined process: nothing of cmocka. */
+/* Runs in the confined process, without cmocka. */
 #define CHECK(cond)                                                                                \
 	do {                                                                                       \
 		if (!(cond)) {                                                                     \
@@ -101,7 +101,7 @@ static void run_confined(int err)
 	_exit(0);
 }
 
-/* A thread that writes dumps, beside one that does not. */
+/* A thread that writes dumps, and one that does not. */
 static void *writing_thread(void *base)
 {
 	int dir = *(const int *)base, fd;
@@ -129,11 +129,11 @@ static void run_writer(int err, int base)
 
 	dup2(err, STDERR_FILENO);
 	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	confine__writer(); /* nothing was set: nothing happens */
+	confine__writer(); /* no base is set: nothing happens */
 	CHECK(!confine__set_base(base));
 	CHECK(!pthread_create(&writer, NULL, writing_thread, &base));
 	CHECK(!pthread_join(writer, NULL));
-	CHECK(!unlinkat(base, "../kept", 0)); /* this one is not limited */
+	CHECK(!unlinkat(base, "../kept", 0)); /* this thread is not limited */
 	_exit(0);
 }
 
@@ -196,7 +196,7 @@ static void what_is_not_listed_fails_and_is_logged_once(void **state)
 	buf__free(&said);
 }
 
-/* What is open already can be read. */
+/* Open files can still be read. */
 static void no_file_is_opened_any_more(void **state)
 {
 	int status, dir, held;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* connect on the running kernel: TCP sockets in a network namespace of their own. */
+/* connect on the running kernel: TCP sockets in a separate network namespace. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
@@ -13,7 +13,7 @@
 
 #include "connect.skel.h"
 
-/* Of the children, which have the namespace; the test itself stays where it is. */
+/* The children's namespace; the test itself stays outside. */
 struct findings {
 	uint64_t begin, end;
 	uint16_t port;
@@ -32,7 +32,7 @@ static bool enter_network(void)
 	return fd >= 0 && !ioctl(fd, SIOCSIFFLAGS, &lo);
 }
 
-/* On the loopback, at a port of the kernel's choice unless @port. */
+/* A loopback address; the kernel chooses the port if @port is 0. */
 static socklen_t loopback(int family, uint16_t port, struct sockaddr_in6 *ret)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)ret;
@@ -48,7 +48,7 @@ static socklen_t loopback(int family, uint16_t port, struct sockaddr_in6 *ret)
 	return sizeof(*ret);
 }
 
-/* A socket that listens. */
+/* A listening socket. */
 static int listen_on(int family, int backlog, uint16_t *ret_port)
 {
 	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -58,11 +58,11 @@ static int listen_on(int family, int backlog, uint16_t *ret_port)
 	if (fd < 0 || bind(fd, (struct sockaddr *)&a, len) || listen(fd, backlog) ||
 	    getsockname(fd, (struct sockaddr *)&a, &len))
 		return -1;
-	*ret_port = ntohs(a.sin6_port); /* it lies where that of IPv4 does */
+	*ret_port = ntohs(a.sin6_port); /* the port has the same offset as in IPv4 */
 	return fd;
 }
 
-/* A socket that connects, without waiting for it. */
+/* Connect a socket without waiting. */
 static int begin_connect(int family, uint16_t port)
 {
 	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -74,7 +74,7 @@ static int begin_connect(int family, uint16_t port)
 	return fd;
 }
 
-/* The error of the socket, once it is writable: what programs that do not block do. */
+/* The error of the socket once it is writable, as a non-blocking program reads it. */
 static int end_connect(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -112,7 +112,7 @@ static int connect_v6(void *arg)
 	return connect_once(arg, AF_INET6);
 }
 
-/* To a port where nobody listens any more. */
+/* Connect to a port where nobody listens any more. */
 static int connect_refused(void *arg)
 {
 	struct findings *f = arg;
@@ -137,8 +137,8 @@ static uint8_t syns_sent_again(int fd)
 }
 
 /*
- * The queue has the one connection that it has room for. The SYN of another one is dropped until
- * that is accepted; it is sent again after a second, and later.
+ * The backlog has room for one connection. The SYN of a second one is dropped until the first is
+ * accepted, and repeated after a second.
  */
 static int connect_to_full_queue(struct findings *f, bool give_up)
 {
@@ -172,7 +172,7 @@ static int connect_given_up(void *arg)
 	return connect_to_full_queue(arg, true);
 }
 
-/* The socket fails, is used again, and succeeds. */
+/* The socket fails, is reused, and succeeds. */
 static int connect_again(void *arg)
 {
 	struct findings *f = arg;
@@ -196,7 +196,7 @@ static int connect_again(void *arg)
 	return f->error ? 1 : 0;
 }
 
-/* What the rules see of a child that runs @fn. */
+/* Run @fn in a child; get what the rules see. */
 struct seen {
 	struct findings *f;
 	struct sink got;
@@ -314,7 +314,9 @@ static void test_refused(void **state)
 	munmap(s.f, sizeof(*s.f));
 }
 
-/* The first answer is to a SYN that was sent again: a second later, whoever waits meanwhile. */
+/*
+ * The first answered SYN is a repeated one, so the value is above a second, whatever waits for it.
+ */
 static void test_late(void **state)
 {
 	struct rule_conf rules[] = {
@@ -332,7 +334,7 @@ static void test_late(void **state)
 	munmap(s.f, sizeof(*s.f));
 }
 
-/* The program closes the socket: that took long, too, but is no failure. */
+/* The program closes the socket: slow, but no failure. */
 static void test_given_up(void **state)
 {
 	struct rule_conf rules[] = {
@@ -368,7 +370,7 @@ static void test_used_again(void **state)
 
 /* ---- the table ---- */
 
-/* One rule that takes all, in the maps of the object itself. */
+/* One rule that matches everything, written to the maps of the object itself. */
 static void set_rule(struct connect_bpf *skel)
 {
 	struct frbpf_rule rule = { .flags = FRBPF_RULE_QUIET, .keys[0] = 1 };
@@ -379,7 +381,7 @@ static void set_rule(struct connect_bpf *skel)
 	skel->bss->control.bank[0].n_rules = 1;
 }
 
-/* Others have all places: it is counted, and no value is made up. */
+/* The table is full of other entries: that is counted, and no value is invented. */
 static void test_full(void **state)
 {
 	struct connect_bpf *skel;

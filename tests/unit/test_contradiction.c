@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Waits of triggers against the switches and wake-ups that were recorded. */
+/* Compares waits of triggers with recorded switches and wake-ups. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #define TYPE (RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW)
 
 #define SUBJECT 77  /* in our pid namespace */
-#define NUMBER	177 /* in the initial one, as events have it */
+#define NUMBER	177 /* in the initial namespace, as events show it */
 #define OTHER	88
 #define BEGIN	10000
 #define TRIGGER 20000
@@ -136,7 +136,10 @@ static void wake(struct scene *s, uint64_t time)
 	add(s, ID_WAKEUP, time, OTHER, raw, sizeof(raw));
 }
 
-/* When it was contradicted. Leaves the result in the incident, as the session's thread does. */
+/*
+ * Returns the time of the contradiction. The result stays in the incident, as the session's thread
+ * leaves it.
+ */
 static uint64_t look(struct scene *s)
 {
 	return compare_trigger(s->inc, s->res, &s->session, &s->records);
@@ -147,7 +150,7 @@ static void of(struct scene *s, enum frbpf_source source)
 	s->inc->triggers[0].t.source = source;
 }
 
-/* Woken, and switched in at last. What was before and comes behind is of other waits. */
+/* Woken, and at last switched in. Earlier and later records belong to other waits. */
 static void test_true_wait(void **state)
 {
 	struct scene *s = *state;
@@ -163,7 +166,7 @@ static void test_true_wait(void **state)
 	assert_int_equal(look(s), 0);
 }
 
-/* Switched out at its beginning, by all of its events; woken on its way to sleep. */
+/* Switched out at its beginning, according to all events; woken on its way to sleep. */
 static void test_true_preemption(void **state)
 {
 	struct scene *s = *state;
@@ -201,7 +204,7 @@ static void test_ran_in_between(void **state)
 	assert_int_equal(look(s), BEGIN + 300);
 }
 
-/* The switches to it were lost here, too. */
+/* The switches to the task were lost as well. */
 static void test_left_twice(void **state)
 {
 	struct scene *s = *state;
@@ -218,12 +221,13 @@ static void test_slept_in_between(void **state)
 	struct scene *s = *state;
 
 	out(s, BEGIN + 500, SLEEPS);
-	assert_int_equal(look(s), 0); /* older kernels say so of one that a signal has woken */
+	assert_int_equal(look(s), 0); /* older kernels report that state for a task woken by a
+				       * signal */
 	wake(s, BEGIN + 700);
 	assert_int_equal(look(s), BEGIN + 700);
 }
 
-/* Nothing is known of these. */
+/* Nothing is known about these waits. */
 static void test_not_looked_at(void **state)
 {
 	struct scene *s = *state;
@@ -243,7 +247,7 @@ static void test_not_looked_at(void **state)
 	assert_int_equal(look(s), BEGIN + 300);
 }
 
-/* Raw data that does not reach as far as the format says. */
+/* Raw data shorter than its format. */
 static void test_short_raw(void **state)
 {
 	struct scene *s = *state;
@@ -255,7 +259,7 @@ static void test_short_raw(void **state)
 	assert_int_equal(look(s), 0);
 }
 
-/* What the window lacks is said, unless there is a contradiction all the same. */
+/* Gaps of the window are reported, unless there is a contradiction anyway. */
 static void test_cannot_tell(void **state)
 {
 	struct scene *s = *state;

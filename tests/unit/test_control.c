@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Requests and answers over the control socket, and whose socket is believed.
- * with: others */
+/*
+ * Requests and answers over the control socket, and which peers are trusted.
+ * with: others
+ */
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -108,7 +110,7 @@ static void test_refused(void **state)
 	check_refused(fd, "no cmd");
 }
 
-/* Words that are cut where a character of several bytes stands must still be an answer. */
+/* A text cut within a multi-byte character must still give a valid answer. */
 static void test_refused_with_long_names(void **state)
 {
 	struct server *s = *state;
@@ -139,7 +141,7 @@ static void test_no_answer(void **state)
 
 /* ---- servers ---- */
 
-/* Listens as another user, with an answer that would move the cursor. */
+/* Listens as another user, and answers with an escape sequence. */
 static void test_of_another_user(void **state)
 {
 	struct server *s = *state;
@@ -170,7 +172,7 @@ static void test_of_another_user(void **state)
 	unlink(s->path);
 }
 
-/* It never answers, and its client must not wait for ever. */
+/* The server never answers; the client must not wait for ever. */
 static void test_stopped(void **state)
 {
 	struct server *s = *state;
@@ -255,7 +257,7 @@ static void test_paths(void **state)
 
 	memset(path, 'x', sizeof(path));
 	path[0] = '/';
-	path[108] = '\0'; /* one byte more than sun_path takes with its NUL */
+	path[108] = '\0'; /* one byte too many for sun_path with its NUL */
 	assert_int_equal(control__listen(path, serve, s, &err, &c), -ENAMETOOLONG);
 	assert_non_null(strstr(err.msg, "choose a shorter base"));
 	assert_int_equal(control__request(path, json_object(), &err, &reply), -ENAMETOOLONG);
@@ -285,6 +287,6 @@ int main(void)
 		control_test(test_paths),
 	};
 
-	alarm(50); /* a test that waits for ever has failed */
+	alarm(50); /* a test that hangs has failed */
 	return cmocka_run_group_tests_name("control", tests, NULL, NULL);
 }

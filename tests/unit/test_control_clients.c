@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Clients of the control socket that are many, idle, late or gone.
- * with: others */
+/*
+ * Many clients of the control socket, idle, late or gone.
+ * with: others
+ */
 #include <sys/resource.h>
 
 #include "control_fixture.h"
@@ -20,7 +22,7 @@ static void test_many_clients(void **state)
 	answer_held(s);
 	for (int i = 0; i < 32; i++)
 		check_ok(fds[i]);
-	for (int i = 0; i < 100; i++) { /* places are free again */
+	for (int i = 0; i < 100; i++) { /* slots are free again */
 		fds[0] = connect_to(s);
 		say(s, fds[0], "{\"cmd\":\"x\"}\n");
 		check_echo(fds[0], "x");
@@ -28,7 +30,7 @@ static void test_many_clients(void **state)
 	assert_int_equal(s->served, 132);
 }
 
-/* Who only holds a place gives it to who has something to ask, the longest silent one first. */
+/* Idle clients lose their slot to one with a request, the longest idle first. */
 static void test_idle_clients(void **state)
 {
 	struct server *s = *state;
@@ -36,7 +38,7 @@ static void test_idle_clients(void **state)
 
 	for (int i = 0; i < 32; i++)
 		fds[i] = connect_to(s);
-	say(s, fds[0], "{"); /* so this one is not */
+	say(s, fds[0], "{"); /* so this one keeps it */
 	extra = connect_to(s);
 	say(s, extra, "{\"cmd\":\"x\"}\n");
 	check_echo(extra, "x");
@@ -48,8 +50,10 @@ static void test_idle_clients(void **state)
 	run(s);
 }
 
-/* Without descriptors a client is told so, and does not stay in the queue where it is seen again and
- * again. */
+/*
+ * Without free descriptors a client is refused with a message, and does not stay in the queue,
+ * where it would be seen again and again.
+ */
 static void test_no_descriptors(void **state)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -61,7 +65,7 @@ static void test_no_descriptors(void **state)
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%.100s", s->path);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	none = old;
-	none.rlim_cur = fd + 1; /* all below are taken */
+	none.rlim_cur = fd + 1; /* all lower numbers are in use */
 	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	for (int i = 0; i < 4; i++)
@@ -117,11 +121,11 @@ static void test_gone_before_the_answer(void **state)
 	struct server *s = *state;
 	int fd;
 
-	for (int i = 0; i < 40; i++) { /* more than there are places: they do not leak */
+	for (int i = 0; i < 40; i++) { /* more clients than slots: none leaks */
 		fd = connect_to(s);
 		say(s, fd, "{\"cmd\":\"hold\"}\n");
 		close(fd);
-		if (i % 2) /* the server has seen it, or has not */
+		if (i % 2) /* the server may or may not have seen it yet */
 			run(s);
 		answer_held(s);
 		run(s);
@@ -132,7 +136,7 @@ static void test_gone_before_the_answer(void **state)
 	check_echo(fd, "x");
 }
 
-/* One request answers another client, which hangs up in the same moment. */
+/* A request is answered while its client hangs up. */
 static void test_answered_while_it_hangs_up(void **state)
 {
 	struct server *s = *state;
@@ -154,7 +158,7 @@ static void test_big_answer(void **state)
 	int fd = connect_to(s);
 
 	serve_child(s, &c);
-	say(s, fd, "{\"cmd\":\"big\"}\n"); /* and one who does not wait for it */
+	say(s, fd, "{\"cmd\":\"big\"}\n"); /* and a client that does not read it */
 	close(fd);
 	run(s);
 	fd = connect_to(s);
@@ -176,7 +180,7 @@ static void test_freed_with_clients(void **state)
 	assert_int_equal(access(s->path, F_OK), -1);
 }
 
-/* What was answered last is still sent: that of `stop`. */
+/* The last answer, that to `stop`, is still sent. */
 static void test_last_words(void **state)
 {
 	struct server *s = *state;
@@ -207,6 +211,6 @@ int main(void)
 		control_test(test_last_words),
 	};
 
-	alarm(50); /* a test that waits for ever has failed */
+	alarm(50); /* a test that hangs has failed */
 	return cmocka_run_group_tests_name("control clients", tests, NULL, NULL);
 }

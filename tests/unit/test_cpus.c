@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lists of CPUs, and those that are online.
- * with: others */
+/*
+ * CPU lists, and the CPUs that are online.
+ * with: others
+ */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <setjmp.h>
@@ -104,12 +106,12 @@ static void test_messages(void **state)
 	assert_false(IS_CHANGE("online@/devices/x\0ACTION=online\0SUBSYSTEM=cpufreq"));
 	assert_false(IS_CHANGE("online@/devices/system/memory/memory1\0ACTION=online\0"
 			       "SUBSYSTEM=memory"));
-	/* cut off, without a last NUL, empty */
+	/* truncated, without a final NUL, empty */
 	assert_false(is_change("ACTION=online\0SUBSYSTEM=cpu", 27));
 	assert_false(is_change("", 0));
 }
 
-/* Nothing has changed, so nothing is told. */
+/* Without a change nothing is reported. */
 static void test_comparing(void **state)
 {
 	struct cpu_watch *w;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is in force: how rules change while something is under way, the programs that come and go with them, and where
- * they cannot be loaded.
- * with: others */
+/*
+ * Rules in force: how they change while events are under way, which programs come and go with them,
+ * and failures to load.
+ * with: others
+ */
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
@@ -40,21 +42,21 @@ static void test_update_keeps_state(void **state)
 	update(d, rules, 2, slots);
 	assert_int_equal(await(spawn(make_rare_calls, NULL, 2)), 0);
 
-	rules[0] = rules[1]; /* 9 stays, at another place; 8 goes, 10 comes */
+	rules[0] = rules[1]; /* 9 stays, at another position; 8 goes, 10 comes */
 	rules[1] = syscall_rule(10, RARE_CALL, 0);
 	update(d, rules, 2, again);
 	assert_int_equal(again[0], slots[1]);
 	assert_int_not_equal(again[1], slots[0]);
 	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
 	assert_int_equal(state_of(d, again[0]).matched, 3);
-	assert_int_equal(state_of(d, again[0]).fired, 1); /* its cooldown went on */
+	assert_int_equal(state_of(d, again[0]).fired, 1); /* its cooldown continued */
 	assert_int_equal(state_of(d, again[1]).matched, 1);
 	assert_int_equal(state_of(d, again[1]).fired, 1);
 
 	rules[1] = syscall_rule(11, RARE_CALL, 0);
 	rules[1].cooldown.window = 60000 * MS;
 	update(d, rules, 2, again);
-	assert_int_equal(again[1], slots[0]); /* 8's old slot, and clean */
+	assert_int_equal(again[1], slots[0]); /* the slot of 8, cleared */
 	assert_int_equal(state_of(d, again[1]).matched, 0);
 	detectors__free(d);
 }
@@ -71,7 +73,7 @@ static void read_twice(struct findings *f, long arg)
 	}
 }
 
-/* A call that begins before its rule's removal and one that ends after its return are not one. */
+/* A call that begins before its rule is removed does not end after the rule returns. */
 static void test_watch_interrupted(void **state)
 {
 	struct rule_conf rules[] = { syscall_rule(12, RARE_CALL, 0),
@@ -183,7 +185,8 @@ static bool prog_uses(const struct prog *p, const uint32_t *maps, uint32_t n)
 	return false;
 }
 
-/* The programs of @d: those that use its trigger ring, and those that share another map with them.
+/*
+ * The programs of @d: those that use its trigger ring, and those that share another map with them.
  */
 static int progs_of(uint32_t triggers_id, struct prog *ret, int max)
 {
@@ -272,7 +275,7 @@ static void test_verified_instructions(void **state)
 
 /* surroundings */
 
-/* In a pid namespace of its own the daemon sees its own numbers. */
+/* In a pid namespace, the daemon sees the numbers of that namespace. */
 static int check_pids_in_namespace(void)
 {
 	struct rule_conf r = syscall_rule(19, RARE_CALL, 0);

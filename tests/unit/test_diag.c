@@ -42,7 +42,7 @@ static void carets(void **state)
 	check("bad", "bad", "f.conf:1:1: error: no\n    1 | bad\n      | ^^^\n");
 	check("\tx\t= bad\r\n", "bad",
 	      "f.conf:1:6: error: no\n    1 | \tx\t= bad\n      | \t \t  ^^^\n");
-	/* a span of two lines ends with the first */
+	/* a span of two lines is shown up to the end of the first */
 	check("one \\\ntwo\n", "e \\\ntw",
 	      "f.conf:1:3: error: no\n    1 | one \\\n      |   ^^^\n");
 	check("\xef\xbb\xbfxy\n", "y", "f.conf:1:2: error: no\n    1 | xy\n      |  ^\n");
@@ -107,7 +107,7 @@ static void long_lines_are_cut(void **state)
 	assert_non_null(strstr(out.data, "f:1:50001: error: no\n    1 | ...xxx"));
 	assert_non_null(strstr(out.data, "xbadx"));
 	assert_non_null(strstr(out.data, "xxx...\n"));
-	/* the caret stands below the b */
+	/* the caret is below the b */
 	assert_ptr_equal(strchr(strchr(out.data, '|'), '\n') + 1 +
 				 (strstr(out.data, "bad") - strstr(out.data, "    1 |")),
 			 strchr(out.data, '^'));

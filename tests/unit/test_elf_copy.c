@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ELF files of others: what is wanted of them is the same in the copy; and files that are cut short,
- * changed or absurd do no harm while they are read.
+ * Copies of ELF files: the requested parts are identical; truncated, changing or absurd files do no
+ * harm.
  * with: others
  */
 #include <elf.h>
@@ -32,7 +32,7 @@
 
 #define ALL (ELF_COPY_NOTES | ELF_COPY_SYMBOLS | ELF_COPY_DEBUGDATA)
 
-/* A library that distributions strip, found where this process has it. */
+/* A library that is stripped, at the path where this process mapped it. */
 static int open_libc(void)
 {
 	char line[512], *path = NULL;
@@ -86,7 +86,7 @@ static void test_same(void **state)
 	close(fd);
 }
 
-/* Code is not copied: the copy takes less room than the file. */
+/* Code is not copied, so the copy needs less room than the file. */
 static void test_holes(void **state)
 {
 	int fd = open_libc(), copy = -1;
@@ -118,7 +118,7 @@ static void check_header(const Elf64_Ehdr *h, const Elf64_Shdr *first, off_t siz
 	close(fd);
 }
 
-/* Numbers that would have a library take all memory. */
+/* Sizes for which a library would allocate all memory. */
 static void test_absurd(void **state)
 {
 	Elf64_Ehdr h = { .e_type = ET_DYN,
@@ -151,7 +151,7 @@ static void test_absurd(void **state)
 	check_header(&h, NULL, 3, -ENOEXEC);
 }
 
-/* ---- somebody writes to it ---- */
+/* ---- a file that changes while it is read ---- */
 
 struct writer {
 	int fd;
@@ -161,7 +161,7 @@ struct writer {
 	atomic_uint rounds;
 };
 
-/* Cuts the file short, puts it back, puts nonsense into it. */
+/* Truncates the file, restores it, writes garbage into it. */
 static void *write_on(void *arg)
 {
 	struct writer *w = arg;
@@ -216,7 +216,7 @@ static bool read_all(const char *path, int fd, size_t *n)
 
 struct cut {
 	int fd;
-	size_t n, at; /* number of the function at which it is cut */
+	size_t n, at; /* at: the function at which the file is cut */
 };
 
 static int count_and_cut(const struct elf_function *s, void *arg)
@@ -228,7 +228,7 @@ static int count_and_cut(const struct elf_function *s, void *arg)
 	return 0;
 }
 
-/* Cut short between its being opened and its last symbol, it reads as it was. */
+/* Truncated between open and the last symbol: all symbols come from the copy. */
 static void test_cut_meanwhile(void **state)
 {
 	int libc = open_libc();
@@ -288,7 +288,7 @@ static void test_written_to_meanwhile(void **state)
 	assert_true(read_all(path, w.fd, &n));
 	assert_true(n > 1000);
 	assert_int_equal(pthread_create(&thread, NULL, write_on, &w), 0);
-	/* until both have had their turns */
+	/* until both have run */
 	for (int i = 0; i < 200 || atomic_load(&w.rounds) < 200; i++)
 		opened += read_all(path, w.fd, &n);
 	atomic_store(&w.stop, true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random conditions, evaluated by the reference in user space and by the engine in the kernel, on
- * random events, must agree. Skips without root or kernel BTF.
+ * Random conditions on random events: the reference in user space and the engine in the kernel must
+ * agree. Skips without root or kernel BTF.
  * with: others
  */
 #include <setjmp.h>
@@ -27,7 +27,7 @@
 #define EXPRESSIONS 10000
 #define BATCH	    64 /* fewer patterns than BPF has room for */
 
-/* How struct match of bpf/engine.bpf.h begins, and room for the rest of it. */
+/* The begin of struct match in bpf/engine.bpf.h, with room for the rest. */
 struct event {
 	char path[2][3][768]; /* [task][of the cgroup, of the executable, of the call] */
 	__u64 val[2][FRBPF_FIELD_MAX][2];
@@ -41,7 +41,7 @@ struct batch {
 	uint32_t slots[BATCH];
 	struct rule_table table;
 	struct cgroups *cgroups;
-	struct slots in_force; /* of patterns: what the last batch had */
+	struct slots in_force; /* the patterns of the last batch */
 };
 
 static uint64_t seed = 20261120;
@@ -61,7 +61,7 @@ static const char *const patterns[] = { "*",	 "a*",	    "*b",     "?",	     "a?"
 					"[ab]*", "[!a]*",   "*ab*ab", "*-*s",	     "k*/[0-9]:*H",
 					"a*b*",	 "??????*", "",	      "fifteen-*rs", "[^k]*[]r]" };
 static const long long numbers[] = { -516, -11, -1, 0, 1, 2, 3, 7, 64, 120, 139, 4096, 1LL << 40 };
-/* level and path of cgroup i; its ancestors are those whose path it begins with */
+/* level and path of cgroup i; its ancestors are the cgroups whose path is a prefix of its own */
 static const char *const paths[] = { "/", "/a", "/b", "/a/b", "/a/b/c", "/ab" };
 
 /* of cgroups and of executables */
@@ -197,7 +197,7 @@ static void random_subject(struct expr_subject *s)
 	s->path = PICK(exes);
 }
 
-/* Ids are 1 and the index; the ancestors of a cgroup by level, as the kernel has them. */
+/* The id of a cgroup is its index plus 1. Its ancestors come first, by level, as in the kernel. */
 static void put_cgroup(const char *path, __u64 *ids)
 {
 	ids[0] = 1;
@@ -209,7 +209,7 @@ static void put_cgroup(const char *path, __u64 *ids)
 	}
 }
 
-/* Behind the NUL anything may stand. */
+/* The bytes after the NUL are undefined. */
 static void put_paths(const struct expr_subject *s, int who, struct event *e)
 {
 	put_cgroup(s->cgroup[who], e->cgroup[who]);
@@ -219,7 +219,7 @@ static void put_paths(const struct expr_subject *s, int who, struct event *e)
 	strcpy(e->path[who][2], s->path);
 }
 
-/* A condition small enough to be one, and its rule. */
+/* A condition within the limits, and its rule. */
 static void random_rule(struct rule_conf *rule, struct buf *text)
 {
 	int err;

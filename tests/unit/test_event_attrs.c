@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What `perf record` makes of a line, against what we make of it. The table was measured with
- * perf 6.1
- * (`perf evlist -v`, first events before the dummy). Left out of it, because the same in every row:
+ * Compares the attributes that `perf record` makes of a line with ours. The table was measured with
+ * perf 6.1 (`perf evlist -v`, the events before the dummy). It omits what all rows share:
  * IP|TID|TIME|CPU and an id in sample_type, read_format ID|LOST, disabled, inherit, sample_id_all.
  * with: others
  */
@@ -162,7 +161,7 @@ static const struct row {
 
 static const size_t n_rows = sizeof(rows) / sizeof(rows[0]);
 
-/* perf's attr of @row with the differences that event_attr__finish() names. */
+/* perf's attr of @row, with the differences that event_attr__finish() lists. */
 static struct perf_event_attr expected(const struct row *row, uint64_t tracepoint_id)
 {
 	struct perf_event_attr a = row->attr;
@@ -202,7 +201,7 @@ static struct event_list *resolve(const char *line, struct tracefs *tracefs)
 	return list;
 }
 
-/* Compare the rows of one line, which begins at rows[i]; returns the row behind them. */
+/* Compare the rows of one line, which begins at rows[i]; returns the first row after them. */
 static size_t check_line(size_t i, struct tracefs *tracefs)
 {
 	struct event_list *list = resolve(rows[i].line, tracefs);

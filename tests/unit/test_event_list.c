@@ -46,7 +46,7 @@ static void release(struct resolved *r)
 	source_text__free(r->src);
 }
 
-/* Skips the test that calls it. */
+/* Skips the calling test. */
 static struct tracefs *probe_tracefs(void)
 {
 	struct tracefs *t;
@@ -150,7 +150,7 @@ static void test_default_is_cycles(void **state)
 	release(&r);
 }
 
-/* Each gives one error at the token with these words. */
+/* Each line gives one error, at the token, with these words. */
 static const struct error_row {
 	const char *item, *token, *words;
 } errors[] = {
@@ -293,7 +293,7 @@ static void test_tracepoints(void **state)
 	assert_non_null(r.list);
 	n = r.list->n;
 	assert_true(n > 2);
-	for (size_t i = 0; i + 2 < n; i++) /* the glob's are sorted */
+	for (size_t i = 0; i + 2 < n; i++) /* events of a glob are sorted */
 		assert_true(strcmp(r.list->v[i].name, r.list->v[i + 1].name) < 0);
 	assert_string_equal(r.list->v[n - 1].name, "sched:sched_switch");
 	assert_string_equal(r.list->v[n - 1].tp->system, "sched");
@@ -322,7 +322,7 @@ static void test_tracefs_files(void **state)
 	tracefs__free(t);
 }
 
-/* Skips where opening an event for all tasks of a CPU is not allowed. */
+/* Skips if this process may not open an event for all tasks of a CPU. */
 static void probe_system_wide(void)
 {
 	struct resolved r = resolve("--overwrite -c 1 -e dummy", NULL);
@@ -338,7 +338,7 @@ static void probe_system_wide(void)
 	skip();
 }
 
-/* Every event opens and can be sent into one overwritable ring, and a ring takes its records. */
+/* Every event opens and can be redirected into one overwritable ring, which gets its records. */
 static void test_open(void **state)
 {
 	struct tracefs *t = probe_tracefs();
@@ -414,7 +414,7 @@ static void test_cycles_fallback(void **state)
 	}
 }
 
-/* Most of what ftrace writes into its own buffer alone. */
+/* Events of ftrace itself, which only go to its own buffer. */
 static void test_open_ftrace(void **state)
 {
 	struct tracefs *t = probe_tracefs();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files of others are looked into by processes that may hang or die of it, and we may not.
+ * Processes that read files of other users may hang or die; the caller may not.
  * with: others
  */
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include "examine/keeper.h"
 #include "fuse_fixture.h"
 
-#define LONG  (60 * 1000000000ULL) /* ns: nobody waits that long */
+#define LONG  (60 * 1000000000ULL) /* ns: longer than any test */
 #define SHORT (200 * 1000000ULL)
 
 static struct examiner *examiner;
@@ -98,7 +98,7 @@ static void test_build_id(void **state)
 	assert_int_equal(answer.head.error, -ENOENT);
 }
 
-/* The offset of a function in our file: it is loaded as it stands there. */
+/* The file offset of a function of this program: it is mapped without relocation of its text. */
 static uint64_t offset_of(const void *function, uint64_t *ret_start, uint64_t *ret_end)
 {
 	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
@@ -144,7 +144,7 @@ static void test_names(void **state)
 	assert_int_equal(answer.head.error, -ENOENT);
 }
 
-/* The field of a process' status, as a number of base @base. */
+/* A number in /proc/PID/status, in base @base. */
 static unsigned long long status_of(pid_t pid, const char *field, int base)
 {
 	char path[64], line[256];
@@ -170,7 +170,7 @@ static void assert_rights(pid_t pid, unsigned long long may, unsigned long long 
 	assert_int_equal(status_of(pid, "NoNewPrivs:\t", 10), 1);
 }
 
-/* An opener that reads nothing, a parser that may do nothing, and who starts them. */
+/* The rights of the three processes: the opener, the parser, and the keeper that starts them. */
 static void test_rights(void **state)
 {
 	const unsigned long long opener = 1ULL << 2 | 1ULL << 19 | 1ULL << 40;
@@ -189,7 +189,7 @@ static void test_rights(void **state)
 	assert_int_equal(n_pids, 0);
 }
 
-/* Who reads dies: that is said, and the next one is answered. */
+/* A parser dies: its request fails, and the next one is answered. */
 static void test_death(void **state)
 {
 	struct examine_request r;
@@ -205,8 +205,10 @@ static void test_death(void **state)
 	examiner__rest(examiner, EXAMINER_NAMES);
 }
 
-/* A file system that does not answer holds up who opens the file, and nobody else; a second question is not even
- * asked, and others are answered. */
+/*
+ * A file system that hangs blocks only the process that opens the file. A second request for it
+ * fails at once; others are answered.
+ */
 static void test_hung_file_system(void **state)
 {
 	struct fuse_fixture fuse;
@@ -223,20 +225,20 @@ static void test_hung_file_system(void **state)
 	assert_int_equal(ask(&hung, LONG), 0);
 	assert_int_equal(answer.head.error, 0);
 	assert_int_equal(answer.head.id.size, 20);
-	examiner__rest(examiner, EXAMINER_NAMES); /* it closes the file while that is possible */
+	examiner__rest(examiner, EXAMINER_NAMES); /* close the file while that is possible */
 	fuse_fixture__hang(&fuse);
 	assert_int_equal(ask(&hung, SHORT), -ETIMEDOUT);
-	assert_int_equal(examiner__n_stuck(examiner), 1); /* in D: not even SIGKILL ends it */
+	assert_int_equal(examiner__n_stuck(examiner), 1); /* in state D: not even SIGKILL ends it */
 	assert_int_equal(ask(&hung, LONG), -EBUSY);
 	assert_int_equal(ask(&other, LONG), 0);
-	/* nor is it waited for at the end: teardown() would be late for ever */
+	/* free must not wait for it either: otherwise teardown() hangs */
 	examiner__free(examiner);
 	assert_int_equal(examiner__new(&examiner), 0);
 	examiner__follow(examiner, note_pids, NULL);
 	fuse_fixture__unmount(&fuse);
 }
 
-/* A process that waits, with one page of @path mapped that nobody has read yet. */
+/* A waiting process that maps one page of @path, not read yet. */
 static pid_t start_mapper(const char *path, const void **ret_page)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -257,7 +259,7 @@ static pid_t start_mapper(const char *path, const void **ret_page)
 	return pid;
 }
 
-/* Memory of a task that somebody holds back: nobody waits for it long, and other tasks are read. */
+/* Reading memory of a task hangs: the request times out, and other tasks are read. */
 static void test_memory_that_hangs(void **state)
 {
 	static const uint32_t word = 0x12345678;
@@ -286,7 +288,7 @@ static void test_memory_that_hangs(void **state)
 	assert_int_equal(
 		examiner__read_task(examiner, pid, EXAMINE_TASK_MEMORY, (uintptr_t)page, text, 8),
 		-ETIMEDOUT);
-	assert_int_equal(examiner__n_stuck(examiner), 1); /* in D, which we are not */
+	assert_int_equal(examiner__n_stuck(examiner), 1); /* in state D, unlike this process */
 	assert_int_equal(examiner__read_task(examiner, pid, EXAMINE_TASK_COMMAND, 0, text, 8),
 			 -EBUSY);
 	assert_true(examiner__read_task(examiner, getpid(), EXAMINE_TASK_COMMAND, 0, text, 8) > 0);
@@ -298,7 +300,7 @@ static void test_memory_that_hangs(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Nobody waits any more. */
+/* No request waits any more. */
 static void test_cancel(void **state)
 {
 	struct examine_request r;

@@ -33,7 +33,7 @@ static bool has_string(const struct frbpf_node *n)
 	       field_of(n->field)->type == EXPR_NAME;
 }
 
-/* The normal form as text: conjunctions in parentheses. */
+/* The normal form as text, with conjunctions in parentheses. */
 static void print(const struct expr *e, struct buf *out)
 {
 	buf__add_str(out, "(");
@@ -131,7 +131,7 @@ static void normal_forms(void **state)
 
 static const struct {
 	const char *text;
-	const char *at; /* the token that is to blame */
+	const char *at; /* the wrong token */
 	const char *message;
 } refusals[] = {
 	{ "", "", "the condition is empty" },
@@ -239,7 +239,7 @@ static void refused(void **state)
 	}
 }
 
-/* Comparisons of the right form, of which several are wrong. */
+/* Several comparisons in the right form, some with wrong values. */
 static void wrong_comparisons_are_all_told(void **state)
 {
 	struct diags d = { 0 };
@@ -268,7 +268,7 @@ static void limits(void **state)
 	assert_int_equal(d.v[0].span.off, len + 4);
 	diags__free(&d);
 
-	/* 2 * 2 * 3 = 12 nodes would do, 2 * 2 * 2 * 4 = 32 do not; the part is named */
+	/* 2 * 2 * 3 = 12 nodes fit, 2 * 2 * 2 * 4 = 32 do not; the error names the part */
 	e = parse_good("(pid==1||pid==2) && (tid==1||tid==2) && cpu==1");
 	assert_int_equal(e.n_nodes, 12);
 	assert_int_equal(parse("uid==1 || (pid==1||pid==2) && (tid==1||tid==2) && (cpu==1||cpu==2)"
@@ -284,7 +284,7 @@ static void limits(void **state)
 	diags__free(&d);
 }
 
-/* None of these may take long or deep recursion. */
+/* None of these may take long, or recurse deeply. */
 static void hostile(void **state)
 {
 	static const char *const parts[] = { "(",	   "!",		  "pid==1&&",  "pid==1||(",
@@ -330,7 +330,7 @@ static void field_table(void **state)
 		assert_non_null(f->meaning);
 		assert_true(f->min <= f->max);
 	}
-	/* what `cgroup` compares has two forms */
+	/* values of `cgroup` have two forms */
 	seen |= 1 << FRBPF_FIELD_CGROUP_PATH;
 	assert_true(n >= FRBPF_FIELD_ARG - 1);
 	assert_int_equal(seen & ((1 << FRBPF_FIELD_ARG) - 1), (1 << FRBPF_FIELD_ARG) - 1);
@@ -358,7 +358,7 @@ static void fields_of_other_sources(void **state)
 	diags__free(&d);
 }
 
-/* Names that only somebody else knows: kept as written, read when their type is told. */
+/* Names that frbpf does not know: kept as written, parsed once their type is known. */
 static void arguments(void **state)
 {
 	static const char text[] = "!(rq.dev ~ \"sd*\") && (len > 4x || len in (1, 2)) && cpu < 8";
@@ -501,7 +501,7 @@ static void bad_addresses(void **state)
 	}
 }
 
-/* In each alternative: the disjunction of what holds there. */
+/* For each alternative: the disjunction of what holds there. */
 static void test_require_cgroup(void **state)
 {
 	static const struct {

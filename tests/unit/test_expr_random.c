@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Random conditions: what they are made into holds when the text does, read from left to right. */
+/* Random conditions: the normal form holds exactly when the text does. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "common/buf.h"
 #include "expr_fixture.h"
 
-/* A random expression: its text, and its value by walking the tree it was made from. */
+/* A random expression: its text, and its value, computed by walking the tree behind the text. */
 struct random_expr {
 	struct expr_subject subject;
 	uint64_t seed;
@@ -39,7 +39,7 @@ static bool holds(unsigned int op, int order)
 }
 
 static const char *const patterns[] = { "name-1*", "*[0-1]-is-*", "n?me-[!0]*g", "*", "name" };
-/* which of the three names each fits */
+/* which of the three names each pattern matches */
 static const unsigned int pattern_fits[] = { 1 << 1, 3, 6, 7, 0 };
 static const char *const paths[] = { "/", "/a", "/a/b", "/ab" };
 
@@ -119,7 +119,7 @@ static bool random_comparison(struct random_expr *r)
 	return holds(op, order);
 }
 
-/* Operators of one level are joined without parentheses, so precedence is part of the test. */
+/* Operators of one level are joined without parentheses, which tests precedence. */
 static bool random_or(struct random_expr *r, int depth);
 
 static bool random_unary(struct random_expr *r, int depth)
@@ -193,7 +193,7 @@ static void evaluation_is_that_of_the_text(void **state)
 		r.text.len = 0;
 		expected = random_or(&r, 3);
 		if (parse(r.text.data, &e, &d)) {
-			/* the only reason there may be */
+			/* the only legal reason */
 			if (!strstr(d.v[0].msg, "a rule has at most"))
 				fail_msg("'%s': %s", r.text.data, d.v[0].msg);
 		} else {

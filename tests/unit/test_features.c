@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The bytes of feature sections; test_writer asks perf what it makes of them. */
+/* The bytes of feature sections. test_writer_perf reads them with perf. */
 #include <errno.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include "perfdata/marker.h"
 #include "perfdata/tracing_data.h"
 
-/* Reads a section from its front. */
+/* Reads a section from its begin. */
 struct cursor {
 	const struct buf *b;
 	size_t off;
@@ -52,7 +52,7 @@ static void want_bytes(struct cursor *c, const void *want, size_t len)
 	assert_memory_equal(take(c, len), want, len);
 }
 
-/* A string in a field of @padded bytes, zeros behind it. */
+/* A string in a field of @padded bytes, filled with zeros. */
 static void want_string(struct cursor *c, const char *want, uint32_t padded)
 {
 	const char *text;
@@ -293,7 +293,7 @@ static void test_tracing_data(void **state)
 	static const struct perfdata_format wk = { "sched", "wakeup", "four", 4 };
 	static const struct perfdata_format irq = { "irq", "entry", "five", 4 };
 	const struct perfdata_attr attrs[] = {
-		/* neither sorted nor grouped, one twice */
+		/* neither sorted nor grouped, with a duplicate */
 		{ &t4, "b", NULL, 0, &wk },  { &clock, "c", NULL, 0, NULL },
 		{ &t5, "i", NULL, 0, &irq }, { &t3, "a", NULL, 0, &sw },
 		{ &t4, "B", NULL, 0, &wk },
@@ -378,7 +378,7 @@ static void test_markers(void **state)
 	}
 }
 
-/* Long texts are cut between characters, control characters cannot break a reader's line. */
+/* Long texts are cut at a character; control characters cannot start a new line in a reader. */
 static void test_marker_text(void **state)
 {
 	struct marker_begin m = { .rule = "two\nlines\t", .comm = "fifteen bytes.\xc3\xa9" };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Programs that write into the events of sessions: who had a lock when a wait for it began, and what
- * interrupts took.
+ * BPF programs that write into events of sessions: owners of locks when a wait begins, and time of
+ * interrupts.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #define RING_BYTES (64 << 10)
 #define NET_RX	   3 /* include/linux/interrupt.h */
 
-/* An event of each CPU, into which the programs write. */
+/* An event per CPU, into which the programs write. */
 struct events {
 	int fds[CPUS];
 	struct forward_ring rings[CPUS];
@@ -59,7 +59,7 @@ static void events_close(struct events *e)
 	}
 }
 
-/* The one that a test looks for */
+/* The event that a test waits for */
 struct wanted {
 	uint32_t what, owner;
 	int found;
@@ -81,7 +81,7 @@ static void on_record(const struct perf_event_header *h, void *arg)
 	want->found += r.wait.what == want->what && r.wait.owner == want->owner;
 }
 
-/* Await the event. A test that never gets it ends by the time limit of its runner. */
+/* Wait for the event. The test runner ends a test that never gets it. */
 static void await_event(struct events *e, struct wanted *want)
 {
 	static struct forward_record record;
@@ -93,7 +93,7 @@ static void await_event(struct events *e, struct wanted *want)
 	}
 }
 
-/* A child waits for a lock of its parent until it is killed. */
+/* A child waits for a lock of its parent, until it is killed. */
 static int wait_for_flock(void *arg)
 {
 	int fd = open(arg, O_RDWR);
@@ -147,7 +147,7 @@ static void owner_of_file_locks(void **state)
 	close(fd);
 }
 
-/* Sums of many short softirqs, and long ones alone */
+/* Sums of many short softirqs, and single long ones */
 struct softirqs {
 	int sums, longs;
 };
@@ -175,7 +175,7 @@ static void on_interrupt(const struct perf_event_header *h, void *arg)
 	got->longs += r.i.times == 1;
 }
 
-/* Each packet to the own machine is received in a softirq of its sender. */
+/* Each packet to this machine is received in a softirq of its sender. */
 static void send_packets(int fd, const struct sockaddr_in *to)
 {
 	for (int i = 0; i < 1000; i++)
@@ -204,7 +204,7 @@ static void time_of_softirqs(void **state)
 	events_open(&e, f, FEED_INTERRUPT);
 	assert_int_equal(feed__attach(f, &err), 0);
 	assert_true(check_instructions("in_") >= 4);
-	/* on an emulated machine each of them may be long */
+	/* on an emulated machine each one may be long */
 	while (!got.sums && got.longs < 1000) {
 		send_packets(fd, &to);
 		for (size_t i = 0; i < e.n; i++)
@@ -215,7 +215,7 @@ static void time_of_softirqs(void **state)
 	close(fd);
 }
 
-/* An event that tasks inherit is refused: a program cannot write into it. */
+/* An inherited event is refused: a program cannot write into it. */
 static void not_into_inherited_events(void **state)
 {
 	struct perf_event_attr attr = {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Filters of a tracepoint: the kernel is the witness. What we refuse it must refuse, and what it takes we must take. */
+/*
+ * Checks of tracepoint filters, with the kernel as the witness: we refuse nothing that it accepts,
+ * and accept nothing that it refuses.
+ */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -18,7 +21,7 @@
 /* Of sched:sched_switch. */
 static const struct {
 	const char *filter;
-	const char *words; /* of our error; NULL: none. */
+	const char *words; /* of our error; NULL: none */
 } rows[] = {
 	{ "prev_pid == 1", NULL },
 	{ "prev_pid==1", NULL },
@@ -106,7 +109,7 @@ static void test_beside_the_kernel(void **state)
 	tracefs__free(t);
 }
 
-/* What newer kernels have is theirs to judge. */
+/* The kernel judges syntax that is newer than this check. */
 static void test_left_to_the_kernel(void **state)
 {
 	static const char *const filters[] = { "prev_pid & CPUS{1-2}", "prev_comm.ustring == \"x\"",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files of others, links and what they lead to.
- * with: others */
+/*
+ * Opening files of other users: links, and where they lead.
+ * with: others
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -88,7 +90,7 @@ static void test_files(void **state)
 	assert_int_equal(find(at("none"), 0), -ENOENT);
 }
 
-/* A link of somebody else leads only to what everybody may read. */
+/* Another user's link may only lead to a file that everybody may read. */
 static void test_links(void **state)
 {
 	check_content(foreign__open_path(at("to-public"), 0, NULL), "public");
@@ -97,7 +99,7 @@ static void test_links(void **state)
 	check_content(foreign__open_path(at("to-private"), FOREIGN_TRUSTED, NULL), "private");
 }
 
-/* Of a path that a rule names, too. What is that user's own, he may well lead to. */
+/* The same for a path from a rule. But a user's link may lead to that user's own files. */
 static void test_links_of_others(void **state)
 {
 	if (geteuid())
@@ -116,7 +118,7 @@ static void test_links_of_others(void **state)
 	check_content(foreign__open_path(at("to-public"), FOREIGN_TRUSTED, NULL), "public");
 	assert_int_equal(find("/proc/self/root/proc/self/status", FOREIGN_TRUSTED), -ENXIO);
 	assert_int_equal(find("", FOREIGN_TRUSTED), -ENOENT);
-	/* nobody may read what is in a closed folder, whatever its mode */
+	/* a closed directory hides its files, whatever their modes */
 	make_file("sub/public", 0644);
 	assert_int_equal(symlink("sub/public", at("to-sub")), 0);
 	check_content(foreign__open_path(at("to-sub"), 0, NULL), "sub/public");
@@ -149,7 +151,7 @@ static int n_opened(int watch)
 	return n < 0 ? 0 : n / (ssize_t)sizeof(struct inotify_event);
 }
 
-/* What turns out to be none is not even opened: that alone can do harm. */
+/* What is no regular file is not opened at all: opening alone can do harm. */
 static void test_not_opened(void **state)
 {
 	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), fd;
@@ -177,7 +179,7 @@ static void test_expected(void **state)
 	assert_int_equal(foreign__open_of(getpid(), at("public"), &st), -ESTALE);
 }
 
-/* Below a process's root, no link leads anywhere. */
+/* Below the root of a process no link is followed. */
 static void test_of_process(void **state)
 {
 	assert_int_equal(foreign__open_of(getpid(), at("to-public"), NULL), -ELOOP);
@@ -186,7 +188,7 @@ static void test_of_process(void **state)
 	assert_int_equal(foreign__open_of(INT32_MAX, at("public"), NULL), -ENOENT);
 }
 
-/* What was found stays what is opened, whoever takes its name. */
+/* The file that was found is opened, even if its name now belongs to another. */
 static void test_name_is_taken(void **state)
 {
 	struct stat st;

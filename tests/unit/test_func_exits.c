@@ -86,7 +86,7 @@ static void decodes_x86(void **state)
 		    insn.kind != known[i].kind || insn.target != known[i].target)
 			fail_msg("%s: %u bytes, kind %d, target %ld", known[i].text, insn.len,
 				 insn.kind, (long)insn.target);
-		/* not one byte less */
+		/* one byte less is not enough */
 		assert_int_equal(insn__decode(EM_X86_64, known[i].code, known[i].len - 1, &insn),
 				 -EILSEQ);
 	}

@@ -46,8 +46,7 @@ static void test_the_last_before(void **state)
 	check(&g, UINT64_MAX, 200, 220);
 }
 
-/* A ring takes records again a moment before we know the time of it: the LOST record is in between.
- */
+/* A ring takes records again before that time is read, so its LOST record lies between the two. */
 static void test_just_resumed(void **state)
 {
 	struct gap_log g = { 0 };

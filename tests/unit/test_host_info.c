@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The host sections of this machine and of made-up ones, whose /proc and /sys are folders. */
+/* Host sections of this machine, and of machines described by a made-up /proc and /sys. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Write root/PATH with all folders above it. */
+/* Write root/PATH, creating its directories. */
 __attribute__((format(printf, 3, 4))) static void put(const char *root, const char *text,
 						      const char *fmt, ...)
 {
@@ -240,7 +240,7 @@ static void test_big_machine(void **state)
 	host_info__free(h);
 }
 
-/* A source that is only half there makes no section. */
+/* A source that is incomplete makes no section. */
 static void test_left_out_whole(void **state)
 {
 	const char *root = *state;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What an incident asks for, and what of a session's rings that makes: without a kernel, with a
- * session made by hand and a sideband that names nothing. */
+/*
+ * The window that an incident wants, and the file that results from a session's rings. Without a
+ * kernel: the session is made by hand, and the side band knows no names.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,13 +54,13 @@ static void test_one_trigger(void **state)
 	assert_int_equal(incident__end(&inc), 10000);
 	r.pre = AUTO;
 	assert_int_equal(asked(&inc, true), 10000);
-	r.pre = 20000; /* before the machine was booted */
+	r.pre = 20000; /* before boot */
 	assert_int_equal(asked(&inc, false), 1);
 	r.pre = 10000;
 	assert_int_equal(asked(&inc, false), 1);
 }
 
-/* What a program says took that long is in the window, if the rule does not say otherwise. */
+/* The window includes the duration that an application reports, unless the rule sets `pre`. */
 static void test_message_of_a_program(void **state)
 {
 	struct rule_conf automatic = rule(RULESET_WINDOW_AUTO, 20), given = rule(500, 20);
@@ -69,7 +71,7 @@ static void test_message_of_a_program(void **state)
 	assert_int_equal(asked(&inc, true), 10000);
 	inc.triggers[0].t.source = FRBPF_SOURCE_APP;
 	assert_int_equal(asked(&inc, true), 7000);
-	inc.triggers[0].t.value = 10000; /* none is longer than the machine is up */
+	inc.triggers[0].t.value = 10000; /* no duration exceeds the uptime */
 	assert_int_equal(asked(&inc, true), 10000);
 	inc.triggers[0].t.value = 3000;
 	inc.triggers[0].rule = &given;
@@ -93,7 +95,7 @@ static void test_several_triggers(void **state)
 	assert_int_equal(incident__end(&inc), 12005);
 }
 
-/* A stop does not wait for `post`: the window ends where the recording was frozen. */
+/* A stop does not wait for `post`: the window ends at the freeze. */
 static void test_frozen_early(void **state)
 {
 	struct rule_conf r = rule(500, 5000);
@@ -163,13 +165,18 @@ static void check_bounds(uint64_t pre, const uint64_t from[3], uint64_t start, b
 	assert_int_equal(res.short_window, is_short);
 }
 
-/* As far back as every CPU is complete; one that was idle is since the session began. */
+/*
+ * The window begins where every CPU is complete; an idle CPU is complete since the session began.
+ */
 static void test_bounds_auto(void **state)
 {
 	check_bounds(AUTO, (uint64_t[]){ 100, 7000, 3000 }, 7000, false);
 	check_bounds(AUTO, (uint64_t[]){ 100, 100, 100 }, 100, false);
 	check_bounds(AUTO, (uint64_t[]){ 100, 10000, 100 }, 10000, false);
-	/* the trigger itself has left a ring: what there is of its moment is kept, and said */
+	/*
+	 * the ring no longer has the trigger itself: the rest of its time is kept, and the window
+	 * is short
+	 */
 	check_bounds(AUTO, (uint64_t[]){ 100, 10001, 100 }, 10000, true);
 	check_bounds(AUTO, (uint64_t[]){ 100, UINT64_MAX, 100 }, 10000, true);
 }
@@ -184,7 +191,7 @@ static void test_bounds_asked(void **state)
 	check_bounds(0, (uint64_t[]){ 1, 1, UINT64_MAX }, 10000, true);
 }
 
-/* Of what took 4000 and has just ended. */
+/* What lasted 4000 ns and has just ended. */
 static struct dump_result bounds_of_wait(uint64_t pre, size_t n_cpus, const uint64_t *from)
 {
 	struct rule_conf r = rule(pre, 50);
@@ -213,7 +220,7 @@ static void check_wait(uint64_t pre, const uint64_t from[2], uint64_t start, boo
 	assert_int_equal(res.ring_needed, needed);
 }
 
-/* A window that does not reach back to where the wait began is short. */
+/* A window that begins after the wait is short. */
 static void test_bounds_of_wait(void **state)
 {
 	check_wait(AUTO, (uint64_t[]){ 100, 6000 }, 6000, false, 0);
@@ -225,7 +232,7 @@ static void test_bounds_of_wait(void **state)
 	/* as asked for */
 	check_wait(1000, (uint64_t[]){ 100, 6001 }, 9000, false, 0);
 	check_wait(8000, (uint64_t[]){ 100, 6000 }, 2000, true, 8192);
-	/* a larger ring has no more than the session */
+	/* a larger ring would not help: the session is too young */
 	check_wait(9950, (uint64_t[]){ 100, 100 }, 50, true, 0);
 	assert_int_equal(bounds_of_wait(AUTO, 2, (uint64_t[]){ 100, 9040 }).complete, 9040);
 	assert_int_equal(bounds_of_wait(AUTO, 2, (uint64_t[]){ 100, 9040 }).asked, 6000);
@@ -256,7 +263,7 @@ void sideband_slice__free(struct sideband_slice *s)
 	free(s);
 }
 
-/* Two CPUs, 0 and 2, with nothing in their rings. */
+/* Two CPUs, 0 and 2, with empty rings. */
 struct recording {
 	struct event_list events;
 	struct session_cpu cpus[2];
@@ -296,7 +303,7 @@ static void recording_free(struct recording *r)
 	free(r);
 }
 
-/* Put a record in front: the newest is at the lower end of the copy. */
+/* Add a record at the front: the newest has the lowest address in the copy. */
 static void prepend(struct recording *r, int c, const struct buf *b)
 {
 	uint64_t len = -r->shots[c].head;
@@ -378,13 +385,13 @@ static void test_trimmed_to_the_window(void **state)
 	assert_int_equal(r->win.first_sample, 8000);
 	assert_int_equal(r->win.last_sample, 10100);
 	assert_int_equal(count_type(r, PERF_RECORD_SAMPLE), 3 + 1); /* and the marker */
-	/* names of those who are in the window, the trigger's subject 0 with them */
+	/* tasks of the window are named, and so is the trigger's subject 0 */
 	assert_int_equal(count_type(r, PERF_RECORD_COMM), 3);
 	assert_int_equal(r->win.timeline.v[0].time, 7999);
 	recording_free(r);
 }
 
-/* Without `pre` all of it, since the session began; an idle CPU is complete from there too. */
+/* Without `pre` the window begins with the session; an idle CPU is complete since then. */
 static void test_everything_of_young_rings(void **state)
 {
 	struct recording *r = recording_new();
@@ -402,7 +409,7 @@ static void test_everything_of_young_rings(void **state)
 	recording_free(r);
 }
 
-/* A wrapped ring is complete from its oldest record on. */
+/* A ring that wrapped is complete from its oldest record on. */
 static void test_wrapped_ring(void **state)
 {
 	struct recording *r = recording_new();
@@ -423,7 +430,7 @@ static void test_wrapped_ring(void **state)
 	recording_free(r);
 }
 
-/* The kernel has stopped an event that came too often: kept in the file, and summed. */
+/* The kernel throttled an event: the records are kept, and the times added up. */
 static void test_throttled(void **state)
 {
 	struct rule_conf conf = rule(5000, 1000);
@@ -451,7 +458,7 @@ static void test_throttled(void **state)
 	recording_free(r);
 }
 
-/* A LOST record becomes a marker that names the pause it comes from. */
+/* A LOST record becomes a marker with the times of the pause that caused it. */
 static void test_gaps(void **state)
 {
 	struct recording *r = recording_new();
@@ -471,7 +478,7 @@ static void test_gaps(void **state)
 	recording_free(r);
 }
 
-/* What min-free reckons with: what the side band adds is in it. */
+/* The estimate for min-free includes the side band. */
 static void test_bytes_of_the_file(void **state)
 {
 	static struct {

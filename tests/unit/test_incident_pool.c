@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where triggers become incidents: what joins, what is merged, what waits, what is only counted. */
+/*
+ * How triggers become incidents: which join, which are merged, which wait, which are only counted.
+ */
 #include <errno.h>
 #include <jansson.h>
 
@@ -70,14 +72,14 @@ static void test_states(void **state)
 	inc = freeze_next(w);
 	assert_string_equal(json_string_value(inc->states[1]), "a");
 	written(w, inc);
-	/* after the manifest, it is written again; and what is there stays */
+	/* after the manifest: it is written again, and keeps the earlier state */
 	assert_true(incident_pool__take_state(&w->pool, &first, NULL, json_string("c")));
 	assert_true(incident_pool__take_state(&w->pool, &first, json_string("b"), NULL));
 	assert_string_equal(json_string_value(inc->states[1]), "a");
 	assert_string_equal(json_string_value(inc->more_states[1]), "c");
 	let_go(inc);
 	assert_false(incident_pool__take_state(&w->pool, &first, json_string("late"), NULL));
-	/* the next incident begins without any */
+	/* the next incident begins without a state */
 	w->now += MERGE;
 	fire_of(w, 30);
 	assert_false(incident_pool__take_state(&w->pool, &first, json_string("late"), NULL));
@@ -96,11 +98,12 @@ static void test_join(void **state)
 	fire(w, RULE_A);
 	w->now += 10;
 	fire(w, RULE_B);
-	assert_int_equal(next_deadline(w), w->now + POST); /* later by the second's post */
+	assert_int_equal(next_deadline(w), w->now + POST); /* later, by the post of the second
+							    * trigger */
 	fire(w, RULE_LATE);
 	assert_int_equal(next_deadline(w), w->now + 50 * POST);
 	w->now += 10;
-	fire(w, RULE_A); /* does not bring it forward */
+	fire(w, RULE_A); /* is not frozen earlier */
 	assert_int_equal(next_deadline(w), w->now - 10 + 50 * POST);
 	assert_int_equal(w->pool.begun, 1);
 	assert_int_equal(w->counters[RULE_A].incidents, 1);
@@ -125,13 +128,13 @@ static void test_join_limit(void **state)
 	fire(w, RULE_A);
 	fire_at(w, RULE_A, begun + 10000000);
 	assert_int_equal(w->counters[RULE_A].joined, 1);
-	/* the first one's moment must not leave the rings for the sake of a later one */
+	/* the moment of the first must not leave the rings because of a later one */
 	fire_at(w, RULE_A, begun + 10000001);
 	assert_int_equal(w->counters[RULE_A].joined, 1);
 	assert_int_equal(w->counters[RULE_A].incidents, 2);
 }
 
-/* Nor may a trigger that wants to be frozen at once wait for another's long `post`. */
+/* A trigger to be frozen at once does not wait for another's long `post`. */
 static void test_join_not_a_longer_wait(void **state)
 {
 	struct world *w = *state;
@@ -143,7 +146,7 @@ static void test_join_not_a_longer_wait(void **state)
 	assert_int_equal(w->counters[RULE_A].incidents, 1);
 }
 
-/* What waits for its session takes in what comes meanwhile, unless that wants a `post` of its own. */
+/* An incident that waits for a session takes later triggers, unless they want their own `post`. */
 static void test_join_overdue(void **state)
 {
 	struct world *w = *state;
@@ -234,7 +237,7 @@ static void test_merge(void **state)
 	assert_int_equal(counted(w), w->fired);
 }
 
-/* One that broke its cooldown did so for a dump of its own. */
+/* A trigger that broke its cooldown gets its own dump. */
 static void test_escalated_is_not_merged(void **state)
 {
 	struct world *w = *state;
@@ -244,7 +247,7 @@ static void test_escalated_is_not_merged(void **state)
 	incident_pool__trigger(&w->pool, &w->gen, RULE_A, &t);
 	assert_int_equal(inc->n_merged, 0);
 	assert_int_equal(w->pool.begun, 2);
-	/* one that is yet to be frozen shows it as well */
+	/* an incident that is not frozen yet shows it as well */
 	incident_pool__trigger(&w->pool, &w->gen, RULE_BOTH, &t);
 	assert_int_equal(w->pool.begun, 2);
 	assert_int_equal(w->counters[RULE_BOTH].joined, 1);
@@ -268,9 +271,11 @@ static void test_merge_ends(void **state)
 	assert_int_equal(w->counters[RULE_A].incidents, 3);
 }
 
-/* A session that has no file of the earlier incident must get one. */
-/* A rule that stays is merged into what it fired before the reload, as the rule it was there; one
- * that changed is not. */
+/* A session without a file in the earlier incident must get one. */
+/*
+ * A rule that a reload keeps is merged into its earlier incident, under its index there; a changed
+ * rule is not.
+ */
 static void test_merge_over_a_reload(void **state)
 {
 	struct world *w = *state;
@@ -327,7 +332,10 @@ static void test_merge_wants_every_session(void **state)
 	assert_int_equal(counted(w), w->fired);
 }
 
-/* What is to come shows the trigger's moment with a marker of its own: better than a line. */
+/*
+ * A coming freeze that covers the trigger gives it a marker, which is better than a line in a
+ * manifest.
+ */
 static void test_join_before_merge(void **state)
 {
 	struct world *w = *state;
@@ -356,7 +364,7 @@ static void test_merged_max(void **state)
 	written(w, inc);
 	let_go(inc);
 	w->now += MERGE;
-	assert_ptr_equal(frozen(w, RULE_A), inc); /* used again, as new */
+	assert_ptr_equal(frozen(w, RULE_A), inc); /* reused, like new */
 	assert_int_equal(inc->n_merged, 0);
 	assert_int_equal(inc->more_merged, 0);
 	assert_int_equal(inc->n_triggers, 1);
@@ -378,7 +386,8 @@ static void test_manual(void **state)
 	assert_null(one->triggers[0].rule);
 	assert_int_equal(one->number, 1);
 	assert_int_equal(two->number, 2);
-	fire_at(w, RULE_A, w->now - 2 * POST); /* late, before their end; joins none of them */
+	fire_at(w, RULE_A, w->now - 2 * POST); /* late, but before the window ends; joins none of
+					        * them */
 	assert_int_equal(w->counters[RULE_A].incidents, 1);
 	assert_int_equal(one->n_triggers + two->n_triggers, 2);
 	assert_ptr_equal(freeze_next(w), one);
@@ -429,16 +438,16 @@ static void test_waits_for_its_session(void **state)
 	struct incident *first = frozen(w, RULE_A), *other;
 
 	dump(w, 1);
-	assert_int_equal(next_deadline(w), UINT64_MAX); /* due, but it must wait */
+	assert_int_equal(next_deadline(w), UINT64_MAX); /* due, but must wait */
 	dump(w, 2);
-	other = freeze_next(w); /* wants another session: goes first */
+	other = freeze_next(w); /* wants another session, so goes first */
 	assert_int_equal(other->sessions, 2);
 	assert_null(next_due(w));
 	written(w, first);
 	assert_int_equal(freeze_next(w)->number, 2);
 }
 
-/* One that needs two sessions is not starved by others that need one of them. */
+/* An incident for two sessions is not starved by incidents for one of them. */
 static void test_no_overtaking(void **state)
 {
 	struct world *w = *state;
@@ -455,7 +464,7 @@ static void test_no_overtaking(void **state)
 	assert_null(next_due(w)); /* 3 waits for 2, 5 for 4 and 3 */
 }
 
-/* Only what is due holds others back. */
+/* Only due incidents delay others. */
 static void test_not_due_holds_nothing(void **state)
 {
 	struct world *w = *state;
@@ -513,12 +522,12 @@ static void test_close(void **state)
 	fire(w, RULE_LATE);
 	due = w->now + 50 * POST;
 	incident_pool__close(&w->pool);
-	fire(w, RULE_LATE); /* still on its way: must not hold up the end */
+	fire(w, RULE_LATE); /* joins the first, and must not delay the end */
 	assert_null(dump(w, 2));
 	assert_int_equal(w->pool.busy, 1);
 	inc = freeze_next(w);
 	assert_int_equal(inc->n_triggers, 2);
-	assert_int_equal(inc->deadline, due); /* of which the manifest tells */
+	assert_int_equal(inc->deadline, due); /* as the manifest shows it */
 	fire(w, RULE_B);
 	assert_int_equal(w->counters[RULE_B].busy, 1);
 	fire(w, RULE_A);
@@ -576,8 +585,10 @@ static void no_more_stacks_than_there_is_room_for(void **state)
 
 /* ---- threads ---- */
 
-/* What a trigger sees between the moment when an incident is let go and that when its generation is
- * given back: a free place, although the merge time has not passed. */
+/*
+ * A trigger arrives after the incident was freed and before its active set is released: the
+ * incident is free, although the merge time has not passed.
+ */
 static void test_trigger_while_it_is_let_go(void **state)
 {
 	struct world *w = *state;
@@ -586,7 +597,7 @@ static void test_trigger_while_it_is_let_go(void **state)
 	struct active_set *g;
 
 	written(w, inc);
-	assert_null(incident_pool__let_go(inc, remains)); /* its manifest is yet to be written */
+	assert_null(incident_pool__let_go(inc, remains)); /* its manifest is still to be written */
 	assert_int_equal(inc->state, INCIDENT_WRITTEN);
 	assert_ptr_equal(inc->gen, &w->gen);
 	inc->manifest_stale = false;
@@ -610,7 +621,7 @@ static void test_no_joining_while_it_is_frozen(void **state)
 	w->now += POST;
 	inc = next_due(w);
 	assert_non_null(inc);
-	fire(w, RULE_A); /* as a request of another thread would meet it */
+	fire(w, RULE_A); /* another thread's request would find it so */
 	assert_int_equal(inc->n_triggers, 1);
 	assert_int_equal(w->counters[RULE_A].incidents, 2);
 	freeze(w, inc);
@@ -622,7 +633,7 @@ struct storm {
 	bool stop;
 };
 
-/* The collector: writes what is to be written without the lock, as the daemon does. */
+/* The collector: like the daemon, it writes manifests without the lock. */
 static void *collector(void *arg)
 {
 	struct storm *s = arg;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Triggers, freezes and ends in any order: each trigger is in a manifest or counted, and no session is in two incidents
- * at once. */
+/*
+ * Triggers, freezes and ends in random order: each trigger is in a manifest or counted, and no
+ * session is in two incidents at once.
+ */
 #include "incident_pool_fixture.h"
 
 static uint64_t in_manifests(const struct incident *inc)
@@ -8,7 +10,7 @@ static uint64_t in_manifests(const struct incident *inc)
 	return inc->n_triggers + inc->n_merged + inc->more_merged;
 }
 
-/* What let_go() takes out of sight. */
+/* Incidents that let_go() has freed. */
 static uint64_t gone, by_hand;
 
 static void check_counts(const struct world *w)
@@ -25,7 +27,7 @@ static void check_counts(const struct world *w)
 	assert_int_equal(seen + busy, w->fired + by_hand);
 }
 
-/* No two incidents have a session's copy area at once. */
+/* No two incidents use the copy area of a session at once. */
 static void check_owners(const struct world *w)
 {
 	uint64_t owned = 0;

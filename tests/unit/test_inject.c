@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Events that user space saw, in the rule engine of the running kernel; their subjects from /proc;
- * the thread that waits for them. Skips what needs root or kernel BTF.
+ * Events seen by user space, in the rule engine of the running kernel; their subjects from /proc;
+ * the listener thread. Skips what needs root or kernel BTF.
  * with: others
  */
 #include <dirent.h>
@@ -108,8 +108,10 @@ static void test_condition_and_args(void **state)
 	bench_close(&b);
 }
 
-/* A cooldown keeps what is worst, not what comes first: what is larger by the factor breaks it, and is
- * what the next is held against. */
+/*
+ * Escalation: a value larger by the factor breaks the cooldown, and the next ones are compared with
+ * it.
+ */
 static void test_escalation(void **state)
 {
 	static const struct {
@@ -148,7 +150,7 @@ static void test_escalation(void **state)
 			assert_int_equal(b.last.flags,
 					 events[i].escalated ? FRBPF_TRIGGER_ESCALATED : 0);
 		}
-		/* of another process it is the first, and the bar is its own */
+		/* the first of another process, which has a bar of its own */
 		e.process[0] = 2;
 		e.value = 30 * MS;
 		assert_int_equal(fire(&b, &e), 1);
@@ -159,7 +161,7 @@ static void test_escalation(void **state)
 	}
 }
 
-/* A trigger says what was suppressed after the one before it, and which was the largest. */
+/* A trigger reports what was suppressed since the last one, and the largest of that. */
 static void test_what_was_suppressed(void **state)
 {
 	static const uint64_t suppressed[] = { 22, 79, 50 };
@@ -253,7 +255,7 @@ static void test_time_is_never_later(void **state)
 	bench_close(&b);
 }
 
-/* An event filled in for rules that have been replaced is not shown to others. */
+/* An event prepared for replaced rules is not evaluated with the new ones. */
 static void test_bank(void **state)
 {
 	struct rule_conf old = rule(1, 0), young = rule(2, 0);
@@ -446,7 +448,7 @@ static bool thread_is_there(const char *name)
 	return found;
 }
 
-/* A thread that was joined is still in /proc for a moment. */
+/* A joined thread is still in /proc for a moment. */
 static bool thread_goes(const char *name)
 {
 	int i;

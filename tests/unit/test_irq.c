@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* hardirq and softirq on the running kernel: packets on the loopback device, interrupts of a disk. */
+/*
+ * hardirq and softirq on the running kernel: packets on the loopback device, interrupts of a disk.
+ */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 #define PACKETS	 50
 #define NET_RX	 3
 
-/* Each is received by the softirq that its sending raises, most often at once, in the sender. */
+/* Sending a packet raises the softirq that receives it, mostly at once and in the sender. */
 static int send_packets(void *arg_)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET,
@@ -79,7 +81,7 @@ static void test_softirq(void **state)
 	munmap(spent, sizeof(*spent));
 }
 
-/* Past the page cache, so that the disk has something to say. */
+/* Bypass the page cache, so that the disk raises an interrupt. */
 static int write_to_disk(void *arg_)
 {
 	char name[] = "/var/tmp/frbpf-irq-XXXXXX";
@@ -97,7 +99,7 @@ static int write_to_disk(void *arg_)
 	return 0;
 }
 
-/* Is this the line of the interrupt, as the kernel tells? The name may be cut. */
+/* Does /proc/interrupts list @irq with this name? The name may be cut. */
 static bool is_interrupt(uint64_t irq, const char *name)
 {
 	FILE *f = fopen("/proc/interrupts", "r");
@@ -155,7 +157,7 @@ static void test_hardirq(void **state)
 		rule_free(&rules[i]);
 }
 
-/* While we write, an interrupt of somebody else is not ours. */
+/* While a dump is written, softirqs caused by other programs are not suppressed. */
 static void test_while_a_dump_is_written(void **state)
 {
 	struct rule_conf r = rule_of(1, "softirq:net_rx > 1ns", "current.comm == " NET_NAME);
@@ -187,7 +189,7 @@ static int write_and_sync(void *path)
 	return fd < 0 || pwrite(fd, data, sizeof(data), 0) != sizeof(data) || fsync(fd);
 }
 
-/* While we write, requests that end are ours if they are of the disk that we write to. */
+/* While a dump is written, softirqs with completed requests of our disk are suppressed. */
 static void test_requests_while_a_dump_is_written(void **state)
 {
 	struct frbpf_rule_state others, ours;

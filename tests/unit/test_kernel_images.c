@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files that have the running kernel's image.
- * with: others */
+/*
+ * Reads files with images of the running kernel.
+ * with: others
+ */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,7 +92,7 @@ static void test_nothing_to_read(void **state)
 
 	assert_int_equal(kernel_images__read("/nonexistent/kallsyms", &k, NULL), 0);
 	read_text("", &k);
-	/* hidden addresses, broken lines, two of one address */
+	/* hidden addresses, broken lines, two symbols at one address */
 	read_text("0000000000000000 t bpf_trampoline_1\t[bpf]\n"
 		  "ffffffffc0001c00 t \t[bpf]\n"
 		  "ffffffffc0001c00\t[bpf]\n"
@@ -162,7 +164,7 @@ static void test_text(void **state)
 		0xffff800008000000, 0x1000000, "[kernel.kallsyms]_text");
 	check_text("ffff800008010000 T _stext\nffff800009000000 T _etext\n", 0xffff800008010000,
 		   0xff0000, "[kernel.kallsyms]_stext");
-	/* hidden, or cut off */
+	/* hidden, or truncated */
 	check_text("0000000000000000 T _text\n0000000000000000 T _etext\n", 0, 0, NULL);
 	check_text("ffff800008000000 T _text\n", 0, 0, NULL);
 	check_text("ffff800009000000 T _text\nffff800008000000 T _etext\n", 0, 0, NULL);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Read as perf reads them: at every moment, every place of a program that is to come has a symbol, or
- * is that program. */
+/*
+ * Reads the records as perf does. Before a program of the window is loaded, each of its addresses
+ * has a placeholder; then it has the program's symbol.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +52,7 @@ static size_t find(const struct reader *r, uint64_t addr)
 	return MAX;
 }
 
-/* What must not happen in perf: that a symbol begins where another is, or one ends that is none. */
+/* Must not happen in perf: a symbol begins where another is, or ends without having begun. */
 static void apply(struct reader *r, const struct record_ksymbol *k)
 {
 	size_t i, at = find(r, k->addr);
@@ -99,7 +101,7 @@ static void free_both(struct buf *base, struct buf *window)
 	buf__free(window);
 }
 
-/* As libbpf tries the kernel out: one small program after the other, in nearly the same place. */
+/* Like libbpf's feature probes: small programs, one after another, at nearly the same address. */
 static void test_one_after_the_other(void **state)
 {
 	struct buf base = { 0 }, window = { 0 };
@@ -136,7 +138,7 @@ static void test_one_after_the_other(void **state)
 	free_both(&base, &window);
 }
 
-/* What was there before the window, and its place afterwards. */
+/* A program from before the window ends, and a new one overlaps its addresses. */
 static void test_place_of_an_old_one(void **state)
 {
 	struct buf base = { 0 }, window = { 0 };
@@ -164,7 +166,7 @@ static void test_place_of_an_old_one(void **state)
 	free_both(&base, &window);
 }
 
-/* Without programs that come, and what is no program: nothing is added. */
+/* Without new programs, and for symbols that are no programs, nothing is added. */
 static void test_left_alone(void **state)
 {
 	const struct record_trailer t = { .time = 5 };
@@ -186,7 +188,7 @@ static void test_left_alone(void **state)
 	free_both(&base, &window);
 }
 
-/* An end that was lost: the newcomer stands alone all the same. */
+/* The end of an old program was lost: no placeholders at its addresses. */
 static void test_lost_end(void **state)
 {
 	struct buf base = { 0 }, window = { 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Thresholds that follow the workload: on values that the test makes up, at times that it makes up; and on system calls of
- * the running kernel. Skips what needs root or kernel BTF.
+ * Thresholds that follow the workload: with made-up values and times, and with system calls of the
+ * running kernel. Skips what needs root or kernel BTF.
  * with: others
  */
 #include <time.h>
@@ -9,7 +9,7 @@
 #include "inject_fixture.h"
 #include "syscall_fixture.h"
 
-#define WEEK (7 * 86400 * 1000 * MS) /* nothing is learnt by itself meanwhile */
+#define WEEK (7 * 86400 * 1000 * MS) /* too long for the timer to fire */
 
 static struct rule_conf learning_rule(uint64_t id, const char *when, uint64_t window)
 {
@@ -40,7 +40,7 @@ static void next_slice(struct course *c)
 	learners__advance(c->b.d->learners, c->now);
 }
 
-/* How often it fires on @n values. */
+/* How often the rule fires on @n values. */
 static int inject(struct course *c, uint64_t value, int n)
 {
 	struct frbpf_event e = { .time = now_ns(), .value = value, .source = FRBPF_SOURCE_APP };
@@ -73,11 +73,11 @@ static void test_learns(void **state)
 	SKIP_UNLESS_POSSIBLE();
 	c = course_open(&r, NULL);
 	assert_int_equal(inject(&c, 1 * MS, 98), 0);
-	assert_int_equal(inject(&c, 1000 * MS, 1), 0); /* it has not learnt yet */
+	assert_int_equal(inject(&c, 1000 * MS, 1), 0); /* nothing is learnt yet */
 	next_slice(&c);
 	assert_int_equal(learnt(&c).values, 99);
 	assert_int_equal(learnt(&c).limit, 0);
-	assert_int_equal(inject(&c, 1000 * MS, 1), 0); /* nor at once with the last value */
+	assert_int_equal(inject(&c, 1000 * MS, 1), 0); /* nor directly after the last value */
 	next_slice(&c);
 	assert_int_equal(learnt(&c).values, 100);
 	assert_about(learnt(&c).percentile, 1 * MS);
@@ -85,12 +85,12 @@ static void test_learns(void **state)
 	assert_int_equal(inject(&c, learnt(&c).limit, 1), 0);
 	assert_int_equal(inject(&c, learnt(&c).limit + 1, 1), 1);
 	assert_int_equal(c.b.last.threshold, learnt(&c).limit);
-	assert_int_equal(state_of(c.b.d, 0).matched, 1); /* values below the limit are none */
+	assert_int_equal(state_of(c.b.d, 0).matched, 1); /* values below the limit do not match */
 	bench_close(&c.b);
 	rule_free(&r);
 }
 
-/* Tens of values: 90 % of them are not above what it says, for any distribution. */
+/* With tens of values: 90 % are not above the limit, whatever the distribution. */
 static void test_percentile(void **state)
 {
 	struct rule_conf r = learning_rule(1, "app:x > p90 * 1", WEEK);
@@ -99,7 +99,7 @@ static void test_percentile(void **state)
 	SKIP_UNLESS_POSSIBLE();
 	c = course_open(&r, NULL);
 	for (int i = 1; i <= 1000; i++)
-		inject(&c, (uint64_t)i * i * 1000, 1); /* 810000 us is the 900th */
+		inject(&c, (uint64_t)i * i * 1000, 1); /* 810000 us is value number 900 */
 	next_slice(&c);
 	assert_about(learnt(&c).percentile, 810 * MS);
 	bench_close(&c.b);
@@ -125,7 +125,7 @@ static void test_least(void **state)
 	rule_free(&r);
 }
 
-/* Values count for ten slices; the limit stays until there are others. */
+/* Values count for ten slices; the limit stays until there are enough new ones. */
 static void test_forgets(void **state)
 {
 	struct rule_conf r = learning_rule(1, "app:x > p50 * 2", WEEK);
@@ -135,11 +135,11 @@ static void test_forgets(void **state)
 	c = course_open(&r, NULL);
 	inject(&c, 1 * MS, 100);
 	next_slice(&c);
-	inject(&c, 100 * MS, 15); /* too few by themselves */
+	inject(&c, 100 * MS, 15); /* too few alone */
 	for (int i = 0; i < PAST_SLICES - 1; i++)
 		next_slice(&c);
 	assert_int_equal(learnt(&c).values, 15);
-	assert_about(learnt(&c).percentile, 1 * MS); /* of when all of them were there */
+	assert_about(learnt(&c).percentile, 1 * MS); /* of the time when all values were there */
 	next_slice(&c);
 	assert_about(learnt(&c).percentile, 1 * MS);
 	assert_int_equal(learnt(&c).values, 0);
@@ -150,7 +150,7 @@ static void test_forgets(void **state)
 	rule_free(&r);
 }
 
-/* A cooldown that asks who it was does not make a value count twice. */
+/* A cooldown per process does not count a value twice. */
 static void test_counts_once(void **state)
 {
 	struct rule_conf r = learning_rule(1, "app:x > p50 * 1", WEEK);
@@ -167,7 +167,7 @@ static void test_counts_once(void **state)
 	rule_free(&r);
 }
 
-/* What one process hands on to the next. */
+/* What one process passes to the next. */
 struct kept {
 	struct past_learnt p;
 	struct past_bucket buckets[PAST_SLICES * FRBPF_LEARN_BUCKETS];
@@ -216,7 +216,7 @@ static void test_restart(void **state)
 
 /* ---- system calls ---- */
 
-/* Sleeps of no time, until it is told to sleep for f->begin ns. */
+/* Sleep for no time; when told, for f->begin ns. */
 static void sleep_as_told(struct findings *f, long arg)
 {
 	struct timespec ts = { 0 };
@@ -242,7 +242,7 @@ static struct learnt await_learnt(const struct detectors *d, uint32_t slot)
 	return v;
 }
 
-/* The largest of what fired. */
+/* The largest value of the triggers. */
 static struct frbpf_trigger largest(struct detectors *d)
 {
 	struct sink s = collect(d, 0);
@@ -255,7 +255,7 @@ static struct frbpf_trigger largest(struct detectors *d)
 	return s.last;
 }
 
-/* By itself; and a reload, also one that changes the rule, has it go on with what it knows. */
+/* Learning needs no help, and a reload, even with a changed rule, continues with what is known. */
 static void test_system_calls(void **state)
 {
 	struct rule_conf rules[] = { rule_when(10, "syscall:clock_nanosleep > p90 * 4", NULL) };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How often matches may fire, and whom a match is about, on the running kernel: the same for a rule without a condition
- * or with one on values of the event, and for one that has to look at the task. Needs BTF and root.
+ * How often matches fire, and whom they are about, on the running kernel. The same must hold for
+ * rules decided by the event alone and for rules that need the task. Needs BTF and root.
  * with: others
  */
 #include <limits.h>
@@ -31,7 +31,7 @@
 #define HOUR	(3600000 * MS)
 #define NO_CALL 505 /* one that nobody makes */
 
-/* How often @N matches may fire. */
+/* Number of times that @N matches may fire. */
 static const struct limits {
 	struct rate cooldown, count;
 	bool quiet, held;
@@ -51,7 +51,7 @@ static const struct limits {
 	{ .cooldown.window = HOUR, .held = true, .suppressed[FRBPF_CAUSE_CAP] = N },
 };
 
-/* ---- rules: the first is about the event alone, for the second one has to look at the task ---- */
+/* ---- rules: the first needs only the event, the second the task ---- */
 
 enum { OF_EVENT, OF_TASK, RULES };
 
@@ -77,7 +77,7 @@ static int bind_tracepoint(struct ruleset *rs, struct rule_conf *r, struct diags
 
 static void hits(struct rule_conf *rules)
 {
-	static struct ruleset *rs; /* has what they point to */
+	static struct ruleset *rs; /* owns what the rules point to */
 	char text[512];
 
 	ruleset__free(rs);
@@ -90,7 +90,7 @@ static void hits(struct rule_conf *rules)
 	memcpy(rules, rs->rules, RULES * sizeof(*rules));
 }
 
-/* ---- both come to the same ---- */
+/* ---- the same result for both ---- */
 
 static uint64_t n_values(const struct frbpf_rule_state *st)
 {
@@ -167,7 +167,7 @@ static void test_hits(void **state)
 	check_source(hits, false);
 }
 
-/* @call stands for the one that is made. */
+/* @call stands for the call that is made. */
 static void name_call(char *text)
 {
 	char number[8];
@@ -178,7 +178,7 @@ static void name_call(char *text)
 	}
 }
 
-/* Values decide of some groups of a condition, of others the task does, in either order. */
+/* Values of the event decide some conjunctions of a condition, tasks others, in either order. */
 static void test_mixed_conditions(void **state)
 {
 	static const struct {
@@ -206,7 +206,7 @@ static void test_mixed_conditions(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	d = open_detectors();
-	/* each alone: behind the first that looks at the task, all know it */
+	/* each alone: after the first rule that needs the task, its values are filled in for all */
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		snprintf(text, sizeof(text),
 			 "[rule-r%zu]\nwhen = raw_syscalls:sys_enter\nif = %s\n"
@@ -225,7 +225,7 @@ static void test_mixed_conditions(void **state)
 	detectors__free(d);
 }
 
-/* Where the prefilter decides: what is our own is told from what is not, at the same time. */
+/* Rules that the prefilter decides: own tasks and others at the same time. */
 static void test_own_hits(void **state)
 {
 	struct rule_conf rules[RULES];
@@ -250,7 +250,7 @@ static void test_own_hits(void **state)
 	detectors__free(d);
 }
 
-/* Rules that others stand in front of, and a threshold that is not reached: the others are not looked at. */
+/* Rules after others, and a threshold that is not reached: the rules after it are not evaluated. */
 static void test_thresholds(void **state)
 {
 	struct rule_conf rules[4];
@@ -277,7 +277,7 @@ static void test_thresholds(void **state)
 	detectors__free(d);
 }
 
-/* That a cooldown lasts is known for a jiffy: behind its end the next match fires. */
+/* A cooldown is known to last for one jiffy: after its end the next match fires. */
 static void check_cooldown_ends(struct rule_conf *r)
 {
 	struct detectors *d = open_detectors();
@@ -317,7 +317,7 @@ static void make_calls_when_asked(struct findings *f, long n)
 		make_rare_calls(NULL, n);
 }
 
-/* Of two tasks at the same time one is in the scope. */
+/* Of two tasks at the same time, one is in the scope. */
 static void test_scope(void **state)
 {
 	struct rule_conf rules[RULES];
@@ -362,7 +362,10 @@ static void stay(struct findings *f, long arg)
 		pause();
 }
 
-/* A hit is about its subject, not about the task that runs: we are ourselves, and the others are not. */
+/*
+ * A hit is about its subject, not the current task: hits on ourselves are suppressed, others are
+ * not.
+ */
 static void test_other_subject(void **state)
 {
 	struct frbpf_rule_state st;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where the base is, in a mount namespace of our own: /run and /etc are empty there, so nothing of
- * this machine is seen or touched.
- * with: others */
+/*
+ * Finds the base, in a mount namespace with empty /run and /etc, so that nothing of this machine is
+ * read or changed.
+ * with: others
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -26,7 +28,7 @@
 static char dir[] = "/tmp/frbpf-location-XXXXXX";
 static bool have_namespace;
 
-/* Only root may. Without it the tests that need the files of the system are skipped. */
+/* Only root may. Otherwise the tests that need these files are skipped. */
 static bool enter_namespace(void)
 {
 	return geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
@@ -87,7 +89,7 @@ static void check(const char *base, const char *config, const char *want)
 	assert_string_equal(got, want);
 }
 
-/* ---- what the user said ---- */
+/* ---- options of the user ---- */
 
 static void test_base(void **state)
 {
@@ -98,12 +100,12 @@ static void test_base(void **state)
 	check(dir, NULL, dir);
 	snprintf(link, sizeof(link), "%s/link", dir);
 	assert_int_equal(symlink(dir, link), 0);
-	check(link, NULL, link); /* for the daemon to refuse */
+	check(link, NULL, link); /* it is left to the daemon to refuse it */
 	unlink(link);
 	check("/no/such/base", "/no/such/config", "/no/such/base");
 }
 
-/* The daemon does not stay in our directory. */
+/* The daemon does not stay in the current directory. */
 static void test_relative_base(void **state)
 {
 	char before[PATH_MAX], want[256];
@@ -153,7 +155,7 @@ static void test_config_without_a_base(void **state)
 	unlink(path);
 }
 
-/* Not the base of somebody else's daemon instead. */
+/* Another daemon's base is not used instead. */
 static void test_config_that_cannot_be_read(void **state)
 {
 	const char *path = in_dir("conf");
@@ -174,7 +176,7 @@ static void test_environment(void **state)
 	check(NULL, NULL, "/from/env");
 }
 
-/* ---- what the system says ---- */
+/* ---- files of the system ---- */
 
 static void leave_note(const char *text)
 {
@@ -183,7 +185,7 @@ static void leave_note(const char *text)
 	write_file(NOTE, text);
 }
 
-/* Each of them hides those that come later. */
+/* Each one takes precedence over the later ones. */
 static void test_order(void **state)
 {
 	need_namespace();
@@ -193,7 +195,7 @@ static void test_order(void **state)
 	unsetenv("HOME");
 	check(NULL, NULL, BASE_DIR_DEFAULT);
 	setenv("HOME", dir, 1);
-	write_file(PERF_ETC, "[daemon]\nbase = /etc/perf\n"); /* perf takes this one alone */
+	write_file(PERF_ETC, "[daemon]\nbase = /etc/perf\n"); /* perf accepts this one alone */
 	check(NULL, NULL, "/etc/perf");
 	setenv("PERF_CONFIG_NOSYSTEM", "1", 1);
 	check(NULL, NULL, "/home/perf");
@@ -211,7 +213,7 @@ static void test_order(void **state)
 	check(NULL, NULL, "/from/env");
 }
 
-/* What another user says does not count: `start` would run his sessions. */
+/* The file of another user is ignored: `start` would run the sessions in it. */
 static void test_perfconfig_of_another_user(void **state)
 {
 	char path[PATH_MAX] = "none";
@@ -299,7 +301,7 @@ static void test_announce_over_a_dead_one(void **state)
 	assert_int_equal(access(in_dir("target"), F_OK), -1);
 }
 
-/* A child that owns @base until @fds[1] of ours is closed. */
+/* A child that holds the lock of @base until the other end of @fds[1] is closed. */
 static pid_t own_base(const char *base, int *ret_fd)
 {
 	int ready[2], end[2];
@@ -371,8 +373,10 @@ static bool can_be_owned(const char *base)
 	return status != 0;
 }
 
-/* A note that names our own base in another way: looking whether its daemon is alive must not give
- * our lock away, as closing any descriptor of a locked file does. */
+/*
+ * A note with another path to our own base: the check for a live daemon must not release our lock.
+ * Closing any descriptor of a locked file would do that.
+ */
 static void test_announce_keeps_our_lock(void **state)
 {
 	char base[256], note[300];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Events that no program sees, as some kernels have them: a program is detached while they happen.
- * No value may reach back beyond what a task did meanwhile, and what is not believed is counted.
+ * Events that reach no program, as on some kernels: a program is detached while they happen. No
+ * value may include what a task did meanwhile, and dropped values are counted.
  */
 #include "detect/detectors_core.h"
 #include "syscall_fixture.h"
@@ -11,8 +11,8 @@
 #include "runqlat.skel.h"
 #include "syscall.skel.h"
 
-#define GAP_MS 200 /* a value that reaches back too far is longer */
-#define TRIES  5   /* the kernel may lose more events than the test wants it to */
+#define GAP_MS 200 /* a value above this reaches back too far */
+#define TRIES  5   /* the kernel may lose more events than the test asks for */
 
 static int to_child[2], to_grandchild[2];
 
@@ -22,7 +22,7 @@ struct scene {
 	uint32_t slot;
 	struct findings *f;
 	pid_t child;
-	uint64_t before; /* the largest value that was told before an event was missed */
+	uint64_t before; /* the largest value reported before an event was missed */
 };
 
 static void pass(int fd)
@@ -51,7 +51,7 @@ static void begin(struct scene *s, const char *when, void (*fn)(struct findings 
 	};
 	assert_int_equal(pipe(to_child), 0);
 	assert_int_equal(pipe(to_grandchild), 0);
-	s->child = spawn(fn, s->f, 0); /* before: it must not inherit what DETACH() closes */
+	s->child = spawn(fn, s->f, 0); /* before that: it must not inherit what DETACH() closes */
 	await_call(s->f, 1);
 	s->d = detectors_with(&s->rule, 1, &s->slot);
 }
@@ -70,7 +70,7 @@ static void note_largest(struct scene *s)
 	s->before = state_of(s->d, s->slot).max_value;
 }
 
-/* Returns how many were not seen. None since then was longer than @most, ns. */
+/* Returns how many events were not seen. Since then no value exceeded @most, ns. */
 static uint64_t end(struct scene *s, uint64_t most)
 {
 	uint64_t n;
@@ -125,8 +125,10 @@ static void sleep_thrice(struct findings *f, long arg)
 	f->end = now_ns();
 }
 
-/* A task is woken; the switch to it is missed, and that by which it goes to sleep again; the next
- * time it is woken, too, if @also_wakeup. */
+/*
+ * A task is woken. The switch to it and its next switch to sleep are missed, and with @also_wakeup
+ * the wake-up after that.
+ */
 static uint64_t miss_switch(bool also_wakeup)
 {
 	struct runqlat_bpf *skel;
@@ -169,7 +171,7 @@ static void test_runqlat_of_missed_wakeup(void **state)
 	assert_int_not_equal(n, 0);
 }
 
-/* Is in uninterruptible sleep, then in another one. */
+/* Sleeps uninterruptibly, twice. */
 static void block_then_sleep(struct findings *f, long arg)
 {
 	name_findings(f);
@@ -202,7 +204,7 @@ static void await_blocked(pid_t tid)
 	} while (!strstr(text, ") D"));
 }
 
-/* The end of a sleep is missed, and the task sleeps otherwise. */
+/* The end of a sleep is missed, and the task then sleeps in another way. */
 static uint64_t miss_wakeup(void)
 {
 	struct blocked_bpf *skel;
@@ -235,7 +237,7 @@ static void test_blocked(void **state)
 	assert_int_not_equal(n, 0);
 }
 
-/* The switch to a task is missed, and the one away from it. */
+/* The switch to a task is missed, and so is the switch away from it. */
 static uint64_t miss_run(void)
 {
 	struct offcpu_bpf *skel;
@@ -273,7 +275,7 @@ static __attribute__((noinline)) void call_below(void)
 
 	room[0] = 0;
 	syscall(SYS_sched_getscheduler, room[0]);
-	room[1] = 0; /* or the compiler jumps there, from the caller's frame */
+	room[1] = 0; /* otherwise the compiler jumps there, with the caller's frame */
 }
 
 static void call_twice(struct findings *f, long arg)
@@ -289,7 +291,7 @@ static void call_twice(struct findings *f, long arg)
 	f->end = now_ns();
 }
 
-/* The end of a call is missed, and the beginning of the next one. */
+/* The end of a call is missed, and so is the beginning of the next one. */
 static void test_syscall(void **state)
 {
 	struct syscall_bpf *skel;

@@ -29,7 +29,7 @@ struct scene {
 	struct session sessions[2];
 	struct dump_cpu cpus[2];
 	struct rule_conf rule;
-	json_t *json; /* what was written last */
+	json_t *json; /* the text written last */
 };
 
 static int set_up(void **state)
@@ -65,7 +65,7 @@ static int tear_down(void **state)
 	return left;
 }
 
-/* Write, and read what is there with another parser than ours would be. */
+/* Write it, and read the result with another parser than ours. */
 static void write_as(struct scene *s, const char *hostname)
 {
 	struct err err = { 0 };
@@ -255,7 +255,7 @@ static void test_merged(void **state)
 	s->inc->more_merged = 7;
 	s->inc->merged[0] = by_rule(s, TIME + 1000);
 	s->inc->merged[1] = by_rule(s, TIME + 2000);
-	write_it(s); /* again, with what came since */
+	write_it(s); /* again, with later changes */
 	check_length(s, "triggers", 1);
 	check_length(s, "merged", 2);
 	check_text(s, "merged.0.rule", "slow");
@@ -332,7 +332,8 @@ static void test_contradicted(void **state)
 	write_it(s);
 	assert_string_equal(json_string_value(at(s, "triggers.0.cannot_tell")),
 			    "no session recorded its events");
-	s->inc->triggers[0].t.source = FRBPF_SOURCE_APP; /* told by others: nothing to compare */
+	s->inc->triggers[0].t.source = FRBPF_SOURCE_APP; /* other programs report these: nothing to
+							  * compare */
 	write_it(s);
 	assert_null(json_object_get(at(s, "triggers.0"), "cannot_tell"));
 	s->inc->triggers[0].t.source = FRBPF_SOURCE_RUNQLAT;
@@ -395,7 +396,7 @@ static void test_cpus(void **state)
 	check_number(s, "sessions.0.cpus.0.torn_bytes", 64);
 	check_number(s, "sessions.0.cpus.0.paused_ns", 9);
 	check_number(s, "sessions.0.cpus.1.cpu", 2);
-	check_number(s, "sessions.0.cpus.1.covered_ns", 0); /* nothing of it could be read */
+	check_number(s, "sessions.0.cpus.1.covered_ns", 0); /* nothing in it can be read */
 }
 
 static void test_failed_session(void **state)
@@ -417,7 +418,7 @@ static void test_failed_session(void **state)
 	check_text(s, "sessions.1.error", "no space");
 }
 
-/* ---- one that is removed ---- */
+/* ---- an incident that is removed ---- */
 
 static void remove_it(struct scene *s)
 {
@@ -447,7 +448,7 @@ static void *remove_in_thread(void *arg)
 	return NULL;
 }
 
-/* A removal that begins now cannot end before the manifest is written. */
+/* A removal that begins now has to wait until the manifest is written. */
 static int edit_while_removed(json_t *manifest, void *arg)
 {
 	struct removal *r = arg;
@@ -491,7 +492,7 @@ static void test_removed_stays_removed(void **state)
 	assert_false(is_listed(s));
 }
 
-/* ---- what is no UTF-8 ---- */
+/* ---- texts that are not UTF-8 ---- */
 
 static void test_bytes_of_tasks(void **state)
 {
@@ -590,7 +591,10 @@ static uint64_t ns_of(const struct scene *s, const char *path)
 	return json_integer_value(at(s, path));
 }
 
-/* The offset is that of the freeze; before the suspend, it was another one. What is noted stays: the last test. */
+/*
+ * Uses the offset at the freeze; before the suspend it was different. The last test, because a
+ * noted suspend stays.
+ */
 static void test_suspended(void **state)
 {
 	const uint64_t hour = 3600 * NSEC_PER_SEC;

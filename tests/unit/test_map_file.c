@@ -48,7 +48,7 @@ static void test_told_with_all_segments(void **state)
 	check(start, start + 3 * page, start + page);
 }
 
-/* None of the maps there are is taken for another. */
+/* No existing mapping is mistaken for another. */
 static void test_none(void **state)
 {
 	char path[MAP_FILE_PATH_MAX];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* max-dumps: what is begun, and what is only counted. Pure, no root. */
+/* max-dumps: which incidents begin, and which triggers are only counted. Pure, no root. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static void setting_free(struct setting *s)
 	free(s);
 }
 
-/* One trigger, whose incident is over at once. */
+/* One trigger, whose incident ends at once. */
 static void trigger(struct setting *s, size_t rule, uint64_t time)
 {
 	struct frbpf_trigger t = { .time = time };
@@ -68,7 +68,10 @@ static void test_of_a_rule(void **state)
 	assert_int_equal(s->counters[0].capped, 7);
 	assert_true(dump_limiter__free_at(&s->counters[0].dumps, &s->rule[0].max_dumps) ==
 		    now + HOUR);
-	/* the window slides: one more an hour after the first, the next after the second */
+	/*
+	 * the window slides: another dump is allowed an hour after the first, and one after the
+	 * second
+	 */
 	trigger(s, 0, now + HOUR - 1);
 	assert_int_equal(s->counters[0].incidents, 3);
 	trigger(s, 0, now + HOUR);
@@ -76,7 +79,7 @@ static void test_of_a_rule(void **state)
 	assert_int_equal(s->counters[0].incidents, 4);
 	trigger(s, 0, now + HOUR + minute);
 	assert_int_equal(s->counters[0].incidents, 5);
-	/* another rule has its own */
+	/* another rule has its own limit */
 	trigger(s, 1, now + HOUR + minute);
 	assert_int_equal(s->counters[1].incidents, 1);
 	setting_free(s);
@@ -113,7 +116,7 @@ static void test_joined_ones_are_free(void **state)
 	setting_free(s);
 }
 
-/* For the log: once each time that nothing more may begin. */
+/* For the log: reported once each time that the limit is reached. */
 static void test_is_told_once(void **state)
 {
 	struct setting *s = setting_new((struct rate){ .n = 2, .window = HOUR },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files of one or two events, merged and read back. */
+/* Merges files of one or two events, and reads the result. */
 #include <fcntl.h>
 #include <time.h>
 
@@ -38,7 +38,7 @@ static void begin_file(struct file *f, uint64_t config, uint64_t id)
 	name_host(f, "host");
 }
 
-/* Merge two files into @ret, which is the caller's. */
+/* Merge two files into @ret, which the caller frees. */
 static int merge(struct file *a, struct file *b, struct err *err, struct merge_result *res,
 		 struct perf_file **ret)
 {
@@ -152,7 +152,7 @@ static void an_id_of_two_events_is_changed(void **state)
 	perf_file__free(f);
 }
 
-/* Two sessions record the same event: as one it would count twice. */
+/* Two sessions recorded the same event: as one event, everything would count twice. */
 static void what_two_sessions_record_stays_two(void **state)
 {
 	struct file a = { 0 }, b = { 0 };
@@ -171,7 +171,7 @@ static void what_two_sessions_record_stays_two(void **state)
 	perf_file__free(f);
 }
 
-/* As `perf record` writes one event: no id in a sample, and no CPU. */
+/* `perf record` of a single event: samples have no id and no CPU. */
 static void samples_get_the_fields_that_they_lack(void **state)
 {
 	const struct {
@@ -216,7 +216,7 @@ static void names_stand_there_once(void **state)
 	add_sample(&a, 501, T0 + 10);
 	add_sample(&a, 501, T0 + 50);
 	add_comm(&b, T0 + 20, "postgres"); /* the state at its start, which a covers */
-	add_comm(&b, T0 + 21, "other");	   /* a does not say so */
+	add_comm(&b, T0 + 21, "other");	   /* a does not have this one */
 	add_sample(&b, 501, T0 + 60);
 	f = merged(&a, &b, &res);
 	assert_int_equal(res.doubles, 1);
@@ -251,7 +251,7 @@ static void other_machines_and_clocks_are_refused(void **state)
 	not_merged(&a, &b, "have no times");
 }
 
-/* Lengths of counters and of stacks are the file's word. */
+/* The file claims lengths of counters and stacks. */
 static void hostile_samples_are_refused(void **state)
 {
 	const uint64_t s[] = { 501, 0, 0, T0, 0, 1, UINT64_MAX /* counters */ };

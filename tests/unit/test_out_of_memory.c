@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Without memory for one allocation, whichever it is, what looks at tracepoints says so and ends well. */
+/* If any single allocation fails, the code for tracepoints reports that and ends well. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,8 +23,9 @@
 #include "detect/tracepoint/event_format.h"
 #include "failing_alloc.h"
 
-#define STEP	   97 /* of the allocations of `check`, one in so many */
-#define LOADS	   6 /* of the places where `load` allocates, so many; FRBPF_LONG: LOADS_LONG; =all: each */
+#define STEP	   97 /* `check`: test one in so many of its allocations */
+#define LOADS	   6 /* `load`: test so many of the places that allocate; FRBPF_LONG: LOADS_LONG;
+		      * =all: each */
 #define LOADS_LONG 200
 #define HANGS_MAX  120 /* s */
 
@@ -62,8 +63,10 @@ static void test_format(void **state)
 	assert_true(n > 5);
 }
 
-/* `check --json` of @rules without its @n-th allocation, its messages to @messages, the plan to @out. Returns how it
- * ended. */
+/*
+ * Run `check --json` on @rules without its @n-th allocation; messages go to @messages, the plan to
+ * @out. Returns the wait status.
+ */
 static int check(char *rules, long n, int messages, int out, long *ret_allocations)
 {
 	long *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
@@ -152,10 +155,10 @@ static void test_check(void **state)
 
 struct load_run {
 	char base[32], rules[48], control[48];
-	int said; /* what it says goes there */
+	int said; /* its log goes there */
 };
 
-/* Waits for the daemon of @pid to answer, or to end: false. */
+/* Wait until the daemon @pid answers. False: it ended instead. */
 static bool load_run__answers(const struct load_run *r, pid_t pid, int *ret_status)
 {
 	while (waitpid(pid, ret_status, WNOHANG) == 0) {
@@ -172,7 +175,7 @@ static bool load_run__answers(const struct load_run *r, pid_t pid, int *ret_stat
 	return false;
 }
 
-/* `load -f`, until it answers; without allocation @at of @place. Returns how it ended. */
+/* Run `load -f` until it answers, without allocation @at of @place. Returns the wait status. */
 static int load_run__do(const struct load_run *r, uint64_t place, long at)
 {
 	char *argv[] = { "load", "-f", "--base", (char *)r->base, (char *)r->rules, NULL };
@@ -242,7 +245,7 @@ static void load_run__report(const struct load_run *r, const struct place *p, lo
 	print_error("allocation %ld of %ld from %#lx: status %#x: %s\n", at, p->n, p->id, end, text);
 }
 
-/* Does it end well without allocation @at from there? */
+/* Does it end well without allocation @at of that place? */
 static bool load_run__ends_well(const struct load_run *r, const struct place *p, long at)
 {
 	int end = load_run__do(r, p->id, at);
@@ -253,7 +256,7 @@ static bool load_run__ends_well(const struct load_run *r, const struct place *p,
 	return false;
 }
 
-/* Move those in use to the front. Returns their number. */
+/* Move used places to the front. Returns their number. */
 static long places__pack(struct place *places)
 {
 	long n = 0;
@@ -265,7 +268,7 @@ static long places__pack(struct place *places)
 	return n;
 }
 
-/* Of @n places every how many-th fails? */
+/* Of @n places, let every how many-th fail? */
 static long load_step(long n)
 {
 	const char *how = getenv("FRBPF_LONG");
@@ -275,7 +278,7 @@ static long load_step(long n)
 	return n / (how ? LOADS_LONG : LOADS) + 1;
 }
 
-/* The first allocation from a place fails, then the last one: what was made before is to be freed. */
+/* At each place the first allocation fails, then the last one: earlier ones must be freed. */
 static void test_load(void **state)
 {
 	long n, step, tried = 0, failures = 0, total = 0;

@@ -44,7 +44,7 @@ static void armed_rules_join_those_of_the_file(void **state)
 	assert_int_equal(rs->rules[1].n_sessions, 1);
 	assert_int_equal(overlay__armed_until(o, "arm-2"), 100);
 	assert_int_equal(overlay__armed_until(o, "arm-1"), 0);
-	/* twice on the same ruleset: the name is taken */
+	/* twice on the same ruleset: the name is in use */
 	assert_int_equal(overlay__extend(o, rs, &d), -EINVAL);
 	assert_non_null(strstr(d.v[0].msg, "arm --off arm-2"));
 	diags__free(&d);
@@ -93,7 +93,7 @@ static void mutes_and_arms_end(void **state)
 	assert_int_equal(overlay__muted_until(o, "arm-1"), 200);
 	assert_false(overlay__expire(o, 150, &wait));
 	assert_int_equal(wait, 50);
-	assert_false(overlay__expire(o, 200, &wait)); /* a mute: nothing to make anew */
+	assert_false(overlay__expire(o, 200, &wait)); /* a mute: no new ruleset is needed */
 	assert_int_equal(wait, 100);
 	assert_int_equal(overlay__muted_until(o, "arm-1"), 0);
 	assert_true(overlay__expire(o, 300, &wait));

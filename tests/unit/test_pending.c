@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules on what has begun and not ended, and on what does not come, on the real kernel. Nothing here depends on how long something takes: what a
- * look has or has not found is known when it has found what began later.
+ * Rules on what has begun and not ended (pending), and on events that do not come (absent), on the
+ * real kernel. Independent of speed: once a look has found a later event, it is known what it found
+ * of the earlier ones.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -10,13 +11,13 @@
 #include "common/clock.h"
 #include "syscall_fixture.h"
 
-#define LONG_MS 20000 /* nothing takes so long */
+#define LONG_MS 20000 /* longer than anything here takes */
 
-/* ---- children that sleep until they are told to go on ---- */
+/* ---- children that sleep until told to continue ---- */
 
 struct sleeper {
 	pid_t pid;
-	int go[2]; /* it sleeps at the pipe; or who sleeps in vfork() has a child that does */
+	int go[2]; /* it sleeps at the pipe; or it sleeps in vfork(), and its child at the pipe */
 };
 
 static void sleeper__wait(const struct sleeper *s)
@@ -27,7 +28,7 @@ static void sleeper__wait(const struct sleeper *s)
 		_exit(1);
 }
 
-/* As a child, that is named @name. @pid 0: any; else it gets this one. */
+/* Run as a child with the name @name. @pid 0: any number; otherwise this one. */
 static struct sleeper sleep_as(const char *name, bool uninterruptible, pid_t pid)
 {
 	struct sleeper s = { 0 };
@@ -48,7 +49,7 @@ static struct sleeper sleep_as(const char *name, bool uninterruptible, pid_t pid
 	_exit(0);
 }
 
-/* Others may have inherited the pipe, so that closing it says nothing. */
+/* Other children may have inherited the pipe, so closing it would wake nobody. */
 static void sleeper__end(struct sleeper *s, size_t n)
 {
 	static const char go[1024];
@@ -58,7 +59,7 @@ static void sleeper__end(struct sleeper *s, size_t n)
 	assert_int_equal(await(s->pid), 0);
 }
 
-/* ---- what looks have found ---- */
+/* ---- results of looks ---- */
 
 static void await_at_least(const struct detectors *d, uint32_t slot, uint64_t n)
 {
@@ -75,7 +76,10 @@ static void await_matched(const struct detectors *d, uint32_t slot, uint64_t n)
 	assert_int_equal(matched(d, slot), n);
 }
 
-/* A look has found what sleeps from now on, and so all that has slept before. */
+/*
+ * Wait until a look has found a task that falls asleep now. It has then found earlier sleepers,
+ * too.
+ */
 static void await_later_look(struct detectors *d, uint32_t marker_slot)
 {
 	uint64_t before = matched(d, marker_slot);
@@ -101,7 +105,7 @@ static struct rule_conf marker_rule(pid_t parent)
 	return quiet_rule(1, "pending(offcpu) > 20ms", condition);
 }
 
-/* Those whose parent is this test, under its name. */
+/* Count the children of this test with its name. */
 static struct rule_conf sleeper_rule(uint64_t id, const char *when)
 {
 	char condition[96];
@@ -135,7 +139,7 @@ static void test_fires_while_it_hangs(void **state)
 	assert_int_equal(got.last.current.tid, s.pid);
 	assert_int_equal(got.last.threshold, 30 * MS);
 	assert_in_range(got.last.value, 30 * MS + 1, got.last.time - begun);
-	/* behind the trigger, so perhaps not there yet */
+	/* sent after the trigger, so it may be missing */
 	while (!got.n_stacks)
 		got = collect(d, LONG_MS);
 	assert_int_not_equal(got.stacks.n_kernel, 0);
@@ -146,7 +150,7 @@ static void test_fires_while_it_hangs(void **state)
 	rule_free(&r);
 }
 
-/* Once for each of them, whatever the number of looks, of reloads and of rules beside. */
+/* Each fires once, however many looks, reloads and other rules there are. */
 static void test_fires_once_for_each(void **state)
 {
 	struct rule_conf rules[] = {
@@ -166,7 +170,7 @@ static void test_fires_once_for_each(void **state)
 	await_later_look(d, slots[0]);
 	assert_int_equal(matched(d, slots[1]), 1);
 	update(d, rules, ARRAY_SIZE(rules), slots);
-	await_matched(d, slots[3], 1); /* new, and it hangs already */
+	await_matched(d, slots[3], 1); /* a new rule, and the task hangs already */
 	await_later_look(d, slots[0]);
 	assert_int_equal(matched(d, slots[1]), 1);
 	second = sleep_as(subject_name(), false, 0);
@@ -201,7 +205,7 @@ static void test_reload_keeps_what_is_pending(void **state)
 	free_rules(rules, ARRAY_SIZE(rules));
 }
 
-/* A dead task waits for its parent, and for nothing else. */
+/* A dead task waits only for its parent. */
 static void test_dies_while_pending(void **state)
 {
 	struct rule_conf rules[] = { marker_rule(getpid()),
@@ -225,7 +229,7 @@ static void test_dies_while_pending(void **state)
 	free_rules(rules, ARRAY_SIZE(rules));
 }
 
-/* Another task of the same number is another one. */
+/* Another task with the same number is a different subject. */
 static void test_number_is_used_again(void **state)
 {
 	struct rule_conf r = sleeper_rule(10, "pending(offcpu) > 30ms");
@@ -245,7 +249,7 @@ static void test_number_is_used_again(void **state)
 	assert_int_equal(got.n, 2);
 	assert_int_equal(got.v[0].subject.tid, first.pid);
 	assert_int_equal(got.v[1].subject.tid, first.pid);
-	/* the second began behind what the first was found with */
+	/* the second began after the look that found the first */
 	assert_true(got.v[1].time - got.v[1].value > got.v[0].time);
 	sleeper__end(&second, 1);
 	detectors__free(d);
@@ -253,10 +257,15 @@ static void test_number_is_used_again(void **state)
 }
 
 #define CROWD 1000
-/* On some virtual machines a switch now and then reaches no program, nor perf: so many of the crowd's may. */
+/*
+ * On some virtual machines single switches reach neither a program nor perf: so many of the crowd's
+ * may be missing.
+ */
 #define CROWD_HIDDEN 10
 
-/* Under its name only once nothing but the pipe can make it sleep: a start may wait, too. */
+/*
+ * Take the name only when nothing but the pipe can make the child sleep: a start may wait as well.
+ */
 static void *crowd_thread(void *arg)
 {
 	set_name(subject_name());
@@ -306,7 +315,10 @@ static void test_a_thousand_at_once(void **state)
 	free_rules(rules, ARRAY_SIZE(rules));
 }
 
-/* Sleeps about as long as the threshold: what is found was really so long, and nothing is found twice. */
+/*
+ * Sleep for about the threshold: what is found has really lasted that long, and nothing is found
+ * twice.
+ */
 static void sleep_often(struct findings *f, long n)
 {
 	struct timespec ts = { 0 };
@@ -379,7 +391,7 @@ static void call_once(struct findings *f, long arg)
 	f->end = now_ns();
 }
 
-/* It fires for each silence once, from the load on, and a reload begins no new one. */
+/* It fires once for each silence, from the load on; a reload begins no new silence. */
 static void test_absent(void **state)
 {
 	struct findings *f = shared_memory(sizeof(*f));
@@ -413,7 +425,7 @@ static void test_absent(void **state)
 	munmap(f, sizeof(*f));
 }
 
-/* Events that others make end no silence that the condition does not speak of; and what comes all the time is none. */
+/* Events that do not meet the condition do not end a silence; frequent events leave none. */
 static void test_absent_under_a_condition(void **state)
 {
 	struct rule_conf rules[] = { rule_when(10, "absent(sched:sched_process_exec) > 30ms",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Rules on pending spans, calls of functions and block requests, on the real kernel. These sources
- * find their events in tables, not by task. Nothing here depends on how long something takes: what
- * a look has or has not found is known once it has found what began later.
+ * keep their events in tables, not by task. Independent of speed: once a look has found a later
+ * event, it is known what it found of the earlier ones.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -52,11 +52,11 @@ static struct rule_conf of_subject(uint64_t id, const char *when, const char *an
 	return rule_when(id, when, condition);
 }
 
-/* Pending system calls, as spans: known by their thread. */
+/* Pending system calls, as spans keyed by thread. */
 #define CALLS_AS_SPANS "raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid"
 #define HANGING_CALL   "uprobe:SELF:watched_hang"
 
-/* Longer than any other system call of the children may take on a busy machine. */
+/* Longer than any other system call of the children takes on a busy machine. */
 static const char *const hanging[] = { "pending(" HANGING_CALL ") > 300ms",
 				       "pending(" CALLS_AS_SPANS ") > 300ms" };
 
@@ -105,7 +105,7 @@ static void test_fires_once_and_is_followed(void **state)
 	}
 }
 
-/* Its end is not seen, and it is found no more; then a task of the same number is another one. */
+/* Its end is not seen, so it is not found any more. Later, another task has the same number. */
 static void test_dies_and_its_number_is_used_again(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(hanging); i++) {
@@ -123,7 +123,7 @@ static void test_dies_and_its_number_is_used_again(void **state)
 		assert_int_equal(kill(first.pid, SIGKILL), 0);
 		assert_int_equal(await(first.pid), -SIGKILL);
 		end = await_end(d);
-		if (!i) /* a call that is killed passes the end of the span */
+		if (!i) /* the exit of a killed call ends the span */
 			assert_int_equal(end.value, 0);
 		second = hang_as(0, first.pid);
 		await_matched(d, slot, 2);
@@ -183,7 +183,8 @@ static void crowd_run(struct hanger *h)
 	pthread_attr_t small;
 	pthread_t t;
 
-	set_name(subject_name()); /* threads have it from here: it is no function for many at once */
+	set_name(subject_name()); /* threads take it from here: the function cannot serve many at
+				   * once */
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 64 << 10);
 	for (int i = 1; i < CROWD; i++) {
@@ -212,7 +213,7 @@ static void test_a_thousand_at_once(void **state)
 		crowd_run(&h);
 	close(h.go[0]);
 	await_matched(d, slots[0], CROWD);
-	await_at_least(d, slots[1], CROWD); /* starts of threads may wait, too */
+	await_at_least(d, slots[1], CROWD); /* starts of threads may wait as well */
 	hanger__end(&h, CROWD);
 	assert_int_equal(matched(d, slots[0]), CROWD);
 	assert_int_equal(missing(d), 0);
@@ -220,7 +221,7 @@ static void test_a_thousand_at_once(void **state)
 	free_rules(rules, ARRAY_SIZE(rules));
 }
 
-/* Many pending events of one task: functions that call themselves. */
+/* Many pending events of one task: a function that calls itself. */
 #define DEEP 1000
 
 WATCHED long watched_recurse(long depth, long fd);
@@ -270,7 +271,7 @@ WATCHED void leave_deep_below(void)
 	__asm__ volatile("" ::"r"(below) : "memory"); /* no jump instead */
 }
 
-/* A call that was left by longjmp() is not pending, once its frame is not on the stack any more. */
+/* A call left by longjmp() is not pending once its frame is off the stack. */
 static void leave_and_hang(struct findings *f, long fd)
 {
 	set_name(subject_name());
@@ -318,7 +319,7 @@ static void sleep_often(struct findings *f, long n)
 		watched_sleep(19 * MS + i % 20 * MS / 10);
 }
 
-/* What was found while it lasted was really so long, and nothing is found twice. */
+/* What is found has really lasted that long, and nothing is found twice. */
 static void test_ends_in_the_very_moment(void **state)
 {
 	struct rule_conf rules[] = { of_subject(10, "pending(uprobe:SELF:watched_sleep) > 20ms",
@@ -342,7 +343,7 @@ static void test_ends_in_the_very_moment(void **state)
 	free_rules(rules, ARRAY_SIZE(rules));
 }
 
-/* ---- block requests: to a disk on a file of a server that does not answer ---- */
+/* ---- block requests: to a disk whose file server does not answer ---- */
 
 static void read_disk(struct findings *f, long fd)
 {
@@ -421,7 +422,7 @@ WATCHED long watched_text(const char *text, long n)
 
 static void say_texts(struct findings *f, long unused)
 {
-	/* on the stack: pages of constants may not be there in a new process */
+	/* on the stack: in a new process, pages of constants may not be loaded */
 	char api[] = "api.example.com", org[] = "example.org", empty[] = "";
 
 	set_name(subject_name());

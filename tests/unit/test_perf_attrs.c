@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lines of `perf record`: the attributes that perf makes of each on this machine, as `perf evlist -v`
- * shows them, against those that a session opens. Where perf refuses a line here, so may we.
+ * Compares the attributes that perf makes of its lines on this machine (`perf evlist -v`) with
+ * those that a session opens. A line that perf refuses here may be refused by us, too.
  * with: others
  */
 #include <sched.h>
@@ -12,7 +12,7 @@
 #include "record/perf_options.h"
 #include "writer_fixture.h"
 
-/* Where they differ by choice, and why. */
+/* Intended differences, and the reasons. */
 static const struct {
 	const char *key, *why;
 } chosen[] = {
@@ -35,10 +35,12 @@ static const struct {
 	{ "build_id", "the same, and it spoils records of other perf users" },
 	{ "context_switch", "on the first event, not on the side band's" },
 };
-/* Bits of sample_type that every event of ours has, and perf's where they are of use; ID is in
- * IDENTIFIER. */
+/*
+ * Bits of sample_type that each of our events has, and perf's only where they are useful;
+ * IDENTIFIER replaces ID.
+ */
 static const char *const everywhere[] = { "IP", "TID", "TIME", "CPU", "IDENTIFIER" };
-#define TRACKING "dummy:HG" /* the side band's, which perf adds */
+#define TRACKING "dummy:HG" /* of the side band, which perf adds */
 
 /* PID: of this test. */
 static const char *const lines[] = {
@@ -160,7 +162,9 @@ static const char *const lines[] = {
 
 #define N_LINES (sizeof(lines) / sizeof(lines[0]))
 
-/* Sanitizers look for faults of memory, not for other attributes: a part of the lines has them, too. */
+/*
+ * Sanitizers look for memory errors, not for differences: for them a part of the lines is enough.
+ */
 #ifdef __SANITIZE_ADDRESS__
 #define LINES_STEP 8
 #else
@@ -199,7 +203,7 @@ static void add_sample_type(struct buf *b, const char *v, size_t len)
 	}
 }
 
-/* One event in a line, less what differs by choice. */
+/* One event as text, without intended differences. */
 static void add_event(struct buf *b, const char *line)
 {
 	const char *at = strstr(line, ": type: ");
@@ -225,13 +229,13 @@ static void add_event(struct buf *b, const char *line)
 	buf__add_str(b, "\n");
 }
 
-/* `perf evlist -v` of a file; "" when perf cannot. */
+/* `perf evlist -v` of a file; "" if perf fails. */
 static void read_attrs(const struct fixture *x, const char *file, struct buf *ret)
 {
 	struct buf out = { 0 };
 	char cmd[256], path[128], *save, *line;
 
-	/* a glob is sorted by name here, and by newer versions of perf */
+	/* we sort the events of a glob by name, like newer versions of perf */
 	snprintf(cmd, sizeof(cmd),
 		 "cd %s && PERF_PAGER=cat perf evlist -v -i %s 2>err </dev/null | sort >out",
 		 x->dir, file);
@@ -257,7 +261,10 @@ static void with_pid(const char *line, char *buf, size_t size)
 		snprintf(buf, size, "%s", line);
 }
 
-/* Every perf record reads all of /proc/kallsyms, which takes most of its time: where we may, it finds a short one. */
+/*
+ * Every perf record reads all of /proc/kallsyms, which takes most of its time. Where possible, give
+ * it a short one.
+ */
 static void shorten_kallsyms(const struct fixture *x)
 {
 	char path[128], cmd[256];
@@ -270,8 +277,10 @@ static void shorten_kallsyms(const struct fixture *x)
 		print_message("perf reads the whole of /proc/kallsyms\n");
 }
 
-/* Have perf record every line into a file of its number, some at a time: most of it is waiting. With BPF events it would
- * wait for a second at each end. */
+/*
+ * Let perf record each line into a numbered file, several at a time, as it mostly waits. BPF events
+ * would make each run wait for a second at its end.
+ */
 static void record_lines(const struct fixture *x)
 {
 	char path[128], text[512];
@@ -294,7 +303,7 @@ static void record_lines(const struct fixture *x)
 	system(text); /* lines that perf refuses fail */
 }
 
-/* Opened once, for what this kernel does not take. False: an event is refused. */
+/* Open it once, to drop what this kernel lacks. False: an event is refused. */
 static bool open_events(struct event_list *l)
 {
 	bool ok = true;
@@ -343,7 +352,7 @@ static void write_attrs(struct fixture *x, const struct event_list *l)
 	free(ids);
 }
 
-/* What a session opens; "" when it is refused. */
+/* The attributes that a session opens; "" if it is refused. */
 static void attrs_of_ours(struct fixture *x, const char *line, struct tracefs *tracefs,
 			  struct buf *ret)
 {
@@ -418,7 +427,7 @@ static void test_attrs_are_those_of_perf(void **state)
 	assert_true(equal > 50 / LINES_STEP);
 }
 
-/* The options that `perf record -h` shows, each with its letter, are those of the table. */
+/* The table has exactly the options that `perf record -h` shows, with their letters. */
 static void test_table_has_every_option(void **state)
 {
 	struct fixture *x = *state;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The reader of perf.data: files made here byte by byte, whole and broken in every way that their
- * layout allows. tests/e2e/diff.bats has files of perf. */
+/*
+ * The reader of perf.data, on files made byte by byte, complete and damaged in every way that their
+ * layout allows. tests/e2e/diff.bats has files of perf.
+ */
 #include <zstd.h>
 
 #include "perf_file_fixture.h"
@@ -24,7 +26,7 @@ static void test_reads(void **state)
 	assert_int_equal(info->n_events, 2);
 	assert_string_equal(info->events[1].name, "sched:sched_switch");
 
-	/* time 0 first, then by time, equal times as they stand */
+	/* time 0 first, then by time; equal times in file order */
 	assert_int_equal(perf_file__next(p, &err, &rec), 1);
 	assert_string_equal(((const struct record_comm *)rec.h)->comm, "first");
 	assert_int_equal(perf_file__next(p, &err, &rec), 1);
@@ -67,7 +69,7 @@ static void test_names_without_event_desc(void **state)
 	file_free(&f);
 }
 
-/* A file that ends anywhere before its end is refused, and the message says where. */
+/* A file that ends early is refused, and the message has the offset. */
 static void test_cut_everywhere(void **state)
 {
 	struct file f = { 0 };
@@ -84,7 +86,7 @@ static void test_cut_everywhere(void **state)
 	file_free(&f);
 }
 
-/* The records end within one, as the header says: at every byte that is no border. */
+/* The header claims that the records end within a record, at every byte that is no border. */
 static void test_records_cut(void **state)
 {
 	struct file f = { 0 };
@@ -113,7 +115,7 @@ static void test_records_cut(void **state)
 	file_free(&f);
 }
 
-/* Every size that a record can claim: it ends, it does not crash, and it never reads beyond. */
+/* A record claims every possible size: the reader ends, does not crash, and never reads beyond. */
 static void test_record_sizes(void **state)
 {
 	struct file f = { 0 };
@@ -143,7 +145,7 @@ static void test_record_sizes(void **state)
 	file_free(&f);
 }
 
-/* Any one byte of the file changed to any of some values. */
+/* Any byte of the file is changed to some other values. */
 static void test_bytes(void **state)
 {
 	static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff };
@@ -244,14 +246,16 @@ static void test_unknown_id(void **state)
 	add_comm(&f, T0, "other");
 	((struct record_trailer *)(f.records.data + f.records.len))[-1].id = 999;
 	finish(&f);
-	/* a name is one, whoever wrote it; what a sample says depends on its event */
+	/*
+	 * a name is read the same, whoever wrote it; the meaning of a sample depends on its event
+	 */
 	assert_int_equal(read_all(f.whole.data, f.whole.len, &err), 6);
 	add_sample(&f, 999, T0);
 	refused(&f, "its id is not that of any event");
 	file_free(&f);
 }
 
-/* Types of other versions are passed over; AUXTRACE with the data behind it. */
+/* Types of other versions are skipped; AUXTRACE with the data after it. */
 static void test_other_types(void **state)
 {
 	struct file f = { 0 };
@@ -276,7 +280,7 @@ static void test_other_types(void **state)
 	file_free(&f);
 }
 
-/* The records of @f become pieces of a zstd stream, each of at most @piece bytes. */
+/* Turn the records of @f into pieces of a zstd stream, of at most @piece bytes each. */
 static void compress_records(struct file *f, size_t piece)
 {
 	struct buf plain = f->records;
@@ -338,7 +342,7 @@ static void test_not_regular(void **state)
 	rmdir(dir);
 }
 
-/* Somebody cuts the file between the walk and the reading. */
+/* The file is truncated between the check and the reading. */
 static void test_cut_while_read(void **state)
 {
 	struct file f = { 0 };

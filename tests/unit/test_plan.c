@@ -17,7 +17,7 @@
 #include "rules/units.h"
 #include "probe_reader_fixture.h"
 
-/* A rules file planned as far as that goes without tracefs. */
+/* Plans a rules file without tracefs. */
 struct planned {
 	struct diags d;
 	struct ruleset *rs;
@@ -101,7 +101,7 @@ static void all_errors_in_one_run(void **state)
 	release(&p);
 }
 
-/* A word in place of options is a program, or nearly our own word. */
+/* A word in place of options is a program, or resembles `evidence`. */
 static void a_program_that_is_not_there(void **state)
 {
 	struct planned p = plan_text("[session-a]\nrun = evidense\n"
@@ -130,7 +130,7 @@ static void perfconfig_holds(void **state)
 	assert_int_equal(p.plan->sessions[1].events->v[0].attr.sample_stack_user, 0);
 	release(&p);
 	p = plan_text(text);
-	assert_int_equal(p.err, -EINVAL); /* in a file of ours it is a mistake */
+	assert_int_equal(p.err, -EINVAL); /* in a file of ours it is an error */
 	check_said(&p, "unknown section 'new-of-perf'", DIAG_ERROR, 1, 2);
 	release(&p);
 }
@@ -207,7 +207,7 @@ static void warnings(void **state)
 	release(&p);
 }
 
-/* Only where a rule has a duration, a subject and a dump; and where all events were looked at. */
+/* Only for rules with a duration, a subject and a dump, and if all events were looked up. */
 static void nothing_to_explain(void **state)
 {
 	static const char *const rules[] = {
@@ -233,7 +233,7 @@ static void nothing_to_explain(void **state)
 	}
 }
 
-/* With `ring`, -m is what the rings begin with. */
+/* With `ring`, -m is the initial size of the rings. */
 static void ring_and_size(void **state)
 {
 	struct planned p =
@@ -251,7 +251,7 @@ static void ring_and_size(void **state)
 	release(&p);
 }
 
-/* Rings that are made for less than what the rule is about. */
+/* Rings that hold less than the duration that the rule is about. */
 static void too_short(void **state)
 {
 	struct planned p =
@@ -288,7 +288,7 @@ static const struct event_item *item_of(const struct record_opts *o, const char 
 	return NULL;
 }
 
-/* `run = evidence` is a line that perf record takes, with what stands behind the word. */
+/* `run = evidence` becomes a line that perf record accepts, with the options after the word. */
 static void evidence_is_a_line(void **state)
 {
 	struct planned p = plan_text("[daemon]\nmax-memory = 1G\n"
@@ -324,7 +324,7 @@ static void evidence_is_a_line(void **state)
 	release(&p);
 }
 
-/* Who a rule is about has its stack copied when it leaves the CPU; each switch is recorded once. */
+/* The stack of a rule's subject is copied when it leaves the CPU; each switch is recorded once. */
 static void evidence_of_named(void **state)
 {
 	struct planned p =
@@ -373,7 +373,7 @@ static void evidence_of_this_kernel(void **state)
 	assert_null(strstr(line.data, "compaction_end"));
 	assert_non_null(strstr(line.data, ",compaction:mm_compaction_begin "));
 	assert_non_null(strstr(line.data, " -m 1024K "));
-	/* a program can write only into an event that tasks do not inherit */
+	/* a program can only write into an event that is not inherited */
 	assert_non_null(strstr(line.data, ",bpf-output/no-inherit,name=lock_wait,call-graph=fp/"));
 	assert_non_null(strstr(line.data, " -e timer:hrtimer_expire_entry --filter "
 					  "'function == 0xffffffff81abcdef' -m "));
@@ -382,7 +382,7 @@ static void evidence_of_this_kernel(void **state)
 					  "compaction:mm_compaction_end");
 	buf__free(&line);
 	buf__free(&lacking);
-	/* a program writes what interrupts took */
+	/* a program writes the time of interrupts */
 	assert_int_equal(evidence__line(EVIDENCE_BRIEF, &kernel, &none, 1 << 20, &line, &lacking),
 			 0);
 	assert_non_null(strstr(line.data, ",bpf-output/no-inherit,name=interrupt/"));
@@ -407,7 +407,7 @@ static void evidence_full(void **state)
 	release(&p);
 }
 
-/* A machine of little memory has room for it, too. */
+/* A machine with little memory has room for it, too. */
 static void evidence_is_modest(void **state)
 {
 	struct planned p =
@@ -430,7 +430,7 @@ static void evidence_is_modest(void **state)
 #define EVENT_BYTES  100
 #define CHAIN_BYTES  300
 
-/* ns that its rings hold of a busy CPU, at least. */
+/* The least time, ns, that its rings hold on a busy CPU. */
 static uint64_t holds(const struct planned *p, size_t session)
 {
 	const struct session_plan *s = &p->plan->sessions[session];
@@ -442,7 +442,7 @@ static uint64_t holds(const struct planned *p, size_t session)
 	return s->window_least ?: s->ring_bytes * NSEC_PER_SEC / (EVENTS_PER_S * bytes);
 }
 
-/* The files that come with frbpf hold more than what their rules are about. */
+/* The rings of the shipped rules files hold more than their rules are about. */
 static void shipped_files(void **state)
 {
 	glob_t files;
@@ -470,7 +470,7 @@ static void shipped_files(void **state)
 	globfree(&files);
 }
 
-/* What says what it does gets no warning: every match, every session by default. */
+/* Explicit settings get no warning: every match, every session by default. */
 static void no_warnings(void **state)
 {
 	struct planned p =
@@ -515,7 +515,7 @@ static void memory(void **state)
 	check_said(&p, "more than half of max-memory", DIAG_WARNING, 6, 14);
 	release(&p);
 
-	/* the refusal has the sum and its parts */
+	/* the error has the sum and its parts */
 	snprintf(text, sizeof(text), "%s[daemon]\nmax-memory = %zuK\n", sessions,
 		 (n_cpus * 6 << 10) + (sideband >> 10) - 1);
 	p = plan_text(text);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Gates: no event may be kept out for which the condition of a rule holds, those of rules that have something in common must
- * keep others out, and what passes one that decides must match. */
+/*
+ * The prefilter passes every event for which a condition holds. It drops others if the rules have
+ * something in common. If it decides alone, each event that passes matches.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,7 +75,7 @@ static void random_rule(struct frbpf_rule *rule, struct expr *e)
 		e->strings[i] = (char *)patterns[i];
 }
 
-/* Returns the subject as programs see it: with what the kernel leaves behind the name's NUL. */
+/* The subject as programs see it: with undefined bytes after the NUL of its name. */
 static void random_event(struct expr_subject *s, __u64 (*raw)[2])
 {
 	char *comm;
@@ -141,7 +143,7 @@ static bool passes(const struct frbpf_prefilter *g, uint8_t field, int64_t v)
 		.field = FRBPF_FIELD_ARG + (i_), .op = FRBPF_OP_##op_, .val = { v_ }               \
 	}
 
-/* Rules on different values of one argument: others are kept out. */
+/* Rules on different values of one argument: other values are dropped. */
 static void test_values(void **state)
 {
 	struct frbpf_rule rules[3] = {
@@ -185,7 +187,7 @@ static void test_ranges(void **state)
 		.field = FRBPF_FIELD_##field_, .op = FRBPF_OP_##op_, .val = { 7 }                  \
 	}
 
-/* Which conditions the prefilter says all of. */
+/* Conditions that the prefilter decides completely. */
 static void test_decides(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a terminal gets of texts that anybody may choose. */
+/* Texts that others chose, made safe for a terminal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -46,7 +46,7 @@ static void test_direction(void **state)
 	check("a\u2028b", "a???b");
 }
 
-/* A single byte is C1 for a terminal of 8 bits; names of tasks are cut within characters. */
+/* A single byte is C1 for an 8-bit terminal; names of tasks are cut within characters. */
 static void test_not_utf8(void **state)
 {
 	check("a\x9b"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files that probes go into are read by a process that may die of it, take too long or lie: each is one clear error.
+ * A separate process reads files for probes. It may die, take too long or lie: each gives one clear
+ * error.
  * with: others
  */
 #include <errno.h>
@@ -76,7 +77,7 @@ static int ask_self(const char *name, unsigned int seconds, struct err *err)
 	return ask_as(fd, name, seconds, err);
 }
 
-/* Who was killed is replaced, and nobody notices. */
+/* A killed parser is replaced, unnoticed. */
 static void test_killed(void **state)
 {
 	struct err err = { "" };
@@ -87,7 +88,7 @@ static void test_killed(void **state)
 	assert_int_equal(ask_self("self", 60, &err), 0);
 }
 
-/* All that are started die at once. */
+/* All parsers die at once. */
 static void test_dies(void **state)
 {
 	struct err err = { "" };
@@ -109,7 +110,7 @@ static void test_takes_too_long(void **state)
 	struct err err = { "" };
 
 	assert_int_equal(ask_self("self", 60, &err), 0);
-	kill(pids[1], SIGSTOP); /* who hangs for more than 2 s is left alone for 30 s */
+	kill(pids[1], SIGSTOP); /* after a hang of 2 s nobody asks for 30 s */
 	assert_int_equal(ask_self("the file", 3, &err), -ETIMEDOUT);
 	assert_string_equal(err.msg, "the file: reading it takes longer than 3 s");
 	assert_int_equal(ask_self("the file", 60, &err), -EBUSY);
@@ -117,7 +118,7 @@ static void test_takes_too_long(void **state)
 	assert_int_equal(ask_self("another file", 60, &err), 0);
 }
 
-/* Who has read a stranger's file reads no other one. */
+/* A parser that has read a stranger's file reads no other one. */
 static void test_strangers_file(void **state)
 {
 	int fd = memfd_create("stranger", MFD_CLOEXEC);
@@ -135,7 +136,7 @@ static void test_strangers_file(void **state)
 	close(fd);
 }
 
-/* ---- answers that nobody should give ---- */
+/* ---- malformed answers ---- */
 
 static struct probe_usdt place = {
 	.offset = 16,
@@ -174,7 +175,7 @@ static void test_lies_about_functions(void **state)
 	assert_int_equal(decode(&found, &q), -EBADMSG);
 	func.offset = 0;
 	assert_int_equal(decode(&found, &q), 0);
-	q.latency = 0; /* nobody asked where it ends */
+	q.latency = 0; /* exits were not asked for */
 	assert_int_equal(decode(&found, &q), -EBADMSG);
 	q.what = EXAMINE_USDT;
 	assert_int_equal(decode(&found, &q), -EBADMSG);
@@ -192,7 +193,7 @@ static void test_lies_about_probes(void **state)
 	place.semaphore = 1 << 20;
 	assert_int_equal(decode(&found, &q), -EBADMSG);
 	place = good;
-	place.args.arg[0].reg = 4096; /* memory of the kernel */
+	place.args.arg[0].reg = 4096; /* an address of kernel memory */
 	assert_int_equal(decode(&found, &q), -EBADMSG);
 	place = good;
 	place.args.arg[0].cut = 63;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Spans between places in programs on the running kernel: functions and a static probe of this very
- * program, which children come to. Skips without root, BTF or uprobes.
+ * Spans between places in programs, on the running kernel: functions and a static probe of this
+ * program, reached by children. Skips without root, BTF or uprobes.
  * with: others
  */
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include "pending_fixture.h"
 #include "user_probe_fixture.h"
 
-/* ---- what is watched ---- */
+/* ---- the watched functions ---- */
 
 WATCHED long watched_begin(long id, long what);
 WATCHED long watched_begin(long id, long what)
@@ -48,7 +48,7 @@ static long hang_in_span(long id, long fd)
 
 /* ---- rules ---- */
 
-/* @rules are sections that have "SELF" for our program and "NAME" for our subjects. */
+/* @rules are sections that have "SELF" for this program and "NAME" for the subjects. */
 static struct ruleset *rules_of(const char *rules)
 {
 	char text[4096] = "", *to = text;
@@ -167,7 +167,7 @@ static void run_mixed(struct findings *f, long n)
 	set_name(subject_name());
 	for (long i = 0; i < n; i++) {
 		watched_probe(-i, 1L << 40 | i);
-		watched_end(i, 1L << 40 | (i & ~1)); /* every other one is of another key */
+		watched_end(i, 1L << 40 | (i & ~1)); /* every second one has another key */
 	}
 }
 
@@ -185,7 +185,7 @@ static void test_from_a_static_probe(void **state)
 	watch__end(&w);
 }
 
-/* The thread that began it is gone: its number has another one, which only comes to the end. */
+/* The thread that began it is gone. Another thread gets its number, and only comes to the end. */
 static long only_begin(long id, long fd)
 {
 	return watched_begin(id, 0);
@@ -214,7 +214,7 @@ static void test_a_number_is_used_again(void **state)
 	watch__end(&w);
 }
 
-/* ---- pending ones ---- */
+/* ---- pending spans ---- */
 
 #define PENDING(by) "pending(" by ") > 30ms"
 
@@ -275,8 +275,8 @@ static void test_pending_over_a_reload(void **state)
 }
 
 /*
- * Of a thread that has died, nothing is pending; what has another key goes on, without a subject. It
- * has died before a rule looks for what is so short.
+ * Spans keyed by a thread that has died are not pending. Those with other keys are, without a
+ * subject. The thread has died before a rule with such a short threshold looks for them.
  */
 static void test_pending_of_a_task_that_dies(void **state)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a target of uprobe and usdt means: on files made here from this very program. Needs no root.
- * with: others */
+/*
+ * The targets of uprobe and usdt, on files made from this program. Needs no root.
+ * with: others
+ */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +40,7 @@ __attribute__((noinline, noclone, used)) int target_function(int x)
 	return x;
 }
 
-/* Goes on in another one, which has a name or has none. */
+/* Jumps into another function, with or without a name. */
 #if defined(__x86_64__)
 #define GO_TO "jmp "
 #else
@@ -73,7 +75,7 @@ static int teardown(void **state)
 	return system(command);
 }
 
-/* A file of ours; valid until the next call. */
+/* A new file; the path is valid until the next call. */
 static const char *file(const char *name, const void *data, size_t len)
 {
 	static char path[128];
@@ -127,7 +129,7 @@ static void a_function(void **state)
 	assert_int_equal(t->places[0].found.n_funcs, 1);
 	assert_string_equal(t->places[0].found.funcs[0].name, "target_function");
 	assert_false(t->latency);
-	/* there are its instructions */
+	/* its instructions are there */
 	assert_in_range(t->places[0].found.funcs[0].offset, 1, self.len - 5);
 	assert_memory_equal(self.data + t->places[0].found.funcs[0].offset, code, 5);
 	probe_target__free(t);
@@ -149,7 +151,7 @@ static void names(void **state)
 	refused(FRBPF_SOURCE_USDT, "/proc/self/exe", "p:q", "has no static probes");
 }
 
-/* A return probe would see the end of these; but no look at a file tells that nothing throws through them. */
+/* A return probe would see the end of these. But no file tells that nothing throws through them. */
 static void without_return(void **state)
 {
 	refused(FRBPF_SOURCE_UPROBE, "/proc/self/exe", "target_tail latency",
@@ -203,12 +205,12 @@ static void files(void **state)
 	eh->e_type = type;
 }
 
-/* The section of that name becomes another one's. */
+/* Another section takes that name. */
 static void rename_section(const char *from, const char *to)
 {
 	char *name = NULL, *next = self.data;
 
-	/* the last one: names of sections stand at the end, and this text is a constant, too */
+	/* the last one: names of sections are at the end, and this text is a constant as well */
 	while ((next = memmem(next, self.data + self.len - next, from, strlen(from) + 1)))
 		name = next++;
 	assert_non_null(name);
@@ -229,7 +231,7 @@ static void go(void **state)
 	rename_section(".note.gnu.build-id", ".note.go.buildid");
 	path = file("go", self.data, self.len);
 	refused(FRBPF_SOURCE_UPROBE, path, "target_function latency", "is a Go program");
-	/* the reason that counts: debug symbols would not help */
+	/* the real reason: debug symbols would not help */
 	refused(FRBPF_SOURCE_UPROBE, path, "no_such_function latency", "is a Go program");
 	t = found(FRBPF_SOURCE_UPROBE, path, "target_function");
 	probe_target__free(t);
@@ -247,7 +249,7 @@ static void stripped(void **state)
 	*eh = kept;
 }
 
-/* Whatever a file says, it is only refused. */
+/* Whatever the file contains, it is refused. */
 static void damaged(void **state)
 {
 	unsigned int seed = 1;
@@ -290,13 +292,13 @@ static void libraries(void **state)
 #else
 	(void)b;
 #endif
-	/* a program, by name; and what processes have mapped: this one is such */
+	/* a program, by name; and a mapped file, which this one is */
 	b = found(FRBPF_SOURCE_UPROBE, a->places[0].name, "usleep");
 	probe_target__free(b);
 	probe_target__free(a);
 }
 
-/* With a folder of its name among the libraries, in file systems of our own. */
+/* A directory of its name is among the libraries, in separate file systems. */
 static int find_beside_folder(void)
 {
 	char program[PATH_MAX];
@@ -385,7 +387,7 @@ static void notes(void **state)
 	v[1].desc = 24 + 5;
 	assert_int_equal(usdt_notes__each(v, sizeof(v), count_note, &n), 0);
 	assert_int_equal(n, 2);
-	for (size_t len = 0; len < sizeof(v); len++) /* what is cut off is passed over */
+	for (size_t len = 0; len < sizeof(v); len++) /* what is cut off is skipped */
 		usdt_notes__each(v, len, count_note, &n);
 	v[0].name = 0xffffffff;
 	n = 0;

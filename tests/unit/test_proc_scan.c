@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads this very machine and compares with what the process knows of itself. */
+/* Scans this machine, and compares with what this process knows of itself. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -48,7 +48,7 @@ static char *shown(const struct task_model *m, uint32_t pid, const uint32_t *tid
 	return text.data;
 }
 
-/* Every executable line of /proc/self/maps is in @text, and nothing else is. */
+/* @text has every executable line of /proc/self/maps, and nothing else. */
 static void compare_with_maps(const char *text)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -66,7 +66,7 @@ static void compare_with_maps(const char *text)
 				   "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64
 				   " %4095[^\n]",
 				   &start, &end, perms, &pgoff, &maj, &min, &ino, name) >= 7);
-		/* vsyscall is emulated: nobody is ever sampled in it */
+		/* [vsyscall] is emulated, so it never has samples */
 		if (perms[2] != 'x' || !strcmp(name, "[vsyscall]"))
 			continue;
 		snprintf(wanted, sizeof(wanted), "%" PRIx64 "-%" PRIx64 " %" PRIx64 " %s\n", start,
@@ -140,7 +140,7 @@ static void test_all(void **state)
 	task_model__free(m);
 }
 
-/* The EXIT record of a zombie has been written: no other will take it out of the model. */
+/* The EXIT record of a zombie was written before: no other will remove it from the model. */
 static void test_zombie(void **state)
 {
 	struct task_model *m;
@@ -197,7 +197,10 @@ static void write_file(const char *path, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* Read again only when the list has changed; who has gone stays until its place is taken. */
+/*
+ * The list is parsed again only if it changed. A module that is gone stays until its addresses are
+ * reused.
+ */
 static void test_modules(void **state)
 {
 	static const char two[] = "nf_tables 400 1 xt_a,xt_b, Live 0xffffffffc0100000\n"
@@ -226,7 +229,7 @@ static void test_modules(void **state)
 	assert_int_equal(kernel_modules__current(&m, &k), 0);
 	assert_string_equal(k.v[0].name + strlen(dir), "/kernel/net/nf-tables.ko.xz");
 	kernel_maps__free(&k);
-	/* ext4 has gone, its place is free; then xfs has taken it */
+	/* ext4 is gone, its addresses are free; then xfs gets them */
 	write_file(list, "nf_tables 400 1 - Live 0xffffffffc0100000\n");
 	assert_int_equal(kernel_modules__current(&m, &k), 0);
 	assert_int_equal(k.n, 2);
@@ -243,7 +246,7 @@ static void test_modules(void **state)
 	rmdir(dir);
 }
 
-/* The id of a cgroup is what stat() shows of its directory. */
+/* The id of a cgroup is the inode number of its directory. */
 static void test_cgroups(void **state)
 {
 	struct kernel_state k = { 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What diff is made of: fields of tracepoints, time off CPU, comparison, the choice of files. */
+/* The parts of diff: fields of tracepoints, time off CPU, comparison, choice of files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -42,14 +42,14 @@ static void test_fields(void **state)
 	memcpy(raw + 24, &minus, 4);
 	assert_true(format_field__number(&f, raw, sizeof(raw), &v));
 	assert_int_equal((int64_t)v, -2);
-	assert_false(format_field__number(&f, raw, 27, &v)); /* it reaches past the end */
+	assert_false(format_field__number(&f, raw, 27, &v)); /* it reaches beyond the end */
 	assert_false(format_field__find(format, sizeof(format) - 1, "pid", &f));
 	assert_true(format_field__find(format, sizeof(format) - 1, "prev_comm", &f));
 	assert_false(format_field__number(&f, raw, sizeof(raw), &v));
 	memcpy(raw + 8, "0123456789abcdef", 16);
 	assert_true(format_field__text(&f, raw, sizeof(raw), text, sizeof(text)));
 	assert_string_equal(text, "0123456");
-	/* cut anywhere, the text of a format is no more than incomplete */
+	/* a format cut at any byte is incomplete, no more */
 	for (size_t n = 0; n < sizeof(format); n++)
 		format_field__find(format, n, "next_pid", &f);
 	f = (struct format_field){ UINT32_MAX, 8, false };
@@ -92,7 +92,7 @@ static void test_offcpu(void **state)
 	offcpu__free(&o);
 }
 
-/* Times that do not count are taken out of the middle, wherever they lie. */
+/* Excluded times are subtracted, wherever they are. */
 static void test_offcpu_skip(void **state)
 {
 	static const struct time_range skip[] = {
@@ -116,17 +116,17 @@ static void test_offcpu_skip(void **state)
 	offcpu__free(&o);
 }
 
-/* A recording of tasks: their switch-ins are events of others, which it does not have. */
+/* A recording of tasks lacks their switch-ins, which are events of other tasks. */
 static void test_offcpu_of_tasks(void **state)
 {
 	struct offcpu o = { 0 };
 
 	switch_to(&o, 10 * MS, 1, 7, 1, 0);
-	assert_int_equal(offcpu__ran(&o, 1, 10 * MS + 500), 0); /* it is still on its way out */
+	assert_int_equal(offcpu__ran(&o, 1, 10 * MS + 500), 0); /* still on its way out */
 	assert_int_equal(offcpu__ran(&o, 1, 14 * MS), 0);
 	assert_int_equal(o.v[0].ns, 4 * MS);
 	switch_to(&o, 20 * MS, 1, 7, 1, 0);
-	switch_to(&o, 30 * MS, 1, 7, 1, 0); /* nobody knows since when it ran */
+	switch_to(&o, 30 * MS, 1, 7, 1, 0); /* unknown since when it ran */
 	assert_int_equal(o.lost, 1);
 	assert_int_equal(offcpu__end(&o, 31 * MS), 0);
 	assert_int_equal(o.v[0].ns, 5 * MS);
@@ -165,7 +165,7 @@ static void test_stacks(void **state)
 	stacks__free(s);
 }
 
-/* Two profiles of one event: v[i] has what function i weighs, in samples of period 1 ms. */
+/* Two profiles of one event: v[i] has the weight of function i, in samples of period 1 ms. */
 static void make_profile(struct profile *p, struct profile_tables *t, struct weight *v, size_t n)
 {
 	static struct event_profile events[2];
@@ -236,7 +236,7 @@ static void test_compare(void **state)
 	profile_tables__free(&t);
 }
 
-/* 40 of 100 and 50 of 100 samples is nothing; 400 and 500 of 1000 is. */
+/* 40 of 100 against 50 of 100 samples may be chance; 400 against 500 of 1000 is not. */
 static void test_noise(void **state)
 {
 	struct weight va[] = { { .self_samples = 40 }, { .self_samples = 60 } };
@@ -350,7 +350,7 @@ static void test_recordings(void **state)
 	assert_int_equal(system(command), 0);
 }
 
-/* sched_switch as of the format above. */
+/* sched_switch in the format above. */
 struct raw_switch {
 	uint16_t type;
 	uint8_t flags, preempt_count;
@@ -380,7 +380,7 @@ static void add_task_record(struct buf *b, uint16_t type, uint16_t misc, uint32_
 	assert_int_equal(buf__add(b, &t, sizeof(t)), 0);
 }
 
-/* A recording with one switch of task 5 at 10 ms, @more records behind it, and a trigger at 50 ms. */
+/* A recording with a switch of task 5 at 10 ms, @more records after it, and a trigger at 50 ms. */
 static void write_recording(const char *dir, const struct buf *more)
 {
 	static const struct perf_event_attr attr = {
@@ -468,7 +468,10 @@ static void read_recording(const struct buf *more, struct profile_tables *tables
 	assert_int_equal(rmdir(dir), 0);
 }
 
-/* A wait that only its trigger ended lasted until then, though no sample of the task follows. */
+/*
+ * A wait that only its trigger ended lasted until the trigger, though no sample of the task
+ * follows.
+ */
 static void test_wait_until_marker(void **state)
 {
 	struct profile_tables tables = { 0 };
@@ -484,7 +487,10 @@ static void test_wait_until_marker(void **state)
 	profile_tables__free(&tables);
 }
 
-/* What perf counts of a switch stands behind the tracepoint, at any distance: it is no sign that the task is back. */
+/*
+ * perf's counting events of a switch come after the tracepoint, at any distance. They do not show
+ * that the task is back.
+ */
 static void test_wait_and_leaving(void **state)
 {
 	const struct record_sample leaving = {
@@ -504,7 +510,7 @@ static void test_wait_and_leaving(void **state)
 	buf__free(&more);
 }
 
-/* Whose switch-in was not recorded is back with the next record that it causes itself. */
+/* A task whose switch-in was not recorded is back with its next own record. */
 static void test_wait_until_record(void **state)
 {
 	static const struct {
@@ -513,7 +519,7 @@ static void test_wait_until_record(void **state)
 		bool back;
 	} cases[] = {
 		{ PERF_RECORD_EXIT, 0, 5, true },
-		{ PERF_RECORD_FORK, 0, 5, true }, /* of another by it */
+		{ PERF_RECORD_FORK, 0, 5, true }, /* a record of another task about it */
 		{ PERF_RECORD_FORK, 0, 6, false },
 		{ PERF_RECORD_EXIT, 0, 0, false }, /* read from /proc */
 		{ PERF_RECORD_SWITCH, 0, 5, true },
@@ -535,7 +541,7 @@ static void test_wait_until_record(void **state)
 	}
 }
 
-/* The id of a stack of kernel functions, the innermost first; NULL ends them. */
+/* The id of a stack of kernel functions, the innermost first; NULL ends the list. */
 static uint32_t stack_of(struct profile_tables *t, uint32_t switch_state, const char *const *names)
 {
 	uint32_t ids[8], n = 0, id;
@@ -551,7 +557,7 @@ static uint32_t stack_of(struct profile_tables *t, uint32_t switch_state, const 
 	return id;
 }
 
-/* Kernel threads that wait for work are no news. */
+/* Idle kernel threads are left out. */
 static void test_idle_threads(void **state)
 {
 	static const struct {

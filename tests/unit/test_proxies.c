@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The processes of sessions, with the test in the place of the daemon. No root needed. */
+/* The processes of sessions; the test acts as the daemon. Needs no root. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,7 +26,7 @@ struct world {
 	int fd;
 	struct proxies *all;
 	struct err err;
-	/* what was said last */
+	/* the last message */
 	struct proxy *who;
 	enum proxy_op op;
 	char text[PROXY_TEXT_MAX];
@@ -80,7 +80,7 @@ static void note(struct proxy *x, enum proxy_op op, const char *text, void *arg)
 	w->n++;
 }
 
-/* Until @n more things have been said. */
+/* Wait for @n more messages. */
 static void listen_for(struct world *w, size_t n)
 {
 	struct pollfd pfd = { .fd = proxies__fd(w->all), .events = POLLIN };
@@ -97,7 +97,7 @@ static void path_of(const struct world *w, const char *name, char ret[static 128
 	snprintf(ret, 128, "%s/%s", w->dir, name);
 }
 
-/* The fifo is there when the process has gone. */
+/* The fifo still exists when the process is gone. */
 static int open_when_there(const struct world *w, const char *name, int flags)
 {
 	char path[128];
@@ -141,7 +141,7 @@ static void wait_for_output(const struct world *w, const char *wanted)
 	}
 }
 
-/* A signal reaches the process of a session, is told with its session, and nothing ends by it. */
+/* A signal to the process of a session is reported for that session, and ends nothing. */
 static void signals_are_told(void **state)
 {
 	struct world *w = *state;
@@ -166,7 +166,9 @@ static void signals_are_told(void **state)
 	proxy__unref(b);
 }
 
-/* The commands of the fifo, with newlines, without, and several at once; acknowledged as perf does. */
+/*
+ * Commands in the fifo, with newlines, without, and several at once; acknowledged like perf does.
+ */
 static void the_fifo_is_served(void **state)
 {
 	struct world *w = *state;
@@ -201,7 +203,7 @@ static void the_fifo_is_served(void **state)
 	proxy__unref(x);
 }
 
-/* Something else stands where a fifo belongs: it is not written to, and that is said. */
+/* A file of another kind is in the place of a fifo: it is not written to, and reported. */
 static void no_fifo_is_believed(void **state)
 {
 	struct world *w = *state;
@@ -222,13 +224,13 @@ static void no_fifo_is_believed(void **state)
 	assert_int_equal(w->op, PROXY_TROUBLE);
 	proxy__ack(x);
 	assert_int_equal(kill(x->pid, SIGUSR2), 0);
-	listen_for(w, 1); /* it still stands there */
+	listen_for(w, 1); /* it is still there */
 	assert_int_equal(stat("/dev/null", &st), 0);
 	assert_true(S_ISCHR(st.st_mode));
 	proxy__unref(x);
 }
 
-/* It runs only when the session does, in the session's directory; its end is told. */
+/* The command runs only when the session does, in its directory; its end is reported. */
 static void a_command_runs(void **state)
 {
 	struct world *w = *state;
@@ -261,7 +263,7 @@ static void a_missing_command_is_told(void **state)
 	proxy__unref(x);
 }
 
-/* With the session ends its command, also one that ignores SIGTERM. */
+/* A session's end ends its command, even one that ignores SIGTERM. */
 static void the_command_ends_with_it(void **state)
 {
 	struct world *w = *state;
@@ -276,7 +278,9 @@ static void the_command_ends_with_it(void **state)
 	assert_int_equal(proxies__new(&w->err, &w->all), 0);
 }
 
-/* One process for a session, whoever records it; a changed session waits for the one before. */
+/*
+ * One process per session, whatever uses it; that of a changed session waits for the earlier one.
+ */
 static void processes_are_shared(void **state)
 {
 	struct world *w = *state;
@@ -313,7 +317,7 @@ static void processes_are_shared(void **state)
 	proxy__unref(a);
 }
 
-/* Whoever ends the daemon, however: nothing of it stays. */
+/* However the daemon ends, no process stays. */
 static void they_end_with_a_killed_daemon(void **state)
 {
 	struct world *w = *state;
@@ -352,7 +356,7 @@ static void they_end_with_a_killed_daemon(void **state)
 	close(fds[1]);
 }
 
-/* They have no capability left. */
+/* They have no capabilities. */
 static void they_have_no_rights(void **state)
 {
 	struct world *w = *state;

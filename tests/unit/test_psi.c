@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* psi on the running kernel: whose the stall is while a dump is written. */
+/* psi on the running kernel: whose stall it is while a dump is written. */
 #include <signal.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -8,14 +8,14 @@
 #include "detect_fixture.h"
 
 #define HOGS_MAX 256
-#define WAIT_MS	 30000 /* pressure is told once in each window of 2 s */
+#define WAIT_MS	 30000 /* pressure is reported once per window of 2 s */
 
 struct hogs {
 	pid_t pid[HOGS_MAX];
 	int n;
 };
 
-/* More processes than CPUs, which compute. */
+/* More busy processes than CPUs. */
 static void hogs_start(struct hogs *h)
 {
 	for (h->n = 0; h->n < 2 * get_nprocs() + 2 && h->n < HOGS_MAX; h->n++) {
@@ -47,7 +47,7 @@ static bool is_ours_soon(struct detectors *d, uint32_t slot)
 	return false;
 }
 
-/* The stall is ours for as long as a dump is written, and not until long after it. */
+/* The stall counts as ours while a dump is written, and for a short time after. */
 static void test_while_a_dump_is_written(void **state)
 {
 	struct rule_conf rule;

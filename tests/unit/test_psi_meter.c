@@ -55,19 +55,19 @@ static void stalls(void **state)
 	assert_int_equal(STALL(150, { 1000, 5000 }, { 90000, 5180 }), 180);
 	/* with a reading when it began */
 	assert_int_equal(STALL(150, { 1000, 5000 }, { 89900, 5020 }, { 90000, 5180 }), 180);
-	/* it goes on: half of what grew between the readings lies in the window */
+	/* it continues: half of the growth between the readings is in the window */
 	assert_int_equal(
 		STALL(150, { 1000, 5000 }, { 87000, 6000 }, { 89000, 7000 }, { 90000, 8000 }),
 		1500);
-	/* a reading just where the window begins */
+	/* a reading at the begin of the window */
 	assert_int_equal(STALL(150, { 88000, 6000 }, { 90000, 6700 }), 700);
 	assert_int_equal(STALL(150, { 87000, 0 }, { 88000, 6000 }, { 90000, 6700 }), 700);
-	/* no less than the kernel says, no more than there was time */
+	/* at least what the kernel reported, at most the window */
 	assert_int_equal(STALL(150, { 88000, 6000 }, { 90000, 6010 }), 150);
 	assert_int_equal(STALL(150, { 1000, 0 }, { 90000, 60000 }), 2000);
 	/* one reading */
 	assert_int_equal(STALL(150, { 90000, 60000 }), 150);
-	/* earlier than a window after the boot */
+	/* less than a window after boot */
 	assert_int_equal(STALL(150, { 100, 0 }, { 900, 300 }), 300);
 }
 
@@ -81,7 +81,7 @@ static void forgets_the_oldest(void **state)
 	assert_int_equal(psi_meter__stall(&m, 2 * SEC, 1) / MS, 200);
 }
 
-/* The growth since a reading that is old enough: more than what was in the window, never less. */
+/* The growth since a reading that is old enough: at least what the window had. */
 static void at_most(void **state)
 {
 	struct psi_meter m = { 0 };

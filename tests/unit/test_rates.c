@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How often a rule fires: cooldown, count and caps, and what is suppressed.
+ * How often a rule fires: cooldown, count, max-dumps, and what is suppressed.
  * with: others
  */
 #include <pthread.h>
@@ -116,7 +116,7 @@ static void test_cooldown_per(void **state)
 	assert_int_equal(await(spawn(make_rare_calls, NULL, 1)), 0);
 	assert_int_equal(state_of(d, slots[3]).fired, 1);
 	assert_int_equal(state_of(d, slots[1]).fired, 3);
-	/* to be saved when nothing fires any more: 3 processes, 5 threads, 1 cgroup, ... */
+	/* saved when nothing fires any more: 3 processes, 5 threads, 1 cgroup, ... */
 	update(d, NULL, 0, NULL);
 	detectors__each_cooling(d, count_cooling, &n);
 	assert_int_equal(n, 3 + 5 + 1 + 3 + 5 + 1 + 1);
@@ -160,7 +160,7 @@ static void test_count(void **state)
 		child[i] = spawn(make_rare_calls, NULL, 7 * 64 / 4);
 	for (size_t i = 0; i < ARRAY_SIZE(child); i++)
 		assert_int_equal(await(child[i]), 0);
-	/* a call that took no time, by a coarse clock, is no match */
+	/* a call that took no time by a coarse clock does not match */
 	seen = state_of(d, slots[2]).matched;
 	assert_in_range(seen, 440, 21 + 448);
 	/* every 64th of 21 + 448; never more often, though they race */
@@ -224,8 +224,10 @@ static void test_suppressed(void **state)
 }
 
 #ifdef SYS_alarm
-/* alarm() returns what it was called with the last time, less the seconds since then: any key one likes. A call that
- * comes a few seconds late makes no key a second time. */
+/*
+ * alarm() returns its previous argument, less the seconds since then: a way to make any key. A call
+ * a few seconds late does not make a key twice.
+ */
 #define KEY_STEP 10
 static void make_keys(struct findings *f, long n)
 {
@@ -245,7 +247,7 @@ static struct rule_conf count_keys(uint64_t id, const char *condition, uint64_t 
 	return r;
 }
 
-/* One rule that finds no room for its keys takes none of another's. */
+/* A rule without room for its keys takes none from another rule. */
 static void test_no_room_for_keys(void **state)
 {
 	enum { ROOM = FRBPF_MAX_COUNTING, N = ROOM + 100 };
@@ -261,7 +263,7 @@ static void test_no_room_for_keys(void **state)
 	assert_int_equal(await(spawn(make_keys, NULL, N)), 0);
 	st = state_of(d, slots[0]);
 	assert_int_equal(st.matched, N);
-	/* the map lends each CPU some entries in advance */
+	/* the map gives each CPU some free entries in advance */
 	assert_in_range(st.suppressed[FRBPF_CAUSE_KEYS], 100 - 64, 100 + 64);
 	assert_int_equal(st.suppressed[FRBPF_CAUSE_COUNT], N - st.suppressed[FRBPF_CAUSE_KEYS]);
 	st = state_of(d, slots[1]);
@@ -270,8 +272,7 @@ static void test_no_room_for_keys(void **state)
 	detectors__free(d);
 }
 
-/* Full of keys whose time is over: those who tidy are told, until there is room again, and then no
- * more. */
+/* Full of expired keys: the daemon is woken until there is room again, and then no more. */
 static void test_keys_are_tidied(void **state)
 {
 	enum { ROOM = FRBPF_MAX_COUNTING };

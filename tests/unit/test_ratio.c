@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Series of numbers compared: against tables, by counting all choices, and by drawing many. */
+/*
+ * Comparison of two series: against published tables, by counting all cases, and by random samples.
+ */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -13,8 +15,10 @@
 #include "common/cleanup.h"
 #include "bench/ratio.h"
 
-/* Critical values of U as the tables have them (U is significant up to k - 1): Mann and Whitney 1947,
- * one-sided 0.025, 0.005 and 0.001. */
+/*
+ * Critical values of U in published tables (significant up to k - 1): Mann and Whitney 1947,
+ * one-sided 0.025, 0.005 and 0.001.
+ */
 static void test_rank_tables(void **state)
 {
 	static const struct {
@@ -37,7 +41,7 @@ static void test_rank_tables(void **state)
 	}
 }
 
-/* All choices of 6 of 11 ranks, counted one by one. */
+/* All choices of 6 of 11 ranks, counted. */
 static void test_rank_by_counting(void **state)
 {
 	size_t count[31] = { 0 }, all = 0;
@@ -65,7 +69,7 @@ static void test_rank_by_counting(void **state)
 	}
 }
 
-/* Critical values of W as the tables have them (significant up to k - 1): Wilcoxon 1945, one-sided. */
+/* Critical values of W in published tables (significant up to k - 1): Wilcoxon 1945, one-sided. */
 static void test_signed_rank_tables(void **state)
 {
 	static const struct {
@@ -82,7 +86,7 @@ static void test_signed_rank_tables(void **state)
 		assert_int_equal(ratio__signed_rank(table[i].n, table[i].alpha), table[i].rank);
 }
 
-/* All signs of 10 ranks, counted one by one. */
+/* All signs of 10 ranks, counted. */
 static void test_signed_rank_by_counting(void **state)
 {
 	size_t count[56] = { 0 };
@@ -103,7 +107,7 @@ static void test_signed_rank_by_counting(void **state)
 	}
 }
 
-/* Exact and by the normal distribution: the same where one takes over from the other. */
+/* The exact and the normal distribution agree where one replaces the other. */
 static void test_rank_of_many(void **state)
 {
 	double exact = ratio__rank(50, 50, 0.005), normal = ratio__rank(51, 50, 0.005);
@@ -129,7 +133,7 @@ static void test_known(void **state)
 	assert_true(fabs(r.estimate - 0.5) < 1e-9);
 }
 
-/* What changes both values of a pair changes nothing, however much it is. */
+/* A factor on both values of a pair changes nothing, however large it is. */
 static void test_pairs(void **state)
 {
 	double before[10], now[10], last;
@@ -145,7 +149,7 @@ static void test_pairs(void **state)
 	assert_true(r.low > 1.2 && r.high < 1.21);
 	assert_int_equal(ratio__of(before, 10, now, 10, 0.005, &r), 0);
 	assert_true(r.low < 1 && r.high > 2);
-	/* far out: no weight */
+	/* an outlier has no weight */
 	last = now[9];
 	now[9] = 1e9;
 	assert_int_equal(ratio__of_pairs(before, now, 10, 0.005, &r), 0);
@@ -161,7 +165,7 @@ static void test_pairs(void **state)
 	assert_int_equal(ratio__of_pairs(before, now, 10, 0.005, &r), -EINVAL);
 }
 
-/* One value far out says as much as one that is a little too large. */
+/* A far outlier says no more than a value that is slightly too large. */
 static void test_outliers(void **state)
 {
 	double before[10], now[10];
@@ -191,7 +195,7 @@ static void test_bad(void **state)
 	assert_int_equal(ratio__of(not, 3, good, 3, 0.005, &r), -EINVAL);
 	assert_int_equal(ratio__of(good, RATIO_VALUES_MAX + 1, good, 3, 0.005, &r), -EINVAL);
 	assert_true(fabs(r.estimate - 7) < 1e-9);
-	/* too few for that certainty: said, and not taken for equal */
+	/* too few for that certainty: reported, and not taken for equal */
 	assert_int_equal(ratio__of(good, 3, good, 3, 0.005, &r), 0);
 	assert_false(r.bounded);
 	assert_true(r.low <= 0 && isinf(r.high));
@@ -218,14 +222,17 @@ static double uniform(void)
 	return (seed >> 11) * 0x1p-53;
 }
 
-/* Skewed, with a long tail, as times are; times @factor. */
+/* A skewed distribution with a long tail, like that of times, times @factor. */
 static void draw(double *v, size_t n, double factor)
 {
 	for (size_t i = 0; i < n; i++)
 		v[i] = factor * (100 - 5 * log(1 - uniform()));
 }
 
-/* Both values of a pair on a machine whose speed changes from pair to pair by more than what is looked for. */
+/*
+ * Both values of a pair are from a machine whose speed changes between pairs by more than the
+ * effect.
+ */
 static void drift(double *before, double *now, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {
@@ -236,7 +243,7 @@ static void drift(double *before, double *now, size_t n)
 	}
 }
 
-/* How often the interval is above @limit, of 4,000 comparisons with a fixed seed. */
+/* How often the interval is above @limit, in 4,000 comparisons with a fixed seed. */
 static double share_above(bool paired, size_t n, double factor, double limit)
 {
 	double before[20], now[20];
@@ -259,7 +266,7 @@ static double share_above(bool paired, size_t n, double factor, double limit)
 
 static void test_error_rates(void **state)
 {
-	/* 0.5 % is promised where it is as large as the limit; 20 draws of 4,000 with some play */
+	/* at most 0.5 % if the ratio equals the limit: 20 of 4,000, with a margin */
 	assert_true(share_above(false, 10, 1, 1) <= 0.0085);
 	assert_true(share_above(false, 10, 1, 1) >= 0.0015);
 	assert_true(share_above(false, 20, 1, 1) <= 0.0085);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What reads recordings can only read. It may die, and lie: then there is an error.
+ * A process that reads recordings can only read. If it dies or lies, there is an error.
  * with: others
  */
 #include <errno.h>
@@ -28,7 +28,7 @@
 
 #define SECONDS 60
 
-/* A name that does not exist, and stays so */
+/* A name that does not exist */
 static char path[] = "/tmp/frbpf-reading.XXXXXX";
 
 static bool has_capabilities(void)
@@ -52,7 +52,7 @@ static bool may_have(uint32_t kind, const char *name)
 	return fd >= 0;
 }
 
-/* The bits of what is possible and should not be */
+/* Bits for what is possible and should not be */
 static json_t *try_everything(void *arg)
 {
 	char *argv[] = { NULL };
@@ -68,7 +68,7 @@ static json_t *try_everything(void *arg)
 	bad |= (rename("/proc/self/exe", path) == 0) << 7;
 	bad |= (fcntl(*(const int *)arg, F_GETFD) >= 0) << 8;
 	bad |= has_capabilities() << 9;
-	/* what the opener gives, and what it does not, whoever asks */
+	/* what the opener opens and refuses, whoever asks */
 	bad |= !may_have(OPENING_KERNEL, "/sys/kernel/notes") << 10;
 	bad |= may_have(OPENING_KERNEL, "/etc/passwd") << 11;
 	bad |= may_have(OPENING_KERNEL, "/sys/module/../../etc/passwd/notes/.note.gnu.build-id")
@@ -87,7 +87,7 @@ static void it_can_only_read(void **state)
 	struct err err = { 0 };
 	json_t *j;
 
-	if (IS_SANITIZED) /* the filter lets the sanitizers write */
+	if (IS_SANITIZED) /* the filter lets sanitizers write */
 		skip();
 	assert_int_equal(reading__run(try_everything, &ours, SECONDS, -1, &err, &j), 0);
 	assert_int_equal(json_integer_value(json_array_get(j, 0)), 0);
@@ -110,7 +110,7 @@ static void its_result_arrives_or_not(void **state)
 	json_t *list = json_array(), *j;
 	struct err err = { 0 };
 
-	for (int i = 0; i < 100000; i++) /* more than a pipe takes */
+	for (int i = 0; i < 100000; i++) /* more than a pipe holds */
 		json_array_append_new(list, json_integer(i));
 	assert_int_equal(reading__run(give_back, list, SECONDS, -1, &err, &j), 0);
 	assert_true(json_equal(list, j));
@@ -126,7 +126,7 @@ _Noreturn static json_t *die(void *arg)
 	abort();
 }
 
-/* The limit comes soon, whatever else runs on this machine. */
+/* The limit is small, so a busy machine does not matter. */
 _Noreturn static json_t *loop(void *arg)
 {
 	limit__set(RLIMIT_CPU, 1);
@@ -161,7 +161,7 @@ static void it_may_die(void **state)
 	json_decref(j);
 }
 
-/* Waits without CPU time: it hangs. */
+/* Waits without using CPU time, so it hangs. */
 _Noreturn static json_t *hang(void *arg)
 {
 	for (;;)

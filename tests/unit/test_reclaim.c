@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* reclaim on the running kernel: a child that reads more than its memory cgroup may hold. */
+/* reclaim on the running kernel: a child reads more than its memory cgroup may hold. */
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static int read_much(void *arg_)
 	return 0;
 }
 
-/* Holes of a file of tmpfs are read without memory. */
+/* Reading holes of a file on tmpfs needs no memory. */
 static bool files_are_in_memory(void)
 {
 	struct statfs fs;
@@ -90,8 +90,8 @@ static void test_limit_of_a_cgroup(void **state)
 
 /* ---- the table ---- */
 
-#define STALLS	8192	   /* as in bpf/reclaim.bpf.c, as the next */
-#define FOREIGN 0x7ffffff0 /* no task has such a number */
+#define STALLS	8192	   /* as in bpf/reclaim.bpf.c, like the next */
+#define FOREIGN 0x7ffffff0 /* no task has this number */
 
 struct stall {
 	uint64_t begin;
@@ -102,11 +102,11 @@ struct stall {
 
 struct stalls {
 	uint64_t matched, missing;
-	uint32_t n_foreign; /* left there, as they were */
+	uint32_t n_foreign; /* still there, unchanged */
 	uint32_t n_own;
 };
 
-/* Others stand at all places but each @free-th. */
+/* Other tasks occupy all buckets but each @free-th. */
 static void occupy(int fd, uint32_t free)
 {
 	const struct stall other = { .begin = 1, .tid = FOREIGN };
@@ -128,7 +128,7 @@ static void look_at(int fd, uint32_t own, struct stalls *ret)
 	}
 }
 
-/* One rule that takes all, in the maps of the object itself. */
+/* One rule that matches everything, written to the maps of the object itself. */
 static void set_rule(struct reclaim_bpf *skel)
 {
 	struct frbpf_rule rule = { .flags = FRBPF_RULE_QUIET, .keys[0] = 1 };
@@ -139,7 +139,7 @@ static void set_rule(struct reclaim_bpf *skel)
 	skel->bss->control.bank[0].n_rules = 1;
 }
 
-/* Of a child that reclaims while others stand there. */
+/* Stalls of a child while others occupy buckets. */
 static struct stalls stalls_among(struct reader *r, uint32_t free)
 {
 	struct reclaim_bpf *skel = reclaim_bpf__open_and_load();
@@ -158,7 +158,7 @@ static struct stalls stalls_among(struct reader *r, uint32_t free)
 	reclaim_bpf__detach(skel);
 	look_at(fd, pid, &ret);
 	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(skel->maps.states), &zero, &st), 0);
-	ret.matched = st.fired; /* as its rule is quiet, and has no cooldown */
+	ret.matched = st.fired; /* its rule is quiet and has no cooldown */
 	ret.missing = skel->bss->missing_storage;
 	reclaim_bpf__destroy(skel);
 	return ret;
@@ -177,7 +177,7 @@ static void test_table(void **state)
 	assert_int_equal(s.matched, 0);
 	assert_true(s.missing >= 1);
 	assert_int_equal(s.n_foreign, STALLS);
-	s = stalls_among(r, 4); /* two of the places that a task may have are free */
+	s = stalls_among(r, 4); /* two of a task's possible buckets are free */
 	assert_true(s.matched >= 1);
 	assert_int_equal(s.missing, 0);
 	assert_int_equal(s.n_foreign, STALLS - STALLS / 4);

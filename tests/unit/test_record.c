@@ -44,7 +44,7 @@ static void test_comm(void **state)
 	assert_string_equal(((struct record_comm *)b.data)->comm, "seven77");
 	buf__free(&b);
 	assert_int_equal(record__add_comm(&b, 0, 1, 2, "eight888", &trailer), 0);
-	assert_ours(&b, PERF_RECORD_COMM, 0, 16 + 16 + 32); /* the NUL takes a word of its own */
+	assert_ours(&b, PERF_RECORD_COMM, 0, 16 + 16 + 32); /* the NUL needs another word */
 	buf__free(&b);
 	assert_int_equal(record__add_comm(&b, 0, 1, 2, "", &trailer), 0);
 	assert_ours(&b, PERF_RECORD_COMM, 0, 16 + 8 + 32);
@@ -154,7 +154,7 @@ static void test_raw_sample(void **state)
 	buf__free(&b);
 }
 
-/* A record of @type and @size full of zeros; the id of the trailer is 0 then. */
+/* A record of @type and @size full of zeros, so the id in its trailer is 0. */
 static bool zeros_valid(uint32_t type, uint16_t size, size_t avail)
 {
 	_Alignas(8) static char space[65536];
@@ -167,7 +167,7 @@ static bool zeros_valid(uint32_t type, uint16_t size, size_t avail)
 
 static void test_valid_sizes(void **state)
 {
-	/* The least that each type has, trailer included, by include/uapi/linux/perf_event.h. */
+	/* Minimum size of each type, with trailer, by include/uapi/linux/perf_event.h. */
 	static const uint16_t least[] = {
 		[1] = 80,  [2] = 56,  [3] = 56,	  [4] = 64,  [5] = 64,	[6] = 64,  [7] = 64,
 		[8] = 56,  [9] = 48,  [10] = 112, [11] = 64, [12] = 48, [13] = 48, [14] = 40,

@@ -36,7 +36,7 @@ static void release(struct parsed *p)
 	source_text__free(p->src);
 }
 
-/* Options as their effect, in one line of text. */
+/* The effect of options, in one line of text. */
 static const struct {
 	const char *line, *want;
 } value_rows[] = {
@@ -281,7 +281,7 @@ static void test_all_errors_are_told(void **state)
 {
 	struct parsed p = parse("-F 0 --bogus -p x -m x sleep -z");
 
-	assert_int_equal(p.d.n_errors, 4); /* what follows the command is its own */
+	assert_int_equal(p.d.n_errors, 4); /* options after the command belong to the command */
 	release(&p);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Durations and hits of triggers against the events at their ends, as sessions recorded them. */
+/* Compares durations and hits of triggers with recorded events at their ends. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +27,7 @@
 #define DEV    FRBPF_DEV(8, 16)
 #define SECTOR 4096
 
-/* Each event has two words: of a call its return value, of a request disk and sector. */
+/* Each event has two words: return value of a call; disk and sector of a request. */
 #define FORMAT(first_, second_)                                                                    \
 	"\tfield:long " first_ ";\toffset:0;\tsize:8;\tsigned:1;\n"                                \
 	"\tfield:long " second_ ";\toffset:8;\tsize:8;\tsigned:1;\n"
@@ -144,7 +144,7 @@ static void call(struct scene *s, int enter, uint64_t begin, uint64_t end, int64
 		add(s, enter + 1, end, SUBJECT, ret, 74);
 }
 
-/* Perf's clock is read before or behind that of the program. */
+/* Perf reads its clock before or after that of the program. */
 static void test_true_call(void **state)
 {
 	struct scene *s = *state;
@@ -177,7 +177,7 @@ static void test_call_ended_in_between(void **state)
 	assert_int_equal(look(s), LATE + 5);
 }
 
-/* A handler's calls are in the middle of one that is entered again behind it. */
+/* Calls of a signal handler are within a call that is restarted after it. */
 static void test_restarted_call(void **state)
 {
 	struct scene *s = *state;
@@ -198,12 +198,12 @@ static void test_call_began_later(void **state)
 	call(s, ENTER, LATE, TRIGGER, 0);
 	assert_int_equal(look(s), LATE);
 	buf__free(&s->records);
-	call(s, ENTER, BEGIN + 5 * MS, TRIGGER, 0); /* an interrupt came between the clocks */
+	call(s, ENTER, BEGIN + 5 * MS, TRIGGER, 0); /* an interrupt came between the two clocks */
 	assert_int_equal(look(s), 0);
 	assert_int_equal(it->compared, COMPARED_AGREES);
 }
 
-/* What a session may lack, and that is no contradiction. */
+/* What a session may lack without a contradiction. */
 static void test_not_proven(void **state)
 {
 	struct scene *s = *state;
@@ -266,7 +266,7 @@ static void test_block_request(void **state)
 	request(s, LATE, TRIGGER + 20);
 	assert_int_equal(look(s), LATE);
 	request(s, LATE + MS, LATE + 2 * MS);
-	assert_int_equal(look(s), 0); /* which is which cannot be told */
+	assert_int_equal(look(s), 0); /* the two cannot be told apart */
 	assert_int_equal(it->compared, COMPARED_NOT_FOUND);
 }
 
@@ -342,7 +342,7 @@ static void test_born_in_between(void **state)
 		assert_int_equal(look(s), LATE);
 		buf__free(&s->records);
 	}
-	of(s, FRBPF_SOURCE_BLKIO); /* its issuer may have ended, and the number be another's */
+	of(s, FRBPF_SOURCE_BLKIO); /* its issuer may have ended, and its number been reused */
 	add_fork(s, LATE);
 	assert_int_equal(look(s), 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a killed recorder leaves at any moment, and what the next one makes of it. No root. */
+/* What a recorder killed at any moment leaves, and what the next one makes of it. No root. */
 #include <fcntl.h>
 #include <jansson.h>
 #include <setjmp.h>
@@ -142,7 +142,7 @@ static void test_before_the_manifest(void **state)
 	json_decref(j);
 }
 
-/* The draft is torn, or of a recorder that wrote none. */
+/* The draft is damaged, or a recorder wrote none. */
 static void test_without_a_draft(void **state)
 {
 	struct place *p = *state;
@@ -223,7 +223,7 @@ static struct buf real_dump(void)
 	return whole;
 }
 
-/* Its own marker says why it is there. */
+/* Its own marker tells the reason. */
 static void test_from_the_marker(void **state)
 {
 	struct place *p = *state;
@@ -257,7 +257,7 @@ static int count_found(const struct marker_found *m, void *arg)
 	return 0;
 }
 
-/* Cut anywhere, and any byte changed: nothing outside of it is read. */
+/* Cut at any byte, or with any byte changed: nothing outside of the file is read. */
 static void test_damaged_markers(void **state)
 {
 	struct place *p = *state;
@@ -290,7 +290,7 @@ static void test_damaged_markers(void **state)
 	buf__free(&whole);
 }
 
-/* The recorder was killed while others were asked for names. */
+/* The recorder was killed while names were looked up. */
 static void test_while_names_are_looked_up(void **state)
 {
 	struct place *p = *state;
@@ -305,7 +305,7 @@ static void test_while_names_are_looked_up(void **state)
 	json_decref(j);
 }
 
-/* The disk has no room for another file: the draft's is the manifest's. */
+/* The disk has no room for another file: the draft becomes the manifest. */
 static void test_manifest_in_the_place_of_its_draft(void **state)
 {
 	struct place *p = *state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which incidents go, on a base made by hand. No root. */
+/* Which incidents are removed, in a base made by hand. No root. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,7 +73,7 @@ static void put(const struct place *p, const char *file, size_t bytes, uint64_t 
 	close(fd);
 }
 
-/* The number stands for the '#' of @form. */
+/* The number replaces the '#' in @form. */
 static const char *path_of(const char *form, int i, char ret[static 128])
 {
 	int len = strchr(form, '#') - form;
@@ -103,7 +103,7 @@ static void put_incident(const struct place *p, int i)
 	put(p, path_of(DUMP_B, i, file), 1000, NOW - i * DAY);
 }
 
-/* What is there: bit i for incident i, and only as a whole. */
+/* Which exist: bit i for incident i, and only complete ones. */
 static unsigned int kept(const struct place *p)
 {
 	unsigned int bits = 0;
@@ -142,7 +142,7 @@ static void test_limits(void **state)
 
 	for (int i = 0; i < 8; i++)
 		put_incident(p, i);
-	/* the names rise with age here: it is the time that counts */
+	/* here names rise with age: the time decides */
 	assert_int_equal(apply(p, (struct retention_limits){ .max_incidents = 6 }), 0x3f);
 	assert_int_equal(p->report.removed_incidents, 2);
 	assert_int_equal(p->report.removed_bytes, 2 * 2100);
@@ -181,7 +181,7 @@ static void test_busy(void **state)
 	assert_false(p->report.waiting);
 }
 
-/* Being written, not ours, or only like ours. */
+/* Being written, not ours, or only similar. */
 static void test_others_are_left_alone(void **state)
 {
 	static const char *const files[] = {
@@ -202,14 +202,14 @@ static void test_others_are_left_alone(void **state)
 								      .max_age = DAY / 2 },
 					  NOW, NULL, 0, &p->report),
 			 0);
-	/* what is being written, or was, counts all the same */
+	/* incidents being written, or cut off, count as well */
 	assert_int_equal(p->report.bytes, 2100 + 5000 + 5000);
 	assert_false(has(p, MANIFEST, 1) || has(p, DUMP_A, 1) || has(p, DUMP_B, 1));
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		assert_int_equal(faccessat(p->b.fd, files[i], F_OK, 0), 0);
 }
 
-/* As the recorder writes it, @i days ago by the base's clock; the wall clock says @written. */
+/* As the recorder writes it, @i days ago by the base's clock; @written by the wall clock. */
 static void put_told(const struct place *p, int i, const char *rule, const char *comm, bool dumps,
 		     uint64_t written)
 {
@@ -246,7 +246,7 @@ static void put_manual(const struct place *p, int i, const char *reason)
 	close(fd);
 }
 
-/* Of those that a session makes by itself, and of nothing else. */
+/* The dumps that a session makes by itself, and no others. */
 static void test_quota(void **state)
 {
 	struct place *p = *state;
@@ -257,14 +257,14 @@ static void test_quota(void **state)
 	for (int i = 0; i < 8; i++)
 		put_manual(p, i, i % 2 ? "timed" : "mine");
 	assert_int_equal(apply(p, l), 0x5f);
-	l.max_incidents = 5; /* what is gone counts as gone */
+	l.max_incidents = 5; /* removed ones count as removed */
 	assert_int_equal(apply(p, l), 0x1f);
 	l.quotas[0].max = 9;
 	l.max_incidents = 0;
 	assert_int_equal(apply(p, l), 0x1f);
 }
 
-/* With -o they have other names, and go all the same. */
+/* With -o dumps have other names, and are removed all the same. */
 static void test_other_names(void **state)
 {
 	struct place *p = *state;
@@ -280,7 +280,7 @@ static void test_other_names(void **state)
 	assert_int_equal(kept(p), 1);
 }
 
-/* The only incident of its rule stays, repeats of another rule and subject go. */
+/* The only incident of its rule stays; repeats of another rule and subject are removed. */
 static void test_newest_of_every_rule(void **state)
 {
 	struct retention_limits l = { .max_incidents = 5 };
@@ -300,7 +300,7 @@ static void test_newest_of_every_rule(void **state)
 	assert_int_equal(kept(p), 1 << 9 | 0x1);
 }
 
-/* A disk that others fill: incidents without files do not push out those that have some. */
+/* Others fill the disk: incidents without files do not displace those with files. */
 static void test_empty_ones_go_first(void **state)
 {
 	struct place *p = *state;
@@ -319,7 +319,7 @@ static void test_wall_clock_that_jumps(void **state)
 	struct retention_limits l = { .max_age = 3 * DAY };
 	struct place *p = *state;
 
-	put_told(p, 1, "a", "", true, NOW + 100 * DAY); /* written while it was wrong */
+	put_told(p, 1, "a", "", true, NOW + 100 * DAY); /* written while the clock was wrong */
 	put_told(p, 2, "b", "", true, NOW - 100 * DAY);
 	put_told(p, 5, "c", "", true, NOW + 100 * DAY);
 	assert_int_equal(retention__apply(&p->b, &l, NOW + 50 * DAY, NULL, 0, &p->report), 0);
@@ -335,7 +335,7 @@ static void test_clock_of_the_base(void **state)
 	struct base_dir again = p->b;
 	struct err err;
 
-	p->b.clock_offset += 100 * DAY; /* as if boots had been before this one */
+	p->b.clock_offset += 100 * DAY; /* as if there had been boots before this one */
 	assert_int_equal(base_clock__save(&p->b, &err), 0);
 	base_clock__load(&again);
 	assert_true(base_clock__now(&again) - now >= 100 * DAY);
@@ -346,7 +346,7 @@ static void test_clock_of_the_base(void **state)
 	assert_true(base_clock__now(&again) - now < DAY);
 	assert_int_equal(unlinkat(p->b.fd, "clock.json", 0), 0);
 	assert_int_equal(base_dir__write_file(&p->b, "clock.json", other, strlen(other), &err), 0);
-	/* of an earlier boot: what passed since this one began comes on top */
+	/* of an earlier boot: the time since this boot is added */
 	base_clock__load(&again);
 	assert_true(base_clock__now(&again) >= 10000 * DAY + now);
 }
@@ -431,7 +431,9 @@ static void test_min_free(void **state)
 	assert_int_equal(disk_room__promise(&room, p->b.fd, 0, UINT64_MAX, &err), 0);
 }
 
-/* The files of an incident are written at the same time: what one will take is no longer free. */
+/*
+ * Files of an incident are written at the same time: room promised to one is not free for another.
+ */
 static void test_min_free_of_an_incident(void **state)
 {
 	struct place *p = *state;
@@ -446,7 +448,7 @@ static void test_min_free_of_an_incident(void **state)
 	assert_int_equal(disk_room__promise(&room, p->b.fd, 4 * part, 3 * part, &err), 0);
 	assert_int_equal(disk_room__promise(&room, p->b.fd, 4 * part, 3 * part, &err), -ENOSPC);
 	assert_non_null(strstr(err.msg, "of other files under way"));
-	/* the first has taken less than was thought, and a small one has room beside it */
+	/* the first has taken less than promised, and a small one has room beside it */
 	assert_int_equal(disk_room__promise(&room, p->b.fd, 2 * part, part, &err), 0);
 	disk_room__settle(&room, 3 * part, part);
 	assert_int_equal(disk_room__promise(&room, p->b.fd, 4 * part, part, &err), 0);

@@ -105,7 +105,7 @@ static int close_recording(struct recording *r)
 	return fd;
 }
 
-/* ---- what was told ---- */
+/* ---- what was reported ---- */
 
 struct heard {
 	struct retraced v[16];
@@ -184,7 +184,7 @@ static void waits_for_a_cpu(void **state)
 	assert_int_equal(told.n, 2);
 	assert_int_equal(told.largest, 4 * MS);
 	assert_int_equal(told.ns, 9 * MS);
-	/* what is not longer than asked for is only counted */
+	/* shorter ones are only counted */
 	w.least = 3 * MS;
 	h = ask(&fd, 1, w, &told);
 	assert_int_equal(h.n, 1);
@@ -202,7 +202,7 @@ static void sleeps_in_d_and_time_off_cpu(void **state)
 
 	begin(&r);
 	add(&r, SWITCH, 10 * MS, 1, 1, 2, 0);
-	add(&r, SWITCH, 11 * MS, 2, 2, 0x80, 0); /* idle, no sleep in D */
+	add(&r, SWITCH, 11 * MS, 2, 2, 0x80, 0); /* idle; no sleep in D */
 	add(&r, WAKEUP, 14 * MS, 0, 1, 0, 0);
 	add(&r, SWITCH, 16 * MS, 0, 0, 0, 1);
 	add(&r, SWITCH, 17 * MS, 0, 0, 0, 2);
@@ -219,7 +219,7 @@ static void sleeps_in_d_and_time_off_cpu(void **state)
 	close(fd);
 }
 
-/* A switch-out of a task that waits: its switch-in was not recorded, and the wait had ended. */
+/* A waiting task is switched out: its switch-in was not recorded, and the wait had ended. */
 static void a_wait_whose_end_is_missing_is_none(void **state)
 {
 	struct retrace_want w = { .source = FRBPF_SOURCE_RUNQLAT };
@@ -254,11 +254,11 @@ static void what_is_pending(void **state)
 	begin(&r);
 	add(&r, SWITCH, 10 * MS, 1, 1, 1, 0);
 	add(&r, SWITCH, 11 * MS, 2, 2, 1, 0);
-	add(&r, SWITCH, 15 * MS, 0, 0, 0, 1);	  /* in the very moment */
-	add(&r, SWITCH, 16 * MS + 1, 0, 0, 0, 2); /* a nanosecond behind it */
+	add(&r, SWITCH, 15 * MS, 0, 0, 0, 1);	  /* at the same time */
+	add(&r, SWITCH, 16 * MS + 1, 0, 0, 0, 2); /* a nanosecond later */
 	add(&r, SWITCH, 17 * MS, 3, 3, 1, 0);
 	add(&r, SWITCH, 18 * MS, 4, 4, 0x20,
-	    0); /* dies: it is off its CPU for good, and waits for nothing */
+	    0); /* dies: off its CPU for good, so it waits for nothing */
 	add(&r, SWITCH, 30 * MS, 5, 5, 1, 0);
 	fd = close_recording(&r);
 	h = ask(&fd, 1, w, &told);
@@ -286,7 +286,7 @@ static void calls_that_a_signal_interrupts(void **state)
 	add(&r, EXIT, 20 * MS, 1, 219, 0, 0);
 	add(&r, ENTER, 30 * MS, 1, 35, 0, 0);
 	add(&r, EXIT, 33 * MS, 1, 35, -514, 0);
-	add(&r, ENTER, 40 * MS, 1, 39, 0, 0); /* another: the first ended with EINTR */
+	add(&r, ENTER, 40 * MS, 1, 39, 0, 0); /* another call: the first ended with EINTR */
 	add(&r, EXIT, 41 * MS, 1, 39, 77, 0);
 	add(&r, EXIT, 42 * MS, 2, 39, 77, 0); /* began before the recording */
 	fd = close_recording(&r);
@@ -321,7 +321,7 @@ static void spans_by_key(void **state)
 	begin(&r);
 	add(&r, BEGIN, 10 * MS, 1, 7, 70, 0);
 	add(&r, BEGIN, 11 * MS, 1, 8, 80, 0);
-	add(&r, BEGIN, 12 * MS, 1, 7, 71, 0); /* the last start is the one that counts; or nested */
+	add(&r, BEGIN, 12 * MS, 1, 7, 71, 0); /* the last start counts; or they are nested */
 	add(&r, END, 15 * MS, 2, 7, 5, 0);
 	add(&r, END, 17 * MS, 2, 7, 6, 0);
 	add(&r, END, 21 * MS, 3, 8, 9, 0);
@@ -365,7 +365,7 @@ static void requests_that_are_done_in_parts(void **state)
 	close(fd);
 }
 
-/* Recordings that overlap have the same events; between those that do not, nobody knows what happened. */
+/* Overlapping recordings have the same events; between recordings nothing is known. */
 static void several_recordings(void **state)
 {
 	struct retrace_want w = { .source = FRBPF_SOURCE_OFFCPU };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A ring that the test writes as the kernel does, against the plain list of what was written. */
+/* A ring that the test writes like the kernel, against the plain list of what was written. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #define RING	    4096
 #define RECORDS_MAX 4096
-#define SAMPLE_MIN  48 /* the smallest sample that record__valid() takes */
+#define SAMPLE_MIN  48 /* the smallest sample that record__valid() accepts */
 
 struct fake_ring {
 	uint8_t *data;
@@ -39,7 +39,7 @@ static void ring_free(struct fake_ring *r)
 	free(r);
 }
 
-/* The record number @tag: every byte of it tells which it is. */
+/* Record number @tag: each of its bytes depends on the number. */
 static void make_record(uint8_t *rec, uint16_t size, size_t tag)
 {
 	struct perf_event_header h = { .type = PERF_RECORD_SAMPLE, .size = size };
@@ -50,7 +50,7 @@ static void make_record(uint8_t *rec, uint16_t size, size_t tag)
 	memcpy(rec + sizeof(h), &id, sizeof(id));
 }
 
-/* Backwards, around the end, over what is oldest. */
+/* Backwards, around the end, over the oldest bytes. */
 static void put(struct fake_ring *r, uint16_t size)
 {
 	uint8_t rec[UINT16_MAX + 1];
@@ -69,7 +69,7 @@ static void put_many(struct fake_ring *r, size_t n, uint16_t size)
 		put(r, size);
 }
 
-/* Bytes that a writer has begun below @head and that are no record yet. */
+/* A writer has begun bytes below @head that are no record yet. */
 static void scribble(struct fake_ring *r, uint64_t head, size_t len)
 {
 	for (size_t i = 1; i <= len && i <= r->size; i++)
@@ -86,7 +86,7 @@ static void check_record(const struct fake_ring *r, const struct perf_event_head
 	assert_memory_equal(h, want, h->size);
 }
 
-/* Copy, read the head again as @after, and expect the newest @want records, whole. */
+/* Copy, then read the head as @after; expect the newest @want records, complete. */
 static void check_wrapped(const struct fake_ring *r, uint64_t after, size_t want, bool wrapped)
 {
 	uint8_t *copy = malloc(ring_image__filled(r->head, r->size) + 1);
@@ -121,7 +121,7 @@ static void test_empty(void **state)
 
 	assert_int_equal(ring_image__filled(0, RING), 0);
 	check(r, 0, false);
-	check_wrapped(r, r->head - 128, 0, false); /* the first writer of all */
+	check_wrapped(r, r->head - 128, 0, false); /* the first writer */
 	ring_free(r);
 }
 
@@ -138,7 +138,7 @@ static void test_partly_filled(void **state)
 	ring_free(r);
 }
 
-/* Nothing is overwritten yet, but what is in flight lies over the oldest records already. */
+/* Nothing is overwritten yet, but records in flight cover the oldest ones. */
 static void test_nearly_full(void **state)
 {
 	struct fake_ring *r = ring_new(RING);
@@ -149,7 +149,7 @@ static void test_nearly_full(void **state)
 	put(r, 64);
 	scribble(r, r->head, 4 * 64);
 	check(r, 60, false);
-	scribble(r, r->head, 3 * 64 + 40); /* the end of a record whose header is whole */
+	scribble(r, r->head, 3 * 64 + 40); /* the end of a record with a complete header */
 	check(r, 60, false);
 	put_many(r, 3, 64);
 	assert_int_equal(ring_image__filled(r->head, RING), RING);
@@ -194,19 +194,19 @@ static void test_bigger_than_the_ring(void **state)
 {
 	struct fake_ring *r = ring_new(RING);
 
-	put(r, RING + 64); /* its end lies over its own header */
+	put(r, RING + 64); /* its end covers its own header */
 	check(r, 0, true);
 	put_many(r, 3, 64);
 	check(r, 3, true);
 	ring_free(r);
 
 	r = ring_new(RING);
-	put(r, RING); /* whole, but a writer in flight would be over it */
+	put(r, RING); /* complete, but a writer in flight would cover it */
 	check(r, 0, false);
 	ring_free(r);
 }
 
-/* The margin never takes more than half of the image. */
+/* The margin takes at most half of the image. */
 static void test_large_records(void **state)
 {
 	struct fake_ring *r = ring_new(RING);
@@ -240,13 +240,14 @@ static void test_claimed_free_room(void **state)
 	put_many(r, 10, 64); /* 3456 bytes are free */
 	check_wrapped(r, r->head - 1000, 10, false);
 	check_wrapped(r, r->head - 3200, 10, false);
-	check_wrapped(r, r->head - 3264, 9, false); /* 192 left of the 256 that may be in flight */
+	check_wrapped(r, r->head - 3264, 9, false); /* 192 of the 256 bytes that may be in flight
+						     * are left */
 	check_wrapped(r, r->head - 3504, 5, true);
 	check_wrapped(r, r->head - 3456 - 640, 0, true);
 	ring_free(r);
 }
 
-/* Overwrite one field of the header of the record @back behind the newest one. */
+/* Overwrite a field in the header of record @back, counted from the newest. */
 static void break_header(struct fake_ring *r, size_t back, uint32_t type, uint16_t size)
 {
 	struct perf_event_header h = { .type = type, .size = size };
@@ -285,15 +286,17 @@ static void test_broken_headers(void **state)
 	}
 }
 
-/* ---- at random ---- */
+/* ---- random ---- */
 
 static size_t pick(size_t n)
 {
 	return (size_t)random() % n;
 }
 
-/* How many of the newest records are safe when writers have claimed @claimed bytes below the head,
- * and @in_flight more that nobody knows of but that may have spoilt headers. */
+/*
+ * How many of the newest records are safe if writers have claimed @claimed bytes below the head,
+ * and @in_flight more that are unknown but may have damaged headers.
+ */
 static size_t model_count(const struct fake_ring *r, uint64_t claimed, uint64_t in_flight)
 {
 	uint64_t written = -r->head, intact = r->size - claimed - in_flight;
@@ -325,7 +328,7 @@ static void check_random_ring(size_t size, size_t largest, size_t n)
 	while (n--)
 		put(r, random_size(largest));
 	claimed = pick(3) ? 8 * pick(largest) : 0;
-	/* beyond the head, up to NESTING records that are not larger than one that is there */
+	/* beyond the head, up to NESTING records, none larger than the existing ones */
 	in_flight = r->n ? pick(RING_IMAGE_NESTING + 1) * r->sizes[r->n - 1] : 0;
 	if (claimed + in_flight + largest > size / 4)
 		claimed = in_flight = 0;

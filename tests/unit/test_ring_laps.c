@@ -35,12 +35,15 @@ static void test_silence(void **state)
 
 	ring_laps__note(&l, 10, 0, SIZE);
 	assert_int_equal(ring_laps__note(&l, 20, 5 * SIZE, SIZE), 10);
-	for (i = 0; i < 1000; i++) /* what it has stays; notes must not push it out */
+	for (i = 0; i < 1000; i++) /* what it has stays; new notes must not displace it */
 		assert_int_equal(ring_laps__note(&l, 30 + i, 5 * SIZE, SIZE), 10);
 	assert_int_equal(ring_laps__note(&l, 2000, 6 * SIZE, SIZE), 20);
 }
 
-/* Beside a ring whose every byte is known: never later than its oldest byte, and not much earlier. */
+/*
+ * Compares with a ring whose bytes are all known: never later than its oldest byte, and not much
+ * earlier.
+ */
 static void test_against_model(void **state)
 {
 	enum { STEPS = 20000 };
@@ -64,7 +67,7 @@ static void test_against_model(void **state)
 		}
 		oldest = time_of[written - SIZE];
 		assert_true(from <= oldest);
-		/* a quarter of a ring and what two steps wrote before the oldest byte */
+		/* a quarter of a ring, and what two steps wrote before the oldest byte */
 		i = written - SIZE;
 		i = i > SIZE / 4 + 2200 ? i - SIZE / 4 - 2200 : 0;
 		allowed = time_of[i];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules in the form of the BPF map, and who gets which slot: pure, no root. */
+/* Rules in the form of the BPF map, and the assignment of slots: pure, no root. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,7 +83,7 @@ static void test_keys_are_united(void **state)
 
 	rules[0].when.keys[0] = 1ULL << 35;
 	rules[1].when.keys[3] = 1ULL << 38;
-	rules[2].when.keys[7] = 1; /* nonsense of another source */
+	rules[2].when.keys[7] = 1; /* garbage of another source */
 	assert_int_equal(rule_table__build(&syscalls, rules, 3, slots, NULL, NULL, t), 0);
 	assert_int_equal(t->bank.n_rules, 2);
 	assert_int_equal(t->bank.min_threshold, 20);
@@ -113,7 +113,10 @@ static void test_predicates_are_copied(void **state)
 	free(t);
 }
 
-/* A single rule on hits, with a value of the event: the prefilter says all of a number, but not of a string. */
+/*
+ * A single rule on hits with a condition: the prefilter decides it completely for a number, but not
+ * for a string.
+ */
 static void test_prefilter_decides(void **state)
 {
 	static const struct when hits = { .source = FRBPF_SOURCE_UPROBE, .hit = true };
@@ -209,7 +212,7 @@ static void test_slots_are_kept(void **state)
 	assert_true(fresh[0] && fresh[1] && fresh[2]);
 	assert_true(slot[0] != slot[1] && slot[1] != slot[2] && slot[0] != slot[2]);
 
-	/* 22 goes, 44 comes: it must not get the slot that 22's programs may still write */
+	/* 22 goes, 44 comes: it must not get the slot of 22, to which programs may still write */
 	assert_int_equal(slots__assign(&a, (uint64_t[]){ 33, 44, 11 }, 3, &b, again, fresh), 0);
 	assert_int_equal(again[0], slot[2]);
 	assert_int_equal(again[2], slot[0]);

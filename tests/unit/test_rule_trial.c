@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random rules on random events, also rules about others: what a recording is tried with must answer as the engine in
- * the kernel does. Paths, addresses and strings are among the fields; the kernel reads the strings from our memory. And
- * a condition of which not everything is known. The first skips without root or kernel BTF.
+ * Random rules on random events, also rules about others: a trial on recordings must answer like the
+ * engine in the kernel. Fields include paths, addresses and strings; the kernel reads the strings
+ * from our memory. And conditions with unknown fields. The first skips without root or kernel BTF.
  * with: others
  */
 #include <setjmp.h>
@@ -254,7 +254,7 @@ static void random_event(struct trial_event *e, uint64_t time)
 	random_texts(e);
 }
 
-/* Room for those that are counted apart, as bpf/engine.bpf.h has it, once for all streams: each has rules of its own. */
+/* Room for keys, as in bpf/engine.bpf.h, shared by all streams: each has its own rules. */
 static void give_room(int maps, size_t value_size)
 {
 	for (uint32_t slot = 0; slot < RULES; slot++) {
@@ -462,7 +462,7 @@ static void run_stream(struct stream *s, struct engine_test_bpf *skel, uint64_t 
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		time += draw(3) ? draw(2000) : draw(9 * MS);
 		random_event(&s->events[i], time);
-		/* one at a time, so that the ring of triggers never is full */
+		/* one at a time, so that the ring of triggers is never full */
 		put_event(s, &s->events[i], skel);
 		skel->bss->n_events = 1;
 		assert_int_equal(bpf_prog_test_run_opts(bpf_program__fd(skel->progs.stream), &opts),
@@ -507,7 +507,7 @@ static void rules_are_tried_as_the_kernel_does(void **state)
 	free(s);
 }
 
-/* Whatever the unknown is, the answer is the same where one was given. */
+/* Where an answer was given, it is the same for each value of the unknown field. */
 static void what_is_not_known_changes_no_answer(void **state)
 {
 	int maybe = 0, sure = 0;
@@ -560,7 +560,7 @@ static void silence_fires_once_and_again_after_it_was_heard(void **state)
 	e = event_at(100);
 	assert_int_equal(rule_trial__try(t, &e, &cause), TRIAL_HEARD);
 	assert_int_equal(rule_trial__pass(t, 106, &made, &cause), TRIAL_FIRED);
-	/* nobody knows what was between two recordings */
+	/* nothing is known between two recordings */
 	rule_trial__break(t);
 	assert_int_equal(rule_trial__pass(t, 200, &made, &cause), TRIAL_NO);
 	assert_int_equal(rule_trial__pass(t, 206, &made, &cause), TRIAL_FIRED);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every file of rules/bad must be refused with exactly the text beside it, every file of rules/good
- * must be accepted without a word.
+ * Every file in rules/bad must be refused with exactly the text beside it; every file in rules/good
+ * must be accepted without a message.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static int is_conf(const struct dirent *e)
 	return dot && !strcmp(dot, ".conf");
 }
 
-/* Load @name of the current directory; what it says goes to @out. */
+/* Load @name of the current directory; its messages go to @out. */
 static int load(const char *name, struct buf *out)
 {
 	struct ruleset *rs = NULL;

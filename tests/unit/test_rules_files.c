@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules that stand in several files. Needs no root. */
+/* Rules in several files. Needs no root. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,7 +100,7 @@ static void each_with_its_own_sessions(void **state)
 		       "[rule-same]\nwhen = runqlat > 2s\n[rule-other]\nwhen = runqlat > 4s\n");
 	rs = load("a.conf", "b.conf", &d);
 	assert_non_null(rs);
-	assert_int_equal(rs->n_sessions, 3); /* cycles once, two kinds of sched */
+	assert_int_equal(rs->n_sessions, 3); /* cycles once, two different sched */
 	assert_int_equal(rs->n_rules, 7);
 	assert_string_equal(dumps(rs, "one"), "cpu sched");
 	assert_string_equal(dumps(rs, "two"), "cpu sched-b");
@@ -108,9 +108,9 @@ static void each_with_its_own_sessions(void **state)
 	assert_string_equal(dumps(rs, "four"), "sched-b");
 	assert_string_equal(dumps(rs, "same"), "cpu sched-b");
 	assert_string_equal(dumps(rs, "other-b"), "cpu sched-b");
-	assert_int_equal(rs->daemon.max_memory, 64 << 20); /* who says it first */
+	assert_int_equal(rs->daemon.max_memory, 64 << 20); /* the first file decides */
 	assert_int_equal(rs->daemon.max_size, 1 << 30);
-	assert_int_equal(d.n, 2); /* warnings of both new names */
+	assert_int_equal(d.n, 2); /* warnings for both new names */
 	assert_int_equal(d.n_errors, 0);
 	ruleset__free(rs);
 	diags__free(&d);
@@ -132,7 +132,7 @@ static void included(void **state)
 	assert_non_null(rs);
 	assert_int_equal(d.n, 0);
 	assert_int_equal(rs->n_sessions, 2);
-	assert_string_equal(dumps(rs, "main"), "x all"); /* it has none of its own */
+	assert_string_equal(dumps(rs, "main"), "x all"); /* that file has none of its own */
 	assert_string_equal(dumps(rs, "x"), "x");
 	assert_string_equal(dumps(rs, "y"), "x");
 	assert_int_equal(rules_files__list(rs->config->src, &text), 0);
@@ -142,7 +142,7 @@ static void included(void **state)
 	diags__free(&d);
 }
 
-/* What is wrong is told at its place in its file. */
+/* Errors have their place in their own file. */
 static void said_at_its_place(void **state)
 {
 	static const struct {

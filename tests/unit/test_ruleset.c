@@ -133,7 +133,7 @@ static uint64_t id_of(const char *name, const char *keys)
 	return id;
 }
 
-/* The identity of a rule's state: blanks, places and what is done with a dump do not change it. */
+/* The id of a rule's state: blanks, positions and what happens with a dump do not change it. */
 static void identity(void **state)
 {
 	uint64_t id = id_of("r", "when = runqlat > 20ms\nif = cpu < 8\n");
@@ -165,7 +165,7 @@ static void check_refused(const char *text, size_t n_errors, const char *message
 	diags__free(&d);
 }
 
-/* What perf daemon takes: sessions may come later. Rules without a session are a mistake. */
+/* perf daemon accepts it: sessions may come later. Rules without a session are an error. */
 static void no_session_is_no_error_of_daemon_alone(void **state)
 {
 	struct ruleset *rs = NULL;
@@ -178,7 +178,7 @@ static void no_session_is_no_error_of_daemon_alone(void **state)
 	diags__free(&d);
 }
 
-/* Rules and what files call their sessions go on with the others. */
+/* Rules go together with names that their files give to sessions. */
 static void a_session_is_dropped(void **state)
 {
 	struct ruleset *rs = NULL;
@@ -206,7 +206,7 @@ static void a_session_is_dropped(void **state)
 	diags__free(&d);
 }
 
-/* Rules alone are enough: what explains them is recorded. */
+/* Rules alone are enough: the evidence for them is recorded. */
 static void rules_without_sessions(void **state)
 {
 	struct ruleset *rs = parse_good("[rule-r]\nwhen = runqlat > 20ms\n"

@@ -20,7 +20,7 @@ static const struct command command = {
 	.name = "run", .usage = "", .summary = "", .help = "", .no_base = true
 };
 
-/* What it says goes nowhere. */
+/* Messages are discarded. */
 static int silence(void)
 {
 	int saved = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -47,7 +47,7 @@ static bool parse_as(const char *name, const char *const *words, struct bench_op
 		good = run_args__parse(&command, argc, argv, &ret->run, ret_status);
 	else
 		good = bench_args__parse(&command, argc, argv, ret, ret_status);
-	/* argv is gone in a moment: the tests look at its first word only */
+	/* argv is freed soon: the tests look at its first word only */
 	if (ret->run.command)
 		ret->run.command = (char *const *)ret->run.command[0];
 	fflush(stderr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What came of a run: exit status, distributions, and texts of others in reports. */
+/* The results of a run: exit status, distributions, and texts of others in reports. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -83,7 +83,7 @@ static void test_exit_status(void **state)
 	}
 }
 
-/* Triggers that the recording contradicts fail no run; one that it does not, does. */
+/* Contradicted triggers fail no run; one that is not contradicted does. */
 static void test_contradicted(void **state)
 {
 	struct run_opts opts = { .exit_code = 2 };
@@ -137,7 +137,7 @@ static void test_percentiles(void **state)
 		add(&st, v * MS, 1);
 	h = histogram__of(&st);
 	assert_int_equal(h.n, 1000);
-	/* interpolated: even values come out nearly right, and always in their own power of two */
+	/* interpolated: uniform values come out nearly right, and always in their power of two */
 	assert_in_range(histogram__percentile(&h, 50), 490 * MS, 510 * MS);
 	assert_in_range(histogram__percentile(&h, 90), 880 * MS, 920 * MS);
 	assert_in_range(histogram__percentile(&h, 99), 980 * MS, 1000 * MS);
@@ -166,7 +166,7 @@ static void test_percentiles_in_order(void **state)
 	assert_int_equal(histogram__percentile(&h, 100), UINT64_MAX);
 }
 
-/* ---- texts of others ---- */
+/* ---- texts that others chose ---- */
 
 typedef int (*escape_fn)(struct buf *b, const char *s);
 
@@ -189,14 +189,14 @@ static void test_xml(void **state)
 		     "????"
 		     "?[0m");
 	check_escape(escape__xml, "]]>", "]]&gt;");
-	/* not UTF-8: lone, cut off, too long, surrogates, beyond the last, no characters */
+	/* not UTF-8: isolated, truncated, overlong, surrogates, beyond the last, no characters */
 	check_escape(escape__xml, "\x80\xff", "??");
 	check_escape(escape__xml, "\xe2\x82", "??");
 	check_escape(escape__xml, "\xc0\xaf", "??");
 	check_escape(escape__xml, "\xed\xa0\x80", "???");
 	check_escape(escape__xml, "\xf4\x90\x80\x80", "????");
 	check_escape(escape__xml, "\xef\xbf\xbf", "???");
-	/* and what would move the text around on a screen */
+	/* and marks that move text on a screen */
 	check_escape(escape__xml, "\xc2\x9b\xe2\x80\xae", "?????");
 }
 
@@ -230,7 +230,7 @@ static void test_shell(void **state)
 
 static const char *const evil_command[] = { "./a b", EVIL, NULL };
 
-/* An outcome with everything that others can choose chosen badly. */
+/* An outcome in which every text that others can choose is malicious. */
 struct sample {
 	struct run_opts opts;
 	struct run_rule rules[2];
@@ -244,7 +244,7 @@ struct sample {
 	struct outcome o;
 };
 
-/* Where tasks waited and ran; the names are of programs that anybody may have written. */
+/* Where tasks waited and ran; anybody may have written these programs. */
 static void add_tables(struct sample *s)
 {
 	static const struct run_frame frames[] = {
@@ -392,7 +392,7 @@ static void test_json(void **state)
 	buf__free(&b);
 }
 
-/* Every '<' is of an element of ours. */
+/* Every '<' begins an element of ours. */
 static void test_junit(void **state)
 {
 	static const char *const ours[] = { "<?xml",	 "<testsuite",	"</testsuite",
@@ -417,7 +417,7 @@ static void test_junit(void **state)
 	buf__free(&b);
 }
 
-/* Every row of the table has as many cells as its head, and no line is of others. */
+/* Every row has as many cells as the head, and no line is injected. */
 static void test_table(void **state)
 {
 	struct buf b = { 0 };
@@ -478,7 +478,7 @@ static void test_not_recorded(void **state)
 	buf__free(&b);
 }
 
-/* ---- what a process that reads dumps found out ---- */
+/* ---- findings of the process that reads dumps ---- */
 
 static void drop_tables(struct sample *s)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The summary that a run writes, as a bench reads it. */
+/* The summary of a run, as a bench reads it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -113,7 +113,7 @@ static void test_round_trip(void **state)
 	buf__free(&b);
 }
 
-/* A run that was ended by a signal, or not recorded, is no run that ended well. */
+/* A run that a signal ended, or that was not recorded, did not end well. */
 static void test_ends(void **state)
 {
 	static char *const command[] = { "cmd", NULL };
@@ -159,7 +159,7 @@ static void test_damaged(void **state)
 		assert_int_equal(read_summary(&s), -EINVAL);
 		assert_null(s.root);
 	}
-	/* numbers that are none, and buckets beyond the last */
+	/* malformed numbers, and buckets beyond the last */
 	write_summary(
 		"{\"command\": {}, \"incidents\": [], \"cost\": {\"wall_ns\": -5}, \"rules\": "
 		"[{\"name\": \"slow\", \"values\": {\"n\": \"x\", \"buckets\": "

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Samples of perf.data files: every field that they can have, and lengths that lie. */
+/* Decodes samples: every field that they can have, and false lengths. */
 #include "perf_file_fixture.h"
 
-/* What perf record writes for two events of one type: ID, not IDENTIFIER; STREAM_ID beside it. */
+/* perf record writes this for two events of one type: ID, not IDENTIFIER; also STREAM_ID. */
 static void test_trailer_of_perf(void **state)
 {
 	const uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
@@ -42,14 +42,14 @@ static void test_trailer_of_perf(void **state)
 	assert_int_equal(perf_file__next(p, &err, &rec), 1);
 	assert_int_equal(sample__decode(p, &rec, &err, &s), 0);
 	assert_int_equal(s.cpu, 3);
-	assert_int_equal(s.period, 7); /* the attr's: the sample has none */
+	assert_int_equal(s.period, 7); /* the one of the attr: the sample has none */
 	assert_int_equal(s.time, T0 + 9);
 	perf_file__free(p);
 	close(fd);
 	file_free(&f);
 }
 
-/* Every field that a sample can have, as words of which each names its place. */
+/* Every field that a sample can have; each word tells its position. */
 static const uint64_t full_sample[] = {
 	501,
 	0x1000,
@@ -137,7 +137,7 @@ static void test_sample_fields(void **state)
 	file_free(&f);
 }
 
-/* Shortened by a word each, and with every word turned into a huge count. */
+/* Shortened by each number of words, and with each word replaced by a huge count. */
 static void test_sample_lengths(void **state)
 {
 	const size_t n = sizeof(full_sample) / sizeof(full_sample[0]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What outlives the daemon: to text and back, on the same boot, on another, damaged. */
+/* State that outlives the daemon: to text and back, on the same boot, on another, and damaged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static struct saved_state make(void)
 	dump_limiter__note(&k.rules[0].dumps, 480 * S);
 	dump_limiter__note(&k.rules[0].dumps, 490 * S);
 	k.rules[1] = (struct saved_rule){ .id = 7 };
-	for (int i = 0; i < 300; i++) /* more than it remembers */
+	for (int i = 0; i < 300; i++) /* more than it keeps */
 		dump_limiter__note(&k.dumps, (i + 1) * S);
 	k.cooling[0] =
 		(struct past_cooling){ { 7, { 0xffffffffffffffff, 2 }, FRBPF_PER_PROCESS, 0 },
@@ -97,7 +97,7 @@ static void test_other_boot(void **state)
 	assert_int_equal(dump_limiter__free_at(&log, &(struct rate){ .n = 1, .window = 75 * S }),
 			 10 * S);
 	assert_int_equal(got.rules[0].bar, 21000000);
-	/* of processes nothing is left */
+	/* nothing is left of processes */
 	assert_int_equal(got.n_cooling, 1);
 	assert_int_equal(got.cooling[0].key.per, FRBPF_PER_FIELD);
 	assert_int_equal(got.cooling[0].value.bar.of, got.cooling[0].value.last_fired);
@@ -106,7 +106,7 @@ static void test_other_boot(void **state)
 	saved_state__free(&got);
 }
 
-/* It was written before there was a bar. */
+/* A file from before `escalate`. */
 static void test_without_bars(void **state)
 {
 	static const char text[] =
@@ -126,7 +126,7 @@ static void test_without_bars(void **state)
 	saved_state__free(&k);
 }
 
-/* UTC went back: nothing may last longer than from now on. */
+/* UTC was set back: nothing may last longer than from now on. */
 static void test_future(void **state)
 {
 	struct saved_clock boot = { "boot-2", 10 * S, 5 * S };
@@ -180,7 +180,7 @@ static void test_damaged(void **state)
 	}
 }
 
-/* Every prefix of a text, and every byte of it changed: no crash, and never half of it. */
+/* Every prefix of a text, and each byte changed: no crash, and never a partial result. */
 static void test_cut_and_changed(void **state)
 {
 	struct saved_state k = make(), back;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules about some tasks only, against the kernel. Skips without root or kernel BTF.
- * with: others */
+/*
+ * Rules confined to some tasks, on the running kernel. Skips without root or kernel BTF.
+ * with: others
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -23,7 +25,7 @@
 #include "detect/engine/scope.h"
 #include "detect_fixture.h"
 
-/* Counts what fails in the way of fail_to_open(). */
+/* Counts system calls that fail like fail_to_open(). */
 static struct ruleset *make_rules(void)
 {
 	return parse_rules("[rule-x]\nwhen = syscall:openat fails (ELOOP)\n"
@@ -31,7 +33,7 @@ static struct ruleset *make_rules(void)
 			   NULL, NULL, 0);
 }
 
-/* With ELOOP, which nobody else gets here at that time: the link leads to itself. */
+/* With ELOOP, which is rare: the link leads to itself. */
 static char loop_path[64];
 
 static void fail_to_open(int times)
@@ -81,7 +83,7 @@ static void be_a_tree(void)
 	wait_for(pid);
 }
 
-/* A process that waits for a byte from @go; everything in its tree has ended at the end of @done. */
+/* A process that waits for a byte from @go; at the end of @done its whole tree has ended. */
 static pid_t spawn_tree(int go[2], int done[2])
 {
 	pid_t pid;
@@ -164,7 +166,7 @@ static void *open_when_asked(void *arg)
 	return NULL;
 }
 
-/* A process that has a thread already when it is included. */
+/* A process that already has a thread when it is included. */
 static void test_threads(void **state)
 {
 	int go[2], ready[2];
@@ -271,7 +273,7 @@ static void *exec_cat(void *arg)
 	return NULL;
 }
 
-/* Waits for a byte, and a thread of it becomes a program that waits for the end of its input. */
+/* Waits for a byte; then a thread executes a program that waits for the end of its input. */
 static pid_t spawn_exec(int input[2])
 {
 	pthread_t thread;
@@ -291,7 +293,7 @@ static pid_t spawn_exec(int input[2])
 	_exit(1);
 }
 
-/* Of the tasks that are in: how many keys there are; one of them that is a number. */
+/* Tasks in the scope: the number of keys, and one key that is a number. */
 static int count_keys(int fd, uint64_t *ret_number)
 {
 	uint64_t key, value;
@@ -320,7 +322,7 @@ static bool is_called(pid_t pid, const char *name)
 	return !strncmp(comm, name, strlen(name));
 }
 
-/* What a thread executes has the process's number, by which it is in as before. */
+/* After exec, the thread has the process's number, under which it was in the scope before. */
 static void test_exec_by_a_thread(void **state)
 {
 	struct err err = { "" };
@@ -337,7 +339,7 @@ static void test_exec_by_a_thread(void **state)
 	assert_int_equal(write(input[1], "x", 1), 1);
 	while (!is_called(pid, "cat"))
 		usleep(1000);
-	for (int i = 0; i < 1500 && n != 2; i++) { /* the old leader goes a little later */
+	for (int i = 0; i < 1500 && n != 2; i++) { /* the old leader ends a little later */
 		usleep(10000);
 		n = count_keys(scope__keys_fd(s), &after);
 	}
@@ -349,7 +351,7 @@ static void test_exec_by_a_thread(void **state)
 	scope__free(s);
 }
 
-/* Few enough for every verifier, and none of a type that may disturb others. */
+/* Few enough instructions for every verifier, and no type that may disturb others. */
 static void test_programs(void **state)
 {
 	struct err err = { "" };

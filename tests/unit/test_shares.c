@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules on a share of time: on values that the test makes up, at times that it makes up, against what really was; and on
- * the running kernel. Skips what needs root or kernel BTF.
+ * Rules on a share of time: with made-up values and times, against the exact sum; and on the
+ * running kernel. Skips what needs root or kernel BTF.
  * with: others
  */
 #include <netinet/in.h>
@@ -32,7 +32,7 @@ static int inject_timed(struct bench *b, struct timed t)
 	return fire(b, &e);
 }
 
-/* A time that the first slice of any window begins with. */
+/* A time at which the first slice of any window begins. */
 static uint64_t whole(uint64_t time)
 {
 	return time - time % (1000 * MS);
@@ -59,7 +59,7 @@ static void test_adds_up(void **state)
 	assert_in_range(b.last.value, 424 * MS, 426 * MS);
 	/* all of it is */
 	assert_int_equal(inject_timed(&b, (struct timed){ t + 3000 * MS, 400 * MS }), 0);
-	/* no more than the window counts of one value */
+	/* at most the window counts of one value */
 	assert_int_equal(inject_timed(&b, (struct timed){ t + 6000 * MS, 2000 * MS }), 1);
 	assert_in_range(b.last.value, 799 * MS, 800 * MS);
 	bench_close(&b);
@@ -86,7 +86,7 @@ static void test_each_apart(void **state)
 	free_rules(r, 2);
 }
 
-/* `if` and the threshold of another rule are about each value, as ever. */
+/* `if` and thresholds of other rules are about each value, as always. */
 static void test_beside_others(void **state)
 {
 	struct rule_conf r[] = { share_rule(1, "app:x > 50% in 1s per rule", "value > 10ms"),
@@ -109,7 +109,7 @@ static void test_beside_others(void **state)
 	free_rules(r, 2);
 }
 
-/* How much of the @window before @end was in values. */
+/* The part of the @window before @end that values cover. */
 static uint64_t really(const struct timed *v, int n, uint64_t window, uint64_t end)
 {
 	uint64_t sum = 0;
@@ -125,7 +125,7 @@ static uint64_t really(const struct timed *v, int n, uint64_t window, uint64_t e
 	return sum;
 }
 
-/* To an eighth of the window it is what really was, whatever the values are. */
+/* Within an eighth of the window of the exact sum, whatever the values are. */
 static void test_random(void **state)
 {
 	struct rule_conf r = share_rule(1, "app:x > 60% in 80ms per rule", NULL);
@@ -160,7 +160,7 @@ static void test_random(void **state)
 
 /* ---- the running kernel ---- */
 
-/* Until it is told to end. */
+/* Run until told to end. */
 static void burn(struct findings *f, long arg)
 {
 	setpriority(PRIO_PROCESS, 0, -20);
@@ -193,7 +193,7 @@ static void test_on_cpu(void **state)
 	assert_int_equal(got.last.source, FRBPF_SOURCE_ONCPU);
 	assert_int_equal(got.last.subject.tid, pid);
 	assert_int_equal(got.last.threshold, 20 * MS);
-	/* no more than it had, as the kernel says: it and the children before it */
+	/* at most the CPU time that the kernel counted for it and its children */
 	assert_in_range(got.last.value, 20 * MS + 1,
 			2 * ((used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 * MS +
 			     (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000ULL) + 100 * MS);
@@ -205,7 +205,7 @@ static void test_on_cpu(void **state)
 	munmap(f, sizeof(*f));
 }
 
-/* Small datagrams to itself: each is taken in by a softirq. */
+/* Small datagrams to itself: a softirq receives each. */
 static void flood(struct findings *f, long arg)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
@@ -219,7 +219,7 @@ static void flood(struct findings *f, long arg)
 		sendto(fd, "x", 1, 0, (struct sockaddr *)&to, len);
 }
 
-/* Many short ones, of which none is long. */
+/* Many short ones, none of which is long. */
 static void test_storm(void **state)
 {
 	struct rule_conf r = share_rule(10, "softirq:net_rx > 0.5% in 1s", NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What `show` makes of a manifest. Needs no root. */
+/* The output of `show` for a manifest. Needs no root. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "cmd/next_session.h"
 #include "cmd/show_stacks.h"
 
-/* Which session is named for a trigger of @source, @when. */
+/* The session chosen for a trigger of @source, @when. */
 static const char *next(const char *source, const char *when)
 {
 	static char name[64];
@@ -43,12 +43,12 @@ static void the_session_with_the_answer(void **state)
 	assert_string_equal(next("tracepoint", "oom:mark_victim"), "oom");
 	assert_string_equal(next("tracepoint", "signal:signal_generate"), "oom");
 	assert_string_equal(next("span", "sched:a -> sched:b by pid > 1ms"), "sched");
-	/* nobody has it, or only one whose dump was not written */
+	/* no session fits, or only one whose dump was not written */
 	assert_string_equal(next("blkio", "blkio > 1s"), "cpu");
 	assert_string_equal(next("manual", ""), "cpu");
 }
 
-/* What is printed of these stacks. */
+/* The printed lines for these stacks. */
 static void printed(json_t *stacks, char text[static 1024])
 {
 	FILE *to = tmpfile();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Real rings of this kernel: processes come and go, slices must tell of them. Needs root (or
- * CAP_PERFMON). */
+/*
+ * The side band on the running kernel: processes come and go, and slices must have them. Needs root
+ * (or CAP_PERFMON).
+ */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -44,7 +46,7 @@ static void test_attr(void **state)
 	sideband__free(NULL);
 }
 
-/* Born, exec'ed and gone inside of the window. */
+/* Born, exec'ed and ended within the window. */
 static void test_in_window(void **state)
 {
 	struct sideband *sb = start_sideband(&(struct sideband_opts){ .rt_priority = 2 });
@@ -61,11 +63,11 @@ static void test_in_window(void **state)
 	assert_non_null(find(s, PERF_RECORD_EXIT, pid, NULL));
 	assert_mapped(s, pid, "/true");
 	assert_mapped(s, pid, "libc");
-	/* its parent, which nobody asked for, is there: the child has its maps until the exec */
+	/* its parent, although not requested, is there: the child has its maps until the exec */
 	assert_non_null(find(s, PERF_RECORD_COMM, getpid(), NULL));
 	assert_non_null(find(s, PERF_RECORD_MMAP2, getpid(), "test_sideband"));
 	assert_true(record__time(find(s, PERF_RECORD_COMM, getpid(), NULL)) < start);
-	kernel = (const void *)s->records.data; /* stands first, where addresses are not hidden */
+	kernel = (const void *)s->records.data; /* comes first, unless addresses are hidden */
 	if (kernel->header.type == PERF_RECORD_MMAP) {
 		assert_string_equal(kernel->filename, kernel_map_name());
 		assert_true(s->n_build_ids > 0 && s->build_ids[0].kernel);
@@ -74,7 +76,7 @@ static void test_in_window(void **state)
 	sideband__free(sb);
 }
 
-/* Lived before the rings were opened: /proc told. */
+/* Older than the rings: known from /proc. */
 static void test_before_open(void **state)
 {
 	struct sideband_slice *s;
@@ -111,19 +113,19 @@ static void test_before_open(void **state)
 	sideband_slice__free(s);
 	close(in[1]);
 	reap(child);
-	/* and once more when it is gone: base state and its EXIT */
+	/* and once more after its end: base state and its EXIT */
 	s = slice_of(sb, &pid, 1, start, now_ns());
 	assert_mapped(s, pid, "/cat");
 	assert_non_null(find(s, PERF_RECORD_EXIT, pid, NULL));
 	sideband_slice__free(s);
-	/* a window that begins before anybody looked */
+	/* a window that begins before the recording */
 	s = slice_of(sb, &pid, 1, start - 1000000000, now_ns());
 	assert_true(s->incomplete);
 	sideband_slice__free(s);
 	sideband__free(sb);
 }
 
-/* Forked before the window, of a parent that is not asked for; then exec, exec, in the window. */
+/* Forked before the window, by a parent that is not requested; then two execs in the window. */
 static void test_exec_chain(void **state)
 {
 	static const char script[] = "echo; read x; exec /bin/sh -c 'read y; exec /bin/cat'";
@@ -158,7 +160,7 @@ static void test_exec_chain(void **state)
 	assert_int_equal(read(out[0], &c, 1), 1); /* cat runs */
 	assert_int_equal(c, 'z');
 	s = slice_of(sb, &pid, 1, start, now_ns());
-	/* as of the start it has our maps */
+	/* at the start it has our maps */
 	assert_true(record__time(find(s, PERF_RECORD_COMM, pid, "before-exec")) < start);
 	assert_true(record__time(find(s, PERF_RECORD_MMAP2, pid, "test_sideband")) < start);
 	assert_true(record__time(find(s, PERF_RECORD_COMM, pid, "sh")) > start);
@@ -171,7 +173,7 @@ static void test_exec_chain(void **state)
 	assert_null(find(s, PERF_RECORD_MMAP2, pid, "test_sideband"));
 	assert_true(record__time(find(s, PERF_RECORD_COMM, pid, "sh")) < first_exec);
 	sideband_slice__free(s);
-	/* and one that ends before: nothing of the second exec */
+	/* and one that ends before: without the second exec */
 	s = slice_of(sb, &pid, 1, start, first_exec);
 	assert_null(find(s, PERF_RECORD_COMM, pid, "cat"));
 	sideband_slice__free(s);
@@ -201,7 +203,7 @@ static void test_namespaces_agree(void **state)
 	sideband__free(sb);
 }
 
-/* What all that lives on this machine takes. */
+/* The memory that everything living on this machine needs. */
 static size_t bytes_of_the_living(void)
 {
 	const struct sideband_opts opts = { .memory = 256 << 20 };
@@ -213,7 +215,7 @@ static size_t bytes_of_the_living(void)
 	return stats.model_bytes;
 }
 
-/* A storm of forks with little memory: the bound holds, living processes keep their names. */
+/* Many forks with little memory: the limit holds, living processes keep their names. */
 static void test_memory_bound(void **state)
 {
 	const struct sideband_opts opts = { .memory = bytes_of_the_living() + (1 << 20) };
@@ -227,7 +229,7 @@ static void test_memory_bound(void **state)
 		reap(spawn("/bin/true"));
 	start = now_ns();
 	s = slice_of(sb, &self, 1, start, now_ns());
-	/* what its thread has just read is folded a moment later */
+	/* records just read by its thread are folded a moment later */
 	for (i = 0; i < 1000; i++) {
 		sideband__stats(sb, &stats);
 		if (stats.log_bytes + stats.model_bytes <= opts.memory)
@@ -264,19 +266,19 @@ static void wait_for_questions(struct followed *f, uint64_t n)
 	assert_true(atomic_load(&f->asked) >= before + n);
 }
 
-/* The log keeps what is needed and no more, with memory in plenty. */
+/* The log keeps what is needed and no more, even with enough memory. */
 static void test_follow(void **state)
 {
 	const struct sideband_opts opts = { .memory = 64 << 20, .follow_interval = 1 };
 	struct sideband *sb = start_sideband(&opts);
-	static struct followed f; /* if the test fails, it is still asked */
+	static struct followed f; /* still called if the test fails */
 	struct sideband_stats stats, before;
 	struct sideband_slice *s;
 	uint32_t self = getpid(), last = 0, i;
 	uint64_t start = 0;
 
 	for (i = 0; i < 1000; i++) {
-		if (i == 500) { /* drained, so that no part of the log has records of both halves */
+		if (i == 500) { /* drained, so that no chunk has records of both halves */
 			sideband_slice__free(slice_of(sb, &self, 1, now_ns(), now_ns()));
 			start = now_ns();
 		}
@@ -286,11 +288,11 @@ static void test_follow(void **state)
 	s = slice_of(sb, &self, 1, start, now_ns()); /* all is in the log */
 	sideband_slice__free(s);
 	sideband__follow(sb, needed_from, &f);
-	wait_for_questions(&f, 2); /* "nobody can tell" folds nothing */
+	wait_for_questions(&f, 2); /* "unknown" folds nothing */
 	sideband__stats(sb, &before);
 	assert_int_equal(before.folded, 0);
 	atomic_store(&f.from, start);
-	/* other processes of the machine go on writing into it */
+	/* other processes write into it all the time */
 	for (i = 0, stats = before; i < 3000 && (!stats.folded || stats.log_bytes >= stats.bytes);
 	     i++) {
 		usleep(10000);
@@ -298,7 +300,7 @@ static void test_follow(void **state)
 	}
 	assert_true(stats.folded > 0);
 	assert_true(stats.log_bytes < stats.bytes);
-	/* the window that is needed is whole, one before it is not */
+	/* the needed window is complete, an earlier one is not */
 	s = slice_of(sb, &last, 1, start, now_ns());
 	assert_false(s->incomplete);
 	assert_non_null(find(s, PERF_RECORD_FORK, last, NULL));
@@ -307,7 +309,7 @@ static void test_follow(void **state)
 	s = slice_of(sb, &self, 1, start, now_ns());
 	assert_true(record__time(find(s, PERF_RECORD_MMAP2, self, "test_sideband")) < start);
 	sideband_slice__free(s);
-	/* what is not followed any more is not asked */
+	/* a function that was replaced is not called any more */
 	sideband__follow(sb, NULL, NULL);
 	i = atomic_load(&f.asked);
 	s = slice_of(sb, &self, 1, start, now_ns());
@@ -316,7 +318,7 @@ static void test_follow(void **state)
 	assert_int_equal(atomic_load(&f.asked), i);
 }
 
-/* A ring of one page overflows: the loss is counted and /proc is read again. */
+/* A ring of one page overflows: the loss is counted, and /proc is read again. */
 static void test_loss_is_repaired(void **state)
 {
 	const struct sideband_opts opts = { .ring_bytes = 4096 };
@@ -363,7 +365,7 @@ static void test_loss_is_repaired(void **state)
 	sideband__free(sb);
 }
 
-/* Build ids of what was hit and of nothing else. */
+/* Build ids only of files with hits. */
 static void test_pages(void **state)
 {
 	struct sideband *sb = start_sideband(&(struct sideband_opts){ 0 });
@@ -412,9 +414,10 @@ static void see(const struct perf_event_header *rec, void *arg)
 	s->misc[s->n++] = rec->misc;
 }
 
-/* What the kernel leaves in records that another event got first: the mark of a build id that is
- * none, and the room for another trailer. On a ring of our own: a real event with build_id would
- * spoil the records of everybody on this machine. */
+/*
+ * Traces that other events leave in records: the build id bit without a build id, and room for
+ * another trailer. On a made-up ring: a real event with build_id would damage everybody's records.
+ */
 static void test_mended(void **state)
 {
 	const struct record_trailer t = { .time = 7, .id = 1 };
@@ -460,8 +463,10 @@ static void test_mended(void **state)
 	free(page);
 }
 
-/* An event as that of `perf record`, on this thread before the probe: where the kernel leaves behind
- * the mark of a build id that is none, it must not find it. */
+/*
+ * An event like that of `perf record`, opened on this thread before the probe. On kernels with the
+ * stale build id bit, it must not get one.
+ */
 static void test_probe_disturbs_nobody(void **state)
 {
 	struct perf_event_attr attr = {
@@ -500,7 +505,7 @@ static void test_probe_disturbs_nobody(void **state)
 	close(fd);
 }
 
-/* Everybody, asked for or not. */
+/* All tasks, requested or not. */
 static void test_all_tasks(void **state)
 {
 	struct sideband *sb = start_sideband(&(struct sideband_opts){ .all = true });
@@ -518,7 +523,7 @@ static void test_all_tasks(void **state)
 	sideband__free(sb);
 }
 
-/* Between a task's EXIT and its last switch it is still sampled: a window that begins there. */
+/* A task is still sampled between its EXIT and its last switch: a window that begins there. */
 static void test_name_after_exit(void **state)
 {
 	struct sideband *sb = start_sideband(&(struct sideband_opts){ 0 });
@@ -535,7 +540,7 @@ static void test_name_after_exit(void **state)
 	sideband__free(sb);
 }
 
-/* A file system that is mounted has its journal written by a thread of the kernel. */
+/* The journal of a mounted file system is written by a kernel thread. */
 static pid_t mount_journal(const char *dir)
 {
 	char command[512];

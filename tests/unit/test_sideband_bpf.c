@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* BPF programs as slices of the side-band tell of them. Needs root (or CAP_PERFMON and CAP_BPF). */
+/* BPF programs in slices of the side band. Needs root (or CAP_PERFMON and CAP_BPF). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@ static int load_program(void)
 	return bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "sideband_test", "GPL", insns, 2, NULL);
 }
 
-/* Symbols and infos of programs loaded before and inside of the window. */
+/* Symbols and infos of programs loaded before and in the window. */
 static void test_bpf(void **state)
 {
 	int before = load_program(), inside;
@@ -78,7 +78,7 @@ static size_t count_infos(const struct sideband_slice *s, uint32_t id)
 	return n;
 }
 
-/* The BPF_EVENT of @id: whether it stands in the window, of the right size. */
+/* Does the window have the BPF_EVENT of @id, with the right size? */
 static bool has_bpf_event(const struct sideband_slice *s, uint32_t id, uint64_t start)
 {
 	const struct record_bpf_event *r;
@@ -93,8 +93,10 @@ static bool has_bpf_event(const struct sideband_slice *s, uint32_t id, uint64_t 
 	return false;
 }
 
-/* Unloaded long before anybody asks. A second recorder must not spoil the records of the first: the
- * kernel adds up the sizes of a KSYMBOL's and BPF_EVENT's trailers for all who listen. */
+/*
+ * Unloaded long before the dump. A second recorder must not damage the records of the first: for
+ * KSYMBOL and BPF_EVENT the kernel adds up the trailers of all events.
+ */
 static void test_bpf_gone(void **state)
 {
 	const struct sideband_opts opts = { .rt_priority = 2 };
@@ -112,7 +114,7 @@ static void test_bpf_gone(void **state)
 	if (fd < 0)
 		skip();
 	assert_int_equal(bpf_obj_get_info_by_fd(fd, &info, &len), 0);
-	usleep(1000000); /* so that the recorder holds it, on any machine */
+	usleep(1000000); /* so that the recorder gets it, on any machine */
 	close(fd);
 	usleep(300000);
 	for (i = 0; i < 2; i++) {

@@ -72,7 +72,7 @@ static void test_empty(void **state)
 	sideband_log__free(NULL);
 }
 
-/* Equal times keep their order of arrival, over CPUs and chunks. */
+/* Records of equal time stay in order of arrival, across CPUs and chunks. */
 static void test_stable(void **state)
 {
 	struct sideband_log_view v;
@@ -100,7 +100,7 @@ static void test_stable(void **state)
 	sideband_log__free(l);
 }
 
-/* Every record is folded exactly once, in order, or still there. */
+/* Every record is folded exactly once, in order, or is still there. */
 static void test_fold(void **state)
 {
 	struct folded f = { 0 };
@@ -133,7 +133,7 @@ static void test_fold(void **state)
 	sideband_log__free(l);
 }
 
-/* A view is of its moment, and stays readable while records are appended. */
+/* A view shows its moment, and stays readable while records are appended. */
 static void test_view(void **state)
 {
 	struct sideband_log_view v;
@@ -156,7 +156,7 @@ static void test_view(void **state)
 	sideband_log__free(l);
 }
 
-/* The largest record that a header can describe fits into a chunk of any size. */
+/* The largest possible record fits into a chunk of any size. */
 static void test_large_record(void **state)
 {
 	struct sideband_log *l;

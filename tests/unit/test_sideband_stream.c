@@ -28,7 +28,7 @@
 #define STREAM "tests/unit/data/sideband.rec"
 #define CUTS   60
 
-/* ---- the simple model: the whole stream again for every question ---- */
+/* ---- the simple model: reads the whole stream for every question ---- */
 
 #define TASKS_MAX 512
 #define MAPS_MAX  256
@@ -38,7 +38,7 @@ struct simple_map {
 	char name[64];
 };
 
-struct simple_task { /* a thread; maps are the leader's business */
+struct simple_task { /* a thread; maps belong to the leader */
 	uint32_t pid, tid;
 	char comm[16];
 };
@@ -185,7 +185,7 @@ static size_t simple_living(const struct simple *s, struct sideband_task *ret)
 	return s->n_tasks;
 }
 
-/* ---- one text of a state, by whomever it is told ---- */
+/* ---- the state as text, from either model ---- */
 
 static void show_comm(struct buf *b, uint32_t pid, uint32_t tid, const char *comm)
 {
@@ -200,7 +200,7 @@ static void show_map(struct buf *b, uint32_t pid, const struct simple_map *m)
 			 0);
 }
 
-/* What records say of @task's process: the comm of the thread; with the leader, the maps. */
+/* What records say about @task's process: comm of the thread, and maps with the leader. */
 static void show_records(struct buf *b, const struct buf *records, uint64_t before,
 			 const struct sideband_task *t, bool maps)
 {
@@ -241,7 +241,7 @@ static void show_simple(struct buf *b, struct simple *s, const struct sideband_t
 
 struct stream {
 	struct buf bytes;
-	const struct perf_event_header **v; /* in order of arrival, which is that of time here */
+	const struct perf_event_header **v; /* in order of arrival, here also that of time */
 	size_t n;
 };
 
@@ -317,7 +317,7 @@ static void apply(const struct perf_event_header *rec, void *arg)
 
 /* ---- tests ---- */
 
-/* The stream has what it was recorded for. */
+/* The stream contains what it was recorded for. */
 static void test_content(void **state)
 {
 	const struct stream *s = *state;
@@ -336,7 +336,7 @@ static void test_content(void **state)
 	assert_true(execs > 10 && threads > 5 && n[PERF_RECORD_MMAP2] > 60);
 }
 
-/* Every record straight into the model. */
+/* All records, applied directly to the model. */
 static void test_model(void **state)
 {
 	const struct stream *s = *state;
@@ -364,7 +364,7 @@ static void test_model(void **state)
 	}
 }
 
-/* The window's own records are those of the stream, whole, in order; of the tasks asked for. */
+/* The window has the records of the requested tasks in the stream, complete and in order. */
 static void compare_window(const struct stream *s, const struct buf *records,
 			   const struct sideband_request *req)
 {
@@ -379,7 +379,7 @@ static void compare_window(const struct stream *s, const struct buf *records,
 		while (i < s->n && (record__time(s->v[i]) < req->start ||
 				    s->v[i]->size != h->size || memcmp(s->v[i], h, h->size) != 0))
 			i++;
-		assert_true(i < s->n); /* not made up, and not out of order */
+		assert_true(i < s->n); /* not invented, and not out of order */
 		i++;
 	}
 	/* and all of the first task are there */
@@ -427,7 +427,10 @@ static void check_slice(const struct stream *s, const struct task_model *base,
 	free(m);
 }
 
-/* All in the log, folded bit by bit; after each fold, slices that begin there and later. */
+/*
+ * All are in the log, which is folded step by step; after each step, slices that begin there and
+ * later.
+ */
 static void test_fold_and_slice(void **state)
 {
 	const struct stream *s = *state;

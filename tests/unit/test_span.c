@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Spans between tracepoints: their text, their rules, and what they measure on the running kernel (needs root and BTF). */
+/*
+ * Spans between tracepoints: their text, their rules, and their values on the running kernel (needs
+ * root and BTF).
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -122,7 +125,7 @@ static uint64_t nap(uint64_t ns)
 	return now_ns() - begin;
 }
 
-/* So far apart that also a slow machine tells one from the other: at 100 ms and at 500 ms. */
+/* Far enough apart to be distinguished on a slow machine: 100 ms and 500 ms. */
 #define SHORT_NAP (200 * MS)
 #define LONG_NAP  (900 * MS)
 
@@ -133,7 +136,7 @@ static void nap_twice(struct findings *f)
 	f->value[2] = nap(MS);
 }
 
-/* As long as the workload itself measured, by thread; with a value of the start. */
+/* The value agrees with the workload's own measurement, by thread; with a value of the start. */
 static void test_calls(void **state)
 {
 	struct findings *f = shared_memory(sizeof(*f));
@@ -158,7 +161,7 @@ static void test_calls(void **state)
 	update(d, rs->rules, rs->n_rules, slots);
 	run(nap_twice, f);
 	s = collect(d, 0);
-	/* the third nap is as long only when the machine stands still */
+	/* the third nap is that long only if the machine stands still */
 	assert_in_range(s.n, 2, f->value[2] > 100 * MS ? 3 : 2);
 	for (int i = 0; i < 2; i++) {
 		longer += s.v[i].value > 500 * MS;
@@ -176,13 +179,15 @@ static void test_calls(void **state)
 	munmap(f, sizeof(*f));
 }
 
-/* What the threads and the test wait for: the second thread runs, the first is about to read, the second may nap, it has,
- * the first is back. */
+/*
+ * Steps that threads and test wait for: the second thread runs; the first is about to read; the
+ * second may nap; it has; the first is back.
+ */
 enum { STEP_RUNS = 1, STEP_READS, STEP_NAP, STEP_NAPPED, STEP_BACK };
 
 static int wait_pipe[2];
 
-/* Its own waiting is no system call: none but the nap is to lie within the other thread's. */
+/* It waits without system calls: only the nap may fall into the other thread's call. */
 static void *inner(void *arg)
 {
 	struct findings *f = arg;
@@ -206,7 +211,7 @@ static void nap_within_read(struct findings *f)
 	close(wait_pipe[1]);
 	if (pthread_create(&t, NULL, inner, f))
 		_exit(1);
-	while (f->step < STEP_RUNS) /* it comes out of clone(), too */
+	while (f->step < STEP_RUNS) /* it also returns from clone() */
 		;
 	begin = now_ns();
 	f->step = STEP_READS;
@@ -230,7 +235,9 @@ static bool sleeps(pid_t tid)
 	return strstr(text, ") S");
 }
 
-/* From outside: lets the nap begin when the first thread really waits, and ends that one's wait when it is over. */
+/*
+ * From outside: start the nap when the first thread really waits, and end that wait after the nap.
+ */
 static void lead(struct findings *f)
 {
 	close(wait_pipe[0]);
@@ -251,7 +258,7 @@ static bool has_value(const struct sink *s, uint64_t least, uint64_t most)
 	return false;
 }
 
-/* By process, two calls lie within each other. */
+/* By process, one call lies within the other. */
 static void check_within(const char *nested, bool has_outer)
 {
 	struct findings *f = shared_memory(sizeof(*f));
@@ -289,7 +296,7 @@ static void test_nested(void **state)
 	check_within("", false);
 }
 
-/* Pointers and what lies behind them, on both sides of a switch. */
+/* Pointers and what they point to, on both sides of a switch. */
 static void test_keys(void **state)
 {
 	struct findings *f = shared_memory(sizeof(*f));
@@ -310,8 +317,10 @@ static void test_keys(void **state)
 	d = open_detectors();
 	update(d, rs->rules, rs->n_rules, slots);
 	run(nap_twice, f);
-	/* every task of the machine that ends leaves a begin: where they are many, one of ours may find no place, which
-	 * is counted */
+	/*
+	 * every ending task leaves a begin: with many of them one of ours may find no room, which
+	 * is counted
+	 */
 	if (!missing(d)) {
 		assert_in_range(matched(d, slots[0]), 2, 100);
 		assert_int_equal(matched(d, slots[0]), matched(d, slots[1]));
@@ -323,8 +332,8 @@ static void test_keys(void **state)
 }
 
 /*
- * A task that ends leaves a span that has no end: its last system call. Another task gets its number,
- * and comes to the end of one without a start: it returns from the call that made it.
+ * A task that ends leaves a span without an end: its last system call. Another task gets its
+ * number, and comes to an end without a start: it returns from the call that created it.
  */
 static pid_t start_as(pid_t pid)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The table of spans that have begun: how many it holds, for how long, and what it counts (needs root and BTF). */
+/*
+ * The table of active spans: how many it holds, for how long, and what it counts (needs root and
+ * BTF).
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -11,7 +14,7 @@
 
 #define STARTS (4 * FRBPF_MAX_IN_FLIGHT)
 
-/* Each of another key; what has the end never happens. */
+/* Each has another key; the end never happens. */
 static void begin_many(struct findings *f)
 {
 	for (long i = 0; i < STARTS; i++)
@@ -20,7 +23,7 @@ static void begin_many(struct findings *f)
 
 enum key { KEY_TID, KEY_CALL_ARG, KEY_HIT_ARG };
 
-/* Where the first argument of a system call is. */
+/* Position of the first argument of a system call. */
 static struct frbpf_extract call_arg(void)
 {
 	struct btf_trace *trace;
@@ -37,7 +40,7 @@ static struct frbpf_extract call_arg(void)
 	return v.where;
 }
 
-/* One on system calls, whose rule never matches. */
+/* A span on system calls, whose rule never matches. */
 static struct span_bpf *load_table(uint64_t age, enum key key, bool nested)
 {
 	struct frbpf_extract x = { .kind = FRBPF_EXTRACT_NUMBER, .is_signed = true };
@@ -66,13 +69,13 @@ static void attach_start(struct span_bpf *skel)
 	assert_non_null(skel->links.span_start);
 }
 
-/* What an entry begins with: see bpf/in_flight.bpf.h. */
+/* The begin of an entry: see bpf/in_flight.bpf.h. */
 struct flight {
 	uint32_t busy;
 	uint32_t depth;
 };
 
-/* How many have begun and not ended; and the largest depth of one. */
+/* The number of active spans; and the largest depth. */
 static uint32_t count_active(const struct span_bpf *skel, uint32_t *ret_deepest)
 {
 	const struct bpf_map *map = skel->maps.flights;
@@ -103,7 +106,7 @@ static uint32_t used(const struct span_bpf *skel)
 	return count_active(skel, &deepest);
 }
 
-/* Their keys are the arguments of a hit: @first and those behind it. */
+/* Their keys are arguments of a hit: @first and those after it. */
 static void hit_each(const struct bpf_program *prog, uint64_t first, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -114,7 +117,7 @@ static void hit_each(const struct bpf_program *prog, uint64_t first, uint32_t n)
 	}
 }
 
-/* One rule that takes all. */
+/* One rule that matches everything. */
 static void set_rule(struct span_bpf *skel)
 {
 	struct frbpf_rule every = { .flags = FRBPF_RULE_QUIET, .keys = { 1 } };
@@ -134,7 +137,7 @@ static uint64_t fired(const struct span_bpf *skel)
 	return st.fired;
 }
 
-/* How many were dropped, when what is older than @age may be replaced. */
+/* The number of spans dropped if those older than @age may be replaced. */
 static uint64_t dropped(uint64_t age, uint32_t *ret_used)
 {
 	struct findings *f = shared_memory(sizeof(*f));
@@ -169,8 +172,10 @@ static void test_age(void **state)
 
 #define FIRST_KEY 0xffff888000000000
 
-/* As many as there must be room for, whatever their keys, also when there have been others before. What is more is
- * counted, or measured, too. */
+/*
+ * The promised number of spans is held, whatever their keys, even if there were others before.
+ * Further ones are counted, or measured as well.
+ */
 static void check_all_in_flight(bool nested)
 {
 	struct span_bpf *skel = load_table(60 * NSEC_PER_SEC, KEY_HIT_ARG, nested);
@@ -200,12 +205,12 @@ static void test_all_in_flight(void **state)
 	check_all_in_flight(true);
 }
 
-/* Each key by two threads, as nearly at the same time as they can. */
+/* Each key by two threads, as nearly at the same time as possible. */
 #define RACES 10000
 
 struct race {
 	const struct bpf_program *prog;
-	atomic_uint ready; /* how often one was */
+	atomic_uint ready; /* how often a key was taken */
 };
 
 static void *begin_in_step(void *arg)
@@ -221,7 +226,7 @@ static void *begin_in_step(void *arg)
 	return NULL;
 }
 
-/* Each is there once, whoever was first, and ends once. */
+/* Each key is there once, whoever was first, and ends once. */
 static void test_begun_at_once(void **state)
 {
 	struct span_bpf *skel;
@@ -260,7 +265,7 @@ static uint32_t deepest(const struct span_bpf *skel)
 	return most;
 }
 
-/* What is too old when it begins again was none: its depth is gone. */
+/* A span that is too old when it begins again never ended: its depth is reset. */
 static void test_begun_again(void **state)
 {
 	struct findings *f = shared_memory(sizeof(*f));
@@ -277,7 +282,7 @@ static void test_begun_again(void **state)
 	munmap(f, sizeof(*f));
 }
 
-/* Likewise when it ends: nothing is measured, and its place is free. */
+/* The same when it ends: nothing is measured, and its entry is free. */
 static void test_too_late(void **state)
 {
 	struct findings *f = shared_memory(sizeof(*f));

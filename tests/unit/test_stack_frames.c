@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The stacks of triggers: which frames are our own, names from a slice, the stack of a switch-out. */
+/* Stacks of triggers: frames of frbpf itself, names from a slice, the stack of a switch-out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static void test_own_frames(void **state)
 		    KERNEL("do_syscall_64") },
 		  6,
 		  4 },
-		/* the helper's own frames */
+		/* frames of the helper itself */
 		{ { KERNEL("get_perf_callchain"), KERNEL("bpf_get_stack"),
 		    BPF("bpf_prog_1_sc_exit"), KERNEL("bpf_trace_run2"),
 		    KERNEL("__bpf_trace_sys_exit"), KERNEL("syscall_exit_work") },
@@ -45,17 +45,17 @@ static void test_own_frames(void **state)
 		    KERNEL("irqentry_exit_to_user_mode") },
 		  7,
 		  6 },
-		/* the task did not run; that it sleeps in somebody's program is worth to be seen */
+		/* the task did not run: that it sleeps in another program is worth showing */
 		{ { KERNEL("__schedule"), KERNEL("schedule"), BPF("bpf_prog_3_lsm"),
 		    KERNEL("bpf_trampoline_4") },
 		  4,
 		  0 },
-		/* a program of others further out is not ours */
+		/* an outer program is not ours */
 		{ { BPF("bpf_prog_1_sc_exit"), KERNEL("bpf_trace_run2"), KERNEL("kfree"),
 		    BPF("bpf_prog_3_other"), KERNEL("bpf_trace_run1") },
 		  5,
 		  2 },
-		/* nothing has a name: the program is known by what is loaded there */
+		/* without names: the program is known from the loaded programs */
 		{ { BPF(NULL), KERNEL(NULL), KERNEL(NULL) }, 3, 1 },
 		{ { KERNEL(NULL), KERNEL(NULL) }, 2, 0 },
 		{ { BPF("bpf_prog_1") }, 1, 1 },
@@ -108,8 +108,10 @@ static void free_incident(struct incident *inc)
 	free(inc);
 }
 
-/* As of the trigger: what is mapped there later does not count. A file without a build id that could
- * be compared keeps its offset and gets no symbol. */
+/*
+ * Uses the maps at the trigger, not later ones. A file without a build id to compare keeps its
+ * offset and gets no symbol.
+ */
 static void test_user_names(void **state)
 {
 	struct incident *inc = make_incident(100);
@@ -120,7 +122,8 @@ static void test_user_names(void **state)
 	add_map(&slice.records, 150, START, 0, "/nowhere/other");
 	s->raw.n_user = 3;
 	s->raw.user[0] = START + 0x10;
-	s->raw.user[1] = START + 0x1000; /* a return address: its call is the last of the map */
+	s->raw.user[1] = START + 0x1000; /* a return address: its call is the last instruction of
+					  * the map */
 	s->raw.user[2] = 0x900000;
 	assert_int_equal(stack_frames__locate_user(inc, &slice), 0);
 	assert_string_equal(s->user[0].module, "/nowhere/program");
@@ -129,14 +132,14 @@ static void test_user_names(void **state)
 	assert_string_equal(s->user[1].module, "/nowhere/program");
 	assert_int_equal(s->user[1].offset, 0x4000);
 	assert_null(s->user[2].module);
-	assert_null(inc->names); /* nothing to be asked for */
-	/* who comes second finds nothing to do */
+	assert_null(inc->names); /* nothing to look up */
+	/* the second call finds nothing to do */
 	assert_int_equal(stack_frames__locate_user(inc, &slice), 0);
 	buf__free(&slice.records);
 	free_incident(inc);
 }
 
-/* Our own program's frame goes, from the raw stack and from the names. */
+/* The frame of our own program is dropped from the raw stack and from the names. */
 static void test_kernel_names(void **state)
 {
 	const struct record_trailer t = { .time = 10 };
@@ -150,7 +153,7 @@ static void test_kernel_names(void **state)
 	s->raw.n_kernel = 3;
 	s->raw.kernel[0] = 0xffffffffc0000010;
 	s->raw.kernel[1] = 0xffffffffc0000123;
-	s->raw.kernel[2] = 0xffffffff00000000; /* nothing is known to be there */
+	s->raw.kernel[2] = 0xffffffff00000000; /* no map is known there */
 	assert_int_equal(stack_frames__name_kernel(inc, &slice), 0);
 	assert_int_equal(s->raw.n_kernel, 1);
 	assert_int_equal(s->raw.kernel[0], 0xffffffff00000000);
@@ -226,7 +229,7 @@ static void test_last_switch(void **state)
 	assert_int_equal(raw->n_user, 2);
 	assert_int_equal(raw->user[0], 0x6000);
 	assert_true(inc->stacks[0].user_of_switch);
-	/* what is there stays */
+	/* an existing part stays */
 	raw->user[0] = 1;
 	switch_stacks__take(&s, &pages, inc);
 	assert_int_equal(raw->user[0], 1);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From addresses to names: tables, kallsyms, perf-PID.map, this very program, another build of it.
- * with: others */
+/*
+ * From addresses to names: tables, kallsyms, perf-PID.map, this program, another build of it.
+ * with: others
+ */
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <setjmp.h>
@@ -53,7 +55,7 @@ static void test_table(void **state)
 	assert_symbol(&t, 0xff, NULL);
 	assert_symbol(&t, 0x100, "outer");
 	assert_symbol(&t, 0x145, "inner");
-	assert_symbol(&t, 0x150, "outer"); /* behind what it contains */
+	assert_symbol(&t, 0x150, "outer"); /* after the function that it contains */
 	assert_symbol(&t, 0x200, NULL);
 	assert_symbol(&t, 0x2ff, "label");
 	assert_symbol(&t, 0x30f, "third");
@@ -62,8 +64,10 @@ static void test_table(void **state)
 	symbol_table__free(&t);
 }
 
-/* A table that keeps what was asked for gives the same answers as one that keeps all. (Of aliases that differ
- * in size the better one may be too short: then it knows more.) */
+/*
+ * A table limited to some addresses gives the same answers for them as a complete one. (For aliases
+ * of different size it may know more.)
+ */
 static void test_wanted(void **state)
 {
 	for (unsigned int seed = 1; seed <= 200; seed++) {
@@ -138,7 +142,7 @@ static void test_text_chunks(void **state)
 	close(fd);
 }
 
-/* The same that perf chooses. */
+/* perf chooses the same one. */
 static void test_aliases(void **state)
 {
 	struct symbol_table t = { 0 };
@@ -317,7 +321,7 @@ static void test_own_function(void **state)
 	assert_false(l.kernel);
 }
 
-/* Of a library, whose symbols may come from a debug file that is laid out otherwise. */
+/* A library whose symbols may come from a debug file with another layout. */
 static void test_library_function(void **state)
 {
 	struct location l = resolve(*state, (uintptr_t)gnu_get_libc_version, false);
@@ -338,7 +342,7 @@ static void test_no_map(void **state)
 	assert_int_equal(l.offset, 8);
 }
 
-/* Announced before, with a table of nothing else: the same names. */
+/* Announced before, so with limited tables: the same names. */
 static void test_expected(void **state)
 {
 	struct self *s = *state;
@@ -352,7 +356,7 @@ static void test_expected(void **state)
 			 0);
 	assert_string_equal(l.symbol, "a_function_to_be_found");
 	assert_int_equal(l.symbol_offset, 1);
-	/* what was not announced is no wrong name */
+	/* an address that was not announced gets no wrong name */
 	assert_int_equal(symbols__resolve(few, s->tasks, &s->kernel, getpid(), other, false, &l),
 			 0);
 	if (l.symbol)
@@ -360,7 +364,7 @@ static void test_expected(void **state)
 	symbols__free(few);
 }
 
-/* The file at the path is not the one that was mapped. */
+/* The file at the path is not the mapped one. */
 static void test_other_build(void **state)
 {
 	struct self *s = *state;
@@ -406,7 +410,10 @@ static void test_vdso(void **state)
 	module__free(&module);
 }
 
-/* The text's map ends before the kernel's init code; a program's name comes from its record. */
+/*
+ * The map of the kernel's text ends before its init code; the name of a program comes from its
+ * record.
+ */
 static void test_kernel_space(void **state)
 {
 	struct self *s = *state;
@@ -419,7 +426,7 @@ static void test_kernel_space(void **state)
 					  0x1000, 0x1000000, "[kernel.kallsyms]_text", &t),
 			 0);
 	assert_int_equal(record__add_ksymbol(&b, 0x2000000, 0x100, 1, 0, "bpf_prog_1234_f", &t), 0);
-	/* its end, and what keeps its place: samples of it may still come */
+	/* its end, and its placeholder: samples of it may still come */
 	assert_int_equal(record__add_ksymbol(&b, 0x2000000, 0x100, 1,
 					     PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER,
 					     "bpf_prog_1234_f", &t),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * System calls: how long they take, which fail, which numbers are none, which are begun again.
+ * System calls: durations, failures, invalid numbers, restarts.
  * with: others
  */
 #include <errno.h>
@@ -191,7 +191,7 @@ static void test_failing_calls(void **state)
 	munmap(f, sizeof(*f));
 }
 
-/* What `syscall:*` is to see, 3 calls, and what not. */
+/* Makes 3 calls that `syscall:*` must see, and others that it must not. */
 static void call_all_kinds(struct findings *f, long arg)
 {
 	struct timespec ts = { .tv_nsec = MS };
@@ -228,7 +228,7 @@ static void test_all_calls(void **state)
 	d = open_detectors();
 	update(d, rules, ARRAY_SIZE(rules), slots);
 	assert_int_equal(await(spawn(call_all_kinds, f, 0)), 0);
-	/* and getpid() and prctl() behind the change of the name */
+	/* and getpid() and prctl() after the rename */
 	assert_in_range(state_of(d, slots[0]).matched, 3, 6);
 	assert_int_equal(state_of(d, slots[1]).matched, 1);
 	assert_int_equal(state_of(d, slots[2]).matched, 2);
@@ -243,8 +243,10 @@ static void on_signal(int sig)
 {
 }
 
-/* Sleeps through signals that stop it, reads through signals with handlers. What is to be long is so by far: what is
- * short may become longer when a hypervisor has others to serve. */
+/*
+ * Sleeps through signals that stop it, and reads through signals with handlers. Long calls are very
+ * long, because a hypervisor may lengthen short ones.
+ */
 static void be_interrupted(struct findings *f, long arg)
 {
 	struct sigaction restart = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
@@ -304,7 +306,9 @@ static void test_restarted_calls(void **state)
 	/* one sleep, to its real end */
 	assert_int_equal(state_of(d, slots[0]).matched, 1);
 	assert_true(state_of(d, slots[0]).max_value >= 999 * MS);
-	/* one read of a second; the second ended with EINTR, and the third does not begin with it */
+	/*
+	 * one read of a second; the second ended with EINTR, and the third does not begin with it
+	 */
 	assert_int_equal(state_of(d, slots[1]).matched, 1);
 	assert_true(state_of(d, slots[1]).max_value >= 999 * MS);
 	assert_int_equal(state_of(d, slots[3]).matched, 3);
@@ -317,7 +321,7 @@ static void test_restarted_calls(void **state)
 
 enum { POLLS = 20 };
 
-/* Polls that are ended by a signal each, one behind the other from the same place. */
+/* Polls ended by a signal each, one after another at the same address. */
 static void poll_interrupted(struct findings *f, long arg)
 {
 	struct sigaction handler = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
@@ -331,7 +335,7 @@ static void poll_interrupted(struct findings *f, long arg)
 	set_name("frbpf-gone");
 }
 
-/* Each is a call of its own, however soon the next one follows; SA_RESTART does not concern them. */
+/* Each is a separate call, however soon the next one follows; SA_RESTART does not apply to them. */
 static void test_calls_that_signals_end(void **state)
 {
 	struct rule_conf rules[] = {
@@ -369,7 +373,10 @@ static void on_jump(int sig)
 	siglongjmp(out_of_handler, 1);
 }
 
-/* A handler that never returns: the read that it left goes on nowhere, the next is another. */
+/*
+ * A handler that never returns: the read before it does not continue, and the next one is another
+ * call.
+ */
 static void jump_out(struct findings *f, long arg)
 {
 	struct sigaction handler = { .sa_handler = on_jump, .sa_flags = SA_RESTART };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The task model against hand-made records, and against one that keeps a byte per page. */
+/* The task model on hand-made records, against a model that keeps a byte per page. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static void do_map(struct task_model *m, uint32_t pid, uint64_t page, uint64_t p
 		.tid = pid,
 		.start = page * PAGE,
 		.len = pages * PAGE,
-		.pgoff = page * PAGE, /* so that it tells of every page where it belongs */
+		.pgoff = page * PAGE, /* so that each page must have a known state */
 		.prot = 5,
 		.flags = 2,
 	};
@@ -181,7 +181,7 @@ static void test_threads_and_exit(void **state)
 	do_comm(m, 0, 10, 11, "worker", 4);
 	do_task(m, PERF_RECORD_FORK, 10, 10, 13, 11, 5);
 	check(m, 10, "main/10 worker/11 main/12 worker/13 ");
-	do_exit(m, 10, 10, 6); /* the leader goes first */
+	do_exit(m, 10, 10, 6); /* the leader exits first */
 	do_exit(m, 10, 99, 6); /* unknown */
 	do_exit(m, 10, 12, 7);
 	assert_int_equal(task_model__n_threads(m, 10), 2);
@@ -212,7 +212,7 @@ static void test_fork_shares(void **state)
 	before = task_model__bytes(m);
 	for (pid = 1000; pid < 2000; pid++)
 		do_fork(m, pid, 10, 3);
-	/* far below what a thousand copies of the list would take */
+	/* far less than a thousand copies of the list */
 	assert_true(task_model__bytes(m) - before < 1000 * 200);
 	do_map(m, 1000, 0, 500, "/own", 4);
 	do_map(m, 10, 0, 1000, "/parent", 5);
@@ -230,7 +230,7 @@ static void test_fork_shares(void **state)
 	assert_int_equal(task_model__n_processes(m), 0);
 	assert_true(task_model__bytes(m) < empty + 1001 * 250); /* names, no maps */
 	do_exit(m, 10, 10, 8 + EXITED_KEEP);
-	/* nothing leaks in the books but the room for the next 1024 exits */
+	/* nothing is left in use but the room for the next 1024 exits */
 	assert_int_equal(task_model__bytes(m), empty + 1024 * 16);
 	task_model__free(m);
 }
@@ -243,18 +243,18 @@ static void test_pid_reuse(void **state)
 	do_map(m, 10, 1, 1, "/sh", 1);
 	do_comm(m, 0, 20, 20, "old", 1);
 	do_map(m, 20, 7, 1, "/old", 1);
-	do_fork(m, 20, 10, 5); /* the old one's EXIT was lost */
+	do_fork(m, 20, 10, 5); /* the EXIT of the old one was lost */
 	check(m, 20, "sh/20 1-2:1 /sh ");
-	do_exit(m, 20, 20, 4); /* comes late: it is the old one's */
+	do_exit(m, 20, 20, 4); /* comes late: it belongs to the old one */
 	check(m, 20, "sh/20 1-2:1 /sh ");
-	do_fork(m, 30, 999, 6); /* of a parent that nobody knows */
+	do_fork(m, 30, 999, 6); /* the parent is unknown */
 	check(m, 30, "");
 	do_comm(m, 0, 30, 30, "new", 7);
 	check(m, 30, "new/30 ");
 	task_model__free(m);
 }
 
-/* What /proc showed at a time is not undone by records that are older. */
+/* Records older than the scan of /proc do not undo what it found. */
 static void test_older_than_scan(void **state)
 {
 	struct task_model *m = new_model();
@@ -307,7 +307,7 @@ static void test_symbols(void **state)
 	task_model__free(copy);
 }
 
-/* A map of data stays one, and takes what code was mapped there before it. */
+/* A map of data stays one, and replaces the code that was mapped there before. */
 static void test_data_map(void **state)
 {
 	const struct record_trailer t = { .time = 1 };
@@ -395,7 +395,9 @@ static void test_repair(void **state)
 	task_model__free(should);
 }
 
-/* The naive model: what every page shows. Names are single letters; pgoff is the page itself. */
+/*
+ * The naive model: the contents of every page. Names are single letters; pgoff is the page itself.
+ */
 #define N_PAGES 64
 #define N_PROCS 6
 struct naive {

@@ -37,7 +37,7 @@ static void test_sorted_and_unique(void **state)
 
 	add(&s, 2, 9);
 	add(&s, 1, 5);
-	add(&s, UINT32_MAX, UINT32_MAX); /* of a task that was gone already */
+	add(&s, UINT32_MAX, UINT32_MAX); /* of a task that had ended already */
 	add(&s, 2, 9);
 	add(&s, 0, 0);
 	add(&s, 2, 3);
@@ -52,7 +52,7 @@ static void test_sorted_and_unique(void **state)
 	task_set__free(&s);
 }
 
-/* Samples of few tasks take no memory, however many they are. */
+/* Any number of samples of few tasks needs no more memory. */
 static void test_repetitions(void **state)
 {
 	struct task_set s = { 0 };

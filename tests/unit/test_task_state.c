@@ -26,7 +26,7 @@ static struct examiner *examiner;
 
 static const struct cgroup_roots no_roots = { .fd = { -1, -1, -1, -1 } };
 
-/* ---- text of the kernel ---- */
+/* ---- texts of the kernel ---- */
 
 static void numbers_of_lines(void **state)
 {
@@ -73,7 +73,7 @@ static void pressures(void **state)
 	assert_null(cgroup_state__pressure("some "));
 }
 
-/* ---- a tree of files as the kernel has them ---- */
+/* ---- a tree of files like the kernel's ---- */
 
 static char tree[] = "/tmp/frbpf-state-XXXXXX";
 
@@ -143,7 +143,7 @@ static void limits_of_version_2(void **state)
 	assert_int_equal(json_array_size(json_object_get(o, "io")), 1);
 	assert_non_null(json_object_get(json_object_get(o, "pressure"), "cpu"));
 	json_decref(o);
-	/* nothing outside of the tree, whatever the path says */
+	/* nothing outside of the tree, whatever the path contains */
 	o = json_object();
 	assert_int_equal(cgroup_state__add(&r, "0::/../outside\n", o), 0);
 	assert_null(json_object_get(o, "cpu"));
@@ -206,7 +206,7 @@ static void a_child_of_ours(void **state)
 	assert_non_null(strstr(json_string_value(command), "test_task_state"));
 	json_decref(o);
 	json_decref(command);
-	/* before it was born another one had its number; and one that has ended is not there */
+	/* before its birth, another task had its number; and a task that has ended is not found */
 	assert_int_equal(task_state__read(&no_roots, pid, 1000000, &o), -ESRCH);
 	assert_int_equal(task_state__command(examiner, pid, 1000000, &command), -ESRCH);
 	kill(pid, SIGKILL);

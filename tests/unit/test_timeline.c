@@ -11,7 +11,7 @@
 
 #define MANY 20000
 
-/* Entries are told apart by their place in here; nobody looks at what is in it. */
+/* Entries are identified by their index here; nobody reads their contents. */
 static struct perf_event_header places[MANY];
 
 static void add(struct timeline *t, uint64_t time)
@@ -29,7 +29,7 @@ static int compare(const void *a, const void *b)
 	return (x->rec > y->rec) - (x->rec < y->rec);
 }
 
-/* Sort @t and compare it with a sort by time, then by the order of adding. Ends @t. */
+/* Sort @t, and compare with a sort by time and order of adding. Frees @t. */
 static void check_sort(struct timeline *t)
 {
 	struct timeline_entry *want = malloc((t->n + 1) * sizeof(*want));
@@ -83,12 +83,12 @@ static void test_equal_times_keep_their_order(void **state)
 	for (size_t i = 0; i < MANY; i++)
 		add(&t, 5);
 	check_sort(&t);
-	for (size_t i = 0; i < MANY; i++) /* many sources, each of the same few times */
+	for (size_t i = 0; i < MANY; i++) /* many sources, all with the same few times */
 		add(&t, i % 100 / 10);
 	check_sort(&t);
 }
 
-/* One source whose records are now and then a few places late. */
+/* One source whose records are sometimes a few positions late. */
 static void test_slightly_unordered(void **state)
 {
 	struct timeline t = { 0 };
@@ -135,7 +135,7 @@ static void test_random(void **state)
 	}
 }
 
-/* It goes on where a sort has left it. */
+/* It continues after a sort. */
 static void test_add_after_sort(void **state)
 {
 	struct timeline t = { 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules about other rules, on system calls and ends of processes of the running kernel. Skips what needs root or kernel
- * BTF.
+ * Rules about other rules, on system calls and exits of processes of the running kernel. Skips what
+ * needs root or kernel BTF.
  * with: others
  */
 #include "syscall_fixture.h"
@@ -10,7 +10,7 @@
 #define B 11
 #define C 12
 
-/* Calls under the name of ours, or under another one. */
+/* Make calls under the subject's name, or another. */
 static struct rule_conf call_rule(uint64_t id, const char *suffix)
 {
 	struct rule_conf r = syscall_rule(id, RARE_CALL, 0);
@@ -23,7 +23,7 @@ static struct rule_conf call_rule(uint64_t id, const char *suffix)
 	return r;
 }
 
-/* About A and B, in this order where there is one. */
+/* Rules A and B, and one about both, in this order if it has one. */
 static struct rule_conf rule_about(const char *when)
 {
 	struct rule_conf r = rule_of(C, when, NULL);
@@ -140,7 +140,10 @@ static void test_too_late(void **state)
 	calls_close(&c);
 }
 
-/* What the limits of a part hold back counts, but not what its `count` is still missing. */
+/*
+ * Matches of a part count even if its limits suppress them, except while its `count` is not
+ * reached.
+ */
 static void test_limits_of_parts(void **state)
 {
 	struct frbpf_trigger t;
@@ -150,7 +153,7 @@ static void test_limits_of_parts(void **state)
 	c = calls_open("rule:a then rule:b within 1h");
 	c.rules[1].count = (struct rate){ .n = 2, .window = 3600000 * MS };
 	c.rules[2].cooldown = (struct rate){ .window = 3600000 * MS };
-	c.rules[1].id = A; /* its slot is the same: the state is */
+	c.rules[1].id = A; /* its slot is the same, and so is the state */
 	update(c.d, c.rules, 3, c.slots);
 	assert_int_equal(call(&c, A, &t), 0);
 	assert_int_equal(call(&c, B, &t), 0);
@@ -160,7 +163,7 @@ static void test_limits_of_parts(void **state)
 	calls_close(&c);
 }
 
-/* A process that calls, and then ends: a rule on calls that fail, and one on a tracepoint. */
+/* A process that makes calls, then exits: a rule on failed calls, and one on a tracepoint. */
 static void test_of_two_sources(void **state)
 {
 	struct rule_conf rules[] = { rule_about("rule:a then rule:b within 1h"), call_rule(A, "a"),

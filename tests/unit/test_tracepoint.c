@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules on any tracepoint and its real hits. Needs BTF and root.
- * What is to be seen happens in children: our own process is never a subject.
+ * Rules on any tracepoint, with real hits. Needs BTF and root. Children make the events, as this
+ * process is never a subject.
  * with: others
  */
 #include <errno.h>
@@ -64,7 +64,7 @@ static struct ruleset *load_rules(const char *rules)
 	return parse_rules(rules, bind_tracepoint, NULL, 0);
 }
 
-/* How many triggers there were; the last one. */
+/* The number of triggers; the last one. */
 static int consume(struct detectors *d, struct frbpf_trigger *ret)
 {
 	struct sink s = collect(d, 0);
@@ -74,7 +74,7 @@ static int consume(struct detectors *d, struct frbpf_trigger *ret)
 	return s.n;
 }
 
-/* Has its name when this returns. */
+/* The child has its name when this returns. */
 static pid_t spawn_subject(void (*fn)(long arg), long arg)
 {
 	int ready[2];
@@ -122,7 +122,7 @@ static void fall(long arg)
 	*(volatile int *)(nowhere + arg) = 1;
 }
 
-/* A fault of its own: subject and current task are the same. */
+/* The task's own fault: subject and current task are the same. */
 static void test_crash(void **state)
 {
 	struct frbpf_trigger t = { 0 };
@@ -164,7 +164,7 @@ static void fall_on_purpose(long arg)
 	*(volatile int *)(nowhere + arg) = 1;
 }
 
-/* A signal that ends its target, and one that it has a handler for: a pointer to a function is compared. */
+/* A signal that ends its target, and one with a handler: compares a pointer to a function. */
 static void test_handler(void **state)
 {
 	struct frbpf_trigger t = { 0 };
@@ -212,7 +212,7 @@ static void send_signals(long pid)
 		syscall(SYS_tgkill, pid, pid, SIGUSR2);
 }
 
-/* The target suffers, whoever sends; numbers are signed as in C. */
+/* The subject is the target, whoever sends; numbers are signed as in C. */
 static void test_signal_target(void **state)
 {
 	struct frbpf_trigger t = { 0 };
@@ -281,8 +281,8 @@ static void write_to_disk(const char *path, int flags)
 }
 
 /*
- * What a kernel thread writes meanwhile is ours only where dumps go to, and if it is not memory of
- * a program: the arguments tell.
+ * While a dump is written, a kernel thread's hit is suppressed only if its arguments show our disk,
+ * and no memory of a program.
  */
 static void test_kernel_thread_while_a_dump_is_written(void **state)
 {
@@ -320,12 +320,12 @@ static void test_kernel_thread_while_a_dump_is_written(void **state)
 	ruleset__free(rs);
 	close(upper.fd);
 	close(lower.fd);
-	/* memory that the kernel frees meanwhile is everybody's */
+	/* memory freed by the kernel meanwhile may be anybody's */
 	assert_true(tracepoint_info__disturbed("block:block_rq_issue"));
 	assert_false(tracepoint_info__disturbed("vmscan:mm_vmscan_kswapd_wake"));
 }
 
-/* Signed arguments, strings behind pointers, bit fields. */
+/* Signed arguments, strings reached by pointers, bit fields. */
 static void test_kinds_of_values(void **state)
 {
 	struct detectors *d;
@@ -350,7 +350,7 @@ static void test_kinds_of_values(void **state)
 	assert_int_equal(await(spawn_subject(exec_self, 0)), 42);
 	assert_int_equal(await(spawn_subject(be_reset, 7)), 7);
 	assert_int_equal(matched(d, slots[0]), 3);
-	assert_in_range(matched(d, slots[1]), 1, 100); /* others may run this very test */
+	assert_in_range(matched(d, slots[1]), 1, 100); /* others may run this test, too */
 	assert_int_equal(matched(d, slots[2]), 0);
 	assert_int_equal(matched(d, slots[3]), 1);
 	assert_int_equal(matched(d, slots[4]), 0);
@@ -358,7 +358,7 @@ static void test_kinds_of_values(void **state)
 	ruleset__free(rs);
 }
 
-/* At a port of their own, which is no small one. */
+/* A separate port, with a large number. */
 static void listen_and_close(long n)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET };
@@ -372,7 +372,10 @@ static void listen_and_close(long n)
 	}
 }
 
-/* One byte, and two, behind a pointer: the state (TCP_CLOSE), which has not changed yet, and the port. */
+/*
+ * One byte and two bytes, reached by a pointer: the state (TCP_CLOSE), which has not changed yet,
+ * and the port.
+ */
 static void test_small_numbers(void **state)
 {
 	struct detectors *d;
@@ -397,7 +400,7 @@ static void test_small_numbers(void **state)
 	ruleset__free(rs);
 }
 
-/* What is extracted goes with its rules from one bank to the other. */
+/* Extracted values belong to the rules of their bank. */
 static void test_reload(void **state)
 {
 	static const char *const rules[] = {
@@ -434,7 +437,7 @@ static void test_reload(void **state)
 		rs = load_rules(text);
 		update(d, rs->rules, rs->n_rules, slots);
 		assert_int_equal(await(spawn_subject(fail_calls, 2)), 0);
-		/* rule a is the same in its first and its third text: its counters go on */
+		/* rule a is the same in the first and the third text: its counters continue */
 		if (i % 3 == 1)
 			assert_int_equal(matched(d, slots[0]), 2);
 		else
@@ -463,13 +466,13 @@ static void close_rare(long n)
 		close(RARE_FD + n % 2);
 }
 
-/* By whom the hits of close_rare_slowly() are counted. */
+/* Who counts the hits of close_rare_slowly(). */
 static struct {
 	struct detectors *d;
 	uint32_t slot;
 } counts;
 
-/* Few wait to be looked at, however slow the machine is. */
+/* Few hits wait to be read, however slow the machine is. */
 static void close_rare_slowly(long n)
 {
 	alarm(120);
@@ -481,7 +484,7 @@ static void close_rare_slowly(long n)
 	}
 }
 
-/* Until it has seen so many. */
+/* Wait until it has seen so many. */
 static uint64_t matched_by(struct detectors *d, uint32_t slot, uint64_t n)
 {
 	for (int i = 0; i < 1500 && matched(d, slot) < n; i++)
@@ -510,7 +513,7 @@ static void test_fields(void **state)
 	d = open_detectors();
 	update(d, rs->rules, rs->n_rules, slots);
 	pid = spawn_subject(close_rare, 10);
-	matched_by(d, slots[0], 10); /* it is looked for in /proc: not reaped before */
+	matched_by(d, slots[0], 10); /* it is looked up in /proc: do not reap it before */
 	assert_int_equal(await(pid), 0);
 	assert_int_equal(matched(d, slots[0]), 10);
 	assert_int_equal(matched(d, slots[1]), 5);
@@ -526,7 +529,7 @@ static void test_fields(void **state)
 	ruleset__free(rs);
 }
 
-/* While the filter changes, no event is missed and none is seen twice. */
+/* While the filter changes, no hit is missed or seen twice. */
 static void test_fields_reload(void **state)
 {
 	enum { N = 4000, RELOADS = 25 };
@@ -559,7 +562,7 @@ static void test_fields_reload(void **state)
 	ruleset__free(rs[1]);
 }
 
-/* Returns how many; they are about to be looked at. */
+/* Returns their number; they are read soon. */
 static uint64_t make_some(void)
 {
 	assert_int_equal(await(spawn_subject(close_rare, 20)), 0);
@@ -583,7 +586,7 @@ static void test_fields_pause(void **state)
 	update(d, rs->rules, rs->n_rules, &slot);
 	assert_int_equal(await(spawn_subject(close_rare, 2)), 0);
 	assert_int_equal(matched_by(d, slot, 1), 1);
-	/* a hundred are not looked at; then it is back, and some are */
+	/* a hundred are not read; then it is enabled again, and some are */
 	for (int i = 0; i < 1000 && made - matched(d, slot) < 100; i++)
 		made += make_some();
 	assert_true(made - matched(d, slot) >= 100);
@@ -596,7 +599,7 @@ static void test_fields_pause(void **state)
 	ruleset__free(rs);
 }
 
-/* A pause ends with its rules, though those that come have the same filter. */
+/* A pause ends with its rules, even if the new ones have the same filter. */
 static void test_fields_pause_and_reload(void **state)
 {
 	static const char *const rules[] = {
@@ -625,7 +628,7 @@ static void close_as_listener(long arg)
 	close(RARE_FD);
 }
 
-/* Who is called as our own thread is no less a subject. */
+/* A task with the name of our own thread is a subject like others. */
 static void test_fields_namesake(void **state)
 {
 	struct detectors *d;
@@ -645,9 +648,9 @@ static void test_fields_namesake(void **state)
 	ruleset__free(rs);
 }
 
-/* ---- what the kernel thinks of the programs ---- */
+/* ---- the verifier's view of the programs ---- */
 
-/* Those whose names are ours and that were loaded behind @after. */
+/* Programs with our names that were loaded after @after. */
 static int check_programs(uint32_t after)
 {
 	struct bpf_prog_info info;
@@ -669,7 +672,7 @@ static uint32_t last_program(void)
 	return id;
 }
 
-/* The largest: as many rules, comparisons and values as there can be. */
+/* The largest: the maximum of rules, comparisons and values. */
 static void test_verified_instructions(void **state)
 {
 	struct ruleset *rs;

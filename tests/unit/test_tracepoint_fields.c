@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fields of a tracepoint's format: their values, the kernel's filters made of conditions on them, and which hits two
- * events saw both. No kernel is asked.
- * with: others */
+/*
+ * Fields of a tracepoint's format: their values, kernel filters made from conditions on them, and
+ * hits that two events saw. Without the kernel.
+ * with: others
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,7 +111,7 @@ static void test_format(void **state)
 	s = event_field__string(field, format_raw, sizeof(format_raw), &len);
 	assert_int_equal(len, 11);
 	assert_memory_equal(s, "/bin/a-file", 11);
-	event_field__string(field, format_raw, 70, &len); /* its end is not there */
+	event_field__string(field, format_raw, 70, &len); /* its end is missing */
 	assert_int_equal(len, 0);
 	field = event_format__find(f, "name", 4); /* without a NUL */
 	event_field__string(field, format_raw, sizeof(format_raw), &len);
@@ -124,7 +126,7 @@ static void test_format(void **state)
 	assert_int_equal(event_format__parse("nothing", 7, &f), -EINVAL);
 }
 
-/* Constants that the header of a tracepoint does not export are in the format by their names only. */
+/* The format has constants that its header does not export by name only. */
 static void test_names_of_the_kernel(void **state)
 {
 	static const char text[] =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What events have of their own, by name: for manifests and markers. */
+/* Fields of events by name, for manifests and markers. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

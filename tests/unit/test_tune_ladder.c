@@ -11,7 +11,7 @@
 
 #define DAY (86400 * NSEC_PER_SEC)
 
-/* Values whose number above t is @n * (@from / t)^@slope, rounded down; all of them incidents. */
+/* Values whose number above t is @n * (@from / t)^@slope, rounded down; each makes an incident. */
 static void fill(struct tune_step *steps, double n, uint64_t from, double slope)
 {
 	for (size_t i = 0; i < TUNE_STEPS; i++) {
@@ -32,7 +32,7 @@ static void steps_are_round_numbers(void **state)
 		assert_true(tune_ladder__threshold(i) > tune_ladder__threshold(i - 1));
 }
 
-/* A day was measured: the lowest step with as few incidents as wanted, whatever the number of values. */
+/* A day was measured: the lowest step with few enough incidents, whatever the number of values. */
 static void a_day_is_measured(void **state)
 {
 	struct tune_step steps[TUNE_STEPS];
@@ -50,7 +50,9 @@ static void a_day_is_measured(void **state)
 	assert_in_range(ns, 70 * NSEC_PER_MSEC, 100 * NSEC_PER_MSEC);
 }
 
-/* A tenth of a day: 20 a day are measured, 5 and 1 are not. With a steep tail that is near enough to what was seen. */
+/*
+ * A tenth of a day: 20 a day are measured, 5 and 1 are not. With a steep tail that is close enough.
+ */
 static void the_tail_is_drawn_on(void **state)
 {
 	struct tune_step steps[TUNE_STEPS];
@@ -77,7 +79,7 @@ static void what_is_far_beyond_is_not_known(void **state)
 	/* nothing in a whole day: the lowest threshold is not exceeded either */
 	assert_int_equal(tune_ladder__find(steps, DAY, 1, &ns), TUNE_MEASURED);
 	assert_int_equal(ns, tune_ladder__threshold(0));
-	/* everything is above the last step */
+	/* all values are above the last step */
 	for (size_t i = 0; i < TUNE_STEPS; i++)
 		steps[i].matched = steps[i].fired = 100;
 	assert_int_equal(tune_ladder__find(steps, DAY, 20, &ns), TUNE_UNKNOWN);

@@ -109,7 +109,7 @@ static void sizes(void **state)
 		{ "10MB", -EINVAL, 0 },
 		{ "M", -EINVAL, 0 },
 		{ "", -EINVAL, 0 },
-		/* of a whole of 1000 bytes */
+		/* with 1000 bytes as the whole */
 		{ "5%", 0, 50 },
 		{ "100%", 0, 1000 },
 		{ "0.1%", 0, 1 },
@@ -238,7 +238,7 @@ static void sizes_for_people(void **state)
 	}
 }
 
-/* What is written can be read again, and differs by no more than four digits do. */
+/* Formatted values can be parsed again, and differ by no more than four digits allow. */
 static void formats_parse_back(void **state)
 {
 	uint64_t seed = 1;

@@ -65,7 +65,7 @@ static uint64_t stack_pointer(const ucontext_t *uc)
 #endif
 }
 
-/* Bytes from @sp to the stack's end. */
+/* Bytes from @sp to the end of the stack. */
 static uint64_t bytes_above(uint64_t sp)
 {
 	pthread_attr_t attr;
@@ -91,7 +91,7 @@ static __attribute__((noinline, no_sanitize("address"))) void catch_here(void)
 	caught.stack_size = bytes_above(sp);
 	if (caught.stack_size > STACK)
 		caught.stack_size = STACK;
-	/* not memcpy(): AddressSanitizer knows that some of it is nobody's */
+	/* not memcpy(): AddressSanitizer poisons parts of a stack */
 	for (uint64_t i = 0; i < caught.stack_size; i++)
 		caught.stack[i] = ((const volatile char *)(uintptr_t)sp)[i];
 }
@@ -173,7 +173,7 @@ static void test_own_stack(void **state)
 	through_library(100);
 	assert_true(caught.n_wanted > 5);
 	n = unwind_caught(NULL, ips, FRAMES);
-	/* the first is another place of the same function; backtrace() may have begun in itself */
+	/* the first is another place in the same function; backtrace() may start with itself */
 	for (first = 0; first < 3 && ips[1] + 1 != (uint64_t)(uintptr_t)caught.wanted[first];
 	     first++)
 		;
@@ -184,7 +184,7 @@ static void test_own_stack(void **state)
 	assert_int_equal(unwind_caught(NULL, ips, 3), 3);
 }
 
-/* What was recorded ends within a frame. */
+/* The recorded stack ends within a frame. */
 static void test_short_stack(void **state)
 {
 	uint64_t all[FRAMES], some[FRAMES];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where static probes have their arguments. */
+/* Arguments of static probes. */
 #include <errno.h>
 #include <linux/ptrace.h>
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static void check_arg(const struct frbpf_usdt_arg *a, enum frbpf_sdt_kind kind, 
 	assert_int_equal(a->is_signed, is_signed);
 }
 
-/* One operand: a kind, a register's place, a constant or what is added, the bits cut off, a sign. */
+/* One operand: kind, position of the register, constant or offset, dropped bits, sign. */
 static void test_operands(void **state)
 {
 	static const struct {
@@ -134,7 +134,7 @@ static void test_all_args(void **state)
 	assert_int_equal(usdt_args__parse("", &place, &bad), 0);
 	check_arg(&place.arg[0], FRBPF_SDT_NONE, 0, 0, 0, false);
 	assert_int_equal(place.n_args, 0);
-	/* more than there is room for */
+	/* more than the maximum */
 	assert_int_equal(usdt_args__parse(many, &place, &bad), 0);
 	check_arg(&place.arg[7], FRBPF_SDT_CONST, 0, 8, 56, false);
 	assert_int_equal(place.n_args, FRBPF_MAX_ARGS);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes in user space on the running kernel: functions and static probes of this very program, run
- * into by children, as our own process is never a subject. Skips without root, BTF or uprobes.
+ * Probes in user space on the running kernel: functions and static probes of this program, reached
+ * by children, as this process is never a subject. Skips without root, BTF or uprobes.
  * with: others
  */
 #include <limits.h>
@@ -27,7 +27,7 @@
 #include "rules/rate.h"
 #include "user_probe_fixture.h"
 
-/* ---- what is watched ---- */
+/* ---- the watched functions ---- */
 
 static jmp_buf way_out;
 
@@ -45,7 +45,7 @@ WATCHED long watched_slow(int ms, long ret)
 	return ret;
 }
 
-/* Sleeps at the bottom, or leaves all of it from there. */
+/* At the bottom: sleep, or leave all calls. */
 WATCHED int watched_deep(int depth, int ms);
 WATCHED int watched_deep(int depth, int ms)
 {
@@ -78,7 +78,7 @@ static void run_deep(struct findings *f, long depth)
 	f->end = now_ns();
 }
 
-/* Leaves @n nested calls at once, from depths that differ, then makes one that returns. */
+/* Leaves @n nested calls at once, from different depths, then makes one that returns. */
 static void run_jumps(struct findings *f, long n)
 {
 	volatile long left = n;
@@ -87,14 +87,16 @@ static void run_jumps(struct findings *f, long n)
 		left--;
 	if (left > 0)
 		watched_deep(left % 7, -1);
-	sleep_ms(60); /* what would be measured if one of them were taken for the next */
+	sleep_ms(60); /* the value if one of them were taken for the next */
 	f->begin = now_ns();
 	watched_deep(0, 30);
 	f->end = now_ns();
 }
 
-/* Two stacks and two threads: the first call begins here and ends in the other thread, where it began
- * once before; the second one begins above it and ends below it, in time. */
+/*
+ * Two stacks and two threads. The first call begins here and ends in the other thread, where it
+ * began once before. The second begins above it on the stack and ends below it, in time.
+ */
 struct fibers {
 	ucontext_t way_back, fiber[2];
 	char *stacks;
@@ -104,7 +106,7 @@ static struct fibers fibers;
 
 #define FIBER_STACK (64 << 10)
 
-/* Each goes away in its middle. */
+/* Each switches away in the middle. */
 WATCHED long watched_fiber(int i, long ret);
 WATCHED long watched_fiber(int i, long ret)
 {
@@ -141,7 +143,7 @@ static void in_another_thread(void)
 		_exit(1);
 }
 
-/* The upper stack is the second one's. */
+/* The upper stack belongs to the second one. */
 static void run_fibers(struct findings *f, long unused)
 {
 	fibers.stacks = malloc(2 * FIBER_STACK);
@@ -154,7 +156,7 @@ static void run_fibers(struct findings *f, long unused)
 	}
 	f->begin = now_ns();
 	fiber_go_on(0); /* the first call begins */
-	fiber_go_on(1); /* another one, on the stack above */
+	fiber_go_on(1); /* another one, on the upper stack */
 	sleep_ms(30);
 	fiber_go_on(0); /* the first ends */
 	fiber_go_on(1);
@@ -162,7 +164,7 @@ static void run_fibers(struct findings *f, long unused)
 	fiber_go_on(0);	     /* begins here ... */
 	in_another_thread(); /* ... and ends there at once */
 	sleep_ms(30);
-	in_another_thread(); /* begins there, at the same place ... */
+	in_another_thread(); /* begins there, at the same address ... */
 	fiber_go_on(0);	     /* ... and ends here at once */
 	free(fibers.stacks);
 }
@@ -304,7 +306,7 @@ static void test_stack_switch(void **state)
 	await_success(spawn(run_fibers, f, 0));
 	s = collect(d, 2000);
 	assert_int_equal(matched(d, slots[0]), 4);
-	assert_true(s.n >= 2); /* the others may be as slow on a machine as busy as that */
+	assert_true(s.n >= 2); /* on a busy machine the others may be as slow */
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(s.v[i].args[0][0], i);
 		assert_int_equal(s.v[i].ret, 10 * i);
@@ -334,7 +336,7 @@ static void test_longjmp(void **state)
 	assert_int_equal(s.n, 1);
 	assert_in_range(s.v[0].value, 30 * MS, f->end - f->begin);
 	assert_int_equal(s.v[0].args[0][0], 0);
-	assert_in_range(missing(d), 1, UINT32_MAX); /* those that were left */
+	assert_in_range(missing(d), 1, UINT32_MAX); /* the calls that were left */
 	detectors__free(d);
 	free_rules(&rule, 1);
 	munmap(f, sizeof(*f));
@@ -408,8 +410,10 @@ static void test_usdt_texts(void **state)
 	free_rules(rules, 3);
 }
 
-/* Programs on these probes are preempted where the kernel is (preempt=full): what one task has must
- * not get into another's. */
+/*
+ * With preempt=full, programs on these probes preempt each other: data of one task must not get
+ * into another's.
+ */
 static void run_pairs(struct findings *f, long number)
 {
 	cpu_set_t set;
@@ -484,8 +488,10 @@ static void test_update(void **state)
 	free_rules(rules, 3);
 }
 
-/* The condition of the only rule in force is what hits are measured by first: each argument, the
- * thread's name, its number. */
+/*
+ * The prefilter tests hits against the condition of the only rule: each argument, the thread's
+ * name, its number.
+ */
 static void test_prefilter(void **state)
 {
 	static const struct {
@@ -565,8 +571,10 @@ static void test_verified_instructions(void **state)
 	free(slots);
 }
 
-/* Of rules whose condition is about arguments alone: what is our own, in its cooldown or before the n-th match. The trigger has all
- * arguments. */
+/*
+ * Rules with conditions only on arguments: own tasks, the cooldown, and hits before the n-th match.
+ * The trigger has all arguments.
+ */
 static void test_suppressed(void **state)
 {
 	struct rule_conf rules[] = {
@@ -601,7 +609,7 @@ static void test_suppressed(void **state)
 	assert_int_equal(st.suppressed[FRBPF_CAUSE_COUNT], 3);
 	assert_int_equal(s.n, 2);
 	assert_int_equal(s.v[0].rule_id, 2);
-	assert_int_equal(s.v[0].args[5][0], 6); /* which no rule looks at */
+	assert_int_equal(s.v[0].args[5][0], 6); /* which no rule uses */
 	assert_int_equal(s.v[1].rule_id, 3);
 	assert_int_equal((long)s.v[1].args[0][0], -3);
 	assert_int_equal(s.v[1].args[1][0], 0x10000000003); /* likewise */

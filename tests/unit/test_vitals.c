@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How the machine was in the last minute. Needs no root. */
+/* The state of the machine in the last minute. Needs no root. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static void texts_of_the_kernel(void **state)
 	assert_int_equal(s.v[VITAL_NET_ERRORS], 10);
 	vitals__parse_loadavg("0.50 0.40 0.30 3/512 4242\n", &s);
 	assert_int_equal(s.v[VITAL_RUNNING], 3);
-	/* what is something else changes nothing */
+	/* other lines change nothing */
 	vitals__parse_stat("intr 5", 100, &s);
 	vitals__parse_loadavg("", &s);
 	vitals__parse_net_dev("eth0: x", &s);
@@ -71,7 +71,7 @@ static void differences(void **state)
 	assert_int_equal(at(o, "end_monotonic_ns", 1), 103 * s);
 	assert_int_equal(at(o, "running", 0), 4);
 	assert_null(json_object_get(o, "steal_ns"));
-	assert_null(json_object_get(o, "net_errors")); /* a device that went */
+	assert_null(json_object_get(o, "net_errors")); /* a device that was removed */
 	json_decref(o);
 	assert_null(vitals__json(v, 1, 102 * s));
 	assert_null(vitals__json(v, 0, 102 * s));
@@ -84,7 +84,7 @@ static void of_this_machine(void **state)
 	json_t *o = NULL;
 
 	assert_int_equal(vitals__start(&err, &v), 0);
-	while (!o) /* the first sample is the thread's */
+	while (!o) /* the first sample is from the thread */
 		o = vitals__get(v, now_ns());
 	assert_true(at(o, "length_ns", 0) > 0);
 	assert_non_null(json_object_get(o, "running")); /* we are */

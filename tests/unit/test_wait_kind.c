@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stacks as kernels have them, and what they say. */
+/* Classifies stacks as kernels have them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +88,7 @@ static void contexts(void **state)
 	assert_int_equal(CONTEXT(true, false, "rcu_core", "handle_softirqs"), WAKE_IRQ);
 }
 
-/* A timer's interrupt in the middle of a softirq of disks. */
+/* A timer interrupt within a softirq of disks. */
 static void the_last_interrupt_is_the_one(void **state)
 {
 	assert_int_equal(CONTEXT(true, false, "try_to_wake_up", "hrtimer_wakeup",
@@ -98,7 +98,7 @@ static void the_last_interrupt_is_the_one(void **state)
 			 WAKE_TIMER);
 }
 
-/* What a task sends to this machine itself is delivered in a softirq at the end of its own call. */
+/* A packet to this machine is delivered in a softirq at the end of the sender's call. */
 static void a_packet_of_this_machine_is_its_senders(void **state)
 {
 	assert_int_equal(CONTEXT(true, false, "sock_def_readable", "tcp_v4_rcv", "process_backlog",
@@ -121,7 +121,7 @@ static void every_kind_has_words(void **state)
 	}
 }
 
-/* A lock's event belongs to the wait in it only, not to one for something else right after it. */
+/* The event of a lock only explains the wait for it, not a different wait right after it. */
 static void locks_of_waits(void **state)
 {
 	for (int l = LOCK_UNKNOWN + 1; l < LOCK_KINDS; l++) {

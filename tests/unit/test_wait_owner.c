@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who owns what a thread waits for: of locks of this very process, and of files. */
+/* The owners of what a thread waits for: locks of this process, and file locks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ static void nap(void)
 	nanosleep(&ts, NULL);
 }
 
-/* Until task @tid is in system call @number: what it will block in. */
+/* Wait until task @tid is in system call @number, in which it will block. */
 static int open_in_call(pid_t tid, long number)
 {
 	int dir = proc_file__open_task(tid);
@@ -103,7 +103,7 @@ static void *wait_for_word(void *arg)
 	return NULL;
 }
 
-/* A word of another meaning, with the number of a task behind it that is none of this process. */
+/* A word with another meaning, followed by the number of a task of another process. */
 static void no_owner_is_guessed(void **state)
 {
 	struct waiter w = { .tid = 0 };
@@ -124,7 +124,7 @@ static void no_owner_is_guessed(void **state)
 		nap();
 	pthread_join(thread, NULL);
 	close(dir);
-	/* and of one that runs nothing is known */
+	/* and nothing is known of a task that runs */
 	dir = proc_file__open_task(getpid());
 	assert_int_equal(wait_owner__read(examiner, getpid(), dir, &o), -ENODATA);
 	assert_null(o);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waits that the scheduler sees: for a CPU, in uninterruptible sleep, off the CPU for any reason.
+ * Waits seen by the scheduler: for a CPU, in uninterruptible sleep, off the CPU for any reason.
  * with: others
  */
 #include <errno.h>
@@ -36,7 +36,7 @@ static void wait_for_cpu(struct findings *f, long cpu)
 	f->end = now_ns();
 }
 
-/* Wake the waiter, and keep the CPU from it. */
+/* Wake the waiter, and keep it from the CPU. */
 static void hog_cpu(struct findings *f, long cpu)
 {
 	struct sched_param param = { .sched_priority = 1 };
@@ -50,12 +50,12 @@ static void hog_cpu(struct findings *f, long cpu)
 	if (write(wake_pipe[1], "x", 1) != 1)
 		_exit(1);
 	end = now_ns() +
-	      30 * MS; /* from the wake-up on, also where a hypervisor has stopped us before it */
+	      30 * MS; /* from the wake-up on, even if a hypervisor has stopped us before it */
 	while (now_ns() < end)
 		;
 }
 
-/* Make a task wait 30 ms for @cpu, one that existed before the rule or not. 0, or REFUSED. */
+/* Make a task wait 30 ms for @cpu; the task is older than the rule or not. 0, or REFUSED. */
 static int wait_behind_hog(struct detectors *d, const struct rule_conf *r, uint32_t *slot,
 			   struct findings *f, int cpu, bool load_first)
 {
@@ -135,7 +135,7 @@ static void test_runqlat_of_old_task(void **state)
 	check_runqlat(false);
 }
 
-/* The parent of vfork() is in uninterruptible sleep until its child is gone. */
+/* The parent of vfork() sleeps uninterruptibly until its child ends. */
 static void wait_for_vfork(struct findings *f, long ms)
 {
 	const struct timespec ts = { .tv_nsec = ms * MS };
@@ -172,7 +172,7 @@ static void test_blocked(void **state)
 	munmap(f, sizeof(*f));
 }
 
-/* Idle kernel threads would be there all the time. */
+/* Idle kernel threads would always match. */
 static void test_blocked_is_not_idle(void **state)
 {
 	struct rule_conf r = rule_when(601, "blocked > 100ms", NULL);
@@ -192,7 +192,7 @@ static void test_blocked_is_not_idle(void **state)
 static void test_offcpu(void **state)
 {
 	struct rule_conf rules[] = {
-		/* longer than others of a busy machine keep the CPU from who can run */
+		/* longer than other tasks of a busy machine keep a runnable task from the CPU */
 		rule_when(610, "offcpu > 500ms", "state == D"),
 		rule_when(611, "offcpu > 500ms", "state == S"),
 		rule_when(612, "offcpu > 500ms", "state in (R, T, I)"),

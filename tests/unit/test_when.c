@@ -624,7 +624,7 @@ static void all_calls(void **state)
 	assert_true(w.fails && w.any_errno && !w.all_calls);
 }
 
-/* One way to write the same: rules of equal targets share what watches. */
+/* One spelling for each meaning: rules with equal targets share programs. */
 static void targets(void **state)
 {
 	static const char *const cases[][2] = {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files of the writer, byte by byte.
- * with: others */
+/*
+ * Files of the writer, byte by byte.
+ * with: others
+ */
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -9,7 +11,7 @@
 #include "perfdata/header_bits.h"
 #include "writer_fixture.h"
 
-/* Stands before libc's, so that a file system without RENAME_NOREPLACE can be had anywhere. */
+/* Overrides libc's function, to test a file system without RENAME_NOREPLACE anywhere. */
 static bool no_noreplace;
 
 int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned int flags)
@@ -229,7 +231,8 @@ static void test_refused_records(void **state)
 	h->type = PERF_RECORD_COMM;
 	h->size = 0;
 	assert_int_equal(perfdata__write(w, h, &x->err), -EINVAL);
-	assert_int_equal(perfdata__finish(w, &x->features, &x->err), 0); /* refusals do no harm */
+	assert_int_equal(perfdata__finish(w, &x->features, &x->err), 0); /* refused calls do no harm
+									  * */
 	perfdata__free(w);
 	buf__free(&b);
 }
@@ -263,7 +266,7 @@ static void test_refused_attrs(void **state)
 	assert_int_equal(count_files(x), 0);
 }
 
-/* A file larger than the buffer, with records that do not divide it. */
+/* A file larger than the buffer, with records that do not divide it evenly. */
 static void test_many_records(void **state)
 {
 	struct fixture *x = *state;
@@ -290,7 +293,7 @@ static void test_many_records(void **state)
 	buf__free(&b);
 }
 
-/* As a full disk: the error comes back, nothing stays. */
+/* Like a full disk: the error is returned, and no file stays. */
 static void test_no_room(void **state)
 {
 	struct fixture *x = *state;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files of the writer as perf reads them. Skipped where there is no perf.
- * with: others */
+/*
+ * Files of the writer, read by perf. Skipped without perf.
+ * with: others
+ */
 #include "writer_fixture.h"
 
 #include "fed_records.h"
@@ -13,7 +15,7 @@ static void need_perf(void)
 	}
 }
 
-/* Run "perf ARGS" in the fixture's directory; its exit status must be 0. Output as text. */
+/* Run "perf ARGS" in the fixture's directory; its exit status must be 0. Returns its output. */
 static void run_perf(struct fixture *x, const char *args, struct buf *out, struct buf *errors)
 {
 	char cmd[512], path[128];
@@ -33,8 +35,10 @@ static void run_perf(struct fixture *x, const char *args, struct buf *out, struc
 	assert_int_equal(buf__add_zero(errors, 1), 0);
 }
 
-/* The output of perf, which says nothing on standard error, contains all of the strings (NULL
- * terminated). */
+/*
+ * perf prints nothing to standard error, and its output contains all of the strings (NULL
+ * terminated).
+ */
 static void assert_perf_says(struct fixture *x, const char *args, const char *const *want)
 {
 	struct buf out = { 0 }, errors = { 0 };
@@ -139,7 +143,7 @@ static void test_perf_json(void **state)
 	buf__free(&records);
 }
 
-/* Each a millisecond later than the kind before it. */
+/* Each a millisecond after the one of the kind before. */
 static void add_marker(struct buf *b, enum marker_kind kind, uint32_t tid, uint32_t cpu,
 		       const void *raw, uint32_t raw_size)
 {
@@ -199,7 +203,7 @@ static void test_perf_all_markers(void **state)
 	buf__free(&raw);
 }
 
-/* A thousand times the small dump's samples: many pieces, with records that lie across two. */
+/* A thousand times the samples of the small dump: many pieces, with records across two of them. */
 static void write_samples(struct fixture *x, const char *name, unsigned int level)
 {
 	struct perfdata_writer *w = create(x, "x.tmp");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tests of probes in user space share: a function and a static probe of this very program, rules on them, and children
- * that run into them, as our own process is never a subject. */
+/*
+ * Shared by tests of probes in user space: a function and a static probe of this program, rules on
+ * them, and children that reach them, as this process is never a subject.
+ */
 #ifndef TESTS_UNIT_USER_PROBE_FIXTURE_H
 #define TESTS_UNIT_USER_PROBE_FIXTURE_H
 
@@ -19,7 +21,7 @@
 			"needs uprobes");                                                          \
 	} while (0)
 
-/* ---- what is watched ---- */
+/* ---- the watched functions ---- */
 
 WATCHED long watched_six(long a, long b, long c, long d, long e, long f);
 WATCHED long watched_six(long a, long b, long c, long d, long e, long f)
@@ -78,7 +80,7 @@ static inline const char *own_path(void)
 	return path;
 }
 
-/* @when speaks of our program where it has "SELF". @condition may be NULL. */
+/* In @when, "SELF" stands for this program. @condition may be NULL. */
 static inline struct rule_conf rule_when(uint64_t id, const char *when, const char *condition)
 {
 	const char *self = strstr(when, "SELF");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tests of the writer share: a directory, two events, and a small dump made of them. */
+/* Shared by tests of the writer: a directory, two events, and a small dump of them. */
 #ifndef TESTS_UNIT_WRITER_FIXTURE_H
 #define TESTS_UNIT_WRITER_FIXTURE_H
 
@@ -160,7 +160,7 @@ static inline void add_trigger(struct buf *b, const struct marker_trigger *m, ui
 	buf__free(&raw);
 }
 
-/* What a small dump holds: kernel map, a process, its text, samples around the marker. */
+/* The contents of a small dump: kernel map, a process, its text, samples around the marker. */
 static inline void make_records(struct buf *b)
 {
 	static const struct marker_trigger manual = { .rule = "manual", .reason = "by hand" };
@@ -196,7 +196,7 @@ static inline void write_all(struct fixture *x, struct perfdata_writer *w, const
 		assert_int_equal(perfdata__write(w, h, &x->err), 0);
 }
 
-/* A whole dump under @name; returns its records, as they were given to the writer. */
+/* Write a whole dump as @name; returns its records, as passed to the writer. */
 static inline struct buf write_dump(struct fixture *x, const char *name)
 {
 	struct perfdata_writer *w = create(x, "x.tmp");
